@@ -124,7 +124,7 @@ static char *read_member(const struct rd_bundle *b, const char *name, size_t *le
 		*len += (size_t)got;
 	if (fd >= 0)
 		close(fd);
-	if (got == 0) /* its end: it is not too large */
+	if (got == 0) /* end of the member: it is not too large */
 		return bytes;
 	free(bytes);
 	return NULL;
@@ -244,7 +244,7 @@ static void compare_values(
 	}
 }
 
-/* A member that only one bundle has, with the reason if the other bundle gives one. */
+/* Adds a member that only one bundle has, with the reason if the other bundle gives one. */
 static void add_not_compared(
 	struct comparison *c, const char *member, const json_t *before, const json_t *after)
 {

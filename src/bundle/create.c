@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAKE_ROOM	"make room, or name another file (--write)"
+#define MAKE_ROOM	"free some space, or name another file (--write)"
 #define ANALYZED_PER_MS 20000 /* bytes, on a slow machine */
 
 struct creation {
@@ -33,8 +33,8 @@ struct creation {
 	struct tasks tasks;
 	char base[200];		  /* "rdmadump-bundle-HOST-DATE" */
 	struct rd_redact *redact; /* NULL: members are not redacted */
-	char host[256];		  /* this machine's name as it is shown */
-	int capture;		  /* of --capture; -1: none */
+	char host[256];		  /* this machine's name, perhaps redacted */
+	int capture;		  /* file of --capture; -1: none */
 	int64_t time;
 	uint64_t began_ns;
 };
@@ -117,7 +117,7 @@ static int write_members(const struct creation *c, int fd, struct rd_error *err)
 	return rc;
 }
 
-/* The map first: a bundle without it could not be understood any more. */
+/* The map first: without it, a redacted bundle could not be interpreted. */
 static int finish_output(struct creation *c, struct rd_error *err)
 {
 	int fd = result_begin(&c->out, err), map = -1;
@@ -148,14 +148,14 @@ static int copy_file(struct creation *c, struct task *t, struct rd_error *err)
 
 	if (fd < 0)
 		return 0;
-	/* Data appended during the copy is not copied. */
+	/* Data appended during the copy is ignored. */
 	rc = store_copy(&c->store, t->name, fd, size_of(fd), t, err);
 	close(fd);
 	t->ended_ns = rd_monotonic_ns();
 	return rc;
 }
 
-/* Only those that a tree of sysfs has. */
+/* Only the types of entries that a sysfs tree has. */
 static int keep_entry(void *ctx, const struct task *t, const struct rd_archive_entry *e,
 	const char *bytes, size_t n, struct rd_error *err)
 {
@@ -305,7 +305,8 @@ static int redact_all(struct creation *c, struct rd_error *err)
 
 static int collect(struct creation *c, struct rd_error *err)
 {
-	/* A tool that takes long must not use up the time of what makes the bundle readable. */
+	/* A slow tool must not use up the time of the members that are needed to read the bundle.
+	 */
 	static const enum phase order[] = {PHASE_READ, PHASE_COLLECT, PHASE_ANALYZE};
 	int rc = 0;
 

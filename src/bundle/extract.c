@@ -23,14 +23,14 @@
 
 #define ENTRIES_MAX    200000
 #define MANIFEST_BYTES ((size_t)64 << 20)
-#define TREE_BYTES     ((uint64_t)256 << 20) /* of all files of the tree, or of all reports */
-#define CAPTURE_BYTES  ((uint64_t)16 << 30)  /* of all captures */
+#define TREE_BYTES     ((uint64_t)256 << 20) /* limit of all files of the tree, or of all reports */
+#define CAPTURE_BYTES  ((uint64_t)16 << 30)  /* limit of all captures */
 #define DEPTH_MAX      64
 #define COPY_BYTES     65536
 #define NO_BUNDLE      "name a file that 'rdmadump bundle' wrote"
 
 struct extraction {
-	const char *path; /* of the bundle */
+	const char *path; /* path of the bundle */
 	struct rd_archive *a;
 	struct rd_bundle *b;
 	enum rd_bundle_want want;
@@ -42,7 +42,7 @@ struct extraction {
 
 /* --- paths -------------------------------------------------------------------------------- */
 
-/* Components that are neither empty nor "." nor "..", and no control characters. */
+/* Whether no component is empty, "." or "..", and there are no control characters. */
 static bool is_plain(const char *path)
 {
 	unsigned int depth = 0;
@@ -91,7 +91,8 @@ static bool is_harmless_link(const char *path, const char *target)
 	return up < below && (!*target ? up > 0 : is_plain(target));
 }
 
-/* The directory of the last component, created if it is missing. Returns it, or -1. */
+/* Opens the directory of the last component, created if it is missing. Returns its descriptor, or
+ * -1. */
 static int open_parent(int root, const char *path, const char **last)
 {
 	int fd = dup(root);
@@ -130,8 +131,8 @@ static int refuse(
 static int fail_write(const struct extraction *x, int errnum, struct rd_error *err)
 {
 	return rd_fail(err, RD_CLASS_OUTPUT, errnum,
-		"make room, or set TMPDIR to another directory", "cannot unpack '%s' into '%s'",
-		x->path, x->b->directory);
+		"free some space, or set TMPDIR to another directory",
+		"cannot unpack '%s' into '%s'", x->path, x->b->directory);
 }
 
 /* The size in the archive is not trusted, but that in the manifest is checked. */
@@ -174,7 +175,7 @@ static int make_file(
 		fd = openat(
 			parent, last, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0 && errno != ENOSPC)
-		refuse(x, name, "is there twice, or below a file", err);
+		refuse(x, name, "occurs twice, or is below a file", err);
 	else if (fd < 0)
 		fail_write(x, errno, err);
 	else
@@ -202,7 +203,7 @@ static int make_other(struct extraction *x, const struct rd_archive_entry *e, co
 	if (rc < 0 && errno == EEXIST && e->kind == RD_ARCHIVE_DIRECTORY)
 		rc = 0;
 	if (rc < 0)
-		refuse(x, name, "is there twice", err);
+		refuse(x, name, "occurs twice", err);
 	close(parent);
 	return rc;
 }
@@ -252,17 +253,17 @@ static int take_member(struct extraction *x, const struct rd_archive_entry *e, c
 
 static char *read_bytes(struct extraction *x, size_t *n, struct rd_error *err)
 {
-	size_t room = COPY_BYTES;
-	char *bytes = malloc(room), *grown;
+	size_t size = COPY_BYTES;
+	char *bytes = malloc(size), *grown;
 	ssize_t got;
 
 	*n = 0;
-	while (bytes && (got = rd_archive_get(x->a, bytes + *n, room - *n, err)) != 0) {
+	while (bytes && (got = rd_archive_get(x->a, bytes + *n, size - *n, err)) != 0) {
 		if (got > 0)
 			*n += (size_t)got;
-		if (got > 0 && *n < room)
+		if (got > 0 && *n < size)
 			continue;
-		grown = got > 0 && room < MANIFEST_BYTES ? realloc(bytes, room *= 2) : NULL;
+		grown = got > 0 && size < MANIFEST_BYTES ? realloc(bytes, size *= 2) : NULL;
 		if (!grown) {
 			if (got > 0)
 				refuse(x, MANIFEST, "is too large", err);
@@ -288,7 +289,7 @@ static int read_manifest(struct extraction *x, struct rd_error *err)
 	x->manifest = json_loadb(bytes, n, JSON_REJECT_DUPLICATES, NULL);
 	free(bytes);
 	if (json_integer_value(json_object_get(x->manifest, "version")) != 1)
-		return refuse(x, MANIFEST, "is none that this version can read", err);
+		return refuse(x, MANIFEST, "cannot be read by this version", err);
 	x->members = json_object();
 	json_array_foreach (json_object_get(x->manifest, "members"), i, row) {
 		const char *name = json_string_value(json_object_get(row, "name"));
@@ -316,14 +317,14 @@ static int take_entry(struct extraction *x, const struct rd_archive_entry *e, st
 	const char *name = name_below(e->path);
 
 	if (!name)
-		return refuse(x, e->path, "is a name that no bundle has", err);
+		return refuse(x, e->path, "is not a name of a member of a bundle", err);
 	if (strcmp(name, MANIFEST) == 0 && e->kind == RD_ARCHIVE_FILE && !x->manifest)
 		return read_manifest(x, err);
 	if (!is_wanted(x, name))
 		return 0;
 	if (!x->manifest)
-		return rd_fail(err, RD_CLASS_DEVICE, 0, NO_BUNDLE, "'%s' has no manifest in front",
-			x->path);
+		return rd_fail(err, RD_CLASS_DEVICE, 0, NO_BUNDLE,
+			"'%s' does not begin with a manifest", x->path);
 	return take_member(x, e, name, err);
 }
 
@@ -375,7 +376,8 @@ static int make_directory(struct rd_bundle *b, struct rd_error *err)
 	snprintf(b->directory, sizeof(b->directory) - 16, "%s/rdmadump-XXXXXX",
 		rd_temporary_directory());
 	if (!mkdtemp(b->directory))
-		return rd_fail(err, RD_CLASS_OUTPUT, errno, "set TMPDIR to a directory with room",
+		return rd_fail(err, RD_CLASS_OUTPUT, errno,
+			"set TMPDIR to a directory with free space",
 			"cannot make the directory '%.200s'", b->directory);
 	if (pipe2(fds, O_CLOEXEC) < 0)
 		fds[0] = fds[1] = -1;

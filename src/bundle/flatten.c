@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* See flatten.h. */
+/* Flattens JSON documents and text into lists of named values. */
 #include "flatten.h"
 #include <ctype.h>
 #include <rdmadump/json.h>
@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEPTH_MAX 32
-#define NAME_MOST 1000 /* bytes of a name */
+#define DEPTH_MAX      32
+#define VALUE_NAME_MAX 1000 /* bytes of a name */
 
 struct flat {
 	json_t *values; /* name -> text */
@@ -24,9 +24,9 @@ struct flat {
 static void put(struct flat *f, const char *name, json_t *value)
 {
 	json_int_t times = json_integer_value(json_object_get(f->times, name));
-	char numbered[NAME_MOST + 32];
+	char numbered[VALUE_NAME_MAX + 32];
 
-	snprintf(numbered, sizeof(numbered), times ? "%.*s #%lld" : "%.*s", NAME_MOST, name,
+	snprintf(numbered, sizeof(numbered), times ? "%.*s #%lld" : "%.*s", VALUE_NAME_MAX, name,
 		(long long)times + 1);
 	if (json_object_size(f->values) >= FLAT_MAX || !value ||
 		json_object_set_new(f->times, name, json_integer(times + 1)) ||
@@ -76,7 +76,7 @@ static bool put_finding(struct flat *f, const char *path, const json_t *object)
 {
 	const char *rule = string_of(object, "rule"), *title = string_of(object, "title"),
 		   *severity = string_of(object, "severity"), *where = string_of(object, "where");
-	char name[NAME_MOST];
+	char name[VALUE_NAME_MAX];
 
 	if (!rule || !title || !severity)
 		return false;
@@ -90,7 +90,7 @@ static bool put_counter(struct flat *f, const char *path, const json_t *object)
 {
 	const char *name = string_of(object, "name");
 	const json_t *value = json_object_get(object, "value");
-	char full[NAME_MOST];
+	char full[VALUE_NAME_MAX];
 
 	if (!name || !json_is_number(value) || !ends_with(path, "counters"))
 		return false;
@@ -101,19 +101,19 @@ static bool put_counter(struct flat *f, const char *path, const json_t *object)
 }
 
 /* The key that names an element of an array; "" if there is none. */
-static void label(const json_t *element, char *out, size_t room)
+static void label(const json_t *element, char *out, size_t size)
 {
 	static const char *const keys[] = {"device", "port", "name", "index", "key", "netdev"};
 	size_t used = 0;
 
 	*out = '\0';
-	for (unsigned int i = 0; i < sizeof(keys) / sizeof(*keys) && used < room; i++) {
+	for (unsigned int i = 0; i < sizeof(keys) / sizeof(*keys) && used < size; i++) {
 		const json_t *v = json_object_get(element, keys[i]);
 
 		if (json_is_string(v))
-			snprintf(out + used, room - used, "%s", json_string_value(v));
+			snprintf(out + used, size - used, "%s", json_string_value(v));
 		else if (json_is_integer(v))
-			snprintf(out + used, room - used, "%s%lld", used ? ":" : "",
+			snprintf(out + used, size - used, "%s%lld", used ? ":" : "",
 				(long long)json_integer_value(v));
 		else
 			continue;
@@ -127,7 +127,7 @@ static void label(const json_t *element, char *out, size_t room)
 static void walk(struct flat *f, const char *path, const json_t *value, unsigned int depth)
 {
 	const char *slash = *path ? "/" : "", *key;
-	char name[NAME_MOST], which[200];
+	char name[VALUE_NAME_MAX], which[200];
 	json_t *v;
 	size_t i;
 
@@ -194,7 +194,7 @@ static size_t name_end(const char *line, const char **value)
 
 static void put_line(struct flat *f, char *line)
 {
-	char *safe, name[NAME_MOST];
+	char *safe, name[VALUE_NAME_MAX];
 	const char *value;
 	size_t n = strlen(line), end;
 
@@ -212,8 +212,8 @@ static void put_line(struct flat *f, char *line)
 	end = name_end(safe, &value);
 	for (char *p = safe + (value - safe); *p; p++)
 		*p = *p == '\t' ? ' ' : *p;
-	if (end >= NAME_MOST)
-		end = NAME_MOST - 1 - rd_utf8_unfinished(safe, NAME_MOST - 1);
+	if (end >= VALUE_NAME_MAX)
+		end = VALUE_NAME_MAX - 1 - rd_utf8_unfinished(safe, VALUE_NAME_MAX - 1);
 	snprintf(name, sizeof(name), "%.*s", (int)end, safe);
 	put(f, name, json_string(value));
 	free(safe);

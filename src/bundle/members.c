@@ -16,7 +16,8 @@
 	"nvidia-peermem* nvidia-kernel* iproute2* iproute ethtool* linux-firmware* rdmadump*"
 
 const struct member members[] = {
-	/* What this program reads by itself: what is needed to read the bundle back comes first. */
+	/* What this program reads by itself. The members that are needed to read the bundle back
+	   come first. */
 	{"sysroot", "files of sysfs that this program reads, for --sysroot", PART "sysroot",
 		.form = FORM_TREE, .phase = PHASE_READ, .root = true, .addresses = true,
 		.bytes = TREE},
@@ -50,7 +51,7 @@ const struct member members[] = {
 		.addresses = true},
 	{"rdmadump/counters.txt", "every counter", "rdmadump counters --all", .form = FORM_TEXT,
 		.phase = PHASE_READ, .addresses = true, .bytes = LARGE},
-	/* What waits. */
+	/* Members that take time to measure. */
 	{"rdmadump/counters-growth.txt", "what counters grew by between two readings",
 		"rdmadump counters --interval @interval --count 1", .form = FORM_TEXT,
 		.addresses = true, .bytes = LARGE},
@@ -83,7 +84,7 @@ const struct member members[] = {
 		.addresses = true, .bytes = LARGE},
 	/* Output of other tools. */
 	{"host/packages-dpkg.txt", "packages of RDMA user space", DEBIAN PACKAGES,
-		.form = FORM_OUTPUT, .also_whole = 1 /* a pattern that fits no package */},
+		.form = FORM_OUTPUT, .also_whole = 1 /* a pattern that matches no package */},
 	{"host/packages-rpm.txt", "packages of RDMA user space", RPM PACKAGES, .form = FORM_OUTPUT},
 	{"tools/ethtool-i-@netdev.txt", "driver and firmware", "ethtool -i @netdev",
 		.form = FORM_TEXT},

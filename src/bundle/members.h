@@ -16,7 +16,7 @@ enum form {
 
 /* When a command is started: those of a phase run in parallel, after those of the phase before. */
 enum phase {
-	PHASE_COLLECT, /* second, and of rows that name none: other tools, and what waits */
+	PHASE_COLLECT, /* second, and the default of a row: other tools, and members that wait */
 	PHASE_READ,    /* first: what this program reads by itself, with more time than a tool */
 	PHASE_ANALYZE, /* third */
 };

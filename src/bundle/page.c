@@ -22,14 +22,15 @@ static const char own_style[] =
 	".finding h3::first-letter { text-transform: none; }\n"
 	"td:first-child { overflow-wrap: anywhere; min-width: 22ch; }\n";
 
-#define FINDINGS_SHOWN 30	  /* of a section, the worst */
+#define FINDINGS_SHOWN 30	  /* the worst ones of a section */
 #define SINCE_RESET    "counters" /* the section whose findings may be old */
 
 struct page {
 	FILE *out;
-	unsigned int found[RD_SEV_PROBLEM + 1]; /* by severity; those of this time */
-	unsigned int earlier; /* problems and warnings since counters were reset */
-	json_t *findings;     /* [{"section", "finding"}] */
+	unsigned int
+		found[RD_SEV_PROBLEM + 1]; /* findings by severity, without those of SINCE_RESET */
+	unsigned int earlier;		   /* problems and warnings since counters were reset */
+	json_t *findings;		   /* [{"section", "finding"}] */
 };
 
 /* --- text --------------------------------------------------------------------------------- */
@@ -111,7 +112,7 @@ static void add_findings(struct page *p, const char *section, const json_t *list
 	}
 }
 
-/* Findings of a member that is JSON: its own, those of its ports or captures, of two ends. */
+/* Reads the findings of a JSON member: its own, those of its ports or captures, and of two ends. */
 static void read_findings(struct page *p, const char *section, const struct task *t)
 {
 	static const char *const lists[] = {"ports", "captures"};
@@ -128,7 +129,7 @@ static void read_findings(struct page *p, const char *section, const struct task
 	json_decref(root);
 }
 
-/* The sections of the page and their members, in this order. */
+/* The sections of the page and their members, in the order of the page. */
 static const struct section {
 	const char *key, *title, *command, *none;
 } sections[] = {
@@ -336,7 +337,7 @@ static void put_members(FILE *out, const struct tasks *tasks, const json_t *mani
 	fputs("</tbody></table></div>\n", out);
 }
 
-/* There was nothing to read: no device, no tool, or it was not requested. */
+/* Whether there was nothing to read: no device, no tool, or it was not requested. */
 static bool was_nothing(const struct task *t)
 {
 	return t->outcome == OUTCOME_NOTHING || t->outcome == OUTCOME_ABSENT;
@@ -369,7 +370,7 @@ static void put_missing(FILE *out, const struct tasks *tasks)
 {
 	unsigned int n;
 
-	fputs("<h2 id=missing>What is missing or not whole</h2>\n"
+	fputs("<h2 id=missing>What is missing or incomplete</h2>\n"
 	      "<div class=scroll><table><thead><tr><th>Member<th>What it is<th>Why"
 	      "</thead><tbody>\n",
 		out);
@@ -439,7 +440,7 @@ static void put_facts(FILE *out, const json_t *manifest)
 	fprintf(out, "<dt>As<dd>%s\n</dl>\n",
 		json_is_true(json_object_get(manifest, "root"))
 			? "root"
-			: "a user who is not root: some members are missing or not whole");
+			: "a user who is not root: some members are missing or incomplete");
 	fputs("<nav><a href=\"#device\">Devices</a><a href=\"#growth\">Counters</a>"
 	      "<a href=\"#traffic\">Traffic</a><a href=\"#missing\">What is missing</a>"
 	      "<a href=\"#members\">What is in this bundle</a></nav>\n",

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ENVIRONMENT_BYTES ((size_t)1 << 20) /* of one process */
+#define ENVIRONMENT_BYTES ((size_t)1 << 20) /* limit of one process */
 #define OWNERS_MAX	  256
 
 extern char **environ;
@@ -47,7 +47,7 @@ static json_t *own_variables(void)
 	return variables;
 }
 
-/* Null, with the reason, if this user may not read it. */
+/* The environment of an owner; null, with the reason, if this user may not read it. */
 static json_t *owner(const struct rd_qp_res *qp)
 {
 	char path[64], *text = malloc(ENVIRONMENT_BYTES);

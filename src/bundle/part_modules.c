@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define LIST_BYTES ((size_t)256 << 10) /* of /proc/modules */
+#define LIST_BYTES ((size_t)256 << 10) /* limit of /proc/modules */
 
 /* A module that uses one of these is also an RDMA module. */
 static const char *const core[] = {

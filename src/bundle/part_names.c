@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Names that identify this machine, other hosts that it knows, and its users: for redaction. */
+/* Collects the names of this machine, of hosts in its configuration, and of its users, for
+ * redaction. */
 #include "parts.h"
 #include <ctype.h>
 #include <dirent.h>
@@ -12,7 +13,7 @@
 #include <sys/utsname.h>
 
 #define TEXT_BYTES  262144
-#define PEOPLE_FROM 1000 /* user ids below are the system's, as in login.defs(5) */
+#define PEOPLE_FROM 1000 /* first user id of people: UID_MIN of login.defs(5) */
 #define NOBODY	    65534
 
 static void add(json_t *list, const char *kind, const char *name)

@@ -30,7 +30,7 @@ void file_name(char *buf, size_t size, const char *text)
 /* --- what a placeholder stands for -------------------------------------------------------- */
 
 struct subjects {
-	char (*text)[SUBJECT_TEXT]; /* as commands get it */
+	char (*text)[SUBJECT_TEXT]; /* as it is passed to commands */
 	unsigned int n;
 };
 
@@ -401,7 +401,7 @@ void task_why(const struct task *t, char *buf, size_t size)
 			"device does not respond");
 		break;
 	case OUTCOME_LATE:
-		snprintf(buf, size, "the time for all commands was over");
+		snprintf(buf, size, "the time limit of all commands had expired");
 		break;
 	case OUTCOME_FAILED:
 		snprintf(buf, size, "%s", strerror(t->errnum));

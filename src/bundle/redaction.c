@@ -52,7 +52,7 @@ static void add_names(struct redaction *x, const json_t *names)
 	}
 }
 
-/* In a separate process with a time limit: the user database may be on another machine. */
+/* Runs in a separate process with a time limit: the user database may be on another machine. */
 static int collect_names(struct redaction *x, struct rd_error *err)
 {
 	static char program[] = "rdmadump", command[] = "bundle", option[] = "--part",
@@ -367,6 +367,6 @@ int redaction_write_map(const struct rd_redact *r, const char *bundle, int fd, s
 	if (rc == 0 && rd_write_whole(fd, "\n", 1) == 0)
 		return 0;
 	return rd_fail(err, RD_CLASS_OUTPUT, errno,
-		"make room, or name another file (--redact-map)",
+		"free some space, or name another file (--redact-map)",
 		"cannot write the map of what was replaced");
 }

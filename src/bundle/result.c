@@ -50,7 +50,7 @@ int result_finish(struct result *o, const struct rd_identity *identity, struct r
 
 	if (o->is_stdout)
 		return 0;
-	snprintf(todo, sizeof(todo), "make room, or name another file (%s)", o->option);
+	snprintf(todo, sizeof(todo), "free some space, or name another file (%s)", o->option);
 	if (o->out.regular && fsync(o->out.fd) < 0)
 		return rd_fail(err, RD_CLASS_OUTPUT, errno, todo, "cannot write '%s'", o->part);
 	if (rd_identity_assume(identity, &before, err) < 0)

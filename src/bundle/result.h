@@ -25,9 +25,9 @@ int result_open(struct result *o, const char *path, const char *option,
 	const struct rd_inputs *inputs, struct rd_error *err);
 /* The descriptor to write to. If the file exists, it is truncated. -1: error. */
 int result_begin(struct result *o, struct rd_error *err);
-/* Gives it its name. */
+/* Renames it to its final name. */
 int result_finish(struct result *o, const struct rd_identity *identity, struct rd_error *err);
-/* Removes what is not finished. */
+/* Removes the temporary file if it was not renamed. */
 void result_abandon(struct result *o, const struct rd_identity *identity);
 
 #endif

@@ -147,7 +147,7 @@ static int start(struct run *r, struct task *t)
 		close_both(errors);
 		return fail_start(t, errnum);
 	}
-	/* Both sides: whichever is first. */
+	/* Done in parent and child, whichever runs first. */
 	setpgid(t->pid, t->pid);
 	if (out[1] >= 0)
 		close(out[1]);
@@ -165,18 +165,18 @@ static int start(struct run *r, struct task *t)
 
 static bool make_room(struct bytes *b, size_t more)
 {
-	size_t room = b->room ? b->room : 4096;
+	size_t size = b->room ? b->room : 4096;
 	char *grown;
 
-	while (room < b->n + more + 1)
-		room *= 2;
-	if (room == b->room)
+	while (size < b->n + more + 1)
+		size *= 2;
+	if (size == b->room)
 		return true;
-	grown = realloc(b->data, room);
+	grown = realloc(b->data, size);
 	if (!grown)
 		return false;
 	b->data = grown;
-	b->room = room;
+	b->room = size;
 	return true;
 }
 
@@ -319,7 +319,7 @@ static struct task *next_task(struct tasks *tasks, enum phase phase, unsigned in
 	return NULL;
 }
 
-/* More than the CPUs can run would only make all of them late. Two at least: one may hang. */
+/* More processes than CPUs would only delay all of them. At least two: one may hang. */
 static unsigned int read_at_once(void)
 {
 	cpu_set_t cpus;
@@ -376,7 +376,7 @@ bool tasks_run(struct tasks *tasks, enum phase phase, const struct rd_bundle_con
 	unsigned int at = 0;
 	bool complete = true;
 
-	/* The command that is started last also has its time limit. */
+	/* Leaves the command that is started last its whole time limit. */
 	r.end_ns = rd_monotonic_ns() + ms(r.limit_ms);
 	r.environment = make_environment();
 	if (!r.environment)

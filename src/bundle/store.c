@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define COPY_BYTES 65536
-#define MAKE_ROOM  "make room, or name a file in another directory (--write)"
+#define MAKE_ROOM  "free some space, or name a file in another directory (--write)"
 
 static int fail(const struct store *s, int errnum, struct rd_error *err)
 {

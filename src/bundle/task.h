@@ -8,15 +8,16 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define TASK_ARGS	64
-#define TASK_ERROR_TEXT 2048 /* of standard error, where it is not part of the member */
+#define TASK_ARGS 64
+#define TASK_ERROR_TEXT                                                                            \
+	2048 /* bytes of standard error that are kept if it is not part of the member */
 
 enum outcome {
 	OUTCOME_WAITING,
 	OUTCOME_RUNNING,
 	OUTCOME_ENDED,	   /* with its exit status */
 	OUTCOME_ABSENT,	   /* no such program, or no such file */
-	OUTCOME_NOTHING,   /* nothing here that the row is for */
+	OUTCOME_NOTHING,   /* this machine has nothing that the row applies to */
 	OUTCOME_TIMED_OUT, /* it was killed */
 	OUTCOME_STUCK,	   /* it could not even be killed */
 	OUTCOME_LATE,	   /* the time limit of all commands expired before it started */
@@ -37,9 +38,9 @@ struct task {
 	char *argv[TASK_ARGS + 1];
 	char *command;	      /* as it is shown */
 	bool own;	      /* this program: /proc/self/exe */
-	const char *path;     /* of a file to be copied */
+	const char *path;     /* path of a file to be copied */
 	int in, out;	      /* files for standard input and output; -1: none, a pipe */
-	unsigned int more_ms; /* beside the limit */
+	unsigned int more_ms; /* added to the time limit */
 	enum outcome outcome;
 	char *left_out;	    /* why */
 	int errnum, status; /* status: of waitpid() */

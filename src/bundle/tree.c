@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <stdio.h>
 
-#define FILE_BYTES 65536 /* of one file; sysfs has no longer ones */
+#define FILE_BYTES 65536 /* limit per file; sysfs has no longer ones */
 
 int tree_each(const struct task *t, tree_fn *fn, void *ctx, struct rd_error *err)
 {

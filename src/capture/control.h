@@ -13,7 +13,7 @@ struct control {
 	struct rd_capture *c;
 	const struct rd_capture_config *config;
 	struct rd_error *err;
-	pthread_mutex_t lock; /* of why and err */
+	pthread_mutex_t lock; /* protects why and err */
 	enum rd_end why;
 	atomic_bool stop;
 	/* No new frames arrive: lanes end when they have received the rest. */

@@ -17,8 +17,7 @@
 #define LLC_LENGTH_MAX 1500 /* in place of an Ethertype: the length of an 802.3 frame */
 #define FCS_LEN	       4
 #define ICMP_LEN       8
-#define QUOTED_LEN                                                                                 \
-	8 /* of the quoted transport header: covers the ports and a TCP sequence number */
+#define QUOTED_LEN     8 /* bytes of the quoted transport header: ports and TCP sequence number */
 
 /* Protocols for control of the network, without user data. */
 static bool is_control(uint16_t ethertype)

@@ -17,7 +17,7 @@ struct wanted {
 
 struct rd_filter {
 	struct wanted wanted[RD_TERMS_MAX]; /* those without packet first */
-	unsigned int n, n_bare;		    /* n_bare: need no packet */
+	unsigned int n, n_bare;		    /* n_bare: the number that need no packet */
 	struct wanted *learns; /* the term that looks at every packet, to learn; or NULL */
 	enum rd_link link;
 };
@@ -34,7 +34,7 @@ static const char *text_of(const struct rd_filter_spec *spec, const struct rd_te
 	return text && *text ? text : NULL;
 }
 
-void rd_filter_spec_text(const struct rd_filter_spec *spec, char *text, size_t room)
+void rd_filter_spec_text(const struct rd_filter_spec *spec, char *text, size_t size)
 {
 	size_t used = 0;
 
@@ -42,8 +42,8 @@ void rd_filter_spec_text(const struct rd_filter_spec *spec, char *text, size_t r
 	for (unsigned int i = 0; i < n_rd_terms; i++) {
 		const char *value = text_of(spec, &rd_terms[i]), *option = rd_terms[i].option;
 
-		if (value && used < room)
-			used += (size_t)snprintf(text + used, room - used, "%s%s%s%s",
+		if (value && used < size)
+			used += (size_t)snprintf(text + used, size - used, "%s%s%s%s",
 				used ? " " : "", option, *option && *value ? " " : "", value);
 	}
 }
@@ -172,7 +172,7 @@ char *rd_filter_explain(const struct rd_filter *f)
 
 	if (!out)
 		return NULL;
-	fputs(f ? "a frame is kept if all of this is true of it:\n" : "every frame is kept\n", out);
+	fputs(f ? "a frame is kept if all of this holds:\n" : "every frame is kept\n", out);
 	for (unsigned int i = 0; f && i < f->n; i++)
 		explain(&f->wanted[i], out);
 	fclose(out);

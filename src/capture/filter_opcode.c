@@ -9,21 +9,21 @@
 
 #define COUNT(a)      (sizeof(a) / sizeof(*(a)))
 #define NAME_MAX_LEN  48
-#define SIMILAR_MOST  6 /* names that an error message suggests */
+#define SIMILAR_MAX   6 /* names that an error message suggests */
 #define SIMILAR_EDITS 3 /* edits by which they may differ */
 
 #define ALL_TRANSPORTS 0xff
 
 /* Conditions on a packet with a given opcode; bits of struct opcode_set. */
-#define ASK_NOTHING 0x01
-#define ASK_ACK	    0x02 /* an AETH of this kind */
-#define ASK_RNR	    0x04
-#define ASK_NAK	    0x08
-#define ASK_MAD	    0x10
-#define ASK_CM	    0x20
+#define COND_NONE 0x01
+#define COND_ACK  0x02 /* an AETH of this kind */
+#define COND_RNR  0x04
+#define COND_NAK  0x08
+#define COND_MAD  0x10
+#define COND_CM	  0x20
 
 struct opcode_set {
-	uint8_t ask[256]; /* one of the bits must hold; 0: the opcode is not wanted */
+	uint8_t ask[256]; /* one of these conditions must hold; 0: the opcode is not selected */
 };
 
 /*
@@ -36,25 +36,25 @@ static const struct opcode_class {
 	uint8_t transport;
 	uint8_t ask;
 } classes[] = {
-	{"send", RD_OP_SEND, ALL_TRANSPORTS, ASK_NOTHING},
-	{"write", RD_OP_WRITE, ALL_TRANSPORTS, ASK_NOTHING},
-	{"read", RD_OP_READ, ALL_TRANSPORTS, ASK_NOTHING},
-	{"atomic", RD_OP_ATOMIC, ALL_TRANSPORTS, ASK_NOTHING},
-	{"flush", RD_OP_FLUSH, ALL_TRANSPORTS, ASK_NOTHING},
-	{"ack", RD_OP_ACK, ALL_TRANSPORTS, ASK_ACK},
-	{"nak", RD_OP_ACK, ALL_TRANSPORTS, ASK_NAK},
-	{"rnr", RD_OP_ACK, ALL_TRANSPORTS, ASK_RNR},
-	{"cnp", RD_OP_CNP, ALL_TRANSPORTS, ASK_NOTHING},
-	{"mad", 0, RD_UD, ASK_MAD},
-	{"cm", 0, RD_UD, ASK_CM},
-	{"rc", 0, RD_RC, ASK_NOTHING},
-	{"uc", 0, RD_UC, ASK_NOTHING},
-	{"rd", 0, RD_RD, ASK_NOTHING},
-	{"ud", 0, RD_UD, ASK_NOTHING},
-	{"xrc", 0, RD_XRC, ASK_NOTHING},
+	{"send", RD_OP_SEND, ALL_TRANSPORTS, COND_NONE},
+	{"write", RD_OP_WRITE, ALL_TRANSPORTS, COND_NONE},
+	{"read", RD_OP_READ, ALL_TRANSPORTS, COND_NONE},
+	{"atomic", RD_OP_ATOMIC, ALL_TRANSPORTS, COND_NONE},
+	{"flush", RD_OP_FLUSH, ALL_TRANSPORTS, COND_NONE},
+	{"ack", RD_OP_ACK, ALL_TRANSPORTS, COND_ACK},
+	{"nak", RD_OP_ACK, ALL_TRANSPORTS, COND_NAK},
+	{"rnr", RD_OP_ACK, ALL_TRANSPORTS, COND_RNR},
+	{"cnp", RD_OP_CNP, ALL_TRANSPORTS, COND_NONE},
+	{"mad", 0, RD_UD, COND_MAD},
+	{"cm", 0, RD_UD, COND_CM},
+	{"rc", 0, RD_RC, COND_NONE},
+	{"uc", 0, RD_UC, COND_NONE},
+	{"rd", 0, RD_RD, COND_NONE},
+	{"ud", 0, RD_UD, COND_NONE},
+	{"xrc", 0, RD_XRC, COND_NONE},
 };
 
-/* Spellings of the specification and of other tools, and those of the table. */
+/* Spellings used by the specification and other tools, and those of the table. */
 static const struct {
 	const char *theirs, *ours;
 } spellings[] = {
@@ -129,7 +129,7 @@ static bool add_name(struct opcode_set *set, const char *name)
 		const char *full = rd_opcodes[code].name;
 
 		if (full && (!strcasecmp(full, name) || !strcasecmp(verb_of(full), name))) {
-			set->ask[code] |= ASK_NOTHING;
+			set->ask[code] |= COND_NONE;
 			found = true;
 		}
 	}
@@ -145,32 +145,32 @@ static bool is_similar(const char *known, const char *name)
 	return rd_word_edits(known, name) <= most || (strlen(name) > 2 && strstr(lower, name));
 }
 
-static void list_similar(const char *name, char *out, size_t room)
+static void list_similar(const char *name, char *out, size_t size)
 {
 	unsigned int n = 0;
 	size_t used = 0;
 
 	out[0] = '\0';
-	for (size_t i = 0; i < COUNT(classes) && n < SIMILAR_MOST && used < room; i++)
+	for (size_t i = 0; i < COUNT(classes) && n < SIMILAR_MAX && used < size; i++)
 		if (rd_word_edits(classes[i].name, name) <= 1 + strlen(name) / 4 && ++n)
-			used += (size_t)snprintf(out + used, room - used, "%s%s",
+			used += (size_t)snprintf(out + used, size - used, "%s%s",
 				used ? ", " : "; similar: ", classes[i].name);
-	for (unsigned int code = 0; code < 256 && n < SIMILAR_MOST && used < room; code++) {
+	for (unsigned int code = 0; code < 256 && n < SIMILAR_MAX && used < size; code++) {
 		const char *full = rd_opcodes[code].name;
 
 		if (full && (is_similar(full, name) || is_similar(verb_of(full), name)) && ++n)
 			used += (size_t)snprintf(
-				out + used, room - used, "%s%s", used ? ", " : "; similar: ", full);
+				out + used, size - used, "%s%s", used ? ", " : "; similar: ", full);
 	}
 }
 
-static void list_classes(char *out, size_t room)
+static void list_classes(char *out, size_t size)
 {
 	size_t used = 0;
 
-	for (size_t i = 0; i < COUNT(classes) && used < room; i++)
+	for (size_t i = 0; i < COUNT(classes) && used < size; i++)
 		used += (size_t)snprintf(
-			out + used, room - used, "%s%s", i ? ", " : "", classes[i].name);
+			out + used, size - used, "%s%s", i ? ", " : "", classes[i].name);
 }
 
 static int unknown(const char *entry, size_t length, struct rd_error *err)
@@ -201,7 +201,7 @@ int rd_opcode_compile(void **state, const struct rd_term_use *use, struct rd_err
 		if (!normalise(name, entry, length))
 			return unknown(entry, length, err);
 		if (rd_parse_u64(name, 0, 255, &code) == 0)
-			set->ask[code] |= ASK_NOTHING;
+			set->ask[code] |= COND_NONE;
 		else if (!add_class(set, name) && !add_name(set, name))
 			return unknown(entry, length, err);
 	}
@@ -211,7 +211,7 @@ int rd_opcode_compile(void **state, const struct rd_term_use *use, struct rd_err
 bool rd_opcode_match(const void *state, const struct rd_frame *frame, const struct rd_packet *p)
 {
 	static const uint8_t asks[] = {
-		[RD_AETH_ACK] = ASK_ACK, [RD_AETH_RNR] = ASK_RNR, [RD_AETH_NAK] = ASK_NAK};
+		[RD_AETH_ACK] = COND_ACK, [RD_AETH_RNR] = COND_RNR, [RD_AETH_NAK] = COND_NAK};
 	const struct opcode_set *set = state;
 	struct rd_aeth aeth;
 	struct rd_mad mad;
@@ -221,13 +221,13 @@ bool rd_opcode_match(const void *state, const struct rd_frame *frame, const stru
 	if (!p->op)
 		return false;
 	ask = set->ask[p->opcode];
-	if (ask & ASK_NOTHING || !ask)
+	if (ask & COND_NONE || !ask)
 		return ask;
-	if (ask & (ASK_ACK | ASK_RNR | ASK_NAK) && rd_packet_aeth(p, &aeth))
+	if (ask & (COND_ACK | COND_RNR | COND_NAK) && rd_packet_aeth(p, &aeth))
 		return ask & asks[aeth.kind];
-	if (ask & ASK_MAD && rd_packet_is_mad(p))
+	if (ask & COND_MAD && rd_packet_is_mad(p))
 		return true;
-	return ask & ASK_CM && rd_packet_mad(p, &mad) && mad.class == RD_MAD_CM;
+	return ask & COND_CM && rd_packet_mad(p, &mad) && mad.class == RD_MAD_CM;
 }
 
 void rd_opcode_explain(const void *state, const char *text, FILE *out)
@@ -237,11 +237,11 @@ void rd_opcode_explain(const void *state, const char *text, FILE *out)
 		uint8_t ask;
 		const char *words;
 	} conditions[] = {
-		{ASK_ACK, " (ACK)"},
-		{ASK_NAK, " (NAK)"},
-		{ASK_RNR, " (RNR NAK)"},
-		{ASK_MAD, " (MAD)"},
-		{ASK_CM, " (CM)"},
+		{COND_ACK, " (ACK)"},
+		{COND_NAK, " (NAK)"},
+		{COND_RNR, " (RNR NAK)"},
+		{COND_MAD, " (MAD)"},
+		{COND_CM, " (CM)"},
 	};
 	const char *separator = "";
 
@@ -252,12 +252,12 @@ void rd_opcode_explain(const void *state, const char *text, FILE *out)
 		/*
 		 * Reserved opcodes are listed only if given by number, or with a whole transport.
 		 */
-		if (!ask || (!rd_opcodes[code].name && !(ask & ASK_NOTHING)))
+		if (!ask || (!rd_opcodes[code].name && !(ask & COND_NONE)))
 			continue;
 		fprintf(out, "%s0x%02x", separator, code);
 		if (rd_opcodes[code].name)
 			fprintf(out, " %s", rd_opcodes[code].name);
-		for (size_t i = 0; i < COUNT(conditions) && !(ask & ASK_NOTHING); i++)
+		for (size_t i = 0; i < COUNT(conditions) && !(ask & COND_NONE); i++)
 			if (ask & conditions[i].ask)
 				fputs(conditions[i].words, out);
 		separator = ", ";

@@ -8,11 +8,9 @@
 #include <rdmadump/hash.h>
 #include <stdlib.h>
 
-#define BUCKETS                                                                                    \
-	2048 /* times WAYS entries: two directions for each of RD_FILTER_PAIRS, and as many spare  \
-		ones */
-#define WAYS   8
-#define OFFERS 1024 /* connections that are being set up */
+#define BUCKETS 2048 /* times WAYS entries: twice the two directions of each of RD_FILTER_PAIRS */
+#define WAYS	8
+#define OFFERS	1024 /* connections that are being set up */
 
 /* Source and destination in the frame: IP addresses or GIDs, LIDs on InfiniBand. */
 struct ends {

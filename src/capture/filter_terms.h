@@ -35,10 +35,10 @@ typedef void rd_term_explain(const void *state, const char *text, FILE *out);
 typedef void rd_term_free(void *state);
 
 struct rd_term {
-	const char *option; /* of the command line; empty: the text has no label */
+	const char *option; /* command line option; empty: the text has no label */
 	const char *label;  /* for rd_filter_explain() */
 	const char *value;  /* name of a number, for messages */
-	size_t at;	    /* of its field in struct rd_filter_spec */
+	size_t at;	    /* offset of its field in struct rd_filter_spec */
 	bool flag;	    /* the field is a bool, else a string */
 	bool packet;	    /* needs the parsed packet, not only the frame's bytes */
 	rd_term_compile *compile;

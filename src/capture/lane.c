@@ -11,7 +11,7 @@
 #define STOP_MS		     100 /* interval in which a wait for a stalled output checks for requests */
 #define POLLS_BETWEEN_CHECKS 64	  /* batches between two checks of signals and timers under load */
 #define EMPTY_POLLS	     256  /* default of consecutive empty polls before the lane sleeps */
-#define NAP_FRAMES_MANY	     1024 /* received after one nap: naps are too long */
+#define NAP_FRAMES_MANY	     1024 /* frames received after one nap: naps are too long */
 #define NAP_LONGER_MAX	     8
 #define CALM_POLLS	     2 /* consecutive polls without a full batch, if sources gather frames */
 
@@ -274,8 +274,8 @@ static uint64_t flush_due(struct lane *l)
 }
 
 /*
- * Hands over a partial chunk after its time, but only to an idle writer: while the writer is busy,
- * the chunk is filled further, so that slow traffic does not use one chunk per frame.
+ * Hands over a partial chunk after the flush interval, but only to an idle writer: while the writer
+ * is busy, the chunk is filled further, so that slow traffic does not use one chunk per frame.
  */
 static void flush(struct lane *l)
 {
@@ -312,7 +312,7 @@ static int watermark_timeout(struct lane *l, int timeout)
 	return timeout < 0 || ns < (uint64_t)timeout ? (int)(ns < 1000 ? ns : 1000) : timeout;
 }
 
-/* A source that must be looked at again at a certain time shortens the sleep. */
+/* A source that must be polled again at a certain time shortens the sleep. */
 static int recheck_timeout(const struct lane *l, int timeout)
 {
 	uint64_t now = 0;

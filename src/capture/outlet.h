@@ -11,7 +11,7 @@
 struct outlet {
 	struct rd_feed *const *feeds; /* one per stripe; NULL: frames are not written */
 	unsigned int n_feeds;
-	unsigned int n_ifaces; /* of the encoder */
+	unsigned int n_ifaces; /* number of interfaces of the encoder */
 	bool merged;	       /* other lanes also put frames into the same sinks */
 	unsigned int at;       /* index of the current chunk's feed, or of the last one */
 	struct rd_chunk *chunk;

@@ -16,7 +16,7 @@ static error_t fail(struct argp_state *state, const struct rd_error *err)
 	return EINVAL;
 }
 
-/* What is printed instead of a capture. */
+/* Prints something instead of capturing. */
 static void run_instead(const struct arguments *a, struct argp_state *state)
 {
 	static char *list[] = {(char *)"rdmadump list", NULL};
@@ -92,7 +92,7 @@ static int settle(struct arguments *a, struct rd_error *err)
 		o->print = true;
 	if (o->only_count)
 		o->quiet = true;
-	/* The file source's bytes and the receive buffers are ours to change. */
+	/* The bytes of the file source and of the receive buffers may be modified. */
 	o->session.cut.writable = true;
 	return 0;
 }

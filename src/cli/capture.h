@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* What the command line asks for: the session, and what the command does beside it. */
+/* The parsed command line: the session's configuration, and what the command itself does. */
 struct capture_options {
 	struct rd_session_config session;	     /* without the fields of the caller's part */
 	struct rd_wanted_port wanted[RD_IFACES_MAX]; /* session.n_wanted of them */
@@ -49,13 +49,13 @@ struct capture_run {
 	const struct rd_session_result *result;
 	struct rd_watch watches[2];
 	char application[128];
-	sigset_t signals;	   /* that are blocked and waited for */
-	int signal;		   /* that ended it, 0: none */
-	bool waiting_announced[2]; /* at the end: for the output, for the commands */
+	sigset_t signals;	   /* signals that are blocked and waited for */
+	int signal;		   /* the signal that ended it; 0: none */
+	bool waiting_announced[2]; /* at the end: waiting for the output, for the commands */
 	bool settling;		   /* waiting for the loss counters */
 	bool asked_to_end;	   /* by a signal after the capture had ended */
 	bool broken_pipe;
-	uint64_t last_bytes, last_ns; /* of the progress line */
+	uint64_t last_bytes, last_ns; /* at the last progress line */
 	struct live *live;	      /* --analyze; else NULL */
 	struct frame_lines lines;     /* that are printed */
 };
@@ -89,11 +89,11 @@ int timestamps_list(const struct capture_options *o, struct rd_error *err);
 
 /* report.c */
 void report_start(const struct capture_run *r);
-void report_progress(struct capture_run *r, bool on_request, char *line, size_t room);
+void report_progress(struct capture_run *r, bool on_request, char *line, size_t size);
 /* At the end, in the requested form. */
 void report_end(const struct capture_run *r);
 
-/* update.c: asks the capture of that process for a new file. */
+/* update.c: makes the capture with this process id begin a new file. */
 int capture_update(unsigned int pid, struct rd_error *err);
 
 /* live.c: --analyze. */

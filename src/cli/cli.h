@@ -72,8 +72,8 @@ void rd_cli_say(const char *prefix, const char *line);
 /* Prints the error as "rdmadump: what: why; what to do" and returns its exit status. */
 int rd_cli_fail(const struct rd_error *err);
 
-/* Prints the program's messages up to level `most` on stderr, one per line. */
-void rd_cli_log(enum rd_level most);
+/* Prints the program's messages up to level `max` on stderr, one per line. */
+void rd_cli_log(enum rd_level max);
 
 /* Shows the progress line, which messages replace; NULL removes it. */
 void rd_cli_status(const char *line);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ALIKE_SHARE 4 /* one letter may differ, and one more in so many */
+#define ALIKE_SHARE 4 /* one letter may differ, and one more per this many letters */
 
 static const struct argp_option end = {0};
 
@@ -82,7 +82,8 @@ static void unrecognized(
 	exit(RD_CLASS_USAGE);
 }
 
-/* Whether the argument after `word`, which is one or several letters, belongs to the last one. */
+/* Whether the argument after `word`, which consists of option letters, belongs to its last letter.
+ */
 static bool letters_take_next(const struct argp_option *options, const char *word)
 {
 	for (const char *c = word + 1; *c; c++) {

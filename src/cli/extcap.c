@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #define FIELDS_MAX   32
-#define DRAIN_ROUNDS 500 /* of 10 ms */
+#define DRAIN_ROUNDS 500 /* 10 ms each */
 #define DRAIN_LAST   20
 
 enum {
@@ -59,7 +59,7 @@ struct request {
 	struct capture_options o;
 };
 
-/* One port, by the name that Wireshark has for it. */
+/* One port and the name that Wireshark uses for it. */
 struct place {
 	const struct rd_device *device;
 	const struct rd_port *port;
@@ -87,7 +87,7 @@ static void name_place(struct place *p)
 			*c = '_';
 }
 
-/* Calls `each` for every port until it returns true; whether it did. */
+/* Calls `each` for every port until it returns true; returns whether it did. */
 static bool any_place(const struct rd_devices *devices, struct place *p,
 	bool (*each)(const struct place *p, const void *ctx), const void *ctx)
 {
@@ -290,7 +290,7 @@ static void wait_for_reader(void)
 			break;
 		nanosleep(&pause, NULL);
 	}
-	/* Time for the reader to see the end of the FIFO. */
+	/* Gives the reader time to see the end of the FIFO. */
 	close(STDOUT_FILENO);
 	for (int i = 0; i < DRAIN_LAST; i++)
 		nanosleep(&pause, NULL);
@@ -328,7 +328,7 @@ static int capture(struct request *r, const struct place *p)
 
 /* --- the command line ------------------------------------------------------------------- */
 
-/* --capture with a filter captures; a filter alone asks whether it is valid. */
+/* --capture with a filter captures; a filter alone is checked for validity. */
 static void ask(struct request *r, int what)
 {
 	if (what == OPT_FILTER && r->what)

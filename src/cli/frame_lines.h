@@ -9,7 +9,7 @@
 /* State between two lines; all zeros before the first. */
 struct frame_lines {
 	bool begun, colours;
-	uint64_t base_ns; /* of the first line, or of the last one */
+	uint64_t base_ns; /* time of the first line, or of the last one */
 };
 
 /* `style` is RD_LINE_*. Write errors are left to the stream. */

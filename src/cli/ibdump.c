@@ -17,7 +17,7 @@
 #define LOG2_DEFAULT  12
 #define PORT_MAX      254
 #define LETTERS_MAX   32
-#define FIRST_ROW     0x100 /* getopt's value of a long option */
+#define FIRST_ROW     0x100 /* getopt's value of the first long option */
 #define JUMBO_FRAME   16384
 #define WRITER_PIECES 2 /* -p sizes one buffer: one is filled while the other is written */
 
@@ -144,7 +144,7 @@ static int want_help(struct arguments *a, const struct option_use *use, struct r
 	return 0;
 }
 
-/* Options of ibdump that a capture lacks, or that mean something else there. */
+/* Options of ibdump that the capture command lacks, or that mean something else there. */
 static const struct cli_option own[] = {
 	{"ib-dev", 'd', "DEV", "RDMA device (default: the first that can be captured)",
 		.set = set_ib_dev},
@@ -191,14 +191,14 @@ static unsigned int make_letters(struct letter *letters)
 	return n;
 }
 
-/* Always -1: after a mistake it is an error. */
+/* Always returns -1: a mistake is an error. */
 static int usage(const struct letter *letters, unsigned int n, const char *mistake)
 {
 	FILE *out = mistake ? stderr : stdout;
 	char name[48];
 
 	if (mistake && *mistake)
-		complain("'%s' is one word too many", mistake);
+		complain("unexpected argument '%s'", mistake);
 	fprintf(out, "Usage: ibdump [OPTION...]\n"
 		     "Captures the traffic of a port of an RDMA device into a pcap file.\n\n");
 	for (const struct letter *l = letters; l < letters + n; l++) {
@@ -214,7 +214,7 @@ static int usage(const struct letter *letters, unsigned int n, const char *mista
 	return -1;
 }
 
-/* With frames on standard output there are no messages. */
+/* If frames go to standard output, no messages are printed. */
 static int settle(const struct arguments *a)
 {
 	struct capture_options *o = a->o;
@@ -273,7 +273,7 @@ static const struct letter *find_letter(const struct letter *letters, unsigned i
 	return NULL;
 }
 
-/* Returns 0, -1 after a mistake, 1 if something else was asked for and printed. */
+/* Returns 0, -1 after a mistake, or 1 if help or version was printed. */
 static int parse(int argc, char **argv)
 {
 	struct arguments a = {.o = &dump.o};

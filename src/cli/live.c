@@ -11,7 +11,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* Drawing takes the receiving thread's time: at most one part in so many. */
+/* Drawing takes the receiving thread's time: at most this fraction (1/N). */
 #define DRAW_SHARE 50
 
 struct live {

@@ -6,9 +6,11 @@
 #include "capture.h"
 #include <jansson.h>
 
-/* Prints what to raise, a line for each ring that was full; nothing where little was lost. */
+/* Prints which buffer to enlarge, a line for each ring that was full; nothing if little was lost.
+ */
 void loss_advise(const struct capture_run *r);
-/* Of all sources; of one. frames and percent are null, with a reason, where they are unknown. */
+/* The loss of all sources, and of one source. frames and percent are null, with a reason, if they
+ * are unknown. */
 json_t *loss_json(const struct capture_run *r);
 json_t *loss_json_source(const struct capture_run *r, const struct rd_session_source *source);
 /* Prints what the loss counters include, and which other counters changed. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Chooses by the program's name and first word: ibdump, extcap, or a command (default: capture). */
+/* Selects ibdump, extcap, or a command (default: capture) by the program's name and first word. */
 #include "cli.h"
 #include <argp.h>
 #include <errno.h>
@@ -16,9 +16,9 @@
 #define COMMAND_RUN(name, args, help) rd_cmd_##name,
 static rd_command_fn *const runs[] = {RD_COMMANDS(COMMAND_RUN)};
 
-#define ALIKE_SHARE 4 /* one letter in so many may differ */
+#define ALIKE_SHARE 4 /* one letter in this many may differ */
 
-/* Programs that have a command line of their own. */
+/* Names under which the program has a different command line. */
 static const struct personality {
 	const char *name, *word; /* program name, or pattern of the first word; else NULL */
 	bool takes_word;
@@ -76,7 +76,7 @@ static bool environment_keeps(const char *variable)
  * With file capabilities the caller is not trusted, but libraries do not check that: libibverbs
  * loads any code that RDMAV_DRIVERS names.
  */
-static void distrust_environment(void)
+static void sanitize_environment(void)
 {
 	char **to = environ;
 
@@ -91,7 +91,7 @@ static void distrust_environment(void)
 
 /*
  * If the caller closed a standard descriptor, a device or file could get its number, be written to,
- * and be inherited by commands. The access mode lets reading and writing fail as before.
+ * and be inherited by commands. The access mode makes reading and writing fail as before.
  */
 static void fill_standard_descriptors(void)
 {
@@ -111,13 +111,13 @@ static const char *command_like(const char *word)
 }
 
 /* The words before the first option; false if they are too long. */
-static bool leading_words(char *out, size_t room, int argc, char **argv)
+static bool leading_words(char *out, size_t size, int argc, char **argv)
 {
 	size_t used = 0;
 
-	for (int i = 1; i < argc && argv[i][0] != '-' && used < room; i++)
-		used += (size_t)snprintf(out + used, room - used, "%s%s", used ? " " : "", argv[i]);
-	return used < room;
+	for (int i = 1; i < argc && argv[i][0] != '-' && used < size; i++)
+		used += (size_t)snprintf(out + used, size - used, "%s%s", used ? " " : "", argv[i]);
+	return used < size;
 }
 
 /* A first word that is not a command must begin a filter. Returns 0, or an exit status. */
@@ -147,7 +147,7 @@ static int check_first_word(int argc, char **argv)
 			"'%.200s' is a file, neither a command nor a filter", word);
 	else
 		rd_fail(&err, RD_CLASS_USAGE, 0, "'rdmadump --help' lists the commands",
-			"there is no command '%.64s', and it is no filter", word);
+			"there is no command '%.64s', and it is not a filter", word);
 	return rd_cli_fail(&err);
 }
 
@@ -160,7 +160,7 @@ int main(int argc, char **argv)
 
 	if (refuse_setuid())
 		return RD_CLASS_DEVICE;
-	distrust_environment();
+	sanitize_environment();
 	rd_cli_hold_requests();
 	fill_standard_descriptors();
 	rd_cli_streams();

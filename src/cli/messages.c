@@ -20,7 +20,7 @@ static struct {
 	size_t shown; /* characters of the progress line on the terminal */
 } screen = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* --- clean streams -------------------------------------------------------------------------- */
+/* --- escaping streams ----------------------------------------------------------------------- */
 
 #define PIECE 1024
 
@@ -57,7 +57,7 @@ static ssize_t cleaner_write(void *cookie, const char *text, size_t n)
 	char clean[PIECE * RD_PRINTABLE_GROWTH];
 
 	for (size_t left = n; left;) {
-		size_t room = sizeof(c->part) - c->n_part, some = left < room ? left : room, rest;
+		size_t size = sizeof(c->part) - c->n_part, some = left < size ? left : size, rest;
 
 		memcpy(c->part + c->n_part, text, some);
 		text += some;

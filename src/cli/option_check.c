@@ -38,9 +38,8 @@ static int check_input(const struct arguments *a, struct rd_error *err)
 			"--sniffer ibdump changes the adapter: name it with -d"},
 		{o->session.ibdump && o->session.stamps != RD_STAMPS_AUTO &&
 				o->session.stamps != RD_STAMPS_HOST,
-			"--sniffer ibdump has timestamps of the host's clock: leave -j out, or "
-			"give "
-			"-j host"},
+			"--sniffer ibdump has timestamps of the host's clock: omit -j, or give -j "
+			"host"},
 		{o->session.ibdump && (o->session.queues || o->session.queues_auto ||
 					      o->session.rx_mode != RD_RX_AUTO),
 			"--sniffer ibdump has a queue of its own: leave --queues and --rx-mode "

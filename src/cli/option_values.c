@@ -81,7 +81,7 @@ int set_size(struct arguments *a, const struct option_use *use, struct rd_error 
 	return 0;
 }
 
-/* Its place in the row's list, or -1 with the error. */
+/* Its index in the row's list, or -1 with the error. */
 static int find_choice(const struct option_use *use, struct rd_error *err)
 {
 	const char *const *choices = use->row->choices;
@@ -118,7 +118,7 @@ int set_choice_text(struct arguments *a, const struct option_use *use, struct rd
 	return 0;
 }
 
-/* Given several times it counts. */
+/* Counts how often the option is given. */
 int set_more(struct arguments *a, const struct option_use *use, struct rd_error *err)
 {
 	(void)err;
@@ -134,7 +134,7 @@ int set_instead(struct arguments *a, const struct option_use *use, struct rd_err
 	return 0;
 }
 
-/* Options of other tools for what is always done here. */
+/* Options of other tools that request the default behaviour of this program. */
 int set_nothing(struct arguments *a, const struct option_use *use, struct rd_error *err)
 {
 	(void)a;

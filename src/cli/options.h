@@ -56,7 +56,7 @@ extern const char *const option_groups[]; /* headings, by enum option_group */
 /* One option with its value, for a setter. */
 struct option_use {
 	const struct cli_option *row;
-	char as[40];	 /* as it is written, for messages: "-b", "--buffers" */
+	char as[40];	 /* as the user wrote it, for messages: "-b", "--buffers" */
 	const char *arg; /* NULL: none */
 	uint64_t min, max, unit;
 };
@@ -78,19 +78,20 @@ struct extcap_field {
 	const char *name;    /* NULL: that of the row */
 	const char *display, *type, *preset, *tip, *group;
 	uint64_t max, unit;		/* 0: those of the row */
-	const char *const (*values)[2]; /* of a selector: value, text; the first is the default */
+	const char *const (*values)[2]; /* selector only: value, text; the first is the default */
 };
 
 struct cli_option {
 	const char *name; /* long, without "--"; NULL: a letter only */
 	int letter;	  /* 0: none */
 	const char *arg, *help;
-	const char *brief; /* line of the short help; NULL: not an everyday option */
+	const char *brief; /* line of the short help; NULL: not in the short help */
 	enum option_group group;
 	unsigned int flags;
 	option_setter *set;
-	size_t at, size;	 /* field of struct capture_options */
-	uint64_t min, max, unit; /* of a number; of a size: bytes per unit of a plain number */
+	size_t at, size; /* field of struct capture_options */
+	uint64_t min, max,
+		unit; /* range of a number; `unit` of a size: bytes per unit of a plain number */
 	/* The field gets the place in this list, plus min; or with set_choice_text the word. */
 	const char *const *choices;
 	const struct ibdump_spelling *ibdump; /* NULL: not offered, or ibdump.c has its own */
@@ -114,7 +115,7 @@ int option_set_within(struct arguments *a, const struct cli_option *row, const c
 option_setter set_flag, set_text, set_number, set_size, set_choice, set_choice_text, set_more,
 	set_instead, set_nothing, set_refused;
 
-/* Of one row (option_setters.c). */
+/* For one row (option_setters.c). */
 option_setter set_device, set_interface, set_autostop, set_snaplen, set_decap, set_stamps,
 	set_sniffer, set_stripes, set_file_size, set_file_seconds, set_file_count,
 	set_burst_or_ring, set_buffer_size, set_mem_mode, set_queues, set_word, set_filter_file,

@@ -101,5 +101,5 @@ int report_file_close(
 		return 0;
 	remove_regular(path);
 	return rd_fail(err, RD_CLASS_OUTPUT, errnum ? errnum : ENOMEM,
-		"make room or name another file", "%s: cannot write '%s'", option, path);
+		"free some space or name another file", "%s: cannot write '%s'", option, path);
 }

@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 /*
- * Before any work: 0 if a report may be written to `path`. -1 with RD_CLASS_USAGE if that is one of
- * the inputs or holds a capture; nothing is changed. `option` is named in the error.
+ * Called before any work. 0 if a report may be written to `path`; -1 with RD_CLASS_USAGE if that is
+ * an input or contains a capture. Changes nothing. `option` is named in the error.
  */
 int report_file_check(
 	const char *path, const char *option, const struct rd_inputs *inputs, struct rd_error *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* One run of the capture command: options become a session's configuration, and what the session
- * calls back is printed. */
+/* One run of the capture command: options become a session's configuration, and prints what the
+ * session reports by callbacks. */
 #include "capture.h"
 #include "cli.h"
 #include "config.h"

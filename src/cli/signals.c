@@ -128,7 +128,7 @@ bool signals_while_counters_settle(void *ctx)
 	return false;
 }
 
-/* Data that the output has not accepted is counted as not written. */
+/* Data that the output has not accepted counts as not written. */
 static void abandon_output(struct capture_run *r)
 {
 	/* A blocked report must not keep the program running either. */

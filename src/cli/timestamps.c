@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* capture -J: the types of timestamps that devices have. */
+/* capture -J: prints the timestamp types of devices. */
 #include "capture.h"
 #include <stdio.h>
 

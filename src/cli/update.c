@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * --update: asks a running capture for a new file. SIGUSR2 kills most programs, so the process is
- * checked first, and held by a pidfd, which no other process can get.
+ * --update: makes a running capture begin a new file. SIGUSR2 kills most programs, so the process
+ * is checked first; the pidfd ensures that the signal reaches that process.
  */
 #include "capture.h"
 #include <ctype.h>
@@ -18,7 +18,7 @@
 #define PROGRAM "rdmadump"
 
 /* The name of the executable of `who`, from /proc; false if that is not readable. */
-static bool executable_name(const char *who, char *name, size_t room)
+static bool executable_name(const char *who, char *name, size_t size)
 {
 	char path[64], target[PATH_MAX];
 	ssize_t len;
@@ -33,13 +33,13 @@ static bool executable_name(const char *who, char *name, size_t room)
 	deleted = strstr(target, " (deleted)");
 	if (deleted)
 		*deleted = '\0';
-	snprintf(name, room, "%.*s", NAME_MAX,
+	snprintf(name, size, "%.*s", NAME_MAX,
 		strrchr(target, '/') ? strrchr(target, '/') + 1 : target);
 	return true;
 }
 
-/* The name that a process has given itself by default: its executable's, cut after 15 bytes. */
-static bool command_name(const char *who, char *name, size_t room)
+/* The command name of a process, by default its executable's name cut after 15 bytes. */
+static bool command_name(const char *who, char *name, size_t size)
 {
 	char path[64];
 	ssize_t len;
@@ -49,7 +49,7 @@ static bool command_name(const char *who, char *name, size_t room)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
-	len = read(fd, name, room - 1);
+	len = read(fd, name, size - 1);
 	close(fd);
 	if (len <= 0)
 		return false;
@@ -72,16 +72,16 @@ static bool same_executable(const char *who)
  * A capture that has given up root hides its executable from everybody but root, its user included;
  * its command name can always be read.
  */
-static bool is_capture(const char *who, char *name, size_t room)
+static bool is_capture(const char *who, char *name, size_t size)
 {
 	char ours[NAME_MAX + 1] = "";
 
 	*name = '\0';
 	if (same_executable(who))
 		return true;
-	if (executable_name(who, name, room))
+	if (executable_name(who, name, size))
 		executable_name("self", ours, sizeof(ours));
-	else if (command_name(who, name, room))
+	else if (command_name(who, name, size))
 		command_name("self", ours, sizeof(ours));
 	return *name && (strcmp(name, PROGRAM) == 0 || strcmp(name, ours) == 0);
 }

@@ -9,9 +9,9 @@
 #include <limits.h>
 #include <stdio.h>
 
-#define FILES_MAX 64 /* of one folder */
+#define FILES_MAX 64 /* files of one folder */
 
-/* MLNX_OFED has files of several lines ("Global tclass=106"); they become one. */
+/* MLNX_OFED has files of several lines ("Global tclass=106"), which are joined. */
 void rd_attr_file(struct rd_attrs *attrs, const char *key, const char *title, const char *path)
 {
 	char text[128];

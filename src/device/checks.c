@@ -155,19 +155,19 @@ static bool check_ib_sniffer(const struct subject *s, struct rd_capture_conditio
 		       "mirror the port on the switch");
 }
 
-/* Where verbs have no sniffer, a firmware command may; what it answers is known only when it is
- * run.
+/* Where verbs have no sniffer, a firmware command may; only running it shows whether it works.
  */
 static bool check_port_sniffer(const struct subject *s, struct rd_capture_condition *c)
 {
-	struct rd_sniffer_refusal refusal = {"nothing speaks against --sniffer icmd", ""};
+	struct rd_sniffer_refusal refusal = {"no obstacle to --sniffer icmd was found", ""};
 	bool possible;
 
 	if (!is_mlx5(s) || s->port->link != RD_LINK_INFINIBAND)
 		return false;
 	possible = rd_port_sniffer_possible(s->info->device, &refusal);
 	if (possible && s->info->device->copied)
-		say(c, RD_ANSWER_UNKNOWN, "only the machine itself shows it", RD_SNIFFER_AS_ROOT);
+		say(c, RD_ANSWER_UNKNOWN, "this can only be checked on the machine itself",
+			RD_SNIFFER_AS_ROOT);
 	else
 		say(c, possible ? RD_ANSWER_YES : RD_ANSWER_NO, refusal.why, refusal.todo);
 	return true;

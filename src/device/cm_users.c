@@ -23,7 +23,7 @@ static int by_qp(const void *a, const void *b)
 	return compare(id->device, id->lqpn, b);
 }
 
-/* The first of those of this QP, NULL: none. Those without a QP have the number 0. */
+/* The first cm_id of this QP; NULL: none. cm_ids without a QP have the number 0. */
 static const struct rd_cm_id *first_of(
 	const struct rd_resources *r, const char *device, uint32_t lqpn)
 {
@@ -67,7 +67,7 @@ static void find_user(const struct rd_resources *r, struct rd_qp_res *qp)
 	if (!first || !*first->comm)
 		return;
 	port = service_of(r, first);
-	/* A cm_id keeps the number of a QP that was destroyed: of several, none is believed. */
+	/* A cm_id keeps the number of a destroyed QP: if several match, none is used. */
 	for (id = next_of(r, first); id; id = next_of(r, id)) {
 		if (strcmp(id->comm, first->comm))
 			return;

@@ -8,8 +8,8 @@
 /* Whether there are such QPs. */
 bool cm_users_wanted(const struct rd_resources *r);
 /*
- * Sets their comm and service_port by the list of cm_ids, which is sorted. A QP that no cm_id, or
- * cm_ids of several modules name, keeps the connection manager as its owner.
+ * Sets their comm and service_port from the sorted list of cm_ids. A QP that matches no cm_id, or
+ * cm_ids of several modules, keeps the connection manager as its owner.
  */
 void cm_users_find(struct rd_resources *r);
 

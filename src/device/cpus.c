@@ -8,16 +8,16 @@
 #include <stdlib.h>
 
 static unsigned int add_range(unsigned long first, unsigned long last, const cpu_set_t *allowed,
-	int *cpus, unsigned int n, unsigned int room)
+	int *cpus, unsigned int n, unsigned int size)
 {
-	for (unsigned long i = first; i <= last && i < CPU_SETSIZE && n < room; i++)
+	for (unsigned long i = first; i <= last && i < CPU_SETSIZE && n < size; i++)
 		if (CPU_ISSET(i, allowed))
 			cpus[n++] = (int)i;
 	return n;
 }
 
 unsigned int rd_device_cpus(
-	const char *sysroot, const struct rd_device *device, int *cpus, unsigned int room)
+	const char *sysroot, const struct rd_device *device, int *cpus, unsigned int size)
 {
 	char list[RD_SYSFS_MAX], *p = list;
 	unsigned int n = 0;
@@ -32,7 +32,7 @@ unsigned int rd_device_cpus(
 
 		if (*p == '-')
 			last = strtoul(p + 1, &p, 10);
-		n = add_range(first, last, &allowed, cpus, n, room);
+		n = add_range(first, last, &allowed, cpus, n, size);
 		if (*p == ',')
 			p++;
 	}

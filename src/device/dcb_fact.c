@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A netdev's DCB settings as a fact of a capture: what decides on the priority of a packet. */
+/* A netdev's DCB settings as a fact of a capture: the settings that determine the priority of a
+ * packet. */
 #include <rdmadump/dcb.h>
 #include <rdmadump/json.h>
 
@@ -30,7 +31,7 @@ static json_t *trust_json(const struct rd_dcb *dcb)
 	return list;
 }
 
-/* Of each DSCP the highest priority that is configured, as the kernel takes it; null: none. */
+/* The highest configured priority of each DSCP, as the kernel selects it; null: none. */
 static json_t *priorities_json(const struct rd_dcb *dcb)
 {
 	json_t *list = json_array();

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROWS_MAX 4096 /* names that one monitor remembers; beyond, it starts again */
+#define ROWS_MAX 4096 /* names that one monitor tracks; beyond that it starts again */
 
 struct device_change_row {
 	enum device_change_kind kind;
@@ -40,7 +40,7 @@ bool device_change_is_new(struct device_changes *changes, const struct device_ch
 	if (!row)
 		return false;
 	/*
-	 * A difference from the list exists now, so it is new whatever the channels have reported.
+	 * A difference from the list exists now, so it is new, whatever the channels have reported.
 	 */
 	if (change->channel == CHANNEL_LIST) {
 		row->reported++;

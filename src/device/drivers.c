@@ -11,8 +11,8 @@
 #include <sys/utsname.h>
 
 static const struct driver {
-	const char *nic, *rdma; /* modules; nic: the driver's name as discovery has it */
-	const char *provider;	/* of libibverbs */
+	const char *nic, *rdma; /* modules; nic: the driver's name in struct rd_device */
+	const char *provider;	/* libibverbs provider */
 } drivers[] = {
 	{"mlx5_core", "mlx5_ib", "mlx5"},
 	{"mlx4_core", "mlx4_ib", "mlx4"},
@@ -52,7 +52,7 @@ const char *rd_provider_name(const struct rd_device *device)
 	return driver ? driver->provider : "";
 }
 
-/* Files may write '-' where the kernel says '_'. */
+/* File names may have '-' where the kernel uses '_'. */
 static bool is_file_of(const char *path, size_t n, const char *module)
 {
 	size_t len = strlen(module), start = n;
@@ -112,7 +112,7 @@ static void load_module(struct rd_module *module, const char *name, const char *
 		module->version, sizeof(module->version), "%s/sys/module/%s/version", root, name);
 	rd_sysfs_text(module->srcversion, sizeof(module->srcversion), "%s/sys/module/%s/srcversion",
 		root, name);
-	/* A copied tree is of a machine whose kernel's release we do not know. */
+	/* A copied tree is from a machine whose kernel release is unknown. */
 	if (!*root)
 		find_path(module, root);
 	module->origin = origin_of(module, root);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A device's kernel modules, as info.c asks for them. */
+/* A device's kernel modules, for info.c. */
 #ifndef RDMADUMP_DEVICE_DRIVERS_H
 #define RDMADUMP_DEVICE_DRIVERS_H
 

@@ -18,9 +18,10 @@
 #include <string.h>
 
 /* QPs in one object: about 130 bytes each, so that it stays well below RD_FACTS_MAX. */
-#define QPS_MOST 4096
+#define QPS_MAX 4096
 
-/* Whose facts are taken, where they go, and the interface of the file that they are about. */
+/* The device whose facts are collected, the list for them, and their interface number in the file.
+ */
 struct subject {
 	struct rd_facts *to;
 	const struct rd_device *device;
@@ -29,7 +30,7 @@ struct subject {
 	bool owners;
 };
 
-/* Takes the object over and appends it to the list; what has no room is left out. */
+/* Consumes the object and appends it to the list; it is left out if it does not fit. */
 static void keep(const struct subject *s, json_t *fact)
 {
 	char *text = json_dumps(fact, JSON_COMPACT);
@@ -123,7 +124,7 @@ static void add_device(const struct subject *s, const char *when)
 	keep(s, fact);
 }
 
-/* Of each netdev of the port whose driver has DCB. */
+/* Adds a fact for each netdev of the port whose driver supports DCB. */
 static void add_dcb(const struct subject *s, const char *when)
 {
 	struct timespec now;
@@ -173,7 +174,8 @@ static void keep_qps(const struct subject *s, const char *when, json_t *list)
 	keep(s, fact);
 }
 
-/* Of this port, and those that are not bound to one yet; none if the kernel does not list them. */
+/* Adds the QPs of this port, and those not yet bound to a port; none if the kernel does not list
+ * them. */
 static void add_qps(const struct subject *s, const char *when)
 {
 	struct rd_resources r;
@@ -183,7 +185,7 @@ static void add_qps(const struct subject *s, const char *when)
 		for (size_t i = 0; i < r.n_qps; i++) {
 			if (r.qps[i].port && r.qps[i].port != s->port->num)
 				continue;
-			if (json_array_size(list) == QPS_MOST) {
+			if (json_array_size(list) == QPS_MAX) {
 				keep_qps(s, when, list);
 				list = json_array();
 			}
@@ -262,7 +264,7 @@ static void add_part(struct owners_facts *f, const struct rd_process *who,
 	size_t bytes = OWNER_BYTES + n * QP_BYTES;
 	json_t *o, *list = json_array();
 
-	if (f->bytes && f->bytes + bytes > QPS_MOST * QP_BYTES + OWNER_BYTES)
+	if (f->bytes && f->bytes + bytes > QPS_MAX * QP_BYTES + OWNER_BYTES)
 		keep_owners(f);
 	f->bytes += bytes;
 	for (size_t i = 0; i < n; i++) {
@@ -295,11 +297,11 @@ void rd_facts_add_owners(struct rd_facts *to, const struct rd_device *device,
 		if (!qps)
 			break;
 		rd_owners_qps(owners, i, qps);
-		for (size_t at = 0; at < n; at += QPS_MOST)
-			add_part(&f, who, qps + at, n - at < QPS_MOST ? n - at : QPS_MOST);
+		for (size_t at = 0; at < n; at += QPS_MAX)
+			add_part(&f, who, qps + at, n - at < QPS_MAX ? n - at : QPS_MAX);
 		free(qps);
 	}
-	/* An empty list says that the QPs were listed, and there were none. */
+	/* An empty list means that QPs can be listed and there were none. */
 	keep_owners(&f);
 	json_decref(f.list);
 }

@@ -10,7 +10,7 @@
 
 #define PORT_MAX 255
 
-/* A list for a message: what does not fit ends in "...". */
+/* A list for a message; if it does not fit, it ends in "...". */
 struct words {
 	char text[400];
 	size_t used;

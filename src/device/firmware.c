@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Firmware versions: their order, and the oldest that are known to sniff (as ibdump asks for). */
+/* Compares firmware versions, and knows the oldest ones that can sniff (as ibdump requires). */
 #include <ctype.h>
 #include <rdmadump/device.h>
 #include <rdmadump/info.h>

@@ -17,7 +17,7 @@
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #define IN_MAX	      32
 #define OUT_MAX	      0x210
-#define BYTES_MAX     128 /* of one field */
+#define BYTES_MAX     128 /* longest field */
 
 /* clang-format off */
 #define FIELD(...)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which function of an adapter a device is, as discovery.c asks for it. */
+/* Which function of an adapter a device is, for discovery.c. */
 #ifndef RDMADUMP_DEVICE_FUNCTION_H
 #define RDMADUMP_DEVICE_FUNCTION_H
 

@@ -19,8 +19,8 @@ enum { CONTROL = 0x04, COUNTER = 0x08, SEMAPHORE = 0x0c, ADDRESS = 0x10, DATA = 
 
 #define CAPABILITIES 0x34 /* where the list begins */
 #define VENDOR_CAP   9
-#define CAPS_MAX     48		    /* as many as fit into 192 bytes */
-#define CAP_LAST     (0x100 - 0x18) /* behind it its registers would be others' */
+#define CAPS_MAX     48		    /* the number that fits into 192 bytes */
+#define CAP_LAST     (0x100 - 0x18) /* a later one has registers beyond the end */
 #define GONE	     0xffffffffU
 
 #define SPACE_MASK     0xffffU
@@ -34,7 +34,7 @@ enum { CONTROL = 0x04, COUNTER = 0x08, SEMAPHORE = 0x0c, ADDRESS = 0x10, DATA = 
 #define LOCK_TRIES   2048 /* with pauses of 1 ms */
 #define ORPHAN_TRIES 200  /* tries without a change after which a ticket is considered stale */
 #define FLAG_TRIES   2048
-#define FLAG_QUIET   16 /* readings between two pauses */
+#define FLAG_QUIET   16 /* reads between two pauses */
 #define IO_TRIES     3	/* where nothing else is left to try */
 
 static const uint16_t numbers[GATEWAY_SPACES][2] = {
@@ -119,7 +119,7 @@ static int put(const struct gateway *g, unsigned int reg, uint32_t value, struct
 
 /* --- the semaphore ------------------------------------------------------------------------ */
 
-/* Resources of a killed capture of ours are not released by anything else. */
+/* Nothing else releases the semaphore of a killed capture of this program. */
 static int release_orphan(struct gateway *g, struct rd_error *err)
 {
 	if (put(g, SEMAPHORE, 0, err) < 0)
@@ -140,7 +140,7 @@ static int fail_held(const struct gateway *g, uint32_t holder, struct rd_error *
 		"another tool uses it (mstflint, mlxlink, ibdump): try again when that has ended; "
 		"if none runs, its holder was killed: 'setpci -s %s %x.l=0' releases it",
 		g->pci, g->at + SEMAPHORE);
-	return fail(g, err, 0, todo, "its semaphore is held since 2 s, by ticket 0x%x", holder);
+	return fail(g, err, 0, todo, "its semaphore has been held for 2 s, by ticket 0x%x", holder);
 }
 
 /* The ticket is written; it is held if it can be read back. A failed reading decides nothing. */
@@ -158,7 +158,8 @@ static int confirm(const struct gateway *g, bool *held, struct rd_error *err)
 	return -1;
 }
 
-/* After a reset of the adapter the semaphore may be free, or another's: only ours is released. */
+/* After a reset of the adapter the semaphore may be free or held by another process: it is released
+ * only if it is still held by this one. */
 static int release_once(const struct gateway *g, struct rd_error *err)
 {
 	uint32_t holder;
@@ -167,7 +168,7 @@ static int release_once(const struct gateway *g, struct rd_error *err)
 		return -1;
 	if (holder != g->ticket)
 		return 0;
-	/* A link that fails for a moment loses what is written. */
+	/* A transient link failure loses writes. */
 	if (put(g, SEMAPHORE, 0, err) < 0 || get(g, SEMAPHORE, &holder, err) < 0)
 		return -1;
 	return holder != g->ticket
@@ -203,7 +204,7 @@ static int take_ticket(struct gateway *g, bool *held, struct rd_error *err)
 	g->ticket = g->record->ticket = ticket;
 	sniffer_record_write(g->record);
 	if (put(g, SEMAPHORE, ticket, err) < 0 || confirm(g, held, err) < 0) {
-		/* It may have been taken all the same. */
+		/* It may have been acquired nevertheless. */
 		release(g, &later);
 		return -1;
 	}
@@ -264,7 +265,7 @@ static int select_space(
 	return 0;
 }
 
-/* Waits until the flag is what completes the access. *fault: a syndrome, 0: none. */
+/* Waits until the flag shows that the access is complete. *fault: a syndrome, 0: none. */
 static int wait_flag(
 	const struct gateway *g, uint32_t complete, unsigned int *fault, struct rd_error *err)
 {
@@ -326,7 +327,7 @@ static int access_space(const struct gateway *g, uint16_t number, struct word *w
 		       : 0;
 }
 
-/* ConnectX-8 and later have registers in the other one of two spaces. */
+/* On ConnectX-8 and later, a register may be in either of two spaces. */
 static int access_word(struct gateway *g, struct word *w, struct rd_error *err)
 {
 	unsigned int fault;

@@ -23,17 +23,19 @@ struct gateway {
 	const char *pci; /* for messages */
 	int fd;		 /* configuration space, open for reading and writing */
 	struct sniffer_record *record;
-	/* The ticket that a killed process of ours may hold; 0: none. Cleared once it is free. */
+	/* The ticket that a killed process of this program may hold; 0: none. Cleared once the
+	 * semaphore is free. */
 	uint32_t orphan;
 	unsigned int at; /* the capability */
-	uint32_t ticket; /* that holds, or may hold, the semaphore; 0: it is not held */
+	uint32_t ticket; /* the ticket that holds, or may hold, the semaphore; 0: it is not held */
 	bool twins;	 /* each space has a second number (ConnectX-8 and later) */
 	bool second;	 /* the second numbers are in use */
 };
 
 /*
  * Finds the capability and checks that the spaces exist. pci, fd, record and orphan are set; the
- * caller keeps them. -1 with RD_CLASS_DEVICE. Nothing is held after any call of this header.
+ * caller keeps them. -1 with RD_CLASS_DEVICE. The semaphore is not held after any call of this
+ * header.
  */
 int gateway_open(struct gateway *g, struct rd_error *err);
 /*

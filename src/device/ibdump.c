@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which program the name ibdump runs: the vendor's, which uses a firmware command that we do not
- * have, or this program by a link, which advice must not name.
+ * Which program the name ibdump runs: the vendor's, or this program by a link, which advice must
+ * not recommend.
  */
 #include "ibdump.h"
 #include <limits.h>

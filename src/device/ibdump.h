@@ -6,8 +6,8 @@
 enum rd_ibdump { RD_IBDUMP_ABSENT, RD_IBDUMP_OURS, RD_IBDUMP_OTHER };
 
 /*
- * What the first program of that name in `path` (as PATH; may be NULL) is; `file`, if not NULL, has
- * room for PATH_MAX bytes and gets its path.
+ * Finds the first program of that name in `path` (as PATH; may be NULL) and returns which one it
+ * is; `file`, if not NULL, has room for PATH_MAX bytes and gets its path.
  */
 enum rd_ibdump rd_ibdump_find(const char *path, char *file);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The process between the capture and ibdump. Its uid may signal ibdump, it has no capabilities,
- * and it ends ibdump when the capture asks for it or is gone. ibdump detaches its sniffer when it
- * is interrupted, and leaves it attached when it is killed: so it is interrupted first, also by the
- * kernel if this process is killed.
+ * The process between the capture and ibdump. It has no capabilities, but its uid may signal
+ * ibdump. It ends ibdump when the capture requests that or has ended. ibdump detaches its sniffer
+ * when it is interrupted, and leaves it attached when it is killed: so it is interrupted first,
+ * also by the kernel if this process is killed.
  */
 #include "ibdump_helper.h"
 #include <errno.h>
@@ -26,7 +26,7 @@
 #define EXEC_FAILED 127
 #define NS_PER_MS   1000000
 
-/* What asks the program to end, and when, after the first one. */
+/* The signals that end the program, and their delays after the first one. */
 static const struct {
 	int signal;
 	unsigned int at_ms;
@@ -45,12 +45,12 @@ struct run {
 	const struct ibdump_helper *h;
 	pid_t child;
 	int children; /* a signalfd for SIGCHLD */
-	int started;  /* a pipe that has an errno if the program could not be started */
+	int started;  /* a pipe that delivers an errno if the program could not be started */
 	struct output out[2];
 	struct ibdump_end end;
 	unsigned int step; /* the next one */
-	uint64_t since_ns; /* of the first one */
-	bool gone;	   /* the capture is */
+	uint64_t since_ns; /* time of the first one */
+	bool gone;	   /* the capture has ended */
 };
 
 /* --- the program -------------------------------------------------------------------------- */
@@ -97,24 +97,24 @@ static bool start(struct run *r)
 	close(ends[0]);
 	close(ends[1]);
 	close(failed[1]);
-	/* Ends when the program has been started: the pipe is closed by that. */
+	/* The read ends when the program has been started, since exec closes the pipe. */
 	if (read(failed[0], &r->end.start_errno, sizeof(int)) != sizeof(int))
 		r->end.start_errno = 0;
 	close(failed[0]);
 	return true;
 }
 
-/* --- what it says ------------------------------------------------------------------------- */
+/* --- its output --------------------------------------------------------------------------- */
 
 static void say(struct run *r, struct output *o)
 {
-	/* It marks errors and warnings, also on standard output. */
+	/* ibdump marks errors and warnings, also on standard output. */
 	bool marked = !strncmp(o->line, "-E-", 3) || !strncmp(o->line, "-W-", 3);
 
 	o->line[o->n] = '\0';
 	if (o->n) {
 		rd_log(marked ? RD_LOG_WARNING : o->level, "ibdump: %s", o->line);
-		/* Its errors say more than what comes after them. */
+		/* Its errors are more informative than later lines. */
 		if (marked || strncmp(r->end.said, "-E-", 3))
 			memcpy(r->end.said, o->line, o->n + 1);
 	}
@@ -157,7 +157,7 @@ static void ask_to_end(struct run *r)
 	while (r->step < N_STEPS &&
 		now - r->since_ns >= (uint64_t)steps[r->step].at_ms * NS_PER_MS) {
 		r->end.killed = steps[r->step].signal == SIGKILL;
-		/* Also what it started. */
+		/* Also the processes that it started. */
 		kill(-r->child, steps[r->step].signal);
 		r->step++;
 	}
@@ -179,7 +179,7 @@ static bool has_ended(struct run *r)
 	return waitpid(r->child, &r->end.status, WNOHANG) == r->child;
 }
 
-/* The content of a request is not read: any message means the same as the end of the capture. */
+/* The content of a request is ignored: any message means the same as the end of the capture. */
 static bool is_asked(struct run *r)
 {
 	char request;

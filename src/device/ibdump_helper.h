@@ -7,18 +7,18 @@
 
 #define IBDUMP_STOP_MS 4000 /* after that a program that was asked to end is killed */
 
-/* How ibdump ended, sent once, as one message. */
+/* How ibdump ended; sent once, as one message. */
 struct ibdump_end {
-	int status; /* of waitpid(2) */
-	bool asked; /* to end */
+	int status; /* from waitpid(2) */
+	bool asked; /* it was asked to end */
 	bool killed;
 	int start_errno; /* it could not be started; 0: it could */
 	char said[160];	 /* its last line; "": none */
 };
 
 struct ibdump_helper {
-	char *const *argv;	      /* argv[0] is a path */
-	int socket;		      /* any message, or its end, asks for the program to end */
+	char *const *argv; /* argv[0] is a path */
+	int socket;	   /* any message, or end of file, requests the end of the program */
 	const char *directory, *fifo; /* removed at the end */
 };
 

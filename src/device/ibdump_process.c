@@ -22,7 +22,7 @@
 struct rd_ibdump_process {
 	pid_t helper;
 	int socket, fifo;
-	bool ended, lost; /* lost: the helper ended without a word */
+	bool ended, lost; /* lost: the helper ended without a message */
 	struct ibdump_end end;
 	char program[PATH_MAX], directory[64], path[80];
 };
@@ -177,7 +177,7 @@ bool rd_ibdump_ended(struct rd_ibdump_process *p)
 	return true;
 }
 
-/* Whatever its status is then, but not by another signal. */
+/* Whether it ended on request: with any status, but not by another signal. */
 static bool was_asked(const struct ibdump_end *e)
 {
 	return e->asked && (!WIFSIGNALED(e->status) || WTERMSIG(e->status) == SIGINT ||
@@ -200,7 +200,7 @@ int rd_ibdump_result(const struct rd_ibdump_process *p, struct rd_error *err)
 		return rd_fail(err, RD_CLASS_PARTIAL, 0,
 			"capture with --sniffer icmd, which detaches its sniffer, or reset the "
 			"adapter",
-			"ibdump did not end when it was asked to, and was killed");
+			"ibdump did not end on request, and was killed");
 	if (was_asked(e) || (WIFEXITED(e->status) && WEXITSTATUS(e->status) == 0))
 		return 0;
 	if (WIFSIGNALED(e->status))

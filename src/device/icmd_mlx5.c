@@ -11,11 +11,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CONTROL	     0x0
-#define MAILBOX_MOST 0x1000
-#define SYNDROME     0x1008
-#define MAILBOX	     0x100000
-#define SEMAPHORE    0x0
+#define CONTROL	    0x0
+#define MAILBOX_MAX 0x1000
+#define SYNDROME    0x1008
+#define MAILBOX	    0x100000
+#define SEMAPHORE   0x0
 
 #define GO	     0x1U
 #define ELSEWHERE    0x2U
@@ -27,7 +27,7 @@
 #define TAKE_TRIES    256 /* with pauses of 20 ms: 5 s */
 #define TAKE_US	      20000
 #define ORPHAN_TRIES  25  /* tries after which an unchanged process id is stale */
-#define BUSY_TRIES    100 /* with pauses of 10 ms: another's command that was given up */
+#define BUSY_TRIES    100 /* with pauses of 10 ms: an abandoned command of another process */
 #define BUSY_US	      10000
 #define RUN_QUICK     16 /* readings with pauses of 0.1 ms, then of 8 ms: 30 s */
 #define RUN_TRIES     3766
@@ -65,7 +65,7 @@ static bool is_orphan(const struct icmd *icmd, uint32_t holder)
 	return is && holder;
 }
 
-/* We hold it, so no other process does. */
+/* This process holds the semaphore, so no killed process does. */
 static void forget_orphans(const struct icmd *icmd)
 {
 	memset(icmd->record->orphans, 0, sizeof(icmd->record->orphans));
@@ -83,7 +83,8 @@ static int release_orphan(const struct icmd *icmd, uint32_t orphan, struct rd_er
 	return 0;
 }
 
-/* After a reset of the adapter it may be free, or another's: only ours is released. */
+/* After a reset of the adapter it may be free or held by another process: it is released only if it
+ * is still held by this one. */
 static int release_once(const struct icmd *icmd, struct rd_error *err)
 {
 	uint32_t holder;
@@ -112,10 +113,11 @@ static int fail_taken(const struct icmd *icmd, uint32_t holder, struct rd_error 
 	char text[128], todo[200];
 
 	snprintf(text, sizeof(text),
-		holder == owner_of(icmd) ? "the command interface is in use since 5 s, by a "
-					   "process of another host or container (%u)"
-					 : "the command interface is in use since 5 s, by process "
-					   "%u",
+		holder == owner_of(icmd)
+			? "the command interface has been in use for 5 s, by a "
+			  "process of another host or container (%u)"
+			: "the command interface has been in use for 5 s, by process "
+			  "%u",
 		holder);
 	snprintf(todo, sizeof(todo),
 		"end that program, or wait for it; if there is no such process here, it may be "
@@ -229,7 +231,7 @@ static int check_held(const struct icmd *icmd, struct rd_error *err)
 	return holder == owner_of(icmd) ? 0 : fail_reset(icmd, err);
 }
 
-/* Any earlier command has ended, so that none protects the firmware again. */
+/* Called when no earlier command runs that could enable the protection again. */
 static void end_protection(const struct icmd *icmd, struct rd_error *locked)
 {
 	gateway_write(icmd->gateway, GATEWAY_REGISTERS, icmd->unlock, UNLOCK_VALUE, locked);
@@ -240,7 +242,7 @@ static int start(const struct icmd *icmd, uint16_t opcode, const uint32_t *mailb
 {
 	uint32_t control, most;
 
-	if (wait_idle(icmd, &control, err) < 0 || icmd_read(icmd, MAILBOX_MOST, &most, err) < 0)
+	if (wait_idle(icmd, &control, err) < 0 || icmd_read(icmd, MAILBOX_MAX, &most, err) < 0)
 		return -1;
 	if (most < words * sizeof(*mailbox))
 		return fail(icmd, err, "update the firmware, or mirror the port on the switch",

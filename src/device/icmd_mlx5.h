@@ -23,8 +23,8 @@ struct icmd {
 	uint32_t not_ready; /* the register whose bit 31 is set until the firmware is ready */
 	uint32_t unlock;    /* the register that ends the write protection before each command */
 	/*
-	 * The interface's semaphore holds the process id of record->helper while it is ours, and is
-	 * taken from record->orphans, which are killed processes of ours.
+	 * The interface's semaphore contains the process id record->helper while this process holds
+	 * it. It is taken over from record->orphans, which are killed processes of this program.
 	 */
 	struct sniffer_record *record;
 	bool held; /* it may be held: releasing it failed */

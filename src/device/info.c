@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Collects what can be known about one device: sysfs (kernel: Documentation/ABI/stable/
+ * Collects everything that can be read about one device: sysfs (kernel: Documentation/ABI/stable/
  * sysfs-class-infiniband, Documentation/ABI/testing/sysfs-bus-pci), then modules, verbs, devlink.
  */
 #include "attr_files.h"
@@ -156,7 +156,7 @@ int rd_info_load(struct rd_info *info, const struct rd_device *device, const cha
 	if (device->copied) {
 		snprintf(info->closed_why, sizeof(info->closed_why),
 			"read from a copied tree: the device itself, its firmware and what is open "
-			"on it were not asked");
+			"on it were not queried");
 		return 0;
 	}
 	if (rd_query_verbs(info)) {

@@ -12,7 +12,8 @@ struct judging {
 	bool out_of_memory;
 };
 
-/* It is certain: read from the device, not derived. Returns it, or NULL if out of memory. */
+/* Adds a finding with certainty "certain": it is read from the device, not derived. Returns it, or
+ * NULL if out of memory. */
 static struct rd_finding *found(struct judging *j, const char *rule, enum rd_severity severity,
 	const char *next, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 static struct rd_finding *found(struct judging *j, const char *rule, enum rd_severity severity,
@@ -105,7 +106,7 @@ static void judge_ports(struct judging *j)
 	}
 }
 
-/* Only the senders know the actual priority of RoCE: these findings are at most "possible". */
+/* The actual priority of RoCE depends on the senders: these findings are at most "possible". */
 static void judge_dcb(struct judging *j, const struct rd_dcb *dcb)
 {
 	uint8_t unmapped = rd_dcb_pfc_unmapped(dcb), roce = rd_dcb_roce_without_pfc(dcb);

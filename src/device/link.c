@@ -30,7 +30,7 @@ void rd_cap_mask_text(char *buf, size_t size, uint32_t mask, enum rd_link link)
 		rd_bits_text(buf, size, mask, ethernet, ARRAY_SIZE(ethernet));
 }
 
-/* Of one lane, in 100 Mbit/s. */
+/* Speed of one lane, in 100 Mbit/s. */
 static const struct {
 	uint32_t code;
 	const char *name;

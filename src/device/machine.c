@@ -7,7 +7,7 @@
 #include <sys/utsname.h>
 
 /* The value of the first line that begins with `key`, without blanks and punctuation around it. */
-static void first_value(const char *path, const char *key, char *out, size_t room)
+static void first_value(const char *path, const char *key, char *out, size_t size)
 {
 	char line[512];
 	FILE *f = fopen(path, "re");
@@ -20,13 +20,13 @@ static void first_value(const char *path, const char *key, char *out, size_t roo
 			continue;
 		value += strspn(value, " \t:=\"");
 		value[strcspn(value, "\"\n")] = '\0';
-		rd_text_clean(out, room, value);
+		rd_text_clean(out, size, value);
 	}
 	if (f)
 		fclose(f);
 }
 
-void rd_machine_hardware(char *buf, size_t room)
+void rd_machine_hardware(char *buf, size_t size)
 {
 	char product[100], cpu[120];
 	struct utsname u;
@@ -34,22 +34,22 @@ void rd_machine_hardware(char *buf, size_t room)
 	uname(&u);
 	rd_sysfs_text(product, sizeof(product), "/sys/class/dmi/id/product_name");
 	first_value("/proc/cpuinfo", "model name", cpu, sizeof(cpu));
-	snprintf(buf, room, "%s%s%s (%s)", product, product[0] ? ", " : "",
+	snprintf(buf, size, "%s%s%s (%s)", product, product[0] ? ", " : "",
 		cpu[0] ? cpu : "unknown CPU", u.machine);
 }
 
-void rd_machine_os(char *buf, size_t room)
+void rd_machine_os(char *buf, size_t size)
 {
 	char distribution[100];
 	struct utsname u;
 
 	uname(&u);
 	first_value("/etc/os-release", "PRETTY_NAME", distribution, sizeof(distribution));
-	snprintf(buf, room, "%s %s%s%s", u.sysname, u.release, distribution[0] ? ", " : "",
+	snprintf(buf, size, "%s %s%s%s", u.sysname, u.release, distribution[0] ? ", " : "",
 		distribution);
 }
 
-void rd_lockdown_read(const char *sysroot, char *buf, size_t room)
+void rd_lockdown_read(const char *sysroot, char *buf, size_t size)
 {
 	char text[64];
 	const char *from, *to;
@@ -57,5 +57,5 @@ void rd_lockdown_read(const char *sysroot, char *buf, size_t room)
 	rd_sysfs_text(text, sizeof(text), "%s/sys/kernel/security/lockdown", sysroot);
 	from = strchr(text, '[');
 	to = from ? strchr(from, ']') : NULL;
-	snprintf(buf, room, "%.*s", to ? (int)(to - from - 1) : 0, to ? from + 1 : "");
+	snprintf(buf, size, "%.*s", to ? (int)(to - from - 1) : 0, to ? from + 1 : "");
 }

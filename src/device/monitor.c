@@ -20,9 +20,10 @@
 #include <unistd.h>
 
 #define MESSAGE_BYTES 8192
-#define MESSAGES_MOST 256 /* taken from one socket in a row, so that none starves the others */
-#define LIST_SECONDS  1	  /* between two comparisons with the list of devices */
-#define UEVENT_GROUP  1	  /* the kernel's own, not udev's */
+#define MESSAGES_MAX                                                                               \
+	256 /* messages taken from one socket in a row, so that it does not starve the others */
+#define LIST_SECONDS 1 /* between two comparisons with the list of devices */
+#define UEVENT_GROUP 1 /* the kernel's own, not udev's */
 
 /*
  * Ports are read again after an event, since the kernel updates the GID table and the port's state
@@ -113,7 +114,8 @@ static int take_nldev(const struct nlmsghdr *msg, size_t len, void *ctx)
 			monitored_name_by_index(&m->all, event.index, change.previous);
 		take_change(m, &change);
 		break;
-	default: /* About a netdev: the next reading of the ports shows what changed. */
+	default: /* The message is about a netdev: the next reading of the ports shows what changed.
+		  */
 		monitored_mark_all(&m->all);
 		read_ports_soon(m);
 		break;
@@ -127,7 +129,7 @@ static void take_uevents(struct rd_monitor *m)
 	struct device_change change;
 	ssize_t n;
 
-	for (int i = 0; i < MESSAGES_MOST; i++) {
+	for (int i = 0; i < MESSAGES_MAX; i++) {
 		n = recv(m->uevents, bytes, sizeof(bytes), MSG_DONTWAIT);
 		if (n <= 0)
 			return;
@@ -138,7 +140,7 @@ static void take_uevents(struct rd_monitor *m)
 
 /*
  * Finds what no channel reports: containers get no uevents, and the kernel may delay a device's
- * removal until we close it.
+ * removal until it is closed.
  */
 static void compare_with_list(struct rd_monitor *m)
 {
@@ -163,13 +165,13 @@ static void take_link(void *ctx, const struct rd_link_change *change)
 
 static void take_links(struct rd_monitor *m)
 {
-	for (int i = 0; i < MESSAGES_MOST && rd_links_read(m->links, take_link, m); i++)
+	for (int i = 0; i < MESSAGES_MAX && rd_links_read(m->links, take_link, m); i++)
 		;
 }
 
 /* --- life -------------------------------------------------------------------------------- */
 
-/* Both are joined: that RDMA netlink lets us join its group does not mean that it sends events. */
+/* Joins both: RDMA netlink may allow joining its group without sending events. */
 static void open_channels(struct rd_monitor *m)
 {
 	m->links = rd_links_open();
@@ -239,8 +241,8 @@ int rd_monitor_fd(const struct rd_monitor *m)
 }
 
 /*
- * In this order, whatever became readable first: a netdev that is removed takes its device with it,
- * and events of a device that is gone are not reported.
+ * In this order, regardless of which became readable first: a netdev that is removed takes its
+ * device with it, and events of a device that is gone are not reported.
  */
 static void take_all(struct rd_monitor *m)
 {

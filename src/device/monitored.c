@@ -16,8 +16,8 @@
 
 static bool grow_queue(struct monitored *all)
 {
-	size_t room = all->room ? 2 * all->room : 16;
-	struct rd_event *grown = calloc(room, sizeof(*grown));
+	size_t size = all->room ? 2 * all->room : 16;
+	struct rd_event *grown = calloc(size, sizeof(*grown));
 
 	if (!grown) {
 		rd_log(RD_LOG_WARNING, "out of memory: an event is not reported");
@@ -27,7 +27,7 @@ static bool grow_queue(struct monitored *all)
 		grown[i] = all->queue[(all->first + i) % all->room];
 	free(all->queue);
 	all->queue = grown;
-	all->room = room;
+	all->room = size;
 	all->first = 0;
 	return true;
 }
@@ -87,7 +87,7 @@ void monitored_name_by_index(const struct monitored *all, uint32_t index, char n
 			memcpy(name, all->device[i].device.name, RD_NAME_MAX);
 }
 
-/* Takes the device out of a list, which is freed without it. */
+/* Moves the device out of its list, which is freed without it. */
 static struct monitored_device *add(struct monitored *all, struct rd_device *device)
 {
 	struct monitored_device *grown = reallocarray(all->device, all->n + 1, sizeof(*grown));
@@ -114,7 +114,7 @@ static void stop_async(struct monitored_device *w)
 	w->to_open = false;
 }
 
-/* `complain`: log why it cannot be opened, and do not try again. */
+/* `complain`: log the reason if it cannot be opened, and do not try again. */
 static void start_async(struct monitored_device *w, bool complain)
 {
 	struct rd_error why;
@@ -227,8 +227,8 @@ static void report_device(struct monitored *all, const struct device_change *cha
 }
 
 /*
- * Of a new device that is gone already only the name is left. GIDs and port state count as unknown,
- * so that the readings that follow report all of them, whenever the kernel sets them.
+ * If a new device has already been removed, only its name is known. GIDs and port state count as
+ * unknown, so that the readings that follow report all of them, whenever the kernel sets them.
  */
 static void add_by_name(struct monitored *all, const char *name)
 {
@@ -384,7 +384,7 @@ bool monitored_link(struct monitored *all, const struct rd_link_change *change)
 
 /* --- verbs -------------------------------------------------------------------------------- */
 
-/* Verbs does not say which GIDs have changed; the next reading shows it. */
+/* Verbs does not report which GIDs have changed; the next reading shows it. */
 static bool take_event(
 	struct monitored *all, struct monitored_device *w, const struct ibv_async_event *event)
 {
@@ -437,7 +437,7 @@ bool monitored_take_async(struct monitored *all)
 
 /* --- reading ports ------------------------------------------------------------------------ */
 
-/* rtnetlink reports each change of a netdev; what sysfs has may be newer. */
+/* Keeps the old netdevs: rtnetlink reports each of their changes, and sysfs may be ahead of it. */
 static void keep_netdevs(struct rd_port *now, const struct rd_port *before)
 {
 	for (unsigned int i = 0; i < now->n_netdevs; i++)

@@ -16,9 +16,9 @@ struct monitored_device {
 	bool to_read;		     /* its ports may have changed */
 	bool gid_event;		     /* verbs reported a change of the GID table ... */
 	bool gid_reported;	     /* ... and a difference was found since */
-	unsigned int gid_port;	     /* of that event */
+	unsigned int gid_port;	     /* port of that event */
 	bool has_index;
-	uint32_t index; /* RDMA netlink's */
+	uint32_t index; /* RDMA netlink's index */
 };
 
 struct monitored {
@@ -40,7 +40,7 @@ void monitored_free(struct monitored *all);
 /* The oldest event; false without any. */
 bool monitored_next(struct monitored *all, struct rd_event *event);
 
-/* These take what a channel reports. True: ports may have changed, and have to be read again. */
+/* These process what a channel reports. True: ports may have changed and must be read again. */
 bool monitored_change(struct monitored *all, const struct device_change *change);
 bool monitored_compare(struct monitored *all, const struct rd_nldev_devices *list);
 bool monitored_link(struct monitored *all, const struct rd_link_change *change);
@@ -51,7 +51,7 @@ void monitored_mark_all(struct monitored *all);
 /* Reads ports that may have changed. `is_last`: no further reading is due after this one. */
 void monitored_read_ports(struct monitored *all, bool is_last);
 
-/* The name by which we know the device with this index; "" if we do not. */
+/* The known name of the device with this index; "" if it is unknown. */
 void monitored_name_by_index(const struct monitored *all, uint32_t index, char name[RD_NAME_MAX]);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Compares what rtnetlink says of a netdev with what is known of it. */
+/* Compares rtnetlink's messages about a netdev with its last known state. */
 #include "netdev_changes.h"
 #include "sysfs.h"
 #include <net/if.h>
@@ -81,7 +81,8 @@ static void remove_netdev(const struct report *to, struct rd_port *port, unsigne
 	port->netdevs[--port->n_netdevs] = (struct rd_netdev){0};
 }
 
-/* A VLAN's addresses become GIDs of the port below. One that is gone may have been above any. */
+/* A VLAN's addresses become GIDs of the port below. A removed netdev may have been above any port.
+ */
 static bool is_above(unsigned int ifindex, const struct rd_port *port)
 {
 	char name[IF_NAMESIZE];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Counters of one QP. What Linux does (drivers/infiniband; docs/hardware.md has more):
+ * Loss counters of one QP. The behaviour of Linux (drivers/infiniband; see also docs/hardware.md):
  *
  * - core/nldev.c: each request to bind needs CAP_NET_ADMIN in the first user namespace
  *   (RDMA_NL_ADMIN_PERM, netlink_capable()). Reading needs no capability.
@@ -82,7 +82,7 @@ static int check_owner(const char *device, uint32_t qpn, struct rd_error *err)
 			      qpn);
 }
 
-/* Without it the kernel binds all the same, and the counter stays at 0. */
+/* Without this capability the kernel binds the counter anyway, and it stays at 0. */
 static int check_firmware(const struct rd_device *device, unsigned int port, struct rd_error *err)
 {
 	for (unsigned int i = 0; i < device->n_ports; i++)

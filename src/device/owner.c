@@ -2,7 +2,7 @@
 /*
  * A process as /proc describes it (Documentation/filesystems/proc.rst of Linux). A pid may be used
  * again at any time: the start time is read before and after everything else. The environment is
- * searched for a few variables; nothing else of it is kept, and no arguments are read.
+ * searched for a few variables; nothing else is kept, and command line arguments are not read.
  */
 #include "sysfs.h"
 #include <rdmadump/clock.h>
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define FILE_ROOM    8192
-#define ENVIRON_ROOM (256U << 10) /* variables after that are not found */
+#define ENVIRON_ROOM (256U << 10) /* longest part of the environment that is searched */
 #define HEX	     "0123456789abcdef"
 #define DIGITS	     "0123456789"
 #define START_FIELD  20 /* field of stat, counted after the command */
@@ -117,7 +117,7 @@ static void find_container(struct rd_process *p, const char *path)
 	}
 }
 
-/* A UUID, whose dashes systemd writes as "_"; pods of a file have 32 digits without dashes. */
+/* A UUID, whose dashes systemd writes as "_"; static pods have 32 digits without dashes. */
 static bool take_uid(char uid[RD_POD_MAX], const char *s)
 {
 	size_t n = strspn(s, HEX "-_");
@@ -197,7 +197,7 @@ static void read_environ(const char *root, struct rd_process *p)
 
 	p->has_environ = len >= 0;
 	for (ssize_t at = 0; at < len; at += (ssize_t)strlen(text + at) + 1) {
-		/* Without its end, a number may be cut. */
+		/* A value without its NUL may be truncated. */
 		if (at + (ssize_t)strlen(text + at) == len)
 			break;
 		take_variable(p, text + at);

@@ -9,16 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define QPS_MOST    (1U << 18)
-#define OWNERS_MOST (1U << 14)
-#define READ_MOST   1024 /* processes that one sample reads; the next one reads the others */
-#define BUCKETS	    4096
-#define TRIES	    4 /* samples that try to read an environment: privileges may change */
+#define QPS_MAX	   (1U << 18)
+#define OWNERS_MAX (1U << 14)
+#define READ_MAX   1024 /* processes read per sample; the next sample reads the others */
+#define BUCKETS	   4096
+#define TRIES	   4 /* samples that try to read an environment: privileges may change */
 
 struct owned {
 	struct rd_owned_qp qp;
-	uint32_t owner;		/* number of it, from 1 */
-	uint32_t next, sibling; /* in the bucket, of the same owner; numbers from 1, 0: the last */
+	uint32_t owner; /* number of it, from 1 */
+	uint32_t next,
+		sibling; /* next in the bucket, next of the same owner; from 1; 0: the last */
 };
 
 struct owner {
@@ -30,7 +31,7 @@ struct owner {
 struct listed {
 	uint32_t pid, owner; /* owner 0: could not be read */
 	uint64_t start_ticks;
-	uint32_t sample; /* in which it was looked at */
+	uint32_t sample; /* sample in which it was last listed */
 	uint32_t tries;
 	uint32_t next;
 };
@@ -65,7 +66,7 @@ void rd_owners_free(struct rd_owners *o)
 	free(o);
 }
 
-/* One place more at the end of an array whose room is a power of two. */
+/* Grows an array by one element; its capacity is a power of two. */
 static void *grow(void *array, uint32_t n, size_t size)
 {
 	if (n & (n - 1))
@@ -73,12 +74,12 @@ static void *grow(void *array, uint32_t n, size_t size)
 	return reallocarray(array, n ? (size_t)n * 2 : 1, size);
 }
 
-/* The number of a new owner; 0: no room. */
+/* The number of a new owner; 0: out of memory. */
 static uint32_t owner_add(struct rd_owners *o, const struct rd_process *who)
 {
 	struct owner *grown;
 
-	if (o->n_owners == OWNERS_MOST)
+	if (o->n_owners == OWNERS_MAX)
 		return 0;
 	grown = grow(o->owners, o->n_owners, sizeof(*grown));
 	if (!grown)
@@ -121,7 +122,7 @@ static struct listed *pid_find(struct rd_owners *o, uint32_t pid)
 	for (uint32_t i = *head; i; i = o->pids[i - 1].next)
 		if (o->pids[i - 1].pid == pid)
 			return &o->pids[i - 1];
-	if (o->n_pids == 2 * OWNERS_MOST)
+	if (o->n_pids == 2 * OWNERS_MAX)
 		return NULL;
 	grown = grow(o->pids, o->n_pids, sizeof(*grown));
 	if (!grown)
@@ -141,7 +142,7 @@ static uint32_t read_owner(struct rd_owners *o, const struct sample *s, struct l
 	struct rd_process who;
 	uint64_t start;
 
-	if (o->read == READ_MOST)
+	if (o->read == READ_MAX)
 		return 0;
 	o->read++;
 	if (rd_process_read(s->root, l->pid, &who) || who.start_ticks > s->ticks ||
@@ -162,7 +163,7 @@ static bool is_to_be_read(const struct rd_owners *o, const struct sample *s, str
 	}
 	/* New processes come first. */
 	return !o->owners[l->owner - 1].who.has_environ && l->tries < TRIES &&
-	       o->read < READ_MOST / 2;
+	       o->read < READ_MAX / 2;
 }
 
 static uint32_t process_of(struct rd_owners *o, const struct sample *s, uint32_t pid)
@@ -185,7 +186,7 @@ static uint32_t kernel_of(struct rd_owners *o, const char *module, uint16_t serv
 {
 	struct rd_process who = {.service_port = service_port};
 
-	if (!*module) /* of a process that has ended, or of another PID namespace */
+	if (!*module) /* the process has ended, or is in another PID namespace */
 		return 0;
 	memcpy(who.comm, module, strnlen(module, sizeof(who.comm) - 1));
 	return owner_of(o, &who);
@@ -199,7 +200,7 @@ static struct owned *qp_find(struct rd_owners *o, uint32_t lqpn, uint32_t owner)
 	for (uint32_t i = *head; i; i = o->qps[i - 1].next)
 		if (o->qps[i - 1].qp.lqpn == lqpn && o->qps[i - 1].owner == owner)
 			return &o->qps[i - 1];
-	if (o->n_qps == QPS_MOST)
+	if (o->n_qps == QPS_MAX)
 		return NULL;
 	grown = grow(o->qps, o->n_qps, sizeof(*grown));
 	if (!grown)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The configuration space of a PCI function, word by word, as sysfs has it (kernel:
+ * The configuration space of a PCI function, word by word, through sysfs (kernel:
  * Documentation/PCI/sysfs-pci.rst). Words have the CPU's byte order here.
  */
 #ifndef RDMADUMP_DEVICE_PCI_CONFIG_H

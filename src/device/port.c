@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * One port: state, rate, GIDs and netdevs (kernel: Documentation/ABI/stable/sysfs-class-infiniband,
- * Documentation/ABI/testing/sysfs-class-net; what rxe has and lacks was seen on Linux 6.1).
+ * Documentation/ABI/testing/sysfs-class-net; rxe as observed on Linux 6.1).
  */
 #include "port.h"
 
@@ -14,7 +14,7 @@
 #include <string.h>
 
 /* "4: ACTIVE" -> "active", "5: LinkUp" -> "link up". */
-static void say_state(char *buf, size_t size, const char *text)
+static void format_state(char *buf, size_t size, const char *text)
 {
 	const char *from = strchr(text, ':');
 	size_t n = 0;
@@ -79,9 +79,9 @@ static void load_link(struct rd_port *port, const char *base)
 	else if (!strcmp(text, "InfiniBand"))
 		port->link = RD_LINK_INFINIBAND;
 	rd_sysfs_text(text, sizeof(text), "%s/ports/%u/state", base, port->num);
-	say_state(port->state, sizeof(port->state), text);
+	format_state(port->state, sizeof(port->state), text);
 	rd_sysfs_text(text, sizeof(text), "%s/ports/%u/phys_state", base, port->num);
-	say_state(port->phys_state, sizeof(port->phys_state), text);
+	format_state(port->phys_state, sizeof(port->phys_state), text);
 	rd_sysfs_text(text, sizeof(text), "%s/ports/%u/rate", base, port->num);
 	read_rate(port, text);
 	read_lanes(port, text);
@@ -125,10 +125,10 @@ static void load_gid_attrs(struct rd_gid *gid, const struct rd_port *port, const
 
 static struct rd_gid *gids_add(struct rd_port *port)
 {
-	/* Room is a power of two, known from the number: full when n is one itself. */
+	/* The capacity is the next power of two: the array is full when n is one. */
 	if ((port->n_gids & (port->n_gids - 1)) == 0) {
-		size_t room = port->n_gids ? (size_t)port->n_gids * 2 : 1;
-		struct rd_gid *grown = reallocarray(port->gids, room, sizeof(*grown));
+		size_t size = port->n_gids ? (size_t)port->n_gids * 2 : 1;
+		struct rd_gid *grown = reallocarray(port->gids, size, sizeof(*grown));
 
 		if (!grown)
 			return NULL;
@@ -159,7 +159,7 @@ static int load_gid(struct rd_port *port, const char *base, const char *place)
 	return 0;
 }
 
-/* A table may have 1024 entries with only three set: nothing else is read of unset entries. */
+/* A table may have 1024 entries with only three set: of unset entries nothing else is read. */
 static int load_gids(struct rd_port *port, const char *base)
 {
 	struct rd_names names;
@@ -236,7 +236,7 @@ static bool is_of_port(const struct rd_port *port, const struct rd_device *devic
 	return (dev_port ? dev_port : dev_id) + 1 == port->num;
 }
 
-/* siw on older kernels names its netdev nowhere; but an iWARP GID begins with the MAC address. */
+/* siw on older kernels does not report its netdev, but an iWARP GID begins with the MAC address. */
 static void add_netdev_by_mac(struct rd_port *port, const char *root)
 {
 	struct rd_names names;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* One port of a device, as discovery.c asks for it. */
+/* One port of a device, for discovery.c. */
 #ifndef RDMADUMP_DEVICE_PORT_H
 #define RDMADUMP_DEVICE_PORT_H
 

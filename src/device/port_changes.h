@@ -5,7 +5,7 @@
 
 #include <rdmadump/event.h>
 
-/* `event` has kind, text, port and details; device and time are the caller's to add. */
+/* `event` has kind, text, port and details; the caller adds device and time. */
 typedef void port_change_fn(void *ctx, const struct rd_event *event);
 
 /* GIDs removed, then GIDs added, each with its index and type. Returns how many there are. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The process that uses the command gateway. It alone has configuration space open. Requests come
- * over a socket; when that is closed, however the capture ended, it detaches what is attached.
+ * The process that uses the command gateway. Only this process has configuration space open. It
+ * receives requests over a socket; when that is closed, however the capture ended, it detaches the
+ * sniffer.
  */
 #include "pci_config.h"
 #include "port_sniffer_mlx5.h"
@@ -50,7 +51,8 @@ struct helper {
 
 /* --- in the process ----------------------------------------------------------------------- */
 
-/* What another reader of a pipe or another device waits for must not stay open here. */
+/* Closes inherited descriptors: a pipe or device that stays open here could block other processes.
+ */
 static void close_others(const struct helper *h)
 {
 	int keep[] = {h->socket, h->config_fd, h->sniffer.record.fd, h->config->keep};
@@ -58,7 +60,8 @@ static void close_others(const struct helper *h)
 	rd_descriptors_keep(keep, sizeof(keep) / sizeof(keep[0]));
 }
 
-/* Nothing that ends the capture ends this process, which only the end of the socket does. */
+/* Makes this process independent of what ends the capture: it ends only when the socket is closed.
+ */
 static void settle(void)
 {
 	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -101,7 +104,8 @@ static int detach_surely(struct helper *h, struct rd_error *err)
 	return 0;
 }
 
-/* Anybody's queue pair could be named: `sender` must still be the user who started this. */
+/* A request could name any process' queue pair: `sender` must still be the user who started this
+ * process. */
 static int perform(
 	struct helper *h, const struct request *r, const struct ucred *sender, struct rd_error *err)
 {
@@ -114,7 +118,7 @@ static int perform(
 				 : open_sniffer(h, err);
 }
 
-/* The kernel says who sent it. */
+/* The kernel provides the credentials of the sender. */
 static bool receive(const struct helper *h, struct request *r, struct ucred *sender)
 {
 	union {
@@ -256,7 +260,8 @@ static int start(struct rd_port_sniffer *s, struct helper *h, struct rd_error *e
 		"cannot start the process that uses the command gateway");
 }
 
-/* Its sniffer would be detached, and its semaphores contended for. */
+/* Refuses to run while ibdump does: its sniffer would be detached, and both would compete for the
+ * semaphores. */
 static int check_other(const struct rd_device *device, struct rd_error *err)
 {
 	int process = sniffer_other_process(device->pci);
@@ -281,7 +286,7 @@ static int open_all(struct rd_port_sniffer *s, const struct rd_port_sniffer_conf
 	record->capture = getpid();
 	record->port = config->port;
 	rc = open_config(&h, err) < 0 || start(s, &h, err) < 0 ? -1 : 0;
-	/* From now on they are the process' alone. */
+	/* From now on they belong to the helper process alone. */
 	sniffer_record_close(record);
 	if (h.config_fd >= 0)
 		close(h.config_fd);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Whether the port sniffer of a device can be used, by what sysfs and this process' rights show. */
+/* Whether the port sniffer of a device can be used, judged by sysfs and by the privileges of this
+ * process. */
 #include "port_sniffer_mlx5.h"
 #include "sysfs.h"
 #include <linux/capability.h>
@@ -74,10 +75,10 @@ static const struct {
 	{is_hidden, {"PCI configuration space is not visible here",
 			    "use --sniffer icmd on the host itself, outside of any container, or "
 			    "mirror the port on the switch"}},
-	{is_locked_down, {"kernel lockdown, as with Secure Boot, forbids to write PCI "
-			  "configuration space",
-				 "boot without Secure Boot to use --sniffer icmd, or mirror the "
-				 "port on the switch"}},
+	{is_locked_down,
+		{"kernel lockdown, as with Secure Boot, forbids writing PCI configuration space",
+			"boot without Secure Boot to use --sniffer icmd, or mirror the "
+			"port on the switch"}},
 	{is_forbidden, {"it needs root: CAP_SYS_ADMIN is missing", RD_SNIFFER_AS_ROOT}},
 };
 

@@ -13,7 +13,7 @@
 #define RECEIVE		 1U
 #define CHIP_ID		 0xf0014
 
-/* mstflint knows its name, and no register of its command interface. */
+/* mstflint lists this adapter, but no register of its command interface. */
 #define CONNECTX_10 0x1027
 
 /* ConnectX-8 moved the segment of the command interface. */
@@ -22,7 +22,7 @@
 
 /*
  * From mstflint 4.36 (mtcr_ul_icmd_cif.c, mstfwreset.py, ibdump.c), device by device. A BlueField-4
- * calls itself what a ConnectX-9 does, except in recovery.
+ * has the id of a ConnectX-9, except in recovery mode.
  */
 static const struct sniffer_chip chips[] = {
 	{0x1ff, 0x1ff, "Connect-IB", {0x1011}, 0xb0004, UNLOCK, 0},
@@ -96,7 +96,7 @@ static const char *rule_name(unsigned int rule)
 	return rule == RD_SNIFF_IN ? "received" : "sent";
 }
 
-/* Adds to the error what was being done. */
+/* Prefixes the error with the operation that failed. */
 static int fail_set(
 	const struct mlx5_sniffer *s, bool attach, unsigned int rule, struct rd_error *err)
 {
@@ -145,7 +145,7 @@ static int detach_rules(struct mlx5_sniffer *s, unsigned int rules, bool any, st
 	return rc;
 }
 
-/* Whether the firmware did nothing, for sure: it did not even look at the command's arguments. */
+/* Whether the firmware certainly did nothing: it did not read the command's arguments. */
 static bool is_untouched(enum icmd_status status)
 {
 	return status == ICMD_INVALID_OPCODE || status == ICMD_INVALID_COMMAND ||
@@ -156,7 +156,7 @@ static int attach_rule(struct mlx5_sniffer *s, unsigned int rule, struct rd_erro
 {
 	enum icmd_status status;
 
-	/* Whatever happens from here on, it may be attached. */
+	/* From here on it may be attached, even if the command fails. */
 	s->record.rules |= rule;
 	sniffer_record_write(&s->record);
 	if (set(s, true, rule, &status, err) == 0)
@@ -201,7 +201,7 @@ static int check_chip(struct mlx5_sniffer *s, struct rd_error *err)
 		return 0;
 	return rd_fail(err, RD_CLASS_DEVICE, 0,
 		"report this with 'rdmadump info -v'; until then mirror the port on the switch",
-		"%s calls itself chip 0x%x, but a %s is 0x%x: its registers are not known",
+		"%s has chip id 0x%x, but a %s has 0x%x: its registers are not known",
 		s->gateway.pci, id & 0xffff, s->chip->name, s->chip->id);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The firmware command SET_PORT_SNIFFER, which copies a port's traffic to a queue pair; as ibdump
- * uses it. docs/infiniband.md says what is known of it, and what is not.
+ * uses it. docs/infiniband.md describes what is known and unknown about it.
  */
 #ifndef RDMADUMP_DEVICE_PORT_SNIFFER_MLX5_H
 #define RDMADUMP_DEVICE_PORT_SNIFFER_MLX5_H
@@ -15,10 +15,10 @@ int sniffer_other_process(const char *pci);
 
 /* Differences between adapters. */
 struct sniffer_chip {
-	uint16_t id;	   /* of the chip, in its register 0xf0014 */
+	uint16_t id;	   /* chip id in register 0xf0014 */
 	uint16_t recovery; /* PCI device id while the flash has no firmware */
 	const char *name;
-	uint16_t pci[3];    /* device ids of its physical functions; 0: none more */
+	uint16_t pci[3];    /* device ids of its physical functions; ended by 0 */
 	uint32_t not_ready; /* register: bit 31 is set until the firmware is ready */
 	/* Registers that end the write protection of firmware commands; the second one is for
 	 * firmware that the first does not change. 0: none. */
@@ -40,10 +40,10 @@ struct mlx5_sniffer {
 };
 
 /*
- * Opens the gateway and checks that the chip is what the table says. fd: configuration space.
- * s->record has what a killed capture left; that is detached, and what anybody attached to `port`,
- * which this capture uses: so it is known whether the firmware takes the command. -1 with
- * RD_CLASS_DEVICE.
+ * Opens the gateway and checks that the chip matches the table. fd: configuration space.
+ * s->record describes what a killed capture left. That is detached, as is anything attached to
+ * `port`, which this capture uses; this also shows whether the firmware accepts the command. -1
+ * with RD_CLASS_DEVICE.
  */
 int mlx5_sniffer_open(struct mlx5_sniffer *s, const struct rd_device *device, int fd,
 	unsigned int port, struct rd_error *err);

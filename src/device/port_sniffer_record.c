@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The record of a capture by the command gateway: one line of text of a fixed form. */
+/* The record of a capture by the command gateway: one line of text in a fixed format. */
 #include "port_sniffer_record.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #define LINE_READ                                                                                  \
 	"port-sniffer 1 capture %d helper %d orphans %d %d %d %d port %u qpn %x rules %u ticket "  \
 	"%x"
-/* Of fixed length: a new line replaces the old one. */
+/* The line has a fixed length, so that a new one replaces the old one. */
 #define LINE_WRITE                                                                                 \
 	"port-sniffer 1 capture %10d helper %10d orphans %10d %10d %10d %10d port %3u qpn %06x "   \
 	"rules %u ticket %08x\n"
@@ -93,7 +93,7 @@ void sniffer_record_inherit(
 
 bool sniffer_record_is_clean(const struct sniffer_record *r)
 {
-	/* An older record exists only after a newer one. */
+	/* orphans[0] is set if any orphan is. */
 	return !r->rules && !r->ticket && !r->orphans[0];
 }
 

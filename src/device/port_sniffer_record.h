@@ -18,12 +18,13 @@ struct sniffer_record {
 	int fd;	       /* -1: nothing is recorded */
 	pid_t capture; /* the process whose queue pair gets the frames */
 	pid_t helper;  /* the one that uses the gateway */
-	/* Killed ones that may hold the command interface's semaphore; 0: none. */
+	/* Killed processes that may hold the command interface's semaphore; 0: none. */
 	pid_t orphans[SNIFFER_ORPHANS];
 	unsigned int port;
 	uint32_t qpn;
-	unsigned int rules; /* that are, or may be, attached */
-	uint32_t ticket;    /* of the gateway's semaphore, which one may hold; 0: none */
+	unsigned int rules; /* rules that are, or may be, attached */
+	uint32_t ticket;    /* ticket of the gateway's semaphore that a killed process may hold; 0:
+			       none */
 };
 
 /*
@@ -41,7 +42,7 @@ bool sniffer_record_is_clean(const struct sniffer_record *r);
 void sniffer_record_write(const struct sniffer_record *r);
 /* Nothing is left to undo: the file becomes empty. */
 void sniffer_record_clear(struct sniffer_record *r);
-/* Closes the file and with it this process' hold on the lock. */
+/* Closes the file, which releases the lock of this process. */
 void sniffer_record_close(struct sniffer_record *r);
 
 #endif

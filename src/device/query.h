@@ -10,10 +10,8 @@
  * memory. */
 int rd_query_verbs(struct rd_info *info);
 
-/*
- * firmware_mlx5.c. The context may differ from ibv_open_device()'s: NULL if it is not an mlx5
- * device.
- */
+/* firmware_mlx5.c: opens the device with DEVX. NULL, and *devx false, if it is not an mlx5 device
+ * or DEVX is refused. The caller closes the context. */
 struct ibv_context *rd_mlx5_open(struct ibv_device *device, bool *devx);
 /* query_mlx5.c. -1 if out of memory. */
 int rd_mlx5_query(struct ibv_context *context, bool devx, struct rd_info *info);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Settings of RoCE, as info.c asks for them. */
+/* RoCE settings, for info.c. */
 #ifndef RDMADUMP_DEVICE_ROCE_H
 #define RDMADUMP_DEVICE_ROCE_H
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Reads sysfs (kernel: Documentation/filesystems/sysfs.rst), and trusts nothing that it finds
- * there. */
+/* Reads sysfs (kernel: Documentation/filesystems/sysfs.rst), and treats everything as untrusted. */
 #include "sysfs.h"
 
 #include <dirent.h>
@@ -207,12 +206,12 @@ static int names_add(struct rd_names *names, size_t *room, const char *name)
 static int read_names(struct rd_names *names, DIR *dir)
 {
 	const struct dirent *entry;
-	size_t room = 0;
+	size_t size = 0;
 
 	while (names->n < RD_SYSFS_ENTRIES && (entry = readdir(dir))) {
 		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
 			continue;
-		if (names_add(names, &room, entry->d_name))
+		if (names_add(names, &size, entry->d_name))
 			return -1;
 	}
 	return 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The one place that reads sysfs: bounded, never following what it reads, and clean.
+ * The only code that reads sysfs: reads are bounded, and text is sanitized.
  *
- * Every call takes the path as a printf format. A file that is absent, unreadable or refuses
- * (ENOENT, EACCES, EINVAL, ENODEV) is one answer: unknown, -1. Text comes back as printable ASCII,
- * so that it may go to a terminal, and without blanks or newline at its end. Plain path calls only
- * (open, read, opendir, readlink, stat): the tests' device model redirects them.
+ * Every call takes the path as a printf format. A file that is absent, unreadable or refuses to be
+ * read (ENOENT, EACCES, EINVAL, ENODEV) yields -1: unknown. Text is returned as printable ASCII,
+ * safe for a terminal, without trailing blanks or newline. Plain path calls only (open, read,
+ * opendir, readlink, stat): the tests' device model redirects them.
  */
 #ifndef RDMADUMP_DEVICE_SYSFS_H
 #define RDMADUMP_DEVICE_SYSFS_H
@@ -15,15 +15,15 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define RD_SYSFS_MAX	 4096 /* bytes of a value worth reading: sysfs gives a page at most */
-#define RD_SYSFS_ENTRIES 8192 /* entries of a directory worth listing */
+#define RD_SYSFS_MAX	 4096 /* longest value in bytes: sysfs returns at most a page */
+#define RD_SYSFS_ENTRIES 8192 /* entries listed per directory at most */
 
 struct rd_names {
-	char **name; /* as the directory has them: for paths, not for printing */
+	char **name; /* raw names: for paths, not for printing */
 	size_t n;
 };
 
-/* The bytes as they are, at most `size`. Their number, or -1 with errno. */
+/* Reads at most `size` raw bytes. Returns their number, or -1 with errno. */
 ssize_t rd_sysfs_bytes(char *buf, size_t size, const char *path);
 
 /* The value, cut to `size`; on failure buf is "". */

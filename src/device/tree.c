@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define LINKS_MAX 40 /* on one path, as in the kernel */
-#define DEPTH_MAX 8  /* of directories below a place */
+#define DEPTH_MAX 8  /* levels of directories below a place */
 
 struct walk {
 	const char *root;
@@ -32,8 +32,8 @@ struct walk {
 enum per { PER_MACHINE, PER_DEVICE, PER_NETDEV, PER_PCI, PER_MODULE };
 
 /*
- * A place ends in a name or pattern of files, or in "/": everything below, links excepted. It is
- * here because a function of this folder reads it.
+ * A place ends in a name or pattern of files, or in "/": everything below except links. Each place
+ * is read by a function of this folder.
  */
 static const struct place {
 	enum per per;
@@ -67,7 +67,8 @@ static const struct place {
 	{PER_MODULE, "sys/module/%s/taint"},
 };
 
-/* Of a device's function, and of its parents (a subfunction's `device` is an auxiliary device). */
+/* Files of a device's function, and of its parents (a subfunction's `device` is an auxiliary
+ * device). */
 static const char *const function_files[] = {"uevent", "driver", "vendor", "device",
 	"subsystem_vendor", "subsystem_device", "current_link_speed", "current_link_width",
 	"max_link_speed", "max_link_width", "numa_node", "local_cpulist", "sriov_numvfs",
@@ -131,7 +132,7 @@ static void put_file(struct walk *w, const char *path)
 
 /* --- paths -------------------------------------------------------------------------------- */
 
-/* Takes the first component off `rest`. Returns NULL at the end. */
+/* Removes the first component of `rest` and returns it; NULL at the end. */
 static char *next_component(char **rest)
 {
 	char *part;
@@ -180,7 +181,8 @@ static void read_link(const struct walk *w, const char *at, char target[PATH_MAX
 	target[n > 0 ? n : 0] = '\0';
 }
 
-/* Puts the links on the path, and writes where it leads. -1: outside the root, or too long. */
+/* Adds the links on the path, and stores the path that it resolves to in `at`. -1: outside the
+ * root, or too long. */
 static int resolve(struct walk *w, const char *path, char at[PATH_MAX])
 {
 	char left[2 * PATH_MAX], target[PATH_MAX], joined[2 * PATH_MAX], *rest = left, *part;
@@ -313,7 +315,7 @@ static void take_function(struct walk *w, const char *device)
 		}
 }
 
-/* The netdevs of a function: those of its ports, representors. */
+/* Adds the netdevs of a function: those of its ports, and representors. */
 static void take_function_netdevs(struct walk *w, const char *device)
 {
 	char path[PATH_MAX];

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FRAME_LEAST 1500 /* bytes of the longest frame, whatever the netdev says */
+#define FRAME_MIN 1500 /* bytes of the longest frame, whatever the netdev says */
 
 #define MIRROR	   "mirror the port on the switch"
 #define GET_IBDUMP "use ibdump of MLNX_OFED or of a newer mstflint package "
@@ -89,7 +89,7 @@ static const struct rule *rule_of(const struct rd_device *device, const struct r
 	return rule;
 }
 
-/* Our PATH says nothing about the machine that a copied tree is from. */
+/* This machine's PATH does not apply to the machine that a copied tree is from. */
 static const char *ibdump_advice(const struct rd_device *device)
 {
 	static const char *const advice[] = {
@@ -102,14 +102,14 @@ static const char *ibdump_advice(const struct rd_device *device)
 	return device->copied ? use_ibdump : advice[rd_ibdump_find(getenv("PATH"), NULL)];
 }
 
-/* The adapter's firmware can do it; if rdmadump cannot use that, another program might. */
+/* The adapter's firmware has a sniffer; if rdmadump cannot use it, another program might. */
 static const char *port_sniffer_advice(const struct rd_device *device)
 {
 	struct rd_sniffer_refusal refusal;
 
 	if (rd_port_sniffer_possible(device, &refusal))
 		return use_port_sniffer;
-	/* Nor does ibdump know registers that are not documented. */
+	/* ibdump does not know undocumented registers either. */
 	if (strcmp(refusal.todo, RD_SNIFFER_ELSEWHERE) ||
 		sniffer_chip_undocumented(device->part_id))
 		return refusal.todo;
@@ -136,12 +136,12 @@ static bool is_too_old(const struct rd_device *device, const struct rd_port *por
 	return *least && *device->fw && rd_version_compare(device->fw, least) < 0;
 }
 
-/* Queue and completion entries are small beside the buffers, but are locked too. */
+/* Queue and completion entries are small compared with the buffers, but are locked too. */
 #define ENTRY_BYTES 128
 
 uint64_t rd_ring_default_bytes(const struct rd_port *port)
 {
-	uint64_t frame = FRAME_LEAST;
+	uint64_t frame = FRAME_MIN;
 
 	for (unsigned int i = 0; i < port->n_netdevs; i++)
 		if (port->netdevs[i].mtu > frame)
@@ -149,7 +149,7 @@ uint64_t rd_ring_default_bytes(const struct rd_port *port)
 	return (frame + ENTRY_BYTES) << RD_LOG2_BUFFERS;
 }
 
-/* The port can be captured, but this process may lack the right to. */
+/* The port can be captured, but this process may lack the privileges. */
 static void judge_process(struct rd_judgement *j, const struct rd_port *port)
 {
 	bool sniffer = j->verdict == RD_CAPTURE_YES;
@@ -207,7 +207,7 @@ struct rd_judgement rd_port_judge(const struct rd_device *device, const struct r
 		if (!*j.todo)
 			j.todo = "look for the netdev in the host's network namespace";
 	}
-	/* The name is known from the GIDs, but this namespace has no netdev of that name. */
+	/* The name is known from the GIDs, but this namespace has no netdev with that name. */
 	if (j.verdict == RD_CAPTURE_NETDEV && !device->copied && port->n_netdevs &&
 		!port->netdevs[0].ifindex)
 		return (struct rd_judgement){RD_CAPTURE_NO, false,

@@ -7,7 +7,7 @@
 
 struct rd_judgement {
 	enum rd_verdict verdict;
-	bool whole; /* what is captured is all RDMA traffic of the port */
+	bool whole; /* the capture contains all RDMA traffic of the port */
 	const char *why, *todo;
 };
 
@@ -16,7 +16,7 @@ struct rd_judgement {
 	"load the driver again"
 
 struct rd_judgement rd_port_judge(const struct rd_device *device, const struct rd_port *port);
-/* By driver and link layer alone. */
+/* Judges by driver and link layer only. */
 struct rd_judgement rd_port_judge_kind(const struct rd_device *device, const struct rd_port *port);
 
 /* Bytes that the receive ring of this port locks by default. */

@@ -21,16 +21,16 @@ struct job {
 	struct rd_annotation *a;
 	bool begun;   /* the section header is written, for input other than pcapng */
 	bool swapped; /* byte order of the current section */
-	int errnum;   /* of put(), 0: all is written */
+	int errnum;   /* errno of put(); 0: no error */
 	bool no_memory;
 };
 
-/* A frame's block as it will be. */
+/* A frame's block as it will be written. */
 struct block {
 	uint8_t head[EPB_HEAD];
 	const uint8_t *data;
 	uint32_t caplen;
-	const uint8_t *options; /* those that it has, as they are */
+	const uint8_t *options; /* existing options, unchanged */
 	size_t options_len;
 };
 
@@ -105,7 +105,7 @@ static bool texts_add(struct texts *t, char *text)
 	return true;
 }
 
-/* Takes the comments of the current frame. False: out of memory. */
+/* Collects the comments of the current frame. False: out of memory. */
 static bool texts_take(struct texts *t, struct rd_annotation *a)
 {
 	size_t more = 0;
@@ -158,7 +158,7 @@ static bool fits(struct job *j, const struct block *b, const struct texts *t)
 	return false;
 }
 
-/* The block of the current frame with its comments. False: it stays as it is. */
+/* Builds the block of the current frame with its comments. False: the block is not changed. */
 static bool block_annotate(struct job *j, struct block *b)
 {
 	struct texts t = {0};
@@ -181,14 +181,15 @@ static bool has_comment(const struct rd_annotation *a)
 
 /* --- pcapng ----------------------------------------------------------------------------------- */
 
-/* An SPB has no options: it becomes an EPB of the first interface, at time 0 as readers say. */
+/* An SPB has no options: it is converted to an EPB of the first interface with time 0, as readers
+ * show it. */
 static void spb_read(const struct job *j, const struct rd_reader *r, const uint8_t *p, size_t len,
 	struct block *b)
 {
 	uint32_t wire = reader_u32(r, p + 8), snaplen = r->file_ifaces[0].snaplen;
-	size_t room = len - SPB_HEAD - 4;
+	size_t size = len - SPB_HEAD - 4;
 
-	b->caplen = wire < room ? wire : (uint32_t)room;
+	b->caplen = wire < size ? wire : (uint32_t)size;
 	if (snaplen && b->caplen > snaplen)
 		b->caplen = snaplen;
 	b->data = p + SPB_HEAD;
@@ -251,13 +252,13 @@ static void section_begin(struct job *j, const struct rd_reader *r)
 		.ifaces = r->ifaces,
 		.n_ifaces = 1,
 		.dlt = r->file_ifaces[0].dlt};
-	size_t room = rd_encoder_header_bound(&e);
-	uint8_t *header = malloc(room);
+	size_t size = rd_encoder_header_bound(&e);
+	uint8_t *header = malloc(size);
 
 	j->begun = true;
 	j->swapped = false;
 	if (header)
-		put(j, header, e.format->header(&e, header, room));
+		put(j, header, e.format->header(&e, header, size));
 	j->no_memory |= !header;
 	free(header);
 }
@@ -325,8 +326,9 @@ static int failure(const struct job *j, const char *name, struct rd_error *err)
 	if (j->no_memory)
 		return rd_fail(err, RD_CLASS_PARTIAL, ENOMEM, NULL, "cannot copy '%s'", name);
 	if (j->errnum)
-		return rd_fail(err, RD_CLASS_OUTPUT, j->errnum, "make room or name another file",
-			"cannot write the copy of '%s'", name);
+		return rd_fail(err, RD_CLASS_OUTPUT, j->errnum,
+			"free some space or name another file", "cannot write the copy of '%s'",
+			name);
 	return 0;
 }
 

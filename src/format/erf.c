@@ -3,26 +3,26 @@
 #include "records.h"
 
 /* ERF files have no header: they begin with the first record. */
-static size_t header(const struct rd_encoder *e, uint8_t *dst, size_t room)
+static size_t header(const struct rd_encoder *e, uint8_t *dst, size_t size)
 {
 	(void)e;
 	(void)dst;
-	(void)room;
+	(void)size;
 	return 0;
 }
 
 static unsigned int encode_frames(const struct rd_encoder *e, const struct rd_frame *frames,
-	unsigned int n, uint8_t *dst, size_t room, size_t *used)
+	unsigned int n, uint8_t *dst, size_t size, size_t *used)
 {
-	return records_encode(e, frames, n, dst, room, used, 0);
+	return records_encode(e, frames, n, dst, size, used, 0);
 }
 
 static size_t noted(const struct rd_encoder *e, const struct rd_frame *frame,
-	const struct rd_note *note, uint8_t *dst, size_t room)
+	const struct rd_note *note, uint8_t *dst, size_t size)
 {
 	size_t used;
 
-	if (encode_frames(e, frame, 1, dst, room, &used))
+	if (encode_frames(e, frame, 1, dst, size, &used))
 		rd_put_be16(dst + ERF_LCTR, erf_lctr(note->dropped));
 	return used;
 }
@@ -51,7 +51,7 @@ static size_t bound(uint32_t caplen)
 static size_t header_bound(const struct rd_encoder *e)
 {
 	(void)e;
-	return ERF_HEADER; /* not 0: callers allocate it, and malloc(0) may return NULL */
+	return ERF_HEADER; /* not 0: callers allocate this size, and malloc(0) may return NULL */
 }
 
 const struct rd_format format_erf = {

@@ -207,11 +207,11 @@ size_t rd_encoder_header_bound(const struct rd_encoder *e)
 }
 
 size_t rd_encoder_facts(
-	const struct rd_encoder *e, const char *json, size_t len, uint8_t *dst, size_t room)
+	const struct rd_encoder *e, const char *json, size_t len, uint8_t *dst, size_t size)
 {
 	if (!e->format->facts || len > RD_FACTS_MAX)
 		return 0;
-	return e->format->facts(json, len, dst, room);
+	return e->format->facts(json, len, dst, size);
 }
 
 size_t rd_encoder_facts_bound(size_t len)

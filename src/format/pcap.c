@@ -2,12 +2,12 @@
 /* Encodes classic pcap with nanoseconds or microseconds: draft-ietf-opsawg-pcap. */
 #include "records.h"
 
-static size_t put_header(const struct rd_encoder *e, uint32_t magic, uint8_t *dst, size_t room)
+static size_t put_header(const struct rd_encoder *e, uint32_t magic, uint8_t *dst, size_t size)
 {
 	const uint16_t version[2] = {2, 4};
 	uint32_t fields[] = {magic, 0, 0, 0, SNAPLEN_WHOLE, (uint32_t)e->dlt};
 
-	if (room < PCAP_HEADER)
+	if (size < PCAP_HEADER)
 		return 0;
 	memcpy(&fields[1], version, sizeof(version));
 	if (e->n_ifaces) {
@@ -25,24 +25,24 @@ static bool is_micro(const struct rd_encoder *e)
 	return e->format == &format_pcap_us;
 }
 
-static size_t header(const struct rd_encoder *e, uint8_t *dst, size_t room)
+static size_t header(const struct rd_encoder *e, uint8_t *dst, size_t size)
 {
-	return put_header(e, is_micro(e) ? PCAP_MAGIC_US : PCAP_MAGIC_NS, dst, room);
+	return put_header(e, is_micro(e) ? PCAP_MAGIC_US : PCAP_MAGIC_NS, dst, size);
 }
 
 static unsigned int encode_frames(const struct rd_encoder *e, const struct rd_frame *frames,
-	unsigned int n, uint8_t *dst, size_t room, size_t *used)
+	unsigned int n, uint8_t *dst, size_t size, size_t *used)
 {
-	return is_micro(e) ? records_encode(e, frames, n, dst, room, used, 1000)
-			   : records_encode(e, frames, n, dst, room, used, 1);
+	return is_micro(e) ? records_encode(e, frames, n, dst, size, used, 1000)
+			   : records_encode(e, frames, n, dst, size, used, 1);
 }
 
 static size_t noted(const struct rd_encoder *e, const struct rd_frame *frame,
-	const struct rd_note *note, uint8_t *dst, size_t room)
+	const struct rd_note *note, uint8_t *dst, size_t size)
 {
 	size_t used;
 
-	if (encode_frames(e, frame, 1, dst, room, &used) && encoder_envelope(e).prefix)
+	if (encode_frames(e, frame, 1, dst, size, &used) && encoder_envelope(e).prefix)
 		rd_put_be16(dst + PCAP_RECORD + ERF_LCTR, erf_lctr(note->dropped));
 	return used;
 }

@@ -29,7 +29,8 @@ static size_t pad4(size_t n)
 	return (n + 3) & ~(size_t)3;
 }
 
-/* Counts bytes even beyond the room (or without any), to measure the room that is needed. */
+/* Counts bytes even beyond the buffer's end (or without a buffer), to measure the size that is
+ * needed. */
 struct out {
 	uint8_t *base;
 	size_t used, room;
@@ -210,27 +211,27 @@ static void put_stats(struct out *o, uint32_t iface, const struct rd_iface_stats
 	block_end(o, begin);
 }
 
-static size_t header(const struct rd_encoder *e, uint8_t *dst, size_t room)
+static size_t header(const struct rd_encoder *e, uint8_t *dst, size_t size)
 {
-	struct out o = {.base = dst, .room = room};
+	struct out o = {.base = dst, .room = size};
 
 	put_header(&o, e);
-	return o.used <= room ? o.used : 0;
+	return o.used <= size ? o.used : 0;
 }
 
 static size_t trailer(
-	const struct rd_encoder *e, const struct rd_iface_stats *stats, uint8_t *dst, size_t room)
+	const struct rd_encoder *e, const struct rd_iface_stats *stats, uint8_t *dst, size_t size)
 {
-	struct out o = {.base = dst, .room = room};
+	struct out o = {.base = dst, .room = size};
 
 	for (unsigned int i = 0; i < e->n_ifaces; i++)
 		put_stats(&o, i, &stats[i]);
-	return o.used <= room ? o.used : 0;
+	return o.used <= size ? o.used : 0;
 }
 
-static size_t put_facts(const char *json, size_t len, uint8_t *dst, size_t room)
+static size_t put_facts(const char *json, size_t len, uint8_t *dst, size_t size)
 {
-	struct out o = {.base = dst, .room = room};
+	struct out o = {.base = dst, .room = size};
 	size_t begin = block_begin(&o, BLOCK_FACTS);
 
 	put_u32(&o, FACTS_VERSION);
@@ -238,7 +239,7 @@ static size_t put_facts(const char *json, size_t len, uint8_t *dst, size_t room)
 	put(&o, json, len);
 	put_padding(&o);
 	block_end(&o, begin);
-	return o.used <= room ? o.used : 0;
+	return o.used <= size ? o.used : 0;
 }
 
 static size_t header_bound(const struct rd_encoder *e)
@@ -331,20 +332,20 @@ static inline __attribute__((always_inline)) void epb_put(uint8_t *p, const stru
 	put_frame(p + EPB_FIXED + v.prefix, f->data, caplen);
 }
 
-/* Writes a frame's block if it fits into `room`; returns its length or 0. */
-static inline __attribute__((always_inline)) size_t epb_encode(uint8_t *p, size_t room,
+/* Writes a frame's block if it fits into `size`; returns its length or 0. */
+static inline __attribute__((always_inline)) size_t epb_encode(uint8_t *p, size_t size,
 	const struct rd_frame *f, struct second *second, const struct envelope v)
 {
 	const uint32_t flags = epb_flags(f), caplen = envelope_caplen(v, f);
 	const size_t behind = EPB_FIXED + pad4(v.prefix + (size_t)caplen);
 
 	if (__builtin_expect(!flags, 0)) {
-		if (behind + BLOCK_TAIL > room)
+		if (behind + BLOCK_TAIL > size)
 			return 0;
 		epb_put(p, f, caplen, behind + BLOCK_TAIL, second, v);
 		return behind + BLOCK_TAIL;
 	}
-	if (behind + EPB_OPTIONS + BLOCK_TAIL > room)
+	if (behind + EPB_OPTIONS + BLOCK_TAIL > size)
 		return 0;
 	put_word(p + behind, EPB_FLAGS_HEAD);
 	put_word(p + behind + 4, flags);
@@ -354,43 +355,43 @@ static inline __attribute__((always_inline)) size_t epb_encode(uint8_t *p, size_
 }
 
 static inline __attribute__((always_inline)) unsigned int encode(const struct rd_frame *frames,
-	unsigned int n, uint8_t *dst, size_t room, size_t *used, const struct envelope v)
+	unsigned int n, uint8_t *dst, size_t size, size_t *used, const struct envelope v)
 {
 	const struct rd_frame *f, *stop = frames + n;
 	uint8_t *p = dst;
 	struct second second = {0};
 
 	for (f = frames; f != stop; f++) {
-		const size_t total = epb_encode(p, room, f, &second, v);
+		const size_t total = epb_encode(p, size, f, &second, v);
 
 		if (__builtin_expect(!total, 0))
 			break;
 		p += total;
-		room -= total;
+		size -= total;
 	}
 	*used = (size_t)(p - dst);
 	return (unsigned int)(f - frames);
 }
 
 static unsigned int encode_frames(const struct rd_encoder *e, const struct rd_frame *frames,
-	unsigned int n, uint8_t *dst, size_t room, size_t *used)
+	unsigned int n, uint8_t *dst, size_t size, size_t *used)
 {
 	const struct envelope v = encoder_envelope(e);
 
 	if (!v.prefix)
-		return encode(frames, n, dst, room, used, ENVELOPE_NONE);
+		return encode(frames, n, dst, size, used, ENVELOPE_NONE);
 	if (v.type == ERF_TYPE_IB)
-		return encode(frames, n, dst, room, used, ENVELOPE_IB);
-	return encode(frames, n, dst, room, used, v);
+		return encode(frames, n, dst, size, used, ENVELOPE_IB);
+	return encode(frames, n, dst, size, used, v);
 }
 
 static size_t noted(const struct rd_encoder *e, const struct rd_frame *f,
-	const struct rd_note *note, uint8_t *dst, size_t room)
+	const struct rd_note *note, uint8_t *dst, size_t size)
 {
 	const struct envelope v = encoder_envelope(e);
 	const uint32_t flags = epb_flags(f), caplen = envelope_caplen(v, f);
 	const size_t padded = pad4(v.prefix + (size_t)caplen);
-	struct out o = {.base = dst, .used = EPB_FIXED + padded, .room = room};
+	struct out o = {.base = dst, .used = EPB_FIXED + padded, .room = size};
 	struct second second = {0};
 
 	/* The options first: the block's length depends on them. */
@@ -402,7 +403,7 @@ static size_t noted(const struct rd_encoder *e, const struct rd_frame *f,
 	if (o.used > EPB_FIXED + padded)
 		put_options_end(&o);
 	o.used += BLOCK_TAIL;
-	if (o.used > room)
+	if (o.used > size)
 		return 0;
 	epb_put(dst, f, caplen, o.used, &second, v);
 	if (v.prefix)

@@ -48,7 +48,7 @@ static enum step begin(struct rd_reader *r)
 		return STEP_FAIL;
 	}
 	if (reader_u16(r, p + 4) != 2) {
-		rd_fail(&r->error, RD_CLASS_DEVICE, 0, "only version 2 is known",
+		rd_fail(&r->error, RD_CLASS_DEVICE, 0, "only version 2 is supported",
 			"'%s' is of pcap version %u.%u", r->name, reader_u16(r, p + 4),
 			reader_u16(r, p + 6));
 		return STEP_FAIL;

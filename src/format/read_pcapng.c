@@ -76,7 +76,7 @@ static enum step section_next(struct rd_reader *r, struct rd_view *v)
 	if (!fixed)
 		return reader_damaged(r, "the section header is too short");
 	if (reader_u16(r, fixed + 4) != 1)
-		return reader_damaged(r, "pcapng version %u.%u, only 1 is known",
+		return reader_damaged(r, "pcapng version %u.%u, only 1 is supported",
 			reader_u16(r, fixed + 4), reader_u16(r, fixed + 6));
 	r->n_file_ifaces = 0;
 	r->n_sections++;
@@ -495,11 +495,11 @@ static enum step next(struct rd_reader *r, struct rd_frame *frame)
 }
 
 #define EPB_BARE      32 /* bytes of an EPB without options and without its frame */
-#define EPB_DIRECTION 12 /* bytes of options that hold only flags, with the end of options */
+#define EPB_DIRECTION 12 /* bytes of options that consist of flags and the end of options */
 
 /*
- * The direction in an EPB's options; false unless they are none, or nothing but a direction: as we
- * write them.
+ * Reads the direction from an EPB's options; false if there are other options. Files of this
+ * program have none or only this one.
  */
 static inline bool run_options(
 	const struct rd_reader *r, const uint8_t *o, size_t len, uint8_t *direction)
@@ -517,7 +517,7 @@ static inline bool run_options(
 	return flags <= RD_DIR_OUT;
 }
 
-/* What next() does with whole EPBs that have no more to say than a direction, and no ERF inside. */
+/* Does the same as next() for complete EPBs with no option but the direction, and without ERF. */
 static unsigned int run(struct rd_reader *r, struct rd_frame *frames, unsigned int max)
 {
 	const uint8_t *p = reader_at(r), *end = r->buf + r->end;

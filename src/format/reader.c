@@ -29,7 +29,7 @@ static const struct {
 /* Moves unread bytes to the front, so that `need` bytes fit from buf[0] on. */
 static enum step make_room(struct rd_reader *r, size_t need)
 {
-	size_t room = r->room;
+	size_t size = r->room;
 	uint8_t *p;
 
 	if (r->start) {
@@ -43,13 +43,13 @@ static enum step make_room(struct rd_reader *r, size_t need)
 	if (need > BUFFER_MAX)
 		return reader_damaged(
 			r, "its record claims %zu bytes, the limit is %u", need, BUFFER_MAX);
-	while (room < need)
-		room *= 2;
-	p = realloc(r->buf, room);
+	while (size < need)
+		size *= 2;
+	p = realloc(r->buf, size);
 	if (!p)
 		return reader_nomem(r);
 	r->buf = p;
-	r->room = room;
+	r->room = size;
 	return STEP_OTHER;
 }
 

@@ -11,7 +11,7 @@ enum step {
 	STEP_OTHER, /* the record is consumed and had no frame */
 	STEP_MORE,  /* reader.need bytes must be in the buffer first */
 	STEP_FAIL,  /* reader.error has the reason */
-	STEP_LATER, /* the bytes are not there yet */
+	STEP_LATER, /* the bytes are not available yet */
 };
 
 struct reader_format {
@@ -108,7 +108,7 @@ struct rd_reader {
 
 	struct rd_section section;
 	bool has_section;
-	unsigned int n_sections; /* of pcapng, begun so far */
+	unsigned int n_sections; /* pcapng sections begun so far */
 	struct rd_iface *ifaces;
 	struct iface_extra *extras; /* same index as ifaces */
 	unsigned int n_ifaces, ifaces_room;
@@ -229,7 +229,7 @@ enum step erf_unwrap(struct rd_reader *r, struct file_iface *f, struct rd_frame 
 	uint64_t *dropped);
 
 /*
- * Of a whole ERF record: the length on the wire with its headers, as libpcap gives it; 0 for a
+ * The length on the wire of a whole ERF record with its headers, as libpcap reports it; 0 for a
  * padding record.
  */
 uint32_t erf_record_len(const uint8_t *record, size_t len);

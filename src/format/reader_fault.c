@@ -14,7 +14,7 @@ static uint64_t position(const struct rd_reader *r)
 
 static const char *what_is_left(const struct rd_reader *r)
 {
-	return r->n_frames + r->batch ? "the frames before it are good" : NULL;
+	return r->n_frames + r->batch ? "the frames before it are valid" : NULL;
 }
 
 enum step reader_damaged(struct rd_reader *r, const char *fmt, ...)
@@ -41,7 +41,7 @@ enum step reader_cut_short(struct rd_reader *r)
 
 enum step reader_nomem(struct rd_reader *r)
 {
-	rd_fail(&r->error, RD_CLASS_DEVICE, ENOMEM, NULL, "'%s': cannot read on", r->name);
+	rd_fail(&r->error, RD_CLASS_DEVICE, ENOMEM, NULL, "'%s': cannot continue reading", r->name);
 	return STEP_FAIL;
 }
 

@@ -8,12 +8,12 @@
 
 /* unit_ns: of the timestamp in the pcap header; 0: no pcap header. All constant where it counts. */
 static inline __attribute__((always_inline)) unsigned int records_put(const struct rd_frame *frames,
-	unsigned int n, uint8_t *dst, size_t room, size_t *used, const struct envelope v,
+	unsigned int n, uint8_t *dst, size_t size, size_t *used, const struct envelope v,
 	const uint32_t unit_ns)
 {
 	const size_t header = unit_ns ? PCAP_RECORD : 0;
 	struct second second = {0};
-	size_t left = room;
+	size_t left = size;
 	unsigned int i;
 
 	for (i = 0; i < n; i++) {
@@ -37,22 +37,22 @@ static inline __attribute__((always_inline)) unsigned int records_put(const stru
 		dst += total;
 		left -= total;
 	}
-	*used = room - left;
+	*used = size - left;
 	return i;
 }
 
 /* As rd_format.frames(), with a constant envelope in the common cases. */
 static inline __attribute__((always_inline)) unsigned int records_encode(const struct rd_encoder *e,
-	const struct rd_frame *frames, unsigned int n, uint8_t *dst, size_t room, size_t *used,
+	const struct rd_frame *frames, unsigned int n, uint8_t *dst, size_t size, size_t *used,
 	const uint32_t unit_ns)
 {
 	const struct envelope v = encoder_envelope(e);
 
 	if (unit_ns && !v.prefix)
-		return records_put(frames, n, dst, room, used, ENVELOPE_NONE, unit_ns);
+		return records_put(frames, n, dst, size, used, ENVELOPE_NONE, unit_ns);
 	if (v.type == ERF_TYPE_IB)
-		return records_put(frames, n, dst, room, used, ENVELOPE_IB, unit_ns);
-	return records_put(frames, n, dst, room, used, v, unit_ns);
+		return records_put(frames, n, dst, size, used, ENVELOPE_IB, unit_ns);
+	return records_put(frames, n, dst, size, used, v, unit_ns);
 }
 
 #endif

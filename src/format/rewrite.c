@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Copies a capture, record by record. Of pcapng only blocks and options that the tables here name
- * are copied: others may have anything in them.
+ * Copies a capture, record by record. Of pcapng, only the blocks and options listed in the tables
+ * below are copied: others may contain anything.
  */
 #include "pcap.h"
 #include "pcapng.h"
@@ -17,18 +17,18 @@
 
 struct rewriting {
 	struct rd_rewrite *w;
-	uint8_t *buf; /* the record as it will be */
+	uint8_t *buf; /* the record as it will be written */
 	size_t n, room;
-	uint64_t skip; /* bytes of a block that is left out, in further pieces */
+	uint64_t skip; /* bytes to skip of a block that is left out */
 	bool begun;    /* the header of a pcap file is copied */
 	bool swapped;
-	int errnum; /* of put() */
+	int errnum; /* errno of put() */
 	bool no_memory;
 	bool refused; /* a frame cannot be changed */
-	uint16_t dlt; /* its link type */
+	uint16_t dlt; /* link type of that frame */
 };
 
-/* --- the record as it will be ------------------------------------------------------------------
+/* --- the output record -------------------------------------------------------------------------
  */
 
 static uint8_t *add(struct rewriting *j, const void *bytes, size_t n)
@@ -36,15 +36,15 @@ static uint8_t *add(struct rewriting *j, const void *bytes, size_t n)
 	uint8_t *at;
 
 	if (j->n + n > j->room) {
-		size_t room = 2 * (j->n + n) + 256;
-		uint8_t *grown = realloc(j->buf, room);
+		size_t size = 2 * (j->n + n) + 256;
+		uint8_t *grown = realloc(j->buf, size);
 
 		if (!grown) {
 			j->no_memory = true;
 			return NULL;
 		}
 		j->buf = grown;
-		j->room = room;
+		j->room = size;
 	}
 	at = j->buf + j->n;
 	if (bytes)
@@ -357,7 +357,7 @@ static void pcapng_rewrite(
 /* --- pcap and ERF ------------------------------------------------------------------------------
  */
 
-/* Records without a frame are ERF's own: padding, and metadata with names. */
+/* Records without a frame are ERF padding, and ERF metadata, which contains names. */
 static void record_rewrite(
 	struct rewriting *j, const struct rd_reader *r, const uint8_t *p, size_t len, bool is_frame)
 {
@@ -391,7 +391,7 @@ static void take_record(
 		record_rewrite(j, r, data, len, is_frame);
 }
 
-/* Facts are passed as a whole only where somebody reads them. */
+/* The reader passes facts as a whole only if there is a callback for them. */
 static void ignore_facts(void *ctx, const char *json, size_t len)
 {
 	(void)ctx, (void)json, (void)len;
@@ -404,8 +404,9 @@ static int failure(const struct rewriting *j, const char *name, struct rd_error 
 	if (j->no_memory)
 		return rd_fail(err, RD_CLASS_PARTIAL, ENOMEM, NULL, "cannot copy '%s'", name);
 	if (j->errnum)
-		return rd_fail(err, RD_CLASS_OUTPUT, j->errnum, "make room or name another file",
-			"cannot write the copy of '%s'", name);
+		return rd_fail(err, RD_CLASS_OUTPUT, j->errnum,
+			"free some space or name another file", "cannot write the copy of '%s'",
+			name);
 	if (!j->refused)
 		return 0;
 	link = rd_linktype_name(j->dlt);

@@ -14,7 +14,7 @@
 #define GROUPS_MAX 20 /* bytes of an IPoIB hardware address: flags and QPN, GID */
 #define IPOIB_GID  4
 
-#define VERSION_MOST 9 /* first number of a version of four */
+#define VERSION_MAX 9 /* first number of a version of four */
 
 static bool is_digit(char c)
 {
@@ -253,7 +253,7 @@ static bool is_version(const char *text, size_t at, size_t n, size_t len, uint8_
 {
 	size_t from = at, dots = 0;
 
-	if (major > VERSION_MOST)
+	if (major > VERSION_MAX)
 		return false;
 	if (at + n + 1 < len && text[at + n] == '-' && isdigit((unsigned char)text[at + n + 1])) {
 		for (size_t i = at + n + 1;

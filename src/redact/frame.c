@@ -13,16 +13,16 @@
 #define DEPTH_MAX 6 /* of tunnels and of packets that ICMP quotes */
 #define FCS_LEN	  4
 
-#define MACS_LEN     12
-#define MAC_HEADER   14
-#define SLL_LEN	     16
-#define SLL2_LEN     20
-#define IPOIB_LEN    4
-#define GENEVE_LEN   8
-#define PORT_GENEVE  6081
-#define IP_MIN	     20
-#define IP6_LEN	     40
-#define ADDRESS_MOST 8 /* bytes of a hardware address in a cooked header */
+#define MACS_LEN    12
+#define MAC_HEADER  14
+#define SLL_LEN	    16
+#define SLL2_LEN    20
+#define IPOIB_LEN   4
+#define GENEVE_LEN  8
+#define PORT_GENEVE 6081
+#define IP_MIN	    20
+#define IP6_LEN	    40
+#define ADDRESS_MAX 8 /* bytes of a hardware address in a cooked header */
 
 #define PROTO_ICMP   1
 #define PROTO_UDP    17
@@ -51,17 +51,17 @@ static void cooked(struct rd_redact *r, const struct layer *l, uint32_t length, 
 	uint8_t *at = l->data + address;
 	unsigned int n = length < l->caplen ? l->data[length] : 0;
 
-	if (l->caplen < address + ADDRESS_MOST) {
+	if (l->caplen < address + ADDRESS_MAX) {
 		zero(l, address, l->caplen);
 		return;
 	}
 	if (n == 6) {
 		rd_redact_mac(r, at);
-		memset(at + 6, 0, ADDRESS_MOST - 6);
-	} else if (n == ADDRESS_MOST) {
+		memset(at + 6, 0, ADDRESS_MAX - 6);
+	} else if (n == ADDRESS_MAX) {
 		rd_redact_guid(r, at);
 	} else {
-		memset(at, 0, ADDRESS_MOST);
+		memset(at, 0, ADDRESS_MAX);
 	}
 }
 

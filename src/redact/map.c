@@ -338,15 +338,15 @@ void record_text(
 	r->no_memory |= !e->from_text || !e->to_text;
 }
 
-static void put_address(char *buf, size_t room, enum rd_redact_kind kind, const uint8_t *p)
+static void put_address(char *buf, size_t size, enum rd_redact_kind kind, const uint8_t *p)
 {
 	if (kind == RD_REDACT_IPV4 || kind == RD_REDACT_IPV6)
-		inet_ntop(kind == RD_REDACT_IPV4 ? AF_INET : AF_INET6, p, buf, (socklen_t)room);
+		inet_ntop(kind == RD_REDACT_IPV4 ? AF_INET : AF_INET6, p, buf, (socklen_t)size);
 	else if (kind == RD_REDACT_MAC)
-		snprintf(buf, room, "%02x:%02x:%02x:%02x:%02x:%02x", p[0], p[1], p[2], p[3], p[4],
+		snprintf(buf, size, "%02x:%02x:%02x:%02x:%02x:%02x", p[0], p[1], p[2], p[3], p[4],
 			p[5]);
 	else
-		snprintf(buf, room, "0x%016llx", (unsigned long long)rd_be64(p));
+		snprintf(buf, size, "0x%016llx", (unsigned long long)rd_be64(p));
 }
 
 static json_t *json_entry(const struct entry *e)

@@ -15,13 +15,13 @@ struct output {
 static void put(struct output *o, const char *bytes, size_t n)
 {
 	if (o->n + n + 1 > o->room && !o->failed) {
-		size_t room = 2 * (o->n + n + 64);
-		char *grown = realloc(o->bytes, room);
+		size_t size = 2 * (o->n + n + 64);
+		char *grown = realloc(o->bytes, size);
 
 		o->failed = !grown;
 		if (grown) {
 			o->bytes = grown;
-			o->room = room;
+			o->room = size;
 		}
 	}
 	if (o->failed)

@@ -24,7 +24,7 @@ struct compressor {
 };
 
 #ifdef HAVE_ZLIB
-#define GZIP_WINDOW (15 + 16) /* 16 asks zlib for gzip's header and trailer */
+#define GZIP_WINDOW (15 + 16) /* 16 selects gzip's header and trailer */
 
 static void gzip_close(struct compressor *c)
 {
@@ -54,26 +54,26 @@ static size_t gzip_bound(struct compressor *c, size_t len)
 	return a > b ? a : b;
 }
 
-static size_t gzip_member(z_stream *z, uint8_t *to, size_t room, const uint8_t *from, size_t len)
+static size_t gzip_member(z_stream *z, uint8_t *to, size_t size, const uint8_t *from, size_t len)
 {
 	deflateReset(z);
 	z->next_in = (Bytef *)(uintptr_t)from;
 	z->avail_in = (uInt)len;
 	z->next_out = to;
-	z->avail_out = (uInt)room;
-	return deflate(z, Z_FINISH) == Z_STREAM_END ? room - z->avail_out : 0;
+	z->avail_out = (uInt)size;
+	return deflate(z, Z_FINISH) == Z_STREAM_END ? size - z->avail_out : 0;
 }
 
 static size_t gzip_block(
-	struct compressor *c, uint8_t *to, size_t room, const uint8_t *from, size_t len)
+	struct compressor *c, uint8_t *to, size_t size, const uint8_t *from, size_t len)
 {
-	return gzip_member(&c->gz, to, room, from, len);
+	return gzip_member(&c->gz, to, size, from, len);
 }
 
 static size_t gzip_first(
-	struct compressor *c, uint8_t *to, size_t room, const uint8_t *from, size_t len)
+	struct compressor *c, uint8_t *to, size_t size, const uint8_t *from, size_t len)
 {
-	return gzip_member(&c->gz_stored, to, room, from, len);
+	return gzip_member(&c->gz_stored, to, size, from, len);
 }
 static bool gzip_begin(struct compressor *c)
 {
@@ -81,16 +81,16 @@ static bool gzip_begin(struct compressor *c)
 	return true;
 }
 
-static size_t gzip_last(struct compressor *c, uint8_t *to, size_t room, const uint8_t *from,
+static size_t gzip_last(struct compressor *c, uint8_t *to, size_t size, const uint8_t *from,
 	size_t len, bool broken)
 {
 	(void)broken;
-	return gzip_member(&c->gz, to, room, from, len);
+	return gzip_member(&c->gz, to, size, from, len);
 }
 #endif
 
 #ifdef HAVE_ZSTD
-#define ZSTD_RAW_MOST 131072 /* bytes of one raw block, RFC 8878 3.1.1.2 */
+#define ZSTD_RAW_MAX 131072 /* bytes of one raw block, RFC 8878 3.1.1.2 */
 
 static void zstd_close(struct compressor *c)
 {
@@ -123,14 +123,14 @@ static bool zstd_begin(struct compressor *c)
 static size_t zstd_bound(struct compressor *c, size_t len)
 {
 	(void)c;
-	return ZSTD_compressBound(len) + 64 + len / ZSTD_RAW_MOST * 4;
+	return ZSTD_compressBound(len) + 64 + len / ZSTD_RAW_MAX * 4;
 }
 
-static size_t zstd_stream(struct compressor *c, uint8_t *to, size_t room, const uint8_t *from,
+static size_t zstd_stream(struct compressor *c, uint8_t *to, size_t size, const uint8_t *from,
 	size_t len, ZSTD_EndDirective how)
 {
 	ZSTD_inBuffer in = {from, len, 0};
-	ZSTD_outBuffer out = {to, room, 0};
+	ZSTD_outBuffer out = {to, size, 0};
 	size_t rc;
 
 	do {
@@ -142,22 +142,22 @@ static size_t zstd_stream(struct compressor *c, uint8_t *to, size_t room, const 
 }
 
 static size_t zstd_block(
-	struct compressor *c, uint8_t *to, size_t room, const uint8_t *from, size_t len)
+	struct compressor *c, uint8_t *to, size_t size, const uint8_t *from, size_t len)
 {
-	return zstd_stream(c, to, room, from, len, ZSTD_e_flush);
+	return zstd_stream(c, to, size, from, len, ZSTD_e_flush);
 }
 
 /*
  * Ends the frame with raw blocks, which do not depend on the compressor's state: RFC 8878 3.1.1.2.
  */
-static size_t zstd_raw_end(uint8_t *to, size_t room, const uint8_t *from, size_t len)
+static size_t zstd_raw_end(uint8_t *to, size_t size, const uint8_t *from, size_t len)
 {
 	size_t used = 0;
 
-	if (room < len + 3 * (len / ZSTD_RAW_MOST + 1))
+	if (size < len + 3 * (len / ZSTD_RAW_MAX + 1))
 		return 0;
 	do {
-		size_t n = len < ZSTD_RAW_MOST ? len : ZSTD_RAW_MOST;
+		size_t n = len < ZSTD_RAW_MAX ? len : ZSTD_RAW_MAX;
 		uint32_t head = (uint32_t)n << 3 | (n == len);
 
 		to[used] = (uint8_t)head;
@@ -171,11 +171,11 @@ static size_t zstd_raw_end(uint8_t *to, size_t room, const uint8_t *from, size_t
 	return used;
 }
 
-static size_t zstd_last(struct compressor *c, uint8_t *to, size_t room, const uint8_t *from,
+static size_t zstd_last(struct compressor *c, uint8_t *to, size_t size, const uint8_t *from,
 	size_t len, bool broken)
 {
-	return broken ? zstd_raw_end(to, room, from, len)
-		      : zstd_stream(c, to, room, from, len, ZSTD_e_end);
+	return broken ? zstd_raw_end(to, size, from, len)
+		      : zstd_stream(c, to, size, from, len, ZSTD_e_end);
 }
 #endif
 
@@ -216,7 +216,7 @@ const struct compression compressions[] = {
 	{0},
 };
 
-/* --- what the names of files say ---------------------------------------------------------- */
+/* --- file name suffixes ------------------------------------------------------------------ */
 
 const char *rd_compression_of(const char *path)
 {

@@ -31,10 +31,10 @@ struct compression {
 	 * the compressor's state does not match it.
 	 */
 	size_t (*first)(
-		struct compressor *c, uint8_t *to, size_t room, const uint8_t *from, size_t len);
+		struct compressor *c, uint8_t *to, size_t size, const uint8_t *from, size_t len);
 	size_t (*block)(
-		struct compressor *c, uint8_t *to, size_t room, const uint8_t *from, size_t len);
-	size_t (*last)(struct compressor *c, uint8_t *to, size_t room, const uint8_t *from,
+		struct compressor *c, uint8_t *to, size_t size, const uint8_t *from, size_t len);
+	size_t (*last)(struct compressor *c, uint8_t *to, size_t size, const uint8_t *from,
 		size_t len, bool broken);
 	void (*close)(struct compressor *c);
 };

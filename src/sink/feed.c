@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-int feed_init(struct rd_feed *f, const struct sink_state *state, size_t n, size_t room,
+int feed_init(struct rd_feed *f, const struct sink_state *state, size_t n, size_t size,
 	int numa_node, struct rd_error *err)
 {
 	f->state = state;
 	f->n_chunks = n;
-	f->memory_len = n * room;
+	f->memory_len = n * size;
 	f->memory = mmap(NULL, f->memory_len, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (f->memory == MAP_FAILED) {
@@ -26,7 +26,7 @@ int feed_init(struct rd_feed *f, const struct sink_state *state, size_t n, size_
 	if (!f->chunks || !f->idle)
 		return rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "memory for the writer");
 	for (size_t i = 0; i < n; i++) {
-		f->chunks[i] = (struct rd_chunk){.data = f->memory + i * room, .room = room};
+		f->chunks[i] = (struct rd_chunk){.data = f->memory + i * size, .room = size};
 		f->idle[f->n_idle++] = &f->chunks[n - 1 - i];
 	}
 	return rd_ring_init(&f->full, n, err) < 0 || rd_ring_init(&f->free, n, err) < 0 ? -1 : 0;

@@ -299,7 +299,7 @@ int file_end(struct file *f, const struct rd_facts *facts, const struct rd_iface
 		broken = !write_facts(f, facts);
 	behind = f->out.offset;
 	output_write_last(&f->out, f->text, len, broken, &whole, &errnum);
-	/* The facts may have taken the room of the trailer. */
+	/* The facts may have used the space of the trailer. */
 	if (!whole && behind > before && f->out.regular) {
 		output_cut(&f->out, before);
 		output_write_last(&f->out, f->text, len, true, &whole, &errnum);

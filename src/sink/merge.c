@@ -13,13 +13,13 @@
 #define LONG_RUN 32768 /* bytes; longer runs are not copied */
 
 int merge_init(struct merge *m, const struct rd_encoder *encoder, struct rd_feed *feeds,
-	unsigned int n, size_t room, struct rd_error *err)
+	unsigned int n, size_t size, struct rd_error *err)
 {
 	m->encoder = encoder;
 	m->n = n;
-	m->room = room;
+	m->room = size;
 	m->head = calloc(n, sizeof(*m->head));
-	m->stage = malloc(room);
+	m->stage = malloc(size);
 	if (!m->head || !m->stage)
 		return rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "memory for the writer");
 	for (unsigned int i = 0; i < n; i++)
@@ -121,10 +121,11 @@ void merge_rotate(struct merge *m, uint64_t ns)
 struct run {
 	size_t len;
 	unsigned int frames;
-	uint64_t last, next; /* order of its last record and of the one after it */
+	uint64_t last, next; /* order of its last record and of the next one */
 };
 
-/* Records from the head's position that are not newer than `stop`, `most` bytes at most. */
+/* Measures the records from the head's position that are not newer than `stop`; at most `most`
+ * bytes. */
 static struct run measure(
 	const struct merge *m, const struct merge_head *h, uint64_t stop, size_t most)
 {

@@ -34,11 +34,11 @@ struct merge {
 };
 
 int merge_init(struct merge *m, const struct rd_encoder *encoder, struct rd_feed *feeds,
-	unsigned int n, size_t room, struct rd_error *err);
+	unsigned int n, size_t size, struct rd_error *err);
 void merge_fini(struct merge *m);
 /*
  * The next records in order, in the form of a chunk; valid until the next call. NULL: older records
- * may still arrive. all: the feeds put nothing more.
+ * may still arrive. all: the feeds will put no more chunks.
  */
 const struct rd_chunk *merge_next(struct merge *m, bool all);
 enum merge_state {
@@ -52,8 +52,8 @@ void merge_request(struct merge *m);
 /* Whether a feed may soon run out of chunks: watermarks are then requested without delay. */
 bool merge_under_pressure(const struct merge *m);
 /*
- * The first record with this timestamp or a newer one begins a new file. From one thread at a time,
- * any.
+ * The first record with this timestamp or a newer one begins a new file. From any thread, one at a
+ * time.
  */
 void merge_rotate(struct merge *m, uint64_t ns);
 

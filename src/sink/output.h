@@ -33,11 +33,11 @@ struct output {
 	int fd;
 	struct rd_outfile file; /* not open for stdout */
 	bool regular;		/* can be truncated and rewritten */
-	bool own_name;		/* of the next file: made here, rd_outfile_open_own() */
+	bool own_name;		/* the next file's name is made here: rd_outfile_open_own() */
 	bool grown;		/* another program also writes to it; reported once */
 	uint64_t offset;	/* bytes in the file so far */
 	const char *path;
-	const struct output_ops *ops; /* of this file */
+	const struct output_ops *ops; /* of the current file */
 	struct stage *stage; /* buffers of O_DIRECT; NULL: all writes go through the page cache */
 	bool behind;	     /* the writer is behind; see output_set_behind() */
 	uint64_t cleaned;    /* writeback was started and the cache dropped up to here */
@@ -99,7 +99,7 @@ int output_stream_end(struct output *out);
 int output_flush(struct output *out);
 /* True if nothing is buffered. */
 bool output_is_flushed(const struct output *out);
-/* Tells whether the writer is behind: with a slow disk, data may then go to the page cache. */
+/* Sets whether the writer is behind: with a slow disk, data may then go to the page cache. */
 void output_set_behind(struct output *out, bool behind);
 /* Replaces the first block by one of the same length, if possible: not in a pipe, not with zstd. */
 void output_rewrite_first(struct output *out, const void *data, size_t len);

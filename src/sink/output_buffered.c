@@ -10,7 +10,7 @@
 #define RECENT_BYTES ((uint64_t)128 << 20) /* kept: others may read it now */
 
 /*
- * A long capture must not displace the working sets of other programs from memory: writeback is
+ * A long capture must not evict other programs' pages from memory: writeback is
  * started early, and written pages are dropped. This never waits for the disk.
  */
 static void spare_page_cache(struct output *out)
@@ -65,7 +65,7 @@ size_t output_read_back(const struct output *out, void *data, size_t len, uint64
 	ssize_t n;
 	int fd;
 
-	/* The path may not be accessible since privileges were dropped; the open file is. */
+	/* The path may be inaccessible since privileges were dropped; the open file is not. */
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", out->fd);
 	fd = open(self, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)

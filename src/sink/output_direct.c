@@ -34,7 +34,7 @@ struct stage {
 	uint64_t flight_at;
 	size_t flight_len;
 	unsigned int flight_buf;
-	ssize_t result; /* of pwrite(), -errno */
+	ssize_t result; /* result of pwrite(), or -errno */
 
 	uint64_t started_ns;
 	uint64_t piece_ns[PATHS];  /* duration of the last piece on this path; 0: unknown */

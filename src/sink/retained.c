@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The chunks of a sink that retains frames. They are kept as the lane filled them and written from
- * where they are; no frame is copied. What was written once is not written again, so that each
- * frame is in one file at most.
+ * The chunks of a sink that retains frames. They are kept as the lane filled them and written in
+ * place; no frame is copied. A frame is written at most once, so that it is in one file at most.
  */
 #include "retained.h"
 #include "writer.h"
@@ -16,18 +15,18 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Timestamps are out of order by less than this: so much more is written at both ends. */
+/* Timestamps are out of order by less than this; the window is extended by it at both ends. */
 #define SLACK_NS 1000000U
-/* A trigger may be noticed this much later than it happened: frames are kept so much longer. */
+/* A trigger may be detected this much later than it happened: frames are kept that much longer. */
 #define LATE_NS 2000000000U
-/* While a file is written, the lane hands its frames over this often. */
+/* Interval at which the lane hands over its frames while a file is written. */
 #define REQUEST_NS 100000000U
-/* ... and this often when the window is over. */
+/* The same when the window has ended. */
 #define REQUEST_LAST_NS 2000000U
 /* A source without watermarks delivers its frames within this time. */
 #define GRACE_NS   1000000000U
-#define LANE_SHARE 8 /* one chunk in so many is kept free for the lane */
-#define LANE_LEAST 3
+#define LANE_SHARE 8 /* one chunk in this many is kept free for the lane */
+#define LANE_MIN   3
 
 /* --- the ring --------------------------------------------------------------------------- */
 
@@ -46,7 +45,7 @@ static void count_expired(struct rd_sink *s, uint64_t n)
 	atomic_fetch_add_explicit(&s->expired, n, memory_order_relaxed);
 }
 
-/* Returns the oldest chunk to the lane; what is left of it expires. */
+/* Returns the oldest chunk to the lane; its remaining frames expire. */
 static void release(struct rd_sink *s)
 {
 	struct retained *r = &s->retained;
@@ -71,7 +70,7 @@ static bool take(struct rd_sink *s)
 	return true;
 }
 
-/* Leaves the lane enough chunks, and returns frames that no later trigger can want. */
+/* Leaves the lane enough chunks, and discards frames that no later trigger can need. */
 static void expire(struct rd_sink *s)
 {
 	struct retained *r = &s->retained;
@@ -83,7 +82,7 @@ static void expire(struct rd_sink *s)
 		release(s);
 }
 
-/* The time that orders the record at `at`; `before`: that of the record before it. */
+/* The order of the record at `at`; `before`: that of the previous record. */
 static uint64_t order_at(
 	const struct rd_sink *s, const struct rd_chunk *c, size_t at, uint64_t before)
 {
@@ -102,7 +101,7 @@ static uint64_t minus_slack(uint64_t ns)
 	return ns > SLACK_NS ? ns - SLACK_NS : 0;
 }
 
-/* Frames older than the window: they are not wanted by a later one either. */
+/* Skips frames older than the window: no later window needs them either. */
 static void skip_older(struct rd_sink *s)
 {
 	struct retained *r = &s->retained;
@@ -224,14 +223,14 @@ static void end(struct rd_sink *s, bool cut)
 	report(s);
 }
 
-/* What was written of it stays; its window is over. */
+/* What was written stays; the window ends. */
 static void end_failed(struct rd_sink *s)
 {
 	end(s, true);
 	windows_drop(&s->retained.windows);
 }
 
-/* The limit of bytes is reached: what was written stays, and nothing follows. */
+/* The limit of bytes is reached: what was written stays, and nothing more is written. */
 static void end_full(struct rd_sink *s)
 {
 	end(s, true);
@@ -273,8 +272,8 @@ static bool fits(const struct rd_sink *s, size_t len)
 }
 
 enum progress {
-	PROGRESS_MORE,	 /* all that is there was written, more may come */
-	PROGRESS_BEYOND, /* a newer frame is there */
+	PROGRESS_MORE,	 /* all available frames were written; more may arrive */
+	PROGRESS_BEYOND, /* a frame newer than the window was found */
 	PROGRESS_FULL,	 /* the limit of bytes */
 	PROGRESS_FAILED,
 };
@@ -310,7 +309,7 @@ static enum progress write_oldest(struct rd_sink *s, uint64_t until)
 	return PROGRESS_MORE;
 }
 
-/* Takes what the lane fills while the file is written, so that its ring cannot overflow. */
+/* Also takes chunks that the lane fills meanwhile, so that its ring cannot overflow. */
 static enum progress write_window(struct rd_sink *s)
 {
 	struct retained *r = &s->retained;
@@ -331,7 +330,8 @@ static enum progress write_window(struct rd_sink *s)
 
 /* --- the lane ------------------------------------------------------------------------------ */
 
-/* Whether every frame of the window was there: without a newer one, by the lane's watermark. */
+/* Whether all frames of the window have arrived: if no newer frame has, the lane's watermark
+ * decides. */
 static bool is_over(struct rd_sink *s, uint64_t now)
 {
 	struct rd_feed *f = &s->feeds[0];
@@ -344,7 +344,7 @@ static bool is_over(struct rd_sink *s, uint64_t now)
 	return !rd_ring_used(&f->full);
 }
 
-/* Asks the lane for the chunk that it fills, or for its watermark. Returns ns until the next time.
+/* Requests the lane's current chunk, or its watermark. Returns ns until the next request.
  */
 static uint64_t request(struct rd_sink *s, uint64_t now)
 {
@@ -379,7 +379,8 @@ static void await(struct rd_sink *s, uint64_t ns)
 
 /* --- the thread ---------------------------------------------------------------------------- */
 
-/* One file or a part of it. Returns ns to sleep; 0: until something happens; UINT64_MAX: not. */
+/* Writes a file or a part of it. Returns ns to sleep; 0: until an event; UINT64_MAX: do not sleep.
+ */
 static uint64_t serve(struct rd_sink *s, bool closing)
 {
 	struct retained *r = &s->retained;
@@ -456,7 +457,7 @@ void *retained_run(void *arg)
 	return NULL;
 }
 
-/* --- from outside ---------------------------------------------------------------------------- */
+/* --- interface -------------------------------------------------------------------------------- */
 
 enum rd_triggered rd_sink_trigger(struct rd_sink *s, uint64_t ns)
 {
@@ -501,7 +502,7 @@ void retained_find(struct rd_sink *s)
 		c->found(c->ctx, r->found.files, r->found.bytes);
 }
 
-/* All memory is there from the start: none has to be found when a fault makes it scarce. */
+/* Allocates all memory at the start, so that none is needed when a fault makes it scarce. */
 static void lock(struct rd_sink *s)
 {
 	struct rd_feed *f = &s->feeds[0];
@@ -526,7 +527,7 @@ int retained_init(struct rd_sink *s, struct rd_error *err)
 
 	windows_init(&r->windows, s->config.retention);
 	r->room = f->n_chunks;
-	r->most = f->n_chunks - (lane > LANE_LEAST ? lane : LANE_LEAST);
+	r->most = f->n_chunks - (lane > LANE_MIN ? lane : LANE_MIN);
 	r->chunk = calloc(r->room, sizeof(*r->chunk));
 	if (!r->chunk)
 		return rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "memory for the writer");

@@ -16,18 +16,18 @@ struct retained {
 	struct windows windows;
 	struct rd_chunk **chunk; /* ring of `room` entries */
 	size_t room, first, n;
-	size_t most; /* chunks retained at most: the others are for the lane */
-	/* Of the oldest chunk: what is written or has expired already. */
+	size_t most; /* maximum number of retained chunks: the others are for the lane */
+	/* Offset in the oldest chunk: what is before it was written or has expired. */
 	size_t at;
 	unsigned int taken;
 	uint64_t at_ns;		   /* order of the record before `at` */
-	uint64_t missing_ns;	   /* newest frame that left memory for lack of room */
-	struct window window;	   /* of the file that is being written */
+	uint64_t missing_ns;	   /* timestamp of the newest frame that was evicted from memory */
+	struct window window;	   /* window of the current file */
 	struct rd_dump dump;	   /* the same for callers */
-	uint64_t bytes_before;	   /* of the files before */
+	uint64_t bytes_before;	   /* bytes of the previous files */
 	uint64_t requested_ns;	   /* monotonic time of the last request to the lane */
-	struct series_found found; /* before this sink */
-	unsigned int files;	   /* that it left there */
+	struct series_found found; /* files that existed before this sink */
+	unsigned int files;	   /* files that this sink wrote */
 	bool dumping;		   /* a file is open */
 	bool failed;		   /* ... and cannot be written */
 	bool any_failed;	   /* the newest error is `error` */
@@ -38,9 +38,9 @@ struct retained {
 /* After the feeds were made. -1 with RD_CLASS_OUTPUT; call retained_fini() in both cases. */
 int retained_init(struct rd_sink *s, struct rd_error *err);
 void retained_fini(struct rd_sink *s);
-/* Once the series is known: its files that are there already count for the limits. */
+/* Called once the series is known: existing files of it count towards the limits. */
 void retained_find(struct rd_sink *s);
-/* The writer's thread of such a sink, until s->closing. */
+/* The writer thread of such a sink; runs until s->closing. */
 void *retained_run(void *sink);
 
 #endif

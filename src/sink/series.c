@@ -117,8 +117,8 @@ static unsigned int digits_of(unsigned int n)
 
 /*
  * The naming of tcpdump: strftime of the name for each time slice; name, name1, name2 within it;
- * with a ring name0 ... with as many digits as the highest number needs. Where tcpdump would
- * overwrite the previous file (-G with a constant name), a number is added.
+ * with a ring name0 ... with as many digits as the highest number needs. If tcpdump would overwrite
+ * the previous file (-G with a constant name), a number is added.
  */
 static void name_tcpdump(struct series *s, const struct tm *tm)
 {

@@ -10,17 +10,17 @@ struct series {
 	const struct rd_rotation *rotation;
 	const struct rd_inputs *inputs; /* files that must not be overwritten; may be NULL */
 	const char *base;
-	bool many;	      /* whether there can be several files */
-	unsigned int number;  /* of the current file, from 1 */
-	unsigned int within;  /* of the current file among those with the same stem, from 0 */
-	time_t begun;	      /* when the current file was named */
-	char *path;	      /* of the current file */
-	char *stem;	      /* its name without the number */
-	char **kept;	      /* ring of paths, the oldest one is removed */
+	bool many;	     /* whether there can be several files */
+	unsigned int number; /* number of the current file, from 1 */
+	unsigned int within; /* number of the current file among those with the same stem, from 0 */
+	time_t begun;	     /* when the current file was named */
+	char *path;	     /* path of the current file */
+	char *stem;	     /* its name without the number */
+	char **kept;	     /* ring of paths, the oldest one is removed */
 	unsigned int running; /* commands that have not been waited for */
 };
 
-/* Files of the series that are there already. */
+/* Existing files of the series. */
 struct series_found {
 	unsigned int files;
 	uint64_t bytes;

@@ -15,16 +15,16 @@
 
 static int make_feeds(struct rd_sink *s, const struct rd_sink_config *config, struct rd_error *err)
 {
-	size_t room = CHUNK_BYTES, bound = rd_encoder_bound(config->encoder, config->max_frame);
+	size_t size = CHUNK_BYTES, bound = rd_encoder_bound(config->encoder, config->max_frame);
 	unsigned int n = config->feeds ? config->feeds : 1;
 	size_t buffer = config->buffer / n, chunks;
 
-	while (room > 65536 && buffer / room < 8)
-		room /= 2;
-	if (room < bound)
-		room = (bound + 4095) & ~(size_t)4095;
-	chunks = buffer / room > CHUNKS_MIN ? buffer / room : CHUNKS_MIN;
-	s->room = room;
+	while (size > 65536 && buffer / size < 8)
+		size /= 2;
+	if (size < bound)
+		size = (bound + 4095) & ~(size_t)4095;
+	chunks = buffer / size > CHUNKS_MIN ? buffer / size : CHUNKS_MIN;
+	s->room = size;
 	s->feeds = aligned_alloc(_Alignof(struct rd_feed), n * sizeof(*s->feeds));
 	s->pfds = calloc(n, sizeof(*s->pfds));
 	if (!s->feeds || !s->pfds)
@@ -33,7 +33,7 @@ static int make_feeds(struct rd_sink *s, const struct rd_sink_config *config, st
 	while (s->n_feeds < n) {
 		struct rd_feed *f = &s->feeds[s->n_feeds++];
 
-		if (feed_init(f, &s->state, chunks, room, config->numa_node, err) < 0)
+		if (feed_init(f, &s->state, chunks, size, config->numa_node, err) < 0)
 			return -1;
 		s->pfds[s->n_feeds - 1] = (struct pollfd){.fd = f->full.fd, .events = POLLIN};
 	}
@@ -43,7 +43,7 @@ static int make_feeds(struct rd_sink *s, const struct rd_sink_config *config, st
 		s->patience = PATIENCE_NS;
 	if (config->retention)
 		return retained_init(s, err);
-	return n > 1 ? merge_init(&s->merge, s->encoder, s->feeds, n, room, err) : 0;
+	return n > 1 ? merge_init(&s->merge, s->encoder, s->feeds, n, size, err) : 0;
 }
 
 static void sink_free(struct rd_sink *s)

@@ -16,7 +16,7 @@ void windows_fini(struct windows *w)
 
 static struct window *newest(struct windows *w)
 {
-	return w->n ? &w->queue[(w->first + w->n - 1) % WINDOWS_MOST] : NULL;
+	return w->n ? &w->queue[(w->first + w->n - 1) % WINDOWS_MAX] : NULL;
 }
 
 static struct window window_around(const struct windows *w, uint64_t ns, uint64_t now_ns)
@@ -46,7 +46,7 @@ static enum rd_triggered add(struct windows *w, const struct window *new)
 
 	if (w->closed)
 		return RD_TRIGGER_CLOSED;
-	if (last && (new->from <= last->until || w->n == WINDOWS_MOST)) {
+	if (last && (new->from <= last->until || w->n == WINDOWS_MAX)) {
 		join(last, new);
 		return RD_TRIGGER_EXTENDS;
 	}
@@ -54,7 +54,7 @@ static enum rd_triggered add(struct windows *w, const struct window *new)
 		return RD_TRIGGER_HELD;
 	if (w->config->files && w->begun >= w->config->files)
 		return RD_TRIGGER_CLOSED;
-	w->queue[(w->first + w->n++) % WINDOWS_MOST] = *new;
+	w->queue[(w->first + w->n++) % WINDOWS_MAX] = *new;
 	w->begun++;
 	return RD_TRIGGER_BEGINS;
 }
@@ -84,7 +84,7 @@ bool windows_next(struct windows *w, struct window *next)
 
 static void remove_oldest(struct windows *w)
 {
-	w->first = (w->first + 1) % WINDOWS_MOST;
+	w->first = (w->first + 1) % WINDOWS_MAX;
 	w->n--;
 }
 

@@ -7,19 +7,21 @@
 #include <pthread.h>
 #include <rdmadump/sink.h>
 
-#define WINDOWS_MOST 16 /* that wait for the writer; a further one is joined with the last */
+#define WINDOWS_MAX                                                                                \
+	16 /* windows that wait for the writer; a further one is merged with the last              \
+	    */
 
 /* Times are timestamps of frames, ns; both ends belong to it. */
 struct window {
 	uint64_t from, until;
 	uint64_t trigger; /* the first one */
-	uint64_t due_ns;  /* of the monotonic clock: `until` is over */
+	uint64_t due_ns;  /* CLOCK_MONOTONIC time at which `until` has passed */
 };
 
 struct windows {
 	const struct rd_retention *config;
 	pthread_mutex_t lock;
-	struct window queue[WINDOWS_MOST];
+	struct window queue[WINDOWS_MAX];
 	unsigned int first, n;
 	unsigned int begun; /* windows so far */
 	uint64_t ended;	    /* the end of the newest one that is complete */
@@ -28,15 +30,15 @@ struct windows {
 
 void windows_init(struct windows *w, const struct rd_retention *config);
 void windows_fini(struct windows *w);
-/* A trigger at this timestamp; now_ns: of the monotonic clock. */
+/* Adds a trigger at this timestamp; now_ns: CLOCK_MONOTONIC. */
 enum rd_triggered windows_add(struct windows *w, uint64_t ns, uint64_t now_ns);
 /* The oldest window that is not complete; false: none. It may still grow. */
 bool windows_next(struct windows *w, struct window *next);
-/* The oldest window is complete, unless it has grown beyond `until`: then false. */
+/* Marks the oldest window as complete; false if it has been extended beyond `until`. */
 bool windows_complete(struct windows *w, uint64_t until);
-/* Drops the oldest window, whose file failed; holdoff_ns is not for that. */
+/* Drops the oldest window, whose file failed; holdoff_ns does not apply. */
 void windows_drop(struct windows *w);
-/* A window whose file was removed does not count for the most files. */
+/* A window whose file was removed does not count towards the limit of files. */
 void windows_forget(struct windows *w);
 /* Drops all windows; later triggers are refused. */
 void windows_close(struct windows *w);

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#define FACTS_SHARE 8	      /* of a file with a size limit, facts take at most 1/8 */
+#define FACTS_SHARE 8	      /* facts take at most 1/8 of a file with a size limit */
 #define FLUSH_NS    20000000U /* after this idle time buffered bytes are written */
 
 static void count(atomic_uint_fast64_t *counter, uint64_t n)
@@ -28,7 +28,7 @@ static void stop_writing(struct rd_sink *s, atomic_bool *why)
 		rd_ring_wake(&s->feeds[i].free);
 }
 
-/* Of a sink that retains frames only this file has failed: the next trigger tries another one. */
+/* If the sink retains frames, only this file has failed: the next trigger tries another one. */
 static void failed(struct rd_sink *s)
 {
 	if (s->config.retention)
@@ -111,7 +111,7 @@ static const struct rd_facts *facts_of(struct rd_sink *s, bool end)
 	return facts;
 }
 
-/* The current file had the frames `had`, was given `more`, and now has fewer. */
+/* Counts the frames that the current file lost: it had `had`, got `more`, and now has fewer. */
 static void count_lost(struct rd_sink *s, int errnum, const struct frame_counts *had, uint64_t all,
 	const struct frame_counts *more)
 {
@@ -278,7 +278,7 @@ bool writer_write(
 	return false;
 }
 
-/* The rest of a chunk cannot be written: no file is open for it. */
+/* The rest of a chunk cannot be written: no file is open. */
 static void count_left(struct rd_sink *s, const struct frame_counts *left)
 {
 	bool failed = sink_state_failed(&s->state);
@@ -353,7 +353,7 @@ static void write_chunk(struct rd_sink *s, const struct rd_chunk *c)
 
 /* --- the thread ------------------------------------------------------------------------- */
 
-/* Limit of the writer's sleep in ns; 0: none. There is a limit while bytes are buffered. */
+/* Limit of the writer's sleep in ns; 0: none. It is limited only while bytes are buffered. */
 static uint64_t sleep_ns(const struct rd_sink *s)
 {
 	return s->file.out.fd >= 0 && !output_is_flushed(&s->file.out) ? FLUSH_NS : 0;
@@ -393,7 +393,7 @@ static void write_single(struct rd_sink *s)
 	}
 }
 
-/* Sleeps until a change of a feed could matter. timeout in ns, 0: none. True on timeout. */
+/* Sleeps until a feed may have changed the state. timeout in ns, 0: none. True on timeout. */
 static bool await_feeds(struct rd_sink *s, enum merge_state was, uint64_t timeout)
 {
 	bool sleep = true, late = false;

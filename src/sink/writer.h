@@ -21,8 +21,8 @@ struct rd_sink {
 	struct series series;
 	struct rd_feed *feeds;
 	unsigned int n_feeds;
-	struct merge merge;	  /* of several feeds */
-	struct retained retained; /* with a retention */
+	struct merge merge;	  /* if there are several feeds */
+	struct retained retained; /* if frames are retained */
 	struct pollfd *pfds;
 	uint64_t patience; /* ns that frames may wait for other feeds before a watermark is
 			      requested */
@@ -43,7 +43,7 @@ struct rd_sink {
 	 */
 	struct rd_tally seen[RD_IFACES_MAX], begun[RD_IFACES_MAX];
 	const struct rd_tally *final; /* the engine's tallies, once the sink is closing */
-	struct frame_counts lost;     /* of the current file */
+	struct frame_counts lost;     /* frames that the current file lost */
 	uint64_t first_ns, last_ns, bytes_before;
 };
 
@@ -53,12 +53,12 @@ int writer_open_file(struct rd_sink *s, uint64_t first_ns, struct rd_error *err)
 int writer_begin_file(struct rd_sink *s, struct rd_error *err);
 /* Writes trailer and final header, and closes the current file. s->seen must be up to date. */
 int writer_end_file(struct rd_sink *s, bool last, struct rd_error *err);
-/* Writes complete records; false on an error. Frames that are lost by it are counted. */
+/* Writes complete records; false on an error. Frames lost by the error are counted. */
 bool writer_write(
 	struct rd_sink *s, const uint8_t *data, size_t len, const struct frame_counts *frames);
 /* Writes what is buffered. */
 void writer_flush(struct rd_sink *s);
-/* Nothing more is written, for an error that is in s->error already or that *err has. */
+/* Ends writing because of an error, which is in s->error already or in *err. */
 void writer_fail(struct rd_sink *s, const struct rd_error *err);
 /* All files that may be written are complete. */
 void writer_finish(struct rd_sink *s);

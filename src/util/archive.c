@@ -11,14 +11,14 @@
 #include <archive_entry.h>
 
 #define BLOCK_BYTES 65536
-#define PASSED_MAX  ((uint64_t)64 << 30) /* bytes of members that nobody reads: seconds */
+#define PASSED_MAX  ((uint64_t)64 << 30) /* bytes of skipped members: takes seconds */
 
 struct rd_archive {
 	struct archive *a;
 	struct archive_entry *entry;
 	const char *todo;
 	bool reads;
-	uint64_t left, passed; /* bytes: of this member, not read of earlier ones */
+	uint64_t left, passed; /* bytes left of this member; bytes skipped so far */
 	char name[512];
 	char directory[4096]; /* without "/" at the end */
 };
@@ -35,7 +35,7 @@ const char *rd_archive_library(void)
 
 /* --- writing ------------------------------------------------------------------------------ */
 
-/* libarchive reports its own errors as negative numbers. */
+/* libarchive's own errors are negative. */
 static int fail_write(const struct rd_archive *a, struct rd_error *err)
 {
 	int errnum = archive_errno(a->a);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The secret key of the hash: one for the process, chosen at its first use. */
+/* The secret key of the hash: one per process, chosen at first use. */
 #include <pthread.h>
 #include <rdmadump/hash.h>
 #include <stdbool.h>
@@ -15,8 +15,7 @@ static void choose_key(void)
 	uint64_t key[2];
 
 	/*
-	 * This fails only shortly after boot. The clock and an address are then hard enough to
-	 * guess.
+	 * Fails only shortly after boot. The clock and an address are then hard enough to guess.
 	 */
 	if (getrandom(key, sizeof(key), GRND_NONBLOCK) != sizeof(key)) {
 		struct timespec now;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Text of unknown encoding and unsigned numbers as JSON; files of JSON. */
+/* Converts text of unknown encoding and unsigned numbers to JSON; reads JSON files. */
 #include <errno.h>
 #include <rdmadump/json.h>
 #include <rdmadump/printable.h>
@@ -49,10 +49,10 @@ struct input {
 	struct rd_json_failure *failure;
 };
 
-static size_t read_some(void *buffer, size_t room, void *ctx)
+static size_t read_some(void *buffer, size_t size, void *ctx)
 {
 	struct input *in = ctx;
-	size_t n = fread(buffer, 1, room, in->file);
+	size_t n = fread(buffer, 1, size, in->file);
 
 	if (ferror(in->file))
 		in->failure->errnum = errno ? errno : EIO;

@@ -195,7 +195,7 @@ void rd_outfile_abandon(struct rd_outfile *f, const char *path)
 
 	if (f->fd < 0)
 		return;
-	/* The name may lead to another file by now. */
+	/* The name may refer to another file by now. */
 	if (f->created && stat(path, &st) == 0 && id_of(&st, &id) && id.dev == f->id.dev &&
 		id.ino == f->id.ino)
 		unlink(path);

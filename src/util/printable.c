@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Decodes UTF-8 (RFC 3629) and replaces what must not reach a terminal or a JSON document. */
+/* Decodes UTF-8 (RFC 3629), and escapes characters that must not reach a terminal or a JSON
+ * document. */
 #include <rdmadump/printable.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -9,7 +10,7 @@
 #define PIECE	    256
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
-/* The length of the character that begins with this byte; 0 if none can. */
+/* The length of a character that begins with this byte; 0 if the byte cannot begin one. */
 static size_t length_of(uint8_t first)
 {
 	if (first < 0x80)

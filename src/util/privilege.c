@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What this process may do, as the kernel checks it: capabilities(7), getrlimit(2). */
+/* The privileges of this process, as the kernel checks them: capabilities(7), getrlimit(2). */
 #include <errno.h>
 #include <linux/capability.h>
 #include <rdmadump/privilege.h>
@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The system call itself: libcap is not worth a dependency for one bit. */
+/* Calls capget(2) directly: one bit is not worth a dependency on libcap. */
 bool rd_has_capability(unsigned int cap)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Commands that the user names, run for a file. */
+/* Runs commands given by the user for a file. */
 #include "config.h"
 #include <dirent.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 extern char **environ;
 
 /* The largest descriptor that may be open, where close_range(2) does not exist. */
-#define FD_MOST 65536
+#define FD_MAX 65536
 
 static void close_between(int from, int to)
 {
@@ -25,7 +25,7 @@ static void close_between(int from, int to)
 	if (syscall(SYS_close_range, (unsigned int)from, (unsigned int)to, 0U) == 0)
 		return;
 #endif
-	for (int fd = from; fd <= to && fd < FD_MOST; fd++)
+	for (int fd = from; fd <= to && fd < FD_MAX; fd++)
 		syscall(SYS_close, fd);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Where temporary files go. */
+/* Chooses the directory for temporary files. */
 #include <limits.h>
 #include <rdmadump/log.h>
 #include <rdmadump/outfile.h>
@@ -10,7 +10,7 @@
 
 #define SYSTEMS "/tmp"
 
-/* Whether no other user can put something else at the name of what this process makes there. */
+/* Whether no other user can replace a file that this process creates there. */
 static bool is_ours(const char *directory)
 {
 	struct stat st;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Numbers as people write and read them. */
+/* Formats and parses numbers with units. */
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>

@@ -6,14 +6,14 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define WORD_MOST 47
+#define WORD_MAX 47
 
 unsigned int rd_word_edits(const char *a, const char *b)
 {
-	unsigned int d[WORD_MOST + 1][WORD_MOST + 1];
+	unsigned int d[WORD_MAX + 1][WORD_MAX + 1];
 	size_t n = strlen(a), m = strlen(b);
 
-	if (n > WORD_MOST || m > WORD_MOST)
+	if (n > WORD_MAX || m > WORD_MAX)
 		return UINT_MAX;
 	for (unsigned int j = 0; j <= m; j++)
 		d[0][j] = j;

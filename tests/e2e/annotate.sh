@@ -134,7 +134,7 @@ is "an existing file becomes private" "$(stat -c %a "$tmp/open.pcapng")" 600
 	an --annotate "$tmp/limited.pcapng" "$tmp/own.pcapng" >"$tmp/limited.txt"
 )
 is "no room: exit status" $? 3
-has "no room: message" "$tmp/err" 'cannot write .*: File too large; make room'
+has "no room: message" "$tmp/err" 'cannot write .*: File too large; free some space'
 has "no room: the report is printed" "$tmp/limited.txt" 'lost upstream'
 [ ! -e "$tmp/limited.pcapng" ]
 ok "no room: what was written is removed"

@@ -37,7 +37,7 @@ done <<'LIST'
 0||RoCEv2 RC_
 1|-w TMP/o nonsense|'nonsense': can't parse filter expression
 1|lsit|there is no command 'lsit'; did you mean 'rdmadump list'\?
-1|nosuchcommand|there is no command 'nosuchcommand', and it is no filter; 'rdmadump --help'
+1|nosuchcommand|there is no command 'nosuchcommand', and it is not a filter; 'rdmadump --help'
 1|TMP|is a file, neither a command nor a filter; to read it
 1|analyse TMP/o.pcapng|did you mean 'rdmadump analyze'
 1|help|there is no command 'help'

@@ -35,7 +35,7 @@ fi
 
 model -- unshare -n "$RDMADUMP" info -v >"$tmp/out" 2>"$tmp/err"
 has "a netdev that is not in this network namespace: -v says so" "$tmp/out" \
-	'^  DCB +enp1s0f0np0: not asked: the netdev is not in this network namespace$'
+	'^  DCB +enp1s0f0np0: not queried: the netdev is not in this network namespace$'
 model -- "$RDMADUMP" info >"$tmp/out" 2>"$tmp/err"
 is "no line without -v" "$(grep -c DCB "$tmp/out")/$(grep -c '^  netdev  *enp1s0f0np0' "$tmp/out")" 0/1
 model --dev link=ib -- "$RDMADUMP" info --json >"$tmp/json" 2>"$tmp/err"
@@ -43,7 +43,7 @@ is "an InfiniBand port has no DCB" "$(jq -c '.ports[0].dcb' "$tmp/json")" '[]'
 
 mkdir "$tmp/tree" && tar -xzf "$TEST_DATA/sysfs/mlx5-eth.tar.gz" -C "$tmp/tree"
 "$RDMADUMP" info -v --sysroot "$tmp/tree" mlx5_1 >"$tmp/out" 2>"$tmp/err"
-has "a copied tree is not asked: -v says so" "$tmp/out" '^  DCB +enp59s0f1np1: not asked: read from a copied tree$'
+has "a copied tree is not asked: -v says so" "$tmp/out" '^  DCB +enp59s0f1np1: not queried: read from a copied tree$'
 
 # A device with all of it: the array of the unit test in the document of the model.
 DCB_JSON=$tmp/dcb.json "${DCB_TEST:?}" >"$tmp/unit" 2>&1

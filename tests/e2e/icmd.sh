@@ -379,7 +379,7 @@ while IFS='|' read -r spec status message; do
 	has "$spec: $message" "$tmp/log" "$message"
 	is "$spec: nothing is left" "$(state | sed 's/semaphore 1\|icmd 1/& (of another tool)/')" "${clean/$([[ $spec = held ]] && echo semaphore 0)/$([[ $spec = held ]] && echo 'semaphore 1 (of another tool)')}"
 done <<'END'
-held|2|semaphore is held since 2 s, by ticket 0x5eed0001; another tool uses it .* 'setpci -s 0000:01:00.0 cc.l=0'
+held|2|semaphore has been held for 2 s, by ticket 0x5eed0001; another tool uses it .* 'setpci -s 0000:01:00.0 cc.l=0'
 brief|2|reading configuration space at 0x60: No data available; the kernel shows more than 64 bytes to root of the host only: run it there
 readonly|2|Operation not permitted; kernel lockdown, as with Secure Boot, forbids it
 status:1|2|cannot detach the sniffer of sent frames of port 1: firmware of 0000:01:00.0: it does not know the command

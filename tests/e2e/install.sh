@@ -59,7 +59,7 @@ while IFS='|' read -r name before wanted after said removed; do
 		has "$name: the message" "$tmp/log" "$said"
 		has "$name: names the file" "$tmp/log" "$installed/ibdump"
 	else
-		is "$name: nothing is said of ibdump" "$(grep -c ibdump-link: "$tmp/log")" 0
+		is "$name: no message about ibdump" "$(grep -c ibdump-link: "$tmp/log")" 0
 	fi
 	run_make uninstall ibdump_link="$wanted"
 	is "$name: uninstalling succeeds" $? 0

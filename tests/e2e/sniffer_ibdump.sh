@@ -143,7 +143,7 @@ is "stubborn: the capture ends, with what it has" "$? $(frames) $(left)" '0 64 '
 if [ -z "${TEST_QUICK-}" ]; then
 	on deaf -c 64
 	is "deaf: the capture ends, with what it has" "$? $(frames)" '4 64'
-	has "deaf: it was killed" "$tmp/log" 'ibdump did not end when it was asked to, and was killed; capture with --sniffer icmd'
+	has "deaf: it was killed" "$tmp/log" 'ibdump did not end on request, and was killed; capture with --sniffer icmd'
 	is "deaf: nothing is left" "$(left)" ''
 fi
 

@@ -18,8 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SHORT_US   100000
-#define SHORT_MOST 200
+#define SHORT_US  100000
+#define SHORT_MAX 200
 
 static struct ibv_context *open_device(const char *name)
 {
@@ -95,7 +95,7 @@ int main(int argc, char **argv)
 	for (unsigned int i = 0; i < n_short; i++)
 		start(argv, rank++, -1);
 	/* One that ended is followed by another one, until the input ends. */
-	while (rank < SHORT_MOST && poll(&input, 1, 0) == 0 && wait(&status) > 0 && !status)
+	while (rank < SHORT_MAX && poll(&input, 1, 0) == 0 && wait(&status) > 0 && !status)
 		start(argv, rank++, -1);
 	while (poll(&input, 1, -1) == 0)
 		;

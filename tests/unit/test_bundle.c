@@ -328,13 +328,13 @@ static void check_rows(const struct hostile *rows, size_t n, enum rd_bundle_want
 static void test_hostile(void **state)
 {
 	static const struct hostile rows[] = {
-		FILE_ROW("sysroot/sys/../../../escaped", "a name that no bundle has"),
+		FILE_ROW("sysroot/sys/../../../escaped", "not a name of a member of a bundle"),
 		{RD_ARCHIVE_FILE, "/b/sysroot/sys/a", "1500\n", "sysroot/sys/a", of_mtu,
-			"a name that no bundle has", 0},
+			"not a name of a member of a bundle", 0},
 		{RD_ARCHIVE_FILE, "b/sysroot//sys/a", "1500\n", "sysroot//sys/a", of_mtu,
-			"a name that no bundle has", 0},
+			"not a name of a member of a bundle", 0},
 		{RD_ARCHIVE_FILE, "b/sysroot/sys/a\033[2J", "1500\n", NULL, of_mtu,
-			"a name that no bundle has", 0},
+			"not a name of a member of a bundle", 0},
 		{RD_ARCHIVE_FILE, "b/sysroot/sys/a", "1500\n", NULL, of_mtu,
 			"is not in the manifest", 0},
 		{RD_ARCHIVE_FILE, "b/sysroot/sys/a", "1501\n", "sysroot/sys/a", of_mtu,
@@ -372,11 +372,11 @@ static void test_through_links(void **state)
 {
 	static const struct hostile rows[][2] = {
 		{LINK_ROW("sysroot/sys", "proc", NULL),
-			FILE_ROW("sysroot/sys/a", "is there twice, or below a file")},
-		{FILE_ROW("sysroot/sys/a", NULL), FILE_ROW("sysroot/sys/a", "is there twice")},
+			FILE_ROW("sysroot/sys/a", "occurs twice, or is below a file")},
+		{FILE_ROW("sysroot/sys/a", NULL), FILE_ROW("sysroot/sys/a", "occurs twice")},
 		{FILE_ROW("sysroot/sys/a", NULL), FILE_ROW("sysroot/sys/a/b", "below a file")},
-		{LINK_ROW("sysroot/sys/a", "b", NULL), FILE_ROW("sysroot/sys/a", "is there twice")},
-		{FILE_ROW("sysroot/sys/a", NULL), LINK_ROW("sysroot/sys/a", "b", "is there twice")},
+		{LINK_ROW("sysroot/sys/a", "b", NULL), FILE_ROW("sysroot/sys/a", "occurs twice")},
+		{FILE_ROW("sysroot/sys/a", NULL), LINK_ROW("sysroot/sys/a", "b", "occurs twice")},
 	};
 
 	(void)state;
@@ -424,7 +424,7 @@ static void test_no_bundle(void **state)
 	(void)state;
 	write_archive("bundle", row, 1, false);
 	assert_int_equal(rd_bundle_open(&b, "bundle", RD_BUNDLE_TREE, &err), -1);
-	assert_non_null(strstr(err.text, "no manifest in front"));
+	assert_non_null(strstr(err.text, "does not begin with a manifest"));
 	write_archive("bundle", other, 1, false);
 	assert_int_equal(rd_bundle_open(&b, "bundle", RD_BUNDLE_TREE, &err), -1);
 	assert_non_null(strstr(err.text, "has no manifest.json"));

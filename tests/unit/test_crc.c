@@ -83,7 +83,7 @@ static void check_masked(const struct crc_engine *e, enum crc_kind kind, size_t 
 	uint32_t got, want;
 
 	got = e->masked(crc_of(kind), starts[kind], p + offset, len, mask);
-	for (size_t i = 0; i < (len < CRC_MASKED ? CRC_MASKED_LEAST : CRC_MASKED); i++)
+	for (size_t i = 0; i < (len < CRC_MASKED ? CRC_MASKED_MIN : CRC_MASKED); i++)
 		p[offset + i] |= mask[i];
 	want = bit_by_bit(polynomials[kind], starts[kind], p + offset, len);
 	if (got != want)
@@ -97,7 +97,7 @@ static void check_engine(const struct crc_engine *e, enum crc_kind kind)
 {
 	for (size_t len = 0; len < 700; len++)
 		check_plain(e, kind, len);
-	for (size_t len = CRC_MASKED_LEAST; len < 700; len++)
+	for (size_t len = CRC_MASKED_MIN; len < 700; len++)
 		check_masked(e, kind, len);
 	for (int i = 0; i < ROUNDS; i++) {
 		check_plain(e, kind, random_next() % LEN_MAX);

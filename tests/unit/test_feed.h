@@ -19,7 +19,7 @@
 #include <cmocka.h>
 
 #define WATCHDOG_S   300
-#define FRAMES_MOST  200000
+#define FRAMES_MAX   200000
 #define FRAME_BYTES  64
 #define RECORD_BYTES 96 /* what the format makes of it */
 #define N_IFACES     8
@@ -80,8 +80,8 @@ static inline bool chunk_add(
 /* What was written, in order. */
 struct seen {
 	size_t n;
-	uint64_t ns[FRAMES_MOST];
-	uint8_t iface[FRAMES_MOST];
+	uint64_t ns[FRAMES_MAX];
+	uint8_t iface[FRAMES_MAX];
 };
 
 static inline void seen_add(struct seen *s, const struct rd_encoder *e, const struct rd_chunk *c)
@@ -90,7 +90,7 @@ static inline void seen_add(struct seen *s, const struct rd_encoder *e, const st
 
 	for (size_t at = 0; at < c->used; at += len) {
 		len = e->format->record_len(e, c->data + at, c->used - at);
-		assert_true(len > 0 && s->n < FRAMES_MOST);
+		assert_true(len > 0 && s->n < FRAMES_MAX);
 		s->ns[s->n] = e->format->record_ns(c->data + at);
 		s->iface[s->n++] = e->format->record_iface
 					   ? (uint8_t)e->format->record_iface(c->data + at)

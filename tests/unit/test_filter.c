@@ -222,7 +222,7 @@ static void test_batch(void **state)
 	assert_ptr_equal(packets[0].data, m[5].b);
 	assert_int_equal(packets[1].payload_len, 7);
 	text = rd_filter_explain(f);
-	assert_string_equal(text, "a frame is kept if all of this is true of it:\n"
+	assert_string_equal(text, "a frame is kept if all of this holds:\n"
 				  "  direction    out\n"
 				  "  to QP        1,3\n");
 	free(text);

@@ -79,7 +79,7 @@ static void test_pcap_damage(void **state)
 	r = memory_open(&k.m);
 	next_ok(r, &f);
 	assert_int_equal(f.len, 3);
-	next_fails(r, "'test': cut short in frame 2 at byte 43; the frames before it are good");
+	next_fails(r, "'test': cut short in frame 2 at byte 43; the frames before it are valid");
 	rd_reader_close(r);
 	pcap_header(&long_one, 0xa1b2c3d4, 262144, 1);
 	pcap_record(&long_one, 1, 2, "abc", 3, 3);

@@ -218,10 +218,10 @@ static const struct {
 	{"loops", "no such capability; this function has no access"},
 	{"edge", "no such capability; this function has no access"},
 	{"held:100", NULL},
-	{"held", "its semaphore is held since 2 s, by ticket 0x5eed0001; another tool uses it"},
+	{"held", "its semaphore has been held for 2 s, by ticket 0x5eed0001; another tool uses it"},
 	{"held", "'setpci -s 0000:3b:00.0 cc.l=0' releases it"},
 	{"stolen:5", NULL},
-	{"stolen:100000", "its semaphore is held since 2 s"},
+	{"stolen:100000", "its semaphore has been held for 2 s"},
 	{"lacks:2", "does not grant space 0x2 (registers); update the firmware"},
 	{"lacks:3", "does not grant space 0x3 (command interface)"},
 	{"lacks:0xa", "does not grant space 0xa (semaphores)"},
@@ -245,7 +245,7 @@ static const struct {
 	{"by_qpn", NULL},
 	{"reversed", NULL},
 	{"icmd_held:4242.20", NULL},
-	{"icmd_held:4242", "in use since 5 s, by process 4242; end that program"},
+	{"icmd_held:4242", "in use for 5 s, by process 4242; end that program"},
 	{"busy:10", NULL},
 	{"busy", "busy with an earlier command; another tool's command does not end"},
 	{"hangs:1", "the command did not end within 30 s; the firmware may hang"},
@@ -257,7 +257,7 @@ static const struct {
 	{"gone:1", "the adapter does not respond (all bits of configuration space are 1)"},
 	{"gone:200", "the adapter does not respond"},
 	{"fault:1", "reading configuration space at 0x0: Input/output error"},
-	{"chip:0x20f", "calls itself chip 0x20f, but a ConnectX-5 is 0x20d: its registers are not "
+	{"chip:0x20f", "has chip id 0x20f, but a ConnectX-5 has 0x20d: its registers are not "
 		       "known; report this"},
 	{"status:1", "it does not know the command (status 0x1"},
 	{"status:2", "it does not accept the command (status 0x2"},
@@ -330,7 +330,7 @@ static void test_same_process_id(void **state)
 	o = capture();
 	assert_false(succeeded(&o));
 	assert_message(&o.error);
-	assert_non_null(strstr(o.error.text, "in use since 5 s, by a process of another host or "
+	assert_non_null(strstr(o.error.text, "in use for 5 s, by a process of another host or "
 					     "container"));
 	assert_int_equal(shared->state.icmd_semaphore, own);
 	assert_int_equal(shared->state.violations, 0);
@@ -667,7 +667,7 @@ static void test_every_intruder(void **state)
 		unsigned int reads;
 	} intruders[] = {
 		{"taken", "its semaphore is held since 2 s, by ticket 0x5eed0001", 40},
-		{"icmd_taken", "in use since 5 s, by process 4242", 10},
+		{"icmd_taken", "in use for 5 s, by process 4242", 10},
 	};
 	unsigned int n = count_accesses("by_qpn");
 	char spec[48];

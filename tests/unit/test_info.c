@@ -256,17 +256,17 @@ static void test_device_changes(void **state)
 	device_changes_free(&changes);
 }
 
-#define EVENTS_MOST 16
+#define EVENTS_MAX 16
 struct events {
 	unsigned int n;
-	struct rd_event list[EVENTS_MOST];
+	struct rd_event list[EVENTS_MAX];
 };
 
 static void take_change(void *ctx, const struct rd_event *event)
 {
 	struct events *events = ctx;
 
-	assert_true(events->n < EVENTS_MOST);
+	assert_true(events->n < EVENTS_MAX);
 	events->list[events->n++] = *event;
 }
 
@@ -594,7 +594,7 @@ static void test_sysfs(void **state)
 	tree_remove(&tree);
 }
 
-/* A condition that is not known does not speak against a capture, one that is not met does. */
+/* A condition that is not known does not prevent a capture, one that is not met does. */
 static void test_conditions(void **state)
 {
 	struct rd_device device = {.name = "mlx5_0", .driver = "mlx5_core", .copied = true};

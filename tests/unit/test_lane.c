@@ -360,12 +360,12 @@ static void test_watermark_of_sources(void **state)
 
 /* --- notes ------------------------------------------------------------------------------ */
 
-#define NOTES_MOST 100
+#define NOTES_MAX 100
 
 static struct {
 	unsigned int n;
-	uint64_t ns[NOTES_MOST], dropped[NOTES_MOST];
-	char comment[NOTES_MOST][40];
+	uint64_t ns[NOTES_MAX], dropped[NOTES_MAX];
+	char comment[NOTES_MAX][40];
 } notes;
 
 static size_t (*real_noted)(const struct rd_encoder *e, const struct rd_frame *frame,
@@ -378,7 +378,7 @@ static size_t see_noted(const struct rd_encoder *e, const struct rd_frame *frame
 
 	if (!len)
 		return 0;
-	assert_true(notes.n < NOTES_MOST);
+	assert_true(notes.n < NOTES_MAX);
 	notes.ns[notes.n] = frame->ts_ns;
 	notes.dropped[notes.n] = note->dropped;
 	snprintf(notes.comment[notes.n++], 40, "%s", note->comment ? note->comment : "");

@@ -6,14 +6,14 @@
 #include "merge.h"
 #include "test_feed.h"
 
-#define FEEDS_MOST 8
-#define CHUNKS	   8
-#define ROOM	   ((size_t)64 << 10)
-#define LONG_RUN   (32768 / RECORD_BYTES + 1) /* records that are not copied */
+#define FEEDS_MAX 8
+#define CHUNKS	  8
+#define ROOM	  ((size_t)64 << 10)
+#define LONG_RUN  (32768 / RECORD_BYTES + 1) /* records that are not copied */
 
 static struct feeds {
 	struct rd_encoder e;
-	struct rd_feed feed[FEEDS_MOST];
+	struct rd_feed feed[FEEDS_MAX];
 	struct merge m;
 	unsigned int n;
 } t;
@@ -481,7 +481,7 @@ static unsigned int random_below(unsigned int n)
 /* Feeds of different speed, random chunks and watermarks: all records, in order. */
 static void random_run(unsigned int n)
 {
-	uint64_t now[FEEDS_MOST], ns[300];
+	uint64_t now[FEEDS_MAX], ns[300];
 	size_t put_in_all = 0;
 
 	begin(n);
@@ -512,7 +512,7 @@ static void test_random(void **state)
 	(void)state;
 	for (unsigned int run = 0; run < 12; run++) {
 		seed = run + 1;
-		random_run(2 + run % (FEEDS_MOST - 1));
+		random_run(2 + run % (FEEDS_MAX - 1));
 	}
 }
 

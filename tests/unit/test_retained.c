@@ -13,11 +13,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define WATCHDOG_S  300
-#define FRAME	    1000
-#define HOUR	    UINT64_C(3600000000000)
-#define FRAMES_MOST 20000
-#define FILES_MOST  200
+#define WATCHDOG_S 300
+#define FRAME	   1000
+#define HOUR	   UINT64_C(3600000000000)
+#define FRAMES_MAX 20000
+#define FILES_MAX  200
 
 static char directory[] = "/tmp/test_retained.XXXXXX";
 static struct rd_section section;
@@ -32,14 +32,14 @@ struct place {
 	struct rd_tally tally[RD_IFACES_MAX];
 	struct rd_sink_stats stats;
 	struct rd_error err;
-	uint64_t ns[FRAMES_MOST]; /* of each frame put */
+	uint64_t ns[FRAMES_MAX]; /* of each frame put */
 	unsigned int n;
-	bool written[FRAMES_MOST];
-	struct rd_dump dump[FILES_MOST];
+	bool written[FRAMES_MAX];
+	struct rd_dump dump[FILES_MAX];
 	unsigned int begun;
 	_Atomic unsigned int n_dumps;
 	struct rd_chunk *chunk;
-	uint64_t trigger[FILES_MOST * 4];
+	uint64_t trigger[FILES_MAX * 4];
 	unsigned int n_triggers;
 	bool removes; /* each file, once it has begun */
 };
@@ -80,7 +80,7 @@ static void on_dump_ended(void *ctx, const struct rd_dump *dump)
 	struct place *p = ctx;
 	struct rd_dump *to = &p->dump[p->n_dumps];
 
-	assert_true(p->n_dumps < FILES_MOST);
+	assert_true(p->n_dumps < FILES_MAX);
 	*to = *dump;
 	to->path = strdup(dump->path);
 	/* Only now: dump_at() waits for it while the writer runs. */
@@ -151,7 +151,7 @@ static void put(struct place *p, uint64_t ns)
 	p->tally[0].encoded++;
 	p->tally[0].delivered++;
 	p->ns[p->n++] = ns;
-	assert_true(p->n < FRAMES_MOST);
+	assert_true(p->n < FRAMES_MAX);
 	if (rd_feed_requested(rd_sink_feed(p->sink, 0)))
 		hand_over(p);
 }
@@ -623,14 +623,14 @@ static void test_many_windows(void **state)
 
 	(void)state;
 	windows_init(&w, &c);
-	for (uint64_t i = 0; i < WINDOWS_MOST; i++)
+	for (uint64_t i = 0; i < WINDOWS_MAX; i++)
 		assert_int_equal(windows_add(&w, 100 + i * 10, 0), RD_TRIGGER_BEGINS);
 	assert_int_equal(windows_add(&w, 1000, 0), RD_TRIGGER_EXTENDS);
 	while (windows_next(&w, &next)) {
 		n++;
 		assert_true(windows_complete(&w, next.until));
 	}
-	assert_int_equal(n, WINDOWS_MOST);
+	assert_int_equal(n, WINDOWS_MAX);
 	assert_int_equal(next.until, 1001);
 	windows_fini(&w);
 }

@@ -14,7 +14,7 @@
 #define FRAME	   1000
 #define RECORD	   1032 /* in pcapng */
 #define BUFFER	   ((size_t)1 << 20)
-#define FILES_MOST 40
+#define FILES_MAX  40
 
 static struct rd_section section;
 static struct rd_iface ifaces[2];
@@ -28,7 +28,7 @@ struct place {
 	struct rd_tally tally[RD_IFACES_MAX];
 	unsigned int begun, ended, last;
 	uint64_t first_ns; /* of a chunk, if it is not the time of its first frame */
-	struct rd_file_account account[FILES_MOST + 1];
+	struct rd_file_account account[FILES_MAX + 1];
 	struct rd_sink_stats stats;
 	struct rd_error err;
 	bool quiet;
@@ -50,7 +50,7 @@ static void on_fill(void *ctx, const struct rd_file_account *account, struct rd_
 
 	section.comment = "ended"; /* of the same length */
 	assert_int_equal(account->number, p->begun);
-	p->account[account->number % FILES_MOST] = *account;
+	p->account[account->number % FILES_MAX] = *account;
 	p->ended++;
 	p->last += account->last;
 	for (unsigned int i = 0; i < 2; i++)

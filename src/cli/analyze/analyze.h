@@ -24,10 +24,10 @@ struct analyze_settings {
 	enum analyze_when ends, color;
 };
 
-/* What the exit status says of input that could be analysed. */
+/* Faults of the input that the exit status reports although it could be analysed. */
 struct analyze_faults {
 	bool damaged;	 /* a file ends early */
-	bool incomplete; /* frames are not understood: rd_report.incomplete */
+	bool incomplete; /* frames are not decoded: rd_report.incomplete */
 };
 
 /* --- reading (read.c) ------------------------------------------------------------------------- */
@@ -46,7 +46,8 @@ unsigned int analyze_run(
 	const struct rd_source *source, const struct rd_frame *frames, unsigned int n);
 /* `damage` says why the file ended early, NULL: it did not. */
 void analyze_close(struct rd_source *source, struct rd_analysis *a, const char *damage);
-/* Losses and comments that are noted at frames of the last batch, before they are analysed. */
+/* Passes losses and comments stored with the last batch to the analysis. Called before its frames.
+ */
 void analyze_notes(struct rd_analysis *a, struct rd_source *source, const struct rd_frame *frames,
 	unsigned int n);
 /* Shows the progress on a terminal. */
@@ -54,7 +55,7 @@ void analyze_progress(struct rd_source *source, const char *name);
 
 /* --- two ends (ends.c) ------------------------------------------------------------------------ */
 
-/* The first packet that both files have, and the start of each file. */
+/* The first packet that is in both files, and the start of each file. */
 struct analyze_common {
 	uint64_t first_ns[RD_TAPS];
 	int64_t offset_ns; /* B's time minus A's */
@@ -71,7 +72,7 @@ int analyze_ends(const struct analyze_settings *s, const struct analyze_common *
 
 /* --- a copy with comments (annotate.c) -------------------------------------------------------- */
 
-/* Before any work: 0 if the copy can be made. */
+/* Called before any work. 0 if the copy can be made, else -1 with the error. */
 int analyze_check_annotate(const struct analyze_settings *s, struct rd_error *err);
 /* Reads the files again and writes the copy. Does nothing without --annotate. */
 int analyze_annotate(
@@ -82,7 +83,7 @@ int analyze_annotate(
 /* Before any work: reads the former report, if there is one. */
 int analyze_read_former(
 	const struct analyze_settings *s, struct rd_snapshot **former, struct rd_error *err);
-/* What changed since then. Freed by rd_changes_free(), then both snapshots. */
+/* The changes since the former report. Freed by rd_changes_free(), then both snapshots. */
 int analyze_changes(const struct rd_snapshot *former, const struct rd_report *report,
 	struct rd_snapshot **present, struct rd_changes **changes, struct rd_error *err);
 

@@ -116,7 +116,7 @@ static int copy_to_stdout(
 	a->put_ctx = out;
 	ret = copy_all(a, report, err);
 	if (fclose(out) && !ret)
-		ret = rd_fail(err, RD_CLASS_OUTPUT, errno, "make room",
+		ret = rd_fail(err, RD_CLASS_OUTPUT, errno, "free some space",
 			OPTION ": cannot write to standard output");
 	return ret;
 }
@@ -174,7 +174,7 @@ int analyze_annotate(
 	if (rd_report_comments(report, &comments, &a.n_comments, err) < 0)
 		return -1;
 	a.comments = comments;
-	signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit fails instead */
+	signal(SIGXFSZ, SIG_IGN); /* a write beyond the size limit then fails instead */
 	ret = to_stdout(s) ? copy_to_stdout(&a, report, err) : copy_to_file(&a, s, report, err);
 	free(comments);
 	if (!ret)

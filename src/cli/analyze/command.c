@@ -280,7 +280,7 @@ static int analyze(const struct analyze_settings *s, const struct rd_snapshot *f
 	return ret;
 }
 
-/* Two ends are one comparison already, and their frames are in two files. */
+/* Two ends are already a comparison, and their frames are in two files. */
 static int check_ends(const struct analyze_settings *s, struct rd_error *err)
 {
 	if (!s->annotate && !s->compare)

@@ -8,12 +8,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* --- are they? -------------------------------------------------------------------------------- */
+/* --- detection -------------------------------------------------------------------------------- */
 
 #define SAMPLE 4096  /* first packets of a file, which are searched in the other */
-#define SLOTS  16384 /* of their hash; a power of two */
+#define SLOTS  16384 /* slots of the hash table; a power of two */
 #define COMMON_PART                                                                                \
-	10 /* one of so many must be found; a later part of one capture may repeat a few */
+	10 /* one of this many must be found; a later part of the same capture may repeat a few */
 
 struct sample {
 	bool with_icrc;
@@ -21,7 +21,7 @@ struct sample {
 	bool bare; /* some packets have no ICRC */
 	struct {
 		uint64_t first, last;
-	} ns[RD_TAPS];	  /* of the files' frames that were read */
+	} ns[RD_TAPS];	  /* times of the first and last frame read from each file */
 	int64_t distance; /* of the first packet found: its time in the sample minus that in the
 			     other file */
 	unsigned int n, found;
@@ -110,8 +110,8 @@ static bool search_see(struct sample *s, uint64_t identity, const struct rd_fram
 }
 
 /*
- * Searches the first packets of files[of] in the other file. Without ICRCs, the next part of one
- * capture may have the same PSNs once more: only captures of the same time are two ends.
+ * Searches for the first packets of files[of] in the other file. Without ICRCs, the next part of
+ * the same capture may repeat the PSNs: only captures taken at the same time are two ends.
  */
 static int look_by(const struct analyze_settings *s, enum rd_tap of, struct sample *sample,
 	struct rd_error *err)

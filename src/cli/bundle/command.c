@@ -23,7 +23,7 @@
 
 struct settings {
 	const char *device, *output, *part, *map;
-	const char *old; /* of two bundles; the new one is in `device` */
+	const char *old; /* the old one of two bundles; the new one is in `device` */
 	const char *files[RD_BUNDLE_FILES];
 	unsigned int n_files;
 	uint64_t capture_s, limit_s; /* capture_s 0: no capture */
@@ -60,7 +60,7 @@ static const struct argp_option options[] = {
 		"the payload of captures",
 		0},
 	{"redact-map", OPT_MAP, "FILE", 0,
-		"Write what was replaced by what to FILE, which is not to be given away (default: "
+		"Write the map of originals and replacements to FILE, to be kept private (default: "
 		"the "
 		"bundle's name and .map)",
 		0},
@@ -184,7 +184,7 @@ static void print_plan(const json_t *manifest)
 		rd_printable_put(stdout, text_of(m, "name"), SIZE_MAX);
 		printf(": %s%s\n    ", text_of(m, "what"),
 			json_is_true(json_object_get(m, "needs_root")) && geteuid()
-				? " (needs root to be whole)"
+				? " (needs root to be complete)"
 				: "");
 		rd_printable_put(stdout, text_of(m, "command"), SIZE_MAX);
 		putchar('\n');
@@ -232,16 +232,15 @@ static void report(const struct settings *s, const json_t *manifest, const char 
 
 	json_array_foreach (missing, i, m) {
 		rd_log(was_requested(m) ? RD_LOG_WARNING : RD_LOG_DEBUG,
-			"missing or not whole: %s: %s", text_of(m, "name"), text_of(m, "why"));
+			"missing or incomplete: %s: %s", text_of(m, "name"), text_of(m, "why"));
 	}
 	rd_log(RD_LOG_INFO,
 		"%zu members are in %s; its manifest.json lists %zu that are missing or "
-		"not whole, and why",
+		"incomplete, and why",
 		n, strcmp(path, "-") ? path : "the bundle on standard output",
 		json_array_size(missing));
 	if (s->redact)
-		rd_log(RD_LOG_INFO,
-			"%s%s has what was replaced by what: keep it, and do not give it away",
+		rd_log(RD_LOG_INFO, "%s%s maps replacements to originals: keep it private",
 			s->map ? s->map : path, s->map ? "" : ".map");
 	if (geteuid())
 		rd_log(RD_LOG_INFO, "run it as root for what only root may read");
@@ -257,7 +256,7 @@ static void on_signal(int number)
 	stop = 1;
 }
 
-/* A closed pipe and a limit of file sizes are errors of the output. */
+/* A closed pipe and the file size limit are reported as errors of the output. */
 static void catch_signals(void)
 {
 	const struct sigaction action = {.sa_handler = on_signal};

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What differs between two bundles, as text. */
+/* Prints the differences between two bundles as text. */
 #include "compare.h"
 #include <rdmadump/printable.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#define LINES_MOST 40  /* of one topic */
-#define VALUE_MOST 200 /* bytes of a value */
+#define LINES_MAX 40  /* lines per topic */
+#define VALUE_MAX 200 /* bytes per value */
 
 static const char *text_of(const json_t *object, const char *key, const char *other)
 {
@@ -23,7 +23,7 @@ static void print_side(const char *title, const json_t *about)
 	printf("%s", title);
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
 		fputs(i ? ", " : "", stdout);
-		rd_printable_put(stdout, text_of(about, keys[i], "?"), VALUE_MOST);
+		rd_printable_put(stdout, text_of(about, keys[i], "?"), VALUE_MAX);
 	}
 	puts(json_is_true(json_object_get(about, "redacted")) ? ", redacted" : "");
 }
@@ -33,11 +33,11 @@ static void print_change(const json_t *change)
 	fputs("  ", stdout);
 	rd_printable_put(stdout, text_of(change, "member", ""), SIZE_MAX);
 	fputs(": ", stdout);
-	rd_printable_put(stdout, text_of(change, "name", ""), VALUE_MOST);
+	rd_printable_put(stdout, text_of(change, "name", ""), VALUE_MAX);
 	fputs(": ", stdout);
-	rd_printable_put(stdout, text_of(change, "old", "(none)"), VALUE_MOST);
+	rd_printable_put(stdout, text_of(change, "old", "(none)"), VALUE_MAX);
 	fputs(" -> ", stdout);
-	rd_printable_put(stdout, text_of(change, "new", "(none)"), VALUE_MOST);
+	rd_printable_put(stdout, text_of(change, "new", "(none)"), VALUE_MAX);
 	putchar('\n');
 }
 
@@ -51,7 +51,7 @@ static size_t print_topic(const json_t *list, size_t from)
 		strcmp(topic, text_of(json_array_get(list, end), "topic", "")) == 0)
 		end++;
 	printf("\n%s: %zu changed\n", topic, end - from);
-	shown = end - from < LINES_MOST ? end - from : LINES_MOST;
+	shown = end - from < LINES_MAX ? end - from : LINES_MAX;
 	for (size_t i = 0; i < shown; i++)
 		print_change(json_array_get(list, from + i));
 	if (shown < end - from)
@@ -70,7 +70,7 @@ static void print_not_compared(const json_t *list)
 		fputs("  ", stdout);
 		rd_printable_put(stdout, text_of(m, "member", ""), SIZE_MAX);
 		printf(": missing in the %s bundle: ", text_of(m, "missing_in", ""));
-		rd_printable_put(stdout, text_of(m, "why", ""), VALUE_MOST);
+		rd_printable_put(stdout, text_of(m, "why", ""), VALUE_MAX);
 		putchar('\n');
 	}
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Prints what differs between two bundles. */
+/* Prints the differences between two bundles. */
 #ifndef RDMADUMP_CLI_BUNDLE_COMPARE_H
 #define RDMADUMP_CLI_BUNDLE_COMPARE_H
 
 #include <jansson.h>
 
-/* changes: of rd_bundle_compare(). On standard output; of long lists the beginning. */
+/* Prints the changes of rd_bundle_compare() on standard output; long lists are cut. */
 void bundle_print_changes(const json_t *changes);
 
 #endif

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define INTERVAL_MOST 86400.0
+#define INTERVAL_MAX 86400.0
 
 enum {
 	OPT_JSON = 0x100,
@@ -58,7 +58,7 @@ static void parse_interval(struct argp_state *state, struct counters_options *o,
 
 	errno = 0;
 	o->interval = strtod(arg, &end);
-	if (errno || *end || end == arg || !(o->interval >= 0.01 && o->interval <= INTERVAL_MOST))
+	if (errno || *end || end == arg || !(o->interval >= 0.01 && o->interval <= INTERVAL_MAX))
 		argp_error(state, "--interval '%s': a number of seconds from 0.01 to 86400", arg);
 }
 
@@ -169,7 +169,7 @@ static int show(
 	return 0;
 }
 
-/* A reader of the file sees the old one or the new one, never a part. */
+/* Replaces the file atomically: a reader sees the old or the new content, never a part. */
 static int replace_file(
 	const struct readings *r, const struct counters_options *o, struct rd_error *err)
 {
@@ -206,7 +206,7 @@ static int replace_file(
 	return ret;
 }
 
-/* With the rights of the user who called sudo: the directory may be that user's. */
+/* Uses the rights of the user who called sudo: the directory may be that user's. */
 static int deliver(const struct readings *r, const struct counters_options *o, struct rd_error *err)
 {
 	struct rd_identity_before before;
@@ -253,7 +253,7 @@ static int run_interval(
 	uint64_t next = rd_monotonic_ns(), step;
 	int ret = readings_take(&before, ports, o, err);
 
-	/* Text and JSON show growth only, which a first reading lacks. Prometheus wants values. */
+	/* Text and JSON show growth only, which a first reading lacks. Prometheus needs values. */
 	if (ret == 0 && o->prometheus)
 		ret = deliver(&before, o, err);
 	if (ret)

@@ -54,13 +54,13 @@ void readings_free(struct readings *r);
 /* Nanoseconds from one reading to the next. */
 uint64_t counters_step(const struct readings *r, const struct counters_options *o);
 
-/* For people: bytes instead of words, units. room: RD_UNITS_LEN twice. */
+/* A value with its unit; words are converted to bytes. Size of buf: RD_UNITS_LEN twice. */
 #define COUNTER_TEXT (2 * 32)
 char *counter_amount(char *buf, const struct rd_counter *c, uint64_t amount);
 char *counter_rate(char *buf, const struct rd_counter *c, uint64_t delta, double seconds);
-/* The same of growth: "unknown" where it is, with ">=" where there may be more. */
+/* The same for growth: "unknown" if it is; ">=" is prefixed if there may be more. */
 char *counter_growth(char *buf, const struct rd_counter *c, const struct rd_growth *growth);
-/* One line: what grew, what that means, the usual cause. room: COUNTER_FINDING_TEXT */
+/* One line: what grew, what that means, the usual cause. Size: COUNTER_FINDING_TEXT */
 #define COUNTER_FINDING_TEXT 400
 char *counter_finding(char *buf, const struct rd_finding *f);
 enum rd_severity counter_severity(const struct rd_counter *c);

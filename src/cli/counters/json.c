@@ -96,13 +96,13 @@ int counters_json(FILE *out, const struct readings *r, bool all, size_t indent)
 /* --- reading -----------------------------------------------------------------------------------
  */
 
-static void take_text(char *to, size_t room, const json_t *o, const char *key)
+static void take_text(char *to, size_t size, const json_t *o, const char *key)
 {
 	const char *text = json_string_value(json_object_get(o, key));
 	size_t n = 0;
 
 	/* A file may hold anything: only printable ASCII is kept. */
-	for (; text && text[n] && n + 1 < room; n++)
+	for (; text && text[n] && n + 1 < size; n++)
 		to[n] = text[n] < 0x20 || text[n] > 0x7e ? '?' : text[n];
 	to[n] = '\0';
 }

@@ -20,11 +20,11 @@ struct sample {
 };
 
 /* "ip4InOctets" -> "ip4_in_octets", "RNR sent" -> "rnr_sent". */
-static size_t snake(char *to, size_t room, const char *from)
+static size_t snake(char *to, size_t size, const char *from)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; from[i] && n + 2 < room; i++) {
+	for (size_t i = 0; from[i] && n + 2 < size; i++) {
 		bool upper = isupper((unsigned char)from[i]);
 		bool word = upper && i &&
 			    (islower((unsigned char)from[i - 1]) ||

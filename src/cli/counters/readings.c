@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Finds the ports that are asked for, reads their counters, compares two readings. */
+/* Finds the requested ports, reads their counters, and compares two readings. */
 #include "counters.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -127,7 +127,7 @@ void readings_free(struct readings *r)
 	*r = (struct readings){0};
 }
 
-/* The device answers from a cache for its lifespan: reading more often would show no growth. */
+/* Values come from a cache for the device's lifespan: reading more often would show no growth. */
 uint64_t counters_step(const struct readings *r, const struct counters_options *o)
 {
 	double seconds = o->interval > 0 ? o->interval : WATCH_INTERVAL;

@@ -9,7 +9,7 @@
 #include <time.h>
 
 #define NAME_WIDTH     34
-#define FINDINGS_SHOWN 8 /* what leaves room for the numbers on one screen */
+#define FINDINGS_SHOWN 8 /* leaves space for the numbers on one screen */
 
 enum rd_severity counter_severity(const struct rd_counter *c)
 {

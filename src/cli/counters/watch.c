@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Counters on a terminal: those that grow on top, problems marked. The terminal is restored. */
+/* Shows counters on a terminal: those that grow on top, problems marked. Restores the terminal at
+ * the end. */
 #include "../cli.h"
 #include "counters.h"
 #include <errno.h>
@@ -22,7 +23,7 @@
 #define ERASE "\033[K"
 #define BELOW "\033[J"
 
-#define COLUMNS_MOST 512
+#define COLUMNS_MAX  512
 #define FINDING_ROWS 6
 
 struct watch {
@@ -50,7 +51,7 @@ static void measure(struct watch *w)
 	w->columns = 80;
 	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row && size.ws_col) {
 		w->rows = size.ws_row;
-		w->columns = size.ws_col < COLUMNS_MOST ? size.ws_col : COLUMNS_MOST;
+		w->columns = size.ws_col < COLUMNS_MAX ? size.ws_col : COLUMNS_MAX;
 	}
 }
 
@@ -84,7 +85,7 @@ static const struct rd_growth *total_before(
 	return NULL;
 }
 
-/* Interval by interval: a reset between two readings shows only there. */
+/* Adds interval by interval: a reset is visible only between two readings. */
 static int carry_totals(const struct readings *before, struct readings *now, struct rd_error *err)
 {
 	for (size_t k = 0; k < now->n; k++) {
@@ -172,7 +173,7 @@ static int port_width(const struct watch *w)
 	return width;
 }
 
-/* What remains beside three columns of numbers. */
+/* The width that three columns of numbers leave. */
 static int name_width(const struct watch *w)
 {
 	int room = (int)w->columns - 3 - 3 * 15 - 2 - (w->now.n > 1 ? port_width(w) : 0);
@@ -180,7 +181,7 @@ static int name_width(const struct watch *w)
 	return room < 16 ? 16 : room > 44 ? 44 : room;
 }
 
-/* The two usual places need not be named; their counters have different names. */
+/* The two most common places are not named; their counters have different names. */
 static const char *name_shown(const char *name)
 {
 	static const char *const usual[] = {"hw_counters/", "counters/"};
@@ -196,7 +197,7 @@ static void draw_line(struct watch *w, const struct line *l)
 	const struct rd_counter *c = &l->p->counters.counter[l->i];
 	const struct rd_growth *growth = &l->p->growth[l->i];
 	char rate[COUNTER_TEXT] = "", since[COUNTER_TEXT], total[COUNTER_TEXT], port[96] = "";
-	char text[COLUMNS_MOST + 1];
+	char text[COLUMNS_MAX + 1];
 
 	if (!rd_growth_known(growth))
 		counter_growth(rate, c, growth);
@@ -224,7 +225,7 @@ static void draw_findings(struct watch *w)
 	for (size_t k = 0; k < w->now.n; k++)
 		for (size_t i = 0; i < w->now.port[k].findings.n; i++) {
 			const struct rd_finding *f = &w->now.port[k].findings.finding[i];
-			char line[COUNTER_FINDING_TEXT], text[COLUMNS_MOST + 1];
+			char line[COUNTER_FINDING_TEXT], text[COLUMNS_MAX + 1];
 
 			if (shown++ >= FINDING_ROWS)
 				return;
@@ -245,7 +246,7 @@ static void draw(struct watch *w)
 {
 	struct line *lines;
 	size_t all = 1, n;
-	char text[COLUMNS_MOST + 1], clock[16];
+	char text[COLUMNS_MAX + 1], clock[16];
 	time_t now = time(NULL);
 	struct tm tm;
 
@@ -279,7 +280,7 @@ static void draw(struct watch *w)
 	free(lines);
 }
 
-/* The reading shown becomes the one that the next is compared with. */
+/* The next reading is compared with the one shown. */
 static int read_again(struct watch *w, struct rd_error *err)
 {
 	struct readings now;

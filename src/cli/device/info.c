@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GIDS_SHOWN 32 /* more would scroll the rest away; JSON has all */
+#define GIDS_SHOWN 32 /* more would push the rest off the screen; JSON has all */
 
 static const struct argp_option options[] = {{"json", OPT_JSON, NULL, 0, "Print JSON", 0},
 	{"sysroot", OPT_SYSROOT, "DIR", 0,

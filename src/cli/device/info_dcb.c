@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
-#define LINE	      640 /* 64 DSCPs, none next to another, and more */
+#define LINE	      640 /* 64 DSCPs without a range, and more */
 
 static const struct {
 	uint8_t selector;

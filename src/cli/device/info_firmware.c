@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the firmware answered to queries, and how it refused others. */
+/* Prints the firmware's responses to queries, and how it refused others. */
 #include "info.h"
 #include "refusal.h"
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define QPS_SHOWN 64 /* more would scroll the rest away; JSON has all */
+#define QPS_SHOWN 64 /* more would push the rest off the screen; JSON has all */
 
 void rd_text_if(bool known, char *buf, size_t size, const char *fmt, ...)
 {

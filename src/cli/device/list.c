@@ -19,9 +19,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define GAP	   2  /* blanks between columns */
-#define ROOM_LEAST 30 /* columns that text needs to be readable when wrapped */
-#define TEXT_MAX   512
+#define GAP	 2  /* blanks between columns */
+#define ROOM_MIN 30 /* columns that wrapped text needs to be readable */
+#define TEXT_MAX 512
 
 static const struct argp_option options[] = {
 	{"json", OPT_JSON, NULL, 0, "Print everything that is known as JSON", 0},
@@ -134,7 +134,7 @@ static void set_function(struct row *row, const struct rd_function *f)
 	set_cell(row, FUNCTION, text);
 }
 
-/* The type only where it is one word like MT4119: some drivers write a sentence. */
+/* Shows the type only if it is one word like MT4119: some drivers write a sentence. */
 static void set_adapter(struct row *row, const struct rd_device *device)
 {
 	const char *model = rd_device_model(device), *type = device->hca_type;
@@ -192,16 +192,16 @@ static size_t terminal_width(void)
 	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? 0 : size.ws_col;
 }
 
-/* The cell's text in lines of at most `room`, each but the first indented by `indent` blanks. */
-static void print_wrapped(const char *text, size_t indent, size_t room)
+/* The cell's text in lines of at most `size`, each but the first indented by `indent` blanks. */
+static void print_wrapped(const char *text, size_t indent, size_t size)
 {
-	while (strlen(text) > room) {
-		size_t n = room;
+	while (strlen(text) > size) {
+		size_t n = size;
 
 		while (n && text[n] != ' ')
 			n--;
 		if (!n)
-			n = room;
+			n = size;
 		printf("%.*s\n%*s", (int)n, text, (int)indent, "");
 		text += n + strspn(text + n, " ");
 	}
@@ -221,13 +221,13 @@ static void print_row(const struct row *row, const size_t width[COLUMNS], size_t
 	}
 	if (!terminal || at + strlen(text) <= terminal) {
 		printf("%*s%s\n", GAP, "", text);
-	} else if (at + ROOM_LEAST <= terminal) {
+	} else if (at + ROOM_MIN <= terminal) {
 		printf("%*s", GAP, "");
 		print_wrapped(text, at, terminal - at);
 	} else {
 		/* Too narrow for a column of text: it goes below, across the line. */
 		printf("\n%*s", GAP, "");
-		print_wrapped(text, GAP, terminal > ROOM_LEAST ? terminal - GAP : ROOM_LEAST);
+		print_wrapped(text, GAP, terminal > ROOM_MIN ? terminal - GAP : ROOM_MIN);
 	}
 }
 
@@ -274,7 +274,8 @@ static bool has_sniffer(const struct rd_device *device)
 	return false;
 }
 
-/* A sniffer sees its own function only, which users do not expect where there are others. */
+/* A sniffer sees its own function only, which surprises users of adapters with several functions.
+ */
 static void print_not_captured(const struct rd_devices *devices)
 {
 	for (size_t i = 0; i < devices->n; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* How a command was refused, as text and as JSON. */
+/* Formats the refusal of a command as text and as JSON. */
 #include "refusal.h"
 #include <stdio.h>
 #include <string.h>

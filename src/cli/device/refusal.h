@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* How a command was refused, for `info` and `counters`. */
+/* The refusal of a command as text and JSON, for `info` and `counters`. */
 #ifndef RDMADUMP_CLI_REFUSAL_H
 #define RDMADUMP_CLI_REFUSAL_H
 

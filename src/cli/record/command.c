@@ -16,11 +16,11 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#define MEMORY_LEAST ((uint64_t)4 << 20)
-#define MEMORY_MOST  ((uint64_t)1 << 40)
-#define SECOND	     1000000000U
-#define DAY_NS	     ((uint64_t)86400 * SECOND)
-#define PROGRAM	     "/proc/self/exe"
+#define MEMORY_MIN ((uint64_t)4 << 20)
+#define MEMORY_MAX ((uint64_t)1 << 40)
+#define SECOND	   1000000000U
+#define DAY_NS	   ((uint64_t)86400 * SECOND)
+#define PROGRAM	   "/proc/self/exe"
 
 enum {
 	OPT_TRIGGER = 0x100,
@@ -134,7 +134,7 @@ static error_t parse_limits(int key, char *arg, struct argp_state *state)
 		parse_time(state, "--holdoff", arg, &s->config.holdoff_ns);
 		return 0;
 	case OPT_MEMORY:
-		parse_bytes(state, "--memory", arg, MEMORY_LEAST, MEMORY_MOST, &session->buffer);
+		parse_bytes(state, "--memory", arg, MEMORY_MIN, MEMORY_MAX, &session->buffer);
 		return 0;
 	case OPT_DUMPS:
 		parse_count(state, "--max-dumps", arg, 1, 1000000, &n);

@@ -20,10 +20,10 @@ struct record_run {
 	const struct rd_session_result *result;
 	struct rd_watch watches[2];
 	char application[128], path[300];
-	sigset_t signals;  /* that are blocked and waited for */
-	int signal;	   /* that ended it, 0: none */
-	bool asked_to_end; /* by a signal since then */
-	bool announced[2]; /* what is waited for: the output, the analysis */
+	sigset_t signals;  /* signals that are blocked and waited for */
+	int signal;	   /* the signal that ended it; 0: none */
+	bool asked_to_end; /* by a signal after the recording had ended */
+	bool announced[2]; /* announced: waiting for the output, for the analysis */
 };
 
 /* signals.c */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a recording prints: start, progress on a terminal, and the report, as text or JSON. */
+/* Prints the start of a recording, its progress on a terminal, and its report, as text or JSON. */
 #include "../cli.h"
 #include "record.h"
 #include <inttypes.h>
@@ -174,7 +174,7 @@ static void put_text(const struct record_run *r, const struct rd_recorder_counts
 		rd_fmt_count(written, res->written.written),
 		rd_fmt_count(frames, res->total.delivered), seconds(res->end_ns - res->start_ns));
 	if (c->files_failed)
-		fprintf(stderr, "files that could not be written whole: %" PRIu64 "\n",
+		fprintf(stderr, "files that could not be written completely: %" PRIu64 "\n",
 			c->files_failed);
 	if (c->forgotten)
 		fprintf(stderr,

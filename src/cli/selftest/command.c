@@ -98,15 +98,14 @@ static error_t parse_argument(struct settings *s, const char *arg, struct argp_s
 static void set_sniffer(struct settings *s, const char *name, struct argp_state *state)
 {
 	if (strcmp(name, "icmd") != 0)
-		argp_error(state, "--sniffer '%s': selftest knows icmd only", name);
+		argp_error(state, "--sniffer '%s': selftest supports icmd only", name);
 	s->icmd = true;
 }
 
 static void check(const struct settings *s, struct argp_state *state)
 {
 	if (s->compare && s->device && !s->second)
-		argp_error(
-			state, "--compare FILE must stand before the other result '%s'", s->device);
+		argp_error(state, "--compare FILE must precede the other result '%s'", s->device);
 	else if (s->compare && !s->second)
 		argp_error(state, "--compare '%s': name the other result, too", s->compare);
 	else if (s->show && (s->compare || s->device))
@@ -188,7 +187,7 @@ static int put_json(const json_t *value, struct rd_error *err)
 	return 0;
 }
 
-/* The first error of standard output: the stream forgets it. */
+/* The first error of standard output, which the stream does not keep. */
 static int output_errno;
 
 static void flush_output(void)
@@ -271,8 +270,8 @@ static void on_signal(int number)
 }
 
 /*
- * A second signal ends the program at once. A closed pipe and a limit of file sizes are errors of
- * the output: the result is still written.
+ * A second signal ends the program at once. A closed pipe and the file size limit are reported as
+ * errors of the output: the result is still written.
  */
 static void catch_signals(void)
 {

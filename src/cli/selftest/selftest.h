@@ -5,7 +5,7 @@
 
 #include <rdmadump/selftest.h>
 
-/* What would be done: nothing is opened. */
+/* Prints what would be done; opens nothing. */
 void selftest_print_plan(const struct rd_selftest_config *config);
 /* The same for programs; the caller owns it. */
 json_t *selftest_plan_json(const struct rd_selftest_config *config);

@@ -119,7 +119,7 @@ void selftest_print_document(const json_t *document)
 
 /* --- the plan ----------------------------------------------------------------------------- */
 
-/* Why it would be skipped; NULL: it would run. */
+/* The reason why the probe would be skipped; NULL: it would run. */
 static const char *skipped(const struct rd_selftest_config *c, const struct rd_probe *probe)
 {
 	if (probe->needs & RD_PROBE_PEER && !c->peer && !c->listen)

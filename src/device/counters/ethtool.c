@@ -14,13 +14,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define STATS_MOST 65536 /* more than any driver has, so that no reply takes all memory */
+#define STATS_MAX 65536 /* more than any driver has; bounds the memory for a reply */
 
-/* Of hundreds of counters, those about pause frames, loss, ECN marks and the wire. */
+/* The counters about pause frames, loss, ECN marks and the wire, among hundreds. */
 static const char *const wanted[] = {"*pause*", "*discard*", "*drop*", "*ecn*", "*cnp*", "*roce*",
 	"*rdma*", "*_phy", "*crc*", "*out_of_buffer*", "*fec*", "*pci*", "module_*", "*_prio[0-9]*",
 	"*_marked*", "*link_down*"};
-/* "rx12_xdp_drop", "tx_queue_3_drops", "[4]: rx_discards", "ch0_..." are summed up by others. */
+/* "rx12_xdp_drop", "tx_queue_3_drops", "[4]: rx_discards", "ch0_..." are included in the sums of
+ * other counters. */
 static const char *const of_queues[] = {
 	"[rt]x[0-9]*", "[rt]x_queue_[0-9]*", "ch[0-9]*", "*\\[[0-9]*\\]*", "*queue*[0-9]*", "xdp*"};
 
@@ -58,10 +59,11 @@ static uint32_t count(int fd, const char *netdev)
 	if (ask(fd, netdev, &set) || !set.info.sset_mask)
 		return 0;
 	memcpy(&n, set.info.data, sizeof(n));
-	return n <= STATS_MOST ? n : 0;
+	return n <= STATS_MAX ? n : 0;
 }
 
-/* `n` is the room: a driver that has got more queues meanwhile returns the first counters. */
+/* `n` is the capacity: if the driver has more queues by now, the first `n` counters are returned.
+ */
 static int add_stats(struct rd_counters *c, const struct ethtool_gstrings *names,
 	const struct ethtool_stats *stats, uint32_t n, bool all)
 {

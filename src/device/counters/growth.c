@@ -6,9 +6,9 @@
  */
 #include <rdmadump/counters.h>
 
-#define WIDTH_LEARNT 32	    /* of a counter that the table does not know, until it shows more */
+#define WIDTH_LEARNT 32	    /* bits of an unknown counter, until its value exceeds them */
 #define FASTEST	     1.6e12 /* bit/s of a port whose speed is not known */
-#define LATE	     1.0    /* s: a cached reading is older than it says */
+#define LATE	     1.0    /* s: a cached reading is older than its timestamp */
 
 /* Bytes on the wire for one count, at least; a header without payload is 20 bytes or more. */
 static const unsigned int wire_bytes[RD_UNITS] = {

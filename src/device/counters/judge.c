@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Compares two readings of a port's counters, and says what is wrong, by the table of counters. */
+/* Compares two readings of a port's counters, and reports problems as the table of counters defines
+ * them. */
 #include <rdmadump/counters.h>
 #include <rdmadump/units.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define FINDINGS_MOST 256 /* of one port; more are left out */
+#define FINDINGS_MAX 256 /* per port; more are left out */
 
 /* Findings that need two counters: `moved` grew while `still` did not. */
 static const struct relation {
@@ -88,8 +89,8 @@ struct judging {
 };
 
 /*
- * "out_of_buffer grew by at least 12 in 3.0 s": a reset in between, from which it passed its old
- * value again, cannot be seen. NULL if out of memory.
+ * "out_of_buffer grew by at least 12 in 3.0 s": a reset in between cannot be detected if the
+ * counter has passed its old value again. NULL if out of memory.
  */
 static struct rd_finding *report(
 	const struct judging *j, const char *rule, const char *counter, uint64_t amount, bool grew)
@@ -102,7 +103,7 @@ static struct rd_finding *report(
 	f->rule = rule;
 	f->counter = counter;
 	f->evidence.count = amount;
-	f->certainty = RD_CERTAIN; /* the title is what was read */
+	f->certainty = RD_CERTAIN; /* the title states what was read */
 	if (grew && j->seconds > 0)
 		snprintf(time, sizeof(time), " in %.1f s", j->seconds);
 	rd_finding_where(f, "%s port %u", j->counters->device, j->counters->port);
@@ -183,7 +184,7 @@ int rd_counters_judge(struct rd_findings *findings, const struct rd_counters *c,
 	for (size_t i = 0; i < sizeof(relations) / sizeof(*relations); i++)
 		if (judge_relation(&j, &relations[i]))
 			goto fail;
-	for (size_t i = 0; i < c->n && findings->n < FINDINGS_MOST; i++)
+	for (size_t i = 0; i < c->n && findings->n < FINDINGS_MAX; i++)
 		if (judge_one(&j, &c->counter[i], growth ? &growth[i] : NULL))
 			goto fail;
 	if (!rd_findings_are_complete(findings))

@@ -7,15 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAME_ROOM   320	  /* place and a file name */
-#define COUNTS_MOST 65536 /* counters of one port; more are left out */
+#define NAME_ROOM  320	 /* place and a file name */
+#define COUNTS_MAX 65536 /* counters of one port; more are left out */
 
 int rd_counters_add(struct rd_counters *c, uint64_t value, const char *fmt, ...)
 {
 	char name[NAME_ROOM];
 	va_list ap;
 
-	if (c->n == COUNTS_MOST)
+	if (c->n == COUNTS_MAX)
 		return 0;
 	va_start(ap, fmt);
 	vsnprintf(name, sizeof(name), fmt, ap);

@@ -33,7 +33,7 @@ static const struct place {
 #define N_PLACES (sizeof(places) / sizeof(places[0]))
 
 /*
- * How long the kernel answers from its cache: a file beside the counters that is not one of them.
+ * Reads the lifetime of the kernel's cache from the file `lifespan`, which is next to the counters.
  */
 static void load_lifespan(struct rd_counters *c, const char *dir)
 {
@@ -48,7 +48,7 @@ static int load_dir(struct rd_counters *c, const char *dir, const char *prefix)
 	struct rd_names names;
 	int ret = 0;
 
-	/* Absent, unreadable, not a directory: there are no counters in it. */
+	/* Absent, unreadable, or not a directory: it has no counters. */
 	if (rd_sysfs_list(&names, "%s", dir))
 		return errno == ENOMEM ? -1 : 0;
 	load_lifespan(c, dir);

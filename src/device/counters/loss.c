@@ -13,8 +13,8 @@
 #define HW "hw_counters/"
 
 #define SHORTEST_PACKET 26     /* bytes: LRH, BTH, ICRC, VCRC */
-#define SPEED_MOST	1.6e12 /* bit/s, where the port's is not known */
-#define SLACK		0.05   /* s, for how long a reading takes */
+#define SPEED_MAX	1.6e12 /* bit/s, if the port's speed is unknown */
+#define SLACK		0.05   /* s, allowance for the duration of a reading */
 
 int rd_counter_read(const char *sysroot, const char *device, unsigned int port, const char *name,
 	uint64_t *value)
@@ -86,7 +86,7 @@ static const uint64_t *value_of(
  */
 static bool is_wrap(const struct rd_growth *more, const struct rd_span *span, unsigned int late_ms)
 {
-	double most = (span->speed ? (double)span->speed : SPEED_MOST) / (8 * SHORTEST_PACKET);
+	double most = (span->speed ? (double)span->speed : SPEED_MAX) / (8 * SHORTEST_PACKET);
 
 	return (double)more->amount <= most * (span->seconds + late_ms / 1e3 + SLACK);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * RDMA netlink's device messages (include/uapi/rdma/rdma_netlink.h, client RDMA_NL_NLDEV): the
- * requests, and the parsers of replies, which trust neither lengths nor text.
+ * requests, and the parsers of replies, which treat lengths and text as untrusted.
  */
 #ifndef RDMADUMP_DEVICE_NLDEV_H
 #define RDMADUMP_DEVICE_NLDEV_H
@@ -66,18 +66,18 @@ struct rd_nldev_stat {
 /* Sets stat->counter; needs CAP_NET_ADMIN. -1 with the kernel's error. */
 int rd_nldev_stat_bind(struct rd_netlink *nl, struct rd_nldev_stat *stat, struct rd_error *err);
 /*
- * One counter of the set, "out_of_buffer". Needs no capability. Asks the device each time: the
- * kernel keeps no cache of these. -1: no such set, or no such counter in it.
+ * One counter of the set, "out_of_buffer". Needs no capability. The kernel queries the device each
+ * time, without a cache. -1: no such set, or no such counter in it.
  */
 int rd_nldev_stat_read(struct rd_netlink *nl, const struct rd_nldev_stat *stat, const char *name,
 	uint64_t *value, struct rd_error *err);
-/* The requests of both; the caller owns the message. NULL: out of memory. */
+/* The requests of these two; the caller owns the message. NULL: out of memory. */
 struct nl_msg *rd_nldev_stat_set_message(const struct rd_nldev_stat *stat);
 struct nl_msg *rd_nldev_stat_get_message(const struct rd_nldev_stat *stat);
 
 /*
  * Parsers. `msg` has `len` bytes. 0 with *out filled, or with something appended; -1 if the message
- * is another one, malformed, or memory is short.
+ * is another one, malformed, or out of memory.
  */
 int rd_nldev_parse_device(const struct nlmsghdr *msg, size_t len, struct rd_nldev_device *out);
 /* Does not read the commands of processes: rd_resources_name() does. */

@@ -7,7 +7,7 @@
 #include <netlink/msg.h>
 #include <rdma/rdma_netlink.h>
 
-#define ATTRS 128 /* numbers of attributes that are looked at, with room for newer ones */
+#define ATTRS 128 /* number of attributes that are parsed, with space for newer ones */
 
 /*
  * The attributes of a message with this command, by number; -1 for any other, or if it is
