@@ -34,7 +34,7 @@ static size_t record_len(const struct rd_encoder *e, const uint8_t *p, size_t le
 	(void)e;
 	if (left < ERF_HEADER)
 		return 0;
-	len = rd_be16(p + 10);
+	len = rd_be16(p + ERF_RLEN);
 	return len >= ERF_HEADER && len <= left ? len : 0;
 }
 
@@ -45,7 +45,7 @@ static uint64_t record_ns(const uint8_t *p)
 
 static size_t bound(uint32_t caplen)
 {
-	return ERF_HEADER + ERF_ETH_PAD + (size_t)caplen;
+	return ERF_HEADER + ERF_FILLER + (size_t)caplen; /* Ethernet: its padding is shorter */
 }
 
 static size_t header_bound(const struct rd_encoder *e)

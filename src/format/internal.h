@@ -85,7 +85,11 @@ static inline void erf_put(uint8_t *p, uint64_t timestamp, const struct rd_frame
 	rd_put_be64(p + 8, type << 56 | flags << 48 | record_len << 32 | wire_len);
 }
 
-#define ERF_LCTR 12 /* offset of the loss counter */
+/* Offsets of the record's length, the loss counter and the length on the wire. */
+#define ERF_RLEN   10
+#define ERF_LCTR   12
+#define ERF_WLEN   14
+#define ERF_FILLER 8 /* bytes in place of data, where there is none */
 
 /*
  * Lengths in an ERF header have 16 bits. InfiniBand packets are shorter; frames of a file may be

@@ -6,6 +6,17 @@
 #include "pcap.h"
 #include <string.h>
 
+/*
+ * Wireshark takes a bare record without data for damage, unless it is padding. So a frame of which
+ * nothing was captured gets bytes that its length excludes.
+ */
+static inline void erf_fill(uint8_t *record)
+{
+	rd_put_be64(record + ERF_HEADER, 0);
+	rd_put_be16(record + ERF_RLEN, ERF_HEADER + ERF_FILLER);
+	rd_put_be16(record + ERF_WLEN, 0);
+}
+
 /* unit_ns: of the timestamp in the pcap header; 0: no pcap header. All constant where it counts. */
 static inline __attribute__((always_inline)) unsigned int records_put(const struct rd_frame *frames,
 	unsigned int n, uint8_t *dst, size_t size, size_t *used, const struct envelope v,
@@ -19,7 +30,8 @@ static inline __attribute__((always_inline)) unsigned int records_put(const stru
 	for (i = 0; i < n; i++) {
 		const struct rd_frame *f = &frames[i];
 		const uint32_t caplen = envelope_caplen(v, f), len = envelope_len(v, f);
-		const size_t total = header + v.prefix + (size_t)caplen;
+		const bool filled = !unit_ns && v.prefix == ERF_HEADER && !caplen;
+		const size_t total = header + v.prefix + (size_t)caplen + (filled ? ERF_FILLER : 0);
 
 		if (__builtin_expect(total > left, 0))
 			break;
@@ -33,7 +45,10 @@ static inline __attribute__((always_inline)) unsigned int records_put(const stru
 			memcpy(dst, head, sizeof(head));
 		}
 		envelope_put(v, dst + header, &second, f, caplen, len);
-		memcpy(dst + header + v.prefix, f->data, caplen);
+		if (__builtin_expect(filled, 0))
+			erf_fill(dst);
+		else
+			memcpy(dst + header + v.prefix, f->data, caplen);
 		dst += total;
 		left -= total;
 	}
