@@ -666,7 +666,7 @@ static void test_every_intruder(void **state)
 		const char *word, *message;
 		unsigned int reads;
 	} intruders[] = {
-		{"taken", "its semaphore is held since 2 s, by ticket 0x5eed0001", 40},
+		{"taken", "its semaphore has been held for 2 s, by ticket 0x5eed0001", 40},
 		{"icmd_taken", "in use for 5 s, by process 4242", 10},
 	};
 	unsigned int n = count_accesses("by_qpn");
