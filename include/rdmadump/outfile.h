@@ -44,9 +44,17 @@ struct rd_outfile {
 };
 
 /*
- * Opens `path`, created with mode 0600 if it is absent; waits for the reader of a FIFO. `inputs`
- * may be NULL. Returns 0, or -1 with RD_CLASS_OUTPUT (RD_CLASS_USAGE for an input of the command);
- * nothing is changed then, and nothing is open.
+ * Whether another user made what has this name, in a directory like /tmp: a link could lead to a
+ * file of ours, a file would give our data away, a FIFO would let us wait. A file with several
+ * names counts, too. The rule of the kernel's fs.protected_symlinks, _regular, _fifos and
+ * _hardlinks, which are 0 on some machines. Nobody else can replace a name that passes: the
+ * directory is sticky.
+ */
+bool rd_outfile_is_planted(const char *path);
+/*
+ * Opens `path`, created with mode 0600 if it is absent; waits for the reader of a FIFO. Refuses
+ * what rd_outfile_is_planted(). `inputs` may be NULL. Returns 0, or -1 with RD_CLASS_OUTPUT
+ * (RD_CLASS_USAGE for an input of the command); nothing is changed then, and nothing is open.
  */
 int rd_outfile_open(struct rd_outfile *f, const char *path, const struct rd_inputs *inputs,
 	struct rd_error *err);

@@ -247,7 +247,8 @@ static int await_reader(struct rd_session *s, int *reader)
 	struct stat st;
 
 	*reader = -1;
-	if (stat(config->path, &st) < 0 || !S_ISFIFO(st.st_mode))
+	if (stat(config->path, &st) < 0 || !S_ISFIFO(st.st_mode) ||
+		rd_outfile_is_planted(config->path))
 		return 0;
 	for (;;) {
 		*reader = open(config->path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);

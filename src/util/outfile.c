@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <rdmadump/log.h>
 #include <rdmadump/outfile.h>
 #include <stdlib.h>
@@ -85,16 +86,29 @@ bool rd_inputs_have(const struct rd_inputs *inputs, const char *path)
 
 /* --- outputs ---------------------------------------------------------------------------- */
 
-/*
- * The second open() keeps O_CREAT: only with it does the kernel refuse another user's file in a
- * directory like /tmp (fs.protected_regular, fs.protected_fifos).
- */
+bool rd_outfile_is_planted(const char *path)
+{
+	char *copy = strdup(path);
+	struct stat dir, st;
+	bool shared;
+
+	shared = copy && stat(dirname(copy), &dir) == 0 && (dir.st_mode & S_ISVTX) &&
+		 (dir.st_mode & S_IWOTH);
+	free(copy);
+	if (!shared || lstat(path, &st) < 0)
+		return false;
+	if (S_ISREG(st.st_mode) && st.st_nlink > 1)
+		return true;
+	return st.st_uid != geteuid() && st.st_uid != dir.st_uid;
+}
+
+/* EEXIST if another user made it. The second open() keeps O_CREAT, for the kernel's own check. */
 static int open_or_create(const char *path, int flags, bool *created)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, PRIVATE_MODE);
 
 	*created = fd >= 0;
-	if (fd < 0 && errno == EEXIST)
+	if (fd < 0 && errno == EEXIST && !rd_outfile_is_planted(path))
 		fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | flags, PRIVATE_MODE);
 	return fd;
 }
@@ -113,6 +127,12 @@ static int open_file(struct rd_outfile *f, const char *path, int flags,
 
 	*f = (struct rd_outfile){.fd = -1};
 	f->fd = open_or_create(path, flags, &f->created);
+	if (f->fd < 0 && errno == EEXIST)
+		return rd_fail(err, RD_CLASS_OUTPUT, 0,
+			"remove it, or name a file in another directory",
+			"cannot write to '%s': another user made it, or it has another name, in a "
+			"directory that all may write to",
+			path);
 	if (f->fd < 0 || fstat(f->fd, &st) < 0)
 		return refuse(f, path, RD_CLASS_OUTPUT, errno, open_advice(errno),
 			"cannot write to", err);

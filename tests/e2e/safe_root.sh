@@ -123,6 +123,57 @@ is "-Z root, a later file is a link: exit status" $? 3
 has "-Z root, a later file is a link: message" "$tmp/log" "turn1': .*(link|loop)"
 untouched "-Z root, a later file is a link"
 
+# --- a directory like /tmp: what others made there, also where fs.protected_* are 0 ---------------
+
+all=$tmp/all
+mkdir "$all" && chmod 1777 "$all"
+capture=$tmp/in.pcap
+zstd -dq "$TEST_DATA/roce/07_rping/a.pcap.zst" -o "$capture"
+planted() { chown -h "$uid:$gid" "$all/$1"; }
+# refused NAME ARGUMENTS...
+refused() {
+	local name=$1
+	shift
+	timeout -k 2 20 "$RDMADUMP" "$@" >"$tmp/out" 2>"$tmp/log" </dev/null
+	is "$name: exit status" $? 3
+	has "$name: message" "$tmp/log" "cannot write to '.*': another user made .*; remove it, or "
+	untouched "$name"
+}
+ln -s "$secret" "$all/link" && planted link
+ln -s "$tmp/root/new" "$all/dangling" && planted dangling
+: >"$all/file" && chmod 666 "$all/file" && planted file
+mkfifo -m 666 "$all/fifo" && planted fifo
+for name in link dangling file fifo; do
+	refused "-w: $name of another user" -q -r "$capture" -w "$all/$name"
+	refused "--html: $name of another user" analyze --html "$all/$name" "$capture"
+	refused "--annotate: $name of another user" analyze --annotate "$all/$name" "$capture"
+done
+is "the other user's file is as it was" "$(stat -c '%u %a %s' "$all/file")" "$uid 666 0"
+# The link may be of the directory's owner: what it leads to has another name elsewhere
+if ln "$secret" "$all/hard" 2>/dev/null; then
+	limited "$RDMADUMP" -q -r "$capture" -w "$all/hard" >"$tmp/out" 2>"$tmp/log"
+	is "-w: a file with another name: exit status" $? 3
+	untouched "-w: a file with another name"
+	rm "$all/hard"
+else
+	skip "-w: a file with another name" "the file system has no hard links"
+fi
+: >"$all/turn1" && chmod 666 "$all/turn1" && planted turn1
+limited "$RDMADUMP" -q -r "$capture" --format pcap -C 50k -w "$all/turn" >"$tmp/out" 2>"$tmp/log"
+is "a later file of another user: exit status" $? 3
+is "a later file of another user: nothing is in it" "$(stat -c '%u %a %s' "$all/turn1")" "$uid 666 0"
+refused "bundle -w: fifo of another user" bundle --timeout 1 -w "$all/fifo"
+for name in link file; do
+	limited "$RDMADUMP" bundle --timeout 1 -w "$all/$name" >"$tmp/out" 2>"$tmp/log"
+	is "bundle -w: $name of another user is replaced" "$? $(stat -c '%F %u %a' "$all/$name")" "0 regular file 0 600"
+	untouched "bundle -w: $name of another user"
+done
+ln -s "$tmp/target" "$all/own" && : >"$all/root"
+for name in own root; do
+	limited "$RDMADUMP" -q -r "$capture" -w "$all/$name" >"$tmp/out" 2>"$tmp/log"
+	is "-w: own $name: exit status" "$? $(stat -Lc '%u %a' "$all/$name")" "0 0 600"
+done
+
 # --- selftest: the archive ----------------------------------------------------------------------
 
 planted=$theirs/selftest-$(uname -n)-mlx5_0.tar.zst.new
