@@ -16,6 +16,8 @@ char *rd_fmt_bytes(char buf[RD_UNITS_LEN], uint64_t bytes);
 char *rd_fmt_kib(char buf[RD_UNITS_LEN], uint64_t bytes);
 /* "6.4 Gb/s" */
 char *rd_fmt_bitrate(char buf[RD_UNITS_LEN], double bits_per_second);
+/* Three significant digits: "871 us", "2.15 s"; whole seconds from 100 s on. */
+char *rd_fmt_duration(char buf[RD_UNITS_LEN], uint64_t ns);
 /* "00:00:12" */
 char *rd_fmt_hms(char buf[RD_UNITS_LEN], uint64_t seconds);
 

@@ -56,6 +56,21 @@ char *rd_fmt_bitrate(char buf[RD_UNITS_LEN], double bits_per_second)
 	return fmt_scaled(buf, bits_per_second, 1000, units);
 }
 
+char *rd_fmt_duration(char buf[RD_UNITS_LEN], uint64_t ns)
+{
+	static const char *const units[] = {"ns", "us", "ms", "s", NULL};
+	double v = (double)ns;
+	int u = 0;
+
+	/* What would be rounded to 1000 has the next unit. */
+	while (units[u + 1] && v >= 999.5) {
+		v /= 1000;
+		u++;
+	}
+	snprintf(buf, RD_UNITS_LEN, v < 100 ? "%.3g %s" : "%.0f %s", v, units[u]);
+	return buf;
+}
+
 char *rd_fmt_hms(char buf[RD_UNITS_LEN], uint64_t seconds)
 {
 	snprintf(buf, RD_UNITS_LEN, "%02" PRIu64 ":%02u:%02u", seconds / 3600,

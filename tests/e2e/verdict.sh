@@ -55,6 +55,7 @@ timeout 60 python3 "$srcdir/tests/e2e/verdict_hosts.py" "$RDMADUMP" "$tmp/incast
 ok "hosts, pairs, senders and the peak of 100 us in a capture of incast" "$tmp/log"
 an "$tmp/incast/90.pcapng" >"$tmp/text"
 has "... incast is a part of the verdict" "$tmp/text" '\(incast\)'
+has "... which concerns all pairs" "$tmp/text" 'This concerns all 6 QP$'
 has "... and the text has a table of hosts" "$tmp/text" '^HOST +SENT +RECEIVED'
 has "... the findings of one cause are one" "$tmp/text" '^   the same for [0-9]+ other QPs: 10\.1\.0\.'
 an --json "$tmp/incast/90.pcapng" >"$tmp/incast.json"

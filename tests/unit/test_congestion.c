@@ -185,7 +185,7 @@ static void paused_time(void **state)
 		"pause frames ask the other end of a link to stop: priority 3");
 	assert_string_equal(finding(&s, "pause-frames")->where, "02:00:00:00:00:77");
 	assert_int_equal(finding(&s, "pause-frames")->evidence.count, 6);
-	assert_non_null(strstr(finding(&s, "pause-frames")->detail, "0.301 ms, 75.3 %"));
+	assert_non_null(strstr(finding(&s, "pause-frames")->detail, "301 us, 75.3 %"));
 	end(&s);
 	s = some_pauses(0);
 	c = only_pauses(&s, 3);
@@ -473,7 +473,7 @@ static void rates(void **state)
 	assert_null(finding(&s, "cnp-no-effect"));
 	assert_non_null(strstr(finding(&s, "cnp")->detail, "; its rate here: 8"));
 	assert_non_null(
-		strstr(finding(&s, "cnp")->detail, "(means of 4), 90 % of the former one again"));
+		strstr(finding(&s, "cnp")->detail, "(means of 4), back at 90 % of it after "));
 	end(&s);
 	s = slows_down(4, 10);
 	assert_certainty(&s, "cnp-no-effect", RD_POSSIBLE);

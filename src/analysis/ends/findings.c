@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The findings of two captures of the same traffic: one row of a table for each rule. */
 #include "ends.h"
+#include <rdmadump/units.h>
 #include <stdlib.h>
 
 #define LATE_NS		 1000000U /* a delay variation worth a finding */
@@ -84,6 +85,7 @@ static bool may_be_damaged(const struct sight *s, uint64_t packets)
 static bool lost_between(const struct sight *s, struct rd_finding *f)
 {
 	const struct rd_incident *e = &s->w->lost;
+	char asked[RD_UNITS_LEN];
 
 	if (!e->count)
 		return false;
@@ -93,12 +95,17 @@ static bool lost_between(const struct sight *s, struct rd_finding *f)
 		(!s->w->asked_for && (!s->w->arrived || !too_many_to_be_missed(s, !s->p->sender,
 								s->w->lost_runs))))
 		finding_lower(f, RD_POSSIBLE);
+	if (!s->w->asked_for)
+		strcpy(asked, "none of them");
+	else if (s->w->asked_for >= e->count)
+		strcpy(asked, e->count == 1 ? "it" : "all of them");
+	else
+		snprintf(asked, sizeof(asked), "%llu of them", n(s->w->asked_for));
 	rd_finding_title(f, "packets are lost between the two capture points");
 	rd_finding_detail(f,
 		"%llu packet%s of %llu that were sent (%.2g %%) did not arrive, and the receiver "
-		"asked for %llu of them; frames of the sender's capture",
-		n(e->count), plural(e->count), n(s->w->sent), percent(e->count, s->w->sent),
-		n(s->w->asked_for));
+		"asked for %s; frames of the sender's capture",
+		n(e->count), plural(e->count), n(s->w->sent), percent(e->count, s->w->sent), asked);
 	filter_qp(s, f, e->first_frame);
 	return true;
 }
@@ -271,6 +278,7 @@ static bool is_inconsistent(const struct sight *s)
 static bool delay_varies(const struct sight *s, struct rd_finding *f)
 {
 	const struct rd_latency *v = &s->p->variation;
+	char median[RD_UNITS_LEN], p99[RD_UNITS_LEN], most[RD_UNITS_LEN];
 
 	if (v->p99 < LATE_NS || is_inconsistent(s))
 		return false;
@@ -281,9 +289,10 @@ static bool delay_varies(const struct sight *s, struct rd_finding *f)
 	rd_finding_frame(f, s->p->slowest_frame);
 	rd_finding_title(f, "the delay on the path varies");
 	rd_finding_detail(f,
-		"one-way delay above the shortest: median %.3g ms, 99th percentile %.3g ms, "
-		"maximum %.3g ms; a frame of the receiver's capture",
-		(double)v->p50 / 1e6, (double)v->p99 / 1e6, (double)v->max / 1e6);
+		"one-way delay above the shortest: median %s, 99th percentile %s, maximum %s; a "
+		"frame of the receiver's capture",
+		rd_fmt_duration(median, v->p50), rd_fmt_duration(p99, v->p99),
+		rd_fmt_duration(most, v->max));
 	return true;
 }
 

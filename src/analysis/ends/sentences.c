@@ -103,14 +103,18 @@ static bool word_what(struct judging *j, const struct culprit *x)
 	if (!begin(&s))
 		return false;
 	if (v->rule && v->certainty == RD_POSSIBLE)
-		fputs("Possibly: ", s.out);
+		fputs(POSSIBLY, s.out);
 	if (!v->rule)
 		put_nothing(s.out, j);
 	else if (x->cause)
 		put_filled(s.out, x->cause->what, v->sender, v->receiver);
 	else
 		put_of_capture(s.out, j, x);
-	return keep(&s, &v->what);
+	if (!keep(&s, &v->what))
+		return false;
+	if (v->rule && v->certainty == RD_POSSIBLE)
+		lower_first(v->what + strlen(POSSIBLY));
+	return true;
 }
 
 /* --- whom, how much --------------------------------------------------------------------------- */
@@ -207,9 +211,7 @@ static bool word_place(struct judging *j, const struct culprit *x)
 		return true;
 	if (!begin(&s))
 		return false;
-	fputs(several ? "Where it happened cannot be seen from these two captures: in "
-		      : "Where: in ",
-		s.out);
+	fputs("Where: in ", s.out);
 	if (v->places == RD_PLACE_FABRIC)
 		fputs("the fabric between the two capture points", s.out);
 	else
@@ -220,7 +222,9 @@ static bool word_place(struct judging *j, const struct culprit *x)
 	}
 	if (x->assumed)
 		fprintf(s.out, ", if %c was captured at the port of that host", letters[x->at]);
-	if (!several)
+	if (several)
+		fputs("; which of them cannot be seen from these two captures", s.out);
+	else
 		fprintf(s.out, " (%s)", rd_certainty_name(v->where));
 	fputc('.', s.out);
 	return keep(&s, &v->place);
@@ -268,7 +272,7 @@ static void put_reason(FILE *out, const struct judging *j, const struct culprit 
 	else if (unsure != RD_TAPS && capture_lost_frames(j->sides[unsure].report))
 		fprintf(out, "a capture %c that loses no frames", letters[unsure]);
 	else if (unsure != RD_TAPS)
-		fprintf(out, "a file %c that says that its capture lost nothing", letters[unsure]);
+		fprintf(out, "a file %c that says its capture lost nothing", letters[unsure]);
 	else if (x->cause && x->cause->surer)
 		put_filled(out, x->cause->surer, v->sender, v->receiver);
 	else

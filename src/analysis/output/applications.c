@@ -79,7 +79,7 @@ static void put_operation(struct grid *g, const struct rd_app_operation *op, uns
 	grid_put(g, "%s%s%s", op->group ? op->group : "", op->group ? " " : "", op->name);
 	grid_put(g, "%s", rd_fmt_count(number, op->requests));
 	for (unsigned int i = 0; i < 4; i++)
-		grid_put(g, "%s", l->n ? duration_text(number, values[i]) : "-");
+		grid_put(g, "%s", l->n ? rd_fmt_duration(number, values[i]) : "-");
 	grid_put(g, "%" PRIu64, op->errors);
 	grid_put(g, "%" PRIu64, op->open + op->unanswered);
 	put_data(g, op, verbose);
@@ -111,7 +111,8 @@ static void put_operations(
 		put_operation(&g, &app->operations[i], style->verbose);
 	grid_print(&g, layout_columns(style), out, NULL, NULL);
 	if (most < app->n_operations)
-		fprintf(out, "  %zu more rows: -v shows them\n", app->n_operations - most);
+		fprintf(out, "  %zu more row%s\n", app->n_operations - most,
+			app->n_operations - most == 1 ? ": -v shows it" : "s: -v shows them");
 }
 
 static void put_statuses(const struct rd_report *r, const struct rd_application *app, FILE *out)
@@ -160,7 +161,7 @@ static void put_slowest(const struct rd_report *r, const struct rd_application *
 		const struct rd_app_slow *s = &app->slowest[i];
 		char number[RD_UNITS_LEN];
 
-		fprintf(out, "  %s, %s: frame ", duration_text(number, s->ns), s->operation);
+		fprintf(out, "  %s, %s: frame ", rd_fmt_duration(number, s->ns), s->operation);
 		frame_text(r, s->frame, out);
 		fputs(" to ", out);
 		frame_text(r, s->reply_frame, out);

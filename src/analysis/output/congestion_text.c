@@ -40,8 +40,8 @@ static void put_latency(const char *name, const struct rd_latency *l, FILE *out)
 
 	if (l->n)
 		fprintf(out, "      %s: %s at least, p50 %s, p99 %s (%" PRIu64 " times)\n", name,
-			duration_text(min, l->min), duration_text(p50, l->p50),
-			duration_text(p99, l->p99), l->n);
+			rd_fmt_duration(min, l->min), rd_fmt_duration(p50, l->p50),
+			rd_fmt_duration(p99, l->p99), l->n);
 }
 
 void side_congestion_text(const struct rd_side *s, FILE *out)
@@ -66,8 +66,8 @@ void side_congestion_text(const struct rd_side *s, FILE *out)
 			"      %" PRIu64
 			" gaps that fit pauses, %s in all, the longest %s at frame "
 			"%" PRIu64 "\n",
-			s->held->gaps.count, duration_text(all, s->held->ns),
-			duration_text(longest, s->held->longest_ns), s->held->longest_frame);
+			s->held->gaps.count, rd_fmt_duration(all, s->held->ns),
+			rd_fmt_duration(longest, s->held->longest_ns), s->held->longest_frame);
 }
 
 static void put_class(struct grid *g, const struct rd_report *r, const struct rd_pause_sender *s,
@@ -80,8 +80,8 @@ static void put_class(struct grid *g, const struct rd_report *r, const struct rd
 	if (class < RD_PRIORITIES)
 		snprintf(priority, sizeof(priority), "%u", class);
 	if (s->speed) {
-		duration_text(paused, c->paused_ns);
-		duration_text(longest, c->longest_ns);
+		rd_fmt_duration(paused, c->paused_ns);
+		rd_fmt_duration(longest, c->longest_ns);
 		snprintf(share, sizeof(share), "%.1f %%", 100 * rd_pause_share(r, c));
 	}
 	grid_put(g, "%s", from);

@@ -11,10 +11,11 @@
 
 static void put_clock(const struct rd_ends_report *r, FILE *out)
 {
-	char packets[RD_UNITS_LEN], error[RD_UNITS_LEN];
+	char packets[RD_UNITS_LEN], error[RD_UNITS_LEN], duration[RD_UNITS_LEN];
 
-	fprintf(out, "two ends of the same traffic: %s packets captured at both, in %.1f s\n",
-		rd_fmt_count(packets, r->packets), (double)(r->last_ns - r->first_ns) / 1e9);
+	fprintf(out, "two ends of the same traffic: %s packet%s captured at both, in %s\n",
+		rd_fmt_count(packets, r->packets), r->packets == 1 ? "" : "s",
+		rd_fmt_duration(duration, r->last_ns - r->first_ns));
 	if (!r->offset_known) {
 		fputs(r->both_ways ? "the offset of the clocks is unknown: their rates differ too "
 				     "much, or "
@@ -26,7 +27,8 @@ static void put_clock(const struct rd_ends_report *r, FILE *out)
 	}
 	fprintf(out, "B's clock is %.6f s %s A's, within %s",
 		(double)(r->offset_ns < 0 ? -r->offset_ns : r->offset_ns) / 1e9,
-		r->offset_ns < 0 ? "behind" : "ahead of", duration_text(error, r->offset_error_ns));
+		r->offset_ns < 0 ? "behind" : "ahead of",
+		rd_fmt_duration(error, r->offset_error_ns));
 	if (r->drift_known && fabs(r->drift_ppm) <= r->drift_error_ppm)
 		fprintf(out, ", and runs at the same rate within %.2g ppm",
 			fabs(r->drift_ppm) + r->drift_error_ppm);
@@ -73,8 +75,8 @@ static void put_qp(struct grid *g, const struct rd_path *p, const struct rd_path
 	grid_put(g, "%" PRIu64, w->duplicated.count);
 	grid_put(g, "%" PRIu64, w->reordered);
 	grid_put(g, "%" PRIu64, w->missed.count + w->missed_at_receiver.count + w->unclear.count);
-	grid_put(g, "%s", measured ? duration_text(number, p->variation.p50) : "");
-	grid_put(g, "%s", measured ? duration_text(number, p->variation.p99) : "");
+	grid_put(g, "%s", measured ? rd_fmt_duration(number, p->variation.p50) : "");
+	grid_put(g, "%s", measured ? rd_fmt_duration(number, p->variation.p99) : "");
 }
 
 static void put_table(
@@ -97,10 +99,17 @@ static void put_table(
 	size_t shown = 0, all = 0;
 
 	for (size_t i = 0; i < r->n_paths; i++)
-		for (size_t k = 0; k < r->paths[i].n_qps; k++, all++)
-			if (shown < most) {
-				put_qp(&g, &r->paths[i], &r->paths[i].qps[k]);
-				shown++;
+		all += r->paths[i].n_qps;
+	/* Where not all fit, those with faults come first. */
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t i = 0; i < r->n_paths; i++)
+			for (size_t k = 0; k < r->paths[i].n_qps && shown < most; k++) {
+				const struct rd_path_qp *w = &r->paths[i].qps[k];
+
+				if (all > most ? path_qp_is_faulty(w) == !pass : !pass) {
+					put_qp(&g, &r->paths[i], w);
+					shown++;
+				}
 			}
 	if (!all)
 		return;
@@ -115,9 +124,10 @@ static void put_rest(const struct rd_ends_report *r, FILE *out)
 	if (r->outside)
 		fprintf(out,
 			"%" PRIu64
-			" packets are at one end only, before the other capture began or "
-			"after it ended: nothing is known of them\n",
-			r->outside);
+			" packet%s at one end only, before the other capture began or after it "
+			"ended: nothing is known of %s\n",
+			r->outside, r->outside == 1 ? " is" : "s are",
+			r->outside == 1 ? "it" : "them");
 	if (r->elsewhere)
 		fprintf(out,
 			"%" PRIu64 " packets are of addresses whose packets pass one of the ends "

@@ -64,7 +64,8 @@ void mads_text(const struct rd_report *r, const struct rd_report_style *style, F
 	fputc('\n', out);
 	grid_print(&g, layout_columns(style), out, NULL, NULL);
 	if (most < r->n_mads)
-		fprintf(out, "%zu more rows: -v shows them\n", r->n_mads - most);
+		fprintf(out, "%zu more row%s\n", r->n_mads - most,
+			r->n_mads - most == 1 ? ": -v shows it" : "s: -v shows them");
 	if (r->mads_left_out)
 		fprintf(out, "%" PRIu64 " frames are in no row: the table is full\n",
 			r->mads_left_out);

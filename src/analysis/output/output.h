@@ -6,8 +6,6 @@
 #include <rdmadump/analysis.h>
 #include <rdmadump/units.h>
 
-/* "4.1 us"; returns buf. */
-char *duration_text(char buf[RD_UNITS_LEN], uint64_t ns);
 /* Prints "1066", or with several files "second.pcap:66": the number in Wireshark. */
 void frame_text(const struct rd_report *r, uint64_t frame, FILE *out);
 struct rd_path_qp;

@@ -16,8 +16,9 @@
 struct page {
 	const struct rd_report *r;
 	const struct rd_report_style *style;
-	FILE *out; /* breaks lines */
-	FILE *raw; /* where it writes them */
+	FILE *out;  /* breaks lines */
+	FILE *raw;  /* where it writes them */
+	bool alone; /* no conversations beside the findings: of two ends */
 };
 
 /* Text from files may have control characters. */
@@ -57,7 +58,7 @@ static void put_losses(const struct page *p)
 static void put_head(const struct page *p)
 {
 	const struct rd_totals *t = &p->r->totals;
-	char frames[RD_UNITS_LEN];
+	char frames[RD_UNITS_LEN], duration[RD_UNITS_LEN];
 	size_t problems = rd_findings_left_out(&p->r->findings, NULL, RD_SEV_WARNING), pairs = 0;
 
 	for (size_t i = 0; i < p->r->findings.n; i++)
@@ -68,8 +69,9 @@ static void put_head(const struct page *p)
 		fprintf(p->out, "%zu finding%s", problems, problems == 1 ? "" : "s");
 	else
 		fputs("no findings", p->out);
-	fprintf(p->out, "; %s frames, %.1f s, %zu QP pair%s; ", rd_fmt_count(frames, t->frames),
-		(double)(t->last_ns - t->first_ns) / 1e9, pairs, pairs == 1 ? "" : "s");
+	fprintf(p->out, "; %s frame%s, %s, %zu QP pair%s; ", rd_fmt_count(frames, t->frames),
+		t->frames == 1 ? "" : "s", rd_fmt_duration(duration, t->last_ns - t->first_ns),
+		pairs, pairs == 1 ? "" : "s");
 	put_losses(p);
 	if (t->frames_left_out)
 		fprintf(p->out,
@@ -139,6 +141,19 @@ static void put_headline(const struct page *p, const struct rd_finding *f)
 	free(text);
 }
 
+#define SHORT_S 0.1 /* times up to it have microseconds, as in the verdict */
+
+static void put_times(const struct page *p, const struct rd_evidence *e)
+{
+	const double first = seconds(p->r, e->first_ns), last = seconds(p->r, e->last_ns);
+	const int digits = (e->last_ns > e->first_ns ? last : first) < SHORT_S ? 6 : 3;
+
+	if (e->last_ns > e->first_ns)
+		fprintf(p->out, ", %.*f s to %.*f s", digits, first, digits, last);
+	else if (e->first_ns)
+		fprintf(p->out, ", at %.*f s", digits, first);
+}
+
 static void put_finding(const struct page *p, const struct rd_finding *f)
 {
 	const struct rd_evidence *e = &f->evidence;
@@ -147,11 +162,7 @@ static void put_finding(const struct page *p, const struct rd_finding *f)
 	put_headline(p, f);
 	fputs("   ", p->out);
 	put_clean(p->out, f->detail);
-	if (e->last_ns > e->first_ns)
-		fprintf(p->out, ", %.3f s to %.3f s", seconds(p->r, e->first_ns),
-			seconds(p->r, e->last_ns));
-	else if (e->first_ns)
-		fprintf(p->out, ", at %.3f s", seconds(p->r, e->first_ns));
+	put_times(p, e);
 	fputc('\n', p->out);
 	put_evidence(p, e);
 	if (f->meaning)
@@ -168,9 +179,12 @@ static void put_others(const struct page *p, const struct rd_group *g)
 	size_t shown = g->n - 1 < OTHERS_SHOWN ? g->n - 1 : OTHERS_SHOWN;
 	size_t others = g->n - 1 + g->left_out;
 
-	if (!shown || !p->r->findings.finding[g->finding[0]].conversation)
+	if (!shown || !(p->alone || p->r->findings.finding[g->finding[0]].conversation))
 		return;
-	fprintf(p->out, "   the same for %zu other QP%s: ", others, others == 1 ? "" : "s");
+	if (p->alone)
+		fprintf(p->out, "   %zu more of these: ", others);
+	else
+		fprintf(p->out, "   the same for %zu other QP%s: ", others, others == 1 ? "" : "s");
 	for (size_t i = 1; i <= shown; i++) {
 		fputs(i > 1 ? ", " : "", p->out);
 		put_clean(p->out, p->r->findings.finding[g->finding[i]].where);
@@ -188,7 +202,7 @@ static void put_groups(const struct page *p)
 	for (size_t i = 0; i < p->r->groups.n; i++) {
 		const struct rd_group *g = &p->r->groups.group[i];
 		const struct rd_finding *f = &p->r->findings.finding[g->finding[0]];
-		size_t each = f->conversation ? 1 : g->n;
+		size_t each = f->conversation || p->alone ? 1 : g->n;
 
 		for (size_t k = 0; k < each; k++) {
 			f = &p->r->findings.finding[g->finding[k]];
@@ -202,7 +216,8 @@ static void put_groups(const struct page *p)
 		}
 	}
 	if (left)
-		fprintf(p->out, "\n   %zu more findings: -v shows them\n", left);
+		fprintf(p->out, "\n   %zu more finding%s: -v shows %s\n", left,
+			left == 1 ? "" : "s", left == 1 ? "it" : "them");
 }
 
 static void put_findings(const struct page *p)
@@ -216,8 +231,8 @@ static void put_findings(const struct page *p)
 			put_finding(p, &p->r->findings.finding[i]);
 	if (left)
 		fprintf(p->out,
-			"\n   %zu more findings are only counted: a report has the worst %zu\n",
-			left, p->r->findings.n);
+			"\n   %zu more finding%s only counted: a report has the worst %zu\n", left,
+			left == 1 ? " is" : "s are", p->r->findings.n);
 }
 
 /* --- the table -------------------------------------------------------------------------------- */
@@ -316,8 +331,8 @@ static void put_row(struct grid *g, const struct rd_conversation *c, unsigned in
 	grid_put(g, "%" PRIu64, naks(s));
 	for (size_t i = 0; i < sizeof(events) / sizeof(*events); i++)
 		grid_put(g, "%" PRIu64, rd_side_incident(s, events[i])->count);
-	grid_put(g, "%s", l->n ? duration_text(number, l->p50) : "-");
-	grid_put(g, "%s", l->n ? duration_text(number, l->p99) : "-");
+	grid_put(g, "%s", l->n ? rd_fmt_duration(number, l->p50) : "-");
+	grid_put(g, "%s", l->n ? rd_fmt_duration(number, l->p99) : "-");
 }
 
 static void put_owner(const struct page *p, const struct rd_conversation *c, unsigned int side)
@@ -482,8 +497,9 @@ static void put_table(const struct page *p)
 	free(rows.row);
 	put_headers(p, most);
 	if (most < p->r->n_conversations)
-		fprintf(p->out, "%zu more QP pairs: -v or --top shows them\n",
-			p->r->n_conversations - most);
+		fprintf(p->out, "%zu more QP pair%s\n", p->r->n_conversations - most,
+			p->r->n_conversations - most == 1 ? ": -v or --top shows it"
+							  : "s: -v or --top shows them");
 }
 
 static void put_comparisons(const struct page *p)
@@ -520,7 +536,7 @@ void findings_text(const struct rd_report *r, const struct rd_report_style *styl
 {
 	struct rd_report grouped = *r;
 	FILE *lines = layout_open(out, layout_columns(style));
-	const struct page p = {&grouped, style, lines ? lines : out, out};
+	const struct page p = {&grouped, style, lines ? lines : out, out, true};
 
 	grouped.groups = (struct rd_groups){0};
 	if (!style->verbose && groups_make(&grouped) < 0)
@@ -534,7 +550,7 @@ void findings_text(const struct rd_report *r, const struct rd_report_style *styl
 void rd_report_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out)
 {
 	FILE *lines = layout_open(out, layout_columns(style));
-	const struct page p = {r, style, lines ? lines : out, out};
+	const struct page p = {r, style, lines ? lines : out, out, false};
 
 	verdict_text(r, style, p.out);
 	put_head(&p);

@@ -1,22 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Values that several parts of a report have: durations and frames as text, latencies as JSON. */
+/* Values that several parts of a report have: frames as text, latencies as JSON. */
 #include "output.h"
 #include <inttypes.h>
 #include <rdmadump/json.h>
 #include <rdmadump/printable.h>
-
-char *duration_text(char buf[RD_UNITS_LEN], uint64_t ns)
-{
-	if (ns < 1000)
-		snprintf(buf, RD_UNITS_LEN, "%u ns", (unsigned int)ns);
-	else if (ns < 1000000)
-		snprintf(buf, RD_UNITS_LEN, "%.3g us", (double)ns / 1e3);
-	else if (ns < 1000000000)
-		snprintf(buf, RD_UNITS_LEN, "%.3g ms", (double)ns / 1e6);
-	else
-		snprintf(buf, RD_UNITS_LEN, "%.3g s", (double)ns / 1e9);
-	return buf;
-}
 
 void frame_text(const struct rd_report *r, uint64_t frame, FILE *out)
 {

@@ -97,7 +97,9 @@ static void put_hosts(
 	fputc('\n', out);
 	grid_print(&g, layout_columns(style), out, NULL, NULL);
 	if (most < h->n)
-		fprintf(out, "%zu more hosts: -v or --json shows them\n", h->n - most);
+		fprintf(out, "%zu more host%s\n", h->n - most,
+			h->n - most == 1 ? ": -v or --json shows it"
+					 : "s: -v or --json shows them");
 }
 
 static void put_pairs(const struct rd_hosts *h, const struct rd_report_style *style, FILE *out)

@@ -65,6 +65,7 @@ static bool pause_frames(const struct look *l, struct rd_finding *f)
 		l->nth < l->r->n_pause_senders ? &l->r->pause_senders[l->nth] : NULL;
 	const struct rd_pause_class *c = s ? busiest(s) : NULL;
 	char classes[48], speed[RD_UNITS_LEN], mac[RD_MAC_LEN];
+	char all[RD_UNITS_LEN], longest[RD_UNITS_LEN];
 
 	if (!s)
 		return false;
@@ -81,11 +82,11 @@ static bool pause_frames(const struct look *l, struct rd_finding *f)
 	rd_finding_title(f, "pause frames ask the other end of a link to stop: %s", classes);
 	if (s->speed)
 		rd_finding_detail(f,
-			"%llu pauses and %llu resumes; at %s they ask for %.3g ms, %.1f %% of the "
-			"time, the longest for %.3g us",
+			"%llu pauses and %llu resumes; at %s they ask for %s, %.1f %% of the "
+			"time, the longest for %s",
 			n(c->pauses.count), n(c->resumes.count),
-			rd_fmt_bitrate(speed, (double)s->speed), (double)c->paused_ns / 1e6,
-			100 * rd_pause_share(l->r, c), (double)c->longest_ns / 1e3);
+			rd_fmt_bitrate(speed, (double)s->speed), rd_fmt_duration(all, c->paused_ns),
+			100 * rd_pause_share(l->r, c), rd_fmt_duration(longest, c->longest_ns));
 	else
 		rd_finding_detail(f,
 			"%llu pauses and %llu resumes; the speed of the link is unknown, so their "
@@ -102,7 +103,7 @@ static bool pause_frames(const struct look *l, struct rd_finding *f)
 static bool paused(const struct look *l, struct rd_finding *f)
 {
 	const struct rd_held *h = l->s->held;
-	char classes[48];
+	char classes[48], all[RD_UNITS_LEN], longest[RD_UNITS_LEN];
 
 	/* The other direction has the responses, which stop as well. */
 	if (!h || l->s->payload_bytes < l->other->payload_bytes)
@@ -113,10 +114,10 @@ static bool paused(const struct look *l, struct rd_finding *f)
 	classes_text(classes, sizeof(classes), h->classes);
 	rd_finding_title(f, "the packets of this sender wait during pauses of %s", classes);
 	rd_finding_detail(f,
-		"%llu gap%s of %.3g ms in all begin and end with pauses; the longest has %.3g us, "
-		"before frame %llu",
-		n(h->gaps.count), plural(h->gaps.count), (double)h->ns / 1e6,
-		(double)h->longest_ns / 1e3, n(h->longest_frame));
+		"%llu gap%s of %s in all %s with pauses; the longest is %s, before frame %llu",
+		n(h->gaps.count), plural(h->gaps.count), rd_fmt_duration(all, h->ns),
+		h->gaps.count == 1 ? "begins and ends" : "begin and end",
+		rd_fmt_duration(longest, h->longest_ns), n(h->longest_frame));
 	filter_requests(l, f);
 	return true;
 }
@@ -146,7 +147,7 @@ static bool cnp_late(const struct look *l, struct rd_finding *f)
 const char *rates_text(char buf[RATES_LEN], const struct look *l)
 {
 	const struct rd_congestion *c = l->s->congestion;
-	char before[RD_UNITS_LEN], after[RD_UNITS_LEN];
+	char before[RD_UNITS_LEN], after[RD_UNITS_LEN], time[RD_UNITS_LEN];
 	int len;
 
 	buf[0] = '\0';
@@ -158,8 +159,8 @@ const char *rates_text(char buf[RATES_LEN], const struct look *l)
 		rd_fmt_bitrate(after, (double)c->rate_after), plural(c->episodes), n(c->episodes));
 	if (c->recovery.n)
 		snprintf(buf + len, (size_t)(RATES_LEN - len),
-			", 90 %% of the former one again after %.3g ms (median of %llu)",
-			(double)c->recovery.p50 / 1e6, n(c->recovery.n));
+			", back at 90 %% of it after %s (median of %llu)",
+			rd_fmt_duration(time, c->recovery.p50), n(c->recovery.n));
 	return buf;
 }
 

@@ -211,6 +211,13 @@ static void put_unknown(FILE *out, const char *rule)
 			fputs(rows[i].text, out);
 }
 
+/* A word in the middle of a sentence; abbreviations and numbers stay. */
+void lower_first(char *text)
+{
+	if (isupper((unsigned char)text[0]) && islower((unsigned char)text[1]))
+		text[0] = (char)tolower((unsigned char)text[0]);
+}
+
 static bool word_what(struct rd_report *r, const struct rd_group *g)
 {
 	struct rd_judgement *v = &r->verdict;
@@ -221,7 +228,7 @@ static bool word_what(struct rd_report *r, const struct rd_group *g)
 		return keep(out, &text, &v->what);
 	}
 	if (v->certainty == RD_POSSIBLE)
-		fputs("Possibly: ", out);
+		fputs(POSSIBLY, out);
 	if (v->mixed)
 		put_mixed(out, v);
 	else if (cause_of(v->rule)->what)
@@ -232,7 +239,11 @@ static bool word_what(struct rd_report *r, const struct rd_group *g)
 	if (v->incast)
 		fprintf(out, " Up to %u hosts send to %s within %g us (incast).", v->incast,
 			v->receiver, (double)RD_BURST_NS / 1e3);
-	return keep(out, &text, &v->what);
+	if (!keep(out, &text, &v->what))
+		return false;
+	if (v->certainty == RD_POSSIBLE)
+		lower_first(v->what + strlen(POSSIBLY));
+	return true;
 }
 
 /* How many QP pairs there are; with the one-way flows of datagrams if findings are about such. */
@@ -264,10 +275,17 @@ static bool word_whom(struct rd_report *r, const struct rd_group *g)
 		g = paused;
 	n = g->conversations;
 	of = conversations_like(r, g);
-	if (n)
-		fprintf(out, "This concerns %zu of %zu QP pair%s: %s", n, of, of == 1 ? "" : "s",
-			r->findings.finding[g->finding[0]].where);
-	else if (*v->sender)
+	if (n) {
+		if (n < of || r->totals.frames_left_out)
+			fprintf(out, "This concerns %zu of %zu QP pair%s", n, of,
+				of == 1 ? "" : "s");
+		else if (n == 1)
+			fputs("This concerns the only QP pair", out);
+		else
+			fprintf(out, "This concerns all %zu QP pairs", n);
+		fprintf(out, ": %s", r->findings.finding[g->finding[0]].where);
+	}
+	if (!n && *v->sender)
 		fprintf(out, "This concerns %s -> %s", v->sender, v->receiver);
 	if (n > 1)
 		fprintf(out, " and %zu more", n - 1);
@@ -334,7 +352,7 @@ static void put_pauses(FILE *out, const struct rd_report *r, const struct rd_fin
 		if (rd_pause_share(r, &s->classes[i]) > share)
 			share = rd_pause_share(r, &s->classes[i]);
 	if (share > 0)
-		fprintf(out, "; they ask for %.2g %% of the time", 100 * share);
+		fprintf(out, "; they ask to stop for %.2g %% of the time", 100 * share);
 }
 
 static bool word_how_much(struct rd_report *r, const struct rd_group *g)
@@ -374,12 +392,13 @@ static bool word_place(struct rd_report *r)
 	if (!v->rule)
 		return keep(out, &text, &v->place);
 	if (v->places & (v->places - 1)) {
-		fputs("Where it happened cannot be seen from here: in ", out);
+		fputs("Where: in ", out);
 		put_places(out, v->places, v->sender, v->receiver);
+		fputs("; which of them cannot be seen from here", out);
 		if (v->both_ends)
-			fputs("; see also the report of both ends", out);
+			fputs(": see also the report of both ends", out);
 		else if (*v->capture_next)
-			fprintf(out, "; capture at %s", v->capture_next);
+			fprintf(out, ": capture at %s", v->capture_next);
 		fputc('.', out);
 	} else if (v->places) {
 		fputs("Where: in ", out);
@@ -405,7 +424,9 @@ static bool word_surer(struct rd_report *r, const struct rd_group *g)
 	} else if (v->certainty < RD_CERTAIN && v->rule) {
 		fprintf(out, "That it happened is %s; surer with ",
 			rd_certainty_name(v->certainty));
-		if (*v->capture_next)
+		if (*v->capture_next && v->places & (v->places - 1))
+			fputs("a capture there at the same time", out);
+		else if (*v->capture_next)
 			fprintf(out, "a capture at %s at the same time", v->capture_next);
 		else
 			fputs("a capture at the other end at the same time", out);
@@ -542,7 +563,7 @@ static bool word_time(struct rd_report *r)
 		fprintf(out, "Requesters spent %.0f %% of their time %s", 100 * slow->share,
 			spent[slow->what]);
 		if (!is_repeating(slow->what) && slow->share >= MOSTLY) {
-			fputs(": this is up to ", out);
+			fputs(": the bottleneck is ", out);
 			put_places(out, slow->places, endpoint_of(c, slow->side)->address,
 				endpoint_of(c, !slow->side)->address);
 			fprintf(out, " (%s)", rd_certainty_name(slow->certainty));

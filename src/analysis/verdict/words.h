@@ -14,6 +14,10 @@ bool was_repeated(const struct rd_report *r);
 
 /* Parts of sentences. */
 
+#define POSSIBLY "Possibly: " /* before what is only possible */
+/* Makes the first letter small, for a sentence after POSSIBLY; abbreviations stay. */
+void lower_first(char *text);
+
 /* Writes a template with addresses in place of {s}, {r}, {h}. */
 void put_filled(FILE *out, const char *text, const char *s, const char *r);
 /* "the NIC of 10.0.0.1 or the fabric" */
