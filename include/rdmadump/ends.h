@@ -25,6 +25,7 @@ struct rd_path_qp {
 	struct rd_incident lost;
 	struct rd_incident unclear;	       /* lost, or missed by the receiver's capture */
 	struct rd_incident missed_at_receiver; /* acknowledged: missed by the receiver's capture */
+	bool lost_kind; /* none of some kind of those lost arrived: no packet with its opcode */
 	/* How many times in a row something that one capture has was not in the other one. */
 	uint64_t lost_runs, duplicated_runs;
 	/* Frames of the receiver's capture. */
@@ -49,6 +50,8 @@ struct rd_ends_report {
 	uint64_t start_ns;	    /* first moment of A */
 	uint64_t first_ns, last_ns; /* the time that both captures cover; all times are A's */
 	uint64_t packets;	    /* matched */
+	uint64_t clock_steps_ns;    /* of both clocks, together */
+	uint64_t edge_ns;	    /* how far first_ns and last_ns are from where they seem */
 	bool both_ways;		    /* packets in both directions, whose senders are known */
 	/* B's clock minus A's at A's first moment; valid if offset_known. */
 	int64_t offset_ns;

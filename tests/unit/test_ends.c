@@ -184,47 +184,6 @@ static void test_certainty(void **state)
 
 /* --- both directions -------------------------------------------------------------------------- */
 
-/* The reports of each capture alone, which know that both QPs are a pair. */
-static struct rd_ends_report *finish(void)
-{
-	struct rd_conversation c = {.a = {"10.0.0.2", 0x200}, .b = {"10.0.0.1", 0x100}};
-	const struct rd_report alone = {.conversations = &c, .n_conversations = 1};
-	const struct rd_report *const reports[RD_TAPS] = {&alone, &alone};
-	struct rd_incident once[] = {{.count = 1}, {.count = 1}};
-	struct rd_ends_report *r;
-
-	c.side[0].has_incidents = two.alone;
-	c.side[0].incidents = once;
-	rd_ends_file_end(two.e, RD_TAP_A);
-	rd_ends_file_end(two.e, RD_TAP_B);
-	assert_int_equal(rd_ends_report(two.e, reports, &r, NULL), 0);
-	rd_ends_close(two.e);
-	for (size_t i = 0; i < r->n_paths; i++)
-		assert_true(r->paths[i].sender_known);
-	return r;
-}
-
-static const struct rd_path_qp *qp_of(const struct rd_ends_report *r, uint32_t qp)
-{
-	for (size_t i = 0; i < r->n_paths; i++) {
-		uint32_t to = r->paths[i].qps[0].qp;
-
-		assert_int_equal(r->paths[i].sender, to == to_qp[0] ? RD_TAP_A : RD_TAP_B);
-		if (to == qp)
-			return &r->paths[i].qps[0];
-	}
-	fail_msg("QP 0x%x is not reported", qp);
-	return NULL;
-}
-
-static bool is_found(const struct rd_ends_report *r, const char *rule)
-{
-	for (size_t i = 0; i < r->findings.n; i++)
-		if (!strcmp(r->findings.finding[i].rule, rule))
-			return true;
-	return false;
-}
-
 /* Of three identical copies the first is lost: the others are in order, and none is late. */
 static void test_copies(void **state)
 {
@@ -652,15 +611,6 @@ static void test_round_begins_before(void **state)
 		assert_false(is_found(r, "missed-at-receiver"));
 		rd_ends_report_free(r);
 	}
-}
-
-static enum rd_certainty certainty_of(const struct rd_ends_report *r, const char *rule)
-{
-	for (size_t i = 0; i < r->findings.n; i++)
-		if (!strcmp(r->findings.finding[i].rule, rule))
-			return r->findings.finding[i].certainty;
-	fail_msg("%s is not found", rule);
-	return RD_POSSIBLE;
 }
 
 /* Packets that only A has, out of 60: in a row, or every sixth one. All before are acknowledged. */

@@ -30,6 +30,8 @@ static struct two {
 	int64_t ahead;	  /* B's clock, which the first estimate of the offset does not know */
 	unsigned int ip_id;
 	bool directions;  /* as `captures.directions` */
+	bool only_a;	  /* B's capture does not mark them */
+	uint8_t opcode;	  /* of requests; 0: REQUEST */
 	uint64_t alone;	  /* bits of what each capture alone has of the requests, once */
 	uint32_t changed; /* of requests: their payload, and so their ICRC */
 } two;
@@ -50,7 +52,11 @@ static inline void see(enum rd_tap end, bool back, uint32_t psn, uint8_t syndrom
 	struct rd_frame frame;
 
 	m.n = 0;
-	make_packet(&m, MAKE_V2_IPV4, back ? ANSWER : REQUEST, to_qp[back], back ? 4 : 64, 0);
+	make_packet(&m, MAKE_V2_IPV4,
+		back	     ? ANSWER
+		: two.opcode ? two.opcode
+			     : REQUEST,
+		to_qp[back], back ? 4 : 64, 0);
 	if (back) {
 		memcpy(m.b + 26, "\x0a\0\0\x01\x0a\0\0\x02", 8);
 		m.b[BTH + 12] = syndrome;
@@ -60,7 +66,7 @@ static inline void see(enum rd_tap end, bool back, uint32_t psn, uint8_t syndrom
 	rd_put_be32(m.b + m.n - 4, psn * 2654435761U + syndrome + (back ? 0 : two.changed));
 	frame = make_frame(&m);
 	frame.ts_ns = START + ns;
-	if (two.directions)
+	if (two.directions && !(two.only_a && end == RD_TAP_B))
 		frame.direction = (end == RD_TAP_B) == back ? RD_DIR_OUT : RD_DIR_IN;
 	if (end == RD_TAP_B)
 		frame.ts_ns += (uint64_t)((int64_t)((double)ns * two.drift_ppm / 1e6) + two.ahead);
@@ -77,6 +83,63 @@ static inline void answer(uint32_t psn, uint8_t syndrome, uint64_t ns)
 {
 	see(RD_TAP_B, true, psn, syndrome, ns);
 	see(RD_TAP_A, true, psn, syndrome, ns + DELAY);
+}
+
+/* The reports of each capture alone, which know that both QPs are a pair. */
+static inline struct rd_ends_report *finish_any(void)
+{
+	struct rd_conversation c = {.a = {"10.0.0.2", 0x200}, .b = {"10.0.0.1", 0x100}};
+	const struct rd_report alone = {.conversations = &c, .n_conversations = 1};
+	const struct rd_report *const reports[RD_TAPS] = {&alone, &alone};
+	struct rd_incident once[] = {{.count = 1}, {.count = 1}};
+	struct rd_ends_report *r;
+
+	c.side[0].has_incidents = two.alone;
+	c.side[0].incidents = once;
+	rd_ends_file_end(two.e, RD_TAP_A);
+	rd_ends_file_end(two.e, RD_TAP_B);
+	assert_int_equal(rd_ends_report(two.e, reports, &r, NULL), 0);
+	rd_ends_close(two.e);
+	return r;
+}
+
+static inline struct rd_ends_report *finish(void)
+{
+	struct rd_ends_report *r = finish_any();
+
+	for (size_t i = 0; i < r->n_paths; i++)
+		assert_true(r->paths[i].sender_known);
+	return r;
+}
+
+static inline const struct rd_path_qp *qp_of(const struct rd_ends_report *r, uint32_t qp)
+{
+	for (size_t i = 0; i < r->n_paths; i++) {
+		uint32_t to = r->paths[i].qps[0].qp;
+
+		assert_int_equal(r->paths[i].sender, to == to_qp[0] ? RD_TAP_A : RD_TAP_B);
+		if (to == qp)
+			return &r->paths[i].qps[0];
+	}
+	fail_msg("QP 0x%x is not reported", qp);
+	return NULL;
+}
+
+static inline bool is_found(const struct rd_ends_report *r, const char *rule)
+{
+	for (size_t i = 0; i < r->findings.n; i++)
+		if (!strcmp(r->findings.finding[i].rule, rule))
+			return true;
+	return false;
+}
+
+static inline enum rd_certainty certainty_of(const struct rd_ends_report *r, const char *rule)
+{
+	for (size_t i = 0; i < r->findings.n; i++)
+		if (!strcmp(r->findings.finding[i].rule, rule))
+			return r->findings.finding[i].certainty;
+	fail_msg("%s is not found", rule);
+	return RD_POSSIBLE;
 }
 
 #endif

@@ -95,8 +95,10 @@ bool distances_add(struct distances *d, int64_t t, int64_t distance, const uint6
 	}
 	for (; at / d->width >= CLOCK_SLOTS; d->width *= 2)
 		halve(d->slots);
-	merge(&d->slots[at / d->width], &one);
 	window_add(d, at, &one);
+	if (!frame)
+		return true;
+	merge(&d->slots[at / d->width], &one);
 	distances_recent(d, &near);
 	above = (uint64_t)(distance - near.min);
 	below = (uint64_t)(near.max - distance);

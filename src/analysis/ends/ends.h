@@ -32,8 +32,11 @@ struct distances {
 	uint64_t above_frame, below_frame; /* where the largest one arrived */
 };
 
-/* Adds a distance at time t (since the start), with the frames of both ends. False if out of
- * memory. */
+/*
+ * Adds a distance at time t (since the start), with the frames of both ends; NULL: of a packet
+ * whose partner may be another one, so that it shows neither a delay nor the clocks. False if out
+ * of memory.
+ */
 bool distances_add(struct distances *d, int64_t t, int64_t distance, const uint64_t frame[RD_TAPS]);
 /* The shortest and longest distance of the last time; false: there was none. */
 bool distances_recent(const struct distances *d, struct extremes *out);
@@ -74,6 +77,7 @@ struct path {
 	int64_t first_until;	      /* of that time; 0: none yet */
 	int64_t last_t, last;	      /* the newest distance; valid if d.n */
 	uint64_t frames_out[RD_TAPS]; /* frames that a capture marks as sent by its host */
+	uint64_t frames_in[RD_TAPS];  /* the same, as received by it */
 	struct order_votes votes;
 	uint64_t same_id, other_id; /* packets matched, without copies: IP ids equal or not */
 	uint64_t id_changes;	    /* packets with another IP id than the one before */
@@ -125,6 +129,7 @@ struct path_qp {
 	 * with one that is no copy, or that its IP id tells from others. */
 	uint64_t runs[RD_TAPS], lone_runs[RD_TAPS];
 	bool in_run[RD_TAPS];
+	uint32_t arrived_ops, only_ops[RD_TAPS]; /* bits of opcodes, without the transport */
 	uint64_t outside[RD_TAPS]; /* captured there while the other capture did not run */
 	uint64_t requests;	   /* SEND and WRITE of those matched, see FATE_DELIVERED */
 	/* Requests whose PSN is not above the one before, in each capture; and that one. */
@@ -198,10 +203,11 @@ struct entry {
 	uint32_t psn;
 	uint32_t icrc;
 	uint16_t ip_id;
-	uint8_t ttl, state;
+	uint8_t ttl, state, opcode;
 	uint8_t in_row; /* so many of the same packet were removed right before, up to 2 */
 	bool whole;	/* its ICRC was captured */
 	bool earlier;	/* the same packet was removed before */
+	bool single;	/* it and its partner: no other one in either capture has the same bytes */
 	bool kin;      /* so near another one with the same bytes that its partner may be another */
 	bool repeated; /* one with the same bytes was removed before */
 	bool copy;     /* one with the same bytes and IP id was removed before */
@@ -218,6 +224,14 @@ struct entry {
 #define RING	((uint64_t)1 << ENDS_ROOM_LOG2)
 #define BUCKETS ((uint64_t)1 << ENDS_ROOM_LOG2)
 
+/* When a request or response was removed last; a later one of the same slot replaces it. */
+struct removed {
+	uint64_t id; /* BY_PACKET; 0: none */
+	int64_t t;
+};
+
+#define REMOVED (RING / 4)
+
 /* The packets of one capture that may still be matched. */
 struct pending {
 	struct entry *ring;
@@ -227,7 +241,10 @@ struct pending {
 	uint64_t near;	     /* of those removed: pairs of the same packet within TWIN_NS */
 	int64_t first, last;
 	bool ended;
-	bool fine; /* it has timestamps with a finer resolution than 1 us */
+	bool fine;	  /* it has timestamps with a finer resolution than 1 us */
+	uint64_t equal;	  /* frames with the time of the one before */
+	int64_t shortest; /* time between two frames in a row, without equal times; 0: none yet */
+	struct removed *removed;
 };
 
 /* A packet that only one capture has. */
@@ -264,10 +281,20 @@ struct rd_ends {
 
 #define PATH_QP_SLOTS ((size_t)PATH_QPS_MAX * 2)
 
-/* The clock's steps of a capture, in ns. */
+#define CLOCK_STEP_MAX ((int64_t)20000000) /* a timer of 64 Hz has 15.6 ms */
+#define OFTEN_EQUAL    16		   /* one of so many frames; less is chance */
+
+/*
+ * The longest step in ns that the clock of a capture can have. Frames with equal times show that it
+ * has steps, and no step is longer than the time between two frames that are not equal.
+ */
 static inline int64_t clock_step(const struct pending *p)
 {
-	return p->fine ? 1 : 1000;
+	const int64_t format = p->fine ? 1 : 1000;
+
+	if (p->equal * OFTEN_EQUAL < p->frames || p->shortest <= format)
+		return format;
+	return p->shortest < CLOCK_STEP_MAX ? p->shortest : CLOCK_STEP_MAX;
 }
 
 /* --- which copy is which (copies.c) ----------------------------------------------------------- */

@@ -13,6 +13,8 @@ struct sight {
 	const struct rd_path *p;
 	const struct rd_path_qp *w; /* NULL for rules over a path */
 	uint64_t evicted;	    /* packets of all paths, see rd_ends_report */
+	uint64_t first_ns, last_ns; /* the same */
+	uint64_t clock_steps_ns, edge_ns;
 	bool both_ways, offset_known;
 };
 
@@ -82,6 +84,48 @@ static bool may_be_damaged(const struct sight *s, uint64_t packets)
 	return t->icrc_trusted && t->icrc_bad - t->icrc_doubted >= packets;
 }
 
+/*
+ * Whether all of it is so near the first or last moment of the time of both captures that the other
+ * one may not have run: a packet may take as much longer than the usual ones as any other did, and
+ * the clocks may differ from the first estimate.
+ */
+static bool is_at_edge(const struct sight *s, const struct rd_incident *e)
+{
+	const uint64_t margin = s->p->variation.max + s->edge_ns;
+
+	return e->last_ns <= s->first_ns + margin || e->first_ns + margin >= s->last_ns;
+}
+
+/*
+ * Whether a receiver's capture that misses packets by chance lacks as many of those that were lost
+ * downstream of it: the receiver asks for these as well.
+ */
+static bool may_be_lost_downstream(const struct sight *s, uint64_t asked_for)
+{
+	const struct trust *t = &s->trust[!s->p->sender];
+	const double downstream = (double)count_at(s, !s->p->sender, RD_INC_LOST_DOWNSTREAM);
+	const double expected =
+		t->missed ? downstream * (double)t->missed / (double)(t->missed + t->tested) : 0;
+	double chance = 1; /* at most, of a Poisson distribution */
+
+	for (uint64_t k = 1; k <= asked_for && chance >= MISSED_BY_CHANCE; k++)
+		chance *= expected / (double)k;
+	return chance >= MISSED_BY_CHANCE;
+}
+
+/* Whether the receiver's capture shows that it would have had these packets. */
+static bool is_lost(const struct sight *s)
+{
+	const struct rd_incident *e = &s->w->lost;
+	const enum rd_tap receiver = !s->p->sender;
+
+	if (s->w->asked_for)
+		return !may_be_lost_downstream(s, s->w->asked_for);
+	/* Where none arrives of a QP or a kind, the capture may not take these packets at all. */
+	return s->w->arrived && !s->w->lost_kind && !is_at_edge(s, e) &&
+	       too_many_to_be_missed(s, receiver, s->w->lost_runs);
+}
+
 static bool lost_between(const struct sight *s, struct rd_finding *f)
 {
 	const struct rd_incident *e = &s->w->lost;
@@ -90,10 +134,7 @@ static bool lost_between(const struct sight *s, struct rd_finding *f)
 	if (!e->count)
 		return false;
 	finding_evidence(f, e);
-	/* Where none arrives, the receiver's capture may not take this QP's packets at all. */
-	if (!s->p->sender_known || s->evicted || may_be_damaged(s, e->count) ||
-		(!s->w->asked_for && (!s->w->arrived || !too_many_to_be_missed(s, !s->p->sender,
-								s->w->lost_runs))))
+	if (!s->p->sender_known || s->evicted || may_be_damaged(s, e->count) || !is_lost(s))
 		finding_lower(f, RD_POSSIBLE);
 	if (!s->w->asked_for)
 		strcpy(asked, "none of them");
@@ -134,7 +175,7 @@ static bool missed_at_receiver(const struct sight *s, struct rd_finding *f)
 	if (!e->count)
 		return false;
 	finding_evidence(f, e);
-	if (!s->p->sender_known)
+	if (!s->p->sender_known || is_at_edge(s, e))
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "the receiver's capture missed packets");
 	rd_finding_detail(f,
@@ -258,7 +299,9 @@ static bool missed_at_sender(const struct sight *s, struct rd_finding *f)
 	if (!e->count)
 		return false;
 	finding_evidence(f, e);
-	if (!s->p->sender_known || may_be_damaged(s, e->count))
+	/* Where it has none of a QP's packets, it may have ended before, or not take them. */
+	if (!s->p->sender_known || !s->w->arrived || may_be_damaged(s, e->count) ||
+		is_at_edge(s, e))
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "the sender's capture missed packets");
 	rd_finding_detail(f,
@@ -280,11 +323,16 @@ static bool delay_varies(const struct sight *s, struct rd_finding *f)
 	const struct rd_latency *v = &s->p->variation;
 	char median[RD_UNITS_LEN], p99[RD_UNITS_LEN], most[RD_UNITS_LEN];
 
-	if (v->p99 < LATE_NS || is_inconsistent(s))
+	if (v->p99 < LATE_NS + s->clock_steps_ns || is_inconsistent(s))
 		return false;
 	f->evidence.count = v->n;
-	/* With one direction, a clock that was set looks the same. */
-	if (!s->p->sender_known || !s->both_ways)
+	/*
+	 * With one direction, a clock that was set looks the same; and so do packets of the same
+	 * bytes of which each capture missed another one.
+	 */
+	if (!s->p->sender_known || !s->both_ways ||
+		(!s->p->ids_tell &&
+			!(trusted(&s->trust[RD_TAP_A]) && trusted(&s->trust[RD_TAP_B]))))
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_frame(f, s->p->slowest_frame);
 	rd_finding_title(f, "the delay on the path varies");
@@ -409,6 +457,10 @@ bool ends_findings(struct rd_ends_report *r, const struct sides sides[RD_TAPS],
 				.trust = trust,
 				.p = &r->paths[i],
 				.evicted = r->evicted,
+				.first_ns = r->first_ns,
+				.last_ns = r->last_ns,
+				.clock_steps_ns = r->clock_steps_ns,
+				.edge_ns = r->edge_ns,
 				.both_ways = r->both_ways,
 				.offset_known = r->offset_known};
 

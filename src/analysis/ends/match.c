@@ -205,6 +205,8 @@ static void unlink_oldest(struct pending *set)
 	heir = unlink_from(set, BY_PACKET, en);
 	if (heir)
 		heir->earlier = true;
+	set->removed[en->id[BY_PACKET] & (REMOVED - 1)] =
+		(struct removed){en->id[BY_PACKET], en->t};
 	set->tail++;
 }
 
@@ -243,6 +245,17 @@ static bool has_near(struct pending *set, const struct entry *en)
 	return next && are_near(en, next);
 }
 
+/* The kind of a packet: QPs have one transport. */
+static uint32_t opcode_bit(const struct entry *en)
+{
+	return UINT32_C(1) << (en->opcode & 0x1f);
+}
+
+static bool is_single(struct rd_ends *e, enum rd_tap end, const struct entry *en)
+{
+	return !en->repeated && !newer(&e->pending[end], en);
+}
+
 static void pair(struct rd_ends *e, enum rd_tap end, struct entry *here, struct entry *there)
 {
 	struct path_qp *w = here->to;
@@ -261,12 +274,15 @@ static void pair(struct rd_ends *e, enum rd_tap end, struct entry *here, struct 
 	here->kin |= there->kin || has_near(&e->pending[end], here) ||
 		     has_near(&e->pending[!end], there);
 	there->kin = here->kin;
+	here->single = there->single = is_single(e, end, here) && is_single(e, !end, there);
 	w->matched++;
 	w->requests += here->data;
+	w->arrived_ops |= opcode_bit(here);
 	e->matched++;
 	place_note(e, w->path, at);
-	e->out_of_memory |= !distances_add(
-		&w->path->d, at[RD_TAP_A]->t, at[RD_TAP_B]->t - at[RD_TAP_A]->t, frame);
+	e->out_of_memory |=
+		!distances_add(&w->path->d, at[RD_TAP_A]->t, at[RD_TAP_B]->t - at[RD_TAP_A]->t,
+			here->single || ids_tell(w->path) ? frame : NULL);
 }
 
 /* --- what a packet counts as ------------------------------------------------------------------ */
@@ -281,8 +297,9 @@ static void count_order(enum rd_tap end, const struct entry *en)
 		return;
 	if (!after && en->t >= w->latest[end].t[end] && en->partner_t <= w->latest[end].t[!end]) {
 		w->reordered[end]++;
-		w->reordered_proven[end] +=
-			en->t > w->latest[end].t[end] && en->partner_t < w->latest[end].t[!end];
+		w->reordered_proven[end] += (en->single || ids_tell(w->path)) &&
+					    en->t > w->latest[end].t[end] &&
+					    en->partner_t < w->latest[end].t[!end];
 	}
 	if (after) {
 		w->latest[end].frame = en->partner_frame;
@@ -294,12 +311,13 @@ static void count_order(enum rd_tap end, const struct entry *en)
 /* Whether this is one packet more with these bytes and this IP id than the other end has. */
 static bool is_copy(struct pending *here, struct pending *there, const struct entry *en)
 {
+	const bool waits = oldest_like(there, en) != NULL;
 	const struct entry *x = newer(here, en);
 
-	if (en->copy || !oldest_like(there, en))
-		return en->copy;
+	if (en->copy)
+		return true;
 	for (unsigned int i = 0; x && i < WALK; x = newer(here, x), i++)
-		if (same_packet(x, en))
+		if (same_packet(x, en) && (waits || x->state == ENTRY_PAIRED))
 			return true;
 	return false;
 }
@@ -325,9 +343,12 @@ static void other_transmissions(
 	const int64_t from = end == RD_TAP_A ? en->t + x.min : en->t - x.max;
 	const struct entry *o = oldest(there, BY_PACKET, en);
 
+	const struct removed *r = &there->removed[en->id[BY_PACKET] & (REMOVED - 1)];
+	const bool was = r->id == en->id[BY_PACKET];
+
 	out->soonest = from;
-	out->earlier = en->earlier || (o && (o->earlier || o->t < from));
-	out->again = o ? o->t : INT64_MAX;
+	out->earlier = en->earlier || (o && (o->earlier || o->t < from)) || (was && r->t < from);
+	out->again = was && r->t >= from ? r->t : o ? o->t : INT64_MAX;
 }
 
 static void count_alone(struct rd_ends *e, enum rd_tap end, struct entry *en)
@@ -360,6 +381,7 @@ static void count_alone(struct rd_ends *e, enum rd_tap end, struct entry *en)
 	w->runs[end] += !w->in_run[end];
 	w->lone_runs[end] += !w->in_run[end] && (!copy || ids_tell(w->path));
 	w->in_run[end] = true;
+	w->only_ops[end] |= opcode_bit(en);
 	incident_add(copy ? &w->copies[end] : &w->only[end], 1, en->frame, ns);
 	other_transmissions(there, end, en, &record);
 	evidence_keep(e, &record);
@@ -469,6 +491,7 @@ static void read_headers(const struct rd_packet *p, struct entry *en)
 	const uint8_t *ip = p->data + p->l3;
 
 	en->psn = p->psn;
+	en->opcode = p->opcode;
 	en->request = rd_packet_transport(p) == RD_RC && !(p->op->bits & RD_OP_RESPONSE);
 	en->data = en->request && (p->op->bits & (RD_OP_SEND | RD_OP_WRITE));
 	if (p->net == RD_NET_IPV4) {
@@ -479,6 +502,19 @@ static void read_headers(const struct rd_packet *p, struct entry *en)
 	}
 }
 
+/* What shows the steps of a capture's clock. */
+static void note_clock(struct pending *set, uint64_t ns, int64_t t)
+{
+	const int64_t since = t - set->last;
+
+	set->fine |= ns % 1000 != 0;
+	if (set->frames < 2)
+		return;
+	set->equal += !since;
+	if (since > 0 && (!set->shortest || since < set->shortest))
+		set->shortest = since;
+}
+
 static void take(struct rd_ends *e, enum rd_tap end, enum rd_link link, const struct rd_frame *f)
 {
 	struct pending *set = &e->pending[end];
@@ -487,8 +523,8 @@ static void take(struct rd_ends *e, enum rd_tap end, enum rd_link link, const st
 	struct route r;
 
 	en.t = rd_ends_time(f->ts_ns, e->origin, end == RD_TAP_B ? e->offset : 0);
+	note_clock(set, f->ts_ns, en.t);
 	set->last = en.t;
-	set->fine |= f->ts_ns % 1000 != 0;
 	if (!packet_of(link, f, &p) || !route_of(&p, &r))
 		return;
 	en.whole = packet_icrc(&p, &en.icrc);
@@ -500,6 +536,7 @@ static void take(struct rd_ends *e, enum rd_tap end, enum rd_link link, const st
 		return;
 	}
 	en.to->path->frames_out[end] += f->direction == RD_DIR_OUT;
+	en.to->path->frames_in[end] += f->direction == RD_DIR_IN;
 	read_headers(&p, &en);
 	evidence_note(e, end, &p, en.to, en.t);
 	remove_before(e, en.t - PATIENCE_NS);
@@ -537,7 +574,8 @@ int rd_ends_open(struct rd_ends **out, const uint64_t first_ns[RD_TAPS], int64_t
 	for (int i = 0; i < RD_TAPS; i++) {
 		e->pending[i].head = e->pending[i].tail = 1;
 		e->pending[i].ring = calloc(RING, sizeof(struct entry));
-		e->out_of_memory |= !e->pending[i].ring;
+		e->pending[i].removed = calloc(REMOVED, sizeof(struct removed));
+		e->out_of_memory |= !e->pending[i].ring || !e->pending[i].removed;
 		for (int by = 0; by < LISTS; by++) {
 			e->pending[i].buckets[by] = calloc(BUCKETS, sizeof(uint64_t));
 			e->out_of_memory |= !e->pending[i].buckets[by];
@@ -569,6 +607,7 @@ void rd_ends_close(struct rd_ends *e)
 	}
 	for (int i = 0; i < RD_TAPS; i++) {
 		free(e->pending[i].ring);
+		free(e->pending[i].removed);
 		for (int by = 0; by < LISTS; by++)
 			free(e->pending[i].buckets[by]);
 	}

@@ -9,7 +9,8 @@
 
 #define NEAR_NS	    ((int64_t)1000000000) /* beyond it clocks may have been set */
 #define DRIFT_PARTS 2000		  /* more than two clocks differ: 500 ppm */
-#define MAJORITY    8			  /* times may jitter by more than the delay */
+#define VOTES_FEW   8
+#define MAJORITY    8 /* times may jitter by more than the delay */
 
 void place_note(const struct rd_ends *e, struct path *p, const struct entry *const at[RD_TAPS])
 {
@@ -39,6 +40,22 @@ static bool decided(uint64_t for_a, uint64_t for_b, uint64_t majority, enum rd_t
 	       (for_a > for_b ? for_a : for_b) > majority * (for_a > for_b ? for_b : for_a);
 }
 
+/*
+ * A capture that marks frames as sent by its host is at the sender; so may the other one be. Then
+ * times show either order as often.
+ */
+static bool by_marks(const struct path *p, const struct order_votes *r, enum rd_tap *tap)
+{
+	uint64_t for_it, against;
+
+	if (!decided(p->frames_out[RD_TAP_A], p->frames_out[RD_TAP_B], MAJORITY, tap) ||
+		p->frames_out[!*tap])
+		return false;
+	for_it = p->votes.time[*tap] + r->time[!*tap];
+	against = p->votes.time[!*tap] + r->time[*tap];
+	return p->frames_in[!*tap] || against < VOTES_FEW || for_it > 2 * against;
+}
+
 static bool by_packets(const struct path *p, enum rd_tap *tap)
 {
 	static const struct order_votes none;
@@ -50,8 +67,7 @@ static bool by_packets(const struct path *p, enum rd_tap *tap)
 		return true;
 	if (decided(r->ttl[RD_TAP_B], r->ttl[RD_TAP_A], MAJORITY, tap))
 		return true;
-	if (decided(p->frames_out[RD_TAP_A], p->frames_out[RD_TAP_B], MAJORITY, tap) &&
-		!p->frames_out[!*tap])
+	if (by_marks(p, r, tap))
 		return true;
 	return decided(v->time[RD_TAP_A] + r->time[RD_TAP_B], v->time[RD_TAP_B] + r->time[RD_TAP_A],
 		MAJORITY, tap);

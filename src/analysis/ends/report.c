@@ -68,6 +68,7 @@ static void fill_qp(struct rd_path_qp *out, const struct path_qp *w, const struc
 	memcpy(out->from, w->path->from, sizeof(out->from));
 	memcpy(out->to, w->path->to, sizeof(out->to));
 	fill_lost(out, w, m);
+	out->lost_kind = (w->only_ops[w->path->sender] & ~w->arrived_ops) != 0;
 	out->sent =
 		out->arrived + out->lost.count + out->unclear.count + out->missed_at_receiver.count;
 }
@@ -191,13 +192,15 @@ static void fill_clock(const struct making *m)
 {
 	struct clock_bounds bounds = {0};
 
+	m->r->clock_steps_ns = (uint64_t)(clock_step(&m->e->pending[RD_TAP_A]) +
+					  clock_step(&m->e->pending[RD_TAP_B]));
+
 	for (size_t i = 0; i < m->e->n_paths; i++)
 		if (m->e->paths[i]->sender_known)
 			clock_add(&bounds, &m->e->paths[i]->d, m->e->paths[i]->sender);
-	clock_result(&bounds,
-		(uint64_t)(clock_step(&m->e->pending[RD_TAP_A]) +
-			   clock_step(&m->e->pending[RD_TAP_B])),
-		m->r);
+	clock_result(&bounds, m->r->clock_steps_ns, m->r);
+	if (m->r->offset_known)
+		m->r->edge_ns = m->r->offset_error_ns + (uint64_t)llabs(m->r->offset_ns);
 	m->r->offset_ns += m->e->offset;
 }
 

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Unit tests of two captures side by side: delays that vary, late copies, clocks with long steps.
+ */
+#include "test_ends_make.h"
+#include <stdlib.h>
+
+/* A copy that takes a shorter way than the packet is a copy, and not one that A's capture missed.
+ */
+static void test_early_copy(void **state)
+{
+	struct rd_ends_report *r;
+
+	(void)state;
+	begin();
+	for (uint32_t i = 0; i < 100; i++) {
+		const uint64_t t = i * 10 * US;
+
+		two.ip_id = i + 1;
+		if (i == 50) {
+			see(RD_TAP_A, false, i, 0, t);
+			see(RD_TAP_B, true, 1000, 0, t + DELAY / 4);
+			see(RD_TAP_B, false, i, 0, t + DELAY / 2);
+			see(RD_TAP_B, false, i, 0, t + DELAY);
+			see(RD_TAP_A, true, 1000, 0, t + DELAY / 4 + DELAY);
+		} else {
+			request(i, t);
+		}
+		answer(i, 0, t + 5 * US);
+	}
+	r = finish();
+	assert_int_equal(qp_of(r, 0x100)->missed.count, 0);
+	assert_int_equal(qp_of(r, 0x100)->duplicated.count, 1);
+	rd_ends_report_free(r);
+}
+
+/* By a clock that is `ahead` and has a value every 10 ms. */
+static uint64_t coarse(uint64_t ns, uint64_t ahead)
+{
+	return (ns + ahead) / (10 * MS) * (10 * MS);
+}
+
+/* Clocks with long steps do not show an offset that is shorter than them. */
+static void test_coarse_clock(void **state)
+{
+	const int64_t ahead = (int64_t)(4 * MS);
+	struct rd_ends_report *r;
+
+	(void)state;
+	begin();
+	two.directions = true;
+	for (uint32_t i = 0; i < 20; i++) {
+		const uint64_t t = i * 30 * MS + MS;
+
+		see(RD_TAP_A, false, i, 0, coarse(t, 0));
+		see(RD_TAP_B, false, i, 0, coarse(t + DELAY, 4 * MS));
+		see(RD_TAP_B, true, i, 0, coarse(t + 2 * DELAY, 4 * MS));
+		see(RD_TAP_A, true, i, 0, coarse(t + 3 * DELAY, 0));
+	}
+	r = finish();
+	if (r->offset_known)
+		assert_true(llabs(r->offset_ns - ahead) <= (int64_t)r->offset_error_ns);
+	rd_ends_report_free(r);
+}
+
+/* Requests and answers up to `to`; each tenth request is `slow`. */
+static void vary(uint32_t from, uint32_t to, uint64_t slow)
+{
+	for (uint32_t i = from; i < to; i++) {
+		const uint64_t t = i * MS;
+
+		two.ip_id = i + 1;
+		see(RD_TAP_A, false, i, 0, t);
+		see(RD_TAP_B, false, i, 0, t + (i % 10 == 5 ? slow : DELAY));
+		answer(i, 0, t + 800 * US);
+	}
+}
+
+/*
+ * A packet is lost, and A's capture misses its retransmission: what the receiver acknowledges is
+ * the retransmission, which its capture has.
+ */
+static void test_only_retransmission(void **state)
+{
+	struct rd_ends_report *r;
+
+	(void)state;
+	begin();
+	vary(0, 50, 500 * US);
+	two.ip_id = 51;
+	see(RD_TAP_A, false, 50, 0, 50 * MS);
+	two.ip_id = 500;
+	see(RD_TAP_B, false, 50, 0, 50 * MS + 102 * US);
+	answer(50, 0, 50 * MS + 110 * US);
+	vary(51, 100, 500 * US);
+	r = finish();
+	assert_int_equal(qp_of(r, 0x100)->missed_at_receiver.count, 0);
+	assert_int_equal(qp_of(r, 0x100)->missed.count, 1);
+	rd_ends_report_free(r);
+}
+
+/* A packet that was sent before A's capture began, and came late, was not missed by it. */
+static void test_late_at_first(void **state)
+{
+	const uint64_t first[RD_TAPS] = {START + 10 * MS, START};
+
+	(void)state;
+	for (unsigned int late = 0; late < 2; late++) {
+		const uint64_t at = late ? 10 * MS + 300 * US : 40 * MS + 300 * US;
+		struct rd_ends_report *r;
+
+		memset(&two, 0, sizeof(two));
+		assert_int_equal(rd_ends_open(&two.e, first, 0, NULL), 0);
+		for (uint32_t i = 0; i < 10; i++)
+			see(RD_TAP_B, false, i, 0, i * MS);
+		vary(10, late ? 11 : 41, 500 * US);
+		two.ip_id = 1000;
+		see(RD_TAP_B, false, 1000, 0, at);
+		vary(late ? 11 : 41, 100, 500 * US);
+		r = finish();
+		assert_int_equal(qp_of(r, 0x100)->missed.count, 1);
+		assert_int_equal(
+			certainty_of(r, "missed-at-sender"), late ? RD_POSSIBLE : RD_LIKELY);
+		rd_ends_report_free(r);
+	}
+}
+
+/* A capture that has none of the packets with an opcode may not take them: they need not be lost.
+ */
+static void test_opcode_filtered(void **state)
+{
+	(void)state;
+	for (unsigned int some = 0; some < 2; some++) {
+		struct rd_ends_report *r;
+
+		begin();
+		for (uint32_t i = 0; i < 400; i++) {
+			const uint64_t t = i * 100 * US;
+
+			two.ip_id = i + 1;
+			two.opcode = i % 20 == 10 ? 0x0c : 0;
+			if (two.opcode && !(some && i == 10))
+				see(RD_TAP_A, false, i, 0, t);
+			else
+				request(i, t);
+			if (!two.opcode)
+				answer(0xff0000 + i, 0, t + 50 * US);
+		}
+		r = finish();
+		assert_int_equal(qp_of(r, 0x100)->lost.count, 20 - some);
+		assert_int_equal(certainty_of(r, "lost-between"), some ? RD_LIKELY : RD_POSSIBLE);
+		rd_ends_report_free(r);
+	}
+}
+
+/* Both captures are of one host, which only one of them knows: neither is at the other end. */
+static void test_same_host(void **state)
+{
+	(void)state;
+	for (unsigned int same = 0; same < 2; same++) {
+		const uint64_t delay = same ? 0 : 3 * US;
+		struct rd_ends_report *r;
+
+		begin();
+		two.directions = two.only_a = true;
+		for (uint32_t i = 0; i < 200; i++) {
+			const uint64_t t = i * 100 * US, noise = i * 7919 % 5 * 600;
+
+			see(RD_TAP_A, false, i, 0, t + 2 * US);
+			see(RD_TAP_B, false, i, 0, t + 2 * US + delay + noise - 1200);
+			see(RD_TAP_B, true, i, 0, t + 50 * US - delay + (i % 3) * 600);
+			see(RD_TAP_A, true, i, 0, t + 50 * US + 600);
+		}
+		r = finish_any();
+		for (size_t i = 0; i < r->n_paths; i++)
+			assert_int_equal(r->paths[i].sender_known, !same);
+		rd_ends_report_free(r);
+	}
+}
+
+/*
+ * The receiver asks for packets that are lost downstream of its capture, too. If that misses
+ * packets, one of these may look like one that is lost on the path.
+ */
+static void test_missed_and_lost_downstream(void **state)
+{
+	(void)state;
+	for (unsigned int downstream = 0; downstream < 2; downstream++) {
+		struct rd_ends_report *r;
+
+		begin();
+		for (uint32_t i = 0; i < 100; i++) {
+			const uint64_t t = i * 100 * US;
+
+			two.ip_id = i + 1;
+			if (i % 8 == 3)
+				see(RD_TAP_A, false, i, 0, t);
+			else
+				request(i, t);
+			answer(i, 0, t + 50 * US);
+		}
+		two.ip_id = 200;
+		see(RD_TAP_A, false, 100, 0, 10 * MS);
+		two.ip_id = 201;
+		request(101, 10 * MS + 10 * US);
+		answer(100, 0x60, 10 * MS + 20 * US);
+		two.ip_id = 202;
+		request(100, 10 * MS + 50 * US);
+		answer(100, 0, 10 * MS + 60 * US);
+		two.ip_id = 203;
+		request(101, 12 * MS);
+		answer(101, 0, 12 * MS + 10 * US);
+		two.alone = downstream ? UINT64_C(1) << RD_INC_LOST_DOWNSTREAM : 0;
+		r = finish();
+		assert_int_equal(qp_of(r, 0x100)->asked_for, 1);
+		assert_int_equal(
+			certainty_of(r, "lost-between"), downstream ? RD_POSSIBLE : RD_LIKELY);
+		rd_ends_report_free(r);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_early_copy),
+		cmocka_unit_test(test_coarse_clock),
+		cmocka_unit_test(test_only_retransmission),
+		cmocka_unit_test(test_late_at_first),
+		cmocka_unit_test(test_opcode_filtered),
+		cmocka_unit_test(test_same_host),
+		cmocka_unit_test(test_missed_and_lost_downstream),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
