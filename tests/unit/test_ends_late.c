@@ -218,6 +218,29 @@ static void test_missed_and_lost_downstream(void **state)
 	}
 }
 
+/* The columns of a table that are said to be empty are so in the rows that it leaves out, too. */
+static void test_empty_columns(void **state)
+{
+	struct rd_path_qp qps[20] = {0};
+	struct rd_path path = {.from = "10.0.0.2", .to = "10.0.0.1", .qps = qps, .n_qps = 20};
+	const struct rd_ends_report r = {.packets = 20, .paths = &path, .n_paths = 1};
+	const struct rd_report_style style = {.columns = 60};
+
+	(void)state;
+	for (unsigned int late = 0; late < 2; late++) {
+		char *text = NULL;
+		size_t length = 0;
+		FILE *out = open_memstream(&text, &length);
+
+		qps[19].duplicated.count = late;
+		rd_ends_text(&r, &style, out);
+		fclose(out);
+		assert_non_null(strstr(text, "empty or 0: "));
+		assert_int_equal(strstr(strstr(text, "empty or 0: "), "DUPLICATED") == NULL, late);
+		free(text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -228,6 +251,7 @@ int main(void)
 		cmocka_unit_test(test_opcode_filtered),
 		cmocka_unit_test(test_same_host),
 		cmocka_unit_test(test_missed_and_lost_downstream),
+		cmocka_unit_test(test_empty_columns),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

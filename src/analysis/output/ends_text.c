@@ -52,11 +52,13 @@ static void put_whole(const struct rd_ends_report *r, FILE *out)
 	for (size_t i = 0; i < r->n_paths; i++)
 		for (size_t k = 0; k < r->paths[i].n_qps; k++)
 			odd |= path_qp_is_faulty(&r->paths[i].qps[k]);
-	if (!odd && r->packets)
-		fputs("nothing was lost, duplicated or reordered between the ends: each packet "
-		      "that one "
-		      "capture has, the other one has, in the same order\n",
-			out);
+	if (odd || !r->packets)
+		return;
+	fprintf(out,
+		"nothing was lost, duplicated or reordered between the ends%s: each packet that "
+		"one capture has%s, the other one has, in the same order\n",
+		r->elsewhere ? ", in the directions that both captures have" : "",
+		r->outside ? " while the other one runs" : "");
 }
 
 static void put_qp(struct grid *g, const struct rd_path *p, const struct rd_path_qp *w)
@@ -103,13 +105,16 @@ static void put_table(
 	/* Where not all fit, those with faults come first. */
 	for (int pass = 0; pass < 2; pass++)
 		for (size_t i = 0; i < r->n_paths; i++)
-			for (size_t k = 0; k < r->paths[i].n_qps && shown < most; k++) {
+			for (size_t k = 0; k < r->paths[i].n_qps; k++) {
 				const struct rd_path_qp *w = &r->paths[i].qps[k];
 
-				if (all > most ? path_qp_is_faulty(w) == !pass : !pass) {
-					put_qp(&g, &r->paths[i], w);
+				if (all > most ? path_qp_is_faulty(w) != !pass : pass)
+					continue;
+				put_qp(&g, &r->paths[i], w);
+				if (shown < most)
 					shown++;
-				}
+				else
+					grid_drop_row(&g);
 			}
 	if (!all)
 		return;
@@ -124,8 +129,8 @@ static void put_rest(const struct rd_ends_report *r, FILE *out)
 	if (r->outside)
 		fprintf(out,
 			"%" PRIu64
-			" packet%s at one end only, before the other capture began or after it "
-			"ended: nothing is known of %s\n",
+			" packet%s at one end only, before the first frame of the other capture or "
+			"after its last one: nothing is known of %s\n",
 			r->outside, r->outside == 1 ? " is" : "s are",
 			r->outside == 1 ? "it" : "them");
 	if (r->elsewhere)

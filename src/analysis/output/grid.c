@@ -43,6 +43,21 @@ static const char *cell_of(const struct grid *g, size_t row, unsigned int column
 	return g->cell[row * g->n_columns + column];
 }
 
+static bool is_empty(const char *text)
+{
+	return !*text || !strcmp(text, "0") || !strcmp(text, "-");
+}
+
+void grid_drop_row(struct grid *g)
+{
+	for (unsigned int c = g->n_columns; c-- > 0 && g->n_cells;) {
+		char *text = g->cell[--g->n_cells];
+
+		g->filled[c] |= !is_empty(text);
+		free(text);
+	}
+}
+
 static void measure(const struct grid *g, size_t rows, struct plan *p)
 {
 	for (unsigned int c = 0; c < g->n_columns; c++) {
@@ -55,8 +70,9 @@ static void measure(const struct grid *g, size_t rows, struct plan *p)
 
 			if (width > p->width[c])
 				p->width[c] = width;
-			p->empty[c] &= !*text || !strcmp(text, "0") || !strcmp(text, "-");
+			p->empty[c] &= is_empty(text);
 		}
+		p->empty[c] &= !g->filled[c];
 	}
 }
 

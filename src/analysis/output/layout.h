@@ -36,11 +36,14 @@ struct grid {
 	unsigned int indent;
 	char **cell; /* row by row; the first of a row names it */
 	size_t n_cells, room;
-	bool failed; /* out of memory */
+	bool filled[GRID_COLUMNS]; /* a row that is not printed has a value there */
+	bool failed;		   /* out of memory */
 };
 
 /* The next cell of a row, from left to right. */
 void grid_put(struct grid *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Takes the last row out again: its columns are not empty, but it is not printed. */
+void grid_drop_row(struct grid *g);
 /*
  * Prints the table, and after each row what `after` prints (NULL: nothing), and frees the cells.
  * Where it does not fit, columns without a value are left out, then those that may be, and then

@@ -436,6 +436,7 @@ struct rows {
 		unsigned int side;
 	} * row;
 	size_t n;
+	size_t conversations; /* that they are of; the table leaves out further ones */
 };
 
 static void put_row_details(const void *ctx, size_t row, FILE *out)
@@ -471,6 +472,14 @@ static void put_rows(const struct rows *rows)
 
 	for (size_t i = 0; i < rows->n; i++)
 		put_row(&g, rows->row[i].c, rows->row[i].side, width);
+	for (size_t i = 2 * rows->conversations; i < 2 * p->r->n_shown; i++) {
+		const struct rd_conversation *c = &p->r->conversations[i / 2];
+
+		if (!is_shown(p, c, i % 2))
+			continue;
+		put_row(&g, c, i % 2, width);
+		grid_drop_row(&g);
+	}
 	fputc('\n', p->out);
 	grid_print(&g, layout_columns(p->style), p->out, p->style->verbose ? put_row_details : NULL,
 		rows);
@@ -483,6 +492,7 @@ static void put_table(const struct page *p)
 
 	if (most > p->r->n_shown)
 		most = p->r->n_shown;
+	rows.conversations = most;
 	if (!most)
 		return;
 	rows.row = calloc(most, 2 * sizeof(*rows.row));
