@@ -218,6 +218,36 @@ static void test_missed_and_lost_downstream(void **state)
 	}
 }
 
+/*
+ * A QP that is used twice has the same packets twice. If A's capture begins with the second use, it
+ * is unknown which packet is which, and so whose capture has them first.
+ */
+static void test_used_twice(void **state)
+{
+	const uint64_t later = 100 * MS;
+	struct rd_ends_report *r;
+
+	(void)state;
+	begin();
+	two.ahead = -(int64_t)(50 * MS);
+	for (unsigned int use = 0; use < 2; use++)
+		for (uint32_t i = 0; i < 100; i++) {
+			const uint64_t t = use * later + i * (20 * US + i % 7 * US) + 60 * MS;
+
+			see(RD_TAP_B, false, i, 0, t + DELAY);
+			see(RD_TAP_B, true, i, 0, t + 2 * DELAY);
+			if (!use)
+				continue;
+			see(RD_TAP_A, false, i, 0, t);
+			see(RD_TAP_A, true, i, 0, t + 3 * DELAY);
+		}
+	r = finish_any();
+	for (size_t i = 0; i < r->n_paths; i++)
+		assert_false(r->paths[i].sender_known);
+	assert_false(r->offset_known);
+	rd_ends_report_free(r);
+}
+
 /* The columns of a table that are said to be empty are so in the rows that it leaves out, too. */
 static void test_empty_columns(void **state)
 {
@@ -251,6 +281,7 @@ int main(void)
 		cmocka_unit_test(test_opcode_filtered),
 		cmocka_unit_test(test_same_host),
 		cmocka_unit_test(test_missed_and_lost_downstream),
+		cmocka_unit_test(test_used_twice),
 		cmocka_unit_test(test_empty_columns),
 	};
 

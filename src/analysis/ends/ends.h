@@ -73,9 +73,10 @@ struct order_votes {
 struct path {
 	struct path *reverse; /* NULL: no frames */
 	struct distances d;
-	struct extremes first;	      /* distances of its first packets */
-	int64_t first_until;	      /* of that time; 0: none yet */
-	int64_t last_t, last;	      /* the newest distance; valid if d.n */
+	struct extremes first; /* distances of its first packets */
+	int64_t first_until;   /* of that time; 0: none yet */
+	int64_t last_t, last;  /* the newest proven distance; valid if has_last */
+	bool has_last;
 	uint64_t frames_out[RD_TAPS]; /* frames that a capture marks as sent by its host */
 	uint64_t frames_in[RD_TAPS];  /* the same, as received by it */
 	struct order_votes votes;
@@ -324,8 +325,12 @@ struct entry *copies_partner(const struct rd_ends *e, enum rd_tap end, struct co
 
 /* --- which capture is at the sender (place.c) ------------------------------------------------- */
 
-/* Notes what a matched packet shows; `at` are its entries. Called before distances_add(). */
-void place_note(const struct rd_ends *e, struct path *p, const struct entry *const at[RD_TAPS]);
+/*
+ * Notes what a matched packet shows; `at` are its entries. Times count only if no other packet can
+ * be the partner (`proven`).
+ */
+void place_note(const struct rd_ends *e, struct path *p, const struct entry *const at[RD_TAPS],
+	bool proven);
 /* Sets sender, sender_known and between of all paths. */
 void place_senders(struct rd_ends *e);
 

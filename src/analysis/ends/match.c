@@ -261,6 +261,7 @@ static void pair(struct rd_ends *e, enum rd_tap end, struct entry *here, struct 
 	struct path_qp *w = here->to;
 	const struct entry *at[RD_TAPS] = {there, there};
 	uint64_t frame[RD_TAPS];
+	bool proven;
 
 	at[end] = here;
 	frame[RD_TAP_A] = at[RD_TAP_A]->frame;
@@ -279,10 +280,10 @@ static void pair(struct rd_ends *e, enum rd_tap end, struct entry *here, struct 
 	w->requests += here->data;
 	w->arrived_ops |= opcode_bit(here);
 	e->matched++;
-	place_note(e, w->path, at);
-	e->out_of_memory |=
-		!distances_add(&w->path->d, at[RD_TAP_A]->t, at[RD_TAP_B]->t - at[RD_TAP_A]->t,
-			here->single || ids_tell(w->path) ? frame : NULL);
+	proven = here->single || ids_tell(w->path);
+	place_note(e, w->path, at, proven);
+	e->out_of_memory |= !distances_add(&w->path->d, at[RD_TAP_A]->t,
+		at[RD_TAP_B]->t - at[RD_TAP_A]->t, proven ? frame : NULL);
 }
 
 /* --- what a packet counts as ------------------------------------------------------------------ */

@@ -12,14 +12,17 @@
 #define VOTES_FEW   8
 #define MAJORITY    8 /* times may jitter by more than the delay */
 
-void place_note(const struct rd_ends *e, struct path *p, const struct entry *const at[RD_TAPS])
+void place_note(
+	const struct rd_ends *e, struct path *p, const struct entry *const at[RD_TAPS], bool proven)
 {
 	const int64_t t = at[RD_TAP_A]->t, distance = at[RD_TAP_B]->t - t;
 	const struct path *r = p->reverse;
 
 	if (at[RD_TAP_A]->ttl != at[RD_TAP_B]->ttl)
 		p->votes.ttl[at[RD_TAP_A]->ttl > at[RD_TAP_B]->ttl ? RD_TAP_A : RD_TAP_B]++;
-	if (r && r != p && r->d.n && llabs(t - r->last_t) < NEAR_NS) {
+	if (!proven)
+		return;
+	if (r && r != p && r->has_last && llabs(t - r->last_t) < NEAR_NS) {
 		/* A timestamp is too low by less than a step of its clock. */
 		int64_t noise = llabs(t - r->last_t) / DRIFT_PARTS +
 				clock_step(&e->pending[RD_TAP_A]) +
@@ -28,6 +31,7 @@ void place_note(const struct rd_ends *e, struct path *p, const struct entry *con
 		if (llabs(distance - r->last) > noise)
 			p->votes.time[distance > r->last ? RD_TAP_A : RD_TAP_B]++;
 	}
+	p->has_last = true;
 	p->last_t = t;
 	p->last = distance;
 }
