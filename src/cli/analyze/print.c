@@ -27,29 +27,21 @@ static void put_text(
 	}
 }
 
-static int put_document(const void *ctx, size_t flags, json_dump_callback_t put, void *sink)
+static int put_capture(
+	const struct rd_report *r, size_t bytes, size_t flags, json_dump_callback_t put, void *sink)
 {
-	const struct analyze_outcome *o = ctx;
-	json_t *json;
-	int ret;
-
-	if (!o->ends)
-		return rd_report_json_write(o->reports[0], flags, put, sink);
-	json = json_pack("{s:i, s:o, s:[o, o]}", "version", RD_REPORT_VERSION, "ends",
-		rd_ends_json(o->ends), "captures", rd_report_json(o->reports[0]),
-		rd_report_json(o->reports[1]));
-	if (!json)
-		errno = ENOMEM;
-	ret = json ? json_dump_callback(json, put, sink, flags) : -1;
-	json_decref(json);
-	return ret;
+	if (bytes == SIZE_MAX)
+		return rd_report_json_write(r, flags, put, sink);
+	return rd_report_json_write_within(r, bytes, flags, put, sink);
 }
 
-/* The comparison has half of a page, each of the captures a quarter. */
-static int put_page_ends(
-	const struct analyze_outcome *o, size_t flags, json_dump_callback_t put, void *sink)
+/*
+ * The comparison, which is released, and each of the captures in at most so many bytes; SIZE_MAX:
+ * whole. They are written one after the other, since each may have many thousands of QPs.
+ */
+static int put_two(const struct analyze_outcome *o, json_t *ends, size_t bytes, size_t flags,
+	json_dump_callback_t put, void *sink)
 {
-	json_t *ends = rd_ends_json_within(o->ends, RD_PAGE_BYTES / 2, flags);
 	char head[40];
 	int ret = -1;
 
@@ -63,10 +55,26 @@ static int put_page_ends(
 		const char *before = i ? "," : ",\"captures\":[";
 
 		ret = put(before, strlen(before), sink) ||
-		      rd_report_json_write_within(
-			      o->reports[i], RD_PAGE_BYTES / 4, flags, put, sink);
+		      put_capture(o->reports[i], bytes, flags, put, sink);
 	}
 	return ret || put("]}", 2, sink) ? -1 : 0;
+}
+
+static int put_document(const void *ctx, size_t flags, json_dump_callback_t put, void *sink)
+{
+	const struct analyze_outcome *o = ctx;
+
+	if (!o->ends)
+		return rd_report_json_write(o->reports[0], flags, put, sink);
+	return put_two(o, rd_ends_json(o->ends), SIZE_MAX, flags, put, sink);
+}
+
+/* The comparison has half of a page, each of the captures a quarter. */
+static int put_page_ends(
+	const struct analyze_outcome *o, size_t flags, json_dump_callback_t put, void *sink)
+{
+	return put_two(o, rd_ends_json_within(o->ends, RD_PAGE_BYTES / 2, flags), RD_PAGE_BYTES / 4,
+		flags, put, sink);
 }
 
 static int put_page_document(const void *ctx, size_t flags, json_dump_callback_t put, void *sink)
