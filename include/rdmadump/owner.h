@@ -7,6 +7,7 @@
 #define RDMADUMP_OWNER_H
 
 #include <rdmadump/error.h>
+#include <rdmadump/qp_event.h>
 #include <rdmadump/resource.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,6 +55,11 @@ struct rd_process {
  * not read is left empty. From any thread.
  */
 int rd_process_read(const char *root, uint32_t pid, struct rd_process *p);
+/*
+ * The process that created a QP, as `root`/proc describes it. Where that has ended, or another one
+ * has its pid: only what the event says. `event` is RD_QP_CREATED. From any thread.
+ */
+void rd_process_of_event(const char *root, const struct rd_qp_event *event, struct rd_process *p);
 /* The process of a thread, or itself; -1: there is none, *process is then unchanged. */
 int rd_process_of(const char *root, uint32_t pid, uint32_t *process);
 /* Ticks since boot when a process or thread started; -1: there is none. */
@@ -63,8 +69,10 @@ uint64_t rd_boot_ticks(void);
 
 /* A QP and how long it was seen. */
 struct rd_owned_qp {
-	uint32_t lqpn, rqpn;	    /* rqpn 0: it was not connected */
-	uint64_t first_ns, last_ns; /* of the first and the last sample; since the Unix epoch */
+	uint32_t lqpn, rqpn; /* rqpn 0: it was not connected */
+	/* Of creating or the first sample, and of destroying or the last one; since the Unix epoch.
+	 */
+	uint64_t first_ns, last_ns;
 };
 
 /* The QPs of one port and their owners, collected from samples. Used by one thread at a time. */
@@ -85,6 +93,17 @@ int rd_owners_sample(
  */
 void rd_owners_add(struct rd_owners *o, const char *root, unsigned int port,
 	const struct rd_resources *list, uint64_t ticks, uint64_t ns);
+
+/*
+ * A QP was created, by `who`, or destroyed (who is NULL then): between samples, too. One that is
+ * bound to another port is ignored.
+ */
+void rd_owners_event(struct rd_owners *o, unsigned int port, const struct rd_qp_event *event,
+	const struct rd_process *who);
+/* Events are reported to rd_owners_event(); `lost` of them were not. */
+void rd_owners_watched(struct rd_owners *o, uint64_t lost);
+/* False: there are only samples. */
+bool rd_owners_events(const struct rd_owners *o, uint64_t *lost);
 
 /* How many samples there are, and the longest time from one to the next, in nanoseconds. */
 uint32_t rd_owners_samples(const struct rd_owners *o, uint64_t *interval_ns);

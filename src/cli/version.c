@@ -10,6 +10,7 @@
 #endif
 #include <pcap/pcap.h>
 #include <rdmadump/archive.h>
+#include <rdmadump/qp_event.h>
 #include <rdmadump/sink.h>
 #include <stdio.h>
 
@@ -42,6 +43,10 @@ void rd_cli_version(void)
 #else
 	printf("  without libnl: no RDMA netlink\n");
 #endif
+	if (*rd_qp_events_library())
+		printf("  %s: owners of short-lived QPs\n", rd_qp_events_library());
+	else
+		printf("  without libbpf: owners of short-lived QPs may be missed\n");
 	printf("  %s\n", rd_archive_library());
 	printf("features: capture by verbs (Ethernet, InfiniBand) and on netdevs; pcapng, pcap, "
 	       "ERF; compression %s; writing %s\n",

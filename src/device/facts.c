@@ -243,7 +243,7 @@ struct owners_facts {
 
 static void keep_owners(struct owners_facts *f)
 {
-	uint64_t interval_ns;
+	uint64_t interval_ns, lost;
 	struct timespec now;
 	json_t *fact;
 	uint32_t samples = rd_owners_samples(f->owners, &interval_ns);
@@ -252,6 +252,8 @@ static void keep_owners(struct owners_facts *f)
 	fact = begin(f->s, "owners", "end", rd_timespec_ns(&now));
 	json_object_set_new(fact, "samples", json_integer(samples));
 	json_object_set_new(fact, "interval_ns", rd_json_u64(interval_ns));
+	if (rd_owners_events(f->owners, &lost))
+		json_object_set_new(fact, "events_lost", rd_json_u64(lost));
 	json_object_set_new(fact, "owners", f->list);
 	keep(f->s, fact);
 	f->list = json_array();

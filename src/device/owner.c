@@ -218,3 +218,14 @@ int rd_process_read(const char *root, uint32_t pid, struct rd_process *p)
 	read_environ(root, p);
 	return rd_process_start(root, p->pid, &again) || again != p->start_ticks ? -1 : 0;
 }
+
+void rd_process_of_event(const char *root, const struct rd_qp_event *event, struct rd_process *p)
+{
+	uint64_t ticks = event->start_ns / (1000000000U / ticks_of_second());
+
+	if (rd_process_read(root, event->pid, p) == 0 && p->start_ticks == ticks)
+		return;
+	*p = (struct rd_process){
+		.pid = event->pid, .start_ticks = ticks, .start_ns = unix_ns(ticks)};
+	memcpy(p->comm, event->comm, sizeof(p->comm));
+}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which process had which QP, collected from lists of QPs that are read again and again. Of a known
- * process only its start time is read again, which tells whether its pid was reused.
+ * Which process had which QP, collected from lists of QPs that are read again and again, and from
+ * events between them. Of a known process only its start time is read again, which tells whether
+ * its pid was reused.
  */
 #include <rdmadump/clock.h>
 #include <rdmadump/hash.h>
@@ -19,7 +20,9 @@ struct owned {
 	struct rd_owned_qp qp;
 	uint32_t owner; /* number of it, from 1 */
 	uint32_t next,
-		sibling; /* next in the bucket, next of the same owner; from 1; 0: the last */
+		sibling;    /* next in the bucket, next of the same owner; from 1; 0: the last */
+	uint64_t key;	    /* of events, until it is destroyed; 0: none */
+	uint32_t next_live; /* in the bucket of the key */
 };
 
 struct owner {
@@ -41,9 +44,11 @@ struct rd_owners {
 	struct owner *owners;
 	struct listed *pids;
 	uint32_t n_qps, n_owners, n_pids;
-	uint32_t qp_of[BUCKETS], pid_of[BUCKETS];
+	uint32_t qp_of[BUCKETS], pid_of[BUCKETS], live_of[BUCKETS];
 	uint32_t n_samples, read; /* read: processes in this sample */
 	uint64_t last_ns, interval_ns;
+	bool watched;
+	uint64_t lost; /* events */
 };
 
 struct sample {
@@ -106,11 +111,13 @@ static uint32_t owner_find(const struct rd_owners *o, const struct rd_process *w
 static uint32_t owner_of(struct rd_owners *o, const struct rd_process *who)
 {
 	uint32_t known = owner_find(o, who);
+	struct rd_process *was;
 
 	if (!known)
 		return owner_add(o, who);
-	if (who->has_environ && !o->owners[known - 1].who.has_environ)
-		o->owners[known - 1].who = *who;
+	was = &o->owners[known - 1].who;
+	if (who->has_environ != was->has_environ ? who->has_environ : *who->cgroup && !*was->cgroup)
+		*was = *who;
 	return known;
 }
 
@@ -207,11 +214,90 @@ static struct owned *qp_find(struct rd_owners *o, uint32_t lqpn, uint32_t owner)
 		return NULL;
 	o->qps = grown;
 	q = &o->qps[o->n_qps];
-	*q = (struct owned){{.lqpn = lqpn}, owner, *head, o->owners[owner - 1].first};
+	*q = (struct owned){.qp.lqpn = lqpn,
+		.owner = owner,
+		.next = *head,
+		.sibling = o->owners[owner - 1].first};
 	*head = o->owners[owner - 1].first = ++o->n_qps;
 	o->owners[owner - 1].n_qps++;
 	return q;
 }
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* --- events ----------------------------------------------------------------------------------- */
+
+static uint32_t *live_bucket(struct rd_owners *o, uint64_t key)
+{
+	return &o->live_of[rd_hash2((uint32_t)key, (uint32_t)(key >> 32)) % BUCKETS];
+}
+
+/* The QP with this key, which has none from now on; NULL: it is not known. */
+static struct owned *live_take(struct rd_owners *o, uint64_t key)
+{
+	for (uint32_t *at = live_bucket(o, key); *at; at = &o->qps[*at - 1].next_live) {
+		struct owned *q = &o->qps[*at - 1];
+
+		if (q->key != key)
+			continue;
+		*at = q->next_live;
+		q->key = 0;
+		return q;
+	}
+	return NULL;
+}
+
+static void live_add(struct rd_owners *o, struct owned *q, uint64_t key)
+{
+	uint32_t *head = live_bucket(o, key);
+
+	q->key = key;
+	q->next_live = *head;
+	*head = (uint32_t)(q - o->qps) + 1;
+}
+
+void rd_owners_event(struct rd_owners *o, unsigned int port, const struct rd_qp_event *event,
+	const struct rd_process *who)
+{
+	/* The key of a QP whose end was not reported may be another's now. */
+	struct owned *q = live_take(o, event->key);
+	uint32_t owner;
+
+	if (event->kind == RD_QP_DESTROYED) {
+		if (q)
+			q->qp.last_ns = later(q->qp.last_ns, event->time_ns);
+		return;
+	}
+	if (event->port && event->port != port)
+		return;
+	owner = owner_of(o, who);
+	q = owner ? qp_find(o, event->lqpn, owner) : NULL;
+	if (!q)
+		return;
+	if (q->key)
+		live_take(o, q->key);
+	live_add(o, q, event->key);
+	if (!q->qp.first_ns || q->qp.first_ns > event->time_ns)
+		q->qp.first_ns = event->time_ns;
+	q->qp.last_ns = later(q->qp.last_ns, event->time_ns);
+}
+
+void rd_owners_watched(struct rd_owners *o, uint64_t lost)
+{
+	o->watched = true;
+	o->lost = lost;
+}
+
+bool rd_owners_events(const struct rd_owners *o, uint64_t *lost)
+{
+	*lost = o->lost;
+	return o->watched;
+}
+
+/* --- samples ---------------------------------------------------------------------------------- */
 
 void rd_owners_add(struct rd_owners *o, const char *root, unsigned int port,
 	const struct rd_resources *list, uint64_t ticks, uint64_t ns)
@@ -236,7 +322,7 @@ void rd_owners_add(struct rd_owners *o, const char *root, unsigned int port,
 			continue;
 		if (!q->qp.first_ns)
 			q->qp.first_ns = ns;
-		q->qp.last_ns = ns;
+		q->qp.last_ns = later(q->qp.last_ns, ns);
 		if (r->has_rqpn && r->rqpn)
 			q->qp.rqpn = r->rqpn;
 	}

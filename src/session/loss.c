@@ -90,6 +90,7 @@ int loss_watch(struct rd_session *s)
 		any |= measures(s, i);
 	if (!any)
 		return 0;
+	owner_events_watch(s);
 	rc = pthread_create(&s->loss.thread, NULL, watch, s);
 	if (rc)
 		return rd_fail(&s->error, RD_CLASS_DEVICE, rc,

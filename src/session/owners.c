@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * When a capture reads which process has which QP: before it starts, while it runs, at its end.
- * While a sample takes at most 25 ms, every QP that exists for a second is sampled. Slower samples
- * are taken less often: to list a QP, the kernel queries it (nldev.c, fill_res_qp_entry()), which
- * mlx5 does by a firmware command.
+ * When a capture reads which process has which QP: before it starts, while it runs, at its end;
+ * owner_events.c has what happens in between, where the kernel reports it. While a sample takes at
+ * most 25 ms, every QP that exists for a second is sampled. Slower samples are taken less often: to
+ * list a QP, the kernel queries it (nldev.c, fill_res_qp_entry()), which mlx5 does by a firmware
+ * command.
  */
 #include "session.h"
 #include <rdmadump/clock.h>
@@ -29,11 +30,16 @@ static void open_one(struct rd_session *s, unsigned int i, const struct rd_devic
 	const struct rd_port *port)
 {
 	struct rd_owners *o = rd_owners_new();
+	bool tried = s->sampling.tried_events;
 
 	if (!o || rd_owners_sample(o, device->name, port->num, NULL) < 0) {
 		rd_owners_free(o);
 		return;
 	}
+	owner_events_open(s);
+	/* QPs that were created since the first sample. */
+	if (!tried && s->sampling.events)
+		rd_owners_sample(o, device->name, port->num, NULL);
 	rd_owners_free(s->sampling.owners[i]); /* of a source that could not be opened */
 	s->sampling.owners[i] = o;
 	s->sampling.next_ns = rd_monotonic_ns() + PERIOD_NS;
@@ -53,6 +59,7 @@ void owners_begin(struct rd_session *s)
 	/* The thread that handles the frames also handles the facts. */
 	if (!s->config->frames && (!s->out.n || !s->out.encoder.format->facts)) {
 		s->sampling.next_ns = 0;
+		owner_events_free(s);
 		return;
 	}
 	for (unsigned int i = 0; i < s->in.n; i++)
@@ -67,12 +74,14 @@ bool owners_wanted(const struct rd_session *s)
 
 void owners_tick(struct rd_session *s)
 {
+	owner_events_take(s);
 	if (owners_wanted(s) && rd_monotonic_ns() >= s->sampling.next_ns)
 		sample(s);
 }
 
 void owners_end(struct rd_session *s)
 {
+	owner_events_end(s);
 	if (owners_wanted(s))
 		sample(s);
 }
@@ -86,6 +95,7 @@ void owners_facts(const struct rd_session *s, unsigned int i, const struct rd_de
 
 void owners_free(struct rd_session *s)
 {
+	owner_events_free(s);
 	for (unsigned int i = 0; i < RD_IFACES_MAX; i++)
 		rd_owners_free(s->sampling.owners[i]);
 }

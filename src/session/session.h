@@ -94,6 +94,8 @@ struct loss {
 	struct rd_counter_change *changes[RD_IFACES_MAX];
 };
 
+struct owner_events;
+
 /*
  * Owners of the QPs of each source's port. Used by the main thread until the capture's threads run,
  * then by the thread that reads counters, then by the main thread again.
@@ -101,6 +103,8 @@ struct loss {
 struct sampling {
 	struct rd_owners *owners[RD_IFACES_MAX]; /* NULL: not sampled */
 	uint64_t next_ns;			 /* CLOCK_MONOTONIC; 0: never */
+	struct owner_events *events;		 /* NULL: only samples */
+	bool tried_events;
 };
 
 struct rd_session {
@@ -202,6 +206,17 @@ bool owners_wanted(const struct rd_session *s);
 void owners_tick(struct rd_session *s);
 /* The capture has ended: the last sample. */
 void owners_end(struct rd_session *s);
+/* owner_events.c: owners of QPs that exist between two samples. */
+/* With all privileges, once: asks the kernel to report; says so where it does not. */
+void owner_events_open(struct rd_session *s);
+/* Starts the thread that looks up the processes. Without one, what the kernel reports is used. */
+void owner_events_watch(struct rd_session *s);
+/* Adds what was reported to the owners, from the thread that samples them. */
+void owner_events_take(struct rd_session *s);
+/* Ends the thread, and takes the rest. */
+void owner_events_end(struct rd_session *s);
+void owner_events_free(struct rd_session *s);
+
 /* Appends what is known of the port of source `i`, which the facts call `device` and `port`. */
 void owners_facts(const struct rd_session *s, unsigned int i, const struct rd_device *device,
 	const struct rd_port *port, struct rd_facts *to);

@@ -68,7 +68,7 @@ with_libraries() {
 oldest
 with_libraries
 is "the oldest libraries: exit status" "$status" 0
-is "... and no optional library is needed" "$(value ZLIB_LIBS)$(value ZSTD_LIBS)$(value LIBNL_LIBS)$(value URING_LIBS)" ""
+is "... and no optional library is needed" "$(value ZLIB_LIBS)$(value ZSTD_LIBS)$(value LIBNL_LIBS)$(value URING_LIBS)$(value LIBBPF_LIBS)" ""
 
 # LIBRARY | too old | wanted | package: Debian | Fedora | SUSE
 libraries='libibverbs|1.13.38|1.14|libibverbs-dev|rdma-core-devel|rdma-core-devel

@@ -56,6 +56,7 @@ static const char *const replaced[] = {
 	"/sys/module/mlx5_ib",
 	"/sys/module/ib_uverbs",
 	"/sys/module/ib_core",
+	"/sys/kernel/btf",
 };
 
 static bool below(const char *path, const char *dir)

@@ -454,6 +454,176 @@ static void test_facts(void **state)
 	rd_owners_free(o);
 }
 
+/* --- events ----------------------------------------------------------------------------------- */
+
+static struct rd_qp_event created(uint32_t lqpn, uint64_t key, uint32_t pid, uint64_t ticks)
+{
+	return (struct rd_qp_event){.kind = RD_QP_CREATED,
+		.time_ns = 1000,
+		.key = key,
+		.lqpn = lqpn,
+		.pid = pid,
+		.start_ns = ticks * (1000000000U / (uint64_t)sysconf(_SC_CLK_TCK)) + 1,
+		.comm = "reported"};
+}
+
+static struct rd_qp_event destroyed(uint64_t key, uint64_t ns)
+{
+	return (struct rd_qp_event){.kind = RD_QP_DESTROYED, .time_ns = ns, .key = key};
+}
+
+static void event(struct rd_owners *o, struct rd_qp_event e)
+{
+	struct rd_process who;
+
+	if (e.kind == RD_QP_CREATED)
+		rd_process_of_event(root, &e, &who);
+	rd_owners_event(o, 1, &e, e.kind == RD_QP_CREATED ? &who : NULL);
+}
+
+static void test_process_of_event(void **state)
+{
+	struct rd_qp_event e = created(17, 1, 100, 50);
+	struct rd_process p;
+
+	(void)state;
+	process(100, "one", "50");
+	put(100, "cgroup", "0::/job\n");
+	rd_process_of_event(root, &e, &p);
+	assert_string_equal(p.comm, "one");
+	assert_string_equal(p.cgroup, "/job");
+	/* Another process has the pid now: what the kernel reported is kept, nothing of that one.
+	 */
+	process(100, "two", "51");
+	rd_process_of_event(root, &e, &p);
+	assert_int_equal(p.pid, 100);
+	assert_int_equal(p.start_ticks, 50);
+	assert_string_equal(p.comm, "reported");
+	assert_string_equal(p.cgroup, "");
+	assert_false(p.has_environ);
+	e.pid = 101; /* there is none */
+	rd_process_of_event(root, &e, &p);
+	assert_int_equal(p.pid, 101);
+	assert_int_equal(p.start_ticks, 50);
+	assert_string_equal(p.comm, "reported");
+}
+
+static void test_events(void **state)
+{
+	struct rd_owners *o = rd_owners_new();
+	struct rd_owned_qp qps[4];
+	struct list l = {0};
+	struct rd_qp_event later = created(17, 9, 101, 60), other = created(30, 12, 100, 50);
+	uint64_t lost;
+
+	(void)state;
+	assert_non_null(o);
+	assert_false(rd_owners_events(o, &lost));
+	rd_owners_watched(o, 3);
+	assert_true(rd_owners_events(o, &lost));
+	assert_int_equal(lost, 3);
+	/* A number that two processes had, one after the other: each has its own time. */
+	event(o, created(17, 8, 100, 50));
+	event(o, destroyed(8, 2000));
+	event(o, destroyed(8, 2500)); /* of nothing */
+	later.time_ns = 3000;
+	event(o, later);
+	event(o, destroyed(9, 4000));
+	assert_int_equal(owned(o, 100, 50, qps, 4), 1);
+	assert_int_equal(qps[0].lqpn, 17);
+	assert_int_equal(qps[0].first_ns, 1000);
+	assert_int_equal(qps[0].last_ns, 2000);
+	assert_int_equal(owned(o, 101, 60, qps, 4), 1);
+	assert_int_equal(qps[0].first_ns, 3000);
+	assert_int_equal(qps[0].last_ns, 4000);
+	/* Bound to another port. */
+	other.port = 2;
+	event(o, other);
+	assert_int_equal(owned(o, 100, 50, qps, 4), 1);
+	/* A sample that was begun before the QP was created, and one after. */
+	process(102, "both", "70");
+	event(o, created(40, 10, 102, 70));
+	add(&l, 40, 102);
+	rd_owners_add(o, root, 1, &l.r, 1000, 900);
+	assert_int_equal(owned(o, 102, 70, qps, 4), 1);
+	assert_int_equal(qps[0].first_ns, 1000);
+	assert_int_equal(qps[0].last_ns, 1000);
+	rd_owners_add(o, root, 1, &l.r, 1000, 5000);
+	assert_int_equal(owned(o, 102, 70, qps, 4), 1);
+	assert_int_equal(qps[0].last_ns, 5000);
+	event(o, destroyed(10, 6000));
+	assert_int_equal(owned(o, 102, 70, qps, 4), 1);
+	assert_int_equal(qps[0].last_ns, 6000);
+	rd_owners_free(o);
+}
+
+/* The end of a QP was not reported: its key, or its number, is used again. */
+static void test_lost_ends(void **state)
+{
+	struct rd_owners *o = rd_owners_new();
+	struct rd_owned_qp qps[4];
+
+	(void)state;
+	assert_non_null(o);
+	event(o, created(17, 8, 100, 50));
+	event(o, created(18, 8, 101, 60));
+	event(o, destroyed(8, 2000));
+	assert_int_equal(owned(o, 100, 50, qps, 4), 1);
+	assert_int_equal(qps[0].last_ns, 1000);
+	assert_int_equal(owned(o, 101, 60, qps, 4), 1);
+	assert_int_equal(qps[0].last_ns, 2000);
+	event(o, created(20, 9, 102, 70));
+	event(o, created(20, 10, 102, 70));
+	event(o, destroyed(9, 3000)); /* no longer its key */
+	assert_int_equal(owned(o, 102, 70, qps, 4), 1);
+	assert_int_equal(qps[0].last_ns, 1000);
+	event(o, destroyed(10, 4000));
+	assert_int_equal(owned(o, 102, 70, qps, 4), 1);
+	assert_int_equal(qps[0].last_ns, 4000);
+	rd_owners_free(o);
+}
+
+static void test_many_events(void **state)
+{
+	struct rd_owners *o = rd_owners_new();
+	struct rd_owned_qp *qps = calloc(20000, sizeof(*qps));
+
+	(void)state;
+	assert_non_null(o);
+	assert_non_null(qps);
+	for (uint32_t i = 0; i < 20000; i++)
+		event(o, created(100 + i, 64 * i + 1, 100, 50));
+	for (uint32_t i = 0; i < 20000; i++)
+		event(o, destroyed(64 * i + 1, 2000 + i));
+	assert_int_equal(owned(o, 100, 50, qps, 20000), 20000);
+	for (uint32_t i = 0; i < 20000; i++)
+		assert_int_equal(qps[i].last_ns, 2000 + qps[i].lqpn - 100);
+	free(qps);
+	rd_owners_free(o);
+}
+
+/* What is known of a process that had ended is replaced by what a sample reads of it. */
+static void test_event_before_sample(void **state)
+{
+	struct rd_owners *o = rd_owners_new();
+	struct list l = {0};
+	size_t n;
+
+	(void)state;
+	assert_non_null(o);
+	event(o, created(17, 8, 100, 50));
+	assert_string_equal(rd_owners_get(o, 0, &n)->comm, "reported");
+	process(100, "one", "50");
+	put_bytes(100, "environ", "RANK=3", 7);
+	add(&l, 17, 100);
+	rd_owners_add(o, root, 1, &l.r, 1000, 5000);
+	assert_string_equal(rd_owners_get(o, 0, &n)->comm, "one");
+	assert_string_equal(rd_owners_get(o, 0, &n)->job[RD_JOB_RANK], "3");
+	assert_int_equal(n, 1);
+	assert_null(rd_owners_get(o, 1, &n));
+	rd_owners_free(o);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -467,6 +637,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_later, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_many, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_facts, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_process_of_event, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_events, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_lost_ends, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_many_events, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_event_before_sample, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -210,6 +210,24 @@ take_verdicts() {
 	ok "$1: every verdict was given" "$tmp/1.out"
 }
 
+# check_owners DIRECTORY NAME: the owners that owners.sh left there
+check_owners() {
+	local at=$1/$2 got short
+	got=$(python3 "$here/owners.py" "$at.pcapng" "$at.truth" "$at.ended")
+	echo "# owners, $2: $got"
+	read -r _ long _ all _ short _ short_all _ <<<"${got//,/ }"
+	is "owners, $2: the capture's exit status" "$(cat "$at.exit")" 0
+	is "owners, $2: all long-lived ones" "$long" "$all"
+	[[ $got = *"wrong 0, ranks wrong 0 "* ]]
+	ok "owners, $2: none is wrong, nor a rank"
+	[ "$2" = samples ] || {
+		[ "$((short * 100))" -ge "$((short_all * 95))" ] && [ "$short_all" -ge 24 ]
+		ok "owners, $2: at least 95 % of the short-lived ones ($short of $short_all)"
+		[[ $got = *"brief 0, lost 0" ]]
+		ok "owners, $2: each for as long as it lived, no report lost"
+	}
+}
+
 export VM_BIN
 also=() # more files to take along
 if [ -n "${VM_SERVICE-}" ]; then
@@ -259,6 +277,15 @@ if [ -z "${VM_QUICK-}" ]; then
 
 	machines 1 "${VM_SECONDS:-240}" selftest.sh
 	take_verdicts "selftest" 40
+
+	also=(-x "$VM_BIN/../unit/owned_qps_tool")
+	machines 1 "${VM_SECONDS:-500}" owners.sh
+	also=()
+	for name in events dropped samples; do
+		check_owners "$tmp/1" $name
+	done
+	is "owners: reports of the kernel need no message" "$(grep -c owners "$tmp"/1/{events,dropped}.log | cut -d: -f2 | sort -u)" 0
+	has "owners: what is missing without privileges is said" "$tmp/1/samples.log" "short-lived ones may be missed: .*CAP_BPF and CAP_PERFMON"
 
 	machines 2 "${VM_SECONDS:-240}" selftest_peer.sh
 	for name in a.ipv4 b.ipv4 a.ipv6 b.ipv6; do

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Where the running kernel has what the BPF programs read. */
+#ifndef RDMADUMP_DEVICE_QP_LAYOUT_H
+#define RDMADUMP_DEVICE_QP_LAYOUT_H
+
+#include <rdmadump/error.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Offsets in bytes, and one value. */
+struct qp_layout {
+	uint32_t res_type, res_user;		     /* struct rdma_restrack_entry */
+	uint32_t qp_res, qp_num, qp_port, qp_device; /* struct ib_qp */
+	uint32_t device_name;			     /* struct ib_device */
+	uint32_t task_leader, task_start, task_comm; /* struct task_struct */
+	uint32_t type_qp;			     /* RDMA_RESTRACK_QP */
+};
+
+/* Whether the kernel has BTF of ib_core. */
+bool qp_layout_known(void);
+/*
+ * By the kernel's BTF, which it shows to everybody. -1 (RD_CLASS_DEVICE) where it has none of
+ * ib_core, or one member is not as the programs expect it.
+ */
+int qp_layout_read(struct qp_layout *l, struct rd_error *err);
+
+#endif

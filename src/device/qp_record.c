@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Decodes what the BPF programs report. */
+#include "qp_record.h"
+#include "sysfs.h"
+#include <string.h>
+
+#define QPN_MOST 0xffffffU
+
+static void take_text(char *to, size_t size, const char *from, size_t room)
+{
+	char text[RECORD_DEVICE + 1];
+	size_t n = strnlen(from, room);
+
+	memcpy(text, from, n);
+	text[n] = '\0';
+	rd_text_clean(to, size, text);
+}
+
+bool qp_record_event(const void *record, size_t size, uint64_t epoch_ns, struct rd_qp_event *event)
+{
+	struct qp_record r;
+
+	*event = (struct rd_qp_event){0};
+	if (size < sizeof(r))
+		return false;
+	memcpy(&r, record, sizeof(r));
+	/* 0 and 1 are the ports' own, of the kernel. */
+	if (r.kind >= RD_QP_EVENT_KINDS || r.lqpn < 2 || r.lqpn > QPN_MOST || !r.key)
+		return false;
+	event->kind = (enum rd_qp_event_kind)r.kind;
+	event->time_ns = epoch_ns + r.time_ns;
+	event->key = r.key;
+	event->port = r.port;
+	event->lqpn = r.lqpn;
+	take_text(event->device, sizeof(event->device), r.device, sizeof(r.device));
+	if (event->kind != RD_QP_CREATED)
+		return true;
+	event->pid = r.pid;
+	event->start_ns = r.start_ns;
+	take_text(event->comm, sizeof(event->comm), r.comm, sizeof(r.comm));
+	return event->pid;
+}

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the kernel reports of QPs: the BPF programs, run here by a small interpreter over structures
+ * like the kernel's, and their records, as bytes.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka wants the four above first. */
+#include <cmocka.h>
+
+#include "config.h"
+#include "device/qp_record.h"
+#include <string.h>
+
+/* --- records ---------------------------------------------------------------------------------- */
+
+static struct qp_record record(void)
+{
+	struct qp_record r = {.time_ns = 5000,
+		.start_ns = 1230000000,
+		.key = 0xffff888000001000,
+		.kind = RD_QP_CREATED,
+		.lqpn = 0x123456,
+		.port = 2,
+		.pid = 4711};
+
+	memcpy(r.device, "mlx5_0", 7);
+	memcpy(r.comm, "trainer", 8);
+	return r;
+}
+
+static void test_record(void **state)
+{
+	struct qp_record r = record();
+	struct rd_qp_event e;
+	unsigned char bytes[sizeof(r) + 9] = {0};
+
+	(void)state;
+	memcpy(bytes + 1, &r, sizeof(r)); /* not aligned, and longer */
+	assert_true(qp_record_event(bytes + 1, sizeof(r) + 8, 1000000, &e));
+	assert_int_equal(e.kind, RD_QP_CREATED);
+	assert_int_equal(e.time_ns, 1005000);
+	assert_int_equal(e.start_ns, 1230000000);
+	assert_int_equal(e.key, 0xffff888000001000);
+	assert_int_equal(e.lqpn, 0x123456);
+	assert_int_equal(e.port, 2);
+	assert_int_equal(e.pid, 4711);
+	assert_string_equal(e.device, "mlx5_0");
+	assert_string_equal(e.comm, "trainer");
+	/* Whoever destroys a QP need not be its owner. */
+	r.kind = RD_QP_DESTROYED;
+	assert_true(qp_record_event(&r, sizeof(r), 0, &e));
+	assert_int_equal(e.kind, RD_QP_DESTROYED);
+	assert_int_equal(e.pid, 0);
+	assert_string_equal(e.comm, "");
+}
+
+static void test_text_of_a_record(void **state)
+{
+	struct qp_record r = record();
+	struct rd_qp_event e;
+
+	(void)state;
+	memset(r.device, 'd', sizeof(r.device)); /* without an end */
+	memset(r.comm, 'c', sizeof(r.comm));
+	r.comm[1] = '\x1b';
+	assert_true(qp_record_event(&r, sizeof(r), 0, &e));
+	assert_int_equal(strlen(e.device), RD_NAME_MAX - 1);
+	assert_string_equal(e.comm, "c?cccccccccccccc");
+}
+
+static void test_no_event(void **state)
+{
+	struct rd_qp_event e;
+	struct qp_record r[] = {
+		record(), record(), record(), record(), record(), record(), record()};
+
+	(void)state;
+	r[1].kind = RD_QP_EVENT_KINDS;
+	r[2].lqpn = 1; /* the port's own */
+	r[3].lqpn = 0;
+	r[4].lqpn = 0x1000000;
+	r[5].key = 0;
+	r[6].pid = 0;
+	assert_false(qp_record_event(&r[0], sizeof(r[0]) - 1, 0, &e));
+	assert_false(qp_record_event(&r[0], 0, 0, &e));
+	for (size_t i = 0; i < sizeof(r) / sizeof(*r); i++)
+		assert_int_equal(qp_record_event(&r[i], sizeof(r[i]), 0, &e), i == 0);
+}
+
+#ifdef HAVE_LIBBPF
+#include "device/qp_program.h"
+#include <asm/ptrace.h>
+
+/* --- programs --------------------------------------------------------------------------------- */
+
+/* As the kernel has them, in a different order. */
+static struct task {
+	char comm[16];
+	struct task *leader;
+	uint64_t start;
+} leader = {"trainer", &leader, 777}, thread = {"worker", &leader, 999};
+
+static struct device {
+	char before[24], name[64];
+} device = {.name = "mlx5_3"};
+
+struct entry {
+	uint32_t id;
+	uint8_t user;
+	uint32_t type;
+};
+
+static struct qp {
+	struct device *device;
+	uint32_t port, num;
+	struct entry res;
+} qp;
+
+static const struct qp_layout layout = {.res_type = offsetof(struct entry, type),
+	.res_user = offsetof(struct entry, user),
+	.qp_res = offsetof(struct qp, res),
+	.qp_num = offsetof(struct qp, num),
+	.qp_port = offsetof(struct qp, port),
+	.qp_device = offsetof(struct qp, device),
+	.device_name = offsetof(struct device, name),
+	.task_leader = offsetof(struct task, leader),
+	.task_start = offsetof(struct task, start),
+	.task_comm = offsetof(struct task, comm),
+	.type_qp = 7};
+
+#define RING 31
+#define LOST 32
+
+static struct qp_record reported;
+static unsigned int n_reported;
+static uint64_t n_lost;
+static bool is_full;
+
+static uint64_t call(int helper, const uint64_t *r)
+{
+	switch (helper) {
+	case BPF_FUNC_probe_read_kernel:
+		memcpy((void *)r[1], (const void *)r[3], r[2]);
+		return 0;
+	case BPF_FUNC_ktime_get_ns:
+		return 123456789;
+	case BPF_FUNC_get_current_pid_tgid:
+		return UINT64_C(4711) << 32 | 4713;
+	case BPF_FUNC_get_current_task:
+		return (uintptr_t)&thread;
+	case BPF_FUNC_ringbuf_output:
+		assert_int_equal(r[1], RING);
+		assert_int_equal(r[3], sizeof(reported));
+		assert_int_equal(r[4], 0);
+		if (is_full)
+			return (uint64_t)-11;
+		memcpy(&reported, (const void *)r[2], sizeof(reported));
+		n_reported++;
+		return 0;
+	default:
+		fail_msg("helper %d", helper);
+		return 0;
+	}
+}
+
+static uint64_t load(uint8_t code, uint64_t address)
+{
+	uint64_t value = 0;
+	const size_t size = code == (BPF_LDX | BPF_MEM | BPF_DW)  ? 8
+			    : code == (BPF_LDX | BPF_MEM | BPF_W) ? 4
+			    : code == (BPF_LDX | BPF_MEM | BPF_B) ? 1
+								  : 0;
+
+	assert_int_not_equal(size, 0);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	memcpy((char *)&value + 8 - size, (const void *)address, size);
+#else
+	memcpy(&value, (const void *)address, size);
+#endif
+	return value;
+}
+
+static void store(uint8_t code, uint64_t address, uint64_t value)
+{
+	const uint32_t half = (uint32_t)value;
+
+	if (code == (BPF_STX | BPF_MEM | BPF_DW))
+		memcpy((void *)address, &value, 8);
+	else
+		memcpy((void *)address, &half, 4);
+}
+
+static void run_program(const struct qp_program *p, const void *registers)
+{
+	uint64_t r[11] = {[1] = (uintptr_t)registers}, stack[64];
+
+	memset(stack, 0xaa, sizeof(stack));
+	r[10] = (uintptr_t)(stack + 64);
+	for (size_t at = 0; at < p->n; at++) {
+		const struct bpf_insn i = p->insn[at];
+
+		switch (i.code) {
+		case BPF_ALU64 | BPF_MOV | BPF_X:
+			r[i.dst_reg] = r[i.src_reg];
+			break;
+		case BPF_ALU64 | BPF_MOV | BPF_K:
+			r[i.dst_reg] = (uint64_t)(int64_t)i.imm;
+			break;
+		case BPF_ALU64 | BPF_ADD | BPF_K:
+			r[i.dst_reg] += (uint64_t)(int64_t)i.imm;
+			break;
+		case BPF_ALU64 | BPF_RSH | BPF_K:
+			r[i.dst_reg] >>= i.imm;
+			break;
+		case BPF_LDX | BPF_MEM | BPF_DW:
+		case BPF_LDX | BPF_MEM | BPF_W:
+		case BPF_LDX | BPF_MEM | BPF_B:
+			r[i.dst_reg] = load(i.code, r[i.src_reg] + (uint64_t)(int64_t)i.off);
+			break;
+		case BPF_STX | BPF_MEM | BPF_DW:
+		case BPF_STX | BPF_MEM | BPF_W:
+			store(i.code, r[i.dst_reg] + (uint64_t)(int64_t)i.off, r[i.src_reg]);
+			break;
+		case BPF_JMP | BPF_JEQ | BPF_K:
+			at += r[i.dst_reg] == (uint64_t)(int64_t)i.imm ? (size_t)i.off : 0;
+			break;
+		case BPF_JMP | BPF_JNE | BPF_K:
+			at += r[i.dst_reg] != (uint64_t)(int64_t)i.imm ? (size_t)i.off : 0;
+			break;
+		case BPF_JMP | BPF_CALL:
+			r[0] = call(i.imm, r);
+			break;
+		case BPF_JMP | BPF_EXIT:
+			assert_int_equal(r[0], 0);
+			return;
+		case BPF_LD | BPF_DW | BPF_IMM:
+			r[i.dst_reg] = (uint64_t)i.imm;
+			if (i.src_reg == BPF_PSEUDO_MAP_VALUE) {
+				assert_int_equal(i.imm, LOST);
+				r[i.dst_reg] = (uintptr_t)&n_lost;
+			}
+			at++;
+			break;
+		case BPF_STX | BPF_ATOMIC | BPF_DW:
+			assert_int_equal(i.imm, BPF_ADD);
+			*(uint64_t *)r[i.dst_reg] += r[i.src_reg];
+			break;
+		default:
+			fail_msg("instruction %zu has code %#x", at, i.code);
+		}
+	}
+	fail_msg("the program has no end");
+}
+
+/* Calls the probed function with an argument. */
+static void probe(enum rd_qp_event_kind kind, void *argument)
+{
+	uint64_t registers[64] = {0};
+	struct qp_program p;
+
+#if defined(__x86_64__)
+	registers[14] = (uintptr_t)argument; /* rdi */
+#elif defined(__powerpc64__)
+	registers[3] = (uintptr_t)argument; /* r3 */
+#elif defined(__riscv)
+	registers[10] = (uintptr_t)argument; /* a0 */
+#elif defined(__s390x__)
+	registers[4] = (uintptr_t)argument; /* r2, after the status and its address */
+#else
+	registers[0] = (uintptr_t)argument;
+#endif
+	if (qp_program_make(&p, &layout, kind, RING, LOST))
+		skip();
+	run_program(&p, registers);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	qp = (struct qp){.device = &device, .port = 1, .num = 0xabc, .res = {.user = 1, .type = 7}};
+	n_reported = 0;
+	n_lost = 0;
+	is_full = false;
+	return 0;
+}
+
+static void test_created(void **state)
+{
+	struct rd_qp_event e;
+
+	(void)state;
+	probe(RD_QP_CREATED, &qp.res);
+	assert_int_equal(n_reported, 1);
+	assert_true(qp_record_event(&reported, sizeof(reported), 0, &e));
+	assert_int_equal(e.kind, RD_QP_CREATED);
+	assert_int_equal(e.time_ns, 123456789);
+	assert_int_equal(e.key, (uintptr_t)&qp.res);
+	assert_int_equal(e.lqpn, 0xabc);
+	assert_int_equal(e.port, 1);
+	assert_string_equal(e.device, "mlx5_3");
+	/* Of the process, not of the thread. */
+	assert_int_equal(e.pid, 4711);
+	assert_int_equal(e.start_ns, 777);
+	assert_string_equal(e.comm, "trainer");
+	assert_int_equal(n_lost, 0);
+}
+
+static void test_destroyed(void **state)
+{
+	struct qp_record zero = {0};
+	struct rd_qp_event e;
+
+	(void)state;
+	probe(RD_QP_DESTROYED, &qp);
+	assert_int_equal(n_reported, 1);
+	assert_true(qp_record_event(&reported, sizeof(reported), 0, &e));
+	assert_int_equal(e.kind, RD_QP_DESTROYED);
+	assert_int_equal(e.key, (uintptr_t)&qp.res);
+	assert_int_equal(e.lqpn, 0xabc);
+	assert_string_equal(e.device, "mlx5_3");
+	/* Nothing of the stack is in what is not filled in. */
+	assert_memory_equal(reported.comm, zero.comm, sizeof(zero.comm));
+	assert_int_equal(reported.pid, 0);
+}
+
+static void test_not_of_a_process(void **state)
+{
+	(void)state;
+	qp.res.user = 0;
+	probe(RD_QP_CREATED, &qp.res);
+	probe(RD_QP_DESTROYED, &qp);
+	qp.res = (struct entry){.user = 1, .type = 6}; /* no QP */
+	probe(RD_QP_CREATED, &qp.res);
+	assert_int_equal(n_reported, 0);
+	assert_int_equal(n_lost, 0);
+}
+
+static void test_lost(void **state)
+{
+	(void)state;
+	is_full = true;
+	probe(RD_QP_CREATED, &qp.res);
+	probe(RD_QP_DESTROYED, &qp);
+	assert_int_equal(n_reported, 0);
+	assert_int_equal(n_lost, 2);
+}
+#endif
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_record),
+		cmocka_unit_test(test_text_of_a_record),
+		cmocka_unit_test(test_no_event),
+#ifdef HAVE_LIBBPF
+		cmocka_unit_test_setup(test_created, set_up),
+		cmocka_unit_test_setup(test_destroyed, set_up),
+		cmocka_unit_test_setup(test_not_of_a_process, set_up),
+		cmocka_unit_test_setup(test_lost, set_up),
+#endif
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
