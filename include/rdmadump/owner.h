@@ -105,6 +105,12 @@ void rd_owners_watched(struct rd_owners *o, uint64_t lost);
 /* False: there are only samples. */
 bool rd_owners_events(const struct rd_owners *o, uint64_t *lost);
 
+/*
+ * QPs that ended before this time, and processes that have no other, may be forgotten; they are
+ * once there are many of them. For what runs for days.
+ */
+void rd_owners_forget(struct rd_owners *o, uint64_t before_ns);
+
 /* How many samples there are, and the longest time from one to the next, in nanoseconds. */
 uint32_t rd_owners_samples(const struct rd_owners *o, uint64_t *interval_ns);
 /* The nth owner, NULL after the last one; *n_qps gets the number of its QPs. */

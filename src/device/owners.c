@@ -10,11 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define QPS_MAX	   (1U << 18)
-#define OWNERS_MAX (1U << 14)
-#define READ_MAX   1024 /* processes read per sample; the next sample reads the others */
-#define BUCKETS	   4096
-#define TRIES	   4 /* samples that try to read an environment: privileges may change */
+#define QPS_MAX	    (1U << 18)
+#define OWNERS_MAX  (1U << 14)
+#define READ_MAX    1024 /* processes read per sample; the next sample reads the others */
+#define BUCKETS	    4096
+#define TRIES	    4	 /* samples that try to read an environment: privileges may change */
+#define FORGET_FROM 4096 /* QPs: fewer are not worth the time */
 
 struct owned {
 	struct rd_owned_qp qp;
@@ -47,6 +48,7 @@ struct rd_owners {
 	uint32_t qp_of[BUCKETS], pid_of[BUCKETS], live_of[BUCKETS];
 	uint32_t n_samples, read; /* read: processes in this sample */
 	uint64_t last_ns, interval_ns;
+	uint32_t forget_at; /* so many QPs; 0: FORGET_FROM */
 	bool watched;
 	uint64_t lost; /* events */
 };
@@ -199,9 +201,22 @@ static uint32_t kernel_of(struct rd_owners *o, const char *module, uint16_t serv
 	return owner_of(o, &who);
 }
 
+/* Into its bucket, and to its owner's others. */
+static void link_qp(struct rd_owners *o, uint32_t index)
+{
+	struct owned *q = &o->qps[index];
+	struct owner *owner = &o->owners[q->owner - 1];
+	uint32_t *head = &o->qp_of[rd_hash2(q->qp.lqpn, q->owner) % BUCKETS];
+
+	q->next = *head;
+	q->sibling = owner->first;
+	*head = owner->first = index + 1;
+	owner->n_qps++;
+}
+
 static struct owned *qp_find(struct rd_owners *o, uint32_t lqpn, uint32_t owner)
 {
-	uint32_t *head = &o->qp_of[rd_hash2(lqpn, owner) % BUCKETS];
+	const uint32_t *head = &o->qp_of[rd_hash2(lqpn, owner) % BUCKETS];
 	struct owned *grown, *q;
 
 	for (uint32_t i = *head; i; i = o->qps[i - 1].next)
@@ -214,12 +229,8 @@ static struct owned *qp_find(struct rd_owners *o, uint32_t lqpn, uint32_t owner)
 		return NULL;
 	o->qps = grown;
 	q = &o->qps[o->n_qps];
-	*q = (struct owned){.qp.lqpn = lqpn,
-		.owner = owner,
-		.next = *head,
-		.sibling = o->owners[owner - 1].first};
-	*head = o->owners[owner - 1].first = ++o->n_qps;
-	o->owners[owner - 1].n_qps++;
+	*q = (struct owned){.qp.lqpn = lqpn, .owner = owner};
+	link_qp(o, o->n_qps++);
 	return q;
 }
 
@@ -295,6 +306,64 @@ bool rd_owners_events(const struct rd_owners *o, uint64_t *lost)
 {
 	*lost = o->lost;
 	return o->watched;
+}
+
+/* --- forgetting ------------------------------------------------------------------------------- */
+
+/* Moves those that are kept to the beginning. */
+static void keep_qps(struct rd_owners *o, uint64_t before_ns)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < o->n_qps; i++)
+		if (o->qps[i].key || o->qps[i].qp.last_ns >= before_ns)
+			o->qps[kept++] = o->qps[i];
+	o->n_qps = kept;
+}
+
+/* Moves those that have QPs to the beginning; `moved`: the new number of each old one. */
+static void keep_owners(struct rd_owners *o, uint32_t *moved)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < o->n_qps; i++)
+		moved[o->qps[i].owner - 1] = 1;
+	for (uint32_t i = 0; i < o->n_owners; i++) {
+		if (!moved[i])
+			continue;
+		o->owners[kept] = (struct owner){.who = o->owners[i].who};
+		moved[i] = ++kept;
+	}
+	o->n_owners = kept;
+}
+
+void rd_owners_forget(struct rd_owners *o, uint64_t before_ns)
+{
+	uint32_t *moved;
+
+	if (o->n_qps < (o->forget_at ? o->forget_at : FORGET_FROM))
+		return;
+	moved = calloc(o->n_owners, sizeof(*moved));
+	if (!moved)
+		return;
+	keep_qps(o, before_ns);
+	keep_owners(o, moved);
+	memset(o->qp_of, 0, sizeof(o->qp_of));
+	memset(o->live_of, 0, sizeof(o->live_of));
+	for (uint32_t i = 0; i < o->n_qps; i++) {
+		o->qps[i].owner = moved[o->qps[i].owner - 1];
+		link_qp(o, i);
+		if (o->qps[i].key)
+			live_add(o, &o->qps[i], o->qps[i].key);
+	}
+	free(moved);
+	/* They are read again. */
+	o->n_pids = 0;
+	memset(o->pid_of, 0, sizeof(o->pid_of));
+	/* Not again before as many are new: each one costs the time of all. */
+	o->forget_at = o->n_qps * 2 > FORGET_FROM ? o->n_qps * 2 : FORGET_FROM;
+	if (o->forget_at > QPS_MAX)
+		o->forget_at = QPS_MAX;
 }
 
 /* --- samples ---------------------------------------------------------------------------------- */

@@ -11,7 +11,21 @@
 #include <rdmadump/facts.h>
 
 #define PERIOD_NS   500000000U
-#define TIMES_TAKEN 20 /* at most a twentieth of the time is spent on samples */
+#define TIMES_TAKEN 20			   /* at most a twentieth of the time is spent on samples */
+#define FORGET_NS   UINT64_C(600000000000) /* triggers may follow each other within a file */
+
+/* A recording runs for days: owners of QPs that no file can have any more are forgotten. */
+static void forget(struct rd_session *s)
+{
+	const struct rd_retention *r = &s->config->recording->retention;
+	uint64_t kept = r->pre_ns + r->post_ns + FORGET_NS;
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	for (unsigned int i = 0; i < s->in.n; i++)
+		if (s->sampling.owners[i])
+			rd_owners_forget(s->sampling.owners[i], rd_timespec_ns(&now) - kept);
+}
 
 static void sample(struct rd_session *s)
 {
@@ -21,6 +35,8 @@ static void sample(struct rd_session *s)
 		if (s->sampling.owners[i])
 			rd_owners_sample(s->sampling.owners[i], s->in.device[i]->name,
 				s->in.port[i]->num, NULL);
+	if (s->config->recording)
+		forget(s);
 	period = (rd_monotonic_ns() - start) * TIMES_TAKEN;
 	s->sampling.next_ns = start + (period > PERIOD_NS ? period : PERIOD_NS);
 }

@@ -602,6 +602,44 @@ static void test_many_events(void **state)
 	rd_owners_free(o);
 }
 
+/* Ended long ago: forgotten, once there are many; the others stay as they are. */
+static void test_forget(void **state)
+{
+	struct rd_owners *o = rd_owners_new();
+	struct rd_owned_qp *qps = calloc(5000, sizeof(*qps));
+	size_t n;
+
+	(void)state;
+	assert_non_null(o);
+	assert_non_null(qps);
+	event(o, created(17, 1, 100, 50));
+	event(o, destroyed(1, 2000));
+	rd_owners_forget(o, 3000); /* not worth it */
+	assert_int_equal(owned(o, 100, 50, qps, 5000), 1);
+	for (uint32_t i = 0; i < 4500; i++) {
+		event(o, created(100 + i, 64 * i + 2, 101 + i % 2, 60 + i % 2));
+		if (i >= 10)
+			event(o, destroyed(64 * i + 2, i % 3 ? 2000 : 4000));
+	}
+	rd_owners_forget(o, 3000);
+	assert_int_equal(owned(o, 100, 50, qps, 5000), 0); /* has no other */
+	n = owned(o, 101, 60, qps, 5000) + owned(o, 102, 61, qps, 5000);
+	assert_int_equal(n, 10 + 1496); /* alive, or of every third number from 12 on */
+	/* Their keys and owners are still known. */
+	event(o, destroyed(2, 5000));
+	n = owned(o, 101, 60, qps, 5000);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(qps[i].last_ns, qps[i].lqpn == 100  ? 5000
+						 : qps[i].lqpn < 110 ? 1000
+								     : 4000);
+	event(o, created(100, 9, 101, 60));
+	assert_int_equal(owned(o, 101, 60, qps, 5000), n);
+	assert_non_null(rd_owners_get(o, 1, &n));
+	assert_null(rd_owners_get(o, 2, &n));
+	free(qps);
+	rd_owners_free(o);
+}
+
 /* What is known of a process that had ended is replaced by what a sample reads of it. */
 static void test_event_before_sample(void **state)
 {
@@ -641,6 +679,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_events, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_lost_ends, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_many_events, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_forget, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_event_before_sample, set_up, tear_down),
 	};
 
