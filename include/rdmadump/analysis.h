@@ -48,7 +48,8 @@ const char *rd_verb_name(enum rd_verb verb); /* "SEND" */
 
 struct rd_verb_use {
 	uint64_t messages, bytes, packets; /* without retransmissions; READ: bytes requested */
-	uint32_t smallest, largest;	   /* bytes of a message; valid if messages > 0 */
+	/* Bytes of a message; smallest > largest: of none were all packets captured in order. */
+	uint32_t smallest, largest;
 };
 
 enum rd_latency_kind {

@@ -86,6 +86,103 @@ static void go_back_n(void **state)
 	end(&s);
 }
 
+/*
+ * Bytes of messages whose packets come behind later ones: each counts once, in no other message,
+ * and a message that was not captured in order has no part in the smallest and largest size.
+ */
+static void sizes_of_messages(void **state)
+{
+	struct scene s = begin();
+	const struct rd_verb_use *use;
+
+	(void)state;
+	request(&s, SEND_FIRST, 0);
+	request(&s, SEND_MIDDLE, 1);
+	request(&s, SEND_LAST, 2);
+	respond(&s, ACK, 2, OK);
+	request(&s, SEND_FIRST, 3); /* 4, 5 and 6: the end of this one, the beginning of the next */
+	request(&s, SEND_MIDDLE, 7);
+	respond(&s, ACK, 4, NAK_SEQ);
+	request(&s, SEND_MIDDLE, 4);
+	request(&s, SEND_LAST, 5);
+	request(&s, SEND_FIRST, 6);
+	request(&s, SEND_MIDDLE, 7);
+	request(&s, SEND_LAST, 8);
+	respond(&s, ACK, 8, OK);
+	use = rd_side_verb(&result(&s)->side[0], RD_VERB_SEND);
+	assert_int_equal(use->messages, 3);
+	assert_int_equal(use->packets, 9);
+	assert_int_equal(use->bytes, 9 * 1024);
+	assert_int_equal(use->smallest, 3 * 1024);
+	assert_int_equal(use->largest, 3 * 1024);
+	end(&s);
+}
+
+/* A READ that several MTUs explain shows none of them: the next READ has fewer responses. */
+static void mtu_is_ambiguous(void **state)
+{
+	struct scene s = begin();
+	const struct rd_conversation *c;
+
+	(void)state;
+	read_request(&s, 0, 1687); /* one response: 2048 or 4096 */
+	read_request(&s, 1, 7005); /* two: 4096 */
+	read_request(&s, 3, 911);
+	read_request(&s, 4, 628);
+	respond(&s, RESP_ONLY, 0, OK);
+	c = result(&s);
+	assert_int_equal(rd_side_verb(&c->side[0], RD_VERB_READ)->messages, 4);
+	assert_int_equal(c->side[0].mtu, 4096);
+	for (unsigned int i = 0; i < RD_INC_COUNT; i++)
+		assert_int_equal(count(c, (enum rd_incident_kind)i), 0);
+	end(&s);
+}
+
+/* A capture that begins within a message does not know its size. */
+static void size_unknown(void **state)
+{
+	struct scene s = begin();
+	const struct rd_verb_use *use;
+
+	(void)state;
+	request(&s, SEND_MIDDLE, 1);
+	request(&s, SEND_LAST, 2);
+	respond(&s, ACK, 2, OK);
+	use = rd_side_verb(&result(&s)->side[0], RD_VERB_SEND);
+	assert_int_equal(use->messages, 1);
+	assert_int_equal(use->bytes, 2 * 1024);
+	assert_true(use->smallest > use->largest);
+	end(&s);
+}
+
+/* Each NAK for a single packet has its round, also where the next packet is the next one lost. */
+static void selective_neighbours(void **state)
+{
+	struct scene s = begin();
+	const struct rd_conversation *c;
+
+	(void)state;
+	sends(&s, 0, 9);
+	respond(&s, ACK, 2, NAK_SEQ);
+	sends(&s, 2, 2);
+	respond(&s, ACK, 9, OK);
+	sends(&s, 10, 19);
+	respond(&s, ACK, 12, NAK_SEQ);
+	sends(&s, 12, 12);
+	respond(&s, ACK, 13, NAK_SEQ);
+	sends(&s, 13, 13);
+	respond(&s, ACK, 19, OK);
+	sends(&s, 20, 20);
+	respond(&s, ACK, 20, OK);
+	c = result(&s);
+	assert_int_equal(count(c, RD_INC_ROUND_NAK), 3);
+	assert_int_equal(count(c, RD_INC_ROUND_TIMEOUT), 0);
+	assert_int_equal(count(c, RD_INC_SELECTIVE), 3);
+	assert_int_equal(count(c, RD_INC_RETRANSMITTED), 3);
+	assert_int_equal(count(c, RD_INC_LOST_DOWNSTREAM), 3);
+	end(&s);
+}
+
 /* Lost downstream of this point: it was seen, but the receiver asks for it. */
 static void lost_downstream(void **state)
 {
@@ -822,6 +919,10 @@ int main(void)
 		cmocka_unit_test(healthy),
 		cmocka_unit_test(wraps),
 		cmocka_unit_test(go_back_n),
+		cmocka_unit_test(sizes_of_messages),
+		cmocka_unit_test(size_unknown),
+		cmocka_unit_test(selective_neighbours),
+		cmocka_unit_test(mtu_is_ambiguous),
 		cmocka_unit_test(lost_downstream),
 		cmocka_unit_test(timeout),
 		cmocka_unit_test(reordered),

@@ -101,6 +101,7 @@ static void unseen(struct rd_analysis *a, struct flow *r, uint32_t upto, uint32_
 	r->req.next = r->req.at = r->receiver.expected = upto;
 	r->req.slow = r->round.active = false;
 	r->req.late_n = 0;
+	r->req.message_bytes = MESSAGE_UNSIZED;
 }
 
 /* The oldest gap before `upto`: its packets may be captured just after this ACK. */

@@ -375,7 +375,7 @@ struct rd_verb_use *flow_verb(struct rd_analysis *a, struct flow *f, enum rd_ver
 	if (!verbs)
 		return NULL;
 	f->req.verbs = verbs;
-	verbs[f->req.n_verbs] = (struct rd_verb_use){0};
+	verbs[f->req.n_verbs] = (struct rd_verb_use){.smallest = UINT32_MAX};
 	f->req.verb_at[verb] = ++f->req.n_verbs;
 	return &verbs[f->req.n_verbs - 1];
 }
@@ -553,6 +553,7 @@ void flow_expect(struct flow *f, uint32_t psn)
 	f->req.first = f->req.next = f->req.at = f->receiver.expected = f->ack.una = psn;
 	f->receiver.refusing = f->receiver.naked = f->receiver.previous_naked = false;
 	f->round.active = f->req.slow = f->ack.acked = f->ack.refused = false;
+	f->req.message_bytes = MESSAGE_UNSIZED;
 	f->req.late_n = f->ack.waiting_n = 0;
 	f->ack.rnr_frame = f->ack.nak_frame = 0;
 	f->ack.gap_open = f->round.straggler = false;

@@ -66,6 +66,8 @@ void request_learn_mtu(struct flow *f, uint32_t mtu)
 void read_followed(struct flow *f, uint32_t psn)
 {
 	int32_t span = psn_diff(psn, f->req.read_psn);
+	unsigned int fit = 0;
+	uint32_t mtu = 0;
 
 	if (f->req.read_length == READ_UNKNOWN) {
 		if (span > 0 && span < FAR)
@@ -75,9 +77,12 @@ void read_followed(struct flow *f, uint32_t psn)
 	}
 	for (unsigned int i = 0; i < RETRY_MTU; i++)
 		if (span > 0 && packets(f->req.read_length, mtus[i]) == (uint32_t)span) {
-			f->req.mtu = mtus[i];
-			read_ends(f, psn);
-			return;
+			mtu = mtus[i];
+			fit++;
 		}
+	if (fit == 1) /* else several MTUs explain it, and the next READ may tell */
+		f->req.mtu = mtu;
+	if (fit)
+		read_ends(f, psn);
 	f->req.read_open = false;
 }

@@ -20,52 +20,67 @@
 
 static void message_done(struct rd_verb_use *v, uint32_t bytes)
 {
-	if (!v->messages++ || bytes < v->smallest)
+	v->messages++;
+	if (bytes == MESSAGE_UNSIZED)
+		return;
+	if (bytes < v->smallest)
 		v->smallest = bytes;
 	if (bytes > v->largest)
 		v->largest = bytes;
-	v->bytes += bytes;
 }
 
-/* Counts a new packet as part of its message, before its goodput is counted. */
+/*
+ * Counts a new packet as part of its message, before its goodput is counted. `behind`: packets of
+ * later PSNs were captured before, maybe of later messages, so that only the sizes of its whole
+ * message, if it is one packet, and of itself are known. `whole`: only whole messages count as
+ * bytes; else each packet does, since those that are missing now may be retransmitted.
+ */
 static inline __attribute__((always_inline)) void message_take(
-	struct rd_analysis *a, struct flow *f, const struct item *it)
+	struct rd_analysis *a, struct flow *f, const struct item *it, bool behind, bool whole)
 {
 	const struct rd_packet *p = it->p;
 	enum rd_verb verb = verb_of(p->op);
 	struct rd_verb_use *use = f->req.verb_at[verb] ? &f->req.verbs[f->req.verb_at[verb] - 1]
 						       : flow_verb(a, f, verb);
-	uint32_t payload = p->payload_len, bytes = f->req.message_bytes;
+	uint32_t payload = p->payload_len, size = f->req.message_bytes;
 	struct rd_reth reth;
+	bool cut = false;
 
-	if (use)
-		use->packets++;
 	if (p->op->bits & RD_OP_FIRST) {
-		bytes = 0;
+		size = 0;
 		f->req.message_ns = it->ns;
 		refused_remember(a, f, it, verb);
 		if (verb == RD_VERB_SEND && f->app != &app_none)
 			app_send(a, f, it);
 	}
-	f->req.message_bytes = bytes + payload;
-	if (!(p->op->bits & RD_OP_LAST)) {
-		if (payload > f->req.mtu)
-			f->req.mtu = payload;
-		return;
+	if (size != MESSAGE_UNSIZED)
+		size += payload;
+	if (!behind)
+		f->req.message_bytes = size;
+	else if (!(p->op->bits & RD_OP_FIRST))
+		size = MESSAGE_UNSIZED;
+	if (!(p->op->bits & RD_OP_LAST) && payload > f->req.mtu)
+		f->req.mtu = payload;
+	if (verb == RD_VERB_READ) {
+		cut = !rd_packet_reth(p, &reth); /* then its size is unknown */
+		payload = size = cut ? 0 : reth.length;
+	} else if (verb == RD_VERB_ATOMIC) {
+		payload = size = 8;
 	}
-	if (verb == RD_VERB_READ && rd_packet_reth(p, &reth))
-		f->req.message_bytes = reth.length;
-	else if (verb == RD_VERB_READ)
-		return; /* cut off: its size is unknown */
-	else if (verb == RD_VERB_ATOMIC)
-		f->req.message_bytes = 8;
-	if (use)
-		message_done(use, f->req.message_bytes);
+	if (!use)
+		return;
+	use->packets++;
+	if (!whole)
+		use->bytes += payload;
+	else if (p->op->bits & RD_OP_LAST)
+		use->bytes += size;
+	if (p->op->bits & RD_OP_LAST && !cut)
+		message_done(use, size);
 }
 
 void request_message(struct rd_analysis *a, struct flow *f, const struct item *it)
 {
-	message_take(a, f, it);
+	message_take(a, f, it, false, true);
 }
 
 /* --- the model of a receiver ------------------------------------------------------------------ */
@@ -281,6 +296,16 @@ static void round_end(struct rd_analysis *a, struct flow *f, struct trouble *t)
 }
 
 /*
+ * Whether the next packet of a round begins another one: a sender that retransmits single packets
+ * has done so before, and a NAK after the only packet of this round requests the next one.
+ */
+static bool is_next_nak(const struct flow *f, uint32_t psn)
+{
+	return f->ack.nak_frame > f->round.frame && f->ack.nak_psn == psn &&
+	       psn == psn_add(f->round.psn, 1) && incident_of(&f->incidents, RD_INC_SELECTIVE);
+}
+
+/*
  * A packet of a round: in sequence, after a gap, late, or before the first one seen (then that one
  * was reordered: a sender never goes back further within a round). A packet that the round has
  * already begins the next round.
@@ -292,7 +317,10 @@ static void round_take(
 	int32_t front = psn_diff(t->pass.start, psn);
 	uint32_t start;
 
-	if (ahead >= 0) {
+	if (!ahead && is_next_nak(f, psn)) {
+		round_end(a, f, t);
+		round_begin(a, f, t, psn, psn, span);
+	} else if (ahead >= 0) {
 		seq_add_hole(&t->pass, f->req.at, (uint32_t)ahead);
 		f->req.at = psn_add(psn, span);
 	} else if (front > 0) {
@@ -485,6 +513,7 @@ static void new_take(struct rd_analysis *a, struct flow *f, struct trouble *t, u
 	if (d > 0) {
 		flow_incident(a, f, RD_INC_GAP, 1);
 		seq_add_hole(&t->seen, f->req.next, (uint32_t)d);
+		f->req.message_bytes = MESSAGE_UNSIZED;
 		if (begins)
 			doubt_gap(f, t, psn);
 	}
@@ -646,7 +675,8 @@ void request_rc(struct rd_analysis *a, struct flow *f, const struct item *it)
 		fresh = sequence_odd(a, f, it, span);
 	receiver_takes(a, f, psn, span);
 	if (fresh) {
-		message_take(a, f, it);
+		/* All PSNs before the highest one are behind. */
+		message_take(a, f, it, psn_add(psn, span) != f->req.next, false);
 		if (!f->ack.refused)
 			goodput_add(a, &f->req.goodput, p->payload_len);
 		if (it->ns > f->req.progress_ns)

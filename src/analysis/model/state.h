@@ -198,6 +198,8 @@ struct waiting {
 };
 
 #define READ_UNKNOWN UINT32_MAX /* more than a message can have */
+/* Bytes of a message of which packets are missing, or come behind later ones. */
+#define MESSAGE_UNSIZED UINT32_MAX
 
 #define PLACES 128 /* interfaces of a file that are compared */
 

@@ -123,8 +123,10 @@ static json_t *verbs_json(const struct rd_side *s)
 		set(verb, "messages", rd_json_u64(v->messages));
 		set(verb, "bytes", rd_json_u64(v->bytes));
 		set(verb, "packets", rd_json_u64(v->packets));
-		set(verb, "smallest", v->messages ? rd_json_u64(v->smallest) : json_null());
-		set(verb, "largest", v->messages ? rd_json_u64(v->largest) : json_null());
+		set(verb, "smallest",
+			v->smallest <= v->largest ? rd_json_u64(v->smallest) : json_null());
+		set(verb, "largest",
+			v->smallest <= v->largest ? rd_json_u64(v->largest) : json_null());
 		set(o, rd_verb_name((enum rd_verb)i), verb);
 	}
 	return o;

@@ -370,12 +370,17 @@ static void put_details(const struct page *p, const struct rd_conversation *c, u
 	const struct rd_side *s = &c->side[side];
 	char number[RD_UNITS_LEN];
 
-	for (unsigned int v = 0; v < RD_VERB_COUNT; v++)
-		if (rd_side_verb(s, v)->messages)
-			fprintf(p->out, "      %s: %s messages of %u to %u bytes\n",
-				rd_verb_name((enum rd_verb)v),
-				rd_fmt_count(number, rd_side_verb(s, v)->messages),
-				rd_side_verb(s, v)->smallest, rd_side_verb(s, v)->largest);
+	for (unsigned int v = 0; v < RD_VERB_COUNT; v++) {
+		const struct rd_verb_use *use = rd_side_verb(s, v);
+
+		if (!use->messages)
+			continue;
+		fprintf(p->out, "      %s: %s messages", rd_verb_name((enum rd_verb)v),
+			rd_fmt_count(number, use->messages));
+		if (use->smallest <= use->largest)
+			fprintf(p->out, " of %u to %u bytes", use->smallest, use->largest);
+		fputc('\n', p->out);
+	}
 	for (unsigned int i = 0; i < RD_INC_COUNT; i++)
 		if (rd_side_incident(s, i)->count) {
 			fprintf(p->out, "      %s %s, first at frame ",
