@@ -5,6 +5,7 @@
  * captures and tools is escaped.
  */
 #include "page.h"
+#include <ctype.h>
 #include <rdmadump/finding.h>
 #include <rdmadump/printable.h>
 #include <stdarg.h>
@@ -14,13 +15,11 @@ static const char style[] =
 #include "analysis/output/page_css.h"
 	;
 
-/* Titles may begin with a counter's name: its case is not changed. */
 static const char own_style[] =
 	"a { color: var(--one); }\n"
 	"nav { margin: 10px 0 18px; display: flex; flex-wrap: wrap; gap: 4px 18px; }\n"
 	".scroll { margin-bottom: 12px; }\n"
-	".finding h3::first-letter { text-transform: none; }\n"
-	"td:first-child { overflow-wrap: anywhere; min-width: 22ch; }\n";
+	"td:first-child { overflow-wrap: anywhere; min-width: 12ch; }\n";
 
 #define FINDINGS_SHOWN 30	  /* the worst ones of a section */
 #define SINCE_RESET    "counters" /* the section whose findings may be old */
@@ -167,20 +166,30 @@ static void read_all(struct page *p, const struct tasks *tasks)
 	}
 }
 
+/* As a sentence; the name of a counter stays as it is. */
+static void put_title(FILE *out, const char *title)
+{
+	if (islower((unsigned char)*title) && strcspn(title, "_0123456789") > strcspn(title, " ")) {
+		fputc(toupper((unsigned char)*title), out);
+		title++;
+	}
+	put_text(out, title);
+}
+
+/* As the page of `analyze` shows it. */
 static void put_finding(FILE *out, const json_t *f)
 {
 	const char *name = rd_severity_name(severity_of(f));
 
-	fprintf(out, "<article class=\"finding %s\"><header><span class=mark>%s, ", name, name);
+	fprintf(out, "<article class=\"finding %s\"><header><h3>", name);
+	put_title(out, text_of(f, "title"));
+	fprintf(out, "</h3><span class=mark>%s, ", name);
 	put_text(out, text_of(f, "certainty"));
-	fputs("</span><h3>", out);
-	put_text(out, text_of(f, "title"));
-	fputs("</h3>", out);
-	put_element(out, "<span class=where>", text_of(f, "where"), "</span>");
-	fputs("</header>", out);
+	fputs("</span></header>", out);
+	put_element(out, "<p class=where>", text_of(f, "where"), "</p>");
 	put_element(out, "<p>", text_of(f, "detail"), "</p>");
-	put_element(out, "<p><b>Usual cause:</b> ", text_of(f, "meaning"), "</p>");
-	put_element(out, "<p><b>Next:</b> ", text_of(f, "next"), "</p>");
+	put_element(out, "<p><span class=soft>Usually:</span> ", text_of(f, "meaning"), "</p>");
+	put_element(out, "<p><span class=soft>Next:</span> ", text_of(f, "next"), "</p>");
 	put_element(out, "<p class=filter><code>", text_of(f, "filter"), "</code></p>");
 	fputs("</article>\n", out);
 }

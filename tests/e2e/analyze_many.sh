@@ -59,7 +59,7 @@ many thin 100 "$tmp/many.pcap" "$tmp/b.pcap"
 is "the text of two ends has one card for each cause" \
 	"$(grep -A1 -E '^(!!| !) ' "$tmp/text" | tr -d '\n' | sed 's/--/\n/g' | sed 's/^[^:]*: //' | sort | uniq -d)" ""
 has "... the others in a line" "$tmp/text" '^   [0-9]+ more of these: 10[.]0[.]0[.]'
-is "... and a table that begins with a QP that lost packets" "$(grep -A1 '^TO QP' "$tmp/text" | awk 'END {print $6 > 0}')" 1
+is "... and a table that begins with a QP that lost packets" "$(grep -A1 '^TO QP' "$tmp/text" | awk 'END {print ($6 > 0)}')" 1
 bytes=$(stat -c %s "$tmp/page")
 [ "$bytes" -gt 2000000 ] && [ "$bytes" -lt 5000000 ]
 ok "the page of two ends: $bytes bytes, less than 5 MB"

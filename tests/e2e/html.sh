@@ -165,6 +165,13 @@ for size in 1400x1000 800x1000; do
 done
 right "incast" "$tmp/hosts.html" 718x1000 print
 
+# Names of counters keep their small letters, other titles begin with a capital.
+python3 "$srcdir/tests/world/verdicts" --seed 20 --count 1 --keep "$tmp/dies" >/dev/null 2>&1
+"$RDMADUMP" analyze --html "$tmp/dies.html" "$tmp/dies/20.pcapng" >/dev/null 2>"$tmp/log"
+is "titles are sentences, but for the names of counters" \
+	"$(look "$tmp/dies.html" 800x1000 light '[...document.querySelectorAll(".finding h3")].map(e => getComputedStyle(e, "::first-letter").textTransform + " " + e.textContent.split(" ")[0]).sort().join()')" \
+	"none Responses,none local_ack_timeout_err"
+
 exec {requests}>&-
 wait "$browser_pid"
 tap_done

@@ -189,8 +189,10 @@
 
 	/* A line does not end between a number and its unit, nor within an arrow. */
 	const unbroken = text => text.replace(/(\d) (?=(%|[num]?s|[kMGT]?(b\/s|B))(?![a-z]))/g, "$1\u00a0").replace(/ -> /g, " \u2192 ");
+	/* The name of a counter stays as it is. */
+	const sentence = title => title.replace(/^[a-z](?=[a-z]* )/, letter => letter.toUpperCase());
 	const finding = f => el("article", {class: "finding " + f.severity},
-		el("header", {}, el("h3", {}, f.title), el("span", {class: "mark"}, `${f.severity}, ${f.certainty}`)),
+		el("header", {}, el("h3", {}, sentence(f.title)), el("span", {class: "mark"}, `${f.severity}, ${f.certainty}`)),
 		f.where && el("p", {class: "where"}, unbroken(f.where)), el("p", {}, unbroken(f.detail || "")),
 		f.meaning && el("p", {}, el("span", {class: "soft"}, "Usually: "), f.meaning),
 		f.next && el("p", {}, el("span", {class: "soft"}, "Next: "), f.next),

@@ -186,8 +186,10 @@ static void put_nothing(FILE *out, struct rd_report *r)
 void put_title(FILE *out, const struct rd_report *r, const struct rd_finding *f)
 {
 	const char *title = f->title ? f->title : f->rule;
+	/* The name of a counter or a device stays as it is. */
+	const bool name = strcspn(title, "_0123456789") < strcspn(title, " ");
 
-	fprintf(out, "%c%s", toupper((unsigned char)*title), title + 1);
+	fprintf(out, "%c%s", name ? *title : toupper((unsigned char)*title), title + 1);
 	if (!f->conversation && f->where && strcmp(f->where, "the capture") != 0)
 		fprintf(out, pauser_of(r, f) ? ", sent by %s" : ", at %s", f->where);
 	fputc('.', out);
