@@ -14,7 +14,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define PENDING_MOST 8192 /* 8 MiB; taken every 100 ms */
+#define PENDING_MAX 8192 /* 8 MiB; taken every 100 ms */
 
 struct pending {
 	struct rd_qp_event event;
@@ -43,7 +43,7 @@ static bool has_room(struct owner_events *e)
 
 	if (e->n < e->room)
 		return true;
-	if (room > PENDING_MOST)
+	if (room > PENDING_MAX)
 		return false;
 	grown = reallocarray(e->pending, room, sizeof(*grown));
 	if (!grown)
