@@ -32,6 +32,8 @@ struct rd_sniffer_refusal {
  * reason. What only the device knows is found by rd_port_sniffer_open().
  */
 bool rd_port_sniffer_possible(const struct rd_device *device, struct rd_sniffer_refusal *why);
+/* The same as an error of a capture: -1 with RD_CLASS_DEVICE. */
+int rd_port_sniffer_check(const struct rd_device *device, struct rd_error *err);
 
 struct rd_port_sniffer;
 
@@ -56,7 +58,8 @@ int rd_port_sniffer_open(struct rd_port_sniffer **sniffer,
 	const struct rd_port_sniffer_config *config, struct rd_error *err);
 /*
  * Copies frames (RD_SNIFF_...) to the queue pair: all rules or none. Needs no privilege. Waits for
- * the firmware. -1 with RD_CLASS_DEVICE.
+ * the firmware. -1 with RD_CLASS_DEVICE: it may be attached all the same, so that the queue pair
+ * may only be destroyed after rd_port_sniffer_detach() has returned 0.
  */
 int rd_port_sniffer_attach(
 	struct rd_port_sniffer *sniffer, uint32_t qpn, unsigned int rules, struct rd_error *err);

@@ -27,7 +27,7 @@
 #define TAKE_TRIES    256 /* with pauses of 20 ms: 5 s */
 #define TAKE_US	      20000
 #define ORPHAN_TRIES  25  /* tries after which an unchanged process id is stale */
-#define BUSY_TRIES    100 /* with pauses of 10 ms: an abandoned command of another process */
+#define BUSY_TRIES    500 /* with pauses of 10 ms, 5 s: a command whose process was killed */
 #define BUSY_US	      10000
 #define RUN_QUICK     16 /* readings with pauses of 0.1 ms, then of 8 ms: 30 s */
 #define RUN_TRIES     3766

@@ -28,7 +28,7 @@
 struct rd_port_sniffer {
 	pid_t helper;
 	int socket;
-	bool attached;
+	bool attached; /* it is, or may be */
 	char pci[16];
 };
 
@@ -296,13 +296,11 @@ static int open_all(struct rd_port_sniffer *s, const struct rd_port_sniffer_conf
 int rd_port_sniffer_open(struct rd_port_sniffer **sniffer,
 	const struct rd_port_sniffer_config *config, struct rd_error *err)
 {
-	struct rd_sniffer_refusal refusal;
 	struct rd_port_sniffer *s;
 
 	*sniffer = NULL;
-	if (!rd_port_sniffer_possible(config->device, &refusal))
-		return rd_fail(err, RD_CLASS_DEVICE, 0, refusal.todo, "--sniffer icmd on %s: %s",
-			config->device->name, refusal.why);
+	if (rd_port_sniffer_check(config->device, err) < 0)
+		return -1;
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for the sniffer");
@@ -321,8 +319,9 @@ int rd_port_sniffer_attach(
 {
 	const struct request r = {ATTACH, qpn, rules};
 
-	s->attached = ask(s, &r, err) == 0;
-	return s->attached ? 0 : -1;
+	/* Even if it fails: undoing it may have failed, or the process was killed meanwhile. */
+	s->attached = true;
+	return ask(s, &r, err);
 }
 
 int rd_port_sniffer_detach(struct rd_port_sniffer *s, struct rd_error *err)

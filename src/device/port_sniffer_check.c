@@ -92,3 +92,13 @@ bool rd_port_sniffer_possible(const struct rd_device *device, struct rd_sniffer_
 	}
 	return true;
 }
+
+int rd_port_sniffer_check(const struct rd_device *device, struct rd_error *err)
+{
+	struct rd_sniffer_refusal refusal;
+
+	if (rd_port_sniffer_possible(device, &refusal))
+		return 0;
+	return rd_fail(err, RD_CLASS_DEVICE, 0, refusal.todo, "--sniffer icmd on %s: %s",
+		device->name, refusal.why);
+}

@@ -79,6 +79,9 @@ static int open_all(
 	uint32_t frame;
 	int rc;
 
+	/* Of what is refused, verbs may know nothing. */
+	if (config->sniffer == RD_SNIFFER_ICMD && rd_port_sniffer_check(config->device, err) < 0)
+		return -1;
 	/* The process that the sniffer starts must not share registered memory. */
 	if (config->sniffer == RD_SNIFFER_ICMD && ibv_fork_init())
 		rd_log(RD_LOG_DEBUG, "ibv_fork_init: %s", strerror(errno));

@@ -27,10 +27,15 @@ int verbs_port_sniffer_open(
 
 int verbs_port_sniffer_attach(struct verbs_port *port, struct rd_error *err)
 {
-	if (rd_port_sniffer_attach(port->icmd.sniffer, port->qp->qp_num, port->icmd.rules, err) < 0)
-		return -1;
+	struct rd_error later;
+
 	port->icmd.attached = true;
-	return 0;
+	if (rd_port_sniffer_attach(port->icmd.sniffer, port->qp->qp_num, port->icmd.rules, err) ==
+		0)
+		return 0;
+	/* It may be attached all the same: then the queue pair must stay. */
+	verbs_port_sniffer_detach(port, &later);
+	return -1;
 }
 
 int verbs_port_sniffer_detach(struct verbs_port *port, struct rd_error *err)

@@ -158,7 +158,7 @@ at=$tmp/both lives by_qpn+strict '
 		sleep 0.$(printf %03d $((30 + RANDOM % 100)))
 		kids=$(cat /proc/$pid/task/$pid/children 2>/dev/null)
 		if [ $((i % 3)) = 0 ]; then
-			kill -9 $kids 2>/dev/null; kill -INT $pid
+			kill -9 $kids 2>/dev/null; kill $pid
 		else
 			kill -9 $kids $pid 2>/dev/null
 		fi
@@ -361,6 +361,14 @@ is "the helper is killed: reported at the end, and undone by the next capture" "
 has "the helper is killed: what to do" "$tmp/log" 'process that uses the command gateway of 0000:01:00.0 was killed; .*start a capture with --sniffer icmd again'
 has "the next capture says what it did" "$tmp/log" 'a capture that was killed \(process [0-9]+\) had left its sniffer attached: it is detached now'
 
+# shellcheck disable=SC2016 # for the inner shell
+lives slow_attach:250 '
+	go; started $pid
+	kill -9 $helper; wait $pid; echo $?; state | grep -o "violations.*"
+	go -c 5; wait $pid; echo $?; state'
+is "the helper is killed while it attaches: the queue pair stays, and the next capture undoes it" "$(cat "$tmp/out")" \
+	$'2\nviolations 0\n0\n'"$clean"
+
 wait
 is "killed at random, $half times: nothing is left, no violation" "$(cat "$tmp/one/out")" "$half"$'\n'"$clean"
 is "... on a ConnectX-8, $quarter times" "$(cat "$tmp/twins/out")" "$quarter"$'\n'"$clean"
@@ -399,8 +407,39 @@ refused() {
 	is "$keys $*: exit status" $? 2
 	has "$keys $*: $message" "$tmp/log" "^rdmadump: --sniffer icmd on mlx5_0: $message"
 }
-refused gateway=hidden 'PCI configuration space is not visible here; use --sniffer icmd on the host itself'
 refused gateway=yes 'it needs root: CAP_SYS_ADMIN is missing; use --sniffer icmd as root' setpriv --bounding-set -sys_admin
+# judged DEV-KEYS PREPARATION: what a capture, `info` and `list` say of a function whose files were prepared
+judged() {
+	rm -rf "$tmp/tree"
+	export sys=$tmp/tree/sys function=$tmp/tree/sys/bus/pci/devices/0000:01:00.0
+	# shellcheck disable=SC2016 # for the inner shell
+	model --keep "$tmp/tree" --dev "link=ib,lid=1$1" --gen size=300 --rate 1000 -- bash -c "$2"'
+		$RDMADUMP -d mlx5_0 --sniffer icmd -q -c 3 -w "$tmp/judged.pcapng"; echo $?
+		$RDMADUMP info --json mlx5_0 | jq -r "[.. | objects | select(.key? == \"icmd\")][0] | \"\(.answer): \(.why)\""
+		$RDMADUMP list --json | jq -r ".devices[0].ports[0].capture.todo"' >"$tmp/out" 2>"$tmp/log"
+}
+while IFS='|' read -r keys prepare why todo; do
+	judged "$keys" "$prepare"
+	what="$keys $prepare"
+	is "$what: the capture, info, list" "$(cat "$tmp/out")" "2
+no: $why
+$todo, or mirror the port on the switch"
+	is "$what: the message" "$(cat "$tmp/log")" "rdmadump: --sniffer icmd on mlx5_0: $why; $todo, or mirror the port on the switch"
+	is "$what: nothing is touched" "$(state) $(ls "$tmp/tree/run/rdmadump" 2>/dev/null)" "$clean "
+done <<'END'
+|mkdir -p $sys/kernel/security; echo "none [integrity] confidentiality" >$sys/kernel/security/lockdown|kernel lockdown, as with Secure Boot, forbids to write PCI configuration space|boot without Secure Boot to use --sniffer icmd
+|mkdir -p $sys/kernel/security; echo "none integrity [confidentiality]" >$sys/kernel/security/lockdown|kernel lockdown, as with Secure Boot, forbids to write PCI configuration space|boot without Secure Boot to use --sniffer icmd
+|ln -s . $function/physfn|a VF has no command gateway|use --sniffer icmd on the PF, on the host that owns it
+|echo 88 >$function/sfnum|an SF has no command gateway|use --sniffer icmd on the PF, on the host that owns it
+,gateway=hidden|true|PCI configuration space is not visible here|use --sniffer icmd on the host itself, outside of any container
+END
+# shellcheck disable=SC2016 # for the inner shell
+judged '' 'mkdir -p $sys/kernel/security; echo "[none] integrity confidentiality" >$sys/kernel/security/lockdown'
+is "no lockdown: the capture and info" "$(head -n 2 "$tmp/out")" $'0\nyes: nothing speaks against --sniffer icmd'
+# Verbs do not know these adapters.
+refused devid=1029 'the registers of this adapter are not known to rdmadump; mirror the port on the switch'
+refused devid=1027 'the command gateway of a ConnectX-10 is not documented; mirror the port on the switch'
+refused devid=20d 'the adapter runs without firmware \(recovery mode\); burn its firmware'
 rm -rf "$tmp/tree"
 model --keep "$tmp/tree" --dev link=ib,gateway=sealed -- "$RDMADUMP" -d mlx5_0 --sniffer icmd -w "$tmp/no.pcapng" 2>"$tmp/log"
 is "the firmware refuses the command: exit status" $? 2

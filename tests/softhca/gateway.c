@@ -5,11 +5,13 @@
  * that is not known, or sends a malformed command is reported as a violation.
  */
 #include <errno.h>
-#include <signal.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "gateway.h"
 
@@ -46,9 +48,25 @@ __attribute__((format(printf, 2, 3))) static void violation(
 	va_end(ap);
 }
 
+/* What was killed may wait long for its parent: its state is Z then. */
 static bool is_dead(int32_t process)
 {
-	return process > 0 && kill(process, 0) < 0 && errno == ESRCH;
+	char text[128] = "";
+	const char *state;
+	int fd;
+
+	if (process <= 0)
+		return false;
+	snprintf(text, sizeof(text), "/proc/%d/stat", process);
+	fd = (int)syscall(SYS_openat, AT_FDCWD, text, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT;
+	memset(text, 0, sizeof(text));
+	if (syscall(SYS_read, fd, text, sizeof(text) - 1) <= 0)
+		text[0] = '\0';
+	syscall(SYS_close, fd);
+	state = strrchr(text, ')');
+	return !state || state[2] == 'Z' || state[2] == 'X';
 }
 
 /* ---- configuration ---- */
