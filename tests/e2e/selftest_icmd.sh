@@ -37,6 +37,12 @@ cases() {
 		mixed packets:icrc_mixed_sent,packets:icrc_mixed_received,packets:icrc_mixed_own 0 yes --deliver trailer=mixed
 		mixed-vcrc packets:vcrc_mixed_sent,packets:vcrc_mixed_received,packets:vcrc_mixed_own 0 yes --deliver trailer=mixed_vcrc
 		padded packets:length_unknown_sent,packets:length_unknown_received,packets:length_unknown_own 0 yes --deliver trailer=padded
+		wiped - 0 wipes+strict+by_qpn+relocks
+		reversed+no-vcrc directions:rules_reversed,packets:vcrc_absent_sent,packets:vcrc_absent_received,packets:vcrc_absent_own 0 reversed --deliver trailer=icrc
+		undirected+slow-attach attach:slow_commands,directions:rules_undirected 0 undirected+slow_attach:40
+		slow-detach+twice+no-crc attach:slow_commands,inside:rc_twice,inside:ud_twice,packets:icrc_absent_sent,packets:icrc_absent_received,packets:icrc_absent_own 0 slow_detach:40 --loopback twice --deliver trailer=payload
+		clings+never inside:rc_not_seen,inside:ud_not_seen,killed:refused_after_both 2 clings --loopback never
+		keeps+slow-attach attach:not_detached,attach:slow_commands,directions:rules_undirected 2 keeps+slow_attach:40
 		head packets:bytes_before_lrh,packets:length_unknown_received,packets:length_unknown_own 0 yes --deliver head=40
 	LIST
 }
@@ -44,13 +50,11 @@ found() {
 	jq -r '[.probes[] | .name as $p | if .outcome == "failed" then $p + "!" else (.found[] | $p + ":" + .key) end] | join(",")' "$1"
 }
 run() { # NAME EXPECTED GATEWAY OPTION...: its files in NAME.*
-	local name=$1 gateway=$3 probes='--probe attach --probe inside'
-	case $2 in
-	-) probes='' ;;
-	*directions:*) probes+=' --probe directions' ;;
-	*packets:*) probes+=' --probe packets' ;;
-	*killed:*) probes+=' --probe killed' ;;
-	esac
+	local name=$1 gateway=$3 probes='--probe attach --probe inside' probe
+	for probe in directions packets killed; do
+		[[ $2 != *$probe:* ]] || probes+=" --probe $probe"
+	done
+	[ "$2" != - ] || probes=''
 	shift 3
 	mkdir "$name.out"
 	# shellcheck disable=SC2086 # lists
