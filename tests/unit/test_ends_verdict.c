@@ -280,6 +280,16 @@ static void test_gave_up(void **state)
 	assert_non_null(strstr(r->verdict.what, "lost between the two capture points"));
 	discard(r);
 
+	make_alone(); /* perhaps the other capture missed it */
+	exchange(0, 100);
+	see(RD_TAP_A, false, 100, 0, MS);
+	answer(99, 0, 2 * MS);
+	find_alone(RD_TAP_A, "gave-up", RD_SEV_PROBLEM, RD_LIKELY, MS);
+	r = conclude();
+	assert_int_equal(r->verdict.places,
+		RD_PLACE_FABRIC | RD_PLACE_RECEIVER_NIC | RD_PLACE_RECEIVER_HOST);
+	discard(r);
+
 	make_alone(); /* after the other capture has ended, nobody knows */
 	exchange(0, 100);
 	find_alone(RD_TAP_A, "gave-up", RD_SEV_PROBLEM, RD_LIKELY, 5 * MS);

@@ -9,8 +9,7 @@
 
 #define NEAR_NS	    ((int64_t)1000000000) /* beyond it clocks may have been set */
 #define DRIFT_PARTS 2000		  /* more than two clocks differ: 500 ppm */
-#define VOTES_FEW   8
-#define MAJORITY    8 /* times may jitter by more than the delay */
+#define MAJORITY    8			  /* times may jitter by more than the delay */
 
 void place_note(
 	const struct rd_ends *e, struct path *p, const struct entry *const at[RD_TAPS], bool proven)
@@ -45,8 +44,8 @@ static bool decided(uint64_t for_a, uint64_t for_b, uint64_t majority, enum rd_t
 }
 
 /*
- * A capture that marks frames as sent by its host is at the sender; so may the other one be. Then
- * times show either order as often.
+ * A capture that marks frames as sent by its host is at the sender; so may the other one be, unless
+ * it marks them as received, or times show that it has them later.
  */
 static bool by_marks(const struct path *p, const struct order_votes *r, enum rd_tap *tap)
 {
@@ -57,7 +56,7 @@ static bool by_marks(const struct path *p, const struct order_votes *r, enum rd_
 		return false;
 	for_it = p->votes.time[*tap] + r->time[!*tap];
 	against = p->votes.time[!*tap] + r->time[*tap];
-	return p->frames_in[!*tap] || against < VOTES_FEW || for_it > 2 * against;
+	return p->frames_in[!*tap] || for_it > 2 * against;
 }
 
 static bool by_packets(const struct path *p, enum rd_tap *tap)

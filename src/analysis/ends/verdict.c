@@ -253,9 +253,22 @@ static bool both_cover(const struct judging *j)
 	return v->since_ns >= j->r->first_ns && v->until_ns <= j->r->last_ns;
 }
 
-static bool is_lost_late(const struct rd_path_qp *w, uint64_t since)
+/* Likely lost, and not missed by a capture. */
+static bool is_lost_late(const struct judging *j, const struct rd_path_qp *w, uint64_t since)
 {
-	return w->lost.count && w->lost.last_ns >= since;
+	char where[2 * RD_ADDRESS_LEN + 32];
+
+	if (!w->lost.count || w->lost.last_ns < since)
+		return false;
+	snprintf(where, sizeof(where), "%s -> %s QP 0x%x", w->from, w->to, w->qp);
+	for (size_t i = 0; i < j->r->findings.n; i++) {
+		const struct rd_finding *f = &j->r->findings.finding[i];
+
+		if (f->certainty > RD_POSSIBLE && !strcmp(f->rule, "lost-between") &&
+			!strcmp(f->where, where))
+			return true;
+	}
+	return false;
 }
 
 static bool passes_whole(const struct rd_path_qp *w)
@@ -291,7 +304,8 @@ static void place_unanswered(struct judging *j, struct culprit *x, const struct 
 	if (passes_whole(there) && (back ? passes_whole(back) : has_packets(j, to, from))) {
 		v->places &= ~(unsigned int)RD_PLACE_FABRIC;
 		assume(j, x, !p->sender, v->receiver);
-	} else if (is_lost_late(there, v->until_ns) || (back && is_lost_late(back, v->until_ns))) {
+	} else if (is_lost_late(j, there, v->until_ns) ||
+		   (back && is_lost_late(j, back, v->until_ns))) {
 		v->places = RD_PLACE_FABRIC; /* likely at most: causes.c */
 	}
 }
