@@ -583,6 +583,28 @@ static void test_lost_ends(void **state)
 	rd_owners_free(o);
 }
 
+/* The same of every second one of many: the others are still found by their keys. */
+static void test_many_lost_ends(void **state)
+{
+	struct rd_owners *o = rd_owners_new();
+	struct rd_owned_qp *qps = calloc(8000, sizeof(*qps));
+
+	(void)state;
+	assert_non_null(o);
+	assert_non_null(qps);
+	for (uint32_t i = 0; i < 8000; i++)
+		event(o, created(100 + i, 64 * i + 1, 100, 50));
+	for (uint32_t i = 0; i < 8000; i += 2)
+		event(o, created(100 + i, 64 * i + 2, 100, 50));
+	for (uint32_t i = 1; i < 8000; i += 2)
+		event(o, destroyed(64 * i + 1, 3000));
+	assert_int_equal(owned(o, 100, 50, qps, 8000), 8000);
+	for (uint32_t i = 0; i < 8000; i++)
+		assert_int_equal(qps[i].last_ns, qps[i].lqpn % 2 ? 3000 : 1000);
+	free(qps);
+	rd_owners_free(o);
+}
+
 static void test_many_events(void **state)
 {
 	struct rd_owners *o = rd_owners_new();
@@ -678,6 +700,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_process_of_event, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_events, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_lost_ends, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_many_lost_ends, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_many_events, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_forget, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_event_before_sample, set_up, tear_down),
