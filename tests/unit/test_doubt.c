@@ -549,6 +549,76 @@ static void all_again_soon(void **state)
 	}
 }
 
+/* A round without a NAK, where the capture misses packets: it may have missed the NAK. */
+static void early_or_nak_missed(void **state)
+{
+	(void)state;
+	for (uint32_t missed = 0; missed < 2; missed++) {
+		struct scene s = begin();
+		uint32_t psn = 0;
+
+		for (; psn < 10; psn++)
+			for (int copy = 0; copy < 2; copy++) {
+				request(&s, SEND_ONLY, psn);
+				s.ns += 20000;
+				respond(&s, ACK, psn, OK);
+			}
+		respond(&s, ACK, psn - 1 + missed, OK);
+		assert_int_equal(count(result(&s), RD_INC_UNSEEN), missed);
+		assert_certainty(&s, "timeout-short", missed ? RD_POSSIBLE : RD_LIKELY);
+		end(&s);
+	}
+}
+
+/* A late packet shows only where its response comes first: few of them make all loss doubtful. */
+static void lost_or_late_there(void **state)
+{
+	(void)state;
+	for (uint32_t late = 0; late < 2; late++) {
+		struct scene s = begin();
+		const struct rd_conversation *c;
+		uint32_t psn = 0;
+
+		for (; psn < 60; psn += 6) {
+			sends(&s, psn, psn + 5);
+			respond(&s, ACK, psn + 2, NAK_SEQ);
+			if (late && !psn)
+				respond(&s, ACK, psn + 2, OK);
+			sends(&s, psn + 2 + (late && !psn), psn + 5);
+			respond(&s, ACK, psn + 5, OK);
+		}
+		c = result(&s);
+		assert_int_equal(count(c, RD_INC_LOST_DOWNSTREAM), 10 - late);
+		assert_int_equal(count(c, RD_INC_REORDERED_DOWNSTREAM), late);
+		assert_certainty(&s, "lost-downstream", late ? RD_POSSIBLE : RD_LIKELY);
+		end(&s);
+	}
+}
+
+/* A missing response that comes late: where others are repeated, this one may be, too. */
+static void late_or_repeated_response(void **state)
+{
+	static const enum op ops[] = {RESP_FIRST, RESP_MIDDLE, RESP_MIDDLE, RESP_LAST};
+
+	(void)state;
+	for (unsigned int repeated = 0; repeated < 2; repeated++) {
+		struct scene s = begin();
+
+		for (uint32_t psn = 0; psn < 8; psn += 4) {
+			read_request(&s, psn, 4096);
+			for (uint32_t i = 0; i < 4; i++)
+				if (psn == 0 || i != 2)
+					respond(&s, ops[i], psn + i, OK);
+		}
+		if (repeated)
+			respond(&s, RESP_MIDDLE, 5, OK);
+		respond(&s, RESP_MIDDLE, 6, OK);
+		assert_int_equal(count(result(&s), RD_INC_RESPONSE_REORDERED), 1);
+		assert_certainty(&s, "reordered", repeated ? RD_POSSIBLE : RD_LIKELY);
+		end(&s);
+	}
+}
+
 /* All requests again, long after their ACK: a requester that is far away, not loss. */
 static void all_again_late(void **state)
 {
@@ -914,6 +984,9 @@ int main(void)
 		cmocka_unit_test(copied_responses),
 		cmocka_unit_test(copies_behind_others),
 		cmocka_unit_test(all_again_soon),
+		cmocka_unit_test(early_or_nak_missed),
+		cmocka_unit_test(lost_or_late_there),
+		cmocka_unit_test(late_or_repeated_response),
 		cmocka_unit_test(all_again_late),
 		cmocka_unit_test(few_copies),
 		cmocka_unit_test(two_vlans),

@@ -7,6 +7,7 @@
 #define FEW_COPIES 8	   /* more of them may be those of a mirror */
 #define HALVES_MAX 256	   /* the same, frames of the other direction */
 #define COARSE_NS  100000U /* steps of a clock by which a timer may fire */
+#define LATE_SHARE 16	   /* few packets that are proven late, among many that seem lost */
 
 /* Loss is the share of different packets; go-back-N retransmits many for each. */
 static void detail_retransmitted(const struct look *l, struct rd_finding *f)
@@ -55,8 +56,12 @@ static bool lost_downstream(const struct look *l, struct rd_finding *f)
 	if (!count(l, RD_INC_LOST_DOWNSTREAM))
 		return false;
 	finding_evidence(f, incident(l, RD_INC_LOST_DOWNSTREAM));
-	/* If some packets are late, others that seem lost may also be late. */
-	if (late_packets(l) * 4 > f->evidence.count || is_incomplete(l) || is_exception(l, f))
+	/*
+	 * If some packets are late, others that seem lost may also be late: that shows only where
+	 * the receiver responds to them before their retransmission.
+	 */
+	if (late_packets(l) * LATE_SHARE > f->evidence.count || is_incomplete(l) ||
+		is_exception(l, f))
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "packets are lost downstream of this capture point");
 	detail_retransmitted(l, f);
@@ -270,9 +275,10 @@ static bool reordered(const struct look *l, struct rd_finding *f)
 	finding_evidence(f, incident(l, late ? RD_INC_REORDERED : RD_INC_RESPONSE_REORDERED));
 	/*
 	 * What was retransmitted after a NAK looks the same, unless identifications count; and so
-	 * do responses to requests that were not captured.
+	 * do responses to requests that were not captured, be it their retransmission.
 	 */
 	if (is_incomplete(l) || l->s->late_doubtful || (!late && !l->s->requests) ||
+		(!late && count(l, RD_INC_RESPONSE_REPEATED)) ||
 		may_be_late_copies(l, late ? late : responses))
 		finding_lower(f, RD_POSSIBLE);
 	if (refused)

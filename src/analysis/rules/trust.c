@@ -19,7 +19,7 @@ static const struct {
 	{"responses-unseen", ON_ORDER},
 	{"unreliable-lost", ON_ABSENCE | ON_ORDER},
 	{"timeout", ON_ABSENCE | ON_TIME},
-	{"timeout-short", ON_TIME},
+	{"timeout-short", ON_ABSENCE | ON_TIME},
 	{"timeout-long", ON_ABSENCE},
 	{"stall", ON_ABSENCE},
 	{"no-response", ON_ABSENCE},
