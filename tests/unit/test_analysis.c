@@ -155,7 +155,7 @@ static void size_unknown(void **state)
 	end(&s);
 }
 
-/* Each NAK for a single packet has its round, also where the next packet is the next one lost. */
+/* Each NAK for a single packet has its round, also where no new one is sent between them. */
 static void selective_neighbours(void **state)
 {
 	struct scene s = begin();
@@ -171,15 +171,17 @@ static void selective_neighbours(void **state)
 	sends(&s, 12, 12);
 	respond(&s, ACK, 13, NAK_SEQ);
 	sends(&s, 13, 13);
+	respond(&s, ACK, 17, NAK_SEQ);
+	sends(&s, 17, 17);
 	respond(&s, ACK, 19, OK);
 	sends(&s, 20, 20);
 	respond(&s, ACK, 20, OK);
 	c = result(&s);
-	assert_int_equal(count(c, RD_INC_ROUND_NAK), 3);
+	assert_int_equal(count(c, RD_INC_ROUND_NAK), 4);
 	assert_int_equal(count(c, RD_INC_ROUND_TIMEOUT), 0);
-	assert_int_equal(count(c, RD_INC_SELECTIVE), 3);
-	assert_int_equal(count(c, RD_INC_RETRANSMITTED), 3);
-	assert_int_equal(count(c, RD_INC_LOST_DOWNSTREAM), 3);
+	assert_int_equal(count(c, RD_INC_SELECTIVE), 4);
+	assert_int_equal(count(c, RD_INC_RETRANSMITTED), 4);
+	assert_int_equal(count(c, RD_INC_LOST_DOWNSTREAM), 4);
 	end(&s);
 }
 

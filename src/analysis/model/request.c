@@ -296,13 +296,16 @@ static void round_end(struct rd_analysis *a, struct flow *f, struct trouble *t)
 }
 
 /*
- * Whether the next packet of a round begins another one: a sender that retransmits single packets
- * has done so before, and a NAK after the only packet of this round requests the next one.
+ * Whether a packet ahead in a round begins another one: a NAK after the beginning of this round
+ * requests it. The next one in sequence would follow anyway, unless the sender retransmits single
+ * packets, as it has done before.
  */
-static bool is_next_nak(const struct flow *f, uint32_t psn)
+static bool is_next_nak(const struct flow *f, uint32_t psn, int32_t ahead)
 {
-	return f->ack.nak_frame > f->round.frame && f->ack.nak_psn == psn &&
-	       psn == psn_add(f->round.psn, 1) && incident_of(&f->incidents, RD_INC_SELECTIVE);
+	if (f->ack.nak_frame <= f->round.frame || f->ack.nak_psn != psn)
+		return false;
+	return ahead > 0 || (!ahead && psn == psn_add(f->round.psn, 1) &&
+				    incident_of(&f->incidents, RD_INC_SELECTIVE));
 }
 
 /*
@@ -317,7 +320,7 @@ static void round_take(
 	int32_t front = psn_diff(t->pass.start, psn);
 	uint32_t start;
 
-	if (!ahead && is_next_nak(f, psn)) {
+	if (is_next_nak(f, psn, ahead)) {
 		round_end(a, f, t);
 		round_begin(a, f, t, psn, psn, span);
 	} else if (ahead >= 0) {
