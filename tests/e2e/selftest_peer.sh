@@ -125,7 +125,7 @@ against() {
 reasons() {
 	cat <<-LIST
 		garbage	skipped	the peer is not rdmadump selftest: another program uses the port
-		version	skipped	the peer speaks version 7 of the protocol, this program version 1: use the same version of rdmadump on both machines
+		version	skipped	the peer uses version 7 of the protocol, this program version 1: use the same version of rdmadump on both machines
 		long	skipped	the peer sent a message that is malformed, or not what comes next
 		group	skipped	the peer sent a message that is malformed, or not what comes next
 		infiniband	skipped	this port is Ethernet, the peer's is InfiniBand: name ports that are connected
