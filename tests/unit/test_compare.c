@@ -59,6 +59,8 @@ static void finding_add(json_t *report, const char *rule, int conversation, int 
 			"title", "it happened", "count", count));
 }
 
+static char shown[4096]; /* the beginning of the last text */
+
 /* What changed; both reports are released. */
 static json_t *changes_of(json_t *before, json_t *after)
 {
@@ -79,6 +81,7 @@ static json_t *changes_of(json_t *before, json_t *after)
 	fclose(out);
 	for (size_t i = 0; i < len; i++)
 		assert_true(text[i] == '\n' || (uint8_t)text[i] >= ' ');
+	snprintf(shown, sizeof(shown), "%s", text);
 	free(text);
 	json = rd_changes_json(c, "before");
 	assert_non_null(json);
@@ -287,6 +290,23 @@ static void thresholds(void **state)
 			strcmp(cases[i].want, "null") ? "changed" : "same");
 		json_decref(c);
 	}
+}
+
+/* Each time has the unit that fits it. */
+static void times_as_text(void **state)
+{
+	json_t *x = report_new(), *y = report_new();
+	struct talk t = TALK(1, 2, "SEND", NULL, 1000);
+
+	(void)state;
+	t.samples = 10;
+	t.p50 = 999600;
+	talk_add(x, t);
+	t.p50 = 1500000000;
+	talk_add(y, t);
+	json_decref(changes_of(x, y));
+	if (!strstr(shown, " 1 ms -> 1.5 s ") || !strstr(shown, "Z, 1 ms, 1 000 frames\n"))
+		fail_msg("%s", shown);
 }
 
 /* Of several QPs together: rates add up, medians are weighted, the worst p99 counts. */
@@ -586,6 +606,7 @@ int main(void)
 		cmocka_unit_test(findings),
 		cmocka_unit_test(counted_findings),
 		cmocka_unit_test(own_json),
+		cmocka_unit_test(times_as_text),
 		cmocka_unit_test(refused),
 		cmocka_unit_test(hostile),
 	};

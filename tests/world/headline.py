@@ -23,7 +23,7 @@ def judge_text(verdict, text, report, wanted):
     loud = re.search(r"^[1-9]\d* findings?;", text, re.M) or "ends" in report and report["ends"]["findings"]
     if quiet and not loud:
         verdict.judge("(headline)", "certain", quiet.group(0), (not trouble, None, "what must be said: %s" % [w[3] for w in trouble]))
-    for m in re.finditer(r"^(\d+) findings?; ([\d ]+) frames", text, re.M):
+    for m in re.finditer(r"^(\d+) findings?; ([\d ]+) frames?", text, re.M):
         reports = report.get("captures", [report])
         numbers = [(sum(f["severity"] != "note" for f in r["findings"]), r["totals"]["frames"]) for r in reports]
         said = (int(m[1]), int(m[2].replace(" ", "").replace("\u202f", "")))

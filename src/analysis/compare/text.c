@@ -23,12 +23,12 @@ static void put_plural(FILE *out, uint64_t n, const char *what)
 
 static void put_capture(FILE *out, const char *word, const struct rd_snapshot *s)
 {
-	char frames[RD_UNITS_LEN];
+	char frames[RD_UNITS_LEN], duration[RD_UNITS_LEN];
 
 	fprintf(out, "%s  ", word);
 	put_clean(out, s->start);
-	fprintf(out, ", %.1f s, %s frames", (double)s->duration_ns / 1e9,
-		rd_fmt_count(frames, s->frames));
+	fprintf(out, ", %s, %s frame%s", rd_fmt_duration(duration, s->duration_ns),
+		rd_fmt_count(frames, s->frames), s->frames == 1 ? "" : "s");
 	fputc('\n', out);
 	if (s->left_out)
 		fprintf(out, "        the report lacks %" PRIu64 " of its conversations (--top)\n",
@@ -159,12 +159,8 @@ static void value_text(char buf[RD_UNITS_LEN], enum unit unit, double value)
 		rd_fmt_bitrate(buf, value);
 	else if (unit == UNIT_SHARE)
 		snprintf(buf, RD_UNITS_LEN, "%.3g %%", value);
-	else if (value < 1e3)
-		snprintf(buf, RD_UNITS_LEN, "%.3g ns", value);
-	else if (value < 1e6)
-		snprintf(buf, RD_UNITS_LEN, "%.3g us", value / 1e3);
 	else
-		snprintf(buf, RD_UNITS_LEN, "%.3g ms", value / 1e6);
+		rd_fmt_duration(buf, value < 0 ? 0 : (uint64_t)value);
 }
 
 static void put_value(const struct metric *m, const struct value *v, FILE *out)
