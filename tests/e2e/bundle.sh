@@ -197,7 +197,7 @@ is "... and what was not requested is not" "$(grep -c 'not requested' "$tmp/log"
 ends=$TEST_DATA/roce/10_rc_write_loss
 bare -w none.tar.zst --timeout 100 --file "$ends/a.pcap.zst" --file "$ends/b.pcap.zst" >"$tmp/log" 2>&1
 unpacked none.tar.zst
-has "two ends: the page has what was found between them" "$b/index.html" '<h3>packets are lost inside the sender</h3>'
+has "two ends: the page has what was found between them" "$b/index.html" '<h3>Packets are lost inside the sender</h3>'
 has "... and counts it" "$b/index.html" '<h1>[1-9][0-9]* problem'
 "$RDMADUMP" analyze --json --bundle none.tar.zst 2>/dev/null | jq -S .ends >"$tmp/ends"
 jq -S .ends "$b/analysis/files.json" | diff - "$tmp/ends" >"$tmp/log"
