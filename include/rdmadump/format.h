@@ -74,6 +74,9 @@ int rd_encoder_init(struct rd_encoder *e, const char *spec, const char *filename
 	const struct rd_section *section, const struct rd_iface *ifaces, unsigned int n_ifaces,
 	struct rd_error *err);
 
+/* Whether `spec` is one that rd_encoder_init() knows. Returns 0, or -1 with RD_CLASS_USAGE. */
+int rd_format_check(const char *spec, struct rd_error *err);
+
 /* Upper bound of the encoded size of a frame of caplen bytes with the longest note, in bytes. */
 size_t rd_encoder_bound(const struct rd_encoder *e, uint32_t caplen);
 /* Upper bound of the size of header() and trailer(), in bytes. */

@@ -69,22 +69,36 @@ void report_progress(struct capture_run *r, bool on_request, char *line, size_t 
 
 /* --- at the end ------------------------------------------------------------------------- */
 
+/* No file of the series has the name of -w itself. */
+static bool only_named_after(const struct rd_session_config *c)
+{
+	const struct rd_rotation *rotation = &c->rotation;
+
+	if (!(rotation->bytes || rotation->frames || c->slice_s) || c->n_stripes)
+		return false;
+	return rotation->naming == RD_NAMES_DUMPCAP || (rotation->ring && !rotation->timed) ||
+	       (rotation->timed && strchr(c->path, '%'));
+}
+
 static void report_where(const struct capture_run *r)
 {
-	char n[RD_UNITS_LEN], size[RD_UNITS_LEN], files[48] = "";
+	char n[RD_UNITS_LEN], size[RD_UNITS_LEN], before[48] = "", files[48] = "";
 
 	if (!r->opt->session.path) {
 		fprintf(stderr, "%s frames in %.1f s\n",
 			rd_fmt_count(n, r->result->written.written), seconds(r));
 		return;
 	}
-	if (r->opt->session.n_stripes)
+	if (only_named_after(&r->opt->session))
+		snprintf(before, sizeof(before), "%u file%s named after ", r->result->written.files,
+			r->result->written.files == 1 ? "" : "s");
+	else if (r->opt->session.n_stripes)
 		snprintf(files, sizeof(files), " in %u directories, %u files",
 			r->opt->session.n_stripes, r->result->written.files);
 	else if (r->result->written.files > 1)
 		snprintf(files, sizeof(files), " and others, %u files", r->result->written.files);
-	fprintf(stderr, "%s frames in %.1f s, written to %s%s (%s)\n",
-		rd_fmt_count(n, r->result->written.written), seconds(r),
+	fprintf(stderr, "%s frames in %.1f s, written to %s%s%s (%s)\n",
+		rd_fmt_count(n, r->result->written.written), seconds(r), before,
 		strcmp(r->opt->session.path, "-") ? r->opt->session.path : "standard output", files,
 		rd_fmt_bytes(size, r->result->written.file_bytes));
 }

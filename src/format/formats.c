@@ -196,6 +196,14 @@ int rd_encoder_init(struct rd_encoder *e, const char *spec, const char *filename
 	return choose_dlt(e, dlt, err);
 }
 
+int rd_format_check(const char *spec, struct rd_error *err)
+{
+	const struct rd_format *format;
+	int dlt;
+
+	return parse_spec(spec, &format, &dlt, err);
+}
+
 size_t rd_encoder_bound(const struct rd_encoder *e, uint32_t caplen)
 {
 	return e->format->bound(caplen);

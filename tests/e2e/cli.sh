@@ -14,7 +14,7 @@ while IFS='|' read -r want line pattern; do
 		--gen count=50,size=200,seed=1 --at-end sigint -- \
 		"$RDMADUMP" ${line//TMP/$tmp} >"$tmp/log" 2>&1
 	status=$?
-	[ "$status" = "$want" ] && grep -qE -- "$pattern" "$tmp/log"
+	[ "$status" = "$want" ] && grep -qE -- "${pattern//TMP/$tmp}" "$tmp/log"
 	ok "rdmadump $line" "$tmp/log"
 done <<'LIST'
 0|--version|^rdmadump [0-9.]+ \(.+\)$
@@ -48,6 +48,13 @@ done <<'LIST'
 1|-w TMP/o --buffer-size 5 |'5' is not a size from 1
 1|-w TMP/o --when-full maybe|'maybe' is not one of drop, wait
 1|-w TMP/o --format png|png.*pcapng
+1|--format png -c 1|png.*pcapng
+1|--format png --filter-explain|png.*pcapng
+0|-w TMP/one|written to TMP/one \(
+0|-w TMP/two -C 1|written to TMP/two \(
+0|-w TMP/ringed -C 1 -W 3|written to 1 file named after TMP/ringed \(
+0|-w TMP/numbered -b filesize:5 -b files:2|written to [2-9] files named after TMP/numbered \(
+0|-w TMP/at-%F -G 100|written to 1 file named after TMP/at-%F \(
 0|-d mlx5_0 -i mlx5_1 -w TMP/o|capturing on mlx5_1 port 1
 1|-r TMP/x -d mlx5_0|give one of them
 1|-s quiet|called --silent here
