@@ -193,8 +193,10 @@ int rd_identity_check_directory(
 	copy = strdup(path);
 	dir = copy ? dirname(copy) : NULL;
 	rc = dir ? may_write(id, dir, err) : 0;
-	if (rc == ENOENT || rc == ENOTDIR)
-		rd_fail(err, RD_CLASS_OUTPUT, rc, "name a directory that exists",
+	if (rc == ENOENT || rc == ENOTDIR || rc == EROFS)
+		rd_fail(err, RD_CLASS_OUTPUT, rc,
+			rc == EROFS ? "choose a file system that is not read-only"
+				    : "name a directory that exists",
 			"cannot create files in '%s'", dir);
 	else if (rc > 0)
 		rd_fail(err, RD_CLASS_OUTPUT, rc,

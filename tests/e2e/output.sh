@@ -71,6 +71,16 @@ else
 	skip "disk full, slowly" "no right to mount a tmpfs"
 fi
 
+# A series in a read-only file system: -Z root, the advice where permission is missing, does not help
+if mount -t tmpfs -o ro tmpfs "$tmp/small" 2>/dev/null; then
+	model --gen $gen -- "$RDMADUMP" -d mlx5_0 -C 1 -w "$tmp/small/out" >"$tmp/log" 2>&1
+	is "read-only file system: exit status" $? 3
+	has "read-only file system: message" "$tmp/log" "cannot create files in '.*': Read-only file system; choose a file system that is not read-only\$"
+	umount "$tmp/small"
+else
+	skip "read-only file system" "no right to mount a tmpfs"
+fi
+
 # kill -9: readable to the last flush
 model --gen count=1000000,size=500,seed=5 --rate 20000 --pidfile "$tmp/pid" -- \
 	"$RDMADUMP" -d mlx5_0 -q -w "$tmp/killed" >"$tmp/log" 2>&1 &
