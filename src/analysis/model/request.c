@@ -260,7 +260,8 @@ static void round_begin(struct rd_analysis *a, struct flow *f, struct trouble *t
 	uint32_t psn, uint32_t span)
 {
 	enum rd_incident_kind cause = round_cause(f, start);
-	bool missing = cause == RD_INC_ROUND_TIMEOUT && response_is_missing(a, f, t, psn, span);
+	bool missing = cause == RD_INC_ROUND_TIMEOUT &&
+		       response_is_missing(a, f, t, start, start == psn ? span : 1);
 
 	f->round.silent = false;
 	if (missing) {
