@@ -27,7 +27,10 @@
 #define ARGUMENT offsetof(struct user_regs_struct, a0)
 #elif defined(__s390x__)
 #define ARGUMENT offsetof(user_pt_regs, gprs[2])
+#else
+#define ARGUMENT UNKNOWN
 #endif
+#define UNKNOWN UINT16_MAX
 
 #define RECORD	  (-(int)sizeof(struct qp_record)) /* on the stack */
 #define AT(field) (RECORD + (int)offsetof(struct qp_record, field))
@@ -191,16 +194,13 @@ int qp_program_make(struct qp_program *p, const struct qp_layout *l, enum rd_qp_
 	int ring, int lost)
 {
 	*p = (struct qp_program){0};
-#ifdef ARGUMENT
+	if (ARGUMENT == UNKNOWN)
+		return -1;
 	begin(p, l, kind, ARGUMENT);
 	take_qp(p, l, kind);
 	if (kind == RD_QP_CREATED)
 		take_process(p, l);
 	report(p, ring, lost);
 	return p->n <= QP_PROGRAM_MOST ? 0 : -1;
-#else
-	(void)l, (void)kind, (void)ring, (void)lost;
-	return -1;
-#endif
 }
 #endif

@@ -268,7 +268,7 @@ static void probe(enum rd_qp_event_kind kind, void *argument)
 #elif defined(__riscv)
 	registers[10] = (uintptr_t)argument; /* a0 */
 #elif defined(__s390x__)
-	registers[4] = (uintptr_t)argument; /* r2, after the status and its address */
+	registers[5] = (uintptr_t)argument; /* r2, after three words */
 #else
 	registers[0] = (uintptr_t)argument;
 #endif
