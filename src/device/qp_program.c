@@ -38,7 +38,7 @@
 
 static void put(struct qp_program *p, struct bpf_insn insn)
 {
-	if (p->n < QP_PROGRAM_MOST)
+	if (p->n < QP_PROGRAM_MAX)
 		p->insn[p->n] = insn;
 	p->n++;
 }
@@ -201,6 +201,6 @@ int qp_program_make(struct qp_program *p, const struct qp_layout *l, enum rd_qp_
 	if (kind == RD_QP_CREATED)
 		take_process(p, l);
 	report(p, ring, lost);
-	return p->n <= QP_PROGRAM_MOST ? 0 : -1;
+	return p->n <= QP_PROGRAM_MAX ? 0 : -1;
 }
 #endif

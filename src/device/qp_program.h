@@ -8,10 +8,10 @@
 #include <rdmadump/qp_event.h>
 #include <stddef.h>
 
-#define QP_PROGRAM_MOST 160
+#define QP_PROGRAM_MAX 160
 
 struct qp_program {
-	struct bpf_insn insn[QP_PROGRAM_MOST];
+	struct bpf_insn insn[QP_PROGRAM_MAX];
 	size_t n;
 };
 

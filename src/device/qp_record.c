@@ -4,7 +4,7 @@
 #include "sysfs.h"
 #include <string.h>
 
-#define QPN_MOST 0xffffffU
+#define QPN_MAX 0xffffffU
 
 static void take_text(char *to, size_t size, const char *from, size_t room)
 {
@@ -25,7 +25,7 @@ bool qp_record_event(const void *record, size_t size, uint64_t epoch_ns, struct 
 		return false;
 	memcpy(&r, record, sizeof(r));
 	/* 0 and 1 are the ports' own, of the kernel. */
-	if (r.kind >= RD_QP_EVENT_KINDS || r.lqpn < 2 || r.lqpn > QPN_MOST || !r.key)
+	if (r.kind >= RD_QP_EVENT_KINDS || r.lqpn < 2 || r.lqpn > QPN_MAX || !r.key)
 		return false;
 	event->kind = (enum rd_qp_event_kind)r.kind;
 	event->time_ns = epoch_ns + r.time_ns;

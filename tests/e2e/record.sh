@@ -286,6 +286,9 @@ mkfifo "$waiting"
 rm "$tmp/hold"
 begun() { [ "$(find "$d" -type f ! -name '*.pcapng' | wc -l)" = 2 ]; }
 until_true begun
+timeout 60 "$SOFTHCA" --pcap "$tmp/in.pcap" -- "$RDMADUMP" record mlx5_0 -w "$tmp/one.pcapng" --no-analysis --max-dumps 1 \
+	--trigger nak=access 2>"$tmp/log"
+has "the report counts one file as one" "$tmp/log" '^[0-9]+ triggers, 1 file \('
 again() { timeout 60 "$SOFTHCA" --gen count=10 -- "$RDMADUMP" record mlx5_0 -w "$d/r.pcapng" --max-dumps 1 2>"$tmp/log"; }
 again
 begun
