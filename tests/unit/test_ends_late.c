@@ -248,6 +248,36 @@ static void test_used_twice(void **state)
 	rd_ends_report_free(r);
 }
 
+/*
+ * What was sent before B's capture began, and arrives again later, was sent twice: A's capture
+ * missed the second time, and no packet took so long.
+ */
+static void test_sent_before(void **state)
+{
+	const uint64_t first[RD_TAPS] = {START, START + 10 * MS};
+	struct rd_ends_report *r;
+
+	(void)state;
+	begin();
+	rd_ends_close(two.e);
+	assert_int_equal(rd_ends_open(&two.e, first, 0, NULL), 0);
+	two.directions = true;
+	for (uint32_t i = 0; i < 20; i++)
+		see(RD_TAP_A, false, i, 0, 5 * MS + i * 10 * US);
+	for (uint32_t i = 20; i < 1000; i++) {
+		const uint64_t t = 11 * MS + i * 20 * US;
+
+		request(i, t);
+		answer(i, 0, t + 5 * US);
+		if (i >= 180 && i < 200)
+			see(RD_TAP_B, false, i - 180, 0, t + 10 * US);
+	}
+	r = finish();
+	assert_true(r->offset_known);
+	assert_false(is_found(r, "delay-varies"));
+	rd_ends_report_free(r);
+}
+
 /* The columns of a table that are said to be empty are so in the rows that it leaves out, too. */
 static void test_empty_columns(void **state)
 {
@@ -282,6 +312,7 @@ int main(void)
 		cmocka_unit_test(test_same_host),
 		cmocka_unit_test(test_missed_and_lost_downstream),
 		cmocka_unit_test(test_used_twice),
+		cmocka_unit_test(test_sent_before),
 		cmocka_unit_test(test_empty_columns),
 	};
 

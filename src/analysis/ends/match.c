@@ -261,7 +261,7 @@ static void pair(struct rd_ends *e, enum rd_tap end, struct entry *here, struct 
 	struct path_qp *w = here->to;
 	const struct entry *at[RD_TAPS] = {there, there};
 	uint64_t frame[RD_TAPS];
-	bool proven;
+	bool proven, timed;
 
 	at[end] = here;
 	frame[RD_TAP_A] = at[RD_TAP_A]->frame;
@@ -282,8 +282,11 @@ static void pair(struct rd_ends *e, enum rd_tap end, struct entry *here, struct 
 	e->matched++;
 	proven = here->single || ids_tell(w->path);
 	place_note(e, w->path, at, proven);
+	/* Where only one capture ran, the packet may be another copy than the other one has. */
+	timed = proven &&
+		(ids_tell(w->path) || (both_ran(e, end, here) && both_ran(e, !end, there)));
 	e->out_of_memory |= !distances_add(&w->path->d, at[RD_TAP_A]->t,
-		at[RD_TAP_B]->t - at[RD_TAP_A]->t, proven ? frame : NULL);
+		at[RD_TAP_B]->t - at[RD_TAP_A]->t, timed ? frame : NULL);
 }
 
 /* --- what a packet counts as ------------------------------------------------------------------ */
