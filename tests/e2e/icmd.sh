@@ -435,15 +435,15 @@ $todo, or mirror the port on the switch"
 	is "$what: the message" "$(cat "$tmp/log")" "rdmadump: --sniffer icmd on mlx5_0: $why; $todo, or mirror the port on the switch"
 	is "$what: nothing is touched" "$(state) $(ls "$tmp/tree/run/rdmadump" 2>/dev/null)" "$clean "
 done <<'END'
-|mkdir -p $sys/kernel/security; echo "none [integrity] confidentiality" >$sys/kernel/security/lockdown|kernel lockdown, as with Secure Boot, forbids to write PCI configuration space|boot without Secure Boot to use --sniffer icmd
-|mkdir -p $sys/kernel/security; echo "none integrity [confidentiality]" >$sys/kernel/security/lockdown|kernel lockdown, as with Secure Boot, forbids to write PCI configuration space|boot without Secure Boot to use --sniffer icmd
+|mkdir -p $sys/kernel/security; echo "none [integrity] confidentiality" >$sys/kernel/security/lockdown|kernel lockdown, as with Secure Boot, forbids writing PCI configuration space|boot without Secure Boot to use --sniffer icmd
+|mkdir -p $sys/kernel/security; echo "none integrity [confidentiality]" >$sys/kernel/security/lockdown|kernel lockdown, as with Secure Boot, forbids writing PCI configuration space|boot without Secure Boot to use --sniffer icmd
 |ln -s . $function/physfn|a VF has no command gateway|use --sniffer icmd on the PF, on the host that owns it
 |echo 88 >$function/sfnum|an SF has no command gateway|use --sniffer icmd on the PF, on the host that owns it
 ,gateway=hidden|true|PCI configuration space is not visible here|use --sniffer icmd on the host itself, outside of any container
 END
 # shellcheck disable=SC2016 # for the inner shell
 judged '' 'mkdir -p $sys/kernel/security; echo "[none] integrity confidentiality" >$sys/kernel/security/lockdown'
-is "no lockdown: the capture and info" "$(head -n 2 "$tmp/out")" $'0\nyes: nothing speaks against --sniffer icmd'
+is "no lockdown: the capture and info" "$(head -n 2 "$tmp/out")" $'0\nyes: no obstacle to --sniffer icmd was found'
 # Verbs do not know these adapters.
 refused devid=1029 'the registers of this adapter are not known to rdmadump; mirror the port on the switch'
 refused devid=1027 'the command gateway of a ConnectX-10 is not documented; mirror the port on the switch'
