@@ -134,10 +134,14 @@ killed() {
 			left="semaphore . icmd ."
 		fi
 		for i in $(seq $count); do
-			# Each second one ends by itself, and may be killed while it detaches.
-			if [ $((i % 2)) = 0 ]; then go; else go -c $((1 + RANDOM % 40)); fi
-			ms=$((RANDOM % (took * 5 / 4 + 20)))
-			sleep $((ms / 1000)).$(printf %03d $((ms % 1000)))
+			# The first one is attached for certain. Then each second one ends by itself, and may be killed while it detaches.
+			if [ $((i % 2)) = 1 ]; then go; else go -c $((1 + RANDOM % 40)); fi
+			if [ $i = 1 ]; then
+				started $pid
+			else
+				ms=$((RANDOM % (took * 5 / 4 + 20)))
+				sleep $((ms / 1000)).$(printf %03d $((ms % 1000)))
+			fi
 			kill -9 $pid; wait $pid 2>/dev/null; ended
 			[[ $(state) =~ ^attached\ 0\ ${left:-semaphore 0 icmd 0}\ violations\ 0$ ]] && n=$((n + 1))
 		done
