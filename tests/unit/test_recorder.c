@@ -8,6 +8,7 @@
 /* cmocka wants these before itself */
 #include <cmocka.h>
 
+#include "recorder.h"
 #include "test_packet_make.h"
 #include "wire.h"
 
@@ -410,6 +411,26 @@ static void test_describe(void **state)
 	unwatch(&w);
 }
 
+/* Files that are complete faster than they can be analysed: those over the limit are counted. */
+static void test_too_many_files(void **state)
+{
+	static struct rd_recorder r;
+
+	(void)state;
+	r.config.command = "true";
+	pthread_mutex_init(&r.lock, NULL);
+	follow_init(&r);
+	r.follow.running = true; /* but no thread takes any */
+	for (uint64_t i = 0; i < 1003; i++)
+		follow_add(&r, "file.pcapng", i, true);
+	assert_int_equal(r.follow.n, 1000);
+	assert_int_equal(r.counts.commands_failed, 3);
+	assert_int_equal(r.counts.not_analysed, 0);
+	r.follow.running = false;
+	follow_fini(&r);
+	pthread_mutex_destroy(&r.lock);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_texts),
@@ -417,7 +438,8 @@ int main(void)
 		cmocka_unit_test(test_errors), cmocka_unit_test(test_hosts),
 		cmocka_unit_test(test_cm_reject), cmocka_unit_test(test_retransmissions),
 		cmocka_unit_test(test_gave_up), cmocka_unit_test(test_many_flows),
-		cmocka_unit_test(test_rates), cmocka_unit_test(test_describe)};
+		cmocka_unit_test(test_rates), cmocka_unit_test(test_describe),
+		cmocka_unit_test(test_too_many_files)};
 
 	return cmocka_run_group_tests_name("recorder", tests, NULL, NULL);
 }
