@@ -10,7 +10,6 @@
 #include <bpf/btf.h>
 
 #define MODULE "ib_core"
-#define DEPTH  8 /* of unnamed structures within each other */
 
 static const char text_enum[] = "rdma_restrack_type", text_qp[] = "RDMA_RESTRACK_QP";
 
@@ -34,12 +33,12 @@ static const struct member {
 };
 
 /* Offset of a member in bytes, also within unnamed members; -1: there is none of this size. */
-static int64_t find(const struct btf *btf, uint32_t id, const char *name, uint32_t size, int depth)
+static int64_t find(const struct btf *btf, uint32_t id, const char *name, uint32_t size)
 {
 	const struct btf_type *t = btf__type_by_id(btf, id);
 	const struct btf_member *m;
 
-	if (!t || !btf_is_composite(t) || depth > DEPTH)
+	if (!t || !btf_is_composite(t))
 		return -1;
 	m = btf_members(t);
 	for (uint32_t i = 0; i < btf_vlen(t); i++) {
@@ -54,7 +53,7 @@ static int64_t find(const struct btf *btf, uint32_t id, const char *name, uint32
 			return bits / 8;
 		}
 		if (is && !*is)
-			inner = find(btf, m[i].type, name, size, depth + 1);
+			inner = find(btf, m[i].type, name, size);
 		if (inner >= 0)
 			return bits / 8 + inner;
 	}
@@ -64,10 +63,10 @@ static int64_t find(const struct btf *btf, uint32_t id, const char *name, uint32
 static int64_t find_member(const struct btf *btf, const struct member *m)
 {
 	int32_t id = btf__find_by_name_kind(btf, m->of, BTF_KIND_STRUCT);
-	int64_t at = id < 0 ? -1 : find(btf, (uint32_t)id, m->name, m->size, 0);
+	int64_t at = id < 0 ? -1 : find(btf, (uint32_t)id, m->name, m->size);
 
 	if (id >= 0 && at < 0 && m->or_name)
-		at = find(btf, (uint32_t)id, m->or_name, m->size, 0);
+		at = find(btf, (uint32_t)id, m->or_name, m->size);
 	return at;
 }
 
@@ -93,7 +92,7 @@ static int unexpected(const char *of, const char *name, struct rd_error *err)
 		"the kernel's BTF has no %s of %s as it is expected", name, of);
 }
 
-static int find_all(struct qp_layout *l, const struct btf *btf, struct rd_error *err)
+int qp_layout_find(struct qp_layout *l, const struct btf *btf, struct rd_error *err)
 {
 	for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++) {
 		int64_t at = find_member(btf, &members[i]);
@@ -123,7 +122,7 @@ int qp_layout_read(struct qp_layout *l, struct rd_error *err)
 	if (kernel)
 		module = btf__load_module_btf(MODULE, kernel);
 	if (module)
-		ret = find_all(l, module, err);
+		ret = qp_layout_find(l, module, err);
 	else
 		rd_fail(err, RD_CLASS_DEVICE, kernel ? errno : 0,
 			"use a kernel with CONFIG_DEBUG_INFO_BTF_MODULES (Linux 5.11 or newer)",

@@ -23,5 +23,8 @@ bool qp_layout_known(void);
  * ib_core, or one member is not as the programs expect it.
  */
 int qp_layout_read(struct qp_layout *l, struct rd_error *err);
+struct btf;
+/* The same by this BTF (a verified one: a structure is not within itself). */
+int qp_layout_find(struct qp_layout *l, const struct btf *btf, struct rd_error *err);
 
 #endif

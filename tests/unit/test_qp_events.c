@@ -93,6 +93,7 @@ static void test_no_event(void **state)
 #ifdef HAVE_LIBBPF
 #include "device/qp_program.h"
 #include <asm/ptrace.h>
+#include <bpf/btf.h>
 
 /* --- programs --------------------------------------------------------------------------------- */
 
@@ -347,6 +348,115 @@ static void test_lost(void **state)
 	assert_int_equal(n_reported, 0);
 	assert_int_equal(n_lost, 2);
 }
+/* --- the kernel's BTF ------------------------------------------------------------------------- */
+
+/* In what kernels differ. */
+struct kernel {
+	const char *start;	/* how task_struct calls it */
+	unsigned int port_size; /* of ib_qp.port */
+	bool port_bits;		/* ... is a bit field */
+	bool no_qp;		/* the enum lacks the value */
+};
+
+/* Of the structure that was added last, at an offset in bytes. */
+static void member(struct btf *btf, const char *name, int type, unsigned int at)
+{
+	assert_int_equal(btf__add_field(btf, name, type, at * 8, 0), 0);
+}
+
+static struct btf *make_btf(const struct kernel *k)
+{
+	struct btf *btf = btf__new_empty();
+	const int u8 = btf__add_int(btf, "u8", 1, 0), u32 = btf__add_int(btf, "u32", 4, 0),
+		  u64 = btf__add_int(btf, "u64", 8, 0), pointer = btf__add_ptr(btf, 0),
+		  name64 = btf__add_array(btf, u32, u8, 64),
+		  name16 = btf__add_array(btf, u32, u8, 16);
+	int entry, inner, outer, values;
+
+	assert_true(btf__add_enum(btf, "rdma_restrack_type", 4) > 0);
+	assert_int_equal(btf__add_enum_value(btf, "RDMA_RESTRACK_PD", 0), 0);
+	if (!k->no_qp)
+		assert_int_equal(btf__add_enum_value(btf, "RDMA_RESTRACK_QP", 2), 0);
+	entry = btf__add_struct(btf, "rdma_restrack_entry", 96);
+	member(btf, "user", u8, 3);
+	member(btf, "type", u32, 40);
+	btf__add_struct(btf, "ib_qp", 400);
+	member(btf, "device", pointer, 0);
+	member(btf, "qp_num", u32, 72);
+	if (k->port_bits)
+		assert_int_equal(btf__add_field(btf, "port", u32, 84 * 8, 4), 0);
+	else
+		member(btf, "port", k->port_size == 1 ? u8 : u32, 84);
+	member(btf, "res", entry, 200);
+	btf__add_struct(btf, "ib_device", 2000);
+	member(btf, "name", name64, 1200);
+	/* Members within unnamed ones, as kernels with randomized structures have them. */
+	inner = btf__add_struct(btf, NULL, 64);
+	member(btf, k->start, u64, 8);
+	member(btf, "comm", name16, 24);
+	/* Its values have names, and are no members. */
+	values = btf__add_enum(btf, NULL, 4);
+	assert_int_equal(btf__add_enum_value(btf, k->start, u64), 0);
+	outer = btf__add_union(btf, NULL, 64);
+	member(btf, NULL, inner, 0);
+	btf__add_struct(btf, "task_struct", 4000);
+	member(btf, "group_leader", pointer, 16);
+	member(btf, NULL, values, 32);
+	member(btf, NULL, outer, 2000);
+	return btf;
+}
+
+static void test_layout(void **state)
+{
+	static const char *const starts[] = {"start_boottime", "real_start_time"};
+	struct qp_layout l;
+	struct rd_error err = {0};
+
+	(void)state;
+	for (unsigned int i = 0; i < 2; i++) {
+		struct btf *btf = make_btf(&(struct kernel){.start = starts[i]});
+
+		assert_int_equal(qp_layout_find(&l, btf, &err), 0);
+		assert_int_equal(l.res_type, 40);
+		assert_int_equal(l.res_user, 3);
+		assert_int_equal(l.qp_device, 0);
+		assert_int_equal(l.qp_num, 72);
+		assert_int_equal(l.qp_port, 84);
+		assert_int_equal(l.qp_res, 200);
+		assert_int_equal(l.device_name, 1200);
+		assert_int_equal(l.task_leader, 16);
+		assert_int_equal(l.task_start, 2008);
+		assert_int_equal(l.task_comm, 2024);
+		assert_int_equal(l.type_qp, 2);
+		btf__free(btf);
+	}
+}
+
+/* Of a kernel that differs nothing is guessed. */
+static void test_other_layouts(void **state)
+{
+	static const struct {
+		struct kernel kernel;
+		const char *lacks;
+	} cases[] = {
+		{{.start = "begun"}, "start_boottime of task_struct"},
+		{{.start = "start_boottime", .port_size = 1}, "port of ib_qp"},
+		{{.start = "start_boottime", .port_bits = true}, "port of ib_qp"},
+		{{.start = "start_boottime", .no_qp = true}, "RDMA_RESTRACK_QP of rdma_restrack"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct btf *btf = make_btf(&cases[i].kernel);
+		struct rd_error err = {0};
+		struct qp_layout l;
+
+		assert_int_equal(qp_layout_find(&l, btf, &err), -1);
+		assert_non_null(strstr(err.text, cases[i].lacks));
+		assert_int_equal(err.class, RD_CLASS_DEVICE);
+		btf__free(btf);
+	}
+}
 #endif
 
 int main(void)
@@ -360,6 +470,8 @@ int main(void)
 		cmocka_unit_test_setup(test_destroyed, set_up),
 		cmocka_unit_test_setup(test_not_of_a_process, set_up),
 		cmocka_unit_test_setup(test_lost, set_up),
+		cmocka_unit_test(test_layout),
+		cmocka_unit_test(test_other_layouts),
 #endif
 	};
 

@@ -172,7 +172,7 @@ struct path_qp *path_qp_find(struct rd_ends *e, const struct route *r, uint32_t 
 /* The packets on a path to this QP; NULL: there are none. */
 const struct path_qp *path_qp_known(const struct rd_ends *e, const struct path *p, uint32_t qp);
 
-/* --- packets that wait for their match (match.c) ---------------------------------------------- */
+/* --- packets that wait for their match (match.c, pending.h) ----------------------------------- */
 
 enum entry_state { ENTRY_OPEN, ENTRY_ALONE, ENTRY_PAIRED };
 

@@ -4,7 +4,7 @@
  * messages, Q_Keys and gaps; one source QP may send to many QPs, so a gap need not be a loss. A
  * receiver drops packets with another Q_Key than its own, without a NAK: IBTA volume 1, 10.2.5.
  */
-#include "state.h"
+#include "message.h"
 #include <rdmadump/hash.h>
 #include <stdlib.h>
 
@@ -90,7 +90,7 @@ void request_datagram(struct rd_analysis *a, struct flow *f, const struct item *
 	if (!f->req.started)
 		flow_expect(f, it->p->psn);
 	datagram_sequence(a, f, it->p->psn);
-	request_message(a, f, it);
+	message_take(a, f, it, false, true);
 	goodput_add(a, &f->req.goodput, it->p->payload_len);
 	flow_remember(a, f, it, false);
 }
@@ -125,7 +125,7 @@ static void uc_message(struct rd_analysis *a, struct flow *f, const struct item 
 			use->packets++;
 		return;
 	}
-	request_message(a, f, it);
+	message_take(a, f, it, false, true);
 	if (bits & RD_OP_LAST)
 		goodput_add(a, &f->req.goodput, f->req.message_bytes);
 }

@@ -5,8 +5,7 @@
  *
  * Longer than other files: a round is begun, continued and ended by functions that call each other.
  */
-#include "app.h"
-#include "refused.h"
+#include "message.h"
 
 #define FAR	     (1 << 20) /* packets: larger than any window; the sequence restarted */
 #define FAR_IDLE     1024      /* the same where everything before was acknowledged */
@@ -15,73 +14,6 @@
 #define LATE_NS UINT64_C(4000000)
 /* Longest time that a response may be on its way from this point, far above healthy paths. */
 #define UNDER_WAY_NS UINT64_C(1000000)
-
-/* --- messages --------------------------------------------------------------------------------- */
-
-static void message_done(struct rd_verb_use *v, uint32_t bytes)
-{
-	v->messages++;
-	if (bytes == MESSAGE_UNSIZED)
-		return;
-	if (bytes < v->smallest)
-		v->smallest = bytes;
-	if (bytes > v->largest)
-		v->largest = bytes;
-}
-
-/*
- * Counts a new packet as part of its message, before its goodput is counted. `behind`: packets of
- * later PSNs were captured before, maybe of later messages, so that only the sizes of its whole
- * message, if it is one packet, and of itself are known. `whole`: only whole messages count as
- * bytes; else each packet does, since those that are missing now may be retransmitted.
- */
-static inline __attribute__((always_inline)) void message_take(
-	struct rd_analysis *a, struct flow *f, const struct item *it, bool behind, bool whole)
-{
-	const struct rd_packet *p = it->p;
-	enum rd_verb verb = verb_of(p->op);
-	struct rd_verb_use *use = f->req.verb_at[verb] ? &f->req.verbs[f->req.verb_at[verb] - 1]
-						       : flow_verb(a, f, verb);
-	uint32_t payload = p->payload_len, size = f->req.message_bytes;
-	struct rd_reth reth;
-	bool cut = false;
-
-	if (p->op->bits & RD_OP_FIRST) {
-		size = 0;
-		f->req.message_ns = it->ns;
-		refused_remember(a, f, it, verb);
-		if (verb == RD_VERB_SEND && f->app != &app_none)
-			app_send(a, f, it);
-	}
-	if (size != MESSAGE_UNSIZED)
-		size += payload;
-	if (!behind)
-		f->req.message_bytes = size;
-	else if (!(p->op->bits & RD_OP_FIRST))
-		size = MESSAGE_UNSIZED;
-	if (!(p->op->bits & RD_OP_LAST) && payload > f->req.mtu)
-		f->req.mtu = payload;
-	if (verb == RD_VERB_READ) {
-		cut = !rd_packet_reth(p, &reth); /* then its size is unknown */
-		payload = size = cut ? 0 : reth.length;
-	} else if (verb == RD_VERB_ATOMIC) {
-		payload = size = 8;
-	}
-	if (!use)
-		return;
-	use->packets++;
-	if (!whole)
-		use->bytes += payload;
-	else if (p->op->bits & RD_OP_LAST)
-		use->bytes += size;
-	if (p->op->bits & RD_OP_LAST && !cut)
-		message_done(use, size);
-}
-
-void request_message(struct rd_analysis *a, struct flow *f, const struct item *it)
-{
-	message_take(a, f, it, false, true);
-}
 
 /* --- the model of a receiver ------------------------------------------------------------------ */
 
@@ -662,7 +594,7 @@ static inline void wait_for_response(
 void request_rc(struct rd_analysis *a, struct flow *f, const struct item *it)
 {
 	const struct rd_packet *p = it->p;
-	bool read_open = f->req.read_open, fresh = true;
+	bool read_open = f->req.read_open, fresh = true, behind = false;
 	uint32_t psn = p->psn, span;
 
 	f->req.packets++;
@@ -673,14 +605,15 @@ void request_rc(struct rd_analysis *a, struct flow *f, const struct item *it)
 		read_followed(f, psn);
 	f->req.read_open = false;
 	span = p->op->bits & RD_OP_READ ? read_span(f, p) : 1;
-	if (psn == f->req.next && psn == f->req.at && !f->req.slow)
+	if (psn == f->req.next && psn == f->req.at && !f->req.slow) {
 		f->req.next = f->req.at = psn_add(psn, span);
-	else
+	} else {
 		fresh = sequence_odd(a, f, it, span);
+		behind = psn_add(psn, span) != f->req.next;
+	}
 	receiver_takes(a, f, psn, span);
 	if (fresh) {
-		/* All PSNs before the highest one are behind. */
-		message_take(a, f, it, psn_add(psn, span) != f->req.next, false);
+		message_take(a, f, it, behind, false);
 		if (!f->ack.refused)
 			goodput_add(a, &f->req.goodput, p->payload_len);
 		if (it->ns > f->req.progress_ns)

@@ -644,8 +644,6 @@ void request_rc(struct rd_analysis *a, struct flow *f, const struct item *it);
 /* Whether a PSN, d after the next one, is so far away that it belongs to a new connection of a
  * reused QP. */
 bool request_restarts(const struct flow *f, const struct rd_packet *p, int32_t d);
-/* Counts a packet that was not seen before as part of its message, but for its goodput. */
-void request_message(struct rd_analysis *a, struct flow *f, const struct item *it);
 /* UC and UD (datagram.c). */
 void request_uc(struct rd_analysis *a, struct flow *f, const struct item *it);
 void datagram_init(struct rd_analysis *a);
