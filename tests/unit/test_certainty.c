@@ -107,6 +107,14 @@ static void sure_of_no_response(void **state)
 	sends(&s, 0, 2);
 	assert_certainty(&s, "no-response", RD_POSSIBLE);
 	end(&s);
+
+	s = begin(); /* a NAK that ends the connection is a response, too */
+	sends(&s, 0, 2);
+	s.ns += 20000000;
+	sends(&s, 0, 2);
+	respond(&s, ACK, 0, NAK_ACCESS);
+	assert_null(finding(&s, "no-response"));
+	end(&s);
 }
 
 static void sure_of_time(void **state)
