@@ -46,6 +46,16 @@ count_suite() {
 	rm -f "$skips"
 }
 
+# both_runs DIRECTORY FIRST SECOND: one log of `make check` in DIRECTORY and of `make recheck` after it. The results are
+# those of the .trs files, which the second run replaced where a test had failed.
+both_runs() {
+	grep -hE '^SKIP:' "$2" "$3" | sort -u
+	grep -E '^(FAIL|ERROR|XPASS):' "$3"
+	find "$1" -name '*.trs' -exec cat {} + | awk '
+		/^:test-result: / {n[$2]++}
+		END {split("PASS SKIP FAIL XPASS ERROR", r); for (i in r) printf "# %s: %d\n", r[i], n[r[i]]}'
+}
+
 # count_tap NAME LOG STATUS: the TAP of one program, and its exit status
 count_tap() {
 	local name=$1 log=$2 status=$3 pass fail skip planned ran skips

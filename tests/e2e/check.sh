@@ -34,6 +34,20 @@ is "make check: a tool is missing" "$(results 9 1 0 0 "$lacking" | counted count
 is "make check: a tool is missing, in CI" "$(results 9 1 0 0 "$lacking" | counted count_suite 0 true)" "9 1 0"
 is "make check: another reason, in CI" "$(results 9 1 0 0 'SKIP: a.sh - not root' | counted count_suite 0 true)" "9 0 1"
 
+# A test that failed is run once more, alone; its second results are the ones that count.
+mkdir -p "$tmp/again/e2e"
+trs() { printf ':test-result: %s\n' "${@:2}" >"$tmp/again/$1.trs"; }
+trs unit_a PASS "PASS a case" && trs e2e/c SKIP PASS
+results 3 1 1 0 'FAIL: b.sh 2 - y' 'SKIP: c.sh 1 - x # SKIP not root' >"$tmp/first"
+both() { bash -uc '. "$1/scripts/check-results.sh"; both_runs "$2/again" "$2/first" "$2/second"' - "$src" "$tmp"; }
+trs e2e/b PASS PASS && results 2 0 0 0 >"$tmp/second"
+is "make recheck: passes the second time" "$(both | counted count_suite 0)" "5 0 1"
+trs e2e/b PASS FAIL && results 1 0 1 0 'FAIL: b.sh 2 - y' >"$tmp/second"
+is "make recheck: fails again" "$(both | counted count_suite 2)" "4 1 1"
+has "... and is named" "$tmp/said" '^FAIL: b.sh 2 - y$'
+trs e2e/b ERROR && results 0 0 0 1 'ERROR: b.sh' >"$tmp/second"
+is "make recheck: dies" "$(both | counted count_suite 2)" "3 1 1"
+
 is "TAP: all passed" "$(printf 'ok 1 - a\nok 2 - b\n1..2\n' | counted count_tap 0)" "2 0 0"
 is "TAP: one failed" "$(printf 'ok 1 - a\nnot ok 2 - b\n1..2\n' | counted count_tap 1)" "1 1 0"
 is "TAP: one skipped" "$(printf 'ok 1 - a\nok 2 - b # SKIP no\n1..2\n' | counted count_tap 0)" "1 0 1"

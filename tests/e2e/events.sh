@@ -68,6 +68,7 @@ model --fault verb=open_device,errno=EACCES -- "$RDMADUMP" events -a duration:1 
 is "a device that cannot be opened is watched by the rest, until -a duration" "$?" 0
 has "and that is said" "$tmp/err" 'no asynchronous events of mlx5_0: cannot open mlx5_0: Permission denied'
 
+rm -f "$tmp/err"
 env --default-signal=INT "$RDMADUMP" events >"$tmp/text" 2>"$tmp/err" &
 job=$!
 wait_for 60 grep -q 'Ctrl-C stops' "$tmp/err"

@@ -224,6 +224,7 @@ shark -- -i rdma-mlx5_2-1 -a duration:20 -w "$tmp/x.pcapng"
 has "a port that cannot: tshark tells why" "$tmp/log" 'Error by extcap pipe: .*mlx5_2:1: Operation not supported'
 
 # A tshark that is killed must not leave a sniffer behind
+rm -f "$tmp/log"
 HOME=$home model "${devices[@]}" --stats "$tmp/stats" --pidfile "$tmp/pid" -- \
 	tshark -q -i $port -w "$tmp/x.pcapng" >"$tmp/out" 2>"$tmp/log" &
 model=$!

@@ -40,7 +40,7 @@ is "cache that is refreshed in 300 ms: all are counted" "$(lost)" "$(json "$tmp/
 # A signal ends the wait: only the cached value is known.
 counter=$tmp/tree/sys/class/infiniband/mlx5_0/ports/1/counters/port_rcv_packets
 received() { [ "$(cat "$counter")" -ge "$1" ]; }
-rm -f "$tmp/stats" "$tmp/pid"
+rm -f "$tmp/stats" "$tmp/pid" "$tmp/log"
 model --lifespan 9000 --pidfile "$tmp/pid" --keep "$tmp/tree" "${overload[@]}" --stats "$tmp/stats" -- \
 	"$RDMADUMP" -d mlx5_0 -b 3 -w "$tmp/out.pcapng" 2>"$tmp/log" &
 job=$!

@@ -53,6 +53,7 @@ soak "series through the page cache" s.pcap -b filesize:20000 --write-mode buffe
 # stalls NAME BUFFER: the reader of a pipe is stopped while half of the frames come, and goes on
 stalls() {
 	local name=$1 buffer=$2 reader capture
+	rm -f "$tmp/out"
 	mkfifo "$tmp/pipe"
 	cat "$tmp/pipe" >"$tmp/out" &
 	reader=$!

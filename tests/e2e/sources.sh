@@ -23,6 +23,7 @@ same_as_tcpdump() {
 # --- every capture, in every wrapping -----------------------------------------------------
 
 every_capture() {
+	rm -f "$tmp/out" "$tmp/err"
 	local f failed=0 n=0 want
 	for f in "$TEST_DATA"/roce/*/*.pcap.zst; do
 		zstd -dqfc "$f" >"$tmp/x.pcap"

@@ -22,8 +22,8 @@ compare() { # NAME
 
 compare "idle"
 rdmadump counters "$DEV" --json -o /tmp/before.json
-timeout 60 traffic -s a -d "$DEV" -l "$SELF" -x /tmp/c -r 10 >/tmp/a 2>&1 &
-timeout 60 traffic -s b -d "$DEV_B" -l "$PEER" -x /tmp/c send:3000:10 read:3000:5 >/tmp/b 2>&1
+timeout 240 traffic -s a -d "$DEV" -l "$SELF" -x /tmp/c -r 10 >/tmp/a 2>&1 &
+timeout 240 traffic -s b -d "$DEV_B" -l "$PEER" -x /tmp/c send:3000:10 read:3000:5 >/tmp/b 2>&1
 judge $? "the traffic itself" /tmp/b
 wait $!
 rdmadump counters "$DEV" --json -o /tmp/after.json
@@ -38,15 +38,15 @@ rdmadump counters "$DEV" --prometheus >/tmp/prometheus
 grep -q '^rdmadump_hw_rcvd_pkts_total{device="'"$DEV"'",port="1"' /tmp/prometheus
 judge $? "Prometheus text" /tmp/prometheus
 # A capture stores the open queue pairs: the kernel's are always open
-timeout 20 rdmadump -d "$DEV" -q -a duration:1 -w /tmp/facts.pcapng 2>/tmp/reported
+timeout 120 rdmadump -d "$DEV" -q -a duration:1 -w /tmp/facts.pcapng 2>/tmp/reported
 tr '{' '\n' </tmp/facts.pcapng | grep -a '"lqpn":1,"type":"GSI","state":"RTS"' >/tmp/reported
 judge $? "a capture stores the open queue pairs" /tmp/reported
 # rxe has no counters of queue pairs: its port is captured on the netdev, where --own-counter has no effect
-timeout 20 rdmadump -d "$DEV" --own-counter -a duration:1 -w /tmp/own.pcapng >/tmp/reported 2>&1
+timeout 120 rdmadump -d "$DEV" --own-counter -a duration:1 -w /tmp/own.pcapng >/tmp/reported 2>&1
 grep -q -e "warning: --own-counter has no effect on netdev" /tmp/reported
 judge $? "--own-counter on rxe: a warning" /tmp/reported
 # What the kernel answers where a driver cannot bind (src/device/own_counter.c)
-timeout 30 ibv_rc_pingpong -d "$DEV" -g 1 >/dev/null 2>&1 &
+timeout 120 ibv_rc_pingpong -d "$DEV" -g 1 >/dev/null 2>&1 &
 server=$!
 for _ in 1 2 3 4 5 6 7 8 9 10; do
 	qp=$(rdma resource show qp link "$DEV/1" | sed -n 's/.* lqpn \([0-9]*\) .*comm ibv_rc_pingpong.*/\1/p' | head -n 1)

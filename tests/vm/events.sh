@@ -22,9 +22,9 @@ has() {
 # Its output is in /tmp/events.
 start_events() {
 	: >/tmp/events
-	timeout 300 rdmadump events --json >/tmp/events 2>/tmp/watching &
+	timeout 800 rdmadump events --json >/tmp/events 2>/tmp/watching &
 	events_pid=$!
-	guest text 30 /tmp/watching watching
+	guest text 120 /tmp/watching watching
 	seen=0
 }
 
@@ -165,9 +165,9 @@ unload_driver() {
 # --- captures ----------------------------------------------------------------------------------
 
 start_capture() {
-	timeout 200 rdmadump -i va -w /tmp/c.pcapng --json >/tmp/c.json 2>/tmp/c.log &
+	timeout 400 rdmadump -i va -w /tmp/c.pcapng --json >/tmp/c.json 2>/tmp/c.log &
 	capture_pid=$!
-	guest text 30 /tmp/c.log "capturing on"
+	guest text 120 /tmp/c.log "capturing on"
 }
 
 end_capture() {
@@ -179,18 +179,18 @@ end_capture() {
 capture_through_changes() {
 	start_capture
 	ip link set va address 02:00:00:00:00:1b
-	guest text 10 /tmp/c.log "MAC address changed from 02:00:00:00:00:1a to 02:00:00:00:00:1b"
+	guest text 120 /tmp/c.log "MAC address changed from 02:00:00:00:00:1a to 02:00:00:00:00:1b"
 	judge $? "capture: a new MAC address is reported" /tmp/c.log
-	guest text 10 /tmp/c.log "rxe_a: GID 0 added: fe80::ff:fe00:1b, RoCE v2"
+	guest text 120 /tmp/c.log "rxe_a: GID 0 added: fe80::ff:fe00:1b, RoCE v2"
 	judge $? "capture: a new GID is reported" /tmp/c.log
 	ip link set va down
 	ip link set va name vy
 	ip link set vy up
-	guest text 10 /tmp/c.log "netdev renamed from va to vy"
+	guest text 120 /tmp/c.log "netdev renamed from va to vy"
 	judge $? "capture: a renamed netdev is followed" /tmp/c.log
-	guest text 10 /tmp/c.log "netdev up"
+	guest text 120 /tmp/c.log "netdev up"
 	rdma dev set rxe_a name rxe_z
-	guest text 10 /tmp/c.log "rxe_z: device renamed from rxe_a"
+	guest text 120 /tmp/c.log "rxe_z: device renamed from rxe_a"
 	judge $? "capture: a renamed device is followed" /tmp/c.log
 	# ARP requests: the netdev's own frames, after these changes
 	ip route add 10.77.0.0/24 dev vy src 10.77.0.1 table 10 2>/dev/null
@@ -213,7 +213,7 @@ capture_through_changes() {
 unload_driver_with_capture() {
 	rmmod rdma_rxe 2>/tmp/out
 	judge $? "capture: it does not keep the driver's module in use" /tmp/out
-	guest text 10 /tmp/c.log "rxe_z: device removed"
+	guest text 120 /tmp/c.log "rxe_z: device removed"
 	judge $? "capture: a removed device is reported" /tmp/c.log
 	modprobe rdma_rxe
 }
@@ -225,7 +225,7 @@ capture_when_down() {
 	has "capture: a port that is down is reported at its start" /tmp/out "ip link set dev va up"
 	ip link set va up
 	ip link set vb down
-	timeout 20 rdmadump -d rxe_a -w /tmp/down.pcapng -a duration:1 >/tmp/out 2>&1
+	timeout 120 rdmadump -d rxe_a -w /tmp/down.pcapng -a duration:1 >/tmp/out 2>&1
 	has "capture: a link without carrier is reported at its start" /tmp/out "va has no carrier"
 	ip link set vb up
 }
@@ -240,7 +240,7 @@ namespaces_shared() {
 	in_other rdmadump list
 	has "namespace: list says that the netdev is in another one" /tmp/out \
 		"no: its netdev is in another network namespace; run rdmadump there"
-	in_other timeout 20 rdmadump -d rxe_a -w /tmp/n.pcapng -a duration:1
+	in_other timeout 120 rdmadump -d rxe_a -w /tmp/n.pcapng -a duration:1
 	has "namespace: so does a capture" /tmp/out "netdev va.*is in another network namespace; run rdmadump there"
 	[ ! -e /tmp/n.pcapng ]
 	judge $? "namespace: and no file is made" /tmp/out

@@ -132,8 +132,8 @@ begin() {
 		rdmadump -d "$DEV" ${capture_options-} -w "$dir/rdmadump.pcapng" --json >"$dir/report.json" \
 			2>"$dir/rdmadump.log" &
 		rdmadump_pid=$!
-		guest text 60 "$dir/tcpdump.log" "listening on"
-		guest text 60 "$dir/rdmadump.log" "capturing on"
+		guest text 120 "$dir/tcpdump.log" "listening on"
+		guest text 120 "$dir/rdmadump.log" "capturing on"
 		remember "$dir/before"
 	fi
 	barrier "$name.begin"
@@ -195,7 +195,7 @@ pair() {
 	ready=$SHARE/$name/listens.$step
 	if [ "$SIDE" = a ]; then
 		# shellcheck disable=SC2086 # a command line
-		run timeout 60 $2 &
+		run timeout 240 $2 &
 		server_pid=$!
 		if [ "$1" = cm ]; then
 			looks=0
@@ -208,9 +208,9 @@ pair() {
 		: >"$ready"
 		wait "$server_pid" || failures=$((failures + 1))
 	elif [ "$SIDE" = b ]; then
-		guest wait 60 "$ready"
+		guest wait 180 "$ready"
 		# shellcheck disable=SC2086 # a command line
-		run timeout 60 $3
+		run timeout 240 $3
 	fi
 }
 
@@ -231,7 +231,7 @@ both() {
 	*) return 0 ;;
 	esac
 	# shellcheck disable=SC2086 # a command line
-	run timeout 60 traffic -d "$DEV" -x "$SHARE/$name/t$step" $mine
+	run timeout 240 traffic -d "$DEV" -x "$SHARE/$name/t$step" $mine
 }
 
 # on SIDE COMMAND...

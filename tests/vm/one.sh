@@ -24,8 +24,8 @@ reports() {
 
 # Both ends of the same traffic.
 traffic_here() {
-	timeout 60 traffic -s a -d "$DEV" -l "$SELF" -x "/tmp/$1" -r 10 >/tmp/here.a 2>&1 &
-	timeout 60 traffic -s b -d "$DEV_B" -l "$PEER" -x "/tmp/$1" send:3000:10 read:3000:5 >/tmp/here.b 2>&1
+	timeout 240 traffic -s a -d "$DEV" -l "$SELF" -x "/tmp/$1" -r 10 >/tmp/here.a 2>&1 &
+	timeout 240 traffic -s b -d "$DEV_B" -l "$PEER" -x "/tmp/$1" send:3000:10 read:3000:5 >/tmp/here.b 2>&1
 	judge $? "$1: the traffic itself" /tmp/here.b
 	wait $!
 }
@@ -55,11 +55,11 @@ reports 0 "capturing on $DEV port 1 ($NETDEV, soft RoCE" "the netdev's name find
 
 # Queue pairs that stay open: requests without a receive are retransmitted slowly, and for ever: while the machine is
 # busy, ACKs are late, and six retries last ten seconds.
-timeout 300 traffic -s a -d "$DEV" -l "$SELF" -x /tmp/open -q 3 -N 0 >/tmp/open.log 2>&1 &
+timeout 800 traffic -s a -d "$DEV" -l "$SELF" -x /tmp/open -q 3 -N 0 >/tmp/open.log 2>&1 &
 qps_a=$!
-timeout 300 traffic -s b -d "$DEV_B" -l "$PEER" -x /tmp/open -q 3 -y 7 send:100:1 >>/tmp/open.log 2>&1 &
+timeout 800 traffic -s b -d "$DEV_B" -l "$PEER" -x /tmp/open -q 3 -y 7 send:100:1 >>/tmp/open.log 2>&1 &
 qps_b=$!
-guest wait 30 /tmp/open.a.ready /tmp/open.b.ready >>/tmp/open.log 2>&1
+guest wait 180 /tmp/open.a.ready /tmp/open.b.ready >>/tmp/open.log 2>&1
 judge $? "queue pairs are open" /tmp/open.log
 rdmadump info --json "$DEV" >/tmp/reported
 [ "$(grep -A1 '"type": "RC"' /tmp/reported | grep -c '"state": "RTS"')" = 3 ]
@@ -67,10 +67,10 @@ judge $? "info knows those that are" /tmp/reported >/tmp/judged
 sed '/^#/d' /tmp/judged
 modprobe ib_umad
 # The results of the script, without its numbers and its plan.
-timeout 120 same_facts.sh "$DEV" "$DEV_B" 2>&1 | sed 's/^\(not \)\{0,1\}ok [0-9]* - /\1ok /; /^1\.\.[0-9]/d'
+timeout 400 same_facts.sh "$DEV" "$DEV_B" 2>&1 | sed 's/^\(not \)\{0,1\}ok [0-9]* - /\1ok /; /^1\.\.[0-9]/d'
 
 # The bundle, by root and by another user, with queue pairs that are open; tests/vm/suite.sh looks into both.
-limit=120
+limit=400
 reports 0 "" "bundle by root" rdmadump bundle --timeout 50 -w /tmp/root.tar.zst
 mkdir -m 777 /tmp/nobody
 reports_as_nobody 0 "" "bundle by nobody" rdmadump bundle --timeout 50 -w /tmp/nobody/nobody.tar.zst
@@ -85,17 +85,17 @@ done
 kill "$qps_a" "$qps_b"
 wait "$qps_a" "$qps_b"
 
-timeout 240 counters.sh
+timeout 600 counters.sh
 
 # Nothing shows whether it listens already: tried more than once.
-timeout 60 rdmadump events --json "$DEV" >/tmp/events 2>&1 &
+timeout 240 rdmadump events --json "$DEV" >/tmp/events 2>&1 &
 events_pid=$!
 for _ in 1 2 3 4 5; do
 	ip link set "$NETDEV" down
 	guest text 2 /tmp/events '"event":"port_error"' 2>/dev/null
 	reported=$?
 	ip link set "$NETDEV" up
-	[ "$reported" = 0 ] && guest text 10 /tmp/events '"event":"port_active"' && break
+	[ "$reported" = 0 ] && guest text 120 /tmp/events '"event":"port_active"' && break
 	# A port that is up for a moment only has not changed when its state is read.
 	sleep 1
 done

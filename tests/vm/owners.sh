@@ -21,7 +21,7 @@ measure() {
 	mkfifo /tmp/held
 	"$@" -d "$DEV" -w "/tmp/$name.pcapng" >"/tmp/$name.log" 2>&1 &
 	capture=$!
-	guest text 60 "/tmp/$name.log" "capturing on"
+	guest text 120 "/tmp/$name.log" "capturing on"
 	owned_qps_tool "$DEV" "$long" "$short" </tmp/held >"/tmp/$name.truth" 2>>"/tmp/$name.log" &
 	tool=$!
 	exec 9>/tmp/held

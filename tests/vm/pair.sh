@@ -264,7 +264,7 @@ nvme_host() {
 	modprobe nvme_rdma
 	echo "transport=rdma,traddr=$PEER,trsvcid=4420,nqn=disk,nr_io_queues=1,queue_size=16" \
 		>/dev/nvme-fabrics
-	guest wait 20 /dev/nvme0n1
+	guest wait 180 /dev/nvme0n1
 	dd if=/dev/urandom of=/tmp/written bs=4k count=16
 	dd if=/tmp/written of=/dev/nvme0n1 bs=16k oflag=direct
 	dd if=/dev/nvme0n1 of=/tmp/read bs=16k count=4 iflag=direct

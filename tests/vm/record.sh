@@ -30,7 +30,7 @@ if [ "${1-}" != inside ]; then
 	mkdir -p /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup
 	unshare -p -f -m --mount-proc /x/systemd --system --unit=test.service --log-target=console --show-status=no \
 		>/run/systemd.log 2>&1 &
-	guest wait 150 /run/done
+	guest wait 500 /run/done
 	cat /run/out
 	exit
 fi

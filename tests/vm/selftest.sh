@@ -37,7 +37,7 @@ value() {
 # With traffic of the kernel on the port.
 ping -i 0.2 -I "$NETDEV" "$PEER" >/dev/null 2>&1 &
 ping_pid=$!
-timeout 100 rdmadump selftest --output /tmp/out "$DEV" >/tmp/table 2>/tmp/log
+timeout 400 rdmadump selftest --output /tmp/out "$DEV" >/tmp/table 2>/tmp/log
 status=$?
 cat /tmp/log >>/tmp/table
 judge $status "selftest of rxe: exit status" /tmp/table
@@ -61,7 +61,7 @@ rdmadump selftest --output /tmp/killed "$DEV" >/tmp/table 2>&1 &
 selftest_pid=$!
 until [ -e "/tmp/killed/selftest-vm-a-$DEV.partial/result.json" ] || ! kill -0 "$selftest_pid"; do :; done
 kill -STOP "$selftest_pid"
-timeout 30 rdmadump selftest --output /tmp/killed "$DEV" >/tmp/log 2>&1
+timeout 120 rdmadump selftest --output /tmp/killed "$DEV" >/tmp/log 2>&1
 grep -q "another selftest is running on $DEV; wait" /tmp/log
 judge $? "two at once: the second one is refused" /tmp/log
 kill -KILL "$selftest_pid"
@@ -72,7 +72,7 @@ judge $? "SIGKILL: what is left can be shown" /tmp/log
 
 # Its second process, killed while the kernel lists its objects.
 sleep 100 | rdmadump selftest --hold "$DEV:1" >/tmp/held 2>&1 &
-guest text 30 /tmp/held "qp 95"
+guest text 120 /tmp/held "qp 95"
 is "the second process: CQ, MR, PD, QP" "$(objects)" 4
 held=$(rdma resource show qp | sed -n 's/.* pid \([0-9]*\) comm rdmadump.*/\1/p')
 kill -KILL "$held"
@@ -92,7 +92,7 @@ is "nobody: residue" "$(row residue)" passed
 
 # --- --destructive: link, MTU and MAC address ---------------------------------------------------
 
-destructive() { timeout 60 rdmadump selftest --output /tmp/destroyed --destructive "$DEV" --probe objects "$@" "$DEV" >/tmp/table 2>&1; }
+destructive() { timeout 240 rdmadump selftest --output /tmp/destroyed --destructive "$DEV" --probe objects "$@" "$DEV" >/tmp/table 2>&1; }
 settings() { ip -o link show dev "$NETDEV" | sed 's/ qlen.*link/ link/'; ip -o addr show dev "$NETDEV"; ip route show table all dev "$NETDEV" | sort; }
 # Without a fork: the kernel's flags of the netdev; the lowest bit is IFF_UP
 is_up() { read -r flags <"/sys/class/net/$NETDEV/flags" && [ $((flags & 1)) = 1 ]; }

@@ -10,7 +10,7 @@ one() {
 	name=$1
 	shift
 	mkdir -p "/tmp/$name"
-	timeout 90 rdmadump selftest --json --probe peer --output "/tmp/$name" "$@" "$DEV" >"$SHARE/$SIDE.$name.json" 2>"/tmp/$name.log"
+	timeout 400 rdmadump selftest --json --probe peer --output "/tmp/$name" "$@" "$DEV" >"$SHARE/$SIDE.$name.json" 2>"/tmp/$name.log"
 	echo "$?" >"$SHARE/$SIDE.$name.status"
 	cp "/tmp/$name.log" "$SHARE/$SIDE.$name.log"
 }
@@ -19,7 +19,7 @@ one() {
 both() {
 	if [ "$SIDE" = b ]; then
 		one "$1" --listen &
-		guest text 60 "/tmp/$1.log" "waiting for the peer"
+		guest text 120 "/tmp/$1.log" "waiting for the peer"
 	fi
 	barrier "$1"
 	if [ "$SIDE" = a ]; then one "$1" --peer "$2"; else wait; fi

@@ -238,7 +238,7 @@ if [ -n "${VM_SERVICE-}" ]; then
 		"$VM_BIN/../../systemd/rdmadump-record@.service"; do
 		also+=(-x "$f")
 	done
-	machines 1 "${VM_SECONDS:-300}" record.sh
+	machines 1 "${VM_SECONDS:-900}" record.sh
 	take_verdicts "a service" 14
 	tap_done
 fi
@@ -250,18 +250,18 @@ else
 	wants 30 $wanted
 fi
 # shellcheck disable=SC2086 # a list of names
-machines 2 "${VM_SECONDS:-400}" pair.sh $wanted
+machines 2 "${VM_SECONDS:-900}" pair.sh $wanted
 # shellcheck disable=SC2086 # a list of names
 check_scenarios "$tmp/2" $wanted
 
 if [ -z "${VM_QUICK-}" ]; then
 	# shellcheck disable=SC2046 # a list of names
 	wants 4 $(names "$here/router.sh")
-	machines 3 "${VM_SECONDS:-200}" router.sh
+	machines 3 "${VM_SECONDS:-900}" router.sh
 	# shellcheck disable=SC2046 # a list of names
 	check_scenarios "$tmp/3" $(names "$here/router.sh")
 
-	machines 1 "${VM_SECONDS:-200}" one.sh
+	machines 1 "${VM_SECONDS:-900}" one.sh
 	take_verdicts "one machine" 42
 	check_bundle "$tmp/1/root.tar.zst" "bundle by root"
 	check_bundle_qps "bundle by root"
@@ -272,14 +272,14 @@ if [ -z "${VM_QUICK-}" ]; then
 			"$tmp/1/list.json" | tr '\n' ' ')" "rxe_a rdma_rxe va netdev rxe_b rdma_rxe vb netdev "
 	lone=1 check_scenarios "$tmp/1" veth removed
 
-	machines 1 "${VM_SECONDS:-240}" events.sh
+	machines 1 "${VM_SECONDS:-900}" events.sh
 	take_verdicts "events" 39
 
-	machines 1 "${VM_SECONDS:-240}" selftest.sh
+	machines 1 "${VM_SECONDS:-900}" selftest.sh
 	take_verdicts "selftest" 40
 
 	also=(-x "$VM_BIN/../unit/owned_qps_tool")
-	machines 1 "${VM_SECONDS:-500}" owners.sh
+	machines 1 "${VM_SECONDS:-900}" owners.sh
 	also=()
 	for name in events dropped samples; do
 		check_owners "$tmp/1" $name
@@ -287,7 +287,7 @@ if [ -z "${VM_QUICK-}" ]; then
 	is "owners: reports of the kernel need no message" "$(grep -c owners "$tmp"/1/{events,dropped}.log | cut -d: -f2 | sort -u)" 0
 	has "owners: what is missing without privileges is said" "$tmp/1/samples.log" "short-lived ones may be missed: .*CAP_BPF and CAP_PERFMON"
 
-	machines 2 "${VM_SECONDS:-240}" selftest_peer.sh
+	machines 2 "${VM_SECONDS:-900}" selftest_peer.sh
 	for name in a.ipv4 b.ipv4 a.ipv6 b.ipv6; do
 		result=$tmp/2/$name.json
 		is "selftest with a peer, $name: raw-packet QPs are all that rxe lacks" \
