@@ -52,9 +52,10 @@ struct app {
 	 */
 	enum app_role (*read)(const struct app_bytes *b, bool client, struct rd_app_queue *queue,
 		struct app_message *m);
-	/* Names; `room` includes the NUL. */
-	void (*operation)(char *buf, size_t room, uint64_t operation, const struct rd_app_queue *q);
-	void (*status)(char *buf, size_t room, uint64_t operation, uint32_t status);
+	/* Names; `capacity` includes the NUL. */
+	void (*operation)(
+		char *buf, size_t capacity, uint64_t operation, const struct rd_app_queue *q);
+	void (*status)(char *buf, size_t capacity, uint64_t operation, uint32_t status);
 	/* "admin"; NULL: unknown. The member may be NULL. */
 	const char *(*group)(uint64_t operation, const struct rd_app_queue *q);
 };

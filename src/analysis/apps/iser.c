@@ -71,7 +71,7 @@ static const struct app_name scsi_status_names[] = {{0x02, "CHECK CONDITION"}, {
 	{0x40, "TASK ABORTED"}, {0}};
 
 static void iser_operation(
-	char *buf, size_t room, uint64_t operation, const struct rd_app_queue *queue)
+	char *buf, size_t capacity, uint64_t operation, const struct rd_app_queue *queue)
 {
 	unsigned int opcode = (unsigned int)(operation >> 8), cdb = operation & 0xff;
 	const char *text = app_name_of(opcode == SCSI_COMMAND ? scsi_names : pdu_names,
@@ -79,22 +79,23 @@ static void iser_operation(
 
 	(void)queue;
 	if (text)
-		snprintf(buf, room, "%s", text);
+		snprintf(buf, capacity, "%s", text);
 	else if (opcode == SCSI_COMMAND)
-		snprintf(buf, room, "SCSI command 0x%02x", cdb);
+		snprintf(buf, capacity, "SCSI command 0x%02x", cdb);
 	else
-		snprintf(buf, room, "opcode 0x%02x", opcode);
+		snprintf(buf, capacity, "opcode 0x%02x", opcode);
 }
 
-static void iser_status(char *buf, size_t room, uint64_t operation, uint32_t status)
+static void iser_status(char *buf, size_t capacity, uint64_t operation, uint32_t status)
 {
 	bool scsi = operation >> 8 == SCSI_COMMAND;
 	const char *text = scsi ? app_name_of(scsi_status_names, status) : NULL;
 
 	if (text)
-		snprintf(buf, room, "%s", text);
+		snprintf(buf, capacity, "%s", text);
 	else
-		snprintf(buf, room, "response 0x%02x, status 0x%02x", status >> 8, status & 0xff);
+		snprintf(buf, capacity, "response 0x%02x, status 0x%02x", status >> 8,
+			status & 0xff);
 }
 
 static enum app_role read_request(const uint8_t *pdu, struct app_message *m)

@@ -108,7 +108,7 @@ static const struct app_name io_status_names[] = {{OF(1, 0x80), "conflicting att
 	{OF(1, 0x82), "write to a read-only range"}, {0}};
 
 static void nvme_operation(
-	char *buf, size_t room, uint64_t operation, const struct rd_app_queue *queue)
+	char *buf, size_t capacity, uint64_t operation, const struct rd_app_queue *queue)
 {
 	unsigned int opcode = operation & 0xff, type = operation >> TYPE_SHIFT & 0xff;
 	const char *admin = app_name_of(admin_names, opcode), *io = app_name_of(io_names, opcode);
@@ -117,16 +117,16 @@ static void nvme_operation(
 		io = app_name_of(fabrics_names, type);
 		admin = NULL;
 		if (!io)
-			snprintf(buf, room, "Fabrics command 0x%02x", type);
+			snprintf(buf, capacity, "Fabrics command 0x%02x", type);
 	} else if (queue->known) {
 		*(queue->id ? &admin : &io) = NULL;
 	}
 	if (admin && io)
-		snprintf(buf, room, "%s or %s", io, admin);
+		snprintf(buf, capacity, "%s or %s", io, admin);
 	else if (admin || io)
-		snprintf(buf, room, "%s", admin ? admin : io);
+		snprintf(buf, capacity, "%s", admin ? admin : io);
 	else if (opcode != FABRICS)
-		snprintf(buf, room, "opcode 0x%02x", opcode);
+		snprintf(buf, capacity, "opcode 0x%02x", opcode);
 }
 
 static const char *nvme_group(uint64_t operation, const struct rd_app_queue *queue)
@@ -137,7 +137,7 @@ static const char *nvme_group(uint64_t operation, const struct rd_app_queue *que
 	return queue->id ? "I/O" : "admin";
 }
 
-static void nvme_status(char *buf, size_t room, uint64_t operation, uint32_t status)
+static void nvme_status(char *buf, size_t capacity, uint64_t operation, uint32_t status)
 {
 	const struct app_name *own =
 		(operation & 0xff) == FABRICS ? fabrics_status_names : io_status_names;
@@ -146,9 +146,9 @@ static void nvme_status(char *buf, size_t room, uint64_t operation, uint32_t sta
 	if (!text)
 		text = app_name_of(own, status);
 	if (text)
-		snprintf(buf, room, "%s", text);
+		snprintf(buf, capacity, "%s", text);
 	else
-		snprintf(buf, room, "type %u, code 0x%02x", status >> 8, status & 0xff);
+		snprintf(buf, capacity, "type %u, code 0x%02x", status >> 8, status & 0xff);
 }
 
 /* --- what a connection says of itself --------------------------------------------------------- */

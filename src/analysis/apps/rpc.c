@@ -46,7 +46,8 @@ static const struct app_name status_names[] = {{1, "program unavailable"},
 	{DENIED + 1, "denied: authentication"}, {RDMA_FAULT + 1, "RPC-over-RDMA version"},
 	{RDMA_FAULT + 2, "RPC-over-RDMA chunks"}, {0}};
 
-static void rpc_operation(char *buf, size_t room, uint64_t operation, const struct rd_app_queue *q)
+static void rpc_operation(
+	char *buf, size_t capacity, uint64_t operation, const struct rd_app_queue *q)
 {
 	uint32_t program = (uint32_t)(operation >> 32), version = operation >> 16 & 0xffff;
 	uint32_t procedure = operation & 0xffff;
@@ -56,24 +57,24 @@ static void rpc_operation(char *buf, size_t room, uint64_t operation, const stru
 	if (program == PROGRAM_NFS && version >= 3)
 		text = app_name_of(version == 3 ? nfs3_names : nfs4_names, procedure);
 	if (operation == LONG_CALL)
-		snprintf(buf, room, "long call");
+		snprintf(buf, capacity, "long call");
 	else if (text)
-		snprintf(buf, room, "%sv%u %s", name, version, text);
+		snprintf(buf, capacity, "%sv%u %s", name, version, text);
 	else if (name)
-		snprintf(buf, room, "%s v%u procedure %u", name, version, procedure);
+		snprintf(buf, capacity, "%s v%u procedure %u", name, version, procedure);
 	else
-		snprintf(buf, room, "program %u v%u procedure %u", program, version, procedure);
+		snprintf(buf, capacity, "program %u v%u procedure %u", program, version, procedure);
 }
 
-static void rpc_status(char *buf, size_t room, uint64_t operation, uint32_t status)
+static void rpc_status(char *buf, size_t capacity, uint64_t operation, uint32_t status)
 {
 	const char *text = app_name_of(status_names, status);
 
 	(void)operation;
 	if (text)
-		snprintf(buf, room, "%s", text);
+		snprintf(buf, capacity, "%s", text);
 	else
-		snprintf(buf, room, "status %u", status);
+		snprintf(buf, capacity, "status %u", status);
 }
 
 static bool rpc_private(const uint8_t *p, uint32_t len, struct rd_app_queue *queue)

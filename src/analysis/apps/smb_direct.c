@@ -37,21 +37,21 @@ static const struct app_name names[] = {{0, "Negotiate"}, {1, "Session Setup"}, 
 #define CHANGE_NOTIFY 15
 
 static void smb_operation(
-	char *buf, size_t room, uint64_t operation, const struct rd_app_queue *queue)
+	char *buf, size_t capacity, uint64_t operation, const struct rd_app_queue *queue)
 {
 	const char *text = app_name_of(names, (uint32_t)operation);
 
 	(void)queue;
 	if (text)
-		snprintf(buf, room, "%s", text);
+		snprintf(buf, capacity, "%s", text);
 	else
-		snprintf(buf, room, "command %u", (unsigned int)operation);
+		snprintf(buf, capacity, "command %u", (unsigned int)operation);
 }
 
-static void smb_status(char *buf, size_t room, uint64_t operation, uint32_t status)
+static void smb_status(char *buf, size_t capacity, uint64_t operation, uint32_t status)
 {
 	(void)operation;
-	snprintf(buf, room, "NTSTATUS 0x%08x", status);
+	snprintf(buf, capacity, "NTSTATUS 0x%08x", status);
 }
 
 static bool has_versions(const uint8_t *p, unsigned int n)

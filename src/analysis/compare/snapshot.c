@@ -8,9 +8,9 @@
 
 /* --- both ------------------------------------------------------------------------------------- */
 
-static void set_text(char *to, size_t room, const char *text)
+static void set_text(char *to, size_t capacity, const char *text)
 {
-	snprintf(to, room, "%s", text ? text : "");
+	snprintf(to, capacity, "%s", text ? text : "");
 }
 
 static int no_memory(struct rd_snapshot *s, struct rd_error *err)

@@ -14,11 +14,11 @@ static uint64_t number(const json_t *object, const char *key)
 	return rd_json_u64_value(json_object_get(object, key));
 }
 
-static void text(char *to, size_t room, const json_t *object, const char *key)
+static void text(char *to, size_t capacity, const json_t *object, const char *key)
 {
 	const char *value = json_string_value(json_object_get(object, key));
 
-	snprintf(to, room, "%s", value ? value : "");
+	snprintf(to, capacity, "%s", value ? value : "");
 }
 
 /* --- conversations ---------------------------------------------------------------------------- */

@@ -139,17 +139,17 @@ static bool slopes(const struct clock_bounds *c, double slack, double *least, do
 	for (unsigned int i = 0; i < CLOCK_SLOTS; i++)
 		for (unsigned int k = 0; k < CLOCK_SLOTS; k++) {
 			const struct extremes *u = &c->upper[i], *l = &c->lower[k];
-			double t, room;
+			double t, capacity;
 
 			if (is_empty(u) || is_empty(l))
 				continue;
 			t = (double)(u->min_t - l->max_t);
-			room = (double)u->min - (double)l->max + slack;
+			capacity = (double)u->min - (double)l->max + slack;
 			if (t > 0)
-				*most = least_of(*most, room / t);
+				*most = least_of(*most, capacity / t);
 			else if (t < 0)
-				*least = most_of(*least, room / t);
-			else if (room < 0)
+				*least = most_of(*least, capacity / t);
+			else if (capacity < 0)
 				return false;
 		}
 	return *least <= *most;

@@ -99,7 +99,7 @@ struct answer {
 
 struct answers {
 	struct answer *list;
-	uint32_t n, room, skip, stride;
+	uint32_t n, capacity, skip, stride;
 };
 
 /* What became of a packet that only the sender's capture has. */
@@ -219,11 +219,11 @@ struct entry {
 	bool data;     /* SEND or WRITE: acknowledged only if it arrived */
 };
 
-#ifndef ENDS_ROOM_LOG2 /* smaller for the fuzzer, which restarts many times a second */
-#define ENDS_ROOM_LOG2 18
+#ifndef ENDS_RING_LOG2 /* smaller for the fuzzer, which restarts many times a second */
+#define ENDS_RING_LOG2 18
 #endif
-#define RING	((uint64_t)1 << ENDS_ROOM_LOG2)
-#define BUCKETS ((uint64_t)1 << ENDS_ROOM_LOG2)
+#define RING	((uint64_t)1 << ENDS_RING_LOG2)
+#define BUCKETS ((uint64_t)1 << ENDS_RING_LOG2)
 
 /* When a request or response was removed last; a later one of the same slot replaces it. */
 struct removed {
@@ -275,7 +275,7 @@ struct rd_ends {
 	size_t n_qps;
 	struct path_qp *cached;
 	struct record *records;
-	size_t n_records, records_room;
+	size_t n_records, records_capacity;
 	uint64_t answers; /* in all logs */
 	bool out_of_memory;
 };

@@ -34,21 +34,21 @@ static void answers_add(struct rd_ends *e, struct answers *a, const struct answe
 		return;
 	if (a->n == LOG_MAX)
 		thin_out(a);
-	if (a->n == a->room) {
-		uint32_t room = a->room ? 2 * a->room : LOG_FIRST;
+	if (a->n == a->capacity) {
+		uint32_t capacity = a->capacity ? 2 * a->capacity : LOG_FIRST;
 		struct answer *list;
 
-		if (e->answers + room > ANSWERS_MAX)
+		if (e->answers + capacity > ANSWERS_MAX)
 			return;
-		list = realloc(a->list, room * sizeof(*list));
+		list = realloc(a->list, capacity * sizeof(*list));
 		if (!list) {
 			e->out_of_memory = true;
 			return;
 		}
-		e->answers += room - a->room;
+		e->answers += capacity - a->capacity;
 		a->stride = a->stride ? a->stride : 1;
 		a->list = list;
-		a->room = room;
+		a->capacity = capacity;
 	}
 	a->list[a->n++] = *one;
 }
@@ -91,16 +91,16 @@ void evidence_keep(struct rd_ends *e, const struct record *record)
 {
 	if (e->n_records == RECORDS_MAX)
 		return;
-	if (e->n_records == e->records_room) {
-		size_t room = e->records_room ? 2 * e->records_room : 64;
-		struct record *list = realloc(e->records, room * sizeof(*list));
+	if (e->n_records == e->records_capacity) {
+		size_t capacity = e->records_capacity ? 2 * e->records_capacity : 64;
+		struct record *list = realloc(e->records, capacity * sizeof(*list));
 
 		if (!list) {
 			e->out_of_memory = true;
 			return;
 		}
 		e->records = list;
-		e->records_room = room;
+		e->records_capacity = capacity;
 	}
 	e->records[e->n_records++] = *record;
 }

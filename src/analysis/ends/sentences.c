@@ -21,14 +21,14 @@ struct rd_report ends_as_report(const struct rd_ends_report *r)
 /* A sentence in memory. */
 struct sentence {
 	char *text;
-	size_t room;
+	size_t capacity;
 	FILE *out;
 };
 
 static bool begin(struct sentence *s)
 {
 	s->text = NULL;
-	s->out = open_memstream(&s->text, &s->room);
+	s->out = open_memstream(&s->text, &s->capacity);
 	return s->out;
 }
 

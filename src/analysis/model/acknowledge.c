@@ -54,7 +54,7 @@ static inline bool waiting_done(struct rd_analysis *a, struct flow *r, uint32_t 
 			return false;
 		}
 		r->ack.waiting_at =
-			(uint8_t)((r->ack.waiting_at + 1U) & (r->ack.waiting_room - 1U));
+			(uint8_t)((r->ack.waiting_at + 1U) & (r->ack.waiting_capacity - 1U));
 		r->ack.waiting_n--;
 	}
 	return true;

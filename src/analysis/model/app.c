@@ -22,14 +22,14 @@ static struct app_operation *operation_of(
 	} else {
 		a->app_budget.operations--;
 	}
-	if (q->n_operations == q->room_operations) {
-		unsigned int room = q->room_operations ? q->room_operations * 2U : 2;
-		struct app_operation *list = reallocarray(q->operations, room, sizeof(*list));
+	if (q->n_operations == q->operations_capacity) {
+		unsigned int capacity = q->operations_capacity ? q->operations_capacity * 2U : 2;
+		struct app_operation *list = reallocarray(q->operations, capacity, sizeof(*list));
 
 		if (!list)
 			return NULL;
 		q->operations = list;
-		q->room_operations = (uint8_t)room;
+		q->operations_capacity = (uint8_t)capacity;
 	}
 	q->operations[q->n_operations] = (struct app_operation){.operation = operation};
 	return &q->operations[q->n_operations++];
@@ -119,19 +119,19 @@ static void open_remove(struct app_queue *q, uint32_t hole)
 /* Room for one more request. */
 static bool open_grow(struct rd_analysis *a, struct app_queue *q)
 {
-	uint32_t room = q->open ? (q->open_mask + 1) * 2 : OPEN_FIRST, n = q->open_mask + 1;
+	uint32_t capacity = q->open ? (q->open_mask + 1) * 2 : OPEN_FIRST, n = q->open_mask + 1;
 	struct app_open *old = q->open, *list;
 
 	if (old && q->n_open * 2 < n)
 		return true;
 	if (q->n_open >= APP_OPEN_MAX)
 		return false;
-	list = room <= a->app_budget.open ? calloc(room, sizeof(*list)) : NULL;
+	list = capacity <= a->app_budget.open ? calloc(capacity, sizeof(*list)) : NULL;
 	if (!list) /* one slot stays free: it ends searches */
 		return old && q->n_open < q->open_mask;
-	a->app_budget.open -= room;
+	a->app_budget.open -= capacity;
 	q->open = list;
-	q->open_mask = room - 1;
+	q->open_mask = capacity - 1;
 	for (uint32_t i = 0; old && i < n; i++)
 		if (old[i].used)
 			list[open_slot(q, old[i].id, old[i].server)] = old[i];

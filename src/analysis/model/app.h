@@ -12,7 +12,7 @@
 struct samples {
 	uint64_t n, sum;
 	uint64_t *all;
-	uint32_t kept, room;
+	uint32_t kept, capacity;
 	struct hist *rest;
 };
 
@@ -77,7 +77,7 @@ struct app_queue {
 	struct app_open *open; /* an open hash by id and sender */
 	uint32_t open_mask, n_open;
 	struct app_operation *operations;
-	uint8_t n_operations, room_operations;
+	uint8_t n_operations, operations_capacity;
 	struct app_status *statuses;
 	uint8_t n_statuses;
 	uint8_t n_slowest;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROOM_FIRST 64
+#define CAPACITY_FIRST 64
 
 void bounded_init(struct bounded *b, uint32_t max, uint32_t size)
 {
@@ -27,7 +27,7 @@ static struct bounded_key *key_at(const struct bounded *b, uint32_t number)
 
 static uint32_t *bucket_of(const struct bounded *b, uint64_t k1, uint32_t k2)
 {
-	return &b->buckets[rd_hash2(k1, k2) & (b->room - 1)];
+	return &b->buckets[rd_hash2(k1, k2) & (b->capacity - 1)];
 }
 
 static uint32_t in_bucket(const struct bounded *b, uint32_t number, uint64_t k1, uint32_t k2)
@@ -45,27 +45,27 @@ uint32_t bounded_find(const struct bounded *b, uint64_t k1, uint32_t k2)
 /* Called when all keys are used: none is free. */
 static bool grow(struct bounded *b)
 {
-	uint32_t room = b->room ? b->room * 2 : ROOM_FIRST;
+	uint32_t capacity = b->capacity ? b->capacity * 2 : CAPACITY_FIRST;
 	struct bounded_key *keys;
 	unsigned char *values;
 	uint32_t *buckets;
 
-	if (room > b->max)
-		room = b->max;
-	keys = reallocarray(b->keys, room, sizeof(*keys));
+	if (capacity > b->max)
+		capacity = b->max;
+	keys = reallocarray(b->keys, capacity, sizeof(*keys));
 	if (!keys)
 		return false;
 	b->keys = keys;
-	values = reallocarray(b->values, room, b->size);
+	values = reallocarray(b->values, capacity, b->size);
 	if (!values)
 		return false;
 	b->values = values;
-	buckets = calloc(room, sizeof(*buckets));
+	buckets = calloc(capacity, sizeof(*buckets));
 	if (!buckets)
 		return false;
 	free(b->buckets);
 	b->buckets = buckets;
-	b->room = room;
+	b->capacity = capacity;
 	for (uint32_t i = b->oldest; i; i = key_at(b, i)->newer) {
 		uint32_t *bucket = bucket_of(b, key_at(b, i)->k1, key_at(b, i)->k2);
 
@@ -110,7 +110,7 @@ static uint32_t number_for(struct bounded *b)
 		unlink_key(b, number);
 		return number;
 	}
-	if (b->used == b->room && !grow(b))
+	if (b->used == b->capacity && !grow(b))
 		return 0;
 	number = ++b->used;
 	memset(bounded_value(b, number), 0, b->size);

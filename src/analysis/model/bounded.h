@@ -20,9 +20,9 @@ struct bounded_key {
 /* Keys have numbers from 1; 0 is none. */
 struct bounded {
 	uint32_t max, size; /* most keys, bytes of a value */
-	uint32_t room, used;
+	uint32_t capacity, used;
 	uint32_t free, oldest, newest;
-	uint32_t *buckets; /* `room` of them; NULL until the first key */
+	uint32_t *buckets; /* `capacity` of them; NULL until the first key */
 	struct bounded_key *keys;
 	unsigned char *values;
 };

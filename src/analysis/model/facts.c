@@ -25,19 +25,19 @@ static struct qp_peer *peer_slot(const struct facts *f, uint32_t local, uint32_t
 /* Room for one more. */
 static bool peers_grow(struct facts *f)
 {
-	size_t n = f->peers ? f->mask + 1 : 0, room = n ? n * 2 : PEERS_FIRST;
+	size_t n = f->peers ? f->mask + 1 : 0, capacity = n ? n * 2 : PEERS_FIRST;
 	struct qp_peer *old = f->peers;
 
 	if (old && f->n * 2 < f->mask)
 		return true;
-	if (room > PEERS_MAX)
+	if (capacity > PEERS_MAX)
 		return false;
-	f->peers = calloc(room, sizeof(*f->peers));
+	f->peers = calloc(capacity, sizeof(*f->peers));
 	if (!f->peers) {
 		f->peers = old;
 		return false;
 	}
-	f->mask = room - 1;
+	f->mask = capacity - 1;
 	for (size_t i = 0; i < n; i++)
 		if (old[i].local)
 			*peer_slot(f, old[i].local, old[i].nth) = old[i];

@@ -83,9 +83,9 @@ void flow_finish(struct flow *f)
 	f->held = NULL;
 	f->resp.missing = NULL;
 	f->ack.waiting = NULL;
-	f->ack.waiting_n = f->ack.waiting_room = 0;
+	f->ack.waiting_n = f->ack.waiting_capacity = 0;
 	memset(f->recent.value, 0, sizeof(f->recent.value));
-	memset(f->recent.room, 0, sizeof(f->recent.room));
+	memset(f->recent.capacity, 0, sizeof(f->recent.capacity));
 	f->incidents = (struct incidents){0};
 	f->req.verbs = NULL;
 	f->times = NULL;
@@ -149,13 +149,13 @@ static bool table_grow(struct flow_table *t)
 
 static bool list_grow(struct flow_table *t)
 {
-	size_t room = t->room ? t->room * 2 : 256;
-	struct flow **all = reallocarray(t->all, room, sizeof(struct flow *));
+	size_t capacity = t->capacity ? t->capacity * 2 : 256;
+	struct flow **all = reallocarray(t->all, capacity, sizeof(struct flow *));
 
 	if (!all)
 		return false;
 	t->all = all;
-	t->room = room;
+	t->capacity = capacity;
 	return true;
 }
 
@@ -165,7 +165,7 @@ static struct flow *table_add(struct flow_table *t, const struct flow_key *key)
 
 	if (t->n >= t->max)
 		return NULL;
-	if (t->n == t->room && !list_grow(t))
+	if (t->n == t->capacity && !list_grow(t))
 		return NULL;
 	if (t->n * 2 > t->mask && !table_grow(t))
 		return NULL;
@@ -383,7 +383,7 @@ struct rd_verb_use *flow_verb(struct rd_analysis *a, struct flow *f, enum rd_ver
 /* The slot of a PSN. The upper half of a value is the lower 16 bits of its PSN. */
 static uint32_t *recent_at(const struct flow *f, bool response, uint32_t psn)
 {
-	return &f->recent.value[response][psn & (f->recent.room[response] - 1U)];
+	return &f->recent.value[response][psn & (f->recent.capacity[response] - 1U)];
 }
 
 /* Whether both PSNs have the same slot in the largest table. */
@@ -394,25 +394,25 @@ static bool is_same_place(uint32_t value, uint32_t psn)
 
 static bool recent_grow(struct rd_analysis *a, struct flow *f, bool response)
 {
-	unsigned int old = f->recent.room[response], room = old ? old * 2 : RECENT_FIRST;
-	uint32_t *was = f->recent.value[response], *now = must(a, malloc(room * sizeof(*now)));
+	unsigned int old = f->recent.capacity[response], capacity = old ? old * 2 : RECENT_FIRST;
+	uint32_t *was = f->recent.value[response], *now = must(a, malloc(capacity * sizeof(*now)));
 
 	if (!now)
 		return false;
-	memset(now, 0xff, room * sizeof(*now));
+	memset(now, 0xff, capacity * sizeof(*now));
 	for (unsigned int i = 0; i < old; i++)
 		if (was[i] != RECENT_NONE)
-			now[was[i] >> 16 & (room - 1)] = was[i];
+			now[was[i] >> 16 & (capacity - 1)] = was[i];
 	free(was);
 	f->recent.value[response] = now;
-	f->recent.room[response] = (uint8_t)room;
+	f->recent.capacity[response] = (uint8_t)capacity;
 	return true;
 }
 
 void flow_remember_more(
 	struct rd_analysis *a, struct flow *f, uint32_t psn, uint32_t value, bool response)
 {
-	uint32_t *at = f->recent.room[response] ? recent_at(f, response, psn) : NULL;
+	uint32_t *at = f->recent.capacity[response] ? recent_at(f, response, psn) : NULL;
 
 	while (!at || (*at != RECENT_NONE && !is_same_place(*at, psn))) {
 		if (!recent_grow(a, f, response))
@@ -424,17 +424,18 @@ void flow_remember_more(
 
 bool flow_waiting_grow(struct rd_analysis *a, struct flow *f)
 {
-	unsigned int room = f->ack.waiting_room ? f->ack.waiting_room * 2U : 1;
-	struct waiting *waiting = must(a, malloc(room * sizeof(*waiting)));
+	unsigned int capacity = f->ack.waiting_capacity ? f->ack.waiting_capacity * 2U : 1;
+	struct waiting *waiting = must(a, malloc(capacity * sizeof(*waiting)));
 
 	if (!waiting)
 		return false;
 	for (unsigned int i = 0; i < f->ack.waiting_n; i++)
-		waiting[i] = f->ack.waiting[(f->ack.waiting_at + i) & (f->ack.waiting_room - 1U)];
+		waiting[i] =
+			f->ack.waiting[(f->ack.waiting_at + i) & (f->ack.waiting_capacity - 1U)];
 	free(f->ack.waiting);
 	f->ack.waiting = waiting;
 	f->ack.waiting_at = 0;
-	f->ack.waiting_room = (uint8_t)room;
+	f->ack.waiting_capacity = (uint8_t)capacity;
 	return true;
 }
 
@@ -446,7 +447,7 @@ bool flow_is_duplicate(const struct flow *f, const struct item *it, bool respons
 {
 	uint32_t psn = it->p->psn, was, before;
 
-	if (!f->recent.room[response])
+	if (!f->recent.capacity[response])
 		return false;
 	was = *recent_at(f, response, psn);
 	before = *recent_at(f, response, psn - 1);
@@ -462,7 +463,7 @@ bool flow_is_recent(const struct flow *f, const struct item *it)
 	uint16_t steps;
 	bool fetches;
 
-	if (HAS_IP_ID(it->ip_id) || !f->recent.room[0])
+	if (HAS_IP_ID(it->ip_id) || !f->recent.capacity[0])
 		return false;
 	was = *recent_at(f, false, psn);
 	steps = (uint16_t)((it->ns >> TIME_STEP_SHIFT) - (was & 0xffff));
@@ -474,7 +475,7 @@ bool flow_is_recent(const struct flow *f, const struct item *it)
 /* The identification of the request with this PSN; 0: not known any more. */
 static uint32_t id_of(const struct flow *f, uint32_t psn)
 {
-	uint32_t value = f->recent.room[0] ? *recent_at(f, false, psn) : RECENT_NONE;
+	uint32_t value = f->recent.capacity[0] ? *recent_at(f, false, psn) : RECENT_NONE;
 
 	return value != RECENT_NONE && value >> 16 == (psn & 0xffff) ? value & 0xffff : 0;
 }
@@ -525,7 +526,7 @@ bool flow_is_again(const struct flow *f, const struct item *it)
 
 	if (!HAS_IP_ID(it->ip_id))
 		return false;
-	if (f->recent.room[response])
+	if (f->recent.capacity[response])
 		was = *recent_at(f, response, psn);
 	if (was != RECENT_NONE && was >> 16 == (psn & 0xffff))
 		before = was & 0xffff;

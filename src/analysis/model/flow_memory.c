@@ -19,7 +19,7 @@ static bool chunks_grow(struct flow_table *t, size_t number)
 {
 	struct flow_chunk **chunks;
 
-	if (number & (number - 1)) /* rooms are powers of two */
+	if (number & (number - 1)) /* capacities are powers of two */
 		return true;
 	chunks = reallocarray(t->chunks, number ? number * 2 : 1, sizeof(struct flow_chunk *));
 	if (chunks)

@@ -3,9 +3,9 @@
 #include "state.h"
 #include <stdlib.h>
 
-#define LOW	 6 /* log2 of the first step's start in ns */
-#define PER_LOG2 4
-#define ROOM	 8 /* steps that are allocated at once; divides HIST_STEPS */
+#define LOW	     6 /* log2 of the first step's start in ns */
+#define PER_LOG2     4
+#define STEPS_GROWTH 8 /* steps that are allocated at once; divides HIST_STEPS */
 
 static unsigned int step_of(uint64_t ns)
 {
@@ -54,7 +54,8 @@ static bool is_full(const struct hist *h, unsigned int i)
 static bool make_room(struct hist **hist, unsigned int step)
 {
 	struct hist *old = *hist, *h;
-	unsigned int first = step / ROOM * ROOM, end = first + ROOM, width = 1;
+	unsigned int first = step / STEPS_GROWTH * STEPS_GROWTH, end = first + STEPS_GROWTH,
+		     width = 1;
 
 	if (old) {
 		bool inside = step - old->first < old->steps;
@@ -106,7 +107,7 @@ static bool add_many(struct hist **to, unsigned int step, uint32_t n)
 {
 	while (n) {
 		struct hist *h = *to;
-		uint32_t count, room;
+		uint32_t count, left;
 
 		if (!h || step - h->first >= h->steps || is_full(h, step - h->first)) {
 			if (!make_room(to, step))
@@ -114,11 +115,11 @@ static bool add_many(struct hist **to, unsigned int step, uint32_t n)
 			h = *to;
 		}
 		count = count_of(h, step - h->first);
-		room = (uint32_t)((UINT64_C(1) << h->width * 8) - 1) - count;
-		if (!room)
+		left = (uint32_t)((UINT64_C(1) << h->width * 8) - 1) - count;
+		if (!left)
 			break;
-		count_set(h, step - h->first, count + (n < room ? n : room));
-		n -= n < room ? n : room;
+		count_set(h, step - h->first, count + (n < left ? n : left));
+		n -= n < left ? n : left;
 	}
 	return true;
 }

@@ -8,8 +8,8 @@
 struct intervals {
 	struct rd_intervals all;
 	bool started;
-	size_t room, at; /* the current row */
-	uint64_t since;	 /* its start */
+	size_t capacity, at; /* the current row */
+	uint64_t since;	     /* its start */
 	/* Of the totals when it began. */
 	uint64_t frames, rdma_frames, wire_bytes;
 };
@@ -64,16 +64,16 @@ static void fold(struct intervals *v)
 static bool reserve(struct intervals *v, size_t n)
 {
 	struct rd_interval *rows;
-	size_t room = v->room ? v->room : 256;
+	size_t capacity = v->capacity ? v->capacity : 256;
 
-	while (room < n)
-		room *= 2;
-	if (room > v->room) {
-		rows = reallocarray(v->all.rows, room, sizeof(*rows));
+	while (capacity < n)
+		capacity *= 2;
+	if (capacity > v->capacity) {
+		rows = reallocarray(v->all.rows, capacity, sizeof(*rows));
 		if (!rows)
 			return false;
 		v->all.rows = rows;
-		v->room = room;
+		v->capacity = capacity;
 	}
 	if (n > v->all.n) {
 		memset(v->all.rows + v->all.n, 0, (n - v->all.n) * sizeof(*v->all.rows));

@@ -22,19 +22,19 @@ static struct qp_owner *slot(const struct owners *o, uint32_t qp, uint32_t port)
 /* Room for one more. */
 static bool grow(struct owners *o)
 {
-	size_t n = o->list ? o->mask + 1 : 0, room = n ? n * 2 : FIRST;
+	size_t n = o->list ? o->mask + 1 : 0, capacity = n ? n * 2 : FIRST;
 	struct qp_owner *old = o->list;
 
 	if (old && o->n * 2 < o->mask)
 		return true;
-	if (room > MOST)
+	if (capacity > MOST)
 		return false;
-	o->list = calloc(room, sizeof(*o->list));
+	o->list = calloc(capacity, sizeof(*o->list));
 	if (!o->list) {
 		o->list = old;
 		return false;
 	}
-	o->mask = room - 1;
+	o->mask = capacity - 1;
 	for (size_t i = 0; i < n; i++)
 		if (old[i].qp)
 			*slot(o, old[i].qp, old[i].port) = old[i];

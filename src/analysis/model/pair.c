@@ -148,16 +148,16 @@ static size_t link_slot(const struct rd_analysis *a, uint64_t k1, uint64_t k2)
 
 static bool links_grow(struct rd_analysis *a)
 {
-	size_t room = a->links ? (a->links_mask + 1) * 2 : LINKS_FIRST;
+	size_t capacity = a->links ? (a->links_mask + 1) * 2 : LINKS_FIRST;
 	struct link_pair *old = a->links;
 	size_t n = old ? a->links_mask + 1 : 0;
 
-	a->links = calloc(room, sizeof(*a->links));
+	a->links = calloc(capacity, sizeof(*a->links));
 	if (!a->links) {
 		a->links = old;
 		return false;
 	}
-	a->links_mask = room - 1;
+	a->links_mask = capacity - 1;
 	for (size_t i = 0; i < n; i++)
 		if (old[i].how)
 			a->links[link_slot(a, old[i].k1, old[i].k2)] = old[i];

@@ -581,9 +581,10 @@ static inline void wait_for_response(
 		f->ack.open_since_ns = it->ns;
 	if (f->ack.waiting_n == WAITING || f->round.active)
 		return;
-	if (f->ack.waiting_n == f->ack.waiting_room && !flow_waiting_grow(a, f))
+	if (f->ack.waiting_n == f->ack.waiting_capacity && !flow_waiting_grow(a, f))
 		return;
-	w = &f->ack.waiting[(f->ack.waiting_at + f->ack.waiting_n++) & (f->ack.waiting_room - 1U)];
+	w = &f->ack.waiting[(f->ack.waiting_at + f->ack.waiting_n++) &
+			    (f->ack.waiting_capacity - 1U)];
 	*w = (struct waiting){.first_ns = f->req.message_ns,
 		.last_ns = it->ns,
 		.psn = it->p->psn,

@@ -342,7 +342,7 @@ static void reads_missing(struct rd_analysis *a, struct flow *f, const struct fl
 {
 	for (unsigned int i = 0; i < r->ack.waiting_n; i++) {
 		const struct waiting *w =
-			&r->ack.waiting[(r->ack.waiting_at + i) & (r->ack.waiting_room - 1U)];
+			&r->ack.waiting[(r->ack.waiting_at + i) & (r->ack.waiting_capacity - 1U)];
 		struct seq *missing;
 
 		if (psn_diff(psn_add(w->psn, w->span), psn) > 0)

@@ -3,15 +3,15 @@
 #include "app.h"
 #include <stdlib.h>
 
-#define FIRST_ROOM 16
+#define FIRST_CAPACITY 16
 
 bool samples_add(struct samples *s, uint64_t ns, uint32_t *budget)
 {
-	if (s->kept == s->room) {
-		uint32_t more = s->room ? s->room : FIRST_ROOM;
+	if (s->kept == s->capacity) {
+		uint32_t more = s->capacity ? s->capacity : FIRST_CAPACITY;
 		uint64_t *all = *budget < more || s->rest
 					? NULL
-					: reallocarray(s->all, s->room + more, sizeof(*all));
+					: reallocarray(s->all, s->capacity + more, sizeof(*all));
 
 		if (!all) {
 			if (!hist_add(&s->rest, ns))
@@ -21,7 +21,7 @@ bool samples_add(struct samples *s, uint64_t ns, uint32_t *budget)
 			return true;
 		}
 		s->all = all;
-		s->room += more;
+		s->capacity += more;
 		*budget -= more;
 	}
 	s->all[s->kept++] = ns;
@@ -32,15 +32,15 @@ bool samples_add(struct samples *s, uint64_t ns, uint32_t *budget)
 
 bool samples_join(struct samples *to, const struct samples *from)
 {
-	if (from->kept > to->room - to->kept) {
+	if (from->kept > to->capacity - to->kept) {
 		uint32_t need = to->kept + from->kept;
-		uint32_t room = to->room * 2 > need ? to->room * 2 : need;
-		uint64_t *all = reallocarray(to->all, room, sizeof(*all));
+		uint32_t capacity = to->capacity * 2 > need ? to->capacity * 2 : need;
+		uint64_t *all = reallocarray(to->all, capacity, sizeof(*all));
 
 		if (!all)
 			return false;
 		to->all = all;
-		to->room = room;
+		to->capacity = capacity;
 	}
 	if (from->kept)
 		memcpy(to->all + to->kept, from->all, from->kept * sizeof(*from->all));

@@ -19,16 +19,16 @@ void seq_free(struct seq *s)
 
 static bool make_room(struct seq *s)
 {
-	unsigned int room = s->room ? s->room * 2U : HOLES_FIRST;
+	unsigned int capacity = s->capacity ? s->capacity * 2U : HOLES_FIRST;
 	struct hole *holes;
 
-	if (s->room == HOLES)
+	if (s->capacity == HOLES)
 		return false;
-	holes = reallocarray(s->holes, room, sizeof(*holes));
+	holes = reallocarray(s->holes, capacity, sizeof(*holes));
 	if (!holes)
 		return false;
 	s->holes = holes;
-	s->room = (uint16_t)room;
+	s->capacity = (uint16_t)capacity;
 	return true;
 }
 
@@ -42,7 +42,7 @@ void seq_add_hole(struct seq *s, uint32_t psn, uint32_t n)
 {
 	if (!n)
 		return;
-	if (s->n_holes == s->room && !make_room(s)) {
+	if (s->n_holes == s->capacity && !make_room(s)) {
 		if (!s->n_holes)
 			return;
 		hole_remove(s, 0);

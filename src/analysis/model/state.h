@@ -35,7 +35,7 @@ struct hole {
 /* All PSNs from `start` on, except the holes; the oldest hole is the first. */
 struct seq {
 	uint32_t start;
-	uint16_t n_holes, room;
+	uint16_t n_holes, capacity;
 	struct hole *holes; /* NULL until the first one */
 };
 
@@ -304,7 +304,7 @@ struct flow_acks {
 	uint8_t end_nak; /* value of the NAK that ended the QP, + 1; 0: none */
 	bool refused;	 /* that NAK is of an open request: what is sent now does not arrive */
 	bool idle;	 /* no request is open: all are acknowledged, or none was sent */
-	uint8_t waiting_at, waiting_n, waiting_room;
+	uint8_t waiting_at, waiting_n, waiting_capacity;
 	bool counts;		       /* that number was seen to rise */
 	uint32_t msn;		       /* messages that the responder completed; 0: unknown */
 	struct waiting *waiting;       /* a ring */
@@ -339,7 +339,7 @@ struct flow_responses {
  */
 struct flow_recent {
 	uint32_t *value[2];
-	uint8_t room[2];
+	uint8_t capacity[2];
 	uint16_t ip_id; /* of the newest frame */
 };
 
@@ -400,7 +400,7 @@ struct flow_table {
 	struct flow **slots;
 	size_t mask, n, max;
 	struct flow **all; /* by id - 1; NULL: dropped */
-	size_t room;
+	size_t capacity;
 	struct flow_chunk **chunks; /* flow_memory.c */
 	struct flow *near[NEAR];    /* by low bits of QP and address: the flows used last */
 };
@@ -631,7 +631,7 @@ static inline void flow_remember(
 			return;
 		value = psn << 16 | (it->ns >> TIME_STEP_SHIFT & 0xffff);
 	}
-	if (f->recent.room[response] == RECENT)
+	if (f->recent.capacity[response] == RECENT)
 		f->recent.value[response][psn % RECENT] = value;
 	else
 		flow_remember_more(a, f, psn, value, response);

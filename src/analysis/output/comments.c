@@ -21,11 +21,11 @@ int rd_report_comments(
 	const struct rd_report *r, struct rd_comment **comments, size_t *n, struct rd_error *err)
 {
 	struct rd_comment *list;
-	size_t room = 0, used = 0;
+	size_t capacity = 0, used = 0;
 
 	for (size_t i = 0; i < r->findings.n; i++)
-		room += r->findings.finding[i].evidence.n_frames;
-	list = calloc(room + 1, sizeof(*list));
+		capacity += r->findings.finding[i].evidence.n_frames;
+	list = calloc(capacity + 1, sizeof(*list));
 	if (!list)
 		return rd_fail(err, RD_CLASS_PARTIAL, ENOMEM, NULL, "comments on frames");
 	for (size_t i = 0; i < r->findings.n; i++) {

@@ -19,15 +19,15 @@ void grid_put(struct grid *g, const char *format, ...)
 	va_list args;
 	int ret;
 
-	if (g->n_cells == g->room) {
-		size_t room = 2 * g->room + 8 * GRID_COLUMNS;
-		char **grown = reallocarray(g->cell, room, sizeof(*grown));
+	if (g->n_cells == g->capacity) {
+		size_t capacity = 2 * g->capacity + 8 * GRID_COLUMNS;
+		char **grown = reallocarray(g->cell, capacity, sizeof(*grown));
 
 		g->failed |= !grown;
 		if (!grown)
 			return;
 		g->cell = grown;
-		g->room = room;
+		g->capacity = capacity;
 	}
 	va_start(args, format);
 	ret = vasprintf(&text, format, args);
@@ -197,5 +197,5 @@ void grid_print(struct grid *g, unsigned int columns, FILE *out,
 		free(g->cell[i]);
 	free(g->cell);
 	g->cell = NULL;
-	g->n_cells = g->room = 0;
+	g->n_cells = g->capacity = 0;
 }

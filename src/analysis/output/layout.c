@@ -112,7 +112,7 @@ struct layout {
 	FILE *out;
 	unsigned int columns;
 	char *line; /* without its end so far */
-	size_t n, room;
+	size_t n, capacity;
 };
 
 static void put_line(struct layout *l)
@@ -130,14 +130,14 @@ static void put_line(struct layout *l)
 
 static bool keep(struct layout *l, const char *text, size_t n)
 {
-	if (l->n + n + 1 > l->room) {
-		size_t room = 2 * (l->n + n) + 128;
-		char *grown = realloc(l->line, room);
+	if (l->n + n + 1 > l->capacity) {
+		size_t capacity = 2 * (l->n + n) + 128;
+		char *grown = realloc(l->line, capacity);
 
 		if (!grown)
 			return false;
 		l->line = grown;
-		l->room = room;
+		l->capacity = capacity;
 	}
 	memcpy(l->line + l->n, text, n);
 	l->n += n;

@@ -126,8 +126,8 @@ static void put_marked(const struct page *p, enum rd_severity severity, const ch
 static void put_headline(const struct page *p, const struct rd_finding *f)
 {
 	char *text = NULL;
-	size_t room;
-	FILE *line = open_memstream(&text, &room);
+	size_t capacity;
+	FILE *line = open_memstream(&text, &capacity);
 
 	if (!line)
 		return;
@@ -237,12 +237,12 @@ static void put_findings(const struct page *p)
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-static void endpoint_text(char *buf, size_t room, const struct rd_endpoint *e)
+static void endpoint_text(char *buf, size_t capacity, const struct rd_endpoint *e)
 {
 	if (e->qp == RD_QP_UNKNOWN)
-		snprintf(buf, room, "%s:?", e->address);
+		snprintf(buf, capacity, "%s:?", e->address);
 	else
-		snprintf(buf, room, "%s:0x%x", e->address, e->qp);
+		snprintf(buf, capacity, "%s:0x%x", e->address, e->qp);
 }
 
 /* The verb with most bytes, with a + if there are others. */

@@ -13,8 +13,8 @@ char *verdict_sentences(const struct rd_judgement *v)
 	const char *const parts[] = {
 		v->what, v->whom, v->how_much, v->place, v->surer, v->also, v->time};
 	char *text = NULL;
-	size_t room;
-	FILE *out = open_memstream(&text, &room);
+	size_t capacity;
+	FILE *out = open_memstream(&text, &capacity);
 
 	if (!out)
 		return NULL;

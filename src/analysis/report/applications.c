@@ -35,19 +35,20 @@ static size_t row_of(struct app_sum *s, const char *name, const char *group)
 		return row_of(s, "others", NULL);
 	if (n >= OPERATIONS_MAX && strcmp(name, "others") != 0)
 		return row_of(s, "others", NULL);
-	if (n == s->room) {
-		size_t room = n ? n * 2 : 4;
-		struct rd_app_operation *list = reallocarray(app->operations, room, sizeof(*list));
+	if (n == s->capacity) {
+		size_t capacity = n ? n * 2 : 4;
+		struct rd_app_operation *list =
+			reallocarray(app->operations, capacity, sizeof(*list));
 		struct samples *latencies;
 
 		if (!list)
 			return SIZE_MAX;
 		app->operations = list;
-		latencies = reallocarray(s->latencies, room, sizeof(*latencies));
+		latencies = reallocarray(s->latencies, capacity, sizeof(*latencies));
 		if (!latencies)
 			return SIZE_MAX;
 		s->latencies = latencies;
-		s->room = room;
+		s->capacity = capacity;
 	}
 	app->operations[n] = (struct rd_app_operation){.group = group};
 	snprintf(app->operations[n].name, RD_APP_NAME, "%s", name);

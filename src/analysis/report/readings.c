@@ -11,13 +11,13 @@ static int take_counters(
 {
 	const struct facts_span *s = &p->spans[p->n_spans - 1];
 	json_t *numbers = json_object_get(s->last, "counters"), *value;
-	size_t room = json_object_size(numbers);
+	size_t capacity = json_object_size(numbers);
 	const char *name;
 
 	*c = (struct rd_counters){.port = p->port, .speed = p->speed};
 	snprintf(c->device, sizeof(c->device), "%s", p->device);
 	snprintf(c->driver, sizeof(c->driver), "%s", p->driver);
-	*growth = calloc(room + 1, sizeof(**growth));
+	*growth = calloc(capacity + 1, sizeof(**growth));
 	if (!*growth)
 		return -1;
 	json_object_foreach (numbers, name, value) {

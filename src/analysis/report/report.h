@@ -19,7 +19,7 @@ void classes_fill(const struct rd_analysis *a, struct rd_report *r);
 struct app_sum {
 	struct rd_application app;
 	struct samples *latencies; /* of each operation */
-	size_t room;
+	size_t capacity;
 };
 
 /* Moves the result into *out, for application_clear(). False if out of memory. */

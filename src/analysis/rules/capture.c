@@ -31,9 +31,9 @@ static bool no_rdma(const struct look *l, struct rd_finding *f)
 }
 
 /* The name of a link type or Ethertype, in parentheses after its number. */
-static void name_of(char *text, size_t room, const char *name)
+static void name_of(char *text, size_t capacity, const char *name)
 {
-	snprintf(text, room, "%s%s%s", name ? " (" : "", name ? name : "", name ? ")" : "");
+	snprintf(text, capacity, "%s%s%s", name ? " (" : "", name ? name : "", name ? ")" : "");
 }
 
 static bool not_understood(const struct look *l, struct rd_finding *f)
@@ -73,14 +73,14 @@ static bool not_understood(const struct look *l, struct rd_finding *f)
 }
 
 /* "VXLAN, GRE" */
-static void tunnels_text(char *text, size_t room, unsigned int kinds)
+static void tunnels_text(char *text, size_t capacity, unsigned int kinds)
 {
 	size_t used = 0;
 
 	*text = '\0';
-	for (; kinds && used < room; kinds &= kinds - 1)
-		used += (size_t)snprintf(
-			text + used, room - used, "%s%s", used ? ", " : "", rd_tunnel_name(kinds));
+	for (; kinds && used < capacity; kinds &= kinds - 1)
+		used += (size_t)snprintf(text + used, capacity - used, "%s%s", used ? ", " : "",
+			rd_tunnel_name(kinds));
 }
 
 static bool in_tunnels(const struct look *l, struct rd_finding *f)

@@ -19,21 +19,21 @@ static const struct rd_pause_class *busiest(const struct rd_pause_sender *s)
 }
 
 /* "priority 3", "priorities 3, 4", "all traffic": of those with pauses. */
-static void classes_text(char *text, size_t room, unsigned int mask)
+static void classes_text(char *text, size_t capacity, unsigned int mask)
 {
 	bool many = mask & (mask - 1);
 	size_t used;
 
 	if (mask >> RD_PRIORITIES) {
-		snprintf(text, room, "all traffic");
+		snprintf(text, capacity, "all traffic");
 		return;
 	}
-	used = (size_t)snprintf(text, room, many ? "priorities" : "priority");
-	for (unsigned int i = 0; i < RD_PRIORITIES && used < room; i++) {
+	used = (size_t)snprintf(text, capacity, many ? "priorities" : "priority");
+	for (unsigned int i = 0; i < RD_PRIORITIES && used < capacity; i++) {
 		if (!(mask >> i & 1))
 			continue;
 		used += (size_t)snprintf(
-			text + used, room - used, " %u%s", i, mask >> (i + 1) ? "," : "");
+			text + used, capacity - used, " %u%s", i, mask >> (i + 1) ? "," : "");
 	}
 }
 

@@ -69,10 +69,10 @@ static bool keep(FILE *out, char **text, char **to)
 	return true;
 }
 
-#define SENTENCE(out, text, room)                                                                  \
+#define SENTENCE(out, text, capacity)                                                              \
 	char *text = NULL;                                                                         \
-	size_t room;                                                                               \
-	FILE *out = open_memstream(&text, &room);                                                  \
+	size_t capacity;                                                                           \
+	FILE *out = open_memstream(&text, &capacity);                                              \
                                                                                                    \
 	if (!out)                                                                                  \
 	return false
@@ -223,7 +223,7 @@ void lower_first(char *text)
 static bool word_what(struct rd_report *r, const struct rd_group *g)
 {
 	struct rd_judgement *v = &r->verdict;
-	SENTENCE(out, text, room);
+	SENTENCE(out, text, capacity);
 
 	if (!g) {
 		put_nothing(out, r);
@@ -271,7 +271,7 @@ static bool word_whom(struct rd_report *r, const struct rd_group *g)
 	struct rd_judgement *v = &r->verdict;
 	const struct rd_group *paused = group_by(r, "paused");
 	size_t n, of;
-	SENTENCE(out, text, room);
+	SENTENCE(out, text, capacity);
 
 	if (!strcmp(g->rule, "pause-frames") && paused)
 		g = paused;
@@ -363,7 +363,7 @@ static bool word_how_much(struct rd_report *r, const struct rd_group *g)
 	const struct cause *cause = cause_of(v->rule);
 	const double repeating = repeating_share(r, g);
 	uint64_t packets = packets_of(r, g);
-	SENTENCE(out, text, room);
+	SENTENCE(out, text, capacity);
 
 	if (!cause->counted)
 		return keep(out, &text, &v->how_much);
@@ -389,7 +389,7 @@ static bool word_how_much(struct rd_report *r, const struct rd_group *g)
 static bool word_place(struct rd_report *r)
 {
 	struct rd_judgement *v = &r->verdict;
-	SENTENCE(out, text, room);
+	SENTENCE(out, text, capacity);
 
 	if (!v->rule)
 		return keep(out, &text, &v->place);
@@ -414,7 +414,7 @@ static bool word_surer(struct rd_report *r, const struct rd_group *g)
 {
 	struct rd_judgement *v = &r->verdict;
 	bool known = r->n_files > 0;
-	SENTENCE(out, text, room);
+	SENTENCE(out, text, capacity);
 
 	for (size_t i = 0; i < r->n_files; i++)
 		known &= r->files[i].dropped_known;
@@ -496,7 +496,7 @@ static bool is_another(
 static bool word_also(struct rd_report *r, const struct rd_group *g)
 {
 	size_t n = 0;
-	SENTENCE(out, text, room);
+	SENTENCE(out, text, capacity);
 
 	for (size_t i = 0; g && i < r->groups.n; i++) {
 		const struct rd_group *h = &r->groups.group[i];
@@ -559,7 +559,7 @@ static bool word_time(struct rd_report *r)
 	struct rd_judgement *v = &r->verdict;
 	const struct rd_slow *slow = &v->slow;
 	const struct rd_conversation *c = conversation_of(r, slow->conversation);
-	SENTENCE(out, text, room);
+	SENTENCE(out, text, capacity);
 
 	if (c && slow->all_ns && !(v->rule && is_repeating(slow->what))) {
 		fprintf(out, "Requesters spent %.0f %% of their time %s", 100 * slow->share,
