@@ -48,6 +48,15 @@ done >"$tmp/log"
 [ ! -s "$tmp/log" ]
 ok "installed documents link only to what is installed" "$tmp/log"
 
+# The table of probes, in its order
+sed -n 's/^\tX(\([a-z]*\)).*/\1/p' "$srcdir/src/selftest/probes.c" >"$tmp/probes"
+[ "$(wc -l <"$tmp/probes")" -ge 20 ]
+ok "selftest has probes"
+sed -n '/^The probes, in this order/,/^The result with/s/^\.It \([a-z]*\)$/\1/p' "$srcdir/man/rdmadump-selftest.1" | diff "$tmp/probes" - >"$tmp/log"
+ok "rdmadump-selftest(1) lists every probe, in their order" "$tmp/log"
+sed -n 's/^### \([a-z]*\)$/\1/p; /^### The port/,/^## /s/^\*\*\([a-z]*\)\*\*.*/\1/p' "$srcdir/docs/selftest.md" | diff "$tmp/probes" - >"$tmp/log"
+ok "docs/selftest.md describes every probe, in their order" "$tmp/log"
+
 for picture in "$srcdir"/docs/pictures/*.png; do
 	name=${picture##*/}
 	[ "$(stat -c %s "$picture")" -lt 150000 ] && [ "$(head -c 4 "$picture" | tail -c 3)" = PNG ]
