@@ -132,7 +132,10 @@ enum rd_owner_state {
 	RD_OWNER_KNOWN,
 	RD_OWNER_NO_FACTS,   /* no file lists the QPs of its host */
 	RD_OWNER_NOT_LISTED, /* lists were made while the capture ran, and it is in none */
-	RD_OWNER_SEVERAL     /* processes had QPs of this number one after the other */
+	/* Processes had QPs of this number one after the other, and the frames are of the time of
+	 * several of them, or cannot be compared with these times. */
+	RD_OWNER_SEVERAL,
+	RD_OWNER_OTHER_TIME /* all of them had it at other times than that of the frames */
 };
 
 /* Priority fields of the frames that a side sent, CNPs excluded. -1: unknown, or none. */

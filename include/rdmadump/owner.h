@@ -100,9 +100,9 @@ void rd_owners_add(struct rd_owners *o, const char *root, unsigned int port,
  */
 void rd_owners_event(struct rd_owners *o, unsigned int port, const struct rd_qp_event *event,
 	const struct rd_process *who);
-/* Events are reported to rd_owners_event(); `lost` of them were not. */
+/* Events are reported to rd_owners_event(); `lost` of them were not: they found no room. */
 void rd_owners_watched(struct rd_owners *o, uint64_t lost);
-/* False: there are only samples. */
+/* False: there are only samples. *lost: how many found no room, before or in the list of QPs. */
 bool rd_owners_events(const struct rd_owners *o, uint64_t *lost);
 
 /*
@@ -111,6 +111,18 @@ bool rd_owners_events(const struct rd_owners *o, uint64_t *lost);
  */
 void rd_owners_forget(struct rd_owners *o, uint64_t before_ns);
 
+/*
+ * Another reading of both clocks, in nanoseconds: times of frames may come from the monotonic one,
+ * and then do not step with the wall clock, as the times of QPs do.
+ */
+void rd_owners_clocks(struct rd_owners *o, uint64_t wall_ns, uint64_t monotonic_ns);
+/* Frames have times of a clock that does not follow that of this machine. */
+void rd_owners_other_clock(struct rd_owners *o);
+/* How far the clocks of QPs and of frames may be apart, at most; false: by any time. */
+bool rd_owners_clock_error(const struct rd_owners *o, uint64_t *ns);
+
+/* When the first sample was begun, since the Unix epoch; 0: there is none. */
+uint64_t rd_owners_since(const struct rd_owners *o);
 /* How many samples there are, and the longest time from one to the next, in nanoseconds. */
 uint32_t rd_owners_samples(const struct rd_owners *o, uint64_t *interval_ns);
 /* The nth owner, NULL after the last one; *n_qps gets the number of its QPs. */

@@ -243,7 +243,7 @@ struct owners_facts {
 
 static void keep_owners(struct owners_facts *f)
 {
-	uint64_t interval_ns, lost;
+	uint64_t interval_ns, lost, error_ns;
 	struct timespec now;
 	json_t *fact;
 	uint32_t samples = rd_owners_samples(f->owners, &interval_ns);
@@ -252,6 +252,9 @@ static void keep_owners(struct owners_facts *f)
 	fact = begin(f->s, "owners", "end", rd_timespec_ns(&now));
 	json_object_set_new(fact, "samples", json_integer(samples));
 	json_object_set_new(fact, "interval_ns", rd_json_u64(interval_ns));
+	json_object_set_new(fact, "since_ns", rd_json_u64(rd_owners_since(f->owners)));
+	if (rd_owners_clock_error(f->owners, &error_ns))
+		json_object_set_new(fact, "clock_error_ns", rd_json_u64(error_ns));
 	if (rd_owners_events(f->owners, &lost))
 		json_object_set_new(fact, "events_lost", rd_json_u64(lost));
 	json_object_set_new(fact, "owners", f->list);

@@ -16,6 +16,8 @@
 #define BUCKETS	    4096
 #define TRIES	    4	 /* samples that try to read an environment: privileges may change */
 #define FORGET_FROM 4096 /* QPs: fewer are not worth the time */
+#define READ_NS	    UINT64_C(1000000)
+#define CLOCK_NS    UINT64_C(20000000) /* frames: 5 ms, and a delay of 15 ms (architecture.md) */
 
 struct owned {
 	struct rd_owned_qp qp;
@@ -50,7 +52,10 @@ struct rd_owners {
 	uint64_t last_ns, interval_ns;
 	uint32_t forget_at; /* so many QPs; 0: FORGET_FROM */
 	bool watched;
-	uint64_t lost; /* events */
+	uint64_t lost, no_room; /* events */
+	uint64_t since_ns;	/* of the first sample */
+	bool clocks_read, other_clock;
+	int64_t behind_ns, ahead_ns; /* wall clock less monotonic: least and most */
 };
 
 struct sample {
@@ -286,8 +291,10 @@ void rd_owners_event(struct rd_owners *o, unsigned int port, const struct rd_qp_
 		return;
 	owner = owner_of(o, who);
 	q = owner ? qp_find(o, event->lqpn, owner) : NULL;
-	if (!q)
+	if (!q) {
+		o->no_room++;
 		return;
+	}
 	if (q->key)
 		live_take(o, q->key);
 	live_add(o, q, event->key);
@@ -304,8 +311,39 @@ void rd_owners_watched(struct rd_owners *o, uint64_t lost)
 
 bool rd_owners_events(const struct rd_owners *o, uint64_t *lost)
 {
-	*lost = o->lost;
+	*lost = o->lost + o->no_room;
 	return o->watched;
+}
+
+/* --- clocks ----------------------------------------------------------------------------------- */
+
+void rd_owners_clocks(struct rd_owners *o, uint64_t wall_ns, uint64_t monotonic_ns)
+{
+	int64_t epoch_ns = (int64_t)(wall_ns - monotonic_ns);
+
+	if (!o->clocks_read)
+		o->behind_ns = o->ahead_ns = epoch_ns;
+	o->clocks_read = true;
+	if (epoch_ns < o->behind_ns)
+		o->behind_ns = epoch_ns;
+	if (epoch_ns > o->ahead_ns)
+		o->ahead_ns = epoch_ns;
+}
+
+void rd_owners_other_clock(struct rd_owners *o)
+{
+	o->other_clock = true;
+}
+
+bool rd_owners_clock_error(const struct rd_owners *o, uint64_t *ns)
+{
+	*ns = CLOCK_NS + (uint64_t)(o->ahead_ns - o->behind_ns);
+	return o->clocks_read && !o->other_clock;
+}
+
+uint64_t rd_owners_since(const struct rd_owners *o)
+{
+	return o->since_ns;
 }
 
 /* --- forgetting ------------------------------------------------------------------------------- */
@@ -376,7 +414,8 @@ void rd_owners_add(struct rd_owners *o, const char *root, unsigned int port,
 	if (o->n_samples && ns > o->last_ns && ns - o->last_ns > o->interval_ns)
 		o->interval_ns = ns - o->last_ns;
 	o->last_ns = ns;
-	o->n_samples++;
+	if (!o->n_samples++)
+		o->since_ns = ns;
 	o->read = 0;
 	for (size_t i = 0; i < list->n_qps; i++) {
 		const struct rd_qp_res *r = &list->qps[i];
@@ -397,6 +436,18 @@ void rd_owners_add(struct rd_owners *o, const char *root, unsigned int port,
 	}
 }
 
+/* A reading that was interrupted is not one of the same time. */
+static void read_clocks(struct rd_owners *o)
+{
+	uint64_t before = rd_monotonic_ns(), after;
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	after = rd_monotonic_ns();
+	if (after - before < READ_NS)
+		rd_owners_clocks(o, rd_timespec_ns(&now), before);
+}
+
 int rd_owners_sample(
 	struct rd_owners *o, const char *device, unsigned int port, struct rd_error *err)
 {
@@ -406,6 +457,7 @@ int rd_owners_sample(
 	int ret;
 
 	clock_gettime(CLOCK_REALTIME, &now);
+	read_clocks(o);
 	ret = rd_resources_qps(&list, device, err);
 	if (!ret)
 		rd_owners_add(o, "", port, &list, ticks, rd_timespec_ns(&now));

@@ -98,9 +98,10 @@ is "no RDMA netlink: none, and nothing is said" "$(owners "$tmp/without.pcapng")
 is "analyze: a file without facts has no owners" "$(jq -c '[.conversations[] | .a, .b | [.owner, .owner_unknown]] | unique' "$tmp/json")" '[[null,"no_facts"]]'
 jq '[.conversations[] | select(.kind == "connection" or .a.qp > 1)][0]' "$tmp/json" >"$tmp/one"
 qp=$(jq .a.qp "$tmp/one")
-# insert QP: plain.pcapng with facts of its requester's host, where QP has an owner
+# insert QP [OTHER [OWN]]: plain.pcapng with facts of its requester's host, where QP has an owner. OTHER: the owner had it
+# while the frames were captured, or until OWN seconds before them; and pid 4712 until OTHER seconds before them.
 insert() {
-	python3 - "$tmp/plain.pcapng" "$tmp/facts.pcapng" "$(jq -r .a.address "$tmp/one")" "$1" <<'END'
+	python3 - "$tmp/plain.pcapng" "$tmp/facts.pcapng" "$(jq -r .a.address "$tmp/one")" "$@" <<'END'
 import json, struct, sys
 data, address, at = open(sys.argv[1], "rb").read(), sys.argv[3], 0
 head = {"when": "end", "time_ns": 1, "interface": 0, "device": "rxe0", "port": 1, "node_guid": "1"}
@@ -109,6 +110,21 @@ owners = dict(head, kind="owners", samples=3, interval_ns=500000000, owners=[{
     "pid": 4711, "comm": "py\x1b[2Jthon", "start_ticks": 5, "start_ns": 1795234900110000000,
     "cgroup": "/x", "container": "ab" * 32, "job": {"OMPI_COMM_WORLD_RANK": "3", "LOCAL_RANK": "no"},
     "qps": [{"lqpn": int(sys.argv[4])}]}])
+if len(sys.argv) > 5:
+    times, block = [], 0
+    while block < len(data):
+        kind, total, _, high, low = struct.unpack_from("<IIIII", data, block)
+        if kind == 6:
+            times.append(high << 32 | low)
+        block += total
+    before = min(times) - int(float(sys.argv[5]) * 1e9)
+    owners.update(time_ns=max(times) + 10**9, since_ns=before - 10**9, interval_ns=10**6, clock_error_ns=10**6)
+    del owners["owners"][0]["start_ns"]
+    shift = int(float(sys.argv[6]) * 1e9) if len(sys.argv) > 6 else 0
+    first, last = (min(times) - shift - 10**8, min(times) - shift) if shift else (min(times), max(times))
+    owners["owners"][0]["qps"][0].update(first_ns=first, last_ns=last)
+    owners["owners"].append({"pid": 4712, "comm": "other", "start_ticks": 6, "qps": [
+        {"lqpn": int(sys.argv[4]), "first_ns": before - 10**9, "last_ns": before}]})
 blocks = b""
 for fact in device, owners:
     text = json.dumps(fact).encode()
@@ -129,6 +145,23 @@ ok "... as the schema says" "$tmp/out"
 has "... text: a finding" "$tmp/out" "QP $(printf 0x%x "$qp") is of .*\(pid 4711, rank 3, container abababababab\)"
 has "... text: the conversation" "$tmp/out" "^ +QP $(printf 0x%x "$qp") is of .*\(pid 4711, rank 3, container abababababab\)$"
 is "... which does not control the terminal" "$(tr -d '\n\t[:print:]' <"$tmp/out" | grep -c $'\x1b')" 0
+insert "$qp" 0.5
+address=$(jq .a.address "$tmp/one")
+"$RDMADUMP" analyze --json "$tmp/facts.pcapng" >"$tmp/json" 2>"$tmp/err"
+is "two processes had a queue pair of this number: whose the frames are" \
+	"$(jq -c "[.conversations[] | .a, .b | select(.qp == $qp and .address == $address) | [.owner.pid, .owner_unknown]] | unique" "$tmp/json")" '[[4711,null]]'
+insert "$qp" 0
+"$RDMADUMP" analyze --json "$tmp/facts.pcapng" >"$tmp/json" 2>"$tmp/err"
+is "... where the times do not tell" \
+	"$(jq -c "[.conversations[] | .a, .b | select(.qp == $qp and .address == $address) | [.owner.pid, .owner_unknown]] | unique" "$tmp/json")" '[[null,"several"]]'
+insert "$qp" 2 1
+"$RDMADUMP" analyze --json "$tmp/facts.pcapng" >"$tmp/json" 2>"$tmp/err"
+is "... where both had it before" \
+	"$(jq -c "[.conversations[] | .a, .b | select(.qp == $qp and .address == $address) | [.owner.pid, .owner_unknown]] | unique" "$tmp/json")" '[[null,"other_time"]]'
+"$RDMADUMP" analyze -v "$tmp/facts.pcapng" >"$tmp/out" 2>"$tmp/err"
+has "... text" "$tmp/out" "the owner of QP $(printf 0x%x "$qp") is unknown: processes had a QP of this number"
+python3 "$srcdir/tests/unit/schema.py" "$srcdir/docs/schema/analyze.json" "$tmp/json" >"$tmp/out" 2>&1
+ok "... as the schema says" "$tmp/out"
 insert 77
 "$RDMADUMP" analyze -v "$tmp/facts.pcapng" >"$tmp/out" 2>"$tmp/err"
 has "a queue pair in no list: unknown" "$tmp/out" "the owner of QP $(printf 0x%x "$qp") is unknown: RDMA netlink did not list it"

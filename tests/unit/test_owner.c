@@ -439,6 +439,10 @@ static void test_facts(void **state)
 		assert_string_equal(json_string_value(json_object_get(f, "kind")), "owners");
 		assert_int_equal(json_integer_value(json_object_get(f, "interface")), 2);
 		assert_int_equal(json_integer_value(json_object_get(f, "samples")), 1);
+		assert_int_equal(json_integer_value(json_object_get(f, "since_ns")),
+			UINT64_C(1795234971116967177));
+		/* No clock was read for this list. */
+		assert_null(json_object_get(f, "clock_error_ns"));
 		assert_int_equal(json_integer_value(json_object_get(who, "pid")), 300);
 		assert_int_equal(json_integer_value(json_object_get(who, "start_ticks")), 5);
 		assert_string_equal(json_string_value(json_object_get(who, "container")), ID);
@@ -684,6 +688,48 @@ static void test_event_before_sample(void **state)
 	rd_owners_free(o);
 }
 
+/* Frames and QPs may have times of two clocks: a step of the wall clock is between them. */
+static void test_clocks(void **state)
+{
+	struct rd_owners *o = rd_owners_new();
+	uint64_t error, first;
+
+	(void)state;
+	assert_non_null(o);
+	assert_false(rd_owners_clock_error(o, &error));
+	rd_owners_clocks(o, 1795234971000000000, 1000);
+	assert_true(rd_owners_clock_error(o, &first));
+	assert_in_range(first, 5000000, 100000000);
+	rd_owners_clocks(o, 1795234974000000000, 3000001000);
+	rd_owners_clocks(o, 1795234973000000000, 4000001000); /* 2 s back */
+	rd_owners_clocks(o, 1795234977500000000, 5000001000); /* 1.5 s ahead of the first */
+	assert_true(rd_owners_clock_error(o, &error));
+	assert_int_equal(error - first, 3500000000);
+	rd_owners_other_clock(o);
+	assert_false(rd_owners_clock_error(o, &error));
+	rd_owners_free(o);
+}
+
+/* What finds no room is counted: a list that is not whole is not taken for one that is. */
+static void test_no_room(void **state)
+{
+	struct rd_owners *o = rd_owners_new();
+	const uint32_t most = 1U << 18;
+	uint64_t lost;
+
+	(void)state;
+	assert_non_null(o);
+	for (uint32_t i = 0; i < most; i++)
+		event(o, created(2 + i, 64 * (uint64_t)i + 1, 100, 50));
+	rd_owners_watched(o, 3);
+	assert_true(rd_owners_events(o, &lost));
+	assert_int_equal(lost, 3);
+	event(o, created(2 + most, 7, 100, 50));
+	assert_true(rd_owners_events(o, &lost));
+	assert_int_equal(lost, 4);
+	rd_owners_free(o);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -704,6 +750,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_many_events, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_forget, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_event_before_sample, set_up, tear_down),
+		cmocka_unit_test(test_clocks),
+		cmocka_unit_test(test_no_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
 #include "facts.h"
 #include <arpa/inet.h>
 #include <rdmadump/hash.h>
+#include <rdmadump/json.h>
 #include <stdlib.h>
 
 #define PEERS_FIRST  256
@@ -146,6 +147,9 @@ static void take_device(struct rd_analysis *a, json_t *facts)
 		return;
 	a->facts->current = p;
 	a->facts->current_file = a->n_files;
+	if (!p->n_files || p->last_file != a->n_files)
+		p->n_files++;
+	p->last_file = a->n_files;
 	snprintf(p->driver, sizeof(p->driver), "%s", driver ? driver : "");
 	p->speed = speed > 0 ? (uint64_t)speed : 0;
 	if (lid > 0 && lid <= UINT16_MAX)
@@ -323,10 +327,17 @@ static uint32_t qp_number(const json_t *object, const char *key)
 	return n > 0 && n <= 0xffffff ? (uint32_t)n : 0;
 }
 
-static void own(struct rd_analysis *a, const struct facts_port *p, uint32_t number,
+/* `qp`: when the owner had it, too, if that is known. */
+static void own(struct rd_analysis *a, const struct facts_port *p, const json_t *qp,
 	const struct rd_owner *who)
 {
-	if (number && !owner_add(&a->facts->owners, number, (uint32_t)(p - a->facts->ports), who))
+	uint64_t first_ns = rd_json_u64_value(json_object_get(qp, "first_ns"));
+	uint64_t last_ns = rd_json_u64_value(json_object_get(qp, "last_ns"));
+	uint32_t port = (uint32_t)(p - a->facts->ports), number = qp_number(qp, "lqpn");
+
+	if (!first_ns || last_ns < first_ns)
+		first_ns = last_ns = 0;
+	if (number && !owner_add(&a->facts->owners, number, port, who, first_ns, last_ns))
 		a->facts->left_out++;
 }
 
@@ -336,7 +347,7 @@ static void take_owner(struct rd_analysis *a, const struct facts_port *p, const 
 
 	if (!p || !owner_read(qp, &who))
 		return;
-	own(a, p, qp_number(qp, "lqpn"), &who);
+	own(a, p, qp, &who);
 	json_decref(who.details);
 }
 
@@ -366,6 +377,7 @@ static void take_owners(struct rd_analysis *a, json_t *facts)
 	if (!p)
 		return;
 	p->owners_listed = true;
+	owner_watched(a->facts, p, facts);
 	json_array_foreach (json_object_get(facts, "owners"), i, owner) {
 		struct rd_owner who;
 
@@ -376,7 +388,7 @@ static void take_owners(struct rd_analysis *a, json_t *facts)
 
 			peer_add(a->facts, local, remote);
 			peer_add(a->facts, remote, local);
-			own(a, p, local, &who);
+			own(a, p, qp, &who);
 		}
 		json_decref(who.details);
 	}

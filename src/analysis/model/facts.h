@@ -31,6 +31,14 @@ struct facts_dcb {
 	int8_t of[64];	/* the priority of a DSCP; -1: none is configured */
 };
 
+/* A capture's collection of owners. */
+struct owner_watch {
+	uint64_t from_ns, to_ns;
+	uint64_t error_ns;    /* how far its clock may be from that of the frames, at most */
+	uint64_t interval_ns; /* the longest time between two samples */
+	bool events;	      /* what processes did in between was reported, all of it */
+};
+
 struct facts_port {
 	char *device;
 	unsigned int port;
@@ -41,6 +49,10 @@ struct facts_port {
 	char driver[32];    /* "": unknown */
 	uint64_t speed;	    /* bit/s, 0: unknown */
 	bool owners_listed; /* again and again while the capture ran */
+	struct owner_watch watches[FACTS_SPANS];
+	unsigned int n_watches;
+	size_t n_files,
+		last_file; /* how many files have its facts, and the number of the last one */
 	struct facts_span spans[FACTS_SPANS];
 	unsigned int n_spans;
 	/*
@@ -53,28 +65,43 @@ struct facts_port {
 	struct facts_dcb dcb; /* of the port's first netdev that has it */
 };
 
+/* A QP and the nth process that had one of its number. */
 struct qp_owner {
 	uint32_t qp, port; /* number of its facts_port */
-	bool differs;	   /* the number was used by several processes */
+	uint32_t nth;
+	bool more;		    /* of the first one: others found no room */
+	uint64_t first_ns, last_ns; /* it had the QP at both times and in between; 0: unknown */
 	struct rd_owner who;
 };
 
 struct owners {
-	struct qp_owner *list; /* an open hash by QP and port */
+	struct qp_owner *list; /* an open hash by QP, port and nth */
 	size_t mask, n;
 };
 
-/* Of a QP on a port; takes a reference to the details. False: no room. */
-bool owner_add(struct owners *o, uint32_t qp, uint32_t port, const struct rd_owner *who);
+/*
+ * Of a QP on a port, from `first_ns` to `last_ns` (0: it is unknown when); takes a reference to the
+ * details. False: no room.
+ */
+bool owner_add(struct owners *o, uint32_t qp, uint32_t port, const struct rd_owner *who,
+	uint64_t first_ns, uint64_t last_ns);
+/* NULL: no process, or not so many. */
+const struct qp_owner *owner_at(const struct owners *o, uint32_t qp, uint32_t port, uint32_t nth);
 void owner_list_free(struct owners *o);
 /*
  * The process in an object of facts, without unknown members; false: it names no process. The
  * caller owns who->details.
  */
 bool owner_read(const json_t *facts, struct rd_owner *who);
-/* NULL: unknown, *state says why, or out of memory. owner_free(). */
-struct rd_owner *owner_of(
-	const struct rd_analysis *a, const struct rd_endpoint *e, enum rd_owner_state *state);
+/* Takes over from an object of facts when the owners of a port were collected. */
+void owner_watched(struct facts *f, struct facts_port *p, const json_t *facts);
+/*
+ * The owner of a conversation's QP while its frames were captured, the first one at `first_ns`, the
+ * last one at `last_ns`; side 0 is a. NULL: unknown, *state says why, or out of memory.
+ * owner_free().
+ */
+struct rd_owner *owner_of(const struct rd_analysis *a, const struct rd_conversation *c,
+	unsigned int side, uint64_t first_ns, uint64_t last_ns, enum rd_owner_state *state);
 void owner_free(struct rd_owner *owner);
 
 struct facts {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which process had a queue pair open, by the facts of the file. */
+/* Which processes had a queue pair open, and when, by the facts of the file. */
 #include "facts.h"
 #include <rdmadump/hash.h>
 #include <rdmadump/json.h>
@@ -9,12 +9,14 @@
 
 #define FIRST 256
 #define MOST  (1U << 18)
+#define OF_QP 64 /* processes, one after the other */
 
-static struct qp_owner *slot(const struct owners *o, uint32_t qp, uint32_t port)
+static struct qp_owner *slot(const struct owners *o, uint32_t qp, uint32_t port, uint32_t nth)
 {
-	size_t i = (size_t)rd_hash2(qp, port) & o->mask;
+	size_t i = (size_t)rd_hash2(qp, port + nth * FACTS_PORTS) & o->mask;
 
-	while (o->list[i].qp && (o->list[i].qp != qp || o->list[i].port != port))
+	while (o->list[i].qp &&
+		(o->list[i].qp != qp || o->list[i].port != port || o->list[i].nth != nth))
 		i = (i + 1) & o->mask;
 	return &o->list[i];
 }
@@ -37,7 +39,7 @@ static bool grow(struct owners *o)
 	o->mask = capacity - 1;
 	for (size_t i = 0; i < n; i++)
 		if (old[i].qp)
-			*slot(o, old[i].qp, old[i].port) = old[i];
+			*slot(o, old[i].qp, old[i].port, old[i].nth) = old[i];
 	free(old);
 	return true;
 }
@@ -69,25 +71,65 @@ static bool is_same(const struct rd_owner *a, const struct rd_owner *b)
 	return a->start_ticks || b->start_ticks || !strcmp(a->comm, b->comm);
 }
 
-bool owner_add(struct owners *o, uint32_t qp, uint32_t port, const struct rd_owner *who)
+/* More is known of an owner that is in the list. */
+static void merge(
+	struct qp_owner *own, const struct rd_owner *who, uint64_t first_ns, uint64_t last_ns)
+{
+	if (first_ns && (!own->first_ns || first_ns < own->first_ns))
+		own->first_ns = first_ns;
+	if (last_ns > own->last_ns)
+		own->last_ns = last_ns;
+	if (!is_better(who, &own->who))
+		return;
+	json_decref(own->who.details);
+	own->who = *who;
+	json_incref(own->who.details);
+}
+
+/* False: there are too many. */
+static bool add(struct owners *o, uint32_t qp, uint32_t port, const struct rd_owner *who,
+	uint64_t first_ns, uint64_t last_ns)
+{
+	for (uint32_t nth = 0; nth < OF_QP; nth++) {
+		struct qp_owner *own = slot(o, qp, port, nth);
+
+		if (!own->qp) {
+			*own = (struct qp_owner){.qp = qp,
+				.port = port,
+				.nth = nth,
+				.first_ns = first_ns,
+				.last_ns = last_ns,
+				.who = *who};
+			json_incref(own->who.details);
+			o->n++;
+			return true;
+		}
+		if (is_same(&own->who, who)) {
+			merge(own, who, first_ns, last_ns);
+			return true;
+		}
+	}
+	return false;
+}
+
+bool owner_add(struct owners *o, uint32_t qp, uint32_t port, const struct rd_owner *who,
+	uint64_t first_ns, uint64_t last_ns)
 {
 	struct qp_owner *own;
 
-	if (!grow(o))
-		return false;
-	own = slot(o, qp, port);
-	if (!own->qp) {
-		*own = (struct qp_owner){qp, port, false, *who};
-		json_incref(own->who.details);
-		o->n++;
-	} else if (!is_same(&own->who, who)) {
-		own->differs = true;
-	} else if (is_better(who, &own->who)) {
-		json_decref(own->who.details);
-		own->who = *who;
-		json_incref(own->who.details);
-	}
-	return true;
+	if (grow(o) && add(o, qp, port, who, first_ns, last_ns))
+		return true;
+	own = o->list ? slot(o, qp, port, 0) : NULL;
+	if (own && own->qp)
+		own->more = true;
+	return false;
+}
+
+const struct qp_owner *owner_at(const struct owners *o, uint32_t qp, uint32_t port, uint32_t nth)
+{
+	const struct qp_owner *own = o->list ? slot(o, qp, port, nth) : NULL;
+
+	return own && own->qp ? own : NULL;
 }
 
 void owner_list_free(struct owners *o)
@@ -191,28 +233,6 @@ bool owner_read(const json_t *facts, struct rd_owner *who)
 }
 
 /* --- for reports ------------------------------------------------------------------------------ */
-
-struct rd_owner *owner_of(
-	const struct rd_analysis *a, const struct rd_endpoint *e, enum rd_owner_state *state)
-{
-	const struct facts_port *p = e->qp == RD_QP_UNKNOWN ? NULL : facts_port_at(a, e->address);
-	const struct qp_owner *own = NULL;
-	struct rd_owner *copy;
-
-	*state = p && p->owners_listed ? RD_OWNER_NOT_LISTED : RD_OWNER_NO_FACTS;
-	if (!p || !a->facts->owners.list)
-		return NULL;
-	own = slot(&a->facts->owners, e->qp, (uint32_t)(p - a->facts->ports));
-	if (!own->qp)
-		return NULL;
-	*state = own->differs ? RD_OWNER_SEVERAL : RD_OWNER_KNOWN;
-	copy = own->differs ? NULL : malloc(sizeof(*copy));
-	if (copy) {
-		*copy = own->who;
-		json_incref(copy->details);
-	}
-	return copy;
-}
 
 void owner_free(struct rd_owner *owner)
 {

@@ -273,7 +273,8 @@ static json_t *endpoint_json(const struct rd_conversation *c, unsigned int side)
 {
 	static const char *const unknown[] = {[RD_OWNER_NO_FACTS] = "no_facts",
 		[RD_OWNER_NOT_LISTED] = "not_listed",
-		[RD_OWNER_SEVERAL] = "several"};
+		[RD_OWNER_SEVERAL] = "several",
+		[RD_OWNER_OTHER_TIME] = "other_time"};
 	const struct rd_endpoint *e = side ? &c->b : &c->a;
 
 	return json_pack("{s:s, s:o, s:o, s:o}", "address", e->address, "qp",

@@ -262,7 +262,7 @@
 	const owner = e => {
 		const o = e.owner;
 		if (!o)
-			return {not_listed: "unknown: RDMA netlink did not list this QP", several: "unknown: several processes had a QP of this number"}[e.owner_unknown];
+			return {not_listed: "unknown: RDMA netlink did not list this QP", several: "unknown: several processes had a QP of this number", other_time: "unknown: processes had a QP of this number at other times only"}[e.owner_unknown];
 		if (!o.pid)
 			return `${o.comm} in the kernel`;
 		return `${o.comm || "a process"} (${[`pid ${o.pid}`, o.rank !== null && `rank ${o.rank}`, ...Object.entries(o.job).map(([key, value]) => `${key}=${value}`), o.pod && `pod ${o.pod}`, o.container && `container ${o.container.slice(0, 12)}`].filter(Boolean).join(", ")})`;

@@ -337,10 +337,12 @@ static void put_row(struct grid *g, const struct rd_conversation *c, unsigned in
 
 static void put_owner(const struct page *p, const struct rd_conversation *c, unsigned int side)
 {
-	static const char *const unknown[] = {
+	static const char *const unknown[] = {[RD_OWNER_KNOWN] = NULL, /* out of memory */
+		[RD_OWNER_NO_FACTS] = NULL,
 		[RD_OWNER_NOT_LISTED] = "RDMA netlink did not list it (created by DEVX, in another "
 					"namespace, or for a short time)",
-		[RD_OWNER_SEVERAL] = "several processes had a QP of this number"};
+		[RD_OWNER_SEVERAL] = "several processes had a QP of this number",
+		[RD_OWNER_OTHER_TIME] = "processes had a QP of this number at other times only"};
 	enum rd_owner_state state = c->owner_state[side];
 	const struct rd_endpoint *e = side ? &c->b : &c->a;
 	char text[RD_OWNER_TEXT_MAX];
@@ -349,7 +351,7 @@ static void put_owner(const struct page *p, const struct rd_conversation *c, uns
 		fprintf(p->out, "      QP 0x%x is of ", e->qp);
 		put_clean(p->out, rd_owner_text(text, c->owner[side]));
 		fputc('\n', p->out);
-	} else if (state == RD_OWNER_NOT_LISTED || state == RD_OWNER_SEVERAL) {
+	} else if (unknown[state]) {
 		fprintf(p->out, "      the owner of QP 0x%x is unknown: %s\n", e->qp,
 			unknown[state]);
 	}

@@ -151,6 +151,20 @@ static struct rd_connection *connection_of(
 	return copy;
 }
 
+/* Frames to a QP count as well: where they began before its owner had it, another one had it. */
+static void fill_owners(const struct rd_analysis *a, struct rd_conversation *c,
+	const struct flow *f, const struct flow *g)
+{
+	uint64_t first = f->traffic.first_ns, last = f->traffic.last_ns;
+
+	if (g && g->traffic.first_ns < first)
+		first = g->traffic.first_ns;
+	if (g && g->traffic.last_ns > last)
+		last = g->traffic.last_ns;
+	for (unsigned int side = 0; side < 2; side++)
+		c->owner[side] = owner_of(a, c, side, first, last, &c->owner_state[side]);
+}
+
 /*
  * Side a is the one with more requests. A flow without a peer has requests of its sender, or
  * responses to its receiver.
@@ -180,8 +194,7 @@ static bool fill_conversation(struct rd_analysis *a, struct rd_conversation *c, 
 		c->a = to;
 		c->b = from;
 	}
-	c->owner[0] = owner_of(a, &c->a, &c->owner_state[0]);
-	c->owner[1] = owner_of(a, &c->b, &c->owner_state[1]);
+	fill_owners(a, c, f, g);
 	c->connection = connection_of(a, f, g);
 	return fill_side(a, &c->side[0], requester, responder) &&
 	       fill_side(a, &c->side[1], responder, requester) &&
