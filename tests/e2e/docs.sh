@@ -10,6 +10,13 @@ ok "README.md shows the program's real output" "$tmp/log"
 [ "$(sed -n '/^\$ rdmadump analyze/,/^```/p' "$srcdir/README.md" | wc -l)" -ge 12 ]
 ok "of which there are a few lines"
 
+# A loss depends on time, so only the labels are compared
+labels() { grep -oE 'frames in|written to|filtered out|dropped by rdmadump|dropped by the device' "$1" | paste -sd,; }
+sed -n '/^At its end a capture prints/,/^\* /{/^[ 0-9]/p}' "$srcdir/README.md" >"$tmp/losses"
+model --gen count=50 --at-end sigint -- "$RDMADUMP" -d mlx5_0 -w "$tmp/losses.pcapng" >/dev/null 2>"$tmp/log"
+is "README.md shows the losses as a capture prints them" "$(labels "$tmp/losses")" "$(labels "$tmp/log")"
+is "... all of them" "$(labels "$tmp/losses" | tr ',' '\n' | wc -l)" 5
+
 # Some of its commands run as another user
 if [ "$(id -u)" != 0 ]; then
 	skip "docs/hardware.md shows the program's real output" "needs root"
