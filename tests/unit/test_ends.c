@@ -71,6 +71,7 @@ static void test_identity(void **state)
 static struct {
 	bool directions;  /* whether a frame was sent by the host */
 	uint64_t dropped; /* by B's capture */
+	uint64_t damaged; /* frames of B's capture with a wrong ICRC */
 	uint32_t cut;	  /* bytes at the end of its frames */
 	uint32_t trimmed; /* the same, and its file says that the frames were so short */
 } captures;
@@ -96,7 +97,10 @@ static struct rd_ends_report *compare(uint32_t to, uint32_t b_from, uint32_t b_t
 {
 	const uint64_t first[RD_TAPS] = {START, START + b_from * MS};
 	struct rd_report_file file = {.dropped = captures.dropped, .dropped_known = true};
-	const struct rd_report a = {0}, b = {.files = &file, .n_files = 1};
+	const struct rd_report a = {0}, b = {.files = &file,
+						.n_files = 1,
+						.totals = {.icrc_trusted = true,
+							.icrc_bad = captures.damaged}};
 	const struct rd_report *const reports[RD_TAPS] = {&a, &b};
 	struct rd_ends_report *r;
 	struct rd_ends *e;
@@ -180,6 +184,9 @@ static void test_certainty(void **state)
 	assert_int_equal(certainty_of_loss(true, 0, "lost-between"), RD_LIKELY);
 	assert_int_equal(certainty_of_loss(true, 1, "lost-or-missed"), RD_POSSIBLE);
 	assert_int_equal(certainty_of_loss(false, 0, "lost-between"), RD_POSSIBLE);
+	captures.damaged = 1; /* it may be the one that is missing */
+	assert_int_equal(certainty_of_loss(true, 0, "lost-between"), RD_POSSIBLE);
+	captures.damaged = 0;
 }
 
 /* --- both directions -------------------------------------------------------------------------- */

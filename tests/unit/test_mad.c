@@ -215,6 +215,9 @@ static void test_refusals(void **state)
 	assert_line_has(&m, "of REP reason 28 (consumer reject)");
 	rd_put_be16(r + 10, 999);
 	assert_line_has(&m, "reason 999 (unknown)");
+	assert_null(rd_cm_reason_name(34)); /* reserved */
+	assert_string_equal(rd_cm_reason_name(35), "unsupported vendor option");
+	assert_null(rd_cm_reason_name(36));
 
 	r = make_mad(&m, RD_MAD_CM, 3, RD_CM_MRA) + MESSAGE;
 	put_ids(r);

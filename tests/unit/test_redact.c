@@ -84,6 +84,7 @@ static void test_forms(void **state)
 		"Base MAC: <0c42a1b31234> 4",
 		"{\"speed\": 100000000000, \"mac\": \"<0c:42:a1:b3:12:34>\", \"guid\": "
 		"1234567890123456}",
+		"no address 0c:42:a1:b3:12:34:5 0c:42:a1:b3:12:34:567",
 		"Device Serial Number <0c-42-a1-03-00-b3-12-34>",
 		"3: <enx0c42a1b31234>: mtu 9000; link/infiniband "
 		"80:00:10:8b:<fe:80:00:00:00:00:00:00:0c:42:a1:03:00:b3:12:34> brd",
@@ -442,7 +443,9 @@ static void test_within(void **state)
 	make_ipv4(&m, 1, 8 + inner.n - 14);
 	make_bytes(&m, "\x03\x04\0\0\0\0\x05\xdc", 8);
 	make_bytes(&m, inner.b + 14, inner.n - 14);
+	rd_put_be16(m.b + 36, (uint16_t)~sum(m.b + 34, m.n - 34, 0));
 	redact(RD_LINK_ETHERNET, &m, to);
+	assert_int_equal(sum(to + 34, m.n - 34, 0), 0xffff);
 	assert_memory_equal(to + 42 + 12, to + 26, 8);
 	assert_memory_equal(to + 42 + 20, m.b + 42 + 20, 4); /* ports */
 	check_zeros(to, m.n, 42 + 56, m.n - 4);
@@ -586,6 +589,12 @@ static void test_sa(void **state)
 	memcpy(mad + 28, "\0\0\0\x02", 4); /* the second segment begins anywhere in a record */
 	redact(RD_LINK_ETHERNET, &m, to);
 	assert_false(has(got + 56, 200, "\xc3", 1));
+	/* A segment of records without a length. */
+	memcpy(mad + 28, "\0\0\0\x01", 4);
+	rd_put_be16(mad + 44, 0);
+	redact(RD_LINK_ETHERNET, &m, to);
+	assert_memory_not_equal(got + 64, mad + 64, 16);
+	assert_false(has(got + 120, 136, "\xc3", 1));
 }
 
 /* --- InfiniBand, and what follows frames -------------------------------------------------------

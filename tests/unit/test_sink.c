@@ -677,6 +677,38 @@ static void test_not_on_the_disk(void **state)
 	files_hold("disk", (unsigned int[]){10, 0}, 0);
 }
 
+static bool close_fails;
+
+int __wrap_close(int fd);
+int __real_close(int fd);
+int __wrap_close(int fd)
+{
+	struct stat st;
+	bool fails = close_fails && fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+	int rc = __real_close(fd);
+
+	if (!fails)
+		return rc;
+	errno = EIO;
+	return -1;
+}
+
+/* A file system of a network reports its error when the file is closed. */
+static void test_not_closed(void **state)
+{
+	struct place p = {.config = {.write_mode = RD_WRITE_BUFFERED}};
+
+	(void)state;
+	assert_int_equal(sink_begin(&p, "remote", "pcapng"), 0);
+	close_fails = true;
+	put(&p, 0, 10, 1000, false);
+	assert_int_equal(sink_end(&p), -1);
+	close_fails = false;
+	assert_int_equal(p.err.class, RD_CLASS_OUTPUT);
+	assert_non_null(strstr(p.err.text, "cannot finish 'remote': Input/output error"));
+	files_hold("remote", (unsigned int[]){10, 0}, 0);
+}
+
 static unsigned int lowest_free_descriptor(void)
 {
 	int fd = dup(STDERR_FILENO);
@@ -795,6 +827,7 @@ int main(void)
 		cmocka_unit_test(test_no_room_for_statistics),
 		cmocka_unit_test(test_no_room_at_the_end),
 		cmocka_unit_test(test_not_on_the_disk),
+		cmocka_unit_test(test_not_closed),
 		cmocka_unit_test(test_output_is_input),
 		cmocka_unit_test(test_no_directory),
 		cmocka_unit_test(test_no_next_file),
