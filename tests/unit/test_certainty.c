@@ -162,6 +162,30 @@ static void sure_of_time_of_reads(void **state)
 	}
 }
 
+/* Where packets were reordered, what seems to be a round may be one that came late. */
+static void sure_of_time_in_order(void **state)
+{
+	(void)state;
+	for (unsigned int reordered = 0; reordered < 2; reordered++) {
+		struct scene s = begin();
+
+		sends(&s, 0, 3);
+		request(&s, SEND_ONLY, reordered ? 5 : 4);
+		request(&s, SEND_ONLY, reordered ? 4 : 5);
+		respond(&s, ACK, 5, OK);
+		for (uint32_t psn = 6; psn < 12; psn++) {
+			request(&s, SEND_ONLY, psn);
+			s.ns += 2000000;
+			request(&s, SEND_ONLY, psn);
+			s.ns += 100000;
+			respond(&s, ACK, psn, OK);
+		}
+		assert_int_equal(count(result(&s), RD_INC_REORDERED), reordered);
+		assert_certainty(&s, "timeout", reordered ? RD_POSSIBLE : RD_LIKELY);
+		end(&s);
+	}
+}
+
 static void sure_of_order(void **state)
 {
 	(void)state;
@@ -604,6 +628,7 @@ int main(void)
 		cmocka_unit_test(sure_of_no_response),
 		cmocka_unit_test(sure_of_time),
 		cmocka_unit_test(sure_of_time_of_reads),
+		cmocka_unit_test(sure_of_time_in_order),
 		cmocka_unit_test(sure_of_order),
 		cmocka_unit_test(sure_of_late),
 		cmocka_unit_test(sure_of_late_after_silence),

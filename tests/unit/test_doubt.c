@@ -968,6 +968,42 @@ static void not_sections(void **state)
 	}
 }
 
+/* PSNs that no window reaches, while requests wait for their ACK: another connection, no gap. */
+static void far_ahead(void **state)
+{
+	struct scene s = begin();
+
+	(void)state;
+	sends(&s, 1, 9);
+	sends(&s, 0x200000, 0x200009);
+	respond(&s, ACK, 0x200009, OK);
+	assert_int_equal(count(result(&s), RD_INC_RESTART), 1);
+	assert_int_equal(count(s.r->conversations, RD_INC_LOST_UPSTREAM), 0);
+	end(&s);
+}
+
+/* The capture has no length of a READ: its responses show where it ends. */
+static void read_of_unknown_length(void **state)
+{
+	(void)state;
+	for (unsigned int single = 0; single < 2; single++) {
+		struct scene s = begin();
+
+		sends(&s, 0, 4);
+		respond(&s, ACK, 4, OK);
+		s.cut = 54;
+		read_request(&s, 5, 8192);
+		s.cut = 0;
+		respond(&s, single ? RESP_ONLY : RESP_FIRST, 5, OK);
+		if (!single)
+			respond(&s, RESP_MIDDLE, 8, OK);
+		sends(&s, 11, 12);
+		respond(&s, ACK, 12, OK);
+		assert_int_equal(count(result(&s), RD_INC_UNSEEN), single ? 5 : 0);
+		end(&s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1010,6 +1046,8 @@ int main(void)
 		cmocka_unit_test(zero_icrc),
 		cmocka_unit_test(sections),
 		cmocka_unit_test(not_sections),
+		cmocka_unit_test(far_ahead),
+		cmocka_unit_test(read_of_unknown_length),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

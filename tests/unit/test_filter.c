@@ -377,6 +377,33 @@ static void test_other_ids(void **state)
 	rd_filter_free(f);
 }
 
+/* A REP between other hosts, with the id of a REQ: nothing is learned from it. */
+static void test_other_hosts(void **state)
+{
+	static const struct rd_filter_spec spec = {.src_qp = "0x100"};
+	struct make m = {.n = 0};
+
+	(void)state;
+	for (unsigned int end = 0; end < 2; end++) {
+		struct rd_filter *f;
+
+		assert_int_equal(rd_filter_compile(&f, &spec, RD_LINK_ETHERNET, NULL), 0);
+		for (uint32_t id = 1; id < 16384; id++) {
+			make_cm(&m, RD_CM_REQ, id, 0, 0x100);
+			kept(f, &m);
+			make_cm(&m, RD_CM_REP, 0xdef, id, 0x200);
+			turn(&m);
+			m.b[end ? 33 : 29] = 7;
+			kept(f, &m);
+		}
+		m.n = 0;
+		make_packet(&m, MAKE_V2_IPV4, 0x04, 0x200, 8, 0);
+		m.b[end ? 29 : 33] = 7;
+		assert_false(kept(f, &m));
+		rd_filter_free(f);
+	}
+}
+
 /* What is no RDMA has no QP. */
 static void test_no_qp(void **state)
 {
@@ -457,6 +484,7 @@ int main(void)
 		cmocka_unit_test(test_learnt_pairs),
 		cmocka_unit_test(test_passive_end),
 		cmocka_unit_test(test_other_ids),
+		cmocka_unit_test(test_other_hosts),
 		cmocka_unit_test(test_no_qp),
 		cmocka_unit_test(test_many_pairs),
 		cmocka_unit_test(test_truncated),

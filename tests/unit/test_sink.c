@@ -650,11 +650,13 @@ static void test_no_room_at_the_end(void **state)
 }
 
 static bool sync_fails;
+static unsigned int syncs;
 
 int __wrap_fdatasync(int fd);
 int __real_fdatasync(int fd);
 int __wrap_fdatasync(int fd)
 {
+	syncs++;
 	if (!sync_fails)
 		return __real_fdatasync(fd);
 	errno = EIO;
@@ -675,6 +677,35 @@ static void test_not_on_the_disk(void **state)
 	assert_int_equal(p.err.class, RD_CLASS_OUTPUT);
 	assert_non_null(strstr(p.err.text, "cannot finish 'disk': Input/output error"));
 	files_hold("disk", (unsigned int[]){10, 0}, 0);
+}
+
+/* Each 32 MiB are forced to the disk while the capture runs, and its error ends the capture. */
+static void test_sync_periodically(void **state)
+{
+	enum { BLOCK = 100 };
+	const unsigned int blocks = ((32 << 20) / RECORD) / BLOCK + 1;
+
+	(void)state;
+	for (int fails = 0; fails < 2; fails++) {
+		struct place p = {
+			.config = {.write_mode = RD_WRITE_BUFFERED, .sync = RD_SYNC_PERIODIC}};
+
+		assert_int_equal(sink_begin(&p, "disk", "pcapng"), 0);
+		syncs = 0;
+		sync_fails = fails;
+		for (unsigned int i = 0; i < blocks; i++)
+			put(&p, 0, BLOCK, 1000, false);
+		if (fails)
+			while (!rd_sink_failed(p.sink))
+				usleep(100);
+		assert_int_equal(sink_end(&p), fails ? -1 : 0);
+		sync_fails = false;
+		if (fails)
+			assert_int_equal(p.err.errnum, EIO);
+		else
+			assert_int_equal(syncs, 2); /* the second one: as the file is finished */
+		unlink("disk");
+	}
 }
 
 static bool close_fails;
@@ -827,6 +858,7 @@ int main(void)
 		cmocka_unit_test(test_no_room_for_statistics),
 		cmocka_unit_test(test_no_room_at_the_end),
 		cmocka_unit_test(test_not_on_the_disk),
+		cmocka_unit_test(test_sync_periodically),
 		cmocka_unit_test(test_not_closed),
 		cmocka_unit_test(test_output_is_input),
 		cmocka_unit_test(test_no_directory),
