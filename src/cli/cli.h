@@ -69,7 +69,14 @@ void rd_cli_put_line(FILE *out, enum rd_colour colour, const char *line);
  */
 void rd_cli_say(const char *prefix, const char *line);
 
-/* Prints the error as "rdmadump: what: why; what to do" and returns its exit status. */
+/* Whether an output failed because the reader of a pipe had closed its end. */
+bool rd_cli_is_closed_pipe(const struct rd_error *err);
+
+/*
+ * Prints the error as "rdmadump: what: why; what to do" and returns its exit status. If the reader
+ * of standard output has closed the pipe, like head(1), that is no error: prints nothing, returns
+ * 0.
+ */
 int rd_cli_fail(const struct rd_error *err);
 
 /* Prints the program's messages up to level `max` on stderr, one per line. */
@@ -79,8 +86,8 @@ void rd_cli_log(enum rd_level max);
 void rd_cli_status(const char *line);
 
 /*
- * Blocks SIGUSR1 and SIGUSR2, whose default action ends the process. A capture handles them once it
- * runs, other commands never.
+ * No default action of these signals ends the process. SIGUSR1 and SIGUSR2 are blocked: a capture
+ * handles them once it runs, other commands never. SIGPIPE and SIGXFSZ are ignored: write() fails.
  */
 void rd_cli_hold_requests(void);
 

@@ -215,8 +215,16 @@ void rd_cli_log(enum rd_level most)
 	rd_log_to(say, NULL, most);
 }
 
+bool rd_cli_is_closed_pipe(const struct rd_error *err)
+{
+	return err->class == RD_CLASS_OUTPUT && err->errnum == EPIPE;
+}
+
 int rd_cli_fail(const struct rd_error *err)
 {
+	/* The reader of the pipe has what it wanted. */
+	if (out_cleaner.errnum == EPIPE && rd_cli_is_closed_pipe(err))
+		return RD_CLASS_NONE;
 	say(NULL, RD_LOG_ERROR, err->text);
 	return (int)err->class;
 }

@@ -20,6 +20,9 @@ void rd_cli_hold_requests(void)
 	sigaddset(&set, SIGUSR1);
 	sigaddset(&set, SIGUSR2);
 	sigprocmask(SIG_BLOCK, &set, NULL);
+	/* Both are reported by write(): a pipe without reader, a file at its size limit. */
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 }
 
 void rd_cli_ending_signals(sigset_t *set)
@@ -40,9 +43,6 @@ void signals_block(struct capture_run *r)
 	sigaddset(&r->signals, SIGUSR1);
 	sigaddset(&r->signals, SIGUSR2);
 	pthread_sigmask(SIG_BLOCK, &r->signals, NULL);
-	/* Both are reported by write(): a pipe without reader, a file at its size limit. */
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);
 }
 
 static void show_progress(struct capture_run *r)

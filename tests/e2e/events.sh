@@ -64,6 +64,12 @@ is "nohup: SIGTERM ends it well" "$?" 0
 
 model --fault port=down,after_ms=50 -- "$RDMADUMP" events -c 1 >/dev/full 2>"$tmp/err"
 is "no room for the output" "$?" 3
+mkfifo "$tmp/gone"
+exec 8<>"$tmp/gone"
+exec 9>"$tmp/gone" 8<&-
+model --fault port=down,after_ms=50 -- "$RDMADUMP" events >&9 2>"$tmp/err"
+is "the reader of the output is gone: the command ends, without an error" "$?" 0
+exec 9>&-
 model --fault verb=open_device,errno=EACCES -- "$RDMADUMP" events -a duration:1 >"$tmp/text" 2>"$tmp/err"
 is "a device that cannot be opened is watched by the rest, until -a duration" "$?" 0
 has "and that is said" "$tmp/err" 'no asynchronous events of mlx5_0: cannot open mlx5_0: Permission denied'

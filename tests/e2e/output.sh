@@ -131,7 +131,17 @@ is "pipe closed before the start: why it ended" "$(sed '/^{/,$!d' "$tmp/report" 
 "$RDMADUMP" bundle --timeout 1 -w - 2>"$tmp/log" | :
 has "bundle into a closed pipe: message" "$tmp/log" 'Broken pipe; the reader has closed its end$'
 
-# What is printed on standard output is a result, too: none is lost without a word
+# What is printed on standard output is a result, too: none is lost without a word; but a reader that closed the pipe, as
+# head(1) does, has what it wanted
+# closed_pipe COMMAND...: its exit status; its standard output is a pipe without reader
+closed_pipe() {
+	exec 8<>"$tmp/gone"
+	exec 9>"$tmp/gone" 8<&-
+	"$@" >&9 2>"$tmp/log"
+	local status=$?
+	exec 9>&-
+	return $status
+}
 mkdir "$tmp/rxe" && tar -xzf "$TEST_DATA/sysfs/rxe.tar.gz" -C "$tmp/rxe"
 n=0
 while read -r line; do
@@ -144,6 +154,11 @@ while read -r line; do
 	# shellcheck disable=SC2086 # words of a command line
 	"$RDMADUMP" ${line//TMP/$tmp} >&- 2>"$tmp/log"
 	is "standard output is closed: '$line': exit status" $? 3
+	# shellcheck disable=SC2086 # words of a command line
+	closed_pipe "$RDMADUMP" ${line//TMP/$tmp}
+	is "the reader of '$line' is gone: exit status" $? 0
+	! grep -qiE 'pipe|standard output' "$tmp/log"
+	ok "the reader of '$line' is gone: quiet" "$tmp/log"
 done <<'LIST'
 -r TMP/read.pcap
 -r TMP/read.pcap -q --count
@@ -151,16 +166,38 @@ done <<'LIST'
 -r TMP/read.pcap -q --analyze
 -r TMP/read.pcap --filter-explain --qp 3
 analyze TMP/read.pcap
+analyze --json TMP/read.pcap
+analyze --html - TMP/read.pcap
 list --sysroot TMP/rxe
 info --sysroot TMP/rxe
 counters --sysroot TMP/rxe
+counters --sysroot TMP/rxe --json
+counters --explain
+bundle --dry-run
 --help
 --help-all
 --version
 record --help
+--ibdump --help
+--ibdump --version
 LIST
-[ "$n" -ge 13 ]
+[ "$n" -ge 20 ]
 ok "all these commands ran"
+head -c 50000 "$tmp/read.pcap" >"$tmp/damaged.pcap"
+closed_pipe "$RDMADUMP" analyze "$tmp/damaged.pcap"
+is "the reader of an analysis is gone, and the file is damaged: exit status" $? 4
+closed_pipe "$RDMADUMP" analyze --annotate - "$tmp/read.pcap"
+is "the reader of --annotate - is gone: exit status" $? 0
+! grep -qiE 'pipe|cannot' "$tmp/log"
+ok "the reader of --annotate - is gone: quiet" "$tmp/log"
+
+# A limit of the size of files is reported, not a reason to die
+(
+	ulimit -f 4
+	exec "$RDMADUMP" analyze --html "$tmp/limited.html" "$tmp/read.pcap" >/dev/null 2>"$tmp/log"
+)
+is "--html and a limit of the size: exit status" $? 3
+has "--html and a limit of the size: message" "$tmp/log" "cannot write '.*limited.html': File too large"
 
 # Live: tshark decodes from the pipe while it runs
 model --gen count=100,size=300,seed=5 --at-end sigint -- "$RDMADUMP" -d mlx5_0 -q -w - 2>"$tmp/log" |

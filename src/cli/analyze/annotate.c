@@ -5,7 +5,6 @@
 #include "analyze.h"
 #include "config.h"
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -118,7 +117,8 @@ static int copy_to_stdout(
 	if (fclose(out) && !ret)
 		ret = rd_fail(err, RD_CLASS_OUTPUT, errno, "free some space",
 			OPTION ": cannot write to standard output");
-	return ret;
+	/* The reader has what it wanted. */
+	return ret < 0 && rd_cli_is_closed_pipe(err) ? 0 : ret;
 }
 
 static int copy_to_file(struct rd_annotation *a, const struct analyze_settings *s,
@@ -174,7 +174,6 @@ int analyze_annotate(
 	if (rd_report_comments(report, &comments, &a.n_comments, err) < 0)
 		return -1;
 	a.comments = comments;
-	signal(SIGXFSZ, SIG_IGN); /* a write beyond the size limit then fails instead */
 	ret = to_stdout(s) ? copy_to_stdout(&a, report, err) : copy_to_file(&a, s, report, err);
 	free(comments);
 	if (!ret)

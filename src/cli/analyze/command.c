@@ -317,8 +317,9 @@ static int run(const struct analyze_settings *s)
 		return rd_cli_fail(&err);
 	ret = report_files(s, former, &faults, &err);
 	rd_snapshot_free(former);
-	if (ret < 0)
-		return rd_cli_fail(&err);
+	ret = ret < 0 ? rd_cli_fail(&err) : RD_CLASS_NONE;
+	if (ret)
+		return ret;
 	if (faults.damaged)
 		return RD_CLASS_PARTIAL;
 	return faults.incomplete ? RD_CLASS_DEVICE : RD_CLASS_NONE;

@@ -256,14 +256,11 @@ static void on_signal(int number)
 	stop = 1;
 }
 
-/* A closed pipe and the file size limit are reported as errors of the output. */
 static void catch_signals(void)
 {
 	const struct sigaction action = {.sa_handler = on_signal};
 	sigset_t ours;
 
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);
 	rd_cli_ending_signals(&ours);
 	for (int i = 1; i < NSIG; i++)
 		if (sigismember(&ours, i) == 1)

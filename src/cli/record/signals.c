@@ -14,9 +14,6 @@ void record_signals_block(struct record_run *r)
 	sigaddset(&r->signals, SIGUSR1);
 	sigaddset(&r->signals, SIGUSR2);
 	pthread_sigmask(SIG_BLOCK, &r->signals, NULL);
-	/* Both are reported by write(). */
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);
 }
 
 bool record_signals_ready(void *ctx, int fd)

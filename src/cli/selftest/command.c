@@ -269,17 +269,12 @@ static void on_signal(int number)
 	stop = 1;
 }
 
-/*
- * A second signal ends the program at once. A closed pipe and the file size limit are reported as
- * errors of the output: the result is still written.
- */
+/* A second signal ends the program at once. */
 static void catch_signals(void)
 {
 	const struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
 	sigset_t ours;
 
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);
 	rd_cli_ending_signals(&ours);
 	for (int i = 1; i < NSIG; i++)
 		if (sigismember(&ours, i) == 1)
@@ -322,7 +317,7 @@ static int run(const struct settings *s, struct rd_selftest_config *config)
 	char path[PATH_MAX];
 	struct rd_error err, later;
 	json_t *document;
-	int rc, status;
+	int rc, status, printed = 0;
 
 	catch_signals();
 	if (!s->json)
@@ -332,10 +327,8 @@ static int run(const struct settings *s, struct rd_selftest_config *config)
 	if (!document)
 		return rd_cli_fail(&err);
 	status = status_of(document);
-	if (s->json && rc == 0)
-		rc = put_json(document, &err);
-	else if (s->json)
-		put_json(document, &later);
+	if (s->json)
+		printed = put_json(document, &later);
 	else
 		selftest_print_end(document);
 	json_decref(document);
@@ -349,7 +342,8 @@ static int run(const struct settings *s, struct rd_selftest_config *config)
 		return status;
 	}
 	rd_log(RD_LOG_INFO, "the result is in %s", path);
-	return end_output(&err) < 0 ? rd_cli_fail(&err) : status;
+	rc = printed < 0 || end_output(&later) < 0 ? rd_cli_fail(&later) : RD_CLASS_NONE;
+	return rc ? rc : status;
 }
 
 static int with_port(const struct settings *s, const struct rd_devices *devices)
