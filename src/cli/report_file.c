@@ -74,8 +74,11 @@ FILE *report_file_open_private(
 	return open_file(path, option, inputs, true, err);
 }
 
-/* With the rights of the user who opened it: the directory is that user's. */
-static void remove_regular(const char *path)
+/*
+ * With the rights of the user who opened it: the directory is that user's. Only the file that was
+ * written: a link, /dev/stdout for example, was not made here.
+ */
+static void remove_written(const char *path, const struct stat *written)
 {
 	struct rd_identity_before before;
 	struct rd_identity id;
@@ -83,7 +86,8 @@ static void remove_regular(const char *path)
 
 	if (rd_identity_choose(&id, NULL, NULL) < 0 || rd_identity_assume(&id, &before, NULL) < 0)
 		return;
-	if (stat(path, &st) == 0 && S_ISREG(st.st_mode))
+	if (lstat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_dev == written->st_dev &&
+		st.st_ino == written->st_ino)
 		unlink(path);
 	rd_identity_resume(&before);
 }
@@ -92,6 +96,8 @@ int report_file_close(
 	FILE *file, const char *path, const char *option, bool whole, struct rd_error *err)
 {
 	int errnum = errno;
+	struct stat written;
+	bool known = fstat(fileno(file), &written) == 0;
 
 	if (fclose(file)) {
 		errnum = errno;
@@ -99,7 +105,8 @@ int report_file_close(
 	}
 	if (whole)
 		return 0;
-	remove_regular(path);
+	if (known)
+		remove_written(path, &written);
 	return rd_fail(err, RD_CLASS_OUTPUT, errnum ? errnum : ENOMEM,
 		"free some space or name another file", "%s: cannot write '%s'", option, path);
 }

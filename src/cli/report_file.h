@@ -21,7 +21,8 @@ FILE *report_file_open(
 /* The same for a capture: an existing file becomes private, mode 0600. */
 FILE *report_file_open_private(
 	const char *path, const char *option, const struct rd_inputs *inputs, struct rd_error *err);
-/* Closes it; a regular file that is not `whole` is removed. 0, or -1 with the error. */
+/* Closes it; a regular file that is not `whole` is removed, but no link to it. 0, or -1 with the
+ * error. */
 int report_file_close(
 	FILE *file, const char *path, const char *option, bool whole, struct rd_error *err);
 

@@ -191,13 +191,16 @@ is "the reader of --annotate - is gone: exit status" $? 0
 ! grep -qiE 'pipe|cannot' "$tmp/log"
 ok "the reader of --annotate - is gone: quiet" "$tmp/log"
 
-# A limit of the size of files is reported, not a reason to die
+# A limit of the size of files is reported, not a reason to die; a link that root names stays, /dev/stdout for example
+: >"$tmp/small.html" && ln -s small.html "$tmp/link.html"
 (
 	ulimit -f 4
-	exec "$RDMADUMP" analyze --html "$tmp/limited.html" "$tmp/read.pcap" >/dev/null 2>"$tmp/log"
+	exec "$RDMADUMP" analyze --html "$tmp/link.html" "$tmp/read.pcap" >/dev/null 2>"$tmp/log"
 )
 is "--html and a limit of the size: exit status" $? 3
-has "--html and a limit of the size: message" "$tmp/log" "cannot write '.*limited.html': File too large"
+has "--html and a limit of the size: message" "$tmp/log" "cannot write '.*link.html': File too large"
+[ -L "$tmp/link.html" ]
+ok "--html on a link: the link is left" "$tmp/log"
 
 # Live: tshark decodes from the pipe while it runs
 model --gen count=100,size=300,seed=5 --at-end sigint -- "$RDMADUMP" -d mlx5_0 -q -w - 2>"$tmp/log" |
