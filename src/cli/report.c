@@ -297,6 +297,7 @@ void report_end(const struct capture_run *r)
 		report_text(r);
 	if (r->live && !r->opt->json)
 		live_report(r->live);
-	if (r->opt->only_count && r->result->error.class == RD_CLASS_NONE)
+	/* Also after an error, like a damaged file: what was counted before it. */
+	if (r->opt->only_count)
 		printf("%" PRIu64 " frames\n", r->result->total.encoded);
 }

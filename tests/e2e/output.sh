@@ -184,6 +184,11 @@ LIST
 [ "$n" -ge 20 ]
 ok "all these commands ran"
 head -c 50000 "$tmp/read.pcap" >"$tmp/damaged.pcap"
+"$RDMADUMP" -r "$tmp/damaged.pcap" -q -w "$tmp/undamaged.pcap" 2>"$tmp/log"
+is "a damaged file: exit status" $? 4
+"$RDMADUMP" -r "$tmp/damaged.pcap" --count >"$tmp/count" 2>"$tmp/log"
+is "--count of a damaged file: exit status" $? 4
+is "--count of a damaged file: the frames before the damage" "$(cat "$tmp/count")" "$(frames "$tmp/undamaged.pcap") frames"
 closed_pipe "$RDMADUMP" analyze "$tmp/damaged.pcap"
 is "the reader of an analysis is gone, and the file is damaged: exit status" $? 4
 closed_pipe "$RDMADUMP" analyze --annotate - "$tmp/read.pcap"
