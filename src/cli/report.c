@@ -7,7 +7,9 @@
 #include <jansson.h>
 #include <rdmadump/json.h>
 #include <rdmadump/log.h>
+#include <rdmadump/printable.h>
 #include <rdmadump/units.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -97,10 +99,12 @@ static void report_where(const struct capture_run *r)
 			r->opt->session.n_stripes, r->result->written.files);
 	else if (r->result->written.files > 1)
 		snprintf(files, sizeof(files), " and others, %u files", r->result->written.files);
-	fprintf(stderr, "%s frames in %.1f s, written to %s%s%s (%s)\n",
-		rd_fmt_count(n, r->result->written.written), seconds(r), before,
-		strcmp(r->opt->session.path, "-") ? r->opt->session.path : "standard output", files,
-		rd_fmt_bytes(size, r->result->written.file_bytes));
+	fprintf(stderr, "%s frames in %.1f s, written to %s",
+		rd_fmt_count(n, r->result->written.written), seconds(r), before);
+	rd_printable_put(stderr,
+		strcmp(r->opt->session.path, "-") ? r->opt->session.path : "standard output",
+		SIZE_MAX);
+	fprintf(stderr, "%s (%s)\n", files, rd_fmt_bytes(size, r->result->written.file_bytes));
 }
 
 static void report_account(const struct rd_frame_account *a)

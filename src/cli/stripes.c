@@ -3,7 +3,9 @@
 #include "capture.h"
 #include <jansson.h>
 #include <rdmadump/json.h>
+#include <rdmadump/printable.h>
 #include <rdmadump/units.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +17,9 @@ void stripes_text(const struct capture_run *r)
 	for (unsigned int i = 0; i < r->opt->session.n_stripes; i++) {
 		const struct rd_sink_stats *w = &r->result->outputs[i];
 
-		fprintf(stderr, "  stripe %u of %u, %s: %s frames (%s)", i + 1,
-			r->opt->session.n_stripes, r->opt->stripe[i], rd_fmt_count(n, w->written),
+		fprintf(stderr, "  stripe %u of %u, ", i + 1, r->opt->session.n_stripes);
+		rd_printable_put(stderr, r->opt->stripe[i], SIZE_MAX);
+		fprintf(stderr, ": %s frames (%s)", rd_fmt_count(n, w->written),
 			rd_fmt_bytes(size, w->file_bytes));
 		if (w->unwritten)
 			fprintf(stderr, ", %s could not be written",

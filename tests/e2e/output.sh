@@ -196,6 +196,14 @@ is "the reader of --annotate - is gone: exit status" $? 0
 ! grep -qiE 'pipe|cannot' "$tmp/log"
 ok "the reader of --annotate - is gone: quiet" "$tmp/log"
 
+# A file name is shown on one line, whatever is in it
+name=$'new\nrdmadump: all is well\e[31m.pcap'
+mkdir "$tmp/dir" "$tmp/dir/"$'two\nlines'
+"$RDMADUMP" -r "$tmp/read.pcap" -w "$tmp/dir/$name" 2>"$tmp/log"
+is "a file name with a newline" "$? $(grep -cF 'new\x0ardmadump: all is well\x1b[31m.pcap (' "$tmp/log")" "0 1"
+"$RDMADUMP" -r "$tmp/read.pcap" --stripe "$tmp/dir,$tmp/dir/"$'two\nlines' -w a.pcapng 2>"$tmp/log"
+is "a stripe with a newline" "$? $(grep -cE '^  stripe 2 of 2, .*two.x0alines: ' "$tmp/log")" "0 1"
+
 # A limit of the size of files is reported, not a reason to die; a link that root names stays, /dev/stdout for example
 : >"$tmp/small.html" && ln -s small.html "$tmp/link.html"
 (
