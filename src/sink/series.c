@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <rdmadump/log.h>
 #include <rdmadump/spawn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,7 @@ void series_fini(struct series *s)
 	for (unsigned int i = 0; s->kept && i < s->rotation->ring; i++)
 		free(s->kept[i]);
 	free(s->kept);
+	free(s->commands);
 	free(s->stem);
 	free(s->path);
 }
@@ -205,36 +207,43 @@ int series_first_frame(struct series *s, uint64_t first_ns, struct rd_error *err
 	return keep_newest(s, err);
 }
 
+/* Whether it still runs. A command that failed is reported. */
+static bool runs(const struct series *s, pid_t pid)
+{
+	int status = 0;
+	pid_t ended = waitpid(pid, &status, WNOHANG);
+
+	if (ended == pid && status)
+		rd_log(RD_LOG_WARNING, "command '%s' failed with status %d", s->rotation->command,
+			WIFEXITED(status) ? WEXITSTATUS(status) : status);
+	/* -1: the parent ignores SIGCHLD, so that there is no exit status: the command has ended.
+	 */
+	return ended == 0;
+}
+
+/* Only its own commands: other parts of the program have child processes, too. */
 static void reap(struct series *s)
 {
-	int status;
-	pid_t pid = 0;
+	unsigned int left = 0;
 
-	while (s->running && (pid = waitpid(-1, &status, WNOHANG)) > 0) {
-		s->running--;
-		if (status)
-			rd_log(RD_LOG_WARNING, "command '%s' failed with status %d",
-				s->rotation->command,
-				WIFEXITED(status) ? WEXITSTATUS(status) : status);
-	}
-	/*
-	 * If the parent ignores SIGCHLD, there is no exit status, only the fact that no command is
-	 * left.
-	 */
-	if (pid < 0)
-		s->running = 0;
+	for (unsigned int i = 0; i < s->running; i++)
+		if (runs(s, s->commands[i]))
+			s->commands[left++] = s->commands[i];
+	s->running = left;
 }
 
 static void run_command(struct series *s)
 {
 	char *argv[] = {(char *)(uintptr_t)s->rotation->command, s->path, NULL};
-	pid_t pid;
-	int rc = rd_spawn(&pid, argv, -1);
+	pid_t *more = reallocarray(s->commands, s->running + 1, sizeof(*more)), pid;
+	int rc = more ? rd_spawn(&pid, argv, -1) : ENOMEM;
 
+	if (more)
+		s->commands = more;
 	if (rc)
 		rd_log(RD_LOG_WARNING, "cannot run '%s %s': %s", argv[0], argv[1], strerror(rc));
 	else
-		s->running++;
+		s->commands[s->running++] = pid;
 }
 
 static void print_name(const struct series *s)

@@ -17,7 +17,8 @@ struct series {
 	char *path;	     /* path of the current file */
 	char *stem;	     /* its name without the number */
 	char **kept;	     /* ring of paths, the oldest one is removed */
-	unsigned int running; /* commands that have not been waited for */
+	pid_t *commands;     /* those that have not been waited for */
+	unsigned int running; /* their number */
 };
 
 /* Existing files of the series. */

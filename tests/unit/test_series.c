@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 /* cmocka wants these before itself */
 #include <cmocka.h>
@@ -409,6 +410,31 @@ static void test_command(void **state)
 	unlink("ran");
 }
 
+/* The series waits for its own commands, and leaves the children of other parts to them. */
+static void test_children_of_others(void **state)
+{
+	struct rd_rotation rotation = {.frames = 1, .command = "true"};
+	siginfo_t info;
+	struct series s;
+	int status;
+	pid_t other = fork();
+
+	(void)state;
+	if (other == 0)
+		_exit(7);
+	assert_true(other > 0);
+	assert_int_equal(waitid(P_PID, (id_t)other, &info, WEXITED | WNOWAIT), 0);
+	series_make(&s, "c", &rotation);
+	next(&s, NOON);
+	series_closed(&s);
+	series_wait(&s, &patient);
+	assert_int_equal(s.running, 0);
+	assert_string_equal(warnings, "");
+	assert_int_equal(waitpid(other, &status, 0), other);
+	assert_int_equal(WEXITSTATUS(status), 7);
+	series_fini(&s);
+}
+
 static char directory[] = "rdmadump-series.XXXXXX";
 
 /* Users give relative names: the tests run in a separate directory. */
@@ -440,6 +466,7 @@ int main(void)
 		cmocka_unit_test(test_ring_same_names),
 		cmocka_unit_test(test_print_names),
 		cmocka_unit_test(test_command),
+		cmocka_unit_test(test_children_of_others),
 	};
 
 	alarm(WATCHDOG_S);
