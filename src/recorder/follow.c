@@ -25,6 +25,7 @@
 void follow_init(struct rd_recorder *r)
 {
 	pthread_mutex_init(&r->follow.lock, NULL);
+	pthread_mutex_init(&r->follow.child_lock, NULL);
 	pthread_cond_init(&r->follow.wake, NULL);
 	r->follow.last = &r->follow.first;
 }
@@ -83,20 +84,26 @@ void follow_add(struct rd_recorder *r, const char *path, uint64_t number, bool a
 /* Its exit status, -1 if it could not be run or was killed. */
 static int run(struct rd_recorder *r, char *const argv[], int out, int file)
 {
+	struct follow *f = &r->follow;
 	int status = -1, rc;
 	siginfo_t info;
 	pid_t pid;
 
-	rc = rd_spawn_with_file(&pid, argv, out, file);
+	/* A process that starts after stop would not get its signal. */
+	pthread_mutex_lock(&f->child_lock);
+	rc = f->stop ? ECANCELED : rd_spawn_with_file(&pid, argv, out, file);
+	f->child = rc ? 0 : pid;
+	pthread_mutex_unlock(&f->child_lock);
 	if (rc) {
 		rd_log(RD_LOG_WARNING, "cannot run '%s': %s", argv[0], strerror(rc));
 		return -1;
 	}
-	r->follow.child = pid;
 	/* The process is not reaped before this, so its pid cannot belong to another process. */
 	while ((rc = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT)) < 0 && errno == EINTR)
 		;
-	r->follow.child = 0;
+	pthread_mutex_lock(&f->child_lock);
+	f->child = 0;
+	pthread_mutex_unlock(&f->child_lock);
 	rc = waitpid(pid, &status, 0);
 	/* If the parent ignores SIGCHLD, there is no exit status. */
 	if (rc < 0)
@@ -242,12 +249,15 @@ void follow_finish(struct rd_recorder *r)
 		}
 		nanosleep(&pause, NULL);
 	}
-	pthread_mutex_lock(&f->lock);
+	/* Under the lock: the process may end now, and kill(0) is for this program's own group. */
+	pthread_mutex_lock(&f->child_lock);
 	f->stop = true;
-	pthread_cond_signal(&f->wake);
-	pthread_mutex_unlock(&f->lock);
 	if (f->child)
 		kill(f->child, SIGTERM);
+	pthread_mutex_unlock(&f->child_lock);
+	pthread_mutex_lock(&f->lock);
+	pthread_cond_signal(&f->wake);
+	pthread_mutex_unlock(&f->lock);
 	pthread_join(f->thread, NULL);
 	f->running = false;
 }
@@ -258,5 +268,6 @@ void follow_fini(struct rd_recorder *r)
 	while (r->follow.first)
 		drop_first(&r->follow);
 	pthread_cond_destroy(&r->follow.wake);
+	pthread_mutex_destroy(&r->follow.child_lock);
 	pthread_mutex_destroy(&r->follow.lock);
 }

@@ -101,12 +101,14 @@ struct sidecar {
 /* The thread that analyses complete files and runs the command. */
 struct follow {
 	pthread_t thread;
-	bool running, stop;
+	bool running;
+	_Atomic bool stop;
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	struct follow_job *first, **last;
 	_Atomic unsigned int n; /* number of jobs */
-	_Atomic int child;	/* pid; 0: none */
+	pthread_mutex_t child_lock;
+	pid_t child; /* its process; 0: none */
 };
 
 struct rd_recorder {

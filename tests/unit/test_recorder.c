@@ -11,6 +11,12 @@
 #include "recorder.h"
 #include "test_packet_make.h"
 #include "wire.h"
+#include <sched.h>
+#include <spawn.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#define WATCHDOG_S 300
 
 #define SEND	 0x04
 #define READ	 0x0c
@@ -431,6 +437,54 @@ static void test_too_many_files(void **state)
 	pthread_mutex_destroy(&r.lock);
 }
 
+/* --- the end, while a command is started ------------------------------------------------------ */
+
+static struct rd_recorder ended;
+static atomic_bool is_starting, waits_no_more;
+
+/* In place of libc's: the command is started when the recorder has just decided not to wait. */
+int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
+	const posix_spawnattr_t *attr, char *const argv[], char *const env[])
+{
+	(void)file;
+	is_starting = true;
+	while (!waits_no_more)
+		sched_yield();
+	/* Without the lock, the end would not see this command. */
+	if (pthread_mutex_trylock(&ended.follow.child_lock) == 0) {
+		pthread_mutex_unlock(&ended.follow.child_lock);
+		while (!ended.follow.stop)
+			sched_yield();
+	}
+	return posix_spawn(pid, "/bin/sleep", actions, attr, argv, env);
+}
+
+static bool wait_no_more(void *ctx, bool commands)
+{
+	(void)ctx;
+	(void)commands;
+	while (!is_starting)
+		sched_yield();
+	waits_no_more = true;
+	return false;
+}
+
+/* It gets its signal nevertheless: else the end would wait for it. */
+static void test_end_while_command_starts(void **state)
+{
+	(void)state;
+	ended.config.command = "sleep";
+	ended.config.waiting = wait_no_more;
+	pthread_mutex_init(&ended.lock, NULL);
+	follow_init(&ended);
+	assert_int_equal(follow_start(&ended), 0);
+	follow_add(&ended, "3600", 1, false);
+	follow_fini(&ended);
+	assert_int_equal(ended.follow.child, 0);
+	assert_int_equal(ended.counts.commands_failed, 1);
+	pthread_mutex_destroy(&ended.lock);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_texts),
@@ -439,7 +493,9 @@ int main(void)
 		cmocka_unit_test(test_cm_reject), cmocka_unit_test(test_retransmissions),
 		cmocka_unit_test(test_gave_up), cmocka_unit_test(test_many_flows),
 		cmocka_unit_test(test_rates), cmocka_unit_test(test_describe),
-		cmocka_unit_test(test_too_many_files)};
+		cmocka_unit_test(test_too_many_files),
+		cmocka_unit_test(test_end_while_command_starts)};
 
+	alarm(WATCHDOG_S);
 	return cmocka_run_group_tests_name("recorder", tests, NULL, NULL);
 }
