@@ -13,6 +13,7 @@
 #include <rdmadump/json.h>
 #include <rdmadump/outfile.h>
 #include <rdmadump/sha256.h>
+#include <rdmadump/spawn.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,7 +96,7 @@ static bool is_harmless_link(const char *path, const char *target)
  * -1. */
 static int open_parent(int root, const char *path, const char **last)
 {
-	int fd = dup(root);
+	int fd = fcntl(root, F_DUPFD_CLOEXEC, 0), errnum;
 	char name[256];
 
 	while (fd >= 0) {
@@ -107,12 +108,12 @@ static int open_parent(int root, const char *path, const char **last)
 			return fd;
 		}
 		snprintf(name, sizeof(name), "%.*s", (int)n, path);
-		if (mkdirat(fd, name, 0700) < 0 && errno != EEXIST) {
-			close(fd);
-			return -1;
-		}
-		next = openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		next = mkdirat(fd, name, 0700) < 0 && errno != EEXIST
+			       ? -1
+			       : openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		errnum = errno;
 		close(fd);
+		errno = errnum;
 		fd = next;
 		path += n + 1;
 	}
@@ -165,6 +166,18 @@ static int copy_member(
 	return 0;
 }
 
+/* `why` if the archive is the reason that an entry cannot be created, else what the system lacks.
+ */
+static int fail_create(
+	const struct extraction *x, const char *name, const char *why, struct rd_error *err)
+{
+	const int errnum = errno;
+	const bool is_archive =
+		errnum == EEXIST || errnum == ENOTDIR || errnum == ELOOP || errnum == ENAMETOOLONG;
+
+	return is_archive ? refuse(x, name, why, err) : fail_write(x, errnum, err);
+}
+
 static int make_file(
 	struct extraction *x, const char *name, const json_t *row, struct rd_error *err)
 {
@@ -174,10 +187,8 @@ static int make_file(
 	if (parent >= 0)
 		fd = openat(
 			parent, last, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0 && errno != ENOSPC)
-		refuse(x, name, "occurs twice, or is below a file", err);
-	else if (fd < 0)
-		fail_write(x, errno, err);
+	if (fd < 0)
+		fail_create(x, name, "occurs twice, or is below a file", err);
 	else
 		rc = copy_member(x, fd, name, row, err);
 	if (fd >= 0)
@@ -197,13 +208,13 @@ static int make_other(struct extraction *x, const struct rd_archive_entry *e, co
 		return refuse(x, name, "is a link that leads out of the bundle", err);
 	parent = open_parent(x->root, name, &last);
 	if (parent < 0)
-		return refuse(x, name, "is below a file", err);
+		return fail_create(x, name, "is below a file", err);
 	rc = e->kind == RD_ARCHIVE_LINK ? symlinkat(e->target, parent, last)
 					: mkdirat(parent, last, 0700);
 	if (rc < 0 && errno == EEXIST && e->kind == RD_ARCHIVE_DIRECTORY)
 		rc = 0;
 	if (rc < 0)
-		refuse(x, name, "occurs twice", err);
+		fail_create(x, name, "occurs twice", err);
 	close(parent);
 	return rc;
 }
@@ -359,13 +370,16 @@ static void guard(int fd, const char *directory)
 {
 	char byte;
 
+	/* It holds no pipe of the other process open, and needs descriptors for directories. */
+	rd_descriptors_keep(&fd, 1);
 	setpgid(0, 0);
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
 	while (read(fd, &byte, 1) < 0 && errno == EINTR)
 		;
-	nftw(directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	/* One directory is open at a time: the limit may not allow more. */
+	nftw(directory, remove_one, 1, FTW_DEPTH | FTW_PHYS);
 	_exit(0);
 }
 

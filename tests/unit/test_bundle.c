@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -414,6 +415,38 @@ static void test_captures(void **state)
 	assert_int_equal(left_behind(), 0);
 }
 
+/* What this machine lacks is not blamed on the archive, and nothing is left behind then either. */
+static void test_too_few_descriptors(void **state)
+{
+	static const struct hostile row[] = {FILE_ROW("sysroot/sys/a/b/c", NULL)};
+	struct rlimit before, limit;
+	unsigned int refused = 0;
+	int lowest = dup(STDIN_FILENO), rc = -1;
+
+	(void)state;
+	write_archive("bundle", row, 1, true);
+	close(lowest);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	limit = before;
+	for (limit.rlim_cur = (rlim_t)lowest; rc < 0; limit.rlim_cur++) {
+		struct rd_error err = {.text = ""};
+		struct rd_bundle b;
+
+		assert_in_range(limit.rlim_cur, lowest, lowest + 20);
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+		rc = rd_bundle_open(&b, "bundle", RD_BUNDLE_TREE, &err);
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+		refused += rc < 0 && strstr(err.text, "cannot unpack");
+		if (strstr(err.text, "damaged"))
+			fail_msg("%s", err.text);
+		if (rc == 0)
+			rd_bundle_close(&b);
+		if (left_behind())
+			fail_msg("%s: left behind", err.text);
+	}
+	assert_true(refused >= 2);
+}
+
 static void test_no_bundle(void **state)
 {
 	static const struct hostile row[] = {FILE_ROW("sysroot/sys/a", NULL)};
@@ -661,6 +694,7 @@ int main(void)
 		cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_through_links),
 		cmocka_unit_test(test_captures),
+		cmocka_unit_test(test_too_few_descriptors),
 		cmocka_unit_test(test_no_bundle),
 		cmocka_unit_test(test_not_files),
 		cmocka_unit_test(test_plan),
