@@ -92,12 +92,14 @@ static void write_textfile(struct rd_recorder *r, bool running)
 	if (fd >= 0 && fchmod(fd, 0644) == 0)
 		out = fdopen(fd, "w");
 	if (!out) {
-		if (fd >= 0)
-			close(fd);
 		if (!r->textfile_failed)
 			rd_log(RD_LOG_WARNING, "cannot write beside '%s': %s", r->config.textfile,
 				strerror(errno));
 		r->textfile_failed = true;
+		if (fd >= 0) {
+			close(fd);
+			unlink(temporary);
+		}
 		return;
 	}
 	put_all(out, r, running);
