@@ -98,7 +98,8 @@ static void put_fitting(FILE *to, const char *text, unsigned int rows, unsigned 
 
 static void draw(const struct rd_report *report, const char *status)
 {
-	struct winsize size = {.ws_row = 24, .ws_col = 80};
+	static const struct winsize usual = {.ws_row = 24, .ws_col = 80};
+	struct winsize size;
 	struct rd_report_style style = {0};
 	char *text = NULL;
 	size_t room;
@@ -106,7 +107,9 @@ static void draw(const struct rd_report *report, const char *status)
 
 	if (!memory)
 		return;
-	ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
+	/* A serial line does not know its size. */
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || !size.ws_row || !size.ws_col)
+		size = usual;
 	style.columns = size.ws_col;
 	rd_report_text(report, &style, memory);
 	if (fclose(memory) == 0 && size.ws_row > 3) {

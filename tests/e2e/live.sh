@@ -46,5 +46,11 @@ is "on a terminal: exit status" "$?" 0
 ok "... another screen, and back" "$tmp/screen"
 sed 's/.*\x1b\[?1049l//' "$tmp/screen" | grep -q '20 000 frames, '
 ok "... the result afterwards"
+# A serial line has no size
+model --gen count=20000,size=200,qps=4 --rate 10000 --at-end sigint -- \
+	script -qec "stty rows 0 columns 0; exec $RDMADUMP -d mlx5_0 --analyze -w $tmp/tty.pcapng" /dev/null >"$tmp/sizeless" 2>&1 </dev/null
+is "on a terminal of unknown size: exit status" "$?" 0
+grep -q $'\e\\[H.* frames' "$tmp/sizeless"
+ok "... the report so far is shown" "$tmp/sizeless"
 
 tap_done
