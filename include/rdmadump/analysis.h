@@ -248,9 +248,12 @@ struct rd_side {
 	bool late_doubtful;
 	/* Another connection may have begun: in a gap of its PSNs; with PSNs used before. */
 	bool gap_doubtful, again_doubtful;
-	bool identified;   /* its last frame has an IP identification */
-	bool vlans_differ; /* its frames are of several VLANs or VNIs, or only some have a tag */
-	bool behind_ack;   /* requests are in the file just after their ACKs */
+	bool identified; /* its last frame has an IP identification */
+	/* Its frames are of several VLANs, or only some have a tag; or some are outside of tunnels,
+	 * in which several networks use the same addresses and QPs. */
+	bool vlans_differ;
+	bool shared;	 /* another network has packets with these addresses and this QP */
+	bool behind_ack; /* requests are in the file just after their ACKs */
 	enum rd_ending ending;
 	/* Where the ending is seen; RETRY and STOPPED: the last response, the last packet. */
 	uint64_t end_frame, end_ns;
@@ -311,6 +314,7 @@ struct rd_conversation {
 	struct rd_endpoint a, b;   /* UD: source QP and destination QP */
 	bool multicast, cm;	   /* cm: the CM connected or disconnected it within the capture */
 	bool ipoib;		   /* IP over InfiniBand */
+	uint32_t network;	   /* VNI of its VXLAN or Geneve tunnel, or GRE key; 0: none */
 	bool proven;		   /* a frame of it had a valid ICRC */
 	bool local[2];		   /* a, b: of a device whose facts the file has */
 	struct rd_owner *owner[2]; /* owners of a's and b's QP; NULL: unknown */

@@ -93,8 +93,9 @@ static struct begin erspan(const struct rd_packet *p, uint32_t off, uint16_t pro
 
 static struct begin gre(const struct rd_packet *p)
 {
-	uint32_t off = p->l4 + 4;
+	uint32_t off = p->l4 + 4, key = 0;
 	uint16_t flags, proto;
+	struct begin begin;
 
 	if (p->caplen < p->l4 || p->caplen - p->l4 < 4)
 		return none;
@@ -103,14 +104,21 @@ static struct begin gre(const struct rd_packet *p)
 	if (flags & (GRE_ROUTING | GRE_VERSION))
 		return none;
 	off += flags & GRE_CHECKSUM ? 4 : 0;
-	off += flags & GRE_KEY ? 4 : 0;
+	if (flags & GRE_KEY) {
+		if (p->caplen < off || p->caplen - off < 4)
+			return none;
+		key = rd_be32(p->data + off);
+		off += 4;
+	}
 	off += flags & GRE_SEQUENCE ? 4 : 0;
 	/* Type I has no sequence number and no ERSPAN header. */
 	if (proto == GRE_ERSPAN && !(flags & GRE_SEQUENCE))
 		return (struct begin){off, RD_LINK_ETHERNET, RD_TUNNEL_ERSPAN, 0};
 	if (proto == GRE_ERSPAN || proto == GRE_ERSPAN3)
 		return erspan(p, off, proto);
-	return begin_of(off, proto, RD_TUNNEL_GRE);
+	begin = begin_of(off, proto, RD_TUNNEL_GRE);
+	begin.network = key;
+	return begin;
 }
 
 static struct begin udp(const struct rd_packet *p)

@@ -619,6 +619,84 @@ static void qkey(void **state)
 	end(&s);
 }
 
+/* The conversations of two networks with the same addresses and QPs are two, each with its packets.
+ */
+static void assert_two_networks(struct scene *s, uint64_t requests)
+{
+	assert_int_equal(rd_analysis_report(s->a, &s->r, NULL), 0);
+	assert_int_equal(s->r->n_conversations, 2);
+	for (size_t i = 0; i < 2; i++) {
+		const struct rd_conversation *c = &s->r->conversations[i];
+
+		assert_int_equal(c->network, 7 + c->id / 2); /* two flows have numbers 1 and 2 */
+		assert_int_not_equal(c->pairing, RD_PAIR_NONE);
+		assert_int_equal(c->side[0].requests, requests);
+		for (unsigned int kind = 0; kind < RD_INC_COUNT; kind++)
+			assert_int_equal(count(c, (enum rd_incident_kind)kind), 0);
+	}
+	assert_int_equal(s->r->findings.n, 1);
+	assert_string_equal(s->r->findings.finding[0].rule, "in-tunnels");
+}
+
+/* Two tenants use the same addresses and QPs, and one has its PSNs a little later. */
+static void two_networks(void **state)
+{
+	(void)state;
+	for (uint32_t behind = 0; behind < 3; behind++) {
+		struct scene s = begin();
+
+		for (uint32_t psn = 10; psn < 20; psn++) {
+			s.vni = 7;
+			request(&s, SEND_ONLY, psn);
+			s.vni = 8;
+			request(&s, SEND_ONLY, psn - behind);
+			s.msn = (uint8_t)(psn - 9);
+			respond(&s, ACK, psn - behind, OK);
+			s.vni = 7;
+			respond(&s, ACK, psn, OK);
+		}
+		assert_two_networks(&s, 10);
+		end(&s);
+	}
+}
+
+/* Where both ends of a tunnel route, the way back has another VNI. */
+static void network_of_each_direction(void **state)
+{
+	struct scene s = begin();
+	const struct rd_conversation *c;
+
+	(void)state;
+	s.vni = 7;
+	s.vni_back = 8;
+	for (uint32_t psn = 0; psn < 10; psn++) {
+		request(&s, SEND_ONLY, psn);
+		s.msn = (uint8_t)(psn + 1);
+		respond(&s, ACK, psn, OK);
+	}
+	c = result(&s);
+	assert_int_equal(s.r->n_conversations, 1);
+	assert_int_equal(c->pairing, RD_PAIR_PSN);
+	assert_int_equal(c->side[0].requests, 10);
+	end(&s);
+}
+
+/* A connection that goes on in another network: that its other direction is missing is not sure. */
+static void network_changes(void **state)
+{
+	struct scene s = begin();
+
+	(void)state;
+	s.vni = 7;
+	sends(&s, 0, 9);
+	respond(&s, ACK, 9, OK);
+	s.vni = 8;
+	sends(&s, 10, 29);
+	assert_certainty(&s, "one-sided", RD_POSSIBLE);
+	assert_non_null(strstr(finding(&s, "one-sided")->where, "(network 8)"));
+	end(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -645,6 +723,9 @@ int main(void)
 		cmocka_unit_test(failover),
 		cmocka_unit_test(foreign_in_tunnels),
 		cmocka_unit_test(qkey),
+		cmocka_unit_test(two_networks),
+		cmocka_unit_test(network_of_each_direction),
+		cmocka_unit_test(network_changes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

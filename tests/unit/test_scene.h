@@ -40,16 +40,17 @@ struct scene {
 	uint64_t ns;
 	uint16_t ip_id;
 	uint8_t tos;
-	bool group;	  /* to a multicast group instead of the one address */
-	uint32_t qp;	  /* destination instead of REQUESTER or RESPONDER, 0: none */
-	bool valid_icrc;  /* else "ICRC" */
-	uint32_t cut;	  /* bytes captured of a frame, 0: all */
-	uint16_t vlan;	  /* of a tag, 0: no tag */
-	uint16_t iface;	  /* where frames are captured */
-	bool tunnelled;	  /* IP in IP */
-	uint32_t vni;	  /* of a VXLAN tunnel, 0: none */
-	uint8_t reserved; /* in the BTH: no RoCE */
-	uint8_t msn;	  /* of responses, 0: 1 */
+	bool group;	   /* to a multicast group instead of the one address */
+	uint32_t qp;	   /* destination instead of REQUESTER or RESPONDER, 0: none */
+	bool valid_icrc;   /* else "ICRC" */
+	uint32_t cut;	   /* bytes captured of a frame, 0: all */
+	uint16_t vlan;	   /* of a tag, 0: no tag */
+	uint16_t iface;	   /* where frames are captured */
+	bool tunnelled;	   /* IP in IP */
+	uint32_t vni;	   /* of a VXLAN tunnel, 0: none */
+	uint32_t vni_back; /* the same of frames back, 0: as the others */
+	uint8_t reserved;  /* in the BTH: no RoCE */
+	uint8_t msn;	   /* of responses, 0: 1 */
 	bool zero_icrc;
 	bool other_back; /* frames back come from an address that none is sent to */
 };
@@ -208,7 +209,7 @@ static inline void put(struct scene *s, bool back, unsigned int op, uint32_t psn
 	if (s->vlan)
 		tag(&m, s->vlan);
 	if (s->vni)
-		vxlan(&m, s->vni);
+		vxlan(&m, back && s->vni_back ? s->vni_back : s->vni);
 	frame.data = m.b;
 	frame.caplen = frame.len = m.n;
 	if (s->cut)

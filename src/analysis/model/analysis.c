@@ -107,15 +107,16 @@ static inline enum icrc icrc_of(const struct rd_analysis *a, const struct rd_pac
 }
 
 /* A damaged frame makes no flow: its addresses may be wrong. */
-static void damaged(struct rd_analysis *a, const struct rd_packet *p)
+static void damaged(struct rd_analysis *a, const struct item *it)
 {
+	const struct rd_packet *p = it->p;
 	const uint8_t *src, *dst;
 	struct flow_key key;
 	struct flow *f = NULL;
 
 	if (rd_packet_addresses(p, &src, &dst)) {
 		key = flow_key(p->net, src, dst, p->dest_qp, RD_QP_UNKNOWN);
-		f = flow_by_key(&a->flows, key.k1, key.k2);
+		f = flow_in(&a->flows, &key, it->network);
 	}
 	if (f) {
 		f->traffic.frames++;
@@ -144,7 +145,7 @@ static struct flow *flow_find_or_pair(struct rd_analysis *a, const struct item *
 
 static inline struct flow *flow_of(struct rd_analysis *a, const struct item *it, unsigned int part)
 {
-	struct flow *f = part == PART_UD ? NULL : flow_recent(a, it->p);
+	struct flow *f = part == PART_UD ? NULL : flow_recent(a, it);
 
 	return f ? f : flow_find_or_pair(a, it);
 }
@@ -322,11 +323,11 @@ static void other(struct rd_analysis *a, const struct rd_packet *p, uint64_t ns)
 
 /* False: the frame is damaged, so receivers drop it, or it is not RoCE. */
 static __attribute__((noinline)) bool unproven_take(
-	struct rd_analysis *a, const struct rd_packet *p, enum icrc icrc, unsigned int direction)
+	struct rd_analysis *a, const struct item *it, enum icrc icrc, unsigned int direction)
 {
-	if (foreign_take(a, p)) {
+	if (foreign_take(a, it)) {
 		a->totals.rdma_frames--;
-		other(a, p, a->ns);
+		other(a, it->p, a->ns);
 		return false;
 	}
 	if (icrc != ICRC_BAD) {
@@ -338,7 +339,7 @@ static __attribute__((noinline)) bool unproven_take(
 	a->icrc[direction].bad++;
 	if (!icrc_believed(a, direction))
 		return true;
-	damaged(a, p);
+	damaged(a, it);
 	return false;
 }
 
@@ -353,7 +354,8 @@ static bool tunnel_take(struct rd_analysis *a, enum rd_link link, const struct r
 		return false;
 	if (!a->tunnels_proven || foreign_may_be(p))
 		proven = icrc_of(a, p) == ICRC_GOOD;
-	if (!proven && foreign_take(a, p))
+	it->network = in.network;
+	if (!proven && foreign_take(a, it))
 		return false;
 	a->tunnels_proven |= proven;
 	incident_add(&a->tunnels, 1, a->frame, a->ns);
@@ -364,7 +366,6 @@ static bool tunnel_take(struct rd_analysis *a, enum rd_link link, const struct r
 	}
 	a->totals.tunnelled++;
 	it->place |= a->config.tunnels == RD_TUNNELS_AUTO;
-	it->network = in.network;
 	return true;
 }
 
@@ -455,7 +456,7 @@ static inline void frame_take(
 	a->totals.rdma_frames++;
 	icrc = icrc_of(a, &p);
 	direction = frame->direction < RD_DIRECTIONS ? frame->direction : RD_DIR_UNKNOWN;
-	if (icrc != ICRC_GOOD && !unproven_take(a, &p, icrc, direction))
+	if (icrc != ICRC_GOOD && !unproven_take(a, &it, icrc, direction))
 		return;
 	a->totals.icrc_good += icrc == ICRC_GOOD;
 	a->icrc[direction].good += icrc == ICRC_GOOD;
@@ -478,8 +479,6 @@ static inline void frame_take(
 		return;
 	}
 	flow_count(a, f, &it);
-	if (it.network)
-		network_take(&f->priority, it.network);
 	if (icrc != ICRC_GOOD)
 		flow_unproven(f);
 	part_run(a, f, &it, part);

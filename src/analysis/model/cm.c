@@ -3,25 +3,33 @@
 #include "../apps/apps.h"
 #include "state.h"
 
-/* The open request with this communication ID between two addresses; NULL: none. */
-static struct cm_request *request_of(
-	struct rd_analysis *a, const uint8_t *src, const uint8_t *dst, uint32_t local_id)
+/*
+ * The open request with this communication ID between two addresses, of this network if there is
+ * one; NULL: none.
+ */
+static struct cm_request *request_of(struct rd_analysis *a, const uint8_t *src, const uint8_t *dst,
+	uint32_t local_id, uint32_t network)
 {
+	struct cm_request *other = NULL;
+
 	for (unsigned int i = 0; i < CM_OPEN; i++) {
 		struct cm_request *r = &a->cm[i];
 
-		if (r->used && r->local_id == local_id && memcmp(r->src, src, 16) == 0 &&
-			memcmp(r->dst, dst, 16) == 0)
+		if (!r->used || r->local_id != local_id || memcmp(r->src, src, 16) != 0 ||
+			memcmp(r->dst, dst, 16) != 0)
+			continue;
+		if (r->network == network)
 			return r;
+		other = r;
 	}
-	return NULL;
+	return other;
 }
 
 static void cm_request(struct rd_analysis *a, struct flow *f, const struct rd_cm *cm)
 {
-	struct cm_request *r = request_of(a, f->id.src, f->id.dst, cm->local_id);
+	struct cm_request *r = request_of(a, f->id.src, f->id.dst, cm->local_id, f->id.network);
 
-	if (r) {
+	if (r && r->network == f->id.network) {
 		r->repeats++;
 		return;
 	}
@@ -29,6 +37,7 @@ static void cm_request(struct rd_analysis *a, struct flow *f, const struct rd_cm
 	*r = (struct cm_request){.local_id = cm->local_id,
 		.qpn = cm->qpn,
 		.psn = cm->psn,
+		.network = f->id.network,
 		.ns = a->ns,
 		.frame = a->frame,
 		.service = cm->service_id,
@@ -45,7 +54,7 @@ static void cm_request(struct rd_analysis *a, struct flow *f, const struct rd_cm
 /* REQ and REP each have the QP and the first PSN of the requests from their peer. */
 static void cm_reply(struct rd_analysis *a, struct flow *f, const struct rd_cm *cm)
 {
-	struct cm_request *r = request_of(a, f->id.dst, f->id.src, cm->remote_id);
+	struct cm_request *r = request_of(a, f->id.dst, f->id.src, cm->remote_id, f->id.network);
 	struct flow_key there, back;
 	struct rd_connection made;
 
@@ -56,15 +65,15 @@ static void cm_reply(struct rd_analysis *a, struct flow *f, const struct rd_cm *
 	back = flow_key(f->id.net, f->id.src, f->id.dst, r->qpn, RD_QP_UNKNOWN);
 	made = (struct rd_connection){r->service, r->frame, r->retry_count, r->rnr_retry,
 		cm->rnr_retry, r->ack_timeout, r->app, r->app_signs, r->port, r->queue};
-	pair_link(a, &(struct link_pair){there.k1, there.k2, back.k1, back.k2, cm->psn, RD_PAIR_CM,
-			     true, made});
-	pair_link(a, &(struct link_pair){back.k1, back.k2, there.k1, there.k2, r->psn, RD_PAIR_CM,
-			     false, made});
+	pair_link(a, &(struct link_pair){there.k1, there.k2, back.k1, back.k2, r->network,
+			     f->id.network, cm->psn, RD_PAIR_CM, true, made});
+	pair_link(a, &(struct link_pair){back.k1, back.k2, there.k1, there.k2, f->id.network,
+			     r->network, r->psn, RD_PAIR_CM, false, made});
 }
 
 static void cm_reject(struct rd_analysis *a, struct flow *f, const struct rd_cm *cm)
 {
-	struct cm_request *r = request_of(a, f->id.dst, f->id.src, cm->remote_id);
+	struct cm_request *r = request_of(a, f->id.dst, f->id.src, cm->remote_id, f->id.network);
 	struct cm_reject *j = NULL;
 
 	if (r)
@@ -91,7 +100,7 @@ static void cm_disconnect(struct rd_analysis *a, struct flow *f, const struct rd
 {
 	struct flow_key key =
 		flow_key(f->id.net, f->id.src, f->id.dst, cm->remote_qpn, RD_QP_UNKNOWN);
-	struct flow *g = flow_by_key(&a->flows, key.k1, key.k2);
+	struct flow *g = flow_in(&a->flows, &key, f->id.network);
 
 	if (!g)
 		return;

@@ -28,14 +28,11 @@ struct flow_priority {
 	bool known : 1, untagged : 1, pcp_varies : 1, cnp_known : 1;
 	bool vlans_differ : 1; /* of its frames; without a tag is one of them */
 	uint16_t vlan;	       /* of the outer tag of the last one with a tag, 0: no VLAN */
-	uint32_t network;      /* VNI of the last one in a tunnel, 0: none */
 };
 
 void priority_init(struct flow_priority *q);
 /* A packet that is tagged, or differs from those before. */
 void priority_take(struct rd_analysis *a, struct flow *f, const struct rd_packet *p);
-/* A packet of a tunnel with this VNI. */
-void network_take(struct flow_priority *q, uint32_t network);
 /* As the report has it. */
 struct rd_priority priority_result(const struct flow_priority *q, uint64_t frames);
 

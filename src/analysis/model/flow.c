@@ -51,6 +51,16 @@ struct flow_key flow_key(
 	return key;
 }
 
+uint64_t flow_network_key(uint64_t k1, uint32_t network)
+{
+	return network ? k1 ^ rd_hash2(network, 0) : k1;
+}
+
+uint64_t flow_plain(const struct flow *f)
+{
+	return f->id.keyed ? flow_network_key(f->key.k1, f->id.network) : f->key.k1;
+}
+
 bool flow_table_init(struct flow_table *t, size_t max)
 {
 	*t = (struct flow_table){.mask = SLOTS_FIRST - 1, .max = max};
@@ -127,9 +137,18 @@ void flow_drop(struct flow_table *t, struct flow *f)
 	flow_release(t, index);
 }
 
-struct flow *flow_by_key(const struct flow_table *t, uint64_t k1, uint64_t k2)
+static struct flow *flow_by_key(const struct flow_table *t, uint64_t k1, uint64_t k2)
 {
 	return *slot_of(t, k1, k2);
+}
+
+struct flow *flow_in(const struct flow_table *t, const struct flow_key *key, uint32_t network)
+{
+	struct flow *f = flow_by_key(t, key->k1, key->k2);
+
+	if (!f || !network || !f->id.network || f->id.network == network)
+		return f;
+	return flow_by_key(t, flow_network_key(key->k1, network), key->k2);
 }
 
 static bool table_grow(struct flow_table *t)
@@ -206,6 +225,8 @@ static struct flow *flow_make(struct rd_analysis *a, const struct flow_key *key,
 	f->id.transport = (uint8_t)rd_packet_transport(p);
 	f->id.dest_qp = p->dest_qp;
 	f->id.src_qp = src_qp;
+	f->id.network = it->network;
+	f->id.outside = !it->network;
 	f->id.multicast = rd_packet_is_multicast(p);
 	f->traffic.first_ns = it->ns;
 	f->traffic.first_frame = it->frame;
@@ -223,6 +244,23 @@ static struct flow *flow_make(struct rd_analysis *a, const struct flow_key *key,
 	return f;
 }
 
+/*
+ * The flow of a network, where `first` has the key without one: `first` itself, if it was outside
+ * of networks so far, as a host captures packets before and after the tunnel. NULL: there is none
+ * yet; *key becomes its key.
+ */
+static struct flow *network_flow(
+	const struct flow_table *t, struct flow *first, struct flow_key *key, uint32_t network)
+{
+	if (!first->id.network) {
+		first->id.network = network;
+		return first;
+	}
+	first->id.shared = true;
+	key->k1 = flow_network_key(key->k1, network);
+	return flow_by_key(t, key->k1, key->k2);
+}
+
 struct flow *flow_find(struct rd_analysis *a, const struct item *it, bool *made)
 {
 	const struct rd_packet *p = it->p;
@@ -231,7 +269,7 @@ struct flow *flow_find(struct rd_analysis *a, const struct item *it, bool *made)
 	unsigned int len = rd_packet_addresses(p, &src, &dst);
 	struct flow_key key;
 	struct rd_deth deth;
-	struct flow *f;
+	struct flow *f, *first = NULL;
 
 	if (!len) {
 		len = 2;
@@ -243,9 +281,15 @@ struct flow *flow_find(struct rd_analysis *a, const struct item *it, bool *made)
 		src_qp = deth.src_qp;
 	key = flow_key(p->net, src, dst, p->dest_qp, src_qp);
 	f = flow_by_key(&a->flows, key.k1, key.k2);
+	if (f && it->network && it->network != f->id.network) {
+		first = f;
+		f = network_flow(&a->flows, first, &key, it->network);
+	}
 	*made = !f;
 	if (!f)
 		f = flow_make(a, &key, p, it, src, dst, len, src_qp);
+	if (f && *made && first)
+		f->id.keyed = f->id.shared = true;
 	if (f)
 		*flow_near(&a->flows, key.k1, key.k2) = f;
 	return f;

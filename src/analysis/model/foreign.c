@@ -45,8 +45,9 @@ bool foreign_may_be(const struct rd_packet *p)
 	return p->kind == RD_KIND_ROCE2 && !is_plausible(p);
 }
 
-bool foreign_take(struct rd_analysis *a, const struct rd_packet *p)
+bool foreign_take(struct rd_analysis *a, const struct item *it)
 {
+	const struct rd_packet *p = it->p;
 	const uint8_t *src, *dst;
 	struct flow *f = NULL;
 	struct flow_key key;
@@ -55,7 +56,7 @@ bool foreign_take(struct rd_analysis *a, const struct rd_packet *p)
 		return false;
 	if (rd_packet_addresses(p, &src, &dst)) {
 		key = flow_key(p->net, src, dst, p->dest_qp, RD_QP_UNKNOWN);
-		f = flow_by_key(&a->flows, key.k1, key.k2);
+		f = flow_in(&a->flows, &key, it->network);
 	}
 	if (f && flow_is_proven(f))
 		return false;

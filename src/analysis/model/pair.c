@@ -38,10 +38,10 @@ static void pair(struct flow *f, struct flow *g, enum rd_pairing how)
 		g->req.mtu = f->req.mtu;
 }
 
-void pair_request(struct rd_analysis *a, struct flow *f, uint32_t psn)
+static void waits_at(struct rd_analysis *a, struct flow *f, uint64_t k1, uint32_t psn)
 {
 	bool made;
-	uint32_t number = bounded_take(&a->psns, f->key.k1, psn, &made);
+	uint32_t number = bounded_take(&a->psns, k1, psn, &made);
 	struct psn_waiting *w;
 
 	if (!number) {
@@ -55,6 +55,16 @@ void pair_request(struct rd_analysis *a, struct flow *f, uint32_t psn)
 		w->ambiguous |= w->flow != f;
 }
 
+/* Both directions have one network, or, where a tunnel's ends route, one each. */
+void pair_request(struct rd_analysis *a, struct flow *f, uint32_t psn)
+{
+	uint64_t plain = flow_plain(f);
+
+	if (f->id.network)
+		waits_at(a, f, flow_network_key(plain, f->id.network), psn);
+	waits_at(a, f, plain, psn);
+}
+
 static bool may_pair(const struct flow *f, const struct flow *g)
 {
 	return f != g && !g->pair.peer && f->id.net == g->id.net && f->id.kind == g->id.kind;
@@ -62,9 +72,14 @@ static bool may_pair(const struct flow *f, const struct flow *g)
 
 void pair_response(struct rd_analysis *a, struct flow *f, uint32_t psn)
 {
-	uint32_t number = bounded_find(&a->psns, f->id.back, psn);
+	uint64_t back = flow_network_key(f->id.back, f->id.network);
+	uint32_t number = bounded_find(&a->psns, back, psn);
 	struct psn_waiting w;
 
+	if (!number && f->id.network) {
+		back = f->id.back;
+		number = bounded_find(&a->psns, back, psn);
+	}
 	if (!number)
 		return;
 	w = *(struct psn_waiting *)bounded_value(&a->psns, number);
@@ -72,6 +87,12 @@ void pair_response(struct rd_analysis *a, struct flow *f, uint32_t psn)
 		return;
 	bounded_remove(&a->psns, number);
 	pair(f, w.flow, RD_PAIR_PSN);
+}
+
+/* Whether a flow has the same addresses, reversed, in the same network. */
+static bool is_back(const struct flow *f, const struct flow *g)
+{
+	return g->id.network == f->id.network && flow_plain(g) == f->id.back;
 }
 
 /* A NAK may request any packet, of which only those that ask for a response are in the slots. */
@@ -87,7 +108,7 @@ void pair_nak(struct rd_analysis *a, struct flow *f, uint32_t psn)
 		struct flow *g = a->flows.all[--n];
 		int32_t before;
 
-		if (g->key.k1 != f->id.back || !g->req.started || !may_pair(f, g))
+		if (!is_back(f, g) || !g->req.started || !may_pair(f, g))
 			continue;
 		before = psn_diff(g->req.next, psn);
 		if (before < 0 || before > NAK_WINDOW || psn_diff(psn, g->req.first) < 0)
@@ -126,10 +147,9 @@ static void pair_by_port(struct rd_analysis *a, struct flow *f)
 	for (unsigned int i = 0; i < PORT_TRIES && n; i++) {
 		struct flow *g = a->flows.all[--n];
 
-		if (g->id.sport != f->id.sport ||
-			(g->key.k1 != f->id.back && g->key.k1 != f->key.k1))
+		if (g->id.sport != f->id.sport || (!is_back(f, g) && g->key.k1 != f->key.k1))
 			continue;
-		if (found || g->key.k1 != f->id.back)
+		if (found || !is_back(f, g))
 			return;
 		found = g;
 	}
@@ -137,11 +157,12 @@ static void pair_by_port(struct rd_analysis *a, struct flow *f)
 		pair(f, found, RD_PAIR_PORT);
 }
 
-static size_t link_slot(const struct rd_analysis *a, uint64_t k1, uint64_t k2)
+static size_t link_slot(const struct rd_analysis *a, uint64_t k1, uint64_t k2, uint32_t network)
 {
-	size_t i = (size_t)rd_hash2(k1, k2) & a->links_mask;
+	size_t i = (size_t)rd_hash2(flow_network_key(k1, network), k2) & a->links_mask;
 
-	while (a->links[i].how && (a->links[i].k1 != k1 || a->links[i].k2 != k2))
+	while (a->links[i].how &&
+		(a->links[i].k1 != k1 || a->links[i].k2 != k2 || a->links[i].network != network))
 		i = (i + 1) & a->links_mask;
 	return i;
 }
@@ -160,7 +181,7 @@ static bool links_grow(struct rd_analysis *a)
 	a->links_mask = capacity - 1;
 	for (size_t i = 0; i < n; i++)
 		if (old[i].how)
-			a->links[link_slot(a, old[i].k1, old[i].k2)] = old[i];
+			a->links[link_slot(a, old[i].k1, old[i].k2, old[i].network)] = old[i];
 	free(old);
 	return true;
 }
@@ -168,8 +189,8 @@ static bool links_grow(struct rd_analysis *a)
 /* Applies a link to flows that exist. */
 static void link_apply(struct rd_analysis *a, const struct link_pair *l)
 {
-	struct flow *f = flow_by_key(&a->flows, l->k1, l->k2);
-	struct flow *g = flow_by_key(&a->flows, l->p1, l->p2);
+	struct flow *f = flow_in(&a->flows, &(struct flow_key){l->k1, l->k2}, l->network);
+	struct flow *g = flow_in(&a->flows, &(struct flow_key){l->p1, l->p2}, l->peer_network);
 
 	if (f && f->req.started && l->psn <= 0xffffff &&
 		l->psn != f->req.first) { /* the QP was reused */
@@ -197,7 +218,7 @@ void pair_link(struct rd_analysis *a, const struct link_pair *link)
 	if ((!a->links || a->n_links * 2 > a->links_mask) &&
 		(a->n_links >= a->config.max_qps * 2 || !links_grow(a)))
 		return;
-	i = link_slot(a, link->k1, link->k2);
+	i = link_slot(a, link->k1, link->k2, link->network);
 	a->n_links += !a->links[i].how;
 	a->links[i] = *link;
 	link_apply(a, link);
@@ -205,7 +226,8 @@ void pair_link(struct rd_analysis *a, const struct link_pair *link)
 
 const struct link_pair *pair_link_of(const struct rd_analysis *a, const struct flow *f)
 {
-	const struct link_pair *l = a->links ? &a->links[link_slot(a, f->key.k1, f->key.k2)] : NULL;
+	const struct link_pair *l =
+		a->links ? &a->links[link_slot(a, flow_plain(f), f->key.k2, f->id.network)] : NULL;
 
 	return l && l->how ? l : NULL;
 }
@@ -216,8 +238,9 @@ static void pair_by_resource(struct rd_analysis *a, struct flow *f)
 	uint32_t qp;
 
 	for (unsigned int i = 0; (qp = facts_peer(a, f->id.dest_qp, i)) != RD_QP_UNKNOWN; i++) {
-		struct flow *g = flow_by_key(
-			&a->flows, f->id.back, flow_key_qps(f->id.net, qp, RD_QP_UNKNOWN));
+		const struct flow_key back = {
+			f->id.back, flow_key_qps(f->id.net, qp, RD_QP_UNKNOWN)};
+		struct flow *g = flow_in(&a->flows, &back, f->id.network);
 
 		if (g && may_pair(f, g)) {
 			pair(f, g, RD_PAIR_RESOURCE);
@@ -228,19 +251,17 @@ static void pair_by_resource(struct rd_analysis *a, struct flow *f)
 
 void pair_new_flow(struct rd_analysis *a, struct flow *f)
 {
+	const struct link_pair *l = pair_link_of(a, f);
+
 	if (a->facts)
 		pair_by_resource(a, f);
-	if (a->links) {
-		const struct link_pair *l = &a->links[link_slot(a, f->key.k1, f->key.k2)];
-
-		if (l->how) {
-			f->pair.cm_made = l->how == RD_PAIR_CM;
-			if (l->psn <= 0xffffff) {
-				flow_expect(f, l->psn);
-				f->req.start_known = true;
-			}
-			link_apply(a, l);
+	if (l) {
+		f->pair.cm_made = l->how == RD_PAIR_CM;
+		if (l->psn <= 0xffffff) {
+			flow_expect(f, l->psn);
+			f->req.start_known = true;
 		}
+		link_apply(a, l);
 	}
 	if (!f->pair.peer && f->id.sport && (f->id.transport == RD_RC || f->id.transport == RD_XRC))
 		pair_by_port(a, f);

@@ -63,6 +63,7 @@ bool place_leaves(struct rd_analysis *a, struct flow *f, const struct item *it)
 {
 	struct flow_place *place = &f->place;
 
+	f->id.outside |= !it->network;
 	if (goes_on(a, f, it)) {
 		place->home = it->place;
 		return false;
@@ -95,7 +96,7 @@ void place_new(struct rd_analysis *a, struct flow *f)
 	for (unsigned int i = 0; i < FLOWS && n; i++) {
 		const struct flow *g = a->flows.all[--n];
 
-		if ((g->key.k1 != f->id.back && g->key.k1 != f->key.k1) || !g->place.copies)
+		if ((flow_plain(g) != f->id.back && g->key.k1 != f->key.k1) || !g->place.copies)
 			continue;
 		f->place = g->place;
 		if (f->place.copies > COPIES_NEW)

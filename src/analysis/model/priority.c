@@ -34,12 +34,6 @@ static void vlan_take(struct flow_priority *q, unsigned int vlan)
 	q->vlan = (uint16_t)vlan;
 }
 
-void network_take(struct flow_priority *q, uint32_t network)
-{
-	q->vlans_differ |= q->network && network != q->network;
-	q->network = network;
-}
-
 void priority_take(struct rd_analysis *a, struct flow *f, const struct rd_packet *p)
 {
 	struct flow_priority *q = &f->priority;

@@ -215,15 +215,19 @@ struct flow_place {
 	uint8_t copies; /* at other places, less the packets that were only there */
 };
 
-/* Addresses, QPs and header fields of the first packet; constant (flow.c). */
+/* Addresses, QPs and header fields of the first packet; constant but for networks (flow.c). */
 struct flow_id {
 	uint64_t back;		  /* k1 of the reverse direction */
 	uint32_t number;	  /* from 1, in the order of first frames */
 	uint32_t dest_qp, src_qp; /* src_qp: of the DETH if UD, else RD_QP_UNKNOWN */
+	uint32_t network;	  /* see struct item; 0: it was in none so far */
 	uint16_t pkey, sport;
 	uint8_t transport, kind, net;
 	bool multicast;
 	bool has_lrh, ipoib; /* ipoib: the first SEND that begins a message */
+	bool keyed;	     /* the network is in its key: another one's flow has the plain key */
+	bool shared;	     /* another network has a flow with these addresses and QPs */
+	bool outside;	     /* it has frames outside of networks, too */
 	uint8_t sl;
 	uint16_t lid;
 	uint8_t src[16], dst[16];
@@ -408,9 +412,10 @@ struct flow_table {
 /* --- the whole -------------------------------------------------------------------------------- */
 
 struct link_pair {	 /* two flows that are a pair, from the CM or from resources */
-	uint64_t k1, k2; /* key of a flow */
+	uint64_t k1, k2; /* key of a flow, without its network */
 	uint64_t p1, p2; /* key of its peer */
-	uint32_t psn;	 /* first PSN of the flow's requests; 0xffffffff: unknown */
+	uint32_t network, peer_network;
+	uint32_t psn; /* first PSN of the flow's requests; 0xffffffff: unknown */
 	uint8_t how;
 	bool asks;		   /* the sender of the flow sent the REQ */
 	struct rd_connection made; /* by the CM */
@@ -418,7 +423,7 @@ struct link_pair {	 /* two flows that are a pair, from the CM or from resources 
 
 struct cm_request {
 	uint8_t src[16], dst[16];
-	uint32_t local_id, qpn, psn;
+	uint32_t local_id, qpn, psn, network;
 	uint64_t ns, frame, service;
 	uint8_t retry_count, rnr_retry, ack_timeout;
 	uint8_t net;
@@ -513,7 +518,7 @@ struct item {
 	const struct rd_packet *p;
 	uint64_t ns, frame;
 	uint32_t ip_id;	  /* 0x10000: there is none */
-	uint32_t network; /* VNI of its tunnel, 0: none */
+	uint32_t network; /* VNI of its VXLAN or Geneve tunnel, or GRE key; 0: none */
 	uint8_t place;	  /* twice the number of the interface, plus 1 if it was in a tunnel */
 };
 
@@ -547,22 +552,33 @@ static inline struct flow **flow_near(struct flow_table *t, uint64_t k1, uint64_
 }
 
 /* The flow of a packet without a DETH if it is in the cache of recent IPv4 flows; else NULL. */
-static inline struct flow *flow_recent(struct rd_analysis *a, const struct rd_packet *p)
+static inline struct flow *flow_recent(struct rd_analysis *a, const struct item *it)
 {
+	const struct rd_packet *p = it->p;
+
 	if (p->net == RD_NET_IPV4) {
 		uint64_t k1 = flow_key_ipv4(p->data + p->l3 + 12);
 		uint64_t k2 = flow_key_qps(RD_NET_IPV4, p->dest_qp, RD_QP_UNKNOWN);
 		struct flow *f = *flow_near(&a->flows, k1, k2);
 
-		if (f && f->key.k1 == k1 && f->key.k2 == k2)
+		if (f && f->key.k1 == k1 && f->key.k2 == k2 &&
+			(!it->network || it->network == f->id.network))
 			return f;
 	}
 	return NULL;
 }
 
-/* The flow with this key; NULL. */
-struct flow *flow_by_key(const struct flow_table *t, uint64_t k1, uint64_t k2);
-/* The key of a flow between two addresses. `net` is enum rd_net; RD_NET_NONE: LIDs. */
+/*
+ * The flow with this key, in this network (0: any or none); NULL. Two networks may use the same
+ * addresses and QPs: the flow of the first one has the key without its network.
+ */
+struct flow *flow_in(const struct flow_table *t, const struct flow_key *key, uint32_t network);
+/* k1 of these addresses in this network. */
+uint64_t flow_network_key(uint64_t k1, uint32_t network);
+/* k1 of a flow without its network. */
+uint64_t flow_plain(const struct flow *f);
+/* The key of a flow between two addresses, without a network. `net` is enum rd_net; RD_NET_NONE:
+ * LIDs. */
 struct flow_key flow_key(unsigned int net, const uint8_t *src, const uint8_t *dst, uint32_t dest_qp,
 	uint32_t src_qp);
 bool flow_table_init(struct flow_table *t, size_t max);
@@ -699,7 +715,7 @@ void response_rc(struct rd_analysis *a, struct flow *f, const struct item *it);
  * A packet without a valid ICRC: true if it is not RoCE, and counts it as such. Packets to a QP
  * with valid ones are never foreign (foreign.c).
  */
-bool foreign_take(struct rd_analysis *a, const struct rd_packet *p);
+bool foreign_take(struct rd_analysis *a, const struct item *it);
 /* Whether its headers are none of RoCE's, unless a valid ICRC proves them. */
 bool foreign_may_be(const struct rd_packet *p);
 /* Counts a frame that is not RDMA traffic, if its content is unknown. */

@@ -306,6 +306,7 @@ static json_t *conversation_json(const struct rd_conversation *c, const struct t
 	set(o, "pairing", rd_json_string(pairing_name(c->pairing)));
 	set(o, "multicast", json_boolean(c->multicast));
 	set(o, "ipoib", json_boolean(c->ipoib));
+	set(o, "network", c->network ? rd_json_u64(c->network) : json_null());
 	set(o, "cm", json_boolean(c->cm));
 	set(o, "connection", connection_json(c->connection));
 	set(o, "application", application_json(c->application));

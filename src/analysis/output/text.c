@@ -323,7 +323,10 @@ static void put_row(struct grid *g, const struct rd_conversation *c, unsigned in
 	endpoint_text(from, sizeof(from), side ? &c->b : &c->a);
 	endpoint_text(to, sizeof(to), side ? &c->a : &c->b);
 	verb_text(verb, c, s);
-	grid_put(g, "%-*s -> %s", width, from, to);
+	if (c->side[0].shared || c->side[1].shared)
+		grid_put(g, "%-*s -> %s (network %" PRIu32 ")", width, from, to, c->network);
+	else
+		grid_put(g, "%-*s -> %s", width, from, to);
 	grid_put(g, "%s", verb);
 	grid_put(g, "%s", rd_fmt_count(number, s->frames));
 	grid_put(g, "%s", rd_fmt_bitrate(number, rate(c, s)));

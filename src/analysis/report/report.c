@@ -28,7 +28,8 @@ static bool fill_requests(struct rd_side *s, const struct flow *f)
 	s->reorder_depth = f->trouble ? f->trouble->depth : 0;
 	s->ports_differ = f->trouble && f->trouble->ports_differ;
 	s->identified = f->recent.ip_id;
-	s->vlans_differ = f->priority.vlans_differ;
+	s->vlans_differ = f->priority.vlans_differ || (f->id.shared && f->id.outside);
+	s->shared = f->id.shared;
 	s->copies_timed = f->trouble && f->trouble->copies_timed;
 	s->late_doubtful = f->trouble && f->trouble->late_doubtful;
 	s->gap_doubtful = f->trouble && f->trouble->gap_doubtful;
@@ -183,6 +184,7 @@ static bool fill_conversation(struct rd_analysis *a, struct rd_conversation *c, 
 	c->kind = (enum rd_kind)f->id.kind;
 	c->pairing = g ? (enum rd_pairing)f->pair.how : RD_PAIR_NONE;
 	c->multicast = f->id.multicast;
+	c->network = f->id.network ? f->id.network : g ? g->id.network : 0;
 	c->ipoib = f->id.ipoib || (g && g->id.ipoib);
 	c->proven = flow_is_proven(f) || (g && flow_is_proven(g));
 	c->cm = f->pair.cm_made || f->pair.cm_ended || (g && (g->pair.cm_made || g->pair.cm_ended));
@@ -210,7 +212,7 @@ static struct flow *datagram_peer(struct rd_analysis *a, const struct flow *f)
 	if (f->id.src_qp == RD_QP_UNKNOWN || f->id.multicast)
 		return NULL;
 	key = flow_key(f->id.net, f->id.dst, f->id.src, f->id.src_qp, f->id.dest_qp);
-	g = flow_by_key(&a->flows, key.k1, key.k2);
+	g = flow_in(&a->flows, &key, f->id.network);
 	return g == f ? NULL : g; /* QP 1 of a port that manages its own subnet */
 }
 

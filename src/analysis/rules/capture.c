@@ -376,7 +376,7 @@ static bool has_reverse(const struct look *l, const struct cm_request *r)
 {
 	const struct flow_key key = flow_key(r->net, r->dst, r->src, 1, 1);
 
-	return flow_by_key(&l->a->flows, key.k1, key.k2);
+	return flow_in(&l->a->flows, &key, r->network);
 }
 
 /* A request that was repeated without a reply. */

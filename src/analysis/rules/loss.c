@@ -414,6 +414,9 @@ static bool one_sided(const struct look *l, struct rd_finding *f)
 			"unknown, and so are latencies and causes",
 			n(f->evidence.count));
 	} else {
+		/* The other direction may be in another network of the same addresses. */
+		if (l->s->shared || l->other->shared)
+			finding_lower(f, RD_POSSIBLE);
 		rd_finding_title(f, "only one direction was captured");
 		rd_finding_detail(f,
 			"%llu frames, none in the other direction: latencies and causes are "

@@ -17,7 +17,10 @@ static void fill_where(struct rd_finding *f, const struct look *look)
 {
 	char from[ENDPOINT_LEN], to[ENDPOINT_LEN];
 
-	if (look->c)
+	if (look->c && (look->s->shared || look->other->shared))
+		rd_finding_where(f, "%s -> %s (network %u)", endpoint_text(from, look->from),
+			endpoint_text(to, look->to), look->c->network);
+	else if (look->c)
 		rd_finding_where(f, "%s -> %s", endpoint_text(from, look->from),
 			endpoint_text(to, look->to));
 	else
