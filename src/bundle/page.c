@@ -414,7 +414,7 @@ static void put_count(FILE *out, unsigned int n, const char *one, bool *more)
 	*more = true;
 }
 
-static void put_verdict(const struct page *p, const struct tasks *tasks)
+static void put_severities(const struct page *p, const struct tasks *tasks)
 {
 	bool any = false;
 
@@ -456,6 +456,104 @@ static void put_facts(FILE *out, const json_t *manifest)
 		out);
 }
 
+/* --- the verdicts on the traffic -------------------------------------------------------------- */
+
+/* The text of a verdict's parts, in the order and the paragraphs of the page of `analyze`. */
+static void put_parts(FILE *out, const json_t *verdict)
+{
+	static const char *const parts[][2] = {
+		{"whom", "how_much"}, {"place", "surer"}, {"also", NULL}, {"time", NULL}};
+
+	fputs("<div class=parts>", out);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		const char *open = "<p>";
+
+		for (size_t k = 0; k < 2 && parts[i][k]; k++) {
+			const char *text = text_of(verdict, parts[i][k]);
+
+			if (!*text)
+				continue;
+			put_element(out, open, text, "");
+			open = " ";
+		}
+		fputs(*open == ' ' ? "</p>" : "", out);
+	}
+	fputs("</div>", out);
+}
+
+/* "a.pcapng, b.pcapng", without folders; what was read from standard input is a port's capture. */
+static void put_files(FILE *out, const json_t *capture, const struct task *t, const char **comma)
+{
+	const char *base = strrchr(t->name, '/') ? strrchr(t->name, '/') + 1 : t->name;
+	const char *dot = strrchr(base, '.');
+	char port[256];
+	const json_t *files = json_object_get(json_object_get(capture, "capture"), "files");
+	json_t *file;
+	size_t i;
+
+	snprintf(port, sizeof(port), "%.*s.pcapng", dot ? (int)(dot - base) : 0, base);
+	json_array_foreach (files, i, file) {
+		const char *name = text_of(file, "name"), *slash = strrchr(name, '/');
+
+		if (strcmp(name, "-") == 0)
+			name = port;
+		put_element(out, *comma, slash ? slash + 1 : name, "");
+		*comma = ", ";
+	}
+}
+
+/* The member with the page of an analysis, whose member is NAME.json; NULL: there is none. */
+static const char *report_of(const struct tasks *tasks, const char *name)
+{
+	const char *end = strrchr(name, '.');
+
+	for (unsigned int i = 0; end && i < tasks->n; i++) {
+		const struct task *t = &tasks->task[i];
+		const char *dot = strrchr(t->name, '.');
+
+		if (dot && dot - t->name == end - name && strcmp(dot, ".html") == 0 &&
+			strncmp(t->name, name, (size_t)(end - name)) == 0 && has_ended_well(t))
+			return t->name;
+	}
+	return NULL;
+}
+
+/* Two ends have a verdict on both, which knows more than that on either. */
+static void put_verdict(FILE *out, const struct tasks *tasks, const struct task *t)
+{
+	json_t *root = json_loadb(t->output.data, t->output.n, 0, NULL), *one;
+	const json_t *ends = json_object_get(root, "ends");
+	const json_t *verdict = json_object_get(json_is_object(ends) ? ends : root, "verdict");
+	const char *report = report_of(tasks, t->name), *comma = "Traffic in ";
+	size_t i;
+
+	if (json_is_object(verdict)) {
+		fputs("<section class=verdict aria-label=Verdict><p class=\"soft small\">", out);
+		put_files(out, root, t, &comma);
+		json_array_foreach (json_object_get(root, "captures"), i, one) {
+			put_files(out, one, t, &comma);
+		}
+		if (report)
+			put_element(out, ": <a href=\"", report, "\">the whole report</a>");
+		fputs("</p>", out);
+		put_element(out, "<p class=lead>", text_of(verdict, "what"), "</p>");
+		put_parts(out, verdict);
+		fputs("</section>\n", out);
+	}
+	json_decref(root);
+}
+
+static void put_verdicts(FILE *out, const struct tasks *tasks)
+{
+	const struct section *traffic = &sections[N_SECTIONS - 1];
+
+	for (unsigned int i = 0; i < tasks->n; i++)
+		if (section_of(&tasks->task[i]) == traffic && has_ended_well(&tasks->task[i]))
+			put_verdict(out, tasks, &tasks->task[i]);
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
 /* Traffic that has its own page. */
 static void put_reports(FILE *out, const struct tasks *tasks)
 {
@@ -480,7 +578,8 @@ int page_write(FILE *out, const struct tasks *tasks, const json_t *manifest)
 		return -1;
 	read_all(&p, tasks);
 	put_head(out, manifest);
-	put_verdict(&p, tasks);
+	put_severities(&p, tasks);
+	put_verdicts(out, tasks);
 	put_facts(out, manifest);
 	for (size_t i = 0; i < N_SECTIONS; i++) {
 		fprintf(out, "<h2 id=%s>%s</h2>\n", sections[i].key, sections[i].title);

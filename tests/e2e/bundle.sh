@@ -102,6 +102,12 @@ ok "the page has links"
 (cd "$b" && while read -r link; do [ -e "$link" ] || echo "$link"; done) <"$tmp/links" >"$tmp/log"
 [ ! -s "$tmp/log" ]
 ok "they lead to members only" "$tmp/log"
+# verdicts PAGE: the text of the verdicts above all else but the counts of findings
+verdicts() { sed -n '/<h1>/,/<dl class=facts>/p' "$1" | grep '<section class=verdict' | sed 's/^.*<p class=lead>//; s/<[^>]*>/ /g; s/&gt;/>/g; s/  */ /g; s/ $//'; }
+is "the verdicts on the traffic are on top" "$(verdicts "$b/index.html" | sort)" \
+	"$(jq -r .verdict.text "$b/analysis/mlx5_0_1.json" "$b/analysis/files.json" | sort)"
+has "... with the names of given files" "$b/index.html" '>Traffic in given\.pcap, given\.pcap: <a href="analysis/files\.html">'
+has "... and of the capture" "$b/index.html" '>Traffic in mlx5_0_1\.pcapng: <a href="analysis/mlx5_0_1\.html">'
 has "the page has findings of counters" "$b/index.html" 'local_ack_timeout_err is 4'
 has "it says that they may be old" "$b/index.html" 'they show [1-9][0-9]* more'
 has "the device" "$b/index.html" '<tr><td>mlx5_0<td class=number>1<td>enp1s0f0np0'
@@ -199,6 +205,9 @@ bare -w none.tar.zst --timeout 100 --file "$ends/a.pcap.zst" --file "$ends/b.pca
 unpacked none.tar.zst
 has "two ends: the page has what was found between them" "$b/index.html" '<h3>Packets are lost inside the sender</h3>'
 has "... and counts it" "$b/index.html" '<h1>[1-9][0-9]* problem'
+is "... the verdict on both ends is on top" "$(verdicts "$b/index.html")" "$(jq -r .ends.verdict.text "$b/analysis/files.json")"
+has "... with the names of the files, and a link to the report" "$b/index.html" \
+	'>Traffic in a\.pcap\.zst, b\.pcap\.zst: <a href="analysis/files\.html">the whole report</a>'
 "$RDMADUMP" analyze --json --bundle none.tar.zst 2>/dev/null | jq -S .ends >"$tmp/ends"
 jq -S .ends "$b/analysis/files.json" | diff - "$tmp/ends" >"$tmp/log"
 ok "analyze --bundle of two ends" "$tmp/log"
