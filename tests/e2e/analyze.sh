@@ -151,6 +151,14 @@ is "zeroed payload is no damage" \
 an --json "$tmp/short.pcapng" >"$tmp/short.json"
 is "headers only: the same rounds" \
 	"$(json "$tmp/short.json" '.conversations[0].sides.a.events.rounds_nak.count')" 10
+truncated='.findings[] | select(.rule == "truncated") | .title + ": " + .detail'
+is "... and what that means" "$(json "$tmp/short.json" "$truncated")" \
+	"the capture has only the first bytes of some frames: $(json "$tmp/short.json" .totals.truncated) of $(json "$tmp/short.json" .totals.frames) frames: what the headers show is judged as usual; whether a frame was damaged, and what its message says, cannot be seen"
+"$RDMADUMP" -r "$roce/10_rc_write_loss/b.pcap.zst" -w "$tmp/shorter.pcapng" -s 60 2>/dev/null >&2
+an --json "$tmp/shorter.pcapng" >"$tmp/shorter.json"
+json "$tmp/shorter.json" "$truncated" >"$tmp/log"
+has "without whole headers: what is unknown" "$tmp/log" \
+	'^the capture has only the first bytes of some frames: .*; whether .*\. Some lack even a part of their headers: what happened to these frames is unknown$'
 
 # --- display filters --------------------------------------------------------------------------
 

@@ -238,9 +238,15 @@ static bool truncated(const struct look *l, struct rd_finding *f)
 	if (l->nth || !t->truncated)
 		return false;
 	f->evidence.count = t->truncated;
-	rd_finding_title(f, "frames were captured in part");
-	rd_finding_detail(f, "%llu of %llu frames; checksums cannot be verified%s", n(t->truncated),
-		n(t->frames), t->cut ? ", and of some even headers are missing" : "");
+	rd_finding_title(f, "the capture has only the first bytes of %sframes",
+		t->truncated < t->frames ? "some " : "its ");
+	rd_finding_detail(f,
+		"%llu of %llu frames: what the headers show is judged as usual; whether a frame "
+		"was damaged, and what its message says, cannot be seen%s",
+		n(t->truncated), n(t->frames),
+		t->cut ? ". Some lack even a part of their headers: what happened to these frames "
+			 "is unknown"
+		       : "");
 	return true;
 }
 
@@ -477,8 +483,11 @@ const struct rule rules_of_capture[] = {
 		 "the disk was full, the capture was killed, or the file was copied in part",
 		 "copy it again; the part before the damage was analysed"},
 		damaged_file},
-	{{"truncated", RD_SEV_NOTE, RD_CERTAIN, "a snapshot length was set",
-		 "capture whole frames, or with --zero-payload, to see damage"},
+	{{"truncated", RD_SEV_NOTE, RD_CERTAIN,
+		 "the capture was made with a snapshot length (snaplen), or with --headers-only, "
+		 "for a smaller file",
+		 "if headers are missing, or damage or an application is suspected, capture "
+		 "with a longer snapshot length, or without one"},
 		truncated},
 	{{"icrc-untrusted", RD_SEV_NOTE, RD_LIKELY, "this is no sign of a network problem",
 		 "capture without --zero-payload to see damage"},
