@@ -390,6 +390,31 @@
 		{name: "No response", number: true, value: m => m.unanswered, cell: m => m.unanswered === null ? "" : count(m.unanswered), bad: m => m.unanswered > 0}],
 	report.mads.slice())];
 
+	/* Of --interval, in seconds with as many digits as the width has. */
+	const seconds = (ns, width) => (ns / 1e9).toFixed(Math.max(0, 9 - /0*$/.exec(String(width))[0].length));
+	const intervals = () => {
+		const v = report.intervals;
+		if (!v)
+			return false;
+		const number = (name, value, show, bad) => ({name, number: true, value, cell: i => show(value(i)), bad: bad && (i => value(i) > 0)});
+		const counted = (name, key, bad) => number(name, i => v[key][i], count, bad);
+		return [el("h2", {}, `Intervals of ${seconds(v.width_ns, v.width_ns)} s`),
+			v.width_ns !== v.asked_ns && el("p", {class: "soft small"}, `Intervals of ${seconds(v.asked_ns, v.asked_ns)} s would be too many.`),
+			table([number("From (s)", i => v.start_ns + i * v.width_ns, ns => seconds(ns, v.width_ns)), counted("Frames", "frames"),
+				counted("RDMA frames", "rdma_frames"), number("On the wire", i => v.wire_bytes[i], exact),
+				number("Rate", i => v.wire_bytes[i] * 8e9 / v.width_ns, rate), counted("Retx", "retransmitted", true), counted("NAK", "nak", true),
+				counted("RNR", "rnr", true), counted("CNP", "cnp", true), counted("CE", "ecn_ce", true)], [...Array(v.points).keys()])];
+	};
+	/* Of --opcodes. */
+	const opcodes = () => {
+		const list = report.opcodes, all = list && sum(list.map(o => o.frames));
+		const number = (name, value, show) => ({name, number: true, value, cell: o => show(value(o))});
+		return list && list.length > 0 && [el("h2", {}, "Opcodes"), table([number("Opcode", o => o.opcode, String),
+			{name: "Name", value: o => o.name || "reserved", cell: o => o.name || "reserved"}, number("Frames", o => o.frames, count),
+			number("Share", o => o.frames / all, share => (100 * share).toFixed(1) + "\u00a0%"), number("On the wire", o => o.wire_bytes, exact),
+			number("Payload", o => o.payload_bytes, exact), number("First frame", o => o.first_frame, String)], list.slice())];
+	};
+
 	const files = () => [el("h2", {}, "Files"), plain([["File"], ["Format"], ["Frames", 1], ["Numbered from", 1], ["From", 1], ["To", 1], ["Lost by the capture", 1], ["Damage"]],
 		report.capture.files.map(f => [el("span", {class: "name"}, f.name), f.format, count(f.frames), String(f.first_frame), moment(f.first_ns), moment(f.last_ns),
 			f.dropped === null ? "unknown" : count(f.dropped), f.damage || ""])),
@@ -400,7 +425,8 @@
 		/* Plots are drawn when another capture may be the current one. */
 		for (const c of one.conversations)
 			c.findings = one.findings.filter(f => f.conversation === c.id);
-		return [title(), verdict(report.verdict), tiles(), course(), groups(report.groups, report.findings), psnplots(), applications(), pairs(), hosts(), pauses(), mads(), checks(), files()];
+		return [title(), verdict(report.verdict), tiles(), course(), groups(report.groups, report.findings), psnplots(), intervals(), opcodes(), applications(), pairs(), hosts(), pauses(), mads(),
+			checks(), files()];
 	};
 
 	/* --- two ends of the same traffic --- */
