@@ -76,6 +76,9 @@ struct rd_ends_report {
 	/* Captures that missed packets, which the verdict is about or may be: bits 1 << enum
 	 * rd_tap. */
 	unsigned int missed_by;
+	/* The capture whose finding the verdict rests on, as such a bit; 0: it rests on the
+	 * comparison. */
+	unsigned int shown_by;
 };
 
 /*

@@ -163,6 +163,16 @@ done
 is "... of both captures" "$(look "$tmp/ends.html" 1400x1000 light "[...document.querySelectorAll('.plot h3')].slice(0, 3).map(e => e.textContent).join()")" \
 	"Rate at A,Rate at B,Retransmitted at A"
 
+# Two ends where only one capture shows the fault: its finding is the first card.
+python3 "$srcdir/tests/world/verdicts" --ends --seed 4 --count 1 --keep "$tmp/shown" >/dev/null 2>&1
+"$RDMADUMP" analyze --html "$tmp/shown.html" "$tmp/shown/4.a.pcapng" "$tmp/shown/4.b.pcapng" >/dev/null 2>"$tmp/log"
+is "two ends: what the verdict rests on is the first finding, of one capture" \
+	"$(look "$tmp/shown.html" 1400x1000 light '(c => c.querySelector("h3").textContent + ", " + c.querySelector(".mark").textContent)(document.querySelector(".finding"))')" \
+	"READ responses are lost upstream of this capture point, problem, likely, in capture A"
+is "... and no sentence says that there is none" \
+	"$(look "$tmp/shown.html" 1400x1000 light 'String(/No (problem|finding)/.test(document.querySelector("main").textContent.split("Capture A alone")[0]))')" false
+right "two ends, a finding of one" "$tmp/shown.html" 800x1000 light
+
 # Native InfiniBand: management datagrams are RDMA frames like others, and counted once.
 "$FRAMES_TOOL" subnet "$tmp/subnet.pcap"
 "$RDMADUMP" analyze --html "$tmp/subnet.html" "$tmp/subnet.pcap" >/dev/null 2>"$tmp/log"

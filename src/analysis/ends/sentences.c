@@ -159,6 +159,8 @@ static bool word_whom(struct judging *j, const struct culprit *x)
 		fprintf(s.out, "This concerns %s", x->worst->where);
 	if (n > 1 && ftell(s.out) > 0)
 		fprintf(s.out, " and %zu more", n - 1);
+	if (!x->cause && ftell(s.out) > 0)
+		fprintf(s.out, ", as capture %c shows", letters[x->tap]);
 	fputs(ftell(s.out) > 0 ? "." : "", s.out);
 	put_owners(s.out, j, x);
 	return keep(&s, &v->whom);

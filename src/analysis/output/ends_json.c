@@ -91,6 +91,8 @@ static json_t *ends_verdict_json(const struct rd_ends_report *r)
 			o, "where_certainty", json_string(rd_certainty_name(r->verdict.where)));
 	}
 	json_object_set_new(o, "missed_by", captures);
+	json_object_set_new(
+		o, "shown_by", r->shown_by ? json_string(letters[r->shown_by >> 1]) : json_null());
 	return o;
 }
 

@@ -209,7 +209,7 @@
 	/* The worst finding of each cause; the others by name. */
 	const first_of = (g, all) => all[g.findings[0]];
 	/* A page may have the first findings only. */
-	const groups = (list, all) => [el("h2", {}, "Findings"), list.length ? list.filter(g => first_of(g, all)).map(g => {
+	const groups = (list, all, lead) => [el("h2", {}, "Findings"), lead, list.length ? list.filter(g => first_of(g, all)).map(g => {
 		const listed = g.findings.filter(i => i < all.length), left = g.findings_in_all - listed.length;
 		const others = listed.slice(1).map(i => all[i]).filter(f => f.where);
 		const first = finding(first_of(g, all));
@@ -219,7 +219,7 @@
 				el("ul", {}, others.map(f => el("li", {}, unbroken(f.where), f.detail && el("span", {class: "soft"}, ": " + unbroken(f.detail)))),
 					left > 0 && el("li", {}, `and ${count(left)} more`))));
 		return first;
-	}) : el("p", {}, "No problem was found in this traffic.")];
+	}) : !lead && el("p", {}, "No problem was found in this traffic.")];
 
 	const course = () => {
 		const all = report.series, place = el("div"), named = report.conversations.filter(c => c.series);
@@ -441,13 +441,22 @@
 		const list = [a[0], b[0], a[1] || b[1]].filter(Boolean);
 		return list.length > 0 && [el("h2", {}, "Over time"), el("div", {class: "plots"}, list)];
 	};
+	/* What the verdict rests on, where it is a finding of one capture. */
+	const shown = by => {
+		const one = by && whole.captures["ab".indexOf(by)], g = by && one.groups.find(g => g.rule === whole.ends.verdict.rule);
+		const f = g && first_of(g, one.findings), card = f && finding(f);
+		if (card)
+			card.querySelector(".mark").append(`, in capture ${by.toUpperCase()}`);
+		return card;
+	};
 	const ends = () => {
 		const e = whole.ends, rows = e.paths.flatMap(p => p.qps.map((w, i) => ({p, w, v: i ? null : p.delay_variation})));
 		const name = i => whole.captures[i].capture.files.map(f => f.name).join(", ");
 		const left = e.page_left_out, all = e.findings.length + e.findings_left_out + (left ? left.findings : 0);
 		const number = (head, value, bad) => ({name: head, number: true, value, cell: r => count(value(r)), bad: bad && (r => value(r) > 0)});
 		const delay = (head, key) => ({name: head, number: true, value: r => r.v ? r.v[key] : null, cell: r => r.v ? span(r.v[key]) : ""});
-		return [el("header", {}, el("h1", {}, all ? many(all, "finding") : "No findings", " between two ends of the same traffic"),
+		return [el("header", {}, el("h1", {}, all || !e.verdict.shown_by ? [all ? many(all, "finding") : "No findings", " between two ends of the same traffic"] :
+			"Two ends of the same traffic"),
 			e.findings_left_out > 0 && el("p", {class: "left-out"}, onlycounted(e.findings_left_out)),
 			left && el("p", {class: "left-out"}, `Left out, so that a browser can show this page: ${[left.findings && many(left.findings, "finding"),
 				left.qps && many(left.qps, "QP") + (left.faulty_qps ? ` (${count(left.faulty_qps)} with lost, duplicated, reordered or missed packets)` :
@@ -455,7 +464,8 @@
 				el("code", {}, "rdmadump analyze --json"), " prints everything."),
 			e.left_out > 0 && el("p", {class: "left-out"}, `${many(e.left_out, "packet")} of further QPs ${e.left_out === 1 ? "was" : "were"} not compared; the number of these QPs is not known.`),
 			el("p", {class: "soft"}, `A: ${name(0)}; B: ${name(1)}. ${count(e.packets)} packets were captured at both ends, in ${span(e.last_ns - e.first_ns)}.`),
-			el("p", {}, clock(e.clock, e.clock_unknown))), verdict(e.verdict), sides(), groups(e.groups, e.findings), el("h2", {}, "Between the ends"), table([
+			el("p", {}, clock(e.clock, e.clock_unknown))), verdict(e.verdict), sides(), groups(e.groups, e.findings, shown(e.verdict.shown_by)),
+		el("h2", {}, "Between the ends"), table([
 			{name: "To QP", value: r => r.p.from + r.p.to + r.w.qp, cell: r => `${r.p.from} \u2192 ${r.p.to}:${hex(r.w.qp, 1)}`},
 			{name: "Direction", value: r => r.p.sender, cell: r => (r.p.sender === "a" ? "A \u2192 B" : "B \u2192 A") + (r.p.sender_known ? "" : "?")},
 			number("Sent", r => r.w.sent), number("Lost", r => r.w.lost.count, true), number("Duplicated", r => r.w.duplicated.count, true),

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Findings of one rule have one cause: they become a group, in the order of the worst of each. */
+/*
+ * Findings of one rule have one cause: they become a group, in the order of the worst of each. The
+ * group that the verdict rests on is the first.
+ */
 #include "verdict.h"
 #include <stdlib.h>
 #include <string.h>
@@ -69,6 +72,20 @@ int groups_make(struct rd_report *r)
 	for (size_t i = 0; i < groups->n; i++)
 		sum_up(&groups->group[i], &r->findings);
 	return 0;
+}
+
+void groups_lead(struct rd_groups *groups, const char *rule)
+{
+	struct rd_group *list = groups->group, first;
+	size_t i = 0;
+
+	while (i < groups->n && strcmp(list[i].rule, rule) != 0)
+		i++;
+	if (i == groups->n)
+		return;
+	first = list[i];
+	memmove(list + 1, list, i * sizeof(*list));
+	list[0] = first;
 }
 
 void groups_free(struct rd_groups *groups)

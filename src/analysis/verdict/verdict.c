@@ -240,6 +240,8 @@ int verdict_make(struct rd_report *r)
 	if (g) {
 		const struct rd_finding *f = worst_of(r, g);
 
+		groups_lead(&r->groups, f->rule);
+		g = r->groups.group;
 		v->rule = f->rule;
 		v->severity = f->severity;
 		v->certainty = f->certainty;
