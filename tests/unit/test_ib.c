@@ -446,6 +446,7 @@ static void statuses_have_names(void **state)
 		{4, 0x01, "busy"},
 		{4, 0x02, "redirect"},
 		{4, 0x0300, NULL},
+		{4, 0x0101, NULL},
 		{CLASS_SA, 0xff00, NULL},
 		{CLASS_SA, 0, NULL},
 		{RD_MAD_SMP, 0x10, NULL},

@@ -466,6 +466,12 @@ static void test_mpa(void **state)
 	assert_line_has(&m, "iWARP MPA reply revision 1 CRC rejected private data 4");
 	for (uint32_t n = 0; n < m.n; n++)
 		assert_int_equal(iwarp_of(&m, n, &i), n >= 54 + 20);
+	m.n = 0; /* the same in UDP */
+	make_ethernet(&m, 0x0800);
+	make_ipv4(&m, 17, 8 + sizeof(reply) - 1);
+	make_udp(&m, 7174, sizeof(reply) - 1);
+	make_bytes(&m, reply, sizeof(reply) - 1);
+	assert_false(iwarp_of(&m, m.n, &i));
 	memcpy(b, reply, sizeof(b));
 	b[17] = 3; /* a future revision */
 	make_tcp(&m, b, sizeof(b));

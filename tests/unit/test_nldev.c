@@ -272,6 +272,7 @@ static void make_cm_ids(struct message *m)
 	table = nest(m, RDMA_NLDEV_ATTR_RES_CM_ID);
 	put_cm_id(m, 0, listens, "nvmet_rdma", AF_INET, 4420, 0);
 	put_cm_id(m, 0, listens, "rds_rdma", AF_INET6, 35990, 0);
+	put_cm_id(m, 0, listens, "nvme_rdma", AF_INET, 4422, 0);
 	put_cm_id(m, 24, connected, "nvme_rdma", AF_IB, 35991, 4420);
 	put_cm_id(m, 23, connected, "nvme_rdma", AF_INET6, 35990, 4420);
 	put_cm_id(m, 22, connected, "nvmet_rdma", AF_INET, 4420, 49514);
@@ -320,7 +321,7 @@ static void test_cm_ids(void **state)
 	assert_true(cm_users_wanted(&r));
 	make_cm_ids(&m);
 	assert_int_equal(rd_nldev_parse_cm_ids(&m.head, m.head.nlmsg_len, &r), 0);
-	assert_int_equal(r.n_cm_ids, 11);
+	assert_int_equal(r.n_cm_ids, 12);
 	cm_users_find(&r);
 	for (size_t i = 0; i < r.n_qps; i++)
 		if (strcmp(qps[i].comm, rows[i].user) || qps[i].service_port != rows[i].port)
