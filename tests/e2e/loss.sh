@@ -47,6 +47,7 @@ has "wrap: over a thousandth: what to raise" "$tmp/log" "^  the device's receive
 capture --gen count=200,size=256 -- --queues 2 --per-queue-files
 comment "$tmp/out-q1.pcapng" >"$tmp/comment"
 has "a file per queue: its comment" "$tmp/comment" "Receive queue 1 of 2: the others' frames are in other files"
+has "a file per queue: what was lost" "$tmp/comment" "frames written in [0-9.]+ s; filtered out 0, dropped by rdmadump 0, dropped by the device 0"
 
 # Nothing lost, and little: no advice
 capture --gen count=2000,size=256 --

@@ -107,6 +107,10 @@ model --gen count=10 -- "$RDMADUMP" -d mlx5_0 -q -C 1 -w "$tmp/home/many" >"$tmp
 is "root without sudo, a series in a user's directory: exit status" $? 3
 has "root without sudo, a series in a user's directory: what to do" "$tmp/log" 'may not write to directory .* without capabilities.*-Z root'
 is "root without sudo, a series in a user's directory: nothing is left" "$(ls "$tmp/home")" one
+model --gen count=3000,size=500 --at-end sigint -- "$RDMADUMP" -d mlx5_0 -q -a filesize:1000 -w "$tmp/home/single" >"$tmp/log" 2>&1
+is "root without sudo, a file of limited size there: exit status" $? 0
+is "root without sudo, a file of limited size there" "$(ls "$tmp/home")" "$(printf 'one\nsingle')"
+rm -f "$tmp/home/single"
 model --gen count=3000,size=500 --at-end sigint -- "$RDMADUMP" -d mlx5_0 -q -Z root --when-full wait -C 1 -w "$tmp/home/many" >"$tmp/log" 2>&1
 is "-Z root, the same: exit status" $? 0
 is "-Z root, the same: files" "$(ls "$tmp/home")" "$(printf 'many\nmany1\none')"
