@@ -2,12 +2,14 @@
 /* The writer thread: takes full chunks in order, writes them into files, and returns them empty. */
 #include "writer.h"
 #include <errno.h>
+#include <rdmadump/log.h>
 #include <rdmadump/ring.h>
 #include <rdmadump/units.h>
 #include <string.h>
 #include <time.h>
 
-#define FACTS_SHARE 8	      /* facts take at most 1/8 of a file with a size limit */
+#define FACTS_SHARE 8 /* facts take at most 1/8 of a file with a size limit */
+#define NS_PER_S    1000000000U
 #define FLUSH_NS    20000000U /* after this idle time buffered bytes are written */
 
 static void count(atomic_uint_fast64_t *counter, uint64_t n)
@@ -314,6 +316,19 @@ static uint64_t last_time(const struct rd_sink *s, const struct rd_chunk *c, siz
 	return first_time(s, c, last);
 }
 
+/* Formats with 32 bits for seconds end in 2106; the frames are written, with a wrong time. */
+static void check_time(struct rd_sink *s, const struct rd_chunk *c)
+{
+	if (s->has_wrapped || c->first_ns / NS_PER_S <= UINT32_MAX || !c->used ||
+		s->encoder->format->record_ns(c->data) / NS_PER_S > UINT32_MAX)
+		return;
+	s->has_wrapped = true;
+	rd_log(RD_LOG_WARNING,
+		"'%s': %s cannot store times after 2106-02-07: such frames get a time that is a "
+		"multiple of 136 years too early; write pcapng",
+		s->series.path, s->encoder->format->name);
+}
+
 static void write_chunk(struct rd_sink *s, const struct rd_chunk *c)
 {
 	struct frame_counts all, left, frames;
@@ -322,6 +337,7 @@ static void write_chunk(struct rd_sink *s, const struct rd_chunk *c)
 	for (unsigned int i = 0; i < RD_IFACES_MAX; i++)
 		all.of[i] = c->tally[i].encoded - s->seen[i].encoded;
 	left = all;
+	check_time(s, c);
 	if (!sink_state_ended(&s->state))
 		check_file(s);
 	while (at < c->used && !sink_state_ended(&s->state)) {

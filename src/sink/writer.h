@@ -28,8 +28,9 @@ struct rd_sink {
 			      requested */
 	size_t room;	   /* bytes of a chunk */
 	pthread_t thread;
-	sem_t ended; /* the thread has done its work */
-	bool gone;   /* the current file was removed or truncated by another program */
+	sem_t ended;	  /* the thread has done its work */
+	bool gone;	  /* the current file was removed or truncated by another program */
+	bool has_wrapped; /* a timestamp was too late for the format */
 	struct sink_state state;
 	atomic_bool closing;
 	bool quiet;

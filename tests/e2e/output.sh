@@ -3,7 +3,7 @@
 # Faults of the output: correct message and exit status, a readable file.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
-need_tool jq tshark capinfos zstd
+need_tool jq tshark capinfos editcap zstd
 
 cleanup() { mountpoint -q "$tmp/small" 2>/dev/null && umount "$tmp/small"; }
 frames() { "$SOFTHCA_FRAMES" --hash "$1" | awk '{print $1}'; }
@@ -203,6 +203,13 @@ mkdir "$tmp/dir" "$tmp/dir/"$'two\nlines'
 is "a file name with a newline" "$? $(grep -cF 'new\x0ardmadump: all is well\x1b[31m.pcap (' "$tmp/log")" "0 1"
 "$RDMADUMP" -r "$tmp/read.pcap" --stripe "$tmp/dir,$tmp/dir/"$'two\nlines' -w a.pcapng 2>"$tmp/log"
 is "a stripe with a newline" "$? $(grep -cE '^  stripe 2 of 2, .*two.x0alines: ' "$tmp/log")" "0 1"
+
+# Times that a format cannot store are not changed without a word
+editcap -F pcapng -t 4000000000 "$tmp/read.pcap" "$tmp/late.pcapng"
+for form in pcap pcap-us erf pcapng; do
+	"$RDMADUMP" -q -r "$tmp/late.pcapng" --format $form -w "$tmp/late.out" 2>"$tmp/log"
+	is "times after 2106 as $form" "$? $(grep -c "$form cannot store times after 2106" "$tmp/log")" "0 $([ $form = pcapng ]; echo $?)"
+done
 
 # A limit of the size of files is reported, not a reason to die; a link that root names stays, /dev/stdout for example
 : >"$tmp/small.html" && ln -s small.html "$tmp/link.html"
