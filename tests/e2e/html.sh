@@ -54,6 +54,9 @@ ok "... is text only" "$tmp/found"
 "$RDMADUMP" analyze --html /dev/full "$tmp/loss.pcap" >/dev/null 2>"$tmp/log"
 is "a page that cannot be written" "$? $(test -c /dev/full && echo kept)" "3 kept"
 has "... and why" "$tmp/log" "^rdmadump: --html: cannot write '/dev/full': No space left on device; "
+"$RDMADUMP" analyze --json --html - "$tmp/loss.pcap" >"$tmp/out" 2>"$tmp/log"
+is "page and JSON on standard output" "$? $(wc -c <"$tmp/out")" "1 0"
+has "... and why not" "$tmp/log" "^rdmadump: --json: the page goes to standard output, too; give the page a file name"
 "$RDMADUMP" analyze --html "$tmp/no/page.html" "$tmp/loss.pcap" >/dev/null 2>"$tmp/log"
 is "no folder for it" "$?" 3
 

@@ -127,6 +127,9 @@ int analyze_check_page(const struct analyze_settings *s, struct rd_error *err)
 {
 	struct rd_inputs inputs;
 
+	if (s->json && s->html && !page_is_file(s))
+		return rd_fail(err, RD_CLASS_USAGE, 0, "give the page a file name",
+			"--json: the page goes to standard output, too");
 	analyze_inputs(s, &inputs);
 	return page_is_file(s) ? report_file_check(s->html, "--html", &inputs, err) : 0;
 }
