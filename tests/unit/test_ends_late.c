@@ -62,6 +62,29 @@ static void test_coarse_clock(void **state)
 	rd_ends_report_free(r);
 }
 
+/* The same with so few frames that no two have one time: all times are multiples of the step. */
+static void test_coarse_clock_of_few(void **state)
+{
+	const int64_t ahead = (int64_t)(4 * MS);
+	struct rd_ends_report *r;
+
+	(void)state;
+	begin();
+	two.directions = true;
+	for (uint32_t i = 0; i < 20; i++) {
+		const uint64_t t = i * 50 * MS + i % 3 * 7 * MS + MS;
+
+		see(RD_TAP_A, false, i, 0, coarse(t, 0));
+		see(RD_TAP_B, false, i, 0, coarse(t + DELAY, 4 * MS));
+		see(RD_TAP_B, true, i, 0, coarse(t + 20 * MS, 4 * MS));
+		see(RD_TAP_A, true, i, 0, coarse(t + 20 * MS + DELAY, 0));
+	}
+	r = finish();
+	assert_true(r->offset_known);
+	assert_true(llabs(r->offset_ns - ahead) <= (int64_t)r->offset_error_ns);
+	rd_ends_report_free(r);
+}
+
 /* Requests and answers up to `to`; each tenth request is `slow`. */
 static void vary(uint32_t from, uint32_t to, uint64_t slow)
 {
@@ -306,6 +329,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_early_copy),
 		cmocka_unit_test(test_coarse_clock),
+		cmocka_unit_test(test_coarse_clock_of_few),
 		cmocka_unit_test(test_only_retransmission),
 		cmocka_unit_test(test_late_at_first),
 		cmocka_unit_test(test_opcode_filtered),

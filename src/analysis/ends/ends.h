@@ -245,6 +245,7 @@ struct pending {
 	bool fine;	  /* it has timestamps with a finer resolution than 1 us */
 	uint64_t equal;	  /* frames with the time of the one before */
 	int64_t shortest; /* time between two frames in a row, without equal times; 0: none yet */
+	int64_t divisor;  /* the greatest common one of all times between frames; 0: none yet */
 	struct removed *removed;
 };
 
@@ -282,20 +283,24 @@ struct rd_ends {
 
 #define PATH_QP_SLOTS ((size_t)PATH_QPS_MAX * 2)
 
+#define CLOCK_TICK_MIN ((int64_t)100000)   /* of timers; traffic may have shorter steps */
 #define CLOCK_STEP_MAX ((int64_t)20000000) /* a timer of 64 Hz has 15.6 ms */
 #define OFTEN_EQUAL    16		   /* one of so many frames; less is chance */
 
 /*
- * The longest step in ns that the clock of a capture can have. Frames with equal times show that it
- * has steps, and no step is longer than the time between two frames that are not equal.
+ * The longest step in ns that the clock of a capture can have. All times between frames are
+ * multiples of a step. Frames with equal times show that a clock has steps, also where these are
+ * not of one length; none is longer than the time between two frames that are not equal.
  */
 static inline int64_t clock_step(const struct pending *p)
 {
-	const int64_t format = p->fine ? 1 : 1000;
+	int64_t step = p->fine ? 1 : 1000;
 
-	if (p->equal * OFTEN_EQUAL < p->frames || p->shortest <= format)
-		return format;
-	return p->shortest < CLOCK_STEP_MAX ? p->shortest : CLOCK_STEP_MAX;
+	if (p->divisor >= CLOCK_TICK_MIN)
+		step = p->divisor;
+	if (p->equal * OFTEN_EQUAL >= p->frames && p->shortest > step)
+		step = p->shortest;
+	return step < CLOCK_STEP_MAX ? step : CLOCK_STEP_MAX;
 }
 
 /* --- which copy is which (copies.c) ----------------------------------------------------------- */

@@ -371,6 +371,17 @@ static void read_headers(const struct rd_packet *p, struct entry *en)
 	}
 }
 
+static int64_t common_divisor(int64_t a, int64_t b)
+{
+	while (b) {
+		const int64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
 /* What shows the steps of a capture's clock. */
 static void note_clock(struct pending *set, uint64_t ns, int64_t t)
 {
@@ -380,6 +391,8 @@ static void note_clock(struct pending *set, uint64_t ns, int64_t t)
 	if (set->frames < 2)
 		return;
 	set->equal += !since;
+	if (set->divisor >= CLOCK_TICK_MIN || !set->divisor)
+		set->divisor = common_divisor(llabs(since), set->divisor);
 	if (since > 0 && (!set->shortest || since < set->shortest))
 		set->shortest = since;
 }
