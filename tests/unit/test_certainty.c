@@ -697,6 +697,40 @@ static void network_changes(void **state)
 	end(&s);
 }
 
+/* The first responses to the first READ are lost, before the path MTU is known. */
+static void first_read_response_is_lost(void **state)
+{
+	(void)state;
+	for (uint32_t lost = 1; lost < 4; lost++) {
+		struct scene s = begin();
+		const struct rd_conversation *c;
+
+		request(&s, SEND_ONLY, 9);
+		respond(&s, ACK, 9, OK);
+		for (uint32_t from = lost;; from = 0) {
+			read_request(&s, 10, 8 * 1024);
+			for (uint32_t n = from; n < 8; n++)
+				respond(&s,
+					!n	 ? RESP_FIRST
+					: n == 7 ? RESP_LAST
+						 : RESP_MIDDLE,
+					10 + n, OK);
+			if (!from)
+				break;
+		}
+		request(&s, SEND_ONLY, 18);
+		respond(&s, ACK, 18, OK);
+		c = result(&s);
+		assert_int_equal(count(c, RD_INC_RESPONSE_GAP), 1);
+		assert_int_equal(count(c, RD_INC_RESPONSE_REPEATED), 8 - lost);
+		assert_int_equal(count(c, RD_INC_ROUND_READ), 1);
+		assert_int_equal(count(c, RD_INC_ROUND_TIMEOUT), 0);
+		assert_int_equal(count(c, RD_INC_LOST_UPSTREAM), 0);
+		assert_int_equal(count(c, RD_INC_RETRANSMITTED), 1);
+		end(&s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -726,6 +760,7 @@ int main(void)
 		cmocka_unit_test(two_networks),
 		cmocka_unit_test(network_of_each_direction),
 		cmocka_unit_test(network_changes),
+		cmocka_unit_test(first_read_response_is_lost),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -367,6 +367,23 @@ static uint32_t response_missing(const struct flow *f, const struct rd_packet *p
 	return d < 4096 ? (uint32_t)d : 1;
 }
 
+/*
+ * The response with which those of a connection begin: the one captured first; or, if it is no
+ * first one of its READ, that one, which its request shows.
+ */
+static uint32_t first_response(const struct flow *r, const struct rd_packet *p)
+{
+	const struct waiting *w;
+
+	if (p->op->bits & RD_OP_FIRST || !r || !r->ack.waiting_n ||
+		psn_diff(p->psn, r->req.next) >= 0)
+		return p->psn;
+	w = &r->ack.waiting[r->ack.waiting_at];
+	if (w->verb != RD_VERB_READ || r->ack.waiting_n > 1 || psn_diff(p->psn, w->psn) < 0)
+		return p->psn;
+	return w->psn;
+}
+
 static bool read_sequence(
 	struct rd_analysis *a, struct flow *f, struct flow *r, const struct item *it)
 {
@@ -376,7 +393,8 @@ static bool read_sequence(
 
 	if (!f->resp.started) {
 		f->resp.started = true;
-		f->resp.next = p->psn;
+		f->resp.next = first_response(r, p);
+		f->resp.open = f->resp.next != p->psn;
 	}
 	d = psn_diff(p->psn, f->resp.next);
 	if (d > FAR || d < -FAR) { /* the QP was reused */
