@@ -64,6 +64,15 @@ is "each finding is in one group" "$(json "$tmp/incast.json" '([.groups[].findin
 is "... in which all have its rule" \
 	"$(json "$tmp/incast.json" '. as $r | [.groups[] | . as $g | .findings[] | $r.findings[.].rule == $g.rule] | all')" true
 
+# --- other places -----------------------------------------------------------------------------
+
+# One host gives up, while all requesters together are mostly idle: that is no other culprit, nor at odds with it.
+timeout -k 5 60 python3 "$srcdir/tests/world/verdicts" --seed 20 --count 1 --keep "$tmp/dies" >"$tmp/log" 2>&1
+an --json "$tmp/dies/20.pcapng" | jq -r '.verdict | .what + " " + .time' >"$tmp/text"
+is "a problem: one culprit is named, and whose times they are" "$(cat "$tmp/text")" \
+	"10.1.0.2 stopped responding, and 10.1.0.1 gave up. All requesters together spent 79 % of their time idle."
+is "... without a problem the bottleneck is named" "$(an "$roce/04_rc_atomic/a.pcap.zst" | grep -c 'bottleneck is')" 1
+
 # --- time -------------------------------------------------------------------------------------
 
 an --json "$roce/17_rnr_nak/a.pcap.zst" >"$tmp/rnr.json"

@@ -283,6 +283,8 @@ static bool word_whom(struct rd_report *r, const struct rd_group *g)
 				of == 1 ? "" : "s");
 		else if (n == 1)
 			fputs("This concerns the only QP pair", out);
+		else if (n == 2)
+			fputs("This concerns both QP pairs", out);
 		else
 			fprintf(out, "This concerns all %zu QP pairs", n);
 		fprintf(out, ": %s", r->findings.finding[g->finding[0]].where);
@@ -554,17 +556,24 @@ static void put_stragglers(FILE *out, const struct rd_report *r)
 	fputc('.', out);
 }
 
-static bool word_time(struct rd_report *r)
+/*
+ * The times are of all requesters. Beside a problem no bottleneck is named: it would read as
+ * another place of the problem.
+ */
+static bool word_time(struct rd_report *r, const struct rd_group *g)
 {
+	const bool part = g && g->conversations && g->conversations < conversations_like(r, g);
 	struct rd_judgement *v = &r->verdict;
 	const struct rd_slow *slow = &v->slow;
 	const struct rd_conversation *c = conversation_of(r, slow->conversation);
 	SENTENCE(out, text, capacity);
 
 	if (c && slow->all_ns && !(v->rule && is_repeating(slow->what))) {
-		fprintf(out, "Requesters spent %.0f %% of their time %s", 100 * slow->share,
+		fprintf(out, "%s spent %.0f %% of their time %s",
+			part ? "All requesters together" : "Requesters", 100 * slow->share,
 			spent[slow->what]);
-		if (!is_repeating(slow->what) && slow->share >= MOSTLY) {
+		if (!is_repeating(slow->what) && slow->share >= MOSTLY &&
+			!(v->rule && v->severity == RD_SEV_PROBLEM)) {
 			fputs(": the bottleneck is ", out);
 			put_places(out, slow->places, endpoint_of(c, slow->side)->address,
 				endpoint_of(c, !slow->side)->address);
@@ -579,7 +588,7 @@ static bool word_time(struct rd_report *r)
 int words_make(struct rd_report *r, const struct rd_group *g)
 {
 	bool ok = word_what(r, g) && word_place(r) && word_surer(r, g) && word_also(r, g) &&
-		  word_time(r);
+		  word_time(r, g);
 
 	if (ok && g)
 		ok = word_whom(r, g) && word_how_much(r, g);
