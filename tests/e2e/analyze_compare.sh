@@ -39,6 +39,9 @@ has "QPs that changed" "$tmp/text" '^changed 10\.77\.0\.2 -> 10\.77\.0\.1 RC WRI
 has "a share that is worse" "$tmp/text" '^ +retransmitted +0 % -> 64\.7 % +worse$'
 has "traffic that is gone" "$tmp/text" '^gone +10\.77\.0\.1 -> 10\.77\.0\.2 RC WRITE, 1 QP$'
 is "80 columns" "$(tail -n +2 "$tmp/text" | wc -L | awk '{print $1 <= 80}')" 1
+an "$roce/10_rc_write_loss/a.pcap.zst" >"$tmp/verdict"
+has "lost packets are the share that the verdict names" "$tmp/verdict" '^lost: 10 of 480 \(2\.1 %\)'
+has "... of the packets without their copies" "$tmp/text" '^ +lost packets +0 % -> 2\.08 % +worse$'
 an --compare "$tmp/loss.json" "$roce/02_rc_write/a.pcap.zst" >"$tmp/text"
 has "the other way round: gone" "$tmp/text" '^gone +!! 10\.77\.0\.2 -> 10\.77\.0\.1$'
 has "... and better" "$tmp/text" '^ +retransmitted +64\.7 % -> 0 % +better$'
@@ -49,6 +52,14 @@ has "... traffic that it left out is not new" "$tmp/text" '^[0-9]+ directions? o
 is "... nor changed" "$(grep -cE '^(new|changed) ' "$tmp/text")" 0
 an --json "$roce/56_nvme/a.pcap.zst" >"$tmp/nvme.json"
 is "connections have their service" "$(jq -r '[.conversations[].connection.service_id? // empty] | unique[]' "$tmp/nvme.json")" 0x0000000001061144
+
+# Two counters of a port are two findings.
+python3 "$srcdir/tests/world/verdicts" --seed 3 --count 1 --keep "$tmp/counters" >/dev/null 2>&1
+an --json "$tmp/counters/3.pcapng" >"$tmp/counters.json"
+an --json --compare "$tmp/good.json" "$tmp/counters/3.pcapng" >"$tmp/changes.json"
+is "two counters of a port are two findings" "$(jq -c '[.findings[] | select(.rule == "counter" and .after) | [.title, .after.count]] | sort' "$tmp/changes.json")" \
+	"$(jq -c '[.findings[] | select(.rule == "counter") | [.title, .count]] | sort' "$tmp/counters.json")"
+is "... at one place" "$(jq -r '[.findings[] | select(.rule == "counter") | .where] | length > 1 and (unique | length == 1)' "$tmp/counters.json")" true
 
 if has_jsonschema "JSON by docs/schema/analyze-compare.json"; then
 	an --json --compare "$tmp/good.json" "$roce/10_rc_write_loss/a.pcap.zst" >"$tmp/changes.json"

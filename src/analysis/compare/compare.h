@@ -14,6 +14,7 @@
 struct numbers {
 	uint64_t qps; /* with requests in this direction */
 	uint64_t frames, requests, goodput_bytes;
+	uint64_t different;	    /* request packets without copies, with those that were lost */
 	uint64_t first_ns, last_ns; /* of the conversations, since the start of the capture */
 	uint64_t retransmitted, lost, naks, rnr, cnp, ce;
 	bool part; /* further queue pairs may belong to them: rates are unknown */
@@ -32,11 +33,12 @@ struct stream {
 	bool taken; /* while streams are matched */
 };
 
-/* All findings of one rule between two addresses, or at one place. */
+/* All findings of one rule between two addresses, or at one place and of one counter. */
 struct found {
 	char rule[RULE_LEN], title[TITLE_LEN];
 	char from[RD_ADDRESS_LEN], to[RD_ADDRESS_LEN]; /* "": no conversation's */
 	char where[TITLE_LEN];			       /* "": a conversation's */
+	char counter[RULE_LEN];			       /* "": of none */
 	enum rd_severity severity;
 	enum rd_certainty certainty;
 	uint64_t n, count;
@@ -64,9 +66,11 @@ struct rd_snapshot {
 	uint64_t findings_left_out; /* only counted, or without a place */
 };
 
+/* All request packets but copies, with those that were lost before the capture point. */
+uint64_t different_packets(uint64_t requests, uint64_t copies, uint64_t lost_upstream);
 /* Room for two streams of each conversation, and for findings; NULL if out of memory. */
 struct rd_snapshot *snapshot_new(size_t conversations, size_t findings);
-/* By rule and place. */
+/* By rule, place and counter. */
 int found_order(const void *a, const void *b);
 /* Sorts, joins those of the same key, and adds up each rule. */
 void found_join(struct rd_snapshot *s);

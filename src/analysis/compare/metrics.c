@@ -30,7 +30,7 @@ static const struct row {
 } rows[METRICS] = {
 	{{"goodput", "goodput", UNIT_RATE}, offsetof(struct numbers, goodput_bytes), 0, 0},
 	SHARE(retransmitted, requests, "retransmitted", "retransmitted"),
-	SHARE(lost, requests, "lost", "lost packets"),
+	SHARE(lost, different, "lost", "lost packets"),
 	SHARE(naks, requests, "nak", "NAKs"),
 	SHARE(rnr, requests, "rnr", "RNR NAKs"),
 	SHARE(cnp, requests, "cnp", "CNPs"),

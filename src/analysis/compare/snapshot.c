@@ -57,6 +57,7 @@ void numbers_add(struct numbers *to, const struct numbers *x)
 	to->goodput_bytes += x->goodput_bytes;
 	to->retransmitted += x->retransmitted;
 	to->lost += x->lost;
+	to->different += x->different;
 	to->naks += x->naks;
 	to->rnr += x->rnr;
 	to->cnp += x->cnp;
@@ -77,6 +78,11 @@ void numbers_add(struct numbers *to, const struct numbers *x)
 	}
 }
 
+uint64_t different_packets(uint64_t requests, uint64_t copies, uint64_t lost_upstream)
+{
+	return requests - (copies < requests ? copies : requests) + lost_upstream;
+}
+
 int found_order(const void *a, const void *b)
 {
 	const struct found *x = a, *y = b;
@@ -86,7 +92,9 @@ int found_order(const void *a, const void *b)
 		order = strcmp(x->from, y->from);
 	if (!order)
 		order = strcmp(x->to, y->to);
-	return order ? order : strcmp(x->where, y->where);
+	if (!order)
+		order = strcmp(x->where, y->where);
+	return order ? order : strcmp(x->counter, y->counter);
 }
 
 static int rule_order(const void *a, const void *b)
@@ -185,6 +193,9 @@ static struct numbers numbers_of(
 		.cnp = incidents(s, RD_INC_CNP),
 		.ce = incidents(s, RD_INC_CE)};
 
+	n.different =
+		different_packets(n.requests, n.retransmitted + incidents(s, RD_INC_DUPLICATED),
+			incidents(s, RD_INC_LOST_UPSTREAM));
 	for (unsigned int i = RD_INC_NAK_SEQUENCE; i <= RD_INC_NAK_OTHER; i++)
 		n.naks += incidents(s, i);
 	for (unsigned int i = 0; i < 2; i++) {
@@ -265,6 +276,7 @@ static void take_finding(
 		.count = f->evidence.count};
 	set_text(x->rule, sizeof(x->rule), f->rule);
 	set_text(x->title, sizeof(x->title), f->title);
+	set_text(x->counter, sizeof(x->counter), f->counter);
 	if (c) {
 		set_text(x->from, sizeof(x->from), f->side ? c->b.address : c->a.address);
 		set_text(x->to, sizeof(x->to), f->side ? c->a.address : c->b.address);

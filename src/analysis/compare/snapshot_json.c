@@ -61,6 +61,8 @@ static struct numbers numbers_of(const json_t *sides, const json_t *side)
 		.ce = events(side, "ecn_ce")};
 
 	n.lost = events(side, "lost_upstream") + events(side, "lost_downstream");
+	n.different = different_packets(n.requests, n.retransmitted + events(side, "duplicated"),
+		events(side, "lost_upstream"));
 	for (size_t i = 0; i < sizeof(naks) / sizeof(*naks); i++)
 		n.naks += events(side, naks[i]);
 	for (unsigned int i = 0; i < LATENCIES; i++) {
@@ -179,6 +181,7 @@ static void take_finding(struct found *x, const json_t *f, const struct id *ids,
 	*x = (struct found){.n = 1, .count = number(f, "count")};
 	text(x->rule, sizeof(x->rule), f, "rule");
 	text(x->title, sizeof(x->title), f, "title");
+	text(x->counter, sizeof(x->counter), f, "counter");
 	text(word, sizeof(word), f, "severity");
 	x->severity = severity_of(word);
 	text(word, sizeof(word), f, "certainty");
