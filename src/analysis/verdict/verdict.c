@@ -228,6 +228,21 @@ static void count_messages(
 	}
 }
 
+/*
+ * A sender that is paused, or asked to slow down, spends its time idle or sending whoever caused
+ * that: its times do not show where the bottleneck is.
+ */
+static bool holds_senders_back(const char *rule)
+{
+	static const char *const rules[] = {
+		"cnp", "cnp-late", "ecn-no-cnp", "pause-frames", "paused"};
+
+	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++)
+		if (!strcmp(rules[i], rule))
+			return true;
+	return false;
+}
+
 int verdict_make(struct rd_report *r)
 {
 	struct rd_judgement *v = &r->verdict;
@@ -236,6 +251,9 @@ int verdict_make(struct rd_report *r)
 	if (lookup_make(r) < 0 || groups_make(r) < 0 || stragglers_find(r, &v->stragglers) < 0)
 		return -1;
 	slow_judge(r, &v->slow);
+	for (size_t i = 0; i < r->groups.n; i++)
+		if (v->slow.certainty > RD_POSSIBLE && holds_senders_back(r->groups.group[i].rule))
+			v->slow.certainty = RD_POSSIBLE;
 	g = main_group(r);
 	if (g) {
 		const struct rd_finding *f = worst_of(r, g);

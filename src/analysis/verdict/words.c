@@ -557,8 +557,8 @@ static void put_stragglers(FILE *out, const struct rd_report *r)
 }
 
 /*
- * The times are of all requesters. Beside a problem no bottleneck is named: it would read as
- * another place of the problem.
+ * The times are of all requesters. Beside a fault no bottleneck is named: it would read as
+ * another place of the fault.
  */
 static bool word_time(struct rd_report *r, const struct rd_group *g)
 {
@@ -573,7 +573,7 @@ static bool word_time(struct rd_report *r, const struct rd_group *g)
 			part ? "All requesters together" : "Requesters", 100 * slow->share,
 			spent[slow->what]);
 		if (!is_repeating(slow->what) && slow->share >= MOSTLY &&
-			!(v->rule && v->severity == RD_SEV_PROBLEM)) {
+			!(v->rule && v->severity >= RD_SEV_WARNING)) {
 			fputs(": the bottleneck is ", out);
 			put_places(out, slow->places, endpoint_of(c, slow->side)->address,
 				endpoint_of(c, !slow->side)->address);
