@@ -46,13 +46,20 @@ struct rd_port_sniffer_config {
 	 * that the queue pair lives at least as long. -1: none.
 	 */
 	int keep;
+	/*
+	 * Called every 50 ms while the process works on a request; NULL: never. False: do not wait
+	 * any longer. The process then finishes what it began, detaches the sniffer and ends. By
+	 * the thread that made the request.
+	 */
+	bool (*waiting)(void *ctx);
+	void *ctx;
 };
 
 /*
  * Starts the process, checks device and firmware, and detaches what is attached to the port. What a
  * killed capture left attached is detached, and logged. Forks: no memory may be registered yet, or
- * ibv_fork_init() was called. config is not kept. -1 with RD_CLASS_DEVICE. One thread at a time for
- * all calls.
+ * ibv_fork_init() was called. config is not kept. -1 with RD_CLASS_DEVICE, also if config->waiting
+ * returned false. One thread at a time for all calls.
  */
 int rd_port_sniffer_open(struct rd_port_sniffer **sniffer,
 	const struct rd_port_sniffer_config *config, struct rd_error *err);
@@ -65,7 +72,8 @@ int rd_port_sniffer_attach(
 	struct rd_port_sniffer *sniffer, uint32_t qpn, unsigned int rules, struct rd_error *err);
 /* -1 with RD_CLASS_DEVICE if the sniffer may still be attached. */
 int rd_port_sniffer_detach(struct rd_port_sniffer *sniffer, struct rd_error *err);
-/* Detaches if needed, and waits for the process to end. NULL is legal. */
+/* Detaches if needed, and waits for the process to end, unless config->waiting returned false. NULL
+ * is legal. */
 void rd_port_sniffer_close(struct rd_port_sniffer *sniffer);
 
 #endif

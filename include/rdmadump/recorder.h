@@ -35,6 +35,7 @@ struct rd_recorder_config {
 	void (*ended)(void *ctx);
 	bool (*waiting)(void *ctx, bool commands); /* as that of the session */
 	bool (*waiting_for_counters)(void *ctx);
+	bool (*waiting_for_gateway)(void *ctx);
 };
 
 struct rd_recorder;

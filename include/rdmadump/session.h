@@ -121,6 +121,12 @@ struct rd_session_config {
 	 * include the last losses. False: stop waiting.
 	 */
 	bool (*waiting_for_counters)(void *ctx);
+	/*
+	 * Called every 50 ms while the command gateway of an adapter is used (port_sniffer), also
+	 * by rd_session_open(), and by the threads of queues. False: stop waiting; another
+	 * process detaches the sniffer.
+	 */
+	bool (*waiting_for_gateway)(void *ctx);
 	/* Further descriptors to watch while frames come: signals, timers. */
 	const struct rd_watch *watches;
 	unsigned int n_watches; /* RD_SESSION_WATCHES at most */

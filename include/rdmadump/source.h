@@ -203,7 +203,10 @@ struct rd_verbs_config {
 	enum rd_stamp_type stamps;
 	uint32_t latency_us; /* longest time that frames wait in the ring while the thread sleeps */
 	enum rd_sniffer sniffer;
-	unsigned int rules;  /* RD_SNIFF_... of RD_SNIFFER_ICMD; 0: both */
+	unsigned int rules; /* RD_SNIFF_... of RD_SNIFFER_ICMD; 0: both */
+	/* Of RD_SNIFFER_ICMD: see struct rd_port_sniffer_config. */
+	bool (*waiting)(void *ctx);
+	void *ctx;
 	const char *sysroot; /* root of sysfs for counters; "": the running system */
 };
 

@@ -6,6 +6,7 @@
 #ifndef RDMADUMP_CLI_CAPTURE_H
 #define RDMADUMP_CLI_CAPTURE_H
 
+#include "cli.h"
 #include "frame_lines.h"
 #include <jansson.h>
 #include <rdmadump/session.h>
@@ -50,10 +51,11 @@ struct capture_run {
 	struct rd_watch watches[2];
 	char application[128];
 	sigset_t signals;	   /* signals that are blocked and waited for */
-	int signal;		   /* the signal that ended it; 0: none */
+	atomic_int signal;	   /* the signal that ended it; 0: none */
 	bool waiting_announced[2]; /* at the end: waiting for the output, for the commands */
 	bool settling;		   /* waiting for the loss counters */
 	bool asked_to_end;	   /* by a signal after the capture had ended */
+	struct gateway_wait gateway;
 	bool broken_pipe;
 	uint64_t last_bytes, last_ns; /* at the last progress line */
 	struct live *live;	      /* --analyze; else NULL */
@@ -77,6 +79,8 @@ bool signals_ready(void *run, int fd);
 bool signals_while_waiting(void *run, bool commands);
 /* rd_session_config's `waiting_for_counters`. */
 bool signals_while_counters_settle(void *run);
+/* rd_session_config's `waiting_for_gateway`. */
+bool signals_while_gateway_works(void *run);
 /* rd_session_config's `waiting_for_reader`. */
 void signals_while_fifo_waits(void *run);
 

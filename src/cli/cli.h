@@ -6,7 +6,9 @@
 #include <rdmadump/error.h>
 #include <rdmadump/log.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 /* argv[0] is the command's full name, "rdmadump list". Returns the exit status (enum rd_class). */
@@ -93,6 +95,17 @@ void rd_cli_hold_requests(void);
 
 /* The signals that end a command: SIGINT, SIGTERM, and SIGHUP unless it is ignored. */
 void rd_cli_ending_signals(sigset_t *set);
+/*
+ * To be called every 50 ms while a command waits for an adapter's command gateway; *wait is zeros
+ * at first. `ended`: a signal has ended the command; a pending one counts, too, and stays pending.
+ * False some seconds after that: do not wait any longer. From any thread.
+ */
+struct gateway_wait {
+	atomic_uint calls;
+	_Atomic uint64_t end_ns;
+	atomic_bool announced[2];
+};
+bool rd_cli_wait_for_gateway(struct gateway_wait *wait, bool ended);
 
 /* argp's hook: version, libraries, features. */
 void rd_cli_version(void);

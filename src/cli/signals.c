@@ -6,11 +6,17 @@
  */
 #include "capture.h"
 #include "cli.h"
+#include <rdmadump/clock.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
+
+/* What the adapter executes ends within milliseconds, unless something is wrong. */
+#define GATEWAY_SLOW_CALLS 20 /* of 50 ms, before the wait is announced on a terminal */
+#define GATEWAY_NOTICE_NS  500000000U
+#define GATEWAY_GRACE_NS   3000000000U
 
 void rd_cli_hold_requests(void)
 {
@@ -35,6 +41,41 @@ void rd_cli_ending_signals(sigset_t *set)
 	/* nohup(1) ignores it. A blocked signal becomes pending even if it is ignored. */
 	if (sigaction(SIGHUP, NULL, &hangup) < 0 || hangup.sa_handler != SIG_IGN)
 		sigaddset(set, SIGHUP);
+}
+
+/* Whether one is pending; it stays so. */
+static bool ending_is_pending(void)
+{
+	sigset_t ending, pending;
+
+	rd_cli_ending_signals(&ending);
+	return sigpending(&pending) == 0 && sigandset(&pending, &pending, &ending) == 0 &&
+	       !sigisemptyset(&pending);
+}
+
+static void announce_gateway(atomic_bool *announced, const char *text)
+{
+	if (!atomic_exchange(announced, true))
+		rd_log(RD_LOG_WARNING, "%s", text);
+}
+
+bool rd_cli_wait_for_gateway(struct gateway_wait *w, bool ended)
+{
+	uint64_t now = rd_monotonic_ns();
+
+	if (!w->end_ns && (ended || ending_is_pending()))
+		w->end_ns = now;
+	if (!w->end_ns) {
+		if (++w->calls >= GATEWAY_SLOW_CALLS && isatty(STDERR_FILENO))
+			announce_gateway(&w->announced[0],
+				"waiting for the adapter's command gateway, which another program "
+				"may be using; Ctrl-C ends that");
+		return true;
+	}
+	if (now - w->end_ns >= GATEWAY_NOTICE_NS)
+		announce_gateway(
+			&w->announced[1], "waiting up to 3 s for the adapter's command gateway");
+	return now - w->end_ns < GATEWAY_GRACE_NS;
 }
 
 void signals_block(struct capture_run *r)
@@ -107,6 +148,13 @@ static int next_ending(struct capture_run *r)
 			return signal;
 	}
 	return 0;
+}
+
+bool signals_while_gateway_works(void *ctx)
+{
+	struct capture_run *r = ctx;
+
+	return rd_cli_wait_for_gateway(&r->gateway, r->signal != 0 || r->asked_to_end);
 }
 
 bool signals_while_counters_settle(void *ctx)

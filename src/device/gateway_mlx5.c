@@ -368,6 +368,11 @@ int gateway_write(struct gateway *g, enum gateway_space space, uint32_t address,
 	return access_locked(g, &w, err);
 }
 
+int gateway_close(struct gateway *g, struct rd_error *err)
+{
+	return g->ticket ? release(g, err) : 0;
+}
+
 /* --- opening ------------------------------------------------------------------------------ */
 
 /* Type 0, in bits 31:24 of the capability's first word, is the gateway. */

@@ -46,5 +46,7 @@ int gateway_read(struct gateway *g, enum gateway_space space, uint32_t address, 
 	struct rd_error *err);
 int gateway_write(struct gateway *g, enum gateway_space space, uint32_t address, uint32_t value,
 	struct rd_error *err);
+/* Releases the semaphore if that has failed before. -1 with RD_CLASS_DEVICE. */
+int gateway_close(struct gateway *g, struct rd_error *err);
 
 #endif

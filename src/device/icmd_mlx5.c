@@ -200,16 +200,27 @@ static int check_ready(const struct icmd *icmd, struct rd_error *err)
 		"it is not ready for commands");
 }
 
+static int fail_hangs(struct icmd *icmd, const char *text, struct rd_error *err)
+{
+	icmd->hangs = true;
+	return fail(icmd, err,
+		"the firmware may hang: see the kernel's log (dmesg), and reset the adapter", text);
+}
+
 /* No other process holds the interface: it can be busy only with an abandoned command. */
-static int wait_idle(const struct icmd *icmd, uint32_t *control, struct rd_error *err)
+static int wait_idle(struct icmd *icmd, uint32_t *control, struct rd_error *err)
 {
 	for (unsigned int i = 0; i < BUSY_TRIES; i++) {
 		if (icmd_read(icmd, CONTROL, control, err) < 0)
 			return -1;
-		if (!(*control & GO))
+		if (!(*control & GO)) {
+			icmd->hangs = false;
 			return 0;
+		}
 		pci_config_pause(BUSY_US);
 	}
+	if (icmd->hangs)
+		return fail_hangs(icmd, "an earlier command has not ended yet", err);
 	return fail(icmd, err,
 		"another tool's command does not end: load the driver again, or reset the adapter",
 		"the command interface is busy with an earlier command");
@@ -237,8 +248,8 @@ static void end_protection(const struct icmd *icmd, struct rd_error *locked)
 	gateway_write(icmd->gateway, GATEWAY_REGISTERS, icmd->unlock, UNLOCK_VALUE, locked);
 }
 
-static int start(const struct icmd *icmd, uint16_t opcode, const uint32_t *mailbox,
-	unsigned int words, struct rd_error *locked, struct rd_error *err)
+static int start(struct icmd *icmd, uint16_t opcode, const uint32_t *mailbox, unsigned int words,
+	struct rd_error *locked, struct rd_error *err)
 {
 	uint32_t control, most;
 
@@ -259,7 +270,7 @@ static int start(const struct icmd *icmd, uint16_t opcode, const uint32_t *mailb
 	return icmd_write(icmd, CONTROL, control | GO, err);
 }
 
-static int wait_done(const struct icmd *icmd, uint32_t *control, struct rd_error *err)
+static int wait_done(struct icmd *icmd, uint32_t *control, struct rd_error *err)
 {
 	for (unsigned int i = 0; i < RUN_TRIES; i++) {
 		if (icmd_read(icmd, CONTROL, control, err) < 0)
@@ -268,9 +279,7 @@ static int wait_done(const struct icmd *icmd, uint32_t *control, struct rd_error
 			return 0;
 		pci_config_pause(i < RUN_QUICK ? 100 : 8000);
 	}
-	return fail(icmd, err,
-		"the firmware may hang: see the kernel's log (dmesg), and reset the adapter",
-		"the command did not end within 30 s");
+	return fail_hangs(icmd, "the command did not end within 30 s", err);
 }
 
 static const struct {
@@ -307,8 +316,8 @@ static int fail_refused(const struct icmd *icmd, unsigned int status, struct rd_
 		text);
 }
 
-static int run(const struct icmd *icmd, uint16_t opcode, const uint32_t *mailbox,
-	unsigned int words, enum icmd_status *status, struct rd_error *err)
+static int run(struct icmd *icmd, uint16_t opcode, const uint32_t *mailbox, unsigned int words,
+	enum icmd_status *status, struct rd_error *err)
 {
 	struct rd_error locked = {0};
 	uint32_t control;
@@ -344,4 +353,9 @@ int icmd_run(struct icmd *icmd, uint16_t opcode, const uint32_t *mailbox, unsign
 		return rc;
 	*err = later;
 	return -1;
+}
+
+int icmd_close(struct icmd *icmd, struct rd_error *err)
+{
+	return icmd->held ? release(icmd, err) : 0;
 }

@@ -27,7 +27,8 @@ struct icmd {
 	 * it. It is taken over from record->orphans, which are killed processes of this program.
 	 */
 	struct sniffer_record *record;
-	bool held; /* it may be held: releasing it failed */
+	bool held;  /* it may be held: releasing it failed */
+	bool hangs; /* a command of this process did not end */
 };
 
 /*
@@ -37,5 +38,7 @@ struct icmd {
  */
 int icmd_run(struct icmd *icmd, uint16_t opcode, const uint32_t *mailbox, unsigned int words,
 	enum icmd_status *status, struct rd_error *err);
+/* Releases what a failed command could not release. -1 with RD_CLASS_DEVICE. */
+int icmd_close(struct icmd *icmd, struct rd_error *err);
 
 #endif

@@ -10,6 +10,7 @@
 #include "sysfs.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <rdmadump/log.h>
 #include <rdmadump/privilege.h>
 #include <rdmadump/spawn.h>
@@ -22,13 +23,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define DETACH_TRIES	3
-#define DETACH_PAUSE_US 500000
+#define SURE_TRIES    3
+#define SURE_PAUSE_US 500000
+#define WAIT_MS	      50
 
 struct rd_port_sniffer {
 	pid_t helper;
 	int socket;
-	bool attached; /* it is, or may be */
+	bool attached;	/* it is, or may be */
+	bool abandoned; /* a request was not waited for */
+	bool (*waiting)(void *ctx);
+	void *ctx;
 	char pci[16];
 };
 
@@ -45,6 +50,7 @@ struct helper {
 	const struct rd_port_sniffer_config *config;
 	int socket, config_fd;
 	bool opened;
+	bool unreported; /* the last reply did not reach the capture */
 	struct sniffer_record left;
 	struct mlx5_sniffer sniffer;
 };
@@ -92,16 +98,23 @@ static int open_sniffer(struct helper *h, struct rd_error *err)
 	return 0;
 }
 
-/* Another tool may use the gateway for seconds. */
-static int detach_surely(struct helper *h, struct rd_error *err)
+/* Another tool may use the gateway for seconds. The first error is the one that is reported: later
+ * ones may be its results. */
+static int surely(struct helper *h, int (*act)(struct mlx5_sniffer *, struct rd_error *),
+	struct rd_error *err)
 {
-	for (unsigned int i = 1; mlx5_sniffer_detach(&h->sniffer, err) < 0; i++) {
-		if (i == DETACH_TRIES)
-			return -1;
-		*err = (struct rd_error){0};
-		pci_config_pause(DETACH_PAUSE_US);
+	struct rd_error later = {0};
+
+	if (act(&h->sniffer, err) == 0)
+		return 0;
+	for (unsigned int i = 1; i < SURE_TRIES && !h->sniffer.icmd.hangs; i++) {
+		pci_config_pause(SURE_PAUSE_US);
+		if (act(&h->sniffer, &later) == 0) {
+			*err = (struct rd_error){0};
+			return 0;
+		}
 	}
-	return 0;
+	return -1;
 }
 
 /* A request could name any process' queue pair: `sender` must still be the user who started this
@@ -110,7 +123,7 @@ static int perform(
 	struct helper *h, const struct request *r, const struct ucred *sender, struct rd_error *err)
 {
 	if (r->what == DETACH)
-		return detach_surely(h, err);
+		return surely(h, mlx5_sniffer_detach, err);
 	if (sender->uid != getuid())
 		return rd_fail(err, RD_CLASS_DEVICE, EPERM, "keep root (-Z root)",
 			"the sniffer of %s is attached by root only", h->config->device->pci);
@@ -152,7 +165,8 @@ static bool serve_one(struct helper *h)
 	if (!receive(h, &r, &sender))
 		return false;
 	perform(h, &r, &sender, &err);
-	return send(h->socket, &err, sizeof(err), MSG_NOSIGNAL) == sizeof(err);
+	h->unreported = send(h->socket, &err, sizeof(err), MSG_NOSIGNAL) != sizeof(err);
+	return !h->unreported;
 }
 
 static void detach_abandoned(struct helper *h)
@@ -160,9 +174,13 @@ static void detach_abandoned(struct helper *h)
 	struct rd_error err = {0};
 	const struct mlx5_sniffer *s = &h->sniffer;
 
+	if (h->unreported && !s->record.rules)
+		rd_log(RD_LOG_WARNING,
+			"%s port %u: what was not waited for has ended: no sniffer is attached",
+			h->config->device->name, s->record.port);
 	if (!h->opened || !s->record.rules)
 		return;
-	if (detach_surely(h, &err) == 0)
+	if (surely(h, mlx5_sniffer_detach, &err) == 0)
 		rd_log(RD_LOG_WARNING,
 			"%s port %u: the capture ended without detaching the sniffer: it is "
 			"detached now",
@@ -177,6 +195,7 @@ static void detach_abandoned(struct helper *h)
 static void helper_run(struct helper *h)
 {
 	struct sniffer_record *record = &h->sniffer.record;
+	struct rd_error ignored;
 
 	close_others(h);
 	settle();
@@ -184,6 +203,7 @@ static void helper_run(struct helper *h)
 	while (serve_one(h))
 		;
 	detach_abandoned(h);
+	surely(h, mlx5_sniffer_close, &ignored);
 	/* Anything still held or attached is cleaned up by the next capture. */
 	if (sniffer_record_is_clean(record) && !h->sniffer.icmd.held)
 		sniffer_record_clear(record);
@@ -200,13 +220,43 @@ static int fail_helper(const struct rd_port_sniffer *s, struct rd_error *err)
 		"the process that uses the command gateway of %s was killed", s->pci);
 }
 
+static int fail_abandoned(const struct rd_port_sniffer *s, struct rd_error *err)
+{
+	return rd_fail(err, RD_CLASS_DEVICE, 0,
+		"it detaches the sniffer and ends by itself: start no other capture on this "
+		"adapter before",
+		"interrupted while the command gateway of %s is used by rdmadump-icmd, process %d",
+		s->pci, (int)s->helper);
+}
+
+/* Commands take up to 30 s, and other tools hold the gateway for seconds. The closed socket is what
+ * makes the process detach the sniffer. */
+static bool wait_reply(struct rd_port_sniffer *s)
+{
+	struct pollfd p = {.fd = s->socket, .events = POLLIN};
+
+	while (s->waiting && poll(&p, 1, WAIT_MS) <= 0) {
+		if (s->waiting(s->ctx))
+			continue;
+		s->abandoned = true;
+		close(s->socket);
+		s->socket = -1;
+		return false;
+	}
+	return true;
+}
+
 static int ask(struct rd_port_sniffer *s, const struct request *r, struct rd_error *err)
 {
 	struct rd_error reply;
 	ssize_t n;
 
+	if (s->abandoned)
+		return fail_abandoned(s, err);
 	if (send(s->socket, r, sizeof(*r), MSG_NOSIGNAL) != sizeof(*r))
 		return fail_helper(s, err);
+	if (!wait_reply(s))
+		return fail_abandoned(s, err);
 	do
 		n = recv(s->socket, &reply, sizeof(reply), 0);
 	while (n < 0 && errno == EINTR);
@@ -305,6 +355,8 @@ int rd_port_sniffer_open(struct rd_port_sniffer **sniffer,
 	if (!s)
 		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for the sniffer");
 	s->socket = s->helper = -1;
+	s->waiting = config->waiting;
+	s->ctx = config->ctx;
 	snprintf(s->pci, sizeof(s->pci), "%s", config->device->pci);
 	if (open_all(s, config, err) < 0) {
 		rd_port_sniffer_close(s);
@@ -342,7 +394,7 @@ void rd_port_sniffer_close(struct rd_port_sniffer *s)
 		return;
 	if (s->socket >= 0)
 		close(s->socket);
-	while (s->helper > 0 && waitpid(s->helper, NULL, 0) < 0 && errno == EINTR)
+	while (s->helper > 0 && !s->abandoned && waitpid(s->helper, NULL, 0) < 0 && errno == EINTR)
 		;
 	free(s);
 }

@@ -171,14 +171,21 @@ int mlx5_sniffer_attach(
 	struct mlx5_sniffer *s, uint32_t qpn, unsigned int rules, struct rd_error *err)
 {
 	struct rd_error later = {0};
+	unsigned int done = 0;
 
 	if (detach_rules(s, s->record.rules, true, err) < 0)
 		return -1;
 	s->record.qpn = qpn;
 	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
-		if (!(rules & order[i]) || attach_rule(s, order[i], err) == 0)
+		if (!(rules & order[i]))
 			continue;
-		detach_rules(s, s->record.rules, true, &later);
+		if (attach_rule(s, order[i], err) == 0) {
+			done |= order[i];
+			continue;
+		}
+		/* What is attached for certain is not detached by an error. */
+		detach_rules(s, done, false, &later);
+		detach_rules(s, s->record.rules & ~done, true, &later);
 		return -1;
 	}
 	return 0;
@@ -187,6 +194,14 @@ int mlx5_sniffer_attach(
 int mlx5_sniffer_detach(struct mlx5_sniffer *s, struct rd_error *err)
 {
 	return detach_rules(s, s->record.rules, false, err);
+}
+
+int mlx5_sniffer_close(struct mlx5_sniffer *s, struct rd_error *err)
+{
+	struct rd_error later = {0};
+	int rc = icmd_close(&s->icmd, err);
+
+	return gateway_close(&s->gateway, rc < 0 ? &later : err) < 0 ? -1 : rc;
 }
 
 /* --- opening ------------------------------------------------------------------------------ */

@@ -55,5 +55,8 @@ int mlx5_sniffer_attach(
 	struct mlx5_sniffer *s, uint32_t qpn, unsigned int rules, struct rd_error *err);
 /* Detaches what may be attached. -1 with RD_CLASS_DEVICE if something may be left. */
 int mlx5_sniffer_detach(struct mlx5_sniffer *s, struct rd_error *err);
+/* Releases the semaphores that could not be released before; detaches nothing. Legal whatever
+ * mlx5_sniffer_open() returned. -1 with RD_CLASS_DEVICE if one may be held. */
+int mlx5_sniffer_close(struct mlx5_sniffer *s, struct rd_error *err);
 
 #endif

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <rdmadump/log.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -46,6 +47,12 @@ static int fail_used(const struct sniffer_record *by, const char *pci, struct rd
 	if (!by->capture)
 		return rd_fail(err, RD_CLASS_DEVICE, 0, "wait until it has ended",
 			"another rdmadump uses the command gateway of %s", pci);
+	/* Its process outlives a capture that did not wait for a command, or was killed. */
+	if (kill(by->capture, 0) < 0 && errno == ESRCH)
+		return rd_fail(err, RD_CLASS_DEVICE, 0, "wait until that process has ended",
+			"the sniffer of %s port %u is being detached by rdmadump-icmd, process %d, "
+			"whose capture has ended",
+			pci, by->port, (int)by->helper);
 	return rd_fail(err, RD_CLASS_DEVICE, 0, "end that capture first",
 		"the sniffer of %s port %u is attached by rdmadump, process %d", pci, by->port,
 		(int)by->capture);

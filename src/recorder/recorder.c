@@ -310,6 +310,13 @@ static bool on_waiting_for_counters(void *ctx)
 					      : true;
 }
 
+static bool on_waiting_for_gateway(void *ctx)
+{
+	const struct rd_recorder *r = ctx;
+
+	return r->config.waiting_for_gateway ? r->config.waiting_for_gateway(r->config.ctx) : true;
+}
+
 static void configure(struct rd_recorder *r)
 {
 	struct rd_session_config *c = &r->session_config;
@@ -344,6 +351,7 @@ static void configure(struct rd_recorder *r)
 	c->ended = on_ended;
 	c->waiting = on_waiting;
 	c->waiting_for_counters = on_waiting_for_counters;
+	c->waiting_for_gateway = on_waiting_for_gateway;
 	c->commented = on_frames;
 	c->comment = on_comment;
 }

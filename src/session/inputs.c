@@ -178,6 +178,8 @@ static int open_verbs(
 		.latency_us = (uint32_t)s->config->latency_ms * 1000,
 		.sniffer = s->config->port_sniffer ? RD_SNIFFER_ICMD : RD_SNIFFER_FLOW,
 		.rules = rules_of(s->config->filter.direction),
+		.waiting = s->config->waiting_for_gateway,
+		.ctx = s->config->ctx,
 		.sysroot = ""};
 	struct rd_source *queues[RD_QUEUES_MAX];
 	unsigned int n;

@@ -17,7 +17,9 @@ int verbs_port_sniffer_open(
 	const struct rd_port_sniffer_config how = {.device = config->device,
 		.sysroot = config->sysroot,
 		.port = port->num,
-		.keep = port->ctx->cmd_fd};
+		.keep = port->ctx->cmd_fd,
+		.waiting = config->waiting,
+		.ctx = config->ctx};
 
 	if (config->sniffer != RD_SNIFFER_ICMD)
 		return 0;

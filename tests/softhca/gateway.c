@@ -91,6 +91,7 @@ static const struct word_number numbers[] = {
 	NUMBER("vanishes", vanishes),
 	NUMBER("locked", locked),
 	NUMBER("slow", slow),
+	NUMBER("hurry", hurry),
 	NUMBER("slow_attach", slow_attach),
 	NUMBER("slow_detach", slow_detach),
 };
@@ -483,6 +484,15 @@ static bool steal(struct gw_state *s, const struct gw_conf *c)
 	return true;
 }
 
+/* The command interface is free again: the last word of a command was written. */
+static void note_end(struct gw_state *s)
+{
+	uint32_t n = s->commands - 1;
+
+	if (n < GW_ENDS && !s->icmd_semaphore && !s->end[n].accesses)
+		s->end[n] = (struct gw_count){s->accesses, s->words, s->selections};
+}
+
 static void semaphore_write(
 	struct gw_state *s, const struct gw_conf *c, int32_t process, uint32_t value)
 {
@@ -494,6 +504,7 @@ static void semaphore_write(
 		s->semaphore = 0;
 		s->holder = 0;
 		s->selected = 0;
+		note_end(s);
 		return;
 	}
 	/* Others may have read later ones. Each is for one attempt. */
@@ -594,7 +605,8 @@ static void control_write(struct gw_state *s, const struct gw_conf *c, uint32_t 
 	bool exists;
 
 	space_of(c, value & 0xffff, &exists);
-	if (c->vanishes && ++s->selections >= c->vanishes)
+	s->selections++;
+	if (c->vanishes && s->selections >= c->vanishes)
 		exists = false;
 	/* The status of a space that does not exist is 0. */
 	s->control = (value & 0xffff) | (exists ? 1U << 29 : 0);

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { GW_PORTS = 2, GW_CONFIG = 256, GW_LACKING = 8, GW_WORDS = 64, GW_TICKETS = 64 };
+enum { GW_PORTS = 2, GW_CONFIG = 256, GW_LACKING = 8, GW_WORDS = 64, GW_TICKETS = 64, GW_ENDS = 8 };
 
 /* Behaviour; README.md has the words of gw_conf_parse(). Counts begin at 1; 0: never. */
 struct gw_conf {
@@ -28,6 +28,7 @@ struct gw_conf {
 	uint32_t syndrome, syndrome_at;
 	uint32_t lies, lies_at;
 	uint32_t slow, slow_attach, slow_detach; /* readings */
+	uint32_t hurry;				 /* by what pauses of the program are divided */
 	uint32_t status, status_at, status_last;
 };
 
@@ -48,6 +49,9 @@ struct gw_state {
 	uint32_t unlocked, locks, steals, was_reset, icmd_was_reset, was_gone;
 	uint32_t accesses, words, selections, commands, busy_left;
 	uint32_t was_taken, icmd_was_taken;
+	struct gw_count {
+		uint32_t accesses, words, selections;
+	} end[GW_ENDS]; /* when the first commands ended */
 	uint32_t most_attached;
 	struct gw_rule rule[GW_PORTS][2]; /* by port - 1, by direction: sent, received */
 	uint32_t violations;

@@ -559,6 +559,14 @@ EXPORT ssize_t pwrite(int fd, const void *from, size_t n, off_t at)
 	return gateway_pwrite(fd, from, n, at, &rc) ? rc : syscall(SYS_pwrite64, fd, from, n, at);
 }
 
+EXPORT int nanosleep(const struct timespec *wanted, struct timespec *left)
+{
+	struct timespec t = *wanted;
+
+	gateway_hurry(&t);
+	return (int)syscall(SYS_nanosleep, &t, left);
+}
+
 EXPORT ssize_t pwrite64(int fd, const void *from, size_t n, off64_t at)
 {
 	return pwrite(fd, from, n, at);

@@ -23,5 +23,8 @@ int main(int argc, char **argv)
 	printf("attached %u semaphore %d icmd %d violations %u%s%s\n", attached, s.semaphore != 0,
 		s.icmd_semaphore != 0, s.violations, s.violations ? ": " : "", s.first);
 	printf("most %u commands %u accesses %u\n", s.most_attached, s.commands, s.accesses);
+	for (int i = 0; i < GW_ENDS && s.end[i].accesses; i++)
+		printf("end %d accesses %u words %u selections %u\n", i + 1, s.end[i].accesses,
+			s.end[i].words, s.end[i].selections);
 	return 0;
 }

@@ -606,6 +606,57 @@ static void test_every_status(void **state)
 }
 
 /*
+ * The second rule cannot be attached, and the first one not be detached: no status of that command
+ * may count as proof that it is not attached.
+ */
+static void test_undo_refused(void **state)
+{
+	char spec[48];
+
+	(void)state;
+	for (unsigned int status = 1; status <= 8; status++) {
+		struct rd_error err;
+		struct mlx5_sniffer s;
+
+		snprintf(spec, sizeof(spec), "status:%u.4.99", status);
+		begin(spec);
+		assert_int_equal(open_as(&s, &device, &err), 0);
+		assert_int_equal(mlx5_sniffer_attach(&s, QPN, RD_SNIFF_BOTH, &err), -1);
+		assert_message(&err);
+		assert_int_equal(n_attached(), 1);
+		assert_true(s.record.rules & RD_SNIFF_OUT);
+		conf.status_at = 0;
+		assert_int_equal(mlx5_sniffer_detach(&s, &err), 0);
+		assert_nothing_left(spec, 0);
+	}
+}
+
+/* What could not be released is released at the end, if the device responds again. */
+static void test_closed_after_blink(void **state)
+{
+	unsigned int n = count_accesses("by_qpn"), held = 0;
+	char spec[32];
+
+	(void)state;
+	for (unsigned int i = 1; i <= n; i++) {
+		struct rd_error err;
+		struct mlx5_sniffer s;
+
+		snprintf(spec, sizeof(spec), "by_qpn+blink:%u", i);
+		begin(spec);
+		open_as(&s, &device, &err);
+		held += s.gateway.ticket || s.icmd.held;
+		conf.blink = 0;
+		assert_int_equal(mlx5_sniffer_close(&s, &err), 0);
+		assert_int_equal(shared->state.semaphore, 0);
+		assert_int_equal(shared->state.icmd_semaphore, 0);
+		assert_int_equal(s.record.ticket, 0);
+		assert_int_equal(shared->state.violations, 0);
+	}
+	assert_true(held > 0);
+}
+
+/*
  * From a word on the gateway completes nothing: an error soon, and the semaphore that other
  * programs need is free; only a word of its own could release the command interface.
  */
@@ -1040,6 +1091,8 @@ int main(void)
 		cmocka_unit_test(test_reset_and_retaken),
 		cmocka_unit_test(test_every_end),
 		cmocka_unit_test(test_every_status),
+		cmocka_unit_test(test_undo_refused),
+		cmocka_unit_test(test_closed_after_blink),
 		cmocka_unit_test(test_every_standstill),
 		cmocka_unit_test(test_every_hang),
 		cmocka_unit_test(test_every_intruder),

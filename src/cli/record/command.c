@@ -292,6 +292,7 @@ static void configure(struct record_run *r)
 	c->ended = on_ended;
 	c->waiting = record_signals_waiting;
 	c->waiting_for_counters = record_signals_while_counters_settle;
+	c->waiting_for_gateway = record_signals_while_gateway_works;
 }
 
 static void explain(struct record_run *r)

@@ -21,9 +21,10 @@ struct record_run {
 	struct rd_watch watches[2];
 	char application[128], path[300];
 	sigset_t signals;  /* signals that are blocked and waited for */
-	int signal;	   /* the signal that ended it; 0: none */
+	atomic_int signal; /* the signal that ended it; 0: none */
 	bool asked_to_end; /* by a signal after the recording had ended */
 	bool announced[2]; /* announced: waiting for the output, for the analysis */
+	struct gateway_wait gateway;
 };
 
 /* signals.c */
@@ -34,6 +35,7 @@ bool record_signals_ready(void *run, int fd);
 /* rd_recorder_config's callbacks. */
 bool record_signals_waiting(void *run, bool commands);
 bool record_signals_while_counters_settle(void *run);
+bool record_signals_while_gateway_works(void *run);
 
 /* report.c */
 void record_report_start(const struct record_run *r);

@@ -64,6 +64,13 @@ bool record_signals_while_counters_settle(void *ctx)
 	return false;
 }
 
+bool record_signals_while_gateway_works(void *ctx)
+{
+	struct record_run *r = ctx;
+
+	return rd_cli_wait_for_gateway(&r->gateway, r->signal != 0 || r->asked_to_end);
+}
+
 bool record_signals_waiting(void *ctx, bool commands)
 {
 	struct record_run *r = ctx;
