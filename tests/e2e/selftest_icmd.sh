@@ -43,6 +43,8 @@ cases() {
 		slow-detach+twice+no-crc attach:slow_commands,inside:rc_twice,inside:ud_twice,packets:icrc_absent_sent,packets:icrc_absent_received,packets:icrc_absent_own 0 slow_detach:40 --loopback twice --deliver trailer=payload
 		clings+never inside:rc_not_seen,inside:ud_not_seen,killed:refused_after_both 2 clings --loopback never
 		keeps+slow-attach attach:not_detached,attach:slow_commands,directions:rules_undirected 2 keeps+slow_attach:40
+		no-lrh packets:no_lrh,packets:length_unknown_received,packets:length_unknown_own 0 yes --deliver lrh=no
+		kill-is-kept killed:refused_after_kill 0 status:5.7.999
 		head packets:bytes_before_lrh,packets:length_unknown_received,packets:length_unknown_own 0 yes --deliver head=40
 	LIST
 }
@@ -55,6 +57,8 @@ run() { # NAME EXPECTED GATEWAY OPTION...: its files in NAME.*
 		[[ $2 != *$probe:* ]] || probes+=" --probe $probe"
 	done
 	[ "$2" != - ] || probes=''
+	# What the firmware does from the end of the first capture on; `killed` makes that one.
+	[[ $2 != *refused_after_kill* ]] || probes='--probe killed'
 	shift 3
 	mkdir "$name.out"
 	# shellcheck disable=SC2086 # lists

@@ -12,7 +12,16 @@
 
 #include "transport.h"
 
-enum { VLAN_TAG = 4, FCS = 4, ICRC = 4, VCRC = 2, PADDING = 8, MACS = 12, LOG_FRAME_MAX = 16384 };
+enum {
+	LRH = 8,
+	VLAN_TAG = 4,
+	FCS = 4,
+	ICRC = 4,
+	VCRC = 2,
+	PADDING = 8,
+	MACS = 12,
+	LOG_FRAME_MAX = 16384
+};
 
 static const char *const kind_names[TRAFFIC_KINDS] = {
 	[TRAFFIC_RC] = "rc",
@@ -45,6 +54,7 @@ static struct {
 	enum trailer trailer[2]; /* of received and of sent packets */
 	uint32_t cut;		 /* bytes that every frame lacks at its end */
 	uint32_t head;		 /* zeros before every packet of InfiniBand */
+	bool no_lrh;		 /* packets of InfiniBand begin behind their LRH */
 	uint64_t unseen_every;	 /* of the frames as sent; 0: all are seen */
 	uint64_t drop_every;	 /* 0: none */
 	bool once;		 /* retransmissions are not seen */
@@ -97,6 +107,8 @@ static void deliver_parse(char *spec)
 			conf.cut = (uint32_t)strtoul(t + 4, NULL, 0);
 		else if (!strncmp(t, "head=", 5))
 			conf.head = (uint32_t)strtoul(t + 5, NULL, 0);
+		else if (!strcmp(t, "lrh=no"))
+			conf.no_lrh = true;
 		else if (!strncmp(t, "unseen=", 7))
 			conf.unseen_every = strtoull(t + 7, NULL, 0);
 		else if (!strncmp(t, "trailer=", 8))
@@ -170,8 +182,9 @@ void wire_trailer(struct port *p, struct shaped *buffer, struct frame *f)
 	uint8_t *end;
 
 	/* A frame that is in the buffer already was shaped otherwise. */
-	if (!p->conf->ib || (how == TRAILER_WHOLE && !conf.head) || f->len < 8 + ICRC + VCRC ||
-		f->data == buffer->data || !has_room(buffer, conf.head + f->len + PADDING))
+	if (!p->conf->ib || (how == TRAILER_WHOLE && !conf.head && !conf.no_lrh) ||
+		f->len < LRH + ICRC + VCRC || f->data == buffer->data ||
+		!has_room(buffer, conf.head + f->len + PADDING))
 		return;
 	memset(buffer->data, 0, conf.head);
 	memcpy(buffer->data + conf.head, f->data, f->len);
@@ -195,6 +208,10 @@ void wire_trailer(struct port *p, struct shaped *buffer, struct frame *f)
 	if (how == TRAILER_PADDED) {
 		memset(end + VCRC, 0, PADDING);
 		f->len += PADDING;
+	}
+	if (conf.no_lrh) {
+		f->len -= LRH;
+		memmove(buffer->data, buffer->data + LRH, f->len);
 	}
 }
 
