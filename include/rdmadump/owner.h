@@ -95,8 +95,8 @@ void rd_owners_add(struct rd_owners *o, const char *root, unsigned int port,
 	const struct rd_resources *list, uint64_t ticks, uint64_t ns);
 
 /*
- * A QP was created, by `who`, or destroyed (who is NULL then): between samples, too. One that is
- * bound to another port is ignored.
+ * A QP was created, by `who`, or connected or destroyed (who is NULL then): between samples, too.
+ * One that is bound to another port is ignored.
  */
 void rd_owners_event(struct rd_owners *o, unsigned int port, const struct rd_qp_event *event,
 	const struct rd_process *who);

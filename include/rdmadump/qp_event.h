@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The QPs that processes create and destroy, reported by the kernel when it happens: kprobes on
- * rdma_restrack_add() and ib_destroy_qp_user() of ib_core, with a BPF program each.
+ * The QPs that processes create, connect and destroy, reported by the kernel when it happens:
+ * kprobes on rdma_restrack_add(), ib_modify_qp_with_udata() and ib_destroy_qp_user() of ib_core,
+ * with a BPF program each.
  */
 #ifndef RDMADUMP_QP_EVENT_H
 #define RDMADUMP_QP_EVENT_H
@@ -13,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum rd_qp_event_kind { RD_QP_CREATED, RD_QP_DESTROYED, RD_QP_EVENT_KINDS };
+enum rd_qp_event_kind { RD_QP_CREATED, RD_QP_CONNECTED, RD_QP_DESTROYED, RD_QP_EVENT_KINDS };
 
 /* All text is printable ASCII. */
 struct rd_qp_event {
@@ -23,7 +24,9 @@ struct rd_qp_event {
 	char device[RD_NAME_MAX]; /* as it was called then */
 	uint32_t port;		  /* 1-based; 0: not bound yet */
 	uint32_t lqpn;
-	/* Who created it; 0 and "" in RD_QP_DESTROYED, as another process may do that. */
+	/* RD_QP_CONNECTED: the remote QP, as it was asked for: the device may have refused it. */
+	uint32_t rqpn;
+	/* Who created it; else 0 and "", as another process may do the rest. */
 	uint32_t pid;	   /* the process, also if one of its threads did */
 	uint64_t start_ns; /* when it started, since boot */
 	char comm[RD_COMM_MAX];

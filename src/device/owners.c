@@ -275,13 +275,25 @@ static void live_add(struct rd_owners *o, struct owned *q, uint64_t key)
 	*head = (uint32_t)(q - o->qps) + 1;
 }
 
+static void set_peer(struct rd_owners *o, const struct rd_qp_event *event)
+{
+	for (uint32_t i = *live_bucket(o, event->key); i; i = o->qps[i - 1].next_live)
+		if (o->qps[i - 1].key == event->key && o->qps[i - 1].qp.lqpn == event->lqpn)
+			o->qps[i - 1].qp.rqpn = event->rqpn;
+}
+
 void rd_owners_event(struct rd_owners *o, unsigned int port, const struct rd_qp_event *event,
 	const struct rd_process *who)
 {
-	/* The key of a QP whose end was not reported may be another's now. */
-	struct owned *q = live_take(o, event->key);
+	struct owned *q;
 	uint32_t owner;
 
+	if (event->kind == RD_QP_CONNECTED) {
+		set_peer(o, event);
+		return;
+	}
+	/* The key of a QP whose end was not reported may be another's now. */
+	q = live_take(o, event->key);
 	if (event->kind == RD_QP_DESTROYED) {
 		if (q)
 			q->qp.last_ns = later(q->qp.last_ns, event->time_ns);

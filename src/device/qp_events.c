@@ -25,13 +25,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define RING_BYTES (1U << 20) /* 7000 events */
+#define RING_BYTES (1U << 20) /* 7700 events */
 #define KPROBE	   "/sys/bus/event_source/devices/kprobe/type"
 #define NEEDS                                                                                      \
 	"run it as root, or with CAP_BPF and CAP_PERFMON, to see the owners of short-lived QPs"
 
-static const char *const functions[RD_QP_EVENT_KINDS] = {
-	[RD_QP_CREATED] = "rdma_restrack_add", [RD_QP_DESTROYED] = "ib_destroy_qp_user"};
+static const char *const functions[RD_QP_EVENT_KINDS] = {[RD_QP_CREATED] = "rdma_restrack_add",
+	[RD_QP_CONNECTED] = "ib_modify_qp_with_udata",
+	[RD_QP_DESTROYED] = "ib_destroy_qp_user"};
 
 struct rd_qp_events {
 	int ring, counter;		/* maps */

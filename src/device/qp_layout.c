@@ -25,6 +25,7 @@ static const struct member {
 	{"ib_qp", "qp_num", 4, NULL, offsetof(struct qp_layout, qp_num)},
 	{"ib_qp", "port", 4, NULL, offsetof(struct qp_layout, qp_port)},
 	{"ib_qp", "device", 8, NULL, offsetof(struct qp_layout, qp_device)},
+	{"ib_qp_attr", "dest_qp_num", 4, NULL, offsetof(struct qp_layout, attr_dest)},
 	{"ib_device", "name", 64, NULL, offsetof(struct qp_layout, device_name)},
 	{"task_struct", "group_leader", 8, NULL, offsetof(struct qp_layout, task_leader)},
 	{"task_struct", "start_boottime", 8, "real_start_time",

@@ -11,6 +11,7 @@
 struct qp_layout {
 	uint32_t res_type, res_user;		     /* struct rdma_restrack_entry */
 	uint32_t qp_res, qp_num, qp_port, qp_device; /* struct ib_qp */
+	uint32_t attr_dest;			     /* struct ib_qp_attr */
 	uint32_t device_name;			     /* struct ib_device */
 	uint32_t task_leader, task_start, task_comm; /* struct task_struct */
 	uint32_t type_qp;			     /* RDMA_RESTRACK_QP */

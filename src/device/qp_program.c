@@ -16,21 +16,27 @@
 #include <asm/ptrace.h>
 #include <string.h>
 
-/* Where the first argument of a function is; from the kernel's ABI (uapi/asm/ptrace.h). */
+/* Where the arguments of a function are; from the kernel's ABI (uapi/asm/ptrace.h). */
 #if defined(__x86_64__)
-#define ARGUMENT offsetof(struct pt_regs, rdi)
+#define FIRST_ARGUMENT offsetof(struct pt_regs, rdi)
+#define NEXT	       (-8) /* rsi, rdx */
 #elif defined(__aarch64__)
-#define ARGUMENT offsetof(struct user_pt_regs, regs)
+#define FIRST_ARGUMENT offsetof(struct user_pt_regs, regs)
 #elif defined(__powerpc64__)
-#define ARGUMENT offsetof(struct pt_regs, gpr[3])
+#define FIRST_ARGUMENT offsetof(struct pt_regs, gpr[3])
 #elif defined(__riscv) && __riscv_xlen == 64
-#define ARGUMENT offsetof(struct user_regs_struct, a0)
+#define FIRST_ARGUMENT offsetof(struct user_regs_struct, a0)
 #elif defined(__s390x__)
-#define ARGUMENT offsetof(user_pt_regs, gprs[2])
+#define FIRST_ARGUMENT offsetof(user_pt_regs, gprs[2])
 #else
-#define ARGUMENT UNKNOWN
+#define FIRST_ARGUMENT UNKNOWN
 #endif
-#define UNKNOWN UINT16_MAX
+#ifndef NEXT
+#define NEXT 8
+#endif
+#define ARGUMENT(nth) ((int)FIRST_ARGUMENT + NEXT * (nth))
+#define UNKNOWN	      UINT16_MAX
+#define DEST_QPN      (1 << 20) /* IB_QP_DEST_QPN of enum ib_qp_attr_mask */
 
 #define RECORD	  (-(int)sizeof(struct qp_record)) /* on the stack */
 #define AT(field) (RECORD + (int)offsetof(struct qp_record, field))
@@ -125,15 +131,14 @@ static void load_map(struct qp_program *p, uint8_t dst, uint8_t what, int fd)
 }
 
 /* Only QPs of processes: whose a QP of the kernel is, lists of cm_ids say. */
-static void begin(struct qp_program *p, const struct qp_layout *l, enum rd_qp_event_kind kind,
-	uint16_t argument)
+static void begin(struct qp_program *p, const struct qp_layout *l, enum rd_qp_event_kind kind)
 {
 	move(p, BPF_REG_6, BPF_REG_1);
 	set(p, BPF_REG_1, 0);
 	for (int at = SCRATCH; at < 0; at += 8)
 		store(p, BPF_DW, at, BPF_REG_1);
-	load(p, BPF_DW, BPF_REG_7, BPF_REG_6, argument);
-	if (kind == RD_QP_DESTROYED)
+	load(p, BPF_DW, BPF_REG_7, BPF_REG_6, ARGUMENT(0));
+	if (kind != RD_QP_CREATED)
 		add(p, BPF_REG_7, (int32_t)l->qp_res);
 	read_kernel(p, SCRATCH, 4, BPF_REG_7, l->res_type);
 	load(p, BPF_W, BPF_REG_1, BPF_REG_10, SCRATCH);
@@ -171,6 +176,16 @@ static void take_process(struct qp_program *p, const struct qp_layout *l)
 	read_kernel(p, AT(comm), RECORD_COMM, BPF_REG_9, l->task_comm);
 }
 
+/* The remote QP, if it is set. */
+static void take_peer(struct qp_program *p, const struct qp_layout *l)
+{
+	load(p, BPF_DW, BPF_REG_1, BPF_REG_6, ARGUMENT(2));
+	alu(p, BPF_ALU64 | BPF_AND | BPF_K, BPF_REG_1, 0, DEST_QPN);
+	end_if(p, BPF_JEQ, BPF_REG_1, 0);
+	load(p, BPF_DW, BPF_REG_9, BPF_REG_6, ARGUMENT(1));
+	read_kernel(p, AT(rqpn), 4, BPF_REG_9, l->attr_dest);
+}
+
 static void report(struct qp_program *p, int ring, int lost)
 {
 	load_map(p, BPF_REG_1, BPF_PSEUDO_MAP_FD, ring);
@@ -194,9 +209,11 @@ int qp_program_make(struct qp_program *p, const struct qp_layout *l, enum rd_qp_
 	int ring, int lost)
 {
 	*p = (struct qp_program){0};
-	if (ARGUMENT == UNKNOWN)
+	if (FIRST_ARGUMENT == UNKNOWN)
 		return -1;
-	begin(p, l, kind, ARGUMENT);
+	begin(p, l, kind);
+	if (kind == RD_QP_CONNECTED)
+		take_peer(p, l);
 	take_qp(p, l, kind);
 	if (kind == RD_QP_CREATED)
 		take_process(p, l);

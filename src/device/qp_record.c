@@ -33,6 +33,10 @@ bool qp_record_event(const void *record, size_t size, uint64_t epoch_ns, struct 
 	event->port = r.port;
 	event->lqpn = r.lqpn;
 	take_text(event->device, sizeof(event->device), r.device, sizeof(r.device));
+	if (event->kind == RD_QP_CONNECTED) {
+		event->rqpn = r.rqpn;
+		return r.rqpn >= 2 && r.rqpn <= QPN_MAX;
+	}
 	if (event->kind != RD_QP_CREATED)
 		return true;
 	event->pid = r.pid;

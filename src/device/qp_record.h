@@ -14,6 +14,7 @@ struct qp_record {
 	uint64_t start_ns; /* of the process, since boot */
 	uint64_t key;	   /* the address of the kernel's entry: unique while the QP exists */
 	uint32_t kind, lqpn, port, pid;
+	uint32_t rqpn, unused;
 	char device[RECORD_DEVICE], comm[RECORD_COMM];
 };
 

@@ -18,7 +18,7 @@
 
 struct pending {
 	struct rd_qp_event event;
-	struct rd_process *who; /* NULL: a QP was destroyed */
+	struct rd_process *who; /* NULL, unless a QP was created */
 };
 
 struct owner_events {

@@ -710,6 +710,33 @@ static void test_clocks(void **state)
 	rd_owners_free(o);
 }
 
+/* The remote QP of one that no sample has seen; only of the QP that the report is about. */
+static void test_connected(void **state)
+{
+	struct rd_qp_event e = created(17, 9, 100, 50);
+	struct rd_owners *o = rd_owners_new();
+	struct rd_owned_qp qps[3];
+
+	(void)state;
+	assert_non_null(o);
+	event(o, e);
+	event(o, created(18, 10, 100, 50));
+	e.kind = RD_QP_CONNECTED;
+	e.rqpn = 77;
+	event(o, e);
+	e.lqpn = 18; /* another QP has the key: its creation was not reported */
+	e.rqpn = 78;
+	event(o, e);
+	event(o, destroyed(9, 3000));
+	e.lqpn = 17;
+	e.rqpn = 79;
+	event(o, e);
+	assert_int_equal(owned(o, 100, 50, qps, 3), 2);
+	for (unsigned int i = 0; i < 2; i++)
+		assert_int_equal(qps[i].rqpn, qps[i].lqpn == 17 ? 77 : 0);
+	rd_owners_free(o);
+}
+
 /* What finds no room is counted: a list that is not whole is not taken for one that is. */
 static void test_no_room(void **state)
 {
@@ -750,6 +777,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_many_events, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_forget, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_event_before_sample, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_connected, set_up, tear_down),
 		cmocka_unit_test(test_clocks),
 		cmocka_unit_test(test_no_room),
 	};

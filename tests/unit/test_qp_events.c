@@ -49,7 +49,13 @@ static void test_record(void **state)
 	assert_int_equal(e.pid, 4711);
 	assert_string_equal(e.device, "mlx5_0");
 	assert_string_equal(e.comm, "trainer");
-	/* Whoever destroys a QP need not be its owner. */
+	/* Whoever connects or destroys a QP need not be its owner. */
+	r.kind = RD_QP_CONNECTED;
+	r.rqpn = 0x654321;
+	assert_true(qp_record_event(&r, sizeof(r), 0, &e));
+	assert_int_equal(e.kind, RD_QP_CONNECTED);
+	assert_int_equal(e.rqpn, 0x654321);
+	assert_int_equal(e.pid, 0);
 	r.kind = RD_QP_DESTROYED;
 	assert_true(qp_record_event(&r, sizeof(r), 0, &e));
 	assert_int_equal(e.kind, RD_QP_DESTROYED);
@@ -74,8 +80,8 @@ static void test_text_of_a_record(void **state)
 static void test_no_event(void **state)
 {
 	struct rd_qp_event e;
-	struct qp_record r[] = {
-		record(), record(), record(), record(), record(), record(), record()};
+	struct qp_record r[] = {record(), record(), record(), record(), record(), record(),
+		record(), record(), record()};
 
 	(void)state;
 	r[1].kind = RD_QP_EVENT_KINDS;
@@ -84,6 +90,8 @@ static void test_no_event(void **state)
 	r[4].lqpn = 0x1000000;
 	r[5].key = 0;
 	r[6].pid = 0;
+	r[7].kind = r[8].kind = RD_QP_CONNECTED;
+	r[8].rqpn = 0x1000000; /* to none, and to none on the wire */
 	assert_false(qp_record_event(&r[0], sizeof(r[0]) - 1, 0, &e));
 	assert_false(qp_record_event(&r[0], 0, 0, &e));
 	for (size_t i = 0; i < sizeof(r) / sizeof(*r); i++)
@@ -120,7 +128,13 @@ static struct qp {
 	struct entry res;
 } qp;
 
-static const struct qp_layout layout = {.res_type = offsetof(struct entry, type),
+static struct attr {
+	char before[300];
+	uint32_t dest;
+} attr;
+
+static const struct qp_layout layout = {.attr_dest = offsetof(struct attr, dest),
+	.res_type = offsetof(struct entry, type),
 	.res_user = offsetof(struct entry, user),
 	.qp_res = offsetof(struct qp, res),
 	.qp_num = offsetof(struct qp, num),
@@ -213,6 +227,9 @@ static void run_program(const struct qp_program *p, const void *registers)
 		case BPF_ALU64 | BPF_ADD | BPF_K:
 			r[i.dst_reg] += (uint64_t)(int64_t)i.imm;
 			break;
+		case BPF_ALU64 | BPF_AND | BPF_K:
+			r[i.dst_reg] &= (uint64_t)(int64_t)i.imm;
+			break;
 		case BPF_ALU64 | BPF_RSH | BPF_K:
 			r[i.dst_reg] >>= i.imm;
 			break;
@@ -256,26 +273,33 @@ static void run_program(const struct qp_program *p, const void *registers)
 	fail_msg("the program has no end");
 }
 
-/* Calls the probed function with an argument. */
-static void probe(enum rd_qp_event_kind kind, void *argument)
+/* Calls the probed function with three arguments. */
+static void probe3(enum rd_qp_event_kind kind, void *first, void *second, uint64_t third)
 {
+	const uint64_t arguments[] = {(uintptr_t)first, (uintptr_t)second, third};
 	uint64_t registers[64] = {0};
 	struct qp_program p;
 
+	for (unsigned int i = 0; i < 3; i++)
 #if defined(__x86_64__)
-	registers[14] = (uintptr_t)argument; /* rdi */
+		registers[14 - i] = arguments[i]; /* rdi, rsi, rdx */
 #elif defined(__powerpc64__)
-	registers[3] = (uintptr_t)argument; /* r3 */
+		registers[3 + i] = arguments[i]; /* from r3 on */
 #elif defined(__riscv)
-	registers[10] = (uintptr_t)argument; /* a0 */
+		registers[10 + i] = arguments[i]; /* from a0 on */
 #elif defined(__s390x__)
-	registers[5] = (uintptr_t)argument; /* r2, after three words */
+		registers[5 + i] = arguments[i]; /* from r2 on, after three words */
 #else
-	registers[0] = (uintptr_t)argument;
+		registers[i] = arguments[i];
 #endif
 	if (qp_program_make(&p, &layout, kind, RING, LOST))
 		skip();
 	run_program(&p, registers);
+}
+
+static void probe(enum rd_qp_event_kind kind, void *argument)
+{
+	probe3(kind, argument, NULL, 0);
 }
 
 static int set_up(void **state)
@@ -306,6 +330,29 @@ static void test_created(void **state)
 	assert_int_equal(e.pid, 4711);
 	assert_int_equal(e.start_ns, 777);
 	assert_string_equal(e.comm, "trainer");
+	assert_int_equal(n_lost, 0);
+}
+
+/* Only the change that sets the remote QP is reported, whatever else is in the register. */
+static void test_connected(void **state)
+{
+	struct rd_qp_event e;
+
+	(void)state;
+	attr.dest = 0x4321;
+	probe3(RD_QP_CONNECTED, &qp, &attr, ~(UINT64_C(1) << 20));
+	assert_int_equal(n_reported, 0);
+	probe3(RD_QP_CONNECTED, &qp, &attr, UINT64_C(0xabcd000000000000) | 1 << 20 | 1);
+	assert_int_equal(n_reported, 1);
+	assert_true(qp_record_event(&reported, sizeof(reported), 0, &e));
+	assert_int_equal(e.kind, RD_QP_CONNECTED);
+	assert_int_equal(e.key, (uintptr_t)&qp.res);
+	assert_int_equal(e.lqpn, 0xabc);
+	assert_int_equal(e.rqpn, 0x4321);
+	assert_string_equal(e.device, "mlx5_3");
+	qp.res.user = 0;
+	probe3(RD_QP_CONNECTED, &qp, &attr, 1 << 20);
+	assert_int_equal(n_reported, 1);
 	assert_int_equal(n_lost, 0);
 }
 
@@ -388,6 +435,8 @@ static struct btf *make_btf(const struct kernel *k)
 	else
 		member(btf, "port", k->port_size == 1 ? u8 : u32, 84);
 	member(btf, "res", entry, 200);
+	btf__add_struct(btf, "ib_qp_attr", 300);
+	member(btf, "dest_qp_num", u32, 44);
 	btf__add_struct(btf, "ib_device", 2000);
 	member(btf, "name", name64, 1200);
 	/* Members within unnamed ones, as kernels with randomized structures have them. */
@@ -424,6 +473,7 @@ static void test_layout(void **state)
 		assert_int_equal(l.qp_port, 84);
 		assert_int_equal(l.qp_res, 200);
 		assert_int_equal(l.device_name, 1200);
+		assert_int_equal(l.attr_dest, 44);
 		assert_int_equal(l.task_leader, 16);
 		assert_int_equal(l.task_start, 2008);
 		assert_int_equal(l.task_comm, 2024);
@@ -467,6 +517,7 @@ int main(void)
 		cmocka_unit_test(test_no_event),
 #ifdef HAVE_LIBBPF
 		cmocka_unit_test_setup(test_created, set_up),
+		cmocka_unit_test_setup(test_connected, set_up),
 		cmocka_unit_test_setup(test_destroyed, set_up),
 		cmocka_unit_test_setup(test_not_of_a_process, set_up),
 		cmocka_unit_test_setup(test_lost, set_up),
