@@ -228,6 +228,24 @@ check_owners() {
 	}
 }
 
+# check_owners_pair DIRECTORY: the owners that `analyze` names at both ends of what owners_pair.sh left there
+check_owners_pair() {
+	local at=$1 side long long_all short short_all wrong remote
+	"$RDMADUMP" analyze --json "$at/a.pcapng" "$at/b.pcapng" >"$at/both.json"
+	ok "owners of two machines: the analysis"
+	for side in a b; do
+		read -r side _ long _ long_all _ short _ short_all _ wrong _ remote _ < <(
+			paste -d" " <(printf 'a\nb\n') <(python3 "$here/owners_pair.py" "$at/both.json" \
+				"$at/a.truth" "$at/a.pcapng" "$at/b.truth" "$at/b.pcapng" | tr -d ,) | grep "^$side ")
+		echo "# owners of two machines, $side: long $long of $long_all, short $short of $short_all, wrong $wrong, remote number of $remote"
+		is "owners of two machines, $side: all long-lived ones, none wrong" "$long of $long_all, $wrong" "32 of 32, 0"
+		[ "$((short * 100))" -ge "$((short_all * 95))" ] && [ "$short_all" -ge 64 ]
+		ok "owners of two machines, $side: at least 95 % of the short-lived ones ($short of $short_all)"
+		[ "$((remote * 100))" -ge "$((short_all * 95))" ]
+		ok "owners of two machines, $side: ... their remote numbers ($remote)"
+	done
+}
+
 export VM_BIN
 also=() # more files to take along
 if [ -n "${VM_SERVICE-}" ]; then
@@ -286,6 +304,11 @@ if [ -z "${VM_QUICK-}" ]; then
 	done
 	is "owners: reports of the kernel need no message" "$(grep -c owners "$tmp"/1/{events,dropped}.log | cut -d: -f2 | sort -u)" 0
 	has "owners: what is missing without privileges is said" "$tmp/1/samples.log" "short-lived ones may be missed: .*CAP_BPF and CAP_PERFMON"
+
+	also=(-x "$VM_BIN/../unit/owned_qps_tool")
+	machines 2 "${VM_SECONDS:-900}" owners_pair.sh
+	also=()
+	check_owners_pair "$tmp/2"
 
 	machines 2 "${VM_SECONDS:-900}" selftest_peer.sh
 	for name in a.ipv4 b.ipv4 a.ipv6 b.ipv6; do
