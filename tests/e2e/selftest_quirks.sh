@@ -95,6 +95,8 @@ cases() {
 		vlan-stripped contents:vlan_stripped --deliver vlan=stripped
 		icrc-absent contents:icrc_absent --deliver icrc=absent
 		icrc-zero contents:icrc_zero --deliver icrc=zero
+		icrc-wrong contents:icrc_wrong --deliver icrc=wrong
+		vlan-changed contents:vlan_changed --deliver vlan=changed
 		vlan-dropped contents:vlan_not_seen --deliver vlan=dropped
 		disordered-late clocks:disordered_timestamps --clock realtime,wild_every=40,wild_ms=-20
 		disordered-early clocks:disordered_timestamps --clock realtime,wild_every=40,wild_ms=20
@@ -303,6 +305,20 @@ rm -rf "$tmp/out"/*
 model -- "$RDMADUMP" selftest --json --output "$tmp/out" >"$tmp/json" 2>"$tmp/log"
 is "idle: exit status" $? 0
 is "idle: skipped" "$(jq -r '[.probes[] | select(.outcome == "skipped") | .name] | join(" ")' "$tmp/json")" "receive peer stop link netdev"
+
+# What only the machine has
+if unshare -r true 2>/dev/null; then
+	rm -rf "$tmp/out"/*
+	model -- unshare -r "$RDMADUMP" selftest --json --output "$tmp/out" --probe inventory >"$tmp/json" 2>"$tmp/log"
+	is "a user namespace: what is found" "$(found "$tmp/json" | tr , '\n' | grep -c '^inventory:user_namespace$')" 1
+else
+	skip "a user namespace: what is found" "$(lack unshare "no user namespaces")"
+fi
+rm -rf "$tmp/out"/* "$tmp/vf"
+# shellcheck disable=SC2016 # for the inner shell
+function=$tmp/vf/sys/bus/pci/devices/0000:01:00.0 model --keep "$tmp/vf" -- bash -c 'ln -s . "$function/physfn"
+	"$RDMADUMP" selftest --json --output "$0" --probe inventory' "$tmp/out" >"$tmp/json" 2>"$tmp/log"
+is "a VF: what is found" "$(found "$tmp/json" | tr , '\n' | grep -c '^inventory:no_pf$')" 1
 
 # Without privileges
 if [ "$(id -u)" = 0 ]; then

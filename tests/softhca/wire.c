@@ -30,7 +30,7 @@ static const char *const kind_names[TRAFFIC_KINDS] = {
 	[TRAFFIC_RAW] = "raw",
 };
 
-enum icrc { ICRC_KEPT, ICRC_ABSENT, ICRC_ZERO };
+enum icrc { ICRC_KEPT, ICRC_ABSENT, ICRC_ZERO, ICRC_WRONG };
 
 /* How packets of InfiniBand ports end when they are delivered. */
 static const char *const trailer_names[] = {"whole", "icrc", "payload", "zeros", "wrong_vcrc",
@@ -49,7 +49,7 @@ enum trailer {
 
 static struct {
 	uint8_t copies[TRAFFIC_KINDS]; /* of a frame that stays on its port */
-	bool fcs, vlan_stripped, vlan_dropped;
+	bool fcs, vlan_stripped, vlan_changed, vlan_dropped;
 	enum icrc icrc;
 	enum trailer trailer[2]; /* of received and of sent packets */
 	uint32_t cut;		 /* bytes that every frame lacks at its end */
@@ -101,6 +101,8 @@ static void deliver_parse(char *spec)
 			conf.fcs = true;
 		else if (!strcmp(t, "vlan=stripped"))
 			conf.vlan_stripped = true;
+		else if (!strcmp(t, "vlan=changed"))
+			conf.vlan_changed = true;
 		else if (!strcmp(t, "vlan=dropped"))
 			conf.vlan_dropped = true;
 		else if (!strncmp(t, "cut=", 4))
@@ -123,6 +125,8 @@ static void deliver_parse(char *spec)
 			conf.icrc = ICRC_ABSENT;
 		else if (!strcmp(t, "icrc=zero"))
 			conf.icrc = ICRC_ZERO;
+		else if (!strcmp(t, "icrc=wrong"))
+			conf.icrc = ICRC_WRONG;
 	}
 }
 
@@ -219,12 +223,13 @@ void wire_trailer(struct port *p, struct shaped *buffer, struct frame *f)
 void wire_shape(struct shaped *buffer, struct frame *f)
 {
 	bool strip = conf.vlan_stripped && has_vlan(f);
+	bool change = conf.vlan_changed && has_vlan(f);
 	uint32_t fcs;
 	uint8_t *to;
 
 	if (f->len > MACS + conf.cut)
 		f->len -= conf.cut;
-	if (!conf.fcs && !strip)
+	if (!conf.fcs && !strip && !change)
 		return;
 	fcs = htole32(~crc32_ib(0xffffffff, f->data, f->len));
 	if (f->len + FCS > buffer->room) {
@@ -237,6 +242,8 @@ void wire_shape(struct shaped *buffer, struct frame *f)
 	}
 	to = buffer->data;
 	memcpy(to, f->data, f->len);
+	if (change)
+		to[MACS + VLAN_TAG - 1] ^= 1;
 	if (strip) {
 		memmove(to + MACS, to + MACS + VLAN_TAG, f->len - MACS - VLAN_TAG);
 		f->len -= VLAN_TAG;
@@ -339,7 +346,7 @@ void wire_send(struct port *from, struct port *to, enum traffic kind, bool lost,
 	const struct frame received = {.data = data, .len = len, .origin = ORIGIN_RECEIVED};
 	/* What leaves the port is seen as sent; what varies is the loopback inside the device. */
 	bool loops = to == from;
-	uint8_t zeroed[PACKET_MAX];
+	uint8_t other[PACKET_MAX];
 
 	if (!from->up)
 		return;
@@ -349,10 +356,11 @@ void wire_send(struct port *from, struct port *to, enum traffic kind, bool lost,
 		gateway_follow(from->hca);
 	} else if (kind != TRAFFIC_RAW && conf.icrc == ICRC_ABSENT) {
 		sent.len -= ICRC;
-	} else if (kind != TRAFFIC_RAW && conf.icrc == ICRC_ZERO) {
-		memcpy(zeroed, data, len);
-		memset(zeroed + len - ICRC, 0, ICRC);
-		sent.data = zeroed;
+	} else if (kind != TRAFFIC_RAW && conf.icrc != ICRC_KEPT) {
+		memcpy(other, data, len);
+		for (uint32_t i = len - ICRC; i < len; i++)
+			other[i] = conf.icrc == ICRC_ZERO ? 0 : other[i] ^ 0x55;
+		sent.data = other;
 	}
 	if (!loops || conf.copies[kind] >= 1)
 		show(from, sent);
