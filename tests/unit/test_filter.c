@@ -314,6 +314,13 @@ static void test_learnt_pairs(void **state)
 	m.n = 0;
 	make_packet(&m, MAKE_V2_IPV4, 0x04, 0x200, 8, 0);
 	assert_true(kept(f, &m));
+	for (uint32_t qp = 0x201; qp < 0x20000; qp++) { /* other QPs of the same host */
+		m.n = 0;
+		make_packet(&m, MAKE_V2_IPV4, 0x04, qp, 8, 0);
+		assert_false(kept(f, &m));
+	}
+	m.n = 0;
+	make_packet(&m, MAKE_V2_IPV4, 0x04, 0x200, 8, 0);
 	turn(&m); /* the same QP number at the other end is another QP */
 	assert_false(kept(f, &m));
 

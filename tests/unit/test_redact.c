@@ -107,6 +107,7 @@ static void test_labels(void **state)
 		"serial_number <MT2116X09341>",
 		"\"serial\": \"<MT2116X09341>\",",
 		"the serial number is not available",
+		"serial number: a12 is too short for one",
 		"exe=/home/<alice>/bin/train, owner <alice>, <alice>_job, alicia",
 		"USER=<bob7> ran; hostname: <node17.rack3>\n see <node17.rack3>.example",
 		"serial number: None serial number: 0",
@@ -240,6 +241,34 @@ static void test_halves(void **state)
 			assert_int_equal(ip[i][0] >> 7, first[i] >> 7);
 			assert_in_range(ip[i][0], 1, 223);
 			assert_int_not_equal(ip[i][0], 127);
+		}
+		rd_redact_free(r);
+	}
+}
+
+/* Networks that differ stay different, also those that only the second pass finds. */
+static void test_distinct(void **state)
+{
+	(void)state;
+	for (int found_late = 0; found_late < 2; found_late++) {
+		struct rd_redact *r = rd_redact_new();
+		bool ipv4[256] = {false}, ipv6[65536] = {false};
+
+		for (int pass = found_late; pass < 2; pass++) {
+			if (pass)
+				rd_redact_begin(r);
+			for (unsigned int i = 11; i < 111; i++) {
+				uint8_t ip[4] = {(uint8_t)i, 1, 2, 3};
+				uint8_t ip6[16] = {0x20, (uint8_t)i};
+
+				rd_redact_ipv4(r, ip);
+				rd_redact_ipv6(r, ip6);
+				if (!pass)
+					continue;
+				assert_false(ipv4[ip[0]]);
+				assert_false(ipv6[rd_be16(ip6)]);
+				ipv4[ip[0]] = ipv6[rd_be16(ip6)] = true;
+			}
 		}
 		rd_redact_free(r);
 	}
@@ -451,6 +480,19 @@ static void test_within(void **state)
 	assert_memory_equal(to + 42 + 12, to + 26, 8);
 	assert_memory_equal(to + 42 + 20, m.b + 42 + 20, 4); /* ports */
 	check_zeros(to, m.n, 42 + 56, m.n - 4);
+
+	make_write(&inner, true, 32);
+	for (uint8_t type = 1; type <= 4; type++) {
+		m.n = 0;
+		make_ethernet(&m, 0x86dd);
+		make_ipv6(&m, 58, 8 + inner.n - 14);
+		make_bytes(&m, "\0\0\0\0\0\0\0\0", 8);
+		m.b[54] = type;
+		make_bytes(&m, inner.b + 14, inner.n - 14);
+		redact(RD_LINK_ETHERNET, &m, to);
+		assert_memory_equal(to + 62 + 8, to + 22, 32);	     /* the same addresses */
+		assert_memory_equal(to + 62 + 40, m.b + 62 + 40, 4); /* ports */
+	}
 }
 
 /* What is not understood becomes zeros: LLDP, text in UDP and TCP. */
@@ -709,6 +751,7 @@ int main(void)
 		cmocka_unit_test(test_related),
 		cmocka_unit_test(test_no_original),
 		cmocka_unit_test(test_halves),
+		cmocka_unit_test(test_distinct),
 		cmocka_unit_test(test_checksums),
 		cmocka_unit_test(test_damaged),
 		cmocka_unit_test(test_cut),
