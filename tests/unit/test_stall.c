@@ -136,6 +136,22 @@ static void talk(struct watched *w, const struct ends *e, uint32_t first, unsign
 	}
 }
 
+/* Answers from another port belong to the requests that two of them in a row fit. */
+static void test_other_port(void **state)
+{
+	static const struct ends e = {1, 2, 0x11, 0x12, 50001, 60001};
+	struct watched w;
+
+	(void)state;
+	for (unsigned int n = 1; n <= 3; n++) {
+		watch_one(&w);
+		talk(&w, &e, 1, n);
+		request(&w, &e, n + 1);
+		assert_int_equal(after_ms(&w, 1500), n >= 2);
+		unwatch(&w);
+	}
+}
+
 static void test_one(void **state)
 {
 	struct watched w;
@@ -515,7 +531,8 @@ static void test_many_candidates(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_one), cmocka_unit_test(test_none),
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_one),
+		cmocka_unit_test(test_other_port), cmocka_unit_test(test_none),
 		cmocka_unit_test(test_sequence_error), cmocka_unit_test(test_reads),
 		cmocka_unit_test(test_idle), cmocka_unit_test(test_scopes),
 		cmocka_unit_test(test_same_psns), cmocka_unit_test(test_connected_again),
