@@ -1003,6 +1003,7 @@ static void read_of_unknown_length(void **state)
 		sends(&s, 11, 12);
 		respond(&s, ACK, 12, OK);
 		assert_int_equal(count(result(&s), RD_INC_UNSEEN), single ? 5 : 0);
+		assert_int_equal(count(s.r->conversations, RD_INC_RESTART), 0);
 		end(&s);
 	}
 }
