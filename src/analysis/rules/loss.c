@@ -283,6 +283,8 @@ static bool reordered(const struct look *l, struct rd_finding *f)
 		finding_lower(f, RD_POSSIBLE);
 	if (refused)
 		f->severity = RD_SEV_PROBLEM;
+	else /* a receiver that takes them, and a capture that merges queues, look the same */
+		finding_lower(f, RD_POSSIBLE);
 	f->meaning = paths(l, refused);
 	rd_finding_title(f, refused ? "packets are reordered, and the receiver takes them for lost"
 				    : "packets are reordered upstream of this capture point");
@@ -336,11 +338,13 @@ static bool duplicated(const struct look *l, struct rd_finding *f)
 	finding_evidence(f, incident(l, requests ? RD_INC_DUPLICATED : RD_INC_RESPONSE_DUPLICATED));
 	/*
 	 * Of many retransmissions some have the same identification, or are as early, by chance. A
-	 * NAK that was not captured makes the sender as early as a copy.
+	 * NAK that was not captured makes the sender as early as a copy; so does a sender's NIC
+	 * that stood still until the timer had fired: both leave it at once, though not often.
 	 */
 	if (requests + responses <= rounds(l) ||
 		(l->s->copies_timed &&
-			(rounds(l) || count(l, RD_INC_FROM_BEFORE) || has_coarse_clock(l->r))) ||
+			(rounds(l) || count(l, RD_INC_FROM_BEFORE) || has_coarse_clock(l->r) ||
+				requests + responses <= FEW_COPIES)) ||
 		is_disordered(l))
 		finding_lower(f, RD_POSSIBLE);
 	if (l->c->multicast) {
