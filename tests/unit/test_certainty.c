@@ -734,6 +734,28 @@ static void first_read_response_is_lost(void **state)
 	}
 }
 
+/* A receiver dies, and a bond takes its other port: retransmissions there look like copies. */
+static void failover_to_dead(void **state)
+{
+	(void)state;
+	for (unsigned int copied = 0; copied < 2; copied++) {
+		struct scene s = begin();
+
+		for (uint32_t psn = 0; psn < 20; psn++) {
+			plain(&s, psn);
+			s.iface = 1;
+			if (copied)
+				plain(&s, psn);
+			s.iface = 0;
+		}
+		s.iface = 1;
+		for (uint32_t psn = 0; psn < 20 && !copied; psn++)
+			plain(&s, psn);
+		assert_certainty(&s, "several-interfaces", copied ? RD_LIKELY : RD_POSSIBLE);
+		end(&s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -764,6 +786,7 @@ int main(void)
 		cmocka_unit_test(network_of_each_direction),
 		cmocka_unit_test(network_changes),
 		cmocka_unit_test(first_read_response_is_lost),
+		cmocka_unit_test(failover_to_dead),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -137,6 +137,16 @@ static bool tunnels_left(const struct look *l, struct rd_finding *f)
 	return true;
 }
 
+/* Whether packets come first where they did before the first copy: else they may have moved. */
+static bool go_on_beside_copies(const struct look *l)
+{
+	for (size_t i = 0; i < l->r->n_conversations; i++)
+		for (int k = 0; k < 2; k++)
+			if (l->r->conversations[i].side[k].last_frame > l->a->copies.first_frame)
+				return true;
+	return false;
+}
+
 static bool copies_left(const struct look *l, struct rd_finding *f)
 {
 	const struct rd_totals *t = &l->r->totals;
@@ -147,7 +157,7 @@ static bool copies_left(const struct look *l, struct rd_finding *f)
 	f->evidence.count = t->copies_left;
 	/* A retransmission through the other port of a bond, or a late frame, seems to be a copy.
 	 */
-	if (t->moved || t->copies_left * FEW_COPIES < t->rdma_frames)
+	if (t->moved || t->copies_left * FEW_COPIES < t->rdma_frames || !go_on_beside_copies(l))
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "QPs were captured at several interfaces");
 	rd_finding_detail(f,
