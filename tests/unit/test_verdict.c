@@ -378,7 +378,7 @@ static void not_ready(
 static void a_pair_is_counted_once(void **state)
 {
 	struct scene s = begin();
-	const char *all = "This concerns all 2 QP pairs: ";
+	const char *all = "This concerns both QP pairs: ";
 
 	(void)state;
 	for (uint32_t i = 0; i < 8; i++) {
