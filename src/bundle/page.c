@@ -18,7 +18,7 @@ static const char style[] =
 static const char own_style[] =
 	"a { color: var(--one); }\n"
 	"nav { margin: 10px 0 18px; display: flex; flex-wrap: wrap; gap: 4px 18px; }\n"
-	".scroll { margin-bottom: 12px; }\n"
+	".scroll, .verdict { margin-bottom: 12px; }\n"
 	"td:first-child { overflow-wrap: anywhere; min-width: 12ch; }\n";
 
 #define FINDINGS_SHOWN 30	  /* the worst ones of a section */
