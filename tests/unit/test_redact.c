@@ -111,8 +111,7 @@ static void test_labels(void **state)
 		"exe=/home/<alice>/bin/train, owner <alice>, <alice>_job, alicia",
 		"USER=<bob7> ran; hostname: <node17.rack3>\n see <node17.rack3>.example",
 		"serial number: None serial number: 0",
-		"node_desc: <rack3 node17>\nNode Description:.....<rack4, node18>\nthen <rack3 "
-		"node17>",
+		"node_desc: <rack3 node17>\nNode Description:..<rack4, node18>\n <rack3 node17>",
 	};
 
 	(void)state;
