@@ -142,6 +142,7 @@ at_commands() {
 # From the beginning on
 at_once() {
 	cat <<END
+status:6.5.6+hangs:7|4|attached|cannot detach the sniffer of sent frames of port 1: .*: it has no memory from the driver
 no|2|clean|PCI configuration space has no such capability; this function has no access
 loops|2|clean|PCI configuration space has no such capability; this function has no access
 edge|2|clean|PCI configuration space has no such capability; this function has no access
