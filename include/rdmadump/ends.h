@@ -20,6 +20,9 @@ struct rd_path_qp {
 	uint64_t arrived;	   /* captured at both ends */
 	uint64_t reordered;	   /* of these: after a later packet */
 	uint64_t reordered_proven; /* of these: confirmed by different timestamps */
+	/* Of those that arrived, without `reordered`: retransmissions, or packets beside them, that
+	 * arrived after a later one, unless a copy was taken for another one. */
+	uint64_t order_unclear;
 	uint64_t asked_for;	   /* of those lost: requested by a NAK of the receiver */
 	/* Captured at the sender only; frames of that capture. */
 	struct rd_incident lost;

@@ -235,6 +235,38 @@ static void test_lost_outside(void **state)
 	}
 }
 
+/*
+ * A receiver may take packets for lost that only come in another order: then the path did it. Here
+ * the copies of a retransmitted packet leave open which of them was late.
+ */
+static void test_reordered_not_lost(void **state)
+{
+	(void)state;
+	for (unsigned int other_order = 0; other_order < 2; other_order++) {
+		struct rd_ends_report *r;
+
+		make_alone();
+		two.directions = true;
+		find_alone(RD_TAP_A, "lost-downstream", RD_SEV_PROBLEM, RD_LIKELY, 20 * MS);
+		for (uint32_t i = 0; i < 100; i++) {
+			see(RD_TAP_A, false, i, 0, i * 100 * US);
+			see(RD_TAP_B, false, i, 0, i * 100 * US + (i % 2 ? DELAY : 60 * US));
+			answer(i, 0, i * 100 * US + 70 * US);
+		}
+		see(RD_TAP_A, false, 100, 0, 20 * MS);
+		see(RD_TAP_A, false, 101, 0, 20 * MS + 10 * US);
+		see(RD_TAP_A, false, 100, 0, 20 * MS + 30 * US);
+		see(RD_TAP_B, false, 100 + other_order, 0, 20 * MS + 12 * US);
+		see(RD_TAP_B, false, 101 - other_order, 0, 20 * MS + 32 * US);
+		see(RD_TAP_B, false, 100, 0, 20 * MS + 50 * US);
+		answer(101, 0, 21 * MS);
+		r = conclude();
+		assert_string_equal(r->verdict.rule, "lost-downstream");
+		assert_int_equal(!(r->verdict.places & RD_PLACE_FABRIC), !other_order);
+		discard(r);
+	}
+}
+
 static void test_capture_missed(void **state)
 {
 	struct rd_ends_report *r;
@@ -425,6 +457,7 @@ int main(void)
 		cmocka_unit_test(test_groups),
 		cmocka_unit_test(test_lost_or_missed),
 		cmocka_unit_test(test_lost_outside),
+		cmocka_unit_test(test_reordered_not_lost),
 		cmocka_unit_test(test_capture_missed),
 		cmocka_unit_test(test_gave_up),
 		cmocka_unit_test(test_not_ready),

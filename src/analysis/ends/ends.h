@@ -110,19 +110,25 @@ enum fate {
 	FATES
 };
 
+/* The packet that left the other end last, of those in one capture so far. */
+struct latest {
+	uint64_t frame; /* of the other capture; 0: there is none */
+	int64_t t[RD_TAPS];
+};
+
 struct path_qp {
 	uint64_t key; /* hash of addresses and QP */
 	struct path *path;
 	uint32_t qp;
 	uint64_t matched;
 	uint64_t single; /* of them: without another one of the same bytes */
-	/* As receiver: packets after a later one; and the latest one so far, at both ends. */
+	/* As receiver: packets after a later one; and the latest one so far. */
 	uint64_t reordered[RD_TAPS];
 	uint64_t reordered_proven[RD_TAPS]; /* of them: the times of both ends differ */
-	struct {
-		uint64_t frame;
-		int64_t t[RD_TAPS];
-	} latest[RD_TAPS];
+	struct latest latest[RD_TAPS];
+	/* The same, of all packets: a copy may have been taken for another one. */
+	uint64_t order_unclear[RD_TAPS]; /* of those that are not in reordered[] */
+	struct latest latest_of_all[RD_TAPS];
 	struct rd_incident only[RD_TAPS];   /* captured there only */
 	struct rd_incident copies[RD_TAPS]; /* the same, of a packet that was matched as well */
 	struct rd_incident twins[RD_TAPS];  /* copies that are not separate transmissions */

@@ -246,10 +246,27 @@ static bool goes_back(const struct sight *s)
 	       s->sides[RD_TAP_B].report->totals.backwards;
 }
 
+/* Which copy of a retransmission was late is not known, only that the order is another one. */
+static bool order_is_unclear(const struct sight *s, struct rd_finding *f)
+{
+	if (!s->w->order_unclear)
+		return false;
+	finding_lower(f, RD_POSSIBLE);
+	f->evidence.count = s->w->order_unclear;
+	rd_finding_title(
+		f, "retransmitted packets, or packets beside them, are reordered on the path");
+	rd_finding_detail(f,
+		"%llu of %llu packets arrived after later ones, if the copies of each packet "
+		"arrived in the order in which they were sent",
+		n(s->w->order_unclear), n(s->w->arrived));
+	filter_qp(s, f, 0);
+	return true;
+}
+
 static bool reordered_between(const struct sight *s, struct rd_finding *f)
 {
 	if (!s->w->reordered)
-		return false;
+		return order_is_unclear(s, f);
 	f->evidence.count = s->w->reordered;
 	/*
 	 * Equal times prove no order. And a packet whose first copy is lost looks late if the
@@ -280,7 +297,7 @@ static bool lost_downstream(const struct sight *s, struct rd_finding *f)
 	 * with an RNR NAK: rxe_resp.c requests that one once more.
 	 */
 	if (!s->p->sender_known || !trusted(&s->trust[!s->p->sender]) || s->w->reordered ||
-		goes_back(s) || rd_side_incident(side, RD_INC_RNR)->count ||
+		s->w->order_unclear || goes_back(s) || rd_side_incident(side, RD_INC_RNR)->count ||
 		rd_side_incident(side, RD_INC_REORDERED)->count)
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "packets are lost downstream of the receiver's port");

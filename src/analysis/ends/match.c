@@ -156,24 +156,33 @@ static void pair(struct rd_ends *e, enum rd_tap end, struct entry *here, struct 
 
 /* --- what a packet counts as ------------------------------------------------------------------ */
 
-/* In the order of a file: the times must agree, since captures may merge queues out of order. */
+/*
+ * Whether a packet comes after one that left the other end later; if not, it is the latest one. In
+ * the order of a file: the times must agree, since captures may merge queues out of order.
+ */
+static bool is_late(struct latest *l, enum rd_tap end, const struct entry *en)
+{
+	if (en->partner_frame <= l->frame)
+		return en->t >= l->t[end] && en->partner_t <= l->t[!end];
+	l->frame = en->partner_frame;
+	l->t[end] = en->t;
+	l->t[!end] = en->partner_t;
+	return false;
+}
+
 static void count_order(enum rd_tap end, const struct entry *en)
 {
 	struct path_qp *w = en->to;
-	const bool after = en->partner_frame > w->latest[end].frame;
+	const struct latest before = w->latest[end];
+	const bool ids = ids_tell(w->path), of_all = is_late(&w->latest_of_all[end], end, en);
 
-	if (en->kin && !ids_tell(w->path)) /* its partner may be another one */
-		return;
-	if (!after && en->t >= w->latest[end].t[end] && en->partner_t <= w->latest[end].t[!end]) {
+	/* The partner of one with `kin` may be another packet. */
+	if ((ids || !en->kin) && is_late(&w->latest[end], end, en)) {
 		w->reordered[end]++;
-		w->reordered_proven[end] += (en->single || ids_tell(w->path)) &&
-					    en->t > w->latest[end].t[end] &&
-					    en->partner_t < w->latest[end].t[!end];
-	}
-	if (after) {
-		w->latest[end].frame = en->partner_frame;
-		w->latest[end].t[end] = en->t;
-		w->latest[end].t[!end] = en->partner_t;
+		w->reordered_proven[end] += (en->single || ids) && en->t > before.t[end] &&
+					    en->partner_t < before.t[!end];
+	} else if (of_all) {
+		w->order_unclear[end]++;
 	}
 }
 

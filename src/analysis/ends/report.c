@@ -61,6 +61,7 @@ static void fill_qp(struct rd_path_qp *out, const struct path_qp *w, const struc
 		.arrived = w->matched,
 		.reordered = w->reordered[receiver],
 		.reordered_proven = w->reordered_proven[receiver],
+		.order_unclear = w->order_unclear[receiver],
 		.lost_runs = w->lone_runs[!receiver],
 		.duplicated_runs = w->runs[receiver],
 		.duplicated = sum(&w->copies[receiver], &w->twins[receiver]),

@@ -323,7 +323,9 @@ static void place_outside(struct judging *j, struct culprit *x, const struct rd_
 		mixed & RD_MIXED_RESPONSES ? path_qp_at(j, to, from) : path_qp_at(j, from, to);
 	const unsigned int rest = v->places & ~(unsigned int)RD_PLACE_FABRIC;
 
-	if (!way || !passes_whole(way) || !p || !p->sender_known || !rest || rest == v->places)
+	/* A receiver may take packets for lost that are reordered between. */
+	if (!way || !passes_whole(way) || way->reordered || way->order_unclear || !p ||
+		!p->sender_known || !rest || rest == v->places)
 		return;
 	v->places = rest;
 	if (rest & RD_PLACE_SENDER_NIC)

@@ -41,7 +41,7 @@ static void put_clock(const struct rd_ends_report *r, FILE *out)
 bool path_qp_is_faulty(const struct rd_path_qp *w)
 {
 	return w->lost.count || w->unclear.count || w->missed_at_receiver.count ||
-	       w->duplicated.count || w->missed.count || w->reordered;
+	       w->duplicated.count || w->missed.count || w->reordered || w->order_unclear;
 }
 
 /* What is said first: nothing is missing, if so. */
@@ -75,7 +75,10 @@ static void put_qp(struct grid *g, const struct rd_path *p, const struct rd_path
 	else
 		grid_put(g, "%" PRIu64, w->lost.count);
 	grid_put(g, "%" PRIu64, w->duplicated.count);
-	grid_put(g, "%" PRIu64, w->reordered);
+	if (w->order_unclear)
+		grid_put(g, "%" PRIu64 "+%" PRIu64, w->reordered, w->order_unclear);
+	else
+		grid_put(g, "%" PRIu64, w->reordered);
 	grid_put(g, "%" PRIu64, w->missed.count + w->missed_at_receiver.count + w->unclear.count);
 	grid_put(g, "%s", measured ? rd_fmt_duration(number, p->variation.p50) : "");
 	grid_put(g, "%s", measured ? rd_fmt_duration(number, p->variation.p99) : "");
