@@ -231,6 +231,9 @@ is "Ethernet: nothing is left" "$(state)" "$clean"
 rm -rf "$tmp/tree"
 model --keep "$tmp/tree" --dev link=ib,devid=1023,gateway=moved+relocks+strict --gen size=300 --rate 2000 -- \
 	"$RDMADUMP" -d mlx5_0 --sniffer icmd -c 100 -w - 2>"$tmp/log" | cat >"$tmp/piped.pcapng"
+status=${PIPESTATUS[0]}
+[ "$status" = 0 ]
+ok "ConnectX-8, into a pipe: exit status $status" "$tmp/log"
 is "ConnectX-8, into a pipe: frames" "$(tshark -r "$tmp/piped.pcapng" 2>/dev/null | wc -l)" 100
 is "ConnectX-8: nothing is left" "$(state)" "$clean"
 
