@@ -42,13 +42,13 @@ static bool declared_whole(const struct rd_report *r)
  * Whether so many runs of a QP's packets are more than a capture may have missed. If it misses
  * packets by chance, those of this QP and the `tested` ones alike, then all runs are among the
  * former with a probability of (sent / (sent + tested))^runs. A run counts once, since a capture
- * whose buffer is full misses many frames in a row.
+ * whose buffer is full misses many frames in a row. Of many QPs, one is hit by chance more often.
  */
 static bool too_many_to_be_missed(const struct sight *s, enum rd_tap tap, uint64_t runs)
 {
 	const struct trust *t = &s->trust[tap];
 	const double sent = (double)s->w->sent;
-	double chance = 1;
+	double chance = (double)s->p->n_qps;
 
 	if (!trusted(t))
 		return false;
