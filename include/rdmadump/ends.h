@@ -20,10 +20,11 @@ struct rd_path_qp {
 	uint64_t arrived;	   /* captured at both ends */
 	uint64_t reordered;	   /* of these: after a later packet */
 	uint64_t reordered_proven; /* of these: confirmed by different timestamps */
-	/* Of those that arrived, without `reordered`: retransmissions, or packets beside them, that
-	 * arrived after a later one, unless a copy was taken for another one. */
+	/* Of those that arrived, without `reordered`: retransmissions, or packets beside them,
+	 * after a later one, if copies keep their order. 0 if a capture lacks any of the packets.
+	 */
 	uint64_t order_unclear;
-	uint64_t asked_for;	   /* of those lost: requested by a NAK of the receiver */
+	uint64_t asked_for; /* of those lost: requested by a NAK of the receiver */
 	/* Captured at the sender only; frames of that capture. */
 	struct rd_incident lost;
 	struct rd_incident unclear;	       /* lost, or missed by the receiver's capture */

@@ -53,6 +53,18 @@ static void fill_lost(struct rd_path_qp *out, const struct path_qp *w, const str
 	out->unclear.count += all.count - w->recorded;
 }
 
+/*
+ * If one capture lacks packets, another choice of their copies may explain the order. If both have
+ * all of them, none can.
+ */
+static uint64_t order_unclear(const struct path_qp *w)
+{
+	for (int end = 0; end < RD_TAPS; end++)
+		if (w->only[end].count || w->copies[end].count || w->twins[end].count)
+			return 0;
+	return w->order_unclear[!w->path->sender];
+}
+
 static void fill_qp(struct rd_path_qp *out, const struct path_qp *w, const struct making *m)
 {
 	const enum rd_tap receiver = !w->path->sender;
@@ -61,7 +73,7 @@ static void fill_qp(struct rd_path_qp *out, const struct path_qp *w, const struc
 		.arrived = w->matched,
 		.reordered = w->reordered[receiver],
 		.reordered_proven = w->reordered_proven[receiver],
-		.order_unclear = w->order_unclear[receiver],
+		.order_unclear = order_unclear(w),
 		.lost_runs = w->lone_runs[!receiver],
 		.duplicated_runs = w->runs[receiver],
 		.duplicated = sum(&w->copies[receiver], &w->twins[receiver]),
