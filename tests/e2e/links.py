@@ -221,7 +221,8 @@ def strange(linktype, ethertype, caplen, out):
 
 
 # Sizes of frames differ by their headers, and tags have priorities
-DROPPED = {"wire_bytes", "sent_bytes", "received_bytes", "peak_bytes", "bytes", "priority", "tunnelled", "name", "format"}
+DROPPED = {"wire_bytes", "sent_bytes", "received_bytes", "peak_bytes", "bytes", "priority", "tunnelled", "name", "format",
+           "network"}
 
 
 def plain(value):
