@@ -20,7 +20,8 @@ struct rd_path_qp {
 	uint64_t arrived;	   /* captured at both ends */
 	uint64_t reordered;	   /* of these: after a later packet */
 	uint64_t reordered_proven; /* of these: confirmed by different timestamps */
-	/* Of those that arrived, without `reordered`: retransmissions, or packets beside them,
+	/*
+	 * Of those that arrived, without `reordered`: retransmissions, or packets beside them,
 	 * after a later one, if copies keep their order. 0 if a capture lacks any of the packets.
 	 */
 	uint64_t order_unclear;
