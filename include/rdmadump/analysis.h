@@ -314,7 +314,7 @@ struct rd_conversation {
 	struct rd_endpoint a, b;   /* UD: source QP and destination QP */
 	bool multicast, cm;	   /* cm: the CM connected or disconnected it within the capture */
 	bool ipoib;		   /* IP over InfiniBand */
-	uint32_t network;	   /* VNI of its VXLAN or Geneve tunnel, or GRE key; 0: none */
+	uint32_t network;	   /* as in struct rd_inner; 0: none */
 	bool proven;		   /* a frame of it had a valid ICRC */
 	bool local[2];		   /* a, b: of a device whose facts the file has */
 	struct rd_owner *owner[2]; /* owners of a's and b's QP; NULL: unknown */

@@ -448,7 +448,8 @@ struct rd_inner {
 	uint32_t caplen, len;
 	enum rd_link link;
 	unsigned int tunnels; /* enum rd_tunnel, of all levels that were removed */
-	uint32_t network;     /* VNI of VXLAN or Geneve, or GRE key, removed last; 0: none */
+	/* VNI of VXLAN or Geneve, VSID of NVGRE, or GRE key, removed last; 0: none. */
+	uint32_t network;
 };
 
 /*

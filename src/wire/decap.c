@@ -36,6 +36,10 @@
 #define GRE_SEQUENCE 0x1000
 #define GRE_VERSION  0x0007
 
+/* NVGRE: the key has the network in its upper bits; smaller ones are reserved (RFC 7637, 3.2). */
+#define NVGRE_FLOW_BITS 8
+#define NVGRE_VSID_MIN	0x1000
+
 #define GRE_ERSPAN  0x88be /* types I and II */
 #define GRE_ERSPAN3 0x22eb
 #define ERSPAN3_IP  2 /* frame type: an IP packet instead of an Ethernet frame */
@@ -91,6 +95,15 @@ static struct begin erspan(const struct rd_packet *p, uint32_t off, uint16_t pro
 	return (struct begin){off, type ? RD_LINK_IP : RD_LINK_ETHERNET, RD_TUNNEL_ERSPAN, 0};
 }
 
+/* Packets of one conversation may have several FlowIDs, which are no part of the network. */
+static uint32_t gre_network(uint16_t flags, uint16_t proto, uint32_t key)
+{
+	const bool nvgre = proto == ETHERTYPE_ETHERNET && flags == GRE_KEY &&
+			   key >> NVGRE_FLOW_BITS >= NVGRE_VSID_MIN;
+
+	return nvgre ? key >> NVGRE_FLOW_BITS : key;
+}
+
 static struct begin gre(const struct rd_packet *p)
 {
 	uint32_t off = p->l4 + 4, key = 0;
@@ -117,7 +130,7 @@ static struct begin gre(const struct rd_packet *p)
 	if (proto == GRE_ERSPAN || proto == GRE_ERSPAN3)
 		return erspan(p, off, proto);
 	begin = begin_of(off, proto, RD_TUNNEL_GRE);
-	begin.network = key;
+	begin.network = gre_network(flags, proto, key);
 	return begin;
 }
 

@@ -313,6 +313,66 @@ static void test_other_links(void **state)
 	assert_string_equal(rd_tunnel_name(RD_TUNNEL_IP | RD_TUNNEL_MPLS), "IP in IP");
 }
 
+/* What tells networks apart that use the same addresses. */
+static void test_networks(void **state)
+{
+	static const struct {
+		const char *name;
+		unsigned int proto, port;
+		const char *bytes;
+		uint32_t length, network;
+	} kinds[] = {
+		{"VXLAN", 17, 4789, "\x08\0\0\0\x12\x34\x56\x78", 8, 0x123456},
+		{"Geneve", 17, 6081, "\0\0\x65\x58\x12\x34\x56\x78", 8, 0x123456},
+		{"NVGRE", 47, 0, "\x20\x00\x65\x58\x12\x34\x56\x78", 8, 0x123456},
+		{"... another flow of it", 47, 0, "\x20\x00\x65\x58\x12\x34\x56\x79", 8, 0x123456},
+		{"... the least network", 47, 0, "\x20\x00\x65\x58\0\x10\0\x01", 8, 0x1000},
+		{"reserved in NVGRE", 47, 0, "\x20\x00\x65\x58\0\x0f\xff\x01", 8, 0xfff01},
+		{"with sequence numbers", 47, 0, "\x30\x00\x65\x58\x12\x34\x56\x78\0\0\0\x01", 12,
+			0x12345678},
+		{"without a key", 47, 0, "\x00\x00\x65\x58", 4, 0},
+	};
+	struct make inner = {.n = 0};
+
+	(void)state;
+	make_packet(&inner, MAKE_V2_IPV4, 0x0a, 0x11, 16 + 64, 0);
+	for (size_t i = 0; i < COUNT(kinds); i++) {
+		uint32_t n = kinds[i].length + inner.n + (kinds[i].port ? 8 : 0);
+		struct rd_inner in = {.link = RD_LINK_ETHERNET};
+		struct make m = {.n = 0};
+
+		make_ethernet(&m, 0x0800);
+		make_ipv4(&m, kinds[i].proto, n);
+		if (kinds[i].port)
+			make_udp(&m, kinds[i].port, n - 8);
+		make_bytes(&m, kinds[i].bytes, kinds[i].length);
+		make_bytes(&m, inner.b, inner.n);
+		in.data = m.b;
+		in.caplen = in.len = m.n;
+		assert_int_equal(rd_decap_any(&in), 1);
+		if (in.network != kinds[i].network)
+			fail_msg("%s: network 0x%x", kinds[i].name, in.network);
+	}
+}
+
+/* GRE with IP has no FlowID: all of its key is the network. */
+static void test_network_of_ip(void **state)
+{
+	struct make inner = {.n = 0}, m = {.n = 0};
+	struct rd_inner in = {.link = RD_LINK_ETHERNET};
+
+	(void)state;
+	make_packet(&inner, MAKE_V2_IPV4, 0x0a, 0x11, 16 + 64, 0);
+	make_ethernet(&m, 0x0800);
+	make_ipv4(&m, 47, 8 + inner.n - 14);
+	make_bytes(&m, "\x20\x00\x08\x00\x12\x34\x56\x78", 8);
+	make_bytes(&m, inner.b + 14, inner.n - 14);
+	in.data = m.b;
+	in.caplen = in.len = m.n;
+	assert_int_equal(rd_decap_any(&in), 1);
+	assert_int_equal(in.network, 0x12345678);
+}
+
 /* Ethernet over MPLS: a control word begins with four zero bits, an address may begin with others.
  */
 static void test_pseudowire(void **state)
@@ -353,6 +413,8 @@ int main(void)
 		cmocka_unit_test(test_rspan),
 		cmocka_unit_test(test_truncated),
 		cmocka_unit_test(test_other_links),
+		cmocka_unit_test(test_networks),
+		cmocka_unit_test(test_network_of_ip),
 		cmocka_unit_test(test_pseudowire),
 	};
 

@@ -518,7 +518,7 @@ struct item {
 	const struct rd_packet *p;
 	uint64_t ns, frame;
 	uint32_t ip_id;	  /* 0x10000: there is none */
-	uint32_t network; /* VNI of its VXLAN or Geneve tunnel, or GRE key; 0: none */
+	uint32_t network; /* as in struct rd_inner; 0: none */
 	uint8_t place;	  /* twice the number of the interface, plus 1 if it was in a tunnel */
 };
 
