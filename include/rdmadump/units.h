@@ -18,6 +18,8 @@ char *rd_fmt_kib(char buf[RD_UNITS_LEN], uint64_t bytes);
 char *rd_fmt_bitrate(char buf[RD_UNITS_LEN], double bits_per_second);
 /* Three significant digits: "871 us", "2.15 s"; whole seconds from 100 s on. */
 char *rd_fmt_duration(char buf[RD_UNITS_LEN], uint64_t ns);
+/* Two significant digits: "2.1 %", "100 %" of all only; below a hundredth "less than 0.01 %". */
+char *rd_fmt_percent(char buf[RD_UNITS_LEN], double percent);
 /* "00:00:12" */
 char *rd_fmt_hms(char buf[RD_UNITS_LEN], uint64_t seconds);
 

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <time.h>
 
+#define NS_PER_S INT64_C(1000000000)
+
 static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
 
 static bool is_mapped(const uint8_t gid[16])
@@ -61,12 +63,15 @@ char *rd_guid_text(char buf[RD_GUID_LEN], uint64_t guid)
 
 char *rd_utc_text(char buf[RD_UTC_LEN], uint64_t ns)
 {
-	time_t seconds = (time_t)(ns / 1000000000U);
+	/* pcapng's if_tsoffset may be negative: times before 1970 are those from 2262 on. */
+	const int64_t since = (int64_t)ns, rest = since % NS_PER_S;
+	const int64_t fraction = rest < 0 ? rest + NS_PER_S : rest;
+	time_t seconds = (time_t)((since - fraction) / NS_PER_S);
 	struct tm tm;
 	size_t n;
 
 	gmtime_r(&seconds, &tm);
 	n = strftime(buf, RD_UTC_LEN, "%Y-%m-%dT%H:%M:%S", &tm);
-	snprintf(buf + n, RD_UTC_LEN - n, ".%09" PRIu64 "Z", ns % 1000000000U);
+	snprintf(buf + n, RD_UTC_LEN - n, ".%09" PRId64 "Z", fraction);
 	return buf;
 }

@@ -71,6 +71,17 @@ char *rd_fmt_duration(char buf[RD_UNITS_LEN], uint64_t ns)
 	return buf;
 }
 
+char *rd_fmt_percent(char buf[RD_UNITS_LEN], double percent)
+{
+	if (percent > 0 && percent < 0.01)
+		snprintf(buf, RD_UNITS_LEN, "less than 0.01 %%");
+	else if (percent > 99 && percent < 100)
+		snprintf(buf, RD_UNITS_LEN, "more than 99 %%");
+	else
+		snprintf(buf, RD_UNITS_LEN, percent < 99.5 ? "%.2g %%" : "%.0f %%", percent);
+	return buf;
+}
+
 char *rd_fmt_hms(char buf[RD_UNITS_LEN], uint64_t seconds)
 {
 	snprintf(buf, RD_UNITS_LEN, "%02" PRIu64 ":%02u:%02u", seconds / 3600,

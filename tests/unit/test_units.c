@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <rdmadump/error.h>
+#include <rdmadump/notation.h>
 #include <rdmadump/units.h>
 #include <rdmadump/words.h>
 #include <string.h>
@@ -211,9 +212,43 @@ static void test_words(void **state)
 	assert_int_equal(rd_word_edits(name + 17, "list"), 47);
 }
 
+static void test_percent(void **state)
+{
+	static const struct {
+		double percent;
+		const char *text;
+	} cases[] = {{0, "0 %"}, {1e-5, "less than 0.01 %"}, {0.01, "0.01 %"}, {0.0234, "0.023 %"},
+		{2.083, "2.1 %"}, {64.7, "65 %"}, {99, "99 %"}, {99.9999, "more than 99 %"},
+		{100, "100 %"}, {140, "140 %"}};
+	char buf[RD_UNITS_LEN];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		assert_string_equal(rd_fmt_percent(buf, cases[i].percent), cases[i].text);
+}
+
+static void test_utc(void **state)
+{
+	static const struct {
+		uint64_t ns;
+		const char *text;
+	} cases[] = {{0, "1970-01-01T00:00:00.000000000Z"},
+		{UINT64_C(1700000000000000005), "2023-11-14T22:13:20.000000005Z"},
+		{(uint64_t)-1, "1969-12-31T23:59:59.999999999Z"},
+		{(uint64_t)-1000000000, "1969-12-31T23:59:59.000000000Z"},
+		{(uint64_t)-1000000001, "1969-12-31T23:59:58.999999999Z"}};
+	char buf[RD_UTC_LEN];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		assert_string_equal(rd_utc_text(buf, cases[i].ns), cases[i].text);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_percent),
+		cmocka_unit_test(test_utc),
 		cmocka_unit_test(test_format),
 		cmocka_unit_test(test_format_room),
 		cmocka_unit_test(test_bitrate),

@@ -11,8 +11,8 @@ def share(part, all_of):
 
 
 def near(value):
-    """What is printed with few digits."""
-    return value * 0.98 - 0.06, value * 1.02 + 0.06
+    """What is printed with two digits."""
+    return value * 0.95 - 0.06, value * 1.05 + 0.06
 
 
 def of_rounds(c, again, rounds, naks, timeouts, percent):

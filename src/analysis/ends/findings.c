@@ -129,7 +129,7 @@ static bool is_lost(const struct sight *s)
 static bool lost_between(const struct sight *s, struct rd_finding *f)
 {
 	const struct rd_incident *e = &s->w->lost;
-	char asked[RD_UNITS_LEN];
+	char asked[RD_UNITS_LEN], share[RD_UNITS_LEN];
 
 	if (!e->count)
 		return false;
@@ -144,9 +144,10 @@ static bool lost_between(const struct sight *s, struct rd_finding *f)
 		snprintf(asked, sizeof(asked), "%llu of them", n(s->w->asked_for));
 	rd_finding_title(f, "packets are lost between the two capture points");
 	rd_finding_detail(f,
-		"%llu packet%s of %llu that were sent (%.2g %%) did not arrive, and the receiver "
+		"%llu packet%s of %llu that were sent (%s) did not arrive, and the receiver "
 		"asked for %s; frames of the sender's capture",
-		n(e->count), plural(e->count), n(s->w->sent), percent(e->count, s->w->sent), asked);
+		n(e->count), plural(e->count), n(s->w->sent),
+		share_text(share, e->count, s->w->sent), asked);
 	filter_qp(s, f, e->first_frame);
 	return true;
 }
@@ -154,6 +155,7 @@ static bool lost_between(const struct sight *s, struct rd_finding *f)
 static bool lost_or_missed(const struct sight *s, struct rd_finding *f)
 {
 	const struct rd_incident *e = &s->w->unclear;
+	char share[RD_UNITS_LEN];
 
 	if (!e->count)
 		return false;
@@ -161,9 +163,10 @@ static bool lost_or_missed(const struct sight *s, struct rd_finding *f)
 	rd_finding_title(f, "packets are lost between the two capture points, or the receiver's "
 			    "capture missed them");
 	rd_finding_detail(f,
-		"%llu packet%s of %llu that were sent (%.2g %%); nothing shows whether they "
+		"%llu packet%s of %llu that were sent (%s); nothing shows whether they "
 		"arrived, and that capture missed others; frames of the sender's capture",
-		n(e->count), plural(e->count), n(s->w->sent), percent(e->count, s->w->sent));
+		n(e->count), plural(e->count), n(s->w->sent),
+		share_text(share, e->count, s->w->sent));
 	filter_qp(s, f, e->first_frame);
 	return true;
 }
@@ -265,6 +268,8 @@ static bool order_is_unclear(const struct sight *s, struct rd_finding *f)
 
 static bool reordered_between(const struct sight *s, struct rd_finding *f)
 {
+	char share[RD_UNITS_LEN];
+
 	if (!s->w->reordered)
 		return order_is_unclear(s, f);
 	f->evidence.count = s->w->reordered;
@@ -276,8 +281,9 @@ static bool reordered_between(const struct sight *s, struct rd_finding *f)
 		(!s->p->ids_tell && !trusted(&s->trust[s->p->sender])))
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "packets are reordered on the path");
-	rd_finding_detail(f, "%llu of %llu packets (%.2g %%) arrived after later ones%s",
-		n(s->w->reordered), n(s->w->arrived), percent(s->w->reordered, s->w->arrived),
+	rd_finding_detail(f, "%llu of %llu packets (%s) arrived after later ones%s",
+		n(s->w->reordered), n(s->w->arrived),
+		share_text(share, s->w->reordered, s->w->arrived),
 		s->p->ids_tell ? "" : ", retransmissions left aside");
 	filter_qp(s, f, 0);
 	return true;

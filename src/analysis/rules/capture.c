@@ -211,6 +211,7 @@ static bool no_such_qp(const struct look *l, struct rd_finding *f)
 
 static bool lost_by_capture(const struct look *l, struct rd_finding *f)
 {
+	char share[RD_UNITS_LEN];
 	uint64_t lost = 0;
 
 	for (size_t i = 0; i < l->r->n_files; i++)
@@ -220,8 +221,8 @@ static bool lost_by_capture(const struct look *l, struct rd_finding *f)
 	finding_evidence(f, &l->a->dropped);
 	f->evidence.count = lost;
 	rd_finding_title(f, "the file reports frames that the capture lost");
-	rd_finding_detail(f, "%llu frames, %.2f %%; gaps around them need not be network loss",
-		n(lost), percent(lost, lost + l->r->totals.frames));
+	rd_finding_detail(f, "%llu frames, %s; gaps around them need not be network loss", n(lost),
+		share_text(share, lost, lost + l->r->totals.frames));
 	return true;
 }
 

@@ -15,12 +15,13 @@ static void detail_retransmitted(const struct look *l, struct rd_finding *f)
 	uint64_t again = count(l, RD_INC_RETRANSMITTED) + count(l, RD_INC_DUPLICATED);
 	uint64_t distinct = l->s->requests - (again < l->s->requests ? again : 0) +
 			    count(l, RD_INC_LOST_UPSTREAM);
+	char share[RD_UNITS_LEN];
 
 	rd_finding_detail(f,
-		"%llu of %llu different packets lost (%.2g %%), %llu gap%s in the sequence; %llu "
+		"%llu of %llu different packets lost (%s), %llu gap%s in the sequence; %llu "
 		"packets retransmitted in %llu round%s (after NAKs %llu, RNR NAKs %llu, missing "
 		"responses %llu, timeouts %llu)",
-		n(f->evidence.count), n(distinct), percent(f->evidence.count, distinct),
+		n(f->evidence.count), n(distinct), share_text(share, f->evidence.count, distinct),
 		n(count(l, RD_INC_GAP)), plural(count(l, RD_INC_GAP)),
 		n(count(l, RD_INC_RETRANSMITTED)), n(rounds(l)), plural(rounds(l)),
 		n(count(l, RD_INC_ROUND_NAK)), n(count(l, RD_INC_ROUND_RNR)),
@@ -159,6 +160,8 @@ static bool responses_lost_upstream(const struct look *l, struct rd_finding *f)
 
 static bool lost_unreliable(const struct look *l, struct rd_finding *f)
 {
+	char share[RD_UNITS_LEN];
+
 	if (l->c->transport != RD_UC || !count(l, RD_INC_UNSEEN))
 		return false;
 	finding_evidence(f, incident(l, RD_INC_UNSEEN));
@@ -171,10 +174,11 @@ static bool lost_unreliable(const struct look *l, struct rd_finding *f)
 	rd_finding_title(
 		f, "packets of an unreliable connection are lost upstream of this capture point");
 	rd_finding_detail(f,
-		"%llu packets in %llu gaps, %.1f %%, which break %llu messages; UC does not "
+		"%llu packets in %llu gaps, %s, which break %llu messages; UC does not "
 		"retransmit them",
 		n(count(l, RD_INC_UNSEEN)), n(count(l, RD_INC_GAP)),
-		percent(count(l, RD_INC_UNSEEN), l->s->requests + count(l, RD_INC_UNSEEN)),
+		share_text(
+			share, count(l, RD_INC_UNSEEN), l->s->requests + count(l, RD_INC_UNSEEN)),
 		n(count(l, RD_INC_BROKEN)));
 	filter_requests(l, f);
 	return true;
@@ -198,6 +202,8 @@ static bool sends_to_others(const struct look *l)
 /* PSNs count the packets of the sending QP, whomever it sends them to. */
 static bool datagram_gaps(const struct look *l, struct rd_finding *f)
 {
+	char share[RD_UNITS_LEN];
+
 	/* A group may have members elsewhere, and IP's broadcasts go with the same PSNs. */
 	if (l->c->transport != RD_UD || (l->c->kind == RD_KIND_IB && l->c->multicast) ||
 		l->c->ipoib || !count(l, RD_INC_UNSEEN) || l->from->qp <= 1 ||
@@ -206,16 +212,19 @@ static bool datagram_gaps(const struct look *l, struct rd_finding *f)
 	finding_evidence(f, incident(l, RD_INC_UNSEEN));
 	rd_finding_title(f, "the PSNs of a UD QP have gaps");
 	rd_finding_detail(f,
-		"%llu packets in %llu gaps, %.1f %%: lost upstream of this capture point, missed "
+		"%llu packets in %llu gaps, %s: lost upstream of this capture point, missed "
 		"by the capture, or sent to QPs that it does not see",
 		n(count(l, RD_INC_UNSEEN)), n(count(l, RD_INC_GAP)),
-		percent(count(l, RD_INC_UNSEEN), l->s->requests + count(l, RD_INC_UNSEEN)));
+		share_text(
+			share, count(l, RD_INC_UNSEEN), l->s->requests + count(l, RD_INC_UNSEEN)));
 	filter_requests(l, f);
 	return true;
 }
 
 static bool damaged(const struct look *l, struct rd_finding *f)
 {
+	char share[RD_UNITS_LEN];
+
 	if (!count(l, RD_INC_ICRC) || !l->r->totals.icrc_trusted)
 		return false;
 	finding_evidence(f, incident(l, RD_INC_ICRC));
@@ -223,8 +232,8 @@ static bool damaged(const struct look *l, struct rd_finding *f)
 	if (f->evidence.count * 2 > l->s->frames || l->r->totals.icrc_doubted)
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "frames are damaged upstream of this capture point");
-	rd_finding_detail(f, "%llu frames with a wrong invariant CRC, %.2f %%; receivers drop them",
-		n(count(l, RD_INC_ICRC)), percent(count(l, RD_INC_ICRC), l->s->frames));
+	rd_finding_detail(f, "%llu frames with a wrong invariant CRC, %s; receivers drop them",
+		n(count(l, RD_INC_ICRC)), share_text(share, count(l, RD_INC_ICRC), l->s->frames));
 	filter_requests(l, f);
 	return true;
 }
@@ -269,6 +278,7 @@ static bool reordered(const struct look *l, struct rd_finding *f)
 		 naks = count(l, RD_INC_NAK_SEQUENCE);
 	unsigned int depth = late && !l->s->reorder_depth ? 1 : l->s->reorder_depth;
 	bool refused = naks > count(l, RD_INC_LOST_DOWNSTREAM) + count(l, RD_INC_LOST_UPSTREAM);
+	char share[RD_UNITS_LEN];
 
 	if (!late && (!responses || is_disordered(l)))
 		return false;
@@ -289,9 +299,9 @@ static bool reordered(const struct look *l, struct rd_finding *f)
 	rd_finding_title(f, refused ? "packets are reordered, and the receiver takes them for lost"
 				    : "packets are reordered upstream of this capture point");
 	rd_finding_detail(f,
-		"%llu requests (%.2g %% of them, up to %u packets late) and %llu responses "
+		"%llu requests (%s of them, up to %u packets late) and %llu responses "
 		"came late and are no retransmissions; %llu NAKs, %llu packets retransmitted",
-		n(late), percent(late, l->s->requests), depth, n(responses), n(naks),
+		n(late), share_text(share, late, l->s->requests), depth, n(responses), n(naks),
 		n(count(l, RD_INC_RETRANSMITTED)));
 	filter_requests(l, f);
 	return true;

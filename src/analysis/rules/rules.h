@@ -5,6 +5,7 @@
 
 #include "../model/state.h"
 #include <rdmadump/notation.h>
+#include <rdmadump/units.h>
 
 /* What all findings of a rule have in common. */
 struct rule_head {
@@ -86,6 +87,12 @@ static inline unsigned long long n(uint64_t value)
 static inline double percent(uint64_t part, uint64_t whole)
 {
 	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+/* "2.1 %" */
+static inline char *share_text(char buf[RD_UNITS_LEN], uint64_t part, uint64_t whole)
+{
+	return rd_fmt_percent(buf, percent(part, whole));
 }
 
 static inline const char *plural(uint64_t count)
