@@ -309,6 +309,37 @@ static void times_as_text(void **state)
 		fail_msg("%s", shown);
 }
 
+/* A percentage is shown as long as it is easy to read, and none of what was 0. */
+static void ratios_as_text(void **state)
+{
+	static const struct {
+		unsigned int before, after;
+		const char *text;
+	} cases[] = {
+		{1000, 1400, "worse (+40 %)\n"},
+		{1000, 500, "better (-50 %)\n"},
+		{1000, 2900, "worse (+190 %)\n"},
+		{1000, 3500, "worse (3.5 times)\n"},
+		{1000, 22850, "worse (23 times)\n"},
+		{0, 22850, "worse\n"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		json_t *x = report_new(), *y = report_new();
+		struct talk t = TALK(1, 2, "SEND", NULL, 1000);
+
+		t.samples = 10;
+		t.p50 = cases[i].before;
+		talk_add(x, t);
+		t.p50 = cases[i].after;
+		talk_add(y, t);
+		json_decref(changes_of(x, y));
+		if (!strstr(shown, cases[i].text))
+			fail_msg("case %zu: %s", i, shown);
+	}
+}
+
 /* Of several QPs together: rates add up, medians are weighted, the worst p99 counts. */
 static void several_together(void **state)
 {
@@ -607,6 +638,7 @@ int main(void)
 		cmocka_unit_test(counted_findings),
 		cmocka_unit_test(own_json),
 		cmocka_unit_test(times_as_text),
+		cmocka_unit_test(ratios_as_text),
 		cmocka_unit_test(refused),
 		cmocka_unit_test(hostile),
 	};

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define ROWS_SHOWN 12 /* conversations and findings each, without -v */
+#define TIMES	   3  /* as large, before a percentage is hard to read */
 
 static void put_clean(FILE *out, const char *text)
 {
@@ -158,9 +159,22 @@ static void value_text(char buf[RD_UNITS_LEN], enum unit unit, double value)
 	else if (unit == UNIT_RATE)
 		rd_fmt_bitrate(buf, value);
 	else if (unit == UNIT_SHARE)
-		snprintf(buf, RD_UNITS_LEN, "%.3g %%", value);
+		snprintf(buf, RD_UNITS_LEN, value > 0 && value < 0.01 ? "< 0.01 %%" : "%.3g %%",
+			value);
 	else
 		rd_fmt_duration(buf, value < 0 ? 0 : (uint64_t)value);
+}
+
+/* "(+40 %)"; what is several times as large: "(22 times)". Nothing from 0. */
+static void put_ratio(FILE *out, double before, double after)
+{
+	if (!(before > 0))
+		return;
+	if (after >= TIMES * before)
+		fprintf(out, after >= 10 * before ? " (%.0f times)" : " (%.1f times)",
+			after / before);
+	else
+		fprintf(out, " (%+.0f %%)", 100 * (after - before) / before);
 }
 
 static void put_value(const struct metric *m, const struct value *v, FILE *out)
@@ -175,8 +189,8 @@ static void put_value(const struct metric *m, const struct value *v, FILE *out)
 			v->few		? "too few samples"
 			: v->change > 0 ? "better"
 					: "worse");
-	if (v->change && m->unit != UNIT_SHARE && v->before > 0)
-		fprintf(out, " (%+.0f %%)", 100 * (v->after - v->before) / v->before);
+	if (v->change && m->unit != UNIT_SHARE)
+		put_ratio(out, v->before, v->after);
 	fputc('\n', out);
 }
 
