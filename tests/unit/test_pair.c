@@ -202,6 +202,9 @@ static void test_no_reply(void **state)
 		assert_int_equal(report->findings.n, 1);
 		assert_string_equal(report->findings.finding[0].rule, "cm-no-reply");
 		assert_int_equal(report->findings.finding[0].evidence.count, 4);
+		assert_true(report->findings.finding[0].evidence.last_ns >
+			    report->findings.finding[0].evidence.first_ns);
+		assert_int_equal(report->findings.finding[0].evidence.frames[1], 4);
 		assert_int_equal(
 			report->findings.finding[0].certainty, reverse ? RD_LIKELY : RD_POSSIBLE);
 		end();

@@ -31,6 +31,8 @@ static void cm_request(struct rd_analysis *a, struct flow *f, const struct rd_cm
 
 	if (r && r->network == f->id.network) {
 		r->repeats++;
+		r->last_ns = a->ns;
+		r->last_frame = a->frame;
 		return;
 	}
 	r = &a->cm[a->cm_at++ % CM_OPEN];
@@ -39,7 +41,9 @@ static void cm_request(struct rd_analysis *a, struct flow *f, const struct rd_cm
 		.psn = cm->psn,
 		.network = f->id.network,
 		.ns = a->ns,
+		.last_ns = a->ns,
 		.frame = a->frame,
+		.last_frame = a->frame,
 		.service = cm->service_id,
 		.retry_count = cm->retry_count,
 		.rnr_retry = cm->rnr_retry,

@@ -424,7 +424,7 @@ struct link_pair {	 /* two flows that are a pair, from the CM or from resources 
 struct cm_request {
 	uint8_t src[16], dst[16];
 	uint32_t local_id, qpn, psn, network;
-	uint64_t ns, frame, service;
+	uint64_t ns, last_ns, frame, last_frame, service;
 	uint8_t retry_count, rnr_retry, ack_timeout;
 	uint8_t net;
 	bool used, answered, rejected;

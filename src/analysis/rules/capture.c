@@ -411,8 +411,10 @@ static bool not_connected(const struct look *l, struct rd_finding *f)
 				"the other end is down or in another partition, or its replies "
 				"take another path";
 		f->evidence.count = r->repeats + 1U;
-		f->evidence.first_ns = f->evidence.last_ns = r->ns;
+		f->evidence.first_ns = r->ns;
+		f->evidence.last_ns = r->last_ns;
 		rd_finding_frame(f, r->frame);
+		rd_finding_frame(f, r->last_frame);
 		if (capture_lost_frames(l->r) || !has_reverse(l, r))
 			finding_lower(f, RD_POSSIBLE);
 		between(f, r->net, r->src, r->dst);
