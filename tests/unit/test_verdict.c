@@ -83,6 +83,32 @@ static void a_wait_for_a_repeated_request_is_recovery(void **state)
 }
 
 /* A request and a reply, each a SEND: the requester waits for the other side's application. */
+/* Packets that are late, and copies of a mirror port, are no repetition of requests. */
+static void late_packets_repeat_nothing(void **state)
+{
+	(void)state;
+	for (int copies = 0; copies < 2; copies++) {
+		struct scene s = begin();
+		const struct rd_conversation *c;
+
+		for (uint32_t i = 1; i < 100; i += 2) {
+			request(&s, SEND_ONLY, i + !copies);
+			s.ip_id -= (uint16_t)copies;
+			s.ns -= 9 * US * (uint64_t)copies;
+			request(&s, SEND_ONLY, i);
+			if (copies)
+				request(&s, SEND_ONLY, i + 1);
+			respond(&s, ACK, i + 1, OK);
+		}
+		c = result(&s);
+		assert_int_equal(count(c, RD_INC_RETRANSMITTED), 0);
+		assert_true(count(c, copies ? RD_INC_DUPLICATED : RD_INC_REORDERED) > 40);
+		assert_int_equal(c->side[0].times->ns[RD_TIME_RECOVERY], 0);
+		assert_null(strstr(s.r->verdict.time ? s.r->verdict.time : "", "repeating"));
+		end(&s);
+	}
+}
+
 static void a_reply_is_no_idle_time(void **state)
 {
 	struct scene s = begin();
@@ -667,3 +693,4 @@ int main(void)
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
+		cmocka_unit_test(late_packets_repeat_nothing),

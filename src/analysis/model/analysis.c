@@ -242,7 +242,12 @@ static inline void request_take(struct rd_analysis *a, struct flow *f, const str
 	if (!t)
 		return;
 	if (f->req.next == next) {
-		times_spend(t, refused ? RD_TIME_NOT_READY : RD_TIME_RECOVERY, it->ns);
+		/* What is late or a copy repeats nothing. */
+		times_spend(t,
+			refused				    ? RD_TIME_NOT_READY
+			: f->trouble && f->trouble->repeats ? RD_TIME_RECOVERY
+							    : RD_TIME_SENDING,
+			it->ns);
 	} else if (it->p->op->bits & RD_OP_FIRST) {
 		if (f->ack.idle)
 			times_resume(t, peer ? peer->req.message_ns : 0, it->ns);

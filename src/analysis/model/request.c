@@ -354,6 +354,7 @@ static void old_take(struct rd_analysis *a, struct flow *f, struct trouble *t,
 			round_begin(a, f, t, start, psn, span);
 		}
 	}
+	t->repeats = true;
 	flow_incident(a, f, RD_INC_RETRANSMITTED, 1);
 	delayed_packet(a, f, t, it, span);
 }
@@ -527,6 +528,7 @@ static bool sequence_old(struct rd_analysis *a, struct flow *f, struct trouble *
 		return missing > 0;
 	}
 	round_take(a, f, t, psn, span);
+	t->repeats = true;
 	flow_incident(a, f, RD_INC_RETRANSMITTED, 1);
 	delayed_packet(a, f, t, it, span);
 	lost_upstream(a, f, psn, missing && t->fetches ? 1 : missing);
@@ -543,6 +545,7 @@ static bool sequence_odd(
 
 	if (!t)
 		return false;
+	t->repeats = false;
 	t->fetches = it->p->op->bits & (RD_OP_READ | RD_OP_ATOMIC);
 	if (it->p->kind == RD_KIND_ROCE2 && rd_be16(it->p->data + it->p->l4) != f->id.sport)
 		t->ports_differ = true;

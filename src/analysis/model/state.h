@@ -159,6 +159,7 @@ struct trouble {
 	uint32_t late_depth; /* the same of the late packets that are not judged yet */
 	bool doubtful; /* the first packet of the last round may be late, not a retransmission */
 	bool fetches;  /* the current packet is a READ or an atomic */
+	bool repeats;  /* the current packet is a retransmission */
 	bool ports_differ; /* UDP source ports of packets out of sequence differ from the first */
 	bool copies_timed, late_doubtful, behind_ack; /* see struct rd_side */
 	uint32_t unseen, unseen_n; /* PSNs that the last ACK showed, and none was captured */
