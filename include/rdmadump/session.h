@@ -216,6 +216,11 @@ void rd_session_rotate(struct rd_session *session);
  * config->ready() and config->ended().
  */
 enum rd_triggered rd_session_trigger(struct rd_session *session, uint64_t ns);
+/*
+ * The timestamp of a frame that arrives now: it does not step with the system clock. From any
+ * thread, once the sources have started.
+ */
+uint64_t rd_session_now(const struct rd_session *session);
 /* Recordings only: the memory for frames, in bytes; *locked: it cannot be swapped out. Valid once
  * config->ready() was called. */
 size_t rd_session_memory(const struct rd_session *session, bool *locked);

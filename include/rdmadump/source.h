@@ -122,6 +122,11 @@ struct rd_source_ops {
 	 */
 	uint64_t (*watermark)(struct rd_source *s);
 	/*
+	 * The timestamp of a frame that arrives now, but for some milliseconds. After start(); from
+	 * any thread. NULL: the time of the system clock.
+	 */
+	uint64_t (*now)(const struct rd_source *s);
+	/*
 	 * How the packets of an InfiniBand port end, by direction, from the first ones; from any
 	 * thread. False: it is not such a port.
 	 */

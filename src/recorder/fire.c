@@ -4,15 +4,6 @@
 #include <rdmadump/log.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
-
-static uint64_t now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (uint64_t)t.tv_sec * 1000000000U + (uint64_t)t.tv_nsec;
-}
 
 static bool counts(enum rd_triggered result)
 {
@@ -74,7 +65,7 @@ static void add_pending(struct rd_recorder *r, const char *text)
 
 void recorder_fire(struct rd_recorder *r, struct trigger *t, const char *what)
 {
-	recorder_fire_at(r, t, now(), what);
+	recorder_fire_at(r, t, rd_session_now(r->session), what);
 }
 
 void recorder_fire_at(struct rd_recorder *r, struct trigger *t, uint64_t ns, const char *what)
@@ -99,7 +90,7 @@ void recorder_fire_at(struct rd_recorder *r, struct trigger *t, uint64_t ns, con
 bool recorder_fire_frame(struct rd_recorder *r, struct trigger *t, const struct rd_frame *frame)
 {
 	/* The timestamp of such a frame is not usable. */
-	uint64_t ns = frame->flags & RD_FRAME_BAD_TIME ? now() : frame->ts_ns;
+	uint64_t ns = frame->flags & RD_FRAME_BAD_TIME ? rd_session_now(r->session) : frame->ts_ns;
 	enum rd_triggered result;
 	char text[TRIGGER_TEXT] = "";
 

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #define TICK_NS 250000000
+#define STEP_NS 1000000000 /* no smaller step of the system clock is reported */
 
 /* --- frames ------------------------------------------------------------------------------------
  */
@@ -226,6 +227,23 @@ static void count_forgotten(struct rd_recorder *r)
 	r->counts.forgotten = r->wire.forgotten + r->stall.forgotten;
 }
 
+/* Times of frames and triggers go on as if it had not been set, so that none is held or missed. */
+static void check_wall_clock(struct rd_recorder *r)
+{
+	struct rd_clock now;
+	int64_t ahead;
+
+	rd_clock_set(&now);
+	ahead = (int64_t)(now.epoch_ns - r->wall.epoch_ns);
+	if (llabs(ahead) < STEP_NS)
+		return;
+	rd_log(RD_LOG_WARNING,
+		"the system clock was set %s by %.3f s: times in the files do not follow it, until "
+		"the recorder is started again",
+		ahead < 0 ? "back" : "forward", (double)llabs(ahead) / 1e9);
+	r->wall = now;
+}
+
 /* The lane serves this timer, so it is alive. */
 static bool on_tick(void *ctx, int fd)
 {
@@ -235,6 +253,7 @@ static bool on_tick(void *ctx, int fd)
 
 	if (read(fd, &ticks, sizeof(ticks)) != sizeof(ticks))
 		return false;
+	check_wall_clock(r);
 	if (r->wire.stall) {
 		stall_tick(&r->stall, now, r->session_config.latency_ms * 1000000);
 		fire_stalls(r);
@@ -403,6 +422,7 @@ int rd_recorder_open(struct rd_recorder **recorder, const struct rd_recorder_con
 		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for the recorder");
 	r->config = *config;
 	r->tick_fd = -1;
+	rd_clock_set(&r->wall);
 	pthread_mutex_init(&r->lock, NULL);
 	watch_init(r);
 	follow_init(r);

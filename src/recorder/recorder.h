@@ -10,6 +10,7 @@
 #include "wire.h"
 #include <limits.h>
 #include <pthread.h>
+#include <rdmadump/clock.h>
 #include <rdmadump/event.h>
 #include <rdmadump/identity.h>
 #include <rdmadump/outfile.h>
@@ -145,6 +146,7 @@ struct rd_recorder {
 		n_files; /* number of complete files; the newest RD_RECORDER_FILES are in `files` */
 	struct rd_session_progress progress;
 	int tick_fd;
+	struct rd_clock wall;  /* the system clock when it was last looked at */
 	uint64_t notified_ns;  /* the last message to the service manager's watchdog */
 	uint64_t state_due_ns; /* the textfile is due */
 	bool textfile_failed;  /* the failure was logged */

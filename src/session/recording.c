@@ -9,7 +9,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #define PERIOD_MIN_NS 1000000000U
 #define TIMES_READ    50 /* reading facts takes at most this fraction (1/N) of the time */
@@ -28,14 +27,6 @@ void recording_fini(struct rd_session *s)
 	rd_facts_free(&r->begin.facts);
 	rd_facts_free(&r->end);
 	pthread_mutex_destroy(&r->lock);
-}
-
-static uint64_t wall_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
 }
 
 static uint64_t lost_now(const struct rd_session *s)
@@ -73,7 +64,7 @@ void recording_read(struct rd_session *s)
 	r->newest = (r->newest + 1) % SNAPSHOTS;
 	to = &r->snapshot[r->newest];
 	rd_facts_free(&to->facts);
-	*to = (struct snapshot){.time_ns = wall_ns(), .lost = r->lost, .facts = facts};
+	*to = (struct snapshot){.time_ns = rd_monotonic_ns(), .lost = r->lost, .facts = facts};
 	pthread_mutex_unlock(&r->lock);
 }
 
@@ -81,7 +72,7 @@ void recording_read(struct rd_session *s)
  * one. */
 static const struct snapshot *before(const struct rd_session *s)
 {
-	uint64_t now = wall_ns(), pre = s->config->recording->retention.pre_ns;
+	uint64_t now = rd_monotonic_ns(), pre = s->config->recording->retention.pre_ns;
 	const struct recording *r = &s->recording;
 	const struct snapshot *found = &r->snapshot[r->newest];
 

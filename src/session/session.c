@@ -350,6 +350,17 @@ enum rd_triggered rd_session_trigger(struct rd_session *s, uint64_t ns)
 	return rd_sink_trigger(s->out.list[0].sink, ns);
 }
 
+uint64_t rd_session_now(const struct rd_session *s)
+{
+	const struct rd_source *first = s->in.sources[0];
+	struct timespec now;
+
+	if (first->ops->now)
+		return first->ops->now(first);
+	clock_gettime(CLOCK_REALTIME, &now);
+	return rd_timespec_ns(&now);
+}
+
 size_t rd_session_memory(const struct rd_session *s, bool *locked)
 {
 	return rd_sink_memory(s->out.list[0].sink, locked);

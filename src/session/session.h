@@ -36,7 +36,7 @@ struct inputs {
 struct recording {
 	pthread_mutex_t lock;
 	struct snapshot {
-		uint64_t time_ns; /* Unix epoch; 0: none */
+		uint64_t time_ns; /* CLOCK_MONOTONIC; 0: none */
 		uint64_t lost;	  /* frames lost by the device so far */
 		struct rd_facts facts;
 	} snapshot[SNAPSHOTS], begin; /* begin: of the current file */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Captures a network interface through libpcap (TPACKET_V3; packet(7), rtnetlink(7)). */
+#include "netdev_clock.h"
 #include "netdev_watch.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -41,6 +42,7 @@ struct netdev {
 	unsigned int ifindex;	    /* 0: all of them */
 	const struct rd_port *port; /* NULL: none */
 	bool nano;
+	struct netdev_clock clock;
 	int outgoing_at; /* offset of the packet type in a cooked header; -1: there is none */
 	char fault[PCAP_ERRBUF_SIZE]; /* why no more frames arrive; "": no fault */
 	bool stopped, renamed;
@@ -157,6 +159,22 @@ static void take_frame(u_char *user, const struct pcap_pkthdr *h, const u_char *
 	n->staged += (h->caplen + 15u) & ~(size_t)15;
 	if (n->staged > STAGE_BYTES)
 		pcap_breakloop(n->pcap);
+}
+
+/* After the frames were read: a clock that was set since is none that they have. */
+static void convert_times(struct netdev *n)
+{
+	uint64_t now;
+
+	netdev_clock_look(&n->clock);
+	now = rd_monotonic_ns();
+	for (unsigned int i = 0; i < n->got; i++)
+		n->frames[i].ts_ns = netdev_clock_ns(&n->clock, n->frames[i].ts_ns, now);
+}
+
+static uint64_t netdev_now(const struct rd_source *src)
+{
+	return rd_clock_now(&((const struct netdev *)src)->clock.host);
 }
 
 /* From the cooked header; without one the engine compares addresses. */
@@ -288,6 +306,7 @@ static int netdev_receive(
 		check_loss(n, !any);
 	if (!any)
 		return 0;
+	convert_times(n);
 	if (n->outgoing_at >= 0)
 		mark_direction(n);
 	report_loss(n);
@@ -361,6 +380,7 @@ static const struct rd_source_ops netdev_ops = {
 	.service = netdev_service,
 	.stop = netdev_stop,
 	.stats = netdev_stats,
+	.now = netdev_now,
 	.close = netdev_close,
 	.note = netdev_note,
 };
@@ -449,6 +469,8 @@ static int activate(struct netdev *n, const struct rd_netdev_config *config, str
 
 	if (pcap_prepare(n, config, err) < 0)
 		return -1;
+	/* Frames arrive from here on. */
+	netdev_clock_start(&n->clock);
 	status = pcap_activate(n->pcap);
 	if (status < 0)
 		return fail_pcap(n, status, err);

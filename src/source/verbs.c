@@ -173,6 +173,11 @@ static uint64_t verbs_watermark(struct rd_source *src)
 	return q->port->clock.kind->watermark(&q->port->clock, &q->stamps);
 }
 
+static uint64_t verbs_now(const struct rd_source *src)
+{
+	return verbs_clock_now(&((const struct verbs_queue *)src)->port->clock);
+}
+
 static void verbs_measure(struct rd_source *src)
 {
 	struct verbs_port *port = port_of(src);
@@ -250,6 +255,7 @@ const struct rd_source_ops verbs_ops = {
 	.measure = verbs_measure,
 	.close = verbs_close,
 	.watermark = verbs_watermark,
+	.now = verbs_now,
 	.trailers = verbs_trailers,
 };
 
@@ -284,6 +290,7 @@ static const struct rd_source_ops follower_ops = {
 	.stats = follower_stats,
 	.close = follower_ignore,
 	.watermark = verbs_watermark,
+	.now = verbs_now,
 };
 
 /* --- opening ------------------------------------------------------------------------------ */

@@ -203,6 +203,17 @@ void verbs_clock_start(struct verbs_clock *c)
 	verbs_clock_first_refresh(c);
 }
 
+uint64_t verbs_clock_now(const struct verbs_clock *c)
+{
+	uint64_t now = rd_clock_now(&c->host);
+
+	/* Timestamps of other types follow the host's clock. */
+	if (c->kind->type != RD_STAMPS_ADAPTER_UNSYNCED ||
+		!atomic_load_explicit(&c->skew_at, memory_order_acquire))
+		return now;
+	return now - (uint64_t)atomic_load_explicit(&c->skew, memory_order_relaxed);
+}
+
 static struct rd_stamp_choice choice_of(struct verbs_clock *c, enum rd_stamp_type type)
 {
 	const char *why = take(c, type, 0);

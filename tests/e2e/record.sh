@@ -199,6 +199,35 @@ grep -qP '\033|\377' "$tmp/log"
 is "bytes that a terminal would obey are not printed" "$?" 1
 balance "a FIFO that floods"
 
+# --- the system clock is set -----------------------------------------------------------------------
+
+# set_clock KEY WAY: timestamps of frames do not follow it, and neither may the times of triggers
+set_clock() {
+	local key=$1 way=$2 i
+	rm -f "$tmp/set"
+	live --clock "realtime,truth=$tmp/truth,$key=$tmp/set" --pcap "$tmp/in.pcap" --rate 500 -- --whole-frames \
+		--no-analysis --pre 100ms --post 20ms --trigger 'stall>1h' -D
+	for i in 1 2 3; do
+		# More than --pre since the file before
+		until_true has_truth $((i * 400))
+		send USR1
+		until_true fired 'pcapng: [0-9]' $i
+		: >"$tmp/set"
+	done
+	until_true has_log 'the system clock was set'
+	finish
+	is "the system clock is set $way: it ends as asked" "$?" 0
+	is "... no trigger is held off, and each file has the frames around it" \
+		"$(jq -c '[.triggers.began, [.files[] | .frames > 20 and .frames < 200]]' "$tmp/report")" '[3,[true,true,true]]'
+	said=$(tool check 0.1 0.02 "$tmp/truth" "$d"/r_*.pcapng)
+	is "... each once, at its time" "$(echo "$said" | cut -d' ' -f2,3)" "3 3"
+	has "... and that is said, once" <(grep -c "warning: the system clock was set $way by 86[34][0-9][0-9]\." "$tmp/log") '^1$'
+	balance "the system clock is set $way"
+}
+has_truth() { [ "$(wc -l <"$tmp/truth")" -gt "$1" ]; }
+set_clock back back
+set_clock ahead forward
+
 # --- systemd's journal -----------------------------------------------------------------------------
 
 # A name with a line end needs the other form of a field

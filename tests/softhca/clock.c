@@ -77,6 +77,8 @@ static void conf_key(const char *key, const char *v)
 		snprintf(conf.truth, sizeof(conf.truth), "%s", v);
 	else if (!strcmp(key, "back"))
 		snprintf(conf.back, sizeof(conf.back), "%s", v);
+	else if (!strcmp(key, "ahead"))
+		snprintf(conf.ahead, sizeof(conf.ahead), "%s", v);
 }
 
 void clock_conf_parse(char *spec)

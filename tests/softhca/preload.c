@@ -642,6 +642,11 @@ EXPORT void *mmap64(void *at, size_t len, int prot, int flags, int fd, off_t off
 	return mmap(at, len, prot, flags, fd, offset);
 }
 
+static bool exists(const char *file)
+{
+	return *file && syscall(SYS_faccessat, AT_FDCWD, file, F_OK) == 0;
+}
+
 /* Reading a register cannot be detected: it is updated when the program reads the system clock. */
 EXPORT int clock_gettime(clockid_t id, struct timespec *t)
 {
@@ -652,9 +657,12 @@ EXPORT int clock_gettime(clockid_t id, struct timespec *t)
 	rc = real(id, t);
 	if (clock_conf() && !real(CLOCK_MONOTONIC, &now))
 		clock_look((uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
-	if (id == CLOCK_REALTIME && clock_conf() && clock_conf()->back[0] &&
-		syscall(SYS_faccessat, AT_FDCWD, clock_conf()->back, F_OK) == 0)
+	if (id != CLOCK_REALTIME || !clock_conf())
+		return rc;
+	if (exists(clock_conf()->back))
 		t->tv_sec -= 86400;
+	if (exists(clock_conf()->ahead))
+		t->tv_sec += 86400;
 	return rc;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The device's counter against the host's clock, over hours that take no time. */
 #include "clock_map.h"
+#include "netdev_clock.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -225,6 +226,50 @@ static void test_scale(void **state)
 	assert_int_equal(clock_scale(-((int64_t)1 << 50), (uint64_t)6 << 32), -((int64_t)6 << 50));
 }
 
+/* --- the kernel's timestamps ------------------------------------------------------------------ */
+
+/*
+ * Frames that the kernel received each 100 ms and that are read 50 ms later, while the system clock
+ * is set: their times go on, also that of the frame that waits meanwhile. `error`: the most that
+ * one may be off while both are possible.
+ */
+static void steps_by(int64_t by, int64_t error)
+{
+	struct netdev_clock c = {.host.epoch_ns = EPOCH, .epoch_ns = EPOCH, .former_ns = EPOCH};
+
+	for (uint64_t i = 0; i < 40; i++) {
+		const uint64_t at = 1000 * SECOND + i * SECOND / 10, now = at + SECOND / 20;
+		const uint64_t stamp = at + EPOCH + (i > 10 ? (uint64_t)by : 0);
+		int64_t off;
+
+		netdev_clock_epoch(&c, EPOCH + (i >= 10 ? (uint64_t)by : 0), now);
+		off = (int64_t)(netdev_clock_ns(&c, stamp, now) - EPOCH - at);
+		assert_true(magnitude(off) <= (i >= 10 && i < 21 ? error : 0));
+	}
+}
+
+static void test_system_clock_is_set(void **state)
+{
+	const int64_t day = 86400 * (int64_t)SECOND;
+	struct netdev_clock c = {.host.epoch_ns = EPOCH, .epoch_ns = EPOCH, .former_ns = EPOCH};
+
+	(void)state;
+	steps_by(-day, 0);
+	steps_by(day, 0);
+	steps_by(-(int64_t)SECOND, 0);
+	steps_by(SECOND / 5, 0);
+	steps_by(-(int64_t)SECOND / 50, SECOND / 50);
+	steps_by(SECOND / 50, SECOND / 50);
+	/* What two clocks differ by that cannot be read at once is none. */
+	netdev_clock_epoch(&c, EPOCH + 900000, SECOND);
+	netdev_clock_epoch(&c, EPOCH - 900000, SECOND);
+	assert_int_equal(c.epoch_ns, EPOCH);
+	netdev_clock_epoch(&c, EPOCH + 2000000, SECOND);
+	assert_int_equal(c.epoch_ns, EPOCH + 2000000);
+	netdev_clock_start(&c);
+	assert_true(magnitude((int64_t)(c.epoch_ns - c.host.epoch_ns)) < (int64_t)SECOND);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -237,6 +282,7 @@ int main(void)
 		cmocka_unit_test(test_real_time),
 		cmocka_unit_test(test_epoch),
 		cmocka_unit_test(test_scale),
+		cmocka_unit_test(test_system_clock_is_set),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

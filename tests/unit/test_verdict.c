@@ -672,6 +672,7 @@ int main(void)
 		cmocka_unit_test(worst_of_each_rule_are_kept),
 		cmocka_unit_test(each_interval_belongs_to_what_ended_it),
 		cmocka_unit_test(a_wait_for_a_repeated_request_is_recovery),
+		cmocka_unit_test(late_packets_repeat_nothing),
 		cmocka_unit_test(a_reply_is_no_idle_time),
 		cmocka_unit_test(pauses_belong_to_the_path_or_the_host),
 		cmocka_unit_test(where_depends_on_the_host_of_the_capture),
@@ -693,4 +694,3 @@ int main(void)
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
-		cmocka_unit_test(late_packets_repeat_nothing),
