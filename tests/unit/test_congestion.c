@@ -196,6 +196,29 @@ static void paused_time(void **state)
 	end(&s);
 }
 
+/*
+ * Pauses of an address that sends no RDMA packets: of a switch, if packets of both ends are there;
+ * without, the address may be that of the host at this link.
+ */
+static void place_of_pauses(void **state)
+{
+	(void)state;
+	for (int answered = 0; answered < 2; answered++) {
+		struct scene s = some_pauses(SPEED);
+
+		if (answered)
+			respond(&s, ACK, 0, OK);
+		assert_certainty(&s, "pause-frames", RD_CERTAIN);
+		assert_string_equal(s.r->verdict.rule, "pause-frames");
+		assert_int_equal(s.r->verdict.places,
+			answered ? RD_PLACE_FABRIC : RD_PLACE_FABRIC | RD_PLACE_RECEIVER_NIC);
+		assert_string_equal(s.r->verdict.whom,
+			"This capture does not show whether RDMA packets waited for them.");
+		assert_null(strstr(s.r->verdict.how_much, "e+"));
+		end(&s);
+	}
+}
+
 /* Time may stand still, or go backwards. */
 static void wild_pauses(void **state)
 {
@@ -697,6 +720,7 @@ int main(void)
 		cmocka_unit_test(in_nanoseconds),
 		cmocka_unit_test(as_lines),
 		cmocka_unit_test(paused_time),
+		cmocka_unit_test(place_of_pauses),
 		cmocka_unit_test(wild_pauses),
 		cmocka_unit_test(many_senders),
 		cmocka_unit_test(of_all_traffic),

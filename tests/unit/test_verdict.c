@@ -12,6 +12,7 @@
 #include "leg.h"
 #include "test_scene.h"
 #include "verdict.h"
+#include "words.h"
 
 #define US UINT64_C(1000)
 
@@ -82,7 +83,6 @@ static void a_wait_for_a_repeated_request_is_recovery(void **state)
 	end(&s);
 }
 
-/* A request and a reply, each a SEND: the requester waits for the other side's application. */
 /* Packets that are late, and copies of a mirror port, are no repetition of requests. */
 static void late_packets_repeat_nothing(void **state)
 {
@@ -109,6 +109,7 @@ static void late_packets_repeat_nothing(void **state)
 	}
 }
 
+/* A request and a reply, each a SEND: the requester waits for the other side's application. */
 static void a_reply_is_no_idle_time(void **state)
 {
 	struct scene s = begin();
@@ -218,6 +219,38 @@ static void where_depends_on_the_host_of_the_capture(void **state)
 			*cases[i].next ? "cannot be seen from here" : "the NIC of 10.0.0.1"));
 		end(&s);
 	}
+}
+
+/* Frames that may be RDMA traffic are the verdict, not that others are none. */
+static void frames_that_are_cut_are_the_verdict(void **state)
+{
+	struct scene s = begin();
+
+	(void)state;
+	s.reserved = 0x3f;
+	sends(&s, 1, 3);
+	s.cut = 30;
+	sends(&s, 4, 9);
+	assert_certainty(&s, "no-rdma", RD_POSSIBLE);
+	assert_string_equal(s.r->verdict.rule, "not-understood");
+	assert_memory_equal(s.r->verdict.what, "Frames are cut before", 21);
+	end(&s);
+}
+
+static void a_long_wait_has_its_length(void **state)
+{
+	struct scene s = begin();
+
+	(void)state;
+	for (uint32_t i = 1; i < 20; i++) {
+		request(&s, SEND_ONLY, i);
+		s.ns += i == 10 ? 333000 * US : 0;
+		respond(&s, ACK, i, OK);
+	}
+	result(&s);
+	assert_string_equal(s.r->verdict.rule, "stall");
+	assert_non_null(strstr(s.r->verdict.how_much, "; the longest took 333 ms."));
+	end(&s);
 }
 
 /* Packets 4 and 14 are captured as retransmissions only. */
@@ -343,6 +376,81 @@ static void a_capture_that_lost_frames_is_no_clean_bill(void **state)
 	assert_string_equal(s.r->verdict.rule, "capture-lost");
 	assert_non_null(strstr(s.r->verdict.what, "cannot be known"));
 	end(&s);
+}
+
+/* --- words -------------------------------------------------------------------------------------
+ */
+
+static void a_host_is_named_once_for_two_places(void **state)
+{
+	static const struct {
+		unsigned int places;
+		const char *text;
+	} cases[] = {
+		{RD_PLACE_SENDER_NIC | RD_PLACE_FABRIC, "the NIC of A or the fabric"},
+		{RD_PLACE_SENDER_HOST | RD_PLACE_RECEIVER_HOST, "the application on A or on B"},
+		{RD_PLACE_RECEIVER_NIC | RD_PLACE_RECEIVER_HOST, "the NIC or the application on B"},
+		{RD_PLACE_FABRIC | RD_PLACE_RECEIVER_NIC | RD_PLACE_RECEIVER_HOST,
+			"the fabric, the NIC or the application on B"},
+		{RD_PLACE_SENDER_HOST | RD_PLACE_FABRIC | RD_PLACE_RECEIVER_HOST,
+			"the application on A, the fabric or the application on B"},
+		{RD_PLACE_ALL, "the application or the NIC of A, the fabric, the NIC or the "
+			       "application on B"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		char text[128] = "";
+		FILE *out = fmemopen(text, sizeof(text), "w");
+
+		assert_non_null(out);
+		put_places(out, cases[i].places, "A", "B");
+		fclose(out);
+		assert_string_equal(text, cases[i].text);
+	}
+}
+
+static void two_times_differ_in_their_digits(void **state)
+{
+	static const struct {
+		uint64_t since, until;
+		const char *text;
+	} cases[] = {
+		{402113 * US, 402250 * US, ", from 0.402113 s to 0.402250 s"},
+		{402113 * US, 1402250 * US, ", from 0.402 s to 1.402 s"},
+		{402113 * US, 402113 * US, ", at 0.402 s"},
+		{113 * US, 250 * US, ", from 0.000113 s to 0.000250 s"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct rd_report r = {.totals.first_ns = 5000 * US};
+		char text[128] = "";
+		FILE *out = fmemopen(text, sizeof(text), "w");
+
+		assert_non_null(out);
+		r.verdict.since_ns = 5000 * US + cases[i].since;
+		r.verdict.until_ns = 5000 * US + cases[i].until;
+		put_since(out, &r);
+		fclose(out);
+		assert_string_equal(text, cases[i].text);
+	}
+}
+
+static void abbreviations_stay_in_capitals(void **state)
+{
+	static const char *const cases[][2] = {{"A response", "a response"},
+		{"Packets are", "packets are"}, {"DSCP 26", "DSCP 26"}, {"10.0.0.1", "10.0.0.1"},
+		{"", ""}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		char text[32];
+
+		strcpy(text, cases[i][0]);
+		lower_first(text);
+		assert_string_equal(text, cases[i][1]);
+	}
 }
 
 /* --- groups ----------------------------------------------------------------------------------- */
@@ -678,10 +786,15 @@ int main(void)
 		cmocka_unit_test(where_depends_on_the_host_of_the_capture),
 		cmocka_unit_test(the_sender_is_to_blame_only_if_seen_there),
 		cmocka_unit_test(facts_of_one_of_several_files_say_nothing),
+		cmocka_unit_test(frames_that_are_cut_are_the_verdict),
+		cmocka_unit_test(a_long_wait_has_its_length),
 		cmocka_unit_test(a_refusal_by_the_receiver_is_certain),
 		cmocka_unit_test(one_direction_is_no_clean_bill),
 		cmocka_unit_test(a_capture_with_gaps_is_no_clean_bill),
 		cmocka_unit_test(a_capture_that_lost_frames_is_no_clean_bill),
+		cmocka_unit_test(a_host_is_named_once_for_two_places),
+		cmocka_unit_test(two_times_differ_in_their_digits),
+		cmocka_unit_test(abbreviations_stay_in_capitals),
 		cmocka_unit_test(a_group_has_all_findings_of_a_rule),
 		cmocka_unit_test(a_pair_is_counted_once),
 		cmocka_unit_test(a_straggler_is_far_slower_than_its_equals),

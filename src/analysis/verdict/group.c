@@ -74,6 +74,14 @@ int groups_make(struct rd_report *r)
 	return 0;
 }
 
+const struct rd_group *group_by(const struct rd_report *r, const char *rule)
+{
+	for (size_t i = 0; i < r->groups.n; i++)
+		if (!strcmp(r->groups.group[i].rule, rule))
+			return &r->groups.group[i];
+	return NULL;
+}
+
 void groups_lead(struct rd_groups *groups, const char *rule)
 {
 	struct rd_group *list = groups->group, first;

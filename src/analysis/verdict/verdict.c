@@ -22,10 +22,15 @@ static const struct rd_finding *worst_of(const struct rd_report *r, const struct
 	return &r->findings.finding[g->finding[0]];
 }
 
-/* The sort of capture that shows nothing of RDMA: its note is the verdict. */
-static bool says_nothing(const struct rd_finding *f, const struct cause *cause)
+/*
+ * The sort of capture that shows nothing of RDMA: its note is the verdict. Where frames may be RDMA
+ * traffic that cannot be recognized, that is what is certain, and has a finding of its own.
+ */
+static bool says_nothing(
+	const struct rd_report *r, const struct rd_finding *f, const struct cause *cause)
 {
-	return f->severity == RD_SEV_NOTE && cause->rule && !cause->rank;
+	return f->severity == RD_SEV_NOTE && cause->rule && !cause->rank &&
+	       !(r->incomplete && !strcmp(f->rule, "no-rdma"));
 }
 
 /*
@@ -60,7 +65,7 @@ static const struct rd_group *main_group(const struct rd_report *r)
 		const struct rd_finding *f = worst_of(r, g);
 		const struct cause *cause = cause_of(f->rule);
 
-		if (f->severity < RD_SEV_WARNING && !says_nothing(f, cause))
+		if (f->severity < RD_SEV_WARNING && !says_nothing(r, f, cause))
 			continue;
 		if (!best || is_worse(r, g, best))
 			best = g;
@@ -162,9 +167,19 @@ static bool is_local(const struct rd_report *r, const char *address)
 	return false;
 }
 
+/* Whether the capture has RDMA packets that each host of some pair sent. */
+static bool has_both_directions(const struct rd_report *r)
+{
+	for (size_t i = 0; i < r->n_conversations; i++)
+		if (r->conversations[i].side[0].seen && r->conversations[i].side[1].seen)
+			return true;
+	return false;
+}
+
 /*
  * A host pauses with the MAC address of its RDMA packets. A router's address is also that of
- * packets of other hosts; a switch has its own.
+ * packets of other hosts; a switch has its own. With packets of both directions, one of their
+ * addresses is that of the host on this link; without, an unknown address may be that host's.
  */
 static void place_pauser(
 	const struct rd_report *r, struct rd_judgement *v, const struct rd_pause_sender *s)
@@ -172,8 +187,10 @@ static void place_pauser(
 	if (!s->has_mac)
 		return;
 	v->places = RD_PLACE_FABRIC;
-	if (!*s->address)
+	if (!*s->address) {
+		v->places |= has_both_directions(r) ? 0 : RD_PLACE_RECEIVER_NIC;
 		return;
+	}
 	snprintf(v->receiver, sizeof(v->receiver), "%s", s->address);
 	if (is_local(r, s->address))
 		v->places = RD_PLACE_RECEIVER_NIC;

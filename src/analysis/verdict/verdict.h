@@ -39,6 +39,8 @@ const struct rd_pause_sender *pauser_of(const struct rd_report *r, const struct 
 
 /* Groups the findings by rule (group.c). -1 if out of memory. */
 int groups_make(struct rd_report *r);
+/* The group of this rule; NULL: there is none. */
+const struct rd_group *group_by(const struct rd_report *r, const char *rule);
 /* Moves the group of this rule to the front, if there is one. */
 void groups_lead(struct rd_groups *groups, const char *rule);
 void groups_free(struct rd_groups *groups);

@@ -7,56 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ALSO_MAX 3 /* further causes that the paragraph names */
-#define SYMPTOMS 9 /* causes from this rank on may follow from others of the same QPs */
-#define SHORT_NS UINT64_C(100000000) /* times below it have microseconds */
-#define MOSTLY	 0.5		     /* of the time, before one party is called slow */
-
-static const char *host(const char *address)
-{
-	return *address ? address : "the host";
-}
-
-/* --- places ----------------------------------------------------------------------------------- */
-
-static const struct {
-	const char *in; /* "{h}" is the host */
-	bool receiver;
-} places[RD_PLACES] = {
-	{"the application on {h}", false},
-	{"the NIC of {h}", false},
-	{"the fabric", false},
-	{"the NIC of {h}", true},
-	{"the application on {h}", true},
-};
-
-void put_filled(FILE *out, const char *text, const char *s, const char *r)
-{
-	for (; *text; text++) {
-		if (text[0] == '{' && text[1] && text[2] == '}') {
-			fputs(text[1] == 'r' ? r : s, out);
-			text += 2;
-		} else {
-			fputc(*text, out);
-		}
-	}
-}
-
-void put_places(FILE *out, unsigned int set, const char *sender, const char *receiver)
-{
-	unsigned int left = (unsigned int)__builtin_popcount(set);
-
-	for (unsigned int i = 0; i < RD_PLACES; i++) {
-		const char *of = host(places[i].receiver ? receiver : sender);
-
-		if (!(set >> i & 1))
-			continue;
-		put_filled(out, places[i].in, of, of);
-		left--;
-		if (left)
-			fputs(left > 1 ? ", " : " or ", out);
-	}
-}
+#define ALSO_MAX 3   /* further causes that the paragraph names */
+#define SYMPTOMS 9   /* causes from this rank on may follow from others of the same QPs */
+#define MOSTLY	 0.5 /* of the time, before one party is called slow */
 
 /* Closes the stream and stores its text; false if out of memory. */
 static bool keep(FILE *out, char **text, char **to)
@@ -94,14 +47,6 @@ static void put_mixed(FILE *out, const struct rd_judgement *v)
 			  : v->sender,
 		back ? v->sender : v->receiver, how[v->mixed & 3], where[v->mixed >> 2 & 3],
 		v->mixed & RD_MIXED_LATE ? ", and late ones are taken for lost" : "");
-}
-
-static const struct rd_group *group_by(const struct rd_report *r, const char *rule)
-{
-	for (size_t i = 0; i < r->groups.n; i++)
-		if (!strcmp(r->groups.group[i].rule, rule))
-			return &r->groups.group[i];
-	return NULL;
 }
 
 bool was_repeated(const struct rd_report *r)
@@ -213,13 +158,6 @@ static void put_unknown(FILE *out, const char *rule)
 			fputs(rows[i].text, out);
 }
 
-/* A word in the middle of a sentence; abbreviations and numbers stay. */
-void lower_first(char *text)
-{
-	if (isupper((unsigned char)text[0]) && islower((unsigned char)text[1]))
-		text[0] = (char)tolower((unsigned char)text[0]);
-}
-
 static bool word_what(struct rd_report *r, const struct rd_group *g)
 {
 	struct rd_judgement *v = &r->verdict;
@@ -234,7 +172,8 @@ static bool word_what(struct rd_report *r, const struct rd_group *g)
 	if (v->mixed)
 		put_mixed(out, v);
 	else if (cause_of(v->rule)->what)
-		put_filled(out, cause_of(v->rule)->what, host(v->sender), host(v->receiver));
+		put_filled(
+			out, cause_of(v->rule)->what, host_name(v->sender), host_name(v->receiver));
 	else
 		put_title(out, r, &r->findings.finding[g->finding[0]]);
 	put_unknown(out, v->rule);
@@ -295,6 +234,8 @@ static bool word_whom(struct rd_report *r, const struct rd_group *g)
 		fprintf(out, " and %zu more", n - 1);
 	if (n || *v->sender)
 		fputc('.', out);
+	else if (!strcmp(g->rule, "pause-frames") && r->n_conversations)
+		fputs("This capture does not show whether RDMA packets waited for them.", out);
 	return keep(out, &text, &v->whom);
 }
 
@@ -319,44 +260,36 @@ static uint64_t packets_of(const struct rd_report *r, const struct rd_group *g)
 	return sum;
 }
 
-/* From when to when, since the first frame. */
-void put_since(FILE *out, const struct rd_report *r)
+/* How long responses took, of a group whose rule is about that. */
+static void put_longest(FILE *out, const struct rd_report *r, const struct rd_group *g)
 {
-	const struct rd_judgement *v = &r->verdict;
-	const uint64_t first = r->totals.first_ns;
-	const uint64_t since = v->since_ns > first ? v->since_ns - first : 0;
-	const uint64_t until = v->until_ns > first ? v->until_ns - first : 0;
-	const int digits = (until > since ? until : since) < SHORT_NS ? 6 : 3;
+	char text[RD_UNITS_LEN];
+	uint64_t longest = 0;
 
-	if (!v->since_ns)
-		return;
-	if (until > since)
-		fprintf(out, ", from %.*f s to %.*f s", digits, (double)since / 1e9, digits,
-			(double)until / 1e9);
-	else
-		fprintf(out, ", at %.*f s", digits, (double)since / 1e9);
-}
+	for (size_t i = 0; i < g->n && !strcmp(g->rule, "stall"); i++) {
+		const struct rd_finding *f = &r->findings.finding[g->finding[i]];
+		const struct rd_conversation *c = conversation_of(r, f->conversation);
 
-/* " of 480 (2.1 %)" */
-void put_of(FILE *out, uint64_t some, uint64_t all, const char *what)
-{
-	const double share = 100.0 * (double)some / (double)all;
-
-	fprintf(out, share < 99.5 ? " of %llu%s (%.2g %%)" : " of %llu%s (%.0f %%)",
-		(unsigned long long)all, what, share);
+		if (c && c->side[f->side].longest_stall_ns > longest)
+			longest = c->side[f->side].longest_stall_ns;
+	}
+	if (longest)
+		fprintf(out, "; the longest took %s", rd_fmt_duration(text, longest));
 }
 
 /* The pauses that a port asks for, where the speed of its link is known. */
 static void put_pauses(FILE *out, const struct rd_report *r, const struct rd_finding *f)
 {
 	const struct rd_pause_sender *s = pauser_of(r, f);
+	char percent[RD_UNITS_LEN];
 	double share = 0;
 
 	for (unsigned int i = 0; s && s->speed && i < RD_PAUSE_CLASSES; i++)
 		if (rd_pause_share(r, &s->classes[i]) > share)
 			share = rd_pause_share(r, &s->classes[i]);
 	if (share > 0)
-		fprintf(out, "; they ask to stop for %.2g %% of the time", 100 * share);
+		fprintf(out, "; they ask to stop for %s of the time",
+			rd_fmt_percent(percent, 100 * share));
 }
 
 static bool word_how_much(struct rd_report *r, const struct rd_group *g)
@@ -375,6 +308,7 @@ static bool word_how_much(struct rd_report *r, const struct rd_group *g)
 		put_of(out, v->count, packets, "");
 	put_since(out, r);
 	put_pauses(out, r, &r->findings.finding[g->finding[0]]);
+	put_longest(out, r, g);
 	if (v->delayed && v->messages >= v->delayed) {
 		fprintf(out, "; messages delayed by retransmissions: at least %llu",
 			(unsigned long long)v->delayed);
@@ -448,9 +382,8 @@ int rd_verdict_refer(struct rd_report *r)
 
 	v->both_ends = true;
 	v->capture_next[0] = '\0';
-	for (size_t i = 0; i < r->groups.n && !g; i++)
-		if (v->rule && !strcmp(r->groups.group[i].rule, v->rule))
-			g = &r->groups.group[i];
+	if (v->rule)
+		g = group_by(r, v->rule);
 	if (!g)
 		return 0;
 	free(v->place);
