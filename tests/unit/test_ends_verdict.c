@@ -129,6 +129,19 @@ static void test_nothing(void **state)
 	r = conclude();
 	assert_non_null(strstr(r->verdict.what, "but packets were retransmitted"));
 	discard(r);
+	/* Neither capture has responses: they cannot show that nothing was refused. */
+	for (int both = 0; both < 2; both++) {
+		make_alone();
+		find_alone(RD_TAP_A, "one-sided", RD_SEV_NOTE, RD_LIKELY, 0);
+		if (both)
+			find_alone(RD_TAP_B, "one-sided", RD_SEV_NOTE, RD_LIKELY, 0);
+		exchange(0, 100);
+		r = conclude();
+		assert_null(r->verdict.rule);
+		assert_int_equal(!strstr(r->verdict.what, "nothing refused"), both);
+		assert_int_equal(!strstr(r->verdict.what, "Capture both directions"), !both);
+		discard(r);
+	}
 }
 
 static void test_lost_between(void **state)
@@ -145,9 +158,9 @@ static void test_lost_between(void **state)
 	assert_string_equal(r->verdict.sender, "10.0.0.2");
 	assert_string_equal(r->verdict.receiver, "10.0.0.1");
 	assert_int_equal(r->verdict.count, 1);
-	assert_non_null(strstr(r->verdict.how_much,
-		"Packets lost: 1 of 154 with retransmissions (0.65 %), at "
-		"0.001"));
+	assert_non_null(
+		strstr(r->verdict.how_much, "Packets lost: 1 of 154 transmissions (0.65 %), at "
+					    "0.001"));
 	assert_non_null(strstr(r->verdict.place, "the fabric between the two capture points"));
 	assert_non_null(strstr(r->verdict.whom, "packets to 1 of 2 QPs: 10.0.0.2 -> 10.0.0.1 QP"));
 	discard(r);
@@ -231,6 +244,27 @@ static void test_lost_outside(void **state)
 		r = conclude();
 		expect(r, "lost-downstream-of-receiver", RD_PLACE_RECEIVER_NIC, RD_LIKELY, where);
 		assert_int_equal(!strstr(r->verdict.place, "if B was captured at"), known);
+		discard(r);
+	}
+}
+
+/* What one capture takes for lost while the other one did not run may be lost between them. */
+static void test_lost_while_one_ran(void **state)
+{
+	static const uint64_t at[] = {500 * US, (uint64_t)-500 * US};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct rd_ends_report *r;
+
+		make_alone();
+		two.directions = true;
+		exchange(0, 100);
+		find_alone(RD_TAP_B, "lost-upstream", RD_SEV_PROBLEM, RD_LIKELY, at[i]);
+		r = conclude();
+		assert_string_equal(r->verdict.rule, "lost-upstream");
+		assert_int_equal(r->verdict.places,
+			i ? RD_PLACE_SENDER_NIC | RD_PLACE_FABRIC : RD_PLACE_SENDER_NIC);
 		discard(r);
 	}
 }
@@ -457,6 +491,7 @@ int main(void)
 		cmocka_unit_test(test_groups),
 		cmocka_unit_test(test_lost_or_missed),
 		cmocka_unit_test(test_lost_outside),
+		cmocka_unit_test(test_lost_while_one_ran),
 		cmocka_unit_test(test_reordered_not_lost),
 		cmocka_unit_test(test_capture_missed),
 		cmocka_unit_test(test_gave_up),

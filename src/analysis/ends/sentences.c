@@ -47,6 +47,8 @@ static bool keep(struct sentence *s, char **to)
 static void put_nothing(FILE *out, const struct judging *j)
 {
 	const struct rd_ends_report *r = j->r;
+	const bool repeated =
+		was_repeated(j->sides[RD_TAP_A].report) || was_repeated(j->sides[RD_TAP_B].report);
 
 	if (!r->packets) {
 		fputs("Nothing can be concluded: no packet was captured at both ends.", out);
@@ -55,7 +57,13 @@ static void put_nothing(FILE *out, const struct judging *j)
 	fputs("No fault was found: nothing was lost, duplicated or reordered between the two "
 	      "capture points",
 		out);
-	if (was_repeated(j->sides[RD_TAP_A].report) || was_repeated(j->sides[RD_TAP_B].report))
+	if (group_by(j->sides[RD_TAP_A].report, "one-sided") &&
+		group_by(j->sides[RD_TAP_B].report, "one-sided"))
+		fprintf(out,
+			". But both captures have only one direction: they cannot show what was "
+			"lost beyond them, refused or late%s. Capture both directions.",
+			repeated ? ", nor why packets were retransmitted" : "");
+	else if (repeated)
 		fputs(", but packets were retransmitted: neither capture shows why.", out);
 	else
 		fputs(", and nothing refused or repeated, as far as both captures show.", out);
@@ -86,8 +94,7 @@ static void put_of_capture(FILE *out, const struct judging *j, const struct culp
 			"two capture points.",
 			v->sender, v->receiver);
 	else if (cause->what)
-		put_filled(out, cause->what, *v->sender ? v->sender : "the host",
-			*v->receiver ? v->receiver : "the host");
+		put_filled(out, cause->what, host_name(v->sender), host_name(v->receiver));
 	else
 		put_title(out, j->sides[x->tap].report, x->worst);
 	if (v->incast)
@@ -181,7 +188,7 @@ static bool word_how_much(struct judging *j, const struct culprit *x)
 	for (const struct concern *c = j->concerns; x->cause && c < j->concerns + ENDS_RULES; c++)
 		if (c->rule && !strcmp(c->rule, v->rule) && c->packets >= v->count &&
 			x->cause->places != RD_PLACE_RECEIVER_NIC) /* it counts requests */
-			put_of(s.out, v->count, c->packets, " with retransmissions");
+			put_of(s.out, v->count, c->packets, " transmissions");
 	put_since(s.out, &shell);
 	if (v->delayed && v->messages) {
 		fprintf(s.out, "; messages delayed by retransmissions: at least %llu",

@@ -324,8 +324,8 @@ static void place_outside(struct judging *j, struct culprit *x, const struct rd_
 	const unsigned int rest = v->places & ~(unsigned int)RD_PLACE_FABRIC;
 
 	/* A receiver may take packets for lost that are reordered between. */
-	if (!way || !passes_whole(way) || way->reordered || way->order_unclear || !p ||
-		!p->sender_known || !rest || rest == v->places)
+	if (!both_cover(j) || !way || !passes_whole(way) || way->reordered || way->order_unclear ||
+		!p || !p->sender_known || !rest || rest == v->places)
 		return;
 	v->places = rest;
 	if (rest & RD_PLACE_SENDER_NIC)

@@ -76,6 +76,12 @@ static json_t *stragglers_json(const struct rd_stragglers *s)
 	return o;
 }
 
+/* Since the first frame; of two captures, one may have begun before the other. 0: unknown. */
+static json_t *moment_json(uint64_t ns, uint64_t origin_ns)
+{
+	return ns ? json_integer((json_int_t)(ns - origin_ns)) : json_null();
+}
+
 json_t *verdict_json(const struct rd_report *r)
 {
 	const struct rd_judgement *v = &r->verdict;
@@ -90,10 +96,8 @@ json_t *verdict_json(const struct rd_report *r)
 	set(o, "place", text_or_null(v->place));
 	set(o, "also", text_or_null(v->also));
 	set(o, "time", text_or_null(v->time));
-	set(o, "since_ns",
-		v->since_ns ? rd_json_u64(v->since_ns - r->totals.first_ns) : json_null());
-	set(o, "until_ns",
-		v->until_ns ? rd_json_u64(v->until_ns - r->totals.first_ns) : json_null());
+	set(o, "since_ns", moment_json(v->since_ns, r->totals.first_ns));
+	set(o, "until_ns", moment_json(v->until_ns, r->totals.first_ns));
 	set(o, "messages", rd_json_u64(v->messages));
 	set(o, "messages_delayed", rd_json_u64(v->delayed));
 	set(o, "certainty", v->rule ? json_string(rd_certainty_name(v->certainty)) : json_null());
