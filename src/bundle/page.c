@@ -5,9 +5,9 @@
  * captures and tools is escaped.
  */
 #include "page.h"
+#include "page_text.h"
 #include <ctype.h>
 #include <rdmadump/finding.h>
-#include <rdmadump/printable.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -29,64 +29,14 @@ struct page {
 	unsigned int
 		found[RD_SEV_PROBLEM + 1]; /* findings by severity, without those of SINCE_RESET */
 	unsigned int earlier;		   /* problems and warnings since counters were reset */
-	json_t *findings;		   /* [{"section", "finding"}] */
+	json_t *findings;		   /* [{"section", "finding", "others", "leads"}] */
 };
-
-/* --- text --------------------------------------------------------------------------------- */
-
-static void put_text(FILE *out, const char *text)
-{
-	char clean[RD_PRINTABLE_GROWTH];
-
-	for (; *text; text++) {
-		size_t n = 1;
-
-		switch (*text) {
-		case '<':
-			fputs("&lt;", out);
-			break;
-		case '>':
-			fputs("&gt;", out);
-			break;
-		case '&':
-			fputs("&amp;", out);
-			break;
-		case '"':
-			fputs("&quot;", out);
-			break;
-		default:
-			/* JSON is always valid UTF-8: bytes of a character are copied unchanged. */
-			if ((unsigned char)*text < 0x80)
-				n = rd_printable(clean, text, 1, "\n\t");
-			else
-				clean[0] = *text;
-			fwrite(clean, 1, n, out);
-		}
-	}
-}
-
-static const char *text_of(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-
-	return text ? text : "";
-}
-
-/* An element with text; writes nothing if the text is empty. */
-static void put_element(FILE *out, const char *open, const char *text, const char *close)
-{
-	if (!*text)
-		return;
-	fputs(open, out);
-	put_text(out, text);
-	fputs(close, out);
-}
 
 /* --- findings ----------------------------------------------------------------------------- */
 
 static enum rd_severity severity_of(const json_t *finding)
 {
-	const char *name = text_of(finding, "severity");
+	const char *name = page_text_of(finding, "severity");
 
 	for (int s = RD_SEV_PROBLEM; s > RD_SEV_NONE; s--)
 		if (strcmp(name, rd_severity_name((enum rd_severity)s)) == 0)
@@ -94,20 +44,55 @@ static enum rd_severity severity_of(const json_t *finding)
 	return RD_SEV_NOTE;
 }
 
-static void add_findings(struct page *p, const char *section, const json_t *list)
+/* `others`: findings that are the same elsewhere; `leads`: a verdict rests on it. */
+static void add_finding(
+	struct page *p, const char *section, json_t *one, json_int_t others, bool leads)
 {
+	if (!json_is_object(one))
+		return;
+	if (strcmp(section, SINCE_RESET) != 0)
+		p->found[severity_of(one)]++;
+	else if (severity_of(one) > RD_SEV_NOTE)
+		p->earlier++;
+	json_array_append_new(
+		p->findings, json_pack("{s:s, s:O, s:I, s:b}", "section", section, "finding", one,
+				     "others", others, "leads", leads));
+}
+
+/* Findings of one cause at several QPs are one; `rule` is that of the verdict. */
+static void add_group(struct page *p, const char *section, const json_t *report,
+	const json_t *group, const char *rule)
+{
+	const json_t *findings = json_object_get(report, "findings");
+	const json_int_t all = json_integer_value(json_object_get(group, "findings_in_all"));
+	bool leads = strcmp(page_text_of(group, "rule"), rule) == 0;
+	const json_t *nth;
+	size_t i;
+
+	json_array_foreach (json_object_get(group, "findings"), i, nth) {
+		json_t *one = json_array_get(findings, (size_t)json_integer_value(nth));
+		const bool of_qps = json_is_integer(json_object_get(one, "conversation")) ||
+				    json_object_get(report, "paths");
+
+		add_finding(p, section, one, of_qps ? all - 1 : 0, leads);
+		if (of_qps)
+			break;
+		leads = false;
+	}
+}
+
+static void add_findings(
+	struct page *p, const char *section, const json_t *report, const char *rule)
+{
+	const json_t *groups = json_object_get(report, "groups");
 	json_t *one;
 	size_t i;
 
-	json_array_foreach (list, i, one) {
-		if (!json_is_object(one))
-			continue;
-		if (strcmp(section, SINCE_RESET) != 0)
-			p->found[severity_of(one)]++;
-		else if (severity_of(one) > RD_SEV_NOTE)
-			p->earlier++;
-		json_array_append_new(
-			p->findings, json_pack("{s:s, s:O}", "section", section, "finding", one));
+	json_array_foreach (groups, i, one) {
+		add_group(p, section, report, one, rule);
+	}
+	json_array_foreach (groups ? NULL : json_object_get(report, "findings"), i, one) {
+		add_finding(p, section, one, 0, false);
 	}
 }
 
@@ -116,13 +101,16 @@ static void read_findings(struct page *p, const char *section, const struct task
 {
 	static const char *const lists[] = {"ports", "captures"};
 	json_t *root = json_loadb(t->output.data, t->output.n, 0, NULL), *one;
+	const json_t *ends = json_object_get(root, "ends");
+	const json_t *verdict = json_object_get(json_is_object(ends) ? ends : root, "verdict");
+	const char *rule = page_text_of(verdict, "rule");
 	size_t i;
 
-	add_findings(p, section, json_object_get(root, "findings"));
-	add_findings(p, section, json_object_get(json_object_get(root, "ends"), "findings"));
+	add_findings(p, section, root, rule);
+	add_findings(p, section, ends, rule);
 	for (size_t k = 0; k < sizeof(lists) / sizeof(*lists); k++) {
 		json_array_foreach (json_object_get(root, lists[k]), i, one) {
-			add_findings(p, section, json_object_get(one, "findings"));
+			add_findings(p, section, one, rule);
 		}
 	}
 	json_decref(root);
@@ -173,50 +161,57 @@ static void put_title(FILE *out, const char *title)
 		fputc(toupper((unsigned char)*title), out);
 		title++;
 	}
-	put_text(out, title);
+	page_text(out, title);
 }
 
 /* As the page of `analyze` shows it. */
-static void put_finding(FILE *out, const json_t *f)
+static void put_finding(FILE *out, const json_t *f, json_int_t others)
 {
 	const char *name = rd_severity_name(severity_of(f));
 
 	fprintf(out, "<article class=\"finding %s\"><header><h3>", name);
-	put_title(out, text_of(f, "title"));
+	put_title(out, page_text_of(f, "title"));
 	fprintf(out, "</h3><span class=mark>%s, ", name);
-	put_text(out, text_of(f, "certainty"));
+	page_text(out, page_text_of(f, "certainty"));
 	fputs("</span></header>", out);
-	put_element(out, "<p class=where>", text_of(f, "where"), "</p>");
-	put_element(out, "<p>", text_of(f, "detail"), "</p>");
-	put_element(out, "<p><span class=soft>Usually:</span> ", text_of(f, "meaning"), "</p>");
-	put_element(out, "<p><span class=soft>Next:</span> ", text_of(f, "next"), "</p>");
-	put_element(out, "<p class=filter><code>", text_of(f, "filter"), "</code></p>");
+	page_element(out, "<p class=where>", page_text_of(f, "where"), "</p>");
+	page_element(out, "<p>", page_text_of(f, "detail"), "</p>");
+	page_element(
+		out, "<p><span class=soft>Usually:</span> ", page_text_of(f, "meaning"), "</p>");
+	page_element(out, "<p><span class=soft>Next:</span> ", page_text_of(f, "next"), "</p>");
+	page_element(out, "<p class=filter><code>", page_text_of(f, "filter"), "</code></p>");
+	if (others > 0)
+		fprintf(out, "<p class=soft>The same in %lld more finding%s of the report.</p>",
+			(long long)others, others == 1 ? "" : "s");
 	fputs("</article>\n", out);
 }
 
+/* What verdicts rest on comes first, then the worst. */
 static void put_section(struct page *p, const struct section *s, bool was_read)
 {
 	unsigned int n = 0;
 
-	for (int severity = RD_SEV_PROBLEM; severity > RD_SEV_NONE; severity--) {
+	for (int severity = RD_SEV_PROBLEM + 1; severity > RD_SEV_NONE; severity--) {
 		json_t *one;
 		size_t i;
 
 		json_array_foreach (p->findings, i, one) {
 			const json_t *f = json_object_get(one, "finding");
+			const bool leads = json_is_true(json_object_get(one, "leads"));
 
-			if (strcmp(text_of(one, "section"), s->key) != 0 ||
-				(int)severity_of(f) != severity)
+			if (strcmp(page_text_of(one, "section"), s->key) != 0 ||
+				(leads ? RD_SEV_PROBLEM + 1 : (int)severity_of(f)) != severity)
 				continue;
 			if (n++ < FINDINGS_SHOWN)
-				put_finding(p->out, f);
+				put_finding(p->out, f,
+					json_integer_value(json_object_get(one, "others")));
 		}
 	}
 	if (n > FINDINGS_SHOWN)
 		fprintf(p->out, "<p class=soft>%u more: see the members below.</p>\n",
 			n - FINDINGS_SHOWN);
 	if (!n)
-		put_element(
+		page_element(
 			p->out, "<p class=soft>", was_read ? "No findings." : s->none, "</p>\n");
 }
 
@@ -236,23 +231,23 @@ static void put_port(FILE *out, const json_t *device, const json_t *port)
 	const json_t *capture = json_object_get(port, "capture");
 
 	fputs("<tr><td>", out);
-	put_text(out, text_of(device, "name"));
+	page_text(out, page_text_of(device, "name"));
 	fprintf(out, "<td class=number>%lld<td>",
 		(long long)json_integer_value(json_object_get(port, "port")));
-	put_text(out, text_of(netdev, "name"));
+	page_text(out, page_text_of(netdev, "name"));
 	fputs("<td>", out);
-	put_text(out, text_of(device, "model"));
+	page_text(out, page_text_of(device, "model"));
 	fputs("<td>", out);
-	put_text(out, text_of(device, "firmware"));
+	page_text(out, page_text_of(device, "firmware"));
 	fputs("<td>", out);
-	put_text(out, text_of(port, "link"));
-	fprintf(out, "<td%s>", strcmp(text_of(port, "state"), "active") ? " class=bad" : "");
-	put_text(out, text_of(port, "state"));
+	page_text(out, page_text_of(port, "link"));
+	fprintf(out, "<td%s>", strcmp(page_text_of(port, "state"), "active") ? " class=bad" : "");
+	page_text(out, page_text_of(port, "state"));
 	fputs("<td>", out);
-	put_text(out, text_of(port, "rate"));
+	page_text(out, page_text_of(port, "rate"));
 	fputs("<td>", out);
-	put_text(out, text_of(capture, "verdict"));
-	put_element(out, ": ", text_of(capture, "why"), "");
+	page_text(out, page_text_of(capture, "verdict"));
+	page_element(out, ": ", page_text_of(capture, "why"), "");
 	fputs("</tr>\n", out);
 }
 
@@ -297,7 +292,7 @@ static bool is_below_tree(const char *name)
 
 static void put_member(FILE *out, const struct tasks *tasks, const json_t *m)
 {
-	const char *name = text_of(m, "name");
+	const char *name = page_text_of(m, "name");
 	const json_t *status = json_object_get(m, "exit_status");
 	const struct task *t = task_of(tasks, name);
 	char why[8] = "";
@@ -305,13 +300,13 @@ static void put_member(FILE *out, const struct tasks *tasks, const json_t *m)
 	if (t)
 		task_why(t, why, sizeof(why));
 	fputs("<tr><td><a href=\"", out);
-	put_text(out, name);
+	page_text(out, name);
 	fputs("\">", out);
-	put_text(out, name);
+	page_text(out, name);
 	fputs("</a><td>", out);
-	put_text(out, text_of(m, "what"));
+	page_text(out, page_text_of(m, "what"));
 	fputs("<td><code>", out);
-	put_text(out, text_of(m, "command"));
+	page_text(out, page_text_of(m, "command"));
 	fprintf(out, "</code><td class=number>%lld",
 		(long long)json_integer_value(json_object_get(m, "size")));
 	fprintf(out, "<td class=\"number%s\">", *why ? " bad" : "");
@@ -332,7 +327,7 @@ static void put_members(FILE *out, const struct tasks *tasks, const json_t *mani
 	      "<th class=number>Bytes<th class=number>Exit status</thead><tbody>\n",
 		out);
 	json_array_foreach (json_object_get(manifest, "members"), i, m) {
-		if (is_below_tree(text_of(m, "name")))
+		if (is_below_tree(page_text_of(m, "name")))
 			below++;
 		else
 			put_member(out, tasks, m);
@@ -365,9 +360,9 @@ static unsigned int put_missing_rows(FILE *out, const struct tasks *tasks, bool 
 		if (!*why || was_nothing(t) != nothing)
 			continue;
 		fputs("<tr><td>", out);
-		put_text(out, t->name);
+		page_text(out, t->name);
 		fprintf(out, "<td>%s<td>", t->member->what);
-		put_text(out, why);
+		page_text(out, why);
 		fputs("</tr>\n", out);
 		n++;
 	}
@@ -399,7 +394,7 @@ static void put_head(FILE *out, const json_t *manifest)
 	      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
 	      "style-src 'unsafe-inline'\">\n<title>",
 		out);
-	put_text(out, text_of(manifest, "host"));
+	page_text(out, page_text_of(manifest, "host"));
 	fputs(" - rdmadump bundle</title>\n<style>\n", out);
 	fputs(style, out);
 	fputs(own_style, out);
@@ -443,7 +438,7 @@ static void put_facts(FILE *out, const json_t *manifest)
 	fputs("<dl class=facts>\n", out);
 	for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); i++) {
 		fprintf(out, "<dt>%s<dd>", facts[i].title);
-		put_text(out, text_of(manifest, facts[i].key));
+		page_text(out, page_text_of(manifest, facts[i].key));
 		fputs("\n", out);
 	}
 	fprintf(out, "<dt>As<dd>%s\n</dl>\n",
@@ -469,11 +464,11 @@ static void put_parts(FILE *out, const json_t *verdict)
 		const char *open = "<p>";
 
 		for (size_t k = 0; k < 2 && parts[i][k]; k++) {
-			const char *text = text_of(verdict, parts[i][k]);
+			const char *text = page_text_of(verdict, parts[i][k]);
 
 			if (!*text)
 				continue;
-			put_element(out, open, text, "");
+			page_element(out, open, text, "");
 			open = " ";
 		}
 		fputs(*open == ' ' ? "</p>" : "", out);
@@ -493,11 +488,11 @@ static void put_files(FILE *out, const json_t *capture, const struct task *t, co
 
 	snprintf(port, sizeof(port), "%.*s.pcapng", dot ? (int)(dot - base) : 0, base);
 	json_array_foreach (files, i, file) {
-		const char *name = text_of(file, "name"), *slash = strrchr(name, '/');
+		const char *name = page_text_of(file, "name"), *slash = strrchr(name, '/');
 
 		if (strcmp(name, "-") == 0)
 			name = port;
-		put_element(out, *comma, slash ? slash + 1 : name, "");
+		page_element(out, *comma, slash ? slash + 1 : name, "");
 		*comma = ", ";
 	}
 }
@@ -534,9 +529,9 @@ static void put_verdict(FILE *out, const struct tasks *tasks, const struct task 
 			put_files(out, one, t, &comma);
 		}
 		if (report)
-			put_element(out, ": <a href=\"", report, "\">the whole report</a>");
+			page_element(out, ": <a href=\"", report, "\">the whole report</a>");
 		fputs("</p>", out);
-		put_element(out, "<p class=lead>", text_of(verdict, "what"), "</p>");
+		page_element(out, "<p class=lead>", page_text_of(verdict, "what"), "</p>");
 		put_parts(out, verdict);
 		fputs("</section>\n", out);
 	}
@@ -565,7 +560,7 @@ static void put_reports(FILE *out, const struct tasks *tasks)
 			!has_ended_well(&tasks->task[i]))
 			continue;
 		fputs("<p><a href=\"", out);
-		put_text(out, name);
+		page_text(out, name);
 		fputs("\">The whole report of the traffic</a></p>\n", out);
 	}
 }

@@ -211,6 +211,17 @@ has "... with the names of the files, and a link to the report" "$b/index.html" 
 "$RDMADUMP" analyze --json --bundle none.tar.zst 2>/dev/null | jq -S .ends >"$tmp/ends"
 jq -S .ends "$b/analysis/files.json" | diff - "$tmp/ends" >"$tmp/log"
 ok "analyze --bundle of two ends" "$tmp/log"
+# cards: the titles below "Traffic", in their order
+cards() { sed -n '/^<h2 id=traffic>/,/^<h2 id=missing>/p' "$b/index.html" | sed -n 's/^.*<h3>\([^<]*\)<.*/\1/p'; }
+bare -w none.tar.zst --timeout 100 --file "$TEST_DATA/roce/53_atomic_loss/a.pcap.zst" >"$tmp/log" 2>&1
+unpacked none.tar.zst
+is "one capture: what the verdict rests on is the first card" "$(cards | head -n 1)" \
+	"$(jq -r '.findings[.groups[0].findings[0]].title | .[:1] as $first | ($first | ascii_upcase) + .[1:]' "$b/analysis/files.json")"
+python3 "$here/../world/verdicts" --seed 90 --count 1 --keep "$tmp/incast" >"$tmp/log" 2>&1
+bare -w none.tar.zst --timeout 100 --file "$tmp/incast/90.pcapng" >"$tmp/log" 2>&1
+unpacked none.tar.zst
+is "a cause at several QPs is one card" "$(cards | sort | uniq -d)" ""
+has "... which counts the others" "$b/index.html" '<p class=soft>The same in [1-9][0-9]* more findings of the report\.</p>'
 tool ibstat "trap '' TERM; echo \$\$ >$tmp/pid; echo begun; while :; do sleep 1000; done"
 
 # --- ends ----------------------------------------------------------------------------------------

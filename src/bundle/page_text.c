@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Text of devices, captures and tools, escaped for a page. */
+#include "page_text.h"
+#include <rdmadump/printable.h>
+
+void page_text(FILE *out, const char *text)
+{
+	char clean[RD_PRINTABLE_GROWTH];
+
+	for (; *text; text++) {
+		size_t n = 1;
+
+		switch (*text) {
+		case '<':
+			fputs("&lt;", out);
+			break;
+		case '>':
+			fputs("&gt;", out);
+			break;
+		case '&':
+			fputs("&amp;", out);
+			break;
+		case '"':
+			fputs("&quot;", out);
+			break;
+		default:
+			/* JSON is always valid UTF-8: bytes of a character are copied unchanged. */
+			if ((unsigned char)*text < 0x80)
+				n = rd_printable(clean, text, 1, "\n\t");
+			else
+				clean[0] = *text;
+			fwrite(clean, 1, n, out);
+		}
+	}
+}
+
+const char *page_text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
+void page_element(FILE *out, const char *open, const char *text, const char *close)
+{
+	if (!*text)
+		return;
+	fputs(open, out);
+	page_text(out, text);
+	fputs(close, out);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Text that is not trusted, in HTML. */
+#ifndef RDMADUMP_BUNDLE_PAGE_TEXT_H
+#define RDMADUMP_BUNDLE_PAGE_TEXT_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+/* Escaped, without control characters. */
+void page_text(FILE *out, const char *text);
+/* A string of an object; "": it has none. Borrowed from the object. */
+const char *page_text_of(const json_t *object, const char *key);
+/* An element with text; writes nothing if the text is empty. */
+void page_element(FILE *out, const char *open, const char *text, const char *close);
+
+#endif
