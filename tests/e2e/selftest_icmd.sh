@@ -44,8 +44,8 @@ cases() {
 		clings+never inside:rc_not_seen,inside:ud_not_seen,killed:refused_after_both 2 clings --loopback never
 		keeps+slow-attach attach:not_detached,attach:slow_commands,directions:rules_undirected 2 keeps+slow_attach:40
 		no-lrh packets:no_lrh,packets:length_unknown_received,packets:length_unknown_own 0 yes --deliver lrh=no
-		kill-is-kept killed:refused_after_kill 0 status:5.7.999
 		head packets:bytes_before_lrh,packets:length_unknown_received,packets:length_unknown_own 0 yes --deliver head=40
+		kill-is-kept killed:refused_after_kill 0 status:5.7.999
 	LIST
 }
 found() {
