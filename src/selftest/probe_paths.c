@@ -28,7 +28,7 @@ static const struct path {
 	{"rss_2", "with two queues", RD_RX_AUTO, 2, "no_rss",
 		"frames are not spread among several queues (--queues)"},
 	{"rss_4", "with four queues", RD_RX_AUTO, 4, "fewer_queues",
-		"less than four queues (--queues)"},
+		"fewer than four queues (--queues)"},
 };
 #define PATHS (sizeof(paths) / sizeof(paths[0]))
 

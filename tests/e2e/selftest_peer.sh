@@ -29,6 +29,11 @@ cases() {
 		received-unseen rc_received_lost,multicast_received_lost --cable unseen=5
 		icrc-added-later icrc_absent_sent --cable yes --deliver icrc=absent
 		icrc-zero icrc_wrong_sent --cable yes --deliver icrc=zero
+		sent-twice vlan_sent_twice,raw_sent_twice,multicast_sent_twice --cable yes --deliver twice=5
+		rc-sent-twice vlan_sent_twice,raw_sent_twice,rc_sent_twice,multicast_sent_twice --cable yes --deliver twice=1
+		sent-changed vlan_sent_changed,raw_sent_changed,rc_sent_changed,multicast_sent_changed,icrc_wrong_sent --cable yes --deliver changed=5
+		received-changed vlan_received_changed,raw_received_changed,rc_received_changed,multicast_received_changed,icrc_wrong_received --cable changed=5
+		tags-added headers_changed_received,headers_changed_sent --cable yes --deliver vlan=added
 		cut icrc_absent_received,icrc_absent_sent,frames_cut --cable yes --deliver cut=4
 	LIST
 }
@@ -67,6 +72,21 @@ while read -r name expected options; do
 		is "$name, $end: what is found" "$(peer "$tmp/$name/$end.json" '[.found[].key] | join(",")')" "$expected"
 	done
 done < <(cases)
+jq -r '.probes[].found[] | [.key, .meaning] | @tsv' "$tmp"/*/[ab].json >"$tmp/said"
+meanings() {
+	cat <<-LIST
+		vlan_sent_twice	frames with a VLAN tag, sent: 12 of 64 were seen more than once, and once by the other end's capture: captures have duplicates
+		rc_sent_twice	WRITEs of a reliable connection, sent: 64 of 64 were seen more than once, and once by the other end's capture: captures have duplicates
+		raw_sent_changed	frames of a raw-packet QP, sent: 1[23] were seen with other bytes than were sent
+		multicast_received_changed	multicast datagrams, received: 1[23] were seen with other bytes than were sent
+		headers_changed_sent	sent frames have other headers than were sent
+		headers_changed_received	received frames have other headers than were sent
+	LIST
+}
+while IFS=$'\t' read -r key text; do
+	grep -q "^$key" "$tmp/said" || [ -z "${TEST_QUICK-}" ] || continue
+	has "what $key says" "$tmp/said" "^$key"$'\t'"$text$"
+done < <(meanings)
 for end in a b; do
 	result=$tmp/kind/$end.json
 	is "$end: complete" "$(peer "$result" '[.outcome, .value, .values.complete.value, .values.peer_watches_by.value] | @csv')" '"passed","8 of 12 rounds",true,"sniffer"'

@@ -112,6 +112,11 @@ cases() {
 		one-queue paths:all_in_one_queue --dev rss_hash=none
 		compressed receive:completions_compressed,send:completions_compressed,loopback:completions_compressed --dev cqe_comp=forced
 		lossy-striding paths:frames_missing --dev striding=lossy
+		changing-striding paths:frames_changed --dev striding=changes
+		longer-striding paths:frames_differ --dev striding=longer
+		two-queues paths:fewer_queues --dev table=2
+		longer contents:frames_longer --deliver longer=6
+		changed send:raw_changed,send:multicast_changed,loopback:rc_changed,loopback:ud_changed,contents:icrc_wrong --deliver changed=3
 	LIST
 }
 
@@ -221,6 +226,11 @@ load_cases() {
 		slow-counters overload:counters_cached,stall:slow_counters --lifespan 150,200
 		load-slow - --latency 25
 		lost-events wakeup:missed_events --dev lost_events=7
+		other-status oversize:other_status --dev oversize=other
+		no-counter overload:no_loss_counter --dev drop_counter=absent
+		counted-in-part overload:loss_counted_in_part --dev drop_every=2
+		deaf recovery:deaf_after_restart --dev reset=deaf
+		slowed cost:traffic_slowed --dev slow_ms=4
 		no-moderation wakeup:moderation_refused --dev moderation=no
 		ignored-moderation wakeup:moderation_ignored --dev moderation=ignored
 	LIST
@@ -257,7 +267,10 @@ load elsewhere overload --dev drop_counter=rx_out_of_buffer --ethtool rx_out_of_
 load reset overload --counter out_of_buffer=1000000 $(faults 1000000 -20000)
 # shellcheck disable=SC2046 # lists of options
 load others idle $(faults 0 500)
+# shellcheck disable=SC2046 # lists of options
+load others-too overload $(faults 0 20000)
 load failed-before residue --fault verb=create_flow,errno=EBUSY
+load ticks-refused clocks --clock cycles --fault verb=create_cq,errno=EOPNOTSUPP,nth=1
 load no-reset recovery --fault verb=modify_qp,errno=EINVAL,nth=7
 wait
 for row in "${rows[@]}"; do
@@ -295,6 +308,10 @@ is "captures that are refused before one is killed" "$(found "$tmp/json")" "resi
 has "... and why" "$tmp/json" 'captures are refused, also before one was killed: Device or resource busy'
 finished others
 is "others lose frames" "$(found "$tmp/json")" idle:loss_of_others
+finished others-too
+is "others lose frames during an overload" "$(found "$tmp/json")" overload:more_counted
+finished ticks-refused
+is "timestamps of the counter that are refused" "$(found "$tmp/json")" clocks:timestamps_refused
 finished no-reset
 is "a queue that cannot be reset" "$(found "$tmp/json")" "recovery!"
 model --loopback never -- "$RDMADUMP" selftest --json --output "$tmp/out" --probe oversize --probe overload --probe wakeup >"$tmp/json" 2>"$tmp/log"
@@ -305,6 +322,30 @@ rm -rf "$tmp/out"/*
 model -- "$RDMADUMP" selftest --json --output "$tmp/out" >"$tmp/json" 2>"$tmp/log"
 is "idle: exit status" $? 0
 is "idle: skipped" "$(jq -r '[.probes[] | select(.outcome == "skipped") | .name] | join(" ")' "$tmp/json")" "receive peer stop link netdev"
+
+# What is said about each finding: what was seen, and what it means for captures
+jq -r '.probes[] | .name as $p | .found[] | [$p + ":" + .key, .meaning] | @tsv' "$tmp"/runs/*/json >"$tmp/said"
+meanings() {
+	cat <<-'LIST'
+		paths:frames_changed	with a striding queue, [0-9]+ frames have other bytes than were sent$
+		paths:frames_differ	with a striding queue, frames have other bytes than through libibverbs$
+		paths:fewer_queues	fewer than four queues \(--queues\): .*1 queue \(create_rwq_ind_table on mlx5_0:1: Invalid argument\)$
+		clocks:timestamps_refused	the device reports timestamps of its counter, but refuses a queue with them \(cq: Operation not supported\): captures use the next best clock$
+		contents:frames_longer	[0-9]+ of [0-9]+ frames are longer than they were sent: bytes behind a packet are not the sender's$
+		send:raw_changed	frames of a raw-packet QP: [0-9]+ were seen with other bytes than were sent$
+		loopback:rc_changed	WRITEs between two connected QPs of the port: [0-9]+ were seen with other bytes than were sent$
+		oversize:other_status	a frame that is too long completes with "local protection error": captures mistake that for a failure of the device$
+		overload:no_loss_counter	no counter of this device is known to count lost frames, so captures cannot say how many they miss$
+		overload:loss_counted_in_part	[0-9]+ frames are missing and the counter grew by [0-9]+: captures miss more than they say
+		overload:more_counted	[0-9]+ frames are missing and the counter grew by [0-9]+: it counts what others lose, too$
+		recovery:deaf_after_restart	the queue restarts and receives nothing: a capture has to create its flow again$
+		cost:traffic_slowed	an RC stream of the port is more than 10 times slower while a sniffer runs: captures change what they measure$
+	LIST
+}
+while IFS=$'\t' read -r key text; do
+	grep -q "^$key" "$tmp/said" || [ -z "${TEST_QUICK-}" ] || continue
+	has "what $key says" "$tmp/said" "^$key"$'\t'"$text"
+done < <(meanings)
 
 # What only the machine has
 if unshare -r true 2>/dev/null; then

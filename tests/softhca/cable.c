@@ -17,7 +17,7 @@ enum { ENDS = 2, FRAME_MAX = 16384, GRH = GRH_LEN };
 
 static struct {
 	bool exists;
-	uint64_t lost_every, unseen_every, twice_every; /* frames on the cable; 0: none */
+	uint64_t lost_every, unseen_every, twice_every, changed_every; /* 0: no frame */
 } conf;
 
 bool cable_conf_line(const char *key, char *spec)
@@ -37,6 +37,8 @@ bool cable_conf_line(const char *key, char *spec)
 			conf.unseen_every = n;
 		else if (!strncmp(t, "twice=", 6))
 			conf.twice_every = n;
+		else if (!strncmp(t, "changed=", 8))
+			conf.changed_every = n;
 	}
 	return true;
 }
@@ -112,7 +114,12 @@ static void show(struct port *p, const uint8_t *data, uint32_t len)
 
 	for (; copies; copies--) {
 		struct frame f = {.data = data, .len = len, .origin = ORIGIN_RECEIVED};
+		uint8_t other[FRAME_MAX];
 
+		if (every(conf.changed_every, n)) {
+			wire_change(&f, other);
+			f.data = other;
+		}
 		wire_shape(&p->shaped_sent, &f);
 		frame_distribute(p->hca, p, &f, NULL);
 	}

@@ -146,7 +146,10 @@ static void qp_fail(struct hca *h, struct port *p, struct qp *qp, const struct r
 	enum oversize then = e->syndrome == MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR ? h->conf->oversize
 									       : OVERSIZE_KILLS;
 
-	cqe_write_error(h, qp->recv_cq, qp, qp->rq_head, e);
+	cqe_write_error(h, qp->recv_cq, qp, qp->rq_head,
+		then == OVERSIZE_OTHER ? &(struct rq_error){MLX5_CQE_SYNDROME_LOCAL_PROT_ERR,
+						 e->vendor, e->byte_cnt}
+				       : e);
 	h->stat.errors++;
 	p->errored++;
 	if (then == OVERSIZE_LIVES) {
@@ -161,10 +164,12 @@ static void qp_fail(struct hca *h, struct port *p, struct qp *qp, const struct r
 static void deliver(struct hca *h, struct port *p, struct qp *qp, const struct frame *f,
 	const struct fault *fault)
 {
-	uint8_t syndrome;
+	uint8_t syndrome, bytes[STRIDING_FRAME_MAX];
+	struct frame other;
 
 	p->copies++;
 	qp = qp_queue(qp, f);
+	f = striding_shape(h, qp, f, &other, bytes);
 	if (!rq_has_room(h, qp, f->len)) {
 		p->out_of_buffer++;
 		if (qp->own.counts)

@@ -285,7 +285,7 @@ static void drops_count(struct port *p, uint64_t n)
 {
 	const char *name = p->hca->conf->drop_counter;
 
-	if (!n || !strcmp(name, "none"))
+	if (!n || !strcmp(name, "none") || !strcmp(name, "absent"))
 		return;
 	if (!name[0] || !strcmp(name, "out_of_buffer"))
 		counter_add(p->file[FILE_OUT_OF_BUFFER], n);
@@ -298,8 +298,9 @@ void counters_flush(struct hca *h)
 	for (uint32_t i = 0; i < h->conf->nports; i++) {
 		struct port *p = &h->port[i];
 		uint64_t frames = p->offered - p->counted_offered;
+		uint64_t every = h->conf->drop_every ? h->conf->drop_every : 1;
 
-		drops_count(p, p->out_of_buffer - p->counted_oob);
+		drops_count(p, p->out_of_buffer / every - p->counted_oob / every);
 		p->counted_oob = p->out_of_buffer;
 		if (!frames)
 			continue;

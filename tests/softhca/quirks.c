@@ -75,6 +75,7 @@ bool quirks_key(struct hca_conf *d, const char *key, const char *v)
 	if (!strcmp(key, "oversize"))
 		d->oversize = !strcmp(v, "lives")   ? OVERSIZE_LIVES
 			      : !strcmp(v, "halts") ? OVERSIZE_HALTS
+			      : !strcmp(v, "other") ? OVERSIZE_OTHER
 						    : OVERSIZE_KILLS;
 	else if (!strcmp(key, "cqe_comp"))
 		d->compresses = !strcmp(v, "forced");
@@ -82,6 +83,8 @@ bool quirks_key(struct hca_conf *d, const char *key, const char *v)
 		d->checks_creds = !strcmp(v, "checked");
 	else if (!strcmp(key, "wqes"))
 		d->wqes = (uint32_t)strtoul(v, NULL, 0);
+	else if (!strcmp(key, "table"))
+		d->table = (uint32_t)strtoul(v, NULL, 0);
 	else if (!strcmp(key, "sniffers"))
 		d->sniffers = (uint32_t)strtoul(v, NULL, 0);
 	else if (!strcmp(key, "all_sniffers"))
@@ -105,6 +108,12 @@ bool quirks_key(struct hca_conf *d, const char *key, const char *v)
 		snprintf(d->gateway, sizeof(d->gateway), "%s", v);
 	else if (!strcmp(key, "drop_counter"))
 		snprintf(d->drop_counter, sizeof(d->drop_counter), "%s", v);
+	else if (!strcmp(key, "drop_every"))
+		d->drop_every = strtoull(v, NULL, 0);
+	else if (!strcmp(key, "slow_ms"))
+		d->slow_ns = strtoull(v, NULL, 0) * 1000000;
+	else if (!strcmp(key, "reset"))
+		d->deaf = !strcmp(v, "deaf");
 	else if (!strcmp(key, "linger_ms"))
 		d->linger_ns = strtoull(v, NULL, 0) * 1000000;
 	else

@@ -77,6 +77,7 @@ enum oversize {
 	OVERSIZE_KILLS, /* the queue is in error, receives are flushed */
 	OVERSIZE_HALTS, /* the queue is in error and flushes nothing */
 	OVERSIZE_LIVES, /* only its entry or its strides are lost */
+	OVERSIZE_OTHER, /* as KILLS, with the status of another error */
 };
 
 struct latency {
@@ -121,11 +122,13 @@ struct hca_conf {
 	bool sniffer, ib_sniffer;
 	bool no_rss, no_striding, no_rss_sniffer;
 	bool lossy_striding; /* each so many-th frame of a striding queue vanishes */
+	bool changing_striding, longer_striding; /* ... has another byte; each has four more */
 	enum moderation moderation;
 	enum oversize oversize;
 	bool compresses;       /* completions, without being asked */
 	bool checks_creds;     /* as uverbs by write(): EACCES once credentials have changed */
 	uint32_t wqes;	       /* of a receive queue at most */
+	uint32_t table;	       /* work queues of a table at most */
 	uint32_t sniffers;     /* flows of a port at most */
 	uint32_t all_sniffers; /* the same of all processes of the run */
 	bool leftovers;	       /* objects of killed processes stay */
@@ -136,6 +139,9 @@ struct hca_conf {
 	enum rss_hash rss_hash;
 	enum netdev_set netdev_set;
 	uint64_t lost_events;  /* each so many-th completion event; 0: none */
+	uint64_t drop_every;   /* of the drops, the counter counts each so many-th */
+	uint64_t slow_ns;      /* between packets of a reliable connection while a flow exists */
+	bool deaf;	       /* a reset queue pair gets no frames of the flows that it has */
 	bool ioctl_context;    /* contexts are made by ioctl */
 	char gateway[128];     /* how the command gateway behaves */
 	char drop_counter[32]; /* that counts drops: out_of_buffer, a driver statistic or none */
@@ -254,6 +260,7 @@ struct rc_state {
 	uint32_t rkey;
 	uint8_t tries, rnr_tries;
 	bool rnr_wait;
+	uint64_t slow_until_ns;
 	uint64_t wait_ns;  /* when the answer is overdue, or the wait for a receive ends */
 	uint64_t requests; /* packets of all messages, without repetitions */
 	/* The responder. */
@@ -279,6 +286,7 @@ struct qp {
 	uint16_t rq_ready; /* posted and known to be */
 	struct striding stride;
 	bool halted;	 /* in error, and flushes nothing */
+	bool deaf;	 /* was reset, and gets nothing of its flows */
 	struct rss *rss; /* frames go to the work queues of its table; this one has no receives */
 	struct {
 		uint32_t counter; /* bound by RDMA netlink; 0: none */
@@ -565,6 +573,13 @@ bool striding_loses(const struct hca *h, struct qp *rq);
 bool striding_has_room(struct hca *h, struct qp *rq, uint32_t len);
 /* Writes frame and completion. Returns 0 or the syndrome that the entry earns. */
 uint8_t striding_deliver(struct hca *h, struct qp *rq, const struct frame *f, uint64_t stamp);
+/*
+ * How a striding queue gets the frame, where that is not as other queues do: `to` has room for
+ * STRIDING_FRAME_MAX bytes, `other` for what is returned then.
+ */
+enum { STRIDING_FRAME_MAX = 16384 };
+const struct frame *striding_shape(const struct hca *h, struct qp *rq, const struct frame *f,
+	struct frame *other, uint8_t *to);
 
 /* ---- work queues and their tables (wq.c), receive side scaling (rss.c) ---- */
 
@@ -606,6 +621,8 @@ void cable_open(struct hca *h);
 bool cable_receive(struct hca *h);
 /* Changes a frame to what queues receive of it. */
 void wire_shape(struct shaped *to, struct frame *f);
+/* The frame with another byte of its payload, to `to`, which has room for it. */
+void wire_change(const struct frame *f, uint8_t *to);
 void wire_trailer(struct port *p, struct shaped *to, struct frame *f);
 
 /* ---- faults, port state and counters (faults.c) ---- */

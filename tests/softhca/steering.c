@@ -113,7 +113,7 @@ bool qp_wants(const struct port *p, const struct qp *qp, const struct frame *f)
 	const struct flow *fl;
 
 	LIST_FOREACH(fl, &qp->flows, link)
-	if (fl->port == p->num && flow_matches(fl, f))
+	if (fl->port == p->num && !qp->deaf && flow_matches(fl, f))
 		return true;
 	return gateway_copies(p, qp, f);
 }

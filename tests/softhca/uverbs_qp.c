@@ -356,6 +356,7 @@ static int qp_modify(struct ctx *ctx, const struct ib_uverbs_modify_qp *r)
 	if (to == IBV_QPS_RESET) {
 		qp->rq_head = qp->rq_ready = qp->sq_head = 0;
 		qp->halted = false;
+		qp->deaf = h->conf->deaf && !LIST_EMPTY(&qp->flows);
 		qp->port = 0;
 		memset(&qp->attr, 0, sizeof(qp->attr));
 		memset(&qp->rc, 0, sizeof(qp->rc));
@@ -523,6 +524,7 @@ CMD(create_flow)
 	}
 	qp->obj.users++;
 	LIST_INSERT_HEAD(&qp->flows, f, link);
+	qp->deaf = false;
 	ctx->hca->port[f->port - 1].before_flow = ctx->hca->port[f->port - 1].offered;
 	hca_retarget(ctx->hca);
 	hca_start(ctx->hca);

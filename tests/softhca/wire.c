@@ -49,13 +49,16 @@ enum trailer {
 
 static struct {
 	uint8_t copies[TRAFFIC_KINDS]; /* of a frame that stays on its port */
-	bool fcs, vlan_stripped, vlan_changed, vlan_dropped;
+	bool fcs, vlan_stripped, vlan_changed, vlan_dropped, vlan_added;
 	enum icrc icrc;
 	enum trailer trailer[2]; /* of received and of sent packets */
 	uint32_t cut;		 /* bytes that every frame lacks at its end */
+	uint32_t longer;	 /* zeros behind every frame */
 	uint32_t head;		 /* zeros before every packet of InfiniBand */
 	bool no_lrh;		 /* packets of InfiniBand begin behind their LRH */
 	uint64_t unseen_every;	 /* of the frames as sent; 0: all are seen */
+	uint64_t twice_every;	 /* of those that are seen; 0: all are seen once */
+	uint64_t changed_every;	 /* of those that are seen; 0: all are as they were sent */
 	uint64_t drop_every;	 /* 0: none */
 	bool once;		 /* retransmissions are not seen */
 	bool unsegmented;	 /* the copy of a message is made before it is cut into packets */
@@ -105,8 +108,16 @@ static void deliver_parse(char *spec)
 			conf.vlan_changed = true;
 		else if (!strcmp(t, "vlan=dropped"))
 			conf.vlan_dropped = true;
+		else if (!strcmp(t, "vlan=added"))
+			conf.vlan_added = true;
 		else if (!strncmp(t, "cut=", 4))
 			conf.cut = (uint32_t)strtoul(t + 4, NULL, 0);
+		else if (!strncmp(t, "longer=", 7))
+			conf.longer = (uint32_t)strtoul(t + 7, NULL, 0);
+		else if (!strncmp(t, "twice=", 6))
+			conf.twice_every = strtoull(t + 6, NULL, 0);
+		else if (!strncmp(t, "changed=", 8))
+			conf.changed_every = strtoull(t + 8, NULL, 0);
 		else if (!strncmp(t, "head=", 5))
 			conf.head = (uint32_t)strtoul(t + 5, NULL, 0);
 		else if (!strcmp(t, "lrh=no"))
@@ -229,17 +240,11 @@ void wire_shape(struct shaped *buffer, struct frame *f)
 
 	if (f->len > MACS + conf.cut)
 		f->len -= conf.cut;
-	if (!conf.fcs && !strip && !change)
+	if (!conf.fcs && !strip && !change && !conf.vlan_added && !conf.longer)
 		return;
 	fcs = htole32(~crc32_ib(0xffffffff, f->data, f->len));
-	if (f->len + FCS > buffer->room) {
-		uint8_t *mem = realloc(buffer->data, f->len + FCS);
-
-		if (!mem)
-			return;
-		buffer->data = mem;
-		buffer->room = f->len + FCS;
-	}
+	if (!has_room(buffer, f->len + VLAN_TAG + conf.longer + FCS))
+		return;
 	to = buffer->data;
 	memcpy(to, f->data, f->len);
 	if (change)
@@ -248,6 +253,13 @@ void wire_shape(struct shaped *buffer, struct frame *f)
 		memmove(to + MACS, to + MACS + VLAN_TAG, f->len - MACS - VLAN_TAG);
 		f->len -= VLAN_TAG;
 	}
+	if (conf.vlan_added) {
+		memmove(to + MACS + VLAN_TAG, to + MACS, f->len - MACS);
+		memcpy(to + MACS, "\x81\x00\x00\x05", VLAN_TAG);
+		f->len += VLAN_TAG;
+	}
+	memset(to + f->len, 0, conf.longer);
+	f->len += conf.longer;
 	if (conf.fcs) {
 		memcpy(to + f->len, &fcs, FCS);
 		f->len += FCS;
@@ -322,20 +334,40 @@ bool wire_receive(struct hca *h)
 
 /* ---- sending ---- */
 
+static bool every(uint64_t n, uint64_t counter)
+{
+	return n && counter % n == 0;
+}
+
+void wire_change(const struct frame *f, uint8_t *to)
+{
+	memcpy(to, f->data, f->len);
+	to[f->len - ICRC - 1] ^= 0x55;
+}
+
 static void show(struct port *p, struct frame f)
 {
 	static uint64_t sent;
+	uint8_t other[PACKET_MAX];
+	uint64_t n = 0;
 
 	if (conf.vlan_dropped && has_vlan(&f))
 		return;
-	if (conf.unseen_every && f.origin == ORIGIN_SENT &&
-		__atomic_add_fetch(&sent, 1, __ATOMIC_RELAXED) % conf.unseen_every == 0)
+	if (f.origin == ORIGIN_SENT)
+		n = __atomic_add_fetch(&sent, 1, __ATOMIC_RELAXED);
+	if (n && every(conf.unseen_every, n))
 		return;
+	if (n && every(conf.changed_every, n) && f.len > MACS + ICRC && f.len <= sizeof(other)) {
+		wire_change(&f, other);
+		f.data = other;
+	}
 	if (p->conf->ib)
 		wire_trailer(p, &p->shaped_sent, &f);
 	else
 		wire_shape(&p->shaped_sent, &f);
 	frame_distribute(p->hca, p, &f, NULL);
+	if (n && every(conf.twice_every, n))
+		frame_distribute(p->hca, p, &f, NULL);
 	log_append(p, &f);
 }
 

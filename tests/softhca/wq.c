@@ -182,6 +182,8 @@ CMD(create_table)
 	if (req.comp_mask || req.log_ind_tbl_size > TABLE_LOG_MAX)
 		return EINVAL;
 	n = 1u << req.log_ind_tbl_size;
+	if (ctx->hca->conf->table && n > ctx->hca->conf->table)
+		return EINVAL;
 	if (cmd->in_len < sizeof(req) + n * sizeof(uint32_t))
 		return EINVAL;
 	t = obj_new(ctx, OBJ_TABLE, sizeof(*t) + n * sizeof(struct qp *));
