@@ -205,6 +205,7 @@ int rd_selftest_run(const struct rd_selftest_config *config, json_t **document, 
 	st->config = config;
 	st->device = config->device;
 	st->port = config->port;
+	st->sniffer = config->device->old_switchdev ? SNIFFER_REFUSED : SNIFFER_UNTRIED;
 	st->run_deadline_ns = rd_monotonic_ns() + LIMIT_RUN_S * NS_PER_S;
 	lock = lock_device(config->device->name, err);
 	rc = lock < 0 ? -1 : run_locked(st, path, err);

@@ -143,6 +143,7 @@ int sniffer_open_shaped(struct sniffer *s, const struct rd_device *device,
 {
 	*s = (struct sniffer){.port = (uint8_t)port->num,
 		.ib = port->link == RD_LINK_INFINIBAND,
+		.forbidden = device->old_switchdev,
 		.shape = *shape};
 	if (!shape->buffers)
 		s->shape.buffers = RING_BUFFERS;
@@ -189,8 +190,8 @@ int sniffer_flow_create(struct sniffer *s)
 		.type = IBV_FLOW_ATTR_SNIFFER, .size = sizeof(attr), .port = s->port};
 	uint64_t start = rd_monotonic_ns();
 
-	errno = 0;
-	s->flow = ibv_create_flow(s->qp, &attr);
+	errno = s->forbidden ? EOPNOTSUPP : 0;
+	s->flow = s->forbidden ? NULL : ibv_create_flow(s->qp, &attr);
 	s->step[STEP_FLOW].errnum = error_of(s->flow);
 	s->step[STEP_FLOW].ns = rd_monotonic_ns() - start;
 	return s->step[STEP_FLOW].errnum;

@@ -44,6 +44,7 @@ struct sniffer {
 	struct sniffer_shape shape;
 	uint8_t port;
 	bool ib;	 /* an InfiniBand port */
+	bool forbidden;	 /* no flow: the kernel would fail (rd_device.old_switchdev) */
 	uint64_t frames; /* frames received without error */
 	uint64_t errors; /* completions with an error, and polls that failed */
 	uint32_t last_status;

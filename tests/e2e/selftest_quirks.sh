@@ -361,6 +361,24 @@ function=$tmp/vf/sys/bus/pci/devices/0000:01:00.0 model --keep "$tmp/vf" -- bash
 	"$RDMADUMP" selftest --json --output "$0" --probe inventory' "$tmp/out" >"$tmp/json" 2>"$tmp/log"
 is "a VF: what is found" "$(found "$tmp/json" | tr , '\n' | grep -c '^inventory:no_pf$')" 1
 
+# Switchdev mode before Linux 5.10, where a sniffer's flow makes the kernel write outside of an array
+rm -rf "$tmp/out"/* "$tmp/old"
+# shellcheck disable=SC2016 # for the inner shell
+model --gen count=100000000,size=60-1400 --fault verb=create_flow,errno=EIO --stats "$tmp/stats" --keep "$tmp/old" -- bash -c '
+	mkdir "$1/sys/kernel" && echo 5.4.0-42-generic >"$1/sys/kernel/osrelease"
+	echo 08775b0003a1420c >"$1/sys/class/net/enp1s0f0np0/phys_switch_id"
+	"$RDMADUMP" selftest --json --output "$0" --probe paths --probe residue mlx5_0 >"$1/part" &&
+	"$RDMADUMP" selftest --json --output "$0" mlx5_0' "$tmp/out" "$tmp/old" >"$tmp/json" 2>"$tmp/log"
+is "switchdev mode on Linux 5.4: exit status" $? 0
+is "... what is found" "$(found "$tmp/json")" \
+	"inventory:old_switchdev,capabilities:condition_switchdev,capabilities:condition_netdev,objects:no_sniffer"
+is "... what is not skipped" "$(jq -r '[.probes[] | select(.outcome != "skipped") | .name] | join(" ")' "$tmp/json")" \
+	"inventory capabilities objects"
+is "... nor where these probes alone are run" "$(jq -r '[.probes[].outcome] | join(" ")' "$tmp/old/part")" "skipped skipped"
+is "... no flow is requested" "$(json "$tmp/stats" .injected.verbs)" 0
+has "... what the finding says" "$tmp/json" 'Linux before 5\.10 fails when a sniffer starts in switchdev mode: update the kernel, capture on the netdev'
+has "... and that of the sniffer" "$tmp/json" 'the device has no sniffer for verbs \(Linux before 5\.10 fails .*\): update the kernel'
+
 # Without privileges
 if [ "$(id -u)" = 0 ]; then
 	rm -rf "$tmp/out"/*
