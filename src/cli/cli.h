@@ -16,18 +16,17 @@ typedef int rd_command_fn(int argc, char **argv);
 
 /* name, arguments, help; main.c has rd_cmd_NAME() of each. The first one is the default. */
 #define RD_COMMANDS(X)                                                                             \
-	X(capture, "[OPTION...]", "capture the traffic of a port into a file (the default)")       \
-	X(analyze, "[OPTION...] FILE...", "find problems of the traffic in capture files")         \
-	X(list, "[OPTION...]", "devices and ports, and whether they can be captured")              \
-	X(info, "[OPTION...] [DEVICE]",                                                            \
-		"firmware, ports, limits, open QPs, whether it can be captured")                   \
-	X(events, "[OPTION...] [DEVICE]", "events of devices, ports and addresses")                \
-	X(counters, "[OPTION...] [DEV[:PORT]]", "every counter: read, compare, watch, explain")    \
+	X(capture, "[OPTION...]", "capture the traffic of a port (the default)")                   \
+	X(analyze, "[OPTION...] FILE...", "find problems in captured traffic")                     \
+	X(list, "[OPTION...]", "list devices and ports, and whether they can be captured")         \
+	X(info, "[OPTION...] [DEVICE]", "show firmware, ports, limits, open QPs of a device")      \
+	X(events, "[OPTION...] [DEVICE]", "print events of devices, ports and addresses")          \
+	X(counters, "[OPTION...] [DEV[:PORT]]", "read, compare, watch and explain counters")       \
 	X(record, "[OPTION...] [DEV[:PORT]]",                                                      \
-		"flight recorder: writes what was before and after a trigger")                     \
+		"flight recorder: write the frames around a trigger")                              \
 	X(selftest, "[OPTION...] [DEV[:PORT]]",                                                    \
-		"tests a device: whether and how well it can be captured")                         \
-	X(bundle, "[OPTION...] [DEV[:PORT]]", "one file with what support needs")
+		"test whether and how well a device can be captured")                              \
+	X(bundle, "[OPTION...] [DEV[:PORT]]", "collect in one file what support needs")
 
 struct rd_command {
 	const char *name, *args, *help;

@@ -9,7 +9,7 @@
 #define NAMES_WIDTH 28
 
 static const char *const examples[][2] = {
-	{"rdmadump -w incident.pcapng", "the first usable port, until Ctrl-C"},
+	{"rdmadump -w incident.pcapng", "capture first usable port until Ctrl-C"},
 	{"rdmadump --opcode nak,rnr,cnp", "print NAKs, RNR NAKs and CNPs"},
 	{"rdmadump -q -w - | tshark -r -", "decode during the capture"},
 	{"rdmadump analyze incident.pcapng", "what went wrong, and where"},
@@ -30,7 +30,7 @@ static void print_option(const struct cli_option *o)
 
 void help_short(void)
 {
-	puts("Usage: rdmadump [OPTION...] [FILTER]     FILTER: tcpdump's language\n"
+	puts("Usage: rdmadump [OPTION...] [FILTER]     FILTER: pcap-filter(7)\n"
 	     "       rdmadump COMMAND [OPTION...]\n");
 	puts("Examples:");
 	for (size_t i = 0; i < sizeof(examples) / sizeof(*examples); i++)

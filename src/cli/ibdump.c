@@ -199,8 +199,8 @@ static int usage(const struct letter *letters, unsigned int n, const char *mista
 
 	if (mistake && *mistake)
 		complain("unexpected argument '%s'", mistake);
-	fprintf(out, "Usage: ibdump [OPTION...]\n"
-		     "Captures the traffic of a port of an RDMA device into a pcap file.\n\n");
+	fprintf(out, "Usage: ibdump [OPTION...]\nCaptures the traffic of an RDMA port to a pcap "
+		     "file.\n\n");
 	for (const struct letter *l = letters; l < letters + n; l++) {
 		snprintf(name, sizeof(name), "--%s%s%s", l->name, l->arg ? "=" : "",
 			l->arg ? l->arg : "");

@@ -44,11 +44,11 @@
 
 const char *const option_groups[] = {
 	[GROUP_SOURCE] = "What to capture:",
-	[GROUP_FILTER] = "Which frames (all terms must match; FILTER is tcpdump's language):",
-	[GROUP_CUT] = "How much of each frame, and its timestamp:",
+	[GROUP_FILTER] = "Which frames (all terms must match; FILTER as in pcap-filter(7)):",
+	[GROUP_CUT] = "Snap length, decapsulation, timestamps:",
 	[GROUP_OUTPUT] = "Where to write it (default: one line per frame on standard output):",
-	[GROUP_ROTATION] = "When to begin a new file (each file is complete; no frame is lost in "
-			   "between):",
+	[GROUP_ROTATION] =
+		"When to start a new file (each file is complete; no frame is lost in between):",
 	[GROUP_MEMORY] = "Memory and receiving:",
 	[GROUP_MESSAGES] = "What to print:",
 };
@@ -68,45 +68,44 @@ const struct cli_option cli_options[] = {
 		.set = set_device},
 	{"ib-dev", .group = GROUP_SOURCE, .flags = OPT_ALIAS | OPT_HIDDEN},
 	{"interface", 'i', "NAME|N",
-		"the same by name, or a netdev; after -d the number of the port; else a number of "
-		"the list",
+		"like -d, or the name of a netdev; after -d the port number, otherwise a number "
+		"from --list-interfaces",
 		NULL, GROUP_SOURCE, .set = set_interface},
 	{"ib-port", .group = GROUP_SOURCE, .flags = OPT_ALIAS | OPT_HIDDEN},
 	{"read", 'r', "FILE",
-		"take frames from a capture file (pcapng, pcap, ERF; .gz, .zst; '-' is standard "
+		"read frames from a capture file (pcapng, pcap, ERF; .gz, .zst; '-' is standard "
 		"input)",
-		"take frames from a capture file", GROUP_SOURCE, STRING(session.read)},
+		"read frames from a capture file", GROUP_SOURCE, STRING(session.read)},
 	{"netdev", 0, NULL,
-		"capture on the netdev even if the device has a sniffer: what the kernel sees",
+		"capture on the netdev even if the device has a sniffer: only what the kernel sees",
 		NULL, GROUP_SOURCE, FLAG(session.netdev_only)},
 	{"sniffer", 0, "verbs|icmd|ibdump",
-		"verbs: try the device's sniffer even if none is known for its driver; icmd: on "
-		"ConnectX-4 and later, by a firmware command, as root (see docs/infiniband.md); "
-		"ibdump: run the vendor's ibdump",
+		"verbs: try the device's sniffer even if its driver is not known to have one; "
+		"icmd: use a firmware command on ConnectX-4 and later, as root (see "
+		"docs/infiniband.md); ibdump: run the vendor's ibdump",
 		NULL, GROUP_SOURCE, .set = set_sniffer},
 	{"force", 0, NULL,
-		"start the sniffer even in switchdev mode before Linux 5.10, whose driver fails "
-		"there unless it has the fix",
+		"start the sniffer in switchdev mode even before Linux 5.10, where the driver "
+		"fails unless it has the fix",
 		NULL, GROUP_SOURCE, FLAG(session.force)},
-	{"no-promiscuous-mode", 0, NULL,
-		"do not make a netdev promiscuous: only frames addressed to it", NULL, GROUP_SOURCE,
-		FLAG(session.promiscuous_off)},
+	{"no-promiscuous-mode", 0, NULL, "do not put a netdev into promiscuous mode", NULL,
+		GROUP_SOURCE, FLAG(session.promiscuous_off)},
 	{"list-interfaces", 'D', NULL, "the same as 'rdmadump list'", NULL, GROUP_SOURCE,
 		INSTEAD(INSTEAD_LIST)},
 	{"frames", 'c', "N", "stop after N frames", "stop after N frames", GROUP_SOURCE,
 		NUMBER(session.count, 1, UINT64_MAX)},
 	{"autostop", 'a', "KEY:N",
-		"stop after duration:SECONDS, packets:N, files:N, or when the file has "
-		"filesize:kB",
+		"stop after duration:SECONDS, packets:N, files:N, or filesize:kB in a file",
 		"stop after duration:SECONDS, filesize:kB, ...", GROUP_SOURCE, .set = set_autostop},
 
-	{"filter", 'f', "FILTER", "the filter as one word", NULL, GROUP_FILTER, .set = set_word},
-	{"filter-file", 'F', "FILE", "the filter is in FILE", NULL, GROUP_FILTER,
+	{"filter", 'f', "FILTER", "the filter as one argument", NULL, GROUP_FILTER,
+		.set = set_word},
+	{"filter-file", 'F', "FILE", "read the filter from FILE", NULL, GROUP_FILTER,
 		.set = set_filter_file},
 	{"qp", 0, "N[,N]", "destination QP", "destination QP", GROUP_FILTER,
 		STRING(session.filter.qp)},
 	{"src-qp", 0, "N[,N]",
-		"source QP: of UD packets, and of connections whose CM exchange was seen", NULL,
+		"source QP of UD packets, and of connections whose CM exchange was captured", NULL,
 		GROUP_FILTER, STRING(session.filter.src_qp),
 		IBDUMP('q', "src_qp", .help = "only packets from these queue pairs")},
 	{"src_qp", .group = GROUP_FILTER, .flags = OPT_ALIAS | OPT_HIDDEN},
@@ -124,7 +123,7 @@ const struct cli_option cli_options[] = {
 		STRING(session.filter.gid)},
 	{"roce", 0, NULL, "only RDMA: RoCE v1 and v2, InfiniBand", "only RDMA", GROUP_FILTER,
 		FLAG(session.filter.roce)},
-	{"direction", 'Q', "in|out|inout", "received or sent by the port, or both", NULL,
+	{"direction", 'Q', "in|out|inout", "frames received or sent by the port, or both", NULL,
 		GROUP_FILTER,
 		WORD(session.filter.direction, "in", "out", "inout", "rx", "tx", "both"),
 		EXTCAP(.number = 3, NULL, "Direction", "selector", "", "As seen from the port",
@@ -132,108 +131,110 @@ const struct cli_option cli_options[] = {
 	{NULL, 'I', "rx|tx", .group = GROUP_FILTER, .flags = OPT_HIDDEN,
 		WORD(session.filter.direction, "rx", "tx"),
 		IBDUMP('I', "direction", .help = "only received or sent frames")},
-	{"filter-explain", 0, NULL, "print what will match, and exit", NULL, GROUP_FILTER,
+	{"filter-explain", 0, NULL, "print what the filter matches, and exit", NULL, GROUP_FILTER,
 		FLAG(filter_explain)},
 
-	{"snapshot-length", 's', "N", "the first N bytes (Wireshark marks the frames as truncated)",
-		"the first N bytes of each frame", GROUP_CUT, .set = set_snaplen,
+	{"snapshot-length", 's', "N",
+		"keep the first N bytes of each frame (Wireshark marks the frames as truncated)",
+		"keep the first N bytes of each frame", GROUP_CUT, .set = set_snaplen,
 		FIELD(session.cut.snaplen), RANGE(0, SNAPLEN_MAX),
 		EXTCAP(.number = 0, "snaplen", "Bytes kept of each frame", "integer",
 			"{range=0," TEXT(SNAPLEN_MAX) "}{default=0}", "0 keeps whole frames",
 			"Frames")},
 	{"snaplen", .group = GROUP_CUT, .flags = OPT_ALIAS | OPT_HIDDEN},
 	{"headers-only", 0, NULL,
-		"up to the last transport header, MADs whole (Wireshark marks the frames as "
-		"truncated)",
+		"cut each frame after its last transport header; MADs stay whole (Wireshark marks "
+		"the frames as truncated)",
 		NULL, GROUP_CUT, FLAG(session.cut.headers_only),
 		EXTCAP(.number = 1, NULL, "Headers only", "boolflag", "{default=false}",
 			"Cut each frame after its last transport header; MADs stay whole",
 			"Frames")},
 	{"zero-payload", 0, NULL,
-		"all bytes, payload replaced by zeros: no user data, and Wireshark decodes "
-		"without warnings",
-		"whole frames, payload replaced by zeros", GROUP_CUT,
+		"keep whole frames, but replace payload with zeros: no user data, and Wireshark "
+		"decodes them without warnings",
+		"keep whole frames, payload replaced with zeros", GROUP_CUT,
 		FLAG(session.cut.zero_payload),
 		EXTCAP(.number = 2, NULL, "Payload as zeros", "boolflag", "{default=false}",
 			"Keep every frame's length and overwrite its payload with zeros",
 			"Frames")},
 	{"decap", 'E', "inner|outer",
-		"look into mirrored traffic and tunnels (RSPAN, ERSPAN, GRE, VXLAN, Geneve): write "
-		"the inner frame, or "
-		"filter by it and write the outer one",
+		"decapsulate mirrored and tunnelled frames (RSPAN, ERSPAN, GRE, VXLAN, Geneve): "
+		"write the inner frame, or apply the filter to it and write the outer one",
 		NULL, GROUP_CUT, OPT_OPTIONAL, .set = set_decap, FIELD(session.decap),
 		.min = RD_DECAP_INNER, .choices = (const char *const[]){"inner", "outer", NULL},
 		IBDUMP('E', .bare = true, .help = "remove the encapsulation of mirrored frames")},
 	{"time-stamp-type", 'j', "TYPE",
-		"clock of the timestamps: host, adapter (the device's, following the system's) or "
-		"adapter_unsynced (its PTP clock, unchanged); default: adapter if it has a clock",
+		"timestamp clock: host, adapter (the device's clock, kept in step with the "
+		"system's) or adapter_unsynced (its PTP clock, unchanged); default: adapter if it "
+		"has a clock",
 		NULL, GROUP_CUT, .set = set_stamps},
 	{"time_stamp_type", .group = GROUP_CUT, .flags = OPT_ALIAS | OPT_HIDDEN},
 	{"list-time-stamp-types", 'J', NULL, "print which of these types the device has, and exit",
 		NULL, GROUP_CUT, FLAG(list_stamps)},
 
-	{"write", 'w', "FILE", "write to FILE, '-' is standard output",
+	{"write", 'w', "FILE", "write to FILE; '-' is standard output",
 		"write to FILE: .pcapng, .pcap, .erf; .gz, .zst", GROUP_OUTPUT,
 		STRING(session.path),
 		IBDUMP('w', .help = "write to FILE (default sniffer.pcap); - is standard output, "
 				    "without messages")},
 	{"output", 'o', .group = GROUP_OUTPUT, .flags = OPT_ALIAS, IBDUMP('o', .help = "the same")},
 	{"stripe", 0, "DIR,DIR[,...]",
-		"distribute the frames over files named FILE in these directories, if one disk is "
-		"too slow; mergecap merges them",
+		"distribute the frames over files named FILE in these directories, for when one "
+		"disk is too slow; mergecap(1) merges them",
 		NULL, GROUP_OUTPUT, .set = set_stripes},
 	{"format", 0, "FORMAT",
-		"pcapng, pcap (nanoseconds), pcap-us (microseconds) or erf; followed by ',dlt=247' "
-		"it writes InfiniBand without ERF, by ',dlt=197' Ethernet in ERF (default: by "
-		"FILE's ending, else pcapng)",
+		"pcapng, pcap (nanoseconds), pcap-us (microseconds) or erf; ',dlt=247' after it "
+		"writes InfiniBand without ERF, ',dlt=197' Ethernet in ERF (default: from FILE's "
+		"suffix, else pcapng)",
 		NULL, GROUP_OUTPUT, STRING(session.format)},
-	{"compress", 0, "gz|zst|none", "default: by FILE's ending", NULL, GROUP_OUTPUT,
-		WORD(session.compression, "gz", "zst", "none")},
-	{"compress-level", 0, "N", "default 1", NULL, GROUP_OUTPUT,
+	{"compress", 0, "gz|zst|none", "compression (default: from FILE's suffix)", NULL,
+		GROUP_OUTPUT, WORD(session.compression, "gz", "zst", "none")},
+	{"compress-level", 0, "N", "compression level (default 1)", NULL, GROUP_OUTPUT,
 		NUMBER(session.compression_level, 1, 19)},
 	{"write-mode", 0, "auto|buffered|direct|uring",
-		"through the page cache, by O_DIRECT, or by O_DIRECT and io_uring; auto "
-		"(default) takes the fastest",
+		"through the page cache, with O_DIRECT, or with O_DIRECT and io_uring; auto "
+		"(default) selects the fastest",
 		NULL, GROUP_OUTPUT,
 		/* enum rd_write_mode */
 		CHOICE(session.write_mode, "auto", "buffered", "direct", "uring")},
 	{"sync", 0, "none|file|periodic",
-		"when data must be on the disk: when the kernel decides (default), at the end of "
-		"each file, every 32 MiB",
+		"force data to disk: never (the kernel decides; default), at the end of each file, "
+		"or every 32 MiB",
 		NULL, GROUP_OUTPUT,
 		CHOICE(session.sync, "none", "file", "periodic") /* enum rd_sync */},
-	{"packet-buffered", 'U', NULL, "write frames to the file whenever traffic pauses", NULL,
-		GROUP_OUTPUT, FLAG(session.unbuffered)},
+	{"packet-buffered", 'U', NULL, "flush the file whenever traffic pauses", NULL, GROUP_OUTPUT,
+		FLAG(session.unbuffered)},
 	{"no-facts", 0, NULL,
-		"store only frames and statistics: no counters, no facts about the device (pcapng "
-		"has them)",
+		"store only frames and statistics, not counters and facts about the device (pcapng "
+		"only)",
 		NULL, GROUP_OUTPUT, FLAG(session.no_facts)},
 	{"no-owners", 0, NULL,
-		"do not store which process or kernel module has which queue pair (pcapng has it)",
-		NULL, GROUP_OUTPUT, FLAG(session.no_owners)},
+		"do not store which process or kernel module owns which QP (pcapng only)", NULL,
+		GROUP_OUTPUT, FLAG(session.no_owners)},
 	{"relinquish-privileges", 'Z', "USER",
 		"become USER once the devices are open (default: the caller of sudo, who then owns "
 		"the files)",
 		NULL, GROUP_OUTPUT, STRING(session.user)},
 
-	{NULL, 'C', "SIZE", "it has SIZE million bytes; also 64Mi, 2G",
-		"begin a new file every SIZE million bytes", GROUP_ROTATION, .set = set_file_size,
+	{NULL, 'C', "SIZE", "when the file reaches SIZE million bytes; also 64Mi, 2G",
+		"start a new file every SIZE million bytes", GROUP_ROTATION, .set = set_file_size,
 		FIELD(session.rotation.bytes), RANGE(1, UINT64_MAX / 2), .unit = 1000000},
-	{NULL, 'G', "SECONDS", "SECONDS have passed; the name may have strftime's %",
-		"begin a new file every SECONDS", GROUP_ROTATION, .set = set_file_seconds,
+	{NULL, 'G', "SECONDS", "every SECONDS; the file name may contain strftime(3) conversions",
+		"start a new file every SECONDS", GROUP_ROTATION, .set = set_file_seconds,
 		FIELD(session.slice_s), RANGE(1, SECONDS_MAX)},
 	{NULL, 'W', "N",
 		"with -C keep N files and overwrite the oldest; with -G stop after N files",
 		"keep N files: overwrite the oldest (-G: stop)", GROUP_ROTATION,
 		.set = set_file_count, RANGE(1, FILES_MAX)},
-	{"postrotate-command", 'z', "COMMAND", "run COMMAND FILE on each file that is closed", NULL,
+	{"postrotate-command", 'z', "COMMAND", "run COMMAND FILE for each completed file", NULL,
 		GROUP_ROTATION, STRING(session.rotation.command)},
 	{"ring-buffer", 'b', "KEY:N",
 		"duration:SECONDS, interval:SECONDS, filesize:kB, packets:N; files:N keeps the "
-		"newest; printname:FILE; names as dumpcap's. A plain number is --max-burst",
+		"newest; printname:FILE; file names like dumpcap's. A plain number means "
+		"--max-burst",
 		NULL, GROUP_ROTATION, .set = set_burst_or_ring, FIELD(session.log2_buffers),
 		RANGE(1, LOG2_BUFFERS_MAX)},
-	{"update", 0, "PID", "make the capture with this PID begin a new file", NULL,
+	{"update", 0, "PID", "make the capture with this PID start a new file", NULL,
 		GROUP_ROTATION, .set = set_update, RANGE(2, 4194304)},
 
 	{"max-burst", 'b', "LOG2", "2^LOG2 receive buffers (default 14)", NULL, GROUP_MEMORY,
@@ -246,7 +247,7 @@ const struct cli_option cli_options[] = {
 		"size of one receive buffer (default: the longest frame that the port's MTU "
 		"allows; grows when a longer one arrives)",
 		NULL, GROUP_MEMORY, BYTES(session.max_frame, 256, 65536)},
-	{"buffer-size", 0, "SIZE", "memory between receiver and writer, like 512Mi (default 256Mi)",
+	{"buffer-size", 0, "SIZE", "memory between receiver and writer, e.g. 512Mi (default 256Mi)",
 		NULL, GROUP_MEMORY, .set = set_buffer_size, FIELD(session.buffer),
 		RANGE(MEMORY_MIN, MEMORY_MAX), .unit = 1,
 		IBDUMP('p', "writer-thread", .min = 1,
@@ -257,30 +258,30 @@ const struct cli_option cli_options[] = {
 			"Frames wait here while Wireshark is slower than the traffic", "Memory",
 			.max = (uint64_t)65536 << 20, .unit = 1 << 20)},
 	{"writer-thread", 'p', .group = GROUP_MEMORY, .flags = OPT_ALIAS},
-	{"kernel-buffer", 'B', "KIB", "a netdev's ring in KiB; also 64Mi (default 32Mi)", NULL,
-		GROUP_MEMORY, .set = set_size, FIELD(session.kernel_buffer),
+	{"kernel-buffer", 'B', "KIB", "ring buffer of a netdev in KiB; also 64Mi (default 32Mi)",
+		NULL, GROUP_MEMORY, .set = set_size, FIELD(session.kernel_buffer),
 		RANGE(65536, (uint64_t)1 << 31), .unit = 1024},
 	{"when-full", 0, "drop|wait",
-		"when the writer falls behind by --buffer-size: drop the newest frames and count "
-		"them (default), or stop receiving",
+		"when --buffer-size is full: drop the newest frames and count them (default), or "
+		"stop receiving",
 		NULL, GROUP_MEMORY,
 		CHOICE(session.when_full, "drop", "wait") /* enum rd_when_full */},
-	{"mem-mode", 'M', "SIZE", "keep the capture in SIZE of memory, write it at the end", NULL,
-		GROUP_MEMORY, .set = set_mem_mode, FIELD(session.buffer),
+	{"mem-mode", 'M', "SIZE", "keep the capture in SIZE bytes of memory, write it at the end",
+		NULL, GROUP_MEMORY, .set = set_mem_mode, FIELD(session.buffer),
 		RANGE(MEMORY_MIN, MEMORY_MAX), .unit = 1,
 		IBDUMP('M', .min = 1,
 			.help = "keep frames in SIZE bytes of memory, write them at the end; ends "
 				"when it is full")},
 	{"rx-mode", 0, "auto|wqe|striding|verbs",
-		"wqe: a receive buffer for each frame; striding: many frames in a buffer (mlx5); "
+		"wqe: one receive buffer per frame; striding: many frames per buffer (mlx5); "
 		"verbs: through libibverbs; auto (default): wqe on mlx5 (striding if -b exceeds "
 		"its limit), else verbs",
 		NULL, GROUP_MEMORY,
 		/* enum rd_rx_mode */
 		CHOICE(session.rx_mode, "auto", "wqe", "striding", "verbs")},
 	{"queues", 0, "N|auto",
-		"receive by N queues of the device (a power of two) and a thread for each, merged "
-		"by time; auto: one per 50 Gb/s of the port",
+		"receive with N queues of the device (a power of two), each with its own thread, "
+		"and merge by time; auto: one per 50 Gb/s of the port",
 		NULL, GROUP_MEMORY, .set = set_queues, FIELD(session.queues),
 		RANGE(1, RD_QUEUES_MAX)},
 	{"latency", 0, "MS",
@@ -289,19 +290,20 @@ const struct cli_option cli_options[] = {
 									    "frame)",
 		NULL, GROUP_MEMORY, NUMBER(session.latency_ms, 0, 1000)},
 	{"huge-pages", 0, NULL,
-		"receive into reserved huge pages (vm.nr_hugepages), which others may count on; "
-		"default: transparent ones if the kernel has any",
+		"receive into reserved huge pages (vm.nr_hugepages), which other programs may "
+		"need; default: transparent huge pages if available",
 		NULL, GROUP_MEMORY, FLAG(session.huge_pages)},
 	{"relaxed-ordering", 0, NULL,
 		"allow the device to write frames in any order (PCIe relaxed ordering): faster on "
-		"some hosts, not yet tried on a device",
+		"some hosts, not yet tested on a device",
 		NULL, GROUP_MEMORY, FLAG(session.relaxed_ordering)},
 	{"own-counter", 0, NULL,
 		"bind a hardware counter to the capture's queue pair, so that its loss is exact "
 		"(mlx5; needs CAP_NET_ADMIN; not with --queues)",
 		NULL, GROUP_MEMORY, FLAG(session.own_counter)},
-	{"per-queue-files", 0, NULL, "do not merge: FILE-q0, FILE-q1, ... for the fastest disks",
-		NULL, GROUP_MEMORY, FLAG(session.per_queue)},
+	{"per-queue-files", 0, NULL,
+		"do not merge queues: write FILE-q0, FILE-q1, ... for the highest rates", NULL,
+		GROUP_MEMORY, FLAG(session.per_queue)},
 	{"contiguous-pages", 'T', .group = GROUP_MEMORY, .flags = OPT_HIDDEN, .set = set_nothing,
 		IBDUMP('T', "conti", .help = "no effect: contiguous memory is always tried")},
 
@@ -309,30 +311,31 @@ const struct cli_option cli_options[] = {
 		"analyse the traffic and print a report: at the end, and on a terminal during the "
 		"capture (see rdmadump analyze)",
 		"analyse the traffic, live and at the end", GROUP_MESSAGES, FLAG(analyze)},
-	{"verbose", 'v', NULL, "print one line per frame also when writing to a file",
-		"print frames also when writing to a file", GROUP_MESSAGES, FLAG(print)},
+	{"verbose", 'v', NULL, "also print one line per frame when writing to a file",
+		"also print frames when writing to a file", GROUP_MESSAGES, FLAG(print)},
 	{"print", .group = GROUP_MESSAGES, .flags = OPT_ALIAS},
 	{"count", 0, NULL, "print only the number of frames", NULL, GROUP_MESSAGES,
 		FLAG(only_count)},
 	{NULL, 't', NULL,
-		"frames without time; -tt since the epoch, -ttt since the line before, -tttt with "
-		"the date, -ttttt since the first line",
+		"print no timestamps; -tt: since the epoch; -ttt: since the previous line; -tttt: "
+		"with the date; -ttttt: since the first line",
 		NULL, GROUP_MESSAGES, .set = set_bare_t},
-	{NULL, 'e', NULL, "frames with MAC addresses and VLAN, or VL and SL", NULL, GROUP_MESSAGES,
+	{NULL, 'e', NULL, "print MAC addresses and VLAN, or VL and SL", NULL, GROUP_MESSAGES,
 		.set = set_link_style},
 	{"json", 0, NULL, "print the final report as JSON on standard output", NULL, GROUP_MESSAGES,
 		FLAG(json)},
-	{"quiet", 'q', NULL, "only errors and warnings", "only errors and warnings", GROUP_MESSAGES,
-		FLAG(quiet), IBDUMP('s', "silent", .help = "only errors")},
+	{"quiet", 'q', NULL, "print only errors and warnings", "print only errors and warnings",
+		GROUP_MESSAGES, FLAG(quiet), IBDUMP('s', "silent", .help = "only errors")},
 	{"silent", .group = GROUP_MESSAGES, .flags = OPT_ALIAS},
 	{"debug", 0, NULL, "print debug messages", NULL, GROUP_MESSAGES, .set = set_more,
 		FIELD(debug)},
-	{"help", 'h', NULL, "the most used options", NULL, GROUP_MESSAGES, INSTEAD(INSTEAD_HELP)},
+	{"help", 'h', NULL, "print the most used options", NULL, GROUP_MESSAGES,
+		INSTEAD(INSTEAD_HELP)},
 	{NULL, '?', .group = GROUP_MESSAGES, .flags = OPT_ALIAS | OPT_HIDDEN},
-	{"help-all", 0, NULL, "all options", NULL, GROUP_MESSAGES, INSTEAD(INSTEAD_HELP_ALL)},
-	{"usage", 0, NULL, "all options, without explanation", NULL, GROUP_MESSAGES,
+	{"help-all", 0, NULL, "print all options", NULL, GROUP_MESSAGES, INSTEAD(INSTEAD_HELP_ALL)},
+	{"usage", 0, NULL, "print all options, without explanation", NULL, GROUP_MESSAGES,
 		INSTEAD(INSTEAD_USAGE)},
-	{"version", 'V', NULL, "version, libraries and features", NULL, GROUP_MESSAGES,
+	{"version", 'V', NULL, "print version, libraries and features", NULL, GROUP_MESSAGES,
 		INSTEAD(INSTEAD_VERSION)},
 	/* rd_cli_parse() */
 	{"option-list", .group = GROUP_MESSAGES, .flags = OPT_HIDDEN, .set = set_nothing},
@@ -351,9 +354,9 @@ const struct cli_option cli_options[] = {
 	ACCEPTED('l'), /* tcpdump: line buffered */
 	ACCEPTED('K'), /* tcpdump: no checksums */
 	REFUSED('m', "DEV", "ibdump's -m names an mst device, which is not needed: give -d DEV"),
-	REFUSED('x', NULL, "bytes are not printed: write with -w and look with tshark -x"),
-	REFUSED('X', NULL, "bytes are not printed: write with -w and look with tshark -x"),
-	REFUSED('A', NULL, "payload is not printed: write with -w and look with tshark"),
+	REFUSED('x', NULL, "bytes are not printed: write with -w and use tshark -x"),
+	REFUSED('X', NULL, "bytes are not printed: write with -w and use tshark -x"),
+	REFUSED('A', NULL, "payload is not printed: write with -w and read with tshark"),
 	REFUSED('L', NULL,
 		"link types cannot be chosen: Ethernet, or ERF on InfiniBand (--format)"),
 	REFUSED('y', "TYPE",

@@ -31,8 +31,8 @@ enum {
 static const struct argp_option options[] = {
 	{"json", OPT_JSON, NULL, 0, "Print the report as JSON", 0},
 	{"html", OPT_HTML, "FILE", 0,
-		"Write a page with plots and tables to FILE ('-' is standard output); it needs no "
-		"network",
+		"Write a page with plots and tables to FILE ('-' is standard output); it can be "
+		"viewed offline",
 		0},
 	{"ends", OPT_ENDS, "WHEN", 0,
 		"Compare two files as captures of both ends of a path: auto (if they contain the "
@@ -47,29 +47,30 @@ static const struct argp_option options[] = {
 		"Print what changed since FILE, the output of an earlier --json: findings, rates, "
 		"losses, latencies",
 		0},
-	{"verbose", 'v', NULL, 0, "All findings and conversations and their numbers", 0},
-	{"qp", OPT_QP, "QPN", 0, "Only conversations of this QP (decimal, or 0x...)", 0},
+	{"verbose", 'v', NULL, 0, "Show all findings and conversations, with their numbers", 0},
+	{"qp", OPT_QP, "QPN", 0, "Show only conversations of this QP (decimal, or 0x...)", 0},
 	{"time", OPT_TIME, "FROM-TO", 0,
-		"Only frames of this time, in seconds since the first frame (2.5-4)", 0},
+		"Analyse only frames of this time, in seconds since the first frame (2.5-4)", 0},
 	{"top", OPT_TOP, "N", 0, "Show the N busiest conversations", 0},
 	{"decap", 'E', "WHEN", OPTION_ARG_OPTIONAL,
 		"Analyse the packets in tunnels (VXLAN, Geneve, GRE, ERSPAN, IP in IP, MPLS): auto "
-		"(each QP once: in or outside of tunnels), always (the default of a bare --decap: "
-		"both) or never",
+		"(each QP once: inside or outside of tunnels), always (both; the default of "
+		"--decap without WHEN) or never",
 		0},
 	{"max-qps", OPT_MAX_QPS, "N", 0,
-		"Follow at most N QPs (default 65536); frames of others are only counted", 0},
+		"Analyse at most N QPs (default 65536); frames of others are only counted", 0},
 	{"interval", OPT_INTERVAL, "SECONDS", 0,
-		"A table of all traffic in intervals of this length: frames, bytes, rate, "
+		"Print a table of all traffic in intervals of this length: frames, bytes, rate, "
 		"retransmissions, NAKs, RNR NAKs, CNPs, CE marks",
 		0},
-	{"opcodes", OPT_OPCODES, NULL, 0, "A table of packets and bytes by opcode", 0},
+	{"opcodes", OPT_OPCODES, NULL, 0, "Print a table of packets and bytes by opcode", 0},
 	{"color", OPT_COLOR, "WHEN", 0,
 		"Show the severity of findings in colour: auto (the default: on a terminal, unless "
 		"NO_COLOR is set), always or never",
 		0},
-	{"no-icrc", OPT_NO_ICRC, NULL, 0, "Do not verify checksums", 0},
-	{"bundle", OPT_BUNDLE, "FILE", 0, "Analyse the captures in a file of 'rdmadump bundle'", 0},
+	{"no-icrc", OPT_NO_ICRC, NULL, 0, "Do not verify ICRCs", 0},
+	{"bundle", OPT_BUNDLE, "FILE", 0, "Analyse the captures in a bundle (rdmadump-bundle(1))",
+		0},
 	{0}};
 
 /* --- options ---------------------------------------------------------------------------------- */
@@ -389,9 +390,9 @@ int rd_cmd_analyze(int argc, char **argv)
 		.args_doc = "FILE...\n--bundle FILE",
 		.doc = "Reports what happened to the RDMA traffic in capture files: conversations, "
 		       "losses, retransmissions, NAKs, congestion, with frame numbers as evidence. "
-		       "Files (pcapng, pcap, ERF, also .gz and .zst; '-' is standard input) are "
-		       "read one after the other, as the parts of one capture; two captures that "
-		       "contain the same packets are compared as the two ends of a path."};
+		       "Several files (pcapng, pcap, ERF, also .gz and .zst; '-' is standard "
+		       "input) are read one after the other, as parts of one capture. Two captures "
+		       "that contain the same packets are compared as the two ends of a path."};
 	struct analyze_settings s = {.config.qp = RD_QP_UNKNOWN};
 
 	if (rd_cli_parse(&argp, argc, argv, 0, &s))

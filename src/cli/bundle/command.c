@@ -44,7 +44,7 @@ enum {
 
 static const struct argp_option options[] = {
 	{"write", 'w', "FILE", 0,
-		"Write the bundle to FILE, '-' is standard output (default: "
+		"Write the bundle to FILE; '-' is standard output (default: "
 		"rdmadump-bundle-HOST-DATE.tar.zst)",
 		0},
 	{"capture", OPT_CAPTURE, "SECONDS", 0,
@@ -52,23 +52,22 @@ static const struct argp_option options[] = {
 	{"file", OPT_FILE, "FILE", 0,
 		"Include this capture file, and its analysis; may be given several times", 0},
 	{"dry-run", OPT_DRY_RUN, NULL, 0,
-		"Do nothing: print what would be in the bundle, and by which commands", 0},
-	{"json", OPT_JSON, NULL, 0, "Print the manifest, or what differs, as JSON", 0},
+		"Collect nothing: print what the bundle would contain, and the commands", 0},
+	{"json", OPT_JSON, NULL, 0, "Print the manifest, or the differences, as JSON", 0},
 	{"redact", OPT_REDACT, NULL, 0,
 		"Replace addresses, names of hosts and users, and serial numbers in all members; "
 		"zero "
 		"the payload of captures",
 		0},
 	{"redact-map", OPT_MAP, "FILE", 0,
-		"Write the map of originals and replacements to FILE, to be kept private (default: "
-		"the "
-		"bundle's name and .map)",
+		"Write the map of originals and replacements to FILE; keep it private (default: "
+		"the bundle's name and .map)",
 		0},
-	{"compare", OPT_COMPARE, "FILE", 0,
-		"Write no bundle: print what differs between the bundles FILE and NEW", 0},
+	{"compare", OPT_COMPARE, "OLD", 0,
+		"Write no bundle: print the differences between the bundles OLD and NEW", 0},
 	{"timeout", OPT_TIMEOUT, "SECONDS", 0,
-		"How long one tool may take (default 4); what this program reads by itself comes "
-		"first and may take three times as long",
+		"Time limit of one tool (default 4); what this program reads by itself may take "
+		"three times as long",
 		0},
 	{"part", OPT_PART, "NAME", OPTION_HIDDEN, "", 0}, {0}};
 
@@ -405,11 +404,10 @@ int rd_cmd_bundle(int argc, char **argv)
 	static const struct argp argp = {.options = options,
 		.parser = parse_option,
 		.args_doc = "[DEV[:PORT]]\n--compare OLD NEW",
-		.doc = "Writes one file with what support needs: machine, modules, packages, "
+		.doc = "Collects in one file what support needs: machine, modules, packages, "
 		       "devices, counters, a copy of sysfs, kernel messages, output of installed "
-		       "tools, and on request a capture with its analysis. index.html in it is the "
-		       "page to begin with. DEV is the device of --capture; the rest is of all "
-		       "devices."};
+		       "tools, and optionally a capture with its analysis. Start with index.html "
+		       "in it. DEV is the device of --capture; the rest covers all devices."};
 	struct settings s = {.limit_s = RD_BUNDLE_LIMIT_S};
 	struct rd_devices devices;
 	struct rd_error err;

@@ -34,23 +34,21 @@ enum {
 
 static const struct argp_option options[] = {
 	{"all", OPT_ALL, 0, 0, "Also show counters that are zero or did not change", 0},
-	{"interval", OPT_INTERVAL, "SECONDS", 0,
-		"Read periodically; show what changed, and its rate", 0},
+	{"interval", OPT_INTERVAL, "SECONDS", 0, "Read periodically; show changes and rates", 0},
 	{"count", OPT_COUNT, "N", 0, "Stop after N intervals", 0},
-	{"diff", OPT_DIFF, 0, 0, "Compare two files that --json wrote: --diff BEFORE AFTER", 0},
-	{"watch", OPT_WATCH, 0, 0,
-		"Live view on the terminal, with changing counters on top; q ends it", 0},
+	{"diff", OPT_DIFF, 0, 0, "Compare two files written with --json: --diff BEFORE AFTER", 0},
+	{"watch", OPT_WATCH, 0, 0, "Live view on the terminal, changing counters first; q quits",
+		0},
 	{"explain", OPT_EXPLAIN, "NAME", OPTION_ARG_OPTIONAL, "Explain a counter, or all of them",
 		0},
 	{"json", OPT_JSON, 0, 0, "Print JSON", 0},
-	{"prometheus", OPT_PROMETHEUS, 0, 0, "Print Prometheus text", 0},
+	{"prometheus", OPT_PROMETHEUS, 0, 0, "Print in Prometheus text format", 0},
 	{"output", 'o', "FILE", 0,
-		"Write to FILE, which is replaced atomically once everything is written (for "
-		"node_exporter's textfile collector)",
+		"Write to FILE, replacing it atomically when complete (for node_exporter's "
+		"textfile collector)",
 		0},
 	{"sysroot", OPT_SYSROOT, "DIR", 0, "Read the copied sysfs tree DIR/sys", 0},
-	{"bundle", OPT_BUNDLE, "FILE", 0, "Read FILE of 'rdmadump bundle' instead of sysfs", 0},
-	{0}};
+	{"bundle", OPT_BUNDLE, "FILE", 0, "Read sysfs from a bundle (rdmadump-bundle(1))", 0}, {0}};
 
 static void parse_interval(struct argp_state *state, struct counters_options *o, const char *arg)
 {
@@ -339,11 +337,9 @@ int rd_cmd_counters(int argc, char **argv)
 	static const struct argp argp = {.options = options,
 		.parser = parse_option,
 		.args_doc = "[DEV[:PORT]]\n--diff BEFORE.json AFTER.json\n--explain[=NAME]",
-		.doc = "Reads every counter of RDMA ports: of the transport, the link, the "
-		       "connection manager and the netdev's driver; reports what is wrong, the "
-		       "usual cause, and what to do."
-		       "\v"
-		       "Example: rdmadump counters mlx5_0 --interval 1"};
+		.doc = "Reads all counters of RDMA ports (transport, link, connection manager, "
+		       "netdev driver), and reports problems, their usual cause, and what to "
+		       "do.\vExample: rdmadump counters mlx5_0 --interval 1"};
 	struct counters_options o = {.sysroot = ""};
 	struct rd_bundle bundle;
 	struct rd_error err = {0};

@@ -27,11 +27,11 @@ enum { OPT_JSON = 0x100, OPT_NO_ASYNC };
 static const struct argp_option options[] = {
 	{"json", OPT_JSON, NULL, 0, "Print one JSON object per line", 0},
 	{"count", 'c', "N", 0, "Stop after N events", 0},
-	{"autostop", 'a', "duration:SECONDS", 0, "Stop after so many seconds", 0},
+	{"autostop", 'a', "duration:SECONDS", 0, "Stop after SECONDS", 0},
 	{"no-async", OPT_NO_ASYNC, NULL, 0,
 		"Do not open the devices, so that their drivers can be unloaded: no fatal errors, "
-		"P_Key changes and requests of the subnet manager. InfiniBand ports are then read "
-		"only after a message of the kernel: changes of state and LID may be missed",
+		"P_Key changes or requests from the subnet manager. InfiniBand ports are then read "
+		"only after a kernel message: changes of state and LID may be missed",
 		0},
 	{0}};
 
@@ -213,7 +213,7 @@ int rd_cmd_events(int argc, char **argv)
 		.args_doc = "[DEVICE]",
 		.doc = "Prints events of RDMA devices as they occur: devices added, removed and "
 		       "renamed, ports up and down, changes of GIDs, LIDs, P_Keys, subnet manager "
-		       "and netdevs, fatal errors. Of all devices, or of DEVICE."};
+		       "and netdevs, fatal errors. Default: all devices."};
 	char name[RD_NAME_MAX];
 	struct settings settings = {0};
 	struct rd_error err;

@@ -23,7 +23,7 @@
 static const struct argp_option options[] = {{"json", OPT_JSON, NULL, 0, "Print JSON", 0},
 	{"sysroot", OPT_SYSROOT, "DIR", 0,
 		"Read the copied sysfs tree DIR/sys; the device itself is not queried", 0},
-	{"bundle", OPT_BUNDLE, "FILE", 0, "Read FILE of 'rdmadump bundle' instead of sysfs", 0},
+	{"bundle", OPT_BUNDLE, "FILE", 0, "Read sysfs from a bundle (rdmadump-bundle(1))", 0},
 	{"verbose", 'v', NULL, 0, "Show all limits, GIDs and QPs", 0}, {0}};
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -489,8 +489,8 @@ int rd_cmd_info(int argc, char **argv)
 		.parser = parse_option,
 		.args_doc = "[DEVICE]",
 		.doc = "Prints what is known about an RDMA device: identity, firmware, driver, PCI "
-		       "link, ports, GIDs, RoCE settings, limits, what is open on it, and whether "
-		       "it can be captured. DEVICE is a name, a netdev or a PCI address; it may be "
+		       "link, ports, GIDs, RoCE settings, limits, open objects, and whether it can "
+		       "be captured. DEVICE is a name, a netdev or a PCI address; it may be "
 		       "omitted if there is only one."};
 	struct device_settings settings = {.sysroot = ""};
 	struct rd_bundle bundle;

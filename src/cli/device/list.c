@@ -24,9 +24,9 @@
 #define TEXT_MAX 512
 
 static const struct argp_option options[] = {
-	{"json", OPT_JSON, NULL, 0, "Print everything that is known as JSON", 0},
+	{"json", OPT_JSON, NULL, 0, "Print all known facts as JSON", 0},
 	{"sysroot", OPT_SYSROOT, "DIR", 0, "Read the copied sysfs tree DIR/sys", 0},
-	{"bundle", OPT_BUNDLE, "FILE", 0, "Read FILE of 'rdmadump bundle' instead of sysfs", 0},
+	{"bundle", OPT_BUNDLE, "FILE", 0, "Read sysfs from a bundle (rdmadump-bundle(1))", 0},
 	{"verbose", 'v', NULL, 0,
 		"Show more columns: PCI address, function, adapter, driver, physical state, lanes, "
 		"MTU",
@@ -393,7 +393,7 @@ int rd_cmd_list(int argc, char **argv)
 	static const struct argp argp = {.options = options,
 		.parser = parse_option,
 		.doc = "Lists the RDMA devices of this machine: ports, netdevs, state, firmware, "
-		       "and whether each port can be captured; if not, why and what to do."};
+		       "and whether each port can be captured; if not, why, and what to do."};
 	struct device_settings settings = {.sysroot = ""};
 	struct rd_bundle bundle;
 	struct rd_error err;

@@ -40,46 +40,47 @@ enum {
 	OPT_LATENCY,
 };
 
-static const struct argp_option options[] = {
-	{"write", 'w', "FILE", 0,
-		"Name of the files: number and time are added before its ending (default "
-		"DEV.pcapng)",
-		0},
+static const struct argp_option options[] = {{"write", 'w', "FILE", 0,
+						     "Name of the files: number and time are added "
+						     "before the suffix (default DEV.pcapng)",
+						     0},
 	{"trigger", OPT_TRIGGER, "EXPR", 0,
-		"What begins a file, besides SIGUSR1; may be repeated: nak[=CODE], rnr, "
+		"What starts a file, besides SIGUSR1; may be repeated: nak[=CODE], rnr, "
 		"retransmission, gave-up, qp-error, cnp, cm-reject, icrc-error, each with >N/s, "
 		",qp=QP, ,host=ADDRESS; stall>TIME[,qp=QP][,host=ADDRESS]; "
-		"COUNTER[>N[/s]][,device=DEV]; port-down, fatal, "
-		"gid-change, event=NAME; kmsg=PATTERN; fifo=PATH",
+		"COUNTER[>N[/s]][,device=DEV]; port-down, fatal, gid-change, event=NAME; "
+		"kmsg=PATTERN; fifo=PATH",
 		0},
 	{"trigger-explain", OPT_EXPLAIN, NULL, 0,
 		"Record nothing: print what each trigger means, and whether it can fire here", 0},
-	{"pre", OPT_PRE, "TIME", 0, "Written before a trigger, like 500ms, 10s, 2m (default 10s)",
+	{"pre", OPT_PRE, "TIME", 0,
+		"Write frames from this long before a trigger: 500ms, 10s, 2m (default 10s)", 0},
+	{"post", OPT_POST, "TIME", 0, "Write frames until this long after a trigger (default 5s)",
 		0},
-	{"post", OPT_POST, "TIME", 0, "Written after a trigger (default 5s)", 0},
 	{"holdoff", OPT_HOLDOFF, "TIME", 0,
-		"Ignore triggers for so long after the end of a file (default 0)", 0},
-	{"memory", OPT_MEMORY, "SIZE", 0, "Memory for frames, like 512Mi (default 256Mi)", 0},
-	{"max-dumps", OPT_DUMPS, "N", 0, "End after N files", 0},
+		"Ignore triggers for this long after the end of a file (default 0)", 0},
+	{"memory", OPT_MEMORY, "SIZE", 0, "Memory for frames, e.g. 512Mi (default 256Mi)", 0},
+	{"max-dumps", OPT_DUMPS, "N", 0, "Stop after N files", 0},
 	{"max-disk", OPT_DISK, "SIZE", 0,
-		"End before the frames of all files exceed so many bytes, like 10G", 0},
+		"Stop before the frames of all files exceed SIZE, e.g. 10G", 0},
 	{"zero-payload", OPT_ZERO_PAYLOAD, NULL, 0,
-		"Keep frames in full length, payload set to zero (default: headers only)", 0},
-	{"whole-frames", OPT_WHOLE_FRAMES, NULL, 0, "Keep payload, too", 0},
-	{"exec", OPT_EXEC, "COMMAND", 0, "Run COMMAND FILE for each file after its analysis", 0},
+		"Keep whole frames, payload replaced with zeros (default: headers only)", 0},
+	{"whole-frames", OPT_WHOLE_FRAMES, NULL, 0, "Keep whole frames with payload", 0},
+	{"exec", OPT_EXEC, "COMMAND", 0, "Run COMMAND FILE for each file once it is analysed", 0},
 	{"no-analysis", OPT_NO_ANALYSIS, NULL, 0,
 		"Do not write an analysis (.json, .html) beside each file", 0},
 	{"textfile", OPT_TEXTFILE, "FILE", 0,
-		"Write the recorder's state into FILE for Prometheus, every 10 s", 0},
+		"Write the recorder's state to FILE for Prometheus, every 10 s", 0},
 	{"user", 'Z', "USER", 0,
 		"Become USER once the device is open; root keeps all privileges (default: the "
 		"caller of sudo)",
 		0},
 	{"ring", 'b', "N", 0, "2^N receive buffers (default 14)", 0},
-	{"latency", OPT_LATENCY, "MS", 0, "Let frames gather for up to MS ms (default 5)", 0},
-	{"autostop", 'a', "duration:SECONDS", 0, "Stop after so many seconds", 0},
+	{"latency", OPT_LATENCY, "MS", 0,
+		"Let frames wait in the receive ring for up to MS milliseconds (default 5)", 0},
+	{"autostop", 'a', "duration:SECONDS", 0, "Stop after SECONDS", 0},
 	{"json", OPT_JSON, NULL, 0, "Print the report as JSON on standard output", 0},
-	{"quiet", 'q', NULL, 0, "Print errors and warnings only", 0},
+	{"quiet", 'q', NULL, 0, "Print only errors and warnings", 0},
 	{"debug", 'D', NULL, 0, "Print more messages", 0}, {0}};
 
 /* --- values
@@ -328,10 +329,9 @@ int rd_cmd_record(int argc, char **argv)
 	static const struct argp argp = {.options = options,
 		.parser = parse_option,
 		.args_doc = "[DEV[:PORT]]",
-		.doc = "Keeps the newest frames of a port in memory, for days, and writes those "
-		       "before and after a trigger into a file: a counter that grows, a NAK, a "
-		       "signal.\v"
-		       "Example: rdmadump record mlx5_0 -w /var/tmp/fault.pcapng "
+		.doc = "Keeps the newest frames of a port in memory, for days if needed. A trigger "
+		       "(a growing counter, a NAK, a signal) writes the frames before and after it "
+		       "to a file.\vExample: rdmadump record mlx5_0 -w /var/tmp/fault.pcapng "
 		       "--trigger 'out_of_buffer>100/s' --trigger nak"};
 	static struct record_settings settings = {
 		.config = {.pre_ns = 10 * (uint64_t)SECOND,

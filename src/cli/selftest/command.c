@@ -44,34 +44,33 @@ enum {
 
 static const struct argp_option options[] = {
 	{"dry-run", OPT_DRY_RUN, NULL, 0,
-		"Do nothing: print what each probe would create, and how long it may take", 0},
+		"Change nothing: print what each probe would create, and how long it may take", 0},
 	{"probe", OPT_PROBE, "PROBE", 0, "Run only this probe; may be given several times", 0},
 	{"peer", OPT_PEER, "HOST", 0,
-		"Test with HOST, too, where 'selftest --listen' runs. With --listen: nobody else "
-		"may connect",
+		"Also test with HOST, where 'selftest --listen' runs. With --listen: accept only "
+		"HOST",
 		0},
 	{"listen", OPT_LISTEN, NULL, 0,
-		"Wait for another machine's 'selftest --peer', and test with it; for trusted "
-		"networks",
+		"Wait for 'selftest --peer' on another machine, and test with it; for trusted "
+		"networks only",
 		0},
 	{"control-port", OPT_CONTROL_PORT, "PORT", 0,
 		"TCP port of --peer and --listen, the same on both machines (default: 24095)", 0},
 	{"destructive", OPT_DESTRUCTIVE, "DEV", 0,
-		"Allow probes that interrupt traffic: link down and up, another MTU and MAC. DEV "
-		"is the device's name again",
+		"Allow probes that interrupt traffic: link down and up, other MTU and MAC address. "
+		"DEV repeats the name of the device",
 		0},
-	{"long", OPT_LONG, NULL, 0, "Measure slow things for 30 seconds: the drift of clocks", 0},
+	{"long", OPT_LONG, NULL, 0, "Measure clock drift for 30 seconds", 0},
 	{"hash-addresses", OPT_HASH, NULL, 0,
-		"Replace addresses and host names by random ones, and payload by zeros", 0},
+		"Replace addresses and host names with random ones, and payload with zeros", 0},
 	{"sniffer", OPT_SNIFFER, "icmd", 0,
-		"Test the sniffer of captures with --sniffer icmd, by the firmware's command "
-		"gateway; takes root",
+		"Test the sniffer that captures with --sniffer icmd use, through the firmware's "
+		"command gateway; requires root",
 		0},
-	{"output", OPT_OUTPUT, "DIR", 0, "Write the result into DIR", 0},
+	{"output", OPT_OUTPUT, "DIR", 0, "Write the result to DIR", 0},
 	{"json", OPT_JSON, NULL, 0, "Print JSON", 0},
 	{"show", OPT_SHOW, "FILE", 0, "Print the table of a result", 0},
-	{"compare", OPT_COMPARE, "FILE", 0,
-		"Print how FILE differs from the result that is named after it", 0},
+	{"compare", OPT_COMPARE, "FILE", 0, "Print how FILE differs from a second result", 0},
 	{"hold", OPT_HOLD, NULL, OPTION_HIDDEN, "", 0},
 	{"restore", OPT_RESTORE, "STATE", OPTION_HIDDEN, "", 0}, {0}};
 
@@ -417,10 +416,9 @@ int rd_cmd_selftest(int argc, char **argv)
 	static const struct argp argp = {.options = options,
 		.parser = parse_option,
 		.args_doc = "[DEV[:PORT]]\n--show FILE\n--compare FILE FILE",
-		.doc = "Tests a device: whether and how well it can be captured. Creates own "
-		       "objects only, and prints each probe's result and what it means for "
-		       "captures. The result with all details is an archive, "
-		       "selftest-HOST-DEV.tar.zst."};
+		.doc = "Tests whether a device can be captured, and how well. Creates only objects "
+		       "of its own, and prints the result of each probe and what it means for "
+		       "captures. Writes all details to an archive, selftest-HOST-DEV.tar.zst."};
 	struct settings s = {0};
 	struct rd_error err;
 
