@@ -11,8 +11,8 @@
 
 /*
  * The format is that of docs/schema/bundle.json; the caller owns the result. If store is NULL, the
- * manifest is a plan: it lists the members that would be stored. `host` is the machine's name as it
- * is shown. NULL: out of memory.
+ * manifest is a plan: it lists the members that would be stored. `host` is the machine's name as
+ * printed. NULL: out of memory.
  */
 json_t *manifest_make(const struct tasks *tasks, const struct store *store,
 	const struct rd_bundle_config *config, const char *host, int64_t time, uint64_t took_ns);

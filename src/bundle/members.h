@@ -14,19 +14,22 @@ enum form {
 	FORM_COPY,    /* a file, copied */
 };
 
-/* When a command is started: those of a phase run in parallel, after those of the phase before. */
+/*
+ * When a command is started. Commands of a phase run in parallel, after those of the previous
+ * phase.
+ */
 enum phase {
-	PHASE_COLLECT, /* second, and the default of a row: other tools, and members that wait */
+	PHASE_COLLECT, /* second, and the default: other tools, and members that wait */
 	PHASE_READ,    /* first: what this program reads by itself, with more time than a tool */
 	PHASE_ANALYZE, /* third */
 };
 
 /*
- * Name and command may have one placeholder, for which the row is repeated: @device (RDMA devices),
- * @netdev (of their ports), @pci (their PCI functions), @mlxpci (those of NVIDIA's adapters), @port
- * (the port that is captured), @file (a given capture), @selftest (a result in this directory).
- * @files in a command are all given captures, @seconds the capture's length, @capture its file as
- * standard input.
+ * Name and command may have one placeholder, and the row is repeated for each of its values:
+ * @device (RDMA devices), @netdev (of their ports), @pci (their PCI functions), @mlxpci (those of
+ * NVIDIA's adapters), @port (the port that is captured), @file (a given capture), @selftest (a
+ * result in this directory). @files in a command are all given captures, @seconds the capture's
+ * length, @capture its file as standard input.
  */
 struct member {
 	const char *name, *what;
@@ -35,8 +38,8 @@ struct member {
 	enum phase phase;
 	bool root;	/* without root it is incomplete or fails */
 	bool addresses; /* may contain addresses, names of hosts and users, serial numbers */
-	int also_whole; /* an exit status other than 0 with which the output is complete */
-	size_t bytes;	/* limit of the output, the rest is cut off; 0: MEMBER_BYTES */
+	int also_whole; /* a nonzero exit status that does not mean incomplete output */
+	size_t bytes;	/* limit of the output, which is truncated there; 0: MEMBER_BYTES */
 };
 
 #define MEMBER_BYTES ((size_t)4 << 20)

@@ -16,7 +16,9 @@ part_fn part_host, part_modules, part_environment, part_resources, part_names;
 int part_kernel_messages(const struct rd_devices *devices, int fd, struct rd_error *err);
 int part_sysroot(const struct rd_devices *devices, int fd, struct rd_error *err);
 
-/* The file's text, cut to `size`; "" if it cannot be read (errno). Returns its length, or -1. */
+/*
+ * The file's text, truncated to `size`; "" if it cannot be read (errno). Returns its length, or -1.
+ */
 int read_text(char *buf, size_t size, const char *path);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* --redact: the same replacements in all members, captures included. */
+/* --redact: the same replacements in all members, including captures. */
 #ifndef RDMADUMP_BUNDLE_REDACTION_H
 #define RDMADUMP_BUNDLE_REDACTION_H
 

@@ -26,7 +26,7 @@ enum outcome {
 };
 
 struct bytes {
-	char *data; /* with a NUL behind it, or NULL */
+	char *data; /* NUL-terminated, or NULL */
 	size_t n, room, most;
 	bool cut; /* there was more than `most` */
 };
@@ -36,7 +36,7 @@ struct task {
 	char *name;
 	char *words; /* the memory of argv */
 	char *argv[TASK_ARGS + 1];
-	char *command;	      /* as it is shown */
+	char *command;	      /* as printed */
 	bool own;	      /* this program: /proc/self/exe */
 	const char *path;     /* path of a file to be copied */
 	int in, out;	      /* files for standard input and output; -1: none, a pipe */
@@ -67,7 +67,7 @@ void task_why(const struct task *t, char *buf, size_t size);
  * caller of sudo). Its descriptor, or -1; sets the outcome.
  */
 int task_open_file(struct task *t);
-/* A name for a file: letters, digits, ".", "_" and "-" as they are. */
+/* Makes a file name from text: keeps letters, digits, ".", "_" and "-". */
 void file_name(char *buf, size_t size, const char *text);
 
 /*

@@ -12,7 +12,7 @@
  */
 typedef int tree_fn(void *ctx, const struct task *t, const struct rd_archive_entry *e,
 	const char *bytes, size_t n, struct rd_error *err);
-/* Calls fn for each entry up to where the archive is damaged or cut. Returns fn's last result. */
+/* Calls fn for each entry until the archive is damaged or truncated. Returns fn's last result. */
 int tree_each(const struct task *t, tree_fn *fn, void *ctx, struct rd_error *err);
 
 #endif

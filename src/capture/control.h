@@ -31,7 +31,9 @@ struct control {
  * From any thread.
  */
 void control_end(struct control *c, enum rd_end why, const struct rd_error *err);
-/* Calls the owner of a watched descriptor that is readable. True if it requested a new file. */
+/*
+ * Calls the owner of a watched descriptor that is readable. True if it wants a new file to start.
+ */
 bool control_watched(struct control *c, unsigned int index);
 /* Wakes the thread that waits for this eventfd; -1: none. */
 void control_wake(int wake_fd);

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#define RD_TERM_ALL 1 /* the term keeps every frame, so that it is not needed */
+#define RD_TERM_ALL 1 /* the term matches every frame, so it is not needed */
 
 struct rd_term;
 
@@ -22,8 +22,8 @@ struct rd_term_use {
 };
 
 /*
- * *state is NULL before, and is freed by the row's free() even after an error. Returns 0, -1 with
- * the error, or RD_TERM_ALL.
+ * *state is NULL at first; the row's free() frees it, even after an error. Returns 0, -1 with the
+ * error, or RD_TERM_ALL.
  */
 typedef int rd_term_compile(void **state, const struct rd_term_use *use, struct rd_error *err);
 /* p is NULL for a term without `packet`. */
@@ -35,7 +35,7 @@ typedef void rd_term_explain(const void *state, const char *text, FILE *out);
 typedef void rd_term_free(void *state);
 
 struct rd_term {
-	const char *option; /* command line option; empty: the text has no label */
+	const char *option; /* command line option; empty: printed without a label */
 	const char *label;  /* for rd_filter_explain() */
 	const char *value;  /* name of a number, for messages */
 	size_t at;	    /* offset of its field in struct rd_filter_spec */

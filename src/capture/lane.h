@@ -12,7 +12,7 @@
 struct lane {
 	struct control *control;
 	const struct rd_capture_config *config;
-	unsigned int index, stride; /* it serves the sources index, index + stride, ... */
+	unsigned int index, stride; /* serves sources index, index + stride, ... */
 	struct pipe pipe;
 	struct rd_error err;
 	bool ended[RD_IFACES_MAX];
@@ -38,7 +38,7 @@ void lane_run(struct lane *l);
 void lane_drain(struct lane *l);
 
 /*
- * Begins a new file for all lanes of the capture. If lanes are merged, it begins at a timestamp
+ * Starts a new file for all lanes of the capture. If lanes are merged, it starts at a timestamp
  * after the newest frame of any lane; otherwise with the next frame of each lane.
  */
 void lanes_rotate(struct lane *lanes, unsigned int n);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The chunks that one lane fills: taken from the feeds of its stripes round robin, handed over with
- * the tally of their frames. Used only by the lane's thread; never waits.
+ * The chunks that one lane fills: taken from the feeds of its stripes round robin, and returned to
+ * them with the tally of the frames. Used only by the lane's thread; never waits.
  */
 #ifndef RDMADUMP_CAPTURE_OUTLET_H
 #define RDMADUMP_CAPTURE_OUTLET_H
@@ -20,18 +20,21 @@ struct outlet {
 	 * lane.
 	 */
 	uint64_t chunk_since;
-	bool rotate[RD_STRIPES_MAX]; /* the next chunk of this feed begins a file */
+	bool rotate[RD_STRIPES_MAX]; /* the next chunk of this feed starts a file */
 	/* Frames in chunks that were put: of all stripes, and per stripe. */
 	uint64_t put[RD_IFACES_MAX], striped[RD_STRIPES_MAX][RD_IFACES_MAX];
 };
 
 /* Gets a chunk, if there is none, from the next stripe with a free one. False: none is free. */
 bool outlet_get(struct outlet *o);
-/* Hands the chunk over; `tally` is the current one of the lane. There must be a chunk. */
+/* Passes the chunk to its feed; `tally` is the lane's current one. There must be a chunk. */
 void outlet_put(struct outlet *o, const struct rd_tally *tally);
-/* The next chunk of each stripe begins a file; hands the current one over. */
+/* The next chunk of each stripe starts a file; passes the current one to its feed. */
 void outlet_rotate(struct outlet *o, const struct rd_tally *tally);
-/* No more chunks: hands the current one over and sets the last watermark for merging writers. */
+/*
+ * No more chunks follow: passes the current one to its feed and sets the last watermark for merging
+ * writers.
+ */
 void outlet_end(struct outlet *o, const struct rd_tally *tally);
 /*
  * Before sleeping because no chunk is free: false if one is free now. The next chunk that is
@@ -41,8 +44,8 @@ bool outlet_arm(struct outlet *o);
 /* Whether one of the sinks has ended. */
 bool outlet_ended(const struct outlet *o);
 /*
- * The tally of one stripe for an interface so far. Frames that were filtered or dropped belong to
- * no stripe: they count in the first one.
+ * The tally of one stripe for an interface so far. Filtered and dropped frames are in no stripe,
+ * and count in the first one.
  */
 struct rd_tally outlet_tally(const struct outlet *o, const struct rd_tally *tally,
 	unsigned int stripe, unsigned int iface);

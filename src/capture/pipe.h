@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The path of frames from a batch to a chunk: direction, decapsulation, filter, cut, encoding.
- * Every frame is accounted for. A pipe is used by one thread and never waits: if no chunk is free
- * it returns, and the caller decides whether to wait or to drop.
+ * The path of frames from a batch to a chunk: direction, decapsulation, filtering, truncation,
+ * encoding. Every frame is accounted for. A pipe is used by one thread and never waits: if no chunk
+ * is free, it returns, and the caller decides whether to wait or to drop frames.
  */
 #ifndef RDMADUMP_CAPTURE_PIPE_H
 #define RDMADUMP_CAPTURE_PIPE_H
@@ -19,8 +19,8 @@ struct pipe {
 	struct outlet out;
 	uint64_t lost[RD_IFACES_MAX];	 /* dropped since the interface's last frame */
 	struct rd_frame outer[RD_BATCH]; /* the batch before decapsulation */
-	uint64_t slice_end;		 /* in the frames' time; 0: no slice has begun */
-	atomic_bool rotate;		 /* set by any thread: the next frame begins a new file */
+	uint64_t slice_end;		 /* by the frames' timestamps; 0: no slice has started */
+	atomic_bool rotate;		 /* set by any thread: the next frame starts a new file */
 
 	/* Written only by the pipe's thread, read by any. */
 	struct rd_tally tally[RD_IFACES_MAX];

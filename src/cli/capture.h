@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The parsed command line: the session's configuration, and what the command itself does. */
+/* The parsed command line: the session's configuration, and options of the command itself. */
 struct capture_options {
 	struct rd_session_config session;	     /* without the fields of the caller's part */
 	struct rd_wanted_port wanted[RD_IFACES_MAX]; /* session.n_wanted of them */
@@ -97,7 +97,7 @@ void report_progress(struct capture_run *r, bool on_request, char *line, size_t 
 /* At the end, in the requested form. */
 void report_end(const struct capture_run *r);
 
-/* update.c: makes the capture with this process id begin a new file. */
+/* update.c: makes the capture with this PID start a new file. */
 int capture_update(unsigned int pid, struct rd_error *err);
 
 /* live.c: --analyze. */

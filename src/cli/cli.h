@@ -42,8 +42,8 @@ rd_command_fn ibdump_run, extcap_run;
 
 /*
  * Makes stdout and stderr streams that print control characters other than \n and \t as escapes.
- * To be called before anything is printed. If something could not be written to stdout, the exit
- * status 0 becomes that of RD_CLASS_OUTPUT.
+ * Call it before anything is printed. If writing to stdout failed, exit status 0 becomes that of
+ * RD_CLASS_OUTPUT.
  */
 void rd_cli_streams(void);
 
@@ -56,17 +56,24 @@ enum rd_colour { RD_COLOUR_NONE, RD_COLOUR_WARNING, RD_COLOUR_PROBLEM, RD_COLOUR
 
 #define RD_COLOUR_END "\033[0m"
 
-/* The sequence that begins it, "" of RD_COLOUR_NONE; for rd_cli_screen() only. Static. */
+/*
+ * The sequence that switches to this colour, "" for RD_COLOUR_NONE; for rd_cli_screen() only.
+ * Static.
+ */
 const char *rd_cli_colour(enum rd_colour colour);
 
-/* Whether stdout or stderr is a terminal that shows colours, and NO_COLOR does not forbid them. */
+/* Whether stdout or stderr is a terminal with colours, and NO_COLOR is not set. */
 bool rd_cli_has_colours(FILE *out);
 
-/* Prints a line and its end on stdout or stderr; a colour only where rd_cli_has_colours(), or the
- * user wants it. */
+/*
+ * Prints a line with a newline on stdout or stderr, in colour if rd_cli_has_colours() or the user
+ * wants it.
+ */
 void rd_cli_put_line(FILE *out, enum rd_colour colour, const char *line);
 
-/* Prints one line on stderr at every log level; control characters in `line` are escaped, \n too.
+/*
+ * Prints one line on stderr at every log level; control characters in `line` are escaped, including
+ * \n.
  */
 void rd_cli_say(const char *prefix, const char *line);
 
@@ -75,8 +82,8 @@ bool rd_cli_is_closed_pipe(const struct rd_error *err);
 
 /*
  * Prints the error as "rdmadump: what: why; what to do" and returns its exit status. If the reader
- * of standard output has closed the pipe, like head(1), that is no error: prints nothing, returns
- * 0.
+ * of standard output has closed the pipe, like head(1), it is not an error: prints nothing and
+ * returns 0.
  */
 int rd_cli_fail(const struct rd_error *err);
 
@@ -87,17 +94,18 @@ void rd_cli_log(enum rd_level max);
 void rd_cli_status(const char *line);
 
 /*
- * No default action of these signals ends the process. SIGUSR1 and SIGUSR2 are blocked: a capture
- * handles them once it runs, other commands never. SIGPIPE and SIGXFSZ are ignored: write() fails.
+ * Prevents these signals from ending the process. SIGUSR1 and SIGUSR2 are blocked: a running
+ * capture handles them, other commands never do. SIGPIPE and SIGXFSZ are ignored: write() fails
+ * instead.
  */
 void rd_cli_hold_requests(void);
 
 /* The signals that end a command: SIGINT, SIGTERM, and SIGHUP unless it is ignored. */
 void rd_cli_ending_signals(sigset_t *set);
 /*
- * To be called every 50 ms while a command waits for an adapter's command gateway; *wait is zeros
- * at first. `ended`: a signal has ended the command; a pending one counts, too, and stays pending.
- * False some seconds after that: do not wait any longer. From any thread.
+ * Call it every 50 ms while a command waits for an adapter's command gateway; *wait is zero at
+ * first. `ended`: a signal has ended the command; a pending signal counts too, and stays pending.
+ * Returns false some seconds later: do not wait any longer. From any thread.
  */
 struct gateway_wait {
 	atomic_uint calls;

@@ -12,7 +12,7 @@ struct frame_lines {
 	uint64_t base_ns; /* time of the first line, or of the last one */
 };
 
-/* `style` is RD_LINE_*. Write errors are left to the stream. */
+/* `style` is RD_LINE_*. The caller checks the stream for write errors. */
 void frame_line_put(FILE *out, struct frame_lines *lines, const struct rd_frame *frame,
 	enum rd_link link, unsigned int style);
 

@@ -6,7 +6,9 @@
 #include "capture.h"
 #include <jansson.h>
 
-/* Prints which buffer to enlarge, a line for each ring that was full; nothing if little was lost.
+/*
+ * Prints which buffer to enlarge, one line for each ring that was full; nothing if the loss is
+ * small.
  */
 void loss_advise(const struct capture_run *r);
 /* The loss of all sources, and of one source. frames and percent are null, with a reason, if they

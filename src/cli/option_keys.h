@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* dumpcap's KEY:VALUE pairs, several separated by commas. Return 0, or -1 with the error. */
+/* dumpcap's KEY:VALUE pairs, separated by commas. Return 0, or -1 with the error. */
 #ifndef RDMADUMP_CLI_OPTION_KEYS_H
 #define RDMADUMP_CLI_OPTION_KEYS_H
 

@@ -25,7 +25,7 @@ enum instead {
 	INSTEAD_UPDATE, /* --update */
 };
 
-/* A command line, while it is read. */
+/* A command line while it is parsed. */
 struct arguments {
 	struct capture_options *o;
 	const char *filter_file;
@@ -49,14 +49,14 @@ enum option_group {
 extern const char *const option_groups[]; /* headings, by enum option_group */
 
 /* Flags of a row. */
-#define OPT_ALIAS    0x01 /* another name of the row before; has only names of its own */
+#define OPT_ALIAS    0x01 /* another name for the previous row; has nothing but names */
 #define OPT_HIDDEN   0x02 /* not in the help */
 #define OPT_OPTIONAL 0x04 /* its argument may be absent */
 
 /* One option with its value, for a setter. */
 struct option_use {
 	const struct cli_option *row;
-	char as[40];	 /* as the user wrote it, for messages: "-b", "--buffers" */
+	char as[40];	 /* as the user typed it, for messages: "-b", "--buffers" */
 	const char *arg; /* NULL: none */
 	uint64_t min, max, unit;
 };
@@ -64,7 +64,7 @@ struct option_use {
 /* Returns 0, or -1 with a message that begins with use->as. Strings are kept, not copied. */
 typedef int option_setter(struct arguments *a, const struct option_use *use, struct rd_error *err);
 
-/* The option in ibdump mode, where it has the same meaning. Zeros: those of the row. */
+/* The option in ibdump mode, where it has the same meaning. Zero fields: those of the row. */
 struct ibdump_spelling {
 	int letter;
 	const char *name, *arg, *help;
@@ -92,7 +92,9 @@ struct cli_option {
 	size_t at, size; /* field of struct capture_options */
 	uint64_t min, max,
 		unit; /* range of a number; `unit` of a size: bytes per unit of a plain number */
-	/* The field gets the place in this list, plus min; or with set_choice_text the word. */
+	/*
+	 * The field gets the index in this list, plus min; with set_choice_text, the word itself.
+	 */
 	const char *const *choices;
 	const struct ibdump_spelling *ibdump; /* NULL: not offered, or ibdump.c has its own */
 	const struct extcap_field *extcap;    /* NULL: not offered */
@@ -101,7 +103,7 @@ struct cli_option {
 extern const struct cli_option cli_options[];
 extern const unsigned int n_cli_options;
 
-/* The row that row i names: itself, or the one whose alias it is. */
+/* The row itself, or the row of which row i is an alias. */
 const struct cli_option *option_main(unsigned int i);
 
 /* Calls the setter with the row's own range. `as`: how the option was written. */

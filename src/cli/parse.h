@@ -6,7 +6,7 @@
 #include <argp.h>
 #include <stdint.h>
 
-/* A whole number from min to max; ends the program with a message if it is none. */
+/* A whole number from min to max; ends the program with a message otherwise. */
 void parse_number(struct argp_state *state, const char *name, const char *arg, uint64_t min,
 	uint64_t max, uint64_t *out);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Files that reports (HTML, JSON, Prometheus) are written to: never over a capture or an input. */
+/*
+ * Files that reports (HTML, JSON, Prometheus) are written to. A capture or an input is never
+ * overwritten.
+ */
 #ifndef RDMADUMP_CLI_REPORT_FILE_H
 #define RDMADUMP_CLI_REPORT_FILE_H
 
@@ -13,16 +16,18 @@
 int report_file_check(
 	const char *path, const char *option, const struct rd_inputs *inputs, struct rd_error *err);
 /*
- * The same check, then opens and empties the file, as the caller of sudo where there is one. NULL
- * with the error. Ended by report_file_close().
+ * The same check, then opens and truncates the file, with the rights of the caller of sudo if there
+ * is one. NULL with the error. Close it with report_file_close().
  */
 FILE *report_file_open(
 	const char *path, const char *option, const struct rd_inputs *inputs, struct rd_error *err);
 /* The same for a capture: an existing file becomes private, mode 0600. */
 FILE *report_file_open_private(
 	const char *path, const char *option, const struct rd_inputs *inputs, struct rd_error *err);
-/* Closes it; a regular file that is not `whole` is removed, but no link to it. 0, or -1 with the
- * error. */
+/*
+ * Closes it. A regular file that is not `whole` is removed, but not a link to one. 0, or -1 with
+ * the error.
+ */
 int report_file_close(
 	FILE *file, const char *path, const char *option, bool whole, struct rd_error *err);
 

@@ -9,8 +9,8 @@
 void rd_attr_file(struct rd_attrs *attrs, const char *key, const char *title, const char *path);
 
 /*
- * Appends each file of a folder by `append`; the key of FILE is "PREFIX.FILE".
- * Subfolders are left out.
+ * Calls `append` for each file of a directory; the key of FILE is "PREFIX.FILE". Subdirectories are
+ * skipped.
  */
 void rd_attr_folder(struct rd_attrs *attrs, const char *prefix, const char *path,
 	void (*append)(struct rd_attrs *, const char *key, const char *title, const char *path));

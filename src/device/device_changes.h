@@ -23,7 +23,8 @@ struct device_change {
 	enum device_change_kind kind;
 	enum device_channel channel;
 	char name[RD_NAME_MAX];
-	char previous[RD_NAME_MAX]; /* renamed: the old name; "" if the channel does not say it */
+	char previous[RD_NAME_MAX]; /* renamed: the old name; "" if the channel does not report it
+				     */
 };
 
 struct device_changes {
@@ -33,8 +34,8 @@ struct device_changes {
 
 /*
  * True if no other channel has reported this change: each channel reports every change of a device
- * at most once, in order, so the n-th report of one channel is the n-th of any other. False also
- * without memory.
+ * at most once, in order, so the n-th report of one channel is the n-th of any other. Also false if
+ * out of memory.
  */
 bool device_change_is_new(struct device_changes *changes, const struct device_change *change);
 void device_changes_free(struct device_changes *changes);

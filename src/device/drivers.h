@@ -5,7 +5,7 @@
 
 #include <rdmadump/info.h>
 
-/* The NIC's module and the RDMA one; a name is "" where there is none. */
+/* The NIC's module and the RDMA module; a name is "" if there is none. */
 void rd_modules_load(struct rd_module modules[2], const struct rd_device *device, const char *root);
 
 /* libibverbs' name of the user-space driver, "" if unknown. */

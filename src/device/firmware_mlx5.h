@@ -25,7 +25,7 @@ struct rd_mlx5_field {
 extern const struct rd_mlx5_command rd_mlx5_commands[];
 extern const struct rd_mlx5_field rd_mlx5_fields[];
 
-/* Appends the fields of a response, as far as they lie in its `size` bytes. */
+/* Appends those fields of a response that are within its `size` bytes. */
 void rd_mlx5_decode(struct rd_attrs *attrs, const struct rd_mlx5_command *command,
 	const uint8_t *out, size_t size);
 /* The same for its counters, named "device/COMMAND/FIELD". -1 if out of memory. */
@@ -33,8 +33,8 @@ int rd_mlx5_decode_counters(struct rd_counters *counters, const struct rd_mlx5_c
 	const uint8_t *out, size_t size);
 
 /*
- * Sends all commands of the table, and keeps in info->commands what each one answered or how it
- * was refused. -1 if out of memory.
+ * Sends all commands of the table, and stores in info->commands the response to each, or why it was
+ * refused. -1 if out of memory.
  */
 int rd_mlx5_commands_run(struct ibv_context *context, struct rd_info *info);
 

@@ -6,12 +6,12 @@
 #include <rdmadump/device.h>
 
 /*
- * Fills device->function, ->representors and ->old_switchdev. `root` is where the system's files
- * begin ("" for the running one), `base` the device's directory in sysfs.
+ * Fills in device->function, ->representors and ->old_switchdev. `root` is the prefix of the
+ * system's files ("" for the running system), `base` the device's directory in sysfs.
  */
 void rd_function_load(struct rd_device *device, const char *root, const char *base);
 
-/* A netdev's phys_port_name; -1 if it says nothing about functions. */
+/* Parses a netdev's phys_port_name; -1 if it does not name a function. */
 int rd_representor_parse(const char *name, struct rd_representor *rep);
 
 #endif

@@ -33,9 +33,9 @@ struct gateway {
 };
 
 /*
- * Finds the capability and checks that the spaces exist. pci, fd, record and orphan are set; the
- * caller keeps them. -1 with RD_CLASS_DEVICE. The semaphore is not held after any call of this
- * header.
+ * Finds the capability and checks that the spaces exist. The caller has set pci, fd, record and
+ * orphan, and still owns them. -1 with RD_CLASS_DEVICE. No function of this header returns with the
+ * semaphore held.
  */
 int gateway_open(struct gateway *g, struct rd_error *err);
 /*
@@ -46,7 +46,7 @@ int gateway_read(struct gateway *g, enum gateway_space space, uint32_t address, 
 	struct rd_error *err);
 int gateway_write(struct gateway *g, enum gateway_space space, uint32_t address, uint32_t value,
 	struct rd_error *err);
-/* Releases the semaphore if that has failed before. -1 with RD_CLASS_DEVICE. */
+/* Releases the semaphore if an earlier release failed. -1 with RD_CLASS_DEVICE. */
 int gateway_close(struct gateway *g, struct rd_error *err);
 
 #endif

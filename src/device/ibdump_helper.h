@@ -5,20 +5,20 @@
 
 #include <stdbool.h>
 
-#define IBDUMP_STOP_MS 4000 /* after that a program that was asked to end is killed */
+#define IBDUMP_STOP_MS 4000 /* a program that was asked to exit is killed after this time */
 
 /* How ibdump ended; sent once, as one message. */
 struct ibdump_end {
 	int status; /* from waitpid(2) */
-	bool asked; /* it was asked to end */
+	bool asked; /* it was asked to exit */
 	bool killed;
-	int start_errno; /* it could not be started; 0: it could */
+	int start_errno; /* errno if it could not be started; else 0 */
 	char said[160];	 /* its last line; "": none */
 };
 
 struct ibdump_helper {
 	char *const *argv; /* argv[0] is a path */
-	int socket;	   /* any message, or end of file, requests the end of the program */
+	int socket;	   /* any message, or end of file, requests the program to exit */
 	const char *directory, *fifo; /* removed at the end */
 };
 

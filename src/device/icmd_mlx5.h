@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Commands to the firmware of a ConnectX-4 or later by its command interface (ICMD). */
+/* Commands to the firmware of a ConnectX-4 or later through its command interface (ICMD). */
 #ifndef RDMADUMP_DEVICE_ICMD_MLX5_H
 #define RDMADUMP_DEVICE_ICMD_MLX5_H
 
@@ -15,7 +15,7 @@ enum icmd_status {
 	ICMD_BUSY,
 	ICMD_NO_MEMORY,
 	ICMD_WRITE_PROTECTED,
-	ICMD_NOT_RUN = -1, /* the firmware did not get it, or did not complete it */
+	ICMD_NOT_RUN = -1, /* the firmware did not receive it, or did not complete it */
 };
 
 struct icmd {
@@ -33,12 +33,12 @@ struct icmd {
 
 /*
  * Runs a command whose mailbox is `words` long, and waits at most 30 s for it. *status: what the
- * firmware answered. Returns 0 where that is ICMD_OK, else -1 with RD_CLASS_DEVICE. The interface's
- * semaphore is released again in any case, if the gateway works.
+ * firmware returned. Returns 0 if that is ICMD_OK, else -1 with RD_CLASS_DEVICE. The interface's
+ * semaphore is released in any case, if the gateway works.
  */
 int icmd_run(struct icmd *icmd, uint16_t opcode, const uint32_t *mailbox, unsigned int words,
 	enum icmd_status *status, struct rd_error *err);
-/* Releases what a failed command could not release. -1 with RD_CLASS_DEVICE. */
+/* Releases the semaphores that a failed command could not release. -1 with RD_CLASS_DEVICE. */
 int icmd_close(struct icmd *icmd, struct rd_error *err);
 
 #endif

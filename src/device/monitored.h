@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The devices that a monitor watches: their last known state, and the events not handed out yet. */
+/* The devices that a monitor watches: their last known state, and the events not returned yet. */
 #ifndef RDMADUMP_DEVICE_MONITORED_H
 #define RDMADUMP_DEVICE_MONITORED_H
 
@@ -12,7 +12,7 @@
 struct monitored_device {
 	struct rd_device device;     /* owned; ports as they were last read */
 	struct ibv_context *context; /* for asynchronous events; NULL: not open */
-	bool to_open;		     /* once its device file is there */
+	bool to_open;		     /* as soon as its device file exists */
 	bool to_read;		     /* its ports may have changed */
 	bool gid_event;		     /* verbs reported a change of the GID table ... */
 	bool gid_reported;	     /* ... and a difference was found since */
@@ -32,12 +32,12 @@ struct monitored {
 	size_t first, queued, room;
 };
 
-/* Reads the devices of the machine; opens them where config asks for it. */
+/* Reads the devices of the machine; opens them if config requests it. */
 int monitored_load(
 	struct monitored *all, const struct rd_monitor_config *config, struct rd_error *err);
 void monitored_free(struct monitored *all);
 
-/* The oldest event; false without any. */
+/* The oldest event; false: there is none. */
 bool monitored_next(struct monitored *all, struct rd_event *event);
 
 /* These process what a channel reports. True: ports may have changed and must be read again. */
@@ -48,7 +48,7 @@ bool monitored_take_async(struct monitored *all);
 
 /* The ports of all devices may have changed. */
 void monitored_mark_all(struct monitored *all);
-/* Reads ports that may have changed. `is_last`: no further reading is due after this one. */
+/* Reads ports that may have changed. `is_last`: no other reading is due after this one. */
 void monitored_read_ports(struct monitored *all, bool is_last);
 
 /* The known name of the device with this index; "" if it is unknown. */

@@ -6,8 +6,8 @@
 #include "port_changes.h"
 
 /*
- * Brings the port's netdevs up to date and reports each difference: name, MAC address, MTU, up or
- * down, removed. True if the message is about this port, whose GIDs may then have changed, too.
+ * Updates the port's netdevs and reports each difference: name, MAC address, MTU, up or down,
+ * removed. True if the message is about this port; its GIDs may then have changed too.
  */
 bool netdev_changes(
 	struct rd_port *port, const struct rd_link_change *change, port_change_fn *fn, void *ctx);

@@ -14,7 +14,7 @@ unsigned int port_gid_changes(const struct rd_port *before, const struct rd_port
 /* State, LID and LID of the subnet manager. */
 void port_state_changes(
 	const struct rd_port *before, const struct rd_port *now, port_change_fn *fn, void *ctx);
-/* Netdevs that are now the port's or are no longer: by index; a new name is not a change here. */
+/* Netdevs that the port gained or lost, compared by index; a new name is not a change here. */
 void port_netdev_changes(
 	const struct rd_port *before, const struct rd_port *now, port_change_fn *fn, void *ctx);
 

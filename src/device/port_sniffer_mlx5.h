@@ -10,7 +10,7 @@
 #include <rdmadump/device.h>
 #include <rdmadump/port_sniffer.h>
 
-/* The process id of an ibdump that uses the function's gateway; 0: none is seen. */
+/* The PID of an ibdump that uses the function's gateway; 0: none was found. */
 int sniffer_other_process(const char *pci);
 
 /* Differences between adapters. */
@@ -20,16 +20,18 @@ struct sniffer_chip {
 	const char *name;
 	uint16_t pci[3];    /* device ids of its physical functions; ended by 0 */
 	uint32_t not_ready; /* register: bit 31 is set until the firmware is ready */
-	/* Registers that end the write protection of firmware commands; the second one is for
-	 * firmware that the first does not change. 0: none. */
+	/*
+	 * Registers that disable the write protection of firmware commands; the second one is for
+	 * firmware on which the first has no effect. 0: none.
+	 */
 	uint32_t unlock, unlock_else;
 };
 
 /* The chip of this PCI device id; NULL: unknown, or none that has the command. */
 const struct sniffer_chip *sniffer_chip_find(uint32_t part_id);
-/* Whether it is the id of an adapter whose flash has no firmware. */
+/* Whether it is the ID of an adapter whose flash has no firmware. */
 bool sniffer_chip_in_recovery(uint32_t part_id);
-/* Whether it is a known adapter whose registers are not. */
+/* Whether it is a known adapter with unknown registers. */
 bool sniffer_chip_undocumented(uint32_t part_id);
 
 struct mlx5_sniffer {
@@ -40,23 +42,25 @@ struct mlx5_sniffer {
 };
 
 /*
- * Opens the gateway and checks that the chip matches the table. fd: configuration space.
- * s->record describes what a killed capture left. That is detached, as is anything attached to
- * `port`, which this capture uses; this also shows whether the firmware accepts the command. -1
- * with RD_CLASS_DEVICE.
+ * Opens the gateway and checks that the chip matches the table. fd: configuration space. s->record
+ * describes what a killed capture left attached. This is detached, and so is any sniffer on `port`,
+ * which this capture uses; it also shows whether the firmware accepts the command. -1 with
+ * RD_CLASS_DEVICE.
  */
 int mlx5_sniffer_open(struct mlx5_sniffer *s, const struct rd_device *device, int fd,
 	unsigned int port, struct rd_error *err);
 /*
- * Attaches the rules (RD_SNIFF_...) to the queue pair, all or none, after detaching what this
- * capture attached to another one. -1 with RD_CLASS_DEVICE.
+ * Attaches the rules (RD_SNIFF_...) to the QP, all or none, after detaching those that this capture
+ * attached to another QP. -1 with RD_CLASS_DEVICE.
  */
 int mlx5_sniffer_attach(
 	struct mlx5_sniffer *s, uint32_t qpn, unsigned int rules, struct rd_error *err);
 /* Detaches what may be attached. -1 with RD_CLASS_DEVICE if something may be left. */
 int mlx5_sniffer_detach(struct mlx5_sniffer *s, struct rd_error *err);
-/* Releases the semaphores that could not be released before; detaches nothing. Legal whatever
- * mlx5_sniffer_open() returned. -1 with RD_CLASS_DEVICE if one may be held. */
+/*
+ * Releases the semaphores that could not be released before; detaches nothing. May be called
+ * whatever mlx5_sniffer_open() returned. -1 with RD_CLASS_DEVICE if one may be held.
+ */
 int mlx5_sniffer_close(struct mlx5_sniffer *s, struct rd_error *err);
 
 #endif

@@ -28,8 +28,8 @@ struct sniffer_record {
 };
 
 /*
- * Opens and locks the file of the PCI function. *left: what was in it; helper 0: nothing. -1 with
- * RD_CLASS_DEVICE if it cannot be created, or if another capture holds it.
+ * Opens and locks the file of the PCI function. *left: its previous content; helper 0: it was
+ * empty. -1 with RD_CLASS_DEVICE if it cannot be created, or if another capture holds it.
  */
 int sniffer_record_open(struct sniffer_record *r, struct sniffer_record *left, const char *pci,
 	struct rd_error *err);
@@ -38,7 +38,7 @@ void sniffer_record_inherit(
 	struct sniffer_record *r, const struct sniffer_record *left, pid_t helper);
 /* Whether there is nothing to undo. */
 bool sniffer_record_is_clean(const struct sniffer_record *r);
-/* Stores what has changed. Without effect where nothing is recorded. */
+/* Stores what has changed. Has no effect if nothing is recorded. */
 void sniffer_record_write(const struct sniffer_record *r);
 /* Nothing is left to undo: the file becomes empty. */
 void sniffer_record_clear(struct sniffer_record *r);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Where the running kernel has what the BPF programs read. */
+/* Offsets, in the running kernel, of the fields that the BPF programs read. */
 #ifndef RDMADUMP_DEVICE_QP_LAYOUT_H
 #define RDMADUMP_DEVICE_QP_LAYOUT_H
 
@@ -20,12 +20,12 @@ struct qp_layout {
 /* Whether the kernel has BTF of ib_core. */
 bool qp_layout_known(void);
 /*
- * By the kernel's BTF, which it shows to everybody. -1 (RD_CLASS_DEVICE) where it has none of
+ * Reads the kernel's BTF, which needs no privilege. -1 (RD_CLASS_DEVICE) if there is none of
  * ib_core, or one member is not as the programs expect it.
  */
 int qp_layout_read(struct qp_layout *l, struct rd_error *err);
 struct btf;
-/* The same by this BTF (a verified one: a structure is not within itself). */
+/* The same from this BTF, which must be verified: no structure contains itself. */
 int qp_layout_find(struct qp_layout *l, const struct btf *btf, struct rd_error *err);
 
 #endif

@@ -16,11 +16,11 @@ struct qp_program {
 };
 
 /*
- * The program at the beginning of rdma_restrack_add(), which gets the entry of a QP or of something
- * else; of ib_modify_qp_with_udata(), which gets a QP, attributes and which of them are set; or of
- * ib_destroy_qp_user(), which gets a QP. `ring` is the descriptor of the ring buffer, `lost` of an
- * array of one number that counts what finds no room there. -1 where this processor's registers are
- * not known here.
+ * The program for the entry of rdma_restrack_add(), whose argument is the entry of a QP or of
+ * another object; of ib_modify_qp_with_udata(), whose arguments are a QP, attributes and the mask
+ * of those that are set; or of ib_destroy_qp_user(), whose argument is a QP. `ring` is the
+ * descriptor of the ring buffer, `lost` of an array of one number that counts records for which it
+ * has no room. -1 if this architecture's registers are not known.
  */
 int qp_program_make(struct qp_program *p, const struct qp_layout *l, enum rd_qp_event_kind kind,
 	int ring, int lost);

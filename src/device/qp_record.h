@@ -8,7 +8,7 @@
 #define RECORD_DEVICE 64 /* IB_DEVICE_NAME_MAX */
 #define RECORD_COMM   16 /* TASK_COMM_LEN */
 
-/* Without holes: programs write all of it. */
+/* Without padding: the programs write every byte of it. */
 struct qp_record {
 	uint64_t time_ns;  /* of the monotonic clock */
 	uint64_t start_ns; /* of the process, since boot */
@@ -20,7 +20,7 @@ struct qp_record {
 
 /*
  * The event of a record of `size` bytes; monotonic time 0 was at `epoch_ns` of Unix time. False if
- * it is none, or of a QP that has no number on the wire.
+ * it is not an event, or is about a QP that has no number on the wire.
  */
 bool qp_record_event(const void *record, size_t size, uint64_t epoch_ns, struct rd_qp_event *event);
 

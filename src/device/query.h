@@ -6,8 +6,10 @@
 #include <infiniband/verbs.h>
 #include <rdmadump/info.h>
 
-/* Opens the device and fills in all of info that verbs knows; else closed_why. -1 if out of
- * memory. */
+/*
+ * Opens the device and fills in all fields of info that verbs provide; if it cannot be opened,
+ * closed_why. -1 if out of memory.
+ */
 int rd_query_verbs(struct rd_info *info);
 
 /* firmware_mlx5.c: opens the device with DEVX. NULL, and *devx false, if it is not an mlx5 device
@@ -16,8 +18,9 @@ struct ibv_context *rd_mlx5_open(struct ibv_device *device, bool *devx);
 /* query_mlx5.c. -1 if out of memory. */
 int rd_mlx5_query(struct ibv_context *context, bool devx, struct rd_info *info);
 /*
- * Opens the device and asks its firmware whether the receive queue of a raw packet QP can count in
- * its own set (modify_rq_counter_set_id). Unknown if it is not an mlx5 device, or DEVX is refused.
+ * Opens the device and queries its firmware: whether the receive queue of a raw packet QP can have
+ * its own counter set (modify_rq_counter_set_id). Unknown if it is not an mlx5 device, or DEVX is
+ * refused.
  */
 enum rd_answer rd_mlx5_counts_per_queue(const char *device);
 

@@ -26,12 +26,12 @@ struct rd_names {
 /* Reads at most `size` raw bytes. Returns their number, or -1 with errno. */
 ssize_t rd_sysfs_bytes(char *buf, size_t size, const char *path);
 
-/* The value, cut to `size`; on failure buf is "". */
+/* The value, truncated to `size`; on failure buf is "". */
 int rd_sysfs_text(char *buf, size_t size, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /*
- * A file of /proc that needs several reads: at most `size` bytes, then a NUL, for which buf has one
- * more byte. Returns the number of bytes.
+ * A file of /proc that needs several reads: at most `size` bytes, then a NUL; buf has room for size
+ * + 1 bytes. Returns the number of bytes.
  */
 ssize_t rd_sysfs_file(char *buf, size_t size, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -47,14 +47,14 @@ int rd_sysfs_open(int flags, const char *fmt, ...) __attribute__((format(printf,
 bool rd_sysfs_exists(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * The entries of a directory but "." and "..", in natural order. -1 with errno if it cannot be read
- * (names is then empty); rd_names_free() in any case.
+ * The entries of a directory except "." and "..", in natural order. -1 with errno if it cannot be
+ * read (names is then empty); rd_names_free() in any case.
  */
 int rd_sysfs_list(struct rd_names *names, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void rd_names_free(struct rd_names *names);
 
-/* Copies at most size - 1 bytes of `from`, with '?' for whatever is not printable ASCII. */
+/* Copies at most size - 1 bytes of `from`, with '?' for every byte that is not printable ASCII. */
 void rd_text_clean(char *buf, size_t size, const char *from);
 
 /*

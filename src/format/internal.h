@@ -16,8 +16,8 @@
 #define DLT_INFINIBAND 247
 
 /*
- * libpcap's MAXIMUM_SNAPLEN: it refuses or cuts longer frames. In a file header it means "whole
- * frames".
+ * libpcap's MAXIMUM_SNAPLEN: it refuses or truncates longer frames. In a file header it means
+ * "whole frames".
  */
 #define SNAPLEN_WHOLE 262144u
 
@@ -89,7 +89,7 @@ static inline void erf_put(uint8_t *p, uint64_t timestamp, const struct rd_frame
 #define ERF_RLEN   10
 #define ERF_LCTR   12
 #define ERF_WLEN   14
-#define ERF_FILLER 8 /* bytes in place of data, where there is none */
+#define ERF_FILLER 8 /* bytes in place of data if there is none */
 
 /*
  * Lengths in an ERF header have 16 bits. InfiniBand packets are shorter; frames of a file may be
@@ -106,7 +106,7 @@ static inline uint16_t erf_lctr(uint64_t dropped)
 	return dropped < 65535 ? (uint16_t)dropped : 65535;
 }
 
-/* What a record stores before the frame's own bytes; all 0: nothing. */
+/* The bytes of a record before the frame's own bytes; all 0: none. */
 struct envelope {
 	uint32_t type;	 /* ERF record type */
 	uint32_t prefix; /* bytes: ERF header and padding */
@@ -125,7 +125,10 @@ static inline struct envelope encoder_envelope(const struct rd_encoder *e)
 		ERF_TYPE_ETH, ERF_HEADER + ERF_ETH_PAD, e->ifaces[0].fcslen ? 0 : ERF_ETH_FCS};
 }
 
-/* Bytes of the frame that fit into its envelope; below, the length on the wire as ERF counts it. */
+/*
+ * Bytes of the frame that fit into its envelope; the next function returns the length on the wire
+ * as ERF counts it.
+ */
 static inline uint32_t envelope_caplen(struct envelope v, const struct rd_frame *f)
 {
 	return v.prefix ? erf_clamp(f->caplen, ERF_MAX_LEN - v.prefix) : f->caplen;
@@ -147,7 +150,10 @@ static inline void envelope_put(struct envelope v, uint8_t *p, struct second *se
 		memset(p + ERF_HEADER, 0, v.prefix - ERF_HEADER);
 }
 
-/* The snaplen for a file's header: increased by the envelope, which libpcap would otherwise cut. */
+/*
+ * The snap length for a file's header: increased by the envelope, or libpcap would truncate the
+ * frame.
+ */
 static inline uint32_t encoder_snaplen(const struct rd_encoder *e, uint32_t snaplen)
 {
 	if (!snaplen || snaplen >= SNAPLEN_WHOLE)

@@ -65,8 +65,8 @@ struct frame_note {
 };
 
 /*
- * Gets all bytes of the file in order, each record once: a frame's as a whole when its batch is
- * read, all others in one or more pieces. Not called for what cannot be read.
+ * Gets all bytes of the file in order, each record once: a frame's record as a whole when its batch
+ * is read, all others in one or more pieces. Not called for bytes that cannot be read.
  */
 typedef void reader_raw_fn(
 	void *ctx, const struct rd_reader *r, const uint8_t *data, size_t len, bool is_frame);
@@ -108,7 +108,7 @@ struct rd_reader {
 
 	struct rd_section section;
 	bool has_section;
-	unsigned int n_sections; /* pcapng sections begun so far */
+	unsigned int n_sections; /* pcapng sections so far */
 	struct rd_iface *ifaces;
 	struct iface_extra *extras; /* same index as ifaces */
 	unsigned int n_ifaces, ifaces_room;
@@ -167,7 +167,10 @@ static inline enum step reader_more(struct rd_reader *r, size_t need)
 	return STEP_MORE;
 }
 
-/* rd_reader_open() with a function for the raw bytes, which may be called before it returns. */
+/*
+ * Like rd_reader_open(), with a function for the raw bytes, which may be called before this one
+ * returns.
+ */
 int reader_open(struct rd_reader **out, const struct reader_input *in, struct rd_error *err);
 
 /* reader_fault.c: each returns STEP_FAIL with reader.error set. */
@@ -207,10 +210,10 @@ void reader_free_ifaces(struct rd_reader *r);
  * NULL.
  */
 enum step reader_add_note(struct rd_reader *r, uint64_t dropped, const char *comment, size_t len);
-/* Begins a new batch, without frames and notes. */
+/* Starts a new batch, without frames and notes. */
 void reader_reset_notes(struct rd_reader *r);
 
-/* The snaplen for that of a file; zero if it cuts nothing. */
+/* Converts the snap length of a file; zero if it truncates nothing. */
 static inline uint32_t reader_snaplen(uint16_t dlt, uint32_t snaplen)
 {
 	if (snaplen >= SNAPLEN_WHOLE)
@@ -218,7 +221,7 @@ static inline uint32_t reader_snaplen(uint16_t dlt, uint32_t snaplen)
 	return dlt == DLT_ERF && snaplen > ERF_HEADER ? snaplen - ERF_HEADER : snaplen;
 }
 
-/* The link for a file's link type. */
+/* The enum rd_link for a file's link type. */
 enum rd_link reader_link(uint16_t dlt);
 
 /*

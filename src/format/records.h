@@ -7,8 +7,8 @@
 #include <string.h>
 
 /*
- * Wireshark takes a bare record without data for damage, unless it is padding. So a frame of which
- * nothing was captured gets bytes that its length excludes.
+ * Wireshark takes a record without data for damage, unless it is padding. So a frame of which
+ * nothing was captured gets bytes that its length does not count.
  */
 static inline void erf_fill(uint8_t *record)
 {
@@ -56,7 +56,7 @@ static inline __attribute__((always_inline)) unsigned int records_put(const stru
 	return i;
 }
 
-/* As rd_format.frames(), with a constant envelope in the common cases. */
+/* Like rd_format.frames(), with a constant envelope in the common cases. */
 static inline __attribute__((always_inline)) unsigned int records_encode(const struct rd_encoder *e,
 	const struct rd_frame *frames, unsigned int n, uint8_t *dst, size_t size, size_t *used,
 	const uint32_t unit_ns)
