@@ -21,7 +21,7 @@
 #define PENDING_TEXT  (RD_NOTE_MAX - TRIGGER_TEXT)
 #define COUNTER_TIMES 16
 
-#define PENDING_FILES 32  /* begun and not complete, at most */
+#define PENDING_FILES 32  /* maximum number of incomplete files */
 #define DETAILED      100 /* triggers of a file that are described; further ones are only named */
 
 /* A trigger that fired. */
@@ -44,7 +44,7 @@ struct watched_counter {
 	unsigned int port;				       /* index into counters_watch.ports */
 	bool seen;					       /* `value` is valid */
 	uint64_t value, ns;				       /* at the last reading */
-	uint64_t grown;					       /* since it fired last */
+	uint64_t grown;					       /* since it last fired */
 	bool above;					       /* the rate was above the limit */
 	uint64_t times[COUNTER_TIMES], amounts[COUNTER_TIMES]; /* the newest readings */
 	unsigned int at;
@@ -95,7 +95,7 @@ struct follow_job {
 /* A report next to a file, until it is complete. */
 struct sidecar {
 	char path[PATH_MAX];
-	char part[PATH_MAX + 8]; /* its name until then */
+	char part[PATH_MAX + 8]; /* its name until it is complete */
 	struct rd_outfile out;
 };
 
@@ -186,14 +186,17 @@ void watch_fault(struct rd_recorder *r, const char *what);
 void watch_close(struct rd_recorder *r);
 
 /* sidecar.c: the analysis in files next to a capture; used by the thread that analyses. */
-/* Creates the report, named as `file` with this ending. False: logged, and nothing is open. */
+/*
+ * Creates the report, named like `file` with this suffix. False: the error was logged, and nothing
+ * is open.
+ */
 bool sidecar_create(struct sidecar *b, const char *file, const char *ending);
 /*
  * Renames a complete (`whole`) report to its final name, else removes it. Returns whether it was
  * renamed. Does nothing if it is not open.
  */
 bool sidecar_finish(struct sidecar *b, bool whole);
-/* Removes partial reports that no process writes any more, and logs their names. */
+/* Removes incomplete reports that no process is writing any more, and logs their names. */
 void sidecar_clean(const struct rd_recorder *r);
 
 /* follow.c */
@@ -211,7 +214,7 @@ void state_write(struct rd_recorder *r, bool now);
 
 /* journal.c */
 enum journal_event {
-	JOURNAL_TRIGGER, /* a file begins */
+	JOURNAL_TRIGGER, /* a file was started */
 	JOURNAL_FILE,	 /* it is complete */
 	JOURNAL_FAILED,	 /* it is not */
 };
@@ -223,8 +226,8 @@ void journal_log(const struct rd_recorder *r, enum journal_event event, const ch
 /* notify.c: sd_notify(3) without the library. Without NOTIFY_SOCKET it does nothing. */
 void notify_send(const struct rd_recorder *r, const char *state);
 /*
- * Notifies the service manager's watchdog that the recorder is alive, if that is due. From the
- * lane's thread; after that has ended, from the thread that waits.
+ * Notifies the service manager's watchdog that the recorder is alive, if this is due. From the
+ * lane's thread; after it has ended, from the thread that waits.
  */
 void notify_alive(struct rd_recorder *r);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Connected QPs that wait: a request has no response, and no packet of the conversation was seen
- * for longer than a trigger allows. One thread. Memory is constant: if the table is full,
+ * Detects stalled connections: a request has no response, and no packet of the conversation was
+ * seen for longer than a trigger allows. One thread. Memory is constant: if the table is full,
  * conversations are evicted and counted.
  */
 #ifndef RDMADUMP_RECORDER_STALL_H
@@ -32,19 +32,23 @@ struct stall {
 	uint32_t at;		 /* the next flow to check; 0: none */
 };
 
-/* Takes the stall triggers among all triggers. -1 if out of memory. stall_fini() in both cases. */
+/*
+ * Selects the stall triggers among all triggers. -1 if out of memory. stall_fini() in both cases.
+ */
 int stall_init(struct stall *s, struct trigger *triggers, unsigned int n);
 void stall_fini(struct stall *s);
 /* A packet of any kind. Hot path. */
 void stall_packet(struct stall *s, const struct rd_packet *p, const struct rd_frame *frame);
 /* A batch of frames was received at this time of the monotonic clock. */
 void stall_received(struct stall *s, uint64_t now_ns);
-/* At intervals, from the thread that receives frames; it has looked for frames since the last call.
- * They may wait in the source for late_ns. */
+/*
+ * Called at intervals by the thread that receives frames, which has polled since the last call.
+ * Frames may wait in the source for late_ns.
+ */
 void stall_tick(struct stall *s, uint64_t now_ns, uint64_t late_ns);
 /*
  * The next trigger that fires; call it until it returns NULL. *ns: the timestamp at which its time
- * expired; out: the conversation.
+ * expired; out: describes the conversation.
  */
 struct trigger *stall_next(struct stall *s, uint64_t *ns, char *out, size_t size);
 

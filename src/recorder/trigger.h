@@ -16,7 +16,7 @@ enum trigger_source {
 	TRIGGER_EVENT, /* an event of a device */
 	TRIGGER_KMSG,
 	TRIGGER_FIFO,
-	TRIGGER_STALL, /* a conversation that waits */
+	TRIGGER_STALL, /* a stalled conversation */
 };
 
 /* What a frame can show. */

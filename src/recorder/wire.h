@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Triggers that are fired by frames. One thread. Memory is constant: if the table is full, the flow
- * that was idle longest is evicted and counted.
+ * Triggers that frames fire. One thread. Memory is constant: if the table is full, the flow that
+ * was idle longest is evicted and counted.
  */
 #ifndef RDMADUMP_RECORDER_WIRE_H
 #define RDMADUMP_RECORDER_WIRE_H
@@ -11,14 +11,16 @@
 #define WIRE_FLOWS   32768 /* a power of two: also the number of lists */
 #define WIRE_BUCKETS 10	   /* parts of a second, for rates */
 
-/* The requests of one connected QP to another, as a port sent or received them. Indexes of flows
- * count from 1; 0: none. */
+/*
+ * The requests from one connected QP to another, as sent or received by a port. Indexes of flows
+ * count from 1; 0: none.
+ */
 struct wire_flow {
 	uint64_t key;	  /* a hash */
 	uint32_t newest;  /* PSN */
 	uint32_t last;	  /* PSN of the packet before */
-	uint32_t first;	  /* PSN with which the last round of retransmissions began */
-	uint32_t rounds;  /* retransmission rounds that began with it */
+	uint32_t first;	  /* first PSN of the last retransmission round */
+	uint32_t rounds;  /* retransmission rounds that started with it */
 	uint32_t next;	  /* the list of flows with this hash */
 	uint32_t older;	  /* by their last request */
 	uint32_t younger; /* ... */
@@ -48,7 +50,7 @@ int wire_init(struct wire *w, struct trigger *triggers, unsigned int n);
 void wire_fini(struct wire *w);
 /* The trigger that this frame fires, the first one if there are several; NULL: none. Hot path. */
 struct trigger *wire_frame(struct wire *w, enum rd_link link, const struct rd_frame *frame);
-/* "nak: NAK 'remote access error' to QP 0x12, PSN 5": of a frame that fired. */
+/* Describes a frame that fired a trigger: "nak: NAK 'remote access error' to QP 0x12, PSN 5". */
 void wire_describe(const struct trigger *t, enum rd_link link, const struct rd_frame *frame,
 	char *out, size_t size);
 

@@ -18,7 +18,7 @@ enum space {
 	SPACE_IPV6_64,
 	SPACE_OUI,
 	SPACE_LOW24,  /* the lower 24 bits of MAC addresses, GUIDs and interface identifiers */
-	SPACE_HIGH40, /* the others of GUIDs and interface identifiers without a MAC address */
+	SPACE_HIGH40, /* the upper bits of GUIDs and interface identifiers without a MAC address */
 	SPACES
 };
 
@@ -79,8 +79,7 @@ void record_text(
  */
 struct name *name_at(
 	const struct rd_redact *r, const char *text, size_t left, unsigned char before);
-bool name_is_word(unsigned char
-		c); /* letters and digits: part of the same word as the neighbouring characters */
+bool name_is_word(unsigned char c); /* letters and digits, which continue a word */
 void names_free(struct rd_redact *r);
 
 /* --- labels.c --- */
@@ -117,7 +116,7 @@ struct layer {
 	unsigned int depth;
 };
 
-/* --- frame_other.c: at p->payload or p->l4, to the end of what was captured --- */
+/* --- frame_other.c: from p->payload or p->l4 to the end of the captured bytes --- */
 void arp_redact(struct rd_redact *r, uint8_t *p, uint32_t left);
 /* ICMP headers are kept. Returns the offset of the packet that an error quotes, 0: none. */
 uint32_t icmp_redact(
@@ -126,9 +125,9 @@ uint32_t icmp_redact(
 /* --- frame_mad.c --- */
 void mad_redact(struct rd_redact *r, uint8_t *mad, uint32_t left);
 
-/* --- sums.c: each is changed by as much as the bytes that it covers --- */
+/* --- sums.c: each checksum is changed by the difference of the bytes that it covers --- */
 
-/* p: the packet as it was parsed before the change; its data may be either copy. */
+/* p: the packet as parsed before the change; its data may be either copy. */
 void icrc_redact(const struct layer *l, const struct rd_packet *p);
 void sums_redact(const struct layer *l, const struct rd_packet *p);
 void vcrc_redact(const struct layer *l, const struct rd_packet *p);

@@ -8,8 +8,10 @@
 #include <rdmadump/owner.h>
 #include <rdmadump/session.h>
 
-/* The sources. A port has one for each receive queue: the first one represents the port, the others
- * follow it. */
+/*
+ * The sources. A port has one source for each receive queue: the first one represents the port, the
+ * others follow it.
+ */
 struct inputs {
 	struct rd_devices devices;
 	struct rd_source *sources[RD_IFACES_MAX];
@@ -17,7 +19,7 @@ struct inputs {
 	const struct rd_port *port[RD_IFACES_MAX];
 	bool follows[RD_IFACES_MAX];	   /* a further queue of the port before it */
 	unsigned int bases[RD_IFACES_MAX]; /* first interface of each source */
-	/* Facts of sources that receive frames from opening on were read before that. */
+	/* Sources that receive frames as soon as they are opened: their facts were read before. */
 	bool early[RD_IFACES_MAX];
 	struct rd_facts early_facts;
 	unsigned int n;
@@ -47,7 +49,7 @@ struct recording {
 	struct rd_facts end;
 };
 
-#define COMMENT_ROOM 1600 /* what does not fit is cut off */
+#define COMMENT_ROOM 1600 /* longer text is truncated */
 
 /* One file or series of files. */
 struct output {
@@ -58,10 +60,10 @@ struct output {
 	struct rd_encoder encoder;
 	struct rd_section section;
 	struct rd_sink_ending ending;
-	struct rd_sink_stats written; /* once the sink is closed */
+	struct rd_sink_stats written; /* set when the sink is closed */
 	char comment[COMMENT_ROOM];
-	bool rewritable; /* the header's comment, at the end */
-	bool started;	 /* its file has a header, its writer runs */
+	bool rewritable; /* the header's final comment */
+	bool started;	 /* its file has a header, and its writer is running */
 	/*
 	 * For each file's beginning: read at facts_ns of the monotonic clock, or found before a
 	 * file's first frame.
@@ -83,7 +85,7 @@ struct outputs {
 
 /* Counters of the devices while frames are captured. */
 struct loss {
-	pthread_t thread; /* reads the counters; it serves no ring */
+	pthread_t thread; /* reads the counters; serves no ring */
 	bool running, stop;
 	pthread_mutex_t lock; /* protects `stop` */
 	pthread_cond_t wake;
@@ -97,8 +99,8 @@ struct loss {
 struct owner_events;
 
 /*
- * Owners of the QPs of each source's port. Used by the main thread until the capture's threads run,
- * then by the thread that reads counters, then by the main thread again.
+ * Owners of the QPs of each source's port. Used by the main thread until the capture's threads are
+ * started, then by the thread that reads counters, then by the main thread again.
  */
 struct sampling {
 	struct rd_owners *owners[RD_IFACES_MAX]; /* NULL: not sampled */
@@ -136,19 +138,21 @@ int inputs_open(struct rd_session *s);
 /* The NUMA node that all devices have in common; -1: none, or unknown. */
 int inputs_numa_node(const struct rd_session *s);
 int inputs_compile_filters(struct rd_session *s);
-/* Takes the sources' final numbers. */
+/* Stores the sources' final numbers. */
 void inputs_stats(struct rd_session *s);
 void inputs_close(struct rd_session *s);
 
-/* descriptors.c: whether `queues` more queues, with their feeds and threads, can be opened; raises
- * the soft limit of open files if that is needed. *most: how many files may be open. */
+/*
+ * descriptors.c: whether `queues` more queues, with their feeds and threads, can be opened; raises
+ * the soft limit on open files if needed. *most: how many files may be open.
+ */
 bool descriptors_fit(const struct rd_session *s, unsigned int queues, uint64_t *most);
 
 /* outputs.c */
 /* Opens each output's first file with the rights of the later user; no existing file is changed. On
  * an error all are closed again. */
 int outputs_open(struct rd_session *s);
-/* Called after privileges are dropped: empties the files and starts the writers. */
+/* Called after privileges are dropped: truncates the files and starts the writers. */
 int outputs_start(struct rd_session *s);
 /* Completes the files; removes those that were opened but not started. */
 void outputs_close(struct rd_session *s);
@@ -159,8 +163,10 @@ bool outputs_to_pipe(const struct rd_session *s);
 const char *outputs_compression(const struct rd_session *s);
 
 /* stripes.c */
-/* The path as the name of a series; its directory is escaped where strftime(3) expands the name. To
- * be freed; NULL: out of memory. */
+/*
+ * The path as the name of a series; its directory is escaped if strftime(3) expands the name. To be
+ * freed; NULL: out of memory.
+ */
 char *stripe_pattern(const struct rd_session_config *config, unsigned int i);
 /* Checks whether a file can be created in each directory; creates none. */
 int stripes_check(const struct rd_session_config *config, struct rd_error *err);
@@ -172,7 +178,7 @@ void recording_fini(struct rd_session *s);
 void recording_read(struct rd_session *s);
 /* rd_sink_ending's `facts`. */
 const struct rd_facts *recording_facts(void *output, unsigned int file, bool end);
-/* Frames that the device lost since the facts at the file's beginning. */
+/* Frames that the device has lost since the facts at the start of the file were read. */
 uint64_t recording_lost(const struct rd_session *s);
 /* Appends the file's numbers to its comment. */
 void recording_comment(
@@ -180,7 +186,7 @@ void recording_comment(
 
 /* comment.c: the texts in the file's header. */
 void comment_describe(struct rd_session *s);
-/* The file's comment; account NULL while the file is written. */
+/* The file's comment; account is NULL while the file is being written. */
 void comment_make(struct output *o, const struct rd_file_account *account);
 
 /* loss.c */
@@ -190,7 +196,7 @@ void loss_before(struct rd_session *s);
 /* Starts the thread that reads the counters of loss and the owners of QPs, with the privileges that
  * the caller has. */
 int loss_watch(struct rd_session *s);
-/* The capture has ended: the last reading, as late as the counters need. */
+/* The capture has ended: the last reading, after the kernel's cache has expired. */
 void loss_after(struct rd_session *s);
 void loss_free(struct rd_session *s);
 
@@ -207,17 +213,17 @@ void owners_tick(struct rd_session *s);
 /* The capture has ended: the last sample. */
 void owners_end(struct rd_session *s);
 /* owner_events.c: owners of QPs that exist between two samples. */
-/* With all privileges, once: asks the kernel to report; says so where it does not. */
+/* Once, with all privileges: makes the kernel report QPs; logs why if it does not. */
 void owner_events_open(struct rd_session *s);
-/* Starts the thread that looks up the processes. Without one, what the kernel reports is used. */
+/* Starts the thread that looks up the processes. Without it, only the kernel's reports are used. */
 void owner_events_watch(struct rd_session *s);
 /* Adds what was reported to the owners, from the thread that samples them. */
 void owner_events_take(struct rd_session *s);
-/* Ends the thread, and takes the rest. */
+/* Ends the thread, and adds the remaining reports. */
 void owner_events_end(struct rd_session *s);
 void owner_events_free(struct rd_session *s);
 
-/* Appends what is known of the port of source `i`, which the facts call `device` and `port`. */
+/* Appends the owners on the port of source `i`, which the facts call `device` and `port`. */
 void owners_facts(const struct rd_session *s, unsigned int i, const struct rd_device *device,
 	const struct rd_port *port, struct rd_facts *to);
 void owners_free(struct rd_session *s);
@@ -226,19 +232,18 @@ void owners_free(struct rd_session *s);
 /* "Also counted: rx_discards_phy +200, ...", of all sources; "": nothing. */
 void loss_related_text(const struct rd_session *s, char *out, size_t size);
 
-/* scope.c: warns if traffic of other functions is missed. */
+/* scope.c: warns if the capture lacks traffic of other functions. */
 void scope_warn(const struct rd_session *s);
 
 /* account.c */
 /* Frames that all sources lost before the session; *known is false if one of them is unknown. */
 uint64_t account_loss(const struct rd_session *s, bool *known);
-/* Fills in the result, but for `ran`, `broken_pipe` and `written`. */
+/* Fills in the result, except `ran`, `broken_pipe` and `written`. */
 void account_result(struct rd_session *s);
 
 /* facts.c: facts stored in the file; facts_for_file() is rd_sink_ending's `facts`. */
 void facts_from_file(void *session, const char *json, size_t len);
-/* Called before the sources are started: reading is slow, and a started ring would fill meanwhile.
- */
+/* Called before the sources are started: reading is slow, and the rings would fill meanwhile. */
 void facts_at_start(struct rd_session *s);
 /* Before the next source, of this port, is opened, if it receives frames from then on. */
 void facts_before_open(

@@ -27,8 +27,8 @@ struct compression {
 	size_t (*bound)(struct compressor *c, size_t len);
 	/*
 	 * Each returns the length of its output at `to`, 0 if the library failed. first(): the
-	 * file's first block. last(): its last one; broken: blocks were cut from the file, so that
-	 * the compressor's state does not match it.
+	 * file's first block. last(): its last one; broken: blocks were removed from the file, so
+	 * that the compressor's state does not match it.
 	 */
 	size_t (*first)(
 		struct compressor *c, uint8_t *to, size_t size, const uint8_t *from, size_t len);

@@ -45,7 +45,10 @@ static inline uint64_t chunk_order_ns(const struct rd_chunk *c, uint64_t ns, uin
 bool sink_state_failed(const struct sink_state *s);
 bool sink_state_ended(const struct sink_state *s);
 
-/* From the writer: requests that the thread put its chunk, or set a watermark of at least ns. */
+/*
+ * Called by the writer: requests that the thread pass on its chunk, or set a watermark of at least
+ * ns.
+ */
 void feed_request(struct rd_feed *f, uint64_t ns);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * One capture file from header to trailer. It consists of complete records at any time, also when
- * the disk is full.
+ * One capture file from header to trailer. It always consists of complete records, even when the
+ * disk is full.
  */
 #ifndef RDMADUMP_SINK_FILE_H
 #define RDMADUMP_SINK_FILE_H
@@ -48,7 +48,7 @@ void file_fini(struct file *f);
  */
 int file_open(struct file *f, const char *path, struct rd_error *err);
 /*
- * Empties the file, writes its header, and facts (may be NULL) if there is room for them. Returns
+ * Truncates the file, writes its header, and facts (may be NULL) if there is room for them. Returns
  * 0, or -1 with RD_CLASS_OUTPUT.
  */
 int file_begin(struct file *f, const struct rd_facts *facts, struct rd_error *err);
@@ -61,7 +61,8 @@ void file_abandon(struct file *f);
 int file_check(struct file *f);
 /*
  * Writes a run of complete records; `frames` has their number per interface. On an error the file
- * and its counts are cut back to complete records, with room for a trailer. Returns 0 or an errno.
+ * is truncated after a complete record, with room for a trailer, and its counts are corrected.
+ * Returns 0 or an errno.
  */
 int file_write(
 	struct file *f, const uint8_t *records, size_t len, const struct frame_counts *frames);
@@ -71,8 +72,8 @@ int file_write(
  */
 int file_flush(struct file *f, bool last);
 /*
- * Writes facts (may be NULL), trailer and final header, after file_flush(). After a failed write as
- * well; if there is no room for both, the trailer has priority. Returns 0 or an errno.
+ * Writes facts (may be NULL), trailer and final header, after file_flush(), also after a failed
+ * write. If there is no room for both, the trailer has priority. Returns 0 or an errno.
  */
 int file_end(struct file *f, const struct rd_facts *facts, const struct rd_iface_stats *stats,
 	bool failed);

@@ -13,8 +13,8 @@ struct merge_head {
 	struct rd_feed *feed;
 	struct rd_chunk *chunk; /* NULL: there is no chunk now */
 	size_t at;		/* position of the record in it */
-	uint64_t ns;	 /* order of that record; without a chunk: no older record will follow */
-	uint64_t newest; /* order of the record before it */
+	uint64_t ns;	 /* sort key of that record; without a chunk: no older record will follow */
+	uint64_t newest; /* sort key of the previous record */
 	struct rd_tally seen[RD_IFACES_MAX]; /* tally at the end of the previous chunk */
 };
 
@@ -27,7 +27,7 @@ struct merge {
 	struct rd_chunk out;	 /* the piece returned last */
 	uint8_t *stage;		 /* copies of records from several chunks */
 	size_t room;
-	uint64_t newest;       /* order of the last record returned */
+	uint64_t newest;       /* sort key of the last record returned */
 	_Atomic uint64_t late; /* records returned after a newer one of another feed */
 	_Atomic uint64_t rotation[MERGE_ROTATIONS];
 	atomic_uint rotations_put, rotations_taken;
@@ -52,7 +52,7 @@ void merge_request(struct merge *m);
 /* Whether a feed may soon run out of chunks: watermarks are then requested without delay. */
 bool merge_under_pressure(const struct merge *m);
 /*
- * The first record with this timestamp or a newer one begins a new file. From any thread, one at a
+ * The first record with this timestamp or a newer one starts a new file. From any thread, one at a
  * time.
  */
 void merge_rotate(struct merge *m, uint64_t ns);

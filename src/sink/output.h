@@ -42,7 +42,7 @@ struct output {
 	bool behind;	     /* the writer is behind; see output_set_behind() */
 	uint64_t cleaned;    /* writeback was started and the cache dropped up to here */
 	uint64_t synced;     /* with --sync periodic: on the disk up to here */
-	/* Set once, the same for all files. */
+	/* Set once for all files. */
 	enum rd_write_mode mode;
 	enum rd_sync sync;
 	bool patient;
@@ -68,13 +68,13 @@ int output_open(
 	struct output *out, const char *path, const struct rd_inputs *inputs, struct rd_error *err);
 /* Makes an existing file private: rd_outfile_make_private(). */
 void output_make_private(const struct output *out);
-/* Empties the file. Returns 0 or -1. */
+/* Truncates the file. Returns 0 or -1. */
 int output_begin(struct output *out, struct rd_error *err);
 /* Closes the file, and removes it if output_open() created it. */
 void output_abandon(struct output *out);
 /*
- * Whether the file is unchanged by others: 0, ENOENT (removed by another program) or ESTALE
- * (truncated by one). One system call.
+ * Whether another program has changed the file: 0, ENOENT (removed) or ESTALE (truncated). One
+ * system call.
  */
 int output_check(struct output *out);
 /*
@@ -112,10 +112,10 @@ extern const struct output_ops output_buffered;
 /* Reads back bytes at `offset`; returns the number of bytes read. */
 size_t output_read_back(const struct output *out, void *data, size_t len, uint64_t offset);
 
-/* output_direct.c: O_DIRECT in large pieces, the last partial block by write(2). */
+/* output_direct.c: O_DIRECT in large blocks, the last partial block by write(2). */
 extern const struct output_ops output_direct;
 /*
- * uring: one piece is filled while the other is written. NULL with errno if io_uring is not
+ * uring: one block is filled while the other is written. NULL with errno if io_uring is not
  * available or out of memory.
  */
 struct stage *stage_open(bool uring);

@@ -20,7 +20,7 @@ struct retained {
 	/* Offset in the oldest chunk: what is before it was written or has expired. */
 	size_t at;
 	unsigned int taken;
-	uint64_t at_ns;		   /* order of the record before `at` */
+	uint64_t at_ns;		   /* sort key of the record before `at` */
 	uint64_t missing_ns;	   /* timestamp of the newest frame that was evicted from memory */
 	struct window window;	   /* window of the current file */
 	struct rd_dump dump;	   /* the same for callers */

@@ -40,8 +40,8 @@ void series_find(struct series *s, struct series_found *found);
  */
 int series_next(struct series *s, uint64_t first_ns, struct rd_error *err);
 /*
- * Called with the first frame of the first file: if it is older than the file, its time names the
- * file. Returns 0, or -1 with RD_CLASS_OUTPUT or RD_CLASS_USAGE.
+ * Called with the first frame of the first file: if it is older than the file, its time is used for
+ * the file's name. Returns 0, or -1 with RD_CLASS_OUTPUT or RD_CLASS_USAGE.
  */
 int series_first_frame(struct series *s, uint64_t first_ns, struct rd_error *err);
 /* The current file was closed: prints its name (print_names_to) and starts the command. */

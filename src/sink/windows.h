@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which frames a sink that retains frames writes: the times around triggers, joined where they
- * overlap. From any thread. */
+/*
+ * Which frames a retaining sink writes: the times around triggers, joined if they overlap. From any
+ * thread.
+ */
 #ifndef RDMADUMP_SINK_WINDOWS_H
 #define RDMADUMP_SINK_WINDOWS_H
 
@@ -11,7 +13,7 @@
 	16 /* windows that wait for the writer; a further one is merged with the last              \
 	    */
 
-/* Times are timestamps of frames, ns; both ends belong to it. */
+/* Times are frame timestamps in ns; both ends are included. */
 struct window {
 	uint64_t from, until;
 	uint64_t trigger; /* the first one */

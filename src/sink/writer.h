@@ -28,7 +28,7 @@ struct rd_sink {
 			      requested */
 	size_t room;	   /* bytes of a chunk */
 	pthread_t thread;
-	sem_t ended;	  /* the thread has done its work */
+	sem_t ended;	  /* the thread has finished */
 	bool gone;	  /* the current file was removed or truncated by another program */
 	bool has_wrapped; /* a timestamp was too late for the format */
 	struct sink_state state;
@@ -50,7 +50,7 @@ struct rd_sink {
 
 /* Opens the next file of the series; first_ns: timestamp of its first frame, 0 if not known. */
 int writer_open_file(struct rd_sink *s, uint64_t first_ns, struct rd_error *err);
-/* Empties the file and writes its header. */
+/* Truncates the file and writes its header. */
 int writer_begin_file(struct rd_sink *s, struct rd_error *err);
 /* Writes trailer and final header, and closes the current file. s->seen must be up to date. */
 int writer_end_file(struct rd_sink *s, bool last, struct rd_error *err);
