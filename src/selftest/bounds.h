@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* All limits of a selftest: time, memory, frames. */
+/* All limits of a self-test: time, memory, frames. */
 #ifndef RDMADUMP_SELFTEST_BOUNDS_H
 #define RDMADUMP_SELFTEST_BOUNDS_H
 
 #define LIMIT_PROBE_S 20  /* a probe that sets no limit of its own */
 #define LIMIT_RUN_S   600 /* all probes together */
 
-/* One receive queue. Its memory stays below 8 MiB, the usual limit of locked memory. */
+/* One receive queue. Its memory stays below 8 MiB, the usual limit on locked memory. */
 #define RING_BUFFERS 256
 #define RING_BUFFER  10240 /* bytes per buffer: holds a jumbo frame */
 
@@ -19,7 +19,7 @@
 #define NUMBERED_MAX	 ((uint32_t)1 << 17)
 #define WAIT_NUMBERED_MS 500 /* wait for frames that were sent but not seen yet */
 
-/* One RC stream, which is sent at the device's full speed. */
+/* One RC stream, sent at the device's full speed. */
 #define STREAM_MESSAGES 1024
 #define STREAM_MS	60
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A device's clock, read together with the host's: offset, drift, steps, and the cost of a reading.
- */
+/* Compares a device's clock with the host's: offset, drift, steps, and the cost of a reading. */
 #ifndef RDMADUMP_SELFTEST_CLOCK_READINGS_H
 #define RDMADUMP_SELFTEST_CLOCK_READINGS_H
 
@@ -15,8 +14,7 @@ enum device_clock {
 	DEVICE_CLOCKS,
 };
 
-/* The device's clock had this value at some time between `before` and `after` of the host's clock.
- */
+/* The device's clock had this value at a time between `before` and `after` by the host's clock. */
 struct clock_reading {
 	uint64_t before, after, value; /* ns */
 };
@@ -39,7 +37,7 @@ struct clock_watch {
 /* Takes the first reading. `mask` and `khz` are those of the device's counter. */
 void clock_watch_start(struct clock_watch *w, enum device_clock clock, struct ibv_context *ctx,
 	const struct rd_clock *host, uint64_t mask, uint64_t khz);
-/* Takes another one. At least twice within the time in which the counter wraps. */
+/* Takes another reading. Call it at least twice within the time in which the counter wraps. */
 void clock_watch_read(struct clock_watch *w);
 /* The device's clock minus the host's at the last reading, in ns; not for the counter. */
 int64_t clock_watch_ahead(const struct clock_watch *w);
@@ -50,7 +48,9 @@ int64_t clock_watch_ahead(const struct clock_watch *w);
  */
 bool clock_watch_drift(const struct clock_watch *w, double *ppm, double *uncertainty);
 
-/* Ticks since `from`; negative where they are earlier, up to half the range of the counter. */
+/*
+ * Ticks from `from` to `to`; negative if `to` is earlier, by up to half the range of the counter.
+ */
 int64_t clock_ticks_between(uint64_t mask, uint64_t from, uint64_t to);
 double clock_ticks_ns(uint64_t khz, int64_t ticks);
 

@@ -24,16 +24,16 @@ struct directory {
 };
 
 /*
- * Makes the directory PARENT/BASE.partial; a number is appended to BASE where a result of that name
- * exists. Returns 0, or -1 with RD_CLASS_OUTPUT; nothing is left then.
+ * Makes the directory PARENT/BASE.partial; a number is appended to BASE if a result of that name
+ * exists. Returns 0, or -1 with RD_CLASS_OUTPUT; nothing is left behind then.
  */
 int directory_make(struct directory *d, const char *parent, const char *base, struct rd_error *err);
 /* Writes a file atomically: on failure the previous one stays. 0, or -1 with the error. */
 int directory_write(
 	struct directory *d, const char *name, const void *bytes, size_t n, struct rd_error *err);
 /*
- * Makes an archive of the files, or, without libarchive, gives the directory its final name; writes
- * the path of the result. -1 with the error: the directory is left.
+ * Makes an archive of the files; without libarchive, renames the directory to its final name.
+ * Writes the path of the result. -1 with the error: the directory remains.
  */
 int directory_finish(struct directory *d, char path[PATH_MAX], struct rd_error *err);
 /* Removes directory and files. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The document of a selftest (docs/schema/selftest.json), filled probe by probe. */
+/* The document of a self-test (docs/schema/selftest.json), filled in probe by probe. */
 #ifndef RDMADUMP_SELFTEST_DOCUMENT_H
 #define RDMADUMP_SELFTEST_DOCUMENT_H
 
 #include "selftest.h"
 
-/* The host's name, or what replaces it. -1: out of memory. */
+/* The host's name, or its replacement. -1: out of memory. */
 int document_host(const struct rd_selftest *st, char *buf, size_t size);
 /* NULL: out of memory. The caller owns it. */
 json_t *document_begin(const struct rd_selftest *st);

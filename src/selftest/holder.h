@@ -11,7 +11,7 @@ struct holder {
 	pid_t pid;
 	int to, from;  /* pipes; -1: closed */
 	char step[16]; /* the last step that succeeded: "flow" if its sniffer works */
-	int errnum;    /* errno of the step that failed, 0 if none did */
+	int errnum;    /* errno of the step that failed; 0: none */
 };
 
 /*
@@ -20,8 +20,8 @@ struct holder {
  */
 int holder_start(struct holder *h, const struct rd_selftest *st, struct rd_probe_result *r);
 /*
- * Makes it drop its privileges permanently, put its queue pair into the error state and receive
- * again. `frames`: the number received afterwards. 0, or -1: it did not answer.
+ * Makes it drop its privileges permanently, put its QP into the error state and receive again.
+ * `frames`: the number received afterwards. 0, or -1: it did not reply.
  */
 int holder_recover(
 	struct holder *h, const struct rd_selftest *st, struct recovery *done, uint64_t *frames);

@@ -16,9 +16,9 @@ struct interface {
 	uint8_t mac[6];
 };
 
-/* The kernel's index of the netdev; 0: there is none. */
+/* The kernel's index of the netdev; 0: there is no such netdev. */
 unsigned int interface_index(const char *name);
-/* Reads the settings. 0 or an errno, as the others. */
+/* Reads the settings. 0 or an errno, like the other functions. */
 int interface_read(struct interface *i, const char *name);
 int interface_set_up(const char *name, bool up);
 int interface_set_mtu(const char *name, int mtu);
@@ -38,9 +38,9 @@ struct change {
 	struct holder guard; /* restores if this process ends */
 };
 
-/* Returns 0, or -1 with the result set to skipped or failed; nothing is to be changed then. */
+/* Returns 0, or -1 with the result set to skipped or failed; change nothing then. */
 int change_begin(struct change *c, const struct rd_selftest *st, struct rd_probe_result *r);
-/* Restores; where that fails, the result is set to failed. */
+/* Restores the settings; if this fails, the result is set to failed. */
 void change_end(struct change *c, struct rd_probe_result *r);
 
 #endif

@@ -14,9 +14,9 @@ struct moved {
 
 /* The first reading; flags: RD_COUNTER_... -1: out of memory. moved_free() in any case. */
 int moved_begin(struct moved *m, const struct rd_selftest *st, unsigned int flags);
-/* Another reading, which replaces the one before. -1: out of memory. */
+/* Another reading, which replaces the previous one. -1: out of memory. */
 int moved_read(struct moved *m, const struct rd_selftest *st);
-/* Name and growth of those that grew, gauges left out. A new object; NULL: out of memory. */
+/* Name and growth of those that grew, without gauges. A new object; NULL: out of memory. */
 json_t *moved_json(const struct moved *m);
 /*
  * "NAME 12, NAME 13": counters of loss, and unknown ones, that grew by `least` to `most`. Returns

@@ -28,9 +28,9 @@ struct numbered {
 	uint32_t count;
 	uint8_t *times;	      /* how often each number was seen, up to 255 */
 	uint64_t frames;      /* with a block of this run */
-	uint64_t changed;     /* whose blocks have other bytes than were sent */
+	uint64_t changed;     /* whose blocks differ from what was sent */
 	uint64_t cut;	      /* frames that end before their block does */
-	uint64_t disordered;  /* with a lower number than the frame before */
+	uint64_t disordered;  /* with a lower number than the previous frame */
 	uint32_t most_blocks; /* in one frame */
 	/* Bytes of a frame before its first and after its last block. */
 	uint32_t least_before, most_before, least_after, most_after;
@@ -41,7 +41,8 @@ struct numbered {
 };
 
 struct numbered_counts {
-	uint32_t never, once, more; /* how many numbers were seen never, once, more than once */
+	uint32_t never, once,
+		more; /* how many numbers were never seen, seen once, seen more than once */
 };
 
 /* For the numbers 0 to count - 1, up to NUMBERED_MAX. -1: out of memory. */
@@ -84,8 +85,8 @@ int numbered_sender_open(struct numbered_sender *s, struct ibv_context *ctx,
 /* Adds a VLAN tag before the existing ones (at most two). */
 void numbered_sender_tag(struct numbered_sender *s, uint16_t tpid, uint16_t tci);
 /*
- * Sends the numbers first to first + n - 1 as fast as the device takes them, and waits until it has
- * sent them. Returns how many it has sent.
+ * Sends the numbers first to first + n - 1 as fast as the device accepts them, and waits until they
+ * are sent. Returns how many were sent.
  */
 uint32_t numbered_send(
 	const struct rd_selftest *st, struct numbered_sender *s, uint32_t first, uint32_t n);

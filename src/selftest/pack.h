@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The one archive of a result. */
+/* The archive of a result. */
 #ifndef RDMADUMP_SELFTEST_PACK_H
 #define RDMADUMP_SELFTEST_PACK_H
 
@@ -7,8 +7,8 @@
 #include <stddef.h>
 
 /*
- * Writes the files `file`, which are in the directory `dir_fd`, to `fd`, below the folder `base`.
- * `stride` bytes are between two names. 0, or -1 with RD_CLASS_OUTPUT.
+ * Writes the files `file`, which are in the directory `dir_fd`, to `fd`, below the directory
+ * `base`. Names are `stride` bytes apart. 0, or -1 with RD_CLASS_OUTPUT.
  */
 int pack_write(int fd, const char *base, int dir_fd, const char *file, size_t stride,
 	unsigned int n, struct rd_error *err);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the kernel's network stack sends: numbered frames by a packet socket on the port's netdev.
- */
+/* Numbered frames sent by the kernel's network stack, from a packet socket on the port's netdev. */
 #ifndef RDMADUMP_SELFTEST_PACKET_SOCKET_H
 #define RDMADUMP_SELFTEST_PACKET_SOCKET_H
 

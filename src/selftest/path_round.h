@@ -22,7 +22,7 @@ struct path_round {
 	uint64_t frames;	     /* all that arrived */
 	struct numbered_counts seen; /* counts of the numbered frames */
 	uint64_t hash;	  /* hash of the set of numbered frames, independent of their order */
-	uint64_t changed; /* numbered frames with other bytes than were sent */
+	uint64_t changed; /* numbered frames that differ from what was sent */
 	bool lossless;	  /* the device's counters say that it lost no frame */
 	struct spread spread;
 };

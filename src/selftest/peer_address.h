@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The addresses of a host by its name. */
+/* Resolves a host name. */
 #ifndef RDMADUMP_SELFTEST_PEER_ADDRESS_H
 #define RDMADUMP_SELFTEST_PEER_ADDRESS_H
 
@@ -20,8 +20,8 @@ struct peer_addresses {
  */
 const char *peer_addresses_find(struct peer_addresses *a, const struct rd_selftest *st);
 /*
- * Whether it is one of them. Ports do not count, and IPv4 mapped into IPv6 is IPv4; an address with
- * an interface ("fe80::1%eth0") is another one on another interface.
+ * Whether it is one of them. Ports are ignored, and IPv4-mapped IPv6 addresses count as IPv4; a
+ * link-local address ("fe80::1%eth0") is a different one on another interface.
  */
 bool peer_addresses_have(const struct peer_addresses *a, const struct sockaddr_storage *one);
 socklen_t peer_address_size(const struct sockaddr_storage *a);

@@ -15,7 +15,7 @@ struct peer_link {
 	bool lost;
 	unsigned int patience_ms; /* for one message */
 	char why[RESULT_TEXT];	  /* what went wrong; "" after an interruption */
-	/* Called at least each millisecond while a message is awaited. May be NULL. */
+	/* Called at least every millisecond while waiting for a message. May be NULL. */
 	void (*idle)(void *ctx);
 	void *ctx;
 };

@@ -66,7 +66,7 @@ struct peer_message {
 
 enum peer_fault {
 	PEER_GOOD,
-	PEER_NO_PEER,	    /* the magic is another one: it is another program */
+	PEER_NO_PEER,	    /* the magic does not match: another program */
 	PEER_OTHER_VERSION, /* other version of the protocol */
 	PEER_MALFORMED,
 };

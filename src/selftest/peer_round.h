@@ -17,9 +17,9 @@
 #define PEER_TPID 0x8100
 #define PEER_TCI  0x6000
 
-/* What captures on this end use: the device's sniffer, or else the port's netdev. */
+/* What this end captures with: the device's sniffer, or else the port's netdev. */
 struct peer_eye {
-	struct ibv_context *ctx; /* the sniffer's, or opened for the queue pairs alone */
+	struct ibv_context *ctx; /* the sniffer's, or opened only for the QPs */
 	struct sniffer sniffer;
 	struct tap tap;
 	const char *name; /* "sniffer", "netdev" or "": none */
@@ -65,14 +65,14 @@ struct peer_kind {
 	const char *name; /* "udp": the prefix of values and findings */
 	const char *what; /* in a sentence */
 	uint32_t before;  /* bytes of a frame before its block; 0: headers of IP or InfiniBand */
-	/* Creates what this end needs, and fills in what the other one has to know. */
+	/* Creates what this end needs, and fills in what the other end must know. */
 	int (*open)(struct peer_round *p);
 	/* Called when the other end is open as well. */
 	int (*connect)(struct peer_round *p);
 	int (*send)(struct peer_round *p, uint32_t number);
-	/* Takes what has arrived at the program; NULL: nothing does. */
+	/* Takes what has arrived at the program; NULL: nothing arrives there. */
 	void (*receive)(struct peer_round *p);
-	bool acknowledged; /* what was sent without error has arrived */
+	bool acknowledged; /* frames sent without error have arrived */
 };
 
 extern const struct peer_kind peer_kinds[];
@@ -101,12 +101,12 @@ int peer_group_join(struct peer_round *p);
 int peer_round_run(struct peer_round *p, struct peer_link *l, bool *known);
 
 /*
- * peer_report.c: the values of a round, and what follows from both ends' counts. Returns whether it
+ * peer_report.c: the values of a round, and conclusions from both ends' counts. Returns whether it
  * shows anything about this end's capture.
  */
 bool peer_report(struct peer_round *p, const struct peer_step *sent, const struct peer_seen *mine,
 	const struct peer_seen *theirs);
-/* A round that one of the ends cannot do. */
+/* A round that one of the ends cannot run. */
 void peer_report_error(struct peer_round *p, const char *here, const char *there);
 /* After all rounds. */
 void peer_report_contents(struct rd_probe_result *r, const struct peer_contents *c);

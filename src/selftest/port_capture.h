@@ -17,8 +17,8 @@ struct port_capture {
 };
 
 /*
- * Starts the process of the command gateway, which detaches what is attached, and makes the receive
- * queue. -1 with RD_CLASS_DEVICE; port_capture_close() in any case.
+ * Starts the process of the command gateway, which detaches any attached sniffer, and creates the
+ * receive queue. -1 with RD_CLASS_DEVICE; port_capture_close() in any case.
  */
 int port_capture_open(struct port_capture *c, const struct rd_device *device,
 	const struct rd_port *port, struct rd_error *err);
@@ -29,7 +29,10 @@ int port_capture_start(
  * RD_CLASS_DEVICE. */
 int port_capture_attach(struct port_capture *c, unsigned int rules, struct rd_error *err);
 int port_capture_detach(struct port_capture *c, struct rd_error *err);
-/* The direction of a frame, by its source address; unknown for what the port sends to itself. */
+/*
+ * The direction of a frame, by its source address; unknown for frames that the port sends to
+ * itself.
+ */
 enum rd_direction port_capture_direction(
 	const struct port_capture *c, const uint8_t *data, uint32_t len);
 /* Detaches, and destroys all objects. */

@@ -28,7 +28,7 @@ struct queue_pair {
 	bool joined;		       /* UD: a member of the group of queue_pair_group() */
 };
 
-/* What the sender has to know of the other end, which may be on another machine. */
+/* What the sender must know about the other end, which may be on another machine. */
 struct queue_pair_end {
 	uint32_t qpn, rkey, lid, mtu;
 	uint64_t address; /* address of QUEUE_PAIR_BYTES that may be written */
@@ -39,7 +39,7 @@ struct queue_pair_end {
 const struct rd_gid *queue_pair_gid(const struct rd_port *port);
 /* Whether it is an IPv4 address, in its last four bytes. */
 bool queue_pair_gid_is_ipv4(const struct rd_gid *gid);
-/* The multicast group of this link that fits to the GID. */
+/* The multicast group of this link that matches the GID. */
 void queue_pair_group(const struct rd_gid *gid, uint8_t raw[16]);
 
 /*

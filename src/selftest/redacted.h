@@ -12,7 +12,7 @@
 int redacted_begin(struct rd_selftest *st);
 void redacted_end(struct rd_selftest *st);
 
-/* All of these do nothing where nothing is to be replaced. -1: out of memory. */
+/* All of these do nothing if nothing is to be replaced. -1: out of memory. */
 int redacted_name(const struct rd_selftest *st, char *name, size_t size);
 /* Redacts the parts of a probe's object that may contain text from outside. */
 int redacted_probe(const struct rd_selftest *st, json_t *probe);

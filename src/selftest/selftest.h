@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What probes use: the run, the values and findings of a result, the frames and bytes to keep. */
+/*
+ * Functions for probes: the run, the values and findings of a result, the frames and bytes to keep.
+ */
 #ifndef RDMADUMP_SELFTEST_SELFTEST_H
 #define RDMADUMP_SELFTEST_SELFTEST_H
 
@@ -60,7 +62,7 @@ const char *device_runs_on(const struct rd_device *device);
 void result_init(struct rd_probe_result *r);
 void result_free(struct rd_probe_result *r);
 
-/* A named value; `unit` is "" for plain numbers. A name that is there already is replaced. */
+/* A named value; `unit` is "" for plain numbers. Replaces a value of the same name. */
 void result_number(struct rd_probe_result *r, const char *name, const char *unit, uint64_t n);
 /* The same for a signed value, rounded to one decimal. */
 void result_real(struct rd_probe_result *r, const char *name, const char *unit, double value);
@@ -72,14 +74,14 @@ void result_json(struct rd_probe_result *r, const char *name, json_t *value);
 /* The value in the table. */
 void result_value(struct rd_probe_result *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* What the result means for captures, where nothing else is found. */
+/* What the result means for captures if there is no finding. */
 void result_means(struct rd_probe_result *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Adds a finding: something that captures must handle; `key` identifies it for programs:
  * "slow_commands". */
 void result_found(struct rd_probe_result *r, const char *key, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* The limitation of a result that passed or has findings. */
+/* The limitation of a result that is passed or found. */
 void result_reason(struct rd_probe_result *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void result_failed(struct rd_probe_result *r, const char *fmt, ...)

@@ -91,7 +91,7 @@ typedef void sniffer_timestamp_fn(void *ctx, const uint8_t *data, uint32_t len, 
 unsigned int sniffer_poll_timestamps(struct sniffer *s, sniffer_timestamp_fn *frame, void *ctx);
 /* Polls until the queue is empty, or a ring's worth of frames was taken. */
 unsigned int sniffer_drain(struct sniffer *s, sniffer_frame_fn *frame, void *ctx);
-/* Destroys all objects, in an order in which nothing can arrive at a destroyed one. */
+/* Destroys all objects, in an order in which no frame can arrive at a destroyed object. */
 void sniffer_close(struct sniffer *s);
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the timestamps of completions show: zeros, impossible times, order. */
+/* Checks the timestamps of completions: zeros, implausible times, order. */
 #ifndef RDMADUMP_SELFTEST_TIMESTAMPS_H
 #define RDMADUMP_SELFTEST_TIMESTAMPS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* One kind of traffic: sends numbered blocks by it, and says how often the sniffer saw each. */
+/* One kind of traffic: sends numbered blocks with it, and counts how often the sniffer saw each. */
 #ifndef RDMADUMP_SELFTEST_TRAFFIC_H
 #define RDMADUMP_SELFTEST_TRAFFIC_H
 
@@ -20,10 +20,10 @@ struct watch {
 void watch_drain(struct watch *w);
 
 struct traffic {
-	const char *name; /* of its values, and of what is found: "raw", "raw_twice" */
+	const char *name; /* prefix of its values and findings: "raw", "raw_twice" */
 	const char *what; /* in a sentence: "frames of a raw-packet QP" */
 	/*
-	 * Makes what sends, and destroys it again, also after an error of `open`. Commands of the
+	 * Creates the sender, and destroys it again, also after an error of `open`. Commands of the
 	 * device may take so long that the ring is full meanwhile. Both may be NULL. 0 or an errno.
 	 */
 	int (*open)(void *ctx, uint32_t run);
@@ -50,9 +50,9 @@ int traffic_sniffer(const struct rd_selftest *st, struct rd_probe_result *r, str
 /* Sends and collects; m->count numbers, reset at first. */
 struct traffic_seen traffic_run(const struct rd_selftest *st, struct sniffer *s,
 	const struct traffic *t, struct numbered *m);
-/* Whether something is known of the traffic. */
+/* Whether the result can be judged. */
 bool traffic_known(const struct traffic_seen *seen);
-/* Whether completions are compressed, which is then what the probe has found. */
+/* Whether completions are compressed; if so, adds this as a finding. */
 bool traffic_is_unreadable(struct rd_probe_result *r, struct sniffer *s);
 /* Writes values and findings. */
 void traffic_report(struct rd_probe_result *r, const struct traffic *t, const struct numbered *m,

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Ticks of a free-running counter <-> nanoseconds of the host's clock, which it drifts against. */
+/*
+ * Converts ticks of a free-running counter to nanoseconds of the host's clock, which drift apart.
+ */
 #ifndef RDMADUMP_SOURCE_CLOCK_MAP_H
 #define RDMADUMP_SOURCE_CLOCK_MAP_H
 
@@ -29,12 +31,12 @@ struct clock_map {
 /* The line, and how it follows what is measured. */
 struct clock_fit {
 	struct clock_map map;
-	uint64_t nominal; /* the rate that the device claims */
+	uint64_t nominal; /* the device's nominal rate */
 	struct {
 		uint64_t ticks, ns; /* the counter without its wrap */
 	} sample[CLOCK_SAMPLES];
 	unsigned int n_samples; /* ever taken */
-	unsigned int steps;	/* times that the counter was found elsewhere than it should be */
+	unsigned int steps;	/* how often the counter was not where it should have been */
 };
 
 /* d * rate >> 32 without loss, d signed. */
@@ -75,7 +77,7 @@ static inline uint64_t clock_map_ns(const struct clock_map *m, uint64_t ticks)
 
 void clock_map_add(struct clock_map *m, const struct clock_line *line);
 
-/* A counter of `mask` (2^n - 1) that claims to run at khz. */
+/* A counter with this mask (2^n - 1) and a nominal rate of khz. */
 void clock_fit_init(struct clock_fit *f, uint64_t mask, uint64_t khz);
 /*
  * A sample: the counter was `ticks` when the host's clock was ns; ns only grows. The line continues

@@ -19,7 +19,7 @@
  * - for unknown machines nothing is guaranteed.
  */
 #if defined(__x86_64__)
-/* Stores to memory stay in order, and so do loads; only write-combined stores need a fence. */
+/* Stores to memory are ordered, and so are loads; only write-combined stores need a fence. */
 #define MMIO_DIRECT	 1
 #define MMIO_TO_DEVICE	 ""
 #define MMIO_FROM_DEVICE ""

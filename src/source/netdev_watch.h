@@ -28,7 +28,7 @@ void netdev_watch_close(struct netdev_watch *w);
 void netdev_watch_link(struct netdev_watch *w, struct rd_source *src);
 /* Stores changes of the RDMA port as notes. May read many files of sysfs. */
 void netdev_watch_port(struct netdev_watch *w, struct rd_source *src);
-/* The netdev was removed: its last change to down was a part of that. */
+/* The netdev was removed: its last change to down was part of the removal. */
 void netdev_watch_end(struct netdev_watch *w);
 /* The state after all messages processed so far. */
 struct netdev_watch_state *netdev_watch_state(struct netdev_watch *w);

@@ -18,7 +18,7 @@ int stream_open(struct stream **s, const char *path, struct rd_error *err);
  * then repeated at each call.
  */
 ssize_t stream_read(void *ctx, uint8_t *buf, size_t room, struct rd_error *err);
-/* A descriptor to poll for more bytes; -1: reading never waits long (a file). */
+/* A descriptor to poll for more bytes; -1: a file, on which reading never blocks for long. */
 int stream_fd(const struct stream *s);
 /* From now on stream_read() returns RD_READ_LATER for a pipe without bytes. */
 void stream_never_wait(struct stream *s);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Looks how the first InfiniBand packets of each direction end, and reports it. */
+/*
+ * Checks whether the first InfiniBand packets of each direction end with ICRC and VCRC, and reports
+ * it.
+ */
 #ifndef RDMADUMP_SOURCE_TRAILER_WATCH_H
 #define RDMADUMP_SOURCE_TRAILER_WATCH_H
 
@@ -17,12 +20,12 @@ struct trailer_watch {
 };
 
 void trailer_watch_init(struct trailer_watch *w, const char *name);
-/* Frames as they were delivered. Marks their direction while it looks. */
+/* Frames as they were delivered. Sets their direction as long as it checks them. */
 void trailer_watch_take(struct trailer_watch *w, const struct rd_local *local,
 	struct rd_frame *frames, unsigned int n);
-/* What was found until now; from any thread. */
+/* The findings so far; from any thread. */
 void trailer_watch_read(struct trailer_watch *w, struct rd_trailers of[RD_DIRECTIONS]);
-/* Reports what too few packets show, and frees the lock. */
+/* Reports the result if there were too few packets for a complete one, and frees the lock. */
 void trailer_watch_fini(struct trailer_watch *w);
 
 #endif

@@ -16,9 +16,9 @@ struct verbs_backlog {
 };
 
 /*
- * While the clock's offset is unknown: polls all that has arrived, compares the clock by its newest
- * frames, and returns the frames in batches; 0: none are held back, poll the queue. In the queue's
- * own thread.
+ * While the clock's offset is unknown: polls all that has arrived, compares the clock by means of
+ * the newest frames, and returns the frames in batches; 0: none are held back, poll the queue. In
+ * the queue's own thread.
  */
 unsigned int verbs_backlog_receive(
 	struct verbs_queue *q, struct rd_frame *frames, unsigned int max);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The clock of a device's frames: chosen from what the device has, shared by its queues. */
+/* The clock for a device's frames: chosen from those that the device has, shared by its queues. */
 #ifndef RDMADUMP_SOURCE_VERBS_CLOCK_H
 #define RDMADUMP_SOURCE_VERBS_CLOCK_H
 
@@ -17,7 +17,7 @@ struct verbs_stamps {
 	struct clock_map map; /* the clock's, as of `generation`, and its offsets then */
 	int64_t offset, former;
 	unsigned int generation;
-	uint64_t last;	 /* newest timestamp so far, wild ones aside; 0: none */
+	uint64_t last;	 /* newest timestamp so far, except implausible ones; 0: none */
 	bool disordered; /* the last batch has timestamps that are wild, zero or out of order */
 	/* Consecutive frames that show the clock `apart` ns behind the host's, as if it was set. */
 	unsigned int n_apart;
@@ -59,7 +59,7 @@ struct verbs_clock {
 	uint64_t start;	       /* of the capture, by the host's clock */
 	uint64_t mask, khz;    /* of the device's counter */
 	int64_t back_per_byte; /* -ns on the wire, with 32 bits of fraction */
-	int64_t unset;	       /* the real-time clock was refused since it is off by so many ns */
+	int64_t unset; /* the real-time clock was not used because it is off by so many ns */
 
 	/*
 	 * From here on the queues' threads share it. `map`, `offset` and `former` change together,
@@ -83,12 +83,12 @@ struct verbs_clock {
 };
 
 /*
- * Takes the first kind of `type` that the device has. speed: of the port in bit/s, 0 if unknown.
- * Fails with RD_CLASS_DEVICE, naming why each was refused.
+ * Selects the first kind of `type` that the device has. speed: of the port in bit/s, 0 if unknown.
+ * Fails with RD_CLASS_DEVICE; the error says why each was refused.
  */
 int verbs_clock_open(struct verbs_clock *c, struct ibv_context *ctx, const char *name,
 	enum rd_stamp_type type, uint64_t speed, struct rd_error *err);
-/* The device refused the queue: takes the next kind; false: there is none. */
+/* The device refused the queue: selects the next kind; false: there is none. */
 bool verbs_clock_lower(struct verbs_clock *c, enum rd_stamp_type type);
 /* The capture starts: reads both clocks. Frames that are older are not used to compare them. */
 void verbs_clock_start(struct verbs_clock *c);
@@ -104,8 +104,8 @@ void verbs_clock_compare(struct verbs_clock *c, struct verbs_stamps *s,
 	const struct rd_frame *frames, unsigned int n, uint64_t now);
 
 /*
- * Gives a batch its timestamps, in ns. They are those of the device even where they are out of
- * order; RD_FRAME_BAD_TIME and RD_FRAME_NO_TIME mark those that nothing may be ordered by.
+ * Gives a batch its timestamps, in ns. They are the device's even if they are out of order;
+ * RD_FRAME_BAD_TIME and RD_FRAME_NO_TIME mark those that must not be used for sorting.
  */
 static inline void verbs_stamp(
 	struct verbs_clock *c, struct verbs_stamps *s, struct rd_frame *frames, unsigned int n)
@@ -119,7 +119,7 @@ bool verbs_mlx5_real_time(struct ibv_context *ctx);
 bool verbs_mlx5_real_time_read(struct ibv_context *ctx, uint64_t *ns);
 /* The driver's own conversion of the counter; false: it has none, or is just changing it. */
 bool verbs_mlx5_clock_line(struct ibv_context *ctx, struct clock_line *line, unsigned int *unused);
-/* How often that must be read at least, in ns; 0: unknown. */
+/* The longest interval between two readings of it, in ns; 0: unknown. */
 uint64_t verbs_mlx5_clock_period(struct ibv_context *ctx);
 
 #endif

@@ -22,9 +22,9 @@ void verbs_clock_first_refresh(struct verbs_clock *c);
 void verbs_clock_keep_fresh(struct verbs_clock *c, struct verbs_stamps *s, uint64_t now);
 /* An extra refresh: a timestamp suggests that the clock was set. */
 void verbs_clock_recheck(struct verbs_clock *c, struct verbs_stamps *s, uint64_t now);
-/* What frames show of a clock that cannot be read: it is `apart` ns behind the host's. */
+/* Frames show that a clock that cannot be read is `apart` ns behind the host's. */
 void verbs_clock_adopt(struct verbs_clock *c, struct verbs_stamps *s, int64_t apart);
-/* The same, later: timestamps are `early` ns later than they can be. */
+/* The same, later: timestamps are `early` ns later than possible. */
 void verbs_clock_correct(struct verbs_clock *c, struct verbs_stamps *s, int64_t early);
 
 /* verbs_clock_batch.c: the rows of struct verbs_clock_kind */

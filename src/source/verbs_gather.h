@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Lets completions gather while the receiving thread sleeps, so that it wakes up less often. */
+/* Delays completion events, so that the receiving thread wakes up less often. */
 #ifndef RDMADUMP_SOURCE_VERBS_GATHER_H
 #define RDMADUMP_SOURCE_VERBS_GATHER_H
 
@@ -18,7 +18,7 @@ struct verbs_gather {
 /*
  * Sets the moderation of the queue's new CQ (ibv_modify_cq(3)), or timed waits if the device has
  * none; and src.gathers and src.nap_ns accordingly. Without hardware timestamps, frames get the
- * time at which they are polled: then nothing may gather.
+ * time at which they are polled: then events are not delayed.
  */
 void verbs_gather_init(struct verbs_queue *q);
 

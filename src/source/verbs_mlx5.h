@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Reads completions in the memory that an mlx5 device writes: shared by the two receive modes. */
+/*
+ * Reads CQEs directly from the memory that an mlx5 device writes; shared by the two receive modes.
+ */
 #ifndef RDMADUMP_SOURCE_VERBS_MLX5_H
 #define RDMADUMP_SOURCE_VERBS_MLX5_H
 
@@ -45,7 +47,7 @@ static inline struct mlx5_wqe_data_seg *verbs_mlx5_wqe(const struct verbs_mlx5 *
 	return (void *)(m->wqes + (size_t)(i & (m->n_wqes - 1)) * m->wqe_bytes);
 }
 
-/* Posts spare buffers as far as the window has room, without the doorbell. */
+/* Posts spare buffers while the window has room, without ringing the doorbell. */
 static inline void verbs_mlx5_post_spare(struct verbs_mlx5 *m)
 {
 	uint32_t limit = verbs_window_limit(&m->window), head = m->head;
@@ -113,7 +115,7 @@ static inline enum verbs_mlx5_cqe verbs_mlx5_look(uint32_t last_word, uint32_t p
 	return what;
 }
 
-/* All completions before `at` are consumed; false: there were none. */
+/* Marks all completions before `at` as consumed; false: there were none. */
 static inline bool verbs_mlx5_consumed(
 	struct verbs_mlx5 *m, const struct verbs_mlx5_run *run, const uint8_t *at)
 {

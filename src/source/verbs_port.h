@@ -46,7 +46,7 @@ struct verbs_port_sniffer {
 	struct rd_port_sniffer *sniffer; /* NULL: a flow is used */
 	unsigned int rules;
 	bool attached;
-	struct rd_error left; /* why it may still be attached, if that is so */
+	struct rd_error left; /* why it may still be attached, if it may be */
 	/* With one rule: frames of the other direction, until it is decided which ones arrive. */
 	unsigned int wrong;
 	bool decided;
@@ -114,7 +114,7 @@ void verbs_own_counter_end(struct verbs_port *port);
 void verbs_own_counter_close(struct verbs_port *port);
 /* The port is open: warns if a counter is wanted and there is none. */
 void verbs_own_counter_check(struct verbs_port *port);
-/* The port's counters of loss: the own ones if they are bound. One call at a time. */
+/* The port's loss counters, or the capture's own counter if one is bound. One call at a time. */
 void verbs_loss_read(struct verbs_port *port, struct rd_loss_counters *now);
 
 /* verbs_port_sniffer.c */
@@ -132,7 +132,10 @@ void verbs_port_sniffer_watch(struct verbs_queue *q, struct rd_frame *frames, un
 
 /* verbs_trailer.c */
 
-/* Completes packets of an InfiniBand port, and looks how the first ones end. */
+/*
+ * Appends missing checksums to packets of an InfiniBand port, as zeros, and checks how the first
+ * ones end.
+ */
 void verbs_trailer_take(struct verbs_queue *q, struct rd_frame *frames, unsigned int n);
 /* rd_source_ops.trailers */
 bool verbs_trailers(const struct rd_source *src, struct rd_trailers of[RD_DIRECTIONS]);
@@ -141,7 +144,7 @@ bool verbs_trailers(const struct rd_source *src, struct rd_trailers of[RD_DIRECT
 
 /* Reads the addresses; nothing is watched yet. */
 void verbs_addresses_open(struct verbs_port *port, const struct rd_port *from);
-/* After the queues were created: changes are then noticed in the first queue's service(). */
+/* Called after the queues were created: the first queue's service() then detects changes. */
 void verbs_addresses_watch(struct verbs_port *port);
 void verbs_addresses_unwatch(struct verbs_port *port);
 /* Reads the addresses again. The caller holds the port's lock. */
@@ -153,9 +156,9 @@ void verbs_addresses_take(struct verbs_queue *q);
 /* verbs_error.c */
 
 enum verbs_object { VERBS_MEMORY, VERBS_CQ, VERBS_QUEUE, VERBS_FLOW };
-/* Advice if the kernel refuses an object; static. */
+/* Advice for the user if the kernel refuses an object; static. */
 const char *verbs_advice(enum verbs_object object, int errnum);
-/* Whether the limit of locked memory can be the cause of this errno. */
+/* Whether the limit on locked memory can be the cause of this errno. */
 bool verbs_limited(int errnum);
 /* Returns -1 with "VERB on DEVICE:PORT: reason; todo". */
 int verbs_fail(const struct verbs_port *port, struct rd_error *err, int errnum, const char *todo,

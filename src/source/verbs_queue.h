@@ -73,8 +73,8 @@ struct verbs_queue {
 /* Creates the CQ, not armed. Returns 0, or -1 without a CQ. */
 int verbs_cq_create(struct verbs_queue *q, struct rd_error *err);
 /*
- * Creates the QP on the CQ, posts receives, and makes it ready to receive; without a flow. Returns
- * 0 or -1.
+ * Creates the QP on the CQ, posts receives, and makes it ready to receive; creates no flow rule.
+ * Returns 0 or -1.
  */
 int verbs_queue_create(struct verbs_queue *q, struct rd_error *err);
 /*
@@ -84,7 +84,7 @@ int verbs_queue_create(struct verbs_queue *q, struct rd_error *err);
  */
 int verbs_queue_reset(struct verbs_queue *q, struct verbs_ring *larger, struct rd_error *err);
 
-/* Whether a queue receives, as far as the device can say. */
+/* Whether a queue receives, as far as the device reports it. */
 enum verbs_state { VERBS_STATE_UNKNOWN, VERBS_STATE_READY, VERBS_STATE_ERROR };
 /* Reads the state of the QP or work queue from the device: a firmware command. */
 enum verbs_state verbs_queue_state(const struct verbs_queue *q);
@@ -104,10 +104,10 @@ int verbs_flow_create(struct verbs_port *port, struct rd_error *err);
  * closed.
  */
 int verbs_flow_destroy(struct verbs_port *port, struct rd_error *err);
-/* Destroys flow, QP, table, work queues and CQs, as far as they exist, in this order. */
+/* Destroys flow rule, QP, indirection table, work queues and CQs, if they exist, in this order. */
 void verbs_queues_destroy(struct verbs_port *port);
 
-/* verbs_wq.c: work queues, and the QP that spreads frames among them */
+/* verbs_wq.c: work queues, and the QP that distributes frames over them */
 
 /*
  * Creates a work queue on the CQ, posts receives, and makes it ready to receive. Returns 0 or -1.
@@ -132,7 +132,7 @@ unsigned int verbs_spread_most(
  * -1; call verbs_queues_close() in both cases.
  */
 int verbs_queues_open(struct verbs_port *port, unsigned int wanted, struct rd_error *err);
-/* Destroys and frees the queues. Legal at any time. */
+/* Destroys and frees the queues. May be called at any time. */
 void verbs_queues_close(struct verbs_port *port);
 
 /* verbs_events.c */
@@ -149,7 +149,7 @@ void verbs_events_apply(struct verbs_queue *q);
 
 /* Logs how many frames were too long: at the first one, and whenever the number has doubled. */
 void verbs_oversize_report(struct verbs_queue *q);
-/* Whether there were so many that a working queue is reset to get larger buffers. */
+/* Whether there were so many that even a working queue is reset to get larger buffers. */
 bool verbs_oversize_growing(const struct verbs_queue *q);
 /* Frames arrived after those that were too long: the queue still receives. */
 void verbs_oversize_over(struct verbs_queue *q);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Decides which receive buffers of a ring are posted, so that few are used in overload. */
+/*
+ * Decides which receive buffers of a ring are posted, so that only a few are used under overload.
+ */
 #ifndef RDMADUMP_SOURCE_VERBS_WINDOW_MLX5_H
 #define RDMADUMP_SOURCE_VERBS_WINDOW_MLX5_H
 
@@ -19,7 +21,7 @@ struct verbs_window {
 	uint32_t n_slots; /* a power of two */
 	uint32_t n, n_spare;
 	uint32_t busy; /* buffers that are posted under overload; n: always all */
-	uint32_t pile; /* entries consumed by consecutive polls that left more in the CQ */
+	uint32_t pile; /* WQEs consumed by consecutive polls that left more CQEs in the CQ */
 };
 
 /*
@@ -44,7 +46,7 @@ static inline uint32_t verbs_window_limit(const struct verbs_window *w)
 	return w->pile > 4 * w->n ? w->busy : w->n;
 }
 
-/* The buffers of the `taken` entries before `tail` can be posted again. */
+/* The buffers of the `taken` entries before `tail` can be reposted. */
 static inline void verbs_window_take(struct verbs_window *w, uint32_t tail, uint32_t taken)
 {
 	for (; taken; taken--)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The two checksums of InfiniBand packets, by the fastest implementation that the processor
- * supports.
+ * The two checksums of InfiniBand packets, computed by the fastest implementation that the
+ * processor supports.
  */
 #ifndef RDMADUMP_WIRE_CRC_H
 #define RDMADUMP_WIRE_CRC_H
@@ -12,7 +12,8 @@
 
 #define CRC_SLICES 8
 #define CRC_MASKED 64 /* bytes at the start that a mask has */
-/* Bytes that a masked run needs; of less than CRC_MASKED bytes only so many are masked. */
+/* Minimum length of a masked run; in one shorter than CRC_MASKED, only this many bytes are masked.
+ */
 #define CRC_MASKED_MIN 48
 
 /*
