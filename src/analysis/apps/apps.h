@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What is known of each application: its ports, and the format of its messages. Pure functions of
+ * Describes each application: its ports, and the format of its messages. Pure functions over
  * captured bytes, which are untrusted.
  */
 #ifndef RDMADUMP_ANALYSIS_APPS_H
@@ -18,7 +18,7 @@ struct app_bytes {
 };
 
 enum app_role {
-	APP_UNREADABLE, /* too little was captured, or zeros instead of it */
+	APP_UNREADABLE, /* too little was captured, or it was replaced with zeros */
 	APP_MISFIT,	/* no message of this application */
 	APP_OTHER,	/* neither request nor reply */
 	APP_REQUEST,
@@ -40,15 +40,20 @@ struct app_message {
 struct app {
 	const char *key, *name, *requests;
 	uint16_t ports[2]; /* TCP port space; 0: no more */
-	bool strong; /* recognize() is never wrong by accident; else a reply must match, too */
+	bool strong; /* recognize() has no false positives; otherwise a reply must also match */
 	/*
 	 * Whether a REQ's private data (after the addresses) is of this protocol. NULL: it has
 	 * none.
 	 */
 	bool (*private_data)(const uint8_t *p, uint32_t len, struct rd_app_queue *queue);
-	/* Whether a message of an unknown connection is of this protocol, and which end sent it. */
+	/*
+	 * Whether a message on an unknown connection belongs to this protocol, and which end sent
+	 * it.
+	 */
 	bool (*recognize)(const struct app_bytes *b, bool *client);
-	/* A message; `client`: from the end that asked for the connection. May learn of the queue.
+	/*
+	 * Parses a message; `client`: from the end that requested the connection. May update the
+	 * state of the queue.
 	 */
 	enum app_role (*read)(const struct app_bytes *b, bool client, struct rd_app_queue *queue,
 		struct app_message *m);
@@ -66,8 +71,8 @@ struct app {
 extern const struct app *const apps[APPS];
 
 /*
- * What a CM REQ asks for: the number of an application with the signs for it, its port, and its
- * queue. 0: no known one.
+ * What a CM REQ requests: the number of an application and how it was recognized, its port, and its
+ * queue. 0: unknown application.
  */
 unsigned int app_asked(
 	const struct rd_cm *cm, uint16_t *port, uint8_t *signs, struct rd_app_queue *queue);
@@ -83,7 +88,7 @@ static inline struct app_bytes app_bytes_of(const struct rd_packet *p)
 	return b;
 }
 
-/* Whether the first n bytes, as far as captured, are zero: no application has such requests. */
+/* Whether the first n bytes, as far as captured, are zero: no application sends such requests. */
 static inline bool app_is_blank(const struct app_bytes *b, uint32_t n)
 {
 	for (uint32_t i = 0; i < n && i < b->captured; i++)

@@ -14,10 +14,10 @@
 struct numbers {
 	uint64_t qps; /* with requests in this direction */
 	uint64_t frames, requests, goodput_bytes;
-	uint64_t different;	    /* request packets without copies, with those that were lost */
+	uint64_t different;	    /* request packets without copies, including lost ones */
 	uint64_t first_ns, last_ns; /* of the conversations, since the start of the capture */
 	uint64_t retransmitted, lost, naks, rnr, cnp, ce;
-	bool part; /* further queue pairs may belong to them: rates are unknown */
+	bool part; /* more QPs may belong to them: rates are unknown */
 	struct {
 		uint64_t n, p50, p99;
 	} latency[LATENCIES];
@@ -27,7 +27,7 @@ struct numbers {
 struct stream {
 	char from[RD_ADDRESS_LEN], to[RD_ADDRESS_LEN];
 	uint32_t from_qp, to_qp;
-	char transport[WORD_LEN], verb[WORD_LEN]; /* the verb with most bytes; "": none */
+	char transport[WORD_LEN], verb[WORD_LEN]; /* the verb with the most bytes; "": none */
 	char service[24];			  /* id of the CM; "": unknown */
 	struct numbers n;
 	bool taken; /* while streams are matched */
@@ -66,7 +66,7 @@ struct rd_snapshot {
 	uint64_t findings_left_out; /* only counted, or without a place */
 };
 
-/* All request packets but copies, with those that were lost before the capture point. */
+/* All request packets except copies, including those lost before the capture point. */
 uint64_t different_packets(uint64_t requests, uint64_t copies, uint64_t lost_upstream);
 /* Room for two streams of each conversation, and for findings; NULL if out of memory. */
 struct rd_snapshot *snapshot_new(size_t conversations, size_t findings);
@@ -89,8 +89,8 @@ enum unit { UNIT_RATE, UNIT_SHARE, UNIT_TIME };
 /* One value of both captures. */
 struct value {
 	double before, after; /* bit/s, per cent, nanoseconds; NaN: unknown */
-	int change;	      /* 0: none that matters, 1: better, -1: worse */
-	bool few;	      /* differs, but was measured too rarely to count */
+	int change;	      /* 0: no significant change, 1: better, -1: worse */
+	bool few;	      /* differs, but has too few samples to count */
 };
 
 struct metric {
@@ -109,8 +109,8 @@ struct change {
 	const struct stream *like; /* addresses, verb and service of the first one */
 	bool same_qps;		   /* the queue pair has the same numbers */
 	struct numbers before, after;
-	bool changed; /* a metric is not as before */
-	/* It is present now, and may be what the former report left out. */
+	bool changed; /* a metric has changed */
+	/* It is present now, and may be something that the earlier report left out. */
 	bool unknown;
 };
 

@@ -24,7 +24,7 @@ struct distances {
 	uint64_t n;
 	uint64_t width; /* of a slot; doubles when all slots are used */
 	struct extremes slots[CLOCK_SLOTS];
-	/* Of the last quarter second or two, to compare the next distance with. */
+	/* Of the last quarter to half second, to compare the next distance with. */
 	uint64_t window;
 	struct extremes now, before;
 	struct hist *above; /* distance above the shortest one: delays, if A is the sender */
@@ -34,11 +34,11 @@ struct distances {
 
 /*
  * Adds a distance at time t (since the start), with the frames of both ends; NULL: of a packet
- * whose partner may be another one, so that it shows neither a delay nor the clocks. False if out
+ * whose partner is uncertain, so that it shows neither a delay nor the clock offset. False if out
  * of memory.
  */
 bool distances_add(struct distances *d, int64_t t, int64_t distance, const uint64_t frame[RD_TAPS]);
-/* The shortest and longest distance of the last time; false: there was none. */
+/* The shortest and longest recent distance; false: there was none. */
 bool distances_recent(const struct distances *d, struct extremes *out);
 
 /* Bounds of the offset of B's clock over time: no packet arrives before it was sent. */
@@ -64,10 +64,11 @@ struct route {
 	const uint8_t *src, *dst;
 };
 
-/* What shows which capture a packet passes first. */
+/* Evidence for which capture a packet passes first. */
 struct order_votes {
 	uint64_t ttl[RD_TAPS];	/* packets with the larger TTL there */
-	uint64_t time[RD_TAPS]; /* packets that were there earlier, by packets of the reverse */
+	uint64_t time[RD_TAPS]; /* packets that were there earlier, according to packets of the
+				   reverse path */
 };
 
 struct path {
@@ -80,8 +81,8 @@ struct path {
 	uint64_t frames_out[RD_TAPS]; /* frames that a capture marks as sent by its host */
 	uint64_t frames_in[RD_TAPS];  /* the same, as received by it */
 	struct order_votes votes;
-	uint64_t same_id, other_id; /* packets matched, without copies: IP ids equal or not */
-	uint64_t id_changes;	    /* packets with another IP id than the one before */
+	uint64_t same_id, other_id; /* packets matched, without copies: IP IDs equal or not */
+	uint64_t id_changes;	    /* packets whose IP ID differs from that of the previous one */
 	uint16_t ip_id;
 	unsigned int net, length;
 	uint8_t src[16], dst[16];
@@ -102,10 +103,10 @@ struct answers {
 	uint32_t n, capacity, skip, stride;
 };
 
-/* What became of a packet that only the sender's capture has. */
+/* The fate of a packet that only the sender's capture has. */
 enum fate {
-	FATE_UNKNOWN,	/* lost between, or missed by the receiver's capture */
-	FATE_LOST,	/* the receiver asked for it */
+	FATE_UNKNOWN,	/* lost between the captures, or missed by the receiver's capture */
+	FATE_LOST,	/* the receiver requested it again */
 	FATE_DELIVERED, /* the receiver acknowledged it: its capture missed it */
 	FATES
 };
@@ -121,7 +122,7 @@ struct path_qp {
 	struct path *path;
 	uint32_t qp;
 	uint64_t matched;
-	uint64_t single; /* of them: without another one of the same bytes */
+	uint64_t single; /* of them: without another packet with the same bytes */
 	/* As receiver: packets after a later one; and the latest one so far. */
 	uint64_t reordered[RD_TAPS];
 	uint64_t reordered_proven[RD_TAPS]; /* of them: the times of both ends differ */
@@ -132,14 +133,18 @@ struct path_qp {
 	struct rd_incident only[RD_TAPS];   /* captured there only */
 	struct rd_incident copies[RD_TAPS]; /* the same, of a packet that was matched as well */
 	struct rd_incident twins[RD_TAPS];  /* copies that are not separate transmissions */
-	/* Runs of packets in only[] and copies[], without a matched one between; those that begin
-	 * with one that is no copy, or that its IP id tells from others. */
+	/*
+	 * Runs of packets in only[] and copies[], without a matched one between them; those that
+	 * begin with a packet that is not a copy, or that its IP ID distinguishes from others.
+	 */
 	uint64_t runs[RD_TAPS], lone_runs[RD_TAPS];
 	bool in_run[RD_TAPS];
 	uint32_t arrived_ops, only_ops[RD_TAPS]; /* bits of opcodes, without the transport */
 	uint64_t outside[RD_TAPS]; /* captured there while the other capture did not run */
 	uint64_t requests;	   /* SEND and WRITE of those matched, see FATE_DELIVERED */
-	/* Requests whose PSN is not above the one before, in each capture; and that one. */
+	/*
+	 * Requests whose PSN is not above the previous one, in each capture; and the previous one.
+	 */
 	struct answers rounds[RD_TAPS];
 	uint32_t last_psn[RD_TAPS];
 	bool has_psn[RD_TAPS];
@@ -152,13 +157,13 @@ struct path_qp {
 #define PATH_QPS_MAX 16384
 #define PATH_SLOTS   ((size_t)PATHS_MAX * 2)
 
-/* IP ids do not change on a path, unless all of them do. */
+/* Either no IP ID changes on a path, or all of them do. */
 static inline bool ids_kept(const struct path *p)
 {
 	return p->net == RD_NET_IPV4 && p->same_id > 4 * p->other_id;
 }
 
-/* Two transmissions of the same bytes have different IP ids. */
+/* Two transmissions of the same bytes have different IP IDs. */
 static inline bool ids_tell(const struct path *p)
 {
 	return ids_kept(p) && p->id_changes > p->same_id / 2;
@@ -166,9 +171,11 @@ static inline bool ids_tell(const struct path *p)
 
 /* False: the frame has neither addresses nor LIDs. */
 bool route_of(const struct rd_packet *p, struct route *r);
-/* A packet, also of a tunnel: an end may see from inside what the other one sees from outside. */
+/*
+ * A packet, possibly in a tunnel: one end may see it decapsulated, and the other one encapsulated.
+ */
 bool packet_of(enum rd_link link, const struct rd_frame *frame, struct rd_packet *p);
-/* False, and 0: cut off, none, or captured before the NIC computed it. */
+/* False, and 0: truncated, absent, or captured before the NIC computed it. */
 bool packet_icrc(const struct rd_packet *p, uint32_t *icrc);
 uint64_t packet_identity(const struct rd_packet *p, const struct route *r, uint32_t icrc);
 /* The same for all transmissions of a request or a response. */
@@ -211,18 +218,18 @@ struct entry {
 	uint32_t icrc;
 	uint16_t ip_id;
 	uint8_t ttl, state, opcode;
-	uint8_t in_row; /* so many of the same packet were removed right before, up to 2 */
+	uint8_t in_row; /* how many entries of the same packet were removed just before, up to 2 */
 	bool whole;	/* its ICRC was captured */
 	bool earlier;	/* the same packet was removed before */
-	bool single;	/* it and its partner: no other one in either capture has the same bytes */
-	bool kin;      /* so near another one with the same bytes that its partner may be another */
-	bool repeated; /* one with the same bytes was removed before */
-	bool copy;     /* one with the same bytes and IP id was removed before */
-	bool of_pair;  /* and that one had a partner */
-	bool twin;     /* that one is the same transmission */
-	bool lonely;   /* and had no partner */
-	bool request;  /* of a reliable connection */
-	bool data;     /* SEND or WRITE: acknowledged only if it arrived */
+	bool single;	/* only it and its partner have these bytes */
+	bool kin;	/* so near one with the same bytes that partners may be swapped */
+	bool repeated;	/* one with the same bytes was removed before */
+	bool copy;	/* one with the same bytes and IP id was removed before */
+	bool of_pair;	/* and that one had a partner */
+	bool twin;	/* that one is the same transmission */
+	bool lonely;	/* and had no partner */
+	bool request;	/* of a reliable connection */
+	bool data;	/* SEND or WRITE: acknowledged only if it arrived */
 };
 
 #ifndef ENDS_RING_LOG2 /* smaller for the fuzzer, which restarts many times a second */
@@ -249,9 +256,9 @@ struct pending {
 	int64_t first, last;
 	bool ended;
 	bool fine;	  /* it has timestamps with a finer resolution than 1 us */
-	uint64_t equal;	  /* frames with the time of the one before */
-	int64_t shortest; /* time between two frames in a row, without equal times; 0: none yet */
-	int64_t divisor;  /* the greatest common one of all times between frames; 0: none yet */
+	uint64_t equal;	  /* frames with the same timestamp as the previous one */
+	int64_t shortest; /* shortest time between consecutive frames, above 0; 0: none yet */
+	int64_t divisor;  /* greatest common divisor of all times between frames; 0: none yet */
 	struct removed *removed;
 };
 
@@ -261,11 +268,11 @@ struct record {
 	uint64_t frame, ns;
 	int64_t t;
 	int64_t soonest; /* time at the other end, in its clock */
-	int64_t again;	 /* when it came to the other end after all, INT64_MAX: never */
+	int64_t again;	 /* when it arrived at the other end after all; INT64_MAX: never */
 	uint32_t psn;
 	uint8_t end;
 	bool request, data; /* see struct entry */
-	bool earlier;	    /* it was sent before, or came before */
+	bool earlier;	    /* it was sent before, or arrived before */
 };
 
 #define RECORDS_MAX 65536
@@ -291,12 +298,12 @@ struct rd_ends {
 
 #define CLOCK_TICK_MIN ((int64_t)100000)   /* of timers; traffic may have shorter steps */
 #define CLOCK_STEP_MAX ((int64_t)20000000) /* a timer of 64 Hz has 15.6 ms */
-#define OFTEN_EQUAL    16		   /* one of so many frames; less is chance */
+#define OFTEN_EQUAL    16		   /* one in this many frames; fewer may be chance */
 
 /*
  * The longest step in ns that the clock of a capture can have. All times between frames are
- * multiples of a step. Frames with equal times show that a clock has steps, also where these are
- * not of one length; none is longer than the time between two frames that are not equal.
+ * multiples of a step. Frames with equal timestamps show that a clock has steps, even if these have
+ * different lengths; no step is longer than the time between two frames with different timestamps.
  */
 static inline int64_t clock_step(const struct pending *p)
 {
@@ -314,18 +321,18 @@ static inline int64_t clock_step(const struct pending *p)
 #define COPIES_MAX  16			   /* of one packet that are compared at once */
 #define PATIENCE_NS ((int64_t)10000000000) /* the longest pause of a paused port */
 
-/* Entries without a partner that may be copies of one packet, from the oldest on. */
+/* Entries without a partner that may be copies of one packet, oldest first. */
 struct copies {
 	struct entry *here[COPIES_MAX], *there[COPIES_MAX];
 	unsigned int n_here, n_there;
-	int64_t alone_here[COPIES_MAX], alone_there[COPIES_MAX]; /* the cost of no partner */
+	int64_t alone_here[COPIES_MAX], alone_there[COPIES_MAX]; /* the cost of having no partner */
 };
 
-/* The distances that packets of this path have about now. */
+/* The current distances of packets on this path. */
 struct extremes distances_expected(const struct path *p);
 /*
- * Whether the other capture ran when this packet passed it, if it did. At the time of its first or
- * last frame it may not have: clocks have steps.
+ * Whether the other capture was running when this packet passed it. At the time of its first or
+ * last frame it may not have been: clocks have steps.
  */
 bool both_ran(const struct rd_ends *e, enum rd_tap end, const struct entry *en);
 /*
@@ -337,15 +344,16 @@ struct entry *copies_partner(const struct rd_ends *e, enum rd_tap end, struct co
 /* --- which capture is at the sender (place.c) ------------------------------------------------- */
 
 /*
- * Notes what a matched packet shows; `at` are its entries. Times count only if no other packet can
- * be the partner (`proven`).
+ * Records the evidence of a matched packet; `at` are its entries. Times count only if no other
+ * packet can be the partner (`proven`).
  */
 void place_note(const struct rd_ends *e, struct path *p, const struct entry *const at[RD_TAPS],
 	bool proven);
 /* Sets sender, sender_known and between of all paths. */
 void place_senders(struct rd_ends *e);
 
-/* --- what one capture alone has (sides.c) ------------------------------------------------------
+/*
+ * --- what one capture alone shows (sides.c) ------------------------------------------------------
  */
 
 /* The conversations of a report, by addresses and destination QP. */
@@ -365,9 +373,8 @@ const struct rd_conversation *sides_find(
 	const struct sides *s, const char *from, const char *to, uint32_t qp, unsigned int *side);
 
 /*
- * The owner of the QP that sends these packets, or of the one that receives them, and that QP. Only
- * the file of its own host has it. NULL: unknown; *not_listed: although a file lists that host's
- * owners.
+ * The owner of the QP that sends or receives these packets, and that QP. Only the file of its own
+ * host has it. NULL: unknown; *not_listed: unknown although a file lists that host's owners.
  */
 const struct rd_owner *sides_owner(const struct sides sides[RD_TAPS], const char *from,
 	const char *to, uint32_t qp, bool receiver, uint32_t *owned, bool *not_listed);
@@ -382,9 +389,9 @@ void pairs_make(struct pairs *p, const struct rd_ends_report *r);
 const struct rd_path *pairs_find(
 	struct pairs *p, const struct rd_ends_report *r, const char *from, const char *to);
 
-/* --- what became of a packet (evidence.c) ----------------------------------------------------- */
+/* --- the fate of packets (evidence.c) ----------------------------------------------------- */
 
-/* Notes what a request repeats, what a response acknowledges or asks for. */
+/* Records what a request repeats, and what a response acknowledges or requests again. */
 void evidence_note(struct rd_ends *e, enum rd_tap end, const struct rd_packet *p,
 	struct path_qp *to, int64_t t);
 /* Keeps what evidence_judge() needs of a packet without a match. */
@@ -394,10 +401,10 @@ void evidence_judge(struct rd_ends *e, const struct sides sides[RD_TAPS]);
 
 /* --- findings (findings.c) -------------------------------------------------------------------- */
 
-/* How far a capture can be trusted to have all that passed it. */
+/* How reliably a capture contains all packets that passed it. */
 struct trust {
-	uint64_t missed; /* packets that it missed, as the other capture or a response shows */
-	uint64_t tested; /* packets that it has, and whose absence would have been noticed */
+	uint64_t missed; /* packets that it missed, according to the other capture or a response */
+	uint64_t tested; /* packets that it has, and whose absence would have been detected */
 	bool drops;	 /* its file reports losses */
 };
 
@@ -413,13 +420,15 @@ struct concern {
 	const char *rule; /* NULL: it has no finding */
 	size_t qps;
 	uint64_t packets;
-	uint64_t messages, delayed; /* delayed: retransmitted in part or in whole */
+	uint64_t messages, delayed; /* delayed: partly or completely retransmitted */
 };
 
 /* False if out of memory. */
 bool ends_findings(struct rd_ends_report *r, const struct sides sides[RD_TAPS],
 	const struct trust trust[RD_TAPS], struct concern concerns[ENDS_RULES]);
-/* Whether the comparison of two captures answers where that is, which one alone cannot know. */
+/*
+ * Whether the comparison of two captures shows where the cause is, which one capture alone cannot.
+ */
 bool ends_answer(const char *rule);
 
 /* --- the verdict (verdict.c, times.c, sentences.c)
@@ -433,7 +442,7 @@ struct judging {
 	struct pairs pairs;
 };
 
-/* What both captures together show to have happened: from the comparison, or from one of them. */
+/* The event that both captures together show: from the comparison, or from one of them. */
 struct culprit {
 	const struct ends_cause *cause; /* of a finding of the comparison; else NULL */
 	const struct rd_group *group;	/* NULL: nothing happened */
@@ -459,7 +468,7 @@ struct ends_cause {
 bool ends_judge(struct judging *j);
 /* Writes the sentences of r->verdict. False if out of memory. */
 bool ends_sentences(struct judging *j, const struct culprit *culprit);
-/* Sets what the verdict says of the time of requests (times.c). False if out of memory. */
+/* Sets the verdict's statements about the time of requests (times.c). False if out of memory. */
 bool ends_times(struct judging *j);
 /* A report with the times and the verdict of the comparison, for functions of one report. */
 struct rd_report ends_as_report(const struct rd_ends_report *r);

@@ -12,7 +12,7 @@ static inline struct entry *entry_at(struct pending *set, uint64_t at)
 	return &set->ring[at & (RING - 1)];
 }
 
-/* Of a list BY_BYTES. A snapshot length may cut the ICRC off, in one capture only. */
+/* Of a list BY_BYTES. A snap length may cut off the ICRC, possibly in only one capture. */
 static inline bool same_bytes(const struct entry *x, const struct entry *y)
 {
 	return !x->whole || !y->whole || x->icrc == y->icrc;

@@ -8,7 +8,7 @@
 
 /* --- samples (samples.c) ---------------------------------------------------------------------- */
 
-/* Durations: all of them as long as the budget of the analysis lasts, then a histogram. */
+/* Durations: each of them while the analysis has budget left, then a histogram. */
 struct samples {
 	uint64_t n, sum;
 	uint64_t *all;
@@ -18,7 +18,7 @@ struct samples {
 
 #define SAMPLES_ALL (1U << 20) /* that are kept, of all applications */
 
-/* Takes from *budget what it keeps. False if out of memory. */
+/* Reduces *budget by what it keeps. False if out of memory. */
 bool samples_add(struct samples *s, uint64_t ns, uint32_t *budget);
 /* Adds the samples of another one, without a budget: they are in it. False if out of memory. */
 bool samples_join(struct samples *to, const struct samples *from);
@@ -66,7 +66,7 @@ struct app_open {
 /* One connection of an application; both flows have it. */
 struct app_queue {
 	const struct app *app;
-	const struct flow *client; /* NULL: its frames were not captured, or are not known yet */
+	const struct flow *client; /* NULL: its frames were not captured, or it is not known yet */
 	const struct flow *server;
 	uint8_t users;	/* flows that have it */
 	uint8_t signs;	/* RD_APP_BY_*; bytes: recognized, or a reply matched a request */
@@ -93,11 +93,11 @@ static inline void app_restart(struct flow *f)
 		f->app->restarted = true;
 }
 
-/* The first packet of a SEND of new data, of a flow whose application is not `app_none`. */
+/* The first packet of a SEND with new data, in a flow whose application is not `app_none`. */
 void app_send(struct rd_analysis *a, struct flow *f, const struct item *it);
-/* How sure it is. False: too little is known to name it. */
+/* How certain the application is. False: too little is known to name it. */
 bool app_certainty(const struct app_queue *q, enum rd_certainty *certainty);
-/* The flow does not need it any more. */
+/* The flow no longer needs it. */
 void app_leave(struct flow *f);
 /* The same for all flows. */
 void apps_free(struct rd_analysis *a);

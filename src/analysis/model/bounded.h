@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A table of at most so many keys: when it is full, a new key replaces the oldest one. What is in
- * it depends on the keys and their order only, never on their hashes, which differ in each run.
+ * A table with a limited number of keys: when it is full, a new key replaces the oldest one. Its
+ * content depends only on the keys and their order, never on their hashes, which differ in each
+ * run.
  */
 #ifndef RDMADUMP_ANALYSIS_BOUNDED_H
 #define RDMADUMP_ANALYSIS_BOUNDED_H
@@ -30,7 +31,7 @@ struct bounded {
 /* `max` is a power of two. */
 void bounded_init(struct bounded *b, uint32_t max, uint32_t size);
 void bounded_free(struct bounded *b);
-/* The number of a key; 0: it is not there. */
+/* The number of a key; 0: absent. */
 uint32_t bounded_find(const struct bounded *b, uint64_t k1, uint32_t k2);
 /*
  * The same, but adds the key if it is absent (*made). Its value is then that of the key that it

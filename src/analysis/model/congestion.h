@@ -17,7 +17,9 @@ struct item;
 
 /* Of a flow's packets, CNPs excluded. */
 struct flow_priority {
-	/* Of the first one without a tag and without a congestion mark; TCLASS_NONE: none yet. */
+	/*
+	 * Of the first packet without a tag and without a congestion mark; TCLASS_NONE: none yet.
+	 */
 	uint16_t tclass;
 	uint8_t dscp; /* of the first one */
 	uint8_t other_dscp;
@@ -46,13 +48,15 @@ struct flow_rate {
 	uint32_t last_ns, last_bytes;
 };
 
-/* What CNPs did to a sender, whose packets are the flow; allocated at a CE mark or a CNP. */
+/* The effect of CNPs on the sender of a flow; allocated at the first CE mark or CNP. */
 struct congestion {
-	/* The first mark after a quiet time, until its CNP; 0: there is none. */
+	/* The first mark after an interval without marks, until its CNP; 0: there is none. */
 	uint64_t marked_ns;
 	uint64_t mark_ns, cnp_ns; /* last mark, last CNP; 0: none */
 	struct hist *reaction, *interval, *recovery;
-	/* An episode: from a CNP until the sender's rate is back; times of 0: there is none. */
+	/*
+	 * An episode: from a CNP until the sender's rate has recovered; times of 0: there is none.
+	 */
 	uint64_t begin_ns;
 	uint64_t before, lowest; /* bit/s; lowest: UINT64_MAX without a slot */
 	uint64_t episodes;	 /* that have both rates */
@@ -75,7 +79,7 @@ struct pauses;
 
 #define HELD_CLASSES 4 /* that a flow remembers */
 
-/* Gaps in a flow that fit pauses of a priority. */
+/* Gaps in a flow that match pauses of a priority. */
 struct held_class {
 	uint8_t class; /* RD_PRIORITIES: all traffic */
 	struct rd_incident gaps;
@@ -91,7 +95,7 @@ struct flow_held {
 
 /* A MAC control frame, at the current time. */
 void pause_take(struct rd_analysis *a, const struct rd_packet *p, const struct rd_frame *frame);
-/* A frame of a flow, before it is counted, where there were pauses. */
+/* A frame of a flow, before it is counted; called if there were pauses. */
 void pause_gap(struct rd_analysis *a, struct flow *f, const struct item *it);
 /* -1 if out of memory. */
 int pauses_result(const struct rd_analysis *a, struct rd_report *r);

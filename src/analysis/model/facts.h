@@ -34,9 +34,9 @@ struct facts_dcb {
 /* A capture's collection of owners. */
 struct owner_watch {
 	uint64_t from_ns, to_ns;
-	uint64_t error_ns;    /* how far its clock may be from that of the frames, at most */
+	uint64_t error_ns;    /* maximum offset between its clock and that of the frames */
 	uint64_t interval_ns; /* the longest time between two samples */
-	bool events;	      /* what processes did in between was reported, all of it */
+	bool events;	      /* everything that processes did in between was reported */
 };
 
 struct facts_port {
@@ -48,7 +48,7 @@ struct facts_port {
 	unsigned int n_gids;
 	char driver[32];    /* "": unknown */
 	uint64_t speed;	    /* bit/s, 0: unknown */
-	bool owners_listed; /* again and again while the capture ran */
+	bool owners_listed; /* repeatedly, while the capture was running */
 	struct owner_watch watches[FACTS_SPANS];
 	unsigned int n_watches;
 	size_t n_files,
@@ -56,8 +56,8 @@ struct facts_port {
 	struct facts_span spans[FACTS_SPANS];
 	unsigned int n_spans;
 	/*
-	 * What the packets showed at the last reading, and what of it was outside of all spans:
-	 * only the difference can be compared with the counters.
+	 * The packet counts at the last reading, and those outside of all spans: only the
+	 * difference can be compared with the counters.
 	 */
 	uint64_t shown[QUANTITIES], outside[QUANTITIES];
 	/* Frames before the one and after the other are outside; 0: that is settled. */
@@ -69,7 +69,7 @@ struct facts_port {
 struct qp_owner {
 	uint32_t qp, port; /* number of its facts_port */
 	uint32_t nth;
-	bool more;		    /* of the first one: others found no room */
+	bool more;		    /* of the first one: there was no room for others */
 	uint64_t first_ns, last_ns; /* it had the QP at both times and in between; 0: unknown */
 	struct rd_owner who;
 };
@@ -89,11 +89,11 @@ bool owner_add(struct owners *o, uint32_t qp, uint32_t port, const struct rd_own
 const struct qp_owner *owner_at(const struct owners *o, uint32_t qp, uint32_t port, uint32_t nth);
 void owner_list_free(struct owners *o);
 /*
- * The process in an object of facts, without unknown members; false: it names no process. The
+ * The process named in an object of facts, without unknown members; false: it names no process. The
  * caller owns who->details.
  */
 bool owner_read(const json_t *facts, struct rd_owner *who);
-/* Takes over from an object of facts when the owners of a port were collected. */
+/* Reads from an object of facts when the owners of a port were collected. */
 void owner_watched(struct facts *f, struct facts_port *p, const json_t *facts);
 /*
  * The owner of a conversation's QP while its frames were captured, the first one at `first_ns`, the
@@ -122,8 +122,8 @@ const struct facts_port *facts_port_at(const struct rd_analysis *a, const char *
 /* Nanoseconds since the Unix epoch, 0: unknown. */
 uint64_t reading_ns(const json_t *reading);
 /*
- * By how much a counter grew, in all captures that have its value at the beginning and at the end.
- * False where the device has no such counter, or no capture has both readings.
+ * Growth of a counter, in all captures that have its value at the beginning and at the end. False
+ * if the device has no such counter, or no capture has both readings.
  */
 bool facts_growth(const struct facts_port *p, const char *counter, struct rd_growth *grown);
 /* How long these captures were. */

@@ -26,8 +26,10 @@ struct leg {
 	uint64_t k1;	 /* of its flows: both addresses */
 };
 
-/* Frames and bytes of legs are those of their flows. The last host and the last leg stand for all
- * that there is no room for. */
+/*
+ * Frames and bytes of legs are those of their flows. The last host and the last leg represent all
+ * those for which there is no room.
+ */
 struct legs {
 	struct host hosts[HOSTS_MAX + 1];
 	struct leg legs[LEGS_MAX + 1];
@@ -38,12 +40,12 @@ struct legs {
 
 /* The leg of a flow's frames. */
 struct leg *leg_of(struct legs *l, const struct flow *f);
-/* The last window of a host is the largest one so far. */
+/* The last window of a host is its largest one so far. */
 void leg_close(struct host *h);
 /* The first frame of a leg in a window. */
 void leg_begin(const struct legs *l, struct leg *leg, uint64_t ns, uint64_t frame);
 
-/* Counts a frame. Windows begin with the first frame after the one before has ended. */
+/* Counts a frame. A window begins with the first frame after the previous one has ended. */
 static inline void leg_take(
 	struct legs *l, struct leg *leg, uint32_t len, uint64_t ns, uint64_t frame)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Counts messages and their bytes, from the requests of which they consist. Hot path. */
+/* Counts messages and their bytes, from the requests that they consist of. Hot path. */
 #ifndef RDMADUMP_ANALYSIS_MODEL_MESSAGE_H
 #define RDMADUMP_ANALYSIS_MODEL_MESSAGE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What packets show of the counters of a device. */
+/* Derives a device's counters from the packets. */
 #ifndef RDMADUMP_ANALYSIS_QUANTITY_H
 #define RDMADUMP_ANALYSIS_QUANTITY_H
 
@@ -19,7 +19,7 @@ struct quantity {
 	const char *counter, *meaning;
 	enum whose whose;
 	enum rd_incident_kind incidents[INCIDENTS_MAX]; /* summed; ended by NO_INCIDENT */
-	bool exact; /* else a fiftieth more or less is the same */
+	bool exact; /* otherwise a difference of up to a fiftieth is ignored */
 };
 
 #define HW "hw_counters/"
@@ -36,14 +36,14 @@ struct facts_port;
 enum { FROM_PORT = 1, TO_PORT = 2, TO_GROUP = 4, TWICE = 8 };
 
 /*
- * For each flow, a sum of these. NULL if out of memory or there are no flows; free(). To be made
- * again when flows were added.
+ * For each flow, a sum of these. NULL if out of memory or there are no flows. Free it with free();
+ * make it again after flows were added.
  */
 uint8_t *quantity_places(const struct rd_analysis *a, const struct facts_port *p);
-/* What all packets so far show; not after flow_finish(). */
+/* The count from all packets so far; not after flow_finish(). */
 uint64_t quantity_shown(
 	const struct rd_analysis *a, const uint8_t *places, const struct quantity *q);
-/* The same of those flows whose frames may be there twice. */
+/* The same for those flows whose frames may be in the file twice. */
 uint64_t quantity_twice(
 	const struct rd_analysis *a, const uint8_t *places, const struct quantity *q);
 

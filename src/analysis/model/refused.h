@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Requests that a responder refuses for good (refused.c). */
+/* Requests that a responder refuses with a NAK that ends the QP (refused.c). */
 #ifndef RDMADUMP_ANALYSIS_REFUSED_H
 #define RDMADUMP_ANALYSIS_REFUSED_H
 
@@ -44,7 +44,7 @@ static inline void refused_remember(
 
 /* A NAK that ends the QP, for this PSN of flow r. */
 void refused_take(struct rd_analysis *a, struct flow *r, uint32_t psn);
-/* Copies what was refused of flow r into its side. False if out of memory. */
+/* Copies the refused requests of flow r into its side. False if out of memory. */
 bool refused_copy(const struct rd_analysis *a, struct rd_side *s, const struct flow *r);
 void refused_free(struct rd_analysis *a);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the responses of a flow do to the requests of its peer (acknowledge.c). */
+/* Applies the responses of a flow to the requests of its peer (acknowledge.c). */
 #ifndef RDMADUMP_ANALYSIS_RESPONSE_H
 #define RDMADUMP_ANALYSIS_RESPONSE_H
 
@@ -9,15 +9,15 @@
 
 /* All requests before `upto` are acknowledged. False: impossible for this flow. */
 bool acknowledge(struct rd_analysis *a, struct flow *r, uint32_t upto, uint64_t ns);
-/* A READ or atomic response is missing: the requester takes none after it. */
+/* A READ or atomic response is missing: the requester drops those after it. */
 void gap_begin(struct rd_analysis *a, struct flow *r, uint32_t psn);
 /*
- * A response after a missing one. If the requester does not go back, then it got that one, and the
- * capture missed it.
+ * A response after a missing one. If the requester does not retransmit, it received that one, and
+ * the capture missed it.
  */
 void gap_passed(struct rd_analysis *a, struct flow *r);
 
-/* A response of any kind: the receiver is there. */
+/* A response of any kind: the receiver is alive. */
 static inline void responded(const struct rd_analysis *a, struct flow *r)
 {
 	r->round.attempts = 0;

@@ -26,7 +26,7 @@ static inline uint32_t psn_add(uint32_t psn, uint32_t n)
 
 /* --- sequences with holes (seq.c) ------------------------------------------------------------- */
 
-#define HOLES 256 /* most of a sequence; sprayed packets make many small ones */
+#define HOLES 256 /* maximum per sequence; packet spraying causes many small ones */
 
 struct hole {
 	uint32_t psn, n;
@@ -39,7 +39,7 @@ struct seq {
 	struct hole *holes; /* NULL until the first one */
 };
 
-/* Begins again at this PSN, without holes. */
+/* Starts again at this PSN, without holes. */
 void seq_restart(struct seq *s, uint32_t start);
 void seq_free(struct seq *s);
 /* [psn, psn + n) is missing. If there is no room or no memory, the oldest hole is dropped. */
@@ -56,7 +56,7 @@ bool seq_is_hole(const struct seq *s, uint32_t psn);
 /* Four steps per power of two, from 64 ns to half a minute. */
 #define HIST_STEPS 120
 
-/* Has only the range of steps that have samples; a count grows from one byte to four. */
+/* Stores only the range of steps that have samples; a count grows from one byte to four. */
 struct hist {
 	uint64_t n, min, max;
 	uint8_t first, steps; /* number of the first step, how many there are */
@@ -64,8 +64,10 @@ struct hist {
 	_Alignas(4) uint8_t counts[];
 };
 
-/* Adds a sample; allocates or enlarges *h (NULL at first) where needed, to be freed with free().
- * False if out of memory. */
+/*
+ * Adds a sample; allocates or enlarges *h (NULL at first) as needed; free it with free(). False if
+ * out of memory.
+ */
 bool hist_add(struct hist **h, uint64_t ns);
 /* Adds all samples of `from`, which has some. False if out of memory. */
 bool hist_join(struct hist **to, const struct hist *from);
@@ -91,7 +93,7 @@ unsigned int grid_row(struct grid *g);
 /* Makes ns the current time. */
 void grid_move(struct grid *g, uint64_t ns);
 
-/* Makes an empty series of as many points as the grid uses. False if out of memory. */
+/* Makes an empty series with the number of points that the grid uses. False if out of memory. */
 bool points_init(struct rd_series *s, const struct grid *g);
 /* Adds a row of the grid. */
 void points_add(struct rd_series *s, const struct rd_point *row);
@@ -112,11 +114,11 @@ struct intervals *intervals_open(uint64_t width_ns);
 void intervals_free(struct intervals *v);
 /* Makes ns the current time, before the frame of that time is counted in the totals. */
 void intervals_move(struct rd_analysis *a, uint64_t ns);
-/* Counts incidents now; kinds that intervals do not have are ignored. */
+/* Counts incidents at the current time; kinds that intervals do not have are ignored. */
 void intervals_incident(struct intervals *v, enum rd_incident_kind kind, uint64_t n);
-/* The last one of this kind was none. */
+/* Takes back the last incident of this kind, which was counted in error. */
 void intervals_take_back(struct intervals *v, enum rd_incident_kind kind);
-/* A copy of what happened so far; `v` may be NULL. False if out of memory. */
+/* Copies the intervals so far; `v` may be NULL. False if out of memory. */
 bool intervals_copy(struct rd_intervals *to, struct intervals *v, const struct rd_totals *t);
 
 /* Counts a packet by its opcode. */
@@ -131,7 +133,7 @@ struct item;
 /* NULL if out of memory. */
 struct psn_plots *psn_plots_open(void);
 void psn_plots_free(struct psn_plots *plots);
-/* What the current frame is, before the two below. */
+/* Sets the current frame, before the two functions below are called. */
 void psn_plots_incident(struct rd_analysis *a, enum rd_incident_kind kind);
 /* A request of `f`, and a response to requests of `r`, after they were judged. */
 void psn_plots_request(struct rd_analysis *a, struct flow *f, const struct item *it, uint32_t span);
@@ -145,7 +147,7 @@ struct flow_key {
 	uint64_t k1, k2;
 };
 
-/* The incidents that happened, in the order of their kinds: bit n of `has` is kind n. */
+/* The incidents that were counted, in the order of their kinds: bit n of `has` is kind n. */
 struct incidents {
 	uint64_t has;
 	struct rd_incident *list;
@@ -162,21 +164,22 @@ struct trouble {
 	bool repeats;  /* the current packet is a retransmission */
 	bool ports_differ; /* UDP source ports of packets out of sequence differ from the first */
 	bool copies_timed, late_doubtful, behind_ack; /* see struct rd_side */
-	uint32_t unseen, unseen_n; /* PSNs that the last ACK showed, and none was captured */
-	/* The last gap before the beginning of a message: missed packets, or another connection. */
+	uint32_t unseen, unseen_n; /* PSNs that the last ACK covers, none of which was captured */
+	/* The last gap before the start of a message: missed packets, or another connection. */
 	bool gap_open;	       /* no response to a packet after it was captured */
-	bool gap_doubtful;     /* nothing excludes that another connection began there */
-	bool again_doubtful;   /* nor that one began with PSNs that were used before */
+	bool gap_doubtful;     /* another connection may have started there */
+	bool again_doubtful;   /* one may have started with PSNs that were used before */
 	uint32_t gap_next;     /* the PSN after the gap */
 	uint32_t gap_msn;      /* messages completed before it; 0: unknown */
 	uint64_t gap_messages; /* messages captured before it */
-	bool two_naks;	       /* the last NAK came before the round of the one before it */
-	bool leftover;	       /* only the second one is left, whose round may be invisible */
+	bool two_naks;	       /* the last NAK arrived before the round of the previous one */
+	bool leftover;	       /* only the second one is left, whose round may not be visible */
 	bool denied_open; /* the last packet counted as lost downstream may only be late there */
 	bool denied_late; /* it was late, and no NAK followed yet */
 	uint32_t denied;  /* its PSN */
-	uint32_t denied_next;	 /* the next new PSN at the time of the NAK for it */
-	uint64_t again_ns;	 /* not after its retransmission was captured, 0: it was not yet */
+	uint32_t denied_next; /* the next new PSN at the time of the NAK for it */
+	uint64_t
+		again_ns; /* no later than the capture of its retransmission; 0: not captured yet */
 	uint64_t round_ns;	 /* the beginning of the current or last round */
 	uint32_t fetch, fetch_n; /* PSNs of a READ or an atomic that was retransmitted; 0: none */
 	/* Messages that rounds delayed (delayed.c). */
@@ -187,19 +190,21 @@ struct trouble {
 	uint64_t rest;
 };
 
-/* Requests that wait for their response, to measure latencies: a sample of them when there are
- * many. A power of two. */
+/*
+ * Maximum number of requests that wait for their response, to measure latencies; if there are more,
+ * a sample of them. A power of two.
+ */
 #define WAITING 8
 
 struct waiting {
-	uint64_t first_ns, last_ns; /* first packet of the message, packet that asks for the ACK */
+	uint64_t first_ns, last_ns; /* first packet of the message, packet that requests the ACK */
 	uint32_t psn;
 	uint32_t span : 24; /* READ: number of responses; else 1 */
 	uint32_t verb : 8;
 };
 
 #define READ_UNKNOWN UINT32_MAX /* more than a message can have */
-/* Bytes of a message of which packets are missing, or come behind later ones. */
+/* Bytes of a message with packets that are missing or captured after later ones. */
 #define MESSAGE_UNSIZED UINT32_MAX
 
 #define PLACES 128 /* interfaces of a file that are compared */
@@ -208,12 +213,12 @@ struct waiting {
 #define RECENT_NONE 0xffffffff
 
 /*
- * Where its frames are captured. A file may have the same packet of several interfaces, and in a
- * tunnel as well as outside of it (place.c).
+ * Where its frames are captured. A file may have the same packet from several interfaces, and both
+ * inside and outside of a tunnel (place.c).
  */
 struct flow_place {
 	uint8_t home;	/* see struct item */
-	uint8_t copies; /* at other places, less the packets that were only there */
+	uint8_t copies; /* at other places, minus the packets that were only there */
 };
 
 /* Addresses, QPs and header fields of the first packet; constant but for networks (flow.c). */
@@ -240,7 +245,7 @@ struct flow_pair {
 	uint8_t how;	   /* enum rd_pairing */
 	bool cm_made, cm_ended;
 	uint8_t ack_timeout; /* local ACK timeout that the CM's REQ has, 0: unknown */
-	uint16_t misses;     /* responses that do not fit the peer's requests */
+	uint16_t misses;     /* responses that do not match the peer's requests */
 };
 
 /* All frames of the flow (analysis.c). */
@@ -276,22 +281,22 @@ struct flow_requests {
 	uint32_t qkey;			   /* UD: of the last packet */
 	bool qkey_differs;		   /* from that of the first packet to this QP */
 	bool message_open, message_broken; /* UC: between first and last packet; not complete */
-	bool start_known; /* the CM agreed on the first PSN: there is none before it */
+	bool start_known;		   /* the CM set the first PSN: there is none before it */
 };
 
 /* Retransmission rounds of its sender (request.c). */
 struct flow_rounds {
 	uint32_t psn;	   /* where the current round began */
 	uint32_t top;	   /* the PSN after the highest one sent before that */
-	uint32_t attempts; /* rounds that began at the same PSN, without a response */
+	uint32_t attempts; /* rounds that started at the same PSN, without a response */
 	bool active;
-	bool silent;	/* no NAK was the cause, and there was no response since */
-	bool straggler; /* one retransmitted packet at a PSN where no round is expected to begin */
+	bool silent;	/* no NAK caused it, and there was no response since */
+	bool straggler; /* one retransmitted packet at a PSN where no round is expected to start */
 	uint32_t straggler_psn, straggler_next;
 	uint64_t frame;
 };
 
-/* What a receiver at the capture point would do with its requests (request.c, response.c). */
+/* The state of a receiver at the capture point (request.c, response.c). */
 struct flow_receiver {
 	uint32_t expected;     /* PSN */
 	uint32_t nak;	       /* PSN of its last NAK; valid if naked */
@@ -301,16 +306,16 @@ struct flow_receiver {
 	bool refusing; /* it has sent a NAK, and waits for that PSN */
 };
 
-/* What responses (frames of the peer) say of its requests (response.c). */
+/* The state of its requests according to responses, which are frames of the peer (response.c). */
 struct flow_acks {
 	uint32_t una; /* first PSN that is not acknowledged; valid if acked */
 	bool acked;
 	bool gap_open;	 /* a READ response is missing: the requester drops those after it */
 	uint8_t end_nak; /* value of the NAK that ended the QP, + 1; 0: none */
-	bool refused;	 /* that NAK is of an open request: what is sent now does not arrive */
+	bool refused;	 /* that NAK is for an open request: packets sent now are not accepted */
 	bool idle;	 /* no request is open: all are acknowledged, or none was sent */
 	uint8_t waiting_at, waiting_n, waiting_capacity;
-	bool counts;		       /* that number was seen to rise */
+	bool counts;		       /* that number was seen to increase */
 	uint32_t msn;		       /* messages that the responder completed; 0: unknown */
 	struct waiting *waiting;       /* a ring */
 	uint64_t rnr_frame, nak_frame; /* not yet followed by a round; 0: none */
@@ -351,12 +356,12 @@ struct flow_recent {
 struct app_queue;
 extern struct app_queue app_none; /* flow.c */
 
-/* What all queues of applications may still allocate. */
+/* Remaining allocation budget of all application queues. */
 struct app_budget {
 	uint32_t samples, open, operations;
 };
 
-/* What each frame needs comes first, so that a capture with many QPs needs few cache lines. */
+/* Fields needed for each frame come first, so that a capture with many QPs uses few cache lines. */
 struct flow {
 	struct flow_key key;
 	struct flow_traffic traffic;
@@ -366,7 +371,7 @@ struct flow {
 	struct flow_recent recent;
 	struct leg *leg;     /* never NULL */
 	struct times *times; /* NULL until its first request */
-	/* NULL: not known yet; `app_none`: it is none of those that are known. */
+	/* NULL: not known yet; `app_none`: none of the known applications. */
 	struct app_queue *app;
 	struct flow_place place;
 	uint8_t psn_plot; /* its number, from 1; 0: none */
@@ -388,7 +393,7 @@ static inline bool flow_is_proven(const struct flow *f)
 	return f->traffic.frames > f->traffic.unproven && f->traffic.unproven < UINT32_MAX;
 }
 
-/* Without a valid ICRC, and with as many frames to its QP that cannot be RoCE. */
+/* Has no valid ICRC, and as many frames to its QP that cannot be RoCE. */
 static inline bool flow_is_foreign(const struct flow *f)
 {
 	return !flow_is_proven(f) && f->traffic.implausible >= f->traffic.frames;
@@ -412,7 +417,8 @@ struct flow_table {
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-struct link_pair {	 /* two flows that are a pair, from the CM or from resources */
+struct link_pair { /* two flows that are a pair, according to the CM or to the QPs stored in the
+		      file */
 	uint64_t k1, k2; /* key of a flow, without its network */
 	uint64_t p1, p2; /* key of its peer */
 	uint32_t network, peer_network;
@@ -470,9 +476,9 @@ struct rd_analysis {
 	} icrc[RD_DIRECTIONS];
 	struct rd_incident icrc_lost; /* wrong CRC, and the flow is unknown */
 	struct rd_incident tunnels;   /* RDMA frames in tunnels, whether looked into or not */
-	struct rd_incident copies;    /* of packets that are followed at another place */
+	struct rd_incident copies;    /* of packets that are analysed at another place */
 	bool tunnels_proven;	      /* one of those had a valid ICRC */
-	struct rd_incident foreign;   /* to RoCE's UDP port, but no RoCE (foreign.c) */
+	struct rd_incident foreign;   /* to RoCE's UDP port, but not RoCE (foreign.c) */
 	int linktype;		      /* of the frames that are being taken, if not decoded */
 	enum rd_link link;	      /* of the frames that are being taken */
 	uint64_t speed;		      /* of their interface, bit/s, 0: unknown */
@@ -502,10 +508,10 @@ struct rd_analysis {
 	struct link_event links_seen[LINK_EVENTS]; /* of the capturing ports */
 	unsigned int n_links_seen;
 	uint64_t facts_ns; /* facts_pass() is due with the first frame from then on */
-	/* The first interface of the file that is the same one, for each of them (place.c). */
+	/* For each interface, the first one of the file that is the same (place.c). */
 	uint8_t same_iface[PLACES];
 	unsigned int n_ifaces;
-	bool filtered; /* a filter chose the frames */
+	bool filtered; /* the frames were selected by a filter */
 	bool out_of_memory;
 	/* NULL: not asked for. */
 	struct intervals *intervals;
@@ -525,9 +531,9 @@ struct item {
 
 /* Finds the flow of a packet or makes it (*made). NULL: over the limit, or out of memory. */
 struct flow *flow_find(struct rd_analysis *a, const struct item *it, bool *made);
-/* Begins the sequence of its requests at this PSN. */
+/* Starts the sequence of its requests at this PSN. */
 void flow_expect(struct flow *f, uint32_t psn);
-/* The responses to its requests are those of another connection from now on. */
+/* From now on the responses to its requests belong to another connection. */
 void responses_restart(struct flow *f);
 
 /* The part of a key other than addresses: QPs, kind of address, whether the source QP is known. */
@@ -587,7 +593,7 @@ void flow_table_free(struct flow_table *t);
 
 /* Counts n incidents of a kind, at the current frame. */
 void flow_incident(struct rd_analysis *a, struct flow *f, enum rd_incident_kind kind, uint64_t n);
-/* One incident of this kind was none. */
+/* Takes back one incident of this kind, which was counted in error. */
 void flow_take_back(struct flow *f, enum rd_incident_kind kind);
 void incident_add(struct rd_incident *e, uint64_t n, uint64_t frame, uint64_t ns);
 /* The incident of this kind; NULL: it never happened. */
@@ -605,7 +611,7 @@ void flow_remember_more(
 	struct rd_analysis *a, struct flow *f, uint32_t psn, uint32_t value, bool response);
 /* Enlarges the ring of waiting requests; false if out of memory. */
 bool flow_waiting_grow(struct rd_analysis *a, struct flow *f);
-/* Frees what it owns, once the report has copies; its plain numbers stay. */
+/* Frees the memory that it owns, when the report has copies; its plain numbers stay. */
 void flow_finish(struct flow *f);
 /* Also frees the flow if no frames follow. */
 void flow_drop(struct flow_table *t, struct flow *f);
@@ -622,12 +628,16 @@ enum sent flow_sent(const struct flow *f, const struct item *it);
 /* Whether the identification of the request with this PSN is still remembered. */
 bool flow_knows_id(const struct flow *f, uint32_t psn);
 
-/* Whether a frame has a later identification than its packet had, or than all before: a
- * retransmission, and no copy. */
+/*
+ * Whether a frame has a later identification than its packet had, or than all earlier ones: a
+ * retransmission, not a copy.
+ */
 bool flow_is_again(const struct flow *f, const struct item *it);
 
-/* Whether a request without an IP identification was captured so shortly before that the sender
- * cannot have retransmitted it by itself. */
+/*
+ * Whether a request without an IP identification was captured so recently that a timeout cannot be
+ * the reason for this one.
+ */
 bool flow_is_recent(const struct flow *f, const struct item *it);
 
 #define HAS_IP_ID(id)	((id)-1U < 0xffffU)
@@ -658,8 +668,10 @@ static inline void flow_remember(
 
 /* Requests of RC and XRC (request.c). */
 void request_rc(struct rd_analysis *a, struct flow *f, const struct item *it);
-/* Whether a PSN, d after the next one, is so far away that it belongs to a new connection of a
- * reused QP. */
+/*
+ * Whether a PSN at distance d from the next one is so far away that it belongs to a new connection
+ * of a reused QP.
+ */
 bool request_restarts(const struct flow *f, const struct rd_packet *p, int32_t d);
 /* UC and UD (datagram.c). */
 void request_uc(struct rd_analysis *a, struct flow *f, const struct item *it);
@@ -667,14 +679,16 @@ void datagram_init(struct rd_analysis *a);
 void request_datagram(struct rd_analysis *a, struct flow *f, const struct item *it);
 /* PSNs of a READ request (read.c); 1 while the span is unknown. */
 uint32_t read_span(struct flow *f, const struct rd_packet *p);
-/* The PSN after a READ shows its number of responses. */
+/* The PSN after a READ gives its number of responses. */
 void read_followed(struct flow *f, uint32_t psn);
-/* The path MTU became known: a READ's span with it. */
+/* The path MTU became known, and with it the span of a READ. */
 void request_learn_mtu(struct flow *f, uint32_t mtu);
-/* All data of the last READ fit into one response. */
+/* All data of the last READ fits into one response. */
 void request_read_is_single(struct flow *f);
-/* A packet was retransmitted: counts its message if it is the end of one that does not count yet
- * (delayed.c). */
+/*
+ * A packet was retransmitted: counts its message if it is the last packet and the message is not
+ * counted yet (delayed.c).
+ */
 void delayed_packet(struct rd_analysis *a, struct flow *f, struct trouble *t, const struct item *it,
 	uint32_t span);
 /* A round ended with a new packet: counts the message that it continues. */
@@ -685,9 +699,9 @@ void delayed_take_back(struct flow *f, struct trouble *t, uint32_t end);
 uint64_t messages_of(const struct flow *f);
 /* Counts pending late packets as reordered: no round followed. */
 void request_settle(struct rd_analysis *a, struct flow *f);
-/* A receiver at the capture point does not expect this PSN (flow.c). */
+/* A receiver at the capture point would not expect this PSN (flow.c). */
 void receiver_refuses(struct rd_analysis *a, struct flow *f, uint32_t psn);
-/* What a message of this opcode does. */
+/* The verb of a message with this opcode. */
 static inline enum rd_verb verb_of(const struct rd_opcode *op)
 {
 	enum { WHICH = RD_OP_SEND | RD_OP_WRITE | RD_OP_READ | RD_OP_ATOMIC };
@@ -713,33 +727,38 @@ static inline void goodput_add(struct rd_analysis *a, uint64_t *total, uint64_t 
 /* Responses of RC and XRC (response.c). */
 void response_rc(struct rd_analysis *a, struct flow *f, const struct item *it);
 /*
- * A packet without a valid ICRC: true if it is not RoCE, and counts it as such. Packets to a QP
- * with valid ones are never foreign (foreign.c).
+ * A packet without a valid ICRC: returns true if it is not RoCE, and counts it. If the QP has
+ * packets with valid ICRCs, it is always RoCE (foreign.c).
  */
 bool foreign_take(struct rd_analysis *a, const struct item *it);
-/* Whether its headers are none of RoCE's, unless a valid ICRC proves them. */
+/* Whether its headers are not those of RoCE, unless a valid ICRC proves that they are. */
 bool foreign_may_be(const struct rd_packet *p);
 /* Counts a frame that is not RDMA traffic, if its content is unknown. */
 void unread_take(struct rd_analysis *a, const struct rd_packet *p);
-/* A frame of another place than the flow's: true if it is left out (place.c). */
+/* A frame from a place other than the flow's: true if it is ignored (place.c). */
 bool place_leaves(struct rd_analysis *a, struct flow *f, const struct item *it);
-/* Sets the place of a new flow: that of others of its hosts, if their packets are at several. */
+/*
+ * Sets the place of a new flow: that of other flows of its hosts, if their packets are at several
+ * places.
+ */
 void place_new(struct rd_analysis *a, struct flow *f);
 /* Which flows are a pair (pair.c). */
 void pair_init(struct rd_analysis *a);
 void pair_request(struct rd_analysis *a, struct flow *f, uint32_t psn);
 void pair_response(struct rd_analysis *a, struct flow *f, uint32_t psn);
-/* Pairs a flow without a peer by a PSN that its NAK requests, if only one flow has sent to there.
+/*
+ * Pairs a flow without a peer by a PSN that its NAK requests, if only one flow has sent to that
+ * address.
  */
 void pair_nak(struct rd_analysis *a, struct flow *f, uint32_t psn);
 void pair_new_flow(struct rd_analysis *a, struct flow *f);
 void pair_link(struct rd_analysis *a, const struct link_pair *link);
 /* The link of a flow; NULL: none. */
 const struct link_pair *pair_link_of(const struct rd_analysis *a, const struct flow *f);
-/* The peer's QP number by the resources of a device, nth of those known; RD_QP_UNKNOWN: no more. */
+/* The nth known peer QP according to the QPs stored for a device; RD_QP_UNKNOWN: no more. */
 uint32_t facts_peer(const struct rd_analysis *a, uint32_t qp, unsigned int nth);
 void analysis_facts_free(struct facts *facts);
-/* The next frame is of time `ns`: spans between readings of counters may begin or end before it. */
+/* The next frame is at time `ns`: spans between readings of counters may start or end before it. */
 void facts_pass(struct rd_analysis *a, uint64_t ns);
 /* No frames of the current file follow. */
 void facts_settle(struct rd_analysis *a);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Where the time of a side's requests went: each interval between two frames belongs to the party
- * that sent the second one, since all others waited for it.
+ * How the time of a side's requests was spent: each interval between two frames belongs to the
+ * party that sent the second one, since all others waited for it.
  */
 #ifndef RDMADUMP_ANALYSIS_TIMES_H
 #define RDMADUMP_ANALYSIS_TIMES_H
@@ -13,10 +13,10 @@ struct times {
 	uint64_t last_ns; /* of the last frame that belongs to them */
 	uint64_t spent_ns[RD_TIME_COUNT];
 	uint32_t gap_ns; /* shortest time between two full packets of a message; UINT32_MAX: none */
-	uint32_t pauses; /* requests after times when none was open */
+	uint32_t pauses; /* requests after intervals in which none was open */
 };
 
-/* A frame with an earlier timestamp than the one before adds nothing. */
+/* A frame with an earlier timestamp than the previous one adds nothing. */
 static inline void times_spend(struct times *t, enum rd_time what, uint64_t ns)
 {
 	if (ns <= t->last_ns)
@@ -25,8 +25,10 @@ static inline void times_spend(struct times *t, enum rd_time what, uint64_t ns)
 	t->last_ns = ns;
 }
 
-/* A request after a time when none was open. The peer's own message, if it began in that time, was
- * what the requester waited for. */
+/*
+ * A request after an interval in which none was open. If the peer started a message of its own in
+ * that interval, the requester waited for it.
+ */
 static inline void times_resume(struct times *t, uint64_t peer_ns, uint64_t ns)
 {
 	t->pauses++;

@@ -5,7 +5,7 @@
 
 #include <rdmadump/analysis.h>
 
-/* The name of a value; "?" for others. Static. */
+/* The name of a value; "?" if it has none. Static. */
 const char *kind_name(unsigned int kind);
 const char *pairing_name(unsigned int pairing);
 const char *ending_name(unsigned int ending);

@@ -9,16 +9,19 @@
 /* Prints "1066", or with several files "second.pcap:66": the number in Wireshark. */
 void frame_text(const struct rd_report *r, uint64_t frame, FILE *out);
 struct rd_path_qp;
-/* Of two ends: some packets to this QP were lost, duplicated, reordered, or missed by a capture. */
+/*
+ * With captures of two ends: whether packets to this QP were lost, duplicated, reordered, or missed
+ * by a capture.
+ */
 bool path_qp_is_faulty(const struct rd_path_qp *w);
-/* The findings of a report alone. */
+/* Prints only the findings of a report. */
 void findings_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out);
 
-/* Intervals and opcodes, where they were asked for (tables.c). */
+/* Intervals and opcodes, if requested (tables.c). */
 void tables_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out);
 void tables_json(const struct rd_report *r, json_t *report);
 
-/* With -v: the priorities of a side's packets, and what congestion control did to it. */
+/* With -v: the priorities of a side's packets, and the effect of congestion control on it. */
 void side_congestion_text(const struct rd_side *s, FILE *out);
 /* The table of pause frames; nothing without any. */
 void pauses_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out);
@@ -31,9 +34,9 @@ json_t *pauses_json(const struct rd_report *r);
 void verdict_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out);
 /* All its sentences in one line; NULL if out of memory. To be freed by the caller. */
 char *verdict_sentences(const struct rd_judgement *v);
-/* What the time of a side's requests was spent on, in one line; nothing for NULL. */
+/* How the time of a side's requests was spent, in one line; nothing for NULL. */
 void times_text(const struct rd_times *t, FILE *out);
-/* Tables of hosts where there are more than two; with -v always, and of pairs of hosts. */
+/* Tables of hosts if there are more than two; with -v always, and also of pairs of hosts. */
 void hosts_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out);
 json_t *verdict_json(const struct rd_report *r);
 json_t *hosts_json(const struct rd_report *r);
@@ -66,7 +69,7 @@ struct list {
 json_t *psn_plot_json(const struct rd_psn_plot *p, uint64_t start);
 /* The list with this key; NULL: it is not a list. */
 const struct list *report_list(const char *key);
-/* Removes what plots show of a conversation: most of its bytes. */
+/* Removes the data of a conversation's plots, which are most of its bytes. */
 void conversation_json_shorten(json_t *conversation);
 
 #endif

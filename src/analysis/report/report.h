@@ -10,9 +10,9 @@
 int comparisons_make(const struct rd_analysis *a, struct rd_report *r);
 /* Adds findings about the growth of counters. -1 if out of memory. */
 int readings_judge(const struct rd_analysis *a, struct rd_report *r);
-/* Corrects what the packets of conversations seem to show. */
+/* Corrects conclusions from the packets of conversations. */
 void readings_correct(const struct rd_analysis *a, struct rd_report *r);
-/* The priorities that settings in the file lead to, in all sides of conversations. */
+/* Sets the priorities that result from the settings in the file, in all sides of conversations. */
 void classes_fill(const struct rd_analysis *a, struct rd_report *r);
 
 /* One application, of as many queues as are added. All zero is an empty one. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What rules over one side of a conversation ask of it, and the display filters of its findings. */
+/* Queries about one side of a conversation, for rules; and the display filters of its findings. */
 #ifndef RDMADUMP_ANALYSIS_LOOK_H
 #define RDMADUMP_ANALYSIS_LOOK_H
 
@@ -25,7 +25,7 @@ static inline const struct rd_latency *latency(const struct look *l, enum rd_lat
 	return rd_side_latency(l->s, kind);
 }
 
-/* The requests of this side; no filter where the destination QP is unknown. */
+/* The requests of this side; no filter if the destination QP is unknown. */
 static inline void filter_requests(const struct look *l, struct rd_finding *f)
 {
 	uint64_t first = f->evidence.n_frames ? f->evidence.frames[0] : 0;
@@ -49,7 +49,7 @@ static inline uint64_t rounds(const struct look *l)
 	       count(l, RD_INC_ROUND_READ) + count(l, RD_INC_ROUND_TIMEOUT);
 }
 
-/* The rounds at the end, where a sender repeats requests and gets no response any more. */
+/* The rounds at the end, in which a sender retransmits requests and no longer gets a response. */
 static inline uint64_t last_rounds(const struct look *l)
 {
 	bool stopped = l->s->ending == RD_ENDING_RETRY || l->s->ending == RD_ENDING_STOPPED;
@@ -58,8 +58,8 @@ static inline uint64_t last_rounds(const struct look *l)
 }
 
 /*
- * Frames that the analysis took for damaged, in a file whose invariant CRCs turned out to mean
- * nothing: they were right, and are missed now.
+ * Frames that the analysis treated as damaged, in a file whose ICRCs turned out to mean nothing:
+ * they were valid, and are missing from the analysis.
  */
 static inline bool has_dropped_frames(const struct look *l)
 {
@@ -67,7 +67,7 @@ static inline bool has_dropped_frames(const struct look *l)
 						    rd_side_incident(l->other, RD_INC_ICRC)->count);
 }
 
-/* Headers that are not in the file may be NAKs, or lengths of READs. */
+/* Whether headers may be missing from the file: they may be NAKs, or lengths of READs. */
 static inline bool has_cut_headers(const struct look *l)
 {
 	return count(l, RD_INC_CUT) || rd_side_incident(l->other, RD_INC_CUT)->count ||
@@ -80,19 +80,21 @@ static inline bool has_doubtful_copies(const struct look *l)
 	return l->s->copies_timed;
 }
 
-/* Whether at least half of the requests were there before: loss hardly repeats every packet. */
+/* Whether at least half of the requests are repeated, which loss hardly explains. */
 static inline bool is_all_again(const struct look *l)
 {
 	return count(l, RD_INC_RETRANSMITTED) * 2 >= l->s->requests;
 }
 
-/* Frames of one conversation in several VLANs are copies of a router, or other hosts' frames. */
+/*
+ * Frames of one conversation in several VLANs are copies made by routing, or frames of other hosts.
+ */
 static inline bool has_several_vlans(const struct look *l)
 {
 	return l->s->vlans_differ || l->other->vlans_differ;
 }
 
-/* Whether the receiver refused a request for good. */
+/* Whether the receiver refused a request with a NAK that ends the QP. */
 static inline bool is_refused(const struct look *l)
 {
 	return count(l, RD_INC_NAK_ACCESS) || count(l, RD_INC_NAK_INVALID) ||
@@ -102,8 +104,9 @@ static inline bool is_refused(const struct look *l)
 #define ROUNDS_REUSED 8 /* that the packets of a new connection may seem to be */
 
 /*
- * Whether another connection may have used the PSNs of this one: what seems to be repeated is then
- * new. A capture of the CM's messages, or from before the QP was created, would show it.
+ * Whether another connection may have used the PSNs of this one: what looks like a retransmission
+ * is then new. A capture that has the CM's messages, or was started before the QP was created,
+ * would show it.
  */
 static inline bool may_be_reused(const struct look *l)
 {
@@ -115,8 +118,10 @@ static inline bool may_be_reused(const struct look *l)
 
 #define MISSED_PART 16
 
-/* Whether the capture lacks so many frames of this conversation that those of one kind may all be
- * missing. */
+/*
+ * Whether the capture lacks so many frames of this conversation that all frames of one kind may be
+ * missing.
+ */
 static inline bool has_missed_many(const struct look *l)
 {
 	uint64_t missed = count(l, RD_INC_UNSEEN) + count(l, RD_INC_RESPONSE_UNSEEN);
@@ -135,8 +140,10 @@ static inline bool is_disordered(const struct look *l)
 	       has_several_vlans(l);
 }
 
-/* Whether the capture may lack frames of this conversation that were on the wire here, or has them
- * in another order. */
+/*
+ * Whether the capture may lack frames of this conversation that were on the wire here, or may have
+ * them in another order.
+ */
 static inline bool is_incomplete(const struct look *l)
 {
 	return is_disordered(l) || capture_lost_frames(l->r) || !l->other->seen ||
@@ -155,10 +162,10 @@ static inline bool made_progress(const struct look *l)
 	return rounds(l) > l->s->attempts;
 }
 
-/* Whether responses arrived whose requests were retransmitted nevertheless (facts.c). */
+/* Whether requests were retransmitted although their responses had arrived (facts.c). */
 bool responses_arrived(const struct look *l);
 
-/* Whether the capture may lack the frames in the other direction only (loss.c). */
+/* Whether the capture may lack only frames in the other direction (loss.c). */
 bool may_have_other_half(const struct look *l);
 /* Whether no frame in the other direction between both addresses was captured, of any QP (loss.c).
  */

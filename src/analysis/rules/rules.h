@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A rule, and what it is applied to. */
+/* Rules, and their input. */
 #ifndef RDMADUMP_ANALYSIS_RULES_H
 #define RDMADUMP_ANALYSIS_RULES_H
 
@@ -12,15 +12,15 @@ struct rule_head {
 	const char *key;
 	enum rd_severity severity; /* unless the rule sets another one */
 	/*
-	 * The highest one that the rule gives; finding_lower() reduces it. RD_CERTAIN only if the
-	 * title holds whatever was not captured: other directions, frames that the capture lost or
-	 * cut, what came before and after.
+	 * The highest certainty of this rule; finding_lower() reduces it. RD_CERTAIN only if the
+	 * title is true whatever was not captured: the other direction, frames that the capture
+	 * lost or truncated, packets before and after it.
 	 */
 	enum rd_certainty certainty;
 	const char *meaning, *next;
 };
 
-/* What a rule over a capture or over one side of a conversation is applied to. */
+/* The input of a rule over a capture or over one side of a conversation. */
 struct look {
 	const struct rd_analysis *a;
 	const struct rd_report *r;
@@ -29,7 +29,7 @@ struct look {
 	const struct rd_side *other;
 	const struct rd_endpoint *from, *to; /* of that side and of the other */
 	unsigned int side;
-	unsigned int nth; /* over the capture: the number of findings of this rule so far */
+	unsigned int nth; /* rules over the capture: the number of findings of this rule so far */
 	uint64_t missed;  /* frames of all QPs that the capture missed (trust_missed) */
 };
 
@@ -40,8 +40,8 @@ struct rule {
 };
 
 /*
- * Ended by a row without a key. Those of loss, sides, congestion and facts are tried once for each
- * side of each conversation, rules of the capture and of pauses with nth = 0, 1, 2 ... until they
+ * Ended by a row without a key. Rules of loss, sides, congestion and facts are tried once for each
+ * side of each conversation; rules of the capture and of pauses with nth = 0, 1, 2 ... until they
  * do not apply.
  */
 extern const struct rule rules_of_loss[], rules_of_sides[], rules_of_congestion[];
@@ -50,17 +50,20 @@ extern const struct rule rules_of_capture[], rules_of_pauses[];
 extern const struct rule rules_of_facts[], rules_of_links[];
 /* Of management datagrams, over the capture (mad.c). */
 extern const struct rule rules_of_mads[];
-/* Adds what facts of the file say about the finding of a side. */
+/* Adds information from the file's facts to the finding of a side. */
 void facts_add(const struct look *look, struct rd_finding *f);
 
 /* Frames of all QPs that the capture is known to have missed (trust.c). */
 uint64_t trust_missed(const struct rd_report *r);
-/* Lowers the finding of a side if absence, order or times that its rule rests on are doubtful. */
+/*
+ * Lowers the certainty of a side's finding if its rule depends on absence, order or times that are
+ * unreliable.
+ */
 void trust_lower(const struct look *look, struct rd_finding *f);
 
 /* Appends a finding of a rule. NULL if out of memory. */
 struct rd_finding *finding_begin(struct rd_findings *list, const struct rule_head *head);
-/* After each finding: counts it, and keeps memory in bounds. */
+/* Called after each finding: counts it, and limits memory. */
 void findings_bound(struct rd_findings *list, size_t most);
 /* Sorts the list, worst first, and keeps `most`. False if out of memory. */
 bool findings_finish(struct rd_findings *list, size_t most);
@@ -69,7 +72,7 @@ void finding_evidence(struct rd_finding *f, const struct rd_incident *incident);
 /* Appends to the detail, after a semicolon. */
 void finding_append(struct rd_finding *f, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Sets the certainty to `most` if it is higher. */
+/* Lowers the certainty to `most` if it is higher. */
 void finding_lower(struct rd_finding *f, enum rd_certainty most);
 /* Whether one of the files reports frames that its capture lost. */
 bool capture_lost_frames(const struct rd_report *r);

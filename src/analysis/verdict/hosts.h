@@ -5,7 +5,7 @@
 
 #include "../model/state.h"
 
-/* Of all frames of QPs, whichever of them the report shows. -1 if out of memory. */
+/* Counts all frames of QPs, whether or not the report shows them. -1 if out of memory. */
 int hosts_make(const struct rd_analysis *a, struct rd_hosts *hosts);
 void hosts_free(struct rd_hosts *hosts);
 

@@ -19,8 +19,8 @@ void put_title(FILE *out, const struct rd_report *r, const struct rd_finding *f)
 /* The address, or "the host" if it is empty. */
 const char *host_name(const char *address);
 
-#define POSSIBLY "Possibly: " /* before what is only possible */
-/* Makes the first letter small, for a sentence after POSSIBLY; abbreviations stay. */
+#define POSSIBLY "Possibly: " /* precedes a statement that is only possible */
+/* Makes the first letter lowercase, for a sentence after POSSIBLY, except in abbreviations. */
 void lower_first(char *text);
 
 /* Writes a template with addresses in place of {s}, {r}, {h}. */
