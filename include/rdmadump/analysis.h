@@ -48,7 +48,9 @@ const char *rd_verb_name(enum rd_verb verb); /* "SEND" */
 
 struct rd_verb_use {
 	uint64_t messages, bytes, packets; /* without retransmissions; READ: bytes requested */
-	/* Bytes of a message; smallest > largest: of none were all packets captured in order. */
+	/*
+	 * Bytes of a message; smallest > largest: no message has all its packets captured in order.
+	 */
 	uint32_t smallest, largest;
 };
 
@@ -57,7 +59,7 @@ enum rd_latency_kind {
 	RD_LATENCY_READ,    /* ... to the last response */
 	RD_LATENCY_ATOMIC,  /* ... to the atomic response */
 	RD_LATENCY_MESSAGE, /* from the first packet of a SEND or WRITE to its ACK */
-	RD_LATENCY_TIMEOUT, /* silence before a retransmission round without a NAK */
+	RD_LATENCY_TIMEOUT, /* idle time before a retransmission round without a NAK */
 	RD_LATENCY_COUNT
 };
 
@@ -72,17 +74,17 @@ struct rd_endpoint {
 enum rd_pairing {
 	RD_PAIR_NONE,
 	RD_PAIR_PSN,  /* responses carry PSNs that only this QP's requests had */
-	RD_PAIR_PORT, /* UDP source ports are what drivers compute from both QP numbers */
+	RD_PAIR_PORT, /* UDP source ports match what drivers compute from both QP numbers */
 	RD_PAIR_CM,
 	RD_PAIR_RESOURCE
 };
 
 enum rd_ending {
-	RD_ENDING_OPEN,	       /* no end was captured */
-	RD_ENDING_CLOSED,      /* disconnected by the CM */
-	RD_ENDING_STOPPED,     /* responses stopped; the sender repeats its requests to the end */
-	RD_ENDING_RETRY,       /* gave up after retransmissions without a response */
-	RD_ENDING_RNR,	       /* gave up after RNR NAKs */
+	RD_ENDING_OPEN,	   /* no end was captured */
+	RD_ENDING_CLOSED,  /* disconnected by the CM */
+	RD_ENDING_STOPPED, /* responses stopped; the sender retransmits its requests to the end */
+	RD_ENDING_RETRY,   /* gave up after retransmissions without a response */
+	RD_ENDING_RNR,	   /* gave up after RNR NAKs */
 	RD_ENDING_REMOTE_ERROR /* NAK that ends a QP: access, invalid request, operational */
 };
 
@@ -114,8 +116,10 @@ struct rd_owner {
 	char comm[32];	      /* "": unknown, of a process */
 	uint64_t start_ticks; /* with the pid, it identifies the process; 0: unknown */
 	uint32_t rank;	      /* in its job; UINT32_MAX: unknown */
-	/* What else is known, shared and not changed: start_ns, cgroup, container, pod, job as in
-	 * the file's facts. NULL: nothing. */
+	/*
+	 * Other known facts, shared and constant: start_ns, cgroup, container, pod, job as in the
+	 * file's facts. NULL: nothing.
+	 */
 	json_t *details;
 };
 
@@ -131,11 +135,14 @@ const char *rd_owner_text(char buf[RD_OWNER_TEXT_MAX], const struct rd_owner *ow
 enum rd_owner_state {
 	RD_OWNER_KNOWN,
 	RD_OWNER_NO_FACTS,   /* no file lists the QPs of its host */
-	RD_OWNER_NOT_LISTED, /* lists were made while the capture ran, and it is in none */
-	/* Processes had QPs of this number one after the other, and the frames are of the time of
-	 * several of them, or cannot be compared with these times. */
+	RD_OWNER_NOT_LISTED, /* QPs were listed while the capture was running, and it is in no list
+			      */
+	/*
+	 * Several processes had QPs with this number one after the other, and the frames are from
+	 * the times of several of them, or cannot be compared with these times.
+	 */
 	RD_OWNER_SEVERAL,
-	RD_OWNER_OTHER_TIME /* all of them had it at other times than that of the frames */
+	RD_OWNER_OTHER_TIME /* all of them had it at other times than those of the frames */
 };
 
 /* Priority fields of the frames that a side sent, CNPs excluded. -1: unknown, or none. */
@@ -154,7 +161,7 @@ struct rd_priority {
 
 /* The effects of congestion control on a side that sends. */
 struct rd_congestion {
-	/* From a frame with a congestion mark, the first one after a quiet time, to the CNP. */
+	/* From the first frame with a congestion mark after an interval without any, to the CNP. */
 	struct rd_latency reaction;
 	struct rd_latency interval; /* between CNPs */
 	/* From the last CNP until the rate is 90 % of that before the first one again. */
@@ -163,7 +170,7 @@ struct rd_congestion {
 	uint64_t rate_before, rate_after; /* bit/s on the wire, means; after: the lowest ones */
 };
 
-/* Gaps in what a side sends that begin and end with pauses. */
+/* Gaps in the frames of a side that begin and end with pauses. */
 struct rd_held {
 	struct rd_incident gaps; /* the frames after them */
 	uint64_t ns, longest_ns, longest_frame;
@@ -215,8 +222,8 @@ struct rd_side {
 	uint64_t acks;		/* positive ACKs that it received */
 	uint64_t read_responses;
 	/*
-	 * Only what happened, since thousands of QPs have few of them: bit n of the mask says that
-	 * n is there. rd_side_incident() and the other functions below read them.
+	 * Only incidents that happened, since most QPs have few of them: bit n of the mask is set
+	 * if incident n is stored. rd_side_incident() and the other functions below read them.
 	 */
 	uint64_t has_incidents;
 	struct rd_incident *incidents;
@@ -239,7 +246,7 @@ struct rd_side {
 	struct rd_congestion *congestion; /* NULL: no congestion mark, no CNP */
 	struct rd_held *held;		  /* NULL: no gap fits a pause */
 	bool ports_differ; /* packets out of sequence have several UDP source ports */
-	bool copies_timed; /* some copies are identified by their time only, not by IP ids */
+	bool copies_timed; /* some copies are identified only by their time, not by IP IDs */
 	/*
 	 * Some late packets arrived after a NAK, and nothing proves that they are not
 	 * retransmissions; or they may be copies of packets whose identifications are not
@@ -255,7 +262,9 @@ struct rd_side {
 	bool shared;	 /* another network has packets with these addresses and this QP */
 	bool behind_ack; /* requests are in the file just after their ACKs */
 	enum rd_ending ending;
-	/* Where the ending is seen; RETRY and STOPPED: the last response, the last packet. */
+	/*
+	 * The frame that shows the ending; RETRY and STOPPED: the last response, the last packet.
+	 */
 	uint64_t end_frame, end_ns;
 	unsigned int attempts;	      /* rounds without a response at the end */
 	uint32_t qkey;		      /* UD */
@@ -293,7 +302,7 @@ struct rd_interval {
 	uint64_t retransmitted, nak, rnr, cnp, ce; /* nak: without RNR NAKs */
 };
 
-/* From the first frame on. Where RD_INTERVALS_MAX do not suffice, the width doubles. */
+/* From the first frame on. If RD_INTERVALS_MAX are too few, the width doubles. */
 struct rd_intervals {
 	uint64_t wanted_ns, width_ns; /* 0: not requested */
 	uint64_t start_ns;
@@ -358,8 +367,8 @@ struct rd_comparison {
 	uint64_t packets, device_count;
 	bool known; /* false: device_count is unknown, for the reason in `why` */
 	bool agrees;
-	bool unsure;	/* frames at the ends of the capture may be all of the difference */
-	bool explained; /* frames that the packets cannot show as the port's may be */
+	bool unsure;	/* frames at the start and end of the capture may explain the difference */
+	bool explained; /* frames that the packets do not show to be the port's may explain it */
 	char *why;	/* why they may differ; NULL: unknown, or no difference */
 };
 
@@ -400,7 +409,7 @@ struct rd_totals {
 	uint64_t payload_bytes, goodput_bytes;
 	uint64_t first_ns, last_ns;
 	uint64_t icrc_good, icrc_bad, icrc_unchecked;
-	bool icrc_trusted;     /* false: so many are wrong that the file has no valid ones */
+	bool icrc_trusted;     /* false: so many are wrong that ICRCs mean nothing here */
 	uint64_t icrc_doubted; /* part of icrc_bad: of a direction of which most are wrong */
 	uint64_t icrc_absent;  /* part of icrc_unchecked: zeros replace ICRC and VCRC */
 	uint64_t cut, malformed, fragments;
@@ -507,7 +516,7 @@ void rd_analysis_frames(
 /* The same for frames of a link type that is not decoded. */
 void rd_analysis_undecoded(
 	struct rd_analysis *a, int linktype, const struct rd_frame *frames, unsigned int n);
-/* A filter chose the frames that follow: counters of devices count other frames as well. */
+/* A filter selected the frames that follow: counters of devices count other frames as well. */
 void rd_analysis_filtered(struct rd_analysis *a);
 /* The capture lost this many frames before the next one. */
 void rd_analysis_dropped(struct rd_analysis *a, uint64_t frames);
@@ -526,8 +535,10 @@ void rd_analysis_file_end(
 void rd_analysis_facts(struct rd_analysis *a, const char *json, size_t len);
 /* The result so far; more frames may follow. Owned by the caller. */
 int rd_analysis_look(struct rd_analysis *a, struct rd_report **report, struct rd_error *err);
-/* The result. Frees what further frames would need, so the analysis can only be closed afterwards.
- * Owned by the caller. */
+/*
+ * The result. Frees the state for further frames, so the analysis can only be closed afterwards.
+ * Owned by the caller.
+ */
 int rd_analysis_report(struct rd_analysis *a, struct rd_report **report, struct rd_error *err);
 void rd_analysis_close(struct rd_analysis *a);
 
@@ -557,8 +568,9 @@ struct rd_report_page {
 
 #define RD_PAGE_BYTES 4200000 /* limit of `document`, for a page of less than 5 MB */
 
-/* Writes a self-contained HTML page; of a long text only the beginning. -1 if memory or `out` fails
- * (errno). */
+/*
+ * Writes a self-contained HTML page; long text is truncated. -1 if memory or `out` fails (errno).
+ */
 int rd_report_html(const struct rd_report_page *page, FILE *out);
 
 struct rd_report_style {

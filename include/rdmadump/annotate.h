@@ -27,7 +27,7 @@ struct rd_annotation {
 	/* UTF-8 text of an item, to be freed by the caller; NULL: out of memory. */
 	char *(*text)(const void *ctx, size_t item);
 	const void *text_ctx;
-	/* Takes all bytes of the copy; -1 with errno if it cannot. */
+	/* Called with the bytes of the copy; -1 with errno on an error. */
 	int (*put)(void *ctx, const void *data, size_t len);
 	void *put_ctx;
 	/* Called at intervals; NULL: never. size 0: unknown. */

@@ -46,7 +46,8 @@ struct rd_app_data {
 struct rd_app_operation {
 	char name[RD_APP_NAME]; /* "Read" */
 	const char *group;	/* "admin" or "I/O" queue; NULL: there are none, or it is unknown */
-	bool waits; /* completes when an event occurs: the time to its reply is no server latency */
+	bool waits; /* completes when an event occurs: the time to its reply is not a server latency
+		     */
 	uint64_t requests, replies; /* captured; replies: to requests that were captured */
 	uint64_t open;		    /* without a reply when the capture or the connection ended */
 	uint64_t unanswered;	    /* whose identifier was used again without a reply */
@@ -75,7 +76,7 @@ struct rd_app_slow {
 /* An application: of one conversation, or of all that have it. */
 struct rd_application {
 	const char *key, *name; /* "nvme", "NVMe-oF"; static */
-	const char *requests;	/* what its requests are called: "commands"; static */
+	const char *requests;	/* name of its requests: "commands"; static */
 	uint8_t certainty;	/* enum rd_certainty; of all: the lowest */
 	unsigned int signs;	/* RD_APP_BY_*; of all: those of any */
 	uint16_t port;		/* that was connected to; 0: unknown. Of all: of the first one */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The support bundle: one archive with what a support engineer needs, and reading it back. What can
- * be in it is one table (src/bundle/members.c). Nothing is printed.
+ * The support bundle: one archive with what a support engineer needs, and reading it back. One
+ * table lists what it can contain (src/bundle/members.c). Nothing is printed.
  */
 #ifndef RDMADUMP_BUNDLE_H
 #define RDMADUMP_BUNDLE_H
@@ -30,7 +30,7 @@ struct rd_bundle_config {
 				    times as long */
 	const char *application; /* "rdmadump 0.1.0" */
 	bool redact;		 /* replace what identifies machines and people */
-	const char *map;	 /* where to write what was replaced; NULL: output and ".map" */
+	const char *map; /* where to write the map of replacements; NULL: output and ".map" */
 	const volatile sig_atomic_t *stop; /* not 0: end without a bundle */
 	/* Called at intervals in the caller's thread; may be NULL. `doing` is a member's name. */
 	void (*progress)(void *ctx, unsigned int done, unsigned int all, const char *doing);

@@ -70,7 +70,8 @@ struct rd_capture_config {
 	int (*started)(void *ctx, struct rd_error *err);
 	void *started_ctx;
 	/*
-	 * Called with every batch that is kept, after the cut; may be NULL. Only without threads.
+	 * Called with every batch of kept frames, after truncation; may be NULL. Only without
+	 * threads.
 	 */
 	void (*seen)(void *ctx, const struct rd_source *s, const struct rd_frame *frames,
 		unsigned int n);
@@ -112,7 +113,7 @@ struct rd_capture {
 	struct rd_frame_account account;
 	uint64_t start_ns, end_ns; /* Unix epoch */
 	enum rd_end end;
-	bool rotate; /* set by a watch: the next frame begins a new file */
+	bool rotate; /* set by a watch: the next frame starts a new file */
 	/* Per thread, set at the end. */
 	struct rd_tally lane_tally[RD_IFACES_MAX][RD_IFACES_MAX];
 	/*

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The differences between two analyses, usually before and after a repair. Captures of two runs
- * have other queue pairs, times and lengths: traffic is matched by addresses, verb and service, and
- * rates and shares are compared, not numbers of packets.
+ * differ in QPs, times and lengths: traffic is matched by addresses, verb and service, and rates
+ * and shares are compared, not numbers of packets.
  */
 #ifndef RDMADUMP_COMPARE_H
 #define RDMADUMP_COMPARE_H

@@ -88,7 +88,7 @@ enum rd_unit {
 #define RD_COUNTER_RELATED   0x08 /* reported together with the loss: discards, stalls, pause */
 #define RD_COUNTER_WITNESS   0x10 /* is reset together with the driver's RD_COUNTER_LOSS */
 
-/* One row of the one table of counters. Strings are static; cause and todo may be NULL. */
+/* One row of the table of counters. Strings are static; cause and todo may be NULL. */
 struct rd_counter_kind {
 	const char *drivers; /* kernel drivers, blank separated; NULL: any */
 	const char *name;    /* full name; may be a pattern of fnmatch(3) */

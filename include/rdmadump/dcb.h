@@ -60,9 +60,9 @@ size_t rd_dcb_trust(const struct rd_dcb *dcb, uint8_t selectors[RD_DCB_TRUST_MAX
 
 /* Masks of priorities: RoCE's in the application table (UDP port 4791, EtherType 0x8915). */
 uint8_t rd_dcb_roce_priorities(const struct rd_dcb *dcb);
-/* Those with PFC that no entry leads to, where priorities are taken from the DSCP only. */
+/* Priorities with PFC that no entry maps to, if priorities are taken only from the DSCP. */
 uint8_t rd_dcb_pfc_unmapped(const struct rd_dcb *dcb);
-/* RoCE's, if PFC is enabled on others only. */
+/* RoCE's priorities, if PFC is enabled only on others. */
 uint8_t rd_dcb_roce_without_pfc(const struct rd_dcb *dcb);
 
 /*

@@ -153,12 +153,12 @@ const char *rd_function_name(enum rd_function_kind kind);
 void rd_function_text(const struct rd_function *function, char *buf, size_t size);
 
 /*
- * Finds the device and port that the user names: "mlx5_0", "mlx5_0:1", a netdev "enp1s0f0np0", a
+ * Finds the device and port that the user named: "mlx5_0", "mlx5_0:1", a netdev "enp1s0f0np0", a
  * PCI address "0000:3b:00.0" or "3b:00.0" (a function with several ports needs ":N" at the end,
  * like "3b:00.0:2"). `port` 0 asks for the port that the name implies, or the first active one, or
  * the first. The result points into `devices`. Where a netdev or a PCI function has several RDMA
- * devices, the one that can be captured best is meant. Failure (RD_CLASS_DEVICE) names what there
- * is instead; ports that contradict each other are RD_CLASS_USAGE.
+ * devices, the one that can be captured best is meant. The error (RD_CLASS_DEVICE) names the
+ * existing ones; ports that contradict each other are RD_CLASS_USAGE.
  */
 int rd_devices_find(const struct rd_devices *devices, const char *name, unsigned int port,
 	const struct rd_device **device, const struct rd_port **found, struct rd_error *err);

@@ -30,8 +30,8 @@ struct rd_path_qp {
 	struct rd_incident lost;
 	struct rd_incident unclear;	       /* lost, or missed by the receiver's capture */
 	struct rd_incident missed_at_receiver; /* acknowledged: missed by the receiver's capture */
-	bool lost_kind; /* none of some kind of those lost arrived: no packet with its opcode */
-	/* How many times in a row something that one capture has was not in the other one. */
+	bool lost_kind; /* of some opcode among the lost packets, none arrived */
+	/* How many times in a row a packet of one capture was absent from the other one. */
 	uint64_t lost_runs, duplicated_runs;
 	/* Frames of the receiver's capture. */
 	struct rd_incident duplicated; /* captured there more often than at the sender */
@@ -112,7 +112,7 @@ int rd_ends_open(struct rd_ends **e, const uint64_t first_ns[RD_TAPS], int64_t o
 /* Frames in the order of their file; both files in parallel, in the order of time. Hot path. */
 void rd_ends_frames(struct rd_ends *e, enum rd_tap end, enum rd_link link,
 	const struct rd_frame *frames, unsigned int n);
-/* A file has ended: packets sent after its last frame are not searched in it. */
+/* A file has ended: packets sent after its last frame are not searched for in it. */
 void rd_ends_file_end(struct rd_ends *e, enum rd_tap end);
 /*
  * The result, after both files have ended. `reports` are those of each capture alone, which show

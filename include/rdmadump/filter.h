@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Filter and cut: which frames are kept, and how much of each. A batch at a time, between source
- * and encoder.
+ * Filters and truncation: which frames are kept, and how much of each. A batch at a time, between
+ * source and encoder.
  */
 #ifndef RDMADUMP_FILTER_H
 #define RDMADUMP_FILTER_H

@@ -19,7 +19,7 @@ enum rd_growth_verdict {
 	RD_GROWTH_EXACT,
 	RD_GROWTH_AT_LEAST, /* the counter stopped at its largest value */
 	RD_GROWTH_MISSING,  /* absent before or after: unknown */
-	RD_GROWTH_RESET,    /* it fell, and no wrap explains that: unknown */
+	RD_GROWTH_RESET,    /* it decreased, and not by wrapping: unknown */
 };
 
 struct rd_growth {
@@ -36,8 +36,8 @@ struct rd_span {
 
 /*
  * kind NULL: not known, its width is derived from its values. A value NULL: the counter was absent.
- * A fall is a wrap where the counter is known to wrap, less than half of its range has passed, and
- * the port can be so fast; else a reset. Growth of a whole range and more cannot be seen.
+ * A decrease is a wrap if the counter is known to wrap, less than half of its range has passed, and
+ * the port can be that fast; else a reset. Growth by a whole range or more cannot be detected.
  */
 struct rd_growth rd_counter_growth(const struct rd_counter_kind *kind, const uint64_t *before,
 	const uint64_t *after, const struct rd_span *span);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The hash function of tables whose keys come from captures. Its key is random for each process, so
- * that nobody can craft a capture whose keys collide.
+ * that a capture with colliding keys cannot be crafted.
  */
 #ifndef RDMADUMP_HASH_H
 #define RDMADUMP_HASH_H

@@ -49,8 +49,8 @@ void rd_identity_resume(struct rd_identity_before *before);
  */
 void rd_identity_allow_pinned(uint64_t bytes);
 /*
- * For a device that takes commands only with the credentials that opened it: nothing is changed or
- * given up any more. False, and no effect, in a setuid program: its user must not keep root.
+ * For a device that accepts commands only with the credentials that opened it: user and privileges
+ * are kept from now on. False, and no effect, in a setuid program: its user must not keep root.
  */
 bool rd_identity_fix(struct rd_identity *id);
 /*

@@ -162,7 +162,7 @@ unsigned int rd_info_conditions(const struct rd_info *info, const struct rd_port
 	struct rd_capture_condition checks[RD_CONDITIONS_MAX], enum rd_verdict *verdict);
 
 /*
- * What is wrong with the device or below its best. -1 if out of memory; rd_findings_free() in any
+ * Faults of the device, and settings below its best. -1 if out of memory; rd_findings_free() in any
  * case.
  */
 int rd_info_judge(struct rd_findings *findings, const struct rd_info *info);

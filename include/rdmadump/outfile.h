@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Files that the program writes. Opening one changes no existing file, so that a command can still
- * be refused; only rd_outfile_begin() empties the file. An input of the command is never opened for
- * writing.
+ * be refused; only rd_outfile_begin() truncates the file. An input of the command is never opened
+ * for writing.
  */
 #ifndef RDMADUMP_OUTFILE_H
 #define RDMADUMP_OUTFILE_H
@@ -44,11 +44,11 @@ struct rd_outfile {
 };
 
 /*
- * Whether another user made what has this name, in a directory like /tmp: a link could lead to a
- * file of ours, a file would give our data away, a FIFO would let us wait. A file with several
- * names counts, too. The rule of the kernel's fs.protected_symlinks, _regular, _fifos and
- * _hardlinks, which are 0 on some machines. Nobody else can replace a name that passes: the
- * directory is sticky.
+ * Whether another user created the file of this name, in a directory like /tmp: a link could lead
+ * to one of our files, a regular file would give away our data, a FIFO would block us. A file with
+ * several hard links is also refused. This is the rule of the kernel's fs.protected_symlinks,
+ * _regular, _fifos and _hardlinks, which are 0 on some machines. No other user can replace a name
+ * that passes: the directory is sticky.
  */
 bool rd_outfile_is_planted(const char *path);
 /*
@@ -74,7 +74,7 @@ int rd_outfile_open_unique(struct rd_outfile *f, char *path, struct rd_error *er
  * output, this is logged as a warning. Never fails.
  */
 void rd_outfile_make_private(const struct rd_outfile *f, const char *path);
-/* Empties a regular file. Returns 0, or -1 with RD_CLASS_OUTPUT. */
+/* Truncates a regular file to length 0. Returns 0, or -1 with RD_CLASS_OUTPUT. */
 int rd_outfile_begin(const struct rd_outfile *f, const char *path, struct rd_error *err);
 /* Adds the open file to `taken`; false if it is there already, under another name. */
 bool rd_outfile_claim(const struct rd_outfile *f, struct rd_inputs *taken);
