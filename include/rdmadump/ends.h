@@ -16,9 +16,10 @@ enum rd_tap { RD_TAP_A, RD_TAP_B, RD_TAPS };
 struct rd_path_qp {
 	char from[RD_ADDRESS_LEN], to[RD_ADDRESS_LEN];
 	uint32_t qp;
-	uint64_t sent;		   /* captured at the sender while both captures ran */
-	uint64_t arrived;	   /* captured at both ends */
-	uint64_t reordered;	   /* of these: after a later packet */
+	uint32_t network;   /* of its path; 0: no other one has packets with these addresses */
+	uint64_t sent;	    /* captured at the sender while both captures ran */
+	uint64_t arrived;   /* captured at both ends */
+	uint64_t reordered; /* of these: after a later packet */
 	uint64_t reordered_proven; /* of these: confirmed by different timestamps */
 	/*
 	 * Of those that arrived, without `reordered`: retransmissions, or packets beside them,
@@ -41,8 +42,11 @@ struct rd_path_qp {
 /* One direction between two addresses. */
 struct rd_path {
 	char from[RD_ADDRESS_LEN], to[RD_ADDRESS_LEN];
-	enum rd_tap sender;	    /* whose capture is at the sender */
-	bool sender_known;	    /* false: nothing shows it, `sender` is an assumption */
+	uint32_t network;   /* of a tunnel, as in struct rd_inner; 0: none */
+	bool shared;	    /* other networks have packets with these addresses */
+	bool doubtful;	    /* and there are such packets in none: they may be of any of them */
+	enum rd_tap sender; /* whose capture is at the sender */
+	bool sender_known;  /* false: nothing shows it, `sender` is an assumption */
 	bool sent_by_host[RD_TAPS]; /* a capture marks frames as sent by its own host */
 	bool ids_tell; /* IP ids distinguish a retransmission from a copy made by the network */
 	struct rd_latency variation; /* one-way delay above the shortest one of its time */

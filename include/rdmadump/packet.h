@@ -462,13 +462,10 @@ unsigned int rd_decap_any(struct rd_inner *in);
 bool rd_decap_level(struct rd_inner *in);
 /*
  * For a frame that rd_packet_parse() found to be no InfiniBand transport, with its result in *p: if
- * it has tunnels, parses the innermost packet instead. *tunnels: those removed, 0: none. Returns
- * true if the innermost packet has a captured BTH.
+ * it has tunnels, parses the innermost packet instead. *in: out, all that is known of the tunnels.
+ * Returns true if the innermost packet has a captured BTH.
  */
-bool rd_packet_inner(enum rd_link link, const struct rd_frame *frame, struct rd_packet *p,
-	unsigned int *tunnels);
-/* The same, with all that is known of the tunnels; *in: out. */
-bool rd_packet_inner_of(
+bool rd_packet_inner(
 	enum rd_link link, const struct rd_frame *frame, struct rd_packet *p, struct rd_inner *in);
 /*
  * Removes the encapsulation as far as the inner frame is of the same link: a file has one link

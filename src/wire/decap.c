@@ -261,7 +261,7 @@ const char *rd_tunnel_name(unsigned int tunnels)
 	return names[bit];
 }
 
-bool rd_packet_inner_of(
+bool rd_packet_inner(
 	enum rd_link link, const struct rd_frame *frame, struct rd_packet *p, struct rd_inner *in)
 {
 	*in = (struct rd_inner){frame->data, frame->caplen, frame->len, link, 0, 0};
@@ -269,16 +269,6 @@ bool rd_packet_inner_of(
 		return false;
 	rd_decap_any(in);
 	return rd_packet_parse(in->link, in->data, in->caplen, in->len, p);
-}
-
-bool rd_packet_inner(
-	enum rd_link link, const struct rd_frame *frame, struct rd_packet *p, unsigned int *tunnels)
-{
-	struct rd_inner in;
-	bool found = rd_packet_inner_of(link, frame, p, &in);
-
-	*tunnels = in.tunnels;
-	return found;
 }
 
 unsigned int rd_decap(enum rd_link link, const uint8_t **data, uint32_t *caplen, uint32_t *len)

@@ -278,7 +278,7 @@ static void test_other_links(void **state)
 		struct rd_inner in = {.link = others[i].link};
 		struct rd_frame frame;
 		struct rd_packet p;
-		unsigned int kinds;
+		struct rd_inner all;
 
 		make_other(&m, i, &inner);
 		in.data = m.b;
@@ -288,7 +288,7 @@ static void test_other_links(void **state)
 		frame = make_frame(&m);
 		assert_false(rd_packet_parse(others[i].link, m.b, m.n, m.n, &p));
 		assert_int_equal(
-			rd_packet_inner(others[i].link, &frame, &p, &kinds), others[i].tunnel != 0);
+			rd_packet_inner(others[i].link, &frame, &p, &all), others[i].tunnel != 0);
 		if (others[i].tunnel) {
 			assert_int_equal(in.link, others[i].inner);
 			assert_int_equal(in.len, inner.n - from);
@@ -304,7 +304,7 @@ static void test_other_links(void **state)
 			struct rd_frame cut = {.data = copy, .caplen = n, .len = m.n};
 
 			if (!rd_packet_parse(others[i].link, copy, n, m.n, &p))
-				rd_packet_inner(others[i].link, &cut, &p, &kinds);
+				rd_packet_inner(others[i].link, &cut, &p, &all);
 			assert_true(p.data >= copy && p.data + p.caplen <= copy + n);
 			free(copy);
 		}

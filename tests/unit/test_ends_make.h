@@ -29,11 +29,12 @@ static struct two {
 	double drift_ppm; /* of B */
 	int64_t ahead;	  /* B's clock, which the first estimate of the offset does not know */
 	unsigned int ip_id;
-	bool directions;  /* as `captures.directions` */
-	bool only_a;	  /* B's capture does not mark them */
-	uint8_t opcode;	  /* of requests; 0: REQUEST */
-	uint64_t alone;	  /* bits of what each capture alone has of the requests, once */
-	uint32_t changed; /* of requests: their payload, and so their ICRC */
+	bool directions;	   /* as `captures.directions` */
+	bool only_a;		   /* B's capture does not mark them */
+	uint8_t opcode;		   /* of requests; 0: REQUEST */
+	uint64_t alone;		   /* bits of what each capture alone has of the requests, once */
+	uint32_t changed;	   /* of requests: their payload, and so their ICRC */
+	uint32_t network[RD_TAPS]; /* VNI of the tunnel that an end sees; 0: it sees none */
 } two;
 
 static const uint32_t to_qp[] = {0x100, 0x200};
@@ -44,6 +45,22 @@ static inline void begin(void)
 
 	memset(&two, 0, sizeof(two));
 	assert_int_equal(rd_ends_open(&two.e, first, 0, NULL), 0);
+}
+
+static inline struct rd_frame in_tunnel(const struct rd_frame *inner, uint32_t network)
+{
+	static struct make outer;
+	struct rd_frame frame;
+
+	outer.n = 0;
+	make_ethernet(&outer, 0x0800);
+	make_ipv4(&outer, 17, 16 + inner->len);
+	make_udp(&outer, 4789, 8 + inner->len);
+	make_be32(&outer, 0x08000000);
+	make_be32(&outer, network << 8);
+	make_bytes(&outer, inner->data, inner->len);
+	frame = make_frame(&outer);
+	return frame;
 }
 
 /* A packet in the file of one end, at `ns` after the start by a clock without drift. */
@@ -65,6 +82,8 @@ static inline void see(enum rd_tap end, bool back, uint32_t psn, uint8_t syndrom
 	rd_put_be32(m.b + BTH + 8, psn);
 	rd_put_be32(m.b + m.n - 4, psn * 2654435761U + syndrome + (back ? 0 : two.changed));
 	frame = make_frame(&m);
+	if (two.network[end])
+		frame = in_tunnel(&frame, two.network[end]);
 	frame.ts_ns = START + ns;
 	if (two.directions && !(two.only_a && end == RD_TAP_B))
 		frame.direction = (end == RD_TAP_B) == back ? RD_DIR_OUT : RD_DIR_IN;

@@ -61,6 +61,7 @@ void clock_result(const struct clock_bounds *c, uint64_t resolution, struct rd_e
 /* Source and destination of a packet: addresses, or LIDs if there is no network header. */
 struct route {
 	unsigned int net, length;
+	uint32_t network; /* of its tunnel, as in struct rd_inner; 0: none */
 	const uint8_t *src, *dst;
 };
 
@@ -73,6 +74,12 @@ struct order_votes {
 
 struct path {
 	struct path *reverse; /* NULL: no frames */
+	struct path *plain;   /* the one with these addresses that has no network in its key */
+	uint32_t network;     /* as in struct route; 0: none so far */
+	bool keyed;
+	/* Of `plain`: there are others; it has packets that are in no network, and that may
+	 * be of any of them. */
+	bool shared, outside;
 	struct distances d;
 	struct extremes first; /* distances of its first packets */
 	int64_t first_until;   /* of that time; 0: none yet */
@@ -169,12 +176,19 @@ static inline bool ids_tell(const struct path *p)
 	return ids_kept(p) && p->id_changes > p->same_id / 2;
 }
 
-/* False: the frame has neither addresses nor LIDs. */
+/* 0: no other network has packets with its addresses. */
+static inline uint32_t path_network(const struct path *p)
+{
+	return p->plain->shared ? p->network : 0;
+}
+
+/* False: the frame has neither addresses nor LIDs. Its network is not set. */
 bool route_of(const struct rd_packet *p, struct route *r);
 /*
  * A packet, possibly in a tunnel: one end may see it decapsulated, and the other one encapsulated.
  */
-bool packet_of(enum rd_link link, const struct rd_frame *frame, struct rd_packet *p);
+bool packet_of(
+	enum rd_link link, const struct rd_frame *frame, struct rd_packet *p, uint32_t *network);
 /* False, and 0: truncated, absent, or captured before the NIC computed it. */
 bool packet_icrc(const struct rd_packet *p, uint32_t *icrc);
 uint64_t packet_identity(const struct rd_packet *p, const struct route *r, uint32_t icrc);
@@ -216,6 +230,7 @@ struct entry {
 	int64_t partner_t;
 	uint32_t psn;
 	uint32_t icrc;
+	uint32_t network; /* 0: none; its partner may be in one */
 	uint16_t ip_id;
 	uint8_t ttl, state, opcode;
 	uint8_t in_row; /* how many entries of the same packet were removed just before, up to 2 */
@@ -367,17 +382,20 @@ struct sides {
 /* False if out of memory. */
 bool sides_make(struct sides *s, const struct rd_report *r);
 void sides_free(struct sides *s);
-/* The conversation with packets from one address to this QP of the other, and whose they are; NULL:
- * none. */
-const struct rd_conversation *sides_find(
-	const struct sides *s, const char *from, const char *to, uint32_t qp, unsigned int *side);
+/*
+ * The conversation with packets from one address to this QP of the other, and whose they are; NULL:
+ * none. `network`: 0 if no other one has these addresses.
+ */
+const struct rd_conversation *sides_find(const struct sides *s, const char *from, const char *to,
+	uint32_t qp, uint32_t network, unsigned int *side);
 
 /*
  * The owner of the QP that sends or receives these packets, and that QP. Only the file of its own
  * host has it. NULL: unknown; *not_listed: unknown although a file lists that host's owners.
  */
 const struct rd_owner *sides_owner(const struct sides sides[RD_TAPS], const char *from,
-	const char *to, uint32_t qp, bool receiver, uint32_t *owned, bool *not_listed);
+	const char *to, uint32_t qp, uint32_t network, bool receiver, uint32_t *owned,
+	bool *not_listed);
 
 /* The paths of a report by their addresses. */
 struct pairs {
@@ -385,9 +403,9 @@ struct pairs {
 };
 
 void pairs_make(struct pairs *p, const struct rd_ends_report *r);
-/* NULL: no packet went this way at both ends. */
-const struct rd_path *pairs_find(
-	struct pairs *p, const struct rd_ends_report *r, const char *from, const char *to);
+/* NULL: no packet went this way at both ends. `network`: of a conversation, see struct rd_inner. */
+const struct rd_path *pairs_find(struct pairs *p, const struct rd_ends_report *r, const char *from,
+	const char *to, uint32_t network);
 
 /* --- the fate of packets (evidence.c) ----------------------------------------------------- */
 
@@ -423,6 +441,10 @@ struct concern {
 	uint64_t messages, delayed; /* delayed: partly or completely retransmitted */
 };
 
+#define ENDS_WHERE_LEN (2 * RD_ADDRESS_LEN + 64)
+
+/* Which packets a finding is about: those to a QP of this path, or all of it (w NULL). */
+void ends_where(char out[ENDS_WHERE_LEN], const struct rd_path *p, const struct rd_path_qp *w);
 /* False if out of memory. */
 bool ends_findings(struct rd_ends_report *r, const struct sides sides[RD_TAPS],
 	const struct trust trust[RD_TAPS], struct concern concerns[ENDS_RULES]);
@@ -450,6 +472,7 @@ struct culprit {
 	const struct rd_finding *worst;
 	enum rd_certainty certainty; /* not above that of `worst` */
 	uint32_t qp;		     /* of the comparison: that its worst finding is about */
+	uint32_t network;	     /* of the packets; 0: no other one has their addresses */
 	bool assumed;	/* the place follows if that capture was made at the port of its host */
 	enum rd_tap at; /* that capture */
 };

@@ -115,7 +115,7 @@ static const struct path_qp *responses_to(
 	for (int end = 0; end < RD_TAPS && peer == RD_QP_UNKNOWN; end++) {
 		unsigned int side;
 		const struct rd_conversation *c =
-			sides_find(&sides[end], p->from, p->to, w->qp, &side);
+			sides_find(&sides[end], p->from, p->to, w->qp, path_network(p), &side);
 
 		if (c)
 			peer = side ? c->b.qp : c->a.qp;

@@ -64,7 +64,7 @@ static const struct rd_side *side_at(const struct sight *s, enum rd_tap tap)
 {
 	unsigned int side;
 	const struct rd_conversation *c =
-		sides_find(&s->sides[tap], s->p->from, s->p->to, s->w->qp, &side);
+		sides_find(&s->sides[tap], s->p->from, s->p->to, s->w->qp, s->w->network, &side);
 
 	return c ? &c->side[side] : NULL;
 }
@@ -421,8 +421,8 @@ static void add_owner(const struct sight *s, struct rd_finding *f, bool receiver
 	char text[RD_OWNER_TEXT_MAX];
 	bool not_listed;
 	uint32_t qp;
-	const struct rd_owner *owner =
-		sides_owner(s->sides, s->p->from, s->p->to, s->w->qp, receiver, &qp, &not_listed);
+	const struct rd_owner *owner = sides_owner(s->sides, s->p->from, s->p->to, s->w->qp,
+		s->w->network, receiver, &qp, &not_listed);
 
 	if (owner)
 		finding_append(f, "%s by %s, QP 0x%x", does, rd_owner_text(text, owner), qp);
@@ -445,10 +445,21 @@ static void add_concern(struct concern *c, const struct ends_rule *rule, const s
 	c->delayed += side ? rd_side_incident(side, RD_INC_DELAYED)->count : 0;
 }
 
+void ends_where(char out[ENDS_WHERE_LEN], const struct rd_path *p, const struct rd_path_qp *w)
+{
+	int n = snprintf(out, ENDS_WHERE_LEN, "%s -> %s", p->from, p->to);
+
+	if (w)
+		n += snprintf(out + n, ENDS_WHERE_LEN - (size_t)n, " QP 0x%x", w->qp);
+	if (p->shared)
+		snprintf(out + n, ENDS_WHERE_LEN - (size_t)n, " (network %u)", p->network);
+}
+
 static void try_rule(struct rd_findings *list, const struct ends_rule *rule, const struct sight *s,
 	struct concern *concern)
 {
 	struct rd_finding *f = finding_begin(list, &rule->head);
+	char where[ENDS_WHERE_LEN];
 
 	if (!f)
 		return;
@@ -456,14 +467,13 @@ static void try_rule(struct rd_findings *list, const struct ends_rule *rule, con
 		rd_findings_drop_last(list);
 		return;
 	}
-	if (is_inconsistent(s))
+	if (is_inconsistent(s) || s->p->doubtful)
 		finding_lower(f, RD_POSSIBLE);
+	ends_where(where, s->p, s->w);
+	rd_finding_where(f, "%s", where);
 	if (s->w) {
-		rd_finding_where(f, "%s -> %s QP 0x%x", s->p->from, s->p->to, s->w->qp);
 		add_owner(s, f, false);
 		add_owner(s, f, true);
-	} else {
-		rd_finding_where(f, "%s -> %s", s->p->from, s->p->to);
 	}
 	add_concern(concern, rule, s);
 	findings_bound(list, FINDINGS_MAX);
@@ -507,7 +517,7 @@ static bool has_both(const struct rd_ends_report *e, struct pairs *pairs, const 
 {
 	const struct rd_conversation *c = conversation_of(r, conversation);
 
-	return c && pairs_find(pairs, e, c->a.address, c->b.address);
+	return c && pairs_find(pairs, e, c->a.address, c->b.address, c->network);
 }
 
 bool ends_answer(const char *rule)

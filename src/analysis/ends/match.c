@@ -121,9 +121,17 @@ static bool is_single(struct rd_ends *e, enum rd_tap end, const struct entry *en
 	return !en->repeated && !newer(&e->pending[end], en);
 }
 
+/* A packet outside of networks is in that of its partner. */
+static struct path_qp *join(struct entry *x, struct entry *y)
+{
+	struct path_qp *w = y->to->path->keyed ? y->to : x->to;
+
+	return x->to = y->to = w;
+}
+
 static void pair(struct rd_ends *e, enum rd_tap end, struct entry *here, struct entry *there)
 {
-	struct path_qp *w = here->to;
+	struct path_qp *w = join(here, there);
 	const struct entry *at[RD_TAPS] = {there, there};
 	uint64_t frame[RD_TAPS];
 	bool proven, timed;
@@ -334,6 +342,7 @@ static void note_unique(struct rd_ends *e, enum rd_tap end, struct entry *en)
 	if (!o || newer(there, o) || o->copy || o->state != ENTRY_OPEN ||
 		oldest_like(here, en) != en || en->copy)
 		return;
+	p = o->to->path->keyed ? o->to->path : p;
 	if (o->ip_id == en->ip_id)
 		p->same_id++;
 	else
@@ -416,8 +425,9 @@ static void take(struct rd_ends *e, enum rd_tap end, enum rd_link link, const st
 	en.t = rd_ends_time(f->ts_ns, e->origin, end == RD_TAP_B ? e->offset : 0);
 	note_clock(set, f->ts_ns, en.t);
 	set->last = en.t;
-	if (!packet_of(link, f, &p) || !route_of(&p, &r))
+	if (!packet_of(link, f, &p, &en.network) || !route_of(&p, &r))
 		return;
+	r.network = en.network;
 	en.whole = packet_icrc(&p, &en.icrc);
 	en.id[BY_BYTES] = packet_identity(&p, &r, 0);
 	en.id[BY_PACKET] = packet_key(&p, &r);

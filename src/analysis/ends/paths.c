@@ -66,76 +66,142 @@ uint64_t packet_key(const struct rd_packet *p, const struct route *r)
 	return rd_hash_end(&h, words + 2);
 }
 
-bool packet_of(enum rd_link link, const struct rd_frame *frame, struct rd_packet *p)
+bool packet_of(
+	enum rd_link link, const struct rd_frame *frame, struct rd_packet *p, uint32_t *network)
 {
-	unsigned int tunnels;
+	struct rd_inner in;
 
-	return rd_packet_parse(link, frame->data, frame->caplen, frame->len, p) ||
-	       rd_packet_inner(link, frame, p, &tunnels);
+	*network = 0;
+	if (rd_packet_parse(link, frame->data, frame->caplen, frame->len, p))
+		return true;
+	if (!rd_packet_inner(link, frame, p, &in))
+		return false;
+	*network = in.network;
+	return true;
 }
 
 uint64_t rd_ends_identity(enum rd_link link, const struct rd_frame *frame, bool with_icrc)
 {
 	struct rd_packet p;
 	struct route r;
-	uint32_t icrc;
+	uint32_t icrc, network;
 
-	if (!packet_of(link, frame, &p) || !route_of(&p, &r))
+	if (!packet_of(link, frame, &p, &network) || !route_of(&p, &r))
 		return 0;
 	packet_icrc(&p, &icrc);
 	return packet_identity(&p, &r, with_icrc ? icrc : 0);
 }
 
-static bool same_route(const struct path *p, const struct route *r)
+static bool has_addresses(const struct path *p, const struct route *r)
 {
 	return p->net == r->net && !memcmp(p->src, r->src, r->length) &&
 	       !memcmp(p->dst, r->dst, r->length);
 }
 
+static bool same_route(const struct path *p, const struct route *r, bool keyed)
+{
+	return has_addresses(p, r) && p->keyed == keyed && (!keyed || p->network == r->network);
+}
+
 /* The slot of a route in the hash table: that of its path, or an empty one. */
-static uint16_t *path_slot(struct rd_ends *e, const struct route *r)
+static uint16_t *path_slot(struct rd_ends *e, const struct route *r, bool keyed)
 {
 	struct rd_hash h = rd_hash_begin();
 	size_t i = (size_t)rd_hash_end(&h, hash_route(&h, r)) & (PATH_SLOTS - 1);
 
-	while (e->path_slots[i] && !same_route(e->paths[e->path_slots[i] - 1], r))
+	while (e->path_slots[i] && !same_route(e->paths[e->path_slots[i] - 1], r, keyed))
 		i = (i + 1) & (PATH_SLOTS - 1);
 	return &e->path_slots[i];
 }
 
-static struct path *path_find(struct rd_ends *e, const struct route *r)
+static struct path *path_at(struct rd_ends *e, const struct route *r, bool keyed)
 {
-	const struct route back = {r->net, r->length, r->dst, r->src};
-	uint16_t *slot = path_slot(e, r), reverse;
-	struct path *p;
+	const uint16_t place = *path_slot(e, r, keyed);
 
-	if (*slot)
-		return e->paths[*slot - 1];
-	p = e->n_paths < PATHS_MAX ? calloc(1, sizeof(*p)) : NULL;
+	return place ? e->paths[place - 1] : NULL;
+}
+
+/*
+ * The path back: in the same network. A tunnel whose ends route may have another network in each
+ * direction; that is the one meant only if no other one has these addresses.
+ */
+static struct path *find_reverse(struct rd_ends *e, const struct path *p)
+{
+	const struct route back = {p->net, p->length, p->network, p->dst, p->src};
+	struct path *q = path_at(e, &back, false), *same;
+
+	if (!q || q == p || !p->network || !q->network || p->network == q->network)
+		return q == p ? NULL : q;
+	same = path_at(e, &back, true);
+	return same || p->plain->shared || q->shared ? same : q;
+}
+
+/* After a path between these addresses was added, or its network became known. */
+static void link_paths(struct rd_ends *e, const struct route *r)
+{
+	const struct route back = {r->net, r->length, 0, r->dst, r->src};
+
+	for (size_t i = 0; i < e->n_paths; i++) {
+		struct path *p = e->paths[i], *reverse;
+
+		if (!has_addresses(p, r) && !has_addresses(p, &back))
+			continue;
+		reverse = find_reverse(e, p);
+		if (p->reverse && p->reverse != reverse) { /* they compared with another network */
+			p->votes.time[RD_TAP_A] = p->votes.time[RD_TAP_B] = 0;
+			p->has_last = false;
+		}
+		p->reverse = reverse;
+	}
+}
+
+/* `first`: the path of the same addresses in another network; NULL: there is none. */
+static struct path *path_make(struct rd_ends *e, const struct route *r, struct path *first)
+{
+	const bool room = e->n_paths < PATHS_MAX && e->n_qps < PATH_QPS_MAX;
+	struct path *p = room ? calloc(1, sizeof(*p)) : NULL;
+
 	if (!p) {
-		e->out_of_memory |= e->n_paths < PATHS_MAX;
+		e->out_of_memory |= room;
 		return NULL;
 	}
 	p->net = r->net;
 	p->length = r->length;
+	p->network = r->network;
+	p->keyed = first != NULL;
+	p->plain = first ? first : p;
 	memcpy(p->src, r->src, r->length);
 	memcpy(p->dst, r->dst, r->length);
-	reverse = *path_slot(e, &back);
-	if (reverse) {
-		p->reverse = e->paths[reverse - 1];
-		p->reverse->reverse = p;
-	}
 	e->paths[e->n_paths++] = p;
-	*slot = (uint16_t)e->n_paths;
+	*path_slot(e, r, p->keyed) = (uint16_t)e->n_paths;
+	link_paths(e, r);
 	return p;
 }
 
-static struct path_qp *qp_make(
-	struct rd_ends *e, struct path_qp **slot, uint64_t key, const struct route *r, uint32_t qp)
+/*
+ * The first network with some addresses has the path without a network in its key, together with
+ * packets outside of networks: an end may see them before or after the tunnel.
+ */
+static struct path *path_find(struct rd_ends *e, const struct route *r)
 {
-	struct path *path = e->n_qps < PATH_QPS_MAX ? path_find(e, r) : NULL;
+	struct path *first = path_at(e, r, false), *p;
 
-	if (!path)
+	if (!first || !r->network || first->network == r->network)
+		return first ? first : path_make(e, r, NULL);
+	if (!first->network) {
+		first->network = r->network;
+		link_paths(e, r);
+		return first;
+	}
+	first->shared = true;
+	p = path_at(e, r, true);
+	return p ? p : path_make(e, r, first);
+}
+
+static struct path_qp *qp_make(
+	struct rd_ends *e, struct path_qp **slot, uint64_t key, struct path *path, uint32_t qp)
+{
+	if (e->n_qps == PATH_QPS_MAX)
 		return NULL;
 	*slot = calloc(1, sizeof(**slot));
 	if (!*slot) {
@@ -149,12 +215,13 @@ static struct path_qp *qp_make(
 	return *slot;
 }
 
-static uint64_t qp_key(const struct route *r, uint32_t qp)
+/* `network`: 0 for the first path of these addresses. */
+static uint64_t qp_key(const struct route *r, uint32_t qp, uint32_t network)
 {
 	struct rd_hash h = rd_hash_begin();
 	unsigned int words = hash_route(&h, r);
 
-	rd_hash_add(&h, qp);
+	rd_hash_add(&h, (uint64_t)network << 32 | qp);
 	return rd_hash_end(&h, words + 1);
 }
 
@@ -170,18 +237,28 @@ static struct path_qp **qp_slot(const struct rd_ends *e, uint64_t key)
 
 struct path_qp *path_qp_find(struct rd_ends *e, const struct route *r, uint32_t qp)
 {
-	const uint64_t key = qp_key(r, qp);
+	uint64_t key = qp_key(r, qp, 0);
+	struct path_qp *w = e->cached && e->cached->key == key ? e->cached : *qp_slot(e, key);
 	struct path_qp **slot;
+	struct path *path;
 
-	if (e->cached && e->cached->key == key)
-		return e->cached;
-	slot = qp_slot(e, key);
-	return *slot ? (e->cached = *slot) : qp_make(e, slot, key, r, qp);
+	if (!w || (r->network && w->path->network != r->network)) {
+		path = path_find(e, r);
+		if (!path)
+			return NULL;
+		key = path->keyed ? qp_key(r, qp, r->network) : key;
+		slot = qp_slot(e, key);
+		w = *slot ? *slot : qp_make(e, slot, key, path, qp);
+		if (!w)
+			return NULL;
+	}
+	w->path->outside |= !r->network;
+	return e->cached = w;
 }
 
 const struct path_qp *path_qp_known(const struct rd_ends *e, const struct path *p, uint32_t qp)
 {
-	const struct route r = {p->net, p->length, p->src, p->dst};
+	const struct route r = {p->net, p->length, p->network, p->src, p->dst};
 
-	return *qp_slot(e, qp_key(&r, qp));
+	return *qp_slot(e, qp_key(&r, qp, p->keyed ? p->network : 0));
 }

@@ -12,10 +12,14 @@ static inline struct entry *entry_at(struct pending *set, uint64_t at)
 	return &set->ring[at & (RING - 1)];
 }
 
-/* Of a list BY_BYTES. A snap length may cut off the ICRC, possibly in only one capture. */
+/*
+ * Of a list BY_BYTES. Possibly in only one capture, a snap length may cut off the ICRC, or the packet
+ * may be in a tunnel.
+ */
 static inline bool same_bytes(const struct entry *x, const struct entry *y)
 {
-	return !x->whole || !y->whole || x->icrc == y->icrc;
+	return (!x->whole || !y->whole || x->icrc == y->icrc) &&
+	       (!x->network || !y->network || x->network == y->network);
 }
 
 /* Also with the same IP id. */

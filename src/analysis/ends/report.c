@@ -70,6 +70,7 @@ static void fill_qp(struct rd_path_qp *out, const struct path_qp *w, const struc
 	const enum rd_tap receiver = !w->path->sender;
 
 	*out = (struct rd_path_qp){.qp = w->qp,
+		.network = path_network(w->path),
 		.arrived = w->matched,
 		.reordered = w->reordered[receiver],
 		.reordered_proven = w->reordered_proven[receiver],
@@ -107,14 +108,16 @@ static uint64_t packets(const struct rd_path *p)
 
 static int busier_path(const void *x, const void *y)
 {
-	uint64_t p = packets(x), q = packets(y);
+	const struct rd_path *a = x, *b = y;
+	uint64_t p = packets(a), q = packets(b);
 	int order;
 
 	if (p != q)
 		return p < q ? 1 : -1;
-	order = strcmp(((const struct rd_path *)x)->from, ((const struct rd_path *)y)->from);
-	return order ? order
-		     : strcmp(((const struct rd_path *)x)->to, ((const struct rd_path *)y)->to);
+	order = strcmp(a->from, b->from);
+	if (!order)
+		order = strcmp(a->to, b->to);
+	return order ? order : a->network < b->network ? -1 : a->network > b->network;
 }
 
 static size_t count_qps(const struct rd_ends *e, const struct path *p)
@@ -133,6 +136,9 @@ static int fill_path(const struct making *m, struct rd_path *out, const struct p
 
 	memcpy(out->from, p->from, sizeof(out->from));
 	memcpy(out->to, p->to, sizeof(out->to));
+	out->network = p->network;
+	out->shared = p->plain->shared;
+	out->doubtful = p->plain->shared && p->plain->outside;
 	out->sender = p->sender;
 	out->sender_known = p->sender_known;
 	out->ids_tell = ids_tell(p);

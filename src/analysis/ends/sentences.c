@@ -136,8 +136,8 @@ static void put_owners(FILE *out, const struct judging *j, const struct culprit 
 		char text[RD_OWNER_TEXT_MAX];
 		bool not_listed;
 		uint32_t qp;
-		const struct rd_owner *owner = sides_owner(
-			j->sides, v->sender, v->receiver, x->qp, receiver, &qp, &not_listed);
+		const struct rd_owner *owner = sides_owner(j->sides, v->sender, v->receiver, x->qp,
+			x->network, receiver, &qp, &not_listed);
 
 		if (!owner)
 			continue;
@@ -246,7 +246,7 @@ static enum rd_tap unsure_capture(const struct judging *j, const struct culprit 
 {
 	const struct rd_judgement *v = &j->r->verdict;
 	const struct rd_path *p =
-		pairs_find((struct pairs *)&j->pairs, j->r, v->sender, v->receiver);
+		pairs_find((struct pairs *)&j->pairs, j->r, v->sender, v->receiver, x->network);
 	/* What it lacks is what may have been lost: that of the receiver comes first. */
 	const bool of_sender = !strcmp(v->rule, "lost-in-sender") ||
 			       !strcmp(v->rule, "duplicated-between") ||
@@ -269,7 +269,7 @@ static void put_reason(FILE *out, const struct judging *j, const struct culprit 
 {
 	const struct rd_judgement *v = &j->r->verdict;
 	const struct rd_path *p =
-		pairs_find((struct pairs *)&j->pairs, j->r, v->sender, v->receiver);
+		pairs_find((struct pairs *)&j->pairs, j->r, v->sender, v->receiver, x->network);
 	const enum rd_tap unsure = unsure_capture(j, x);
 
 	if (x->cause && j->r->both_ways && !j->r->offset_known)

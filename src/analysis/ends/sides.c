@@ -35,8 +35,9 @@ static const struct rd_endpoint *endpoint(const struct rd_conversation *c, unsig
 	return side ? &c->b : &c->a;
 }
 
-/* The slot of the packets to a QP, or an empty one. */
-static size_t find(const struct sides *s, const char *from, const char *to, uint32_t qp)
+/* The slot of the packets to a QP, in this network or (NULL) any, or an empty one. */
+static size_t find(const struct sides *s, const char *from, const char *to, uint32_t qp,
+	const uint32_t *network)
 {
 	size_t i = place_of(s, from, to, qp);
 
@@ -45,7 +46,8 @@ static size_t find(const struct sides *s, const char *from, const char *to, uint
 		const struct rd_conversation *c = &s->report->conversations[number / 2];
 		const struct rd_endpoint *target = endpoint(c, !(number % 2));
 
-		if (target->qp == qp && !strcmp(target->address, to) &&
+		if (target->qp == qp && (!network || c->network == *network) &&
+			!strcmp(target->address, to) &&
 			!strcmp(endpoint(c, number % 2)->address, from))
 			break;
 	}
@@ -64,7 +66,7 @@ bool sides_make(struct sides *s, const struct rd_report *r)
 		for (unsigned int side = 0; side < 2; side++) {
 			const struct rd_conversation *c = &r->conversations[i];
 			size_t at = find(s, endpoint(c, side)->address, endpoint(c, !side)->address,
-				endpoint(c, !side)->qp);
+				endpoint(c, !side)->qp, &c->network);
 
 			if (!s->slots[at]) /* else a busier conversation has it */
 				s->slots[at] = (uint32_t)(2 * i + side + 1);
@@ -77,10 +79,10 @@ void sides_free(struct sides *s)
 	free(s->slots);
 }
 
-const struct rd_conversation *sides_find(
-	const struct sides *s, const char *from, const char *to, uint32_t qp, unsigned int *side)
+const struct rd_conversation *sides_find(const struct sides *s, const char *from, const char *to,
+	uint32_t qp, uint32_t network, unsigned int *side)
 {
-	const size_t at = find(s, from, to, qp);
+	const size_t at = find(s, from, to, qp, network ? &network : NULL);
 
 	if (!s->slots[at])
 		return NULL;
@@ -89,12 +91,14 @@ const struct rd_conversation *sides_find(
 }
 
 const struct rd_owner *sides_owner(const struct sides sides[RD_TAPS], const char *from,
-	const char *to, uint32_t qp, bool receiver, uint32_t *owned, bool *not_listed)
+	const char *to, uint32_t qp, uint32_t network, bool receiver, uint32_t *owned,
+	bool *not_listed)
 {
 	*not_listed = false;
 	for (int end = 0; end < RD_TAPS; end++) {
 		unsigned int side;
-		const struct rd_conversation *c = sides_find(&sides[end], from, to, qp, &side);
+		const struct rd_conversation *c =
+			sides_find(&sides[end], from, to, qp, network, &side);
 
 		if (!c)
 			continue;
@@ -109,8 +113,8 @@ const struct rd_owner *sides_owner(const struct sides sides[RD_TAPS], const char
 
 /* --- pairs of addresses ----------------------------------------------------------------------- */
 
-static uint16_t *pair_slot(
-	struct pairs *p, const struct rd_ends_report *r, const char *from, const char *to)
+static uint16_t *pair_slot(struct pairs *p, const struct rd_ends_report *r, const char *from,
+	const char *to, uint32_t network)
 {
 	struct rd_hash h = rd_hash_begin();
 	unsigned int words = hash_text(&h, from);
@@ -121,7 +125,8 @@ static uint16_t *pair_slot(
 	for (; p->slots[i]; i = (i + 1) & (PATH_SLOTS - 1)) {
 		const struct rd_path *path = &r->paths[p->slots[i] - 1];
 
-		if (!strcmp(path->from, from) && !strcmp(path->to, to))
+		if ((!path->shared || path->network == network) && !strcmp(path->from, from) &&
+			!strcmp(path->to, to))
 			break;
 	}
 	return &p->slots[i];
@@ -131,13 +136,14 @@ void pairs_make(struct pairs *p, const struct rd_ends_report *r)
 {
 	memset(p, 0, sizeof(*p));
 	for (size_t i = 0; i < r->n_paths; i++)
-		*pair_slot(p, r, r->paths[i].from, r->paths[i].to) = (uint16_t)(i + 1);
+		*pair_slot(p, r, r->paths[i].from, r->paths[i].to, r->paths[i].network) =
+			(uint16_t)(i + 1);
 }
 
-const struct rd_path *pairs_find(
-	struct pairs *p, const struct rd_ends_report *r, const char *from, const char *to)
+const struct rd_path *pairs_find(struct pairs *p, const struct rd_ends_report *r, const char *from,
+	const char *to, uint32_t network)
 {
-	const uint16_t *slot = pair_slot(p, r, from, to);
+	const uint16_t *slot = pair_slot(p, r, from, to, network);
 
 	return *slot ? &r->paths[*slot - 1] : NULL;
 }

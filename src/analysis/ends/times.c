@@ -72,10 +72,11 @@ static bool compare_waiting(struct judging *j, enum rd_tap tap, bool *done)
 		return true;
 	from = endpoint_of(c, slow->side);
 	to = endpoint_of(c, !slow->side);
-	p = pairs_find(&j->pairs, j->r, from->address, to->address);
+	p = pairs_find(&j->pairs, j->r, from->address, to->address, c->network);
 	if (!p || !p->sender_known || p->sender != tap)
 		return true;
-	there = sides_find(&j->sides[!tap], from->address, to->address, to->qp, &side);
+	there = sides_find(
+		&j->sides[!tap], p->from, p->to, to->qp, p->shared ? p->network : 0, &side);
 	x = &c->side[slow->side];
 	y = there ? &there->side[side] : NULL;
 	if (!y || !x->times || !y->times || !same_traffic(x, y) || !x->times->ns[RD_TIME_WAITING])
@@ -101,7 +102,7 @@ static bool copy_time(struct judging *j, enum rd_tap tap)
 		return true;
 	from = endpoint_of(c, alone->slow.side)->address;
 	to = endpoint_of(c, !alone->slow.side)->address;
-	p = pairs_find(&j->pairs, j->r, from, to);
+	p = pairs_find(&j->pairs, j->r, from, to, c->network);
 	if (!p || p->sender != tap || !p->sender_known || !alone->time || !*alone->time ||
 		alone->slow.what == RD_TIME_WAITING)
 		return true;

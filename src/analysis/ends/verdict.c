@@ -100,14 +100,34 @@ static void choose_comparison(const struct judging *j, struct choice *best)
 	}
 }
 
-/* The packets to a QP at both ends; NULL: there are none. */
-static const struct rd_path_qp *path_qp_at(
-	struct judging *j, const struct rd_endpoint *from, const struct rd_endpoint *to)
+/* The packets of one side of a conversation. */
+struct way {
+	const struct rd_endpoint *from, *to;
+	uint32_t network;
+};
+
+static struct way way_of(const struct rd_conversation *c, unsigned int side)
 {
-	const struct rd_path *p = pairs_find(&j->pairs, j->r, from->address, to->address);
+	return (struct way){endpoint_of(c, side), endpoint_of(c, !side), c->network};
+}
+
+static struct way back_of(const struct way *w)
+{
+	return (struct way){w->to, w->from, w->network};
+}
+
+static const struct rd_path *path_of(struct judging *j, const struct way *w)
+{
+	return pairs_find(&j->pairs, j->r, w->from->address, w->to->address, w->network);
+}
+
+/* The packets to a QP at both ends; NULL: there are none. */
+static const struct rd_path_qp *path_qp_at(struct judging *j, const struct way *w)
+{
+	const struct rd_path *p = path_of(j, w);
 
 	for (size_t i = 0; p && i < p->n_qps; i++)
-		if (p->qps[i].qp == to->qp)
+		if (p->qps[i].qp == w->to->qp)
 			return &p->qps[i];
 	return NULL;
 }
@@ -115,11 +135,13 @@ static const struct rd_path_qp *path_qp_at(
 /* What one capture takes for loss is in the other one: one of them missed packets. */
 static bool is_refuted(struct judging *j, const struct rd_conversation *c)
 {
-	const struct rd_path_qp *way[] = {path_qp_at(j, &c->a, &c->b), path_qp_at(j, &c->b, &c->a)};
+	for (unsigned int side = 0; side < 2; side++) {
+		const struct way way = way_of(c, side);
+		const struct rd_path_qp *w = path_qp_at(j, &way);
 
-	for (size_t i = 0; i < 2; i++)
-		if (way[i] && (way[i]->missed.count || way[i]->missed_at_receiver.count))
+		if (w && (w->missed.count || w->missed_at_receiver.count))
 			return true;
+	}
 	return false;
 }
 
@@ -136,11 +158,15 @@ static enum rd_certainty certainty_of(
 static enum weight weight_of(
 	struct judging *j, const struct rd_finding *f, bool likely, const struct rd_conversation *c)
 {
+	struct way there, back;
+
 	if (f->severity < RD_SEV_WARNING)
 		return CAPTURE_ONLY;
-	if (!c || !ends_answer(f->rule) ||
-		(!pairs_find(&j->pairs, j->r, c->a.address, c->b.address) &&
-			!pairs_find(&j->pairs, j->r, c->b.address, c->a.address)))
+	if (!c || !ends_answer(f->rule))
+		return likely ? FAULT : POSSIBLE_FAULT;
+	there = way_of(c, 0);
+	back = back_of(&there);
+	if (!path_of(j, &there) && !path_of(j, &back))
 		return likely ? FAULT : POSSIBLE_FAULT;
 	if (is_refuted(j, c))
 		return DOUBTFUL;
@@ -205,15 +231,18 @@ static void assume(struct judging *j, struct culprit *x, enum rd_tap tap, const 
 		j->r->verdict.where = RD_POSSIBLE;
 }
 
-/* "10.0.0.1 -> 10.0.0.2 QP 0x11" */
-static void parse_where(struct rd_judgement *v, const char *where, uint32_t *qp)
+/* "10.0.0.1 -> 10.0.0.2 QP 0x11 (network 7)" */
+static void parse_where(struct rd_judgement *v, const char *where, struct culprit *x)
 {
+	static const char before[] = "(network ";
 	const char *arrow = strstr(where, " -> "), *to = arrow ? arrow + 4 : where;
+	const char *network = strstr(where, before);
 	const size_t length = strcspn(to, " ");
 
 	snprintf(v->sender, sizeof(v->sender), "%.*s", arrow ? (int)(arrow - where) : 0, where);
 	snprintf(v->receiver, sizeof(v->receiver), "%.*s", (int)length, to);
-	*qp = !strncmp(to + length, " QP ", 4) ? (uint32_t)strtoul(to + length + 4, NULL, 16) : 0;
+	x->qp = !strncmp(to + length, " QP ", 4) ? (uint32_t)strtoul(to + length + 4, NULL, 16) : 0;
+	x->network = network ? (uint32_t)strtoul(network + strlen(before), NULL, 10) : 0;
 }
 
 static void place_comparison(struct judging *j, struct culprit *x)
@@ -222,8 +251,8 @@ static void place_comparison(struct judging *j, struct culprit *x)
 	const struct concern *c = j->concerns;
 	const struct rd_path *p;
 
-	parse_where(v, x->worst->where ? x->worst->where : "", &x->qp);
-	p = pairs_find(&j->pairs, j->r, v->sender, v->receiver);
+	parse_where(v, x->worst->where ? x->worst->where : "", x);
+	p = pairs_find(&j->pairs, j->r, v->sender, v->receiver, x->network);
 	v->places = x->cause->places;
 	v->where = x->worst->certainty;
 	while (c < j->concerns + ENDS_RULES && (!c->rule || strcmp(c->rule, x->cause->rule)))
@@ -254,13 +283,14 @@ static bool both_cover(const struct judging *j)
 }
 
 /* Likely lost, and not missed by a capture. */
-static bool is_lost_late(const struct judging *j, const struct rd_path_qp *w, uint64_t since)
+static bool is_lost_late(struct judging *j, const struct way *way, uint64_t since)
 {
-	char where[2 * RD_ADDRESS_LEN + 32];
+	const struct rd_path_qp *w = path_qp_at(j, way);
+	char where[ENDS_WHERE_LEN];
 
-	if (!w->lost.count || w->lost.last_ns < since)
+	if (!w || !w->lost.count || w->lost.last_ns < since)
 		return false;
-	snprintf(where, sizeof(where), "%s -> %s QP 0x%x", w->from, w->to, w->qp);
+	ends_where(where, path_of(j, way), w);
 	for (size_t i = 0; i < j->r->findings.n; i++) {
 		const struct rd_finding *f = &j->r->findings.finding[i];
 
@@ -277,10 +307,9 @@ static bool passes_whole(const struct rd_path_qp *w)
 }
 
 /* Whether packets of other QPs go this way at both ends: then responses would be captured. */
-static bool has_packets(
-	struct judging *j, const struct rd_endpoint *from, const struct rd_endpoint *to)
+static bool has_packets(struct judging *j, const struct way *w)
 {
-	const struct rd_path *p = pairs_find(&j->pairs, j->r, from->address, to->address);
+	const struct rd_path *p = path_of(j, w);
 
 	for (size_t i = 0; p && i < p->n_qps; i++)
 		if (p->qps[i].arrived)
@@ -292,20 +321,19 @@ static bool has_packets(
  * A request without a response in time: if all packets of both directions that one capture has are
  * in the other one, nothing happened to them between; if the last ones are lost there, it did.
  */
-static void place_unanswered(struct judging *j, struct culprit *x, const struct rd_endpoint *from,
-	const struct rd_endpoint *to)
+static void place_unanswered(struct judging *j, struct culprit *x, const struct way *way)
 {
 	struct rd_judgement *v = &j->r->verdict;
-	const struct rd_path_qp *there = path_qp_at(j, from, to), *back = path_qp_at(j, to, from);
-	const struct rd_path *p = pairs_find(&j->pairs, j->r, from->address, to->address);
+	const struct way reverse = back_of(way);
+	const struct rd_path_qp *there = path_qp_at(j, way), *back = path_qp_at(j, &reverse);
+	const struct rd_path *p = path_of(j, way);
 
 	if (!there || !p->sender_known || !both_cover(j))
 		return;
-	if (passes_whole(there) && (back ? passes_whole(back) : has_packets(j, to, from))) {
+	if (passes_whole(there) && (back ? passes_whole(back) : has_packets(j, &reverse))) {
 		v->places &= ~(unsigned int)RD_PLACE_FABRIC;
 		assume(j, x, !p->sender, v->receiver);
-	} else if (is_lost_late(j, there, v->until_ns) ||
-		   (back && is_lost_late(j, back, v->until_ns))) {
+	} else if (is_lost_late(j, way, v->until_ns) || is_lost_late(j, &reverse, v->until_ns)) {
 		v->places = RD_PLACE_FABRIC; /* likely at most: causes.c */
 	}
 }
@@ -314,18 +342,18 @@ static void place_unanswered(struct judging *j, struct culprit *x, const struct 
  * Lost or late, but not between the capture points: all that one capture has of these packets is in
  * the other one.
  */
-static void place_outside(struct judging *j, struct culprit *x, const struct rd_endpoint *from,
-	const struct rd_endpoint *to, unsigned int mixed)
+static void place_outside(
+	struct judging *j, struct culprit *x, const struct way *way, unsigned int mixed)
 {
 	struct rd_judgement *v = &j->r->verdict;
-	const struct rd_path *p = pairs_find(&j->pairs, j->r, from->address, to->address);
-	const struct rd_path_qp *way =
-		mixed & RD_MIXED_RESPONSES ? path_qp_at(j, to, from) : path_qp_at(j, from, to);
+	const struct way reverse = back_of(way);
+	const struct rd_path *p = path_of(j, way);
+	const struct rd_path_qp *w = path_qp_at(j, mixed & RD_MIXED_RESPONSES ? &reverse : way);
 	const unsigned int rest = v->places & ~(unsigned int)RD_PLACE_FABRIC;
 
 	/* A receiver may take packets for lost that are reordered between. */
-	if (!both_cover(j) || !way || !passes_whole(way) || way->reordered || way->order_unclear ||
-		!p || !p->sender_known || !rest || rest == v->places)
+	if (!both_cover(j) || !w || !passes_whole(w) || w->reordered || w->order_unclear || !p ||
+		!p->sender_known || !rest || rest == v->places)
 		return;
 	v->places = rest;
 	if (rest & RD_PLACE_SENDER_NIC)
@@ -335,38 +363,39 @@ static void place_outside(struct judging *j, struct culprit *x, const struct rd_
 }
 
 /* Damaged at the receiver: the sender's capture shows whether they were damaged before. */
-static void place_damaged(struct judging *j, struct culprit *x, const struct rd_endpoint *from,
-	const struct rd_endpoint *to, enum tap seen_at)
+static void place_damaged(
+	struct judging *j, struct culprit *x, const struct way *way, enum tap seen_at)
 {
 	struct rd_judgement *v = &j->r->verdict;
-	const struct rd_path *p = pairs_find(&j->pairs, j->r, from->address, to->address);
+	const struct rd_path *p = path_of(j, way);
 	const struct rd_conversation *c;
 	const struct rd_totals *totals;
 	unsigned int side;
 
 	if (!p || !p->sender_known)
 		return;
-	c = sides_find(&j->sides[p->sender], from->address, to->address, to->qp, &side);
+	c = sides_find(&j->sides[p->sender], p->from, p->to, way->to->qp,
+		p->shared ? p->network : 0, &side);
 	totals = &j->sides[p->sender].report->totals;
 	if (!c || !totals->icrc_trusted || !totals->icrc_good)
 		return;
 	if (rd_side_incident(&c->side[side], RD_INC_ICRC)->count) {
 		v->places = RD_PLACE_SENDER_NIC;
-		assume(j, x, p->sender, from->address);
+		assume(j, x, p->sender, p->from);
 	} else if (seen_at == TAP_RECEIVER) {
 		v->places = RD_PLACE_FABRIC;
 	}
 }
 
 /* At which end this capture is, seen from the packets of one side of a conversation. */
-static enum tap tap_by_paths(struct judging *j, enum rd_tap tap, const struct rd_endpoint *from,
-	const struct rd_endpoint *to)
+static enum tap tap_by_paths(struct judging *j, enum rd_tap tap, const struct way *way)
 {
-	const struct rd_path *p = pairs_find(&j->pairs, j->r, from->address, to->address);
+	const struct way reverse = back_of(way);
+	const struct rd_path *p = path_of(j, way);
 
 	if (p && p->sender_known)
 		return p->sender == tap ? TAP_SENDER : TAP_RECEIVER;
-	p = pairs_find(&j->pairs, j->r, to->address, from->address);
+	p = path_of(j, &reverse);
 	if (p && p->sender_known)
 		return p->sender == tap ? TAP_RECEIVER : TAP_SENDER;
 	return TAP_UNKNOWN;
@@ -375,8 +404,7 @@ static enum tap tap_by_paths(struct judging *j, enum rd_tap tap, const struct rd
 #define COMPARED_MAX 64 /* findings of the other capture */
 
 /* The same likely finding of the other capture leaves only the places that both name. */
-static void narrow(struct judging *j, struct culprit *x, const struct rd_endpoint *from,
-	const struct rd_endpoint *to)
+static void narrow(struct judging *j, struct culprit *x, const struct way *way)
 {
 	const enum rd_tap other = !x->tap;
 	const struct rd_report *r = j->sides[other].report;
@@ -386,16 +414,18 @@ static void narrow(struct judging *j, struct culprit *x, const struct rd_endpoin
 		const struct rd_finding *f = &r->findings.finding[i];
 		const struct rd_conversation *c = conversation_of(r, f->conversation);
 		unsigned int places;
+		struct way same;
 		enum tap at;
 
 		if (!c || strcmp(f->rule, x->worst->rule) != 0)
 			continue;
 		seen++;
-		if (endpoint_of(c, !f->side)->qp != to->qp ||
-			strcmp(endpoint_of(c, f->side)->address, from->address) != 0 ||
-			strcmp(endpoint_of(c, !f->side)->address, to->address) != 0)
+		same = way_of(c, f->side);
+		if (same.to->qp != way->to->qp || path_of(j, &same) != path_of(j, way) ||
+			strcmp(same.from->address, way->from->address) != 0 ||
+			strcmp(same.to->address, way->to->address) != 0)
 			continue;
-		at = tap_by_paths(j, other, from, to);
+		at = tap_by_paths(j, other, way);
 		places = v->places & cause_of(f->rule)->places[at];
 		if (f->certainty < x->worst->certainty || !places || places == v->places)
 			return;
@@ -413,35 +443,35 @@ static void place_of_capture(struct judging *j, struct culprit *x)
 	const struct rd_judgement *alone = &r->verdict;
 	const struct cause *cause = cause_of(x->worst->rule);
 	const struct rd_conversation *c = conversation_of(r, x->worst->conversation);
-	const struct rd_endpoint *from, *to;
+	struct way way;
 	enum tap at;
 
 	v->where = v->certainty < cause->where ? v->certainty : cause->where;
 	if (!c) {
-		parse_where(v, x->worst->where ? x->worst->where : "", &x->qp);
+		parse_where(v, x->worst->where ? x->worst->where : "", x);
 		if (alone->rule && !strcmp(alone->rule, x->worst->rule))
 			v->places = alone->places;
 		return;
 	}
-	from = endpoint_of(c, x->worst->side);
-	to = endpoint_of(c, !x->worst->side);
-	snprintf(v->sender, sizeof(v->sender), "%s", from->address);
-	snprintf(v->receiver, sizeof(v->receiver), "%s", to->address);
-	at = tap_by_paths(j, x->tap, from, to);
+	way = way_of(c, x->worst->side);
+	x->network = c->network;
+	snprintf(v->sender, sizeof(v->sender), "%s", way.from->address);
+	snprintf(v->receiver, sizeof(v->receiver), "%s", way.to->address);
+	at = tap_by_paths(j, x->tap, &way);
 	v->places = cause->places[at];
 	if (v->places != cause->places[TAP_UNKNOWN])
 		assume(j, x, x->tap, at == TAP_SENDER ? v->sender : v->receiver);
-	narrow(j, x, from, to);
+	narrow(j, x, &way);
 	if (alone->incast && !strcmp(alone->rule, x->worst->rule)) {
 		v->incast = alone->incast;
 		v->places = alone->places;
 	} else if (!strcmp(x->worst->rule, "damaged")) {
-		place_damaged(j, x, from, to, at);
+		place_damaged(j, x, &way, at);
 	} else if (cause->mixed) {
-		place_outside(j, x, from, to, cause->mixed);
+		place_outside(j, x, &way, cause->mixed);
 	} else if ((v->places & unanswered & ~(unsigned int)RD_PLACE_FABRIC) &&
 		   (v->places & RD_PLACE_FABRIC)) {
-		place_unanswered(j, x, from, to);
+		place_unanswered(j, x, &way);
 	}
 }
 

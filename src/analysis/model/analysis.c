@@ -355,7 +355,7 @@ static bool tunnel_take(struct rd_analysis *a, enum rd_link link, const struct r
 	bool proven = false;
 	struct rd_inner in;
 
-	if (!rd_packet_inner_of(link, frame, p, &in))
+	if (!rd_packet_inner(link, frame, p, &in))
 		return false;
 	if (!a->tunnels_proven || foreign_may_be(p))
 		proven = icrc_of(a, p) == ICRC_GOOD;

@@ -44,6 +44,7 @@ static json_t *path_json(const struct rd_path *p)
 
 	json_object_set_new(o, "from", json_string(p->from));
 	json_object_set_new(o, "to", json_string(p->to));
+	json_object_set_new(o, "network", p->network ? rd_json_u64(p->network) : json_null());
 	json_object_set_new(o, "sender", json_string(letters[p->sender]));
 	json_object_set_new(o, "sender_known", json_boolean(p->sender_known));
 	json_object_set_new(o, "delay_variation", latency_json(&p->variation));

@@ -66,7 +66,11 @@ static void put_qp(struct grid *g, const struct rd_path *p, const struct rd_path
 	char number[RD_UNITS_LEN];
 	const bool measured = p->variation.n && w == p->qps;
 
-	grid_put(g, "%s -> %s:0x%x", p->from, p->to, w->qp);
+	if (w->network)
+		grid_put(g, "%s -> %s:0x%x (network %" PRIu32 ")", p->from, p->to, w->qp,
+			w->network);
+	else
+		grid_put(g, "%s -> %s:0x%x", p->from, p->to, w->qp);
 	grid_put(g, "%c->%c%s", p->sender == RD_TAP_A ? 'A' : 'B',
 		p->sender == RD_TAP_A ? 'B' : 'A', p->sender_known ? "" : "?");
 	grid_put(g, "%s", rd_fmt_count(number, w->sent));
