@@ -39,6 +39,8 @@ struct rd_path_qp {
 	struct rd_incident missed;     /* captured there only: the sender's capture missed them */
 };
 
+#define RD_ENDS_LATE_NS 1000000U /* a delay variation worth a finding */
+
 /* One direction between two addresses. */
 struct rd_path {
 	char from[RD_ADDRESS_LEN], to[RD_ADDRESS_LEN];
@@ -50,6 +52,7 @@ struct rd_path {
 	bool sent_by_host[RD_TAPS]; /* a capture marks frames as sent by its own host */
 	bool ids_tell; /* IP ids distinguish a retransmission from a copy made by the network */
 	struct rd_latency variation; /* one-way delay above the shortest one of its time */
+	uint64_t rises;		     /* how often it rose by RD_ENDS_LATE_NS or more */
 	uint64_t slowest_frame;	     /* where the packet with the largest variation arrived */
 	struct rd_path_qp *qps;	     /* most packets first */
 	size_t n_qps;
@@ -61,6 +64,7 @@ struct rd_ends_report {
 	uint64_t packets;	    /* matched */
 	uint64_t clock_steps_ns;    /* of both clocks, together */
 	uint64_t edge_ns;	    /* how far first_ns and last_ns are from where they seem */
+	bool proven;		    /* some packet has no other one that may be its partner */
 	bool both_ways;		    /* packets in both directions, whose senders are known */
 	/* B's clock minus A's at A's first moment; valid if offset_known. */
 	int64_t offset_ns;

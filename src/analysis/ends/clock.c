@@ -81,6 +81,14 @@ bool distances_recent(const struct distances *d, struct extremes *out)
 	return !is_empty(out);
 }
 
+/* Counts a delay that becomes long; up to half as long it is the same one. */
+static void note_rise(uint64_t ns, uint64_t *rises, bool *late)
+{
+	if (!*late && ns >= RD_ENDS_LATE_NS)
+		++*rises;
+	*late = ns >= (*late ? RD_ENDS_LATE_NS / 2 : RD_ENDS_LATE_NS);
+}
+
 bool distances_add(struct distances *d, int64_t t, int64_t distance, const uint64_t frame[RD_TAPS])
 {
 	const struct extremes one = {distance, distance, t, t};
@@ -102,6 +110,8 @@ bool distances_add(struct distances *d, int64_t t, int64_t distance, const uint6
 	distances_recent(d, &near);
 	above = (uint64_t)(distance - near.min);
 	below = (uint64_t)(near.max - distance);
+	note_rise(above, &d->rises_above, &d->late_above);
+	note_rise(below, &d->rises_below, &d->late_below);
 	if (above > (d->above ? d->above->max : 0))
 		d->above_frame = frame[RD_TAP_B];
 	if (below > (d->below ? d->below->max : 0))

@@ -29,6 +29,9 @@ struct distances {
 	struct extremes now, before;
 	struct hist *above; /* distance above the shortest one: delays, if A is the sender */
 	struct hist *below; /* below the longest one: delays, if B is */
+	/* How often they grew by RD_ENDS_LATE_NS, and whether they are so long now. */
+	uint64_t rises_above, rises_below;
+	bool late_above, late_below;
 	uint64_t above_frame, below_frame; /* where the largest one arrived */
 };
 
@@ -155,7 +158,8 @@ struct path_qp {
 	struct answers rounds[RD_TAPS];
 	uint32_t last_psn[RD_TAPS];
 	bool has_psn[RD_TAPS];
-	struct answers acks, naks;	/* in packets to this QP */
+	struct answers acks, naks;	/* in packets to this QP; naks: PSN sequence errors */
+	struct answers rnr_naks;	/* of either capture */
 	struct rd_incident fate[FATES]; /* of those that only the sender's capture has */
 	uint64_t recorded;		/* of them: with a record */
 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What became of a packet that only the sender's capture has: responses show it. A NAK that asks
- * for its PSN, and no earlier one, shows that it was lost. An acknowledgement of its PSN, while the
- * receiver's capture never had it, or only later, shows that it arrived and that capture missed it.
+ * for its PSN, and no earlier one, shows that it was lost, unless the receiver was not ready for
+ * it. An acknowledgement of its PSN, while the receiver's capture never had it, or only later,
+ * shows that it arrived and that capture missed it.
  */
 #include "ends.h"
 #include <stdlib.h>
@@ -81,6 +82,8 @@ void evidence_note(struct rd_ends *e, enum rd_tap end, const struct rd_packet *p
 	if ((p->op->bits & RD_OP_ACK) && aeth.kind == RD_AETH_NAK && aeth.value == 0) {
 		answers_add(e, &to->naks, &one);
 		one.psn = (p->psn - 1) & PSN_MASK;
+	} else if ((p->op->bits & RD_OP_ACK) && aeth.kind == RD_AETH_RNR) {
+		answers_add(e, &to->rnr_naks, &one);
 	}
 	answers_add(e, &to->acks, &one);
 }
@@ -141,6 +144,15 @@ static bool delivered(const struct record *x, const struct answers *acks)
 			return true;
 	}
 	return false;
+}
+
+/* Then it arrived, and the receiver dropped it and asks for it. */
+static bool was_not_ready(const struct record *x, const struct answers *rnr_naks)
+{
+	for (uint32_t i = 0; i < rnr_naks->n; i++)
+		if (rnr_naks->list[i].psn == x->psn && llabs(rnr_naks->list[i].t - x->t) < LATE_NS)
+			return true;
+	return rnr_naks->stride > 1;
 }
 
 /* By a NAK that the receiver sent after the packet could have arrived. */
@@ -209,7 +221,8 @@ static enum fate fate_of(const struct record *x, const struct path_qp *responses
 {
 	if (!x->request || !responses)
 		return FATE_UNKNOWN;
-	if (asked_for(x, &responses->naks) && (begins_round(x) || is_expected(x, &responses->acks)))
+	if (asked_for(x, &responses->naks) && !was_not_ready(x, &responses->rnr_naks) &&
+		(begins_round(x) || is_expected(x, &responses->acks)))
 		return FATE_LOST;
 	if (x->earlier || !(x->data || is_new(x, &responses->acks)))
 		return FATE_UNKNOWN;

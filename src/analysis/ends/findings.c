@@ -4,8 +4,8 @@
 #include <rdmadump/units.h>
 #include <stdlib.h>
 
-#define LATE_NS		 1000000U /* a delay variation worth a finding */
 #define MISSED_BY_CHANCE 0.05
+#define RISES_MIN	 3 /* of a delay; more than a clock is set */
 
 struct sight {
 	const struct sides *sides; /* of each capture alone */
@@ -15,7 +15,7 @@ struct sight {
 	uint64_t evicted;	    /* packets of all paths, see rd_ends_report */
 	uint64_t first_ns, last_ns; /* the same */
 	uint64_t clock_steps_ns, edge_ns;
-	bool both_ways, offset_known;
+	bool proven, both_ways, offset_known;
 };
 
 struct ends_rule {
@@ -119,11 +119,12 @@ static bool is_lost(const struct sight *s)
 	const struct rd_incident *e = &s->w->lost;
 	const enum rd_tap receiver = !s->p->sender;
 
+	/* Where none arrives of a QP or a kind, the capture may not take these packets at all. */
+	if (!s->w->arrived || s->w->lost_kind)
+		return false;
 	if (s->w->asked_for)
 		return !may_be_lost_downstream(s, s->w->asked_for);
-	/* Where none arrives of a QP or a kind, the capture may not take these packets at all. */
-	return s->w->arrived && !s->w->lost_kind && !is_at_edge(s, e) &&
-	       too_many_to_be_missed(s, receiver, s->w->lost_runs);
+	return !is_at_edge(s, e) && too_many_to_be_missed(s, receiver, s->w->lost_runs);
 }
 
 static bool lost_between(const struct sight *s, struct rd_finding *f)
@@ -335,10 +336,13 @@ static bool missed_at_sender(const struct sight *s, struct rd_finding *f)
 	return true;
 }
 
-/* No line fits the times of both directions: a clock was set, or pairs are wrong. */
+/*
+ * No line fits the times of both directions: a clock was set, or pairs are wrong. Or there are only
+ * packets with others of the same bytes: one capture may have begun later than it seems.
+ */
 static bool is_inconsistent(const struct sight *s)
 {
-	return s->both_ways && !s->offset_known;
+	return !s->proven || (s->both_ways && !s->offset_known);
 }
 
 static bool delay_varies(const struct sight *s, struct rd_finding *f)
@@ -346,14 +350,16 @@ static bool delay_varies(const struct sight *s, struct rd_finding *f)
 	const struct rd_latency *v = &s->p->variation;
 	char median[RD_UNITS_LEN], p99[RD_UNITS_LEN], most[RD_UNITS_LEN];
 
-	if (v->p99 < LATE_NS + s->clock_steps_ns || is_inconsistent(s))
+	if (v->p99 < RD_ENDS_LATE_NS + s->clock_steps_ns || is_inconsistent(s))
 		return false;
 	f->evidence.count = v->n;
 	/*
-	 * With one direction, a clock that was set looks the same; and so do packets of the same
-	 * bytes of which each capture missed another one.
+	 * With one direction, a clock that was set looks the same; with both it does as far as they
+	 * have delays, but not again and again. And so do packets of the same bytes of which each
+	 * capture missed another one: a wrong pair may seem fast, and then all others are slow.
 	 */
-	if (!s->p->sender_known || !s->both_ways ||
+	if (!s->p->sender_known || !s->both_ways || s->p->rises < RISES_MIN ||
+		v->p50 >= RD_ENDS_LATE_NS ||
 		(!s->p->ids_tell &&
 			!(trusted(&s->trust[RD_TAP_A]) && trusted(&s->trust[RD_TAP_B]))))
 		finding_lower(f, RD_POSSIBLE);
@@ -494,6 +500,7 @@ bool ends_findings(struct rd_ends_report *r, const struct sides sides[RD_TAPS],
 				.last_ns = r->last_ns,
 				.clock_steps_ns = r->clock_steps_ns,
 				.edge_ns = r->edge_ns,
+				.proven = r->proven,
 				.both_ways = r->both_ways,
 				.offset_known = r->offset_known};
 

@@ -82,7 +82,8 @@ static unsigned int open_entries(
 	const bool ids = ids_kept(en->to->path);
 	unsigned int n = 0;
 
-	for (unsigned int i = 0; at && n < COPIES_MAX && i < WALK; at = next_of(set, at), i++)
+	for (unsigned int i = 0; at && n < COPIES_MAX && (i < WALK || (ids && !n && i < WALK_IDS));
+		at = next_of(set, at), i++)
 		if (at->state == ENTRY_OPEN && same_bytes(at, en) &&
 			(!ids || at->ip_id == en->ip_id))
 			out[n++] = at;
@@ -497,6 +498,7 @@ void rd_ends_close(struct rd_ends *e)
 		if (e->qps[i]) {
 			free(e->qps[i]->acks.list);
 			free(e->qps[i]->naks.list);
+			free(e->qps[i]->rnr_naks.list);
 			for (int end = 0; end < RD_TAPS; end++)
 				free(e->qps[i]->rounds[end].list);
 			free(e->qps[i]);

@@ -5,7 +5,8 @@
 
 #include "ends.h"
 
-#define WALK 64 /* bounds the cost of a capture of identical packets */
+#define WALK	 64   /* bounds the cost of a capture of identical packets */
+#define WALK_IDS 4096 /* the same, of one packet that its IP id tells from all near ones */
 
 static inline struct entry *entry_at(struct pending *set, uint64_t at)
 {

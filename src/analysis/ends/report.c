@@ -145,6 +145,8 @@ static int fill_path(const struct making *m, struct rd_path *out, const struct p
 	for (int end = 0; end < RD_TAPS; end++)
 		out->sent_by_host[end] = p->frames_out[end] > 0;
 	out->variation = hist_result(out->sender == RD_TAP_A ? d->above : d->below);
+	out->rises = out->sender == RD_TAP_A ? d->rises_above : d->rises_below;
+	m->r->proven |= out->variation.n > 0;
 	out->slowest_frame = out->sender == RD_TAP_A ? d->above_frame : d->below_frame;
 	out->qps = calloc(count_qps(e, p) + 1, sizeof(*out->qps));
 	if (!out->qps)
