@@ -453,6 +453,33 @@ static void abbreviations_stay_in_capitals(void **state)
 	}
 }
 
+static void another_finding_is_of_its_own_sender(void **state)
+{
+	static const struct {
+		const char *title;
+		size_t n;
+		const char *text;
+	} cases[] = {
+		{"CNPs do not slow this sender down", 1, "CNPs do not slow the sender down"},
+		{"CNPs do not slow this sender down", 6, "CNPs do not slow the senders down"},
+		{"packets are lost", 6, "packets are lost"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct rd_finding f = {.rule = "rule"};
+		char text[64] = "", title[64];
+		FILE *out = fmemopen(text, sizeof(text), "w");
+
+		assert_non_null(out);
+		strcpy(title, cases[i].title);
+		f.title = title;
+		put_other_title(out, &f, cases[i].n);
+		fclose(out);
+		assert_string_equal(text, cases[i].text);
+	}
+}
+
 /* --- groups ----------------------------------------------------------------------------------- */
 
 static struct rd_finding *add(struct rd_report *r, const char *rule, enum rd_severity severity,
@@ -795,6 +822,7 @@ int main(void)
 		cmocka_unit_test(a_host_is_named_once_for_two_places),
 		cmocka_unit_test(two_times_differ_in_their_digits),
 		cmocka_unit_test(abbreviations_stay_in_capitals),
+		cmocka_unit_test(another_finding_is_of_its_own_sender),
 		cmocka_unit_test(a_group_has_all_findings_of_a_rule),
 		cmocka_unit_test(a_pair_is_counted_once),
 		cmocka_unit_test(a_straggler_is_far_slower_than_its_equals),

@@ -324,8 +324,9 @@ static void put_other(struct others *o, const struct rd_finding *f, size_t n, ch
 			return;
 	if (o->n < ALSO_MAX) {
 		o->rules[o->n] = f->rule;
-		fprintf(o->out, "%s%s (",
-			o->n ? "; " : "There is more: ", f->title ? f->title : f->rule);
+		fputs(o->n ? "; " : "There is more: ", o->out);
+		put_other_title(o->out, f, n);
+		fputs(" (", o->out);
 		if (capture)
 			fprintf(o->out, "capture %c, ", capture);
 		fprintf(o->out, "%zu QP%s)", n, n == 1 ? "" : "s");

@@ -3,6 +3,7 @@
 #include "words.h"
 #include <ctype.h>
 #include <rdmadump/units.h>
+#include <string.h>
 
 #define SHORT_NS UINT64_C(100000000) /* times below it have microseconds */
 #define NEAR_NS	 UINT64_C(10000000)  /* so do two that are this near to each other */
@@ -100,4 +101,17 @@ void lower_first(char *text)
 	if (isupper((unsigned char)text[0]) && !isupper((unsigned char)text[1]) &&
 		!isdigit((unsigned char)text[1]))
 		text[0] = (char)tolower((unsigned char)text[0]);
+}
+
+void put_other_title(FILE *out, const struct rd_finding *f, size_t n)
+{
+	static const char mine[] = "this sender";
+	const char *title = f->title ? f->title : f->rule, *at = strstr(title, mine);
+
+	if (!at) {
+		fputs(title, out);
+		return;
+	}
+	fprintf(out, "%.*sthe sender%s%s", (int)(at - title), title, n > 1 ? "s" : "",
+		at + strlen(mine));
 }

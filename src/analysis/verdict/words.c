@@ -438,8 +438,8 @@ static bool word_also(struct rd_report *r, const struct rd_group *g)
 
 		if (!is_another(r, g, h) || n++ >= ALSO_MAX)
 			continue;
-		fprintf(out, "%s%s",
-			n > 1 ? "; " : "There is more: ", r->findings.finding[h->finding[0]].title);
+		fputs(n > 1 ? "; " : "There is more: ", out);
+		put_other_title(out, &r->findings.finding[h->finding[0]], h->conversations);
 		if (h->conversations)
 			fprintf(out, " (%zu QP pair%s)", h->conversations,
 				h->conversations == 1 ? "" : "s");

@@ -27,6 +27,8 @@ void lower_first(char *text);
 void put_filled(FILE *out, const char *text, const char *s, const char *r);
 /* "the NIC of 10.0.0.1 or the fabric"; "the NIC or the application on 10.0.0.2" */
 void put_places(FILE *out, unsigned int set, const char *sender, const char *receiver);
+/* The title of a finding that so many QPs have: "this sender" is not the verdict's. */
+void put_other_title(FILE *out, const struct rd_finding *f, size_t n);
 /* " of 480 (2.1 %)"; `what` comes after the larger number. */
 void put_of(FILE *out, uint64_t some, uint64_t all, const char *what);
 /* ", from 0.2 s to 1.7 s", since the first frame. */
