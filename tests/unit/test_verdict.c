@@ -253,6 +253,32 @@ static void a_long_wait_has_its_length(void **state)
 	end(&s);
 }
 
+/* Two QPs wait for responses, and nothing else happens. */
+static void a_silence_has_no_place(void **state)
+{
+	const uint8_t ok[] = {OK, 0, 0, 1};
+	struct scene s = begin();
+
+	(void)state;
+	for (uint32_t i = 1; i < 20; i++) {
+		for (uint32_t qp = 0; qp < 2; qp++) {
+			s.qp = 0x100 + qp;
+			put(&s, false, SEND_ONLY, i, NULL, 1024);
+		}
+		s.ns += i == 10 ? 77000 * US : 0;
+		for (uint32_t qp = 0; qp < 2; qp++) {
+			s.qp = 0x200 + qp;
+			put(&s, true, ACK, i, ok, sizeof(ok));
+		}
+	}
+	result(&s);
+	assert_string_equal(s.r->verdict.rule, "silence");
+	assert_int_equal(s.r->verdict.places, RD_PLACE_ALL);
+	assert_string_equal(s.r->verdict.place, "Where it happened cannot be seen from here.");
+	assert_string_equal(s.r->verdict.how_much, "Pauses: 1; the longest took 77 ms.");
+	end(&s);
+}
+
 /* Packets 4 and 14 are captured as retransmissions only. */
 static void lose_before(struct scene *s)
 {
@@ -815,6 +841,7 @@ int main(void)
 		cmocka_unit_test(facts_of_one_of_several_files_say_nothing),
 		cmocka_unit_test(frames_that_are_cut_are_the_verdict),
 		cmocka_unit_test(a_long_wait_has_its_length),
+		cmocka_unit_test(a_silence_has_no_place),
 		cmocka_unit_test(a_refusal_by_the_receiver_is_certain),
 		cmocka_unit_test(one_direction_is_no_clean_bill),
 		cmocka_unit_test(a_capture_with_gaps_is_no_clean_bill),

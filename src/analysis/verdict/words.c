@@ -260,11 +260,11 @@ static uint64_t packets_of(const struct rd_report *r, const struct rd_group *g)
 	return sum;
 }
 
-/* How long responses took, of a group whose rule is about that. */
+/* How long it took, of a group whose rule is about waits. */
 static void put_longest(FILE *out, const struct rd_report *r, const struct rd_group *g)
 {
 	char text[RD_UNITS_LEN];
-	uint64_t longest = 0;
+	uint64_t longest = strcmp(g->rule, "silence") ? 0 : r->totals.longest_silence_ns;
 
 	for (size_t i = 0; i < g->n && !strcmp(g->rule, "stall"); i++) {
 		const struct rd_finding *f = &r->findings.finding[g->finding[i]];
@@ -330,9 +330,13 @@ static bool word_place(struct rd_report *r)
 	if (!v->rule)
 		return keep(out, &text, &v->place);
 	if (v->places & (v->places - 1)) {
-		fputs("Where: in ", out);
-		put_places(out, v->places, v->sender, v->receiver);
-		fputs("; which of them cannot be seen from here", out);
+		if (v->places == RD_PLACE_ALL) {
+			fputs("Where it happened cannot be seen from here", out);
+		} else {
+			fputs("Where: in ", out);
+			put_places(out, v->places, v->sender, v->receiver);
+			fputs("; which of them cannot be seen from here", out);
+		}
 		if (v->both_ends)
 			fputs(": see also the report of both ends", out);
 		else if (*v->capture_next)
