@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Loads the BPF programs, attaches them by kprobes, and reads what they report. All of it is bound
- * to descriptors of this process: nothing is left when it ends.
+ * Loads the BPF programs, attaches them to functions of the kernel, and reads what they report. All
+ * of it is bound to descriptors of this process: nothing is left when it ends.
  */
 #include <rdmadump/qp_event.h>
 
@@ -37,7 +37,7 @@ static const char *const functions[RD_QP_EVENT_KINDS] = {[RD_QP_CREATED] = "rdma
 struct rd_qp_events {
 	int ring, counter;		/* maps */
 	int program[RD_QP_EVENT_KINDS]; /* -1: not open */
-	int probe[RD_QP_EVENT_KINDS];
+	int probe[RD_QP_EVENT_KINDS];	/* a link, or a kprobe */
 	struct ring_buffer *reader;
 	const volatile uint64_t *lost; /* mapped: reading it needs no privilege */
 	/* While rd_qp_events_read() runs. */
@@ -92,6 +92,43 @@ static int make_maps(struct rd_qp_events *e, struct rd_error *err)
 	return e->reader ? 0 : refused("reading a BPF ring buffer", errno, err);
 }
 
+static int load(const struct qp_program *p, struct bpf_prog_load_opts *how)
+{
+	return bpf_prog_load(
+		BPF_PROG_TYPE_KPROBE, "rdmadump_qp", "Dual BSD/GPL", p->insn, p->n, how);
+}
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+static void detach(struct rd_qp_events *e, int kind)
+{
+	close_fd(&e->probe[kind]);
+	close_fd(&e->program[kind]);
+}
+
+/*
+ * Attached by name (bpf(2), BPF_LINK_CREATE), at the beginning of the function. For functions of
+ * modules this needs Linux 6.2 and CONFIG_FPROBE, and no more privileges than to load a program.
+ */
+static int attach_by_link(struct rd_qp_events *e, enum rd_qp_event_kind kind,
+	const struct qp_program *p, struct rd_error *err)
+{
+	LIBBPF_OPTS(bpf_prog_load_opts, how, .expected_attach_type = BPF_TRACE_KPROBE_MULTI);
+	LIBBPF_OPTS(bpf_link_create_opts, where,
+		.kprobe_multi.syms = (const char **)&functions[kind], .kprobe_multi.cnt = 1);
+
+	e->program[kind] = load(p, &how);
+	if (e->program[kind] < 0)
+		return refused("a BPF program", errno, err);
+	e->probe[kind] = bpf_link_create(e->program[kind], 0, BPF_TRACE_KPROBE_MULTI, &where);
+	return e->probe[kind] < 0 ? refused("a BPF program at a function", errno, err) : 0;
+}
+
 /* A probe at the beginning of a function (perf_event_open(2), kprobe). */
 static int open_probe(const char *function, struct rd_error *err)
 {
@@ -105,7 +142,27 @@ static int open_probe(const char *function, struct rd_error *err)
 	attr.type = (uint32_t)type;
 	attr.kprobe_func = (uintptr_t)function;
 	fd = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0 && errno == EACCES && rd_has_capability(CAP_PERFMON))
+		return rd_fail(err, RD_CLASS_DEVICE, errno,
+			"set the sysctl kernel.perf_event_paranoid to 2, or run it as root",
+			"the kernel refused a kprobe");
 	return fd >= 0 ? fd : refused("a kprobe", errno, err);
+}
+
+/* The same on older kernels; some refuse it without CAP_SYS_ADMIN (docs/security.md). */
+static int attach_by_perf(struct rd_qp_events *e, enum rd_qp_event_kind kind,
+	const struct qp_program *p, struct rd_error *err)
+{
+	e->program[kind] = load(p, NULL);
+	if (e->program[kind] < 0)
+		return refused("a BPF program", errno, err);
+	e->probe[kind] = open_probe(functions[kind], err);
+	if (e->probe[kind] < 0)
+		return -1;
+	if (ioctl(e->probe[kind], PERF_EVENT_IOC_SET_BPF, e->program[kind]) ||
+		ioctl(e->probe[kind], PERF_EVENT_IOC_ENABLE, 0))
+		return refused("a BPF program at a kprobe", errno, err);
+	return 0;
 }
 
 static int attach(struct rd_qp_events *e, enum rd_qp_event_kind kind, const struct qp_layout *l,
@@ -116,17 +173,10 @@ static int attach(struct rd_qp_events *e, enum rd_qp_event_kind kind, const stru
 	if (qp_program_make(&p, l, kind, e->ring, e->counter))
 		return rd_fail(
 			err, RD_CLASS_DEVICE, ENOTSUP, NULL, "no BPF program for this processor");
-	e->program[kind] = bpf_prog_load(
-		BPF_PROG_TYPE_KPROBE, "rdmadump_qp", "Dual BSD/GPL", p.insn, p.n, NULL);
-	if (e->program[kind] < 0)
-		return refused("a BPF program", errno, err);
-	e->probe[kind] = open_probe(functions[kind], err);
-	if (e->probe[kind] < 0)
-		return -1;
-	if (ioctl(e->probe[kind], PERF_EVENT_IOC_SET_BPF, e->program[kind]) ||
-		ioctl(e->probe[kind], PERF_EVENT_IOC_ENABLE, 0))
-		return refused("a BPF program at a kprobe", errno, err);
-	return 0;
+	if (!attach_by_link(e, kind, &p, err))
+		return 0;
+	detach(e, kind);
+	return attach_by_perf(e, kind, &p, err);
 }
 
 /* Processes have other numbers, or starts, in namespaces of their own (linux/proc_ns.h). */
@@ -206,25 +256,17 @@ uint64_t rd_qp_events_lost(const struct rd_qp_events *e)
 	return *e->lost;
 }
 
-static void close_fd(int fd)
-{
-	if (fd >= 0)
-		close(fd);
-}
-
 void rd_qp_events_close(struct rd_qp_events *e)
 {
 	if (!e)
 		return;
-	for (int k = 0; k < RD_QP_EVENT_KINDS; k++) {
-		close_fd(e->probe[k]);
-		close_fd(e->program[k]);
-	}
+	for (int k = 0; k < RD_QP_EVENT_KINDS; k++)
+		detach(e, k);
 	ring_buffer__free(e->reader);
 	if (e->lost)
 		munmap((void *)(uintptr_t)e->lost, page());
-	close_fd(e->counter);
-	close_fd(e->ring);
+	close_fd(&e->counter);
+	close_fd(&e->ring);
 	free(e);
 }
 

@@ -38,9 +38,9 @@ vm_unpack_kernel() {
 	[ "$(LC_ALL=C head -c 4 "$2" 2>/dev/null)" = $'\x7fELF' ] || cp "$1" "$2"
 }
 
-# The package with Debian's kernel; "" where apt knows none.
+# The package with Debian's kernel, or another one of Debian (VM_KERNEL); "" where apt knows none.
 vm_kernel_package() {
-	apt-cache depends linux-image-amd64 2>/dev/null |
+	apt-cache depends "${VM_KERNEL:-linux-image-amd64}" 2>/dev/null |
 		awk '$1 == "Depends:" && $2 ~ /^linux-image-/ {print $2; exit}'
 }
 
