@@ -29,15 +29,9 @@ int verbs_port_sniffer_open(
 
 int verbs_port_sniffer_attach(struct verbs_port *port, struct rd_error *err)
 {
-	struct rd_error later;
-
+	/* Even if it fails: it may be attached all the same, and then the queue pair must stay. */
 	port->icmd.attached = true;
-	if (rd_port_sniffer_attach(port->icmd.sniffer, port->qp->qp_num, port->icmd.rules, err) ==
-		0)
-		return 0;
-	/* It may be attached all the same: then the queue pair must stay. */
-	verbs_port_sniffer_detach(port, &later);
-	return -1;
+	return rd_port_sniffer_attach(port->icmd.sniffer, port->qp->qp_num, port->icmd.rules, err);
 }
 
 int verbs_port_sniffer_detach(struct verbs_port *port, struct rd_error *err)
