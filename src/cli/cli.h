@@ -114,6 +114,10 @@ struct gateway_wait {
 };
 bool rd_cli_wait_for_gateway(struct gateway_wait *wait, bool ended);
 
+struct rd_session_config;
+/* The argument of --sniffer. False: there is no such sniffer. */
+bool rd_cli_sniffer(struct rd_session_config *session, const char *name);
+
 /* argp's hook: version, libraries, features. */
 void rd_cli_version(void);
 

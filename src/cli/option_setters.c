@@ -65,14 +65,17 @@ int set_stamps(struct arguments *a, const struct option_use *use, struct rd_erro
 		"%s: '%s' is not one of host, adapter, adapter_unsynced, auto", use->as, use->arg);
 }
 
+bool rd_cli_sniffer(struct rd_session_config *session, const char *name)
+{
+	session->port_sniffer = strcmp(name, "icmd") == 0;
+	session->ibdump = strcmp(name, "ibdump") == 0;
+	session->sniffer_only = true;
+	return session->port_sniffer || session->ibdump || strcmp(name, "verbs") == 0;
+}
+
 int set_sniffer(struct arguments *a, const struct option_use *use, struct rd_error *err)
 {
-	struct rd_session_config *session = &a->o->session;
-
-	session->port_sniffer = strcmp(use->arg, "icmd") == 0;
-	session->ibdump = strcmp(use->arg, "ibdump") == 0;
-	session->sniffer_only = true;
-	if (session->port_sniffer || session->ibdump || strcmp(use->arg, "verbs") == 0)
+	if (rd_cli_sniffer(&a->o->session, use->arg))
 		return 0;
 	return rd_fail(err, RD_CLASS_USAGE, 0, NULL, "%s: '%s' is not verbs, icmd or ibdump",
 		use->as, use->arg);

@@ -237,6 +237,20 @@ ok "ConnectX-8, into a pipe: exit status $status" "$tmp/log"
 is "ConnectX-8, into a pipe: frames" "$(tshark -r "$tmp/piped.pcapng" 2>/dev/null | wc -l)" 100
 is "ConnectX-8: nothing is left" "$(state)" "$clean"
 
+rm -rf "$tmp/tree"
+: >"$tmp/log"
+model --keep "$tmp/tree" --pidfile "$tmp/pid" --dev link=ib,lid=1,gateway=yes --gen size=300 --rate 1000 -- "$RDMADUMP" record mlx5_0 --sniffer icmd \
+	--max-dumps 1 --post 500ms --no-analysis -w "$tmp/recorded.pcapng" 2>"$tmp/log" &
+wait_for 60 grep -q 'memory for frames' "$tmp/log"
+kill -USR1 "$(cat "$tmp/pid")"
+wait $!
+is "record: exit status" $? 0
+has "record: the port sniffer" "$tmp/log" 'recording mlx5_0 port 1 \(InfiniBand, 100 Gb/s\), port sniffer, '
+is "record: tshark decodes the file" "$(tshark -r "$tmp"/recorded_*.pcapng -Y '!infiniband.lrh || _ws.malformed' 2>/dev/null | wc -l)" 0
+[ "$(tshark -r "$tmp"/recorded_*.pcapng -Y infiniband.bth 2>/dev/null | wc -l)" -ge 50 ]
+ok "record: it has the frames"
+is "record: nothing is left" "$(state)" "$clean"
+
 # --- all kinds of packets ----------------------------------------------------------------------
 
 # tests/softhca/subnet.c, ten times: LID 1 sends 17 packets of 32 and receives 13; two have a directed

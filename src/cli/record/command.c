@@ -38,6 +38,7 @@ enum {
 	OPT_TEXTFILE,
 	OPT_JSON,
 	OPT_LATENCY,
+	OPT_SNIFFER,
 };
 
 static const struct argp_option options[] = {{"write", 'w', "FILE", 0,
@@ -78,6 +79,10 @@ static const struct argp_option options[] = {{"write", 'w', "FILE", 0,
 	{"ring", 'b', "N", 0, "2^N receive buffers (default 14)", 0},
 	{"latency", OPT_LATENCY, "MS", 0,
 		"Let frames wait in the receive ring for up to MS milliseconds (default 5)", 0},
+	{"sniffer", OPT_SNIFFER, "verbs|icmd|ibdump", 0,
+		"As of 'rdmadump capture'; icmd: on InfiniBand ports of ConnectX-4 and later, as "
+		"root",
+		0},
 	{"autostop", 'a', "duration:SECONDS", 0, "Stop after SECONDS", 0},
 	{"json", OPT_JSON, NULL, 0, "Print the report as JSON on standard output", 0},
 	{"quiet", 'q', NULL, 0, "Print only errors and warnings", 0},
@@ -202,6 +207,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_NO_ANALYSIS:
 		s->no_analysis = true;
+		return 0;
+	case OPT_SNIFFER:
+		if (!rd_cli_sniffer(&s->config.session, arg))
+			argp_error(state, "--sniffer '%s': verbs, icmd or ibdump", arg);
 		return 0;
 	case OPT_TEXTFILE:
 		s->config.textfile = arg;
