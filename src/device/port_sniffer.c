@@ -388,13 +388,32 @@ int rd_port_sniffer_detach(struct rd_port_sniffer *s, struct rd_error *err)
 	return 0;
 }
 
+/* The process detaches what is attached, which may take as long as a request. Its end of the socket
+ * is closed when it ends. */
+static void end_helper(struct rd_port_sniffer *s)
+{
+	if (s->abandoned)
+		return;
+	shutdown(s->socket, SHUT_WR);
+	if (!wait_reply(s)) {
+		rd_log(RD_LOG_WARNING,
+			"the command gateway of %s is still used by rdmadump-icmd, process %d: "
+			"start no other capture on this adapter before it has ended",
+			s->pci, (int)s->helper);
+		return;
+	}
+	close(s->socket);
+	while (waitpid(s->helper, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
 void rd_port_sniffer_close(struct rd_port_sniffer *s)
 {
 	if (!s)
 		return;
-	if (s->socket >= 0)
+	if (s->helper > 0)
+		end_helper(s);
+	else if (s->socket >= 0)
 		close(s->socket);
-	while (s->helper > 0 && !s->abandoned && waitpid(s->helper, NULL, 0) < 0 && errno == EINTR)
-		;
 	free(s);
 }

@@ -148,26 +148,7 @@ killed() {
 		[ -z "$tool" ] || { kill $tool; wait $tool; }
 		echo $n; state'
 }
-# interrupted NAME SPEC STEP: Ctrl-C while the firmware takes seconds for a command. The capture ends before its
-# helper, which finishes the command; meanwhile no other capture starts.
-interrupted() {
-	export step=$3
-	# shellcheck disable=SC2016 # for the inner shell
-	at=$tmp/$1 lives "$2" '
-		runs() { [[ $(LD_PRELOAD="" "$SOFTHCA_GATEWAY" "$at/tree/gateway.0" | xargs) =~ $step ]]; }
-		go
-		for _ in $(seq 6000); do runs && break; sleep 0.01; done
-		helper=$(cat /proc/$pid/task/$pid/children)
-		kill -INT $pid; wait $pid; echo $?
-		kill -0 $helper && echo "the helper works"
-		$RDMADUMP -d mlx5_0 --sniffer icmd -w "$at/second.pcapng" 2>&1; echo $?
-		grep -c "process ${helper% }, whose capture has ended; wait until" "$at/out"
-		ended; state'
-}
-mkdir "$tmp"/{one,twins,contended,both,opening,attaching,detaching}
-interrupted opening slow_detach:800 'icmd 1' &
-interrupted attaching slow_attach:800 'icmd 1 .* commands 2' &
-interrupted detaching slow_detach:800 'attached 2 .* commands 4' &
+mkdir "$tmp"/{one,twins,contended,both}
 half=$(((kills + 1) / 2)) quarter=$(((kills + 3) / 4))
 killed one $half by_qpn+strict &
 killed twins $quarter moved+relocks+strict,devid=1023 &
@@ -419,17 +400,6 @@ for kind in one twins contended; do
 	has "killed at random, $kind: some were attached" "$tmp/$kind/log" 'it is detached now'
 done
 is "the helper is killed, together with the capture or alone, $both times: the next capture leaves nothing" "$(cat "$tmp/both/out")" "$both"
-
-for kind in opening attaching detaching; do
-	is "Ctrl-C while $kind takes seconds: the capture ends, its helper finishes, nothing is left" \
-		"$(sed '/^rdmadump:/d' "$tmp/$kind/out")" "$([ $kind = detaching ] && echo 4 || echo 2)"$'\nthe helper works\n2\n1\n'"$clean"
-	has "Ctrl-C while $kind takes seconds: why, and what next" "$tmp/$kind/log" \
-		'^rdmadump: interrupted while the command gateway of 0000:01:00.0 is used by rdmadump-icmd, process [0-9]+; it detaches the sniffer'
-	has "... what the capture waited for" "$tmp/$kind/log" 'warning: waiting up to 3 s for the adapter.s command gateway'
-	has "... its helper says when that is done" "$tmp/$kind/log" 'warning: mlx5_0 port 1: what was not waited for has ended: no sniffer is attached|the capture ended without detaching the sniffer: it is detached now'
-done
-[ -s "$tmp/detaching/f.pcapng" ]
-ok "Ctrl-C while detaching takes seconds: the file is there"
 
 # --- faults ---------------------------------------------------------------------------------
 
