@@ -53,6 +53,7 @@ struct scene {
 	uint8_t msn;	   /* of responses, 0: 1 */
 	bool zero_icrc;
 	bool other_back; /* frames back come from an address that none is sent to */
+	bool third;	 /* 10.0.0.9 is the requester */
 };
 
 static inline struct scene begin_with(const struct rd_analysis_config *config)
@@ -186,6 +187,8 @@ static inline void put(struct scene *s, bool back, unsigned int op, uint32_t psn
 		memcpy(ip + 12, "\x0a\0\0\x01\x0a\0\0\x02", 8);
 		ip[15] = s->other_back ? 3 : 1;
 	}
+	if (s->third)
+		ip[back ? 19 : 15] = 9;
 	if (s->group) {
 		memcpy(ip + 16, "\xef\1\1\1", 4);
 		memset(m.b + 14 + 20 + 8 + 5, 0xff, 3);
