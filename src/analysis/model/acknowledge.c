@@ -2,9 +2,10 @@
 /* What an acknowledgement shows about requests: delivered, late, lost, or not captured. */
 #include "response.h"
 
-#define READS_OPEN 128		     /* READs that may be open at once */
-#define GAP_NS	   UINT64_C(4000000) /* a requester goes back sooner for a missing response */
-#define SAMPLES	   4		     /* responses, before the shortest of them is worth anything */
+#define READS_OPEN 128			/* READs that may be open at once */
+#define GAP_NS	   UINT64_C(4000000)	/* a requester goes back sooner for a missing response */
+#define AGAIN_NS   UINT64_C(1000000000) /* where it did and misses it again, it waits for a timer */
+#define SAMPLES	   4 /* responses, before the shortest of them is worth anything */
 
 static void latency(struct rd_analysis *a, struct flow *r, enum rd_latency_kind kind, uint64_t ns)
 {
@@ -74,9 +75,12 @@ void gap_begin(struct rd_analysis *a, struct flow *r, uint32_t psn)
 
 void gap_passed(struct rd_analysis *a, struct flow *r)
 {
+	uint64_t since = a->ns - r->ack.gap_ns;
+	bool again = r->round.frame && r->round.psn == r->ack.gap_psn;
+
 	if (r->round.active)
 		return;
-	if (++r->ack.gap_responses <= READS_OPEN && a->ns - r->ack.gap_ns < GAP_NS)
+	if (again ? since < AGAIN_NS : ++r->ack.gap_responses <= READS_OPEN && since < GAP_NS)
 		return;
 	flow_incident(a, r, RD_INC_RESPONSE_UNSEEN, 1);
 	r->ack.gap_open = false;
@@ -129,13 +133,19 @@ static void stalled(struct rd_analysis *a, struct flow *r, uint64_t ns)
 /* Whether a response that comes so long after a request cannot be the response to it. */
 static bool is_too_soon(const struct flow *r, uint64_t ns)
 {
-	const struct hist *h = r->ack.latencies[RD_LATENCY_ACK];
+	static const uint8_t kinds[] = {RD_LATENCY_ACK, RD_LATENCY_READ, RD_LATENCY_ATOMIC};
+	uint64_t n = 0, min = UINT64_MAX;
 
-	if (!h)
-		h = r->ack.latencies[RD_LATENCY_READ];
-	if (!h)
-		h = r->ack.latencies[RD_LATENCY_ATOMIC];
-	return h && h->n >= SAMPLES && ns * 4 < h->min * 3;
+	for (size_t i = 0; i < sizeof(kinds); i++) {
+		const struct hist *h = r->ack.latencies[kinds[i]];
+
+		if (!h)
+			continue;
+		n += h->n;
+		if (h->min < min)
+			min = h->min;
+	}
+	return n >= SAMPLES && ns * 4 < min * 3;
 }
 
 /*
@@ -152,14 +162,21 @@ static void round_was_early(struct rd_analysis *a, struct flow *r, uint64_t ns)
 
 /*
  * The receiver has the packet that its last NAK denied. If it has it before the retransmission can
- * have reached it, then the first copy was late there, not lost.
+ * have reached it, then the first copy was late there, not lost. A copy of a round that was on its
+ * way when the NAK came arrived, and there was none before: that was lost upstream. The first
+ * response to a READ, unlike its last one, may come sooner than any that was measured.
  */
 static void denied_arrived(struct rd_analysis *a, struct flow *r, uint64_t ns)
 {
 	struct trouble *t = r->trouble;
 
 	t->denied_open = false;
-	if (t->again_ns && (ns < t->again_ns || !is_too_soon(r, ns - t->again_ns)))
+	if (t->denied_only && !t->denied_again) {
+		flow_take_back(r, RD_INC_LOST_DOWNSTREAM);
+		return;
+	}
+	if (t->again_ns &&
+		(t->denied_fetch || ns < t->again_ns || !is_too_soon(r, ns - t->again_ns)))
 		return;
 	t->denied_late = true;
 	flow_take_back(r, RD_INC_LOST_DOWNSTREAM);
@@ -229,4 +246,18 @@ bool acknowledge(struct rd_analysis *a, struct flow *r, uint32_t upto, uint64_t 
 		r->ack.open_since_ns = upto == r->req.next ? 0 : ns;
 	}
 	return true;
+}
+
+/*
+ * A requester goes back to the first response that it lacks (IBTA volume 1, 9.9.2): it got all
+ * before the rest of a READ, though they were not captured.
+ */
+void acknowledge_rest(struct rd_analysis *a, struct flow *r, uint32_t psn, uint64_t ns)
+{
+	if (r->ack.acked)
+		flow_incident(a, r, RD_INC_RESPONSE_UNSEEN, 1);
+	r->ack.gap_open = false;
+	r->ack.waiting_n = 0;
+	r->trouble->fetch_n = 0;
+	acknowledge(a, r, psn, ns);
 }

@@ -19,23 +19,6 @@ static void read_opens(struct flow *f, uint32_t psn, uint32_t length)
 	f->req.read_length = length;
 }
 
-uint32_t read_span(struct flow *f, const struct rd_packet *p)
-{
-	struct rd_reth reth;
-
-	if (!rd_packet_reth(p, &reth)) {
-		read_opens(f, p->psn, READ_UNKNOWN);
-		return 1;
-	}
-	if (!f->req.mtu && f->pair.peer)
-		f->req.mtu = f->pair.peer->req.mtu;
-	if (f->req.mtu)
-		return packets(reth.length, f->req.mtu);
-	if (reth.length > mtus[0])
-		read_opens(f, p->psn, reth.length);
-	return 1;
-}
-
 /* The last READ ends before `next`. */
 static void read_ends(struct flow *f, uint32_t next)
 {
@@ -48,6 +31,30 @@ static void read_ends(struct flow *f, uint32_t next)
 	if (f->receiver.expected == provisional)
 		f->receiver.expected = next;
 	f->req.read_open = false;
+}
+
+uint32_t read_span(struct flow *f, const struct rd_packet *p)
+{
+	struct rd_reth reth;
+	bool repeated = f->req.read_open; /* the same READ: read_followed() ended others */
+	uint32_t span;
+
+	f->req.read_open = false;
+	if (!rd_packet_reth(p, &reth)) {
+		read_opens(f, p->psn, READ_UNKNOWN);
+		return 1;
+	}
+	if (!f->req.mtu && f->pair.peer)
+		f->req.mtu = f->pair.peer->req.mtu;
+	if (f->req.mtu) {
+		span = packets(reth.length, f->req.mtu);
+		if (repeated)
+			read_ends(f, psn_add(p->psn, span));
+		return span;
+	}
+	if (reth.length > mtus[0])
+		read_opens(f, p->psn, reth.length);
+	return 1;
 }
 
 void request_read_is_single(struct flow *f)
@@ -85,4 +92,24 @@ void read_followed(struct flow *f, uint32_t psn)
 	if (fit)
 		read_ends(f, psn);
 	f->req.read_open = false;
+}
+
+/* Whether [psn, psn + n) is the rest of [whole, whole + of), without its beginning. */
+static bool is_rest_of(uint32_t psn, uint32_t n, uint32_t whole, uint32_t of)
+{
+	return psn_diff(psn, whole) > 0 && psn_add(psn, n) == psn_add(whole, of);
+}
+
+bool read_is_rest(const struct flow *f, uint32_t psn, uint32_t span)
+{
+	if (psn_diff(psn, f->ack.una) <= 0)
+		return false;
+	for (unsigned int i = 0; i < f->ack.waiting_n; i++) {
+		const struct waiting *w =
+			&f->ack.waiting[(f->ack.waiting_at + i) & (f->ack.waiting_capacity - 1U)];
+
+		if (w->verb == RD_VERB_READ && is_rest_of(psn, span, w->psn, w->span))
+			return true;
+	}
+	return f->trouble && is_rest_of(psn, span, f->trouble->read, f->trouble->read_n);
 }

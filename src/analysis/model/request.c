@@ -6,6 +6,7 @@
  * Longer than other files: a round is begun, continued and ended by functions that call each other.
  */
 #include "message.h"
+#include "response.h"
 
 #define FAR	     (1 << 20) /* packets: larger than any window; the sequence restarted */
 #define FAR_IDLE     1024      /* the same where everything before was acknowledged */
@@ -44,9 +45,17 @@ static uint32_t before_capture(const struct flow *f, uint32_t psn, uint32_t n)
 static void lost_upstream(struct rd_analysis *a, struct flow *f, uint32_t psn, uint32_t n)
 {
 	uint32_t before = before_capture(f, psn, n);
+	struct trouble *t = n ? f->trouble : NULL;
 
 	flow_incident(a, f, RD_INC_FROM_BEFORE, before);
 	flow_incident(a, f, RD_INC_LOST_UPSTREAM, n - before);
+	if (!t)
+		return;
+	if (psn != psn_add(t->filled, t->filled_n)) {
+		t->filled = psn;
+		t->filled_n = 0;
+	}
+	t->filled_n += n;
 }
 
 static void late_add(struct rd_analysis *a, struct flow *f, enum rd_incident_kind kind, uint32_t n)
@@ -488,6 +497,15 @@ static bool is_behind_ack(
 	return true;
 }
 
+/* The packet that the last NAK denied is captured again. */
+static void denied_repeated(const struct rd_analysis *a, struct trouble *t)
+{
+	t->denied_again = true;
+	t->denied_fetch = t->fetches;
+	if (!t->again_ns)
+		t->again_ns = a->ns;
+}
+
 /* A packet before the highest one; true: it was not captured before. */
 static bool sequence_old(struct rd_analysis *a, struct flow *f, struct trouble *t,
 	const struct item *it, uint32_t span)
@@ -509,8 +527,10 @@ static bool sequence_old(struct rd_analysis *a, struct flow *f, struct trouble *
 		flow_incident(a, f, RD_INC_DUPLICATED, 1);
 		return false;
 	}
-	if (t->denied_open && psn == t->denied && !t->again_ns)
-		t->again_ns = a->ns;
+	if (t->denied_open && psn == t->denied)
+		denied_repeated(a, t);
+	if (it->p->op->bits & RD_OP_READ && read_is_rest(f, psn, span))
+		acknowledge_rest(a, f, psn, it->ns);
 	if (t->fetches && psn == f->ack.una) {
 		t->fetch = psn;
 		t->fetch_n = span;
@@ -607,8 +627,9 @@ void request_rc(struct rd_analysis *a, struct flow *f, const struct item *it)
 	f->req.any = true;
 	if (read_open && psn != f->req.read_psn)
 		read_followed(f, psn);
-	f->req.read_open = false;
 	span = p->op->bits & RD_OP_READ ? read_span(f, p) : 1;
+	if (!(p->op->bits & RD_OP_READ))
+		f->req.read_open = false;
 	if (psn == f->req.next && psn == f->req.at && !f->req.slow) {
 		f->req.next = f->req.at = psn_add(psn, span);
 	} else {
@@ -624,6 +645,10 @@ void request_rc(struct rd_analysis *a, struct flow *f, const struct item *it)
 			f->req.progress_ns = it->ns;
 	} else {
 		a->point->retransmitted++;
+	}
+	if (f->trouble && p->op->bits & RD_OP_READ) {
+		f->trouble->read = psn;
+		f->trouble->read_n = span;
 	}
 	if (p->bth_bits & RD_BTH_ACKREQ || p->op->bits & (RD_OP_READ | RD_OP_ATOMIC)) {
 		if (fresh)

@@ -189,6 +189,8 @@ static void denied(struct rd_analysis *a, struct flow *r, uint32_t psn)
 	t->denied = psn;
 	t->denied_next = r->req.next;
 	t->denied_open = true;
+	t->denied_only = is_in_round(r, psn) && ((psn - t->filled) & 0xffffff) < t->filled_n;
+	t->denied_again = t->denied_fetch = false;
 	t->again_ns = is_in_round(r, psn) ? t->round_ns : 0;
 }
 

@@ -9,6 +9,9 @@
 
 /* All requests before `upto` are acknowledged. False: impossible for this flow. */
 bool acknowledge(struct rd_analysis *a, struct flow *r, uint32_t upto, uint64_t ns);
+
+/* The requester goes on with the rest of a READ, from `psn` (read_is_rest()). */
+void acknowledge_rest(struct rd_analysis *a, struct flow *r, uint32_t psn, uint64_t ns);
 /* A READ or atomic response is missing: the requester drops those after it. */
 void gap_begin(struct rd_analysis *a, struct flow *r, uint32_t psn);
 /*

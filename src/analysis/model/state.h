@@ -178,10 +178,14 @@ struct trouble {
 	bool denied_late; /* it was late, and no NAK followed yet */
 	uint32_t denied;  /* its PSN */
 	uint32_t denied_next; /* the next new PSN at the time of the NAK for it */
-	uint64_t
-		again_ns; /* no later than the capture of its retransmission; 0: not captured yet */
-	uint64_t round_ns;	 /* the beginning of the current or last round */
-	uint32_t fetch, fetch_n; /* PSNs of a READ or an atomic that was retransmitted; 0: none */
+	uint64_t again_ns;    /* no later than the capture of its retransmission; 0: none yet */
+	uint64_t round_ns;    /* the beginning of the current or last round */
+	bool denied_only;     /* the round has its only copy: nothing before was captured */
+	bool denied_again;    /* another copy was captured after the NAK for it */
+	bool denied_fetch;    /* which is a READ or an atomic */
+	uint32_t filled, filled_n; /* PSNs last captured in a round, and not before; 0: none */
+	uint32_t fetch, fetch_n;   /* PSNs of a READ or an atomic that was retransmitted; 0: none */
+	uint32_t read, read_n;	   /* responses of the READ captured last, since trouble began */
 	/* Messages that rounds delayed (delayed.c). */
 	bool any_delayed;     /* delayed_end is valid */
 	bool within;	      /* the last packet of a round is not the end of its message */
@@ -679,7 +683,9 @@ void datagram_init(struct rd_analysis *a);
 void request_datagram(struct rd_analysis *a, struct flow *f, const struct item *it);
 /* PSNs of a READ request (read.c); 1 while the span is unknown. */
 uint32_t read_span(struct flow *f, const struct rd_packet *p);
-/* The PSN after a READ gives its number of responses. */
+/* Whether it requests the last responses of an earlier READ, whose first ones were not captured. */
+bool read_is_rest(const struct flow *f, uint32_t psn, uint32_t span);
+/* The PSN after a READ shows its number of responses. */
 void read_followed(struct flow *f, uint32_t psn);
 /* The path MTU became known, and with it the span of a READ. */
 void request_learn_mtu(struct flow *f, uint32_t mtu);

@@ -151,6 +151,48 @@ static inline bool is_incomplete(const struct look *l)
 	       count(l, RD_INC_RESPONSE_UNSEEN);
 }
 
+#define COARSE_NS 100000U /* steps of a clock by which a timer may fire */
+
+/* Whether microseconds are less than the steps of the capture's clock. */
+static inline bool has_coarse_clock(const struct rd_report *r)
+{
+	return !r->totals.step_ns || r->totals.step_ns > COARSE_NS;
+}
+
+/* Out of so many, those that are not of a part. */
+static inline uint64_t without(uint64_t all, uint64_t part)
+{
+	return all > part ? all - part : 0;
+}
+
+/* Packets that the receiver requested again, though they were captured. */
+static inline uint64_t denied(const struct look *l)
+{
+	return count(l, RD_INC_LOST_DOWNSTREAM) + count(l, RD_INC_REORDERED_DOWNSTREAM);
+}
+
+/* NAKs for packets that were absent here, too. */
+static inline uint64_t naks_for_gaps(const struct look *l)
+{
+	return without(count(l, RD_INC_NAK_SEQUENCE), denied(l));
+}
+
+/*
+ * Gaps for which no NAK was captured. A receiver sends one for each, unless only the capture has
+ * the gap, or it waits for another packet: after a NAK, or after an RNR NAK, where the sender
+ * repeats all packets anyway. Where single packets are repeated the receiver takes others out of
+ * order: then each gap counts as it was sent.
+ */
+static inline uint64_t gaps_without_nak(const struct look *l)
+{
+	uint64_t gaps = count(l, RD_INC_GAP);
+
+	if (count(l, RD_INC_SELECTIVE) * 2 < rounds(l))
+		gaps = without(
+			count(l, RD_INC_AT_RECEIVER_SEQUENCE), denied(l) + count(l, RD_INC_RNR));
+	return without(gaps, naks_for_gaps(l));
+}
+
 #define RATES_LEN 200
 
 /* "; its rate here: ... before, ... at the lowest after"; "": unknown (congestion.c). */

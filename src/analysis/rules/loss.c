@@ -3,11 +3,10 @@
  */
 #include "look.h"
 
-#define GAPS_MAX   256	   /* conversations among which other receivers of a UD QP are searched */
-#define FEW_COPIES 8	   /* more of them may be those of a mirror */
-#define HALVES_MAX 256	   /* the same, frames of the other direction */
-#define COARSE_NS  100000U /* steps of a clock by which a timer may fire */
-#define LATE_SHARE 16	   /* few packets that are proven late, among many that seem lost */
+#define GAPS_MAX   256 /* conversations among which other receivers of a UD QP are searched */
+#define FEW_COPIES 8   /* more of them may be those of a mirror */
+#define HALVES_MAX 256 /* the same, frames of the other direction */
+#define LATE_SHARE 16  /* few packets that are proven late, among many that seem lost */
 
 /* Loss is the share of different packets; go-back-N retransmits many for each. */
 static void detail_retransmitted(const struct look *l, struct rd_finding *f)
@@ -52,6 +51,30 @@ static bool is_exception(const struct look *l, const struct rd_finding *f)
 	return f->evidence.count == 1 && rounds(l) > 4;
 }
 
+/*
+ * Whether the receiver requested what is absent here; or the sender repeated it only, as it does
+ * where the receiver takes packets out of order.
+ */
+static bool is_requested(const struct look *l)
+{
+	uint64_t lost = count(l, RD_INC_LOST_UPSTREAM);
+
+	if (count(l, RD_INC_RETRANSMITTED) <= lost && count(l, RD_INC_GAP) >= lost)
+		return true;
+	return naks_for_gaps(l) && naks_for_gaps(l) >= gaps_without_nak(l);
+}
+
+/*
+ * Whether the file may have each packet twice, from two points: then which one is a retransmission
+ * is not known. NAKs show it: a receiver sends one, and the sender goes back once for it.
+ */
+static bool may_be_each_twice(const struct look *l)
+{
+	uint64_t naks = count(l, RD_INC_NAK_SEQUENCE);
+
+	return naks > 1 && naks * 2 >= count(l, RD_INC_ROUND_NAK) * 3 && is_all_again(l);
+}
+
 static bool lost_downstream(const struct look *l, struct rd_finding *f)
 {
 	if (!count(l, RD_INC_LOST_DOWNSTREAM))
@@ -62,25 +85,15 @@ static bool lost_downstream(const struct look *l, struct rd_finding *f)
 	 * the receiver responds to them before their retransmission.
 	 */
 	if (late_packets(l) * LATE_SHARE > f->evidence.count || is_incomplete(l) ||
-		is_exception(l, f))
+		is_exception(l, f) || may_be_each_twice(l))
+		finding_lower(f, RD_POSSIBLE);
+	/* A receiver of single packets requests those that are on their way: times tell them. */
+	if (has_coarse_clock(l->r) && count(l, RD_INC_SELECTIVE))
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "packets are lost downstream of this capture point");
 	detail_retransmitted(l, f);
 	filter_requests(l, f);
 	return true;
-}
-
-/*
- * A receiver that gets packets behind a gap sends a NAK, unless only the capture missed what is
- * absent. One that takes packets out of order may send none: its sender repeats what is absent
- * only.
- */
-static bool is_requested(const struct look *l)
-{
-	uint64_t lost = count(l, RD_INC_LOST_UPSTREAM);
-
-	return count(l, RD_INC_NAK_SEQUENCE) || count(l, RD_INC_RNR) ||
-	       (count(l, RD_INC_RETRANSMITTED) <= lost && count(l, RD_INC_GAP) >= lost);
 }
 
 static bool lost_upstream(const struct look *l, struct rd_finding *f)
@@ -95,12 +108,25 @@ static bool lost_upstream(const struct look *l, struct rd_finding *f)
 	if (is_exception(l, f) || damaged + l->a->icrc_lost.count >= f->evidence.count)
 		finding_lower(f, RD_POSSIBLE);
 	/* A late packet after a NAK looks like the retransmission. */
-	if (count(l, RD_INC_REORDERED) * 4 > f->evidence.count || !is_requested(l))
+	if (count(l, RD_INC_REORDERED) * 4 > f->evidence.count || !is_requested(l) ||
+		may_be_each_twice(l))
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "packets are lost upstream of this capture point");
 	detail_retransmitted(l, f);
 	filter_requests(l, f);
 	return true;
+}
+
+/*
+ * Whether nearly all packets were captured twice, and only some copies are recognized by their
+ * identifications: the others came when these were forgotten, and look late or retransmitted.
+ */
+static bool has_forgotten_copies(const struct look *l)
+{
+	uint64_t copies = count(l, RD_INC_DUPLICATED);
+	uint64_t again = count(l, RD_INC_RETRANSMITTED) + count(l, RD_INC_REORDERED);
+
+	return copies && again * 4 >= copies && (copies + again) * 16 >= l->s->requests * 7;
 }
 
 /*
@@ -114,7 +140,7 @@ static bool may_be_far_away(const struct look *l)
 
 	for (unsigned int verb = 0; verb < RD_VERB_COUNT; verb++)
 		messages += rd_side_verb(l->s, (enum rd_verb)verb)->messages;
-	return count(l, RD_INC_CROSSED) || is_all_again(l) ||
+	return count(l, RD_INC_CROSSED) || is_all_again(l) || has_forgotten_copies(l) ||
 	       count(l, RD_INC_RESPONSE_LOST) * 4 > messages;
 }
 
@@ -330,12 +356,6 @@ static bool reordered_downstream(const struct look *l, struct rd_finding *f)
 		n(late), n(count(l, RD_INC_NAK_SEQUENCE)), n(count(l, RD_INC_RETRANSMITTED)));
 	filter_requests(l, f);
 	return true;
-}
-
-/* Whether microseconds are less than the steps of the capture's clock. */
-static bool has_coarse_clock(const struct rd_report *r)
-{
-	return !r->totals.step_ns || r->totals.step_ns > COARSE_NS;
 }
 
 static bool duplicated(const struct look *l, struct rd_finding *f)

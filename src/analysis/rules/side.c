@@ -78,6 +78,8 @@ static bool timeout_rounds(const struct look *l, struct rd_finding *f)
 	finding_evidence(f, incident(l, RD_INC_ROUND_TIMEOUT));
 	f->evidence.count = silent - others;
 	/* A NAK may be missing, or it came before the capture. */
+	if (gaps_without_nak(l) * 2 >= f->evidence.count)
+		finding_lower(f, RD_POSSIBLE);
 	if (is_incomplete(l) || is_no_timer(l) || is_exception(l) || may_be_copies(l) ||
 		count(l, RD_INC_FROM_BEFORE) || may_be_reused(l))
 		finding_lower(f, RD_POSSIBLE);
@@ -97,7 +99,7 @@ static bool timeout_short(const struct look *l, struct rd_finding *f)
 		return false;
 	finding_evidence(f, incident(l, RD_INC_CROSSED));
 	if (crossed == 1 || is_no_timer(l) || is_disordered(l) || has_doubtful_copies(l) ||
-		may_be_copies(l) || may_be_reused(l))
+		may_be_copies(l) || may_be_reused(l) || has_coarse_clock(l->r))
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "requests were retransmitted while their responses were on their way");
 	rd_finding_detail(f,

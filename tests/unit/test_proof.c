@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What NAKs, requests for the rest of a READ, copies and clocks prove about loss and progress. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "test_scene.h"
+
+#define MS UINT64_C(1000000)
+
+/* --- NAKs --------------------------------------------------------------------------------------
+ */
+
+/* After an RNR NAK a sender repeats all packets, and the receiver requests none that is absent. */
+static void rnr_requests_nothing(void **state)
+{
+	(void)state;
+	for (int nak = 0; nak < 2; nak++) {
+		struct scene s = begin();
+
+		sends(&s, 0, 3);
+		respond(&s, ACK, 0, OK);
+		sends(&s, 5, 6);
+		respond(&s, ACK, nak ? 4 : 1, nak ? NAK_SEQ : RNR);
+		s.ns += 2 * MS;
+		sends(&s, nak ? 4 : 1, 6);
+		respond(&s, ACK, 6, OK);
+		assert_int_equal(count(result(&s), RD_INC_LOST_UPSTREAM), 1);
+		assert_certainty(&s, "lost-upstream", nak ? RD_LIKELY : RD_POSSIBLE);
+		end(&s);
+	}
+}
+
+/* A receiver that takes packets in order sends a NAK for each gap, unless only the capture has it.
+ */
+static void gaps_without_naks(void **state)
+{
+	(void)state;
+	for (uint32_t naks = 1; naks < 5; naks += 2) {
+		struct scene s = begin();
+
+		for (uint32_t i = 0, psn = 0; i < 4; i++, psn += 6) {
+			sends(&s, psn, psn + 2);
+			respond(&s, ACK, psn + 2, OK);
+			sends(&s, psn + 4, psn + 5);
+			if (i < naks)
+				respond(&s, ACK, psn + 3, NAK_SEQ);
+			else
+				s.ns += 17 * MS;
+			sends(&s, psn + 3, psn + 5);
+			respond(&s, ACK, psn + 5, OK);
+		}
+		assert_int_equal(count(result(&s), RD_INC_LOST_UPSTREAM), 4);
+		assert_certainty(&s, "lost-upstream", naks == 1 ? RD_POSSIBLE : RD_LIKELY);
+		end(&s);
+	}
+}
+
+/* Rounds that nothing captured explains: where NAKs for gaps are missing, theirs may be, too. */
+static void rounds_without_naks(void **state)
+{
+	(void)state;
+	for (int gaps = 0; gaps < 2; gaps++) {
+		struct scene s = begin();
+
+		for (uint32_t psn = 0; psn < 24; psn += 6) {
+			sends(&s, psn, psn + 2);
+			respond(&s, ACK, psn + 2, OK);
+			sends(&s, psn + 3 + (uint32_t)gaps, psn + 5);
+			s.ns += 17 * MS;
+			sends(&s, psn + 3, psn + 5);
+			s.ns += 50000;
+			respond(&s, ACK, psn + 5, OK);
+		}
+		assert_int_equal(count(result(&s), RD_INC_ROUND_TIMEOUT), 4);
+		assert_certainty(&s, "timeout", gaps ? RD_POSSIBLE : RD_LIKELY);
+		end(&s);
+	}
+}
+
+/* A frame, and its copy 30 us later where all are captured twice; no IP identifications. */
+static void frame(struct scene *s, bool twice, bool back, uint32_t psn, enum syndrome syndrome)
+{
+	for (int copy = 0; copy <= twice; copy++) {
+		s->ip_id = UINT16_MAX;
+		s->ns += copy ? 20000 : 0;
+		if (back)
+			respond(s, ACK, psn, syndrome);
+		else
+			request(s, SEND_ONLY, psn);
+	}
+}
+
+/* A file that has each packet twice, from two points: a retransmission may be a copy. */
+static void each_twice(void **state)
+{
+	(void)state;
+	for (int twice = 0; twice < 2; twice++) {
+		struct scene s = begin();
+
+		for (uint32_t psn = 0; psn < 60; psn += 6) {
+			for (uint32_t i = 0; i < 6; i++)
+				if (i != 3)
+					frame(&s, twice, false, psn + i, OK);
+			frame(&s, twice, true, psn + 3, NAK_SEQ);
+			for (uint32_t i = 3; i < 6; i++)
+				frame(&s, twice, false, psn + i, OK);
+			frame(&s, twice, true, psn + 5, OK);
+		}
+		assert_certainty(&s, "lost-upstream", twice ? RD_POSSIBLE : RD_LIKELY);
+		end(&s);
+	}
+	for (int twice = 0; twice < 2; twice++) {
+		struct scene s = begin();
+
+		for (uint32_t psn = 0; psn < 60; psn += 6) {
+			for (uint32_t i = 0; i < 6; i++)
+				frame(&s, twice, false, psn + i, OK);
+			frame(&s, twice, true, psn + 3, NAK_SEQ);
+			for (uint32_t i = 3; i < 6; i++)
+				frame(&s, twice, false, psn + i, OK);
+			frame(&s, twice, true, psn + 5, OK);
+		}
+		assert_certainty(&s, "lost-downstream", twice ? RD_POSSIBLE : RD_LIKELY);
+		end(&s);
+	}
+}
+
+/*
+ * Copies of the other end that come when their identifications are not remembered any more look as
+ * if their responses were lost.
+ */
+static void copies_or_lost_responses(void **state)
+{
+	(void)state;
+	for (int twice = 0; twice < 2; twice++) {
+		struct scene s = begin();
+
+		for (uint32_t psn = 0; psn < 200; psn += 50) {
+			sends(&s, psn, psn + 49);
+			respond(&s, ACK, psn + 49, OK);
+			s.ns += 2 * MS;
+			if (twice) {
+				s.ip_id -= 51; /* those of the first copies */
+				sends(&s, psn, psn + 49);
+			}
+			s.ns += 2 * MS;
+			sends(&s, psn + 45, psn + 49);
+			respond(&s, ACK, psn + 49, OK);
+		}
+		assert_true(count(result(&s), RD_INC_RESPONSE_LOST) >= 2);
+		assert_certainty(&s, "responses-lost-downstream", twice ? RD_POSSIBLE : RD_LIKELY);
+		end(&s);
+	}
+}
+
+/*
+ * A packet that was first captured in a round is requested when an earlier one of the round has
+ * arrived, then acknowledged: this copy was on its way, and the one before was lost upstream.
+ */
+static void nak_meets_round(void **state)
+{
+	(void)state;
+	for (uint32_t again = 0; again < 2; again++) {
+		struct scene s = begin();
+		const struct rd_conversation *c;
+
+		sends(&s, 0, 1);
+		respond(&s, ACK, 1, OK);
+		sends(&s, 5, 5);
+		respond(&s, ACK, 2, NAK_SEQ);
+		sends(&s, 2, 4);
+		respond(&s, ACK, 3, NAK_SEQ);
+		if (again)
+			request(&s, SEND_ONLY, 3);
+		respond(&s, ACK, 4, OK);
+		sends(&s, 6, 8);
+		respond(&s, ACK, 8, OK);
+		c = result(&s);
+		assert_int_equal(count(c, RD_INC_LOST_UPSTREAM), 3);
+		assert_int_equal(count(c, RD_INC_LOST_DOWNSTREAM), again);
+		assert_int_equal(count(c, RD_INC_REORDERED_DOWNSTREAM), 0);
+		end(&s);
+	}
+}
+
+/* The first response to a READ may come sooner than any ACK: it does not show a late request. */
+static void read_is_fast(void **state)
+{
+	(void)state;
+	for (uint32_t late = 0; late < 2; late++) {
+		struct scene s = begin();
+		const struct rd_conversation *c;
+		uint32_t psn = 0;
+
+		read_request(&s, psn++, 1024);
+		respond(&s, RESP_ONLY, 0, OK);
+		for (; psn < 7; psn++) {
+			request(&s, SEND_ONLY, psn);
+			s.ns += 50000;
+			respond(&s, ACK, psn, OK);
+		}
+		read_request(&s, 7, 1024);
+		request(&s, SEND_ONLY, 8);
+		respond(&s, ACK, 7, NAK_SEQ);
+		if (!late)
+			read_request(&s, 7, 1024);
+		respond(&s, RESP_ONLY, 7, OK);
+		c = result(&s);
+		assert_int_equal(count(c, RD_INC_LOST_DOWNSTREAM), !late);
+		assert_int_equal(count(c, RD_INC_REORDERED_DOWNSTREAM), late);
+		end(&s);
+	}
+}
+
+/* --- READs ------------------------------------------------------------------------------------ */
+
+/* A request for the rest of a READ shows that the requester has the responses before. */
+static void rest_of_read(void **state)
+{
+	struct scene s = begin();
+	const struct rd_conversation *c;
+
+	(void)state;
+	read_request(&s, 0xfffffe, 2 * 1024); /* which shows the path MTU */
+	respond(&s, RESP_FIRST, 0xfffffe, OK);
+	respond(&s, RESP_LAST, 0xffffff, OK);
+	read_request(&s, 0, 20 * 1024);
+	respond(&s, RESP_FIRST, 0, OK);
+	respond(&s, RESP_MIDDLE, 1, OK);
+	respond(&s, RESP_MIDDLE, 3, OK); /* the capture missed response 2 */
+	respond(&s, RESP_MIDDLE, 5, OK); /* response 4 was lost */
+	read_request(&s, 4, 16 * 1024);
+	for (uint32_t psn = 8; psn < 20; psn += 4) {
+		respond(&s, RESP_FIRST, psn - 4, OK);
+		for (uint32_t i = 1; i < 3; i++)
+			respond(&s, RESP_MIDDLE, psn - 4 + i, OK);
+		read_request(&s, psn, (20 - psn) * 1024);
+	}
+	s.ns += 2 * MS;
+	c = result(&s);
+	assert_int_equal(count(c, RD_INC_RESPONSE_UNSEEN), 1 + 3);
+	assert_null(finding(&s, "responses-stopped"));
+	assert_null(finding(&s, "gave-up"));
+	end(&s);
+}
+
+/* A requester that went back for a response, and lacks it again, waits for its timer. */
+static void response_missing_again(void **state)
+{
+	(void)state;
+	for (int again = 0; again < 2; again++) {
+		struct scene s = begin();
+
+		sends(&s, 0, 0);
+		respond(&s, ACK, 0, OK);
+		read_request(&s, 1, 1024);
+		read_request(&s, 2, 1024);
+		respond(&s, RESP_ONLY, 2, OK);
+		if (again) {
+			read_request(&s, 1, 1024);
+			read_request(&s, 2, 1024);
+		}
+		sends(&s, 3, 3);
+		respond(&s, RESP_ONLY, 2, OK);
+		respond(&s, ACK, 3, OK);
+		s.ns += 20 * MS;
+		sends(&s, 4, 4);
+		respond(&s, ACK, 4, OK);
+		assert_int_equal(count(result(&s), RD_INC_RESPONSE_UNSEEN), !again);
+		end(&s);
+	}
+}
+
+/* The path MTU is learned from the other direction when a READ is repeated. */
+static void repeated_read_of_known_length(void **state)
+{
+	struct scene s = begin();
+	const struct rd_conversation *c;
+
+	(void)state;
+	read_request(&s, 0, 4 * 1024);
+	s.qp = 0;
+	put(&s, true, WRITE_FIRST, 70, NULL, 16 + 1024);
+	put(&s, true, WRITE_LAST, 71, NULL, 1024);
+	put(&s, false, ACK, 71, (const uint8_t[]){OK, 0, 0, 1}, 4);
+	s.ns += 2 * MS;
+	read_request(&s, 0, 4 * 1024);
+	respond(&s, RESP_FIRST, 0, OK);
+	respond(&s, RESP_MIDDLE, 1, OK);
+	respond(&s, RESP_MIDDLE, 2, OK);
+	respond(&s, RESP_LAST, 3, OK);
+	sends(&s, 4, 5);
+	respond(&s, ACK, 5, OK);
+	c = result(&s);
+	assert_int_equal(c->pairing == RD_PAIR_NONE, 0);
+	assert_int_equal(count(c, RD_INC_UNSEEN), 0);
+	assert_null(finding(&s, "unseen"));
+	end(&s);
+}
+
+/* --- clocks ----------------------------------------------------------------------------------- */
+
+/* Where a clock's steps are a millisecond, a response and a round at one time prove no crossing. */
+static void crossing_by_coarse_clock(void **state)
+{
+	(void)state;
+	for (int coarse = 0; coarse < 2; coarse++) {
+		struct scene s = begin();
+
+		s.ns = MS;
+		for (uint32_t psn = 0; psn < 12; psn++)
+			for (int copy = 0; copy < 2; copy++) {
+				s.ns += coarse ? MS - 10000 : 20000;
+				request(&s, SEND_ONLY, psn);
+				s.ns += coarse ? MS - 10000 : 20000;
+				respond(&s, ACK, psn, OK);
+			}
+		assert_true(count(result(&s), RD_INC_CROSSED) >= 2);
+		assert_certainty(&s, "timeout-short", coarse ? RD_POSSIBLE : RD_LIKELY);
+		end(&s);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rnr_requests_nothing),
+		cmocka_unit_test(gaps_without_naks),
+		cmocka_unit_test(rounds_without_naks),
+		cmocka_unit_test(each_twice),
+		cmocka_unit_test(copies_or_lost_responses),
+		cmocka_unit_test(nak_meets_round),
+		cmocka_unit_test(read_is_fast),
+		cmocka_unit_test(rest_of_read),
+		cmocka_unit_test(response_missing_again),
+		cmocka_unit_test(repeated_read_of_known_length),
+		cmocka_unit_test(crossing_by_coarse_clock),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
