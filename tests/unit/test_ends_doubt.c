@@ -65,7 +65,7 @@ static void test_asked_for_what_is_filtered(void **state)
 	}
 }
 
-/* Of many identical packets with IP ids, the first one is overtaken by all others. */
+/* Of many identical packets with IP ids, the first one is behind all others. */
 static void test_late_among_many(void **state)
 {
 	const uint32_t many = 300;

@@ -14,8 +14,8 @@ static inline struct entry *entry_at(struct pending *set, uint64_t at)
 }
 
 /*
- * Of a list BY_BYTES. Possibly in only one capture, a snap length may cut off the ICRC, or the packet
- * may be in a tunnel.
+ * Of a list BY_BYTES. Possibly in only one capture, a snap length may cut off the ICRC, or the
+ * packet may be in a tunnel.
  */
 static inline bool same_bytes(const struct entry *x, const struct entry *y)
 {
