@@ -162,6 +162,24 @@ static void sure_of_time_of_reads(void **state)
 	}
 }
 
+/* Responses to atomics alone show that the receiver responds, as ACKs do. */
+static void sure_of_time_of_atomics(void **state)
+{
+	struct scene s = begin();
+
+	(void)state;
+	for (uint32_t psn = 0; psn < 12; psn++) {
+		request(&s, FETCH_ADD, psn);
+		if (psn >= 6) {
+			s.ns += 2000000;
+			request(&s, FETCH_ADD, psn);
+		}
+		respond(&s, ATOMIC_ACK, psn, OK);
+	}
+	assert_certainty(&s, "timeout", RD_LIKELY);
+	end(&s);
+}
+
 /* Where packets were reordered, what seems to be a round may be one that came late. */
 static void sure_of_time_in_order(void **state)
 {
@@ -802,6 +820,7 @@ int main(void)
 		cmocka_unit_test(sure_of_no_response),
 		cmocka_unit_test(sure_of_time),
 		cmocka_unit_test(sure_of_time_of_reads),
+		cmocka_unit_test(sure_of_time_of_atomics),
 		cmocka_unit_test(sure_of_time_in_order),
 		cmocka_unit_test(sure_of_order),
 		cmocka_unit_test(sure_of_late),

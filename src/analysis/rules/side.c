@@ -65,6 +65,13 @@ static bool may_be_copies(const struct look *l)
 	       (copies > rounds(l) || (!l->s->identified && is_all_again(l)));
 }
 
+static bool has_responses(const struct look *l)
+{
+	return l->s->acks || l->s->read_responses || latency(l, RD_LATENCY_ATOMIC)->n ||
+	       count(l, RD_INC_RNR) || count(l, RD_INC_NAK_SEQUENCE) ||
+	       rd_side_incident(l->other, RD_INC_CUT)->count;
+}
+
 /* Retransmitted after a timeout, though neither requests nor responses are known to be lost. */
 static bool timeout_rounds(const struct look *l, struct rd_finding *f)
 {
@@ -73,7 +80,7 @@ static bool timeout_rounds(const struct look *l, struct rd_finding *f)
 			 count(l, RD_INC_RESPONSE_LOST) + count(l, RD_INC_CROSSED) + last_rounds(l);
 	char waited[WAITED_LEN];
 
-	if (silent <= others || !is_rc(l) || !(l->s->acks + l->s->read_responses))
+	if (silent <= others || !is_rc(l) || !has_responses(l))
 		return false;
 	finding_evidence(f, incident(l, RD_INC_ROUND_TIMEOUT));
 	f->evidence.count = silent - others;
@@ -281,13 +288,6 @@ static bool qkey_differs(const struct look *l, struct rd_finding *f)
 }
 
 /* --- endings ---------------------------------------------------------------------------------- */
-
-static bool has_responses(const struct look *l)
-{
-	return l->s->acks || l->s->read_responses || latency(l, RD_LATENCY_ATOMIC)->n ||
-	       count(l, RD_INC_RNR) || count(l, RD_INC_NAK_SEQUENCE) ||
-	       rd_side_incident(l->other, RD_INC_CUT)->count;
-}
 
 /* The last response, and the last packet that was sent after it. */
 static void evidence_of_ending(const struct look *l, struct rd_finding *f)
