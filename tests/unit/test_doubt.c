@@ -1035,6 +1035,56 @@ static void read_of_unknown_length(void **state)
 	}
 }
 
+/* Missing responses begin with those of their READ: PSNs of SENDs before it have none. */
+static void first_responses_of_a_later_read(void **state)
+{
+	struct scene s = begin();
+
+	(void)state;
+	read_request(&s, 0, 2048);
+	respond(&s, RESP_FIRST, 0, OK);
+	respond(&s, RESP_LAST, 1, OK);
+	sends(&s, 2, 10);
+	respond(&s, ACK, 5, OK);
+	read_request(&s, 11, 3072);
+	respond(&s, RESP_LAST, 13, OK);
+	read_request(&s, 11, 3072);
+	respond(&s, RESP_FIRST, 11, OK);
+	respond(&s, RESP_MIDDLE, 12, OK);
+	respond(&s, RESP_LAST, 13, OK);
+	for (uint32_t psn = 14; psn < 214; psn++) {
+		request(&s, SEND_ONLY, psn);
+		respond(&s, ACK, psn, OK);
+	}
+	assert_int_equal(count(result(&s), RD_INC_RESPONSE_UNSEEN), 0);
+	assert_int_equal(count(s.r->conversations, RD_INC_RESPONSE_GAP), 1);
+	assert_int_equal(count(s.r->conversations, RD_INC_ROUND_READ), 1);
+	assert_int_equal(rd_side_latency(s.r->conversations[0].side, RD_LATENCY_ACK)->n, 201);
+	end(&s);
+}
+
+/* The path MTU is unknown: a response to an earlier READ does not show where the last one ends. */
+static void response_to_earlier_read(void **state)
+{
+	struct scene s = begin();
+
+	(void)state;
+	read_request(&s, 0, 200);
+	read_request(&s, 1, 3000);
+	respond(&s, RESP_ONLY, 0, OK);
+	read_request(&s, 4, 200);
+	respond(&s, RESP_FIRST, 1, OK);
+	respond(&s, RESP_MIDDLE, 2, OK);
+	respond(&s, RESP_LAST, 3, OK);
+	respond(&s, ACK, 4, NAK_SEQ);
+	read_request(&s, 4, 200);
+	respond(&s, RESP_ONLY, 4, OK);
+	assert_int_equal(count(result(&s), RD_INC_GAP), 0);
+	assert_int_equal(count(s.r->conversations, RD_INC_LOST_DOWNSTREAM), 1);
+	assert_int_equal(s.r->conversations[0].side[0].mtu, 1024);
+	end(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1079,6 +1129,8 @@ int main(void)
 		cmocka_unit_test(not_sections),
 		cmocka_unit_test(far_ahead),
 		cmocka_unit_test(read_of_unknown_length),
+		cmocka_unit_test(response_to_earlier_read),
+		cmocka_unit_test(first_responses_of_a_later_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -357,15 +357,38 @@ static void reads_missing(struct rd_analysis *a, struct flow *f, const struct fl
 	}
 }
 
-/* How many responses are missing before this one. */
-static uint32_t response_missing(const struct flow *f, const struct rd_packet *p, int32_t d)
+/* The READ that waits for this response; NULL: none of them does. */
+static const struct waiting *read_of(const struct flow *r, uint32_t psn)
 {
+	for (unsigned int i = 0; r && i < r->ack.waiting_n; i++) {
+		const struct waiting *w =
+			&r->ack.waiting[(r->ack.waiting_at + i) & (r->ack.waiting_capacity - 1U)];
+
+		if (w->verb == RD_VERB_READ && psn_diff(psn, w->psn) >= 0 &&
+			psn_diff(psn, psn_add(w->psn, w->span)) < 0)
+			return w;
+	}
+	return NULL;
+}
+
+/*
+ * How many responses are missing just before this one, d PSNs after the last response. Requests of
+ * other kinds may be between two READs: they have no such responses.
+ */
+static uint32_t response_missing(
+	const struct flow *f, const struct flow *r, const struct rd_packet *p, int32_t d)
+{
+	const struct waiting *w;
+
 	if (!d)
 		return 0;
 	if (f->resp.open)
 		return (uint32_t)d;
-	if (p->op->bits & RD_OP_FIRST) /* requests of other kinds may be between two READs */
+	if (p->op->bits & RD_OP_FIRST)
 		return 0;
+	w = read_of(r, p->psn);
+	if (w && psn_diff(p->psn, w->psn) < d)
+		return (uint32_t)psn_diff(p->psn, w->psn);
 	return d < 4096 ? (uint32_t)d : 1;
 }
 
@@ -407,7 +430,7 @@ static bool read_sequence(
 	}
 	if (d < 0)
 		return response_old(a, f, r, it);
-	missing = response_missing(f, p, d);
+	missing = response_missing(f, r, p, d);
 	if (missing)
 		response_gap(a, f, r, p->psn, missing);
 	else if (d && r)
@@ -437,7 +460,8 @@ static void read_response(struct rd_analysis *a, struct flow *f, const struct it
 	f->resp.reads++;
 	if (r && !(p->op->bits & RD_OP_LAST) && p->payload_len)
 		request_learn_mtu(r, p->payload_len);
-	if (r && r->req.read_open && p->op->bits & RD_OP_FIRST && p->op->bits & RD_OP_LAST)
+	if (r && r->req.read_open && p->psn == r->req.read_psn && p->op->bits & RD_OP_FIRST &&
+		p->op->bits & RD_OP_LAST)
 		request_read_is_single(r);
 	messages_counted(a, r, p);
 	if (r && r->req.started)
