@@ -1063,6 +1063,68 @@ static void first_responses_of_a_later_read(void **state)
 	end(&s);
 }
 
+/*
+ * The receiver has the packet that a NAK asks for before the retransmission can have arrived: it
+ * was late, not lost. Two of them make the other NAKs doubtful, also of QPs on the same path.
+ */
+static void late_on_the_same_path(void **state)
+{
+	(void)state;
+	for (uint32_t late = 0; late < 3; late++) {
+		struct scene s = begin();
+		const struct rd_conversation *c, *first = NULL;
+
+		for (uint32_t psn = 0; psn < 240; psn += 6) {
+			bool other = psn >= 120, overtakes = psn < late * 6;
+
+			s.qp = other ? 0x300 : 0;
+			sends(&s, psn, psn + 5);
+			s.qp = other ? 0x400 : 0;
+			respond(&s, ACK, psn + 2, NAK_SEQ);
+			if (overtakes)
+				respond(&s, ACK, psn + 2, OK);
+			s.qp = other ? 0x300 : 0;
+			sends(&s, psn + 2 + overtakes, psn + 5);
+			s.qp = other ? 0x400 : 0;
+			respond(&s, ACK, psn + 5, OK);
+		}
+		c = result(&s);
+		assert_int_equal(s.r->n_conversations, 2);
+		for (unsigned int i = 0; i < 2; i++, c++)
+			if (c->a.qp == REQUESTER || c->b.qp == REQUESTER)
+				first = c;
+		assert_non_null(first);
+		assert_int_equal(count(first, RD_INC_REORDERED_DOWNSTREAM), late);
+		assert_int_equal(count(first, RD_INC_LOST_DOWNSTREAM), 20 - late);
+		for (size_t i = 0; i < s.r->findings.n; i++)
+			if (!strcmp(s.r->findings.finding[i].rule, "lost-downstream"))
+				assert_int_equal(s.r->findings.finding[i].certainty,
+					late > 1 ? RD_POSSIBLE : RD_LIKELY);
+		end(&s);
+	}
+}
+
+/* A receiver asks for no packet that it has acknowledged: that ACK overtook the NAK. */
+static void nak_behind_ack(void **state)
+{
+	(void)state;
+	for (unsigned int behind = 0; behind < 2; behind++) {
+		struct scene s = begin();
+
+		for (uint32_t psn = 0; psn < 120; psn += 6) {
+			sends(&s, psn, psn + 5);
+			respond(&s, ACK, psn + 3, NAK_SEQ);
+			if (behind && !psn)
+				respond(&s, ACK, psn + 2, NAK_SEQ);
+			sends(&s, psn + 3, psn + 5);
+			respond(&s, ACK, psn + 5, OK);
+		}
+		assert_int_equal(count(result(&s), RD_INC_LOST_DOWNSTREAM), 20);
+		assert_certainty(&s, "lost-downstream", behind ? RD_POSSIBLE : RD_LIKELY);
+		end(&s);
+	}
+}
+
 /* The path MTU is unknown: a response to an earlier READ does not show where the last one ends. */
 static void response_to_earlier_read(void **state)
 {
@@ -1131,6 +1193,8 @@ int main(void)
 		cmocka_unit_test(read_of_unknown_length),
 		cmocka_unit_test(response_to_earlier_read),
 		cmocka_unit_test(first_responses_of_a_later_read),
+		cmocka_unit_test(late_on_the_same_path),
+		cmocka_unit_test(nak_behind_ack),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -210,14 +210,31 @@ static void nak_pends(struct rd_analysis *a, struct flow *r, uint32_t psn)
 	r->ack.nak_psn = psn;
 }
 
+/*
+ * A receiver acknowledges a packet after it requested it, never before: this NAK was reordered,
+ * unless it is a copy of the last one.
+ */
+static void nak_is_late(struct rd_analysis *a, struct flow *r, uint32_t psn)
+{
+	struct trouble *t;
+
+	if (r->ack.nak_psn == psn || psn_diff(psn, r->req.first) < 0)
+		return;
+	t = flow_trouble(a, r);
+	if (t)
+		t->naks_late = true;
+}
+
 static void nak_sequence(struct rd_analysis *a, struct flow *f, struct flow *r, uint32_t psn)
 {
 	bool explained, early;
 
 	if (!r || !r->req.started || psn_diff(psn, r->req.next) > FAR)
 		return;
-	if (r->ack.acked && psn_diff(psn, r->ack.una) < 0)
-		return; /* an ACK for this PSN came first: the receiver has it */
+	if (r->ack.acked && psn_diff(psn, r->ack.una) < 0) {
+		nak_is_late(a, r, psn);
+		return;
+	}
 	responded(a, r);
 	/* The same NAK again, before its round: a copy, or the capture missed the packet between.
 	 */

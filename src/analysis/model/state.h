@@ -163,7 +163,7 @@ struct trouble {
 	bool fetches;  /* the current packet is a READ or an atomic */
 	bool repeats;  /* the current packet is a retransmission */
 	bool ports_differ; /* UDP source ports of packets out of sequence differ from the first */
-	bool copies_timed, late_doubtful, behind_ack; /* see struct rd_side */
+	bool copies_timed, late_doubtful, naks_late, behind_ack; /* see struct rd_side */
 	uint32_t unseen, unseen_n; /* PSNs that the last ACK covers, none of which was captured */
 	/* The last gap before the start of a message: missed packets, or another connection. */
 	bool gap_open;	       /* no response to a packet after it was captured */

@@ -32,6 +32,7 @@ static bool fill_requests(struct rd_side *s, const struct flow *f)
 	s->shared = f->id.shared;
 	s->copies_timed = f->trouble && f->trouble->copies_timed;
 	s->late_doubtful = f->trouble && f->trouble->late_doubtful;
+	s->naks_late = f->trouble && f->trouble->naks_late;
 	s->gap_doubtful = f->trouble && f->trouble->gap_doubtful;
 	s->again_doubtful = f->trouble && f->trouble->again_doubtful;
 	s->behind_ack = f->trouble && f->trouble->behind_ack;

@@ -82,7 +82,8 @@ static bool lost_downstream(const struct look *l, struct rd_finding *f)
 	finding_evidence(f, incident(l, RD_INC_LOST_DOWNSTREAM));
 	/*
 	 * If some packets are late, others that seem lost may also be late: that shows only where
-	 * the receiver responds to them before their retransmission.
+	 * the receiver responds to them before their retransmission. trust.c looks at the other QPs
+	 * of the path.
 	 */
 	if (late_packets(l) * LATE_SHARE > f->evidence.count || is_incomplete(l) ||
 		is_exception(l, f) || may_be_each_twice(l))

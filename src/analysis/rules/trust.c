@@ -6,6 +6,7 @@ enum basis {
 	ON_ABSENCE = 1, /* that frames were not on the wire here, as they are not in the file */
 	ON_ORDER = 2,	/* that the file has the frames in the order of sending */
 	ON_TIME = 4,	/* that a sender waited before it sent a packet again */
+	ON_PATH = 8,	/* that packets arrive at the other host in the order of sending */
 };
 
 /* Of rules that are likely at most; those without a row rest on packets alone. */
@@ -14,7 +15,7 @@ static const struct {
 	unsigned int basis;
 } rests[] = {
 	{"lost-upstream", ON_ABSENCE},
-	{"lost-downstream", ON_ABSENCE},
+	{"lost-downstream", ON_ABSENCE | ON_PATH},
 	{"responses-lost-upstream", ON_ABSENCE | ON_ORDER},
 	{"responses-unseen", ON_ORDER},
 	{"unreliable-lost", ON_ABSENCE | ON_ORDER},
@@ -25,7 +26,8 @@ static const struct {
 	{"no-response", ON_ABSENCE},
 };
 
-#define RARE 16 /* one in so many */
+#define RARE	  16  /* one in so many */
+#define PATHS_MAX 256 /* conversations among which others of the path are searched */
 
 /*
  * Packets of RC that were acknowledged, and responses that were used, without being captured: those
@@ -62,6 +64,37 @@ static bool has_no_order(const struct look *l)
 	       rd_side_incident(l->other, RD_INC_RESPONSE_REORDERED)->count;
 }
 
+static bool is_between(const struct rd_conversation *c, const char *a, const char *b)
+{
+	return !strcmp(c->a.address, a) && !strcmp(c->b.address, b);
+}
+
+/* Whether what this side sends, or what it gets back, is reordered beyond the capture point. */
+static bool is_reordered(const struct rd_side *s)
+{
+	return s->naks_late || rd_side_incident(s, RD_INC_REORDERED_DOWNSTREAM)->count > 1;
+}
+
+/*
+ * Whether packets between these hosts overtake each other: a network that sends packets of one QP
+ * by several paths does so with all, and their receivers take late ones for lost.
+ */
+static bool has_several_paths(const struct look *l)
+{
+	const char *from = l->from->address, *to = l->to->address;
+
+	if (is_reordered(l->s) || is_reordered(l->other))
+		return true;
+	for (size_t i = 0; i < l->r->n_conversations && i < PATHS_MAX; i++) {
+		const struct rd_conversation *c = &l->r->conversations[i];
+
+		if ((is_between(c, from, to) || is_between(c, to, from)) &&
+			(is_reordered(&c->side[0]) || is_reordered(&c->side[1])))
+			return true;
+	}
+	return false;
+}
+
 #define TIMER_NS UINT64_C(8192) /* the shortest of IBTA volume 1, 9.9.1: 4.096 us * 2^1 */
 #define COPY_NS	 UINT64_C(1000000)
 
@@ -85,6 +118,7 @@ void trust_lower(const struct look *l, struct rd_finding *f)
 		if (!strcmp(rests[i].rule, f->rule))
 			basis = rests[i].basis;
 	if ((basis & ON_ABSENCE && may_lack_frames(l, f)) ||
-		(basis & ON_ORDER && has_no_order(l)) || (basis & ON_TIME && may_be_no_timer(l)))
+		(basis & ON_ORDER && has_no_order(l)) || (basis & ON_TIME && may_be_no_timer(l)) ||
+		(basis & ON_PATH && has_several_paths(l)))
 		finding_lower(f, RD_POSSIBLE);
 }
