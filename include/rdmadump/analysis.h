@@ -253,6 +253,7 @@ struct rd_side {
 	 * remembered.
 	 */
 	bool late_doubtful;
+	bool responded; /* it received responses of any kind: ACKs, NAKs, data */
 	bool naks_late; /* a NAK came after an ACK for the packet that it requests */
 	/* Another connection may have begun: in a gap of its PSNs; with PSNs used before. */
 	bool gap_doubtful, again_doubtful;

@@ -180,6 +180,23 @@ static void sure_of_time_of_atomics(void **state)
 	end(&s);
 }
 
+/* So they do where each of them was retransmitted first, so that none has a latency. */
+static void sure_of_responses_to_atomics(void **state)
+{
+	struct scene s = begin();
+
+	(void)state;
+	for (uint32_t psn = 0; psn < 6; psn++) {
+		request(&s, FETCH_ADD, psn);
+		s.ns += 2000000;
+		request(&s, FETCH_ADD, psn);
+		s.ns += 5000000;
+		respond(&s, ATOMIC_ACK, psn, OK);
+	}
+	assert_certainty(&s, "timeout", RD_LIKELY);
+	end(&s);
+}
+
 /* Where packets were reordered, what seems to be a round may be one that came late. */
 static void sure_of_time_in_order(void **state)
 {
@@ -821,6 +838,7 @@ int main(void)
 		cmocka_unit_test(sure_of_time),
 		cmocka_unit_test(sure_of_time_of_reads),
 		cmocka_unit_test(sure_of_time_of_atomics),
+		cmocka_unit_test(sure_of_responses_to_atomics),
 		cmocka_unit_test(sure_of_time_in_order),
 		cmocka_unit_test(sure_of_order),
 		cmocka_unit_test(sure_of_late),

@@ -89,6 +89,7 @@ static bool fill_side(const struct rd_analysis *a, struct rd_side *s, const stru
 	if (!side_incidents(s, own, other))
 		return false;
 	if (other) {
+		s->responded = other->resp.any;
 		s->acks = other->resp.acks;
 		s->read_responses = other->resp.reads;
 		s->rnr_timer_us = other->resp.rnr_timer_us;

@@ -67,9 +67,7 @@ static bool may_be_copies(const struct look *l)
 
 static bool has_responses(const struct look *l)
 {
-	return l->s->acks || l->s->read_responses || latency(l, RD_LATENCY_ATOMIC)->n ||
-	       count(l, RD_INC_RNR) || count(l, RD_INC_NAK_SEQUENCE) ||
-	       rd_side_incident(l->other, RD_INC_CUT)->count;
+	return l->s->responded || rd_side_incident(l->other, RD_INC_CUT)->count;
 }
 
 /* Retransmitted after a timeout, though neither requests nor responses are known to be lost. */
