@@ -208,12 +208,10 @@ static void pair_add(struct stall *s, struct stall_flow *f)
 
 /* --- requests -------------------------------------------------------------------------------- */
 
-/* Whether `a` is to be evicted rather than `b`: it is unused, does not wait, or its last packet is
- * older. */
+/* Whether `a` is to be evicted rather than `b`: it does not wait, or its last packet is older. An
+ * unused one is all zeros, and so the first. */
 static bool is_less_needed(const struct stall_flow *a, const struct stall_flow *b)
 {
-	if (!a->key || !b->key)
-		return !a->key && b->key;
 	if (a->waiting != b->waiting)
 		return b->waiting;
 	return a->last_ns < b->last_ns;
@@ -453,18 +451,16 @@ static void look(struct stall *s)
 void stall_received(struct stall *s, uint64_t now_ns)
 {
 	s->read_ns = now_ns;
-	s->received = true;
 	look(s);
 }
 
 void stall_tick(struct stall *s, uint64_t now_ns, uint64_t late_ns)
 {
 	/* No frame since the last call: a frame that arrived before it would have been received. */
-	if (!s->received && s->read_ns && s->tick_ns > s->read_ns + late_ns) {
+	if (s->read_ns && s->tick_ns > s->read_ns + late_ns) {
 		s->clock += s->tick_ns - s->read_ns - late_ns;
 		s->read_ns = s->tick_ns - late_ns;
 	}
-	s->received = false;
 	s->tick_ns = now_ns;
 	look(s);
 }

@@ -26,7 +26,6 @@ struct stall {
 	uint64_t clock;		 /* all frames up to this timestamp were seen */
 	uint64_t read_ns;	 /* monotonic time when the newest frames were received */
 	uint64_t tick_ns;	 /* monotonic time of the last call of stall_tick() */
-	bool received;		 /* frames since then */
 	uint64_t due;		 /* value of `clock` at which to check again */
 	uint64_t forgotten;	 /* flows evicted from the full table */
 	uint32_t at;		 /* the next flow to check; 0: none */

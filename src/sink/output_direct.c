@@ -60,10 +60,7 @@ static bool set_direct(struct output *out, bool on)
 /* The file has out->offset bytes; from here on write(2) is used. */
 static int fall_back(struct output *out, int errnum)
 {
-	struct stage *st = out->stage;
-
 	set_direct(out, false);
-	st->used = st->in_file = 0;
 	out->ops = &output_buffered;
 	if (lseek(out->fd, (off_t)out->offset, SEEK_SET) < 0 && !errnum)
 		errnum = errno;

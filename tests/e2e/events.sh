@@ -48,6 +48,20 @@ kill -INT "$(cat "$tmp/pid")"
 wait $job
 is "SIGINT ends it well" "$?" 0
 
+# A port that gets another netdev: sysfs alone says so. The tree is changed until a reading of it has seen that.
+rm -rf "$tmp/text" "$tmp/err" "$tmp/pid"
+again=()
+for _ in {1..30}; do again+=(--fault "event=gid_change,after_ms=200"); done
+model --keep "$tmp/tree" "${again[@]}" --pidfile "$tmp/pid" -- "$RDMADUMP" events -a duration:60 >"$tmp/text" 2>"$tmp/err" &
+job=$!
+wait_for 60 grep -q watching "$tmp/err"
+for file in "$tmp"/tree/sys/class/infiniband/mlx5_0/ports/1/gid_attrs/ndevs/*; do echo lo >"$file"; done
+wait_for 60 grep -q 'netdev attached' "$tmp/text"
+kill -INT "$(cat "$tmp/pid")"
+wait $job
+has "a port that gets another netdev" "$tmp/text" '  mlx5_0:1 .*lo.* netdev attached|  mlx5_0:1 +netdev attached'
+is "... once" "$(grep -c 'netdev attached' "$tmp/text")" 1
+
 # nohup(1): SIGHUP is still ignored once events are printed, and SIGTERM is caught
 rm -f "$tmp/pid" "$tmp/text"
 # shellcheck disable=SC2016 # the inner shell's

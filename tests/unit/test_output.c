@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define FRAME 1000
@@ -183,6 +184,33 @@ static void test_whole(void **state)
 	}
 }
 
+/* What is synced each 32 MiB is in the file by then, also what a back end had in memory. */
+static void test_sync(void **state)
+{
+	const uint64_t every = 32 * MIB;
+
+	(void)state;
+	for_each_mode(m)
+	{
+		struct place p;
+		struct stat st;
+
+		begin(&p, *m, "pcapng");
+		p.file.out.sync = RD_SYNC_PERIODIC;
+		while (p.file.out.offset < every)
+			assert_int_equal(put(&p, PIECE), 0);
+		assert_true(output_is_flushed(&p.file.out));
+		assert_int_equal(fstat(p.file.out.fd, &st), 0);
+		assert_int_equal(st.st_size, p.file.out.offset);
+		assert_int_equal(p.file.out.synced, p.file.out.offset);
+		/* Not with each write. */
+		assert_int_equal(put(&p, PIECE), 0);
+		assert_int_not_equal(p.file.out.synced, p.file.out.offset);
+		assert_int_equal(file_flush(&p.file, true), 0);
+		end(&p, false, true);
+	}
+}
+
 static void limit_files(rlim_t size)
 {
 	struct rlimit limit;
@@ -296,6 +324,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_whole),
+		cmocka_unit_test(test_sync),
 		cmocka_unit_test(test_limit),
 		cmocka_unit_test(test_error),
 		cmocka_unit_test(test_recovery),

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A capture as a library: from a file source to a file, refused, and stopped by another thread. */
+#include <fcntl.h>
 #include <pthread.h>
 #include <rdmadump/identity.h>
 #include <rdmadump/session.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 /* cmocka wants these before itself */
@@ -333,6 +336,55 @@ static void test_stopped_before_reader(void **state)
 	rd_session_close(stopper.s);
 }
 
+static void close_reader(void *ctx)
+{
+	close(*(const int *)ctx);
+}
+
+/* A session into a FIFO, whose reader is there until ready() is called. */
+static bool breaks(
+	rlim_t bytes, bool reader_goes, const struct rd_session_result **r, struct rd_session **s)
+{
+	struct rd_session_config config = config_of(input, output);
+	struct rlimit limit, before;
+	struct rd_error err;
+	int reader, rc;
+
+	unlink(output);
+	if (reader_goes)
+		assert_int_equal(mkfifo(output, 0600), 0);
+	reader = reader_goes ? open(output, O_RDONLY | O_NONBLOCK) : -1;
+	config.ctx = &reader;
+	config.ready = reader_goes ? close_reader : NULL;
+	assert_int_equal(rd_session_open(s, &config, &err), 0);
+	getrlimit(RLIMIT_FSIZE, &before);
+	limit = before;
+	limit.rlim_cur = bytes;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	rc = rd_session_run(*s);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	*r = rd_session_result(*s);
+	return rc < 0;
+}
+
+/* A reader that goes before the header is no error; a header that cannot be written is one. */
+static void test_no_header(void **state)
+{
+	const struct rd_session_result *r;
+	struct rd_session *s;
+
+	(void)state;
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	assert_false(breaks(RLIM_INFINITY, true, &r, &s));
+	assert_true(r->broken_pipe);
+	rd_session_close(s);
+	assert_true(breaks(10, false, &r, &s));
+	assert_false(r->broken_pipe);
+	assert_int_equal(r->error.class, RD_CLASS_OUTPUT);
+	rd_session_close(s);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -343,6 +395,7 @@ int main(void)
 		cmocka_unit_test(test_no_source),
 		cmocka_unit_test(test_stopped),
 		cmocka_unit_test(test_stopped_before_reader),
+		cmocka_unit_test(test_no_header),
 	};
 
 	alarm(300);

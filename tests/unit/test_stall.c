@@ -309,6 +309,22 @@ static void test_idle(void **state)
 	unwatch(&w);
 }
 
+/* Before the first frame there is no time of frames that could pass. */
+static void test_no_frame_yet(void **state)
+{
+	struct watched w;
+
+	(void)state;
+	watch_one(&w);
+	for (uint64_t i = 0; i < 8; i++)
+		stall_tick(&w.stall, 5000 * SECOND + i * SECOND / 4, 5 * MS);
+	talk(&w, &one, 10, 3);
+	request(&w, &one, 13);
+	assert_int_equal(after_ms(&w, 999), 0);
+	assert_int_equal(after_ms(&w, 2), 1);
+	unwatch(&w);
+}
+
 static void test_scopes(void **state)
 {
 	static const char *const texts[] = {
@@ -534,10 +550,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_one),
 		cmocka_unit_test(test_other_port), cmocka_unit_test(test_none),
 		cmocka_unit_test(test_sequence_error), cmocka_unit_test(test_reads),
-		cmocka_unit_test(test_idle), cmocka_unit_test(test_scopes),
-		cmocka_unit_test(test_same_psns), cmocka_unit_test(test_connected_again),
-		cmocka_unit_test(test_many), cmocka_unit_test(test_too_many),
-		cmocka_unit_test(test_many_candidates)};
+		cmocka_unit_test(test_idle), cmocka_unit_test(test_no_frame_yet),
+		cmocka_unit_test(test_scopes), cmocka_unit_test(test_same_psns),
+		cmocka_unit_test(test_connected_again), cmocka_unit_test(test_many),
+		cmocka_unit_test(test_too_many), cmocka_unit_test(test_many_candidates)};
 
 	return cmocka_run_group_tests_name("stall", tests, NULL, NULL);
 }
