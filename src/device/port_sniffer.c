@@ -333,6 +333,7 @@ static int open_all(struct rd_port_sniffer *s, const struct rd_port_sniffer_conf
 	if (check_other(config->device, err) < 0 ||
 		sniffer_record_open(record, &h.left, config->device->pci, err) < 0)
 		return -1;
+	sniffer_forget_living(&h.left, config->device->pci);
 	record->capture = getpid();
 	record->port = config->port;
 	rc = open_config(&h, err) < 0 || start(s, &h, err) < 0 ? -1 : 0;

@@ -12,6 +12,12 @@
 
 /* The PID of an ibdump that uses the function's gateway; 0: none was found. */
 int sniffer_other_process(const char *pci);
+/*
+ * Takes those processes out of what a killed capture left that use a gateway of this adapter now:
+ * they got the number of a killed one, and what they hold is theirs. Reads the descriptors of other
+ * processes, which takes root's capabilities.
+ */
+void sniffer_forget_living(struct sniffer_record *left, const char *pci);
 
 /* Differences between adapters. */
 struct sniffer_chip {

@@ -34,12 +34,46 @@ static void read_line(int fd, struct sniffer_record *r)
 		*r = (struct sniffer_record){.fd = -1};
 }
 
-/* Only root may write to /run: no other user can replace the folder or file by a link. */
-static int open_file(const char *path)
+static bool is_ours_alone(const struct stat *st, mode_t type)
 {
+	return (st->st_mode & S_IFMT) == type && st->st_uid == geteuid() &&
+	       !(st->st_mode & (S_IWGRP | S_IWOTH)) && (type == S_IFDIR || st->st_nlink == 1);
+}
+
+static int fail_shared(const char *path, struct rd_error *err)
+{
+	return rd_fail(err, RD_CLASS_DEVICE, 0,
+		"remove it: another user could make rdmadump detach other programs' sniffers",
+		"'%s' is not root's alone", path);
+}
+
+static int fail_create(const char *path, struct rd_error *err)
+{
+	return rd_fail(err, RD_CLASS_DEVICE, errno,
+		errno == EACCES || errno == EPERM
+			? "run as root"
+			: "make /run writable: without a record, nothing would detach the sniffer "
+			  "of a killed capture",
+		"cannot create '%s'", path);
+}
+
+/* Only root may write to /run, but others may have made the folder there. */
+static int open_file(const char *path, struct rd_error *err)
+{
+	struct stat st;
+	int fd;
+
 	if (mkdir(FOLDER, 0700) < 0 && errno != EEXIST)
-		return -1;
-	return open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+		return fail_create(path, err);
+	if (lstat(FOLDER, &st) < 0 || !is_ours_alone(&st, S_IFDIR))
+		return fail_shared(FOLDER, err);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+	if (fd < 0)
+		return fail_create(path, err);
+	if (fstat(fd, &st) == 0 && is_ours_alone(&st, S_IFREG))
+		return fd;
+	close(fd);
+	return fail_shared(path, err);
 }
 
 static int fail_used(const struct sniffer_record *by, const char *pci, struct rd_error *err)
@@ -66,14 +100,9 @@ int sniffer_record_open(struct sniffer_record *r, struct sniffer_record *left, c
 
 	*r = (struct sniffer_record){.fd = -1};
 	snprintf(path, sizeof(path), FOLDER "/port-sniffer-%s", pci);
-	r->fd = open_file(path);
+	r->fd = open_file(path, err);
 	if (r->fd < 0)
-		return rd_fail(err, RD_CLASS_DEVICE, errno,
-			errno == EACCES || errno == EPERM
-				? "run as root"
-				: "make /run writable: without a record, nothing would detach the "
-				  "sniffer of a killed capture",
-			"cannot create '%s'", path);
+		return -1;
 	locked = flock(r->fd, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
 	read_line(r->fd, left);
 	if (!locked)

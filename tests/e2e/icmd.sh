@@ -64,7 +64,7 @@ ended() {
 # lives SPEC SCRIPT: a shell in the model with a capture in the background, $! of it in $pid; files in $at
 lives() {
 	rm -rf "$at/tree"
-	export -f who started ended
+	export -f who started ended wait_for
 	export tmp at clean kills both SOFTHCA_GATEWAY
 	# shellcheck disable=SC2016 # for the inner shell
 	model --keep "$at/tree" --dev "link=ib,lid=1,gateway=$1" --gen size=300 --rate 1000 -- bash -c '
@@ -109,6 +109,11 @@ def take_commands():
     if access(0xa, 0): return False
     access(0xa, 0, os.getpid())
     return access(0xa, 0) == os.getpid()
+if "hold" in sys.argv:
+    until(take_commands, "command interface")
+    print("held", flush=True)
+    while not ended: time.sleep(0.01)
+    access(0xa, 0, 0)
 rounds = 0
 while not ended:
     rounds += 1
@@ -346,6 +351,13 @@ if setpriv --reuid=65534 true 2>/dev/null; then
 	has "a capture that is taken over: it cannot attach another queue pair" "$tmp/out" '^refused$'
 	is "... the first one stays attached until the end" \
 		"$(grep -c 'qpn 000bad' "$tmp/out") $(tail -n 1 "$tmp/out") $(state)" "0 0 $clean"
+	export theirs
+	for theirs in '' /port-sniffer-0000:01:00.0; do
+		# shellcheck disable=SC2016 # for the inner shell
+		lives yes 'go -c 1; wait $pid; chown 65534 "$at/tree/run/rdmadump$theirs"; go -c 1; wait $pid; echo $?; state'
+		is "another user could write '/run/rdmadump$theirs': refused" "$(cat "$tmp/out")" $'2\n'"$clean"
+		has "... why, and what next" "$tmp/log" "'/run/rdmadump$theirs' is not root's alone; remove it"
+	done
 else
 	skip "a capture that is taken over" "no other user"
 fi
@@ -371,6 +383,20 @@ lives yes '
 is "ibdump captures: refused, its process named, nothing touched" "$(tail -n 3 "$tmp/out")" $'2\n1\n'"$clean"
 has "ibdump captures: who has the sniffer" "$tmp/out" 'sniffer of mlx5_0 is used by ibdump, process [0-9]+; end that capture first'
 has "killed: the helper says so" "$tmp/log" 'mlx5_0 port 1: the capture ended without detaching the sniffer: it is detached now'
+# A tool holds the command interface, and has the process id that a killed helper had.
+# shellcheck disable=SC2016 # for the inner shell
+lives yes '
+	go -c 1; wait $pid
+	/usr/bin/python3 "$tmp/tool.py" "$at/tree/sys/bus/pci/devices/0000:01:00.0/config" hold >"$at/tool" 2>&1 & tool=$!
+	wait_for 60 grep -q held "$at/tool"
+	printf "port-sniffer 1 capture 1 helper %d orphans %d 0 0 0 port 1 qpn 0 rules 0 ticket 0\n" $tool $tool \
+		>"$at/tree/run/rdmadump/port-sniffer-0000:01:00.0"
+	go -c 1; wait $pid; echo $?
+	grep -c "command interface has been in use for 5 s, by process $tool;" "$at/log"
+	state; kill $tool; wait $tool
+	go -c 1; wait $pid; echo $?; state'
+is "a tool has the process id of a killed helper: what it holds is not released" "$(cat "$tmp/out")" \
+	$'2\n1\nattached 0 semaphore 0 icmd 1 violations 0\n0\n'"$clean"
 
 : >"$tmp/log"
 # shellcheck disable=SC2016 # for the inner shell
