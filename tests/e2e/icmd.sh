@@ -207,15 +207,16 @@ is "a queue that is replaced: exit status" $? 0
 has "a queue that is replaced: attached again" <(state 2) '^most 2 commands 10 '
 is "a queue that is replaced: detached before it is destroyed" "$(state)" "$clean"
 
+# Frames are sent from the first rule on, and here delivered by the second one: there must be some left by then.
 rm -rf "$tmp/tree"
-model --keep "$tmp/tree" --dev gateway=yes,sniffer=no --gen size=300 --rate 2000 -- \
+model --keep "$tmp/tree" --dev gateway=yes,sniffer=no --gen size=300,count=1000000 --rate 2000 -- \
 	"$RDMADUMP" -d mlx5_0 --sniffer icmd -c 100 -w "$tmp/f.pcapng" 2>"$tmp/log"
 is "Ethernet, where flows are refused: exit status" $? 0
 is "Ethernet: frames" "$(tshark -r "$tmp/f.pcapng" -Y infiniband.bth 2>/dev/null | wc -l)" 100
 is "Ethernet: nothing is left" "$(state)" "$clean"
 
 rm -rf "$tmp/tree"
-model --keep "$tmp/tree" --dev link=ib,devid=1023,gateway=moved+relocks+strict --gen size=300 --rate 2000 -- \
+model --keep "$tmp/tree" --dev link=ib,devid=1023,gateway=moved+relocks+strict --gen size=300,count=1000000 --rate 2000 -- \
 	"$RDMADUMP" -d mlx5_0 --sniffer icmd -c 100 -w - 2>"$tmp/log" | cat >"$tmp/piped.pcapng"
 status=${PIPESTATUS[0]}
 [ "$status" = 0 ]
@@ -225,7 +226,7 @@ is "ConnectX-8: nothing is left" "$(state)" "$clean"
 
 rm -rf "$tmp/tree"
 : >"$tmp/log"
-model --keep "$tmp/tree" --pidfile "$tmp/pid" --dev link=ib,lid=1,gateway=yes --gen size=300 --rate 1000 -- "$RDMADUMP" record mlx5_0 --sniffer icmd \
+model --keep "$tmp/tree" --pidfile "$tmp/pid" --dev link=ib,lid=1,gateway=yes --gen size=300,count=1000000 --rate 1000 -- "$RDMADUMP" record mlx5_0 --sniffer icmd \
 	--max-dumps 1 --post 500ms --no-analysis -w "$tmp/recorded.pcapng" 2>"$tmp/log" &
 wait_for 60 grep -q 'memory for frames' "$tmp/log"
 kill -USR1 "$(cat "$tmp/pid")"
