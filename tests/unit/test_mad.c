@@ -421,6 +421,33 @@ static void test_sa(void **state)
 	assert_false(rd_mad_sa(&mad, &sa));
 }
 
+/* The codes of all classes, and those of SA. */
+static void test_status_names(void **state)
+{
+	static const struct {
+		unsigned int class, status;
+		const char *name;
+	} rows[] = {{RD_MAD_SA, 0x100, "no resources"}, {RD_MAD_SA, 0x200, "invalid request"},
+		{RD_MAD_SA, 0x300, "no records"}, {RD_MAD_SA, 0x400, "too many records"},
+		{RD_MAD_SA, 0x500, "invalid GID"}, {RD_MAD_SA, 0x600, "insufficient components"},
+		{RD_MAD_SA, 0x700, "denied"}, {RD_MAD_SA, 0x800, "priority suggested"},
+		{RD_MAD_SMP_DIRECTED, 4, "version not supported"},
+		{RD_MAD_SMP_DIRECTED, 8, "method not supported"},
+		{RD_MAD_SA, 12, "method not supported for the attribute"},
+		{RD_MAD_SA, 28, "invalid attribute or modifier"}, {RD_MAD_SA, 0x900, NULL},
+		{RD_MAD_SMP_DIRECTED, 0x100, NULL}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const char *name = rd_mad_status_name(rows[i].class, rows[i].status);
+
+		if (!rows[i].name)
+			assert_null(name);
+		else if (!name || strcmp(name, rows[i].name) != 0)
+			fail_msg("0x%x: %s", rows[i].status, name ? name : "none");
+	}
+}
+
 /* --- iWARP ------------------------------------------------------------------------------ */
 
 static void make_tcp(struct make *m, const void *data, uint32_t n)
@@ -548,6 +575,7 @@ int main(void)
 		cmocka_unit_test(test_cm_cut),
 		cmocka_unit_test(test_smp),
 		cmocka_unit_test(test_sa),
+		cmocka_unit_test(test_status_names),
 		cmocka_unit_test(test_mpa),
 		cmocka_unit_test(test_fpdus),
 		cmocka_unit_test(test_no_fpdu),

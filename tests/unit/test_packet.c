@@ -654,23 +654,30 @@ static const struct {
 	enum rd_link link;
 	const char *before;
 	uint32_t length;
-	bool ip; /* false: another content */
+	bool ip;	   /* false: another content */
+	const char *shown; /* of the link, on its line; NULL: not looked at */
 } on_links[] = {
-	{"SLL", RD_LINK_SLL, "\0\0\0\1\0\6\2\0\0\0\0\1\0\0\x08\x00", 16, true},
-	{"SLL, VLAN", RD_LINK_SLL, "\0\0\0\1\0\6\2\0\0\0\0\1\0\0\x81\x00\0\5\x08\x00", 20, true},
-	{"SLL, netlink", RD_LINK_SLL, "\0\4\3\x38\0\0\0\0\0\0\0\0\0\0\x08\x00", 16, false},
-	{"SLL2", RD_LINK_SLL2, "\x08\0\0\0\0\0\0\3\0\1\0\6\2\0\0\0\0\1\0\0", 20, true},
-	{"SLL2, netlink", RD_LINK_SLL2, "\x08\0\0\0\0\0\0\3\3\x38\0\6\2\0\0\0\0\1\0\0", 20, false},
-	{"IP", RD_LINK_IP, "", 0, true},
-	{"no IP", RD_LINK_IP, "\x55", 1, false},
-	{"NULL", RD_LINK_NULL, "\2\0\0\0", 4, true},
-	{"LOOP", RD_LINK_NULL, "\0\0\0\2", 4, true},
-	{"NULL of another family", RD_LINK_NULL, "\7\0\0\0", 4, false},
-	{"MPLS", RD_LINK_ETHERNET, "ddddddssssss\x88\x47\0\1\0\x40\0\2\1\x40", 22, true},
-	{"MPLS, upstream labels", RD_LINK_ETHERNET, "ddddddssssss\x88\x48\0\1\1\x40", 18, true},
-	{"PPPoE", RD_LINK_ETHERNET, "ddddddssssss\x88\x64\x11\0\0\1\0\x20\0\x21", 22, true},
-	{"PPPoE, LCP", RD_LINK_ETHERNET, "ddddddssssss\x88\x64\x11\0\0\1\0\x20\xc0\x21", 22, false},
-	{"not decoded", RD_LINK_RAW, "", 0, false},
+	{"SLL", RD_LINK_SLL, "\0\0\0\1\0\6\2\0\0\0\0\1\0\0\x08\x00", 16, true,
+		"in from 02:00:00:00:00:01 "},
+	{"SLL, VLAN", RD_LINK_SLL, "\0\0\0\1\0\6\2\0\0\0\0\1\0\0\x81\x00\0\5\x08\x00", 20, true,
+		"in from 02:00:00:00:00:01 vlan 5 prio 0 "},
+	{"SLL, netlink", RD_LINK_SLL, "\0\4\3\x38\0\0\0\0\0\0\0\0\0\0\x08\x00", 16, false, NULL},
+	{"SLL2", RD_LINK_SLL2, "\x08\0\0\0\0\0\0\3\0\1\0\6\2\0\0\0\0\1\0\0", 20, true,
+		"ifindex 3 in from 02:00:00:00:00:01 "},
+	{"SLL2, netlink", RD_LINK_SLL2, "\x08\0\0\0\0\0\0\3\3\x38\0\6\2\0\0\0\0\1\0\0", 20, false,
+		NULL},
+	{"IP", RD_LINK_IP, "", 0, true, NULL},
+	{"no IP", RD_LINK_IP, "\x55", 1, false, NULL},
+	{"NULL", RD_LINK_NULL, "\2\0\0\0", 4, true, NULL},
+	{"LOOP", RD_LINK_NULL, "\0\0\0\2", 4, true, NULL},
+	{"NULL of another family", RD_LINK_NULL, "\7\0\0\0", 4, false, NULL},
+	{"MPLS", RD_LINK_ETHERNET, "ddddddssssss\x88\x47\0\1\0\x40\0\2\1\x40", 22, true, NULL},
+	{"MPLS, upstream labels", RD_LINK_ETHERNET, "ddddddssssss\x88\x48\0\1\1\x40", 18, true,
+		NULL},
+	{"PPPoE", RD_LINK_ETHERNET, "ddddddssssss\x88\x64\x11\0\0\1\0\x20\0\x21", 22, true, NULL},
+	{"PPPoE, LCP", RD_LINK_ETHERNET, "ddddddssssss\x88\x64\x11\0\0\1\0\x20\xc0\x21", 22, false,
+		NULL},
+	{"not decoded", RD_LINK_RAW, "", 0, false, NULL},
 };
 
 static void test_links(void **state)
@@ -683,9 +690,18 @@ static void test_links(void **state)
 		const uint32_t length = on_links[i].length;
 		struct make m = {.n = 0};
 		struct rd_packet p;
+		char text[512];
 
 		make_bytes(&m, on_links[i].before, length);
 		make_bytes(&m, inner.b + 14, inner.n - 14);
+		if (on_links[i].shown) {
+			const struct rd_frame whole = {.data = m.b, .caplen = m.n, .len = m.n};
+
+			rd_packet_line(text, sizeof(text), &whole, on_links[i].link,
+				RD_LINE_LINK | RD_LINE_NO_TIME);
+			if (!strstr(text, on_links[i].shown))
+				fail_msg("%s: '%s'", on_links[i].name, text);
+		}
 		if (rd_packet_parse(on_links[i].link, m.b, m.n, m.n, &p) != on_links[i].ip)
 			fail_msg("%s", on_links[i].name);
 		assert_int_equal(p.flags, 0);
