@@ -229,6 +229,30 @@ static void test_lengths_either_way(void **state)
 	memory_free(&m);
 }
 
+/* A packet's block that is shorter than its own fields, behind one that is whole. */
+static void test_short_block(void **state)
+{
+	static const uint32_t blocks[] = {16, 20, 28};
+	size_t ends[N_FRAMES];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++) {
+		/* The frame has as many bytes as a block without any lacks. */
+		const uint32_t bytes = blocks[i] - 32;
+		uint32_t block[32] = {6, blocks[i], 0, 0, 0, bytes, bytes}, sum = 0;
+		struct memory m = {0};
+		bool damaged;
+
+		block[blocks[i] / 4 - 1] = blocks[i];
+		make_file(&m, 0, ends);
+		m.len = ends[0];
+		memory_add(&m, (uint8_t *)block, sizeof(block));
+		assert_int_equal(read_all(&m, &damaged, &sum), 1);
+		assert_true(damaged);
+		memory_free(&m);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -236,6 +260,7 @@ int main(void)
 		cmocka_unit_test(test_lengths_either_way),
 		cmocka_unit_test(test_mutations),
 		cmocka_unit_test(test_read_error),
+		cmocka_unit_test(test_short_block),
 	};
 
 	for (size_t i = 0; i < sizeof(pattern); i++)

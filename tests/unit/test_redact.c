@@ -494,6 +494,28 @@ static void test_within(void **state)
 	}
 }
 
+/* A recorded route in the options of an IPv4 header, whole and as far as it was captured. */
+static void test_ipv4_options(void **state)
+{
+	static const char route[] = "\x07\x0b\x0c\x0a\x09\x08\x07\x0a\x09\x08\x06";
+	struct make m = {.n = 0};
+	uint8_t to[4096];
+
+	(void)state;
+	make_ethernet(&m, 0x0800);
+	make_ipv4(&m, 17, sizeof(route) + 8 + 32);
+	m.b[14] = 0x40 | (20 + sizeof(route)) / 4;
+	make_bytes(&m, route, sizeof(route));
+	make_udp(&m, 53, 32);
+	make_bytes(&m, route, sizeof(route));
+	for (uint32_t n = m.n; n >= 14 + 20 + sizeof(route) - 2; n -= 3) {
+		m.n = n;
+		redact(RD_LINK_ETHERNET, &m, to);
+		assert_false(has(to, n, "\x0a\x09\x08", 3));
+		assert_int_equal(to[34], 1);
+	}
+}
+
 /* What is not understood becomes zeros: LLDP, text in UDP and TCP. */
 static void test_payload(void **state)
 {
@@ -756,6 +778,7 @@ int main(void)
 		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_arp),
 		cmocka_unit_test(test_within),
+		cmocka_unit_test(test_ipv4_options),
 		cmocka_unit_test(test_payload),
 		cmocka_unit_test(test_cm),
 		cmocka_unit_test(test_smp),
