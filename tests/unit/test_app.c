@@ -124,6 +124,23 @@ static const struct rd_application *application(struct scene *s)
 	return s->r->n_applications ? &s->r->applications[0] : NULL;
 }
 
+/* Whether the report as text has this. */
+static bool says(const struct scene *s, const char *text)
+{
+	const struct rd_report_style style = {.columns = 80};
+	size_t size = 0;
+	char *all = NULL;
+	FILE *out = open_memstream(&all, &size);
+	bool found;
+
+	assert_non_null(out);
+	rd_report_text(s->r, &style, out);
+	assert_int_equal(fclose(out), 0);
+	found = strstr(all, text) != NULL;
+	free(all);
+	return found;
+}
+
 static const struct rd_app_operation *operation(const struct rd_application *app, const char *name)
 {
 	assert_non_null(app);
@@ -305,6 +322,10 @@ static void nvme_cut(void **state)
 		assert_int_equal(app->certainty, RD_LIKELY);
 		assert_int_equal(app->n_operations, 0);
 		assert_int_equal(app->unreadable, blank ? 20 : 40);
+		assert_true(says(&s, blank ? "\n  20 of 40 messages cannot be read: cut off, or "
+					     "replaced by zeros\n"
+					   : "\n  40 of 40 messages cannot be read: cut off, or "
+					     "replaced by zeros\n"));
 		assert_int_equal(app->unmatched, blank ? 20 : 0);
 		end(&s);
 	}
@@ -400,6 +421,7 @@ static void nvme_ports(void **state)
 			message(&s, false, SEND_ONLY, 501 + i, text, sizeof(text));
 		app = application(&s);
 		assert_int_equal(app->misfits, wrong);
+		assert_int_equal(says(&s, "\n  1 messages are not in its format\n"), wrong == 1);
 		assert_int_equal(app->certainty, wrong == 1 ? RD_LIKELY : RD_POSSIBLE);
 		end(&s);
 	}
@@ -451,6 +473,7 @@ static void nvme_lost_completion(void **state)
 	app = application(&s);
 	assert_int_equal(operation(app, "Read")->latency.n, 1);
 	assert_int_equal(operation(app, "Read")->untimed, 1);
+	assert_true(says(&s, "\n  1 replies not timed: messages between may be missing\n"));
 	end(&s);
 }
 
@@ -473,6 +496,8 @@ static void nvme_many_open(void **state)
 	assert_int_equal(operation(app, "Read")->replies, 4096);
 	assert_int_equal(app->not_followed, 904);
 	assert_int_equal(app->unmatched, 904);
+	assert_true(says(&s, "\n  904 replies without their request in the capture\n"));
+	assert_true(says(&s, "\n  904 requests not followed: too many were open at once\n"));
 	assert_int_equal(operation(app, "Read")->open, 0);
 	end(&s);
 }
