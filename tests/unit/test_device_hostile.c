@@ -131,6 +131,36 @@ static void test_values(void **state)
 		check_value(values[i].bytes, values[i].n);
 }
 
+/* Rates that no link has are unknown, and so is what is no number. */
+static void test_rates(void **state)
+{
+	static const struct {
+		const char *text, *rate;
+		uint64_t speed;
+	} rows[] = {{"2.5 Gb/sec (1X SDR)", "2.5 Gb/s", 2500000000},
+		{"999999 Gb/sec", "999999 Gb/s", 999999000000000},
+		{"1.125 Gb/sec", "1.125 Gb/s", 1125000000}, {"1000000 Gb/sec", "", 0},
+		{"1.0625 Gb/sec", "", 0}, {".5 Gb/sec", "", 0}, {"0 Gb/sec", "", 0},
+		{"100 Mb/sec", "", 0}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct rd_devices devices;
+		struct tree tree;
+
+		tree_make(&tree);
+		tree_write(&tree, DEV "ports/1/state", "4: ACTIVE", 9);
+		tree_write(&tree, DEV "ports/1/rate", rows[i].text, strlen(rows[i].text));
+		assert_int_equal(rd_devices_load(&devices, tree.root, &err), 0);
+		assert_int_equal(devices.n, 1);
+		assert_int_equal(devices.dev[0].n_ports, 1);
+		assert_true(devices.dev[0].ports[0].speed == rows[i].speed);
+		assert_string_equal(devices.dev[0].ports[0].rate, rows[i].rate);
+		rd_devices_free(&devices);
+		tree_remove(&tree);
+	}
+}
+
 static void test_megabyte_values(void **state)
 {
 	size_t n = 1 << 20;
@@ -265,6 +295,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_rates),
 		cmocka_unit_test(test_megabyte_values),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_loops),
