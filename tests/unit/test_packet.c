@@ -267,6 +267,76 @@ static void test_trailer(void **state)
 	assert_int_equal(p.payload_len, 0);
 }
 
+/* --- invariant CRC ---------------------------------------------------------------------------- */
+
+/* CRC-32 of Ethernet, bit by bit. */
+static uint32_t crc_of(uint32_t crc, const uint8_t *b, uint32_t n)
+{
+	crc = ~crc;
+	for (uint32_t i = 0; i < n; i++) {
+		crc ^= b[i];
+		for (int bit = 0; bit < 8; bit++)
+			crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
+	}
+	return ~crc;
+}
+
+/* By the text of the specification (7.8.1, annexes A16 and A17): what may change is ones. */
+static uint32_t icrc_of(enum make_outer outer, const struct make *m, const struct rd_packet *p)
+{
+	static const uint8_t no_lrh[8] = {255, 255, 255, 255, 255, 255, 255, 255};
+	uint32_t crc = 0, from = 0;
+	uint8_t b[4096];
+
+	memcpy(b, m->b, m->n);
+	if (outer == MAKE_IB_GRH)
+		memset(b, 0xff, sizeof(no_lrh)); /* routers replace it */
+	else if (outer == MAKE_IB)
+		b[0] |= 0xf0; /* VL */
+	else
+		crc = crc_of(0, no_lrh, sizeof(no_lrh)), from = p->l3;
+	if (outer == MAKE_V2_IPV4) {
+		b[p->l3 + 1] = b[p->l3 + 8] = b[p->l3 + 10] = b[p->l3 + 11] = 0xff;
+	} else if (outer != MAKE_IB) {
+		b[p->l3] |= 0xf; /* traffic class, flow label, hop limit */
+		b[p->l3 + 1] = b[p->l3 + 2] = b[p->l3 + 3] = b[p->l3 + 7] = 0xff;
+	}
+	if (outer == MAKE_V2_IPV4 || outer == MAKE_V2_IPV6)
+		b[p->bth - 2] = b[p->bth - 1] = 0xff; /* checksum of UDP */
+	b[p->bth + 4] = 0xff;
+	return crc_of(crc, b + from, p->icrc - from);
+}
+
+/* Of each type of packet, short and long, with tags. */
+static void test_icrc(void **state)
+{
+	static const uint8_t tag[4] = {0x81, 0, 0x60, 5};
+
+	(void)state;
+	for (enum make_outer outer = MAKE_V2_IPV4; outer <= MAKE_IB_GRH; outer++) {
+		bool ethernet = outer < MAKE_IB;
+
+		for (uint32_t body = 0; body < 300; body += 4)
+			for (int tags = 0; tags < (ethernet ? 3 : 1); tags++) {
+				struct make m = {.n = 0};
+				uint32_t computed, stored;
+				struct rd_packet p;
+
+				make_packet(&m, outer, 0x04, 0x11, body, 0);
+				for (int i = 0; i < tags; i++) {
+					memmove(m.b + 16, m.b + 12, m.n - 12);
+					memcpy(m.b + 12, tag, sizeof(tag));
+					m.n += (uint32_t)sizeof(tag);
+				}
+				assert_true(rd_packet_parse(make_link(outer), m.b, m.n, m.n, &p));
+				assert_true(rd_packet_icrc(&p, &computed, &stored));
+				if (computed != icrc_of(outer, &m, &p))
+					fail_msg("type %d, %u bytes, %d tags", (int)outer, body,
+						tags);
+			}
+	}
+}
+
 static void test_ipv4_options_and_fragments(void **state)
 {
 	struct make m = {.n = 0};
@@ -736,6 +806,7 @@ int main(void)
 		cmocka_unit_test(test_truncated),
 		cmocka_unit_test(test_vlans),
 		cmocka_unit_test(test_trailer),
+		cmocka_unit_test(test_icrc),
 		cmocka_unit_test(test_ipv4_options_and_fragments),
 		cmocka_unit_test(test_ipv6_extensions),
 		cmocka_unit_test(test_not_roce),
