@@ -129,6 +129,10 @@ page = Page()
 page.feed(open(sys.argv[1], encoding="utf-8").read())
 print(page.faults + page.open if page.seen > 100 else "nothing was read")
 END
+sed -n '/<h2 id=missing>/,/<\/table>/s/^<tr><td>\([^<]*\)<td>.*/\1/p' "$b/index.html" >"$tmp/rows"
+is "the page lists what is missing" "$(sort "$tmp/rows")" "$(jq -r '.not_taken[].name' "$manifest" | sort)"
+is "... first what failed" "$(grep -xm1 -e tools/ofed_info.txt -e "$(jq -r 'first(.not_taken[] | select(.why | endswith("not installed"))).name' "$manifest")" "$tmp/rows")" \
+	tools/ofed_info.txt
 is "elements of the page are closed in order" "$(python3 "$tmp/nested.py" "$b/index.html")" "[]"
 
 # --- tools that misbehave ----------------------------------------------------------------------
