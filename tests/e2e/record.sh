@@ -134,6 +134,15 @@ if has_jsonschema "the report has its schema"; then
 	ok "the report has its schema" "$tmp/out"
 fi
 
+# 40 every 100 ms: no two readings have 150 between them, a second has more
+steps=()
+for i in {1..50}; do steps+=(--fault "counter=$((i * 40)),after_ms=100"); done
+live --gen count=1000000,size=200 --rate 500 "${steps[@]}" -- --no-analysis --pre 20ms --post 10ms --trigger 'out_of_buffer>150/s'
+until_true fired 'trigger out_of_buffer>150/s'
+finish
+is "a rate fires" "$(jq '[.of_triggers[] | select(.trigger == "out_of_buffer>150/s") | .fired >= 1] == [true]' "$tmp/report")" true
+has "... by the growth of one second" "$tmp/log" 'hw_counters/out_of_buffer of mlx5_0:1 grew by (1[6-9]|[2-9][0-9])[0-9] to '
+
 live --gen count=1000000,size=200 --rate 2000 --fault 'kmsg=health poll: device lost,frame=300' --fault ip=10.77.0.9,frame=600 -- \
 	--no-analysis --pre 20ms --post 10ms --trigger 'kmsg=health*lost' --trigger kmsg=SUBSYSTEM --trigger gid-change \
 	--trigger event=gid_added
