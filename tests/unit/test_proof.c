@@ -248,29 +248,109 @@ static void rest_of_read(void **state)
 	end(&s);
 }
 
-/* A requester that went back for a response, and lacks it again, waits for its timer. */
+/* A requester that went back since a response is missing, or for it before, waits for its timer. */
 static void response_missing_again(void **state)
 {
 	(void)state;
-	for (int again = 0; again < 2; again++) {
+	for (int again = 0; again < 3; again++) {
 		struct scene s = begin();
 
 		sends(&s, 0, 0);
 		respond(&s, ACK, 0, OK);
 		read_request(&s, 1, 1024);
 		read_request(&s, 2, 1024);
-		respond(&s, RESP_ONLY, 2, OK);
-		if (again) {
+		if (again == 2)
+			read_request(&s, 3, 1024);
+		respond(&s, RESP_ONLY, again == 2 ? 1 : 2, OK);
+		if (again == 2)
+			respond(&s, RESP_ONLY, 3, OK);
+		if (again) { /* for response 1, which was lost downstream where it was captured */
 			read_request(&s, 1, 1024);
 			read_request(&s, 2, 1024);
 		}
-		sends(&s, 3, 3);
-		respond(&s, RESP_ONLY, 2, OK);
-		respond(&s, ACK, 3, OK);
-		s.ns += 20 * MS;
-		sends(&s, 4, 4);
+		if (again == 2)
+			respond(&s, RESP_ONLY, 1, OK);
+		sends(&s, again == 2 ? 4 : 3, 4);
+		respond(&s, RESP_ONLY, again == 2 ? 3 : 2, OK);
 		respond(&s, ACK, 4, OK);
+		s.ns += 20 * MS;
+		sends(&s, 5, 5);
+		respond(&s, ACK, 5, OK);
 		assert_int_equal(count(result(&s), RD_INC_RESPONSE_UNSEEN), !again);
+		end(&s);
+	}
+}
+
+/* A NAK is sent at once: it may acknowledge a packet sooner than any ACK, which proves no lateness.
+ */
+static void nak_is_fast(void **state)
+{
+	(void)state;
+	for (uint32_t nak = 0; nak < 2; nak++) {
+		struct scene s = begin();
+		const struct rd_conversation *c;
+
+		for (uint32_t psn = 0; psn < 6; psn++) {
+			request(&s, SEND_ONLY, psn);
+			s.ns += 50000;
+			respond(&s, ACK, psn, OK);
+		}
+		sends(&s, 6, 8);
+		respond(&s, ACK, 6, NAK_SEQ);
+		request(&s, SEND_ONLY, 6);
+		respond(&s, ACK, nak ? 7 : 6, nak ? NAK_SEQ : OK);
+		sends(&s, 7, 8);
+		s.ns += 50000;
+		respond(&s, ACK, 8, OK);
+		c = result(&s);
+		assert_int_equal(count(c, RD_INC_REORDERED_DOWNSTREAM), !nak);
+		assert_int_equal(count(c, RD_INC_LOST_DOWNSTREAM), nak ? 2 : 0);
+		end(&s);
+	}
+}
+
+/* By a clock with steps of a microsecond a response is not sooner by one step. */
+static void late_by_a_step(void **state)
+{
+	(void)state;
+	for (uint64_t step = 0; step < 2; step++) {
+		struct scene s = begin();
+		const struct rd_conversation *c;
+
+		for (uint32_t psn = 0; psn < 6; psn++) {
+			s.ns -= step ? 9000 : 9900;
+			request(&s, SEND_ONLY, psn);
+			s.ns -= 7000;
+			respond(&s, ACK, psn, OK);
+		}
+		s.ns -= 9000;
+		sends(&s, 6, 7);
+		respond(&s, ACK, 6, NAK_SEQ);
+		request(&s, SEND_ONLY, 6);
+		s.ns -= 8000;
+		respond(&s, ACK, 6, OK);
+		c = result(&s);
+		assert_int_equal(count(c, RD_INC_LOST_DOWNSTREAM), step);
+		assert_int_equal(count(c, RD_INC_REORDERED_DOWNSTREAM), !step);
+		end(&s);
+	}
+}
+
+/* How long a sender is silent is unknown where times go backwards. */
+static void gave_up_by_wrong_clock(void **state)
+{
+	(void)state;
+	for (uint64_t back = 0; back < 2; back++) {
+		struct scene s = begin();
+
+		sends(&s, 0, 3);
+		respond(&s, ACK, 1, RNR);
+		s.qp = 0x777;
+		s.ns += 5000 * MS;
+		sends(&s, 70, 70);
+		s.ns -= back * MS;
+		sends(&s, 71, 73);
+		assert_certainty(&s, "gave-up-rnr", back ? RD_POSSIBLE : RD_LIKELY);
 		end(&s);
 	}
 }
@@ -337,6 +417,9 @@ int main(void)
 		cmocka_unit_test(read_is_fast),
 		cmocka_unit_test(rest_of_read),
 		cmocka_unit_test(response_missing_again),
+		cmocka_unit_test(nak_is_fast),
+		cmocka_unit_test(late_by_a_step),
+		cmocka_unit_test(gave_up_by_wrong_clock),
 		cmocka_unit_test(repeated_read_of_known_length),
 		cmocka_unit_test(crossing_by_coarse_clock),
 	};

@@ -5,7 +5,8 @@
 #define READS_OPEN 128			/* READs that may be open at once */
 #define GAP_NS	   UINT64_C(4000000)	/* a requester goes back sooner for a missing response */
 #define AGAIN_NS   UINT64_C(1000000000) /* where it did and misses it again, it waits for a timer */
-#define SAMPLES	   4 /* responses, before the shortest of them is worth anything */
+#define STEP_NS	   UINT64_C(1000) /* of most files; longer ones are rather pauses of the traffic */
+#define SAMPLES	   4		  /* responses, before the shortest of them is worth anything */
 
 static void latency(struct rd_analysis *a, struct flow *r, enum rd_latency_kind kind, uint64_t ns)
 {
@@ -76,7 +77,9 @@ void gap_begin(struct rd_analysis *a, struct flow *r, uint32_t psn)
 void gap_passed(struct rd_analysis *a, struct flow *r)
 {
 	uint64_t since = a->ns - r->ack.gap_ns;
-	bool again = r->round.frame && r->round.psn == r->ack.gap_psn;
+	/* The requester went back since then, or for this response before. */
+	bool again = r->round.frame &&
+		     (r->round.psn == r->ack.gap_psn || r->trouble->round_ns >= r->ack.gap_ns);
 
 	if (r->round.active)
 		return;
@@ -130,11 +133,15 @@ static void stalled(struct rd_analysis *a, struct flow *r, uint64_t ns)
 	}
 }
 
-/* Whether a response that comes so long after a request cannot be the response to it. */
-static bool is_too_soon(const struct flow *r, uint64_t ns)
+/*
+ * Whether a response that comes so long after a request cannot be the response to it. Both times
+ * are as exact as the steps of the clock.
+ */
+static bool is_too_soon(const struct rd_analysis *a, const struct flow *r, uint64_t ns)
 {
 	static const uint8_t kinds[] = {RD_LATENCY_ACK, RD_LATENCY_READ, RD_LATENCY_ATOMIC};
 	uint64_t n = 0, min = UINT64_MAX;
+	uint64_t step = a->totals.step_ns < STEP_NS ? a->totals.step_ns : STEP_NS;
 
 	for (size_t i = 0; i < sizeof(kinds); i++) {
 		const struct hist *h = r->ack.latencies[kinds[i]];
@@ -145,7 +152,7 @@ static bool is_too_soon(const struct flow *r, uint64_t ns)
 		if (h->min < min)
 			min = h->min;
 	}
-	return n >= SAMPLES && ns * 4 < min * 3;
+	return n >= SAMPLES && (ns + step) * 4 < (min - (min < step ? min : step)) * 3;
 }
 
 /*
@@ -156,15 +163,15 @@ static void round_was_early(struct rd_analysis *a, struct flow *r, uint64_t ns)
 {
 	r->round.silent = false;
 	if (r->ack.open_since_ns && ns >= r->ack.open_since_ns &&
-		is_too_soon(r, ns - r->ack.open_since_ns))
+		is_too_soon(a, r, ns - r->ack.open_since_ns))
 		flow_incident(a, r, RD_INC_CROSSED, 1);
 }
 
 /*
  * The receiver has the packet that its last NAK denied. If it has it before the retransmission can
  * have reached it, then the first copy was late there, not lost. A copy of a round that was on its
- * way when the NAK came arrived, and there was none before: that was lost upstream. The first
- * response to a READ, unlike its last one, may come sooner than any that was measured.
+ * way when the NAK came arrived, and there was none before: that was lost upstream. A NAK and the
+ * first response to a READ may come sooner than ACKs, whose times say nothing of them.
  */
 static void denied_arrived(struct rd_analysis *a, struct flow *r, uint64_t ns)
 {
@@ -176,7 +183,7 @@ static void denied_arrived(struct rd_analysis *a, struct flow *r, uint64_t ns)
 		return;
 	}
 	if (t->again_ns &&
-		(t->denied_fetch || ns < t->again_ns || !is_too_soon(r, ns - t->again_ns)))
+		(t->denied_untimed || ns < t->again_ns || !is_too_soon(a, r, ns - t->again_ns)))
 		return;
 	t->denied_late = true;
 	flow_take_back(r, RD_INC_LOST_DOWNSTREAM);
