@@ -1035,6 +1035,46 @@ static void read_of_unknown_length(void **state)
 	}
 }
 
+static void long_read(struct scene *s, uint32_t psn)
+{
+	respond(s, RESP_FIRST, psn, OK);
+	for (uint32_t i = 1; i < 7; i++)
+		respond(s, RESP_MIDDLE, psn + i, OK);
+	respond(s, RESP_LAST, psn + 7, OK);
+}
+
+/* READs take long because of their length: the first response to another one may come sooner. */
+static void first_response_of_long_reads(void **state)
+{
+	(void)state;
+	for (unsigned int nak = 0; nak < 2; nak++) {
+		struct scene s = begin();
+
+		for (uint32_t psn = 0; psn < 160; psn += 8) {
+			if (psn < 80) {
+				read_request(&s, psn, 8192);
+				long_read(&s, psn);
+				continue;
+			}
+			read_request(&s, psn, 8192);
+			if (nak)
+				respond(&s, ACK, psn, NAK_SEQ);
+			else
+				s.ns += 5000000;
+			read_request(&s, psn, 8192);
+			long_read(&s, psn);
+		}
+		result(&s);
+		assert_int_equal(count(s.r->conversations, RD_INC_ROUND_TIMEOUT), nak ? 0 : 10);
+		assert_int_equal(rd_side_latency(s.r->conversations[0].side, RD_LATENCY_READ)->min,
+			80000);
+		assert_int_equal(count(s.r->conversations, RD_INC_CROSSED), 0);
+		assert_int_equal(count(s.r->conversations, RD_INC_LOST_DOWNSTREAM), nak ? 10 : 0);
+		assert_int_equal(count(s.r->conversations, RD_INC_REORDERED_DOWNSTREAM), 0);
+		end(&s);
+	}
+}
+
 /* Missing responses begin with those of their READ: PSNs of SENDs before it have none. */
 static void first_responses_of_a_later_read(void **state)
 {
@@ -1193,6 +1233,7 @@ int main(void)
 		cmocka_unit_test(read_of_unknown_length),
 		cmocka_unit_test(response_to_earlier_read),
 		cmocka_unit_test(first_responses_of_a_later_read),
+		cmocka_unit_test(first_response_of_long_reads),
 		cmocka_unit_test(late_on_the_same_path),
 		cmocka_unit_test(nak_behind_ack),
 	};

@@ -35,6 +35,19 @@ static void sample(struct rd_analysis *a, struct flow *r, const struct waiting *
 		point->latency_max_ns = took < UINT32_MAX ? (uint32_t)took : UINT32_MAX;
 }
 
+/* The first response to a READ: the last one comes later, the more there are. */
+static void first_response(struct flow *r, const struct waiting *w, uint64_t ns)
+{
+	uint64_t took = ns - w->last_ns;
+
+	if (ns < w->last_ns || took > UINT32_MAX)
+		return;
+	if (!r->ack.firsts || took < r->ack.first_ns)
+		r->ack.first_ns = (uint32_t)took;
+	if (r->ack.firsts < UINT8_MAX)
+		r->ack.firsts++;
+}
+
 /*
  * Ends the wait of requests before `upto`; the last one of them is a latency sample. Returns false
  * where a READ or an atomic is among them whose last response was not captured: *missing. If it is
@@ -47,6 +60,8 @@ static inline bool waiting_done(struct rd_analysis *a, struct flow *r, uint32_t 
 		const struct waiting *w = &r->ack.waiting[r->ack.waiting_at];
 		int32_t d = psn_diff(upto, psn_add(w->psn, w->span));
 
+		if (w->verb == RD_VERB_READ && psn_diff(upto, w->psn) == 1)
+			first_response(r, w, ns);
 		if (d < 0)
 			return true;
 		if (d == 0) {
@@ -139,8 +154,8 @@ static void stalled(struct rd_analysis *a, struct flow *r, uint64_t ns)
  */
 static bool is_too_soon(const struct rd_analysis *a, const struct flow *r, uint64_t ns)
 {
-	static const uint8_t kinds[] = {RD_LATENCY_ACK, RD_LATENCY_READ, RD_LATENCY_ATOMIC};
-	uint64_t n = 0, min = UINT64_MAX;
+	static const uint8_t kinds[] = {RD_LATENCY_ACK, RD_LATENCY_ATOMIC};
+	uint64_t n = r->ack.firsts, min = n ? r->ack.first_ns : UINT64_MAX;
 	uint64_t step = a->totals.step_ns < STEP_NS ? a->totals.step_ns : STEP_NS;
 
 	for (size_t i = 0; i < sizeof(kinds); i++) {

@@ -19,11 +19,25 @@ static void read_opens(struct flow *f, uint32_t psn, uint32_t length)
 	f->req.read_length = length;
 }
 
+/* The last request waits for responses up to `next`. */
+static void read_waits(struct flow *f, uint32_t next)
+{
+	struct waiting *w;
+
+	if (!f->ack.waiting_n || psn_diff(next, f->req.read_psn) <= 0)
+		return;
+	w = &f->ack.waiting[(f->ack.waiting_at + f->ack.waiting_n - 1U) &
+			    (f->ack.waiting_capacity - 1U)];
+	if (w->psn == f->req.read_psn && w->verb == RD_VERB_READ)
+		w->span = (uint32_t)psn_diff(next, f->req.read_psn) & 0xffffff;
+}
+
 /* The last READ ends before `next`. */
 static void read_ends(struct flow *f, uint32_t next)
 {
 	uint32_t provisional = psn_add(f->req.read_psn, 1);
 
+	read_waits(f, next);
 	if (f->req.next == provisional)
 		f->req.next = next;
 	if (f->req.at == provisional)

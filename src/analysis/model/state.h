@@ -320,7 +320,9 @@ struct flow_acks {
 	bool idle;	 /* no request is open: all are acknowledged, or none was sent */
 	uint8_t waiting_at, waiting_n, waiting_capacity;
 	bool counts;		       /* that number was seen to increase */
+	uint8_t firsts;		       /* samples of first_ns, counted up to UINT8_MAX */
 	uint32_t msn;		       /* messages that the responder completed; 0: unknown */
+	uint32_t first_ns;	       /* shortest time from a READ to its first response */
 	struct waiting *waiting;       /* a ring */
 	uint64_t rnr_frame, nak_frame; /* not yet followed by a round; 0: none */
 	uint32_t nak_psn, rnr_psn;
