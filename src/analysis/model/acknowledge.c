@@ -149,14 +149,13 @@ static void stalled(struct rd_analysis *a, struct flow *r, uint64_t ns)
 }
 
 /*
- * Whether a response that comes so long after a request cannot be the response to it. Both times
- * are as exact as the steps of the clock.
+ * Whether a response that comes so long after a request cannot be the response to it; `step`: how
+ * exact times are.
  */
-static bool is_too_soon(const struct rd_analysis *a, const struct flow *r, uint64_t ns)
+static bool is_too_soon(const struct flow *r, uint64_t ns, uint64_t step)
 {
 	static const uint8_t kinds[] = {RD_LATENCY_ACK, RD_LATENCY_ATOMIC};
 	uint64_t n = r->ack.firsts, min = n ? r->ack.first_ns : UINT64_MAX;
-	uint64_t step = a->totals.step_ns < STEP_NS ? a->totals.step_ns : STEP_NS;
 
 	for (size_t i = 0; i < sizeof(kinds); i++) {
 		const struct hist *h = r->ack.latencies[kinds[i]];
@@ -178,28 +177,32 @@ static void round_was_early(struct rd_analysis *a, struct flow *r, uint64_t ns)
 {
 	r->round.silent = false;
 	if (r->ack.open_since_ns && ns >= r->ack.open_since_ns &&
-		is_too_soon(a, r, ns - r->ack.open_since_ns))
+		is_too_soon(r, ns - r->ack.open_since_ns, 0))
 		flow_incident(a, r, RD_INC_CROSSED, 1);
 }
 
 /*
  * The receiver has the packet that its last NAK denied. If it has it before the retransmission can
  * have reached it, then the first copy was late there, not lost. A copy of a round that was on its
- * way when the NAK came arrived, and there was none before: that was lost upstream. A NAK and the
- * first response to a READ may come sooner than ACKs, whose times say nothing of them.
+ * way when the NAK came arrived, and there was none before: that was lost upstream. The first
+ * response to a READ may come sooner than ACKs, whose times say nothing of it; a NAK may, too: then
+ * it is doubtful, as it is within a step of the clock.
  */
 static void denied_arrived(struct rd_analysis *a, struct flow *r, uint64_t ns)
 {
 	struct trouble *t = r->trouble;
+	uint64_t step = a->totals.step_ns < STEP_NS ? a->totals.step_ns : STEP_NS;
+	uint64_t took = ns - t->again_ns;
 
 	t->denied_open = false;
 	if (t->denied_only && !t->denied_again) {
 		flow_take_back(r, RD_INC_LOST_DOWNSTREAM);
 		return;
 	}
-	if (t->again_ns &&
-		(t->denied_untimed || ns < t->again_ns || !is_too_soon(a, r, ns - t->again_ns)))
+	if (t->again_ns && (t->denied_fetch || ns < t->again_ns || !is_too_soon(r, took, 0)))
 		return;
+	if (t->again_ns && (t->denied_by_nak || !is_too_soon(r, took, step)))
+		t->late_doubtful = true;
 	t->denied_late = true;
 	flow_take_back(r, RD_INC_LOST_DOWNSTREAM);
 	flow_incident(a, r, RD_INC_REORDERED_DOWNSTREAM, 1);

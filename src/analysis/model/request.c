@@ -501,7 +501,7 @@ static bool is_behind_ack(
 static void denied_repeated(const struct rd_analysis *a, struct trouble *t)
 {
 	t->denied_again = true;
-	t->denied_untimed = t->fetches;
+	t->denied_fetch = t->fetches;
 	if (!t->again_ns)
 		t->again_ns = a->ns;
 }

@@ -190,7 +190,7 @@ static void denied(struct rd_analysis *a, struct flow *r, uint32_t psn)
 	t->denied_next = r->req.next;
 	t->denied_open = true;
 	t->denied_only = is_in_round(r, psn) && ((psn - t->filled) & 0xffffff) < t->filled_n;
-	t->denied_again = t->denied_untimed = false;
+	t->denied_again = t->denied_fetch = false;
 	t->again_ns = is_in_round(r, psn) ? t->round_ns : 0;
 }
 
@@ -242,10 +242,12 @@ static void nak_sequence(struct rd_analysis *a, struct flow *f, struct flow *r, 
 		return;
 	early = !r->ack.acked && psn_diff(psn, r->req.first) < 0;
 	if (psn_diff(psn, r->ack.una) > 0) {
-		if (r->trouble && r->trouble->again_ns) /* a NAK is sent at once, not as ACKs are */
-			r->trouble->denied_untimed = true;
 		flow_incident(a, f, RD_INC_NAK_PROGRESS, 1);
+		if (r->trouble) /* a NAK is sent at once, not as ACKs are */
+			r->trouble->denied_by_nak = true;
 		acknowledge(a, r, psn, a->ns);
+		if (r->trouble)
+			r->trouble->denied_by_nak = false;
 	}
 	nak_pends(a, r, psn);
 	if (r->trouble && r->round.psn == psn)

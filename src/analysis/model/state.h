@@ -182,7 +182,8 @@ struct trouble {
 	uint64_t round_ns;    /* the beginning of the current or last round */
 	bool denied_only;     /* the round has its only copy: nothing before was captured */
 	bool denied_again;    /* another copy was captured after the NAK for it */
-	bool denied_untimed;  /* the times of ACKs do not show whether it was late */
+	bool denied_fetch;    /* which is a READ or an atomic */
+	bool denied_by_nak;   /* the response to it is a NAK */
 	uint32_t filled, filled_n; /* PSNs last captured in a round, and not before; 0: none */
 	uint32_t fetch, fetch_n;   /* PSNs of a READ or an atomic that was retransmitted; 0: none */
 	uint32_t read, read_n;	   /* responses of the READ captured last, since trouble began */

@@ -346,7 +346,7 @@ static bool reordered_downstream(const struct look *l, struct rd_finding *f)
 		return false;
 	finding_evidence(f, incident(l, RD_INC_REORDERED_DOWNSTREAM));
 	/* Where packets come late here already, a NAK may have been under way when they came. */
-	if (is_incomplete(l) || late == 1 || count(l, RD_INC_REORDERED))
+	if (is_incomplete(l) || late == 1 || count(l, RD_INC_REORDERED) || l->s->late_doubtful)
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f,
 		"packets are reordered downstream of this capture point, and the receiver takes "
