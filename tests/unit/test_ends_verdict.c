@@ -8,6 +8,7 @@ struct alone {
 	struct rd_report report;
 	struct rd_conversation c; /* 10.0.0.2 QP 0x200 -> 10.0.0.1 QP 0x100 */
 	struct rd_incident once[2];
+	struct rd_verb_use verb;
 	struct rd_times times;
 	struct rd_owner owner;
 };
@@ -483,6 +484,95 @@ static void test_waiting(void **state)
 	}
 }
 
+/* Beside a fault no bottleneck is named: it would read as another place of the fault. */
+static void test_no_bottleneck_beside_fault(void **state)
+{
+	static const enum rd_time times[] = {RD_TIME_WAITING, RD_TIME_SENDING};
+
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++) {
+		const enum rd_time what = times[i / 2];
+		const bool fault = i % 2;
+		struct rd_ends_report *r;
+
+		make_alone();
+		exchange(0, 100);
+		if (fault)
+			lose(100);
+		exchange(102, 50);
+		for (int end = 0; end < RD_TAPS; end++) {
+			alone[end].times.ns[what] = 100 * US;
+			alone[end].c.side[0].times = &alone[end].times;
+			alone[end].c.side[0].requests = 100;
+			alone[end].c.side[1].seen = true;
+		}
+		r = conclude();
+		assert_int_equal(r->verdict.rule != NULL, fault);
+		if (fault) {
+			assert_int_equal(r->verdict.slow.certainty, RD_POSSIBLE);
+			assert_true(!r->verdict.time || !strstr(r->verdict.time, "bottleneck"));
+			assert_true(!r->verdict.time || !strstr(r->verdict.time, "beyond"));
+		} else {
+			assert_non_null(r->verdict.time);
+			assert_non_null(strstr(r->verdict.time,
+				what == RD_TIME_WAITING ? "beyond the capture" : "bottleneck"));
+		}
+		discard(r);
+	}
+}
+
+/* Of the messages with retransmissions, no more than there are. */
+static void test_delayed_messages(void **state)
+{
+	(void)state;
+	for (uint64_t delayed = 1; delayed <= 3; delayed++) {
+		struct alone *x = &alone[RD_TAP_A];
+		struct rd_ends_report *r;
+
+		make_alone();
+		exchange(0, 100);
+		lose(100);
+		exchange(102, 50);
+		x->verb.messages = 2;
+		x->c.side[0].verbs = &x->verb;
+		x->c.side[0].has_verbs = 1U << RD_VERB_SEND;
+		x->once[0].count = delayed;
+		x->c.side[0].has_incidents = UINT64_C(1) << RD_INC_DELAYED;
+		r = conclude();
+		assert_string_equal(r->verdict.rule, "lost-between");
+		assert_int_equal(r->verdict.messages, delayed <= 2 ? 2 : 0);
+		assert_int_equal(r->verdict.delayed, delayed <= 2 ? delayed : 0);
+		discard(r);
+	}
+}
+
+/* Where the comparison does not know a QP, or which capture is at the sender, all places remain. */
+static void test_gave_up_elsewhere(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 3; i++) {
+		struct rd_ends_report *r;
+
+		make_alone();
+		if (i == 1) { /* one direction: nobody knows the sender */
+			for (uint32_t psn = 0; psn < 100; psn++)
+				request(psn, psn * 10 * US);
+		} else {
+			exchange(0, 100);
+		}
+		if (!i) /* its packets are in neither capture */
+			alone[RD_TAP_A].c.b.qp = alone[RD_TAP_B].c.b.qp = 0x101;
+		find_alone(RD_TAP_A, "gave-up", RD_SEV_PROBLEM, RD_LIKELY, i == 2 ? 0 : MS / 2);
+		if (i == 2) /* before B's capture, which begins with the first packet */
+			alone[RD_TAP_A].report.findings.finding[0].evidence.first_ns -= MS;
+		r = conclude();
+		assert_string_equal(r->verdict.rule, "gave-up");
+		assert_int_equal(r->verdict.places,
+			RD_PLACE_FABRIC | RD_PLACE_RECEIVER_NIC | RD_PLACE_RECEIVER_HOST);
+		discard(r);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -500,6 +590,9 @@ int main(void)
 		cmocka_unit_test(test_answered),
 		cmocka_unit_test(test_owners),
 		cmocka_unit_test(test_waiting),
+		cmocka_unit_test(test_no_bottleneck_beside_fault),
+		cmocka_unit_test(test_delayed_messages),
+		cmocka_unit_test(test_gave_up_elsewhere),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,10 +20,15 @@ static bool same_traffic(const struct rd_side *x, const struct rd_side *y)
 	return x->requests && y->requests && (a > b ? a - b : b - a) <= SAME_TRAFFIC * a;
 }
 
+/* Beside a fault no bottleneck is named: it would read as another place of the fault. */
+static bool is_fault(const struct rd_judgement *v)
+{
+	return v->rule && v->severity >= RD_SEV_WARNING;
+}
+
 /* Sets who the waiting is up to. */
 static void judge_waiting(struct rd_slow *slow, double beyond)
 {
-	slow->certainty = RD_LIKELY;
 	if (beyond >= NEARLY_ALL)
 		slow->places = RD_PLACE_RECEIVER_NIC | RD_PLACE_RECEIVER_HOST;
 	else if (beyond <= 1 - NEARLY_ALL)
@@ -38,6 +43,8 @@ static void keep_slow(
 {
 	v->slow = *slow;
 	v->slow.conversation = 0; /* of one capture */
+	if (is_fault(v))
+		v->slow.certainty = RD_POSSIBLE;
 	if (v->rule)
 		return;
 	snprintf(v->sender, sizeof(v->sender), "%s", from);
@@ -49,6 +56,10 @@ static bool put_waiting(struct rd_judgement *v, const struct rd_slow *slow, cons
 {
 	keep_slow(v, slow, from, to);
 	judge_waiting(&v->slow, beyond);
+	if (is_fault(v))
+		return asprintf(&v->time,
+			       "Requesters spent %.0f %% of their time waiting for a response.",
+			       100 * slow->share) >= 0;
 	return asprintf(&v->time,
 		       "Requesters spent %.0f %% of their time waiting for a response. Of the "
 		       "waiting of %s, %.0f %% passed beyond the capture point at %s, the rest "
@@ -107,6 +118,9 @@ static bool copy_time(struct judging *j, enum rd_tap tap)
 		alone->slow.what == RD_TIME_WAITING)
 		return true;
 	keep_slow(&j->r->verdict, &alone->slow, from, to);
+	/* What that capture takes for a bottleneck, since it does not see the fault. */
+	if (is_fault(&j->r->verdict) && !is_fault(alone))
+		return true;
 	j->r->verdict.time = strdup(alone->time);
 	return j->r->verdict.time;
 }
