@@ -65,7 +65,7 @@ static void test_asked_for_what_is_filtered(void **state)
 	}
 }
 
-/* Of many identical packets with IP ids, the first one is behind all others. */
+/* Of many identical packets with IP ids, the first one arrives last. */
 static void test_late_among_many(void **state)
 {
 	const uint32_t many = 300;
@@ -179,6 +179,79 @@ static void test_nothing_proven(void **state)
 	}
 }
 
+#define DELAY_MOST (60 * US)
+
+/* With delays that leave open which one of two copies is which. */
+static void exchange_varied(void)
+{
+	for (uint32_t i = 0; i < 100; i++) {
+		two.ip_id = i + 1;
+		see(RD_TAP_A, false, i, 0, i * 100 * US);
+		see(RD_TAP_B, false, i, 0, i * 100 * US + (i % 2 ? DELAY : DELAY_MOST));
+		answer(i, 0, i * 100 * US + 70 * US);
+	}
+	two.ip_id = 0;
+}
+
+/* Twice sent, and in B's capture never: one acknowledgement shows that it missed one of them. */
+static void test_sent_twice(void **state)
+{
+	struct rd_ends_report *r;
+
+	(void)state;
+	begin();
+	exchange(0, 100);
+	see(RD_TAP_A, false, 100, 0, MS);
+	see(RD_TAP_A, false, 100, 0, MS + 50 * US);
+	answer(100, 0, MS + 80 * US);
+	r = finish();
+	assert_int_equal(qp_of(r, 0x100)->missed_at_receiver.count, 1);
+	assert_int_equal(qp_of(r, 0x100)->sent, 102);
+	rd_ends_report_free(r);
+}
+
+/* Other bytes with the same header: lost is the one whose bytes did not arrive. */
+static void test_other_bytes(void **state)
+{
+	struct rd_ends_report *r;
+
+	(void)state;
+	begin();
+	exchange_varied();
+	see(RD_TAP_A, false, 100, 0, 20 * MS);
+	two.changed = 1;
+	see(RD_TAP_A, false, 100, 0, 20 * MS + US);
+	see(RD_TAP_B, false, 100, 0, 20 * MS + 30 * US);
+	answer(100, 0, 21 * MS);
+	r = finish();
+	assert_int_equal(qp_of(r, 0x100)->lost.count, 1);
+	assert_int_equal(qp_of(r, 0x100)->lost.first_frame, 201);
+	rd_ends_report_free(r);
+}
+
+/* A packet of the other capture is the partner of one packet only, also if an older one has none.
+ */
+static void test_partner_of_one(void **state)
+{
+	struct rd_ends_report *r;
+
+	(void)state;
+	begin();
+	exchange_varied();
+	two.ip_id = 205;
+	see(RD_TAP_A, false, 100, 0, 20 * MS);
+	see(RD_TAP_A, false, 100, 0, 20 * MS);
+	two.ip_id = 209; /* A's capture missed it */
+	see(RD_TAP_B, false, 100, 0, 20 * MS + DELAY_MOST);
+	two.ip_id = 205;
+	see(RD_TAP_B, false, 100, 0, 20 * MS + DELAY_MOST);
+	answer(100, 0, 21 * MS);
+	r = finish();
+	assert_int_equal(qp_of(r, 0x100)->arrived, 101);
+	assert_int_equal(qp_of(r, 0x100)->missed.count, 1);
+	rd_ends_report_free(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -188,6 +261,9 @@ int main(void)
 		cmocka_unit_test(test_grows_once),
 		cmocka_unit_test(test_too_fast),
 		cmocka_unit_test(test_nothing_proven),
+		cmocka_unit_test(test_sent_twice),
+		cmocka_unit_test(test_other_bytes),
+		cmocka_unit_test(test_partner_of_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
