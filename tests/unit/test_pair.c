@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Unit tests of who talks with whom: pairs found by PSNs, by messages of the CM. */
+#include "../../src/analysis/model/state.h"
 #include "test_packet_make.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -211,6 +212,24 @@ static void test_no_reply(void **state)
 	}
 }
 
+/* Flows between two hosts whose QPs have few different numbers, as usual, all stay in the cache. */
+static void test_near(void **state)
+{
+	static const uint8_t ends[2][8] = {{10, 0, 0, 1, 10, 0, 0, 2}, {10, 0, 0, 2, 10, 0, 0, 1}};
+	struct flow_table *t = calloc(1, sizeof(*t));
+	struct flow **near[64];
+
+	(void)state;
+	assert_non_null(t);
+	for (uint32_t i = 0; i < 64; i++) {
+		near[i] = flow_near(t, flow_key_ipv4(ends[i % 2]),
+			flow_key_qps(RD_NET_IPV4, 0x100 + i / 2, RD_QP_UNKNOWN));
+		for (uint32_t k = 0; k < i; k++)
+			assert_ptr_not_equal(near[k], near[i]);
+	}
+	free(t);
+}
+
 /* --- whatever the key of the hash is ---------------------------------------------------------- */
 
 #define MANY 2500 /* so many that some have the same slot in any table of a reasonable size */
@@ -318,6 +337,7 @@ int main(void)
 		cmocka_unit_test(test_by_port),
 		cmocka_unit_test(test_connection),
 		cmocka_unit_test(test_no_reply),
+		cmocka_unit_test(test_near),
 		cmocka_unit_test(test_any_hash_key),
 	};
 

@@ -411,15 +411,15 @@ static inline void flow_unproven(struct flow *f)
 	f->traffic.unproven += f->traffic.unproven < UINT32_MAX;
 }
 
-#define NEAR 64
+#define NEAR 64 /* flows of each direction */
 
 struct flow_table {
 	struct flow **slots;
 	size_t mask, n, max;
 	struct flow **all; /* by id - 1; NULL: dropped */
 	size_t capacity;
-	struct flow_chunk **chunks; /* flow_memory.c */
-	struct flow *near[NEAR];    /* by low bits of QP and address: the flows used last */
+	struct flow_chunk **chunks;  /* flow_memory.c */
+	struct flow *near[2 * NEAR]; /* by low bits of QP and address: the flows used last */
 };
 
 /* --- the whole -------------------------------------------------------------------------------- */
@@ -561,8 +561,10 @@ static inline uint64_t flow_key_ipv4(const uint8_t *src)
 
 static inline struct flow **flow_near(struct flow_table *t, uint64_t k1, uint64_t k2)
 {
-	/* Shifts that differ: both directions may have the same QP. */
-	return &t->near[(k2 ^ k1 >> 24 ^ k1 >> 55) % NEAR];
+	/* Each direction has a half: both may have the same QP, or one next to the other's. */
+	const bool up = (uint8_t)(k1 >> 24) < k1 >> 56;
+
+	return &t->near[(k2 ^ k1 >> 24 ^ k1 >> 56) % NEAR + (up ? NEAR : 0)];
 }
 
 /* The flow of a packet without a DETH if it is in the cache of recent IPv4 flows; else NULL. */
