@@ -16,6 +16,7 @@
 #define BUCKETS	    4096
 #define TRIES	    4	 /* samples that try to read an environment: privileges may change */
 #define FORGET_FROM 4096 /* QPs: fewer are not worth the time */
+#define ROOM	    (OWNERS_MAX / 4) /* owners and pids: fewer are too few for what comes next */
 #define READ_NS	    UINT64_C(1000000)
 #define CLOCK_NS    UINT64_C(20000000) /* frames: 5 ms, and a delay of 15 ms (architecture.md) */
 
@@ -31,6 +32,7 @@ struct owned {
 struct owner {
 	struct rd_process who;
 	uint32_t first, n_qps;
+	uint32_t next; /* in the bucket; from 1; 0: the last */
 };
 
 /* A pid as the kernel lists it: of a process or a thread. */
@@ -47,10 +49,11 @@ struct rd_owners {
 	struct owner *owners;
 	struct listed *pids;
 	uint32_t n_qps, n_owners, n_pids;
-	uint32_t qp_of[BUCKETS], pid_of[BUCKETS], live_of[BUCKETS];
+	uint32_t qp_of[BUCKETS], pid_of[BUCKETS], live_of[BUCKETS], owner_of[BUCKETS];
 	uint32_t n_samples, read; /* read: processes in this sample */
 	uint64_t last_ns, interval_ns;
-	uint32_t forget_at; /* so many QPs; 0: FORGET_FROM */
+	uint32_t forget_at;   /* so many QPs; 0: FORGET_FROM */
+	uint32_t kept_owners; /* by the last forgetting */
 	bool watched;
 	uint64_t lost, no_room; /* events */
 	uint64_t since_ns;	/* of the first sample */
@@ -86,6 +89,21 @@ static void *grow(void *array, uint32_t n, size_t size)
 	return reallocarray(array, n ? (size_t)n * 2 : 1, size);
 }
 
+static uint32_t *owner_bucket(struct rd_owners *o, const struct rd_process *who)
+{
+	return &o->owner_of[rd_hash2(who->pid, who->start_ticks) % BUCKETS];
+}
+
+/* Owner `number`, from 1, into its bucket. */
+static void link_owner(struct rd_owners *o, uint32_t number)
+{
+	struct owner *owner = &o->owners[number - 1];
+	uint32_t *head = owner_bucket(o, &owner->who);
+
+	owner->next = *head;
+	*head = number;
+}
+
 /* The number of a new owner; 0: out of memory. */
 static uint32_t owner_add(struct rd_owners *o, const struct rd_process *who)
 {
@@ -97,8 +115,9 @@ static uint32_t owner_add(struct rd_owners *o, const struct rd_process *who)
 	if (!grown)
 		return 0;
 	o->owners = grown;
-	o->owners[o->n_owners] = (struct owner){.who = *who};
-	return ++o->n_owners;
+	o->owners[o->n_owners++] = (struct owner){.who = *who};
+	link_owner(o, o->n_owners);
+	return o->n_owners;
 }
 
 static bool is_same(const struct rd_process *a, const struct rd_process *b)
@@ -107,11 +126,11 @@ static bool is_same(const struct rd_process *a, const struct rd_process *b)
 	       (a->pid || (a->service_port == b->service_port && !strcmp(a->comm, b->comm)));
 }
 
-static uint32_t owner_find(const struct rd_owners *o, const struct rd_process *who)
+static uint32_t owner_find(struct rd_owners *o, const struct rd_process *who)
 {
-	for (uint32_t i = 0; i < o->n_owners; i++)
-		if (is_same(&o->owners[i].who, who))
-			return i + 1;
+	for (uint32_t i = *owner_bucket(o, who); i; i = o->owners[i - 1].next)
+		if (is_same(&o->owners[i - 1].who, who))
+			return i;
 	return 0;
 }
 
@@ -378,20 +397,34 @@ static void keep_owners(struct rd_owners *o, uint32_t *moved)
 
 	for (uint32_t i = 0; i < o->n_qps; i++)
 		moved[o->qps[i].owner - 1] = 1;
+	memset(o->owner_of, 0, sizeof(o->owner_of));
 	for (uint32_t i = 0; i < o->n_owners; i++) {
 		if (!moved[i])
 			continue;
 		o->owners[kept] = (struct owner){.who = o->owners[i].who};
 		moved[i] = ++kept;
+		link_owner(o, kept);
 	}
-	o->n_owners = kept;
+	o->n_owners = o->kept_owners = kept;
+}
+
+/*
+ * Whether there is so much that it is worth the time, which each QP costs; or there will soon be no
+ * room for another process, and at least half of what was free has been used since the last time.
+ */
+static bool is_worth(const struct rd_owners *o)
+{
+	const uint32_t owners = OWNERS_MAX - o->n_owners, free = OWNERS_MAX - o->kept_owners;
+
+	return o->n_qps >= (o->forget_at ? o->forget_at : FORGET_FROM) ||
+	       (owners < ROOM && owners <= free / 2) || 2 * OWNERS_MAX - o->n_pids < ROOM;
 }
 
 void rd_owners_forget(struct rd_owners *o, uint64_t before_ns)
 {
 	uint32_t *moved;
 
-	if (o->n_qps < (o->forget_at ? o->forget_at : FORGET_FROM))
+	if (!is_worth(o))
 		return;
 	moved = calloc(o->n_owners, sizeof(*moved));
 	if (!moved)

@@ -666,6 +666,39 @@ static void test_forget(void **state)
 	rd_owners_free(o);
 }
 
+/*
+ * A service with very many queue pairs, and short-lived processes beside it: those that have ended
+ * make room for others before the list of processes is full.
+ */
+static void test_many_processes(void **state)
+{
+	struct rd_owners *o = rd_owners_new();
+	struct rd_owned_qp *qps = calloc(40000, sizeof(*qps));
+	uint64_t lost, key = 8;
+	uint32_t pid = 1000;
+
+	(void)state;
+	assert_non_null(o);
+	assert_non_null(qps);
+	rd_owners_watched(o, 0);
+	for (uint32_t i = 0; i < 40000; i++, key += 8)
+		event(o, created(100000 + i, key, 100, 50));
+	rd_owners_forget(o, 0);
+	for (uint32_t i = 0; i < 40000; i++, key += 8) {
+		/* A pid is used again after 30000 others. */
+		event(o, created(2 + i, key, pid + i % 30000, 60 + i / 30000));
+		event(o, destroyed(key, 2000 + i));
+		if (i % 1000 == 0)
+			rd_owners_forget(o, i > 1000 ? 2000 + i - 1000 : 0);
+	}
+	assert_true(rd_owners_events(o, &lost));
+	assert_int_equal(lost, 0);
+	assert_int_equal(owned(o, pid + 9999, 61, qps, 40000), 1);
+	assert_int_equal(owned(o, 100, 50, qps, 40000), 40000);
+	free(qps);
+	rd_owners_free(o);
+}
+
 /* What is known of a process that had ended is replaced by what a sample reads of it. */
 static void test_event_before_sample(void **state)
 {
@@ -776,6 +809,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_many_lost_ends, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_many_events, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_forget, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_many_processes, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_event_before_sample, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_connected, set_up, tear_down),
 		cmocka_unit_test(test_clocks),
