@@ -145,6 +145,19 @@ static int detach_rules(struct mlx5_sniffer *s, unsigned int rules, bool any, st
 	return rc;
 }
 
+/* Before anything is attached: a later capture undoes only what is recorded. */
+static int record(const struct mlx5_sniffer *s, struct rd_error *err)
+{
+	int rc = sniffer_record_write(&s->record);
+
+	if (!rc)
+		return 0;
+	return rd_fail(err, RD_CLASS_DEVICE, rc,
+		"make room in /run: without a record, nothing would detach the sniffer of a "
+		"killed capture",
+		"cannot record the sniffer of %s", s->gateway.pci);
+}
+
 /* Whether the firmware certainly did nothing: it did not read the command's arguments. */
 static bool is_untouched(enum icmd_status status)
 {
@@ -158,7 +171,10 @@ static int attach_rule(struct mlx5_sniffer *s, unsigned int rule, struct rd_erro
 
 	/* From here on it may be attached, even if the command fails. */
 	s->record.rules |= rule;
-	sniffer_record_write(&s->record);
+	if (record(s, err) < 0) {
+		s->record.rules &= ~rule;
+		return -1;
+	}
 	if (set(s, true, rule, &status, err) == 0)
 		return 0;
 	fail_set(s, true, rule, err);
@@ -228,7 +244,7 @@ int mlx5_sniffer_open(struct mlx5_sniffer *s, const struct rd_device *device, in
 		.pci = device->pci, .fd = fd, .record = &s->record, .orphan = s->record.ticket};
 	s->icmd = (struct icmd){
 		.gateway = &s->gateway, .not_ready = s->chip->not_ready, .record = &s->record};
-	if (gateway_open(&s->gateway, err) < 0 || check_chip(s, err) < 0 ||
+	if (record(s, err) < 0 || gateway_open(&s->gateway, err) < 0 || check_chip(s, err) < 0 ||
 		detach_rules(s, s->record.rules, true, err) < 0)
 		return -1;
 	s->record.port = port;

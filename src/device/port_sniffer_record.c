@@ -133,15 +133,15 @@ bool sniffer_record_is_clean(const struct sniffer_record *r)
 	return !r->rules && !r->ticket && !r->orphans[0];
 }
 
-void sniffer_record_write(const struct sniffer_record *r)
+int sniffer_record_write(const struct sniffer_record *r)
 {
 	char line[LINE_ROOM];
 	int n = snprintf(line, sizeof(line), LINE_WRITE, (int)r->capture, (int)r->helper,
 		(int)r->orphans[0], (int)r->orphans[1], (int)r->orphans[2], (int)r->orphans[3],
 		r->port, r->qpn, r->rules, r->ticket);
+	ssize_t done = r->fd < 0 ? n : pwrite(r->fd, line, (size_t)n, 0);
 
-	if (r->fd >= 0 && pwrite(r->fd, line, (size_t)n, 0) != n)
-		rd_log(RD_LOG_DEBUG, "record of the port's sniffer: %s", strerror(errno));
+	return done == n ? 0 : done < 0 ? errno : ENOSPC;
 }
 
 void sniffer_record_clear(struct sniffer_record *r)

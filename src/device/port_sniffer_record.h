@@ -38,8 +38,8 @@ void sniffer_record_inherit(
 	struct sniffer_record *r, const struct sniffer_record *left, pid_t helper);
 /* Whether there is nothing to undo. */
 bool sniffer_record_is_clean(const struct sniffer_record *r);
-/* Stores what has changed. Has no effect if nothing is recorded. */
-void sniffer_record_write(const struct sniffer_record *r);
+/* Stores what has changed. Has no effect if nothing is recorded. Returns 0 or an errno. */
+int sniffer_record_write(const struct sniffer_record *r);
 /* Nothing is left to undo: the file becomes empty. */
 void sniffer_record_clear(struct sniffer_record *r);
 /* Closes the file, which releases the lock of this process. */

@@ -41,6 +41,7 @@ static const struct rd_device cx8 = {
 
 static uint64_t waited_us;
 static unsigned int kill_at, accesses; /* kill_at 0: never */
+static int record_errno;	       /* of writing the record */
 static uint32_t noise, noise_rate;     /* noise 0: none; else one reading of noise_rate is random */
 static char last_log[1024];
 
@@ -49,7 +50,7 @@ static char last_log[1024];
 int __wrap_pci_config_read(int fd, unsigned int at, uint32_t *value);
 int __wrap_pci_config_write(int fd, unsigned int at, uint32_t value);
 void __wrap_pci_config_pause(unsigned int us);
-void __wrap_sniffer_record_write(const struct sniffer_record *r);
+int __wrap_sniffer_record_write(const struct sniffer_record *r);
 
 /* Killed before this access: what the one before it did has happened. */
 static void count_access(void)
@@ -95,9 +96,12 @@ void __wrap_pci_config_pause(unsigned int us)
 	waited_us += us;
 }
 
-void __wrap_sniffer_record_write(const struct sniffer_record *r)
+int __wrap_sniffer_record_write(const struct sniffer_record *r)
 {
+	if (record_errno)
+		return record_errno;
 	shared->record = *r;
+	return 0;
 }
 
 static void keep_log(void *ctx, enum rd_level level, const char *line)
@@ -124,6 +128,7 @@ static void begin(const char *spec)
 	assert_true(gw_conf_parse(&conf, spec));
 	waited_us = 0;
 	kill_at = accesses = 0;
+	record_errno = 0;
 	last_log[0] = '\0';
 	rd_log_to(keep_log, NULL, RD_LOG_WARNING);
 }
@@ -390,6 +395,33 @@ static void test_undone(void **state)
 	assert_int_equal(shared->state.most_attached, 1);
 	assert_nothing_left("undone", 0);
 	assert_true(sniffer_record_is_clean(&s.record));
+}
+
+/* Nothing is changed that a later capture could not undo. What is attached is detached all the
+ * same. */
+static void test_no_record(void **state)
+{
+	struct rd_error err;
+	struct mlx5_sniffer s;
+
+	(void)state;
+	begin("yes");
+	record_errno = ENOSPC;
+	assert_int_equal(open_as(&s, &device, &err), -1);
+	assert_non_null(strstr(err.text, "cannot record the sniffer of 0000:3b:00.0: No space"));
+	assert_int_equal(shared->state.accesses, 0);
+	begin("yes");
+	assert_int_equal(open_as(&s, &device, &err), 0);
+	record_errno = ENOSPC;
+	assert_int_equal(mlx5_sniffer_attach(&s, QPN, RD_SNIFF_BOTH, &err), -1);
+	assert_non_null(strstr(err.text, "cannot record the sniffer of 0000:3b:00.0: No space"));
+	assert_int_equal(shared->state.commands, 2);
+	begin("yes");
+	assert_int_equal(open_as(&s, &device, &err), 0);
+	assert_int_equal(mlx5_sniffer_attach(&s, QPN, RD_SNIFF_BOTH, &err), 0);
+	record_errno = ENOSPC;
+	assert_int_equal(mlx5_sniffer_detach(&s, &err), 0);
+	assert_nothing_left("no record", 0);
 }
 
 /* A second attachment replaces the first: the queue pair was created again. */
@@ -1082,6 +1114,7 @@ int main(void)
 		cmocka_unit_test(test_same_process_id),
 		cmocka_unit_test(test_rules),
 		cmocka_unit_test(test_undone),
+		cmocka_unit_test(test_no_record),
 		cmocka_unit_test(test_again),
 		cmocka_unit_test(test_every_fault),
 		cmocka_unit_test(test_every_blink),
