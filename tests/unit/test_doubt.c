@@ -1066,8 +1066,8 @@ static void first_response_of_long_reads(void **state)
 		}
 		result(&s);
 		assert_int_equal(count(s.r->conversations, RD_INC_ROUND_TIMEOUT), nak ? 0 : 10);
-		assert_int_equal(rd_side_latency(s.r->conversations[0].side, RD_LATENCY_READ)->min,
-			80000);
+		assert_int_equal(
+			rd_side_latency(s.r->conversations[0].side, RD_LATENCY_READ)->min, 80000);
 		assert_int_equal(count(s.r->conversations, RD_INC_CROSSED), 0);
 		assert_int_equal(count(s.r->conversations, RD_INC_LOST_DOWNSTREAM), nak ? 10 : 0);
 		assert_int_equal(count(s.r->conversations, RD_INC_REORDERED_DOWNSTREAM), 0);
@@ -1140,6 +1140,30 @@ static void late_on_the_same_path(void **state)
 			if (!strcmp(s.r->findings.finding[i].rule, "lost-downstream"))
 				assert_int_equal(s.r->findings.finding[i].certainty,
 					late > 1 ? RD_POSSIBLE : RD_LIKELY);
+		end(&s);
+	}
+}
+
+/* A receiver that is not ready discards what follows, and may request it later. */
+static void nak_after_rnr(void **state)
+{
+	(void)state;
+	for (unsigned int ready = 0; ready < 2; ready++) {
+		struct scene s = begin();
+
+		for (uint32_t psn = 0; psn < 60; psn += 6) {
+			sends(&s, psn, psn + 5);
+			if (!ready) {
+				respond(&s, ACK, psn + 1, RNR);
+				s.ns += 1000000;
+				sends(&s, psn + 1, psn + 5);
+			}
+			respond(&s, ACK, psn + 3, NAK_SEQ);
+			sends(&s, psn + 3, psn + 5);
+			respond(&s, ACK, psn + 5, OK);
+		}
+		assert_int_equal(count(result(&s), RD_INC_LOST_DOWNSTREAM), 10);
+		assert_certainty(&s, "lost-downstream", ready ? RD_LIKELY : RD_POSSIBLE);
 		end(&s);
 	}
 }
@@ -1236,6 +1260,7 @@ int main(void)
 		cmocka_unit_test(first_response_of_long_reads),
 		cmocka_unit_test(late_on_the_same_path),
 		cmocka_unit_test(nak_behind_ack),
+		cmocka_unit_test(nak_after_rnr),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -75,6 +75,15 @@ static bool may_be_each_twice(const struct look *l)
 	return naks > 1 && naks * 2 >= count(l, RD_INC_ROUND_NAK) * 3 && is_all_again(l);
 }
 
+/*
+ * A receiver that is not ready discards what follows, and may request it later; when it does, the
+ * packets of the round after its RNR NAK may be on their way.
+ */
+static bool may_be_discarded(const struct look *l, const struct rd_finding *f)
+{
+	return count(l, RD_INC_RNR) >= f->evidence.count;
+}
+
 static bool lost_downstream(const struct look *l, struct rd_finding *f)
 {
 	if (!count(l, RD_INC_LOST_DOWNSTREAM))
@@ -86,7 +95,7 @@ static bool lost_downstream(const struct look *l, struct rd_finding *f)
 	 * of the path.
 	 */
 	if (late_packets(l) * LATE_SHARE > f->evidence.count || is_incomplete(l) ||
-		is_exception(l, f) || may_be_each_twice(l))
+		is_exception(l, f) || may_be_each_twice(l) || may_be_discarded(l, f))
 		finding_lower(f, RD_POSSIBLE);
 	/* A receiver of single packets requests those that are on their way: times tell them. */
 	if (has_coarse_clock(l->r) && count(l, RD_INC_SELECTIVE))
@@ -346,7 +355,8 @@ static bool reordered_downstream(const struct look *l, struct rd_finding *f)
 		return false;
 	finding_evidence(f, incident(l, RD_INC_REORDERED_DOWNSTREAM));
 	/* Where packets come late here already, a NAK may have been under way when they came. */
-	if (is_incomplete(l) || late == 1 || count(l, RD_INC_REORDERED) || l->s->late_doubtful)
+	if (is_incomplete(l) || late == 1 || count(l, RD_INC_REORDERED) || l->s->late_doubtful ||
+		may_be_discarded(l, f))
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f,
 		"packets are reordered downstream of this capture point, and the receiver takes "
