@@ -26,7 +26,8 @@ struct rd_path_qp {
 	 * after a later one, if copies keep their order. 0 if a capture lacks any of the packets.
 	 */
 	uint64_t order_unclear;
-	uint64_t asked_for; /* of those lost: requested by a NAK of the receiver */
+	uint64_t order_unknown; /* of those that arrived: copies of others, not in `reordered` */
+	uint64_t asked_for;	/* of those lost: requested by a NAK of the receiver */
 	/* Captured at the sender only; frames of that capture. */
 	struct rd_incident lost;
 	struct rd_incident unclear;	       /* lost, or missed by the receiver's capture */

@@ -182,15 +182,42 @@ static void test_nothing_proven(void **state)
 #define DELAY_MOST (60 * US)
 
 /* With delays that leave open which one of two copies is which. */
-static void exchange_varied(void)
+static void exchange_varied(bool ids)
 {
 	for (uint32_t i = 0; i < 100; i++) {
-		two.ip_id = i + 1;
+		two.ip_id = ids ? i + 1 : 0;
 		see(RD_TAP_A, false, i, 0, i * 100 * US);
 		see(RD_TAP_B, false, i, 0, i * 100 * US + (i % 2 ? DELAY : DELAY_MOST));
 		answer(i, 0, i * 100 * US + 70 * US);
 	}
 	two.ip_id = 0;
+}
+
+/* Copies whose order is unknown do not count as reordered: then the number is the least one. */
+static void test_at_least(void **state)
+{
+	(void)state;
+	for (unsigned int copies = 0; copies < 2; copies++) {
+		const struct rd_finding *f;
+		struct rd_ends_report *r;
+
+		begin();
+		exchange_varied(false);
+		see(RD_TAP_A, false, 100, 0, 20 * MS);
+		see(RD_TAP_A, false, 101, 0, 20 * MS + 10 * US);
+		see(RD_TAP_B, false, 101, 0, 20 * MS + 20 * US);
+		see(RD_TAP_B, false, 100, 0, 20 * MS + 50 * US);
+		for (unsigned int i = 0; copies && i < 2; i++)
+			request(102, 21 * MS + i * 10 * US);
+		answer(102, 0, 22 * MS);
+		r = finish();
+		assert_int_equal(qp_of(r, 0x100)->reordered, 1);
+		assert_int_equal(qp_of(r, 0x100)->order_unknown, copies ? 2 : 0);
+		f = &r->findings.finding[0];
+		assert_string_equal(f->rule, "reordered-between");
+		assert_int_equal(strstr(f->detail, "at least 1 of ") != NULL, copies);
+		rd_ends_report_free(r);
+	}
 }
 
 /* Twice sent, and in B's capture never: one acknowledgement shows that it missed one of them. */
@@ -217,7 +244,7 @@ static void test_other_bytes(void **state)
 
 	(void)state;
 	begin();
-	exchange_varied();
+	exchange_varied(true);
 	see(RD_TAP_A, false, 100, 0, 20 * MS);
 	two.changed = 1;
 	see(RD_TAP_A, false, 100, 0, 20 * MS + US);
@@ -237,7 +264,7 @@ static void test_partner_of_one(void **state)
 
 	(void)state;
 	begin();
-	exchange_varied();
+	exchange_varied(true);
 	two.ip_id = 205;
 	see(RD_TAP_A, false, 100, 0, 20 * MS);
 	see(RD_TAP_A, false, 100, 0, 20 * MS);
@@ -261,6 +288,7 @@ int main(void)
 		cmocka_unit_test(test_grows_once),
 		cmocka_unit_test(test_too_fast),
 		cmocka_unit_test(test_nothing_proven),
+		cmocka_unit_test(test_at_least),
 		cmocka_unit_test(test_sent_twice),
 		cmocka_unit_test(test_other_bytes),
 		cmocka_unit_test(test_partner_of_one),

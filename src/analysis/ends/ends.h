@@ -139,6 +139,7 @@ struct path_qp {
 	struct latest latest[RD_TAPS];
 	/* The same, of all packets: a copy may have been taken for another one. */
 	uint64_t order_unclear[RD_TAPS]; /* of those that are not in reordered[] */
+	uint64_t order_unknown[RD_TAPS]; /* packets that reordered[] leaves aside */
 	struct latest latest_of_all[RD_TAPS];
 	struct rd_incident only[RD_TAPS];   /* captured there only */
 	struct rd_incident copies[RD_TAPS]; /* the same, of a packet that was matched as well */

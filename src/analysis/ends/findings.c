@@ -282,8 +282,8 @@ static bool reordered_between(const struct sight *s, struct rd_finding *f)
 		(!s->p->ids_tell && !trusted(&s->trust[s->p->sender])))
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "packets are reordered on the path");
-	rd_finding_detail(f, "%llu of %llu packets (%s) arrived after later ones%s",
-		n(s->w->reordered), n(s->w->arrived),
+	rd_finding_detail(f, "%s%llu of %llu packets (%s) arrived after later ones%s",
+		s->w->order_unknown ? "at least " : "", n(s->w->reordered), n(s->w->arrived),
 		share_text(share, s->w->reordered, s->w->arrived),
 		s->p->ids_tell ? "" : ", retransmissions left aside");
 	filter_qp(s, f, 0);

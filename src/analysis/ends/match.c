@@ -186,6 +186,7 @@ static void count_order(enum rd_tap end, const struct entry *en)
 	const bool ids = ids_tell(w->path), of_all = is_late(&w->latest_of_all[end], end, en);
 
 	/* The partner of one with `kin` may be another packet. */
+	w->order_unknown[end] += !ids && en->kin;
 	if ((ids || !en->kin) && is_late(&w->latest[end], end, en)) {
 		w->reordered[end]++;
 		w->reordered_proven[end] += (en->single || ids) && en->t > before.t[end] &&

@@ -75,6 +75,7 @@ static void fill_qp(struct rd_path_qp *out, const struct path_qp *w, const struc
 		.reordered = w->reordered[receiver],
 		.reordered_proven = w->reordered_proven[receiver],
 		.order_unclear = order_unclear(w),
+		.order_unknown = w->order_unknown[receiver],
 		.lost_runs = w->lone_runs[!receiver],
 		.duplicated_runs = w->runs[receiver],
 		.duplicated = sum(&w->copies[receiver], &w->twins[receiver]),

@@ -28,6 +28,7 @@ static json_t *qp_json(const struct rd_path_qp *w, uint64_t start)
 	json_object_set_new(o, "arrived", rd_json_u64(w->arrived));
 	json_object_set_new(o, "reordered", rd_json_u64(w->reordered));
 	json_object_set_new(o, "order_unclear", rd_json_u64(w->order_unclear));
+	json_object_set_new(o, "order_unknown", rd_json_u64(w->order_unknown));
 	json_object_set_new(o, "lost", incident_json(&w->lost, start));
 	json_object_set_new(o, "asked_for", rd_json_u64(w->asked_for));
 	json_object_set_new(o, "unclear", incident_json(&w->unclear, start));
