@@ -6,6 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
+#define LINE_LONG 1000 /* bytes: data of a page, no line of a tool */
+
 struct output {
 	char *bytes;
 	size_t n, room;
@@ -40,12 +42,26 @@ static bool has_word(const char *line, size_t n, const char *word)
 	return false;
 }
 
-/* The meaning of digits without separators on this line. */
-static unsigned int line_of(const char *text, size_t n)
+/* The rest of the line; of a long one, only to the end or the next beginning of an object. */
+static size_t part_of(const char *text, size_t n, bool is_long)
 {
-	const char *end = memchr(text, '\n', n);
-	size_t len = end ? (size_t)(end - text) : n;
+	size_t len = 0;
 
+	while (len < n && text[len] != '\n' && !(is_long && (text[len] == '{' || text[len] == '}')))
+		len++;
+	return len;
+}
+
+static bool begins_part(const char *text, size_t at, bool is_long)
+{
+	unsigned char before = at ? (unsigned char)text[at - 1] : '\n';
+
+	return before == '\n' || (is_long && (before == '{' || before == '}'));
+}
+
+/* The meaning of digits without separators in these `len` bytes of a line. */
+static unsigned int line_of(const char *text, size_t len)
+{
 	return (has_word(text, len, "guid") || has_word(text, len, "gid") ||
 				       has_word(text, len, "eui") || has_word(text, len, "wwn")
 			       ? LINE_GUID
@@ -83,6 +99,7 @@ char *rd_redact_text(struct rd_redact *r, const char *text, size_t n, size_t *ou
 {
 	struct output o = {.room = n + n / 8 + 64};
 	unsigned int line = 0;
+	bool is_long = false;
 	size_t at = 0;
 
 	o.bytes = malloc(o.room);
@@ -93,7 +110,9 @@ char *rd_redact_text(struct rd_redact *r, const char *text, size_t n, size_t *ou
 		size_t used;
 
 		if (!at || text[at - 1] == '\n')
-			line = line_of(text + at, n - at);
+			is_long = part_of(text + at, n - at, false) > LINE_LONG;
+		if (begins_part(text, at, is_long))
+			line = line_of(text + at, part_of(text + at, n - at, is_long));
 		used = replace_at(r, &o, text, at, n, line);
 		if (!used) {
 			put(&o, text + at, 1);

@@ -99,6 +99,35 @@ static void test_forms(void **state)
 		check_text(rows[i]);
 }
 
+/*
+ * A page has its data in one line: what a number means there, the words of its own object say, and
+ * not those of all others. In a short line all words count.
+ */
+static void test_long_line(void **state)
+{
+	static const char guid[] = "{\"node_guid\":\"0c42a10300b31234\"}",
+			  address[] = "{\"detail\":\"refused at 0x00007f3b0c77d000\"}";
+	struct rd_redact *r = rd_redact_new();
+	char text[4096] = "", *to;
+
+	(void)state;
+	for (unsigned int i = 0; i < 20; i++) {
+		strcat(text, i % 2 ? guid : address);
+		strcat(text, ",{\"n\":[1,2,3]},");
+	}
+	to = both(r, text);
+	assert_null(strstr(to, "0c42a10300b31234"));
+	assert_non_null(strstr(to, address));
+	assert_int_equal(strlen(to), strlen(text));
+	free(to);
+	rd_redact_free(r);
+	r = rd_redact_new();
+	to = both(r, "{\"guid\":{\"value\":\"0x00007f3b0c77d000\"}}");
+	assert_null(strstr(to, "7f3b"));
+	free(to);
+	rd_redact_free(r);
+}
+
 static void test_labels(void **state)
 {
 	static const char *const rows[] = {
@@ -767,6 +796,7 @@ int main(void)
 {
 	const struct CMUnitTest all[] = {
 		cmocka_unit_test(test_forms),
+		cmocka_unit_test(test_long_line),
 		cmocka_unit_test(test_labels),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_related),
