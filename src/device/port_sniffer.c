@@ -389,14 +389,14 @@ int rd_port_sniffer_detach(struct rd_port_sniffer *s, struct rd_error *err)
 	return 0;
 }
 
-/* The process detaches what is attached, which may take as long as a request. Its end of the socket
- * is closed when it ends. */
+/* The process detaches what is attached, which may take as long as a request; otherwise it ends at
+ * once. Its end of the socket is closed then. */
 static void end_helper(struct rd_port_sniffer *s)
 {
 	if (s->abandoned)
 		return;
 	shutdown(s->socket, SHUT_WR);
-	if (!wait_reply(s)) {
+	if (s->attached && !wait_reply(s)) {
 		rd_log(RD_LOG_WARNING,
 			"the command gateway of %s is still used by rdmadump-icmd, process %d: "
 			"start no other capture on this adapter before it has ended",
