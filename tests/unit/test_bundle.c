@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Bundles: commands that misbehave, archives that are hostile, the checksum. */
+#include "parts.h"
 #include "task.h"
 #include <dirent.h>
 #include <errno.h>
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -683,9 +685,31 @@ static int tear_down(void **state)
 	return chdir("/") || rmdir(directory);
 }
 
+/* Of a file that is larger than the buffer, only what there is room for, and its end. */
+static void test_read_text(void **state)
+{
+	int fd = memfd_create("text", MFD_CLOEXEC);
+	char path[64], buf[17];
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "0123456789abcdefghijklmnopqrstuvwxyz", 36), 36);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	memset(buf, 0x7f, sizeof(buf));
+	assert_int_equal(read_text(buf, sizeof(buf) - 1, path), 15);
+	assert_string_equal(buf, "0123456789abcde");
+	assert_int_equal(buf[16], 0x7f);
+	assert_int_equal(read_text(buf, 1, path), 0);
+	assert_string_equal(buf, "");
+	close(fd);
+	assert_int_equal(read_text(buf, sizeof(buf), path), -1);
+	assert_string_equal(buf, "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest all[] = {
+		cmocka_unit_test(test_read_text),
 		cmocka_unit_test(test_sha256),
 		cmocka_unit_test(test_commands),
 		cmocka_unit_test(test_timeout),
