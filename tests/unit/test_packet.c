@@ -797,6 +797,31 @@ static void test_links(void **state)
 	}
 }
 
+/* What a line says of IP packets that are not RDMA. */
+static void test_other_lines(void **state)
+{
+	static const struct {
+		uint8_t proto;
+		const char *text;
+	} rows[] = {{17, "UDP payload 12"}, {132, "SCTP"}, {50, "ESP"}, {200, "IP protocol 200"}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct make m = {.n = 0};
+		struct rd_frame frame;
+		char text[512];
+
+		make_ethernet(&m, 0x0800);
+		make_ipv4(&m, rows[i].proto, 8 + 12);
+		make_udp(&m, 53, 12);
+		make_bytes(&m, "123456789012", 12);
+		frame = (struct rd_frame){.data = m.b, .caplen = m.n, .len = m.n};
+		rd_packet_line(text, sizeof(text), &frame, RD_LINK_ETHERNET, RD_LINE_NO_TIME);
+		if (!strstr(text, rows[i].text))
+			fail_msg("%u: '%s'", rows[i].proto, text);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -807,6 +832,7 @@ int main(void)
 		cmocka_unit_test(test_vlans),
 		cmocka_unit_test(test_trailer),
 		cmocka_unit_test(test_icrc),
+		cmocka_unit_test(test_other_lines),
 		cmocka_unit_test(test_ipv4_options_and_fragments),
 		cmocka_unit_test(test_ipv6_extensions),
 		cmocka_unit_test(test_not_roce),
