@@ -105,7 +105,7 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-static void detach(struct rd_qp_events *e, int kind)
+static void detach(struct rd_qp_events *e, unsigned int kind)
 {
 	close_fd(&e->probe[kind]);
 	close_fd(&e->program[kind]);
@@ -221,7 +221,7 @@ struct rd_qp_events *rd_qp_events_open(struct rd_error *err)
 		return NULL;
 	}
 	*e = (struct rd_qp_events){.ring = -1, .counter = -1};
-	for (int k = 0; k < RD_QP_EVENT_KINDS; k++)
+	for (unsigned int k = 0; k < RD_QP_EVENT_KINDS; k++)
 		e->program[k] = e->probe[k] = -1;
 	ret = make_maps(e, err);
 	/* Destroying first: no QP whose creation was reported may end unnoticed. */
@@ -260,7 +260,7 @@ void rd_qp_events_close(struct rd_qp_events *e)
 {
 	if (!e)
 		return;
-	for (int k = 0; k < RD_QP_EVENT_KINDS; k++)
+	for (unsigned int k = 0; k < RD_QP_EVENT_KINDS; k++)
 		detach(e, k);
 	ring_buffer__free(e->reader);
 	if (e->lost)
