@@ -279,6 +279,40 @@ static void test_partner_of_one(void **state)
 	rd_ends_report_free(r);
 }
 
+/* The path repeats a packet after the sender did so: the sender's capture has all that was sent. */
+static void test_late_copy(void **state)
+{
+	static const struct {
+		uint32_t between;
+		bool icrc; /* as in RoCEv2, it covers the IP id; else as if it were cut off */
+	} cases[] = {{0, true}, {3, true}, {3, false}, {99, true}};
+
+	(void)state;
+	for (size_t k = 0; k < sizeof(cases) / sizeof(*cases); k++) {
+		const uint32_t between = cases[k].between;
+		struct rd_ends_report *r;
+
+		begin();
+		exchange_varied(true);
+		for (uint32_t i = 0; i <= between; i++) {
+			two.ip_id = 200 + i;
+			two.changed = cases[k].icrc ? i : 0;
+			request(100, 20 * MS + i * 10 * US);
+		}
+		two.ip_id = 200;
+		two.changed = 0;
+		see(RD_TAP_B, false, 100, 0, 22 * MS);
+		two.ip_id = 1000;
+		answer(100, 0, 23 * MS);
+		r = finish();
+		assert_int_equal(qp_of(r, 0x100)->arrived, 101 + between);
+		assert_int_equal(qp_of(r, 0x100)->missed.count, 0);
+		assert_int_equal(qp_of(r, 0x100)->duplicated.count, 1);
+		assert_int_equal(certainty_of(r, "duplicated-between"), RD_LIKELY);
+		rd_ends_report_free(r);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -292,6 +326,7 @@ int main(void)
 		cmocka_unit_test(test_sent_twice),
 		cmocka_unit_test(test_other_bytes),
 		cmocka_unit_test(test_partner_of_one),
+		cmocka_unit_test(test_late_copy),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -264,6 +264,12 @@ struct removed {
 	int64_t t;
 };
 
+/* The same, of one transmission: its bytes and its IP ID. */
+struct sent_once {
+	uint64_t id; /* 0: none */
+	bool paired;
+};
+
 #define REMOVED (RING / 4)
 
 /* The packets of one capture that may still be matched. */
@@ -280,6 +286,7 @@ struct pending {
 	int64_t shortest; /* shortest time between consecutive frames, above 0; 0: none yet */
 	int64_t divisor;  /* greatest common divisor of all times between frames; 0: none yet */
 	struct removed *removed;
+	struct sent_once *sent_once; /* REMOVED of them */
 };
 
 /* A packet that only one capture has. */

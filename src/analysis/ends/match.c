@@ -6,6 +6,7 @@
  */
 #include "pending.h"
 #include <errno.h>
+#include <rdmadump/hash.h>
 #include <stdlib.h>
 
 #define FIRST_NS ((int64_t)100000000)
@@ -48,6 +49,37 @@ static void note_near(struct pending *set, const struct entry *en, struct entry 
 		set->near--;
 }
 
+static uint64_t transmission_of(const struct entry *en)
+{
+	struct rd_hash h = rd_hash_begin();
+	uint64_t id;
+
+	rd_hash_add(&h, en->id[BY_BYTES]);
+	rd_hash_add(&h, (uint64_t)en->icrc << 16 | en->ip_id);
+	id = rd_hash_end(&h, 2);
+	return id ? id : 1;
+}
+
+/* Keeps what the list does not show once other transmissions of the same bytes follow. */
+static void keep_transmission(struct pending *set, const struct entry *en)
+{
+	const uint64_t id = transmission_of(en);
+	struct sent_once *x = &set->sent_once[id & (REMOVED - 1)];
+
+	x->paired = en->state == ENTRY_PAIRED || (x->id == id && x->paired);
+	x->id = id;
+}
+
+/* Whether the same transmission was removed before, though not as the last one of its bytes. */
+static void find_transmission(const struct pending *set, struct entry *en)
+{
+	const uint64_t id = transmission_of(en);
+	const struct sent_once *x = &set->sent_once[id & (REMOVED - 1)];
+
+	en->copy |= x->id == id;
+	en->of_pair |= x->id == id && x->paired;
+}
+
 static void unlink_oldest(struct pending *set)
 {
 	struct entry *en = entry_at(set, set->tail), *heir = newer(set, en);
@@ -72,6 +104,8 @@ static void unlink_oldest(struct pending *set)
 		heir->earlier = true;
 	set->removed[en->id[BY_PACKET] & (REMOVED - 1)] =
 		(struct removed){en->id[BY_PACKET], en->t};
+	if (ids_tell(en->to->path))
+		keep_transmission(set, en);
 	set->tail++;
 }
 
@@ -253,8 +287,12 @@ static void count_alone(struct rd_ends *e, enum rd_tap end, struct entry *en)
 		.request = en->request,
 		.data = en->data};
 
-	const bool copy = is_copy(here, there, en), twin = copy && is_twin(here, en);
+	bool copy, twin;
 
+	if (ids_tell(w->path))
+		find_transmission(here, en);
+	copy = is_copy(here, there, en);
+	twin = copy && is_twin(here, en);
 	/*
 	 * A copy after the one in the other capture is a duplicate, even if that capture has ended.
 	 */
@@ -478,7 +516,9 @@ int rd_ends_open(struct rd_ends **out, const uint64_t first_ns[RD_TAPS], int64_t
 		e->pending[i].head = e->pending[i].tail = 1;
 		e->pending[i].ring = calloc(RING, sizeof(struct entry));
 		e->pending[i].removed = calloc(REMOVED, sizeof(struct removed));
-		e->out_of_memory |= !e->pending[i].ring || !e->pending[i].removed;
+		e->pending[i].sent_once = calloc(REMOVED, sizeof(struct sent_once));
+		e->out_of_memory |=
+			!e->pending[i].ring || !e->pending[i].removed || !e->pending[i].sent_once;
 		for (int by = 0; by < LISTS; by++) {
 			e->pending[i].buckets[by] = calloc(BUCKETS, sizeof(uint64_t));
 			e->out_of_memory |= !e->pending[i].buckets[by];
@@ -512,6 +552,7 @@ void rd_ends_close(struct rd_ends *e)
 	for (int i = 0; i < RD_TAPS; i++) {
 		free(e->pending[i].ring);
 		free(e->pending[i].removed);
+		free(e->pending[i].sent_once);
 		for (int by = 0; by < LISTS; by++)
 			free(e->pending[i].buckets[by]);
 	}
