@@ -313,6 +313,34 @@ static void test_late_copy(void **state)
 	}
 }
 
+/* Where one capture lacks the ICRC, only IP ids tell which one of two transmissions is which. */
+static void test_cut_icrc(void **state)
+{
+	struct rd_ends_report *r;
+
+	(void)state;
+	begin();
+	two.cut = true;
+	for (uint32_t i = 0; i < 100; i++)
+		for (uint32_t again = 0; again < 2; again++) {
+			two.changed = again;
+			two.ip_id = 2 * i + again + 1;
+			request(i, i * 100 * US + again * 50 * US);
+			two.ip_id = 0;
+			answer(i, 0, i * 100 * US + again * 50 * US + 10 * US);
+		}
+	two.ip_id = 199;
+	see(RD_TAP_B, false, 99, 0, 10 * MS);
+	two.ip_id = 0;
+	answer(100, 0, 11 * MS);
+	r = finish();
+	assert_int_equal(qp_of(r, 0x100)->arrived, 200);
+	assert_int_equal(qp_of(r, 0x100)->missed.count, 0);
+	assert_int_equal(qp_of(r, 0x100)->duplicated.count, 1);
+	assert_int_equal(certainty_of(r, "duplicated-between"), RD_LIKELY);
+	rd_ends_report_free(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -327,6 +355,7 @@ int main(void)
 		cmocka_unit_test(test_other_bytes),
 		cmocka_unit_test(test_partner_of_one),
 		cmocka_unit_test(test_late_copy),
+		cmocka_unit_test(test_cut_icrc),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

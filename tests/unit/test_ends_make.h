@@ -34,6 +34,7 @@ static struct two {
 	uint8_t opcode;		   /* of requests; 0: REQUEST */
 	uint64_t alone;		   /* bits of what each capture alone has of the requests, once */
 	uint32_t changed;	   /* of requests: their payload, and so their ICRC */
+	bool cut;		   /* the ICRC of what B's capture has */
 	uint32_t network[RD_TAPS]; /* VNI of the tunnel that an end sees; 0: it sees none */
 } two;
 
@@ -85,6 +86,7 @@ static inline void see(enum rd_tap end, bool back, uint32_t psn, uint8_t syndrom
 	if (two.network[end])
 		frame = in_tunnel(&frame, two.network[end]);
 	frame.ts_ns = START + ns;
+	frame.caplen -= two.cut && end == RD_TAP_B ? 4 : 0;
 	if (two.directions && !(two.only_a && end == RD_TAP_B))
 		frame.direction = (end == RD_TAP_B) == back ? RD_DIR_OUT : RD_DIR_IN;
 	if (end == RD_TAP_B)

@@ -379,8 +379,9 @@ static void note_unique(struct rd_ends *e, enum rd_tap end, struct entry *en)
 
 	p->id_changes += en->ip_id != p->ip_id;
 	p->ip_id = en->ip_id;
-	if (!o || newer(there, o) || o->copy || o->state != ENTRY_OPEN ||
-		oldest_like(here, en) != en || en->copy)
+	/* Either may lack the ICRC: then the other one is compared without it. */
+	if (!o || first_like(there, next_of(there, o), en) || o->copy || o->state != ENTRY_OPEN ||
+		oldest_like(here, o) != en || en->copy)
 		return;
 	p = o->to->path->keyed ? o->to->path : p;
 	if (o->ip_id == en->ip_id)
