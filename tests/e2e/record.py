@@ -1,9 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Numbered frames for tests/e2e/record.sh, and what the recorder wrote of them.
+"""Numbered frames for tests/e2e/record.sh and record_wire.sh, and what the recorder wrote of them.
 
     record.py make FILE FRAMES TRIGGERS   a pcap; prints the numbers of the frames that are to fire
     record.py stall FILE                  a pcap: answered requests, then one without an answer
+    record.py wire FILE                   a pcap with everything on the wire that fires; prints "number trigger" of each
+                                          frame that is to get a comment
     record.py check PRE POST TRUTH FILE...  prints "frames files triggers fired", `fired` being the commented
                                           frames: each frame in the time around a trigger once, in order, and
                                           no other; else a fault. TRUTH: when the model sent each frame
@@ -21,6 +23,7 @@ import socket
 import struct
 import sys
 import time
+import zlib
 
 SLACK = 1000000  # so much more may be written at both ends, in ns
 
@@ -63,6 +66,50 @@ def stall(name):
         frames.append(frame(2 * psn, 0x04, 1 << 31 | psn, b""))
         frames.append(frame(2 * psn + 1, 0x11, psn, b"\x1f\0\0\1", 9, back))
     write(name, frames[:-1])
+
+
+def with_icrc(data, error=0):
+    """The frame with the invariant CRC in its last four bytes: IBTA volume 1, 7.8.1, and annex A17"""
+    ip = bytearray(data[14:-4])
+    for at in (1, 8, 10, 11, 26, 27, 32):  # TOS, TTL, both checksums, the reserved byte of the BTH
+        ip[at] = 0xff
+    return data[:-4] + struct.pack("<I", zlib.crc32(b"\xff" * 8 + ip) ^ error)
+
+
+def mad(attribute):
+    """A datagram of the CM, but for its last four bytes"""
+    head = struct.pack(">BBBBHHQHHI", 1, 7, 2, 3, 0, 0, 1, attribute, 0, 0)
+    return struct.pack(">II", 0x80010000, 1) + head.ljust(252, b"\0")
+
+
+def wire(name):
+    kinds = {
+        "rnr": (0x11, 0, b"\x21\0\0\1"),
+        "sequence": (0x11, 0, b"\x60\0\0\1"),
+        "qp-error": (0x11, 0, b"\x61\0\0\1"),
+        "cnp": (0x81, 0, bytes(16)),
+        "request": (0x64, 0, mad(0x10), 1),
+        "cm-reject": (0x64, 0, mad(0x12), 1),
+        "resent": (0x04, 100, b"", 8),
+        "resent less": (0x04, 100, b"", 9),
+    }
+    special = {200: "rnr", 320: "sequence", 500: "qp-error", 640: "request", 800: "cm-reject", 1990: "icrc-error"}
+    special.update({1000 + 3 * i: "resent" for i in range(9)})
+    special.update({1001 + 3 * i: "resent less" for i in range(7)})
+    # The sixth within a second exceeds five
+    special.update({1400 + i: "cnp" for i in range(8)})
+    special.update({210: "rnr", 1985: "qp-error"})
+    frames, fires = [], []
+    for i in range(2000):
+        kind = special.get(i)
+        frames.append(with_icrc(frame(i, *kinds.get(kind, (0x04, i, b""))), 1 if kind == "icrc-error" else 0))
+        if kind in ("rnr", "qp-error", "cm-reject", "icrc-error", "cnp"):
+            fires.append((i, "cnp>5/s" if i == 1405 else kind))
+        elif kind == "resent" and i == 1000 + 3 * 7:
+            fires.append((i, "gave-up"))  # the eighth time
+    write(name, frames)
+    for i, trigger in fires:
+        print(i, trigger)
 
 
 def blocks(name):
@@ -173,6 +220,8 @@ def main(what, *args):
         make(args[0], int(args[1]), int(args[2]))
     elif what == "stall":
         stall(args[0])
+    elif what == "wire":
+        wire(args[0])
     elif what == "check":
         print(check(*args[:3], args[3:]))
     elif what == "lines":
