@@ -143,12 +143,21 @@ finish
 is "a rate fires" "$(jq '[.of_triggers[] | select(.trigger == "out_of_buffer>150/s") | .fired >= 1] == [true]' "$tmp/report")" true
 has "... by the growth of one second" "$tmp/log" 'hw_counters/out_of_buffer of mlx5_0:1 grew by (1[6-9]|[2-9][0-9])[0-9] to '
 
-live --gen count=1000000,size=200 --rate 2000 --fault 'kmsg=health poll: device lost,frame=300' --fault ip=10.77.0.9,frame=600 -- \
+others=(lid_change sm_change pkey_change client_reregister)
+faults=() also=()
+for event in "${others[@]}"; do faults+=(--fault "event=$event,frame=800") also+=(--trigger "event=$event"); done
+live --gen count=1000000,size=200 --rate 2000 --fault 'kmsg=health poll: device lost,frame=300' --fault ip=10.77.0.9,frame=600 \
+	"${faults[@]}" --ethtool rx_discards_phy=2 --fault ethtool=rx_discards_phy:9,frame=800 -- \
 	--no-analysis --pre 20ms --post 10ms --trigger 'kmsg=health*lost' --trigger kmsg=SUBSYSTEM --trigger gid-change \
-	--trigger event=gid_added
+	--trigger event=gid_added "${also[@]}" --trigger 'rx_discards_phy>6,device=mlx5_0:1' -D
 until_true fired 'trigger kmsg'
 until_true fired 'trigger event=gid_added'
+for event in "${others[@]}"; do until_true fired "trigger event=$event: mlx5_0"; done
+until_true fired 'trigger rx_discards_phy'
 finish
+is "other events fire, once each" \
+	"$(jq -c '[.of_triggers[] | select(.trigger | test("^event=.*(change|reregister)$")) | .fired]' "$tmp/report")" "[1,1,1,1]"
+has "a statistic of the netdev's driver fires" "$tmp/log" 'trigger rx_discards_phy>6,device=mlx5_0:1: .*rx_discards_phy of mlx5_0:1 grew by 7 to 9'
 tool comments "$d"/r_*.pcapng | cut -d' ' -f2- | sed 's/; /\n/g' >"$tmp/comments"
 is "a kernel message fires, once: neither older ones nor the lines about its device do" \
 	"$(jq -c '[.of_triggers[] | select(.trigger | startswith("kmsg")) | .fired]' "$tmp/report")" "[1,0]"
