@@ -216,6 +216,44 @@ static void read_is_fast(void **state)
 	}
 }
 
+/*
+ * A receiver that takes packets in order requests most of those that others overtake: a NAK more
+ * than lost packets explain shows little among many late packets.
+ */
+static void few_naks_for_late_packets(void **state)
+{
+	(void)state;
+	for (uint32_t few = 0; few < 2; few++) {
+		struct scene s = begin();
+		const struct rd_conversation *c;
+
+		for (uint32_t psn = 0; psn < 240; psn += 6) {
+			uint16_t id = s.ip_id;
+			bool nak = few ? psn == 60 : psn % 24 == 6;
+
+			s.ip_id++;
+			sends(&s, psn + 1, psn + 3);
+			if (nak)
+				respond(&s, ACK, psn, NAK_SEQ);
+			s.ip_id = id; /* sent before the others */
+			sends(&s, psn, psn);
+			s.ip_id = (uint16_t)(id + 5);
+			if (nak)
+				sends(&s, psn, psn + 3);
+			sends(&s, psn + 4, psn + 5);
+			respond(&s, ACK, psn + 5, OK);
+		}
+		c = result(&s);
+		assert_int_equal(count(c, RD_INC_REORDERED), 39); /* not before the first frame */
+		assert_int_equal(count(c, RD_INC_LOST_UPSTREAM), 0);
+		assert_int_equal(count(c, RD_INC_NAK_SEQUENCE), few ? 1 : 10);
+		assert_certainty(&s, "reordered", few ? RD_POSSIBLE : RD_LIKELY);
+		assert_int_equal(
+			finding(&s, "reordered")->severity, few ? RD_SEV_NOTE : RD_SEV_PROBLEM);
+		end(&s);
+	}
+}
+
 /* --- READs ------------------------------------------------------------------------------------ */
 
 /* A request for the rest of a READ shows that the requester has the responses before. */
@@ -396,6 +434,7 @@ int main(void)
 		cmocka_unit_test(copies_or_lost_responses),
 		cmocka_unit_test(nak_meets_round),
 		cmocka_unit_test(read_is_fast),
+		cmocka_unit_test(few_naks_for_late_packets),
 		cmocka_unit_test(rest_of_read),
 		cmocka_unit_test(response_missing_again),
 		cmocka_unit_test(late_for_sure),

@@ -7,6 +7,7 @@
 #define FEW_COPIES 8   /* more of them may be those of a mirror */
 #define HALVES_MAX 256 /* the same, frames of the other direction */
 #define LATE_SHARE 16  /* few packets that are proven late, among many that seem lost */
+#define LATE_RUN   8   /* packets that a receiver misses at once, and requests with one NAK */
 
 /* Loss is the share of different packets; go-back-N retransmits many for each. */
 static void detail_retransmitted(const struct look *l, struct rd_finding *f)
@@ -306,14 +307,24 @@ static bool may_be_late_copies(const struct look *l, uint64_t late)
 
 /*
  * Reordering by itself is normal where packets are sprayed. Only NAKs show that the receiver does
- * not take them; those of lost packets do not count.
+ * not take them; those of lost packets do not count. A receiver that takes packets in order has one
+ * for each run of late packets, unless it discards them: after a NAK, until the retransmission.
  */
+static bool is_late_refused(const struct look *l, uint64_t late)
+{
+	uint64_t lost = count(l, RD_INC_LOST_DOWNSTREAM) + count(l, RD_INC_LOST_UPSTREAM);
+	uint64_t naks = without(count(l, RD_INC_NAK_SEQUENCE), lost);
+	uint64_t fresh = without(l->s->requests, count(l, RD_INC_RETRANSMITTED));
+
+	return naks && naks * LATE_RUN * l->s->requests >= late * fresh;
+}
+
 static bool reordered(const struct look *l, struct rd_finding *f)
 {
 	uint64_t late = count(l, RD_INC_REORDERED), responses = count(l, RD_INC_RESPONSE_REORDERED),
 		 naks = count(l, RD_INC_NAK_SEQUENCE);
 	unsigned int depth = late && !l->s->reorder_depth ? 1 : l->s->reorder_depth;
-	bool refused = naks > count(l, RD_INC_LOST_DOWNSTREAM) + count(l, RD_INC_LOST_UPSTREAM);
+	bool refused = is_late_refused(l, late);
 	char share[RD_UNITS_LEN];
 
 	if (!late && (!responses || is_disordered(l)))
