@@ -114,6 +114,13 @@ for size in 1400x1000 800x1000; do
 	done
 	is "... the first screen has the verdict, three plots, a finding" "$(look "$page" $size light "$first")" "true 3 true"
 done
+is "what the marks of the plots mean is said" "$(look "$page" 1400x1000 light '[...document.querySelectorAll("h2")].find(e => /^Over time/.test(e.textContent)).textContent')" "Over time ▼ a finding begins"
+is "the axis of bars has its time" "$(look "$page" 1400x1000 light '[...document.querySelectorAll(".plot")].filter(p => /^(Retransmitted|NAKs)$/.test(p.querySelector("h3").textContent)).map(p => p.querySelector(".legend").textContent.replace(/[\u00a0\u202f]/g, " ")).join("; ")')" \
+	"$(jq -r '(.series.width_ns / 1e6) as $w | "packets  per \($w * 10 | round / 10) ms; NAK and RNR NAK  per \($w * 10 | round / 10) ms"' "$tmp/want.json")"
+is "the frames of a finding are those that the text names" \
+	"$(look "$page" 1400x1000 light '[...document.querySelectorAll(".finding")].map(e => /[Ff]irst at frame \d+, last at frame \d+/.exec(e.textContent)[0].toLowerCase()).join("; ")')" \
+	"$(grep -o 'first at frame [0-9]*, last at frame [0-9]*' "$tmp/text" | paste -sd'|' | sed 's/|/; /g')"
+is "no line ends between QP and its number" "$(look "$page" 1400x1000 light 'String(/QP 0x/.test(document.querySelector(".verdict").textContent))')" false
 is "dark is dark" "$(look "$page" 1400x1000 dark 'getComputedStyle(document.body).backgroundColor')" "rgb(25, 25, 24)"
 right "loss" "$page" 400x800 light
 right "loss" "$page" 718x1000 print
@@ -166,6 +173,10 @@ done
 is "... of both captures" "$(look "$tmp/ends.html" 1400x1000 light "[...document.querySelectorAll('.plot h3')].slice(0, 3).map(e => e.textContent).join()")" \
 	"Rate at A,Rate at B,Retransmitted at A"
 
+is "... findings and notes are counted" "$(look "$tmp/ends.html" 1400x1000 light 'document.querySelector("h1").textContent.split(" between")[0]')" \
+	"$("$RDMADUMP" analyze --json --ends always "$tmp/other.pcap" "$tmp/loss.pcap" 2>"$tmp/log" | jq -r '[.ends.findings[].severity] | "\(map(select(. != "note")) | length) finding, \(map(select(. == "note")) | length) notes"')"
+is "... and what their marks mean is said" "$(look "$tmp/ends.html" 1400x1000 light 'document.querySelector("h2").textContent')" "Over time ▼ a finding begins"
+
 # Two ends where only one capture shows the fault: its finding is the first card.
 python3 "$srcdir/tests/world/verdicts" --ends --seed 4 --count 1 --keep "$tmp/shown" >/dev/null 2>&1
 "$RDMADUMP" analyze --html "$tmp/shown.html" "$tmp/shown/4.a.pcapng" "$tmp/shown/4.b.pcapng" >/dev/null 2>"$tmp/log"
@@ -192,6 +203,9 @@ for seed in 10005 10016; do
 		right "congestion control ($seed)" "$tmp/congestion.html" $size dark
 	done
 done
+
+is "CNPs are in front of the marks that are many more" "$(look "$tmp/congestion.html" 1400x1000 light \
+	'(all => String(all.length > 9 && /three/.test(all[all.length - 1].getAttribute("fill")) && all.every(r => r.getAttribute("height") >= 2)))([...[...document.querySelectorAll(".plot")].find(p => /^Congestion/.test(p.textContent)).querySelectorAll("rect")])')" true
 
 # Several hosts: who sent to whom, as --json has it.
 python3 "$srcdir/tests/world/verdicts" --seed 90 --count 1 --keep "$tmp/incast" >/dev/null 2>&1

@@ -3,7 +3,7 @@
 (() => {
 	const read = id => JSON.parse(document.getElementById(id).textContent);
 	const whole = read("report"), words = read("words");
-	const {el, count, bytes, rate, exact, span, moment, hex, many, sum, plot, percentiles, psnplot} = draw;
+	const {el, count, bytes, rate, exact, span, moment, hex, many, sum, begins, plot, percentiles, psnplot} = draw;
 	const page = document.getElementById("page");
 	let report; /* the capture that is shown */
 	const ROWS = 200; /* of a table, until more are requested */
@@ -38,7 +38,7 @@
 		};
 		optional("Retransmitted", "nothing was retransmitted", [
 			{name: "packets", color: "--three", values: series.retransmitted, bars: true}], count);
-		optional("Refused", "no NAK", [{name: "NAK and RNR NAK", color: "--four", values: series.nak, bars: true}], count);
+		optional("NAKs", "no NAK", [{name: "NAK and RNR NAK", color: "--four", values: series.nak, bars: true}], count);
 		optional("Congestion", "no CNP, no ECN mark", [
 			{name: "CNP", color: "--three", values: series.cnp, bars: true},
 			{name: "marked CE", color: "--four", values: series.ecn_ce, bars: true}], count);
@@ -159,12 +159,19 @@
 
 	const onlycounted = n => `${many(n, "finding")} ${n === 1 ? "is" : "are"} only counted: a report has the worst.`;
 
+	/* Notes are not findings, as in the text; of those that are left out it is not known which they are. */
+	const howmany = (all, left) => {
+		const notes = all.filter(f => f.severity === "note").length, found = all.length - notes;
+		return left ? `${count(all.length + left)} findings and notes` :
+			(found ? many(found, "finding") : "No findings") + (notes ? `, ${many(notes, "note")}` : "");
+	};
+
 	const title = () => {
 		const duration = report.capture.duration_ns;
 		const left = report.left_out;
-		const n = report.findings.length + (left ? left.findings : 0) + report.findings_left_out, name = report.capture.files.map(f => f.name).join(", ");
+		const name = report.capture.files.map(f => f.name).join(", ");
 		return el("header", {},
-			el("h1", {}, n ? many(n, "finding") : "No findings", " in ", name || "the capture"),
+			el("h1", {}, howmany(report.findings, report.findings_left_out + (left ? left.findings : 0)), " in ", name || "the capture"),
 			el("p", {class: "soft"}, `${report.capture.start.replace("T", " ").replace(/(\.\d{3})\d*Z$/, "$1 UTC")}, ${span(duration)}`,
 				report.capture.hardware && `; ${report.capture.hardware}`, report.capture.os && `; ${report.capture.os}`),
 			report.totals.frames_left_out > 0 && el("p", {class: "left-out"}, `${many(report.totals.frames_left_out, "frame")} of QPs beyond ` +
@@ -187,17 +194,20 @@
 			el("div", {class: "tile"}, el("dt", {}, name), el("dd", {class: bad && "bad"}, value))));
 	};
 
-	/* A line does not end between a number and its unit, nor within an arrow. */
-	const unbroken = text => text.replace(/(\d) (?=(%|[num]?s|[kMGT]?(b\/s|B))(?![a-z]))/g, "$1\u00a0").replace(/ -> /g, " \u2192 ");
+	/* A line does not end between a number and its unit, QP or pid, nor within an arrow. */
+	const unbroken = text => text.replace(/(\d) (?=(%|[num]?s|[kMGT]?(b\/s|B))(?![a-z]))/g, "$1\u00a0").replace(/(QP|pid) (?=\d)/g, "$1\u00a0")
+		.replace(/ -> /g, " \u2192 ");
 	/* The name of a counter stays as it is. */
 	const sentence = title => title.replace(/^[a-z](?=[a-z]* )/, letter => letter.toUpperCase());
+	/* Of many frames only the first and the last, as in the text. */
+	const evidence = f => f.frames.length === 1 ? `Frame ${f.frames[0]}` : f.frames.length === 2 || f.count > f.frames.length ?
+		`First at frame ${f.frames[0]}, last at frame ${f.frames[f.frames.length - 1]}` : `Frames ${f.frames.join(", ")}`;
 	const finding = f => el("article", {class: "finding " + f.severity},
 		el("header", {}, el("h3", {}, sentence(f.title)), el("span", {class: "mark"}, `${f.severity}, ${f.certainty}`)),
 		f.where && el("p", {class: "where"}, unbroken(f.where)), el("p", {}, unbroken(f.detail || "")),
 		f.meaning && el("p", {}, el("span", {class: "soft"}, "Usually: "), f.meaning),
 		f.next && el("p", {}, el("span", {class: "soft"}, "Next: "), f.next),
-		f.frames.length > 0 && el("p", {class: "soft small"}, f.frames.length === 1 ? "Frame " : "Frames ", f.frames.map(String).join(", "),
-			f.count > f.frames.length && ", \u2026", f.first_ns !== null &&
+		f.frames.length > 0 && el("p", {class: "soft small"}, evidence(f), f.first_ns !== null &&
 				`; ${moment(f.first_ns)}${f.last_ns > f.first_ns ? " to " + moment(f.last_ns) : ""}`),
 		f.filter && filter(f.filter));
 
@@ -230,7 +240,7 @@
 			named.map((c, i) => el("option", {value: i}, `${endpoint(c.a)} \u2194 ${endpoint(c.b)} (${c.transport})`)));
 		const every = report.findings, one = report, choose = c => c ? show(c.series, findingsof(c), slowest(one, [c])) : show(all, every, slowest(one, one.conversations));
 		choose(null);
-		return [el("h2", {}, "Over time"), named.length > 0 && el("p", {class: "tools"}, choice), place];
+		return [el("h2", {}, "Over time ", begins(every)), named.length > 0 && el("p", {class: "tools"}, choice), place];
 	};
 
 	const events = side => {
@@ -315,7 +325,7 @@
 		requests(a)])];
 	const detail = row => [el("p", {class: "soft"}, [row.c.kind, row.c.transport, pairings[row.c.pairing], connection(row.c.connection), application(row.c.application)].filter(Boolean).join(", ")),
 		requests(row.c.application),
-		el("div", {class: "pair"}, sideview(row.c, row.name), sideview(row.c, row.name === "a" ? "b" : "a")), el("h3"), plots(row.c.series, findingsof(row.c), slowest(report, [row.c]))];
+		el("div", {class: "pair"}, sideview(row.c, row.name), sideview(row.c, row.name === "a" ? "b" : "a")), el("p", {}, begins(findingsof(row.c))), plots(row.c.series, findingsof(row.c), slowest(report, [row.c]))];
 
 	const pairs = () => {
 		const rows = report.conversations.flatMap(c => {
@@ -430,7 +440,7 @@
 	};
 
 	/* --- two ends of the same traffic --- */
-	const clock = (c, unknown) => c ? `B's clock is ${span(Math.abs(c.offset_ns))} ${c.offset_ns < 0 ? "behind" : "ahead of"} A's, within ${span(c.error_ns)}` +
+	const clock = (c, unknown) => c ? `B's clock is ${(Math.abs(c.offset_ns) / 1e9).toFixed(6)}\u00a0s ${c.offset_ns < 0 ? "behind" : "ahead of"} A's, within ${span(c.error_ns)}` +
 		(c.drift_ppm === null ? "." : `, and runs ${Math.abs(c.drift_ppm).toFixed(1)} ppm ${c.drift_ppm < 0 ? "slower" : "faster"}.`) :
 		"The offset of the clocks is unknown: " + {one_direction: "no packets in both directions.",
 			no_agreement: "their rates differ too much, or one was set meanwhile."}[unknown];
@@ -439,7 +449,7 @@
 		const [a, b] = whole.captures.map((one, i) => one.series ?
 			plotlist(one.series, one.findings, slowest(one, one.conversations), ` at ${"AB"[i]}`).list : []);
 		const list = [a[0], b[0], a[1] || b[1]].filter(Boolean);
-		return list.length > 0 && [el("h2", {}, "Over time"), el("div", {class: "plots"}, list)];
+		return list.length > 0 && [el("h2", {}, "Over time ", begins(whole.captures.flatMap(one => one.findings))), el("div", {class: "plots"}, list)];
 	};
 	/* What the verdict rests on, where it is a finding of one capture. */
 	const shown = by => {
@@ -455,7 +465,7 @@
 		const left = e.page_left_out, all = e.findings.length + e.findings_left_out + (left ? left.findings : 0);
 		const number = (head, value, bad) => ({name: head, number: true, value, cell: r => count(value(r)), bad: bad && (r => value(r) > 0)});
 		const delay = (head, key) => ({name: head, number: true, value: r => r.v ? r.v[key] : null, cell: r => r.v ? span(r.v[key]) : ""});
-		return [el("header", {}, el("h1", {}, all || !e.verdict.shown_by ? [all ? many(all, "finding") : "No findings", " between two ends of the same traffic"] :
+		return [el("header", {}, el("h1", {}, all || !e.verdict.shown_by ? [howmany(e.findings, e.findings_left_out + (left ? left.findings : 0)), " between two ends of the same traffic"] :
 			"Two ends of the same traffic"),
 			e.findings_left_out > 0 && el("p", {class: "left-out"}, onlycounted(e.findings_left_out)),
 			left && el("p", {class: "left-out"}, `Left out, so that a browser can show this page: ${[left.findings && many(left.findings, "finding"),

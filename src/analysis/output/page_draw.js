@@ -75,6 +75,10 @@ const draw = (() => {
 				svg("text", {x: f.left - 6, y: y(v) + 4, "text-anchor": "end"}, show(v)));
 	};
 
+	/* What these marks mean, above plots. */
+	const begins = found => found.some(f => f.first_ns !== null) && el("span", {class: "begins"}, "\u25bc a finding begins");
+
+	const LEAST = 2; /* height of a bar, in pixels: a few among many are seen */
 	/* rows: {name, color, values (null: no sample), area, bars}; show: value -> text */
 	const plot = (title, series, rows, show, found) => {
 		const f = frame(), {width, height, left, right, top, bottom} = f;
@@ -84,7 +88,7 @@ const draw = (() => {
 		const y = v => bottom - (bottom - top) * v / most;
 		const shown = rows.map(() => el("b"));
 		const legend = el("div", {class: "legend"}, rows.map((r, k) => el("span", {},
-			el("i", {style: `background: var(${r.color})`}), r.name, " ", shown[k])));
+			el("i", {style: `background: var(${r.color})`}), r.name, " ", shown[k])), rows.some(r => r.bars) && el("span", {}, ` per ${span(series.width_ns)}`));
 		const when = el("span", {class: "when"});
 		const cursor = svg("line", {class: "cursor", y1: top, y2: bottom, visibility: "hidden"});
 		const picture = svg("svg", {viewBox: f.box, role: "img", "aria-label":
@@ -93,12 +97,16 @@ const draw = (() => {
 		scale(picture, f, whole && most % 2 ? [0, most] : [0, most / 2, most], y, show);
 		for (const t of ticks(from, to, Math.max(1, (right - left) / 60)))
 			picture.append(svg("text", {x: x((t - from) / series.width_ns), y: height - 7, "text-anchor": "middle"}, span(t)));
-		rows.forEach((r, k) => {
+		const order = rows.map((r, k) => [r, k]);
+		/* The bars of the first row are in front: usually they are fewer. */
+		if (whole)
+			order.reverse();
+		order.forEach(([r, k]) => {
 			const color = `var(${r.color})`;
 			if (r.bars) {
 				const slot = (right - left) / n, wide = Math.max(1, slot * 0.8 / rows.length);
 				r.values.forEach((v, i) => v && picture.append(svg("rect", {x: x(i) + slot * 0.1 + k * wide,
-					width: wide, y: y(v), height: bottom - y(v), fill: color})));
+					width: wide, y: Math.min(y(v), bottom - LEAST), height: Math.max(LEAST, bottom - y(v)), fill: color})));
 				return;
 			}
 			/* A step without a sample breaks the line. */
@@ -210,5 +218,5 @@ const draw = (() => {
 				p.naks_in_all > p.naks.length && `${count(p.naks.length)} of ${count(p.naks_in_all)} NAKs are drawn.`].filter(Boolean).join(" ")));
 	};
 
-	return {el, svg, count, bytes, rate, exact, span, moment, hex, many, sum, plot, percentiles, psnplot};
+	return {el, svg, count, bytes, rate, exact, span, moment, hex, many, sum, begins, plot, percentiles, psnplot};
 })();
