@@ -7,6 +7,7 @@ enum basis {
 	ON_ORDER = 2,	/* that the file has the frames in the order of sending */
 	ON_TIME = 4,	/* that a sender waited before it sent a packet again */
 	ON_PATH = 8,	/* that packets arrive at the other host in the order of sending */
+	ON_ONCE = 16,	/* that a packet is in the file as often as it was sent */
 };
 
 /* Of rules that are likely at most; those without a row rest on packets alone. */
@@ -17,6 +18,7 @@ static const struct {
 	{"lost-upstream", ON_ABSENCE},
 	{"lost-downstream", ON_ABSENCE | ON_PATH},
 	{"responses-lost-upstream", ON_ABSENCE | ON_ORDER},
+	{"responses-lost-downstream", ON_ONCE},
 	{"responses-unseen", ON_ORDER},
 	{"unreliable-lost", ON_ABSENCE | ON_ORDER},
 	{"timeout", ON_ABSENCE | ON_TIME},
@@ -95,6 +97,32 @@ static bool has_several_paths(const struct look *l)
 	return false;
 }
 
+static bool has_copies(const struct rd_side *s)
+{
+	return rd_side_incident(s, RD_INC_DUPLICATED)->count ||
+	       rd_side_incident(s, RD_INC_RESPONSE_DUPLICATED)->count;
+}
+
+/*
+ * Whether frames between these hosts are in the file twice, while no IP identification tells the
+ * copies of this QP from retransmissions: what makes copies makes them of any QP.
+ */
+static bool may_be_copies(const struct look *l)
+{
+	const char *from = l->from->address, *to = l->to->address;
+
+	if (l->s->identified)
+		return false;
+	for (size_t i = 0; i < l->r->n_conversations && i < PATHS_MAX; i++) {
+		const struct rd_conversation *c = &l->r->conversations[i];
+
+		if ((is_between(c, from, to) || is_between(c, to, from)) &&
+			(has_copies(&c->side[0]) || has_copies(&c->side[1])))
+			return true;
+	}
+	return false;
+}
+
 #define TIMER_NS UINT64_C(8192) /* the shortest of IBTA volume 1, 9.9.1: 4.096 us * 2^1 */
 #define COPY_NS	 UINT64_C(1000000)
 
@@ -119,6 +147,6 @@ void trust_lower(const struct look *l, struct rd_finding *f)
 			basis = rests[i].basis;
 	if ((basis & ON_ABSENCE && may_lack_frames(l, f)) ||
 		(basis & ON_ORDER && has_no_order(l)) || (basis & ON_TIME && may_be_no_timer(l)) ||
-		(basis & ON_PATH && has_several_paths(l)))
+		(basis & ON_PATH && has_several_paths(l)) || (basis & ON_ONCE && may_be_copies(l)))
 		finding_lower(f, RD_POSSIBLE);
 }
