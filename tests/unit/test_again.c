@@ -54,13 +54,71 @@ static void copies_on_the_same_path(void **state)
 	}
 }
 
+/* --- endings ---------------------------------------------------------------------------------- */
+
+/* A capture that missed packets of another QP may have missed two responses, hardly three. */
+static void gave_up_where_frames_are_missed(void **state)
+{
+	(void)state;
+	for (unsigned int how = 0; how < 3; how++) {
+		struct scene s = begin();
+
+		sends(&s, 0, 3);
+		respond(&s, ACK, 1, OK);
+		for (unsigned int again = 0; again < (how == 2 ? 3 : 2); again++) {
+			s.ns += 10 * MS;
+			sends(&s, 2, 3);
+		}
+		s.qp = 0x300;
+		sends(&s, 70, 72);
+		s.qp = 0x400;
+		respond(&s, ACK, 72, OK);
+		s.qp = 0x300;
+		sends(&s, 73 + (how > 0), 200);
+		s.ns += 2000 * MS;
+		sends(&s, 201, 201);
+		s.qp = 0x400;
+		respond(&s, ACK, 201, OK);
+		assert_certainty(&s, "gave-up", how == 1 ? RD_POSSIBLE : RD_LIKELY);
+		end(&s);
+	}
+}
+
 /* --- timers ------------------------------------------------------------------------------------
  */
+
+/* A receiver that is not ready may send a NAK, too: the sender goes back for each of them. */
+static void round_for_each_of_two_naks(void **state)
+{
+	(void)state;
+	for (int rnr = 0; rnr < 2; rnr++) {
+		struct scene s = begin();
+
+		for (uint32_t psn = 0; psn < 8; psn += 2) {
+			sends(&s, psn, psn + 1);
+			if (rnr)
+				respond(&s, ACK, psn, RNR);
+			if (rnr)
+				respond(&s, ACK, psn, NAK_SEQ);
+			for (int again = 0; again < (psn == 6) + (rnr || psn == 6); again++) {
+				s.ns += 200000;
+				sends(&s, psn, psn + 1);
+			}
+			s.ns += 50000;
+			respond(&s, ACK, psn + 1, OK);
+		}
+		assert_int_equal(count(result(&s), RD_INC_ROUND_TIMEOUT), rnr ? 1 : 2);
+		assert_certainty(&s, "timeout", rnr ? RD_POSSIBLE : RD_LIKELY);
+		end(&s);
+	}
+}
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(copies_on_the_same_path),
+		cmocka_unit_test(gave_up_where_frames_are_missed),
+		cmocka_unit_test(round_for_each_of_two_naks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -45,10 +45,14 @@ static bool is_no_timer(const struct look *l)
 	       latency(l, RD_LATENCY_TIMEOUT)->p50 * 2 < response_time(l);
 }
 
-/* Few and short waits, where most rounds have a NAK or a missing response: theirs was missed. */
+/*
+ * Few and short waits, where most rounds have a NAK or a missing response: theirs was missed; or a
+ * receiver that is not ready sent two NAKs for one packet, and the sender went back for each.
+ */
 static bool is_exception(const struct look *l)
 {
-	return count(l, RD_INC_ROUND_NAK) + count(l, RD_INC_ROUND_READ) >
+	return count(l, RD_INC_ROUND_NAK) + count(l, RD_INC_ROUND_RNR) +
+			       count(l, RD_INC_ROUND_READ) >
 		       count(l, RD_INC_ROUND_TIMEOUT) &&
 	       latency(l, RD_LATENCY_TIMEOUT)->p50 < MS;
 }
@@ -319,8 +323,9 @@ static bool gave_up(const struct look *l, struct rd_finding *f)
 	if (l->s->ending != RD_ENDING_RETRY || !has_responses(l))
 		return false;
 	evidence_of_ending(l, f);
-	if (capture_lost_frames(l->r) || has_cut_headers(l) || l->s->attempts < 2 ||
-		has_missed_many(l) || is_disordered(l))
+	/* A capture that missed frames may have missed two responses, hardly three. */
+	if (capture_lost_frames(l->r) || has_cut_headers(l) ||
+		l->s->attempts < (l->missed ? 3 : 2) || has_missed_many(l) || is_disordered(l))
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(
 		f, "responses stopped at frame %llu, and the sender gave up", n(l->s->end_frame));
