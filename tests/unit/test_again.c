@@ -87,6 +87,26 @@ static void gave_up_where_frames_are_missed(void **state)
 /* --- timers ------------------------------------------------------------------------------------
  */
 
+/* A packet that its IP identification shows to be sent again is a round, though all was answered.
+ */
+static void one_packet_after_its_ack(void **state)
+{
+	struct scene s = begin();
+	const struct rd_conversation *c;
+
+	(void)state;
+	sends(&s, 0, 5);
+	respond(&s, ACK, 5, OK);
+	request(&s, SEND_ONLY, 1);
+	sends(&s, 6, 9);
+	respond(&s, ACK, 9, OK);
+	c = result(&s);
+	assert_int_equal(count(c, RD_INC_RETRANSMITTED), 1);
+	assert_int_equal(count(c, RD_INC_ROUND_TIMEOUT), 1);
+	assert_certainty(&s, "timeout-short", RD_POSSIBLE);
+	end(&s);
+}
+
 /* A receiver that is not ready may send a NAK, too: the sender goes back for each of them. */
 static void round_for_each_of_two_naks(void **state)
 {
@@ -118,6 +138,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(copies_on_the_same_path),
 		cmocka_unit_test(gave_up_where_frames_are_missed),
+		cmocka_unit_test(one_packet_after_its_ack),
 		cmocka_unit_test(round_for_each_of_two_naks),
 	};
 

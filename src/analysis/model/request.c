@@ -116,13 +116,23 @@ static void nak_done(struct flow *f, struct trouble *t, uint32_t start)
 }
 
 /*
+ * Whether a packet was retransmitted, by its IP identification, though all requests are acknowledged:
+ * the ACK came too late for the sender's timer.
+ */
+static bool is_late_timer(const struct flow *f, const struct item *it)
+{
+	return f->ack.acked && f->ack.una == f->req.next && !f->ack.nak_frame &&
+	       !f->ack.rnr_frame && flow_sent(f, it) == SENT_AFTER;
+}
+
+/*
  * Whether a packet that was seen before begins a retransmission round, at *start. A single packet
  * from another PSN may be a straggler or reordered; two in sequence are a round.
  */
-static bool goes_back(struct flow *f, uint32_t psn, uint32_t span, uint32_t *start)
+static bool goes_back(struct flow *f, const struct item *it, uint32_t span, uint32_t *start)
 {
+	uint32_t origin = round_origin(f), psn = it->p->psn;
 	bool second = f->round.straggler && psn == f->round.straggler_next;
-	uint32_t origin = round_origin(f);
 
 	if (!f->ack.acked && !nak_waits(f) && !f->ack.rnr_frame)
 		origin = psn;
@@ -130,7 +140,7 @@ static bool goes_back(struct flow *f, uint32_t psn, uint32_t span, uint32_t *sta
 	*start = second ? f->round.straggler_psn : psn;
 	if (psn_diff(*start, origin) > 0)
 		*start = origin;
-	if (second || psn == origin || psn_add(psn, span) == f->req.next)
+	if (second || psn == origin || psn_add(psn, span) == f->req.next || is_late_timer(f, it))
 		return true;
 	f->round.straggler = true;
 	f->round.straggler_psn = psn;
@@ -255,9 +265,10 @@ static bool is_next_nak(const struct flow *f, uint32_t psn, int32_t ahead)
  * was reordered: a sender never goes back further within a round). A packet that the round has
  * already begins the next round.
  */
-static void round_take(
-	struct rd_analysis *a, struct flow *f, struct trouble *t, uint32_t psn, uint32_t span)
+static void round_take(struct rd_analysis *a, struct flow *f, struct trouble *t,
+	const struct item *it, uint32_t span)
 {
+	uint32_t psn = it->p->psn;
 	int32_t ahead = psn_diff(psn, f->req.at);
 	int32_t front = psn_diff(t->pass.start, psn);
 	uint32_t start;
@@ -272,7 +283,7 @@ static void round_take(
 		t->pass.start = psn;
 		if ((uint32_t)front > span)
 			seq_add_hole(&t->pass, psn_add(psn, span), (uint32_t)front - span);
-	} else if (!seq_fill(&t->pass, psn, span) && goes_back(f, psn, span, &start)) {
+	} else if (!seq_fill(&t->pass, psn, span) && goes_back(f, it, span, &start)) {
 		round_begin(a, f, t, start, psn, span);
 	}
 }
@@ -357,7 +368,7 @@ static void old_take(struct rd_analysis *a, struct flow *f, struct trouble *t,
 		bool late = f->req.late_n;
 
 		request_settle(a, f);
-		if (goes_back(f, psn, span, &start)) {
+		if (goes_back(f, it, span, &start)) {
 			/* It may belong to the round, unless identifications count. */
 			t->late_doubtful |= late && flow_sent(f, it) == SENT_UNKNOWN;
 			round_begin(a, f, t, start, psn, span);
@@ -547,7 +558,7 @@ static bool sequence_old(struct rd_analysis *a, struct flow *f, struct trouble *
 		old_take(a, f, t, it, span, missing);
 		return missing > 0;
 	}
-	round_take(a, f, t, psn, span);
+	round_take(a, f, t, it, span);
 	t->repeats = true;
 	flow_incident(a, f, RD_INC_RETRANSMITTED, 1);
 	delayed_packet(a, f, t, it, span);
