@@ -94,6 +94,42 @@ static void copies_on_the_same_path(void **state)
 
 /* --- endings ---------------------------------------------------------------------------------- */
 
+/*
+ * A receiver that has responded to a request responds to its repetition, too: where it does not any
+ * more, responses stopped, although all requests had been answered at this point.
+ */
+static void stopped_after_last_response(void **state)
+{
+	static const enum op ops[][2] = {
+		{FETCH_ADD, ATOMIC_ACK}, {READ, RESP_ONLY}, {SEND_ONLY, ACK}};
+
+	(void)state;
+	for (unsigned int i = 0; i < 2 * sizeof(ops) / sizeof(*ops); i++) {
+		struct scene s = begin();
+		bool stops = i % 2;
+		enum op op = ops[i / 2][0], response = ops[i / 2][1];
+
+		for (uint32_t psn = 0; psn < 8; psn++) {
+			uint32_t again = psn < 2 ? psn : 2;
+
+			s.ns += psn > 2 ? 60 * MS : 0;
+			if (op == READ)
+				read_request(&s, again, 1024);
+			else
+				request(&s, op, again);
+			if (!stops || psn < 5)
+				respond(&s, response, again, OK);
+		}
+		result(&s);
+		if (stops)
+			assert_certainty(&s, "responses-stopped", RD_LIKELY);
+		else
+			assert_null(finding(&s, "responses-stopped"));
+		assert_null(finding(&s, "gave-up"));
+		end(&s);
+	}
+}
+
 /* A capture that missed packets of another QP may have missed two responses, hardly three. */
 static void gave_up_where_frames_are_missed(void **state)
 {
@@ -176,6 +212,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(response_behind_its_request),
 		cmocka_unit_test(copies_on_the_same_path),
+		cmocka_unit_test(stopped_after_last_response),
 		cmocka_unit_test(gave_up_where_frames_are_missed),
 		cmocka_unit_test(one_packet_after_its_ack),
 		cmocka_unit_test(round_for_each_of_two_naks),

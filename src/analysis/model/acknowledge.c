@@ -231,6 +231,8 @@ bool acknowledge(struct rd_analysis *a, struct flow *r, uint32_t upto, uint64_t 
 	if (ahead > FAR || ahead < -FAR)
 		return false;
 	before = psn_diff(upto, r->ack.una);
+	if (before <= 0 && r->ack.acked && r->ack.una == r->req.next)
+		responded(a, r);
 	if (before < 0) /* repeated, or for requests from before the capture */
 		return true;
 	r->ack.acked = true;

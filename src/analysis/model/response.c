@@ -343,6 +343,21 @@ static bool is_taken(struct rd_analysis *a, struct flow *r, const struct rd_pack
 	return !r->ack.gap_open;
 }
 
+/*
+ * A response that came before. Where all requests are acknowledged, the requester lacks it, and the
+ * receiver still responds.
+ */
+static void repeated(struct rd_analysis *a, struct flow *f, struct flow *r, const struct item *it)
+{
+	if (flow_is_duplicate(f, it, true)) {
+		flow_incident(a, f, RD_INC_RESPONSE_DUPLICATED, 1);
+		return;
+	}
+	flow_incident(a, f, RD_INC_RESPONSE_REPEATED, 1);
+	if (r && r->ack.acked && r->ack.una == r->req.next)
+		responded(a, r);
+}
+
 /* A response with an old PSN; true: it was missing. */
 static bool response_old(
 	struct rd_analysis *a, struct flow *f, struct flow *r, const struct item *it)
@@ -354,10 +369,7 @@ static bool response_old(
 			flow_incident(a, f, RD_INC_RESPONSE_REORDERED, 1);
 		return true;
 	}
-	if (flow_is_duplicate(f, it, true))
-		flow_incident(a, f, RD_INC_RESPONSE_DUPLICATED, 1);
-	else
-		flow_incident(a, f, RD_INC_RESPONSE_REPEATED, 1);
+	repeated(a, f, r, it);
 	return false;
 }
 
@@ -500,10 +512,7 @@ static void atomic_response(struct rd_analysis *a, struct flow *f, const struct 
 
 	messages_counted(a, r, it->p);
 	if (r && r->req.started && r->ack.acked && psn_diff(it->p->psn, r->ack.una) < 0) {
-		flow_incident(a, f,
-			flow_is_duplicate(f, it, true) ? RD_INC_RESPONSE_DUPLICATED
-						       : RD_INC_RESPONSE_REPEATED,
-			1);
+		repeated(a, f, r, it);
 		return;
 	}
 	/* One after a missing response is not taken, and comes again. */

@@ -44,11 +44,19 @@ static bool fill_requests(struct rd_side *s, const struct flow *f)
 	return side_requests(s, f);
 }
 
-/* Whether the last requests were repeated, and nothing came back. */
+#define RESPONDED 3 /* rounds; a receiver responds again to what it has responded to */
+
+/*
+ * Whether the last requests were repeated, and nothing came back: no response at all, or no other
+ * one to requests whose responses were lost beyond the capture point.
+ */
 static bool is_unanswered(const struct flow *f)
 {
-	return f->round.active && f->ack.open_since_ns && f->round.attempts &&
-	       f->ack.una != f->req.next;
+	if (!f->round.active)
+		return false;
+	if (f->ack.acked && f->ack.una == f->req.next)
+		return f->round.attempts >= RESPONDED;
+	return f->ack.open_since_ns && f->round.attempts;
 }
 
 /* How the side's requests ended. */
