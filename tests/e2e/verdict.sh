@@ -64,6 +64,23 @@ is "each finding is in one group" "$(json "$tmp/incast.json" '([.groups[].findin
 is "... in which all have its rule" \
 	"$(json "$tmp/incast.json" '. as $r | [.groups[] | . as $g | .findings[] | $r.findings[.].rule == $g.rule] | all')" true
 
+an "$roce/10_rc_write_loss"/{a,b}.pcap.zst >"$tmp/text"
+is "notes that only -v shows: each is counted" "$(sed -n 's/^   \(.*\): -v shows .*/\1/p' "$tmp/text")" \
+	"$(an --json "$roce/10_rc_write_loss"/{a,b}.pcap.zst | jq -r '[.ends.findings[] | select(.severity == "note")] | "\(length) more notes"')"
+
+# A timeout beside rounds after NAKs: the retransmitted packets are those of all.
+# shellcheck disable=SC2016 # variables of jq
+is "... packets that several rounds retransmitted are not those of one timeout" \
+	"$(json "$tmp/incast.json" '[.findings[] | select(.rule == "timeout") | .detail | capture("; (?<n>[0-9]+ packets.*)").n]')" \
+	"$(json "$tmp/incast.json" '[.findings as $all | $all[] | select(.rule == "timeout") | . as $t | $all[]
+		| select(.rule == "lost-upstream" and .conversation == $t.conversation and .side == $t.side)
+		| .detail | capture("(?<packets>[0-9]+ packets retransmitted) in (?<rounds>[0-9]+) rounds") | "\(.packets) in all \(.rounds) rounds"]')"
+
+# Congestion of several senders to one receiver: none of them alone is named.
+timeout -k 5 60 python3 "$srcdir/tests/world/run" --seed 10016 --count 1 --keep "$tmp/several" --quiet >"$tmp/log" 2>&1
+is "congestion of several senders: the verdict names the receiver" "$(an --json "$tmp/several/10016.a.pcapng" | jq -r .verdict.what)" \
+	"The path to 10.1.0.1 is congested: several hosts are asked to slow down. Up to 3 hosts send to 10.1.0.1 within 100 us (incast)."
+
 # --- other places -----------------------------------------------------------------------------
 
 # One host gives up, while all requesters together are mostly idle: that is no other culprit, nor at odds with it.

@@ -194,10 +194,24 @@ static void put_others(const struct page *p, const struct rd_group *g)
 	fputc('\n', p->out);
 }
 
+/* What only -v shows: all of their groups. */
+static void put_hidden(const struct page *p, size_t findings, size_t notes)
+{
+	if (!findings && !notes)
+		return;
+	fputs("\n   ", p->out);
+	if (findings)
+		fprintf(p->out, "%zu more finding%s%s", findings, findings == 1 ? "" : "s",
+			notes ? ", " : "");
+	if (notes)
+		fprintf(p->out, "%zu more note%s", notes, notes == 1 ? "" : "s");
+	fprintf(p->out, ": -v shows %s\n", findings + notes == 1 ? "it" : "them");
+}
+
 /* One screen: the worst finding of each group, of the capture all. */
 static void put_groups(const struct page *p)
 {
-	size_t shown = 0, left = 0;
+	size_t shown = 0, left[2] = {0}; /* findings, notes */
 
 	for (size_t i = 0; i < p->r->groups.n; i++) {
 		const struct rd_group *g = &p->r->groups.group[i];
@@ -207,7 +221,9 @@ static void put_groups(const struct page *p)
 		for (size_t k = 0; k < each; k++) {
 			f = &p->r->findings.finding[g->finding[k]];
 			if (shown == FINDINGS_SHOWN || (f->severity == RD_SEV_NOTE && shown)) {
-				left++;
+				for (size_t m = k; m < (each == 1 ? g->n : k + 1); m++)
+					left[p->r->findings.finding[g->finding[m]].severity ==
+						RD_SEV_NOTE]++;
 				continue;
 			}
 			put_finding(p, f);
@@ -215,9 +231,7 @@ static void put_groups(const struct page *p)
 			shown++;
 		}
 	}
-	if (left)
-		fprintf(p->out, "\n   %zu more finding%s: -v shows %s\n", left,
-			left == 1 ? "" : "s", left == 1 ? "it" : "them");
+	put_hidden(p, left[0], left[1]);
 }
 
 static void put_findings(const struct page *p)

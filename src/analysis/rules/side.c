@@ -6,6 +6,7 @@
 
 /* --- timeouts --------------------------------------------------------------------------------- */
 
+#define IN_ALL_LEN 48 /* " in all 23 rounds" */
 #define WAITED_LEN 160
 
 /* How long the sender waited before rounds without a NAK, and what the CM agreed on. */
@@ -80,7 +81,7 @@ static bool timeout_rounds(const struct look *l, struct rd_finding *f)
 	uint64_t silent = count(l, RD_INC_ROUND_TIMEOUT),
 		 others =
 			 count(l, RD_INC_RESPONSE_LOST) + count(l, RD_INC_CROSSED) + last_rounds(l);
-	char waited[WAITED_LEN];
+	char waited[WAITED_LEN], all[IN_ALL_LEN] = "";
 
 	if (silent <= others || !is_rc(l) || !has_responses(l))
 		return false;
@@ -93,8 +94,12 @@ static bool timeout_rounds(const struct look *l, struct rd_finding *f)
 		count(l, RD_INC_FROM_BEFORE) || may_be_reused(l))
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "requests were retransmitted because no response came in time");
-	rd_finding_detail(f, "%llu time%s, %s; %llu packets retransmitted", n(silent - others),
-		plural(silent - others), waited_text(waited, l), n(count(l, RD_INC_RETRANSMITTED)));
+	/* How many packets each round has is not counted. */
+	if (rounds(l) > silent - others)
+		snprintf(all, sizeof(all), " in all %llu rounds", n(rounds(l)));
+	rd_finding_detail(f, "%llu time%s, %s; %llu packets retransmitted%s", n(silent - others),
+		plural(silent - others), waited_text(waited, l), n(count(l, RD_INC_RETRANSMITTED)),
+		all);
 	filter_requests(l, f);
 	return true;
 }

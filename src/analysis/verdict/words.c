@@ -49,6 +49,25 @@ static void put_mixed(FILE *out, const struct rd_judgement *v)
 		v->mixed & RD_MIXED_LATE ? ", and late ones are taken for lost" : "");
 }
 
+/* The sentence of the cause; NULL if it has none. It is about all senders to a receiver. */
+static const char *what_of(const struct rd_judgement *v)
+{
+	static const struct {
+		const char *rule, *what;
+	} of_several[] = {
+		{"cnp", "The path to {r} is congested: several hosts are asked to slow down."},
+		{"cnp-late",
+			"The path to {r} is congested, and {r} asks senders late to slow down."},
+		{"ecn-no-cnp",
+			"The path to {r} is congested, and {r} does not ask senders to slow down."},
+	};
+
+	for (size_t i = 0; v->incast && i < sizeof(of_several) / sizeof(*of_several); i++)
+		if (!strcmp(of_several[i].rule, v->rule))
+			return of_several[i].what;
+	return cause_of(v->rule)->what;
+}
+
 bool was_repeated(const struct rd_report *r)
 {
 	for (size_t i = 0; i < r->n_conversations; i++)
@@ -171,9 +190,8 @@ static bool word_what(struct rd_report *r, const struct rd_group *g)
 		fputs(POSSIBLY, out);
 	if (v->mixed)
 		put_mixed(out, v);
-	else if (cause_of(v->rule)->what)
-		put_filled(
-			out, cause_of(v->rule)->what, host_name(v->sender), host_name(v->receiver));
+	else if (what_of(v))
+		put_filled(out, what_of(v), host_name(v->sender), host_name(v->receiver));
 	else
 		put_title(out, r, &r->findings.finding[g->finding[0]]);
 	put_unknown(out, v->rule);
