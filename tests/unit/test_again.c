@@ -161,7 +161,7 @@ static void gave_up_where_frames_are_missed(void **state)
 /* --- timers ------------------------------------------------------------------------------------
  */
 
-/* A packet that its IP identification shows to be sent again is a round, though all was answered.
+/* A packet that is retransmitted, by its IP identification, is a round, though all was answered.
  */
 static void one_packet_after_its_ack(void **state)
 {
