@@ -15,14 +15,12 @@ def near(value):
     return value * 0.95 - 0.06, value * 1.05 + 0.06
 
 
-def of_rounds(c, again, rounds, naks, timeouts, percent):
+def of_rounds(c, again, rounds, naks, rnr, missing, timeouts):
     # A late packet behind its retransmission cannot be distinguished from it.
     seen = c.view["requests"]["retransmitted"] + c.view["requests"]["reordered"]
     exact = c.view["saw_all"]
     yield "retransmitted", again, seen if exact else 0, seen
-    yield "rounds", rounds, naks + timeouts if exact else 0, seen
-    sent = c.view["requests"]["seen"] + c.view["requests"]["copies"]
-    yield "share", percent, 0, share(seen, sent) * 1.05 + 0.1
+    yield "rounds", rounds, naks + rnr + missing + timeouts if exact else 0, seen
     if exact:
         yield "rounds after NAKs", naks, c.view["counts"]["rounds_nak"], c.view["counts"]["rounds_nak"]
         yield "rounds after time-outs", timeouts, c.view["counts"]["rounds_timeout"], c.view["counts"]["rounds_timeout"]
@@ -91,7 +89,8 @@ def of_total(c, frames, total):
 
 
 N, F = r"(\d+)", r"([\d.e+-]+)"
-ROUNDS = re.compile(N + r" packets retransmitted in " + N + r" rounds? \(" + N + r" after NAKs, " + N + r" after timeouts\), " + F + " %")
+ROUNDS = re.compile(N + r" packets retransmitted in " + N + r" rounds? \(after NAKs " + N + ", RNR NAKs " + N
+                    + ", missing responses " + N + ", timeouts " + N + r"\)")
 WAITED = re.compile("after " + F + " ms")
 AGREED = re.compile("CM's request has a timeout of " + F + " ms")
 PATTERNS = {
