@@ -116,8 +116,8 @@ static void nak_done(struct flow *f, struct trouble *t, uint32_t start)
 }
 
 /*
- * Whether a packet was retransmitted, by its IP identification, though all requests are acknowledged:
- * the ACK came too late for the sender's timer.
+ * Whether a packet was retransmitted, by its IP identification, though all requests are
+ * acknowledged: the ACK came too late for the sender's timer.
  */
 static bool is_late_timer(const struct flow *f, const struct item *it)
 {
