@@ -20,44 +20,6 @@ static void plain(struct scene *s, uint32_t psn)
 
 /* --- responses ------------------------------------------------------------------------------- */
 
-/*
- * A response that follows sooner than any before on a request for it was on its way: it is late,
- * and was not lost.
- */
-static void response_behind_its_request(void **state)
-{
-	(void)state;
-	for (int late = 0; late < 2; late++) {
-		struct scene s = begin();
-		const struct rd_conversation *c;
-		uint32_t psn = 0;
-
-		for (; psn < 6; psn++) {
-			read_request(&s, psn, 1024);
-			s.ns += 50000;
-			respond(&s, RESP_ONLY, psn, OK);
-		}
-		for (; psn < 12; psn += 2) {
-			read_request(&s, psn, 1024);
-			read_request(&s, psn + 1, 1024);
-			s.ns += 50000;
-			respond(&s, RESP_ONLY, psn + 1, OK);
-			read_request(&s, psn, 1024);
-			read_request(&s, psn + 1, 1024);
-			s.ns += late ? 0 : 50000;
-			respond(&s, RESP_ONLY, psn, OK);
-			s.ns += late ? 50000 : 0;
-			respond(&s, RESP_ONLY, psn + 1, OK);
-		}
-		c = result(&s);
-		assert_int_equal(count(c, RD_INC_RESPONSE_GAP), 3);
-		assert_int_equal(count(c, RD_INC_ROUND_READ), 3);
-		assert_int_equal(count(c, RD_INC_RESPONSE_REORDERED), late ? 3 : 0);
-		assert_certainty(&s, "responses-lost-upstream", late ? RD_POSSIBLE : RD_LIKELY);
-		end(&s);
-	}
-}
-
 /* What duplicates the packets of one QP does so with all: a copy of a READ looks repeated. */
 static void copies_on_the_same_path(void **state)
 {
@@ -210,7 +172,6 @@ static void round_for_each_of_two_naks(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(response_behind_its_request),
 		cmocka_unit_test(copies_on_the_same_path),
 		cmocka_unit_test(stopped_after_last_response),
 		cmocka_unit_test(gave_up_where_frames_are_missed),

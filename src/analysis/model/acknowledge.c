@@ -148,7 +148,11 @@ static void stalled(struct rd_analysis *a, struct flow *r, uint64_t ns)
 	}
 }
 
-bool is_too_soon(const struct flow *r, uint64_t ns, uint64_t step)
+/*
+ * Whether a response that comes so long after a request cannot be the response to it; `step`: how
+ * exact times are.
+ */
+static bool is_too_soon(const struct flow *r, uint64_t ns, uint64_t step)
 {
 	static const uint8_t kinds[] = {RD_LATENCY_ACK, RD_LATENCY_ATOMIC};
 	uint64_t n = r->ack.firsts, min = n ? r->ack.first_ns : UINT64_MAX;

@@ -363,9 +363,8 @@ static bool response_old(
 	struct rd_analysis *a, struct flow *f, struct flow *r, const struct item *it)
 {
 	if (f->resp.missing && seq_fill(f->resp.missing, it->p->psn, 1)) {
-		/* Reordered, unless its request was retransmitted long enough before. */
-		if (!r || !r->round.frame || psn_diff(it->p->psn, r->round.top) >= 0 ||
-			is_too_soon(r, it->ns - r->trouble->round_ns, 0))
+		/* Reordered, unless its request was retransmitted. */
+		if (!r || !r->round.frame || psn_diff(it->p->psn, r->round.top) >= 0)
 			flow_incident(a, f, RD_INC_RESPONSE_REORDERED, 1);
 		return true;
 	}

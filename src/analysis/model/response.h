@@ -10,12 +10,6 @@
 /* All requests before `upto` are acknowledged. False: impossible for this flow. */
 bool acknowledge(struct rd_analysis *a, struct flow *r, uint32_t upto, uint64_t ns);
 
-/*
- * Whether a response that comes so long after a request cannot be the response to it; `step`: how
- * exact times are.
- */
-bool is_too_soon(const struct flow *r, uint64_t ns, uint64_t step);
-
 /* The requester goes on with the rest of a READ, from `psn` (read_is_rest()). */
 void acknowledge_rest(struct rd_analysis *a, struct flow *r, uint32_t psn, uint64_t ns);
 /* A READ or atomic response is missing: the requester drops those after it. */
