@@ -446,7 +446,8 @@ static void test_unset(void **state)
 	hca.real_time = hca.readable = true;
 	hca.ahead = 20000000;
 	clock_make(RD_STAMPS_ADAPTER, "hardware clock");
-	assert_int_equal(clock_made.unset / 1000000, 20);
+	/* Two clocks are read, one after the other: not exact where other processes run between. */
+	assert_in_range(clock_made.unset, 10000000, 30000000);
 	verbs_clock_close(&clock_made);
 	hca.ahead = 37000000000;
 	clock_make(RD_STAMPS_ADAPTER, "hardware clock (real time)");
