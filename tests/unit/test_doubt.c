@@ -1075,6 +1075,29 @@ static void first_response_of_long_reads(void **state)
 	}
 }
 
+/* The shortest time counts, however many READs follow. */
+static void quick_read_of_many(void **state)
+{
+	(void)state;
+	for (unsigned int quick = 0; quick < 2; quick++) {
+		struct scene s = begin();
+
+		for (uint32_t psn = 0; psn < 300; psn++) {
+			read_request(&s, psn, 1024);
+			s.ns += quick && psn < 10 ? 0 : 90000;
+			respond(&s, RESP_ONLY, psn, OK);
+		}
+		read_request(&s, 300, 1024);
+		s.ns += 5000000;
+		read_request(&s, 300, 1024);
+		s.ns += 30000;
+		respond(&s, RESP_ONLY, 300, OK);
+		result(&s);
+		assert_int_equal(count(s.r->conversations, RD_INC_CROSSED), !quick);
+		end(&s);
+	}
+}
+
 /* Missing responses begin with those of their READ: PSNs of SENDs before it have none. */
 static void first_responses_of_a_later_read(void **state)
 {
@@ -1258,6 +1281,7 @@ int main(void)
 		cmocka_unit_test(response_to_earlier_read),
 		cmocka_unit_test(first_responses_of_a_later_read),
 		cmocka_unit_test(first_response_of_long_reads),
+		cmocka_unit_test(quick_read_of_many),
 		cmocka_unit_test(late_on_the_same_path),
 		cmocka_unit_test(nak_behind_ack),
 		cmocka_unit_test(nak_after_rnr),
