@@ -77,24 +77,28 @@ static bool is_reordered(const struct rd_side *s)
 	return s->naks_late || rd_side_incident(s, RD_INC_REORDERED_DOWNSTREAM)->count > 1;
 }
 
+/* Whether a side has this, of a QP pair of these two hosts. */
+static bool any_between_hosts(const struct look *l, bool (*has)(const struct rd_side *s))
+{
+	const char *from = l->from->address, *to = l->to->address;
+
+	for (size_t i = 0; i < l->r->n_conversations && i < PATHS_MAX; i++) {
+		const struct rd_conversation *c = &l->r->conversations[i];
+
+		if ((is_between(c, from, to) || is_between(c, to, from)) &&
+			(has(&c->side[0]) || has(&c->side[1])))
+			return true;
+	}
+	return false;
+}
+
 /*
  * Whether packets between these hosts overtake each other: a network that sends packets of one QP
  * by several paths does so with all, and their receivers take late ones for lost.
  */
 static bool has_several_paths(const struct look *l)
 {
-	const char *from = l->from->address, *to = l->to->address;
-
-	if (is_reordered(l->s) || is_reordered(l->other))
-		return true;
-	for (size_t i = 0; i < l->r->n_conversations && i < PATHS_MAX; i++) {
-		const struct rd_conversation *c = &l->r->conversations[i];
-
-		if ((is_between(c, from, to) || is_between(c, to, from)) &&
-			(is_reordered(&c->side[0]) || is_reordered(&c->side[1])))
-			return true;
-	}
-	return false;
+	return is_reordered(l->s) || is_reordered(l->other) || any_between_hosts(l, is_reordered);
 }
 
 static bool has_copies(const struct rd_side *s)
@@ -109,18 +113,7 @@ static bool has_copies(const struct rd_side *s)
  */
 static bool may_be_copies(const struct look *l)
 {
-	const char *from = l->from->address, *to = l->to->address;
-
-	if (l->s->identified)
-		return false;
-	for (size_t i = 0; i < l->r->n_conversations && i < PATHS_MAX; i++) {
-		const struct rd_conversation *c = &l->r->conversations[i];
-
-		if ((is_between(c, from, to) || is_between(c, to, from)) &&
-			(has_copies(&c->side[0]) || has_copies(&c->side[1])))
-			return true;
-	}
-	return false;
+	return !l->s->identified && any_between_hosts(l, has_copies);
 }
 
 #define TIMER_NS UINT64_C(8192) /* the shortest of IBTA volume 1, 9.9.1: 4.096 us * 2^1 */
