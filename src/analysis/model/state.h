@@ -289,7 +289,7 @@ struct flow_requests {
 	bool start_known;		   /* the CM set the first PSN: there is none before it */
 };
 
-/* Retransmission rounds of its sender (request.c). */
+/* Retransmission rounds of its sender (round.c). */
 struct flow_rounds {
 	uint32_t psn;	   /* where the current round began */
 	uint32_t top;	   /* the PSN after the highest one sent before that */
@@ -351,7 +351,7 @@ struct flow_responses {
 };
 
 /*
- * PSN and IP identification of the last frames: of requests [0], of responses [1] (flow.c).
+ * PSN and IP identification of the last frames: of requests [0], of responses [1] (recent.c).
  * Requests without an identification have their time instead.
  */
 struct flow_recent {

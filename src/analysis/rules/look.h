@@ -193,6 +193,21 @@ static inline uint64_t gaps_without_nak(const struct look *l)
 	return without(gaps, naks_for_gaps(l));
 }
 
+/* Packets that came late, here or downstream of this point. */
+static inline uint64_t late_packets(const struct look *l)
+{
+	return count(l, RD_INC_REORDERED) + count(l, RD_INC_REORDERED_DOWNSTREAM);
+}
+
+/*
+ * A receiver that is not ready discards what follows, and may request it later; when it does, the
+ * packets of the round after its RNR NAK may be on their way.
+ */
+static inline bool may_be_discarded(const struct look *l, const struct rd_finding *f)
+{
+	return count(l, RD_INC_RNR) >= f->evidence.count;
+}
+
 #define RATES_LEN 200
 
 /* "; its rate here: ... before, ... at the lowest after"; "": unknown (congestion.c). */
@@ -207,9 +222,10 @@ static inline bool made_progress(const struct look *l)
 /* Whether requests were retransmitted although their responses had arrived (facts.c). */
 bool responses_arrived(const struct look *l);
 
-/* Whether the capture may lack only frames in the other direction (loss.c). */
+/* Whether the capture may lack only frames in the other direction (missed.c). */
 bool may_have_other_half(const struct look *l);
-/* Whether no frame in the other direction between both addresses was captured, of any QP (loss.c).
+/* Whether no frame in the other direction between both addresses was captured, of any QP
+ * (missed.c).
  */
 bool is_one_direction(const struct look *l);
 

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Retransmission rounds of an RC sender: why each begins, where, and what belongs to it. IBTA
+ * volume 1, 9.9.2.
+ */
+#include "round.h"
+
+/* Whether a NAK has had no round yet, and one that begins anywhere is its round. */
+static bool nak_waits(const struct flow *f)
+{
+	return f->ack.nak_frame && !(f->trouble && f->trouble->leftover);
+}
+
+static enum rd_incident_kind round_cause(const struct flow *f, uint32_t psn)
+{
+	if (f->ack.rnr_frame)
+		return RD_INC_ROUND_RNR;
+	if (nak_waits(f) || (f->ack.nak_frame && psn == f->ack.nak_psn))
+		return RD_INC_ROUND_NAK;
+	return f->ack.gap_open ? RD_INC_ROUND_READ : RD_INC_ROUND_TIMEOUT;
+}
+
+uint32_t round_origin(const struct flow *f)
+{
+	if (f->ack.rnr_frame)
+		return f->ack.rnr_psn;
+	if (nak_waits(f))
+		return f->ack.nak_psn;
+	return f->ack.gap_open ? f->ack.gap_psn : f->ack.una;
+}
+
+/* The round of a NAK begins at `start`; that of a second NAK may follow. */
+static void nak_done(struct flow *f, struct trouble *t, uint32_t start)
+{
+	if (t->two_naks) {
+		t->leftover = true;
+	} else if (!t->leftover || start == f->ack.nak_psn) {
+		f->ack.nak_frame = 0;
+		t->leftover = false;
+	}
+	t->two_naks = false;
+}
+
+/*
+ * Whether a packet was retransmitted, by its IP identification, though all requests are
+ * acknowledged: the ACK came too late for the sender's timer.
+ */
+static bool is_late_timer(const struct flow *f, const struct item *it)
+{
+	return f->ack.acked && f->ack.una == f->req.next && !f->ack.nak_frame &&
+	       !f->ack.rnr_frame && flow_sent(f, it) == SENT_AFTER;
+}
+
+bool round_goes_back(struct flow *f, const struct item *it, uint32_t span, uint32_t *start)
+{
+	uint32_t origin = round_origin(f), psn = it->p->psn;
+	bool second = f->round.straggler && psn == f->round.straggler_next;
+
+	if (!f->ack.acked && !nak_waits(f) && !f->ack.rnr_frame)
+		origin = psn;
+	f->round.straggler = false;
+	*start = second ? f->round.straggler_psn : psn;
+	if (psn_diff(*start, origin) > 0)
+		*start = origin;
+	if (second || psn == origin || psn_add(psn, span) == f->req.next || is_late_timer(f, it))
+		return true;
+	f->round.straggler = true;
+	f->round.straggler_psn = psn;
+	f->round.straggler_next = psn_add(psn, span);
+	return false;
+}
+
+/* The longest time that a packet may be on its way between this point and the requester. */
+static uint64_t longest_way(const struct flow *f)
+{
+	return f->ack.waited_ns > UNDER_WAY_NS ? f->ack.waited_ns : UNDER_WAY_NS;
+}
+
+/*
+ * A round without a NAK: measures how long the sender waited. If the response was captured before,
+ * it was lost downstream; if that was just before, both crossed on the path.
+ */
+static void round_without_reason(
+	struct rd_analysis *a, struct flow *f, uint32_t psn, uint32_t span, bool gap)
+{
+	bool answered = f->ack.acked && psn_diff(psn_add(psn, span), f->ack.una) <= 0;
+	uint64_t since = answered ? f->req.progress_ns - f->ack.waited_ns : f->ack.open_since_ns;
+
+	if (answered)
+		flow_incident(a, f,
+			a->ns - f->req.progress_ns <= longest_way(f) ? RD_INC_CROSSED
+								     : RD_INC_RESPONSE_LOST,
+			1);
+	/* Without the responses only the sender's own silence is known. */
+	if (!f->ack.acked && since && f->req.progress_ns > since)
+		since = f->req.progress_ns;
+	if (!gap && since && a->ns > since &&
+		!hist_add(&f->ack.latencies[RD_LATENCY_TIMEOUT], a->ns - since))
+		a->out_of_memory = true;
+	f->round.silent = !gap && !answered;
+}
+
+/*
+ * READs and atomics have responses of their own: a requester that gets a later one repeats them at
+ * once, while all responses were captured. The later one may belong to the same READ: then a
+ * requester that waits longer has got none of them. With other requests between them it is unknown
+ * which were.
+ */
+static bool response_is_missing(
+	struct rd_analysis *a, struct flow *f, const struct trouble *t, uint32_t psn, uint32_t span)
+{
+	bool later = psn_diff(psn_add(psn, span), f->ack.una) < 0;
+	bool within = psn_diff(psn_add(psn, 1), f->ack.una) < 0 &&
+		      a->ns - f->req.progress_ns <= longest_way(f);
+
+	if (!t->fetches || !f->ack.acked || (!later && !within))
+		return false;
+	if (!f->req.verb_at[RD_VERB_SEND] && !f->req.verb_at[RD_VERB_WRITE])
+		flow_incident(a, f, RD_INC_RESPONSE_LOST, 1);
+	return true;
+}
+
+/* A NAK before the capture may be the cause of a round that begins before its first frame. */
+static bool cause_is_before(
+	const struct flow *f, enum rd_incident_kind cause, uint32_t start, uint32_t psn)
+{
+	return cause == RD_INC_ROUND_TIMEOUT && !f->ack.acked &&
+	       (before_capture(f, start, 1) || before_capture(f, psn, 1));
+}
+
+void round_begin(struct rd_analysis *a, struct flow *f, struct trouble *t, uint32_t start,
+	uint32_t psn, uint32_t span)
+{
+	enum rd_incident_kind cause = round_cause(f, start);
+	bool missing = cause == RD_INC_ROUND_TIMEOUT &&
+		       response_is_missing(a, f, t, start, start == psn ? span : 1);
+
+	f->round.silent = false;
+	if (missing) {
+		flow_incident(a, f, RD_INC_ROUND_READ, 1);
+	} else if (!cause_is_before(f, cause, start, psn)) {
+		flow_incident(a, f, cause, 1);
+		if (cause == RD_INC_ROUND_TIMEOUT || cause == RD_INC_ROUND_READ)
+			round_without_reason(a, f, psn, span, cause == RD_INC_ROUND_READ);
+	}
+	if (f->ack.open_since_ns)
+		f->ack.open_since_ns = a->ns;
+	f->round.attempts = f->round.attempts && f->round.psn == start ? f->round.attempts + 1 : 1;
+	f->ack.rnr_frame = 0;
+	nak_done(f, t, start);
+	f->round.psn = start;
+	f->round.frame = a->frame;
+	t->round_ns = a->ns;
+	f->round.top = f->req.next;
+	f->round.active = f->req.slow = true;
+	f->ack.waiting_n = 0; /* a response could be one to either */
+	seq_restart(&t->pass, start);
+	seq_add_hole(&t->pass, start, (uint32_t)psn_diff(psn, start));
+	f->req.at = psn_add(psn, span);
+}
+
+void round_end(struct rd_analysis *a, struct flow *f, struct trouble *t)
+{
+	if (f->round.active && f->req.at != f->req.next)
+		flow_incident(a, f, RD_INC_SELECTIVE, 1);
+	else if (f->round.active)
+		delayed_rest(a, f, t);
+	f->round.active = false;
+}
+
+/*
+ * Whether a packet ahead in a round begins another one: a NAK after the beginning of this round
+ * requests it. The next one in sequence would follow anyway, unless the sender retransmits single
+ * packets, as it has done before.
+ */
+static bool is_next_nak(const struct flow *f, uint32_t psn, int32_t ahead)
+{
+	if (f->ack.nak_frame <= f->round.frame || f->ack.nak_psn != psn)
+		return false;
+	return ahead > 0 || (!ahead && psn == psn_add(f->round.psn, 1) &&
+				    incident_of(&f->incidents, RD_INC_SELECTIVE));
+}
+
+void round_take(struct rd_analysis *a, struct flow *f, struct trouble *t, const struct item *it,
+	uint32_t span)
+{
+	uint32_t psn = it->p->psn;
+	int32_t ahead = psn_diff(psn, f->req.at);
+	int32_t front = psn_diff(t->pass.start, psn);
+	uint32_t start;
+
+	if (is_next_nak(f, psn, ahead)) {
+		round_end(a, f, t);
+		round_begin(a, f, t, psn, psn, span);
+	} else if (ahead >= 0) {
+		seq_add_hole(&t->pass, f->req.at, (uint32_t)ahead);
+		f->req.at = psn_add(psn, span);
+	} else if (front > 0) {
+		t->pass.start = psn;
+		if ((uint32_t)front > span)
+			seq_add_hole(&t->pass, psn_add(psn, span), (uint32_t)front - span);
+	} else if (!seq_fill(&t->pass, psn, span) && round_goes_back(f, it, span, &start)) {
+		round_begin(a, f, t, start, psn, span);
+	}
+}

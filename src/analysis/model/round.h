@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Retransmission rounds of an RC sender: it goes back to a PSN and sends again from there. */
+#ifndef RDMADUMP_ANALYSIS_MODEL_ROUND_H
+#define RDMADUMP_ANALYSIS_MODEL_ROUND_H
+
+#include "state.h"
+
+/* Longest time that a response may be on its way from this point, far above healthy paths. */
+#define UNDER_WAY_NS UINT64_C(1000000)
+
+/* How many of the PSNs [psn, psn + n) are before the first frame of the capture. */
+static inline uint32_t before_capture(const struct flow *f, uint32_t psn, uint32_t n)
+{
+	int32_t d = psn_diff(psn_add(f->req.first, f->req.before), psn);
+
+	if (d <= 0 || !f->req.before)
+		return 0;
+	return (uint32_t)d < n ? (uint32_t)d : n;
+}
+
+/* Where a round begins: at the PSN of a NAK, else at the first one without an ACK. */
+uint32_t round_origin(const struct flow *f);
+
+/*
+ * Whether a packet that was seen before begins a retransmission round, at *start. A single packet
+ * from another PSN may be a straggler or reordered; two in sequence are a round.
+ */
+bool round_goes_back(struct flow *f, const struct item *it, uint32_t span, uint32_t *start);
+
+/* The sender goes back to `start`; psn is the first packet seen of the round. */
+void round_begin(struct rd_analysis *a, struct flow *f, struct trouble *t, uint32_t start,
+	uint32_t psn, uint32_t span);
+
+/*
+ * A packet of a round: in sequence, after a gap, late, or before the first one seen (then that one
+ * was reordered: a sender never goes back further within a round). A packet that the round has
+ * already begins the next round.
+ */
+void round_take(struct rd_analysis *a, struct flow *f, struct trouble *t, const struct item *it,
+	uint32_t span);
+
+/* New data follows: the round, if there is one, has ended. */
+void round_end(struct rd_analysis *a, struct flow *f, struct trouble *t);
+
+#endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Rules over one side of a conversation: packets that the capture lacks. */
+#include "look.h"
+
+#define HALVES_MAX   256 /* conversations among which frames of the other direction are searched */
+#define START_FRAMES 512 /* packets that overtook others before the capture began: one window */
+
+/*
+ * Whether RC frames to this sender, or from this receiver, are there whose requester or responder
+ * is unknown. They may have another address where a device on the path rewrites it.
+ */
+bool may_have_other_half(const struct look *l)
+{
+	const char *from = l->s->seen ? l->from->address : l->to->address;
+	const char *to = l->s->seen ? l->to->address : l->from->address;
+
+	for (size_t i = 0; i < l->r->n_conversations && i < HALVES_MAX; i++) {
+		const struct rd_conversation *c = &l->r->conversations[i];
+		const bool back = !c->side[0].seen;
+
+		if (c != l->c && c->transport == l->c->transport && c->pairing == RD_PAIR_NONE &&
+			(!strcmp((back ? &c->b : &c->a)->address, to) ||
+				!strcmp((back ? &c->a : &c->b)->address, from)))
+			return true;
+	}
+	return l->r->n_conversations > HALVES_MAX;
+}
+
+bool is_one_direction(const struct look *l)
+{
+	for (size_t i = 0; i < l->r->n_conversations && i < HALVES_MAX; i++) {
+		const struct rd_conversation *c = &l->r->conversations[i];
+
+		if ((c->side[0].seen && !strcmp(c->a.address, l->to->address) &&
+			    !strcmp(c->b.address, l->from->address)) ||
+			(c->side[1].seen && !strcmp(c->b.address, l->to->address) &&
+				!strcmp(c->a.address, l->from->address)))
+			return false;
+	}
+	return true;
+}
+
+static bool one_sided(const struct look *l, struct rd_finding *f)
+{
+	if (!is_rc(l) || l->side || l->c->pairing != RD_PAIR_NONE || l->s->seen == l->other->seen ||
+		(rounds(l) && !made_progress(l)) || l->s->frames + l->other->frames < 8)
+		return false;
+	f->evidence.count = l->s->frames + l->other->frames;
+	rd_finding_frame(f, l->s->seen ? l->s->first_frame : l->other->first_frame);
+	if (may_have_other_half(l)) {
+		finding_lower(f, RD_POSSIBLE);
+		f->meaning = "frames that are out of order in the file, or a capture that begins "
+			     "late; or a filter, a mirror of one direction only";
+		rd_finding_title(f, "only one direction is known");
+		rd_finding_detail(f,
+			"%llu frames; which frames of the other direction belong to them is "
+			"unknown, and so are latencies and causes",
+			n(f->evidence.count));
+	} else {
+		/* The other direction may be in another network of the same addresses. */
+		if (l->s->shared || l->other->shared)
+			finding_lower(f, RD_POSSIBLE);
+		rd_finding_title(f, "only one direction was captured");
+		rd_finding_detail(f,
+			"%llu frames, none in the other direction: latencies and causes are "
+			"unknown",
+			n(f->evidence.count));
+	}
+	filter_requests(l, f);
+	return true;
+}
+
+/*
+ * Where packets overtake each other, those that are absent at first may have come before. So they
+ * may where the sender retransmits single packets: the capture may begin with some of these.
+ */
+static bool is_from_start(const struct look *l)
+{
+	return (late_packets(l) || count(l, RD_INC_SELECTIVE)) &&
+	       incident(l, RD_INC_UNSEEN)->last_frame < l->s->first_frame + START_FRAMES;
+}
+
+static bool unseen(const struct look *l, struct rd_finding *f)
+{
+	if (!is_rc(l) || !count(l, RD_INC_UNSEEN))
+		return false;
+	finding_evidence(f, incident(l, RD_INC_UNSEEN));
+	if (has_cut_headers(l) || count(l, RD_INC_FROM_BEFORE) || is_disordered(l) ||
+		is_from_start(l))
+		finding_lower(f, RD_POSSIBLE);
+	if (l->s->gap_doubtful) {
+		finding_lower(f, RD_POSSIBLE);
+		f->meaning = "the capture was too slow, or packets take a path that it does not "
+			     "see; or the QP was used again with PSNs ahead of the last ones, and "
+			     "none is missing";
+		f->next = "look at the losses of the capture; one that has the CM's messages "
+			  "shows where connections begin";
+	}
+	/* What seems damaged may be what was acknowledged: only its payload was removed. */
+	if (count(l, RD_INC_ICRC) + l->a->icrc_lost.count >= f->evidence.count)
+		finding_lower(f, RD_POSSIBLE);
+	rd_finding_title(f, "the capture missed packets that the receiver got");
+	rd_finding_detail(f,
+		"%llu packets were acknowledged but never captured; the network did not lose them",
+		n(count(l, RD_INC_UNSEEN)));
+	filter_requests(l, f);
+	return true;
+}
+
+static bool responses_unseen(const struct look *l, struct rd_finding *f)
+{
+	uint64_t missed = count(l, RD_INC_RESPONSE_UNSEEN);
+
+	if (!missed)
+		return false;
+	finding_evidence(f, incident(l, RD_INC_RESPONSE_UNSEEN));
+	/* A request that is refused has no further response. */
+	if (has_cut_headers(l) || is_disordered(l) || is_refused(l))
+		finding_lower(f, RD_POSSIBLE);
+	rd_finding_title(f, "the capture missed responses that the requester got");
+	rd_finding_detail(f,
+		"%llu time%s READ or atomic responses were not captured, and the requester "
+		"continued without requesting them again",
+		n(missed), plural(missed));
+	filter_requests(l, f);
+	return true;
+}
+
+const struct rule rules_of_missed[] = {
+	{{"unseen", RD_SEV_NOTE, RD_LIKELY,
+		 "the capture was too slow, or packets take a path that it does not see",
+		 "look at the losses of the capture"},
+		unseen},
+	{{"responses-unseen", RD_SEV_NOTE, RD_LIKELY,
+		 "the capture was too slow, or responses take a path that it does not see",
+		 "look at the losses of the capture"},
+		responses_unseen},
+	{{"one-sided", RD_SEV_NOTE, RD_LIKELY,
+		 "a mirror of one direction only, or a filter; or the receiver does not respond",
+		 "capture both directions"},
+		one_sided},
+	{{0}, NULL},
+};
