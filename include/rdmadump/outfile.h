@@ -65,8 +65,8 @@ int rd_outfile_open(struct rd_outfile *f, const char *path, const struct rd_inpu
 int rd_outfile_open_own(struct rd_outfile *f, const char *path, const struct rd_inputs *inputs,
 	struct rd_error *err);
 /*
- * Makes a new file of mode 0600; `path` ends with "XXXXXX", which is replaced to make the name
- * unique. 0, or -1 with RD_CLASS_OUTPUT.
+ * Makes a new file of mode 0600; `path` ends with ".XXXXXX", which is replaced to make the name
+ * unique, and left out in errors. 0, or -1 with RD_CLASS_OUTPUT.
  */
 int rd_outfile_open_unique(struct rd_outfile *f, char *path, struct rd_error *err);
 /*

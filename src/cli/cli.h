@@ -77,6 +77,9 @@ void rd_cli_put_line(FILE *out, enum rd_colour colour, const char *line);
  */
 void rd_cli_say(const char *prefix, const char *line);
 
+/* The error that standard output could not be written; always returns -1. */
+int rd_cli_stdout_failed(int errnum, struct rd_error *err);
+
 /* Whether an output failed because the reader of a pipe had closed its end. */
 bool rd_cli_is_closed_pipe(const struct rd_error *err);
 

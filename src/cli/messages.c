@@ -88,6 +88,13 @@ static FILE *cleaner_open(struct cleaner *c, FILE *raw, bool lines)
 	return stream;
 }
 
+int rd_cli_stdout_failed(int errnum, struct rd_error *err)
+{
+	return rd_fail(err, RD_CLASS_OUTPUT, errnum,
+		errnum == ENOSPC ? "free some space or write elsewhere" : NULL,
+		"cannot write to standard output");
+}
+
 /*
  * For commands, help included, that did not check what they printed: status 0 promises that all of
  * it was written. A reader that closed the pipe has what it wanted.
@@ -100,9 +107,7 @@ static void check_output(int status, void *ctx)
 	fflush(stdout);
 	if (status || !out_cleaner.errnum || out_cleaner.errnum == EPIPE)
 		return;
-	rd_fail(&err, RD_CLASS_OUTPUT, out_cleaner.errnum,
-		out_cleaner.errnum == ENOSPC ? "free some space or write elsewhere" : NULL,
-		"cannot write to standard output");
+	rd_cli_stdout_failed(out_cleaner.errnum, &err);
 	rd_cli_fail(&err);
 	_exit(RD_CLASS_OUTPUT);
 }

@@ -70,7 +70,8 @@ static int check_output(const struct arguments *a, struct rd_error *err)
 		o->session.rotation.bytes || o->session.rotation.frames || o->session.slice_s;
 	bool named = o->session.path && !to_stdout(o);
 	const struct contradiction list[] = {
-		{rotates && !named, "new files need a name: give -w FILE"},
+		{rotates && !named,
+			"a series of files needs a name, not standard output: give -w FILE"},
 		{o->session.per_queue && (!o->session.queues || !named),
 			"--per-queue-files needs --queues and -w FILE"},
 		{o->session.hold && rotates,

@@ -116,8 +116,8 @@ int set_filter_file(struct arguments *a, const struct option_use *use, struct rd
 	int rc = 0;
 
 	if (!text || ferror(f))
-		rc = rd_fail(err, RD_CLASS_USAGE, errno, NULL, "cannot read the filter in '%s'",
-			use->arg);
+		rc = rd_fail(err, RD_CLASS_USAGE, errno, "name a file that has a filter expression",
+			"cannot read the filter in '%s'", use->arg);
 	else if (n == FILTER_FILE_MAX - 1)
 		rc = rd_fail(err, RD_CLASS_USAGE, 0, NULL,
 			"the filter in '%s' is longer than %d bytes", use->arg,

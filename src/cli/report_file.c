@@ -27,11 +27,11 @@ int report_file_check(
 {
 	if (rd_inputs_have(inputs, path))
 		return rd_fail(err, RD_CLASS_USAGE, 0,
-			"it was not touched: give the report another name",
+			"it was not touched: give the output another name",
 			"%s '%s' is a file that is read", option, path);
 	if (is_capture(path))
 		return rd_fail(err, RD_CLASS_USAGE, 0,
-			"it was not touched: give the report another name, or remove it first",
+			"it was not touched: give the output another name, or remove it first",
 			"%s '%s' is a capture file", option, path);
 	return 0;
 }

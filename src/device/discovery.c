@@ -167,7 +167,7 @@ static int list_devices(struct rd_names *names, const char *root, struct rd_erro
 {
 	if (!rd_sysfs_list(names, "%s/sys/class/infiniband", root))
 		return 0;
-	if (errno != ENOENT)
+	if (errno != ENOENT && errno != ENOTDIR)
 		return rd_fail(err, RD_CLASS_DEVICE, errno, NULL,
 			"cannot list %s/sys/class/infiniband", root);
 	if (*root && !rd_sysfs_exists("%s/sys", root))

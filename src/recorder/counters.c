@@ -50,8 +50,12 @@ static int find_port(
 		port = source->port;
 	}
 	if (!device || !port)
-		return rd_fail(err, RD_CLASS_USAGE, 0, "name one: ,device=DEVICE",
-			"--trigger '%s': what is recorded is no RDMA device and has no counters",
+		return rd_fail(err, RD_CLASS_USAGE, 0,
+			"name the device that has the counter (,device=DEVICE); rdmadump-record(1) "
+			"lists "
+			"the triggers",
+			"--trigger '%s' would be a counter, but the recording is not of an RDMA "
+			"device",
 			t->text);
 	for (*index = 0; *index < w->n_ports; (*index)++)
 		if (w->ports[*index].port == port)

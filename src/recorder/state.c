@@ -93,8 +93,8 @@ static void write_textfile(struct rd_recorder *r, bool running)
 		out = fdopen(fd, "w");
 	if (!out) {
 		if (!r->textfile_failed)
-			rd_log(RD_LOG_WARNING, "cannot write beside '%s': %s", r->config.textfile,
-				strerror(errno));
+			rd_log(RD_LOG_WARNING, "cannot create a file in the directory of '%s': %s",
+				r->config.textfile, strerror(errno));
 		r->textfile_failed = true;
 		if (fd >= 0) {
 			close(fd);

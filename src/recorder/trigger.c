@@ -75,7 +75,7 @@ static bool is_event_name(const char *name)
 static int refuse(const struct trigger *t, struct rd_error *err, const char *why)
 {
 	return rd_fail(err, RD_CLASS_USAGE, 0,
-		"rdmadump-record(1) has the names; 'rdmadump counters' the counters",
+		"rdmadump-record(1) lists the triggers, 'rdmadump counters' the counters",
 		"--trigger '%s': %s", t->text, why);
 }
 
@@ -99,7 +99,8 @@ static int parse_nak(struct trigger *t, const char *value, struct rd_error *err)
 	}
 	if (rd_parse_u64(value, 0, 31, &code))
 		return refuse(t, err,
-			"the code of a NAK is sequence, invalid, access, operational or 0 to 31");
+			"the code of a NAK must be sequence, invalid, access, operational or 0 to "
+			"31");
 	t->nak = (uint8_t)code;
 	return 0;
 }
@@ -111,17 +112,17 @@ static int parse_limit(struct trigger *t, char *limit, struct rd_error *err)
 
 	if (t->source == TRIGGER_STALL)
 		return rd_parse_duration(limit, STALL_LEAST_NS, STALL_MOST_NS, &t->most)
-			       ? refuse(t, err, "after '>' comes a time from 1ms to 1h")
+			       ? refuse(t, err, "after '>' there must be a time from 1ms to 1h")
 			       : 0;
 
 	if (slash && strcmp(slash, "/s"))
-		return refuse(t, err, "a rate is a number and /s");
+		return refuse(t, err, "a rate must be a number and /s, like 5/s");
 	if (slash)
 		*slash = '\0';
 	t->rate = slash != NULL;
 	t->limited = true;
 	if (rd_parse_size(limit, 0, UINT64_MAX / 2, &t->most))
-		return refuse(t, err, "after '>' comes a number, and /s for a rate");
+		return refuse(t, err, "after '>' there must be a number, or a rate like 5/s");
 	return 0;
 }
 
@@ -130,7 +131,7 @@ static int parse_host(struct trigger *t, const char *value, struct rd_error *err
 	t->host_len = inet_pton(AF_INET, value, t->host) == 1	 ? 4
 		      : inet_pton(AF_INET6, value, t->host) == 1 ? 16
 								 : 0;
-	return t->host_len ? 0 : refuse(t, err, "host is an IPv4 or IPv6 address, or a GID");
+	return t->host_len ? 0 : refuse(t, err, "host must be an IPv4 or IPv6 address, or a GID");
 }
 
 /* "qp=QP", "host=ADDRESS", "device=DEVICE". */
@@ -141,7 +142,7 @@ static int parse_key(struct trigger *t, char *key, struct rd_error *err)
 	uint64_t qp;
 
 	if (!value)
-		return refuse(t, err, "after a comma comes qp=, host= or device=");
+		return refuse(t, err, "after a comma there must be qp=, host= or device=");
 	*value++ = '\0';
 	if (strcmp(key, "device") == 0 && t->source == TRIGGER_COUNTER && *value) {
 		t->device = value;
@@ -151,7 +152,7 @@ static int parse_key(struct trigger *t, char *key, struct rd_error *err)
 		return parse_host(t, value, err);
 	if (strcmp(key, "qp") == 0 && of_packets) {
 		if (rd_parse_u64(value, 0, 0xffffff, &qp))
-			return refuse(t, err, "qp is a number of 24 bits");
+			return refuse(t, err, "qp must be a QP number from 0 to 0xffffff");
 		t->qp = (uint32_t)qp;
 		return 0;
 	}
@@ -165,15 +166,15 @@ static int parse_value(struct trigger *t, const char *value, struct rd_error *er
 
 	if (!value)
 		return wanted == VALUE_TEXT || wanted == VALUE_EVENT
-			       ? refuse(t, err, "a value is missing after '='")
+			       ? refuse(t, err, "it needs a value: NAME=VALUE")
 			       : 0;
 	if (!*value)
-		return refuse(t, err, "a value is missing after '='");
+		return refuse(t, err, "it needs a value: NAME=VALUE");
 	if (wanted == VALUE_NONE)
-		return refuse(t, err, "it has no value: '=' is wrong here");
+		return refuse(t, err, "this trigger takes no value: leave out '='");
 	t->value = value;
 	if (wanted == VALUE_EVENT && !is_event_name(value))
-		return refuse(t, err, "there is no event of this name");
+		return refuse(t, err, "there is no event of that name");
 	return wanted == VALUE_NAK ? parse_nak(t, value, err) : 0;
 }
 
@@ -206,12 +207,13 @@ static int refuse_unknown(const struct trigger *t, const char *word, struct rd_e
 	const struct trigger_name *near = meant(word);
 
 	if (!is_counter_name(word))
-		return refuse(t, err, "this is neither a name of a trigger nor of a counter");
+		return refuse(t, err, "it is the name of neither a trigger nor a counter");
 	if (!near)
 		return 0;
 	return rd_fail(err, RD_CLASS_USAGE, 0,
-		"rdmadump-record(1) has all names; give a counter's full name, with its '/'",
-		"--trigger '%s': there is no trigger '%s', but '%s'", t->text, word, near->name);
+		"rdmadump-record(1) lists the triggers; for a counter give its full name, with '/'",
+		"--trigger '%s': there is no trigger '%s'; did you mean '%s'?", t->text, word,
+		near->name);
 }
 
 /* NAME[=VALUE][>LIMIT], without the keys. */
@@ -234,14 +236,14 @@ static int parse_main(struct trigger *t, char *word, struct rd_error *err)
 		return -1;
 	if (!limit)
 		return t->source == TRIGGER_STALL
-			       ? refuse(t, err, "for how long is missing: stall>TIME")
+			       ? refuse(t, err, "the time is missing: stall>TIME")
 			       : 0;
 	if (t->source != TRIGGER_WIRE && t->source != TRIGGER_COUNTER && t->source != TRIGGER_STALL)
-		return refuse(t, err, "'>' is for frames and counters");
+		return refuse(t, err, "'>' is only for triggers of frames and counters");
 	if (parse_limit(t, limit, err) < 0)
 		return -1;
 	if (t->source == TRIGGER_WIRE && !t->rate)
-		return refuse(t, err, "a limit of frames is a rate: N/s");
+		return refuse(t, err, "for frames the limit must be a rate, like 5/s");
 	return 0;
 }
 

@@ -241,7 +241,8 @@ static void run_command(struct series *s)
 	if (more)
 		s->commands = more;
 	if (rc)
-		rd_log(RD_LOG_WARNING, "cannot run '%s %s': %s", argv[0], argv[1], strerror(rc));
+		rd_log(RD_LOG_WARNING, "cannot run '%s %s': %s; -z must name a program", argv[0],
+			argv[1], strerror(rc));
 	else
 		s->commands[s->running++] = pid;
 }

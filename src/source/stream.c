@@ -77,7 +77,9 @@ static ssize_t file_read(struct stream *s, uint8_t *buf, size_t room, struct rd_
 	if (n < 0 && s->never_wait && errno == EAGAIN)
 		return RD_READ_LATER;
 	if (n < 0)
-		return rd_fail(err, RD_CLASS_DEVICE, errno, NULL, "cannot read '%s'", s->name);
+		return rd_fail(err, RD_CLASS_DEVICE, errno,
+			errno == EISDIR ? "give a file, not a directory" : NULL, "cannot read '%s'",
+			s->name);
 	s->ended = n == 0;
 	s->done += (size_t)n;
 	return n;

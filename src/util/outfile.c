@@ -201,7 +201,11 @@ int rd_outfile_open_unique(struct rd_outfile *f, char *path, struct rd_error *er
 
 	*f = (struct rd_outfile){.fd = mkostemp(path, O_CLOEXEC)};
 	f->created = f->fd >= 0;
-	if (f->fd < 0 || fstat(f->fd, &st) < 0)
+	/* The user knows the name without the part that was chosen here. */
+	if (f->fd < 0)
+		return rd_fail(err, RD_CLASS_OUTPUT, errno, open_advice(errno),
+			"cannot write to '%.*s'", (int)(strlen(path) - strlen(".XXXXXX")), path);
+	if (fstat(f->fd, &st) < 0)
 		return refuse(f, path, RD_CLASS_OUTPUT, errno, open_advice(errno),
 			"cannot write to", err);
 	f->regular = id_of(&st, &f->id);

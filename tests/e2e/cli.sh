@@ -102,8 +102,25 @@ done <<'LIST'
 0|info mlx5_1|port 1 is down
 2|info mlx5_7|no device or netdev 'mlx5_7'
 0|events --help|duration:SECONDS
-1|events -c 0|-c '0'
 1|record --latency|option '--latency' requires an argument
+1|events -c 0|-c: '0' is not a whole number of events, 1 or more
+1|events -a foo|-a: 'foo' is not 'duration:' and a number of seconds
+1|counters --interval x|--interval: 'x' is not a number of seconds from 0.01 to 86400
+2|counters --diff TMP/none TMP/none|No such file or directory; name a file that 'rdmadump counters --json' wrote
+2|analyze --compare TMP/none TMP/none|No such file or directory; name a file with what 'rdmadump analyze --json' printed
+2|-r TMP|Is a directory; give a file, not a directory
+2|analyze TMP|Is a directory; give a file, not a directory
+1|-F TMP/none|cannot read the filter in 'TMP/none': No such file or directory; name a file
+1|-C 1 -w -|a series of files needs a name, not standard output: give -w FILE
+2|list --sysroot=TMP/one|no directory 'sys' in 'TMP/one'; name the directory that holds a copied 'sys'
+2|bundle --dry-run --file TMP|--file 'TMP' is not a regular file; give the name of a capture file
+2|bundle --dry-run --file /dev/null|--file '/dev/null' is not a regular file; give the name of a capture file
+1|bundle --dry-run --file TMP/one --write TMP/one|is a file that is read; it was not touched: give the output another name
+3|bundle -w TMP/none/x|cannot write to 'TMP/none/x': No such file or directory; the directory must exist
+1|record mlx5_0 --trigger stall|--trigger 'stall': the time is missing: stall>TIME; rdmadump-record\(1\) lists
+1|record mlx5_0 --trigger nak,qp=zz|qp must be a QP number from 0 to 0xffffff
+1|record mlx5_0 --trigger port-down=1|this trigger takes no value: leave out '='
+1|record mlx5_0 --trigger nakk|there is no trigger 'nakk'; did you mean 'nak'\?; rdmadump-record\(1\) lists
 1|record mlx5_0 -w -|-w '-': every trigger begins a file of its own, so it cannot be standard output: give a name
 LIST
 

@@ -74,7 +74,7 @@ counters --sysroot "$tmp/mlx5-eth" --prometheus -o "$tmp/collector/rdma.prom"
 is "-o: exit status and mode" "$? $(stat -c %a "$tmp/collector/rdma.prom") $(find "$tmp/collector" -type f | wc -l)" "0 644 1"
 counters --sysroot "$tmp/mlx5-eth" --prometheus -o "$tmp/nowhere/rdma.prom" 2>"$tmp/err"
 is "-o: no such directory" "$?" 3
-has "-o: message" "$tmp/err" "cannot write beside '.*': No such file or directory; the directory must exist"
+has "-o: message" "$tmp/err" "cannot create a file in the directory of .*: No such file or directory; the directory must exist"
 counters --sysroot "$tmp/mlx5-eth" --prometheus -o "$tmp/collector" 2>"$tmp/err"
 is "-o: a directory; nothing left behind" "$? $(find "$tmp" -maxdepth 1 -name 'collector.*' | wc -l)" "3 0"
 counters --sysroot "$tmp/mlx5-eth" >/dev/full 2>"$tmp/err"

@@ -150,7 +150,7 @@ while read -r line; do
 	"$RDMADUMP" ${line//TMP/$tmp} >/dev/full 2>"$tmp/log"
 	is "standard output is full: '$line': exit status" $? 3
 	is "standard output is full: '$line': one message" \
-		"$(grep -c 'to standard output: No space left on device' "$tmp/log")" 1
+		"$(grep -c 'to standard output: No space left on device; free some space or write elsewhere' "$tmp/log")" 1
 	# shellcheck disable=SC2086 # words of a command line
 	"$RDMADUMP" ${line//TMP/$tmp} >&- 2>"$tmp/log"
 	is "standard output is closed: '$line': exit status" $? 3

@@ -14,10 +14,11 @@ static int cannot_parse(const char *path, const struct rd_json_failure *f, struc
 			"--compare: '%s' is larger than %u MiB", path,
 			(unsigned int)(REPORT_MAX >> 20));
 	if (f->errnum)
-		return rd_fail(
-			err, RD_CLASS_DEVICE, f->errnum, NULL, "--compare: cannot read '%s'", path);
+		return rd_fail(err, RD_CLASS_DEVICE, f->errnum,
+			"name a file with what 'rdmadump analyze --json' printed",
+			"--compare: cannot read '%s'", path);
 	return rd_fail(err, RD_CLASS_DEVICE, 0, "it must be what 'rdmadump analyze --json' printed",
-		"--compare: '%s' is no JSON: line %d: %s", path, f->why.line, f->why.text);
+		"--compare: '%s' is not JSON: line %d: %s", path, f->why.line, f->why.text);
 }
 
 static int read_report(const char *path, struct rd_snapshot **former, struct rd_error *err)

@@ -214,7 +214,6 @@ int analyze_print(
 		ret = write_page(s, o, err);
 	errno = 0;
 	if (!ret && (put_output(s, o) || fflush(stdout) || ferror(stdout)))
-		ret = rd_fail(err, RD_CLASS_OUTPUT, errno ? errno : ENOMEM, NULL,
-			"cannot write the report to standard output");
+		ret = rd_cli_stdout_failed(errno ? errno : ENOMEM, err);
 	return ret;
 }

@@ -17,6 +17,7 @@
 #include <rdmadump/session.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define LIMIT_MOST_S 600
@@ -199,8 +200,7 @@ static int end_output(struct rd_error *err)
 {
 	errno = 0;
 	if (fflush(stdout) || ferror(stdout))
-		return rd_fail(
-			err, RD_CLASS_OUTPUT, errno, NULL, "cannot write to standard output");
+		return rd_cli_stdout_failed(errno, err);
 	return 0;
 }
 
@@ -208,8 +208,7 @@ static int put_json(const json_t *document, struct rd_error *err)
 {
 	errno = 0;
 	if (json_dumpf(document, stdout, JSON_INDENT(1)) || putchar('\n') == EOF)
-		return rd_fail(err, RD_CLASS_OUTPUT, errno ? errno : ENOMEM, NULL,
-			"cannot write to standard output");
+		return rd_cli_stdout_failed(errno ? errno : ENOMEM, err);
 	return end_output(err);
 }
 
@@ -318,13 +317,17 @@ static int check_given(const char *path, struct rd_error *err)
 {
 	struct rd_identity_before before;
 	struct rd_identity id;
+	struct stat st;
 	int errnum = 0;
 
 	if (rd_identity_choose(&id, NULL, err) < 0 || rd_identity_assume(&id, &before, err) < 0)
 		return -1;
-	if (faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) < 0)
+	if (faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) < 0 || stat(path, &st) < 0)
 		errnum = errno;
 	rd_identity_resume(&before);
+	if (!errnum && !S_ISREG(st.st_mode))
+		return rd_fail(err, RD_CLASS_DEVICE, 0, "give the name of a capture file",
+			"--file '%s' is not a regular file", path);
 	return !errnum ? 0
 		       : rd_fail(err, RD_CLASS_DEVICE, errnum,
 				 id.change ? "name a capture file that the caller of sudo may read"

@@ -57,7 +57,8 @@ static void parse_interval(struct argp_state *state, struct counters_options *o,
 	errno = 0;
 	o->interval = strtod(arg, &end);
 	if (errno || *end || end == arg || !(o->interval >= 0.01 && o->interval <= INTERVAL_MAX))
-		argp_error(state, "--interval '%s': a number of seconds from 0.01 to 86400", arg);
+		argp_error(state, "--interval: '%s' is not a number of seconds from 0.01 to 86400",
+			arg);
 }
 
 static error_t parse_word(struct argp_state *state, struct counters_options *o, const char *arg)
@@ -160,11 +161,13 @@ static int show(
 		ret = counters_json(out, r, o->all || o->interval <= 0, o->interval > 0 ? 0 : 2);
 	else
 		counters_print(out, r, o);
-	if (ret || fflush(out) || ferror(out))
-		return rd_fail(err, RD_CLASS_OUTPUT, errno ? errno : ENOMEM, NULL,
-			"cannot write the counters to %s",
-			o->output ? o->output : "standard output");
-	return 0;
+	if (!ret && !fflush(out) && !ferror(out))
+		return 0;
+	if (!o->output)
+		return rd_cli_stdout_failed(errno ? errno : ENOMEM, err);
+	return rd_fail(err, RD_CLASS_OUTPUT, errno ? errno : ENOMEM,
+		"free some space or name another file", "cannot write the counters to '%s'",
+		o->output);
 }
 
 /* Replaces the file atomically: a reader sees the old or the new content, never a part. */
@@ -185,15 +188,17 @@ static int replace_file(
 		out = fdopen(fd, "w");
 	if (!out) {
 		rd_fail(err, RD_CLASS_OUTPUT, errno,
-			"the directory must exist and be writable for the user, also under sudo",
-			"cannot write beside '%s'", o->output);
+			"the directory must exist, and the user (under sudo: its caller) must be "
+			"allowed to create files in it",
+			"cannot create a file in the directory of '%s'", o->output);
 		if (fd >= 0)
 			close(fd);
 	} else {
 		ret = show(out, r, o, err);
 		if (fclose(out) && !ret)
-			ret = rd_fail(
-				err, RD_CLASS_OUTPUT, errno, NULL, "cannot write '%s'", temporary);
+			ret = rd_fail(err, RD_CLASS_OUTPUT, errno,
+				"free some space or name another file", "cannot write '%s'",
+				o->output);
 		if (!ret && rename(temporary, o->output))
 			ret = rd_fail(err, RD_CLASS_OUTPUT, errno, "give a file's name",
 				"cannot replace '%s'", o->output);
@@ -296,8 +301,7 @@ static int run_explain(const struct counters_options *o, struct rd_error *err)
 			"'rdmadump counters --explain' lists all known counters",
 			"unknown counter '%s'", o->explain);
 	if (fflush(stdout) || ferror(stdout))
-		return rd_fail(
-			err, RD_CLASS_OUTPUT, errno, NULL, "cannot write to standard output");
+		return rd_cli_stdout_failed(errno, err);
 	return 0;
 }
 

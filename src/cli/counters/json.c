@@ -143,7 +143,9 @@ int counters_json_read(struct readings *r, const char *path, struct rd_error *er
 	int ret = 0;
 
 	if (f.errnum)
-		return rd_fail(err, RD_CLASS_DEVICE, f.errnum, NULL, "cannot read '%s'", path);
+		return rd_fail(err, RD_CLASS_DEVICE, f.errnum,
+			"name a file that 'rdmadump counters --json' wrote", "cannot read '%s'",
+			path);
 	if (f.too_long)
 		return rd_fail(err, RD_CLASS_DEVICE, 0, todo, "'%s' is larger than %u MiB", path,
 			(unsigned int)(FILE_MAX >> 20));

@@ -48,12 +48,14 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'c':
 		if (rd_parse_u64(arg, 1, UINT32_MAX, &settings->count))
-			argp_error(state, "-c '%s': a number of events, at least 1", arg);
+			argp_error(
+				state, "-c: '%s' is not a whole number of events, 1 or more", arg);
 		return 0;
 	case 'a':
 		if (strncmp(arg, "duration:", 9) ||
 			rd_parse_u64(arg + 9, 1, 1000000000, &settings->seconds))
-			argp_error(state, "-a '%s': 'duration:' and a number of seconds", arg);
+			argp_error(
+				state, "-a: '%s' is not 'duration:' and a number of seconds", arg);
 		return 0;
 	case ARGP_KEY_ARG:
 		if (settings->device)
@@ -137,8 +139,7 @@ static int follow(const struct settings *settings, struct rd_monitor *m, const s
 		}
 		errno = 0;
 		if (fflush(stdout) || ferror(stdout))
-			return rd_fail(err, RD_CLASS_OUTPUT, errno, NULL,
-				"cannot write to standard output");
+			return rd_cli_stdout_failed(errno, err);
 		if (stopped || (settings->count && shown >= settings->count))
 			return 0;
 		if (settings->seconds && rd_monotonic_ns() >= end)

@@ -439,8 +439,7 @@ static int print(
 	}
 	json_decref(root);
 	if (rc || fflush(stdout) || ferror(stdout))
-		return rd_fail(err, RD_CLASS_OUTPUT, errno ? errno : ENOMEM, NULL,
-			"cannot write to standard output");
+		return rd_cli_stdout_failed(errno ? errno : ENOMEM, err);
 	return 0;
 }
 

@@ -363,8 +363,7 @@ static int print_devices(const struct rd_devices *devices, const struct device_s
 	errno = 0;
 	if ((json ? rd_list_json(devices) : print_table(devices, settings->verbose)) ||
 		fflush(stdout) || ferror(stdout))
-		return rd_fail(err, RD_CLASS_OUTPUT, errno ? errno : ENOMEM, NULL,
-			"cannot write the list to standard output");
+		return rd_cli_stdout_failed(errno ? errno : ENOMEM, err);
 	return 0;
 }
 

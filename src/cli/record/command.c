@@ -158,7 +158,8 @@ static error_t parse_limits(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'a':
 		if (strncmp(arg, "duration:", 9))
-			argp_error(state, "-a '%s': 'duration:' and a number of seconds", arg);
+			argp_error(
+				state, "-a: '%s' is not 'duration:' and a number of seconds", arg);
 		parse_count(state, "-a duration", arg + 9, 1, 1000000000, &session->duration_s);
 		return 0;
 	default:

@@ -181,8 +181,7 @@ static int put_json(const json_t *value, struct rd_error *err)
 {
 	errno = 0;
 	if (!value || json_dumpf(value, stdout, JSON_INDENT(1)) || putchar('\n') == EOF)
-		return rd_fail(err, RD_CLASS_OUTPUT, errno ? errno : ENOMEM, NULL,
-			"cannot write to standard output");
+		return rd_cli_stdout_failed(errno ? errno : ENOMEM, err);
 	return 0;
 }
 
@@ -200,8 +199,7 @@ static int end_output(struct rd_error *err)
 {
 	flush_output();
 	if (output_errno || ferror(stdout))
-		return rd_fail(err, RD_CLASS_OUTPUT, output_errno, NULL,
-			"cannot write to standard output");
+		return rd_cli_stdout_failed(output_errno, err);
 	return 0;
 }
 
