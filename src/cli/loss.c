@@ -10,25 +10,37 @@
 
 /* --- advice --------------------------------------------------------------------------------- */
 
-/* Advice by source: each kind loses frames in another ring. */
-static const struct {
-	const char *source, *text;
+/* Advice by source, and by counter (NULL: all): each kind loses frames in another ring. */
+static const struct advice {
+	const char *source, *counter, *text;
 } advices[] = {
-	{"verbs", "the device's receive ring was full: raise -b, use --queues auto or --rx-mode "
-		  "striding, or keep less of each frame (-s, --headers-only)"},
-	{"netdev", "the kernel's ring was full: raise -B, keep less of each frame (-s, "
-		   "--headers-only), or give a filter"},
+	{"verbs", NULL,
+		"the device's receive ring was full: raise -b, use --queues auto or --rx-mode "
+		"striding, or keep less of each frame (-s, --headers-only)"},
+	{"netdev", "ps_drop",
+		"the kernel's ring was full: raise -B, keep less of each frame (-s, "
+		"--headers-only), or give a filter"},
+	{"netdev", "ps_ifdrop",
+		"the adapter's ring was full: enlarge it ('ethtool -G NETDEV rx N', see 'ethtool "
+		"-g NETDEV')"},
 };
 
-static uint64_t lost_by(const struct capture_run *r, const char *kind)
+static uint64_t lost_by(const struct capture_run *r, const struct advice *advice)
 {
 	unsigned int n;
 	const struct rd_session_source *sources = rd_session_sources(r->session, &n);
 	uint64_t lost = 0;
 
-	for (unsigned int i = 0; i < n; i++)
-		if (!strcmp(sources[i].source->ops->name, kind))
-			lost += sources[i].stats.lost;
+	for (unsigned int i = 0; i < n; i++) {
+		const struct rd_source_stats *st = &sources[i].stats;
+
+		if (strcmp(sources[i].source->ops->name, advice->source) != 0)
+			continue;
+		lost += advice->counter ? 0 : st->lost;
+		for (unsigned int k = 0; advice->counter && k < st->n_loss; k++)
+			if (!strcmp(st->loss[k].name, advice->counter))
+				lost += st->loss[k].least;
+	}
 	return lost;
 }
 
@@ -37,7 +49,7 @@ void loss_advise(const struct capture_run *r)
 	struct rd_tally t = r->result->total;
 
 	for (size_t i = 0; i < sizeof(advices) / sizeof(advices[0]); i++)
-		if (rd_loss_percent(lost_by(r, advices[i].source), t.delivered) > ADVISE_FROM)
+		if (rd_loss_percent(lost_by(r, &advices[i]), t.delivered) > ADVISE_FROM)
 			fprintf(stderr, "  %s\n", advices[i].text);
 	if (r->result->end == RD_END_MEMORY || r->result->error.class != RD_CLASS_NONE ||
 		r->broken_pipe)

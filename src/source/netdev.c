@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Captures a network interface through libpcap (TPACKET_V3; packet(7), rtnetlink(7)). */
 #include "netdev_clock.h"
+#include "netdev_loss.h"
 #include "netdev_watch.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -55,8 +56,7 @@ struct netdev {
 	unsigned int got;
 
 	uint64_t seen; /* frames read from the ring */
-	struct pcap_stat last;
-	uint64_t passed, dropped, dropped_before; /* ps_recv, ps_drop, ps_ifdrop; 64 bits wide */
+	struct netdev_loss loss;
 	uint64_t checked_ns;
 	uint64_t unreported;   /* dropped, and not yet reported with a frame */
 	uint64_t report_after; /* value of `seen` at which the loss is reported */
@@ -71,25 +71,13 @@ struct netdev {
 	bool filtered;
 };
 
-/*
- * libpcap sums the kernel's counters, which each reading resets, in 32 bits. ps_recv counts frames
- * that passed the filter, including ps_drop; both include frames that are still in the ring.
- */
 static void count(struct netdev *n)
 {
-	struct pcap_stat now;
-	uint64_t dropped;
+	uint64_t dropped = netdev_loss_count(&n->loss, n->pcap, n->name, n->ifindex);
 
-	if (pcap_stats(n->pcap, &now) < 0)
-		return;
-	dropped = now.ps_drop - n->last.ps_drop;
-	n->passed += now.ps_recv - n->last.ps_recv;
-	n->dropped += dropped;
-	n->dropped_before += now.ps_ifdrop - n->last.ps_ifdrop;
-	n->last = now;
 	n->unreported += dropped;
 	if (dropped)
-		n->report_after = n->passed - n->dropped;
+		n->report_after = n->loss.passed - n->loss.dropped;
 }
 
 /* Frames are dropped while the ring is full: those in the ring were received before the loss. */
@@ -130,16 +118,11 @@ static void netdev_stats(struct rd_source *src, struct rd_source_stats *stats)
 	const char *missing = n->watch ? netdev_watch_state(n->watch)->missing : NULL;
 
 	count(n);
-	*stats = (struct rd_source_stats){
-		.loss_known = !missing || !*missing,
-		.missing = missing,
-		.lost = n->dropped + n->dropped_before,
-		/* the driver drops frames before the filter */
-		.loss_shared = n->filtered && n->dropped_before,
-		.n_loss = 2,
-		.loss = {{"ps_drop", {.amount = n->dropped}, n->dropped},
-			{"ps_ifdrop", {.amount = n->dropped_before}, n->dropped_before}},
-	};
+	*stats = (struct rd_source_stats){.missing = missing};
+	netdev_loss_stats(&n->loss, stats);
+	stats->loss_known &= !missing || !*missing;
+	/* the driver drops frames before the filter */
+	stats->loss_shared = n->filtered && n->loss.before_least;
 }
 
 /* --- frames ----------------------------------------------------------------------------- */
@@ -240,7 +223,8 @@ static bool dispatch_last(struct netdev *n, unsigned int max)
 		n->deadline_ns = rd_monotonic_ns() + BLOCK_LATEST_MS * UINT64_C(1000000);
 	while (!dispatch(n, max)) {
 		count(n);
-		if (n->seen >= n->passed - n->dropped || rd_monotonic_ns() >= n->deadline_ns)
+		if (n->seen >= n->loss.passed - n->loss.dropped ||
+			rd_monotonic_ns() >= n->deadline_ns)
 			return false;
 		poll(&p, 1, 5);
 	}
@@ -425,7 +409,8 @@ static int pcap_prepare(
 		return rd_fail(err, RD_CLASS_DEVICE, 0, NULL, "cannot capture on netdev '%s': %s",
 			n->name, why);
 	pcap_set_snaplen(n->pcap, (int)n->src.iface.max_frame);
-	pcap_set_promisc(n->pcap, config->promiscuous && n->ifindex);
+	n->loss.has_before = config->promiscuous && n->ifindex;
+	pcap_set_promisc(n->pcap, n->loss.has_before);
 	pcap_set_timeout(n->pcap, BLOCK_MS);
 	pcap_set_buffer_size(n->pcap, (int)n->buffer);
 	n->nano = pcap_set_tstamp_precision(n->pcap, PCAP_TSTAMP_PRECISION_NANO) == 0;

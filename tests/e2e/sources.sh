@@ -201,6 +201,7 @@ ours='ether proto 0x88b5 or (vlan and ether proto 0x88b5)'
 
 # capture ARGUMENTS...: in the background, pid in $pid, what it shows in out and err
 capture() {
+	rm -f "$tmp/err" # the one before was ready, too
 	ip netns exec "$ns" "$SOURCE_TOOL" "$@" >"$tmp/out" 2>"$tmp/err" &
 	pid=$!
 	wait_for 60 grep -q '^ready' "$tmp/err"
@@ -355,6 +356,44 @@ capture -i -f 'ether proto 0x88b5' netdev any
 send va 50 200
 captured
 has "all netdevs: directions from the cooked header" "$tmp/out" "^directions 0 50 50$"
+
+# What the adapter dropped: libpcap reads it in sysfs, by the netdev's name; here in $tmp/net
+missed() { echo "$1" >"$tmp/net/vb/statistics/rx_missed_errors"; }
+capture_missed() {
+	missed 1000
+	rm -f "$tmp/err"
+	# shellcheck disable=SC2016 # expanded by that shell
+	ip netns exec "$ns" sh -c 'mount --bind "$0" /sys/class/net && exec "$@"' "$tmp/net" "$SOURCE_TOOL" -i "$@" netdev vb \
+		>"$tmp/out" 2>"$tmp/err" &
+	pid=$!
+	wait_for 60 grep -q '^ready' "$tmp/err"
+}
+mkdir -p "$tmp/net/vb/statistics"
+# shellcheck disable=SC2016
+if ip netns exec "$ns" sh -c 'mount --bind "$0" /sys/class/net' "$tmp/net" 2>/dev/null; then
+	capture_missed -p
+	missed 1007
+	captured
+	has "what the adapter dropped" "$tmp/out" "^lost 7 known 1 .* ps_ifdrop 7$"
+	capture_missed
+	missed 1007
+	captured
+	has "not promiscuous: libpcap does not read it" "$tmp/out" "^lost 0 known 1 .* ps_drop 0$"
+	capture_missed -p
+	missed 3
+	captured
+	has "it is reset: the loss is unknown, not 4 billion" "$tmp/out" "^lost 0 known 0 .* ps_ifdrop 0$"
+	capture_missed -p
+	ip -n "$ns" link set vb down
+	ip -n "$ns" link set vb name vb9
+	missed 5000
+	captured
+	has "renamed: the former name's counter is another's" "$tmp/out" "^lost 0 known 0 .* ps_ifdrop 0$"
+	ip -n "$ns" link set vb9 name vb
+	ip -n "$ns" link set vb up
+else
+	skip "what the adapter dropped" "no right to mount over /sys/class/net"
+fi
 
 capture -i -f "$ours" netdev vb
 send va 10 200
