@@ -227,6 +227,7 @@ static void test_mirrored_twice(void **state)
 
 	(void)state;
 	begin();
+	two.directions = true; /* too few for their times to show the order */
 	for (uint32_t i = 0; i < 50; i++) {
 		see(RD_TAP_A, false, i, 0, i * 100 * US);
 		see(RD_TAP_A, false, i, 0, i * 100 * US + 600);
@@ -299,6 +300,7 @@ static void test_copies_in_flight(void **state)
 
 	(void)state;
 	begin();
+	two.directions = true; /* as above */
 	request(1, 0);
 	answer(1, 0, 10 * US);
 	see(RD_TAP_A, false, 2, 0, 100 * US);
@@ -324,6 +326,7 @@ static void test_many_copies(void **state)
 
 	(void)state;
 	begin();
+	two.directions = true; /* as above */
 	request(0, 0);
 	answer(0, 0, 10 * US);
 	request(1, 20 * US);
@@ -503,6 +506,7 @@ static void test_first_moment(void **state)
 
 	(void)state;
 	begin();
+	two.directions = true; /* as above */
 	request(1, 0);
 	see(RD_TAP_A, false, 2, 0, 20 * US);
 	request(3, 30 * US);

@@ -320,6 +320,7 @@ static void test_cut_icrc(void **state)
 
 	(void)state;
 	begin();
+	two.directions = true; /* too few have no copies for their times to show the order */
 	two.cut = true;
 	for (uint32_t i = 0; i < 100; i++)
 		for (uint32_t again = 0; again < 2; again++) {

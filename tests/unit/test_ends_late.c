@@ -200,6 +200,57 @@ static void test_same_host(void **state)
 	}
 }
 
+/* Exchanges at two captures; `later` tells how much later B has a packet than A. */
+static void exchange_at(unsigned int n, const uint64_t later[2][4], uint64_t delay)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		const uint64_t t = i * 100 * US + 7; /* with a resolution of 1 ns */
+
+		see(RD_TAP_A, false, i, 0, t);
+		see(RD_TAP_B, false, i, 0, t + later[0][i % 4] + delay);
+		see(RD_TAP_A, true, i, 0, t + 50 * US);
+		see(RD_TAP_B, true, i, 0, t + 50 * US + later[1][i % 4] - delay);
+	}
+}
+
+/* Times of captures at one place that jitter may show an order by chance, if they are few. */
+static void test_few_times(void **state)
+{
+	static const uint64_t later[2][4] = {
+		{2 * US, 5 * US, 3 * US, 4 * US}, {0, 3 * US, US, 2 * US}};
+
+	(void)state;
+	for (unsigned int apart = 0; apart < 2; apart++) {
+		struct rd_ends_report *r;
+
+		begin();
+		exchange_at(8, later, apart ? 3 * US : 0);
+		r = finish_any();
+		assert_int_equal(r->n_paths, 2);
+		for (size_t i = 0; i < r->n_paths; i++)
+			assert_int_equal(r->paths[i].sender_known, apart);
+		rd_ends_report_free(r);
+	}
+}
+
+/* A burst that a capture gets late is later than what is sent alone, at one place as well. */
+static void test_mostly_later(void **state)
+{
+	static const uint64_t later[2][4] = {
+		{8 * US, 8 * US, 8 * US, 0}, {4 * US, 4 * US, 4 * US, 4 * US}};
+	struct rd_ends_report *r;
+
+	(void)state;
+	begin();
+	two.directions = two.only_a = true;
+	exchange_at(200, later, 0);
+	r = finish_any();
+	assert_int_equal(r->n_paths, 2);
+	for (size_t i = 0; i < r->n_paths; i++)
+		assert_false(r->paths[i].sender_known);
+	rd_ends_report_free(r);
+}
+
 /*
  * The receiver asks for packets that are lost downstream of its capture, too. If that misses
  * packets, one of these may look like one that is lost on the path.
@@ -334,6 +385,8 @@ int main(void)
 		cmocka_unit_test(test_late_at_first),
 		cmocka_unit_test(test_opcode_filtered),
 		cmocka_unit_test(test_same_host),
+		cmocka_unit_test(test_few_times),
+		cmocka_unit_test(test_mostly_later),
 		cmocka_unit_test(test_missed_and_lost_downstream),
 		cmocka_unit_test(test_used_twice),
 		cmocka_unit_test(test_sent_before),

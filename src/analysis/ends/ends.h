@@ -71,8 +71,9 @@ struct route {
 /* Evidence for which capture a packet passes first. */
 struct order_votes {
 	uint64_t ttl[RD_TAPS];	/* packets with the larger TTL there */
-	uint64_t time[RD_TAPS]; /* packets that were there earlier, according to packets of the
-				   reverse path */
+	uint64_t time[RD_TAPS]; /* packets that were there earlier, according to the packet of the
+				   reverse path before: each of these counts once */
+	int64_t least[RD_TAPS]; /* of the differences that show it, the smallest one; 0: none */
 };
 
 struct path {
@@ -88,6 +89,7 @@ struct path {
 	int64_t first_until;   /* of that time; 0: none yet */
 	int64_t last_t, last;  /* the newest proven distance; valid if has_last */
 	bool has_last;
+	bool compared;		      /* `last` with a packet of the reverse path */
 	uint64_t frames_out[RD_TAPS]; /* frames that a capture marks as sent by its host */
 	uint64_t frames_in[RD_TAPS];  /* the same, as received by it */
 	struct order_votes votes;

@@ -149,6 +149,7 @@ static void link_paths(struct rd_ends *e, const struct route *r)
 		reverse = find_reverse(e, p);
 		if (p->reverse && p->reverse != reverse) { /* they compared with another network */
 			p->votes.time[RD_TAP_A] = p->votes.time[RD_TAP_B] = 0;
+			p->votes.least[RD_TAP_A] = p->votes.least[RD_TAP_B] = 0;
 			p->has_last = false;
 		}
 		p->reverse = reverse;

@@ -10,27 +10,40 @@
 #define NEAR_NS	    ((int64_t)1000000000) /* beyond it clocks may have been set */
 #define DRIFT_PARTS 2000		  /* more than two clocks differ: 500 ppm */
 #define MAJORITY    8			  /* times may jitter by more than the delay */
+#define MANY	    32			  /* of these, even if times jitter alike at one place */
+#define SOME	    8			  /* if they also differ by more than times jitter */
+
+/* One that jitters decides all votes that compare with it: more than one would not be chance. */
+static void note_time(struct order_votes *v, enum rd_tap first, int64_t difference)
+{
+	v->time[first]++;
+	if (!v->least[first] || difference < v->least[first])
+		v->least[first] = difference;
+}
 
 void place_note(
 	const struct rd_ends *e, struct path *p, const struct entry *const at[RD_TAPS], bool proven)
 {
 	const int64_t t = at[RD_TAP_A]->t, distance = at[RD_TAP_B]->t - t;
-	const struct path *r = p->reverse;
+	struct path *r = p->reverse;
 
 	if (at[RD_TAP_A]->ttl != at[RD_TAP_B]->ttl)
 		p->votes.ttl[at[RD_TAP_A]->ttl > at[RD_TAP_B]->ttl ? RD_TAP_A : RD_TAP_B]++;
 	if (!proven)
 		return;
-	if (r && r != p && r->has_last && llabs(t - r->last_t) < NEAR_NS) {
+	if (r && r != p && r->has_last && !r->compared && llabs(t - r->last_t) < NEAR_NS) {
 		/* A timestamp is too low by less than a step of its clock. */
 		int64_t noise = llabs(t - r->last_t) / DRIFT_PARTS +
 				clock_step(&e->pending[RD_TAP_A]) +
 				clock_step(&e->pending[RD_TAP_B]);
 
 		if (llabs(distance - r->last) > noise)
-			p->votes.time[distance > r->last ? RD_TAP_A : RD_TAP_B]++;
+			note_time(&p->votes, distance > r->last ? RD_TAP_A : RD_TAP_B,
+				llabs(distance - r->last));
+		r->compared = true;
 	}
 	p->has_last = true;
+	p->compared = false;
 	p->last_t = t;
 	p->last = distance;
 }
@@ -45,35 +58,57 @@ static bool decided(uint64_t for_a, uint64_t for_b, uint64_t majority, enum rd_t
 
 /*
  * A capture that marks frames as sent by its host is at the sender; so may the other one be, unless
- * it marks them as received, or times show that it has them later.
+ * it marks them as received.
  */
-static bool by_marks(const struct path *p, const struct order_votes *r, enum rd_tap *tap)
+static bool by_marks(const struct path *p, enum rd_tap *tap)
 {
-	uint64_t for_it, against;
+	return decided(p->frames_out[RD_TAP_A], p->frames_out[RD_TAP_B], MAJORITY, tap) &&
+	       !p->frames_out[!*tap] && p->frames_in[!*tap];
+}
 
-	if (!decided(p->frames_out[RD_TAP_A], p->frames_out[RD_TAP_B], MAJORITY, tap) ||
-		p->frames_out[!*tap])
+/* By how much the distances of packets differ, as far as times show it; INT64_MAX: unknown. */
+static int64_t spread(const struct path *p)
+{
+	const struct rd_latency above = hist_result(p->d.above);
+
+	return above.n < 2 ? INT64_MAX : (int64_t)above.max;
+}
+
+/* Whether the least difference that shows an order is more than times may jitter. */
+static bool exceeds_jitter(const struct path *p, const struct path *reverse, enum rd_tap tap)
+{
+	const int64_t x = p->votes.least[tap], y = reverse->votes.least[!tap];
+	const int64_t here = spread(p), there = spread(reverse);
+
+	return (x && (x < y || !y) ? x : y) > (here < there ? here : there);
+}
+
+/*
+ * At one place the times of both directions jitter alike, by no more than those of either differ.
+ * Then all of a few votes may be the same by chance.
+ */
+static bool by_times(const struct path *p, const struct path *reverse, enum rd_tap *tap)
+{
+	const struct order_votes *v = &p->votes, *r = &reverse->votes;
+	const uint64_t first[RD_TAPS] = {
+		v->time[RD_TAP_A] + r->time[RD_TAP_B], v->time[RD_TAP_B] + r->time[RD_TAP_A]};
+
+	if (!decided(first[RD_TAP_A], first[RD_TAP_B], MAJORITY, tap))
 		return false;
-	for_it = p->votes.time[*tap] + r->time[!*tap];
-	against = p->votes.time[!*tap] + r->time[*tap];
-	return p->frames_in[!*tap] || for_it > 2 * against;
+	return first[*tap] >= MANY || (first[*tap] >= SOME && exceeds_jitter(p, reverse, *tap));
 }
 
 static bool by_packets(const struct path *p, enum rd_tap *tap)
 {
-	static const struct order_votes none;
-	const struct order_votes *v = &p->votes, *r = p->reverse ? &p->reverse->votes : &none;
+	const struct path *r = p->reverse;
 
-	if (p->reverse == p)
+	if (r == p)
 		return false;
-	if (decided(v->ttl[RD_TAP_A], v->ttl[RD_TAP_B], MAJORITY, tap))
+	if (decided(p->votes.ttl[RD_TAP_A], p->votes.ttl[RD_TAP_B], MAJORITY, tap))
 		return true;
-	if (decided(r->ttl[RD_TAP_B], r->ttl[RD_TAP_A], MAJORITY, tap))
+	if (r && decided(r->votes.ttl[RD_TAP_B], r->votes.ttl[RD_TAP_A], MAJORITY, tap))
 		return true;
-	if (by_marks(p, r, tap))
-		return true;
-	return decided(v->time[RD_TAP_A] + r->time[RD_TAP_B], v->time[RD_TAP_B] + r->time[RD_TAP_A],
-		MAJORITY, tap);
+	return by_marks(p, tap) || (r && by_times(p, r, tap));
 }
 
 /* Delays have a sharp minimum and a long tail; lost packets are more frequent than missed ones. */
