@@ -222,7 +222,7 @@ int rd_counter_read(const char *sysroot, const char *device, unsigned int port, 
 #define RD_CPUS_MAX 1024
 /*
  * CPUs near the device (its NUMA node) that this process may run on, ascending; returns how many of
- * them there are in cpus[room]. 0: unknown, or none is allowed.
+ * them there are in cpus[size]. 0: unknown, or none is allowed.
  */
 unsigned int rd_device_cpus(
 	const char *sysroot, const struct rd_device *device, int *cpus, unsigned int size);

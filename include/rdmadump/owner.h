@@ -100,9 +100,9 @@ void rd_owners_add(struct rd_owners *o, const char *root, unsigned int port,
  */
 void rd_owners_event(struct rd_owners *o, unsigned int port, const struct rd_qp_event *event,
 	const struct rd_process *who);
-/* Events are reported to rd_owners_event(); `lost` of them were not: they found no room. */
+/* Events are reported to rd_owners_event(); `lost` of them were not: the buffer was full. */
 void rd_owners_watched(struct rd_owners *o, uint64_t lost);
-/* False: there are only samples. *lost: how many found no room, before or in the list of QPs. */
+/* False: there are only samples. *lost: how many did not fit, earlier or into the list of QPs. */
 bool rd_owners_events(const struct rd_owners *o, uint64_t *lost);
 
 /*

@@ -48,7 +48,7 @@ int rd_qp_events_fd(const struct rd_qp_events *e);
  */
 void rd_qp_events_read(struct rd_qp_events *e,
 	void (*take)(void *ctx, const struct rd_qp_event *event), void *ctx);
-/* Events that found no room so far. */
+/* Events that were lost so far because the buffer was full. */
 uint64_t rd_qp_events_lost(const struct rd_qp_events *e);
 /* Accepts NULL. */
 void rd_qp_events_close(struct rd_qp_events *e);

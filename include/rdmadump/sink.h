@@ -28,7 +28,7 @@ struct rd_tally {
 
 struct rd_chunk {
 	uint8_t *data;
-	size_t used, room;
+	size_t used, capacity;
 	unsigned int frames;
 	bool rotate; /* begins a new file */
 	bool marked; /* some frames are RD_FRAME_BAD_TIME or RD_FRAME_NO_TIME */

@@ -165,18 +165,18 @@ static int start(struct run *r, struct task *t)
 
 static bool make_room(struct bytes *b, size_t more)
 {
-	size_t size = b->room ? b->room : 4096;
+	size_t size = b->capacity ? b->capacity : 4096;
 	char *grown;
 
 	while (size < b->n + more + 1)
 		size *= 2;
-	if (size == b->room)
+	if (size == b->capacity)
 		return true;
 	grown = realloc(b->data, size);
 	if (!grown)
 		return false;
 	b->data = grown;
-	b->room = size;
+	b->capacity = size;
 	return true;
 }
 

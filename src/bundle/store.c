@@ -71,14 +71,14 @@ static struct stored *next(
 {
 	struct stored *m;
 
-	if (s->n == s->room) {
-		size_t more = s->room ? 2 * s->room : 256;
+	if (s->n == s->capacity) {
+		size_t more = s->capacity ? 2 * s->capacity : 256;
 		struct stored *grown = reallocarray(s->stored, more, sizeof(*grown));
 
 		if (!grown)
 			return NULL;
 		s->stored = grown;
-		s->room = more;
+		s->capacity = more;
 	}
 	m = &s->stored[s->n];
 	*m = (struct stored){.name = strdup(name),

@@ -31,7 +31,7 @@ struct store {
 	int fd;
 	uint64_t end;
 	struct stored *stored;
-	size_t n, room;
+	size_t n, capacity;
 };
 
 /*

@@ -27,7 +27,7 @@ enum outcome {
 
 struct bytes {
 	char *data; /* NUL-terminated, or NULL */
-	size_t n, room, most;
+	size_t n, capacity, most;
 	bool cut; /* there was more than `most` */
 };
 

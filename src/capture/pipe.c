@@ -184,7 +184,7 @@ static unsigned int encode_noted(struct pipe *p, const struct pipe_batch *b)
 		join_comment(
 			text, sizeof(text), p->config->comment(p->config->seen_ctx, b->comment));
 	note.comment = *text ? text : NULL;
-	used = enc->format->noted(enc, frame, &note, c->data + c->used, c->room - c->used);
+	used = enc->format->noted(enc, frame, &note, c->data + c->used, c->capacity - c->used);
 	if (!used)
 		return 0;
 	count_encoded(p, b, 1, used);
@@ -198,8 +198,8 @@ static unsigned int encode_plain(struct pipe *p, const struct pipe_batch *b, uns
 	const struct rd_encoder *enc = p->config->encoder;
 	struct rd_chunk *c = p->out.chunk;
 	size_t used;
-	unsigned int done =
-		enc->format->frames(enc, b->kept, n, c->data + c->used, c->room - c->used, &used);
+	unsigned int done = enc->format->frames(
+		enc, b->kept, n, c->data + c->used, c->capacity - c->used, &used);
 
 	count_encoded(p, b, done, used);
 	return done;

@@ -102,8 +102,8 @@ static void draw(const struct rd_report *report, const char *status)
 	struct winsize size;
 	struct rd_report_style style = {0};
 	char *text = NULL;
-	size_t room;
-	FILE *memory = open_memstream(&text, &room);
+	size_t capacity;
+	FILE *memory = open_memstream(&text, &capacity);
 
 	if (!memory)
 		return;

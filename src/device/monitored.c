@@ -16,7 +16,7 @@
 
 static bool grow_queue(struct monitored *all)
 {
-	size_t size = all->room ? 2 * all->room : 16;
+	size_t size = all->capacity ? 2 * all->capacity : 16;
 	struct rd_event *grown = calloc(size, sizeof(*grown));
 
 	if (!grown) {
@@ -24,10 +24,10 @@ static bool grow_queue(struct monitored *all)
 		return false;
 	}
 	for (size_t i = 0; i < all->queued; i++)
-		grown[i] = all->queue[(all->first + i) % all->room];
+		grown[i] = all->queue[(all->first + i) % all->capacity];
 	free(all->queue);
 	all->queue = grown;
-	all->room = size;
+	all->capacity = size;
 	all->first = 0;
 	return true;
 }
@@ -37,9 +37,9 @@ static void push(struct monitored *all, const struct rd_event *event)
 	struct timespec now;
 	struct rd_event *to;
 
-	if (all->queued == all->room && !grow_queue(all))
+	if (all->queued == all->capacity && !grow_queue(all))
 		return;
-	to = &all->queue[(all->first + all->queued++) % all->room];
+	to = &all->queue[(all->first + all->queued++) % all->capacity];
 	*to = *event;
 	clock_gettime(CLOCK_REALTIME, &now);
 	to->ts_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
@@ -64,7 +64,7 @@ bool monitored_next(struct monitored *all, struct rd_event *event)
 	if (!all->queued)
 		return false;
 	*event = all->queue[all->first];
-	all->first = (all->first + 1) % all->room;
+	all->first = (all->first + 1) % all->capacity;
 	all->queued--;
 	return true;
 }

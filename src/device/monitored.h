@@ -29,7 +29,7 @@ struct monitored {
 	bool async;
 	struct device_changes changes;
 	struct rd_event *queue;
-	size_t first, queued, room;
+	size_t first, queued, capacity;
 };
 
 /* Reads the devices of the machine; opens them if config requests it. */

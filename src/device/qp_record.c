@@ -6,10 +6,10 @@
 
 #define QPN_MAX 0xffffffU
 
-static void take_text(char *to, size_t size, const char *from, size_t room)
+static void take_text(char *to, size_t size, const char *from, size_t capacity)
 {
 	char text[RECORD_DEVICE + 1];
-	size_t n = strnlen(from, room);
+	size_t n = strnlen(from, capacity);
 
 	memcpy(text, from, n);
 	text[n] = '\0';

@@ -185,16 +185,16 @@ static int by_nature(const void *a, const void *b)
 	return strverscmp(*(char *const *)a, *(char *const *)b);
 }
 
-static int names_add(struct rd_names *names, size_t *room, const char *name)
+static int names_add(struct rd_names *names, size_t *capacity, const char *name)
 {
-	if (names->n == *room) {
-		size_t more = *room ? *room * 2 : 64;
+	if (names->n == *capacity) {
+		size_t more = *capacity ? *capacity * 2 : 64;
 		char **grown = reallocarray(names->name, more, sizeof(*grown));
 
 		if (!grown)
 			return -1;
 		names->name = grown;
-		*room = more;
+		*capacity = more;
 	}
 	names->name[names->n] = strdup(name);
 	if (!names->name[names->n])

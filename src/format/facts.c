@@ -14,14 +14,14 @@ int rd_facts_add(struct rd_facts *f, const char *json, size_t len)
 
 	if (len + KEEPING > RD_FACTS_LIST_MAX - f->bytes)
 		return -1;
-	if (f->n == f->room) {
-		size_t more = f->room ? f->room * 2 : 8;
+	if (f->n == f->capacity) {
+		size_t more = f->capacity ? f->capacity * 2 : 8;
 		struct rd_fact *grown = reallocarray(f->fact, more, sizeof(*grown));
 
 		if (!grown)
 			return -1;
 		f->fact = grown;
-		f->room = more;
+		f->capacity = more;
 	}
 	copy = malloc(len + 1);
 	if (!copy)

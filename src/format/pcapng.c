@@ -33,12 +33,12 @@ static size_t pad4(size_t n)
  * needed. */
 struct out {
 	uint8_t *base;
-	size_t used, room;
+	size_t used, capacity;
 };
 
 static void put(struct out *o, const void *data, size_t len)
 {
-	if (len && o->used + len <= o->room)
+	if (len && o->used + len <= o->capacity)
 		memcpy(o->base + o->used, data, len);
 	o->used += len;
 }
@@ -73,7 +73,7 @@ static void block_end(struct out *o, size_t begin)
 {
 	uint32_t total = (uint32_t)(o->used - begin + BLOCK_TAIL);
 
-	if (o->used <= o->room)
+	if (o->used <= o->capacity)
 		memcpy(o->base + begin + 4, &total, sizeof(total));
 	put_u32(o, total);
 }
@@ -213,7 +213,7 @@ static void put_stats(struct out *o, uint32_t iface, const struct rd_iface_stats
 
 static size_t header(const struct rd_encoder *e, uint8_t *dst, size_t size)
 {
-	struct out o = {.base = dst, .room = size};
+	struct out o = {.base = dst, .capacity = size};
 
 	put_header(&o, e);
 	return o.used <= size ? o.used : 0;
@@ -222,7 +222,7 @@ static size_t header(const struct rd_encoder *e, uint8_t *dst, size_t size)
 static size_t trailer(
 	const struct rd_encoder *e, const struct rd_iface_stats *stats, uint8_t *dst, size_t size)
 {
-	struct out o = {.base = dst, .room = size};
+	struct out o = {.base = dst, .capacity = size};
 
 	for (unsigned int i = 0; i < e->n_ifaces; i++)
 		put_stats(&o, i, &stats[i]);
@@ -231,7 +231,7 @@ static size_t trailer(
 
 static size_t put_facts(const char *json, size_t len, uint8_t *dst, size_t size)
 {
-	struct out o = {.base = dst, .room = size};
+	struct out o = {.base = dst, .capacity = size};
 	size_t begin = block_begin(&o, BLOCK_FACTS);
 
 	put_u32(&o, FACTS_VERSION);
@@ -391,7 +391,7 @@ static size_t noted(const struct rd_encoder *e, const struct rd_frame *f,
 	const struct envelope v = encoder_envelope(e);
 	const uint32_t flags = epb_flags(f), caplen = envelope_caplen(v, f);
 	const size_t padded = pad4(v.prefix + (size_t)caplen);
-	struct out o = {.base = dst, .used = EPB_FIXED + padded, .room = size};
+	struct out o = {.base = dst, .used = EPB_FIXED + padded, .capacity = size};
 	struct second second = {0};
 
 	/* The options first: the block's length depends on them. */

@@ -29,7 +29,7 @@ static const struct {
 /* Moves unread bytes to the front, so that `need` bytes fit from buf[0] on. */
 static enum step make_room(struct rd_reader *r, size_t need)
 {
-	size_t size = r->room;
+	size_t size = r->capacity;
 	uint8_t *p;
 
 	if (r->start) {
@@ -38,7 +38,7 @@ static enum step make_room(struct rd_reader *r, size_t need)
 		r->end -= r->start;
 		r->start = 0;
 	}
-	if (need <= r->room)
+	if (need <= r->capacity)
 		return STEP_OTHER;
 	if (need > BUFFER_MAX)
 		return reader_damaged(
@@ -49,7 +49,7 @@ static enum step make_room(struct rd_reader *r, size_t need)
 	if (!p)
 		return reader_nomem(r);
 	r->buf = p;
-	r->room = size;
+	r->capacity = size;
 	return STEP_OTHER;
 }
 
@@ -79,7 +79,7 @@ static enum step refill(struct rd_reader *r)
 
 		if (make_room(r, r->need) == STEP_FAIL)
 			return STEP_FAIL;
-		n = r->read(r->ctx, r->buf + r->end, r->room - r->end, &r->error);
+		n = r->read(r->ctx, r->buf + r->end, r->capacity - r->end, &r->error);
 		if (n < 0)
 			return n == RD_READ_LATER ? STEP_LATER : STEP_FAIL;
 		r->at_end = n == 0;
@@ -218,9 +218,9 @@ int reader_open(struct rd_reader **out, const struct reader_input *in, struct rd
 		r->ctx = in->ctx;
 		r->raw = in->raw;
 		r->raw_ctx = in->raw_ctx;
-		r->room = BUFFER_START;
+		r->capacity = BUFFER_START;
 		r->name = strdup(name);
-		r->buf = malloc(r->room);
+		r->buf = malloc(r->capacity);
 	}
 	if (!r || !r->name || !r->buf)
 		rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "cannot open '%s'", name);

@@ -89,11 +89,11 @@ struct rd_reader {
 	const struct reader_format *format;
 
 	uint8_t *buf;
-	size_t room, start, end; /* unread bytes: buf[start..end) */
-	size_t record;		 /* start of the current record */
-	size_t need;		 /* for STEP_MORE, from start on */
-	uint64_t base;		 /* position of buf[0] in the file */
-	uint64_t skip;		 /* bytes after the buffer to be discarded */
+	size_t capacity, start, end; /* unread bytes: buf[start..end) */
+	size_t record;		     /* start of the current record */
+	size_t need;		     /* for STEP_MORE, from start on */
+	uint64_t base;		     /* position of buf[0] in the file */
+	uint64_t skip;		     /* bytes after the buffer to be discarded */
 	bool at_end;
 	bool swapped; /* the file's byte order is not the host's */
 
@@ -182,10 +182,10 @@ enum step reader_damaged(struct rd_reader *r, const char *fmt, ...)
 enum step reader_cut_short(struct rd_reader *r);
 enum step reader_nomem(struct rd_reader *r);
 /*
- * Returns `array` with room for at least one more element of `size` bytes, and updates *room; NULL
- * if out of memory: `array` is then unchanged.
+ * Returns `array` with space for at least one more element of `size` bytes, and updates *capacity;
+ * NULL if out of memory: `array` is then unchanged.
  */
-void *reader_grow(void *array, unsigned int used, unsigned int *room, size_t size);
+void *reader_grow(void *array, unsigned int used, unsigned int *capacity, size_t size);
 
 /* reader_ifaces.c */
 

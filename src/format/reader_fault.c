@@ -45,15 +45,15 @@ enum step reader_nomem(struct rd_reader *r)
 	return STEP_FAIL;
 }
 
-void *reader_grow(void *array, unsigned int used, unsigned int *room, size_t size)
+void *reader_grow(void *array, unsigned int used, unsigned int *capacity, size_t size)
 {
-	unsigned int more = *room ? *room * 2 : 8;
+	unsigned int more = *capacity ? *capacity * 2 : 8;
 	void *p;
 
-	if (used < *room)
+	if (used < *capacity)
 		return array;
 	p = reallocarray(array, more, size);
 	if (p)
-		*room = more;
+		*capacity = more;
 	return p;
 }

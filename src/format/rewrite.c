@@ -18,7 +18,7 @@
 struct rewriting {
 	struct rd_rewrite *w;
 	uint8_t *buf; /* the record as it will be written */
-	size_t n, room;
+	size_t n, capacity;
 	uint64_t skip; /* bytes to skip of a block that is left out */
 	bool begun;    /* the header of a pcap file is copied */
 	bool swapped;
@@ -35,7 +35,7 @@ static uint8_t *add(struct rewriting *j, const void *bytes, size_t n)
 {
 	uint8_t *at;
 
-	if (j->n + n > j->room) {
+	if (j->n + n > j->capacity) {
 		size_t size = 2 * (j->n + n) + 256;
 		uint8_t *grown = realloc(j->buf, size);
 
@@ -44,7 +44,7 @@ static uint8_t *add(struct rewriting *j, const void *bytes, size_t n)
 			return NULL;
 		}
 		j->buf = grown;
-		j->room = size;
+		j->capacity = size;
 	}
 	at = j->buf + j->n;
 	if (bytes)

@@ -17,13 +17,13 @@
 
 static struct table_row *table_row(const struct table *t, enum space space, uint64_t value)
 {
-	size_t i = t->room ? rd_hash2((uint64_t)space, value) & (t->room - 1) : 0;
+	size_t i = t->capacity ? rd_hash2((uint64_t)space, value) & (t->capacity - 1) : 0;
 
-	if (!t->room)
+	if (!t->capacity)
 		return NULL;
 	while (t->row[i].space_plus_1 &&
 		(t->row[i].space_plus_1 != (uint32_t)space + 1 || t->row[i].value != value))
-		i = (i + 1) & (t->room - 1);
+		i = (i + 1) & (t->capacity - 1);
 	return &t->row[i];
 }
 
@@ -36,12 +36,12 @@ static const struct table_row *table_find(const struct table *t, enum space spac
 
 static bool table_grow(struct table *t)
 {
-	struct table grown = {.n = t->n, .room = t->room ? 2 * t->room : 256};
+	struct table grown = {.n = t->n, .capacity = t->capacity ? 2 * t->capacity : 256};
 
-	grown.row = calloc(grown.room, sizeof(*grown.row));
+	grown.row = calloc(grown.capacity, sizeof(*grown.row));
 	if (!grown.row)
 		return false;
-	for (size_t i = 0; i < t->room; i++)
+	for (size_t i = 0; i < t->capacity; i++)
 		if (t->row[i].space_plus_1)
 			*table_row(&grown, (enum space)(t->row[i].space_plus_1 - 1),
 				t->row[i].value) = t->row[i];
@@ -56,7 +56,7 @@ static bool table_add(
 {
 	struct table_row *row;
 
-	if (2 * (t->n + 1) > t->room && !table_grow(t)) {
+	if (2 * (t->n + 1) > t->capacity && !table_grow(t)) {
 		r->no_memory = true;
 		return false;
 	}
@@ -252,7 +252,7 @@ void rd_redact_begin(struct rd_redact *r)
 
 	r->replacing = true;
 	r->no_memory |= !rows;
-	for (size_t i = 0; rows && i < r->originals.room; i++)
+	for (size_t i = 0; rows && i < r->originals.capacity; i++)
 		if (r->originals.row[i].space_plus_1)
 			rows[n++] = r->originals.row[i];
 	if (rows)

@@ -30,7 +30,7 @@ struct table_row {
 /* A hash table of parts; the caller defines the meaning of `to`. */
 struct table {
 	struct table_row *row;
-	size_t n, room;
+	size_t n, capacity;
 };
 
 struct name {

@@ -10,20 +10,20 @@
 
 struct output {
 	char *bytes;
-	size_t n, room;
+	size_t n, capacity;
 	bool failed;
 };
 
 static void put(struct output *o, const char *bytes, size_t n)
 {
-	if (o->n + n + 1 > o->room && !o->failed) {
+	if (o->n + n + 1 > o->capacity && !o->failed) {
 		size_t size = 2 * (o->n + n + 64);
 		char *grown = realloc(o->bytes, size);
 
 		o->failed = !grown;
 		if (grown) {
 			o->bytes = grown;
-			o->room = size;
+			o->capacity = size;
 		}
 	}
 	if (o->failed)
@@ -97,12 +97,12 @@ static size_t replace_at(struct rd_redact *r, struct output *o, const char *text
 
 char *rd_redact_text(struct rd_redact *r, const char *text, size_t n, size_t *out_n)
 {
-	struct output o = {.room = n + n / 8 + 64};
+	struct output o = {.capacity = n + n / 8 + 64};
 	unsigned int line = 0;
 	bool is_long = false;
 	size_t at = 0;
 
-	o.bytes = malloc(o.room);
+	o.bytes = malloc(o.capacity);
 	o.failed = !o.bytes;
 	if (!r->replacing)
 		labels_collect(r, text, n);

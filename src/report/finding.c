@@ -41,14 +41,14 @@ const char *rd_severity_mark(enum rd_severity severity)
 
 struct rd_finding *rd_findings_add(struct rd_findings *list)
 {
-	if (list->n == list->room) {
-		size_t more = list->room ? list->room * 2 : 16;
+	if (list->n == list->capacity) {
+		size_t more = list->capacity ? list->capacity * 2 : 16;
 		struct rd_finding *grown = reallocarray(list->finding, more, sizeof(*grown));
 
 		if (!grown)
 			return NULL;
 		list->finding = grown;
-		list->room = more;
+		list->capacity = more;
 	}
 	list->finding[list->n] = (struct rd_finding){.number = list->added++};
 	return &list->finding[list->n++];

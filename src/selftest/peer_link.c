@@ -178,7 +178,7 @@ static int receive_hello(struct peer_link *l, struct peer_hello *there)
 /* 0 or an errno. */
 static int try_address(struct peer_link *l, const struct sockaddr_storage *to, uint64_t end)
 {
-	socklen_t room = sizeof(int);
+	socklen_t capacity = sizeof(int);
 	int error = 0;
 
 	l->fd = socket(to->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -190,7 +190,7 @@ static int try_address(struct peer_link *l, const struct sockaddr_storage *to, u
 		error = errno;
 	else if (!wait_for(l, l->fd, POLLOUT, end))
 		error = ETIMEDOUT;
-	else if (getsockopt(l->fd, SOL_SOCKET, SO_ERROR, &error, &room) < 0)
+	else if (getsockopt(l->fd, SOL_SOCKET, SO_ERROR, &error, &capacity) < 0)
 		error = errno;
 	if (error)
 		peer_link_close(l);

@@ -174,9 +174,9 @@ static void accept_waiting(struct listening *w)
 	for (unsigned int i = 0; i < ACCEPTS; i++) {
 		struct candidate fresh = {.end_ns = rd_monotonic_ns() + PEER_HELLO_MS * NS_PER_MS};
 		struct sockaddr_storage from = {0};
-		socklen_t room = sizeof(from);
+		socklen_t capacity = sizeof(from);
 
-		fresh.fd = accept4(w->fd, (void *)&from, &room, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		fresh.fd = accept4(w->fd, (void *)&from, &capacity, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fresh.fd < 0) {
 			if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
 				probe_sleep_ms(w->l->st, RETRY_MS);

@@ -81,14 +81,14 @@ static ssize_t receive(struct tap *t)
 unsigned int tap_drain(struct tap *t, sniffer_frame_fn *frame, void *ctx)
 {
 	struct tpacket_stats stats = {0};
-	socklen_t room = sizeof(stats);
+	socklen_t capacity = sizeof(stats);
 	unsigned int n = 0;
 	ssize_t len;
 
 	for (; n < TURN && (len = receive(t)) > 0; n++)
 		frame(ctx, t->memory, (uint32_t)len);
 	t->frames += n;
-	if (getsockopt(t->fd, SOL_PACKET, PACKET_STATISTICS, &stats, &room) == 0)
+	if (getsockopt(t->fd, SOL_PACKET, PACKET_STATISTICS, &stats, &capacity) == 0)
 		t->lost |= stats.tp_drops > 0;
 	return n;
 }

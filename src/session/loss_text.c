@@ -9,7 +9,7 @@
 /* Text that is appended to; cut off at the end of its buffer. */
 struct text {
 	char *out;
-	size_t room, used;
+	size_t capacity, used;
 };
 
 __attribute__((format(printf, 2, 3))) static void put(struct text *t, const char *fmt, ...)
@@ -18,10 +18,11 @@ __attribute__((format(printf, 2, 3))) static void put(struct text *t, const char
 	int n;
 
 	va_start(ap, fmt);
-	n = vsnprintf(t->out + t->used, t->room - t->used, fmt, ap);
+	n = vsnprintf(t->out + t->used, t->capacity - t->used, fmt, ap);
 	va_end(ap);
 	if (n > 0)
-		t->used += (size_t)n < t->room - t->used ? (size_t)n : t->room - t->used - 1;
+		t->used +=
+			(size_t)n < t->capacity - t->used ? (size_t)n : t->capacity - t->used - 1;
 }
 
 double rd_loss_percent(uint64_t lost, uint64_t delivered)

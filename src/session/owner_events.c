@@ -30,30 +30,30 @@ struct owner_events {
 	int stop_fd;
 	pthread_mutex_t lock; /* of all below */
 	struct pending *pending;
-	size_t n, room;
-	uint64_t dropped; /* found no room in it */
+	size_t n, capacity;
+	uint64_t dropped; /* when the list was full */
 };
 
 /* --- the thread that looks up processes ------------------------------------------------------- */
 
 static bool has_room(struct owner_events *e)
 {
-	size_t room = e->room ? e->room * 2 : 64;
+	size_t capacity = e->capacity ? e->capacity * 2 : 64;
 	struct pending *grown;
 
-	if (e->n < e->room)
+	if (e->n < e->capacity)
 		return true;
-	if (room > PENDING_MAX)
+	if (capacity > PENDING_MAX)
 		return false;
-	grown = reallocarray(e->pending, room, sizeof(*grown));
+	grown = reallocarray(e->pending, capacity, sizeof(*grown));
 	if (!grown)
 		return false;
 	e->pending = grown;
-	e->room = room;
+	e->capacity = capacity;
 	return true;
 }
 
-/* False: no room. */
+/* False: the list is full. */
 static bool keep(struct owner_events *e, const struct rd_qp_event *event, struct rd_process *who)
 {
 	bool kept;
@@ -154,7 +154,7 @@ void owner_events_take(struct rd_session *s)
 	n = e->n;
 	lost = rd_qp_events_lost(e->source) + e->dropped;
 	e->pending = NULL;
-	e->n = e->room = 0;
+	e->n = e->capacity = 0;
 	pthread_mutex_unlock(&e->lock);
 	for (size_t i = 0; i < n; i++)
 		give(s, &pending[i]);

@@ -26,7 +26,7 @@ int feed_init(struct rd_feed *f, const struct sink_state *state, size_t n, size_
 	if (!f->chunks || !f->idle)
 		return rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "memory for the writer");
 	for (size_t i = 0; i < n; i++) {
-		f->chunks[i] = (struct rd_chunk){.data = f->memory + i * size, .room = size};
+		f->chunks[i] = (struct rd_chunk){.data = f->memory + i * size, .capacity = size};
 		f->idle[f->n_idle++] = &f->chunks[n - 1 - i];
 	}
 	return rd_ring_init(&f->full, n, err) < 0 || rd_ring_init(&f->free, n, err) < 0 ? -1 : 0;

@@ -17,7 +17,7 @@ int merge_init(struct merge *m, const struct rd_encoder *encoder, struct rd_feed
 {
 	m->encoder = encoder;
 	m->n = n;
-	m->room = size;
+	m->capacity = size;
 	m->head = calloc(n, sizeof(*m->head));
 	m->stage = malloc(size);
 	if (!m->head || !m->stage)
@@ -220,7 +220,7 @@ static const struct rd_chunk *gather(struct merge *m, bool all)
 				r.len = h->chunk->used - h->at;
 			return lend_run(m, h, &r);
 		}
-		if (r.len > m->room - out->used)
+		if (r.len > m->capacity - out->used)
 			break;
 		memcpy(out->data + out->used, h->chunk->data + h->at, r.len);
 		take(m, h, &r);
@@ -236,7 +236,7 @@ const struct rd_chunk *merge_next(struct merge *m, bool all)
 		return_chunk(m->lent);
 	m->lent = NULL;
 	m->out.data = m->stage;
-	m->out.room = m->room;
+	m->out.capacity = m->capacity;
 	m->out.used = 0;
 	m->out.frames = 0;
 	m->out.rotate = m->out.marked = false;

@@ -26,7 +26,7 @@ struct merge {
 				    next call */
 	struct rd_chunk out;	 /* the piece returned last */
 	uint8_t *stage;		 /* copies of records from several chunks */
-	size_t room;
+	size_t capacity;
 	uint64_t newest;       /* sort key of the last record returned */
 	_Atomic uint64_t late; /* records returned after a newer one of another feed */
 	_Atomic uint64_t rotation[MERGE_ROTATIONS];

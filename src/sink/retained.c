@@ -37,7 +37,7 @@ static struct rd_chunk *oldest(const struct retained *r)
 
 static struct rd_chunk *newest(const struct retained *r)
 {
-	return r->chunk[(r->first + r->n - 1) % r->room];
+	return r->chunk[(r->first + r->n - 1) % r->capacity];
 }
 
 static void count_expired(struct rd_sink *s, uint64_t n)
@@ -53,7 +53,7 @@ static void release(struct rd_sink *s)
 
 	count_expired(s, c->frames - r->taken);
 	memcpy(s->seen, c->tally, sizeof(s->seen));
-	r->first = (r->first + 1) % r->room;
+	r->first = (r->first + 1) % r->capacity;
 	r->n--;
 	r->at = r->taken = 0;
 	rd_ring_put(&s->feeds[0].free, c);
@@ -66,7 +66,7 @@ static bool take(struct rd_sink *s)
 
 	if (!c)
 		return false;
-	r->chunk[(r->first + r->n++) % r->room] = c;
+	r->chunk[(r->first + r->n++) % r->capacity] = c;
 	return true;
 }
 
@@ -526,9 +526,9 @@ int retained_init(struct rd_sink *s, struct rd_error *err)
 	size_t lane = f->n_chunks / LANE_SHARE;
 
 	windows_init(&r->windows, s->config.retention);
-	r->room = f->n_chunks;
+	r->capacity = f->n_chunks;
 	r->most = f->n_chunks - (lane > LANE_MIN ? lane : LANE_MIN);
-	r->chunk = calloc(r->room, sizeof(*r->chunk));
+	r->chunk = calloc(r->capacity, sizeof(*r->chunk));
 	if (!r->chunk)
 		return rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "memory for the writer");
 	if (check_directory(s, err) < 0)

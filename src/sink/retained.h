@@ -14,8 +14,8 @@ struct rd_sink;
 
 struct retained {
 	struct windows windows;
-	struct rd_chunk **chunk; /* ring of `room` entries */
-	size_t room, first, n;
+	struct rd_chunk **chunk; /* ring of `capacity` entries */
+	size_t capacity, first, n;
 	size_t most; /* maximum number of retained chunks: the others are for the lane */
 	/* Offset in the oldest chunk: what is before it was written or has expired. */
 	size_t at;

@@ -24,7 +24,7 @@ static int make_feeds(struct rd_sink *s, const struct rd_sink_config *config, st
 	if (size < bound)
 		size = (bound + 4095) & ~(size_t)4095;
 	chunks = buffer / size > CHUNKS_MIN ? buffer / size : CHUNKS_MIN;
-	s->room = size;
+	s->capacity = size;
 	s->feeds = aligned_alloc(_Alignof(struct rd_feed), n * sizeof(*s->feeds));
 	s->pfds = calloc(n, sizeof(*s->pfds));
 	if (!s->feeds || !s->pfds)
@@ -72,7 +72,7 @@ int rd_sink_open(struct rd_sink **sink, const struct rd_sink_config *config,
 	s->config = *config;
 	s->file.out.fd = -1;
 	if (make_feeds(s, config, err) < 0 || series_init(&s->series, &s->config, err) < 0 ||
-		file_init(&s->file, config, s->room, err) < 0 ||
+		file_init(&s->file, config, s->capacity, err) < 0 ||
 		(!config->retention && writer_open_file(s, 0, err) < 0)) {
 		sink_free(s);
 		return -1;

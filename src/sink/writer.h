@@ -26,7 +26,7 @@ struct rd_sink {
 	struct pollfd *pfds;
 	uint64_t patience; /* ns that frames may wait for other feeds before a watermark is
 			      requested */
-	size_t room;	   /* bytes of a chunk */
+	size_t capacity;   /* bytes of a chunk */
 	pthread_t thread;
 	sem_t ended;	  /* the thread has finished */
 	bool gone;	  /* the current file was removed or truncated by another program */

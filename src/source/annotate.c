@@ -11,10 +11,10 @@ struct input {
 	uint64_t bytes; /* since the last update */
 };
 
-static ssize_t read_input(void *ctx, uint8_t *buf, size_t room, struct rd_error *err)
+static ssize_t read_input(void *ctx, uint8_t *buf, size_t capacity, struct rd_error *err)
 {
 	struct input *in = ctx;
-	ssize_t n = stream_read(in->stream, buf, room, err);
+	ssize_t n = stream_read(in->stream, buf, capacity, err);
 	uint64_t done, size;
 
 	in->bytes += n > 0 ? (uint64_t)n : 0;

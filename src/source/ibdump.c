@@ -50,13 +50,13 @@ static bool has_no_writer_yet(int fd)
 	return poll(&p, 1, 0) == 0;
 }
 
-static ssize_t fifo_read(struct ibdump *d, uint8_t *buf, size_t room, struct rd_error *err)
+static ssize_t fifo_read(struct ibdump *d, uint8_t *buf, size_t capacity, struct rd_error *err)
 {
 	int fd = rd_ibdump_fifo(d->process);
 	ssize_t n;
 
 	do
-		n = read(fd, buf, room);
+		n = read(fd, buf, capacity);
 	while (n < 0 && errno == EINTR);
 	if (n > 0)
 		return n;
@@ -69,14 +69,14 @@ static ssize_t fifo_read(struct ibdump *d, uint8_t *buf, size_t room, struct rd_
 }
 
 /* rd_read_fn */
-static ssize_t next_bytes(void *ctx, uint8_t *buf, size_t room, struct rd_error *err)
+static ssize_t next_bytes(void *ctx, uint8_t *buf, size_t capacity, struct rd_error *err)
 {
 	struct ibdump *d = ctx;
 	size_t n = d->n_head - d->head_at;
 
 	if (!n)
-		return fifo_read(d, buf, room, err);
-	n = n < room ? n : room;
+		return fifo_read(d, buf, capacity, err);
+	n = n < capacity ? n : capacity;
 	memcpy(buf, d->head + d->head_at, n);
 	d->head_at += n;
 	return (ssize_t)n;

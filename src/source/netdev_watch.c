@@ -102,7 +102,7 @@ static void time_of_day(char text[CLOCK_LEN])
 static void note_missing(struct netdev_watch *w, bool is_up)
 {
 	char now[CLOCK_LEN], *text = w->state.missing;
-	const size_t room = sizeof(w->state.missing);
+	const size_t capacity = sizeof(w->state.missing);
 	char times[24] = "";
 
 	time_of_day(now);
@@ -110,7 +110,7 @@ static void note_missing(struct netdev_watch *w, bool is_up)
 		memcpy(w->first_down, now, sizeof(now));
 	if (w->downs > 1)
 		snprintf(times, sizeof(times), " %u times", w->downs);
-	snprintf(text, room, "netdev down%s %s-%s, frames may be missing", times, w->first_down,
+	snprintf(text, capacity, "netdev down%s %s-%s, frames may be missing", times, w->first_down,
 		is_up ? now : "now");
 }
 

@@ -33,7 +33,7 @@ struct decoder {
 	const char *name;
 	bool (*init)(struct stream *s);
 	/* Decodes from in[at..have) to buf. *got bytes are valid, also with DECODED_BAD. */
-	enum decoded (*decode)(struct stream *s, uint8_t *buf, size_t room, size_t *got);
+	enum decoded (*decode)(struct stream *s, uint8_t *buf, size_t capacity, size_t *got);
 	void (*fini)(struct stream *s);
 };
 
@@ -62,7 +62,7 @@ struct stream {
 /* --- the file --------------------------------------------------------------------------- */
 
 /* read(2) that returns RD_READ_LATER if it must not wait, and counts the bytes. */
-static ssize_t file_read(struct stream *s, uint8_t *buf, size_t room, struct rd_error *err)
+static ssize_t file_read(struct stream *s, uint8_t *buf, size_t capacity, struct rd_error *err)
 {
 	struct pollfd p = {.fd = s->fd, .events = POLLIN};
 	ssize_t n;
@@ -72,7 +72,7 @@ static ssize_t file_read(struct stream *s, uint8_t *buf, size_t room, struct rd_
 	if (s->never_wait && poll(&p, 1, 0) == 0)
 		return RD_READ_LATER;
 	do {
-		n = read(s->fd, buf, room);
+		n = read(s->fd, buf, capacity);
 	} while (n < 0 && errno == EINTR);
 	if (n < 0 && s->never_wait && errno == EAGAIN)
 		return RD_READ_LATER;
@@ -111,13 +111,13 @@ static void skip_zeros(struct stream *s)
 		s->at++;
 }
 
-static enum decoded gzip_decode(struct stream *s, uint8_t *buf, size_t room, size_t *got)
+static enum decoded gzip_decode(struct stream *s, uint8_t *buf, size_t capacity, size_t *got)
 {
 	int rc = Z_OK;
 
 	s->gz.next_out = buf;
-	s->gz.avail_out = (uInt)room;
-	while (s->gz.avail_out == room && rc != Z_BUF_ERROR) {
+	s->gz.avail_out = (uInt)capacity;
+	while (s->gz.avail_out == capacity && rc != Z_BUF_ERROR) {
 		if (!s->inside)
 			skip_zeros(s);
 		if (!s->inside && s->at == s->have)
@@ -127,7 +127,7 @@ static enum decoded gzip_decode(struct stream *s, uint8_t *buf, size_t room, siz
 		s->inside = true;
 		rc = inflate(&s->gz, Z_NO_FLUSH);
 		s->at = s->have - s->gz.avail_in;
-		*got = room - s->gz.avail_out;
+		*got = capacity - s->gz.avail_out;
 		if (rc == Z_STREAM_END) {
 			s->inside = false;
 			inflateReset(&s->gz);
@@ -172,9 +172,9 @@ static size_t zstd_feed(const struct stream *s)
 	return left < want ? left : want;
 }
 
-static enum decoded zstd_decode(struct stream *s, uint8_t *buf, size_t room, size_t *got)
+static enum decoded zstd_decode(struct stream *s, uint8_t *buf, size_t capacity, size_t *got)
 {
-	ZSTD_outBuffer out = {buf, room, 0};
+	ZSTD_outBuffer out = {buf, capacity, 0};
 
 	for (;;) {
 		/* Output that it holds comes first: a damaged block after it would discard it. */
@@ -191,7 +191,7 @@ static enum decoded zstd_decode(struct stream *s, uint8_t *buf, size_t room, siz
 		if (in.pos || out.pos > before)
 			s->inside = rc != 0;
 		s->hint = rc ? rc : s->first_hint;
-		s->full = out.pos == room;
+		s->full = out.pos == capacity;
 		if (s->full || (!flush && !in.pos && out.pos == before))
 			return out.pos ? DECODED_SOME : DECODED_ALL;
 	}
@@ -333,14 +333,14 @@ fail:
 /* --- reading ---------------------------------------------------------------------------- */
 
 /* Bytes read for the magic number are copied; all others are read directly into buf. */
-static ssize_t read_plain(struct stream *s, uint8_t *buf, size_t room, struct rd_error *err)
+static ssize_t read_plain(struct stream *s, uint8_t *buf, size_t capacity, struct rd_error *err)
 {
 	size_t n = s->have - s->at;
 
 	if (!n)
-		return file_read(s, buf, room, err);
-	if (n > room)
-		n = room;
+		return file_read(s, buf, capacity, err);
+	if (n > capacity)
+		n = capacity;
 	memcpy(buf, s->in + s->at, n);
 	s->at += n;
 	return (ssize_t)n;
@@ -368,7 +368,7 @@ static ssize_t refill(struct stream *s, struct rd_error *err)
 	return n;
 }
 
-ssize_t stream_read(void *ctx, uint8_t *buf, size_t room, struct rd_error *err)
+ssize_t stream_read(void *ctx, uint8_t *buf, size_t capacity, struct rd_error *err)
 {
 	const size_t most = (size_t)1 << 30; /* what zlib can count */
 	struct stream *s = ctx;
@@ -376,13 +376,13 @@ ssize_t stream_read(void *ctx, uint8_t *buf, size_t room, struct rd_error *err)
 	ssize_t n;
 
 	if (!s->decoder)
-		return read_plain(s, buf, room, err);
+		return read_plain(s, buf, capacity, err);
 	if (s->failed)
 		return repeat_fault(s, err);
 	do {
 		size_t got = 0;
 
-		d = s->decoder->decode(s, buf, room < most ? room : most, &got);
+		d = s->decoder->decode(s, buf, capacity < most ? capacity : most, &got);
 		if (got)
 			return (ssize_t)got;
 		n = d == DECODED_BAD ? repeat_fault(s, err) : refill(s, err);

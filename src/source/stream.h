@@ -13,11 +13,11 @@ struct stream;
 /* "-" is standard input. Returns 0, or -1 with RD_CLASS_DEVICE. Close it with stream_close(). */
 int stream_open(struct stream **s, const char *path, struct rd_error *err);
 /*
- * A rd_read_fn, ctx is the stream: returns up to room bytes, 0 at the end, -1 on a fault,
+ * A rd_read_fn, ctx is the stream: returns up to `capacity` bytes, 0 at the end, -1 on a fault,
  * RD_READ_LATER after stream_never_wait(). All data before a fault are returned first; the fault is
  * then repeated at each call.
  */
-ssize_t stream_read(void *ctx, uint8_t *buf, size_t room, struct rd_error *err);
+ssize_t stream_read(void *ctx, uint8_t *buf, size_t capacity, struct rd_error *err);
 /* A descriptor to poll for more bytes; -1: a file, on which reading never blocks for long. */
 int stream_fd(const struct stream *s);
 /* From now on stream_read() returns RD_READ_LATER for a pipe without bytes. */

@@ -20,16 +20,16 @@
 /* The array has room for a batch. */
 static bool make_room(struct verbs_backlog *b)
 {
-	unsigned int room = b->room ? b->room * 2 : 4 * RD_BATCH;
+	unsigned int capacity = b->capacity ? b->capacity * 2 : 4 * RD_BATCH;
 	struct rd_frame *frames;
 
-	if (b->n + RD_BATCH <= b->room)
+	if (b->n + RD_BATCH <= b->capacity)
 		return true;
-	frames = realloc(b->frames, room * sizeof(*frames));
+	frames = realloc(b->frames, capacity * sizeof(*frames));
 	if (!frames)
 		return false;
 	b->frames = frames;
-	b->room = room;
+	b->capacity = capacity;
 	return true;
 }
 

@@ -11,7 +11,7 @@ struct verbs_queue;
 
 struct verbs_backlog {
 	struct rd_frame *frames; /* NULL: none are held back */
-	unsigned int n, room, delivered;
+	unsigned int n, capacity, delivered;
 	uint8_t *copy; /* their bytes, where the ring was full; NULL: those are in the ring */
 };
 

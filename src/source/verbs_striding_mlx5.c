@@ -49,9 +49,10 @@ static uint32_t within(uint32_t q, uint32_t least, uint32_t most)
 }
 
 /* The number of buffers for `frames` frames of maximum length, while one buffer is partly used. */
-static unsigned int buffers_for(const struct verbs_strides *s, unsigned int frames, uint32_t room)
+static unsigned int buffers_for(
+	const struct verbs_strides *s, unsigned int frames, uint32_t capacity)
 {
-	uint32_t strides = (room + (1U << s->log_bytes) - 1) >> s->log_bytes;
+	uint32_t strides = (capacity + (1U << s->log_bytes) - 1) >> s->log_bytes;
 	uint32_t fit = (1U << s->log_count) / strides;
 
 	return fit ? (frames + fit - 1) / fit + 1 : BUFFERS_MAX + 1;

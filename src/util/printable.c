@@ -136,8 +136,8 @@ size_t rd_utf8_unfinished(const char *text, size_t n)
 
 char *rd_utf8_copy(const char *text)
 {
-	size_t n = strlen(text), used = 0, room = n * strlen(REPLACEMENT) + 1;
-	char *copy = malloc(room);
+	size_t n = strlen(text), used = 0, capacity = n * strlen(REPLACEMENT) + 1;
+	char *copy = malloc(capacity);
 	uint32_t c;
 
 	while (copy && n) {

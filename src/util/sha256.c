@@ -65,14 +65,14 @@ void rd_sha256_add(struct rd_sha256 *s, const void *bytes, size_t n)
 	const uint8_t *from = bytes;
 
 	while (n) {
-		size_t at = s->bytes % RD_SHA256_BLOCK, room = RD_SHA256_BLOCK - at;
-		size_t some = n < room ? n : room;
+		size_t at = s->bytes % RD_SHA256_BLOCK, capacity = RD_SHA256_BLOCK - at;
+		size_t some = n < capacity ? n : capacity;
 
 		memcpy(s->block + at, from, some);
 		s->bytes += some;
 		from += some;
 		n -= some;
-		if (some == room)
+		if (some == capacity)
 			compress(s->state, s->block);
 	}
 }

@@ -7,7 +7,7 @@
 
 void rd_line_add(struct rd_line *line, const char *fmt, ...)
 {
-	size_t left = line->room - line->used;
+	size_t left = line->capacity - line->used;
 	va_list ap;
 	int n;
 

@@ -41,9 +41,9 @@ bool rd_packet_is_multicast(const struct rd_packet *p)
 /* Whether a datagram of this length is in the packet, or begins there. */
 static bool length_fits(const struct rd_packet *p, uint32_t length)
 {
-	uint32_t room = p->payload_len - IPOIB_LEN;
+	uint32_t capacity = p->payload_len - IPOIB_LEN;
 
-	return p->op->bits & RD_OP_LAST ? length == room : length > room;
+	return p->op->bits & RD_OP_LAST ? length == capacity : length > capacity;
 }
 
 static bool is_datagram(const struct rd_packet *p, const struct rd_ipoib *ip, uint32_t left)

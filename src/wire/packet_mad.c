@@ -282,21 +282,21 @@ static const char *class_range(unsigned int class)
 }
 
 /* The name, or the number in `buf`. */
-static const char *name_or(
-	char *buf, size_t room, const char *name, const char *what, int digits, unsigned int number)
+static const char *name_or(char *buf, size_t capacity, const char *name, const char *what,
+	int digits, unsigned int number)
 {
 	if (name)
 		return name;
-	snprintf(buf, room, "%s 0x%0*x", what, digits, number);
+	snprintf(buf, capacity, "%s 0x%0*x", what, digits, number);
 	return buf;
 }
 
 void rd_mad_text(
-	char *buf, size_t room, unsigned int class, unsigned int method, unsigned int attribute)
+	char *buf, size_t capacity, unsigned int class, unsigned int method, unsigned int attribute)
 {
 	char numbers[3][28];
 
-	snprintf(buf, room, "%s %s %s",
+	snprintf(buf, capacity, "%s %s %s",
 		name_or(numbers[0], sizeof(numbers[0]), rd_mad_class_name(class),
 			class_range(class), 2, class),
 		name_or(numbers[1], sizeof(numbers[1]), rd_mad_method_name(method), "method", 2,

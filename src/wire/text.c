@@ -249,18 +249,18 @@ static void add_marks(struct rd_line *line, const struct rd_packet *p)
 }
 
 /* A NAK has the opcode of an ACK; it is shown as a NAK. */
-static void format_opcode(char *text, size_t room, const struct rd_packet *p)
+static void format_opcode(char *text, size_t capacity, const struct rd_packet *p)
 {
 	const char *name = p->op->name;
 	struct rd_aeth aeth;
 
 	if (!name)
-		snprintf(text, room, "opcode 0x%02x", p->opcode);
+		snprintf(text, capacity, "opcode 0x%02x", p->opcode);
 	else if (!(p->op->bits & RD_OP_ACK) || !rd_packet_aeth(p, &aeth) ||
 		 (aeth.kind != RD_AETH_RNR && aeth.kind != RD_AETH_NAK))
-		snprintf(text, room, "%s", name);
+		snprintf(text, capacity, "%s", name);
 	else
-		snprintf(text, room, "%.*s_%s", (int)strcspn(name, "_"), name,
+		snprintf(text, capacity, "%.*s_%s", (int)strcspn(name, "_"), name,
 			aeth.kind == RD_AETH_RNR ? "RNR_NAK" : "NAK");
 }
 
@@ -285,13 +285,13 @@ static void add_transport(struct rd_line *line, const struct rd_packet *p)
 		rd_line_add(line, " payload %u", p->payload_len);
 }
 
-size_t rd_packet_line(
-	char *buf, size_t room, const struct rd_frame *frame, enum rd_link link, unsigned int style)
+size_t rd_packet_line(char *buf, size_t capacity, const struct rd_frame *frame, enum rd_link link,
+	unsigned int style)
 {
-	struct rd_line line = {.buf = buf, .room = room};
+	struct rd_line line = {.buf = buf, .capacity = capacity};
 	struct rd_packet p;
 
-	if (!room)
+	if (!capacity)
 		return 0;
 	buf[0] = '\0';
 	rd_packet_parse(link, frame->data, frame->caplen, frame->len, &p);

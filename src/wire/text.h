@@ -9,7 +9,7 @@
 
 struct rd_line {
 	char *buf;
-	size_t room, used;
+	size_t capacity, used;
 };
 
 void rd_line_add(struct rd_line *line, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

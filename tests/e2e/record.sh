@@ -406,7 +406,7 @@ refuses() {
 	has "... and why" "$tmp/log" "$pattern"
 }
 opened=yes refuses "an unknown counter" "there is no counter 'no_such'.*rdmadump counters" --trigger no_such
-refuses "a name that is nearly one, without a device" "there is no trigger 'nack'; did you mean 'nak'\?; rdmadump-record" --trigger nack
+refuses "a name that is nearly one, without a device" "there is no trigger 'nack'; did you mean 'nak'.*rdmadump-record" --trigger nack
 refuses "two cuts" "give one of them" --whole-frames --zero-payload
 refuses "no frames" "no frame would be written" --pre 0 --post 0
 refuses "a time" "not a time" --pre 10x

@@ -14,10 +14,10 @@ struct input {
 	size_t left, step;
 };
 
-static ssize_t input_read(void *ctx, uint8_t *buf, size_t room, struct rd_error *err)
+static ssize_t input_read(void *ctx, uint8_t *buf, size_t capacity, struct rd_error *err)
 {
 	struct input *in = ctx;
-	size_t n = in->left < room ? in->left : room;
+	size_t n = in->left < capacity ? in->left : capacity;
 
 	(void)err;
 	if (n > in->step)

@@ -356,7 +356,7 @@ static void conf_read(void)
 {
 	const char *path = getenv("SOFTHCA_CONFIG");
 	char *buf = NULL, *save = NULL;
-	size_t used = 0, room = 0;
+	size_t used = 0, capacity = 0;
 	ssize_t n;
 	int fd;
 
@@ -367,15 +367,15 @@ static void conf_read(void)
 		return;
 	conf.loops = 1;
 	do {
-		if (used + 4096 > room) {
-			char *p = realloc(buf, room + 16384);
+		if (used + 4096 > capacity) {
+			char *p = realloc(buf, capacity + 16384);
 
 			if (!p)
 				break;
 			buf = p;
-			room += 16384;
+			capacity += 16384;
 		}
-		n = read(fd, buf + used, room - used - 1);
+		n = read(fd, buf + used, capacity - used - 1);
 		if (n > 0)
 			used += (size_t)n;
 	} while (n > 0);

@@ -121,9 +121,9 @@ struct stat_list {
 	uint32_t n;
 };
 
-static void stats_dir(char *path, size_t room, const char *netdev)
+static void stats_dir(char *path, size_t capacity, const char *netdev)
 {
-	snprintf(path, room, "%s/../ethtool/%.15s", conf_get()->tree, netdev);
+	snprintf(path, capacity, "%s/../ethtool/%.15s", conf_get()->tree, netdev);
 }
 
 static uint64_t stat_read(const char *dir, const char *name)

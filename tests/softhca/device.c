@@ -87,17 +87,17 @@ uint8_t rq_scatter(struct hca *h, struct qp *qp, uint32_t offset, const uint8_t 
 	uint32_t nsegs = 1u << (qp->rq_shift - 4);
 
 	for (uint32_t i = 0; i < nsegs && len; i++) {
-		uint32_t room = be32toh(seg[i].byte_count), n;
+		uint32_t capacity = be32toh(seg[i].byte_count), n;
 		uint64_t addr = be64toh(seg[i].addr) + offset;
 		struct mr *mr;
 
-		if (!room)
+		if (!capacity)
 			break;
-		if (offset >= room) {
-			offset -= room;
+		if (offset >= capacity) {
+			offset -= capacity;
 			continue;
 		}
-		n = room - offset < len ? room - offset : len;
+		n = capacity - offset < len ? capacity - offset : len;
 		mr = mr_find(h, qp, be32toh(seg[i].lkey));
 		if (!mr || addr < mr->iova || addr - mr->iova + n > mr->length)
 			return MLX5_CQE_SYNDROME_LOCAL_PROT_ERR;

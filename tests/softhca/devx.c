@@ -82,11 +82,11 @@ static const struct {
 };
 
 static uint8_t query_hca_cap(
-	const struct hca_conf *conf, uint32_t op_mod, uint8_t *cap, size_t room)
+	const struct hca_conf *conf, uint32_t op_mod, uint8_t *cap, size_t capacity)
 {
 	uint32_t type = op_mod >> 1;
 
-	if ((type != TYPE_GENERAL && type != TYPE_NIC_FLOW) || room < CAP_BYTES)
+	if ((type != TYPE_GENERAL && type != TYPE_NIC_FLOW) || capacity < CAP_BYTES)
 		return STATUS_BAD_PARAM;
 	for (size_t i = 0; i < ARRAY_SIZE(bits); i++)
 		if (bits[i].type == type && bits[i].is_set(conf))
@@ -96,9 +96,9 @@ static uint8_t query_hca_cap(
 	return 0;
 }
 
-static uint8_t query_adapter(const struct hca_conf *conf, uint8_t *out, size_t room)
+static uint8_t query_adapter(const struct hca_conf *conf, uint8_t *out, size_t capacity)
 {
-	if (room < ADAPTER_BYTES)
+	if (capacity < ADAPTER_BYTES)
 		return STATUS_BAD_PARAM;
 	memcpy(out + PSID_AT, conf->board, strnlen(conf->board, 16));
 	return 0;

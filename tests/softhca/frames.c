@@ -21,7 +21,7 @@ struct entry {
 struct file_frames {
 	struct frames base;
 	uint8_t *mem;
-	size_t used, room;
+	size_t used, capacity;
 	struct entry *entries;
 	size_t count, slots;
 	size_t at;
@@ -58,14 +58,14 @@ static bool file_add(void *ctx, const uint8_t *p, uint32_t len, uint64_t ts)
 	struct file_frames *f = ctx;
 	size_t need = f->used + ((size_t)len + 63) / 64 * 64;
 
-	if (need > f->room) {
-		size_t room = need + f->room / 2 + (1 << 20);
-		void *mem = realloc(f->mem, room);
+	if (need > f->capacity) {
+		size_t capacity = need + f->capacity / 2 + (1 << 20);
+		void *mem = realloc(f->mem, capacity);
 
 		if (!mem)
 			return false;
 		f->mem = mem;
-		f->room = room;
+		f->capacity = capacity;
 	}
 	if (f->count == f->slots) {
 		size_t slots = f->slots * 2 + 1024;

@@ -248,11 +248,11 @@ static void build_plain(struct gen *g, struct slot *s, uint8_t *p)
 		p[i] = i < ETH_HEAD + 8 ? 0 : (uint8_t)rng_next(&g->rng);
 }
 
-static void build_transport(
-	struct gen *g, struct slot *s, uint8_t *p, const struct verb *v, uint32_t qp, uint32_t room)
+static void build_transport(struct gen *g, struct slot *s, uint8_t *p, const struct verb *v,
+	uint32_t qp, uint32_t capacity)
 {
 	uint32_t lead = g->ib ? LRH_LEN : ETH_HEAD, tail = g->ib ? ICRC_LEN + VCRC_LEN : ICRC_LEN;
-	uint32_t words = v->payload ? (room - lead - BTH_LEN - v->ext_len - tail) / 4 * 4 : 0;
+	uint32_t words = v->payload ? (capacity - lead - BTH_LEN - v->ext_len - tail) / 4 * 4 : 0;
 	uint32_t pad = words >= 16 ? (uint32_t)rng_next(&g->rng) & 3 : 0;
 	uint32_t body = BTH_LEN + v->ext_len + words;
 	uint8_t *bth = p + lead, *ext = bth + BTH_LEN, *data = ext + v->ext_len;
@@ -388,7 +388,7 @@ static struct frames *generate(const struct gen_conf *conf, bool ib, char *err, 
 	struct gen *g = calloc(1, sizeof(*g));
 	uint32_t *psn = calloc(conf->qps, sizeof(*psn)), *qp_of = calloc(CYCLE_MAX, sizeof(*qp_of));
 	uint32_t *first = calloc(conf->qps, sizeof(*first));
-	uint32_t room = (conf->size_max + 128 + 63) & ~63u;
+	uint32_t capacity = (conf->size_max + 128 + 63) & ~63u;
 	uint32_t avg = (conf->size_min + conf->size_max) / 2 + 1;
 
 	if (!g || !psn || !qp_of || !first)
@@ -401,7 +401,7 @@ static struct frames *generate(const struct gen_conf *conf, bool ib, char *err, 
 	if (g->nslots > CYCLE_MAX)
 		g->nslots = CYCLE_MAX;
 	g->slots = calloc(g->nslots, sizeof(*g->slots));
-	g->mem = aligned_alloc(64, (size_t)g->nslots * room);
+	g->mem = aligned_alloc(64, (size_t)g->nslots * capacity);
 	if (!g->slots || !g->mem)
 		goto fail;
 

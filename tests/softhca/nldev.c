@@ -465,16 +465,16 @@ bool nldev_receive(int fd, struct msghdr *m, int flags, ssize_t *rc)
 	q = queue_of(fd);
 	r = q ? STAILQ_FIRST(q) : NULL;
 	if (r) {
-		size_t len = r->head.nlmsg_len, room = m->msg_iov[0].iov_len;
+		size_t len = r->head.nlmsg_len, capacity = m->msg_iov[0].iov_len;
 
 		if (m->msg_iov[0].iov_base)
-			memcpy(m->msg_iov[0].iov_base, r->bytes, len < room ? len : room);
+			memcpy(m->msg_iov[0].iov_base, r->bytes, len < capacity ? len : capacity);
 		if (m->msg_name && m->msg_namelen >= sizeof(kernel))
 			memcpy(m->msg_name, &kernel, sizeof(kernel));
 		m->msg_namelen = sizeof(kernel);
 		m->msg_controllen = 0;
-		m->msg_flags = len > room ? MSG_TRUNC : 0;
-		*rc = (ssize_t)(flags & MSG_TRUNC || len < room ? len : room);
+		m->msg_flags = len > capacity ? MSG_TRUNC : 0;
+		*rc = (ssize_t)(flags & MSG_TRUNC || len < capacity ? len : capacity);
 		if (!(flags & MSG_PEEK)) {
 			STAILQ_REMOVE_HEAD(q, link);
 			free(r);

@@ -479,15 +479,15 @@ EXPORT ssize_t readlinkat(int dir, const char *path, char *out, size_t len)
 	return real(dir, redirect(path, buf), out, len);
 }
 
-EXPORT ssize_t __readlink_chk(const char *path, char *out, size_t len, size_t room)
+EXPORT ssize_t __readlink_chk(const char *path, char *out, size_t len, size_t capacity)
 {
-	(void)room;
+	(void)capacity;
 	return readlink(path, out, len);
 }
 
-EXPORT ssize_t __readlinkat_chk(int dir, const char *path, char *out, size_t len, size_t room)
+EXPORT ssize_t __readlinkat_chk(int dir, const char *path, char *out, size_t len, size_t capacity)
 {
-	(void)room;
+	(void)capacity;
 	return readlinkat(dir, path, out, len);
 }
 
@@ -515,9 +515,9 @@ EXPORT char *realpath(const char *path, char *out)
 	return path_restore(real(redirect(path, buf), out));
 }
 
-EXPORT char *__realpath_chk(const char *path, char *out, size_t room)
+EXPORT char *__realpath_chk(const char *path, char *out, size_t capacity)
 {
-	(void)room;
+	(void)capacity;
 	return realpath(path, out);
 }
 
@@ -540,15 +540,15 @@ EXPORT ssize_t pread64(int fd, void *to, size_t n, off64_t at)
 	return pread(fd, to, n, at);
 }
 
-EXPORT ssize_t __pread_chk(int fd, void *to, size_t n, off_t at, size_t room)
+EXPORT ssize_t __pread_chk(int fd, void *to, size_t n, off_t at, size_t capacity)
 {
-	(void)room;
+	(void)capacity;
 	return pread(fd, to, n, at);
 }
 
-EXPORT ssize_t __pread64_chk(int fd, void *to, size_t n, off64_t at, size_t room)
+EXPORT ssize_t __pread64_chk(int fd, void *to, size_t n, off64_t at, size_t capacity)
 {
-	(void)room;
+	(void)capacity;
 	return pread(fd, to, n, at);
 }
 

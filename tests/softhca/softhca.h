@@ -392,7 +392,7 @@ struct port {
 	/* As wire_shape() changed them: the frame that is held, and one that is sent. */
 	struct shaped {
 		uint8_t *data;
-		uint32_t room;
+		uint32_t capacity;
 	} shaped_held, shaped_sent;
 	int file[PORT_FILES];
 };

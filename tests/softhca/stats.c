@@ -29,7 +29,7 @@ static const char *const obj_names[OBJ_TYPES] = {
 
 struct text {
 	char *p;
-	size_t len, room;
+	size_t len, capacity;
 };
 
 __attribute__((format(printf, 2, 3))) static void put(struct text *t, const char *fmt, ...)
@@ -37,13 +37,13 @@ __attribute__((format(printf, 2, 3))) static void put(struct text *t, const char
 	va_list ap;
 	int n;
 
-	if (t->len + 512 > t->room) {
-		char *p = realloc(t->p, t->room + 16384);
+	if (t->len + 512 > t->capacity) {
+		char *p = realloc(t->p, t->capacity + 16384);
 
 		if (!p)
 			return;
 		t->p = p;
-		t->room += 16384;
+		t->capacity += 16384;
 	}
 	va_start(ap, fmt);
 	n = vsnprintf(t->p + t->len, 512, fmt, ap);

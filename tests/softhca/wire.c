@@ -179,12 +179,12 @@ static bool has_vlan(const struct frame *f)
 
 static bool has_room(struct shaped *buffer, uint32_t len)
 {
-	uint8_t *mem = buffer->room < len ? realloc(buffer->data, len) : buffer->data;
+	uint8_t *mem = buffer->capacity < len ? realloc(buffer->data, len) : buffer->data;
 
 	if (!mem)
 		return false;
 	buffer->data = mem;
-	buffer->room = buffer->room < len ? len : buffer->room;
+	buffer->capacity = buffer->capacity < len ? len : buffer->capacity;
 	return true;
 }
 

@@ -53,8 +53,8 @@ static int take_text(struct rd_redact *r, const char *path, int *fd)
 {
 	FILE *in = fopen(path, "r");
 	char *bytes = NULL, *copy;
-	size_t room = 0, n;
-	ssize_t got = in ? getdelim(&bytes, &room, EOF, in) : -1;
+	size_t capacity = 0, n;
+	ssize_t got = in ? getdelim(&bytes, &capacity, EOF, in) : -1;
 	int rc;
 
 	if (in)

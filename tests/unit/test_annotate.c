@@ -514,8 +514,8 @@ static void test_full_disk(void **state)
 	(void)state;
 	scene(&k, false, 0);
 	scene(&copy, true, 0);
-	for (size_t room = 0; room <= copy.m.len; room++) {
-		struct small_disk disk = {room};
+	for (size_t capacity = 0; capacity <= copy.m.len; capacity++) {
+		struct small_disk disk = {capacity};
 		struct rd_annotation a = annotation(comments, COMMENTS, NULL);
 		int ret;
 
@@ -523,7 +523,7 @@ static void test_full_disk(void **state)
 		a.put_ctx = &disk;
 		k.m.at = 0;
 		ret = rd_annotate(&a, memory_read, &k.m, "test", &err);
-		assert_int_equal(ret, room == copy.m.len ? 0 : -1);
+		assert_int_equal(ret, capacity == copy.m.len ? 0 : -1);
 		if (ret < 0) {
 			assert_int_equal(err.class, RD_CLASS_OUTPUT);
 			assert_int_equal(err.errnum, ENOSPC);

@@ -232,13 +232,13 @@ static inline void capture_begin(unsigned int n, uint64_t total)
 }
 
 /* The feeds of a run: `n` of so many chunks of that room, those of stripe k with sink k. */
-static inline void capture_feeds(unsigned int n, size_t chunks, size_t room)
+static inline void capture_feeds(unsigned int n, size_t chunks, size_t capacity)
 {
 	unsigned int stripes = config.n_stripes ? config.n_stripes : 1;
 
 	n_feeds = n;
 	for (unsigned int i = 0; i < n; i++) {
-		feed_make(&feeds[i], &sinks[i % stripes], chunks, room);
+		feed_make(&feeds[i], &sinks[i % stripes], chunks, capacity);
 		feed_list[i] = &feeds[i];
 	}
 }

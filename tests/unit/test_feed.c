@@ -36,7 +36,7 @@ static void test_all_and_no_more(void **state)
 	for (unsigned int i = 0; i < N; i++) {
 		got[i] = rd_feed_get(&f);
 		assert_non_null(got[i]);
-		assert_int_equal(got[i]->room, ROOM);
+		assert_int_equal(got[i]->capacity, ROOM);
 		assert_int_equal(got[i]->used, 0);
 		memset(got[i]->data, (int)i + 1, ROOM);
 	}

@@ -39,12 +39,12 @@ static inline void encoder_make(struct rd_encoder *e, const char *format, unsign
 }
 
 static inline void feed_make(
-	struct rd_feed *f, const struct sink_state *state, size_t n, size_t room)
+	struct rd_feed *f, const struct sink_state *state, size_t n, size_t capacity)
 {
 	struct rd_error err = {0};
 
 	memset(f, 0, sizeof(*f));
-	if (feed_init(f, state, n, room, -1, &err) < 0)
+	if (feed_init(f, state, n, capacity, -1, &err) < 0)
 		fail_msg("%s", err.text);
 }
 
@@ -67,7 +67,7 @@ static inline bool chunk_add(
 		.iface = iface};
 	size_t used;
 
-	if (!e->format->frames(e, &frame, 1, c->data + c->used, c->room - c->used, &used))
+	if (!e->format->frames(e, &frame, 1, c->data + c->used, c->capacity - c->used, &used))
 		return false;
 	if (!c->frames)
 		c->first_ns = ns;

@@ -102,10 +102,10 @@ static void init(
 
 static void add_header(struct memory *m, const struct rd_encoder *e)
 {
-	size_t room = rd_encoder_header_bound(e), n;
-	uint8_t *buf = malloc(room);
+	size_t capacity = rd_encoder_header_bound(e), n;
+	uint8_t *buf = malloc(capacity);
 
-	n = e->format->header(e, buf, room);
+	n = e->format->header(e, buf, capacity);
 	if (strcmp(e->format->name, "erf") != 0)
 		assert_true(n > 0);
 	assert_int_equal(e->format->header(e, buf, n), n);
@@ -576,16 +576,17 @@ static void test_late_comment(void **state)
 	struct rd_iface iface = {.link = RD_LINK_ETHERNET, .filter = filter};
 	struct rd_encoder e;
 	uint8_t *buf;
-	size_t room;
+	size_t capacity;
 
 	(void)state;
 	memset(comment, 'c', sizeof(comment) - 1);
 	memset(filter, 'f', sizeof(filter) - 1);
 	assert_int_equal(rd_encoder_init(&e, "pcapng", NULL, &late, &iface, 1, NULL), 0);
-	room = rd_encoder_header_bound(&e);
+	capacity = rd_encoder_header_bound(&e);
 	late.comment = comment;
-	buf = malloc(room);
-	assert_in_range(e.format->header(&e, buf, room), sizeof(comment) + sizeof(filter), room);
+	buf = malloc(capacity);
+	assert_in_range(
+		e.format->header(&e, buf, capacity), sizeof(comment) + sizeof(filter), capacity);
 	free(buf);
 }
 

@@ -15,18 +15,18 @@
 
 struct memory {
 	uint8_t *data;
-	size_t len, room;
+	size_t len, capacity;
 	size_t at, step; /* step: most bytes that one read returns, 0: all */
 };
 
-static inline ssize_t memory_read(void *ctx, uint8_t *buf, size_t room, struct rd_error *err)
+static inline ssize_t memory_read(void *ctx, uint8_t *buf, size_t capacity, struct rd_error *err)
 {
 	struct memory *m = ctx;
 	size_t n = m->len - m->at;
 
 	(void)err;
-	if (n > room)
-		n = room;
+	if (n > capacity)
+		n = capacity;
 	if (m->step && n > m->step)
 		n = m->step;
 	if (n)
@@ -37,9 +37,9 @@ static inline ssize_t memory_read(void *ctx, uint8_t *buf, size_t room, struct r
 
 static inline void memory_add(struct memory *m, const void *data, size_t len)
 {
-	if (!m->data || m->len + len > m->room) {
-		m->room = m->len + len + m->len;
-		m->data = realloc(m->data, m->room + 1);
+	if (!m->data || m->len + len > m->capacity) {
+		m->capacity = m->len + len + m->len;
+		m->data = realloc(m->data, m->capacity + 1);
 		assert_non_null(m->data);
 	}
 	if (len)

@@ -168,13 +168,13 @@ static void test_mutations(void **state)
 	assert_int_not_equal(sum, 0);
 }
 
-static ssize_t read_fails(void *ctx, uint8_t *buf, size_t room, struct rd_error *err)
+static ssize_t read_fails(void *ctx, uint8_t *buf, size_t capacity, struct rd_error *err)
 {
 	struct memory *m = ctx;
 
 	if (m->at == m->len)
 		return rd_fail(err, RD_CLASS_DEVICE, 5, NULL, "cannot read 'test'");
-	return memory_read(m, buf, room, err);
+	return memory_read(m, buf, capacity, err);
 }
 
 /* An error of the read function reaches the caller unchanged, after the frames. */

@@ -369,12 +369,12 @@ static struct {
 } notes;
 
 static size_t (*real_noted)(const struct rd_encoder *e, const struct rd_frame *frame,
-	const struct rd_note *note, uint8_t *dst, size_t room);
+	const struct rd_note *note, uint8_t *dst, size_t capacity);
 
 static size_t see_noted(const struct rd_encoder *e, const struct rd_frame *frame,
-	const struct rd_note *note, uint8_t *dst, size_t room)
+	const struct rd_note *note, uint8_t *dst, size_t capacity)
 {
-	size_t len = real_noted(e, frame, note, dst, room);
+	size_t len = real_noted(e, frame, note, dst, capacity);
 
 	if (!len)
 		return 0;

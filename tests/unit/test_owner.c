@@ -284,14 +284,14 @@ static struct rd_qp_res *add(struct list *l, uint32_t lqpn, uint32_t pid)
 
 /* The QPs of the owner with this pid, in any order. */
 static size_t owned(const struct rd_owners *o, uint32_t pid, uint64_t start,
-	struct rd_owned_qp *qps, size_t room)
+	struct rd_owned_qp *qps, size_t capacity)
 {
 	const struct rd_process *p;
 	size_t n;
 
 	for (size_t i = 0; (p = rd_owners_get(o, i, &n)); i++)
 		if (p->pid == pid && (!pid || p->start_ticks == start)) {
-			assert_true(n <= room);
+			assert_true(n <= capacity);
 			rd_owners_qps(o, i, qps);
 			return n;
 		}

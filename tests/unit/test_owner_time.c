@@ -53,15 +53,15 @@ static uint64_t ns(int64_t ms)
 	return (uint64_t)((int64_t)AT + ms * (int64_t)MS);
 }
 
-static int owner_text(char *to, size_t room, const struct span *o)
+static int owner_text(char *to, size_t capacity, const struct span *o)
 {
-	int n = snprintf(to, room, "%s{\"pid\":%u,\"comm\":\"%s\"", to[-1] == '[' ? "" : ",",
+	int n = snprintf(to, capacity, "%s{\"pid\":%u,\"comm\":\"%s\"", to[-1] == '[' ? "" : ",",
 		o->pid, o->pid ? "x" : "nvme_rdma");
 
 	if (o->pid)
-		n += snprintf(to + n, room - (size_t)n, ",\"start_ticks\":%u,\"start_ns\":%llu",
+		n += snprintf(to + n, capacity - (size_t)n, ",\"start_ticks\":%u,\"start_ns\":%llu",
 			o->pid, (unsigned long long)ns(o->started));
-	return n + snprintf(to + n, room - (size_t)n,
+	return n + snprintf(to + n, capacity - (size_t)n,
 			   ",\"qps\":[{\"lqpn\":512,\"first_ns\":%llu,\"last_ns\":%llu}]}",
 			   (unsigned long long)ns(o->first), (unsigned long long)ns(o->last));
 }

@@ -130,7 +130,7 @@ static bool encode(struct place *p, const struct rd_frame *frame)
 		usleep(100);
 	c = p->chunk;
 	if (!p->encoder.format->frames(
-		    &p->encoder, frame, 1, c->data + c->used, c->room - c->used, &used))
+		    &p->encoder, frame, 1, c->data + c->used, c->capacity - c->used, &used))
 		return false;
 	c->used += used;
 	if (!c->frames++)

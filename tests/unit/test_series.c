@@ -315,12 +315,12 @@ static void test_ring_same_names(void **state)
 
 /* --- when a file is closed -------------------------------------------------------------- */
 
-static void read_text(const char *path, char *text, size_t room)
+static void read_text(const char *path, char *text, size_t capacity)
 {
 	FILE *f = fopen(path, "r");
 
 	assert_non_null(f);
-	text[fread(text, 1, room - 1, f)] = '\0';
+	text[fread(text, 1, capacity - 1, f)] = '\0';
 	fclose(f);
 }
 

@@ -123,7 +123,7 @@ static void put(struct place *p, unsigned int i, unsigned int n, uint64_t ns, bo
 		memcpy(data, &p->number, sizeof(p->number));
 		p->number++;
 		assert_int_equal(p->encoder.format->frames(&p->encoder, &frame, 1,
-					 c->data + c->used, c->room - c->used, &used),
+					 c->data + c->used, c->capacity - c->used, &used),
 			1);
 		c->used += used;
 	}

@@ -24,12 +24,12 @@ static uint8_t text[TEXT_LEN], got[TEXT_LEN * 4], packed[TEXT_LEN * 4];
 
 static unsigned int signal_at; /* the read from now that a signal interrupts; 0: none */
 
-ssize_t __real_read(int fd, void *buf, size_t room);
-ssize_t __wrap_read(int fd, void *buf, size_t room);
-ssize_t __wrap_read(int fd, void *buf, size_t room)
+ssize_t __real_read(int fd, void *buf, size_t capacity);
+ssize_t __wrap_read(int fd, void *buf, size_t capacity);
+ssize_t __wrap_read(int fd, void *buf, size_t capacity)
 {
 	if (!signal_at || --signal_at)
-		return __real_read(fd, buf, room);
+		return __real_read(fd, buf, capacity);
 	errno = EINTR;
 	return -1;
 }
@@ -64,27 +64,27 @@ static void store(const void *data, size_t len)
 }
 
 /* Reads to the end or a fault, at most `room` bytes at a time. Returns the number of bytes. */
-static size_t read_all(struct stream *s, size_t room, struct rd_error *err)
+static size_t read_all(struct stream *s, size_t capacity, struct rd_error *err)
 {
 	size_t n = 0;
 	ssize_t rc;
 
 	err->class = RD_CLASS_NONE;
-	while ((rc = stream_read(
-			s, got + n, room < sizeof(got) - n ? room : sizeof(got) - n, err)) > 0)
+	while ((rc = stream_read(s, got + n,
+			capacity < sizeof(got) - n ? capacity : sizeof(got) - n, err)) > 0)
 		n += (size_t)rc;
 	assert_int_equal(rc, err->class == RD_CLASS_NONE ? 0 : -1);
 	return n;
 }
 
 /* What `path` gives: always the first *len bytes of `text`, as often repeated. */
-static size_t read_path(size_t room, struct rd_error *err)
+static size_t read_path(size_t capacity, struct rd_error *err)
 {
 	struct stream *s;
 	size_t n;
 
 	assert_int_equal(stream_open(&s, path, err), 0);
-	n = read_all(s, room, err);
+	n = read_all(s, capacity, err);
 	for (size_t i = 0; i < n; i += TEXT_LEN)
 		assert_memory_equal(got + i, text, n - i < TEXT_LEN ? n - i : TEXT_LEN);
 	stream_close(s);
@@ -95,13 +95,13 @@ static size_t read_path(size_t room, struct rd_error *err)
 
 #ifdef HAVE_ZLIB
 /* One member, with a flush after `flushed` bytes of the text; returns its length. */
-static size_t pack_gzip(uint8_t *to, size_t room, size_t flushed, size_t *flushed_at)
+static size_t pack_gzip(uint8_t *to, size_t capacity, size_t flushed, size_t *flushed_at)
 {
 	z_stream z = {0};
 
 	assert_int_equal(deflateInit2(&z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
 	z.next_out = to;
-	z.avail_out = (uInt)room;
+	z.avail_out = (uInt)capacity;
 	z.next_in = text;
 	z.avail_in = (uInt)flushed;
 	assert_int_equal(deflate(&z, Z_SYNC_FLUSH), Z_OK);
@@ -117,10 +117,10 @@ static size_t pack_gzip(uint8_t *to, size_t room, size_t flushed, size_t *flushe
 #endif
 
 #ifdef HAVE_ZSTD
-static size_t pack_zstd(uint8_t *to, size_t room, size_t flushed, size_t *flushed_at)
+static size_t pack_zstd(uint8_t *to, size_t capacity, size_t flushed, size_t *flushed_at)
 {
 	ZSTD_CCtx *c = ZSTD_createCCtx();
-	ZSTD_outBuffer out = {to, room, 0};
+	ZSTD_outBuffer out = {to, capacity, 0};
 	ZSTD_inBuffer first = {text, flushed, 0}, rest = {text + flushed, TEXT_LEN - flushed, 0};
 
 	ZSTD_CCtx_setParameter(c, ZSTD_c_checksumFlag, 1);
@@ -137,7 +137,7 @@ static size_t pack_zstd(uint8_t *to, size_t room, size_t flushed, size_t *flushe
 
 static const struct pack {
 	const char *name;
-	size_t (*pack)(uint8_t *to, size_t room, size_t flushed, size_t *flushed_at);
+	size_t (*pack)(uint8_t *to, size_t capacity, size_t flushed, size_t *flushed_at);
 } packs[] = {{"gzip", pack_gzip}, {"zstd", pack_zstd}};
 #define N_PACKS (sizeof(packs) / sizeof(packs[0]))
 
@@ -151,8 +151,8 @@ static void test_plain(void **state)
 
 	(void)state;
 	store(text, TEXT_LEN);
-	for (size_t room = 1; room <= TEXT_LEN * 2; room = room * 37 + 1)
-		assert_int_equal(read_path(room, &err), TEXT_LEN);
+	for (size_t capacity = 1; capacity <= TEXT_LEN * 2; capacity = capacity * 37 + 1)
+		assert_int_equal(read_path(capacity, &err), TEXT_LEN);
 	assert_int_equal(stream_open(&s, path, &err), 0);
 	assert_true(!*stream_compression(s) && stream_fd(s) == -1);
 	read_all(s, 4096, &err);
@@ -198,8 +198,8 @@ static void test_members(void **state)
 			len += 700;
 		}
 		store(packed, len);
-		for (size_t room = 100; room <= sizeof(got); room = room * 91 + 7) {
-			assert_int_equal(read_path(room, &err), 3 * TEXT_LEN);
+		for (size_t capacity = 100; capacity <= sizeof(got); capacity = capacity * 91 + 7) {
+			assert_int_equal(read_path(capacity, &err), 3 * TEXT_LEN);
 			assert_int_equal(err.class, RD_CLASS_NONE);
 		}
 	}
@@ -225,8 +225,8 @@ static void test_cut(void **state)
 			assert_non_null(strstr(err.text, "cut short"));
 		}
 		store(packed, at);
-		for (size_t room = 100; room <= sizeof(got); room = room * 91 + 7)
-			assert_int_equal(read_path(room, &err), 300000);
+		for (size_t capacity = 100; capacity <= sizeof(got); capacity = capacity * 91 + 7)
+			assert_int_equal(read_path(capacity, &err), 300000);
 		assert_int_equal(stream_open(&s, path, &err), 0);
 		assert_string_equal(stream_compression(s), packs[i].name);
 		read_all(s, 1 << 20, &err);

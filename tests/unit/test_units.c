@@ -166,13 +166,13 @@ static void test_error_line(void **state)
 	struct rd_error err;
 
 	(void)state;
-	assert_int_equal(rd_fail(&err, RD_CLASS_OUTPUT, ENOSPC, "free some room",
+	assert_int_equal(rd_fail(&err, RD_CLASS_OUTPUT, ENOSPC, "free some space",
 				 "cannot write '%s'", "a.pcap"),
 		-1);
 	assert_int_equal(err.class, RD_CLASS_OUTPUT);
 	assert_int_equal(err.errnum, ENOSPC);
 	assert_string_equal(
-		err.text, "cannot write 'a.pcap': No space left on device; free some room");
+		err.text, "cannot write 'a.pcap': No space left on device; free some space");
 	rd_fail(&err, RD_CLASS_USAGE, 0, NULL, "no such option");
 	assert_string_equal(err.text, "no such option");
 	rd_fail(&err, RD_CLASS_USAGE, 0, "see --help", "no such option");

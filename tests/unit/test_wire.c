@@ -452,10 +452,10 @@ static void test_local_now(void **state)
 	}
 }
 
-static ssize_t read_stdio(void *ctx, uint8_t *buf, size_t room, struct rd_error *err)
+static ssize_t read_stdio(void *ctx, uint8_t *buf, size_t capacity, struct rd_error *err)
 {
 	(void)err;
-	return (ssize_t)fread(buf, 1, room, ctx);
+	return (ssize_t)fread(buf, 1, capacity, ctx);
 }
 
 static void check_capture(const char *name, const char *side, unsigned int frames,

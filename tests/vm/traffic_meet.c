@@ -15,9 +15,9 @@ void pause_ms(long ms)
 }
 
 static void path_of(
-	const struct options *o, char *path, size_t room, const char *side, const char *what)
+	const struct options *o, char *path, size_t capacity, const char *side, const char *what)
 {
-	snprintf(path, room, "%s.%s.%s", o->exchange, side, what);
+	snprintf(path, capacity, "%s.%s.%s", o->exchange, side, what);
 }
 
 static const char *other_side(const struct options *o)

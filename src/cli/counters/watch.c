@@ -176,9 +176,9 @@ static int port_width(const struct watch *w)
 /* The width that three columns of numbers leave. */
 static int name_width(const struct watch *w)
 {
-	int room = (int)w->columns - 3 - 3 * 15 - 2 - (w->now.n > 1 ? port_width(w) : 0);
+	int capacity = (int)w->columns - 3 - 3 * 15 - 2 - (w->now.n > 1 ? port_width(w) : 0);
 
-	return room < 16 ? 16 : room > 44 ? 44 : room;
+	return capacity < 16 ? 16 : capacity > 44 ? 44 : capacity;
 }
 
 /* The two most common places are not named; their counters have different names. */

@@ -52,7 +52,7 @@ static uint32_t count(int fd, const char *netdev)
 {
 	union {
 		struct ethtool_sset_info info;
-		uint8_t room[sizeof(struct ethtool_sset_info) + sizeof(uint32_t)];
+		uint8_t bytes[sizeof(struct ethtool_sset_info) + sizeof(uint32_t)];
 	} set = {.info = {.cmd = ETHTOOL_GSSET_INFO, .sset_mask = 1ull << ETH_SS_STATS}};
 	uint32_t n;
 

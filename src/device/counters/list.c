@@ -21,14 +21,14 @@ int rd_counters_add(struct rd_counters *c, uint64_t value, const char *fmt, ...)
 	vsnprintf(name, sizeof(name), fmt, ap);
 	va_end(ap);
 	rd_text_clean(name, sizeof(name), name);
-	if (c->n == c->room) {
-		size_t more = c->room ? c->room * 2 : 128;
+	if (c->n == c->capacity) {
+		size_t more = c->capacity ? c->capacity * 2 : 128;
 		struct rd_counter *grown = reallocarray(c->counter, more, sizeof(*grown));
 
 		if (!grown)
 			return -1;
 		c->counter = grown;
-		c->room = more;
+		c->capacity = more;
 	}
 	c->counter[c->n] =
 		(struct rd_counter){strdup(name), value, rd_counter_kind(c->driver, name)};
@@ -62,5 +62,5 @@ void rd_counters_free(struct rd_counters *c)
 		free(c->counter[i].name);
 	free(c->counter);
 	c->counter = NULL;
-	c->n = c->room = 0;
+	c->n = c->capacity = 0;
 }
