@@ -36,7 +36,8 @@ static void keep(const struct subject *s, json_t *fact)
 	char *text = json_dumps(fact, JSON_COMPACT);
 
 	if (text && rd_facts_add(s->to, text, strlen(text)) < 0)
-		rd_log(RD_LOG_WARNING, "facts of the device are left out: they are too large, or memory is short");
+		rd_log(RD_LOG_WARNING,
+			"facts of the device are left out: they are too large, or memory is short");
 	free(text);
 	json_decref(fact);
 }

@@ -218,8 +218,8 @@ static void report_counts(
 	set_value(r, name, "frames", "frames", n->frames);
 	set_value(r, name, "frames_sent", "frames", n->sent);
 	set_value(r, name, "zero", "frames", n->zero);
-	if (n->wild_known)
-		set_value(r, name, "wild", "frames", n->wild);
+	if (n->implausible_known)
+		set_value(r, name, "wild", "frames", n->implausible);
 	set_value(r, name, "backwards_received", "frames", n->backwards_received);
 	set_value(r, name, "backwards_sent", "frames", n->backwards_sent);
 	set_value(r, name, "backwards_mixed", "frames", n->backwards_mixed);
@@ -242,7 +242,7 @@ static struct timestamp_counts sum(const struct clocks *c)
 		all.frames += n->frames;
 		all.sent += n->sent;
 		all.zero += n->zero;
-		all.wild += n->wild;
+		all.implausible += n->implausible;
 		if (c->watch[kinds[i].clock].steps)
 			continue;
 		all.backwards_received += n->backwards_received;
@@ -275,11 +275,11 @@ static void judge_timestamps(const struct timestamp_counts *n, struct rd_probe_r
 			"%llu of %llu frames have no timestamp: captures give them the time of "
 			"their poll",
 			(unsigned long long)n->zero, (unsigned long long)n->frames);
-	if (n->wild)
+	if (n->implausible)
 		result_found(r, "wild_timestamps",
 			"%llu of %llu timestamps are times that the frame cannot have: captures "
 			"report them, and order nothing by them",
-			(unsigned long long)n->wild, (unsigned long long)n->frames);
+			(unsigned long long)n->implausible, (unsigned long long)n->frames);
 	if (n->backwards_received || n->backwards_sent)
 		result_found(r, "disordered_timestamps",
 			"%llu frames are older than one of their direction before, by up to %.1f "

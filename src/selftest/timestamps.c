@@ -13,7 +13,7 @@
 #define SENT_BURST  8
 #define SENT_BYTES  128
 #define READ_MS	    10		 /* between two readings */
-#define WILD_NS	    1000000000LL /* captures treat timestamps further off than this as implausible */
+#define IMPLAUSIBLE_NS	    1000000000LL /* captures treat timestamps further off than this as implausible */
 #define BATCH_MAX   64
 #define MAC_BYTES   6
 
@@ -67,12 +67,12 @@ static int64_t between(const struct taking *t, uint64_t from, uint64_t to)
  * Whether a timestamp that is off by WILD_NS can be recognized: the clock can be read, and the
  * counter does not wrap within that time.
  */
-static bool shows_wild(const struct taking *t)
+static bool shows_implausible(const struct taking *t)
 {
 	const struct clock_watch *w = t->watch;
 
 	return w->readable &&
-	       (!is_counter(t) || clock_ticks_ns(w->khz, (int64_t)(w->mask / 2)) > 4 * WILD_NS);
+	       (!is_counter(t) || clock_ticks_ns(w->khz, (int64_t)(w->mask / 2)) > 4 * IMPLAUSIBLE_NS);
 }
 
 /* --- one frame ---------------------------------------------------------------------------- */
@@ -101,12 +101,12 @@ static void look(void *ctx, const uint8_t *data, uint32_t len, uint64_t timestam
 		timestamp, is_sent(t, data, len), own && t->own.times[t->own.last] > 1};
 }
 
-static bool is_wild(struct taking *t, uint64_t timestamp)
+static bool is_implausible(struct taking *t, uint64_t timestamp)
 {
-	if (!t->counts->wild_known)
+	if (!t->counts->implausible_known)
 		return false;
-	return between(t, timestamp, newest(t)) < -WILD_NS ||
-	       between(t, t->begin, timestamp) < -WILD_NS;
+	return between(t, timestamp, newest(t)) < -IMPLAUSIBLE_NS ||
+	       between(t, t->begin, timestamp) < -IMPLAUSIBLE_NS;
 }
 
 /* How much older it is than the newest frame of a direction; 0: it is not. */
@@ -156,13 +156,13 @@ static void take(struct taking *t, const struct taken *f)
 	}
 	if (!is_counter(t))
 		timestamp = clock_real_time_ns(timestamp, rd_clock_now(t->watch->host));
-	if (is_wild(t, timestamp)) {
-		c->wild++;
+	if (is_implausible(t, timestamp)) {
+		c->implausible++;
 		return;
 	}
 	if (!f->copy)
 		look_at_order(t, f->sent, timestamp);
-	age = c->wild_known ? between(t, timestamp, newest(t)) : 0;
+	age = c->implausible_known ? between(t, timestamp, newest(t)) : 0;
 	if (age < 0)
 		return;
 	c->least_age_ns = (uint64_t)age < c->least_age_ns ? (uint64_t)age : c->least_age_ns;
@@ -181,7 +181,7 @@ static unsigned int receive(struct taking *t, struct sniffer *s)
 		return n;
 	clock_watch_read(t->watch);
 	if (t->watch->steps)
-		t->counts->wild_known = false;
+		t->counts->implausible_known = false;
 	for (unsigned int i = 0; i < t->n; i++)
 		take(t, &t->batch[i]);
 	return n;
@@ -222,7 +222,7 @@ void timestamps_take(struct rd_selftest *st, struct clock_watch *all, enum devic
 					     : IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK};
 	int rc = sniffer_open_shaped(&s, st->device, st->port, NULL, &shape);
 
-	*to = (struct timestamp_counts){.least_age_ns = UINT64_MAX, .wild_known = shows_wild(&t)};
+	*to = (struct timestamp_counts){.least_age_ns = UINT64_MAX, .implausible_known = shows_implausible(&t)};
 	rd_port_addresses(&t.local, "", st->device, st->port);
 	clock_watch_read(w);
 	t.begin = newest(&t);

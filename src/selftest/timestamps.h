@@ -9,8 +9,8 @@
 
 struct timestamp_counts {
 	uint64_t frames, sent; /* `sent`: those from the port's own address, of all frames */
-	uint64_t zero, wild;
-	bool wild_known;	     /* the clock could be read at the same time, and was not set */
+	uint64_t zero, implausible;
+	bool implausible_known;	     /* the clock could be read at the same time, and was not set */
 	uint64_t backwards_received; /* older than the received frame before */
 	uint64_t backwards_sent;     /* older than the sent frame before */
 	/* Older than the frame of the other direction before, while both are in order of theirs. */

@@ -10,7 +10,7 @@
 #define SLACK_NS       1000000U	   /* between a frame's timestamp and its completion */
 #define DRIFT_PARTS    5000	   /* 200 ppm: what two clocks may drift apart */
 #define WIRE_OVERHEAD  24	   /* bytes around an Ethernet frame: preamble, FCS, gap */
-#define WILD_NS	       1000000000U /* a timestamp this far from where it can be is wild */
+#define IMPLAUSIBLE_NS	       1000000000U /* a timestamp this far from where it can be is wild */
 #define EARLY_NS       8000000U	   /* ahead of the host's clock by more: look at the clock again */
 #define EARLY_LEAST_NS 100000	   /* what the two clocks may differ by while they are read */
 #define EARLY_BATCHES  3
@@ -45,7 +45,7 @@ static uint64_t shown_at(const struct verbs_clock *c, uint64_t now)
 
 static bool plausible(const struct verbs_stamps *s, uint64_t ns, uint64_t shown)
 {
-	return (int64_t)(ns - shown) <= WILD_NS && (int64_t)(s->last - ns) <= WILD_NS;
+	return (int64_t)(ns - shown) <= IMPLAUSIBLE_NS && (int64_t)(s->last - ns) <= IMPLAUSIBLE_NS;
 }
 
 /* Whether a clock that cannot be read was set: enough consecutive frames show the same offset. */
@@ -103,7 +103,7 @@ static __attribute__((noinline)) uint64_t unusual(struct verbs_clock *c, struct 
 	former = ns + (uint64_t)(s->former - s->offset);
 	shown = shown_at(c, now);
 	/* An uncorrected clock was set back: the order continues from there. */
-	if ((int64_t)(s->last - shown) > WILD_NS && llabs((int64_t)(ns - shown)) < WILD_NS)
+	if ((int64_t)(s->last - shown) > IMPLAUSIBLE_NS && llabs((int64_t)(ns - shown)) < IMPLAUSIBLE_NS)
 		*last = ns;
 	else if (!plausible(s, ns, shown) && plausible(s, former, shown))
 		ns = former; /* from before the step */
@@ -163,7 +163,7 @@ static int64_t least_apart(int64_t *apart, unsigned int n)
 	unsigned int i = 0;
 
 	qsort(apart, n, sizeof(*apart), by_value);
-	while (apart[n / 2] - apart[i] > (int64_t)WILD_NS)
+	while (apart[n / 2] - apart[i] > (int64_t)IMPLAUSIBLE_NS)
 		i++;
 	return apart[i];
 }
@@ -202,7 +202,7 @@ static void check_early(
 	int64_t most = s->offset % 1000000000 ? EARLY_LEAST_NS : CLOCK_AGREE_NS;
 
 	if (c->kind->type == RD_STAMPS_ADAPTER_UNSYNCED || early <= most ||
-		early > (int64_t)WILD_NS) {
+		early > (int64_t)IMPLAUSIBLE_NS) {
 		s->n_early = 0;
 		return;
 	}
