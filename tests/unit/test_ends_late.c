@@ -233,6 +233,50 @@ static void test_few_times(void **state)
 	}
 }
 
+/* A TTL that a device on the path sets does not show the order, nor one that times contradict. */
+static void test_ttl(void **state)
+{
+	static const struct {
+		uint8_t ttl[2][RD_TAPS];
+		unsigned int exchanges;
+		bool known;
+	} cases[] = {
+		{{{64, 64}, {64, 64}}, 1, false},
+		{{{64, 62}, {62, 64}}, 1, true},
+		{{{64, 62}, {64, 64}}, 1, true},
+		{{{64, 62}, {64, 62}}, 1, false},
+		{{{64, 255}, {255, 64}}, 1, false},
+		{{{64, 255}, {255, 64}}, 100, true},
+		{{{64, 255}, {63, 64}}, 1, true},
+		{{{60, 64}, {64, 60}}, 100, false},
+		{{{60, 64}, {64, 60}}, 2, false},
+		{{{64, 62}, {62, 64}}, 100, true},
+	};
+
+	(void)state;
+	for (size_t k = 0; k < sizeof(cases) / sizeof(cases[0]); k++) {
+		struct rd_ends_report *r;
+
+		begin();
+		memcpy(two.ttl, cases[k].ttl, sizeof(two.ttl));
+		for (uint32_t i = 0; i < cases[k].exchanges; i++) {
+			request(i, i * 100 * US);
+			answer(i, 0, i * 100 * US + 50 * US);
+		}
+		r = finish_any();
+		assert_int_equal(r->n_paths, 2);
+		for (size_t i = 0; i < r->n_paths; i++) {
+			if (r->paths[i].sender_known != cases[k].known)
+				fail_msg("case %zu", k);
+			if (cases[k].known)
+				assert_int_equal(r->paths[i].sender,
+					!strcmp(r->paths[i].from, "10.0.0.1") ? RD_TAP_B
+									      : RD_TAP_A);
+		}
+		rd_ends_report_free(r);
+	}
+}
+
 /* A burst that a capture gets late is later than what is sent alone, at one place as well. */
 static void test_mostly_later(void **state)
 {
@@ -386,6 +430,7 @@ int main(void)
 		cmocka_unit_test(test_opcode_filtered),
 		cmocka_unit_test(test_same_host),
 		cmocka_unit_test(test_few_times),
+		cmocka_unit_test(test_ttl),
 		cmocka_unit_test(test_mostly_later),
 		cmocka_unit_test(test_missed_and_lost_downstream),
 		cmocka_unit_test(test_used_twice),

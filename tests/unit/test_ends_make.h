@@ -36,6 +36,7 @@ static struct two {
 	uint32_t changed;	   /* of requests: their payload, and so their ICRC */
 	bool cut;		   /* the ICRC of what B's capture has */
 	uint32_t network[RD_TAPS]; /* VNI of the tunnel that an end sees; 0: it sees none */
+	uint8_t ttl[2][RD_TAPS];   /* of both directions, as an end sees them; 0: the same */
 } two;
 
 static const uint32_t to_qp[] = {0x100, 0x200};
@@ -80,6 +81,7 @@ static inline void see(enum rd_tap end, bool back, uint32_t psn, uint8_t syndrom
 		m.b[BTH + 12] = syndrome;
 	}
 	rd_put_be16(m.b + 14 + 4, (uint16_t)two.ip_id);
+	m.b[14 + 8] = two.ttl[back][end];
 	rd_put_be32(m.b + BTH + 8, psn);
 	rd_put_be32(m.b + m.n - 4, psn * 2654435761U + syndrome + (back ? 0 : two.changed));
 	frame = make_frame(&m);

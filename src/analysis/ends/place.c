@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which of two captures a packet passes first. Proofs are a TTL that decreases, the direction that
+ * Which of two captures a packet passes first, as a TTL that decreases shows it, the direction that
  * a capture stores, and times: of two packets in opposite directions at almost the same time, the
  * distance of the one from A is larger, whatever the offset of the clocks is.
  */
@@ -9,6 +9,7 @@
 
 #define NEAR_NS	    ((int64_t)1000000000) /* beyond it clocks may have been set */
 #define DRIFT_PARTS 2000		  /* more than two clocks differ: 500 ppm */
+#define HOPS_MAX    32			  /* a TTL that differs by more was set on the way */
 #define MAJORITY    8			  /* times may jitter by more than the delay */
 #define MANY	    32			  /* of these, even if times jitter alike at one place */
 #define SOME	    8			  /* if they also differ by more than times jitter */
@@ -27,7 +28,8 @@ void place_note(
 	const int64_t t = at[RD_TAP_A]->t, distance = at[RD_TAP_B]->t - t;
 	struct path *r = p->reverse;
 
-	if (at[RD_TAP_A]->ttl != at[RD_TAP_B]->ttl)
+	if (at[RD_TAP_A]->ttl != at[RD_TAP_B]->ttl &&
+		abs(at[RD_TAP_A]->ttl - at[RD_TAP_B]->ttl) <= HOPS_MAX)
 		p->votes.ttl[at[RD_TAP_A]->ttl > at[RD_TAP_B]->ttl ? RD_TAP_A : RD_TAP_B]++;
 	if (!proven)
 		return;
@@ -48,22 +50,38 @@ void place_note(
 	p->last = distance;
 }
 
-/* Whether one side has nearly all votes; which one, in *tap. */
-static bool decided(uint64_t for_a, uint64_t for_b, uint64_t majority, enum rd_tap *tap)
+/* The capture that has nearly all votes; RD_TAPS: none has. */
+static enum rd_tap decided(uint64_t for_a, uint64_t for_b)
 {
-	*tap = for_b > for_a ? RD_TAP_B : RD_TAP_A;
-	return for_a != for_b &&
-	       (for_a > for_b ? for_a : for_b) > majority * (for_a > for_b ? for_b : for_a);
+	const uint64_t most = for_a > for_b ? for_a : for_b;
+
+	if (most <= MAJORITY * (for_a > for_b ? for_b : for_a))
+		return RD_TAPS;
+	return for_b > for_a ? RD_TAP_B : RD_TAP_A;
 }
 
 /*
  * A capture that marks frames as sent by its host is at the sender; so may the other one be, unless
  * it marks them as received.
  */
-static bool by_marks(const struct path *p, enum rd_tap *tap)
+static enum rd_tap by_marks(const struct path *p)
 {
-	return decided(p->frames_out[RD_TAP_A], p->frames_out[RD_TAP_B], MAJORITY, tap) &&
-	       !p->frames_out[!*tap] && p->frames_in[!*tap];
+	const enum rd_tap tap = decided(p->frames_out[RD_TAP_A], p->frames_out[RD_TAP_B]);
+
+	return tap != RD_TAPS && !p->frames_out[!tap] && p->frames_in[!tap] ? tap : RD_TAPS;
+}
+
+/* If both directions show it, then the same: a device may set the TTL of what it forwards. */
+static enum rd_tap by_ttl(const struct path *p)
+{
+	const struct path *r = p->reverse;
+	const enum rd_tap here = decided(p->votes.ttl[RD_TAP_A], p->votes.ttl[RD_TAP_B]);
+	const enum rd_tap there =
+		r ? decided(r->votes.ttl[RD_TAP_B], r->votes.ttl[RD_TAP_A]) : RD_TAPS;
+
+	if (here == RD_TAPS || there == RD_TAPS)
+		return here == RD_TAPS ? there : here;
+	return here == there ? here : RD_TAPS;
 }
 
 /* By how much the distances of packets differ, as far as times show it; INT64_MAX: unknown. */
@@ -84,31 +102,40 @@ static bool exceeds_jitter(const struct path *p, const struct path *reverse, enu
 }
 
 /*
- * At one place the times of both directions jitter alike, by no more than those of either differ.
- * Then all of a few votes may be the same by chance.
+ * What the times of both directions show, and whether they prove it: at one place they jitter
+ * alike, by no more than those of either differ, and all of a few may agree by chance.
  */
-static bool by_times(const struct path *p, const struct path *reverse, enum rd_tap *tap)
-{
-	const struct order_votes *v = &p->votes, *r = &reverse->votes;
-	const uint64_t first[RD_TAPS] = {
-		v->time[RD_TAP_A] + r->time[RD_TAP_B], v->time[RD_TAP_B] + r->time[RD_TAP_A]};
-
-	if (!decided(first[RD_TAP_A], first[RD_TAP_B], MAJORITY, tap))
-		return false;
-	return first[*tap] >= MANY || (first[*tap] >= SOME && exceeds_jitter(p, reverse, *tap));
-}
-
-static bool by_packets(const struct path *p, enum rd_tap *tap)
+static enum rd_tap by_times(const struct path *p, bool *proven)
 {
 	const struct path *r = p->reverse;
+	const struct order_votes *v = &p->votes;
+	uint64_t first[RD_TAPS];
+	enum rd_tap tap;
 
-	if (r == p)
-		return false;
-	if (decided(p->votes.ttl[RD_TAP_A], p->votes.ttl[RD_TAP_B], MAJORITY, tap))
-		return true;
-	if (r && decided(r->votes.ttl[RD_TAP_B], r->votes.ttl[RD_TAP_A], MAJORITY, tap))
-		return true;
-	return by_marks(p, tap) || (r && by_times(p, r, tap));
+	*proven = false;
+	if (!r)
+		return RD_TAPS;
+	first[RD_TAP_A] = v->time[RD_TAP_A] + r->votes.time[RD_TAP_B];
+	first[RD_TAP_B] = v->time[RD_TAP_B] + r->votes.time[RD_TAP_A];
+	tap = decided(first[RD_TAP_A], first[RD_TAP_B]);
+	*proven = tap != RD_TAPS &&
+		  (first[tap] >= MANY || (first[tap] >= SOME && exceeds_jitter(p, r, tap)));
+	return tap;
+}
+
+/* The capture that these packets pass first, if nothing shows another one; RD_TAPS: unknown. */
+static enum rd_tap by_packets(const struct path *p)
+{
+	const enum rd_tap marks = by_marks(p), ttl = by_ttl(p);
+	enum rd_tap times;
+	bool proven;
+
+	if (p->reverse == p || marks != RD_TAPS)
+		return p->reverse == p ? RD_TAPS : marks;
+	times = by_times(p, &proven);
+	if (ttl == RD_TAPS)
+		return proven ? times : RD_TAPS;
+	return times == RD_TAPS || times == ttl ? ttl : RD_TAPS;
 }
 
 /* Delays have a sharp minimum and a long tail; lost packets are more frequent than missed ones. */
@@ -146,7 +173,10 @@ void place_senders(struct rd_ends *e)
 	for (size_t i = 0; i < e->n_paths; i++) {
 		struct path *p = e->paths[i];
 
-		p->sender_known = p->d.n && by_packets(p, &p->sender);
+		const enum rd_tap first = p->d.n ? by_packets(p) : RD_TAPS;
+
+		p->sender_known = first != RD_TAPS;
+		p->sender = p->sender_known ? first : p->sender;
 	}
 	for (size_t i = 0; i < e->n_paths; i++) {
 		struct path *p = e->paths[i];
