@@ -165,15 +165,18 @@ static int load_device(struct rd_device *device, const char *root, const char *n
 
 static int list_devices(struct rd_names *names, const char *root, struct rd_error *err)
 {
+	int failure;
+
 	if (!rd_sysfs_list(names, "%s/sys/class/infiniband", root))
 		return 0;
-	if (errno != ENOENT && errno != ENOTDIR)
-		return rd_fail(err, RD_CLASS_DEVICE, errno, NULL,
-			"cannot list %s/sys/class/infiniband", root);
+	failure = errno;
 	if (*root && !rd_sysfs_exists("%s/sys", root))
 		return rd_fail(err, RD_CLASS_DEVICE, 0,
 			"name the directory that holds a copied 'sys'",
 			"no directory 'sys' in '%s'", root);
+	if (failure != ENOENT)
+		return rd_fail(err, RD_CLASS_DEVICE, failure, NULL,
+			"cannot list %s/sys/class/infiniband", root);
 	return 0;
 }
 
