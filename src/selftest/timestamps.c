@@ -12,10 +12,11 @@
 #define SENT_FRAMES 64
 #define SENT_BURST  8
 #define SENT_BYTES  128
-#define READ_MS	    10		 /* between two readings */
-#define IMPLAUSIBLE_NS	    1000000000LL /* captures treat timestamps further off than this as implausible */
-#define BATCH_MAX   64
-#define MAC_BYTES   6
+#define READ_MS	    10 /* between two readings */
+#define IMPLAUSIBLE_NS                                                                             \
+	1000000000LL /* captures treat timestamps further off than this as implausible */
+#define BATCH_MAX 64
+#define MAC_BYTES 6
 
 struct taken {
 	uint64_t timestamp;
@@ -71,8 +72,8 @@ static bool shows_implausible(const struct taking *t)
 {
 	const struct clock_watch *w = t->watch;
 
-	return w->readable &&
-	       (!is_counter(t) || clock_ticks_ns(w->khz, (int64_t)(w->mask / 2)) > 4 * IMPLAUSIBLE_NS);
+	return w->readable && (!is_counter(t) || clock_ticks_ns(w->khz, (int64_t)(w->mask / 2)) >
+							 4 * IMPLAUSIBLE_NS);
 }
 
 /* --- one frame ---------------------------------------------------------------------------- */
@@ -222,7 +223,8 @@ void timestamps_take(struct rd_selftest *st, struct clock_watch *all, enum devic
 					     : IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK};
 	int rc = sniffer_open_shaped(&s, st->device, st->port, NULL, &shape);
 
-	*to = (struct timestamp_counts){.least_age_ns = UINT64_MAX, .implausible_known = shows_implausible(&t)};
+	*to = (struct timestamp_counts){
+		.least_age_ns = UINT64_MAX, .implausible_known = shows_implausible(&t)};
 	rd_port_addresses(&t.local, "", st->device, st->port);
 	clock_watch_read(w);
 	t.begin = newest(&t);
