@@ -277,6 +277,32 @@ static void test_ttl(void **state)
 	}
 }
 
+/*
+ * A's clock has steps of 10 ms. What it has of the step in which B's capture began may be from
+ * before, though all that both have seems to be later.
+ */
+static void test_clock_steps(void **state)
+{
+	struct rd_ends_report *r;
+	uint32_t psn = 0;
+
+	(void)state;
+	begin();
+	two.ttl[0][RD_TAP_A] = 1;
+	while (psn < 10)
+		see(RD_TAP_A, false, psn++, 0, 0);
+	for (unsigned int step = 0; step < 10; step++)
+		for (unsigned int at = 4; at < 6; at++, psn++) {
+			see(RD_TAP_A, false, psn, 0, step * 10 * MS);
+			see(RD_TAP_B, false, psn, 0, (step * 10 + at) * MS);
+		}
+	r = finish();
+	assert_int_equal(qp_of(r, 0x100)->arrived, 20);
+	assert_int_equal(qp_of(r, 0x100)->lost.count, 0);
+	assert_int_equal(r->outside, 10);
+	rd_ends_report_free(r);
+}
+
 /* A burst that a capture gets late is later than what is sent alone, at one place as well. */
 static void test_mostly_later(void **state)
 {
@@ -431,6 +457,7 @@ int main(void)
 		cmocka_unit_test(test_same_host),
 		cmocka_unit_test(test_few_times),
 		cmocka_unit_test(test_ttl),
+		cmocka_unit_test(test_clock_steps),
 		cmocka_unit_test(test_mostly_later),
 		cmocka_unit_test(test_missed_and_lost_downstream),
 		cmocka_unit_test(test_used_twice),

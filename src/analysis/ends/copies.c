@@ -18,10 +18,25 @@ struct extremes distances_expected(const struct path *p)
 	return any;
 }
 
+/*
+ * What distances may be beyond the known ones: all timestamps of a step of the clock are the same.
+ */
+static struct extremes within_steps(const struct rd_ends *e, struct extremes x)
+{
+	const int64_t steps = clock_step(&e->pending[RD_TAP_A]) + clock_step(&e->pending[RD_TAP_B]);
+	const struct extremes y = x;
+
+	if (y.max - steps < x.min)
+		x.min = y.max - steps;
+	if (y.min + steps > x.max)
+		x.max = y.min + steps;
+	return x;
+}
+
 bool both_ran(const struct rd_ends *e, enum rd_tap end, const struct entry *en)
 {
 	const struct pending *other = &e->pending[!end];
-	const struct extremes x = distances_expected(en->to->path);
+	const struct extremes x = within_steps(e, distances_expected(en->to->path));
 	int64_t soonest = end == RD_TAP_A ? en->t + x.min : en->t - x.max;
 	int64_t latest = end == RD_TAP_A ? en->t + x.max : en->t - x.min;
 
@@ -75,9 +90,10 @@ static void price(const struct rd_ends *e, enum rd_tap end, struct copies *c)
 }
 
 /* How far the distance of two entries is from what is expected; NEVER: they are no pair. */
-static int64_t deviation(enum rd_tap end, const struct entry *here, const struct entry *there)
+static int64_t deviation(const struct rd_ends *e, enum rd_tap end, const struct entry *here,
+	const struct entry *there)
 {
-	const struct extremes x = distances_expected(here->to->path);
+	const struct extremes x = within_steps(e, distances_expected(here->to->path));
 	int64_t distance = end == RD_TAP_A ? there->t - here->t : here->t - there->t, off = 0;
 
 	if (distance < x.min)
@@ -88,7 +104,7 @@ static int64_t deviation(enum rd_tap end, const struct entry *here, const struct
 }
 
 /* The partner of the first copy here, by the cheapest assignment that keeps the order. */
-static struct entry *cheapest(enum rd_tap end, const struct copies *c)
+static struct entry *cheapest(const struct rd_ends *e, enum rd_tap end, const struct copies *c)
 {
 	int64_t cost[COPIES_MAX + 1][COPIES_MAX + 1], pair[COPIES_MAX][COPIES_MAX];
 
@@ -101,7 +117,7 @@ static struct entry *cheapest(enum rd_tap end, const struct copies *c)
 			if (k < c->n_there && (x = c->alone_there[k] + cost[i][k + 1]) < best)
 				best = x;
 			if (i < c->n_here && k < c->n_there) {
-				pair[i][k] = deviation(end, c->here[i], c->there[k]);
+				pair[i][k] = deviation(e, end, c->here[i], c->there[k]);
 				if ((x = pair[i][k] + cost[i + 1][k + 1]) <= best)
 					best = x;
 			}
@@ -120,7 +136,7 @@ static struct entry *cheapest(enum rd_tap end, const struct copies *c)
 static bool is_pair(const struct rd_ends *e, enum rd_tap end, const struct entry *here,
 	const struct entry *there)
 {
-	const int64_t off = deviation(end, here, there);
+	const int64_t off = deviation(e, end, here, there);
 
 	return off <= MARGIN_NS ||
 	       (off < NEVER && (both_ran(e, end, here) || both_ran(e, !end, there)));
@@ -131,5 +147,5 @@ struct entry *copies_partner(const struct rd_ends *e, enum rd_tap end, struct co
 	if (c->n_here == 1 && c->n_there == 1)
 		return is_pair(e, end, c->here[0], c->there[0]) ? c->there[0] : NULL;
 	price(e, end, c);
-	return cheapest(end, c);
+	return cheapest(e, end, c);
 }
