@@ -462,6 +462,38 @@ static void test_long(void **state)
 	memory_free(&got);
 }
 
+/* The largest block that readers accept, with its comment, and one that is a word longer. */
+static void test_largest(void **state)
+{
+	enum { BLOCK = 16 << 20, FIXED = 32, COMMENT = 4 + 12, END = 4 };
+	static const struct rd_comment one[] = {{1, 0}};
+	char *large = calloc(1, BLOCK);
+
+	(void)state;
+	for (unsigned int longer = 0; longer < 2; longer++) {
+		const uint32_t caplen = BLOCK - FIXED - COMMENT - END + 4 * longer;
+		struct maker k = {0};
+		struct memory got = {0};
+		struct rd_annotation a = annotation(one, 1, &got);
+		struct rd_reader *r;
+		struct rd_frame f;
+
+		section(&k);
+		iface(&k, 1, 0, 9);
+		epb(&k, 0, 77, large, caplen);
+		assert_int_equal(annotate(&a, &k.m, 0), 0);
+		assert_int_equal(a.noted, !longer);
+		assert_int_equal(a.too_big, longer);
+		r = memory_open(&got);
+		assert_int_equal(rd_reader_next(r, &f, 1, NULL), 1);
+		assert_int_equal(f.caplen, caplen);
+		rd_reader_close(r);
+		memory_free(&k.m);
+		memory_free(&got);
+	}
+	free(large);
+}
+
 /* What is before the damage is copied, and nothing of what is behind it. */
 static void test_damage(void **state)
 {
@@ -543,6 +575,7 @@ int main(void)
 		cmocka_unit_test(test_several),
 		cmocka_unit_test(test_many_comments),
 		cmocka_unit_test(test_long),
+		cmocka_unit_test(test_largest),
 		cmocka_unit_test(test_damage),
 		cmocka_unit_test(test_full_disk),
 	};

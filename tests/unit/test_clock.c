@@ -270,6 +270,52 @@ static void test_system_clock_is_set(void **state)
 	assert_true(magnitude((int64_t)(c.epoch_ns - c.host.epoch_ns)) < (int64_t)SECOND);
 }
 
+/* How long each read of the system clock takes; NULL: the machine's clocks are read. */
+static const uint64_t *takes;
+static uint64_t monotonic = 1000 * SECOND;
+
+int __wrap_clock_gettime(clockid_t id, struct timespec *out);
+int __real_clock_gettime(clockid_t id, struct timespec *out);
+int __wrap_clock_gettime(clockid_t id, struct timespec *out)
+{
+	uint64_t ns;
+
+	if (!takes)
+		return __real_clock_gettime(id, out);
+	if (id == CLOCK_REALTIME)
+		monotonic += *takes++;
+	ns = monotonic + (id == CLOCK_REALTIME ? EPOCH : 0);
+	*out = (struct timespec){(time_t)(ns / SECOND), (long)(ns % SECOND)};
+	return 0;
+}
+
+/* The difference of the clocks that a look finds after reading the system clock n times. */
+static uint64_t look(const uint64_t *each, unsigned int n)
+{
+	struct netdev_clock c = {0};
+
+	takes = each;
+	netdev_clock_look(&c);
+	assert_ptr_equal(takes, each + n);
+	takes = NULL;
+	return c.epoch_ns;
+}
+
+/* Another thread ran between both clocks: they are read again, but not for ever. */
+static void test_interrupted_look(void **state)
+{
+	static const uint64_t at_once[] = {0}, just[] = {50000}, twice[] = {50001, 1000},
+			      last[] = {SECOND, SECOND, SECOND, 2000},
+			      never[] = {SECOND, SECOND, SECOND, SECOND};
+
+	(void)state;
+	assert_int_equal(look(at_once, 1), EPOCH);
+	assert_int_equal(look(just, 1), EPOCH + 50000);
+	assert_int_equal(look(twice, 2), EPOCH + 1000);
+	assert_int_equal(look(last, 4), EPOCH + 2000);
+	assert_int_equal(look(never, 4), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -283,6 +329,7 @@ int main(void)
 		cmocka_unit_test(test_epoch),
 		cmocka_unit_test(test_scale),
 		cmocka_unit_test(test_system_clock_is_set),
+		cmocka_unit_test(test_interrupted_look),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

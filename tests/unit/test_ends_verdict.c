@@ -400,6 +400,28 @@ static void test_refuted(void **state)
 	}
 }
 
+/* Loss that one capture alone sees, while one of them missed a packet: no fault is sure. */
+static void test_refuted_loss(void **state)
+{
+	static const char *const rules[] = {
+		"lost-downstream", "missed-at-sender", "missed-at-receiver"};
+
+	(void)state;
+	for (unsigned int i = 0; i < 3; i++) {
+		struct rd_ends_report *r;
+
+		make_alone();
+		exchange(0, 100);
+		if (i)
+			see(i == 1 ? RD_TAP_B : RD_TAP_A, false, 100, 0, 100 * 10 * US);
+		exchange(101, 20);
+		find_alone(RD_TAP_A, "lost-downstream", RD_SEV_PROBLEM, RD_LIKELY, MS / 2);
+		r = conclude();
+		assert_string_equal(r->verdict.rule, rules[i]);
+		discard(r);
+	}
+}
+
 /* Loss that one capture alone sees: where the path had all packets, it was before or behind. */
 static void test_answered(void **state)
 {
@@ -589,6 +611,7 @@ int main(void)
 		cmocka_unit_test(test_gave_up),
 		cmocka_unit_test(test_not_ready),
 		cmocka_unit_test(test_refuted),
+		cmocka_unit_test(test_refuted_loss),
 		cmocka_unit_test(test_answered),
 		cmocka_unit_test(test_owners),
 		cmocka_unit_test(test_waiting),
