@@ -271,8 +271,9 @@ static void report_json(const struct capture_run *r)
 			rd_json_u64(r->result->written.late)));
 	json_object_set_new(root, "directions", json_directions(r->result->account.direction));
 	json_object_set_new(root, "timestamps",
-		json_pack("{s:o, s:o, s:o}", "wild", rd_json_u64(r->result->account.bad_time),
-			"missing", rd_json_u64(r->result->account.no_time), "out_of_order",
+		json_pack("{s:o, s:o, s:o}", "implausible",
+			rd_json_u64(r->result->account.bad_time), "missing",
+			rd_json_u64(r->result->account.no_time), "out_of_order",
 			json_directions(r->result->account.disordered)));
 	json_object_set_new(root, "lost_before_us", loss_json(r));
 	json_object_set_new(root, "bytes", rd_json_u64(r->result->bytes));

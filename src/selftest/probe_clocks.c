@@ -219,7 +219,7 @@ static void report_counts(
 	set_value(r, name, "frames_sent", "frames", n->sent);
 	set_value(r, name, "zero", "frames", n->zero);
 	if (n->implausible_known)
-		set_value(r, name, "wild", "frames", n->implausible);
+		set_value(r, name, "implausible", "frames", n->implausible);
 	set_value(r, name, "backwards_received", "frames", n->backwards_received);
 	set_value(r, name, "backwards_sent", "frames", n->backwards_sent);
 	set_value(r, name, "backwards_mixed", "frames", n->backwards_mixed);
@@ -276,7 +276,7 @@ static void judge_timestamps(const struct timestamp_counts *n, struct rd_probe_r
 			"their poll",
 			(unsigned long long)n->zero, (unsigned long long)n->frames);
 	if (n->implausible)
-		result_found(r, "wild_timestamps",
+		result_found(r, "implausible_timestamps",
 			"%llu of %llu timestamps are times that the frame cannot have: captures "
 			"report them, and order nothing by them",
 			(unsigned long long)n->implausible, (unsigned long long)n->frames);

@@ -65,8 +65,8 @@ static int64_t between(const struct taking *t, uint64_t from, uint64_t to)
 }
 
 /*
- * Whether a timestamp that is off by WILD_NS can be recognized: the clock can be read, and the
- * counter does not wrap within that time.
+ * Whether a timestamp that is off by IMPLAUSIBLE_NS can be recognized: the clock can be read, and
+ * the counter does not wrap within that time.
  */
 static bool shows_implausible(const struct taking *t)
 {

@@ -18,7 +18,8 @@ struct verbs_stamps {
 	int64_t offset, former;
 	unsigned int generation;
 	uint64_t last;	 /* newest timestamp so far, except implausible ones; 0: none */
-	bool disordered; /* the last batch has timestamps that are wild, zero or out of order */
+	bool disordered; /* the last batch has timestamps that are implausible, zero or out of order
+			  */
 	/* Consecutive frames that show the clock `apart` ns behind the host's, as if it was set. */
 	unsigned int n_apart;
 	int64_t apart;

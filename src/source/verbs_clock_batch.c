@@ -7,12 +7,14 @@
 #include "verbs_clock_follow.h"
 #include <stdlib.h>
 
-#define SLACK_NS       1000000U	   /* between a frame's timestamp and its completion */
-#define DRIFT_PARTS    5000	   /* 200 ppm: what two clocks may drift apart */
-#define WIRE_OVERHEAD  24	   /* bytes around an Ethernet frame: preamble, FCS, gap */
-#define IMPLAUSIBLE_NS	       1000000000U /* a timestamp this far from where it can be is wild */
-#define EARLY_NS       8000000U	   /* ahead of the host's clock by more: look at the clock again */
-#define EARLY_LEAST_NS 100000	   /* what the two clocks may differ by while they are read */
+#define SLACK_NS      1000000U /* between a frame's timestamp and its completion */
+#define DRIFT_PARTS   5000     /* 200 ppm: what two clocks may drift apart */
+#define WIRE_OVERHEAD 24       /* bytes around an Ethernet frame: preamble, FCS, gap */
+#define IMPLAUSIBLE_NS                                                                             \
+	1000000000U /* a timestamp this far from any time that the frame can have is implausible   \
+		     */
+#define EARLY_NS       8000000U /* ahead of the host's clock by more: look at the clock again */
+#define EARLY_LEAST_NS 100000	/* what the two clocks may differ by while they are read */
 #define EARLY_BATCHES  3
 #define APART_NS       50000000 /* frames that agree with each other on the time */
 #define APART_FRAMES   8	/* so many in a row show that the clock was set */
@@ -103,7 +105,8 @@ static __attribute__((noinline)) uint64_t unusual(struct verbs_clock *c, struct 
 	former = ns + (uint64_t)(s->former - s->offset);
 	shown = shown_at(c, now);
 	/* An uncorrected clock was set back: the order continues from there. */
-	if ((int64_t)(s->last - shown) > IMPLAUSIBLE_NS && llabs((int64_t)(ns - shown)) < IMPLAUSIBLE_NS)
+	if ((int64_t)(s->last - shown) > IMPLAUSIBLE_NS &&
+		llabs((int64_t)(ns - shown)) < IMPLAUSIBLE_NS)
 		*last = ns;
 	else if (!plausible(s, ns, shown) && plausible(s, former, shown))
 		ns = former; /* from before the step */
@@ -157,7 +160,8 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The least of them, since each includes its frame's delay, unless that frame is wild. */
+/* The least of them, since each includes its frame's delay, unless that frame's timestamp is
+ * implausible. */
 static int64_t least_apart(int64_t *apart, unsigned int n)
 {
 	unsigned int i = 0;
@@ -192,7 +196,7 @@ void verbs_clock_compare(struct verbs_clock *c, struct verbs_stamps *s,
 /*
  * A frame cannot be timestamped after it was polled. Where the last frames of several batches seem
  * to be, the frames that the clock was compared by had waited longer, or the clock runs faster.
- * One batch is not enough, since its last timestamp may be wild.
+ * One batch is not enough, since its last timestamp may be implausible.
  */
 static void check_early(
 	struct verbs_clock *c, struct verbs_stamps *s, const struct rd_frame *last, uint64_t now)

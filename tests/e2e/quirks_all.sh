@@ -43,8 +43,8 @@ options() {
 		comp compression d cqe_comp=asked
 		clock cycles c cycles
 		clock realtime c realtime
-		clock wild c cycles,wild_every=100
-		clock wild-realtime c realtime,wild_at=300,wild_ms=-3600000
+		clock wrong c cycles,wrong_every=100
+		clock wrong-realtime c realtime,wrong_at=300,wrong_ms=-3600000
 		clock zero c cycles,zero_every=40
 		clock tx_lag c cycles,tx_lag_us=2000
 		clock drift c realtime,drift=200

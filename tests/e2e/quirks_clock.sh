@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Clocks that misbehave: timestamps that are wild, zero or out of order, clocks that nobody set, that
+# Clocks that misbehave: timestamps that are implausible, zero or out of order, clocks that were never set, that
 # drift or are set meanwhile. Each frame must have the time that the model knows to be true.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
@@ -10,8 +10,8 @@ count=2500
 gen=count=$count,size=60-600,qps=4,seed=3
 want=$("$SOFTHCA_FRAMES" "$gen")
 
-# Prints: frames, those more than LIMIT us from the truth, of these those a wild distance away, the
-# largest distance of the others, timestamps before the one before them.
+# Prints: frames, those more than LIMIT us from the truth, of these those more than 50 minutes from it,
+# the largest error of the others, timestamps before the one before them.
 cat >"$tmp/times.py" <<'PY'
 import struct, sys
 data = open(sys.argv[1], "rb").read()
@@ -43,28 +43,28 @@ capture() {
 	# Zeros become the time of the poll, which a busy machine delays.
 	[[ $clock =~ zero ]] && limit=2000000 || limit=20000
 	python3 "$tmp/times.py" "$tmp/out" "$tmp/truth" "$limit" >"$tmp/times"
-	read -r frames wrong wild worst back <"$tmp/times"
+	read -r frames wrong implausible worst back <"$tmp/times"
 }
 
-# right NAME WRONG WILD: so many frames may have another time, so many of them wildly
+# right NAME WRONG IMPLAUSIBLE: so many frames may have another time, so many of them by more than 50 minutes
 right() {
 	is "$1: exit status" "$status" 0
 	is "$1: byte for byte" "$("$SOFTHCA_FRAMES" --hash "$tmp/out")" "$want"
 	is "$1: frames whose time is not true" "$wrong" "$2"
-	is "$1: wild ones" "$wild" "$3"
-	is "$1: wild ones, as reported" "$(jq .timestamps.wild "$tmp/json")" "$3"
+	is "$1: implausible ones" "$implausible" "$3"
+	is "$1: implausible ones, as reported" "$(jq .timestamps.implausible "$tmp/json")" "$3"
 	echo "# $1: the others at most $worst us off, $back out of order"
 }
 
 for clock in cycles realtime cycles,core=no realtime,core=no; do
-	capture "$clock,wild_at=500"
-	right "$clock, one wild timestamp" 1 1
-	capture "$clock,wild_at=500,wild_ms=-3600000"
-	right "$clock, one wild timestamp in the past" 1 1
-	capture "$clock,wild_every=50"
-	right "$clock, wild timestamps" $((count / 50)) $((count / 50))
-	capture "$clock,wild_at=1"
-	right "$clock, the first one is wild" 1 1
+	capture "$clock,wrong_at=500"
+	right "$clock, one wrong timestamp" 1 1
+	capture "$clock,wrong_at=500,wrong_ms=-3600000"
+	right "$clock, one wrong timestamp in the past" 1 1
+	capture "$clock,wrong_every=50"
+	right "$clock, wrong timestamps" $((count / 50)) $((count / 50))
+	capture "$clock,wrong_at=1"
+	right "$clock, the first one is wrong" 1 1
 	capture "$clock,zero_every=10"
 	right "$clock, zeros" 0 0
 	is "$clock, zeros: as reported" "$(jq .timestamps.missing "$tmp/json")" $((count / 10))
@@ -75,28 +75,28 @@ for clock in cycles realtime cycles,core=no realtime,core=no; do
 	[ "$(jq .timestamps.out_of_order.out "$tmp/json")" -gt 100 ] &&
 		[ "$(jq .timestamps.out_of_order.in "$tmp/json")" = 0 ]
 	ok "$clock, sent frames lag: reported by direction"
-	capture "$clock,wild_every=70,zero_every=30,tx_lag_us=500,drift=100"
+	capture "$clock,wrong_every=70,zero_every=30,tx_lag_us=500,drift=100"
 	# Where both are due it is a zero.
 	right "$clock, all at once" $((count / 70 - count / 210)) $((count / 70 - count / 210))
 done
 
-# Several queues: what is wild in one neither holds up nor moves the others
+# Several queues: a wrong timestamp in one neither delays nor changes the others
 for clock in cycles realtime; do
-	capture "$clock,wild_every=50,tx_lag_us=300" --queues 4
+	capture "$clock,wrong_every=50,tx_lag_us=300" --queues 4
 	is "$clock, four queues: exit status" "$status" 0
 	is "$clock, four queues: frames" "$frames" $count
-	is "$clock, four queues: wild ones" "$wild" $((count / 50))
+	is "$clock, four queues: implausible ones" "$implausible" $((count / 50))
 	[ "$(jq .frames.out_of_order "$tmp/json")" -le 250 ]
 	ok "$clock, four queues: merged in order"
 done
 
-# A rotation by time does not follow a wild timestamp
+# A rotation by time does not follow a wrong timestamp
 rm -f "$tmp"/slice*
-model --clock "realtime,wild_every=100" --gen "$gen" --rate 5000 --at-end sigint -- \
+model --clock "realtime,wrong_every=100" --gen "$gen" --rate 5000 --at-end sigint -- \
 	"$RDMADUMP" -d mlx5_0 -G 3600 -w "$tmp/slice" >/dev/null 2>&1
-is "-G with wild timestamps: exit status" $? 0
+is "-G with wrong timestamps: exit status" $? 0
 [ "$(find "$tmp" -name 'slice*' | wc -l)" -le 2 ]
-ok "-G with wild timestamps: no file for each of them"
+ok "-G with wrong timestamps: no file for each of them"
 
 # Counters of all widths, which wrap
 for bits in 41 63 64; do

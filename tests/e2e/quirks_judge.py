@@ -89,14 +89,14 @@ def check_counts(got, sent, report, stats):
 def check_times(times, args, report):
     clock = args.get("clock", "")
     start, end = int(args["start"]), int(args["end"])
-    wild = report["timestamps"]["wild"]
+    implausible = report["timestamps"]["implausible"]
     outside = sum(not start - LATE_NS <= t <= end + LATE_NS for t in times)
-    if outside > wild:
-        yield "%d timestamps outside the run, %d reported as wild" % (outside, wild)
-    if wild and "wild" not in clock:
-        yield "%d timestamps reported as wild" % wild
+    if outside > implausible:
+        yield "%d timestamps outside the run, %d reported as implausible" % (outside, implausible)
+    if implausible and "wrong" not in clock:
+        yield "%d timestamps reported as implausible" % implausible
     back = sum(b < a for a, b in zip(times, times[1:]))
-    if back and not any(word in clock for word in ("wild", "zero", "tx_lag", "step")):
+    if back and not any(word in clock for word in ("wrong", "zero", "tx_lag", "step")):
         yield "%d timestamps before the one before them" % back
     if args.get("truth") and int(args["queues"]) == 1:
         with open(args["truth"]) as file:
@@ -104,8 +104,8 @@ def check_times(times, args, report):
         # What has no timestamp gets the time of the poll: no closer than the run.
         limit = 2 * SECOND if "zero" in clock else LATE_NS
         wrong = sum(abs(t - x) > limit for t, x in zip(times, truth))
-        if wrong > wild:
-            yield "%d timestamps are not true, %d reported as wild" % (wrong, wild)
+        if wrong > implausible:
+            yield "%d timestamps are not true, %d reported as implausible" % (wrong, implausible)
 
 
 def main():

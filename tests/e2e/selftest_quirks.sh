@@ -78,7 +78,7 @@ cases() {
 		narrow-clock clocks:narrow_counter --clock cycles,bits=28
 		clock-unset clocks:clock_not_set --clock realtime,offset_ms=-86400000
 		clock-tai clocks:clock_not_utc --clock realtime,offset_ms=37000
-		wild-clock clocks:wild_timestamps --clock realtime,wild_every=50
+		implausible-clock clocks:implausible_timestamps --clock realtime,wrong_every=50
 		zero-clock clocks:zero_timestamps --clock realtime,zero_every=50
 		sent-late clocks:sent_and_received_disordered --clock cycles,tx_lag_us=300
 		icrc-sent receive:icrc_wrong_sent --pcap $tmp/sent.pcap --loop 100000 --dev mac=$mac
@@ -98,9 +98,9 @@ cases() {
 		icrc-wrong contents:icrc_wrong --deliver icrc=wrong
 		vlan-changed contents:vlan_changed --deliver vlan=changed
 		vlan-dropped contents:vlan_not_seen --deliver vlan=dropped
-		disordered-late clocks:disordered_timestamps --clock realtime,wild_every=40,wild_ms=-20
-		disordered-early clocks:disordered_timestamps --clock realtime,wild_every=40,wild_ms=20
-		disordered-both clocks:disordered_timestamps,clocks:sent_and_received_disordered --clock cycles,tx_lag_us=5000,wild_every=40,wild_ms=-20
+		disordered-late clocks:disordered_timestamps --clock realtime,wrong_every=40,wrong_ms=-20
+		disordered-early clocks:disordered_timestamps --clock realtime,wrong_every=40,wrong_ms=20
+		disordered-both clocks:disordered_timestamps,clocks:sent_and_received_disordered --clock cycles,tx_lag_us=5000,wrong_every=40,wrong_ms=-20
 		late-copies send:raw_twice,clocks:sent_and_received_disordered --loopback raw=twice --clock realtime,tx_lag_us=2000
 		path-cut receive:frames_cut,contents:frames_cut,contents:icrc_absent --deliver cut=1
 		path-unseen send:raw_lost,send:multicast_lost,loopback:rc_lost,loopback:ud_lost --deliver unseen=7

@@ -57,12 +57,12 @@ static void conf_key(const char *key, const char *v)
 		conf.step_ns = strtoll(v, NULL, 0) * 1000000;
 	else if (!strcmp(key, "step_after_ms"))
 		conf.step_after_ns = strtoull(v, NULL, 0) * 1000000;
-	else if (!strcmp(key, "wild_every"))
-		conf.wild_every = strtoull(v, NULL, 0);
-	else if (!strcmp(key, "wild_at"))
-		conf.wild_at = strtoull(v, NULL, 0);
-	else if (!strcmp(key, "wild_ms"))
-		conf.wild_ns = strtoll(v, NULL, 0) * 1000000;
+	else if (!strcmp(key, "wrong_every"))
+		conf.wrong_every = strtoull(v, NULL, 0);
+	else if (!strcmp(key, "wrong_at"))
+		conf.wrong_at = strtoull(v, NULL, 0);
+	else if (!strcmp(key, "wrong_ms"))
+		conf.wrong_ns = strtoll(v, NULL, 0) * 1000000;
 	else if (!strcmp(key, "zero_every"))
 		conf.zero_every = strtoull(v, NULL, 0);
 	else if (!strcmp(key, "tx_lag_us"))
@@ -87,7 +87,7 @@ void clock_conf_parse(char *spec)
 
 	conf.khz = 156250;
 	conf.bits = 41;
-	conf.wild_ns = 3600 * INT64_C(1000000000);
+	conf.wrong_ns = 3600 * INT64_C(1000000000);
 	for (char *t = strtok_r(spec, ",", &save); t; t = strtok_r(NULL, ",", &save)) {
 		char *v = strchr(t, '=');
 
@@ -107,7 +107,7 @@ static uint64_t mask(void)
 	return conf.bits >= 64 ? UINT64_MAX : ((uint64_t)1 << conf.bits) - 1;
 }
 
-/* What the device's oscillator makes of the time since the clock began. */
+/* The time since the clock began, as the device's oscillator counts it. */
 static double device_ns(const struct clock *k, uint64_t now)
 {
 	return (double)(now - k->begun_ns) * (1 + conf.drift);
@@ -118,7 +118,7 @@ static uint64_t ticks_at(const struct clock *k, uint64_t now)
 	return (conf.start + (uint64_t)(device_ns(k, now) * (double)conf.khz / 1e6)) & mask();
 }
 
-/* The PTP clock, which somebody may set. */
+/* The PTP clock, which other programs may set. */
 static uint64_t ptp_at(const struct clock *k, uint64_t now)
 {
 	uint64_t first = atomic_load(&k->stamped_ns);
@@ -242,8 +242,8 @@ uint64_t clock_stamp(const struct cq *cq, const struct frame *f)
 		fprintf(k->truth, "%llu\n", (unsigned long long)(k->epoch_ns + now));
 	if (due(n, conf.zero_every))
 		return 0;
-	if (due(n, conf.wild_every) || n == conf.wild_at)
-		now += (uint64_t)conf.wild_ns;
+	if (due(n, conf.wrong_every) || n == conf.wrong_at)
+		now += (uint64_t)conf.wrong_ns;
 	if (!cq->real_time)
 		return ticks_at(k, now);
 	ns = ptp_at(k, now);
@@ -251,8 +251,8 @@ uint64_t clock_stamp(const struct cq *cq, const struct frame *f)
 }
 
 /*
- * The register counts while nobody looks. Here it is brought up to date whenever the program asks
- * for the time, which it does around each reading.
+ * A device's register counts by itself. This one is updated whenever the program asks for the time,
+ * which it does around each reading.
  */
 void clock_look(uint64_t now)
 {

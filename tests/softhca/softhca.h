@@ -333,7 +333,7 @@ struct ctx {
 	bool open; /* GET_CONTEXT has been done */
 	struct creds {
 		uint32_t uid, gid, caps[2];
-	} creds; /* of whoever opened it */
+	} creds; /* of the process that opened it */
 	struct event_fd *async;
 	struct obj **obj;
 	uint32_t nobj;
@@ -492,7 +492,7 @@ enum turn drain_turn(struct hca *h, struct port *p, uint64_t *wake); /* drain.c 
 
 bool cq_has_room(struct cq *cq);
 void cqe_write(struct hca *h, struct cq *cq, const struct qp *qp, uint32_t len, uint64_t stamp);
-/* Of a striding queue: byte_cnt as it stands in the entry, the first stride of the frame. */
+/* Of a striding queue: byte_cnt as in the entry, the first stride of the frame. */
 void cqe_write_strides(struct hca *h, struct cq *cq, const struct qp *rq, uint32_t byte_cnt,
 	uint16_t stride, uint64_t stamp);
 struct rq_error {
@@ -534,9 +534,9 @@ struct clock_conf {
 	double drift; /* 1e-6: a millionth too fast */
 	int64_t offset_ns, step_ns;
 	char truth[512];
-	uint64_t wild_every, wild_at, zero_every; /* timestamps, counted from 1; 0: none */
-	int64_t wild_ns;			  /* how far off a wild one is */
-	uint64_t tx_lag_ns;			  /* how much older those of sent frames are */
+	uint64_t wrong_every, wrong_at, zero_every; /* timestamps, counted from 1; 0: none */
+	int64_t wrong_ns;			    /* by how much a wrong one is off */
+	uint64_t tx_lag_ns;			    /* how much older those of sent frames are */
 	char back[512];	 /* once this file exists the wall clock is a day back */
 	char ahead[512]; /* the same, a day ahead */
 };

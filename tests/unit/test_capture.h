@@ -29,7 +29,7 @@ struct fake {
 	int done_fd;	      /* woken after `total` frames; -1: none */
 	bool telling;	      /* has a watermark */
 	bool noting;	      /* every third frame of a batch has a note */
-	bool unusual;	      /* timestamps: some are wild, missing or too old */
+	bool unusual;	      /* timestamps: some are implausible, missing or too old */
 	struct rd_iface own[2];
 
 	uint64_t given;

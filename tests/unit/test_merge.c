@@ -268,7 +268,7 @@ static void test_late(void **state)
 }
 
 /* An impossible timestamp delays neither its feed's frames nor the others'. */
-static void test_wild(void **state)
+static void test_implausible(void **state)
 {
 	struct rd_chunk *c;
 
@@ -527,7 +527,7 @@ int main(void)
 		cmocka_unit_test(test_want),
 		cmocka_unit_test(test_pressed),
 		cmocka_unit_test(test_late),
-		cmocka_unit_test(test_wild),
+		cmocka_unit_test(test_implausible),
 		cmocka_unit_test(test_floor),
 		cmocka_unit_test(test_long_run),
 		cmocka_unit_test(test_long_run_cut),
