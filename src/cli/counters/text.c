@@ -154,7 +154,7 @@ static void print_head(FILE *out, const struct reading *p, bool all)
 		fprintf(out, "%zu counters", c->n);
 	else
 		fprintf(out, "%zu of %zu counters %s", shown, c->n,
-			p->growth ? "moved" : "are not zero");
+			p->growth ? "changed" : "are not zero");
 	if (p->growth && p->seconds > 0)
 		fprintf(out, " in %.1f s", p->seconds);
 	fprintf(out, ", %zu finding%s", p->findings.n, p->findings.n == 1 ? "" : "s");

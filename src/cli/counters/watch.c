@@ -138,7 +138,7 @@ static int rank_of(const struct rd_counter *c, const struct rd_growth *growth)
 						       : 1;
 }
 
-/* What has moved since the view began (with --all: everything), sorted. */
+/* What has changed since the view began (with --all: everything), sorted. */
 static size_t collect(const struct watch *w, struct line *lines)
 {
 	size_t n = 0;
@@ -263,7 +263,7 @@ static void draw(struct watch *w)
 		"%s  %s%s port %u%s   q quits, space %s   %zu of %zu counters %s", clock,
 		w->paused ? "PAUSED  " : "", w->now.port[0].counters.device,
 		w->now.port[0].counters.port, w->now.n > 1 ? " and others" : "",
-		w->paused ? "goes on" : "pauses", n, all - 1, w->o->all ? "shown" : "moved");
+		w->paused ? "continues" : "pauses", n, all - 1, w->o->all ? "shown" : "changed");
 	put_row(w, RD_COLOUR_NONE, text);
 	draw_findings(w);
 	put_row(w, RD_COLOUR_NONE, "");
@@ -274,7 +274,7 @@ static void draw(struct watch *w)
 	for (size_t i = 0; i < n; i++)
 		draw_line(w, &lines[i]);
 	if (!n)
-		put_row(w, RD_COLOUR_FAINT, "   nothing has moved yet");
+		put_row(w, RD_COLOUR_FAINT, "   nothing has changed yet");
 	fputs(BELOW, w->screen);
 	fflush(w->screen);
 	free(lines);
