@@ -59,7 +59,7 @@ static void cqe_publish(struct cq *cq, struct mlx5_cqe64 *cqe, uint8_t opcode)
 /*
  * A frame's completion. A device that compresses them (drivers/net/ethernet/mellanox/mlx5/core/
  * en_rx.c, mlx5e_decompress_cqes_start()) writes two as one title and an array of byte counts in
- * the next entry; nobody asked for it here.
+ * the next entry; the program does not request that.
  */
 static void cqe_publish_frame(
 	struct hca *h, struct cq *cq, struct mlx5_cqe64 *cqe, uint32_t byte_cnt)

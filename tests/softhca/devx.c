@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Commands over DEVX: QUERY_HCA_CAP, QUERY_ADAPTER and QUERY_RQ, as the kernel hands them through
+ * Commands over DEVX: QUERY_HCA_CAP, QUERY_ADAPTER and QUERY_RQ, as the kernel passes them
  * to the firmware (drivers/infiniband/hw/mlx5/devx.c; layouts: include/linux/mlx5/mlx5_ifc.h).
  */
 #include <errno.h>
@@ -134,7 +134,7 @@ static void refuse(uint8_t *out)
 
 /*
  * Byte i from the status and syndrome on is a function of i, opcode, op_mod and the arguments, so
- * that a field that is read from a wrong place or of a wrong command shows.
+ * that a test detects a field that is read at a wrong offset or from another command.
  */
 static void query(
 	const struct hca_conf *conf, const uint8_t *in, size_t in_len, uint8_t *out, size_t out_len)

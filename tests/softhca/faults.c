@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Faults by number or by time, and what of the device shows in the sysfs tree: port state and
+ * Applies faults by number or by time, and updates the device in the sysfs tree: port state and
  * counters. Several processes may count into one tree, so counters are added to under a file lock.
  */
 #include <errno.h>

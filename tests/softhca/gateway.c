@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Registers and layouts are those that mstflint's access library and the kernel's pci_vsc.c use.
- * Whoever breaks the protocol of tickets, uses a space without its semaphore, writes to a register
- * that is not known, or sends a malformed command is reported as a violation.
+ * The command gateway of an adapter, as a state machine. Registers and layouts are those that
+ * mstflint's access library and the kernel's pci_vsc.c use. A program that breaks the protocol of
+ * tickets, uses a space without its semaphore, writes to an unknown register, or sends a malformed
+ * command is reported as a violation.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +40,7 @@ __attribute__((format(printf, 2, 3))) static void violation(
 {
 	va_list ap;
 
-	/* After a reset nobody can know at once that what he holds is gone. */
+	/* After a reset a process cannot detect at once that it holds nothing any more. */
 	if (s->was_reset)
 		return;
 	va_start(ap, fmt);
@@ -48,7 +49,7 @@ __attribute__((format(printf, 2, 3))) static void violation(
 	va_end(ap);
 }
 
-/* What was killed may wait long for its parent: its state is Z then. */
+/* A killed process may wait long for its parent: its state is Z then. */
 static bool is_dead(int32_t process)
 {
 	char text[128] = "";
@@ -472,7 +473,7 @@ static bool is_holder(struct gw_state *s, int32_t process, unsigned int at)
 	return false;
 }
 
-/* Another tool is quicker. */
+/* Another tool takes the semaphore first. */
 static bool steal(struct gw_state *s, const struct gw_conf *c)
 {
 	if (s->steals >= c->stolen)
@@ -507,7 +508,7 @@ static void semaphore_write(
 		note_end(s);
 		return;
 	}
-	/* Others may have read later ones. Each is for one attempt. */
+	/* A ticket is for one attempt; other processes may have read later ones. */
 	if (*reader != process || value > s->counter || s->counter - value >= GW_TICKETS)
 		violation(s, "0x%x is no ticket of this process", value);
 	*reader = 0;
@@ -530,14 +531,14 @@ static uint32_t semaphore_read(struct gw_state *s, const struct gw_conf *c)
 	return value;
 }
 
-/* What is written meanwhile is lost. */
+/* While the device does not respond, writes are lost. */
 static bool is_away(const struct gw_state *s, const struct gw_conf *c)
 {
 	return s->was_gone ||
 	       (c->blink && s->accesses >= c->blink && s->accesses < c->blink + BLINK);
 }
 
-/* Another tool takes what is free. */
+/* Another tool takes a free semaphore. */
 static void intrude(struct gw_state *s, const struct gw_conf *c)
 {
 	if (c->taken && s->accesses >= c->taken && !s->was_taken && !s->semaphore) {

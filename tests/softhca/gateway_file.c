@@ -2,7 +2,7 @@
 /*
  * The command gateway of each device as the file `config` of its PCI function. Its state is in a
  * file of the tree, since the process that uses it is not the one that captures, and since it
- * outlives both. Nothing is kept open, and a killed process leaves a whole state behind.
+ * outlives both. Nothing is kept open, and a killed process leaves a complete state.
  */
 #include <errno.h>
 #include <fcntl.h>

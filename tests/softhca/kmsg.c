@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * /dev/kmsg, as Documentation/ABI/testing/dev-kmsg describes it: a read returns one record, of a
- * prefix, the text and lines about the device; a new descriptor begins with the messages of
- * before, until it is moved to the end. Only with a fault `kmsg`.
+ * prefix, the text and lines about the device; a new descriptor begins with earlier messages
+ * unless it is moved to the end. Only with a fault `kmsg`.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Settings of a port's netdev that programs read and change by ioctl (netdevice(7)): they are the
- * files of the tree, for all processes of the run. A link that goes down takes the port with it.
+ * files of the tree, for all processes of the run. If a link goes down, so does the port.
  */
 #include <errno.h>
 #include <fcntl.h>

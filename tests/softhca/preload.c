@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The C library's entry points through which programs reach /sys and /dev/infiniband: paths below
- * them are led into the launcher's tree, and descriptors of a verbs device to the model. What is
- * exported follows glibc 2.36, the *64, __xstat and fortified names included.
+ * them are redirected to the launcher's tree, and calls on a verbs device's descriptors to the
+ * model. The exported names are those of glibc 2.36, the *64, __xstat and fortified names included.
  */
 #include <dirent.h>
 #include <dlfcn.h>

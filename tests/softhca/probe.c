@@ -237,8 +237,7 @@ static int turn_extended(struct probe *p)
 			n = -1;
 			break;
 		}
-		/* The device learns what was consumed at the end of the poll, so it must end soon.
-		 */
+		/* Only the end of the poll frees entries of the queue, so it must end soon. */
 		if (++n == (int)p->o.batch)
 			break;
 		rc = ibv_next_poll(ex);

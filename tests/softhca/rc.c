@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The requester of a reliable connection: cuts messages into packets, and retransmits them when the
- * responder asks for that or does not answer (InfiniBand Architecture Specification 1.4, 9.7). One
- * message is under way at a time.
+ * responder requests that or sends no response (InfiniBand Architecture Specification 1.4, 9.7).
+ * One message is under way at a time.
  */
 #include <infiniband/mlx5dv.h>
 #include <rdma/ib_user_verbs.h>
@@ -217,7 +217,7 @@ static void packet_send(struct hca *h, struct qp *qp, const struct send_wqe *w)
 		rc->wait_ns = qp->attr.timeout
 				      ? now_ns() + (UINT64_C(4096) << (qp->attr.timeout & 31))
 				      : UINT64_MAX;
-	/* The answer arrives before this returns, and may change everything above. */
+	/* The response arrives before this returns, and may change everything above. */
 	rc_transmit(h, qp, &pk, fresh && wire_loses(rc->requests));
 }
 
@@ -234,7 +234,7 @@ static bool retransmit(struct hca *h, struct qp *qp, uint8_t *tries, uint8_t mos
 	return true;
 }
 
-/* A device whose sniffer costs more than the traffic has. */
+/* Models a device whose sniffer slows down other traffic. */
 static bool is_slowed(struct hca *h, struct qp *qp)
 {
 	uint64_t now = now_ns();
@@ -274,7 +274,7 @@ bool rc_turn(struct hca *h, struct qp *qp)
 	return true;
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
 /* Table 45 of the specification, in units of 10 us: 0 is the longest time. */
 static uint64_t rnr_ns(uint8_t timer)

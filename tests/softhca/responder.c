@@ -35,7 +35,7 @@ static void acknowledge(struct hca *h, struct qp *qp, uint32_t psn, uint8_t synd
 		false);
 }
 
-/* The requester gets the reason, and this queue pair is of no use any more. */
+/* The requester gets the reason, and this queue pair enters the error state. */
 static void refuse(struct hca *h, struct qp *qp, uint32_t psn, uint8_t syndrome)
 {
 	acknowledge(h, qp, psn, syndrome);
@@ -92,7 +92,7 @@ static uint32_t read_answer(struct hca *h, struct qp *qp, const struct packet *p
 	return n;
 }
 
-/* 0 or the syndrome of the answer. */
+/* 0 or the syndrome of the response. */
 static uint8_t place_write(struct hca *h, struct qp *qp, const struct packet *pk)
 {
 	struct rc_state *rc = &qp->rc;
@@ -156,7 +156,7 @@ static void message_complete(struct hca *h, struct qp *qp, const struct packet *
 	rq_done(h, qp, &r);
 }
 
-/* A repetition whose answer was not seen; what it changed stays changed. */
+/* A retransmitted request: it gets its response or ACK once more, and changes nothing. */
 static void duplicate(struct hca *h, struct qp *qp, const struct packet *pk)
 {
 	if (pk->opcode == READ_REQUEST)

@@ -292,7 +292,7 @@ uint32_t roce_build(const struct path *path, const struct packet *pk, uint8_t *o
 	return (uint32_t)(put_crcs(p, path, out, bth) - out);
 }
 
-/* An IPv4 header stands in the second half; the first one is not defined and is zero here. */
+/* An IPv4 header is in the second half; the first half is undefined, and zero here. */
 void roce_grh(const uint8_t *frame, const struct path *path, uint8_t grh[GRH_LEN])
 {
 	bool v4 = !path->v1 && is_v4(path->sgid);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which work queue of a table a frame goes to: the Toeplitz hash over the fields that CREATE_QP
- * asks for (<rdma/mlx5-abi.h>, and what mlx5_ib refuses of it). What has none of the fields has
- * hash 0.
+ * Chooses the work queue for a frame: the Toeplitz hash over the fields that CREATE_QP requests
+ * (<rdma/mlx5-abi.h>; combinations that mlx5_ib refuses are refused). A frame without these fields
+ * has hash 0.
  */
 #include <errno.h>
 #include <rdma/mlx5-abi.h>

@@ -263,7 +263,7 @@ static bool run_ud(struct sender *s, const struct op *op, unsigned int round)
 	       wc.wc_flags & IBV_WC_GRH && wc.src_qp == s->from->qp_num && arrived(s, GRH);
 }
 
-/* UDP, with an 802.1Q tag if asked for; nobody receives it. */
+/* UDP, with an 802.1Q tag if requested; no program receives it. */
 static bool run_raw(struct sender *s, const struct op *op, unsigned int round)
 {
 	static const uint8_t ip[] = {0x45, 0, 0, 0, 0, 0, 0, 0, 64, 17, 0, 0, 10, 77, 0, 2, 10, 77,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What all processes of a run have on a device: queue pairs, as RDMA netlink lists them, and
+ * Stores what all processes of a run have on a device: queue pairs, as RDMA netlink lists them, and
  * sniffer flows, whose number is limited. One file per device, of fixed records; a record whose
- * process has ended counts for nothing, unless the device keeps what killed processes had.
+ * process has ended is ignored, unless the device is to keep the objects of killed processes.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Native InfiniBand traffic as a host's port sees it, again and again: the subnet manager asks by
+ * Repeats native InfiniBand traffic as a host's port sees it: the subnet manager sends requests by
  * directed route and by LID, the host asks the SA for a path and joins a group, a peer reads
  * performance counters; a connection is made by the CM, used in both directions and closed;
  * datagrams and multicast, with and without GRH; IP over InfiniBand. Layouts: InfiniBand

@@ -2,7 +2,7 @@
 /*
  * Contexts, objects and the command tables of the uverbs ABI, as <rdma/ib_user_verbs.h> and
  * <rdma/ib_user_ioctl_cmds.h> define them. Commands arrive by ioctl: INVOKE_WRITE carries the
- * classic ones, every method not listed answers EPROTONOSUPPORT, upon which libraries fall back.
+ * classic ones, all other methods return EPROTONOSUPPORT, and libraries use the classic ones.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -447,7 +447,7 @@ static int method_invoke_write(struct ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 	return command_run(ctx, (uint32_t)id->data, &cmd);
 }
 
-/* By it libibverbs learns that the kernel takes optional access flags; else it removes them. */
+/* It shows libibverbs that the kernel accepts optional access flags. */
 static int method_get_context(struct ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 {
 	struct ib_uverbs_get_context req = {0};
