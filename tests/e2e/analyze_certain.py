@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Captures that begin late, end early, lack a direction or parts of frames, and what `rdmadump
-analyze` may say of them: a finding is "certain" only where nothing outside of the capture can make
+analyze` may report about them: a finding is "certain" only where nothing outside of the capture can make
 it wrong.
 
 analyze_certain.py RDMADUMP DIRECTORY: writes each scene to DIRECTORY, analyses it, speaks TAP.

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Native InfiniBand: ERF files unchanged by reading and writing, fields against tshark, and what
-# `rdmadump analyze` says of management datagrams, LIDs, groups and IP over InfiniBand.
+# `rdmadump analyze` reports about management datagrams, LIDs, groups and IP over InfiniBand.
 # FRAMES_TOOL: tests/unit/frames_tool; PACKET_TOOL: tests/unit/packet_tool.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"

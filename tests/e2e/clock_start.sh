@@ -66,7 +66,7 @@ for clock in cycles realtime cycles,core=no realtime,core=no realtime,core=no,in
 	done
 done
 
-# Clocks that are not UTC, or that nobody set
+# Clocks that are not UTC, or that were never set
 for offset in 37000 -5123456 150 -150 40; do
 	for clock in realtime,core=no cycles,core=no; do
 		capture "$clock,offset_ms=$offset" 4000 300

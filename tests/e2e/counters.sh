@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# `rdmadump counters`: copied trees against the output kept beside them, live growth on the model, hostile trees.
+# `rdmadump counters`: copied trees against the output stored beside them, live growth on the model, hostile trees.
 # UPDATE=1 rewrites the kept output.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"

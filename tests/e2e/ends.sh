@@ -76,7 +76,7 @@ done
 analyze "$TEST_DATA"/roce/57*/[ab].pcap.zst >"$tmp/text" 2>"$tmp/log"
 is "... unless something was" "$(grep -c '^nothing was lost' "$tmp/text")" 0
 
-# Neither capture had them: the sender lost them, and nobody is advised to capture there, too
+# Neither capture had them: the sender lost them, and there is no advice to capture there
 analyze -v "$TEST_DATA"/roce/10*/[ab].pcap.zst >"$tmp/text" 2>"$tmp/log"
 has "lost inside the sender" "$tmp/text" ": packets are lost inside the sender  \[likely\]$"
 is "... no advice to capture there" "$(grep -c "next: capture at the sender too" "$tmp/text")" 0

@@ -63,7 +63,7 @@ python3 "$hostile" counters "$tmp/after.json" "$evil"
 clean "saved counters" "$RDMADUMP" counters --all --diff "$tmp/before.json" "$tmp/after.json"
 says "and the device's name is printed" ']0;x'
 
-# One line is one command line; @ stands for the text
+# One line is one command line; @ is replaced by the text
 while read -r -a words; do
 	clean "rdmadump ${words[*]}" "$SOFTHCA" --dev name=mlx5_0,netdev=enp1s0 -- "$RDMADUMP" "${words[@]//@/$evil}"
 	says "the text is shown" ']0;x'

@@ -32,7 +32,7 @@ run() {
 on_eth() { run "${eth[@]}" "${frames[@]}" -- "$@"; }
 on_ib() { run "${ib[@]}" "${frames[@]}" -- "$@"; }
 hash_of() { "$SOFTHCA_FRAMES" --hash "$@" 2>&1; }
-# What capinfos says of the file's KEY
+# What capinfos prints for the file's KEY
 about() { capinfos "$1" | sed -n "s/^ *$2 *[:=] *//p" | head -n 1; }
 # whole NAME: all frames are in $out
 whole() { is "$1" "$status $(hash_of "$out")" "0 $want"; }

@@ -262,7 +262,7 @@ is "a subnet: connections made by the CM, with requests of all kinds" \
 # --- how packets end --------------------------------------------------------------------------
 
 # The generator's packets end with valid ICRCs and VCRCs; --deliver takes them away.
-# checksums FILE: what a pcapng file's facts say of them
+# checksums FILE: the facts about them in a pcapng file
 checksums() {
 	python3 - "$1" <<'PY'
 import json, struct, sys
@@ -465,7 +465,7 @@ refused() {
 	has "$keys $*: $message" "$tmp/log" "^rdmadump: --sniffer icmd on mlx5_0: $message"
 }
 refused gateway=yes 'it needs root: CAP_SYS_ADMIN is missing; use --sniffer icmd as root' setpriv --bounding-set -sys_admin
-# judged DEV-KEYS PREPARATION: what a capture, `info` and `list` say of a function whose files were prepared
+# judged DEV-KEYS PREPARATION: what a capture, `info` and `list` print for a function whose files were prepared
 judged() {
 	rm -rf "$tmp/tree"
 	export sys=$tmp/tree/sys function=$tmp/tree/sys/bus/pci/devices/0000:01:00.0

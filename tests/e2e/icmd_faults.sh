@@ -100,7 +100,7 @@ at_places() {
 		done
 	done < <(places)
 }
-# What the firmware returns, and what the message says of it
+# What the firmware returns, and the message about it
 answers() {
 	cat <<'END'
 1|it does not know the command \(status 0x1, .*; update the firmware

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # `make install` and `make uninstall` below a DESTDIR: the names ibdump (another program may have it)
-# and rdmadump in Wireshark's extcap folder; and what `list` says of the ibdump in PATH.
+# and rdmadump in Wireshark's extcap folder; and what `list` prints about the ibdump in PATH.
 # Expects, beyond what tap.sh expects: BUILD_DIR (the build directory).
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
@@ -110,7 +110,7 @@ printf '#!/bin/sh\n' >"$tmp/theirs/ibdump"
 chmod +x "$tmp/theirs/ibdump"
 printf 'no program\n' >"$tmp/empty/ibdump"
 
-# advice PATH: what list and info say of ibdump
+# advice PATH: what list and info print about ibdump
 advice() {
 	model --dev name=mlx5_0,link=ib,devid=1029 -- /usr/bin/env PATH="$1" "$RDMADUMP" list --json |
 		jq -r '.devices[0].ports[0].capture.todo'

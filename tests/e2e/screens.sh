@@ -82,7 +82,7 @@ has "frames are numbers that Wireshark accepts" "$tmp/long/10_rc_write_loss-b.pc
 on_terminal 40 "$TEST_DATA/roce/15_ipv6/a.pcap.zst" >"$tmp/shown"
 has "40 columns: values below their pair" "$tmp/shown" '^  +(READ|WRITE|SEND)\+? +[0-9]'
 
-# more QPs than are followed: it is said on the first screen
+# more QPs than are followed: the first screen says so
 an --max-qps 4 "$TEST_DATA/roce/20_mixed/a.pcap.zst" >"$tmp/shown" 2>&1
 tr -s ' \n' ' ' <"$tmp/shown" >"$tmp/line"
 has "QPs that are not followed: the verdict names them" "$tmp/line" 'This is of the QPs that were followed: there are more\.'

@@ -50,7 +50,7 @@ soak "compressed series" s.pcapng.zst -b filesize:20000
 soak "series past the page cache" s.pcapng -b filesize:20000 --buffer-size 16Mi
 soak "series through the page cache" s.pcap -b filesize:20000 --write-mode buffered --sync periodic
 
-# stalls NAME BUFFER: the reader of a pipe is stopped while half of the frames come, and goes on
+# stalls NAME BUFFER: the reader of a pipe is stopped during half of the frames, and then continues
 stalls() {
 	local name=$1 buffer=$2 reader capture
 	rm -f "$tmp/out"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Receives through several queues of a device, each in a thread of its own, and says what came: for
- * the tests of the verbs source. The sum is one number for all frames, their bytes and their order
- * within a flow, and comes out right only if no flow was split over queues.
+ * Receives through several queues of a device, each in a thread of its own, and prints the counts:
+ * for the tests of the verbs source. The sum is one number for all frames, their bytes and their
+ * order within a flow, and is right only if no flow was split over queues.
  */
 #include <getopt.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Captures in one thread while another one sends by verbs of its own on the same device, as a
- * program does that tests what a capture sees. Writes what was captured, and prints its frames.
+ * Captures in one thread while another one sends by verbs on the same device, as a program does
+ * that tests what a capture sees. Writes the captured frames to a file, and prints them.
  */
 #include <inttypes.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Runs one source as the engine does, and shows what came: for the tests of sources. */
+/* Runs one source as the engine does, and prints the frames: for the tests of sources. */
 #include <getopt.h>
 #include <inttypes.h>
 #include <pcap/pcap.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What packets and responses that come again show: lateness, copies, endings, timers. */
+/* What repeated packets and responses show: lateness, copies, endings, timers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -734,7 +734,7 @@ static void counters(void **state)
 	end(&s);
 }
 
-/* A counter that fell counted something, but nobody knows what; one that is gone, too. */
+/* The growth of a counter that fell, or that is absent later, is unknown. */
 static void counters_reset(void **state)
 {
 	struct scene s = begin();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Copies with comments: every byte of them, for each sort of block, format and byte order. */
+/* Copies with comments: every byte of them, for each type of block, format and byte order. */
 #include "test_format_maker.h"
 #include <errno.h>
 #include <rdmadump/annotate.h>

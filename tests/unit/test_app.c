@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Applications: messages written byte by byte as in their specifications, by another hand than the
- * decoders'; times, errors, and what must not be said of incomplete captures.
+ * Applications: messages written byte by byte as in their specifications, independently of the
+ * decoders; times, errors, and what must not be concluded from incomplete captures.
  */
 #include <setjmp.h>
 #include <stdarg.h>

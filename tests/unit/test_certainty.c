@@ -9,7 +9,8 @@
 
 #include "test_scene.h"
 
-/* --- certainty: what holds whatever was not captured ------------------------------------------ */
+/* --- certainty: what is true even if frames are missing ------------------------------------------
+ */
 
 /* The capture's loss, as its file reports it. */
 static void lose(struct scene *s, uint64_t frames)
@@ -586,7 +587,7 @@ static void round_robin(void **state)
 	end(&s);
 }
 
-/* A bond whose other port takes over after copies were seen: what is said of it all is less sure.
+/* A bond whose other port takes over after copies were seen: the findings are less certain.
  */
 static void failover(void **state)
 {

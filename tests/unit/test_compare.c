@@ -191,8 +191,8 @@ static void other_qps(void **state)
 }
 
 /*
- * A report with --top: what it may have left out is not new, and of several queue pairs together
- * nobody knows the rate. What is gone is gone: the later report has all.
+ * A report with --top: what it may have left out is not new, and the rate of several queue pairs
+ * together is unknown. A missing conversation is gone: the later report has all.
  */
 static void a_report_with_a_part_of_the_traffic(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Pause frames, congestion notifications and priorities: decoded, and what the analysis says. */
+/* Pause frames, congestion notifications and priorities: decoding, and findings. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What is found in each sysfs tree, which device a name means, what is said of capture and loss. */
+/* What is read from each sysfs tree, which device a name means, texts about capture and loss. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -226,7 +226,7 @@ static void test_siw(void **state)
 	close_tree(&l);
 }
 
-/* One line per case: the name, the port asked for, then what comes of it. */
+/* One line per case: the name, the port, then the result. */
 static const struct find_case {
 	const char *name;
 	unsigned int port;

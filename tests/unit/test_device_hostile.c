@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Trees that nobody should have: whatever they hold, loading ends, and what comes out is printable.
+/* Hostile sysfs trees: whatever they contain, loading ends, and all texts are printable.
  */
 #include <setjmp.h>
 #include <stdarg.h>

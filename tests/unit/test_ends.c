@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Unit tests of two captures side by side: what makes a packet the same one, and where one ends. */
+/* Unit tests of two captures side by side: which packets are the same, and where captures end. */
 #include "test_ends_make.h"
 #include <stdlib.h>
 
@@ -268,7 +268,7 @@ static void test_repeated_at_once(void **state)
 	rd_ends_report_free(r);
 }
 
-/* Of packets with the time of a capture's last frame nobody knows whether they came before it. */
+/* Packets with the time of a capture's last frame may have been before or after it. */
 static void test_last_moment(void **state)
 {
 	struct rd_ends_report *r;
@@ -755,7 +755,7 @@ static void test_reordered_copies(void **state)
 	rd_ends_report_free(r);
 }
 
-/* What the JSON says of a clock whose offset is unknown; NULL: it is known. */
+/* What the JSON has about a clock whose offset is unknown; NULL: it is known. */
 static void is_unknown(const struct rd_ends_report *r, const char *why)
 {
 	json_t *json = rd_ends_json(r);
@@ -868,7 +868,7 @@ static void test_copy_of_sender(void **state)
 	}
 }
 
-/* Copies that passed before the sender's capture began: nobody knows where they were made. */
+/* Copies that passed before the sender's capture began: where they were made is unknown. */
 static void test_copy_before(void **state)
 {
 	const uint64_t first[RD_TAPS] = {START + 10 * MS, START};

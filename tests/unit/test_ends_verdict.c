@@ -271,8 +271,8 @@ static void test_lost_while_one_ran(void **state)
 }
 
 /*
- * A receiver may take packets for lost that only come in another order: then the path did it. Here
- * the copies of a retransmitted packet leave open which of them was late.
+ * A receiver may take packets for lost that only arrive in another order: then the path is the
+ * cause. Here the copies of a retransmitted packet leave open which of them was late.
  */
 static void test_reordered_not_lost(void **state)
 {
@@ -357,7 +357,7 @@ static void test_gave_up(void **state)
 		RD_PLACE_FABRIC | RD_PLACE_RECEIVER_NIC | RD_PLACE_RECEIVER_HOST);
 	discard(r);
 
-	make_alone(); /* after the other capture has ended, nobody knows */
+	make_alone(); /* unknown after the other capture has ended */
 	exchange(0, 100);
 	find_alone(RD_TAP_A, "gave-up", RD_SEV_PROBLEM, RD_LIKELY, 5 * MS);
 	r = conclude();

@@ -240,7 +240,7 @@ static void test_limit_counts_what_is_kept(void **state)
 	}
 }
 
-/* What is counted beside the frames is that of the frames up to the limit. */
+/* The other counts are also those of the frames up to the limit. */
 static void test_limit_accounts_for_its_frames(void **state)
 {
 	(void)state;

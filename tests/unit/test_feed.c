@@ -159,7 +159,7 @@ static void test_watermark(void **state)
 	assert_true(fd_readable(rd_feed_fd(&f)));
 	rd_feed_disarm(&f);
 	assert_int_equal(rd_feed_requested(&f), 50);
-	/* A lower watermark does not answer the request, and wakes nobody. */
+	/* A lower watermark does not fulfil the request, and wakes no thread. */
 	assert_true(rd_ring_about_to_sleep(&f.full));
 	rd_feed_watermark(&f, 49);
 	assert_int_equal(f.watermark, 10);

@@ -460,7 +460,7 @@ static void owners(void **state)
 	end(&s);
 }
 
-/* Two processes had QPs of one number: nobody knows whose traffic it is. */
+/* Two processes had QPs of one number: the owner of the traffic is unknown. */
 static void owner_changed(void **state)
 {
 	struct scene s = begin();
@@ -584,7 +584,8 @@ static void owner_unknown(void **state)
 	end(&s);
 }
 
-/* --- what counters say of conversations ------------------------------------------------------- */
+/* --- what counters show about conversations
+ * ------------------------------------------------------- */
 
 #define GAVE_UP "\"hw_counters/retry_exceeded_err\":"
 

@@ -453,7 +453,7 @@ static unsigned int count_accesses(const char *spec)
 	return accesses;
 }
 
-/* An access that fails once: whatever it was, the device is left as it was found. */
+/* Whichever access fails once, the device is left in the state in which it was found. */
 static void test_every_fault(void **state)
 {
 	unsigned int n = count_accesses("yes"), failed = 0;

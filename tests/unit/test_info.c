@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What info is made of: versions, names, masks, functions, messages; and trees that lie. */
+/* What info is made of: versions, names, masks, functions, messages; and contradictory trees. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

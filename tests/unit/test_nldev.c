@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* RDMA netlink's messages, as the kernel sends them and as nobody should: read, or refused. */
+/* RDMA netlink's messages, valid ones as the kernel sends them, and invalid ones: read, or refused.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Owners of QPs: what a copied /proc says of a process, and what many lists of QPs say together. */
+/* Owners of QPs: reading a process from a copied /proc, and combining many lists of QPs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -770,7 +770,7 @@ static void test_connected(void **state)
 	rd_owners_free(o);
 }
 
-/* What finds no room is counted: a list that is not whole is not taken for one that is. */
+/* Events that do not fit are counted: an incomplete list does not count as complete. */
 static void test_no_room(void **state)
 {
 	struct rd_owners *o = rd_owners_new();

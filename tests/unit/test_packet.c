@@ -797,7 +797,7 @@ static void test_links(void **state)
 	}
 }
 
-/* What a line says of IP packets that are not RDMA. */
+/* The printed line of IP packets that are not RDMA. */
 static void test_other_lines(void **state)
 {
 	static const struct {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The data of an HTML page: how much of a large report is in it, and what it says of the rest. */
+/* The data of an HTML page: how much of a large report is in it, and what it says about the rest.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Redaction: addresses that belong together, forms in text, frames of each sort, checksums. */
+/* Redaction: addresses that belong together, forms in text, frames of each type, checksums. */
 #include "test_packet_make.h"
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -247,7 +247,7 @@ static void test_no_original(void **state)
 	rd_redact_free(r);
 }
 
-/* A network stays in its half: what a class or a netmask says of it stays true. */
+/* A network stays in its half, so that its class or netmask is still right. */
 static void test_halves(void **state)
 {
 	static const uint8_t first[] = {1, 126, 128, 223};

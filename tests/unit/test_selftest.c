@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What selftest replaces on request, what it finds different between two results, what a peer may
+/* Selftest: what is replaced on request, differences between two results, what a peer may
  * send. */
 #include "numbered.h"
 #include "peer_address.h"

@@ -236,7 +236,7 @@ static void test_cut(void **state)
 	}
 }
 
-/* What comes out before the fault is right as far as the compressor can tell. */
+/* The data before the fault are right as far as the decompressor can detect. */
 static void test_damaged(void **state)
 {
 	struct rd_error err;
@@ -606,7 +606,7 @@ static void test_file_link_of_first_frame(void **state)
 	s->ops->close(s);
 }
 
-/* A pipe whose writer stops within a frame makes nobody wait. */
+/* A pipe whose writer stops within a frame does not block the reader. */
 static void test_file_in_pipe(void **state)
 {
 	struct rd_file_config config = {0};

@@ -309,7 +309,7 @@ static uint64_t tick_at(uint64_t ns, int64_t ahead)
 	return hca.line_ticks + (ns + (uint64_t)ahead - hca.line_ns);
 }
 
-/* Frames that waited, the newest of which has the least delay; one is wild. */
+/* Frames that waited, the newest of which has the least delay; one has a wrong timestamp. */
 static void test_delayed_frames(void **state)
 {
 	static const int64_t ahead[] = {150000000, -150000000, 40000000, -40000000};
@@ -333,7 +333,7 @@ static void test_delayed_frames(void **state)
 	}
 }
 
-/* The only frame had waited: later ones correct the offset, a wild one does not. */
+/* The only frame had waited: later ones correct the offset, a wrong one does not. */
 static void test_correction(void **state)
 {
 	const int64_t ahead = 150000000, waited = 300000000, hour = 3600000000000;
@@ -434,7 +434,7 @@ static void test_real_time(void **state)
 	set_back(false);
 }
 
-/* A clock that nobody set loses; one that is whole seconds off is right. */
+/* A clock that was never set is not used; one that is off by whole seconds is right. */
 static void test_unset(void **state)
 {
 	struct verbs_stamps s = {.generation = 0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The verdict: what time is spent on, places by what the file says of its capture point, groups of
- * findings, stragglers among equals, hosts and their limits. */
+/* The verdict: what time is spent on, places by what the file has about its capture point, groups
+ * of findings, stragglers among equals, hosts and their limits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

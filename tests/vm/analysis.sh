@@ -72,7 +72,7 @@ check_loss() {
 	ok "$2: analyze counts as lost towards a, b what the router dropped there"
 	[ "$to_a" -gt 0 ] && [ "$to_b" -gt 0 ]
 	ok "$2: analyze saw loss in both directions"
-	is "$2: analyze says of neither capture that it missed packets" "$(blamed "$3")" 0
+	is "$2: analyze reports of neither capture that it missed packets" "$(blamed "$3")" 0
 	is "$2: analyze finds where" \
 		"$(jq -c '[.ends.findings[] | select(.rule == "lost-between") | .certainty] | unique' "$3")" '["likely"]'
 }

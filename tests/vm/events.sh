@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Changes of devices, netdevs and addresses on a real kernel: `rdmadump events` reports each once and
-# by name, a capture goes on, and neither keeps the driver's module in use. For one machine; prints
+# by name, a capture continues, and neither keeps the driver's module in use. For one machine; prints
 # "ok NAME" and "not ok NAME" for tests/vm/suite.sh.
 # shellcheck source=tests/vm/lib.sh
 . /lib.sh

@@ -73,7 +73,7 @@ class Tap:
         self.events = []         # (time, comment)
         self.facts = {}          # texts of the file's facts: "start", "end"
         self.devices = []        # whose facts the file holds
-        self.readings = []       # what the facts say of counters, for the truth
+        self.readings = []       # what the facts have about counters, for the truth
         self.jitter_ns = 0       # the capture merges queues out of order; timestamps are right
         self.left = 0
         self.sights = []         # (time, packet, congestion marked, TTL, copy, damaged)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Compares what `rdmadump analyze --json` says of a capture with the truth.
+"""Compares what `rdmadump analyze --json` reports about a capture with the truth.
 
 A statement is a finding: its rule, its certainty, and where. Numbers of the report are counts.
 """

@@ -71,7 +71,7 @@ def of_truth(truth):
         out.append((("silence",), None, None, "all ports were paused"))
     for index, tap in enumerate(truth["taps"]):
         if tap["link"] == "user":
-            out.append((("not-understood",), None, None, "frames of a link type that nobody knows"))
+            out.append((("not-understood",), None, None, "frames of an unknown link type"))
             continue
         out += [(rules, None, None, why) for rules, why in of_tap(tap)]
         for flow in truth["flows"]:

@@ -364,7 +364,7 @@ class Flow:
             self.respond(wire.ACK, psn, wire.aeth(syndrome, self.msn), syndrome, cause)
 
     def receive(self):
-        """A receive is used; another one is posted later, and an ACK that nobody asked for says so."""
+        """A receive is used; another one is posted later, and an unsolicited ACK says so."""
         self.receives -= 1
         self.world.after(self.repost_ns, self.post_receive)
 
