@@ -235,6 +235,7 @@ struct rd_side {
 	uint32_t psn_first, psn_last; /* valid if requests > 0 */
 	uint32_t mtu;		      /* path MTU, derived from packets; 0: unknown */
 	uint32_t rnr_timer_us;	      /* longest wait that an RNR NAK requested */
+	uint64_t rnr_pages;	      /* RNR NAKs to requests that need no receive */
 	uint64_t longest_stall_ns;    /* longest wait for a response while requests were open */
 	uint64_t stall_frame;
 	int64_t credits; /* last advertised, -1: no flow control */

@@ -79,7 +79,7 @@ is "... packets that several rounds retransmitted are not those of one timeout" 
 # Congestion of several senders to one receiver: none of them alone is named.
 timeout -k 5 60 python3 "$srcdir/tests/world/run" --seed 10016 --count 1 --keep "$tmp/several" --quiet >"$tmp/log" 2>&1
 is "congestion of several senders: the verdict names the receiver" "$(an --json "$tmp/several/10016.a.pcapng" | jq -r .verdict.what)" \
-	"The path to 10.1.0.1 is congested: several hosts are asked to slow down. Up to 3 hosts send to 10.1.0.1 within 100 us (incast)."
+	"10.1.0.1 reports congestion on the path from several hosts, and asks them to slow down. Up to 3 hosts send to 10.1.0.1 within 100 us (incast)."
 
 # --- other places -----------------------------------------------------------------------------
 

@@ -204,6 +204,127 @@ static void a_pausing_port_is_a_hosts_or_a_switchs(void **state)
 	}
 }
 
+/* --- not ready, and congestion without marks ------------------------------------------------ */
+
+/*
+ * An RNR NAK to a SEND is for a missing receive. A request that needs no receive gets one, too, for
+ * example after a page fault: that is no sign of the application alone.
+ */
+static void a_receiver_lacks_receives_or_pages(void **state)
+{
+	enum { WRITE_ONLY = 0x0a, WRITE_ONLY_IMM = 0x0b };
+	static const struct {
+		unsigned int first, second, places;
+	} cases[] = {
+		{SEND_ONLY, SEND_ONLY, RD_PLACE_RECEIVER_HOST},
+		{WRITE_ONLY_IMM, WRITE_ONLY_IMM, RD_PLACE_RECEIVER_HOST},
+		{WRITE_ONLY, WRITE_ONLY, RD_PLACE_RECEIVER_NIC | RD_PLACE_RECEIVER_HOST},
+		{READ, READ, RD_PLACE_RECEIVER_NIC | RD_PLACE_RECEIVER_HOST},
+		{WRITE_ONLY, SEND_ONLY, RD_PLACE_RECEIVER_HOST},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const bool pages = cases[i].places & RD_PLACE_RECEIVER_NIC;
+		struct scene s = begin();
+
+		for (uint32_t psn = 1; psn < 5; psn++) {
+			const unsigned int op = psn % 2 ? cases[i].first : cases[i].second;
+
+			for (int again = 0; again < 2; again++) {
+				if (op == READ)
+					read_request(&s, psn, 1024);
+				else
+					request(&s, op, psn);
+				s.ns += again ? 0 : 10 * US;
+				respond(&s, again && op == READ ? RESP_ONLY : ACK, psn,
+					again ? OK : RNR);
+				s.ns += again ? 0 : 2000 * US;
+			}
+		}
+		result(&s);
+		assert_string_equal(s.r->verdict.rule, "rnr");
+		assert_int_equal(s.r->verdict.places, cases[i].places);
+		/* That the application was slow is not certain, as the NAK is. */
+		assert_null(strstr(s.r->verdict.what, "application"));
+		assert_int_equal(strstr(finding(&s, "rnr")->detail, "need no receive") != NULL,
+			pages || cases[i].first != cases[i].second);
+		end(&s);
+	}
+}
+
+/* The receiver asks the sender to slow down; a switch has marked packets, or none has. */
+static void notifications_without_marks_are_the_receivers(void **state)
+{
+	enum { ECT = 2, CE = 3 };
+	static const struct {
+		const char *at;
+		bool whole; /* the file reports that it lost nothing */
+		uint32_t marked;
+		unsigned int places;
+	} cases[] = {
+		{"10.0.0.1", true, 0, RD_PLACE_RECEIVER_NIC},
+		{"10.0.0.1", true, 7, RD_PLACE_FABRIC},
+		{"10.0.0.1", false, 0, RD_PLACE_FABRIC},
+		{"10.0.0.2", true, 0, RD_PLACE_FABRIC}, /* marks are set behind this point */
+		{NULL, true, 0, RD_PLACE_FABRIC},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const bool unmarked = cases[i].places == RD_PLACE_RECEIVER_NIC;
+		struct scene s = begin();
+
+		if (cases[i].at)
+			at_host(&s, cases[i].at);
+		for (uint32_t psn = 1; psn < 20; psn++) {
+			s.tos = psn == cases[i].marked ? CE : ECT;
+			request(&s, SEND_ONLY, psn);
+			s.tos = ECT;
+			if (psn % 4 == 3)
+				put(&s, true, CNP, 0, NULL, 16);
+			respond(&s, ACK, psn, OK);
+		}
+		rd_analysis_file_end(s.a, 0, cases[i].whole, NULL);
+		result(&s);
+		assert_string_equal(s.r->verdict.rule, unmarked ? "cnp-unmarked" : "cnp");
+		assert_int_equal(s.r->verdict.places, cases[i].places);
+		assert_int_equal(s.r->verdict.where, RD_LIKELY);
+		assert_string_equal(s.r->verdict.what,
+			unmarked ? "10.0.0.1 asks 10.0.0.2 to slow down, but no packet reached it "
+				   "with a congestion mark."
+				 : "10.0.0.1 reports congestion on the path from 10.0.0.2, and "
+				   "asks it to slow down.");
+		assert_int_equal(s.r->verdict.certainty, unmarked ? RD_LIKELY : RD_CERTAIN);
+		end(&s);
+	}
+}
+
+/* Where the file says that it is of one end, the other one is where to capture. */
+static void the_next_capture_is_elsewhere(void **state)
+{
+	static const char *const at[][2] = {
+		{NULL, "10.0.0.1"}, {"10.0.0.2", "10.0.0.1"}, {"10.0.0.1", "10.0.0.2"}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(at) / sizeof(*at); i++) {
+		struct scene s = begin();
+
+		if (at[i][0])
+			at_host(&s, at[i][0]);
+		for (uint32_t psn = 1; psn < 40; psn++) {
+			s.tos = 26 << 2;
+			request(&s, SEND_ONLY, psn);
+			s.tos = 0;
+			respond(&s, ACK, psn, OK);
+		}
+		result(&s);
+		assert_string_equal(s.r->verdict.rule, "priorities-differ");
+		assert_string_equal(s.r->verdict.capture_next, at[i][1]);
+		end(&s);
+	}
+}
+
 /* --- several causes --------------------------------------------------------------------------- */
 
 static void lose(struct scene *s, uint32_t first)
@@ -243,6 +364,33 @@ static void other_causes_are_named(void **state)
 	end(&s);
 }
 
+/* Of other hosts than the first cause, they are named: "the receiver" would be another one. */
+static void other_causes_name_their_hosts(void **state)
+{
+	struct scene s = begin();
+
+	(void)state;
+	lose(&s, 1);
+	s.third = true;
+	for (uint32_t psn = 21; psn < 26; psn++) {
+		s.qp = 0x101;
+		request(&s, SEND_ONLY, psn);
+		s.qp = 0x201;
+		respond(&s, ACK, psn, RNR);
+		s.ns += 2000 * US;
+		s.qp = 0x101;
+		request(&s, SEND_ONLY, psn);
+		s.qp = 0x201;
+		respond(&s, ACK, psn, OK);
+	}
+	result(&s);
+	assert_string_equal(s.r->verdict.rule, "lost-downstream");
+	assert_string_equal(s.r->verdict.also,
+		"There is more: the receiver was not ready (RNR NAK) (1 QP pair, 10.0.0.9 -> "
+		"10.0.0.1).");
+	end(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -252,7 +400,11 @@ int main(void)
 		cmocka_unit_test(a_read_counts_by_its_end),
 		cmocka_unit_test(a_new_sequence_counts_from_its_start),
 		cmocka_unit_test(a_pausing_port_is_a_hosts_or_a_switchs),
+		cmocka_unit_test(a_receiver_lacks_receives_or_pages),
+		cmocka_unit_test(notifications_without_marks_are_the_receivers),
+		cmocka_unit_test(the_next_capture_is_elsewhere),
 		cmocka_unit_test(other_causes_are_named),
+		cmocka_unit_test(other_causes_name_their_hosts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,6 +44,12 @@ static inline void refused_remember(
 
 /* A NAK that ends the QP, for this PSN of flow r. */
 void refused_take(struct rd_analysis *a, struct flow *r, uint32_t psn);
+/*
+ * Whether the packet with this PSN, of the latest message of flow r that has it, needs no posted
+ * receive. False if it is unknown, and for the last packet of a WRITE with several: it may have
+ * immediate data.
+ */
+bool refused_needs_no_receive(const struct rd_analysis *a, const struct flow *r, uint32_t psn);
 /* Copies the refused requests of flow r into its side. False if out of memory. */
 bool refused_copy(const struct rd_analysis *a, struct rd_side *s, const struct flow *r);
 void refused_free(struct rd_analysis *a);

@@ -275,6 +275,7 @@ static void rnr(struct rd_analysis *a, struct flow *f, struct flow *r, const str
 		f->resp.rnr_timer_us = us;
 	if (!r || !r->req.started)
 		return;
+	f->resp.rnr_pages += refused_needs_no_receive(a, r, p->psn);
 	acknowledge(a, r, p->psn, a->ns);
 	responded(a, r);
 	receiver_at(a, r, p->psn, true);

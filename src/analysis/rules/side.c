@@ -160,23 +160,50 @@ static bool stalled(const struct look *l, struct rd_finding *f)
 
 /* --- the network ------------------------------------------------------------------------------ */
 
+/*
+ * A receiver sends a CNP at once after a packet with a mark. Two CNPs without any mark at its port:
+ * the first one may follow a mark from before the capture.
+ */
+static bool is_unmarked(const struct look *l)
+{
+	return count(l, RD_INC_CNP) > 1 && !count(l, RD_INC_CE) && l->s->frames &&
+	       l->c->local[!l->side] && !l->c->local[l->side] && capture_is_whole(l->r);
+}
+
+static void put_cnps(const struct look *l, struct rd_finding *f)
+{
+	const struct rd_incident *cnp = incident(l, RD_INC_CNP);
+	char rates[RATES_LEN];
+
+	finding_evidence(f, cnp);
+	rd_finding_detail(f, "%llu CNPs for its %llu frames; %llu of those were marked here%s",
+		n(cnp->count), n(l->s->frames), n(count(l, RD_INC_CE)), rates_text(rates, l));
+	filter_responses(l, f, "infiniband.bth.opcode == 0x81");
+}
+
 static bool congested(const struct look *l, struct rd_finding *f)
 {
 	const struct rd_incident *cnp = incident(l, RD_INC_CNP);
 	double seconds = (double)(cnp->last_ns - cnp->first_ns) / 1e9;
-	char rates[RATES_LEN];
 
-	if (!cnp->count)
+	if (!cnp->count || is_unmarked(l))
 		return false;
-	finding_evidence(f, cnp);
+	put_cnps(l, f);
 	if (cnp->count > 100 && (double)cnp->count > 1000 * seconds)
 		f->severity = RD_SEV_PROBLEM;
 	rd_finding_title(f, f->severity == RD_SEV_PROBLEM
 				    ? "a storm of congestion notifications for this sender"
 				    : "congestion notifications ask this sender to slow down");
-	rd_finding_detail(f, "%llu CNPs for its %llu frames; %llu of those were marked here%s",
-		n(cnp->count), n(l->s->frames), n(count(l, RD_INC_CE)), rates_text(rates, l));
-	filter_responses(l, f, "infiniband.bth.opcode == 0x81");
+	return true;
+}
+
+static bool slowed_without_marks(const struct look *l, struct rd_finding *f)
+{
+	if (!is_unmarked(l))
+		return false;
+	put_cnps(l, f);
+	rd_finding_title(f, "the receiver asks this sender to slow down, but no packet reached it "
+			    "with a congestion mark");
 	return true;
 }
 
@@ -206,6 +233,16 @@ static bool not_ready(const struct look *l, struct rd_finding *f)
 		"%llu RNR NAKs, each requests a delay of up to %.4g ms; %llu packets retransmitted",
 		n(count(l, RD_INC_RNR)), l->s->rnr_timer_us / 1e3,
 		n(count(l, RD_INC_RETRANSMITTED)));
+	if (l->s->rnr_pages) {
+		finding_append(
+			f, "%llu of them for requests that need no receive", n(l->s->rnr_pages));
+		if (l->s->rnr_pages >= count(l, RD_INC_RNR)) {
+			f->meaning = "page faults of the receiver (on-demand paging), or a lack of "
+				     "resources of its NIC";
+			f->next = "look at the receiver's page faults and memory, and at the load "
+				  "of its NIC";
+		}
+	}
 	filter_responses(l, f, "infiniband.aeth.syndrome.opcode == 1");
 	return true;
 }
@@ -519,6 +556,12 @@ const struct rule rules_of_sides[] = {
 		 "switches on the path mark packets: the path is congested (incast, slow link)",
 		 "look at which senders share the congested port; check the DCQCN settings"},
 		congested},
+	{{"cnp-unmarked", RD_SEV_WARNING, RD_LIKELY,
+		 "the receiver's NIC is congested itself (PCIe, memory, a full receive buffer), or "
+		 "its settings make it send CNPs without marks",
+		 "look at the receive buffer and PCIe counters of the receiver's NIC, and at its "
+		 "settings of congestion control"},
+		slowed_without_marks},
 	{{"ecn-no-cnp", RD_SEV_WARNING, RD_LIKELY,
 		 "congestion control is off at the receiver, or CNPs are filtered on the path",
 		 "check roce_np enable for this priority at the receiver"},

@@ -73,14 +73,26 @@ static const struct rd_group *main_group(const struct rd_report *r)
 	return best;
 }
 
-/* Where to capture to decide between these places; NULL: no capture decides it. */
-static const char *next_point(const struct rd_judgement *v)
+/*
+ * Where to capture to decide between these places: not where this capture was made. NULL: no
+ * capture decides it.
+ */
+static const char *next_point(const struct rd_judgement *v, enum tap made_at)
 {
+	static const unsigned int of_receiver = RD_PLACE_RECEIVER_NIC | RD_PLACE_RECEIVER_HOST;
+
 	if (!(v->places & RD_PLACE_FABRIC) || !(v->places & (v->places - 1)))
 		return NULL;
-	if (v->places & (RD_PLACE_RECEIVER_NIC | RD_PLACE_RECEIVER_HOST))
-		return v->receiver;
-	return v->sender;
+	return v->places & of_receiver && made_at != TAP_RECEIVER ? v->receiver : v->sender;
+}
+
+/* RNR NAKs to requests that need no receive: the application is not the only place. */
+static bool lacks_pages(const struct rd_conversation *c, const struct rd_finding *f)
+{
+	const struct rd_side *s = &c->side[f->side];
+
+	return !strcmp(f->rule, "rnr") && s->rnr_pages &&
+	       s->rnr_pages >= rd_side_incident(s, RD_INC_RNR)->count;
 }
 
 /* How often h happened to sides of conversations for which g also has findings. */
@@ -214,7 +226,7 @@ static void place_it(const struct rd_report *r, struct rd_judgement *v, const st
 		ends_of(v, f->where);
 		if (pauser)
 			place_pauser(r, v, pauser);
-		next = next_point(v);
+		next = next_point(v, TAP_UNKNOWN);
 		snprintf(v->capture_next, sizeof(v->capture_next), "%s", next ? next : "");
 		return;
 	}
@@ -226,7 +238,9 @@ static void place_it(const struct rd_report *r, struct rd_judgement *v, const st
 		if (v->where > RD_LIKELY)
 			v->where = RD_LIKELY;
 	}
-	next = next_point(v);
+	if (lacks_pages(c, f))
+		v->places |= RD_PLACE_RECEIVER_NIC;
+	next = next_point(v, tap_of(c, f->side));
 	snprintf(v->capture_next, sizeof(v->capture_next), "%s", next ? next : "");
 }
 
@@ -252,7 +266,7 @@ static void count_messages(
 static bool holds_senders_back(const char *rule)
 {
 	static const char *const rules[] = {
-		"cnp", "cnp-late", "ecn-no-cnp", "pause-frames", "paused"};
+		"cnp", "cnp-late", "cnp-unmarked", "ecn-no-cnp", "pause-frames", "paused"};
 
 	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++)
 		if (!strcmp(rules[i], rule))

@@ -55,7 +55,8 @@ static const char *what_of(const struct rd_judgement *v)
 	static const struct {
 		const char *rule, *what;
 	} of_several[] = {
-		{"cnp", "The path to {r} is congested: several hosts are asked to slow down."},
+		{"cnp", "{r} reports congestion on the path from several hosts, and asks them to "
+			"slow down."},
 		{"cnp-late",
 			"The path to {r} is congested, and {r} asks senders late to slow down."},
 		{"ecn-no-cnp",
@@ -450,6 +451,44 @@ static bool is_another(
 	return cause->rank < SYMPTOMS || cause->rank <= main->rank || !is_of_same(r, g, h);
 }
 
+/*
+ * The hosts that all listed findings of h are about, as requester and responder; false: there are
+ * several pairs, some are not listed, or it is the pair of the verdict.
+ */
+static bool other_hosts(const struct rd_report *r, const struct rd_group *h, const char *pair[2])
+{
+	const struct rd_judgement *v = &r->verdict;
+
+	for (size_t i = 0; i < h->n; i++) {
+		const struct rd_finding *f = &r->findings.finding[h->finding[i]];
+		const struct rd_conversation *c = conversation_of(r, f->conversation);
+
+		for (unsigned int end = 0; c && end < 2; end++) {
+			const char *address = endpoint_of(c, end ? !f->side : f->side)->address;
+
+			if (i && strcmp(pair[end], address) != 0)
+				return false;
+			pair[end] = address;
+		}
+		if (!c)
+			return false;
+	}
+	return !h->left_out &&
+	       (strcmp(pair[0], v->sender) != 0 || strcmp(pair[1], v->receiver) != 0);
+}
+
+static void put_whose(FILE *out, const struct rd_report *r, const struct rd_group *h)
+{
+	const char *pair[2] = {"", ""};
+
+	if (!h->conversations)
+		return;
+	fprintf(out, " (%zu QP pair%s", h->conversations, h->conversations == 1 ? "" : "s");
+	if (other_hosts(r, h, pair))
+		fprintf(out, ", %s -> %s", pair[0], pair[1]);
+	fputc(')', out);
+}
+
 static bool word_also(struct rd_report *r, const struct rd_group *g)
 {
 	size_t n = 0;
@@ -462,9 +501,7 @@ static bool word_also(struct rd_report *r, const struct rd_group *g)
 			continue;
 		fputs(n > 1 ? "; " : "There is more: ", out);
 		put_other_title(out, &r->findings.finding[h->finding[0]], h->conversations);
-		if (h->conversations)
-			fprintf(out, " (%zu QP pair%s)", h->conversations,
-				h->conversations == 1 ? "" : "s");
+		put_whose(out, r, h);
 	}
 	if (n > ALSO_MAX)
 		fprintf(out, "; and %zu further causes", n - ALSO_MAX);
