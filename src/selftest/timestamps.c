@@ -9,14 +9,14 @@
 #include "numbered.h"
 #include <string.h>
 
-#define SENT_FRAMES 64
-#define SENT_BURST  8
-#define SENT_BYTES  128
-#define READ_MS	    10 /* between two readings */
-#define IMPLAUSIBLE_NS                                                                             \
-	1000000000LL /* captures treat timestamps further off than this as implausible */
-#define BATCH_MAX 64
-#define MAC_BYTES 6
+/* Captures treat timestamps further off than this as implausible. */
+#define IMPLAUSIBLE_NS 1000000000LL
+#define SENT_FRAMES    64
+#define SENT_BURST     8
+#define SENT_BYTES     128
+#define READ_MS	       10 /* between two readings */
+#define BATCH_MAX      64
+#define MAC_BYTES      6
 
 struct taken {
 	uint64_t timestamp;

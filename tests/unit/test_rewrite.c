@@ -92,7 +92,7 @@ static void text(struct maker *k, bool copy, uint16_t code, const char *before)
 /* What is not known is not in the copy. */
 static void unknown(struct maker *k, bool copy, uint16_t code, uint16_t len)
 {
-	static const char secret[] = "host name that nobody knows of";
+	static const char secret[] = "host name of an unknown option";
 
 	assert_true(len < sizeof(secret));
 	if (!copy)
