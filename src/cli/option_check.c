@@ -53,8 +53,9 @@ static int check_input(const struct arguments *a, struct rd_error *err)
 		{a->filter_file && a->words,
 			"the filter is given by -F and on the command line: give one"},
 		{o->session.own_counter && o->session.read,
-			"--own-counter: not with -r, a file has no device to bind a counter of"},
-		{o->session.queues && o->session.read, "--queues: not with -r, a file has none"},
+			"--own-counter: not with -r, which opens no device"},
+		{o->session.queues && o->session.read,
+			"--queues: not with -r, which opens no device"},
 		{o->session.queues && o->session.filter.src_qp,
 			"--queues: not with --src-qp, which learns connections from frames of all "
 			"queues"},

@@ -56,12 +56,17 @@ int set_number(struct arguments *a, const struct option_use *use, struct rd_erro
 {
 	uint64_t n;
 
-	if (rd_parse_u64(use->arg, use->min, use->max, &n))
+	if (rd_parse_u64(use->arg, use->min, use->max, &n) == 0) {
+		put(a, use, n);
+		return 0;
+	}
+	if (use->max == UINT64_MAX)
 		return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
-			"%s: '%s' is not a whole number from %llu to %llu", use->as, use->arg,
-			(unsigned long long)use->min, (unsigned long long)use->max);
-	put(a, use, n);
-	return 0;
+			"%s: '%s' is not a whole number, %llu or more", use->as, use->arg,
+			(unsigned long long)use->min);
+	return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
+		"%s: '%s' is not a whole number from %llu to %llu", use->as, use->arg,
+		(unsigned long long)use->min, (unsigned long long)use->max);
 }
 
 int set_size(struct arguments *a, const struct option_use *use, struct rd_error *err)

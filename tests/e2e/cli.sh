@@ -42,7 +42,7 @@ done <<'LIST'
 1|analyse TMP/o.pcapng|did you mean 'rdmadump analyze'
 1|help|there is no command 'help'
 1|-w TMP/o udp prot 4791|can't parse filter expression: syntax error; see pcap-filter\(7\)$
-1|-w TMP/o -c 0|-c: '0' is not a whole number
+1|-w TMP/o -c 0|-c: '0' is not a whole number, 1 or more
 1|-w TMP/o -c 1x|-c: '1x' is not a whole number
 1|-w TMP/o -b 21|-b: '21' is not a whole number from 1 to 20, the log2
 1|-w TMP/o --buffer-size 5 |'5' is not a size from 1
