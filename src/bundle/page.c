@@ -44,7 +44,7 @@ static enum rd_severity severity_of(const json_t *finding)
 	return RD_SEV_NOTE;
 }
 
-/* `others`: findings that are the same elsewhere; `leads`: a verdict rests on it. */
+/* `others`: findings that are the same elsewhere; `leads`: a verdict is based on it. */
 static void add_finding(
 	struct page *p, const char *section, json_t *one, json_int_t others, bool leads)
 {
@@ -186,7 +186,7 @@ static void put_finding(FILE *out, const json_t *f, json_int_t others)
 	fputs("</article>\n", out);
 }
 
-/* What verdicts rest on comes first, then the worst. */
+/* The findings that verdicts are based on come first, then the worst ones. */
 static void put_section(struct page *p, const struct section *s, bool was_read)
 {
 	unsigned int n = 0;

@@ -443,7 +443,7 @@ void rd_owners_forget(struct rd_owners *o, uint64_t before_ns)
 	/* They are read again. */
 	o->n_pids = 0;
 	memset(o->pid_of, 0, sizeof(o->pid_of));
-	/* Not again before as many are new: each one costs the time of all. */
+	/* Not again before the number of QPs has doubled: each time, all of them are read. */
 	o->forget_at = o->n_qps * 2 > FORGET_FROM ? o->n_qps * 2 : FORGET_FROM;
 	if (o->forget_at > QPS_MAX)
 		o->forget_at = QPS_MAX;

@@ -102,17 +102,17 @@ static void read_kernel(struct qp_program *p, int to, int32_t size, uint8_t base
 	call(p, BPF_FUNC_probe_read_kernel);
 }
 
-/* r9 becomes the pointer there. */
+/* Loads the pointer at this offset into r9. */
 static void follow(struct qp_program *p, uint8_t base, uint32_t offset)
 {
 	read_kernel(p, SCRATCH, 8, base, offset);
 	load(p, BPF_DW, BPF_REG_9, BPF_REG_10, SCRATCH);
 }
 
-/* Ends the program if r1 compares so with the value. */
+/* Ends the program if the comparison of the register with the value is true. */
 static void end_if(struct qp_program *p, uint8_t comparison, uint8_t reg, int32_t value)
 {
-	/* Over the two instructions that end it, if it does not. */
+	/* Otherwise jumps over the two instructions that end it. */
 	const uint8_t opposite = comparison == BPF_JEQ ? BPF_JNE : BPF_JEQ;
 
 	put(p, (struct bpf_insn){.code = BPF_JMP | opposite | BPF_K,
@@ -130,7 +130,7 @@ static void load_map(struct qp_program *p, uint8_t dst, uint8_t what, int fd)
 	put(p, (struct bpf_insn){0});
 }
 
-/* Only QPs of processes: whose a QP of the kernel is, lists of cm_ids say. */
+/* Only QPs of processes: the owners of the kernel's QPs are in lists of cm_ids. */
 static void begin(struct qp_program *p, const struct qp_layout *l, enum rd_qp_event_kind kind)
 {
 	move(p, BPF_REG_6, BPF_REG_1);
@@ -163,7 +163,7 @@ static void take_qp(struct qp_program *p, const struct qp_layout *l, enum rd_qp_
 	store(p, BPF_DW, AT(time_ns), BPF_REG_0);
 }
 
-/* The thread that runs now, and of its process what identifies it. */
+/* The current thread, and what identifies its process. */
 static void take_process(struct qp_program *p, const struct qp_layout *l)
 {
 	call(p, BPF_FUNC_get_current_pid_tgid);

@@ -24,7 +24,7 @@ bool qp_record_event(const void *record, size_t size, uint64_t epoch_ns, struct 
 	if (size < sizeof(r))
 		return false;
 	memcpy(&r, record, sizeof(r));
-	/* 0 and 1 are the ports' own, of the kernel. */
+	/* QPs 0 and 1 are the kernel's, for management. */
 	if (r.kind >= RD_QP_EVENT_KINDS || r.lqpn < 2 || r.lqpn > QPN_MAX || !r.key)
 		return false;
 	event->kind = (enum rd_qp_event_kind)r.kind;

@@ -23,12 +23,12 @@ struct pending {
 
 struct owner_events {
 	struct rd_qp_events *source;
-	struct rd_process last; /* that was read */
+	struct rd_process last; /* the process that was read last */
 	uint64_t last_start_ns;
 	pthread_t thread;
 	bool running;
 	int stop_fd;
-	pthread_mutex_t lock; /* of all below */
+	pthread_mutex_t lock; /* protects all members below */
 	struct pending *pending;
 	size_t n, capacity;
 	uint64_t dropped; /* when the list was full */
@@ -36,7 +36,7 @@ struct owner_events {
 
 /* --- the thread that looks up processes ------------------------------------------------------- */
 
-static bool has_room(struct owner_events *e)
+static bool has_space(struct owner_events *e)
 {
 	size_t capacity = e->capacity ? e->capacity * 2 : 64;
 	struct pending *grown;
@@ -59,7 +59,7 @@ static bool keep(struct owner_events *e, const struct rd_qp_event *event, struct
 	bool kept;
 
 	pthread_mutex_lock(&e->lock);
-	kept = has_room(e);
+	kept = has_space(e);
 	if (kept)
 		e->pending[e->n++] = (struct pending){*event, who};
 	else

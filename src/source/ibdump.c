@@ -42,7 +42,7 @@ struct ibdump {
 
 /* --- its output --------------------------------------------------------------------------- */
 
-/* A FIFO that nobody has opened for writing yet reads as if it were at its end. */
+/* A FIFO that no process has opened for writing yet reads as if it were at its end. */
 static bool has_no_writer_yet(int fd)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -162,7 +162,7 @@ static int take(struct ibdump *d, struct rd_frame *frames, unsigned int n, struc
 	return (int)n;
 }
 
-/* Its output has ended: a program that then goes on is of no use. */
+/* Its output has ended: ends the program too, if it does not end by itself. */
 static void end_soon(struct ibdump *d)
 {
 	uint64_t now = rd_monotonic_ns();
@@ -229,7 +229,7 @@ static int ibdump_receive(
 
 		if (n > 0)
 			return take(d, frames, (unsigned int)n, err);
-		/* It goes on writing what cannot be read. */
+		/* The program still runs, but its output cannot be read any more. */
 		if (d->damage.class != RD_CLASS_NONE && !d->output_ended && !d->stopped) {
 			*err = d->damage;
 			return -1;

@@ -72,7 +72,7 @@ void trailer_watch_fini(struct trailer_watch *w)
 {
 	bool known = seen(&w->of[RD_DIR_IN]) || seen(&w->of[RD_DIR_OUT]);
 
-	/* What directed routes add says nothing new. */
+	/* If one direction is known, packets of unknown direction add no information. */
 	for (unsigned int i = known ? RD_DIR_IN : RD_DIR_UNKNOWN; i < RD_DIRECTIONS; i++)
 		if (seen(&w->of[i]) && !(w->reported & 1U << i))
 			report(w, i);

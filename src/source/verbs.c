@@ -37,7 +37,7 @@ static unsigned int poll(struct verbs_queue *q, struct rd_frame *frames, unsigne
 	if (__builtin_expect(q->oversize.frames != q->oversize.seen, 0)) {
 		q->oversize.seen = q->oversize.frames;
 		verbs_oversize_report(q);
-		/* Only what had frames is released. */
+		/* Without a frame there is no release() that posts the receives. */
 		if (!n && q->path->post(q) && !q->fault.text)
 			q->fault.text = "receives cannot be posted";
 	} else if (__builtin_expect(q->oversize.unsure, 0) && n) {
@@ -50,10 +50,10 @@ static int nothing_received(struct verbs_queue *q, struct rd_error *err)
 {
 	if (q->oversize.unsure && !q->fault.text && rd_monotonic_ns() >= q->src.recheck_ns)
 		verbs_oversize_overdue(q);
-	/* What arrived before the queue failed has been received; now it is repaired. */
+	/* All frames from before the failure have been received: the queue is repaired now. */
 	if (q->fault.text)
 		return q->port->stopped ? RD_SOURCE_END : verbs_repair(q, err);
-	/* What completed before the device was gone has been received by now. */
+	/* All completions from before the removal have been read. */
 	return q->port->removed && !q->port->stopped ? verbs_fail_removed(q, err) : 0;
 }
 
@@ -63,7 +63,7 @@ static int verbs_receive(
 	struct verbs_queue *q = (struct verbs_queue *)src;
 	unsigned int n;
 
-	/* Where the flow could not be destroyed, frames go on arriving. */
+	/* If the flow could not be destroyed, frames continue to arrive. */
 	if (__builtin_expect(q->port->abandoned, 0) && q->port->stopped && q->rest == 0)
 		return RD_SOURCE_END;
 	if (__builtin_expect(

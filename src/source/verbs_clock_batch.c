@@ -87,7 +87,7 @@ static void look_again(struct verbs_clock *c, struct verbs_stamps *s, const stru
 
 /*
  * A timestamp that is 0, ahead of the host's clock or older than the one before it. Returns it in
- * ns; `last` grows only by what can be.
+ * ns; `last` grows only by plausible timestamps.
  */
 static __attribute__((noinline)) uint64_t unusual(struct verbs_clock *c, struct verbs_stamps *s,
 	struct rd_frame *f, const struct rd_frame *end, uint64_t now, uint64_t *last)

@@ -140,7 +140,7 @@ static void real_time_found(struct verbs_clock *c, int64_t difference)
 	skew_set(c, difference - c->offset);
 }
 
-/* A clock that nothing keeps at the system clock's time is kept near it by the offset. */
+/* If no program keeps this clock at the system's time, the offset follows the difference. */
 static void real_time_drifts(struct verbs_clock *c, int64_t difference, uint64_t past)
 {
 	int64_t off = difference - c->offset, most = (int64_t)(past / SLEW_PARTS);

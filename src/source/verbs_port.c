@@ -79,7 +79,7 @@ static int open_all(
 	uint32_t frame;
 	int rc;
 
-	/* Of what is refused, verbs may know nothing. */
+	/* Before verbs, which may not have a device that is refused here. */
 	if (config->sniffer == RD_SNIFFER_ICMD && rd_port_sniffer_check(config->device, err) < 0)
 		return -1;
 	/* The process that the sniffer starts must not share registered memory. */
@@ -143,7 +143,7 @@ void verbs_port_close(struct verbs_port *port)
 	verbs_queues_close(port);
 	if (port->pd && !port->abandoned)
 		ibv_dealloc_pd(port->pd);
-	/* Before the context: what could not be detached still has its queue pair. */
+	/* Before the context: a sniffer that could not be detached still uses the queue pair. */
 	verbs_port_sniffer_close(port);
 	verbs_clock_close(&port->clock);
 	if (port->ctx)

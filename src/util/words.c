@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The distance between two words, to suggest the intended one after a typing error. */
+/* The edit distance between two words, to suggest the intended one after a typing error. */
 #include <ctype.h>
 #include <limits.h>
 #include <rdmadump/words.h>

@@ -21,9 +21,9 @@ struct sample {
 	bool bare; /* some packets have no ICRC */
 	struct {
 		uint64_t first, last;
-	} ns[RD_TAPS];	  /* times of the first and last frame read from each file */
-	int64_t distance; /* of the first packet found: its time in the sample minus that in the
-			     other file */
+	} ns[RD_TAPS];	   /* times of the first and last frame read from each file */
+	int64_t offset_ns; /* of the first packet found: its time in the sample minus that in the
+			      other file */
 	unsigned int n, found;
 	struct {
 		uint64_t identity, ns;
@@ -105,7 +105,7 @@ static bool search_see(struct sample *s, uint64_t identity, const struct rd_fram
 		return true;
 	s->slot[i].found = true;
 	if (!s->found++)
-		s->distance = rd_ends_time(s->slot[i].ns, frame->ts_ns, 0);
+		s->offset_ns = rd_ends_time(s->slot[i].ns, frame->ts_ns, 0);
 	return !is_common(s) || !s->with_icrc;
 }
 
@@ -144,7 +144,7 @@ static int look(const struct analyze_settings *s, enum rd_tap of, struct analyze
 	}
 	for (int i = 0; i < RD_TAPS; i++)
 		common->first_ns[i] = sample->ns[i].first;
-	common->offset_ns = of == RD_TAP_B ? sample->distance : -sample->distance;
+	common->offset_ns = of == RD_TAP_B ? sample->offset_ns : -sample->offset_ns;
 	free(sample);
 	return ret;
 }
