@@ -20,7 +20,7 @@ static void plain(struct scene *s, uint32_t psn)
 
 /* --- responses ------------------------------------------------------------------------------- */
 
-/* What duplicates the packets of one QP does so with all: a copy of a READ looks repeated. */
+/* A mirror duplicates the packets of all QPs: a copy of a READ looks repeated. */
 static void copies_on_the_same_path(void **state)
 {
 	(void)state;

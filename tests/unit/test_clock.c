@@ -96,7 +96,7 @@ static void test_wrap(void **state)
 	}
 }
 
-/* Nobody looked for longer than the counter's range: the first sample puts it right. */
+/* Not read for longer than the counter's range: the first sample corrects it. */
 static void test_idle(void **state)
 {
 	struct device d = {
@@ -160,7 +160,7 @@ static void test_step(void **state)
 	assert_int_equal(f.steps, 1);
 }
 
-/* A device that claims a rate which no oscillator misses by so much is not used. */
+/* A clock is not used if the reported rate is more wrong than any oscillator. */
 static void test_nonsense(void **state)
 {
 	struct clock_fit f;
@@ -260,7 +260,7 @@ static void test_system_clock_is_set(void **state)
 	steps_by(SECOND / 5, 0);
 	steps_by(-(int64_t)SECOND / 50, SECOND / 50);
 	steps_by(SECOND / 50, SECOND / 50);
-	/* What two clocks differ by that cannot be read at once is none. */
+	/* A difference within the uncertainty of reading two clocks counts as none. */
 	netdev_clock_epoch(&c, EPOCH + 900000, SECOND);
 	netdev_clock_epoch(&c, EPOCH - 900000, SECOND);
 	assert_int_equal(c.epoch_ns, EPOCH);

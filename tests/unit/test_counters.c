@@ -58,7 +58,7 @@ static void test_growth(void **state)
 		{MOST - 1, 3, 0, 0, 0, {1, G100}, 5, RD_GROWTH_EXACT, true},
 		{MOST + 2, 3, 0, 0, 0, {1, G100}, 0, RD_GROWTH_RESET, false},
 		{100, 5, 0, 0, 0, {1, G100}, 0, RD_GROWTH_RESET, false},
-		/* What stops at its largest value does not wrap */
+		/* Counters that stop at their largest value do not wrap */
 		{9, 65535, 16, RD_COUNTER_SATURATES, RD_UNIT_ERRORS, {1, G100}, 65526,
 			RD_GROWTH_AT_LEAST, false},
 		{65535, 65535, 16, RD_COUNTER_SATURATES, RD_UNIT_ERRORS, {1, G100}, 0,
@@ -190,7 +190,7 @@ static void test_loss_witness(void **state)
 	}
 }
 
-/* What a port cannot have received between two readings is no wrap. */
+/* More than a port can receive between two readings is no wrap. */
 static void test_loss_wrap(void **state)
 {
 	static const struct {
@@ -317,14 +317,14 @@ static void test_judge(void **state)
 	assert_int_equal(findings_of("hw_counters/out_of_buffer", 1, false, &s), 1);
 	assert_int_equal(s, RD_SEV_PROBLEM);
 	assert_int_equal(findings_of("hw_counters/rx_write_requests", 1000, true, &s), 0);
-	/* A few errors in a link's life are nothing; one now is. */
+	/* A few errors since the link came up are no finding; a new one is. */
 	assert_int_equal(findings_of("counters/symbol_error", 9, false, &s), 0);
 	assert_int_equal(findings_of("counters/symbol_error", 10, false, &s), 1);
 	assert_int_equal(findings_of("counters/symbol_error", 1, true, &s), 1);
 	assert_int_equal(s, RD_SEV_WARNING);
 	assert_int_equal(findings_of("counters/symbol_error", 65535, false, &s), 2);
 	assert_int_equal(findings_of("hw_counters/unheard_of", 65535, true, &s), 0);
-	/* Without np_cnp_sent beside it nothing is known of it. */
+	/* Without np_cnp_sent, nothing is known about it. */
 	assert_int_equal(findings_of("hw_counters/np_ecn_marked_roce_packets", 5, true, &s), 1);
 }
 

@@ -215,7 +215,7 @@ static void test_lengths(void **state)
 	assert_int_equal(rd_dcb_parse(&m.head, m.head.nlmsg_len, &dcb), -1);
 }
 
-/* In memory of its own, so that a sanitizer sees a byte too far. */
+/* In memory of its own, so that a sanitizer detects a read beyond the end. */
 static int feed(const struct message *m, size_t len)
 {
 	struct rd_dcb dcb = {0};

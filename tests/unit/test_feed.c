@@ -24,7 +24,7 @@ static void give_back(struct rd_feed *f)
 	rd_ring_put(&f->free, c);
 }
 
-/* Chunks do not overlap, are empty, and there are as many as were asked for. */
+/* Chunks do not overlap, are empty, and there are as many as were requested. */
 static void test_all_and_no_more(void **state)
 {
 	struct sink_state sink = {false, false};

@@ -496,7 +496,7 @@ static void test_every_blink(void **state)
 	}
 }
 
-/* The same process goes on: what it could not release does not block it. */
+/* The same process continues: a semaphore that it could not release does not block it. */
 static void test_blink_and_on(void **state)
 {
 	unsigned int n = count_accesses("by_qpn"), left = 0;
@@ -592,7 +592,7 @@ static void test_reset_and_retaken(void **state)
 	assert_true(released * 10 <= n);
 }
 
-/* The device vanishes: an error soon, and no endless wait. */
+/* The device disappears: an error soon, and no endless wait. */
 static void test_every_end(void **state)
 {
 	unsigned int n = count_accesses("yes");
@@ -715,7 +715,7 @@ static void test_every_standstill(void **state)
 	}
 }
 
-/* A command that never ends: the others are not tried on top of it. */
+/* A command that never ends: no other command is started. */
 static void test_every_hang(void **state)
 {
 	char spec[32];
@@ -982,7 +982,7 @@ static void test_killed_again(void **state)
 	}
 }
 
-/* A ticket that comes back after a reset, in the hands of another tool, is not taken from it. */
+/* A ticket that comes back after a reset, held by another tool, is not taken from it. */
 static void test_not_an_orphan(void **state)
 {
 	struct rd_error err;
@@ -1038,7 +1038,7 @@ static void test_refusals(void **state)
 	}
 }
 
-/* Of an adapter whose registers are not documented, ibdump knows no more. */
+/* For an adapter with undocumented registers, ibdump is not recommended. */
 static void test_advice(void **state)
 {
 	static const struct {

@@ -243,7 +243,7 @@ static void test_flush(void **state)
 	capture_end();
 }
 
-/* A source that falls idle after the frames; the watch ends the capture then. */
+/* A source that is idle after the frames; the watch then ends the capture. */
 static void begin_idle(uint64_t total, unsigned int batch)
 {
 	capture_begin(1, total);

@@ -214,7 +214,7 @@ static void test_want(void **state)
 	PUT(3, 200);
 	assert_int_equal(merge_state(&t.m), MERGE_WAITING);
 	merge_request(&t.m);
-	/* Only the feed that delays the oldest record, and no further than that. */
+	/* A watermark is requested only of the feed that delays the oldest record. */
 	assert_int_equal(rd_feed_requested(&t.feed[0]), 0);
 	assert_int_equal(rd_feed_requested(&t.feed[1]), 0);
 	assert_int_equal(rd_feed_requested(&t.feed[2]), 100);
@@ -247,7 +247,7 @@ static void test_late(void **state)
 	take_all(false);
 	SEEN(10, 20, 30);
 	assert_int_equal(t.m.late, 0);
-	/* The feed broke its watermark: written on arrival, and counted. */
+	/* A record older than its feed's watermark: written on arrival, and counted. */
 	PUT(1, 25);
 	rd_feed_watermark(&t.feed[0], 100);
 	take_all(false);
@@ -356,7 +356,7 @@ static void test_long_run_cut(void **state)
 	end();
 }
 
-/* Many short runs: a piece is never longer than there is room, and nothing is lost. */
+/* Many short runs: a piece is never longer than the buffer, and nothing is lost. */
 static void test_room(void **state)
 {
 	(void)state;

@@ -49,7 +49,7 @@ static void test_record(void **state)
 	assert_int_equal(e.pid, 4711);
 	assert_string_equal(e.device, "mlx5_0");
 	assert_string_equal(e.comm, "trainer");
-	/* Whoever connects or destroys a QP need not be its owner. */
+	/* The process that connects or destroys a QP may not be its owner. */
 	r.kind = RD_QP_CONNECTED;
 	r.rqpn = 0x654321;
 	assert_true(qp_record_event(&r, sizeof(r), 0, &e));

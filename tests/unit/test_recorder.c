@@ -327,7 +327,7 @@ static void test_gave_up(void **state)
 	unwatch(&w);
 }
 
-/* More flows than there is room for: that which was idle longest is forgotten, none is taken for
+/* More flows than the table has entries: the one idle longest is forgotten, none is confused with
  * another. */
 static void test_many_flows(void **state)
 {

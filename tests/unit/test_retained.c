@@ -284,7 +284,8 @@ static void test_exactly_once(void **state)
 				fired++;
 			}
 		}
-		/* Partial chunks go over when the writer asks for them, and sometimes before. */
+		/* Partial chunks are handed over when the writer requests them, and sometimes
+		 * earlier. */
 		if (rand() % 2)
 			hand_over(p);
 	}
@@ -348,7 +349,7 @@ static void test_no_trigger(void **state)
 	free(p);
 }
 
-/* Without any frame, the file says that something happened. */
+/* Without a frame, the file still says that a trigger fired. */
 static void test_no_frames(void **state)
 {
 	struct place *p = calloc(1, sizeof(*p));
@@ -378,7 +379,7 @@ static void test_short_memory(void **state)
 	assert_non_null(p);
 	p->retention.pre_ns = 1000 * HOUR;
 	p->retention.post_ns = HOUR;
-	/* Eight chunks of 64 KiB: room for some 300 frames. */
+	/* Eight chunks of 64 KiB: for about 300 frames. */
 	start(p, 512 << 10);
 	for (unsigned int i = 0; i < 2000; i++)
 		put(p, (2000 + i) * HOUR);

@@ -91,7 +91,7 @@ static void test_wrap_around(void **state)
 	}
 }
 
-/* The counters run through the end of their range. */
+/* The counters wrap at the end of their range. */
 static void test_counters_overflow(void **state)
 {
 	struct rd_ring ring;
@@ -116,7 +116,7 @@ static void test_sleep(void **state)
 
 	(void)state;
 	ring_make(&ring, 4);
-	/* A consumer that is awake costs the producer no system call. */
+	/* The producer makes no system call while the consumer is awake. */
 	rd_ring_put(&ring, &numbers[0]);
 	rd_ring_notify(&ring);
 	assert_false(readable(&ring));

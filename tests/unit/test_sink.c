@@ -534,7 +534,7 @@ static void test_merged_asks(void **state)
 
 /* --- failure ---------------------------------------------------------------------------- */
 
-/* The disk is full: what is in the file is counted as written, all else as not. */
+/* The disk is full: frames in the file count as written, all others as not written. */
 static void test_no_room(void **state)
 {
 	struct place p = {.config = {.write_mode = RD_WRITE_BUFFERED}};
@@ -594,7 +594,7 @@ static void test_no_room_for_two(void **state)
 	unlink("full");
 }
 
-/* Wherever the disk becomes full within a block, the statistics of the file are written. */
+/* The disk becomes full at any byte of a block: the statistics are still written. */
 static void test_no_room_for_statistics(void **state)
 {
 	enum { BLOCK = 100 };
@@ -724,7 +724,7 @@ int __wrap_close(int fd)
 	return -1;
 }
 
-/* A file system of a network reports its error when the file is closed. */
+/* A network file system reports its error when the file is closed. */
 static void test_not_closed(void **state)
 {
 	struct place p = {.config = {.write_mode = RD_WRITE_BUFFERED}};

@@ -178,7 +178,7 @@ static void clock_make(enum rd_stamp_type type, const char *title)
 		fail_msg("%s", err.text);
 	if (strcmp(clock_made.kind->title, title))
 		fail_msg("got '%s', want '%s'", clock_made.kind->title, title);
-	/* The line stays as it is, however slow the machine. */
+	/* The line does not change, even on a slow machine. */
 	clock_made.interval = UINT64_MAX;
 }
 
@@ -262,7 +262,7 @@ static void test_ticks_that_are_converted(void **state)
 	verbs_clock_close(&clock_made);
 }
 
-/* Frames from before the start say nothing about the clock: as old as they may be. */
+/* Frames from before the start may have any age, and show nothing about the clock. */
 static void test_stale_frames(void **state)
 {
 	struct verbs_stamps s = {.generation = 0};
@@ -410,7 +410,7 @@ static void set_back(bool readable)
 	rd_clock_set(&host);
 	clock_make(RD_STAMPS_ADAPTER, "hardware clock (real time)");
 	true_times(rd_clock_now(&host));
-	/* Set back by two seconds: the rest goes on as it was. */
+	/* Set back by two seconds: all else is as before. */
 	hca.ahead = -2000000000;
 	now = rd_clock_now(&host);
 	clock_made.refreshed = 0;
@@ -475,7 +475,7 @@ static void test_host(void **state)
 	/* 1024 bytes with what is around them, at 100 Gb/s */
 	for (unsigned int i = 1; i < 4; i++)
 		assert_in_range(ns[i] - ns[i - 1], 81, 83);
-	/* The batch before reached further than this one goes back. */
+	/* The previous batch ends later than this one begins. */
 	s.last = future = rd_clock_now(&clock_made.host) + 1000000000000;
 	stamp(&s, ns, 4);
 	for (unsigned int i = 0; i < 4; i++)
@@ -558,7 +558,7 @@ static int receive(struct rd_error *err)
 	return verbs_ops.receive(&queue.src, frames, RD_BATCH, err);
 }
 
-/* However often in a lifetime, as long as frames come between. */
+/* Any number of times, as long as frames arrive in between. */
 static void test_repairs(void **state)
 {
 	struct rd_error err = {0};
