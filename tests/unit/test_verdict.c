@@ -827,10 +827,32 @@ static void worst_of_each_rule_are_kept(void **state)
 	rd_findings_free(list);
 }
 
+/* --- groups ----------------------------------------------------------------------------------- */
+
+/* What the verdict rests on comes before what is as severe, and after what is more severe. */
+static void groups_are_in_the_order_of_severity(void **state)
+{
+	struct rd_finding list[] = {{.rule = "counter", .severity = RD_SEV_PROBLEM},
+		{.rule = "stall", .severity = RD_SEV_WARNING},
+		{.rule = "timeout", .severity = RD_SEV_WARNING},
+		{.rule = "ecn", .severity = RD_SEV_NOTE}};
+	struct rd_report r = {.findings = {.finding = list, .n = 4}};
+
+	(void)state;
+	assert_int_equal(groups_make(&r), 0);
+	groups_lead(&r.groups, &r.findings, "timeout");
+	assert_string_equal(r.groups.group[0].rule, "counter");
+	assert_string_equal(r.groups.group[1].rule, "timeout");
+	assert_string_equal(r.groups.group[2].rule, "stall");
+	assert_string_equal(r.groups.group[3].rule, "ecn");
+	groups_free(&r.groups);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(worst_of_each_rule_are_kept),
+		cmocka_unit_test(groups_are_in_the_order_of_severity),
 		cmocka_unit_test(each_interval_belongs_to_what_ended_it),
 		cmocka_unit_test(a_wait_for_a_repeated_request_is_recovery),
 		cmocka_unit_test(late_packets_repeat_nothing),

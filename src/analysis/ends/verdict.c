@@ -489,12 +489,10 @@ static void place(struct judging *j, struct culprit *x)
 {
 	struct rd_judgement *v = &j->r->verdict;
 
-	if (x->cause) {
-		groups_lead(&j->r->groups, x->worst->rule);
-		x->group = j->r->groups.group;
-	} else {
+	if (x->cause)
+		x->group = groups_lead(&j->r->groups, &j->r->findings, x->worst->rule);
+	else
 		j->r->shown_by = 1U << x->tap;
-	}
 	v->rule = x->worst->rule;
 	v->severity = x->worst->severity;
 	v->certainty = x->certainty;

@@ -474,7 +474,7 @@ void findings_text(const struct rd_report *r, const struct rd_report_style *styl
 	if (!style->verbose && groups_make(&grouped) < 0)
 		fputs("out of memory: findings are not grouped\n", p.out);
 	if (r->verdict.rule)
-		groups_lead(&grouped.groups, r->verdict.rule);
+		groups_lead(&grouped.groups, &r->findings, r->verdict.rule);
 	put_findings(&p);
 	groups_free(&grouped.groups);
 	if (lines)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Findings of one rule have one cause: they become a group, in the order of the worst of each. The
- * group that the verdict rests on is the first.
+ * group that the verdict rests on is the first of its severity.
  */
 #include "verdict.h"
 #include <stdlib.h>
@@ -82,18 +82,27 @@ const struct rd_group *group_by(const struct rd_report *r, const char *rule)
 	return NULL;
 }
 
-void groups_lead(struct rd_groups *groups, const char *rule)
+static enum rd_severity severity_of(const struct rd_group *g, const struct rd_findings *list)
 {
-	struct rd_group *list = groups->group, first;
-	size_t i = 0;
+	return list->finding[g->finding[0]].severity;
+}
+
+const struct rd_group *groups_lead(
+	struct rd_groups *groups, const struct rd_findings *of, const char *rule)
+{
+	struct rd_group *list = groups->group, one;
+	size_t i = 0, first = 0;
 
 	while (i < groups->n && strcmp(list[i].rule, rule) != 0)
 		i++;
 	if (i == groups->n)
-		return;
-	first = list[i];
-	memmove(list + 1, list, i * sizeof(*list));
-	list[0] = first;
+		return NULL;
+	one = list[i];
+	while (severity_of(&list[first], of) > severity_of(&one, of))
+		first++;
+	memmove(&list[first + 1], &list[first], (i - first) * sizeof(*list));
+	list[first] = one;
+	return &list[first];
 }
 
 void groups_free(struct rd_groups *groups)

@@ -289,8 +289,7 @@ int verdict_make(struct rd_report *r)
 	if (g) {
 		const struct rd_finding *f = worst_of(r, g);
 
-		groups_lead(&r->groups, f->rule);
-		g = r->groups.group;
+		g = groups_lead(&r->groups, &r->findings, f->rule);
 		v->rule = f->rule;
 		v->severity = f->severity;
 		v->certainty = f->certainty;
