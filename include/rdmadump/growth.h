@@ -48,6 +48,12 @@ void rd_growth_add(struct rd_growth *sum, const struct rd_growth *more);
  * Static.
  */
 const char *rd_growth_reason(const struct rd_growth *growth);
+/*
+ * Whether the growth of counter `name` shows that counter `other` was reset, too: counters of a
+ * folder are. kind NULL: not known, it may go up and down.
+ */
+bool rd_counter_shows_reset(const struct rd_counter_kind *kind, const char *name,
+	const struct rd_growth *growth, const char *other);
 /* Whether a counter that stops at its largest value has reached it. */
 bool rd_counter_is_full(const struct rd_counter_kind *kind, uint64_t value);
 

@@ -202,6 +202,11 @@ static void test_loss_wrap(void **state)
 		{4200000000, 100, 10, RD_GROWTH_RESET}, /* 95 millions in 0.16 s */
 		{4200000000, 1000, 10, RD_GROWTH_EXACT},
 		{4200000000, 100, 1000, RD_GROWTH_EXACT},
+		/* The program was stopped for long: a wrap is possible from anywhere */
+		{4100000000, 5000, 10, RD_GROWTH_EXACT},
+		{4000000000, 5000, 10, RD_GROWTH_RESET},
+		{2500000000, 60000, 10, RD_GROWTH_RESET},
+		{2500000000, 100, 10000, RD_GROWTH_RESET},
 	};
 
 	(void)state;
@@ -292,6 +297,55 @@ static void test_compare_times(void **state)
 	}
 	rd_counters_free(&before);
 	rd_counters_free(&after);
+}
+
+/* Counters of a folder are reset together: one that cannot wrap shows that the other did not. */
+static void test_compare_set(void **state)
+{
+	static const struct {
+		const char *name;
+		uint64_t before, after;
+		enum rd_growth_verdict verdict;
+	} cases[] = {
+		{"hw_counters/out_of_sequence", 100, 0, RD_GROWTH_RESET},
+		{"hw_counters/out_of_sequence", 100, 100, RD_GROWTH_EXACT},
+		{"counters/port_rcv_packets", 100, 0, RD_GROWTH_EXACT},
+		{"hw_counters/never_heard_of", 9, 4, RD_GROWTH_EXACT}, /* may go up and down */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct rd_counters before = make("mlx5_core", "hw_counters/out_of_buffer", MOST);
+		struct rd_counters after = make("mlx5_core", "hw_counters/out_of_buffer", 4);
+		struct rd_growth *growth;
+
+		assert_int_equal(rd_counters_add(&before, cases[i].before, "%s", cases[i].name), 0);
+		assert_int_equal(rd_counters_add(&after, cases[i].after, "%s", cases[i].name), 0);
+		growth = rd_counters_compare(&before, &after);
+		assert_non_null(growth);
+		assert_int_equal(growth[0].verdict, cases[i].verdict);
+		assert_int_equal(growth[0].amount, cases[i].verdict == RD_GROWTH_EXACT ? 5 : 0);
+		free(growth);
+		rd_counters_free(&before);
+		rd_counters_free(&after);
+	}
+}
+
+/* A wrap looks like a reset: what grew by it is no certain growth. */
+static void test_judge_wrap(void **state)
+{
+	(void)state;
+	for (unsigned int wrapped = 0; wrapped < 2; wrapped++) {
+		struct rd_counters c = make("mlx5_core", "hw_counters/out_of_buffer", 4);
+		struct rd_growth growth = {.amount = 20, .wrapped = wrapped};
+		struct rd_findings f;
+
+		assert_int_equal(rd_counters_judge(&f, &c, &growth, 1), 0);
+		assert_int_equal(f.n, 1);
+		assert_int_equal(f.finding[0].certainty, wrapped ? RD_LIKELY : RD_CERTAIN);
+		rd_findings_free(&f);
+		rd_counters_free(&c);
+	}
 }
 
 static size_t findings_of(const char *name, uint64_t value, bool grew, enum rd_severity *first)
@@ -423,6 +477,8 @@ int main(void)
 		cmocka_unit_test(test_kinds),
 		cmocka_unit_test(test_compare),
 		cmocka_unit_test(test_compare_times),
+		cmocka_unit_test(test_compare_set),
+		cmocka_unit_test(test_judge_wrap),
 		cmocka_unit_test(test_judge),
 		cmocka_unit_test(test_relation),
 		cmocka_unit_test(test_table),

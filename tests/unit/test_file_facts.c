@@ -623,6 +623,41 @@ static void gave_up(void **state)
 	}
 }
 
+/* The device was reset: that a counter has its former value again does not show that it rested. */
+static void gave_up_and_reset(void **state)
+{
+	static const struct {
+		const char *first, *last;
+		enum rd_ending ending;
+	} cases[] = {
+		{GAVE_UP "7," SENT(100), GAVE_UP "7," SENT(3), RD_ENDING_RETRY},
+		{GAVE_UP "7," SENT(100), GAVE_UP "7," SENT(100), RD_ENDING_OPEN},
+		{GAVE_UP "7,\"hw_counters/unheard_of\":100",
+			GAVE_UP "7,\"hw_counters/unheard_of\":3", RD_ENDING_OPEN},
+		{GAVE_UP "7,\"counters/port_rcv_packets\":100",
+			GAVE_UP "7,\"counters/port_rcv_packets\":3", RD_ENDING_OPEN},
+	};
+
+	(void)state;
+	for (size_t k = 0; k < sizeof(cases) / sizeof(*cases); k++) {
+		struct scene s = begin();
+
+		device(&s, "1", 2);
+		reading(&s, "start", S, cases[k].first);
+		sends(&s, 0, 1);
+		respond(&s, ACK, 0, OK);
+		for (unsigned int i = 0; i < 3; i++) {
+			s.ns += 20000000;
+			request(&s, SEND_ONLY, 1);
+		}
+		s.ns += S;
+		put(&s, false, UD_ONLY, 1, NULL, 8 + 64); /* the capture went on */
+		reading(&s, "end", 9 * S, cases[k].last);
+		assert_int_equal(result(&s)->side[0].ending, cases[k].ending);
+		end(&s);
+	}
+}
+
 /* The request is repeated long after its ACK was captured, which the device counted. */
 static void early_timer(void **state)
 {
@@ -708,6 +743,7 @@ int main(void)
 		cmocka_unit_test(owner_of_manager),
 		cmocka_unit_test(owner_unknown),
 		cmocka_unit_test(gave_up),
+		cmocka_unit_test(gave_up_and_reset),
 		cmocka_unit_test(early_timer),
 		cmocka_unit_test(link_down),
 	};

@@ -301,6 +301,7 @@ static void take_last(struct rd_analysis *a, struct facts_port *p, const json_t 
 	if (!s || s->last)
 		return;
 	s->last = reading_of(a->facts, facts);
+	s->was_reset = facts_show_reset(p, s);
 	p->ends_ns = time_of(facts, UINT64_MAX - 1);
 	a->facts_ns = 0;
 }

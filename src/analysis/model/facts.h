@@ -20,6 +20,7 @@ struct qp_peer {
 /* Counters at the beginning and at the end of one capture: facts with an object of numbers. */
 struct facts_span {
 	json_t *first, *last; /* last NULL: the capture has no end */
+	bool was_reset;	      /* the counters of hw_counters/ were, in between */
 };
 
 /* What decides on the priority of a packet at a port. */
@@ -126,6 +127,13 @@ uint64_t reading_ns(const json_t *reading);
  * if the device has no such counter, or no capture has both readings.
  */
 bool facts_growth(const struct facts_port *p, const char *counter, struct rd_growth *grown);
+/*
+ * The same, but not known if other counters of its folder show a reset, after which this one may
+ * have passed its former value again: growth is then a lower bound only.
+ */
+bool facts_growth_exact(const struct facts_port *p, const char *counter, struct rd_growth *grown);
+/* Whether counters of this span fell that cannot wrap. */
+bool facts_show_reset(const struct facts_port *p, const struct facts_span *s);
 /* How long these captures were. */
 double facts_seconds(const struct facts_port *p);
 /*

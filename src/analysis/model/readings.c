@@ -22,6 +22,8 @@ uint64_t reading_ns(const json_t *reading)
 	return ns > 0 ? (uint64_t)ns : 0;
 }
 
+#define HW "hw_counters/"
+
 /* Of one span; false where neither reading has the counter. */
 static bool span_growth(const struct facts_port *p, const struct facts_span *s, const char *counter,
 	struct rd_growth *grown)
@@ -38,15 +40,35 @@ static bool span_growth(const struct facts_port *p, const struct facts_span *s, 
 	return true;
 }
 
-/* Of all spans; false where the device has no such counter. */
-bool facts_growth(const struct facts_port *p, const char *counter, struct rd_growth *grown)
+bool facts_show_reset(const struct facts_port *p, const struct facts_span *s)
 {
+	const char *name;
+	json_t *value;
+
+	json_object_foreach (json_object_get(s->last, "counters"), name, value) {
+		const struct rd_counter_kind *kind = rd_counter_kind(p->driver, name);
+		struct rd_growth grown;
+
+		if (kind && span_growth(p, s, name, &grown) &&
+			rd_counter_shows_reset(kind, name, &grown, HW))
+			return true;
+	}
+	return false;
+}
+
+/* Of all spans; false where the device has no such counter. */
+static bool growth_of(
+	const struct facts_port *p, const char *counter, bool exact, struct rd_growth *grown)
+{
+	const bool hw = !strncmp(counter, HW, strlen(HW));
 	struct rd_growth one;
 	bool any = false;
 
 	for (unsigned int i = 0; i < p->n_spans && p->spans[i].last; i++) {
 		if (!span_growth(p, &p->spans[i], counter, &one))
 			continue;
+		if (hw && p->spans[i].was_reset && (exact || one.wrapped))
+			one = (struct rd_growth){.verdict = RD_GROWTH_RESET};
 		if (any)
 			rd_growth_add(grown, &one);
 		else
@@ -54,6 +76,16 @@ bool facts_growth(const struct facts_port *p, const char *counter, struct rd_gro
 		any = true;
 	}
 	return any;
+}
+
+bool facts_growth(const struct facts_port *p, const char *counter, struct rd_growth *grown)
+{
+	return growth_of(p, counter, false, grown);
+}
+
+bool facts_growth_exact(const struct facts_port *p, const char *counter, struct rd_growth *grown)
+{
+	return growth_of(p, counter, true, grown);
 }
 
 double facts_seconds(const struct facts_port *p)
@@ -106,7 +138,7 @@ bool facts_gave_up(const struct rd_analysis *a, const char *address, bool rnr, u
 	const struct facts_port *p = facts_port_at(a, address);
 
 	for (unsigned int i = 0; p && covers(p, from_ns, to_ns) && names[rnr][i]; i++)
-		if (facts_growth(p, names[rnr][i], grown))
-			return rd_growth_known(grown);
+		if (facts_growth_exact(p, names[rnr][i], grown))
+			return rd_growth_known(grown) && !grown->wrapped;
 	return false;
 }

@@ -360,7 +360,7 @@ static struct scale scale_of(const struct rd_analysis *a, const struct rd_report
 		const struct quantity *c = &quantities[i];
 
 		if ((c->whose == SENT || c->whose == RECEIVED) &&
-			facts_growth(p, c->counter, &grown) && rd_growth_known(&grown)) {
+			facts_growth_exact(p, c->counter, &grown) && rd_growth_known(&grown)) {
 			scale.grown[c->whose] = grown.amount;
 			scale.shown[c->whose] = shown(p, c);
 		}
@@ -380,7 +380,7 @@ static int compare_port(
 	int rc = 0;
 
 	for (size_t k = 0; p->n_gids && k < QUANTITIES && quantities[k].counter && !rc; k++)
-		if (facts_growth(p, quantities[k].counter, &grown))
+		if (facts_growth_exact(p, quantities[k].counter, &grown))
 			rc = add_comparison(r, &scale, &quantities[k], &grown);
 	free(places);
 	return rc;

@@ -5,6 +5,7 @@
  * was reloaded; the two values alone do not show which.
  */
 #include <rdmadump/counters.h>
+#include <string.h>
 
 #define WIDTH_LEARNT 32	    /* bits of an unknown counter, until its value exceeds them */
 #define FASTEST	     1.6e12 /* bit/s of a port whose speed is not known */
@@ -81,6 +82,16 @@ struct rd_growth rd_counter_growth(const struct rd_counter_kind *kind, const uin
 	if (kind && rd_counter_is_full(kind, *after))
 		g.verdict = RD_GROWTH_AT_LEAST;
 	return g;
+}
+
+bool rd_counter_shows_reset(const struct rd_counter_kind *kind, const char *name,
+	const struct rd_growth *growth, const char *other)
+{
+	const char *slash = strrchr(name, '/');
+	size_t folder = slash ? (size_t)(slash - name) + 1 : 0;
+
+	return kind && !(kind->flags & RD_COUNTER_GAUGE) && growth->verdict == RD_GROWTH_RESET &&
+	       !strncmp(name, other, folder) && !strchr(other + folder, '/');
 }
 
 bool rd_counter_is_full(const struct rd_counter_kind *kind, uint64_t value)

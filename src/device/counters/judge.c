@@ -50,6 +50,16 @@ static struct rd_span span_of(const struct rd_counters *before, const struct rd_
 	return span;
 }
 
+/* A counter that seems to have wrapped was reset if another one was. */
+static void find_resets(const struct rd_counters *after, struct rd_growth *growth)
+{
+	for (size_t i = 0; i < after->n; i++)
+		for (size_t k = 0; growth[i].wrapped && k < after->n; k++)
+			if (rd_counter_shows_reset(after->counter[k].kind, after->counter[k].name,
+				    &growth[k], after->counter[i].name))
+				growth[i] = (struct rd_growth){.verdict = RD_GROWTH_RESET};
+}
+
 struct rd_growth *rd_counters_compare(
 	const struct rd_counters *before, const struct rd_counters *after)
 {
@@ -66,6 +76,8 @@ struct rd_growth *rd_counters_compare(
 			then = rd_counters_find(before, now->name);
 		growth[i] = growth_of(then, now, &span);
 	}
+	if (growth)
+		find_resets(after, growth);
 	return growth;
 }
 
@@ -129,6 +141,8 @@ static int judge_one(
 		f->meaning = k->cause;
 		f->next = k->todo;
 		rd_finding_detail(f, "%s", k->meaning);
+		if (growth && growth->wrapped)
+			f->certainty = RD_LIKELY; /* a reset looks the same */
 	}
 	if (rd_counter_is_full(k, c->value)) {
 		f = report(j, "counter-saturated", c->name, c->value, false);

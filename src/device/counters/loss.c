@@ -15,6 +15,7 @@
 #define SHORTEST_PACKET 26     /* bytes: LRH, BTH, ICRC, VCRC */
 #define SPEED_MAX	1.6e12 /* bit/s, if the port's speed is unknown */
 #define SLACK		0.05   /* s, allowance for the duration of a reading */
+#define WRAP_MAX	(UINT32_MAX / 16)
 
 int rd_counter_read(const char *sysroot, const char *device, unsigned int port, const char *name,
 	uint64_t *value)
@@ -82,13 +83,15 @@ static const uint64_t *value_of(
 /*
  * A counter of 32 bits may have wrapped, or been reset to 0. It wrapped where the port
  * could receive so many of the shortest packets meanwhile: two readings are tenths of a second
- * apart.
+ * apart. If they are not (the program was stopped, the machine slept), a wrap is possible from
+ * almost any value: only one from a value near the largest is taken for a wrap.
  */
 static bool is_wrap(const struct rd_growth *more, const struct rd_span *span, unsigned int late_ms)
 {
 	double most = (span->speed ? (double)span->speed : SPEED_MAX) / (8 * SHORTEST_PACKET);
 
-	return (double)more->amount <= most * (span->seconds + late_ms / 1e3 + SLACK);
+	return more->amount <= WRAP_MAX &&
+	       (double)more->amount <= most * (span->seconds + late_ms / 1e3 + SLACK);
 }
 
 static struct rd_growth grown(const struct rd_counter_kind *kind, const uint64_t *before,
