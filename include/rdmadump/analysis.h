@@ -411,6 +411,9 @@ struct rd_totals {
 	uint64_t frames, wire_bytes, rdma_frames, cnp_frames, mad_frames, other_frames;
 	uint64_t payload_bytes, goodput_bytes;
 	uint64_t first_ns, last_ns;
+	/* What all times of the report have been moved by, so that those before 1970 are ordered;
+	 * 0: not. */
+	uint64_t moved_ns;
 	uint64_t icrc_good, icrc_bad, icrc_unchecked;
 	bool icrc_trusted;     /* false: so many are wrong that ICRCs mean nothing here */
 	uint64_t icrc_doubted; /* part of icrc_bad: of a direction of which most are wrong */

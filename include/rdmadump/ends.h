@@ -103,7 +103,7 @@ struct rd_ends_report {
 
 static inline int64_t rd_ends_time(uint64_t ns, uint64_t origin, int64_t offset)
 {
-	__int128_t t = (__int128_t)ns - origin - offset;
+	__int128_t t = (__int128_t)(int64_t)ns - (int64_t)origin - offset;
 
 	if (t > RD_ENDS_TIME_MAX)
 		return RD_ENDS_TIME_MAX;

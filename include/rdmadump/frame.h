@@ -35,6 +35,15 @@ enum rd_link rd_link_of(int linktype);
 /* "LINUX_SLL"; NULL if unknown. Static. */
 const char *rd_linktype_name(int linktype);
 
+/*
+ * pcapng's if_tsoffset may be negative: times before 1970 are those from 2262 on. To order times of
+ * which the first is `ns`, add this to all of them.
+ */
+static inline uint64_t rd_time_move(uint64_t ns)
+{
+	return ns >> 63 << 62;
+}
+
 struct rd_frame {
 	const uint8_t *data; /* first byte that the source delivers */
 	uint32_t caplen;     /* bytes held at data */

@@ -309,6 +309,7 @@ struct record {
 struct rd_ends {
 	int64_t offset;
 	uint64_t origin; /* first timestamp of A */
+	uint64_t start;	 /* the same, moved as in the reports */
 	struct pending pending[RD_TAPS];
 	uint64_t matched, evicted, left_out;
 	struct path *paths[PATHS_MAX];

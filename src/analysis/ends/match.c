@@ -276,7 +276,7 @@ static void other_transmissions(
 static void count_alone(struct rd_ends *e, enum rd_tap end, struct entry *en)
 {
 	struct pending *here = &e->pending[end], *there = &e->pending[!end];
-	const uint64_t ns = e->origin + (uint64_t)en->t;
+	const uint64_t ns = e->start + (uint64_t)en->t;
 	struct path_qp *w = en->to;
 	struct record record = {.to = w,
 		.frame = en->frame,
@@ -509,6 +509,7 @@ int rd_ends_open(struct rd_ends **out, const uint64_t first_ns[RD_TAPS], int64_t
 		return rd_fail(
 			err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for matching two captures");
 	e->origin = first_ns[RD_TAP_A];
+	e->start = e->origin + rd_time_move(e->origin);
 	e->offset = offset_ns;
 	e->pending[RD_TAP_B].first = rd_ends_time(first_ns[RD_TAP_B], e->origin, offset_ns);
 	e->qps = calloc(PATH_QP_SLOTS, sizeof(*e->qps));

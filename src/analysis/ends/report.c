@@ -274,9 +274,9 @@ int rd_ends_report(struct rd_ends *e, const struct rd_report *const reports[RD_T
 	weigh(&m);
 	if (fill_paths(&m) < 0)
 		goto memory;
-	m.r->start_ns = e->origin;
-	m.r->first_ns = e->origin + (uint64_t)first;
-	m.r->last_ns = e->origin + (uint64_t)later(last, first);
+	m.r->start_ns = e->start;
+	m.r->first_ns = e->start + (uint64_t)first;
+	m.r->last_ns = e->start + (uint64_t)later(last, first);
 	m.r->packets = e->matched;
 	m.r->evicted = e->evicted;
 	m.r->left_out = e->left_out;

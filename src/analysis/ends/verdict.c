@@ -482,6 +482,8 @@ static uint64_t in_clock_of_a(const struct judging *j, const struct culprit *x, 
 {
 	if (!ns || x->cause || x->tap == RD_TAP_A)
 		return ns;
+	ns += j->sides[RD_TAP_A].report->totals.moved_ns -
+	      j->sides[RD_TAP_B].report->totals.moved_ns;
 	return j->r->start_ns + (uint64_t)rd_ends_time(ns, j->r->start_ns, j->r->offset_ns);
 }
 

@@ -419,6 +419,12 @@ static inline void time_take(struct rd_analysis *a, uint64_t ns)
 	a->ns = ns;
 }
 
+void times_begin(struct rd_analysis *a, uint64_t ns)
+{
+	if (!a->frame)
+		a->totals.moved_ns = rd_time_move(ns);
+}
+
 /* Whether a frame is within --time, counted from the first frame. */
 static bool in_time(struct rd_analysis *a, uint64_t ns)
 {
@@ -432,20 +438,21 @@ static inline void frame_take(
 	struct rd_analysis *a, enum rd_link link, const struct rd_frame *frame)
 {
 	struct rd_packet p;
-	struct item it = {
-		.p = &p, .ns = frame->ts_ns, .place = (uint8_t)((unsigned int)frame->iface << 1)};
+	struct item it = {.p = &p,
+		.ns = frame->ts_ns + a->totals.moved_ns,
+		.place = (uint8_t)((unsigned int)frame->iface << 1)};
 	unsigned int part, direction;
 	enum icrc icrc;
 	struct flow *f;
 
 	a->frame++;
-	if (frame->ts_ns >= a->facts_ns)
-		facts_pass(a, frame->ts_ns);
-	if (a->config.to_ns && !in_time(a, frame->ts_ns))
+	if (it.ns >= a->facts_ns)
+		facts_pass(a, it.ns);
+	if (a->config.to_ns && !in_time(a, it.ns))
 		return;
-	time_take(a, frame->ts_ns);
+	time_take(a, it.ns);
 	if (a->intervals)
-		intervals_move(a, frame->ts_ns);
+		intervals_move(a, it.ns);
 	it.frame = a->frame;
 	a->totals.frames++;
 	a->totals.wire_bytes += frame->len;
@@ -494,8 +501,11 @@ void rd_analysis_frames(
 {
 	struct rd_report_file *file = a->n_files ? &a->files[a->n_files - 1] : NULL;
 
+	if (n)
+		times_begin(a, frames[0].ts_ns);
 	if (a->pending_dropped && n) {
-		incident_add(&a->dropped, a->pending_dropped, a->frame + 1, frames[0].ts_ns);
+		incident_add(&a->dropped, a->pending_dropped, a->frame + 1,
+			frames[0].ts_ns + a->totals.moved_ns);
 		a->pending_dropped = 0;
 	}
 	a->link = link;
@@ -504,9 +514,9 @@ void rd_analysis_frames(
 	if (!file || !n)
 		return;
 	if (!file->frames)
-		file->first_ns = frames[0].ts_ns;
+		file->first_ns = frames[0].ts_ns + a->totals.moved_ns;
 	file->frames += n;
-	file->last_ns = frames[n - 1].ts_ns;
+	file->last_ns = frames[n - 1].ts_ns + a->totals.moved_ns;
 }
 
 void rd_analysis_undecoded(

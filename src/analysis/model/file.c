@@ -52,16 +52,19 @@ void rd_analysis_comment(
 		bool down;
 	} states[] = {{"port down", true}, {"netdev down", true},
 		{"netdev up, without carrier", true}, {"port up", false}, {"netdev up", false}};
+	uint64_t moved;
 
+	times_begin(a, frames[0].ts_ns);
+	moved = a->totals.moved_ns;
 	for (const char *at = comment; *at;) {
 		size_t len = strcspn(at, ";");
 
 		for (size_t k = 0; k < sizeof(states) / sizeof(*states); k++)
 			if (strlen(states[k].text) == len && !memcmp(at, states[k].text, len) &&
 				a->n_links_seen < LINK_EVENTS)
-				a->links_seen[a->n_links_seen++] =
-					(struct link_event){i ? frames[i - 1].ts_ns : a->ns,
-						frames[i].ts_ns, a->frame + i + 1, states[k].down};
+				a->links_seen[a->n_links_seen++] = (struct link_event){
+					i ? frames[i - 1].ts_ns + moved : a->ns,
+					frames[i].ts_ns + moved, a->frame + i + 1, states[k].down};
 		at += len;
 		at += strspn(at, "; ");
 	}

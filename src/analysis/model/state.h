@@ -772,6 +772,8 @@ uint32_t facts_peer(const struct rd_analysis *a, uint32_t qp, unsigned int nth);
 void analysis_facts_free(struct facts *facts);
 /* The next frame is at time `ns`: spans between readings of counters may start or end before it. */
 void facts_pass(struct rd_analysis *a, uint64_t ns);
+/* Before the time of a frame is used; `ns`: of the next frame. */
+void times_begin(struct rd_analysis *a, uint64_t ns);
 /* No frames of the current file follow. */
 void facts_settle(struct rd_analysis *a);
 /*

@@ -43,7 +43,7 @@ static json_t *capture_json(const struct rd_report *r, const struct times *t)
 		set(file, "damage", rd_json_string(f->damage));
 		json_array_append_new(files, file);
 	}
-	set(o, "start", json_string(rd_utc_text(start, t->start)));
+	set(o, "start", json_string(rd_utc_text(start, t->start - r->totals.moved_ns)));
 	set(o, "duration_ns", rd_json_u64(r->totals.last_ns - t->start));
 	set(o, "application", rd_json_string(r->application));
 	set(o, "hardware", rd_json_string(r->hardware));

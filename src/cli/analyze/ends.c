@@ -43,8 +43,8 @@ static uint64_t identify(
 
 	s->bare |= bare && bare == identity;
 	if (!s->ns[file].first)
-		s->ns[file].first = frame->ts_ns;
-	if (frame->ts_ns > s->ns[file].last)
+		s->ns[file].first = s->ns[file].last = frame->ts_ns;
+	if ((int64_t)frame->ts_ns > (int64_t)s->ns[file].last)
 		s->ns[file].last = frame->ts_ns;
 	return identity;
 }
@@ -122,8 +122,8 @@ static int look_by(const struct analyze_settings *s, enum rd_tap of, struct samp
 	if (!is_common(sample))
 		return 0;
 	return sample->with_icrc || s->ends == WHEN_ALWAYS ||
-	       (sample->ns[of].first < sample->ns[!of].last &&
-		       sample->ns[!of].first < sample->ns[of].last);
+	       (rd_ends_time(sample->ns[of].first, sample->ns[!of].last, 0) < 0 &&
+		       rd_ends_time(sample->ns[!of].first, sample->ns[of].last, 0) < 0);
 }
 
 static int look(const struct analyze_settings *s, enum rd_tap of, struct analyze_common *common,
