@@ -238,7 +238,8 @@ struct rd_side {
 	uint64_t rnr_pages;	      /* RNR NAKs to requests that need no receive */
 	uint64_t longest_stall_ns;    /* longest wait for a response while requests were open */
 	uint64_t stall_frame;
-	int64_t credits; /* last advertised, -1: no flow control */
+	bool stall_doubtful; /* all traffic paused for nearly as long: a clock may have been set */
+	int64_t credits;     /* last advertised, -1: no flow control */
 	uint16_t pkey;
 	uint16_t lid; /* the sender's; valid if has_lrh */
 	uint8_t sl;   /* service level of InfiniBand, valid if has_lrh */

@@ -54,6 +54,195 @@ static void copies_on_the_same_path(void **state)
 	}
 }
 
+/* A READ without an IP identification, and its copy. */
+static void plain_read(struct scene *s, uint32_t psn, bool twice)
+{
+	for (int copy = 0; copy < (twice ? 2 : 1); copy++) {
+		s->ip_id = UINT16_MAX;
+		s->ns -= copy ? 9500 : 0;
+		read_request(s, psn, 1024);
+	}
+}
+
+/* Copies that only their time shows: what seems to be missing may be an effect of others. */
+static void missed_beside_copies(void **state)
+{
+	(void)state;
+	for (int twice = 0; twice < 2; twice++) {
+		struct scene s = begin();
+
+		for (uint32_t psn = 0; psn < 200; psn++) {
+			plain_read(&s, psn, twice && psn == 3);
+			if (psn != 5)
+				respond(&s, RESP_ONLY, psn, OK);
+		}
+		assert_certainty(&s, "responses-unseen", twice ? RD_POSSIBLE : RD_LIKELY);
+		end(&s);
+		s = begin();
+		for (uint32_t psn = 0; psn < 20; psn++) {
+			if (psn == 5)
+				continue;
+			plain(&s, psn);
+			s.ns -= 9500;
+			if (twice && psn == 3)
+				plain(&s, psn);
+			s.msn = (uint8_t)(psn + 1);
+			respond(&s, ACK, psn, OK);
+		}
+		assert_certainty(&s, "unseen", twice ? RD_POSSIBLE : RD_LIKELY);
+		end(&s);
+	}
+}
+
+/*
+ * Among other requests, a READ is repeated after the ACK of a later one. Which response the
+ * requester lacks is unknown, but not that it lacks one.
+ */
+static void read_among_others_again(void **state)
+{
+	struct scene s = begin();
+
+	(void)state;
+	sends(&s, 0, 3);
+	respond(&s, ACK, 3, OK);
+	for (uint32_t psn = 4; psn < 40; psn += 4) {
+		for (int again = 0; again < (psn % 16 ? 1 : 2); again++) {
+			read_request(&s, psn, 1024);
+			request(&s, SEND_ONLY, psn + 1);
+			respond(&s, RESP_ONLY, psn, OK);
+			respond(&s, ACK, psn + 1, OK);
+			s.ns += 2 * MS;
+		}
+		sends(&s, psn + 2, psn + 3);
+		respond(&s, ACK, psn + 3, OK);
+	}
+	assert_int_equal(count(result(&s), RD_INC_RESPONSE_LOST), 0);
+	assert_certainty(&s, "responses-lost-downstream", RD_POSSIBLE);
+	assert_int_equal(finding(&s, "responses-lost-downstream")->evidence.count, 2);
+	end(&s);
+}
+
+/*
+ * ACKs and responses overtake each other: a response that comes before its request is repeated was
+ * late. Where that happens, the requester may lack a response because it is late there.
+ */
+static void responses_overtake(void **state)
+{
+	(void)state;
+	for (int late = 0; late < 2; late++) {
+		struct scene s = begin();
+		const struct rd_conversation *c;
+
+		sends(&s, 0, 2);
+		respond(&s, ACK, 2, OK);
+		read_request(&s, 3, 1024);
+		respond(&s, RESP_ONLY, 3, OK);
+		read_request(&s, 4, 1024);
+		read_request(&s, 5, 1024);
+		sends(&s, 6, 6);
+		if (late) {
+			respond(&s, ACK, 6, OK);
+			respond(&s, RESP_ONLY, 5, OK);
+		}
+		respond(&s, RESP_ONLY, 4, OK);
+		if (!late) {
+			respond(&s, RESP_ONLY, 5, OK);
+			respond(&s, ACK, 6, OK);
+		}
+		for (uint32_t psn = 7; psn < 38; psn++) {
+			sends(&s, psn, psn);
+			respond(&s, ACK, psn, OK);
+			s.ns += psn % 16 ? 0 : 2 * MS;
+			if (psn % 16)
+				continue;
+			sends(&s, psn, psn);
+			respond(&s, ACK, psn, OK);
+		}
+		c = result(&s);
+		assert_int_equal(count(c, RD_INC_RESPONSE_REORDERED), late);
+		assert_int_equal(count(c, RD_INC_RESPONSE_REPEATED), 0);
+		assert_certainty(&s, "responses-lost-downstream", late ? RD_POSSIBLE : RD_LIKELY);
+		end(&s);
+	}
+}
+
+/* A packet after a gap, by a sender without identifications: lost upstream, or late as others. */
+static void late_as_others(void **state)
+{
+	(void)state;
+	for (int late = 0; late < 2; late++) {
+		struct scene s = begin();
+		uint32_t psn = 0;
+
+		for (; psn < 60; psn += 6) {
+			plain(&s, psn);
+			plain(&s, psn + 1);
+			plain(&s, psn + 3);
+			respond(&s, ACK, psn + 2, NAK_SEQ);
+			plain(&s, psn + 2);
+			plain(&s, psn + 3);
+			plain(&s, psn + 4);
+			plain(&s, psn + 5);
+			respond(&s, ACK, psn + 5, OK);
+		}
+		s.qp = 0x300;
+		for (psn = 500; psn < 550 && late; psn += 5) {
+			sends(&s, psn, psn + 1);
+			sends(&s, psn + 3, psn + 3);
+			sends(&s, psn + 2, psn + 2);
+			sends(&s, psn + 4, psn + 4);
+		}
+		assert_certainty(&s, "lost-upstream", late ? RD_POSSIBLE : RD_LIKELY);
+		end(&s);
+	}
+}
+
+/* A READ that a later request overtook has its response before the ACK of that one: none is
+ * missing. */
+static void read_was_overtaken(void **state)
+{
+	struct scene s = begin();
+	const struct rd_conversation *c;
+
+	(void)state;
+	for (uint32_t psn = 0; psn < 40; psn += 2) {
+		request(&s, SEND_ONLY, psn + 1);
+		read_request(&s, psn, 1024);
+		respond(&s, RESP_ONLY, psn, OK);
+		respond(&s, ACK, psn + 1, OK);
+	}
+	c = result(&s);
+	assert_int_equal(count(c, RD_INC_RESPONSE_GAP), 0);
+	assert_int_equal(count(c, RD_INC_RESPONSE_UNSEEN), 0);
+	end(&s);
+}
+
+/* Congestion marks are said once: alone, with the CNPs, or where no CNP answers ten of them. */
+static void congestion_marks(void **state)
+{
+	enum { ONE_DIRECTION, FEW, MANY, WITH_CNP, CASES };
+
+	(void)state;
+	for (int how = 0; how < CASES; how++) {
+		struct scene s = begin();
+
+		s.tos = 3;
+		sends(&s, 0, how == FEW ? 2 : 11);
+		s.tos = 0;
+		if (how != ONE_DIRECTION)
+			respond(&s, ACK, how == FEW ? 2 : 11, OK);
+		if (how == WITH_CNP)
+			put(&s, true, CNP, 0, NULL, 16);
+		if (how == ONE_DIRECTION || how == FEW)
+			assert_certainty(&s, "ecn-ce", RD_CERTAIN);
+		else
+			assert_null(finding(&s, "ecn-ce"));
+		assert_int_equal(finding(&s, "ecn-no-cnp") != NULL, how == MANY);
+		assert_int_equal(finding(&s, "cnp") != NULL, how == WITH_CNP);
+		end(&s);
+	}
+}
+
 /* --- endings ---------------------------------------------------------------------------------- */
 
 /*
@@ -180,14 +369,76 @@ static void round_for_each_of_two_naks(void **state)
 	}
 }
 
+/*
+ * A requester that lacks the response to a READ discards later ones, and repeats the READ: the
+ * receiver did not stop responding, as long as it sends these.
+ */
+static void later_responses_are_responses(void **state)
+{
+	(void)state;
+	for (int stops = 0; stops < 2; stops++) {
+		struct scene s = begin();
+
+		sends(&s, 0, 3);
+		respond(&s, ACK, 3, OK);
+		for (int round = 0; round < 4; round++) {
+			read_request(&s, 4, 1024);
+			read_request(&s, 5, 1024);
+			if (!stops || !round)
+				respond(&s, RESP_ONLY, 5, OK);
+			s.ns += 20 * MS;
+		}
+		result(&s);
+		if (stops)
+			assert_certainty(&s, "responses-stopped", RD_LIKELY);
+		else
+			assert_null(finding(&s, "responses-stopped"));
+		end(&s);
+	}
+}
+
+/*
+ * A sender without any response may send new requests between its rounds: they show no progress
+ * until its timer would have expired again.
+ */
+static void new_requests_without_a_response(void **state)
+{
+	(void)state;
+	for (int on = 0; on < 2; on++) {
+		struct scene s = begin();
+
+		sends(&s, 0, 3);
+		for (int round = 0; round < 4; round++) {
+			s.ns += 3 * MS;
+			sends(&s, 0, 3);
+		}
+		s.ns += (on ? 4 : 2) * MS;
+		sends(&s, 4, 20);
+		result(&s);
+		if (on)
+			assert_null(finding(&s, "no-response"));
+		else
+			assert_certainty(&s, "no-response", RD_POSSIBLE);
+		end(&s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(copies_on_the_same_path),
+		cmocka_unit_test(missed_beside_copies),
+		cmocka_unit_test(read_among_others_again),
+		cmocka_unit_test(read_was_overtaken),
+		cmocka_unit_test(responses_overtake),
+		cmocka_unit_test(late_as_others),
+		cmocka_unit_test(congestion_marks),
 		cmocka_unit_test(stopped_after_last_response),
 		cmocka_unit_test(gave_up_where_frames_are_missed),
 		cmocka_unit_test(one_packet_after_its_ack),
 		cmocka_unit_test(round_for_each_of_two_naks),
+		cmocka_unit_test(later_responses_are_responses),
+		cmocka_unit_test(new_requests_without_a_response),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

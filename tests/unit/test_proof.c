@@ -217,6 +217,45 @@ static void read_is_fast(void **state)
 }
 
 /*
+ * An ACK for several packets shows how soon a response may come, though not for which one it is:
+ * a retransmission that is acknowledged no sooner than that may have been needed.
+ */
+static void as_soon_as_the_ack_of_several(void **state)
+{
+	(void)state;
+	for (int several = 0; several < 2; several++) {
+		struct scene s = begin();
+		const struct rd_conversation *c;
+		uint32_t psn = 0;
+
+		for (; psn < 6; psn++) {
+			sends(&s, psn, psn);
+			s.ns += 40000;
+			respond(&s, ACK, psn, OK);
+		}
+		if (several) {
+			sends(&s, psn, psn);
+			psn++;
+			request(&s, SEND_FIRST, psn++);
+			respond(&s, ACK, psn - 1, OK);
+			request(&s, SEND_LAST, psn++);
+			s.ns += 40000;
+			respond(&s, ACK, psn - 1, OK);
+		}
+		for (int i = 0; i < 2; i++, psn += 3) {
+			sends(&s, psn, psn + 2);
+			respond(&s, ACK, psn, NAK_SEQ);
+			sends(&s, psn, psn + 2);
+			respond(&s, ACK, psn + 2, OK);
+		}
+		c = result(&s);
+		assert_int_equal(count(c, RD_INC_REORDERED_DOWNSTREAM), several ? 0 : 2);
+		assert_int_equal(count(c, RD_INC_LOST_DOWNSTREAM), several ? 2 : 0);
+		end(&s);
+	}
+}
+
+/*
  * A receiver that takes packets in order requests most of those that others overtake: a NAK more
  * than lost packets explain shows little among many late packets.
  */
@@ -401,6 +440,33 @@ static void repeated_read_of_known_length(void **state)
 	end(&s);
 }
 
+/*
+ * A READ that requests the rest of the last one shows the path MTU, which no response does in a
+ * capture of the requests: nothing is missing between them.
+ */
+static void rest_of_read_shows_the_mtu(void **state)
+{
+	static const uint32_t rests[] = {43, 40, 57}; /* the last two: of another READ */
+
+	(void)state;
+	for (unsigned int i = 0; i < 3; i++) {
+		struct scene s = begin();
+		const struct rd_conversation *c;
+
+		read_request(&s, 0, 100 * 1024 - 7);
+		read_request(&s, 57, rests[i] * 1024 - 7);
+		if (!i) {
+			read_request(&s, 100, 183 * 1024);
+			read_request(&s, 220, 63 * 1024);
+		}
+		c = result(&s);
+		assert_int_equal(count(c, RD_INC_GAP), i ? 1 : 0);
+		assert_int_equal(count(c, RD_INC_UNSEEN), 0);
+		assert_int_equal(count(c, RD_INC_RETRANSMITTED), i ? 0 : 2);
+		end(&s);
+	}
+}
+
 /* --- clocks ----------------------------------------------------------------------------------- */
 
 /* Where a clock's steps are a millisecond, a response and a round at one time prove no crossing. */
@@ -424,6 +490,41 @@ static void crossing_by_coarse_clock(void **state)
 	}
 }
 
+/*
+ * A long wait in which no QP has a frame may be a step of the clock, where several wait at once or
+ * where no timer of a sender is so long. One in which others have frames is none.
+ */
+static void stall_or_clock(void **state)
+{
+	enum { ALONE, ALL_WAIT, OTHERS_GO_ON, TOO_LONG, CASES };
+
+	(void)state;
+	for (int how = 0; how < CASES; how++) {
+		struct scene s = begin();
+
+		for (uint32_t psn = 0; psn < 20; psn++) {
+			sends(&s, psn, psn);
+			respond(&s, ACK, psn, OK);
+		}
+		s.qp = 0x300;
+		if (how == ALL_WAIT || how == OTHERS_GO_ON)
+			sends(&s, 70, 70);
+		s.qp = 0;
+		sends(&s, 20, 20);
+		for (uint32_t psn = 71; psn < 81; psn++) {
+			s.ns += (how == TOO_LONG ? 3700 : 40) * MS;
+			s.qp = 0x300;
+			if (how == OTHERS_GO_ON)
+				sends(&s, psn, psn);
+			s.qp = 0;
+		}
+		respond(&s, ACK, 20, OK);
+		assert_certainty(
+			&s, "stall", how == ALL_WAIT || how == TOO_LONG ? RD_POSSIBLE : RD_LIKELY);
+		end(&s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -434,13 +535,16 @@ int main(void)
 		cmocka_unit_test(copies_or_lost_responses),
 		cmocka_unit_test(nak_meets_round),
 		cmocka_unit_test(read_is_fast),
+		cmocka_unit_test(as_soon_as_the_ack_of_several),
 		cmocka_unit_test(few_naks_for_late_packets),
 		cmocka_unit_test(rest_of_read),
 		cmocka_unit_test(response_missing_again),
 		cmocka_unit_test(late_for_sure),
 		cmocka_unit_test(gave_up_by_wrong_clock),
 		cmocka_unit_test(repeated_read_of_known_length),
+		cmocka_unit_test(rest_of_read_shows_the_mtu),
 		cmocka_unit_test(crossing_by_coarse_clock),
+		cmocka_unit_test(stall_or_clock),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

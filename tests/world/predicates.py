@@ -124,6 +124,11 @@ def ecn_no_cnp(c):
     return c.flow["cnps"] == 0 and marked > 0, None, "CNPs sent: %d, marked: %d" % (c.flow["cnps"], marked)
 
 
+def ecn_ce(c):
+    marked = c.view["marked"]["requests"] + (c.back["marked"]["responses"] if c.back else 0)
+    return marked > 0, None, "marked: %d" % marked
+
+
 def ended(error):
     def ask(c):
         ns = c.flow["error_ns"]
@@ -316,7 +321,7 @@ OF_FLOW = {
     "responses-lost-downstream": _down("responses"), "responses-lost-upstream": _up("responses"),
     "unreliable-lost": unreliable, "damaged": damaged, "reordered": reordered, "duplicated": duplicated,
     "one-sided": one_sided, "unseen": unseen, "timeout": timeout, "timeout-short": timeout_short,
-    "timeout-long": timeout_long, "timeout-early": timeout_early, "stall": stall, "cnp": _count("cnp"), "ecn-no-cnp": ecn_no_cnp,
+    "timeout-long": timeout_long, "timeout-early": timeout_early, "stall": stall, "cnp": _count("cnp"), "ecn-no-cnp": ecn_no_cnp, "ecn-ce": ecn_ce,
     "rnr": _count("rnr"), "remote-access": _count("nak_remote_access"),
     "invalid-request": _count("nak_invalid_request"), "remote-operational": _count("nak_remote_operational"),
     "credits": credits, "qkey": qkey,

@@ -35,22 +35,27 @@ static void sample(struct rd_analysis *a, struct flow *r, const struct waiting *
 		point->latency_max_ns = took < UINT32_MAX ? (uint32_t)took : UINT32_MAX;
 }
 
+/* The response to this request or to a later one: the shortest is no longer than since then. */
+static void takes_at_most(struct flow *r, const struct waiting *w, uint64_t ns)
+{
+	uint64_t took = ns - w->last_ns + 1;
+
+	if (ns >= w->last_ns && took <= UINT32_MAX && (!r->ack.first_ns || took < r->ack.first_ns))
+		r->ack.first_ns = (uint32_t)took;
+}
+
 /* The first response to a READ: the last one comes later, the more there are. */
 static void first_response(struct flow *r, const struct waiting *w, uint64_t ns)
 {
-	uint64_t took = ns - w->last_ns;
-
-	if (ns < w->last_ns || took > UINT32_MAX)
-		return;
-	if (!r->ack.firsts || took < r->ack.first_ns)
-		r->ack.first_ns = (uint32_t)took;
-	if (r->ack.firsts < UINT8_MAX)
+	takes_at_most(r, w, ns);
+	if (r->ack.first_ns && r->ack.firsts < UINT8_MAX)
 		r->ack.firsts++;
 }
 
 /*
  * Ends the wait of requests before `upto`; the last one of them is a latency sample. Returns false
- * where a READ or an atomic is among them whose last response was not captured: *missing. If it is
+ * where a READ or an atomic is among them whose last response was not captured: *missing. Requests
+ * wait in the order of the capture: one that came late may have had its responses before. If it is
  * not `known` whether all responses so far were captured, none is missing.
  */
 static inline bool waiting_done(struct rd_analysis *a, struct flow *r, uint32_t upto, uint64_t ns,
@@ -66,9 +71,12 @@ static inline bool waiting_done(struct rd_analysis *a, struct flow *r, uint32_t 
 			return true;
 		if (d == 0) {
 			sample(a, r, w, ns);
-		} else if (known && (w->verb == RD_VERB_READ || w->verb == RD_VERB_ATOMIC)) {
+		} else if (known && (w->verb == RD_VERB_READ || w->verb == RD_VERB_ATOMIC) &&
+			   psn_diff(psn_add(w->psn, w->span), r->ack.una) > 0) {
 			*missing = w->psn;
 			return false;
+		} else {
+			takes_at_most(r, w, ns);
 		}
 		r->ack.waiting_at =
 			(uint8_t)((r->ack.waiting_at + 1U) & (r->ack.waiting_capacity - 1U));
@@ -140,11 +148,19 @@ static void gap_unseen(struct rd_analysis *a, struct flow *r, uint32_t upto)
 	flow_incident(a, r, RD_INC_UNSEEN, seq_close(&t->seen, upto));
 }
 
+/* Whether nearly all of a wait is one pause of all traffic: the clock may have been set then. */
+static bool is_pause(const struct rd_analysis *a, uint64_t since, uint64_t ns)
+{
+	return a->pause_ns > (ns - since) / 8 * 7 && a->pause_end_ns <= ns &&
+	       a->pause_end_ns - a->pause_ns >= since;
+}
+
 static void stalled(struct rd_analysis *a, struct flow *r, uint64_t ns)
 {
 	if (ns > r->ack.open_since_ns && ns - r->ack.open_since_ns > r->ack.stall_ns) {
 		r->ack.stall_ns = ns - r->ack.open_since_ns;
 		r->ack.stall_frame = a->frame;
+		r->ack.stall_doubtful = is_pause(a, r->ack.open_since_ns, ns);
 	}
 }
 
@@ -155,7 +171,7 @@ static void stalled(struct rd_analysis *a, struct flow *r, uint64_t ns)
 static bool is_too_soon(const struct flow *r, uint64_t ns, uint64_t step)
 {
 	static const uint8_t kinds[] = {RD_LATENCY_ACK, RD_LATENCY_ATOMIC};
-	uint64_t n = r->ack.firsts, min = n ? r->ack.first_ns : UINT64_MAX;
+	uint64_t n = r->ack.firsts, min = r->ack.first_ns ? r->ack.first_ns : UINT64_MAX;
 
 	for (size_t i = 0; i < sizeof(kinds); i++) {
 		const struct hist *h = r->ack.latencies[kinds[i]];
@@ -228,8 +244,10 @@ bool acknowledge(struct rd_analysis *a, struct flow *r, uint32_t upto, uint64_t 
 		return true;
 	if (r->ack.gap_open && psn_diff(upto, r->ack.gap_psn) > 0) {
 		gap_passed(a, r);
-		if (r->ack.gap_open)
+		if (r->ack.gap_open) {
+			responded(a, r); /* the receiver is alive, though nothing is accepted */
 			return true;
+		}
 	}
 	ahead = psn_diff(upto, r->req.next);
 	if (ahead > FAR || ahead < -FAR)

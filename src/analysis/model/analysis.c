@@ -9,7 +9,9 @@
 #define SILENCE_NS	      UINT64_C(2000000) /* shorter pauses of a link are not reported */
 #define VCRC_LEN	      2
 #define ETHERTYPE_MAC_CONTROL 0x8808
-#define RECENTLY_NS	      UINT64_C(10000000) /* QPs idle for longer are not counted */
+#define STEP_NS		      UINT64_C(100000000)   /* what a clock is set by */
+#define FAR_TOO_LONG_NS	      UINT64_C(10000000000) /* for a request of a sender with a timer */
+#define RECENTLY_NS	      UINT64_C(10000000)    /* QPs idle for longer are not counted */
 
 enum part { PART_NONE, PART_REQUEST, PART_RESPONSE, PART_UC, PART_UD, PART_CNP };
 
@@ -383,6 +385,10 @@ static void silence(struct rd_analysis *a, uint64_t ns)
 	for (size_t i = 0; i < a->flows.n && i < 4096; i++)
 		open += a->flows.all[i]->ack.open_since_ns &&
 			a->ns - a->flows.all[i]->traffic.last_ns < RECENTLY_NS;
+	if (pause > (open < 2 ? FAR_TOO_LONG_NS : STEP_NS)) {
+		a->pause_ns = pause;
+		a->pause_end_ns = ns;
+	}
 	if (open < 2)
 		return;
 	a->totals.silences++;

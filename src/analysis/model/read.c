@@ -84,8 +84,28 @@ void request_learn_mtu(struct flow *f, uint32_t mtu)
 		read_ends(f, psn_add(f->req.read_psn, packets(f->req.read_length, f->req.mtu)));
 }
 
-void read_followed(struct flow *f, uint32_t psn)
+/*
+ * The path MTU if a READ requests the rest of the last one, `span` PSNs later: what it leaves out
+ * fits exactly into so many responses. 0: it does not.
+ */
+static uint32_t mtu_of_rest(const struct flow *f, const struct rd_packet *p, int32_t span)
 {
+	struct rd_reth reth;
+	uint32_t left;
+
+	if (span <= 0 || !(p->op->bits & RD_OP_READ) || !rd_packet_reth(p, &reth) || !reth.length ||
+		reth.length >= f->req.read_length)
+		return 0;
+	left = f->req.read_length - reth.length;
+	for (unsigned int i = 0; i < RETRY_MTU; i++)
+		if (left == (uint64_t)mtus[i] * (uint32_t)span)
+			return mtus[i];
+	return 0;
+}
+
+void read_followed(struct flow *f, const struct rd_packet *p)
+{
+	uint32_t psn = p->psn;
 	int32_t span = psn_diff(psn, f->req.read_psn);
 	unsigned int fit = 0;
 	uint32_t mtu = 0;
@@ -105,6 +125,10 @@ void read_followed(struct flow *f, uint32_t psn)
 		f->req.mtu = mtu;
 	if (fit)
 		read_ends(f, psn);
+	else
+		mtu = mtu_of_rest(f, p, span);
+	if (!fit && mtu)
+		request_learn_mtu(f, mtu);
 	f->req.read_open = false;
 }
 

@@ -124,6 +124,7 @@ static void old_take(struct rd_analysis *a, struct flow *f, struct trouble *t,
 
 	if (missing && is_sent_again(a, f, it)) {
 		request_settle(a, f);
+		t->late_doubtful |= f->ack.nak_frame && flow_sent(f, it) == SENT_UNKNOWN;
 		t->doubtful = f->ack.nak_frame && flow_sent(f, it) == SENT_UNKNOWN &&
 			      !before_capture(f, psn, 1);
 		round_begin(a, f, t, psn, psn, span);
@@ -413,7 +414,7 @@ void request_rc(struct rd_analysis *a, struct flow *f, const struct item *it)
 		flow_expect(f, psn);
 	f->req.any = true;
 	if (read_open && psn != f->req.read_psn)
-		read_followed(f, psn);
+		read_followed(f, p);
 	span = p->op->bits & RD_OP_READ ? read_span(f, p) : 1;
 	if (!(p->op->bits & RD_OP_READ))
 		f->req.read_open = false;

@@ -339,6 +339,7 @@ static bool is_taken(struct rd_analysis *a, struct flow *r, const struct rd_pack
 	if (!r->ack.gap_open && p->op->bits & RD_OP_FIRST && others)
 		return true;
 	gap_begin(a, r, r->ack.una);
+	responded(a, r);
 	if (p->op->bits & RD_OP_LAST)
 		gap_passed(a, r);
 	return !r->ack.gap_open;
@@ -359,6 +360,13 @@ static void repeated(struct rd_analysis *a, struct flow *f, struct flow *r, cons
 		responded(a, r);
 }
 
+/* Whether the response that the requester lacks comes before it went back for it. */
+static bool is_late(const struct flow *r, uint32_t psn)
+{
+	return r && r->ack.gap_open && psn == r->ack.gap_psn &&
+	       !(r->round.frame && r->trouble->round_ns >= r->ack.gap_ns);
+}
+
 /* A response with an old PSN; true: it was missing. */
 static bool response_old(
 	struct rd_analysis *a, struct flow *f, struct flow *r, const struct item *it)
@@ -367,6 +375,10 @@ static bool response_old(
 		/* Reordered, unless its request was retransmitted. */
 		if (!r || !r->round.frame || psn_diff(it->p->psn, r->round.top) >= 0)
 			flow_incident(a, f, RD_INC_RESPONSE_REORDERED, 1);
+		return true;
+	}
+	if (is_late(r, it->p->psn) && !flow_is_duplicate(f, it, true)) {
+		flow_incident(a, f, RD_INC_RESPONSE_REORDERED, 1);
 		return true;
 	}
 	repeated(a, f, r, it);

@@ -320,11 +320,12 @@ struct flow_acks {
 	bool refused;	 /* that NAK is for an open request: packets sent now are not accepted */
 	bool idle;	 /* no request is open: all are acknowledged, or none was sent */
 	uint8_t waiting_at, waiting_n, waiting_capacity;
-	bool counts;		       /* that number was seen to increase */
-	uint8_t firsts;		       /* samples of first_ns, counted up to UINT8_MAX */
-	uint32_t msn;		       /* messages that the responder completed; 0: unknown */
-	uint32_t first_ns;	       /* shortest time from a READ to its first response */
-	struct waiting *waiting;       /* a ring */
+	bool counts;		 /* that number was seen to increase */
+	bool stall_doubtful;	 /* see struct rd_side */
+	uint8_t firsts;		 /* samples of first_ns, counted up to UINT8_MAX */
+	uint32_t msn;		 /* messages that the responder completed; 0: unknown */
+	uint32_t first_ns;	 /* shortest to the first response of a READ, or a later ACK */
+	struct waiting *waiting; /* a ring */
 	uint64_t rnr_frame, nak_frame; /* not yet followed by a round; 0: none */
 	uint32_t nak_psn, rnr_psn;
 	uint32_t msn_psn;	    /* of the response with `msn` */
@@ -479,6 +480,8 @@ struct rd_analysis {
 	uint64_t ns;		/* its time */
 	struct rd_point *point; /* of the current flow, at this time */
 	uint64_t origin_ns;	/* of the first frame of all; 0: without --time */
+	/* The last pause of all traffic that may be a step of the clock; 0: there was none. */
+	uint64_t pause_ns, pause_end_ns;
 	struct {
 		uint64_t good, bad;
 	} icrc[RD_DIRECTIONS];
@@ -691,8 +694,8 @@ void request_datagram(struct rd_analysis *a, struct flow *f, const struct item *
 uint32_t read_span(struct flow *f, const struct rd_packet *p);
 /* Whether it requests the last responses of an earlier READ, whose first ones were not captured. */
 bool read_is_rest(const struct flow *f, uint32_t psn, uint32_t span);
-/* The PSN after a READ shows its number of responses. */
-void read_followed(struct flow *f, uint32_t psn);
+/* The packet after a READ shows its number of responses. */
+void read_followed(struct flow *f, const struct rd_packet *p);
 /* The path MTU became known, and with it the span of a READ. */
 void request_learn_mtu(struct flow *f, uint32_t mtu);
 /* All data of the last READ fits into one response. */

@@ -17,6 +17,21 @@
 
 /* --- one side --------------------------------------------------------------------------------- */
 
+#define REPEATED 3 /* rounds from one PSN, before new requests alone do not show progress */
+
+/*
+ * Whether there were responses since the last round, captured or not: new requests show it. A
+ * sender that never got one may send some more, too, until its timer expires again.
+ */
+static bool goes_on(const struct rd_side *s, const struct flow *f)
+{
+	if (f->round.active)
+		return false;
+	return f->ack.acked || f->round.attempts < REPEATED ||
+	       f->traffic.last_ns - f->trouble->round_ns >
+		       rd_side_latency(s, RD_LATENCY_TIMEOUT)->max;
+}
+
 static bool fill_requests(struct rd_side *s, const struct flow *f)
 {
 	s->requests = f->req.packets;
@@ -38,10 +53,12 @@ static bool fill_requests(struct rd_side *s, const struct flow *f)
 	s->behind_ack = f->trouble && f->trouble->behind_ack;
 	s->longest_stall_ns = f->ack.stall_ns;
 	s->stall_frame = f->ack.stall_frame;
-	/* New requests after a round: there were responses, captured or not. */
-	s->attempts = f->round.active ? f->round.attempts : 0;
+	s->stall_doubtful = f->ack.stall_doubtful;
 	s->qkey = f->req.qkey;
-	return side_requests(s, f);
+	if (!side_requests(s, f))
+		return false;
+	s->attempts = goes_on(s, f) ? 0 : f->round.attempts;
+	return true;
 }
 
 #define RESPONDED 3 /* rounds; a receiver responds again to what it has responded to */

@@ -135,8 +135,31 @@ static bool may_be_far_away(const struct look *l)
 	       count(l, RD_INC_RESPONSE_LOST) * 4 > messages;
 }
 
+/*
+ * READs or atomics that were repeated at once after a later response, among requests of other
+ * kinds: no response is known to be missing here, but not all were followed.
+ */
+static bool is_response_unclear(const struct look *l)
+{
+	return count(l, RD_INC_ROUND_READ) && !count(l, RD_INC_RESPONSE_LOST) &&
+	       !count(l, RD_INC_RESPONSE_GAP) && !count(l, RD_INC_RESPONSE_UNSEEN);
+}
+
 static bool responses_lost_downstream(const struct look *l, struct rd_finding *f)
 {
+	if (is_response_unclear(l) && l->other->seen) {
+		finding_evidence(f, incident(l, RD_INC_ROUND_READ));
+		finding_lower(f, RD_POSSIBLE);
+		rd_finding_title(
+			f, "responses may be lost between this capture point and the requester");
+		rd_finding_detail(f,
+			"it retransmitted %llu time%s READs or atomics after later responses; none "
+			"of "
+			"their responses is known to be missing here",
+			n(count(l, RD_INC_ROUND_READ)), plural(count(l, RD_INC_ROUND_READ)));
+		filter_requests(l, f);
+		return true;
+	}
 	if (!count(l, RD_INC_RESPONSE_LOST) || !l->other->seen || responses_arrived(l))
 		return false;
 	finding_evidence(f, incident(l, RD_INC_RESPONSE_LOST));

@@ -86,7 +86,7 @@ static bool unseen(const struct look *l, struct rd_finding *f)
 		return false;
 	finding_evidence(f, incident(l, RD_INC_UNSEEN));
 	if (has_cut_headers(l) || count(l, RD_INC_FROM_BEFORE) || is_disordered(l) ||
-		is_from_start(l))
+		has_doubtful_copies(l) || is_from_start(l))
 		finding_lower(f, RD_POSSIBLE);
 	if (l->s->gap_doubtful) {
 		finding_lower(f, RD_POSSIBLE);
@@ -115,7 +115,7 @@ static bool responses_unseen(const struct look *l, struct rd_finding *f)
 		return false;
 	finding_evidence(f, incident(l, RD_INC_RESPONSE_UNSEEN));
 	/* A request that is refused has no further response. */
-	if (has_cut_headers(l) || is_disordered(l) || is_refused(l))
+	if (has_cut_headers(l) || is_disordered(l) || has_doubtful_copies(l) || is_refused(l))
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "the capture missed responses that the requester got");
 	rd_finding_detail(f,

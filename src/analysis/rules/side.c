@@ -149,6 +149,11 @@ static bool stalled(const struct look *l, struct rd_finding *f)
 		return false;
 	if (is_incomplete(l)) /* an ACK may be missing */
 		finding_lower(f, RD_POSSIBLE);
+	if (l->s->stall_doubtful) {
+		finding_lower(f, RD_POSSIBLE);
+		f->meaning = "the receiver or the path was slow; or the clock of the capture was "
+			     "set, since no QP had a frame during that time";
+	}
 	f->evidence.count = 1;
 	rd_finding_frame(f, l->s->stall_frame);
 	rd_finding_title(f, "a response took long");
@@ -207,9 +212,14 @@ static bool slowed_without_marks(const struct look *l, struct rd_finding *f)
 	return true;
 }
 
+static bool lacks_cnps(const struct look *l)
+{
+	return count(l, RD_INC_CE) >= 10 && !count(l, RD_INC_CNP) && l->other->seen && is_rc(l);
+}
+
 static bool marked_without_cnp(const struct look *l, struct rd_finding *f)
 {
-	if (count(l, RD_INC_CE) < 10 || count(l, RD_INC_CNP) || !l->other->seen || !is_rc(l))
+	if (!lacks_cnps(l))
 		return false;
 	finding_evidence(f, incident(l, RD_INC_CE));
 	rd_finding_title(f, "the receiver sends no CNPs for frames with congestion marks");
@@ -218,6 +228,22 @@ static bool marked_without_cnp(const struct look *l, struct rd_finding *f)
 		n(count(l, RD_INC_CE)));
 	rd_finding_filter(
 		f, 0, "infiniband.bth.destqp == 0x%06x && ip.dsfield.ecn == 3", l->to->qp);
+	return true;
+}
+
+/* Marks alone, where the other rules have nothing to say of CNPs. */
+static bool marked(const struct look *l, struct rd_finding *f)
+{
+	if (!count(l, RD_INC_CE) || count(l, RD_INC_CNP) || lacks_cnps(l))
+		return false;
+	finding_evidence(f, incident(l, RD_INC_CE));
+	rd_finding_title(f, "packets of this sender have congestion marks");
+	rd_finding_detail(f,
+		"%llu of %llu frames are marked \"congestion experienced\"; no CNP was captured",
+		n(count(l, RD_INC_CE)), n(l->s->frames));
+	if (l->to->qp != RD_QP_UNKNOWN)
+		rd_finding_filter(
+			f, 0, "infiniband.bth.destqp == 0x%06x && ip.dsfield.ecn == 3", l->to->qp);
 	return true;
 }
 
@@ -566,6 +592,10 @@ const struct rule rules_of_sides[] = {
 		 "congestion control is off at the receiver, or CNPs are filtered on the path",
 		 "check roce_np enable for this priority at the receiver"},
 		marked_without_cnp},
+	{{"ecn-ce", RD_SEV_NOTE, RD_CERTAIN,
+		 "a queue on the path was longer than the limit from which a switch marks packets",
+		 "capture both directions, to see whether the receiver sends CNPs"},
+		marked},
 	{{"credits", RD_SEV_NOTE, RD_CERTAIN,
 		 "the receiver has fewer receives posted than are sent", "post more receives"},
 		no_credits},

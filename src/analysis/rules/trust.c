@@ -3,11 +3,12 @@
 #include "look.h"
 
 enum basis {
-	ON_ABSENCE = 1, /* that frames were not on the wire here, as they are not in the file */
-	ON_ORDER = 2,	/* that the file has the frames in the order of sending */
-	ON_TIME = 4,	/* that a sender waited before it sent a packet again */
-	ON_PATH = 8,	/* that packets arrive at the other host in the order of sending */
-	ON_ONCE = 16,	/* that a packet is in the file as often as it was sent */
+	ON_ABSENCE = 1,	 /* that frames were not on the wire here, as they are not in the file */
+	ON_ORDER = 2,	 /* that the file has the frames in the order of sending */
+	ON_TIME = 4,	 /* that a sender waited before it sent a packet again */
+	ON_PATH = 8,	 /* that packets arrive at the other host in the order of sending */
+	ON_ONCE = 16,	 /* that a packet is in the file as often as it was sent */
+	ON_SENDING = 32, /* that a packet after later ones was sent after them */
 };
 
 /* Of rules that are likely at most; those without a row rest on packets alone. */
@@ -15,10 +16,10 @@ static const struct {
 	const char *rule;
 	unsigned int basis;
 } rests[] = {
-	{"lost-upstream", ON_ABSENCE},
+	{"lost-upstream", ON_ABSENCE | ON_SENDING},
 	{"lost-downstream", ON_ABSENCE | ON_PATH},
-	{"responses-lost-upstream", ON_ABSENCE | ON_ORDER},
-	{"responses-lost-downstream", ON_ONCE},
+	{"responses-lost-upstream", ON_ABSENCE | ON_ORDER | ON_PATH},
+	{"responses-lost-downstream", ON_ONCE | ON_ORDER},
 	{"responses-unseen", ON_ORDER},
 	{"unreliable-lost", ON_ABSENCE | ON_ORDER},
 	{"timeout", ON_ABSENCE | ON_TIME},
@@ -101,6 +102,22 @@ static bool has_several_paths(const struct look *l)
 	return is_reordered(l->s) || is_reordered(l->other) || any_between_hosts(l, is_reordered);
 }
 
+#define LATE_MANY 8 /* late packets that are hardly all retransmissions */
+
+static bool has_late_packets(const struct rd_side *s)
+{
+	return rd_side_incident(s, RD_INC_REORDERED)->count >= LATE_MANY;
+}
+
+/*
+ * Whether packets between these hosts overtake each other before the capture point, while no IP
+ * identifications count what this sender sent: a late packet looks retransmitted.
+ */
+static bool may_be_late(const struct look *l)
+{
+	return l->s->late_doubtful && any_between_hosts(l, has_late_packets);
+}
+
 static bool has_copies(const struct rd_side *s)
 {
 	return rd_side_incident(s, RD_INC_DUPLICATED)->count ||
@@ -140,6 +157,7 @@ void trust_lower(const struct look *l, struct rd_finding *f)
 			basis = rests[i].basis;
 	if ((basis & ON_ABSENCE && may_lack_frames(l, f)) ||
 		(basis & ON_ORDER && has_no_order(l)) || (basis & ON_TIME && may_be_no_timer(l)) ||
-		(basis & ON_PATH && has_several_paths(l)) || (basis & ON_ONCE && may_be_copies(l)))
+		(basis & ON_PATH && has_several_paths(l)) ||
+		(basis & ON_ONCE && may_be_copies(l)) || (basis & ON_SENDING && may_be_late(l)))
 		finding_lower(f, RD_POSSIBLE);
 }

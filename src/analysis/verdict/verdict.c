@@ -265,8 +265,8 @@ static void count_messages(
  */
 static bool holds_senders_back(const char *rule)
 {
-	static const char *const rules[] = {
-		"cnp", "cnp-late", "cnp-unmarked", "ecn-no-cnp", "pause-frames", "paused"};
+	static const char *const rules[] = {"cnp", "cnp-late", "cnp-unmarked", "ecn-ce",
+		"ecn-no-cnp", "pause-frames", "paused"};
 
 	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++)
 		if (!strcmp(rules[i], rule))
