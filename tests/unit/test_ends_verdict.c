@@ -597,6 +597,73 @@ static void test_gave_up_elsewhere(void **state)
 	}
 }
 
+/* READs and WRITEs need no receive: an RNR NAK to them is no sign of the application alone. */
+static void test_pages_not_receives(void **state)
+{
+	(void)state;
+	for (uint64_t pages = 0; pages < 2; pages++) {
+		struct rd_ends_report *r;
+
+		make_alone();
+		for (int end = 0; end < RD_TAPS; end++) {
+			find_alone((enum rd_tap)end, "rnr", RD_SEV_WARNING, RD_CERTAIN, 500 * US);
+			alone[end].c.side[0].has_incidents = UINT64_C(1) << RD_INC_RNR;
+			alone[end].c.side[0].rnr_pages = pages;
+		}
+		exchange(0, 100);
+		r = conclude();
+		expect(r, "rnr", RD_PLACE_RECEIVER_HOST | (pages ? RD_PLACE_RECEIVER_NIC : 0),
+			RD_CERTAIN, RD_LIKELY);
+		discard(r);
+	}
+}
+
+/* CNPs, and no packet with a mark at the receiver: none was marked between the ends. */
+static void test_unmarked(void **state)
+{
+	static const struct {
+		uint64_t cnps;
+		bool marks;
+		unsigned int places;
+	} cases[] = {
+		{2, false, RD_PLACE_RECEIVER_NIC}, {2, true, RD_PLACE_FABRIC},
+		{1, false, RD_PLACE_FABRIC}, /* for a mark from before the capture */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct rd_ends_report *r;
+
+		make_alone();
+		find_alone(RD_TAP_A, "cnp", RD_SEV_WARNING, RD_CERTAIN, 500 * US);
+		alone[1].once[0].count = alone[1].once[1].count = cases[i].cnps;
+		alone[1].c.side[0].has_incidents =
+			UINT64_C(1) << RD_INC_CNP | (cases[i].marks ? UINT64_C(1) << RD_INC_CE : 0);
+		exchange(0, 100);
+		r = conclude();
+		expect(r, "cnp", cases[i].places, RD_CERTAIN,
+			cases[i].places == RD_PLACE_FABRIC ? RD_LIKELY : RD_POSSIBLE);
+		discard(r);
+	}
+}
+
+/* Both ends are captured: what is left to do is elsewhere. */
+static void test_next_is_no_capture_of_an_end(void **state)
+{
+	struct rd_ends_report *r;
+
+	(void)state;
+	make_alone();
+	find_alone(RD_TAP_A, "responses-stopped", RD_SEV_PROBLEM, RD_LIKELY, 500 * US);
+	alone[0].report.findings.finding[0].next =
+		"look at the receiver's log; capture at the receiver, or for longer";
+	exchange(0, 100);
+	r = conclude();
+	assert_non_null(strstr(r->verdict.surer, "Next: look at the receiver's log."));
+	assert_null(strstr(r->verdict.surer, "capture at the receiver"));
+	discard(r);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -618,6 +685,9 @@ int main(void)
 		cmocka_unit_test(test_no_bottleneck_beside_fault),
 		cmocka_unit_test(test_delayed_messages),
 		cmocka_unit_test(test_gave_up_elsewhere),
+		cmocka_unit_test(test_pages_not_receives),
+		cmocka_unit_test(test_unmarked),
+		cmocka_unit_test(test_next_is_no_capture_of_an_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -288,6 +288,17 @@ static void put_reason(FILE *out, const struct judging *j, const struct culprit 
 		fputs("captures that begin before the traffic and end after it", out);
 }
 
+/* Without the advice to capture at an end: both were captured. */
+static void put_next(FILE *out, const char *next)
+{
+	static const char capture[] = "capture ", then[] = "; capture ";
+	const char *end = strstr(next, then);
+
+	if (strncmp(next, capture, strlen(capture)) != 0)
+		fprintf(out, " Next: %.*s.", (int)(end ? end - next : (ptrdiff_t)strlen(next)),
+			next);
+}
+
 static bool word_surer(struct judging *j, const struct culprit *x)
 {
 	struct rd_judgement *v = &j->r->verdict;
@@ -303,9 +314,8 @@ static bool word_surer(struct judging *j, const struct culprit *x)
 	} else {
 		fputs("That it happened is certain.", s.out);
 	}
-	if (x->worst->next && strncmp(x->worst->next, "capture ", 8) != 0 &&
-		!ends_answer(x->worst->rule))
-		fprintf(s.out, " Next: %s.", x->worst->next);
+	if (x->worst->next && !ends_answer(x->worst->rule))
+		put_next(s.out, x->worst->next);
 	return keep(&s, &v->surer);
 }
 

@@ -387,6 +387,31 @@ static void place_damaged(
 	}
 }
 
+/*
+ * A receiver sends CNPs at once after marked packets. If all packets of the sender are in the
+ * receiver's capture, and none has a mark there, none was marked between the capture points.
+ */
+static void place_congested(struct judging *j, struct culprit *x, const struct way *way)
+{
+	const struct rd_path_qp *w = path_qp_at(j, way);
+	const struct rd_path *p = path_of(j, way);
+	const struct rd_conversation *c;
+	enum rd_tap receiver;
+	unsigned int side;
+
+	if (!w || !p->sender_known || !passes_whole(w))
+		return;
+	receiver = !p->sender;
+	c = sides_find(&j->sides[receiver], p->from, p->to, way->to->qp, p->shared ? p->network : 0,
+		&side);
+	if (!c || !trusted(&j->trust[receiver]) ||
+		rd_side_incident(&c->side[side], RD_INC_CE)->count ||
+		rd_side_incident(&c->side[side], RD_INC_CNP)->count < 2)
+		return;
+	j->r->verdict.places = RD_PLACE_RECEIVER_NIC;
+	assume(j, x, receiver, j->r->verdict.receiver);
+}
+
 /* At which end this capture is, seen from the packets of one side of a conversation. */
 static enum tap tap_by_paths(struct judging *j, enum rd_tap tap, const struct way *way)
 {
@@ -426,7 +451,7 @@ static void narrow(struct judging *j, struct culprit *x, const struct way *way)
 			strcmp(same.to->address, way->to->address) != 0)
 			continue;
 		at = tap_by_paths(j, other, way);
-		places = v->places & cause_of(f->rule)->places[at];
+		places = v->places & places_of(cause_of(f->rule), c, f, at);
 		if (f->certainty < x->worst->certainty || !places || places == v->places)
 			return;
 		v->places = places;
@@ -458,8 +483,8 @@ static void place_of_capture(struct judging *j, struct culprit *x)
 	snprintf(v->sender, sizeof(v->sender), "%s", way.from->address);
 	snprintf(v->receiver, sizeof(v->receiver), "%s", way.to->address);
 	at = tap_by_paths(j, x->tap, &way);
-	v->places = cause->places[at];
-	if (v->places != cause->places[TAP_UNKNOWN])
+	v->places = places_of(cause, c, x->worst, at);
+	if (cause->places[at] != cause->places[TAP_UNKNOWN])
 		assume(j, x, x->tap, at == TAP_SENDER ? v->sender : v->receiver);
 	narrow(j, x, &way);
 	if (alone->incast && !strcmp(alone->rule, x->worst->rule)) {
@@ -467,6 +492,8 @@ static void place_of_capture(struct judging *j, struct culprit *x)
 		v->places = alone->places;
 	} else if (!strcmp(x->worst->rule, "damaged")) {
 		place_damaged(j, x, &way, at);
+	} else if (!strcmp(x->worst->rule, "cnp")) {
+		place_congested(j, x, &way);
 	} else if (cause->mixed) {
 		place_outside(j, x, &way, cause->mixed);
 	} else if ((v->places & unanswered & ~(unsigned int)RD_PLACE_FABRIC) &&

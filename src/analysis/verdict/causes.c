@@ -118,3 +118,18 @@ const struct cause *cause_of(const char *rule)
 			return &causes[i];
 	return &other;
 }
+
+/* RNR NAKs to requests that need no receive: the application is not the only place. */
+static bool lacks_pages(const struct rd_conversation *c, const struct rd_finding *f)
+{
+	const struct rd_side *s = &c->side[f->side];
+
+	return !strcmp(f->rule, "rnr") && s->rnr_pages &&
+	       s->rnr_pages >= rd_side_incident(s, RD_INC_RNR)->count;
+}
+
+unsigned int places_of(const struct cause *cause, const struct rd_conversation *c,
+	const struct rd_finding *f, enum tap at)
+{
+	return cause->places[at] | (lacks_pages(c, f) ? RN : 0);
+}

@@ -86,15 +86,6 @@ static const char *next_point(const struct rd_judgement *v, enum tap made_at)
 	return v->places & of_receiver && made_at != TAP_RECEIVER ? v->receiver : v->sender;
 }
 
-/* RNR NAKs to requests that need no receive: the application is not the only place. */
-static bool lacks_pages(const struct rd_conversation *c, const struct rd_finding *f)
-{
-	const struct rd_side *s = &c->side[f->side];
-
-	return !strcmp(f->rule, "rnr") && s->rnr_pages &&
-	       s->rnr_pages >= rd_side_incident(s, RD_INC_RNR)->count;
-}
-
 /* How often h happened to sides of conversations for which g also has findings. */
 static uint64_t shared_count(
 	const struct rd_report *r, const struct rd_group *g, const struct rd_group *h)
@@ -218,8 +209,10 @@ static void place_it(const struct rd_report *r, struct rd_judgement *v, const st
 	const struct rd_pause_sender *pauser = pauser_of(r, f);
 	const char *next;
 
-	if (c || cause->rule)
-		v->places = cause->places[c ? tap_of(c, f->side) : TAP_UNKNOWN];
+	if (c)
+		v->places = places_of(cause, c, f, tap_of(c, f->side));
+	else if (cause->rule)
+		v->places = cause->places[TAP_UNKNOWN];
 	v->where = f->certainty < cause->where ? f->certainty : cause->where;
 	mix(r, v, g);
 	if (!c) {
@@ -238,8 +231,6 @@ static void place_it(const struct rd_report *r, struct rd_judgement *v, const st
 		if (v->where > RD_LIKELY)
 			v->where = RD_LIKELY;
 	}
-	if (lacks_pages(c, f))
-		v->places |= RD_PLACE_RECEIVER_NIC;
 	next = next_point(v, tap_of(c, f->side));
 	snprintf(v->capture_next, sizeof(v->capture_next), "%s", next ? next : "");
 }
