@@ -204,4 +204,30 @@ sed -n 's,^<script type="application/json" id="report">\(.*\)</script>$,\1,p' "$
 	jq -S 'del(.captures[].conversations[].sides[].psn_plot)' | cmp - "$tmp/page.want"
 ok "... with what --json prints"
 
+# 200 packets, 0.1 ms apart, and the first one again after 5 ms, where one capture begins
+cat >"$tmp/begins.py" <<'PY'
+import struct, sys
+
+def frame(psn):
+    bth = struct.pack(">BBHII", 4, 0, 0xffff, 0x11, psn)
+    data = bth + bytes(64) + struct.pack(">I", psn + 1)
+    udp = struct.pack(">HHHH", 50000, 4791, 8 + len(data), 0)
+    ip = struct.pack(">BBHHHBBH4s4s", 0x45, 2, 28 + len(data), 0, 0x4000, 64, 17, 0, b"\x0a\0\0\x01", b"\x0a\0\0\x02")
+    return bytes(12) + b"\x08\0" + ip + udp + data
+
+sent = [(100 * i, i) for i in range(200)]
+sent.insert(51, (5050, 0))
+for path, begin in ((sys.argv[1], 5050), (sys.argv[2], 0)):
+    with open(path, "wb") as f:
+        f.write(struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1))
+        for us, psn in sent:
+            if us >= begin:
+                p = frame(psn)
+                f.write(struct.pack("<IIII", 1, us, len(p), len(p)) + p)
+PY
+python3 "$tmp/begins.py" "$tmp/late.pcap" "$tmp/whole.pcap"
+both() { analyze --json "$@" 2>"$tmp/log" | jq -c '.ends | [.packets, .first_ns / 1000, .last_ns / 1000, .outside, .paths[0].qps[0].lost.count]'; }
+is "a capture that begins with a retransmission" "$(both "$tmp/late.pcap" "$tmp/whole.pcap")" "[150,0,14850,51,0]"
+is "... and the other way round" "$(both "$tmp/whole.pcap" "$tmp/late.pcap")" "[150,5050,19900,51,0]"
+
 tap_done

@@ -21,10 +21,10 @@ struct sample {
 	bool bare; /* some packets have no ICRC */
 	struct {
 		uint64_t first, last;
-	} ns[RD_TAPS];	   /* times of the first and last frame read from each file */
-	int64_t offset_ns; /* of the first packet found: its time in the sample minus that in the
-			      other file */
+	} ns[RD_TAPS]; /* times of the first and last frame read from each file */
 	unsigned int n, found;
+	int64_t offset_ns[SAMPLE]; /* of those found: the time in the sample minus that in the other
+				     file */
 	struct {
 		uint64_t identity, ns;
 		bool found;
@@ -104,8 +104,7 @@ static bool search_see(struct sample *s, uint64_t identity, const struct rd_fram
 	if (!s->slot[i].identity || s->slot[i].found)
 		return true;
 	s->slot[i].found = true;
-	if (!s->found++)
-		s->offset_ns = rd_ends_time(s->slot[i].ns, frame->ts_ns, 0);
+	s->offset_ns[s->found++] = rd_ends_time(s->slot[i].ns, frame->ts_ns, 0);
 	return !is_common(s) || !s->with_icrc;
 }
 
@@ -126,6 +125,25 @@ static int look_by(const struct analyze_settings *s, enum rd_tap of, struct samp
 		       rd_ends_time(sample->ns[!of].first, sample->ns[of].last, 0) < 0);
 }
 
+static int by_value(const void *x, const void *y)
+{
+	const int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
+
+	return a < b ? -1 : a > b;
+}
+
+/*
+ * The median: a file that begins after the first transmission of a packet has its retransmission
+ * first, far from the one that the other file has first.
+ */
+static int64_t usual_offset(struct sample *s)
+{
+	if (!s->found)
+		return 0;
+	qsort(s->offset_ns, s->found, sizeof(*s->offset_ns), by_value);
+	return s->offset_ns[s->found / 2];
+}
+
 static int look(const struct analyze_settings *s, enum rd_tap of, struct analyze_common *common,
 	struct rd_error *err)
 {
@@ -144,7 +162,7 @@ static int look(const struct analyze_settings *s, enum rd_tap of, struct analyze
 	}
 	for (int i = 0; i < RD_TAPS; i++)
 		common->first_ns[i] = sample->ns[i].first;
-	common->offset_ns = of == RD_TAP_B ? sample->offset_ns : -sample->offset_ns;
+	common->offset_ns = usual_offset(sample) * (of == RD_TAP_B ? 1 : -1);
 	free(sample);
 	return ret;
 }
