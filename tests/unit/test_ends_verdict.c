@@ -366,6 +366,27 @@ static void test_gave_up(void **state)
 	discard(r);
 }
 
+/* A response may come too late because of the path: that has all packets, and one of them late. */
+static void test_late_on_the_path(void **state)
+{
+	(void)state;
+	for (unsigned int late = 0; late < 2; late++) {
+		struct rd_ends_report *r;
+
+		make_alone();
+		exchange(0, 100);
+		request(100, MS);
+		see(RD_TAP_B, true, 100, 0, MS + 5 * US);
+		see(RD_TAP_A, true, 100, 0, MS + 5 * US + DELAY + late * 3 * MS);
+		exchange(500, 50);
+		find_alone(RD_TAP_A, "timeout", RD_SEV_WARNING, RD_LIKELY, 2 * MS);
+		r = conclude();
+		assert_string_equal(r->verdict.rule, "timeout");
+		assert_int_equal(!(r->verdict.places & RD_PLACE_FABRIC), !late);
+		discard(r);
+	}
+}
+
 /* The receiver's application is the place whatever the captures are. */
 static void test_not_ready(void **state)
 {
@@ -676,6 +697,7 @@ int main(void)
 		cmocka_unit_test(test_reordered_not_lost),
 		cmocka_unit_test(test_capture_missed),
 		cmocka_unit_test(test_gave_up),
+		cmocka_unit_test(test_late_on_the_path),
 		cmocka_unit_test(test_not_ready),
 		cmocka_unit_test(test_refuted),
 		cmocka_unit_test(test_refuted_loss),

@@ -317,9 +317,17 @@ static bool has_packets(struct judging *j, const struct way *w)
 	return false;
 }
 
+/* Whether all delays between the two capture points are too short for a sender's timer. */
+static bool is_fast(struct judging *j, const struct way *w)
+{
+	const struct rd_path *p = path_of(j, w);
+
+	return !p || p->variation.max < RD_ENDS_LATE_NS + j->r->clock_steps_ns;
+}
+
 /*
  * A request without a response in time: if all packets of both directions that one capture has are
- * in the other one, nothing happened to them between; if the last ones are lost there, it did.
+ * soon in the other one, nothing happened to them between; if the last ones are lost there, it did.
  */
 static void place_unanswered(struct judging *j, struct culprit *x, const struct way *way)
 {
@@ -331,6 +339,8 @@ static void place_unanswered(struct judging *j, struct culprit *x, const struct 
 	if (!there || !p->sender_known || !both_cover(j))
 		return;
 	if (passes_whole(there) && (back ? passes_whole(back) : has_packets(j, &reverse))) {
+		if (!is_fast(j, way) || !is_fast(j, &reverse))
+			return;
 		v->places &= ~(unsigned int)RD_PLACE_FABRIC;
 		assume(j, x, !p->sender, v->receiver);
 	} else if (is_lost_late(j, way, v->until_ns) || is_lost_late(j, &reverse, v->until_ns)) {
