@@ -101,6 +101,70 @@ check_nvme() {
 		"$(analysis_of "$2" '[.applications[0].operations[] | select(.open + .unanswered > 0 and (.waits | not)) | .name]')" '[]'
 }
 
+# take_times CAPTURE: its frames as a pcap file, and what tshark says of NVMe commands in them: $tmp/nvme.pcap, $tmp/nvme.tsv
+take_times() {
+	tcpdump -r "$1" --time-stamp-precision=nano -w "$tmp/nvme.pcap" 2>/dev/null
+	sh "$here/../data/apps/record" "$tmp/nvme.pcap" >"$tmp/nvme.tsv" 2>/dev/null
+}
+
+# same_times REPORT [FIRST LAST]: of the report, or one of these frames only, are those of tshark, and of another program
+same_times() { python3 "$here/nvme.py" "$tmp/nvme.pcap" "$tmp/nvme.tsv" "$@" >"$tmp/times" 2>&1; }
+
+# check_nvme_times NAME CAPTURE REPORT
+check_nvme_times() {
+	has_tool tshark "$1: times of NVMe commands" || return 0
+	take_times "$2"
+	same_times "$3"
+	ok "$1: analyze has the NVMe commands of tshark, their times within 1 us" "$tmp/times"
+	sed 's/^/# /' "$tmp/times"
+}
+
+# differs NAME REPORT WHAT [FIRST LAST]: the comparison must notice it
+differs() {
+	local name=$1 report=$2 what=$3
+	shift 3
+	! same_times "$report" "$@" && grep -qE "AssertionError: $what" "$tmp/times"
+	ok "... the comparison notices $name" "$tmp/times"
+}
+
+# check_nvme_load CAPTURE: parts of it, as captures that begin and end while commands are open
+check_nvme_load() {
+	local n first last open=0 text several flushes queues deepest again report=$tmp/part.json
+	take_times "$1"
+	"$RDMADUMP" analyze --json "$tmp/nvme.pcap" >"$report"
+	same_times "$report"
+	ok "a load of NVMe: times of all commands" "$tmp/times"
+	# shellcheck disable=SC2034 # the words between the numbers
+	IFS=' ,' read -r _ n _ _ _ _ _ _ several _ flushes _ _ queues _ _ deepest _ _ again _ <"$tmp/times"
+	text=$(cat "$tmp/times")
+	[ "$n" -gt 10000 ] && [ "$several" -gt 1000 ] && [ "$flushes" -ge 1000 ] && [ "$queues" = 4 ] && [ "$deepest" -ge 4 ] && [ "$again" -gt 1000 ]
+	ok "... it is one ($text)"
+	while read -r first last; do
+		editcap -r "$tmp/nvme.pcap" "$tmp/part.pcap" "$first-$last" 2>/dev/null
+		"$RDMADUMP" analyze --json "$tmp/part.pcap" >"$report"
+		same_times "$report" "$first" "$last"
+		ok "... frames $first to $last alone" "$tmp/times"
+		IFS=' ,' read -r _ _ _ n _ <"$tmp/times"
+		open=$((open + n))
+	done < <(python3 "$here/nvme.py" "$tmp/nvme.pcap")
+	[ "$open" -ge 8 ]
+	ok "... commands are open where some of them end ($open)"
+
+	# The comparison can fail.
+	"$RDMADUMP" analyze --json "$tmp/nvme.pcap" >"$tmp/all.json"
+	jq '(.applications[0].operations[] | select(.name == "Read") | .latency_sum_ns) += 2000' "$tmp/all.json" >"$report"
+	differs "2 us in the time of one command" "$report" "\('Read', 'sum'"
+	jq '(.applications[0].operations[] | select(.name == "Flush") | .requests, .replies, .latency.n) -= 1' "$tmp/all.json" >"$report"
+	differs "a command that is missing" "$report" "\('Flush', 'requests'"
+	jq '.applications[0].slowest[0].frame += 1' "$tmp/all.json" >"$report"
+	differs "another frame" "$report" "\({'?"
+	cp "$tmp/nvme.tsv" "$tmp/whole.tsv"
+	awk -F '\t' -v OFS='\t' 'NR == 5000 { $4 += 2000 } { print }' "$tmp/whole.tsv" >"$tmp/nvme.tsv"
+	differs "another time of tshark's" "$tmp/all.json" "\('(Read|Write|Flush).*"
+	sed 5000d "$tmp/whole.tsv" >"$tmp/nvme.tsv"
+	differs "a command that tshark has not" "$tmp/all.json" "\('tshark has no'"
+}
+
 # check_owner NAME REPORT MODULE: whose the two connections are at this end, by RDMA netlink's list of cm_ids
 check_owner() {
 	is "$1: the owner of both QPs is $3, and its service" \
@@ -122,6 +186,7 @@ check_analysis() {
 		jq "if .captures then .captures[$n] else . end" "$report" >"$tmp/end.json"
 		check_counters "$1/$side" "$2" "$side" "$3" "$tmp/end.json"
 		[ "$2" != nvme ] || check_nvme "$2, $side" "$tmp/end.json"
+		[[ $2 != nvme* ]] || check_nvme_times "$2, $side" "$1/$side.rdmadump.pcapng" "$tmp/end.json"
 		[ "$2$side" != nvmea ] || check_owner "$2, $side" "$tmp/end.json" nvmet_rdma
 		[ "$2$side" != nvmeb ] || check_owner "$2, $side" "$tmp/end.json" nvme_rdma
 		n=$((n + 1))

@@ -2,8 +2,8 @@
 /*
  * Work that the scripts in a test machine would need many processes for: waiting for files, text,
  * listeners and constant counters, copying the counters of all RDMA devices (sysfs, infiniband
- * class) and of UDP (/proc/net/snmp, snmp6), which include all packets passed to rxe, and setting
- * the clock.
+ * class) and of UDP (/proc/net/snmp, snmp6), which include all packets passed to rxe, setting the
+ * clock, and writing to a disk with a flush after each write.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -234,6 +234,26 @@ static int set_clock(const char *path)
 	return close(fd) ? 1 : 0;
 }
 
+/* --- a disk ------------------------------------------------------------------------------ */
+
+#define SECTOR 512
+
+/* Each write reaches the disk, and is flushed there, before the next one. */
+static int write_synced(const char *path, unsigned long writes)
+{
+	static _Alignas(4096) char sector[SECTOR];
+	int fd = open(path, O_WRONLY | O_DIRECT | O_DSYNC | O_CLOEXEC);
+	bool failed = fd < 0;
+
+	for (unsigned long i = 0; i < writes && !failed; i++)
+		failed = pwrite(fd, sector, SECTOR, (off_t)(i * SECTOR)) != SECTOR;
+	if (failed)
+		perror(path);
+	if (fd >= 0)
+		close(fd);
+	return failed;
+}
+
 /* --- the table --------------------------------------------------------------------------- */
 
 static int do_wait(char **a)
@@ -268,6 +288,11 @@ static int do_clock(char **a)
 	return set_clock(a[0]);
 }
 
+static int do_synced(char **a)
+{
+	return write_synced(a[0], strtoul(a[1], NULL, 10));
+}
+
 static const struct {
 	const char *name;
 	int least; /* arguments */
@@ -280,6 +305,7 @@ static const struct {
 	{"quiet", 1, do_quiet, "SECONDS           until no RDMA counter moves"},
 	{"counters", 1, do_counters, "FILE           the counters of all RDMA devices"},
 	{"clock", 1, do_clock, "FILE              set by the host that stores FILE"},
+	{"synced", 2, do_synced, "DISK WRITES      of a sector each, each with a flush"},
 };
 
 int main(int argc, char **argv)

@@ -3,7 +3,8 @@
 # rdmadump on a real kernel: in every scenario of pair.sh, router.sh and one.sh its frames are those
 # of tcpdump, byte for byte, and as many as the kernel's rxe counted; files are read by libpcap, not by
 # our reader. analysis.sh checks the reports of `analyze`. VM_QUICK=1: two machines and some scenarios
-# only. VM_SERVICE=1: only the recorder as a service of systemd (record.sh). Expects the variables of tests/tap.sh, and VM_BIN.
+# only. VM_SERVICE=1: only the recorder as a service of systemd (record.sh). VM_NVME=1: only many commands of NVMe over
+# RDMA (nvme.sh). Expects the variables of tests/tap.sh, and VM_BIN.
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/tap.sh
 . "$here/../tap.sh"
@@ -32,6 +33,7 @@ declare -A must_see=(
 	[read_loss]='udp[8] = 0x0e' [atomic_loss]='udp[8] = 0x13' [uc_loss]='udp[8] = 0x26'
 	[delay]='udp[8] = 0x0c' [duplicate]='udp[8] = 0x00' [corrupt]='udp[8] = 0x00'
 	[read_reorder]='udp[8] = 0x0e' [write_reorder]='udp[8] = 0x06' [nvme]='udp[8] = 0x08'
+	[nvme_load]='udp[8] = 0x17'
 	[overrun]='udp[8] = 0x01' [link_flap]='udp[8] = 0x02' [veth]='udp[8] = 0x0c' [removed]='udp[8] = 0x0c'
 	[routed]='udp[8] = 0x14' [router_loss]='udp[8] = 0x11 and udp[20] = 0x60'
 	[router_reorder]='udp[8] = 0x0c' [router_duplicate]='udp[8] = 0x0c'
@@ -258,6 +260,13 @@ if [ -n "${VM_SERVICE-}" ]; then
 	done
 	machines 1 "${VM_SECONDS:-900}" record.sh
 	take_verdicts "a service" 17
+	tap_done
+fi
+if [ -n "${VM_NVME-}" ]; then
+	need_tool tshark editcap
+	machines 2 "${VM_SECONDS:-900}" nvme.sh
+	check_scenarios "$tmp/2" nvme_load
+	check_nvme_load "$tmp/2/nvme_load/b.rdmadump.pcapng"
 	tap_done
 fi
 if [ -n "${VM_QUICK-}" ]; then
