@@ -6,6 +6,7 @@
 #ifndef RDMADUMP_OWNER_H
 #define RDMADUMP_OWNER_H
 
+#include <rdmadump/clock.h>
 #include <rdmadump/error.h>
 #include <rdmadump/qp_event.h>
 #include <rdmadump/resource.h>
@@ -38,7 +39,7 @@ extern const char *const rd_job_names[RD_JOB_KEYS]; /* "SLURM_JOB_ID" */
 struct rd_process {
 	uint32_t pid;	      /* 0: the kernel; comm is then the module */
 	uint64_t start_ticks; /* since boot; with the pid it identifies the process */
-	uint64_t start_ns;    /* since the Unix epoch; as exact as the ticks of 10 ms */
+	uint64_t start_ns;    /* of the reader's clock; as exact as the ticks of 10 ms */
 	char comm[RD_COMM_MAX];
 	uint16_t service_port; /* port of a kernel module's connections; 0: unknown */
 	char cgroup[RD_CGROUP_MAX];
@@ -52,14 +53,16 @@ struct rd_process {
 /*
  * Reads `root`/proc/`pid`. `pid` may be a thread's, as the kernel names the thread that created a
  * QP: *p is its process. -1 if there is no such process, or it ended meanwhile; what the caller may
- * not read is left empty. From any thread.
+ * not read is left empty. `clock` gives the time of its start. From any thread.
  */
-int rd_process_read(const char *root, uint32_t pid, struct rd_process *p);
+int rd_process_read(
+	const char *root, uint32_t pid, const struct rd_clock *clock, struct rd_process *p);
 /*
  * The process that created a QP, as `root`/proc describes it. Where that has ended, or another one
  * has its pid: only what the event says. `event` is RD_QP_CREATED. From any thread.
  */
-void rd_process_of_event(const char *root, const struct rd_qp_event *event, struct rd_process *p);
+void rd_process_of_event(const char *root, const struct rd_qp_event *event,
+	const struct rd_clock *clock, struct rd_process *p);
 /* The process of a thread, or itself; -1: there is none, *process is then unchanged. */
 int rd_process_of(const char *root, uint32_t pid, uint32_t *process);
 /* Ticks since boot when a process or thread started; -1: there is none. */
@@ -70,16 +73,18 @@ uint64_t rd_boot_ticks(void);
 /* A QP and how long it was seen. */
 struct rd_owned_qp {
 	uint32_t lqpn, rqpn; /* rqpn 0: it was not connected */
-	/* Of creating or the first sample, and of destroying or the last one; since the Unix epoch.
-	 */
+	/* Of creating or the first sample, and of destroying or the last one; of the same clock. */
 	uint64_t first_ns, last_ns;
 };
 
 /* The QPs of one port and their owners, collected from samples. Used by one thread at a time. */
 struct rd_owners;
 
-/* NULL: out of memory. rd_owners_free() accepts NULL. */
-struct rd_owners *rd_owners_new(void);
+/*
+ * All times are those of this clock, which is copied: they do not step with the system clock. NULL:
+ * out of memory. rd_owners_free() accepts NULL.
+ */
+struct rd_owners *rd_owners_new(const struct rd_clock *clock);
 void rd_owners_free(struct rd_owners *o);
 /*
  * Lists the QPs of a device by RDMA netlink and adds those of the port, and those that have none
@@ -88,8 +93,8 @@ void rd_owners_free(struct rd_owners *o);
 int rd_owners_sample(
 	struct rd_owners *o, const char *device, unsigned int port, struct rd_error *err);
 /*
- * The same with a list that was begun at `ticks` since boot and `ns` since the Unix epoch, and
- * processes below `root`. A process that started later has reused the pid and is not the owner.
+ * The same with a list that was begun at `ticks` since boot and `ns` of the clock, and processes
+ * below `root`. A process that started later has reused the pid and is not the owner.
  */
 void rd_owners_add(struct rd_owners *o, const char *root, unsigned int port,
 	const struct rd_resources *list, uint64_t ticks, uint64_t ns);
@@ -112,16 +117,21 @@ bool rd_owners_events(const struct rd_owners *o, uint64_t *lost);
 void rd_owners_forget(struct rd_owners *o, uint64_t before_ns);
 
 /*
- * Another reading of both clocks, in nanoseconds: times of frames may come from the monotonic one,
- * and then do not step with the wall clock, as the times of QPs do.
+ * Another reading of the clock that frames have their times from, in nanoseconds, and when that was
+ * on CLOCK_MONOTONIC: how far it is from the clock of QPs.
  */
-void rd_owners_clocks(struct rd_owners *o, uint64_t wall_ns, uint64_t monotonic_ns);
+void rd_owners_frame_clock(struct rd_owners *o, uint64_t frame_ns, uint64_t monotonic_ns);
 /* Frames have times of a clock that does not follow that of this machine. */
 void rd_owners_other_clock(struct rd_owners *o);
-/* How far the clocks of QPs and of frames may be apart, at most; false: by any time. */
+/*
+ * How far the clocks of QPs and of frames may be apart, at most; false: by any time, or that of
+ * frames was never read.
+ */
 bool rd_owners_clock_error(const struct rd_owners *o, uint64_t *ns);
 
-/* When the first sample was begun, since the Unix epoch; 0: there is none. */
+/* Now, by the clock of QPs. */
+uint64_t rd_owners_now(const struct rd_owners *o);
+/* When the first sample was begun; 0: there is none. */
 uint64_t rd_owners_since(const struct rd_owners *o);
 /* How many samples there are, and the longest time from one to the next, in nanoseconds. */
 uint32_t rd_owners_samples(const struct rd_owners *o, uint64_t *interval_ns);

@@ -7,6 +7,7 @@
 #ifndef RDMADUMP_QP_EVENT_H
 #define RDMADUMP_QP_EVENT_H
 
+#include <rdmadump/clock.h>
 #include <rdmadump/device.h>
 #include <rdmadump/error.h>
 #include <rdmadump/resource.h>
@@ -19,7 +20,7 @@ enum rd_qp_event_kind { RD_QP_CREATED, RD_QP_CONNECTED, RD_QP_DESTROYED, RD_QP_E
 /* All text is printable ASCII. */
 struct rd_qp_event {
 	enum rd_qp_event_kind kind;
-	uint64_t time_ns;	  /* since the Unix epoch */
+	uint64_t time_ns;	  /* of the clock that was given */
 	uint64_t key;		  /* the same from creating to destroying a QP */
 	char device[RD_NAME_MAX]; /* as it was called then */
 	uint32_t port;		  /* 1-based; 0: not bound yet */
@@ -36,10 +37,11 @@ struct rd_qp_event {
 struct rd_qp_events;
 
 /*
- * From now on the kernel reports. NULL (RD_CLASS_DEVICE): this build or kernel cannot, or the
- * process may not (EPERM, EACCES): it needs CAP_BPF and CAP_PERFMON here, not later.
+ * From now on the kernel reports, with times of this clock. NULL (RD_CLASS_DEVICE): this build or
+ * kernel cannot, or the process may not (EPERM, EACCES): it needs CAP_BPF and CAP_PERFMON here, not
+ * later.
  */
-struct rd_qp_events *rd_qp_events_open(struct rd_error *err);
+struct rd_qp_events *rd_qp_events_open(const struct rd_clock *clock, struct rd_error *err);
 /* To wait with, until it is readable. */
 int rd_qp_events_fd(const struct rd_qp_events *e);
 /*

@@ -305,6 +305,9 @@ static inline const struct rd_iface *rd_source_iface(
 	return s->n_ifaces > 1 ? &s->ifaces[frame->iface] : &s->iface;
 }
 
+/* The timestamp of a frame that arrives now, as ops->now() has it. After start(); from any thread.
+ */
+uint64_t rd_source_now(const struct rd_source *s);
 /*
  * Appends a line with the time of day to s->note, and writes it to the log as a warning. In the
  * source's thread.

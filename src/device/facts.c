@@ -245,12 +245,9 @@ struct owners_facts {
 static void keep_owners(struct owners_facts *f)
 {
 	uint64_t interval_ns, lost, error_ns;
-	struct timespec now;
-	json_t *fact;
 	uint32_t samples = rd_owners_samples(f->owners, &interval_ns);
+	json_t *fact = begin(f->s, "owners", "end", rd_owners_now(f->owners));
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	fact = begin(f->s, "owners", "end", rd_timespec_ns(&now));
 	json_object_set_new(fact, "samples", json_integer(samples));
 	json_object_set_new(fact, "interval_ns", rd_json_u64(interval_ns));
 	json_object_set_new(fact, "since_ns", rd_json_u64(rd_owners_since(f->owners)));

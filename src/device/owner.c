@@ -49,9 +49,9 @@ uint64_t rd_boot_ticks(void)
 	return clock_ns(CLOCK_BOOTTIME) / (1000000000U / ticks_of_second());
 }
 
-static uint64_t unix_ns(uint64_t ticks)
+static uint64_t start_ns(const struct rd_clock *clock, uint64_t ticks)
 {
-	uint64_t tick = 1000000000U / ticks_of_second(), now = clock_ns(CLOCK_REALTIME);
+	uint64_t tick = 1000000000U / ticks_of_second(), now = rd_clock_now(clock);
 	uint64_t age = rd_boot_ticks() - ticks;
 
 	return ticks <= rd_boot_ticks() && age <= now / tick ? now - age * tick : 0;
@@ -205,27 +205,29 @@ static void read_environ(const char *root, struct rd_process *p)
 	free(text);
 }
 
-int rd_process_read(const char *root, uint32_t pid, struct rd_process *p)
+int rd_process_read(
+	const char *root, uint32_t pid, const struct rd_clock *clock, struct rd_process *p)
 {
 	uint64_t again;
 
 	*p = (struct rd_process){0};
 	if (rd_process_of(root, pid, &p->pid) || rd_process_start(root, p->pid, &p->start_ticks))
 		return -1;
-	p->start_ns = unix_ns(p->start_ticks);
+	p->start_ns = start_ns(clock, p->start_ticks);
 	rd_sysfs_text(p->comm, sizeof(p->comm), "%s/proc/%u/comm", root, p->pid);
 	read_cgroup(root, p);
 	read_environ(root, p);
 	return rd_process_start(root, p->pid, &again) || again != p->start_ticks ? -1 : 0;
 }
 
-void rd_process_of_event(const char *root, const struct rd_qp_event *event, struct rd_process *p)
+void rd_process_of_event(const char *root, const struct rd_qp_event *event,
+	const struct rd_clock *clock, struct rd_process *p)
 {
 	uint64_t ticks = event->start_ns / (1000000000U / ticks_of_second());
 
-	if (rd_process_read(root, event->pid, p) == 0 && p->start_ticks == ticks)
+	if (rd_process_read(root, event->pid, clock, p) == 0 && p->start_ticks == ticks)
 		return;
 	*p = (struct rd_process){
-		.pid = event->pid, .start_ticks = ticks, .start_ns = unix_ns(ticks)};
+		.pid = event->pid, .start_ticks = ticks, .start_ns = start_ns(clock, ticks)};
 	memcpy(p->comm, event->comm, sizeof(p->comm));
 }

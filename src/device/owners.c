@@ -4,7 +4,6 @@
  * events between them. Of a known process only its start time is read again, which tells whether
  * its pid was reused.
  */
-#include <rdmadump/clock.h>
 #include <rdmadump/hash.h>
 #include <rdmadump/owner.h>
 #include <stdlib.h>
@@ -16,8 +15,7 @@
 #define BUCKETS	    4096
 #define TRIES	    4	 /* samples that try to read an environment: privileges may change */
 #define FORGET_FROM 4096 /* QPs: fewer are not worth the time */
-#define ROOM	    (OWNERS_MAX / 4) /* owners and pids: fewer are too few for what comes next */
-#define READ_NS	    UINT64_C(1000000)
+#define ROOM	    (OWNERS_MAX / 4)   /* owners and pids: fewer are too few for what comes next */
 #define CLOCK_NS    UINT64_C(20000000) /* frames: 5 ms, and a delay of 15 ms (architecture.md) */
 
 struct owned {
@@ -57,8 +55,9 @@ struct rd_owners {
 	bool watched;
 	uint64_t lost, no_room; /* events */
 	uint64_t since_ns;	/* of the first sample */
-	bool clocks_read, other_clock;
-	int64_t behind_ns, ahead_ns; /* wall clock less monotonic: least and most */
+	struct rd_clock clock;	/* of all times */
+	bool clock_read, other_clock;
+	int64_t behind_ns, ahead_ns; /* a clock's time less the monotonic one: least and most */
 };
 
 struct sample {
@@ -66,9 +65,15 @@ struct sample {
 	uint64_t ticks, ns; /* when the list was begun */
 };
 
-struct rd_owners *rd_owners_new(void)
+struct rd_owners *rd_owners_new(const struct rd_clock *clock)
 {
-	return calloc(1, sizeof(struct rd_owners));
+	struct rd_owners *o = calloc(1, sizeof(*o));
+
+	if (!o)
+		return NULL;
+	o->clock = *clock;
+	o->behind_ns = o->ahead_ns = (int64_t)clock->epoch_ns;
+	return o;
 }
 
 void rd_owners_free(struct rd_owners *o)
@@ -178,7 +183,7 @@ static uint32_t read_owner(struct rd_owners *o, const struct sample *s, struct l
 	if (o->read == READ_MAX)
 		return 0;
 	o->read++;
-	if (rd_process_read(s->root, l->pid, &who) || who.start_ticks > s->ticks ||
+	if (rd_process_read(s->root, l->pid, &o->clock, &who) || who.start_ticks > s->ticks ||
 		rd_process_start(s->root, l->pid, &start) || start > s->ticks)
 		return 0;
 	l->start_ticks = start;
@@ -348,13 +353,11 @@ bool rd_owners_events(const struct rd_owners *o, uint64_t *lost)
 
 /* --- clocks ----------------------------------------------------------------------------------- */
 
-void rd_owners_clocks(struct rd_owners *o, uint64_t wall_ns, uint64_t monotonic_ns)
+void rd_owners_frame_clock(struct rd_owners *o, uint64_t frame_ns, uint64_t monotonic_ns)
 {
-	int64_t epoch_ns = (int64_t)(wall_ns - monotonic_ns);
+	int64_t epoch_ns = (int64_t)(frame_ns - monotonic_ns);
 
-	if (!o->clocks_read)
-		o->behind_ns = o->ahead_ns = epoch_ns;
-	o->clocks_read = true;
+	o->clock_read = true;
 	if (epoch_ns < o->behind_ns)
 		o->behind_ns = epoch_ns;
 	if (epoch_ns > o->ahead_ns)
@@ -369,7 +372,12 @@ void rd_owners_other_clock(struct rd_owners *o)
 bool rd_owners_clock_error(const struct rd_owners *o, uint64_t *ns)
 {
 	*ns = CLOCK_NS + (uint64_t)(o->ahead_ns - o->behind_ns);
-	return o->clocks_read && !o->other_clock;
+	return o->clock_read && !o->other_clock;
+}
+
+uint64_t rd_owners_now(const struct rd_owners *o)
+{
+	return rd_clock_now(&o->clock);
 }
 
 uint64_t rd_owners_since(const struct rd_owners *o)
@@ -481,31 +489,16 @@ void rd_owners_add(struct rd_owners *o, const char *root, unsigned int port,
 	}
 }
 
-/* A reading that was interrupted is not one of the same time. */
-static void read_clocks(struct rd_owners *o)
-{
-	uint64_t before = rd_monotonic_ns(), after;
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	after = rd_monotonic_ns();
-	if (after - before < READ_NS)
-		rd_owners_clocks(o, rd_timespec_ns(&now), before);
-}
-
 int rd_owners_sample(
 	struct rd_owners *o, const char *device, unsigned int port, struct rd_error *err)
 {
-	uint64_t ticks = rd_boot_ticks();
+	uint64_t ticks = rd_boot_ticks(), now = rd_owners_now(o);
 	struct rd_resources list;
-	struct timespec now;
 	int ret;
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	read_clocks(o);
 	ret = rd_resources_qps(&list, device, err);
 	if (!ret)
-		rd_owners_add(o, "", port, &list, ticks, rd_timespec_ns(&now));
+		rd_owners_add(o, "", port, &list, ticks, now);
 	rd_resources_free(&list);
 	return ret;
 }

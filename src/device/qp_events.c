@@ -40,10 +40,10 @@ struct rd_qp_events {
 	int probe[RD_QP_EVENT_KINDS];	/* a link, or a kprobe */
 	struct ring_buffer *reader;
 	const volatile uint64_t *lost; /* mapped: reading it needs no privilege */
+	uint64_t epoch_ns;	       /* of the clock */
 	/* While rd_qp_events_read() runs. */
 	void (*take)(void *ctx, const struct rd_qp_event *event);
 	void *ctx;
-	uint64_t epoch_ns;
 };
 
 static size_t page(void)
@@ -205,7 +205,7 @@ static int check_privileges(struct rd_error *err)
 	return refused("to report them", EPERM, err);
 }
 
-struct rd_qp_events *rd_qp_events_open(struct rd_error *err)
+struct rd_qp_events *rd_qp_events_open(const struct rd_clock *clock, struct rd_error *err)
 {
 	struct rd_qp_events *e;
 	struct qp_layout l;
@@ -220,7 +220,7 @@ struct rd_qp_events *rd_qp_events_open(struct rd_error *err)
 		rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "cannot watch for new QPs");
 		return NULL;
 	}
-	*e = (struct rd_qp_events){.ring = -1, .counter = -1};
+	*e = (struct rd_qp_events){.ring = -1, .counter = -1, .epoch_ns = clock->epoch_ns};
 	for (unsigned int k = 0; k < RD_QP_EVENT_KINDS; k++)
 		e->program[k] = e->probe[k] = -1;
 	ret = make_maps(e, err);
@@ -241,11 +241,6 @@ int rd_qp_events_fd(const struct rd_qp_events *e)
 void rd_qp_events_read(
 	struct rd_qp_events *e, void (*take)(void *ctx, const struct rd_qp_event *event), void *ctx)
 {
-	struct timespec now;
-
-	/* As samples do: a step of the wall clock moves both. */
-	clock_gettime(CLOCK_REALTIME, &now);
-	e->epoch_ns = rd_timespec_ns(&now) - rd_monotonic_ns();
 	e->take = take;
 	e->ctx = ctx;
 	ring_buffer__consume(e->reader);
@@ -275,8 +270,9 @@ const char *rd_qp_events_library(void)
 	return "libbpf " LIBBPF_VERSION;
 }
 #else
-struct rd_qp_events *rd_qp_events_open(struct rd_error *err)
+struct rd_qp_events *rd_qp_events_open(const struct rd_clock *clock, struct rd_error *err)
 {
+	(void)clock;
 	rd_fail(err, RD_CLASS_DEVICE, ENOTSUP, "build it with libbpf", "this build has no libbpf");
 	return NULL;
 }

@@ -23,7 +23,8 @@ struct pending {
 
 struct owner_events {
 	struct rd_qp_events *source;
-	struct rd_process last; /* the process that was read last */
+	const struct rd_clock *clock; /* the session's */
+	struct rd_process last;	      /* read last */
 	uint64_t last_start_ns;
 	pthread_t thread;
 	bool running;
@@ -76,7 +77,7 @@ static struct rd_process *identify(struct owner_events *e, const struct rd_qp_ev
 	if (!who)
 		return NULL;
 	if (e->last.pid != event->pid || e->last_start_ns != event->start_ns) {
-		rd_process_of_event("", event, &e->last);
+		rd_process_of_event("", event, e->clock, &e->last);
 		e->last_start_ns = event->start_ns;
 	}
 	*who = e->last;
@@ -176,8 +177,9 @@ void owner_events_open(struct rd_session *s)
 	if (!e)
 		return;
 	pthread_mutex_init(&e->lock, NULL);
+	e->clock = &s->sampling.clock;
 	e->stop_fd = eventfd(0, EFD_CLOEXEC);
-	e->source = e->stop_fd < 0 ? NULL : rd_qp_events_open(&err);
+	e->source = e->stop_fd < 0 ? NULL : rd_qp_events_open(e->clock, &err);
 	s->sampling.events = e;
 	if (e->source)
 		return;

@@ -11,6 +11,7 @@
 #include <rdmadump/facts.h>
 
 #define PERIOD_NS   500000000U
+#define READ_NS	    1000000U
 #define TIMES_TAKEN 20			   /* at most a twentieth of the time is spent on samples */
 #define FORGET_NS   UINT64_C(600000000000) /* triggers may follow each other within a file */
 
@@ -19,22 +20,33 @@ static void forget(struct rd_session *s)
 {
 	const struct rd_retention *r = &s->config->recording->retention;
 	uint64_t kept = r->pre_ns + r->post_ns + FORGET_NS;
-	struct timespec now;
 
-	clock_gettime(CLOCK_REALTIME, &now);
 	for (unsigned int i = 0; i < s->in.n; i++)
 		if (s->sampling.owners[i])
-			rd_owners_forget(s->sampling.owners[i], rd_timespec_ns(&now) - kept);
+			rd_owners_forget(
+				s->sampling.owners[i], rd_owners_now(s->sampling.owners[i]) - kept);
+}
+
+/* Once the source has started. A reading that was interrupted is not one of the same time. */
+static void read_frame_clock(const struct rd_session *s, unsigned int i)
+{
+	uint64_t before = rd_monotonic_ns(), now = rd_source_now(s->in.sources[i]);
+
+	if (rd_monotonic_ns() - before < READ_NS)
+		rd_owners_frame_clock(s->sampling.owners[i], now, before);
 }
 
 static void sample(struct rd_session *s)
 {
 	uint64_t start = rd_monotonic_ns(), period;
 
-	for (unsigned int i = 0; i < s->in.n; i++)
-		if (s->sampling.owners[i])
-			rd_owners_sample(s->sampling.owners[i], s->in.device[i]->name,
-				s->in.port[i]->num, NULL);
+	for (unsigned int i = 0; i < s->in.n; i++) {
+		if (!s->sampling.owners[i])
+			continue;
+		rd_owners_sample(
+			s->sampling.owners[i], s->in.device[i]->name, s->in.port[i]->num, NULL);
+		read_frame_clock(s, i);
+	}
 	if (s->config->recording)
 		forget(s);
 	period = (rd_monotonic_ns() - start) * TIMES_TAKEN;
@@ -45,7 +57,7 @@ static void sample(struct rd_session *s)
 static void open_one(struct rd_session *s, unsigned int i, const struct rd_device *device,
 	const struct rd_port *port)
 {
-	struct rd_owners *o = rd_owners_new();
+	struct rd_owners *o = rd_owners_new(&s->sampling.clock);
 	bool tried = s->sampling.tried_events;
 
 	if (!o || rd_owners_sample(o, device->name, port->num, NULL) < 0) {
@@ -107,8 +119,10 @@ void owners_end(struct rd_session *s)
 void owners_facts(const struct rd_session *s, unsigned int i, const struct rd_device *device,
 	const struct rd_port *port, struct rd_facts *to)
 {
-	if (s->sampling.owners[i])
-		rd_facts_add_owners(to, device, port, s->in.bases[i], s->sampling.owners[i]);
+	if (!s->sampling.owners[i])
+		return;
+	read_frame_clock(s, i);
+	rd_facts_add_owners(to, device, port, s->in.bases[i], s->sampling.owners[i]);
 }
 
 void owners_free(struct rd_session *s)

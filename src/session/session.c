@@ -313,6 +313,7 @@ int rd_session_open(
 	if (!s)
 		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for the capture");
 	s->config = config;
+	rd_clock_set(&s->sampling.clock);
 	loss_init(s);
 	recording_init(s);
 	s->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -352,13 +353,7 @@ enum rd_triggered rd_session_trigger(struct rd_session *s, uint64_t ns)
 
 uint64_t rd_session_now(const struct rd_session *s)
 {
-	const struct rd_source *first = s->in.sources[0];
-	struct timespec now;
-
-	if (first->ops->now)
-		return first->ops->now(first);
-	clock_gettime(CLOCK_REALTIME, &now);
-	return rd_timespec_ns(&now);
+	return rd_source_now(s->in.sources[0]);
 }
 
 size_t rd_session_memory(const struct rd_session *s, bool *locked)

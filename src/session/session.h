@@ -4,6 +4,7 @@
 #define RDMADUMP_SESSION_SESSION_H
 
 #include <pthread.h>
+#include <rdmadump/clock.h>
 #include <rdmadump/identity.h>
 #include <rdmadump/owner.h>
 #include <rdmadump/session.h>
@@ -103,6 +104,7 @@ struct owner_events;
  * started, then by the thread that reads counters, then by the main thread again.
  */
 struct sampling {
+	struct rd_clock clock;			 /* of their times; not changed */
 	struct rd_owners *owners[RD_IFACES_MAX]; /* NULL: not sampled */
 	uint64_t next_ns;			 /* CLOCK_MONOTONIC; 0: never */
 	struct owner_events *events;		 /* NULL: only samples */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Shared by all sources: notes on events, and the names of timestamp types. */
+/* Shared by all sources: notes on events, the time of a frame that arrives now, the names of
+ * timestamp types. */
+#include <rdmadump/clock.h>
 #include <rdmadump/log.h>
 #include <rdmadump/source.h>
 #include <stdarg.h>
@@ -14,6 +16,16 @@ const struct rd_stamp_name rd_stamp_types[RD_STAMP_TYPES] = {
 	[RD_STAMPS_ADAPTER_UNSYNCED] = {"adapter_unsynced",
 		"the device's PTP clock without correction"},
 };
+
+uint64_t rd_source_now(const struct rd_source *s)
+{
+	struct timespec now;
+
+	if (s->ops->now)
+		return s->ops->now(s);
+	clock_gettime(CLOCK_REALTIME, &now);
+	return rd_timespec_ns(&now);
+}
 
 static void append_note(struct rd_source *s, enum rd_level level, const char *what)
 {

@@ -54,6 +54,34 @@ is "a copy of the file has them" "$(owners "$tmp/copy.pcapng")" "$(cat "$tmp/own
 is "... with --no-owners it does not" "$(facts "$tmp/copy.pcapng" | grep -c '"kind":"owners"\|"pid"\|"comm"\|rdmadump')" 0
 is "... but what else there is" "$(facts "$tmp/copy.pcapng" | jq -r .kind | sort -u | tr '\n' ' ')" "counters device qps "
 
+# set_clock KEY WAY: the system clock is set while a capture runs, and the second process begins after that. Times of
+# owners are those of the clock that frames have their times from, which does not follow it.
+set_clock() {
+	rm -f "$tmp/set" "$tmp/set.pcapng" "$tmp/other.pcapng"
+	# shellcheck disable=SC2016 # the inner shell's
+	model --dev name=mlx5_0,qp_counter=yes --clock "realtime,$1=$tmp/set" --gen count=1000,size=256 -- bash -c '
+		"$1" -d mlx5_0 -q -Z root -w "$2/set.pcapng" 2>"$2/err" &
+		capture=$!
+		until [ -s "$2/set.pcapng" ]; do sleep 0.05; done
+		: >"$2/set"
+		"$1" -d mlx5_0 -q -w "$2/other.pcapng" 2>"$2/other.err" &
+		echo $! >"$2/pid"
+		until [ -s "$2/other.pcapng" ]; do sleep 0.05; done
+		kill -TERM $capture
+		wait $capture
+		kill -TERM "$(cat "$2/pid")"
+		wait' - "$RDMADUMP" "$tmp"
+	owners "$tmp/set.pcapng" | tail -n 1 >"$tmp/owners"
+	is "the system clock is set $2: the times of queue pairs go on, and can be compared with those of frames" \
+		"$(jq -c '. as $all | [.clock_error_ns < 1e9, .time_ns - .since_ns < 100e9, .interval_ns < 100e9] +
+			[all(.owners[].qps[]; $all.since_ns <= .first_ns and .first_ns <= .last_ns and .last_ns <= $all.time_ns)]' "$tmp/owners")" \
+		'[true,true,true,true]'
+	is "... and so do those of a process that began later" \
+		"$(jq --argjson pid "$(cat "$tmp/pid")" '. as $all | .owners[] | select(.pid == $pid) | .start_ns | . > $all.since_ns - 1e9 and . < $all.time_ns' "$tmp/owners")" true
+}
+set_clock back back
+set_clock ahead forward
+
 # 64 processes: 40 queue pairs that live until the capture has ended, and 24 at a time that live for 100 ms
 many=40 enough=60
 [ -z "${TEST_QUICK-}" ] || enough=24

@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <jansson.h>
+#include <rdmadump/clock.h>
 #include <rdmadump/facts.h>
 #include <rdmadump/format.h>
 #include <rdmadump/owner.h>
@@ -24,6 +25,7 @@
 #define UID "c0ffee00-1234-4abc-8def-0123456789ab"
 
 static char root[64];
+static struct rd_clock host; /* set by main() */
 
 static void make_dir(const char *name)
 {
@@ -113,7 +115,7 @@ static void test_process(void **state)
 	process(71, "a) S 9 (b", "4711");
 	put(71, "cgroup", "0::/system.slice/docker-" ID ".scope\n");
 	put_bytes(71, "environ", variables, sizeof(variables));
-	assert_int_equal(rd_process_read(root, 71, &p), 0);
+	assert_int_equal(rd_process_read(root, 71, &host, &p), 0);
 	assert_int_equal(p.pid, 71);
 	assert_int_equal(p.start_ticks, 4711);
 	assert_true(p.start_ns > UINT64_C(1000000000000000000));
@@ -139,7 +141,7 @@ static void test_thread(void **state)
 	process(80, "trainer", "100");
 	put_stat(81, "worker", "200");
 	put_status(81, 80);
-	assert_int_equal(rd_process_read(root, 81, &p), 0);
+	assert_int_equal(rd_process_read(root, 81, &host, &p), 0);
 	assert_int_equal(p.pid, 80);
 	assert_int_equal(p.start_ticks, 100);
 	assert_string_equal(p.comm, "trainer");
@@ -175,20 +177,20 @@ static void test_hostile(void **state)
 	uint64_t ticks;
 
 	(void)state;
-	assert_int_equal(rd_process_read(root, 90, &p), -1);
+	assert_int_equal(rd_process_read(root, 90, &host, &p), -1);
 	put(90, "stat", "90 (x) S 1 2");
 	put_status(90, 90);
-	assert_int_equal(rd_process_read(root, 90, &p), -1);
+	assert_int_equal(rd_process_read(root, 90, &host, &p), -1);
 	put(90, "stat", "90 x S 1 1 1 0 -1 4194304 100 0 0 0 1 2 0 0 20 0 1 0 5 1 1\n");
 	assert_int_equal(rd_process_start(root, 90, &ticks), -1);
 	put_stat(90, "x", "0x");
 	assert_int_equal(rd_process_start(root, 90, &ticks), -1);
 	put_stat(90, "x", "1");
 	put(90, "status", "Name:\tx\nTgid:\t0\n");
-	assert_int_equal(rd_process_read(root, 90, &p), -1);
+	assert_int_equal(rd_process_read(root, 90, &host, &p), -1);
 	/* Only what is needed is there. */
 	put_status(90, 90);
-	assert_int_equal(rd_process_read(root, 90, &p), 0);
+	assert_int_equal(rd_process_read(root, 90, &host, &p), 0);
 	assert_string_equal(p.comm, "");
 	assert_string_equal(p.cgroup, "");
 	put(90, "comm", "\033[2Jx\xff\n");
@@ -198,7 +200,7 @@ static void test_hostile(void **state)
 	memcpy(big, "RANK=7", 7);
 	memcpy(big + (256 << 10) - 1 - 15, "\0LOCAL_RANK=1234", 16);
 	put_bytes(90, "environ", big, sizeof(big));
-	assert_int_equal(rd_process_read(root, 90, &p), 0);
+	assert_int_equal(rd_process_read(root, 90, &host, &p), 0);
 	assert_string_equal(p.comm, "?[2Jx?");
 	assert_string_equal(p.cgroup, "/?]0;x");
 	assert_string_equal(p.job[RD_JOB_RANK], "7");
@@ -241,7 +243,7 @@ static void test_cgroup(void **state)
 	process(95, "x", "1");
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		put(95, "cgroup", cases[i].file);
-		assert_int_equal(rd_process_read(root, 95, &p), 0);
+		assert_int_equal(rd_process_read(root, 95, &host, &p), 0);
 		if (cases[i].cgroup)
 			assert_string_equal(p.cgroup, cases[i].cgroup);
 		assert_string_equal(p.container, cases[i].container);
@@ -256,7 +258,7 @@ static void test_self(void **state)
 	struct timespec now;
 
 	(void)state;
-	assert_int_equal(rd_process_read("", (uint32_t)getpid(), &p), 0);
+	assert_int_equal(rd_process_read("", (uint32_t)getpid(), &host, &p), 0);
 	assert_int_equal(p.pid, getpid());
 	assert_true(p.start_ticks <= rd_boot_ticks());
 	clock_gettime(CLOCK_REALTIME, &now);
@@ -301,7 +303,7 @@ static size_t owned(const struct rd_owners *o, uint32_t pid, uint64_t start,
 static void test_samples(void **state)
 {
 	static struct list first, second;
-	struct rd_owners *o = rd_owners_new();
+	struct rd_owners *o = rd_owners_new(&host);
 	struct rd_owned_qp qps[4];
 	uint64_t interval;
 	struct rd_qp_res *q;
@@ -357,7 +359,7 @@ static void test_samples(void **state)
 static void test_later(void **state)
 {
 	static struct list l;
-	struct rd_owners *o = rd_owners_new();
+	struct rd_owners *o = rd_owners_new(&host);
 	size_t n;
 
 	(void)state;
@@ -389,7 +391,7 @@ static size_t all(const struct rd_owners *o)
 static void test_many(void **state)
 {
 	static struct list l;
-	struct rd_owners *o = rd_owners_new();
+	struct rd_owners *o = rd_owners_new(&host);
 
 	(void)state;
 	for (uint32_t i = 0; i < 1500; i++) {
@@ -413,7 +415,7 @@ static const struct rd_port port = {.num = 1};
 static void test_facts(void **state)
 {
 	static struct list l;
-	struct rd_owners *o = rd_owners_new();
+	struct rd_owners *o = rd_owners_new(&host);
 	struct rd_facts facts = {0};
 	size_t n = 0;
 
@@ -481,7 +483,7 @@ static void event(struct rd_owners *o, struct rd_qp_event e)
 	struct rd_process who;
 
 	if (e.kind == RD_QP_CREATED)
-		rd_process_of_event(root, &e, &who);
+		rd_process_of_event(root, &e, &host, &who);
 	rd_owners_event(o, 1, &e, e.kind == RD_QP_CREATED ? &who : NULL);
 }
 
@@ -493,20 +495,20 @@ static void test_process_of_event(void **state)
 	(void)state;
 	process(100, "one", "50");
 	put(100, "cgroup", "0::/job\n");
-	rd_process_of_event(root, &e, &p);
+	rd_process_of_event(root, &e, &host, &p);
 	assert_string_equal(p.comm, "one");
 	assert_string_equal(p.cgroup, "/job");
 	/* Another process has the pid now: what the kernel reported is kept, nothing of that one.
 	 */
 	process(100, "two", "51");
-	rd_process_of_event(root, &e, &p);
+	rd_process_of_event(root, &e, &host, &p);
 	assert_int_equal(p.pid, 100);
 	assert_int_equal(p.start_ticks, 50);
 	assert_string_equal(p.comm, "reported");
 	assert_string_equal(p.cgroup, "");
 	assert_false(p.has_environ);
 	e.pid = 101; /* there is none */
-	rd_process_of_event(root, &e, &p);
+	rd_process_of_event(root, &e, &host, &p);
 	assert_int_equal(p.pid, 101);
 	assert_int_equal(p.start_ticks, 50);
 	assert_string_equal(p.comm, "reported");
@@ -514,7 +516,7 @@ static void test_process_of_event(void **state)
 
 static void test_events(void **state)
 {
-	struct rd_owners *o = rd_owners_new();
+	struct rd_owners *o = rd_owners_new(&host);
 	struct rd_owned_qp qps[4];
 	struct list l = {0};
 	struct rd_qp_event later = created(17, 9, 101, 60), other = created(30, 12, 100, 50);
@@ -564,7 +566,7 @@ static void test_events(void **state)
 /* The end of a QP was not reported: its key, or its number, is used again. */
 static void test_lost_ends(void **state)
 {
-	struct rd_owners *o = rd_owners_new();
+	struct rd_owners *o = rd_owners_new(&host);
 	struct rd_owned_qp qps[4];
 
 	(void)state;
@@ -590,7 +592,7 @@ static void test_lost_ends(void **state)
 /* The same of every second one of many: the others are still found by their keys. */
 static void test_many_lost_ends(void **state)
 {
-	struct rd_owners *o = rd_owners_new();
+	struct rd_owners *o = rd_owners_new(&host);
 	struct rd_owned_qp *qps = calloc(8000, sizeof(*qps));
 
 	(void)state;
@@ -611,7 +613,7 @@ static void test_many_lost_ends(void **state)
 
 static void test_many_events(void **state)
 {
-	struct rd_owners *o = rd_owners_new();
+	struct rd_owners *o = rd_owners_new(&host);
 	struct rd_owned_qp *qps = calloc(20000, sizeof(*qps));
 
 	(void)state;
@@ -631,7 +633,7 @@ static void test_many_events(void **state)
 /* Ended long ago: forgotten, once there are many; the others stay as they are. */
 static void test_forget(void **state)
 {
-	struct rd_owners *o = rd_owners_new();
+	struct rd_owners *o = rd_owners_new(&host);
 	struct rd_owned_qp *qps = calloc(5000, sizeof(*qps));
 	size_t n;
 
@@ -672,7 +674,7 @@ static void test_forget(void **state)
  */
 static void test_many_processes(void **state)
 {
-	struct rd_owners *o = rd_owners_new();
+	struct rd_owners *o = rd_owners_new(&host);
 	struct rd_owned_qp *qps = calloc(40000, sizeof(*qps));
 	uint64_t lost, key = 8;
 	uint32_t pid = 1000;
@@ -702,7 +704,7 @@ static void test_many_processes(void **state)
 /* What is known of a process that had ended is replaced by what a sample reads of it. */
 static void test_event_before_sample(void **state)
 {
-	struct rd_owners *o = rd_owners_new();
+	struct rd_owners *o = rd_owners_new(&host);
 	struct list l = {0};
 	size_t n;
 
@@ -721,33 +723,56 @@ static void test_event_before_sample(void **state)
 	rd_owners_free(o);
 }
 
-/* Frames and QPs may have times of two clocks: a step of the wall clock is between them. */
+/* How far the clock that frames have their times from is from that of QPs, at most. */
 static void test_clocks(void **state)
 {
-	struct rd_owners *o = rd_owners_new();
-	uint64_t error, first;
+	const struct rd_clock clock = {.epoch_ns = 1795234971000000000};
+	struct rd_owners *o = rd_owners_new(&clock);
+	uint64_t error, least;
 
 	(void)state;
 	assert_non_null(o);
 	assert_false(rd_owners_clock_error(o, &error));
-	rd_owners_clocks(o, 1795234971000000000, 1000);
-	assert_true(rd_owners_clock_error(o, &first));
-	assert_in_range(first, 5000000, 100000000);
-	rd_owners_clocks(o, 1795234974000000000, 3000001000);
-	rd_owners_clocks(o, 1795234973000000000, 4000001000); /* 2 s back */
-	rd_owners_clocks(o, 1795234977500000000, 5000001000); /* 1.5 s ahead of the first */
+	rd_owners_frame_clock(o, 1795234971000001000, 1000);
+	assert_true(rd_owners_clock_error(o, &least));
+	assert_in_range(least, 5000000, 100000000);
+	rd_owners_frame_clock(o, 1795234974000001000, 3000001000);
+	rd_owners_frame_clock(o, 1795234973000001000, 4000001000); /* 2 s behind */
+	rd_owners_frame_clock(o, 1795234977500001000, 5000001000); /* 1.5 s ahead */
 	assert_true(rd_owners_clock_error(o, &error));
-	assert_int_equal(error - first, 3500000000);
+	assert_int_equal(error - least, 3500000000);
 	rd_owners_other_clock(o);
 	assert_false(rd_owners_clock_error(o, &error));
 	rd_owners_free(o);
+	/* One reading of it is enough: its distance from the clock of QPs counts. */
+	o = rd_owners_new(&clock);
+	assert_non_null(o);
+	rd_owners_frame_clock(o, 1795234973000001000, 1000);
+	assert_true(rd_owners_clock_error(o, &error));
+	assert_int_equal(error - least, 2000000000);
+	rd_owners_free(o);
+}
+
+/* The start of a process is a time of the clock that is given, whatever the system clock says. */
+static void test_start_by_clock(void **state)
+{
+	const struct rd_clock ahead = {.epoch_ns = host.epoch_ns + UINT64_C(86400000000000)};
+	struct rd_process p, q;
+
+	(void)state;
+	process(72, "x", "4711");
+	assert_int_equal(rd_process_read(root, 72, &host, &p), 0);
+	assert_int_equal(rd_process_read(root, 72, &ahead, &q), 0);
+	/* Both are as exact as a tick. */
+	assert_in_range(
+		q.start_ns - p.start_ns, UINT64_C(86399000000000), UINT64_C(86401000000000));
 }
 
 /* The remote QP of one that no sample has seen; only of the QP that the report is about. */
 static void test_connected(void **state)
 {
 	struct rd_qp_event e = created(17, 9, 100, 50);
-	struct rd_owners *o = rd_owners_new();
+	struct rd_owners *o = rd_owners_new(&host);
 	struct rd_owned_qp qps[3];
 
 	(void)state;
@@ -773,7 +798,7 @@ static void test_connected(void **state)
 /* Events that do not fit are counted: an incomplete list does not count as complete. */
 static void test_no_room(void **state)
 {
-	struct rd_owners *o = rd_owners_new();
+	struct rd_owners *o = rd_owners_new(&host);
 	const uint32_t most = 1U << 18;
 	uint64_t lost;
 
@@ -813,8 +838,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_event_before_sample, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_connected, set_up, tear_down),
 		cmocka_unit_test(test_clocks),
+		cmocka_unit_test_setup_teardown(test_start_by_clock, set_up, tear_down),
 		cmocka_unit_test(test_no_room),
 	};
 
+	rd_clock_set(&host);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
