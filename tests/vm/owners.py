@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Compares the owners of queue pairs in a capture with what the processes had.
 
-    owners.py CAPTURE TRUTH ENDED
+    owners.py CAPTURE TRUTH ENDED ALIVE
 
-TRUTH has lines "long|short PID RANK QPN" of owned_qps_tool, ENDED those at the end of the capture.
+TRUTH has lines "long|short PID RANK QPN" of owned_qps_tool, ENDED those at the end of the capture,
+ALIVE the names /proc/PID of the processes that were still there after ENDED was written.
 Prints: how many long and short ones are right, of how many; owners that are wrong; ranks that are
-wrong, and right; short queue pairs that were there for less than the 100 ms that they lived;
-events that were lost ("-": there were no events).
+wrong, and right; short queue pairs of processes that had ended, of those that are right, and how
+many of them were there for less than the 100 ms that they lived; events that were lost ("-": there
+were no events).
 """
 import json
 import struct
@@ -46,11 +48,13 @@ def main():
         all_of = [(pid, qp) for kind, pid, _, qp in lines(sys.argv[3]) if kind == wanted]
         out.append("%s %d of %d" % (wanted, sum(key in found for key in all_of), len(all_of)))
     ranks = [(found[key][0].get("job", {}).get("RANK"), had[key]) for key in found if key in had]
-    ended = [(pid, qp) for kind, pid, _, qp in lines(sys.argv[3]) if kind == "short"]
-    brief = sum(found[key][1] < 100000000 for key in ended[:-40] if key in found)
+    alive = set(open(sys.argv[4]).read().split())
+    ended = [found[pid, qp][1] for kind, pid, _, qp in lines(sys.argv[3])
+             if kind == "short" and (pid, qp) in found and "/proc/%d" % pid not in alive]
     out.append("wrong %d" % sum(key not in had for key in found))
     out.append("ranks wrong %d right %d" % (sum(a not in (None, b) for a, b in ranks), sum(a == b for a, b in ranks)))
-    out.append("brief %d" % brief)
+    out.append("ended %d" % len(ended))
+    out.append("brief %d" % sum(ns < 100000000 for ns in ended))
     out.append("lost %s" % lost)
     print(", ".join(out))
 

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # 64 processes with queue pairs on a real kernel, half of which live for 100 ms and are followed by others: which of
 # them a capture knows by the kernel's reports (eBPF), and which by samples alone. For one machine. Leaves in $SHARE what
-# was captured and said, and what the processes had (NAME.truth; NAME.ended: at the end of the capture).
+# was captured and said, and what the processes had (NAME.truth; NAME.ended: at the end of the capture; NAME.alive: which
+# processes had not ended then).
 # shellcheck source=tests/vm/lib.sh
 . /lib.sh
 
@@ -32,12 +33,13 @@ measure() {
 	done
 	# No queue pair in it is created after the capture.
 	cp "/tmp/$name.truth" "/tmp/$name.ended"
+	echo /proc/[0-9]* >"/tmp/$name.alive"
 	kill -TERM "$capture"
 	wait "$capture"
 	echo $? >"/tmp/$name.exit"
 	exec 9>&-
 	wait "$tool"
-	for end in truth ended pcapng log exit; do
+	for end in truth ended alive pcapng log exit; do
 		cp "/tmp/$name.$end" "$SHARE/"
 	done
 }
