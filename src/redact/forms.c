@@ -93,8 +93,6 @@ static unsigned int groups_of(const char *text, size_t left, unsigned int each, 
 	/* Followed by a group of another length, or by a word. */
 	if (at < left && name_is_word((unsigned char)text[at]))
 		return 0;
-	if (at && text[at - 1] == separator)
-		return 0;
 	return count;
 }
 

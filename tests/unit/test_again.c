@@ -259,6 +259,7 @@ static void stopped_after_last_response(void **state)
 		struct scene s = begin();
 		bool stops = i % 2;
 		enum op op = ops[i / 2][0], response = ops[i / 2][1];
+		const struct rd_finding *f;
 
 		for (uint32_t psn = 0; psn < 8; psn++) {
 			uint32_t again = psn < 2 ? psn : 2;
@@ -272,10 +273,18 @@ static void stopped_after_last_response(void **state)
 				respond(&s, response, again, OK);
 		}
 		result(&s);
-		if (stops)
+		f = finding(&s, "responses-stopped");
+		if (stops) {
 			assert_certainty(&s, "responses-stopped", RD_LIKELY);
-		else
-			assert_null(finding(&s, "responses-stopped"));
+			/* The last response, and the last packet. */
+			assert_int_equal(f->evidence.count, 3);
+			assert_int_equal(f->evidence.frames[0], 10);
+			assert_int_equal(f->evidence.frames[1], 13);
+			assert_int_equal(f->evidence.first_ns, f->evidence.last_ns);
+			assert_true(f->evidence.first_ns);
+		} else {
+			assert_null(f);
+		}
 		assert_null(finding(&s, "gave-up"));
 		end(&s);
 	}

@@ -1126,6 +1126,34 @@ static void first_responses_of_a_later_read(void **state)
 	end(&s);
 }
 
+/* Only responses to one READ are missing before its last one, however many requests wait. */
+static void missing_responses_of_one_read(void **state)
+{
+	(void)state;
+	for (unsigned int earlier = 0; earlier < 2; earlier++) {
+		struct scene s = begin();
+
+		read_request(&s, 0, 2048);
+		respond(&s, RESP_FIRST, 0, OK);
+		respond(&s, RESP_LAST, 1, OK);
+		if (earlier)
+			read_request(&s, 2, 2048);
+		else
+			sends(&s, 2, 3);
+		sends(&s, 4, 5);
+		read_request(&s, 6, 3072);
+		sends(&s, 9, 9);
+		respond(&s, RESP_LAST, 8, OK);
+		respond(&s, RESP_FIRST, 6, OK);
+		respond(&s, RESP_MIDDLE, 7, OK);
+		respond(&s, RESP_MIDDLE, 4, OK); /* no READ has this PSN */
+		result(&s);
+		assert_int_equal(count(s.r->conversations, RD_INC_RESPONSE_REORDERED), 2);
+		assert_int_equal(count(s.r->conversations, RD_INC_RESPONSE_REPEATED), 1);
+		end(&s);
+	}
+}
+
 /*
  * The receiver has the packet that a NAK asks for before the retransmission can have arrived: it
  * was late, not lost. Two of them make the other NAKs doubtful, also of QPs on the same path.
@@ -1280,6 +1308,7 @@ int main(void)
 		cmocka_unit_test(read_of_unknown_length),
 		cmocka_unit_test(response_to_earlier_read),
 		cmocka_unit_test(first_responses_of_a_later_read),
+		cmocka_unit_test(missing_responses_of_one_read),
 		cmocka_unit_test(first_response_of_long_reads),
 		cmocka_unit_test(quick_read_of_many),
 		cmocka_unit_test(late_on_the_same_path),
