@@ -91,4 +91,20 @@ is "-c: in the file" "$("$SOFTHCA_FRAMES" --hash "$tmp/out" | awk '{print $1}')"
 is "-c: ended by" "$(json "$tmp/report" .ended_by)" count
 is "nothing left on the device" "$(jq -r '[.leaked[]?] | add // 0' "$tmp/stats")" 0
 
+# The comment has the time when the capture began, though it is written at the end.
+if has_tool capinfos "the comment: when the capture began"; then
+	"$SOFTHCA" --gen count=10,size=200 --pidfile "$tmp/pid" -- \
+		"$RDMADUMP" -d mlx5_0 -q -w "$tmp/began.pcapng" 2>"$tmp/log" &
+	wait_for 60 larger "$tmp/began.pcapng" 2000
+	now=$(date +%s)
+	is_later() { [ "$(date +%s)" -gt "$now" ]; }
+	wait_for 60 is_later
+	kill -INT "$(cat "$tmp/pid")"
+	wait $!
+	from=$(capinfos -k "$tmp/began.pcapng" | sed -n 's/.* from \(20[-0-9]* [0-9:]* [-+0-9]*\)\..*/\1/p')
+	echo "# began $from, seen to run at $(date -d "@$now")"
+	[ -n "$from" ] && [ "$(date -d "$from" +%s)" -le "$now" ]
+	ok "the comment: when the capture began"
+fi
+
 tap_done

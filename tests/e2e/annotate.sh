@@ -87,6 +87,15 @@ an --annotate "$tmp/parts.pcapng" --json --ends never "$tmp/loss.pcap" "$tmp/own
 commented "$tmp/parts.pcapng" | diff <(named "$tmp/parts.json") - >"$tmp/diff"
 ok "two files become one, with the numbers of the report" "$tmp/diff"
 
+# The copy of the first file fills the pipe, so that the second one is not read again yet.
+cp "$tmp/own.pcapng" "$tmp/second.pcapng"
+editcap -r "$tmp/own.pcapng" "$tmp/few.pcapng" 1-10
+an --annotate - --ends never "$tmp/own.pcapng" "$tmp/second.pcapng" | {
+	head -c 1000 && cp "$tmp/few.pcapng" "$tmp/second.pcapng" && cat
+} >/dev/null
+is "a file with fewer frames than before: exit status" "${PIPESTATUS[0]}" 4
+has "... message" "$tmp/err" "second.pcapng' changed while it was read; analyse it again"
+
 head -c 300000 "$tmp/own.pcapng" >"$tmp/cut.pcapng"
 an --json --annotate "$tmp/cut-copy.pcapng" "$tmp/cut.pcapng" >"$tmp/cut.json"
 is "a file that is cut: exit status" $? 4
