@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/log.h>
+#include <rdmadump/port_identity.h>
 #include <rdmadump/units.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -156,6 +157,7 @@ static int verbs_start(struct rd_source *src, struct rd_error *err)
 	struct verbs_port *port = port_of(src);
 
 	port->loss = (struct rd_loss){0};
+	port->identity = rd_port_identity(port->sysroot, port->device->name, port->num);
 	verbs_loss_read(port, &port->loss.last);
 	/* What the flow of the trial delivered to work queues is from before the start. */
 	verbs_events_take(port->queue[0]);

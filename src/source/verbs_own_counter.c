@@ -8,6 +8,7 @@
 #include <rdmadump/clock.h>
 #include <rdmadump/log.h>
 #include <rdmadump/own_counter.h>
+#include <rdmadump/port_identity.h>
 
 void verbs_own_counter_bind(struct verbs_port *port)
 {
@@ -53,10 +54,22 @@ void verbs_own_counter_check(struct verbs_port *port)
 		port->name, own->why.text);
 }
 
+/*
+ * Counters are read by the device's name. If that is another device's now, as after a reload of the
+ * driver, they are not this one's: none is returned.
+ */
+static void read_shared(const struct verbs_port *port, struct rd_loss_counters *now)
+{
+	rd_loss_read(port->sysroot, port->device, port->num, now);
+	if (port->identity &&
+		rd_port_identity(port->sysroot, port->device->name, port->num) != port->identity)
+		now->n = now->n_witnesses = 0;
+}
+
 void verbs_loss_read(struct verbs_port *port, struct rd_loss_counters *now)
 {
 	if (!port->own.counter)
-		rd_loss_read(port->sysroot, port->device, port->num, now);
+		read_shared(port, now);
 	else if (!port->own.ended)
 		rd_own_counter_read(port->own.counter, now);
 	else

@@ -91,6 +91,7 @@ struct verbs_port {
 	atomic_bool keep_buffers;  /* larger buffers were refused */
 	pthread_mutex_t loss_lock; /* guards `loss`; not held while counters are read */
 	struct rd_loss loss;	   /* since start() */
+	uint64_t identity;	   /* rd_port_identity() at start(); 0: unknown */
 	struct verbs_own_counter own;
 	char name[RD_NAME_MAX + 8], description[200], hardware[400];
 };

@@ -57,6 +57,23 @@ capture --gen count=20000,size=256 --fault counter=1,frame=10000 --
 has "one of 20 000: text" "$tmp/log" "dropped by the device 1 \(less than 0\.01 %; out_of_buffer\)$"
 is "one of 20 000: no advice" "$(grep -c raise "$tmp/log")" 0
 
+# Another device takes the name, as after a reload of the driver or a new name: its counters are not this one's
+tree=$tmp/tree
+devices=$tree/sys/class/infiniband
+model --keep "$tree" --rate 1000 --gen count=1000000,size=256 --counter out_of_buffer=100 --pidfile "$tmp/pid" -- \
+	"$RDMADUMP" -d mlx5_0 --json -w "$tmp/out.pcapng" >"$tmp/json" 2>"$tmp/err" &
+job=$!
+wait_for 60 grep -q 'capturing on' "$tmp/err"
+target=$(readlink -f "$devices/mlx5_0")
+cp -r "$target" "$tmp/other"
+echo 300 >"$tmp/other/ports/1/hw_counters/out_of_buffer"
+ln -s "$tmp/other" "$devices/next"
+mv -T "$devices/next" "$devices/mlx5_0"
+kill -INT "$(cat "$tmp/pid")"
+wait $job
+is "another device has the name: JSON" "$(loss)" '[false,null,null,"out_of_buffer is missing in one of the readings"]'
+is "another device has the name: nothing of its loss" "$(json "$tmp/json" .lost_before_us.at_least)" 0
+
 # A ring of 32 buffers at full speed
 capture --mode drop --gen count=400000,size=256 -- --max-burst 5
 lost=$(json "$tmp/json.stats" .dropped)
