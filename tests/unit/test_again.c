@@ -129,7 +129,7 @@ static void read_among_others_again(void **state)
 static void responses_overtake(void **state)
 {
 	(void)state;
-	for (int late = 0; late < 2; late++) {
+	for (int late = 0; late < 3; late++) { /* 2: after its request was repeated */
 		struct scene s = begin();
 		const struct rd_conversation *c;
 
@@ -140,6 +140,8 @@ static void responses_overtake(void **state)
 		read_request(&s, 4, 1024);
 		read_request(&s, 5, 1024);
 		sends(&s, 6, 6);
+		if (late == 2)
+			read_request(&s, 4, 1024);
 		if (late) {
 			respond(&s, ACK, 6, OK);
 			respond(&s, RESP_ONLY, 5, OK);
@@ -159,9 +161,10 @@ static void responses_overtake(void **state)
 			respond(&s, ACK, psn, OK);
 		}
 		c = result(&s);
-		assert_int_equal(count(c, RD_INC_RESPONSE_REORDERED), late);
-		assert_int_equal(count(c, RD_INC_RESPONSE_REPEATED), 0);
-		assert_certainty(&s, "responses-lost-downstream", late ? RD_POSSIBLE : RD_LIKELY);
+		assert_int_equal(count(c, RD_INC_RESPONSE_REORDERED), late == 1);
+		assert_int_equal(count(c, RD_INC_RESPONSE_REPEATED), late == 2);
+		assert_certainty(
+			&s, "responses-lost-downstream", late == 1 ? RD_POSSIBLE : RD_LIKELY);
 		end(&s);
 	}
 }
@@ -215,6 +218,40 @@ static void read_was_overtaken(void **state)
 	assert_int_equal(count(c, RD_INC_RESPONSE_GAP), 0);
 	assert_int_equal(count(c, RD_INC_RESPONSE_UNSEEN), 0);
 	end(&s);
+}
+
+/*
+ * A responder without identifications does not repeat a response by itself: the network made the
+ * copy, unless the request was captured again.
+ */
+static void response_without_a_second_request(void **state)
+{
+	(void)state;
+	for (int again = 0; again < 2; again++) {
+		struct scene s = begin();
+		const struct rd_conversation *c;
+
+		for (uint32_t psn = 0; psn < 8; psn++) {
+			read_request(&s, psn, 1024);
+			s.ip_id = UINT16_MAX;
+			respond(&s, RESP_ONLY, psn, OK);
+			if (psn != 6)
+				continue;
+			s.ns += 2 * MS;
+			if (again)
+				read_request(&s, psn, 1024);
+			s.ip_id = UINT16_MAX;
+			respond(&s, RESP_ONLY, psn, OK);
+		}
+		c = result(&s);
+		assert_int_equal(count(c, RD_INC_RESPONSE_DUPLICATED), !again);
+		assert_int_equal(count(c, RD_INC_RESPONSE_REPEATED), again);
+		if (again)
+			assert_null(finding(&s, "duplicated"));
+		else
+			assert_certainty(&s, "duplicated", RD_POSSIBLE);
+		end(&s);
+	}
 }
 
 /* Congestion marks are said once: alone, with the CNPs, or where no CNP answers ten of them. */
@@ -441,6 +478,7 @@ int main(void)
 		cmocka_unit_test(read_was_overtaken),
 		cmocka_unit_test(responses_overtake),
 		cmocka_unit_test(late_as_others),
+		cmocka_unit_test(response_without_a_second_request),
 		cmocka_unit_test(congestion_marks),
 		cmocka_unit_test(stopped_after_last_response),
 		cmocka_unit_test(gave_up_where_frames_are_missed),

@@ -346,12 +346,23 @@ static bool is_taken(struct rd_analysis *a, struct flow *r, const struct rd_pack
 }
 
 /*
+ * The copy of a response that has no IP identification: a responder sends one again only if it gets
+ * the request again, and this requester has repeated none.
+ */
+static bool is_unrequested(const struct flow *r, const struct item *it)
+{
+	return !HAS_IP_ID(it->ip_id) && r && r->ack.acked && !r->round.frame &&
+	       !incident_of(&r->incidents, RD_INC_RETRANSMITTED) &&
+	       psn_diff(it->p->psn, r->req.first) >= 0;
+}
+
+/*
  * A response that came before. Where all requests are acknowledged, the requester lacks it, and the
  * receiver still responds.
  */
 static void repeated(struct rd_analysis *a, struct flow *f, struct flow *r, const struct item *it)
 {
-	if (flow_is_duplicate(f, it, true)) {
+	if (flow_is_duplicate(f, it, true) || is_unrequested(r, it)) {
 		flow_incident(a, f, RD_INC_RESPONSE_DUPLICATED, 1);
 		return;
 	}
@@ -360,11 +371,11 @@ static void repeated(struct rd_analysis *a, struct flow *f, struct flow *r, cons
 		responded(a, r);
 }
 
-/* Whether the response that the requester lacks comes before it went back for it. */
-static bool is_late(const struct flow *r, uint32_t psn)
+/* Whether the requester has not retransmitted the request for this PSN: its response is the first.
+ */
+static bool is_first(const struct flow *r, uint32_t psn)
 {
-	return r && r->ack.gap_open && psn == r->ack.gap_psn &&
-	       !(r->round.frame && r->trouble->round_ns >= r->ack.gap_ns);
+	return !r || !r->round.frame || psn_diff(psn, r->round.top) >= 0;
 }
 
 /* A response with an old PSN; true: it was missing. */
@@ -372,12 +383,12 @@ static bool response_old(
 	struct rd_analysis *a, struct flow *f, struct flow *r, const struct item *it)
 {
 	if (f->resp.missing && seq_fill(f->resp.missing, it->p->psn, 1)) {
-		/* Reordered, unless its request was retransmitted. */
-		if (!r || !r->round.frame || psn_diff(it->p->psn, r->round.top) >= 0)
+		if (is_first(r, it->p->psn))
 			flow_incident(a, f, RD_INC_RESPONSE_REORDERED, 1);
 		return true;
 	}
-	if (is_late(r, it->p->psn) && !flow_is_duplicate(f, it, true)) {
+	if (r && r->ack.gap_open && it->p->psn == r->ack.gap_psn && is_first(r, it->p->psn) &&
+		!flow_is_duplicate(f, it, true)) {
 		flow_incident(a, f, RD_INC_RESPONSE_REORDERED, 1);
 		return true;
 	}

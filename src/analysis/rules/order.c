@@ -127,6 +127,9 @@ static bool duplicated(const struct look *l, struct rd_finding *f)
 				requests + responses <= FEW_COPIES)) ||
 		is_disordered(l))
 		finding_lower(f, RD_POSSIBLE);
+	/* The capture may have missed the request again. */
+	if (responses && !l->other->identified)
+		finding_lower(f, RD_POSSIBLE);
 	if (l->c->multicast) {
 		f->severity = RD_SEV_NOTE;
 		f->meaning = "the host is a member of the group that it sends to, and gets its own "
@@ -138,7 +141,8 @@ static bool duplicated(const struct look *l, struct rd_finding *f)
 	}
 	rd_finding_detail(f,
 		"%llu requests and %llu responses were captured twice, with the same IP "
-		"identification or, without one, within microseconds",
+		"identification or, without one, within microseconds; responses without one also "
+		"where no request was repeated",
 		n(requests), n(responses));
 	filter_requests(l, f);
 	return true;
