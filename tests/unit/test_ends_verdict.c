@@ -668,6 +668,22 @@ static void test_unmarked(void **state)
 	}
 }
 
+/* The same CNPs have another rule at the sender: they are no further cause. */
+static void test_unmarked_is_one_cause(void **state)
+{
+	struct rd_ends_report *r;
+
+	(void)state;
+	make_alone();
+	find_alone(RD_TAP_A, "cnp", RD_SEV_WARNING, RD_CERTAIN, 500 * US);
+	find_alone(RD_TAP_B, "cnp-unmarked", RD_SEV_WARNING, RD_LIKELY, 500 * US);
+	exchange(0, 100);
+	r = conclude();
+	expect(r, "cnp-unmarked", RD_PLACE_RECEIVER_NIC, RD_LIKELY, RD_LIKELY);
+	assert_string_equal(r->verdict.also, "");
+	discard(r);
+}
+
 /* Both ends are captured: what is left to do is elsewhere. */
 static void test_next_is_no_capture_of_an_end(void **state)
 {
@@ -709,6 +725,7 @@ int main(void)
 		cmocka_unit_test(test_gave_up_elsewhere),
 		cmocka_unit_test(test_pages_not_receives),
 		cmocka_unit_test(test_unmarked),
+		cmocka_unit_test(test_unmarked_is_one_cause),
 		cmocka_unit_test(test_next_is_no_capture_of_an_end),
 	};
 

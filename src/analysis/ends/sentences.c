@@ -344,6 +344,13 @@ static void put_other(struct others *o, const struct rd_finding *f, size_t n, ch
 	o->n++;
 }
 
+/* CNPs that no marked packet preceded at the receiver are plain CNPs at the sender. */
+static bool is_main(const char *main, const char *rule)
+{
+	return main &&
+	       (!strcmp(rule, main) || (!strcmp(main, "cnp-unmarked") && !strcmp(rule, "cnp")));
+}
+
 static bool word_also(struct judging *j, const struct culprit *x)
 {
 	struct rd_judgement *v = &j->r->verdict;
@@ -370,7 +377,7 @@ static bool word_also(struct judging *j, const struct culprit *x)
 
 			if (f->severity >= RD_SEV_WARNING && f->certainty > RD_POSSIBLE &&
 				cause_of(f->rule)->rule && !ends_answer(f->rule) &&
-				f->conversation && (!v->rule || strcmp(f->rule, v->rule) != 0))
+				f->conversation && !is_main(v->rule, f->rule))
 				put_other(&o, f, g->conversations, letters[tap]);
 		}
 	}
