@@ -104,6 +104,11 @@ is "the parts of the time are the time from the first request to the last frame"
 	 | ([.times | to_entries[] | select(.key | endswith("_ns")) | .value] | add) as $sum
 	 | ($sum > 0 and $sum <= .last_ns - .first_ns + 1000000000)] | all')" true
 
+# A counter is a problem, and the verdict rests on a warning: problems come first, and the verdict's finding is shown.
+timeout -k 5 60 python3 "$srcdir/tests/world/verdicts" --seed 41 --count 1 --keep "$tmp/order" >"$tmp/log" 2>&1
+is "problems are before warnings" "$(an "$tmp/order/41.pcapng" | sed -nE 's/^( !|!!) .*: (.*)/\1 \2/p' | cut -c1-32 | paste -sd'|')" \
+	"!! send_rnr_err grew by at least| ! the receiver was not ready (R"
+
 # --- times before 1970 ------------------------------------------------------------------------
 
 # A clock that was never set, with if_tsoffset: where its times are negative, and become positive, the report is the same.

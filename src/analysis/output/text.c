@@ -209,30 +209,59 @@ static void put_hidden(const struct page *p, size_t findings, size_t notes)
 	fprintf(p->out, ": -v shows %s\n", findings + notes == 1 ? "it" : "them");
 }
 
-/* One screen: the worst finding of each group, of the capture all. */
-static void put_groups(const struct page *p)
+/* Of a group, those of a severity; the others of the same group are left, too. */
+struct screen {
+	const struct page *page;
+	size_t shown, room; /* findings; those that may be shown */
+	size_t left[2];	    /* findings, notes */
+};
+
+static void leave(struct screen *s, const struct rd_finding *f)
 {
-	size_t shown = 0, left[2] = {0}; /* findings, notes */
+	s->left[f->severity == RD_SEV_NOTE]++;
+}
 
-	for (size_t i = 0; i < p->r->groups.n; i++) {
-		const struct rd_group *g = &p->r->groups.group[i];
-		const struct rd_finding *f = &p->r->findings.finding[g->finding[0]];
-		size_t each = f->conversation || p->alone ? 1 : g->n;
+static void put_group(struct screen *s, const struct rd_group *g, enum rd_severity severity)
+{
+	const struct page *p = s->page;
+	const struct rd_finding *all = p->r->findings.finding, *f = &all[g->finding[0]];
+	const bool one = f->conversation || p->alone;
 
-		for (size_t k = 0; k < each; k++) {
-			f = &p->r->findings.finding[g->finding[k]];
-			if (shown == FINDINGS_SHOWN || (f->severity == RD_SEV_NOTE && shown)) {
-				for (size_t m = k; m < (each == 1 ? g->n : k + 1); m++)
-					left[p->r->findings.finding[g->finding[m]].severity ==
-						RD_SEV_NOTE]++;
-				continue;
-			}
+	if (one && f->severity != severity)
+		return;
+	for (size_t k = 0; k < (one ? 1 : g->n); k++) {
+		f = &all[g->finding[k]];
+		if (f->severity != severity)
+			continue;
+		if (s->shown < s->room && (severity != RD_SEV_NOTE || !s->shown)) {
 			put_finding(p, f);
 			put_others(p, g);
-			shown++;
+			s->shown++;
+			continue;
 		}
+		for (size_t m = k; m < (one ? g->n : k + 1); m++)
+			leave(s, &all[g->finding[m]]);
 	}
-	put_hidden(p, left[0], left[1]);
+}
+
+/*
+ * One screen: the worst finding of each group, of the capture all; problems first, and at equal
+ * severity what the verdict rests on. There is always room for that.
+ */
+static void put_groups(const struct page *p)
+{
+	const struct rd_groups *groups = &p->r->groups;
+	const enum rd_severity lead = p->r->findings.finding[groups->group->finding[0]].severity;
+	struct screen s = {.page = p};
+
+	for (int severity = RD_SEV_PROBLEM; severity >= RD_SEV_NOTE; severity--) {
+		const bool comes = severity > (int)lead;
+
+		s.room = FINDINGS_SHOWN - comes;
+		for (size_t i = 0; i < groups->n; i++)
+			put_group(&s, &groups->group[i], (enum rd_severity)severity);
+	}
+	put_hidden(p, s.left[0], s.left[1]);
 }
 
 static void put_findings(const struct page *p)
