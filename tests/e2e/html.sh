@@ -187,6 +187,42 @@ is "... and no sentence says that there is none" \
 	"$(look "$tmp/shown.html" 1400x1000 light 'String(/No (problem|finding)/.test(document.querySelector("main").textContent.split("Capture A alone")[0]))')" false
 right "two ends, a finding of one" "$tmp/shown.html" 800x1000 light
 
+# Two networks in VXLAN tunnels with the same addresses and QPs: everywhere, the network is named.
+cat >"$tmp/tunnels.py" <<'PY'
+import struct, sys
+data = open(sys.argv[1], "rb").read()
+out, at = bytearray(data[:24]), 24
+while at < len(data):
+    seconds, rest, kept, length = struct.unpack("<IIII", data[at:at + 16])
+    inner = data[at + 16:at + 16 + kept]
+    at += 16 + kept
+    for vni in 10, 20:
+        outer = struct.pack("!HHHHBBHI", 50000 + vni, 4789, len(inner) + 16, 0, 8, 0, 0, vni << 8)
+        outer = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 20 + len(inner) + 16, 0, 0, 64, 17, 0, b"\xc0\0\2\1", b"\xc0\0\2\2") + outer
+        frame = bytes.fromhex("0200000000220200000000110800") + outer + inner
+        out += struct.pack("<IIII", seconds, rest, len(frame), len(frame)) + frame
+open(sys.argv[2], "wb").write(out)
+PY
+for end in a b; do
+	zstd -q -d -f -o "$tmp/inner.pcap" "$TEST_DATA/roce/17_rnr_nak/$end.pcap.zst"
+	python3 "$tmp/tunnels.py" "$tmp/inner.pcap" "$tmp/tunnels.$end.pcap"
+done
+"$RDMADUMP" analyze --json --html "$tmp/tunnels.html" "$tmp/tunnels.a.pcap" >"$tmp/tunnels.json" 2>"$tmp/log"
+is "two networks: there are both" "$(jq -c '[.conversations[].network] | unique' "$tmp/tunnels.json")" '[10,20]'
+names='(list => list.length + " " + new Set(list).size + " " + list.every(t => / .network [12]0./.test(t)))'
+is "... each row of the table has its own name" "$(look "$tmp/tunnels.html" 1400x1000 light "$names([...document.querySelectorAll('td .open')].map(e => e.textContent))")" \
+	"$(jq -r '[.conversations[].sides[] | select(.requests > 0)] | "\(length) \(length) true"' "$tmp/tunnels.json")"
+is "... each choice for the plots, too" "$(look "$tmp/tunnels.html" 1400x1000 light "[...document.querySelectorAll('select')].map(s => $names([...s.options].slice(s.options[0].value ? 0 : 1).map(o => o.textContent)).replace(/^(\\d+) \\1 /, '')).join()")" "true,true"
+right "two networks" "$tmp/tunnels.html" 800x1000 light
+is "... another page names none" "$(look "$page" 1400x1000 light 'String(/network \d/.test(document.querySelector("main").textContent))')" false
+"$RDMADUMP" analyze --json --html "$tmp/tunnels.html" "$tmp/tunnels."{a,b}.pcap >"$tmp/tunnels.json" 2>"$tmp/log"
+is "... between two ends, too" \
+	"$(look "$tmp/tunnels.html" 1400x1000 light "$names([...[...document.querySelectorAll('h2')].find(e => e.textContent === 'Between the ends').nextElementSibling.querySelectorAll('tbody tr')].map(e => e.cells[0].textContent))")" \
+	"$(jq -r '[.ends.paths[].qps[]] | "\(length) \(length) true"' "$tmp/tunnels.json")"
+right "two networks, two ends" "$tmp/tunnels.html" 800x1000 light
+"$RDMADUMP" analyze "$tmp/tunnels.a.pcap" >"$tmp/tunnels.txt" 2>"$tmp/log"
+is "... and in the text no line ends before its number" "$(grep -c 'network 20' "$tmp/tunnels.txt" | awk '{ print ($1 > 2) }') $(grep -c 'network$' "$tmp/tunnels.txt")" "1 0"
+
 # Native InfiniBand: management datagrams are RDMA frames like others, and counted once.
 "$FRAMES_TOOL" subnet "$tmp/subnet.pcap"
 "$RDMADUMP" analyze --html "$tmp/subnet.html" "$tmp/subnet.pcap" >/dev/null 2>"$tmp/log"

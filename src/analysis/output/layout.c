@@ -32,7 +32,7 @@ static bool is_one_word(const char *word, size_t n, const char *next)
 {
 	static const char *const units[] = {
 		"%", "s", "us", "ms", "ns", "B", "kB", "MB", "GB", "b/s", "kb/s", "Mb/s", "Gb/s"};
-	static const char *const names[] = {"QP", "frame", "PSN", "LID", "priority"};
+	static const char *const names[] = {"QP", "frame", "PSN", "LID", "priority", "(network"};
 	const size_t unit = strcspn(next, " .,;:)");
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)

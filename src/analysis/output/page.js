@@ -8,6 +8,9 @@
 	let report; /* the capture that is shown */
 	const ROWS = 200; /* of a table, until more are requested */
 	const times = (side, ...keys) => sum(keys.map(key => side.events[key] ? side.events[key].count : 0));
+	/* Several networks in tunnels may have the same addresses and QPs. */
+	const network = n => n === null ? "" : ` (network ${String(n)})`;
+	const within = c => report.conversations.some(other => other.network !== c.network) ? network(c.network) : "";
 	const endpoint = e => e.address + (e.qp === null ? "" : ":" + hex(e.qp, 1));
 
 	/* --- plots --- */
@@ -71,7 +74,7 @@
 		if (!rows.length)
 			return false;
 		const choice = el("select", {"aria-label": "PSNs of", on: {change: () => show(rows[Number(choice.value)])}},
-			rows.map((r, i) => el("option", {value: i}, `${endpoint(r.c[r.name])} \u2192 ${endpoint(r.c[r.name === "a" ? "b" : "a"])}` +
+			rows.map((r, i) => el("option", {value: i}, `${endpoint(r.c[r.name])} \u2192 ${endpoint(r.c[r.name === "a" ? "b" : "a"])}${within(r.c)}` +
 				(r.rank < report.findings.length ? " (findings)" : ""))));
 		show(rows[0]);
 		return [el("h2", {}, "PSNs over time"), rows.length > 1 && el("p", {class: "tools"}, choice), place];
@@ -237,7 +240,7 @@
 		const choice = el("select", {"aria-label": "Traffic of", on: {change: () =>
 			choose(choice.value === "" ? null : named[Number(choice.value)])}},
 			el("option", {value: ""}, "all traffic"),
-			named.map((c, i) => el("option", {value: i}, `${endpoint(c.a)} \u2194 ${endpoint(c.b)} (${c.transport})`)));
+			named.map((c, i) => el("option", {value: i}, `${endpoint(c.a)} \u2194 ${endpoint(c.b)}${within(c)} (${c.transport})`)));
 		const every = report.findings, one = report, choose = c => c ? show(c.series, findingsof(c), slowest(one, [c])) : show(all, every, slowest(one, one.conversations));
 		choose(null);
 		return [el("h2", {}, "Over time ", begins(every)), named.length > 0 && el("p", {class: "tools"}, choice), place];
@@ -340,7 +343,7 @@
 		const hidden = report.conversations_in_all - report.conversations.length;
 		return [el("h2", {}, "QP pairs"), rows.length ? [el("p", {class: "soft small"}, "One row for each requester; click a pair for its details, a heading to sort.",
 			hidden > 0 && ` ${many(hidden, "more pair")} not in this report.`), table([
-			{name: "Requester \u2192 responder", value: r => endpoint(r.from) + endpoint(r.to), cell: r => `${endpoint(r.from)} \u2192 ${endpoint(r.to)}`},
+			{name: "Requester \u2192 responder", value: r => endpoint(r.from) + endpoint(r.to) + within(r.c), cell: r => `${endpoint(r.from)} \u2192 ${endpoint(r.to)}${within(r.c)}`},
 			{name: "Verbs", value: r => Object.keys(r.s.verbs).join(" "),
 				cell: r => [r.c.transport, ...Object.keys(r.s.verbs)].join(" ") + (r.c.application ? ` (${r.c.application.name})` : "")},
 			number("Frames", r => r.s.frames, count), number("New data", r => r.s.goodput_bytes, bytes),
@@ -476,7 +479,7 @@
 			el("p", {class: "soft"}, `A: ${name(0)}; B: ${name(1)}. ${count(e.packets)} packets were captured at both ends, in ${span(e.last_ns - e.first_ns)}.`),
 			el("p", {}, clock(e.clock, e.clock_unknown))), verdict(e.verdict), sides(), groups(e.groups, e.findings, shown(e.verdict.shown_by)),
 		el("h2", {}, "Between the ends"), table([
-			{name: "To QP", value: r => r.p.from + r.p.to + r.w.qp, cell: r => `${r.p.from} \u2192 ${r.p.to}:${hex(r.w.qp, 1)}`},
+			{name: "To QP", value: r => r.p.from + r.p.to + r.w.qp + network(r.p.network), cell: r => `${r.p.from} \u2192 ${r.p.to}:${hex(r.w.qp, 1)}${network(r.p.network)}`},
 			{name: "Direction", value: r => r.p.sender, cell: r => (r.p.sender === "a" ? "A \u2192 B" : "B \u2192 A") + (r.p.sender_known ? "" : "?")},
 			number("Sent", r => r.w.sent), number("Lost", r => r.w.lost.count, true), number("Duplicated", r => r.w.duplicated.count, true),
 			number("Reordered", r => r.w.reordered, true),
