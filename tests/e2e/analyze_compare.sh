@@ -3,7 +3,7 @@
 # `rdmadump analyze --compare`: a capture with itself, two runs of a program, what is refused.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
-need_tool jq
+need_tool jq zstd
 [ -z "${SOFTHCA_PRELOAD_FIRST-}" ] || export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS-}"
 roce=$TEST_DATA/roce
 an() { timeout 60 "$RDMADUMP" analyze "$@" 2>"$tmp/err"; }
@@ -52,6 +52,16 @@ has "... traffic that it left out is not new" "$tmp/text" '^[0-9]+ directions? o
 is "... nor changed" "$(grep -cE '^(new|changed) ' "$tmp/text")" 0
 an --json "$roce/56_nvme/a.pcap.zst" >"$tmp/nvme.json"
 is "connections have their service" "$(jq -r '[.conversations[].connection.service_id? // empty] | unique[]' "$tmp/nvme.json")" 0x0000000001061144
+
+# A capture without frames has no date.
+zstd -q -d -c "$roce/02_rc_write/a.pcap.zst" | head -c 24 >"$tmp/empty.pcap"
+an --json "$tmp/empty.pcap" >"$tmp/empty.json"
+an --compare "$tmp/empty.json" "$roce/10_rc_write_loss/a.pcap.zst" >"$tmp/text"
+has "a capture without frames before" "$tmp/text" '^before  no frames$'
+has "... the finding about it is gone" "$tmp/text" '^ +there are no frames in this capture$'
+an --compare "$tmp/good.json" "$tmp/empty.pcap" >"$tmp/text"
+has "a capture without frames now" "$tmp/text" '^now     no frames$'
+is "... nothing happened 0 times" "$(grep -c ' 0 times' "$tmp/text")" 0
 
 # Two counters of a port are two findings.
 python3 "$srcdir/tests/world/verdicts" --seed 3 --count 1 --keep "$tmp/counters" >/dev/null 2>&1

@@ -109,6 +109,11 @@ timeout -k 5 60 python3 "$srcdir/tests/world/verdicts" --seed 41 --count 1 --kee
 is "problems are before warnings" "$(an "$tmp/order/41.pcapng" | sed -nE 's/^( !|!!) .*: (.*)/\1 \2/p' | cut -c1-32 | paste -sd'|')" \
 	"!! send_rnr_err grew by at least| ! the receiver was not ready (R"
 
+# One of a thing is not several.
+python3 "$srcdir/tests/e2e/analyze_many.py" make 64 10 "$tmp/ones.pcap"
+is "one NAK, one packet" "$(an --json "$tmp/ones.pcap" | jq -r ".findings[].detail" | grep -oE '\b1 (RNR NAKs?|packets? retransmitted|requests?|responses?)\b' | sort -u | paste -sd,)" \
+	"1 RNR NAK,1 packet retransmitted,1 response"
+
 # --- times before 1970 ------------------------------------------------------------------------
 
 # A clock that was never set, with if_tsoffset: where its times are negative, and become positive, the report is the same.

@@ -750,7 +750,8 @@ static void counters_reset(void **state)
 	respond(&s, ACK, 3, OK);
 	result(&s);
 	assert_int_equal(s.r->n_comparisons, 3);
-	assert_true(check_of(&s, "rcvd_pkts")->known && check_of(&s, "rcvd_pkts")->agrees);
+	/* It may have passed its former value again since then. */
+	assert_false(check_of(&s, "rcvd_pkts")->known || check_of(&s, "rcvd_pkts")->agrees);
 	assert_false(check_of(&s, "sent_pkts")->known || check_of(&s, "sent_pkts")->agrees);
 	assert_string_equal(check_of(&s, "sent_pkts")->why, "the counter was reset");
 	assert_false(check_of(&s, "send_rnr_err")->known);

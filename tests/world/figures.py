@@ -100,7 +100,7 @@ PATTERNS = {
     "reordered": [(re.compile(N + r" requests \(" + F + " % of them, up to " + N + " packets late\\) and " + N + r" responses .*; "
                               + N + " NAKs, " + N + " packets"), of_late)],
     "cnp": [(re.compile(N + " CNPs for its " + N + " frames; " + N), of_cnps)],
-    "rnr": [(re.compile(N + " RNR NAKs, each requests a delay of up to " + F + " ms; " + N), of_rnr)],
+    "rnr": [(re.compile(N + " RNR NAKs?, each requests a delay of up to " + F + " ms; " + N), of_rnr)],
     "capture-lost": [(re.compile(N + " frames, " + F + " %"), of_capture_loss)],
     "stall": [(re.compile(F + " ms without"), of_stall)],
     "timeout": [(WAITED, of_waits), (AGREED, of_agreed)], "timeout-short": [(WAITED, of_waits), (AGREED, of_agreed)],

@@ -27,6 +27,10 @@ static void put_capture(FILE *out, const char *word, const struct rd_snapshot *s
 	char frames[RD_UNITS_LEN], duration[RD_UNITS_LEN];
 
 	fprintf(out, "%s  ", word);
+	if (!s->frames) {
+		fputs("no frames\n", out);
+		return;
+	}
 	put_clean(out, s->start);
 	fprintf(out, ", %s, %s frame%s", rd_fmt_duration(duration, s->duration_ns),
 		rd_fmt_count(frames, s->frames), s->frames == 1 ? "" : "s");
@@ -101,7 +105,9 @@ static void put_place(FILE *out, const struct found *f)
 
 static void put_counts(FILE *out, const struct found *f)
 {
-	fprintf(out, "[%s], %" PRIu64 " times", rd_certainty_name(f->certainty), f->count);
+	fprintf(out, "[%s]", rd_certainty_name(f->certainty));
+	if (f->count)
+		fprintf(out, ", %" PRIu64 " time%s", f->count, f->count == 1 ? "" : "s");
 	if (f->by_rule)
 		fprintf(out, ", %" PRIu64 " finding%s", f->n, f->n == 1 ? "" : "s");
 	else if (*f->from)

@@ -102,8 +102,9 @@ static bool reordered_downstream(const struct look *l, struct rd_finding *f)
 		"them for lost");
 	rd_finding_detail(f,
 		"%llu of %llu NAKs are for packets that then arrived before their retransmission; "
-		"%llu packets retransmitted",
-		n(late), n(count(l, RD_INC_NAK_SEQUENCE)), n(count(l, RD_INC_RETRANSMITTED)));
+		"%llu packet%s retransmitted",
+		n(late), n(count(l, RD_INC_NAK_SEQUENCE)), n(count(l, RD_INC_RETRANSMITTED)),
+		plural(count(l, RD_INC_RETRANSMITTED)));
 	filter_requests(l, f);
 	return true;
 }
@@ -140,10 +141,10 @@ static bool duplicated(const struct look *l, struct rd_finding *f)
 		rd_finding_title(f, "frames are duplicated upstream of this capture point");
 	}
 	rd_finding_detail(f,
-		"%llu requests and %llu responses were captured twice, with the same IP "
+		"%llu request%s and %llu response%s were captured twice, with the same IP "
 		"identification or, without one, within microseconds; responses without one also "
 		"where no request was repeated",
-		n(requests), n(responses));
+		n(requests), plural(requests), n(responses), plural(responses));
 	filter_requests(l, f);
 	return true;
 }

@@ -97,9 +97,9 @@ static bool timeout_rounds(const struct look *l, struct rd_finding *f)
 	/* How many packets each round has is not counted. */
 	if (rounds(l) > silent - others)
 		snprintf(all, sizeof(all), " in all %llu rounds", n(rounds(l)));
-	rd_finding_detail(f, "%llu time%s, %s; %llu packets retransmitted%s", n(silent - others),
+	rd_finding_detail(f, "%llu time%s, %s; %llu packet%s retransmitted%s", n(silent - others),
 		plural(silent - others), waited_text(waited, l), n(count(l, RD_INC_RETRANSMITTED)),
-		all);
+		plural(count(l, RD_INC_RETRANSMITTED)), all);
 	filter_requests(l, f);
 	return true;
 }
@@ -256,9 +256,10 @@ static bool not_ready(const struct look *l, struct rd_finding *f)
 	finding_evidence(f, incident(l, RD_INC_RNR));
 	rd_finding_title(f, "the receiver was not ready (RNR NAK)");
 	rd_finding_detail(f,
-		"%llu RNR NAKs, each requests a delay of up to %.4g ms; %llu packets retransmitted",
-		n(count(l, RD_INC_RNR)), l->s->rnr_timer_us / 1e3,
-		n(count(l, RD_INC_RETRANSMITTED)));
+		"%llu RNR NAK%s, each requests a delay of up to %.4g ms; %llu packet%s "
+		"retransmitted",
+		n(count(l, RD_INC_RNR)), plural(count(l, RD_INC_RNR)), l->s->rnr_timer_us / 1e3,
+		n(count(l, RD_INC_RETRANSMITTED)), plural(count(l, RD_INC_RETRANSMITTED)));
 	if (l->s->rnr_pages) {
 		finding_append(
 			f, "%llu of them for requests that need no receive", n(l->s->rnr_pages));
