@@ -230,6 +230,13 @@ is "InfiniBand: frames are counted once" \
 	"$(look "$tmp/subnet.html" 1400x1000 light '[...document.querySelectorAll(".tile")].slice(0, 3).map(t => t.textContent).join("|")')" \
 	"Frames57|RDMA frames57|QP pairs, UD flows4"
 right "InfiniBand" "$tmp/subnet.html" 800x1000 light
+# The text has one decimal, the page up to three digits.
+look "$tmp/subnet.html" 1400x1000 light '[...document.querySelectorAll("td .open")].map(e => e.textContent.replace(/ . /, " -> ") + " " + e.closest("tr").cells[4].textContent.replace(/\u00a0.*/, "")).join("|")' >"$tmp/cells"
+tr "|" "\n" <"$tmp/cells" | LC_ALL=C sort >"$tmp/rates"
+"$RDMADUMP" analyze "$tmp/subnet.pcap" 2>>"$tmp/log" | sed -nE 's/^(LID .*[^ ]) +-> (LID [^ ]*) .* ([0-9.]+) kb.s .*/\1 -> \2 \3/p' | LC_ALL=C sort >"$tmp/want"
+awk '{ for (k = 1; k < 6; k++) if ($k != $(k + 6)) print; if (NF != 12 || ($6 - $12) ^ 2 > 0.25) print }' < <(paste -d" " "$tmp/want" "$tmp/rates") >"$tmp/differ"
+[ "$(wc -l <"$tmp/want")" = 5 ] && [ ! -s "$tmp/differ" ]
+ok "... the goodput of each pair is that of the text" "$tmp/differ"
 
 # Pauses in the one, marks and CNPs in the other.
 for seed in 10005 10016; do

@@ -330,6 +330,12 @@
 		requests(row.c.application),
 		el("div", {class: "pair"}, sideview(row.c, row.name), sideview(row.c, row.name === "a" ? "b" : "a")), el("p", {}, begins(findingsof(row.c))), plots(row.c.series, findingsof(row.c), slowest(report, [row.c]))];
 
+	/* Of the time from the first to the last frame of both sides, as in the text. */
+	const goodput = r => {
+		const seen = Object.values(r.c.sides).filter(s => s.seen);
+		const took = Math.max(...seen.map(s => s.last_ns)) - Math.min(...seen.map(s => s.first_ns));
+		return took > 0 ? r.s.goodput_bytes * 8e9 / took : null;
+	};
 	const pairs = () => {
 		const rows = report.conversations.flatMap(c => {
 			const asked = ["a", "b"].filter(name => c.sides[name].requests > 0);
@@ -347,7 +353,7 @@
 			{name: "Verbs", value: r => Object.keys(r.s.verbs).join(" "),
 				cell: r => [r.c.transport, ...Object.keys(r.s.verbs)].join(" ") + (r.c.application ? ` (${r.c.application.name})` : "")},
 			number("Frames", r => r.s.frames, count), number("New data", r => r.s.goodput_bytes, bytes),
-			number("Goodput", r => r.s.last_ns > r.s.first_ns ? r.s.goodput_bytes * 8e9 / (r.s.last_ns - r.s.first_ns) : null, rate),
+			number("Goodput", goodput, rate),
 			number("Retx", r => times(r.s, "retransmitted"), count, true),
 			number("NAK", r => times(r.s, "nak_sequence", "nak_invalid_request", "nak_remote_access", "nak_remote_operational", "nak_other"), count, true),
 			number("RNR", r => times(r.s, "rnr"), count, true), number("CNP", r => times(r.s, "cnp"), count, true),
