@@ -67,7 +67,7 @@ static bool growth_of(
 	for (unsigned int i = 0; i < p->n_spans && p->spans[i].last; i++) {
 		if (!span_growth(p, &p->spans[i], counter, &one))
 			continue;
-		if (hw && p->spans[i].was_reset && (exact || one.wrapped))
+		if (hw && p->spans[i].was_reset && (exact || one.wrapped) && rd_growth_known(&one))
 			one = (struct rd_growth){.verdict = RD_GROWTH_RESET};
 		if (any)
 			rd_growth_add(grown, &one);
