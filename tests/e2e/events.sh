@@ -108,10 +108,10 @@ while IFS='|' read -r arguments words; do
 	[ "$status" = 1 ] && grep -qF -- "$words" "$tmp/err"
 	ok "refused: events $arguments" "$tmp/err"
 done <<'END'
--c 0|-c '0'
--c many|-c 'many'
--a size:3|-a 'size:3'
--a duration:|-a 'duration:'
+-c 0|-c: '0' is not a whole number of events, 1 or more
+-c many|-c: 'many' is not a whole number of events
+-a size:3|-a: 'size:3' is not
+-a duration:|-a: 'duration:' is not
 a b|unexpected argument 'b'
 END
 tap_done
