@@ -235,11 +235,9 @@ struct rd_side {
 	uint32_t psn_first, psn_last; /* valid if requests > 0 */
 	uint32_t mtu;		      /* path MTU, derived from packets; 0: unknown */
 	uint32_t rnr_timer_us;	      /* longest wait that an RNR NAK requested */
-	uint64_t rnr_pages;	      /* RNR NAKs to requests that need no receive */
 	uint64_t longest_stall_ns;    /* longest wait for a response while requests were open */
 	uint64_t stall_frame;
-	bool stall_doubtful; /* all traffic paused for nearly as long: a clock may have been set */
-	int64_t credits;     /* last advertised, -1: no flow control */
+	int64_t credits; /* last advertised, -1: no flow control */
 	uint16_t pkey;
 	uint16_t lid; /* the sender's; valid if has_lrh */
 	uint8_t sl;   /* service level of InfiniBand, valid if has_lrh */
@@ -247,8 +245,9 @@ struct rd_side {
 	struct rd_priority priority;
 	struct rd_congestion *congestion; /* NULL: no congestion mark, no CNP */
 	struct rd_held *held;		  /* NULL: no gap fits a pause */
-	bool ports_differ; /* packets out of sequence have several UDP source ports */
-	bool copies_timed; /* some copies are identified only by their time, not by IP IDs */
+	bool stall_doubtful; /* all traffic paused for nearly as long: a clock may have been set */
+	bool ports_differ;   /* packets out of sequence have several UDP source ports */
+	bool copies_timed;   /* some copies are identified only by their time, not by IP IDs */
 	/*
 	 * Some late packets arrived after a NAK, and nothing proves that they are not
 	 * retransmissions; or they may be copies of packets whose identifications are not

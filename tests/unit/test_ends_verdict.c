@@ -628,8 +628,8 @@ static void test_pages_not_receives(void **state)
 		make_alone();
 		for (int end = 0; end < RD_TAPS; end++) {
 			find_alone((enum rd_tap)end, "rnr", RD_SEV_WARNING, RD_CERTAIN, 500 * US);
-			alone[end].c.side[0].has_incidents = UINT64_C(1) << RD_INC_RNR;
-			alone[end].c.side[0].rnr_pages = pages;
+			alone[end].c.side[0].has_incidents =
+				UINT64_C(1) << RD_INC_RNR | pages << RD_INC_RNR_PAGES;
 		}
 		exchange(0, 100);
 		r = conclude();

@@ -275,7 +275,8 @@ static void rnr(struct rd_analysis *a, struct flow *f, struct flow *r, const str
 		f->resp.rnr_timer_us = us;
 	if (!r || !r->req.started)
 		return;
-	f->resp.rnr_pages += refused_needs_no_receive(a, r, p->psn);
+	if (refused_needs_no_receive(a, r, p->psn))
+		flow_incident(a, f, RD_INC_RNR_PAGES, 1);
 	acknowledge(a, r, p->psn, a->ns);
 	responded(a, r);
 	receiver_at(a, r, p->psn, true);

@@ -347,7 +347,6 @@ struct flow_responses {
 	bool any, started;
 	bool open; /* between the first and the last response to one READ */
 	uint32_t rnr_timer_us;
-	uint64_t rnr_pages; /* RNR NAKs to requests that need no receive */
 	int32_t credits;
 	struct seq *missing; /* READ responses; NULL: none ever was */
 };

@@ -118,7 +118,6 @@ static bool fill_side(const struct rd_analysis *a, struct rd_side *s, const stru
 		s->acks = other->resp.acks;
 		s->read_responses = other->resp.reads;
 		s->rnr_timer_us = other->resp.rnr_timer_us;
-		s->rnr_pages = other->resp.rnr_pages;
 		s->credits = other->resp.credits;
 	}
 	if (own) {

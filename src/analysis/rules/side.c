@@ -251,6 +251,8 @@ static bool marked(const struct look *l, struct rd_finding *f)
 
 static bool not_ready(const struct look *l, struct rd_finding *f)
 {
+	const uint64_t pages = count(l, RD_INC_RNR_PAGES);
+
 	if (!count(l, RD_INC_RNR))
 		return false;
 	finding_evidence(f, incident(l, RD_INC_RNR));
@@ -260,10 +262,9 @@ static bool not_ready(const struct look *l, struct rd_finding *f)
 		"retransmitted",
 		n(count(l, RD_INC_RNR)), plural(count(l, RD_INC_RNR)), l->s->rnr_timer_us / 1e3,
 		n(count(l, RD_INC_RETRANSMITTED)), plural(count(l, RD_INC_RETRANSMITTED)));
-	if (l->s->rnr_pages) {
-		finding_append(
-			f, "%llu of them for requests that need no receive", n(l->s->rnr_pages));
-		if (l->s->rnr_pages >= count(l, RD_INC_RNR)) {
+	if (pages) {
+		finding_append(f, "%llu of them for requests that need no receive", n(pages));
+		if (pages >= count(l, RD_INC_RNR)) {
 			f->meaning = "page faults of the receiver (on-demand paging), or a lack of "
 				     "resources of its NIC";
 			f->next = "look at the receiver's page faults and memory, and at the load "

@@ -124,8 +124,9 @@ static bool lacks_pages(const struct rd_conversation *c, const struct rd_finding
 {
 	const struct rd_side *s = &c->side[f->side];
 
-	return !strcmp(f->rule, "rnr") && s->rnr_pages &&
-	       s->rnr_pages >= rd_side_incident(s, RD_INC_RNR)->count;
+	const uint64_t pages = rd_side_incident(s, RD_INC_RNR_PAGES)->count;
+
+	return !strcmp(f->rule, "rnr") && pages && pages >= rd_side_incident(s, RD_INC_RNR)->count;
 }
 
 unsigned int places_of(const struct cause *cause, const struct rd_conversation *c,
