@@ -391,7 +391,7 @@ static void test_several(void **state)
 
 static void test_many_comments(void **state)
 {
-	struct rd_comment many[RD_FRAME_COMMENTS + 3];
+	struct rd_comment many[RD_FRAME_COMMENTS + 3] = {0};
 	struct maker k = {0};
 	struct memory got = {0};
 	struct rd_annotation a = annotation(many, RD_FRAME_COMMENTS + 3, &got);

@@ -10,6 +10,10 @@
 
 #define CQ_DEPTH 8192
 #define GIDS_MAX 64
+/* A constant: ibv_reg_mr() is a macro that may convert it to unsigned. */
+#define ACCESS                                                                                     \
+	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |               \
+		IBV_ACCESS_REMOTE_ATOMIC)
 
 static void open_device(struct traffic *t)
 {
@@ -57,9 +61,6 @@ static void find_gid(struct traffic *t)
 
 static void open_memory(struct traffic *t)
 {
-	const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-			   IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
-
 	t->pd = ibv_alloc_pd(t->ctx);
 	t->cq = ibv_create_cq(t->ctx, CQ_DEPTH, NULL, NULL, 0);
 	t->memory = aligned_alloc(4096, MEMORY);
@@ -67,7 +68,7 @@ static void open_memory(struct traffic *t)
 		die("memory");
 	for (unsigned int i = 0; i < MEMORY; i++)
 		t->memory[i] = (uint8_t)(i * 7);
-	t->mr = ibv_reg_mr(t->pd, t->memory, MEMORY, access);
+	t->mr = ibv_reg_mr(t->pd, t->memory, MEMORY, ACCESS);
 	if (!t->mr)
 		die("ibv_reg_mr");
 	t->me.rkey = t->mr->rkey;
