@@ -3,6 +3,7 @@
 #include "loss.h"
 #include <rdmadump/growth.h>
 #include <rdmadump/json.h>
+#include <rdmadump/sum.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -36,10 +37,10 @@ static uint64_t lost_by(const struct capture_run *r, const struct advice *advice
 
 		if (strcmp(sources[i].source->ops->name, advice->source) != 0)
 			continue;
-		lost += advice->counter ? 0 : st->lost;
+		rd_sum_add(&lost, advice->counter ? 0 : st->lost);
 		for (unsigned int k = 0; advice->counter && k < st->n_loss; k++)
 			if (!strcmp(st->loss[k].name, advice->counter))
-				lost += st->loss[k].least;
+				rd_sum_add(&lost, st->loss[k].least);
 	}
 	return lost;
 }

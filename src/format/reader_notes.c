@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Comments and drop counts of the frames of one batch. */
 #include "reader.h"
+#include <rdmadump/sum.h>
 #include <stdlib.h>
 
 static bool add_text(struct rd_reader *r, const char *text, size_t len)
@@ -44,7 +45,7 @@ enum step reader_add_note(struct rd_reader *r, uint64_t dropped, const char *com
 
 	if (!note)
 		return reader_nomem(r);
-	note->dropped += dropped;
+	rd_sum_add(&note->dropped, dropped);
 	if (!comment)
 		return STEP_OTHER;
 	len = strnlen(comment, len);

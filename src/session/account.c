@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The numbers of a whole capture: its totals and the result. */
 #include "session.h"
+#include <rdmadump/sum.h>
 
 /* Frames that were delivered after the last file was full do not count. */
 static struct rd_tally total(const struct rd_session *s)
@@ -18,7 +19,7 @@ uint64_t account_loss(const struct rd_session *s, bool *known)
 
 	*known = true;
 	for (unsigned int i = 0; i < s->in.n; i++) {
-		lost += s->in.stats[i].lost;
+		rd_sum_add(&lost, s->in.stats[i].lost);
 		*known &= s->in.stats[i].loss_known || s->in.follows[i];
 	}
 	return lost;

@@ -5,6 +5,7 @@
  */
 #include "session.h"
 #include <rdmadump/clock.h>
+#include <rdmadump/sum.h>
 #include <rdmadump/units.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -37,7 +38,7 @@ static uint64_t lost_now(const struct rd_session *s)
 		struct rd_source_stats stats;
 
 		s->in.sources[i]->ops->stats(s->in.sources[i], &stats);
-		lost += stats.lost;
+		rd_sum_add(&lost, stats.lost);
 	}
 	return lost;
 }

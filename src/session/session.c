@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/log.h>
+#include <rdmadump/sum.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -417,7 +418,7 @@ void rd_session_progress(const struct rd_session *s, struct rd_session_progress 
 		struct rd_source_stats source;
 
 		s->in.sources[i]->ops->stats(s->in.sources[i], &source);
-		p->lost += source.lost;
+		rd_sum_add(&p->lost, source.lost);
 		p->lost_known &= source.loss_known || s->in.follows[i] || is_offline(s);
 	}
 	if (first->ops->progress)

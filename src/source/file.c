@@ -9,6 +9,7 @@
 #include <rdmadump/format.h>
 #include <rdmadump/log.h>
 #include <rdmadump/source.h>
+#include <rdmadump/sum.h>
 #include <rdmadump/units.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -269,7 +270,7 @@ static void take_note(struct file *f, unsigned int i, unsigned int to, struct if
 		announce(f, from, note);
 		route->announced = true;
 	}
-	count->dropped += note->dropped;
+	rd_sum_add(&count->dropped, note->dropped);
 	if (note->dropped || note->comment)
 		f->noted |= UINT64_C(1) << to;
 }
@@ -456,12 +457,12 @@ static bool add_stats(const struct file *f, unsigned int i, struct rd_iface_stat
 			sum->start_ns = s.start_ns;
 		if (s.end_ns > sum->end_ns)
 			sum->end_ns = s.end_ns;
-		sum->received += s.received;
-		sum->dropped += s.dropped;
+		rd_sum_add(&sum->received, s.received);
+		rd_sum_add(&sum->dropped, s.dropped);
 		sum->drops_unknown |= s.drops_unknown;
-		sum->accepted += s.accepted;
-		sum->dropped_by_us += s.dropped_by_us;
-		sum->delivered += s.delivered;
+		rd_sum_add(&sum->accepted, s.accepted);
+		rd_sum_add(&sum->dropped_by_us, s.dropped_by_us);
+		rd_sum_add(&sum->delivered, s.delivered);
 		if (!sum->comment)
 			sum->comment = s.comment;
 	}
@@ -498,7 +499,8 @@ static void file_stats(struct rd_source *src, struct rd_source_stats *stats)
 		struct rd_iface_stats s = {0};
 
 		stats->loss_known |= add_stats(f, i, &s) || f->counts[i].dropped;
-		stats->lost += s.dropped > f->counts[i].dropped ? s.dropped : f->counts[i].dropped;
+		rd_sum_add(&stats->lost,
+			s.dropped > f->counts[i].dropped ? s.dropped : f->counts[i].dropped);
 		unknown |= s.drops_unknown;
 	}
 	stats->loss_known &= !unknown;

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Text that would control a terminal, in every place of a capture, a sysfs tree and a command line
-# that may contain text: it is printed escaped, without effect; JSON and HTML stay valid.
+# that may contain text: it is printed escaped, without effect; JSON and HTML stay valid. Numbers that no capture has.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq python3
@@ -129,5 +129,34 @@ mkdir "$tmp/result" && mkfifo "$tmp/result/result.json"
 ends "a FIFO in place of a result" 2 "cannot read '.*result.json'" "$RDMADUMP" selftest --show "$tmp/result"
 head -c 67108865 /dev/zero | tr '\0' ' ' >"$tmp/long.json"
 ends "counters without end" 2 "long.json' is larger than 64 MiB" "$RDMADUMP" counters --diff "$tmp/long.json" "$tmp/long.json"
+
+# --- numbers that no capture has -------------------------------------------------------------------
+
+# Two interfaces, one frame each; statistics and frames with the largest numbers of lost frames
+cat >"$tmp/lost.py" <<'PY'
+import struct, sys
+def block(kind, body):
+    body += bytes(-len(body) % 4)
+    return struct.pack("<II", kind, len(body) + 12) + body + struct.pack("<I", len(body) + 12)
+def option(code, value): return struct.pack("<HHQ", code, 8, value)
+most = 2**64 - 1
+out = block(0x0a0d0d0a, struct.pack("<IHHq", 0x1a2b3c4d, 1, 0, -1))
+for link in 1, 228: # Ethernet, IPv4
+    out += block(1, struct.pack("<HHI", link, 0, 0))
+for iface in 0, 1, 0, 1:
+    out += block(6, struct.pack("<IIIII", iface, 0, 10**9, 60, 60) + bytes(60) + option(4, most) + bytes(4))
+for iface in 0, 1:
+    out += block(5, struct.pack("<III", iface, 0, 10**9) + b"".join(option(code, most) for code in range(4, 9)) + bytes(4))
+open(sys.argv[1], "wb").write(out)
+PY
+python3 "$tmp/lost.py" "$tmp/lost.pcapng"
+is "all numbers of lost frames at most: JSON" "$("$RDMADUMP" analyze --json "$tmp/lost.pcapng" | jq -c '[.capture.files[0].dropped, .findings[0].count] | map(. > 1.8e19)')" \
+	"[true,true]"
+"$RDMADUMP" analyze "$tmp/lost.pcapng" >"$tmp/out" 2>"$tmp/err"
+tr -s ' \n' ' ' <"$tmp/out" >"$tmp/line"
+has "... text" "$tmp/line" "the capture itself lost 18 446 744 073 709 551 615 frames"
+has "... of all frames" "$tmp/line" " 18446744073709551615 frames, 100 %; gaps around them"
+"$RDMADUMP" -r "$tmp/lost.pcapng" -w "$tmp/lost.again.pcapng" --format pcapng 2>"$tmp/err"
+has "... written again" "$tmp/err" "18 446 744 073 709 551 615 \(100"
 
 tap_done

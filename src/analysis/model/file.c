@@ -2,6 +2,7 @@
 /* What a capture file says beside its frames: its name and origin, comments, drops, link speed. */
 #include "state.h"
 #include <errno.h>
+#include <rdmadump/sum.h>
 #include <stdlib.h>
 
 static void keep_text(char **to, const char *text)
@@ -77,7 +78,7 @@ void rd_analysis_speed(struct rd_analysis *a, uint64_t speed)
 
 void rd_analysis_dropped(struct rd_analysis *a, uint64_t frames)
 {
-	a->pending_dropped += frames;
+	rd_sum_add(&a->pending_dropped, frames);
 }
 
 void rd_analysis_filtered(struct rd_analysis *a)

@@ -2,6 +2,7 @@
 /* The table of flows: an open hash of pointers, with a cache of the flows used last. */
 #include "app.h"
 #include <rdmadump/hash.h>
+#include <rdmadump/sum.h>
 #include <stdlib.h>
 
 #define SLOTS_FIRST 1024
@@ -294,7 +295,7 @@ void incident_add(struct rd_incident *e, uint64_t n, uint64_t frame, uint64_t ns
 		e->first_frame = frame;
 		e->first_ns = ns;
 	}
-	e->count += n;
+	rd_sum_add(&e->count, n);
 	e->last_frame = frame;
 	e->last_ns = ns;
 }

@@ -7,6 +7,7 @@
 #include "pair_rows.h"
 #include <inttypes.h>
 #include <rdmadump/printable.h>
+#include <rdmadump/sum.h>
 #include <rdmadump/units.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +48,7 @@ static void put_losses(const struct page *p)
 	char number[RD_UNITS_LEN];
 
 	for (size_t i = 0; i < p->r->n_files; i++) {
-		lost += p->r->files[i].dropped;
+		rd_sum_add(&lost, p->r->files[i].dropped);
 		known &= p->r->files[i].dropped_known;
 	}
 	if (known || lost)

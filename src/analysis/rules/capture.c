@@ -3,6 +3,7 @@
 #include "../model/facts.h"
 #include "rules.h"
 #include <inttypes.h>
+#include <rdmadump/sum.h>
 
 #define SILENCE_NS UINT64_C(50000000)
 #define FEW_COPIES 16 /* fewer than one of so many frames are not a second capture */
@@ -212,17 +213,18 @@ static bool no_such_qp(const struct look *l, struct rd_finding *f)
 static bool lost_by_capture(const struct look *l, struct rd_finding *f)
 {
 	char share[RD_UNITS_LEN];
-	uint64_t lost = 0;
+	uint64_t lost = 0, all = l->r->totals.frames;
 
 	for (size_t i = 0; i < l->r->n_files; i++)
-		lost += l->r->files[i].dropped;
+		rd_sum_add(&lost, l->r->files[i].dropped);
 	if (l->nth || !lost)
 		return false;
 	finding_evidence(f, &l->a->dropped);
+	rd_sum_add(&all, lost);
 	f->evidence.count = lost;
 	rd_finding_title(f, "the file reports frames that the capture lost");
 	rd_finding_detail(f, "%llu frames, %s; gaps around them need not be network loss", n(lost),
-		share_text(share, lost, lost + l->r->totals.frames));
+		share_text(share, lost, all));
 	return true;
 }
 
