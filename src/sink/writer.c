@@ -316,10 +316,23 @@ static uint64_t last_time(const struct rd_sink *s, const struct rd_chunk *c, siz
 	return first_time(s, c, last);
 }
 
-/* Formats with 32 bits for seconds end in 2106; the frames are written, with a wrong time. */
+/*
+ * Formats with 32 bits for seconds end in 2106. Times before 1970, which pcapng's if_tsoffset
+ * allows in a file that is read, are those from 2262 on here. The frames are written, with a wrong
+ * time.
+ */
 static void check_time(struct rd_sink *s, const struct rd_chunk *c)
 {
-	if (s->has_wrapped || c->first_ns / NS_PER_S <= UINT32_MAX || !c->used ||
+	if (s->has_wrapped || !c->used)
+		return;
+	if (c->first_ns > INT64_MAX) {
+		s->has_wrapped = true;
+		rd_log(RD_LOG_WARNING,
+			"'%s': times before 1970 cannot be written: such frames get a wrong time",
+			s->series.path);
+		return;
+	}
+	if (c->first_ns / NS_PER_S <= UINT32_MAX ||
 		s->encoder->format->record_ns(c->data) / NS_PER_S > UINT32_MAX)
 		return;
 	s->has_wrapped = true;
