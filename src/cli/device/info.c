@@ -417,7 +417,7 @@ static void print_info(const struct info_output *t)
 	rd_sheet_end(t->sheet);
 	rd_info_print_commands(t);
 	rd_info_print_open(t);
-	rd_sheet_section(t->sheet, "not_asked", "Not asked");
+	rd_sheet_section(t->sheet, "not_queried", "Not queried");
 	rd_sheet_text(t->sheet, "verbs", "verbs", info->closed_why);
 	rd_sheet_end(t->sheet);
 }

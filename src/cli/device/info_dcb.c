@@ -367,7 +367,7 @@ static json_t *json_dcbx(uint8_t mode)
 
 static json_t *json_dcb(const struct rd_dcb *dcb)
 {
-	static const char *const states[] = {[RD_DCB_NOT_ASKED] = "not_asked",
+	static const char *const states[] = {[RD_DCB_NOT_ASKED] = "not_queried",
 		[RD_DCB_KNOWN] = "known",
 		[RD_DCB_UNSUPPORTED] = "unsupported",
 		[RD_DCB_REFUSED] = "refused"};
