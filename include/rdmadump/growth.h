@@ -41,6 +41,12 @@ struct rd_span {
  */
 struct rd_growth rd_counter_growth(const struct rd_counter_kind *kind, const uint64_t *before,
 	const uint64_t *after, const struct rd_span *span);
+/*
+ * Whether growth that seems to have wrapped did so between two readings that are tenths of a second
+ * apart; else it was a reset. late_ms: by which the first reading may have been older.
+ */
+bool rd_growth_is_wrap(
+	const struct rd_growth *growth, const struct rd_span *span, unsigned int late_ms);
 /* Growth of one interval after the other; what was unknown once stays unknown. */
 void rd_growth_add(struct rd_growth *sum, const struct rd_growth *more);
 /*

@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/log.h>
+#include <rdmadump/port_identity.h>
+#include <rdmadump/sum.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,7 +101,11 @@ int counters_watch_init(struct rd_recorder *r, struct rd_error *err)
 
 void counters_watch_fini(struct rd_recorder *r)
 {
-	rd_devices_free(&r->watch.counters.devices);
+	struct counters_watch *w = &r->watch.counters;
+
+	for (unsigned int p = 0; p < w->n_ports; p++)
+		rd_counters_free(&w->ports[p].last);
+	rd_devices_free(&w->devices);
 }
 
 bool counters_watch_find(struct rd_recorder *r, const struct trigger *t, char *name, size_t size)
@@ -143,50 +149,91 @@ static uint64_t recent(struct watched_counter *w, uint64_t now, uint64_t amount)
 	return sum;
 }
 
-/* True if this growth fires the trigger; *grown: by how much. */
-static bool passes(struct watched_counter *w, uint64_t now, uint64_t amount, uint64_t *grown)
+/* True if this growth fires the trigger; *grown: by how much; *wrapped: if it wrapped. */
+static bool passes(struct watched_counter *w, uint64_t now, const struct rd_growth *growth,
+	uint64_t *grown, bool *wrapped)
 {
 	const struct trigger *t = w->trigger;
 	bool was = w->above;
 
+	if (growth->wrapped)
+		w->wrapped_ns = now;
 	if (t->rate) {
-		*grown = recent(w, now, amount);
+		*grown = recent(w, now, growth->amount);
+		*wrapped = w->wrapped_ns && now - w->wrapped_ns < RATE_NS;
 		w->above = *grown > t->most;
 		return w->above && !was;
 	}
-	*grown = w->grown += amount;
+	rd_sum_add(&w->grown, growth->amount);
+	*grown = w->grown;
+	*wrapped = w->wrapped_ns;
 	if (*grown <= t->most)
 		return false;
-	w->grown = 0;
+	w->grown = w->wrapped_ns = 0;
 	return true;
 }
 
+/* By the rule of captures. What is unknown counts as 0; a gauge counts with its value. */
+static struct rd_growth growth_of(
+	const struct watched_port *p, const struct rd_counters *all, size_t i, struct rd_growth g)
+{
+	const struct rd_counter *c = &all->counter[i], *then;
+	const struct rd_span span = {(double)(all->time_ns - p->last.time_ns) / 1e9, all->speed};
+
+	if (g.wrapped && !rd_growth_is_wrap(&g, &span, all->lifespan_ms))
+		return (struct rd_growth){.verdict = RD_GROWTH_RESET};
+	if (c->kind && c->kind->flags & RD_COUNTER_GAUGE) {
+		then = rd_counters_find(&p->last, c->name);
+		g.amount = then && c->value > then->value ? c->value - then->value : 0;
+	}
+	return g;
+}
+
 static void update(struct rd_recorder *r, struct watched_counter *w, const struct rd_counters *all,
-	uint64_t now)
+	const struct rd_growth *growth)
 {
 	const struct rd_counter *c = find(all, w->trigger->counter);
-	struct rd_span span = {.speed = all->speed};
-	struct rd_growth growth;
+	struct rd_growth g;
 	uint64_t grown;
-	char what[160];
+	bool wrapped;
+	char what[TRIGGER_TEXT];
 
 	if (!c)
 		return;
-	if (w->seen) {
-		span.seconds = (double)(now - w->ns) / 1e9;
-		growth = rd_counter_growth(c->kind, &w->value, &c->value, &span);
-		/* A gauge counts with its value. */
-		if (c->kind && c->kind->flags & RD_COUNTER_GAUGE)
-			growth.amount = c->value > w->value ? c->value - w->value : 0;
-		if (passes(w, now, growth.amount, &grown)) {
-			snprintf(what, sizeof(what), "%s of %s:%u grew by %" PRIu64 " to %" PRIu64,
-				c->name, all->device, all->port, grown, c->value);
-			recorder_fire(r, w->trigger, what);
-		}
+	g = growth_of(&r->watch.counters.ports[w->port], all, (size_t)(c - all->counter),
+		growth[c - all->counter]);
+	if (!passes(w, all->time_ns, &g, &grown, &wrapped))
+		return;
+	snprintf(what, sizeof(what), "%s of %s:%u grew by %" PRIu64 " to %" PRIu64 "%s", c->name,
+		all->device, all->port, grown, c->value,
+		wrapped ? ", if it wrapped and was not reset" : "");
+	recorder_fire(r, w->trigger, what);
+}
+
+/* Counters are read by the device's name; growth begins again with those of another device. */
+static void read_port(struct rd_recorder *r, unsigned int index)
+{
+	struct counters_watch *w = &r->watch.counters;
+	struct watched_port *p = &w->ports[index];
+	uint64_t identity = rd_port_identity("", p->device->name, p->port->num);
+	struct rd_counters all;
+	struct rd_growth *growth;
+
+	if (rd_counters_load(&all, "", p->device, p->port, NULL) < 0) {
+		rd_counters_free(&all);
+		return;
 	}
-	w->seen = true;
-	w->value = c->value;
-	w->ns = now;
+	all.time_ns = rd_monotonic_ns();
+	if (identity != p->identity)
+		rd_counters_free(&p->last);
+	growth = rd_counters_compare(&p->last, &all);
+	for (unsigned int i = 0; growth && i < w->n; i++)
+		if (w->counter[i].port == index)
+			update(r, &w->counter[i], &all, growth);
+	free(growth);
+	rd_counters_free(&p->last);
+	p->last = all;
+	p->identity = identity;
 }
 
 uint64_t counters_watch_read(struct rd_recorder *r)
@@ -196,16 +243,8 @@ uint64_t counters_watch_read(struct rd_recorder *r)
 
 	if (!w->n)
 		return UINT64_MAX;
-	for (unsigned int p = 0; p < w->n_ports; p++) {
-		struct rd_counters all;
-
-		if (rd_counters_load(&all, "", w->ports[p].device, w->ports[p].port, NULL) < 0)
-			continue;
-		for (unsigned int i = 0; i < w->n; i++)
-			if (w->counter[i].port == p)
-				update(r, &w->counter[i], &all, rd_monotonic_ns());
-		rd_counters_free(&all);
-	}
+	for (unsigned int p = 0; p < w->n_ports; p++)
+		read_port(r, p);
 	took = rd_monotonic_ns() - start;
 	return took * TIMES_READ > PERIOD_NS ? took * TIMES_READ : PERIOD_NS;
 }

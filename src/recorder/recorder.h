@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <rdmadump/clock.h>
+#include <rdmadump/counters.h>
 #include <rdmadump/event.h>
 #include <rdmadump/identity.h>
 #include <rdmadump/outfile.h>
@@ -42,8 +43,7 @@ struct file_triggers {
 struct watched_counter {
 	struct trigger *trigger;
 	unsigned int port;				       /* index into counters_watch.ports */
-	bool seen;					       /* `value` is valid */
-	uint64_t value, ns;				       /* at the last reading */
+	uint64_t wrapped_ns;				       /* monotonic clock; 0: it did not */
 	uint64_t grown;					       /* since it last fired */
 	bool above;					       /* the rate was above the limit */
 	uint64_t times[COUNTER_TIMES], amounts[COUNTER_TIMES]; /* the newest readings */
@@ -53,9 +53,11 @@ struct watched_counter {
 struct counters_watch {
 	struct rd_devices
 		devices; /* devices of other ports than the recorded one; loaded if there are any */
-	struct {
+	struct watched_port {
 		const struct rd_device *device;
 		const struct rd_port *port;
+		struct rd_counters last; /* the last reading; its time: monotonic clock */
+		uint64_t identity;	 /* rd_port_identity() at that reading */
 	} ports[RD_TRIGGERS_MAX];
 	unsigned int n_ports;
 	struct watched_counter counter[RD_TRIGGERS_MAX];

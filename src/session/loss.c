@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/log.h>
+#include <rdmadump/port_identity.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -170,14 +171,19 @@ static bool settle(struct rd_session *s)
 
 /* --- other counters of the ports ------------------------------------------------------------- */
 
-static void read_related(struct rd_session *s, struct rd_counters *to)
+static bool has_related(const struct rd_session *s, unsigned int i)
 {
-	if (is_offline(s))
-		return;
-	for (unsigned int i = 0; i < s->in.n; i++)
-		if (s->in.device[i] && s->in.port[i] && !s->in.follows[i])
-			rd_counters_load_kinds(&to[i], "", s->in.device[i], s->in.port[i],
-				RD_COUNTER_RELATED, NULL);
+	return !is_offline(s) && s->in.device[i] && s->in.port[i] && !s->in.follows[i];
+}
+
+static uint64_t identity_of(const struct rd_session *s, unsigned int i)
+{
+	return rd_port_identity("", s->in.device[i]->name, s->in.port[i]->num);
+}
+
+static void read_related(struct rd_session *s, unsigned int i, struct rd_counters *to)
+{
+	rd_counters_load_kinds(to, "", s->in.device[i], s->in.port[i], RD_COUNTER_RELATED, NULL);
 }
 
 /* A gauge is reported if it is not 0, a counter if it changed. */
@@ -222,7 +228,28 @@ static void compare_all(struct rd_session *s)
 
 void loss_before(struct rd_session *s)
 {
-	read_related(s, s->loss.before);
+	struct loss *l = &s->loss;
+
+	for (unsigned int i = 0; i < s->in.n; i++) {
+		if (!has_related(s, i))
+			continue;
+		l->identity[i] = identity_of(s, i);
+		read_related(s, i, &l->before[i]);
+	}
+}
+
+/* Counters are read by the device's name. Those of another device that has it now are left out. */
+static void read_related_again(struct rd_session *s)
+{
+	struct loss *l = &s->loss;
+
+	for (unsigned int i = 0; i < s->in.n; i++) {
+		if (!has_related(s, i))
+			continue;
+		read_related(s, i, &l->after[i]);
+		if (l->identity[i] && identity_of(s, i) != l->identity[i])
+			rd_counters_free(&l->after[i]);
+	}
 }
 
 void loss_after(struct rd_session *s)
@@ -231,7 +258,7 @@ void loss_after(struct rd_session *s)
 	owners_end(s);
 	s->result.lost_settled = settle(s);
 	measure(s);
-	read_related(s, s->loss.after);
+	read_related_again(s);
 	compare_all(s);
 }
 

@@ -94,6 +94,7 @@ struct loss {
 		slowest_ns; /* longest reading so far, ns; owned by the thread until it has ended */
 	/* Counters of each source that is not a follower: at the start and at the end. */
 	struct rd_counters before[RD_IFACES_MAX], after[RD_IFACES_MAX];
+	uint64_t identity[RD_IFACES_MAX]; /* rd_port_identity() at the start; 0: unknown */
 	struct rd_counter_change *changes[RD_IFACES_MAX];
 };
 

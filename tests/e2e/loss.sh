@@ -67,12 +67,14 @@ wait_for 60 grep -q 'capturing on' "$tmp/err"
 target=$(readlink -f "$devices/mlx5_0")
 cp -r "$target" "$tmp/other"
 echo 300 >"$tmp/other/ports/1/hw_counters/out_of_buffer"
+echo 5 >"$tmp/other/ports/1/counters/excessive_buffer_overrun_errors"
 ln -s "$tmp/other" "$devices/next"
 mv -T "$devices/next" "$devices/mlx5_0"
 kill -INT "$(cat "$tmp/pid")"
 wait $job
 is "another device has the name: JSON" "$(loss)" '[false,null,null,"out_of_buffer is missing in one of the readings"]'
 is "another device has the name: nothing of its loss" "$(json "$tmp/json" .lost_before_us.at_least)" 0
+is "another device has the name: nothing of its other counters" "$(jq -c '[.sources[].lost.beside[].name]' "$tmp/json")" '[]'
 
 # A ring of 32 buffers at full speed
 capture --mode drop --gen count=400000,size=256 -- --max-burst 5

@@ -143,6 +143,38 @@ finish
 is "a rate fires" "$(jq '[.of_triggers[] | select(.trigger == "out_of_buffer>150/s") | .fired >= 1] == [true]' "$tmp/report")" true
 has "... by the growth of one second" "$tmp/log" 'hw_counters/out_of_buffer of mlx5_0:1 grew by (1[6-9]|[2-9][0-9])[0-9] to '
 
+# Growth by the rule of captures. A counter falls, and then grows by 40 every 100 ms: it did not wrap if it fell from
+# far below its largest value, or if another counter of its set was reset.
+steps=()
+for i in {1..50}; do steps+=(--fault "counter=$((9 + i * 40)),after_ms=100"); done
+for reset in 3900000000,0 4290000000,5000; do
+	live --gen count=1000000,size=200 --rate 500 --counter out_of_buffer="${reset%,*}" --counter rx_write_requests="${reset#*,}" \
+		--fault counter=9,frame=100 "${steps[@]}" -- --no-analysis --pre 20ms --post 10ms --trigger 'out_of_buffer>5'
+	until_true fired 'trigger out_of_buffer>5'
+	finish
+	is "a reset from ${reset%,*} is no growth" "$(grep -cE 'grew by [0-9]{5}|wrapped' "$tmp/log")" 0
+done
+live --gen count=1000000,size=200 --rate 500 --counter out_of_buffer=4294967290 --fault counter=4,frame=100 -- \
+	--no-analysis --pre 20ms --post 10ms --trigger 'out_of_buffer>5'
+until_true fired 'trigger out_of_buffer>5'
+finish
+has "what looks like a wrap fires, and is not certain" "$tmp/log" 'grew by 10 to 4, if it wrapped and was not reset'
+
+# Another device takes the name, as after a reload of the driver: its counters are not this one's.
+tree=$tmp/tree/sys/class/infiniband
+live --keep "$tmp/tree" --gen count=1000000,size=200 --rate 500 -- --no-analysis --pre 20ms --post 10ms --trigger 'out_of_buffer>5'
+cp -r "$(readlink -f "$tree/mlx5_0")" "$tmp/other"
+counted=100000
+count_one() { echo $((++counted)) >"$tmp/other/ports/1/hw_counters/out_of_buffer" && fired 'trigger out_of_buffer>5'; }
+count_one
+ln -s "$tmp/other" "$tree/next"
+mv -T "$tree/next" "$tree/mlx5_0"
+until_true count_one
+finish
+is "the counters of another device are no growth" "$(grep -cE 'grew by [0-9]{5}' "$tmp/log")" 0
+has "... its growth is" "$tmp/log" 'grew by [0-9]{1,4} to 100'
+rm -r "$tmp/tree" "$tmp/other"
+
 others=(lid_change sm_change pkey_change client_reregister)
 faults=() also=()
 for event in "${others[@]}"; do faults+=(--fault "event=$event,frame=800") also+=(--trigger "event=$event"); done

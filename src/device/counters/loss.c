@@ -86,7 +86,8 @@ static const uint64_t *value_of(
  * apart. If they are not (the program was stopped, the machine slept), a wrap is possible from
  * almost any value: only one from a value near the largest is taken for a wrap.
  */
-static bool is_wrap(const struct rd_growth *more, const struct rd_span *span, unsigned int late_ms)
+bool rd_growth_is_wrap(
+	const struct rd_growth *more, const struct rd_span *span, unsigned int late_ms)
 {
 	double most = (span->speed ? (double)span->speed : SPEED_MAX) / (8 * SHORTEST_PACKET);
 
@@ -99,7 +100,7 @@ static struct rd_growth grown(const struct rd_counter_kind *kind, const uint64_t
 {
 	struct rd_growth more = rd_counter_growth(kind, before, after, span);
 
-	if (more.wrapped && !is_wrap(&more, span, late_ms))
+	if (more.wrapped && !rd_growth_is_wrap(&more, span, late_ms))
 		more = (struct rd_growth){.verdict = RD_GROWTH_RESET};
 	return more;
 }
