@@ -469,6 +469,125 @@ static void new_requests_without_a_response(void **state)
 	}
 }
 
+/* A round of a READ, a SEND, a READ and more SENDs, of which the first READ has its response. */
+static void round_with_reads(struct scene *s)
+{
+	read_request(s, 5, 1024);
+	request(s, SEND_ONLY, 6);
+	read_request(s, 7, 1024);
+	sends(s, 8, 20);
+	respond(s, RESP_ONLY, 5, OK);
+}
+
+/*
+ * A capture that begins within a round: a responder answers copies of SENDs with its last ACK,
+ * sooner than the READs before them. That is no gap in the responses.
+ */
+static void begins_within_a_round(void **state)
+{
+	(void)state;
+	for (int before = 0; before < 2; before++) {
+		struct scene s = begin();
+
+		if (before)
+			respond(&s, ACK, 20, OK);
+		round_with_reads(&s);
+		respond(&s, ACK, 20, OK);
+		read_request(&s, 7, 1024);
+		sends(&s, 8, 20);
+		respond(&s, RESP_ONLY, 7, OK);
+		respond(&s, ACK, 20, OK);
+		assert_int_equal(count(result(&s), RD_INC_RESPONSE_GAP), !before);
+		assert_int_equal(finding(&s, "responses-lost-upstream") != NULL, !before);
+		end(&s);
+	}
+}
+
+/* Responses before the requests were known concern these only, not those that follow. */
+static void gap_after_such_a_round(void **state)
+{
+	struct scene s = begin();
+
+	(void)state;
+	respond(&s, ACK, 20, OK);
+	round_with_reads(&s);
+	respond(&s, RESP_ONLY, 7, OK);
+	respond(&s, ACK, 20, OK);
+	sends(&s, 21, 22);
+	respond(&s, ACK, 22, OK);
+	read_request(&s, 23, 1024);
+	sends(&s, 24, 25);
+	respond(&s, ACK, 25, OK);
+	read_request(&s, 23, 1024);
+	sends(&s, 24, 25);
+	assert_int_equal(count(result(&s), RD_INC_RESPONSE_GAP), 1);
+	end(&s);
+}
+
+/*
+ * A response is missing while the requester still repeats older requests: it does not continue, so
+ * it is not known to have the response.
+ */
+static void round_goes_on_after_a_gap(void **state)
+{
+	(void)state;
+	for (int goes_on = 0; goes_on < 2; goes_on++) {
+		struct scene s = begin();
+
+		read_request(&s, 0, 1024);
+		respond(&s, RESP_ONLY, 0, OK);
+		for (uint32_t psn = 1; psn < 7; psn++)
+			read_request(&s, psn, 1024);
+		s.ns += 5 * MS;
+		read_request(&s, 1, 1024);
+		read_request(&s, 2, 1024);
+		respond(&s, RESP_ONLY, 1, OK);
+		respond(&s, RESP_ONLY, 4, OK); /* that to 2 is missing */
+		if (goes_on)
+			read_request(&s, 3, 1024);
+		read_request(&s, 9, 1024);
+		s.ns += 5 * MS;
+		respond(&s, ACK, 7, NAK_SEQ);
+		assert_int_equal(count(result(&s), RD_INC_RESPONSE_UNSEEN), !goes_on);
+		end(&s);
+	}
+}
+
+/* What a QP has before its first request or response does not show its transport. */
+static void begins_with_cnp(void **state)
+{
+	(void)state;
+	for (int back = 0; back < 2; back++) {
+		struct scene s = begin();
+
+		put(&s, back, CNP, 0, NULL, 16);
+		sends(&s, 0, 9);
+		respond(&s, ACK, 9, OK);
+		assert_int_equal(result(&s)->transport, RD_RC);
+		end(&s);
+		s = begin();
+		put(&s, false, CNP, 0, NULL, 16);
+		request(&s, UC_ONLY, 0);
+		assert_int_equal(result(&s)->transport, RD_UC);
+		end(&s);
+	}
+}
+
+/* CNPs are frames of the other direction. */
+static void cnps_back_only(void **state)
+{
+	(void)state;
+	for (int cnps = 0; cnps < 2; cnps++) {
+		struct scene s = begin();
+
+		sends(&s, 0, 19);
+		if (cnps)
+			put(&s, true, CNP, 0, NULL, 16);
+		assert_certainty(&s, "one-sided", cnps ? RD_POSSIBLE : RD_LIKELY);
+		end(&s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -486,6 +605,11 @@ int main(void)
 		cmocka_unit_test(round_for_each_of_two_naks),
 		cmocka_unit_test(later_responses_are_responses),
 		cmocka_unit_test(new_requests_without_a_response),
+		cmocka_unit_test(begins_within_a_round),
+		cmocka_unit_test(gap_after_such_a_round),
+		cmocka_unit_test(round_goes_on_after_a_gap),
+		cmocka_unit_test(begins_with_cnp),
+		cmocka_unit_test(cnps_back_only),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,6 +15,7 @@
 #define SEND_ONLY 0x04
 #define ACK	  0x11
 #define UD_ONLY	  0x64
+#define CNP	  0x81
 #define BTH	  (14 + 20 + 8)
 
 static struct rd_analysis *analysis;
@@ -68,6 +69,14 @@ static void ack(uint32_t qp, uint32_t psn)
 	rd_put_be32(m.b + BTH + 8, psn);
 	memcpy(m.b + BTH + 12, "\x1f\0\0\1", 4);
 	put(&m, true);
+}
+
+static void cnp(bool back, uint32_t qp)
+{
+	struct make m = {.n = 0};
+
+	make_packet(&m, MAKE_V2_IPV4, CNP, qp, 16, 0);
+	put(&m, back);
 }
 
 static void cm(bool back, unsigned int attribute, uint32_t local, uint32_t remote, uint32_t qpn)
@@ -179,6 +188,22 @@ static void test_connection(void **state)
 			assert_int_equal(c->side[side].ending, RD_ENDING_CLOSED);
 		end();
 	}
+}
+
+/* A QP to which only CNPs were captured has the transport of its peer. */
+static void test_cnps_of_a_connection(void **state)
+{
+	(void)state;
+	begin();
+	cm(false, RD_CM_REQ, 7, 0, 0x200);
+	cm(true, RD_CM_REP, 8, 7, 0x100);
+	cnp(true, 0x200);
+	request(false, 0x100, 0);
+	assert_int_equal(paired(RD_PAIR_CM), 1);
+	for (size_t i = 0; i < report->n_conversations; i++)
+		if (report->conversations[i].pairing == RD_PAIR_CM)
+			assert_int_equal(report->conversations[i].transport, RD_RC);
+	end();
 }
 
 /* A MAD of the CM, from QP 1 and with its Q_Key. */
@@ -336,6 +361,7 @@ int main(void)
 		cmocka_unit_test(test_ambiguous),
 		cmocka_unit_test(test_by_port),
 		cmocka_unit_test(test_connection),
+		cmocka_unit_test(test_cnps_of_a_connection),
 		cmocka_unit_test(test_no_reply),
 		cmocka_unit_test(test_near),
 		cmocka_unit_test(test_any_hash_key),

@@ -100,9 +100,10 @@ void gap_begin(struct rd_analysis *a, struct flow *r, uint32_t psn)
 void gap_passed(struct rd_analysis *a, struct flow *r)
 {
 	uint64_t since = a->ns - r->ack.gap_ns;
-	/* The requester went back since then, or for this response before. */
-	bool again = r->round.frame &&
-		     (r->round.psn == r->ack.gap_psn || r->trouble->round_ns >= r->ack.gap_ns);
+	const struct rd_incident *repeated = incident_of(&r->incidents, RD_INC_RETRANSMITTED);
+	/* The requester repeated requests since then, or went back for this response before. */
+	bool again = r->round.frame && (r->round.psn == r->ack.gap_psn ||
+					       (repeated && repeated->last_ns >= r->ack.gap_ns));
 
 	if (r->round.active)
 		return;

@@ -145,6 +145,8 @@ void request_uc(struct rd_analysis *a, struct flow *f, const struct item *it)
 	int32_t d;
 
 	f->req.packets++;
+	if (!f->req.any)
+		flow_transport(f, it->p);
 	f->req.any = true;
 	if (!f->req.started)
 		flow_expect(f, psn);

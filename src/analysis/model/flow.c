@@ -439,13 +439,19 @@ void responses_restart(struct flow *f)
 {
 	struct flow_responses *resp = f->pair.peer ? &f->pair.peer->resp : NULL;
 
-	f->ack.gap_open = false;
+	f->ack.gap_open = f->ack.answered = false;
 	f->ack.waiting_n = 0;
 	if (!resp)
 		return;
-	resp->started = resp->open = false;
+	resp->started = resp->open = resp->early = false;
 	if (resp->missing)
 		resp->missing->n_holes = 0;
+}
+
+void flow_transport(struct flow *f, const struct rd_packet *p)
+{
+	if (f->id.transport == RD_CNP)
+		f->id.transport = (uint8_t)rd_packet_transport(p);
 }
 
 void flow_expect(struct flow *f, uint32_t psn)

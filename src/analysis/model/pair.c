@@ -27,8 +27,25 @@ void pair_init(struct rd_analysis *a)
 	bounded_init(&a->psns, PSNS_MAX, sizeof(struct psn_waiting));
 }
 
+/*
+ * Where responses to f's packets came before their requester was known, those packets were sent
+ * before: no response is known to be the one to the packets that were captured.
+ */
+static void answered_before(struct flow *f, const struct flow *peer)
+{
+	f->ack.answered = peer->resp.early;
+	while (f->ack.answered && f->ack.waiting_n &&
+		psn_diff(f->ack.waiting[f->ack.waiting_at].psn, peer->resp.until) < 0) {
+		f->ack.waiting_at =
+			(uint8_t)((f->ack.waiting_at + 1U) & (f->ack.waiting_capacity - 1U));
+		f->ack.waiting_n--;
+	}
+}
+
 static void pair(struct flow *f, struct flow *g, enum rd_pairing how)
 {
+	answered_before(f, g);
+	answered_before(g, f);
 	f->pair.peer = g;
 	g->pair.peer = f;
 	f->pair.how = g->pair.how = (uint8_t)how;

@@ -383,6 +383,15 @@ static bool sequence_odd(
 
 /* --- open requests ---------------------------------------------------------------------------- */
 
+/* Whether a response to this packet was captured before: the packet was sent before, too. */
+static bool was_answered(struct flow *f, uint32_t psn)
+{
+	int32_t left = f->pair.peer ? psn_diff(f->pair.peer->resp.until, psn) : 0;
+
+	f->ack.answered = left > 0 && left <= FAR;
+	return f->ack.answered;
+}
+
 static inline void wait_for_response(
 	struct rd_analysis *a, struct flow *f, const struct item *it, uint32_t span)
 {
@@ -390,7 +399,8 @@ static inline void wait_for_response(
 
 	if (!f->ack.open_since_ns)
 		f->ack.open_since_ns = it->ns;
-	if (f->ack.waiting_n == WAITING || f->round.active)
+	if (f->ack.waiting_n == WAITING || f->round.active ||
+		(f->ack.answered && was_answered(f, it->p->psn)))
 		return;
 	if (f->ack.waiting_n == f->ack.waiting_capacity && !flow_waiting_grow(a, f))
 		return;
@@ -412,6 +422,8 @@ void request_rc(struct rd_analysis *a, struct flow *f, const struct item *it)
 	f->req.packets++;
 	if (!f->req.started)
 		flow_expect(f, psn);
+	if (!f->req.any)
+		flow_transport(f, p);
 	f->req.any = true;
 	if (read_open && psn != f->req.read_psn)
 		read_followed(f, p);

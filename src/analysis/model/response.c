@@ -398,13 +398,27 @@ static void acknowledge_packet(struct rd_analysis *a, struct flow *f, const stru
 	}
 }
 
+/* Searches for the requester; remembers up to where responses came before it was known. */
+static void search_requester(struct rd_analysis *a, struct flow *f, uint32_t psn)
+{
+	uint32_t until = psn_add(psn, 1);
+
+	pair_response(a, f, psn);
+	if (f->pair.peer || (f->resp.early && psn_diff(until, f->resp.until) <= 0))
+		return;
+	f->resp.early = true;
+	f->resp.until = until;
+}
+
 void response_rc(struct rd_analysis *a, struct flow *f, const struct item *it)
 {
 	unsigned int bits = it->p->op->bits;
 
+	if (!f->resp.any)
+		flow_transport(f, it->p);
 	f->resp.any = true;
 	if (!f->pair.peer)
-		pair_response(a, f, it->p->psn);
+		search_requester(a, f, it->p->psn);
 	if (bits & RD_OP_READ)
 		read_response(a, f, it);
 	else if (bits & RD_OP_ATOMIC)

@@ -322,6 +322,7 @@ struct flow_acks {
 	uint8_t waiting_at, waiting_n, waiting_capacity;
 	bool counts;		 /* that number was seen to increase */
 	bool stall_doubtful;	 /* see struct rd_side */
+	bool answered;		 /* resp.until of the peer applies */
 	uint8_t firsts;		 /* samples of first_ns, counted up to UINT8_MAX */
 	uint32_t msn;		 /* messages that the responder completed; 0: unknown */
 	uint32_t first_ns;	 /* shortest to the first response of a READ, or a later ACK */
@@ -345,7 +346,9 @@ struct flow_responses {
 	uint64_t acks, reads, goodput;
 	uint32_t next; /* the PSN after the highest READ response */
 	bool any, started;
-	bool open; /* between the first and the last response to one READ */
+	bool open;	/* between the first and the last response to one READ */
+	bool early;	/* there were responses before the requester was known */
+	uint32_t until; /* the PSN after the highest of these; valid if early */
 	uint32_t rnr_timer_us;
 	int32_t credits;
 	struct seq *missing; /* READ responses; NULL: none ever was */
@@ -541,6 +544,8 @@ struct item {
 
 /* Finds the flow of a packet or makes it (*made). NULL: over the limit, or out of memory. */
 struct flow *flow_find(struct rd_analysis *a, const struct item *it, bool *made);
+/* The first request or response of a flow: CNPs before it do not show its transport. */
+void flow_transport(struct flow *f, const struct rd_packet *p);
 /* Starts the sequence of its requests at this PSN. */
 void flow_expect(struct flow *f, uint32_t psn);
 /* From now on the responses to its requests belong to another connection. */

@@ -207,7 +207,8 @@ static bool fill_conversation(struct rd_analysis *a, struct rd_conversation *c, 
 	rd_address_text(to.address, f->id.net, f->id.dst);
 	from.qp = g ? g->id.dest_qp : f->id.src_qp;
 	c->id = f->id.number;
-	c->transport = (enum rd_transport)f->id.transport;
+	c->transport = (enum rd_transport)(
+		g && f->id.transport == RD_CNP ? g->id.transport : f->id.transport);
 	c->kind = (enum rd_kind)f->id.kind;
 	c->pairing = g ? (enum rd_pairing)f->pair.how : RD_PAIR_NONE;
 	c->multicast = f->id.multicast;

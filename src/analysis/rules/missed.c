@@ -18,7 +18,8 @@ bool may_have_other_half(const struct look *l)
 		const struct rd_conversation *c = &l->r->conversations[i];
 		const bool back = !c->side[0].seen;
 
-		if (c != l->c && c->transport == l->c->transport && c->pairing == RD_PAIR_NONE &&
+		if (c != l->c && c->pairing == RD_PAIR_NONE &&
+			(c->transport == l->c->transport || c->transport == RD_CNP) &&
 			(!strcmp((back ? &c->b : &c->a)->address, to) ||
 				!strcmp((back ? &c->a : &c->b)->address, from)))
 			return true;
