@@ -74,6 +74,9 @@ struct order_votes {
 	uint64_t time[RD_TAPS]; /* packets that were there earlier, according to the packet of the
 				   reverse path before: each of these counts once */
 	int64_t least[RD_TAPS]; /* of the differences that show it, the smallest one; 0: none */
+	int64_t most[RD_TAPS];	/* the largest one of all packets, counted or not */
+	uint64_t squeezed;	/* of those counted: so close in a capture that it may have stamped
+				   both at once, and further apart in the other one */
 };
 
 struct path {
@@ -89,6 +92,7 @@ struct path {
 	int64_t first_until;   /* of that time; 0: none yet */
 	int64_t last_t, last;  /* the newest proven distance; valid if has_last */
 	bool has_last;
+	uint64_t last_frame[RD_TAPS]; /* its frames */
 	bool compared;		      /* `last` with a packet of the reverse path */
 	uint64_t frames_out[RD_TAPS]; /* frames that a capture marks as sent by its host */
 	uint64_t frames_in[RD_TAPS];  /* the same, as received by it */
@@ -285,6 +289,7 @@ struct pending {
 	bool ended;
 	bool fine;	  /* it has timestamps with a finer resolution than 1 us */
 	uint64_t equal;	  /* frames with the same timestamp as the previous one */
+	uint64_t close;	  /* frames less than BURST_NS after the previous one */
 	int64_t shortest; /* shortest time between consecutive frames, above 0; 0: none yet */
 	int64_t divisor;  /* greatest common divisor of all times between frames; 0: none yet */
 	struct removed *removed;
@@ -344,6 +349,18 @@ static inline int64_t clock_step(const struct pending *p)
 	if (p->equal * OFTEN_EQUAL >= p->frames && p->shortest > step)
 		step = p->shortest;
 	return step < CLOCK_STEP_MAX ? step : CLOCK_STEP_MAX;
+}
+
+#define BURST_NS    ((int64_t)1000) /* between frames that a driver took at once */
+#define BURSTS_PART 4		    /* one in this many frames */
+
+/*
+ * Whether most timestamps of a capture may be those of bursts: a driver takes all frames that are
+ * there, and stamps them then. The first one of a burst is later than the others, always.
+ */
+static inline bool has_bursts(const struct pending *p)
+{
+	return p->close * BURSTS_PART >= p->frames;
 }
 
 /* --- which copy is which (copies.c) ----------------------------------------------------------- */

@@ -450,6 +450,7 @@ static void note_clock(struct pending *set, uint64_t ns, int64_t t)
 	if (set->frames < 2)
 		return;
 	set->equal += !since;
+	set->close += since >= 0 && since < BURST_NS;
 	if (set->divisor >= CLOCK_TICK_MIN || !set->divisor)
 		set->divisor = common_divisor(llabs(since), set->divisor);
 	if (since > 0 && (!set->shortest || since < set->shortest))

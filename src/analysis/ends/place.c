@@ -13,11 +13,53 @@
 #define MAJORITY    8			  /* times may jitter by more than the delay */
 #define MANY	    32			  /* of these, even if times jitter alike at one place */
 #define SOME	    8			  /* if they also differ by more than times jitter */
+#define AT_ONCE_NS  ((int64_t)256)	  /* no receiver responds so soon */
+#define SQUEEZED    4			  /* one in this many votes */
 
-/* One that jitters decides all votes that compare with it: more than one would not be chance. */
-static void note_time(struct order_votes *v, enum rd_tap first, int64_t difference)
+/*
+ * Whether two packets in opposite directions, next to each other in both captures, are further
+ * apart in one of them, and have nearly the same time in the other one: a driver that takes frames
+ * in bursts stamps them so.
+ */
+static bool is_squeezed(const struct path *r, const struct entry *const at[RD_TAPS])
 {
+	int64_t least = INT64_MAX;
+
+	for (int end = 0; end < RD_TAPS; end++) {
+		const int64_t since =
+			at[end]->t - (end == RD_TAP_A ? r->last_t : r->last_t + r->last);
+
+		if (at[end]->frame != r->last_frame[end] + 1 || since < 0)
+			return false;
+		least = since < least ? since : least;
+	}
+	return least < AT_ONCE_NS;
+}
+
+/*
+ * Compares a packet with the one of the reverse path before. One that jitters decides all votes
+ * that compare with it: more than one would not be chance.
+ */
+static void note_time(const struct rd_ends *e, struct path *p, const struct path *r,
+	const struct entry *const at[RD_TAPS])
+{
+	const int64_t since = llabs(at[RD_TAP_A]->t - r->last_t);
+	const int64_t distance = at[RD_TAP_B]->t - at[RD_TAP_A]->t;
+	const int64_t difference = llabs(distance - r->last);
+	/* A timestamp is too low by less than a step of its clock. */
+	const int64_t noise = since / DRIFT_PARTS + clock_step(&e->pending[RD_TAP_A]) +
+			      clock_step(&e->pending[RD_TAP_B]);
+	const enum rd_tap first = distance > r->last ? RD_TAP_A : RD_TAP_B;
+	struct order_votes *v = &p->votes;
+
+	if (since >= NEAR_NS || difference <= noise)
+		return;
+	if (difference > v->most[first])
+		v->most[first] = difference;
+	if (r->compared)
+		return;
 	v->time[first]++;
+	v->squeezed += is_squeezed(r, at);
 	if (!v->least[first] || difference < v->least[first])
 		v->least[first] = difference;
 }
@@ -25,7 +67,7 @@ static void note_time(struct order_votes *v, enum rd_tap first, int64_t differen
 void place_note(
 	const struct rd_ends *e, struct path *p, const struct entry *const at[RD_TAPS], bool proven)
 {
-	const int64_t t = at[RD_TAP_A]->t, distance = at[RD_TAP_B]->t - t;
+	const int64_t t = at[RD_TAP_A]->t;
 	struct path *r = p->reverse;
 
 	if (at[RD_TAP_A]->ttl != at[RD_TAP_B]->ttl &&
@@ -33,21 +75,16 @@ void place_note(
 		p->votes.ttl[at[RD_TAP_A]->ttl > at[RD_TAP_B]->ttl ? RD_TAP_A : RD_TAP_B]++;
 	if (!proven)
 		return;
-	if (r && r != p && r->has_last && !r->compared && llabs(t - r->last_t) < NEAR_NS) {
-		/* A timestamp is too low by less than a step of its clock. */
-		int64_t noise = llabs(t - r->last_t) / DRIFT_PARTS +
-				clock_step(&e->pending[RD_TAP_A]) +
-				clock_step(&e->pending[RD_TAP_B]);
-
-		if (llabs(distance - r->last) > noise)
-			note_time(&p->votes, distance > r->last ? RD_TAP_A : RD_TAP_B,
-				llabs(distance - r->last));
-		r->compared = true;
+	if (r && r != p && r->has_last) {
+		note_time(e, p, r, at);
+		r->compared |= llabs(t - r->last_t) < NEAR_NS;
 	}
 	p->has_last = true;
 	p->compared = false;
 	p->last_t = t;
-	p->last = distance;
+	p->last = at[RD_TAP_B]->t - t;
+	for (int end = 0; end < RD_TAPS; end++)
+		p->last_frame[end] = at[end]->frame;
 }
 
 /* The capture that has nearly all votes; RD_TAPS: none has. */
@@ -71,7 +108,10 @@ static enum rd_tap by_marks(const struct path *p)
 	return tap != RD_TAPS && !p->frames_out[!tap] && p->frames_in[!tap] ? tap : RD_TAPS;
 }
 
-/* If both directions show it, then the same: a device may set the TTL of what it forwards. */
+/*
+ * Both directions must show the same one: a device may set the TTL of what it forwards. Routers
+ * decrease it both ways, so that one direction is enough only if the other one has no packets.
+ */
 static enum rd_tap by_ttl(const struct path *p)
 {
 	const struct path *r = p->reverse;
@@ -79,8 +119,8 @@ static enum rd_tap by_ttl(const struct path *p)
 	const enum rd_tap there =
 		r ? decided(r->votes.ttl[RD_TAP_B], r->votes.ttl[RD_TAP_A]) : RD_TAPS;
 
-	if (here == RD_TAPS || there == RD_TAPS)
-		return here == RD_TAPS ? there : here;
+	if (!r || !r->d.n)
+		return here;
 	return here == there ? here : RD_TAPS;
 }
 
@@ -102,10 +142,26 @@ static bool exceeds_jitter(const struct path *p, const struct path *reverse, enu
 }
 
 /*
+ * Whether the times of a capture that stamps frames in bursts may show an order at one place: it
+ * has packets of opposite directions at once, or some times show the other order.
+ */
+static bool may_be_bursts(const struct rd_ends *e, const struct path *p, enum rd_tap tap)
+{
+	const struct order_votes *v = &p->votes, *w = &p->reverse->votes;
+	const int64_t x = v->least[tap], y = w->least[!tap];
+	const int64_t least = x && (x < y || !y) ? x : y;
+
+	if ((v->squeezed + w->squeezed) * SQUEEZED >= v->time[tap] + w->time[!tap])
+		return true;
+	return (has_bursts(&e->pending[RD_TAP_A]) || has_bursts(&e->pending[RD_TAP_B])) &&
+	       (v->most[!tap] >= least || w->most[tap] >= least);
+}
+
+/*
  * What the times of both directions show, and whether they prove it: at one place they jitter
  * alike, by no more than those of either differ, and all of a few may agree by chance.
  */
-static enum rd_tap by_times(const struct path *p, bool *proven)
+static enum rd_tap by_times(const struct rd_ends *e, const struct path *p, bool *proven)
 {
 	const struct path *r = p->reverse;
 	const struct order_votes *v = &p->votes;
@@ -118,13 +174,13 @@ static enum rd_tap by_times(const struct path *p, bool *proven)
 	first[RD_TAP_A] = v->time[RD_TAP_A] + r->votes.time[RD_TAP_B];
 	first[RD_TAP_B] = v->time[RD_TAP_B] + r->votes.time[RD_TAP_A];
 	tap = decided(first[RD_TAP_A], first[RD_TAP_B]);
-	*proven = tap != RD_TAPS &&
+	*proven = tap != RD_TAPS && !may_be_bursts(e, p, tap) &&
 		  (first[tap] >= MANY || (first[tap] >= SOME && exceeds_jitter(p, r, tap)));
 	return tap;
 }
 
 /* The capture that these packets pass first, if nothing shows another one; RD_TAPS: unknown. */
-static enum rd_tap by_packets(const struct path *p)
+static enum rd_tap by_packets(const struct rd_ends *e, const struct path *p)
 {
 	const enum rd_tap marks = by_marks(p), ttl = by_ttl(p);
 	enum rd_tap times;
@@ -132,7 +188,7 @@ static enum rd_tap by_packets(const struct path *p)
 
 	if (p->reverse == p || marks != RD_TAPS)
 		return p->reverse == p ? RD_TAPS : marks;
-	times = by_times(p, &proven);
+	times = by_times(e, p, &proven);
 	if (ttl == RD_TAPS)
 		return proven ? times : RD_TAPS;
 	return times == RD_TAPS || times == ttl ? ttl : RD_TAPS;
@@ -173,7 +229,7 @@ void place_senders(struct rd_ends *e)
 	for (size_t i = 0; i < e->n_paths; i++) {
 		struct path *p = e->paths[i];
 
-		const enum rd_tap first = p->d.n ? by_packets(p) : RD_TAPS;
+		const enum rd_tap first = p->d.n ? by_packets(e, p) : RD_TAPS;
 
 		p->sender_known = first != RD_TAPS;
 		p->sender = p->sender_known ? first : p->sender;
