@@ -274,12 +274,13 @@ static void place_comparison(struct judging *j, struct culprit *x)
 		assume(j, x, !p->sender, v->receiver);
 }
 
-/* Whether all of it is in the time that both captures cover. */
+/* Whether all of it is in the time that both captures cover, within the error of their clocks. */
 static bool both_cover(const struct judging *j)
 {
 	const struct rd_judgement *v = &j->r->verdict;
+	const uint64_t margin = j->r->edge_ns;
 
-	return v->since_ns >= j->r->first_ns && v->until_ns <= j->r->last_ns;
+	return v->since_ns >= j->r->first_ns + margin && v->until_ns + margin <= j->r->last_ns;
 }
 
 /* Likely lost, and not missed by a capture. */
