@@ -55,6 +55,11 @@ an --interval 0.5 --opcodes "$roce/10_rc_write_loss/b.pcap.zst" >"$tmp/text"
 has "text: what the intervals are" "$tmp/text" '^intervals of 0\.5 s, from the first frame$'
 has "text: columns" "$tmp/text" '^FROM s +FRAMES +BYTES +RATE +RETX +NAK +RNR +CNP +CE$'
 has "text: a row" "$tmp/text" '^ +1\.0 +1390 +1447920 +23\.2 Mb/s +863 +10 +0 +0 +0$'
+# The last interval ends with the last frame; fewer than 10 frames do not show a rate.
+rate_of_last() { sed -n '/^intervals of/,/^$/p' "$1" | grep -E '^ *[0-9.]+ ' | tail -n 1 | sed -E 's/^ *([^ ]+ +){3}//; s/ .*//'; }
+an --interval 1 "$mixed" >"$tmp/last"
+is "text: the rate of the last interval is over its 0.339 s" "$(rate_of_last "$tmp/last")" 287
+is "... unless it has few frames" "$(rate_of_last "$tmp/text")" "-"
 has "text: an opcode" "$tmp/text" '^ 17 RC_ACK +40 +2\.8 % +2480 +0$|^ 17 RC_ACK +40 +2\.9 % +2480 +0$'
 [ "$(sed -n "/^intervals of/,\$p" "$tmp/text" | wc -L)" -le 80 ]
 ok "80 columns"

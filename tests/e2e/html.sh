@@ -124,6 +124,17 @@ is "no line ends between QP and its number" "$(look "$page" 1400x1000 light 'Str
 is "dark is dark" "$(look "$page" 1400x1000 dark 'getComputedStyle(document.body).backgroundColor')" "rgb(25, 25, 24)"
 right "loss" "$page" 400x800 light
 right "loss" "$page" 718x1000 print
+# shellcheck disable=SC2016 # JavaScript
+is "printed: what can be opened is open, and closed again" "$(look "$page" 718x1000 print '(() => {
+	const open = () => [...document.querySelectorAll("details")].filter(d => d.open).length, all = document.querySelectorAll("details").length;
+	const numbers = [open()];
+	for (const name of ["beforeprint", "afterprint"]) {
+		dispatchEvent(new Event(name));
+		numbers.push(open());
+	}
+	return numbers.join(" ") + " " + (all > 0 && numbers[1] === all);
+})()')" "0 $(look "$page" 718x1000 print 'String(document.querySelectorAll("details").length)') 0 true"
+is "... and what the plots are of is not hidden" "$(look "$page" 718x1000 print 'String([...document.querySelectorAll("select")].every(s => s.checkVisibility()))')" true
 right "loss" "$page" 800x1000 noscript
 is "... which has the report as text" "$(look "$page" 800x1000 noscript 'String(/lost upstream/.test(document.querySelector("pre").innerText))')" true
 is "details of a pair can be opened" "$(look "$page" 1400x1000 light "${opened}document.querySelectorAll('tr.more .plot svg').length")" 5
@@ -145,6 +156,13 @@ cells() {
 			.querySelectorAll("tbody tr")].map(r => [...r.cells].map(c => c.textContent.replace(/\u202f|\u00a0B$/g, "")).join(",")).join(" ") : "none";
 	})()'
 }
+# The last interval ends with the last frame, 0.339 s; in the other capture it has one frame.
+"$RDMADUMP" analyze --interval 1 --html "$tmp/last.html" "$TEST_DATA/roce/20_mixed/a.pcap.zst" >/dev/null 2>"$tmp/log"
+for name in last tables; do
+	look "$tmp/$name.html" 1400x1000 light "$(cells Intervals)" >"$tmp/cells"
+	tr " " "\n" <"$tmp/cells" | sed -n '$p' | cut -d, -f5
+done >"$tmp/rates"
+is "--interval: the rate of the last one is over its own time" "$(tr '\240\302' '  ' <"$tmp/rates" | paste -sd'|')" "287  kb/s|-"
 is "--interval: the heading" "$(look "$tmp/tables.html" 1400x1000 light '[...document.querySelectorAll("h2")].map(e => e.textContent).filter(t => /^Interval/.test(t)).join()')" "Intervals of 0.05 s"
 look "$tmp/tables.html" 1400x1000 light "$(cells Intervals)" >"$tmp/cells"
 tr " " "\n" <"$tmp/cells" | cut -d, -f1-4,6- >"$tmp/got"

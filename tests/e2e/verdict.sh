@@ -87,7 +87,7 @@ is "congestion of several senders: the verdict names the receiver" "$(an --json 
 timeout -k 5 60 python3 "$srcdir/tests/world/verdicts" --seed 20 --count 1 --keep "$tmp/dies" >"$tmp/log" 2>&1
 an --json "$tmp/dies/20.pcapng" | jq -r '.verdict | .what + " " + .time' >"$tmp/text"
 is "a fault: one culprit is named, and whose times they are" "$(cat "$tmp/text")" \
-	"10.1.0.2 stopped responding, and 10.1.0.1 gave up. All requesters together spent 79 % of their time idle."
+	"10.1.0.2 stopped responding, and 10.1.0.1 gave up. All requesters together spent 79 % of their time idle, with no request open."
 is "... without a fault the bottleneck is named" "$(an "$roce/04_rc_atomic/a.pcap.zst" | grep -c 'bottleneck is')" 1
 
 # A port pauses a sender: that the sender needs long to send is no sign of its own NIC.

@@ -160,7 +160,7 @@
 		left.intervals && many(left.intervals, "interval"),
 		left.rows && many(left.rows, "row") + " of tables"].filter(Boolean).join("; ");
 
-	const onlycounted = n => `${many(n, "finding")} ${n === 1 ? "is" : "are"} only counted: a report has the worst.`;
+	const onlycounted = n => `${many(n, "finding")} ${n === 1 ? "is" : "are"} only counted: every report, with --json too, has the worst alone.`;
 
 	/* Notes are not findings, as in the text; of those that are left out it is not known which they are. */
 	const howmany = (all, left) => {
@@ -181,7 +181,7 @@
 				`the first ${count(report.totals.qps)} are only counted; the number of these QPs is not known.`),
 			report.findings_left_out > 0 && el("p", {class: "left-out"}, onlycounted(report.findings_left_out)),
 			left && el("p", {class: "left-out"}, `Left out, so that a browser can show this page: ${leftout(left)}. `,
-				el("code", {}, "rdmadump analyze --json"), " prints everything; ", el("code", {}, "--html FILE --qp QPN"), " makes a page of one QP."));
+				el("code", {}, "rdmadump analyze --json"), " prints it; ", el("code", {}, "--html FILE --qp QPN"), " makes a page of one QP."));
 	};
 
 	const tiles = () => {
@@ -411,17 +411,28 @@
 
 	/* Of --interval, in seconds with as many digits as the width has. */
 	const seconds = (ns, width) => (ns / 1e9).toFixed(Math.max(0, 9 - /0*$/.exec(String(width))[0].length));
+	const RATE_FRAMES = 10; /* as in the text */
 	const intervals = () => {
 		const v = report.intervals;
 		if (!v)
 			return false;
 		const number = (name, value, show, bad) => ({name, number: true, value, cell: i => show(value(i)), bad: bad && (i => value(i) > 0)});
 		const counted = (name, key, bad) => number(name, i => v[key][i], count, bad);
+		/* The last interval ends with its last frame; few frames do not show a rate. */
+		const lasted = i => {
+			if (i + 1 < v.points)
+				return v.width_ns;
+			const ns = report.capture.duration_ns - v.start_ns - i * v.width_ns;
+			return v.frames[i] < RATE_FRAMES || ns <= 0 ? null : Math.min(ns, v.width_ns);
+		};
 		return [el("h2", {}, `Intervals of ${seconds(v.width_ns, v.width_ns)} s`),
 			v.width_ns !== v.asked_ns && el("p", {class: "soft small"}, `Intervals of ${seconds(v.asked_ns, v.asked_ns)} s would be too many.`),
 			table([number("From (s)", i => v.start_ns + i * v.width_ns, ns => seconds(ns, v.width_ns)), counted("Frames", "frames"),
 				counted("RDMA frames", "rdma_frames"), number("On the wire", i => v.wire_bytes[i], exact),
-				number("Rate", i => v.wire_bytes[i] * 8e9 / v.width_ns, rate), counted("Retx", "retransmitted", true), counted("NAK", "nak", true),
+				number("Rate", i => {
+					const ns = lasted(i);
+					return ns === null ? null : v.wire_bytes[i] * 8e9 / ns;
+				}, value => value === null ? "-" : rate(value)), counted("Retx", "retransmitted", true), counted("NAK", "nak", true),
 				counted("RNR", "rnr", true), counted("CNP", "cnp", true), counted("CE", "ecn_ce", true)], [...Array(v.points).keys()])];
 	};
 	/* Of --opcodes. */
@@ -480,7 +491,7 @@
 			left && el("p", {class: "left-out"}, `Left out, so that a browser can show this page: ${[left.findings && many(left.findings, "finding"),
 				left.qps && many(left.qps, "QP") + (left.faulty_qps ? ` (${count(left.faulty_qps)} with lost, duplicated, reordered or missed packets)` :
 					", none with lost, duplicated, reordered or missed packets")].filter(Boolean).join("; ")}. `,
-				el("code", {}, "rdmadump analyze --json"), " prints everything."),
+				el("code", {}, "rdmadump analyze --json"), " prints it."),
 			e.left_out > 0 && el("p", {class: "left-out"}, `${many(e.left_out, "packet")} of further QPs ${e.left_out === 1 ? "was" : "were"} not compared; the number of these QPs is not known.`),
 			el("p", {class: "soft"}, `A: ${name(0)}; B: ${name(1)}. ${count(e.packets)} packets were captured at both ends, in ${span(e.last_ns - e.first_ns)}.`),
 			el("p", {}, clock(e.clock, e.clock_unknown))), verdict(e.verdict), sides(), groups(e.groups, e.findings, shown(e.verdict.shown_by)),
@@ -495,4 +506,12 @@
 
 	const parts = whole.ends ? [ends(), whole.captures.map((one, i) => [el("hr"), el("p", {class: "soft"}, `Capture ${"AB"[i]} alone`), capture(one)])] : capture(whole);
 	page.replaceChildren(...parts.flat(6).filter(Boolean));
+
+	/* Paper has all that can be opened. */
+	let opened = [];
+	addEventListener("beforeprint", () => {
+		opened = [...document.querySelectorAll("details:not([open])")];
+		opened.forEach(d => d.open = true);
+	});
+	addEventListener("afterprint", () => opened.forEach(d => d.open = false));
 })();

@@ -79,17 +79,35 @@ static const char *seconds_text(char text[SECONDS_LEN], uint64_t ns, int digits)
 	return text;
 }
 
-static void put_interval(
-	struct grid *g, const struct rd_intervals *v, const struct rd_interval *x, int digits)
+#define RATE_FRAMES 10 /* of the last interval: fewer do not show a rate */
+
+/* The time for the rate of an interval: the last one ends with its last frame. 0: too short. */
+static uint64_t lasted_ns(const struct rd_report *r, const struct rd_interval *x)
 {
-	const double bits = (double)x->wire_bytes * 8e9 / (double)v->width_ns;
+	const struct rd_intervals *v = &r->intervals;
+	const uint64_t i = (uint64_t)(x - v->rows), from = v->start_ns + i * v->width_ns;
+	const uint64_t end = r->totals.last_ns;
+
+	if (i + 1 < v->n)
+		return v->width_ns;
+	if (x->frames < RATE_FRAMES || end <= from)
+		return 0;
+	return end - from < v->width_ns ? end - from : v->width_ns;
+}
+
+static void put_interval(
+	struct grid *g, const struct rd_report *r, const struct rd_interval *x, int digits)
+{
+	const struct rd_intervals *v = &r->intervals;
+	const uint64_t ns = lasted_ns(r, x);
 	const uint64_t events[] = {x->retransmitted, x->nak, x->rnr, x->cnp, x->ce};
 	char text[SECONDS_LEN], rate[RD_UNITS_LEN];
 
 	grid_put(g, "%s", seconds_text(text, (uint64_t)(x - v->rows) * v->width_ns, digits));
 	grid_put(g, "%" PRIu64, x->frames);
 	grid_put(g, "%" PRIu64, x->wire_bytes);
-	grid_put(g, "%s", rd_fmt_bitrate(rate, bits));
+	grid_put(
+		g, "%s", ns ? rd_fmt_bitrate(rate, (double)x->wire_bytes * 8e9 / (double)ns) : "-");
 	for (size_t i = 0; i < sizeof(events) / sizeof(*events); i++)
 		grid_put(g, "%" PRIu64, events[i]);
 }
@@ -121,7 +139,7 @@ static void intervals_text(
 			RD_INTERVALS_MAX);
 	fputc('\n', out);
 	for (size_t i = 0; i < v->n; i++)
-		put_interval(&g, v, &v->rows[i], digits);
+		put_interval(&g, r, &v->rows[i], digits);
 	grid_print(&g, layout_columns(style), out, NULL, NULL);
 }
 

@@ -5,6 +5,7 @@
 #include "names.h"
 #include "output.h"
 #include "pair_rows.h"
+#include <ctype.h>
 #include <inttypes.h>
 #include <rdmadump/printable.h>
 #include <rdmadump/sum.h>
@@ -151,9 +152,9 @@ static void put_times(const struct page *p, const struct rd_evidence *e)
 	const int digits = (e->last_ns > e->first_ns ? last : first) < SHORT_S ? 6 : 3;
 
 	if (e->last_ns > e->first_ns)
-		fprintf(p->out, ", %.*f s to %.*f s", digits, first, digits, last);
+		fprintf(p->out, "; from %.*f s to %.*f s", digits, first, digits, last);
 	else if (e->first_ns)
-		fprintf(p->out, ", at %.*f s", digits, first);
+		fprintf(p->out, "; at %.*f s", digits, first);
 }
 
 static void put_finding(const struct page *p, const struct rd_finding *f)
@@ -314,6 +315,19 @@ static void put_connection(const struct page *p, const struct rd_connection *c)
 	fputc('\n', p->out);
 }
 
+/* "1 RNR NAK": the noun of a description is its first word that ends with an s. */
+static void put_described(FILE *out, const char *help, bool one)
+{
+	const char *end = help;
+
+	while (*end && !(*end == 's' && !isalpha((unsigned char)end[1])))
+		end++;
+	if (one && *end && strncmp(help, "of the ", 7) != 0)
+		fprintf(out, "%.*s%s", (int)(end - help), help, end + 1);
+	else
+		fputs(help, out);
+}
+
 static void put_details(const struct page *p, const struct rd_conversation *c, unsigned int side)
 {
 	const struct rd_side *s = &c->side[side];
@@ -324,17 +338,22 @@ static void put_details(const struct page *p, const struct rd_conversation *c, u
 
 		if (!use->messages)
 			continue;
-		fprintf(p->out, "      %s: %s messages", rd_verb_name((enum rd_verb)v),
-			rd_fmt_count(number, use->messages));
-		if (use->smallest <= use->largest)
+		fprintf(p->out, "      %s: %s message%s", rd_verb_name((enum rd_verb)v),
+			rd_fmt_count(number, use->messages), use->messages == 1 ? "" : "s");
+		if (use->smallest < use->largest)
 			fprintf(p->out, " of %u to %u bytes", use->smallest, use->largest);
+		else if (use->smallest == use->largest)
+			fprintf(p->out, " of %u byte%s", use->largest,
+				use->largest == 1 ? "" : "s");
 		fputc('\n', p->out);
 	}
 	for (unsigned int i = 0; i < RD_INC_COUNT; i++)
 		if (rd_side_incident(s, i)->count) {
-			fprintf(p->out, "      %s %s, first at frame ",
-				rd_fmt_count(number, rd_side_incident(s, i)->count),
-				rd_incident_names[i].help);
+			fprintf(p->out, "      %s ",
+				rd_fmt_count(number, rd_side_incident(s, i)->count));
+			put_described(p->out, rd_incident_names[i].help,
+				rd_side_incident(s, i)->count == 1);
+			fputs(", first at frame ", p->out);
 			put_frame(p, rd_side_incident(s, i)->first_frame);
 			fputc('\n', p->out);
 		}

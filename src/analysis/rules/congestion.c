@@ -127,6 +127,7 @@ static bool paused(const struct look *l, struct rd_finding *f)
 static bool cnp_late(const struct look *l, struct rd_finding *f)
 {
 	const struct rd_congestion *c = l->s->congestion;
+	char range[RANGE_LEN];
 
 	if (!c || !c->reaction.n || c->reaction.p50 < LATE_NS)
 		return false;
@@ -134,12 +135,11 @@ static bool cnp_late(const struct look *l, struct rd_finding *f)
 	if (c->reaction.n < 2 || is_incomplete(l) || !capture_is_whole(l->r))
 		finding_lower(f, RD_POSSIBLE);
 	finding_evidence(f, incident(l, RD_INC_CNP));
+	range_text(range, &c->reaction, 1e3, "us");
 	rd_finding_title(f, "the receiver sends CNPs late");
 	rd_finding_detail(f,
-		"%.3g us after the first packet with a congestion mark (median of %llu; %.3g to "
-		"%.3g us)",
-		(double)c->reaction.p50 / 1e3, n(c->reaction.n), (double)c->reaction.min / 1e3,
-		(double)c->reaction.max / 1e3);
+		"%.3g us after the first packet with a congestion mark (median of %llu%s%s)",
+		(double)c->reaction.p50 / 1e3, n(c->reaction.n), *range ? "; " : "", range);
 	filter_responses(l, f, "infiniband.bth.opcode == 0x81");
 	return true;
 }

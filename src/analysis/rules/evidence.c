@@ -95,3 +95,16 @@ bool findings_finish(struct rd_findings *list, size_t most)
 	rd_findings_sort(list, finding_order);
 	return rd_findings_cut(list, most, OF_A_RULE) && rd_findings_are_complete(list);
 }
+
+const char *range_text(
+	char buf[RANGE_LEN], const struct rd_latency *t, double unit_ns, const char *unit)
+{
+	char least[16], most[16];
+
+	snprintf(least, sizeof(least), "%.3g", (double)t->min / unit_ns);
+	snprintf(most, sizeof(most), "%.3g", (double)t->max / unit_ns);
+	buf[0] = '\0';
+	if (t->n > 1 && strcmp(least, most) != 0)
+		snprintf(buf, RANGE_LEN, "%s to %s %s", least, most, unit);
+	return buf;
+}

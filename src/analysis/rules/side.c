@@ -13,11 +13,11 @@
 static const char *waited_text(char buf[WAITED_LEN], const struct look *l)
 {
 	const struct rd_latency *t = latency(l, RD_LATENCY_TIMEOUT);
+	char range[RANGE_LEN];
 	int len = snprintf(buf, WAITED_LEN, "after %.3g ms", (double)t->p50 / 1e6);
 
-	if (t->n > 1)
-		len += snprintf(buf + len, (size_t)(WAITED_LEN - len), " (median; %.3g to %.3g ms)",
-			(double)t->min / 1e6, (double)t->max / 1e6);
+	if (*range_text(range, t, 1e6, "ms"))
+		len += snprintf(buf + len, (size_t)(WAITED_LEN - len), " (median; %s)", range);
 	if (l->s->ack_timeout)
 		snprintf(buf + len, (size_t)(WAITED_LEN - len),
 			", where the CM's request has a timeout of %.4g ms",

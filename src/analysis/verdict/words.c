@@ -513,7 +513,7 @@ static bool word_also(struct rd_report *r, const struct rd_group *g)
 /* --- time ------------------------------------------------------------------------------------- */
 
 static const char *const spent[RD_TIME_COUNT] = {
-	[RD_TIME_IDLE] = "idle",
+	[RD_TIME_IDLE] = "idle, with no request open",
 	[RD_TIME_REPLY] = "waiting for a message of the other side",
 	[RD_TIME_SENDING] = "sending requests",
 	[RD_TIME_WAITING] = "waiting for a response",
