@@ -682,6 +682,9 @@ static void test_unmarked_is_one_cause(void **state)
 	r = conclude();
 	expect(r, "cnp-unmarked", RD_PLACE_RECEIVER_NIC, RD_LIKELY, RD_LIKELY);
 	assert_string_equal(r->verdict.also, "");
+	/* No other capture shows why the receiver sends them. */
+	assert_null(strstr(r->verdict.surer, "captures that begin"));
+	assert_non_null(strstr(r->verdict.surer, "counters of 10."));
 	discard(r);
 }
 

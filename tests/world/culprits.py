@@ -248,7 +248,7 @@ def slow(world, place, known, at, flow):
     idle = [m.posted_ns - n.completed_ns for n, m in zip(flow.messages, flow.messages[1:]) if n.completed_ns]
     if world.culprit[1] == HOST_S:
         long = sum(idle) / max(1, len(idle)) > STRAY_NS
-        return {HOST_S} if long or known and at == 0 else {HOST_S, FABRIC}
+        return {HOST_S} if long or known and at == 0 else {HOST_S, NIC_S, FABRIC}
     if place == HOST_R:           # a reply in a message of its own, after more than a path can take
         return {HOST_R}
     if flow.rate < flow.line:     # a pause by the fabric looks the same
@@ -256,8 +256,8 @@ def slow(world, place, known, at, flow):
     if getattr(flow, "pace_ns", 0):
         return {NIC_R, FABRIC}
     if known and at == 1:
-        return {NIC_R, HOST_R} if place != FABRIC else {HOST_S, FABRIC}
-    return {FABRIC, NIC_R, HOST_R} if place != FABRIC else {HOST_S, FABRIC, NIC_R, HOST_R}
+        return {NIC_R, HOST_R} if place != FABRIC else {HOST_S, NIC_S, FABRIC}
+    return {FABRIC, NIC_R, HOST_R} if place != FABRIC else {HOST_S, NIC_S, FABRIC, NIC_R, HOST_R}
 
 
 def knowable_at_both(world, kind):

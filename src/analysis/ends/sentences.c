@@ -284,6 +284,8 @@ static void put_reason(FILE *out, const struct judging *j, const struct culprit 
 		fprintf(out, "a file %c that says its capture lost nothing", letters[unsure]);
 	else if (x->cause && x->cause->surer)
 		put_filled(out, x->cause->surer, v->sender, v->receiver);
+	else if (!x->cause && surer_of(v->rule))
+		put_filled(out, surer_of(v->rule), v->sender, v->receiver);
 	else
 		fputs("captures that begin before the traffic and end after it", out);
 }

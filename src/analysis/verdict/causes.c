@@ -119,6 +119,15 @@ const struct cause *cause_of(const char *rule)
 	return &other;
 }
 
+const char *surer_of(const char *rule)
+{
+	/* A NIC counts the marks that reach it. */
+	if (!strcmp(rule, "cnp-unmarked"))
+		return "counters of {r}, if np_cnp_sent grows there and np_ecn_marked_roce_packets "
+		       "does not";
+	return NULL;
+}
+
 /* RNR NAKs to requests that need no receive: the application is not the only place. */
 static bool lacks_pages(const struct rd_conversation *c, const struct rd_finding *f)
 {

@@ -22,6 +22,9 @@ struct cause {
 /* The row of a rule; if it has none, a row that names no place. */
 const struct cause *cause_of(const char *rule);
 
+/* What else would show that it happened, where no other capture does: "{r}" is a host. NULL. */
+const char *surer_of(const char *rule);
+
 /* Where a finding of this cause can be, for a capture made there. `c` is its conversation. */
 unsigned int places_of(const struct cause *cause, const struct rd_conversation *c,
 	const struct rd_finding *f, enum tap at);

@@ -40,8 +40,10 @@ static unsigned int places_of(enum rd_time what, enum tap tap, bool long_pauses)
 {
 	switch (what) {
 	case RD_TIME_IDLE:
-		return long_pauses || tap == TAP_SENDER ? RD_PLACE_SENDER_HOST
-							: RD_PLACE_SENDER_HOST | RD_PLACE_FABRIC;
+		/* A request that was lost before it was captured looks idle, too. */
+		return long_pauses || tap == TAP_SENDER
+			       ? RD_PLACE_SENDER_HOST
+			       : RD_PLACE_SENDER_HOST | RD_PLACE_SENDER_NIC | RD_PLACE_FABRIC;
 	case RD_TIME_REPLY:
 		return long_pauses || tap == TAP_RECEIVER
 			       ? RD_PLACE_RECEIVER_HOST

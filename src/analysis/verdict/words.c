@@ -382,6 +382,11 @@ static bool word_surer(struct rd_report *r, const struct rd_group *g)
 	} else if (v->certainty < RD_CERTAIN && v->rule && v->both_ends) {
 		fprintf(out, "That it happened is %s, from this capture alone.",
 			rd_certainty_name(v->certainty));
+	} else if (v->certainty < RD_CERTAIN && v->rule && surer_of(v->rule)) {
+		fprintf(out, "That it happened is %s; surer with ",
+			rd_certainty_name(v->certainty));
+		put_filled(out, surer_of(v->rule), v->sender, v->receiver);
+		fputc('.', out);
 	} else if (v->certainty < RD_CERTAIN && v->rule) {
 		fprintf(out, "That it happened is %s; surer with ",
 			rd_certainty_name(v->certainty));
