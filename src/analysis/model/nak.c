@@ -166,7 +166,7 @@ void nak_not_ready(struct rd_analysis *a, struct flow *f, struct flow *r, const 
 
 	flow_incident(a, f, RD_INC_RNR, 1);
 	if (us > f->resp.rnr_timer_us)
-		f->resp.rnr_timer_us = us;
+		f->resp.rnr_timer_us = us & 0xfffff;
 	if (!r || !r->req.started)
 		return;
 	if (refused_needs_no_receive(a, r, p->psn))

@@ -344,12 +344,12 @@ struct flow_acks {
 /* Responses that it carries, to requests of its peer (response.c). */
 struct flow_responses {
 	uint64_t acks, reads, goodput;
-	uint32_t next; /* the PSN after the highest READ response */
-	bool any, started;
-	bool open;	/* between the first and the last response to one READ */
-	bool early;	/* there were responses before the requester was known */
-	uint32_t until; /* the PSN after the highest of these; valid if early */
-	uint32_t rnr_timer_us;
+	uint32_t next;	/* the PSN after the highest READ response */
+	uint32_t until; /* the PSN after the highest response with `early`; valid if that is set */
+	uint32_t rnr_timer_us : 20;
+	bool any : 1, started : 1;
+	bool open : 1;	/* between the first and the last response to one READ */
+	bool early : 1; /* there were responses before the requester was known */
 	int32_t credits;
 	struct seq *missing; /* READ responses; NULL: none ever was */
 };
