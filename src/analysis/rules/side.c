@@ -414,7 +414,7 @@ static bool gave_up_rnr(const struct look *l, struct rd_finding *f)
 	f->evidence.count = 1;
 	f->evidence.first_ns = f->evidence.last_ns = l->s->end_ns;
 	rd_finding_frame(f, l->s->end_frame);
-	if (is_disordered(l)) /* how long the sender was silent is unknown */
+	if (is_incomplete(l)) /* how long the sender was silent is unknown */
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "the sender gave up because the receiver was not ready");
 	rd_finding_detail(f,
