@@ -270,10 +270,13 @@ static void congestion_marks(void **state)
 			respond(&s, ACK, how == FEW ? 2 : 11, OK);
 		if (how == WITH_CNP)
 			put(&s, true, CNP, 0, NULL, 16);
-		if (how == ONE_DIRECTION || how == FEW)
+		if (how == ONE_DIRECTION || how == FEW) {
 			assert_certainty(&s, "ecn-ce", RD_CERTAIN);
-		else
+			assert_non_null(strstr(
+				finding(&s, "ecn-ce")->evidence.filter, "ipv6.tclass.ecn == 3"));
+		} else {
 			assert_null(finding(&s, "ecn-ce"));
+		}
 		assert_int_equal(finding(&s, "ecn-no-cnp") != NULL, how == MANY);
 		assert_int_equal(finding(&s, "cnp") != NULL, how == WITH_CNP);
 		end(&s);

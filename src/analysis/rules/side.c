@@ -212,6 +212,8 @@ static bool slowed_without_marks(const struct look *l, struct rd_finding *f)
 	return true;
 }
 
+#define MARKED "(ip.dsfield.ecn == 3 || ipv6.tclass.ecn == 3)"
+
 static bool lacks_cnps(const struct look *l)
 {
 	return count(l, RD_INC_CE) >= 10 && !count(l, RD_INC_CNP) && l->other->seen && is_rc(l);
@@ -226,8 +228,7 @@ static bool marked_without_cnp(const struct look *l, struct rd_finding *f)
 	rd_finding_detail(f,
 		"%llu frames are marked \"congestion experienced\", no CNP was captured",
 		n(count(l, RD_INC_CE)));
-	rd_finding_filter(
-		f, 0, "infiniband.bth.destqp == 0x%06x && ip.dsfield.ecn == 3", l->to->qp);
+	rd_finding_filter(f, 0, "infiniband.bth.destqp == 0x%06x && " MARKED, l->to->qp);
 	return true;
 }
 
@@ -242,8 +243,7 @@ static bool marked(const struct look *l, struct rd_finding *f)
 		"%llu of %llu frames are marked \"congestion experienced\"; no CNP was captured",
 		n(count(l, RD_INC_CE)), n(l->s->frames));
 	if (l->to->qp != RD_QP_UNKNOWN)
-		rd_finding_filter(
-			f, 0, "infiniband.bth.destqp == 0x%06x && ip.dsfield.ecn == 3", l->to->qp);
+		rd_finding_filter(f, 0, "infiniband.bth.destqp == 0x%06x && " MARKED, l->to->qp);
 	return true;
 }
 
