@@ -232,7 +232,7 @@ tool ibstat "trap '' TERM; echo \$\$ >$tmp/pid; echo begun; while :; do sleep 10
 
 rm -f "$tmp/pid" none.tar.zst b.tar.zst
 signals="INT TERM"
-[ -z "${TEST_QUICK-}" ] || signals=INT
+[ -n "${TEST_FULL-}" ] || signals=INT
 for signal in $signals; do
 	model --no-devices --pidfile "$tmp/bundle.pid" -- "$RDMADUMP" bundle -w b.tar.zst --timeout 500 >"$tmp/log" 2>&1 &
 	until_true test -s "$tmp/pid"
@@ -265,7 +265,7 @@ ok "... which is still there"
 bare -w absent/b.tar.zst >"$tmp/log" 2>&1
 is "no directory: exit status" $? 3
 has "... and advice" "$tmp/log" 'the directory must exist'
-[ -z "${TEST_QUICK-}" ] || tap_done
+[ -n "${TEST_FULL-}" ] || tap_done
 for name in given.pcap other/../given.pcap; do
 	bare -w "$name" --file given.pcap >"$tmp/log" 2>&1
 	is "-w $name, which is read: refused" $? 1

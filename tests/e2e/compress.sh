@@ -23,7 +23,7 @@ hash_of() {
 comment_of() { capinfos -k "$1" 2>/dev/null; }
 
 n_frames=50000
-[ -n "${TEST_QUICK-}" ] && n_frames=20000
+[ -z "${TEST_FULL-}" ] && n_frames=20000
 gen=count=$n_frames,size=60-1500,seed=5
 want=$("$SOFTHCA_FRAMES" $gen)
 for kind in gz zst; do

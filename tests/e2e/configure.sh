@@ -77,7 +77,7 @@ libpcap|1.8.1|1.9|libpcap-dev|libpcap-devel|libpcap-devel
 jansson|2.9|2.10|libjansson-dev|jansson-devel|libjansson-devel'
 optional="zlib liburing zstd libnl libarchive"
 # Nothing here depends on how the program was built.
-if [ -n "${TEST_QUICK-}" ]; then
+if [ -z "${TEST_FULL-}" ]; then
 	libraries=${libraries%%$'\n'*} optional=zlib
 fi
 while IFS='|' read -r name old wanted debian fedora suse; do

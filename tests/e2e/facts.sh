@@ -123,7 +123,7 @@ for ending in "" .gz .zst; do
 		"$status $(sed -n 's/.*stat entries = //p; s/^Number of packets: *//p' "$tmp/info" | tr '\n' ' ')$(cat "$tmp/err")" "0 3000 1 "
 done
 steps="-3 -2 -1 0 1"
-[ -z "${TEST_QUICK-}" ] || steps=-1
+[ -n "${TEST_FULL-}" ] || steps=-1
 for kib in $steps; do
 	for ending in "" .gz .zst; do
 		size=$full

@@ -11,7 +11,7 @@ if [ "$(id -u)" != 0 ]; then
 	exec unshare -r bash "$0"
 fi
 kills=${KILLS:-100} both=$((${KILLS:-100} / 10))
-[ -z "${TEST_QUICK-}" ] || kills=15 both=3
+[ -n "${TEST_FULL-}" ] || kills=15 both=3
 MODEL_SECONDS=$((120 + kills * 2))
 
 [ -z "${SOFTHCA_PRELOAD_FIRST-}" ] || export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS-}"

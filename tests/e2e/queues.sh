@@ -11,7 +11,7 @@ need_tool jq
 export RDMAV_ALLOW_DISASSOC_DESTROY=1
 
 count=100000
-[ -z "${TEST_QUICK-}" ] || count=30000
+[ -n "${TEST_FULL-}" ] || count=30000
 gen=count=$count,size=60-3000,qps=32,seed=5
 
 # queues NAME SOFTHCA-OPTIONS... -- TOOL-OPTIONS...: output in $tmp/got

@@ -11,7 +11,7 @@ mkdir -m 777 "$tmp/d"
 count=2500
 gen=count=$count,size=60-1400,qps=8,seed=11
 alone=100 combined=24
-[ -z "${TEST_QUICK-}" ] || alone=8 combined=8
+[ -n "${TEST_FULL-}" ] || alone=8 combined=8
 own_uid=$(id -u)
 
 # GROUP NAME WHERE OPTION: one option of a group is used at a time. WHERE: m the model's, d the device's, p the program's, c the clock's.

@@ -6,7 +6,7 @@
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq mkfs.ext4 fsfreeze
 seconds=${RECORD_SECONDS-2} triggers=50 d=$tmp/disk
-[ -z "${TEST_QUICK-}" ] || { seconds=1 triggers=15; }
+[ -n "${TEST_FULL-}" ] || { seconds=1 triggers=15; }
 mkdir "$d"
 truncate -s "${RECORD_DISK-1G}" "$tmp/image"
 mkfs.ext4 -q "$tmp/image" && mount -o loop "$tmp/image" "$d" 2>/dev/null || skip_all "no right to mount a file system that can be stopped"

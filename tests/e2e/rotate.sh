@@ -56,7 +56,7 @@ EOF
 # --- 200 files at full speed --------------------------------------------------------------
 
 n=200000
-[ -n "${TEST_QUICK-}" ] && n=100000
+[ -z "${TEST_FULL-}" ] && n=100000
 gen=count=$n,size=200,seed=7
 want=$("$SOFTHCA_FRAMES" $gen)
 mkdir "$d"
@@ -68,7 +68,7 @@ is "200 files" "${#files[@]},$(jq .files "$tmp/report")" 200,200
 together "every frame once, in order" "$want" "${files[@]}"
 is "the statistics of the files add up: received, accepted, dropped in the kernel" "$(sums "${files[@]}")" "$n $n 0"
 some=("${files[@]}")
-[ -n "${TEST_QUICK-}" ] && some=("${files[0]}" "${files[99]}" "${files[199]}")
+[ -z "${TEST_FULL-}" ] && some=("${files[0]}" "${files[99]}" "${files[199]}")
 alone "each stands alone" "${some[@]}"
 is "each has its share" "$(for f in "${some[@]}"; do frames_of "$f"; done | sort -u)" $((n / 200))
 rm -r "$d"
@@ -136,7 +136,7 @@ rm -r "$d"
 # --- by signal, under load, alone and beside the other reasons ----------------------------
 
 reasons=('' '-C 1' '-G 1' '-b filesize:1000' '-C 300k -W 100')
-[ -n "${TEST_QUICK-}" ] && reasons=('' '-G 1')
+[ -z "${TEST_FULL-}" ] && reasons=('' '-G 1')
 for args in "${reasons[@]}"; do
 	mkdir "$d" && rm -f "$tmp/pid"
 	# shellcheck disable=SC2086

@@ -6,7 +6,7 @@
 need_tool jq
 
 count=300000
-[ -z "${TEST_QUICK-}" ] || count=40000
+[ -n "${TEST_FULL-}" ] || count=40000
 gen=count=$count,size=60-3000,qps=8,seed=11
 want=$("$SOFTHCA_FRAMES" "$gen")
 

@@ -23,7 +23,7 @@ PY
 }
 
 captures=("$TEST_DATA"/roce/*/*.pcap.zst "$TEST_DATA"/apps/*.pcap*)
-[ -n "${TEST_QUICK-}" ] && captures=("$TEST_DATA"/roce/{1,3}*/b.pcap.zst)
+[ -z "${TEST_FULL-}" ] && captures=("$TEST_DATA"/roce/{1,3}*/b.pcap.zst)
 mkdir "$tmp/short" "$tmp/long"
 for f in "${captures[@]}"; do
 	name=$(basename "$(dirname "$f")")-$(basename "$f")
@@ -39,7 +39,7 @@ ok "... with all details and tables" "$tmp/wide"
 
 # Two ends of the same traffic; the line above the report of each capture is as long as the name of its file.
 pairs=("$TEST_DATA"/roce/*/)
-[ -n "${TEST_QUICK-}" ] && pairs=("$TEST_DATA"/roce/{10,15,57}_*/)
+[ -z "${TEST_FULL-}" ] && pairs=("$TEST_DATA"/roce/{10,15,57}_*/)
 mkdir "$tmp/pairs"
 for d in "${pairs[@]}"; do
 	name=$(basename "$d")

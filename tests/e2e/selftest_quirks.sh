@@ -173,7 +173,7 @@ rows=()
 while read -r name expected options; do
 	n=$((n + 1))
 	# In a quick run each third row, and what must be quiet
-	[ -z "${TEST_QUICK-}" ] || [ "$expected" = - ] || [ $((n % 3)) = 0 ] || continue
+	[ -n "${TEST_FULL-}" ] || [ "$expected" = - ] || [ $((n % 3)) = 0 ] || continue
 	case $options in
 	*--gen*|*--pcap*) ;;
 	*) options="--gen count=100000000,size=60-1400 $options" ;;
@@ -257,7 +257,7 @@ at_once=3
 rows=()
 while read -r name expected options; do
 	n=$((n + 1))
-	[ -z "${TEST_QUICK-}" ] || [ "$expected" = - ] || [ $((n % 3)) = 0 ] || continue
+	[ -n "${TEST_FULL-}" ] || [ "$expected" = - ] || [ $((n % 3)) = 0 ] || continue
 	# shellcheck disable=SC2086 # a list of options
 	load "$name" "$load_probes" $options
 	rows+=("$name $expected")
@@ -343,7 +343,7 @@ meanings() {
 	LIST
 }
 while IFS=$'\t' read -r key text; do
-	grep -q "^$key" "$tmp/said" || [ -z "${TEST_QUICK-}" ] || continue
+	grep -q "^$key" "$tmp/said" || [ -n "${TEST_FULL-}" ] || continue
 	has "what $key says" "$tmp/said" "^$key"$'\t'"$text"
 done < <(meanings)
 

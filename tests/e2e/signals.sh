@@ -166,7 +166,7 @@ exec 9>&-
 printf '#!/bin/sh\n: >"%s/started"\nread -r _ <"%s/go"\n' "$tmp" "$tmp" >"$tmp/command" && chmod +x "$tmp/command"
 for signals in 'USR1 USR2' INT TERM HUP; do
 	for kind in live offline; do
-		[ $kind = live ] || [ "${TEST_QUICK-}" != 1 ] || continue
+		[ $kind = live ] || [ -n "${TEST_FULL-}" ] || continue
 		rm -f "$tmp/started"
 		from=(-c "$count")
 		[ $kind = live ] || from=(-r "$tmp/in.pcap" -c "$count")

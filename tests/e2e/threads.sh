@@ -7,7 +7,7 @@
 need_tool jq python3 reordercap gzip
 
 count=120000
-[ -z "${TEST_QUICK-}" ] || count=30000
+[ -n "${TEST_FULL-}" ] || count=30000
 gen=count=$count,size=60-1500,qps=64,seed=5
 want=$("$SOFTHCA_FRAMES" "$gen")
 
