@@ -12,7 +12,7 @@ installed=$tmp/root$bin
 # run_make TARGET [VARIABLE...]: below $tmp/root. The program is taken as it is: no other test may
 # find it incompletely linked.
 run_make() {
-	env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -C "$BUILD_DIR" -o rdmadump -o librdmadump.la \
+	env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -C "$BUILD_DIR" -o rdmadump -o librdmadump.a \
 		-o src/version.h DESTDIR="$tmp/root" prefix=/opt/rdma exec_prefix=/opt/rdma \
 		bindir="$bin" libdir=/opt/rdma/lib "$@" >"$tmp/log" 2>&1
 }

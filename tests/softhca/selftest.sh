@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # shellcheck disable=SC2086,SC2001 # lists of words; readable sed
 # Checks the model by itself: with Debian's tools, and with probe.c as a plain consumer.
-# A case for which a tool is missing is skipped. The binaries are looked for in $SOFTHCA_BIN, next to this script and in its .libs.
+# A case for which a tool is missing is skipped. The binaries are looked for in $SOFTHCA_BIN and next to this script.
 
 # Debian's tools leak, which is not ours to report
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
@@ -13,9 +13,7 @@ for bin in "$SOFTHCA_BIN" "$PWD" "$PWD/tests/softhca" "$here"; do
 done
 [ -x "$bin/probe" ] || { echo "Bail out! no probe; set SOFTHCA_BIN"; exit 1; }
 if [ -z "$SOFTHCA_SO" ]; then
-	for so in "$bin/softhca.so" "$bin/.libs/softhca.so"; do
-		[ -e "$so" ] && export SOFTHCA_SO=$so && break
-	done
+	export SOFTHCA_SO=$bin/softhca.so
 fi
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT

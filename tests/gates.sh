@@ -1,0 +1,36 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# What the text of the tree must satisfy: format, shellcheck, man pages, words; with TEST_FULL, cppcheck.
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
+cd "${srcdir:-.}" || exit 1
+
+# Tracked files; in a tarball, all files
+own_files() { git ls-files 2>/dev/null || find . -path ./build -prune -o -type f -print; }
+
+has_tool clang-format "clang-format" && {
+	own_files | grep '\.[ch]$' | xargs clang-format --dry-run -Werror >"$tmp/log" 2>&1
+	ok "clang-format" "$tmp/log"
+}
+has_tool shellcheck "shellcheck" && {
+	own_files | xargs grep -lE '^#!/bin/(ba)?sh' |
+		xargs -P 2 -n 24 shellcheck -x completions/rdmadump tests/tap.sh >"$tmp/log"
+	ok "shellcheck" "$tmp/log"
+}
+has_tool mandoc "man pages" && {
+	# Which manuals are installed, and what mandoc.db knows (stderr), is a matter of this machine.
+	mandoc -Tlint man/*.[0-9] 2>/dev/null | grep -v 'referenced manual not found' >"$tmp/log"
+	[ ! -s "$tmp/log" ]
+	ok "man pages" "$tmp/log"
+}
+tests/words >"$tmp/log" 2>&1
+ok "words and licence" "$tmp/log"
+tests/house . "$BUILD_DIR" >"$tmp/log"
+ok "structure" "$tmp/log"
+[ -z "${TEST_FULL-}" ] || {
+	cppcheck -q --error-exitcode=1 --std=c11 --inline-suppr --enable=warning,portability \
+		--suppress=missingIncludeSystem -D__linux__ -D_GNU_SOURCE -Iinclude -Isrc -I"$BUILD_DIR/src" \
+		-j2 src tests/unit >"$tmp/log" 2>&1
+	ok "cppcheck" "$tmp/log"
+}
+tap_done
