@@ -74,6 +74,20 @@ is "tap.sh: every result is counted" "$(counted <"$tmp/failing")" "3  2  0  1"
 grep -nE '^[^#]*\bok "[^"]*(\$\([^(]|`)' "$src"/tests/*/*.sh "$src"/tests/tap.sh >"$tmp/found"
 is "no case takes its status from its own name" "$(cat "$tmp/found")" ""
 
+# scripts/test: every script that tests/touches names exists, and every source file touches one
+sed -n 's/^[^#[:space:]][^[:space:]]*[[:space:]]*//p' "$src/tests/touches" | tr ' ' '\n' | sort -u | while read -r name; do
+	[ -e "$src/tests/e2e/$name.sh" ] || echo "$name"
+done >"$tmp/found"
+is "tests/touches names scripts" "$(cat "$tmp/found")" ""
+find "$src"/src -name '*.c' | while read -r file; do
+	grep -qE '^src/' "$src/tests/touches" && while read -r pattern _; do
+		# shellcheck disable=SC2254 # a pattern
+		case ${file#"$src"/} in $pattern) continue 2 ;; esac
+	done <"$src/tests/touches"
+	echo "${file#"$src"/}"
+done | grep -vE '^src/(report|util)/' >"$tmp/found"
+is "... for every source file that no unit program suffices for" "$(cat "$tmp/found")" ""
+
 # The end of scripts/check, in a tree without anything else
 ended() { # SCRIPT: as scripts/deps, where the check begins
 	mkdir -p "$tmp/tree/scripts" && cp "$src"/scripts/check* "$tmp/tree/scripts/"
