@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Compares what `rdmadump analyze` derives from packets with the kernel's own counters.
 
-analyze_judge.py RDMADUMP DIR...: every DIR/{a,b}.pcap.zst with its counters beside it. A difference
-passes only as a row of judged.tsv (capture, end, counter, kernel, packets, why) that names both
+analyze_judge.py RDMADUMP DIR...: every DIR/{a,b}.pcap.zst with its counters of kernel.tar.gz beside DIR. A
+difference passes only as a row of judged.tsv (capture, end, counter, kernel, packets, why) that names both
 numbers. Speaks TAP. --update prints the rows that would be needed."""
 import json
 import os
 import subprocess
 import sys
+import tarfile
 
 # Kernel counter -> (whose conversation side, events that are summed); "own": requests of this end.
 COUNTERS = {
@@ -22,11 +23,11 @@ COUNTERS = {
 ENDINGS = {"retry_exceeded_err": "retry_exceeded", "retry_rnr_exceeded_err": "rnr_retry_exceeded"}
 
 
-def growth(directory, end):
+def growth(kernel, capture, end):
     numbers = []
     for when in ("before", "after"):
-        with open(f"{directory}/{end}_counters_{when}.txt", encoding="ascii", errors="replace") as f:
-            words = [line.split() for line in f]
+        with kernel.extractfile(f"{capture}/{end}_counters_{when}.txt") as f:
+            words = [line.decode("ascii", errors="replace").split() for line in f]
         numbers.append({w[2]: int(w[3]) for w in words if len(w) == 4 and w[0] == "hw"})
     return {k: v - numbers[0].get(k, 0) for k, v in numbers[1].items()}
 
@@ -77,6 +78,7 @@ def main():
     program, directories = args[0], args[1:]
     here = os.path.join(os.environ.get("TEST_DATA", "tests/data"), "roce", "judged.tsv")
     known = {} if update else table(here)
+    archive = tarfile.open(os.path.join(os.path.dirname(here), "kernel.tar.gz"))
     tests = failed = exact = explained = 0
     used = set()
     for directory in sorted(d.rstrip("/") for d in directories):
@@ -89,7 +91,7 @@ def main():
                 wrong.append(f"exit status {out.returncode}: {out.stderr.decode()}")
             else:
                 packets = derived(json.loads(out.stdout), end)
-                kernel = growth(directory, end)
+                kernel = growth(archive, capture, end)
                 for counter, value in packets.items():
                     want = kernel.get(counter, 0)
                     row = known.get((capture, end, counter))
