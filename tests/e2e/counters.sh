@@ -8,6 +8,7 @@ need_tool jq python3
 
 export TZ=UTC LC_ALL=C
 kept=$TEST_DATA/sysfs/counters
+here=$(cd "${srcdir:-.}/tests/e2e" && pwd)
 schema=$(cd "${srcdir:-.}" && pwd)/docs/schema/counters.json
 counters() { timeout 60 "$RDMADUMP" counters "$@"; }
 valid() { # NAME FILE of one or many objects: it fits the schema
@@ -34,6 +35,7 @@ keep() { # NAME FILE: compares with what is kept
 }
 
 # Copied trees: text, JSON, Prometheus
+counters --explain >"$tmp/explained"
 for tree in mlx5-eth mlx5-ib irdma rxe bnxt_re efa hns; do
 	mkdir "$tmp/$tree"
 	for archive in "$TEST_DATA/sysfs/$tree.tar.gz" "$kept/$tree.tar.gz"; do
@@ -41,9 +43,12 @@ for tree in mlx5-eth mlx5-ib irdma rxe bnxt_re efa hns; do
 	done
 	counters --sysroot "$tmp/$tree" >"$tmp/out" 2>&1
 	keep "$tree: text" "$kept/$tree.txt"
-	counters --sysroot "$tmp/$tree" --json 2>&1 | sed 's/"time_ns": [0-9]*/"time_ns": 0/' >"$tmp/out"
-	keep "$tree: JSON" "$kept/$tree.json"
+	counters --sysroot "$tmp/$tree" --json >"$tmp/out" 2>&1
+	counters --sysroot "$tmp/$tree" --all | sed -E 's/  saturated$//; /^([A-Z].*)?$/d; s/  +/ /g; s/^ //' | sort >"$tmp/all"
+	python3 "$here/json_as_text.py" counters "$tmp/$tree" "$tmp/explained" <"$tmp/out" 2>&1 | sort | diff "$tmp/all" - >"$tmp/diff"
+	ok "$tree: JSON says what text and files say" "$tmp/diff"
 	valid "$tree: JSON fits the schema" "$tmp/out"
+	jq -r '.ports[].counters[] | select(.severity) | "\(.severity): \(.name)"' "$tmp/out" >>"$tmp/severities"
 	counters --sysroot "$tmp/$tree" --prometheus >"$tmp/prometheus" 2>&1
 	if has_tool promtool "$tree: promtool"; then
 		promtool check metrics <"$tmp/prometheus" >"$tmp/promtool" 2>&1 && [ ! -s "$tmp/promtool" ]
@@ -53,6 +58,10 @@ for tree in mlx5-eth mlx5-ib irdma rxe bnxt_re efa hns; do
 	[ "$(grep -vc '^#' "$tmp/prometheus")" = "$(jq '[.ports[].counters[]] | length' "$tmp/out")" ]
 	ok "$tree: Prometheus has them all"
 done
+# A line of names for each severity; the rest has "none"
+sort -u "$tmp/severities" | awk -F ': ' '{ of[$1] = of[$1] " " $2 }
+	END { n = split("problem warning note", s, " "); for (i = 1; i <= n; i++) print s[i] ":" of[s[i]] }' | fold -s -w 140 | sed "s, $,," >"$tmp/out"
+keep "how bad growth is" "$kept/severities.txt"
 is "words are bytes for Prometheus" "$(counters --sysroot "$tmp/mlx5-ib" --prometheus | grep '^rdmadump_port_rcv_data_bytes_total')" \
 	"rdmadump_port_rcv_data_bytes_total{device=\"mlx5_0\",port=\"1\",netdev=\"ib0\"} $(($(cat "$tmp"/mlx5-ib/sys/class/infiniband/mlx5_0/ports/1/counters/port_rcv_data) * 4))"
 is "words that begin after a digit" "$(counters --sysroot "$tmp/irdma" --prometheus | grep -c '^rdmadump_hw_ip4_in_pkts_total{')" \
@@ -149,7 +158,7 @@ wait "$reader"
 is "--interval: a counter that falls was reset, and grows from there" "$(cat "$tmp/out")" "87 None 100
 None True 5
 4 None 9"
-for file in "$tmp/nothing" /dev/null "$TEST_DATA/sysfs/rxe.list.json" "$RDMADUMP"; do
+for file in "$tmp/nothing" /dev/null "$schema" "$RDMADUMP"; do
 	counters --diff "$tmp/before.json" "$file" >"$tmp/out" 2>"$tmp/err"
 	is "--diff ${file##*/}: refused" "$? $(wc -l <"$tmp/err")" "2 1"
 done
