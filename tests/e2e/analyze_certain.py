@@ -7,11 +7,15 @@ it wrong.
 analyze_certain.py RDMADUMP DIRECTORY: writes each scene to DIRECTORY, analyses it, speaks TAP.
 """
 import json
+import os
 import random
 import struct
 import subprocess
 import sys
-import zlib
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+sys.dont_write_bytecode = True
+import frames  # noqa: E402
 
 SEND, READ_FIRST, READ_MIDDLE, READ_LAST, READ, ACK, UD = 0x04, 0x0d, 0x0e, 0x0f, 0x0c, 0x11, 0x64
 UC_FIRST, UC_MIDDLE, UC_LAST, ADD, ATOMIC_ACK = 0x20, 0x21, 0x22, 0x14, 0x12
@@ -22,19 +26,10 @@ LEVELS = ("possible", "likely", "certain")
 
 
 def frame(back, opcode, qp, psn, rest, ident, port):
-    """RoCEv2 over IPv4 with its invariant CRC (IBTA volume 1, annex A17)."""
     ends = (b"\x0a\0\0\1", b"\x0a\0\0\2")
-    src, dst = ends[::-1] if back else ends
     pad = -len(rest) % 4
-    bth = struct.pack("!BBHII", opcode, 0x40 | pad << 4, 0xffff, qp, psn & 0xffffff |
-                      (opcode == SEND) << 31) + rest + bytes(pad)
-    udp = struct.pack("!HHHH", port, 4791, 8 + len(bth) + 4, 0)
-    ip = struct.pack("!BBHHHBBH", 0x45, 2, 20 + len(udp) + len(bth) + 4, ident, 0x4000, 64, 17,
-                     0) + src + dst
-    masked = (b"\xff" * 8 + ip[:1] + b"\xff" + ip[2:8] + b"\xff" + ip[9:10] + b"\xff\xff" +
-              ip[12:] + udp[:6] + b"\xff\xff" + bth[:4] + b"\xff" + bth[5:])
-    return (b"\x02\0\0\0\0\2\x02\0\0\0\0\1\x08\0" + ip + udp + bth +
-            struct.pack("<I", zlib.crc32(masked)))
+    packet = frames.bth(opcode, qp, psn, opcode == SEND, pad) + rest + bytes(pad)
+    return frames.rocev2(ends[::-1] if back else ends, packet, port, ident)
 
 
 class Scene:
@@ -83,9 +78,7 @@ class Scene:
         self.put(False, UD, 1, struct.pack("!II", 0x1234, 0x300) + b"y" * 64, qp=0x400)
 
     def mad(self, back, attribute, body):
-        deth = struct.pack("!II", 0x80010000, 1)
-        head = struct.pack("!BBBBHHQHHI", 1, 7, 2, 3, 0, 0, 1, attribute, 0, 0)
-        self.put(back, UD, 0, deth + head + bytes(body).ljust(232, b"\0"), qp=1)
+        self.put(back, UD, 0, frames.deth(0x80010000, 1) + frames.mad(attribute, 1, bytes(body)), qp=1)
 
     def connect(self, timeout, psn):
         """REQ and REP of the CM: local ACK timeout, first PSN of the requests."""
@@ -97,11 +90,7 @@ class Scene:
         self.mad(True, 0x13, rep)
 
     def write(self, path):
-        with open(path, "wb") as out:
-            out.write(struct.pack("<IIHHIII", 0xa1b23c4d, 2, 4, 0, 0, self.snaplen, 1))
-            for ns, data in self.frames:
-                part = data[:self.snaplen]
-                out.write(struct.pack("<IIII", ns // 10**9, ns % 10**9, len(part), len(data)) + part)
+        frames.write_pcap(path, 1, self.snaplen, self.frames, "pcap ns")
 
 
 class Report:

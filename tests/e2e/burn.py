@@ -2,9 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Writes small captures that want much time or memory: `burn.py SHAPE N FILE...`, shapes below."""
 import json
+import os
 import random
 import struct
 import sys
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+sys.dont_write_bytecode = True
+import frames  # noqa: E402
+from frames import block  # noqa: E402
 
 UNMIX = (pow(0x94d049bb133111eb, -1, 1 << 64), pow(0xbf58476d1ce4e5b9, -1, 1 << 64))
 ALL = (1 << 64) - 1
@@ -25,41 +31,29 @@ def mix(x):
     return x ^ x >> 31
 
 
-def option(code, data):
-    return struct.pack("<HH", code, len(data)) + data + bytes(-len(data) % 4)
+SHB = block(frames.SHB, frames.section())
 
 
-def block(kind, body):
-    body += bytes(-len(body) % 4)
-    size = struct.pack("<I", 12 + len(body))
-    return struct.pack("<I", kind) + size + body + size
-
-
-SHB = block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
-
-
-def interface(options=b""):
-    return block(1, struct.pack("<HHI", 1, 0, 0) + options)
+def interface(options=()):
+    return block(frames.IDB, struct.pack("<HHI", 1, 0, 0), options)
 
 
 def facts(kind, **more):
-    data = json.dumps({"kind": kind, "when": "start", "time_ns": 1, "interface": 0, "device": "d", "port": 1, **more},
-                      separators=(",", ":")).encode()
-    return block(0x80524446, struct.pack("<II", 1, len(data)) + data)
+    text = json.dumps({"kind": kind, "when": "start", "time_ns": 1, "interface": 0, "device": "d", "port": 1, **more},
+                      separators=(",", ":"))
+    return block(frames.FACT, frames.fact(text))
 
 
 def packet(data, ns):
     ns += 1700000000 * 10**9
     us = ns // 1000
-    return block(6, struct.pack("<IIIII", 0, us >> 32, us & 0xFFFFFFFF, len(data), len(data)) + data)
+    return block(frames.EPB, struct.pack("<IIIII", 0, us >> 32, us & 0xFFFFFFFF, len(data), len(data)) + data)
 
 
 def frame(addresses, qp, psn=1, opcode=4, payload=b"x" * 16, icrc=0):
     """RoCEv2 over IPv4 between two addresses (8 bytes); the invariant CRC is any number."""
-    bth = struct.pack(">BBHII", opcode, 0x40, 0xFFFF, qp, psn | 1 << 31) + payload + struct.pack("<I", icrc)
-    udp = struct.pack(">HHHH", 0xC000, 4791, 8 + len(bth), 0)
-    ip = struct.pack(">BBHHHBBH", 0x45, 2, 28 + len(bth), psn & 0xFFFF, 0, 64, 17, 0) + addresses
-    return bytes(12) + b"\x08\0" + ip + udp + bth
+    packed = frames.bth(opcode, qp, psn, True) + payload
+    return frames.rocev2((addresses[:4], addresses[4:]), packed, 0xC000, psn & 0xFFFF, 2, struct.pack("<I", icrc))
 
 
 def peers(n):
@@ -137,7 +131,7 @@ def texts(n):
     """Interfaces with long names."""
     yield SHB
     for _ in range(n):
-        yield interface(b"".join(option(code, b"x" * 65535) for code in (2, 3, 12, 15)))
+        yield interface([(code, b"x" * 65535) for code in (2, 3, 12, 15)])
     yield packet(frame(b"\x0a\0\0\1\x0a\0\0\2", 17), 0)
 
 
@@ -146,13 +140,13 @@ def comments(n):
     for i in range(n):
         yield SHB + interface()
         yield packet(frame(b"\x0a\0\0\1\x0a\0\0\2", 17), i)
-        yield block(5, struct.pack("<III", 0, 0, 0) + option(1, b"x" * 65535))
+        yield block(frames.ISB, struct.pack("<III", 0, 0, 0), [(1, b"x" * 65535)])
 
 
 def sections(n):
     """Sections with an interface each, of equal long names but for their ends."""
     for i in range(n):
-        yield SHB + interface(option(2, b"x" * 2000 + str(i).encode()))
+        yield SHB + interface([(2, b"x" * 2000 + str(i).encode())])
         yield packet(frame(b"\x0a\0\0\1\x0a\0\0\2", 17, psn=i), i * 10)
 
 
@@ -196,11 +190,11 @@ def gaps(n):
 
 def times(n):
     """Time stamps at both ends of what there is, in turn."""
-    yield SHB + interface(option(9, b"\x09"))
+    yield SHB + interface([(9, b"\x09")])
     for i in range(n):
         ns = random.choice((0, 1, (1 << 63) - 1, 1 << 63, (1 << 64) - 1))
         data = frame(b"\x0a\0\0\1\x0a\0\0\2", 17, i)
-        yield block(6, struct.pack("<IIIII", 0, ns >> 32, ns & 0xFFFFFFFF, len(data), len(data)) + data)
+        yield block(frames.EPB, struct.pack("<IIIII", 0, ns >> 32, ns & 0xFFFFFFFF, len(data), len(data)) + data)
 
 
 def connections(n):

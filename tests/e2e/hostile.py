@@ -19,42 +19,27 @@ import subprocess
 import sys
 import tarfile
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+sys.dont_write_bytecode = True
+import frames  # noqa: E402
+from frames import block, bth, deth  # noqa: E402
+
 BIDI = "\u061c\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-
-
-def option(code, data):
-    return struct.pack("<HH", code, len(data)) + data + bytes(-len(data) % 4)
-
-
-def block(kind, body, options=()):
-    body += b"".join(option(*o) for o in options) + (option(0, b"") if options else b"")
-    body += bytes(-len(body) % 4)
-    size = struct.pack("<I", 12 + len(body))
-    return struct.pack("<I", kind) + size + body + size
 
 
 def facts(evil, kind, when, **more):
     # What is no UTF-8 cannot stand in JSON
     text = "mlx" + evil.decode(errors="replace")
     o = {"kind": kind, "when": when, "time_ns": 1, "interface": 0, "device": text, "port": 1, **more}
-    data = json.dumps(o).encode()
-    return block(0x80524446, struct.pack("<II", 1, len(data)) + data)
-
-
-def udp(payload):
-    size = len(payload)
-    ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 28 + size, 7, 0x4000, 64, 17, 0, b"\x0a\0\0\1", b"\x0a\0\0\2")
-    return bytes(12) + b"\x08\0" + ip + struct.pack(">HHHH", 49152, 4791, 8 + size, 0) + payload
+    return block(frames.FACT, frames.fact(json.dumps(o)))
 
 
 def mad(klass, method, attribute, data):
-    head = struct.pack(">BBBBHHQHHI", 1, klass, 2 if klass == 7 else 1, method, 0, 0, 1, attribute, 0, 0)
-    bth = struct.pack(">BBHII", 0x64, 0, 0xFFFF, 1, 1)
-    deth = struct.pack(">II", 0x80010000, 1)
-    return udp(bth + deth + (head + data)[:256].ljust(256, b"\0") + bytes(4))
+    packet = bth(0x64, 1, 1) + deth(0x80010000, 1) + frames.mad(attribute, 1, data, klass, method)
+    return frames.rocev2((b"\x0a\0\0\1", b"\x0a\0\0\2"), packet, 49152, 7, 0, bytes(4))
 
 
-def frames(evil):
+def some_frames(evil):
     packed = pathlib.Path(os.environ["TEST_DATA"], "roce/10_rc_write_loss/b.pcap.zst")
     data = subprocess.run(["zstd", "-qdc", packed], check=True, stdout=subprocess.PIPE).stdout
     at, some = 24, []
@@ -70,10 +55,10 @@ def frames(evil):
 
 
 def section(evil, name, packets):
-    out = block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1), [(1, evil), (2, evil), (3, evil), (4, evil)])
+    out = block(frames.SHB, frames.section(), [(1, evil), (2, evil), (3, evil), (4, evil)])
     options = [(2, name), (3, evil), (9, b"\x09"), (11, b"\0" + evil), (12, evil), (15, evil), (1, evil)]
-    out += block(1, struct.pack("<HHI", 1, 0, 0), options)
-    out += block(4, struct.pack("<HH", 1, 4 + len(evil) + 1) + b"\x0a\0\0\1" + evil + b"\0" + bytes(-(len(evil) + 1) % 4) + bytes(4))
+    out += block(frames.IDB, struct.pack("<HHI", 1, 0, 0), options)
+    out += block(frames.NRB, struct.pack("<HH", 1, 4 + len(evil) + 1) + b"\x0a\0\0\1" + evil + b"\0" + bytes(-(len(evil) + 1) % 4) + bytes(4))
     gids = [{"index": 0, "gid": "::ffff:10.0.0.1", "type": evil.decode(errors="replace")}]
     names = {"hw_counters/" + evil.decode(errors="replace"): 1, "counters/port_rcv_packets": 1, "hw_counters/rcvd_pkts": 7}
     out += facts(evil, "device", "start", gids=gids, firmware=evil.decode(errors="replace"))
@@ -83,14 +68,14 @@ def section(evil, name, packets):
         ns = 1700000000000000000 + i * 1000
         head = struct.pack("<IIIII", 0, ns >> 32, ns & 0xFFFFFFFF, len(packet), len(packet))
         options = [(1, evil), (4, struct.pack("<Q", 3))] if i % 50 == 0 else []
-        out += block(6, head + packet + bytes(-len(packet) % 4), options)
+        out += block(frames.EPB, head + packet, options)
     out += facts(evil, "counters", "end", counters={k: v + 3 for k, v in names.items()})
     out += facts(evil, "event", "start", text=evil.decode(errors="replace"))
-    return out + block(5, struct.pack("<III", 0, 0, 0), [(1, evil), (4, struct.pack("<Q", 7)), (5, struct.pack("<Q", 3))])
+    return out + block(frames.ISB, struct.pack("<III", 0, 0, 0), [(1, evil), (4, struct.pack("<Q", 7)), (5, struct.pack("<Q", 3))])
 
 
 def make_capture(path, evil):
-    packets = frames(evil)
+    packets = some_frames(evil)
     pathlib.Path(path).write_bytes(section(evil, evil, packets) + section(evil, b"other" + evil, packets))
 
 

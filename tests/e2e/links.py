@@ -8,7 +8,11 @@ links.py same A B: whether two reports of analyze (JSON) say the same of the RDM
 links.py plain-of TUNNELLED IN OUT, appended FIRST SECOND OUT: two captures in one.
 links.py foreign OUT, links.py lrh OUT, links.py strange LINKTYPE ETHERTYPE CAPLEN OUT: see below.
 """
-import json, random, struct, sys, zlib
+import json, os, random, struct, sys, zlib
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+sys.dont_write_bytecode = True
+from frames import block, checksum, section  # noqa: E402
 
 MACS = bytes.fromhex("020000000001020000000002")
 
@@ -33,13 +37,6 @@ def l3(frame):
         at += 4
     ethertype, = struct.unpack_from(">H", frame, at)
     return (at + 2, ethertype) if ethertype in (0x0800, 0x86dd) else None
-
-
-def checksum(header):
-    total = sum(struct.unpack(">%dH" % (len(header) // 2), header))
-    while total >> 16:
-        total = (total & 0xffff) + (total >> 16)
-    return ~total & 0xffff
 
 
 def ipv4(proto, n):
@@ -151,15 +148,10 @@ def pcap(out, linktype, frames, form):
         out.write(data)
 
 
-def block(kind, body):
-    body += bytes(-len(body) % 4)
-    return struct.pack("<II", kind, 12 + len(body)) + body + struct.pack("<I", 12 + len(body))
-
-
 def mixed(out, path):
     """Frame i of the capture on interface i % n, each of another link type; described late."""
     kinds = ["ethernet", "sll", "sll2", "raw", "null-bsd", "loop", "mpls"]
-    out.write(block(0x0a0d0d0a, struct.pack("<IHHq", 0x1a2b3c4d, 1, 0, -1)))
+    out.write(block(0x0a0d0d0a, section()))
     streams = [list(wrap(k, path)) for k in kinds]
     for i in range(len(streams[0])):
         if i < len(kinds):

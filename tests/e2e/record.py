@@ -18,29 +18,28 @@
     record.py journal SOCKET N            the fields of N messages, as systemd's journal parses them: JSON
 """
 import json
+import os
 import random
 import socket
 import struct
 import sys
 import time
-import zlib
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+sys.dont_write_bytecode = True
+import frames  # noqa: E402
 
 SLACK = 1000000  # so much more may be written at both ends, in ns
 
 
-def frame(number, opcode, psn, rest, qp=7, hosts=(b"\x0a\0\0\2", b"\x0a\0\0\1")):
-    bth = struct.pack(">BBHII", opcode, 0, 0xffff, qp, psn)
-    body = bth + rest + struct.pack(">I", number) + b"ICRC"
-    udp = struct.pack(">HHHH", 50000, 4791, 8 + len(body), 0)
-    ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 28 + len(body), 0, 0x4000, 64, 17, 0, *hosts)
-    return b"\x52\x54\0\0\0\1\x52\x54\0\0\0\2\x08\0" + ip + udp + body
+def frame(number, opcode, psn, rest, qp=7, hosts=(b"\x0a\0\0\2", b"\x0a\0\0\1"), crc=b"ICRC"):
+    """The number is in the four bytes before the invariant CRC, which is any; None: the right one."""
+    packet = frames.bth(opcode, qp, psn, psn >> 31) + rest + struct.pack(">I", number)
+    return frames.rocev2(hosts, packet, 50000, 0, 0, crc)
 
 
-def write(name, frames):
-    with open(name, "wb") as f:
-        f.write(struct.pack("<IHHiIII", 0xa1b23c4d, 2, 4, 0, 0, 65535, 1))
-        for i, data in enumerate(frames):
-            f.write(struct.pack("<IIII", 0, i, len(data), len(data)) + data)
+def write(name, some):
+    frames.write_pcap(name, 1, 65535, list(enumerate(some)), "pcap ns")
 
 
 def make(name, frames, triggers):
@@ -61,25 +60,16 @@ def make(name, frames, triggers):
 
 def stall(name):
     back = (b"\x0a\0\0\1", b"\x0a\0\0\2")
-    frames = []
+    some = []
     for psn in range(5):
-        frames.append(frame(2 * psn, 0x04, 1 << 31 | psn, b""))
-        frames.append(frame(2 * psn + 1, 0x11, psn, b"\x1f\0\0\1", 9, back))
-    write(name, frames[:-1])
-
-
-def with_icrc(data, error=0):
-    """The frame with the invariant CRC in its last four bytes: IBTA volume 1, 7.8.1, and annex A17"""
-    ip = bytearray(data[14:-4])
-    for at in (1, 8, 10, 11, 26, 27, 32):  # TOS, TTL, both checksums, the reserved byte of the BTH
-        ip[at] = 0xff
-    return data[:-4] + struct.pack("<I", zlib.crc32(b"\xff" * 8 + ip) ^ error)
+        some.append(frame(2 * psn, 0x04, 1 << 31 | psn, b""))
+        some.append(frame(2 * psn + 1, 0x11, psn, b"\x1f\0\0\1", 9, back))
+    write(name, some[:-1])
 
 
 def mad(attribute):
     """A datagram of the CM, but for its last four bytes"""
-    head = struct.pack(">BBBBHHQHHI", 1, 7, 2, 3, 0, 0, 1, attribute, 0, 0)
-    return struct.pack(">II", 0x80010000, 1) + head.ljust(252, b"\0")
+    return frames.deth(0x80010000, 1) + frames.mad(attribute, 1, b"")[:-4]
 
 
 def wire(name):
@@ -99,15 +89,16 @@ def wire(name):
     # The sixth within a second exceeds five
     special.update({1400 + i: "cnp" for i in range(8)})
     special.update({210: "rnr", 1985: "qp-error"})
-    frames, fires = [], []
+    some, fires = [], []
     for i in range(2000):
         kind = special.get(i)
-        frames.append(with_icrc(frame(i, *kinds.get(kind, (0x04, i, b""))), 1 if kind == "icrc-error" else 0))
+        data = frame(i, *kinds.get(kind, (0x04, i, b"")), crc=None)
+        some.append(data[:-1] + bytes([data[-1] ^ (kind == "icrc-error")]))
         if kind in ("rnr", "qp-error", "cm-reject", "icrc-error", "cnp"):
             fires.append((i, "cnp>5/s" if i == 1405 else kind))
         elif kind == "resent" and i == 1000 + 3 * 7:
             fires.append((i, "gave-up"))  # the eighth time
-    write(name, frames)
+    write(name, some)
     for i, trigger in fires:
         print(i, trigger)
 

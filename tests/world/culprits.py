@@ -4,7 +4,7 @@
 `world.culprit` is (what happened, its place, the host that this place belongs to, the sender of the requests).
 """
 import facts
-import wire
+import frames as wire
 from fabric import FABRIC_BEFORE, FABRIC_BEHIND, RECEIVER, SENDER, Loss, Tap
 from kinds import MS, basic, hosts, load, pair, requests, responses
 

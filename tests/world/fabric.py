@@ -3,7 +3,7 @@
 import heapq
 import random
 
-import wire
+import frames as wire
 
 # The places where a packet may be lost, in the order of its path. Taps are between them.
 SENDER, FABRIC_BEFORE, QUEUE, FABRIC_BEHIND, RECEIVER = "sender NIC", "fabric before", "queue", "fabric behind", "receiver NIC"

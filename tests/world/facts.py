@@ -6,7 +6,7 @@ The numbers come from the packets of the world. Names: rdma_rxe's rxe_hw_counter
 import ipaddress
 import json
 
-import wire
+import frames as wire
 
 EPOCH = 1_790_000_000_000_000_000
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Kinds of traffic: all else is random, from the seed."""
-import wire
+import frames as wire
 from fabric import FABRIC_BEFORE, FABRIC_BEHIND, RECEIVER, SENDER, Loss
 from reliable import Flow
 from unreliable import Manager, Unreliable, pause_frame, strangers

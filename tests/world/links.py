@@ -2,7 +2,7 @@
 """Frames of each link type, and the files that hold them: pcap and pcapng."""
 import struct
 
-import wire
+import frames as wire
 
 ETHERNET, NULL, RAW, SLL, SLL2, ERF, INFINIBAND, USER0 = 1, 0, 101, 113, 276, 197, 247, 147
 PAUSE_MAC = b"\x01\x80\xc2\0\0\x01"
@@ -113,75 +113,3 @@ LINKS = {
 EXTRA = {"vlan": 4, "pvlan": 4, "qinq": 8, "mpls": 8, "sll": 2, "sll2": 6, "raw": -14, "null": -10, "vxlan": 50, "gre": 24, "erspan": 50,
          "geneve": 58, "nvgre": 42, "ipip": 20, "pppoe": 8}
 TUNNELS = ("vxlan", "gre", "erspan", "geneve", "nvgre", "ipip")
-
-
-# --- files -----------------------------------------------------------------------------------
-
-def write_pcap(path, link, snaplen, frames, style):
-    """`style`: "pcap us" or "pcap ns", and " swapped": the other byte order."""
-    nanoseconds, order = "ns" in style, ">" if "swapped" in style else "<"
-    unit = 1 if nanoseconds else 1000
-    with open(path, "wb") as file:
-        file.write(struct.pack(order + "IHHiIII", 0xA1B23C4D if nanoseconds else 0xA1B2C3D4, 2, 4, 0, 0, snaplen, link))
-        for time, data, _, _ in frames:
-            file.write(struct.pack(order + "IIII", time // 10**9, time % 10**9 // unit, min(len(data), snaplen), len(data)))
-            file.write(data[:snaplen])
-
-
-class Pcapng:
-    """Blocks of one section in a byte order."""
-
-    def __init__(self, file, order):
-        self.file, self.order = file, order
-
-    def option(self, code, value):
-        return struct.pack(self.order + "HH", code, len(value)) + value + b"\0" * (-len(value) % 4)
-
-    def block(self, kind, body):
-        size = struct.pack(self.order + "I", len(body) + 12)
-        self.file.write(struct.pack(self.order + "I", kind) + size + body + size)
-
-    def number(self, value):
-        return struct.pack(self.order + "Q", value)
-
-    def begin(self, link, snaplen, interfaces, speed=None):
-        self.block(0x0A0D0D0A, struct.pack(self.order + "IHHq", 0x1A2B3C4D, 1, 0, -1))
-        for _ in range(interfaces):
-            speed_option = self.option(8, self.number(speed)) if speed else b""
-            self.block(1, struct.pack(self.order + "HHI", link, 0, snaplen) + self.option(9, b"\x09") + speed_option + self.option(0, b""))
-
-    def fact(self, text):
-        """A block for local use: see FACTS in rdmadump-formats(5)."""
-        data = text.encode("ascii")
-        self.block(0x80524446, struct.pack(self.order + "II", 1, len(data)) + data + b"\0" * (-len(data) % 4))
-
-    def frame(self, interface, time, data, snaplen, comment):
-        cut = data[:snaplen]
-        head = struct.pack(self.order + "IIIII", interface, time >> 32, time & 0xFFFFFFFF, len(cut), len(data))
-        options = self.option(1, comment.encode("ascii")) + self.option(0, b"") if comment else b""
-        self.block(6, head + cut + b"\0" * (-len(cut) % 4) + options)
-
-    def statistics(self, interface, time, received, dropped):
-        stamp = struct.pack(self.order + "III", interface, time >> 32, time & 0xFFFFFFFF)
-        self.block(5, stamp + self.option(4, self.number(received)) + self.option(5, self.number(dropped)) + self.option(0, b""))
-
-
-def write_pcapng(path, link, snaplen, frames, dropped, **more):
-    """`dropped`: the frames that the file's statistics report as lost; None: no statistics.
-
-    `frames`: (time, bytes, interface, comment or None). `more`: `swapped`; `speed` in bit/s; `start`, `end`: facts as texts.
-    """
-    interfaces = 1 + max((f[2] for f in frames), default=0)
-    with open(path, "wb") as file:
-        out = Pcapng(file, ">" if more.get("swapped") else "<")
-        out.begin(link, snaplen, interfaces, more.get("speed"))
-        for text in more.get("start", ()):
-            out.fact(text)
-        for time, data, interface, comment in frames:
-            out.frame(interface, time, data, snaplen, comment)
-        for text in more.get("end", ()):
-            out.fact(text)
-        if dropped is not None:
-            last = frames[-1][0] if frames else 0
-            for i in range(interfaces):
-                out.statistics(i, last, sum(f[2] == i for f in frames) + (0 if i else dropped), 0 if i else dropped)

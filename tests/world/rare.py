@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Kinds of traffic that are rare, and that a reader easily takes for something else."""
-import wire
+import frames as wire
 from fabric import FABRIC_BEFORE, FABRIC_BEHIND, RECEIVER, SENDER, Loss
 from kinds import MS, basic, hosts, load, lossy, pair, requests, responses
 from reliable import ATOMICS

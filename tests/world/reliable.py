@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Requester and responder of a reliable connection: IBTA volume 1, chapter 9.7, and what adapters add."""
-import wire
+import frames as wire
 from fabric import Packet
-from wire import PSN_MASK
+from frames import PSN_MASK
 
 HALF = 1 << 23
 WRITES = (wire.WRITE_FIRST, wire.WRITE_MIDDLE, wire.WRITE_LAST, wire.WRITE_ONLY)

@@ -2,7 +2,7 @@
 """Kinds of taps: where they are, what they miss, how their files look."""
 import facts
 import links
-import wire
+import frames as wire
 from fabric import Tap
 
 MS = 1_000_000

@@ -3,9 +3,9 @@
 import collections
 
 import congestion_truth
-import frames
+import frames as wire
 import links
-import wire
+import sights
 from unreliable import Manager
 from fabric import FABRIC_BEFORE, FABRIC_BEHIND, PLACES, QUEUE, RECEIVER, SENDER
 
@@ -362,7 +362,7 @@ def tap_truth(t, whole):
 
 
 def in_tunnels(t, but):
-    return sum(frames.link_of(t, s[1]) in links.TUNNELS for s in t.sights if s[1].kind not in but)
+    return sum(sights.link_of(t, s[1]) in links.TUNNELS for s in t.sights if s[1].kind not in but)
 
 
 def backwards(t):

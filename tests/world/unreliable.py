@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """UC and UD traffic, the connection manager's messages, and frames that are no RDMA."""
-import wire
+import frames as wire
 from fabric import Packet
 from reliable import Dispatch, Message
-from wire import PSN_MASK
+from frames import PSN_MASK
 
 
 class Unreliable:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """What a tap saw, as frames of a file."""
+import frames as wire
 import links
-import wire
 
 
 def transport(p, ttl, marked):
@@ -110,7 +110,7 @@ def write(tap, path):
     rows = frames(tap)
     code = links.LINKS[tap.link][0]
     if "pcapng" in tap.format:
-        links.write_pcapng(path, code, tap.snaplen, rows, len(tap.missed) if tap.declared else None,
+        wire.write_pcapng(path, code, tap.snaplen, rows, len(tap.missed) if tap.declared else None,
                            swapped="swapped" in tap.format, speed=tap.speed, **tap.facts)
     else:
-        links.write_pcap(path, code, tap.snaplen, rows, tap.format)
+        wire.write_pcap(path, code, tap.snaplen, rows, tap.format)
