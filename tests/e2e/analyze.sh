@@ -54,49 +54,11 @@ ok "--color never: not on a terminal" "$tmp/shown"
 # --- JSON -------------------------------------------------------------------------------------
 
 # The schema names the incidents of incident.def; UPDATE_GOLDEN=1 writes them there.
-python3 - "$srcdir" "${UPDATE_GOLDEN-}" >"$tmp/keys" 2>&1 <<'PY'
-import json, re, sys
-path = sys.argv[1] + "/docs/schema/analyze.json"
-with open(sys.argv[1] + "/include/rdmadump/incident.def", encoding="utf-8") as f:
-    rows = re.findall(r'^INCIDENT\(\w+, "(\w+)", (?:OWN|PEER),\s+"([^"]+)"\)$', f.read(), re.M)
-schema = json.load(open(path, encoding="utf-8"))
-want = {key: {"$ref": "#/$defs/event", "description": text} for key, text in rows}
-if sys.argv[2]:
-    schema["$defs"]["events"]["properties"] = want
-    with open(path, "w", encoding="utf-8") as f:
-        f.write(json.dumps(schema, indent=1, ensure_ascii=False) + "\n")
-found = schema["$defs"]["events"]["properties"]
-print({k for k in want.keys() | found.keys() if want.get(k) != found.get(k)})
-sys.exit(len(rows) < 30 or found != want)
-PY
+schema=$srcdir/tests/e2e/analyze_schema.py
+python3 "$schema" incidents "$srcdir" "${UPDATE_GOLDEN-}" >"$tmp/keys" 2>&1
 ok "the schema has the incidents of incident.def" "$tmp/keys"
 
-by_schema() {
-	python3 - "$srcdir/docs/schema/analyze.json" "$@" <<'PY'
-import json, sys, jsonschema
-schema = json.load(open(sys.argv[1], encoding="utf-8"))
-finding = json.load(open(sys.argv[1].replace("analyze.json", "finding.json"), encoding="utf-8"))
-resolver = jsonschema.RefResolver("analyze.json", schema, store={"finding.json": finding})
-validator = jsonschema.Draft202012Validator(schema, resolver=resolver)
-events = set(schema["$defs"]["events"]["properties"])
-bad = 0
-for name in sys.argv[2:]:
-    report = json.load(open(name, encoding="utf-8"))
-    for e in list(validator.iter_errors(report))[:3]:
-        print(name, e.json_path, e.message)
-        bad = 1
-    for c in report["conversations"]:
-        for s in c["sides"].values():
-            if set(s["events"]) - events:
-                print(name, "events that the schema does not name:", set(s["events"]) - events)
-                bad = 1
-    if report["series"] and sum(report["series"]["frames"]) != report["totals"]["frames"] - \
-            report["totals"]["icrc_bad"] * report["totals"]["icrc_trusted"]:
-        print(name, "the series does not add up")
-        bad = 1
-sys.exit(bad)
-PY
-}
+by_schema() { python3 "$schema" reports "$srcdir/docs/schema/analyze.json" "$@"; }
 jsons=()
 for f in "$roce"/*_*/?.pcap.zst; do
 	j=$tmp/$(basename "$(dirname "$f")")-$(basename "$f" .pcap.zst).json

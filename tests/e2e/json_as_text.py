@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """json_as_text.py list|info|counters ROOT [EXPLAINED] <JSON: the text that the command prints for the same tree
-(-v, --all), written anew from the JSON, with one blank between words. Counters: unsorted, without titles; EXPLAINED is a file with
+(-v, --all), made again from the JSON, with one blank between words. Counters: unsorted, without titles; EXPLAINED is a file with
 what `counters --explain` prints.
 
 What the JSON has and the text has not is compared with the files below ROOT. Values that neither is made of, or

@@ -2,26 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # `rdmadump list` over each tree of tests/data/sysfs against the output kept beside it, and its exit statuses.
 # UPDATE=1 rewrites the kept output; JSON must say what the text says. RDMADUMP: the program; TEST_DATA: tests/data. Output: TAP.
-set -u
-: "${RDMADUMP:?path of the program}" "${TEST_DATA:?path of tests/data}"
+# shellcheck source=tests/tap.sh
+. "$(dirname "$0")/../tap.sh"
+here=$(dirname "$0")
 LC_ALL=C
 export LC_ALL
 unset COLUMNS
-here=$(dirname "$0")
-n=0
-failed=0
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-
-result() { # status, name
-	n=$((n + 1))
-	if [ "$1" -eq 0 ]; then
-		echo "ok $n - $2"
-	else
-		echo "not ok $n - $2"
-		failed=1
-	fi
-}
 
 list() { # the arguments -> $tmp/out, $tmp/err, $status
 	"$RDMADUMP" list "$@" >"$tmp/out" 2>"$tmp/err"
@@ -31,16 +17,12 @@ list() { # the arguments -> $tmp/out, $tmp/err, $status
 expect_output() { # name, file with the output that is right
 	[ -z "${UPDATE-}" ] || cp "$tmp/out" "$2"
 	[ "$status" -eq 0 ] && [ ! -s "$tmp/err" ] && diff -u "$2" "$tmp/out" >"$tmp/diff"
-	same=$?
-	[ "$same" -eq 0 ] || sed 's/^/# /' "$tmp/err" "$tmp/diff"
-	result "$same" "$1"
+	ok "$1" "$tmp/diff"
 }
 
 expect_failure() { # name, exit status, words on standard error
 	[ "$status" -eq "$2" ] && grep -qF -- "$3" "$tmp/err" && [ ! -s "$tmp/out" ]
-	right=$?
-	[ "$right" -eq 0 ] || sed "s/^/# status $status: /" "$tmp/err"
-	result "$right" "$1"
+	ok "$1" "$tmp/err"
 }
 
 for archive in "$TEST_DATA"/sysfs/*.tar.gz "$TEST_DATA"/sysfs/functions/*.tar.gz; do
@@ -54,15 +36,10 @@ for archive in "$TEST_DATA"/sysfs/*.tar.gz "$TEST_DATA"/sysfs/functions/*.tar.gz
 	expect_output "$tree, verbose" "$kept.list-v.txt"
 	list --sysroot="$tmp/$tree/" --json
 	python3 "$here/json_as_text.py" list "$tmp/$tree" <"$tmp/out" 2>&1 | diff - <(sed -E 's/  +/ /g; s/^ //' "$kept.list-v.txt") >"$tmp/diff"
-	same=$?
-	sed 's/^/# /' "$tmp/diff"
-	result "$same" "$tree, json: says what the text says"
-	if python3 -c 'import jsonschema' 2>/dev/null; then
-		python3 "$here/../unit/schema.py" "$here/../../docs/schema/list.json" "$tmp/out" | sed 's/^/# /'
-		result "${PIPESTATUS[0]}" "$tree, schema"
-	else
-		n=$((n + 1))
-		echo "ok $n - $tree, schema # SKIP python3-jsonschema is not installed"
+	ok "$tree, json: says what the text says" "$tmp/diff"
+	if has_jsonschema "$tree, schema"; then
+		python3 "$here/../unit/schema.py" "$here/../../docs/schema/list.json" "$tmp/out" >"$tmp/schema"
+		ok "$tree, schema" "$tmp/schema"
 	fi
 done
 
@@ -88,17 +65,15 @@ if script -qec true /dev/null </dev/null >/dev/null 2>&1; then
 	COLUMNS=120 script -qec "'$RDMADUMP' list --sysroot '$tmp/irdma'" /dev/null </dev/null |
 		tr -d '\r' >"$tmp/out"
 	! grep -q '.\{121\}' "$tmp/out" && [ "$(wc -l <"$tmp/out")" -eq 5 ]
-	result $? "wide terminal, wrapped in its column"
+	ok "wide terminal, wrapped in its column"
 	COLUMNS=60 script -qec "'$RDMADUMP' list --sysroot '$tmp/mlx5-ib'" /dev/null </dev/null |
 		tr -d '\r' >"$tmp/out"
 	grep -q '^  no: verbs' "$tmp/out"
-	result $? "narrow terminal, wrapped below"
+	ok "narrow terminal, wrapped below"
 else
 	for name in "wide terminal" "narrow terminal"; do
-		n=$((n + 1))
-		echo "ok $n - $name # SKIP script is not installed"
+		skip "$name" "script is not installed"
 	done
 fi
 
-echo "1..$n"
-exit "$failed"
+tap_done
