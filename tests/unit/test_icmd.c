@@ -18,22 +18,22 @@
 #include <rdmadump/log.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define QPN	   0x123
 #define PORT	   1
 #define ACCESS_MAX 4000
-#define KILLED	   9
 
 /* What outlives a killed process. */
-static struct shared {
+static struct {
 	struct gw_state state;
 	struct sniffer_record record;
-} * shared;
+} shared;
 
 static struct gw_conf conf;
+/* The process that makes an access. No process has such an id: one that was killed does not exist,
+ * and none has to be forked. */
+static int32_t self = 0x7f000000;
+static jmp_buf killed;
 static const struct rd_device device = {
 	.name = "mlx5_0", .pci = "0000:3b:00.0", .driver = "mlx5_core", .part_id = 0x1017};
 static const struct rd_device cx8 = {
@@ -56,7 +56,7 @@ int __wrap_sniffer_record_write(const struct sniffer_record *r);
 static void count_access(void)
 {
 	if (++accesses == kill_at)
-		_exit(KILLED);
+		longjmp(killed, 1);
 }
 
 /* What a word is replaced by: numbers that mean something, and any. */
@@ -78,7 +78,7 @@ int __wrap_pci_config_read(int fd, unsigned int at, uint32_t *value)
 
 	(void)fd;
 	count_access();
-	rc = gw_read(&shared->state, &conf, getpid(), at, value);
+	rc = gw_read(&shared.state, &conf, self, at, value);
 	if (noise)
 		*value = noise_word(*value);
 	return rc < 0 ? ENODATA : rc;
@@ -88,7 +88,7 @@ int __wrap_pci_config_write(int fd, unsigned int at, uint32_t value)
 {
 	(void)fd;
 	count_access();
-	return gw_write(&shared->state, &conf, getpid(), at, value);
+	return gw_write(&shared.state, &conf, self, at, value);
 }
 
 void __wrap_pci_config_pause(unsigned int us)
@@ -100,7 +100,7 @@ int __wrap_sniffer_record_write(const struct sniffer_record *r)
 {
 	if (record_errno)
 		return record_errno;
-	shared->record = *r;
+	shared.record = *r;
 	return 0;
 }
 
@@ -111,19 +111,11 @@ static void keep_log(void *ctx, enum rd_level level, const char *line)
 	snprintf(last_log, sizeof(last_log), "%s", line);
 }
 
-static int setup(void **state)
-{
-	(void)state;
-	shared = mmap(
-		NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	return shared == MAP_FAILED;
-}
-
 /* --- a capture's use of the gateway --------------------------------------------------------- */
 
 static void begin(const char *spec)
 {
-	memset(shared, 0, sizeof(*shared));
+	memset(&shared, 0, sizeof(shared));
 	conf = (struct gw_conf){.chip = 0x20d};
 	assert_true(gw_conf_parse(&conf, spec));
 	waited_us = 0;
@@ -135,11 +127,11 @@ static void begin(const char *spec)
 
 static int open_as(struct mlx5_sniffer *s, const struct rd_device *d, struct rd_error *err)
 {
-	const struct sniffer_record left = shared->record;
+	const struct sniffer_record left = shared.record;
 
 	*s = (struct mlx5_sniffer){.record = {.fd = -1, .capture = 1}};
 	*err = (struct rd_error){0};
-	sniffer_record_inherit(&s->record, &left, getpid());
+	sniffer_record_inherit(&s->record, &left, self);
 	return mlx5_sniffer_open(s, d, -1, PORT, err);
 }
 
@@ -177,14 +169,14 @@ static uint32_t n_attached(void)
 	uint32_t n = 0;
 
 	for (int p = 0; p < GW_PORTS; p++)
-		n += shared->state.rule[p][0].attached + shared->state.rule[p][1].attached;
+		n += shared.state.rule[p][0].attached + shared.state.rule[p][1].attached;
 	return n;
 }
 
 /* A process of ours holds nothing, and nothing is attached. */
 static void assert_nothing_left(const char *what, unsigned int at)
 {
-	const struct gw_state *s = &shared->state;
+	const struct gw_state *s = &shared.state;
 
 	if (s->violations || s->holder > 0 || s->icmd_holder > 0 || n_attached())
 		print_error("%s at %u: %u violations (%s), holder %d, icmd %d, attached %u\n", what,
@@ -300,9 +292,9 @@ static void test_messages(void **state)
 			assert_message(&o.error);
 			assert_non_null(strstr(o.error.text, faults[i].message));
 		} else {
-			assert_int_equal(shared->state.most_attached, 2);
+			assert_int_equal(shared.state.most_attached, 2);
 		}
-		assert_int_equal(shared->state.violations, 0);
+		assert_int_equal(shared.state.violations, 0);
 		/* A device that no longer works keeps what it has. */
 		if (!strstr(faults[i].spec, "gone") && !strstr(faults[i].spec, "hangs"))
 			assert_nothing_left(faults[i].spec, 0);
@@ -315,17 +307,17 @@ static void test_foreign(void **state)
 	(void)state;
 	begin("held");
 	capture();
-	assert_int_equal(shared->state.semaphore, 0x5eed0001);
+	assert_int_equal(shared.state.semaphore, 0x5eed0001);
 	assert_in_range(waited_us, 2000000, 7000000);
 	begin("icmd_held:4242");
 	capture();
-	assert_int_equal(shared->state.icmd_semaphore, 4242);
+	assert_int_equal(shared.state.icmd_semaphore, 4242);
 }
 
 /* Another host's process, or one in a container, has the same process id as ours. */
 static void test_same_process_id(void **state)
 {
-	const uint32_t own = (uint32_t)getpid();
+	const uint32_t own = (uint32_t)self;
 	struct outcome o;
 	char spec[48];
 
@@ -337,8 +329,8 @@ static void test_same_process_id(void **state)
 	assert_message(&o.error);
 	assert_non_null(strstr(o.error.text, "in use for 5 s, by a process of another host or "
 					     "container"));
-	assert_int_equal(shared->state.icmd_semaphore, own);
-	assert_int_equal(shared->state.violations, 0);
+	assert_int_equal(shared.state.icmd_semaphore, own);
+	assert_int_equal(shared.state.violations, 0);
 	snprintf(spec, sizeof(spec), "icmd_held:%u.20", own);
 	begin(spec);
 	o = capture();
@@ -346,9 +338,9 @@ static void test_same_process_id(void **state)
 	assert_nothing_left(spec, 0);
 	/* A killed capture of ours had the number that this process has now. */
 	begin("yes");
-	shared->state = (struct gw_state){
+	shared.state = (struct gw_state){
 		.started = 1, .counter = 0x100, .icmd_semaphore = own, .icmd_holder = (int32_t)own};
-	shared->record = (struct sniffer_record){.fd = -1, .helper = (pid_t)own};
+	shared.record = (struct sniffer_record){.fd = -1, .helper = (pid_t)own};
 	o = capture();
 	assert_true(succeeded(&o));
 	assert_non_null(strstr(last_log, "semaphore that a killed capture held"));
@@ -369,14 +361,14 @@ static void test_rules(void **state)
 		assert_int_equal(open_as(&s, &device, &err), 0);
 		assert_int_equal(mlx5_sniffer_attach(&s, QPN, rules[i], &err), 0);
 		assert_int_equal(
-			gw_copies(&shared->state, PORT, 0, QPN), rules[i] & RD_SNIFF_OUT ? 1 : 0);
+			gw_copies(&shared.state, PORT, 0, QPN), rules[i] & RD_SNIFF_OUT ? 1 : 0);
 		assert_int_equal(
-			gw_copies(&shared->state, PORT, 1, QPN), rules[i] & RD_SNIFF_IN ? 1 : 0);
+			gw_copies(&shared.state, PORT, 1, QPN), rules[i] & RD_SNIFF_IN ? 1 : 0);
 		assert_int_equal(mlx5_sniffer_detach(&s, &err), 0);
-		assert_int_equal(shared->state.commands, commands[i]);
+		assert_int_equal(shared.state.commands, commands[i]);
 		/* Nothing is left to detach: no command. */
 		assert_int_equal(mlx5_sniffer_detach(&s, &err), 0);
-		assert_int_equal(shared->state.commands, commands[i]);
+		assert_int_equal(shared.state.commands, commands[i]);
 		assert_true(sniffer_record_is_clean(&s.record));
 		assert_nothing_left("rules", (unsigned int)i);
 	}
@@ -392,7 +384,7 @@ static void test_undone(void **state)
 	begin("status:4.4");
 	assert_int_equal(open_as(&s, &device, &err), 0);
 	assert_int_equal(mlx5_sniffer_attach(&s, QPN, RD_SNIFF_BOTH, &err), -1);
-	assert_int_equal(shared->state.most_attached, 1);
+	assert_int_equal(shared.state.most_attached, 1);
 	assert_nothing_left("undone", 0);
 	assert_true(sniffer_record_is_clean(&s.record));
 }
@@ -409,13 +401,13 @@ static void test_no_record(void **state)
 	record_errno = ENOSPC;
 	assert_int_equal(open_as(&s, &device, &err), -1);
 	assert_non_null(strstr(err.text, "cannot record the sniffer of 0000:3b:00.0: No space"));
-	assert_int_equal(shared->state.accesses, 0);
+	assert_int_equal(shared.state.accesses, 0);
 	begin("yes");
 	assert_int_equal(open_as(&s, &device, &err), 0);
 	record_errno = ENOSPC;
 	assert_int_equal(mlx5_sniffer_attach(&s, QPN, RD_SNIFF_BOTH, &err), -1);
 	assert_non_null(strstr(err.text, "cannot record the sniffer of 0000:3b:00.0: No space"));
-	assert_int_equal(shared->state.commands, 2);
+	assert_int_equal(shared.state.commands, 2);
 	begin("yes");
 	assert_int_equal(open_as(&s, &device, &err), 0);
 	assert_int_equal(mlx5_sniffer_attach(&s, QPN, RD_SNIFF_BOTH, &err), 0);
@@ -435,7 +427,7 @@ static void test_again(void **state)
 	assert_int_equal(open_as(&s, &device, &err), 0);
 	assert_int_equal(mlx5_sniffer_attach(&s, QPN, RD_SNIFF_BOTH, &err), 0);
 	assert_int_equal(mlx5_sniffer_attach(&s, QPN + 1, RD_SNIFF_BOTH, &err), 0);
-	assert_true(gw_copies(&shared->state, PORT, 0, QPN + 1));
+	assert_true(gw_copies(&shared.state, PORT, 0, QPN + 1));
 	assert_int_equal(mlx5_sniffer_detach(&s, &err), 0);
 	assert_nothing_left("again", 0);
 }
@@ -544,7 +536,7 @@ static void test_attached_after_all(void **state)
 			o = capture();
 			assert_int_not_equal(o.attach, 0);
 			/* Both are detached first; what may be attached is detached again. */
-			assert_int_equal(shared->state.commands,
+			assert_int_equal(shared.state.commands,
 				at + (statuses[i].executed ? at - 2 : at - 3));
 			assert_nothing_left(spec, at);
 		}
@@ -587,7 +579,7 @@ static void test_reset_and_retaken(void **state)
 		snprintf(spec, sizeof(spec), "reset:%u+retaken", i);
 		begin(spec);
 		capture();
-		released += shared->state.semaphore != 0x5eed0001;
+		released += shared.state.semaphore != 0x5eed0001;
 	}
 	assert_true(released * 10 <= n);
 }
@@ -609,7 +601,7 @@ static void test_every_end(void **state)
 		assert_false(succeeded(&o));
 		assert_message(&o.error);
 		assert_true(waited_us < 10000000);
-		assert_int_equal(shared->state.violations, 0);
+		assert_int_equal(shared.state.violations, 0);
 	}
 }
 
@@ -680,10 +672,10 @@ static void test_closed_after_blink(void **state)
 		held += s.gateway.ticket || s.icmd.held;
 		conf.blink = 0;
 		assert_int_equal(mlx5_sniffer_close(&s, &err), 0);
-		assert_int_equal(shared->state.semaphore, 0);
-		assert_int_equal(shared->state.icmd_semaphore, 0);
+		assert_int_equal(shared.state.semaphore, 0);
+		assert_int_equal(shared.state.icmd_semaphore, 0);
 		assert_int_equal(s.record.ticket, 0);
-		assert_int_equal(shared->state.violations, 0);
+		assert_int_equal(shared.state.violations, 0);
 	}
 	assert_true(held > 0);
 }
@@ -699,7 +691,7 @@ static void test_every_standstill(void **state)
 
 	(void)state;
 	count_accesses("stuck:1000000");
-	words = shared->state.words;
+	words = shared.state.words;
 	assert_in_range(words, 20, ACCESS_MAX);
 	for (unsigned int i = 1; i <= words; i++) {
 		struct outcome o;
@@ -710,8 +702,8 @@ static void test_every_standstill(void **state)
 		assert_false(succeeded(&o));
 		assert_message(&o.error);
 		assert_true(waited_us < 10000000);
-		assert_int_equal(shared->state.semaphore, 0);
-		assert_int_equal(shared->state.violations, 0);
+		assert_int_equal(shared.state.semaphore, 0);
+		assert_int_equal(shared.state.violations, 0);
 	}
 }
 
@@ -731,8 +723,8 @@ static void test_every_hang(void **state)
 		assert_message(&o.error);
 		assert_int_equal(o.attach == 0, i > 4);
 		assert_in_range(waited_us, 30000000, 150000000);
-		assert_int_equal(shared->state.semaphore, 0);
-		assert_int_equal(shared->state.violations, 0);
+		assert_int_equal(shared.state.semaphore, 0);
+		assert_int_equal(shared.state.violations, 0);
 	}
 }
 
@@ -761,7 +753,7 @@ static void test_every_intruder(void **state)
 
 		for (unsigned int i = 1; i <= n; i += 2) {
 			struct outcome o;
-			struct gw_state *s = &shared->state;
+			struct gw_state *s = &shared.state;
 
 			snprintf(spec, sizeof(spec), "by_qpn+%s:%u.%u", intruders[k].word, i,
 				intruders[k].reads);
@@ -799,7 +791,7 @@ static void test_after_an_intruder(void **state)
 	(void)state;
 	for (size_t k = 0; k < sizeof(words) / sizeof(words[0]); k++)
 		for (unsigned int i = 1; i <= n; i += 5) {
-			struct gw_state *s = &shared->state;
+			struct gw_state *s = &shared.state;
 
 			snprintf(spec, sizeof(spec), "by_qpn+%s:%u", words[k], i);
 			begin(spec);
@@ -834,7 +826,7 @@ static void test_every_loss_of_access(void **state)
 	(void)state;
 	n[0] = count_accesses("yes");
 	count_accesses("vanishes:1000000");
-	n[1] = shared->state.selections;
+	n[1] = shared.state.selections;
 	assert_in_range(n[1], 50, ACCESS_MAX);
 	for (size_t k = 0; k < 2; k++)
 		for (unsigned int i = 1; i <= n[k]; i++) {
@@ -850,8 +842,8 @@ static void test_every_loss_of_access(void **state)
 			assert_message(&o.error);
 			assert_non_null(strstr(o.error.text, losses[k].message));
 			assert_true(waited_us < 10000000);
-			assert_int_equal(shared->state.violations, 0);
-			assert_true(k == 0 || shared->state.semaphore == 0);
+			assert_int_equal(shared.state.violations, 0);
+			assert_true(k == 0 || shared.state.semaphore == 0);
 		}
 }
 
@@ -863,7 +855,7 @@ static void test_every_syndrome(void **state)
 
 	(void)state;
 	count_accesses("yes");
-	words = shared->state.words;
+	words = shared.state.words;
 	assert_in_range(words, 20, ACCESS_MAX);
 	for (unsigned int i = 1; i <= words; i++)
 		for (unsigned int syndrome = 1; syndrome < 16; syndrome += 2) {
@@ -914,36 +906,26 @@ static void test_noise(void **state)
 /* Runs a capture that ends before its nth access; false: it came to its end before. */
 static bool run_killed(unsigned int nth)
 {
-	int status = 0;
-	pid_t pid = fork();
-
-	if (pid == 0) {
-		kill_at = nth;
-		accesses = 0;
-		capture();
-		_exit(0);
-	}
-	assert_true(pid > 0);
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	return WEXITSTATUS(status) == KILLED;
+	self++;
+	kill_at = nth;
+	accesses = 0;
+	if (setjmp(killed))
+		return true;
+	capture();
+	return false;
 }
 
 /* What the next capture does, in a process of its own; false: it failed. */
 static bool run_next(void)
 {
-	int status = 0;
-	pid_t pid = fork();
+	struct outcome o;
 
-	if (pid == 0) {
-		struct outcome o = capture();
-
-		if (!succeeded(&o))
-			fprintf(stderr, "# %s\n", o.error.text);
-		_exit(!succeeded(&o) || !sniffer_record_is_clean(&shared->record));
-	}
-	assert_true(pid > 0);
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	return WEXITSTATUS(status) == 0;
+	self++;
+	kill_at = 0;
+	o = capture();
+	if (!succeeded(&o))
+		print_error("%s\n", o.error.text);
+	return succeeded(&o) && sniffer_record_is_clean(&shared.record);
 }
 
 static void test_every_kill(void **state)
@@ -957,8 +939,8 @@ static void test_every_kill(void **state)
 		begin(spec);
 		assert_true(run_killed(i));
 		attached += n_attached() > 0;
-		held += shared->state.semaphore != 0;
-		icmd += shared->state.icmd_semaphore != 0;
+		held += shared.state.semaphore != 0;
+		icmd += shared.state.icmd_semaphore != 0;
 		assert_true(run_next());
 		assert_nothing_left("killed", i);
 	}
@@ -990,9 +972,9 @@ static void test_not_an_orphan(void **state)
 
 	(void)state;
 	begin("held:150");
-	shared->record = (struct sniffer_record){.fd = -1, .helper = 999999, .ticket = 0x5eed0001};
+	shared.record = (struct sniffer_record){.fd = -1, .helper = 999999, .ticket = 0x5eed0001};
 	assert_int_equal(open_as(&s, &device, &err), 0);
-	assert_int_equal(shared->state.violations, 0);
+	assert_int_equal(shared.state.violations, 0);
 	assert_string_equal(last_log, "");
 }
 
@@ -1141,5 +1123,5 @@ int main(void)
 		cmocka_unit_test(test_adapters),
 	};
 
-	return cmocka_run_group_tests(tests, setup, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }
