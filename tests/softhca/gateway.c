@@ -92,7 +92,6 @@ static const struct word_number numbers[] = {
 	NUMBER("vanishes", vanishes),
 	NUMBER("locked", locked),
 	NUMBER("slow", slow),
-	NUMBER("hurry", hurry),
 	NUMBER("slow_attach", slow_attach),
 	NUMBER("slow_detach", slow_detach),
 };
@@ -117,6 +116,7 @@ static const struct word_number switches[] = {
 	NUMBER("brief", brief),
 	NUMBER("wipes", wipes),
 	NUMBER("edge", edge),
+	NUMBER("hurry", hurry),
 };
 
 static bool parse_lacks(struct gw_conf *c, uint32_t space)

@@ -22,13 +22,13 @@ struct gw_conf {
 	uint32_t stolen;
 	uint16_t lacks[GW_LACKING];
 	bool twins, moved, loops, readonly, not_ready, small, relocks, sealed, strict, by_qpn,
-		reversed, retaken, both, old_unlock, undirected, keeps, clings, brief, wipes, edge;
+		reversed, retaken, both, old_unlock, undirected, keeps, clings, brief, wipes, edge,
+		hurry; /* the program's pauses take no time */
 	uint32_t stuck, fault, late, blink, gone, reset, hangs, vanishes, locked, taken,
 		icmd_taken; /* numbers of accesses, selections or commands */
 	uint32_t syndrome, syndrome_at;
 	uint32_t lies, lies_at;
 	uint32_t slow, slow_attach, slow_detach; /* readings */
-	uint32_t hurry;				 /* by what pauses of the program are divided */
 	uint32_t status, status_at, status_last;
 };
 

@@ -561,10 +561,7 @@ EXPORT ssize_t pwrite(int fd, const void *from, size_t n, off_t at)
 
 EXPORT int nanosleep(const struct timespec *wanted, struct timespec *left)
 {
-	struct timespec t = *wanted;
-
-	gateway_hurry(&t);
-	return (int)syscall(SYS_nanosleep, &t, left);
+	return gateway_hurry() ? 0 : (int)syscall(SYS_nanosleep, wanted, left);
 }
 
 EXPORT ssize_t pwrite64(int fd, const void *from, size_t n, off64_t at)
