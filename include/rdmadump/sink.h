@@ -82,10 +82,10 @@ struct rd_dump {
 	 * wanted frames were there. */
 	uint64_t missing_until_ns;
 	/* Once it has ended. */
-	uint64_t frames;
-	uint64_t bytes; /* size of the file */
+	uint64_t frames; /* 0: there is no file, which may never have begun: `path` may be NULL */
+	uint64_t bytes;	 /* size of the file */
 	bool cut; /* cut short by the end of the recording, the limit of bytes, or a failure */
-	/* It could not be written whole, for this reason. Without frames the file was removed. */
+	/* It could not be written whole, for this reason. */
 	bool failed;
 	const char *error;
 };
@@ -104,7 +104,8 @@ struct rd_retention {
 	/* Called within rd_sink_open() with the number and size of existing files. May be NULL. */
 	void (*found)(void *ctx, unsigned int files, uint64_t bytes);
 	/* In the writer's thread: the file has its header; it is complete, or has failed, perhaps
-	 * before it had a header. After a failure the next trigger tries another file. */
+	 * before it had a header, or none was needed. After a failure the next trigger tries
+	 * another file. */
 	void (*begun)(void *ctx, const struct rd_dump *dump);
 	void (*ended)(void *ctx, const struct rd_dump *dump);
 	void *ctx;
@@ -131,11 +132,12 @@ struct rd_sink_config {
 
 /* Statistics of the data written up to now. */
 struct rd_sink_stats {
-	uint64_t written;    /* frames */
-	uint64_t unwritten;  /* frames that were encoded and could not be written */
-	uint64_t beyond;     /* frames that arrived after the last file was full */
-	uint64_t late;	     /* frames written after newer ones of other feeds */
-	uint64_t expired;    /* frames discarded unwritten: no trigger needed them */
+	uint64_t written;   /* frames */
+	uint64_t unwritten; /* frames that were encoded and could not be written */
+	uint64_t beyond;    /* frames that arrived after the last file was full */
+	uint64_t late;	    /* frames written after newer ones of other feeds */
+	/* Frames discarded: no trigger needed them, or the limit of bytes was reached. */
+	uint64_t expired;
 	uint64_t file_bytes; /* in all files, headers included */
 	unsigned int files;  /* begun */
 };

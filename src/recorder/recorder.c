@@ -161,6 +161,14 @@ static void on_found(void *ctx, unsigned int files, uint64_t bytes)
 			files, rd_fmt_bytes(size, bytes));
 }
 
+/* A window without a file has no path; a file that was removed again has one. */
+static void log_no_file(const struct rd_dump *dump, const char *reason)
+{
+	rd_log(RD_LOG_INFO, "%s: no file: %s", reason,
+		dump->path ? "what --max-disk leaves is too small for a frame"
+			   : "no frame was received that is not in an earlier file");
+}
+
 /* Consecutive failures are logged once. */
 static void log_dump(struct rd_recorder *r, const struct rd_dump *dump, const char *reason)
 {
@@ -190,14 +198,18 @@ static void on_dump(void *ctx, const struct rd_dump *dump)
 
 	pthread_mutex_lock(&r->lock);
 	r->counts.files_failed += dump->failed;
-	if (dump->failed && !dump->frames) {
+	triggers = triggers_of(r, dump);
+	snprintf(reason, sizeof(reason), "%s", triggers ? triggers->first : "");
+	if (!dump->frames) {
 		pthread_mutex_unlock(&r->lock);
-		log_dump(r, dump, "");
+		if (dump->failed)
+			log_dump(r, dump, "");
+		else
+			log_no_file(dump, reason);
 		return;
 	}
 	f = &r->files[r->n_files++ % RD_RECORDER_FILES];
 	file_free(f);
-	triggers = triggers_of(r, dump);
 	*f = (struct rd_recorder_file){.path = strdup(dump->path),
 		.reason = strdup(triggers ? triggers->first : ""),
 		.trigger_ns = dump->trigger_ns,
@@ -212,7 +224,6 @@ static void on_dump(void *ctx, const struct rd_dump *dump)
 	r->counts.files++;
 	r->counts.bytes += dump->bytes;
 	r->counts.frames += dump->frames;
-	snprintf(reason, sizeof(reason), "%s", triggers ? triggers->first : "");
 	pthread_mutex_unlock(&r->lock);
 	log_dump(r, dump, reason);
 	follow_add(r, dump->path, r->n_files - 1, !dump->failed);

@@ -12,7 +12,8 @@
 #include <string.h>
 
 #define PERIOD_MIN_NS 1000000000U
-#define TIMES_READ    50 /* reading facts takes at most this fraction (1/N) of the time */
+#define TIMES_READ    50	  /* reading facts takes at most this fraction (1/N) of the time */
+#define LATE_NS	      1000000000U /* a file begins at most so long after its first frame arrived */
 
 void recording_init(struct rd_session *s)
 {
@@ -73,7 +74,7 @@ void recording_read(struct rd_session *s)
  * one. */
 static const struct snapshot *before(const struct rd_session *s)
 {
-	uint64_t now = rd_monotonic_ns(), pre = s->config->recording->retention.pre_ns;
+	uint64_t now = rd_monotonic_ns(), pre = s->config->recording->retention.pre_ns + LATE_NS;
 	const struct recording *r = &s->recording;
 	const struct snapshot *found = &r->snapshot[r->newest];
 

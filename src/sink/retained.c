@@ -40,18 +40,57 @@ static struct rd_chunk *newest(const struct retained *r)
 	return r->chunk[(r->first + r->n - 1) % r->capacity];
 }
 
-static void count_expired(struct rd_sink *s, uint64_t n)
+static uint64_t minus_slack(uint64_t ns)
 {
-	atomic_fetch_add_explicit(&s->expired, n, memory_order_relaxed);
+	return ns > SLACK_NS ? ns - SLACK_NS : 0;
 }
 
-/* Returns the oldest chunk to the lane; its remaining frames expire. */
+/* The order of the record at `at`; `before`: that of the previous record. */
+static uint64_t order_at(
+	const struct rd_sink *s, const struct rd_chunk *c, size_t at, uint64_t before)
+{
+	if (!at)
+		return c->first_ns;
+	return chunk_order_ns(c, s->encoder->format->record_ns(c->data + at), before);
+}
+
+static size_t length_at(const struct rd_sink *s, const struct rd_chunk *c, size_t at)
+{
+	return s->encoder->format->record_len(s->encoder, c->data + at, c->used - at);
+}
+
+/* A frame that no file got: either no trigger needed it, or its file could not be written. */
+static void count_left(struct rd_sink *s, uint64_t ns)
+{
+	bool missed = windows_missed(&s->retained.windows, ns, SLACK_NS);
+
+	atomic_fetch_add_explicit(missed ? &s->unwritten : &s->expired, 1, memory_order_relaxed);
+}
+
+static void count_rest(struct rd_sink *s, const struct rd_chunk *c)
+{
+	const struct retained *r = &s->retained;
+	uint64_t ns = r->at_ns;
+
+	if (!r->windows.n_missed) {
+		atomic_fetch_add_explicit(&s->expired, c->frames - r->taken, memory_order_relaxed);
+		return;
+	}
+	for (size_t at = r->at, len; at < c->used; at += len) {
+		len = length_at(s, c, at);
+		ns = order_at(s, c, at, ns);
+		count_left(s, ns);
+	}
+}
+
+/* Returns the oldest chunk to the lane, with the frames that are left in it. */
 static void release(struct rd_sink *s)
 {
 	struct retained *r = &s->retained;
 	struct rd_chunk *c = oldest(r);
 
-	count_expired(s, c->frames - r->taken);
+	count_rest(s, c);
+	windows_missed_until(&r->windows, minus_slack(c->first_ns));
 	memcpy(s->seen, c->tally, sizeof(s->seen));
 	r->first = (r->first + 1) % r->capacity;
 	r->n--;
@@ -82,25 +121,6 @@ static void expire(struct rd_sink *s)
 		release(s);
 }
 
-/* The order of the record at `at`; `before`: that of the previous record. */
-static uint64_t order_at(
-	const struct rd_sink *s, const struct rd_chunk *c, size_t at, uint64_t before)
-{
-	if (!at)
-		return c->first_ns;
-	return chunk_order_ns(c, s->encoder->format->record_ns(c->data + at), before);
-}
-
-static size_t length_at(const struct rd_sink *s, const struct rd_chunk *c, size_t at)
-{
-	return s->encoder->format->record_len(s->encoder, c->data + at, c->used - at);
-}
-
-static uint64_t minus_slack(uint64_t ns)
-{
-	return ns > SLACK_NS ? ns - SLACK_NS : 0;
-}
-
 /* Skips frames older than the window: no later window needs them either. */
 static void skip_older(struct rd_sink *s)
 {
@@ -118,7 +138,7 @@ static void skip_older(struct rd_sink *s)
 		r->at += len;
 		r->at_ns = ns;
 		r->taken++;
-		count_expired(s, 1);
+		count_left(s, ns);
 	}
 }
 
@@ -135,7 +155,7 @@ static void take_error(struct rd_sink *s)
 	r->dump.error = r->error.text;
 }
 
-/* A file that has failed stays if it has frames. */
+/* A file stays if it has frames, also if it has failed. */
 static void keep_or_remove(struct rd_sink *s)
 {
 	struct retained *r = &s->retained;
@@ -162,40 +182,31 @@ static void report(struct rd_sink *s)
 		c->ended(c->ctx, &s->retained.dump);
 }
 
-/* The file has no header. */
-static void begin_failed(struct rd_sink *s, const struct rd_error *err)
+static struct rd_dump dump_of(const struct retained *r)
 {
-	struct retained *r = &s->retained;
-
-	writer_fail(s, err);
-	take_error(s);
-	windows_forget(&r->windows);
-	windows_drop(&r->windows);
-	report(s);
+	return (struct rd_dump){.from_ns = r->window.from,
+		.until_ns = r->window.until,
+		.trigger_ns = r->window.trigger,
+		.missing_until_ns = r->missing_ns >= r->window.from ? r->missing_ns : 0};
 }
 
 static bool begin(struct rd_sink *s)
 {
 	struct retained *r = &s->retained;
 	struct rd_error err;
+	bool opened;
 
-	r->dump = (struct rd_dump){.number = s->series.number + 1,
-		.path = s->series.path,
-		.from_ns = r->window.from,
-		.until_ns = r->window.until,
-		.trigger_ns = r->window.trigger,
-		.missing_until_ns = r->missing_ns >= r->window.from ? r->missing_ns : 0};
-	if (writer_open_file(s, r->window.trigger, &err) < 0) {
-		begin_failed(s, &err);
-		return false;
-	}
-	output_make_private(&s->file.out);
-	if (writer_begin_file(s, &err) < 0) {
-		begin_failed(s, &err);
+	r->dump = dump_of(r);
+	r->dump.number = s->series.number + 1;
+	r->dump.path = s->series.path;
+	opened = writer_open_file(s, r->window.trigger, &err) == 0;
+	if (opened)
+		output_make_private(&s->file.out);
+	if (!opened || writer_begin_file(s, &err) < 0) {
+		writer_fail(s, &err);
 		return false;
 	}
 	r->dumping = true;
-	r->requested_ns = 0;
 	if (s->config.retention->begun)
 		s->config.retention->begun(s->config.retention->ctx, &r->dump);
 	return true;
@@ -213,21 +224,36 @@ static void end(struct rd_sink *s, bool cut)
 	r->dumping = false;
 	r->dump.frames = s->file.all;
 	r->dump.bytes = s->bytes_before - r->bytes_before;
-	if (r->failed) {
+	if (r->failed)
 		take_error(s);
-		keep_or_remove(s);
-	} else {
-		r->files++;
-	}
+	keep_or_remove(s);
 	r->bytes_before = s->bytes_before;
 	report(s);
 }
 
-/* What was written stays; the window ends. */
+/* Nothing new was received: it would be a file without frames. */
+static void end_without_file(struct rd_sink *s)
+{
+	struct retained *r = &s->retained;
+
+	r->dump = dump_of(r);
+	windows_forget(&r->windows);
+	report(s);
+}
+
+/* What was written stays; the window ends. A file that could not begin has no header. */
 static void end_failed(struct rd_sink *s)
 {
-	end(s, true);
-	windows_drop(&s->retained.windows);
+	struct retained *r = &s->retained;
+
+	if (r->dumping) {
+		end(s, true);
+	} else {
+		take_error(s);
+		windows_forget(&r->windows);
+		report(s);
+	}
+	windows_drop(&r->windows);
 }
 
 /* The limit of bytes is reached: what was written stays, and nothing more is written. */
@@ -240,13 +266,27 @@ static void end_full(struct rd_sink *s)
 
 /* --- frames ------------------------------------------------------------------------------ */
 
-/* Bytes of the chunk from `at` on that belong to the window; *last: order of the last record. */
+/* Bytes that frames may still take. */
+static uint64_t room(const struct rd_sink *s)
+{
+	uint64_t most = s->config.retention->bytes, used = s->retained.found.bytes +
+							   s->bytes_before + s->file.out.offset +
+							   s->file.text_room;
+
+	if (!most)
+		return UINT64_MAX;
+	return most > used ? most - used : 0;
+}
+
+/* Bytes of the chunk from `at` on that belong to the window and fit; *last: order of the last
+ * record. */
 static size_t wanted(
 	const struct rd_sink *s, const struct rd_chunk *c, uint64_t until, uint64_t *last)
 {
+	uint64_t most = room(s);
 	size_t begin = s->retained.at, at = begin;
 
-	if (c->last_ns <= until) {
+	if (c->last_ns <= until && c->used - begin <= most) {
 		*last = c->last_ns;
 		return c->used - begin;
 	}
@@ -255,20 +295,11 @@ static size_t wanted(
 		uint64_t ns = order_at(s, c, at, *last);
 
 		len = length_at(s, c, at);
-		if (!len || ns > until)
+		if (!len || ns > until || at + len - begin > most)
 			break;
 		*last = ns;
 	}
 	return at - begin;
-}
-
-static bool fits(const struct rd_sink *s, size_t len)
-{
-	uint64_t most = s->config.retention->bytes;
-
-	return !most || s->retained.found.bytes + s->bytes_before + s->file.out.offset + len +
-					s->file.text_room <=
-				most;
 }
 
 enum progress {
@@ -289,9 +320,7 @@ static enum progress write_oldest(struct rd_sink *s, uint64_t until)
 	bool whole;
 
 	if (!len)
-		return PROGRESS_BEYOND;
-	if (!fits(s, len))
-		return PROGRESS_FULL;
+		return order_at(s, c, r->at, r->at_ns) > until ? PROGRESS_BEYOND : PROGRESS_FULL;
 	records_walk(s->encoder, c->data + r->at, len, UINT64_MAX, UINT64_MAX, &frames);
 	memcpy(s->seen, c->tally, sizeof(s->seen));
 	if (!s->first_ns)
@@ -303,10 +332,21 @@ static enum progress write_oldest(struct rd_sink *s, uint64_t until)
 	r->taken += (unsigned int)frame_counts_sum(&frames);
 	if (!whole)
 		return PROGRESS_FAILED;
-	if (r->at < c->used)
-		return PROGRESS_BEYOND;
-	release(s);
+	if (r->at == c->used)
+		release(s);
 	return PROGRESS_MORE;
+}
+
+/* Begins the file with the first frame of the window, so that there is none without frames. */
+static enum progress begin_window(struct rd_sink *s)
+{
+	struct retained *r = &s->retained;
+
+	if (!r->n)
+		return PROGRESS_MORE;
+	if (order_at(s, oldest(r), r->at, r->at_ns) > r->window.until + SLACK_NS)
+		return PROGRESS_BEYOND;
+	return begin(s) ? PROGRESS_MORE : PROGRESS_FAILED;
 }
 
 /* Also takes chunks that the lane fills meanwhile, so that its ring cannot overflow. */
@@ -315,10 +355,10 @@ static enum progress write_window(struct rd_sink *s)
 	struct retained *r = &s->retained;
 	enum progress progress = PROGRESS_MORE;
 
-	/* Also in a chunk that the lane hands over after the file began. */
-	if (!s->file.all) {
+	if (!r->dumping) {
 		skip_older(s);
 		memcpy(s->begun, s->seen, sizeof(s->begun));
+		progress = begin_window(s);
 	}
 	while (r->n && progress == PROGRESS_MORE) {
 		progress = write_oldest(s, r->window.until + SLACK_NS);
@@ -379,6 +419,19 @@ static void await(struct rd_sink *s, uint64_t ns)
 
 /* --- the thread ---------------------------------------------------------------------------- */
 
+/* Unless the window has grown since. */
+static void end_complete(struct rd_sink *s, bool cut)
+{
+	struct retained *r = &s->retained;
+
+	if (!windows_complete(&r->windows, r->window.until))
+		return;
+	if (r->dumping)
+		end(s, cut);
+	else
+		end_without_file(s);
+}
+
 /* Writes a file or a part of it. Returns ns to sleep; 0: until an event; UINT64_MAX: do not sleep.
  */
 static uint64_t serve(struct rd_sink *s, bool closing)
@@ -391,8 +444,6 @@ static uint64_t serve(struct rd_sink *s, bool closing)
 		expire(s);
 		return 0;
 	}
-	if (!r->dumping && !begin(s))
-		return UINT64_MAX; /* the next window */
 	now = rd_monotonic_ns();
 	/* Writing what was buffered may have failed since. */
 	progress = r->failed ? PROGRESS_FAILED : write_window(s);
@@ -400,12 +451,11 @@ static uint64_t serve(struct rd_sink *s, bool closing)
 		end_full(s);
 	else if (progress == PROGRESS_FAILED)
 		end_failed(s);
-	else if (progress == PROGRESS_BEYOND || closing || is_over(s, now)) {
-		if (windows_complete(&r->windows, r->window.until))
-			end(s, progress != PROGRESS_BEYOND && closing);
-	} else {
+	else if (progress == PROGRESS_BEYOND || closing || is_over(s, now))
+		end_complete(s, progress != PROGRESS_BEYOND && closing);
+	else
 		return request(s, now);
-	}
+	r->requested_ns = 0;
 	return UINT64_MAX;
 }
 

@@ -2,6 +2,7 @@
 /* Which frames a sink that retains frames writes: the times around triggers, joined where they
  * overlap. */
 #include "windows.h"
+#include <string.h>
 
 void windows_init(struct windows *w, const struct rd_retention *config)
 {
@@ -102,12 +103,42 @@ bool windows_complete(struct windows *w, uint64_t until)
 	return complete;
 }
 
+static void miss(struct windows *w, const struct window *new)
+{
+	struct window *last = w->n_missed ? &w->missed[w->n_missed - 1] : NULL;
+
+	if (last && (new->from <= last->until || w->n_missed == WINDOWS_MAX))
+		join(last, new);
+	else
+		w->missed[w->n_missed++] = *new;
+}
+
 void windows_drop(struct windows *w)
 {
 	pthread_mutex_lock(&w->lock);
-	if (w->n)
+	if (w->n) {
+		miss(w, &w->queue[w->first]);
 		remove_oldest(w);
+	}
 	pthread_mutex_unlock(&w->lock);
+}
+
+bool windows_missed(const struct windows *w, uint64_t ns, uint64_t slack_ns)
+{
+	for (unsigned int i = 0; i < w->n_missed; i++)
+		if (ns + slack_ns >= w->missed[i].from && ns <= w->missed[i].until + slack_ns)
+			return true;
+	return false;
+}
+
+void windows_missed_until(struct windows *w, uint64_t ns)
+{
+	unsigned int n = 0;
+
+	while (n < w->n_missed && w->missed[n].until < ns)
+		n++;
+	w->n_missed -= n;
+	memmove(w->missed, w->missed + n, w->n_missed * sizeof(*w->missed));
 }
 
 void windows_forget(struct windows *w)

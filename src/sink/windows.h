@@ -28,6 +28,9 @@ struct windows {
 	unsigned int begun; /* windows so far */
 	uint64_t ended;	    /* the end of the newest one that is complete */
 	bool closed;
+	/* Dropped, as their files failed; joined where they overlap. For the writer only. */
+	struct window missed[WINDOWS_MAX];
+	unsigned int n_missed;
 };
 
 void windows_init(struct windows *w, const struct rd_retention *config);
@@ -38,9 +41,14 @@ enum rd_triggered windows_add(struct windows *w, uint64_t ns, uint64_t now_ns);
 bool windows_next(struct windows *w, struct window *next);
 /* Marks the oldest window as complete; false if it has been extended beyond `until`. */
 bool windows_complete(struct windows *w, uint64_t until);
-/* Drops the oldest window, whose file failed; holdoff_ns does not apply. */
+/* Drops the oldest window, whose file failed: what it wanted is missed. holdoff_ns does not apply.
+ */
 void windows_drop(struct windows *w);
-/* A window whose file was removed does not count towards the limit of files. */
+/* Whether a frame of this time is missed, with so much time around each window. */
+bool windows_missed(const struct windows *w, uint64_t ns, uint64_t slack_ns);
+/* No older frame than this is there any more. */
+void windows_missed_until(struct windows *w, uint64_t ns);
+/* A window without a file does not count towards the limit of files. */
 void windows_forget(struct windows *w);
 /* Drops all windows; later triggers are refused. */
 void windows_close(struct windows *w);

@@ -226,9 +226,11 @@ is "ConnectX-8: nothing is left" "$(state)" "$clean"
 
 rm -rf "$tmp/tree"
 : >"$tmp/log"
-model --keep "$tmp/tree" --pidfile "$tmp/pid" --dev link=ib,lid=1,gateway=yes --gen size=300,count=1000000 --rate 1000 -- "$RDMADUMP" record mlx5_0 --sniffer icmd \
-	--max-dumps 1 --post 500ms --no-analysis -w "$tmp/recorded.pcapng" 2>"$tmp/log" &
+model --keep "$tmp/tree" --pidfile "$tmp/pid" --dev link=ib,lid=1,gateway=yes --gen size=300,count=1000000 --rate 1000 \
+	--clock realtime,truth="$tmp/truth" -- "$RDMADUMP" record mlx5_0 --sniffer icmd --max-dumps 1 --pre 1h --post 1ms --no-analysis -w "$tmp/recorded.pcapng" 2>"$tmp/log" &
 wait_for 60 grep -q 'memory for frames' "$tmp/log"
+received() { [ "$(wc -l <"$tmp/truth")" -gt 60 ]; }
+wait_for 60 received
 kill -USR1 "$(cat "$tmp/pid")"
 wait $!
 is "record: exit status" $? 0

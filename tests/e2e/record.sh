@@ -18,7 +18,7 @@ send() { kill -"$1" "$(cat "$tmp/pid")"; }
 # record MODEL-OPTIONS... -- OPTIONS...: to its end; the report in $tmp/report
 record() {
 	local model=()
-	rm -rf "$d" "$tmp/pid" && mkdir "$d"
+	rm -rf "$d" "$tmp/pid" "$tmp/truth" && mkdir "$d"
 	while [ "$1" != -- ]; do model+=("$1") && shift; done
 	shift
 	MODEL_SECONDS=100 model --clock realtime,truth="$tmp/truth" --pidfile "$tmp/pid" "${model[@]}" -- \
@@ -30,6 +30,14 @@ live() {
 	record "$@" &
 	job=$!
 	until_true has_log 'memory for frames'
+}
+# Frames that were delivered, and at least COUNT of them; a trigger without new frames writes no file
+delivered() { wc -l 2>/dev/null <"$tmp/truth" || echo 0; }
+has_truth() { [ "$(delivered)" -gt "$1" ]; }
+# signal_new: SIGUSR1, when there are frames that are in no file yet
+signal_new() {
+	until_true has_truth $(($(delivered) + 20))
+	send USR1
 }
 finish() {
 	send INT
@@ -52,13 +60,16 @@ finish
 is "windows: it ends as asked" "$?" 0
 files=("$d"/r_*.pcapng)
 said=$(tool check 0.008 0.004 "$tmp/truth" "${files[@]}")
+# A line that comes after the last frame has no file.
+filed=$(jq '[.files[].triggers] | add' "$tmp/report") without=$(grep -c 'no file: no frame' "$tmp/log")
 is "windows: each frame around $((triggers + lines)) triggers once, in order, and no other; the causing frames are commented" \
-	"${said#* * }" "$((triggers + lines)) $wanted"
+	"${said#* * }" "$filed $wanted"
 is "windows: the report counts them" \
 	"$(jq -r '"\(.frames.written) \(.dumps) \(.triggers.fired) \(.triggers.began + .triggers.extended) \(.ended_by)"' "$tmp/report")" \
 	"${said%% *} ${#files[@]} $((triggers + lines)) $((triggers + lines)) signal"
 is "windows: some triggers extended a file" "$(jq '.triggers.extended > 0 and .dumps > 1' "$tmp/report")" true
-is "windows: each trigger is in its file's number" "$(jq '[.files[].triggers] | add' "$tmp/report")" $((triggers + lines))
+[ "$filed" -ge "$triggers" ] && [ $((triggers + lines - filed)) -ge "$without" ] && [ $((triggers + lines - filed > 0)) = $((without > 0)) ]
+ok "windows: each trigger is in its file's number, or has no file: $filed, $without without" "$tmp/log"
 balance windows
 
 record --pcap "$tmp/in.pcap" --rate 20000 --at-end sigint -- --whole-frames --no-analysis \
@@ -83,7 +94,7 @@ live --gen count=1000000,size=200 --rate 500 --counter out_of_buffer=3 --fault c
 	--trigger 'out_of_buffer>5' --trigger port-down --trigger fifo="$tmp/fifo" --trigger event=port_active \
 	--exec "$tmp/command" --textfile "$tmp/state.prom" -D
 # All files that were begun are complete
-settled() { [ "$(grep 'rdmadump: trigger' "$tmp/log" | grep -vc 'within the file before\|ignored')" = "$(grep -c 'pcapng: [0-9]* frames' "$tmp/log")" ]; }
+settled() { [ "$(grep 'rdmadump: trigger' "$tmp/log" | grep -vc 'within the file before\|ignored')" = "$(grep -c 'pcapng: [0-9]* frames\|: no file' "$tmp/log")" ]; }
 until_true fired 'trigger port-down'
 until_true fired 'trigger event=port_active'
 until_true settled
@@ -92,7 +103,7 @@ until_true fired 'trigger fifo'
 until_true settled
 : >"$tmp/hold"
 for i in 1 2 3; do
-	send USR1
+	signal_new
 	until_true fired 'trigger SIGUSR1' $i
 	until_true settled
 done
@@ -274,7 +285,6 @@ set_clock() {
 	has "... and that is said, once" <(grep -c "warning: the system clock was set $way by 86[34][0-9][0-9]\." "$tmp/log") '^1$'
 	balance "the system clock is set $way"
 }
-has_truth() { [ "$(wc -l <"$tmp/truth")" -gt "$1" ]; }
 set_clock back back
 set_clock ahead forward
 
@@ -312,8 +322,17 @@ is "--max-dumps ends it" "$? $(jq -r '"\(.dumps) \(.ended_by)"' "$tmp/report")" 
 record --gen count=100000,size=1500 --rate 20000 -- --no-analysis --whole-frames --pre 1h --post 1h \
 	--trigger 'port_rcv_packets>10' --max-disk 2Mi
 is "--max-disk ends it" "$? $(jq -r .ended_by "$tmp/report")" "0 disk"
-[ "$(stat -c %s "$d"/r_*.pcapng)" -le 2300000 ]
-ok "... and its frames keep to the limit"
+size=$(stat -c %s "$d"/r_*.pcapng)
+[ "$size" -le 2300000 ] && [ "$size" -ge 2080000 ]
+ok "... and its frames use it, and keep to it: $size bytes"
+# None of them is a file, and the limit of files is not reached
+live --gen count=0 -- --no-analysis --pre 1h --post 1ms --max-dumps 1
+for i in 1 2 3; do
+	send USR1
+	until_true fired 'trigger SIGUSR1: no file: no frame was received' $i
+done
+finish
+is "triggers on an idle port write no files" "$? $(jq -c '[.ended_by, .triggers.fired, .dumps]' "$tmp/report") $(ls "$d")" '0 ["signal",3,0] '
 record --pcap "$tmp/in.pcap" --rate 20000 --at-end sigint -- --no-analysis --pre 1ms --post 1ms --trigger nak --holdoff 1h
 is "--holdoff: later triggers are counted, and write nothing" \
 	"$(jq -r '.triggers | "\(.began) \(.extended + .held_off)"' "$tmp/report")" "1 $((triggers / 2 - 1))"
@@ -321,8 +340,8 @@ is "--holdoff: later triggers are counted, and write nothing" \
 # Started again, the limits count what is there, and nothing else
 rm -rf "$tmp/again" && mkdir "$tmp/again"
 for i in 1 2 3; do
-	live --gen count=1000000,size=200 --rate 2000 -- --no-analysis --pre 100ms --post 1ms --max-dumps 2 -w "$tmp/again/r.pcapng"
-	[ "$i" = 3 ] || send USR1
+	live --gen count=1000000,size=200 --rate 2000 -- --no-analysis --pre 1h --post 1ms --max-dumps 2 -w "$tmp/again/r.pcapng"
+	[ "$i" = 3 ] || signal_new
 	[ "$i" = 1 ] && until_true fired 'pcapng: ' && send INT
 	wait $job
 	echo "$? $(jq -r '"\(.dumps_found) \(.dumps) \(.ended_by)"' "$tmp/report")"
@@ -340,7 +359,7 @@ record --gen count=1000 -- --no-analysis -w "$tmp/again/r.pcapng" --max-disk 1Mi
 is "... there is none" "$? $(jq -r '"\(.dumps) \(.ended_by)"' "$tmp/report")" "0 0 disk"
 
 live --gen count=1000000,size=200 --rate 2000 -- --no-analysis --pre 1h --post 1h
-send USR1
+signal_new
 big() { [ "$(stat -c %s "$d"/r_*.pcapng)" -gt 50000 ]; }
 until_true big
 send KILL
@@ -353,9 +372,9 @@ has "... and it says so, and why it was begun" "$tmp/section" 'Recorded around a
 # Killed while it analyses: a FIFO in place of the second file keeps the analysis waiting
 : >"$tmp/hold"
 rm -f "$tmp/names"
-live --gen count=1000000,size=200 --rate 2000 -- --pre 10ms --post 1ms --exec "$tmp/command" -D
+live --gen count=1000000,size=200 --rate 2000 -- --pre 1h --post 1ms --exec "$tmp/command" -D
 for i in 1 2; do
-	send USR1
+	signal_new
 	until_true fired 'pcapng: ' $i
 done
 until_true test -s "$tmp/names"
@@ -411,6 +430,7 @@ no_room() {
 	is "$1: with room it writes again; the exit status says that a file is not whole" \
 		"$? $(jq -c '[.dumps_failed, .files[-1].failed, .files[-1].frames > 0, .exit_status]' "$tmp/report")" "3 [2,false,true,3]"
 	balance "$1"
+	is "$1: frames of files that could not be written did not expire" "$(jq .frames.expired "$tmp/report")" 0
 	for f in "$tmp"/small/r_*; do "$RDMADUMP" -r "$f" --count 2>/dev/null; done | awk '{n += $1} END {print n}' >"$tmp/n"
 	is "$1: what was written can be read" "$(cat "$tmp/n")" "$(jq .frames.written "$tmp/report")"
 	has "$1: the state counts it" "$tmp/state.prom" '^rdmadump_record_files_failed_total 2$'
@@ -420,6 +440,23 @@ has_frames() { [ "$(stat -c %s "$tmp/small/r_0000$1"_*)" -gt 50000 ]; }
 cleanup() { umount "$tmp/small" 2>/dev/null; }
 no_room "a full disk" 200k "writing '.*' failed after [0-9 ]+ frames: No space left on device" 1
 [ -z "${TEST_FULL-}" ] || no_room "no room at all" 0 "No space left on device" 0
+
+mkdir "$tmp/gone"
+: >"$tmp/log"
+rm -f "$tmp/pid"
+model --clock realtime,truth="$tmp/truth" --pidfile "$tmp/pid" --gen count=1000000,size=200 --rate 1000 -- \
+	"$RDMADUMP" record mlx5_0 -w "$tmp/gone/r.pcapng" --no-analysis 2>"$tmp/log" &
+job=$!
+until_true has_log 'memory for frames'
+until_true has_truth 100
+rmdir "$tmp/gone"
+send USR1
+until_true has_log 'another file'
+finish
+is "a directory that was removed: the exit status says so" $? 3
+has "... the report says that files could not be written" "$tmp/log" '^  [0-9 ]+ of them belong to files that could not be written'
+! grep -q 'faster disk' "$tmp/log"
+ok "... and recommends no faster disk" "$tmp/log"
 
 # Every event that has a name can be a trigger.
 mapfile -t events < <(jq -r '.properties.event.enum[] | "--trigger", "event=\(.)"' "${srcdir:-.}/docs/schema/events.json")

@@ -37,7 +37,8 @@ struct place {
 	bool written[FRAMES_MAX];
 	struct rd_dump dump[FILES_MAX];
 	unsigned int begun;
-	_Atomic unsigned int n_dumps;
+	_Atomic unsigned int n_dumps, n_empty; /* empty: windows without a file */
+	uint64_t empty_bytes;
 	struct rd_chunk *chunk;
 	uint64_t trigger[FILES_MAX * 4];
 	unsigned int n_triggers;
@@ -80,6 +81,11 @@ static void on_dump_ended(void *ctx, const struct rd_dump *dump)
 	struct place *p = ctx;
 	struct rd_dump *to = &p->dump[p->n_dumps];
 
+	if (!dump->frames && !dump->failed) {
+		p->empty_bytes += dump->bytes;
+		p->n_empty++;
+		return;
+	}
 	assert_true(p->n_dumps < FILES_MAX);
 	*to = *dump;
 	to->path = strdup(dump->path);
@@ -216,7 +222,7 @@ static bool closed(struct place *p)
 	hand_over(p);
 	whole = rd_sink_close(p->sink, p->tally, &p->stats, &quiet, &p->err) == 0;
 	for (unsigned int i = 0; i < p->n_dumps; i++) {
-		if (p->dump[i].frames || !p->dump[i].failed)
+		if (p->dump[i].frames)
 			read_file(p, &p->dump[i]);
 		else
 			free((void *)(uintptr_t)p->dump[i].path);
@@ -227,6 +233,7 @@ static bool closed(struct place *p)
 	assert_int_equal(p->stats.written, written);
 	assert_int_equal(p->stats.written + p->stats.expired + p->stats.unwritten, p->n);
 	assert_int_equal(p->stats.beyond, 0);
+	assert_int_equal(p->empty_bytes, 0);
 	return whole;
 }
 
@@ -234,7 +241,6 @@ static void finish(struct place *p)
 {
 	if (!closed(p))
 		fail_msg("%s", p->err.text);
-	assert_int_equal(p->begun, p->n_dumps);
 	assert_int_equal(p->stats.unwritten, 0);
 }
 
@@ -349,8 +355,53 @@ static void test_no_trigger(void **state)
 	free(p);
 }
 
-/* Without a frame, the file still says that a trigger fired. */
+/* A frame behind the window ends it. */
+static void end_window(struct place *p, uint64_t ns)
+{
+	unsigned int ended = p->n_dumps + p->n_empty;
+
+	put(p, ns);
+	hand_over(p);
+	while (p->n_dumps + p->n_empty == ended)
+		usleep(1000);
+}
+
+/* Triggers on an idle port, and one whose frames are in the file before: there is no file, and none
+ * counts towards the limit. */
 static void test_no_frames(void **state)
+{
+	struct place *p = calloc(1, sizeof(*p));
+
+	(void)state;
+	assert_non_null(p);
+	p->retention.pre_ns = p->retention.post_ns = HOUR;
+	p->retention.files = 2;
+	start(p, (size_t)16 << 20);
+	for (unsigned int i = 1; i <= 3; i++) {
+		assert_int_equal(fire(p, i * 100 * HOUR), RD_TRIGGER_BEGINS);
+		end_window(p, (i * 100 + 10) * HOUR);
+		assert_int_equal(p->n_empty, i);
+	}
+	put(p, 400 * HOUR);
+	assert_int_equal(fire(p, 400 * HOUR), RD_TRIGGER_BEGINS);
+	end_window(p, 405 * HOUR);
+	assert_int_equal(fire(p, 401 * HOUR), RD_TRIGGER_BEGINS);
+	end_window(p, 406 * HOUR);
+	assert_int_equal(p->n_empty, 4);
+	assert_int_equal(fire(p, 406 * HOUR), RD_TRIGGER_BEGINS);
+	finish(p);
+	check_exact(p);
+	assert_int_equal(p->begun, 2);
+	assert_int_equal(p->n_dumps, 2);
+	assert_int_equal(p->dump[0].number, 1);
+	assert_int_equal(p->dump[0].frames, 1);
+	/* Those of 405 and 406 */
+	assert_int_equal(p->dump[1].frames, 2);
+	free(p);
+}
+
+/* The recording ends while the window waits for its first frame. */
+static void test_closed_without_frames(void **state)
 {
 	struct place *p = calloc(1, sizeof(*p));
 
@@ -360,9 +411,8 @@ static void test_no_frames(void **state)
 	start(p, (size_t)16 << 20);
 	assert_int_equal(fire(p, 100 * HOUR), RD_TRIGGER_BEGINS);
 	finish(p);
-	assert_int_equal(p->n_dumps, 1);
-	assert_int_equal(p->dump[0].frames, 0);
-	assert_true(p->dump[0].cut);
+	assert_int_equal(p->begun, 0);
+	assert_int_equal(p->n_empty, 1);
 	free(p);
 }
 
@@ -425,6 +475,7 @@ static void test_most_files(void **state)
 static void test_most_bytes(void **state)
 {
 	struct place *p = calloc(1, sizeof(*p));
+	uint64_t least;
 
 	(void)state;
 	assert_non_null(p);
@@ -441,7 +492,35 @@ static void test_most_bytes(void **state)
 	finish(p);
 	assert_int_equal(p->n_dumps, 1);
 	assert_true(p->dump[0].cut);
-	assert_in_range(p->dump[0].bytes, 100000, 300000);
+	/* What is left is reserved for header and trailer, or too small for a frame. */
+	least = p->retention.bytes - 2 * rd_encoder_header_bound(&p->encoder) - FRAME;
+	assert_in_range(p->dump[0].bytes, least, p->retention.bytes);
+	free(p);
+}
+
+/* There is room for a header, but not for a frame: no file is left. */
+static void test_no_bytes(void **state)
+{
+	struct place *p = calloc(1, sizeof(*p));
+
+	(void)state;
+	assert_non_null(p);
+	p->retention.pre_ns = p->retention.post_ns = HOUR;
+	iface = (struct rd_iface){.name = "test", .link = RD_LINK_ETHERNET, .max_frame = FRAME};
+	assert_int_equal(
+		rd_encoder_init(&p->encoder, "pcapng", "ring.pcapng", &section, &iface, 1, &p->err),
+		0);
+	p->retention.bytes = rd_encoder_header_bound(&p->encoder) + FRAME / 2;
+	start(p, (size_t)16 << 20);
+	assert_int_equal(fire(p, 10 * HOUR), RD_TRIGGER_BEGINS);
+	put(p, 10 * HOUR);
+	hand_over(p);
+	while (!rd_sink_ended(p->sink))
+		usleep(1000);
+	finish(p);
+	assert_int_equal(p->n_dumps, 0);
+	assert_int_equal(p->n_empty, 1);
+	assert_int_equal(p->stats.expired, 1);
 	free(p);
 }
 
@@ -505,7 +584,8 @@ static void test_failing_files(void **state)
 	assert_int_equal(p->dump[3].frames, 500);
 	assert_false(closed(p));
 	assert_non_null(strstr(p->err.text, "File too large"));
-	assert_true(p->stats.unwritten >= 300);
+	/* Neither those of the file that could not begin nor the rest of the other one expired. */
+	assert_int_equal(p->stats.unwritten, 500 + 500 - p->dump[2].frames);
 	free(p);
 }
 
@@ -529,8 +609,7 @@ static void test_no_directory(void **state)
 	assert_false(p->dump[1].failed);
 	assert_int_equal(p->dump[1].frames, 500);
 	assert_false(closed(p));
-	/* Frames of the first one were not lost by it: they expired. */
-	assert_int_equal(p->stats.unwritten, 0);
+	assert_int_equal(p->stats.unwritten, 500);
 	free(p);
 }
 
@@ -640,7 +719,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_exactly_once),
 		cmocka_unit_test(test_overlap), cmocka_unit_test(test_no_trigger),
-		cmocka_unit_test(test_no_frames), cmocka_unit_test(test_short_memory),
+		cmocka_unit_test(test_no_frames), cmocka_unit_test(test_closed_without_frames),
+		cmocka_unit_test(test_short_memory), cmocka_unit_test(test_no_bytes),
 		cmocka_unit_test(test_most_files), cmocka_unit_test(test_most_bytes),
 		cmocka_unit_test(test_failing_files), cmocka_unit_test(test_no_directory),
 		cmocka_unit_test(test_removed_file), cmocka_unit_test(test_directory),

@@ -190,8 +190,13 @@ static void put_text(const struct record_run *r, const struct rd_recorder_counts
 	fprintf(stderr, "lost before rdmadump: %s%s; dropped by rdmadump: %s\n",
 		rd_fmt_count(lost, res->lost), res->lost_known ? "" : " or more",
 		rd_fmt_count(dropped, res->dropped));
-	if (res->dropped)
+	if (res->total.dropped)
 		fputs("  the output was too slow: raise --memory, or use a faster disk\n", stderr);
+	if (res->written.unwritten)
+		fprintf(stderr,
+			"  %s of them belong to files that could not be written: see the warning "
+			"above\n",
+			rd_fmt_count(written, res->written.unwritten));
 }
 
 void record_report_end(const struct record_run *r)
