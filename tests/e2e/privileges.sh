@@ -144,7 +144,7 @@ elif ! setpriv --reuid "$uid" --regid "$gid" --clear-groups --inh-caps +net_raw 
 else
 	# 8 MiB may be locked on most machines: 64 buffers fit
 	setpriv --reuid "$uid" --regid "$gid" --clear-groups --inh-caps +net_raw --ambient-caps +net_raw \
-		env TMPDIR="$theirs" timeout -k 5 60 "$SOFTHCA" --gen count=2000,size=200,seed=1 --at-end sigint \
+		timeout -k 5 60 "$SOFTHCA" --gen count=2000,size=200,seed=1 --at-end sigint \
 		--pidfile "$theirs/pid" -- "$RDMADUMP" -d mlx5_0 -q -b 6 --when-full wait -b packets:500 \
 		-w "$theirs/amb.pcapng" >"$tmp/log" 2>&1
 	is "CAP_NET_RAW alone: exit status" $? 0
@@ -159,7 +159,7 @@ else
 		shift
 		prlimit --memlock="$memlock:$memlock" setpriv --reuid "$uid" --regid "$gid" --clear-groups \
 			--inh-caps=-all,+net_raw --bounding-set=-ipc_lock --ambient-caps +net_raw \
-			env TMPDIR="$theirs" timeout -k 5 60 "$SOFTHCA" "${model[@]}" -- "$@"
+			timeout -k 5 60 "$SOFTHCA" "${model[@]}" -- "$@"
 	}
 	for mode in wqe striding verbs; do
 		limited 8388608 --gen count=2000,size=200,seed=1 --at-end sigint -- \
@@ -188,13 +188,13 @@ else
 	limited 67108864 -- "$RDMADUMP" list >"$tmp/log" 2>&1
 	is "list: a limit that is large enough" "$(grep -c 'locked memory' "$tmp/log")" 0
 
-	as_nobody env TMPDIR="$theirs" timeout -k 5 60 "$SOFTHCA" -- "$RDMADUMP" -d mlx5_0 -b 4 -w "$theirs/no" >"$tmp/log" 2>&1
+	as_nobody timeout -k 5 60 "$SOFTHCA" -- "$RDMADUMP" -d mlx5_0 -b 4 -w "$theirs/no" >"$tmp/log" 2>&1
 	is "without it: exit status" $? 2
 	has "without it: what to do" "$tmp/log" 'needs CAP_NET_RAW: run as root or setcap'
 	both='needs CAP_NET_RAW and a larger limit of locked memory \(ulimit -l\): run as root or setcap cap_net_raw,cap_ipc_lock\+ep on rdmadump$'
 	while read -r memlock error; do
 		prlimit --memlock="$memlock:$memlock" setpriv --reuid "$uid" --regid "$gid" --clear-groups --inh-caps=-all \
-			--ambient-caps=-all --bounding-set=-all env TMPDIR="$theirs" timeout -k 5 60 "$SOFTHCA" -- \
+			--ambient-caps=-all --bounding-set=-all timeout -k 5 60 "$SOFTHCA" -- \
 			"$RDMADUMP" -d mlx5_0 -w "$theirs/no" >"$tmp/log" 2>&1
 		is "without it, $memlock bytes of locked memory: exit status" $? 2
 		has "without it, $memlock bytes of locked memory: both are named" "$tmp/log" "reg_mr of 24\.0 MiB: $error; $both"
