@@ -93,7 +93,7 @@ at_places() {
 	while IFS='|' read -r word column before after left message; do
 		case $column in accesses) kind=1 ;; words) kind=2 ;; *) kind=3 ;; esac
 		for command in "${commands[@]}"; do
-			from=$(of $kind $((command - 1))) to=$(of $kind $command)
+			from=$(of $kind $((command - 1))) to=$(of $kind "$command")
 			for part in "${parts[@]}"; do
 				n=$((from + (to - from) * part / 6)) allowed=$before
 				[ "$command" -le 4 ] || allowed=$after
