@@ -55,12 +55,7 @@ started() {
 	[ -n "$helper" ]
 }
 # Until no process has the record locked
-ended() {
-	for _ in $(seq 3000); do
-		flock -n "$at/tree/run/rdmadump/port-sniffer-0000:01:00.0" true 2>/dev/null && return
-		sleep 0.02
-	done
-}
+ended() { flock -w 60 "$at/tree/run/rdmadump/port-sniffer-0000:01:00.0" true; }
 # lives SPEC SCRIPT: a shell in the model with a capture in the background, $! of it in $pid; files in $at
 lives() {
 	rm -rf "$at/tree"
