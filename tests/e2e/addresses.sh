@@ -11,31 +11,15 @@ slack=500 # frames until a busy machine reads the event, or that were in the rin
 mine=0c:42:a1:00:00:01
 foreign=0c:42:a1:00:00:77
 
-# flags.py FILE: of each frame the direction (0 unknown, 1 in, 2 out), and its addresses
-cat >"$tmp/flags.py" <<'PY'
-import struct, sys
-data, at = open(sys.argv[1], "rb").read(), 0
-while at + 12 <= len(data):
-    kind, length = struct.unpack_from("<II", data, at)
-    if kind == 6:
-        caplen = struct.unpack_from("<I", data, at + 20)[0]
-        p, o, flags = data[at + 28:at + 28 + caplen], at + 28 + (caplen + 3 & ~3), 0
-        while o < at + length - 4:
-            code, size = struct.unpack_from("<HH", data, o)
-            if code == 0: break
-            if code == 2: flags = struct.unpack_from("<I", data, o + 4)[0]
-            o += 4 + (size + 3 & ~3)
-        print(flags & 3, p[6:12].hex(":"), p[0:6].hex(":"), ".".join(map(str, p[26:30])),
-              ".".join(map(str, p[30:34])))
-    at += length
-PY
+# directions FILE: of each frame the direction (0 unknown, 1 in, 2 out), and its addresses
+directions() { python3 "$srcdir/tests/e2e/captures.py" directions "$1"; }
 
 # capture OPTIONS...: of the model; directions into $tmp/flags
 capture() {
 	model --gen "count=$count,size=60-600,qps=4,seed=3" --rate 5000 --at-end sigint "$@" \
 		"${command[@]}" >/dev/null 2>"$tmp/log"
 	is "$name: exit status" $? 0
-	python3 "$tmp/flags.py" "$tmp/out" >"$tmp/flags"
+	directions "$tmp/out" >"$tmp/flags"
 	is "$name: frames" "$(wc -l <"$tmp/flags")" $count
 }
 command=(-- "$RDMADUMP" -d mlx5_0 --when-full wait -w "$tmp/out")
@@ -84,21 +68,10 @@ capture --dev mac=$foreign --fault mac=$mine,frame=$change
 is "$name: afterwards they have a direction" "$(wrong $((change + slack)) $count $mine 2)" 0
 
 # Multicasts and broadcasts are received, unless they are from this port
-python3 - "$tmp/group.pcap" <<'PY'
-import struct, sys
-mine, other = bytes.fromhex("0c42a1000001"), bytes.fromhex("0c42a1000009")
-third = bytes.fromhex("0c42a100000a")
-groups = [bytes.fromhex("ffffffffffff"), bytes.fromhex("01005e000001"), bytes.fromhex("333300000001")]
-frames = [(g, s) for g in groups for s in (mine, other)] + [(third, other), (mine, other), (other, mine)]
-with open(sys.argv[1], "wb") as f:
-    f.write(struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1))
-    for i, (dst, src) in enumerate(frames):
-        p = dst + src + b"\x88\xb5" + bytes(46)
-        f.write(struct.pack("<IIII", i, 0, len(p), len(p)) + p)
-PY
+python3 "$srcdir/tests/e2e/captures.py" groups "$tmp/group.pcap"
 model --dev mac=$mine --pcap "$tmp/group.pcap" --at-end sigint -- "$RDMADUMP" -d mlx5_0 \
 	-w "$tmp/out" >/dev/null 2>&1
 is "groups: exit status" $? 0
-is "groups: directions" "$(python3 "$tmp/flags.py" "$tmp/out" | cut -c1 | tr -d '\n')" 212121012
+is "groups: directions" "$(directions "$tmp/out" | cut -c1 | tr -d '\n')" 212121012
 
 tap_done

@@ -10,37 +10,14 @@ need_tool jq python3
 
 # --- files ------------------------------------------------------------------------------------
 
-# records FILE: the ERF records of a pcap file, without the headers of file and packets
-records() {
-	python3 - "$1" <<'PY'
-import struct, sys
-data = open(sys.argv[1], "rb").read()
-at = 24
-while at < len(data):
-    n = struct.unpack("=I", data[at + 8:at + 12])[0]
-    sys.stdout.buffer.write(data[at + 16:at + 16 + n])
-    at += 16 + n
-PY
-}
-# The same with records of all four ports of a card, not in order
-ports() {
-	"$FRAMES_TOOL" infiniband "$tmp/ports.pcap"
-	python3 - "$tmp/ports.pcap" <<'PY'
-import struct, sys
-data = bytearray(open(sys.argv[1], "rb").read())
-at, n = 24, 0
-while at < len(data):
-    data[at + 16 + 9] = data[at + 16 + 9] & 0xfc | (n * 7 + 3) % 4
-    n += 1
-    at += 16 + struct.unpack("=I", data[at + 8:at + 12])[0]
-open(sys.argv[1], "wb").write(data)
-PY
-}
+captures() { python3 "$srcdir/tests/e2e/captures.py" "$@"; }
+"$FRAMES_TOOL" subnet "$tmp/subnet.pcap"
+"$FRAMES_TOOL" infiniband "$tmp/infiniband.pcap"
+captures ports "$tmp/infiniband.pcap" "$tmp/ports.pcap"
 for kind in subnet infiniband ports; do
-	if [ $kind = ports ]; then ports; else "$FRAMES_TOOL" $kind "$tmp/$kind.pcap"; fi
 	"$RDMADUMP" -r "$tmp/$kind.pcap" -q -w "$tmp/one.erf" 2>"$tmp/err"
 	ok "$kind: written as ERF" "$tmp/err"
-	records "$tmp/$kind.pcap" >"$tmp/zero.erf"
+	captures records "$tmp/$kind.pcap" "$tmp/zero.erf"
 	cmp "$tmp/zero.erf" "$tmp/one.erf" >>"$tmp/err" 2>&1
 	ok "$kind: ERF in pcap to ERF is byte-identical" "$tmp/err"
 	"$RDMADUMP" -r "$tmp/one.erf" -q -w "$tmp/two.erf" 2>"$tmp/err"
@@ -58,14 +35,7 @@ f=$tmp/subnet.pcap
 
 # Records without data, which cards write and Wireshark refuses: one of no length, one of 300 bytes, each
 # between two packets.
-python3 - "$f" "$tmp/empty.erf" <<'PY'
-import struct, sys
-data = open(sys.argv[1], "rb").read()
-size = struct.unpack("=I", data[32:36])[0]
-packet = data[40:40 + size]
-empty = [packet[:10] + struct.pack(">HHH", 16, 0, wlen) for wlen in (0, 300)]
-open(sys.argv[2], "wb").write(packet + empty[0] + packet + empty[1] + packet)
-PY
+captures empty "$f" "$tmp/empty.erf"
 "$RDMADUMP" -r "$tmp/empty.erf" -q -w "$tmp/mended.erf" 2>"$tmp/err" && "$RDMADUMP" -r "$tmp/mended.erf" -q -w "$tmp/again.erf" 2>>"$tmp/err"
 cmp "$tmp/mended.erf" "$tmp/again.erf" >>"$tmp/err" 2>&1
 ok "records without data: ERF to ERF is byte-identical once they are mended" "$tmp/err"
@@ -91,44 +61,10 @@ fi
 
 # Every attribute and method of SMPs, SA, PMA and CM by the name that tshark has
 if command -v tshark >/dev/null; then
-	python3 - "$tmp/mads.pcap" <<'PY'
-import struct, sys
-out = open(sys.argv[1], "wb")
-out.write(struct.pack("<IHHiIII", 0xa1b23c4d, 2, 4, 0, 0, 65535, 197))
-methods = {1: [1, 2, 5, 7, 0x81], 0x81: [1, 2, 5, 7, 0x81], 3: [1, 2, 6, 0x12, 0x13, 0x14, 0x15, 0x81, 0x86, 0x92, 0x94, 0x95], 4: [1], 7: [1]}
-for n, (cls, method, attribute) in enumerate((c, m, a) for c in methods for a in [*range(1, 0x45), 0xf3, 0xff00] for m in methods[c]):
-    qp = 0 if cls in (1, 0x81) else 1
-    mad = struct.pack(">BBBBHHQHHI", 1, cls, 1, method, 0, 0, n + 1, attribute, 0, 0).ljust(256, b"\0")
-    body = struct.pack(">BBHII", 0x64, 0, 0xffff, qp, n) + struct.pack(">II", 0x80010000, qp) + mad
-    packet = struct.pack(">BBHHH", 0xf0 if not qp else 0, 2, 1, (12 + len(body)) // 4, 2) + body + bytes(6)
-    record = struct.pack("<Q", (1700000000 + n) << 32) + struct.pack(">BBHHH", 21, 4, 16 + len(packet), 0, len(packet)) + packet
-    out.write(struct.pack("<IIII", 1700000000 + n, 0, len(record), len(record)) + record)
-PY
+	python3 "$srcdir/tests/e2e/mads.py" make "$tmp/mads.pcap"
 	tshark -n -r "$tmp/mads.pcap" -T fields -e infiniband.mad.mgmtclass -e infiniband.mad.attributeid -e _ws.col.Info >"$tmp/theirs" 2>"$tmp/err"
 	"$RDMADUMP" -r "$tmp/mads.pcap" >"$tmp/ours" 2>"$tmp/err"
-	python3 - "$tmp/theirs" "$tmp/ours" >"$tmp/differ" <<'PY'
-import re, sys
-theirs, ours = ([line.rstrip("\n") for line in open(name)] for name in sys.argv[1:])
-known = 0
-for t, o in zip(theirs, ours):
-    cls, _, info = t.split("\t")
-    named = re.search(r"(?:Subn(?:Adm)?(\w+)\(|PERF \(|CM: \(?)(\w+) ?\(?(Record)?\)?[^ ]*$", info)
-    words = re.search(r"qkey 0x\w+ (SMP \(directed\)|\w+) (\w+) (attribute|\w+)", o).groups()
-    if re.search("nknown|Attribute!", info):
-        # tshark knows few of the PMA's attributes, and not the newest of the CM's
-        if int(cls, 16) != 4 and words[2] != "attribute" and not words[2].startswith("Suggest"):
-            print("only ours:", t, "|", o)
-        continue
-    known += 1
-    name = named.group(2) + (named.group(3) or "")
-    if name.lower() != words[2].replace("_", "").lower() and name.lower() != words[2].lower():
-        print("attribute:", t, "|", o)
-    # TrapRepress is the name of the specification.
-    if named.group(1) and named.group(1).replace("TrapResp", "TrapRepress") != words[1]:
-        print("method:", t, "|", o)
-if known < 400 or len(theirs) != len(ours):
-    print("only", known, "names,", len(theirs), "and", len(ours), "lines")
-PY
+	python3 "$srcdir/tests/e2e/mads.py" compare "$tmp/theirs" "$tmp/ours" >"$tmp/differ"
 	is "the names of management datagrams, as tshark has them" "$(head -n 20 "$tmp/differ")" ""
 else
 	skip "the names of management datagrams, as tshark has them" "tshark is not installed"
@@ -180,17 +116,7 @@ has "-v: LID and SL" "$tmp/text" 'from LID 2, SL 1, IP over InfiniBand'
 has "the page has the table" "$tmp/page.html" 'Management datagrams'
 has "... and its rows" "$tmp/page.html" '"attribute_name":"MCMemberRecord"'
 if has_jsonschema "JSON by docs/schema/analyze.json"; then
-	python3 - "$srcdir/docs/schema" "$tmp/json" >"$tmp/err" 2>&1 <<'PY'
-import json, sys, jsonschema
-def load(name):
-    return json.load(open(name, encoding="utf-8"))
-schema = load(sys.argv[1] + "/analyze.json")
-resolver = jsonschema.RefResolver("analyze.json", schema, store={"finding.json": load(sys.argv[1] + "/finding.json")})
-errors = list(jsonschema.Draft202012Validator(schema, resolver=resolver).iter_errors(load(sys.argv[2])))
-for e in errors[:5]:
-    print(e.json_path, e.message)
-sys.exit(bool(errors))
-PY
+	python3 "$srcdir/tests/unit/schema.py" "$srcdir/docs/schema/analyze.json" "$tmp/json" >"$tmp/err" 2>&1
 	ok "JSON by docs/schema/analyze.json" "$tmp/err"
 fi
 tap_done

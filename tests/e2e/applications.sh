@@ -11,38 +11,7 @@ small=$TEST_DATA/roce/56_nvme/a.pcap.zst
 
 # same_as_tshark TABLE JSON: counts, extremes, percentiles and sums of each operation, and the frames of
 # the slowest commands
-same_as_tshark() {
-	python3 - "$1" "$2" <<'PY'
-import json, math, sys
-
-NEAR = 1000
-theirs, rows = {}, []
-with open(sys.argv[1], encoding="utf-8") as table:
-    for line in table:
-        name, command, reply, ns = line.rstrip("\n").split("\t")
-        theirs.setdefault(name, []).append(int(ns))
-        rows.append((int(ns), int(command), int(reply)))
-app = json.load(open(sys.argv[2], encoding="utf-8"))["applications"][0]
-# Connect of the admin queue and of an I/O queue are two rows; tshark has no I/O queue's of several packets.
-connects = [o["latency_sum_ns"] for o in app["operations"] if o["name"] == "Connect"]
-for time in theirs.pop("Connect"):
-    assert any(abs(sum_ns - time) <= NEAR for sum_ns in connects), (connects, time)
-ours = {o["name"]: o for o in app["operations"]}
-for name, times in theirs.items():
-    times.sort()
-    value = ours[name]["latency"]
-    pick = lambda part: times[math.ceil(len(times) * part / 100) - 1]
-    assert ours[name]["exact"]
-    assert value["n"] == len(times), (name, value["n"], len(times))
-    for key, want in (("min_ns", times[0]), ("p50_ns", pick(50)), ("p90_ns", pick(90)), ("p99_ns", pick(99)), ("max_ns", times[-1])):
-        assert abs(value[key] - want) <= NEAR, (name, key, value[key], want)
-    # All of them together: what is wrong in one command is not hidden by the others.
-    assert abs(ours[name]["latency_sum_ns"] - sum(times)) <= NEAR, name
-rows.sort(reverse=True)
-assert [(s["frame"], s["reply_frame"]) for s in app["slowest"][:4]] == [r[1:] for r in rows[:4]], (app["slowest"], rows[:4])
-print(len(rows))
-PY
-}
+same_as_tshark() { python3 "$srcdir/tests/e2e/applications.py" "$@"; }
 an --json "$nvme" >"$tmp/nvme.json"
 is "425 commands: as tshark times them" "$(same_as_tshark "$TEST_DATA/apps/nvme.tsv" "$tmp/nvme.json" 2>&1)" "$(wc -l <"$TEST_DATA/apps/nvme.tsv")"
 # The comparison can fail.
@@ -80,21 +49,12 @@ an --json "$tmp/cut.pcap" >"$tmp/one.json"
 is "96 bytes: messages are enough, but only likely" "$(jq -r '.applications[0] | .certainty, (.signs | join(" ")), (.operations | map(select(.name | startswith("Read"))) | .[0].latency.max_ns)' "$tmp/one.json" | tr '\n' ' ')" \
 	'likely messages 4238248 '
 if has_jsonschema "JSON by docs/schema/analyze.json"; then
-	python3 - "$srcdir/docs/schema" "$tmp/small.json" "$tmp/one.json" >"$tmp/schema" 2>&1 <<'PY'
-import json, sys, jsonschema
-schema, finding = (json.load(open(f"{sys.argv[1]}/{n}.json", encoding="utf-8")) for n in ("analyze", "finding"))
-resolver = jsonschema.RefResolver("analyze.json", schema, store={"finding.json": finding})
-for name in sys.argv[2:]:
-    report = json.load(open(name, encoding="utf-8"))
-    jsonschema.Draft202012Validator(schema, resolver=resolver).validate(report)
-    names = schema["$defs"]
-    for app in report["applications"]:
-        assert set(app) == set(names["application_sum"]["properties"]), app
-        for o in app["operations"]:
-            assert set(o) == set(names["app_operation"]["properties"]), o
-    for c in report["conversations"]:
-        assert c["application"] is None or set(c["application"]) == set(names["application"]["properties"]), c
-PY
+	python3 "$srcdir/tests/unit/schema.py" "$srcdir/docs/schema/analyze.json" "$tmp/small.json" "$tmp/one.json" >"$tmp/schema" 2>&1
 	ok "JSON by docs/schema/analyze.json" "$tmp/schema"
+	# shellcheck disable=SC2016 # variables of jq
+	is "... which knows each key" "$(jq -c --slurpfile schema "$srcdir/docs/schema/analyze.json" '
+		def known($name): keys == ($schema[0]."$defs"[$name].properties | keys);
+		[(.applications[] | known("application_sum"), (.operations[] | known("app_operation"))),
+		 (.conversations[].application // empty | known("application"))] | unique' "$tmp/small.json" "$tmp/one.json" | paste -sd' ')" "[true] [true]"
 fi
 tap_done

@@ -6,38 +6,6 @@
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq zstd python3 editcap mergecap
 
-# Per direction "from to sender sent lost duplicated missed", from the two captures themselves. A host is at that end where
-# its packets still have the TTL that they began with.
-cat >"$tmp/counted.py" <<'PY'
-import collections, struct, subprocess, sys
-
-def load(path):
-    data = subprocess.run(["zstd", "-dcq", path], capture_output=True, check=True).stdout
-    at, packets = 24, []
-    while at < len(data):
-        caplen = struct.unpack_from("<I", data, at + 8)[0]
-        p = data[at + 16:at + 16 + caplen]
-        at += 16 + caplen
-        if p[12:14] != b"\x08\x00" or p[23] != 17 or p[36:38] != b"\x12\xb7":
-            continue
-        end = 14 + struct.unpack(">H", p[16:18])[0]
-        # addresses, BTH without ECN bits, ICRC
-        packets.append((p[26:34], p[42:46] + p[47:54] + p[end - 4:end], p[22]))
-    return packets
-
-captures = [load(f"{sys.argv[1]}/{end}.pcap.zst") for end in "ab"]
-count = [collections.Counter((way, key) for way, key, _ in c) for c in captures]
-home = [{way[:4] for way, _, ttl in c if ttl == 64} for c in captures]
-for way in sorted({way for c in count for way, _ in c}):
-    sender = 0 if way[:4] in home[0] - home[1] else 1
-    sent, got = ({k: n for (w, k), n in count[e].items() if w == way} for e in (sender, 1 - sender))
-    lost = sum(max(0, n - got.get(k, 0)) for k, n in sent.items())
-    doubled = sum(n - sent[k] for k, n in got.items() if n > sent.get(k, n))
-    unsent = sum(n for k, n in got.items() if k not in sent)
-    text = [".".join(map(str, way[:4])), ".".join(map(str, way[4:]))]
-    print(*text, "ab"[sender], sum(sent.values()), lost, doubled, unsent)
-PY
-
 analyze() { timeout -k 5 60 "$RDMADUMP" analyze "$@"; }
 
 for name in 57_router_loss 58_router_reorder 59_router_duplicate; do
@@ -46,7 +14,7 @@ for name in 57_router_loss 58_router_reorder 59_router_duplicate; do
 	ok "$name: two ends" "$tmp/log"
 	jq -r '.ends.paths | map([.from, .to, .sender] + [.qps | (map(.sent)|add), (map(.lost.count)|add),
 		(map(.duplicated.count)|add), (map(.missed.count)|add)]) | sort | .[] | join(" ")' "$tmp/$name.json" >"$tmp/got"
-	python3 "$tmp/counted.py" "$data" >"$tmp/want"
+	python3 "$srcdir/tests/e2e/ends.py" count "$data" >"$tmp/want"
 	is "... as counted by hand" "$(cat "$tmp/got")" "$(cat "$tmp/want")"
 	is "... nothing left aside" "$(jq -c '.ends | [.outside, .evicted, .left_out]' "$tmp/$name.json")" "[0,0,0]"
 done
@@ -84,17 +52,7 @@ has "... but to look at both ends" "$tmp/text" "next: see what both ends show of
 
 # The offset of a clock that is 2.5 s ahead is found, within the reported error
 zstd -dcq "$TEST_DATA/roce/57_router_loss/b.pcap.zst" >"$tmp/b.pcap"
-python3 - "$tmp/b.pcap" "$tmp/shifted.pcap" <<'PY'
-import struct, sys
-data = bytearray(open(sys.argv[1], "rb").read())
-at = 24
-while at < len(data):
-    s, ns, caplen = struct.unpack_from("<III", data, at)
-    t = s * 10**9 + ns + 2500000000
-    struct.pack_into("<II", data, at, t // 10**9, t % 10**9)
-    at += 16 + caplen
-open(sys.argv[2], "wb").write(data)
-PY
+editcap -F nsecpcap -t 2.5 "$tmp/b.pcap" "$tmp/shifted.pcap"
 analyze --json "$TEST_DATA/roce/57_router_loss/a.pcap.zst" "$tmp/shifted.pcap" >"$tmp/shifted.json" 2>"$tmp/log"
 is "B's clock 2.5 s further ahead" "$(jq -s '.[1].ends.clock.offset_ns - .[0].ends.clock.offset_ns' \
 	"$tmp/57_router_loss.json" "$tmp/shifted.json")" 2500000000
@@ -129,16 +87,7 @@ refused "--ends always, a pipe" 1 "'-' is not a regular file; " --ends always "$
 refused "--ends sometimes" 1 "'sometimes' is not one of auto, always, never" --ends sometimes "$tmp/b.pcap"
 
 # A snapshot length of 64 bytes at B cuts off every ICRC but those of ACKs
-python3 - "$tmp/b.pcap" "$tmp/short.pcap" <<'PY'
-import struct, sys
-data = open(sys.argv[1], "rb").read()
-at, out = 24, [data[:24]]
-while at < len(data):
-    s, ns, caplen, length = struct.unpack_from("<IIII", data, at)
-    out.append(struct.pack("<IIII", s, ns, min(caplen, 64), length) + data[at + 16:at + 16 + min(caplen, 64)])
-    at += 16 + caplen
-open(sys.argv[2], "wb").write(b"".join(out))
-PY
+editcap -F nsecpcap -s 64 "$tmp/b.pcap" "$tmp/short.pcap"
 analyze --json "$TEST_DATA/roce/57_router_loss/a.pcap.zst" "$tmp/short.pcap" >"$tmp/short.json" 2>"$tmp/log"
 is "headers only at B" "$(jq -c "$paths" "$tmp/short.json")" "$(jq -c "$paths" "$tmp/57_router_loss.json")"
 analyze --json "$tmp/short.pcap" "$tmp/short.pcap" >"$tmp/both.json" 2>"$tmp/log"
@@ -157,19 +106,10 @@ editcap -F nsecpcap "$tmp/whole.pcap" "$tmp/lacks.pcap" 100 200 300 >"$tmp/log" 
 analyze --json "$TEST_DATA"/roce/02_rc_write/a.pcap.zst "$tmp/lacks.pcap" >"$tmp/lacks.json" 2>"$tmp/log"
 is "a capture lacks frames" "$(jq -c '.ends.verdict | [.where, .places, .missed_by]' "$tmp/lacks.json")" '["capture",[],["b"]]'
 
-if python3 -c 'import jsonschema' 2>/dev/null; then
-	python3 - "${srcdir:-.}/docs/schema" "$tmp"/{57_router_loss,58_router_reorder,shifted,cut,lacks}.json >"$tmp/log" 2>&1 <<'PY'
-import json, sys
-import jsonschema
-folder = sys.argv[1]
-schemas = {name: json.load(open(f"{folder}/{name}")) for name in ("analyze.json", "analyze-ends.json", "finding.json")}
-for path in sys.argv[2:]:
-    resolver = jsonschema.RefResolver("analyze-ends.json", schemas["analyze-ends.json"], store=schemas)
-    jsonschema.Draft202012Validator(schemas["analyze-ends.json"], resolver=resolver).validate(json.load(open(path)))
-PY
+if has_jsonschema "as docs/schema/analyze-ends.json says"; then
+	python3 "$srcdir/tests/unit/schema.py" "$srcdir/docs/schema/analyze-ends.json" \
+		"$tmp"/{57_router_loss,58_router_reorder,shifted,cut,lacks}.json >"$tmp/log" 2>&1
 	ok "as docs/schema/analyze-ends.json says" "$tmp/log"
-else
-	skip "as docs/schema/analyze-ends.json says" "python3-jsonschema is not installed"
 fi
 
 analyze "$TEST_DATA"/roce/57*/[ab].pcap.zst >"$tmp/text" 2>"$tmp/log"
@@ -205,27 +145,7 @@ sed -n 's,^<script type="application/json" id="report">\(.*\)</script>$,\1,p' "$
 ok "... with what --json prints"
 
 # 200 packets, 0.1 ms apart, and the first one again after 5 ms, where one capture begins
-cat >"$tmp/begins.py" <<'PY'
-import struct, sys
-
-def frame(psn):
-    bth = struct.pack(">BBHII", 4, 0, 0xffff, 0x11, psn)
-    data = bth + bytes(64) + struct.pack(">I", psn + 1)
-    udp = struct.pack(">HHHH", 50000, 4791, 8 + len(data), 0)
-    ip = struct.pack(">BBHHHBBH4s4s", 0x45, 2, 28 + len(data), 0, 0x4000, 64, 17, 0, b"\x0a\0\0\x01", b"\x0a\0\0\x02")
-    return bytes(12) + b"\x08\0" + ip + udp + data
-
-sent = [(100 * i, i) for i in range(200)]
-sent.insert(51, (5050, 0))
-for path, begin in ((sys.argv[1], 5050), (sys.argv[2], 0)):
-    with open(path, "wb") as f:
-        f.write(struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1))
-        for us, psn in sent:
-            if us >= begin:
-                p = frame(psn)
-                f.write(struct.pack("<IIII", 1, us, len(p), len(p)) + p)
-PY
-python3 "$tmp/begins.py" "$tmp/late.pcap" "$tmp/whole.pcap"
+python3 "$srcdir/tests/e2e/ends.py" begins "$tmp/late.pcap" "$tmp/whole.pcap"
 both() { analyze --json "$@" 2>"$tmp/log" | jq -c '.ends | [.packets, .first_ns / 1000, .last_ns / 1000, .outside, .paths[0].qps[0].lost.count]'; }
 is "a capture that begins with a retransmission" "$(both "$tmp/late.pcap" "$tmp/whole.pcap")" "[150,0,14850,51,0]"
 is "... and the other way round" "$(both "$tmp/whole.pcap" "$tmp/late.pcap")" "[150,5050,19900,51,0]"

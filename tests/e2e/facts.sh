@@ -5,24 +5,7 @@
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq python3 tshark tcpdump capinfos prlimit
 
-# blocks FILE: one line per block of a little-endian file: SHB IDB EPB ISB, or the facts' JSON
-blocks() {
-	python3 -c '
-import struct, sys
-data, at = open(sys.argv[1], "rb").read(), 0
-names = {0x0a0d0d0a: "SHB", 1: "IDB", 5: "ISB", 6: "EPB"}
-while at < len(data):
-    kind, total = struct.unpack_from("<II", data, at)
-    assert total % 4 == 0 and data[at + total - 4:at + total] == data[at + 4:at + 8]
-    if kind == 0x80524446:
-        version, n = struct.unpack_from("<II", data, at + 8)
-        assert version == 1 and total == 20 + (n + 3) // 4 * 4
-        print(data[at + 16:at + 16 + n].decode())
-    else:
-        print(names[kind])
-    at += total
-' "$1"
-}
+blocks() { python3 "$srcdir/tests/e2e/captures.py" blocks "$1"; }
 facts() { blocks "$1" | grep '^{'; }
 shape() { blocks "$1" | jq -rR 'if startswith("{") then fromjson | .when + ":" + .kind else . end' | uniq; }
 frames() { "$SOFTHCA_FRAMES" --hash "$1"; }
@@ -106,7 +89,9 @@ ok "a series: several files"
 is "a series: the beginning in each file, the end in the last" "$(cat "$tmp/shapes")" \
 	"$(for _ in "$tmp"/series.pcapng*; do printf 'SHB IDB start:device start:counters EPB ISB '; done | sed 's/EPB ISB $/EPB end:device end:counters ISB /')"
 "$RDMADUMP" -q -r "$tmp/with.pcapng" -b packets:1000 -b filesize:10 -w "$tmp/small.pcapng" 2>"$tmp/log"
-is "small files: not all of them filled by facts" "$(for file in "$tmp"/small_*; do shape "$file" | grep -c start: ; done | sort | uniq -c | wc -l)" 2
+LC_ALL=C grep -la '"when":"start"' "$tmp"/small_* >"$tmp/filled"
+[ -s "$tmp/filled" ] && [ "$(find "$tmp" -name 'small_*' | wc -l)" -gt "$(wc -l <"$tmp/filled")" ]
+ok "small files: not all of them filled by facts" "$tmp/filled"
 
 # A full disk: facts are left out before anything else. (If there is room for neither, the exit
 # status says that the statistics are missing.)

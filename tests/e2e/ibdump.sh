@@ -190,21 +190,7 @@ refused "-q 1,x" "^-E- .*'x'"
 # --- mirrored InfiniBand, ERF -------------------------------------------------------------
 
 "$SOFTHCA_FRAMES" --ib --write "$tmp/ib.pcap" count=300,size=100-900,seed=4 >"$tmp/inner"
-# In front LRH (LNH 0, in byte 1; byte 2 is the DLID's), RWH and four bytes; behind a VCRC
-python3 - "$tmp/ib.pcap" "$tmp/mirrored.pcap" <<'PY'
-import struct, sys
-data, out = open(sys.argv[1], "rb").read(), open(sys.argv[2], "wb")
-out.write(data[:24])
-at = 24
-while at < len(data):
-    head, n = data[at:at + 8], struct.unpack_from("<I", data, at + 8)[0]
-    erf, frame = data[at + 16:at + 32], data[at + 32:at + 16 + n]
-    at += 16 + n
-    outer = bytes.fromhex("00000301000000020000112300000000") + frame + b"\0\0"
-    n = len(outer)
-    erf = erf[:10] + struct.pack(">HHH", n + 16, 0, n)
-    out.write(head + struct.pack("<II", n + 16, n + 16) + erf + outer)
-PY
+python3 "$srcdir/tests/e2e/captures.py" mirrored "$tmp/ib.pcap" "$tmp/mirrored.pcap"
 for o in -E --decap; do
 	run "${ib[@]}" --pcap "$tmp/mirrored.pcap" --at-end sigint -- $o -w out.pcap
 	is "$o: the inner frames" "$status $(hash_of "$out")" "0 $(cat "$tmp/inner")"

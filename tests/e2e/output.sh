@@ -212,18 +212,7 @@ for form in pcap pcap-us erf pcapng; do
 done
 
 # An interface whose if_tsoffset is -100 s: 10 s and 200 s are 90 s before 1970 and 100 s after it
-python3 - "$tmp/early.pcapng" <<'PY'
-import struct, sys
-def block(kind, body):
-    body += bytes(-len(body) % 4)
-    return struct.pack("<II", kind, len(body) + 12) + body + struct.pack("<I", len(body) + 12)
-out = block(0x0a0d0d0a, struct.pack("<IHHq", 0x1a2b3c4d, 1, 0, -1))
-out += block(1, struct.pack("<HHIHHqHH", 1, 0, 0, 14, 8, -100, 0, 0))
-for second in 10, 200:
-    ticks = second * 10**6
-    out += block(6, struct.pack("<IIIII", 0, ticks >> 32, ticks & 0xffffffff, 60, 60) + bytes(60))
-open(sys.argv[1], "wb").write(out)
-PY
+python3 "$srcdir/tests/e2e/captures.py" early "$tmp/early.pcapng"
 for form in pcap pcap-us erf pcapng; do
 	"$RDMADUMP" -q -r "$tmp/early.pcapng" --format $form -w "$tmp/early.out" 2>"$tmp/log"
 	is "times before 1970 as $form" "$? $(grep -o "times .*" "$tmp/log")" "0 times before 1970 cannot be written: such frames get a wrong time"

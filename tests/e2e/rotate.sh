@@ -33,25 +33,7 @@ alone() {
 	is "$name" "$bad" ""
 }
 # statistics of all files of the series: isb_ifrecv, isb_filteraccept summed
-sums() {
-	python3 - "$@" <<'EOF'
-import struct, sys
-total = {4: 0, 5: 0, 6: 0, 7: 0, 8: 0}
-for name in sys.argv[1:]:
-    data, at = open(name, "rb").read(), 0
-    while at < len(data):
-        kind, length = struct.unpack_from("<II", data, at)
-        if kind == 5:
-            o = at + 20
-            while o < at + length - 4:
-                code, n = struct.unpack_from("<HH", data, o)
-                if code in total:
-                    total[code] += struct.unpack_from("<Q", data, o + 4)[0]
-                o += 4 + (n + 3) // 4 * 4
-        at += length
-print(total[4], total[6], total[7])
-EOF
-}
+sums() { python3 "$srcdir/tests/e2e/captures.py" statistics "$@" | awk '{print $1, $3, $4}'; }
 
 # --- 200 files at full speed --------------------------------------------------------------
 
@@ -212,17 +194,7 @@ together "-r -G 2: every frame once, in order" "$("$SOFTHCA_FRAMES" --hash "$tmp
 is "-a files:2: frames delivered and written" "$(jq -c '.frames | [.delivered, .written]' "$tmp/report")" "[2000,2000]"
 # What was counted before the writer had reached the limit is named, too.
 is "-a files:2: each frame of the file is written or beyond" "$(jq '.frames | .written + .beyond' "$tmp/report")" "$(jq '.directions | add' "$tmp/report")"
-python3 - "$tmp/lost.pcapng" <<'EOF'
-import struct, sys
-def block(kind, body):
-    length = struct.pack("<I", 12 + len(body))
-    return struct.pack("<I", kind) + length + body + length
-out = block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1)) + block(1, struct.pack("<HHI", 1, 0, 0))
-for i in range(30):
-    out += block(6, struct.pack("<IIIII", 0, 0, i, 60, 60) + bytes(60))
-out += block(5, struct.pack("<IIIHHQHH", 0, 0, 30, 5, 8, 7, 0, 0))
-open(sys.argv[1], "wb").write(out)
-EOF
+python3 "$srcdir/tests/e2e/captures.py" lost "$tmp/lost.pcapng"
 "$RDMADUMP" -r "$tmp/lost.pcapng" -q -b packets:10 -w "$d/lost.pcapng"
 is "a loss in the input: isb_ifrecv of three files" "$(sums "$d"/lost_*.pcapng | cut -d' ' -f1)" 37
 

@@ -9,17 +9,9 @@ an() { timeout 60 "$RDMADUMP" analyze "$@"; }
 
 # fits COLUMNS FILE...: no line is too wide, and tables have a line per pair where its name fits
 fits() {
-	python3 - "$@" <<'PY'
-import re, sys
-columns, bad = int(sys.argv[1]), 0
-for name in sys.argv[2:]:
-    for line in open(name, encoding="utf-8", newline="\n"):
-        line = re.sub("\x1b\\[[0-9;]*m", "", line.rstrip("\r\n"))
-        if len(line) > columns and not re.fullmatch(r" *\S+( -> \S+)?", line):
-            bad += 1
-            print(name.split("/")[-1], len(line), line)
-sys.exit(bad > 0)
-PY
+	local columns=$1
+	shift
+	! sed 's/\x1b\[[0-9;]*m//g; s/\r*$//' "$@" | LC_ALL=C.UTF-8 grep -E "^.{$((columns + 1))}" | grep -vE '^ *[^ ]+( -> [^ ]+)?$'
 }
 
 captures=("$TEST_DATA"/roce/*/*.pcap.zst "$TEST_DATA"/apps/*.pcap*)

@@ -52,8 +52,11 @@ zstd -dqfc "$TEST_DATA/roce/20_mixed/a.pcap.zst" >"$x"
 whole=$(source_of file "$x")
 frames=${whole%% *}
 
-(head -c 3001 "$x"; sleep 0.2; tail -c +3002 "$x" | head -c 5000; sleep 0.2; tail -c +8002 "$x") |
-	source_of file - >"$tmp/slow"
+# A pipe of one page takes the next piece only when the one before has been read.
+python3 -c 'import fcntl, os, sys
+fcntl.fcntl(1, 1031, 4096) # F_SETPIPE_SZ
+data = open(sys.argv[1], "rb").read()
+for at in range(0, len(data), 3001): os.write(1, data[at:at + 3001])' "$x" | source_of file - >"$tmp/slow"
 is "a pipe that stalls within frames" "$(cat "$tmp/slow")" "$whole"
 
 split -n 3 "$x" "$tmp/part."
@@ -110,40 +113,12 @@ for format in pcap nsecpcap pcapng; do
 	editcap -F "$format" "$x" "$tmp/conv" && same_as_tcpdump "as $format" "$tmp/conv"
 done
 
-# rewrite FILE OUT pcap|pcapng|erf: a copy of a pcap, big-endian or as ERF
-rewrite() {
-	python3 - "$@" <<'EOF'
-import struct, sys
-data, out, kind = open(sys.argv[1], "rb").read(), open(sys.argv[2], "wb"), sys.argv[3]
-head = struct.unpack_from("<IHHiIII", data)
-nano = head[0] == 0xA1B23C4D
-def block(code, body):
-    out.write(struct.pack(">II", code, len(body) + 12) + body + struct.pack(">I", len(body) + 12))
-if kind == "pcap":
-    out.write(struct.pack(">IHHiIII", *head))
-elif kind == "pcapng":
-    block(0x0A0D0D0A, struct.pack(">IHHq", 0x1A2B3C4D, 1, 0, -1))
-    block(1, struct.pack(">HHI", 1, 0, 262144) + struct.pack(">HHB3xHH", 9, 1, 9 if nano else 6, 0, 0))
-at = 24
-while at < len(data):
-    sec, frac, caplen, length = struct.unpack_from("<IIII", data, at)
-    body = data[at + 16 : at + 16 + caplen]
-    at += 16 + caplen
-    if kind == "pcap":
-        out.write(struct.pack(">IIII", sec, frac, caplen, length) + body)
-    elif kind == "erf":
-        stamp = sec << 32 | (frac << 32) // (10**9 if nano else 10**6)
-        out.write(struct.pack("<Q", stamp) + struct.pack(">BBHHH2x", 2, 4, 22 + caplen, 0, length + 4) + body + bytes(4))
-    else:
-        t = sec * (10**9 if nano else 10**6) + frac
-        block(6, struct.pack(">IIIII", 0, t >> 32, t & 0xFFFFFFFF, caplen, length) + body + bytes(-caplen % 4))
-EOF
-}
+captures() { python3 "$srcdir/tests/e2e/captures.py" "$@"; }
 for kind in pcap pcapng; do
-	rewrite "$x" "$tmp/big.$kind" "$kind"
+	captures big "$x" "$tmp/big.$kind" "$kind"
 	is "big-endian $kind" "$(source_of file "$tmp/big.$kind")" "$whole"
 done
-rewrite "$x" "$tmp/x.erf" erf
+captures erf "$x" "$tmp/x.erf"
 got=$(source_of file "$tmp/x.erf")
 is "as erf" "${got% *}" "${whole% *}"
 
@@ -184,18 +159,7 @@ ip -n "$ns" link set vb up
 # send NETDEV COUNT SIZE [SOURCE-MAC [vlan]]: numbered frames of ethertype 0x88b5, to $to
 to=01:00:5e:00:00:02 # a group: received, unless it was sent from here
 send() {
-	ip netns exec "$ns" env to="$to" python3 - "$@" <<'EOF'
-import os, socket, sys
-name, count, size = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-mac = sys.argv[4].replace(":", "") if len(sys.argv) > 4 else "020000000001"
-tag = "8100a064" if len(sys.argv) > 5 else ""
-s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
-s.bind((name, 0))
-head = bytes.fromhex(os.environ["to"].replace(":", "") + mac + tag + "88b5")
-rest = bytes(size - len(head) - 4)
-for i in range(count):
-    s.send(head + i.to_bytes(4, "big") + rest)
-EOF
+	ip netns exec "$ns" python3 "$srcdir/tests/e2e/send_frames.py" "$to" "$@"
 }
 ours='ether proto 0x88b5 or (vlan and ether proto 0x88b5)'
 
@@ -208,6 +172,10 @@ capture() {
 }
 # It sleeps, so it has taken every frame out of the ring.
 is_idle() { [ "$(awk '/^State:/ {print $2}' "/proc/$pid/status")" = S ]; }
+# It has read what netlink reported, and sleeps again.
+has_noticed() {
+	! awk 'NR > 1 && $5 > 0' "/proc/$pid/net/netlink" | grep -q . && ! cat /proc/"$pid"/task/*/status | grep '^State:' | grep -qv 'S (sleeping)'
+}
 # captured: ends it; frames in $got, their bytes in $bytes
 captured() {
 	kill -TERM "$pid"
@@ -263,11 +231,11 @@ has "the loss is reported with the frame after it" "$tmp/out" "^note $((got - 29
 
 ip netns exec "$ns" "$RDMADUMP" -i vb -B 1024 -w "$tmp/ring.pcapng" 2>"$tmp/log" &
 pid=$!
-until grep -q "capturing on" "$tmp/log" || ! kill -0 "$pid"; do sleep 0.1; done
+wait_for 60 grep -q "capturing on" "$tmp/log"
 kill -STOP "$pid"
 send va 20000 500
 kill -CONT "$pid"
-until [ "$(stat -c %s "$tmp/ring.pcapng")" -gt 100000 ] || ! kill -0 "$pid"; do sleep 0.1; done
+wait_for 60 larger "$tmp/ring.pcapng" 100000
 kill -INT "$pid"
 wait "$pid"
 has "the report says what to raise" "$tmp/log" "^  the kernel's ring was full: raise -B"
@@ -275,9 +243,9 @@ has "the report says what to raise" "$tmp/log" "^  the kernel's ring was full: r
 capture -i -f "$ours" netdev vb
 send va 10 200
 ip -n "$ns" link set vb down
-sleep 0.2
+wait_for 60 has_noticed
 ip -n "$ns" link set vb up
-sleep 0.2
+wait_for 60 has_noticed
 send va 10 200
 captured
 is "a netdev that goes down and up" "$got" 20
@@ -285,13 +253,14 @@ has "both are reported" "$tmp/out" "^said .*netdev down.*netdev up"
 has "and that frames may be missing" "$tmp/out" "^lost 0 known 0 "
 
 # The report says it, too, with the time.
+rm "$tmp/log"
 ip netns exec "$ns" "$RDMADUMP" -i vb -w "$tmp/flap.pcapng" 2>"$tmp/log" &
 pid=$!
-until grep -q "capturing on" "$tmp/log" || ! kill -0 "$pid"; do sleep 0.1; done
+wait_for 60 grep -q "capturing on" "$tmp/log"
 ip -n "$ns" link set vb down
-sleep 0.3
+wait_for 60 has_noticed
 ip -n "$ns" link set vb up
-sleep 0.3
+wait_for 60 has_noticed
 kill -INT "$pid"
 wait "$pid"
 has "the report says when frames may be missing" "$tmp/log" \
@@ -304,7 +273,7 @@ send vb 10 100 "$mac"
 ip -n "$ns" link set vb address 02:00:00:00:00:77
 send vb 10 100 02:00:00:00:00:77
 send va 10 100
-sleep 0.2
+wait_for 60 has_noticed
 captured
 has "an address that changes: own frames stay own frames" "$tmp/out" "^directions 0 10 20$"
 has "and the change is reported" "$tmp/out" "^said .*MAC address changed from $mac to 02:00:00:00:00:77"
@@ -314,26 +283,31 @@ capture -i -f "$ours" netdev vb
 to=02:00:00:00:00:02 send va 10 100
 to=02:00:00:00:00:77 send va 20 100
 to=02:00:00:00:00:02 send vb 30 100 02:00:00:00:00:77
-sleep 0.2
+wait_for 60 has_noticed
 captured
 has "the direction between others is unknown" "$tmp/out" "^directions 10 20 30$"
 
-capture -i -f "$ours" netdev vb
+ip netns exec "$ns" "$RDMADUMP" -q -i vb -U -w "$tmp/former.pcapng" "$ours" 2>"$tmp/log" &
+pid=$!
+wait_for 60 larger "$tmp/former.pcapng" 100
 ip -n "$ns" link set vb address 02:00:00:00:00:78
-sleep 1.3
-send va 10 100 02:00:00:00:00:77
-send vb 10 100 02:00:00:00:00:78
-captured
-has "the former address is another's after a while" "$tmp/out" "^directions 0 10 10$"
+direction_of() { captures directions "$tmp/former.pcapng" | awk -v mac="$1" '$2 == mac { d = $1 } END { print d }'; }
+is_foreign() { send va 1 100 02:00:00:00:00:77 && [ "$(direction_of 02:00:00:00:00:77)" = 1 ]; }
+wait_for 60 is_foreign
+ok "the former address is another's after a while"
+send vb 1 100 02:00:00:00:00:78
+kill -INT "$pid"
+wait "$pid"
+is "... and the new one is its own" "$(direction_of 02:00:00:00:00:78)" 2
 
 capture -i -f "$ours" netdev vb
 send va 10 200
 ip -n "$ns" link set vb down
 ip -n "$ns" link set vb name vb9
 ip -n "$ns" link set vb9 up
-sleep 0.3
+wait_for 60 has_noticed
 send va 30 200
-sleep 0.3
+wait_for 60 has_noticed
 send vb9 5 200 02:00:00:00:00:78
 kill -0 "$pid"
 ok "a netdev that is renamed: the capture goes on" "$tmp/err"
@@ -350,7 +324,7 @@ ip -n "$ns" link set vb up
 ip netns exec "$ns" "$RDMADUMP" -i vb -w "$tmp/down.pcapng" -a duration:1 2>"$tmp/err"
 has "a netdev without carrier: said at the start" "$tmp/err" "netdev vb has no carrier: no frames arrive until"
 ip -n "$ns" link set va up
-sleep 0.2
+wait_for 60 has_noticed
 
 capture -i -f 'ether proto 0x88b5' netdev any
 send va 50 200

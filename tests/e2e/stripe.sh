@@ -30,24 +30,7 @@ capture() {
 in_file() { "$SOFTHCA_FRAMES" --hash "$1" | awk '{print $1}'; }
 # The statistics of the interfaces, summed over files: received, accepted, dropped by us and the device
 # (isb_ifrecv, ifdrop, filteraccept, osdrop, usrdeliv), one line for all
-sums() {
-	python3 - "$@" <<'PY'
-import struct, sys
-total = dict.fromkeys((4, 5, 6, 7, 8), 0)
-for name in sys.argv[1:]:
-    data, at = open(name, "rb").read(), 0
-    while at < len(data):
-        kind, length = struct.unpack_from("<II", data, at)
-        o = at + 20
-        while kind == 5 and o < at + length - 4:
-            code, n = struct.unpack_from("<HH", data, o)
-            if code in total:
-                total[code] += struct.unpack_from("<Q", data, o + 4)[0]
-            o += 4 + (n + 3) // 4 * 4
-        at += length
-print(*total.values())
-PY
-}
+sums() { python3 "$srcdir/tests/e2e/captures.py" statistics "$@"; }
 # accounts NAME FILE...: the report, the files' frames and their statistics say the same
 accounts() {
 	local name=$1 f all
@@ -188,23 +171,10 @@ each_has "-r: both have their part" $((count / 8)) "$tmp"/d[12]/f.pcapng
 # --- slow and full disks ------------------------------------------------------------------
 # A reader that takes nothing until the other stripe has two thirds of all is as slow as a disk can be:
 # a thread that waits for it would wait forever
-cat >"$tmp/slow.py" <<'PY'
-import os, sys, time
-pipe, other, least, out = sys.argv[1:]
-with open(pipe, "rb") as pipe, open(out, "wb") as out:
-    for _ in range(1600):
-        if os.path.getsize(other) >= int(least):
-            break
-        time.sleep(0.05)
-    else:
-        sys.exit(1)
-    while data := pipe.read1(1 << 20):
-        out.write(data)
-PY
 for queues in 1 2; do
 	rm -f "$tmp"/d[123]/*
 	mkfifo "$tmp/d1/w.pcapng" && : >"$tmp/d2/w.pcapng"
-	python3 "$tmp/slow.py" "$tmp/d1/w.pcapng" "$tmp/d2/w.pcapng" $((count * 780 * 2 / 3)) "$tmp/slow.part" &
+	{ wait_for 80 larger "$tmp/d2/w.pcapng" $((count * 780 * 2 / 3)) && cat; } <"$tmp/d1/w.pcapng" >"$tmp/slow.part" &
 	reader=$!
 	model --clock cycles --gen "$gen" --at-end sigint -- "$RDMADUMP" -d mlx5_0 -q --json --queues $queues \
 		--stripe "$two" --when-full wait --write-mode buffered --buffer-size 4Mi -w w.pcapng >"$tmp/report" 2>"$tmp/log"

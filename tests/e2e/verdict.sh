@@ -117,32 +117,11 @@ is "one NAK, one packet" "$(an --json "$tmp/ones.pcap" | jq -r ".findings[].deta
 # --- times before 1970 ------------------------------------------------------------------------
 
 # A clock that was never set, with if_tsoffset: where its times are negative, and become positive, the report is the same.
-cat >"$tmp/moved.py" <<'PY'
-import struct, sys
-source, copy, begin = sys.argv[1], sys.argv[2], int(sys.argv[3])
-data = open(source, "rb").read()
-unit = 1 if data[:4] == b"\x4d\x3c\xb2\xa1" else 1000
-link, at, frames = struct.unpack("<I", data[20:24])[0], 24, []
-while at < len(data):
-    seconds, rest, kept, length = struct.unpack("<IIII", data[at:at + 16])
-    frames.append((seconds * 10**9 + rest * unit, length, data[at + 16:at + 16 + kept]))
-    at += 16 + kept
-def block(kind, body):
-    body += bytes(-len(body) % 4)
-    return struct.pack("<II", kind, len(body) + 12) + body + struct.pack("<I", len(body) + 12)
-offset = begin - 10
-out = block(0x0a0d0d0a, struct.pack("<IHHq", 0x1a2b3c4d, 1, 0, -1))
-out += block(1, struct.pack("<HHIHHB3xHHqHH", link, 0, 0, 9, 1, 9, 14, 8, offset, 0, 0))
-for ns, length, kept in frames:
-    ticks = ns - frames[0][0] // 10**9 * 10**9 + 10 * 10**9
-    out += block(6, struct.pack("<IIIII", 0, ticks >> 32, ticks & 0xffffffff, len(kept), length) + kept)
-open(copy, "wb").write(out)
-PY
 for end in a b; do
 	zstd -q -d -f -o "$tmp/source.pcap" "$roce/10_rc_write_loss/$end.pcap.zst"
 	for begin in -2 -1 1700000000; do
 		mkdir -p "$tmp/at$begin"
-		python3 "$tmp/moved.py" "$tmp/source.pcap" "$tmp/at$begin/$end.pcapng" $begin
+		python3 "$srcdir/tests/e2e/captures.py" offset "$tmp/source.pcap" "$tmp/at$begin/$end.pcapng" $begin
 	done
 done
 for begin in -2 -1; do

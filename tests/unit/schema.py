@@ -16,7 +16,7 @@ for path in glob.glob(os.path.join(os.path.dirname(sys.argv[1]), "*.json")):
     with open(path, encoding="utf-8") as f:
         store[os.path.basename(path)] = json.load(f)
 resolver = jsonschema.RefResolver(os.path.basename(sys.argv[1]), schema, store=store)
-checker = jsonschema.Draft7Validator(schema, resolver=resolver)
+checker = jsonschema.validators.validator_for(schema, jsonschema.Draft7Validator)(schema, resolver=resolver)
 checker.check_schema(schema)
 bad = 0
 for name in sys.argv[2:]:
