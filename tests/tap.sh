@@ -128,3 +128,11 @@ larger() { [ "$(stat -c %s "$1")" -gt "$2" ]; }
 
 # The model with a limit: a test that hangs fails
 model() { timeout -k 5 "${MODEL_SECONDS:-120}" "$SOFTHCA" "$@"; }
+# on_tree DIR COMMAND...: on the devices that `model --keep DIR ... -- true` laid out; to lay them out again for each
+# command costs more than most commands
+on_tree() {
+	local tree=$1
+	shift
+	timeout -k 5 "${MODEL_SECONDS:-120}" env SOFTHCA_CONFIG="$tree/config" \
+		LD_PRELOAD="${SOFTHCA_PRELOAD_FIRST:+$SOFTHCA_PRELOAD_FIRST:}$SOFTHCA_SO" "$@"
+}

@@ -4,7 +4,7 @@
 
 analyze_many.py make PAIRS MESSAGES FILE: RC SENDs and WRITEs with their ACKs, both ways; some pairs
 are in trouble.  analyze_many.py thin N FILE OUT: the same capture without every Nth frame.
-analyze_many.py run COMMAND...: prints the peak of its resident memory in KiB.
+analyze_many.py run OUT COMMAND...: its output in OUT; prints the peak of its resident memory in KiB.
 """
 import random
 import resource
@@ -86,9 +86,10 @@ def thin(every, path, out):
                 target.write(head + data)
 
 
-def run(command):
+def run(out, command):
     """RUSAGE_CHILDREN holds the largest of all children; this script is small beside that."""
-    status = subprocess.call(command, stdout=subprocess.DEVNULL)
+    with open(out, "wb") as file:
+        status = subprocess.call(command, stdout=file)
     print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
     return status
 
@@ -99,4 +100,4 @@ if __name__ == "__main__":
     elif sys.argv[1] == "thin":
         thin(int(sys.argv[2]), sys.argv[3], sys.argv[4])
     else:
-        sys.exit(run(sys.argv[2:]))
+        sys.exit(run(sys.argv[2], sys.argv[3:]))

@@ -5,14 +5,14 @@
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq script zstd
 
+model --dev name=mlx5_0,netdev=enp1s0f0np0,pci=0000:3b:00.0 \
+	--dev name=mlx5_1,netdev=enp2s0np0,pci=0000:5e:00.0,state=down \
+	--gen count=50,size=200,seed=1 --at-end sigint --keep "$tmp/tree" -- true
 # STATUS|COMMAND LINE|EXTENDED REGULAR EXPRESSION that the output has
 while IFS='|' read -r want line pattern; do
 	case $want in ''|'#'*) continue ;; esac
 	# shellcheck disable=SC2086 # words of a command line
-	model --dev name=mlx5_0,netdev=enp1s0f0np0,pci=0000:3b:00.0 \
-		--dev name=mlx5_1,netdev=enp2s0np0,pci=0000:5e:00.0,state=down \
-		--gen count=50,size=200,seed=1 --at-end sigint -- \
-		"$RDMADUMP" ${line//TMP/$tmp} >"$tmp/log" 2>&1
+	on_tree "$tmp/tree" "$RDMADUMP" ${line//TMP/$tmp} >"$tmp/log" 2>&1
 	status=$?
 	[ "$status" = "$want" ] && grep -qE -- "${pattern//TMP/$tmp}" "$tmp/log"
 	ok "rdmadump $line" "$tmp/log"

@@ -23,7 +23,7 @@ hash_of() {
 comment_of() { capinfos -k "$1" 2>/dev/null; }
 
 n_frames=50000
-[ -z "${TEST_FULL-}" ] && n_frames=20000
+[ -z "${TEST_FULL-}" ] && n_frames=10000
 gen=count=$n_frames,size=60-1500,seed=5
 want=$("$SOFTHCA_FRAMES" $gen)
 for kind in gz zst; do
@@ -60,6 +60,7 @@ for kind in gz zst; do
 	model=$!
 	# Frames that no compressor still holds back; each adds 532 bytes
 	readable() { [ "$(unpack "$kind" "$tmp/killed.$kind" 2>/dev/null | wc -c)" -gt $((10000 * 532)) ]; }
+	wait_for 60 larger "$tmp/killed.$kind" 5000
 	wait_for 60 readable
 	kill -9 "$(cat "$tmp/pid")"
 	wait $model

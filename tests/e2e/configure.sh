@@ -3,57 +3,59 @@
 # configure with options and installed libraries: values in the Makefile, and messages.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
-need_tool make pkg-config
+need_tool pkg-config
 src=$(cd "${srcdir:-.}" && pwd)
 
-# configured ARGUMENTS...: its status in $status, its output in $tmp/said
+# configured ARGUMENTS...: its status in $status, its output in $tmp/said. What the first run finds out about compiler and
+# linker is not tested again: everything but environment, libraries and what depends on these.
 configured() {
 	rm -rf "$tmp/build" && mkdir "$tmp/build"
-	(cd "$tmp/build" && "$src/configure" -q "$@" >"$tmp/said" 2>&1)
+	[ ! -e "$tmp/cache" ] || grep -vE 'ac_cv_(env|func|member|have_decl|path_ac_pt)_|pkg_cv_|argp' "$tmp/cache" >"$tmp/build/cache"
+	(cd "$tmp/build" && "$src/configure" -q --no-create --cache-file=cache "$@" && ./config.status -q Makefile) >"$tmp/said" 2>&1
 	status=$?
+	[ -e "$tmp/cache" ] || mv "$tmp/build/cache" "$tmp/cache"
 }
-# value VARIABLE: as make has it
-value() {
-	# shellcheck disable=SC2016 # of make
-	printf 'include Makefile\nshow:\n\t@echo $(%s)\n' "$1" |
-		env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -C "$tmp/build" -o Makefile -f - show 2>&1
-}
+# value VARIABLE: as the Makefile has it
+value() { sed -n "s/^$1 = *//p" "$tmp/build/Makefile"; }
 
 configured
 is "no option: exit status" "$status" 0
 is "no option: no link named ibdump" "$(value ibdump_link)" no
 is "no option: no sanitizer" "$(value RD_SANITIZE)" ""
-configured --enable-ibdump-link
+configured --enable-ibdump-link --enable-sanitizers --with-extcapdir=/mine
 is "--enable-ibdump-link" "$(value ibdump_link)" yes
-
-configured --enable-thread-sanitizer
-is "--enable-thread-sanitizer: exit status" "$status" 0
-has "... the program is built with it" <(value RD_SANITIZE) '^-fsanitize=thread '
-is "... the model is not" "$(value RD_SANITIZE_MODEL)" ""
-configured --enable-sanitizers
-is "--enable-sanitizers: the model, too" "$(value RD_SANITIZE_MODEL)" "$(value RD_SANITIZE)"
+has "--enable-sanitizers" <(value RD_SANITIZE) '^-fsanitize=address'
+is "... the model, too" "$(value RD_SANITIZE_MODEL)" "$(value RD_SANITIZE)"
+is "--with-extcapdir: that folder" "$(value extcapdir)" /mine
 configured --enable-sanitizers --enable-thread-sanitizer
 is "both sanitizers: refused" "$status" 1
 has "both sanitizers: what to do" "$tmp/said" 'exclude each other: build twice'
-
-# A pkg-config that does not find cmocka
-printf '#!/bin/sh\ncase "$*" in *cmocka*) exit 1 ;; esac\nexec pkg-config "$@"\n' >"$tmp/pkg-config"
-chmod +x "$tmp/pkg-config"
-configured PKG_CONFIG="$tmp/pkg-config"
-is "without cmocka: exit status" "$status" 0
-has "without cmocka: a warning" "$tmp/said" 'WARNING: cmocka not found'
-has "... names the packages" "$tmp/said" 'libcmocka-dev \(Debian, Ubuntu\), libcmocka-devel \(Fedora, RHEL\)'
-is "without cmocka: one script in place of the unit tests" "$(value unit_suite)" tests/unit/without_cmocka.sh
-is "... which says so" "$(srcdir=$src bash "$src/tests/unit/without_cmocka.sh")" \
-	"1..0 # SKIP cmocka is not installed, so no unit test was built: install libcmocka-dev and configure again"
-
-# --- libraries: versions and messages ------------------------------------------------------
 
 # library NAME VERSION [LINE...]: pkg-config finds this one only; lines are added to its description
 library() {
 	printf 'Name: %s\nDescription: test\nVersion: %s\nLibs:\nCflags:\n' "$1" "$2" >"$tmp/pc/$1.pc"
 	[ $# -lt 3 ] || printf '%s\n' "${@:3}" >>"$tmp/pc/$1.pc"
 }
+
+# A pkg-config that does not find cmocka, and finds this wireshark
+mkdir "$tmp/pc"
+library wireshark 4.0.17 extcapdir=/usr/lib/there/wireshark/extcap
+printf '#!/bin/sh\ncase "$*" in *cmocka*) exit 1 ;; esac\nexec pkg-config "$@"\n' >"$tmp/pkg-config"
+chmod +x "$tmp/pkg-config"
+configured --enable-thread-sanitizer PKG_CONFIG="$tmp/pkg-config" PKG_CONFIG_PATH="$tmp/pc"
+is "without cmocka: exit status" "$status" 0
+has "without cmocka: a warning" "$tmp/said" 'WARNING: cmocka not found'
+has "... names the packages" "$tmp/said" 'libcmocka-dev \(Debian, Ubuntu\), libcmocka-devel \(Fedora, RHEL\)'
+is "without cmocka: one script in place of the unit tests" "$(value unit_suite)" tests/unit/without_cmocka.sh
+is "... which says so" "$(srcdir=$src bash "$src/tests/unit/without_cmocka.sh")" \
+	"1..0 # SKIP cmocka is not installed, so no unit test was built: install libcmocka-dev and configure again"
+has "--enable-thread-sanitizer: the program is built with it" <(value RD_SANITIZE) '^-fsanitize=thread '
+is "... the model is not" "$(value RD_SANITIZE_MODEL)" ""
+is "wireshark.pc: the folder of the system's Wireshark" "$(value extcapdir)" /usr/lib/there/wireshark/extcap
+is "... and nothing to do" "$(value extcap_note)" no
+
+# --- libraries: versions and messages ------------------------------------------------------
+
 # The oldest versions that are accepted: rdma-core 39 (Ubuntu 22.04), libpcap 1.9 (RHEL 8).
 oldest() {
 	rm -rf "$tmp/pc" && mkdir "$tmp/pc"
@@ -69,6 +71,8 @@ oldest
 with_libraries
 is "the oldest libraries: exit status" "$status" 0
 is "... and no optional library is needed" "$(value ZLIB_LIBS)$(value ZSTD_LIBS)$(value LIBNL_LIBS)$(value URING_LIBS)$(value LIBBPF_LIBS)" ""
+is "no wireshark.pc: a folder below our own prefix" "$(value extcapdir)" "\${libdir}/wireshark/extcap"
+is "... and make install says what to do" "$(value extcap_note)" yes
 
 # LIBRARY | too old | wanted | package: Debian | Fedora | SUSE
 libraries='libibverbs|1.13.38|1.14|libibverbs-dev|rdma-core-devel|rdma-core-devel
@@ -102,26 +106,16 @@ for library in $optional; do
 	is "--with-$library without the library: refused" "$status" 1
 	has "... which package to install" "$tmp/said" "Install the package (lib|zlib1g).*-dev \\(Debian"
 done
-with_libraries ac_cv_search_argp_parse=no
-is "no argp, as with musl: refused" "$status" 1
-has "... which package to install" "$tmp/said" 'Install the package argp-standalone'
-configured PKG_CONFIG=
-is "no pkg-config: refused" "$status" 1
-has "... which package to install" "$tmp/said" 'Install the package pkg-config \(Debian'
-
-# --- Wireshark's extcap folder -------------------------------------------------------------
-
-oldest
-with_libraries
-is "no wireshark.pc: a folder below our own prefix" "$(value extcapdir)" /usr/local/lib/wireshark/extcap
-is "... and make install says what to do" "$(value extcap_note)" yes
-library wireshark 4.0.17 extcapdir=/usr/lib/there/wireshark/extcap
-with_libraries
-is "wireshark.pc: the folder of the system's Wireshark" "$(value extcapdir)" /usr/lib/there/wireshark/extcap
-is "... and nothing to do" "$(value extcap_note)" no
-with_libraries --with-extcapdir=/mine
-is "--with-extcapdir: that folder" "$(value extcapdir)" /mine
-with_libraries --without-extcapdir
-is "--without-extcapdir: none" "$(value extcapdir)" ""
-is "... and nothing to say" "$(value extcap_note)" no
+if [ -n "${TEST_FULL-}" ]; then
+	with_libraries ac_cv_search_argp_parse=no
+	is "no argp, as with musl: refused" "$status" 1
+	has "... which package to install" "$tmp/said" 'Install the package argp-standalone'
+	configured PKG_CONFIG=
+	is "no pkg-config: refused" "$status" 1
+	has "... which package to install" "$tmp/said" 'Install the package pkg-config \(Debian'
+	oldest
+	with_libraries --without-extcapdir
+	is "--without-extcapdir: none" "$(value extcapdir)" ""
+	is "... and nothing to say" "$(value extcap_note)" no
+fi
 tap_done

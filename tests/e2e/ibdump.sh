@@ -29,7 +29,12 @@ run() {
 	status=$?
 }
 # on_eth, on_ib IBDUMP ARGUMENTS...
-on_eth() { run "${eth[@]}" "${frames[@]}" -- "$@"; }
+model "${eth[@]}" "${frames[@]}" --keep "$tmp/eth" -- true
+on_eth() {
+	rm -rf "$tmp/run" && mkdir "$tmp/run"
+	(cd "$tmp/run" && on_tree "$tmp/eth" "$tmp/bin/ibdump" "$@") >"$tmp/out" 2>"$tmp/log"
+	status=$?
+}
 on_ib() { run "${ib[@]}" "${frames[@]}" -- "$@"; }
 hash_of() { "$SOFTHCA_FRAMES" --hash "$@" 2>&1; }
 # What capinfos prints for the file's KEY
