@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Cases of the analysis as text, as tests/cases/README.md describes them: what their runner shares.
+ */
+#ifndef CASES_H
+#define CASES_H
+
+#include "test_packet_make.h"
+#include <jansson.h>
+#include <rdmadump/analysis.h>
+#include <rdmadump/ends.h>
+
+struct token {
+	const char *text;
+	int line;
+	bool starts;  /* the first one of its line */
+	size_t match; /* of a "{": the "}" */
+};
+
+/* Variables with a meaning; the others are the cases' own. */
+#define SLOTS                                                                                      \
+	X(qp)                                                                                      \
+	X(tos) X(vlan) X(iface) X(cut) X(vni) X(vni_back) X(tunnelled) X(reserved) X(icrc)         \
+		X(group) X(third) X(other_back) X(msn) X(gap) X(id) X(ib) X(body) X(zero)          \
+			X(length) X(addr) X(rkey) X(qkey) X(src) X(opcode) X(changed) X(ahead)     \
+				X(drift) X(directions) X(only_a) X(net_a) X(net_b) X(ttl_a)        \
+					X(ttl_b) X(ttl_back_a) X(ttl_back_b) X(first_a) X(first_b) \
+						X(delay) X(trim) X(known) X(alone)
+enum slot {
+#define X(name) S_##name,
+	SLOTS
+#undef X
+		N_SLOTS
+};
+
+#define VARS 64
+
+struct var {
+	char name[24];
+	const char *text; /* NULL: the number */
+	int64_t n;
+};
+
+/* Of two captures: what the report of one of them alone has of the QP pair. */
+struct alone {
+	struct rd_report report;
+	struct rd_conversation c[2]; /* 10.0.0.2 QP 0x200 -> 10.0.0.1 QP 0x100 */
+	struct rd_report_file file;
+	struct rd_incident incidents[8];
+	struct rd_verb_use verb;
+	struct rd_times times;
+	struct rd_owner owner[2];
+};
+
+struct run {
+	const char *path;
+	struct token *tok;
+	size_t n;
+	struct var var[VARS];
+	unsigned int n_vars, depth;
+	int64_t slot[N_SLOTS];
+	unsigned int failed; /* expectations of the case */
+	unsigned int expected;
+	/* One capture. */
+	uint64_t ns;
+	struct rd_analysis *a;
+	struct rd_analysis_config config;
+	struct rd_iface ifaces[8];
+	unsigned int n_ifaces;
+	struct rd_report *r;
+	/* Two of them. */
+	bool two;
+	struct rd_ends *e;
+	struct rd_ends_report *er;
+	struct alone by[RD_TAPS];
+	json_t *json;
+	char *text;
+};
+
+/* --- words (cases_words.c) ---------------------------------------------------------------------
+ */
+
+/* A fault of the file: says where, and ends. */
+_Noreturn void bail(const struct run *r, size_t at, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+void words_read(struct run *r, const char *path);
+void words_free(struct run *r);
+/* The token with "$name" and "$(expression)" replaced, and without quotation marks. */
+const char *text_of(struct run *r, size_t at);
+int64_t value_of(struct run *r, size_t at, const char *expression);
+void var_set(struct run *r, size_t at, const char *name, const char *text, int64_t n);
+/* Whether a text begins with the name of a variable. */
+bool var_is(struct run *r, const char *text);
+/* "name=expression": the slot with this name gets its value. False: it is no slot. */
+bool slot_set(struct run *r, int64_t *slots, size_t at, const char *assignment);
+/* Whether the token belongs to the statement that began before it. */
+bool goes_on(const struct run *r, size_t at);
+
+/* --- frames (cases_frames.c, cases_ends.c): the index behind the statement; 0: none of theirs ---
+ */
+
+size_t frames_statement(struct run *r, size_t at);
+void frames_report(struct run *r);
+size_t ends_statement(struct run *r, size_t at);
+void ends_report(struct run *r, size_t at);
+void ends_begin(struct run *r);
+void ends_close(struct run *r);
+
+/* --- expectations (cases_expect.c) --------------------------------------------------------------
+ */
+
+size_t expect_line(struct run *r, size_t at);
+
+#endif
