@@ -16,12 +16,9 @@ static void assign(struct run *r, size_t at, const char *name, char **keep)
 {
 	const char *text = text_of(r, at);
 	const bool quoted = *r->tok[at].text == '"';
-	bool number = false;
 
 	*keep = NULL;
-	if (!quoted && text[1] && strchr("-(!", *text))
-		number = true;
-	if (!quoted && (number || isdigit((unsigned char)*text) || var_is(r, text))) {
+	if (!quoted && text[strspn(text, "-")] && is_expression(r, text)) {
 		var_set(r, at, name, NULL, value_of(r, at, text));
 		return;
 	}

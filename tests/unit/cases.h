@@ -19,12 +19,13 @@ struct token {
 /* Variables with a meaning; the others are the cases' own. */
 #define SLOTS                                                                                      \
 	X(qp)                                                                                      \
-	X(tos) X(vlan) X(iface) X(cut) X(vni) X(vni_back) X(tunnelled) X(reserved) X(icrc)         \
-		X(group) X(third) X(other_back) X(msn) X(gap) X(id) X(ib) X(body) X(zero)          \
-			X(length) X(addr) X(rkey) X(qkey) X(src) X(opcode) X(changed) X(ahead)     \
-				X(drift) X(directions) X(only_a) X(net_a) X(net_b) X(ttl_a)        \
-					X(ttl_b) X(ttl_back_a) X(ttl_back_b) X(first_a) X(first_b) \
-						X(delay) X(trim) X(known) X(alone)
+	X(tos)                                                                                     \
+	X(vlan) X(iface) X(cut) X(vni) X(vni_back) X(tunnelled) X(reserved) X(icrc) X(group)       \
+		X(third) X(other_back) X(msn) X(gap) X(id) X(ib) X(body) X(zero) X(length) X(addr) \
+			X(rkey) X(qkey) X(src) X(opcode) X(changed) X(ahead) X(drift)              \
+				X(directions) X(only_a) X(net_a) X(net_b) X(ttl_a) X(ttl_b)        \
+					X(ttl_back_a) X(ttl_back_b) X(first_a) X(first_b) X(delay) \
+						X(trim) X(known) X(alone)
 enum slot {
 #define X(name) S_##name,
 	SLOTS
@@ -70,6 +71,7 @@ struct run {
 	/* Two of them. */
 	bool two;
 	struct rd_ends *e;
+	bool ended[RD_TAPS];
 	struct rd_ends_report *er;
 	struct alone by[RD_TAPS];
 	json_t *json;
@@ -88,8 +90,8 @@ void words_free(struct run *r);
 const char *text_of(struct run *r, size_t at);
 int64_t value_of(struct run *r, size_t at, const char *expression);
 void var_set(struct run *r, size_t at, const char *name, const char *text, int64_t n);
-/* Whether a text begins with the name of a variable. */
-bool var_is(struct run *r, const char *text);
+/* Whether all names in a text are those of variables. */
+bool is_expression(struct run *r, const char *text);
 /* "name=expression": the slot with this name gets its value. False: it is no slot. */
 bool slot_set(struct run *r, int64_t *slots, size_t at, const char *assignment);
 /* Whether the token belongs to the statement that began before it. */

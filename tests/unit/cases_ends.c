@@ -241,8 +241,17 @@ static void networks(struct run *r, uint32_t first)
 	}
 }
 
+static void file_end(struct run *r, enum rd_tap end)
+{
+	begin(r);
+	if (!r->ended[end])
+		rd_ends_file_end(r->e, end);
+	r->ended[end] = true;
+}
+
 void ends_begin(struct run *r)
 {
+	r->ended[0] = r->ended[1] = false;
 	for (int end = 0; end < RD_TAPS; end++) {
 		struct alone *x = &r->by[end];
 
@@ -275,8 +284,7 @@ size_t ends_statement(struct run *r, size_t at)
 		return at + 2;
 	}
 	if (!strcmp(word, "end")) {
-		begin(r);
-		rd_ends_file_end(r->e, alone_by(r, at + 1) == r->by ? RD_TAP_A : RD_TAP_B);
+		file_end(r, alone_by(r, at + 1) == r->by ? RD_TAP_A : RD_TAP_B);
 		return at + 2;
 	}
 	return 0;
@@ -308,12 +316,11 @@ void ends_report(struct run *r, size_t at)
 	size_t size;
 	FILE *out = open_memstream(&r->text, &size);
 
-	begin(r);
 	for (int end = 0; end < RD_TAPS; end++) {
 		r->by[end].report.n_conversations *= r->slot[S_alone] != 0;
 		if (verdict_make(&r->by[end].report) < 0)
 			abort();
-		rd_ends_file_end(r->e, (enum rd_tap)end);
+		file_end(r, (enum rd_tap)end);
 	}
 	if (!out || rd_ends_report(r->e, reports, &r->er, NULL) < 0)
 		abort();

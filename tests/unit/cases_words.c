@@ -146,13 +146,19 @@ static struct var *var_by(struct run *r, const char *name, size_t n)
 	return NULL;
 }
 
-bool var_is(struct run *r, const char *text)
+bool is_expression(struct run *r, const char *text)
 {
-	size_t n = 0;
+	while (*text) {
+		size_t n = 0;
 
-	while (isalnum((unsigned char)text[n]) || text[n] == '_')
-		n++;
-	return n && (var_by(r, text, n) || slot_by(text, n) >= 0);
+		while (isalnum((unsigned char)text[n]) || text[n] == '_')
+			n++;
+		if (n && !isdigit((unsigned char)*text) && !var_by(r, text, n) &&
+			slot_by(text, n) < 0)
+			return false;
+		text += n ? n : 1;
+	}
+	return true;
 }
 
 void var_set(struct run *r, size_t at, const char *name, const char *text, int64_t n)

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Parts of the comparison of two captures; whole comparisons are in tests/cases/ends*.txt. */
+#include "../../src/analysis/ends/ends.h"
+#include "test_packet_make.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define BTH (14 + 20 + 8)
+#define MS  1000000ULL
+#define US  1000ULL
+
+static struct make m;
+
+static uint64_t identity(void)
+{
+	struct rd_frame frame = make_frame(&m);
+
+	return rd_ends_identity(RD_LINK_ETHERNET, &frame, true);
+}
+
+static void packet(uint32_t psn)
+{
+	m.n = 0;
+	make_packet(&m, MAKE_V2_IPV4, 0x04, 0x100, 64, 0);
+	rd_put_be32(m.b + BTH + 8, psn);
+	rd_put_be32(m.b + m.n - 4, psn * 2654435761U);
+}
+
+/* Bytes that a switch or router may change, and bytes that it may not. */
+static const struct {
+	const char *name;
+	uint32_t at;
+	uint8_t flip;
+	bool same;
+} changes[] = {
+	{"destination MAC", 0, 1, true},
+	{"source MAC", 11, 1, true},
+	{"ECN and DSCP", 15, 0xff, true},
+	{"time to live", 22, 3, true},
+	{"IP checksum", 24, 0xff, true},
+	{"UDP checksum", 40, 0xff, true},
+	{"FECN", BTH + 4, 0x20, true},
+	{"BECN", BTH + 4, 0x10, true},
+	{"source address", 29, 1, false},
+	{"destination address", 33, 1, false},
+	{"opcode", BTH, 1, false},
+	{"QP", BTH + 7, 1, false},
+	{"request for an ACK", BTH + 8, 0x80, false},
+	{"PSN", BTH + 11, 1, false},
+	{"ICRC", BTH + 12 + 64, 1, false},
+};
+
+static void test_identity(void **state)
+{
+	struct rd_frame frame;
+	uint64_t first;
+
+	(void)state;
+	packet(5);
+	first = identity();
+	assert_true(first != 0);
+	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+		m.b[changes[i].at] ^= changes[i].flip;
+		if ((identity() == first) != changes[i].same)
+			fail_msg("%s", changes[i].name);
+		m.b[changes[i].at] ^= changes[i].flip;
+	}
+	assert_true(identity() == first);
+	m.b[m.n - 1] ^= 1;
+	frame = make_frame(&m);
+	first = rd_ends_identity(RD_LINK_ETHERNET, &frame, false);
+	frame.caplen -= 40;
+	assert_true(identity() != first);
+	assert_true(rd_ends_identity(RD_LINK_ETHERNET, &frame, true) == first);
+	assert_true(rd_ends_identity(RD_LINK_ETHERNET, &frame, false) == first);
+}
+
+/* A span of time has its extreme distances, and of equal ones the first: also two spans joined. */
+static void test_extremes(void **state)
+{
+	static const int64_t at_us[] = {100, 200, 400, 600, 700, 1100, 1300};
+	static const int64_t distance[] = {-5000, -2000, -2000, -9000, -9000, -9000, -2000};
+	static const uint64_t frame[RD_TAPS] = {1, 1};
+	struct distances d = {0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(at_us) / sizeof(*at_us); i++)
+		assert_true(distances_add(&d, at_us[i] * (int64_t)US, distance[i], frame));
+	for (int joined = 0; joined < 2; joined++) {
+		assert_int_equal(d.width, MS << joined);
+		assert_int_equal(d.slots[0].max, -2000);
+		assert_int_equal(d.slots[0].max_t, 200 * US);
+		assert_int_equal(d.slots[0].min, -9000);
+		assert_int_equal(d.slots[0].min_t, 600 * US);
+		assert_true(distances_add(&d, CLOCK_SLOTS * (int64_t)MS, -5000, frame));
+	}
+	free(d.above);
+	free(d.below);
+}
+
+static void test_clock_without_packets(void **state)
+{
+	const struct rd_ends_report none = {0};
+	json_t *json = rd_ends_json(&none);
+
+	(void)state;
+	assert_true(json_is_null(json_object_get(json, "clock")));
+	assert_string_equal(
+		json_string_value(json_object_get(json, "clock_unknown")), "one_direction");
+	json_decref(json);
+}
+
+/* The columns of a table that are said to be empty are so in the rows that it leaves out, too. */
+static void test_empty_columns(void **state)
+{
+	struct rd_path_qp qps[20] = {0};
+	struct rd_path path = {.from = "10.0.0.2", .to = "10.0.0.1", .qps = qps, .n_qps = 20};
+	const struct rd_ends_report r = {.packets = 20, .paths = &path, .n_paths = 1};
+	const struct rd_report_style style = {.columns = 60};
+
+	(void)state;
+	for (unsigned int late = 0; late < 2; late++) {
+		char *text = NULL;
+		size_t length = 0;
+		FILE *out = open_memstream(&text, &length);
+
+		qps[19].duplicated.count = late;
+		rd_ends_text(&r, &style, out);
+		fclose(out);
+		assert_non_null(strstr(text, "empty or 0: "));
+		assert_int_equal(strstr(strstr(text, "empty or 0: "), "DUPLICATED") == NULL, late);
+		free(text);
+	}
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_identity),
+		cmocka_unit_test(test_extremes),
+		cmocka_unit_test(test_clock_without_packets),
+		cmocka_unit_test(test_empty_columns),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
