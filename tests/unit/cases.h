@@ -20,12 +20,13 @@ struct token {
 #define SLOTS                                                                                      \
 	X(qp)                                                                                      \
 	X(tos)                                                                                     \
-	X(vlan) X(iface) X(cut) X(vni) X(vni_back) X(tunnelled) X(reserved) X(icrc) X(group)       \
-		X(third) X(other_back) X(msn) X(gap) X(id) X(ib) X(body) X(zero) X(length) X(addr) \
-			X(rkey) X(qkey) X(src) X(opcode) X(changed) X(ahead) X(drift)              \
-				X(directions) X(only_a) X(net_a) X(net_b) X(ttl_a) X(ttl_b)        \
-					X(ttl_back_a) X(ttl_back_b) X(first_a) X(first_b) X(delay) \
-						X(trim) X(known) X(alone)
+	X(vlan)                                                                                    \
+	X(iface) X(cut) X(vni) X(vni_back) X(tunnelled) X(reserved) X(icrc) X(group) X(third)      \
+		X(other_back) X(msn) X(gap) X(id) X(ib) X(body) X(zero) X(length) X(addr) X(rkey)  \
+			X(qkey) X(src) X(opcode) X(changed) X(ahead) X(drift) X(directions)        \
+				X(only_a) X(net_a) X(net_b) X(ttl_a) X(ttl_b) X(ttl_back_a)        \
+					X(ttl_back_b) X(first_a) X(first_b) X(delay) X(trim)       \
+						X(known) X(alone)
 enum slot {
 #define X(name) S_##name,
 	SLOTS

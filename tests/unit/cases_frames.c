@@ -193,7 +193,7 @@ static void put_head(const struct frame *f, uint8_t *p)
 		memset(p, 0, opcode == FETCH_ADD ? 28 : 16);
 		rd_put_be64(p, (uint64_t)slot[S_addr]);
 		rd_put_be32(p + 8, (uint32_t)slot[S_rkey]);
-		rd_put_be32(p + 12, (uint32_t)slot[S_length]);
+		rd_put_be32(p + 12, (uint32_t)(slot[S_length] == ABSENT ? 1024 : slot[S_length]));
 	} else if (opcode == UD_ONLY && slot[S_src] != ABSENT) {
 		rd_put_be32(p, (uint32_t)slot[S_qkey]);
 		rd_put_be32(p + 4, (uint32_t)slot[S_src]);
@@ -377,7 +377,7 @@ static void iface(struct run *r, size_t at)
 /* What a file has beside its frames. */
 static size_t about_file(struct run *r, size_t at)
 {
-	const char *word = r->tok[at].text, *text = goes_on(r, at + 1) ? text_of(r, at + 1) : "0";
+	const char *word = r->tok[at].text, *text = at + 1 < r->n ? text_of(r, at + 1) : "";
 	const struct rd_frame next = {.ts_ns = r->ns + (uint64_t)r->slot[S_gap]};
 
 	analysis(r);

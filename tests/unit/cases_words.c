@@ -49,12 +49,12 @@ static struct token *token_add(struct run *r, const char *text, int line)
 /* Cuts one token off; a line that ends with a backslash goes on in the next one. */
 static char *token_cut(struct run *r, char *p, int *line)
 {
-	bool fact = !strncmp(p, "fact ", 5), quoted = false;
+	bool fact = !strncmp(p, "fact", 4) && isspace((unsigned char)p[4]), quoted = false;
 	char *start = p;
 
 	if (fact) { /* its text is the rest of the line */
 		token_add(r, "fact", *line);
-		for (start = p += 5; *p && *p != '\n'; p++)
+		for (start = p += p[4] == '\n' ? 4 : 5; *p && *p != '\n'; p++)
 			if (*p == '\\' && p[1] == '\n') {
 				*p++ = ' ';
 				*p = ' ';
@@ -75,8 +75,10 @@ static void match_braces(struct run *r)
 {
 	size_t open[32], depth = 0;
 
-	for (size_t i = 0; i < r->n; i++)
-		if (!strcmp(r->tok[i].text, "{")) {
+	for (size_t i = 1; i < r->n; i++)
+		if (!strcmp(r->tok[i - 1].text, "fact"))
+			continue;
+		else if (!strcmp(r->tok[i].text, "{")) {
 			if (depth == 32)
 				bail(r, i, "blocks are nested too deep");
 			open[depth++] = i;
