@@ -15,10 +15,12 @@ static void block(struct run *r, size_t at, size_t end);
 static void assign(struct run *r, size_t at, const char *name, char **keep)
 {
 	const char *text = text_of(r, at);
-	const bool quoted = *r->tok[at].text == '"';
+	const bool quoted = strchr("\"'", *r->tok[at].text);
 
 	*keep = NULL;
-	if (!quoted && text[strspn(text, "-")] && is_expression(r, text)) {
+	if (!quoted && text_in(r, text)) {
+		text = text_in(r, text);
+	} else if (!quoted && text[strspn(text, "-")] && is_expression(r, text)) {
 		var_set(r, at, name, NULL, value_of(r, at, text));
 		return;
 	}
@@ -160,7 +162,7 @@ static void case_begin(struct run *r, bool two)
 	r->config = (struct rd_analysis_config){.skip_icrc = true, .qp = RD_QP_UNKNOWN};
 	r->two = two;
 	r->ns = two ? 0 : 1000000000;
-	r->n_ifaces = 0;
+	r->n_ifaces = r->n_made = 0;
 	if (two)
 		ends_begin(r);
 }

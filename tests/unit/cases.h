@@ -21,12 +21,12 @@ struct token {
 	X(qp)                                                                                      \
 	X(tos)                                                                                     \
 	X(vlan)                                                                                    \
-	X(iface) X(cut) X(vni) X(vni_back) X(tunnelled) X(reserved) X(icrc) X(group) X(third)      \
-		X(other_back) X(msn) X(gap) X(id) X(ib) X(body) X(zero) X(length) X(addr) X(rkey)  \
-			X(qkey) X(src) X(opcode) X(changed) X(ahead) X(drift) X(directions)        \
-				X(only_a) X(net_a) X(net_b) X(ttl_a) X(ttl_b) X(ttl_back_a)        \
-					X(ttl_back_b) X(first_a) X(first_b) X(delay) X(trim)       \
-						X(known) X(alone)
+	X(iface)                                                                                   \
+	X(cut) X(vni) X(vni_back) X(tunnelled) X(reserved) X(icrc) X(group) X(third) X(other_back) \
+		X(msn) X(gap) X(id) X(ib) X(body) X(zero) X(length) X(addr) X(rkey) X(qkey) X(src) \
+			X(opcode) X(changed) X(ahead) X(drift) X(directions) X(only_a) X(net_a)    \
+				X(net_b) X(ttl_a) X(ttl_b) X(ttl_back_a) X(ttl_back_b) X(first_a)  \
+					X(first_b) X(delay) X(trim) X(known) X(alone)
 enum slot {
 #define X(name) S_##name,
 	SLOTS
@@ -57,8 +57,8 @@ struct run {
 	const char *path;
 	struct token *tok;
 	size_t n;
-	struct var var[VARS];
-	unsigned int n_vars, depth;
+	struct var var[VARS], made[VARS]; /* of tables, loops and parameters; by "set" */
+	unsigned int n_vars, n_made, depth;
 	int64_t slot[N_SLOTS];
 	unsigned int failed; /* expectations of the case */
 	unsigned int expected;
@@ -93,6 +93,8 @@ int64_t value_of(struct run *r, size_t at, const char *expression);
 void var_set(struct run *r, size_t at, const char *name, const char *text, int64_t n);
 /* Whether all names in a text are those of variables. */
 bool is_expression(struct run *r, const char *text);
+/* The text that a variable with this name has; NULL: it has none. */
+const char *text_in(struct run *r, const char *name);
 /* "name=expression": the slot with this name gets its value. False: it is no slot. */
 bool slot_set(struct run *r, int64_t *slots, size_t at, const char *assignment);
 /* Whether the token belongs to the statement that began before it. */

@@ -46,10 +46,19 @@ static struct token *token_add(struct run *r, const char *text, int line)
 	return t;
 }
 
+/* The quotation mark that is open behind this character: words in one kind may have the other. */
+static char quote(char open, char c)
+{
+	if (c != '"' && c != '\'')
+		return open;
+	return open == c ? '\0' : open ? open : c;
+}
+
 /* Cuts one token off; a line that ends with a backslash goes on in the next one. */
 static char *token_cut(struct run *r, char *p, int *line)
 {
-	bool fact = !strncmp(p, "fact", 4) && isspace((unsigned char)p[4]), quoted = false;
+	bool fact = !strncmp(p, "fact", 4) && isspace((unsigned char)p[4]);
+	char quoted = '\0';
 	char *start = p;
 
 	if (fact) { /* its text is the rest of the line */
@@ -62,7 +71,7 @@ static char *token_cut(struct run *r, char *p, int *line)
 			}
 	}
 	while (!fact && *p && *p != '\n' && (quoted || !isspace((unsigned char)*p)))
-		quoted ^= *p++ == '"';
+		quoted = quote(quoted, *p++);
 	token_add(r, start, *line);
 	if (*p == '\n')
 		++*line;
@@ -145,6 +154,9 @@ static struct var *var_by(struct run *r, const char *name, size_t n)
 	for (unsigned int i = r->n_vars; i-- > 0;)
 		if (!strncmp(r->var[i].name, name, n) && !r->var[i].name[n])
 			return &r->var[i];
+	for (unsigned int i = 0; i < r->n_made; i++)
+		if (!strncmp(r->made[i].name, name, n) && !r->made[i].name[n])
+			return &r->made[i];
 	return NULL;
 }
 
@@ -156,20 +168,34 @@ bool is_expression(struct run *r, const char *text)
 		while (isalnum((unsigned char)text[n]) || text[n] == '_')
 			n++;
 		if (n && !isdigit((unsigned char)*text) && !var_by(r, text, n) &&
-			slot_by(text, n) < 0)
+			slot_by(text, n) < 0 && (n != 3 || strncmp(text, "now", 3)))
 			return false;
 		text += n ? n : 1;
 	}
 	return true;
 }
 
-void var_set(struct run *r, size_t at, const char *name, const char *text, int64_t n)
+const char *text_in(struct run *r, const char *name)
 {
-	struct var *v = &r->var[r->n_vars++];
+	const struct var *v = var_by(r, name, strlen(name));
 
-	if (r->n_vars == VARS || strlen(name) >= sizeof(v->name))
+	return v ? v->text : NULL;
+}
+
+static void name_var(struct run *r, size_t at, struct var *v, unsigned int n, const char *name)
+{
+	if (n == VARS || strlen(name) >= sizeof(v->name))
 		bail(r, at, "too many variables, or a long name: '%s'", name);
 	snprintf(v->name, sizeof(v->name), "%s", name);
+	v->text = NULL;
+	v->n = 0;
+}
+
+void var_set(struct run *r, size_t at, const char *name, const char *text, int64_t n)
+{
+	struct var *v = &r->var[r->n_vars];
+
+	name_var(r, at, v, r->n_vars++, name);
 	v->text = text;
 	v->n = n;
 }
@@ -190,13 +216,13 @@ bool slot_set(struct run *r, int64_t *slots, size_t at, const char *assignment)
 	if (slots != r->slot)
 		return false;
 	v = var_by(r, assignment, n);
-	if (v) {
-		v->n = value_of(r, at, assignment + n + 1);
-		v->text = NULL;
-		return true;
+	if (!v) {
+		snprintf(name, sizeof(name), "%.*s", (int)n, assignment);
+		v = &r->made[r->n_made];
+		name_var(r, at, v, r->n_made++, name);
 	}
-	snprintf(name, sizeof(name), "%.*s", (int)n, assignment);
-	var_set(r, at, name, NULL, value_of(r, at, assignment + n + 1));
+	v->n = value_of(r, at, assignment + n + 1);
+	v->text = NULL;
 	return true;
 }
 
@@ -307,14 +333,14 @@ static int64_t apply(struct parser *x, const char *op, int64_t a, int64_t b)
 static int64_t binary(struct parser *x, unsigned int level)
 {
 	/* By rank; of operators that begin alike, the longer one first. */
-	static const char *const ranks[][6] = {{"||"}, {"&&"}, {"==", "!=", "<=", ">="},
-		{"<<", ">>"}, {"<", ">"}, {"|", "^", "&"}, {"+", "-"}, {"*", "/", "%"}};
+	static const char *const ranks[][5] = {{"||"}, {"&&"}, {"|"}, {"^"}, {"&"}, {"==", "!="},
+		{"<=", ">=", "<", ">"}, {"<<", ">>"}, {"+", "-"}, {"*", "/", "%"}};
 	int64_t n;
 
 	if (level == sizeof(ranks) / sizeof(*ranks))
 		return primary(x);
 	n = binary(x, level + 1);
-	for (unsigned int i = 0; i < 6 && ranks[level][i]; i++) {
+	for (unsigned int i = 0; i < 5 && ranks[level][i]; i++) {
 		const char *op = ranks[level][i];
 		size_t length = strlen(op);
 
@@ -379,20 +405,22 @@ const char *text_of(struct run *r, size_t at)
 	static unsigned int next;
 	const char *p = r->tok[at].text;
 	const bool fact = at && !strcmp(r->tok[at - 1].text, "fact");
-	char *buffer;
+	char *buffer, quoted = '\0', before;
 	size_t n = 0;
 
-	if (!strpbrk(p, fact ? "$" : "$\""))
+	if (!strpbrk(p, fact ? "$" : "$\"'"))
 		return p;
 	buffer = ring[next++ % 4];
 	while (*p && n < sizeof(ring[0]) - 1)
 		if (*p == '$') {
 			p = substitute(r, at, p + 1, buffer + n, sizeof(ring[0]) - n);
 			n += strlen(buffer + n);
-		} else if (*p == '"' && !fact) {
-			p++;
 		} else {
-			buffer[n++] = *p++;
+			before = quoted;
+			quoted = fact ? '\0' : quote(quoted, *p);
+			if (quoted == before)
+				buffer[n++] = *p;
+			p++;
 		}
 	buffer[n] = '\0';
 	return buffer;
