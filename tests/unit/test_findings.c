@@ -7,7 +7,8 @@
 
 #include <cmocka.h>
 
-#include <rdmadump/finding.h>
+#include "../../src/analysis/rules/rules.h"
+#include "verdict.h"
 #include <string.h>
 
 /* A rule that says nothing about it is not sure. */
@@ -57,11 +58,124 @@ static void findings_are_cut(void **state)
 	}
 }
 
+static struct rd_finding *add(struct rd_report *r, const char *rule, enum rd_severity severity,
+	unsigned int conversation, uint64_t count)
+{
+	struct rd_finding *f = rd_findings_add(&r->findings);
+
+	assert_non_null(f);
+	f->rule = rule;
+	f->severity = severity;
+	f->certainty = RD_LIKELY;
+	f->conversation = conversation;
+	f->evidence.count = count;
+	rd_finding_title(f, "title");
+	rd_finding_where(f, "where");
+	return f;
+}
+
+static void a_group_has_all_findings_of_a_rule(void **state)
+{
+	struct rd_report r = {0};
+
+	(void)state;
+	add(&r, "gave-up", RD_SEV_PROBLEM, 3, 7);
+	add(&r, "rnr", RD_SEV_WARNING, 1, 1);
+	add(&r, "gave-up", RD_SEV_PROBLEM, 2, 5);
+	assert_int_equal(groups_make(&r), 0);
+	assert_int_equal(r.groups.n, 2);
+	assert_string_equal(r.groups.group[0].rule, "gave-up");
+	assert_int_equal(r.groups.group[0].n, 2);
+	assert_int_equal(r.groups.group[0].count, 12);
+	assert_int_equal(r.groups.group[0].finding[1], 2);
+	assert_int_equal(r.groups.group[1].finding[0], 1);
+	groups_free(&r.groups);
+	rd_findings_free(&r.findings);
+}
+
+#define COMMON 136 /* of 200, beside 64 of the rare ones */
+
+static const char *const cut_rules[] = {"common", "rare"};
+
+/* Of the second rule only every tenth, as notes; counts grow. */
+static void add_finding(struct rd_findings *list, unsigned int i)
+{
+	struct rd_finding *f = rd_findings_add(list);
+	bool rare = i % 10 == 9;
+
+	assert_non_null(f);
+	f->rule = cut_rules[rare];
+	f->severity = rare ? RD_SEV_NOTE : RD_SEV_PROBLEM;
+	f->conversation = 1 + i / 20;
+	f->evidence.count = i;
+	f->evidence.first_ns = 5000 - i;
+	rd_finding_where(f, "here");
+	rd_finding_title(f, "this");
+	findings_bound(list, 200);
+}
+
+static void worst_of_each_rule_are_kept(void **state)
+{
+	struct rd_report r = {0};
+	struct rd_findings *list = &r.findings;
+
+	(void)state;
+	for (unsigned int i = 0; i < 2000; i++)
+		add_finding(list, i);
+	assert_true(findings_finish(list, 200));
+	assert_int_equal(list->n, COMMON + 64);
+	for (unsigned int i = 0, count = 1999; i < list->n; i++, count--) {
+		const struct rd_finding *f = &list->finding[i];
+		bool rare = i >= COMMON;
+
+		if (i == COMMON)
+			count = 1999;
+		while ((count % 10 == 9) != rare)
+			count--;
+		assert_string_equal(f->rule, cut_rules[rare]);
+		assert_int_equal(f->evidence.count, count);
+	}
+	assert_int_equal(rd_findings_left_out(list, NULL, RD_SEV_NONE), 2000 - 200);
+	assert_int_equal(rd_findings_left_out(list, NULL, RD_SEV_WARNING), 1800 - COMMON);
+	assert_int_equal(rd_findings_left_out(list, "rare", RD_SEV_NONE), 200 - 64);
+	assert_int_equal(groups_make(&r), 0);
+	assert_int_equal(r.groups.n, 2);
+	assert_int_equal(r.groups.group[0].n, COMMON);
+	assert_int_equal(r.groups.group[0].left_out, 1800 - COMMON);
+	assert_int_equal(r.groups.group[0].conversations, 100);
+	assert_int_equal(r.groups.group[0].first_ns, 5000 - 1998);
+	assert_int_equal(r.groups.group[1].count, 200 * (9 + 1999) / 2);
+	groups_free(&r.groups);
+	rd_findings_free(list);
+}
+
+/* What the verdict rests on comes before what is as severe, and after what is more severe. */
+static void groups_are_in_the_order_of_severity(void **state)
+{
+	struct rd_finding list[] = {{.rule = "counter", .severity = RD_SEV_PROBLEM},
+		{.rule = "stall", .severity = RD_SEV_WARNING},
+		{.rule = "timeout", .severity = RD_SEV_WARNING},
+		{.rule = "ecn", .severity = RD_SEV_NOTE}};
+	struct rd_report r = {.findings = {.finding = list, .n = 4}};
+
+	(void)state;
+	assert_int_equal(groups_make(&r), 0);
+	groups_lead(&r.groups, &r.findings, "timeout");
+	assert_string_equal(r.groups.group[0].rule, "counter");
+	assert_string_equal(r.groups.group[1].rule, "timeout");
+	assert_string_equal(r.groups.group[2].rule, "stall");
+	assert_string_equal(r.groups.group[3].rule, "ecn");
+	groups_free(&r.groups);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(possible_unless_said),
 		cmocka_unit_test(findings_are_cut),
+		cmocka_unit_test(a_group_has_all_findings_of_a_rule),
+		cmocka_unit_test(worst_of_each_rule_are_kept),
+		cmocka_unit_test(groups_are_in_the_order_of_severity),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
