@@ -441,14 +441,28 @@ size_t frames_statement(struct run *r, size_t at)
 	return about_file(r, at);
 }
 
+static void set_number(json_t *object, const char *key, uint64_t n)
+{
+	json_object_set_new(object, key, json_integer((json_int_t)n));
+}
+
 /* What the tests need and no user does. */
 static void add_inner(const struct rd_report *r, json_t *json)
 {
 	json_t *totals = json_object_get(json, "totals");
 
-	json_object_set_new(totals, "icrc_absent", json_integer((json_int_t)r->totals.icrc_absent));
-	json_object_set_new(totals, "first_ns", json_integer((json_int_t)r->totals.first_ns));
-	json_object_set_new(totals, "last_ns", json_integer((json_int_t)r->totals.last_ns));
+	set_number(totals, "icrc_absent", r->totals.icrc_absent);
+	set_number(totals, "first_ns", r->totals.first_ns);
+	set_number(totals, "last_ns", r->totals.last_ns);
+	for (size_t i = 0; i < r->n_mads; i++) {
+		const struct rd_mad_row *row = &r->mads[i];
+		json_t *o = json_array_get(json_object_get(json, "mads"), i);
+
+		set_number(o, "answers", row->answers);
+		set_number(o, "judged", row->answered + row->unjudged);
+		set_number(o, "segments", row->segments);
+		set_number(o, "unanswered_frame", row->unanswered.first_frame);
+	}
 	for (size_t i = 0; i < r->n_conversations; i++)
 		for (unsigned int k = 0; k < 2; k++) {
 			const struct rd_side *s = &r->conversations[i].side[k];
