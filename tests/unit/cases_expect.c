@@ -91,6 +91,10 @@ static json_t *root(struct run *r, const char **path)
 		*path += n;
 		return *name == 'c' ? c : json_object_getn(sides, name, n);
 	}
+	if (!r->two && n == 3 && !strncmp(name, "app", n)) {
+		*path += n;
+		return json_array_get(json_object_get(r->json, "applications"), 0);
+	}
 	if (!r->two && is_incident(name, n))
 		return json_object_get(json_object_get(sides, "a"), "events");
 	return r->json;

@@ -121,8 +121,9 @@ static void change(struct run *r, size_t at, struct make *m)
 	snprintf(offset, sizeof(offset), "%.*s", (int)(type - text), text);
 	snprintf(name, sizeof(name), "%.*s", (int)(is - type - 1), type + 1);
 	p = m->b + (*text == '+' ? BTH + 12 : 0) + value_of(r, at, offset + (*text == '+'));
-	if (!strcmp(name, "hex")) {
-		put_hex(p, is + 1);
+	if (!strncmp(name, "hex", 3)) { /* "hex*4": four times */
+		for (int times = name[3] ? atoi(name + 4) : 1; times > 0; times--)
+			p += put_hex(p, is + 1);
 		return;
 	}
 	little = !strncmp(name, "le", 2);
