@@ -491,13 +491,13 @@ static void own_json(void **state)
 
 	(void)state;
 	sends(&s, 0xfffffe, 0xffffff);
-	respond(&s, ACK, 0xffffff, OK);
+	respond(&s, 0xffffff, OK);
 	sends(&s, 1, 4); /* 0 is missing */
-	respond(&s, ACK, 0, NAK_SEQ);
+	respond(&s, 0, NAK_SEQ);
 	sends(&s, 0, 4);
-	respond(&s, ACK, 4, RNR);
+	respond(&s, 4, RNR);
 	sends(&s, 4, 9);
-	respond(&s, ACK, 9, OK);
+	respond(&s, 9, OK);
 	result(&s);
 	json = rd_report_json(s.r);
 	assert_int_equal(rd_snapshot_of_json(&json_snapshot, json, "x", NULL), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Intervals and opcodes against a recount: boundaries, clocks set back, too many intervals. */
+/* Intervals of random traffic against a recount: clocks set back, too many intervals. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,131 +26,6 @@ static const struct rd_intervals *intervals_of(struct scene *s)
 	return &s->r->intervals;
 }
 
-/* A request at this time. */
-static void send_at(struct scene *s, uint64_t ns, uint32_t psn)
-{
-	s->ns = ns - 10000; /* put() adds this */
-	sends(s, psn, psn);
-}
-
-static void boundaries(void **state)
-{
-	static const uint64_t at[] = {0, 1, MS - 1, MS, 2 * MS, 5 * MS + 1, 6 * MS - 1};
-	static const uint64_t want[] = {3, 1, 1, 0, 0, 2};
-	struct scene s = begin_intervals(MS);
-	const struct rd_intervals *v;
-
-	(void)state;
-	for (uint32_t i = 0; i < sizeof(at) / sizeof(*at); i++)
-		send_at(&s, 7777 * (uint64_t)US + at[i], i);
-	v = intervals_of(&s);
-	assert_int_equal(v->n, 6);
-	assert_int_equal(v->width_ns, MS);
-	assert_int_equal(v->start_ns, 7777 * (uint64_t)US);
-	for (size_t i = 0; i < 6; i++) {
-		assert_int_equal(v->rows[i].frames, want[i]);
-		assert_int_equal(v->rows[i].rdma_frames, want[i]);
-		assert_int_equal(v->rows[i].wire_bytes * 7, want[i] * s.r->totals.wire_bytes);
-	}
-	end(&s);
-}
-
-/* A frame belongs to the interval of its time, wherever it is in the file. */
-static void clock_set_back(void **state)
-{
-	struct scene s = begin_intervals(MS);
-	const struct rd_intervals *v;
-
-	(void)state;
-	send_at(&s, 100 * MS, 0);
-	send_at(&s, 103 * MS, 1);
-	send_at(&s, 101 * MS + 5, 2);
-	send_at(&s, 50 * MS, 3); /* before the first one */
-	send_at(&s, 103 * MS + 1, 4);
-	v = intervals_of(&s);
-	assert_int_equal(v->n, 4);
-	assert_int_equal(v->rows[0].frames, 2);
-	assert_int_equal(v->rows[1].frames, 1);
-	assert_int_equal(v->rows[2].frames, 0);
-	assert_int_equal(v->rows[3].frames, 2);
-	end(&s);
-}
-
-/* Each incident is in the interval of the frame that shows it. */
-static void incidents(void **state)
-{
-	struct scene s = begin_intervals(MS);
-	const struct rd_intervals *v;
-
-	(void)state;
-	send_at(&s, MS, 0);
-	send_at(&s, MS + 50 * US, 1);
-	send_at(&s, MS + 90 * US, 3);
-	s.ns = 2 * MS;
-	respond(&s, ACK, 2, NAK_SEQ);
-	s.ns = 3 * MS;
-	sends(&s, 2, 3);
-	s.tos = 3;
-	sends(&s, 4, 5);
-	s.tos = 0;
-	s.ns = 5 * MS;
-	put(&s, true, CNP, 0, NULL, 16);
-	respond(&s, ACK, 5, RNR);
-	respond(&s, ACK, 5, RNR);
-	v = intervals_of(&s);
-	assert_int_equal(v->n, 5);
-	assert_int_equal(v->rows[1].nak, 1);
-	assert_int_equal(v->rows[2].retransmitted, 2);
-	assert_int_equal(v->rows[2].ce, 2);
-	assert_int_equal(v->rows[4].cnp, 1);
-	assert_int_equal(v->rows[4].rnr, 2);
-	for (size_t i = 0; i < 5; i++) {
-		const struct rd_interval *x = &v->rows[i];
-
-		assert_int_equal(x->nak, i == 1);
-		assert_int_equal(x->retransmitted, i == 2 ? 2 : 0);
-		assert_int_equal(x->ce, i == 2 ? 2 : 0);
-		assert_int_equal(x->cnp, i == 4);
-		assert_int_equal(x->rnr, i == 4 ? 2 : 0);
-	}
-	end(&s);
-}
-
-/* Without an IP identification, so that late packets and retransmissions look the same. */
-static void send_without_id(struct scene *s, uint32_t psn)
-{
-	s->ip_id = UINT16_MAX;
-	sends(s, psn, psn);
-}
-
-/* What was taken for a retransmission was the first copy, late: the round began one later. */
-static void taken_back(void **state)
-{
-	struct scene s = begin_intervals(MS);
-	const struct rd_intervals *v;
-
-	(void)state;
-	s.ns = MS;
-	send_without_id(&s, 0);
-	send_without_id(&s, 1);
-	send_without_id(&s, 3);
-	respond(&s, ACK, 2, NAK_SEQ);
-	s.ns = 2 * MS - 100000;
-	send_without_id(&s, 2);
-	s.ns = 2 * MS + 100000;
-	send_without_id(&s, 2);
-	send_without_id(&s, 3);
-	v = intervals_of(&s);
-	assert_int_equal(count(&s.r->conversations[0], RD_INC_REORDERED), 1);
-	assert_int_equal(count(&s.r->conversations[0], RD_INC_RETRANSMITTED), 2);
-	assert_int_equal(v->n, 2);
-	assert_int_equal(v->rows[0].retransmitted, 0);
-	assert_int_equal(v->rows[1].retransmitted, 2);
-	end(&s);
-}
-
-/* --- random traffic --------------------------------------------------------------------------- */
-
 #define FRAMES 4000
 
 static uint32_t random_next(uint32_t *state)
@@ -172,11 +47,11 @@ static void random_frames(struct scene *s, uint32_t seed, uint64_t step, uint64_
 			ns -= 250000;
 		s->ns = ns;
 		if (what == 0)
-			respond(s, ACK, psn - back, NAK_SEQ);
+			respond(s, psn - back, NAK_SEQ);
 		else if (what == 1)
-			respond(s, ACK, psn - back, RNR);
+			respond(s, psn - back, RNR);
 		else if (what == 2)
-			respond(s, ACK, psn - 1, OK);
+			respond(s, psn - 1, OK);
 		else if (what < 7)
 			sends(s, psn - back, psn - back);
 		else {
@@ -255,56 +130,10 @@ static void random_traffic(void **state)
 	free(times);
 }
 
-/* --- opcodes ---------------------------------------------------------------------------------- */
-
-static void opcodes(void **state)
-{
-	struct scene s = begin_intervals(MS);
-	const struct rd_opcode_use *u;
-	uint64_t bytes = 0;
-
-	(void)state;
-	sends(&s, 0, 9);
-	respond(&s, ACK, 9, OK);
-	respond(&s, ACK, 9, OK);
-	intervals_of(&s);
-	u = &s.r->opcodes[SEND_ONLY];
-	assert_int_equal(u->frames, 10);
-	assert_int_equal(u->payload_bytes, 10 * 1024);
-	assert_int_equal(u->first_frame, 1);
-	assert_int_equal(u->last_frame, 10);
-	u = &s.r->opcodes[ACK];
-	assert_int_equal(u->frames, 2);
-	assert_int_equal(u->payload_bytes, 0);
-	assert_int_equal(u->first_frame, 11);
-	for (unsigned int i = 0; i < 256; i++)
-		bytes += s.r->opcodes[i].wire_bytes;
-	assert_int_equal(bytes, s.r->totals.wire_bytes);
-	end(&s);
-}
-
-static void not_asked_for(void **state)
-{
-	struct scene s = begin();
-
-	(void)state;
-	sends(&s, 0, 9);
-	result(&s);
-	assert_null(s.r->opcodes);
-	assert_int_equal(s.r->intervals.width_ns, 0);
-	end(&s);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(boundaries),
-		cmocka_unit_test(clock_set_back),
-		cmocka_unit_test(incidents),
-		cmocka_unit_test(taken_back),
 		cmocka_unit_test(random_traffic),
-		cmocka_unit_test(opcodes),
-		cmocka_unit_test(not_asked_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

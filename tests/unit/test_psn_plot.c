@@ -32,10 +32,10 @@ static void loss(void **state)
 	(void)state;
 	sends(&s, 0xfffffe, 0xffffff);
 	sends(&s, 1, 2);
-	respond(&s, ACK, 0xffffff, OK);
-	respond(&s, ACK, 0, NAK_SEQ);
+	respond(&s, 0xffffff, OK);
+	respond(&s, 0, NAK_SEQ);
 	sends(&s, 0, 2);
-	respond(&s, ACK, 2, OK);
+	respond(&s, 2, OK);
 	p = plot_of(&s);
 	assert_non_null(p);
 	assert_int_equal(p->psn, 0xfffffe);
@@ -95,9 +95,9 @@ static void many_naks(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < 300; i++) {
 		sends(&s, i, i);
-		respond(&s, ACK, i, RNR);
+		respond(&s, i, RNR);
 		sends(&s, i, i);
-		respond(&s, ACK, i, OK);
+		respond(&s, i, OK);
 	}
 	p = plot_of(&s);
 	assert_int_equal(p->naks_in_all, 300);
