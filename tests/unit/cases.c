@@ -195,7 +195,7 @@ static void variants(struct run *r, size_t at, size_t end, bool two)
 		case_begin(r, two);
 		block(r, at, end);
 		if (!r->expected)
-			bail(r, at, "the case expects nothing");
+			bail(r, end - 1, "the case expects nothing");
 		case_end(r);
 		return;
 	}
