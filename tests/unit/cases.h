@@ -18,21 +18,12 @@ struct token {
 
 /* Variables with a meaning; the others are the cases' own. */
 #define SLOTS                                                                                      \
-	X(qp)                                                                                      \
-	X(tos)                                                                                     \
-	X(vlan)                                                                                    \
-	X(iface)                                                                                   \
-	X(cut) X(vni) X(vni_back) X(tunnelled) X(reserved) X(icrc) X(group) X(third) X(other_back) \
-		X(msn) X(gap) X(id) X(ib) X(body) X(zero) X(length) X(addr) X(rkey) X(qkey) X(src) \
-			X(opcode) X(changed) X(ahead) X(drift) X(directions) X(only_a) X(net_a)    \
-				X(net_b) X(ttl_a) X(ttl_b) X(ttl_back_a) X(ttl_back_b) X(first_a)  \
-					X(first_b) X(delay) X(trim) X(known) X(alone)
-enum slot {
-#define X(name) S_##name,
-	SLOTS
-#undef X
-		N_SLOTS
-};
+	S_qp, S_tos, S_vlan, S_iface, S_cut, S_vni, S_vni_back, S_tunnelled, S_reserved, S_icrc,   \
+		S_group, S_third, S_other_back, S_msn, S_gap, S_id, S_ib, S_body, S_zero,          \
+		S_length, S_addr, S_rkey, S_qkey, S_src, S_opcode, S_changed, S_ahead, S_drift,    \
+		S_directions, S_only_a, S_net_a, S_net_b, S_ttl_a, S_ttl_b, S_ttl_back_a,          \
+		S_ttl_back_b, S_first_a, S_first_b, S_delay, S_trim, S_known, S_alone
+enum slot { SLOTS, N_SLOTS };
 
 #define VARS 64
 

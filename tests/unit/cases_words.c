@@ -135,17 +135,19 @@ bool goes_on(const struct run *r, size_t at)
 
 /* --- variables -------------------------------------------------------------------------------- */
 
-static const char *const slot_names[] = {
-#define X(name) #name,
-	SLOTS
-#undef X
-};
+#define TEXT_OF(...) #__VA_ARGS__
+#define TEXT(list)   TEXT_OF(list)
 
 static int slot_by(const char *name, size_t n)
 {
-	for (int i = 0; i < N_SLOTS; i++)
-		if (!strncmp(slot_names[i], name, n) && !slot_names[i][n])
+	const char *slot = " " TEXT(SLOTS);
+
+	for (int i = 0; i < N_SLOTS; i++, slot = strchr(slot + 1, ' ')) {
+		const char *its = slot + strlen(" S_");
+
+		if (!strncmp(its, name, n) && (!its[n] || its[n] == ','))
 			return i;
+	}
 	return -1;
 }
 
