@@ -48,10 +48,17 @@ json_t *rd_redact_map(const struct rd_redact *r);
 void rd_redact_name(struct rd_redact *r, enum rd_redact_kind kind, const char *name, size_t n);
 /*
  * A copy of `n` bytes of text with all addresses and names replaced; in the first pass an unchanged
- * copy. It is terminated by NUL; *out_n gets the length without it (may be NULL). The caller frees
+ * copy. Keys of JSON have no names. It is terminated by NUL; *out_n gets the length without it (may be NULL). The caller frees
  * it; NULL: out of memory.
  */
 char *rd_redact_text(struct rd_redact *r, const char *text, size_t n, size_t *out_n);
+/*
+ * The same for text of a capture, or about one: whoever sent or wrote it chose the words. A name
+ * that a label in it names is replaced there and nowhere else.
+ */
+char *rd_redact_foreign(struct rd_redact *r, const char *text, size_t n, size_t *out_n);
+/* The same for a path, in which names of hosts and users may be words: only addresses. */
+char *rd_redact_path(struct rd_redact *r, const char *path);
 
 /* Addresses in bytes, in place. Those that are well known, multicast or zero stay. */
 void rd_redact_mac(struct rd_redact *r, uint8_t mac[6]);

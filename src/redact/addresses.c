@@ -46,13 +46,32 @@ void rd_redact_mac(struct rd_redact *r, uint8_t mac[6])
 	record_address(r, RD_REDACT_MAC, old, mac);
 }
 
+bool mac_was_seen(const struct rd_redact *r, const uint8_t mac[6])
+{
+	return part_was_seen(r, SPACE_OUI, rd_be24(mac)) &&
+	       part_was_seen(r, SPACE_LOW24, rd_be24(mac + 3));
+}
+
+/* Whether it contains a MAC address. */
+static bool is_eui64(const uint8_t id[8])
+{
+	return rd_be16(id + 3) == EUI64 && !((id[0] ^ LOCAL) & 1);
+}
+
+bool guid_was_seen(const struct rd_redact *r, const uint8_t guid[8])
+{
+	return part_was_seen(r, SPACE_LOW24, rd_be24(guid + 5)) &&
+	       (is_eui64(guid) ? part_was_seen(r, SPACE_OUI, rd_be24(guid) ^ (uint32_t)LOCAL << 16)
+			       : part_was_seen(r, SPACE_HIGH40, rd_be64(guid) >> 24));
+}
+
 static void identifier(struct rd_redact *r, uint8_t id[8])
 {
 	uint64_t high = rd_be64(id) >> 24;
 
 	if (rd_be64(id) == 0 || rd_be64(id) == UINT64_MAX)
 		return;
-	if ((high & 0xffff) == EUI64 && !((id[0] ^ LOCAL) & 1)) {
+	if (is_eui64(id)) {
 		uint32_t vendor = oui(r, rd_be24(id) ^ (uint32_t)LOCAL << 16);
 
 		put24(id, vendor ^ (uint32_t)LOCAL << 16);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Recognizes addresses in text by their form. Versions, PCI addresses and times of day are not
- * network addresses. The replacement has the same form: separators, leading zeros, the case of
- * digits.
+ * Recognizes addresses in text by their form. A run of characters that addresses consist of is
+ * divided into pieces, and each piece is taken as a whole, so that no part of an address is taken
+ * for another one. Versions, PCI addresses and times of day are not network addresses. The
+ * replacement has the same form: separators, leading zeros, the case of digits.
  */
 #include "redact.h"
 #include <arpa/inet.h>
@@ -13,12 +14,24 @@
 
 #define GROUPS_MAX 20 /* bytes of an IPoIB hardware address: flags and QPN, GID */
 #define IPOIB_GID  4
+#define NETFILTER  14 /* bytes after "MAC=": two MAC addresses, ethertype */
 
 #define VERSION_MAX 9 /* first number of a version of four */
 
 static bool is_digit(char c)
 {
 	return isxdigit((unsigned char)c) != 0;
+}
+
+static bool is_separator(char c)
+{
+	return c == ':' || c == '.' || c == '-';
+}
+
+/* Letters and digits continue a word; bytes of other alphabets do not. */
+static bool is_word(char c)
+{
+	return isalnum((unsigned char)c) != 0;
 }
 
 static unsigned int value_of(char c)
@@ -46,22 +59,20 @@ static void get_bytes(uint8_t *bytes, const char *digits, size_t n)
 static bool has_upper(const char *text, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (isupper((unsigned char)text[i]) && text[i] != 'X')
+		if (isupper((unsigned char)text[i]))
 			return true;
 	return false;
 }
 
-/* Writes the bytes with digits in the format of the original; everything between them is copied. */
-static void put_same(struct form *f, const char *text, size_t n, const uint8_t *bytes, size_t skip)
+/* Writes the bytes with digits in the format of the original; separators are copied. */
+static void put_same(struct form *f, const char *text, size_t n, const uint8_t *bytes)
 {
 	const char *digits = has_upper(text, n) ? "0123456789ABCDEF" : "0123456789abcdef";
 	size_t k = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		bool digit = i >= skip && is_digit(text[i]);
-
 		f->to[i] = text[i];
-		if (digit) {
+		if (is_digit(text[i])) {
 			f->to[i] = digits[k % 2 ? bytes[k / 2] & 0xf : bytes[k / 2] >> 4];
 			k++;
 		}
@@ -73,16 +84,17 @@ static void put_same(struct form *f, const char *text, size_t n, const uint8_t *
  */
 
 /*
- * Groups of `each` digits with one separator. Returns the number of groups; `out` gets the bytes.
+ * Groups of `each` digits with one separator, to the end of `left` bytes, or to another separator.
+ * Returns the number of groups, 0 if another group follows; `out` gets the first bytes.
  */
-static unsigned int groups_of(const char *text, size_t left, unsigned int each, char separator,
+static size_t groups_of(const char *text, size_t left, unsigned int each, char separator,
 	uint8_t out[GROUPS_MAX], size_t *n)
 {
-	unsigned int count = 0, most = 2 * GROUPS_MAX / each;
-	size_t at = 0;
+	size_t count = 0, at = 0;
 
-	while (count < most && run_of_digits(text + at, left - at) == each) {
-		get_bytes(out + count * each / 2, text + at, each / 2);
+	while (run_of_digits(text + at, left - at) == each) {
+		if ((count + 1) * each / 2 <= GROUPS_MAX)
+			get_bytes(out + count * each / 2, text + at, each / 2);
 		at += each;
 		count++;
 		if (at + 1 >= left || text[at] != separator || !is_digit(text[at + 1]))
@@ -90,10 +102,7 @@ static unsigned int groups_of(const char *text, size_t left, unsigned int each, 
 		at++;
 	}
 	*n = at;
-	/* Followed by a group of another length, or by a word. */
-	if (at < left && name_is_word((unsigned char)text[at]))
-		return 0;
-	return count;
+	return at < left && is_digit(text[at]) ? 0 : count;
 }
 
 static bool pairs(
@@ -103,6 +112,9 @@ static bool pairs(
 	size_t n;
 
 	switch (groups_of(text, left, 2, separator, b, &n)) {
+	case NETFILTER:
+		rd_redact_mac(r, b + 6);
+		__attribute__((fallthrough));
 	case 6:
 		rd_redact_mac(r, b);
 		break;
@@ -118,30 +130,28 @@ static bool pairs(
 	default:
 		return false;
 	}
-	put_same(f, text, n, b, 0);
+	put_same(f, text, n, b);
 	return true;
 }
 
-/* 0c42:a103:00b3:1234, and GIDs with all their zeros. */
-static bool fours(struct rd_redact *r, const char *text, size_t left, struct form *f)
+/* 0c42:a103:00b3:1234, GIDs with all their zeros, and Cisco's notation of MAC addresses. */
+static bool fours(
+	struct rd_redact *r, const char *text, size_t left, char separator, struct form *f)
 {
 	uint8_t b[GROUPS_MAX];
-	size_t n;
+	size_t n, count = groups_of(text, left, 4, separator, b, &n);
 
-	switch (groups_of(text, left, 4, ':', b, &n)) {
-	case 4:
+	if (n != left)
+		return false;
+	if (separator == ':' && count == 4)
 		rd_redact_guid(r, b);
-		break;
-	case 8:
+	else if (separator == ':' && count == 8)
 		rd_redact_ipv6(r, b);
-		break;
-	default:
-		/* Cisco's notation of MAC addresses */
-		if (groups_of(text, left, 4, '.', b, &n) != 3)
-			return false;
+	else if (separator == '.' && count == 3)
 		rd_redact_mac(r, b);
-	}
-	put_same(f, text, n, b, 0);
+	else
+		return false;
+	put_same(f, text, n, b);
 	return true;
 }
 
@@ -160,7 +170,7 @@ static void opaque(
 	memcpy(b, old, sizeof(b));
 	for (size_t i = 0; r->replacing && i < k / 2; i += 8)
 		rd_put_be64(b + i, rd_hash2(rd_be64(old) ^ i, rd_be64(old + 8)));
-	put_same(f, text, n, b, 0);
+	put_same(f, text, n, b);
 	f->to[n] = '\0';
 	record_text(r, kind, text, n, f->to);
 }
@@ -172,14 +182,12 @@ static bool uuid(struct rd_redact *r, const char *text, size_t left, struct form
 	bool zero = true;
 
 	for (unsigned int i = 0; i < 5; i++) {
-		if (run_of_digits(text + at, left - at) != lengths[i])
+		if (at > left || run_of_digits(text + at, left - at) != lengths[i])
 			return false;
 		at += lengths[i];
 		if (i < 4 && (at >= left || text[at++] != '-'))
 			return false;
 	}
-	if (at < left && name_is_word((unsigned char)text[at]))
-		return false;
 	for (size_t i = 0; i < at; i++)
 		zero &= text[i] == '0' || text[i] == '-';
 	if (!zero)
@@ -199,45 +207,58 @@ static bool has_letter(const char *text, size_t n)
 	return false;
 }
 
-static bool bare(
-	struct rd_redact *r, const char *text, size_t left, unsigned int line, struct form *f)
+/* What precedes digits, as a part of the word. */
+enum prefix { PREFIX_NONE, PREFIX_HEX, PREFIX_NETDEV };
+
+/*
+ * Digits with nothing but a prefix before them: GUIDs and MAC addresses where the line or the form
+ * says so, or if that address was seen elsewhere.
+ */
+static bool bare(const struct place *p, size_t at, size_t n, enum prefix prefix, struct form *f)
 {
-	bool hex = left > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
-	size_t skip = hex ? 2 : 0, n = run_of_digits(text + skip, left - skip), end = skip + n;
+	const char *text = p->text + at;
+	bool hex = prefix == PREFIX_HEX, letter = hex || has_letter(text, n);
 	uint8_t b[8];
 
-	if ((end < left && name_is_word((unsigned char)text[end])) || !has_letter(text, end))
-		return false;
 	if (n == 16) {
-		get_bytes(b, text + skip, 8);
+		get_bytes(b, text, 8);
 		/* Small numbers and virtual addresses of user space or the kernel are not GUIDs. */
-		if (!(line & LINE_GUID) && (!hex || rd_be16(b) == 0 || rd_be16(b) >= 0xff00))
+		if (!(p->line & LINE_GUID && letter) &&
+			!(hex && rd_be16(b) != 0 && rd_be16(b) < 0xff00) && !guid_was_seen(p->r, b))
 			return false;
-		rd_redact_guid(r, b);
-	} else if (n == 12 && !hex && line & LINE_MAC) {
+		rd_redact_guid(p->r, b);
+	} else if (n == 12) {
 		get_bytes(b, text, 6);
-		rd_redact_mac(r, b);
-	} else if ((n == 32 || n == 64) && !hex) {
-		opaque(r, RD_REDACT_ID, text, n, f);
+		if (!(p->line & LINE_MAC && letter && !hex) && prefix != PREFIX_NETDEV &&
+			!mac_was_seen(p->r, b))
+			return false;
+		rd_redact_mac(p->r, b);
+	} else if ((n == 32 || n == 64) && prefix == PREFIX_NONE && letter) {
+		opaque(p->r, RD_REDACT_ID, text, n, f);
 		return true;
 	} else {
 		return false;
 	}
-	put_same(f, text, end, b, skip);
+	put_same(f, text, n, b);
 	return true;
 }
 
-/* enx0c42a1b31234: netdevs that udev names after their MAC address */
-static bool netdev(struct rd_redact *r, const char *text, size_t left, struct form *f)
+/* 0x0c42a10300b31234; enx0c42a1b31234: netdevs that udev names after their MAC address */
+static enum prefix prefix_at(const struct place *p, size_t at)
 {
-	uint8_t b[6];
+	static const struct {
+		const char *text;
+		enum prefix prefix;
+	} rows[] = {{"0x", PREFIX_HEX}, {"0X", PREFIX_HEX}, {"enx", PREFIX_NETDEV}};
 
-	if (left < 15 || strncmp(text, "enx", 3) != 0 || run_of_digits(text + 3, left - 3) != 12)
-		return false;
-	get_bytes(b, text + 3, 6);
-	rd_redact_mac(r, b);
-	put_same(f, text, 15, b, 3);
-	return true;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		size_t n = strlen(rows[i].text);
+
+		if (at >= p->begin + n && memcmp(p->text + at - n, rows[i].text, n) == 0 &&
+			(at == p->begin + n || !is_word(p->text[at - n - 1])))
+			return rows[i].prefix;
+	}
+	return PREFIX_NONE;
 }
 
 /* --- IP -----------------------------------------------------------------------------------------
@@ -267,57 +288,58 @@ static bool is_version(const char *text, size_t at, size_t n, size_t len, uint8_
 	return dots > 0 && dots < 3;
 }
 
-static bool ipv4(struct rd_redact *r, const char *text, size_t at, size_t len, struct form *f)
+/*
+ * An address in the numbers at `at`, perhaps with a port after a dot, as tcpdump prints it. Returns
+ * the bytes of all of them: a part of a longer number is no address.
+ */
+static size_t ipv4(const struct place *p, size_t at, size_t end, struct form *f)
 {
 	char copy[INET_ADDRSTRLEN];
-	uint8_t ip[4];
-	size_t n = 0;
+	size_t n = 0, groups = 0, four = 0;
+	uint8_t old[4], ip[4];
 
-	while (at + n < len && (isdigit((unsigned char)text[at + n]) || text[at + n] == '.'))
-		n++;
-	while (n && text[at + n - 1] == '.')
-		n--;
-	if (n < 7 || n >= sizeof(copy) ||
-		(at + n < len && name_is_word((unsigned char)text[at + n])))
-		return false;
-	/* Whether this is part of a longer number; the address in "dump.10.0.0.1.pcap" is not. */
-	if (at > 1 && text[at - 1] == '.' && isdigit((unsigned char)text[at - 2]))
-		return false;
-	memcpy(copy, text + at, n);
-	copy[n] = '\0';
-	if (inet_pton(AF_INET, copy, ip) != 1 || is_version(text, at, n, len, ip[0]))
-		return false;
-	rd_redact_ipv4(r, ip);
+	while (at + n < end && isdigit((unsigned char)p->text[at + n])) {
+		size_t digits = run_of_digits(p->text + at + n, end - at - n);
+
+		if (has_letter(p->text + at + n, digits))
+			break;
+		n += digits;
+		if (++groups == 4)
+			four = n;
+		if (at + n < end)
+			n++; /* the dot */
+	}
+	if (groups < 4 || groups > 5 || four >= sizeof(copy))
+		return n;
+	snprintf(copy, sizeof(copy), "%.*s", (int)four, p->text + at);
+	if (inet_pton(AF_INET, copy, ip) != 1 || is_version(p->text, at, four, p->n, ip[0]) ||
+		(groups == 5 && ip[0] <= VERSION_MAX))
+		return n;
+	memcpy(old, ip, sizeof(old));
+	rd_redact_ipv4(p->r, ip);
 	inet_ntop(AF_INET, ip, f->to, sizeof(f->to));
-	f->n = n;
+	f->at = at;
+	f->n = four;
 	f->to_n = strlen(f->to);
-	return true;
+	return n;
 }
 
-static bool ipv6(struct rd_redact *r, const char *text, size_t left, struct form *f)
+static bool ipv6(struct rd_redact *r, const char *text, size_t n, struct form *f)
 {
 	char copy[INET6_ADDRSTRLEN];
-	size_t n = 0, colons = 0;
-	uint8_t ip[16];
+	uint8_t old[16], ip[16];
 
-	while (n < left && n < sizeof(copy) &&
-		(is_digit(text[n]) || text[n] == ':' || text[n] == '.'))
-		colons += text[n++] == ':';
-	/* A port, a full stop, or a colon may follow. */
-	for (; n > 2 && colons > 1; n--) {
-		bool ends = n == left || !name_is_word((unsigned char)text[n]);
-
-		if (n < sizeof(copy) && ends && (is_digit(text[n - 1]) || text[n - 1] == ':')) {
-			memcpy(copy, text, n);
-			copy[n] = '\0';
-			if (inet_pton(AF_INET6, copy, ip) == 1)
-				break;
-		}
-	}
-	if (n <= 2 || colons < 2)
+	if (n >= sizeof(copy))
 		return false;
+	memcpy(copy, text, n);
+	copy[n] = '\0';
+	if (inet_pton(AF_INET6, copy, ip) != 1)
+		return false;
+	memcpy(old, ip, sizeof(old));
 	rd_redact_ipv6(r, ip);
 	inet_ntop(AF_INET6, ip, f->to, sizeof(f->to));
+	if (memcmp(old, ip, sizeof(old)) == 0) /* well known: its spelling stays */
+		memcpy(f->to, copy, n + 1);
 	for (char *c = f->to; has_upper(text, n) && *c; c++)
 		*c = (char)toupper((unsigned char)*c);
 	f->n = n;
@@ -325,22 +347,107 @@ static bool ipv6(struct rd_redact *r, const char *text, size_t left, struct form
 	return true;
 }
 
-void form_at(struct rd_redact *r, const char *text, size_t at, size_t n, unsigned int line,
-	struct form *f)
-{
-	const char *here = text + at;
-	size_t left = n - at;
+/* --- runs ---------------------------------------------------------------------------------------
+ */
 
+/* A whole piece with at least two colons, without colons and dots of the sentence. */
+static void with_colons(const struct place *p, size_t at, size_t end, struct form *f)
+{
+	const char *text = p->text;
+	size_t port;
+
+	while (end > at && text[end - 1] == '.')
+		end--;
+	if (end - at > 2 && text[at] == ':' && (text[at + 1] != ':' || text[at + 2] == ':'))
+		at++;
+	if (end - at > 2 && text[end - 1] == ':' && (text[end - 2] != ':' || text[end - 3] == ':'))
+		end--;
+	for (port = end; port > at && isdigit((unsigned char)text[port - 1]); port--)
+		;
+	f->at = at;
+	if (pairs(p->r, text + at, end - at, ':', f) || fours(p->r, text + at, end - at, ':', f) ||
+		ipv6(p->r, text + at, end - at, f))
+		return;
+	/* 2001:db8::7.4791, as tcpdump prints a port */
+	if (port > at && port < end && text[port - 1] == '.')
+		ipv6(p->r, text + at, port - 1 - at, f);
+}
+
+/* A piece without colons: groups with dots between them. */
+static void with_dots(const struct place *p, size_t at, size_t end, struct form *f)
+{
+	size_t whole = end;
+
+	while (whole > at && p->text[whole - 1] == '.')
+		whole--;
+	f->at = at;
+	if (fours(p->r, p->text + at, whole - at, '.', f))
+		return;
+	while (at < end) {
+		size_t digits = run_of_digits(p->text + at, end - at), numbers;
+
+		f->at = at;
+		if (bare(p, at, digits, PREFIX_NONE, f))
+			return;
+		numbers = ipv4(p, at, end, f);
+		if (f->n)
+			return;
+		at += numbers > digits ? numbers : digits + 1;
+	}
+}
+
+static bool with_dashes(const struct place *p, size_t at, size_t end, struct form *f)
+{
+	f->at = at;
+	return pairs(p->r, p->text + at, end - at, '-', f) || uuid(p->r, p->text + at, end - at, f);
+}
+
+/* The first address of the piece at `at`; returns where the next piece begins. */
+static size_t piece(const struct place *p, size_t at, size_t end, struct form *f)
+{
+	size_t stop = at, colons = 0, next;
+	uint8_t unused[GROUPS_MAX];
+
+	for (; stop < end && p->text[stop] != '-'; stop++)
+		colons += p->text[stop] == ':';
+	if (colons > 1)
+		with_colons(p, at, stop, f);
+	for (; at < stop && !f->n; at = next + 1) {
+		if (with_dashes(p, at, end, f))
+			break;
+		/* Bytes of something else. */
+		if (groups_of(p->text + at, end - at, 2, '-', unused, &next) > 6)
+			return at + next;
+		for (next = at; next < stop && p->text[next] != ':'; next++)
+			;
+		with_dots(p, at, next, f);
+	}
+	return stop + 1;
+}
+
+void form_find(const struct place *p, size_t at, struct form *f)
+{
+	size_t end = at, digits = run_of_digits(p->text + at, p->n - at);
+
+	while (end < p->n && (is_digit(p->text[end]) || is_separator(p->text[end])))
+		end++;
 	f->n = 0;
-	if (left < 3)
-		return;
-	if (*here == 'e' && netdev(r, here, left, f))
-		return;
-	if (!is_digit(*here) && *here != ':')
-		return;
-	if (pairs(r, here, left, ':', f) || pairs(r, here, left, '-', f) ||
-		uuid(r, here, left, f) || fours(r, here, left, f) || bare(r, here, left, line, f) ||
-		ipv4(r, text, at, n, f))
-		return;
-	ipv6(r, here, left, f);
+	f->end = end;
+	/* A group that continues a word is no part of an address. */
+	if (at > p->begin && is_word(p->text[at - 1])) {
+		enum prefix prefix = prefix_at(p, at);
+		bool whole = at + digits == p->n || !is_word(p->text[at + digits]);
+
+		f->at = at;
+		if (prefix && whole && bare(p, at, digits, prefix, f))
+			return;
+		at += digits + 1;
+	}
+	if (end < p->n && is_word(p->text[end])) {
+		while (end > at && is_digit(p->text[end - 1]))
+			end--;
+		end -= end > at;
+	}
+	while (at < end && !f->n)
+		at = piece(p, at, end, f);
 }

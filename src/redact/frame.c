@@ -22,9 +22,11 @@
 #define PORT_GENEVE 6081
 #define IP_MIN	    20
 #define IP6_LEN	    40
+#define TCP_MIN	    20
 #define ADDRESS_MAX 8 /* bytes of a hardware address in a cooked header */
 
 #define PROTO_ICMP   1
+#define PROTO_TCP    6
 #define PROTO_UDP    17
 #define PROTO_ICMPV6 58
 
@@ -215,6 +217,15 @@ static uint32_t pause_end(const struct layer *l, const struct rd_packet *p)
 	return p->payload + (pause.pfc ? 2 + 2 + 2 * RD_PRIORITIES : 2 + 2);
 }
 
+/* Options of TCP may contain addresses (RFC 8684); they are replaced by 1 (no operation). */
+static void tcp_options(const struct layer *l, const struct rd_packet *p)
+{
+	uint32_t end = p->payload < l->caplen ? p->payload : l->caplen;
+
+	if (p->l4 && p->proto == PROTO_TCP && p->l4 + TCP_MIN < end)
+		memset(l->data + p->l4 + TCP_MIN, 1, end - p->l4 - TCP_MIN);
+}
+
 static void other_payload(
 	struct rd_redact *r, const struct layer *l, const struct rd_packet *p, uint32_t end)
 {
@@ -307,6 +318,7 @@ static void layer_redact(struct rd_redact *r, const struct layer *l)
 		content(r, l, &p, payload_end(l, &p));
 	if (p.net != RD_NET_NONE)
 		network_header(r, l, &p);
+	tcp_options(l, &p);
 	/* The ICRC does not cover the other checksums, which cover it. */
 	icrc_redact(l, &p);
 	sums_redact(l, &p);

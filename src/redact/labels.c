@@ -61,13 +61,13 @@ static bool is_between(char c)
 	return c && strchr(" \t:=\"'.[]", c) != NULL;
 }
 
-static bool ends_name(const struct label *label, char c)
+static bool ends_name(const struct label *label, char c, bool data)
 {
-	if ((unsigned char)c < 0x20 || c == '"')
+	if ((unsigned char)c < 0x20 || c == '"' || (data && c == '\\'))
 		return true;
 	if (label->extent == LINE)
 		return false;
-	return isspace((unsigned char)c) || strchr("',;()<>&", c) ||
+	return isspace((unsigned char)c) || strchr("',;()<>&{}]", c) ||
 	       (label->extent == PATH && c == '/');
 }
 
@@ -81,27 +81,35 @@ static bool is_serial(const char *text, size_t n)
 	return digit && n >= 4;
 }
 
-/* Returns the bytes up to the end of the name. */
-static size_t take(struct rd_redact *r, const struct label *label, const char *text, size_t left)
+bool label_find(const char *text, size_t at, size_t n, bool data, struct label_name *name)
 {
-	size_t at = strlen(label->text), n = 0;
+	const struct label *label = label_at(text + at, n - at);
+	size_t end;
 
-	while (label->extent != PATH && at < left && is_between(text[at]))
+	if (!label)
+		return false;
+	at += strlen(label->text);
+	while (label->extent != PATH && at < n && is_between(text[at]))
 		at++;
-	while (at + n < left && !ends_name(label, text[at + n]))
-		n++;
-	if (label->kind != RD_REDACT_SERIAL || is_serial(text + at, n))
-		rd_redact_name(r, label->kind, text + at, n);
-	return at;
+	for (end = at; end < n && !ends_name(label, text[end], data);)
+		end++;
+	while (end > at && isspace((unsigned char)text[end - 1]))
+		end--;
+	*name = (struct label_name){.at = at, .n = end - at, .kind = label->kind};
+	if (label->kind == RD_REDACT_SERIAL && !is_serial(text + at, end - at))
+		name->n = 0;
+	return true;
 }
 
-void labels_collect(struct rd_redact *r, const char *text, size_t n)
+void labels_collect(struct rd_redact *r, const char *text, size_t n, bool data)
 {
-	size_t at = 0;
+	struct label_name name;
 
-	while (at < n) {
-		const struct label *label = label_at(text + at, n - at);
+	for (size_t at = 0; at < n;) {
+		bool found = label_find(text, at, n, data, &name);
 
-		at += label ? take(r, label, text + at, n - at) : 1;
+		if (found)
+			rd_redact_name(r, name.kind, text + name.at, name.n);
+		at = found ? name.at : at + 1;
 	}
 }

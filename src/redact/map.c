@@ -173,6 +173,11 @@ uint64_t part_replace(struct rd_redact *r, enum space space, uint64_t value)
 	return to;
 }
 
+bool part_was_seen(const struct rd_redact *r, enum space space, uint64_t value)
+{
+	return table_find(&r->originals, space, value) != NULL;
+}
+
 /* --- all parts that were collected ------------------------------------------------------------ */
 
 /* Compares as text: "10" before "9". Reports sort by address text if everything else is equal. */

@@ -66,7 +66,7 @@ static bool is_default_node(const char *text, size_t n)
 }
 
 /* "host-2b1c07d4" */
-static char *replacement(enum rd_redact_kind kind, const char *name, size_t n)
+char *name_replacement(struct rd_redact *r, enum rd_redact_kind kind, const char *name, size_t n)
 {
 	static const char *const starts[RD_REDACT_KINDS] = {[RD_REDACT_HOST] = "host",
 		[RD_REDACT_USER] = "user",
@@ -77,18 +77,22 @@ static char *replacement(enum rd_redact_kind kind, const char *name, size_t n)
 	char lower[NAME_MAX_LEN], *to;
 	unsigned int words;
 
+	if (is_common(name, n) || (kind == RD_REDACT_NODE && is_default_node(name, n)))
+		return NULL;
 	for (size_t i = 0; i < n; i++)
 		lower[i] = (char)tolower((unsigned char)name[i]);
 	words = rd_hash_add_bytes(&h, lower, n);
 	if (asprintf(&to, "%s-%08llx", starts[kind],
 		    (unsigned long long)rd_hash_end(&h, words) & 0xffffffff) < 0)
-		return NULL;
+		to = NULL;
+	r->no_memory |= !to;
 	return to;
 }
 
 void rd_redact_name(struct rd_redact *r, enum rd_redact_kind kind, const char *text, size_t n)
 {
 	struct name **at, *name;
+	char *to;
 
 	while (n && isspace((unsigned char)text[n - 1]))
 		n--;
@@ -96,29 +100,25 @@ void rd_redact_name(struct rd_redact *r, enum rd_redact_kind kind, const char *t
 		text++;
 		n--;
 	}
-	if (r->replacing || is_common(text, n) ||
-		(kind == RD_REDACT_NODE && is_default_node(text, n)))
+	to = r->replacing ? NULL : name_replacement(r, kind, text, n);
+	if (!to)
 		return;
 	/* Of equal names, the first one is kept. */
 	for (at = &r->names[bucket(text)]; *at && (*at)->n >= n; at = &(*at)->next)
-		if ((*at)->n == n && strncasecmp((*at)->text, text, n) == 0)
+		if ((*at)->n == n && strncasecmp((*at)->text, text, n) == 0) {
+			free(to);
 			return;
+		}
 	name = calloc(1, sizeof(*name));
 	if (name)
-		*name = (struct name){.text = strndup(text, n),
-			.to = replacement(kind, text, n),
-			.n = n,
-			.kind = kind,
-			.next = *at};
-	if (name && name->text && name->to) {
+		*name = (struct name){
+			.text = strndup(text, n), .to = to, .n = n, .kind = kind, .next = *at};
+	if (name && name->text) {
 		*at = name;
 		return;
 	}
 	r->no_memory = true;
-	if (name) {
-		free(name->text);
-		free(name->to);
-	}
+	free(to);
 	free(name);
 }
 

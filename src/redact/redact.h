@@ -66,11 +66,19 @@ struct rd_redact {
  * the part. Returns `value` in the first pass.
  */
 uint64_t part_replace(struct rd_redact *r, enum space space, uint64_t value);
+/* Whether the first pass found this part. */
+bool part_was_seen(const struct rd_redact *r, enum space space, uint64_t value);
 /* Adds a replacement to the map, unless it equals the original or is already there. */
 void record_address(
 	struct rd_redact *r, enum rd_redact_kind kind, const uint8_t *from, const uint8_t *to);
 void record_text(
 	struct rd_redact *r, enum rd_redact_kind kind, const char *from, size_t n, const char *to);
+
+/* --- addresses.c --- */
+
+/* Whether the parts of this address were found in the first pass, in any form. */
+bool mac_was_seen(const struct rd_redact *r, const uint8_t mac[6]);
+bool guid_was_seen(const struct rd_redact *r, const uint8_t guid[8]);
 
 /* --- names.c --- */
 
@@ -79,30 +87,52 @@ void record_text(
  */
 struct name *name_at(
 	const struct rd_redact *r, const char *text, size_t left, unsigned char before);
+/*
+ * What a name is replaced by, which the caller frees. NULL: it identifies nothing, or no memory.
+ */
+char *name_replacement(struct rd_redact *r, enum rd_redact_kind kind, const char *name, size_t n);
 bool name_is_word(unsigned char c); /* letters and digits, which continue a word */
 void names_free(struct rd_redact *r);
 
 /* --- labels.c --- */
 
-/* Names that are labelled in text: "Serial number: X", "/home/X". First pass. */
-void labels_collect(struct rd_redact *r, const char *text, size_t n);
+/* A name that is labelled in text: "Serial number: X", "/home/X". */
+struct label_name {
+	size_t at, n;
+	enum rd_redact_kind kind;
+};
+/*
+ * Whether a label is at `at`, and what it names (n 0: nothing). `data`: a backslash ends a name.
+ */
+bool label_find(const char *text, size_t at, size_t n, bool data, struct label_name *name);
+/* All of them. First pass. */
+void labels_collect(struct rd_redact *r, const char *text, size_t n, bool data);
 
 /* --- forms.c --- */
 
+/* Text that is searched for addresses. */
+struct place {
+	struct rd_redact *r;
+	const char *text;
+	size_t n;
+	size_t begin;	   /* bytes before it are no part of a word: an escape sequence */
+	unsigned int line; /* LINE_*: the context of the line */
+};
+enum { LINE_GUID = 1, LINE_MAC = 2 };
+
 #define FORM_MAX 64
-/* Text at the start of `text` that has the form of an address. */
+/* An address in a run of characters that addresses consist of. */
 struct form {
-	size_t n; /* bytes of it; 0: none */
+	size_t at, n; /* n 0: there is none */
+	size_t end;   /* of the run */
 	char to[FORM_MAX + 24];
 	size_t to_n;
 };
 /*
- * `before` is the preceding byte (0: none), `line` the context of the line (LINE_*). Replaces the
- * address; in the first pass, collects it.
+ * The first address of the run that begins at `at`, and its replacement; in the first pass,
+ * collects it.
  */
-enum { LINE_GUID = 1, LINE_MAC = 2 };
-void form_at(struct rd_redact *r, const char *text, size_t at, size_t n, unsigned int line,
-	struct form *f);
+void form_find(const struct place *p, size_t at, struct form *f);
 
 /* --- frame.c --- */
 

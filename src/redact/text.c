@@ -8,6 +8,9 @@
 
 #define LINE_LONG 1000 /* bytes: data of a page, no line of a tool */
 
+/* Whose text it is: this machine's tools'; a capture's or about one; a member's path. */
+enum text_kind { TEXT_OWN, TEXT_FOREIGN, TEXT_PATH };
+
 struct output {
 	char *bytes;
 	size_t n, capacity;
@@ -69,80 +72,215 @@ static unsigned int line_of(const char *text, size_t len)
 	       (has_word(text, len, "mac") || has_word(text, len, "addr") ? LINE_MAC : 0);
 }
 
-/* Whether an address may begin after this byte. */
-static bool is_boundary(unsigned char before)
+/* --- escape sequences and keys of JSON -----------------------------------------------------------
+ */
+
+/* JSON, and pages, which contain data as JSON. */
+static bool is_data(const char *text, size_t n)
 {
-	return !name_is_word(before);
+	size_t at = 0;
+
+	while (at < n && isspace((unsigned char)text[at]))
+		at++;
+	return at < n && strchr("{[<", text[at]) && text[at];
 }
 
-static size_t replace_at(struct rd_redact *r, struct output *o, const char *text, size_t at,
-	size_t n, unsigned int line)
+static bool has_digits(const char *text, size_t left, size_t n, const char *digits)
 {
-	unsigned char before = at ? (unsigned char)text[at - 1] : 0;
-	struct name *name = name_at(r, text + at, n - at, before);
-	struct form f = {.n = 0};
+	return left >= n && strspn(text, digits) >= n;
+}
 
-	if (is_boundary(before))
-		form_at(r, text, at, n, line, &f);
-	if (f.n && (!name || f.n >= name->n)) {
-		put(o, f.to, f.to_n);
-		return f.n;
+/* The bytes of the escape sequence that a backslash begins: of JSON, C or the kernel's files. */
+static size_t escape_length(const char *text, size_t left)
+{
+	static const char hex[] = "0123456789abcdefABCDEF";
+
+	if (left > 1 && strchr("nrtbf\"\\/", text[1]))
+		return 2;
+	if (left > 1 && text[1] == 'u' && has_digits(text + 2, left - 2, 4, hex))
+		return 6;
+	if (left > 1 && text[1] == 'x' && has_digits(text + 2, left - 2, 2, hex))
+		return 4;
+	return has_digits(text + 1, left - 1, 3, "01234567") ? 4 : 1;
+}
+
+/* The end of the string that begins with the quote `at`. */
+static size_t string_end(const char *text, size_t at, size_t n)
+{
+	for (at++; at < n && text[at] != '"'; at++)
+		at += text[at] == '\\';
+	return at + 1;
+}
+
+static bool is_key(const char *text, size_t end, size_t n)
+{
+	while (end < n && isspace((unsigned char)text[end]))
+		end++;
+	return end < n && text[end] == ':';
+}
+
+/* --- replacing ----------------------------------------------------------------------------------
+ */
+
+struct scan {
+	struct place place;
+	struct output out;
+	struct form form; /* of the run of characters that was looked at last */
+	enum text_kind kind;
+	bool data, is_long;
+	bool key; /* the string that ends at string_end is a key */
+	size_t string_end;
+	struct label_name label; /* TEXT_FOREIGN: what the last label names */
+};
+
+static bool form_is_at(struct scan *s, size_t at)
+{
+	char c = s->place.text[at];
+
+	if (at >= s->form.end && (isxdigit((unsigned char)c) || (c && strchr(":.-", c))))
+		form_find(&s->place, at, &s->form);
+	return s->form.n && s->form.at == at;
+}
+
+static const struct name *name_is_at(struct scan *s, size_t at)
+{
+	const struct place *p = &s->place;
+	unsigned char before = at > p->begin ? (unsigned char)p->text[at - 1] : 0;
+
+	if (s->kind == TEXT_PATH || (s->key && at < s->string_end))
+		return NULL;
+	return name_at(p->r, p->text + at, p->n - at, before);
+}
+
+/* Copies an escape sequence; an address or a name may follow it directly. */
+static size_t escape(struct scan *s, size_t at)
+{
+	struct place *p = &s->place;
+	size_t n = escape_length(p->text + at, p->n - at);
+
+	/* Elsewhere a backslash may also be none: DOMAIN\user */
+	if (!s->data && n > 1 && (form_is_at(s, at + 1) || name_is_at(s, at + 1)))
+		n = 1;
+	put(&s->out, p->text + at, n);
+	if (n > 1) {
+		p->begin = at + n;
+		s->form = (struct form){.n = 0};
 	}
-	if (!name || !r->replacing)
-		return 0;
-	record_text(r, name->kind, name->text, name->n, name->to);
-	put(o, name->to, strlen(name->to));
-	return name->n;
+	return n;
+}
+
+/* A name that a label in a capture names is replaced there, and nowhere else. */
+static bool label_replace(struct scan *s, size_t at)
+{
+	const struct place *p = &s->place;
+	struct label_name *l = &s->label;
+	char *to;
+
+	if (at != l->at || !l->n)
+		return false;
+	to = name_replacement(p->r, l->kind, p->text + at, l->n);
+	if (!to)
+		return false;
+	record_text(p->r, l->kind, p->text + at, l->n, to);
+	put(&s->out, to, strlen(to));
+	free(to);
+	return true;
+}
+
+/* Returns the bytes of text that are done. */
+static size_t replace_at(struct scan *s, size_t at)
+{
+	const struct place *p = &s->place;
+	const struct name *name = name_is_at(s, at);
+	bool replacing = p->r->replacing;
+	size_t n = 1;
+
+	if (s->kind == TEXT_FOREIGN && replacing && at >= s->label.at + s->label.n)
+		label_find(p->text, at, p->n, s->data, &s->label);
+	if (form_is_at(s, at) && (!name || s->form.n >= name->n)) {
+		put(&s->out, s->form.to, s->form.to_n);
+		n = s->form.n;
+	} else if (label_replace(s, at)) {
+		n = s->label.n;
+	} else if (name && replacing) {
+		record_text(p->r, name->kind, name->text, name->n, name->to);
+		put(&s->out, name->to, strlen(name->to));
+		n = name->n;
+	} else {
+		put(&s->out, p->text + at, 1);
+		return 1;
+	}
+	s->form = (struct form){.n = 0};
+	return n;
+}
+
+/* What the line, and the string of JSON, say about what is in them. */
+static void look_ahead(struct scan *s, size_t at)
+{
+	struct place *p = &s->place;
+
+	if (!at || p->text[at - 1] == '\n')
+		s->is_long = part_of(p->text + at, p->n - at, false) > LINE_LONG;
+	if (begins_part(p->text, at, s->is_long))
+		p->line = line_of(p->text + at, part_of(p->text + at, p->n - at, s->is_long));
+	if (s->data && p->text[at] == '"' && at >= s->string_end) {
+		s->string_end = string_end(p->text, at, p->n);
+		s->key = is_key(p->text, s->string_end, p->n);
+	}
+}
+
+static char *text_redact(
+	struct rd_redact *r, enum text_kind kind, const char *text, size_t n, size_t *out_n)
+{
+	struct scan s = {.place = {.r = r, .text = text, .n = n},
+		.out.capacity = n + n / 8 + 64,
+		.kind = kind,
+		.data = is_data(text, n)};
+
+	s.out.bytes = malloc(s.out.capacity);
+	s.out.failed = !s.out.bytes;
+	if (!r->replacing && kind == TEXT_OWN)
+		labels_collect(r, text, n, s.data);
+	for (size_t at = 0; at < n && !s.out.failed;) {
+		look_ahead(&s, at);
+		at += text[at] == '\\' ? escape(&s, at) : replace_at(&s, at);
+	}
+	if (s.out.failed) {
+		r->no_memory = true;
+		free(s.out.bytes);
+		return NULL;
+	}
+	s.out.bytes[s.out.n] = '\0';
+	if (out_n)
+		*out_n = s.out.n;
+	return s.out.bytes;
 }
 
 char *rd_redact_text(struct rd_redact *r, const char *text, size_t n, size_t *out_n)
 {
-	struct output o = {.capacity = n + n / 8 + 64};
-	unsigned int line = 0;
-	bool is_long = false;
-	size_t at = 0;
+	return text_redact(r, TEXT_OWN, text, n, out_n);
+}
 
-	o.bytes = malloc(o.capacity);
-	o.failed = !o.bytes;
-	if (!r->replacing)
-		labels_collect(r, text, n);
-	while (at < n && !o.failed) {
-		size_t used;
+char *rd_redact_foreign(struct rd_redact *r, const char *text, size_t n, size_t *out_n)
+{
+	return text_redact(r, TEXT_FOREIGN, text, n, out_n);
+}
 
-		if (!at || text[at - 1] == '\n')
-			is_long = part_of(text + at, n - at, false) > LINE_LONG;
-		if (begins_part(text, at, is_long))
-			line = line_of(text + at, part_of(text + at, n - at, is_long));
-		used = replace_at(r, &o, text, at, n, line);
-		if (!used) {
-			put(&o, text + at, 1);
-			used = 1;
-		}
-		at += used;
-	}
-	if (o.failed) {
-		r->no_memory = true;
-		free(o.bytes);
-		return NULL;
-	}
-	o.bytes[o.n] = '\0';
-	if (out_n)
-		*out_n = o.n;
-	return o.bytes;
+char *rd_redact_path(struct rd_redact *r, const char *path)
+{
+	return text_redact(r, TEXT_PATH, path, strlen(path), NULL);
 }
 
 void rd_redact_field(struct rd_redact *r, enum rd_redact_kind kind, uint8_t *field, size_t n)
 {
-	size_t len = strnlen((const char *)field, n), to_len;
-	char *to;
+	size_t len = strnlen((const char *)field, n);
+	char *to = name_replacement(r, kind, (const char *)field, len);
 
-	rd_redact_name(r, kind, (const char *)field, len);
-	to = rd_redact_text(r, (const char *)field, len, &to_len);
-	if (!to || !r->replacing) {
-		free(to);
-		return;
-	}
-	memset(field, 0, n);
-	memcpy(field, to, to_len < n ? to_len : n);
+	if (to)
+		record_text(r, kind, (const char *)field, len, to);
+	else
+		to = rd_redact_foreign(r, (const char *)field, len, NULL);
+	if (to && r->replacing)
+		strncpy((char *)field, to, n); /* padded with zeros, and without an end if full */
 	free(to);
 }

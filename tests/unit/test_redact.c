@@ -546,6 +546,36 @@ static void test_ipv4_options(void **state)
 	}
 }
 
+/* An address in an option of TCP (MPTCP ADD_ADDR), whole and as far as it was captured. */
+static void test_tcp_options(void **state)
+{
+	static const uint8_t option[12] = {30, 10, 0x30, 1, 10, 9, 8, 7, 0x12, 0xb7, 1, 1};
+	struct make m = {.n = 0};
+	uint8_t to[4096];
+
+	(void)state;
+	make_ethernet(&m, 0x0800);
+	make_ipv4(&m, 6, 20 + sizeof(option) + 10);
+	make_be32(&m, 0x9c401ff8);
+	make_be32(&m, 1);
+	make_be32(&m, 2);
+	make_be32(&m, 0x80100400);
+	make_be32(&m, 0);
+	make_bytes(&m, option, sizeof(option));
+	make_fill(&m, 0xab, 10);
+	rd_put_be16(m.b + 50,
+		(uint16_t)~sum(m.b + 26, 8, (uint32_t)sum(m.b + 34, m.n - 34, 6 + m.n - 34)));
+	redact(RD_LINK_ETHERNET, &m, to);
+	assert_int_equal(sum(to + 26, 8, (uint32_t)sum(to + 34, m.n - 34, 6 + m.n - 34)), 0xffff);
+	assert_memory_equal(to + 34, m.b + 34, 16);
+	for (uint32_t n = m.n; n > 34 + 20; n--) {
+		m.n = n;
+		redact(RD_LINK_ETHERNET, &m, to);
+		assert_false(has(to, n, "\x0a\x09", 2));
+		assert_int_equal(to[54], 1);
+	}
+}
+
 /* What is not understood becomes zeros: LLDP, text in UDP and TCP. */
 static void test_payload(void **state)
 {
@@ -810,6 +840,7 @@ int main(void)
 		cmocka_unit_test(test_arp),
 		cmocka_unit_test(test_within),
 		cmocka_unit_test(test_ipv4_options),
+		cmocka_unit_test(test_tcp_options),
 		cmocka_unit_test(test_payload),
 		cmocka_unit_test(test_cm),
 		cmocka_unit_test(test_smp),
