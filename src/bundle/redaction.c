@@ -107,29 +107,63 @@ static void collect_paths(struct redaction *x)
 
 /* --- text ------------------------------------------------------------------------------------- */
 
-static int text_redact(struct redaction *x, char **text, size_t *n, struct rd_error *err)
+/* What a command wrote; reports have text of captures in them. */
+static char *output_redact(
+	struct redaction *x, const struct task *t, const struct bytes *o, size_t *n)
 {
-	size_t len = n ? *n : *text ? strlen(*text) : 0;
-	char *to;
+	return (t->member->phase == PHASE_ANALYZE ? rd_redact_foreign : rd_redact_text)(
+		x->r, o->data, o->n, n);
+}
 
-	if (!*text)
-		return 0;
-	to = rd_redact_text(x->r, *text, len, &len);
+/*
+ * "captures/NAME": only the name of a file that was given is a text; the directory is not, nor are
+ * names of devices.
+ */
+static char *name_redact(struct redaction *x, const struct task *t)
+{
+	const char *slash = strrchr(t->name, '/');
+	char *base, *name = NULL;
+
+	if (t->member->form != FORM_COPY || !slash)
+		return rd_redact_path(x->r, t->name);
+	base = rd_redact_text(x->r, slash + 1, strlen(slash + 1), NULL);
+	if (base && asprintf(&name, "%.*s/%s", (int)(slash - t->name), t->name, base) < 0)
+		name = NULL;
+	free(base);
+	return name;
+}
+
+/* Replaces *text by `to`, its redacted copy. */
+static int text_set(char **text, char *to, struct rd_error *err)
+{
 	if (!to)
 		return no_memory(err);
 	free(*text);
 	*text = to;
-	if (n)
-		*n = len;
 	return 0;
+}
+
+static int output_set(
+	struct redaction *x, const struct task *t, struct bytes *o, struct rd_error *err)
+{
+	return text_set(&o->data, output_redact(x, t, o, &o->n), err);
+}
+
+static int text_redact(struct redaction *x, char **text, struct rd_error *err)
+{
+	return *text ? text_set(text, rd_redact_text(x->r, *text, strlen(*text), NULL), err) : 0;
+}
+
+/* In the first pass: `copy` is unchanged. */
+static int collected(char *copy, struct rd_error *err)
+{
+	free(copy);
+	return copy ? 0 : no_memory(err);
 }
 
 static int text_collect(struct redaction *x, const char *text, size_t n, struct rd_error *err)
 {
-	char *copy = rd_redact_text(x->r, text, n, NULL);
-
-	free(copy);
-	return copy ? 0 : no_memory(err);
+	return collected(rd_redact_text(x->r, text, n, NULL), err);
 }
 
 /* --- captures --------------------------------------------------------------------------------- */
@@ -146,7 +180,7 @@ static char *option_redact(void *ctx, const char *text, size_t n, size_t *out_n)
 {
 	const struct redaction *x = ctx;
 
-	return rd_redact_text(x->r, text, n, out_n);
+	return rd_redact_foreign(x->r, text, n, out_n);
 }
 
 static void address_redact(void *ctx, uint8_t *bytes, size_t n)
@@ -279,9 +313,8 @@ static int entry_collect(void *ctx, const struct task *t, const struct rd_archiv
 	struct redaction *x = ctx;
 
 	(void)t;
-	if (text_collect(x, e->path, strlen(e->path), err) < 0 ||
-		(e->kind == RD_ARCHIVE_LINK &&
-			text_collect(x, e->target, strlen(e->target), err) < 0))
+	if (collected(rd_redact_path(x->r, e->path), err) < 0 ||
+		(e->kind == RD_ARCHIVE_LINK && collected(rd_redact_path(x->r, e->target), err) < 0))
 		return -1;
 	return e->kind == RD_ARCHIVE_FILE ? text_collect(x, bytes, n, err) : 0;
 }
@@ -292,8 +325,7 @@ static int entry_store(void *ctx, const struct task *t, const struct rd_archive_
 	struct redaction *x = ctx;
 	size_t to_n = 0;
 	const char *target = e->kind == RD_ARCHIVE_LINK ? e->target : "";
-	char *path = rd_redact_text(x->r, e->path, strlen(e->path), NULL);
-	char *link = rd_redact_text(x->r, target, strlen(target), NULL);
+	char *path = rd_redact_path(x->r, e->path), *link = rd_redact_path(x->r, target);
 	char *to = rd_redact_text(x->r, bytes, n, &to_n);
 	int rc;
 
@@ -318,27 +350,27 @@ static int task_collect(struct redaction *x, struct task *t, struct rd_error *er
 		leave_out(t, "an archive of another command");
 	if (is_capture(t) && t->outcome != OUTCOME_NOTHING && capture_rewrite(x, t, NULL, err) < 0)
 		return -1;
-	if (text_collect(x, t->name, strlen(t->name), err) < 0 ||
+	if (collected(name_redact(x, t), err) < 0 ||
 		text_collect(x, t->command, strlen(t->command), err) < 0 ||
-		(t->errors.n && text_collect(x, t->errors.data, t->errors.n, err) < 0))
+		(t->errors.n && collected(output_redact(x, t, &t->errors, NULL), err) < 0))
 		return -1;
 	if (t->member->form == FORM_TREE)
 		return tree_each(t, entry_collect, x, err);
-	return t->output.n ? text_collect(x, t->output.data, t->output.n, err) : 0;
+	return t->output.n ? collected(output_redact(x, t, &t->output, NULL), err) : 0;
 }
 
 static int task_redact(struct redaction *x, struct task *t, struct rd_error *err)
 {
-	if (text_redact(x, &t->name, NULL, err) < 0 || text_redact(x, &t->command, NULL, err) < 0 ||
-		text_redact(x, &t->left_out, NULL, err) < 0)
+	if (text_set(&t->name, name_redact(x, t), err) < 0 ||
+		text_redact(x, &t->command, err) < 0 || text_redact(x, &t->left_out, err) < 0)
 		return -1;
-	if (t->errors.n && text_redact(x, &t->errors.data, &t->errors.n, err) < 0)
+	if (t->errors.n && output_set(x, t, &t->errors, err) < 0)
 		return -1;
 	if (is_capture(t))
 		return capture_store(x, t, err);
 	if (t->member->form == FORM_TREE)
 		return tree_each(t, entry_store, x, err);
-	return t->output.n ? text_redact(x, &t->output.data, &t->output.n, err) : 0;
+	return t->output.n ? output_set(x, t, &t->output, err) : 0;
 }
 
 int redaction_run(struct rd_redact *r, struct tasks *tasks, struct store *store, int capture,

@@ -169,7 +169,7 @@ static size_t escape(struct scan *s, size_t at)
 	return n;
 }
 
-/* A name that a label in a capture names is replaced there, and nowhere else. */
+/* A name that a label in a capture names is replaced there, and nowhere else: not in the map. */
 static bool label_replace(struct scan *s, size_t at)
 {
 	const struct place *p = &s->place;
@@ -181,7 +181,6 @@ static bool label_replace(struct scan *s, size_t at)
 	to = name_replacement(p->r, l->kind, p->text + at, l->n);
 	if (!to)
 		return false;
-	record_text(p->r, l->kind, p->text + at, l->n, to);
 	put(&s->out, to, strlen(to));
 	free(to);
 	return true;

@@ -45,10 +45,16 @@ printf 'not a capture' >alice17/other.pcap
 # A link type that nothing is known of: 147, for private use.
 python3 -c 'import struct, sys
 sys.stdout.buffer.write(struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 65535, 147) + struct.pack("<IIII", 1, 0, 8, 8) + b"12345678")' >alice17/private.pcap
+# Whoever sends a capture chooses its comments: these "names" are keys, directories and values of a bundle.
+python3 -c 'import struct, sys
+block = lambda kind, b: struct.pack("<II", kind, 12 + len(b)) + b + struct.pack("<I", 12 + len(b))
+text = b"hostname ports, hostname mlx5_0 hostname sys user=devices at /home/carol7/"
+sys.stdout.buffer.write(block(0x0a0d0d0a, struct.pack("<IHHqHH", 0x1a2b3c4d, 1, 0, -1, 1, len(text)) + text + bytes(4 + -len(text) % 4)) +
+	block(1, struct.pack("<HHI", 1, 0, 0)) + block(6, struct.pack("<IIIII", 0, 0, 0, 60, 60) + bytes(60)))' >alice17/words.pcapng
 echo result >"selftest-$(uname -n)-mlx5_0.tar.zst"
 export RDMADUMP tmp
 model --gen count=100000000,size=60-1400 --rate 5000 -- "$RDMADUMP" bundle --redact -w b.tar.zst --timeout 100 --json --capture 1 \
-	--file "$tmp/desk/alice17/172.29.3.4.pcap" --file alice17/other.pcap --file alice17/private.pcap mlx5_0 >"$tmp/json" 2>"$tmp/err"
+	--file "$tmp/desk/alice17/172.29.3.4.pcap" --file alice17/other.pcap --file alice17/private.pcap --file alice17/words.pcapng mlx5_0 >"$tmp/json" 2>"$tmp/err"
 is "a redacted bundle: exit status" $? 0
 is "bundle and map, both private" "$(stat -c '%n %a' b.tar.zst* | tr '\n' ' ')" "b.tar.zst 600 b.tar.zst.map 600 "
 has "the log says where the map is" "$tmp/err" 'b.tar.zst.map .*keep it'
@@ -85,7 +91,7 @@ why() { jq -r --arg n "$1" '.not_taken[] | select(.name | test($n)) | .why' "$b/
 has "what is no capture is left out" <(why other.pcap) 'cannot be redacted'
 has "an unknown link type is left out" <(why private.pcap) 'link type'
 has "a result of selftest is left out" <(why '^selftest/') 'cannot be redacted'
-is "... and nothing else of captures" "$(find "$b/captures" -type f -printf .)" ".."
+is "... and nothing else of captures" "$(find "$b/captures" -type f -printf .)" "..."
 frames=$(jq .totals.frames "$b/analysis/mlx5_0_1.json")
 [ "$frames" -gt 0 ] && "$RDMADUMP" analyze --json "$b/captures/mlx5_0_1.pcapng" >"$tmp/again" 2>/dev/null
 python3 "$here/redacted.py" findings "$b/analysis/mlx5_0_1.json" "$tmp/again" >"$tmp/log"
@@ -96,8 +102,12 @@ is "names of its captures are those of members" \
 [ -s page.html ]
 ok "... and --html is a file here"
 rm -f page.html
-"$RDMADUMP" list --bundle b.tar.zst >"$tmp/log" 2>&1
-is "it can be read back" $? 0
+is "a label in a capture names nothing elsewhere: device and port" \
+	"$("$RDMADUMP" list --json --bundle b.tar.zst 2>"$tmp/log" | jq -r '.devices[] | "\(.name) \(.ports | length)"')" "mlx5_0 1"
+is "... keys" "$(jq -r '.devices[0] | has("ports")' "$b/rdmadump/list.json")" true
+is "... paths" "$(ls "$b/sysroot/sys/class/infiniband/mlx5_0/ports")" 1
+grep -a -E 'hostname (ports|mlx5_0|sys)|carol7' "$b"/captures/*words.pcapng >"$tmp/log"
+is "... and is replaced where it is" $? 1
 rm -rf selftest-*
 "$RDMADUMP" bundle --redact -w - >"$tmp/log" 2>&1
 is "-w - without --redact-map: refused" $? 1

@@ -20,7 +20,7 @@ static bool frame(
 
 static char *text(void *ctx, const char *bytes, size_t n, size_t *out_n)
 {
-	return rd_redact_text(ctx, bytes, n, out_n);
+	return rd_redact_foreign(ctx, bytes, n, out_n);
 }
 
 static void address(void *ctx, uint8_t *bytes, size_t n)
@@ -61,7 +61,7 @@ static int take_text(struct rd_redact *r, const char *path, int *fd)
 		fclose(in);
 	if (got < 0)
 		return -1;
-	copy = rd_redact_text(r, bytes, (size_t)got, &n);
+	copy = rd_redact_foreign(r, bytes, (size_t)got, &n);
 	rc = copy ? put(fd, copy, n) : -1;
 	free(bytes);
 	free(copy);
