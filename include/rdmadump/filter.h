@@ -16,14 +16,15 @@ struct rd_filter;
  * one entry. Numbers are decimal or 0x. NULL or empty: not given.
  */
 struct rd_filter_spec {
-	const char *expression; /* libpcap's language; Ethernet only */
-	const char *qp;		/* destination QPs */
-	const char *src_qp;	/* source QPs, see below */
-	const char *msn;	/* message sequence numbers of responses */
-	const char *opcode;	/* names, numbers, classes like nak */
-	const char *host;	/* IPv4, IPv6, CIDR or MAC addresses of either end */
-	const char *gid;	/* GIDs of either end; an IPv4 address is ::ffff:a.b.c.d */
-	const char *direction;	/* in (rx), out (tx), inout (both) */
+	const char *expression;	     /* libpcap's language; Ethernet only */
+	const char *expression_file; /* where it is from: errors name the file, not its text */
+	const char *qp;		     /* destination QPs */
+	const char *src_qp;	     /* source QPs, see below */
+	const char *msn;	     /* message sequence numbers of responses */
+	const char *opcode;	     /* names, numbers, classes like nak */
+	const char *host;	     /* IPv4, IPv6, CIDR or MAC addresses of either end */
+	const char *gid;	     /* GIDs of either end; an IPv4 address is ::ffff:a.b.c.d */
+	const char *direction;	     /* in (rx), out (tx), inout (both) */
 	bool roce; /* only the InfiniBand transport: RoCE v1 and v2, native InfiniBand */
 };
 

@@ -44,6 +44,13 @@ int rd_identity_assume(
 /* Undoes it and frees what `before` holds. */
 void rd_identity_resume(struct rd_identity_before *before);
 /*
+ * Opens a file that the user named for reading, with the rights of the user who called sudo;
+ * `flags` are added to O_RDONLY and O_CLOEXEC. The only function that opens inputs. -1 with errno.
+ */
+int rd_open_input(const char *path, int flags);
+/* What to do about an input that cannot be opened; NULL: nothing is known. */
+const char *rd_open_advice(int errnum);
+/*
  * Lets `bytes` of memory be pinned without CAP_IPC_LOCK, where the limit may be raised: receive
  * buffers grow when a frame is too long for them. Before rd_identity_become().
  */
@@ -58,9 +65,15 @@ bool rd_identity_fix(struct rd_identity *id);
  * Before any thread is started.
  */
 int rd_identity_become(const struct rd_identity *id, struct rd_error *err);
-/* 0 if files can be created beside `path` after rd_identity_become(), else -1 with RD_CLASS_OUTPUT.
+/*
+ * 0 if files can be created beside `path` after rd_identity_become(), else -1 with RD_CLASS_OUTPUT.
  */
 int rd_identity_check_directory(
 	const struct rd_identity *id, const char *path, struct rd_error *err);
+/*
+ * With -Z root by sudo: the directory of `path` must be root's, else another user could redirect
+ * what root writes there. -1 with RD_CLASS_OUTPUT.
+ */
+int rd_identity_check_root(const struct rd_identity *id, const char *path, struct rd_error *err);
 
 #endif

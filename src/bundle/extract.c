@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <rdmadump/archive.h>
+#include <rdmadump/identity.h>
 #include <rdmadump/json.h>
 #include <rdmadump/outfile.h>
 #include <rdmadump/sha256.h>
@@ -448,6 +449,38 @@ static int extract(struct extraction *x, struct rd_error *err)
 	return rc;
 }
 
+static int unpack(struct extraction *x, struct rd_error *err)
+{
+	int rc = make_directory(x->b, err);
+
+	if (rc)
+		return -1;
+	rc = extract(x, err);
+	x->b->manifest = json_incref(x->manifest);
+	if (rc)
+		rd_bundle_close(x->b);
+	return rc;
+}
+
+/*
+ * Captures are opened with the rights of the user who called sudo. What else is read back is read
+ * as root, and only root may change it.
+ */
+static int unpack_as_user(struct extraction *x, struct rd_error *err)
+{
+	struct rd_identity_before before;
+	struct rd_identity id;
+	int rc;
+
+	if (x->want != RD_BUNDLE_CAPTURES)
+		return unpack(x, err);
+	if (rd_identity_choose(&id, NULL, err) < 0 || rd_identity_assume(&id, &before, err) < 0)
+		return -1;
+	rc = unpack(x, err);
+	rd_identity_resume(&before);
+	return rc;
+}
+
 int rd_bundle_open(
 	struct rd_bundle *b, const char *path, enum rd_bundle_want want, struct rd_error *err)
 {
@@ -460,13 +493,7 @@ int rd_bundle_open(
 	*b = (struct rd_bundle){.guard = -1};
 	if (rd_archive_open(&x.a, path, NO_BUNDLE, err) < 0)
 		return -1;
-	rc = make_directory(b, err);
-	if (!rc) {
-		rc = extract(&x, err);
-		b->manifest = json_incref(x.manifest);
-		if (rc)
-			rd_bundle_close(b);
-	}
+	rc = unpack_as_user(&x, err);
 	json_decref(x.members);
 	json_decref(x.manifest);
 	rd_archive_free(x.a);

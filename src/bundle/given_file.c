@@ -11,17 +11,10 @@
 
 static int open_given(const char *path, int flags)
 {
-	struct rd_identity_before before;
-	struct rd_identity id;
-	struct stat st;
-	int fd, errnum;
-
-	if (rd_identity_choose(&id, NULL, NULL) < 0 || rd_identity_assume(&id, &before, NULL) < 0)
-		return -1;
 	/* A FIFO would wait for its writer. */
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);
-	errnum = errno;
-	rd_identity_resume(&before);
+	int fd = rd_open_input(path, O_NONBLOCK | flags), errnum = errno;
+	struct stat st;
+
 	if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))) {
 		close(fd);
 		fd = -1;

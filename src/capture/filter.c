@@ -93,6 +93,10 @@ int rd_filter_compile(struct rd_filter **out, const struct rd_filter_spec *spec,
 
 		if (text)
 			rc = add_term(f, &rd_terms[i], text, err);
+		if (rc < 0 && spec->expression_file && text == spec->expression)
+			rd_fail(err, err->class, 0, "'tcpdump -d -F FILE' says why",
+				"the expression in '%s' is no filter for this link type",
+				spec->expression_file);
 	}
 	if (rc >= 0 && f->n)
 		*out = f;

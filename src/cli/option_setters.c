@@ -4,6 +4,7 @@
 #include "options.h"
 #include <ctype.h>
 #include <errno.h>
+#include <rdmadump/identity.h>
 #include <rdmadump/units.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,7 +111,8 @@ int set_word(struct arguments *a, const struct option_use *use, struct rd_error 
 /* The text lives as long as the program. */
 int set_filter_file(struct arguments *a, const struct option_use *use, struct rd_error *err)
 {
-	FILE *f = fopen(use->arg, "re");
+	int fd = rd_open_input(use->arg, 0);
+	FILE *f = fd >= 0 ? fdopen(fd, "r") : NULL;
 	char *text = f ? calloc(1, FILTER_FILE_MAX) : NULL, *hash;
 	size_t n = text ? fread(text, 1, FILTER_FILE_MAX - 1, f) : 0;
 	int rc = 0;
@@ -128,6 +130,7 @@ int set_filter_file(struct arguments *a, const struct option_use *use, struct rd
 	while (rc == 0 && (hash = strchr(text, '#')))
 		memset(hash, ' ', strcspn(hash, "\n"));
 	a->filter_file = text;
+	a->o->session.filter.expression_file = use->arg;
 	return rc;
 }
 

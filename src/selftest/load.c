@@ -4,6 +4,7 @@
 #include "pack.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <rdmadump/identity.h>
 #include <rdmadump/selftest.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 
 static int read_file(const char *path, char **bytes, size_t *n, struct rd_error *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = rd_open_input(path, O_NONBLOCK);
 	struct stat st;
 	ssize_t got = 0;
 
@@ -101,8 +102,8 @@ int rd_selftest_load(json_t **document, const char *path, struct rd_error *err)
 	*document = json_loadb(bytes, n, JSON_REJECT_DUPLICATES, &why);
 	free(bytes);
 	if (!*document)
-		return rd_fail(err, RD_CLASS_DEVICE, 0, NULL, "'%s' is damaged: line %d: %s", path,
-			why.line, why.text);
+		return rd_fail(
+			err, RD_CLASS_DEVICE, 0, NULL, "'%s' is damaged: line %d", path, why.line);
 	if (is_document(*document))
 		return 0;
 	json_decref(*document);

@@ -146,25 +146,26 @@ static int open_output(struct rd_session *s, unsigned int index, unsigned int fe
 	return rd_sink_open(&o->sink, &config, &o->ending, &s->error);
 }
 
-/* Checks whether later files can be created, before the first one is. */
+/* Checks whether later files can be created, before the first one is, and what root writes to. */
 static int check_directories(struct rd_session *s)
 {
 	const struct rd_rotation *r = &s->config->rotation;
 	unsigned int n = s->config->n_stripes ? s->config->n_stripes : 1;
-	int rc = 0;
-
 	/* A single file that ends the capture when it is full needs no further directory entry. */
-	if (r->files == 1 || outputs_to_pipe(s) ||
-		!(s->config->slice_s || r->bytes || r->frames || s->config->recording))
-		return 0;
+	bool later = r->files != 1 &&
+		     (s->config->slice_s || r->bytes || r->frames || s->config->recording);
+	int rc = outputs_to_pipe(s) ? 1 : 0;
+
 	for (unsigned int i = 0; i < n && rc == 0; i++) {
 		char *stripe = s->config->n_stripes ? rd_stripe_path(s->config, i) : NULL;
+		const char *path = stripe ? stripe : s->config->path;
 
-		rc = rd_identity_check_directory(
-			&s->identity, stripe ? stripe : s->config->path, &s->error);
+		rc = rd_identity_check_root(&s->identity, path, &s->error);
+		if (!rc && later)
+			rc = rd_identity_check_directory(&s->identity, path, &s->error);
 		free(stripe);
 	}
-	return rc;
+	return rc < 0 ? -1 : 0;
 }
 
 /* No output may be an input, another output, or the file of `printname`, under any name. */

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <rdmadump/format.h>
+#include <rdmadump/identity.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -275,30 +276,15 @@ static int read_magic(struct stream *s, struct rd_error *err)
 	return choose_decoder(s, err);
 }
 
-static const char *open_advice(int errnum)
-{
-	switch (errnum) {
-	case EACCES:
-	case EPERM:
-		return "run as its owner or as root";
-	case ENOENT:
-	case ENOTDIR:
-		return "check the name";
-	default:
-		return NULL;
-	}
-}
-
 static int file_open(struct stream *s, const char *path, struct rd_error *err)
 {
 	bool is_stdin = strcmp(path, "-") == 0;
 	struct stat st;
 
-	s->fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
-			 : open(path, O_RDONLY | O_CLOEXEC);
+	s->fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : rd_open_input(path, 0);
 	if (s->fd < 0)
-		return rd_fail(err, RD_CLASS_DEVICE, errno, open_advice(errno), "cannot open '%s'",
-			s->name);
+		return rd_fail(err, RD_CLASS_DEVICE, errno, rd_open_advice(errno),
+			"cannot open '%s'", s->name);
 	if (fstat(s->fd, &st) < 0)
 		return 0;
 	if (S_ISREG(st.st_mode))

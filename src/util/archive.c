@@ -3,8 +3,10 @@
 #include "config.h"
 #include <errno.h>
 #include <rdmadump/archive.h>
+#include <rdmadump/identity.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #ifdef HAVE_LIBARCHIVE
 #include <archive.h>
@@ -18,6 +20,7 @@ struct rd_archive {
 	struct archive_entry *entry;
 	const char *todo;
 	bool reads;
+	int fd;		       /* of the file that is read; -1: none */
 	uint64_t left, passed; /* bytes left of this member; bytes skipped so far */
 	char name[512];
 	char directory[4096]; /* without "/" at the end */
@@ -125,6 +128,7 @@ static struct rd_archive *reader(const char *name, const char *todo, struct rd_e
 		return NULL;
 	}
 	a->reads = true;
+	a->fd = -1;
 	a->todo = todo;
 	strncpy(a->name, name, sizeof(a->name) - 1);
 	archive_read_support_format_tar(a->a);
@@ -138,9 +142,16 @@ int rd_archive_open(
 	struct rd_archive *a = reader(path, todo, err);
 
 	*out = a;
-	if (!a || archive_read_open_filename(a->a, path, BLOCK_BYTES) == ARCHIVE_OK)
-		return a ? 0 : -1;
-	fail_read(a, err);
+	if (!a)
+		return -1;
+	a->fd = rd_open_input(path, 0);
+	if (a->fd >= 0 && archive_read_open_fd(a->a, a->fd, BLOCK_BYTES) == ARCHIVE_OK)
+		return 0;
+	if (a->fd < 0)
+		rd_fail(err, RD_CLASS_DEVICE, errno, rd_open_advice(errno), "cannot read '%s'",
+			path);
+	else
+		fail_read(a, err);
 	rd_archive_free(a);
 	*out = NULL;
 	return -1;
@@ -240,6 +251,8 @@ void rd_archive_free(struct rd_archive *a)
 		archive_read_free(a->a);
 	else if (a->a)
 		archive_write_free(a->a);
+	if (a->reads && a->fd >= 0)
+		close(a->fd);
 	free(a);
 }
 

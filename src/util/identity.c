@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -105,6 +106,44 @@ void rd_identity_resume(struct rd_identity_before *before)
 			strerror(errno));
 	free(before->groups);
 	*before = (struct rd_identity_before){0};
+}
+
+/* --- inputs ----------------------------------------------------------------------------- */
+
+int rd_open_input(const char *path, int flags)
+{
+	struct rd_identity_before before;
+	struct rd_identity id;
+	int fd, errnum;
+
+	if (rd_identity_choose(&id, NULL, NULL) < 0 || rd_identity_assume(&id, &before, NULL) < 0) {
+		errno = EPERM;
+		return -1;
+	}
+	fd = open(path, O_RDONLY | O_CLOEXEC | flags);
+	errnum = errno;
+	rd_identity_resume(&before);
+	errno = errnum;
+	return fd;
+}
+
+const char *rd_open_advice(int errnum)
+{
+	struct rd_identity id;
+
+	switch (errnum) {
+	case EACCES:
+	case EPERM:
+		rd_identity_choose(&id, NULL, NULL);
+		errno = errnum; /* the caller's message has it */
+		return is_other(&id) ? "files are read with the rights of the user who called sudo"
+				     : "run as its owner or as root";
+	case ENOENT:
+	case ENOTDIR:
+		return "check the name";
+	default:
+		return NULL;
+	}
 }
 
 /* --- permanently ------------------------------------------------------------------------ */
@@ -208,4 +247,23 @@ int rd_identity_check_directory(
 			dir);
 	free(copy);
 	return rc ? -1 : 0;
+}
+
+int rd_identity_check_root(const struct rd_identity *id, const char *path, struct rd_error *err)
+{
+	char *copy, *dir;
+	struct rd_identity caller;
+	struct stat st;
+	int rc = 0;
+
+	rd_identity_choose(&caller, NULL, NULL);
+	if (!id->change || !id->keep || !is_other(&caller))
+		return 0;
+	copy = strdup(path);
+	dir = copy ? dirname(copy) : NULL;
+	if (!dir || (stat(dir, &st) == 0 && st.st_uid != 0))
+		rc = rd_fail(err, RD_CLASS_OUTPUT, 0, "name a directory of root's, or omit -Z root",
+			"-Z root by sudo: the directory of '%s' belongs to another user", path);
+	free(copy);
+	return rc;
 }

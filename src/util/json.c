@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Converts text of unknown encoding and unsigned numbers to JSON; reads JSON files. */
 #include <errno.h>
+#include <rdmadump/identity.h>
 #include <rdmadump/json.h>
 #include <rdmadump/printable.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 json_t *rd_json_string(const char *text)
 {
@@ -64,14 +67,23 @@ static size_t read_some(void *buffer, size_t size, void *ctx)
 json_t *rd_json_read_file(
 	const char *path, uint64_t most, size_t flags, struct rd_json_failure *failure)
 {
-	struct input in = {.file = fopen(path, "re"), .left = most, .failure = failure};
+	int fd = rd_open_input(path, 0);
+	struct input in = {
+		.file = fd >= 0 ? fdopen(fd, "r") : NULL, .left = most, .failure = failure};
 	json_t *json;
+	char *near;
 
 	*failure = (struct rd_json_failure){.errnum = in.file ? 0 : errno};
+	if (!in.file && fd >= 0)
+		close(fd);
 	if (!in.file)
 		return NULL;
 	errno = 0;
 	json = json_load_callback(read_some, &in, flags, &failure->why);
 	fclose(in.file);
+	/* "invalid token near 'TEXT'": no text of a file is printed. */
+	near = strstr(failure->why.text, " near ");
+	if (near)
+		*near = '\0';
 	return json;
 }

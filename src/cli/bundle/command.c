@@ -315,24 +315,18 @@ static int plan(
 /* With the rights of the user who gets the bundle, the caller of sudo. */
 static int check_given(const char *path, struct rd_error *err)
 {
-	struct rd_identity_before before;
-	struct rd_identity id;
+	int fd = rd_open_input(path, O_NONBLOCK), rc;
 	struct stat st;
-	int errnum = 0;
 
-	if (rd_identity_choose(&id, NULL, err) < 0 || rd_identity_assume(&id, &before, err) < 0)
-		return -1;
-	if (faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) < 0 || stat(path, &st) < 0)
-		errnum = errno;
-	rd_identity_resume(&before);
-	if (!errnum && !S_ISREG(st.st_mode))
-		return rd_fail(err, RD_CLASS_DEVICE, 0, "give the name of a capture file",
-			"--file '%s' is not a regular file", path);
-	return !errnum ? 0
-		       : rd_fail(err, RD_CLASS_DEVICE, errnum,
-				 id.change ? "name a capture file that the caller of sudo may read"
-					   : "give the name of a capture file",
-				 "--file '%s'", path);
+	if (fd < 0)
+		return rd_fail(
+			err, RD_CLASS_DEVICE, errno, rd_open_advice(errno), "--file '%s'", path);
+	rc = fstat(fd, &st) == 0 && S_ISREG(st.st_mode)
+		     ? 0
+		     : rd_fail(err, RD_CLASS_DEVICE, 0, "give the name of a capture file",
+			       "--file '%s' is not a regular file", path);
+	close(fd);
+	return rc;
 }
 
 static int compare(const struct settings *s, struct rd_error *err)

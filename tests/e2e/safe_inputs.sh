@@ -1,0 +1,95 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# Under sudo every input is opened with the rights of the user who called it, and no message has text of a file.
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
+need_tool jq tar zstd sha256sum
+[ "$(id -u)" = 0 ] || skip_all "not root"
+user=nobody
+uid=$(id -u $user) || skip_all "no user $user"
+gid=$(id -g $user)
+as_sudo() { SUDO_UID=$uid SUDO_GID=$gid SUDO_USER=$user "$@"; }
+
+chmod 711 "$tmp"
+mkdir -m 700 "$tmp/root"
+theirs=$tmp/theirs
+mkdir -m 755 "$theirs" && chown "$uid:$gid" "$theirs"
+token=TOKEN4711
+zstd -dqc "$TEST_DATA/roce/07_rping/a.pcap.zst" >"$tmp/root/a.pcap"
+cp "$tmp/root/a.pcap" "$theirs/a.pcap"
+printf '%s:x:%s near (' $token $token >"$theirs/text"
+cp "$theirs/text" "$tmp/root/text"
+chown "$uid:$gid" "$theirs"/*
+
+# bundle FILE: one with a capture
+pack() {
+	mkdir -p "$tmp/b/captures" && cp "$theirs/a.pcap" "$tmp/b/captures/1-a.pcap"
+	jq -n --arg sum "$(sha256sum <"$theirs/a.pcap" | cut -d' ' -f1)" --argjson size "$(stat -c %s "$theirs/a.pcap")" \
+		'{version: 1, members: [{name: "captures/1-a.pcap", size: $size, sha256: $sum}]}' >"$tmp/b/manifest.json"
+	tar --zstd -cf "$1" -C "$tmp" b/manifest.json b/captures/1-a.pcap
+}
+"$RDMADUMP" --version | grep -q '^  libarchive' && archives=yes
+[ -z "${archives-}" ] || { pack "$theirs/b.tar.zst" && cp "$theirs/b.tar.zst" "$tmp/root/b.tar.zst"; }
+
+# --- files of root's ------------------------------------------------------------------------------
+
+# refused NAME ARGUMENTS...: the caller of sudo may not read it; root may
+refused() {
+	local name=$1
+	shift
+	as_sudo "$RDMADUMP" "$@" >"$tmp/out" 2>"$tmp/log" </dev/null
+	has "sudo, $name of root's: message" "$tmp/log" "Permission denied"
+	grep -qs $token "$tmp/out" "$tmp/log"
+	is "... and nothing of it" "$? $(wc -c <"$tmp/out")" "1 0"
+	"$RDMADUMP" "$@" >"$tmp/out" 2>"$tmp/log" </dev/null
+	grep -q "Permission denied" "$tmp/log"
+	is "... root reads it" $? 1
+}
+refused "-r, a capture" -r "$tmp/root/a.pcap"
+refused "-F, a filter" -r "$theirs/a.pcap" -F "$tmp/root/text"
+refused "analyze, a capture" analyze "$tmp/root/a.pcap"
+refused "--compare, a report" analyze --compare "$tmp/root/text" "$theirs/a.pcap"
+refused "--diff, counters" counters --diff "$tmp/root/text" "$tmp/root/text"
+refused "selftest --show, a result" selftest --show "$tmp/root"
+if [ -n "${archives-}" ]; then
+	refused "--bundle, a bundle" analyze --bundle "$tmp/root/b.tar.zst"
+	refused "bundle --file, a capture" bundle --dry-run --file "$tmp/root/a.pcap"
+	as_sudo "$RDMADUMP" analyze --json --bundle "$theirs/b.tar.zst" 2>"$tmp/log" | jq -e '.totals.frames > 0' >"$tmp/out"
+	ok "sudo, a bundle of the caller's" "$tmp/log"
+fi
+ln -s "$tmp/root/a.pcap" "$theirs/link.pcap"
+refused "-r, a link to a capture" -r "$theirs/link.pcap"
+as_sudo "$RDMADUMP" -r "$theirs/a.pcap" --count >"$tmp/out" 2>"$tmp/log"
+is "sudo, a capture of the caller's" "$? $(cat "$tmp/out")" "0 $("$RDMADUMP" -r "$theirs/a.pcap" --count 2>/dev/null)"
+
+# --- messages about what is in a file ----------------------------------------------------------------
+
+# silent NAME ARGUMENTS...
+silent() {
+	local name=$1
+	shift
+	"$RDMADUMP" "$@" >"$tmp/out" 2>"$tmp/log" </dev/null
+	local status=$?
+	[ "$status" != 0 ] && [ -s "$tmp/log" ] && ! grep -q $token "$tmp/out" "$tmp/log"
+	ok "$name: no text of the file in the message" "$tmp/log"
+}
+silent "-r" -r "$theirs/text"
+silent "-F" -r "$theirs/a.pcap" -F "$theirs/text"
+has "... but its name" "$tmp/log" "the expression in '.*/theirs/text'"
+silent "--compare" analyze --compare "$theirs/text" "$theirs/a.pcap"
+silent "--diff" counters --diff "$theirs/text" "$theirs/text"
+cp "$theirs/text" "$theirs/result.json"
+silent "selftest --show" selftest --show "$theirs/result.json"
+
+# --- -Z root by sudo ---------------------------------------------------------------------------------
+
+as_sudo "$RDMADUMP" -r "$theirs/a.pcap" -Z root -w "$theirs/out.pcap" >"$tmp/out" 2>"$tmp/log"
+is "sudo -Z root, a directory of the caller's: exit status" $? 3
+has "... message" "$tmp/log" "-Z root by sudo: the directory of '.*/theirs/out.pcap' belongs to another user; name a directory of root's"
+is "... no file" "$(ls "$theirs/out.pcap" 2>/dev/null)" ""
+as_sudo "$RDMADUMP" -r "$theirs/a.pcap" -Z root -w "$tmp/root/out.pcap" >"$tmp/out" 2>"$tmp/log"
+is "sudo -Z root, a directory of root's" "$? $(stat -c %u "$tmp/root/out.pcap")" "0 0"
+"$RDMADUMP" -r "$theirs/a.pcap" -Z root -w "$theirs/out.pcap" >"$tmp/out" 2>"$tmp/log"
+is "-Z root without sudo" "$? $(stat -c %u "$theirs/out.pcap")" "0 0"
+
+tap_done
