@@ -23,8 +23,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define ENTRIES_MAX    200000
-#define MANIFEST_BYTES ((size_t)64 << 20)
+#define ENTRIES_MAX    20000
+#define MANIFEST_BYTES ((size_t)4 << 20)
 #define TREE_BYTES     ((uint64_t)256 << 20) /* limit of all files of the tree, or of all reports */
 #define CAPTURE_BYTES  ((uint64_t)16 << 30)  /* limit of all captures */
 #define DEPTH_MAX      64
@@ -289,6 +289,16 @@ static char *read_bytes(struct extraction *x, size_t *n, struct rd_error *err)
 	return bytes;
 }
 
+/* An object of JSON takes two bytes of text and a hundred times as many in memory. */
+static bool is_small(const char *bytes, size_t n)
+{
+	size_t objects = 0;
+
+	for (size_t i = 0; i < n; i++)
+		objects += bytes[i] == '{' || bytes[i] == '[';
+	return objects <= 4 * ENTRIES_MAX;
+}
+
 static int read_manifest(struct extraction *x, struct rd_error *err)
 {
 	char *bytes;
@@ -298,6 +308,10 @@ static int read_manifest(struct extraction *x, struct rd_error *err)
 	bytes = read_bytes(x, &n, err);
 	if (!bytes)
 		return -1;
+	if (!is_small(bytes, n)) {
+		free(bytes);
+		return refuse(x, MANIFEST, "describes too many members", err);
+	}
 	x->manifest = json_loadb(bytes, n, JSON_REJECT_DUPLICATES, NULL);
 	free(bytes);
 	if (json_integer_value(json_object_get(x->manifest, "version")) != 1)

@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/log.h>
+#include <rdmadump/printable.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +64,10 @@ static int make_fifo(struct rd_recorder *r, struct trigger *t, struct rd_error *
 	if (fstat(f->fd, &st) < 0 || !S_ISFIFO(st.st_mode))
 		return rd_fail(err, RD_CLASS_USAGE, 0, "nothing was changed: choose another path",
 			"'%s' exists and is no FIFO", t->value);
+	/* Its owner could replace it, and read what others write. */
+	if (st.st_uid != geteuid())
+		return rd_fail(err, RD_CLASS_USAGE, 0, "remove it, or choose another path",
+			"the FIFO '%s' belongs to another user", t->value);
 	return 0;
 }
 
@@ -206,16 +211,24 @@ static void take_kmsg(struct rd_recorder *r)
 /* --- FIFOs
  * ---------------------------------------------------------------------------------------------- */
 
+/* Whoever may write to it chose the bytes, which become comments of files. */
+static void fire_line(struct rd_recorder *r, struct fifo *f)
+{
+	char text[sizeof(f->line) * RD_PRINTABLE_GROWTH + 1];
+
+	text[rd_printable(text, f->line, f->used, "")] = '\0';
+	recorder_fire(r, f->trigger, text);
+}
+
 static void take_byte(struct rd_recorder *r, struct fifo *f, char c)
 {
 	if (c != '\n') {
 		/* Text that does not fit is dropped; the line still counts as one line. */
-		if (f->used < sizeof(f->line) - 1)
+		if (f->used < sizeof(f->line))
 			f->line[f->used++] = c;
 		return;
 	}
-	f->line[f->used] = '\0';
-	recorder_fire(r, f->trigger, f->line);
+	fire_line(r, f);
 	f->used = 0;
 }
 

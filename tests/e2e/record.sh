@@ -258,6 +258,7 @@ grep -q "trigger fifo=[^ ]* x\{100,400\}\( \|$\)" "$tmp/log"
 ok "a line of a megabyte fires once, and is cut"
 grep -qP '\033|\377' "$tmp/log"
 is "bytes that a terminal would obey are not printed" "$?" 1
+has "... but escaped, in the comment, too" "$tmp/log" 'trigger fifo=[^ ]* nul\\x00byte\\x1b\[31m\\xff\b'
 balance "a FIFO that floods"
 
 # --- the system clock is set -----------------------------------------------------------------------

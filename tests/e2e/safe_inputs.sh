@@ -57,6 +57,29 @@ if [ -n "${archives-}" ]; then
 	as_sudo "$RDMADUMP" analyze --json --bundle "$theirs/b.tar.zst" 2>"$tmp/log" | jq -e '.totals.frames > 0' >"$tmp/out"
 	ok "sudo, a bundle of the caller's" "$tmp/log"
 fi
+
+# --- bundles that are small, and large in memory -----------------------------------------------------
+
+# large NAME MESSAGE: a bundle with the manifest $tmp/b/manifest.json, and the files of $tmp/b/other
+large() {
+	tar --zstd -cf "$theirs/large.tar.zst" -C "$tmp" b/manifest.json b/other
+	"$RDMADUMP" list --bundle "$theirs/large.tar.zst" >"$tmp/out" 2>"$tmp/log"
+	is "$1: exit status" $? 2
+	has "... message" "$tmp/log" "$2"
+}
+if [ -n "${archives-}" ]; then
+	mkdir "$tmp/b/other"
+	printf '{"version": 1, "members": [{"name": "%04300000d"}]}' 0 >"$tmp/b/manifest.json"
+	large "a manifest of more than 4 MiB" "manifest.json.* is too large"
+	{ printf '{"version": 1, "members": [{}'; printf ',{}%.0s' {1..100000}; printf ']}'; } >"$tmp/b/manifest.json"
+	large "a manifest of very many objects" "manifest.json.* describes too many members"
+	echo '{"version": 1, "members": []}' >"$tmp/b/manifest.json"
+	(cd "$tmp/b/other" && seq 20001 | xargs touch)
+	large "more than 20,000 members" "is one of too many members"
+fi
+
+# --- files of root's, by a link ---------------------------------------------------------------------
+
 ln -s "$tmp/root/a.pcap" "$theirs/link.pcap"
 refused "-r, a link to a capture" -r "$theirs/link.pcap"
 as_sudo "$RDMADUMP" -r "$theirs/a.pcap" --count >"$tmp/out" 2>"$tmp/log"
