@@ -67,6 +67,7 @@ struct rd_selftest_config {
 	/* Host that runs the other end. With `listen`: only that one may connect. NULL: none. */
 	const char *peer;
 	bool listen;		     /* wait for the other end to connect */
+	const char *listen_address;  /* only there; NULL: on all addresses of this machine */
 	unsigned short control_port; /* TCP, of either end */
 	bool destructive;	     /* probes that interrupt traffic may run */
 	bool icmd;		     /* probes that use the command gateway may run */

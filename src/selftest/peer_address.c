@@ -108,6 +108,11 @@ const char *peer_addresses_find(struct peer_addresses *a, const struct rd_selfte
 	return wrong;
 }
 
+const char *peer_address_own(struct peer_addresses *a, const struct rd_selftest *st)
+{
+	return find(a, st->config->listen_address, st->config->control_port, AI_NUMERICHOST);
+}
+
 socklen_t peer_address_size(const struct sockaddr_storage *a)
 {
 	return a->ss_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);

@@ -20,6 +20,10 @@ struct peer_addresses {
  */
 const char *peer_addresses_find(struct peer_addresses *a, const struct rd_selftest *st);
 /*
+ * The address of config->listen_address, which is no name, with config->control_port. As above.
+ */
+const char *peer_address_own(struct peer_addresses *a, const struct rd_selftest *st);
+/*
  * Whether it is one of them. Ports are ignored, and IPv4-mapped IPv6 addresses count as IPv4; a
  * link-local address ("fe80::1%eth0") is a different one on another interface.
  */

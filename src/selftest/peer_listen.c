@@ -40,34 +40,58 @@ struct listening {
 	unsigned int refused;
 };
 
-/* One socket for both address families, if the machine has both. */
-static int open_listener(uint16_t port)
+static int listen_at(const struct sockaddr_storage *at)
 {
-	const struct sockaddr_in6 any6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
-	const struct sockaddr_in any4 = {.sin_family = AF_INET, .sin_port = htons(port)};
-	const int on = 1, off = 0, type = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
-	int fd = socket(AF_INET6, type, 0), rc = -1;
+	const int on = 1, off = 0;
+	int fd = socket(at->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), errnum;
 
-	if (fd >= 0) {
-		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (fd < 0)
+		return -1;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (at->ss_family == AF_INET6)
 		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
-		rc = bind(fd, (const void *)&any6, sizeof(any6));
-	}
-	if (rc < 0 && (fd < 0 || errno == EADDRNOTAVAIL)) {
-		if (fd >= 0)
-			close(fd);
-		fd = socket(AF_INET, type, 0);
-		if (fd < 0)
-			return -1;
-		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-		rc = bind(fd, (const void *)&any4, sizeof(any4));
-	}
-	if (rc == 0 && listen(fd, BACKLOG) == 0)
+	if (bind(fd, (const void *)at, peer_address_size(at)) == 0 && listen(fd, BACKLOG) == 0)
 		return fd;
-	rc = errno;
+	errnum = errno;
 	close(fd);
-	errno = rc;
+	errno = errnum;
 	return -1;
+}
+
+/* One socket for both address families, if the machine has both. */
+static int listen_everywhere(uint16_t port)
+{
+	const struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
+	const struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons(port)};
+	struct sockaddr_storage any = {0};
+	int fd;
+
+	memcpy(&any, &six, sizeof(six));
+	fd = listen_at(&any);
+	if (fd >= 0 || (errno != EADDRNOTAVAIL && errno != EAFNOSUPPORT))
+		return fd;
+	memset(&any, 0, sizeof(any));
+	memcpy(&any, &four, sizeof(four));
+	return listen_at(&any);
+}
+
+/* The socket, or -1 with why. */
+static int open_listener(struct peer_link *l, const struct rd_selftest_config *config)
+{
+	const char *at = config->listen_address, *wrong;
+	struct peer_addresses own;
+	int fd;
+
+	wrong = at ? peer_address_own(&own, l->st) : NULL;
+	if (wrong)
+		return peer_link_fail(l, "--listen='%s': %s: give an IP address", at, wrong);
+	fd = at ? listen_at(&own.address[0]) : listen_everywhere(config->control_port);
+	if (fd >= 0)
+		return fd;
+	return peer_link_fail(l, "cannot listen on %s%sTCP port %u: %s: %s", at ? at : "",
+		at ? ", " : "", config->control_port, strerror(errno),
+		errno == EADDRNOTAVAIL ? "give an address of this machine"
+				       : "--control-port names another one");
 }
 
 /* --- one connection ----------------------------------------------------------------------- */
@@ -271,11 +295,9 @@ int peer_link_accept(struct peer_link *l, const struct rd_selftest *st,
 	wrong = st->config->peer ? peer_addresses_find(&allowed, st) : NULL;
 	if (wrong)
 		return peer_link_fail(l, "--peer '%s': %s", st->config->peer, wrong);
-	w.fd = open_listener(port);
+	w.fd = open_listener(l, st->config);
 	if (w.fd < 0)
-		return peer_link_fail(l,
-			"cannot listen on TCP port %u: %s: --control-port names another one", port,
-			strerror(errno));
+		return -1;
 	for (unsigned int i = 0; i < CANDIDATES; i++)
 		w.candidate[i].fd = -1;
 	rd_log(RD_LOG_INFO, "waiting for the peer on TCP port %u, for %u s at most", port,

@@ -196,9 +196,12 @@ model $b_end -- bash "$tmp/flood/run" >"$tmp/flood/did" 2>&1 </dev/null &
 port=$((next++)) closed=$((next++))
 mkdir "$tmp/other"
 cat >"$tmp/other/run" <<-END
-	"$RDMADUMP" selftest --json --listen --peer 127.0.0.2 --control-port $port --probe peer --output "$tmp/other" mlx5_1 >"$tmp/other/json" 2>"$tmp/other/log" &
+	"$RDMADUMP" selftest --json --listen=127.0.0.1 --peer 127.0.0.2 --control-port $port --probe peer --output "$tmp/other" mlx5_1 >"$tmp/other/json" 2>"$tmp/other/log" &
 	pid=\$!
 	echo \$(python3 "$here/peer_end.py" connect $port refuses)
+	(: </dev/tcp/127.0.0.3/$port) 2>/dev/null
+	echo "elsewhere \$?"
+	for at in 192.0.2.77 some.host; do "$RDMADUMP" selftest --json --listen=\$at --probe peer --output "$tmp/other" mlx5_0; done >"$tmp/other/address"
 	"$RDMADUMP" selftest --json --listen --control-port $port --probe peer --output "$tmp/other" mlx5_0 >"$tmp/other/used"
 	"$RDMADUMP" selftest --json --peer 127.0.0.1 --control-port $closed --probe peer --output "$tmp/other" mlx5_0 >"$tmp/other/nobody"
 	"$RDMADUMP" selftest --json --peer no.such.host.invalid --probe peer --output "$tmp/other" mlx5_0 >"$tmp/other/nohost"
@@ -249,6 +252,9 @@ is "... nor a descriptor" "$(($(sed -n 's/^descriptors //p' "$tmp/flood/did") <=
 is "a second peer at the same time" "$(grep ^second "$tmp/two/did") $(tail -n 1 "$tmp/two/did")" "second closed bye"
 has "--listen --peer: another host is refused" "$tmp/other/log" 'a connection was refused: it is not from the host that --peer names'
 has "... and gets nothing" "$tmp/other/did" '^closed'
+has "--listen=ADDRESS: no other address accepts connections" "$tmp/other/did" '^elsewhere 1$'
+has "... one of another machine" "$tmp/other/address" 'cannot listen on 192.0.2.77, TCP port 24095: Cannot assign requested address: give an address of this machine'
+has "... a name" "$tmp/other/address" "--listen='some.host': .*: give an IP address"
 has "SIGINT ends listening" "$tmp/other/did" '^4$'
 is "... in order" "$(jq -r '[.ended, .probes[0].reason] | join(": ")' "$tmp/other/json")" "interrupted: interrupted before it was complete"
 has "a port in use" "$tmp/other/used" 'cannot listen on TCP port [0-9]+: Address already in use: --control-port names another one'

@@ -3,7 +3,7 @@
  * send. */
 #include "numbered.h"
 #include "peer_address.h"
-#include "peer_message.h"
+#include "peer_link.h"
 #include "redacted.h"
 #include "selftest.h"
 #include <arpa/inet.h>
@@ -23,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -483,6 +484,68 @@ static void test_peer_bodies(void **state)
 		with_bytes(PEER_HELLO, 0, "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", 32), PEER_MALFORMED);
 }
 
+/* Each byte of each message at its extremes: refused, or taken as it is. */
+static void test_peer_extremes(void **state)
+{
+	static const uint8_t values[] = {0, 1, 2, 0x1b, ' ', 0x7f, 0x80, 0xff};
+	unsigned int refused = 0, good = 0;
+
+	(void)state;
+	for (unsigned int type = 0; type < PEER_TYPES; type++) {
+		const struct peer_message m = make_message((enum peer_type)type);
+		uint8_t bytes[PEER_HEAD + PEER_BODY], again[PEER_HEAD + PEER_BODY];
+		struct peer_message back;
+		size_t n = peer_message_put(bytes, &m);
+
+		for (size_t i = 0; i < n * sizeof(values); i++) {
+			uint8_t *at = &bytes[i / sizeof(values)], was = *at;
+
+			*at = values[i % sizeof(values)];
+			if (read_back(&back, bytes)) {
+				refused++;
+			} else {
+				good++;
+				assert_int_equal(peer_message_put(again, &back), n);
+				assert_memory_equal(again, bytes, n);
+			}
+			*at = was;
+		}
+	}
+	assert_true(refused > 1000 && good > 1000);
+}
+
+/* A connection that ends within a message: after the handshake, too, that is no message. */
+static void test_peer_truncated(void **state)
+{
+	const struct rd_selftest_config config = {.control_port = 1};
+	const struct rd_selftest st = {.config = &config, .deadline_ns = UINT64_MAX};
+
+	(void)state;
+	for (unsigned int type = 0; type < PEER_TYPES; type++) {
+		const struct peer_message m = make_message((enum peer_type)type);
+		uint8_t bytes[PEER_HEAD + PEER_BODY];
+		size_t n = peer_message_put(bytes, &m);
+
+		for (size_t sent = 0; sent <= n; sent++) {
+			struct peer_link l = {.st = &st, .patience_ms = PEER_MESSAGE_MS};
+			struct peer_message got;
+			int ends[2];
+
+			assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+			assert_int_equal(write(ends[0], bytes, sent), sent);
+			close(ends[0]);
+			l.fd = ends[1];
+			assert_int_equal(peer_link_receive(&l, m.type, &got), sent < n ? -1 : 0);
+			assert_int_equal(l.lost, sent < n);
+			if (sent < n)
+				assert_non_null(strstr(l.why, "closed the connection"));
+			else
+				assert_memory_equal(&got, &m, sizeof(m));
+			close(ends[1]);
+		}
+	}
+}
+
 static struct sockaddr_storage address(const char *text)
 {
 	struct sockaddr_storage a;
@@ -637,7 +700,8 @@ int main(void)
 		cmocka_unit_test(test_compare), cmocka_unit_test(test_compare_findings),
 		cmocka_unit_test(test_numbered), cmocka_unit_test(test_numbered_damage),
 		cmocka_unit_test(test_peer_messages), cmocka_unit_test(test_peer_heads),
-		cmocka_unit_test(test_peer_bodies), cmocka_unit_test(test_peer_addresses),
+		cmocka_unit_test(test_peer_bodies), cmocka_unit_test(test_peer_extremes),
+		cmocka_unit_test(test_peer_truncated), cmocka_unit_test(test_peer_addresses),
 		cmocka_unit_test(test_peer_scope), cmocka_unit_test(test_peer_slow_resolver),
 		cmocka_unit_test(test_probes)};
 

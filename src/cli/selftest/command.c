@@ -17,7 +17,7 @@
 
 struct settings {
 	const char *destructive, *restore; /* the device's name again; a netdev's state */
-	const char *device, *peer, *output, *show, *compare, *second;
+	const char *device, *peer, *listen_address, *output, *show, *compare, *second;
 	const struct rd_probe *probe[PROBES_MAX + 1];
 	unsigned int n_probes;
 	uint64_t control_port; /* 0: not named */
@@ -50,9 +50,9 @@ static const struct argp_option options[] = {
 		"Also test with HOST, where 'selftest --listen' runs. With --listen: accept only "
 		"HOST",
 		0},
-	{"listen", OPT_LISTEN, NULL, 0,
+	{"listen", OPT_LISTEN, "ADDRESS", OPTION_ARG_OPTIONAL,
 		"Wait for 'selftest --peer' on another machine, and test with it; for trusted "
-		"networks only",
+		"networks only. With =ADDRESS: only at that IP address of this machine",
 		0},
 	{"control-port", OPT_CONTROL_PORT, "PORT", 0,
 		"TCP port of --peer and --listen, the same on both machines (default: 24095)", 0},
@@ -131,6 +131,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_LISTEN:
 		s->listen = true;
+		s->listen_address = arg;
 		return 0;
 	case OPT_CONTROL_PORT:
 		parse_number(state, "--control-port", arg, 1, UINT16_MAX, &s->control_port);
@@ -359,6 +360,7 @@ static int with_port(const struct settings *s, const struct rd_devices *devices)
 				      : NULL,
 		.peer = s->peer,
 		.listen = s->listen,
+		.listen_address = s->listen_address,
 		.control_port =
 			(unsigned short)(s->control_port ? s->control_port : RD_SELFTEST_PORT),
 		.destructive = s->destructive != NULL,
