@@ -48,8 +48,8 @@ json_t *rd_redact_map(const struct rd_redact *r);
 void rd_redact_name(struct rd_redact *r, enum rd_redact_kind kind, const char *name, size_t n);
 /*
  * A copy of `n` bytes of text with all addresses and names replaced; in the first pass an unchanged
- * copy. Keys of JSON have no names. It is terminated by NUL; *out_n gets the length without it (may be NULL). The caller frees
- * it; NULL: out of memory.
+ * copy. Names in keys of JSON stay. It is terminated by NUL; *out_n gets the length without it (may
+ * be NULL). The caller frees it; NULL: out of memory.
  */
 char *rd_redact_text(struct rd_redact *r, const char *text, size_t n, size_t *out_n);
 /*

@@ -21,7 +21,8 @@ static const char *const common[] = {"localhost", "localhost.localdomain", "ip6-
 	"mlx5_core", "admin", "name", "host", "not set", "unspecified", "(none)", "(null)",
 	"invalid"};
 
-bool name_is_word(unsigned char c)
+/* Letters and digits continue a word. */
+static bool name_is_word(unsigned char c)
 {
 	return isalnum(c) || c >= 0x80;
 }

@@ -91,7 +91,6 @@ struct name *name_at(
  * What a name is replaced by, which the caller frees. NULL: it identifies nothing, or no memory.
  */
 char *name_replacement(struct rd_redact *r, enum rd_redact_kind kind, const char *name, size_t n);
-bool name_is_word(unsigned char c); /* letters and digits, which continue a word */
 void names_free(struct rd_redact *r);
 
 /* --- labels.c --- */
