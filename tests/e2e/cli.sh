@@ -126,6 +126,10 @@ LIST
 
 model --gen count=50,size=200,seed=1 --at-end sigint -- "$RDMADUMP" -q -w "$tmp/o" >"$tmp/log" 2>&1
 is "-q says nothing" "$(cat "$tmp/log")" ""
+for option in -V --version; do
+	model --dev name=mlx5_0 -- "$RDMADUMP" $option >"$tmp/log" 2>&1
+	is "$option says nothing of devices" "$(grep -c mlx5_0 "$tmp/log")" 0
+done
 [ "$("$RDMADUMP" --help | wc -l)" -le 40 ] && [ "$("$RDMADUMP" --help | wc -L)" -le 80 ]
 ok "--help fits a screen"
 # argp breaks an entry that ends exactly at the margin: a line of spaces, or the next words out of place

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Unit tests of what the analysis keeps: ranges of missing PSNs against a map of all, and
- * histograms against the sorted values. */
+/* Unit tests of what the analysis keeps: ranges of missing PSNs against a map of all, histograms
+ * and samples against the sorted values, identifications of recent frames. */
+#include "app.h"
 #include "state.h"
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -224,6 +226,73 @@ static void test_ends(void **state)
 	free(h);
 }
 
+/* --- samples ---------------------------------------------------------------------------------- */
+
+static void collect_samples(void)
+{
+	struct samples s = {0}, more = {0};
+	uint32_t budget = 65536;
+	struct rd_latency l;
+	bool exact;
+
+	for (uint64_t i = 40000; i > 20000; i--)
+		assert_true(samples_add(&s, i, &budget));
+	for (uint64_t i = 1; i <= 20000; i++)
+		assert_true(samples_add(&more, i, &budget));
+	assert_int_equal(budget, 0);
+	assert_true(samples_join(&s, &more));
+	assert_true(samples_result(&s, &l, &exact) && exact);
+	assert_int_equal(s.n, 40000);
+	assert_int_equal(s.sum, 800020000);
+	assert_int_equal(l.n, 40000);
+	assert_int_equal(l.min, 1);
+	assert_int_equal(l.p50, 20000);
+	assert_int_equal(l.p90, 36000);
+	assert_int_equal(l.p99, 39600);
+	assert_int_equal(l.max, 40000);
+	while (more.n <= 32768)
+		assert_true(samples_add(&more, 50000, &budget));
+	assert_true(samples_join(&s, &more));
+	assert_true(samples_result(&s, &l, &exact) && !exact);
+	assert_int_equal(l.n, s.n);
+	assert_int_equal(l.max, 50000);
+	samples_free(&s);
+	samples_free(&more);
+}
+
+static void test_samples(void **state)
+{
+	size_t before = mallinfo2().hblkhd;
+
+	(void)state;
+	mallopt(M_MMAP_THRESHOLD, 65536); /* so that it counts them apart from all that is small */
+	collect_samples();
+	assert_int_equal(mallinfo2().hblkhd, before);
+}
+
+/* --- recent frames ---------------------------------------------------------------------------- */
+
+/* A later identification than that of its PSN, or if this is forgotten, of the newest frame. */
+static void test_again(void **state)
+{
+	static const struct {
+		uint32_t psn, ip_id;
+		bool again;
+	} is[] = {{5, 101, true}, {5, 100, false}, {5, 99, false}, {5, 0x10000, false},
+		{5 + 4, 301, true}, {5 + 4, 101, false}, {6, 301, true}, {6, 101, false}};
+	uint32_t values[4] = {RECENT_NONE, 5U << 16 | 100, RECENT_NONE, RECENT_NONE};
+	struct flow f = {.recent = {.value = {values}, .capacity = {4}, .ip_id = 300}};
+	const struct rd_opcode *op = &rd_opcodes[0x04];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(is) / sizeof(*is); i++) {
+		struct rd_packet p = {.op = op, .psn = is[i].psn};
+		struct item it = {.p = &p, .ip_id = is[i].ip_id};
+
+		assert_int_equal(flow_is_again(&f, &it), is[i].again);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -234,6 +303,8 @@ int main(void)
 		cmocka_unit_test(test_ranks),
 		cmocka_unit_test(test_many_of_one),
 		cmocka_unit_test(test_ends),
+		cmocka_unit_test(test_samples),
+		cmocka_unit_test(test_again),
 	};
 
 	alarm(WATCHDOG_S);

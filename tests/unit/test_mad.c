@@ -503,6 +503,9 @@ static void test_mpa(void **state)
 	b[17] = 3; /* a future revision */
 	make_tcp(&m, b, sizeof(b));
 	assert_false(iwarp_of(&m, m.n, &i));
+	make_tcp(&m, reply, 10); /* the rest of it is in the padding of the frame */
+	make_bytes(&m, reply + 10, sizeof(reply) - 1 - 10);
+	assert_false(iwarp_of(&m, m.n, &i));
 	b[17] = 1;
 	b[18] = 3; /* more private data than allowed */
 	make_tcp(&m, b, sizeof(b));

@@ -5,7 +5,9 @@
 #include "test_format.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <rdmadump/annotate.h>
 #include <rdmadump/format.h>
+#include <rdmadump/rewrite.h>
 #include <rdmadump/source.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -659,6 +661,86 @@ static void test_file_without_frames(void **state)
 	s->ops->close(s);
 }
 
+/* --- copies of files -------------------------------------------------------------------------- */
+
+#define LARGE_FRAMES 280 /* of 256 KiB: enough for one call of progress() */
+#define LARGE_FRAME  (256u << 10)
+
+static unsigned int calls;
+
+static void take_progress(void *ctx, uint64_t done, uint64_t size)
+{
+	uint64_t all = 24 + LARGE_FRAMES * (16 + (uint64_t)LARGE_FRAME);
+
+	(void)ctx;
+	calls++;
+	assert_int_equal(size, all);
+	assert_true(done >= 64u << 20 && done < all);
+}
+
+static int take_bytes(void *ctx, const void *data, size_t n)
+{
+	(void)data;
+	*(uint64_t *)ctx += n;
+	return 0;
+}
+
+static bool keep_frame(
+	void *ctx, enum rd_link link, uint8_t *data, uint32_t caplen, uint32_t len, uint32_t extra)
+{
+	(void)ctx, (void)link, (void)data, (void)caplen, (void)len, (void)extra;
+	return true;
+}
+
+/* A file with holes for the frames' bytes. */
+static void store_large(void)
+{
+	const uint32_t head[] = {0xa1b2c3d4, 4 << 16 | 2, 0, 0, LARGE_FRAME, 1};
+	const uint32_t record[] = {1, 0, LARGE_FRAME, LARGE_FRAME};
+	const off_t first = (off_t)sizeof(head), step = (off_t)sizeof(record) + LARGE_FRAME;
+	int fd = open(path, O_WRONLY | O_TRUNC);
+
+	assert_int_equal(pwrite(fd, head, sizeof(head), 0), sizeof(head));
+	for (unsigned int i = 0; i < LARGE_FRAMES; i++)
+		assert_int_equal(
+			pwrite(fd, record, sizeof(record), first + i * step), sizeof(record));
+	assert_int_equal(ftruncate(fd, first + LARGE_FRAMES * step), 0);
+	close(fd);
+}
+
+static int lowest_descriptor(void)
+{
+	int fd = dup(STDERR_FILENO);
+
+	close(fd);
+	return fd;
+}
+
+/* The file is closed, and the caller learns how far the copy is. */
+static void test_copies(void **state)
+{
+	struct rd_annotation a = {.application = "test", .put = take_bytes};
+	struct rd_rewrite w = {.frame = keep_frame};
+	int fd = lowest_descriptor();
+	struct rd_error err = {0};
+	uint64_t bytes = 0;
+
+	(void)state;
+	store_large();
+	a.put_ctx = &bytes;
+	assert_int_equal(rd_annotate_file(&a, path, &err), 0); /* nobody asks how far it is */
+	a.progress = take_progress;
+	assert_int_equal(rd_annotate_file(&a, path, &err), 0);
+	assert_int_equal(calls, 1);
+	assert_int_equal(a.frames, 2 * LARGE_FRAMES);
+	assert_true(bytes > 2 * (uint64_t)LARGE_FRAMES * LARGE_FRAME);
+	assert_int_equal(rd_rewrite_file(&w, path, &err), 0);
+	assert_int_equal(w.frames, LARGE_FRAMES);
+	assert_int_equal(lowest_descriptor(), fd);
+	assert_int_equal(rd_annotate_file(&a, "/nonexistent", &err), -1);
+	assert_int_equal(rd_rewrite_file(&w, "/nonexistent", &err), -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -677,6 +759,7 @@ int main(void)
 		cmocka_unit_test(test_file_link_of_first_frame),
 		cmocka_unit_test(test_file_in_pipe),
 		cmocka_unit_test(test_file_without_frames),
+		cmocka_unit_test(test_copies),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

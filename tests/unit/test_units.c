@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Numbers as text and back, one line per case; and the line that an error becomes. */
+/* Numbers as text and back, one line per case; the line that an error becomes; descriptors. */
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,11 +9,16 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <rdmadump/error.h>
 #include <rdmadump/notation.h>
+#include <rdmadump/spawn.h>
 #include <rdmadump/units.h>
 #include <rdmadump/words.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
@@ -244,6 +249,49 @@ static void test_utc(void **state)
 		assert_string_equal(rd_utc_text(buf, cases[i].ns), cases[i].text);
 }
 
+/* In a child: bits of what is wrong. */
+static int keeps_these(const int *kept, size_t n_kept, const int *others, size_t n_others)
+{
+	int keep[] = {kept[1], kept[0], -1}, wrong = 0;
+	char null[16] = "", path[32];
+
+	dup2(others[0], STDIN_FILENO);
+	dup2(others[1], STDOUT_FILENO);
+	rd_descriptors_keep(keep, COUNT(keep));
+	for (int fd = STDIN_FILENO; fd <= STDOUT_FILENO; fd++) {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		if (readlink(path, null, sizeof(null) - 1) < 0 || strcmp(null, "/dev/null") != 0)
+			wrong |= 1;
+	}
+	for (size_t i = 0; i < n_kept; i++)
+		wrong |= fcntl(kept[i], F_GETFD) < 0 ? 2 : 0;
+	for (size_t i = 0; i < n_others; i++)
+		wrong |= fcntl(others[i], F_GETFD) < 0 ? 0 : 4;
+	return wrong | (fcntl(STDERR_FILENO, F_GETFD) < 0 ? 8 : 0);
+}
+
+/* A process that outlives the caller does not hold its terminal, pipes or files. */
+static void test_descriptors(void **state)
+{
+	int before[2], kept[2], behind[2], status;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(pipe(before) | pipe(kept) | pipe(behind), 0);
+	const int others[] = {before[0], before[1], behind[0], behind[1]};
+
+	pid = fork();
+	if (pid == 0)
+		_exit(keeps_these(kept, COUNT(kept), others, COUNT(others)));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	for (int i = 0; i < 2; i++) {
+		close(before[i]);
+		close(kept[i]);
+		close(behind[i]);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -256,6 +304,7 @@ int main(void)
 		cmocka_unit_test(test_error_line),
 		cmocka_unit_test(test_error_cut),
 		cmocka_unit_test(test_words),
+		cmocka_unit_test(test_descriptors),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
