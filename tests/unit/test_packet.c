@@ -388,8 +388,13 @@ static void test_ipv6_extensions(void **state)
 	assert_int_equal(p.l4, 54 + 24);
 	assert_int_equal(p.proto, 17);
 
-	m.b[20] = 44; /* the first one becomes a fragment header, of a later fragment */
-	m.b[54 + 3] = 8;
+	m.b[20] = 44; /* the first one becomes a fragment header: nothing follows, more follow */
+	for (unsigned int more = 0; more < 2; more++) {
+		rd_put_be16(m.b + 54 + 2, (uint16_t)more);
+		assert_true(rd_packet_parse(RD_LINK_ETHERNET, m.b, m.n, m.n, &p));
+		assert_int_equal(p.flags & RD_PACKET_FRAGMENT, more ? RD_PACKET_FRAGMENT : 0);
+	}
+	m.b[54 + 3] = 8; /* a later fragment */
 	assert_false(rd_packet_parse(RD_LINK_ETHERNET, m.b, m.n, m.n, &p));
 	assert_int_equal(p.payload, 54 + 8);
 	assert_int_equal(p.flags, RD_PACKET_FRAGMENT);

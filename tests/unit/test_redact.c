@@ -305,17 +305,20 @@ static void test_distinct(void **state)
 
 /* --- frames ----------------------------------------------------------------------------------- */
 
-/* Both passes over a frame; `into` gets the result. */
+/* Both passes over a frame; `into` gets the result, and has room for what is not captured. */
 static void redact(enum rd_link link, const struct make *m, uint8_t *into)
 {
+	static const uint8_t behind[16] = "not captured";
 	struct rd_redact *r = rd_redact_new();
 
+	memcpy(into + m->n, behind, sizeof(behind));
 	memcpy(into, m->b, m->n);
 	assert_true(rd_redact_frame(r, link, into, m->n, m->n, 0));
 	memcpy(into, m->b, m->n);
 	rd_redact_begin(r);
 	assert_true(rd_redact_frame(r, link, into, m->n, m->n, 0));
 	assert_false(rd_redact_failed(r));
+	assert_memory_equal(into + m->n, behind, sizeof(behind));
 	rd_redact_free(r);
 }
 
