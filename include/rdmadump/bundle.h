@@ -16,6 +16,7 @@
 
 #define RD_BUNDLE_FILES		 32 /* captures that can be given */
 #define RD_BUNDLE_LIMIT_S	 4  /* default time limit of one command, s */
+#define RD_BUNDLE_ADAPTER_S	 60 /* time limit of a tool that opens an adapter, s */
 #define RD_BUNDLE_CAPTURE_MOST_S 3600
 
 struct rd_bundle_config {
@@ -28,6 +29,7 @@ struct rd_bundle_config {
 	unsigned int n_files;
 	unsigned int limit_s;	 /* seconds that a tool may take; all together may take about eight
 				    times as long */
+	unsigned int adapter_s;	 /* seconds that a tool that opens an adapter may take */
 	const char *application; /* "rdmadump 0.1.0" */
 	bool redact;		 /* replace what identifies machines and people */
 	const char *map; /* where to write the map of replacements; NULL: output and ".map" */
@@ -39,8 +41,9 @@ struct rd_bundle_config {
 
 /*
  * Collects and writes the bundle; `path` is its name. The manifest is returned in *manifest, which
- * the caller frees. On failure (-1 with the error) no file and no child process is left, and
- * *manifest is NULL. Starts programs; call it before any thread is started.
+ * the caller frees. On failure (-1 with the error) no file is left, and *manifest is NULL.
+ * No child process is left but tools that could not be ended. Starts programs; call it before any
+ * thread is started.
  */
 int rd_bundle_create(const struct rd_bundle_config *config, char path[PATH_MAX], json_t **manifest,
 	struct rd_error *err);

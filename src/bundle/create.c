@@ -307,7 +307,7 @@ static int collect(struct creation *c, struct rd_error *err)
 {
 	/* A slow tool must not use up the time of the members that are needed to read the bundle.
 	 */
-	static const enum phase order[] = {PHASE_READ, PHASE_COLLECT, PHASE_ANALYZE};
+	static const enum phase order[] = {PHASE_READ, PHASE_COLLECT, PHASE_ADAPTER, PHASE_ANALYZE};
 	int rc = 0;
 
 	if (tasks_make(&c->tasks, c->config) < 0)

@@ -21,7 +21,8 @@ enum form {
 enum phase {
 	PHASE_COLLECT, /* second, and the default: other tools, and members that wait */
 	PHASE_READ,    /* first: what this program reads by itself, with more time than a tool */
-	PHASE_ANALYZE, /* third */
+	PHASE_ADAPTER, /* third: tools that open an adapter (@mlxpci), as run.c describes */
+	PHASE_ANALYZE, /* fourth */
 };
 
 /*
@@ -36,10 +37,11 @@ struct member {
 	const char *command; /* "rdmadump" is this program; words are separated by one blank */
 	enum form form;
 	enum phase phase;
-	bool root;	/* without root it is incomplete or fails */
-	bool addresses; /* may contain addresses, names of hosts and users, serial numbers */
-	int also_whole; /* a nonzero exit status that does not mean incomplete output */
-	size_t bytes;	/* limit of the output, which is truncated there; 0: MEMBER_BYTES */
+	bool root;	    /* without root it is incomplete or fails */
+	bool addresses;	    /* may contain addresses, names of hosts and users, serial numbers */
+	int also_whole;	    /* a nonzero exit status that does not mean incomplete output */
+	size_t bytes;	    /* limit of the output, which is truncated there; 0: MEMBER_BYTES */
+	const char *unless; /* a tool that prints the same: not run where that is installed */
 };
 
 #define MEMBER_BYTES ((size_t)4 << 20)

@@ -344,7 +344,8 @@ static void put_members(FILE *out, const struct tasks *tasks, const json_t *mani
 /* Whether there was nothing to read: no device, no tool, or it was not requested. */
 static bool was_nothing(const struct task *t)
 {
-	return t->outcome == OUTCOME_NOTHING || t->outcome == OUTCOME_ABSENT;
+	return t->outcome == OUTCOME_NOTHING || t->outcome == OUTCOME_ABSENT ||
+	       t->outcome == OUTCOME_SAME;
 }
 
 /* Returns the number of rows. */

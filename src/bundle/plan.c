@@ -262,6 +262,8 @@ static int add_task(struct tasks *tasks, const struct member *m, const struct pl
 		.errors.most = TASK_ERROR_TEXT};
 	if (m->form == FORM_COPY)
 		t->path = p->list == list_files ? c->files[atoi(subject)] : subject;
+	if (m->phase == PHASE_ADAPTER)
+		snprintf(t->function, sizeof(t->function), "%s", subject);
 	if (strstr(m->command, "@seconds") || strstr(m->command, "@interval"))
 		t->more_ms = c->capture_s * 1000;
 	t->name = member_name(m, p, subject, c);
@@ -382,6 +384,26 @@ static void why_ended(const struct task *t, char *buf, size_t size)
 	}
 }
 
+/* Nothing that opens an adapter is killed. */
+static void why_not_ended(const struct task *t, char *buf, size_t size)
+{
+	bool stuck = t->outcome == OUTCOME_STUCK;
+
+	if (*t->function && stuck)
+		snprintf(buf, size,
+			"it took longer than its limit, did not end when interrupted (SIGINT), and "
+			"was left running: process %d",
+			(int)t->pid);
+	else if (*t->function)
+		snprintf(buf, size, "it took longer than its limit and was interrupted (SIGINT)");
+	else if (stuck)
+		snprintf(buf, size,
+			"it took longer than its limit and cannot be killed: the kernel or the "
+			"device does not respond");
+	else
+		snprintf(buf, size, "it took longer than its limit and was killed");
+}
+
 void task_why(const struct task *t, char *buf, size_t size)
 {
 	buf[0] = '\0';
@@ -392,13 +414,16 @@ void task_why(const struct task *t, char *buf, size_t size)
 	case OUTCOME_NOTHING:
 		snprintf(buf, size, "%s", none_of(t));
 		break;
-	case OUTCOME_TIMED_OUT:
-		snprintf(buf, size, "it took longer than its limit and was killed");
+	case OUTCOME_SAME:
+		snprintf(buf, size, "%s is installed, which prints the same", t->member->unless);
 		break;
+	case OUTCOME_TIMED_OUT:
 	case OUTCOME_STUCK:
-		snprintf(buf, size,
-			"it took longer than its limit and cannot be killed: the kernel or the "
-			"device does not respond");
+		why_not_ended(t, buf, size);
+		break;
+	case OUTCOME_BUSY:
+		snprintf(buf, size, "not run: %s still uses the adapter (process %d)",
+			t->holder->argv[0], (int)t->holder->pid);
 		break;
 	case OUTCOME_LATE:
 		snprintf(buf, size, "the time limit of all commands had expired");

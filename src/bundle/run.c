@@ -4,12 +4,18 @@
  * /dev/null as standard input; its output is read up to a limit. If it takes too long, its group
  * gets SIGTERM, then SIGKILL. A command that still does not end is blocked in the kernel, for
  * example by a device, and is abandoned.
+ *
+ * Tools that open an adapter (PHASE_ADAPTER) hold semaphores of its firmware while they work. If
+ * one is killed meanwhile, it blocks all other tools and the driver. So they run one after another
+ * on each adapter, with a long limit, and get nothing but SIGINT at that limit. One that runs on
+ * is left alone, and nothing else opens its adapter.
  */
 #include "task.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <rdmadump/clock.h>
+#include <rdmadump/log.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -25,6 +31,7 @@
 #define REPORT_MS   100	 /* between two reports of the progress */
 #define TERM_MS	    300	 /* from SIGTERM to SIGKILL */
 #define KILL_MS	    1000 /* from SIGKILL to giving up */
+#define LEAVE_MS    2000 /* from SIGINT to leaving a tool of an adapter alone */
 #define READ_BYTES  65536
 #define PATH_SYSTEM "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/mellanox/bin"
 
@@ -92,8 +99,10 @@ static void become(const struct task *t, const char *path, char **environment, i
 	int in = t->in >= 0 ? t->in : open("/dev/null", O_RDONLY | O_CLOEXEC);
 
 	setpgid(0, 0);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	signal(SIGPIPE, SIG_DFL);
+	if (!*t->function)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* A tool of an adapter may outlive the reader of its output. */
+	signal(SIGPIPE, *t->function ? SIG_IGN : SIG_DFL);
 	signal(SIGXFSZ, SIG_DFL);
 	signal(SIGHUP, SIG_DFL);
 	sigemptyset(&none);
@@ -123,11 +132,15 @@ static void close_both(int fds[2])
 static int start(struct run *r, struct task *t)
 {
 	int out[2] = {-1, -1}, errors[2] = {-1, -1};
-	char path[PATH_MAX] = "/proc/self/exe";
+	char path[PATH_MAX] = "/proc/self/exe", other[PATH_MAX];
 
 	t->began_ns = t->ended_ns = rd_monotonic_ns();
 	if (!t->own && !find_program(t->argv[0], path)) {
 		t->outcome = OUTCOME_ABSENT;
+		return -1;
+	}
+	if (t->member->unless && find_program(t->member->unless, other)) {
+		t->outcome = OUTCOME_SAME;
 		return -1;
 	}
 	if ((t->out < 0 && pipe2(out, O_CLOEXEC) < 0) || pipe2(errors, O_CLOEXEC) < 0) {
@@ -215,7 +228,8 @@ static void read_pipe(int *fd, struct bytes *b)
 static void end(struct task *t, enum outcome outcome)
 {
 	/* Processes that the command left running must not outlive it. */
-	kill(-t->pid, SIGKILL);
+	if (!*t->function)
+		kill(-t->pid, SIGKILL);
 	if (t->out_pipe >= 0)
 		close(t->out_pipe);
 	if (t->error_pipe >= 0)
@@ -247,18 +261,43 @@ static bool enforce(const struct run *r, struct task *t)
 	return t->was_killed && rd_monotonic_ns() - t->signal_ns > ms(KILL_MS);
 }
 
+/* The same for a tool that opens an adapter. True: it does not end. */
+static bool interrupt(const struct run *r, struct task *t)
+{
+	if (!t->is_stopped && rd_monotonic_ns() - t->began_ns > ms(r->limit_ms))
+		stop_task(t, SIGINT);
+	return t->is_stopped && rd_monotonic_ns() - t->signal_ns > ms(LEAVE_MS);
+}
+
+/* A process that a tool started still uses the adapter as long as it has the tool's output open. */
+static bool has_ended(struct task *t)
+{
+	if (!t->is_reaped)
+		t->is_reaped = waitpid(t->pid, &t->status, WNOHANG) != 0;
+	return t->is_reaped && (!*t->function || (t->out_pipe < 0 && t->error_pipe < 0));
+}
+
+static void leave(struct task *t)
+{
+	end(t, OUTCOME_STUCK);
+	if (*t->function)
+		rd_log(RD_LOG_WARNING,
+			"'%s' did not end when interrupted, and was left running (process %d): it "
+			"uses the adapter, which a killed tool can block",
+			t->command, (int)t->pid);
+}
+
 static bool attend(const struct run *r, struct task *t)
 {
-	bool stuck = enforce(r, t);
-	pid_t ended;
+	bool stuck = *t->function ? interrupt(r, t) : enforce(r, t), ended;
 
 	read_pipe(&t->out_pipe, &t->output);
 	read_pipe(&t->error_pipe, &t->errors);
-	ended = waitpid(t->pid, &t->status, WNOHANG);
-	if (ended == 0 && !stuck)
+	ended = has_ended(t);
+	if (!ended && !stuck)
 		return true;
-	if (ended == 0) {
-		end(t, OUTCOME_STUCK);
+	if (!ended) {
+		leave(t);
 		return false;
 	}
 	/*
@@ -294,10 +333,25 @@ static void wait_for_output(const struct run *r)
 	poll(fds, n, n ? POLL_MS : 1);
 }
 
-static void kill_all(struct run *r)
+static void say_wait(const struct run *r, const struct task *t)
+{
+	uint64_t took_ms = (rd_monotonic_ns() - t->began_ns) / 1000000;
+
+	rd_log(RD_LOG_WARNING,
+		"waiting for '%s', at most %llu s: it uses the adapter, which a killed tool can "
+		"block",
+		t->command,
+		(unsigned long long)(r->limit_ms + LEAVE_MS -
+				     (took_ms < r->limit_ms ? took_ms : r->limit_ms)) /
+			1000);
+}
+
+static void end_all(struct run *r)
 {
 	for (unsigned int i = 0; i < AT_ONCE; i++)
-		if (r->running[i])
+		if (r->running[i] && *r->running[i]->function)
+			say_wait(r, r->running[i]);
+		else if (r->running[i])
 			stop_task(r->running[i], SIGKILL);
 	for (unsigned int i = 0; i < AT_ONCE; i++)
 		while (r->running[i] && attend(r, r->running[i]))
@@ -306,15 +360,35 @@ static void kill_all(struct run *r)
 
 /* --- all ---------------------------------------------------------------------------------- */
 
-/* The next task of the phase that has not begun. */
-static struct task *next_task(struct tasks *tasks, enum phase phase, unsigned int *at)
+/* The task that uses the same adapter now, on any of its functions. */
+static const struct task *holder_of(const struct tasks *tasks, const struct task *t)
 {
-	for (; *at < tasks->n; (*at)++) {
-		struct task *t = &tasks->task[*at];
+	size_t n = strcspn(t->function, ".");
 
-		if (t->member->phase == phase && t->outcome == OUTCOME_WAITING &&
-			t->member->form != FORM_COPY)
-			return &tasks->task[(*at)++];
+	for (unsigned int i = 0; i < tasks->n && n; i++) {
+		const struct task *o = &tasks->task[i];
+
+		if ((o->outcome == OUTCOME_RUNNING || o->outcome == OUTCOME_STUCK) &&
+			strcspn(o->function, ".") == n && strncmp(o->function, t->function, n) == 0)
+			return o;
+	}
+	return NULL;
+}
+
+/* The next task of the phase that has not begun and may begin now. */
+static struct task *next_task(struct tasks *tasks, enum phase phase)
+{
+	for (unsigned int i = 0; i < tasks->n; i++) {
+		struct task *t = &tasks->task[i];
+
+		if (t->member->phase != phase || t->outcome != OUTCOME_WAITING ||
+			t->member->form == FORM_COPY)
+			continue;
+		t->holder = holder_of(tasks, t);
+		if (!t->holder)
+			return t;
+		if (t->holder->outcome == OUTCOME_STUCK)
+			t->outcome = OUTCOME_BUSY;
 	}
 	return NULL;
 }
@@ -329,11 +403,11 @@ static unsigned int read_at_once(void)
 	return n < 2 ? 2 : n < AT_ONCE ? n : AT_ONCE;
 }
 
-static void fill(struct run *r, struct tasks *tasks, enum phase phase, unsigned int *at)
+static void fill(struct run *r, struct tasks *tasks, enum phase phase)
 {
 	for (unsigned int i = 0; i < r->at_once; i++)
 		while (!r->running[i]) {
-			struct task *t = next_task(tasks, phase, at);
+			struct task *t = next_task(tasks, phase);
 
 			if (!t)
 				return;
@@ -369,11 +443,19 @@ static void report(struct run *r, const struct tasks *tasks, const struct rd_bun
 		config->progress(config->ctx, done, tasks->n, oldest->name);
 }
 
+static unsigned int limit_of(enum phase phase, const struct rd_bundle_config *config)
+{
+	unsigned int seconds = phase == PHASE_ADAPTER ? config->adapter_s
+			       : phase == PHASE_READ  ? config->limit_s * READ_TIMES
+						      : config->limit_s;
+
+	return seconds * 1000;
+}
+
 bool tasks_run(struct tasks *tasks, enum phase phase, const struct rd_bundle_config *config)
 {
-	struct run r = {.limit_ms = config->limit_s * 1000 * (phase == PHASE_READ ? READ_TIMES : 1),
+	struct run r = {.limit_ms = limit_of(phase, config),
 		.at_once = phase == PHASE_READ ? read_at_once() : AT_ONCE};
-	unsigned int at = 0;
 	bool complete = true;
 
 	/* Leaves the command that is started last its whole time limit. */
@@ -381,18 +463,19 @@ bool tasks_run(struct tasks *tasks, enum phase phase, const struct rd_bundle_con
 	r.environment = make_environment();
 	if (!r.environment)
 		return false;
-	fill(&r, tasks, phase, &at);
+	fill(&r, tasks, phase);
 	while (is_busy(&r) && complete) {
 		wait_for_output(&r);
 		for (unsigned int i = 0; i < AT_ONCE; i++)
 			if (r.running[i] && !attend(&r, r.running[i]))
 				r.running[i] = NULL;
-		fill(&r, tasks, phase, &at);
-		report(&r, tasks, config);
 		complete = !*config->stop;
+		if (complete)
+			fill(&r, tasks, phase);
+		report(&r, tasks, config);
 	}
 	if (!complete)
-		kill_all(&r);
+		end_all(&r);
 	free(r.environment);
 	return complete;
 }

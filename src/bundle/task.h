@@ -18,8 +18,10 @@ enum outcome {
 	OUTCOME_ENDED,	   /* with its exit status */
 	OUTCOME_ABSENT,	   /* no such program, or no such file */
 	OUTCOME_NOTHING,   /* this machine has nothing that the row applies to */
-	OUTCOME_TIMED_OUT, /* it was killed */
-	OUTCOME_STUCK,	   /* it could not even be killed */
+	OUTCOME_SAME,	   /* another tool that prints the same is installed */
+	OUTCOME_TIMED_OUT, /* it was killed, or interrupted if it opens an adapter */
+	OUTCOME_STUCK,	   /* that did not end it */
+	OUTCOME_BUSY,	   /* it was not started: `holder` still uses the adapter */
 	OUTCOME_LATE,	   /* the time limit of all commands expired before it started */
 	OUTCOME_FAILED,	   /* it could not be started or copied: `errnum` */
 	OUTCOME_LEFT_OUT,  /* it cannot be redacted: `left_out` */
@@ -36,10 +38,12 @@ struct task {
 	char *name;
 	char *words; /* the memory of argv */
 	char *argv[TASK_ARGS + 1];
-	char *command;	      /* as printed */
-	bool own;	      /* this program: /proc/self/exe */
-	const char *path;     /* path of a file to be copied */
-	int in, out;	      /* files for standard input and output; -1: none, a pipe */
+	char *command;	   /* as printed */
+	bool own;	   /* this program: /proc/self/exe */
+	const char *path;  /* path of a file to be copied */
+	int in, out;	   /* files for standard input and output; -1: none, a pipe */
+	char function[32]; /* PCI function of the adapter that it opens; "": none */
+	const struct task *holder;
 	unsigned int more_ms; /* added to the time limit */
 	enum outcome outcome;
 	char *left_out;	    /* why */
@@ -48,7 +52,7 @@ struct task {
 	int out_pipe, error_pipe; /* -1: at their end */
 	struct bytes output, errors;
 	uint64_t began_ns, ended_ns, signal_ns; /* signal_ns: when it was signalled, 0: not yet */
-	bool was_killed, is_stopped;
+	bool was_killed, is_stopped, is_reaped;
 };
 
 struct tasks {
@@ -72,7 +76,8 @@ void file_name(char *buf, size_t size, const char *text);
 
 /*
  * Runs the tasks of a phase, several at once, each with its limit. Returns false if `stop` ended
- * it. In both cases no child is left, except those that are blocked in the kernel.
+ * it. In both cases no child is left, except those that are blocked in the kernel, and tools of
+ * adapters that did not end when interrupted.
  */
 bool tasks_run(struct tasks *tasks, enum phase phase, const struct rd_bundle_config *config);
 

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <rdmadump/archive.h>
+#include <rdmadump/log.h>
 #include <rdmadump/sha256.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -219,6 +220,71 @@ static void test_stop(void **state)
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 	assert_int_equal(errno, ECHILD);
 	free_outputs(t, 2);
+}
+
+static void keep_line(void *ctx, enum rd_level level, const char *line)
+{
+	(void)level;
+	snprintf(ctx, 512, "%s", line);
+}
+
+static struct task adapter_tool(const char *function, const char *script)
+{
+	static const struct member m = {.name = "adapter",
+		.command = "",
+		.form = FORM_TEXT,
+		.phase = PHASE_ADAPTER,
+		.bytes = 4096};
+	struct task t = shell(&m, script);
+	static char command[] = "tool -d FUNCTION";
+
+	t.command = command;
+	snprintf(t.function, sizeof(t.function), "%s", function);
+	return t;
+}
+
+/* At its limit a tool that opens an adapter gets SIGINT; if that does not end it, it runs on. */
+static void test_adapter_limit(void **state)
+{
+	struct task t[] = {
+		adapter_tool("0000:5e:00.0", "trap 'echo INT; exit' INT; trap 'echo TERM' TERM; "
+					     "sleep 1000"),
+		adapter_tool(
+			"0000:3b:00.1", "trap '' INT; echo $$ >own; read x <gate; echo >child"),
+		adapter_tool("0000:3b:00.0", "echo out")};
+	struct tasks tasks = {.task = t, .n = 3};
+	struct rd_bundle_config config = {.limit_s = 100, .adapter_s = 1, .stop = &stop};
+	char line[512] = "", wanted[128];
+	FILE *gate;
+
+	(void)state;
+	unlink("own");
+	unlink("child");
+	assert_int_equal(mkfifo("gate", 0600), 0);
+	rd_log_to(keep_line, line, RD_LOG_WARNING);
+	assert_true(tasks_run(&tasks, PHASE_ADAPTER, &config));
+	rd_log_to(NULL, NULL, RD_LOG_ERROR);
+	assert_int_equal(t[0].outcome, OUTCOME_TIMED_OUT);
+	assert_string_equal(t[0].output.data, "INT\n");
+	assert_string_equal(
+		why(&t[0]), "it took longer than its limit and was interrupted (SIGINT)");
+	assert_int_equal(t[1].outcome, OUTCOME_STUCK);
+	assert_true(lives("own"));
+	snprintf(wanted, sizeof(wanted), "was left running: process %d", (int)t[1].pid);
+	assert_non_null(strstr(why(&t[1]), wanted));
+	snprintf(wanted, sizeof(wanted), "was left running (process %d)", (int)t[1].pid);
+	assert_non_null(strstr(line, wanted));
+	/* Another function of the same adapter. */
+	snprintf(wanted, sizeof(wanted), "not run: sh still uses the adapter (process %d)",
+		(int)t[1].pid);
+	assert_string_equal(why(&t[2]), wanted);
+	gate = fopen("gate", "w");
+	assert_non_null(gate);
+	fputs("\n", gate);
+	fclose(gate);
+	assert_int_equal(waitpid(t[1].pid, NULL, 0), t[1].pid);
+	assert_int_equal(access("child", F_OK), 0);
+	free_outputs(t, 3);
 }
 
 /* --- archives ----------------------------------------------------------------------------- */
@@ -677,7 +743,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	static const char *const files[] = {"bundle", "own", "child", "script", "tmp"};
+	static const char *const files[] = {"bundle", "own", "child", "script", "gate", "tmp"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
@@ -715,6 +781,7 @@ int main(void)
 		cmocka_unit_test(test_timeout),
 		cmocka_unit_test(test_leftover),
 		cmocka_unit_test(test_stop),
+		cmocka_unit_test(test_adapter_limit),
 		cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_through_links),
 		cmocka_unit_test(test_captures),

@@ -68,7 +68,7 @@ static const struct argp_option options[] = {
 		"Write no bundle: print the differences between the bundles OLD and NEW", 0},
 	{"timeout", OPT_TIMEOUT, "SECONDS", 0,
 		"Time limit of one tool (default 4); what this program reads by itself may take "
-		"three times as long",
+		"three times as long; tools that open an adapter may take 60 s",
 		0},
 	{"part", OPT_PART, "NAME", OPTION_HIDDEN, "", 0}, {0}};
 
@@ -372,6 +372,7 @@ static int run(const struct settings *s, const struct rd_devices *devices, struc
 		.files = s->files,
 		.n_files = s->n_files,
 		.limit_s = (unsigned int)s->limit_s,
+		.adapter_s = RD_BUNDLE_ADAPTER_S,
 		.application = application,
 		.redact = s->redact,
 		.map = s->map,
