@@ -16,7 +16,7 @@
 /* mstflint lists this adapter, but no register of its command interface. */
 #define CONNECTX_10 0x1027
 
-/* ConnectX-8 moved the segment of the command interface. */
+/* ConnectX-8 moved the segment of the command interface: what is at the old place is not known. */
 #define UNLOCK	   0x23f0
 #define UNLOCK_CX8 0x1a023f0
 
@@ -25,20 +25,20 @@
  * has the id of a ConnectX-9, except in recovery mode.
  */
 static const struct sniffer_chip chips[] = {
-	{0x1ff, 0x1ff, "Connect-IB", {0x1011}, 0xb0004, UNLOCK, 0},
-	{0x209, 0x209, "ConnectX-4", {0x1013}, 0xb0004, UNLOCK, 0},
-	{0x20b, 0x20b, "ConnectX-4 Lx", {0x1015}, 0xb0004, UNLOCK, 0},
-	{0x20d, 0x20d, "ConnectX-5", {0x1017, 0x1019}, 0xb5e04, UNLOCK, 0},
-	{0x20f, 0x20f, "ConnectX-6", {0x101b}, 0xb5f04, UNLOCK, 0},
-	{0x211, 0x211, "BlueField", {0xa2d2}, 0xb5e04, UNLOCK, 0},
-	{0x212, 0x212, "ConnectX-6 Dx", {0x101d}, 0xb5f04, UNLOCK, 0},
-	{0x214, 0x214, "BlueField-2", {0xa2d6}, 0xb5f04, UNLOCK, 0},
-	{0x216, 0x216, "ConnectX-6 Lx", {0x101f}, 0xb5f04, UNLOCK, 0},
-	{0x218, 0x218, "ConnectX-7", {0x1021}, 0xb5f04, UNLOCK, 0},
-	{0x21c, 0x21c, "BlueField-3", {0xa2dc, 0xa2d9}, 0xb5f04, UNLOCK, 0},
-	{0x21e, 0x21e, "ConnectX-8", {0x1023}, 0xa0304, UNLOCK_CX8, UNLOCK},
-	{0x224, 0x224, "ConnectX-9", {0x1025}, 0xa0304, UNLOCK_CX8, UNLOCK},
-	{0x224, 0x220, "BlueField-4", {0xa2df}, 0xa0304, UNLOCK_CX8, UNLOCK},
+	{0x1ff, 0x1ff, "Connect-IB", {0x1011}, 0xb0004, UNLOCK},
+	{0x209, 0x209, "ConnectX-4", {0x1013}, 0xb0004, UNLOCK},
+	{0x20b, 0x20b, "ConnectX-4 Lx", {0x1015}, 0xb0004, UNLOCK},
+	{0x20d, 0x20d, "ConnectX-5", {0x1017, 0x1019}, 0xb5e04, UNLOCK},
+	{0x20f, 0x20f, "ConnectX-6", {0x101b}, 0xb5f04, UNLOCK},
+	{0x211, 0x211, "BlueField", {0xa2d2}, 0xb5e04, UNLOCK},
+	{0x212, 0x212, "ConnectX-6 Dx", {0x101d}, 0xb5f04, UNLOCK},
+	{0x214, 0x214, "BlueField-2", {0xa2d6}, 0xb5f04, UNLOCK},
+	{0x216, 0x216, "ConnectX-6 Lx", {0x101f}, 0xb5f04, UNLOCK},
+	{0x218, 0x218, "ConnectX-7", {0x1021}, 0xb5f04, UNLOCK},
+	{0x21c, 0x21c, "BlueField-3", {0xa2dc, 0xa2d9}, 0xb5f04, UNLOCK},
+	{0x21e, 0x21e, "ConnectX-8", {0x1023}, 0xa0304, UNLOCK_CX8},
+	{0x224, 0x224, "ConnectX-9", {0x1025}, 0xa0304, UNLOCK_CX8},
+	{0x224, 0x220, "BlueField-4", {0xa2df}, 0xa0304, UNLOCK_CX8},
 };
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
@@ -67,28 +67,17 @@ bool sniffer_chip_undocumented(uint32_t part_id)
 
 /* --- the command -------------------------------------------------------------------------- */
 
-/*
- * The firmware may protect itself again at any time, so the register is written before each
- * command. ibdump always writes both registers of ConnectX-8 and later; here the second one, of
- * which less is known, is written only if the first had no effect.
+/* The firmware may protect itself again at any time: the register is written before each command.
  */
 static int set(struct mlx5_sniffer *s, bool attach, unsigned int rule, enum icmd_status *status,
 	struct rd_error *err)
 {
-	const uint32_t registers[] = {s->chip->unlock, s->chip->unlock_else};
 	const uint32_t mailbox[WORDS] = {0,
 		(attach ? ATTACH : 0) | (rule == RD_SNIFF_IN ? RECEIVE : 0),
 		(uint32_t)s->record.port << 24, s->record.qpn & 0xffffff};
 
-	for (unsigned int i = 0; i < ARRAY_SIZE(registers) && registers[i]; i++) {
-		*err = (struct rd_error){0};
-		s->icmd.unlock = registers[i];
-		if (icmd_run(&s->icmd, SET_PORT_SNIFFER, mailbox, WORDS, status, err) == 0)
-			return 0;
-		if (*status != ICMD_WRITE_PROTECTED)
-			break;
-	}
-	return -1;
+	*err = (struct rd_error){0};
+	return icmd_run(&s->icmd, SET_PORT_SNIFFER, mailbox, WORDS, status, err);
 }
 
 static const char *rule_name(unsigned int rule)
@@ -242,8 +231,10 @@ int mlx5_sniffer_open(struct mlx5_sniffer *s, const struct rd_device *device, in
 	s->chip = sniffer_chip_find(device->part_id);
 	s->gateway = (struct gateway){
 		.pci = device->pci, .fd = fd, .record = &s->record, .orphan = s->record.ticket};
-	s->icmd = (struct icmd){
-		.gateway = &s->gateway, .not_ready = s->chip->not_ready, .record = &s->record};
+	s->icmd = (struct icmd){.gateway = &s->gateway,
+		.not_ready = s->chip->not_ready,
+		.unlock = s->chip->unlock,
+		.record = &s->record};
 	if (record(s, err) < 0 || gateway_open(&s->gateway, err) < 0 || check_chip(s, err) < 0 ||
 		detach_rules(s, s->record.rules, true, err) < 0)
 		return -1;

@@ -26,11 +26,7 @@ struct sniffer_chip {
 	const char *name;
 	uint16_t pci[3];    /* device ids of its physical functions; ended by 0 */
 	uint32_t not_ready; /* register: bit 31 is set until the firmware is ready */
-	/*
-	 * Registers that disable the write protection of firmware commands; the second one is for
-	 * firmware on which the first has no effect. 0: none.
-	 */
-	uint32_t unlock, unlock_else;
+	uint32_t unlock;    /* register that disables the write protection of firmware commands */
 };
 
 /* The chip of this PCI device id; NULL: unknown, or none that has the command. */

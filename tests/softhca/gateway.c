@@ -108,7 +108,6 @@ static const struct word_number switches[] = {
 	NUMBER("by_qpn", by_qpn),
 	NUMBER("reversed", reversed),
 	NUMBER("both", both),
-	NUMBER("old_unlock", old_unlock),
 	NUMBER("retaken", retaken),
 	NUMBER("undirected", undirected),
 	NUMBER("keeps", keeps),
@@ -399,12 +398,10 @@ static bool cr_word(struct gw_state *s, const struct gw_conf *c, bool write, uin
 								: 0xb5f04;
 
 	if (write) {
-		/* ibdump writes both of ConnectX-8 and later; the old one has an effect on some. */
-		bool old = c->chip >= 0x21e && address == 0x23f0;
-
-		if ((address != unlock && !old) || s->data != RIGHT_KEY)
+		/* What 0x23f0 is on ConnectX-8 and later is not known. */
+		if (address != unlock || s->data != RIGHT_KEY)
 			violation(s, "register 0x%x is set to 0x%x", address, s->data);
-		else if (old == c->old_unlock)
+		else
 			s->unlocked = !c->sealed;
 	} else if (address == 0xf0014) {
 		s->data = 0x00a10000 | c->chip;

@@ -270,8 +270,6 @@ static const struct {
 	{"status:3.5", "cannot detach the sniffer of sent frames of port 1"},
 	{"chip:0x21e", NULL},
 	{"chip:0x21e+moved+relocks", NULL},
-	{"chip:0x21e+old_unlock", NULL},
-	{"chip:0x21e+old_unlock+relocks", NULL},
 	{"chip:0x21e+sealed", "protects itself from this command (status 0x7"},
 };
 
