@@ -34,6 +34,12 @@ struct rd_sniffer_refusal {
 bool rd_port_sniffer_possible(const struct rd_device *device, struct rd_sniffer_refusal *why);
 /* The same as an error of a capture: -1 with RD_CLASS_DEVICE. */
 int rd_port_sniffer_check(const struct rd_device *device, struct rd_error *err);
+/*
+ * -1 with RD_CLASS_DEVICE unless it is an InfiniBand port. Which number the command takes on others
+ * is not proven: receive queues, send queues and queue pairs are numbered apart.
+ */
+int rd_port_sniffer_check_link(
+	const struct rd_device *device, const struct rd_port *port, struct rd_error *err);
 
 struct rd_port_sniffer;
 

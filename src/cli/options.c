@@ -86,7 +86,8 @@ const struct cli_option cli_options[] = {
 		NULL, GROUP_SOURCE, .set = set_sniffer},
 	{"force", 0, NULL,
 		"start the sniffer in switchdev mode even before Linux 5.10, where the driver "
-		"fails unless it has the fix",
+		"fails unless it has the fix; --sniffer icmd on an Ethernet port, where another "
+		"program's queue pair may get the frames",
 		NULL, GROUP_SOURCE, FLAG(session.force)},
 	{"no-promiscuous-mode", 0, NULL, "do not put a netdev into promiscuous mode", NULL,
 		GROUP_SOURCE, FLAG(session.promiscuous_off)},

@@ -93,6 +93,19 @@ bool rd_port_sniffer_possible(const struct rd_device *device, struct rd_sniffer_
 	return true;
 }
 
+int rd_port_sniffer_check_link(
+	const struct rd_device *device, const struct rd_port *port, struct rd_error *err)
+{
+	if (port->link == RD_LINK_INFINIBAND)
+		return 0;
+	return rd_fail(err, RD_CLASS_DEVICE, 0,
+		"leave --sniffer icmd out, mirror the port on the switch, or accept the risk with "
+		"--force",
+		"--sniffer icmd on %s port %u: on an Ethernet port the firmware may copy the "
+		"traffic to another program's queue pair",
+		device->name, port->num);
+}
+
 int rd_port_sniffer_check(const struct rd_device *device, struct rd_error *err)
 {
 	struct rd_sniffer_refusal refusal;

@@ -14,7 +14,8 @@ int port_capture_open(struct port_capture *c, const struct rd_device *device,
 
 	*c = (struct port_capture){0};
 	rd_port_addresses(&c->local, "", device, port);
-	if (rd_verbs_device_open(&c->ctx, device->name, NULL, NULL, err) < 0)
+	if (rd_port_sniffer_check_link(device, port, err) < 0 ||
+		rd_verbs_device_open(&c->ctx, device->name, NULL, NULL, err) < 0)
 		return -1;
 	config.keep = c->ctx->cmd_fd;
 	if (rd_port_sniffer_open(&c->icmd, &config, err) < 0)

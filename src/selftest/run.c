@@ -32,6 +32,8 @@ static bool must_skip(
 	else if (probe->needs & RD_PROBE_ICMD && !st->config->icmd)
 		result_skipped(
 			r, "it uses the firmware's command gateway (--sniffer icmd allows it)");
+	else if (probe->needs & RD_PROBE_ICMD && st->port->link != RD_LINK_INFINIBAND)
+		result_skipped(r, "not an InfiniBand port");
 	else if (probe->needs & RD_PROBE_SNIFFER && st->sniffer == SNIFFER_REFUSED)
 		result_skipped(r, "the device's sniffer cannot be used: see 'objects'");
 	return r->outcome == RD_PROBE_SKIPPED;

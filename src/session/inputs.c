@@ -232,6 +232,9 @@ static int open_port(
 		facts_before_open(s, device, port);
 		return open_netdev(s, port->netdevs[0].name, device, port);
 	}
+	if (s->config->port_sniffer && !s->config->force &&
+		rd_port_sniffer_check_link(device, port, &s->error) < 0)
+		return -1;
 	if (s->config->port_sniffer || s->config->ibdump)
 		return open_verbs(s, device, port);
 	if (device->old_switchdev && !s->config->force)

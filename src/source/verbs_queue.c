@@ -44,6 +44,9 @@ static int qp_create(struct verbs_queue *q, struct rd_error *err)
 		.qp_type = q->port->link == RD_LINK_INFINIBAND ? IBV_QPT_UD : IBV_QPT_RAW_PACKET,
 	};
 
+	/* As ibdump has it: without a send queue its number would be that of a receive queue. */
+	if (q->port->icmd.sniffer && attr.qp_type == IBV_QPT_RAW_PACKET)
+		attr.cap.max_send_wr = attr.cap.max_send_sge = 1;
 	q->port->qp = ibv_create_qp(q->port->pd, &attr);
 	if (!q->port->qp)
 		return verbs_fail_object(q->port, err, errno, VERBS_QUEUE, "create_qp");

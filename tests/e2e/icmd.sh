@@ -202,11 +202,23 @@ is "a queue that is replaced: exit status" $? 0
 has "a queue that is replaced: attached again" <(state 2) '^most 2 commands 10 '
 is "a queue that is replaced: detached before it is destroyed" "$(state)" "$clean"
 
-# Frames are sent from the first rule on, and here delivered by the second one: there must be some left by then.
-rm -rf "$tmp/tree"
-model --keep "$tmp/tree" --dev gateway=yes,sniffer=no --gen size=300,count=1000000 --rate 2000 -- \
-	"$RDMADUMP" -d mlx5_0 --sniffer icmd -c 100 -w "$tmp/f.pcapng" 2>"$tmp/log"
-is "Ethernet, where flows are refused: exit status" $? 0
+# ethernet ARGUMENTS...: frames are sent from the first rule on, and here delivered by the second one: some must be left by then
+ethernet() {
+	rm -rf "$tmp/tree"
+	model --keep "$tmp/tree" --dev gateway=yes,sniffer=no --gen size=300,count=1000000 --rate 2000 -- "$RDMADUMP" "$@" >"$tmp/out" 2>"$tmp/log"
+}
+ethernet -d mlx5_0 --sniffer icmd -c 100 -w "$tmp/no.pcapng"
+is "Ethernet: refused" $? 2
+has "... names the risk and the option" "$tmp/log" \
+	"on an Ethernet port the firmware may copy the traffic to another program's queue pair; .*--force"
+is "... no file, no command" "$(ls "$tmp/no.pcapng" 2>/dev/null; state; state 2)" "$clean
+most 0 commands 0 accesses 0"
+mkdir "$tmp/ethernet.out"
+ethernet selftest --sniffer icmd --json --output "$tmp/ethernet.out" mlx5_0
+is "... nor by selftest" "$(jq -r '[.probes[] | select(.name != "inventory").outcome] | unique | join(" ")' "$tmp/out"; state)" "skipped
+$clean"
+ethernet -d mlx5_0 --sniffer icmd --force -c 100 -w "$tmp/f.pcapng"
+is "Ethernet, --force, where flows are refused: exit status" $? 0
 is "Ethernet: frames" "$(tshark -r "$tmp/f.pcapng" -Y infiniband.bth 2>/dev/null | wc -l)" 100
 is "Ethernet: nothing is left" "$(state)" "$clean"
 

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <infiniband/verbs.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -195,13 +196,24 @@ void gateway_follow(struct hca *h)
 	real_close(fd);
 }
 
+/*
+ * Receive queues, send queues and queue pairs are numbered apart. A raw-packet queue pair has its
+ * send queue's number, and without one its receive queue's, which is no queue pair of the command.
+ */
+static bool is_named(const struct gw_rule *r, const struct qp *qp)
+{
+	bool has_number = qp->type != IBV_QPT_RAW_PACKET || qp->sq_count;
+
+	return r->attached && r->qpn == qp->qpn && has_number;
+}
+
 bool gateway_wants(const struct port *p, const struct qp *qp)
 {
 	const struct gw_rule *r = p->hca->gateway.rule[p->num - 1];
 
 	if (confs[p->hca->conf->minor].both && !(r[0].attached && r[1].attached))
 		return false;
-	return (r[0].attached && r[0].qpn == qp->qpn) || (r[1].attached && r[1].qpn == qp->qpn);
+	return is_named(&r[0], qp) || is_named(&r[1], qp);
 }
 
 /* Sent is what has the port's own LID or MAC address as source. */
@@ -218,7 +230,7 @@ bool gateway_copies(const struct port *p, const struct qp *qp, const struct fram
 		sent = f->origin == ORIGIN_SENT;
 	if (confs[p->hca->conf->minor].undirected)
 		return gateway_wants(p, qp);
-	return r[!sent].attached && r[!sent].qpn == qp->qpn;
+	return is_named(&r[!sent], qp);
 }
 
 void gateway_qp_gone(struct hca *h, uint32_t qpn)
