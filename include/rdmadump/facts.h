@@ -51,11 +51,12 @@ struct rd_port;
 /*
  * Reads the current facts of a port and appends them with the interface number `iface`: the device,
  * as it was loaded, QPs and counters; at the start also DCB settings. `when` is "start" or "end".
- * What cannot be read is omitted; what does not fit is omitted and logged. Without `owners`, the
- * owners of QPs are omitted. Sends commands to the device: not for the hot path.
+ * What cannot be read is omitted; what does not fit is omitted and logged. Without `qps`, the list
+ * of QPs is omitted, without `owners` their owners. Sends commands to the device, one for each QP:
+ * not for the hot path.
  */
 void rd_facts_add_port(struct rd_facts *to, const struct rd_device *device,
-	const struct rd_port *port, unsigned int iface, const char *when, bool owners);
+	const struct rd_port *port, unsigned int iface, const char *when, bool qps, bool owners);
 /*
  * How the packets of an InfiniBand port end: an object per direction that has packets, "received",
  * "sent", "unknown". The caller owns it.

@@ -68,6 +68,8 @@ int rd_resources_load(struct rd_resources *r, const char *device, struct rd_erro
  * capture.
  */
 int rd_resources_qps(struct rd_resources *r, const char *device, struct rd_error *err);
+/* How many QPs the device has: costs the device nothing. Fails like rd_resources_load(). */
+int rd_resources_qp_count(const char *device, uint64_t *n, struct rd_error *err);
 /*
  * Fills in processes from `root`/proc: the command, "" where that is not readable, and the pid of
  * the process where the kernel listed that of the thread which created the QP (restrack.c).

@@ -86,7 +86,8 @@ struct rd_session_config {
 	bool unbuffered; /* frames are written as soon as traffic pauses */
 	bool no_facts;	 /* only frames and statistics are stored */
 	const struct rd_session_recording *recording; /* NULL: all frames are written */
-	bool no_owners;				      /* the facts omit the owners of QPs */
+	bool all_qps;	/* list QPs even where there are thousands, each by a firmware command */
+	bool no_owners; /* the facts omit the owners of QPs */
 
 	/* The user, and the program's own name. */
 	const char *user;	 /* to become after opening; NULL: the caller of sudo */

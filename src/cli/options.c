@@ -212,6 +212,10 @@ const struct cli_option cli_options[] = {
 	{"no-owners", 0, NULL,
 		"do not store which process or kernel module owns which QP (pcapng only)", NULL,
 		GROUP_OUTPUT, FLAG(session.no_owners)},
+	{"all-qps", 0, NULL,
+		"list queue pairs and their owners even if the device has more than 4096: each is "
+		"a firmware command",
+		NULL, GROUP_OUTPUT, FLAG(session.all_qps)},
 	{"relinquish-privileges", 'Z', "USER",
 		"become USER once the devices are open (default: the caller of sudo, who then owns "
 		"the files)",

@@ -349,13 +349,14 @@ void rd_facts_add_trailers(struct rd_facts *to, const struct rd_device *device,
 }
 
 void rd_facts_add_port(struct rd_facts *to, const struct rd_device *device,
-	const struct rd_port *port, unsigned int iface, const char *when, bool owners)
+	const struct rd_port *port, unsigned int iface, const char *when, bool qps, bool owners)
 {
 	const struct subject s = {to, device, port, iface, owners};
 
 	add_device(&s, when);
 	if (strcmp(when, "start") == 0)
 		add_dcb(&s, when);
-	add_qps(&s, when);
+	if (qps)
+		add_qps(&s, when);
 	add_counters(&s, when);
 }

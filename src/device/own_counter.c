@@ -23,7 +23,7 @@
 #include <rdmadump/clock.h>
 #include <rdmadump/counters.h>
 #include <rdmadump/own_counter.h>
-#include <rdmadump/resource.h>
+#include <rdmadump/owner.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -66,20 +66,18 @@ static int fail_bind(const struct rd_error *kernel, struct rd_error *err)
  * number of one of its queues, and the kernel's table has one entry for a number: it may be another
  * process' QP.
  */
-static int check_owner(const char *device, uint32_t qpn, struct rd_error *err)
+static int check_owner(const struct rd_own_counter *own, struct rd_error *err)
 {
-	struct rd_resources r;
-	bool ours = false;
+	uint32_t pid = 0;
+	struct rd_qp_res qp;
 
-	if (rd_resources_load(&r, device, err))
-		return -1;
-	for (size_t i = 0; i < r.n_qps; i++)
-		ours |= r.qps[i].lqpn == qpn && r.qps[i].pid == (uint32_t)getpid();
-	rd_resources_free(&r);
-	return ours ? 0
-		    : rd_fail(err, RD_CLASS_DEVICE, 0, "start the capture again",
-			      "the kernel does not list queue pair 0x%x as one of this process",
-			      qpn);
+	/* The kernel names the thread that created it. */
+	if (rd_nldev_qp(own->nl, own->stat.device, own->stat.lqpn, &qp, NULL) == 0 && qp.pid)
+		rd_process_of("", qp.pid, &pid);
+	if (pid == (uint32_t)getpid())
+		return 0;
+	return rd_fail(err, RD_CLASS_DEVICE, 0, "start the capture again",
+		"the kernel does not list queue pair 0x%x as one of this process", own->stat.lqpn);
 }
 
 /* Without this capability the kernel binds the counter anyway, and it stays at 0. */
@@ -101,8 +99,7 @@ static int bind_qp(struct rd_own_counter *own, const struct rd_device *device, s
 
 	if (rd_netlink_open(&own->nl, NETLINK_RDMA, err) ||
 		rd_nldev_index(own->nl, device->name, &own->stat.device, err) ||
-		check_owner(device->name, own->stat.lqpn, err) ||
-		check_firmware(device, own->stat.port, err))
+		check_owner(own, err) || check_firmware(device, own->stat.port, err))
 		return -1;
 	if (rd_nldev_stat_bind(own->nl, &own->stat, &kernel))
 		return fail_bind(&kernel, err);

@@ -23,7 +23,8 @@ static void read_at_end(const struct rd_session *s, unsigned int i, const struct
 		device = s->in.device[i];
 		port = s->in.port[i];
 	}
-	rd_facts_add_port(to, device, port, s->in.bases[i], "end", !s->config->no_owners);
+	rd_facts_add_port(to, device, port, s->in.bases[i], "end", qps_may_be_listed(s, device),
+		!s->config->no_owners);
 	if (source->ops->trailers && source->ops->trailers(source, trailers))
 		rd_facts_add_trailers(to, device, port, s->in.bases[i], trailers);
 	owners_facts(s, i, device, port, to);
@@ -52,7 +53,7 @@ void rd_session_facts(const struct rd_session *s, const char *when, struct rd_fa
 			read_at_end(s, i, &now, to);
 		else if (!first || !s->in.early[i])
 			rd_facts_add_port(to, s->in.device[i], s->in.port[i], s->in.bases[i], when,
-				!s->config->no_owners);
+				qps_may_be_listed(s, s->in.device[i]), !s->config->no_owners);
 	}
 	rd_devices_free(&now);
 }
@@ -63,8 +64,8 @@ void facts_before_open(
 	if (s->config->no_facts || (!s->config->path && !s->config->frames))
 		return;
 	s->in.early[s->in.n] = true;
-	rd_facts_add_port(
-		&s->in.early_facts, device, port, s->in.n_ifaces, "start", !s->config->no_owners);
+	rd_facts_add_port(&s->in.early_facts, device, port, s->in.n_ifaces, "start",
+		qps_may_be_listed(s, device), !s->config->no_owners);
 	owners_before_open(s, device, port);
 }
 

@@ -157,12 +157,18 @@ void owner_events_take(struct rd_session *s)
 	e->pending = NULL;
 	e->n = e->capacity = 0;
 	pthread_mutex_unlock(&e->lock);
+	s->sampling.events_lost = lost;
 	for (size_t i = 0; i < n; i++)
 		give(s, &pending[i]);
 	free(pending);
 	for (unsigned int i = 0; i < s->in.n; i++)
 		if (s->sampling.owners[i])
 			rd_owners_watched(s->sampling.owners[i], lost);
+}
+
+bool owner_events_whole(const struct rd_session *s)
+{
+	return s->sampling.events && !s->sampling.events_lost;
 }
 
 void owner_events_open(struct rd_session *s)

@@ -1,19 +1,55 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * When a capture reads which process has which QP: before it starts, while it runs, at its end;
- * owner_events.c has what happens in between, where the kernel reports it. While a sample takes at
- * most 25 ms, every QP that exists for a second is sampled. Slower samples are taken less often: to
- * list a QP, the kernel queries it (nldev.c, fill_res_qp_entry()), which mlx5 does by a firmware
- * command.
+ * owner_events.c has what happens in between, where the kernel reports it, so that captures take no
+ * samples while they run. Elsewhere, while a sample takes at most 25 ms, every QP that exists for a
+ * second is sampled. Slower samples are taken less often: to list a QP, the kernel queries it
+ * (nldev.c, fill_res_qp_entry()), which mlx5 does by a firmware command. Thousands of them delay
+ * applications that connect, and are not listed unless the user asks for it.
  */
 #include "session.h"
 #include <rdmadump/clock.h>
 #include <rdmadump/facts.h>
+#include <rdmadump/log.h>
+#include <string.h>
 
+#define LISTED_MAX  4096 /* queue pairs */
 #define PERIOD_NS   500000000U
 #define READ_NS	    1000000U
 #define TIMES_TAKEN 20			   /* at most a twentieth of the time is spent on samples */
 #define FORGET_NS   UINT64_C(600000000000) /* triggers may follow each other within a file */
+
+static bool are_few(const struct rd_device *device, uint64_t *n)
+{
+	return rd_resources_qp_count(device->name, n, NULL) < 0 || *n <= LISTED_MAX;
+}
+
+bool qps_may_be_listed(const struct rd_session *s, const struct rd_device *device)
+{
+	uint64_t n;
+
+	return s->config->all_qps || are_few(device, &n);
+}
+
+/* Once for each device. */
+static void say_unlisted(const struct rd_session *s)
+{
+	const char *last = "";
+	uint64_t n;
+
+	for (unsigned int i = 0; i < s->in.n && !s->config->all_qps; i++) {
+		const struct rd_device *device = s->in.device[i];
+
+		if (!device || s->in.follows[i] || !strcmp(device->name, last) ||
+			are_few(device, &n))
+			continue;
+		last = device->name;
+		rd_log(RD_LOG_WARNING,
+			"%s has %llu queue pairs: neither they nor their owners are listed, since "
+			"each takes a firmware command (--all-qps lists them)",
+			device->name, (unsigned long long)n);
+	}
+}
 
 /* A recording runs for days: owners of QPs that no file can have any more are forgotten. */
 static void forget(struct rd_session *s)
@@ -41,7 +77,7 @@ static void sample(struct rd_session *s)
 	uint64_t start = rd_monotonic_ns(), period;
 
 	for (unsigned int i = 0; i < s->in.n; i++) {
-		if (!s->sampling.owners[i])
+		if (!s->sampling.owners[i] || !qps_may_be_listed(s, s->in.device[i]))
 			continue;
 		rd_owners_sample(
 			s->sampling.owners[i], s->in.device[i]->name, s->in.port[i]->num, NULL);
@@ -53,21 +89,22 @@ static void sample(struct rd_session *s)
 	s->sampling.next_ns = start + (period > PERIOD_NS ? period : PERIOD_NS);
 }
 
-/* If QPs cannot be listed now, they never can: the kernel or this build has no RDMA netlink. */
+/* If QPs cannot be counted now, they never can: the kernel or this build has no RDMA netlink. */
 static void open_one(struct rd_session *s, unsigned int i, const struct rd_device *device,
 	const struct rd_port *port)
 {
-	struct rd_owners *o = rd_owners_new(&s->sampling.clock);
-	bool tried = s->sampling.tried_events;
+	struct rd_owners *o;
+	uint64_t n;
 
+	if (rd_resources_qp_count(device->name, &n, NULL) < 0 || !qps_may_be_listed(s, device))
+		return;
+	/* Before the list: no QP that is created meanwhile is missed. */
+	owner_events_open(s);
+	o = rd_owners_new(&s->sampling.clock);
 	if (!o || rd_owners_sample(o, device->name, port->num, NULL) < 0) {
 		rd_owners_free(o);
 		return;
 	}
-	owner_events_open(s);
-	/* QPs that were created since the first sample. */
-	if (!tried && s->sampling.events)
-		rd_owners_sample(o, device->name, port->num, NULL);
 	if (s->config->stamps == RD_STAMPS_ADAPTER_UNSYNCED)
 		rd_owners_other_clock(o);
 	rd_owners_free(s->sampling.owners[i]); /* of a source that could not be opened */
@@ -84,7 +121,7 @@ void owners_before_open(
 
 void owners_begin(struct rd_session *s)
 {
-	if (s->config->no_facts || s->config->no_owners || is_offline(s))
+	if (s->config->no_facts || is_offline(s))
 		return;
 	/* The thread that handles the frames also handles the facts. */
 	if (!s->config->frames && (!s->out.n || !s->out.encoder.format->facts)) {
@@ -92,7 +129,8 @@ void owners_begin(struct rd_session *s)
 		owner_events_free(s);
 		return;
 	}
-	for (unsigned int i = 0; i < s->in.n; i++)
+	say_unlisted(s);
+	for (unsigned int i = 0; i < s->in.n && !s->config->no_owners; i++)
 		if (s->in.device[i] && s->in.port[i] && !s->in.follows[i] && !s->in.early[i])
 			open_one(s, i, s->in.device[i], s->in.port[i]);
 }
@@ -102,10 +140,19 @@ bool owners_wanted(const struct rd_session *s)
 	return s->sampling.next_ns != 0;
 }
 
+/*
+ * Whether QPs are sampled while the capture runs: the kernel does not report them all. The files of
+ * a recording begin at any time, and need what was alive then.
+ */
+static bool is_sampled(const struct rd_session *s)
+{
+	return s->config->recording || !owner_events_whole(s);
+}
+
 void owners_tick(struct rd_session *s)
 {
 	owner_events_take(s);
-	if (owners_wanted(s) && rd_monotonic_ns() >= s->sampling.next_ns)
+	if (owners_wanted(s) && rd_monotonic_ns() >= s->sampling.next_ns && is_sampled(s))
 		sample(s);
 }
 

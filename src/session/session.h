@@ -110,6 +110,7 @@ struct sampling {
 	uint64_t next_ns;			 /* CLOCK_MONOTONIC; 0: never */
 	struct owner_events *events;		 /* NULL: only samples */
 	bool tried_events;
+	uint64_t events_lost;
 };
 
 struct rd_session {
@@ -210,6 +211,8 @@ void owners_before_open(
 	struct rd_session *s, const struct rd_device *device, const struct rd_port *port);
 /* Before the sources are started: the first sample of the others. */
 void owners_begin(struct rd_session *s);
+/* Whether the device has few QPs, or the user asks for all. */
+bool qps_may_be_listed(const struct rd_session *s, const struct rd_device *device);
 bool owners_wanted(const struct rd_session *s);
 /* Takes a sample if one is due. */
 void owners_tick(struct rd_session *s);
@@ -218,6 +221,8 @@ void owners_end(struct rd_session *s);
 /* owner_events.c: owners of QPs that exist between two samples. */
 /* Once, with all privileges: makes the kernel report QPs; logs why if it does not. */
 void owner_events_open(struct rd_session *s);
+/* The kernel reports all QPs, and none was lost. */
+bool owner_events_whole(const struct rd_session *s);
 /* Starts the thread that looks up the processes. Without it, only the kernel's reports are used. */
 void owner_events_watch(struct rd_session *s);
 /* Adds what was reported to the owners, from the thread that samples them. */

@@ -21,6 +21,9 @@ root=false
 [ "$(id -u)" = 0 ] && root=true
 
 if $root; then
+	capture qp_counter=yes --own-counter --no-facts
+	is "it asks for its own queue pair, and lists no others" "$(lost) $(jq .qp_lists "$tmp/stats")" "[true,false,true] 0"
+
 	# --- another queue pair of the function loses frames, too -----------------------------------
 	# The model sends every frame to both. Both are counted in the port's counter.
 	# shellcheck disable=SC2016

@@ -120,6 +120,21 @@ is "--no-facts: none" "$(facts "$tmp/without.pcapng")" ""
 model --gen count=100,size=256 --at-end sigint -- "$RDMADUMP" -d mlx5_0 -q -w "$tmp/without.pcapng" 2>"$tmp/err"
 is "no RDMA netlink: none, and nothing is said" "$(owners "$tmp/without.pcapng")$(grep -ci owner "$tmp/err")" 0
 
+# --- thousands of queue pairs ----------------------------------------------------------------------
+# many NUMBER OPTION...: a capture where other processes have so many; how often it lists them, and the facts that it has
+many() {
+	model --dev "name=mlx5_0,qp_counter=yes,more_qps=$1" --stats "$tmp/stats" --gen count=100,size=256 --at-end sigint -- \
+		"$RDMADUMP" -d mlx5_0 -w "$tmp/thousands.pcapng" "${@:2}" 2>"$tmp/err"
+	echo "$(jq '.qp_lists > 0' "$tmp/stats") $(facts "$tmp/thousands.pcapng" | jq -r 'select(.kind == "qps" or .kind == "owners").kind' | sort -u | tr '\n' ' ')"
+}
+said='warning: mlx5_0 has 500[0-9] queue pairs: neither they nor their owners are listed, .*--all-qps'
+is "4090 queue pairs: they are listed" "$(many 4090)" "true owners qps "
+is "... without a word" "$(grep -c 'queue pairs' "$tmp/err")" 0
+is "5000: they are not listed" "$(many 5000)" "false "
+is "... which is said once" "$(grep -cE "$said" "$tmp/err")" 1
+is "... also with --no-owners" "$(many 5000 --no-owners) $(grep -cE "$said" "$tmp/err")" "false  1"
+is "... --all-qps: they are" "$(many 5000 --all-qps) $(grep -c 'queue pairs' "$tmp/err")" "true owners qps  0"
+
 # --- the analysis ---------------------------------------------------------------------------------
 "$RDMADUMP" -q -r "$srcdir/tests/data/roce/44_bad_rkey/a.pcap.zst" -w "$tmp/plain.pcapng" 2>"$tmp/err"
 "$RDMADUMP" analyze --json "$tmp/plain.pcapng" >"$tmp/json" 2>"$tmp/err"

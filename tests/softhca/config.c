@@ -271,6 +271,8 @@ static void device_parse(struct hca_conf *d, char *spec)
 			d->guid = strtoull(v, NULL, 16);
 		else if (!strcmp(t, "qp_counter"))
 			qp_counter_parse(d, v);
+		else if (!strcmp(t, "more_qps"))
+			d->more_qps = strtoull(v, NULL, 0);
 		else if (!strcmp(t, "sniffer"))
 			d->sniffer = strcmp(v, "no") != 0;
 		else if (!strcmp(t, "moderation"))

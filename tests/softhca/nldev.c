@@ -44,6 +44,12 @@ struct reply {
 static STAILQ_HEAD(queue, reply) * sockets[FDS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t next_counter = FIRST_COUNTER;
+static uint64_t qp_lists;
+
+uint64_t nldev_qp_lists(void)
+{
+	return qp_lists;
+}
 
 static struct queue *queue_of(int fd)
 {
@@ -209,14 +215,20 @@ static int get_devices(struct queue *out, const struct request *q)
 	return 0;
 }
 
-static void put_qp(struct reply *r, uint32_t qpn, uint8_t type, uint8_t state, uint32_t pid)
+static void put_qp_attributes(
+	struct reply *r, uint32_t qpn, uint8_t type, uint8_t state, uint32_t pid)
 {
-	struct nlattr *entry = put(r, RDMA_NLDEV_ATTR_RES_QP_ENTRY, NULL, 0);
-
 	put_u32(r, RDMA_NLDEV_ATTR_RES_LQPN, qpn);
 	put(r, RDMA_NLDEV_ATTR_RES_TYPE, &type, 1);
 	put(r, RDMA_NLDEV_ATTR_RES_STATE, &state, 1);
 	put_u32(r, RDMA_NLDEV_ATTR_RES_PID, pid);
+}
+
+static void put_qp(struct reply *r, uint32_t qpn, uint8_t type, uint8_t state, uint32_t pid)
+{
+	struct nlattr *entry = put(r, RDMA_NLDEV_ATTR_RES_QP_ENTRY, NULL, 0);
+
+	put_qp_attributes(r, qpn, type, state, pid);
 	nest_end(r, entry);
 }
 
@@ -231,6 +243,33 @@ static void put_other_qps(struct reply *r, struct hca *h)
 			put_qp(r, o.number, (uint8_t)o.qp_type, IBV_QPS_RTR, (uint32_t)o.pid);
 }
 
+static uint32_t pid_of(const struct hca *h)
+{
+	return (uint32_t)(h->conf->foreign_qps ? getppid() : getpid());
+}
+
+/* As res_get_common_doit(): the attributes are not nested. */
+static int get_qp(struct queue *out, const struct request *q)
+{
+	struct hca *h = hca_get(q->number[RDMA_NLDEV_ATTR_DEV_INDEX]);
+	struct qp *qp = NULL;
+	struct reply *r;
+
+	if (!q->has[RDMA_NLDEV_ATTR_RES_LQPN])
+		return EINVAL;
+	if (h) {
+		hca_lock(h);
+		qp = qp_find(h, q->number[RDMA_NLDEV_ATTR_RES_LQPN]);
+		hca_unlock(h);
+	}
+	if (!qp)
+		return ENOENT;
+	r = reply_new(out, q->head, q->head->nlmsg_type, 0);
+	put_handle(r, q->number[RDMA_NLDEV_ATTR_DEV_INDEX]);
+	put_qp_attributes(r, qp->qpn, (uint8_t)qp->type, (uint8_t)qp->state, pid_of(h));
+	return 0;
+}
+
 static int get_qps(struct queue *out, const struct request *q)
 {
 	struct nlattr *table;
@@ -240,6 +279,9 @@ static int get_qps(struct queue *out, const struct request *q)
 
 	if (!device_of(q))
 		return EINVAL;
+	if ((q->head->nlmsg_flags & NLM_F_DUMP) != NLM_F_DUMP)
+		return get_qp(out, q);
+	qp_lists++;
 	h = hca_get(q->number[RDMA_NLDEV_ATTR_DEV_INDEX]);
 	r = reply_new(out, q->head, q->head->nlmsg_type, NLM_F_MULTI);
 	put_handle(r, q->number[RDMA_NLDEV_ATTR_DEV_INDEX]);
@@ -250,7 +292,7 @@ static int get_qps(struct queue *out, const struct request *q)
 		{
 			if (qp->obj.type == OBJ_QP)
 				put_qp(r, qp->qpn, (uint8_t)qp->type, (uint8_t)qp->state,
-					(uint32_t)(h->conf->foreign_qps ? getppid() : getpid()));
+					pid_of(h));
 		}
 		put_other_qps(r, h);
 		hca_unlock(h);
@@ -282,7 +324,7 @@ static int get_counts(struct queue *out, const struct request *q)
 		struct reply *r = reply_new(out, q->head, q->head->nlmsg_type, NLM_F_MULTI);
 		struct nlattr *table, *entry;
 		struct hca *h = hca_get(i);
-		const uint64_t n = h ? count_qps(h) : 0;
+		const uint64_t n = conf_get()->device[i].more_qps + (h ? count_qps(h) : 0);
 
 		put_handle(r, i);
 		table = put(r, RDMA_NLDEV_ATTR_RES_SUMMARY, NULL, 0);

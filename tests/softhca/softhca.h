@@ -134,8 +134,9 @@ struct hca_conf {
 	bool leftovers;	       /* objects of killed processes stay */
 	uint64_t linger_ns;    /* how long frames go on after destroy_flow */
 	int qp_counter;
-	bool foreign_qps; /* RDMA netlink lists queue pairs as those of another process */
-	bool vport_names; /* counters of a queue pair have names like vport_out_of_buffer */
+	uint64_t more_qps; /* that the summary of RDMA netlink counts, and its list lacks */
+	bool foreign_qps;  /* RDMA netlink lists queue pairs as those of another process */
+	bool vport_names;  /* counters of a queue pair have names like vport_out_of_buffer */
 	enum rss_hash rss_hash;
 	enum netdev_set netdev_set;
 	uint64_t lost_events;  /* each so many-th completion event; 0: none */
@@ -780,6 +781,8 @@ bool nldev_receive(int fd, struct msghdr *m, int flags, ssize_t *rc);
 
 /* ---- statistics (stats.c) ---- */
 
+/* How often this process has listed queue pairs. */
+uint64_t nldev_qp_lists(void);
 void stats_open(void);
 void stats_write(void);
 

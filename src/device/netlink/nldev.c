@@ -57,20 +57,28 @@ static void take_owner(struct rd_qp_res *qp, struct nlattr *const attr[ATTRS])
 		attr_text(attr[RDMA_NLDEV_ATTR_RES_KERN_NAME], qp->comm, sizeof(qp->comm));
 }
 
+static int take_qp(struct rd_qp_res *qp, const char *device, struct nlattr *const attr[ATTRS])
+{
+	*qp = (struct rd_qp_res){0};
+	if (!get_u32(attr[RDMA_NLDEV_ATTR_RES_LQPN], &qp->lqpn))
+		return -1;
+	rd_text_clean(qp->device, sizeof(qp->device), device);
+	get_u32(attr[RDMA_NLDEV_ATTR_PORT_INDEX], &qp->port);
+	qp->has_rqpn = get_u32(attr[RDMA_NLDEV_ATTR_RES_RQPN], &qp->rqpn);
+	get_u32(attr[RDMA_NLDEV_ATTR_RES_RQ_PSN], &qp->rq_psn);
+	qp->has_psn = get_u32(attr[RDMA_NLDEV_ATTR_RES_SQ_PSN], &qp->sq_psn);
+	attr_get(attr[RDMA_NLDEV_ATTR_RES_TYPE], &qp->type, 1);
+	attr_get(attr[RDMA_NLDEV_ATTR_RES_STATE], &qp->state, 1);
+	take_owner(qp, attr);
+	return 0;
+}
+
 static int add_qp(struct rd_resources *r, const char *device, struct nlattr *const attr[ATTRS])
 {
-	struct rd_qp_res qp = {0}, *grown;
+	struct rd_qp_res qp, *grown;
 
-	if (!get_u32(attr[RDMA_NLDEV_ATTR_RES_LQPN], &qp.lqpn))
+	if (take_qp(&qp, device, attr))
 		return -1;
-	rd_text_clean(qp.device, sizeof(qp.device), device);
-	get_u32(attr[RDMA_NLDEV_ATTR_PORT_INDEX], &qp.port);
-	qp.has_rqpn = get_u32(attr[RDMA_NLDEV_ATTR_RES_RQPN], &qp.rqpn);
-	get_u32(attr[RDMA_NLDEV_ATTR_RES_RQ_PSN], &qp.rq_psn);
-	qp.has_psn = get_u32(attr[RDMA_NLDEV_ATTR_RES_SQ_PSN], &qp.sq_psn);
-	attr_get(attr[RDMA_NLDEV_ATTR_RES_TYPE], &qp.type, 1);
-	attr_get(attr[RDMA_NLDEV_ATTR_RES_STATE], &qp.state, 1);
-	take_owner(&qp, attr);
 	grown = grow(r->qps, r->n_qps, sizeof(*r->qps));
 	if (!grown)
 		return -1;
@@ -302,6 +310,35 @@ static int take_qps(const struct nlmsghdr *msg, size_t len, void *r)
 	return 0;
 }
 
+static int take_one_qp(const struct nlmsghdr *msg, size_t len, void *qp)
+{
+	struct nlattr *attr[ATTRS];
+	char device[RD_NAME_MAX];
+
+	if (!parse(msg, len, RDMA_NLDEV_CMD_RES_QP_GET, attr) &&
+		attr_text(attr[RDMA_NLDEV_ATTR_DEV_NAME], device, sizeof(device)))
+		take_qp(qp, device, attr);
+	return 0;
+}
+
+int rd_nldev_qp(struct rd_netlink *nl, uint32_t device, uint32_t lqpn, struct rd_qp_res *qp,
+	struct rd_error *err)
+{
+	struct nl_msg *msg = message(RDMA_NLDEV_CMD_RES_QP_GET, 0);
+
+	*qp = (struct rd_qp_res){0};
+	if (msg && (nla_put_u32(msg, RDMA_NLDEV_ATTR_DEV_INDEX, device) < 0 ||
+			   nla_put_u32(msg, RDMA_NLDEV_ATTR_RES_LQPN, lqpn) < 0)) {
+		nlmsg_free(msg);
+		msg = NULL;
+	}
+	if (rd_netlink_request(nl, msg, take_one_qp, qp, err))
+		return -1;
+	return *qp->device && qp->lqpn == lqpn
+		       ? 0
+		       : rd_fail(err, RD_CLASS_DEVICE, 0, NULL, "no queue pair 0x%x", lqpn);
+}
+
 static int take_cm_ids(const struct nlmsghdr *msg, size_t len, void *r)
 {
 	rd_nldev_parse_cm_ids(msg, len, r);
@@ -375,6 +412,23 @@ int rd_resources_qps(struct rd_resources *r, const char *device, struct rd_error
 	return load(r, device, false, err);
 }
 
+int rd_resources_qp_count(const char *device, uint64_t *n, struct rd_error *err)
+{
+	struct rd_resources r = {0};
+	struct rd_netlink *nl;
+	int ret;
+
+	*n = 0;
+	if (rd_netlink_open(&nl, NETLINK_RDMA, err))
+		return -1;
+	ret = rd_netlink_request(nl, request(RDMA_NLDEV_CMD_RES_GET, NULL), take_summary, &r, err);
+	if (!ret && !rd_resources_count(&r, device, "qp", n))
+		ret = unknown_device(device, err);
+	rd_resources_free(&r);
+	rd_netlink_close(nl);
+	return ret;
+}
+
 #else
 
 /* Without libnl there are no sockets: rd_netlink_open() fails. */
@@ -418,6 +472,14 @@ int rd_resources_load(struct rd_resources *r, const char *device, struct rd_erro
 int rd_resources_qps(struct rd_resources *r, const char *device, struct rd_error *err)
 {
 	return rd_resources_load(r, device, err);
+}
+
+int rd_resources_qp_count(const char *device, uint64_t *n, struct rd_error *err)
+{
+	struct rd_resources r;
+
+	*n = 0;
+	return rd_resources_load(&r, device, err);
 }
 
 #endif
