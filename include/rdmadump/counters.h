@@ -88,6 +88,8 @@ enum rd_unit {
 #define RD_COUNTER_RELATED   0x08 /* reported together with the loss: discards, stalls, pause */
 #define RD_COUNTER_WITNESS   0x10 /* is reset together with the driver's RD_COUNTER_LOSS */
 
+#define RD_COUNTER_PAUSE 0x20 /* the port slows down others: pause frames sent, stalls of PCIe */
+
 /* One row of the table of counters. Strings are static; cause and todo may be NULL. */
 struct rd_counter_kind {
 	const char *drivers; /* kernel drivers, blank separated; NULL: any */

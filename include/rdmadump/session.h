@@ -86,6 +86,7 @@ struct rd_session_config {
 	bool unbuffered; /* frames are written as soon as traffic pauses */
 	bool no_facts;	 /* only frames and statistics are stored */
 	const struct rd_session_recording *recording; /* NULL: all frames are written */
+	bool stop_on_pause; /* stop when a port sends pause frames or its PCIe stalls */
 	bool all_qps;	/* list QPs even where there are thousands, each by a firmware command */
 	bool no_owners; /* the facts omit the owners of QPs */
 
@@ -160,6 +161,7 @@ struct rd_session_result {
 	enum rd_end end;
 	/* The cause of RD_END_WATCH, if it was not one of the caller's watches. */
 	bool stopped;		   /* rd_session_stop() */
+	bool paused;		   /* a port sent pause frames, or its PCIe writes stalled */
 	bool duration_over;	   /* duration_s */
 	bool broken_pipe;	   /* the reader of an output closed it: no error */
 	struct rd_error error;	   /* class NONE: all went well */

@@ -89,6 +89,11 @@ const struct cli_option cli_options[] = {
 		"fails unless it has the fix; --sniffer icmd on an Ethernet port, where another "
 		"program's queue pair may get the frames",
 		NULL, GROUP_SOURCE, FLAG(session.force)},
+	{"stop-on-pause", 0, NULL,
+		"stop when the port begins to send pause frames or its PCIe writes stall, which "
+		"the "
+		"capture's copies may cause",
+		NULL, GROUP_SOURCE, FLAG(session.stop_on_pause)},
 	{"no-promiscuous-mode", 0, NULL, "do not put a netdev into promiscuous mode", NULL,
 		GROUP_SOURCE, FLAG(session.promiscuous_off)},
 	{"list-interfaces", 'D', NULL, "the same as 'rdmadump list'", NULL, GROUP_SOURCE,

@@ -67,6 +67,7 @@ static void *watch(void *arg)
 		recording_read(s);
 		period = (rd_monotonic_ns() - start) * TIMES_READ;
 		owners_tick(s);
+		pause_tick(s);
 	} while (pause_for(&s->loss, period > PERIOD_NS ? period : PERIOD_NS));
 	return NULL;
 }

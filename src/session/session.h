@@ -96,6 +96,9 @@ struct loss {
 	struct rd_counters before[RD_IFACES_MAX], after[RD_IFACES_MAX];
 	uint64_t identity[RD_IFACES_MAX]; /* rd_port_identity() at the start; 0: unknown */
 	struct rd_counter_change *changes[RD_IFACES_MAX];
+	/* Owned by the thread. */
+	uint64_t reported[RD_IFACES_MAX]; /* bits: counters of pause, in their order */
+	uint64_t pause_ns;		  /* CLOCK_MONOTONIC: when they are read again */
 };
 
 struct owner_events;
@@ -235,6 +238,9 @@ void owner_events_free(struct rd_session *s);
 void owners_facts(const struct rd_session *s, unsigned int i, const struct rd_device *device,
 	const struct rd_port *port, struct rd_facts *to);
 void owners_free(struct rd_session *s);
+
+/* pause.c: reports that a port began to send pause frames. In the thread that reads counters. */
+void pause_tick(struct rd_session *s);
 
 /* loss_text.c */
 /* "Also counted: rx_discards_phy +200, ...", of all sources; "": nothing. */

@@ -123,6 +123,22 @@ comment "$tmp/out.pcapng" >"$tmp/comment"
 has "... in the file" "$tmp/comment" "Also counted: (.*, )?rx_discards_phy \+200[,.]"
 has "... and what out_of_buffer counts" "$tmp/comment" "neither an upper nor a lower bound"
 
+# --- pause frames that the copies may cause ---------------------------------------------------
+paused=(--ethtool tx_prio3_pause=7 --ethtool rx_prio3_pause=1 --ethtool outbound_pci_stalled_wr=0 --gen "count=100000000,size=256" --rate 10000
+	--fault "ethtool=rx_prio3_pause:8,frame=500" --fault "ethtool=tx_prio3_pause:49,frame=500")
+run "${paused[@]}" -- --stop-on-pause
+is "--stop-on-pause: exit status, and why it ended" "$? $(jq -r .ended_by "$tmp/json")" "0 pause"
+has "... which is said" "$tmp/err" 'warning: mlx5_0 port 1: ethtool/tx_prio3_pause grew by 42 during the capture \(PFC pause frames sent on this priority\): .*--stop-on-pause'
+is "... not what was received" "$(grep -c 'during the capture (' "$tmp/err")" 1
+is "... and its total" "$(jq -c '.sources[0].lost.beside[] | select(.name == "ethtool/tx_prio3_pause").growth' "$tmp/json")" 42
+: >"$tmp/log"
+text "${paused[@]}" --pidfile "$tmp/pid" --fault "ethtool=outbound_pci_stalled_wr:35,frame=15000" -- &
+wait_for 60 grep -q 'outbound_pci_stalled_wr grew by 35' "$tmp/log"
+kill -INT "$(cat "$tmp/pid")"
+wait $!
+is "without it: the capture goes on, and each is said once" \
+	"$(grep -o 'ethtool/[a-z0-9_]* grew by [0-9]* during' "$tmp/log" | tr '\n' ' ')" "ethtool/tx_prio3_pause grew by 42 during ethtool/outbound_pci_stalled_wr grew by 35 during "
+
 # A reset by the driver
 text --ethtool rx_discards_phy=1000 --fault ethtool=rx_discards_phy:10,frame=500 --gen count=2000,size=256 --
 has "reset of a statistic: text" "$tmp/log" "^  also counted: rx_discards_phy was reset"
