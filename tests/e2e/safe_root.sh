@@ -94,13 +94,15 @@ for ending in json html; do
 	# recorded_once COMMAND...: until that succeeds
 	recorded_once() {
 		: >"$tmp/log"
+		: >"$tmp/truth"
 		{
-			wait_for 60 grep -q 'memory for frames' "$tmp/log"
+			# Without a frame there is no file.
+			wait_for 60 larger "$tmp/truth" 400
 			kill -USR1 "$(cat "$tmp/pid")"
 			wait_for 60 "$@"
 			kill -INT "$(cat "$tmp/pid")"
 		} &
-		TZ=UTC model --clock realtime "${traffic[@]}" -- "$tmp/planted" "$RDMADUMP" record mlx5_0 -Z root \
+		TZ=UTC model --clock realtime,truth="$tmp/truth" "${traffic[@]}" -- "$tmp/planted" "$RDMADUMP" record mlx5_0 -Z root \
 			--pre 50ms --post 50ms -w "$theirs/$ending.pcapng" >"$tmp/out" 2>"$tmp/log"
 		wait $!
 	}
