@@ -170,7 +170,7 @@ is "analyze --bundle and a file: refused" $? 1
 for file in given.pcap /dev/null absent "selftest-$(uname -n)-mlx5_0.tar.zst"; do
 	"$RDMADUMP" info --bundle "$file" >"$tmp/log" 2>&1
 	is "--bundle $file: refused" $? 2
-	has "... with advice" "$tmp/log" "name a file that 'rdmadump bundle' wrote"
+	has "... with advice" "$tmp/log" "name a file that 'rdmadump bundle' wrote|check the name"
 done
 head -c "$(($(stat -c %s b.tar.zst) / 2))" b.tar.zst >half
 "$RDMADUMP" counters --bundle half >"$tmp/log" 2>&1

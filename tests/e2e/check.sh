@@ -107,6 +107,6 @@ cp "$src/scripts/quickstart" "$tmp/tree/scripts/"
 PATH=$tmp/bin:$PATH sh "$tmp/tree/scripts/quickstart" >"$tmp/log" 2>&1
 is "quickstart without root: exit status" $? 2
 has "quickstart without root: what to do" "$tmp/log" 'run it as root'
-[ ! -e "$tmp/tree/build" ]
+[ ! -e "$tmp/tree/build/quickstart" ]
 ok "quickstart without root: nothing is built"
 tap_done
