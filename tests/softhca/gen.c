@@ -78,7 +78,7 @@ static uint64_t rng_next(uint64_t *s)
 	return z ^ (z >> 31);
 }
 
-static uint32_t crc32_table[256];
+static uint32_t crc32_table[8][256]; /* of a byte with 0 to 7 zeros behind it */
 static uint16_t crc16_table[256];
 
 __attribute__((constructor)) static void crc_tables_init(void)
@@ -90,15 +90,27 @@ __attribute__((constructor)) static void crc_tables_init(void)
 			c = (c >> 1) ^ (c & 1 ? 0xedb88320u : 0);
 			d = (d >> 1) ^ (d & 1 ? 0xd008u : 0); /* 0x100b, bits reversed */
 		}
-		crc32_table[i] = c;
+		crc32_table[0][i] = c;
 		crc16_table[i] = (uint16_t)d;
 	}
+	for (uint32_t k = 1; k < 8; k++)
+		for (uint32_t i = 0; i < 256; i++)
+			crc32_table[k][i] = crc32_table[k - 1][i] >> 8 ^
+					    crc32_table[0][crc32_table[k - 1][i] & 0xff];
 }
 
 uint32_t crc32_ib(uint32_t crc, const uint8_t *p, size_t n)
 {
+	for (; n >= 8; p += 8, n -= 8) {
+		uint32_t next = 0;
+
+		for (uint32_t k = 0; k < 4; k++)
+			next ^= crc32_table[7 - k][p[k] ^ (crc >> 8 * k & 0xff)] ^
+				crc32_table[3 - k][p[4 + k]];
+		crc = next;
+	}
 	while (n--)
-		crc = (crc >> 8) ^ crc32_table[(crc ^ *p++) & 0xff];
+		crc = (crc >> 8) ^ crc32_table[0][(crc ^ *p++) & 0xff];
 	return crc;
 }
 
@@ -176,15 +188,20 @@ static uint16_t vcrc_compute(const uint8_t *frame, const struct slot *s)
 	return (uint16_t)~crc16_ib(0xffff, frame, s->vcrc_at);
 }
 
+static void slot_finish(uint8_t *frame, struct slot *s, bool ib)
+{
+	s->icrc0 = icrc_compute(frame, s, ib);
+	put_crc(frame + s->icrc_at, s->icrc0, ICRC_LEN);
+	if (!s->vcrc_at)
+		return;
+	s->vcrc0 = vcrc_compute(frame, s);
+	put_crc(frame + s->vcrc_at, s->vcrc0, VCRC_LEN);
+}
+
 /* What flipping each PSN nibble does to the CRCs, found by doing it once. */
 static void slot_learn_deltas(uint8_t *frame, struct slot *s, bool ib)
 {
 	uint8_t *psn = frame + s->psn_at;
-
-	s->icrc0 = icrc_compute(frame, s, ib);
-	put_crc(frame + s->icrc_at, s->icrc0, ICRC_LEN);
-	if (s->vcrc_at)
-		s->vcrc0 = vcrc_compute(frame, s);
 
 	for (uint32_t n = 0; n < 6; n++) {
 		for (uint32_t v = 1; v < 16; v++) {
@@ -206,10 +223,6 @@ static void slot_learn_deltas(uint8_t *frame, struct slot *s, bool ib)
 			}
 		}
 	}
-	put24(psn, s->psn0);
-	put_crc(frame + s->icrc_at, s->icrc0, ICRC_LEN);
-	if (s->vcrc_at)
-		put_crc(frame + s->vcrc_at, s->vcrc0, VCRC_LEN);
 }
 
 static void head_eth(uint8_t *p, uint32_t qp, bool from_peer, uint32_t udp_len, uint16_t dport)
@@ -337,7 +350,7 @@ static void build_slot(struct gen *g, uint32_t k, uint32_t qp, uint32_t *psn, ui
 	s->psn0 = v->from_peer ? (psn[qp] - 1) & 0xffffff : psn[qp]++ & 0xffffff;
 	build_transport(g, s, p, v, qp,
 		size < min + v->ext_len + PAYLOAD_MAX ? size : min + v->ext_len + PAYLOAD_MAX);
-	slot_learn_deltas(p, s, g->ib);
+	slot_finish(p, s, g->ib);
 	while (!g->ib && v->payload && s->len < size)
 		p[s->len++] = 0;
 }
@@ -355,6 +368,8 @@ static bool gen_next(struct frames *base, struct frame *out)
 		uint32_t psn = (s->psn0 + g->cycle * s->step) & 0xffffff, x = psn ^ s->psn0;
 		uint32_t icrc = s->icrc0, vcrc = s->vcrc0;
 
+		if (g->cycle == 1)
+			slot_learn_deltas(p, s, g->ib);
 		put24(p + s->psn_at, psn);
 		for (uint32_t n = 0; n < 6; n++, x >>= 4) {
 			icrc ^= s->icrc_delta[n][x & 15];
