@@ -199,12 +199,13 @@ void clock_flush(struct hca *h)
 		fflush(clocks[h->index]->truth);
 }
 
-void clock_housekeeping(struct hca *h, uint64_t now)
+bool clock_housekeeping(struct hca *h, uint64_t now)
 {
 	struct clock *k = clocks[h->index];
 
 	if (k && now - k->info_ns >= INFO_PERIOD_NS)
 		info_write(k, now);
+	return k;
 }
 
 static bool due(uint64_t n, uint64_t every)

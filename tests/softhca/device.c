@@ -5,11 +5,13 @@
  */
 #include <errno.h>
 #include <infiniband/mlx5dv.h>
+#include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,8 +21,9 @@ enum {
 	BATCH = 256,
 	YIELDS = 40,
 	SHORT_SLEEP_NS = 20000,
-	IDLE_SLEEP_NS = 500000,
+	LOOK_NS = 500000,
 	LATE_NS = 2000000,
+	VIRTUAL_FRAME_NS = 500,
 	COUNTERS_NS = 10000000,
 };
 
@@ -28,6 +31,8 @@ uint64_t now_ns(void)
 {
 	struct timespec t;
 
+	if (time_is_virtual())
+		return time_look();
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
@@ -43,6 +48,7 @@ void hca_lock(struct hca *h)
 void hca_unlock(struct hca *h)
 {
 	pthread_mutex_unlock(&h->lock);
+	hca_poke();
 }
 
 bool qp_receiving(const struct qp *qp)
@@ -366,6 +372,9 @@ static enum turn port_turn(struct hca *h, struct port *p, uint64_t now, uint64_t
 		if (atomic_load_explicit(&h->waiters, memory_order_relaxed))
 			return TURN_BUSY;
 	}
+	/* No time passes while the model works: a source without a rate would never end. */
+	if (time_is_virtual() && !clocked)
+		p->due_ns = now + BATCH * VIRTUAL_FRAME_NS;
 	return TURN_BUSY;
 }
 
@@ -410,8 +419,37 @@ static void end_check(struct hca *h)
 		kill(getpid(), what == END_SIGINT ? SIGINT : SIGTERM);
 }
 
-/* True: there is more to do at once. */
-static bool housekeeping(struct hca *h, uint64_t now)
+static void wake_by(uint64_t *wake, uint64_t at)
+{
+	if (at < *wake)
+		*wake = at;
+}
+
+/*
+ * For what nothing announces: what other processes do, the gateway's rules included, and, to the
+ * model's own thread, doorbells.
+ */
+static bool must_look(struct hca *h)
+{
+	bool doorbells = !time_is_virtual();
+	struct qp *qp;
+	struct cq *cq;
+
+	if (h->wire.fd >= 0 || h->cable.fd >= 0)
+		return true;
+	LIST_FOREACH(qp, &h->qps, link)
+	if (qp->rc.packets || (qp_receiving(qp) && LIST_EMPTY(&qp->flows)) ||
+		(doorbells &&
+			(qp->state == IBV_QPS_ERR || (qp->state == IBV_QPS_RTS && qp->sq_count))))
+		return true;
+	LIST_FOREACH(cq, &h->cqs, link)
+	if (!cq->dead && (doorbells || cq->gather_count) && !cq_polled(cq))
+		return true;
+	return false;
+}
+
+/* True: there is more to do at once. Else *wake may become earlier. */
+static bool housekeeping(struct hca *h, uint64_t now, uint64_t *wake)
 {
 	struct cq *cq;
 	struct qp *qp;
@@ -421,10 +459,12 @@ static bool housekeeping(struct hca *h, uint64_t now)
 		return false;
 	more = wire_receive(h);
 	more |= cable_receive(h);
-	fault_timers(h);
 	flows_expire(h, now);
+	if (!fault_timers(h) || h->conf->linger_ns)
+		wake_by(wake, now + LOOK_NS);
 	gateway_poll(h, now);
-	clock_housekeeping(h, now);
+	if (clock_housekeeping(h, now))
+		wake_by(wake, now + COUNTERS_NS);
 	LIST_FOREACH(qp, &h->qps, link)
 	{
 		more |= qp_send(h, qp);
@@ -436,17 +476,13 @@ static bool housekeeping(struct hca *h, uint64_t now)
 	if (now - h->counters_ns > COUNTERS_NS) {
 		h->counters_ns = now;
 		counters_flush(h);
+	} else if (counters_differ(h)) {
+		wake_by(wake, h->counters_ns + COUNTERS_NS + 1);
 	}
 	end_check(h);
+	if (must_look(h))
+		wake_by(wake, now + LOOK_NS);
 	return more;
-}
-
-static void sleep_ns(uint64_t ns)
-{
-	struct timespec t = {
-		.tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u)};
-
-	nanosleep(&t, NULL);
 }
 
 static struct port *port_without_source(struct hca *h)
@@ -457,6 +493,55 @@ static struct port *port_without_source(struct hca *h)
 	return NULL;
 }
 
+enum turn hca_step(struct hca *h, uint64_t now, uint64_t *wake)
+{
+	enum turn best = TURN_IDLE;
+	struct port *p;
+
+	*wake = UINT64_MAX;
+	pthread_mutex_lock(&h->lock);
+	for (uint32_t i = 0; i < h->conf->nports; i++) {
+		enum turn t = conf_get()->drain_rounds ? drain_turn(h, &h->port[i], wake)
+						       : port_turn(h, &h->port[i], now, wake);
+
+		if (t > best)
+			best = t;
+	}
+	if (housekeeping(h, now, wake))
+		best = TURN_BUSY;
+	p = port_without_source(h);
+	pthread_mutex_unlock(&h->lock);
+	if (p)
+		source_open(p);
+	return p ? TURN_BUSY : best;
+}
+
+/* ---- the thread ---- */
+
+static _Atomic uint32_t pokes, sleepers;
+
+void hca_poke(void)
+{
+	atomic_fetch_add(&pokes, 1);
+	if (atomic_load(&sleepers))
+		syscall(SYS_futex, &pokes, FUTEX_WAKE_PRIVATE, MAX_DEVICES, NULL, NULL, 0);
+}
+
+/* Until then, or until a poke after `seen`. */
+static void sleep_until(uint64_t wake, uint32_t seen)
+{
+	uint64_t now = now_ns(), ns = wake > now ? wake - now : 0;
+	struct timespec t = {
+		.tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u)};
+
+	if (!ns)
+		return;
+	atomic_fetch_add(&sleepers, 1);
+	syscall(SYS_futex, &pokes, FUTEX_WAIT_PRIVATE, seen, wake == UINT64_MAX ? NULL : &t, NULL,
+		0);
+	atomic_fetch_sub(&sleepers, 1);
+}
+
 static void *hca_run(void *arg)
 {
 	struct hca *h = arg;
@@ -465,35 +550,19 @@ static void *hca_run(void *arg)
 	prctl(PR_SET_NAME, "softhca");
 	prctl(PR_SET_TIMERSLACK, 1);
 	while (!atomic_load(&h->stop)) {
-		uint64_t now = now_ns(), wake = now + IDLE_SLEEP_NS;
-		enum turn best = TURN_IDLE;
-		struct port *p;
+		uint32_t seen = atomic_load(&pokes);
+		uint64_t wake;
+		enum turn turn = hca_step(h, now_ns(), &wake);
 
-		pthread_mutex_lock(&h->lock);
-		for (uint32_t i = 0; i < h->conf->nports; i++) {
-			enum turn t = conf_get()->drain_rounds
-					      ? drain_turn(h, &h->port[i], &wake)
-					      : port_turn(h, &h->port[i], now, &wake);
-
-			if (t > best)
-				best = t;
-		}
-		if (housekeeping(h, now))
-			best = TURN_BUSY;
-		p = port_without_source(h);
-		pthread_mutex_unlock(&h->lock);
-
-		if (p)
-			source_open(p);
 		for (int i = 0; i < YIELDS && atomic_load(&h->waiters); i++)
 			sched_yield();
-		idle = best == TURN_BUSY ? 0 : idle + 1;
-		if (best == TURN_WAITS && idle < YIELDS)
+		idle = turn == TURN_BUSY ? 0 : idle + 1;
+		if (turn == TURN_WAITS && idle < YIELDS)
 			sched_yield();
-		else if (best == TURN_WAITS)
-			sleep_ns(SHORT_SLEEP_NS);
-		else if (best == TURN_IDLE && (now = now_ns()) < wake)
-			sleep_ns(wake - now);
+		else if (turn == TURN_WAITS)
+			sleep_until(now_ns() + SHORT_SLEEP_NS, seen);
+		else if (turn == TURN_IDLE)
+			sleep_until(wake, seen);
 	}
 	return NULL;
 }
@@ -502,6 +571,9 @@ void hca_start(struct hca *h)
 {
 	sigset_t all, old;
 
+	if (h->running)
+		return;
+	h->running = time_is_virtual();
 	if (h->running)
 		return;
 	sigfillset(&all);
@@ -519,7 +591,7 @@ uint64_t hca_thread_ns(const struct hca *h)
 	struct timespec cpu = {0};
 	clockid_t clock;
 
-	if (h->running && !pthread_getcpuclockid(h->thread, &clock))
+	if (h->running && !time_is_virtual() && !pthread_getcpuclockid(h->thread, &clock))
 		clock_gettime(clock, &cpu);
 	return h->stat.thread_ns + (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
 }
@@ -529,7 +601,9 @@ void hca_stop(struct hca *h)
 	if (!h->running)
 		return;
 	atomic_store(&h->stop, true);
+	hca_poke();
 	h->stat.thread_ns = hca_thread_ns(h);
-	pthread_join(h->thread, NULL);
+	if (!time_is_virtual())
+		pthread_join(h->thread, NULL);
 	h->running = false;
 }

@@ -293,6 +293,15 @@ static void drops_count(struct port *p, uint64_t n)
 		ethtool_add(p->conf->netdev, name, n);
 }
 
+bool counters_differ(const struct hca *h)
+{
+	for (uint32_t i = 0; i < h->conf->nports; i++)
+		if (h->port[i].offered != h->port[i].counted_offered ||
+			h->port[i].out_of_buffer != h->port[i].counted_oob)
+			return true;
+	return false;
+}
+
 void counters_flush(struct hca *h)
 {
 	for (uint32_t i = 0; i < h->conf->nports; i++) {

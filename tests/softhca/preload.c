@@ -22,6 +22,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -561,7 +562,10 @@ EXPORT ssize_t pwrite(int fd, const void *from, size_t n, off_t at)
 
 EXPORT int nanosleep(const struct timespec *wanted, struct timespec *left)
 {
-	return gateway_hurry() ? 0 : (int)syscall(SYS_nanosleep, wanted, left);
+	if (gateway_hurry())
+		return 0;
+	hca_poke();
+	return time_sleep(wanted, left);
 }
 
 EXPORT ssize_t pwrite64(int fd, const void *from, size_t n, off64_t at)
@@ -582,6 +586,7 @@ EXPORT off64_t lseek64(int fd, off64_t at, int from)
 EXPORT int close(int fd)
 {
 	uverbs_closing(fd);
+	time_closing(fd);
 	kmsg_closing(fd);
 	nldev_closing(fd);
 	return real_close(fd);
@@ -651,9 +656,11 @@ EXPORT int clock_gettime(clockid_t id, struct timespec *t)
 	int rc;
 	REAL(clock_gettime);
 
-	rc = real(id, t);
-	if (clock_conf() && !real(CLOCK_MONOTONIC, &now))
-		clock_look((uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
+	rc = time_get(id, t) ? 0 : real(id, t);
+	if (clock_conf() && (time_is_virtual() || !real(CLOCK_MONOTONIC, &now)))
+		clock_look(time_is_virtual()
+				   ? time_look()
+				   : (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
 	if (id != CLOCK_REALTIME || !clock_conf())
 		return rc;
 	if (exists(clock_conf()->back))
@@ -661,6 +668,26 @@ EXPORT int clock_gettime(clockid_t id, struct timespec *t)
 	if (exists(clock_conf()->ahead))
 		t->tv_sec += 86400;
 	return rc;
+}
+
+EXPORT int gettimeofday(struct timeval *restrict t, void *restrict zone)
+{
+	struct timespec now;
+
+	(void)zone;
+	clock_gettime(CLOCK_REALTIME, &now);
+	*t = (struct timeval){now.tv_sec, now.tv_nsec / 1000};
+	return 0;
+}
+
+EXPORT time_t time(time_t *t)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (t)
+		*t = now.tv_sec;
+	return now.tv_sec;
 }
 
 /* Without netlink, and with that of nldev.c, libibverbs finds devices in sysfs. */

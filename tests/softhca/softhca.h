@@ -457,6 +457,10 @@ void hca_stop(struct hca *h);
 uint64_t hca_thread_ns(const struct hca *h);
 void hca_fatal(struct hca *h);
 void qp_to_error(struct hca *h, struct qp *qp);
+/* What is to be done at this time. *wake: when there is more to do at the latest. */
+enum turn hca_step(struct hca *h, uint64_t now, uint64_t *wake);
+/* The program did something, or begins to wait: the model's threads look at once. */
+void hca_poke(void);
 uint64_t now_ns(void);
 bool qp_receiving(const struct qp *qp);
 uint16_t qp_posted(struct qp *qp);
@@ -548,7 +552,8 @@ void clock_conf_parse(char *spec);
 /* NULL: the device has no clock. */
 const struct clock_conf *clock_conf(void);
 void clock_begin(struct hca *h);
-void clock_housekeeping(struct hca *h, uint64_t now);
+/* True: there is a clock. */
+bool clock_housekeeping(struct hca *h, uint64_t now);
 void clock_flush(struct hca *h);
 /* The timestamp of a completion that is written now. */
 uint64_t clock_stamp(const struct cq *cq, const struct frame *f);
@@ -559,6 +564,22 @@ uint64_t clock_mask(void);
 void *clock_mmap(const struct hca *h, size_t len, uint32_t command);
 /* Of a new CQ; 0 or an errno. */
 int clock_cq(struct cq *cq, bool stamps, uint32_t driver_flags);
+
+/* ---- virtual time (time.c) ---- */
+
+bool time_is_virtual(void);
+/* Virtual time in ns, of the monotonic clock; it does not pass by looking. */
+uint64_t time_look(void);
+/* False: the clock is not virtual. */
+bool time_get(clockid_t id, struct timespec *t);
+/* A wait for that many ns, as nanosleep() does it. */
+int time_sleep(const struct timespec *wanted, struct timespec *left);
+void time_closing(int fd);
+/* A new process; the calling thread. */
+void time_enter(pid_t pid);
+void time_enter_own(void);
+/* Whether reads of this descriptor wait for the model. */
+bool event_fd_waits(int fd);
 
 /* ---- striding receive queues (striding.c) ---- */
 
@@ -635,6 +656,8 @@ const struct fault *fault_frame(struct hca *h, struct port *p, uint64_t frame);
 bool fault_timers(struct hca *h);
 void port_set_state(struct hca *h, struct port *p, bool up);
 void counters_flush(struct hca *h);
+/* Whether that would change any. */
+bool counters_differ(const struct hca *h);
 void port_files_open(struct hca *h);
 
 /* ---- counters (counters.c) ---- */

@@ -119,6 +119,11 @@ static struct event_fd *event_fd_find(int fd)
 	return fd >= 0 && fd < FD_MAX ? atomic_load(&event_by_fd[fd]) : NULL;
 }
 
+bool event_fd_waits(int fd)
+{
+	return event_fd_find(fd) != NULL;
+}
+
 static void event_fd_free(struct event_fd *e)
 {
 	real_close(e->model_fd);
