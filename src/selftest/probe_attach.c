@@ -51,17 +51,19 @@ static void judge_rounds(struct rd_probe_result *r, struct rounds *t)
 /* Counts frames until none has arrived for QUIET_MS. */
 static uint64_t count_late(const struct rd_selftest *st, struct port_capture *c, bool *quiet)
 {
-	uint64_t end = rd_monotonic_ns() + LATE_MOST_MS * 1000000ULL, n = 0;
-	unsigned int idle = 0, now;
+	uint64_t now = rd_monotonic_ns(), end = now + LATE_MOST_MS * 1000000ULL, last = now, n = 0;
 
-	while (idle < QUIET_MS && !probe_over(st) && rd_monotonic_ns() < end) {
-		now = sniffer_drain(&c->queue, NULL, NULL);
-		idle = now ? 0 : idle + 1;
-		n += now;
-		if (!now)
-			probe_sleep_ms(st, 1);
+	/* By the clock: on a busy machine a pause of 1 ms lasts longer. */
+	while (now - last < QUIET_MS * 1000000ULL && !probe_over(st) && now < end) {
+		unsigned int got;
+
+		probe_sleep_ms(st, 1);
+		got = sniffer_drain(&c->queue, NULL, NULL);
+		now = rd_monotonic_ns();
+		last = got ? now : last;
+		n += got;
 	}
-	*quiet = idle >= QUIET_MS;
+	*quiet = now - last >= QUIET_MS * 1000000ULL;
 	return n;
 }
 
