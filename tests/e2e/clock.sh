@@ -42,7 +42,7 @@ capture() {
 	shift
 	rm -f "$tmp/truth" "$tmp/out"
 	[ "$clock" = none ] || clock=$clock,truth=$tmp/truth
-	model --clock "$clock" --gen "$gen" --rate 5000 --at-end sigint -- \
+	model --time virtual --clock "$clock" --gen "$gen" --rate 5000 --at-end sigint -- \
 		"$RDMADUMP" -d mlx5_0 --when-full wait "$@" -w "$tmp/out" >/dev/null 2>"$tmp/log"
 	status=$?
 	python3 "$tmp/stamps.py" "$tmp/out" "$tmp/truth" >"$tmp/stamps"
@@ -107,10 +107,7 @@ done
 # A clock that is set back during the capture
 for clock in realtime cycles,core=no; do
 	capture "$clock,step_ms=-5000,step_after_ms=300"
-	# Where it was set, and on a busy machine once more where the program notices that.
-	[ "$back" -le 2 ]
-	ok "$clock set back: no timestamp before the one before it, but where it was set"
-	echo "# $clock set back: $back timestamps before the one before them"
+	is "$clock set back: no timestamp before the one before it" "$back" 0
 	is "$clock set back: nothing lost" "$frames" $count
 	[ "$off" -le 20000 ]
 	ok "$clock set back: timestamps go on as they were"
@@ -118,14 +115,14 @@ for clock in realtime cycles,core=no; do
 done
 
 # -J, and types that are refused
-J() { model --clock "$1" -- "$RDMADUMP" -d mlx5_0 -J >"$tmp/list" 2>&1; }
+J() { model --time virtual --clock "$1" -- "$RDMADUMP" -d mlx5_0 -J >"$tmp/list" 2>&1; }
 J none
 has "-J: no clock" "$tmp/list" 'adapter  +no: its completions have no timestamps'
 has "-J: host always" "$tmp/list" '^  host  +the system clock'
 J cycles,info=no
 has "-J: a clock" "$tmp/list" '^  adapter  +the device'
 has "-J: and why not the other" "$tmp/list" 'adapter_unsynced  no: its driver does not say'
-model -- "$RDMADUMP" -d mlx5_0 -j adapter -w "$tmp/none" >"$tmp/log" 2>&1
+model --time virtual -- "$RDMADUMP" -d mlx5_0 -j adapter -w "$tmp/none" >"$tmp/log" 2>&1
 is "-j adapter without clock: exit status" $? 2
 has "-j adapter without clock: says why" "$tmp/log" "no timestamps of type 'adapter': its completions"
 [ ! -e "$tmp/none" ]

@@ -15,7 +15,7 @@ capture() {
 		shift
 	done
 	program=("${@:2}")
-	model --gen $spec --rate 20000 --at-end sigint --stats "$tmp/stats" "${model[@]}" -- \
+	model --time virtual --gen $spec --rate 20000 --at-end sigint --stats "$tmp/stats" "${model[@]}" -- \
 		"$RDMADUMP" -d mlx5_0 --json --debug "${program[@]}" -w "$tmp/out" >"$tmp/report" 2>"$tmp/log"
 }
 events() { json "$tmp/stats" '.devices[0].completion_events'; }
@@ -57,7 +57,7 @@ is 'host timestamps: nothing gathers' "$(json "$tmp/stats" .injected.verbs)" 0
 # An event that is lost costs a second, not the rest of the capture.
 for options in '--rx-mode wqe' '--rx-mode striding' '--rx-mode verbs' '--queues 2'; do
 	# shellcheck disable=SC2086
-	model --gen count=60,size=300,qps=8 --at-end sigint --stats "$tmp/stats" --dev name=mlx5_0,lost_events=1 -- \
+	model --time virtual --gen count=60,size=300,qps=8 --at-end sigint --stats "$tmp/stats" --dev name=mlx5_0,lost_events=1 -- \
 		"$RDMADUMP" -d mlx5_0 $options -w "$tmp/out" >"$tmp/log" 2>&1
 	is "$options, no completion event arrives: exit status" $? 0
 	is "$options, no completion event arrives: frames" "$("$SOFTHCA_FRAMES" --hash "$tmp/out" | cut -d' ' -f1)" 60

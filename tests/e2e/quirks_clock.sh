@@ -56,7 +56,9 @@ right() {
 	echo "# $1: the others at most $worst us off, $back out of order"
 }
 
-for clock in cycles realtime cycles,core=no realtime,core=no; do
+clocks="cycles realtime,core=no" steps="-5000 300"
+[ -z "${TEST_FULL-}" ] || clocks="cycles realtime cycles,core=no realtime,core=no" steps="-5000 5000 -300 300 37000"
+for clock in $clocks; do
 	capture "$clock,wrong_at=500"
 	right "$clock, one wrong timestamp" 1 1
 	capture "$clock,wrong_at=500,wrong_ms=-3600000"
@@ -118,7 +120,7 @@ right "TAI" 0 0
 has "TAI: corrected" "$tmp/log" 'is 37 s ahead of UTC'
 
 # A clock that is set during the capture, in either direction
-for ms in -5000 5000 -300 300 37000; do
+for ms in $steps; do
 	for clock in realtime cycles; do
 		capture "$clock,step_ms=$ms,step_after_ms=300"
 		right "$clock, set by $ms ms" 0 0

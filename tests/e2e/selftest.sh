@@ -12,7 +12,7 @@ host=$(uname -n)
 name=selftest-$host-mlx5_0
 
 # selftest ARGUMENTS...: a device with traffic; the archive in $tmp/out
-selftest() { model --gen $gen --rate 5000 --clock realtime --stats "$tmp/stats" -- "$RDMADUMP" selftest --output "$tmp/out" "$@"; }
+selftest() { model --time virtual --gen $gen --rate 5000 --clock realtime --stats "$tmp/stats" -- "$RDMADUMP" selftest --output "$tmp/out" "$@"; }
 fresh() { rm -rf "$tmp/out" && mkdir "$tmp/out"; }
 until_true() { wait_for 60 "$@"; }
 
@@ -89,7 +89,7 @@ cat >"$tmp/vf" <<-END
 	ln -s ../0000:3b:00.0 "$tmp/tree/sys/devices/pci0000:00/0000:3b:00.1/physfn"
 	"$RDMADUMP" selftest --json --output "$tmp/out" --probe loopback mlx5_0 >"$tmp/json"
 END
-model --keep "$tmp/tree" --stats "$tmp/stats" --dev name=mlx5_0,pci=0000:3b:00.0 \
+model --time virtual --keep "$tmp/tree" --stats "$tmp/stats" --dev name=mlx5_0,pci=0000:3b:00.0 \
 	--dev name=mlx5_1,pci=0000:3b:00.1,netdev=enp1s0f0v0,ip=10.77.0.9,mac=02:00:00:00:00:77 -- bash "$tmp/vf" >"$tmp/log" 2>&1
 is "a VF: exit status" $? 0
 is "a VF: what is known" "$(jq -c '.probes[0] | [.outcome, .value, .values.to_vf.value.error, .values.from_vf.value.error]' "$tmp/json")" \
@@ -110,31 +110,31 @@ done
 "$RDMADUMP" selftest --probe nothing >"$tmp/log" 2>&1
 is "--probe nothing: refused" $? 1
 has "... and says which there are" "$tmp/log" "no such probe; --dry-run lists them"
-model -- "$RDMADUMP" selftest --output "$tmp/none" >"$tmp/log" 2>&1
+model --time virtual -- "$RDMADUMP" selftest --output "$tmp/none" >"$tmp/log" 2>&1
 is "no directory: exit status" $? 3
 has "no directory: message" "$tmp/log" "name a directory that exists"
 
-model -- "$RDMADUMP" selftest --destructive mlx5_1 --output "$tmp/out" mlx5_0 >"$tmp/log" 2>&1
+model --time virtual -- "$RDMADUMP" selftest --destructive mlx5_1 --output "$tmp/out" mlx5_0 >"$tmp/log" 2>&1
 is "--destructive without the device's name: refused" $? 1
 has "... and what to do" "$tmp/log" 'repeat the name of the device that is tested'
-model -- "$RDMADUMP" selftest --json --destructive mlx5_0 --probe link --probe netdev --output "$tmp/out" mlx5_0 >"$tmp/json" 2>"$tmp/log"
+model --time virtual -- "$RDMADUMP" selftest --json --destructive mlx5_0 --probe link --probe netdev --output "$tmp/out" mlx5_0 >"$tmp/json" 2>"$tmp/log"
 is "--destructive on a model: no netdev is touched" "$(json "$tmp/json" '[.probes[].reason] | unique | join(" ")')" \
 	"the device is a model, its netdev may be another one's"
 
 # --- --dry-run -----------------------------------------------------------------------------
 
 fresh
-model -- "$RDMADUMP" selftest --dry-run --output "$tmp/out" >"$tmp/plan" 2>&1
+model --time virtual -- "$RDMADUMP" selftest --dry-run --output "$tmp/out" >"$tmp/plan" 2>&1
 is "--dry-run: exit status" $? 0
 is "--dry-run: all probes" "$(grep -cE '^[a-z]+ +[0-9]+ s +[0-9]+ ' "$tmp/plan")" 23
-model -- "$RDMADUMP" selftest --dry-run --json --probe stop >"$tmp/json" 2>&1
+model --time virtual -- "$RDMADUMP" selftest --dry-run --json --probe stop >"$tmp/json" 2>&1
 is "--dry-run --json" "$(jq -c '[.[0].name, .[0].frames, .[0].limit_s, length]' "$tmp/json")" '["stop",0,20,1]'
 is "--dry-run: no file" "$(ls "$tmp/out")" ""
 awk 'length > 80 {wide = 1} END {exit wide}' "$tmp/plan"
 ok "--dry-run: 80 columns" "$tmp/plan"
 if has_tool strace "--dry-run opens no device"; then
 	if strace -o /dev/null true 2>/dev/null; then
-		model -- strace -f -o "$tmp/calls" -e trace=open,openat,connect,mkdir,mkdirat,execve \
+		model --time virtual -- strace -f -o "$tmp/calls" -e trace=open,openat,connect,mkdir,mkdirat,execve \
 			"$RDMADUMP" selftest --dry-run --output "$tmp/out" >/dev/null 2>&1
 		grep -q 'sys/class/infiniband' "$tmp/calls" &&
 			! grep -E 'uverbs[0-9]+"|O_WRONLY|O_RDWR\||O_CREAT|mkdir' "$tmp/calls" | grep -vE '/dev/(shm|tty|null)'
@@ -155,7 +155,7 @@ cat >"$tmp/two" <<-END
 	echo \$? >"$tmp/status"
 	wait \$first
 END
-model --latency create_flow=60 --gen $gen --rate 2000 -- bash "$tmp/two" >"$tmp/log" 2>&1
+model --time virtual --latency create_flow=60 --gen $gen --rate 2000 -- bash "$tmp/two" >"$tmp/log" 2>&1
 is "two at once: the first one" $? 0
 is "two at once: the second one is refused" "$(cat "$tmp/status")" 1
 has "... and says why" "$tmp/second" 'another selftest is running on mlx5_0; wait until it has ended'
@@ -188,28 +188,26 @@ options_of() {
 }
 # hit HOW PROBE DELAY: in the middle of that probe. HOW: a signal, or DISK: the file system becomes full.
 hit() {
-	local at=$tmp/hit/$1.$2 partial=$tmp/hit/$1.$2/out/$name.partial/result.json first=
+	local at=$tmp/hit/$1.$2 partial=$tmp/hit/$1.$2/out/$name.partial first='{'
 	case $2 in link | netdev) first='"objects"' ;; esac
-	has_begun() {
-		[ -e "$at/out/$name.tar.zst" ] || { [ -e "$partial" ] && { [ -z "$first" ] || grep -qs "$first" "$partial"; }; }
-	}
 	mkdir -p "$at/out"
 	if [ "$1" = DISK ]; then mount -t tmpfs -o size=64k tmpfs "$at/out" 2>/dev/null || return; fi
-	# shellcheck disable=SC2046 # a list of options
-	model --gen $gen --rate 2000 --latency 2 --dev netdev_set=follows --keep "$at/tree" --stats "$at/stats" --pidfile "$at/pid" -- \
+	# In virtual time: the delay is one of the probe, however busy the machine is. Without room, only `peer` needs
+	# a signal: it waits for minutes.
+	cat >"$at/run" <<-END
 		"$RDMADUMP" selftest --output "$at/out" $(options_of "$2") >"$at/table" 2>"$at/log" </dev/null &
-	local job=$!
-	until_true has_begun
-	sleep "$3"
-	case $1 in
-	DISK)
-		{ head -c 100000 /dev/zero >"$at/out/$name.partial/fill"; } 2>/dev/null
-		# Otherwise it waits for a peer for minutes.
-		[ "$2" != peer ] || kill -INT "$(cat "$at/pid")"
-		;;
-	*) kill -"$1" "$(cat "$at/pid")" 2>/dev/null ;;
-	esac
-	wait $job
+		until [ -e "$at/out/$name.tar.zst" ] || grep -qs '$first' "$partial/result.json"; do sleep 0.1; done
+		sleep $3
+		case $1.$2 in
+		DISK.*) head -c 100000 /dev/zero >"$partial/fill" 2>/dev/null ;;&
+		DISK.peer) kill -INT \$! ;;
+		DISK.*) ;;
+		*) kill -$1 \$! ;;
+		esac 2>/dev/null
+		wait \$!
+	END
+	model --time virtual --gen $gen --rate 2000 --latency 2 --dev netdev_set=follows --keep "$at/tree" --stats "$at/stats" -- \
+		bash "$at/run" >/dev/null 2>&1
 	echo $? >"$at/status"
 	[ "$1" != DISK ] || { rm -f "$at/out/$name.partial/fill"; cp -r "$at/out" "$at/left"; umount "$at/out"; }
 }
@@ -288,7 +286,7 @@ ok "each way to end was tried"
 for how in KILL INT; do
 	mkdir -p "$tmp/whole/$how/out"
 	partial=$tmp/whole/$how/out/$name.partial/result.json
-	model --gen $gen --rate 2000 --pidfile "$tmp/whole/$how/pid" -- \
+	model --time virtual --gen $gen --rate 2000 --pidfile "$tmp/whole/$how/pid" -- \
 		"$RDMADUMP" selftest --output "$tmp/whole/$how/out" >"$tmp/whole/$how/table" 2>"$tmp/log" &
 	has_seven() { [ "$(jq '.probes | length' "$partial" 2>/dev/null || echo 0)" -ge 7 ]; }
 	until_true has_seven
@@ -317,7 +315,7 @@ done
 # A file system that is too small for the result
 disk() { # SIZE: a selftest on a file system of that size, its files in $tmp/disk.SIZE
 	local at=$tmp/disk.$1
-	model --gen $gen --rate 5000 --stats "$at.stats" -- "$RDMADUMP" selftest --output "$at" \
+	model --time virtual --gen $gen --rate 5000 --stats "$at.stats" -- "$RDMADUMP" selftest --output "$at" \
 		--probe objects --probe receive --probe contents --probe oversize --probe residue >"$at.table" 2>"$at.log"
 	echo $? >"$at.status"
 }

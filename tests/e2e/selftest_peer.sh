@@ -50,7 +50,7 @@ start() {
 		echo \$? >"$at/b.status"
 	END
 	# shellcheck disable=SC2086 # lists of options
-	model $a_end $b_end "$@" -- bash "$at/both" >"$at/log" 2>&1 </dev/null &
+	model --time virtual $a_end $b_end "$@" -- bash "$at/both" >"$at/log" 2>&1 </dev/null &
 }
 peer() { jq -r '.probes[] | select(.name == "peer") | '"$2" "$1"; } # FILE EXPRESSION
 
@@ -229,7 +229,7 @@ for signal in KILL INT; do
 	END
 	# Each round waits for what is never seen.
 	# shellcheck disable=SC2086 # lists of options
-	model $a_end $b_end --cable unseen=1 -- bash "$at/run" >"$at/out" 2>&1 </dev/null &
+	model --time virtual $a_end $b_end --cable unseen=1 -- bash "$at/run" >"$at/out" 2>&1 </dev/null &
 done
 wait
 
