@@ -134,7 +134,7 @@ awk 'length > 80 {wide = 1} END {exit wide}' "$tmp/plan"
 ok "--dry-run: 80 columns" "$tmp/plan"
 if has_tool strace "--dry-run opens no device"; then
 	if strace -o /dev/null true 2>/dev/null; then
-		model --time virtual -- strace -f -o "$tmp/calls" -e trace=open,openat,connect,mkdir,mkdirat,execve \
+		model -- strace -f -o "$tmp/calls" -e trace=open,openat,connect,mkdir,mkdirat,execve \
 			"$RDMADUMP" selftest --dry-run --output "$tmp/out" >/dev/null 2>&1
 		grep -q 'sys/class/infiniband' "$tmp/calls" &&
 			! grep -E 'uverbs[0-9]+"|O_WRONLY|O_RDWR\||O_CREAT|mkdir' "$tmp/calls" | grep -vE '/dev/(shm|tty|null)'
