@@ -60,6 +60,7 @@ enum rd_latency_kind {
 	RD_LATENCY_ATOMIC,  /* ... to the atomic response */
 	RD_LATENCY_MESSAGE, /* from the first packet of a SEND or WRITE to its ACK */
 	RD_LATENCY_TIMEOUT, /* idle time before a retransmission round without a NAK */
+	RD_LATENCY_CROSSED, /* ... of those whose response was on its way */
 	RD_LATENCY_COUNT
 };
 

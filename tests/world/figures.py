@@ -56,7 +56,7 @@ def of_cnps(c, cnps, frames, marked):
 
 def of_rnr(c, naks, ms, again):
     yield "RNR NAKs", naks, c.view["counts"]["rnr"], c.view["counts"]["rnr"]
-    yield "delay", ms, 0.0099, c.flow["rnr_ms"] * 1.001
+    yield "delay", ms, 0.0099, c.flow["rnr_ms"] * 1.01
     yield "retransmitted", again, 0, c.view["requests"]["retransmitted"]
 
 
@@ -88,11 +88,12 @@ def of_total(c, frames, total):
     yield "frames in all", total, c.tap["frames"], c.tap["frames"]
 
 
-N, F = r"(\d+)", r"([\d.e+-]+)"
+N, F, T = r"(\d+)", r"([\d.e+-]+)", r"([\d.]+ (?:ns|us|ms|s))"
+UNITS = {"ns": 1e-6, "us": 1e-3, "ms": 1, "s": 1e3}
 ROUNDS = re.compile(N + r" packets retransmitted in " + N + r" rounds? \(after NAKs " + N + ", RNR NAKs " + N
                     + ", missing responses " + N + ", timeouts " + N + r"\)")
-WAITED = re.compile("after " + F + " ms")
-AGREED = re.compile("CM's request has a timeout of " + F + " ms")
+WAITED = re.compile("after " + T)
+AGREED = re.compile("CM's request has a timeout of " + T)
 PATTERNS = {
     "lost-upstream": [(ROUNDS, of_rounds)], "lost-downstream": [(ROUNDS, of_rounds)],
     "unreliable-lost": [(re.compile(N + " packets in " + N + " gaps, " + F + " %"), of_unreliable)],
@@ -100,13 +101,21 @@ PATTERNS = {
     "reordered": [(re.compile(N + r" requests \(" + F + " % of them, up to " + N + " packets late\\) and " + N + r" responses .*; "
                               + N + " NAKs, " + N + " packets"), of_late)],
     "cnp": [(re.compile(N + " CNPs for its " + N + " frames; " + N), of_cnps)],
-    "rnr": [(re.compile(N + " RNR NAKs?, each requests a delay of up to " + F + " ms; " + N), of_rnr)],
+    "rnr": [(re.compile(N + " RNR NAKs?, each requests a delay of up to " + T + "; " + N), of_rnr)],
     "capture-lost": [(re.compile(N + " frames, " + F + " %"), of_capture_loss)],
-    "stall": [(re.compile(F + " ms without"), of_stall)],
+    "stall": [(re.compile(T + " without"), of_stall)],
     "timeout": [(WAITED, of_waits), (AGREED, of_agreed)], "timeout-short": [(WAITED, of_waits), (AGREED, of_agreed)],
     "in-tunnels": [(re.compile(N + " frames"), of_tunnels)], "tunnels-left-out": [(re.compile(N + " frames"), of_tunnels)],
     "truncated": [(re.compile(N + " of " + N + " frames"), of_total)],
 }
+
+
+def number(text):
+    """Times are in milliseconds."""
+    value, _, unit = text.partition(" ")
+    if unit:
+        return float(value) * UNITS[unit]
+    return float(value) if re.search(r"[.e]", value) else int(value)
 
 
 def wrong(c):
@@ -114,7 +123,7 @@ def wrong(c):
     for pattern, function in PATTERNS.get(c.finding["rule"], ()):
         m = pattern.search(c.finding["detail"])
         if m:
-            numbers = [float(g) if re.search(r"[.e]", g) else int(g) for g in m.groups()]
+            numbers = [number(g) for g in m.groups()]
             yield from ((name, said, least, most) for name, said, least, most in function(c, *numbers) if not least <= said <= most)
 
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What an acknowledgement shows about requests: delivered, late, lost, or not captured. */
 #include "response.h"
+#include "round.h"
 
 #define READS_OPEN 128			/* READs that may be open at once */
 #define GAP_NS	   UINT64_C(4000000)	/* a requester goes back sooner for a missing response */
@@ -38,10 +39,7 @@ static void sample(struct rd_analysis *a, struct flow *r, const struct waiting *
 /* The response to this request or to a later one: the shortest is no longer than since then. */
 static void takes_at_most(struct flow *r, const struct waiting *w, uint64_t ns)
 {
-	uint64_t took = ns - w->last_ns + 1;
-
-	if (ns >= w->last_ns && took <= UINT32_MAX && (!r->ack.first_ns || took < r->ack.first_ns))
-		r->ack.first_ns = (uint32_t)took;
+	shortest(&r->ack.first_ns, w->last_ns, ns);
 }
 
 /* The first response to a READ: the last one comes later, the more there are. */
@@ -165,24 +163,32 @@ static void stalled(struct rd_analysis *a, struct flow *r, uint64_t ns)
 	}
 }
 
+uint64_t shortest_response(const struct flow *r, uint64_t *n)
+{
+	static const uint8_t kinds[] = {RD_LATENCY_ACK, RD_LATENCY_ATOMIC};
+	uint64_t min = r->ack.first_ns ? r->ack.first_ns : UINT64_MAX;
+
+	*n = r->ack.firsts;
+	for (size_t i = 0; i < sizeof(kinds); i++) {
+		const struct hist *h = r->ack.latencies[kinds[i]];
+
+		if (!h)
+			continue;
+		*n += h->n;
+		if (h->min < min)
+			min = h->min;
+	}
+	return min;
+}
+
 /*
  * Whether a response that comes so long after a request cannot be the response to it; `step`: how
  * exact times are.
  */
 static bool is_too_soon(const struct flow *r, uint64_t ns, uint64_t step)
 {
-	static const uint8_t kinds[] = {RD_LATENCY_ACK, RD_LATENCY_ATOMIC};
-	uint64_t n = r->ack.firsts, min = r->ack.first_ns ? r->ack.first_ns : UINT64_MAX;
+	uint64_t n, min = shortest_response(r, &n);
 
-	for (size_t i = 0; i < sizeof(kinds); i++) {
-		const struct hist *h = r->ack.latencies[kinds[i]];
-
-		if (!h)
-			continue;
-		n += h->n;
-		if (h->min < min)
-			min = h->min;
-	}
 	return n >= SAMPLES && (ns + step) * 4 < (min - (min < step ? min : step)) * 3;
 }
 
@@ -195,7 +201,7 @@ static void round_was_early(struct rd_analysis *a, struct flow *r, uint64_t ns)
 	r->round.silent = false;
 	if (r->ack.open_since_ns && ns >= r->ack.open_since_ns &&
 		is_too_soon(r, ns - r->ack.open_since_ns, 0))
-		flow_incident(a, r, RD_INC_CROSSED, 1);
+		round_crossed(a, r);
 }
 
 /*

@@ -101,6 +101,7 @@ static void nak_pends(struct rd_analysis *a, struct flow *r, uint32_t psn)
 	if (t)
 		t->leftover = false;
 	r->ack.nak_frame = a->frame;
+	r->ack.nak_ns = a->ns;
 	r->ack.nak_psn = psn;
 }
 

@@ -175,6 +175,7 @@ static void round_begins_later(struct rd_analysis *a, struct flow *f, uint32_t p
 	f->trouble->late_doubtful = true;
 	f->trouble->doubtful = f->round.active = false;
 	f->ack.nak_frame = a->frame;
+	f->ack.nak_ns = a->ns;
 	f->ack.nak_psn = psn;
 	f->trouble->leftover = false;
 }
@@ -441,6 +442,9 @@ void request_rc(struct rd_analysis *a, struct flow *f, const struct item *it)
 		message_take(a, f, it, behind, false);
 		if (!f->ack.refused)
 			goodput_add(a, &f->req.goodput, p->payload_len);
+		if (f->ack.acked && psn == f->ack.una &&
+			!(f->trouble && f->trouble->round_ns > f->req.progress_ns))
+			shortest(&f->ack.next_ns, f->req.progress_ns, it->ns);
 		if (it->ns > f->req.progress_ns)
 			f->req.progress_ns = it->ns;
 	} else {

@@ -20,6 +20,19 @@ void gap_begin(struct rd_analysis *a, struct flow *r, uint32_t psn);
  */
 void gap_passed(struct rd_analysis *a, struct flow *r);
 
+/*
+ * Shortest time from a request to its first response; UINT64_MAX: unknown. *n: how many responses
+ * were measured.
+ */
+uint64_t shortest_response(const struct flow *r, uint64_t *n);
+
+/* The shortest of such times, plus 1; 0: none yet. */
+static inline void shortest(uint32_t *least, uint64_t from, uint64_t to)
+{
+	if (to >= from && to - from < UINT32_MAX && (!*least || to - from < *least))
+		*least = (uint32_t)(to - from + 1);
+}
+
 /* A response of any kind: the receiver is alive. */
 static inline void responded(const struct rd_analysis *a, struct flow *r)
 {

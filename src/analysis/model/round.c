@@ -4,6 +4,7 @@
  * volume 1, 9.9.2.
  */
 #include "round.h"
+#include "response.h"
 
 /* Whether a NAK has had no round yet, and one that begins anywhere is its round. */
 static bool nak_waits(const struct flow *f)
@@ -77,27 +78,70 @@ static uint64_t longest_way(const struct flow *f)
 }
 
 /*
- * A round without a NAK: measures how long the sender waited. If the response was captured before,
- * it was lost downstream; if that was just before, both crossed on the path.
+ * The turnaround: how long it takes from this point to the requester and back, no longer than the
+ * requester took to react to a NAK, or to respond to a request. 0: unknown.
  */
+static uint64_t turnaround(const struct flow *f)
+{
+	uint64_t n, back = f->pair.peer ? shortest_response(f->pair.peer, &n) : UINT64_MAX;
+	uint64_t nak = f->ack.turn_ns ? f->ack.turn_ns - 1 : UINT64_MAX;
+	uint64_t least = nak < back ? nak : back;
+
+	return least == UINT64_MAX ? 0 : least;
+}
+
+/*
+ * After this time a response that was captured is not on its way any more. Requests that follow
+ * others at once show only that the path is not longer.
+ */
+static uint64_t longest_turnaround(const struct flow *f)
+{
+	uint64_t known = turnaround(f), way = longest_way(f), next = f->ack.next_ns;
+
+	if (!known)
+		known = next < LONGEST_PATH_NS ? next : LONGEST_PATH_NS;
+	return known > way ? known : way;
+}
+
+void round_crossed(struct rd_analysis *a, struct flow *f)
+{
+	flow_incident(a, f, RD_INC_CROSSED, 1);
+	if (f->round.waited_ns &&
+		!hist_add(&f->ack.latencies[RD_LATENCY_CROSSED], f->round.waited_ns))
+		a->out_of_memory = true;
+}
+
+/*
+ * The response to what a round without a NAK repeats was captured before. Within the turnaround
+ * both crossed on the path; much later, it was lost there. Between both, either may be.
+ */
+static void round_answered(struct rd_analysis *a, struct flow *f)
+{
+	uint64_t since = a->ns - f->req.progress_ns;
+
+	if (since <= turnaround(f))
+		round_crossed(a, f);
+	else if (since > longest_turnaround(f))
+		flow_incident(a, f, RD_INC_RESPONSE_LOST, 1);
+}
+
+/* A round without a NAK: measures how long the sender waited. */
 static void round_without_reason(
 	struct rd_analysis *a, struct flow *f, uint32_t psn, uint32_t span, bool gap)
 {
 	bool answered = f->ack.acked && psn_diff(psn_add(psn, span), f->ack.una) <= 0;
 	uint64_t since = answered ? f->req.progress_ns - f->ack.waited_ns : f->ack.open_since_ns;
 
-	if (answered)
-		flow_incident(a, f,
-			a->ns - f->req.progress_ns <= longest_way(f) ? RD_INC_CROSSED
-								     : RD_INC_RESPONSE_LOST,
-			1);
 	/* Without the responses only the sender's own silence is known. */
 	if (!f->ack.acked && since && f->req.progress_ns > since)
 		since = f->req.progress_ns;
-	if (!gap && since && a->ns > since &&
-		!hist_add(&f->ack.latencies[RD_LATENCY_TIMEOUT], a->ns - since))
+	f->round.waited_ns = since && a->ns > since ? a->ns - since : 0;
+	if (!gap && f->round.waited_ns &&
+		!hist_add(&f->ack.latencies[RD_LATENCY_TIMEOUT], f->round.waited_ns))
 		a->out_of_memory = true;
 	f->round.silent = !gap && !answered;
+	if (answered)
+		round_answered(a, f);
 }
 
 /*
@@ -136,6 +180,8 @@ void round_begin(struct rd_analysis *a, struct flow *f, struct trouble *t, uint3
 		       response_is_missing(a, f, t, start, start == psn ? span : 1);
 
 	f->round.silent = false;
+	if (cause == RD_INC_ROUND_NAK && start == f->ack.nak_psn && !t->leftover && !t->two_naks)
+		shortest(&f->ack.turn_ns, f->ack.nak_ns, a->ns);
 	if (missing) {
 		flow_incident(a, f, RD_INC_ROUND_READ, 1);
 	} else if (!cause_is_before(f, cause, start, psn)) {

@@ -7,6 +7,8 @@
 
 /* Longest time that a response may be on its way from this point, far above healthy paths. */
 #define UNDER_WAY_NS UINT64_C(1000000)
+/* No path delays packets for longer, not even one between virtual machines. */
+#define LONGEST_PATH_NS UINT64_C(20000000)
 
 /* How many of the PSNs [psn, psn + n) are before the first frame of the capture. */
 static inline uint32_t before_capture(const struct flow *f, uint32_t psn, uint32_t n)
@@ -38,6 +40,9 @@ void round_begin(struct rd_analysis *a, struct flow *f, struct trouble *t, uint3
  */
 void round_take(struct rd_analysis *a, struct flow *f, struct trouble *t, const struct item *it,
 	uint32_t span);
+
+/* The response to what the last round repeats was on its way when that began. */
+void round_crossed(struct rd_analysis *a, struct flow *f);
 
 /* New data follows: the round, if there is one, has ended. */
 void round_end(struct rd_analysis *a, struct flow *f, struct trouble *t);

@@ -299,6 +299,7 @@ struct flow_rounds {
 	bool straggler; /* one retransmitted packet at a PSN where no round is expected to start */
 	uint32_t straggler_psn, straggler_next;
 	uint64_t frame;
+	uint64_t waited_ns; /* of one without a NAK; 0: unknown */
 };
 
 /* The state of a receiver at the capture point (request.c, response.c). */
@@ -320,14 +321,18 @@ struct flow_acks {
 	bool refused;	 /* that NAK is for an open request: packets sent now are not accepted */
 	bool idle;	 /* no request is open: all are acknowledged, or none was sent */
 	uint8_t waiting_at, waiting_n, waiting_capacity;
-	bool counts;		 /* that number was seen to increase */
-	bool stall_doubtful;	 /* see struct rd_side */
-	bool answered;		 /* resp.until of the peer applies */
-	uint8_t firsts;		 /* samples of first_ns, counted up to UINT8_MAX */
-	uint32_t msn;		 /* messages that the responder completed; 0: unknown */
-	uint32_t first_ns;	 /* shortest to the first response of a READ, or a later ACK */
-	struct waiting *waiting; /* a ring */
+	bool counts;	     /* that number was seen to increase */
+	bool stall_doubtful; /* see struct rd_side */
+	bool answered;	     /* resp.until of the peer applies */
+	uint8_t firsts;	     /* samples of first_ns, counted up to UINT8_MAX */
+	uint32_t msn;	     /* messages that the responder completed; 0: unknown */
+	uint32_t first_ns;   /* shortest to the first response of a READ, or a later ACK */
+	/* Shortest from a NAK to its round, and from a response to the next request, if none was
+	 * open; plus 1, 0: unknown. */
+	uint32_t turn_ns, next_ns;
+	struct waiting *waiting;       /* a ring */
 	uint64_t rnr_frame, nak_frame; /* not yet followed by a round; 0: none */
+	uint64_t nak_ns;	       /* of nak_frame */
 	uint32_t nak_psn, rnr_psn;
 	uint32_t msn_psn;	    /* of the response with `msn` */
 	uint32_t gap_psn : 24;	    /* first response that is missing, if gap_open */

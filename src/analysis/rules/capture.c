@@ -317,14 +317,15 @@ static bool damaged_strays(const struct look *l, struct rd_finding *f)
 static bool silence(const struct look *l, struct rd_finding *f)
 {
 	const struct rd_totals *t = &l->r->totals;
+	char longest[RD_UNITS_LEN];
 
 	if (l->nth || t->longest_silence_ns < SILENCE_NS)
 		return false;
 	f->evidence.count = t->silences;
 	rd_finding_frame(f, t->silence_frame);
 	rd_finding_title(f, "all traffic stopped while several QPs waited for responses");
-	rd_finding_detail(f, "%llu pauses, the longest %.3g ms", n(t->silences),
-		(double)t->longest_silence_ns / 1e6);
+	rd_finding_detail(f, "%llu pause%s, the longest %s", n(t->silences), plural(t->silences),
+		rd_fmt_duration(longest, t->longest_silence_ns));
 	return true;
 }
 

@@ -127,7 +127,7 @@ static bool paused(const struct look *l, struct rd_finding *f)
 static bool cnp_late(const struct look *l, struct rd_finding *f)
 {
 	const struct rd_congestion *c = l->s->congestion;
-	char range[RANGE_LEN];
+	char range[RANGE_LEN], time[RD_UNITS_LEN];
 
 	if (!c || !c->reaction.n || c->reaction.p50 < LATE_NS)
 		return false;
@@ -135,11 +135,12 @@ static bool cnp_late(const struct look *l, struct rd_finding *f)
 	if (c->reaction.n < 2 || is_incomplete(l) || !capture_is_whole(l->r))
 		finding_lower(f, RD_POSSIBLE);
 	finding_evidence(f, incident(l, RD_INC_CNP));
-	range_text(range, &c->reaction, 1e3, "us");
+	range_text(range, &c->reaction);
 	rd_finding_title(f, "the receiver sends CNPs late");
 	rd_finding_detail(f,
-		"%.3g us after the first packet with a congestion mark (median of %llu%s%s)",
-		(double)c->reaction.p50 / 1e3, n(c->reaction.n), *range ? "; " : "", range);
+		"%s after the first packet with a congestion mark (median of %llu%s%s)",
+		rd_fmt_duration(time, c->reaction.p50), n(c->reaction.n), *range ? "; " : "",
+		range);
 	filter_responses(l, f, "infiniband.bth.opcode == 0x81");
 	return true;
 }

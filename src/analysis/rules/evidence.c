@@ -96,15 +96,14 @@ bool findings_finish(struct rd_findings *list, size_t most)
 	return rd_findings_cut(list, most, OF_A_RULE) && rd_findings_are_complete(list);
 }
 
-const char *range_text(
-	char buf[RANGE_LEN], const struct rd_latency *t, double unit_ns, const char *unit)
+const char *range_text(char buf[RANGE_LEN], const struct rd_latency *t)
 {
-	char least[16], most[16];
+	char least[RD_UNITS_LEN], most[RD_UNITS_LEN];
 
-	snprintf(least, sizeof(least), "%.3g", (double)t->min / unit_ns);
-	snprintf(most, sizeof(most), "%.3g", (double)t->max / unit_ns);
+	rd_fmt_duration(least, t->min);
+	rd_fmt_duration(most, t->max);
 	buf[0] = '\0';
 	if (t->n > 1 && strcmp(least, most) != 0)
-		snprintf(buf, RANGE_LEN, "%s to %s %s", least, most, unit);
+		snprintf(buf, RANGE_LEN, "%s to %s", least, most);
 	return buf;
 }

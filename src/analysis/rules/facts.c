@@ -79,15 +79,17 @@ bool responses_arrived(const struct look *l)
 static bool timeout_early(const struct look *l, struct rd_finding *f)
 {
 	uint64_t n_early = count(l, RD_INC_RESPONSE_LOST);
+	char waited[RD_UNITS_LEN];
 
 	if (!responses_arrived(l))
 		return false;
 	finding_evidence(f, incident(l, RD_INC_RESPONSE_LOST));
 	rd_finding_title(f, "requests were retransmitted although their responses had arrived");
 	rd_finding_detail(f,
-		"%llu time%s, after %.3g ms; the requester's device counted all captured frames as "
+		"%llu time%s, after %s; the requester's device counted all captured frames as "
 		"received",
-		n(n_early), plural(n_early), (double)latency(l, RD_LATENCY_TIMEOUT)->p50 / 1e6);
+		n(n_early), plural(n_early),
+		rd_fmt_duration(waited, latency(l, RD_LATENCY_TIMEOUT)->p50));
 	return true;
 }
 

@@ -99,10 +99,9 @@ static inline char *share_text(char buf[RD_UNITS_LEN], uint64_t part, uint64_t w
 	return rd_fmt_percent(buf, percent(part, whole));
 }
 
-#define RANGE_LEN 48
-/* "0.9 to 260 ms" of times in units of so many ns; "" if one number says it. Returns buf. */
-const char *range_text(
-	char buf[RANGE_LEN], const struct rd_latency *t, double unit_ns, const char *unit);
+#define RANGE_LEN (2 * RD_UNITS_LEN + 8)
+/* "900 us to 260 ms"; "" if one number says it. Returns buf. */
+const char *range_text(char buf[RANGE_LEN], const struct rd_latency *t);
 
 static inline const char *plural(uint64_t count)
 {

@@ -6,22 +6,30 @@
 
 /* --- timeouts --------------------------------------------------------------------------------- */
 
-#define IN_ALL_LEN 48 /* " in all 23 rounds" */
-#define WAITED_LEN 160
+#define IN_ALL_LEN 64 /* " in all 23 rounds" */
+#define WAITED_LEN 256
 
-/* How long the sender waited before rounds without a NAK, and what the CM agreed on. */
-static const char *waited_text(char buf[WAITED_LEN], const struct look *l)
+/*
+ * "after 43 ms": how long the sender waited before so many rounds, or also before others without a
+ * NAK, and what the CM agreed on. "at once": no wait is known.
+ */
+static const char *waited_text(
+	char buf[WAITED_LEN], const struct look *l, enum rd_latency_kind kind, uint64_t rounds)
 {
-	const struct rd_latency *t = latency(l, RD_LATENCY_TIMEOUT);
-	char range[RANGE_LEN];
-	int len = snprintf(buf, WAITED_LEN, "after %.3g ms", (double)t->p50 / 1e6);
+	const struct rd_latency *t = latency(l, kind);
+	char range[RANGE_LEN], time[RD_UNITS_LEN], of[IN_ALL_LEN] = "";
+	int len = snprintf(buf, WAITED_LEN, "%s%s", t->n ? "after " : "at once",
+		t->n ? rd_fmt_duration(time, t->p50) : "");
 
-	if (*range_text(range, t, 1e6, "ms"))
-		len += snprintf(buf + len, (size_t)(WAITED_LEN - len), " (median; %s)", range);
+	if (t->n > rounds)
+		snprintf(of, sizeof(of), " of all %llu such waits", n(t->n));
+	if (*range_text(range, t))
+		len += snprintf(
+			buf + len, (size_t)(WAITED_LEN - len), " (median%s; %s)", of, range);
 	if (l->s->ack_timeout)
 		snprintf(buf + len, (size_t)(WAITED_LEN - len),
-			", where the CM's request has a timeout of %.4g ms",
-			(double)rd_cm_timeout_ns(l->s->ack_timeout) / 1e6);
+			", where the CM's request has a timeout of %s",
+			rd_fmt_duration(time, rd_cm_timeout_ns(l->s->ack_timeout)));
 	return buf;
 }
 
@@ -98,8 +106,9 @@ static bool timeout_rounds(const struct look *l, struct rd_finding *f)
 	if (rounds(l) > silent - others)
 		snprintf(all, sizeof(all), " in all %llu rounds", n(rounds(l)));
 	rd_finding_detail(f, "%llu time%s, %s; %llu packet%s retransmitted%s", n(silent - others),
-		plural(silent - others), waited_text(waited, l), n(count(l, RD_INC_RETRANSMITTED)),
-		plural(count(l, RD_INC_RETRANSMITTED)), all);
+		plural(silent - others),
+		waited_text(waited, l, RD_LATENCY_TIMEOUT, silent - others),
+		n(count(l, RD_INC_RETRANSMITTED)), plural(count(l, RD_INC_RETRANSMITTED)), all);
 	filter_requests(l, f);
 	return true;
 }
@@ -107,7 +116,8 @@ static bool timeout_rounds(const struct look *l, struct rd_finding *f)
 static bool timeout_short(const struct look *l, struct rd_finding *f)
 {
 	uint64_t crossed = count(l, RD_INC_CROSSED);
-	char waited[WAITED_LEN];
+	const struct rd_latency *took = latency(l, RD_LATENCY_MESSAGE);
+	char waited[WAITED_LEN], most[RD_UNITS_LEN];
 
 	if (!crossed)
 		return false;
@@ -116,10 +126,11 @@ static bool timeout_short(const struct look *l, struct rd_finding *f)
 		may_be_copies(l) || may_be_reused(l) || has_coarse_clock(l->r))
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "requests were retransmitted while their responses were on their way");
-	rd_finding_detail(f,
-		"%llu time%s, %s; nothing was lost there; responses take up to %.3g ms (p99)",
-		n(crossed), plural(crossed), waited_text(waited, l),
-		(double)latency(l, RD_LATENCY_MESSAGE)->p99 / 1e6);
+	rd_finding_detail(f, "%llu time%s, %s", n(crossed), plural(crossed),
+		waited_text(waited, l, RD_LATENCY_CROSSED, crossed));
+	if (took->n)
+		finding_append(f, "ACKs of messages take up to %s (p99)",
+			rd_fmt_duration(most, took->p99));
 	filter_requests(l, f);
 	return true;
 }
@@ -127,14 +138,16 @@ static bool timeout_short(const struct look *l, struct rd_finding *f)
 /* Without the responses it is unknown how long the sender waited for one. */
 static bool timeout_long(const struct look *l, struct rd_finding *f)
 {
+	char wait[RD_UNITS_LEN];
+
 	if (latency(l, RD_LATENCY_TIMEOUT)->p50 < 500 * MS || (!l->other->seen && made_progress(l)))
 		return false;
 	finding_evidence(f, incident(l, RD_INC_ROUND_TIMEOUT));
 	if (f->evidence.count == 1 || is_incomplete(l))
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "the retransmission timeout is long");
-	rd_finding_detail(f, "each loss without a NAK costs %.3g s, the median of %llu",
-		(double)latency(l, RD_LATENCY_TIMEOUT)->p50 / 1e9,
+	rd_finding_detail(f, "each loss without a NAK costs %s, the median of %llu",
+		rd_fmt_duration(wait, latency(l, RD_LATENCY_TIMEOUT)->p50),
 		n(latency(l, RD_LATENCY_TIMEOUT)->n));
 	filter_requests(l, f);
 	return true;
@@ -143,6 +156,7 @@ static bool timeout_long(const struct look *l, struct rd_finding *f)
 static bool stalled(const struct look *l, struct rd_finding *f)
 {
 	uint64_t stall = l->s->longest_stall_ns;
+	char wait[RD_UNITS_LEN];
 
 	if (stall < 200 * MS || latency(l, RD_LATENCY_MESSAGE)->p50 * 20 > stall ||
 		count(l, RD_INC_RNR))
@@ -158,7 +172,7 @@ static bool stalled(const struct look *l, struct rd_finding *f)
 	rd_finding_frame(f, l->s->stall_frame);
 	rd_finding_title(f, "a response took long");
 	rd_finding_detail(
-		f, "%.3g ms without an ACK while requests were open", (double)stall / 1e6);
+		f, "%s without an ACK while requests were open", rd_fmt_duration(wait, stall));
 	filter_requests(l, f);
 	return true;
 }
@@ -252,15 +266,17 @@ static bool marked(const struct look *l, struct rd_finding *f)
 static bool not_ready(const struct look *l, struct rd_finding *f)
 {
 	const uint64_t pages = count(l, RD_INC_RNR_PAGES);
+	char delay[RD_UNITS_LEN];
 
 	if (!count(l, RD_INC_RNR))
 		return false;
 	finding_evidence(f, incident(l, RD_INC_RNR));
 	rd_finding_title(f, "the receiver was not ready (RNR NAK)");
 	rd_finding_detail(f,
-		"%llu RNR NAK%s, each requests a delay of up to %.4g ms; %llu packet%s "
+		"%llu RNR NAK%s, each requests a delay of up to %s; %llu packet%s "
 		"retransmitted",
-		n(count(l, RD_INC_RNR)), plural(count(l, RD_INC_RNR)), l->s->rnr_timer_us / 1e3,
+		n(count(l, RD_INC_RNR)), plural(count(l, RD_INC_RNR)),
+		rd_fmt_duration(delay, UINT64_C(1000) * l->s->rnr_timer_us),
 		n(count(l, RD_INC_RETRANSMITTED)), plural(count(l, RD_INC_RETRANSMITTED)));
 	if (pages) {
 		finding_append(f, "%llu of them for requests that need no receive", n(pages));
@@ -447,7 +463,8 @@ static bool no_response(const struct look *l, struct rd_finding *f)
 				    ? "no response was captured, and the sender gave up"
 				    : "requests are repeated, and no response was captured");
 	rd_finding_detail(f, "%llu requests, %llu of them retransmitted %s", n(l->s->requests),
-		n(count(l, RD_INC_RETRANSMITTED)), waited_text(waited, l));
+		n(count(l, RD_INC_RETRANSMITTED)),
+		waited_text(waited, l, RD_LATENCY_TIMEOUT, UINT64_MAX));
 	filter_requests(l, f);
 	return true;
 }
@@ -479,6 +496,7 @@ static bool starving(const struct look *l, struct rd_finding *f)
 	uint64_t all = l->r->totals.wire_bytes, mine = l->s->wire_bytes;
 	const struct rd_conversation *worst = NULL;
 	uint64_t most = 8 * latency(l, RD_LATENCY_MESSAGE)->p50;
+	char theirs[RD_UNITS_LEN], own[RD_UNITS_LEN];
 
 	if (l->r->n_conversations < 3 || mine < 1000000 || percent(mine, all) < 80)
 		return false;
@@ -497,10 +515,9 @@ static bool starving(const struct look *l, struct rd_finding *f)
 	rd_finding_frame(f, l->s->first_frame);
 	rd_finding_title(f, "one QP uses most of the link while others wait");
 	rd_finding_detail(f,
-		"%.0f %% of all bytes; median message time of %s QP 0x%x is %.3g us, its own %.3g "
-		"us",
-		percent(mine, all), worst->a.address, worst->a.qp, (double)most / 1e3,
-		(double)latency(l, RD_LATENCY_MESSAGE)->p50 / 1e3);
+		"%.0f %% of all bytes; median message time of %s QP 0x%x is %s, its own %s",
+		percent(mine, all), worst->a.address, worst->a.qp, rd_fmt_duration(theirs, most),
+		rd_fmt_duration(own, latency(l, RD_LATENCY_MESSAGE)->p50));
 	filter_requests(l, f);
 	return true;
 }
@@ -569,8 +586,12 @@ const struct rule rules_of_sides[] = {
 		 "capture at the other end; look whether the retransmitted requests arrive twice"},
 		timeout_rounds},
 	{{"timeout-short", RD_SEV_WARNING, RD_LIKELY,
-		 "the QP's timeout (4.096 us * 2^timeout) is near what path and responder need",
-		 "raise the QP's timeout attribute"},
+		 "the sender's timer is near what path and responder need: the QP's timeout (4.096 "
+		 "us * 2^timeout), or, with adaptive retransmission, a schedule of the firmware, "
+		 "of which that timeout is only the upper limit",
+		 "see whether roce_adp_retrans or roce_adp_retrans_to of the sender grow: then "
+		 "look "
+		 "at `mlxreg --reg_name ROCE_ACCL`, else raise the QP's timeout attribute"},
 		timeout_short},
 	{{"timeout-long", RD_SEV_NOTE, RD_LIKELY,
 		 "the QP's timeout attribute is high; NICs multiply it by up to four",

@@ -3,6 +3,7 @@
  * Who is slow: what the time between the frames of requests and responses was spent on, and which
  * conversations take far longer than their equals.
  */
+#include "../model/round.h"
 #include "verdict.h"
 #include <stdlib.h>
 #include <string.h>
@@ -145,7 +146,7 @@ void slow_judge(const struct rd_report *r, struct rd_slow *slow)
 	}
 	s = &most->side[slow->side];
 	slow->places = places_of(slow->what, tap_of(most, slow->side),
-		s->times->pauses && largest / s->times->pauses > PATH_NS);
+		s->times->pauses && largest / s->times->pauses > LONGEST_PATH_NS);
 	/* Its NIC was asked to be slow. */
 	if (slow->what == RD_TIME_SENDING && rd_side_incident(s, RD_INC_CNP)->count)
 		slow->places = RD_PLACE_FABRIC;

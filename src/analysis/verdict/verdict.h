@@ -5,9 +5,6 @@
 
 #include <rdmadump/analysis.h>
 
-/* No path delays packets for longer than this, not even one between virtual machines. */
-#define PATH_NS UINT64_C(20000000)
-
 /*
  * Where the capture was made, relative to the requests of a side, according to the facts in the
  * file.

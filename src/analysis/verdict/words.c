@@ -537,15 +537,16 @@ static void put_stragglers(FILE *out, const struct rd_report *r)
 {
 	const struct rd_stragglers *s = &r->verdict.stragglers;
 	const struct rd_conversation *c;
+	char slow[RD_UNITS_LEN], usual[RD_UNITS_LEN];
 
 	if (!s->n)
 		return;
 	c = conversation_of(r, s->conversation[0]);
 	fprintf(out,
-		" %u of %u QP pairs respond far slower than the others: %s to %s (%.3g us, "
-		"others %.3g us)",
-		s->n, s->of, c->a.address, c->b.address, (double)s->p50_ns[0] / 1e3,
-		(double)s->median_ns / 1e3);
+		" %u of %u QP pairs respond far slower than the others: %s to %s (%s, "
+		"others %s)",
+		s->n, s->of, c->a.address, c->b.address, rd_fmt_duration(slow, s->p50_ns[0]),
+		rd_fmt_duration(usual, s->median_ns));
 	if (s->n > 1)
 		fprintf(out, " and %u more", s->n - 1);
 	if (*s->host)
