@@ -5,6 +5,7 @@
  */
 #include "../model/round.h"
 #include "verdict.h"
+#include "words.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -153,22 +154,88 @@ void slow_judge(const struct rd_report *r, struct rd_slow *slow)
 	slow->certainty = certainty_of(r, s, slow->what);
 }
 
+#define HOSTS_NAMED 8
+
+/* The hosts of one role among the conversations that took at least half as long as the slowest. */
+static char *slow_hosts(const struct rd_report *r, bool responder)
+{
+	const struct rd_slow *slow = &r->verdict.slow;
+	const struct rd_conversation *most = conversation_of(r, slow->conversation);
+	const uint64_t largest = most->side[slow->side].times->ns[slow->what];
+	const char *hosts[HOSTS_NAMED + 1];
+	char *text = NULL;
+	unsigned int n = 0, k;
+	size_t capacity;
+	FILE *out = open_memstream(&text, &capacity);
+
+	for (size_t i = 0; out && i < r->n_conversations && n <= HOSTS_NAMED; i++) {
+		const struct rd_conversation *c = &r->conversations[i];
+		unsigned int side;
+		const struct rd_side *s = busier_side(c, &side);
+
+		if (!s || s->times->ns[slow->what] * 2 < largest)
+			continue;
+		hosts[n] = endpoint_of(c, side ^ responder)->address;
+		for (k = 0; strcmp(hosts[k], hosts[n]) != 0; k++)
+			;
+		n += k == n;
+	}
+	for (k = 0; out && k < n; k++)
+		fprintf(out, "%s%s",
+			!k	    ? ""
+			: k + 1 < n ? ", "
+				    : " and ",
+			k < HOSTS_NAMED ? hosts[k] : "others");
+	if (!out || !fclose(out))
+		return text;
+	free(text);
+	return NULL;
+}
+
+bool put_bottleneck(FILE *out, const struct rd_report *r)
+{
+	const struct rd_slow *slow = &r->verdict.slow;
+	char *sender = slow_hosts(r, false), *receiver = slow_hosts(r, true);
+	const bool ok = sender && receiver;
+
+	if (ok) {
+		fputs(": the bottleneck is ", out);
+		put_places(out, slow->places, sender, receiver);
+		fprintf(out, " (%s)", rd_certainty_name(slow->certainty));
+	}
+	free(sender);
+	free(receiver);
+	return ok;
+}
+
 /* --- stragglers ------------------------------------------------------------------------------- */
 
-/* Conversations are equals if they send messages of the same verb and size. */
+/*
+ * Conversations are equals if they send messages of the same verb and size, and have one host in
+ * the same role: only these are measured at the same kind of end, or equally far from it.
+ */
 struct speed {
 	unsigned int equals;
+	const char *host;
 	uint64_t p50;
 	const struct rd_conversation *c;
 	const struct rd_side *s; /* the busier one */
 };
 
+static int compare_equals(const struct speed *a, const struct speed *b)
+{
+	if (a->equals != b->equals)
+		return a->equals < b->equals ? -1 : 1;
+	return strcmp(a->host, b->host);
+}
+
 static int slower(const void *x, const void *y)
 {
 	const struct speed *a = x, *b = y;
+	const int order = compare_equals(a, b);
 
-	if (a->equals != b->equals)
-		return a->equals < b->equals ? -1 : 1;
+	if (order)
+		return order;
 	if (a->p50 != b->p50)
 		return a->p50 < b->p50 ? 1 : -1;
 	return a->c->id < b->c->id ? -1 : 1;
@@ -289,33 +356,39 @@ static size_t keep_comparable(struct speed *list, size_t n, uint64_t *times)
 	return kept;
 }
 
+/* Those that have the same requester, or (`responder`) the same responder, are compared. */
+static void compare_at(const struct rd_report *r, struct rd_stragglers *s, bool responder,
+	struct speed *list, uint64_t *times)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->n_conversations; i++) {
+		const struct rd_conversation *c = &r->conversations[i];
+		unsigned int side;
+		const struct rd_side *busy = busier_side(c, &side);
+		uint64_t p50 = busy ? typical(busy) : 0;
+
+		if (p50)
+			list[n++] = (struct speed){equals_of(busy),
+				endpoint_of(c, side ^ responder)->address, p50, c, busy};
+	}
+	qsort(list, n, sizeof(*list), slower);
+	for (size_t i = 0, end; i < n; i = end) {
+		for (end = i; end < n && !compare_equals(&list[end], &list[i]); end++)
+			;
+		stragglers_of(s, list + i, keep_comparable(list + i, end - i, times));
+	}
+}
+
 int stragglers_find(const struct rd_report *r, struct rd_stragglers *s)
 {
 	struct speed *list = malloc((r->n_conversations + 1) * sizeof(*list));
 	uint64_t *times = calloc(r->n_conversations + 1, sizeof(*times));
-	size_t n = 0;
+	const bool ok = list && times;
 
-	if (!list || !times) {
-		free(list);
-		free(times);
-		return -1;
-	}
-	for (size_t i = 0; i < r->n_conversations; i++) {
-		unsigned int side;
-		const struct rd_side *busy = busier_side(&r->conversations[i], &side);
-		uint64_t p50 = busy ? typical(busy) : 0;
-
-		if (p50)
-			list[n++] =
-				(struct speed){equals_of(busy), p50, &r->conversations[i], busy};
-	}
-	qsort(list, n, sizeof(*list), slower);
-	for (size_t i = 0, end; i < n; i = end) {
-		for (end = i; end < n && list[end].equals == list[i].equals; end++)
-			;
-		stragglers_of(s, list + i, keep_comparable(list + i, end - i, times));
-	}
+	for (unsigned int responder = 0; ok && responder < 2; responder++)
+		compare_at(r, s, responder, list, times);
 	free(list);
 	free(times);
-	return 0;
+	return ok ? 0 : -1;
 }

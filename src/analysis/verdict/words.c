@@ -555,32 +555,28 @@ static void put_stragglers(FILE *out, const struct rd_report *r)
 }
 
 /*
- * The times are of all requesters. Beside a fault no bottleneck is named: it would read as
- * another place of the fault.
+ * The times are of all requesters. A requester that has nothing to send is no bottleneck. Beside a
+ * fault no bottleneck is named: it would read as another place of the fault.
  */
 static bool word_time(struct rd_report *r, const struct rd_group *g)
 {
 	const bool part = g && g->conversations && g->conversations < conversations_like(r, g);
 	struct rd_judgement *v = &r->verdict;
 	const struct rd_slow *slow = &v->slow;
-	const struct rd_conversation *c = conversation_of(r, slow->conversation);
+	bool ok = true;
 	SENTENCE(out, text, capacity);
 
-	if (c && slow->all_ns && !(v->rule && is_repeating(slow->what))) {
+	if (slow->all_ns && !(v->rule && is_repeating(slow->what))) {
 		fprintf(out, "%s spent %.0f %% of their time %s",
 			part ? "All requesters together" : "Requesters", 100 * slow->share,
 			spent[slow->what]);
-		if (!is_repeating(slow->what) && slow->share >= MOSTLY &&
-			!(v->rule && v->severity >= RD_SEV_WARNING)) {
-			fputs(": the bottleneck is ", out);
-			put_places(out, slow->places, endpoint_of(c, slow->side)->address,
-				endpoint_of(c, !slow->side)->address);
-			fprintf(out, " (%s)", rd_certainty_name(slow->certainty));
-		}
+		if (slow->what != RD_TIME_IDLE && !is_repeating(slow->what) &&
+			slow->share >= MOSTLY && !(v->rule && v->severity >= RD_SEV_WARNING))
+			ok = put_bottleneck(out, r);
 		fputc('.', out);
 	}
 	put_stragglers(out, r);
-	return keep(out, &text, &v->time);
+	return keep(out, &text, &v->time) && ok;
 }
 
 int words_make(struct rd_report *r, const struct rd_group *g)

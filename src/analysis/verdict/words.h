@@ -33,4 +33,7 @@ void put_other_title(FILE *out, const struct rd_finding *f, size_t n);
 void put_of(FILE *out, uint64_t some, uint64_t all, const char *what);
 /* ", from 0.2 s to 1.7 s", since the first frame. */
 void put_since(FILE *out, const struct rd_report *r);
+/* ": the bottleneck is ...": all hosts that are about as slow (times.c). False if out of memory. */
+bool put_bottleneck(FILE *out, const struct rd_report *r);
+
 #endif
