@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define INCAST_SENDERS 3 /* within 100 us, towards one host */
+#define LINK_PART      2 /* the least part of the link's rate that they fill */
 
 int lookup_make(struct rd_report *r)
 {
@@ -38,6 +39,36 @@ const struct rd_host *host_of(const struct rd_report *r, const char *address)
 		if (!strcmp(r->hosts.host[i].address, address))
 			return &r->hosts.host[i];
 	return NULL;
+}
+
+/*
+ * The rate of the link to a host, bit/s: that of the capturing port, or as fast as full packets to
+ * it follow each other; 0: unknown.
+ */
+static double link_rate(const struct rd_report *r, const char *receiver)
+{
+	double best = (double)r->port_speed;
+
+	for (size_t i = 0; !r->port_speed && i < r->n_conversations; i++)
+		for (unsigned int side = 0; side < 2; side++) {
+			const struct rd_conversation *c = &r->conversations[i];
+			const struct rd_side *s = &c->side[side];
+
+			if (s->times && s->times->gap_ns &&
+				!strcmp(endpoint_of(c, !side)->address, receiver) &&
+				best < s->mtu * 8e9 / (double)s->times->gap_ns)
+				best = s->mtu * 8e9 / (double)s->times->gap_ns;
+		}
+	return best;
+}
+
+bool fills_link(const struct rd_report *r, const char *receiver)
+{
+	const struct rd_host *h = host_of(r, receiver);
+	const double rate = link_rate(r, receiver);
+
+	return h && rate > 0 &&
+	       (double)h->peak_bytes * 8e9 / (double)RD_BURST_NS * LINK_PART >= rate;
 }
 
 bool is_incast(const struct rd_report *r, const struct rd_group *g, const char *receiver)

@@ -225,7 +225,8 @@ static void place_it(const struct rd_report *r, struct rd_judgement *v, const st
 	}
 	snprintf(v->sender, sizeof(v->sender), "%s", endpoint_of(c, f->side)->address);
 	snprintf(v->receiver, sizeof(v->receiver), "%s", endpoint_of(c, !f->side)->address);
-	if (v->places & RD_PLACE_FABRIC && is_incast(r, g, v->receiver)) {
+	if (v->places & RD_PLACE_FABRIC && is_incast(r, g, v->receiver) &&
+		(!(v->places & RD_PLACE_RECEIVER_NIC) || fills_link(r, v->receiver))) {
 		v->incast = host_of(r, v->receiver)->most_senders;
 		v->places = RD_PLACE_FABRIC;
 		if (v->where > RD_LIKELY)

@@ -35,6 +35,8 @@ const struct rd_host *host_of(const struct rd_report *r, const char *address);
  * the same time.
  */
 bool is_incast(const struct rd_report *r, const struct rd_group *g, const char *receiver);
+/* Whether what a host received within 100 us is half of what its link can carry, or more. */
+bool fills_link(const struct rd_report *r, const char *receiver);
 
 /* The port whose pause frames a finding is about; NULL: it is about none. */
 const struct rd_pause_sender *pauser_of(const struct rd_report *r, const struct rd_finding *f);
