@@ -238,6 +238,8 @@ struct rd_side {
 	uint32_t rnr_timer_us;	      /* longest wait that an RNR NAK requested */
 	uint64_t longest_stall_ns;    /* longest wait for a response while requests were open */
 	uint64_t stall_frame;
+	/* In responses; the capture does not show whether they are requested again. */
+	uint32_t open_gaps;
 	int64_t credits; /* last advertised, -1: no flow control */
 	uint16_t pkey;
 	uint16_t lid; /* the sender's; valid if has_lrh */

@@ -56,7 +56,11 @@ def reordered(c):
 
 
 def responses_unseen(c):
-    n = c.view["responses"]["missed_delivered"]
+    r = c.view["responses"]
+    if "up to the end" in c.finding["title"]:
+        n = r["lost_upstream"] + r["missed"]
+        return n > 0, None, "missed, or lost upstream: %d" % n
+    n = r["missed_delivered"]
     return n > 0, n, "missed by the capture and delivered: %d" % n
 
 

@@ -92,6 +92,7 @@ void gap_begin(struct rd_analysis *a, struct flow *r, uint32_t psn)
 	r->ack.gap_open = true;
 	r->ack.gap_psn = psn & 0xffffff;
 	r->ack.gap_responses = 0;
+	r->ack.gaps = 1;
 	r->ack.gap_ns = a->ns;
 }
 
@@ -107,7 +108,7 @@ void gap_passed(struct rd_analysis *a, struct flow *r)
 		return;
 	if (again ? since < AGAIN_NS : ++r->ack.gap_responses <= READS_OPEN && since < GAP_NS)
 		return;
-	flow_incident(a, r, RD_INC_RESPONSE_UNSEEN, 1);
+	flow_incident(a, r, RD_INC_RESPONSE_UNSEEN, r->ack.gaps);
 	r->ack.gap_open = false;
 	r->ack.waiting_n = 0;
 }

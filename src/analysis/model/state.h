@@ -337,6 +337,7 @@ struct flow_acks {
 	uint32_t msn_psn;	    /* of the response with `msn` */
 	uint32_t gap_psn : 24;	    /* first response that is missing, if gap_open */
 	uint32_t gap_responses : 8; /* captured after it, READS_OPEN + 1 at most */
+	uint32_t gaps;		    /* this one, and those captured since */
 	uint64_t gap_ns;	    /* when the first of these was captured */
 	uint64_t end_frame; /* of the NAK that ended the QP; without one of the last response */
 	uint64_t end_ns;

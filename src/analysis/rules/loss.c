@@ -182,17 +182,22 @@ static bool responses_lost_downstream(const struct look *l, struct rd_finding *f
 
 static bool responses_lost_upstream(const struct look *l, struct rd_finding *f)
 {
-	if (!count(l, RD_INC_RESPONSE_GAP) || !count(l, RD_INC_ROUND_READ))
+	const uint64_t all = count(l, RD_INC_RESPONSE_GAP);
+	const uint64_t gaps = without(all, count(l, RD_INC_RESPONSE_UNSEEN));
+
+	if (!all || !count(l, RD_INC_ROUND_READ))
 		return false;
 	finding_evidence(f, incident(l, RD_INC_RESPONSE_GAP));
+	/* What was never requested again was not lost; something was. */
+	f->evidence.count = gaps ? gaps : 1;
 	lower_if_missed(l, f);
 	/* The copy of a response after others may seem to be another gap. */
 	if (count(l, RD_INC_RESPONSE_REORDERED) || count(l, RD_INC_RESPONSE_DUPLICATED))
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "READ responses are lost upstream of this capture point");
 	rd_finding_detail(f,
-		"%llu gaps in the responses, %llu requests retransmitted, %llu responses repeated",
-		n(count(l, RD_INC_RESPONSE_GAP)), n(count(l, RD_INC_ROUND_READ)),
+		"%llu gap%s in the responses, %llu requests retransmitted, %llu responses repeated",
+		n(f->evidence.count), plural(f->evidence.count), n(count(l, RD_INC_ROUND_READ)),
 		n(count(l, RD_INC_RESPONSE_REPEATED)));
 	filter_responses(l, f, "infiniband.bth.opcode >= 13 && infiniband.bth.opcode <= 16");
 	return true;

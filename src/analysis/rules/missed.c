@@ -108,12 +108,32 @@ static bool unseen(const struct look *l, struct rd_finding *f)
 	return true;
 }
 
+/* The capture ends before it shows whether the requester lacks the responses, too. */
+static bool unseen_at_end(const struct look *l, struct rd_finding *f)
+{
+	if (!l->s->open_gaps || rounds(l) || is_refused(l) || is_disordered(l) ||
+		count(l, RD_INC_RESPONSE_REORDERED))
+		return false;
+	finding_evidence(f, incident(l, RD_INC_RESPONSE_GAP));
+	f->evidence.count = l->s->open_gaps;
+	finding_lower(f, RD_POSSIBLE);
+	f->meaning = "the capture was too slow, or responses take a path that it does not see; or "
+		     "they were lost just before the capture ended";
+	rd_finding_title(f, "responses are missing, and not requested again up to the end");
+	rd_finding_detail(f,
+		"%llu gap%s in READ or atomic responses; a requester that lacks one requests it "
+		"again",
+		n(f->evidence.count), plural(f->evidence.count));
+	filter_requests(l, f);
+	return true;
+}
+
 static bool responses_unseen(const struct look *l, struct rd_finding *f)
 {
 	uint64_t missed = count(l, RD_INC_RESPONSE_UNSEEN);
 
 	if (!missed)
-		return false;
+		return unseen_at_end(l, f);
 	finding_evidence(f, incident(l, RD_INC_RESPONSE_UNSEEN));
 	/* A request that is refused has no further response. */
 	if (has_cut_headers(l) || is_disordered(l) || has_doubtful_copies(l) || is_refused(l))
