@@ -96,10 +96,12 @@ static enum rd_certainty certainty_of(
 	return what == RD_TIME_RECOVERY ? RD_POSSIBLE : RD_LIKELY;
 }
 
-double repeating_share(const struct rd_report *r, const struct rd_group *g)
+/* Of a group's requests: all of their time, and what was spent on retransmissions. */
+static uint64_t time_of(const struct rd_report *r, const struct rd_group *g, uint64_t *lost_ns)
 {
-	uint64_t lost_ns = 0, all_ns = 0;
+	uint64_t all_ns = 0;
 
+	*lost_ns = 0;
 	for (size_t i = 0; i < g->n; i++) {
 		const struct rd_finding *f = &r->findings.finding[g->finding[i]];
 		const struct rd_conversation *c = conversation_of(r, f->conversation);
@@ -107,9 +109,24 @@ double repeating_share(const struct rd_report *r, const struct rd_group *g)
 
 		if (!t)
 			continue;
-		lost_ns += t->ns[RD_TIME_RECOVERY] + t->ns[RD_TIME_NOT_READY];
+		*lost_ns += t->ns[RD_TIME_RECOVERY] + t->ns[RD_TIME_NOT_READY];
 		all_ns += time_sum(t);
 	}
+	return all_ns;
+}
+
+uint64_t repeating_ns(const struct rd_report *r, const struct rd_group *g)
+{
+	uint64_t lost_ns;
+
+	time_of(r, g, &lost_ns);
+	return lost_ns;
+}
+
+double repeating_share(const struct rd_report *r, const struct rd_group *g)
+{
+	uint64_t lost_ns, all_ns = time_of(r, g, &lost_ns);
+
 	return all_ns ? (double)lost_ns / (double)all_ns : 0;
 }
 

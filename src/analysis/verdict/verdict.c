@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define COSTS_MORE 10 /* times the time between the first and the last sign of congestion */
 #define SHARED_MAX 64 /* findings of a group that are compared with those of another */
 
 const char *rd_place_key(unsigned int places)
@@ -34,8 +35,31 @@ static bool says_nothing(
 }
 
 /*
+ * A sender that is paused, or asked to slow down, spends its time idle or sending whoever caused
+ * that: its times do not show where the bottleneck is.
+ */
+static bool holds_senders_back(const char *rule)
+{
+	static const char *const rules[] = {"cnp", "cnp-late", "cnp-unmarked", "ecn-ce",
+		"ecn-no-cnp", "pause-frames", "paused"};
+
+	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++)
+		if (!strcmp(rules[i], rule))
+			return true;
+	return false;
+}
+
+bool costs_more(const struct rd_report *r, const struct rd_group *g, const struct rd_group *h)
+{
+	return (!strcmp(g->rule, "timeout") || !strcmp(g->rule, "timeout-short")) &&
+	       holds_senders_back(h->rule) && worst_of(r, g)->certainty > RD_POSSIBLE &&
+	       repeating_ns(r, g) > COSTS_MORE * (h->last_ns - h->first_ns);
+}
+
+/*
  * Which of two groups explains more: what the table knows first, since counters of a device count
- * what packets show; then problems, then what is surer, then the cause's rank.
+ * what packets show; then timeouts that cost far more time than congestion; then problems, then
+ * what is surer, then the cause's rank.
  */
 static bool is_worse(const struct rd_report *r, const struct rd_group *g, const struct rd_group *h)
 {
@@ -46,6 +70,8 @@ static bool is_worse(const struct rd_report *r, const struct rd_group *g, const 
 
 	if (known[0] != known[1])
 		return known[0];
+	if (costs_more(r, g, h) || costs_more(r, h, g))
+		return costs_more(r, g, h);
 	if (a->severity != b->severity)
 		return a->severity > b->severity;
 	if (likely[0] != likely[1])
@@ -249,21 +275,6 @@ static void count_messages(
 			v->messages += rd_side_verb(s, k)->messages;
 		v->delayed += s ? rd_side_incident(s, RD_INC_DELAYED)->count : 0;
 	}
-}
-
-/*
- * A sender that is paused, or asked to slow down, spends its time idle or sending whoever caused
- * that: its times do not show where the bottleneck is.
- */
-static bool holds_senders_back(const char *rule)
-{
-	static const char *const rules[] = {"cnp", "cnp-late", "cnp-unmarked", "ecn-ce",
-		"ecn-no-cnp", "pause-frames", "paused"};
-
-	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++)
-		if (!strcmp(rules[i], rule))
-			return true;
-	return false;
 }
 
 int verdict_make(struct rd_report *r)
