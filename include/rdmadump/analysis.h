@@ -238,6 +238,8 @@ struct rd_side {
 	uint32_t rnr_timer_us;	      /* longest wait that an RNR NAK requested */
 	uint64_t longest_stall_ns;    /* longest wait for a response while requests were open */
 	uint64_t stall_frame;
+	/* Rounds without a NAK whose response was captured before: lost, late, or on its way. */
+	uint32_t unclear_rounds;
 	/* In responses; the capture does not show whether they are requested again. */
 	uint32_t open_gaps;
 	int64_t credits; /* last advertised, -1: no flow control */

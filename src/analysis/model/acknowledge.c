@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What an acknowledgement shows about requests: delivered, late, lost, or not captured. */
 #include "response.h"
-#include "round.h"
 
 #define READS_OPEN 128			/* READs that may be open at once */
 #define GAP_NS	   UINT64_C(4000000)	/* a requester goes back sooner for a missing response */
@@ -92,8 +91,18 @@ void gap_begin(struct rd_analysis *a, struct flow *r, uint32_t psn)
 	r->ack.gap_open = true;
 	r->ack.gap_psn = psn & 0xffffff;
 	r->ack.gap_responses = 0;
-	r->ack.gaps = 1;
+	r->ack.gaps = 1 + r->ack.gaps_late;
+	r->ack.gaps_late = 0;
 	r->ack.gap_ns = a->ns;
+}
+
+/* One in the second half of the wait may still be requested again when that is over. */
+void gap_more(const struct rd_analysis *a, struct flow *r)
+{
+	if (r->ack.gap_responses <= READS_OPEN / 2 && a->ns - r->ack.gap_ns < GAP_NS / 2)
+		r->ack.gaps++;
+	else
+		r->ack.gaps_late++;
 }
 
 void gap_passed(struct rd_analysis *a, struct flow *r)
@@ -108,7 +117,9 @@ void gap_passed(struct rd_analysis *a, struct flow *r)
 		return;
 	if (again ? since < AGAIN_NS : ++r->ack.gap_responses <= READS_OPEN && since < GAP_NS)
 		return;
-	flow_incident(a, r, RD_INC_RESPONSE_UNSEEN, r->ack.gaps);
+	flow_incident(a, r, RD_INC_RESPONSE_UNSEEN, again ? 1 : r->ack.gaps);
+	if (again)
+		r->ack.gaps_late = 0;
 	r->ack.gap_open = false;
 	r->ack.waiting_n = 0;
 }
@@ -191,6 +202,14 @@ static bool is_too_soon(const struct flow *r, uint64_t ns, uint64_t step)
 	uint64_t n, min = shortest_response(r, &n);
 
 	return n >= SAMPLES && (ns + step) * 4 < (min - (min < step ? min : step)) * 3;
+}
+
+void round_crossed(struct rd_analysis *a, struct flow *f)
+{
+	flow_incident(a, f, RD_INC_CROSSED, 1);
+	if (f->round.waited_ns &&
+		!hist_add(&f->ack.latencies[RD_LATENCY_CROSSED], f->round.waited_ns))
+		a->out_of_memory = true;
 }
 
 /*

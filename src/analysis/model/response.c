@@ -121,7 +121,7 @@ static void response_gap(
 	if (!r || r->ack.gap_open)
 		flow_incident(a, f, RD_INC_RESPONSE_GAP, 1);
 	if (r && r->ack.gap_open)
-		r->ack.gaps++;
+		gap_more(a, r);
 	if (missing)
 		seq_add_hole(missing, psn_add(psn, 0x1000000 - n), n);
 	if (r)

@@ -14,6 +14,8 @@ bool acknowledge(struct rd_analysis *a, struct flow *r, uint32_t upto, uint64_t 
 void acknowledge_rest(struct rd_analysis *a, struct flow *r, uint32_t psn, uint64_t ns);
 /* A READ or atomic response is missing: the requester drops those after it. */
 void gap_begin(struct rd_analysis *a, struct flow *r, uint32_t psn);
+/* Another one is missing, while it is not known whether the first one is requested again. */
+void gap_more(const struct rd_analysis *a, struct flow *r);
 /*
  * A response after a missing one. If the requester does not retransmit, it received that one, and
  * the capture missed it.
@@ -25,6 +27,9 @@ void gap_passed(struct rd_analysis *a, struct flow *r);
  * were measured.
  */
 uint64_t shortest_response(const struct flow *r, uint64_t *n);
+
+/* The response to what the last round repeats was on its way when that began. */
+void round_crossed(struct rd_analysis *a, struct flow *f);
 
 /* The shortest of such times, plus 1; 0: none yet. */
 static inline void shortest(uint32_t *least, uint64_t from, uint64_t to)

@@ -103,14 +103,6 @@ static uint64_t longest_turnaround(const struct flow *f)
 	return known > way ? known : way;
 }
 
-void round_crossed(struct rd_analysis *a, struct flow *f)
-{
-	flow_incident(a, f, RD_INC_CROSSED, 1);
-	if (f->round.waited_ns &&
-		!hist_add(&f->ack.latencies[RD_LATENCY_CROSSED], f->round.waited_ns))
-		a->out_of_memory = true;
-}
-
 /*
  * The response to what a round without a NAK repeats was captured before. Within the turnaround
  * both crossed on the path; much later, it was lost there. Between both, either may be.
@@ -123,6 +115,8 @@ static void round_answered(struct rd_analysis *a, struct flow *f)
 		round_crossed(a, f);
 	else if (since > longest_turnaround(f))
 		flow_incident(a, f, RD_INC_RESPONSE_LOST, 1);
+	else
+		f->round.unclear++;
 }
 
 /* A round without a NAK: measures how long the sender waited. */

@@ -41,9 +41,6 @@ void round_begin(struct rd_analysis *a, struct flow *f, struct trouble *t, uint3
 void round_take(struct rd_analysis *a, struct flow *f, struct trouble *t, const struct item *it,
 	uint32_t span);
 
-/* The response to what the last round repeats was on its way when that began. */
-void round_crossed(struct rd_analysis *a, struct flow *f);
-
 /* New data follows: the round, if there is one, has ended. */
 void round_end(struct rd_analysis *a, struct flow *f, struct trouble *t);
 

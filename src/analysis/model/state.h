@@ -300,6 +300,7 @@ struct flow_rounds {
 	uint32_t straggler_psn, straggler_next;
 	uint64_t frame;
 	uint64_t waited_ns; /* of one without a NAK; 0: unknown */
+	uint32_t unclear;   /* rounds whose response was captured, and lost, late or on its way */
 };
 
 /* The state of a receiver at the capture point (request.c, response.c). */
@@ -337,7 +338,7 @@ struct flow_acks {
 	uint32_t msn_psn;	    /* of the response with `msn` */
 	uint32_t gap_psn : 24;	    /* first response that is missing, if gap_open */
 	uint32_t gap_responses : 8; /* captured after it, READS_OPEN + 1 at most */
-	uint32_t gaps;		    /* this one, and those captured since */
+	uint32_t gaps, gaps_late;   /* this one and those captured since; see gap_more() */
 	uint64_t gap_ns;	    /* when the first of these was captured */
 	uint64_t end_frame; /* of the NAK that ended the QP; without one of the last response */
 	uint64_t end_ns;

@@ -54,7 +54,8 @@ static bool fill_requests(struct rd_side *s, const struct flow *f)
 	s->longest_stall_ns = f->ack.stall_ns;
 	s->stall_frame = f->ack.stall_frame;
 	s->stall_doubtful = f->ack.stall_doubtful;
-	s->open_gaps = f->ack.gap_open ? f->ack.gaps : 0;
+	s->unclear_rounds = f->round.unclear;
+	s->open_gaps = f->ack.gap_open ? f->ack.gaps + f->ack.gaps_late : 0;
 	s->qkey = f->req.qkey;
 	if (!side_requests(s, f))
 		return false;

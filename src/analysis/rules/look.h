@@ -208,6 +208,20 @@ static inline bool may_be_discarded(const struct look *l, const struct rd_findin
 	return count(l, RD_INC_RNR) >= f->evidence.count;
 }
 
+static inline bool has_responses(const struct look *l)
+{
+	return l->s->responded || rd_side_incident(l->other, RD_INC_CUT)->count;
+}
+
+#define WAITED_LEN 256
+
+/*
+ * "after 43 ms": how long the sender waited before so many rounds, or also before others without a
+ * NAK, and what the CM agreed on. "at once": no wait is known.
+ */
+const char *waited_text(
+	char buf[WAITED_LEN], const struct look *l, enum rd_latency_kind kind, uint64_t rounds);
+
 #define RATES_LEN 200
 
 /* "; its rate here: ... before, ... at the lowest after"; "": unknown (congestion.c). */

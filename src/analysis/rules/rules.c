@@ -57,7 +57,7 @@ static void try_side(const struct rd_analysis *a, struct rd_report *r,
 	const struct rd_conversation *c, unsigned int side, uint64_t missed)
 {
 	static const struct rule *const tables[] = {rules_of_loss, rules_of_order, rules_of_missed,
-		rules_of_sides, rules_of_congestion, rules_of_facts};
+		rules_of_sides, rules_of_timeouts, rules_of_congestion, rules_of_facts};
 	const struct look look = {.a = a,
 		.r = r,
 		.c = c,

@@ -45,7 +45,7 @@ struct rule {
  * do not apply.
  */
 extern const struct rule rules_of_loss[], rules_of_order[], rules_of_missed[];
-extern const struct rule rules_of_sides[], rules_of_congestion[];
+extern const struct rule rules_of_sides[], rules_of_timeouts[], rules_of_congestion[];
 extern const struct rule rules_of_capture[], rules_of_pauses[];
 /* By facts of the file: over sides, over the capture (facts.c). */
 extern const struct rule rules_of_facts[], rules_of_links[];

@@ -49,7 +49,9 @@ static bool holds_senders_back(const char *rule)
 	return false;
 }
 
-bool costs_more(const struct rd_report *r, const struct rd_group *g, const struct rd_group *h)
+/* Whether the timeouts of g took far more time than there was congestion, which h is about. */
+static bool costs_more(
+	const struct rd_report *r, const struct rd_group *g, const struct rd_group *h)
 {
 	return (!strcmp(g->rule, "timeout") || !strcmp(g->rule, "timeout-short")) &&
 	       holds_senders_back(h->rule) && worst_of(r, g)->certainty > RD_POSSIBLE &&

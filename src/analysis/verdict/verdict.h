@@ -55,8 +55,6 @@ void groups_free(struct rd_groups *groups);
 void slow_judge(const struct rd_report *r, struct rd_slow *slow);
 /* The time of a group's requests that was spent on retransmissions. */
 uint64_t repeating_ns(const struct rd_report *r, const struct rd_group *g);
-/* Whether the timeouts of g took far more time than there was congestion, which h is about. */
-bool costs_more(const struct rd_report *r, const struct rd_group *g, const struct rd_group *h);
 /* The share of the time of a group's requests that was spent on retransmissions; 0: unknown. */
 double repeating_share(const struct rd_report *r, const struct rd_group *g);
 /* -1 if out of memory. */
