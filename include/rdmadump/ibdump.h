@@ -2,7 +2,7 @@
 /*
  * The vendor's ibdump as a process: started as root, its frames through a FIFO, its messages in the
  * log. A small process between it and the capture stays privileged, so that ibdump is always
- * terminated: also after the capture has dropped its privileges, and however the capture ends.
+ * interrupted: also after the capture has dropped its privileges, and however the capture ends.
  */
 #ifndef RDMADUMP_IBDUMP_H
 #define RDMADUMP_IBDUMP_H
@@ -12,6 +12,8 @@
 #include <stdbool.h>
 
 struct rd_ibdump_process;
+
+#define RD_IBDUMP_END_MS 10000 /* how long its end is awaited after it was interrupted */
 
 struct rd_ibdump_config {
 	const struct rd_device *device;
@@ -30,16 +32,16 @@ int rd_ibdump_open(
 int rd_ibdump_fifo(const struct rd_ibdump_process *p);
 /* Readable when the program has ended. */
 int rd_ibdump_event(const struct rd_ibdump_process *p);
-/* Interrupts it, as Ctrl-C would; sends SIGTERM and SIGKILL later. Does not wait. */
+/* Interrupts it, as Ctrl-C would. Does not wait. */
 void rd_ibdump_stop(struct rd_ibdump_process *p);
 /* Whether it has ended. Does not wait. */
 bool rd_ibdump_ended(struct rd_ibdump_process *p);
 /*
  * How it ended, after rd_ibdump_ended(). 0: by itself with status 0, or on request; -1 with
- * RD_CLASS_PARTIAL.
+ * RD_CLASS_PARTIAL: also if it did not end, and was left running.
  */
 int rd_ibdump_result(const struct rd_ibdump_process *p, struct rd_error *err);
-/* Ends it if needed, and waits for that: 5 s at most. NULL is legal. */
+/* Interrupts it if needed, and waits for its end: up to RD_IBDUMP_END_MS. NULL is legal. */
 void rd_ibdump_close(struct rd_ibdump_process *p);
 
 #endif

@@ -2,14 +2,16 @@
 /*
  * The process between the capture and ibdump. It has no capabilities, but its uid may signal
  * ibdump. It ends ibdump when the capture requests that or has ended. ibdump detaches its sniffer
- * when it is interrupted, and leaves it attached when it is killed: so it is interrupted first,
- * also by the kernel if this process is killed.
+ * when it is interrupted (also by the kernel, if this process is killed). While it works it holds
+ * semaphores of the adapter, which stay taken if it is killed: so it gets nothing but SIGINT, and
+ * is left alone if it does not end. SIGPIPE, too, would kill it.
  */
 #include "ibdump_helper.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <rdmadump/clock.h>
+#include <rdmadump/ibdump.h>
 #include <rdmadump/log.h>
 #include <rdmadump/privilege.h>
 #include <rdmadump/spawn.h>
@@ -25,13 +27,7 @@
 
 #define EXEC_FAILED 127
 #define NS_PER_MS   1000000
-
-/* The signals that end the program, and their delays after the first one. */
-static const struct {
-	int signal;
-	unsigned int at_ms;
-} steps[] = {{SIGINT, 0}, {SIGTERM, 2000}, {SIGKILL, IBDUMP_STOP_MS}};
-#define N_STEPS (sizeof(steps) / sizeof(steps[0]))
+#define SAY_MS	    1000 /* from the interruption to a message that says what is waited for */
 
 /* Its standard output, then its standard error. */
 struct output {
@@ -48,8 +44,8 @@ struct run {
 	int started;  /* a pipe that delivers an errno if the program could not be started */
 	struct output out[2];
 	struct ibdump_end end;
-	unsigned int step; /* the next one */
-	uint64_t since_ns; /* time of the first one */
+	uint64_t since_ns; /* when it was interrupted; 0: it was not */
+	bool said;	   /* what is waited for */
 	bool gone;	   /* the capture has ended */
 };
 
@@ -61,7 +57,7 @@ static void become(const struct run *r, pid_t parent, const int out[2], int fail
 
 	sigemptyset(&none);
 	for (int i = 1; i < NSIG; i++)
-		signal(i, SIG_DFL);
+		signal(i, i == SIGPIPE ? SIG_IGN : SIG_DFL);
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGINT);
 	if (getppid() != parent)
@@ -147,36 +143,63 @@ static void listen_to(struct run *r, struct output *o)
 
 /* --- its end ------------------------------------------------------------------------------ */
 
-static void ask_to_end(struct run *r)
+static unsigned int waited_ms(const struct run *r)
 {
-	uint64_t now = rd_monotonic_ns();
-
-	if (!r->step)
-		r->since_ns = now;
-	r->end.asked = true;
-	while (r->step < N_STEPS &&
-		now - r->since_ns >= (uint64_t)steps[r->step].at_ms * NS_PER_MS) {
-		r->end.killed = steps[r->step].signal == SIGKILL;
-		/* Also the processes that it started. */
-		kill(-r->child, steps[r->step].signal);
-		r->step++;
-	}
+	return (unsigned int)((rd_monotonic_ns() - r->since_ns) / NS_PER_MS);
 }
 
-/* Milliseconds until the next step; -1: there is none. */
-static int next_step_ms(const struct run *r)
+/* Also the processes that it started. */
+static void interrupt(struct run *r)
 {
-	uint64_t at = r->since_ns, now = rd_monotonic_ns();
+	r->since_ns = rd_monotonic_ns();
+	kill(-r->child, SIGINT);
+}
 
-	if (!r->step || r->step == N_STEPS)
+static void say_wait(struct run *r)
+{
+	if (r->said || waited_ms(r) < SAY_MS)
+		return;
+	r->said = true;
+	rd_log(RD_LOG_WARNING,
+		"waiting for ibdump (process %d), at most %d s: it uses the adapter, which a "
+		"killed ibdump can block",
+		(int)r->child, (RD_IBDUMP_END_MS - SAY_MS) / 1000);
+}
+
+/* Milliseconds until the next thing to do without an event; -1: there is none. */
+static int next_ms(const struct run *r)
+{
+	unsigned int until = r->said ? RD_IBDUMP_END_MS : SAY_MS, waited;
+
+	if (!r->since_ns)
 		return -1;
-	at += (uint64_t)steps[r->step].at_ms * NS_PER_MS;
-	return at > now ? (int)((at - now) / NS_PER_MS) + 1 : 0;
+	waited = waited_ms(r);
+	return until > waited ? (int)(until - waited) : 0;
 }
 
+/*
+ * A process that it started still uses the adapter as long as it has the output open. Until then
+ * the program is not reaped, so that no other process gets the number of its group.
+ */
 static bool has_ended(struct run *r)
 {
-	return waitpid(r->child, &r->end.status, WNOHANG) == r->child;
+	siginfo_t ended = {0};
+
+	if (waitid(P_PID, (id_t)r->child, &ended, WEXITED | WNOHANG | WNOWAIT) < 0 || !ended.si_pid)
+		return false;
+	if (r->out[0].fd < 0 && r->out[1].fd < 0)
+		return waitpid(r->child, &r->end.status, 0) == r->child;
+	if (!r->since_ns)
+		interrupt(r);
+	return false;
+}
+
+static bool must_be_left(struct run *r)
+{
+	if (!r->since_ns || waited_ms(r) < RD_IBDUMP_END_MS)
+		return false;
+	r->end.left = r->child;
+	return true;
 }
 
 /* The content of a request is ignored: any message means the same as the end of the capture. */
@@ -193,30 +216,33 @@ static void serve(struct run *r)
 {
 	struct signalfd_siginfo ignored;
 
-	while (!has_ended(r)) {
+	while (!has_ended(r) && !must_be_left(r)) {
 		struct pollfd p[] = {{.fd = r->gone ? -1 : r->h->socket, .events = POLLIN},
 			{.fd = r->children, .events = POLLIN},
 			{.fd = r->out[0].fd, .events = POLLIN},
 			{.fd = r->out[1].fd, .events = POLLIN}};
 
-		poll(p, sizeof(p) / sizeof(p[0]), next_step_ms(r));
+		poll(p, sizeof(p) / sizeof(p[0]), next_ms(r));
 		if (p[1].revents && read(r->children, &ignored, sizeof(ignored)) < 0)
 			continue;
 		listen_to(r, &r->out[0]);
 		listen_to(r, &r->out[1]);
-		if ((!r->gone && is_asked(r)) || r->step)
-			ask_to_end(r);
+		if (!r->gone && is_asked(r) && !r->since_ns) {
+			r->end.asked = true;
+			interrupt(r);
+		}
+		if (r->since_ns)
+			say_wait(r);
 	}
 }
 
 static void report(struct run *r)
 {
-	if (r->end.killed)
-		rd_log(RD_LOG_WARNING,
-			"ibdump did not end and was killed: its sniffer may still be attached; a "
-			"capture with --sniffer icmd detaches it, or a reset of the adapter");
+	/* If the capture still runs, it says so. */
+	if (r->end.left && r->gone)
+		rd_log(RD_LOG_WARNING, IBDUMP_LEFT "; " IBDUMP_LEFT_TODO, (int)r->end.left);
 	send(r->h->socket, &r->end, sizeof(r->end), MSG_NOSIGNAL);
-	if (r->gone)
+	if (r->gone && !r->end.left)
 		rd_log(RD_LOG_WARNING, "the capture ended without ending ibdump: it is ended now");
 }
 
@@ -239,10 +265,6 @@ void ibdump_helper_run(const struct ibdump_helper *h)
 	} else {
 		rd_drop_capabilities();
 		serve(&r);
-		/* Processes that it started and left are no longer needed. */
-		kill(-r.child, SIGKILL);
-		listen_to(&r, &r.out[0]);
-		listen_to(&r, &r.out[1]);
 	}
 	unlink(h->fifo);
 	rmdir(h->directory);

@@ -4,14 +4,18 @@
 #define RDMADUMP_DEVICE_IBDUMP_HELPER_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
-#define IBDUMP_STOP_MS 4000 /* a program that was asked to exit is killed after this time */
+/* A format with the process. */
+#define IBDUMP_LEFT "ibdump did not end when interrupted (SIGINT), and was left running: process %d"
+#define IBDUMP_LEFT_TODO                                                                           \
+	"do not kill it, which can block the adapter: wait for its end, or reset the adapter"
 
 /* How ibdump ended; sent once, as one message. */
 struct ibdump_end {
-	int status; /* from waitpid(2) */
-	bool asked; /* it was asked to exit */
-	bool killed;
+	int status;	 /* from waitpid(2) */
+	bool asked;	 /* it was asked to exit */
+	pid_t left;	 /* it did not exit: its process; else 0 */
 	int start_errno; /* errno if it could not be started; else 0 */
 	char said[160];	 /* its last line; "": none */
 };

@@ -180,8 +180,7 @@ bool rd_ibdump_ended(struct rd_ibdump_process *p)
 /* Whether it ended on request: with any status, but not by another signal. */
 static bool was_asked(const struct ibdump_end *e)
 {
-	return e->asked && (!WIFSIGNALED(e->status) || WTERMSIG(e->status) == SIGINT ||
-				   WTERMSIG(e->status) == SIGTERM);
+	return e->asked && (!WIFSIGNALED(e->status) || WTERMSIG(e->status) == SIGINT);
 }
 
 int rd_ibdump_result(const struct rd_ibdump_process *p, struct rd_error *err)
@@ -196,11 +195,9 @@ int rd_ibdump_result(const struct rd_ibdump_process *p, struct rd_error *err)
 	if (e->start_errno)
 		return rd_fail(err, RD_CLASS_DEVICE, e->start_errno,
 			"install it again, or " OTHERWISE, "cannot start %s", p->program);
-	if (e->killed)
-		return rd_fail(err, RD_CLASS_PARTIAL, 0,
-			"capture with --sniffer icmd, which detaches its sniffer, or reset the "
-			"adapter",
-			"ibdump did not end on request, and was killed");
+	if (e->left)
+		return rd_fail(
+			err, RD_CLASS_PARTIAL, 0, IBDUMP_LEFT_TODO, IBDUMP_LEFT, (int)e->left);
 	if (was_asked(e) || (WIFEXITED(e->status) && WEXITSTATUS(e->status) == 0))
 		return 0;
 	if (WIFSIGNALED(e->status))

@@ -21,7 +21,8 @@
 #define MAX_FRAME_LEN 65536
 #define OWN_END_NS    UINT64_C(1000000000) /* from the end of its output to its own */
 #define LAST_WAIT_MS  200		   /* one receive() after stop() */
-#define LAST_TOTAL_NS UINT64_C(5500000000) /* all of them: longer than ibdump may take to end */
+/* All of them: longer than ibdump may take to end. */
+#define LAST_TOTAL_NS ((RD_IBDUMP_END_MS + 1500) * UINT64_C(1000000))
 
 struct ibdump {
 	struct rd_source src;

@@ -25,19 +25,26 @@ echo "Initiating resources ..."
 echo "-W- a warning on standard output"
 echo "a line on standard error" >&2
 trap 'echo INT >>"$STATE/signals"; exit 0' INT
+ended() { ! read -r _ _ state _ <"/proc/$1/stat" || [ "$state" = Z ]; } 2>/dev/null
 for_ever() { while :; do sleep 0.05; done; }
 case $MODE in
 refuses) echo "-E- Failed to open the device"; echo bye; exit 3 ;;
 nothing) for_ever ;;
 garbage) head -c 3000 /dev/zero >"$fifo"; for_ever ;;
 short) printf 'no' >"$fifo"; for_ever ;;
-deaf) trap '' INT TERM ;;
-stubborn) trap '' INT ;;
+deaf) trap '' INT ;;
+slow-end) trap 'echo INT >>"$STATE/signals"; until [ -e "$STATE/may-end" ]; do sleep 0.05; done; exit 0' INT ;;
+wrapped)
+	MODE=inner env --default-signal=INT "$0" "$@" &
+	trap 'exit 0' INT
+	wait ;;
+inner) trap 'until ended $PPID; do sleep 0.02; done; echo outlived >>"$STATE/signals"; exit 0' INT ;;
 ethernet) FRAMES=$ETHERNET ;;
 esac
 exec 3>"$fifo"
 n=$(stat -c %s "$FRAMES")
 case $MODE in
+writes) until ! cat "$FRAMES" >&3; do :; done 2>/dev/null; echo >"$STATE/failed" ;;
 slow) for ((at = 0; at < n; at += 4001)); do tail -c +$((at + 1)) "$FRAMES" | head -c 4001 >&3; done ;;
 dies) head -c $((n - 7)) "$FRAMES" >&3; exit 5 ;;
 killed) cat "$FRAMES" >&3; kill -9 $$ ;;
@@ -110,41 +117,57 @@ END
 
 # --- who ends it ------------------------------------------------------------------------------
 
-# lives SCRIPT: a shell in the model; $pid of a capture that has frames, $helper
+# lives MODE SCRIPT: a shell in the model; $pid of a capture that has frames, $helper
 lives() {
 	rm -f "$STATE"/* "$tmp/f.pcapng"
-	MODE=whole
+	MODE=$1
 	export tmp
 	# shellcheck disable=SC2016 # for the inner shell
 	PATH=$with model --dev link=ib,lid=1,gateway=yes -- bash -c '
 		"$RDMADUMP" -d mlx5_0 --sniffer ibdump -U -w "$tmp/f.pcapng" 2>"$tmp/log" & pid=$!
 		until [ "$(stat -c %s "$tmp/f.pcapng" 2>/dev/null || echo 0)" -gt 9000 ]; do sleep 0.02; done
 		helper=$(cat /proc/$pid/task/$pid/children)
+		ended() { ! read -r _ _ state _ <"/proc/$1/stat" || [ "$state" = Z ]; } 2>/dev/null
 		over() { while kill -0 $1 2>/dev/null; do sleep 0.02; done; }
-		'"$1" >"$tmp/out" 2>"$tmp/err"
+		'"$2" >"$tmp/out" 2>"$tmp/err"
 }
 # shellcheck disable=SC2016 # for the inner shell
-lives '
+lives whole '
 	for p in $pid $helper; do awk "/^CapEff|^CapPrm/ {print \$2}" /proc/$p/status | sort -u; done
 	kill -INT $pid; wait $pid; echo $?'
 is "Ctrl-C: neither process has capabilities; ends in order" "$(xargs <"$tmp/out") $(cat "$STATE/signals") $(left)" \
 	'0000000000000000 0000000000000000 0 INT '
 # shellcheck disable=SC2016 # for the inner shell
-lives 'kill -9 $pid; wait $pid; over $helper'
+lives whole 'kill -9 $pid; wait $pid; over $helper'
 is "the capture is killed: ibdump is interrupted, nothing is left" "$(cat "$STATE/signals") $(left)" 'INT '
 has "the capture is killed: the helper says so" "$tmp/log" 'the capture ended without ending ibdump: it is ended now'
 # shellcheck disable=SC2016 # for the inner shell
-lives 'kill -9 $helper; wait $pid; echo $?; over $(cat "$STATE/pid")'
+lives whole 'kill -9 $helper; wait $pid; echo $?; over $(cat "$STATE/pid")'
 is "the helper is killed: ibdump is interrupted" "$(cat "$STATE/signals")" INT
 is "the helper is killed: exit status" "$(cat "$tmp/out")" 4
 has "the helper is killed: the error" "$tmp/log" 'the process that runs ibdump was killed; start the capture again'
-on stubborn -c 64
-is "stubborn: the capture ends, with what it has" "$? $(frames) $(left)" '0 64 '
+# shellcheck disable=SC2016 # for the inner shell
+lives writes '
+	kill -STOP $helper; kill -9 $pid; wait $pid
+	until [ -e "$STATE/failed" ] || ended $(cat "$STATE/pid"); do sleep 0.02; done
+	kill -CONT $helper; over $helper'
+is "the capture is killed while ibdump writes: that does not kill it" "$(cat "$STATE/signals") $(left)" 'INT '
+on wrapped -c 64
+is "ibdump in a script that ends first: awaited, not killed" "$? $(cat "$STATE/signals")" "0 outlived"
+lets_end() { wait_for 60 grep -q 'waiting for ibdump' "$tmp/log" && echo >"$STATE/may-end"; }
+rm -f "$tmp/log"
+lets_end &
+on slow-end -c 64
+is "a slow end: the capture ends, with what it has" "$? $(frames) $(left)" '0 64 '
+is "a slow end: only interrupted" "$(cat "$STATE/signals")" INT
+has "a slow end: what is waited for" "$tmp/log" 'waiting for ibdump \(process [0-9]+\), at most 9 s: it uses the adapter'
 if [ -n "${TEST_FULL-}" ]; then
 	on deaf -c 64
 	is "deaf: the capture ends, with what it has" "$? $(frames)" '4 64'
-	has "deaf: it was killed" "$tmp/log" 'ibdump did not end on request, and was killed; capture with --sniffer icmd'
-	is "deaf: nothing is left" "$(left)" ''
+	pid=$(cat "$STATE/pid")
+	has "deaf: it is named" "$tmp/log" "ibdump did not end when interrupted \(SIGINT\), and was left running: process $pid; do not kill it"
+	is "deaf: it is left alone" "$(left)" "process $pid"
+	kill -9 "$pid"
 fi
 
 # --- when it cannot ----------------------------------------------------------------------------
