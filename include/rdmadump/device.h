@@ -194,8 +194,8 @@ enum rd_verdict rd_port_verdict(const struct rd_device *device, const struct rd_
 /* Why and what to do where rd_device.old_switchdev is set. */
 #define RD_OLD_SWITCHDEV "Linux before 5.10 fails when a sniffer starts in switchdev mode"
 #define RD_OLD_SWITCHDEV_TODO                                                                      \
-	"update the kernel, capture on the netdev (--netdev), or use --force if the driver has "   \
-	"the fix"
+	"update the kernel, capture on the netdev ('rdmadump capture --netdev'), or use --force "  \
+	"if the driver has the fix"
 
 /*
  * True if a sniffer sees its own function only (Linux, drivers/infiniband/hw/mlx5/fs.c: the

@@ -30,8 +30,8 @@ static void warn_kept(const struct verbs_queue *q, const struct rd_error *why)
 
 	q->port->keep_buffers = true;
 	rd_log(RD_LOG_WARNING,
-		"%s: the receive buffers stay at %s, longer frames are lost and counted: %.*s; set "
-		"--max-frame for the next capture",
+		"%s: the receive buffers stay at %s, longer frames are lost and counted: %.*s; a "
+		"capture with --max-frame has larger ones at once",
 		q->port->name, rd_fmt_kib(size, q->ring.buffer_size), (int)strcspn(why->text, ";"),
 		why->text);
 }

@@ -144,6 +144,11 @@ switchdev 5.4.0-42-generic 08775b0003a1420c "$RDMADUMP" -d mlx5_0 --force -q -w 
 is "forced: a capture" "$?" 0
 [ -s "$tmp/forced.pcapng" ]
 ok "and its file"
+switchdev 5.4.0-42-generic 08775b0003a1420c "$RDMADUMP" record mlx5_0 -w "$tmp/recorded.pcapng"
+is "record: refused, too" "$?" 2
+has "... with options that exist" "$tmp/err" "not captured: .*'rdmadump capture --netdev'.* --force"
+switchdev 5.4.0-42-generic 08775b0003a1420c "$RDMADUMP" record --force mlx5_0 -w "$tmp/recorded.pcapng"
+is "... forced: a recording" "$? $(grep -c 'memory for frames' "$tmp/err")" "0 1"
 for case in "5.10.0|08775b0003a1420c" "6.1.0-53-amd64|08775b0003a1420c" "5.4.0|" "unreadable|08775b0003a1420c"; do
 	switchdev "${case%|*}" "${case#*|}" "$RDMADUMP" list
 	has "release ${case%|*}, switch id '${case#*|}': yes" "$tmp/out" "yes: this function's traffic"

@@ -134,6 +134,14 @@ is "5000: they are not listed" "$(many 5000)" "false "
 is "... which is said once" "$(grep -cE "$said" "$tmp/err")" 1
 is "... also with --no-owners" "$(many 5000 --no-owners) $(grep -cE "$said" "$tmp/err")" "false  1"
 is "... --all-qps: they are" "$(many 5000 --all-qps) $(grep -c 'queue pairs' "$tmp/err")" "true owners qps  0"
+# recorded OPTION...: the same of a recording; its exit status, and whether it lists them
+recorded() {
+	model --dev name=mlx5_0,qp_counter=yes,more_qps=5000 --stats "$tmp/stats" --gen count=100,size=256 --at-end sigint -- \
+		"$RDMADUMP" record mlx5_0 -w "$tmp/recorded.pcapng" "$@" >"$tmp/out" 2>"$tmp/err"
+	echo "$? $(jq '.qp_lists > 0' "$tmp/stats") $(grep -cE "$said" "$tmp/err")"
+}
+is "record: neither does it" "$(recorded)" "0 false 1"
+is "... has the option that it names" "$(recorded --all-qps)" "0 true 0"
 
 # --- the analysis ---------------------------------------------------------------------------------
 "$RDMADUMP" -q -r "$srcdir/tests/data/roce/44_bad_rkey/a.pcap.zst" -w "$tmp/plain.pcapng" 2>"$tmp/err"

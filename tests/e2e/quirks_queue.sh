@@ -173,7 +173,7 @@ if command -v setpriv >/dev/null; then
 		capture "$name" --gen count=3000,size=1000-2000,seed=3 --rate 10000 --dev name=mlx5_0,oversize=$oversize -- -b 6
 		before=()
 		is "$name: exit status" $status 0
-		has "$name: why" "$tmp/log" 'buffers stay at 1.5 KiB, longer frames are lost and counted: reg_mr of .*: Cannot allocate memory; set --max-frame'
+		has "$name: why" "$tmp/log" 'buffers stay at 1.5 KiB, longer frames are lost and counted: reg_mr of .*: Cannot allocate memory; a capture with --max-frame'
 		is "$name: said once" "$(grep -c 'buffers stay' "$tmp/log")" 1
 		[ "$(frames_of "$tmp/out")" -gt 400 ]
 		ok "$name: the others are captured" "$tmp/log"

@@ -39,6 +39,8 @@ enum {
 	OPT_JSON,
 	OPT_LATENCY,
 	OPT_SNIFFER,
+	OPT_FORCE,
+	OPT_ALL_QPS,
 };
 
 static const struct argp_option options[] = {{"write", 'w', "FILE", 0,
@@ -83,6 +85,12 @@ static const struct argp_option options[] = {{"write", 'w', "FILE", 0,
 		"As of 'rdmadump capture'; icmd: on InfiniBand ports of ConnectX-4 and later, as "
 		"root",
 		0},
+	{"force", OPT_FORCE, NULL, 0,
+		"Start the sniffer in switchdev mode even before Linux 5.10; --sniffer icmd on an "
+		"Ethernet port",
+		0},
+	{"all-qps", OPT_ALL_QPS, NULL, 0,
+		"List queue pairs and their owners even if the device has more than 4096", 0},
 	{"autostop", 'a', "duration:SECONDS", 0, "Stop after SECONDS", 0},
 	{"json", OPT_JSON, NULL, 0, "Print the report as JSON on standard output", 0},
 	{"quiet", 'q', NULL, 0, "Print only errors and warnings", 0},
@@ -212,6 +220,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_SNIFFER:
 		if (!rd_cli_sniffer(&s->config.session, arg))
 			argp_error(state, "--sniffer '%s': verbs, icmd or ibdump", arg);
+		return 0;
+	case OPT_FORCE:
+		s->config.session.force = true;
+		return 0;
+	case OPT_ALL_QPS:
+		s->config.session.all_qps = true;
 		return 0;
 	case OPT_TEXTFILE:
 		s->config.textfile = arg;
