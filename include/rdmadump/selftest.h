@@ -27,6 +27,7 @@ enum rd_probe_outcome {
 #define RD_PROBE_PEER	     0x02 /* the same command runs on the other end */
 #define RD_PROBE_DESTRUCTIVE 0x04 /* it interrupts the traffic of others */
 #define RD_PROBE_ICMD	     0x08 /* it uses the command gateway (rdmadump/port_sniffer.h) */
+#define RD_PROBE_SENDER	     0x10 /* it sends with the netdev's MAC address, where it may */
 
 struct rd_selftest;
 struct rd_probe_result;
@@ -69,6 +70,7 @@ struct rd_selftest_config {
 	bool listen;		     /* wait for the other end to connect */
 	const char *listen_address;  /* only there; NULL: on all addresses of this machine */
 	unsigned short control_port; /* TCP, of either end */
+	unsigned short vlan;	     /* the VLAN of tagged frames; 0: priority tags */
 	bool destructive;	     /* probes that interrupt traffic may run */
 	bool icmd;		     /* probes that use the command gateway may run */
 	bool long_run;		     /* measure for a long time where that is more accurate */

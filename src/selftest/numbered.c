@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Sends numbered frames and counts those that were seen. */
 #include "numbered.h"
+#include "may_send.h"
 #include <errno.h>
 #include <rdmadump/bytes.h>
 #include <rdmadump/clock.h>
@@ -203,6 +204,7 @@ static int make_ready(struct ibv_qp *qp, uint8_t port)
 int numbered_sender_open(struct numbered_sender *s, struct ibv_context *ctx,
 	const struct rd_port *port, uint32_t run, uint32_t len)
 {
+	char why[MAY_SEND_TEXT];
 	int rc;
 
 	*s = (struct numbered_sender){.run = run, .len = len, .head_len = NUMBERED_HEAD};
@@ -210,6 +212,8 @@ int numbered_sender_open(struct numbered_sender *s, struct ibv_context *ctx,
 		return EOPNOTSUPP;
 	if (!port->n_netdevs)
 		return ENODEV;
+	if (!port_may_send(port, why))
+		return MAY_SEND_NOT;
 	if (len < NUMBERED_HEAD + NUMBERED_MIN || len > RING_BUFFER - 8)
 		return EINVAL;
 	memcpy(s->head, port->netdevs[0].mac, MAC_BYTES);

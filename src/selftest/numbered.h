@@ -78,7 +78,7 @@ struct numbered_sender {
 /*
  * `len`: of the frames, NUMBERED_HEAD + NUMBERED_MIN to RING_BUFFER - 8; a port may refuse what
  * is longer than its MTU. Returns 0 or an errno: EOPNOTSUPP on InfiniBand ports, ENODEV without a
- * netdev. numbered_sender_close() in any case.
+ * netdev, MAY_SEND_NOT (may_send.h). numbered_sender_close() in any case.
  */
 int numbered_sender_open(struct numbered_sender *s, struct ibv_context *ctx,
 	const struct rd_port *port, uint32_t run, uint32_t len);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Numbered frames by AF_PACKET (packet(7)). */
 #include "packet_socket.h"
+#include "may_send.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/if_packet.h>
@@ -73,11 +74,14 @@ int packet_socket_open(
 
 int packet_socket_send(const struct rd_port *port, const struct numbered *m, uint32_t len)
 {
+	char why[MAY_SEND_TEXT];
 	struct sockaddr_ll to;
 	int fd, rc;
 
 	if (len > FRAME_BYTES_MAX)
 		return EMSGSIZE;
+	if (!port_may_send(port, why))
+		return MAY_SEND_NOT;
 	rc = packet_socket_open(&fd, port, 0, &to);
 	if (rc)
 		return rc;

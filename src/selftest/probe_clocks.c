@@ -369,5 +369,5 @@ const struct rd_probe rd_probe_clocks = {.name = "clocks",
 	.objects = "two of each: PD, MR (2.5 MiB), CQ, QP; flow",
 	.frames = 128,
 	.limit_s = LONG_LIMIT_S,
-	.needs = RD_PROBE_SNIFFER,
+	.needs = RD_PROBE_SNIFFER | RD_PROBE_SENDER,
 	.run = run};

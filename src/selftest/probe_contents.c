@@ -17,9 +17,8 @@
 #define WRITES	      16
 #define PAYLOAD_BYTES 512
 #define TAGGED_BYTES  300
-/* A priority, and VLAN numbers that are rarely used. */
-#define TCI_INNER 0x2ffd
-#define TCI_OUTER 0x2ffe
+/* A priority. VLAN 0 is none: every other one may be in use on the network. */
+#define TCI_PRIORITY 0x2000
 
 enum icrc { ICRC_RIGHT, ICRC_ABSENT, ICRC_ZERO, ICRC_WRONG, ICRC_STATES };
 
@@ -144,16 +143,17 @@ static void try_tags(struct contents *c)
 {
 	static const struct {
 		const char *name;
-		uint16_t tpid, tci;
-	} tags[] = {{"vlan", 0x8100, TCI_INNER}, {"qinq", 0x88a8, TCI_OUTER}};
+		uint16_t tpid;
+	} tags[] = {{"vlan", 0x8100}, {"qinq", 0x88a8}};
 	const struct traffic t = {.name = "tag_error", .send = send_raw, .ctx = c};
 	bool found = false;
 
+	result_number(c->r, "vlan_id", "", c->st->config->vlan);
 	c->sender.len = TAGGED_BYTES;
 	for (size_t i = 0; i < sizeof(tags) / sizeof(*tags); i++) {
 		bool known;
 
-		numbered_sender_tag(&c->sender, tags[i].tpid, tags[i].tci);
+		numbered_sender_tag(&c->sender, tags[i].tpid, TCI_PRIORITY | c->st->config->vlan);
 		known = try_shape(c, &t, look_raw);
 		report_shape(c, tags[i].name);
 		if (!found)
@@ -358,5 +358,5 @@ const struct rd_probe rd_probe_contents = {.name = "contents",
 	.question = "whether frames are seen as sent: length, FCS, VLAN tags, ICRC",
 	.objects = "three of each: PD, MR, CQ, QP; flow",
 	.frames = TRAFFIC_TRIES * (6 * FRAMES + WRITES + QUEUE_PAIR_BYTES / QUEUE_PAIR_MTU),
-	.needs = RD_PROBE_SNIFFER,
+	.needs = RD_PROBE_SNIFFER | RD_PROBE_SENDER,
 	.run = run};

@@ -3,6 +3,7 @@
  * How often the sniffer sees RDMA traffic that does not leave the adapter: between two queue pairs
  * of the port, between the ports of the device, between a function and others of its adapter.
  */
+#include "may_send.h"
 #include "queue_pair.h"
 #include "traffic.h"
 #include <errno.h>
@@ -167,9 +168,13 @@ static unsigned int try_other(const struct rd_selftest *st, struct rd_probe_resu
 	       try_kind(st, r, s, &back, TRAFFIC_FRAMES);
 }
 
+/* Frames between ports leave the adapter. */
 static bool is_usable(const struct rd_selftest *st, const struct rd_port *port)
 {
-	return port->link == st->port->link && strcmp(port->state, "active") == 0;
+	char why[MAY_SEND_TEXT];
+
+	return port_may_send(st->port, why) && port_may_send(port, why) &&
+	       port->link == st->port->link && strcmp(port->state, "active") == 0;
 }
 
 static unsigned int try_ports(const struct rd_selftest *st, struct rd_probe_result *r,

@@ -325,5 +325,5 @@ const struct rd_probe rd_probe_overload = {.name = "overload",
 	.question = "whether the counters say how many frames a full ring lost",
 	.objects = "two of each: PD, MR, CQ, QP; two flows; a QP that sends",
 	.frames = BURST + VICTIM_BUFFERS + OWN_FRAMES + LAST,
-	.needs = RD_PROBE_SNIFFER,
+	.needs = RD_PROBE_SNIFFER | RD_PROBE_SENDER,
 	.run = run};

@@ -191,5 +191,5 @@ const struct rd_probe rd_probe_oversize = {.name = "oversize",
 	.question = "what a frame does that is longer than its buffer",
 	.objects = "PD, MR, CQ, QP, flow; a QP that sends",
 	.frames = 2 * FRAMES,
-	.needs = RD_PROBE_SNIFFER,
+	.needs = RD_PROBE_SNIFFER | RD_PROBE_SENDER,
 	.run = run};

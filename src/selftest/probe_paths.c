@@ -309,5 +309,5 @@ const struct rd_probe rd_probe_paths = {.name = "paths",
 	.objects = "PD, up to 4 of each: MR (2.5 MiB), CQ, WQ; QP, table, flow",
 	.frames = ROUNDS * PATHS * PATH_FRAMES,
 	.limit_s = 30,
-	.needs = RD_PROBE_SNIFFER,
+	.needs = RD_PROBE_SNIFFER | RD_PROBE_SENDER,
 	.run = run};

@@ -125,5 +125,5 @@ const struct rd_probe rd_probe_recovery = {.name = "recovery",
 	.question = "whether a queue in error can be made to receive again",
 	.objects = "PD, MR (2.5 MiB), CQ, QP, flow, also in a second process; a QP that sends",
 	.frames = 2 * FRAMES,
-	.needs = RD_PROBE_SNIFFER,
+	.needs = RD_PROBE_SNIFFER | RD_PROBE_SENDER,
 	.run = run};

@@ -4,6 +4,7 @@
  * a multicast datagram, and a WRITE without a response, so that it is retransmitted. Frames go to
  * the port's own address and to a multicast group that ends at the first router.
  */
+#include "may_send.h"
 #include "packet_socket.h"
 #include "queue_pair.h"
 #include "traffic.h"
@@ -49,9 +50,13 @@ static int send_socket(const struct rd_selftest *st, void *ctx, struct watch *w)
 static int open_multicast(void *ctx, uint32_t run)
 {
 	struct sending *sending = ctx;
-	int rc = queue_pair_open(&sending->q, sending->sniffer->ctx, sending->port, IBV_QPT_UD);
+	char why[MAY_SEND_TEXT];
+	int rc;
 
 	(void)run;
+	if (!port_may_send(sending->port, why))
+		return MAY_SEND_NOT;
+	rc = queue_pair_open(&sending->q, sending->sniffer->ctx, sending->port, IBV_QPT_UD);
 	return rc ? rc : queue_pair_address(&sending->q, NULL);
 }
 
@@ -200,5 +205,5 @@ const struct rd_probe rd_probe_send = {.name = "send",
 	.question = "how often each kind of frames that this port sends is seen",
 	.objects = "two of each: PD, MR, CQ, QP; flow, AH, packet socket",
 	.frames = TRAFFIC_TRIES * (3 * TRAFFIC_FRAMES + 1 + WRITE_RETRIES),
-	.needs = RD_PROBE_SNIFFER,
+	.needs = RD_PROBE_SNIFFER | RD_PROBE_SENDER,
 	.run = run};

@@ -280,5 +280,5 @@ const struct rd_probe rd_probe_wakeup = {.name = "wakeup",
 	.question = "whether each frame wakes up a sleeping capture",
 	.objects = "PD, MR (2.5 MiB), channel, CQ, QP, flow; a QP that sends",
 	.frames = 4 + ROUNDS + 2 * MODERATED_ROUNDS,
-	.needs = RD_PROBE_SNIFFER,
+	.needs = RD_PROBE_SNIFFER | RD_PROBE_SENDER,
 	.run = run};

@@ -2,6 +2,7 @@
 /* Runs the probes in order, and stores what is known after each one. */
 #include "document.h"
 #include "lock.h"
+#include "may_send.h"
 #include "redacted.h"
 #include <errno.h>
 #include <rdmadump/clock.h>
@@ -25,6 +26,8 @@ static bool interrupted(const struct rd_selftest *st)
 static bool must_skip(
 	const struct rd_selftest *st, const struct rd_probe *probe, struct rd_probe_result *r)
 {
+	char why[MAY_SEND_TEXT];
+
 	if (probe->needs & RD_PROBE_PEER && !st->config->peer && !st->config->listen)
 		result_skipped(r, "it needs a second machine (--peer, --listen)");
 	else if (probe->needs & RD_PROBE_DESTRUCTIVE && !st->config->destructive)
@@ -36,6 +39,8 @@ static bool must_skip(
 		result_skipped(r, "not an InfiniBand port");
 	else if (probe->needs & RD_PROBE_SNIFFER && st->sniffer == SNIFFER_REFUSED)
 		result_skipped(r, "the device's sniffer cannot be used: see 'objects'");
+	else if (probe->needs & RD_PROBE_PEER && !port_may_send(st->port, why))
+		result_skipped(r, "%s", why);
 	return r->outcome == RD_PROBE_SKIPPED;
 }
 
@@ -61,6 +66,20 @@ static void judge_time(
 	}
 }
 
+/* A result without the frames that the port may not send. */
+static void judge_sending(
+	const struct rd_selftest *st, const struct rd_probe *probe, struct rd_probe_result *r)
+{
+	char why[MAY_SEND_TEXT];
+
+	if (!(probe->needs & RD_PROBE_SENDER) || port_may_send(st->port, why))
+		return;
+	if (r->outcome == RD_PROBE_SKIPPED)
+		result_skipped(r, "%s", why);
+	else if (r->outcome != RD_PROBE_FAILED)
+		result_reason(r, "%s", why);
+}
+
 static void run_probe(
 	struct rd_selftest *st, const struct rd_probe *probe, struct rd_probe_result *r)
 {
@@ -74,6 +93,7 @@ static void run_probe(
 	if (st->config->began)
 		st->config->began(st->config->ctx, probe);
 	probe->run(st, r);
+	judge_sending(st, probe, r);
 	judge_time(st, probe, r);
 }
 

@@ -57,7 +57,7 @@ ok "the archive is private"
 
 "$RDMADUMP" selftest --show "$tmp/out/$name.tar.zst" >"$tmp/shown" 2>"$tmp/log"
 is "--show: exit status" $? 0
-diff <(tail -n +2 "$tmp/shown") "$tmp/table" >"$tmp/log"
+diff <(tail -n +2 "$tmp/shown") <(sed -n "/^PROBE/,\$p" "$tmp/table") >"$tmp/log"
 ok "--show prints the same table" "$tmp/log"
 "$RDMADUMP" selftest --show "$tmp/$name" >"$tmp/shown2" 2>"$tmp/log" && cmp -s "$tmp/shown" "$tmp/shown2"
 ok "--show reads a directory" "$tmp/log"

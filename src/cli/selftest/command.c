@@ -21,6 +21,7 @@ struct settings {
 	const struct rd_probe *probe[PROBES_MAX + 1];
 	unsigned int n_probes;
 	uint64_t control_port; /* 0: not named */
+	uint64_t vlan;
 	bool json, dry_run, long_run, hash, hold, listen, icmd;
 };
 
@@ -34,6 +35,7 @@ enum {
 	OPT_DESTRUCTIVE,
 	OPT_HASH,
 	OPT_SNIFFER,
+	OPT_VLAN,
 	OPT_PROBE,
 	OPT_OUTPUT,
 	OPT_SHOW,
@@ -67,6 +69,8 @@ static const struct argp_option options[] = {
 		"Test the sniffer that captures with --sniffer icmd use, through the firmware's "
 		"command gateway; requires root",
 		0},
+	{"vlan", OPT_VLAN, "VID", 0,
+		"Send tagged frames in this VLAN (default: 0, priority tags only)", 0},
 	{"output", OPT_OUTPUT, "DIR", 0, "Write the result to DIR", 0},
 	{"json", OPT_JSON, NULL, 0, "Print JSON", 0},
 	{"show", OPT_SHOW, "FILE", 0, "Print the table of a result", 0},
@@ -144,6 +148,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_SNIFFER:
 		set_sniffer(s, arg, state);
+		return 0;
+	case OPT_VLAN:
+		parse_number(state, "--vlan", arg, 0, 4094, &s->vlan);
 		return 0;
 	case OPT_HASH:
 		s->hash = true;
@@ -318,8 +325,10 @@ static int run(const struct settings *s, struct rd_selftest_config *config)
 	int rc, status, printed = 0;
 
 	catch_signals();
-	if (!s->json)
+	if (!s->json) {
+		selftest_print_effects();
 		selftest_print_heading();
+	}
 	flush_output();
 	rc = rd_selftest_run(config, &document, path, &err);
 	if (!document)
@@ -363,6 +372,7 @@ static int with_port(const struct settings *s, const struct rd_devices *devices)
 		.listen_address = s->listen_address,
 		.control_port =
 			(unsigned short)(s->control_port ? s->control_port : RD_SELFTEST_PORT),
+		.vlan = (unsigned short)s->vlan,
 		.destructive = s->destructive != NULL,
 		.icmd = s->icmd,
 		.long_run = s->long_run,

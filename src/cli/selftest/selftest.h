@@ -9,7 +9,8 @@
 void selftest_print_plan(const struct rd_selftest_config *config);
 /* The same for programs; the caller owns it. */
 json_t *selftest_plan_json(const struct rd_selftest_config *config);
-/* The headings, one probe's rows, and what follows the table. */
+/* What a run does to the port; the headings, one probe's rows, and what follows the table. */
+void selftest_print_effects(void);
 void selftest_print_heading(void);
 void selftest_print_probe(const json_t *probe);
 void selftest_print_end(const json_t *document);

@@ -59,6 +59,17 @@ static void put_row(const char *probe, const char *result, const char *value, co
 	put_wrapped(text, TEXT_AT, TEXT_WIDTH);
 }
 
+void selftest_print_effects(void)
+{
+	put_wrapped("The sniffer's copies double what the port writes over PCIe. Where PCIe "
+		    "stalls, the port may send pause frames (tx_prioN_pause), which slow down "
+		    "other hosts. Counters that the test moves: those of frames and bytes, "
+		    "out_of_buffer, rx_out_of_buffer, local_ack_timeout_err, "
+		    "req_transport_retries_exceeded, resp_local_length_error, req_cqe_error, "
+		    "resp_cqe_error and those of flushed entries.",
+		0, COLUMNS);
+}
+
 void selftest_print_heading(void)
 {
 	put_row("PROBE", "RESULT", "VALUE", "WHAT IT MEANS FOR CAPTURES");
@@ -151,6 +162,7 @@ void selftest_print_plan(const struct rd_selftest_config *c)
 		printf("%*s", WIDTH_PROBE + 18, "");
 		put_wrapped((*probe)->question, WIDTH_PROBE + 18, COLUMNS - WIDTH_PROBE - 18);
 	}
+	selftest_print_effects();
 }
 
 json_t *selftest_plan_json(const struct rd_selftest_config *c)
