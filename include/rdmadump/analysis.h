@@ -365,6 +365,7 @@ struct rd_report_file {
 	uint64_t first_ns, last_ns;
 	uint64_t dropped; /* lost by the capture, as the file says */
 	bool dropped_known;
+	char *losses; /* the same in the words of its capture; NULL: unknown */
 	char *damage; /* why it could not be read to its end; NULL: it could */
 };
 
@@ -537,9 +538,12 @@ void rd_analysis_dropped(struct rd_analysis *a, uint64_t frames);
  */
 void rd_analysis_comment(
 	struct rd_analysis *a, const char *comment, const struct rd_frame *frames, unsigned int i);
-/* The current file has ended: the losses it reports, and the damage that ended it (or NULL). */
-void rd_analysis_file_end(
-	struct rd_analysis *a, uint64_t dropped, bool dropped_known, const char *damage);
+/*
+ * The current file has ended: the losses it reports, the comment of its statistics (or NULL), and
+ * the damage that ended it (or NULL).
+ */
+void rd_analysis_file_end(struct rd_analysis *a, uint64_t dropped, bool dropped_known,
+	const char *comment, const char *damage);
 /*
  * A block of facts of the current file: JSON text, untrusted; unknown content is ignored.
  */

@@ -10,6 +10,7 @@
 #include <rdmadump/capture.h>
 #include <rdmadump/counters.h>
 #include <rdmadump/device.h>
+#include <rdmadump/drops.h>
 #include <rdmadump/facts.h>
 #include <rdmadump/filter.h>
 #include <rdmadump/sink.h>
@@ -254,13 +255,9 @@ void rd_session_facts(const struct rd_session *session, const char *when, struct
 
 /* --- loss ---------------------------------------------------------------------------------- */
 
-/* The percentage of lost frames among all frames, delivered or lost. */
-double rd_loss_percent(uint64_t lost, uint64_t delivered);
-#define RD_LOSS_TEXT 320
-/* "by the device 12 (0.40 %; out_of_buffer)": what was lost, which part, by which counters. */
-void rd_session_loss_text(const struct rd_session *session, char out[RD_LOSS_TEXT]);
-/* What the loss counters include and do not include; "" if a source counts exactly its own loss. */
-void rd_session_loss_scope(const struct rd_session *session, char out[RD_LOSS_TEXT]);
+#define RD_LOSS_TEXT RD_DROPS_TEXT
+/* What the capture lost. After the run. */
+void rd_session_drops(const struct rd_session *session, struct rd_drops *drops);
 /* "rx_discards_phy +200". */
 void rd_counter_change_text(const struct rd_counter_change *change, char *out, size_t size);
 /* Why a source's loss is unknown: "out_of_buffer was reset during the capture"; only where it is.

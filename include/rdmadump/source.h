@@ -38,8 +38,12 @@ struct rd_stamp_choice {
 };
 
 /* Statistics of a source. Counts are frames since start(). */
+/* The name that frames longer than the receive buffers have among a source's counters. */
+#define RD_TOO_LONG "longer_than_buffer"
+
 struct rd_source_stats {
 	uint64_t lost;	     /* lost before the source, at least: the sum of `loss` */
+	uint64_t too_long;   /* part of `lost`, always exact: longer than the receive buffers */
 	bool loss_known;     /* whether `lost` is exact */
 	const char *missing; /* why more frames may be missing than the counters show; NULL or "":
 				no reason */

@@ -147,13 +147,17 @@ bool live_show(struct live *l, const char *status)
 void live_stop(struct live *l)
 {
 	const struct rd_session_result *result = rd_session_result(l->r->session);
+	char sentence[2 * RD_DROPS_TEXT];
+	struct rd_drops drops;
 
 	if (l->next_ns)
 		view_end(l);
 	l->view = false;
 	give_facts(l, "end");
 	/* Frames that were dropped because no chunk was free were analysed nevertheless. */
-	rd_analysis_file_end(l->analysis, result->lost, result->lost_known, NULL);
+	rd_session_drops(l->r->session, &drops);
+	rd_drops_sentence(&drops, sentence);
+	rd_analysis_file_end(l->analysis, result->lost, result->lost_known, sentence, NULL);
 }
 
 json_t *live_json(struct live *l)

@@ -132,11 +132,7 @@ void loss_text(const struct capture_run *r)
 {
 	unsigned int n;
 	const struct rd_session_source *sources = rd_session_sources(r->session, &n);
-	char scope[RD_LOSS_TEXT];
 
-	rd_session_loss_scope(r->session, scope);
-	if (*scope)
-		fprintf(stderr, "  %s\n", scope);
 	for (unsigned int i = 0; i < n; i++) {
 		for (unsigned int k = 0; k < sources[i].n_related; k++) {
 			const struct rd_counter_change *c = &sources[i].related[k];

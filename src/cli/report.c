@@ -156,14 +156,17 @@ static void report_scope(const struct capture_run *r)
 static void report_text(const struct capture_run *r)
 {
 	struct rd_tally t = r->result->total;
-	char filtered[RD_UNITS_LEN], dropped[RD_UNITS_LEN], loss[RD_LOSS_TEXT];
+	char filtered[RD_UNITS_LEN], text[RD_DROPS_TEXT];
+	struct rd_drops drops;
 
 	report_where(r);
 	stripes_text(r);
-	rd_session_loss_text(r->session, loss);
-	fprintf(stderr, "  filtered out %s    dropped by rdmadump %s    dropped %s\n",
-		rd_fmt_count(filtered, t.filtered), rd_fmt_count(dropped, r->result->dropped),
-		loss);
+	rd_session_drops(r->session, &drops);
+	rd_drops_text(&drops, text);
+	fprintf(stderr, "  filtered out %s, %s\n", rd_fmt_count(filtered, t.filtered), text);
+	rd_drops_scope(&drops, text);
+	if (*text)
+		fprintf(stderr, "  %s\n", text);
 	loss_text(r);
 	report_account(&r->result->account);
 	if (r->result->written.beyond)

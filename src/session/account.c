@@ -13,7 +13,7 @@ static struct rd_tally total(const struct rd_session *s)
 	return t;
 }
 
-uint64_t account_loss(const struct rd_session *s, bool *known)
+static uint64_t account_loss(const struct rd_session *s, bool *known)
 {
 	uint64_t lost = 0;
 

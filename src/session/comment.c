@@ -52,12 +52,34 @@ static int comment_head(const struct rd_session *s, char *out, size_t size)
 		s->n_listed > 1 ? " and others" : "", host, start, scope, *scope ? ". " : "");
 }
 
+/* Fills o->sentence for the file that ends: the same words as the report's. */
+static void make_sentence(struct output *o, const struct rd_file_account *a)
+{
+	const struct rd_session *s = o->s;
+	struct rd_drops d;
+
+	o->sentence[0] = '\0';
+	if (s->config->recording)
+		recording_drops(s, &d);
+	else if (a->last && !(s->config->n_stripes && o->index))
+		rd_session_drops(s, &d);
+	else
+		return;
+	d.no_buffer = d.unwritten = 0;
+	for (unsigned int i = 0; i < s->in.n_ifaces; i++) {
+		d.no_buffer += a->tally[i].dropped;
+		d.unwritten += a->unwritten[i];
+	}
+	rd_drops_sentence(&d, o->sentence);
+}
+
 /* The last file has the numbers of the whole capture, the others their own. */
 static void comment_numbers(
-	const struct rd_session *s, const struct rd_file_account *a, char *out, size_t size)
+	const struct output *o, const struct rd_file_account *a, char *out, size_t size)
 {
+	const struct rd_session *s = o->s;
 	char written[RD_UNITS_LEN], filtered[RD_UNITS_LEN], dropped[RD_UNITS_LEN],
-		loss[RD_LOSS_TEXT], scope[RD_LOSS_TEXT], related[RD_LOSS_TEXT];
+		related[RD_LOSS_TEXT];
 	uint64_t w = 0, f = 0, d = 0;
 
 	for (unsigned int i = 0; i < s->in.n_ifaces; i++) {
@@ -73,15 +95,10 @@ static void comment_numbers(
 			rd_fmt_count(dropped, d));
 		return;
 	}
-	rd_session_loss_text(s, loss);
-	rd_session_loss_scope(s, scope);
 	loss_related_text(s, related, sizeof(related));
-	snprintf(out, size,
-		"%s frames written in %.1f s; filtered out %s, dropped by rdmadump %s, "
-		"dropped %s.%s%s%s%s%s%.256s",
+	snprintf(out, size, "%s frames written in %.1f s; filtered out %s, %s.%s%s%.256s",
 		rd_fmt_count(written, w), (double)(s->capture.end_ns - s->capture.start_ns) / 1e9,
-		rd_fmt_count(filtered, f), rd_fmt_count(dropped, d), loss, *scope ? " " : "", scope,
-		*scope ? "." : "", related,
+		rd_fmt_count(filtered, f), o->sentence, related,
 		s->error.class != RD_CLASS_NONE ? " Ended by a fault: " : "",
 		s->error.class != RD_CLASS_NONE ? s->error.text : "");
 }
@@ -107,7 +124,11 @@ static void comment_stripe(
 void comment_make(struct output *o, const struct rd_file_account *account)
 {
 	const size_t size = sizeof(o->comment);
-	size_t used = (size_t)comment_head(o->s, o->comment, size);
+	size_t used;
+
+	if (account)
+		make_sentence(o, account);
+	used = (size_t)comment_head(o->s, o->comment, size);
 
 	if (used < size && o->s->config->n_stripes)
 		used += (size_t)snprintf(o->comment + used, size - used,
@@ -119,11 +140,11 @@ void comment_make(struct output *o, const struct rd_file_account *account)
 			o->s->out.n);
 	if (used < size) {
 		if (o->s->config->recording)
-			recording_comment(o->s, account, o->comment + used, size - used);
+			recording_comment(o, account, o->comment + used, size - used);
 		else if (account && o->s->config->n_stripes && o->index)
 			comment_stripe(o->s, account, o->comment + used, size - used);
 		else if (account)
-			comment_numbers(o->s, account, o->comment + used, size - used);
+			comment_numbers(o, account, o->comment + used, size - used);
 		else
 			snprintf(o->comment + used, size - used, "%s",
 				o->rewritable

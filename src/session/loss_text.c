@@ -1,47 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Text about lost frames, for the report and for the file's comment. */
+/* What a session lost, for the report and for the file's comment. */
 #include "session.h"
+#include <rdmadump/sum.h>
 #include <rdmadump/units.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-/* Text that is appended to; cut off at the end of its buffer. */
-struct text {
-	char *out;
-	size_t capacity, used;
-};
-
-__attribute__((format(printf, 2, 3))) static void put(struct text *t, const char *fmt, ...)
-{
-	va_list ap;
-	int n;
-
-	va_start(ap, fmt);
-	n = vsnprintf(t->out + t->used, t->capacity - t->used, fmt, ap);
-	va_end(ap);
-	if (n > 0)
-		t->used +=
-			(size_t)n < t->capacity - t->used ? (size_t)n : t->capacity - t->used - 1;
-}
-
-double rd_loss_percent(uint64_t lost, uint64_t delivered)
-{
-	double all = (double)lost + (double)delivered;
-
-	return all > 0 ? (double)lost * 100 / all : 0;
-}
-
-/* Rounding must not print 100 % if a frame was delivered. */
-static char *percent_text(char *buf, double percent)
-{
-	if (percent < 0.01)
-		strcpy(buf, "less than 0.01 %");
-	else
-		snprintf(buf, RD_UNITS_LEN, "%.2f %%",
-			percent < 100 && percent > 99.99 ? 99.99 : percent);
-	return buf;
-}
 
 void rd_loss_reason(const struct rd_source_stats *st, char out[RD_LOSS_TEXT])
 {
@@ -62,90 +25,66 @@ void rd_loss_reason(const struct rd_source_stats *st, char out[RD_LOSS_TEXT])
 	snprintf(out, RD_LOSS_TEXT, "no counter reports it");
 }
 
-static void put_unknown(struct text *t, const struct rd_session *s, uint64_t least)
-{
-	char why[RD_LOSS_TEXT] = "", n[RD_UNITS_LEN];
-	bool counted = false;
-
-	for (unsigned int i = s->in.n; i-- > 0;) {
-		const struct rd_source_stats *st = &s->in.stats[i];
-
-		if (st->loss_known || s->in.follows[i])
-			continue;
-		rd_loss_reason(st, why);
-		counted |= st->n_loss > 0;
-	}
-	put(t, "unknown (%s)", why);
-	if (counted || least)
-		put(t, ", at least %s", rd_fmt_count(n, least));
-}
-
 /* Every source has counters that were bound to it. */
-static bool all_own(const struct rd_session *s)
+static bool all_own(const struct rd_session *s, const struct rd_source_stats *stats)
 {
 	bool own = s->in.n > 0;
 
 	for (unsigned int i = 0; i < s->in.n; i++)
-		own &= s->in.stats[i].loss_own && s->in.stats[i].n_loss;
+		own &= stats[i].loss_own && stats[i].n_loss;
 	return own;
 }
 
-static void put_known(struct text *t, const struct rd_session *s, uint64_t lost)
+static enum rd_drops_scope scope_of(const struct rd_session *s, const struct rd_source_stats *stats)
 {
-	const struct rd_source_stats *first = &s->in.stats[0];
-	char n[RD_UNITS_LEN], percent[RD_UNITS_LEN];
-	const char *separator = " (";
-
-	put(t, "%s", rd_fmt_count(n, lost));
-	if (lost) {
-		put(t, " (%s",
-			percent_text(percent, rd_loss_percent(lost, s->result.total.delivered)));
-		separator = "; ";
-	}
-	for (unsigned int k = 0; k < first->n_loss; k++)
-		put(t, "%s%s", k ? ", " : separator, first->loss[k].name);
-	if (all_own(s))
-		put(t, "; exact, own counter");
-	if (lost || first->n_loss)
-		put(t, ")");
+	if (all_own(s, stats))
+		return RD_DROPS_OWN;
+	for (unsigned int i = 0; i < s->in.n; i++)
+		if (stats[i].loss_shared && stats[i].n_loss)
+			return s->in.sources[i]->ops->measure ? RD_DROPS_SHARED : RD_DROPS_EARLY;
+	return RD_DROPS_PLAIN;
 }
 
-void rd_session_loss_text(const struct rd_session *s, char out[RD_LOSS_TEXT])
+static void name_counters(const struct rd_source_stats *st, char *out, size_t size)
 {
-	struct text t = {out, RD_LOSS_TEXT, 0};
-	bool known;
-	uint64_t lost = account_loss(s, &known);
-
-	put(&t, "%s ", is_offline(s) ? "when it was captured" : "by the device");
-	if (known)
-		put_known(&t, s, lost);
-	else
-		put_unknown(&t, s, lost);
-	if (!s->result.lost_settled)
-		put(&t, "; the wait for the loss counters was cut short: the last drops may be "
-			"missing");
-}
-
-void rd_session_loss_scope(const struct rd_session *s, char out[RD_LOSS_TEXT])
-{
-	struct text t = {out, RD_LOSS_TEXT, 0};
-	unsigned int shared = 0;
+	size_t used = 0;
 
 	out[0] = '\0';
-	while (shared < s->in.n && !(s->in.stats[shared].loss_shared && s->in.stats[shared].n_loss))
-		shared++;
-	if (all_own(s))
-		put(&t, "out_of_buffer was bound to the capture's queue pair: it counts only the "
-			"frames that found no receive buffer there, not what was discarded before");
-	if (shared == s->in.n || is_offline(s))
-		return;
-	for (unsigned int k = 0; k < s->in.stats[shared].n_loss; k++)
-		put(&t, "%s%s", k ? ", " : "", s->in.stats[shared].loss[k].name);
-	put(&t, s->in.sources[shared]->ops->measure
-			? " counts frames without a receive buffer on any queue pair of this "
-			  "function: "
-			  "neither an upper nor a lower bound of what the capture lacks"
-			: " counts frames before the filter, too");
+	for (unsigned int k = 0; k < st->n_loss && used < size; k++)
+		if (strcmp(st->loss[k].name, RD_TOO_LONG) != 0)
+			used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "",
+				st->loss[k].name);
+}
+
+void loss_drops(const struct rd_session *s, const struct rd_source_stats *stats, struct rd_drops *d)
+{
+	*d = (struct rd_drops){.of = is_offline(s) ? RD_DROPS_AGAIN : RD_DROPS_CAPTURE,
+		.device_known = true,
+		.scope = scope_of(s, stats)};
+	for (unsigned int i = s->in.n; i-- > 0;) {
+		rd_sum_add(&d->device, stats[i].lost - stats[i].too_long);
+		rd_sum_add(&d->too_long, stats[i].too_long);
+		if (stats[i].loss_known || s->in.follows[i])
+			continue;
+		d->device_known = false;
+		d->counted |= stats[i].n_loss > 0;
+		rd_loss_reason(&stats[i], d->why);
+	}
+	d->moved = d->device || d->too_long;
+	name_counters(&stats[0], d->counters, sizeof(d->counters));
+}
+
+void rd_session_drops(const struct rd_session *s, struct rd_drops *d)
+{
+	const struct rd_session_result *r = &s->result;
+
+	loss_drops(s, s->in.stats, d);
+	for (unsigned int i = 0; i < s->n_listed; i++)
+		d->moved |= s->listed[i].n_related > 0;
+	d->no_buffer = r->total.dropped;
+	d->unwritten = r->written.unwritten;
+	d->delivered = r->total.delivered;
+	d->unsettled = !r->lost_settled;
 }
 
 /* --- other counters of the port --------------------------------------------------------------- */
@@ -167,7 +106,7 @@ void rd_counter_change_text(const struct rd_counter_change *c, char *out, size_t
 
 void loss_related_text(const struct rd_session *s, char *out, size_t size)
 {
-	struct text t = {out, size, 0};
+	size_t used = 0;
 
 	out[0] = '\0';
 	for (unsigned int i = 0; i < s->n_listed; i++) {
@@ -175,9 +114,11 @@ void loss_related_text(const struct rd_session *s, char *out, size_t size)
 			char one[96];
 
 			rd_counter_change_text(&s->listed[i].related[k], one, sizeof(one));
-			put(&t, "%s%s", t.used ? ", " : " Also counted: ", one);
+			if (used < size)
+				used += (size_t)snprintf(out + used, size - used, "%s%s",
+					used ? ", " : " Also counted: ", one);
 		}
 	}
-	if (t.used)
-		put(&t, ".");
+	if (used && used < size)
+		snprintf(out + used, size - used, ".");
 }

@@ -95,6 +95,8 @@ static void fill_ending(
 	for (unsigned int i = 0; i < s->in.n; i++)
 		if (!s->in.follows[i])
 			fill_source(o, account, i, stats);
+	if (s->in.n_ifaces && *o->sentence)
+		stats[0].comment = o->sentence;
 }
 
 /* "a.pcapng.gz" of queue 2 is "a-q2.pcapng.gz". NULL: out of memory. */

@@ -129,6 +129,18 @@ uint64_t recording_lost(const struct rd_session *s)
 	       s->recording.begin.lost;
 }
 
+void recording_drops(const struct rd_session *s, struct rd_drops *d)
+{
+	struct rd_source_stats stats[RD_IFACES_MAX];
+
+	for (unsigned int i = 0; i < s->in.n; i++)
+		s->in.sources[i]->ops->stats(s->in.sources[i], &stats[i]);
+	loss_drops(s, stats, d);
+	d->device = recording_lost(s);
+	d->too_long = 0;
+	d->moved = d->device;
+}
+
 static void missing_text(const struct rd_dump *dump, char *out, size_t size)
 {
 	if (dump->missing_until_ns)
@@ -138,11 +150,12 @@ static void missing_text(const struct rd_dump *dump, char *out, size_t size)
 }
 
 void recording_comment(
-	struct rd_session *s, const struct rd_file_account *a, char *out, size_t size)
+	const struct output *o, const struct rd_file_account *a, char *out, size_t size)
 {
+	const struct rd_session *s = o->s;
 	const struct rd_session_recording *config = s->config->recording;
-	char written[RD_UNITS_LEN], dropped[RD_UNITS_LEN], lost[RD_UNITS_LEN], missing[128] = "";
-	uint64_t w = 0, d = 0;
+	char written[RD_UNITS_LEN], missing[128] = "";
+	uint64_t w = 0;
 	size_t used;
 
 	*out = '\0';
@@ -154,14 +167,10 @@ void recording_comment(
 			"Not finished: the program still writes, or was killed.");
 		return;
 	}
-	for (unsigned int i = 0; i < s->in.n_ifaces; i++) {
+	for (unsigned int i = 0; i < s->in.n_ifaces; i++)
 		w += a->written[i];
-		d += a->tally[i].dropped + a->unwritten[i];
-	}
 	missing_text(a->dump, missing, sizeof(missing));
 	snprintf(out + used, size - used,
-		"File %u: %s frames written; dropped by rdmadump %s, by the device %s since the "
-		"counters at its beginning.%s",
-		a->number, rd_fmt_count(written, w), rd_fmt_count(dropped, d),
-		rd_fmt_count(lost, recording_lost(s)), missing);
+		"File %u: %s frames written; since the counters at its beginning: %s.%s", a->number,
+		rd_fmt_count(written, w), o->sentence, missing);
 }

@@ -63,8 +63,10 @@ struct output {
 	struct rd_sink_ending ending;
 	struct rd_sink_stats written; /* set when the sink is closed */
 	char comment[COMMENT_ROOM];
-	bool rewritable; /* the header's final comment */
-	bool started;	 /* its file has a header, and its writer is running */
+	char sentence[2 * RD_DROPS_TEXT]; /* what the ending file's capture lost; "": another file
+					 says it */
+	bool rewritable;		  /* the header's final comment */
+	bool started;			  /* its file has a header, and its writer is running */
 	/*
 	 * For each file's beginning: read at facts_ns of the monotonic clock, or found before a
 	 * file's first frame.
@@ -187,9 +189,11 @@ void recording_read(struct rd_session *s);
 const struct rd_facts *recording_facts(void *output, unsigned int file, bool end);
 /* Frames that the device has lost since the facts at the start of the file were read. */
 uint64_t recording_lost(const struct rd_session *s);
+/* What the file that ends lacks: the device's part since the counters at its beginning. */
+void recording_drops(const struct rd_session *s, struct rd_drops *d);
 /* Appends the file's numbers to its comment. */
 void recording_comment(
-	struct rd_session *s, const struct rd_file_account *a, char *out, size_t size);
+	const struct output *o, const struct rd_file_account *a, char *out, size_t size);
 
 /* comment.c: the texts in the file's header. */
 void comment_describe(struct rd_session *s);
@@ -243,6 +247,9 @@ void owners_free(struct rd_session *s);
 void pause_tick(struct rd_session *s);
 
 /* loss_text.c */
+/* What these statistics of the sources say; the caller adds what the program itself dropped. */
+void loss_drops(
+	const struct rd_session *s, const struct rd_source_stats *stats, struct rd_drops *d);
 /* "Also counted: rx_discards_phy +200, ...", of all sources; "": nothing. */
 void loss_related_text(const struct rd_session *s, char *out, size_t size);
 
@@ -250,8 +257,6 @@ void loss_related_text(const struct rd_session *s, char *out, size_t size);
 void scope_warn(const struct rd_session *s);
 
 /* account.c */
-/* Frames that all sources lost before the session; *known is false if one of them is unknown. */
-uint64_t account_loss(const struct rd_session *s, bool *known);
 /* Fills in the result, except `ran`, `broken_pipe` and `written`. */
 void account_result(struct rd_session *s);
 

@@ -233,8 +233,9 @@ static void verbs_stats(struct rd_source *src, struct rd_source_stats *stats)
 	}
 	pthread_mutex_unlock(&port->loss_lock);
 	stats->lost += oversize;
+	stats->too_long = oversize;
 	if (oversize && stats->n_loss < RD_LOSS_COUNTERS) {
-		stats->loss[stats->n_loss].name = "longer_than_buffer";
+		stats->loss[stats->n_loss].name = RD_TOO_LONG;
 		stats->loss[stats->n_loss].least = oversize;
 		stats->loss[stats->n_loss++].frames.amount = oversize;
 	}

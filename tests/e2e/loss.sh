@@ -16,6 +16,18 @@ capture() {
 	model "${model[@]}" --at-end sigint --stats "$tmp/json.stats" -- "$RDMADUMP" -d mlx5_0 -q --json "$@" -w "$tmp/json.pcapng" >"$tmp/json" 2>"$tmp/err"
 }
 comment() { capinfos -k "$1" | tr -s ' \n' ' '; }
+# The report's two lines about loss, as the one sentence that others use
+sentence() { sed -n '/^  filtered out [0-9 ]*, /{s///;N;s/\n  /; /;p;q}' "$tmp/log"; }
+analysed() { "$RDMADUMP" analyze "$tmp/out.pcapng" 2>&1 | tr -s ' \n' ' '; }
+# same_words NAME: the same sentence in the file's comment, in its statistics, and by `analyze`
+same_words() {
+	local said
+	said=$(sentence)
+	[ -n "$said" ]
+	ok "$1: the report has the sentence" "$tmp/log"
+	is "$1: the same in the file's comment" "$(comment "$tmp/out.pcapng" | grep -cF "$said")" 1
+	is "$1: and by analyze" "$(analysed | grep -cF "$said")" 1
+}
 loss() { jq -c '.lost_before_us | [.known, .frames, .percent, .reason]' "$tmp/json"; }
 
 # A counter of 32 bits that changes during the capture: by a reset, and by a wrap
@@ -41,7 +53,15 @@ is "wrap: JSON" "$(loss)" '[true,10,0.497512438,null]'
 has "wrap: text, with its share" "$tmp/log" "dropped by the device 10 \(0\.50 %; out_of_buffer\)$"
 comment "$tmp/out.pcapng" >"$tmp/comment"
 has "wrap: the file's comment" "$tmp/comment" "dropped by the device 10 \(0\.50 %; out_of_buffer"
+same_words "wrap"
+has "wrap: what the counter counts" "$tmp/log" "^  out_of_buffer counts frames .* on any queue pair of this function: neither an upper nor a lower bound"
 has "wrap: over a thousandth: what to raise" "$tmp/log" "^  the device's receive ring was full: raise -b, use --queues auto"
+
+# Exact counts of rdmadump itself, apart from the device's: frames that the output did not take
+model --gen count=40000,size=1024 --at-end sigint -- bash -c \
+	"ulimit -f 10000; '$RDMADUMP' -d mlx5_0 --buffer-size 4Mi -w '$tmp/out.pcapng' 2>'$tmp/log'"
+has "a full output: its frames are rdmadump's" "$tmp/log" \
+	"dropped by rdmadump [0-9 ]+ \(buffer full [0-9 ]+, not written [0-9 ]+\), dropped by the device 0 \(out_of_buffer\)$"
 
 # A file per queue says that it has not all frames
 capture --gen count=200,size=256 -- --queues 2 --per-queue-files
@@ -53,6 +73,9 @@ has "a file per queue: what was lost" "$tmp/comment" "frames written in [0-9.]+ 
 capture --gen count=2000,size=256 --
 is "nothing lost: JSON" "$(loss)" '[true,0,0,null]'
 has "nothing lost: text" "$tmp/log" "dropped by the device 0 \(out_of_buffer\)$"
+has "nothing lost: in one clause" "$tmp/log" "^  no loss counter moved$"
+is "nothing lost: not what the counter counts" "$(grep -c 'neither' "$tmp/log")" 0
+same_words "nothing lost"
 capture --gen count=20000,size=256 --fault counter=1,frame=10000 --
 has "one of 20 000: text" "$tmp/log" "dropped by the device 1 \(less than 0\.01 %; out_of_buffer\)$"
 is "one of 20 000: no advice" "$(grep -c raise "$tmp/log")" 0

@@ -51,7 +51,7 @@ if $root; then
 	is "... and nothing about others" "$(grep -c "any queue pair of this function" "$tmp/log")" 0
 	capture qp_counter=yes --own-counter -q
 	capinfos -k "$tmp/out.pcapng" | tr -s ' \n' ' ' >"$tmp/comment"
-	has "... in the file" "$tmp/comment" "out_of_buffer; exact, own counter\)\. out_of_buffer was bound to the capture's queue pair"
+	has "... in the file" "$tmp/comment" "out_of_buffer; exact, own counter\); out_of_buffer was bound to the capture's queue pair"
 
 	# --- the queue pair is reset: it keeps the counter ------------------------------------------
 	model --dev name=mlx5_0,qp_counter=yes --mode drop --gen "count=$count,size=256" --fault cqe=loc_prot,frame=3 --at-end sigint \

@@ -491,4 +491,13 @@ has "... what can fire" "$tmp/out" 'here: it can fire: hw_counters/out_of_buffer
 has "... what a stall is" "$tmp/out" 'a request has no response, and no packet of both QPs is seen for longer than 2 s$'
 has "... for which QPs" "$tmp/out" 'here: it can fire for QPs whose responses were seen .*; the next frame gets the comment'
 has "... and what cannot" "$tmp/out" 'here: it cannot fire: .*give --whole-frames'
+# --- what was lost: the words of a capture and of `analyze` --------------------------------------
+
+rm -rf "$d" "$tmp/pid" && mkdir "$d"
+MODEL_SECONDS=100 model --clock realtime --pcap "$tmp/in.pcap" --rate 20000 --at-end sigint -- \
+	"$RDMADUMP" record mlx5_0 -w "$d/r.pcapng" --memory 16Mi --whole-frames --no-analysis --pre 1h --post 1h --trigger nak 2>"$tmp/log"
+said="dropped by rdmadump 0, dropped by the device 0 (out_of_buffer); no loss counter moved"
+is "nothing lost: the report" "$(grep -cxF "$said" "$tmp/log")" 1
+is "... and analyze, of its file" "$("$RDMADUMP" analyze "$d"/r_*.pcapng 2>&1 | tr -s ' \n' ' ' | grep -cF "$said")" 1
+
 tap_done

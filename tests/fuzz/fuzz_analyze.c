@@ -77,7 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	require(rd_analysis_file(a, "fuzz\x1b", "any", NULL, NULL) == 0);
 	feed(a, data, size);
 	report(a);
-	rd_analysis_file_end(a, 0, true, NULL);
+	rd_analysis_file_end(a, 0, true, NULL, NULL);
 	rd_analysis_close(a);
 	return 0;
 }

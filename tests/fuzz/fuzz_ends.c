@@ -122,7 +122,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (int i = 0; i < RD_TAPS; i++)
 		rd_ends_file_end(in.ends, (enum rd_tap)i);
 	for (int i = 0; i < RD_TAPS; i++) {
-		rd_analysis_file_end(in.at[i].analysis, 0, true, NULL);
+		rd_analysis_file_end(in.at[i].analysis, 0, true, NULL, NULL);
 		require(rd_analysis_report(in.at[i].analysis, &reports[i], NULL) == 0);
 	}
 	require(rd_ends_report(in.ends, (const struct rd_report *const *)reports, &report, NULL) ==

@@ -396,8 +396,8 @@ static size_t about_file(struct run *r, size_t at)
 	} else if (!strcmp(word, "file-end")) {
 		const bool unknown = !strcmp(text, "unknown");
 
-		rd_analysis_file_end(
-			r->a, unknown ? 0 : (uint64_t)value_of(r, at + 1, text), !unknown, NULL);
+		rd_analysis_file_end(r->a, unknown ? 0 : (uint64_t)value_of(r, at + 1, text),
+			!unknown, NULL, NULL);
 	} else {
 		return 0;
 	}

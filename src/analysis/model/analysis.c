@@ -539,6 +539,7 @@ void rd_analysis_close(struct rd_analysis *a)
 		return;
 	for (size_t i = 0; i < a->n_files; i++) {
 		free(a->files[i].name);
+		free(a->files[i].losses);
 		free(a->files[i].damage);
 	}
 	apps_free(a);

@@ -2,6 +2,7 @@
 /* What a capture file says beside its frames: its name and origin, comments, drops, link speed. */
 #include "state.h"
 #include <errno.h>
+#include <rdmadump/drops.h>
 #include <rdmadump/sum.h>
 #include <stdlib.h>
 
@@ -34,13 +35,15 @@ int rd_analysis_file(struct rd_analysis *a, const char *name, const char *format
 		       : rd_fail(err, RD_CLASS_PARTIAL, ENOMEM, NULL, "cannot analyse '%s'", name);
 }
 
-void rd_analysis_file_end(
-	struct rd_analysis *a, uint64_t dropped, bool dropped_known, const char *damage)
+void rd_analysis_file_end(struct rd_analysis *a, uint64_t dropped, bool dropped_known,
+	const char *comment, const char *damage)
 {
 	struct rd_report_file *f = &a->files[a->n_files - 1];
 
 	f->dropped = dropped;
 	f->dropped_known = dropped_known;
+	if (rd_drops_is_sentence(comment))
+		f->losses = strdup(comment);
 	if (damage)
 		f->damage = strdup(damage);
 }

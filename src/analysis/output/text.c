@@ -7,6 +7,7 @@
 #include "pair_rows.h"
 #include <ctype.h>
 #include <inttypes.h>
+#include <rdmadump/drops.h>
 #include <rdmadump/printable.h>
 #include <rdmadump/sum.h>
 #include <rdmadump/units.h>
@@ -42,20 +43,24 @@ static void put_frame(const struct page *p, uint64_t frame)
 
 /* --- the head --------------------------------------------------------------------------------- */
 
+/* As the capture itself says it; of several files, and of files of others, the sum. */
 static void put_losses(const struct page *p)
 {
-	uint64_t lost = 0;
-	bool known = p->r->n_files > 0;
-	char number[RD_UNITS_LEN];
+	struct rd_drops d = {.of = RD_DROPS_FILE,
+		.device_known = p->r->n_files > 0,
+		.delivered = p->r->totals.frames,
+		.counters = "as the file says",
+		.why = "the file does not say it"};
+	char text[RD_DROPS_TEXT];
 
 	for (size_t i = 0; i < p->r->n_files; i++) {
-		rd_sum_add(&lost, p->r->files[i].dropped);
-		known &= p->r->files[i].dropped_known;
+		rd_sum_add(&d.device, p->r->files[i].dropped);
+		d.device_known &= p->r->files[i].dropped_known;
 	}
-	if (known || lost)
-		fprintf(p->out, "the capture itself lost %s frames\n", rd_fmt_count(number, lost));
-	else
-		fputs("the file does not say what the capture lost\n", p->out);
+	rd_drops_text(&d, text);
+	put_clean(
+		p->out, p->r->n_files == 1 && p->r->files[0].losses ? p->r->files[0].losses : text);
+	fputc('\n', p->out);
 }
 
 static void put_head(const struct page *p)

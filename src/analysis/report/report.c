@@ -373,6 +373,7 @@ static int fill_files(const struct rd_analysis *a, struct rd_report *r)
 	for (size_t i = 0; i < a->n_files; i++) {
 		r->files[i] = a->files[i];
 		r->files[i].name = copy(a->files[i].name);
+		r->files[i].losses = copy(a->files[i].losses);
 		r->files[i].damage = copy(a->files[i].damage);
 		if (!r->files[i].name)
 			return -1;
@@ -496,6 +497,7 @@ void rd_report_free(struct rd_report *r)
 		return;
 	for (size_t i = 0; i < r->n_files; i++) {
 		free(r->files[i].name);
+		free(r->files[i].losses);
 		free(r->files[i].damage);
 	}
 	for (size_t i = 0; i < r->n_conversations; i++) {

@@ -133,9 +133,12 @@ int analyze_open(
 void analyze_close(struct rd_source *source, struct rd_analysis *a, const char *damage)
 {
 	struct rd_source_stats stats;
+	struct rd_iface_stats first;
 
 	source->ops->stop(source);
 	source->ops->stats(source, &stats);
-	rd_analysis_file_end(a, stats.lost, stats.loss_known, damage);
+	if (!source->ops->iface_stats(source, 0, &first))
+		first.comment = NULL;
+	rd_analysis_file_end(a, stats.lost, stats.loss_known, first.comment, damage);
 	source->ops->close(source);
 }

@@ -170,8 +170,9 @@ static void put_json(const struct record_run *r, const struct rd_recorder_counts
 static void put_text(const struct record_run *r, const struct rd_recorder_counts *c)
 {
 	const struct rd_session_result *res = r->result;
-	char frames[RD_UNITS_LEN], written[RD_UNITS_LEN], size[RD_UNITS_LEN], dropped[RD_UNITS_LEN],
-		lost[RD_UNITS_LEN];
+	char frames[RD_UNITS_LEN], written[RD_UNITS_LEN], size[RD_UNITS_LEN],
+		sentence[2 * RD_DROPS_TEXT];
+	struct rd_drops drops;
 
 	fprintf(stderr,
 		"%" PRIu64 " trigger%s, %" PRIu64 " file%s (%s) with %s of %s frames in %.1f s\n",
@@ -187,9 +188,9 @@ static void put_text(const struct record_run *r, const struct rd_recorder_counts
 			"stall: "
 			"%" PRIu64 " times, an idle one was forgotten\n",
 			c->forgotten);
-	fprintf(stderr, "lost before rdmadump: %s%s; dropped by rdmadump: %s\n",
-		rd_fmt_count(lost, res->lost), res->lost_known ? "" : " or more",
-		rd_fmt_count(dropped, res->dropped));
+	rd_session_drops(rd_recorder_session(r->recorder), &drops);
+	rd_drops_sentence(&drops, sentence);
+	fprintf(stderr, "%s\n", sentence);
 	if (res->total.dropped)
 		fputs("  the output was too slow: raise --memory, or use a faster disk\n", stderr);
 	if (res->written.unwritten)
