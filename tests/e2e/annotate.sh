@@ -47,8 +47,9 @@ has "the report is printed, too" "$tmp/loss.txt" '^!! .*lost upstream'
 has "how many have comments" "$tmp/err" "^rdmadump: [0-9]+ of the [0-9]+ frames in '.*loss.pcapng' have comments"
 is "the file is private" "$(stat -c %a "$tmp/loss.pcapng")" 600
 tshark -r "$tmp/loss.pcapng" -Y frame.comment -T fields -e frame.comment >"$tmp/comments" 2>/dev/null
-has "severity, place, title, certainty, detail, cause, next step" "$tmp/comments" \
-	'^rdmadump problem: [0-9.]+ QP 0x[0-9a-f]+ -> [0-9.]+ QP .*lost upstream .* \[likely\]; .*; usually: .*; next: '
+# tshark prints a line break as \n
+has "title and certainty first; in lines of their own severity and place, detail, cause, next step" "$tmp/comments" \
+	'^[^\\]*lost upstream [^\\]* \[likely\]\\nrdmadump problem: [0-9.]+ QP 0x[0-9a-f]+ -> [0-9.]+ QP [^\\]*\\n[^\\]*\\nusually: [^\\]*\\nnext: '
 
 # --- other formats ----------------------------------------------------------------------------
 

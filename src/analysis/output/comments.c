@@ -58,13 +58,14 @@ char *rd_report_comment(const void *report, size_t finding)
 
 	if (!out)
 		return NULL;
-	fprintf(out, "rdmadump %s: ", rd_severity_name(f->severity));
-	put_part(out, "", f->where);
-	put_part(out, f->where ? ": " : "", f->title);
-	fprintf(out, " [%s]", rd_certainty_name(f->certainty));
-	put_part(out, "; ", f->detail);
-	put_part(out, "; usually: ", f->meaning);
-	put_part(out, "; next: ", f->next);
+	/* Wireshark's packet list and tree show one line, and cut it. */
+	put_part(out, "", f->title);
+	fprintf(out, " [%s]\nrdmadump %s", rd_certainty_name(f->certainty),
+		rd_severity_name(f->severity));
+	put_part(out, ": ", f->where);
+	put_part(out, "\n", f->detail);
+	put_part(out, "\nusually: ", f->meaning);
+	put_part(out, "\nnext: ", f->next);
 	if (fclose(out)) {
 		free(text);
 		return NULL;
