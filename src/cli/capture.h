@@ -36,6 +36,7 @@ struct capture_run;
 struct capture_style {
 	/* May change run->config once the links are known; -1 with the error. */
 	int (*set_format)(struct capture_run *run, struct rd_error *err);
+	const char *ready; /* a line that says that frames are captured from now on */
 	void (*report)(const struct capture_run *run);
 	/* Prints the error and returns the exit status. */
 	int (*fail)(const struct rd_error *err);

@@ -387,7 +387,10 @@ static void print_report(const struct capture_run *r)
 
 int ibdump_run(int argc, char **argv)
 {
-	static const struct capture_style style = {set_format, print_report, print_error};
+	static const struct capture_style style = {.set_format = set_format,
+		.ready = "Ready to capture (Press ^c to stop)",
+		.report = print_report,
+		.fail = print_error};
 	static struct capture_run run = {.opt = &dump.o, .style = &style};
 
 	int rc = parse(argc, argv);

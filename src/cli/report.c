@@ -29,7 +29,9 @@ void report_start(const struct capture_run *r)
 	for (unsigned int i = 0; i < n; i++)
 		rd_log(RD_LOG_INFO, "%s %s, %s%s", offline ? "reading" : "capturing on",
 			sources[i].source->title, sources[i].source->details,
-			offline || i + 1 < n ? "" : "; Ctrl-C stops");
+			offline || i + 1 < n || r->style ? "" : "; Ctrl-C stops");
+	if (r->style)
+		rd_log(RD_LOG_INFO, "%s", r->style->ready);
 }
 
 /* A bar if the input's size is known. */

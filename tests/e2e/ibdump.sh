@@ -54,6 +54,7 @@ is "... classic pcap" "$(about "$tmp/run/sniffer.pcap" 'File type')" "Wireshark/
 is "... microseconds" "$(about "$tmp/run/sniffer.pcap" 'Time precision')" "microseconds (6)"
 is "... Ethernet" "$(about "$tmp/run/sniffer.pcap" Encapsulation)" "Ethernet (1 - ether)"
 has "... 2^12 buffers" "$tmp/log" ', 4096 buffers of'
+is "... the line that scripts wait for, once, as ibdump has it" "$(grep -cxF 'Ready to capture (Press ^c to stop)' "$tmp/log")" 1
 is "... the end line" "$(grep -E ^Captured "$tmp/log")" \
 	"$(awk '{print "Captured: " $1 " packets, " $2 " bytes"}' <<<"$want")"
 on_ib
