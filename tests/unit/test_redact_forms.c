@@ -220,7 +220,8 @@ static bool parse(const char *text, size_t n, size_t size, struct address *a)
 		if (isxdigit((unsigned char)*at) && k < 32) {
 			const char one[2] = {*at, '\0'};
 
-			a->b[k / 2] = (uint8_t)(a->b[k / 2] << 4 | strtoul(one, NULL, 16));
+			a->b[k / 2] =
+				(uint8_t)((unsigned int)a->b[k / 2] << 4 | strtoul(one, NULL, 16));
 			k++;
 		}
 	return k == 2 * size;
