@@ -54,6 +54,12 @@ static struct shared {
 	} thread[THREADS];
 } * all;
 
+/* In real time the next library in line does it: ThreadSanitizer's sees who waits for whom. */
+#define REAL(name)                                                                                 \
+	static __typeof__(&name) real;                                                             \
+	if (!real)                                                                                 \
+	*(void **)&real = dlsym(RTLD_NEXT, #name)
+
 static char folder[512]; /* of kick.N, which wakes thread N */
 static _Atomic(pthread_cond_t *) waits_on[THREADS];
 static int stat_fd[THREADS], kick_fd[THREADS]; /* 0: not open */
@@ -422,9 +428,10 @@ int time_sleep(const struct timespec *wanted, struct timespec *left)
 {
 	uint64_t until, now;
 	int rc;
+	REAL(nanosleep);
 
 	if (!all)
-		return (int)syscall(SYS_nanosleep, wanted, left);
+		return real(wanted, left);
 	until = after(ns_of(wanted) + late_ns);
 	rc = wait_until(NULL, 0, until, NULL);
 	now = time_look();
@@ -437,10 +444,11 @@ EXPORT int clock_nanosleep(
 	clockid_t id, int flags, const struct timespec *wanted, struct timespec *left)
 {
 	uint64_t until = ns_of(wanted);
+	REAL(clock_nanosleep);
 
 	hca_poke();
 	if (!all)
-		return (int)-syscall(SYS_clock_nanosleep, id, flags, wanted, left) ? errno : 0;
+		return real(id, flags, wanted, left);
 	if (!(flags & TIMER_ABSTIME))
 		return time_sleep(wanted, left) ? errno : 0;
 	if (id == CLOCK_REALTIME)
@@ -456,11 +464,12 @@ EXPORT int usleep(useconds_t us)
 EXPORT int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask)
 {
 	uint64_t ns = timeout ? ns_of(timeout) : NEVER;
+	REAL(ppoll);
 
 	if (ns)
 		hca_poke();
 	if (!all)
-		return real_ppoll(fds, n, ns, mask);
+		return real(fds, n, timeout, mask);
 	if (!ns)
 		tick();
 	return wait_until(fds, n, after(ns), mask);
@@ -469,18 +478,25 @@ EXPORT int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, c
 EXPORT int poll(struct pollfd *fds, nfds_t n, int ms)
 {
 	const struct timespec t = timespec_of((uint64_t)ms * 1000000);
+	REAL(poll);
 
+	if (!all) {
+		if (ms)
+			hca_poke();
+		return real(fds, n, ms);
+	}
 	return ppoll(fds, n, ms < 0 ? NULL : &t, NULL);
 }
 
 EXPORT int epoll_pwait(int fd, struct epoll_event *events, int n, int ms, const sigset_t *mask)
 {
 	struct pollfd ready = {.fd = fd, .events = POLLIN};
+	REAL(epoll_pwait);
 
 	if (ms)
 		hca_poke();
 	if (!all)
-		return (int)syscall(SYS_epoll_pwait, fd, events, n, ms, mask, 8);
+		return real(fd, events, n, ms, mask);
 	if (!ms)
 		tick();
 	if (wait_until(&ready, 1, after(ms < 0 ? NEVER : (uint64_t)ms * 1000000), mask) < 0)
@@ -490,7 +506,27 @@ EXPORT int epoll_pwait(int fd, struct epoll_event *events, int n, int ms, const 
 
 EXPORT int epoll_wait(int fd, struct epoll_event *events, int n, int ms)
 {
-	return epoll_pwait(fd, events, n, ms, NULL);
+	REAL(epoll_wait);
+
+	if (all)
+		return epoll_pwait(fd, events, n, ms, NULL);
+	if (ms)
+		hca_poke();
+	return real(fd, events, n, ms);
+}
+
+/* Where the C library has two versions, dlsym() returns the older one. */
+static __typeof__(&pthread_cond_timedwait) newest(__typeof__(&pthread_cond_timedwait) found)
+{
+	static __typeof__(&pthread_cond_timedwait) versioned;
+	Dl_info of_found, of_versioned;
+
+	if (!versioned && !(*(void **)&versioned = dlvsym(
+				    RTLD_NEXT, "pthread_cond_timedwait", "GLIBC_2.3.2")))
+		return found;
+	dladdr(*(void **)&found, &of_found);
+	dladdr(*(void **)&versioned, &of_versioned);
+	return of_found.dli_fbase == of_versioned.dli_fbase ? versioned : found;
 }
 
 /*
@@ -500,15 +536,13 @@ EXPORT int epoll_wait(int fd, struct epoll_event *events, int n, int ms)
 EXPORT int pthread_cond_timedwait(
 	pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *end)
 {
-	static __typeof__(&pthread_cond_timedwait) real;
 	uint64_t until = ns_of(end), look = LOOK_FIRST_NS;
 	struct timespec t;
 	sigset_t old;
 	bool over;
+	REAL(pthread_cond_timedwait);
 
-	/* Where there are two versions, dlsym() returns the older one. */
-	if (!real && !(*(void **)&real = dlvsym(RTLD_NEXT, __func__, "GLIBC_2.3.2")))
-		*(void **)&real = dlsym(RTLD_NEXT, __func__);
+	real = newest(real);
 	if (!all)
 		return real(cond, mutex, end);
 	if (own < 0)
@@ -536,13 +570,14 @@ EXPORT int pthread_cond_timedwait(
 EXPORT ssize_t read(int fd, void *to, size_t n)
 {
 	struct pollfd ready = {.fd = fd, .events = POLLIN};
+	REAL(read);
 
 	if (event_fd_waits(fd) && !(fcntl(fd, F_GETFL) & O_NONBLOCK)) {
 		hca_poke();
 		if (all && wait_until(&ready, 1, NEVER, NULL) < 0)
 			return -1;
 	}
-	return syscall(SYS_read, fd, to, n);
+	return real(fd, to, n);
 }
 
 /* ---- timers ---- */
