@@ -78,6 +78,7 @@ enum rd_unit {
 	RD_UNIT_TICKS, /* ticks of unknown length */
 	RD_UNIT_OBJECTS,
 	RD_UNIT_US,
+	RD_UNIT_SECONDS,
 	RD_UNIT_PERCENT,
 	RD_UNITS,
 };

@@ -84,7 +84,8 @@ bool traffic_is_unreadable(struct rd_probe_result *r, struct sniffer *s)
 		return false;
 	result_found(r, "completions_compressed",
 		"the device compresses completions, which nobody requested: captures cannot read "
-		"them; turn that off (mlxconfig set CQE_COMPRESSION=0) and reset the device");
+		"them; please report it with this result, and whether mlxconfig query shows "
+		"CQE_COMPRESSION as AGGRESSIVE(1): the default is BALANCED(0)");
 	return true;
 }
 

@@ -46,8 +46,9 @@ bool verbs_mlx5_take_error(struct verbs_queue *q, const struct mlx5_cqe64 *cqe, 
 	if (opcode == MLX5_CQE_RESP_SEND)
 		q->fault = (struct queue_fault){.text = "the device compresses completions, which "
 							"rdmadump did not request",
-			.todo = "turn that off (mlxconfig set CQE_COMPRESSION=0) and reset the "
-				"device",
+			.todo = "please report it; look whether mlxconfig query shows "
+				"CQE_COMPRESSION as AGGRESSIVE(1), and set the default, "
+				"BALANCED(0)",
 			.unpollable = true};
 	else
 		verbs_completion_error(q, IBV_WC_GENERAL_ERR, cqe->op_own, 0);

@@ -7,8 +7,9 @@
 #define RECENT_FIRST 4
 #define ID_STEP	     256 /* a sender's other QPs use identifications in between */
 #define ID_STEPS     8192
-/* Of TIME_STEP_SHIFT: half of the shortest local ACK timeout, 8.192 us (IBTA volume 1, 9.7.6.1.3).
- * Missing responses to READs and atomics make the sender go back without a timer. */
+/* Of TIME_STEP_SHIFT: half of the shortest local ACK timeout that a QP can have, 8.192 us (IBTA
+ * volume 1, 9.7.6.1.3); devices have a floor of their own, which is far longer. Missing responses
+ * to READs and atomics make the sender go back without a timer. */
 #define COPY_STEPS	 32
 #define COPY_STEPS_FETCH 8
 

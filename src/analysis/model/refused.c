@@ -112,24 +112,12 @@ void refused_take(struct rd_analysis *a, struct flow *r, uint32_t psn)
 		r->req.goodput = b->goodput;
 }
 
-static bool has_immediate(const struct rd_opcode *op)
-{
-	for (size_t i = 0; i < sizeof(op->headers) && op->headers[i]; i++)
-		if (op->headers[i] == RD_H_IMMDT)
-			return true;
-	return false;
-}
-
 bool refused_needs_no_receive(const struct rd_analysis *a, const struct flow *r, uint32_t psn)
 {
 	const struct beginning *b = message_of(a, r, psn);
 	const struct rd_opcode *op = b ? opcode_of(b) : NULL;
 
-	if (!op)
-		return false;
-	if (op->bits & RD_OP_WRITE)
-		return psn == b->psn && !has_immediate(op);
-	return op->bits & (RD_OP_READ | RD_OP_ATOMIC | RD_OP_FLUSH);
+	return op && !opcode_needs_receive(op) && (!(op->bits & RD_OP_WRITE) || psn == b->psn);
 }
 
 bool refused_copy(const struct rd_analysis *a, struct rd_side *s, const struct flow *r)

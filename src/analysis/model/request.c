@@ -426,6 +426,7 @@ void request_rc(struct rd_analysis *a, struct flow *f, const struct item *it)
 	if (!f->req.any)
 		flow_transport(f, p);
 	f->req.any = true;
+	f->req.receives = f->req.receives || opcode_needs_receive(p->op);
 	if (read_open && psn != f->req.read_psn)
 		read_followed(f, p);
 	span = p->op->bits & RD_OP_READ ? read_span(f, p) : 1;

@@ -357,10 +357,13 @@ static void atomic_response(struct rd_analysis *a, struct flow *f, const struct 
 
 /* --- ACKs ------------------------------------------------------------------------------------- */
 
+/* Credits count receives: their lack means nothing to a requester that only WRITEs and READs. */
 static inline void credits_advertised(struct rd_analysis *a, struct flow *f, unsigned int value)
 {
+	const struct flow *r = f->pair.peer;
+
 	f->resp.credits = rd_aeth_credits(value);
-	if (!f->resp.credits)
+	if (!f->resp.credits && r && r->req.receives)
 		flow_incident(a, f, RD_INC_ZERO_CREDIT, 1);
 }
 

@@ -287,6 +287,7 @@ struct flow_requests {
 	bool qkey_differs;		   /* from that of the first packet to this QP */
 	bool message_open, message_broken; /* UC: between first and last packet; not complete */
 	bool start_known;		   /* the CM set the first PSN: there is none before it */
+	bool receives;			   /* one needs a posted receive */
 };
 
 /* Retransmission rounds of its sender (round.c). */
@@ -741,6 +742,15 @@ static inline enum rd_verb verb_of(const struct rd_opcode *op)
 	};
 
 	return (enum rd_verb)verbs[op->bits & WHICH];
+}
+
+/* Whether this request uses a posted receive; of a WRITE with several packets, the last one. */
+static inline bool opcode_needs_receive(const struct rd_opcode *op)
+{
+	for (size_t i = 0; op->bits & RD_OP_WRITE && i < sizeof(op->headers); i++)
+		if (op->headers[i] == RD_H_IMMDT)
+			return true;
+	return op->bits & RD_OP_SEND;
 }
 
 /* Counts goodput of the current frame: in *total, of its flow, and in the time series. */

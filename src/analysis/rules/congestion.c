@@ -201,6 +201,12 @@ static bool has_one_pcp(const struct rd_side *s)
 	return s->seen && s->priority.pcp >= 0 && !s->priority.pcp_varies && !s->priority.untagged;
 }
 
+/* Whether a side sends nothing but ACKs and NAKs, to `to`. */
+static bool only_acknowledges(const struct rd_side *s, const struct rd_side *to)
+{
+	return !s->requests && !to->read_responses && !rd_side_verb(to, RD_VERB_ATOMIC)->messages;
+}
+
 /* Of requests and their responses; CNPs have a DSCP of their own on purpose. */
 static bool priorities_differ(const struct look *l, struct rd_finding *f)
 {
@@ -226,6 +232,15 @@ static bool priorities_differ(const struct look *l, struct rd_finding *f)
 	rd_finding_detail(f,
 		"at this capture point; %llu frames from here, %llu frames of the other direction",
 		n(l->s->frames), n(l->other->frames));
+	if (only_acknowledges(l->other, l->s) || only_acknowledges(l->s, l->other)) {
+		f->severity = RD_SEV_NOTE;
+		f->meaning =
+			"one direction has ACKs only, for which an adapter may have a DSCP of "
+			"its own (register ROCE_ACCL, ack_dscp_force), or a switch rewrites it";
+		f->next =
+			"look whether that priority has the PFC and the bandwidth that ACKs need; "
+			"ConnectX: mlxreg --reg_name ROCE_ACCL --get";
+	}
 	filter_requests(l, f);
 	return true;
 }

@@ -390,7 +390,7 @@ const struct rule rules_of_sides[] = {
 		 "compare sizes of receives, max_rd_atomic, path MTU and access flags of both QPs"},
 		refused_invalid},
 	{{"remote-operational", RD_SEV_PROBLEM, RD_CERTAIN,
-		 "a local error of the receiver: a receive with a bad lkey or a short buffer",
+		 "an error of the receiver itself, as a receive whose lkey or memory is not valid",
 		 "look at the status of the receiver's completions"},
 		refused_operational},
 	{{"qkey", RD_SEV_WARNING, RD_LIKELY,
@@ -424,7 +424,10 @@ const struct rule rules_of_sides[] = {
 		 "capture both directions, to see whether the receiver sends CNPs"},
 		marked},
 	{{"credits", RD_SEV_NOTE, RD_CERTAIN,
-		 "the receiver has fewer receives posted than are sent", "post more receives"},
+		 "all receives of the receiver are in use: SENDs and WRITEs with immediate data "
+		 "wait, "
+		 "or get RNR NAKs",
+		 "post more receives"},
 		no_credits},
 	{{"starving", RD_SEV_NOTE, RD_POSSIBLE, "one heavy QP fills queues that others share",
 		 "give it a priority (traffic class) or rate limit of its own"},

@@ -23,6 +23,7 @@ static const unsigned int wire_bytes[RD_UNITS] = {
 	[RD_UNIT_TICKS] = 1,
 	[RD_UNIT_OBJECTS] = 1,
 	[RD_UNIT_US] = 1,
+	[RD_UNIT_SECONDS] = 1,
 	[RD_UNIT_PERCENT] = 1,
 };
 

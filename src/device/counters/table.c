@@ -82,6 +82,7 @@ const char *rd_unit_name(enum rd_unit unit)
 		[RD_UNIT_TICKS] = "ticks",
 		[RD_UNIT_OBJECTS] = "objects",
 		[RD_UNIT_US] = "microseconds",
+		[RD_UNIT_SECONDS] = "seconds",
 		[RD_UNIT_PERCENT] = "percent",
 	};
 
