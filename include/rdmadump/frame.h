@@ -30,6 +30,12 @@ static inline bool rd_link_keeps_dlt(enum rd_link link)
 	return link >= RD_LINK_RAW;
 }
 
+/* Linux's "cooked" headers have a packet type: see rd_direction_cooked(). */
+static inline bool rd_link_is_cooked(enum rd_link link)
+{
+	return link == RD_LINK_SLL || link == RD_LINK_SLL2;
+}
+
 /* The link for a LINKTYPE_ value of a capture file; RD_LINK_RAW for those not decoded. */
 enum rd_link rd_link_of(int linktype);
 /* "LINUX_SLL"; NULL if unknown. Static. */

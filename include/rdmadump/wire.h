@@ -31,6 +31,11 @@ struct rd_local {
  * if the frame is too short or the port's addresses are unknown. Called once per batch; hot path.
  */
 void rd_direction_mark(const struct rd_local *local, struct rd_frame *frames, unsigned int n);
+/*
+ * Sets frames[i].direction by the packet type of Linux's cooked headers: out if the host sent it,
+ * in if it was sent to the host or to a group; unknown if the frame is of others.
+ */
+void rd_direction_cooked(enum rd_link link, struct rd_frame *frames, unsigned int n);
 
 /* Adds an address; ignored if it is zero, known already, or if there is no room. */
 void rd_local_add_mac(struct rd_local *local, const uint8_t mac[6]);

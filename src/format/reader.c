@@ -2,6 +2,7 @@
 /* Decodes a byte stream into batches of frames, which lie in its buffer. */
 #include "reader.h"
 #include <errno.h>
+#include <rdmadump/wire.h>
 #include <stdlib.h>
 
 /* Small enough to stay in the second-level cache from read(2) until the frames are processed. */
@@ -112,6 +113,17 @@ static enum step step(struct rd_reader *r, struct rd_frame *frame)
 	}
 }
 
+/* A direction that the file itself has counts more. */
+static void cooked_directions(const struct rd_reader *r, struct rd_frame *frames)
+{
+	for (unsigned int i = 0; i < r->batch; i++) {
+		const enum rd_link link = r->ifaces[frames[i].iface].link;
+
+		if (frames[i].direction == RD_DIR_UNKNOWN && rd_link_is_cooked(link))
+			rd_direction_cooked(link, &frames[i], 1);
+	}
+}
+
 int rd_reader_next(
 	struct rd_reader *r, struct rd_frame *frames, unsigned int max, struct rd_error *err)
 {
@@ -134,6 +146,8 @@ int rd_reader_next(
 			r->failed = true;
 	}
 	r->n_frames += r->batch;
+	if (r->cooked)
+		cooked_directions(r, frames);
 	if (r->batch || !r->failed)
 		return (int)r->batch;
 	if (err)

@@ -104,6 +104,7 @@ struct rd_reader {
 
 	uint64_t n_frames; /* delivered so far */
 	bool failed;
+	bool cooked; /* an interface is rd_link_is_cooked() */
 	struct rd_error error;
 
 	struct rd_section section;

@@ -103,6 +103,7 @@ int reader_add_iface(struct rd_reader *r, const struct rd_iface *iface)
 		reader_nomem(r);
 		return -1;
 	}
+	r->cooked |= rd_link_is_cooked(iface->link);
 	ifaces[r->n_ifaces].section = r->n_sections ? r->n_sections - 1 : 0;
 	extras[r->n_ifaces] = (struct iface_extra){0};
 	return (int)r->n_ifaces++;

@@ -13,15 +13,12 @@
 #include <rdmadump/privilege.h>
 #include <rdmadump/source.h>
 #include <rdmadump/units.h>
+#include <rdmadump/wire.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#ifndef DLT_LINUX_SLL2 /* libpcap before 1.9.1 */
-#define DLT_LINUX_SLL2 276
-#endif
 
 #define SNAPLEN_MAX 262144u /* libpcap's MAXIMUM_SNAPLEN */
 #define STAGE_BYTES 262144u /* a batch ends when it holds this many bytes */
@@ -44,7 +41,6 @@ struct netdev {
 	const struct rd_port *port; /* NULL: none */
 	bool nano;
 	struct netdev_clock clock;
-	int outgoing_at; /* offset of the packet type in a cooked header; -1: there is none */
 	char fault[PCAP_ERRBUF_SIZE]; /* why no more frames arrive; "": no fault */
 	bool stopped, renamed;
 	uint64_t deadline_ns; /* the last block is handed over before this time */
@@ -161,17 +157,6 @@ static uint64_t netdev_now(const struct rd_source *src)
 }
 
 /* From the cooked header; without one the engine compares addresses. */
-static void mark_direction(struct netdev *n)
-{
-	const uint8_t outgoing = 4; /* PACKET_OUTGOING */
-	const uint32_t at = (uint32_t)n->outgoing_at;
-
-	for (unsigned int i = 0; i < n->got; i++)
-		if (n->frames[i].caplen > at)
-			n->frames[i].direction =
-				n->frames[i].data[at] == outgoing ? RD_DIR_OUT : RD_DIR_IN;
-}
-
 static void take_removal(struct netdev *n)
 {
 	if (n->fault[0])
@@ -291,8 +276,8 @@ static int netdev_receive(
 	if (!any)
 		return 0;
 	convert_times(n);
-	if (n->outgoing_at >= 0)
-		mark_direction(n);
+	if (rd_link_is_cooked(n->src.iface.link))
+		rd_direction_cooked(n->src.iface.link, n->frames, n->got);
 	report_loss(n);
 	return (int)n->got;
 }
@@ -506,7 +491,6 @@ static void set_link(struct netdev *n)
 	struct rd_iface *iface = &n->src.iface;
 	int dlt = pcap_datalink(n->pcap);
 
-	n->outgoing_at = dlt == DLT_LINUX_SLL ? 1 : dlt == DLT_LINUX_SLL2 ? 10 : -1;
 	if (dlt == DLT_RAW)
 		dlt = LINKTYPE_RAW;
 	iface->link = rd_link_of(dlt);

@@ -186,6 +186,21 @@ void rd_direction_mark(const struct rd_local *local, struct rd_frame *frames, un
 			frames[i].direction = RD_DIR_UNKNOWN;
 }
 
+void rd_direction_cooked(enum rd_link link, struct rd_frame *frames, unsigned int n)
+{
+	/* PACKET_HOST, PACKET_BROADCAST, PACKET_MULTICAST, PACKET_OTHERHOST, PACKET_OUTGOING */
+	static const uint8_t of_type[] = {
+		RD_DIR_IN, RD_DIR_IN, RD_DIR_IN, RD_DIR_UNKNOWN, RD_DIR_OUT};
+	const uint32_t at = link == RD_LINK_SLL ? 1 : 10;
+
+	for (unsigned int i = 0; i < n; i++) {
+		struct rd_frame *f = &frames[i];
+		const bool known = f->caplen > at && f->data[at] < sizeof(of_type);
+
+		f->direction = known ? of_type[f->data[at]] : RD_DIR_UNKNOWN;
+	}
+}
+
 /* --- the addresses ------------------------------------------------------------------------ */
 
 static bool is_local_mac(const struct rd_local *local, const uint8_t *mac)

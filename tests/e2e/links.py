@@ -3,6 +3,7 @@
 """Rewrites an Ethernet capture of IPv4 or IPv6 packets as another link type or into a tunnel.
 
 links.py KIND FORMAT IN OUT: IN is a pcap file, other frames than IP are left out.
+links.py at ADDRESS IN OUT: as by tcpdump -i any at that host, with the direction of each frame.
 links.py kinds: the names of all kinds, with their link types.
 links.py same A B: whether two reports of analyze (JSON) say the same of the RDMA traffic.
 links.py plain-of TUNNELLED IN OUT, appended FIRST SECOND OUT: two captures in one.
@@ -70,6 +71,12 @@ def sll(extra=b"", proto=None):
 
 def sll2(t, n):
     return struct.pack(">HHIHBB8s", t, 0, 3, 1, 0, 6, MACS[6:] + b"\0\0")
+
+
+def captured_at(host, path):
+    """SLL2, made at the host with this IPv4 address: 0 to it, 4 by it."""
+    for ns, head, length in wrap("sll2", path):
+        yield ns, head[:10] + bytes([4 if head[32:36] == host else 0]) + head[11:], length
 
 
 def eth(middle):
@@ -251,6 +258,9 @@ def main(argv):
     elif argv[0] == "appended":
         with open(argv[3], "wb") as out:
             pcap(out, 1, [*read(argv[1]), *read(argv[2])], "ns")
+    elif argv[0] == "at":
+        with open(argv[3], "wb") as out:
+            pcap(out, 276, captured_at(bytes(map(int, argv[1].split("."))), argv[2]), "ns")
     elif argv[0] == "mixed":
         with open(argv[3], "wb") as out:
             mixed(out, argv[2])

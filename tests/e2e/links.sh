@@ -47,6 +47,17 @@ for kind in raw ipv6 sll2 null null-bsd loop mpls pppoe vxlan gre-ip ipip; do
 		"$(jq '.[] | [.a, .b, .sides.a.frames, .sides.b.frames]' "$tmp/want")"
 done
 
+# --- the direction of cooked frames -----------------------------------------------------------
+
+original 10_rc_write_loss/a.pcap.zst
+links at 10.77.0.2 "$tmp/in.pcap" "$tmp/k.pcap"
+sent=$("$RDMADUMP" -r "$tmp/plain.pcap" 'src host 10.77.0.2' 2>/dev/null | wc -l)
+is "cooked: frames that the host sent" "$("$RDMADUMP" -r "$tmp/k.pcap" --direction out 2>/dev/null | wc -l)" "$sent"
+"$RDMADUMP" -r "$tmp/k.pcap" -w "$tmp/copy.pcapng" 2>/dev/null
+is "... as its copy says" "$("$RDMADUMP" -r "$tmp/copy.pcapng" --direction out 2>/dev/null | wc -l)" "$sent"
+is "without directions: where to capture" "$(jq -r .verdict.capture_next "$tmp/want.json")" 10.77.0.2
+is "with them: not where the capture was made" "$(an --json "$tmp/k.pcap" | jq -c '.verdict | [.places, .capture_next]')" '[["sender_nic"],null]'
+
 # --- formats ----------------------------------------------------------------------------------
 
 for form in ns us ns-swapped us-swapped us-modified us-modified-swapped; do

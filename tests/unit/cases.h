@@ -19,7 +19,7 @@ struct token {
 /* Variables with a meaning; the others are the cases' own. */
 #define SLOTS                                                                                      \
 	S_qp, S_tos, S_vlan, S_iface, S_cut, S_vni, S_vni_back, S_tunnelled, S_reserved, S_icrc,   \
-		S_group, S_third, S_other_back, S_msn, S_gap, S_id, S_ib, S_body, S_zero,          \
+		S_group, S_third, S_other_back, S_msn, S_gap, S_id, S_ib, S_body, S_zero, S_marks, \
 		S_length, S_addr, S_rkey, S_qkey, S_src, S_opcode, S_changed, S_ahead, S_drift,    \
 		S_directions, S_only_a, S_net_a, S_net_b, S_ttl_a, S_ttl_b, S_ttl_back_a,          \
 		S_ttl_back_b, S_first_a, S_first_b, S_delay, S_trim, S_known, S_alone

@@ -146,7 +146,7 @@ static void analysis(struct run *r)
 		abort();
 }
 
-static void give(struct run *r, const struct make *m, const int64_t *slot)
+static void give(struct run *r, const struct make *m, const int64_t *slot, bool back)
 {
 	struct rd_frame frame = {.ts_ns = r->ns += (uint64_t)slot[S_gap],
 		.iface = (uint16_t)slot[S_iface],
@@ -154,6 +154,8 @@ static void give(struct run *r, const struct make *m, const int64_t *slot)
 		.caplen = m->n,
 		.len = m->n};
 
+	if (slot[S_marks])
+		frame.direction = back == (slot[S_marks] == 1) ? RD_DIR_OUT : RD_DIR_IN;
 	if (slot[S_cut] && slot[S_cut] < m->n)
 		frame.caplen = (uint32_t)slot[S_cut];
 	analysis(r);
@@ -258,7 +260,7 @@ static void put(struct run *r, const struct frame *f)
 		tag(&m, (uint16_t)slot[S_vlan]);
 	if (slot[S_vni])
 		vxlan(&m, (uint32_t)(f->back && slot[S_vni_back] ? slot[S_vni_back] : slot[S_vni]));
-	give(r, &m, slot);
+	give(r, &m, slot, f->back);
 }
 
 /* --- statements ------------------------------------------------------------------------------- */
@@ -335,7 +337,7 @@ static size_t raw(struct run *r, size_t at)
 	for (at = f.from; at < f.to; at++)
 		if (is_change(r->tok[at].text))
 			change(r, at, &m);
-	give(r, &m, f.slot);
+	give(r, &m, f.slot, false);
 	return next;
 }
 

@@ -337,6 +337,29 @@ static void test_direction(void **state)
 	}
 }
 
+/* The packet type of Linux's cooked headers; what is not captured or not known says nothing. */
+static void test_direction_cooked(void **state)
+{
+	static const struct {
+		uint8_t type, caplen, want;
+	} rows[] = {{0, 20, RD_DIR_IN}, {1, 20, RD_DIR_IN}, {2, 20, RD_DIR_IN},
+		{3, 20, RD_DIR_UNKNOWN}, {4, 20, RD_DIR_OUT}, {5, 20, RD_DIR_UNKNOWN},
+		{255, 20, RD_DIR_UNKNOWN}, {4, 1, RD_DIR_UNKNOWN}};
+
+	(void)state;
+	for (unsigned int k = 0; k < 2 * sizeof(rows) / sizeof(*rows); k++) {
+		const bool second = k % 2;
+		uint8_t *head = calloc(1, rows[k / 2].caplen);
+		struct rd_frame f = {.data = head, .caplen = rows[k / 2].caplen, .direction = 1};
+
+		if (f.caplen > 10)
+			head[second ? 10 : 1] = rows[k / 2].type;
+		rd_direction_cooked(second ? RD_LINK_SLL2 : RD_LINK_SLL, &f, 1);
+		assert_int_equal(f.direction, rows[k / 2].want);
+		free(head);
+	}
+}
+
 /* SMPs with a directed route have the same LIDs in both directions. */
 static void test_direction_permissive(void **state)
 {
@@ -580,6 +603,7 @@ int main(void)
 		cmocka_unit_test(test_udp_length),
 		cmocka_unit_test(test_vcrc),
 		cmocka_unit_test(test_direction),
+		cmocka_unit_test(test_direction_cooked),
 		cmocka_unit_test(test_direction_permissive),
 		cmocka_unit_test(test_direction_both),
 		cmocka_unit_test(test_direction_ip),

@@ -497,6 +497,7 @@ static inline void frame_take(
 		return;
 	}
 	flow_count(a, f, &it);
+	f->traffic.directions |= (uint8_t)(1U << direction);
 	if (icrc != ICRC_GOOD)
 		flow_unproven(f);
 	part_run(a, f, &it, part);

@@ -260,6 +260,7 @@ struct flow_traffic {
 	uint32_t unproven;    /* frames without a valid ICRC, counted up to UINT32_MAX */
 	uint16_t implausible; /* frames to this QP that are not RoCE, counted up to UINT16_MAX */
 	uint16_t row;	      /* its time series in the grid */
+	uint8_t directions;   /* bits 1 << enum rd_direction: what files say of its frames */
 };
 
 /* Its requests as a PSN sequence and as messages (request.c, datagram.c). */

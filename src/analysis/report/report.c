@@ -196,6 +196,16 @@ static void fill_owners(const struct rd_analysis *a, struct rd_conversation *c,
 }
 
 /*
+ * Whether the host of a flow's sender captured it. A router also sends what it received, and at a
+ * mirror port all frames are received.
+ */
+static bool is_sent_here(const struct flow *f, const struct flow *back)
+{
+	return f && f->traffic.directions == 1U << RD_DIR_OUT &&
+	       !(back && back->traffic.directions & 1U << RD_DIR_OUT);
+}
+
+/*
  * Side a is the one with more requests. A flow without a peer has requests of its sender, or
  * responses to its receiver.
  */
@@ -228,6 +238,10 @@ static bool fill_conversation(struct rd_analysis *a, struct rd_conversation *c, 
 	}
 	fill_owners(a, c, f, g);
 	c->connection = connection_of(a, f, g);
+	if (a->n_files == 1) {
+		c->local[0] = is_sent_here(requester, responder);
+		c->local[1] = is_sent_here(responder, requester);
+	}
 	return fill_side(a, &c->side[0], requester, responder) &&
 	       fill_side(a, &c->side[1], responder, requester) &&
 	       fill_series(&c->series, &a->grid, f, g) &&
@@ -272,8 +286,8 @@ static bool are_foreign(const struct flow *f, const struct flow *g)
 }
 
 /*
- * Which ends are of devices that were captured: with several files it is unknown which file is of
- * which device.
+ * Which ends are of devices that were captured, by facts: with several files it is unknown which
+ * file is of which device.
  */
 static void fill_local(const struct rd_analysis *a, struct rd_report *r)
 {

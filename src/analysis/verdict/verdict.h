@@ -7,7 +7,7 @@
 
 /*
  * Where the capture was made, relative to the requests of a side, according to the facts in the
- * file.
+ * file and to the directions of its frames.
  */
 enum tap { TAP_UNKNOWN, TAP_SENDER, TAP_RECEIVER, TAP_COUNT };
 
