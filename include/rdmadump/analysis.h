@@ -281,6 +281,13 @@ struct rd_side {
 	struct rd_psn_plot *psn_plot; /* PSNs of its requests; NULL: not requested, or left out */
 };
 
+struct rd_conversation;
+/*
+ * Goodput in bit/s, the same in all outputs: `bytes`, by the time from the first to the last frame
+ * of these n conversations. 0: all their frames have one time.
+ */
+uint64_t rd_goodput(uint64_t bytes, const struct rd_conversation *conversations, size_t n);
+
 /* The incident of this side; all zero if it never happened. Valid as long as the report. */
 const struct rd_incident *rd_side_incident(const struct rd_side *s, enum rd_incident_kind kind);
 const struct rd_verb_use *rd_side_verb(const struct rd_side *s, enum rd_verb verb);

@@ -30,6 +30,21 @@ const struct rd_latency *rd_side_latency(const struct rd_side *s, enum rd_latenc
 	return s->has_latencies >> kind & 1 ? &s->latencies[place(s->has_latencies, kind)] : &none;
 }
 
+uint64_t rd_goodput(uint64_t bytes, const struct rd_conversation *conversations, size_t n)
+{
+	uint64_t first = UINT64_MAX, last = 0;
+
+	for (size_t i = 0; i < 2 * n; i++) {
+		const struct rd_side *s = &conversations[i / 2].side[i % 2];
+
+		if (s->seen && s->first_ns < first)
+			first = s->first_ns;
+		if (s->seen && s->last_ns > last)
+			last = s->last_ns;
+	}
+	return last > first ? (uint64_t)((double)bytes * 8e9 / (double)(last - first)) : 0;
+}
+
 /* Whether an incident of a side is counted in the flow of its peer. */
 static const bool is_in_peer[RD_INC_COUNT] = {
 #define OWN				false

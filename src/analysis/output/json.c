@@ -52,8 +52,9 @@ static json_t *capture_json(const struct rd_report *r, const struct times *t)
 	return o;
 }
 
-static json_t *totals_json(const struct rd_totals *s)
+static json_t *totals_json(const struct rd_report *r)
 {
+	const struct rd_totals *s = &r->totals;
 	const struct {
 		const char *key;
 		uint64_t value;
@@ -66,6 +67,7 @@ static json_t *totals_json(const struct rd_totals *s)
 		{"other_frames", s->other_frames},
 		{"payload_bytes", s->payload_bytes},
 		{"goodput_bytes", s->goodput_bytes},
+		{"goodput_bps", rd_goodput(s->goodput_bytes, r->conversations, r->n_conversations)},
 		{"icrc_good", s->icrc_good},
 		{"icrc_bad", s->icrc_bad},
 		{"icrc_unchecked", s->icrc_unchecked},
@@ -160,8 +162,9 @@ static json_t *refusal_json(const struct rd_refusal *q)
 	return o;
 }
 
-static json_t *side_json(const struct rd_side *s, const struct times *t)
+static json_t *side_json(const struct rd_conversation *c, unsigned int side, const struct times *t)
 {
+	const struct rd_side *s = &c->side[side];
 	json_t *o = json_object();
 	bool asked = s->requests > 0;
 
@@ -170,6 +173,7 @@ static json_t *side_json(const struct rd_side *s, const struct times *t)
 	set(o, "wire_bytes", rd_json_u64(s->wire_bytes));
 	set(o, "payload_bytes", rd_json_u64(s->payload_bytes));
 	set(o, "goodput_bytes", rd_json_u64(s->goodput_bytes));
+	set(o, "goodput_bps", rd_json_u64_or_null(rd_goodput(s->goodput_bytes, c, 1)));
 	set(o, "first_ns", s->seen ? when(t, s->first_ns) : json_null());
 	set(o, "last_ns", s->seen ? when(t, s->last_ns) : json_null());
 	set(o, "first_frame", rd_json_u64_or_null(s->first_frame));
@@ -312,9 +316,7 @@ static json_t *conversation_json(const struct rd_conversation *c, const struct t
 	set(o, "application", application_json(c->application));
 	set(o, "a", endpoint_json(c, 0));
 	set(o, "b", endpoint_json(c, 1));
-	set(o, "sides",
-		json_pack("{s:o, s:o}", "a", side_json(&c->side[0], t), "b",
-			side_json(&c->side[1], t)));
+	set(o, "sides", json_pack("{s:o, s:o}", "a", side_json(c, 0, t), "b", side_json(c, 1, t)));
 	set(o, "series", series_json(&c->series, t));
 	return o;
 }
@@ -343,7 +345,7 @@ json_t *report_frame_json(const struct rd_report *r)
 	set(o, "version", json_integer(RD_REPORT_VERSION));
 	set(o, "verdict", verdict_json(r));
 	set(o, "capture", capture_json(r, &t));
-	set(o, "totals", totals_json(&r->totals));
+	set(o, "totals", totals_json(r));
 	set(o, "findings", json_array());
 	set(o, "findings_left_out",
 		rd_json_u64(rd_findings_left_out(&r->findings, NULL, RD_SEV_NONE)));

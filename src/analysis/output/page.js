@@ -185,12 +185,12 @@
 	};
 
 	const tiles = () => {
-		const t = report.totals, files = report.capture.files, duration = report.capture.duration_ns;
+		const t = report.totals, files = report.capture.files;
 		const lost = files.some(f => f.dropped !== null) ? sum(files.map(f => f.dropped || 0)) : null;
 		const datagrams = report.conversations.some(c => c.transport === "UD");
 		const list = [["Frames", count(t.frames)], ["RDMA frames", count(t.rdma_frames)],
 			[datagrams ? "QP pairs, UD flows" : "QP pairs", count(report.conversations_in_all)], ["New data", bytes(t.goodput_bytes)],
-			["Mean goodput", duration ? rate(t.goodput_bytes * 8e9 / duration) : "-"],
+			["Goodput", t.goodput_bps ? rate(t.goodput_bps) : "-"],
 			["Lost by the capture", lost === null ? "unknown" : count(lost), lost > 0],
 			["Wrong ICRCs", t.icrc_trusted ? count(t.icrc_bad) : "none valid", t.icrc_trusted && t.icrc_bad > 0]];
 		return el("dl", {class: "tiles"}, list.map(([name, value, bad]) =>
@@ -330,12 +330,6 @@
 		requests(row.c.application),
 		el("div", {class: "pair"}, sideview(row.c, row.name), sideview(row.c, row.name === "a" ? "b" : "a")), el("p", {}, begins(findingsof(row.c))), plots(row.c.series, findingsof(row.c), slowest(report, [row.c]))];
 
-	/* Of the time from the first to the last frame of both sides, as in the text. */
-	const goodput = r => {
-		const seen = Object.values(r.c.sides).filter(s => s.seen);
-		const took = Math.max(...seen.map(s => s.last_ns)) - Math.min(...seen.map(s => s.first_ns));
-		return took > 0 ? r.s.goodput_bytes * 8e9 / took : null;
-	};
 	const pairs = () => {
 		const rows = report.conversations.flatMap(c => {
 			const asked = ["a", "b"].filter(name => c.sides[name].requests > 0);
@@ -347,13 +341,13 @@
 			return l ? l[key] : null;
 		};
 		const hidden = report.conversations_in_all - report.conversations.length;
-		return [el("h2", {}, "QP pairs"), rows.length ? [el("p", {class: "soft small"}, "One row for each requester; click a pair for its details, a heading to sort.",
+		return [el("h2", {}, "QP pairs"), rows.length ? [el("p", {class: "soft small"}, "One row for each requester; click a pair for its details, a heading to sort. Goodput: new data, by the time from the first to the last frame of the pair.",
 			hidden > 0 && ` ${many(hidden, "more pair")} not in this report.`), table([
 			{name: "Requester \u2192 responder", value: r => endpoint(r.from) + endpoint(r.to) + within(r.c), cell: r => `${endpoint(r.from)} \u2192 ${endpoint(r.to)}${within(r.c)}`},
 			{name: "Verbs", value: r => Object.keys(r.s.verbs).join(" "),
 				cell: r => [r.c.transport, ...Object.keys(r.s.verbs)].join(" ") + (r.c.application ? ` (${r.c.application.name})` : "")},
 			number("Frames", r => r.s.frames, count), number("New data", r => r.s.goodput_bytes, bytes),
-			number("Goodput", goodput, rate),
+			number("Goodput", r => r.s.goodput_bps, rate),
 			number("Retx", r => times(r.s, "retransmitted"), count, true),
 			number("NAK", r => times(r.s, "nak_sequence", "nak_invalid_request", "nak_remote_access", "nak_remote_operational", "nak_other"), count, true),
 			number("RNR", r => times(r.s, "rnr"), count, true), number("CNP", r => times(r.s, "cnp"), count, true),

@@ -51,20 +51,6 @@ static uint64_t naks(const struct rd_side *s)
 	return sum;
 }
 
-static double rate(const struct rd_conversation *c, const struct rd_side *s)
-{
-	uint64_t first = UINT64_MAX, last = 0;
-
-	for (unsigned int i = 0; i < 2; i++)
-		if (c->side[i].seen) {
-			if (c->side[i].first_ns < first)
-				first = c->side[i].first_ns;
-			if (c->side[i].last_ns > last)
-				last = c->side[i].last_ns;
-		}
-	return last > first ? (double)s->goodput_bytes * 8e9 / (double)(last - first) : 0;
-}
-
 /* The kind of latency with most samples. */
 static const struct rd_latency *latency(const struct rd_side *s)
 {
@@ -105,7 +91,7 @@ void pair_row_put(struct grid *g, const struct rd_conversation *c, unsigned int 
 		grid_put(g, "%-*s -> %s", width, from, to);
 	grid_put(g, "%s", verb);
 	grid_put(g, "%s", rd_fmt_count(number, s->frames));
-	grid_put(g, "%s", rd_fmt_bitrate(number, rate(c, s)));
+	grid_put(g, "%s", rd_fmt_bitrate(number, (double)rd_goodput(s->goodput_bytes, c, 1)));
 	grid_put(g, "%" PRIu64, rd_side_incident(s, RD_INC_RETRANSMITTED)->count);
 	grid_put(g, "%" PRIu64, naks(s));
 	for (size_t i = 0; i < sizeof(events) / sizeof(*events); i++)
