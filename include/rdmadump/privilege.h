@@ -12,6 +12,7 @@
 /* The only text about running without root; README and the man page repeat it. */
 #define RD_SETCAP	  "setcap cap_net_raw,cap_ipc_lock+ep"
 #define RD_RUN_PRIVILEGED "run as root or " RD_SETCAP " on rdmadump"
+#define RD_WHY_PRIVILEGE  "needs CAP_NET_RAW" /* of rd_port_verdict(): nothing else is missing */
 #define RD_NEEDS_RAW	  "needs CAP_NET_RAW: " RD_RUN_PRIVILEGED
 #define RD_NEEDS_BOTH                                                                              \
 	"needs CAP_NET_RAW and a larger limit of locked memory (ulimit -l): " RD_RUN_PRIVILEGED

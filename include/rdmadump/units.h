@@ -8,6 +8,12 @@
 
 #define RD_UNITS_LEN 32 /* buffer size of every formatter below, with the NUL */
 
+/* The ending of a noun after a number: "1 frame", "0 frames". */
+static inline const char *rd_plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
 /* "1 284 551": digits in groups of three. Each formatter writes into buf and returns buf. */
 char *rd_fmt_count(char buf[RD_UNITS_LEN], uint64_t n);
 /* Powers of 1000, for sizes of files and traffic: "9.8 GB", "412 B". */

@@ -59,9 +59,9 @@ void report_progress(struct capture_run *r, bool on_request, char *line, size_t 
 	rd_session_progress(r->session, &p);
 	past = (double)(p.elapsed_ns - since_ns) / 1e9;
 	progress_bar(&p, bar, sizeof(bar));
-	snprintf(line, size, "  %s   %s frames   %s   %s   file %s   lost %s%s%s",
+	snprintf(line, size, "  %s   %s frame%s   %s   %s   file %s   lost %s%s%s",
 		rd_fmt_hms(hms, p.elapsed_ns / 1000000000U), rd_fmt_count(frames, p.frames),
-		rd_fmt_bytes(bytes, p.bytes),
+		rd_plural(p.frames), rd_fmt_bytes(bytes, p.bytes),
 		rd_fmt_bitrate(rate, past > 0 ? (double)(p.bytes - since) * 8 / past : 0),
 		rd_fmt_bytes(file, p.file_bytes), rd_fmt_count(lost, p.lost),
 		p.lost_known ? "" : " or more", bar);
@@ -89,8 +89,9 @@ static void report_where(const struct capture_run *r)
 	char n[RD_UNITS_LEN], size[RD_UNITS_LEN], before[48] = "", files[48] = "";
 
 	if (!r->opt->session.path) {
-		fprintf(stderr, "%s frames in %.1f s\n",
-			rd_fmt_count(n, r->result->written.written), seconds(r));
+		fprintf(stderr, "%s frame%s in %.1f s\n",
+			rd_fmt_count(n, r->result->written.written),
+			rd_plural(r->result->written.written), seconds(r));
 		return;
 	}
 	if (only_named_after(&r->opt->session))
@@ -101,22 +102,25 @@ static void report_where(const struct capture_run *r)
 			r->opt->session.n_stripes, r->result->written.files);
 	else if (r->result->written.files > 1)
 		snprintf(files, sizeof(files), " and others, %u files", r->result->written.files);
-	fprintf(stderr, "%s frames in %.1f s, written to %s",
-		rd_fmt_count(n, r->result->written.written), seconds(r), before);
+	fprintf(stderr, "%s frame%s in %.1f s, written to %s",
+		rd_fmt_count(n, r->result->written.written), rd_plural(r->result->written.written),
+		seconds(r), before);
 	rd_printable_put(stderr,
 		strcmp(r->opt->session.path, "-") ? r->opt->session.path : "standard output",
 		SIZE_MAX);
 	fprintf(stderr, "%s (%s)\n", files, rd_fmt_bytes(size, r->result->written.file_bytes));
 }
 
-static void report_account(const struct rd_frame_account *a)
+/* What was counted before frames were filtered out says so. */
+static void report_account(const struct rd_frame_account *a, bool filtered)
 {
 	char in[RD_UNITS_LEN], out[RD_UNITS_LEN], unknown[RD_UNITS_LEN];
 
-	fprintf(stderr, "  received %s    sent %s    direction unknown %s\n",
+	fprintf(stderr, "  received %s    sent %s    direction unknown %s%s\n",
 		rd_fmt_count(in, a->direction[RD_DIR_IN]),
 		rd_fmt_count(out, a->direction[RD_DIR_OUT]),
-		rd_fmt_count(unknown, a->direction[RD_DIR_UNKNOWN]));
+		rd_fmt_count(unknown, a->direction[RD_DIR_UNKNOWN]),
+		filtered ? "    (before the filter)" : "");
 	if (a->bad_time)
 		fprintf(stderr,
 			"  %" PRIu64 " timestamps of the device are more than 1 s off; they are "
@@ -125,8 +129,8 @@ static void report_account(const struct rd_frame_account *a)
 	if (a->no_time)
 		fprintf(stderr,
 			"  %" PRIu64
-			" frames have no timestamp of the device; they have the system clock's\n",
-			a->no_time);
+			" frame%s without a timestamp of the device, with the system clock's\n",
+			a->no_time, rd_plural(a->no_time));
 	if (a->disordered[RD_DIR_IN] || a->disordered[RD_DIR_OUT] || a->disordered[RD_DIR_UNKNOWN])
 		fprintf(stderr,
 			"  timestamps of the device out of order: %" PRIu64 " received, %" PRIu64
@@ -170,7 +174,7 @@ static void report_text(const struct capture_run *r)
 	if (*text)
 		fprintf(stderr, "  %s\n", text);
 	loss_text(r);
-	report_account(&r->result->account);
+	report_account(&r->result->account, t.filtered);
 	if (r->result->written.beyond)
 		fprintf(stderr,
 			"  %" PRIu64
@@ -180,14 +184,14 @@ static void report_text(const struct capture_run *r)
 	if (r->result->left_out)
 		fprintf(stderr,
 			"  %" PRIu64
-			" frames of other link types were left out: a file has one link type\n",
-			r->result->left_out);
+			" frame%s of other link types left out: a file has one link type\n",
+			r->result->left_out, rd_plural(r->result->left_out));
 	if (r->result->written.late)
 		fprintf(stderr,
 			"  %" PRIu64
-			" frames arrived too late to be sorted among those of other queues "
+			" frame%s arrived too late to be sorted among those of other queues "
 			"(reordercap sorts the file)\n",
-			r->result->written.late);
+			r->result->written.late, rd_plural(r->result->written.late));
 	if (r->result->gaps)
 		fprintf(stderr,
 			"  the receive queue failed %" PRIu64
@@ -311,5 +315,6 @@ void report_end(const struct capture_run *r)
 		live_report(r->live);
 	/* Also after an error, like a damaged file: what was counted before it. */
 	if (r->opt->only_count)
-		printf("%" PRIu64 " frames\n", r->result->total.encoded);
+		printf("%" PRIu64 " frame%s\n", r->result->total.encoded,
+			rd_plural(r->result->total.encoded));
 }

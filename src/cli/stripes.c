@@ -19,8 +19,8 @@ void stripes_text(const struct capture_run *r)
 
 		fprintf(stderr, "  stripe %u of %u, ", i + 1, r->opt->session.n_stripes);
 		rd_printable_put(stderr, r->opt->stripe[i], SIZE_MAX);
-		fprintf(stderr, ": %s frames (%s)", rd_fmt_count(n, w->written),
-			rd_fmt_bytes(size, w->file_bytes));
+		fprintf(stderr, ": %s frame%s (%s)", rd_fmt_count(n, w->written),
+			rd_plural(w->written), rd_fmt_bytes(size, w->file_bytes));
 		if (w->unwritten)
 			fprintf(stderr, ", %s could not be written",
 				rd_fmt_count(lost, w->unwritten));

@@ -157,7 +157,7 @@ static void judge_process(struct rd_judgement *j, const struct rd_port *port)
 	if (!rd_has_capability(CAP_NET_RAW)) {
 		j->todo = RD_RUN_PRIVILEGED;
 		if (sniffer)
-			j->why = "needs CAP_NET_RAW";
+			j->why = RD_WHY_PRIVILEGE;
 	} else if (sniffer && rd_lockable() < rd_ring_default_bytes(port)) {
 		j->why = "the limit of locked memory (ulimit -l) is below what the receive ring "
 			 "needs: it would be smaller";

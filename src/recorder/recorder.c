@@ -175,7 +175,8 @@ static void log_dump(struct rd_recorder *r, const struct rd_dump *dump, const ch
 	char text[PATH_MAX + 200];
 
 	if (!dump->failed) {
-		snprintf(text, sizeof(text), "%s: %" PRIu64 " frames", dump->path, dump->frames);
+		snprintf(text, sizeof(text), "%s: %" PRIu64 " frame%s", dump->path, dump->frames,
+			rd_plural(dump->frames));
 		journal_log(r, JOURNAL_FILE, text, reason, dump);
 		r->warned = false;
 		return;

@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/log.h>
+#include <rdmadump/units.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,9 +128,9 @@ static void send_status(struct rd_recorder *r)
 	frames = r->progress.frames;
 	pthread_mutex_unlock(&r->lock);
 	snprintf(status, sizeof(status),
-		"STATUS=recording: %" PRIu64 " frames received, %" PRIu64 " triggers, %" PRIu64
+		"STATUS=recording: %" PRIu64 " frame%s received, %" PRIu64 " triggers, %" PRIu64
 		" files, %" PRIu64 " failed",
-		frames, c.fired, c.files, c.files_failed);
+		frames, rd_plural(frames), c.fired, c.files, c.files_failed);
 	notify_send(r, status);
 }
 

@@ -89,17 +89,17 @@ static void comment_numbers(
 	}
 	if (!a->last) {
 		snprintf(out, size,
-			"File %u: %s frames written; filtered out %s, dropped by rdmadump %s; "
+			"File %u: %s frame%s written; filtered out %s, dropped by rdmadump %s; "
 			"what the device dropped is in the last file.",
-			a->number, rd_fmt_count(written, w), rd_fmt_count(filtered, f),
-			rd_fmt_count(dropped, d));
+			a->number, rd_fmt_count(written, w), rd_plural(w),
+			rd_fmt_count(filtered, f), rd_fmt_count(dropped, d));
 		return;
 	}
 	loss_related_text(s, related, sizeof(related));
-	snprintf(out, size, "%s frames written in %.1f s; filtered out %s, %s.%s%s%.256s",
-		rd_fmt_count(written, w), (double)(s->capture.end_ns - s->capture.start_ns) / 1e9,
-		rd_fmt_count(filtered, f), o->sentence, related,
-		s->error.class != RD_CLASS_NONE ? " Ended by a fault: " : "",
+	snprintf(out, size, "%s frame%s written in %.1f s; filtered out %s, %s.%s%s%.256s",
+		rd_fmt_count(written, w), rd_plural(w),
+		(double)(s->capture.end_ns - s->capture.start_ns) / 1e9, rd_fmt_count(filtered, f),
+		o->sentence, related, s->error.class != RD_CLASS_NONE ? " Ended by a fault: " : "",
 		s->error.class != RD_CLASS_NONE ? s->error.text : "");
 }
 
@@ -115,9 +115,9 @@ static void comment_stripe(
 		u += a->unwritten[i];
 	}
 	snprintf(out, size,
-		"File %u: %s frames written, %s that could not be written; what was filtered out "
+		"File %u: %s frame%s written, %s that could not be written; what was filtered out "
 		"or dropped before is in stripe 1.",
-		a->number, rd_fmt_count(written, w), rd_fmt_count(unwritten, u));
+		a->number, rd_fmt_count(written, w), rd_plural(w), rd_fmt_count(unwritten, u));
 }
 
 /* The length is constant, so that the final comment can overwrite the first one. */

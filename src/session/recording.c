@@ -171,6 +171,6 @@ void recording_comment(
 		w += a->written[i];
 	missing_text(a->dump, missing, sizeof(missing));
 	snprintf(out + used, size - used,
-		"File %u: %s frames written; since the counters at its beginning: %s.%s", a->number,
-		rd_fmt_count(written, w), o->sentence, missing);
+		"File %u: %s frame%s written; since the counters at its beginning: %s.%s",
+		a->number, rd_fmt_count(written, w), rd_plural(w), o->sentence, missing);
 }

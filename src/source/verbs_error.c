@@ -22,16 +22,16 @@ static const struct advice cq_advice[] = {
 };
 
 static const struct advice queue_advice[] = {
-	{EOPNOTSUPP, "this device offers no RAW_PACKET queue pair; see 'rdmadump list'"},
+	{EOPNOTSUPP, "this device offers no RAW_PACKET queue pair; see 'rdmadump info'"},
 	{EINVAL, "use fewer buffers (-b)"},
-	{0, "see 'rdmadump list'"},
+	{0, "see 'rdmadump info' and the kernel's log (dmesg)"},
 };
 
 static const struct advice flow_advice[] = {
 	{EOPNOTSUPP, "the device, its firmware or its link layer has no sniffer for verbs; see "
-		     "'rdmadump list'"},
+		     "'rdmadump info'"},
 	{EBUSY, "another program is sniffing on this device; end it first"},
-	{0, "see 'rdmadump list' and the kernel's log (dmesg)"},
+	{0, "see 'rdmadump info' and the kernel's log (dmesg)"},
 };
 
 static const struct {

@@ -92,7 +92,8 @@ static int open_all(
 		return -1;
 	rc = ibv_query_port(port->ctx, (uint8_t)port->num, &attr);
 	if (rc)
-		return verbs_fail(port, err, rc, "see 'rdmadump list'", "query_port");
+		return verbs_fail(port, err, rc, "see 'rdmadump info' and the kernel's log (dmesg)",
+			"query_port");
 	port->link = attr.link_layer == IBV_LINK_LAYER_INFINIBAND ? RD_LINK_INFINIBAND
 								  : RD_LINK_ETHERNET;
 	verbs_addresses_open(port, config->port);

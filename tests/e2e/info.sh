@@ -188,7 +188,7 @@ if command -v setpriv >/dev/null; then
 	model -- setpriv --bounding-set=-net_raw --inh-caps=-net_raw "$RDMADUMP" info >"$tmp/out" 2>&1
 	has "without CAP_NET_RAW: what to do" "$tmp/out" 'privilege +no +CAP_NET_RAW is missing; run as root'
 	model -- setpriv --bounding-set=-net_raw --inh-caps=-net_raw "$RDMADUMP" list -v >"$tmp/out" 2>&1
-	has "without CAP_NET_RAW: the list says so" "$tmp/out" ' yes: needs CAP_NET_RAW; run as root'
+	has "without CAP_NET_RAW: the list says so" "$tmp/out" ' with CAP_NET_RAW: run as root or setcap'
 else
 	skip "without CAP_NET_RAW" "setpriv is not installed"
 	skip "without CAP_NET_RAW: the list says so" "setpriv is not installed"

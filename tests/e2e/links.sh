@@ -94,6 +94,14 @@ if has_tool tshark "the same decoding as tshark"; then
 	ok "QPs and PSNs are those of tshark" "$tmp/diff"
 fi
 
+# --- the report of a capture --------------------------------------------------------------------
+
+"$RDMADUMP" -r "$tmp/plain.pcap" --frames 1 -w "$tmp/copy.pcapng" 2>"$tmp/log"
+has "one frame" "$tmp/log" '^1 frame in '
+has "... of unknown direction" "$tmp/log" '  received 0    sent 0    direction unknown 1$'
+"$RDMADUMP" -r "$tmp/plain.pcap" --opcode RC_ACKNOWLEDGE -w "$tmp/copy.pcapng" 2>"$tmp/log"
+has "directions are counted before the filter" "$tmp/log" '    direction unknown [0-9 ]+    \(before the filter\)$'
+
 # --- filters and --decap ------------------------------------------------------------------------
 
 # As many frames of each link type as of the original

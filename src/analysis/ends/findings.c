@@ -147,7 +147,7 @@ static bool lost_between(const struct sight *s, struct rd_finding *f)
 	rd_finding_detail(f,
 		"%llu packet%s of %llu that were sent (%s) did not arrive, and the receiver "
 		"asked for %s; frames of the sender's capture",
-		n(e->count), plural(e->count), n(s->w->sent),
+		n(e->count), rd_plural(e->count), n(s->w->sent),
 		share_text(share, e->count, s->w->sent), asked);
 	filter_qp(s, f, e->first_frame);
 	return true;
@@ -166,7 +166,7 @@ static bool lost_or_missed(const struct sight *s, struct rd_finding *f)
 	rd_finding_detail(f,
 		"%llu packet%s of %llu that were sent (%s); nothing shows whether they "
 		"arrived, and that capture missed others; frames of the sender's capture",
-		n(e->count), plural(e->count), n(s->w->sent),
+		n(e->count), rd_plural(e->count), n(s->w->sent),
 		share_text(share, e->count, s->w->sent));
 	filter_qp(s, f, e->first_frame);
 	return true;
@@ -185,7 +185,7 @@ static bool missed_at_receiver(const struct sight *s, struct rd_finding *f)
 	rd_finding_detail(f,
 		"%llu packet%s that the receiver acknowledged and its capture lacks; frames of the "
 		"sender's capture",
-		n(e->count), plural(e->count));
+		n(e->count), rd_plural(e->count));
 	filter_qp(s, f, e->first_frame);
 	return true;
 }
@@ -214,7 +214,7 @@ static bool lost_in_sender(const struct sight *s, struct rd_finding *f)
 	rd_finding_detail(f,
 		"%llu packet%s that neither capture had before the receiver asked for them; frames "
 		"of the sender's capture",
-		n(f->evidence.count), plural(f->evidence.count));
+		n(f->evidence.count), rd_plural(f->evidence.count));
 	filter_qp(s, f, f->evidence.n_frames ? f->evidence.frames[0] : 0);
 	return true;
 }
@@ -238,7 +238,7 @@ static bool duplicated_between(const struct sight *s, struct rd_finding *f)
 	rd_finding_detail(f,
 		"%llu packet%s arrived once more than they were sent%s; frames of the "
 		"receiver's capture",
-		n(e->count), plural(e->count), s->p->ids_tell ? ", with the same IP id" : "");
+		n(e->count), rd_plural(e->count), s->p->ids_tell ? ", with the same IP id" : "");
 	filter_qp(s, f, e->first_frame);
 	return true;
 }
@@ -311,7 +311,7 @@ static bool lost_downstream(const struct sight *s, struct rd_finding *f)
 	rd_finding_detail(f,
 		"%llu time%s the receiver requested packets again that its own capture has; frames "
 		"of the receiver's capture",
-		n(e->count), plural(e->count));
+		n(e->count), rd_plural(e->count));
 	filter_qp(s, f, e->first_frame);
 	return true;
 }
@@ -331,7 +331,7 @@ static bool missed_at_sender(const struct sight *s, struct rd_finding *f)
 	rd_finding_detail(f,
 		"%llu packet%s arrived that the capture at the sender lacks; frames of the "
 		"receiver's capture",
-		n(e->count), plural(e->count));
+		n(e->count), rd_plural(e->count));
 	filter_qp(s, f, e->first_frame);
 	return true;
 }

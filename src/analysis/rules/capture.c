@@ -22,8 +22,8 @@ static bool no_rdma(const struct look *l, struct rd_finding *f)
 		finding_lower(f, partly ? RD_POSSIBLE : RD_LIKELY);
 	rd_finding_title(f, t->frames ? "there is no RDMA traffic in this capture"
 				      : "there are no frames in this capture");
-	rd_finding_detail(f, "%llu frames, none of them recognized as RoCE or InfiniBand%s",
-		n(t->frames),
+	rd_finding_detail(f, "%llu frame%s, none of them recognized as RoCE or InfiniBand%s",
+		n(t->frames), rd_plural(t->frames),
 		t->unread		       ? "; some are not understood"
 		: t->truncated || t->fragments ? "; some are cut or fragments"
 		: t->tunnels_left	       ? "; RDMA traffic in tunnels was left out"
@@ -68,8 +68,8 @@ static bool not_understood(const struct look *l, struct rd_finding *f)
 		rd_finding_title(f, "frames are cut before the headers that show RDMA traffic");
 		break;
 	}
-	rd_finding_detail(f, "%llu of %llu frames; they may be RDMA traffic", n(u->frames.count),
-		n(l->r->totals.frames));
+	rd_finding_detail(f, "%llu of %llu frame%s; they may be RDMA traffic", n(u->frames.count),
+		n(l->r->totals.frames), rd_plural(l->r->totals.frames));
 	return true;
 }
 
@@ -98,8 +98,8 @@ static bool in_tunnels(const struct look *l, struct rd_finding *f)
 		finding_lower(f, RD_LIKELY);
 	rd_finding_title(f, "RDMA traffic is in tunnels: %s", kinds);
 	rd_finding_detail(f,
-		"%llu frames; all that is said is of the packets inside, without the tunnels%s%s",
-		n(t->tunnelled),
+		"%llu frame%s; all that is said is of the packets inside, without the tunnels%s%s",
+		n(t->tunnelled), rd_plural(t->tunnelled),
 		t->tunnelled < t->rdma_frames ? "; others are outside of tunnels" : "",
 		t->tunnelled < t->rdma_frames && l->a->config.tunnels == RD_TUNNELS_ALWAYS
 			? ", and a packet that was captured twice looks duplicated"
@@ -121,7 +121,8 @@ static bool tunnels_left(const struct look *l, struct rd_finding *f)
 		finding_lower(f, RD_LIKELY);
 	if (l->a->config.tunnels == RD_TUNNELS_NEVER) {
 		rd_finding_title(f, "RDMA traffic in tunnels was left out: %s", kinds);
-		rd_finding_detail(f, "%llu frames, of which nothing is said", n(t->tunnels_left));
+		rd_finding_detail(f, "%llu frame%s, of which nothing is said", n(t->tunnels_left),
+			rd_plural(t->tunnels_left));
 		return true;
 	}
 	f->severity = RD_SEV_NOTE;
@@ -132,9 +133,9 @@ static bool tunnels_left(const struct look *l, struct rd_finding *f)
 	f->next = "to count both: analyze --decap always";
 	rd_finding_title(f, "QPs are in tunnels and outside of them: %s", kinds);
 	rd_finding_detail(f,
-		"%llu frames are left out: each QP is followed where its packets were captured "
+		"%llu frame%s left out: each QP is followed where its packets were captured "
 		"first",
-		n(t->tunnels_left));
+		n(t->tunnels_left), rd_plural(t->tunnels_left));
 	return true;
 }
 
@@ -162,9 +163,10 @@ static bool copies_left(const struct look *l, struct rd_finding *f)
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "QPs were captured at several interfaces");
 	rd_finding_detail(f,
-		"%llu frames are left out: each QP is followed where its packets were captured "
+		"%llu frame%s left out: each QP is followed where its packets were captured "
 		"first%s",
-		n(t->copies_left), t->moved ? ", and elsewhere if no more came from there" : "");
+		n(t->copies_left), rd_plural(t->copies_left),
+		t->moved ? ", and elsewhere if no more came from there" : "");
 	return true;
 }
 
@@ -179,7 +181,7 @@ static bool foreign(const struct look *l, struct rd_finding *f)
 	if (t->foreign == 1)
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "UDP port 4791 that is not RoCE: %llu frame%s", n(t->foreign),
-		plural(t->foreign));
+		rd_plural(t->foreign));
 	rd_finding_detail(f, "no valid invariant CRC, and headers that no sender of RoCE writes");
 	rd_finding_filter(f, 0, "udp.dstport == 4791");
 	return true;
@@ -191,8 +193,8 @@ static bool no_frames_in_time(const struct look *l, struct rd_finding *f)
 	if (l->nth || !l->a->config.to_ns || l->r->totals.frames || !l->a->frame)
 		return false;
 	rd_finding_title(f, "no frame of the capture is in the time that was asked for");
-	rd_finding_detail(
-		f, "%llu frames are outside of --time; nothing is known of it", n(l->a->frame));
+	rd_finding_detail(f, "%llu frame%s outside of --time; nothing more is known",
+		n(l->a->frame), rd_plural(l->a->frame));
 	return true;
 }
 
@@ -205,8 +207,8 @@ static bool no_such_qp(const struct look *l, struct rd_finding *f)
 	if (l->r->totals.frames_left_out || l->r->totals.cut || l->r->totals.fragments)
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "there is no conversation with QP 0x%x", l->a->config.qp);
-	rd_finding_detail(
-		f, "%llu frames of RDMA traffic are of other QPs", n(l->r->totals.rdma_frames));
+	rd_finding_detail(f, "%llu frame%s of RDMA traffic, all of other QPs",
+		n(l->r->totals.rdma_frames), rd_plural(l->r->totals.rdma_frames));
 	return true;
 }
 
@@ -223,8 +225,8 @@ static bool lost_by_capture(const struct look *l, struct rd_finding *f)
 	rd_sum_add(&all, lost);
 	f->evidence.count = lost;
 	rd_finding_title(f, "the file reports frames that the capture lost");
-	rd_finding_detail(f, "%llu frames, %s; gaps around them need not be network loss", n(lost),
-		share_text(share, lost, all));
+	rd_finding_detail(f, "%llu frame%s, %s; gaps around them need not be network loss", n(lost),
+		rd_plural(lost), share_text(share, lost, all));
 	return true;
 }
 
@@ -237,8 +239,9 @@ static bool damaged_file(const struct look *l, struct rd_finding *f)
 			f->evidence.count = 1;
 			rd_finding_frame(f, l->r->files[i].first_frame + l->r->files[i].frames - 1);
 			rd_finding_title(f, "a file is damaged or incomplete");
-			rd_finding_detail(f, "%s; %llu frames of it were analysed",
-				l->r->files[i].damage, n(l->r->files[i].frames));
+			rd_finding_detail(f, "%s; analysed of it: %llu frame%s",
+				l->r->files[i].damage, n(l->r->files[i].frames),
+				rd_plural(l->r->files[i].frames));
 			return true;
 		}
 	return false;
@@ -254,9 +257,9 @@ static bool truncated(const struct look *l, struct rd_finding *f)
 	rd_finding_title(f, "the capture has only the first bytes of %sframes",
 		t->truncated < t->frames ? "some " : "its ");
 	rd_finding_detail(f,
-		"%llu of %llu frames: what the headers show is judged as usual; whether a frame "
+		"%llu of %llu frame%s: what the headers show is judged as usual; whether a frame "
 		"was damaged, and what its message says, cannot be seen%s",
-		n(t->truncated), n(t->frames),
+		n(t->truncated), n(t->frames), rd_plural(t->frames),
 		t->cut ? ". Some lack even a part of their headers: what happened to these frames "
 			 "is unknown"
 		       : "");
@@ -309,8 +312,8 @@ static bool damaged_strays(const struct look *l, struct rd_finding *f)
 	finding_evidence(f, &l->a->icrc_lost);
 	rd_finding_title(f, "damaged frames belong to no known QP");
 	rd_finding_detail(f,
-		"%llu frames with a wrong invariant CRC, whose headers may be damaged, too",
-		n(f->evidence.count));
+		"%llu frame%s with a wrong invariant CRC, whose headers may be damaged, too",
+		n(f->evidence.count), rd_plural(f->evidence.count));
 	return true;
 }
 
@@ -324,7 +327,7 @@ static bool silence(const struct look *l, struct rd_finding *f)
 	f->evidence.count = t->silences;
 	rd_finding_frame(f, t->silence_frame);
 	rd_finding_title(f, "all traffic stopped while several QPs waited for responses");
-	rd_finding_detail(f, "%llu pause%s, the longest %s", n(t->silences), plural(t->silences),
+	rd_finding_detail(f, "%llu pause%s, the longest %s", n(t->silences), rd_plural(t->silences),
 		rd_fmt_duration(longest, t->longest_silence_ns));
 	return true;
 }
@@ -345,8 +348,8 @@ static bool left_out(const struct look *l, struct rd_finding *f)
 		return false;
 	f->evidence.count = l->r->totals.frames_left_out;
 	rd_finding_title(f, "there are more QPs than the analysis follows");
-	rd_finding_detail(f, "%llu frames of QPs beyond the first %llu are only counted",
-		n(f->evidence.count), n(l->r->totals.qps));
+	rd_finding_detail(f, "%llu frame%s of QPs beyond the first %llu, only counted",
+		n(f->evidence.count), rd_plural(f->evidence.count), n(l->r->totals.qps));
 	return true;
 }
 

@@ -75,7 +75,7 @@ static bool pause_frames(const struct look *l, struct rd_finding *f)
 	if (!paused_classes(s)) {
 		f->severity = RD_SEV_NOTE;
 		rd_finding_title(f, "pause frames that resume only, without a pause");
-		rd_finding_detail(f, "%llu frames", n(s->frames));
+		rd_finding_detail(f, "%llu frame%s", n(s->frames), rd_plural(s->frames));
 		return true;
 	}
 	classes_text(classes, sizeof(classes), paused_classes(s));
@@ -115,7 +115,7 @@ static bool paused(const struct look *l, struct rd_finding *f)
 	rd_finding_title(f, "the packets of this sender wait during pauses of %s", classes);
 	rd_finding_detail(f,
 		"%llu gap%s of %s in all %s with pauses; the longest is %s, before frame %llu",
-		n(h->gaps.count), plural(h->gaps.count), rd_fmt_duration(all, h->ns),
+		n(h->gaps.count), rd_plural(h->gaps.count), rd_fmt_duration(all, h->ns),
 		h->gaps.count == 1 ? "begins and ends" : "begin and end",
 		rd_fmt_duration(longest, h->longest_ns), n(h->longest_frame));
 	filter_requests(l, f);
@@ -157,7 +157,8 @@ const char *rates_text(char buf[RATES_LEN], const struct look *l)
 	len = snprintf(buf, RATES_LEN,
 		"; its rate here: %s before, %s at the lowest after (mean%s of %llu)",
 		rd_fmt_bitrate(before, (double)c->rate_before),
-		rd_fmt_bitrate(after, (double)c->rate_after), plural(c->episodes), n(c->episodes));
+		rd_fmt_bitrate(after, (double)c->rate_after), rd_plural(c->episodes),
+		n(c->episodes));
 	if (c->recovery.n)
 		snprintf(buf + len, (size_t)(RATES_LEN - len),
 			", back at 90 %% of it after %s (median of %llu)",
@@ -230,8 +231,10 @@ static bool priorities_differ(const struct look *l, struct rd_finding *f)
 			"the two directions have different priorities: VLAN priority %d and %d",
 			own->pcp, other->pcp);
 	rd_finding_detail(f,
-		"at this capture point; %llu frames from here, %llu frames of the other direction",
-		n(l->s->frames), n(l->other->frames));
+		"at this capture point; %llu frame%s from here, %llu frame%s of the other "
+		"direction",
+		n(l->s->frames), rd_plural(l->s->frames), n(l->other->frames),
+		rd_plural(l->other->frames));
 	if (only_acknowledges(l->other, l->s) || only_acknowledges(l->s, l->other)) {
 		f->severity = RD_SEV_NOTE;
 		f->meaning =
@@ -258,10 +261,11 @@ static bool lossy_priority(const struct look *l, struct rd_finding *f)
 	rd_finding_frame(f, l->s->first_frame);
 	rd_finding_title(f, "RDMA packets have priority %d, but PFC is on for %s", p->class, with);
 	if (p->pcp >= 0 && !p->untagged)
-		rd_finding_detail(f, "%llu frames with DSCP %d and VLAN priority %d",
-			n(l->s->frames), p->dscp, p->pcp);
+		rd_finding_detail(f, "%llu frame%s with DSCP %d and VLAN priority %d",
+			n(l->s->frames), rd_plural(l->s->frames), p->dscp, p->pcp);
 	else
-		rd_finding_detail(f, "%llu frames with DSCP %d", n(l->s->frames), p->dscp);
+		rd_finding_detail(f, "%llu frame%s with DSCP %d", n(l->s->frames),
+			rd_plural(l->s->frames), p->dscp);
 	filter_requests(l, f);
 	return true;
 }

@@ -26,7 +26,7 @@ static bool link_down(const struct look *l, struct rd_finding *f)
 	f->evidence.count = downs;
 	rd_finding_title(f, "the file notes that the link of a capturing port went down");
 	rd_finding_detail(f, "%u time%s; frames were lost then, and requests got no responses",
-		downs, plural(downs));
+		downs, rd_plural(downs));
 	return true;
 }
 
@@ -88,7 +88,7 @@ static bool timeout_early(const struct look *l, struct rd_finding *f)
 	rd_finding_detail(f,
 		"%llu time%s, after %s; the requester's device counted all captured frames as "
 		"received",
-		n(n_early), plural(n_early),
+		n(n_early), rd_plural(n_early),
 		rd_fmt_duration(waited, latency(l, RD_LATENCY_TIMEOUT)->p50));
 	return true;
 }
@@ -119,7 +119,7 @@ static void add_failures(const struct look *l, struct rd_finding *f, bool rnr)
 
 	if (facts_gave_up(l->a, l->from->address, rnr, l->s->last_ns, l->a->totals.last_ns, &grown))
 		finding_append(f, "its device counted %llu such failure%s", n(grown.amount),
-			plural(grown.amount));
+			rd_plural(grown.amount));
 }
 
 void facts_add(const struct look *l, struct rd_finding *f)

@@ -18,8 +18,8 @@ static void detail_retransmitted(const struct look *l, struct rd_finding *f)
 		"packets retransmitted in %llu round%s (after NAKs %llu, RNR NAKs %llu, missing "
 		"responses %llu, timeouts %llu)",
 		n(f->evidence.count), n(distinct), share_text(share, f->evidence.count, distinct),
-		n(count(l, RD_INC_GAP)), plural(count(l, RD_INC_GAP)),
-		n(count(l, RD_INC_RETRANSMITTED)), n(rounds(l)), plural(rounds(l)),
+		n(count(l, RD_INC_GAP)), rd_plural(count(l, RD_INC_GAP)),
+		n(count(l, RD_INC_RETRANSMITTED)), n(rounds(l)), rd_plural(rounds(l)),
 		n(count(l, RD_INC_ROUND_NAK)), n(count(l, RD_INC_ROUND_RNR)),
 		n(count(l, RD_INC_ROUND_READ)), n(count(l, RD_INC_ROUND_TIMEOUT)));
 }
@@ -156,7 +156,7 @@ static bool responses_lost_downstream(const struct look *l, struct rd_finding *f
 			"it retransmitted %llu time%s READs or atomics after later responses; none "
 			"of "
 			"their responses is known to be missing here",
-			n(count(l, RD_INC_ROUND_READ)), plural(count(l, RD_INC_ROUND_READ)));
+			n(count(l, RD_INC_ROUND_READ)), rd_plural(count(l, RD_INC_ROUND_READ)));
 		filter_requests(l, f);
 		return true;
 	}
@@ -175,7 +175,7 @@ static bool responses_lost_downstream(const struct look *l, struct rd_finding *f
 	rd_finding_title(f, "responses are lost between this capture point and the requester");
 	rd_finding_detail(f,
 		"it retransmitted %llu time%s requests whose responses had been captured",
-		n(count(l, RD_INC_RESPONSE_LOST)), plural(count(l, RD_INC_RESPONSE_LOST)));
+		n(count(l, RD_INC_RESPONSE_LOST)), rd_plural(count(l, RD_INC_RESPONSE_LOST)));
 	filter_requests(l, f);
 	return true;
 }
@@ -197,7 +197,7 @@ static bool responses_lost_upstream(const struct look *l, struct rd_finding *f)
 	rd_finding_title(f, "READ responses are lost upstream of this capture point");
 	rd_finding_detail(f,
 		"%llu gap%s in the responses, %llu requests retransmitted, %llu responses repeated",
-		n(f->evidence.count), plural(f->evidence.count), n(count(l, RD_INC_ROUND_READ)),
+		n(f->evidence.count), rd_plural(f->evidence.count), n(count(l, RD_INC_ROUND_READ)),
 		n(count(l, RD_INC_RESPONSE_REPEATED)));
 	filter_responses(l, f, "infiniband.bth.opcode >= 13 && infiniband.bth.opcode <= 16");
 	return true;
@@ -277,8 +277,9 @@ static bool damaged(const struct look *l, struct rd_finding *f)
 	if (f->evidence.count * 2 > l->s->frames || l->r->totals.icrc_doubted)
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "frames are damaged upstream of this capture point");
-	rd_finding_detail(f, "%llu frames with a wrong invariant CRC, %s; receivers drop them",
-		n(count(l, RD_INC_ICRC)), share_text(share, count(l, RD_INC_ICRC), l->s->frames));
+	rd_finding_detail(f, "%llu frame%s with a wrong invariant CRC, %s; receivers drop them",
+		n(count(l, RD_INC_ICRC)), rd_plural(count(l, RD_INC_ICRC)),
+		share_text(share, count(l, RD_INC_ICRC), l->s->frames));
 	filter_requests(l, f);
 	return true;
 }

@@ -35,7 +35,7 @@ static bool mad_error(const struct look *l, struct rd_finding *f)
 		rd_finding_title(f, "%s reports status 0x%04x%s%s%s", name_of(name, row),
 			row->status, cause ? " (" : "", cause ? cause : "", cause ? ")" : "");
 		rd_finding_detail(
-			f, "%llu response%s", n(row->frames.count), plural(row->frames.count));
+			f, "%llu response%s", n(row->frames.count), rd_plural(row->frames.count));
 		rd_finding_filter(f, 0,
 			"infiniband.mad.mgmtclass == 0x%02x && infiniband.mad.attributeid == "
 			"0x%04x && infiniband.mad.status == 0x%04x",

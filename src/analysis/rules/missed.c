@@ -54,18 +54,18 @@ static bool one_sided(const struct look *l, struct rd_finding *f)
 			     "late; or a filter, a mirror of one direction only";
 		rd_finding_title(f, "only one direction is known");
 		rd_finding_detail(f,
-			"%llu frames; which frames of the other direction belong to them is "
+			"%llu frame%s; which frames of the other direction belong to them is "
 			"unknown, and so are latencies and causes",
-			n(f->evidence.count));
+			n(f->evidence.count), rd_plural(f->evidence.count));
 	} else {
 		/* The other direction may be in another network of the same addresses. */
 		if (l->s->shared || l->other->shared)
 			finding_lower(f, RD_POSSIBLE);
 		rd_finding_title(f, "only one direction was captured");
 		rd_finding_detail(f,
-			"%llu frames, none in the other direction: latencies and causes are "
+			"%llu frame%s, none in the other direction: latencies and causes are "
 			"unknown",
-			n(f->evidence.count));
+			n(f->evidence.count), rd_plural(f->evidence.count));
 	}
 	filter_requests(l, f);
 	return true;
@@ -123,7 +123,7 @@ static bool unseen_at_end(const struct look *l, struct rd_finding *f)
 	rd_finding_detail(f,
 		"%llu gap%s in READ or atomic responses; a requester that lacks one requests it "
 		"again",
-		n(f->evidence.count), plural(f->evidence.count));
+		n(f->evidence.count), rd_plural(f->evidence.count));
 	filter_requests(l, f);
 	return true;
 }
@@ -142,7 +142,7 @@ static bool responses_unseen(const struct look *l, struct rd_finding *f)
 	rd_finding_detail(f,
 		"%llu time%s READ or atomic responses were not captured, and the requester "
 		"continued without requesting them again",
-		n(missed), plural(missed));
+		n(missed), rd_plural(missed));
 	filter_requests(l, f);
 	return true;
 }

@@ -104,7 +104,7 @@ static bool reordered_downstream(const struct look *l, struct rd_finding *f)
 		"%llu of %llu NAKs are for packets that then arrived before their retransmission; "
 		"%llu packet%s retransmitted",
 		n(late), n(count(l, RD_INC_NAK_SEQUENCE)), n(count(l, RD_INC_RETRANSMITTED)),
-		plural(count(l, RD_INC_RETRANSMITTED)));
+		rd_plural(count(l, RD_INC_RETRANSMITTED)));
 	filter_requests(l, f);
 	return true;
 }
@@ -144,7 +144,7 @@ static bool duplicated(const struct look *l, struct rd_finding *f)
 		"%llu request%s and %llu response%s were captured twice, with the same IP "
 		"identification or, without one, within microseconds; responses without one also "
 		"where no request was repeated",
-		n(requests), plural(requests), n(responses), plural(responses));
+		n(requests), rd_plural(requests), n(responses), rd_plural(responses));
 	filter_requests(l, f);
 	return true;
 }

@@ -103,9 +103,4 @@ static inline char *share_text(char buf[RD_UNITS_LEN], uint64_t part, uint64_t w
 /* "900 us to 260 ms"; "" if one number says it. Returns buf. */
 const char *range_text(char buf[RANGE_LEN], const struct rd_latency *t);
 
-static inline const char *plural(uint64_t count)
-{
-	return count == 1 ? "" : "s";
-}
-
 #endif

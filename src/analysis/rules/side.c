@@ -20,8 +20,9 @@ static void put_cnps(const struct look *l, struct rd_finding *f)
 	char rates[RATES_LEN];
 
 	finding_evidence(f, cnp);
-	rd_finding_detail(f, "%llu CNPs for its %llu frames; %llu of those were marked here%s",
-		n(cnp->count), n(l->s->frames), n(count(l, RD_INC_CE)), rates_text(rates, l));
+	rd_finding_detail(f, "%llu CNPs for its %llu frame%s; %llu of those were marked here%s",
+		n(cnp->count), n(l->s->frames), rd_plural(l->s->frames), n(count(l, RD_INC_CE)),
+		rates_text(rates, l));
 	filter_responses(l, f, "infiniband.bth.opcode == 0x81");
 }
 
@@ -64,9 +65,8 @@ static bool marked_without_cnp(const struct look *l, struct rd_finding *f)
 		return false;
 	finding_evidence(f, incident(l, RD_INC_CE));
 	rd_finding_title(f, "the receiver sends no CNPs for frames with congestion marks");
-	rd_finding_detail(f,
-		"%llu frames are marked \"congestion experienced\", no CNP was captured",
-		n(count(l, RD_INC_CE)));
+	rd_finding_detail(f, "%llu frame%s marked \"congestion experienced\", no CNP was captured",
+		n(count(l, RD_INC_CE)), rd_plural(count(l, RD_INC_CE)));
 	rd_finding_filter(f, 0, "infiniband.bth.destqp == 0x%06x && " MARKED, l->to->qp);
 	return true;
 }
@@ -79,8 +79,8 @@ static bool marked(const struct look *l, struct rd_finding *f)
 	finding_evidence(f, incident(l, RD_INC_CE));
 	rd_finding_title(f, "packets of this sender have congestion marks");
 	rd_finding_detail(f,
-		"%llu of %llu frames are marked \"congestion experienced\"; no CNP was captured",
-		n(count(l, RD_INC_CE)), n(l->s->frames));
+		"%llu of %llu frame%s marked \"congestion experienced\"; no CNP was captured",
+		n(count(l, RD_INC_CE)), n(l->s->frames), rd_plural(l->s->frames));
 	if (l->to->qp != RD_QP_UNKNOWN)
 		rd_finding_filter(f, 0, "infiniband.bth.destqp == 0x%06x && " MARKED, l->to->qp);
 	return true;
@@ -100,9 +100,9 @@ static bool not_ready(const struct look *l, struct rd_finding *f)
 	rd_finding_detail(f,
 		"%llu RNR NAK%s, each requests a delay of up to %s; %llu packet%s "
 		"retransmitted",
-		n(count(l, RD_INC_RNR)), plural(count(l, RD_INC_RNR)),
+		n(count(l, RD_INC_RNR)), rd_plural(count(l, RD_INC_RNR)),
 		rd_fmt_duration(delay, UINT64_C(1000) * l->s->rnr_timer_us),
-		n(count(l, RD_INC_RETRANSMITTED)), plural(count(l, RD_INC_RETRANSMITTED)));
+		n(count(l, RD_INC_RETRANSMITTED)), rd_plural(count(l, RD_INC_RETRANSMITTED)));
 	if (pages) {
 		finding_append(f, "%llu of them for requests that need no receive", n(pages));
 		if (pages >= count(l, RD_INC_RNR)) {
@@ -149,7 +149,7 @@ static bool refused(
 	rd_finding_detail(f,
 		"%llu NAK%s; a requester that receives one sets its QP to the error state and "
 		"flushes its other requests",
-		n(count(l, kind)), plural(count(l, kind)));
+		n(count(l, kind)), rd_plural(count(l, kind)));
 	add_request(l, f);
 	filter_responses(l, f, "infiniband.aeth.syndrome.opcode == 3");
 	return true;
@@ -194,7 +194,7 @@ static bool qkey_differs(const struct look *l, struct rd_finding *f)
 	rd_finding_detail(f,
 		"%llu packet%s, the last of its packets with 0x%08x; %s another Q_Key, and a QP "
 		"accepts only its own",
-		n(count(l, RD_INC_QKEY)), plural(count(l, RD_INC_QKEY)), l->s->qkey,
+		n(count(l, RD_INC_QKEY)), rd_plural(count(l, RD_INC_QKEY)), l->s->qkey,
 		l->to->qp == 1 ? "QP 1 has" : "the first packet to this QP had");
 	filter_requests(l, f);
 	return true;

@@ -99,9 +99,9 @@ static bool timeout_rounds(const struct look *l, struct rd_finding *f)
 	if (rounds(l) > silent - others)
 		snprintf(all, sizeof(all), " in all %llu rounds", n(rounds(l)));
 	rd_finding_detail(f, "%llu time%s, %s; %llu packet%s retransmitted%s", n(silent - others),
-		plural(silent - others),
+		rd_plural(silent - others),
 		waited_text(waited, l, RD_LATENCY_TIMEOUT, silent - others),
-		n(count(l, RD_INC_RETRANSMITTED)), plural(count(l, RD_INC_RETRANSMITTED)), all);
+		n(count(l, RD_INC_RETRANSMITTED)), rd_plural(count(l, RD_INC_RETRANSMITTED)), all);
 	filter_requests(l, f);
 	return true;
 }
@@ -119,7 +119,7 @@ static bool timeout_short(const struct look *l, struct rd_finding *f)
 		may_be_copies(l) || may_be_reused(l) || has_coarse_clock(l->r))
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "requests were retransmitted while their responses were on their way");
-	rd_finding_detail(f, "%llu time%s, %s", n(crossed), plural(crossed),
+	rd_finding_detail(f, "%llu time%s, %s", n(crossed), rd_plural(crossed),
 		waited_text(waited, l, RD_LATENCY_CROSSED, crossed));
 	if (took->n)
 		finding_append(f, "ACKs of messages take up to %s (p99)",

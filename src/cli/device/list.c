@@ -11,6 +11,7 @@
 #include <argp.h>
 #include <errno.h>
 #include <rdmadump/device.h>
+#include <rdmadump/privilege.h>
 #include <rdmadump/units.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -113,7 +114,9 @@ static void set_capture(struct row *row, const struct rd_device *device, const s
 	const char *why, *todo;
 	enum rd_verdict verdict = rd_port_verdict(device, port, &why, &todo);
 
-	if (verdict == RD_CAPTURE_YES && !*todo)
+	if (!strcmp(why, RD_WHY_PRIVILEGE))
+		snprintf(row->cell[CAPTURE], TEXT_MAX, "with CAP_NET_RAW: %s", todo);
+	else if (verdict == RD_CAPTURE_YES && !*todo)
 		set_cell(row, CAPTURE,
 			rd_sniffer_is_of_function(device) ? "yes: this function's traffic" : "yes");
 	else

@@ -22,11 +22,6 @@ static double seconds(uint64_t ns)
 	return (double)ns / 1e9;
 }
 
-static const char *plural(uint64_t n)
-{
-	return n == 1 ? "" : "s";
-}
-
 /* --- while it runs ------------------------------------------------------------------------------
  */
 
@@ -59,10 +54,10 @@ bool record_report_progress(void *ctx, int fd)
 	rd_session_progress(rd_recorder_session(r->recorder), &p);
 	rd_recorder_counts(r->recorder, &counts);
 	snprintf(line, sizeof(line),
-		"  %s   %s frames   lost %s%s   %" PRIu64 " trigger%s   %" PRIu64 " file%s",
+		"  %s   %s frame%s   lost %s%s   %" PRIu64 " trigger%s   %" PRIu64 " file%s",
 		rd_fmt_hms(hms, p.elapsed_ns / 1000000000U), rd_fmt_count(frames, p.frames),
-		rd_fmt_count(lost, p.lost), p.lost_known ? "" : " or more", counts.fired,
-		plural(counts.fired), counts.files, plural(counts.files));
+		rd_plural(p.frames), rd_fmt_count(lost, p.lost), p.lost_known ? "" : " or more",
+		counts.fired, rd_plural(counts.fired), counts.files, rd_plural(counts.files));
 	rd_cli_status(line);
 	return false;
 }
@@ -175,10 +170,11 @@ static void put_text(const struct record_run *r, const struct rd_recorder_counts
 	struct rd_drops drops;
 
 	fprintf(stderr,
-		"%" PRIu64 " trigger%s, %" PRIu64 " file%s (%s) with %s of %s frames in %.1f s\n",
-		c->fired, plural(c->fired), c->files, plural(c->files),
+		"%" PRIu64 " trigger%s, %" PRIu64 " file%s (%s) with %s of %s frame%s in %.1f s\n",
+		c->fired, rd_plural(c->fired), c->files, rd_plural(c->files),
 		rd_fmt_bytes(size, c->bytes), rd_fmt_count(written, res->written.written),
-		rd_fmt_count(frames, res->total.delivered), seconds(res->end_ns - res->start_ns));
+		rd_fmt_count(frames, res->total.delivered), rd_plural(res->total.delivered),
+		seconds(res->end_ns - res->start_ns));
 	if (c->files_failed)
 		fprintf(stderr, "files that could not be written completely: %" PRIu64 "\n",
 			c->files_failed);
