@@ -136,6 +136,8 @@ int rd_ends_report(struct rd_ends *e, const struct rd_report *const reports[RD_T
 int rd_ends_refer(const struct rd_ends_report *e, struct rd_report *const reports[RD_TAPS]);
 void rd_ends_close(struct rd_ends *e);
 void rd_ends_report_free(struct rd_ends_report *r);
+/* Whether both captures have packets of two hosts in both directions, whoever sent them. */
+bool rd_ends_has_both_ways(const struct rd_ends_report *r);
 
 /*
  * A hash that identifies a packet at both ends; 0: not RoCE or InfiniBand. Without its ICRC, a

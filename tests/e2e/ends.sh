@@ -74,6 +74,23 @@ refused() { # NAME STATUS PATTERN ARGUMENTS...
 }
 refused "--ends always, nothing in common" 2 "have no packets in common; " --ends always "$TEST_DATA"/roce/0[12]*/a.pcap.zst
 
+# Captures at three points, not copies of a mirror port; at the third one, headers only and another clock
+editcap -F nsecpcap -t 3600 -s 96 "$tmp/b.pcap" "$tmp/third.pcap"
+points=("$TEST_DATA/roce/57_router_loss/a.pcap.zst" "$tmp/b.pcap" "$tmp/third.pcap")
+analyze "${points[@]}" >"$tmp/text" 2>"$tmp/log"
+has "three points" "$tmp/text" "^These look like captures at several points: 3 pairs of the files have"
+is "... each pair is judged" "$(grep -c "^two ends of the same traffic" "$tmp/text") $(grep -c "^==== " "$tmp/text")" "3 3"
+is "... and no mirror port" "$(grep -c "mirror port" "$tmp/text")" 0
+refused "three points as JSON" 1 "these look like captures at several points; give two of them" --json "${points[@]}"
+is "... read as one" "$(analyze --ends never --json "${points[@]}" 2>"$tmp/log" | jq -c "$kind")" "[3,false]"
+is "three parts" "$(analyze --json "$TEST_DATA"/roce/0[123]*/a.pcap.zst 2>"$tmp/log" | jq -c "$kind")" "[3,false]"
+analyze --json "${points[@]:0:2}" >"$tmp/two.json" 2>"$tmp/log"
+# Only ACKs have their ICRC
+zstd -dcq "$TEST_DATA/roce/10_rc_write_loss/b.pcap.zst" >"$tmp/write.pcap"
+editcap -F nsecpcap -t 3600 -s 96 "$tmp/write.pcap" "$tmp/cut.pcap"
+is "a snapshot length of 96 bytes and another clock: two ends" \
+	"$(analyze --json "$TEST_DATA/roce/10_rc_write_loss/a.pcap.zst" "$tmp/cut.pcap" 2>"$tmp/log" | jq -c "$kind")" "[0,true]"
+
 # A few packets in common among many others: only if the user says so
 zstd -dcq "$TEST_DATA/roce/01_rc_send/a.pcap.zst" >"$tmp/other.pcap"
 editcap -F nsecpcap -r "$tmp/b.pcap" "$tmp/few.pcap" 1-20 2>"$tmp/log"

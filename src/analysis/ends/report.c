@@ -295,6 +295,16 @@ memory:
 	return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "two ends");
 }
 
+bool rd_ends_has_both_ways(const struct rd_ends_report *r)
+{
+	for (size_t i = 0; i < r->n_paths; i++)
+		for (size_t k = 0; k < r->n_paths; k++)
+			if (!strcmp(r->paths[i].from, r->paths[k].to) &&
+				!strcmp(r->paths[i].to, r->paths[k].from))
+				return true;
+	return false;
+}
+
 void rd_ends_report_free(struct rd_ends_report *r)
 {
 	if (!r)

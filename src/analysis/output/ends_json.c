@@ -73,7 +73,9 @@ static json_t *clock_unknown_json(const struct rd_ends_report *r)
 {
 	if (r->offset_known)
 		return json_null();
-	return json_string(r->both_ways ? "no_agreement" : "one_direction");
+	if (r->both_ways)
+		return json_string("no_agreement");
+	return json_string(rd_ends_has_both_ways(r) ? "senders_unknown" : "one_direction");
 }
 
 /* As that of one capture, with the captures that missed packets. */

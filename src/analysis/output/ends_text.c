@@ -20,8 +20,11 @@ static void put_clock(const struct rd_ends_report *r, FILE *out)
 		fputs(r->both_ways ? "the offset of the clocks is unknown: their rates differ too "
 				     "much, or "
 				     "one was set meanwhile\n"
-				   : "the offset of the clocks is unknown: no packets in both "
-				     "directions\n",
+			: rd_ends_has_both_ways(r) ? "the offset of the clocks is unknown: nothing "
+						     "shows which of the captures "
+						     "is at which host\n"
+						   : "the offset of the clocks is unknown: no "
+						     "packets in both directions\n",
 			out);
 		return;
 	}

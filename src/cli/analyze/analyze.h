@@ -66,6 +66,21 @@ const char *analyze_not_a_file(const struct analyze_settings *s);
 /* 1 if the files are two ends of the same traffic, 0 if not, -1 if one cannot be read. */
 int analyze_is_ends(
 	const struct analyze_settings *s, struct analyze_common *common, struct rd_error *err);
+#define ANALYZE_POINTS 8 /* of more files only so many are compared */
+#define ANALYZE_PAIRS  (ANALYZE_POINTS * (ANALYZE_POINTS - 1) / 2)
+
+/* Two of several files with the same packets. */
+struct analyze_pair {
+	char *files[RD_TAPS];
+	struct analyze_common common;
+};
+
+/*
+ * Of more than two files: how many pairs of them begin with the same packets, and are captures at
+ * several points; 0: they are parts of one capture. -1 if one cannot be read.
+ */
+int analyze_points(const struct analyze_settings *s, struct analyze_pair pairs[ANALYZE_PAIRS],
+	struct rd_error *err);
 /* Reads both side by side and prints. */
 int analyze_ends(const struct analyze_settings *s, const struct analyze_common *common,
 	struct analyze_faults *faults, struct rd_error *err);

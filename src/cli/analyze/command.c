@@ -7,7 +7,9 @@
 #include <argp.h>
 #include <errno.h>
 #include <rdmadump/bundle.h>
+#include <rdmadump/printable.h>
 #include <rdmadump/units.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -292,12 +294,49 @@ static int check_ends(const struct analyze_settings *s, struct rd_error *err)
 		s->annotate ? "--annotate" : "--compare", s->files[0], s->files[1]);
 }
 
+/* Captures at several points: read one after the other, each packet would be there several times.
+ */
+static int report_points(const struct analyze_settings *s, struct analyze_pair *pairs,
+	unsigned int n, struct analyze_faults *faults, struct rd_error *err)
+{
+	int ret = 0;
+
+	if (s->json || s->html || s->annotate || s->compare)
+		return rd_fail(err, RD_CLASS_USAGE, 0,
+			"give two of them, or add --ends never to read one after the other",
+			"'%s' and '%s' have the same packets: these look like captures at several "
+			"points",
+			pairs[0].files[RD_TAP_A], pairs[0].files[RD_TAP_B]);
+	printf("These look like captures at several points: %u pair%s of the files %s the same "
+	       "packets.\nEach pair is judged as two ends. --ends never reads all files one after "
+	       "the "
+	       "other.\n",
+		n, rd_plural(n), n == 1 ? "has" : "have");
+	for (unsigned int i = 0; i < n && !ret; i++) {
+		struct analyze_settings two = *s;
+
+		two.files = pairs[i].files;
+		two.n_files = RD_TAPS;
+		fputs("\n==== ", stdout);
+		rd_printable_put(stdout, two.files[RD_TAP_A], SIZE_MAX);
+		fputs(" and ", stdout);
+		rd_printable_put(stdout, two.files[RD_TAP_B], SIZE_MAX);
+		fputs("\n\n", stdout);
+		ret = analyze_ends(&two, &pairs[i].common, faults, err);
+	}
+	return ret;
+}
+
 static int report_files(const struct analyze_settings *s, const struct rd_snapshot *former,
 	struct analyze_faults *faults, struct rd_error *err)
 {
+	struct analyze_pair pairs[ANALYZE_PAIRS];
 	struct analyze_common common;
-	int ends = analyze_is_ends(s, &common, err);
+	int ends = analyze_points(s, pairs, err);
 
+	if (ends)
+		return ends < 0 ? -1 : report_points(s, pairs, (unsigned int)ends, faults, err);
+	ends = analyze_is_ends(s, &common, err);
 	if (ends > 0)
 		ends = check_ends(s, err);
 	if (ends < 0)
@@ -392,7 +431,9 @@ int rd_cmd_analyze(int argc, char **argv)
 		       "losses, retransmissions, NAKs, congestion, with frame numbers as evidence. "
 		       "Several files (pcapng, pcap, ERF, also .gz and .zst; '-' is standard "
 		       "input) are read one after the other, as parts of one capture. Two captures "
-		       "that contain the same packets are compared as the two ends of a path."};
+		       "that contain the same packets are compared as the two ends of a path; of "
+		       "more, "
+		       "each pair with the same packets."};
 	struct analyze_settings s = {.config.qp = RD_QP_UNKNOWN};
 
 	if (rd_cli_parse(&argp, argc, argv, 0, &s))

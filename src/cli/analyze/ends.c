@@ -3,6 +3,7 @@
 #include "../cli.h"
 #include "analyze.h"
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,15 +11,17 @@
 
 /* --- detection -------------------------------------------------------------------------------- */
 
-#define SAMPLE 4096  /* first packets of a file, which are searched in the other */
-#define SLOTS  16384 /* slots of the hash table; a power of two */
+#define SAMPLE 4096	    /* first packets of a file, which are searched in the other */
+#define SLOTS  16384	    /* slots of the hash table; a power of two */
+#define PARTLY (4 * SAMPLE) /* packets of each of many files that are read */
 #define COMMON_PART                                                                                \
 	10 /* one of this many must be found; a later part of the same capture may repeat a few */
 
 struct sample {
 	bool with_icrc;
-	bool any;  /* one packet is enough */
-	bool bare; /* some packets have no ICRC */
+	bool any;	   /* one packet is enough */
+	bool bare;	   /* some packets have no ICRC */
+	unsigned int most; /* packets to read of a file */
 	struct {
 		uint64_t first, last;
 	} ns[RD_TAPS]; /* times of the first and last frame read from each file */
@@ -39,9 +42,12 @@ static uint64_t identify(
 {
 	const enum rd_link link = rd_source_iface(source, frame)->link;
 	const uint64_t bare = rd_ends_identity(link, frame, false);
-	const uint64_t identity = s->with_icrc ? rd_ends_identity(link, frame, true) : bare;
+	const uint64_t whole = s->with_icrc ? rd_ends_identity(link, frame, true) : 0;
+	/* A file may have the ICRC of its short packets only: these tell as much as any. */
+	const bool cut = s->with_icrc && whole == bare;
+	const uint64_t identity = cut ? 0 : s->with_icrc ? whole : bare;
 
-	s->bare |= bare && bare == identity;
+	s->bare |= bare && cut;
 	if (!s->ns[file].first)
 		s->ns[file].first = s->ns[file].last = frame->ts_ns;
 	if ((int64_t)frame->ts_ns > (int64_t)s->ns[file].last)
@@ -55,6 +61,7 @@ static int walk(
 	const struct rd_file_config config = {.path = path, .all_links = true};
 	struct rd_frame frames[RD_BATCH];
 	struct rd_source *source;
+	unsigned int left = s->most;
 	bool more = true;
 	int n = 0;
 
@@ -64,7 +71,7 @@ static int walk(
 		more = false;
 	while (more && (n = source->ops->receive(source, frames, RD_BATCH, err)) >= 0) {
 		for (int i = 0; i < n && more; i++)
-			more = seen(s, identify(s, file, source, &frames[i]), &frames[i]);
+			more = left-- && seen(s, identify(s, file, source, &frames[i]), &frames[i]);
 		if (n)
 			source->ops->release(source);
 	}
@@ -144,8 +151,8 @@ static int64_t usual_offset(struct sample *s)
 	return s->offset_ns[s->found / 2];
 }
 
-static int look(const struct analyze_settings *s, enum rd_tap of, struct analyze_common *common,
-	struct rd_error *err)
+static int look(const struct analyze_settings *s, enum rd_tap of, unsigned int most,
+	struct analyze_common *common, struct rd_error *err)
 {
 	struct sample *sample = calloc(1, sizeof(*sample));
 	int ret;
@@ -154,9 +161,11 @@ static int look(const struct analyze_settings *s, enum rd_tap of, struct analyze
 		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory to compare two files");
 	sample->with_icrc = true;
 	sample->any = s->ends == WHEN_ALWAYS;
+	sample->most = most;
 	ret = look_by(s, of, sample, err);
 	if (ret == 0 && sample->bare) {
 		memset(sample, 0, sizeof(*sample));
+		sample->most = most;
 		sample->any = s->ends == WHEN_ALWAYS;
 		ret = look_by(s, of, sample, err);
 	}
@@ -202,15 +211,43 @@ int analyze_is_ends(
 
 	if (ret <= 0)
 		return ret;
-	ret = look(s, RD_TAP_B, common, err);
+	ret = look(s, RD_TAP_B, UINT_MAX, common, err);
 	if (!ret)
-		ret = look(s, RD_TAP_A, common, err);
+		ret = look(s, RD_TAP_A, UINT_MAX, common, err);
 	if (ret == 0 && s->ends == WHEN_ALWAYS)
 		return rd_fail(err, RD_CLASS_DEVICE, 0,
 			"check that both were captured at the same time on these hosts",
 			"--ends always: '%s' and '%s' have no packets in common", s->files[0],
 			s->files[1]);
 	return ret;
+}
+
+int analyze_points(const struct analyze_settings *s, struct analyze_pair pairs[ANALYZE_PAIRS],
+	struct rd_error *err)
+{
+	const unsigned int files = s->n_files < ANALYZE_POINTS ? s->n_files : ANALYZE_POINTS;
+	int n = 0;
+
+	if (s->ends != WHEN_AUTO || s->n_files <= RD_TAPS || analyze_not_a_file(s))
+		return 0;
+	for (unsigned int a = 0; a < files; a++)
+		for (unsigned int b = a + 1; b < files; b++) {
+			struct analyze_pair *p = &pairs[n];
+			struct analyze_settings two = *s;
+			int same;
+
+			p->files[RD_TAP_A] = s->files[a];
+			p->files[RD_TAP_B] = s->files[b];
+			two.files = p->files;
+			two.n_files = RD_TAPS;
+			same = look(&two, RD_TAP_B, PARTLY, &p->common, err);
+			if (!same)
+				same = look(&two, RD_TAP_A, PARTLY, &p->common, err);
+			if (same < 0)
+				return -1;
+			n += same;
+		}
+	return n;
 }
 
 /* --- side by side ----------------------------------------------------------------------------- */
