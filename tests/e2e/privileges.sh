@@ -86,11 +86,12 @@ export SUDO_UID=$uid SUDO_GID=$gid SUDO_USER=nobody
 running "$theirs/sudo"
 dropped "called by sudo"
 is "called by sudo: the file" "$(stat -c '%u:%g %a' "$theirs/sudo")" "$uid:$gid 600"
-running "$theirs/root" -Z root -z "$tmp/tell"
-is "-Z root beats sudo" "$(of_all Uid),$(stat -c %u "$theirs/root")" "0 0 0 0,0"
+mkdir "$tmp/roots"
+running "$tmp/roots/root" -Z root -z "$tmp/tell"
+is "-Z root beats sudo in a directory of root" "$(of_all Uid),$(stat -c %u "$tmp/roots/root")" "0 0 0 0,0"
 all_caps=$(awk '/^CapEff:/ {print $2}' /proc/self/status)
 is "-Z root keeps its capabilities" "$(of_all CapEff)" "$all_caps"
-is "-Z root: the command of -z has them, too" "$(of_all CapEff "$theirs/root.child")" "$all_caps"
+is "-Z root: the command of -z has them, too" "$(of_all CapEff "$tmp/roots/root.child")" "$all_caps"
 unset SUDO_UID SUDO_GID SUDO_USER
 running "$ours/root" -z "$tmp/tell"
 is "root without sudo stays root" "$(of_all Uid)" "0 0 0 0"
