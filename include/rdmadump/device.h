@@ -108,9 +108,10 @@ struct rd_device {
 	struct rd_function function;
 	struct rd_representor *representors;
 	unsigned int n_representors;
-	bool no_steering;   /* mlx4_core runs in a mode that cannot sniff */
-	bool old_switchdev; /* mlx5 in switchdev mode before Linux 5.10, which cannot sniff there */
-	bool copied;	    /* read below a sysroot: the privileges of this process do not matter */
+	bool no_steering;      /* mlx4_core runs in a mode that cannot sniff */
+	bool old_switchdev;    /* mlx5 in switchdev mode before Linux 5.10: cannot sniff there */
+	bool unsure_switchdev; /* the same, but the driver may be newer than the kernel's number */
+	bool copied; /* read below a sysroot: the privileges of this process do not matter */
 	struct rd_port *ports;
 	unsigned int n_ports;
 };
@@ -191,11 +192,15 @@ int rd_devices_default(const struct rd_devices *devices, const struct rd_device 
 enum rd_verdict rd_port_verdict(const struct rd_device *device, const struct rd_port *port,
 	const char **why, const char **todo);
 
-/* Why and what to do where rd_device.old_switchdev is set. */
+/* Why and what to do where rd_device.old_switchdev or .unsure_switchdev is set. */
 #define RD_OLD_SWITCHDEV "Linux before 5.10 fails when a sniffer starts in switchdev mode"
 #define RD_OLD_SWITCHDEV_TODO                                                                      \
 	"update the kernel, capture on the netdev ('rdmadump capture --netdev'), or use --force "  \
 	"if the driver has the fix"
+#define RD_UNSURE_SWITCHDEV                                                                        \
+	"before Linux 5.10 a sniffer failed in switchdev mode, but this driver may have the fix"
+#define RD_UNSURE_SWITCHDEV_TODO                                                                   \
+	"try it where the machine may fail, or capture on the netdev ('rdmadump capture --netdev')"
 
 /*
  * True if a sniffer sees its own function only (Linux, drivers/infiniband/hw/mlx5/fs.c: the

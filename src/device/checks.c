@@ -74,9 +74,12 @@ static bool check_steering(const struct subject *s, struct rd_capture_condition 
 
 static bool check_switchdev(const struct subject *s, struct rd_capture_condition *c)
 {
-	if (!s->info->device->old_switchdev)
+	if (s->info->device->old_switchdev)
+		say(c, RD_ANSWER_NO, RD_OLD_SWITCHDEV, RD_OLD_SWITCHDEV_TODO);
+	else if (s->info->device->unsure_switchdev)
+		say(c, RD_ANSWER_UNKNOWN, RD_UNSURE_SWITCHDEV, RD_UNSURE_SWITCHDEV_TODO);
+	else
 		return false;
-	say(c, RD_ANSWER_NO, RD_OLD_SWITCHDEV, RD_OLD_SWITCHDEV_TODO);
 	return true;
 }
 

@@ -5,6 +5,7 @@
  * net/core/devlink.c makes them: "p0", "pf0vf3", "c1pf0sf88").
  */
 #include "function.h"
+#include "drivers.h"
 #include "sysfs.h"
 #include <ctype.h>
 #include <rdmadump/info.h>
@@ -89,21 +90,13 @@ static bool find_vf_number(const char *base, const char *pci, uint32_t *number)
 	return false;
 }
 
-/*
- * Linux before 5.10 indexes an array by the port -1 when a sniffer is created in switchdev mode
- * (fixed by "RDMA/mlx5: Enable sniffer when device is in switchdev mode"). Only in that mode the
- * netdev's phys_switch_id can be read. A kernel whose version cannot be read is taken for newer.
- */
-static bool is_old_switchdev(const struct rd_device *device, const char *root, const char *base)
+/* Only in this mode the netdev's phys_switch_id can be read. */
+static bool is_switchdev(const char *base)
 {
 	struct rd_names names;
 	char text[64];
 	bool switchdev = false;
 
-	if (strcmp(device->driver, "mlx5_core") != 0 ||
-		rd_sysfs_text(text, sizeof(text), "%s/proc/sys/kernel/osrelease", root) ||
-		!isdigit((unsigned char)*text) || rd_version_compare(text, "5.10") >= 0)
-		return false;
 	if (rd_sysfs_list(&names, "%s/device/net", base))
 		return false;
 	for (size_t i = 0; i < names.n && !switchdev; i++)
@@ -112,6 +105,37 @@ static bool is_old_switchdev(const struct rd_device *device, const char *root, c
 			    *text;
 	rd_names_free(&names);
 	return switchdev;
+}
+
+/* Kernels of RHEL (".el8", also Oracle's "el8uek") and SUSE have drivers of later ones. */
+static bool has_backports(const char *release)
+{
+	const char *el = strstr(release, ".el"), *suse = strstr(release, "-default");
+
+	return (el && isdigit((unsigned char)el[3])) || (suse && !suse[strlen("-default")]);
+}
+
+/*
+ * Linux before 5.10 indexes an array by the port -1 when a sniffer is created in switchdev mode
+ * (fixed by "RDMA/mlx5: Enable sniffer when device is in switchdev mode"). The kernel's number
+ * says which driver that is only if the driver is the kernel's own, and is not of a distribution
+ * that takes drivers from later ones. A kernel whose version cannot be read is taken for newer.
+ */
+static void judge_switchdev(struct rd_device *device, const char *root, const char *base)
+{
+	struct rd_module modules[2] = {{.name = ""}};
+	char release[64];
+	bool other;
+
+	if (strcmp(device->driver, "mlx5_core") != 0 ||
+		rd_sysfs_text(release, sizeof(release), "%s/proc/sys/kernel/osrelease", root) ||
+		!isdigit((unsigned char)*release) || rd_version_compare(release, "5.10") >= 0 ||
+		!is_switchdev(base))
+		return;
+	rd_modules_load(modules, device, root);
+	other = modules[1].origin == RD_ORIGIN_OFED || modules[1].origin == RD_ORIGIN_OTHER;
+	device->unsure_switchdev = other || has_backports(release);
+	device->old_switchdev = !device->unsure_switchdev;
 }
 
 static struct rd_representor *add_representor(struct rd_device *device)
@@ -173,7 +197,7 @@ void rd_function_load(struct rd_device *device, const char *root, const char *ba
 		f->max_vfs = read_u32(base, "", "sriov_totalvfs");
 	}
 	load_representors(device, base);
-	device->old_switchdev = is_old_switchdev(device, root, base);
+	judge_switchdev(device, root, base);
 }
 
 static uint32_t count_representors(const struct rd_device *device, enum rd_function_kind kind)

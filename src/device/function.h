@@ -6,8 +6,8 @@
 #include <rdmadump/device.h>
 
 /*
- * Fills in device->function, ->representors and ->old_switchdev. `root` is the prefix of the
- * system's files ("" for the running system), `base` the device's directory in sysfs.
+ * Fills in device->function, ->representors, ->old_switchdev and ->unsure_switchdev. `root` is the
+ * prefix of the system's files ("" for the running system), `base` the device's directory in sysfs.
  */
 void rd_function_load(struct rd_device *device, const char *root, const char *base);
 

@@ -200,6 +200,10 @@ struct rd_judgement rd_port_judge(const struct rd_device *device, const struct r
 		return (struct rd_judgement){
 			RD_CAPTURE_NO, false, RD_OLD_SWITCHDEV, RD_OLD_SWITCHDEV_TODO};
 	judge_function(&j, device);
+	if (device->unsure_switchdev && j.verdict == RD_CAPTURE_YES) {
+		j.why = RD_UNSURE_SWITCHDEV;
+		j.todo = RD_UNSURE_SWITCHDEV_TODO;
+	}
 	if (j.verdict == RD_CAPTURE_NETDEV && !port->n_netdevs) {
 		j.verdict = RD_CAPTURE_NO;
 		j.whole = false;

@@ -72,6 +72,8 @@ static void function(const struct rd_device *d, struct rd_probe_result *r)
 	result_text(r, "eswitch", d->n_representors ? "switchdev" : NULL);
 	if (d->old_switchdev)
 		result_found(r, "old_switchdev", "%s: %s", RD_OLD_SWITCHDEV, RD_OLD_SWITCHDEV_TODO);
+	if (d->unsure_switchdev)
+		result_found(r, "unsure_switchdev", "%s", RD_UNSURE_SWITCHDEV);
 	if (d->function.kind == RD_FUNCTION_VF || d->function.kind == RD_FUNCTION_SF)
 		result_found(r, "no_pf",
 			"this is a %s: its firmware may refuse a sniffer; captures see its own "

@@ -240,6 +240,8 @@ static int open_port(
 	if (device->old_switchdev && !s->config->force)
 		return rd_fail(&s->error, RD_CLASS_DEVICE, 0, RD_OLD_SWITCHDEV_TODO,
 			"%s port %u is not captured: " RD_OLD_SWITCHDEV, device->name, port->num);
+	if (device->unsure_switchdev && !s->config->force)
+		rd_log(RD_LOG_WARNING, "%s port %u: " RD_UNSURE_SWITCHDEV, device->name, port->num);
 	if (!strcmp(todo, RD_RUN_IN_NETNS) && !s->config->sniffer_only)
 		return rd_fail(&s->error, RD_CLASS_DEVICE, 0, todo,
 			"cannot capture %s port %u (netdev %s): %s", device->name, port->num,

@@ -119,16 +119,15 @@ model --fault verb=open_device,errno=EACCES -- "$RDMADUMP" info --json >"$tmp/js
 is "a device that cannot be opened is described" "$(json "$tmp/json" .identity.board_id)" MT_0000000010
 has "and it is said why and what to do" "$tmp/json" 'cannot open mlx5_0: Permission denied; .*run as root'
 
-# Switchdev mode before Linux 5.10: refused, unless forced. Arguments: release of the kernel, switch id, command.
+# Switchdev mode before Linux 5.10: refused, unless forced. Arguments: release of the kernel, switch id, command. $taint: of mlx5_ib.
+model --keep "$tmp/kept" --gen count=100 --at-end sigint -- true
+mkdir -p "$tmp/kept/sys/kernel" "$tmp/kept/sys/module/mlx5_ib"
 switchdev() {
-	local release=$1 id=$2
+	echo "$1" >"$tmp/kept/sys/kernel/osrelease"
+	echo "$2" >"$tmp/kept/sys/devices/pci0000:00/0000:01:00.0/net/enp1s0f0np0/phys_switch_id"
+	echo "${taint-}" >"$tmp/kept/sys/module/mlx5_ib/taint"
 	shift 2
-	rm -rf "$tmp/kept"
-	# shellcheck disable=SC2016 # for the inner shell
-	model --keep "$tmp/kept" --gen count=100 --at-end sigint -- sh -c '
-		mkdir -p "$0/sys/kernel" && echo "$1" >"$0/sys/kernel/osrelease" &&
-		echo "$2" >"$0/sys/devices/pci0000:00/0000:01:00.0/net/enp1s0f0np0/phys_switch_id" && shift 2 && "$@"
-	' "$tmp/kept" "$release" "$id" "$@" >"$tmp/out" 2>"$tmp/err"
+	on_tree "$tmp/kept" "$@" >"$tmp/out" 2>"$tmp/err"
 }
 switchdev 5.4.0-42-generic 08775b0003a1420c "$RDMADUMP" list
 has "switchdev mode on Linux 5.4: list says no" "$tmp/out" 'no: Linux before 5\.10 fails when a sniffer starts in switchdev mode; update the kernel'
@@ -153,6 +152,23 @@ for case in "5.10.0|08775b0003a1420c" "6.1.0-53-amd64|08775b0003a1420c" "5.4.0|"
 	switchdev "${case%|*}" "${case#*|}" "$RDMADUMP" list
 	has "release ${case%|*}, switch id '${case#*|}': yes" "$tmp/out" "yes: this function's traffic"
 done
+# The driver may be newer than the kernel's number
+for case in "5.4.0-42-generic|OE" "4.18.0-553.el8_10.x86_64|" "5.4.17-2136.307.3.el8uek.x86_64|" "5.3.18-150300.59.43-default|"; do
+	taint=${case#*|} switchdev "${case%|*}" 08775b0003a1420c "$RDMADUMP" list
+	has "release ${case%|*}, taint '${case#*|}': list is not sure" "$tmp/out" 'yes: before Linux 5\.10 a sniffer failed in switchdev mode, but this driver may have the fix'
+done
+for case in "5.4.0-42-generic|" "4.19.0-27-amd64|" "5.4.0-models-generic|E"; do
+	taint=${case#*|} switchdev "${case%|*}" 08775b0003a1420c "$RDMADUMP" list
+	has "release ${case%|*}, taint '${case#*|}': the kernel's own driver: no" "$tmp/out" 'no: Linux before 5\.10 fails'
+done
+taint=OE switchdev 5.4.0-42-generic 08775b0003a1420c "$RDMADUMP" info --json
+is "another driver: info is not sure" "$(json "$tmp/out" '.ports[0].capture | [.verdict, (.checks[] | select(.key == "switchdev").answer)] | join(" ")')" "yes unknown"
+taint=OE switchdev 5.4.0-42-generic 08775b0003a1420c "$RDMADUMP" -d mlx5_0 -w "$tmp/unsure.pcapng"
+is "another driver: a capture" "$?" 0
+has "... with a warning" "$tmp/err" 'warning: mlx5_0 port 1: before Linux 5\.10 a sniffer failed in switchdev mode, but this driver may have the fix'
+taint=OE switchdev 5.4.0-42-generic 08775b0003a1420c "$RDMADUMP" -d mlx5_0 --force -w "$tmp/unsure2.pcapng"
+! grep warning "$tmp/err"
+ok "... and without one if forced" "$tmp/err"
 
 # Each field of struct ibv_device_attr_ex and of the structures in it, by libibverbs' header, is shown. The value: the key
 # under which it is shown, where that is another.
