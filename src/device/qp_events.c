@@ -212,8 +212,8 @@ struct rd_qp_events *rd_qp_events_open(const struct rd_clock *clock, struct rd_e
 	int ret = 0;
 
 	libbpf_set_print(quiet);
-	if (check_namespaces(err) || (qp_layout_known() && check_privileges(err)) ||
-		qp_layout_read(&l, err))
+	if (check_namespaces(err) || (qp_layout_known("") && check_privileges(err)) ||
+		qp_layout_read(&l, "", err))
 		return NULL;
 	e = malloc(sizeof(*e));
 	if (!e) {

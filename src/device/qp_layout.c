@@ -8,8 +8,12 @@
 #ifdef HAVE_LIBBPF
 #include "sysfs.h"
 #include <bpf/btf.h>
+#include <limits.h>
+#include <stdio.h>
 
-#define MODULE "ib_core"
+#define KERNEL_BTF "/sys/kernel/btf/vmlinux"
+#define MODULE_BTF "/sys/kernel/btf/ib_core"
+#define MODULE	   "/sys/module/ib_core"
 
 static const char text_enum[] = "rdma_restrack_type", text_qp[] = "RDMA_RESTRACK_QP";
 
@@ -107,27 +111,56 @@ int qp_layout_find(struct qp_layout *l, const struct btf *btf, struct rd_error *
 	return find_value(btf, &l->type_qp) ? unexpected(text_enum, text_qp, err) : 0;
 }
 
-bool qp_layout_known(void)
+static bool is_module(const char *root)
 {
-	return rd_sysfs_exists("/sys/kernel/btf/" MODULE);
+	return rd_sysfs_exists("%s" MODULE_BTF, root);
 }
 
-int qp_layout_read(struct qp_layout *l, struct rd_error *err)
+/* Only modules that can be loaded have this file (kernel/module/sysfs.c of Linux). */
+static bool is_built_in(const char *root)
+{
+	return !rd_sysfs_exists("%s" MODULE "/initstate", root) &&
+	       rd_sysfs_exists("%s" KERNEL_BTF, root);
+}
+
+bool qp_layout_known(const char *root)
+{
+	return is_module(root) || is_built_in(root);
+}
+
+static int has_none(const char *root, struct rd_error *err)
+{
+	char taint[16];
+
+	rd_sysfs_text(taint, sizeof(taint), "%s" MODULE "/taint", root);
+	if (strchr(taint, 'O'))
+		return rd_fail(err, RD_CLASS_DEVICE, 0, "use the kernel's own modules",
+			"the module ib_core has no BTF, as those of MLNX_OFED and DOCA that DKMS "
+			"built");
+	return rd_fail(err, RD_CLASS_DEVICE, 0,
+		"use a kernel with CONFIG_DEBUG_INFO_BTF_MODULES (Linux 5.11 or newer)",
+		"the kernel has no BTF of the module ib_core");
+}
+
+int qp_layout_read(struct qp_layout *l, const char *root, struct rd_error *err)
 {
 	struct btf *kernel = NULL, *module = NULL;
-	int ret = -1;
+	char path[PATH_MAX];
+	int ret;
 
 	*l = (struct qp_layout){0};
-	if (qp_layout_known())
-		kernel = btf__load_vmlinux_btf();
-	if (kernel)
-		module = btf__load_module_btf(MODULE, kernel);
-	if (module)
-		ret = qp_layout_find(l, module, err);
+	if (!qp_layout_known(root))
+		return has_none(root, err);
+	snprintf(path, sizeof(path), "%s" KERNEL_BTF, root);
+	kernel = btf__parse(path, NULL);
+	if (kernel && is_module(root)) {
+		snprintf(path, sizeof(path), "%s" MODULE_BTF, root);
+		module = btf__parse_split(path, kernel);
+	}
+	if (!kernel || (!module && is_module(root)))
+		ret = rd_fail(err, RD_CLASS_DEVICE, errno, NULL, "cannot read %s", path);
 	else
-		rd_fail(err, RD_CLASS_DEVICE, kernel ? errno : 0,
-			"use a kernel with CONFIG_DEBUG_INFO_BTF_MODULES (Linux 5.11 or newer)",
-			"the kernel has no BTF of the module " MODULE);
+		ret = qp_layout_find(l, module ? module : kernel, err);
 	btf__free(module);
 	btf__free(kernel);
 	return ret;

@@ -17,13 +17,13 @@ struct qp_layout {
 	uint32_t type_qp;			     /* RDMA_RESTRACK_QP */
 };
 
-/* Whether the kernel has BTF of ib_core. */
-bool qp_layout_known(void);
+/* Whether there is BTF of ib_core: its own, or the kernel's if it is built in. `root`: "". */
+bool qp_layout_known(const char *root);
 /*
  * Reads the kernel's BTF, which needs no privilege. -1 (RD_CLASS_DEVICE) if there is none of
  * ib_core, or one member is not as the programs expect it.
  */
-int qp_layout_read(struct qp_layout *l, struct rd_error *err);
+int qp_layout_read(struct qp_layout *l, const char *root, struct rd_error *err);
 struct btf;
 /* The same from this BTF, which must be verified: no structure contains itself. */
 int qp_layout_find(struct qp_layout *l, const struct btf *btf, struct rd_error *err);

@@ -12,7 +12,10 @@
 
 #include "config.h"
 #include "device/qp_record.h"
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* --- records ---------------------------------------------------------------------------------- */
 
@@ -403,6 +406,7 @@ struct kernel {
 	unsigned int port_size; /* of ib_qp.port */
 	bool port_bits;		/* ... is a bit field */
 	bool no_qp;		/* the enum lacks the value */
+	struct btf *base;	/* of a module: the kernel's */
 };
 
 /* Of the structure that was added last, at an offset in bytes. */
@@ -413,7 +417,7 @@ static void member(struct btf *btf, const char *name, int type, unsigned int at)
 
 static struct btf *make_btf(const struct kernel *k)
 {
-	struct btf *btf = btf__new_empty();
+	struct btf *btf = btf__new_empty_split(k->base);
 	const int u8 = btf__add_int(btf, "u8", 1, 0), u32 = btf__add_int(btf, "u32", 4, 0),
 		  u64 = btf__add_int(btf, "u64", 8, 0), pointer = btf__add_ptr(btf, 0),
 		  name64 = btf__add_array(btf, u32, u8, 64),
@@ -507,6 +511,114 @@ static void test_other_layouts(void **state)
 		btf__free(btf);
 	}
 }
+
+/* --- where the types are ---------------------------------------------------------------------- */
+
+#define KERNEL_BTF "sys/kernel/btf/vmlinux"
+#define MODULE	   "sys/module/ib_core"
+
+static void put(const char *root, const char *path, const void *data, size_t size)
+{
+	char full[256];
+	FILE *f;
+
+	snprintf(full, sizeof(full), "%s/%s", root, path);
+	for (char *slash = full + strlen(root) + 1; (slash = strchr(slash, '/')); slash++) {
+		*slash = '\0';
+		mkdir(full, 0700);
+		*slash = '/';
+	}
+	f = fopen(full, "w");
+	assert_non_null(f);
+	assert_int_equal(fwrite(data, 1, size, f), size);
+	assert_int_equal(fclose(f), 0);
+}
+
+static void put_btf(const char *root, const char *path, const struct btf *btf)
+{
+	uint32_t size;
+	const void *data = btf__raw_data(btf, &size);
+
+	assert_non_null(data);
+	put(root, path, data, size);
+}
+
+/* Is run in a directory of its own; "" if the layout was read, else why not. */
+static const char *reads(void (*lay_out)(const char *root))
+{
+	static struct rd_error err;
+	char root[] = "/tmp/test_qp_events.XXXXXX", command[64];
+	struct qp_layout l;
+	bool known, read;
+
+	err = (struct rd_error){0};
+	assert_non_null(mkdtemp(root));
+	lay_out(root);
+	known = qp_layout_known(root);
+	read = !qp_layout_read(&l, root, &err);
+	if (read) {
+		assert_int_equal(l.qp_num, 72);
+		assert_int_equal(l.task_start, 2008);
+	}
+	snprintf(command, sizeof(command), "rm -r %s", root);
+	assert_int_equal(system(command), 0);
+	assert_int_equal(known, read);
+	return read ? "" : err.text;
+}
+
+static void built_in(const char *root)
+{
+	struct btf *btf = make_btf(&(struct kernel){.start = "start_boottime"});
+
+	put_btf(root, KERNEL_BTF, btf);
+	put(root, MODULE "/parameters/force_mr", "N", 1);
+	btf__free(btf);
+}
+
+/* All types in the kernel's would be those of another ib_core than the one that runs. */
+static void out_of_tree(const char *root)
+{
+	built_in(root);
+	put(root, MODULE "/initstate", "live", 4);
+	put(root, MODULE "/taint", "OE", 2);
+}
+
+static void without_btf(const char *root)
+{
+	built_in(root);
+	put(root, MODULE "/initstate", "live", 4);
+	put(root, MODULE "/taint", "", 0);
+}
+
+static void a_module(const char *root)
+{
+	struct btf *kernel = btf__new_empty(), *btf;
+
+	assert_true(btf__add_int(kernel, "u8", 1, 0) > 0);
+	btf = make_btf(&(struct kernel){.start = "start_boottime", .base = kernel});
+	put_btf(root, KERNEL_BTF, kernel);
+	put_btf(root, "sys/kernel/btf/ib_core", btf);
+	put(root, MODULE "/initstate", "live", 4);
+	btf__free(btf);
+	btf__free(kernel);
+}
+
+static void nothing(const char *root)
+{
+	(void)root;
+}
+
+static void test_where_the_types_are(void **state)
+{
+	(void)state;
+	assert_string_equal(reads(built_in), "");
+	assert_string_equal(reads(a_module), "");
+	assert_non_null(strstr(reads(out_of_tree),
+		"module ib_core has no BTF, as those of MLNX_OFED and DOCA that DKMS built"));
+	assert_non_null(strstr(reads(without_btf),
+		"no BTF of the module ib_core; use a kernel with CONFIG_DEBUG_INFO_BTF_MODULES"));
+	assert_non_null(strstr(reads(nothing), "kernel has no BTF of the module"));
+}
 #endif
 
 int main(void)
@@ -523,6 +635,7 @@ int main(void)
 		cmocka_unit_test_setup(test_lost, set_up),
 		cmocka_unit_test(test_layout),
 		cmocka_unit_test(test_other_layouts),
+		cmocka_unit_test(test_where_the_types_are),
 #endif
 	};
 
