@@ -300,7 +300,7 @@ const struct cli_option cli_options[] = {
 									    "frame)",
 		NULL, GROUP_MEMORY, NUMBER(session.latency_ms, 0, 1000)},
 	{"huge-pages", 0, NULL,
-		"receive into reserved huge pages (vm.nr_hugepages), which other programs may "
+		"receive into reserved huge pages of 2 MiB, which other programs may "
 		"need; default: transparent huge pages if available",
 		NULL, GROUP_MEMORY, FLAG(session.huge_pages)},
 	{"relaxed-ordering", 0, NULL,

@@ -9,12 +9,15 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define HUGE_PAGE ((size_t)2 << 20)
+#define HUGE_PAGE	    ((size_t)2 << 20)
+#define HUGE_PAGE_FLAGS	    (MAP_HUGETLB | 21 << 26) /* MAP_HUGE_2MB, which linux/mman.h has */
+#define HUGE_PAGES_RESERVED "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"
 
 /*
  * Small frames in large buffers touch one page each: with 4 KiB pages every frame would miss the
  * TLB. Reserved huge pages only where asked for, since they are reserved for others; else
- * transparent ones where the kernel grants them.
+ * transparent ones where the kernel grants them. The size is given: the default one may be 512 MiB
+ * (arm64 with pages of 64 KiB) or 1 GiB, of which 2 MiB cannot be unmapped.
  */
 static int map_memory(
 	struct verbs_ring *ring, size_t bytes, const struct verbs_memory *how, struct rd_error *err)
@@ -25,11 +28,11 @@ static int map_memory(
 
 	if (how->huge_pages) {
 		p = mmap(NULL, len, PROT_READ | PROT_WRITE,
-			MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+			MAP_PRIVATE | MAP_ANONYMOUS | HUGE_PAGE_FLAGS, -1, 0);
 		if (p == MAP_FAILED)
 			rd_log(RD_LOG_WARNING,
 				"no %s of reserved huge pages: %s; reserve more "
-				"(sysctl vm.nr_hugepages), ordinary memory is used",
+				"(" HUGE_PAGES_RESERVED "), ordinary memory is used",
 				rd_fmt_kib(size, len), strerror(errno));
 	}
 	if (p != MAP_FAILED) {
