@@ -8,8 +8,9 @@
 #include <rdmadump/clock.h>
 #include <string.h>
 
-#define DOWN_MS	 300  /* time that the link stays down */
-#define UP_MS	 8000 /* timeout for the link to come up again */
+#define DOWN_MS	 300   /* time that the link stays down */
+#define UP_MS	 30000 /* 200 and 400 Gb/s often need more than 8 s to train the link */
+#define LIMIT_S	 (UP_MS / 1000 + 10)
 #define STEP_MS	 10
 #define AFTER_MS 200 /* time in which frames must arrive again */
 
@@ -125,4 +126,5 @@ const struct rd_probe rd_probe_link = {.name = "link",
 	.question = "what happens when the link goes down and up",
 	.objects = "PD, MR, CQ, QP, flow; the netdev's link is down for some 0.3 s",
 	.needs = RD_PROBE_DESTRUCTIVE,
+	.limit_s = LIMIT_S,
 	.run = run};

@@ -248,7 +248,7 @@ load() {
 value() { jq -r --arg p "$1" --arg v "$2" '.probes[] | select(.name == $p) | .values[$v].value' "$tmp/json"; }
 
 # What a netdev's link, MTU and MAC address do to the port
-for how in follows stays errors; do
+for how in follows stays errors slow; do
 	start "netdev-$how" --gen count=100000000,size=60-1400 --dev netdev_set=$how -- \
 		"$RDMADUMP" selftest --json --output "$tmp/runs/netdev-$how/out" --destructive mlx5_0 --probe objects --probe link --probe netdev
 done
@@ -299,6 +299,9 @@ finished netdev-stays
 judge netdev-stays link:port_stays_active $?
 finished netdev-errors
 judge netdev-errors link:errors_at_link_down,netdev:errors_at_change $?
+finished netdev-slow
+judge netdev-slow - $?
+is "netdev-slow: the port needs 25 s" "$(value link port_active_again), $(($(value link up_after) / 1000)) s" "true, 25 s"
 finished elsewhere
 has "what counts instead is named" "$tmp/json" "by about as much grew ethtool/rx_out_of_buffer [0-9]+\""
 finished reset

@@ -16,6 +16,8 @@
 
 #include "softhca.h"
 
+#define UP_NS 25000000000ULL /* of a link that is slow: as with 200 and 400 Gb/s */
+
 static void file_path(char path[1024], const struct port_conf *p, const char *file)
 {
 	snprintf(path, 1024, "%s/class/net/%s/%s", conf_get()->tree, p->netdev, file);
@@ -77,7 +79,9 @@ static void changed(const struct port_conf *conf, bool *up)
 		hca_lock(h);
 		if (c->netdev_set == NETDEV_ERRORS)
 			receives_fail(h, &h->port[conf - c->port]);
-		if (up && c->netdev_set != NETDEV_STAYS)
+		if (up && *up && c->netdev_set == NETDEV_SLOW)
+			h->port[conf - c->port].up_ns = now_ns() + UP_NS;
+		else if (up && c->netdev_set != NETDEV_STAYS)
 			port_set_state(h, &h->port[conf - c->port], *up);
 		hca_unlock(h);
 	}

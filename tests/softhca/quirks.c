@@ -99,6 +99,7 @@ bool quirks_key(struct hca_conf *d, const char *key, const char *v)
 		d->netdev_set = !strcmp(v, "follows")  ? NETDEV_FOLLOWS
 				: !strcmp(v, "stays")  ? NETDEV_STAYS
 				: !strcmp(v, "errors") ? NETDEV_ERRORS
+				: !strcmp(v, "slow")   ? NETDEV_SLOW
 						       : NETDEV_FIXED;
 	else if (!strcmp(key, "lost_events"))
 		d->lost_events = strtoull(v, NULL, 0);

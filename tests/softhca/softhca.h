@@ -70,7 +70,7 @@ struct fault {
 
 /* What a frame does that is longer than its receive buffer. */
 /* Whether programs can change a netdev's settings, and what that does to its port. */
-enum netdev_set { NETDEV_FIXED, NETDEV_FOLLOWS, NETDEV_STAYS, NETDEV_ERRORS };
+enum netdev_set { NETDEV_FIXED, NETDEV_FOLLOWS, NETDEV_STAYS, NETDEV_ERRORS, NETDEV_SLOW };
 /* What chooses the queue of a frame: its fields, its bytes, or nothing: the first one has all. */
 enum rss_hash { RSS_TOEPLITZ, RSS_BY_FRAME, RSS_NONE };
 enum oversize {
@@ -372,6 +372,7 @@ struct port {
 	const struct port_conf *conf;
 	uint32_t num;
 	bool up;
+	uint64_t up_ns; /* when it comes up; 0: it does not */
 	struct qp *dest[MAX_DESTS];
 	uint32_t ndests;
 	bool capturing;
