@@ -19,20 +19,46 @@ const void *sniffer_cqes(struct sniffer *s, size_t *n)
 	return cq.buf;
 }
 
-bool sniffer_is_compressed(struct sniffer *s)
+enum next { NEXT_NONE, NEXT_PLAIN, NEXT_COMPRESSED };
+
+/* What libibverbs would read next: it takes an array of mini-CQEs for completions, and may crash.
+ */
+static enum next look(struct ibv_cq *in)
 {
 	struct mlx5dv_cq cq = {0};
-	struct mlx5dv_obj obj = {.cq = {.in = s->cq, .out = &cq}};
-	bool is = false;
+	struct mlx5dv_obj obj = {.cq = {.in = in, .out = &cq}};
+	uint32_t index;
+	uint8_t op_own;
 
-	if (!s->cq || !mlx5dv_is_supported(s->ctx->device) || mlx5dv_init_obj(&obj, MLX5DV_OBJ_CQ))
-		return false;
-	for (uint32_t i = 0; i < cq.cqe_cnt; i++) {
-		const struct mlx5_cqe64 *cqe =
-			(const void *)((const uint8_t *)cq.buf + (size_t)(i + 1) * cq.cqe_size -
-				       CQE_BYTES);
+	if (!mlx5dv_is_supported(in->context->device) || mlx5dv_init_obj(&obj, MLX5DV_OBJ_CQ))
+		return NEXT_PLAIN;
+	index = be32toh(cq.dbrec[0]);
+	op_own = __atomic_load_n((const uint8_t *)cq.buf +
+					 (size_t)((index & (cq.cqe_cnt - 1)) + 1) * cq.cqe_size - 1,
+		__ATOMIC_ACQUIRE);
+	if ((op_own & MLX5_CQE_OWNER_MASK) != !!(index & cq.cqe_cnt) ||
+		op_own >> 4 == MLX5_CQE_INVALID)
+		return NEXT_NONE;
+	return op_own >> 4 == MLX5_CQE_RESP_SEND && (op_own & FORMAT) == FORMAT ? NEXT_COMPRESSED
+										: NEXT_PLAIN;
+}
 
-		is |= cqe->op_own >> 4 == MLX5_CQE_RESP_SEND && (cqe->op_own & FORMAT) == FORMAT;
+bool cqes_readable(struct ibv_cq *cq, bool *compressed)
+{
+	enum next next = look(cq);
+
+	*compressed |= next == NEXT_COMPRESSED;
+	return next == NEXT_PLAIN;
+}
+
+/* One by one: the entry after those that were looked at may be written meanwhile. */
+int cqes_poll(struct ibv_cq *cq, int most, struct ibv_wc *wc, bool *compressed)
+{
+	int n = 0, rc = 1;
+
+	while (n < most && rc == 1 && cqes_readable(cq, compressed)) {
+		rc = ibv_poll_cq(cq, 1, &wc[n]);
+		n += rc == 1;
 	}
-	return is;
+	return n || rc == 1 ? n : rc;
 }

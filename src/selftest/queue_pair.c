@@ -232,7 +232,8 @@ int queue_pair_join(struct queue_pair *q)
 void queue_pair_receive(struct queue_pair *q, sniffer_frame_fn *datagram, void *ctx)
 {
 	struct ibv_wc wc[RECEIVES];
-	int n = ibv_poll_cq(q->cq, RECEIVES, wc);
+	bool compressed = false;
+	int n = cqes_poll(q->cq, RECEIVES, wc, &compressed);
 
 	for (int i = 0; i < n; i++) {
 		if (wc[i].status == IBV_WC_SUCCESS && wc[i].byte_len >= GRH &&
@@ -278,14 +279,15 @@ void queue_pair_close(struct queue_pair *q)
 static int wait_for(const struct rd_selftest *st, struct queue_pair *q, struct watch *w,
 	enum ibv_wc_status *status)
 {
+	bool compressed = false;
 	struct ibv_wc wc;
 	int n;
 
-	while (!(n = ibv_poll_cq(q->cq, 1, &wc)) && !probe_over(st)) {
+	while (!(n = cqes_poll(q->cq, 1, &wc, &compressed)) && !compressed && !probe_over(st)) {
 		watch_drain(w);
 		probe_sleep_ms(st, 1);
 	}
-	if (n < 0)
+	if (n < 0 || compressed)
 		return EIO;
 	if (!n)
 		return ETIMEDOUT;

@@ -41,6 +41,8 @@ static bool must_skip(
 		result_skipped(r, "the device's sniffer cannot be used: see 'objects'");
 	else if (probe->needs & RD_PROBE_PEER && !port_may_send(st->port, why))
 		result_skipped(r, "%s", why);
+	else if (probe->needs & RD_PROBE_SNIFFER && st->compressed)
+		result_skipped(r, "the device compresses completions: captures cannot read them");
 	return r->outcome == RD_PROBE_SKIPPED;
 }
 
@@ -94,6 +96,7 @@ static void run_probe(
 		st->config->began(st->config->ctx, probe);
 	probe->run(st, r);
 	judge_sending(st, probe, r);
+	st->compressed |= r->compressed;
 	judge_time(st, probe, r);
 }
 

@@ -19,6 +19,7 @@ struct rd_selftest {
 	const struct rd_device *device;
 	const struct rd_port *port;
 	enum sniffer_state sniffer;
+	bool compressed; /* the device compresses completions: its queues cannot be read */
 	uint64_t run_deadline_ns,
 		deadline_ns; /* CLOCK_MONOTONIC; deadlines of the run and of the current probe */
 	struct directory directory;
@@ -39,6 +40,7 @@ struct rd_probe_result {
 	char value[96];		       /* the main value, for the table */
 	char meaning[RESULT_TEXT];     /* what it means for captures if there was no finding */
 	json_t *values, *found;
+	bool compressed; /* sets rd_selftest.compressed */
 	struct kept_frame *frame;
 	unsigned int n_frames;
 	uint8_t *bytes; /* bytes of all kept frames */

@@ -226,7 +226,7 @@ static void count_error(struct sniffer *s, const struct ibv_wc *wc)
 unsigned int sniffer_poll(struct sniffer *s, sniffer_frame_fn *frame, void *ctx)
 {
 	struct ibv_wc wc[POLL_BATCH];
-	int n = ibv_poll_cq(s->cq, POLL_BATCH, wc);
+	int n = cqes_poll(s->cq, POLL_BATCH, wc, &s->compressed);
 
 	/* Completions polled before the one that libibverbs rejects are lost. */
 	s->errors += n < 0;
@@ -258,9 +258,8 @@ unsigned int sniffer_poll_timestamps(struct sniffer *s, sniffer_timestamp_fn *fr
 	struct ibv_poll_cq_attr attr = {0};
 	unsigned int n = 0;
 
-	if (ibv_start_poll(s->cq_ex, &attr))
-		return 0;
-	do {
+	while (n < POLL_BATCH && cqes_readable(s->cq, &s->compressed) &&
+		!ibv_start_poll(s->cq_ex, &attr)) {
 		uint64_t buffer = s->cq_ex->wr_id;
 		uint32_t len;
 
@@ -277,8 +276,8 @@ unsigned int sniffer_poll_timestamps(struct sniffer *s, sniffer_timestamp_fn *fr
 		}
 		if (buffer < s->shape.buffers)
 			post(s, buffer);
-	} while (n < POLL_BATCH && ibv_next_poll(s->cq_ex) == 0);
-	ibv_end_poll(s->cq_ex);
+		ibv_end_poll(s->cq_ex);
+	}
 	return n;
 }
 

@@ -45,6 +45,7 @@ struct sniffer {
 	uint8_t port;
 	bool ib;	 /* an InfiniBand port */
 	bool forbidden;	 /* no flow: the kernel would fail (rd_device.old_switchdev) */
+	bool compressed; /* the device writes compressed completions: nothing more is polled */
 	uint64_t frames; /* frames received without error */
 	uint64_t errors; /* completions with an error, and polls that failed */
 	uint32_t last_status;
@@ -100,9 +101,11 @@ void sniffer_close(struct sniffer *s);
  */
 const void *sniffer_cqes(struct sniffer *s, size_t *n);
 /*
- * cqes_mlx5.c: whether the device has written compressed completions, which libibverbs
- * misinterprets. False if it is not an mlx5 device.
+ * cqes_mlx5.c: whether libibverbs may read the next completion. `compressed` is set if it is
+ * compressed, which nobody requested: then the queue cannot be read any further.
  */
-bool sniffer_is_compressed(struct sniffer *s);
+bool cqes_readable(struct ibv_cq *cq, bool *compressed);
+/* ibv_poll_cq() as far as that. */
+int cqes_poll(struct ibv_cq *cq, int most, struct ibv_wc *wc, bool *compressed);
 
 #endif

@@ -69,7 +69,7 @@ struct traffic_seen traffic_run(const struct rd_selftest *st, struct sniffer *s,
 	for (unsigned int i = 0; i < TRAFFIC_TRIES && !traffic_known(&seen) && !seen.error; i++)
 		try_once(st, s, t, m, &seen);
 	seen.counts = numbered_counts(m);
-	seen.compressed = sniffer_is_compressed(s);
+	seen.compressed = s->compressed;
 	return seen;
 }
 
@@ -78,10 +78,11 @@ bool traffic_known(const struct traffic_seen *seen)
 	return !seen->error && !seen->full && !seen->failed && !seen->compressed;
 }
 
-bool traffic_is_unreadable(struct rd_probe_result *r, struct sniffer *s)
+bool traffic_is_unreadable(struct rd_probe_result *r, const struct sniffer *s)
 {
-	if (!sniffer_is_compressed(s))
+	if (!s->compressed)
 		return false;
+	r->compressed = true;
 	result_found(r, "completions_compressed",
 		"the device compresses completions, which nobody requested: captures cannot read "
 		"them; please report it with this result, and whether mlxconfig query shows "

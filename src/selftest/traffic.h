@@ -53,7 +53,7 @@ struct traffic_seen traffic_run(const struct rd_selftest *st, struct sniffer *s,
 /* Whether the result can be judged. */
 bool traffic_known(const struct traffic_seen *seen);
 /* Whether completions are compressed; if so, adds this as a finding. */
-bool traffic_is_unreadable(struct rd_probe_result *r, struct sniffer *s);
+bool traffic_is_unreadable(struct rd_probe_result *r, const struct sniffer *s);
 /* Writes values and findings. */
 void traffic_report(struct rd_probe_result *r, const struct traffic *t, const struct numbered *m,
 	const struct traffic_seen *seen);

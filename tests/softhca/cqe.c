@@ -79,8 +79,11 @@ static void cqe_publish_frame(
 	cq->compressing = false;
 	cqe->byte_cnt = htobe32(2);
 	mini = (uint32_t *)(void *)cqe_at(cq, cq->producer + 1);
-	mini[1] = htobe32(cq->first_byte_cnt);
-	mini[3] = htobe32(byte_cnt);
+	/* The array has no opcode and no owner: its last byte is that of a byte count. */
+	for (unsigned int i = 0; i < 8; i++) {
+		mini[2 * i] = 0;
+		mini[2 * i + 1] = htobe32(i ? byte_cnt : cq->first_byte_cnt);
+	}
 	__atomic_store_n(&cqe->op_own,
 		(uint8_t)(MLX5_CQE_RESP_SEND << 4 | compressed | !!(cq->producer & cq->entries)),
 		__ATOMIC_RELEASE);
