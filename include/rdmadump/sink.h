@@ -277,6 +277,8 @@ int rd_sink_close(struct rd_sink *sink, const struct rd_tally *final, struct rd_
 
 /* The compression for a file name's ending ("gz", "zst"); NULL: none or unknown. */
 const char *rd_compression_of(const char *path);
+/* -1 (RD_CLASS_USAGE) if the ending is one of a compression that cannot be written. */
+int rd_compression_check(const char *path, struct rd_error *err);
 /*
  * Whether the header's comment can be overwritten when the file is complete: not in a pipe or zst.
  */

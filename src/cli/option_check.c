@@ -88,6 +88,9 @@ static int check_output(const struct arguments *a, struct rd_error *err)
 
 	if (o->session.format && rd_format_check(o->session.format, err) < 0)
 		return -1;
+	if (o->session.path && !o->session.compression &&
+		rd_compression_check(o->session.path, err) < 0)
+		return -1;
 	if (a->files && !rotates)
 		return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
 			"-W %u counts files: give -C or -G too", a->files);

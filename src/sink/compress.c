@@ -231,6 +231,23 @@ const char *rd_compression_of(const char *path)
 	return NULL;
 }
 
+/* .gz and .zst: in a build without them. */
+int rd_compression_check(const char *path, struct rd_error *err)
+{
+	static const char *const endings[] = {
+		".gz", ".zst", ".xz", ".bz2", ".lz4", ".lzma", ".Z", ".br"};
+	const char *dot = strrchr(path, '.');
+
+	for (size_t i = 0; dot && i < sizeof(endings) / sizeof(*endings); i++)
+		if (!strcmp(dot, endings[i]) && !rd_compression_of(path))
+			return rd_fail(err, RD_CLASS_USAGE, 0,
+				"give another name, or --compress, which decides whatever the name "
+				"is",
+				"-w '%s': %s cannot be written; this build writes %s", path, dot,
+				rd_compressions());
+	return 0;
+}
+
 bool rd_header_rewritable(const char *path, const char *compression)
 {
 	struct stat st;

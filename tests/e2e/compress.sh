@@ -22,6 +22,23 @@ hash_of() {
 }
 comment_of() { capinfos -k "$1" 2>/dev/null; }
 
+# Endings of other compressions: the file would be plain, and other programs would call it damaged
+for ending in xz bz2 lz4 lzma Z br; do
+	timeout -k 2 60 "$RDMADUMP" -r "$TEST_DATA/roce/20_mixed/a.pcap.zst" -w "$tmp/other.pcap.$ending" 2>"$tmp/log"
+	is ".$ending: exit status" $? 1
+	has ".$ending: message" "$tmp/log" "'.*/other\.pcap\.$ending': \.$ending cannot be written; this build writes gz, zst; .*--compress"
+	[ ! -e "$tmp/other.pcap.$ending" ]
+	ok ".$ending: no file"
+done
+"$RDMADUMP" record mlx5_0 -w "$tmp/other.pcapng.xz" 2>"$tmp/log"
+is "record, .xz: exit status" $? 1
+has "record, .xz: message" "$tmp/log" "\.xz cannot be written"
+for kind in none gz; do
+	timeout -k 2 60 "$RDMADUMP" -q -r "$TEST_DATA/roce/20_mixed/a.pcap.zst" --compress $kind -w "$tmp/other.pcap.xz" 2>"$tmp/log"
+	ok "--compress $kind: any name" "$tmp/log"
+done
+rm "$tmp/other.pcap.xz"
+
 n_frames=50000
 [ -z "${TEST_FULL-}" ] && n_frames=10000
 gen=count=$n_frames,size=60-1500,seed=5

@@ -177,6 +177,8 @@ static error_t parse_limits(int key, char *arg, struct argp_state *state)
 
 static error_t parse_end(struct argp_state *state, struct record_settings *s)
 {
+	struct rd_error err;
+
 	if (s->whole_frames && s->zero_payload)
 		argp_error(state, "--whole-frames keeps the payload that --zero-payload removes: "
 				  "give one of them");
@@ -186,6 +188,8 @@ static error_t parse_end(struct argp_state *state, struct record_settings *s)
 			"-w '%s': every trigger begins a file of its own, so it cannot be standard "
 			"output: give a name, like /var/tmp/fault.pcapng",
 			s->config.session.path);
+	if (s->config.session.path && rd_compression_check(s->config.session.path, &err) < 0)
+		argp_error(state, "%s", err.text);
 	if (!s->config.pre_ns && !s->config.post_ns)
 		argp_error(state, "--pre 0 and --post 0: no frame would be written");
 	return 0;
