@@ -151,6 +151,18 @@ static int check_first_word(int argc, char **argv)
 	return rd_cli_fail(&err);
 }
 
+/* "help" and "help COMMAND" are --help and COMMAND --help. */
+static void translate_help(int argc, char **argv)
+{
+	static char option[] = "--help";
+
+	if (argc < 2 || strcmp(argv[1], "help") != 0)
+		return;
+	if (argc > 2)
+		argv[1] = argv[2];
+	argv[argc > 2 ? 2 : 1] = option;
+}
+
 int main(int argc, char **argv)
 {
 	static char full_name[64];
@@ -175,6 +187,7 @@ int main(int argc, char **argv)
 		argv[0] = program_invocation_short_name;
 	if (p)
 		return p->run(argc, argv);
+	translate_help(argc, argv);
 	while (rd_commands[i].name && (argc < 2 || strcmp(rd_commands[i].name, argv[1])))
 		i++;
 	if (!rd_commands[i].name) {

@@ -40,7 +40,7 @@ done <<'LIST'
 1|nosuchcommand|there is no command 'nosuchcommand', and it is not a filter; 'rdmadump --help'
 1|TMP|is a file, neither a command nor a filter; to read it
 1|analyse TMP/o.pcapng|did you mean 'rdmadump analyze'
-1|help|there is no command 'help'
+0|help|^Commands
 1|-w TMP/o udp prot 4791|can't parse filter expression: syntax error; see pcap-filter\(7\)$
 1|-w TMP/o -c 0|-c: '0' is not a whole number, 1 or more
 1|-w TMP/o -c 1x|-c: '1x' is not a whole number
@@ -140,6 +140,18 @@ for command in --help-all list\ --help info\ --help events\ --help counters\ --h
 	! grep -nE '^ +$|^ {31}|.{81}' "$tmp/log"
 	ok "$command: no entry is broken at the margin"
 done
+for command in '' capture list counters 'bundle --json'; do
+	# shellcheck disable=SC2086 # words of a command line
+	"$RDMADUMP" help $command >"$tmp/log" 2>&1
+	is "help $command: exit status" $? 0
+	# shellcheck disable=SC2086
+	"$RDMADUMP" $command --help >"$tmp/said"
+	diff "$tmp/said" "$tmp/log" >"$tmp/differ" && [ -s "$tmp/said" ]
+	ok "help $command: as --help" "$tmp/differ"
+done
+"$RDMADUMP" help counter >"$tmp/log" 2>&1
+is "help counter: exit status" $? 1
+has "help counter: message" "$tmp/log" "did you mean 'rdmadump counters'"
 script -qec "'$RDMADUMP' -r /dev/null -w -" /dev/null >"$tmp/log" 2>&1 </dev/null
 is "-w - to a terminal: exit status" $? 1
 has "-w - to a terminal: what to do" "$tmp/log" 'standard output is a terminal; give a file'
@@ -147,7 +159,9 @@ has "-w - to a terminal: what to do" "$tmp/log" 'standard output is a terminal; 
 
 # shellcheck source=completions/rdmadump
 . "${srcdir:-.}/completions/rdmadump"
+: >"$tmp/witness"
 while IFS='|' read -r words want; do
+	words=${words/TMP/$tmp} want=${want/TMP/$tmp}
 	read -ra COMP_WORDS <<<"rdmadump $words"
 	case $words in *' ') COMP_WORDS+=("") ;; esac
 	COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
@@ -165,6 +179,10 @@ co|counters
 --zero-payload --he|--headers-only --help --help-all
 list --js|--json
 analyze --ht|--html
+he|help
+help co|counters
+counters lo|lo
+counters --diff TMP/wi|TMP/witness
 LIST
 
 # --- a terminal
