@@ -200,7 +200,8 @@ enum rd_verdict rd_port_verdict(const struct rd_device *device, const struct rd_
 #define RD_UNSURE_SWITCHDEV                                                                        \
 	"before Linux 5.10 a sniffer failed in switchdev mode, but this driver may have the fix"
 #define RD_UNSURE_SWITCHDEV_TODO                                                                   \
-	"try it where the machine may fail, or capture on the netdev ('rdmadump capture --netdev')"
+	"try it where the machine may fail, or capture on the netdev ('rdmadump capture "          \
+	"--netdev')"
 
 /*
  * True if a sniffer sees its own function only (Linux, drivers/infiniband/hw/mlx5/fs.c: the

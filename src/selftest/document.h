@@ -15,7 +15,7 @@ json_t *document_begin(const struct rd_selftest *st);
  */
 const json_t *document_add(struct rd_selftest *st, const struct rd_probe *probe,
 	struct rd_probe_result *r, uint64_t took_ns);
-/* `ended`: "complete", "required_probe", "interrupted" or "time_limit". */
+/* `ended`: "complete", "required_probe", "removed", "interrupted" or "time_limit". */
 void document_end(json_t *document, const char *ended);
 /* Replaces result.json. 0, or -1 with the error. */
 int document_write(struct rd_selftest *st, struct rd_error *err);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Runs the probes in order, and stores what is known after each one. */
+#include "../device/sysfs.h"
 #include "document.h"
 #include "lock.h"
 #include "may_send.h"
 #include "redacted.h"
 #include <errno.h>
+#include <infiniband/verbs.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/log.h>
+#include <rdmadump/verbs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,6 +85,33 @@ static void judge_sending(
 		result_reason(r, "%s", why);
 }
 
+/* Whether a device that could be used is gone, or answers no command any more. */
+static bool is_removed(const struct rd_selftest *st)
+{
+	struct ibv_context *ctx;
+	struct rd_error err;
+
+	if (st->sniffer != SNIFFER_WORKS)
+		return false;
+	if (rd_verbs_device_open(&ctx, st->device->name, NULL, NULL, &err) == 0) {
+		ibv_close_device(ctx);
+		return false;
+	}
+	return err.errnum == EIO || err.errnum == ENODEV || err.errnum == ENXIO ||
+	       !rd_sysfs_exists("/sys/class/infiniband/%s", st->device->name);
+}
+
+/* Whatever a probe makes of it, one that did not pass is the first that the removal concerns. */
+static void judge_removal(struct rd_selftest *st, struct rd_probe_result *r)
+{
+	if (r->outcome == RD_PROBE_PASSED || !is_removed(st))
+		return;
+	st->removed = true;
+	json_array_clear(r->found);
+	result_failed(r, "the device was removed, or has failed fatally: see the kernel's log "
+			 "(dmesg)");
+}
+
 static void run_probe(
 	struct rd_selftest *st, const struct rd_probe *probe, struct rd_probe_result *r)
 {
@@ -98,6 +128,7 @@ static void run_probe(
 	judge_sending(st, probe, r);
 	st->compressed |= r->compressed;
 	judge_time(st, probe, r);
+	judge_removal(st, r);
 }
 
 /* Returns the outcome, or -1 if the document cannot be extended. */
@@ -153,6 +184,10 @@ static int run_all(struct rd_selftest *st, const char **ended, struct rd_error *
 		if (interrupted(st)) {
 			*ended = "interrupted";
 			continue;
+		}
+		if (st->removed) {
+			*ended = "removed";
+			break;
 		}
 		if ((*probe)->required && outcome == RD_PROBE_FAILED) {
 			*ended = "required_probe";

@@ -20,6 +20,7 @@ struct rd_selftest {
 	const struct rd_port *port;
 	enum sniffer_state sniffer;
 	bool compressed; /* the device compresses completions: its queues cannot be read */
+	bool removed;	 /* the device is gone */
 	uint64_t run_deadline_ns,
 		deadline_ns; /* CLOCK_MONOTONIC; deadlines of the run and of the current probe */
 	struct directory directory;

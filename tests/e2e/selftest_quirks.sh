@@ -372,6 +372,19 @@ is "... found once, and then no frame is asked for" \
 	"receive:completions_compressed send loopback contents paths clocks oversize overload idle wakeup recovery stop stall cost"
 rm -rf "$tmp/out"/*
 
+# The device is removed: that is said once, and nothing is tried any more
+for when in after_ms=500 frame=3000; do
+	model --time virtual --rate 5000 --gen count=100000000,size=60-1400 --fault fatal,$when -- \
+		"$RDMADUMP" selftest --json --output "$tmp/out" >"$tmp/json" 2>"$tmp/log"
+	is "removed, $when: exit status" $? 4
+	is "... how it ended, and what failed" "$(jq -r '[.ended, (.probes[] | select(.outcome == "failed") | .reason)] | join(" ")' "$tmp/json")" \
+		"removed the device was removed, or has failed fatally: see the kernel's log (dmesg)"
+	is "... with the last probe that ran" "$(jq -r '.probes[-1].outcome' "$tmp/json")" failed
+	"$RDMADUMP" selftest --show "$tmp/out"/*.tar.zst >"$tmp/shown"
+	has "... as text" "$tmp/shown" '^Ended early: the device was removed, or has failed fatally\.$'
+	rm -rf "$tmp/out"/*
+done
+
 # Switchdev mode before Linux 5.10, where a sniffer's flow makes the kernel write outside of an array
 rm -rf "$tmp/out"/* "$tmp/old"
 # shellcheck disable=SC2016 # for the inner shell

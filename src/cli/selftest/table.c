@@ -103,6 +103,7 @@ void selftest_print_end(const json_t *document)
 		const char *ended, *text;
 	} rows[] = {{"complete", NULL},
 		{"required_probe", "Ended early: without this probe no other one makes sense."},
+		{"removed", "Ended early: the device was removed, or has failed fatally."},
 		{"interrupted", "Interrupted: not all probes were run."},
 		{"time_limit", "Ended early: the limit of time for all probes is over."},
 		{"unfinished", "Unfinished: the program was ended before all probes were run."}};
