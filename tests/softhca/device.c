@@ -533,6 +533,7 @@ enum turn hca_step(struct hca *h, uint64_t now, uint64_t *wake)
 
 /* ---- the thread ---- */
 
+#define LOOK_NS 20000000U
 static _Atomic uint32_t pokes, sleepers;
 
 void hca_poke(void)
@@ -542,18 +543,19 @@ void hca_poke(void)
 		syscall(SYS_futex, &pokes, FUTEX_WAKE_PRIVATE, MAX_DEVICES, NULL, NULL, 0);
 }
 
-/* Until then, or until a poke after `seen`. */
+/*
+ * Until then, or until a poke after `seen`; for LOOK_NS at most, since not everything that a
+ * program does with a device is known here: what nobody announces is late, and not lost.
+ */
 static void sleep_until(uint64_t wake, uint32_t seen)
 {
 	uint64_t now = now_ns(), ns = wake > now ? wake - now : 0;
-	struct timespec t = {
-		.tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u)};
+	struct timespec t = {.tv_nsec = (long)(ns < LOOK_NS ? ns : LOOK_NS)};
 
 	if (!ns)
 		return;
 	atomic_fetch_add(&sleepers, 1);
-	syscall(SYS_futex, &pokes, FUTEX_WAIT_PRIVATE, seen, wake == UINT64_MAX ? NULL : &t, NULL,
-		0);
+	syscall(SYS_futex, &pokes, FUTEX_WAIT_PRIVATE, seen, &t, NULL, 0);
 	atomic_fetch_sub(&sleepers, 1);
 }
 
