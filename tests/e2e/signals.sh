@@ -30,7 +30,7 @@ engine_ended() { output_waits && ! has_signalfd && ! gone; }
 # live / offline ARGUMENTS...: started in the background, its id in $tmp/pid
 live() {
 	rm -f "$tmp/pid" "$out" "$tmp/log"
-	model --gen $gen --pidfile "$tmp/pid" --start-delay "${delay-0}" "${model_options[@]}" -- \
+	model --gen $gen --pidfile "$tmp/pid" ${delay:+--start-delay "$delay"} "${model_options[@]}" -- \
 		"$RDMADUMP" -d mlx5_0 --json --when-full wait "$@" >"$tmp/report" 2>>"$tmp/log" &
 	job=$!
 	until_true test -s "$tmp/pid"

@@ -533,7 +533,7 @@ enum turn hca_step(struct hca *h, uint64_t now, uint64_t *wake)
 
 /* ---- the thread ---- */
 
-#define LOOK_NS 20000000U
+#define SLEEP_MOST_NS 20000000U
 static _Atomic uint32_t pokes, sleepers;
 
 void hca_poke(void)
@@ -544,13 +544,13 @@ void hca_poke(void)
 }
 
 /*
- * Until then, or until a poke after `seen`; for LOOK_NS at most, since not everything that a
+ * Until then, or until a poke after `seen`; for SLEEP_MOST_NS at most, since not everything that a
  * program does with a device is known here: what nobody announces is late, and not lost.
  */
 static void sleep_until(uint64_t wake, uint32_t seen)
 {
 	uint64_t now = now_ns(), ns = wake > now ? wake - now : 0;
-	struct timespec t = {.tv_nsec = (long)(ns < LOOK_NS ? ns : LOOK_NS)};
+	struct timespec t = {.tv_nsec = (long)(ns < SLEEP_MOST_NS ? ns : SLEEP_MOST_NS)};
 
 	if (!ns)
 		return;
