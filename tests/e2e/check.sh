@@ -74,6 +74,14 @@ is "tap.sh: every result is counted" "$(counted <"$tmp/failing")" "3  2  0  1"
 grep -nE '^[^#]*\bok "[^"]*(\$\([^(]|`)' "$src"/tests/*/*.sh "$src"/tests/tap.sh >"$tmp/found"
 is "no case takes its status from its own name" "$(cat "$tmp/found")" ""
 
+# What scripts/check runs: each script, unit program and file of cases of this tree
+(cd "$src" && printf '%s\n' tests/e2e/*.sh tests/cases/*.txt tests/softhca/selftest.sh tests/unit/test_*.c) |
+	sed 's/\.c$//' | grep -v '/same_facts\.sh$' | sort >"$tmp/there"
+# shellcheck disable=SC2016 # of make
+lists=$(sed -n 's/.*budget="--budget 1" suite gcc tests\/gates.sh $(of \(.*\))$/$(\1)/p' "$src/scripts/check" | sed 's/ /) $(/g')
+printf 'include Makefile\nshow:\n\t@printf "%%s\\\\n" %s\n' "$lists" | make -s -C "$BUILD_DIR" -f - show 2>/dev/null | sort >"$tmp/runs"
+is "scripts/check runs every test of the tree" "$(diff "$tmp/there" "$tmp/runs")" ""
+
 # scripts/test: every script that tests/touches names exists, and every source file touches one
 sed -n 's/^[^#[:space:]][^[:space:]]*[[:space:]]*//p' "$src/tests/touches" | tr ' ' '\n' | sort -u | while read -r name; do
 	[ -e "$src/tests/e2e/$name.sh" ] || echo "$name"

@@ -155,24 +155,13 @@ check_scenarios() {
 # names SCRIPT: the scenarios that it says are all
 names() { awk -v RS='"' 'found {print; exit} /(^|\n)all=$/ {found = 1}' "$1"; }
 
-# machines N SECONDS SCRIPT [ARGUMENTS...]: boots machines and stores their files in $tmp/N. A machine
-# that ended without output (99), without a network (98), or after waiting for another one (97) says
-# nothing about the program: it is started once more, unless the time was over.
+# machines N SECONDS SCRIPT [ARGUMENTS...]: boots machines and stores their files in $tmp/N. It ends with 99
+# where one ended without output, 98 without a network, 97 after waiting for another one.
 machines() {
-	local n=$1 seconds=$2 script=$3 status try began=$SECONDS
+	local n=$1 seconds=$2 script=$3
 	shift 3
-	for try in 1 2; do
-		rm -rf "${tmp:?}/$n"
-		"$here/run" -n "$n" -t "$seconds" -x "$RDMADUMP" -x "$here/counters.sh" \
-			-x "$here/../e2e/same_facts.sh" ${also[@]+"${also[@]}"} -o "$tmp/$n" "$here/$script" "$@" >"$tmp/$n.out" 2>&1
-		status=$?
-		[ $((SECONDS - began)) -lt "$seconds" ] || break
-		case $try$status in
-		19[789]) echo "# $n machine(s): status $status, once more: $(tail -n 1 "$tmp/$n.out")" ;;
-		*) break ;;
-		esac
-	done
-	[ "$status" = 0 ]
+	"$here/run" -n "$n" -t "$seconds" -x "$RDMADUMP" -x "$here/counters.sh" \
+		-x "$here/../e2e/same_facts.sh" ${also[@]+"${also[@]}"} -o "$tmp/$n" "$here/$script" "$@" >"$tmp/$n.out" 2>&1
 	ok "$n machine(s) ran $script" "$tmp/$n.out"
 }
 
