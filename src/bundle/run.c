@@ -101,10 +101,12 @@ static void become(const struct task *t, const char *path, char **environment, i
 	setpgid(0, 0);
 	if (!*t->function)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* A tool of an adapter may outlive the reader of its output. */
-	signal(SIGPIPE, *t->function ? SIG_IGN : SIG_DFL);
-	signal(SIGXFSZ, SIG_DFL);
-	signal(SIGHUP, SIG_DFL);
+	/*
+	 * Also what was ignored where rdmadump was started: SIGINT ends a tool of an adapter. Such
+	 * a tool may outlive the reader of its output.
+	 */
+	for (int i = 1; i < NSIG; i++)
+		signal(i, i == SIGPIPE && *t->function ? SIG_IGN : SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	if (in >= 0 && dup2(in, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0 &&
