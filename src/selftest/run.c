@@ -79,9 +79,7 @@ static void judge_sending(
 
 	if (!(probe->needs & RD_PROBE_SENDER) || port_may_send(st->port, why))
 		return;
-	if (r->outcome == RD_PROBE_SKIPPED)
-		result_skipped(r, "%s", why);
-	else if (r->outcome != RD_PROBE_FAILED)
+	if (r->outcome != RD_PROBE_FAILED)
 		result_reason(r, "%s", why);
 }
 

@@ -149,6 +149,25 @@ static void test_labels(void **state)
 		check_text(rows[i]);
 }
 
+/* In a capture a name is replaced where its label is; the blanks behind it are none of it. */
+static void test_foreign_labels(void **state)
+{
+	static const char text[] = "node_desc: rack5 node19 \t\nnode_desc: rack5 node19\n";
+	struct rd_redact *r = rd_redact_new();
+	char *to, *first, *second;
+
+	(void)state;
+	rd_redact_begin(r);
+	to = rd_redact_foreign(r, text, strlen(text), NULL);
+	first = strchr(to, ' ') + 1;
+	second = strchr(strchr(to, '\n'), ' ') + 1;
+	assert_null(strstr(to, "node19"));
+	assert_non_null(strstr(first, " \t\n"));
+	assert_memory_equal(first, second, strcspn(second, "\n"));
+	free(to);
+	rd_redact_free(r);
+}
+
 static void test_names(void **state)
 {
 	static const char text[] =
@@ -832,6 +851,7 @@ int main(void)
 		cmocka_unit_test(test_forms),
 		cmocka_unit_test(test_long_line),
 		cmocka_unit_test(test_labels),
+		cmocka_unit_test(test_foreign_labels),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_related),
 		cmocka_unit_test(test_no_original),

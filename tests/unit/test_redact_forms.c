@@ -395,7 +395,8 @@ static void make_other(char *text, size_t size, uint32_t kind)
 		snprintf(text, size, "0x%x 0x%08x", draw(1 << 24), draw(1 << 24));
 		break;
 	case 8:
-		snprintf(text, size, "5.8-2.0.%u.0 v1.%u.3.4 std::string", n[0] % 10, n[1]);
+		snprintf(text, size, "5.8-2.0.%u.0 v1.%u.3.4 16.35.%u.4rc1 std::string", n[0] % 10,
+			n[1], n[2]);
 		break;
 	default:
 		snprintf(text, size, "%04x:%04x %u:%u %u-%u", draw(65536), draw(65536), n[0], n[1],
