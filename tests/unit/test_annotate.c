@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Copies with comments: every byte of them, for each type of block, format and byte order. */
+#include "test.h"
 #include "test_format_maker.h"
-#include <errno.h>
 #include <rdmadump/annotate.h>
-#include <stdio.h>
 
 static const char data[] = "0123456789abcdef0123456789abcdef0123456789abcdef";
 
@@ -13,7 +12,6 @@ static char *text_of(const void *ctx, size_t item)
 {
 	char *text;
 
-	(void)ctx;
 	return asprintf(&text, "finding %zu", item) < 0 ? NULL : text;
 }
 
@@ -197,14 +195,13 @@ static void make(struct memory *m, bool big_first, bool copy, size_t big)
 	}
 }
 
-static void test_pcapng(void **state)
+TEST(pcapng)
 {
 	static const struct {
 		size_t big, step;
 		bool big_first;
 	} cases[] = {{0, 0, false}, {0, 1, true}, {1 << 20, 0, false}, {5 << 20, 4096, true}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct memory in = {0}, want = {0}, got = {0};
 		struct rd_annotation a = annotation(comments, COMMENTS, &got);
@@ -223,13 +220,12 @@ static void test_pcapng(void **state)
 }
 
 /* Without comments only the length of a section changes. */
-static void test_no_comment(void **state)
+TEST(no_comment)
 {
 	struct memory got = {0};
 	struct maker in = {0}, want = {0};
 	struct rd_annotation a = annotation(NULL, 0, &got);
 
-	(void)state;
 	scene(&in, false, 0);
 	section_of(&want, true, 0);
 	assert_int_equal(annotate(&a, &in.m, 0), 0);
@@ -279,7 +275,7 @@ static void same_frames(struct memory *x, struct memory *y, const char *const *t
 	rd_reader_close(ry);
 }
 
-static void test_pcap(void **state)
+TEST(pcap)
 {
 	static const char *const texts[] = {"finding 5", NULL, "finding 6", NULL};
 	static const struct rd_comment two[] = {{1, 5}, {3, 6}};
@@ -287,7 +283,6 @@ static void test_pcap(void **state)
 		uint32_t magic, extra;
 	} variants[] = {{0xa1b2c3d4, 0}, {0xa1b23c4d, 0}, {0xa1b2cd34, 8}};
 
-	(void)state;
 	for (unsigned int i = 0; i < 6; i++) {
 		struct maker k = {.big = i & 1};
 		struct memory got = {0};
@@ -328,12 +323,11 @@ static void erf_records(struct maker *k, bool in_pcap)
 	}
 }
 
-static void test_erf(void **state)
+TEST(erf)
 {
 	static const char *const texts[] = {NULL, "finding 2", NULL};
 	static const struct rd_comment one[] = {{2, 2}};
 
-	(void)state;
 	for (int in_pcap = 0; in_pcap < 2; in_pcap++) {
 		struct maker k = {.big = __BYTE_ORDER == __BIG_ENDIAN};
 		struct memory got = {0};
@@ -351,7 +345,7 @@ static void test_erf(void **state)
 }
 
 /* Files of different formats become the sections of one, and numbers go on. */
-static void test_several(void **state)
+TEST(several)
 {
 	static const struct rd_comment two[] = {{2, 0}, {3, 1}};
 	struct maker pcap = {0}, ng = {.big = true};
@@ -361,7 +355,6 @@ static void test_several(void **state)
 	struct rd_frame f;
 	struct rd_note note;
 
-	(void)state;
 	pcap_header(&pcap, 0xa1b2c3d4, 96, 1);
 	pcap_record(&pcap, 1, 2, data, 20, 20);
 	pcap_record(&pcap, 1, 3, data, 20, 20);
@@ -389,7 +382,7 @@ static void test_several(void **state)
 
 /* --- limits and faults ------------------------------------------------------------------------ */
 
-static void test_many_comments(void **state)
+TEST(many_comments)
 {
 	struct rd_comment many[RD_FRAME_COMMENTS + 3] = {0};
 	struct maker k = {0};
@@ -399,7 +392,6 @@ static void test_many_comments(void **state)
 	struct rd_frame f;
 	struct rd_note note;
 
-	(void)state;
 	for (size_t i = 0; i < RD_FRAME_COMMENTS + 3; i++)
 		many[i] = (struct rd_comment){1, i};
 	section(&k);
@@ -420,8 +412,6 @@ static char *long_text(const void *ctx, size_t item)
 {
 	char *text = malloc(70001);
 
-	(void)ctx;
-	(void)item;
 	memset(text, 'x', 70000);
 	memcpy(text + 65531, "\xc3\xa4", 2); /* a character across the limit */
 	text[70000] = '\0';
@@ -429,7 +419,7 @@ static char *long_text(const void *ctx, size_t item)
 }
 
 /* A comment is cut where its length no longer fits, a frame near the limit of readers gets none. */
-static void test_long(void **state)
+TEST(long)
 {
 	enum { NEAR_LIMIT = (16 << 20) - 1000 };
 	static const struct rd_comment both[] = {{1, 0}, {2, 0}};
@@ -441,7 +431,6 @@ static void test_long(void **state)
 	struct rd_note note;
 	char *large = calloc(1, NEAR_LIMIT);
 
-	(void)state;
 	a.text = long_text;
 	section(&k);
 	iface(&k, 1, 0, 9);
@@ -463,13 +452,12 @@ static void test_long(void **state)
 }
 
 /* The largest block that readers accept, with its comment, and one that is a word longer. */
-static void test_largest(void **state)
+TEST(largest)
 {
 	enum { BLOCK = 16 << 20, FIXED = 32, COMMENT = 4 + 12, END = 4 };
 	static const struct rd_comment one[] = {{1, 0}};
 	char *large = calloc(1, BLOCK);
 
-	(void)state;
 	for (unsigned int longer = 0; longer < 2; longer++) {
 		const uint32_t caplen = BLOCK - FIXED - COMMENT - END + 4 * longer;
 		struct maker k = {0};
@@ -495,14 +483,13 @@ static void test_largest(void **state)
 }
 
 /* What is before the damage is copied, and nothing of what is behind it. */
-static void test_damage(void **state)
+TEST(damage)
 {
 	struct maker k = {0}, whole = {0};
 	struct memory got = {0};
 	struct rd_annotation a = annotation(NULL, 0, &got);
 	struct rd_error err;
 
-	(void)state;
 	section(&whole);
 	iface(&whole, 1, 0, 9);
 	epb(&whole, 0, 77, data, 30);
@@ -529,7 +516,6 @@ static int put_small(void *ctx, const void *p, size_t len)
 {
 	struct small_disk *d = ctx;
 
-	(void)p;
 	if (len > d->left) {
 		errno = ENOSPC;
 		return -1;
@@ -538,12 +524,11 @@ static int put_small(void *ctx, const void *p, size_t len)
 	return 0;
 }
 
-static void test_full_disk(void **state)
+TEST(full_disk)
 {
 	struct maker k = {0}, copy = {0};
 	struct rd_error err;
 
-	(void)state;
 	scene(&k, false, 0);
 	scene(&copy, true, 0);
 	for (size_t capacity = 0; capacity <= copy.m.len; capacity++) {
@@ -563,22 +548,4 @@ static void test_full_disk(void **state)
 	}
 	memory_free(&k.m);
 	memory_free(&copy.m);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pcapng),
-		cmocka_unit_test(test_no_comment),
-		cmocka_unit_test(test_pcap),
-		cmocka_unit_test(test_erf),
-		cmocka_unit_test(test_several),
-		cmocka_unit_test(test_many_comments),
-		cmocka_unit_test(test_long),
-		cmocka_unit_test(test_largest),
-		cmocka_unit_test(test_damage),
-		cmocka_unit_test(test_full_disk),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

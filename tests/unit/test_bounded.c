@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Unit tests of tables that drop their oldest key, compared with a plain list of keys. */
 #include "bounded.h"
+#include "test.h"
 #include <rdmadump/hash.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-/* cmocka wants these before itself */
-#include <cmocka.h>
 
 #define MAX   256
 #define KEYS  600
@@ -74,12 +69,11 @@ static void take(struct bounded *b, struct list *l, uint32_t key)
 	*value = key;
 }
 
-static void test_as_list(void **state)
+TEST(as_list)
 {
 	struct bounded b;
 	struct list l = {.n = 0};
 
-	(void)state;
 	bounded_init(&b, MAX, sizeof(uint32_t));
 	assert_int_equal(bounded_find(&b, 1, 1), 0);
 	srandom(1);
@@ -101,13 +95,4 @@ static void test_as_list(void **state)
 	assert_same(&b, &l);
 	bounded_free(&b);
 	assert_int_equal(bounded_find(&b, 1, 1), 0);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_as_list),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

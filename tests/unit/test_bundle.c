@@ -1,27 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Bundles: commands that misbehave, archives that are hostile, the checksum. */
+#include "config.h"
 #include "parts.h"
 #include "task.h"
+#include "test.h"
 #include <dirent.h>
-#include <errno.h>
 #include <rdmadump/archive.h>
 #include <rdmadump/log.h>
 #include <rdmadump/sha256.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 static char directory[] = "/tmp/rdmadump-bundle-test-XXXXXX";
 
@@ -40,12 +31,11 @@ static void check_sum(const char *bytes, size_t n, size_t piece, const char *wan
 }
 
 /* The examples of FIPS 180-4. */
-static void test_sha256(void **state)
+TEST(sha256)
 {
 	static const char two[] = "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq";
 	char *million = malloc(1000000);
 
-	(void)state;
 	assert_non_null(million);
 	memset(million, 'a', 1000000);
 	check_sum("", 0, 1, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
@@ -57,6 +47,7 @@ static void test_sha256(void **state)
 	free(million);
 }
 
+#ifdef HAVE_LIBARCHIVE
 /* --- commands ----------------------------------------------------------------------------- */
 
 static volatile sig_atomic_t stop;
@@ -99,7 +90,7 @@ static const char *why(const struct task *t)
 	return buf;
 }
 
-static void test_commands(void **state)
+TEST(commands)
 {
 	struct task t[] = {shell(&text, "echo out; echo err >&2"),
 		shell(&json, "echo out; echo err >&2; exit 3"), shell(&whole, "echo out; exit 3"),
@@ -110,7 +101,6 @@ static void test_commands(void **state)
 	struct rd_bundle_config config = {.limit_s = 100, .stop = &stop};
 	static char absent[] = "there-is-no-such-tool";
 
-	(void)state;
 	t[7].argv[0] = absent;
 	assert_true(tasks_run(&tasks, PHASE_COLLECT, &config));
 	assert_string_equal(t[0].output.data, "out\nerr\n");
@@ -165,13 +155,12 @@ static bool dies(const char *file)
 static const char stubborn[] =
 	"trap '' TERM; echo begun; sleep 1000 & echo $! >child; echo $$ >own; wait; wait";
 
-static void test_timeout(void **state)
+TEST(timeout)
 {
 	struct task t[] = {shell(&json, stubborn)};
 	struct tasks tasks = {.task = t, .n = 1};
 	struct rd_bundle_config config = {.limit_s = 3, .stop = &stop};
 
-	(void)state;
 	assert_true(tasks_run(&tasks, PHASE_COLLECT, &config));
 	assert_int_equal(t[0].outcome, OUTCOME_TIMED_OUT);
 	assert_string_equal(t[0].output.data, "begun\n");
@@ -182,13 +171,12 @@ static void test_timeout(void **state)
 }
 
 /* A command that ends, but leaves a process with its output behind. */
-static void test_leftover(void **state)
+TEST(leftover)
 {
 	struct task t[] = {shell(&json, "sleep 1000 & echo $! >child; echo done")};
 	struct tasks tasks = {.task = t, .n = 1};
 	struct rd_bundle_config config = {.limit_s = 100, .stop = &stop};
 
-	(void)state;
 	assert_true(tasks_run(&tasks, PHASE_COLLECT, &config));
 	assert_int_equal(t[0].outcome, OUTCOME_ENDED);
 	assert_string_equal(t[0].output.data, "done\n");
@@ -203,13 +191,12 @@ static void request_stop(void *ctx, unsigned int done, unsigned int all, const c
 		stop = 1;
 }
 
-static void test_stop(void **state)
+TEST(stop)
 {
 	struct task t[] = {shell(&json, stubborn), shell(&json, "sleep 1000")};
 	struct tasks tasks = {.task = t, .n = 2};
 	struct rd_bundle_config config = {.limit_s = 1000, .stop = &stop, .progress = request_stop};
 
-	(void)state;
 	unlink("own");
 	unlink("child");
 	assert_false(tasks_run(&tasks, PHASE_COLLECT, &config));
@@ -224,7 +211,6 @@ static void test_stop(void **state)
 
 static void keep_line(void *ctx, enum rd_level level, const char *line)
 {
-	(void)level;
 	snprintf(ctx, 512, "%s", line);
 }
 
@@ -244,7 +230,7 @@ static struct task adapter_tool(const char *function, const char *script)
 }
 
 /* At its limit a tool that opens an adapter gets SIGINT; if that does not end it, it runs on. */
-static void test_adapter_limit(void **state)
+TEST(adapter_limit)
 {
 	struct task t[] = {
 		adapter_tool("0000:5e:00.0", "trap 'echo INT; exit' INT; trap 'echo TERM' TERM; "
@@ -257,7 +243,6 @@ static void test_adapter_limit(void **state)
 	char line[512] = "", wanted[128];
 	FILE *gate;
 
-	(void)state;
 	unlink("own");
 	unlink("child");
 	assert_int_equal(mkfifo("gate", 0600), 0);
@@ -397,7 +382,7 @@ static void check_rows(const struct hostile *rows, size_t n, enum rd_bundle_want
 		RD_ARCHIVE_LINK, "b/" path, target, path, of_mtu, error, 5                         \
 	}
 
-static void test_hostile(void **state)
+TEST(hostile)
 {
 	static const struct hostile rows[] = {
 		FILE_ROW("sysroot/sys/../../../escaped", "not a name of a member of a bundle"),
@@ -431,7 +416,6 @@ static void test_hostile(void **state)
 			"is larger than the manifest says", 4},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		const struct hostile both[] = {FILE_ROW("sysroot/sys/first", NULL), rows[i]};
 
@@ -440,7 +424,7 @@ static void test_hostile(void **state)
 }
 
 /* Members that meet: nothing is written through a link, or twice. */
-static void test_through_links(void **state)
+TEST(through_links)
 {
 	static const struct hostile rows[][2] = {
 		{LINK_ROW("sysroot/sys", "proc", NULL),
@@ -451,12 +435,11 @@ static void test_through_links(void **state)
 		{FILE_ROW("sysroot/sys/a", NULL), LINK_ROW("sysroot/sys/a", "b", "occurs twice")},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		check_rows(rows[i], 2, RD_BUNDLE_TREE);
 }
 
-static void test_captures(void **state)
+TEST(captures)
 {
 	static const struct hostile links[] = {
 		LINK_ROW("captures/a.pcapng", "../sysroot/a", "is not a file")};
@@ -469,7 +452,6 @@ static void test_captures(void **state)
 	char got[8] = "";
 	FILE *f;
 
-	(void)state;
 	check_rows(links, 1, RD_BUNDLE_CAPTURES);
 	check_rows(none, 1, RD_BUNDLE_CAPTURES);
 	check_rows(tree, 1, RD_BUNDLE_TREE);
@@ -487,14 +469,13 @@ static void test_captures(void **state)
 }
 
 /* What this machine lacks is not blamed on the archive, and nothing is left behind then either. */
-static void test_too_few_descriptors(void **state)
+TEST(too_few_descriptors)
 {
 	static const struct hostile row[] = {FILE_ROW("sysroot/sys/a/b/c", NULL)};
 	struct rlimit before, limit;
 	unsigned int refused = 0;
 	int lowest = dup(STDIN_FILENO), rc = -1;
 
-	(void)state;
 	write_archive("bundle", row, 1, true);
 	close(lowest);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -518,14 +499,13 @@ static void test_too_few_descriptors(void **state)
 	assert_true(refused >= 2);
 }
 
-static void test_no_bundle(void **state)
+TEST(no_bundle)
 {
 	static const struct hostile row[] = {FILE_ROW("sysroot/sys/a", NULL)};
 	static const struct hostile other[] = {FILE_ROW("tools/a", NULL)};
 	struct rd_bundle b;
 	struct rd_error err;
 
-	(void)state;
 	write_archive("bundle", row, 1, false);
 	assert_int_equal(rd_bundle_open(&b, "bundle", RD_BUNDLE_TREE, &err), -1);
 	assert_non_null(strstr(err.text, "does not begin with a manifest"));
@@ -539,7 +519,7 @@ static void test_no_bundle(void **state)
 }
 
 /* What bsdtar or Python would make: devices, FIFOs, hard links, and an archive that grows. */
-static void test_not_files(void **state)
+TEST(not_files)
 {
 	static const char script[] =
 		"import io, json, sys, tarfile\n"
@@ -573,7 +553,6 @@ static void test_not_files(void **state)
 	char command[256];
 	FILE *f = fopen("script", "w");
 
-	(void)state;
 	assert_non_null(f);
 	fputs(script, f);
 	fclose(f);
@@ -598,7 +577,7 @@ static bool has_task(const struct tasks *tasks, const char *name)
 }
 
 /* Tools of NVIDIA run on its functions only. */
-static void test_plan(void **state)
+TEST(plan)
 {
 	struct rd_device device[2] = {
 		{.name = "mlx5_0", .pci = "0000:3b:00.0", .vendor_id = 0x15b3},
@@ -607,7 +586,6 @@ static void test_plan(void **state)
 	struct rd_bundle_config config = {.devices = &devices, .limit_s = 1};
 	struct tasks tasks;
 
-	(void)state;
 	assert_int_equal(tasks_make(&tasks, &config), 0);
 	assert_true(has_task(&tasks, "tools/mstflint-0000_3b_00.0.txt"));
 	assert_true(has_task(&tasks, "tools/mlxconfig-0000_3b_00.0.txt"));
@@ -627,7 +605,7 @@ static const struct task *first_of(const struct tasks *tasks, enum phase phase, 
 
 /* What `--bundle` and `--compare` read needs no other tool, and is started before everything else.
  */
-static void test_order(void **state)
+TEST(order)
 {
 	static const char *const needed[] = {"sysroot", "rdmadump/list.json",
 		"rdmadump/info-mlx5_0.json", "rdmadump/counters.json", "host/resources.json",
@@ -638,7 +616,6 @@ static void test_order(void **state)
 	const struct task *t;
 	struct tasks tasks;
 
-	(void)state;
 	assert_int_equal(tasks_make(&tasks, &config), 0);
 	for (unsigned int i = 0; i < sizeof(needed) / sizeof(*needed); i++) {
 		t = first_of(&tasks, PHASE_READ, i);
@@ -655,7 +632,7 @@ static void test_order(void **state)
 }
 
 /* With one CPU two are read at once, in order: the third one finds that the first one has ended. */
-static void test_read_at_once(void **state)
+TEST(read_at_once)
 {
 	static const struct member read = {.name = "read",
 		.command = "",
@@ -670,7 +647,6 @@ static void test_read_at_once(void **state)
 	cpu_set_t before, one;
 	unsigned int cpu = 0;
 
-	(void)state;
 	unlink("own");
 	unlink("child");
 	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
@@ -687,7 +663,7 @@ static void test_read_at_once(void **state)
 }
 
 /* What this program reads by itself has more time than a tool. */
-static void test_read_limit(void **state)
+TEST(read_limit)
 {
 	static const struct member read = {.name = "read",
 		.command = "",
@@ -698,7 +674,6 @@ static void test_read_limit(void **state)
 	struct tasks tasks = {.task = t, .n = 2};
 	struct rd_bundle_config config = {.limit_s = 1, .stop = &stop};
 
-	(void)state;
 	assert_true(tasks_run(&tasks, PHASE_READ, &config));
 	assert_int_equal(t[0].outcome, OUTCOME_TIMED_OUT);
 	assert_true(t[0].ended_ns - t[0].began_ns >= 3000000000U);
@@ -712,13 +687,12 @@ static void test_read_limit(void **state)
 }
 
 /* The directory goes with the process that opened the bundle, even if that is killed. */
-static void test_killed(void **state)
+TEST(killed)
 {
 	static const struct hostile row[] = {FILE_ROW("sysroot/sys/a", NULL)};
 	pid_t pid;
 	int status;
 
-	(void)state;
 	write_archive("bundle", row, 1, true);
 	pid = fork();
 	if (pid == 0) {
@@ -738,7 +712,6 @@ static void test_killed(void **state)
 
 static int set_up(void **state)
 {
-	(void)state;
 	if (!mkdtemp(directory) || chdir(directory) || mkdir("tmp", 0700))
 		return -1;
 	return setenv("TMPDIR", "tmp", 1);
@@ -748,19 +721,17 @@ static int tear_down(void **state)
 {
 	static const char *const files[] = {"bundle", "own", "child", "script", "gate", "tmp"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
 		remove(files[i]);
 	return chdir("/") || rmdir(directory);
 }
 
 /* Of a file that is larger than the buffer, only what there is room for, and its end. */
-static void test_read_text(void **state)
+TEST(read_text)
 {
 	int fd = memfd_create("text", MFD_CLOEXEC);
 	char path[64], buf[17];
 
-	(void)state;
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, "0123456789abcdefghijklmnopqrstuvwxyz", 36), 36);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
@@ -775,31 +746,5 @@ static void test_read_text(void **state)
 	assert_string_equal(buf, "");
 }
 
-int main(void)
-{
-	const struct CMUnitTest all[] = {
-		cmocka_unit_test(test_read_text),
-		cmocka_unit_test(test_sha256),
-		cmocka_unit_test(test_commands),
-		cmocka_unit_test(test_timeout),
-		cmocka_unit_test(test_leftover),
-		cmocka_unit_test(test_stop),
-		cmocka_unit_test(test_adapter_limit),
-		cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_through_links),
-		cmocka_unit_test(test_captures),
-		cmocka_unit_test(test_too_few_descriptors),
-		cmocka_unit_test(test_no_bundle),
-		cmocka_unit_test(test_not_files),
-		cmocka_unit_test(test_plan),
-		cmocka_unit_test(test_order),
-		cmocka_unit_test(test_read_at_once),
-		cmocka_unit_test(test_read_limit),
-		cmocka_unit_test(test_killed),
-	};
-	const struct CMUnitTest without[] = {cmocka_unit_test(test_sha256)};
-
-	if (!rd_archive_available())
-		return cmocka_run_group_tests(without, NULL, NULL);
-	return cmocka_run_group_tests(all, set_up, tear_down);
-}
+ALL_TESTS_WITH(set_up, tear_down)
+#endif

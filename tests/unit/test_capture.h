@@ -6,7 +6,6 @@
 #include "test_feed.h"
 #include <pthread.h>
 #include <rdmadump/capture.h>
-#include <stdio.h>
 #include <sys/eventfd.h>
 
 #define SOURCES	   4
@@ -113,7 +112,6 @@ static inline int fake_arm(struct rd_source *src, struct rd_error *err)
 {
 	struct fake *f = (struct fake *)src;
 
-	(void)err;
 	f->arms++;
 	if (f->armed_fd >= 0)
 		eventfd_write(f->armed_fd, 1);
@@ -122,8 +120,6 @@ static inline int fake_arm(struct rd_source *src, struct rd_error *err)
 
 static inline int fake_service(struct rd_source *src, struct rd_error *err)
 {
-	(void)src;
-	(void)err;
 	return 0;
 }
 
@@ -137,18 +133,15 @@ static inline void fake_stop(struct rd_source *src)
 
 static inline void fake_stats(struct rd_source *src, struct rd_source_stats *stats)
 {
-	(void)src;
 	*stats = (struct rd_source_stats){0};
 }
 
 static inline void fake_close(struct rd_source *src)
 {
-	(void)src;
 }
 
 static inline bool fake_note(struct rd_source *src, unsigned int i, struct rd_note *note)
 {
-	(void)src;
 	*note = (struct rd_note){.dropped = 5, .comment = "own"};
 	return i % 3 == 0;
 }
@@ -192,7 +185,6 @@ static inline bool watch_ends(void *ctx, int fd)
 {
 	eventfd_t value;
 
-	(void)ctx;
 	eventfd_read(fd, &value);
 	return true;
 }

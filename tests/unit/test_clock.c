@@ -2,13 +2,7 @@
 /* The device's counter against the host's clock, over hours that take no time. */
 #include "clock_map.h"
 #include "netdev_clock.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #define SECOND 1000000000ULL
 #define EPOCH  1800000000000000000ULL
@@ -69,11 +63,10 @@ static void follow(struct device d)
 		fail_msg("%g kHz, drift %g: %lld ns off", d.khz, d.drift, (long long)worst);
 }
 
-static void test_drift(void **state)
+TEST(drift)
 {
 	static const double khz[] = {78125, 156250, 1000000}, ppm[] = {-100, 0, 100};
 
-	(void)state;
 	for (unsigned int i = 0; i < 3; i++)
 		for (unsigned int k = 0; k < 3; k++)
 			follow((struct device){.khz = khz[i],
@@ -83,11 +76,10 @@ static void test_drift(void **state)
 }
 
 /* Counters of few bits wrap every few seconds, and right at the beginning. */
-static void test_wrap(void **state)
+TEST(wrap)
 {
 	static const unsigned int bits[] = {33, 41, 63, 64};
 
-	(void)state;
 	for (unsigned int i = 0; i < 4; i++) {
 		uint64_t mask = bits[i] == 64 ? UINT64_MAX : ((uint64_t)1 << bits[i]) - 1;
 
@@ -97,14 +89,13 @@ static void test_wrap(void **state)
 }
 
 /* Not read for longer than the counter's range: the first sample corrects it. */
-static void test_idle(void **state)
+TEST(idle)
 {
 	struct device d = {
 		.khz = 1000000, .drift = 90e-6, .start = 7, .mask = ((uint64_t)1 << 41) - 1};
 	struct clock_fit f;
 	uint64_t t = EPOCH;
 
-	(void)state;
 	clock_fit_init(&f, d.mask, 1000000);
 	for (unsigned int i = 0; i < 20; i++, t += SECOND)
 		sample_at(&f, &d, t);
@@ -119,13 +110,12 @@ static void test_idle(void **state)
 }
 
 /* Two queues, one of which does not have the newest line yet: they convert alike. */
-static void test_shared(void **state)
+TEST(shared)
 {
 	struct device d = {
 		.khz = 156250, .drift = 100e-6, .start = 99, .mask = ((uint64_t)1 << 41) - 1};
 	struct clock_fit f;
 
-	(void)state;
 	clock_fit_init(&f, d.mask, 156250);
 	sample_at(&f, &d, EPOCH);
 	for (uint64_t t = EPOCH + SECOND; t < EPOCH + 60 * SECOND; t += SECOND) {
@@ -139,14 +129,13 @@ static void test_shared(void **state)
 }
 
 /* A counter that is reset or set: timestamps go on from the host's clock, and follow it again. */
-static void test_step(void **state)
+TEST(step)
 {
 	struct device d = {
 		.khz = 156250, .drift = -30e-6, .start = 1 << 30, .mask = ((uint64_t)1 << 41) - 1};
 	struct clock_fit f;
 	uint64_t t = EPOCH;
 
-	(void)state;
 	clock_fit_init(&f, d.mask, 156250);
 	for (unsigned int i = 0; i < 30; i++, t += SECOND)
 		sample_at(&f, &d, t);
@@ -161,11 +150,10 @@ static void test_step(void **state)
 }
 
 /* A clock is not used if the reported rate is more wrong than any oscillator. */
-static void test_nonsense(void **state)
+TEST(nonsense)
 {
 	struct clock_fit f;
 
-	(void)state;
 	clock_fit_init(&f, UINT64_MAX, 1000000);
 	for (uint64_t i = 0; i < 30; i++)
 		clock_fit_sample(&f, i * i * SECOND, EPOCH + i * SECOND, SECOND);
@@ -175,23 +163,21 @@ static void test_nonsense(void **state)
 	clock_fit_sample(&f, 1, EPOCH + 29 * SECOND, SECOND);
 }
 
-static void test_real_time(void **state)
+TEST(real_time)
 {
 	uint64_t now = EPOCH + 123456789, split = now / SECOND << 32 | now % SECOND;
 
-	(void)state;
 	assert_int_equal(clock_real_time_ns(split, now + 5000), now);
 	assert_int_equal(clock_real_time_ns(now, now + 5000), now);
 	/* a clock that was never set counts from 1970 */
 	assert_int_equal(clock_real_time_ns((uint64_t)77 << 32 | 5, now), 77 * SECOND + 5);
 }
 
-static void test_epoch(void **state)
+TEST(epoch)
 {
 	const int64_t second = SECOND, delay = 15000000;
 	bool set;
 
-	(void)state;
 	assert_int_equal(clock_epoch_offset(2000000, delay, &set), 0);
 	assert_true(set);
 	/* TAI is 37 s ahead; the frame was on its way for 2 ms */
@@ -217,9 +203,8 @@ static void test_epoch(void **state)
 	assert_false(set);
 }
 
-static void test_scale(void **state)
+TEST(scale)
 {
-	(void)state;
 	assert_int_equal(clock_scale(10, (uint64_t)3 << 31), 15);
 	assert_int_equal(clock_scale(-10, (uint64_t)3 << 31), -15);
 	assert_int_equal(clock_scale((int64_t)1 << 50, (uint64_t)6 << 32), (int64_t)6 << 50);
@@ -248,12 +233,11 @@ static void steps_by(int64_t by, int64_t error)
 	}
 }
 
-static void test_system_clock_is_set(void **state)
+TEST(system_clock_is_set)
 {
 	const int64_t day = 86400 * (int64_t)SECOND;
 	struct netdev_clock c = {.host.epoch_ns = EPOCH, .epoch_ns = EPOCH, .former_ns = EPOCH};
 
-	(void)state;
 	steps_by(-day, 0);
 	steps_by(day, 0);
 	steps_by(-(int64_t)SECOND, 0);
@@ -274,7 +258,6 @@ static void test_system_clock_is_set(void **state)
 static const uint64_t *takes;
 static uint64_t monotonic = 1000 * SECOND;
 
-int __wrap_clock_gettime(clockid_t id, struct timespec *out);
 int __real_clock_gettime(clockid_t id, struct timespec *out);
 int __wrap_clock_gettime(clockid_t id, struct timespec *out)
 {
@@ -302,35 +285,15 @@ static uint64_t look(const uint64_t *each, unsigned int n)
 }
 
 /* Another thread ran between both clocks: they are read again, but not for ever. */
-static void test_interrupted_look(void **state)
+TEST(interrupted_look)
 {
 	static const uint64_t at_once[] = {0}, just[] = {50000}, twice[] = {50001, 1000},
 			      last[] = {SECOND, SECOND, SECOND, 2000},
 			      never[] = {SECOND, SECOND, SECOND, SECOND};
 
-	(void)state;
 	assert_int_equal(look(at_once, 1), EPOCH);
 	assert_int_equal(look(just, 1), EPOCH + 50000);
 	assert_int_equal(look(twice, 2), EPOCH + 1000);
 	assert_int_equal(look(last, 4), EPOCH + 2000);
 	assert_int_equal(look(never, 4), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_drift),
-		cmocka_unit_test(test_wrap),
-		cmocka_unit_test(test_idle),
-		cmocka_unit_test(test_shared),
-		cmocka_unit_test(test_step),
-		cmocka_unit_test(test_nonsense),
-		cmocka_unit_test(test_real_time),
-		cmocka_unit_test(test_epoch),
-		cmocka_unit_test(test_scale),
-		cmocka_unit_test(test_system_clock_is_set),
-		cmocka_unit_test(test_interrupted_look),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What changed between two analyses: matching, thresholds, damaged and hostile reports. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "test.h"
 #include "test_scene.h"
 #include <rdmadump/compare.h>
-#include <stdlib.h>
 
 /* --- reports ---------------------------------------------------------------------------------- */
 
@@ -133,11 +126,10 @@ static double after_at(const json_t *json, size_t i, const char *metric)
 	}
 
 /* The same numbers are compared alone, whatever the order of the conversations. */
-static void same_qps(void **state)
+TEST(same_qps)
 {
 	json_t *x = report_new(), *y = report_new(), *c;
 
-	(void)state;
 	talk_add(x, TALK(1, 2, "SEND", NULL, 1000000));
 	talk_add(x, TALK(3, 4, "SEND", NULL, 2000000));
 	talk_add(y, TALK(3, 4, "SEND", NULL, 1000000));
@@ -153,11 +145,10 @@ static void same_qps(void **state)
 }
 
 /* Other numbers: all of one service are one, and other services and verbs are their own. */
-static void other_qps(void **state)
+TEST(other_qps)
 {
 	json_t *x = report_new(), *y = report_new(), *c;
 
-	(void)state;
 	talk_add(x, TALK(1, 2, "SEND", "0x1", 1000000));
 	talk_add(x, TALK(3, 4, "SEND", "0x1", 1000000));
 	talk_add(x, TALK(5, 6, "SEND", "0x2", 500000));
@@ -194,13 +185,12 @@ static void other_qps(void **state)
  * A report with --top: what it may have left out is not new, and the rate of several queue pairs
  * together is unknown. A missing conversation is gone: the later report has all.
  */
-static void a_report_with_a_part_of_the_traffic(void **state)
+TEST(a_report_with_a_part_of_the_traffic)
 {
 	json_t *x = report_new(), *y = report_new(), *c;
 	static const char *const status[] = {"changed", "gone", "same", "unknown"};
 	static const char *const verbs[] = {"SEND", "WRITE", "SEND", "READ"};
 
-	(void)state;
 	talk_add(x, TALK(1, 2, "SEND", "0x1", 1000000));
 	talk_add(x, TALK(3, 4, "SEND", "0x2", 1000000));
 	talk_add(x, TALK(5, 6, "WRITE", "0x3", 1000000));
@@ -228,12 +218,11 @@ static void a_report_with_a_part_of_the_traffic(void **state)
 }
 
 /* A report without services still matches by verb; the reverse direction does not. */
-static void without_service(void **state)
+TEST(without_service)
 {
 	json_t *x = report_new(), *y = report_new(), *c;
 	struct talk back = TALK(9, 1, "SEND", NULL, 1000000);
 
-	(void)state;
 	back.from = "10.0.0.2";
 	back.to = "10.0.0.1";
 	talk_add(x, TALK(1, 2, "SEND", NULL, 1000000));
@@ -249,7 +238,7 @@ static void without_service(void **state)
 
 /* --- thresholds ------------------------------------------------------------------------------- */
 
-static void thresholds(void **state)
+TEST(thresholds)
 {
 	static const struct {
 		struct talk before, after;
@@ -273,7 +262,6 @@ static void thresholds(void **state)
 		{{.samples = 100, .p99 = 9}, {.samples = 99, .p99 = 1}, "ack_p99_ns", "null"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		json_t *x = report_new(), *y = report_new(), *c;
 		struct talk before = cases[i].before, after = cases[i].after;
@@ -293,12 +281,11 @@ static void thresholds(void **state)
 }
 
 /* Each time has the unit that fits it. */
-static void times_as_text(void **state)
+TEST(times_as_text)
 {
 	json_t *x = report_new(), *y = report_new();
 	struct talk t = TALK(1, 2, "SEND", NULL, 1000);
 
-	(void)state;
 	t.samples = 10;
 	t.p50 = 999600;
 	talk_add(x, t);
@@ -310,7 +297,7 @@ static void times_as_text(void **state)
 }
 
 /* A percentage is shown as long as it is easy to read, and none of what was 0. */
-static void ratios_as_text(void **state)
+TEST(ratios_as_text)
 {
 	static const struct {
 		unsigned int before, after;
@@ -324,7 +311,6 @@ static void ratios_as_text(void **state)
 		{0, 22850, "worse\n"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		json_t *x = report_new(), *y = report_new();
 		struct talk t = TALK(1, 2, "SEND", NULL, 1000);
@@ -341,12 +327,11 @@ static void ratios_as_text(void **state)
 }
 
 /* Of several QPs together: rates add up, medians are weighted, the worst p99 counts. */
-static void several_together(void **state)
+TEST(several_together)
 {
 	json_t *x = report_new(), *y = report_new(), *c;
 	struct talk t = TALK(1, 2, "SEND", NULL, 1000);
 
-	(void)state;
 	t.samples = 100;
 	t.p50 = 10;
 	t.p99 = 50;
@@ -368,7 +353,7 @@ static void several_together(void **state)
 
 /* --- findings --------------------------------------------------------------------------------- */
 
-static void findings(void **state)
+TEST(findings)
 {
 	static const struct {
 		const char *rule, *status;
@@ -377,7 +362,6 @@ static void findings(void **state)
 		{"a-same", "same", 5, 5}, {"c-nearly", "same", 20, 29}};
 	json_t *x = report_new(), *y = report_new(), *c;
 
-	(void)state;
 	talk_add(x, TALK(1, 2, "SEND", NULL, 1000));
 	talk_add(x, TALK(3, 4, "SEND", NULL, 1000));
 	talk_add(y, TALK(7, 9, "SEND", NULL, 1000)); /* another QP, the same addresses */
@@ -425,7 +409,7 @@ static int of(const json_t *finding, const char *when, const char *key)
 
 /* Findings that a report only counted, or whose conversations it lacks, are neither new nor gone:
  * their rule is compared as one. */
-static void counted_findings(void **state)
+TEST(counted_findings)
 {
 	static const struct {
 		const char *rule, *status;
@@ -441,7 +425,6 @@ static void counted_findings(void **state)
 	json_t *x = report_new(), *y = report_new(), *c;
 	struct talk other = TALK(5, 6, "SEND", NULL, 1000);
 
-	(void)state;
 	other.from = "10.0.0.3";
 	talk_add(x, TALK(1, 2, "SEND", NULL, 1000));
 	talk_add(y, TALK(1, 2, "SEND", NULL, 1000));
@@ -482,14 +465,13 @@ static void counted_findings(void **state)
 }
 
 /* A report and its own JSON are the same to the comparison, in every value. */
-static void own_json(void **state)
+TEST(own_json)
 {
 	struct scene s = begin();
 	struct rd_snapshot *json_snapshot, *snapshot;
 	struct rd_changes *changes;
 	json_t *json, *c;
 
-	(void)state;
 	sends(&s, 0xfffffe, 0xffffff);
 	respond(&s, 0xffffff, OK);
 	sends(&s, 1, 4); /* 0 is missing */
@@ -529,7 +511,7 @@ static void own_json(void **state)
 
 /* --- what is no report ------------------------------------------------------------------------ */
 
-static void refused(void **state)
+TEST(refused)
 {
 	static const struct {
 		const char *json, *text;
@@ -547,7 +529,6 @@ static void refused(void **state)
 			"'x' is not a report of rdmadump analyze"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		json_t *json = json_loads(cases[i].json, JSON_DECODE_ANY, NULL);
 		struct rd_snapshot *s;
@@ -591,14 +572,13 @@ static bool replace_nth(json_t *json, unsigned int *n, json_t *by)
 }
 
 /* Any value may be of any type: the report is read or refused, and what is printed is harmless. */
-static void hostile(void **state)
+TEST(hostile)
 {
 	char *long_text = malloc(100001);
 	json_t *by[] = {json_null(), json_integer(-1), json_integer(INT64_MAX), json_real(1e300),
 		json_string("\033[2J\n"), json_array(), json_object(), NULL};
 	unsigned int read = 0, n = 0;
 
-	(void)state;
 	memset(long_text, 'x', 100000);
 	long_text[100000] = '\0';
 	by[7] = json_string(long_text);
@@ -623,25 +603,4 @@ static void hostile(void **state)
 	for (size_t k = 0; k < sizeof(by) / sizeof(*by); k++)
 		json_decref(by[k]);
 	free(long_text);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(same_qps),
-		cmocka_unit_test(other_qps),
-		cmocka_unit_test(a_report_with_a_part_of_the_traffic),
-		cmocka_unit_test(without_service),
-		cmocka_unit_test(thresholds),
-		cmocka_unit_test(several_together),
-		cmocka_unit_test(findings),
-		cmocka_unit_test(counted_findings),
-		cmocka_unit_test(own_json),
-		cmocka_unit_test(times_as_text),
-		cmocka_unit_test(ratios_as_text),
-		cmocka_unit_test(refused),
-		cmocka_unit_test(hostile),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

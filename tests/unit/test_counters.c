@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Counters: growth over wraps and resets, the table's rows, what is judged. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* cmocka wants these before itself */
-#include <cmocka.h>
+#include "test.h"
 #include <rdmadump/counters.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define G100 UINT64_C(100000000000)
 #define NONE UINT64_MAX /* of a value: the counter is absent */
 #define MOST UINT64_C(0xffffffff)
 
 /* Before, after, width, what lies between, growth. */
-static void test_growth(void **state)
+TEST(growth)
 {
 	static const struct {
 		uint64_t before, after;
@@ -73,7 +66,6 @@ static void test_growth(void **state)
 		{5, NONE, 32, 0, RD_UNIT_PACKETS, {1, G100}, 0, RD_GROWTH_MISSING, false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		const struct rd_counter_kind kind = {
 			.bits = cases[i].bits, .flags = cases[i].flags, .unit = cases[i].unit};
@@ -91,7 +83,7 @@ static void test_growth(void **state)
 }
 
 /* What was unknown once stays unknown; what was a lower bound stays one. */
-static void test_growth_add(void **state)
+TEST(growth_add)
 {
 	static const struct rd_growth steps[] = {{3, RD_GROWTH_EXACT, false},
 		{4, RD_GROWTH_EXACT, true}, {5, RD_GROWTH_AT_LEAST, false},
@@ -100,7 +92,6 @@ static void test_growth_add(void **state)
 	static const uint64_t sums[] = {3, 7, 12, 18, 0, 0};
 	struct rd_growth sum = {0};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
 		rd_growth_add(&sum, &steps[i]);
 		assert_int_equal(sum.amount, sums[i]);
@@ -130,7 +121,7 @@ static struct rd_loss_counters loss_of(uint64_t value, uint64_t time_ns)
 }
 
 /* Readings in the middle show a reset that first and last value hide. */
-static void test_loss(void **state)
+TEST(loss)
 {
 	static const struct {
 		uint64_t value;
@@ -142,7 +133,6 @@ static void test_loss(void **state)
 	struct rd_loss loss = {.last = loss_of(4294967200, 0)};
 	struct rd_loss_counters none = {.time_ns = 1};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(readings) / sizeof(*readings); i++) {
 		struct rd_loss_counters now =
 			loss_of(readings[i].value, (i + 1) * UINT64_C(1000000000));
@@ -158,7 +148,7 @@ static void test_loss(void **state)
 }
 
 /* A counter of the same set shows a reset after which the other one passed its old value. */
-static void test_loss_witness(void **state)
+TEST(loss_witness)
 {
 	static const struct {
 		uint64_t before, after;
@@ -169,7 +159,6 @@ static void test_loss_witness(void **state)
 		{4200000000, 3, RD_GROWTH_RESET}, /* 95 millions in 0.16 s */
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct rd_loss loss = {.last = loss_of(100, 0)};
 		struct rd_loss_counters now = loss_of(300, UINT64_C(100000000));
@@ -191,7 +180,7 @@ static void test_loss_witness(void **state)
 }
 
 /* More than a port can receive between two readings is no wrap. */
-static void test_loss_wrap(void **state)
+TEST(loss_wrap)
 {
 	static const struct {
 		uint64_t before;
@@ -209,7 +198,6 @@ static void test_loss_wrap(void **state)
 		{2500000000, 100, 10000, RD_GROWTH_RESET},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct rd_loss loss = {.last = loss_of(cases[i].before, 0)};
 		struct rd_loss_counters now = loss_of(0, cases[i].ms * UINT64_C(1000000));
@@ -222,11 +210,10 @@ static void test_loss_wrap(void **state)
 }
 
 /* Only counters whose row has the flag are kept. */
-static void test_kinds(void **state)
+TEST(kinds)
 {
 	struct rd_counters c = {.driver = "mlx5_core", .flags = RD_COUNTER_RELATED};
 
-	(void)state;
 	assert_true(rd_counters_want(&c, "ethtool/rx_discards_phy"));
 	assert_true(rd_counters_want(&c, "ethtool/rx_prio3_pause"));
 	assert_false(rd_counters_want(&c, "ethtool/tx_discards_phy"));
@@ -237,7 +224,7 @@ static void test_kinds(void **state)
 }
 
 /* Rows of the table decide: 65535, then 3, is a reset of what stops at its end. */
-static void test_compare(void **state)
+TEST(compare)
 {
 	static const struct {
 		const char *name;
@@ -253,7 +240,6 @@ static void test_compare(void **state)
 		{"device/mr_cache/2/cur", 9, 4, 4, RD_GROWTH_EXACT}, /* goes up and down */
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct rd_counters before = make("mlx5_core", cases[i].name, cases[i].before);
 		struct rd_counters after = make("mlx5_core", cases[i].name, cases[i].after);
@@ -276,12 +262,11 @@ static void test_compare(void **state)
 }
 
 /* Half of a range in a second: more than the port can receive, so no wrap. */
-static void test_compare_times(void **state)
+TEST(compare_times)
 {
 	struct rd_counters before = make("mlx5_core", "hw_counters/out_of_buffer", 0x90000000);
 	struct rd_counters after = make("mlx5_core", "hw_counters/out_of_buffer", 0);
 
-	(void)state;
 	after.speed = 100000000000;
 	for (unsigned int seconds = 0; seconds < 5; seconds = 3 * seconds + 1) {
 		struct rd_growth *growth;
@@ -300,7 +285,7 @@ static void test_compare_times(void **state)
 }
 
 /* Counters of a folder are reset together: one that cannot wrap shows that the other did not. */
-static void test_compare_set(void **state)
+TEST(compare_set)
 {
 	static const struct {
 		const char *name;
@@ -313,7 +298,6 @@ static void test_compare_set(void **state)
 		{"hw_counters/never_heard_of", 9, 4, RD_GROWTH_EXACT}, /* may go up and down */
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct rd_counters before = make("mlx5_core", "hw_counters/out_of_buffer", MOST);
 		struct rd_counters after = make("mlx5_core", "hw_counters/out_of_buffer", 4);
@@ -332,9 +316,8 @@ static void test_compare_set(void **state)
 }
 
 /* A wrap looks like a reset: what grew by it is no certain growth. */
-static void test_judge_wrap(void **state)
+TEST(judge_wrap)
 {
-	(void)state;
 	for (unsigned int wrapped = 0; wrapped < 2; wrapped++) {
 		struct rd_counters c = make("mlx5_core", "hw_counters/out_of_buffer", 4);
 		struct rd_growth growth = {.amount = 20, .wrapped = wrapped};
@@ -363,11 +346,10 @@ static size_t findings_of(const char *name, uint64_t value, bool grew, enum rd_s
 	return n;
 }
 
-static void test_judge(void **state)
+TEST(judge)
 {
 	enum rd_severity s;
 
-	(void)state;
 	assert_int_equal(findings_of("hw_counters/out_of_buffer", 1, false, &s), 1);
 	assert_int_equal(s, RD_SEV_PROBLEM);
 	assert_int_equal(findings_of("hw_counters/rx_write_requests", 1000, true, &s), 0);
@@ -382,13 +364,12 @@ static void test_judge(void **state)
 	assert_int_equal(findings_of("hw_counters/np_ecn_marked_roce_packets", 5, true, &s), 1);
 }
 
-static void test_relation(void **state)
+TEST(relation)
 {
 	struct rd_counters c = make("mlx5_core", "hw_counters/np_ecn_marked_roce_packets", 5);
 	struct rd_growth growth[2] = {{.amount = 5}, {0}};
 	struct rd_findings f;
 
-	(void)state;
 	assert_int_equal(rd_counters_add(&c, 0, "hw_counters/np_cnp_sent"), 0);
 	assert_int_equal(rd_counters_judge(&f, &c, NULL, 0), 0);
 	assert_int_equal(f.n, 2);
@@ -419,11 +400,10 @@ static void test_relation(void **state)
 }
 
 /* Every row can be reached, is whole, and fits where findings are printed. */
-static void test_table(void **state)
+TEST(table)
 {
 	size_t n = 0;
 
-	(void)state;
 	for (const struct rd_counter_kind *k = rd_counter_kinds; k->name; k++, n++) {
 		char driver[64] = "";
 
@@ -454,36 +434,13 @@ static void test_table(void **state)
 	assert_non_null(rd_counter_kind("irdma", "hw_counters/Nak Sequence Error"));
 }
 
-static void test_names(void **state)
+TEST(names)
 {
 	struct rd_counters c = {0};
 
-	(void)state;
 	assert_int_equal(rd_counters_add(&c, 1, "hw_counters/%s", "a\nb\033[2J\xff"), 0);
 	assert_string_equal(c.counter[0].name, "hw_counters/a?b?[2J?");
 	assert_ptr_equal(rd_counters_find(&c, "hw_counters/a?b?[2J?"), &c.counter[0]);
 	assert_null(rd_counters_find(&c, "hw_counters/a"));
 	rd_counters_free(&c);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_growth),
-		cmocka_unit_test(test_growth_add),
-		cmocka_unit_test(test_loss),
-		cmocka_unit_test(test_loss_wrap),
-		cmocka_unit_test(test_loss_witness),
-		cmocka_unit_test(test_kinds),
-		cmocka_unit_test(test_compare),
-		cmocka_unit_test(test_compare_times),
-		cmocka_unit_test(test_compare_set),
-		cmocka_unit_test(test_judge_wrap),
-		cmocka_unit_test(test_judge),
-		cmocka_unit_test(test_relation),
-		cmocka_unit_test(test_table),
-		cmocka_unit_test(test_names),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,15 +3,8 @@
  * Every implementation of the checksums that this processor supports, compared with a bit-by-bit
  * one.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* cmocka wants these before itself */
 #include "crc.h"
-#include <cmocka.h>
-#include <stdlib.h>
-#include <string.h>
+#include "test.h"
 
 #define ROUNDS	3000
 #define LEN_MAX 2300
@@ -105,11 +98,10 @@ static void check_engine(const struct crc_engine *e, enum crc_kind kind)
 	}
 }
 
-static void test_engines(void **state)
+TEST(engines)
 {
 	unsigned int usable = 0;
 
-	(void)state;
 	for (const struct crc_engine *e = crc_engines; e->name; e++) {
 		if (!e->usable()) {
 			print_message("# this processor has no %s\n", e->name);
@@ -123,11 +115,10 @@ static void test_engines(void **state)
 }
 
 /* In pieces as at once. */
-static void test_pieces(void **state)
+TEST(pieces)
 {
 	uint8_t *p = random_bytes(0, LEN_MAX);
 
-	(void)state;
 	for (int kind = 0; kind < CRC_KINDS; kind++)
 		for (int i = 0; i < 300; i++) {
 			enum crc_kind k = (enum crc_kind)kind;
@@ -141,20 +132,8 @@ static void test_pieces(void **state)
 }
 
 /* The check value of CRC-32 in published lists. */
-static void test_known(void **state)
+TEST(known)
 {
-	(void)state;
 	assert_int_equal(
 		~crc_run(CRC_INVARIANT, UINT32_MAX, (const uint8_t *)"123456789", 9), 0xcbf43926);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_engines),
-		cmocka_unit_test(test_pieces),
-		cmocka_unit_test(test_known),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,18 +3,11 @@
  * Which bytes each mode of cutting keeps, by type of frame; and over real captures, that no header
  * is lost.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* cmocka wants the four above first. */
-#include <cmocka.h>
-
+#include "test.h"
 #include "test_packet_make.h"
 #include <glob.h>
 #include <pcap/pcap.h>
 #include <rdmadump/filter.h>
-#include <stdio.h>
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
@@ -190,9 +183,8 @@ static void expect_zero_from(
 			fail_msg("%s: byte %u is 0x%02x", name, i, after->b[i]);
 }
 
-static void test_others(void **state)
+TEST(others)
 {
-	(void)state;
 	for (size_t i = 0; i < COUNT(others); i++) {
 		struct make m = {.n = 0}, before;
 		uint32_t headers, zeroed;
@@ -227,11 +219,10 @@ static const enum make_outer outers[] = {MAKE_V2_IPV4, MAKE_V2_IPV6, MAKE_V1, MA
 /*
  * For each opcode: the last byte of the last header is kept, the first byte of the payload is not.
  */
-static void test_every_opcode(void **state)
+TEST(every_opcode)
 {
 	static const uint32_t bth[] = {42, 62, 54, 8, 48};
 
-	(void)state;
 	for (size_t o = 0; o < COUNT(outers); o++) {
 		for (unsigned int code = 0; code < 256; code++) {
 			uint32_t payload = bth[o] + 12 + rd_opcodes[code].length;
@@ -254,12 +245,11 @@ static void test_every_opcode(void **state)
 	}
 }
 
-static void test_mad_whole(void **state)
+TEST(mad_whole)
 {
 	struct make m = {.n = 0}, before;
 	struct rd_frame frame;
 
-	(void)state;
 	make_packet(&m, MAKE_V2_IPV4, RD_UD_SEND_ONLY, 1, 8 + 256, 0);
 	before = m;
 	frame = make_frame(&m);
@@ -270,12 +260,11 @@ static void test_mad_whole(void **state)
 }
 
 /* A wrong UDP length must not let payload through. FCS and padding after a correct one are kept. */
-static void test_trailers(void **state)
+TEST(trailers)
 {
 	struct make m = {.n = 0}, before;
 	struct rd_frame frame;
 
-	(void)state;
 	make_packet(&m, MAKE_V2_IPV4, 0x04, 0x11, 100, 0);
 	rd_put_be16(m.b + 38, 8 + 16);
 	frame = make_frame(&m);
@@ -293,7 +282,7 @@ static void test_trailers(void **state)
 	assert_memory_equal(m.b, before.b, 54);
 }
 
-static void test_snaplen(void **state)
+TEST(snaplen)
 {
 	static const struct rd_cut both = {.snaplen = 60, .zero_payload = true, .writable = true};
 	static const struct rd_cut snap = {.snaplen = 60},
@@ -301,7 +290,6 @@ static void test_snaplen(void **state)
 	struct make m = {.n = 0};
 	struct rd_frame frame;
 
-	(void)state;
 	make_packet(&m, MAKE_V2_IPV4, 0x04, 0x11, 100, 0);
 	frame = make_frame(&m);
 	rd_cut_run(&snap, RD_LINK_ETHERNET, &frame, 1, NULL);
@@ -317,9 +305,8 @@ static void test_snaplen(void **state)
 }
 
 /* Frames of every length: no byte outside is changed, and cutting twice changes nothing more. */
-static void test_truncated(void **state)
+TEST(truncated)
 {
-	(void)state;
 	for (size_t o = 0; o < COUNT(outers); o++) {
 		for (unsigned int code = 0; code < 256; code += 5) {
 			struct make m = {.n = 0};
@@ -385,14 +372,13 @@ static unsigned long cut_capture(const char *path, unsigned long *mads)
 	return roce;
 }
 
-static void test_captures(void **state)
+TEST(captures)
 {
 	const char *dir = getenv("TEST_DATA");
 	unsigned long roce = 0, mads = 0;
 	char pattern[4096];
 	glob_t found;
 
-	(void)state;
 	snprintf(pattern, sizeof(pattern), "%s/roce/*/*.pcap.zst", dir ? dir : "");
 	if (!dir || glob(pattern, 0, NULL, &found))
 		fail_msg("TEST_DATA must name tests/data");
@@ -400,19 +386,4 @@ static void test_captures(void **state)
 		roce += cut_capture(found.gl_pathv[i], &mads);
 	globfree(&found);
 	assert_true(roce > 0 && mads > 0);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_others),
-		cmocka_unit_test(test_every_opcode),
-		cmocka_unit_test(test_mad_whole),
-		cmocka_unit_test(test_trailers),
-		cmocka_unit_test(test_snaplen),
-		cmocka_unit_test(test_truncated),
-		cmocka_unit_test(test_captures),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,22 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* DCB of netdevs: replies of the kernel, whole, cut and hostile; refusals; findings; the output. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* cmocka wants the four above first. */
-#include <cmocka.h>
-
 #include "cli/device/info.h"
 #include "config.h"
 #include "device/netlink/dcb.h"
-#include <errno.h>
+#include "test.h"
 #include <linux/rtnetlink.h>
 #include <rdmadump/finding.h>
 #include <rdmadump/info.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- the kernel ---- */
 
@@ -28,10 +18,6 @@ static struct {
 } kernel;
 
 /* Called by the linker's --wrap. */
-int __wrap_rd_netlink_open(struct rd_netlink **nl, int protocol, struct rd_error *err);
-void __wrap_rd_netlink_close(struct rd_netlink *nl);
-int __wrap_rd_netlink_request(struct rd_netlink *nl, struct nl_msg *msg, rd_netlink_fn *fn,
-	void *ctx, struct rd_error *err);
 
 int __wrap_rd_netlink_open(struct rd_netlink **nl, int protocol, struct rd_error *err)
 {
@@ -142,13 +128,12 @@ static void make_reply(struct message *m, bool trust)
 	put(m, DCB_ATTR_DCBX, &dcbx, sizeof(dcbx));
 }
 
-static void test_reply(void **state)
+TEST(reply)
 {
 	struct rd_dcb dcb = {0};
 	struct message m;
 	uint8_t trusted[RD_DCB_TRUST_MAX];
 
-	(void)state;
 	make_reply(&m, false);
 	assert_int_equal(rd_dcb_parse(&m.head, m.head.nlmsg_len, &dcb), 0);
 	assert_true(dcb.has_pfc && dcb.has_ets && dcb.has_maxrate && dcb.has_buffer);
@@ -178,14 +163,13 @@ static void test_reply(void **state)
 }
 
 /* A driver that has some of it; attributes of other lengths than this header's structs. */
-static void test_lengths(void **state)
+TEST(lengths)
 {
 	uint8_t longer[sizeof(pfc) + 8] = {0};
 	struct nlattr *ieee, *table;
 	struct rd_dcb dcb = {0};
 	struct message m;
 
-	(void)state;
 	begin(&m);
 	ieee = put(&m, DCB_ATTR_IEEE, NULL, 0);
 	put(&m, DCB_ATTR_IEEE_ETS, &ets, sizeof(ets) - 1);
@@ -233,12 +217,11 @@ static int feed(const struct message *m, size_t len)
 	return ret;
 }
 
-static void test_hostile(void **state)
+TEST(hostile)
 {
 	static const uint8_t values[] = {0, 1, 3, 4, 5, 0x7f, 0x80, 0xff};
 	struct message m, bad;
 
-	(void)state;
 	make_reply(&m, true);
 	for (uint32_t n = 0; n < m.head.nlmsg_len; n++) {
 		assert_int_equal(feed(&m, n), -1);
@@ -279,7 +262,7 @@ int __wrap_rd_netlink_request(struct rd_netlink *nl, struct nl_msg *msg, rd_netl
 	return 0;
 }
 
-static void test_states(void **state)
+TEST(states)
 {
 	static const struct {
 		bool copied;
@@ -306,7 +289,6 @@ static void test_states(void **state)
 		{false, 1, 0, false, true, RD_DCB_REFUSED, "unknown: no netlink here"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct rd_device device = {.copied = cases[i].copied};
 		struct rd_netdev netdev = {.name = "lo", .ifindex = cases[i].ifindex};
@@ -339,7 +321,7 @@ static void test_states(void **state)
 		IEEE_8021QAZ_APP_SEL_DGRAM, priority, 4791                                         \
 	}
 
-static void test_findings(void **state)
+TEST(findings)
 {
 	static const struct {
 		uint8_t pfc;
@@ -364,7 +346,6 @@ static void test_findings(void **state)
 		{0x10, false, {{IEEE_8021QAZ_APP_SEL_ETHERTYPE, 3, 0x8906}}, 1, NULL}, /* FCoE */
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct rd_dcb dcb = {.netdev = "eth7",
 			.state = RD_DCB_KNOWN,
@@ -394,11 +375,10 @@ static void test_findings(void **state)
 	}
 }
 
-static void test_priorities(void **state)
+TEST(priorities)
 {
 	char text[RD_DCB_PRIORITIES_LEN];
 
-	(void)state;
 	assert_string_equal(rd_dcb_priorities_text(text, 0), "no priority");
 	assert_string_equal(rd_dcb_priorities_text(text, 0x80), "priority 7");
 	assert_string_equal(rd_dcb_priorities_text(text, 0x18), "priorities 3, 4");
@@ -523,13 +503,12 @@ static void check_fact(const struct rd_dcb *dcb)
 	json_decref(fact);
 }
 
-static void test_text(void **state)
+TEST(text)
 {
 	struct rd_device device = {0};
 	struct rd_netdev netdev = {.name = "lo", .ifindex = 1};
 	struct rd_dcb dcb;
 
-	(void)state;
 	memset(&kernel, 0, sizeof(kernel));
 	rd_dcb_load(&dcb, &device, &netdev);
 	expect(&dcb, false, summary);
@@ -545,20 +524,3 @@ static void test_text(void **state)
 	rd_dcb_free(&dcb);
 }
 #endif
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-#ifdef HAVE_LIBNL
-		cmocka_unit_test(test_reply),
-		cmocka_unit_test(test_lengths),
-		cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_states),
-		cmocka_unit_test(test_text),
-#endif
-		cmocka_unit_test(test_findings),
-		cmocka_unit_test(test_priorities),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}

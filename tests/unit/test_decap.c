@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Tunnels and mirrors: a frame in each of them is extracted; frames without one are unchanged. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* cmocka wants the four above first. */
-#include <cmocka.h>
-
+#include "test.h"
 #include "test_packet_make.h"
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
@@ -53,11 +47,10 @@ static void wrap(struct make *out, size_t which, const uint8_t *inner, uint32_t 
 	make_bytes(out, inner, length);
 }
 
-static void test_tunnels(void **state)
+TEST(tunnels)
 {
 	struct make inner = {.n = 0};
 
-	(void)state;
 	make_packet(&inner, MAKE_V2_IPV4, 0x0a, 0x11, 16 + 64, 0);
 	for (size_t i = 0; i < COUNT(tunnels); i++) {
 		struct make m = {.n = 0};
@@ -77,12 +70,11 @@ static void test_tunnels(void **state)
 }
 
 /* A fragment has only a part of the inner frame, the first fragment with all headers: unchanged. */
-static void test_fragments(void **state)
+TEST(fragments)
 {
 	static const uint16_t fields[] = {0x2000, 0x2010, 0x0010};
 	struct make inner = {.n = 0};
 
-	(void)state;
 	make_packet(&inner, MAKE_V2_IPV4, 0x0a, 0x11, 16 + 64, 0);
 	for (size_t i = 0; i < COUNT(fields); i++) {
 		struct make m = {.n = 0};
@@ -97,12 +89,11 @@ static void test_fragments(void **state)
 	}
 }
 
-static void test_cut_outer(void **state)
+TEST(cut_outer)
 {
 	struct make inner = {.n = 0}, m = {.n = 0};
 	struct rd_frame frame;
 
-	(void)state;
 	make_packet(&inner, MAKE_V2_IPV4, 0x0a, 0x11, 16 + 64, 0);
 	wrap(&m, 0, inner.b, inner.n);
 	frame = make_frame(&m);
@@ -113,11 +104,10 @@ static void test_cut_outer(void **state)
 }
 
 /* An inner frame needs a whole Ethernet header, in the capture as well as on the wire. */
-static void test_least_inner(void **state)
+TEST(least_inner)
 {
 	struct make inner = {.n = 0};
 
-	(void)state;
 	make_packet(&inner, MAKE_V2_IPV4, 0x0a, 0x11, 16 + 64, 0);
 	for (uint32_t n = 13; n <= 14; n++) {
 		struct make m = {.n = 0};
@@ -139,13 +129,12 @@ static void test_least_inner(void **state)
 	}
 }
 
-static void test_levels(void **state)
+TEST(levels)
 {
 	struct make m = {.n = 0};
 	const uint8_t *data;
 	uint32_t caplen, len, inner;
 
-	(void)state;
 	make_packet(&m, MAKE_V2_IPV4, 0x04, 0x11, 8, 0);
 	inner = m.n;
 	for (unsigned int level = 1; level <= 6; level++) {
@@ -171,12 +160,11 @@ static void make_rspan(struct make *m, const struct make *inner)
 	make_bytes(m, "vc", 2);
 }
 
-static void test_rspan(void **state)
+TEST(rspan)
 {
 	struct make inner = {.n = 0}, m = {.n = 0};
 	struct rd_frame frame;
 
-	(void)state;
 	make_packet(&inner, MAKE_IB, 0x04, 0x11, 8, 0);
 	make_rspan(&m, &inner);
 	frame = make_frame(&m);
@@ -198,11 +186,10 @@ static void test_rspan(void **state)
 }
 
 /* Every length of every tunnel, in exact copies. */
-static void test_truncated(void **state)
+TEST(truncated)
 {
 	struct make inner = {.n = 0}, m = {.n = 0};
 
-	(void)state;
 	make_packet(&inner, MAKE_V2_IPV6, 0x04, 0x11, 8, 0);
 	for (size_t i = 0; i <= COUNT(tunnels); i++) {
 		bool rspan = i == COUNT(tunnels);
@@ -267,11 +254,10 @@ static void make_other(struct make *m, size_t which, const struct make *inner)
 	make_bytes(m, inner->b + from, inner->n - from);
 }
 
-static void test_other_links(void **state)
+TEST(other_links)
 {
 	struct make inner = {.n = 0}, m;
 
-	(void)state;
 	make_packet(&inner, MAKE_V2_IPV4, 0x0a, 0x11, 16 + 64, 0);
 	for (size_t i = 0; i < COUNT(others); i++) {
 		uint32_t from = others[i].inner == RD_LINK_IP ? 14 : 0;
@@ -314,7 +300,7 @@ static void test_other_links(void **state)
 }
 
 /* What tells networks apart that use the same addresses. */
-static void test_networks(void **state)
+TEST(networks)
 {
 	static const struct {
 		const char *name;
@@ -334,7 +320,6 @@ static void test_networks(void **state)
 	};
 	struct make inner = {.n = 0};
 
-	(void)state;
 	make_packet(&inner, MAKE_V2_IPV4, 0x0a, 0x11, 16 + 64, 0);
 	for (size_t i = 0; i < COUNT(kinds); i++) {
 		uint32_t n = kinds[i].length + inner.n + (kinds[i].port ? 8 : 0);
@@ -356,12 +341,11 @@ static void test_networks(void **state)
 }
 
 /* GRE with IP has no FlowID: all of its key is the network. */
-static void test_network_of_ip(void **state)
+TEST(network_of_ip)
 {
 	struct make inner = {.n = 0}, m = {.n = 0};
 	struct rd_inner in = {.link = RD_LINK_ETHERNET};
 
-	(void)state;
 	make_packet(&inner, MAKE_V2_IPV4, 0x0a, 0x11, 16 + 64, 0);
 	make_ethernet(&m, 0x0800);
 	make_ipv4(&m, 47, 8 + inner.n - 14);
@@ -375,14 +359,13 @@ static void test_network_of_ip(void **state)
 
 /* Ethernet over MPLS: a control word begins with four zero bits, an address may begin with others.
  */
-static void test_pseudowire(void **state)
+TEST(pseudowire)
 {
 	static const struct {
 		uint8_t first; /* of the inner frame */
 		bool word;
 	} frames[] = {{0x52, false}, {0x10, false}, {0x52, true}, {0x10, true}};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(frames); i++) {
 		struct make inner = {.n = 0}, m = {.n = 0};
 		struct rd_inner in = {.link = RD_LINK_ETHERNET};
@@ -400,23 +383,4 @@ static void test_pseudowire(void **state)
 		assert_int_equal(in.len, inner.n);
 		assert_memory_equal(in.data, inner.b, inner.n);
 	}
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_tunnels),
-		cmocka_unit_test(test_fragments),
-		cmocka_unit_test(test_cut_outer),
-		cmocka_unit_test(test_least_inner),
-		cmocka_unit_test(test_levels),
-		cmocka_unit_test(test_rspan),
-		cmocka_unit_test(test_truncated),
-		cmocka_unit_test(test_other_links),
-		cmocka_unit_test(test_networks),
-		cmocka_unit_test(test_network_of_ip),
-		cmocka_unit_test(test_pseudowire),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What is read from each sysfs tree, which device a name means, texts about capture and loss. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* cmocka wants the four above first. */
-#include <cmocka.h>
-
+#include "test.h"
 #include "test_device_tree.h"
 #include <rdmadump/counters.h>
 #include <rdmadump/device.h>
@@ -70,13 +64,12 @@ static void open_mlx4(struct loaded *l, const char *mode)
 	load(l);
 }
 
-static void test_mlx5_eth(void **state)
+TEST(mlx5_eth)
 {
 	struct loaded l;
 	const struct rd_device *dev;
 	const struct rd_port *port;
 
-	(void)state;
 	open_tree(&l, "mlx5-eth");
 	assert_int_equal(l.devices.n, 3);
 	dev = &l.devices.dev[0];
@@ -118,13 +111,12 @@ static void test_mlx5_eth(void **state)
 	close_tree(&l);
 }
 
-static void test_mlx5_ib(void **state)
+TEST(mlx5_ib)
 {
 	struct loaded l;
 	const struct rd_port *port;
 	uint64_t value;
 
-	(void)state;
 	open_tree(&l, "mlx5-ib");
 	assert_int_equal(l.devices.n, 1);
 	port = &l.devices.dev[0].ports[0];
@@ -146,13 +138,12 @@ static void test_mlx5_ib(void **state)
 	close_tree(&l);
 }
 
-static void test_rxe(void **state)
+TEST(rxe)
 {
 	struct loaded l;
 	const struct rd_device *dev;
 	struct rd_loss_counters loss;
 
-	(void)state;
 	open_tree(&l, "rxe");
 	dev = &l.devices.dev[0];
 	assert_string_equal(dev->driver, "rdma_rxe");
@@ -169,12 +160,11 @@ static void test_rxe(void **state)
 	close_tree(&l);
 }
 
-static void test_irdma(void **state)
+TEST(irdma)
 {
 	struct loaded l;
 	uint64_t value;
 
-	(void)state;
 	open_tree(&l, "irdma");
 	assert_int_equal(l.devices.n, 2);
 	assert_string_equal(l.devices.dev[0].node_type, "RNIC");
@@ -187,12 +177,11 @@ static void test_irdma(void **state)
 	close_tree(&l);
 }
 
-static void test_mlx4(void **state)
+TEST(mlx4)
 {
 	struct loaded l;
 	const struct rd_port *ports;
 
-	(void)state;
 	open_mlx4(&l, NULL);
 	ports = l.devices.dev[0].ports;
 	assert_int_equal(l.devices.dev[0].n_ports, 2);
@@ -206,11 +195,10 @@ static void test_mlx4(void **state)
 }
 
 /* A software device whose kernel names no netdev: the GID holds its MAC address. */
-static void test_siw(void **state)
+TEST(siw)
 {
 	struct loaded l;
 
-	(void)state;
 	tree_make(&l.tree);
 	tree_text(&l.tree, "sys/class/infiniband/siw0/node_type", "4: RNIC\n");
 	tree_text(&l.tree, "sys/class/infiniband/siw0/node_desc", "Software iWARP stack\n");
@@ -281,11 +269,10 @@ static void run_find_case(const struct rd_devices *devices, const struct find_ca
 	assert_int_equal(port->num, c->found);
 }
 
-static void test_find(void **state)
+TEST(find)
 {
 	struct loaded l;
 
-	(void)state;
 	tree_unpack(&l.tree, "mlx5-eth");
 	tree_text(&l.tree, "sys/class/net/eth9/mtu", "1500\n");
 	load(&l);
@@ -294,7 +281,7 @@ static void test_find(void **state)
 	close_tree(&l);
 }
 
-static void test_find_ports(void **state)
+TEST(find_ports)
 {
 	static const struct find_case cases[] = {
 		{"mlx4_0", 0, "mlx4_0", 2, NULL}, /* the active one */
@@ -308,7 +295,6 @@ static void test_find_ports(void **state)
 	};
 	struct loaded l;
 
-	(void)state;
 	open_mlx4(&l, "-1\n");
 	for (size_t i = 0; i < COUNT(cases); i++)
 		run_find_case(&l.devices, &cases[i]);
@@ -316,12 +302,11 @@ static void test_find_ports(void **state)
 }
 
 /* rxe on top of the HCA's netdev: the name means what can be captured better. */
-static void test_find_shared_netdev(void **state)
+TEST(find_shared_netdev)
 {
 	static const struct find_case meant = {"enp59s0f0np0", 0, "mlx5_0", 1, NULL};
 	struct loaded l;
 
-	(void)state;
 	tree_unpack(&l.tree, "mlx5-eth");
 	tree_text(&l.tree, "sys/class/infiniband/arxe/parent", "enp59s0f0np0\n");
 	tree_text(&l.tree, "sys/class/infiniband/arxe/ports/1/link_layer", "Ethernet\n");
@@ -332,13 +317,12 @@ static void test_find_shared_netdev(void **state)
 	close_tree(&l);
 }
 
-static void test_no_devices(void **state)
+TEST(no_devices)
 {
 	const struct rd_device *dev;
 	const struct rd_port *port;
 	struct loaded l;
 
-	(void)state;
 	tree_make(&l.tree);
 	assert_int_equal(rd_devices_load(&l.devices, l.tree.root, &err), -1);
 	assert_int_equal(err.class, RD_CLASS_DEVICE);
@@ -354,14 +338,13 @@ static void test_no_devices(void **state)
 	close_tree(&l);
 }
 
-static void test_default(void **state)
+TEST(default)
 {
 	static const struct {
 		const char *tree, *device; /* NULL: none will do */
 	} cases[] = {{"mlx5-eth", "mlx5_0"}, {"rxe", "rxe0"}, {"bnxt_re", "bnxt_re0"},
 		{"mlx5-ib", NULL}, {"irdma", NULL}};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		const struct rd_device *dev;
 		const struct rd_port *port;
@@ -382,13 +365,12 @@ static void test_default(void **state)
 	}
 }
 
-static void test_default_prefers_active(void **state)
+TEST(default_prefers_active)
 {
 	const struct rd_device *dev;
 	const struct rd_port *port;
 	struct loaded l;
 
-	(void)state;
 	open_mlx4(&l, "-1\n");
 	assert_int_equal(rd_devices_default(&l.devices, &dev, &port, &err), 0);
 	assert_int_equal(port->num, 2);
@@ -425,9 +407,8 @@ static const struct {
 	{"brandnew", RD_LINK_INFINIBAND, 1, false, RD_CAPTURE_NO, "mirror"},
 };
 
-static void test_verdicts(void **state)
+TEST(verdicts)
 {
-	(void)state;
 	for (size_t i = 0; i < COUNT(verdict_cases); i++) {
 		struct rd_port port = {.num = 1,
 			.link = verdict_cases[i].link,
@@ -447,7 +428,7 @@ static void test_verdicts(void **state)
 	}
 }
 
-static void test_steering_parameter(void **state)
+TEST(steering_parameter)
 {
 	static const struct {
 		const char *mode;
@@ -455,7 +436,6 @@ static void test_steering_parameter(void **state)
 	} cases[] = {{NULL, false}, {"-1\n", false}, {"-10\n", false}, {"0\n", false},
 		{"10\n", true}, {"", false}};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct loaded l;
 
@@ -474,13 +454,12 @@ static struct rd_growth loss_after(struct rd_loss_counters now, uint64_t value)
 	return loss.growth[0];
 }
 
-static void test_loss(void **state)
+TEST(loss)
 {
 	struct rd_loss_counters read;
 	struct rd_growth g;
 	struct loaded l;
 
-	(void)state;
 	open_tree(&l, "mlx5-eth");
 	rd_loss_read(l.tree.root, &l.devices.dev[0], 1, &read);
 	assert_int_equal(read.n, 1);
@@ -505,7 +484,7 @@ static void test_loss(void **state)
 
 /* The CPUs of the list that this process may use, in its order, and no more than there is room for.
  */
-static void test_cpus(void **state)
+TEST(cpus)
 {
 	static const char path[] = "sys/class/infiniband/mlx5_0/device/local_cpulist";
 	static const struct rd_device device = {.name = "mlx5_0"};
@@ -514,7 +493,6 @@ static void test_cpus(void **state)
 	char list[64];
 	int all[2], cpus[4], n = 0;
 
-	(void)state;
 	assert_int_equal(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
 	for (size_t i = 0; i < CPU_SETSIZE && n < 2; i++)
 		if (CPU_ISSET(i, &allowed))
@@ -546,7 +524,7 @@ static void test_cpus(void **state)
 	tree_remove(&tree);
 }
 
-static void test_numa_node(void **state)
+TEST(numa_node)
 {
 	static const struct {
 		const char *text;
@@ -556,7 +534,6 @@ static void test_numa_node(void **state)
 	static const struct rd_device device = {.name = "mlx5_0"};
 	struct tree tree;
 
-	(void)state;
 	tree_make(&tree);
 	assert_int_equal(rd_device_numa_node(tree.root, &device), -1);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -564,29 +541,4 @@ static void test_numa_node(void **state)
 		assert_int_equal(rd_device_numa_node(tree.root, &device), cases[i].node);
 	}
 	tree_remove(&tree);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_mlx5_eth),
-		cmocka_unit_test(test_mlx5_ib),
-		cmocka_unit_test(test_rxe),
-		cmocka_unit_test(test_irdma),
-		cmocka_unit_test(test_mlx4),
-		cmocka_unit_test(test_siw),
-		cmocka_unit_test(test_find),
-		cmocka_unit_test(test_find_ports),
-		cmocka_unit_test(test_find_shared_netdev),
-		cmocka_unit_test(test_no_devices),
-		cmocka_unit_test(test_default),
-		cmocka_unit_test(test_default_prefers_active),
-		cmocka_unit_test(test_verdicts),
-		cmocka_unit_test(test_steering_parameter),
-		cmocka_unit_test(test_loss),
-		cmocka_unit_test(test_cpus),
-		cmocka_unit_test(test_numa_node),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

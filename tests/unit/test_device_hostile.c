@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Hostile sysfs trees: whatever they contain, loading ends, and all texts are printable.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* cmocka wants the four above first. */
-#include <cmocka.h>
-
+#include "test.h"
 #include "test_device_tree.h"
 #include <rdmadump/device.h>
 #include <rdmadump/growth.h>
@@ -94,7 +88,7 @@ static void check_value(const char *bytes, size_t n)
 	check_tree(&tree, 1);
 }
 
-static void test_values(void **state)
+TEST(values)
 {
 	static const struct {
 		const char *bytes;
@@ -126,13 +120,12 @@ static void test_values(void **state)
 		{"xxaBaBaBaBaBaBaBaBaBaBaBaBaBaBaBaBaBaBaBaB", 42},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++)
 		check_value(values[i].bytes, values[i].n);
 }
 
 /* Rates that no link has are unknown, and so is what is no number. */
-static void test_rates(void **state)
+TEST(rates)
 {
 	static const struct {
 		const char *text, *rate;
@@ -143,7 +136,6 @@ static void test_rates(void **state)
 		{"1.0625 Gb/sec", "", 0}, {".5 Gb/sec", "", 0}, {"0 Gb/sec", "", 0},
 		{"100 Mb/sec", "", 0}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct rd_devices devices;
 		struct tree tree;
@@ -161,12 +153,11 @@ static void test_rates(void **state)
 	}
 }
 
-static void test_megabyte_values(void **state)
+TEST(megabyte_values)
 {
 	size_t n = 1 << 20;
 	char *bytes = malloc(n);
 
-	(void)state;
 	assert_non_null(bytes);
 	memset(bytes, 'A', n);
 	check_value(bytes, n);
@@ -177,14 +168,13 @@ static void test_megabyte_values(void **state)
 	free(bytes);
 }
 
-static void test_names(void **state)
+TEST(names)
 {
 	static const char *const names[] = {"new\nline", "esc\033[31m", "blank name", "%s%n", "..x",
 		"\xff\xfe", "a:1", "'quoted'", "-rf"};
 	char path[512];
 	struct tree tree;
 
-	(void)state;
 	tree_make(&tree);
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		snprintf(
@@ -206,11 +196,10 @@ static void test_names(void **state)
 	check_tree(&tree, sizeof(names) / sizeof(*names) + 1);
 }
 
-static void test_loops(void **state)
+TEST(loops)
 {
 	struct tree tree;
 
-	(void)state;
 	tree_make(&tree);
 	tree_text(&tree, DEV "fw_ver", "1.2\n");
 	tree_link(&tree, "sys/class/infiniband/self", "self");
@@ -225,11 +214,10 @@ static void test_loops(void **state)
 }
 
 /* Neither a FIFO without a writer nor an endless device may hold the program up. */
-static void test_not_files(void **state)
+TEST(not_files)
 {
 	struct tree tree;
 
-	(void)state;
 	tree_make(&tree);
 	tree_text(&tree, DEV "fw_ver/is_a_directory", "");
 	tree_text(&tree, DEV "ports/1", "a file\n");
@@ -244,11 +232,10 @@ static void test_not_files(void **state)
 	tree_remove(&tree);
 }
 
-static void test_unreadable(void **state)
+TEST(unreadable)
 {
 	struct tree tree;
 
-	(void)state;
 	tree_make(&tree);
 	for (size_t i = 0; i < sizeof(value_files) / sizeof(*value_files); i++) {
 		tree_text(&tree, value_files[i], "1\n");
@@ -258,13 +245,12 @@ static void test_unreadable(void **state)
 }
 
 /* The largest tables that there can be: each place is read once, and no more are taken. */
-static void test_many(void **state)
+TEST(many)
 {
 	struct rd_devices devices;
 	char path[512];
 	struct tree tree;
 
-	(void)state;
 	tree_make(&tree);
 	tree_text(&tree, DEV "ports/1/link_layer", "Ethernet\n");
 	for (int i = 0; i < 1024; i++) {
@@ -289,20 +275,4 @@ static void test_many(void **state)
 	assert_int_equal(devices.dev[0].ports[254].num, 255);
 	rd_devices_free(&devices);
 	tree_remove(&tree);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_values),
-		cmocka_unit_test(test_rates),
-		cmocka_unit_test(test_megabyte_values),
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_loops),
-		cmocka_unit_test(test_not_files),
-		cmocka_unit_test(test_unreadable),
-		cmocka_unit_test(test_many),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

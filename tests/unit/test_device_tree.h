@@ -3,12 +3,9 @@
 #ifndef TEST_DEVICE_TREE_H
 #define TEST_DEVICE_TREE_H
 
+#include "test.h"
 #include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 struct tree {
 	char root[64];

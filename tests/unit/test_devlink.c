@@ -1,23 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Which netlink families are asked for ports and versions; the replies are from `kernel`. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* cmocka wants the four above first. */
-#include <cmocka.h>
-
 #include "config.h"
 #include "device/netlink/devlink.h"
+#include "test.h"
 #include <rdmadump/device.h>
-#include <stdio.h>
 
 #ifdef HAVE_LIBNL
 #include <linux/devlink.h>
 #include <netlink/genl/genl.h>
 #include <netlink/msg.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define MLXDEVM_ATTR_EXT_PORT_FN_CAP 8193 /* one that devlink does not have */
 
@@ -39,15 +30,9 @@ static struct family kernel[2];
 static struct family *opened;
 
 /* Called by the linker's --wrap. */
-int __wrap_rd_netlink_open(struct rd_netlink **nl, int protocol, struct rd_error *err);
-void __wrap_rd_netlink_close(struct rd_netlink *nl);
-int __wrap_rd_netlink_family(struct rd_netlink *nl, const char *name);
-int __wrap_rd_netlink_request(struct rd_netlink *nl, struct nl_msg *msg, rd_netlink_fn *fn,
-	void *ctx, struct rd_error *err);
 
 int __wrap_rd_netlink_open(struct rd_netlink **nl, int protocol, struct rd_error *err)
 {
-	(void)err;
 	assert_int_equal(protocol, NETLINK_GENERIC);
 	opened = NULL;
 	*nl = (struct rd_netlink *)kernel;
@@ -95,7 +80,6 @@ int __wrap_rd_netlink_request(struct rd_netlink *nl, struct nl_msg *msg, rd_netl
 {
 	const struct genlmsghdr *head = nlmsg_data(nlmsg_hdr(msg));
 
-	(void)err;
 	assert_ptr_equal(nl, kernel);
 	assert_non_null(opened);
 	assert_int_equal(nlmsg_hdr(msg)->nlmsg_type, 20 + (opened - kernel));
@@ -134,7 +118,7 @@ static unsigned int load(struct rd_device *device, bool devlink, bool mlxdevm)
 	return device->n_representors;
 }
 
-static void test_families(void **state)
+TEST(families)
 {
 	static const struct {
 		bool devlink, mlxdevm;
@@ -142,7 +126,6 @@ static void test_families(void **state)
 	} cases[] = {{false, false, 0}, {true, false, 1}, {false, true, 1}, {true, true, 2}};
 	struct rd_device device;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		const struct rd_representor *last;
 
@@ -161,24 +144,22 @@ static void test_families(void **state)
 }
 
 /* A port that both families list is one representor. */
-static void test_twice(void **state)
+TEST(twice)
 {
 	struct rd_device device;
 	struct rd_devices devices = {.dev = &device, .n = 1};
 
-	(void)state;
 	assert_int_equal(load(&device, true, true), 2);
 	rd_devlink_representors(&devices);
 	assert_int_equal(device.n_representors, 2);
 	free(device.representors);
 }
 
-static void test_versions(void **state)
+TEST(versions)
 {
 	struct rd_device device;
 	struct rd_info info = {.device = &device};
 
-	(void)state;
 	load(&device, false, true);
 	rd_devlink_firmware(&info);
 	assert_int_equal(kernel[1].versions, 0); /* mlxdevm has no such command */
@@ -188,22 +169,5 @@ static void test_versions(void **state)
 	assert_int_equal(kernel[0].versions, 1);
 	assert_int_equal(kernel[1].versions, 0);
 	free(device.representors);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_families),
-		cmocka_unit_test(test_twice),
-		cmocka_unit_test(test_versions),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
-#else
-int main(void)
-{
-	puts("1..0 # SKIP built without libnl");
-	return 0;
 }
 #endif

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Parts of the comparison of two captures; whole comparisons are in tests/cases/ends*.txt. */
 #include "../../src/analysis/ends/ends.h"
+#include "test.h"
 #include "test_packet_make.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
 
 #define BTH (14 + 20 + 8)
 #define MS  1000000ULL
@@ -55,12 +49,11 @@ static const struct {
 	{"ICRC", BTH + 12 + 64, 1, false},
 };
 
-static void test_identity(void **state)
+TEST(identity)
 {
 	struct rd_frame frame;
 	uint64_t first;
 
-	(void)state;
 	packet(5);
 	first = identity();
 	assert_true(first != 0);
@@ -81,14 +74,13 @@ static void test_identity(void **state)
 }
 
 /* A span of time has its extreme distances, and of equal ones the first: also two spans joined. */
-static void test_extremes(void **state)
+TEST(extremes)
 {
 	static const int64_t at_us[] = {100, 200, 400, 600, 700, 1100, 1300};
 	static const int64_t distance[] = {-5000, -2000, -2000, -9000, -9000, -9000, -2000};
 	static const uint64_t frame[RD_TAPS] = {1, 1};
 	struct distances d = {0};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(at_us) / sizeof(*at_us); i++)
 		assert_true(distances_add(&d, at_us[i] * (int64_t)US, distance[i], frame));
 	for (int joined = 0; joined < 2; joined++) {
@@ -103,12 +95,11 @@ static void test_extremes(void **state)
 	free(d.below);
 }
 
-static void test_clock_without_packets(void **state)
+TEST(clock_without_packets)
 {
 	const struct rd_ends_report none = {0};
 	json_t *json = rd_ends_json(&none);
 
-	(void)state;
 	assert_true(json_is_null(json_object_get(json, "clock")));
 	assert_string_equal(
 		json_string_value(json_object_get(json, "clock_unknown")), "one_direction");
@@ -116,14 +107,13 @@ static void test_clock_without_packets(void **state)
 }
 
 /* The columns of a table that are said to be empty are so in the rows that it leaves out, too. */
-static void test_empty_columns(void **state)
+TEST(empty_columns)
 {
 	struct rd_path_qp qps[20] = {0};
 	struct rd_path path = {.from = "10.0.0.2", .to = "10.0.0.1", .qps = qps, .n_qps = 20};
 	const struct rd_ends_report r = {.packets = 20, .paths = &path, .n_paths = 1};
 	const struct rd_report_style style = {.columns = 60};
 
-	(void)state;
 	for (unsigned int late = 0; late < 2; late++) {
 		char *text = NULL;
 		size_t length = 0;
@@ -136,16 +126,4 @@ static void test_empty_columns(void **state)
 		assert_int_equal(strstr(strstr(text, "empty or 0: "), "DUPLICATED") == NULL, late);
 		free(text);
 	}
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_identity),
-		cmocka_unit_test(test_extremes),
-		cmocka_unit_test(test_clock_without_packets),
-		cmocka_unit_test(test_empty_columns),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Unit tests of the engine: how a capture starts, ends and drains, with one thread and several. */
 #include "merge.h"
+#include "test.h"
 #include "test_capture.h"
 
 #define CHUNK ((size_t)64 << 10)
@@ -26,9 +27,8 @@ static void start_fails(unsigned int n_threads)
 	capture_end();
 }
 
-static void test_start_fails(void **state)
+TEST(start_fails)
 {
-	(void)state;
 	start_fails(0);
 	start_fails(3);
 }
@@ -39,9 +39,8 @@ static int refuse(void *ctx, struct rd_error *err)
 	return rd_fail(err, RD_CLASS_OUTPUT, 0, NULL, "the caller refuses");
 }
 
-static void test_started_fails(void **state)
+TEST(started_fails)
 {
-	(void)state;
 	for (unsigned int n_threads = 0; n_threads <= 2; n_threads += 2) {
 		unsigned int calls = 0;
 
@@ -64,17 +63,15 @@ static void test_started_fails(void **state)
 
 static int count_started(void *ctx, struct rd_error *err)
 {
-	(void)err;
 	*(unsigned int *)ctx += fakes[0].starts + fakes[1].starts;
 	return 0;
 }
 
 /* Called once, after all have started and before the first receive. */
-static void test_started(void **state)
+TEST(started)
 {
 	unsigned int calls = 0;
 
-	(void)state;
 	capture_begin(2, 10);
 	capture_feeds(1, 4, CHUNK);
 	fakes[0].ends = fakes[1].ends = true;
@@ -94,9 +91,8 @@ static void assert_stopped(unsigned int n)
 }
 
 /* When the last source ends, and not before. */
-static void test_sources_end(void **state)
+TEST(sources_end)
 {
-	(void)state;
 	for (unsigned int n_threads = 0; n_threads <= 3; n_threads += 3) {
 		capture_begin(3, 500);
 		capture_feeds(3, 8, CHUNK);
@@ -120,9 +116,8 @@ static void test_sources_end(void **state)
 }
 
 /* Frames that arrived before the sources were stopped are received. */
-static void test_watch_ends_and_drains(void **state)
+TEST(watch_ends_and_drains)
 {
-	(void)state;
 	for (unsigned int n_threads = 0; n_threads <= 2; n_threads++) {
 		capture_begin(2, 300);
 		capture_feeds(2, 16, CHUNK);
@@ -146,9 +141,8 @@ static void test_watch_ends_and_drains(void **state)
 }
 
 /* A fault: the frames of the other source are received, and the error is that of the fault. */
-static void test_fault(void **state)
+TEST(fault)
 {
-	(void)state;
 	for (unsigned int n_threads = 0; n_threads <= 2; n_threads += 2) {
 		capture_begin(2, 300);
 		capture_feeds(2, 16, CHUNK);
@@ -197,11 +191,10 @@ static void limited(uint64_t total, unsigned int batch, uint64_t limit, unsigned
 	capture_end();
 }
 
-static void test_limit(void **state)
+TEST(limit)
 {
 	static const unsigned int batches[] = {1, 7, 10, RD_BATCH};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(batches) / sizeof(batches[0]); i++) {
 		unsigned int batch = batches[i];
 
@@ -216,12 +209,11 @@ static void test_limit(void **state)
 }
 
 /* What is filtered does not count. */
-static void test_limit_counts_what_is_kept(void **state)
+TEST(limit_counts_what_is_kept)
 {
 	const struct rd_filter_spec spec = {.host = "52:54:00:00:00:03"};
 	struct rd_filter *filters[1];
 
-	(void)state;
 	for (uint64_t limit = 49; limit <= 50; limit++) {
 		capture_begin(1, 100);
 		capture_feeds(1, 8, CHUNK);
@@ -241,9 +233,8 @@ static void test_limit_counts_what_is_kept(void **state)
 }
 
 /* The other counts are also those of the frames up to the limit. */
-static void test_limit_accounts_for_its_frames(void **state)
+TEST(limit_accounts_for_its_frames)
 {
-	(void)state;
 	for (unsigned int limit = 1; limit < 3 * RD_BATCH; limit += 13) {
 		struct rd_frame_account want = {0}, *got = &capture.account;
 
@@ -269,9 +260,8 @@ static void test_limit_accounts_for_its_frames(void **state)
 
 /* --- the sink --------------------------------------------------------------------------- */
 
-static void test_sink_ends(void **state)
+TEST(sink_ends)
 {
-	(void)state;
 	for (unsigned int i = 0; i < 4; i++) {
 		capture_begin(1, 1000);
 		capture_feeds(1, 8, CHUNK);
@@ -299,7 +289,6 @@ static void *merges(void *arg)
 {
 	const struct rd_chunk *c;
 
-	(void)arg;
 	for (;;) {
 		bool closing = writer.closing;
 
@@ -322,11 +311,10 @@ static void *merges(void *arg)
  * Lanes of different speed, one of them idle: all is written in order, because each sets
  * watermarks.
  */
-static void test_lanes_tell(void **state)
+TEST(lanes_tell)
 {
 	pthread_t thread;
 
-	(void)state;
 	memset(&writer, 0, sizeof(writer));
 	capture_begin(4, 20000);
 	capture_feeds(4, 6, CHUNK);
@@ -362,7 +350,6 @@ static void test_lanes_tell(void **state)
 
 static uint64_t turned_at[2];
 
-void __wrap_rd_sink_rotate(struct rd_sink *s, uint64_t ns);
 void __wrap_rd_sink_rotate(struct rd_sink *s, uint64_t ns)
 {
 	turned_at[(struct sink_state *)(void *)s - sinks] = ns;
@@ -375,7 +362,6 @@ static bool watch_turns(void *ctx, int fd)
 {
 	eventfd_t value;
 
-	(void)ctx;
 	eventfd_read(fd, &value);
 	if (looks++)
 		return true;
@@ -384,11 +370,10 @@ static bool watch_turns(void *ctx, int fd)
 	return false;
 }
 
-static void test_rotate(void **state)
+TEST(rotate)
 {
 	struct rd_sink *merged[1] = {(struct rd_sink *)(void *)&sinks[0]};
 
-	(void)state;
 	for (unsigned int i = 0; i < 2; i++) {
 		capture_begin(1, 100);
 		capture_feeds(1, 8, CHUNK);
@@ -405,25 +390,4 @@ static void test_rotate(void **state)
 		assert_false(capture.rotate);
 		capture_end();
 	}
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_start_fails),
-		cmocka_unit_test(test_started_fails),
-		cmocka_unit_test(test_started),
-		cmocka_unit_test(test_sources_end),
-		cmocka_unit_test(test_watch_ends_and_drains),
-		cmocka_unit_test(test_fault),
-		cmocka_unit_test(test_limit),
-		cmocka_unit_test(test_limit_counts_what_is_kept),
-		cmocka_unit_test(test_limit_accounts_for_its_frames),
-		cmocka_unit_test(test_sink_ends),
-		cmocka_unit_test(test_lanes_tell),
-		cmocka_unit_test(test_rotate),
-	};
-
-	alarm(WATCHDOG_S);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

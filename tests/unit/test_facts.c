@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Facts in pcapng: written and read in both byte orders, in order, and hostile sizes. */
+#include "test.h"
 #include "test_format.h"
 #include <rdmadump/facts.h>
-#include <stdio.h>
-#include <string.h>
 
 #define FACTS 0x80524446u
 
@@ -87,13 +86,12 @@ static int read_all(struct memory *m, struct seen *s, bool listen)
 	return n;
 }
 
-static void test_order(void **state)
+TEST(order)
 {
 	struct rd_encoder e = encoder("pcapng");
 	const struct rd_iface_stats stats[2] = {{.delivered = 2}};
 	uint8_t buf[1024];
 
-	(void)state;
 	for (size_t step = 0; step < 40; step++) {
 		struct memory m = {.step = step};
 		struct seen s = {0}, deaf = {0};
@@ -116,13 +114,12 @@ static void test_order(void **state)
 }
 
 /* The second section's interfaces are the reader's 2 and 3. */
-static void test_sections(void **state)
+TEST(sections)
 {
 	struct rd_encoder e = encoder("pcapng");
 	struct memory m = {0};
 	struct seen s = {0};
 
-	(void)state;
 	add_header(&m, &e);
 	add_frame(&m, &e, "x");
 	add_header(&m, &e);
@@ -162,7 +159,7 @@ static void add_block(struct memory *m, bool big, uint32_t total, uint32_t versi
 	put32(m, tail, big);
 }
 
-static void test_claims(void **state)
+TEST(claims)
 {
 	static const struct {
 		uint32_t total, version, len;
@@ -178,7 +175,6 @@ static void test_claims(void **state)
 		{24, 0x01000000, 4, ""},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(cases[0]); i++) {
 		bool big = i % 2;
 		struct memory m = {0};
@@ -199,11 +195,10 @@ static void test_claims(void **state)
 }
 
 /* Blocks without room for their fields are skipped; texts that are too long are not kept. */
-static void test_sizes(void **state)
+TEST(sizes)
 {
 	static const uint32_t totals[] = {12, 16, 20, 8, 0, 0xfffffffc};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(totals) / sizeof(totals[0]); i++) {
 		struct memory m = {0};
 		struct seen s = {0};
@@ -224,7 +219,7 @@ static void test_sizes(void **state)
 	}
 }
 
-static void test_largest(void **state)
+TEST(largest)
 {
 	struct rd_encoder e = encoder("pcapng");
 	char *json = calloc(1, RD_FACTS_MAX + 4);
@@ -233,7 +228,6 @@ static void test_largest(void **state)
 	struct seen s = {0};
 	size_t len;
 
-	(void)state;
 	assert_true(json && buf);
 	assert_int_equal(rd_encoder_facts(&e, json, RD_FACTS_MAX + 1, buf, SIZE_MAX), 0);
 	len = rd_encoder_facts(&e, json, RD_FACTS_MAX, buf, rd_encoder_facts_bound(RD_FACTS_MAX));
@@ -254,12 +248,11 @@ static void test_largest(void **state)
 	free(buf);
 }
 
-static void test_other_formats(void **state)
+TEST(other_formats)
 {
 	static const char *const names[] = {"pcap", "pcap-us", "erf"};
 	uint8_t buf[64];
 
-	(void)state;
 	for (size_t i = 0; i < 3; i++) {
 		struct rd_encoder e = encoder(names[i]);
 
@@ -267,12 +260,11 @@ static void test_other_formats(void **state)
 	}
 }
 
-static void test_list(void **state)
+TEST(list)
 {
 	static const char text[] = "{\"kind\":\"x\",\"interface\":3,\"n\":18446744073709551}";
 	struct rd_facts f = {0};
 
-	(void)state;
 	for (int i = 0; i < 100; i++)
 		assert_int_equal(rd_facts_add(&f, text, strlen(text)), 0);
 	assert_int_equal(f.n, 100);
@@ -296,7 +288,7 @@ static void test_list(void **state)
 }
 
 /* Who has a queue pair is left out, and nothing else. */
-static void test_no_owners(void **state)
+TEST(no_owners)
 {
 	static const struct {
 		const char *in, *out;
@@ -310,7 +302,6 @@ static void test_no_owners(void **state)
 		{"{\"kind\":", NULL, -1},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct rd_facts f = {0};
 
@@ -321,20 +312,4 @@ static void test_no_owners(void **state)
 			assert_string_equal(f.fact[0].json, cases[i].out);
 		rd_facts_free(&f);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order),
-		cmocka_unit_test(test_sections),
-		cmocka_unit_test(test_claims),
-		cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_largest),
-		cmocka_unit_test(test_other_formats),
-		cmocka_unit_test(test_list),
-		cmocka_unit_test(test_no_owners),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

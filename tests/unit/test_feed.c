@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Unit tests of the feed: chunks passed to the writer and back, and the watermark. */
 #include "test_feed.h"
+#include "test.h"
 #include <pthread.h>
 #include <sys/resource.h>
 
@@ -25,13 +26,12 @@ static void give_back(struct rd_feed *f)
 }
 
 /* Chunks do not overlap, are empty, and there are as many as were requested. */
-static void test_all_and_no_more(void **state)
+TEST(all_and_no_more)
 {
 	struct sink_state sink = {false, false};
 	struct rd_chunk *got[N];
 	struct rd_feed f;
 
-	(void)state;
 	feed_make(&f, &sink, N, ROOM);
 	for (unsigned int i = 0; i < N; i++) {
 		got[i] = rd_feed_get(&f);
@@ -47,14 +47,13 @@ static void test_all_and_no_more(void **state)
 	feed_fini(&f);
 }
 
-static void test_reuse(void **state)
+TEST(reuse)
 {
 	struct sink_state sink = {false, false};
 	struct rd_chunk *first, *second;
 	struct rd_encoder e;
 	struct rd_feed f;
 
-	(void)state;
 	encoder_make(&e, "pcapng", 1);
 	feed_make(&f, &sink, N, ROOM);
 	/* An empty chunk never reaches the writer, and is the next one. */
@@ -86,13 +85,12 @@ static void test_reuse(void **state)
 }
 
 /* The engine sleeps while no chunk is free, and wakes when the writer returns one. */
-static void test_await(void **state)
+TEST(await)
 {
 	struct sink_state sink = {false, false};
 	struct rd_chunk *c[N];
 	struct rd_feed f;
 
-	(void)state;
 	feed_make(&f, &sink, N, ROOM);
 	assert_false(rd_feed_arm_for_chunk(&f));
 	for (unsigned int i = 0; i < N; i++)
@@ -111,13 +109,12 @@ static void test_await(void **state)
 }
 
 /* Idle: the writer has written all, and the caller holds the only other chunk. */
-static void test_idle_and_doze(void **state)
+TEST(idle_and_doze)
 {
 	struct sink_state sink = {false, false};
 	struct rd_encoder e;
 	struct rd_feed f;
 
-	(void)state;
 	encoder_make(&e, "pcapng", 1);
 	feed_make(&f, &sink, N, ROOM);
 	assert_non_null(rd_feed_get(&f));
@@ -140,13 +137,12 @@ static void test_idle_and_doze(void **state)
 	feed_fini(&f);
 }
 
-static void test_watermark(void **state)
+TEST(watermark)
 {
 	struct sink_state sink = {false, false};
 	struct rd_encoder e;
 	struct rd_feed f;
 
-	(void)state;
 	encoder_make(&e, "pcapng", 1);
 	feed_make(&f, &sink, N, ROOM);
 	assert_int_equal(rd_feed_requested(&f), 0);
@@ -185,12 +181,11 @@ static void test_watermark(void **state)
 	feed_fini(&f);
 }
 
-static void test_sink_ended(void **state)
+TEST(sink_ended)
 {
 	struct sink_state sink = {false, false};
 	struct rd_feed f;
 
-	(void)state;
 	feed_make(&f, &sink, N, ROOM);
 	assert_false(rd_feed_ended(&f));
 	assert_false(rd_feed_failed(&f));
@@ -244,14 +239,13 @@ static void *writes(void *arg)
 	return NULL;
 }
 
-static void test_two_threads(void **state)
+TEST(two_threads)
 {
 	struct sink_state sink = {false, false};
 	static struct both b;
 	pthread_t thread;
 	uint64_t n = 0;
 
-	(void)state;
 	encoder_make(&b.e, "pcapng", 1);
 	feed_make(&b.f, &sink, N, ROOM);
 	assert_int_equal(pthread_create(&thread, NULL, writes, &b), 0);
@@ -275,26 +269,24 @@ static void test_two_threads(void **state)
 
 /* --- failure ---------------------------------------------------------------------------- */
 
-static void test_no_memory(void **state)
+TEST(no_memory)
 {
 	struct rd_error err = {0};
 	struct rd_feed f = {0};
 
-	(void)state;
 	assert_int_equal(feed_init(&f, NULL, N, SIZE_MAX / N / 2, -1, &err), -1);
 	assert_int_equal(err.class, RD_CLASS_OUTPUT);
 	assert_non_null(strstr(err.text, "--buffer-size"));
 	feed_fini(&f);
 }
 
-static void test_no_descriptor(void **state)
+TEST(no_descriptor)
 {
 	struct rlimit old, none;
 	struct rd_error err = {0};
 	struct rd_feed f = {0};
 	int rc;
 
-	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
 	none = (struct rlimit){.rlim_cur = 0, .rlim_max = old.rlim_max};
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
@@ -302,22 +294,4 @@ static void test_no_descriptor(void **state)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
 	assert_int_equal(rc, -1);
 	feed_fini(&f);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all_and_no_more),
-		cmocka_unit_test(test_reuse),
-		cmocka_unit_test(test_await),
-		cmocka_unit_test(test_idle_and_doze),
-		cmocka_unit_test(test_watermark),
-		cmocka_unit_test(test_sink_ended),
-		cmocka_unit_test(test_two_threads),
-		cmocka_unit_test(test_no_memory),
-		cmocka_unit_test(test_no_descriptor),
-	};
-
-	alarm(WATCHDOG_S);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

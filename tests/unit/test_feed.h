@@ -7,18 +7,9 @@
 #define TEST_FEED_H
 
 #include "feed.h"
+#include "test.h"
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-/* cmocka wants these before itself */
-#include <cmocka.h>
 
-#define WATCHDOG_S   300
 #define FRAMES_MAX   200000
 #define FRAME_BYTES  64
 #define RECORD_BYTES 96 /* what the format makes of it */

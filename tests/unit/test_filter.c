@@ -3,16 +3,9 @@
  * The terms of the filter, one line per case: the term, the frame, kept or not; and the errors for
  * wrong terms.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* cmocka wants the four above first. */
-#include <cmocka.h>
-
+#include "test.h"
 #include "test_packet_make.h"
 #include <rdmadump/filter.h>
-#include <stdio.h>
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
@@ -92,9 +85,8 @@ static const struct {
 	{MAKE_V2_IPV4, 0x04, 0x11, 8, {.qp = "17", .opcode = "send", .host = "10.0.0.9"}, false},
 };
 
-static void test_cases(void **state)
+TEST(cases)
 {
-	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct make m = {.n = 0};
 		struct rd_filter *f;
@@ -143,7 +135,7 @@ static const struct {
 };
 
 /* A MAC address of zeros is not one of a list that has other addresses. */
-static void test_no_such_mac(void **state)
+TEST(no_such_mac)
 {
 	static const struct rd_filter_spec spec = {.host = "52:54:00:00:00:03,10.9.9.9"};
 	struct make m = {.n = 0};
@@ -151,7 +143,6 @@ static void test_no_such_mac(void **state)
 	struct rd_error err;
 	struct rd_frame frame;
 
-	(void)state;
 	make_packet(&m, MAKE_V2_IPV4, 0x04, 0x11, 8, 0);
 	memset(m.b, 0, 6);
 	frame = make_frame(&m);
@@ -160,9 +151,8 @@ static void test_no_such_mac(void **state)
 	rd_filter_free(f);
 }
 
-static void test_refusals(void **state)
+TEST(refusals)
 {
-	(void)state;
 	for (size_t i = 0; i < COUNT(refusals); i++) {
 		struct rd_filter *f = (struct rd_filter *)&i;
 		struct rd_error err;
@@ -177,7 +167,7 @@ static void test_refusals(void **state)
 	}
 }
 
-static void test_nothing_asked(void **state)
+TEST(nothing_asked)
 {
 	static const struct rd_filter_spec spec = {
 		.expression = "", .qp = "", .direction = "inout"};
@@ -185,7 +175,6 @@ static void test_nothing_asked(void **state)
 	struct rd_filter *f;
 	char *text, options[16];
 
-	(void)state;
 	rd_filter_spec_text(&spec, options, sizeof(options));
 	assert_string_equal(options, "-Q inout");
 	assert_int_equal(rd_filter_compile(&f, &spec, RD_LINK_INFINIBAND, NULL), 0);
@@ -199,7 +188,7 @@ static void test_nothing_asked(void **state)
 }
 
 /* Kept frames move to the front in order, and their packets with them. */
-static void test_batch(void **state)
+TEST(batch)
 {
 	static const struct rd_filter_spec spec = {.qp = "1,3", .direction = "tx"};
 	struct rd_frame frames[8];
@@ -208,7 +197,6 @@ static void test_batch(void **state)
 	struct rd_filter *f;
 	char *text;
 
-	(void)state;
 	for (uint32_t i = 0; i < 8; i++) {
 		make_packet(&m[i], MAKE_V2_IPV4, 0x04, i % 4, i, 0);
 		frames[i] = make_frame(&m[i]);
@@ -229,13 +217,12 @@ static void test_batch(void **state)
 	rd_filter_free(f);
 }
 
-static void test_explain_opcodes(void **state)
+TEST(explain_opcodes)
 {
 	static const struct rd_filter_spec spec = {.opcode = "nak,rnr,cm,0x3f", .roce = true};
 	struct rd_filter *f;
 	char *text;
 
-	(void)state;
 	assert_int_equal(rd_filter_compile(&f, &spec, RD_LINK_INFINIBAND, NULL), 0);
 	text = rd_filter_explain(f);
 	assert_non_null(strstr(text, "0x11 RC_ACK (NAK) (RNR NAK), 0x3f, 0x51 RD_ACK"));
@@ -245,12 +232,11 @@ static void test_explain_opcodes(void **state)
 	rd_filter_free(f);
 }
 
-static void test_spec_text(void **state)
+TEST(spec_text)
 {
 	static const struct rd_filter_spec spec = {.expression = "udp", .qp = "17", .roce = true};
 	char text[32], small[8];
 
-	(void)state;
 	rd_filter_spec_text(&spec, text, sizeof(text));
 	assert_string_equal(text, "udp --roce --qp 17");
 	rd_filter_spec_text(&spec, small, sizeof(small));
@@ -288,13 +274,12 @@ static bool kept(struct rd_filter *f, const struct make *m)
 	return rd_filter_run(f, &frame, 1, NULL);
 }
 
-static void test_learnt_pairs(void **state)
+TEST(learnt_pairs)
 {
 	static const struct rd_filter_spec spec = {.src_qp = "0x100"};
 	struct make m = {.n = 0};
 	struct rd_filter *f;
 
-	(void)state;
 	assert_int_equal(rd_filter_compile(&f, &spec, RD_LINK_ETHERNET, NULL), 0);
 	make_packet(&m, MAKE_V2_IPV4, 0x04, 0x200, 8, 0);
 	assert_false(kept(f, &m));
@@ -337,13 +322,12 @@ static void test_learnt_pairs(void **state)
 }
 
 /* The QP of the end that sent REP is known as well as that of the end that sent REQ. */
-static void test_passive_end(void **state)
+TEST(passive_end)
 {
 	static const struct rd_filter_spec spec = {.src_qp = "0x200"};
 	struct make m = {.n = 0};
 	struct rd_filter *f;
 
-	(void)state;
 	assert_int_equal(rd_filter_compile(&f, &spec, RD_LINK_ETHERNET, NULL), 0);
 	make_cm(&m, RD_CM_REQ, 0xabc, 0, 0x100);
 	kept(f, &m);
@@ -363,13 +347,12 @@ static void test_passive_end(void **state)
 }
 
 /* A REP to another REQ, whose id is not known: nothing is learned from it. */
-static void test_other_ids(void **state)
+TEST(other_ids)
 {
 	static const struct rd_filter_spec spec = {.src_qp = "0x100"};
 	struct make m = {.n = 0};
 	struct rd_filter *f;
 
-	(void)state;
 	assert_int_equal(rd_filter_compile(&f, &spec, RD_LINK_ETHERNET, NULL), 0);
 	make_cm(&m, RD_CM_REQ, 0xabc, 0, 0x100);
 	kept(f, &m);
@@ -385,12 +368,11 @@ static void test_other_ids(void **state)
 }
 
 /* A REP between other hosts, with the id of a REQ: nothing is learned from it. */
-static void test_other_hosts(void **state)
+TEST(other_hosts)
 {
 	static const struct rd_filter_spec spec = {.src_qp = "0x100"};
 	struct make m = {.n = 0};
 
-	(void)state;
 	for (unsigned int end = 0; end < 2; end++) {
 		struct rd_filter *f;
 
@@ -412,13 +394,12 @@ static void test_other_hosts(void **state)
 }
 
 /* What is no RDMA has no QP. */
-static void test_no_qp(void **state)
+TEST(no_qp)
 {
 	static const struct rd_filter_spec specs[] = {
 		{.qp = "0"}, {.qp = "17"}, {.src_qp = "0"}, {.opcode = "0"}};
 	struct make m = {.n = 0};
 
-	(void)state;
 	make_ethernet(&m, 0x0800);
 	make_ipv4(&m, 17, 8 + 20);
 	make_udp(&m, 53, 20);
@@ -433,13 +414,12 @@ static void test_no_qp(void **state)
 }
 
 /* Thousands of connections: the last ones are remembered. */
-static void test_many_pairs(void **state)
+TEST(many_pairs)
 {
 	static const struct rd_filter_spec spec = {.src_qp = "5000"};
 	struct make m = {.n = 0};
 	struct rd_filter *f;
 
-	(void)state;
 	assert_int_equal(rd_filter_compile(&f, &spec, RD_LINK_ETHERNET, NULL), 0);
 	for (uint32_t i = 0; i < 20000; i++) {
 		make_cm(&m, RD_CM_REQ, i, 0, i == 18000 ? 5000 : i + 10000);
@@ -455,7 +435,7 @@ static void test_many_pairs(void **state)
 }
 
 /* Frames of every length, in exact copies, through all terms at once. */
-static void test_truncated(void **state)
+TEST(truncated)
 {
 	static const struct rd_filter_spec spec = {.expression = "udp or ip6",
 		.src_qp = "1",
@@ -465,7 +445,6 @@ static void test_truncated(void **state)
 	struct make m = {.n = 0};
 	struct rd_filter *f;
 
-	(void)state;
 	assert_int_equal(rd_filter_compile(&f, &spec, RD_LINK_ETHERNET, NULL), 0);
 	make_cm(&m, RD_CM_REQ, 1, 0, 1);
 	for (uint32_t n = 0; n <= m.n; n++) {
@@ -476,26 +455,4 @@ static void test_truncated(void **state)
 		free(copy);
 	}
 	rd_filter_free(f);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cases),
-		cmocka_unit_test(test_no_such_mac),
-		cmocka_unit_test(test_refusals),
-		cmocka_unit_test(test_nothing_asked),
-		cmocka_unit_test(test_batch),
-		cmocka_unit_test(test_explain_opcodes),
-		cmocka_unit_test(test_spec_text),
-		cmocka_unit_test(test_learnt_pairs),
-		cmocka_unit_test(test_passive_end),
-		cmocka_unit_test(test_other_ids),
-		cmocka_unit_test(test_other_hosts),
-		cmocka_unit_test(test_no_qp),
-		cmocka_unit_test(test_many_pairs),
-		cmocka_unit_test(test_truncated),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,28 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Lists of findings: which ones are kept where there are more than a report has, and groups. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "../../src/analysis/rules/rules.h"
+#include "test.h"
 #include "verdict.h"
-#include <string.h>
 
 /* A rule that says nothing about it is not sure. */
-static void possible_unless_said(void **state)
+TEST(possible_unless_said)
 {
 	struct rd_findings list = {0};
 
-	(void)state;
 	assert_int_equal(rd_findings_add(&list)->certainty, RD_POSSIBLE);
 	rd_findings_free(&list);
 }
 
 /* Each rule keeps its first findings, and the rest of the places are for the first ones of all. */
-static void findings_are_cut(void **state)
+TEST(findings_are_cut)
 {
 	static const char *const rules[] = {"a", "a", "b", "a", "b", "c", "a"};
 	static const struct {
@@ -31,7 +23,6 @@ static void findings_are_cut(void **state)
 	} rows[] = {{7, 0, "aababca"}, {9, 1, "aababca"}, {6, 0, "aababc"}, {5, 1, "aabac"},
 		{4, 1, "aabc"}, {3, 1, "abc"}, {1, 1, "abc"}, {4, 2, "aabbc"}, {0, 0, ""}};
 
-	(void)state;
 	for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
 		struct rd_findings list = {0};
 		size_t all = sizeof(rules) / sizeof(rules[0]), kept = strlen(rows[row].kept);
@@ -74,11 +65,10 @@ static struct rd_finding *add(struct rd_report *r, const char *rule, enum rd_sev
 	return f;
 }
 
-static void a_group_has_all_findings_of_a_rule(void **state)
+TEST(a_group_has_all_findings_of_a_rule)
 {
 	struct rd_report r = {0};
 
-	(void)state;
 	add(&r, "gave-up", RD_SEV_PROBLEM, 3, 7);
 	add(&r, "rnr", RD_SEV_WARNING, 1, 1);
 	add(&r, "gave-up", RD_SEV_PROBLEM, 2, 5);
@@ -114,12 +104,11 @@ static void add_finding(struct rd_findings *list, unsigned int i)
 	findings_bound(list, 200);
 }
 
-static void worst_of_each_rule_are_kept(void **state)
+TEST(worst_of_each_rule_are_kept)
 {
 	struct rd_report r = {0};
 	struct rd_findings *list = &r.findings;
 
-	(void)state;
 	for (unsigned int i = 0; i < 2000; i++)
 		add_finding(list, i);
 	assert_true(findings_finish(list, 200));
@@ -150,7 +139,7 @@ static void worst_of_each_rule_are_kept(void **state)
 }
 
 /* What the verdict rests on comes before what is as severe, and after what is more severe. */
-static void groups_are_in_the_order_of_severity(void **state)
+TEST(groups_are_in_the_order_of_severity)
 {
 	struct rd_finding list[] = {{.rule = "counter", .severity = RD_SEV_PROBLEM},
 		{.rule = "stall", .severity = RD_SEV_WARNING},
@@ -158,7 +147,6 @@ static void groups_are_in_the_order_of_severity(void **state)
 		{.rule = "ecn", .severity = RD_SEV_NOTE}};
 	struct rd_report r = {.findings = {.finding = list, .n = 4}};
 
-	(void)state;
 	assert_int_equal(groups_make(&r), 0);
 	groups_lead(&r.groups, &r.findings, "timeout");
 	assert_string_equal(r.groups.group[0].rule, "counter");
@@ -166,17 +154,4 @@ static void groups_are_in_the_order_of_severity(void **state)
 	assert_string_equal(r.groups.group[2].rule, "stall");
 	assert_string_equal(r.groups.group[3].rule, "ecn");
 	groups_free(&r.groups);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(possible_unless_said),
-		cmocka_unit_test(findings_are_cut),
-		cmocka_unit_test(a_group_has_all_findings_of_a_rule),
-		cmocka_unit_test(worst_of_each_rule_are_kept),
-		cmocka_unit_test(groups_are_in_the_order_of_severity),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

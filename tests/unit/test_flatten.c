@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Members of bundles as named values: JSON and text of tools, hostile ones included. */
 #include "flatten.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 struct pair {
 	const char *name, *value;
@@ -31,7 +23,7 @@ static void check(json_t *values, const struct pair *want, size_t n)
 }
 
 /* Elements of arrays are named by what they have, in whatever order they are. */
-static void test_json(void **state)
+TEST(json)
 {
 	static const char untitled[] =
 		"{\"findings\":[{\"rule\":\"lost\",\"severity\":\"problem\"}]}";
@@ -56,13 +48,12 @@ static void test_json(void **state)
 		{"findings/lost a -> b", "problem: packets are lost"},
 		{"findings/slow ", "warning: slow"}};
 
-	(void)state;
 	check(flatten_json(text, strlen(text)), want, sizeof(want) / sizeof(*want));
 	/* What lacks a title is not a finding. */
 	check(flatten_json(untitled, strlen(untitled)), fields, 2);
 }
 
-static void test_lines(void **state)
+TEST(lines)
 {
 	static const char text[] =
 		"rdmadump 0.1.0 (abc)\n  libpcap version 1.10.3 (with X)\r\n\n"
@@ -74,7 +65,6 @@ static void test_lines(void **state)
 		{"SRIOV_EN", "True(1)"}, {"A", "5"}, {"no value", ""}, {"A #2", "6"},
 		{"last", "one"}};
 
-	(void)state;
 	check(flatten_lines(text, strlen(text)), want, sizeof(want) / sizeof(*want));
 	check(flatten_lines("", 0), NULL, 0);
 }
@@ -91,13 +81,12 @@ static char *repeat(const char *what, size_t n)
 	return all;
 }
 
-static void test_hostile(void **state)
+TEST(hostile)
 {
 	static const struct pair odd[] = {{"\xef\xbf\xbd\x1b[31m", "x"}};
 	char *text;
 	json_t *values;
 
-	(void)state;
 	assert_null(flatten_json("{", 1));
 	assert_null(flatten_json("", 0));
 	check(flatten_lines("\xff\x1b[31m: x\0: y\n", 12), odd, 1);
@@ -120,15 +109,4 @@ static void test_hostile(void **state)
 	json_decref(values);
 	assert_null(flatten_lines(text, 2 * (FLAT_MAX + 1)));
 	free(text);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_json),
-		cmocka_unit_test(test_lines),
-		cmocka_unit_test(test_hostile),
-	};
-
-	return cmocka_run_group_tests_name("flatten", tests, NULL, NULL);
 }

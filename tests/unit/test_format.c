@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Encoders: files read back equal the frames written, fit exactly, and leak no memory content. */
 #include "test_format.h"
+#include "test.h"
 #include <rdmadump/wire.h>
-#include <stdio.h>
 
 #define T0	 UINT64_C(1700000000999999990)
 #define N_FRAMES 73 /* lengths 0 to 70, 1500, 9216 */
@@ -201,9 +201,8 @@ static const struct rd_note *note_of(unsigned int i)
 	return i % 4 == 3 ? &notes[i / 4 % 3] : NULL;
 }
 
-static void test_round_trip(void **state)
+TEST(round_trip)
 {
-	(void)state;
 	for (size_t k = 0; k < N_CASES; k++) {
 		static const unsigned int batches[] = {1, 3, 64};
 		static const size_t steps[] = {0, 1, 4099};
@@ -241,9 +240,8 @@ static void test_round_trip(void **state)
 }
 
 /* One call for many frames gives the same bytes as one call for each. */
-static void test_batches(void **state)
+TEST(batches)
 {
-	(void)state;
 	for (size_t k = 0; k < N_CASES; k++) {
 		struct rd_frame frames[N_FRAMES];
 		struct memory one = {0};
@@ -280,7 +278,7 @@ static void check_text(const char *a, const char *b)
 }
 
 /* A file whose frames have no FCS does not say how long it is. */
-static void test_pcap_fcs(void **state)
+TEST(pcap_fcs)
 {
 	static const uint8_t lengths[] = {0, 4};
 	static const uint32_t wanted[] = {1, 0x24000001};
@@ -288,7 +286,6 @@ static void test_pcap_fcs(void **state)
 	struct rd_encoder e;
 	uint8_t buf[64];
 
-	(void)state;
 	for (unsigned int i = 0; i < 2; i++) {
 		make_ifaces(ifaces, RD_LINK_ETHERNET);
 		ifaces[0].fcslen = lengths[i];
@@ -298,7 +295,7 @@ static void test_pcap_fcs(void **state)
 	}
 }
 
-static void test_pcapng_descriptions(void **state)
+TEST(pcapng_descriptions)
 {
 	const struct rd_iface_stats stats[2] = {
 		{T0, T0 + 5, 10, 4, 5, 1, 5, "measured twice", false}, {.received = UINT64_MAX}};
@@ -314,7 +311,6 @@ static void test_pcapng_descriptions(void **state)
 	uint8_t buf[4096];
 	size_t len;
 
-	(void)state;
 	make_ifaces(ifaces, RD_LINK_ETHERNET);
 	ifaces[0].snaplen = ifaces[1].snaplen = 128;
 	ifaces[1].fcslen = 4;
@@ -358,7 +354,7 @@ static void test_pcapng_descriptions(void **state)
 }
 
 /* Long texts are cut, between two characters. */
-static void test_long_texts(void **state)
+TEST(long_texts)
 {
 	struct rd_frame frame = {.data = pattern, .caplen = 60, .len = 60, .ts_ns = T0}, got;
 	char *text = malloc(70001);
@@ -369,7 +365,6 @@ static void test_long_texts(void **state)
 	struct rd_encoder e;
 	struct rd_reader *r;
 
-	(void)state;
 	text[0] = 'x'; /* so that the limit falls into an e with acute accent */
 	for (int i = 1; i < 70000; i += 2)
 		memcpy(text + i, "\xc3\xa9", 2);
@@ -389,7 +384,7 @@ static void test_long_texts(void **state)
 }
 
 /* Frames that were dropped before this one: in the ERF header that precedes it, at most 65535. */
-static void test_erf_loss_counter(void **state)
+TEST(erf_loss_counter)
 {
 	static const struct {
 		uint64_t dropped;
@@ -400,7 +395,6 @@ static void test_erf_loss_counter(void **state)
 	struct rd_encoder e;
 	uint8_t record[512];
 
-	(void)state;
 	init(&e, "pcapng", &iface, 1);
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
 		const struct rd_note note = {.dropped = counts[i].dropped};
@@ -415,13 +409,12 @@ static void test_erf_loss_counter(void **state)
  * Of a frame nothing was captured. Wireshark takes a bare record without data for damage, unless it
  * is padding, and reads no further: the record has eight bytes that are not the frame's.
  */
-static void test_erf_without_data(void **state)
+TEST(erf_without_data)
 {
 	static const uint32_t lens[] = {0, 300};
 	const struct rd_iface iface = {.link = RD_LINK_INFINIBAND};
 	struct rd_encoder e;
 
-	(void)state;
 	init(&e, "erf", &iface, 1);
 	for (int i = 0; i < 2; i++) {
 		const struct rd_frame frame = {.data = pattern, .len = lens[i], .ts_ns = T0};
@@ -450,14 +443,13 @@ static void test_erf_without_data(void **state)
 }
 
 /* No length in an ERF header can hold these; the file must stay readable. */
-static void test_longer_than_erf(void **state)
+TEST(longer_than_erf)
 {
 	static const char *const specs[] = {"pcapng", "pcap", "erf"};
 	static uint8_t data[70000];
 	const struct rd_frame frame = {.data = data, .caplen = 70000, .len = 70001, .ts_ns = T0};
 	struct rd_frame got[2];
 
-	(void)state;
 	for (int k = 0; k < 6; k++) {
 		const struct rd_iface iface = {
 			.link = k < 3 ? RD_LINK_INFINIBAND : RD_LINK_ETHERNET};
@@ -482,7 +474,7 @@ static void test_longer_than_erf(void **state)
 }
 
 /* ns -> ERF -> ns: every nanosecond of two milliseconds, and a sample of the whole second. */
-static void test_erf_timestamps(void **state)
+TEST(erf_timestamps)
 {
 	const struct rd_iface iface = {.link = RD_LINK_INFINIBAND};
 	struct rd_frame frame = {.data = pattern};
@@ -490,7 +482,6 @@ static void test_erf_timestamps(void **state)
 	uint8_t record[64];
 	size_t used;
 
-	(void)state;
 	init(&e, "erf", &iface, 1);
 	for (uint32_t ns = 0; ns < 1000000000; ns += ns < 1000000 || ns >= 999000000 ? 1 : 997) {
 		uint64_t timestamp, low;
@@ -540,9 +531,8 @@ static const struct choice {
 	{"pcap", NULL, NULL, RD_LINK_UNKNOWN, 0, "not known"},
 };
 
-static void test_choices(void **state)
+TEST(choices)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++) {
 		const struct choice *c = &choices[i];
 		const struct rd_iface iface = {.link = c->link, .dlt = dlt_of(c->link)};
@@ -563,14 +553,13 @@ static void test_choices(void **state)
 	}
 }
 
-static void test_mixtures(void **state)
+TEST(mixtures)
 {
 	struct rd_iface ifaces[2] = {
 		{.link = RD_LINK_ETHERNET, .name = "a"}, {.link = RD_LINK_INFINIBAND, .name = "b"}};
 	struct rd_error err = {0};
 	struct rd_encoder e;
 
-	(void)state;
 	assert_int_equal(rd_encoder_init(&e, NULL, NULL, NULL, ifaces, 2, &err), -1);
 	assert_int_equal(err.class, RD_CLASS_USAGE);
 	assert_non_null(strstr(err.text, "'b' (interface 1) is InfiniBand and 'a'"));
@@ -582,7 +571,7 @@ static void test_mixtures(void **state)
 }
 
 /* The room for a header is computed before its comment is known. */
-static void test_late_comment(void **state)
+TEST(late_comment)
 {
 	static char comment[RD_NOTE_MAX + 1], filter[1500];
 	struct rd_section late = {.hardware = "h", .comment = ""};
@@ -591,7 +580,6 @@ static void test_late_comment(void **state)
 	uint8_t *buf;
 	size_t capacity;
 
-	(void)state;
 	memset(comment, 'c', sizeof(comment) - 1);
 	memset(filter, 'f', sizeof(filter) - 1);
 	assert_int_equal(rd_encoder_init(&e, "pcapng", NULL, &late, &iface, 1, NULL), 0);
@@ -603,24 +591,11 @@ static void test_late_comment(void **state)
 	free(buf);
 }
 
-int main(void)
+static int set_pattern(void **state)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_round_trip),
-		cmocka_unit_test(test_batches),
-		cmocka_unit_test(test_pcap_fcs),
-		cmocka_unit_test(test_pcapng_descriptions),
-		cmocka_unit_test(test_long_texts),
-		cmocka_unit_test(test_erf_loss_counter),
-		cmocka_unit_test(test_erf_without_data),
-		cmocka_unit_test(test_longer_than_erf),
-		cmocka_unit_test(test_erf_timestamps),
-		cmocka_unit_test(test_late_comment),
-		cmocka_unit_test(test_choices),
-		cmocka_unit_test(test_mixtures),
-	};
-
 	for (size_t i = 0; i < sizeof(pattern); i++)
 		pattern[i] = (uint8_t)(i * 7 + 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return 0;
 }
+
+ALL_TESTS_WITH(set_pattern, NULL)

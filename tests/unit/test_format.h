@@ -3,15 +3,9 @@
 #ifndef TEST_FORMAT_H
 #define TEST_FORMAT_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* cmocka wants these before itself */
-#include <cmocka.h>
+#include "test.h"
 #include <rdmadump/bytes.h>
 #include <rdmadump/format.h>
-#include <stdlib.h>
 
 struct memory {
 	uint8_t *data;
@@ -24,7 +18,6 @@ static inline ssize_t memory_read(void *ctx, uint8_t *buf, size_t capacity, stru
 	struct memory *m = ctx;
 	size_t n = m->len - m->at;
 
-	(void)err;
 	if (n > capacity)
 		n = capacity;
 	if (m->step && n > m->step)

@@ -3,6 +3,7 @@
  * The reader on truncated and damaged files of every format: intact frames are delivered, nothing
  * crashes.
  */
+#include "test.h"
 #include "test_format.h"
 
 #define N_FRAMES  9
@@ -100,9 +101,8 @@ static unsigned int read_all(struct memory *m, bool *damaged, uint32_t *sum)
 	return total;
 }
 
-static void test_cut(void **state)
+TEST(cut)
 {
-	(void)state;
 	for (size_t k = 0; k < N_CASES; k++) {
 		struct memory whole = {0};
 		size_t ends[N_FRAMES];
@@ -136,12 +136,11 @@ static uint32_t next_random(uint64_t *state)
 	return (uint32_t)(*state >> 33);
 }
 
-static void test_mutations(void **state)
+TEST(mutations)
 {
 	uint64_t seed = 20260101;
 	uint32_t sum = 0;
 
-	(void)state;
 	for (size_t k = 0; k < N_CASES; k++) {
 		struct memory whole = {0};
 		size_t ends[N_FRAMES];
@@ -178,7 +177,7 @@ static ssize_t read_fails(void *ctx, uint8_t *buf, size_t capacity, struct rd_er
 }
 
 /* An error of the read function reaches the caller unchanged, after the frames. */
-static void test_read_error(void **state)
+TEST(read_error)
 {
 	struct rd_frame frames[N_FRAMES + 1];
 	struct rd_error err = {0};
@@ -186,7 +185,6 @@ static void test_read_error(void **state)
 	size_t ends[N_FRAMES];
 	struct rd_reader *r;
 
-	(void)state;
 	make_file(&m, 2, ends);
 	assert_int_equal(rd_reader_open(&r, read_fails, &m, "test", &err), 0);
 	assert_int_equal(rd_reader_next(r, frames, N_FRAMES + 1, &err), N_FRAMES);
@@ -198,7 +196,7 @@ static void test_read_error(void **state)
 }
 
 /* A length that makes sense in either byte order is read in that of the file. */
-static void test_lengths_either_way(void **state)
+TEST(lengths_either_way)
 {
 	static uint8_t data[0x10000];
 	const struct rd_iface iface = {.link = RD_LINK_ETHERNET};
@@ -212,7 +210,6 @@ static void test_lengths_either_way(void **state)
 	struct rd_reader *r;
 	size_t used;
 
-	(void)state;
 	assert_int_equal(rd_encoder_init(&e, "pcap", NULL, &section, &iface, 1, NULL), 0);
 	memory_add(&m, buf, e.format->header(&e, buf, sizeof(buf)));
 	for (unsigned int i = 0; i < 3; i++) {
@@ -230,12 +227,11 @@ static void test_lengths_either_way(void **state)
 }
 
 /* A packet's block that is shorter than its own fields, behind one that is whole. */
-static void test_short_block(void **state)
+TEST(short_block)
 {
 	static const uint32_t blocks[] = {16, 20, 28};
 	size_t ends[N_FRAMES];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++) {
 		/* The frame has as many bytes as a block without any lacks. */
 		const uint32_t bytes = blocks[i] - 32;
@@ -253,17 +249,11 @@ static void test_short_block(void **state)
 	}
 }
 
-int main(void)
+static int set_pattern(void **state)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_lengths_either_way),
-		cmocka_unit_test(test_mutations),
-		cmocka_unit_test(test_read_error),
-		cmocka_unit_test(test_short_block),
-	};
-
 	for (size_t i = 0; i < sizeof(pattern); i++)
 		pattern[i] = (uint8_t)(i + 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return 0;
 }
+
+ALL_TESTS_WITH(set_pattern, NULL)

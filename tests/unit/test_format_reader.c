@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The reader on files built by hand: both byte orders, every resolution, old blocks, ERF inside. */
+#include "test.h"
 #include "test_format_maker.h"
 
 static void next_ok(struct rd_reader *r, struct rd_frame *f)
@@ -24,7 +25,7 @@ static void next_fails(struct rd_reader *r, const char *text)
 	assert_non_null(strstr(err.text, text));
 }
 
-static void test_pcap_variants(void **state)
+TEST(pcap_variants)
 {
 	static const struct {
 		uint32_t magic, fraction;
@@ -36,7 +37,6 @@ static void test_pcap_variants(void **state)
 		{0xa1b2cd34, 123456, 123456000, 8},
 	};
 
-	(void)state;
 	for (int i = 0; i < 6; i++) {
 		struct maker k = {.big = i & 1};
 		struct rd_frame f;
@@ -65,13 +65,12 @@ static void test_pcap_variants(void **state)
 	}
 }
 
-static void test_pcap_damage(void **state)
+TEST(pcap_damage)
 {
 	struct maker k = {0}, long_one = {0}, zeros = {0};
 	struct rd_frame f;
 	struct rd_reader *r;
 
-	(void)state;
 	pcap_header(&k, 0xa1b2c3d4, 262144, 1);
 	pcap_record(
 		&k, 1, 2, "abc", 3, 2); /* longer than before it was shortened: counted as whole */
@@ -102,7 +101,7 @@ static void test_pcap_damage(void **state)
 	memory_free(&zeros.m);
 }
 
-static void test_resolutions(void **state)
+TEST(resolutions)
 {
 	static const struct {
 		int resolution;
@@ -127,7 +126,6 @@ static void test_resolutions(void **state)
 		{0x80 | 127, UINT64_MAX, 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct maker k = {.big = i & 1};
 		struct rd_frame f;
@@ -147,7 +145,7 @@ static void test_resolutions(void **state)
 }
 
 /* Two sections of different byte orders, each with its own interfaces; unknown blocks. */
-static void test_sections(void **state)
+TEST(sections)
 {
 	struct maker k = {.big = true};
 	const struct rd_iface *ifaces;
@@ -155,7 +153,6 @@ static void test_sections(void **state)
 	struct rd_reader *r;
 	unsigned int n;
 
-	(void)state;
 	section(&k);
 	iface(&k, 1, 0, 9);
 	iface(&k, 1, 0, 9);
@@ -216,7 +213,7 @@ static void test_sections(void **state)
 }
 
 /* Options of an interface with the length that they must have, and with another one. */
-static void test_iface_options(void **state)
+TEST(iface_options)
 {
 	struct maker k = {0};
 	const struct rd_iface *ifaces;
@@ -224,7 +221,6 @@ static void test_iface_options(void **state)
 	struct rd_reader *r;
 	unsigned int n;
 
-	(void)state;
 	section(&k);
 	for (unsigned int wrong = 0; wrong < 2; wrong++) {
 		block(&k, 1);
@@ -271,14 +267,13 @@ static void test_iface_options(void **state)
 	memory_free(&k.m);
 }
 
-static void test_epb_options(void **state)
+TEST(epb_options)
 {
 	struct rd_note note;
 	struct maker k = {.big = true};
 	struct rd_frame f[3];
 	struct rd_reader *r;
 
-	(void)state;
 	section(&k);
 	iface(&k, 1, 0, 9);
 	epb_begin(&k, 0, 1, "12345678abcd", 12, 12);
@@ -310,7 +305,7 @@ static void test_epb_options(void **state)
 	memory_free(&k.m);
 }
 
-static void test_pcapng_damage(void **state)
+TEST(pcapng_damage)
 {
 	static const struct {
 		const char *text;
@@ -327,7 +322,6 @@ static void test_pcapng_damage(void **state)
 		{"without byte-order magic", 0x0a0d0d0a, {0}, 0, 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct maker k = {.big = i & 1};
 		struct rd_frame f;
@@ -389,7 +383,7 @@ static void erf_records(struct maker *k, bool bare)
 	}
 }
 
-static void test_erf(void **state)
+TEST(erf)
 {
 	static const struct {
 		uint16_t iface;
@@ -407,7 +401,6 @@ static void test_erf(void **state)
 		{0, RD_LINK_INFINIBAND, 5, 9, "again", 3, 0},
 	};
 
-	(void)state;
 	for (int bare = 0; bare < 2; bare++) {
 		struct maker k = {0};
 		struct rd_frame f;
@@ -444,7 +437,7 @@ static void test_erf(void **state)
 }
 
 /* Cards that write records of one length pad short ones; the time tells them from other bytes. */
-static void test_erf_padded(void **state)
+TEST(erf_padded)
 {
 	static const struct {
 		uint16_t rlen, wlen; /* of the middle one of three records */
@@ -462,7 +455,6 @@ static void test_erf_padded(void **state)
 		{16 + 64, 0, 100000, 100000, false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		const uint8_t zeros[64] = {0};
 		struct maker k = {0};
@@ -495,13 +487,12 @@ static void test_erf_padded(void **state)
 }
 
 /* The record's own time counts in pcap, where there is one. */
-static void test_erf_in_pcap(void **state)
+TEST(erf_in_pcap)
 {
 	struct maker inner = {0}, k = {0};
 	struct rd_frame f;
 	struct rd_reader *r;
 
-	(void)state;
 	erf_head(&inner, 2, 0, 24, 0, 10);
 	bytes(&inner, "\0\0frame!", 8);
 	pcap_header(&k, 0xa1b2c3d4, 262144, 197);
@@ -518,7 +509,7 @@ static void test_erf_in_pcap(void **state)
 }
 
 /* In pcapng the block's time counts; the loss is not counted twice. */
-static void test_erf_in_pcapng(void **state)
+TEST(erf_in_pcapng)
 {
 	struct maker inner = {0}, k = {0};
 	struct rd_note note;
@@ -526,7 +517,6 @@ static void test_erf_in_pcapng(void **state)
 	struct rd_reader *r;
 	unsigned int n;
 
-	(void)state;
 	erf_head(&inner, 2, 4, 24, 6, 10);
 	bytes(&inner, "\0\0frame!", 8);
 	section(&k);
@@ -552,7 +542,7 @@ static void test_erf_in_pcapng(void **state)
 	memory_free(&k.m);
 }
 
-static void test_strangers(void **state)
+TEST(strangers)
 {
 	static const struct {
 		const char *data, *text;
@@ -571,7 +561,6 @@ static void test_strangers(void **state)
 		{"12345678\x82\0\0\x14\0\0\0\x04\0\0\0\0", "is not a capture file", 20},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct memory m = {0};
 		struct rd_error err = {0};
@@ -585,24 +574,4 @@ static void test_strangers(void **state)
 			fail_msg("'%s' lacks '%s'", err.text, cases[i].text);
 		memory_free(&m);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pcap_variants),
-		cmocka_unit_test(test_pcap_damage),
-		cmocka_unit_test(test_resolutions),
-		cmocka_unit_test(test_sections),
-		cmocka_unit_test(test_iface_options),
-		cmocka_unit_test(test_epb_options),
-		cmocka_unit_test(test_pcapng_damage),
-		cmocka_unit_test(test_erf),
-		cmocka_unit_test(test_erf_padded),
-		cmocka_unit_test(test_erf_in_pcap),
-		cmocka_unit_test(test_erf_in_pcapng),
-		cmocka_unit_test(test_strangers),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,21 +4,12 @@
  * of the registers and nothing else. The device here is plain memory with the registers' own
  * behaviour; it judges nothing, and shares no code with the model of tests/softhca.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "device/pci_config.h"
 #include "device/port_sniffer_mlx5.h"
-#include <errno.h>
+#include "test.h"
 #include <rdmadump/log.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 enum {
 	CAP = 0x80,
@@ -150,16 +141,10 @@ static uint32_t config_word(unsigned int at)
 	return 0x101715b3;
 }
 
-int __wrap_pci_config_read(int fd, unsigned int at, uint32_t *value);
-int __wrap_pci_config_write(int fd, unsigned int at, uint32_t value);
-void __wrap_pci_config_pause(unsigned int us);
-int __wrap_sniffer_record_write(const struct sniffer_record *r);
-
 int __wrap_pci_config_read(int fd, unsigned int at, uint32_t *value)
 {
 	bool failed = fails();
 
-	(void)fd;
 	if (at == ADDR && pending && --pending == 0)
 		run_access();
 	*value = at == CTRL	? dev->ctrl
@@ -176,7 +161,6 @@ int __wrap_pci_config_write(int fd, unsigned int at, uint32_t value)
 {
 	bool failed = fails();
 
-	(void)fd;
 	note(true, at, value, failed);
 	if (failed)
 		return EIO;
@@ -193,7 +177,6 @@ int __wrap_pci_config_write(int fd, unsigned int at, uint32_t value)
 
 void __wrap_pci_config_pause(unsigned int us)
 {
-	(void)us;
 }
 
 int __wrap_sniffer_record_write(const struct sniffer_record *r)
@@ -413,16 +396,12 @@ static const struct rd_device cx8 = {
 
 static int setup(void **state)
 {
-	(void)state;
 	dev = mmap(NULL, sizeof(*dev), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	return dev == MAP_FAILED;
 }
 
 static void drop_log(void *ctx, enum rd_level level, const char *line)
 {
-	(void)ctx;
-	(void)level;
-	(void)line;
 }
 
 static void begin(uint16_t chip)
@@ -475,7 +454,7 @@ static void assert_commands(void)
 	}
 }
 
-static void test_accesses(void **state)
+TEST(accesses)
 {
 	static const struct {
 		uint16_t chip;
@@ -484,7 +463,6 @@ static void test_accesses(void **state)
 	} cases[] = {{0x20d, false, 0}, {0x20d, false, 40}, {0x21e, false, 0}, {0x21e, true, 0},
 		{0x21e, true, 3}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		begin(cases[i].chip);
 		how.first_empty = cases[i].first_empty;
@@ -497,11 +475,10 @@ static void test_accesses(void **state)
 }
 
 /* Whatever access fails, the following ones keep to the rules, and all is released. */
-static void test_faults(void **state)
+TEST(faults)
 {
 	unsigned int n;
 
-	(void)state;
 	begin(0x20d);
 	assert_true(capture());
 	n = accesses;
@@ -533,13 +510,12 @@ static int run_child(unsigned int kill_at)
 }
 
 /* Killed before each access; the next process releases what is held, and only that. */
-static void test_kills(void **state)
+TEST(kills)
 {
 	unsigned int n, first;
 	uint32_t orphan, dead;
 	int pid;
 
-	(void)state;
 	begin(0x20d);
 	assert_true(capture());
 	n = accesses;
@@ -558,7 +534,7 @@ static void test_kills(void **state)
 }
 
 /* The judge itself: each rule broken once is found. */
-static void test_judge(void **state)
+TEST(judge)
 {
 	static const struct access broken[][4] = {
 		{{true, false, SEM, 5}},			 /* no ticket */
@@ -568,7 +544,6 @@ static void test_judge(void **state)
 		{{true, false, 0x40, 1}},			 /* another capability */
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++) {
 		begin(0x20d);
 		memcpy(dev->trace, broken[i], sizeof(broken[i]));
@@ -579,12 +554,11 @@ static void test_judge(void **state)
 }
 
 /* Of a trace that keeps to the rules, most accesses to the gateway cannot be left out. */
-static void test_judge_sees_all(void **state)
+TEST(judge_sees_all)
 {
 	struct access kept[TRACE];
 	unsigned int n, seen = 0, all = 0;
 
-	(void)state;
 	begin(0x20d);
 	assert_true(capture());
 	n = dev->n;
@@ -603,15 +577,4 @@ static void test_judge_sees_all(void **state)
 	assert_true(seen * 10 > all * 6);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_accesses),
-		cmocka_unit_test(test_faults),
-		cmocka_unit_test(test_kills),
-		cmocka_unit_test(test_judge),
-		cmocka_unit_test(test_judge_sees_all),
-	};
-
-	return cmocka_run_group_tests(tests, setup, NULL);
-}
+ALL_TESTS_WITH(setup, NULL)

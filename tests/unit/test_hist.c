@@ -3,20 +3,11 @@
  * and samples against the sorted values, identifications of recent frames. */
 #include "app.h"
 #include "state.h"
+#include "test.h"
 #include <malloc.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-/* cmocka wants these before itself */
-#include <cmocka.h>
 
-#define WATCHDOG_S 300
-#define PSNS	   200
-#define VALUES	   1000
+#define PSNS   200
+#define VALUES 1000
 
 static unsigned int seed;
 
@@ -77,9 +68,8 @@ static void sequence_run(uint32_t base)
 	seq_free(&s);
 }
 
-static void test_sequence(void **state)
+TEST(sequence)
 {
-	(void)state;
 	for (unsigned int run = 0; run < 400; run++) {
 		seed = run;
 		sequence_run(run % 2 ? 0xffffff - PSNS / 2 : run * 1000);
@@ -87,11 +77,10 @@ static void test_sequence(void **state)
 }
 
 /* A packet out of the middle leaves two ranges; the one behind is found again. */
-static void test_split(void **state)
+TEST(split)
 {
 	struct seq s = {.start = 0};
 
-	(void)state;
 	seq_add_hole(&s, 10, 10);
 	assert_int_equal(seq_fill(&s, 14, 2), 2);
 	assert_int_equal(s.n_holes, 2);
@@ -105,11 +94,10 @@ static void test_split(void **state)
 }
 
 /* With too many ranges the oldest is forgotten. */
-static void test_too_many(void **state)
+TEST(too_many)
 {
 	struct seq s = {.start = 0};
 
-	(void)state;
 	for (uint32_t i = 0; i <= HOLES; i++)
 		seq_add_hole(&s, 10 * i, 2);
 	assert_int_equal(s.n_holes, HOLES);
@@ -159,9 +147,8 @@ static void histogram_run(unsigned int n, unsigned int bits)
 	free(h);
 }
 
-static void test_histogram(void **state)
+TEST(histogram)
 {
-	(void)state;
 	seed = 1;
 	for (unsigned int n = 1; n <= 40; n++)
 		histogram_run(n, 1 + n % 20);
@@ -170,12 +157,11 @@ static void test_histogram(void **state)
 }
 
 /* Few values far apart: the rank decides, not the distance. */
-static void test_ranks(void **state)
+TEST(ranks)
 {
 	struct hist *h = NULL;
 	struct rd_latency l;
 
-	(void)state;
 	for (unsigned int i = 0; i < 3; i++)
 		assert_true(hist_add(&h, i ? 1000000 : 100));
 	l = hist_result(h);
@@ -192,12 +178,11 @@ static void test_ranks(void **state)
 }
 
 /* One step's count grows through the widths that it is kept in, and so do its neighbours. */
-static void test_many_of_one(void **state)
+TEST(many_of_one)
 {
 	struct hist *h = NULL;
 	struct rd_latency l;
 
-	(void)state;
 	assert_true(hist_add(&h, 5000));
 	for (unsigned int i = 0; i < 70000; i++)
 		assert_true(hist_add(&h, 1000));
@@ -211,12 +196,11 @@ static void test_many_of_one(void **state)
 }
 
 /* Nothing, and what no step holds. */
-static void test_ends(void **state)
+TEST(ends)
 {
 	struct hist *h = NULL;
 	struct rd_latency l = hist_result(NULL);
 
-	(void)state;
 	assert_int_equal(l.n, 0);
 	assert_true(hist_add(&h, 0));
 	assert_true(hist_add(&h, UINT64_MAX));
@@ -260,11 +244,10 @@ static void collect_samples(void)
 	samples_free(&more);
 }
 
-static void test_samples(void **state)
+TEST(samples)
 {
 	size_t before = mallinfo2().hblkhd;
 
-	(void)state;
 	mallopt(M_MMAP_THRESHOLD, 65536); /* so that it counts them apart from all that is small */
 	collect_samples();
 	assert_int_equal(mallinfo2().hblkhd, before);
@@ -273,7 +256,7 @@ static void test_samples(void **state)
 /* --- recent frames ---------------------------------------------------------------------------- */
 
 /* A later identification than that of its PSN, or if this is forgotten, of the newest frame. */
-static void test_again(void **state)
+TEST(again)
 {
 	static const struct {
 		uint32_t psn, ip_id;
@@ -284,29 +267,10 @@ static void test_again(void **state)
 	struct flow f = {.recent = {.value = {values}, .capacity = {4}, .ip_id = 300}};
 	const struct rd_opcode *op = &rd_opcodes[0x04];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(is) / sizeof(*is); i++) {
 		struct rd_packet p = {.op = op, .psn = is[i].psn};
 		struct item it = {.p = &p, .ip_id = is[i].ip_id};
 
 		assert_int_equal(flow_is_again(&f, &it), is[i].again);
 	}
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sequence),
-		cmocka_unit_test(test_split),
-		cmocka_unit_test(test_too_many),
-		cmocka_unit_test(test_histogram),
-		cmocka_unit_test(test_ranks),
-		cmocka_unit_test(test_many_of_one),
-		cmocka_unit_test(test_ends),
-		cmocka_unit_test(test_samples),
-		cmocka_unit_test(test_again),
-	};
-
-	alarm(WATCHDOG_S);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* One packet of native InfiniBand: IP over InfiniBand, groups, names of statuses. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "test.h"
 #include "test_packet_make.h"
 
 #define BTH	 8 /* behind the LRH */
@@ -50,12 +44,11 @@ static bool is_ipoib(const struct make *m, uint32_t caplen)
 	return is;
 }
 
-static void ipoib_is_recognized(void **state)
+TEST(ipoib_is_recognized)
 {
 	struct make m = ib_make(RD_UD_SEND_ONLY, 0x100, HOST, 3, 8 + 64);
 	uint8_t *payload = m.b + MAD;
 
-	(void)state;
 	rd_put_be32(payload, 0x08000000);
 	rd_put_be32(payload + 4, 0x45000000 | 60);
 	payload[13] = 17;
@@ -90,14 +83,13 @@ static void ipoib_is_recognized(void **state)
 	assert_false(is_ipoib(&m, m.n));
 }
 
-static void groups_by_lid(void **state)
+TEST(groups_by_lid)
 {
 	static const struct {
 		uint16_t dlid;
 		bool group;
 	} rows[] = {{1, false}, {0xbfff, false}, {0xc000, true}, {0xfffe, true}, {0xffff, false}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct make m = ib_make(RD_UD_SEND_ONLY, 0x100, HOST, rows[i].dlid, 8);
 		struct rd_packet p;
@@ -115,7 +107,7 @@ static void groups_by_lid(void **state)
 	}
 }
 
-static void statuses_have_names(void **state)
+TEST(statuses_have_names)
 {
 	static const struct {
 		unsigned int class, status;
@@ -136,7 +128,6 @@ static void statuses_have_names(void **state)
 		{RD_MAD_SMP, 0x10, NULL},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		const char *name = rd_mad_status_name(rows[i].class, rows[i].status);
 
@@ -145,15 +136,4 @@ static void statuses_have_names(void **state)
 		else
 			assert_null(name);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ipoib_is_recognized),
-		cmocka_unit_test(groups_by_lid),
-		cmocka_unit_test(statuses_have_names),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

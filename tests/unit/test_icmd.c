@@ -4,20 +4,11 @@
  * access, and a process that is killed at every access. Whatever happens, no semaphore is held
  * afterwards, nothing is attached, and the model has no violation of the protocol to report.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "../softhca/gateway.h"
 #include "device/pci_config.h"
 #include "device/port_sniffer_mlx5.h"
-#include <errno.h>
+#include "test.h"
 #include <rdmadump/log.h>
-#include <stdio.h>
-#include <string.h>
 
 #define QPN	   0x123
 #define PORT	   1
@@ -47,11 +38,6 @@ static char last_log[1024];
 
 /* --- between the program and the model ------------------------------------------------------ */
 
-int __wrap_pci_config_read(int fd, unsigned int at, uint32_t *value);
-int __wrap_pci_config_write(int fd, unsigned int at, uint32_t value);
-void __wrap_pci_config_pause(unsigned int us);
-int __wrap_sniffer_record_write(const struct sniffer_record *r);
-
 /* Killed before this access: what the one before it did has happened. */
 static void count_access(void)
 {
@@ -76,7 +62,6 @@ int __wrap_pci_config_read(int fd, unsigned int at, uint32_t *value)
 {
 	int rc;
 
-	(void)fd;
 	count_access();
 	rc = gw_read(&shared.state, &conf, self, at, value);
 	if (noise)
@@ -86,7 +71,6 @@ int __wrap_pci_config_read(int fd, unsigned int at, uint32_t *value)
 
 int __wrap_pci_config_write(int fd, unsigned int at, uint32_t value)
 {
-	(void)fd;
 	count_access();
 	return gw_write(&shared.state, &conf, self, at, value);
 }
@@ -106,8 +90,6 @@ int __wrap_sniffer_record_write(const struct sniffer_record *r)
 
 static void keep_log(void *ctx, enum rd_level level, const char *line)
 {
-	(void)ctx;
-	(void)level;
 	snprintf(last_log, sizeof(last_log), "%s", line);
 }
 
@@ -273,9 +255,8 @@ static const struct {
 	{"chip:0x21e+sealed", "protects itself from this command (status 0x7"},
 };
 
-static void test_messages(void **state)
+TEST(messages)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
 		bool is_cx8 = strstr(faults[i].spec, "chip:0x21e") != NULL;
 		struct outcome o;
@@ -300,9 +281,8 @@ static void test_messages(void **state)
 }
 
 /* What another one holds stays his. */
-static void test_foreign(void **state)
+TEST(foreign)
 {
-	(void)state;
 	begin("held");
 	capture();
 	assert_int_equal(shared.state.semaphore, 0x5eed0001);
@@ -313,13 +293,12 @@ static void test_foreign(void **state)
 }
 
 /* Another host's process, or one in a container, has the same process id as ours. */
-static void test_same_process_id(void **state)
+TEST(same_process_id)
 {
 	const uint32_t own = (uint32_t)self;
 	struct outcome o;
 	char spec[48];
 
-	(void)state;
 	snprintf(spec, sizeof(spec), "icmd_held:%u", own);
 	begin(spec);
 	o = capture();
@@ -346,14 +325,13 @@ static void test_same_process_id(void **state)
 }
 
 /* Both are detached first; then as many commands to attach and to detach as there are rules. */
-static void test_rules(void **state)
+TEST(rules)
 {
 	static const unsigned int rules[] = {RD_SNIFF_OUT, RD_SNIFF_IN, RD_SNIFF_BOTH};
 	static const uint32_t commands[] = {4, 4, 6};
 	struct rd_error err;
 	struct mlx5_sniffer s;
 
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		begin("strict");
 		assert_int_equal(open_as(&s, &device, &err), 0);
@@ -373,12 +351,11 @@ static void test_rules(void **state)
 }
 
 /* The second rule is refused: the first one is undone at once. */
-static void test_undone(void **state)
+TEST(undone)
 {
 	struct rd_error err;
 	struct mlx5_sniffer s;
 
-	(void)state;
 	begin("status:4.4");
 	assert_int_equal(open_as(&s, &device, &err), 0);
 	assert_int_equal(mlx5_sniffer_attach(&s, QPN, RD_SNIFF_BOTH, &err), -1);
@@ -389,12 +366,11 @@ static void test_undone(void **state)
 
 /* Nothing is changed that a later capture could not undo. What is attached is detached all the
  * same. */
-static void test_no_record(void **state)
+TEST(no_record)
 {
 	struct rd_error err;
 	struct mlx5_sniffer s;
 
-	(void)state;
 	begin("yes");
 	record_errno = ENOSPC;
 	assert_int_equal(open_as(&s, &device, &err), -1);
@@ -415,12 +391,11 @@ static void test_no_record(void **state)
 }
 
 /* A second attachment replaces the first: the queue pair was created again. */
-static void test_again(void **state)
+TEST(again)
 {
 	struct rd_error err;
 	struct mlx5_sniffer s;
 
-	(void)state;
 	begin("yes");
 	assert_int_equal(open_as(&s, &device, &err), 0);
 	assert_int_equal(mlx5_sniffer_attach(&s, QPN, RD_SNIFF_BOTH, &err), 0);
@@ -444,12 +419,11 @@ static unsigned int count_accesses(const char *spec)
 }
 
 /* Whichever access fails once, the device is left in the state in which it was found. */
-static void test_every_fault(void **state)
+TEST(every_fault)
 {
 	unsigned int n = count_accesses("yes"), failed = 0;
 	char spec[32];
 
-	(void)state;
 	for (unsigned int i = 2; i <= 2 * n + 1; i++) {
 		struct outcome o;
 
@@ -470,12 +444,11 @@ static void test_every_fault(void **state)
  * The device does not respond for a moment, and is as before then. Nothing that is held or attached
  * is forgotten: the next capture releases it.
  */
-static void test_every_blink(void **state)
+TEST(every_blink)
 {
 	unsigned int n = count_accesses("by_qpn");
 	char spec[32];
 
-	(void)state;
 	for (unsigned int i = 1; i <= n; i++) {
 		snprintf(spec, sizeof(spec), "by_qpn+blink:%u", i);
 		begin(spec);
@@ -487,12 +460,11 @@ static void test_every_blink(void **state)
 }
 
 /* The same process continues: a semaphore that it could not release does not block it. */
-static void test_blink_and_on(void **state)
+TEST(blink_and_on)
 {
 	unsigned int n = count_accesses("by_qpn"), left = 0;
 	char spec[32];
 
-	(void)state;
 	for (unsigned int i = 1; i <= n; i++) {
 		struct rd_error err;
 		struct mlx5_sniffer s;
@@ -514,7 +486,7 @@ static void test_blink_and_on(void **state)
 }
 
 /* The firmware attaches a rule, and says that it did not. */
-static void test_attached_after_all(void **state)
+TEST(attached_after_all)
 {
 	static const struct {
 		unsigned int status;
@@ -522,7 +494,6 @@ static void test_attached_after_all(void **state)
 	} statuses[] = {{3, true}, {4, true}, {5, true}, {6, true}, {99, true}, {7, false}};
 	char spec[32];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++)
 		for (unsigned int at = 3; at <= 4; at++) {
 			struct outcome o;
@@ -541,12 +512,11 @@ static void test_attached_after_all(void **state)
 }
 
 /* Where it is noticed while a command runs, that is not taken for success. */
-static void test_every_reset(void **state)
+TEST(every_reset)
 {
 	unsigned int n = count_accesses("slow:4"), noticed = 0, protected = 0;
 	char spec[48];
 
-	(void)state;
 	for (unsigned int i = 1; i <= n; i++) {
 		struct outcome o;
 
@@ -567,12 +537,11 @@ static void test_every_reset(void **state)
  * After a reset another tool has the semaphore: it is not taken from that, unless the reset comes
  * between the last look at the semaphore and its release, one access of a dozen.
  */
-static void test_reset_and_retaken(void **state)
+TEST(reset_and_retaken)
 {
 	unsigned int n = count_accesses("yes"), released = 0;
 	char spec[48];
 
-	(void)state;
 	for (unsigned int i = 1; i <= n; i++) {
 		snprintf(spec, sizeof(spec), "reset:%u+retaken", i);
 		begin(spec);
@@ -583,12 +552,11 @@ static void test_reset_and_retaken(void **state)
 }
 
 /* The device disappears: an error soon, and no endless wait. */
-static void test_every_end(void **state)
+TEST(every_end)
 {
 	unsigned int n = count_accesses("yes");
 	char spec[32];
 
-	(void)state;
 	/* The last access of all is a write, whose loss nothing shows. */
 	for (unsigned int i = 1; i < n; i++) {
 		struct outcome o;
@@ -604,11 +572,10 @@ static void test_every_end(void **state)
 }
 
 /* Each command gets each status, once or from then on. */
-static void test_every_status(void **state)
+TEST(every_status)
 {
 	char spec[48];
 
-	(void)state;
 	for (unsigned int status = 1; status <= 8; status++) {
 		for (unsigned int at = 1; at <= 6; at++) {
 			struct outcome o;
@@ -631,11 +598,10 @@ static void test_every_status(void **state)
  * The second rule cannot be attached, and the first one not be detached: no status of that command
  * may count as proof that it is not attached.
  */
-static void test_undo_refused(void **state)
+TEST(undo_refused)
 {
 	char spec[48];
 
-	(void)state;
 	for (unsigned int status = 1; status <= 8; status++) {
 		struct rd_error err;
 		struct mlx5_sniffer s;
@@ -654,12 +620,11 @@ static void test_undo_refused(void **state)
 }
 
 /* What could not be released is released at the end, if the device responds again. */
-static void test_closed_after_blink(void **state)
+TEST(closed_after_blink)
 {
 	unsigned int n = count_accesses("by_qpn"), held = 0;
 	char spec[32];
 
-	(void)state;
 	for (unsigned int i = 1; i <= n; i++) {
 		struct rd_error err;
 		struct mlx5_sniffer s;
@@ -682,12 +647,11 @@ static void test_closed_after_blink(void **state)
  * From a word on the gateway completes nothing: an error soon, and the semaphore that other
  * programs need is free; only a word of its own could release the command interface.
  */
-static void test_every_standstill(void **state)
+TEST(every_standstill)
 {
 	unsigned int words;
 	char spec[32];
 
-	(void)state;
 	count_accesses("stuck:1000000");
 	words = shared.state.words;
 	assert_in_range(words, 20, ACCESS_MAX);
@@ -706,11 +670,10 @@ static void test_every_standstill(void **state)
 }
 
 /* A command that never ends: no other command is started. */
-static void test_every_hang(void **state)
+TEST(every_hang)
 {
 	char spec[32];
 
-	(void)state;
 	for (unsigned int i = 1; i <= 6; i++) {
 		struct outcome o;
 
@@ -733,7 +696,7 @@ static void test_every_hang(void **state)
  * fails, and touches nothing that is the other one's; when that has gone, the next capture undoes
  * what is left.
  */
-static void test_every_intruder(void **state)
+TEST(every_intruder)
 {
 	static const struct {
 		const char *word, *message;
@@ -745,7 +708,6 @@ static void test_every_intruder(void **state)
 	unsigned int n = count_accesses("by_qpn");
 	char spec[48];
 
-	(void)state;
 	for (size_t k = 0; k < sizeof(intruders) / sizeof(intruders[0]); k++) {
 		unsigned int refused = 0;
 
@@ -780,13 +742,12 @@ static void test_every_intruder(void **state)
 }
 
 /* The same, and what is left is undone when the other tool has ended. */
-static void test_after_an_intruder(void **state)
+TEST(after_an_intruder)
 {
 	static const char *const words[] = {"taken", "icmd_taken", "locked", "vanishes"};
 	unsigned int n = count_accesses("by_qpn"), attached = 0;
 	char spec[48];
 
-	(void)state;
 	for (size_t k = 0; k < sizeof(words) / sizeof(words[0]); k++)
 		for (unsigned int i = 1; i <= n; i += 5) {
 			struct gw_state *s = &shared.state;
@@ -810,7 +771,7 @@ static void test_after_an_intruder(void **state)
 /* --- a hostile gateway ------------------------------------------------------------------------ */
 
 /* Lockdown that begins, or spaces that vanish, while it is used: an error soon. */
-static void test_every_loss_of_access(void **state)
+TEST(every_loss_of_access)
 {
 	static const struct {
 		const char *word, *message;
@@ -821,7 +782,6 @@ static void test_every_loss_of_access(void **state)
 	unsigned int n[2];
 	char spec[32];
 
-	(void)state;
 	n[0] = count_accesses("yes");
 	count_accesses("vanishes:1000000");
 	n[1] = shared.state.selections;
@@ -846,12 +806,11 @@ static void test_every_loss_of_access(void **state)
 }
 
 /* A word that is refused once: nothing is left. Second spaces are tried for one syndrome only. */
-static void test_every_syndrome(void **state)
+TEST(every_syndrome)
 {
 	unsigned int words, failed = 0;
 	char spec[32];
 
-	(void)state;
 	count_accesses("yes");
 	words = shared.state.words;
 	assert_in_range(words, 20, ACCESS_MAX);
@@ -879,11 +838,10 @@ static void test_every_syndrome(void **state)
 }
 
 /* Whatever is read, it comes to an end. */
-static void test_noise(void **state)
+TEST(noise)
 {
 	unsigned int failed = 0;
 
-	(void)state;
 	for (unsigned int seed = 1; seed <= 3000; seed++) {
 		struct outcome o;
 
@@ -926,13 +884,12 @@ static bool run_next(void)
 	return succeeded(&o) && sniffer_record_is_clean(&shared.record);
 }
 
-static void test_every_kill(void **state)
+TEST(every_kill)
 {
 	/* A command that goes on protects the firmware again while the next capture begins. */
 	static const char spec[] = "by_qpn+relocks+slow:3";
 	unsigned int n = count_accesses(spec), attached = 0, held = 0, icmd = 0;
 
-	(void)state;
 	for (unsigned int i = 1; i <= n; i++) {
 		begin(spec);
 		assert_true(run_killed(i));
@@ -947,11 +904,10 @@ static void test_every_kill(void **state)
 }
 
 /* The one that undoes it is killed, too, and once more. */
-static void test_killed_again(void **state)
+TEST(killed_again)
 {
 	unsigned int n = count_accesses("by_qpn");
 
-	(void)state;
 	for (unsigned int i = 1; i <= n; i += 3) {
 		begin("by_qpn");
 		assert_true(run_killed(i));
@@ -963,12 +919,11 @@ static void test_killed_again(void **state)
 }
 
 /* A ticket that comes back after a reset, held by another tool, is not taken from it. */
-static void test_not_an_orphan(void **state)
+TEST(not_an_orphan)
 {
 	struct rd_error err;
 	struct mlx5_sniffer s;
 
-	(void)state;
 	begin("held:150");
 	shared.record = (struct sniffer_record){.fd = -1, .helper = 999999, .ticket = 0x5eed0001};
 	assert_int_equal(open_as(&s, &device, &err), 0);
@@ -978,7 +933,7 @@ static void test_not_an_orphan(void **state)
 
 /* --- what is refused without touching the device -------------------------------------------- */
 
-static void test_refusals(void **state)
+TEST(refusals)
 {
 	static const struct {
 		const char *driver;
@@ -1003,7 +958,6 @@ static void test_refusals(void **state)
 		{"mlx5_core", 0, RD_FUNCTION_PF, "registers of this adapter are not known"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct rd_device d = {.copied = true, .part_id = cases[i].part_id};
 		struct rd_sniffer_refusal why = {NULL, NULL};
@@ -1019,7 +973,7 @@ static void test_refusals(void **state)
 }
 
 /* For an adapter with undocumented registers, ibdump is not recommended. */
-static void test_advice(void **state)
+TEST(advice)
 {
 	static const struct {
 		uint32_t part_id;
@@ -1027,7 +981,6 @@ static void test_advice(void **state)
 	} cases[] = {{0x1027, false}, {0x1029, true}, {0xa2de, true}};
 	const struct rd_port port = {.num = 1, .link = RD_LINK_INFINIBAND};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		const struct rd_device d = {
 			.copied = true, .driver = "mlx5_core", .part_id = cases[i].part_id};
@@ -1040,7 +993,7 @@ static void test_advice(void **state)
 }
 
 /* Each adapter that mstflint 4.36 lists and mlx5_core drives: its name, and that it works. */
-static void test_adapters(void **state)
+TEST(adapters)
 {
 	static const struct {
 		uint16_t part_id, chip;
@@ -1065,7 +1018,6 @@ static void test_adapters(void **state)
 	};
 	char spec[32];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(adapters) / sizeof(adapters[0]); i++) {
 		struct rd_device d = device;
 		struct outcome o;
@@ -1084,42 +1036,4 @@ static void test_adapters(void **state)
 		o = capture_on(&d, RD_SNIFF_BOTH);
 		assert_non_null(strstr(o.error.text, "its registers are not known"));
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_messages),
-		cmocka_unit_test(test_foreign),
-		cmocka_unit_test(test_same_process_id),
-		cmocka_unit_test(test_rules),
-		cmocka_unit_test(test_undone),
-		cmocka_unit_test(test_no_record),
-		cmocka_unit_test(test_again),
-		cmocka_unit_test(test_every_fault),
-		cmocka_unit_test(test_every_blink),
-		cmocka_unit_test(test_blink_and_on),
-		cmocka_unit_test(test_attached_after_all),
-		cmocka_unit_test(test_every_reset),
-		cmocka_unit_test(test_reset_and_retaken),
-		cmocka_unit_test(test_every_end),
-		cmocka_unit_test(test_every_status),
-		cmocka_unit_test(test_undo_refused),
-		cmocka_unit_test(test_closed_after_blink),
-		cmocka_unit_test(test_every_standstill),
-		cmocka_unit_test(test_every_hang),
-		cmocka_unit_test(test_every_intruder),
-		cmocka_unit_test(test_after_an_intruder),
-		cmocka_unit_test(test_every_loss_of_access),
-		cmocka_unit_test(test_every_syndrome),
-		cmocka_unit_test(test_noise),
-		cmocka_unit_test(test_every_kill),
-		cmocka_unit_test(test_killed_again),
-		cmocka_unit_test(test_not_an_orphan),
-		cmocka_unit_test(test_refusals),
-		cmocka_unit_test(test_advice),
-		cmocka_unit_test(test_adapters),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What info is made of: versions, names, masks, functions, messages; and contradictory trees. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* cmocka wants the four above first. */
-#include <cmocka.h>
-
 #include "config.h"
 #include "device/device_changes.h"
 #include "device/firmware_mlx5.h"
@@ -17,6 +10,7 @@
 #include "device/port_changes.h"
 #include "device/sysfs.h"
 #include "device/uevent.h"
+#include "test.h"
 #include "test_device_tree.h"
 #include <linux/devlink.h>
 #include <linux/genetlink.h>
@@ -27,7 +21,7 @@
 
 static struct rd_error err;
 
-static void test_versions(void **state)
+TEST(versions)
 {
 	static const struct {
 		const char *a, *b;
@@ -55,7 +49,6 @@ static void test_versions(void **state)
 		{"abc", "abc", 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		int there = rd_version_compare(cases[i].a, cases[i].b);
 		int back = rd_version_compare(cases[i].b, cases[i].a);
@@ -66,13 +59,12 @@ static void test_versions(void **state)
 	}
 }
 
-static void test_minimum(void **state)
+TEST(minimum)
 {
 	struct rd_device device = {.driver = "mlx4_core", .fw = "2.33.1320"};
 	struct rd_port port = {.link = RD_LINK_INFINIBAND};
 	const char *why, *todo;
 
-	(void)state;
 	assert_string_equal(rd_firmware_minimum(&device, &port), "2.33.1330");
 	assert_int_equal(rd_port_verdict(&device, &port, &why, &todo), RD_CAPTURE_NO);
 	assert_non_null(strstr(why, "firmware"));
@@ -86,7 +78,7 @@ static void test_minimum(void **state)
 	assert_string_equal(rd_firmware_minimum(&device, &port), "");
 }
 
-static void test_models(void **state)
+TEST(models)
 {
 	static const struct {
 		uint32_t vendor, part;
@@ -109,7 +101,6 @@ static void test_models(void **state)
 		{0, 0, "", ""},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct rd_device device = {.vendor_id = cases[i].vendor, .part_id = cases[i].part};
 
@@ -118,11 +109,10 @@ static void test_models(void **state)
 	}
 }
 
-static void test_links(void **state)
+TEST(links)
 {
 	char text[24], words[900];
 
-	(void)state;
 	assert_true(rd_link_speed(256, 2, text, sizeof(text)) == UINT64_C(800000000000));
 	assert_string_equal(text, "4X XDR");
 	assert_true(rd_link_speed(1, 1, text, sizeof(text)) == UINT64_C(2500000000));
@@ -143,7 +133,7 @@ static void test_links(void **state)
 	assert_string_equal(words, "bit 0, SM");
 }
 
-static void test_representors(void **state)
+TEST(representors)
 {
 	static const struct {
 		const char *name;
@@ -163,7 +153,6 @@ static void test_representors(void **state)
 		"c1p0", "eth0", "pf4294967296", "pf99999999999999999999vf1", "p0\n"};
 	struct rd_representor rep;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		assert_int_equal(rd_representor_parse(cases[i].name, &rep), 0);
 		assert_int_equal(rep.kind, cases[i].kind);
@@ -176,7 +165,7 @@ static void test_representors(void **state)
 		assert_int_equal(rd_representor_parse(others[i], &rep), -1);
 }
 
-static void test_uevents(void **state)
+TEST(uevents)
 {
 	static const char add[] = "add@/devices/x/infiniband/mlx5_0\0ACTION=add\0"
 				  "DEVPATH=/devices/x/infiniband/mlx5_0\0SUBSYSTEM=infiniband\0"
@@ -191,7 +180,6 @@ static void test_uevents(void **state)
 				   "DEVPATH_OLD=/devices/x/infiniband/mlx5_0";
 	struct device_change event;
 
-	(void)state;
 	assert_true(rd_uevent_parse(add, sizeof(add), &event));
 	assert_int_equal(event.kind, DEVICE_ADDED);
 	assert_string_equal(event.name, "mlx5_0");
@@ -216,7 +204,7 @@ static void test_uevents(void **state)
 }
 
 /* Each channel reports the same changes, at its own time. */
-static void test_device_changes(void **state)
+TEST(device_changes)
 {
 	static const struct {
 		enum device_change_kind kind;
@@ -245,7 +233,6 @@ static void test_device_changes(void **state)
 	};
 	struct device_changes changes = {0};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct device_change c = {.kind = cases[i].kind, .channel = cases[i].channel};
 
@@ -283,7 +270,7 @@ static void assert_events(struct events *events, const char *const *texts)
 	events->n = 0;
 }
 
-static void test_port_changes(void **state)
+TEST(port_changes)
 {
 	struct rd_gid old[] = {{.raw = {0xfe, 0x80, [15] = 1}, .type = RD_GID_ROCE_V2},
 		{.raw = {[10] = 0xff, 0xff, 10, 0, 0, 1}, .index = 1, .type = RD_GID_ROCE_V1},
@@ -298,7 +285,6 @@ static void test_port_changes(void **state)
 	struct rd_port now = {.num = 1, .gids = new, .n_gids = 3, .state = "down", .lid = 6};
 	struct events events = {0};
 
-	(void)state;
 	assert_int_equal(port_gid_changes(&before, &now, false, take_change, &events), 4);
 	assert_int_equal(events.list[3].gid.index, 7);
 	assert_string_equal(events.list[3].netdev, "eth0");
@@ -324,7 +310,7 @@ static void test_port_changes(void **state)
 	assert_int_equal(events.n, 0);
 }
 
-static void test_netdev_changes(void **state)
+TEST(netdev_changes)
 {
 	struct rd_port port = {.num = 1,
 		.n_netdevs = 2,
@@ -337,7 +323,6 @@ static void test_netdev_changes(void **state)
 		.has_mac = true};
 	struct events events = {0};
 
-	(void)state;
 	assert_true(netdev_changes(&port, &change, take_change, &events));
 	assert_int_equal(events.n, 0);
 	change.mac[0] = 2;
@@ -378,7 +363,7 @@ static void put(struct message *m, int type, const void *data, size_t n)
 	m->head.nlmsg_len += (uint32_t)NLA_ALIGN(a.nla_len);
 }
 
-static void test_link_messages(void **state)
+TEST(link_messages)
 {
 	struct message m = {.head = {.nlmsg_type = RTM_NEWLINK}};
 	struct ifinfomsg info = {.ifi_index = 7, .ifi_flags = IFF_UP | IFF_RUNNING};
@@ -387,7 +372,6 @@ static void test_link_messages(void **state)
 	const uint32_t mtu = 4200;
 	struct rd_link_change link;
 
-	(void)state;
 	memcpy(m.bytes, &info, sizeof(info));
 	m.head.nlmsg_len = NLMSG_SPACE(sizeof(info));
 	put(&m, IFLA_IFNAME, "eth7", 5);
@@ -451,7 +435,7 @@ static void put_version(struct message *m, int type, const char *name, const cha
 	memcpy((uint8_t *)m + start, &a, sizeof(a));
 }
 
-static void test_devlink(void **state)
+TEST(devlink)
 {
 	uint16_t flavour = DEVLINK_PORT_FLAVOUR_PCI_SF, pf = 1;
 	uint32_t sf = 88, controller = 2;
@@ -460,7 +444,6 @@ static void test_devlink(void **state)
 	struct rd_devlink_port port;
 	struct message m;
 
-	(void)state;
 	begin(&m, DEVLINK_CMD_PORT_NEW);
 	put(&m, DEVLINK_ATTR_BUS_NAME, "pci", 4);
 	put(&m, DEVLINK_ATTR_DEV_NAME, "0000:3b:00.0", 13);
@@ -563,14 +546,13 @@ static void check_tree(struct tree *tree)
 }
 
 /* Names in the order of their numbers; a key that begins like another is another. */
-static void test_sysfs(void **state)
+TEST(sysfs)
 {
 	static const char *const names[] = {"mlx5_0", "mlx5_2", "mlx5_10"};
 	struct rd_names found;
 	struct tree tree;
 	char value[64];
 
-	(void)state;
 	tree_make(&tree);
 	for (size_t i = 0; i < 3; i++) {
 		char path[64];
@@ -595,7 +577,7 @@ static void test_sysfs(void **state)
 }
 
 /* A condition that is not known does not prevent a capture, one that is not met does. */
-static void test_conditions(void **state)
+TEST(conditions)
 {
 	struct rd_device device = {.name = "mlx5_0", .driver = "mlx5_core", .copied = true};
 	struct rd_port port = {.num = 1, .link = RD_LINK_ETHERNET};
@@ -603,7 +585,6 @@ static void test_conditions(void **state)
 	struct rd_capture_condition conditions[RD_CONDITIONS_MAX];
 	enum rd_verdict verdict;
 
-	(void)state;
 	rd_info_conditions(&info, &port, conditions, &verdict);
 	assert_int_equal(verdict, RD_CAPTURE_YES);
 	info.mlx5.asked = true;
@@ -620,14 +601,13 @@ static void test_conditions(void **state)
 }
 
 /* Of a VF or an SF the firmware decides, whatever the driver is called. */
-static void test_guest_conditions(void **state)
+TEST(guest_conditions)
 {
 	static const struct {
 		enum rd_function_kind kind;
 		const char *name;
 	} guests[] = {{RD_FUNCTION_VF, "VF"}, {RD_FUNCTION_SF, "SF"}};
 
-	(void)state;
 	for (size_t i = 0; i < 2; i++) {
 		struct rd_device device = {.name = "mlx5_2",
 			.driver = "mlx5_core",
@@ -667,7 +647,7 @@ static void test_guest_conditions(void **state)
 }
 
 /* Functions of the same port: by sysfs, by their devices, by their representors. */
-static void test_other_functions(void **state)
+TEST(other_functions)
 {
 	struct rd_representor reps[] = {{.kind = RD_FUNCTION_VF}, {.kind = RD_FUNCTION_VF},
 		{.kind = RD_FUNCTION_SF}, {.kind = RD_FUNCTION_SF},
@@ -681,7 +661,6 @@ static void test_other_functions(void **state)
 	struct rd_other_functions others;
 	char text[48];
 
-	(void)state;
 	/* Of other drivers nothing is claimed. */
 	others = rd_other_functions(&devices, &dev[0]);
 	assert_int_equal(others.vfs + others.sfs, 0);
@@ -708,9 +687,8 @@ static void test_other_functions(void **state)
 }
 
 /* The table agrees with itself: fields lie in the response, and fit what they become. */
-static void test_firmware_table(void **state)
+TEST(firmware_table)
 {
-	(void)state;
 	for (const struct rd_mlx5_field *f = rd_mlx5_fields; f->name; f++) {
 		const struct rd_mlx5_command *c = rd_mlx5_commands;
 
@@ -729,11 +707,10 @@ static void test_firmware_table(void **state)
 }
 
 /* Responses of every length, in a block of exactly that length: nothing behind it is read. */
-static void test_firmware_short(void **state)
+TEST(firmware_short)
 {
 	size_t whole = 0;
 
-	(void)state;
 	for (const struct rd_mlx5_command *c = rd_mlx5_commands; c->name; c++)
 		for (size_t size = 0; size <= c->out_bytes; size++) {
 			uint8_t *out = malloc(size + !size);
@@ -791,7 +768,7 @@ static void check_value(const char *bytes, size_t n)
 	check_tree(&tree);
 }
 
-static void test_values(void **state)
+TEST(values)
 {
 	static const char *const values[] = {"", "\n", "\033[2J\033]0;gone\007", "\xff\xfe\xc2\x9b",
 		"-1", "99999999999999999999999", "0xffffffffffffffff", "%s%n%s%n", "[[[]]]", "]x[",
@@ -799,7 +776,6 @@ static void test_values(void **state)
 	size_t n = 1 << 20;
 	char *megabyte = malloc(n);
 
-	(void)state;
 	assert_non_null(megabyte);
 	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++)
 		check_value(values[i], strlen(values[i]));
@@ -810,11 +786,10 @@ static void test_values(void **state)
 	free(megabyte);
 }
 
-static void test_loops(void **state)
+TEST(loops)
 {
 	struct tree tree;
 
-	(void)state;
 	tree_make(&tree);
 	tree_text(&tree, DEV "fw_ver", "1.2\n");
 	tree_link(&tree, DEV "device", ".");
@@ -830,14 +805,13 @@ static void test_loops(void **state)
 }
 
 /* Thousands of entries where a handful is usual. */
-static void test_many(void **state)
+TEST(many)
 {
 	struct rd_devices devices;
 	struct rd_info info;
 	struct tree tree;
 	char path[256];
 
-	(void)state;
 	tree_make(&tree);
 	tree_text(&tree, DEV "device/uevent", "DRIVER=mlx5_core\nPCI_SLOT_NAME=0000:3b:00.0\n");
 	tree_text(&tree, PORT "link_layer", "Ethernet\n");
@@ -857,34 +831,4 @@ static void test_many(void **state)
 	rd_info_free(&info);
 	rd_devices_free(&devices);
 	tree_remove(&tree);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_versions),
-		cmocka_unit_test(test_sysfs),
-		cmocka_unit_test(test_conditions),
-		cmocka_unit_test(test_guest_conditions),
-		cmocka_unit_test(test_other_functions),
-		cmocka_unit_test(test_firmware_table),
-		cmocka_unit_test(test_firmware_short),
-		cmocka_unit_test(test_minimum),
-		cmocka_unit_test(test_models),
-		cmocka_unit_test(test_links),
-		cmocka_unit_test(test_representors),
-		cmocka_unit_test(test_uevents),
-		cmocka_unit_test(test_device_changes),
-		cmocka_unit_test(test_port_changes),
-		cmocka_unit_test(test_netdev_changes),
-		cmocka_unit_test(test_link_messages),
-#ifdef HAVE_LIBNL
-		cmocka_unit_test(test_devlink),
-#endif
-		cmocka_unit_test(test_values),
-		cmocka_unit_test(test_loops),
-		cmocka_unit_test(test_many),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

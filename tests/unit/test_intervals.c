@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Intervals of random traffic against a recount: clocks set back, too many intervals. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "test.h"
 #include "test_scene.h"
 
 #define US 1000
@@ -98,7 +92,7 @@ static void same_sums(struct scene *s, const uint64_t *times)
 	free(frames);
 }
 
-static void random_traffic(void **state)
+TEST(random_traffic)
 {
 	static const struct {
 		uint64_t width, step;
@@ -107,7 +101,6 @@ static void random_traffic(void **state)
 		{1, 0, true}, {US, 1000, true}};
 	uint64_t *times = calloc(FRAMES, sizeof(*times));
 
-	(void)state;
 	for (uint32_t i = 0; i < 100; i++) {
 		const size_t c = i % (sizeof(cases) / sizeof(*cases));
 		struct scene s = begin_intervals(cases[c].width);
@@ -128,13 +121,4 @@ static void random_traffic(void **state)
 		end(&s);
 	}
 	free(times);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_traffic),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

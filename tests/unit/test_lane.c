@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Unit tests of a lane: processing of a batch, and that each frame is accounted for once. */
+#include "test.h"
 #include "test_capture.h"
 
 #define CHUNK ((size_t)8 << 10) /* holds 85 records */
@@ -21,9 +22,8 @@ static void assert_stamps(uint64_t first, uint64_t step)
 /* --- nothing lost ----------------------------------------------------------------------- */
 
 /* Over many chunks: every frame once, in order, in its interface's tally. */
-static void test_chunks(void **state)
+TEST(chunks)
 {
-	(void)state;
 	for (unsigned int batch = 1; batch <= RD_BATCH; batch += 9) {
 		capture_begin(1, 3000);
 		capture_feeds(1, 40, CHUNK);
@@ -40,11 +40,10 @@ static void test_chunks(void **state)
 }
 
 /* Sources with one interface and with two, numbered consecutively or as configured. */
-static void test_interfaces(void **state)
+TEST(interfaces)
 {
 	const unsigned int bases[] = {5, 0, 3};
 
-	(void)state;
 	for (unsigned int given = 0; given < 2; given++) {
 		const unsigned int want[2][3] = {{0, 1, 3}, {5, 0, 3}};
 
@@ -87,13 +86,12 @@ static void on_seen(
 }
 
 /* Without a sink frames are passed to `seen` after filter and cut, and count as encoded. */
-static void test_seen(void **state)
+TEST(seen)
 {
 	const struct rd_filter_spec spec = {.host = "52:54:00:00:00:03"};
 	const struct rd_cut cut = {.snaplen = 20};
 	struct rd_filter *filters[1];
 
-	(void)state;
 	capture_begin(1, 301);
 	assert_int_equal(rd_filter_compile(&filters[0], &spec, RD_LINK_ETHERNET, &error), 0);
 	fakes[0].ends = true;
@@ -113,9 +111,8 @@ static void test_seen(void **state)
 
 /* --- no chunk is free ------------------------------------------------------------------- */
 
-static void test_drop(void **state)
+TEST(drop)
 {
-	(void)state;
 	capture_begin(1, 1000);
 	capture_feeds(1, 3, CHUNK);
 	fakes[0].ends = true;
@@ -130,9 +127,8 @@ static void test_drop(void **state)
 	capture_end();
 }
 
-static void test_end_when_full(void **state)
+TEST(end_when_full)
 {
-	(void)state;
 	capture_begin(1, 100000);
 	capture_feeds(1, 3, CHUNK);
 	config.when_full = RD_FULL_END;
@@ -163,12 +159,11 @@ static void *slow_writer(void *arg)
 }
 
 /* The source waits: nothing is dropped, however small the buffer. */
-static void test_wait(void **state)
+TEST(wait)
 {
 	atomic_bool closing = false;
 	pthread_t thread;
 
-	(void)state;
 	capture_begin(1, 50000);
 	capture_feeds(1, 3, CHUNK);
 	fakes[0].ends = true;
@@ -188,16 +183,13 @@ static unsigned int looks;
 /* Remains readable: the first check ends the capture, the second one abandons the output. */
 static bool watch_twice(void *ctx, int fd)
 {
-	(void)ctx;
-	(void)fd;
 	looks++;
 	return true;
 }
 
 /* An output that accepts nothing: after a second request to end it is not waited for. */
-static void test_abandon(void **state)
+TEST(abandon)
 {
-	(void)state;
 	capture_begin(1, 100000);
 	capture_feeds(1, 3, CHUNK);
 	config.when_full = RD_FULL_WAIT;
@@ -218,7 +210,6 @@ static void *wait_for_chunk(void *arg)
 {
 	struct rd_chunk *c;
 
-	(void)arg;
 	while (!(c = rd_ring_take(&feeds[0].full)))
 		usleep(100);
 	seen_add(&seen, &encoder, c);
@@ -228,11 +219,10 @@ static void *wait_for_chunk(void *arg)
 }
 
 /* A chunk that does not fill is handed over while no frames arrive. */
-static void test_flush(void **state)
+TEST(flush)
 {
 	pthread_t thread;
 
-	(void)state;
 	capture_begin(1, 10);
 	capture_feeds(1, 3, CHUNK);
 	assert_int_equal(pthread_create(&thread, NULL, wait_for_chunk, NULL), 0);
@@ -253,9 +243,8 @@ static void begin_idle(uint64_t total, unsigned int batch)
 }
 
 /* If frames gather, the lane sleeps when batches are not full, after two polls at most. */
-static void test_gathering(void **state)
+TEST(gathering)
 {
-	(void)state;
 	begin_idle(1000, 10);
 	fakes[0].src.gathers = true;
 	run();
@@ -272,9 +261,8 @@ static void test_gathering(void **state)
 }
 
 /* If they do not, it continues to poll while frames arrive, and many times before it sleeps. */
-static void test_not_gathering(void **state)
+TEST(not_gathering)
 {
-	(void)state;
 	begin_idle(1000, 10);
 	fakes[0].src.idle_polls = 0;
 	run();
@@ -285,9 +273,8 @@ static void test_not_gathering(void **state)
 }
 
 /* Naps with frames need no arming; after one without frames the sources are armed. */
-static void test_naps(void **state)
+TEST(naps)
 {
-	(void)state;
 	begin_idle(1000, 10);
 	fakes[0].src.gathers = true;
 	fakes[0].src.nap_ns.least = fakes[0].src.nap_ns.most = 1000;
@@ -307,9 +294,8 @@ static void test_naps(void **state)
 }
 
 /* A lane of several sources arms each of them. */
-static void test_arms_all(void **state)
+TEST(arms_all)
 {
-	(void)state;
 	capture_begin(3, 10);
 	capture_feeds(1, 40, CHUNK);
 	fakes[2].armed_fd = watch.fd;
@@ -325,7 +311,6 @@ static uint64_t reported;
 
 static void *wait_for_watermark(void *arg)
 {
-	(void)arg;
 	while (!(reported = feeds[0].watermark))
 		usleep(100);
 	eventfd_write(watch.fd, 1);
@@ -333,11 +318,10 @@ static void *wait_for_watermark(void *arg)
 }
 
 /* The watermark of a lane is that of its slowest source; one that has ended does not count. */
-static void test_watermark_of_sources(void **state)
+TEST(watermark_of_sources)
 {
 	pthread_t thread;
 
-	(void)state;
 	for (unsigned int behind = 0; behind < 2; behind++) {
 		capture_begin(3, 0);
 		capture_feeds(1, 3, CHUNK);
@@ -398,9 +382,8 @@ static void watch_notes(void)
 }
 
 /* A note of the source is stored with the next frame, once. */
-static void test_source_note(void **state)
+TEST(source_note)
 {
-	(void)state;
 	capture_begin(2, 100);
 	capture_feeds(1, 16, CHUNK);
 	fakes[0].ends = fakes[1].ends = true;
@@ -416,12 +399,11 @@ static void test_source_note(void **state)
 }
 
 /* Notes of frames; the drop count of a filtered frame is kept for the next one. */
-static void test_frame_notes(void **state)
+TEST(frame_notes)
 {
 	const struct rd_filter_spec spec = {.host = "52:54:00:00:00:03"};
 	struct rd_filter *filters[1];
 
-	(void)state;
 	capture_begin(1, 12);
 	capture_feeds(1, 16, CHUNK);
 	assert_int_equal(rd_filter_compile(&filters[0], &spec, RD_LINK_ETHERNET, &error), 0);
@@ -448,9 +430,8 @@ static void test_frame_notes(void **state)
 	capture_end();
 }
 
-static void test_both_notes(void **state)
+TEST(both_notes)
 {
-	(void)state;
 	capture_begin(1, 1);
 	capture_feeds(1, 16, CHUNK);
 	fakes[0].ends = true;
@@ -471,9 +452,6 @@ static void on_batch(
 {
 	struct rd_chunk *c;
 
-	(void)ctx;
-	(void)s;
-	(void)n;
 	if (frames[0].ts_ns < FIRST_NS + 10 * RD_BATCH * SOURCES || freed++)
 		return;
 	c = rd_ring_take(&feeds[0].full);
@@ -493,8 +471,6 @@ static uint64_t on_commented(
 {
 	uint64_t mask = 0;
 
-	(void)ctx;
-	(void)s;
 	of_batch = frames;
 	for (unsigned int i = 0; i < n; i++)
 		for (unsigned int k = 0; comment_these[k]; k++)
@@ -505,18 +481,16 @@ static uint64_t on_commented(
 
 static const char *on_comment(void *ctx, unsigned int i)
 {
-	(void)ctx;
 	snprintf(made, sizeof(made), "frame at %llu",
 		(unsigned long long)(of_batch[i].ts_ns - FIRST_NS));
 	return made;
 }
 
 /* Exactly these frames: neighbours, at both ends of a batch, together with a note of the source. */
-static void test_comments(void **state)
+TEST(comments)
 {
 	static const unsigned int these[] = {1, 5, 6, 63, 64, 100, 0};
 
-	(void)state;
 	capture_begin(1, 200);
 	capture_feeds(1, 16, CHUNK);
 	fakes[0].ends = true;
@@ -539,11 +513,10 @@ static void test_comments(void **state)
 }
 
 /* The comment of a frame that is dropped goes to the next one that is written. */
-static void test_comment_dropped(void **state)
+TEST(comment_dropped)
 {
 	static const unsigned int these[] = {10 * RD_BATCH - 7, 0};
 
-	(void)state;
 	capture_begin(1, 11 * RD_BATCH);
 	capture_feeds(1, 3, CHUNK);
 	fakes[0].ends = true;
@@ -561,9 +534,8 @@ static void test_comment_dropped(void **state)
 }
 
 /* The number of dropped frames is stored with the next frame written. */
-static void test_dropped_note(void **state)
+TEST(dropped_note)
 {
-	(void)state;
 	capture_begin(1, 11 * RD_BATCH);
 	capture_feeds(1, 3, CHUNK);
 	fakes[0].ends = true;
@@ -595,11 +567,10 @@ static unsigned int begins(uint64_t *ns, unsigned int most)
 	return n;
 }
 
-static void test_slices(void **state)
+TEST(slices)
 {
 	uint64_t ns[10];
 
-	(void)state;
 	/* From the first frame on: 1000005, so that each slice of 100 has 25 frames. */
 	capture_begin(1, 60);
 	capture_feeds(1, 16, CHUNK);
@@ -643,11 +614,10 @@ static void test_slices(void **state)
 /* --- stripes ---------------------------------------------------------------------------- */
 
 /* Chunks go to the feeds round robin; each feed's frames are in order, and it has its own tally. */
-static void test_stripes(void **state)
+TEST(stripes)
 {
 	uint64_t all = 0;
 
-	(void)state;
 	capture_begin(1, 6 * HELD);
 	config.n_stripes = 3;
 	config.merged = (struct rd_sink *const[]){NULL, NULL, NULL};
@@ -668,11 +638,10 @@ static void test_stripes(void **state)
 }
 
 /* A stripe without a free chunk is skipped; nothing is dropped while another has one. */
-static void test_stripe_is_full(void **state)
+TEST(stripe_is_full)
 {
 	struct rd_chunk *taken;
 
-	(void)state;
 	capture_begin(1, 3 * HELD);
 	config.n_stripes = 2;
 	capture_feeds(2, 3, CHUNK);
@@ -686,9 +655,8 @@ static void test_stripe_is_full(void **state)
 }
 
 /* What is dropped is in no chunk of any stripe: it counts in the first. */
-static void test_stripes_drop(void **state)
+TEST(stripes_drop)
 {
-	(void)state;
 	capture_begin(1, 100 * HELD);
 	config.n_stripes = 2;
 	capture_feeds(2, 3, CHUNK);
@@ -699,36 +667,4 @@ static void test_stripes_drop(void **state)
 	assert_int_equal(capture.stripe_tally[0][0].dropped, 94 * HELD);
 	assert_int_equal(capture.stripe_tally[1][0].dropped, 0);
 	capture_end();
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_chunks),
-		cmocka_unit_test(test_interfaces),
-		cmocka_unit_test(test_seen),
-		cmocka_unit_test(test_drop),
-		cmocka_unit_test(test_end_when_full),
-		cmocka_unit_test(test_wait),
-		cmocka_unit_test(test_abandon),
-		cmocka_unit_test(test_flush),
-		cmocka_unit_test(test_gathering),
-		cmocka_unit_test(test_not_gathering),
-		cmocka_unit_test(test_naps),
-		cmocka_unit_test(test_arms_all),
-		cmocka_unit_test(test_watermark_of_sources),
-		cmocka_unit_test(test_source_note),
-		cmocka_unit_test(test_frame_notes),
-		cmocka_unit_test(test_both_notes),
-		cmocka_unit_test(test_dropped_note),
-		cmocka_unit_test(test_comments),
-		cmocka_unit_test(test_comment_dropped),
-		cmocka_unit_test(test_slices),
-		cmocka_unit_test(test_stripes),
-		cmocka_unit_test(test_stripe_is_full),
-		cmocka_unit_test(test_stripes_drop),
-	};
-
-	alarm(WATCHDOG_S);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

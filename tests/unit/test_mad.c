@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* MADs and iWARP, written byte by byte as in the standards. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* cmocka wants the four above first. */
-#include <cmocka.h>
-
+#include "test.h"
 #include "test_packet_make.h"
 
 #define MAD_LEN	 256
@@ -96,13 +90,12 @@ static void put_req(uint8_t *r)
 	memcpy(r + 172, "\x0a\x00\x00\x01", 4);
 }
 
-static void test_req(void **state)
+TEST(req)
 {
 	struct make m;
 	struct rd_cm_ip ip;
 	struct rd_cm cm;
 
-	(void)state;
 	put_req(make_mad(&m, RD_MAD_CM, 3, RD_CM_REQ) + MESSAGE);
 	cm = parse_cm(&m);
 	assert_int_equal(cm.local_id, 0x11223344);
@@ -140,14 +133,13 @@ static void test_req(void **state)
 }
 
 /* Addresses of IPv6, and private data that are not librdmacm's. */
-static void test_sockets(void **state)
+TEST(sockets)
 {
 	struct make m;
 	struct rd_cm_ip ip;
 	struct rd_cm cm;
 	uint8_t *r = make_mad(&m, RD_MAD_CM, 3, RD_CM_REQ) + MESSAGE;
 
-	(void)state;
 	put_req(r);
 	r[141] = 6 << 4;
 	r[144] = 0xfd;
@@ -167,13 +159,12 @@ static void test_sockets(void **state)
 	assert_false(rd_cm_ip(&cm, &ip));
 }
 
-static void test_rep(void **state)
+TEST(rep)
 {
 	struct make m;
 	struct rd_cm cm;
 	uint8_t *r = make_mad(&m, RD_MAD_CM, 3, RD_CM_REP) + MESSAGE;
 
-	(void)state;
 	put_ids(r);
 	rd_put_be32(r + 8, 0x80010000);
 	rd_put_be32(r + 12, 0xabcdef00);
@@ -198,13 +189,12 @@ static void test_rep(void **state)
 	assert_line_has(&m, "first PSN 1193046 resources 16 depth 3 RNR retries 5 SRQ");
 }
 
-static void test_refusals(void **state)
+TEST(refusals)
 {
 	struct make m;
 	struct rd_cm cm;
 	uint8_t *r = make_mad(&m, RD_MAD_CM, 3, RD_CM_REJ) + MESSAGE;
 
-	(void)state;
 	put_ids(r);
 	r[8] = 1 << 6;
 	rd_put_be16(r + 10, 28);
@@ -235,13 +225,12 @@ static void test_refusals(void **state)
 	assert_int_equal(parse_cm(&m).private_len, 220);
 }
 
-static void test_sidr(void **state)
+TEST(sidr)
 {
 	struct make m;
 	struct rd_cm cm;
 	uint8_t *r = make_mad(&m, RD_MAD_CM, 3, RD_CM_SIDR_REQ) + MESSAGE;
 
-	(void)state;
 	put_ids(r);
 	rd_put_be16(r + 4, 0x8001);
 	rd_put_be64(r + 8, 0x0000000001111c06);
@@ -268,13 +257,12 @@ static void test_sidr(void **state)
 	assert_line_has(&m, "qkey 0x01234567 status 1 (service id not supported)");
 }
 
-static void test_paths(void **state)
+TEST(paths)
 {
 	struct make m;
 	struct rd_cm cm;
 	uint8_t *r = make_mad(&m, RD_MAD_CM, 3, RD_CM_LAP) + MESSAGE;
 
-	(void)state;
 	put_ids(r);
 	rd_put_be32(r + 12, 0xabcdef00 | 20 << 3);
 	rd_put_be16(r + 20, 17);
@@ -300,11 +288,10 @@ static void test_paths(void **state)
 }
 
 /* Private data begin where the standard says, and end with the MAD, even in a longer datagram. */
-static void test_private_data(void **state)
+TEST(private_data)
 {
 	static const uint8_t begin[] = {140, 10, 84, 36, 8, 12, 8, 16, 96, 64, 84, 0, 0};
 
-	(void)state;
 	for (uint16_t i = 0; i < COUNT(begin); i++)
 		for (uint32_t more = 0; more <= 8; more += 4) {
 			struct make m;
@@ -328,11 +315,10 @@ static void test_private_data(void **state)
 }
 
 /* Cut at any length: no byte beyond it is read, and no field invented. */
-static void test_cm_cut(void **state)
+TEST(cm_cut)
 {
 	static const uint8_t needs[] = {52, 10, 12, 28, 8, 12, 8, 16, 24, 16, 10, 8, 8};
 
-	(void)state;
 	for (uint16_t i = 0; i < COUNT(needs); i++)
 		for (uint32_t n = 0; n <= MAD_LEN; n++) {
 			struct make m;
@@ -357,7 +343,7 @@ static void test_cm_cut(void **state)
 		}
 }
 
-static void test_smp(void **state)
+TEST(smp)
 {
 	struct make m;
 	struct rd_packet p;
@@ -365,7 +351,6 @@ static void test_smp(void **state)
 	struct rd_smp smp;
 	uint8_t *b = make_mad(&m, 0x81, 0x81, 0x15);
 
-	(void)state;
 	rd_put_be16(b + 4, 0x801c);
 	b[6] = 2;
 	b[7] = 5;
@@ -394,7 +379,7 @@ static void test_smp(void **state)
 	assert_false(rd_mad_smp(&mad, &smp));
 }
 
-static void test_sa(void **state)
+TEST(sa)
 {
 	struct make m;
 	struct rd_packet p;
@@ -402,7 +387,6 @@ static void test_sa(void **state)
 	struct rd_sa sa;
 	uint8_t *b = make_mad(&m, 0x03, 0x92, 0x35);
 
-	(void)state;
 	b[24] = 1;
 	b[25] = 1;
 	b[26] = 0x1f << 3 | 5;
@@ -422,7 +406,7 @@ static void test_sa(void **state)
 }
 
 /* The codes of all classes, and those of SA. */
-static void test_status_names(void **state)
+TEST(status_names)
 {
 	static const struct {
 		unsigned int class, status;
@@ -437,7 +421,6 @@ static void test_status_names(void **state)
 		{RD_MAD_SA, 28, "invalid attribute or modifier"}, {RD_MAD_SA, 0x900, NULL},
 		{RD_MAD_SMP_DIRECTED, 0x100, NULL}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		const char *name = rd_mad_status_name(rows[i].class, rows[i].status);
 
@@ -476,7 +459,7 @@ static bool iwarp_of(const struct make *m, uint32_t caplen, struct rd_iwarp *out
 	return is;
 }
 
-static void test_mpa(void **state)
+TEST(mpa)
 {
 	static const uint8_t reply[] = "MPA ID Rep Frame\x60\x01\x00\x04"
 				       "data";
@@ -484,7 +467,6 @@ static void test_mpa(void **state)
 	uint8_t b[24];
 	struct make m;
 
-	(void)state;
 	make_tcp(&m, reply, sizeof(reply) - 1);
 	assert_true(iwarp_of(&m, m.n, &i));
 	assert_int_equal(i.kind, RD_IWARP_REPLY);
@@ -517,12 +499,11 @@ static const uint8_t fpdus[] = {0, 19, 0xc1, 0x40, 1, 2, 3, 4, 0, 0, 0, 0, 0, 0,
 	'l', 'l', 'o', 0, 0, 0, 'C', 'R', 'C', '1', 0, 26, 0x41, 0x43, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
 	0, 7, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 'C', 'R', 'C', '2'};
 
-static void test_fpdus(void **state)
+TEST(fpdus)
 {
 	struct rd_iwarp i;
 	struct make m;
 
-	(void)state;
 	make_tcp(&m, fpdus, sizeof(fpdus));
 	assert_true(iwarp_of(&m, m.n, &i));
 	assert_int_equal(i.kind, RD_IWARP_FPDU);
@@ -544,14 +525,13 @@ static void test_fpdus(void **state)
 }
 
 /* One field wrong at a time. */
-static void test_no_fpdu(void **state)
+TEST(no_fpdu)
 {
 	static const struct {
 		uint8_t at, value;
 	} wrong[] = {{0, 1}, {1, 13}, {1, 24}, {2, 0xc2}, {2, 0xc5}, {2, 0x41}, {3, 0x00},
 		{3, 0x50}, {3, 0x43}, {3, 0x4f}, {30, 0x81}, {31, 0xc3}, {29, 22}};
 
-	(void)state;
 	for (size_t k = 0; k < COUNT(wrong); k++) {
 		uint8_t b[sizeof(fpdus)];
 		struct rd_iwarp i;
@@ -563,26 +543,4 @@ static void test_no_fpdu(void **state)
 		if (iwarp_of(&m, m.n, &i))
 			fail_msg("byte %u = 0x%02x is iWARP", wrong[k].at, wrong[k].value);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_req),
-		cmocka_unit_test(test_sockets),
-		cmocka_unit_test(test_rep),
-		cmocka_unit_test(test_refusals),
-		cmocka_unit_test(test_sidr),
-		cmocka_unit_test(test_paths),
-		cmocka_unit_test(test_private_data),
-		cmocka_unit_test(test_cm_cut),
-		cmocka_unit_test(test_smp),
-		cmocka_unit_test(test_sa),
-		cmocka_unit_test(test_status_names),
-		cmocka_unit_test(test_mpa),
-		cmocka_unit_test(test_fpdus),
-		cmocka_unit_test(test_no_fpdu),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

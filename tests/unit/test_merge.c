@@ -4,6 +4,7 @@
  * tallies.
  */
 #include "merge.h"
+#include "test.h"
 #include "test_feed.h"
 
 #define FEEDS_MAX 8
@@ -101,9 +102,8 @@ static void assert_in_order(void)
 
 /* --- order ------------------------------------------------------------------------------ */
 
-static void test_order(void **state)
+TEST(order)
 {
-	(void)state;
 	begin(3);
 	PUT(0, 1, 4, 7);
 	PUT(1, 2, 5, 8);
@@ -117,9 +117,8 @@ static void test_order(void **state)
 }
 
 /* Chunk after chunk of one feed, while another has a single old record. */
-static void test_chunk_after_chunk(void **state)
+TEST(chunk_after_chunk)
 {
-	(void)state;
 	begin(2);
 	PUT(0, 10, 11);
 	PUT(0, 12, 20);
@@ -134,12 +133,11 @@ static void test_chunk_after_chunk(void **state)
 }
 
 /* Each format returns a record's timestamp with the precision that it stores. */
-static void test_formats(void **state)
+TEST(formats)
 {
 	static const char *const formats[] = {"pcapng", "pcap", "pcap-us", "erf"};
 	const uint64_t second = 1000000000, unit = 1000;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
 		begin_with(2, 1, formats[i]);
 		PUT(0, second - 2 * unit, second + unit, 3 * second);
@@ -153,9 +151,8 @@ static void test_formats(void **state)
 
 /* --- watermarks ------------------------------------------------------------------------- */
 
-static void test_held(void **state)
+TEST(held)
 {
-	(void)state;
 	begin(2);
 	assert_int_equal(merge_state(&t.m), MERGE_EMPTY);
 	assert_null(merge_next(&t.m, false));
@@ -187,9 +184,8 @@ static void test_held(void **state)
 }
 
 /* Of three feeds the lowest watermark counts, in whatever order they are read. */
-static void test_least_watermark(void **state)
+TEST(least_watermark)
 {
-	(void)state;
 	for (unsigned int owner = 0; owner < 3; owner++) {
 		begin(3);
 		rd_feed_watermark(&t.feed[(owner + 1) % 3], 12);
@@ -204,9 +200,8 @@ static void test_least_watermark(void **state)
 	}
 }
 
-static void test_want(void **state)
+TEST(want)
 {
-	(void)state;
 	begin(4);
 	rd_feed_watermark(&t.feed[1], 100);
 	rd_feed_watermark(&t.feed[2], 99);
@@ -224,9 +219,8 @@ static void test_want(void **state)
 	end();
 }
 
-static void test_pressed(void **state)
+TEST(pressed)
 {
-	(void)state;
 	begin(2);
 	for (unsigned int i = 0; i < CHUNKS / 4; i++)
 		PUT(1, 10 + i);
@@ -238,9 +232,8 @@ static void test_pressed(void **state)
 
 /* --- late frames ------------------------------------------------------------------------ */
 
-static void test_late(void **state)
+TEST(late)
 {
-	(void)state;
 	begin(2);
 	rd_feed_watermark(&t.feed[1], 50);
 	PUT(0, 10, 20, 30);
@@ -268,11 +261,10 @@ static void test_late(void **state)
 }
 
 /* An impossible timestamp delays neither its feed's frames nor the others'. */
-static void test_implausible(void **state)
+TEST(implausible)
 {
 	struct rd_chunk *c;
 
-	(void)state;
 	begin(2);
 	c = rd_feed_get(&t.feed[0]);
 	assert_non_null(c);
@@ -291,11 +283,10 @@ static void test_implausible(void **state)
 }
 
 /* Some frames of a feed went to another stripe: those that follow are not ordered before them. */
-static void test_floor(void **state)
+TEST(floor)
 {
 	struct rd_chunk *c;
 
-	(void)state;
 	begin(2);
 	c = rd_feed_get(&t.feed[0]);
 	assert_non_null(c);
@@ -312,12 +303,11 @@ static void test_floor(void **state)
 /* --- pieces ----------------------------------------------------------------------------- */
 
 /* A long run is written from its chunk, which is then returned. */
-static void test_long_run(void **state)
+TEST(long_run)
 {
 	const struct rd_chunk *c;
 	struct rd_chunk *theirs;
 
-	(void)state;
 	begin(2);
 	PUT(1, 1, 5000);
 	put_run(0, 1000, 1, LONG_RUN);
@@ -342,9 +332,8 @@ static void test_long_run(void **state)
 }
 
 /* A long run that the other feed cuts: its rest follows, and the chunk goes back once. */
-static void test_long_run_cut(void **state)
+TEST(long_run_cut)
 {
-	(void)state;
 	begin(2);
 	put_run(0, 1000, 10, LONG_RUN + 50);
 	PUT(1, 1000 + 10 * LONG_RUN + 5);
@@ -357,9 +346,8 @@ static void test_long_run_cut(void **state)
 }
 
 /* Many short runs: a piece is never longer than the buffer, and nothing is lost. */
-static void test_room(void **state)
+TEST(room)
 {
-	(void)state;
 	begin(2);
 	for (unsigned int i = 0; i < 3; i++) {
 		put_run(0, 1000 + i * 1200, 2, 600);
@@ -375,11 +363,10 @@ static void test_room(void **state)
 /* --- rotation --------------------------------------------------------------------------- */
 
 /* A new file begins with the first record that is not older than the moment asked for. */
-static void test_rotate(void **state)
+TEST(rotate)
 {
 	const struct rd_chunk *c;
 
-	(void)state;
 	begin(2);
 	merge_rotate(&t.m, 30);
 	PUT(0, 10, 29, 30, 31);
@@ -396,12 +383,11 @@ static void test_rotate(void **state)
 	end();
 }
 
-static void test_rotates(void **state)
+TEST(rotates)
 {
 	unsigned int turns = 0;
 	const struct rd_chunk *c;
 
-	(void)state;
 	begin(2);
 	/*
 	 * Two requests for the same record make one file; further ones wait as far as there is
@@ -437,9 +423,8 @@ static void put_tally(
 }
 
 /* A chunk's tally is that of its end, since the start; the sum is that of the pieces returned. */
-static void test_tally(void **state)
+TEST(tally)
 {
-	(void)state;
 	begin_with(2, 2, "pcapng");
 	put_tally(0, 10, 0, 5, 1);
 	put_tally(1, 11, 1, 100, 0);
@@ -456,9 +441,8 @@ static void test_tally(void **state)
 }
 
 /* A format that knows one interface only. */
-static void test_tally_of_one(void **state)
+TEST(tally_of_one)
 {
-	(void)state;
 	begin_with(2, 2, "pcap");
 	PUT(0, 10, 12);
 	PUT(1, 11);
@@ -507,38 +491,10 @@ static void random_run(unsigned int n)
 	end();
 }
 
-static void test_random(void **state)
+TEST(random)
 {
-	(void)state;
 	for (unsigned int run = 0; run < 12; run++) {
 		seed = run + 1;
 		random_run(2 + run % (FEEDS_MAX - 1));
 	}
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order),
-		cmocka_unit_test(test_chunk_after_chunk),
-		cmocka_unit_test(test_formats),
-		cmocka_unit_test(test_held),
-		cmocka_unit_test(test_least_watermark),
-		cmocka_unit_test(test_want),
-		cmocka_unit_test(test_pressed),
-		cmocka_unit_test(test_late),
-		cmocka_unit_test(test_implausible),
-		cmocka_unit_test(test_floor),
-		cmocka_unit_test(test_long_run),
-		cmocka_unit_test(test_long_run_cut),
-		cmocka_unit_test(test_room),
-		cmocka_unit_test(test_rotate),
-		cmocka_unit_test(test_rotates),
-		cmocka_unit_test(test_tally),
-		cmocka_unit_test(test_tally_of_one),
-		cmocka_unit_test(test_random),
-	};
-
-	alarm(WATCHDOG_S);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

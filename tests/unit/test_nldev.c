@@ -1,28 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* RDMA netlink's messages, valid ones as the kernel sends them, and invalid ones: read, or refused.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* cmocka wants the four above first. */
-#include <cmocka.h>
-
 #include "config.h"
 #include "device/cm_users.h"
 #include "device/netlink/netlink.h"
 #include "device/netlink/nldev.h"
-#include <errno.h>
+#include "test.h"
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
 #ifdef HAVE_LIBNL
 #include <netlink/msg.h>
 #endif
 #include <rdma/rdma_netlink.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 /* A message under construction: netlink's own rules, written out, so that they can be broken. */
 struct message {
@@ -161,12 +150,11 @@ static void make_system(struct message *m)
 
 #ifdef HAVE_LIBNL
 
-static void test_system(void **state)
+TEST(system)
 {
 	bool exclusive = false;
 	struct message m;
 
-	(void)state;
 	make_system(&m);
 	assert_int_equal(rd_nldev_parse_system(&m.head, m.head.nlmsg_len, &exclusive), 0);
 	assert_true(exclusive);
@@ -178,12 +166,11 @@ static void test_system(void **state)
 	assert_int_equal(rd_nldev_parse_system(&m.head, m.head.nlmsg_len, &exclusive), -1);
 }
 
-static void test_device(void **state)
+TEST(device)
 {
 	struct rd_nldev_device device;
 	struct message m;
 
-	(void)state;
 	make_device(&m);
 	assert_int_equal(rd_nldev_parse_device(&m.head, m.head.nlmsg_len, &device), 0);
 	assert_int_equal(device.index, 3);
@@ -197,14 +184,13 @@ static void test_device(void **state)
 	assert_int_equal(rd_nldev_parse_device(&m.head, m.head.nlmsg_len, &device), -1);
 }
 
-static void test_qps(void **state)
+TEST(qps)
 {
 	struct rd_resources r = {0};
 	struct message m;
 	char comm[RD_COMM_MAX] = "", path[64];
 	FILE *f;
 
-	(void)state;
 	snprintf(path, sizeof(path), "/proc/%d/comm", getpid());
 	f = fopen(path, "r");
 	assert_non_null(f);
@@ -286,7 +272,7 @@ static void make_cm_ids(struct message *m)
 	nest_end(m, table);
 }
 
-static void test_cm_ids(void **state)
+TEST(cm_ids)
 {
 	static const struct {
 		const char *device;
@@ -310,7 +296,6 @@ static void test_cm_ids(void **state)
 	struct rd_resources r = {.qps = qps};
 	struct message m;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct rd_qp_res *q = &qps[r.n_qps++];
 
@@ -335,13 +320,12 @@ static void test_cm_ids(void **state)
 	rd_resources_free(&r);
 }
 
-static void test_summary(void **state)
+TEST(summary)
 {
 	struct rd_resources r = {0};
 	struct message m;
 	uint64_t n;
 
-	(void)state;
 	make_summary(&m);
 	assert_int_equal(rd_nldev_parse_summary(&m.head, m.head.nlmsg_len, &r), 0);
 	assert_int_equal(r.n_counts, 4);
@@ -356,12 +340,11 @@ static void test_summary(void **state)
 	rd_resources_free(&r);
 }
 
-static void test_event(void **state)
+TEST(event)
 {
 	struct rd_nldev_event event;
 	struct message m;
 
-	(void)state;
 	make_event(&m);
 	assert_int_equal(rd_nldev_parse_event(&m.head, m.head.nlmsg_len, &event), 0);
 	assert_int_equal(event.type, RD_NLDEV_NETDEV_ATTACHED);
@@ -415,12 +398,11 @@ static void make_stat(struct message *m)
 	nest_end(m, table);
 }
 
-static void test_bound(void **state)
+TEST(bound)
 {
 	struct rd_nldev_stat stat = bound;
 	struct message m;
 
-	(void)state;
 	make_bound(&m);
 	stat.counter = 0;
 	assert_int_equal(rd_nldev_parse_bound(&m.head, m.head.nlmsg_len, &stat), 0);
@@ -443,14 +425,13 @@ static void test_bound(void **state)
 	assert_int_equal(rd_nldev_parse_bound(&m.head, m.head.nlmsg_len, &stat), -1);
 }
 
-static void test_stat(void **state)
+TEST(stat)
 {
 	struct rd_nldev_stat other = bound;
 	struct nlattr *table, *entry;
 	struct message m;
 	uint64_t value = 0;
 
-	(void)state;
 	make_stat(&m);
 	assert_int_equal(
 		rd_nldev_parse_stat(&m.head, m.head.nlmsg_len, &bound, "out_of_buffer", &value), 0);
@@ -490,7 +471,7 @@ static void same(struct nl_msg *msg, const uint8_t *kept, size_t n)
 }
 
 /* The requests and responses byte by byte: attributes and their numbers are the kernel's ABI. */
-static void test_stat_bytes(void **state)
+TEST(stat_bytes)
 {
 	static const uint8_t set[] = {
 		0x38, 0, 0, 0, 0x10, 0x14, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, /* STAT_SET, a request */
@@ -506,14 +487,13 @@ static void test_stat_bytes(void **state)
 		0, 0x21, 0, 0, 0, /* STAT_COUNTER_ID */
 	};
 
-	(void)state;
 	same(rd_nldev_stat_set_message(&bound), set, sizeof(set));
 	same(rd_nldev_stat_get_message(&bound), get, sizeof(get));
 }
 #endif
 
 /* Text without an end, text of escape codes, integers that are too short. */
-static void test_bad_values(void **state)
+TEST(bad_values)
 {
 	static const char unending[] = {'a', '\033', 'c', 'd'};
 	struct rd_nldev_device device;
@@ -522,7 +502,6 @@ static void test_bad_values(void **state)
 	struct message m;
 	char long_name[500];
 
-	(void)state;
 	message_begin(&m, RDMA_NLDEV_CMD_GET);
 	put_u32(&m, RDMA_NLDEV_ATTR_DEV_INDEX, 3);
 	put(&m, RDMA_NLDEV_ATTR_DEV_NAME, unending, sizeof(unending));
@@ -585,14 +564,13 @@ static void feed(const struct message *m, size_t len)
 }
 
 /* Every message cut at every length, and with every byte of it changed. */
-static void test_hostile(void **state)
+TEST(hostile)
 {
 	static void (*const makers[])(struct message *) = {make_device, make_qps, make_cm_ids,
 		make_summary, make_event, make_system, make_bound, make_stat};
 	static const uint8_t values[] = {0, 1, 3, 4, 5, 0x7f, 0x80, 0xff};
 	struct message m;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(makers) / sizeof(*makers); i++) {
 		size_t len;
 
@@ -615,9 +593,8 @@ static void test_hostile(void **state)
 	}
 }
 
-static void test_names(void **state)
+TEST(names)
 {
-	(void)state;
 	assert_string_equal(rd_qp_type_name(8), "RAW_PACKET");
 	assert_string_equal(rd_qp_type_name(255), "DRIVER");
 	assert_string_equal(rd_qp_type_name(7), "unknown");
@@ -627,14 +604,13 @@ static void test_names(void **state)
 }
 
 /* What the kernel refuses is an error with its reason, not an empty answer. */
-static void test_refused(void **state)
+TEST(refused)
 {
 	const struct ifinfomsg nobody = {.ifi_index = 0x7ffffff0};
 	struct nl_msg *msg = nlmsg_alloc_simple(RTM_GETLINK, 0);
 	struct rd_error err = {0};
 	struct rd_netlink *nl;
 
-	(void)state;
 	assert_non_null(msg);
 	assert_int_equal(nlmsg_append(msg, (void *)(uintptr_t)&nobody, sizeof(nobody), 4), 0);
 	assert_int_equal(rd_netlink_open(&nl, NETLINK_ROUTE, &err), 0);
@@ -644,13 +620,12 @@ static void test_refused(void **state)
 }
 #else
 
-static void test_without(void **state)
+TEST(without)
 {
 	struct message m;
 	struct rd_resources r;
 	struct rd_error err;
 
-	(void)state;
 	make_device(&m);
 	make_qps(&m);
 	make_summary(&m);
@@ -660,30 +635,3 @@ static void test_without(void **state)
 }
 
 #endif
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-#ifdef HAVE_LIBNL
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_device),
-		cmocka_unit_test(test_qps),
-		cmocka_unit_test(test_cm_ids),
-		cmocka_unit_test(test_summary),
-		cmocka_unit_test(test_event),
-		cmocka_unit_test(test_system),
-		cmocka_unit_test(test_bound),
-		cmocka_unit_test(test_stat),
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-		cmocka_unit_test(test_stat_bytes),
-#endif
-		cmocka_unit_test(test_bad_values),
-		cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_names),
-#else
-		cmocka_unit_test(test_without),
-#endif
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}

@@ -4,15 +4,13 @@
  * a write fails.
  */
 #include "file.h"
+#include "test.h"
 #include "test_format.h"
-#include <errno.h>
 #include <fcntl.h>
 #include <rdmadump/sink.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define FRAME 1000
 #define PIECE ((size_t)700 << 10)
@@ -29,7 +27,6 @@ static bool strikes(void)
 }
 
 ssize_t __real_pwrite(int fd, const void *data, size_t len, off_t offset);
-ssize_t __wrap_pwrite(int fd, const void *data, size_t len, off_t offset);
 ssize_t __wrap_pwrite(int fd, const void *data, size_t len, off_t offset)
 {
 	if (again && !at) {
@@ -46,7 +43,6 @@ ssize_t __wrap_pwrite(int fd, const void *data, size_t len, off_t offset)
 }
 
 ssize_t __real_uring_wait(struct uring *u);
-ssize_t __wrap_uring_wait(struct uring *u);
 ssize_t __wrap_uring_wait(struct uring *u)
 {
 	ssize_t res = __real_uring_wait(u);
@@ -159,9 +155,8 @@ static const enum rd_write_mode modes[] = {
 	for (const enum rd_write_mode *m = modes; m < modes + sizeof(modes) / sizeof(modes[0]); m++)
 
 /* Pieces of all lengths, flushed at times, behind or not; pieces larger than the undo limit. */
-static void test_whole(void **state)
+TEST(whole)
 {
-	(void)state;
 	for_each_mode(m)
 	{
 		struct place p;
@@ -185,11 +180,10 @@ static void test_whole(void **state)
 }
 
 /* What is synced each 32 MiB is in the file by then, also what a back end had in memory. */
-static void test_sync(void **state)
+TEST(sync)
 {
 	const uint64_t every = 32 * MIB;
 
-	(void)state;
 	for_each_mode(m)
 	{
 		struct place p;
@@ -240,12 +234,11 @@ static void no_room(enum rd_write_mode mode, const char *format, rlim_t limit, s
 }
 
 /* A full disk at any byte: as many complete records as leave room for the trailer. */
-static void test_limit(void **state)
+TEST(limit)
 {
 	static const rlim_t limits[] = {5000, 700000, 2 * MIB - 4096, 2 * MIB - 1, 2 * MIB,
 		2 * MIB + 1, 2 * MIB + 5000, 3 * MIB + 12345, 4 * MIB - 1000, 4 * MIB + 300, 0};
 
-	(void)state;
 	signal(SIGXFSZ, SIG_IGN);
 	for_each_mode(m)
 	{
@@ -278,9 +271,8 @@ static void fail_disk(enum rd_write_mode mode, unsigned int nth, size_t piece)
 	end(&p, true, true);
 }
 
-static void test_error(void **state)
+TEST(error)
 {
-	(void)state;
 	for_each_mode(m)
 	{
 		for (unsigned int nth = 1; nth < 8 && *m != RD_WRITE_BUFFERED; nth++) {
@@ -292,11 +284,10 @@ static void test_error(void **state)
 }
 
 /* Half a write, one that the file system refuses, one that an interrupt ends: nothing is lost. */
-static void test_recovery(void **state)
+TEST(recovery)
 {
 	static const int reasons[] = {0, EINVAL, EINTR};
 
-	(void)state;
 	for_each_mode(m)
 	{
 		for (unsigned int i = 0; i < 3; i++) {
@@ -318,17 +309,4 @@ static void test_recovery(void **state)
 			end(&p, false, true);
 		}
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole),
-		cmocka_unit_test(test_sync),
-		cmocka_unit_test(test_limit),
-		cmocka_unit_test(test_error),
-		cmocka_unit_test(test_recovery),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

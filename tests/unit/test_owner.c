@@ -1,31 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Owners of QPs: reading a process from a copied /proc, and combining many lists of QPs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* cmocka wants the four above first. */
-#include <cmocka.h>
-
-#include <inttypes.h>
+#include "test.h"
 #include <jansson.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/facts.h>
 #include <rdmadump/format.h>
 #include <rdmadump/owner.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #define ID  "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define ID2 "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
 #define UID "c0ffee00-1234-4abc-8def-0123456789ab"
 
 static char root[64];
-static struct rd_clock host; /* set by main() */
+static struct rd_clock host; /* set by set_clock() */
 
 static void make_dir(const char *name)
 {
@@ -85,7 +74,6 @@ static void process(uint32_t pid, const char *comm, const char *start)
 
 static int set_up(void **state)
 {
-	(void)state;
 	snprintf(root, sizeof(root), "/tmp/rdmadump-owner-XXXXXX");
 	if (!mkdtemp(root))
 		return -1;
@@ -97,21 +85,19 @@ static int tear_down(void **state)
 {
 	char command[128];
 
-	(void)state;
 	snprintf(command, sizeof(command), "rm -rf '%s'", root);
 	return system(command);
 }
 
 /* --- a process -------------------------------------------------------------------------------- */
 
-static void test_process(void **state)
+TEST_WITH(process, set_up, tear_down)
 {
 	static const char variables[] = "PATH=/bin\0XRANK=9\0RANK=12\0RANK=13\0LOCAL_RANK=4x\0"
 					"SLURM_JOB_ID=\0SLURM_PROCID=-1\0OMPI_COMM_WORLD_RANK=3\0"
 					"\0PMIX_RANK=1234567890123456789012";
 	struct rd_process p;
 
-	(void)state;
 	process(71, "a) S 9 (b", "4711");
 	put(71, "cgroup", "0::/system.slice/docker-" ID ".scope\n");
 	put_bytes(71, "environ", variables, sizeof(variables));
@@ -133,11 +119,10 @@ static void test_process(void **state)
 }
 
 /* The kernel names the thread that created a QP. */
-static void test_thread(void **state)
+TEST_WITH(thread, set_up, tear_down)
 {
 	struct rd_process p;
 
-	(void)state;
 	process(80, "trainer", "100");
 	put_stat(81, "worker", "200");
 	put_status(81, 80);
@@ -147,13 +132,12 @@ static void test_thread(void **state)
 	assert_string_equal(p.comm, "trainer");
 }
 
-static void test_list(void **state)
+TEST_WITH(list, set_up, tear_down)
 {
 	struct rd_qp_res qps[] = {{.pid = 81}, {.pid = 81}, {.pid = 80}, {.comm = "ib_core"},
 		{.pid = 82}, {.pid = 82}};
 	struct rd_resources r = {.qps = qps, .n_qps = 6};
 
-	(void)state;
 	process(80, "trainer", "100");
 	put_stat(81, "worker", "200");
 	put_status(81, 80);
@@ -170,13 +154,12 @@ static void test_list(void **state)
 }
 
 /* Cut files, escape codes, files that are absent. */
-static void test_hostile(void **state)
+TEST_WITH(hostile, set_up, tear_down)
 {
 	static char big[(256 << 10) + 64];
 	struct rd_process p;
 	uint64_t ticks;
 
-	(void)state;
 	assert_int_equal(rd_process_read(root, 90, &host, &p), -1);
 	put(90, "stat", "90 (x) S 1 2");
 	put_status(90, 90);
@@ -207,7 +190,7 @@ static void test_hostile(void **state)
 	assert_string_equal(p.job[RD_JOB_LOCAL_RANK], "");
 }
 
-static void test_cgroup(void **state)
+TEST_WITH(cgroup, set_up, tear_down)
 {
 	static const struct {
 		const char *file, *cgroup, *container, *pod;
@@ -239,7 +222,6 @@ static void test_cgroup(void **state)
 	};
 	struct rd_process p;
 
-	(void)state;
 	process(95, "x", "1");
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		put(95, "cgroup", cases[i].file);
@@ -252,12 +234,11 @@ static void test_cgroup(void **state)
 }
 
 /* The running kernel, and the clock behind rd_boot_ticks(). */
-static void test_self(void **state)
+TEST(self)
 {
 	struct rd_process p;
 	struct timespec now;
 
-	(void)state;
 	assert_int_equal(rd_process_read("", (uint32_t)getpid(), &host, &p), 0);
 	assert_int_equal(p.pid, getpid());
 	assert_true(p.start_ticks <= rd_boot_ticks());
@@ -300,7 +281,7 @@ static size_t owned(const struct rd_owners *o, uint32_t pid, uint64_t start,
 	return 0;
 }
 
-static void test_samples(void **state)
+TEST_WITH(samples, set_up, tear_down)
 {
 	static struct list first, second;
 	struct rd_owners *o = rd_owners_new(&host);
@@ -308,7 +289,6 @@ static void test_samples(void **state)
 	uint64_t interval;
 	struct rd_qp_res *q;
 
-	(void)state;
 	assert_non_null(o);
 	assert_int_equal(rd_owners_samples(o, &interval), 0);
 	process(100, "one", "50");
@@ -356,13 +336,12 @@ static void test_samples(void **state)
 }
 
 /* An environment that cannot be read at first: the process may be giving up its privileges. */
-static void test_later(void **state)
+TEST_WITH(later, set_up, tear_down)
 {
 	static struct list l;
 	struct rd_owners *o = rd_owners_new(&host);
 	size_t n;
 
-	(void)state;
 	process(100, "x", "5");
 	add(&l, 1, 100);
 	rd_owners_add(o, root, 1, &l.r, 10, 1);
@@ -388,12 +367,11 @@ static size_t all(const struct rd_owners *o)
 }
 
 /* So many new processes that one sample does not read all; no QP is there twice. */
-static void test_many(void **state)
+TEST_WITH(many, set_up, tear_down)
 {
 	static struct list l;
 	struct rd_owners *o = rd_owners_new(&host);
 
-	(void)state;
 	for (uint32_t i = 0; i < 1500; i++) {
 		process(1000 + i, "x", "5");
 		add(&l, i + 1, 1000 + i);
@@ -412,14 +390,13 @@ static void test_many(void **state)
 static const struct rd_device device = {.name = "mlx5_0", .node_guid = 1};
 static const struct rd_port port = {.num = 1};
 
-static void test_facts(void **state)
+TEST_WITH(facts, set_up, tear_down)
 {
 	static struct list l;
 	struct rd_owners *o = rd_owners_new(&host);
 	struct rd_facts facts = {0};
 	size_t n = 0;
 
-	(void)state;
 	/* Never listed: nothing is said. */
 	rd_facts_add_owners(&facts, &device, &port, 0, o);
 	assert_int_equal(facts.n, 0);
@@ -487,12 +464,11 @@ static void event(struct rd_owners *o, struct rd_qp_event e)
 	rd_owners_event(o, 1, &e, e.kind == RD_QP_CREATED ? &who : NULL);
 }
 
-static void test_process_of_event(void **state)
+TEST_WITH(process_of_event, set_up, tear_down)
 {
 	struct rd_qp_event e = created(17, 1, 100, 50);
 	struct rd_process p;
 
-	(void)state;
 	process(100, "one", "50");
 	put(100, "cgroup", "0::/job\n");
 	rd_process_of_event(root, &e, &host, &p);
@@ -514,7 +490,7 @@ static void test_process_of_event(void **state)
 	assert_string_equal(p.comm, "reported");
 }
 
-static void test_events(void **state)
+TEST_WITH(events, set_up, tear_down)
 {
 	struct rd_owners *o = rd_owners_new(&host);
 	struct rd_owned_qp qps[4];
@@ -522,7 +498,6 @@ static void test_events(void **state)
 	struct rd_qp_event later = created(17, 9, 101, 60), other = created(30, 12, 100, 50);
 	uint64_t lost;
 
-	(void)state;
 	assert_non_null(o);
 	assert_false(rd_owners_events(o, &lost));
 	rd_owners_watched(o, 3);
@@ -564,12 +539,11 @@ static void test_events(void **state)
 }
 
 /* The end of a QP was not reported: its key, or its number, is used again. */
-static void test_lost_ends(void **state)
+TEST_WITH(lost_ends, set_up, tear_down)
 {
 	struct rd_owners *o = rd_owners_new(&host);
 	struct rd_owned_qp qps[4];
 
-	(void)state;
 	assert_non_null(o);
 	event(o, created(17, 8, 100, 50));
 	event(o, created(18, 8, 101, 60));
@@ -590,12 +564,11 @@ static void test_lost_ends(void **state)
 }
 
 /* The same of every second one of many: the others are still found by their keys. */
-static void test_many_lost_ends(void **state)
+TEST_WITH(many_lost_ends, set_up, tear_down)
 {
 	struct rd_owners *o = rd_owners_new(&host);
 	struct rd_owned_qp *qps = calloc(8000, sizeof(*qps));
 
-	(void)state;
 	assert_non_null(o);
 	assert_non_null(qps);
 	for (uint32_t i = 0; i < 8000; i++)
@@ -611,12 +584,11 @@ static void test_many_lost_ends(void **state)
 	rd_owners_free(o);
 }
 
-static void test_many_events(void **state)
+TEST_WITH(many_events, set_up, tear_down)
 {
 	struct rd_owners *o = rd_owners_new(&host);
 	struct rd_owned_qp *qps = calloc(20000, sizeof(*qps));
 
-	(void)state;
 	assert_non_null(o);
 	assert_non_null(qps);
 	for (uint32_t i = 0; i < 20000; i++)
@@ -631,13 +603,12 @@ static void test_many_events(void **state)
 }
 
 /* Ended long ago: forgotten, once there are many; the others stay as they are. */
-static void test_forget(void **state)
+TEST_WITH(forget, set_up, tear_down)
 {
 	struct rd_owners *o = rd_owners_new(&host);
 	struct rd_owned_qp *qps = calloc(5000, sizeof(*qps));
 	size_t n;
 
-	(void)state;
 	assert_non_null(o);
 	assert_non_null(qps);
 	event(o, created(17, 1, 100, 50));
@@ -672,14 +643,13 @@ static void test_forget(void **state)
  * A service with very many queue pairs, and short-lived processes beside it: those that have ended
  * make room for others before the list of processes is full.
  */
-static void test_many_processes(void **state)
+TEST_WITH(many_processes, set_up, tear_down)
 {
 	struct rd_owners *o = rd_owners_new(&host);
 	struct rd_owned_qp *qps = calloc(40000, sizeof(*qps));
 	uint64_t lost, key = 8;
 	uint32_t pid = 1000;
 
-	(void)state;
 	assert_non_null(o);
 	assert_non_null(qps);
 	rd_owners_watched(o, 0);
@@ -702,13 +672,12 @@ static void test_many_processes(void **state)
 }
 
 /* What is known of a process that had ended is replaced by what a sample reads of it. */
-static void test_event_before_sample(void **state)
+TEST_WITH(event_before_sample, set_up, tear_down)
 {
 	struct rd_owners *o = rd_owners_new(&host);
 	struct list l = {0};
 	size_t n;
 
-	(void)state;
 	assert_non_null(o);
 	event(o, created(17, 8, 100, 50));
 	assert_string_equal(rd_owners_get(o, 0, &n)->comm, "reported");
@@ -724,13 +693,12 @@ static void test_event_before_sample(void **state)
 }
 
 /* How far the clock that frames have their times from is from that of QPs, at most. */
-static void test_clocks(void **state)
+TEST(clocks)
 {
 	const struct rd_clock clock = {.epoch_ns = 1795234971000000000};
 	struct rd_owners *o = rd_owners_new(&clock);
 	uint64_t error, least;
 
-	(void)state;
 	assert_non_null(o);
 	assert_false(rd_owners_clock_error(o, &error));
 	rd_owners_frame_clock(o, 1795234971000001000, 1000);
@@ -754,12 +722,11 @@ static void test_clocks(void **state)
 }
 
 /* The start of a process is a time of the clock that is given, whatever the system clock says. */
-static void test_start_by_clock(void **state)
+TEST_WITH(start_by_clock, set_up, tear_down)
 {
 	const struct rd_clock ahead = {.epoch_ns = host.epoch_ns + UINT64_C(86400000000000)};
 	struct rd_process p, q;
 
-	(void)state;
 	process(72, "x", "4711");
 	assert_int_equal(rd_process_read(root, 72, &host, &p), 0);
 	assert_int_equal(rd_process_read(root, 72, &ahead, &q), 0);
@@ -769,13 +736,12 @@ static void test_start_by_clock(void **state)
 }
 
 /* The remote QP of one that no sample has seen; only of the QP that the report is about. */
-static void test_connected(void **state)
+TEST_WITH(connected, set_up, tear_down)
 {
 	struct rd_qp_event e = created(17, 9, 100, 50);
 	struct rd_owners *o = rd_owners_new(&host);
 	struct rd_owned_qp qps[3];
 
-	(void)state;
 	assert_non_null(o);
 	event(o, e);
 	event(o, created(18, 10, 100, 50));
@@ -796,13 +762,12 @@ static void test_connected(void **state)
 }
 
 /* Events that do not fit are counted: an incomplete list does not count as complete. */
-static void test_no_room(void **state)
+TEST(no_room)
 {
 	struct rd_owners *o = rd_owners_new(&host);
 	const uint32_t most = 1U << 18;
 	uint64_t lost;
 
-	(void)state;
 	assert_non_null(o);
 	for (uint32_t i = 0; i < most; i++)
 		event(o, created(2 + i, 64 * (uint64_t)i + 1, 100, 50));
@@ -815,33 +780,10 @@ static void test_no_room(void **state)
 	rd_owners_free(o);
 }
 
-int main(void)
+static int set_clock(void **state)
 {
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_process, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_thread, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_list, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_hostile, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_cgroup, set_up, tear_down),
-		cmocka_unit_test(test_self),
-		cmocka_unit_test_setup_teardown(test_samples, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_later, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_many, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_facts, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_process_of_event, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_events, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_lost_ends, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_many_lost_ends, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_many_events, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_forget, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_many_processes, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_event_before_sample, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_connected, set_up, tear_down),
-		cmocka_unit_test(test_clocks),
-		cmocka_unit_test_setup_teardown(test_start_by_clock, set_up, tear_down),
-		cmocka_unit_test(test_no_room),
-	};
-
 	rd_clock_set(&host);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return 0;
 }
+
+ALL_TESTS_WITH(set_clock, NULL)

@@ -3,16 +3,9 @@
  * Parsing of packets: every opcode's headers, every layer, every length that they can be cut to,
  * and their line of text.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* cmocka wants the four above first. */
-#include <cmocka.h>
-
+#include "test.h"
 #include "test_packet_make.h"
 #include <pcap/pcap.h>
-#include <stdio.h>
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
@@ -80,9 +73,8 @@ static unsigned int more_headers(unsigned int transport, bool response)
 	}
 }
 
-static void test_opcodes(void **state)
+TEST(opcodes)
 {
-	(void)state;
 	for (unsigned int code = 0; code < 256; code++) {
 		const struct rd_opcode *op = &rd_opcodes[code];
 		unsigned int transport = code >> 5, verb = code & 0x1f, sum = 0;
@@ -113,11 +105,10 @@ static void test_opcodes(void **state)
 static const enum make_outer outers[] = {MAKE_V2_IPV4, MAKE_V2_IPV6, MAKE_V1, MAKE_IB, MAKE_IB_GRH};
 
 /* Offsets, payload and ICRC of every opcode in every type of packet, and with one byte less. */
-static void test_every_opcode(void **state)
+TEST(every_opcode)
 {
 	static const uint32_t bth[] = {42, 62, 54, 8, 48};
 
-	(void)state;
 	for (size_t o = 0; o < COUNT(outers); o++) {
 		for (unsigned int code = 0; code < 256; code++) {
 			uint32_t headers = rd_opcodes[code].length;
@@ -150,9 +141,8 @@ static void test_every_opcode(void **state)
 /*
  * Untagged IPv4 has a fast path: a VLAN tag, which forces the other path, must change only offsets.
  */
-static void test_two_ways(void **state)
+TEST(two_ways)
 {
-	(void)state;
 	for (unsigned int code = 0; code < 256; code++) {
 		struct make m = {.n = 0}, tagged = {.n = 0};
 		struct rd_packet a, b;
@@ -212,9 +202,8 @@ static void read_all(enum rd_link link, const uint8_t *data, uint32_t caplen, ui
 		assert_true(line[i] >= ' ' && line[i] <= '~');
 }
 
-static void test_truncated(void **state)
+TEST(truncated)
 {
-	(void)state;
 	for (size_t o = 0; o < COUNT(outers); o++) {
 		for (unsigned int code = 0; code < 256; code += code == 0x64 ? 1 : 3) {
 			struct make m = {.n = 0};
@@ -233,12 +222,11 @@ static void test_truncated(void **state)
 	}
 }
 
-static void test_vlans(void **state)
+TEST(vlans)
 {
 	struct make m = {.n = 0}, tagged = {.n = 0};
 	struct rd_packet p;
 
-	(void)state;
 	make_packet(&m, MAKE_V2_IPV4, 0x04, 0x11, 8, 0);
 	make_bytes(&tagged, m.b, 12);
 	make_be32(&tagged, 0x88a80064);
@@ -253,12 +241,11 @@ static void test_vlans(void **state)
 }
 
 /* Bytes after the IP packet are neither payload nor ICRC. */
-static void test_trailer(void **state)
+TEST(trailer)
 {
 	struct make m = {.n = 0};
 	struct rd_packet p;
 
-	(void)state;
 	make_packet(&m, MAKE_V2_IPV4, 0x04, 0x11, 0, 0);
 	make_fill(&m, 0xaa, 6);
 	assert_true(rd_packet_parse(RD_LINK_ETHERNET, m.b, m.n, m.n, &p));
@@ -308,11 +295,10 @@ static uint32_t icrc_of(enum make_outer outer, const struct make *m, const struc
 }
 
 /* Of each type of packet, short and long, with tags. */
-static void test_icrc(void **state)
+TEST(icrc)
 {
 	static const uint8_t tag[4] = {0x81, 0, 0x60, 5};
 
-	(void)state;
 	for (enum make_outer outer = MAKE_V2_IPV4; outer <= MAKE_IB_GRH; outer++) {
 		bool ethernet = outer < MAKE_IB;
 
@@ -337,12 +323,11 @@ static void test_icrc(void **state)
 	}
 }
 
-static void test_ipv4_options_and_fragments(void **state)
+TEST(ipv4_options_and_fragments)
 {
 	struct make m = {.n = 0};
 	struct rd_packet p;
 
-	(void)state;
 	make_ethernet(&m, 0x0800);
 	make_be16(&m, 0x4700);
 	make_be16(&m, 28 + 8 + 16);
@@ -369,13 +354,12 @@ static void test_ipv4_options_and_fragments(void **state)
 	assert_int_equal(p.flags, RD_PACKET_FRAGMENT);
 }
 
-static void test_ipv6_extensions(void **state)
+TEST(ipv6_extensions)
 {
 	static const uint8_t options[] = {60, 0, 1, 4, 0, 0, 0, 0}, destination[] = {17, 1, 1, 12};
 	struct make m = {.n = 0};
 	struct rd_packet p;
 
-	(void)state;
 	make_ethernet(&m, 0x86dd);
 	make_ipv6(&m, 0, 8 + 16 + 8 + 16);
 	make_bytes(&m, options, 8);
@@ -400,12 +384,11 @@ static void test_ipv6_extensions(void **state)
 	assert_int_equal(p.flags, RD_PACKET_FRAGMENT);
 }
 
-static void test_not_roce(void **state)
+TEST(not_roce)
 {
 	struct make m = {.n = 0};
 	struct rd_packet p;
 
-	(void)state;
 	/* Too short for BTH and ICRC. */
 	make_ethernet(&m, 0x0800);
 	make_ipv4(&m, 17, 8 + 15);
@@ -428,12 +411,11 @@ static void test_not_roce(void **state)
 	assert_int_equal(p.payload_len, 5);
 }
 
-static void test_infiniband_raw(void **state)
+TEST(infiniband_raw)
 {
 	struct make m = {.n = 0};
 	struct rd_packet p;
 
-	(void)state;
 	make_lrh(&m, 0, 12);
 	make_be32(&m, 0x0800);
 	make_fill(&m, 0x55, 8 + 2);
@@ -455,7 +437,7 @@ static void test_infiniband_raw(void **state)
 	assert_int_equal(p.end, m.n - 2);
 }
 
-static void test_headers(void **state)
+TEST(headers)
 {
 	struct make m = {.n = 0};
 	struct rd_atomic atomic;
@@ -463,7 +445,6 @@ static void test_headers(void **state)
 	struct rd_reth reth;
 	struct rd_packet p;
 
-	(void)state;
 	/* XRC: XRCETH, RETH, ImmDt. The body counts from 1. */
 	make_packet(&m, MAKE_IB, 0xab, 0x11, 24, 0);
 	rd_packet_parse(RD_LINK_INFINIBAND, m.b, m.n, m.n, &p);
@@ -490,7 +471,7 @@ static void test_headers(void **state)
 	assert_false(rd_packet_reth(&p, &reth));
 }
 
-static void test_aeth(void **state)
+TEST(aeth)
 {
 	static const struct {
 		uint8_t syndrome;
@@ -498,7 +479,6 @@ static void test_aeth(void **state)
 	} cases[] = {{0x1f, RD_AETH_ACK}, {0x2e, RD_AETH_RNR}, {0x41, RD_AETH_RESERVED},
 		{0x60, RD_AETH_NAK}};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct make m = {.n = 0};
 		struct rd_aeth aeth;
@@ -528,12 +508,11 @@ static void test_aeth(void **state)
 	assert_string_equal(rd_aeth_nak_name(31), "reserved NAK code");
 }
 
-static void test_bth_bits(void **state)
+TEST(bth_bits)
 {
 	struct make m = {.n = 0};
 	struct rd_packet p;
 
-	(void)state;
 	make_packet(&m, MAKE_V2_IPV4, 0x04, 0x11, 0, 0);
 	m.b[15] = 0x6b;
 	m.b[42 + 1] = 0xc0 | 0x05;
@@ -576,9 +555,8 @@ static const struct {
 		" payload 4 len 62"},
 };
 
-static void test_lines(void **state)
+TEST(lines)
 {
-	(void)state;
 	for (size_t i = 0; i < COUNT(lines); i++) {
 		struct make m = {.n = 0};
 		char line[512], small[24];
@@ -598,24 +576,22 @@ static void test_lines(void **state)
 }
 
 /* Shorter than any packet: what links exchange for their credits. */
-static void test_line_flow_control(void **state)
+TEST(line_flow_control)
 {
 	static const uint8_t data[6];
 	const struct rd_frame frame = {.data = data, .caplen = 6, .len = 6};
 	char line[200];
 
-	(void)state;
 	rd_packet_line(line, sizeof(line), &frame, RD_LINK_INFINIBAND, RD_LINE_NO_TIME);
 	assert_non_null(strstr(line, "InfiniBand flow control"));
 }
 
-static void test_line_times(void **state)
+TEST(line_times)
 {
 	struct make m = {.n = 0};
 	struct rd_frame frame;
 	char line[512];
 
-	(void)state;
 	make_packet(&m, MAKE_V2_IPV4, 0x04, 0x11, 0, 0);
 	frame = make_frame(&m);
 	frame.ts_ns = UINT64_C(1700000000123456789);
@@ -637,13 +613,12 @@ static void test_line_times(void **state)
 	assert_memory_equal(line, "OUT 52:54:00:00:00:02 > 52:54:00:00:00:01 10.0.0.2 > ", 53);
 }
 
-static void test_line_dscp(void **state)
+TEST(line_dscp)
 {
 	struct make m = {.n = 0};
 	struct rd_frame frame;
 	char line[512];
 
-	(void)state;
 	make_packet(&m, MAKE_V2_IPV4, 0x04, 0x11, 0, 0);
 	m.b[15] = 26 << 2 | 2;
 	frame = make_frame(&m);
@@ -653,7 +628,7 @@ static void test_line_dscp(void **state)
 
 /* A line names the kind of an AETH once: an acknowledge in the opcode's column, a response after
  * it. */
-static void test_line_naks(void **state)
+TEST(line_naks)
 {
 	static const struct {
 		unsigned int opcode;
@@ -675,7 +650,6 @@ static void test_line_naks(void **state)
 	};
 	char line[512];
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct make m = {.n = 0};
 		struct rd_frame frame;
@@ -690,7 +664,7 @@ static void test_line_naks(void **state)
 }
 
 /* Messages of the CM of a real kernel; the numbers are tshark's. */
-static void test_cm(void **state)
+TEST(cm)
 {
 	const char *dir = getenv("TEST_DATA");
 	char path[4096];
@@ -701,7 +675,6 @@ static void test_cm(void **state)
 	struct rd_cm cm;
 	pcap_t *in;
 
-	(void)state;
 	snprintf(path, sizeof(path), "%s/roce/07_rping/a.pcap.zst", dir ? dir : "");
 	in = capture_open(path);
 	assert_non_null(in);
@@ -755,11 +728,10 @@ static const struct {
 	{"not decoded", RD_LINK_RAW, "", 0, false, NULL},
 };
 
-static void test_links(void **state)
+TEST(links)
 {
 	struct make inner = {.n = 0};
 
-	(void)state;
 	make_packet(&inner, MAKE_V2_IPV4, 0x0a, 0x11, 16 + 64, 0);
 	for (size_t i = 0; i < sizeof(on_links) / sizeof(*on_links); i++) {
 		const uint32_t length = on_links[i].length;
@@ -803,14 +775,13 @@ static void test_links(void **state)
 }
 
 /* The printed line of IP packets that are not RDMA. */
-static void test_other_lines(void **state)
+TEST(other_lines)
 {
 	static const struct {
 		uint8_t proto;
 		const char *text;
 	} rows[] = {{17, "UDP payload 12"}, {132, "SCTP"}, {50, "ESP"}, {200, "IP protocol 200"}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct make m = {.n = 0};
 		struct rd_frame frame;
@@ -825,34 +796,4 @@ static void test_other_lines(void **state)
 		if (!strstr(text, rows[i].text))
 			fail_msg("%u: '%s'", rows[i].proto, text);
 	}
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_opcodes),
-		cmocka_unit_test(test_every_opcode),
-		cmocka_unit_test(test_two_ways),
-		cmocka_unit_test(test_truncated),
-		cmocka_unit_test(test_vlans),
-		cmocka_unit_test(test_trailer),
-		cmocka_unit_test(test_icrc),
-		cmocka_unit_test(test_other_lines),
-		cmocka_unit_test(test_ipv4_options_and_fragments),
-		cmocka_unit_test(test_ipv6_extensions),
-		cmocka_unit_test(test_not_roce),
-		cmocka_unit_test(test_infiniband_raw),
-		cmocka_unit_test(test_headers),
-		cmocka_unit_test(test_aeth),
-		cmocka_unit_test(test_bth_bits),
-		cmocka_unit_test(test_lines),
-		cmocka_unit_test(test_line_times),
-		cmocka_unit_test(test_line_flow_control),
-		cmocka_unit_test(test_line_dscp),
-		cmocka_unit_test(test_line_naks),
-		cmocka_unit_test(test_cm),
-		cmocka_unit_test(test_links),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The data of an HTML page: how much of a large report is in it, and what it says about the rest.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "test.h"
 #include <rdmadump/ends.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define FLAGS (JSON_COMPACT | JSON_ENSURE_ASCII)
 
@@ -39,7 +31,7 @@ static json_t *page_of(const struct rd_report *r, size_t bytes)
 enum { HOSTS = 1024, PAIRS = 4096, COUNTERS = 4000, TALKS = 500 };
 
 /* Full tables: they are cut, and what they need is not there for findings once more. */
-static void tables_count_as_well(void **state)
+TEST(tables_count_as_well)
 {
 	struct rd_host *hosts = calloc(HOSTS, sizeof(*hosts));
 	struct rd_host_pair *pairs = calloc(PAIRS, sizeof(*pairs));
@@ -54,7 +46,6 @@ static void tables_count_as_well(void **state)
 	json_t *page, *left, *list;
 	size_t rows;
 
-	(void)state;
 	for (unsigned int i = 0; i < HOSTS; i++)
 		snprintf(
 			hosts[i].address, sizeof(hosts[i].address), "10.0.%u.%u", i / 256, i % 256);
@@ -115,7 +106,7 @@ static size_t count_faulty(const json_t *paths, size_t *all)
 }
 
 /* The QPs with faults are the last of each path, and the first that a page has. */
-static void faulty_qps_come_first(void **state)
+TEST(faulty_qps_come_first)
 {
 	enum { FAULTY = 10 };
 	struct rd_path_qp qps[PATHS][QPS];
@@ -123,7 +114,6 @@ static void faulty_qps_come_first(void **state)
 	struct rd_ends_report r = {.paths = paths, .n_paths = PATHS};
 	size_t all, n;
 
-	(void)state;
 	memset(qps, 0, sizeof(qps));
 	for (unsigned int i = 0; i < PATHS; i++) {
 		paths[i].qps = qps[i];
@@ -150,14 +140,4 @@ static void faulty_qps_come_first(void **state)
 	}
 	assert_int_equal(all, PATHS * QPS);
 	assert_int_equal(n, PATHS * FAULTY);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(tables_count_as_well),
-		cmocka_unit_test(faulty_qps_come_first),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

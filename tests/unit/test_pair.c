@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Unit tests of who talks with whom: pairs found by PSNs, by messages of the CM. */
 #include "../../src/analysis/model/state.h"
+#include "test.h"
 #include "test_packet_make.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <rdmadump/analysis.h>
 #include <rdmadump/hash.h>
-#include <stdlib.h>
 
 #define SEND_ONLY 0x04
 #define ACK	  0x11
@@ -113,9 +108,8 @@ static unsigned int paired(enum rd_pairing how)
 	return n;
 }
 
-static void test_by_psn(void **state)
+TEST(by_psn)
 {
-	(void)state;
 	begin();
 	request(false, 0x100, 5);
 	request(false, 0x101, 9);
@@ -130,9 +124,8 @@ static void test_by_psn(void **state)
 }
 
 /* Two requests with the same PSN wait: the answer could be one to either. */
-static void test_ambiguous(void **state)
+TEST(ambiguous)
 {
-	(void)state;
 	begin();
 	request(false, 0x100, 5);
 	request(false, 0x101, 5);
@@ -145,9 +138,8 @@ static void test_ambiguous(void **state)
  * The kernel's rdma_get_udp_sport(): QPs 0x100 and 0x200 have port 0xc008. If a third QP has it,
  * ports do not follow that rule.
  */
-static void test_by_port(void **state)
+TEST(by_port)
 {
-	(void)state;
 	for (unsigned int third = 0; third < 4; third++) {
 		begin();
 		port = 0xc008;
@@ -164,9 +156,8 @@ static void test_by_port(void **state)
 }
 
 /* A connection as the CM makes it, and ends it: for both directions. */
-static void test_connection(void **state)
+TEST(connection)
 {
-	(void)state;
 	for (unsigned int by = 0; by < 2; by++) {
 		const struct rd_conversation *c = NULL;
 
@@ -191,9 +182,8 @@ static void test_connection(void **state)
 }
 
 /* A QP to which only CNPs were captured has the transport of its peer. */
-static void test_cnps_of_a_connection(void **state)
+TEST(cnps_of_a_connection)
 {
-	(void)state;
 	begin();
 	cm(false, RD_CM_REQ, 7, 0, 0x200);
 	cm(true, RD_CM_REP, 8, 7, 0x100);
@@ -215,9 +205,8 @@ static void gsi(bool back, unsigned int attribute)
 }
 
 /* A REQ without a reply, and how often it was sent. */
-static void test_no_reply(void **state)
+TEST(no_reply)
 {
-	(void)state;
 	for (unsigned int reverse = 0; reverse < 2; reverse++) {
 		begin();
 		for (unsigned int i = 0; i < 4; i++)
@@ -238,13 +227,12 @@ static void test_no_reply(void **state)
 }
 
 /* Flows between two hosts whose QPs have few different numbers, as usual, all stay in the cache. */
-static void test_near(void **state)
+TEST(near)
 {
 	static const uint8_t ends[2][8] = {{10, 0, 0, 1, 10, 0, 0, 2}, {10, 0, 0, 2, 10, 0, 0, 1}};
 	struct flow_table *t = calloc(1, sizeof(*t));
 	struct flow **near[64];
 
-	(void)state;
 	assert_non_null(t);
 	for (uint32_t i = 0; i < 64; i++) {
 		near[i] = flow_near(t, flow_key_ipv4(ends[i % 2]),
@@ -324,11 +312,10 @@ static char *report_of_many(void)
 	return text;
 }
 
-static void test_any_hash_key(void **state)
+TEST(any_hash_key)
 {
 	char *first = NULL;
 
-	(void)state;
 	for (uint64_t key = 1; key <= KEYS; key++) {
 		uint64_t differ = 0, answered = 0;
 		char *text;
@@ -352,20 +339,4 @@ static void test_any_hash_key(void **state)
 			first = text;
 	}
 	free(first);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_by_psn),
-		cmocka_unit_test(test_ambiguous),
-		cmocka_unit_test(test_by_port),
-		cmocka_unit_test(test_connection),
-		cmocka_unit_test(test_cnps_of_a_connection),
-		cmocka_unit_test(test_no_reply),
-		cmocka_unit_test(test_near),
-		cmocka_unit_test(test_any_hash_key),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Pause frames: decoding, time, and as a line. What an analysis makes of them: tests/cases. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "test.h"
 #include "test_packet_make.h"
 
 #define PAUSE_MAC "\x01\x80\xc2\0\0\x01"
@@ -37,12 +31,11 @@ static bool parse_pause(const struct make *m, uint32_t caplen, struct rd_pause *
 	return rd_packet_pause(&p, out);
 }
 
-static void decoded(void **state)
+TEST(decoded)
 {
 	struct make m = make_pause(OWN_MAC, true, 0x88, 1000);
 	struct rd_pause pause;
 
-	(void)state;
 	assert_true(parse_pause(&m, m.n, &pause));
 	assert_true(pause.pfc);
 	assert_int_equal(pause.enabled, 0x88);
@@ -71,9 +64,8 @@ static void decoded(void **state)
 	assert_false(parse_pause(&m, m.n, &pause));
 }
 
-static void in_nanoseconds(void **state)
+TEST(in_nanoseconds)
 {
-	(void)state;
 	assert_int_equal(rd_pause_ns(65535, 100000000000), 335539);
 	assert_int_equal(rd_pause_ns(65535, 10000000), 3355392000);
 	assert_int_equal(rd_pause_ns(1, 1), 512000000000);
@@ -81,7 +73,7 @@ static void in_nanoseconds(void **state)
 	assert_int_equal(rd_pause_ns(1, 0), 0);
 }
 
-static void as_lines(void **state)
+TEST(as_lines)
 {
 	static const struct {
 		bool pfc;
@@ -97,7 +89,6 @@ static void as_lines(void **state)
 	};
 	char line[256];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct make m =
 			make_pause(OWN_MAC, cases[i].pfc, cases[i].enabled, cases[i].quanta);
@@ -115,15 +106,4 @@ static void as_lines(void **state)
 					     : n >= 16 ? "MAC control opcode 0x0101"
 						       : "MAC control len 60"));
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(decoded),
-		cmocka_unit_test(in_nanoseconds),
-		cmocka_unit_test(as_lines),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Any text for terminals and for JSON. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "test.h"
 #include <rdmadump/json.h>
 #include <rdmadump/printable.h>
 
@@ -37,12 +31,11 @@ static const struct {
 	{"", "", ""},
 };
 
-static void test_terminal(void **state)
+TEST(terminal)
 {
 	char out[256], *stream = NULL;
 	size_t length;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		size_t n = strlen(cases[i].text);
 		FILE *f = open_memstream(&stream, &length);
@@ -60,9 +53,8 @@ static void test_terminal(void **state)
 	assert_memory_equal(out, "\\x00", 4);
 }
 
-static void test_json(void **state)
+TEST(json)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		json_t *json = rd_json_string(cases[i].text);
 
@@ -73,9 +65,8 @@ static void test_json(void **state)
 }
 
 /* A character may lie across the pieces in which long text is printed. */
-static void test_pieces(void **state)
+TEST(pieces)
 {
-	(void)state;
 	for (size_t n = 200; n < 300; n++) {
 		char text[512], *stream = NULL;
 		size_t length;
@@ -94,15 +85,4 @@ static void test_pieces(void **state)
 	assert_int_equal(rd_utf8_unfinished("\x98\x98\x98\x98", 4), 0);
 	assert_int_equal(rd_utf8_unfinished("", 0), 0);
 	assert_int_equal(rd_utf8_unfinished("\xc3", 1), 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_terminal),
-		cmocka_unit_test(test_json),
-		cmocka_unit_test(test_pieces),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

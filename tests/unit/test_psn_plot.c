@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* PSNs over time: steps that become longer, NAKs that are thinned, who gets a plot. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "test.h"
 #include "test_scene.h"
 
 static struct scene begin_plots(void)
@@ -23,13 +17,12 @@ static const struct rd_psn_plot *plot_of(struct scene *s)
 }
 
 /* The PSN wraps; packet 2 is lost, and all from there on are retransmitted. */
-static void loss(void **state)
+TEST(loss)
 {
 	struct scene s = begin_plots();
 	const struct rd_psn_plot *p;
 	unsigned int sent = 0, again = 0;
 
-	(void)state;
 	sends(&s, 0xfffffe, 0xffffff);
 	sends(&s, 1, 2);
 	respond(&s, 0xffffff, OK);
@@ -57,7 +50,7 @@ static void loss(void **state)
 }
 
 /* Whatever the time is, all packets stay in the plot, in order. */
-static void long_time(void **state)
+TEST(long_time)
 {
 	static const uint64_t gaps[] = {1000, 700000, 333, 50000000, 2000000000};
 	struct scene s = begin_plots();
@@ -65,7 +58,6 @@ static void long_time(void **state)
 	uint64_t start, width = 1000;
 	int64_t next = 0;
 
-	(void)state;
 	start = s.ns + 10000;
 	for (uint32_t i = 0; i < 2000; i++) {
 		sends(&s, i, i);
@@ -86,13 +78,12 @@ static void long_time(void **state)
 	end(&s);
 }
 
-static void many_naks(void **state)
+TEST(many_naks)
 {
 	struct scene s = begin_plots();
 	const struct rd_psn_plot *p;
 	uint64_t step;
 
-	(void)state;
 	for (uint32_t i = 0; i < 300; i++) {
 		sends(&s, i, i);
 		respond(&s, i, RNR);
@@ -112,12 +103,11 @@ static void many_naks(void **state)
 }
 
 /* A hundred requesters are there before the one in trouble: it gets the plot of another one. */
-static void trouble_is_drawn(void **state)
+TEST(trouble_is_drawn)
 {
 	struct scene s = begin_plots();
 	unsigned int plots = 0, late = 0;
 
-	(void)state;
 	for (uint32_t qp = 1; qp <= 100; qp++) {
 		s.qp = 0x1000 + qp;
 		sends(&s, 0, qp == 100 ? 1 : 9);
@@ -142,25 +132,11 @@ static void trouble_is_drawn(void **state)
 	end(&s);
 }
 
-static void not_asked_for(void **state)
+TEST(not_asked_for)
 {
 	struct scene s = begin();
 
-	(void)state;
 	sends(&s, 0, 9);
 	assert_null(plot_of(&s));
 	end(&s);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(loss),
-		cmocka_unit_test(long_time),
-		cmocka_unit_test(many_naks),
-		cmocka_unit_test(trouble_is_drawn),
-		cmocka_unit_test(not_asked_for),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,18 +3,9 @@
  * What the kernel reports of QPs: the BPF programs, run here by a small interpreter over structures
  * like the kernel's, and their records, as bytes.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* cmocka wants the four above first. */
-#include <cmocka.h>
-
 #include "config.h"
 #include "device/qp_record.h"
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "test.h"
 #include <sys/stat.h>
 
 /* --- records ---------------------------------------------------------------------------------- */
@@ -34,13 +25,12 @@ static struct qp_record record(void)
 	return r;
 }
 
-static void test_record(void **state)
+TEST(record)
 {
 	struct qp_record r = record();
 	struct rd_qp_event e;
 	unsigned char bytes[sizeof(r) + 9] = {0};
 
-	(void)state;
 	memcpy(bytes + 1, &r, sizeof(r)); /* not aligned, and longer */
 	assert_true(qp_record_event(bytes + 1, sizeof(r) + 8, 1000000, &e));
 	assert_int_equal(e.kind, RD_QP_CREATED);
@@ -66,12 +56,11 @@ static void test_record(void **state)
 	assert_string_equal(e.comm, "");
 }
 
-static void test_text_of_a_record(void **state)
+TEST(text_of_a_record)
 {
 	struct qp_record r = record();
 	struct rd_qp_event e;
 
-	(void)state;
 	memset(r.device, 'd', sizeof(r.device)); /* without an end */
 	memset(r.comm, 'c', sizeof(r.comm));
 	r.comm[1] = '\x1b';
@@ -80,13 +69,12 @@ static void test_text_of_a_record(void **state)
 	assert_string_equal(e.comm, "c?cccccccccccccc");
 }
 
-static void test_no_event(void **state)
+TEST(no_event)
 {
 	struct rd_qp_event e;
 	struct qp_record r[] = {record(), record(), record(), record(), record(), record(),
 		record(), record(), record()};
 
-	(void)state;
 	r[1].kind = RD_QP_EVENT_KINDS;
 	r[2].lqpn = 1; /* the port's own */
 	r[3].lqpn = 0;
@@ -307,7 +295,6 @@ static void probe(enum rd_qp_event_kind kind, void *argument)
 
 static int set_up(void **state)
 {
-	(void)state;
 	qp = (struct qp){.device = &device, .port = 1, .num = 0xabc, .res = {.user = 1, .type = 7}};
 	n_reported = 0;
 	n_lost = 0;
@@ -315,11 +302,10 @@ static int set_up(void **state)
 	return 0;
 }
 
-static void test_created(void **state)
+TEST_WITH(created, set_up, NULL)
 {
 	struct rd_qp_event e;
 
-	(void)state;
 	probe(RD_QP_CREATED, &qp.res);
 	assert_int_equal(n_reported, 1);
 	assert_true(qp_record_event(&reported, sizeof(reported), 0, &e));
@@ -337,11 +323,10 @@ static void test_created(void **state)
 }
 
 /* Only the change that sets the remote QP is reported, whatever else is in the register. */
-static void test_connected(void **state)
+TEST_WITH(connected, set_up, NULL)
 {
 	struct rd_qp_event e;
 
-	(void)state;
 	attr.dest = 0x4321;
 	probe3(RD_QP_CONNECTED, &qp, &attr, ~(UINT64_C(1) << 20));
 	assert_int_equal(n_reported, 0);
@@ -359,12 +344,11 @@ static void test_connected(void **state)
 	assert_int_equal(n_lost, 0);
 }
 
-static void test_destroyed(void **state)
+TEST_WITH(destroyed, set_up, NULL)
 {
 	struct qp_record zero = {0};
 	struct rd_qp_event e;
 
-	(void)state;
 	probe(RD_QP_DESTROYED, &qp);
 	assert_int_equal(n_reported, 1);
 	assert_true(qp_record_event(&reported, sizeof(reported), 0, &e));
@@ -377,9 +361,8 @@ static void test_destroyed(void **state)
 	assert_int_equal(reported.pid, 0);
 }
 
-static void test_not_of_a_process(void **state)
+TEST_WITH(not_of_a_process, set_up, NULL)
 {
-	(void)state;
 	qp.res.user = 0;
 	probe(RD_QP_CREATED, &qp.res);
 	probe(RD_QP_DESTROYED, &qp);
@@ -389,9 +372,8 @@ static void test_not_of_a_process(void **state)
 	assert_int_equal(n_lost, 0);
 }
 
-static void test_lost(void **state)
+TEST_WITH(lost, set_up, NULL)
 {
-	(void)state;
 	is_full = true;
 	probe(RD_QP_CREATED, &qp.res);
 	probe(RD_QP_DESTROYED, &qp);
@@ -459,13 +441,12 @@ static struct btf *make_btf(const struct kernel *k)
 	return btf;
 }
 
-static void test_layout(void **state)
+TEST(layout)
 {
 	static const char *const starts[] = {"start_boottime", "real_start_time"};
 	struct qp_layout l;
 	struct rd_error err = {0};
 
-	(void)state;
 	for (unsigned int i = 0; i < 2; i++) {
 		struct btf *btf = make_btf(&(struct kernel){.start = starts[i]});
 
@@ -487,7 +468,7 @@ static void test_layout(void **state)
 }
 
 /* Of a kernel that differs nothing is guessed. */
-static void test_other_layouts(void **state)
+TEST(other_layouts)
 {
 	static const struct {
 		struct kernel kernel;
@@ -499,7 +480,6 @@ static void test_other_layouts(void **state)
 		{{.start = "start_boottime", .no_qp = true}, "RDMA_RESTRACK_QP of rdma_restrack"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct btf *btf = make_btf(&cases[i].kernel);
 		struct rd_error err = {0};
@@ -605,12 +585,10 @@ static void a_module(const char *root)
 
 static void nothing(const char *root)
 {
-	(void)root;
 }
 
-static void test_where_the_types_are(void **state)
+TEST(where_the_types_are)
 {
-	(void)state;
 	assert_string_equal(reads(built_in), "");
 	assert_string_equal(reads(a_module), "");
 	assert_non_null(strstr(reads(out_of_tree),
@@ -620,24 +598,3 @@ static void test_where_the_types_are(void **state)
 	assert_non_null(strstr(reads(nothing), "kernel has no BTF of the module"));
 }
 #endif
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_record),
-		cmocka_unit_test(test_text_of_a_record),
-		cmocka_unit_test(test_no_event),
-#ifdef HAVE_LIBBPF
-		cmocka_unit_test_setup(test_created, set_up),
-		cmocka_unit_test_setup(test_connected, set_up),
-		cmocka_unit_test_setup(test_destroyed, set_up),
-		cmocka_unit_test_setup(test_not_of_a_process, set_up),
-		cmocka_unit_test_setup(test_lost, set_up),
-		cmocka_unit_test(test_layout),
-		cmocka_unit_test(test_other_layouts),
-		cmocka_unit_test(test_where_the_types_are),
-#endif
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}

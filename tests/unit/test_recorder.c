@@ -1,22 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Unit tests of triggers: what texts mean, and which frames fire. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-/* cmocka wants these before itself */
-#include <cmocka.h>
-
 #include "recorder.h"
+#include "test.h"
 #include "test_packet_make.h"
 #include "wire.h"
 #include <sched.h>
 #include <spawn.h>
 #include <stdatomic.h>
-#include <unistd.h>
-
-#define WATCHDOG_S 300
 
 #define SEND	 0x04
 #define READ	 0x0c
@@ -56,9 +46,8 @@ static void means(const char *text, const char *words)
 	trigger_free(&t);
 }
 
-static void test_texts(void **state)
+TEST(texts)
 {
-	(void)state;
 	means("nak", "a NAK of any code");
 	means("nak=access", "a NAK 'remote access error'");
 	means("nak=3", "a NAK 'remote operational error'");
@@ -81,9 +70,8 @@ static void test_texts(void **state)
 	means("out_of_buffer>1,device=mlx5_1:2", "of mlx5_1:2 grows by more than 1");
 }
 
-static void test_refused(void **state)
+TEST(refused)
 {
-	(void)state;
 	refused("", "neither");
 	refused("=5", "neither");
 	refused("a b", "neither");
@@ -193,12 +181,11 @@ static int congestion(struct watched *w)
 	return frame(w, MAKE_V2_IPV4, CNP, 7, 0, zeros, sizeof(zeros));
 }
 
-static void test_naks(void **state)
+TEST(naks)
 {
 	static const char *const texts[] = {"nak=access,qp=7", "nak", "rnr", NULL};
 	struct watched w;
 
-	(void)state;
 	watch(&w, texts);
 	assert_int_equal(response(&w, 7, 0x1f), -1);
 	assert_int_equal(response(&w, 7, 0x62), 0);
@@ -213,12 +200,11 @@ static void test_naks(void **state)
 	unwatch(&w);
 }
 
-static void test_errors(void **state)
+TEST(errors)
 {
 	static const char *const texts[] = {"qp-error", "icrc-error", "cnp", NULL};
 	struct watched w;
 
-	(void)state;
 	watch(&w, texts);
 	/* "ICRC" is no ICRC. */
 	assert_int_equal(response(&w, 7, 0x60), 1);
@@ -228,14 +214,13 @@ static void test_errors(void **state)
 	unwatch(&w);
 }
 
-static void test_hosts(void **state)
+TEST(hosts)
 {
 	static const char *const texts[] = {
 		"nak,host=10.0.0.1", "nak,host=10.0.0.9", "rnr,host=fd00::1", NULL};
 	static const uint8_t rnr[4] = {0x2e}, nak[4] = {0x62};
 	struct watched w;
 
-	(void)state;
 	watch(&w, texts);
 	assert_int_equal(response(&w, 7, 0x62), 0);
 	assert_int_equal(w.trigger[1].fired, 0);
@@ -246,13 +231,12 @@ static void test_hosts(void **state)
 	unwatch(&w);
 }
 
-static void test_cm_reject(void **state)
+TEST(cm_reject)
 {
 	static const char *const texts[] = {"cm-reject", NULL};
 	struct watched w;
 	uint8_t body[8 + 256] = {0};
 
-	(void)state;
 	watch(&w, texts);
 	body[8] = 1;
 	body[9] = RD_MAD_CM;
@@ -269,12 +253,11 @@ static void test_cm_reject(void **state)
 /* --- retransmissions ----------------------------------------------------------------------------
  */
 
-static void test_retransmissions(void **state)
+TEST(retransmissions)
 {
 	static const char *const texts[] = {"retransmission", NULL};
 	struct watched w;
 
-	(void)state;
 	watch(&w, texts);
 	/* Across the end of the PSNs; a READ takes several. */
 	assert_int_equal(request(&w, MAKE_V2_IPV4, 7, 0xfffffe), -1);
@@ -300,12 +283,11 @@ static void test_retransmissions(void **state)
 }
 
 /* The eighth time in a row, whatever is sent after it in each round; and only once. */
-static void test_gave_up(void **state)
+TEST(gave_up)
 {
 	static const char *const texts[] = {"gave-up", NULL};
 	struct watched w;
 
-	(void)state;
 	watch(&w, texts);
 	for (unsigned int round = 1; round <= 10; round++) {
 		assert_int_equal(request(&w, MAKE_V2_IPV4, 7, 20), round == 8 ? 0 : -1);
@@ -329,12 +311,11 @@ static void test_gave_up(void **state)
 
 /* More flows than the table has entries: the one idle longest is forgotten, none is confused with
  * another. */
-static void test_many_flows(void **state)
+TEST(many_flows)
 {
 	static const char *const texts[] = {"retransmission", NULL};
 	struct watched w;
 
-	(void)state;
 	watch(&w, texts);
 	for (uint32_t qp = 0; qp < WIRE_FLOWS; qp++)
 		assert_int_equal(request(&w, MAKE_V2_IPV4, qp, 100), -1);
@@ -375,13 +356,12 @@ static void test_many_flows(void **state)
 /* --- rates
  * ----------------------------------------------------------------------------------------- */
 
-static void test_rates(void **state)
+TEST(rates)
 {
 	static const char *const texts[] = {"cnp>10/s", NULL};
 	struct watched w;
 	unsigned int fired = 0;
 
-	(void)state;
 	watch(&w, texts);
 	/* Ten within a second are not more than ten. */
 	for (unsigned int i = 0; i < 100; i++, w.ns += SECOND / 10)
@@ -397,7 +377,7 @@ static void test_rates(void **state)
 	unwatch(&w);
 }
 
-static void test_describe(void **state)
+TEST(describe)
 {
 	static const char *const texts[] = {"nak=access", NULL};
 	struct watched w;
@@ -405,7 +385,6 @@ static void test_describe(void **state)
 	struct rd_frame f;
 	char out[200];
 
-	(void)state;
 	watch(&w, texts);
 	make_packet(&m, MAKE_V2_IPV4, ACK, 7, 4, 0);
 	m.b[14 + 20 + 8 + 12] = 0x62;
@@ -418,11 +397,10 @@ static void test_describe(void **state)
 }
 
 /* Files that are complete faster than they can be analysed: those over the limit are counted. */
-static void test_too_many_files(void **state)
+TEST(too_many_files)
 {
 	static struct rd_recorder r;
 
-	(void)state;
 	r.config.command = "true";
 	pthread_mutex_init(&r.lock, NULL);
 	follow_init(&r);
@@ -446,7 +424,6 @@ static atomic_bool is_starting, waits_no_more;
 int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
 	const posix_spawnattr_t *attr, char *const argv[], char *const env[])
 {
-	(void)file;
 	is_starting = true;
 	while (!waits_no_more)
 		sched_yield();
@@ -461,8 +438,6 @@ int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t 
 
 static bool wait_no_more(void *ctx, bool commands)
 {
-	(void)ctx;
-	(void)commands;
 	while (!is_starting)
 		sched_yield();
 	waits_no_more = true;
@@ -470,9 +445,8 @@ static bool wait_no_more(void *ctx, bool commands)
 }
 
 /* It gets its signal nevertheless: else the end would wait for it. */
-static void test_end_while_command_starts(void **state)
+TEST(end_while_command_starts)
 {
-	(void)state;
 	ended.config.command = "sleep";
 	ended.config.waiting = wait_no_more;
 	pthread_mutex_init(&ended.lock, NULL);
@@ -483,19 +457,4 @@ static void test_end_while_command_starts(void **state)
 	assert_int_equal(ended.follow.child, 0);
 	assert_int_equal(ended.counts.commands_failed, 1);
 	pthread_mutex_destroy(&ended.lock);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_texts),
-		cmocka_unit_test(test_refused), cmocka_unit_test(test_naks),
-		cmocka_unit_test(test_errors), cmocka_unit_test(test_hosts),
-		cmocka_unit_test(test_cm_reject), cmocka_unit_test(test_retransmissions),
-		cmocka_unit_test(test_gave_up), cmocka_unit_test(test_many_flows),
-		cmocka_unit_test(test_rates), cmocka_unit_test(test_describe),
-		cmocka_unit_test(test_too_many_files),
-		cmocka_unit_test(test_end_while_command_starts)};
-
-	alarm(WATCHDOG_S);
-	return cmocka_run_group_tests_name("recorder", tests, NULL, NULL);
 }

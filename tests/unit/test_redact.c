@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Redaction: addresses that belong together, forms in text, frames of each type, checksums. */
+#include "test.h"
 #include "test_packet_make.h"
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <rdmadump/redact.h>
 #include <rdmadump/wire.h>
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 #define ARRAY(a) (sizeof(a) / sizeof(*(a)))
 
@@ -62,7 +59,7 @@ static void check_text(const char *marked)
 	rd_redact_free(r);
 }
 
-static void test_forms(void **state)
+TEST(forms)
 {
 	static const char *const rows[] = {
 		"inet <192.168.7.9>/24 brd <192.168.7.255> scope global",
@@ -95,7 +92,6 @@ static void test_forms(void **state)
 		"0000:3b:00.0 15b3:1017 16.35.2000 MT_0000000012 0x1017",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY(rows); i++)
 		check_text(rows[i]);
 }
@@ -104,14 +100,13 @@ static void test_forms(void **state)
  * A page has its data in one line: what a number means there, the words of its own object say, and
  * not those of all others. In a short line all words count.
  */
-static void test_long_line(void **state)
+TEST(long_line)
 {
 	static const char guid[] = "{\"node_guid\":\"0c42a10300b31234\"}",
 			  address[] = "{\"detail\":\"refused at 0x00007f3b0c77d000\"}";
 	struct rd_redact *r = rd_redact_new();
 	char text[4096] = "", *to;
 
-	(void)state;
 	for (unsigned int i = 0; i < 20; i++) {
 		strcat(text, i % 2 ? guid : address);
 		strcat(text, ",{\"n\":[1,2,3]},");
@@ -129,7 +124,7 @@ static void test_long_line(void **state)
 	rd_redact_free(r);
 }
 
-static void test_labels(void **state)
+TEST(labels)
 {
 	static const char *const rows[] = {
 		"[SN] Serial number: <MT2116X09341>\n again <MT2116X09341>",
@@ -144,19 +139,17 @@ static void test_labels(void **state)
 		"node_desc: <rack3 node17>\nNode Description:..<rack4, node18>\n <rack3 node17>",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY(rows); i++)
 		check_text(rows[i]);
 }
 
 /* In a capture a name is replaced where its label is; the blanks behind it are none of it. */
-static void test_foreign_labels(void **state)
+TEST(foreign_labels)
 {
 	static const char text[] = "node_desc: rack5 node19 \t\nnode_desc: rack5 node19\n";
 	struct rd_redact *r = rd_redact_new();
 	char *to, *first, *second;
 
-	(void)state;
 	rd_redact_begin(r);
 	to = rd_redact_foreign(r, text, strlen(text), NULL);
 	first = strchr(to, ' ') + 1;
@@ -168,14 +161,13 @@ static void test_foreign_labels(void **state)
 	rd_redact_free(r);
 }
 
-static void test_names(void **state)
+TEST(names)
 {
 	static const char text[] =
 		"Node7 node7, node70; node7-ib0 (node7.lab.example) localhost root";
 	struct rd_redact *r = rd_redact_new();
 	char *to;
 
-	(void)state;
 	rd_redact_name(r, RD_REDACT_HOST, "node7", 5);
 	rd_redact_name(r, RD_REDACT_HOST, "node7.lab.example", 17);
 	rd_redact_name(r, RD_REDACT_HOST, "localhost", 9);
@@ -194,7 +186,7 @@ static void test_names(void **state)
 
 /* --- addresses that belong together ----------------------------------------------------------- */
 
-static void test_related(void **state)
+TEST(related)
 {
 	static const char text[] = "02:11:22:aa:bb:cc fe80::11:22ff:feaa:bbcc ff02::1:ffaa:bbcc "
 				   "10.20.30.40 ::ffff:10.20.30.40 10.20.30.41 10.20.99.41 "
@@ -205,7 +197,6 @@ static void test_related(void **state)
 	uint8_t mac[6], a[16], b[16];
 	unsigned int m[6], n = 0;
 
-	(void)state;
 	for (char *w = strtok_r(to, " ", &save); w; w = strtok_r(NULL, " ", &save))
 		word[n++] = w;
 	assert_int_equal(n, 12);
@@ -242,13 +233,12 @@ static void test_related(void **state)
 }
 
 /* Every address of a network: all different, none an original, in the same order of text. */
-static void test_no_original(void **state)
+TEST(no_original)
 {
 	struct rd_redact *r = rd_redact_new();
 	uint8_t ip[4], to[254][4];
 	bool seen[256] = {false};
 
-	(void)state;
 	for (int pass = 0; pass < 2; pass++) {
 		for (unsigned int i = 1; i < 255; i++) {
 			rd_put_be32(ip, 0x0a000000 | i);
@@ -268,11 +258,10 @@ static void test_no_original(void **state)
 }
 
 /* A network stays in its half, so that its class or netmask is still right. */
-static void test_halves(void **state)
+TEST(halves)
 {
 	static const uint8_t first[] = {1, 126, 128, 223};
 
-	(void)state;
 	for (unsigned int n = 0; n < 64; n++) {
 		struct rd_redact *r = rd_redact_new();
 		uint8_t ip[sizeof(first)][4];
@@ -295,9 +284,8 @@ static void test_halves(void **state)
 }
 
 /* Networks that differ stay different, also those that only the second pass finds. */
-static void test_distinct(void **state)
+TEST(distinct)
 {
-	(void)state;
 	for (int found_late = 0; found_late < 2; found_late++) {
 		struct rd_redact *r = rd_redact_new();
 		bool ipv4[256] = {false}, ipv6[65536] = {false};
@@ -398,13 +386,12 @@ static uint16_t udp_rest(const uint8_t *b, uint32_t n, bool v6)
 	return sum(b + 14 + (v6 ? 8 : 12), v6 ? 32 : 8, sum(b + udp, n - udp, 17 + n - udp));
 }
 
-static void test_checksums(void **state)
+TEST(checksums)
 {
 	struct make m;
 	uint8_t to[4096];
 	uint32_t computed, stored;
 
-	(void)state;
 	for (int v6 = 0; v6 < 2; v6++) {
 		make_write(&m, v6, 64);
 		redact(RD_LINK_ETHERNET, &m, to);
@@ -421,13 +408,12 @@ static void test_checksums(void **state)
 }
 
 /* Each checksum that is wrong stays wrong, alone. */
-static void test_damaged(void **state)
+TEST(damaged)
 {
 	uint32_t computed, stored;
 	struct make m;
 	uint8_t to[4096];
 
-	(void)state;
 	make_write(&m, false, 64);
 	m.b[m.n - 2] ^= 0x10;
 	redact(RD_LINK_ETHERNET, &m, to);
@@ -451,11 +437,10 @@ static void test_damaged(void **state)
 }
 
 /* A frame that was cut anywhere: nothing outside is written, no address of it is left. */
-static void test_cut(void **state)
+TEST(cut)
 {
 	struct make whole;
 
-	(void)state;
 	for (int v6 = 0; v6 < 2; v6++) {
 		make_write(&whole, v6, 64);
 		for (uint32_t n = 0; n < whole.n; n++) {
@@ -480,12 +465,11 @@ static void test_cut(void **state)
 	}
 }
 
-static void test_arp(void **state)
+TEST(arp)
 {
 	struct make m = {.n = 0};
 	uint8_t to[4096];
 
-	(void)state;
 	make_ethernet(&m, 0x0806);
 	make_bytes(&m, "\0\x01\x08\0\x06\x04\0\x02", 8);
 	make_bytes(&m, "\x52\x54\0\0\0\x02\x0a\0\0\x02\x52\x54\0\0\0\x01\x0a\0\0\x01", 20);
@@ -500,13 +484,12 @@ static void test_arp(void **state)
 }
 
 /* A frame within VXLAN within a frame; and one that an ICMP error quotes. */
-static void test_within(void **state)
+TEST(within)
 {
 	uint32_t computed, stored;
 	struct make inner, m = {.n = 0};
 	uint8_t to[4096];
 
-	(void)state;
 	make_write(&inner, false, 32);
 	make_ethernet(&m, 0x0800);
 	make_ipv4(&m, 17, 16 + inner.n);
@@ -547,13 +530,12 @@ static void test_within(void **state)
 }
 
 /* A recorded route in the options of an IPv4 header, whole and as far as it was captured. */
-static void test_ipv4_options(void **state)
+TEST(ipv4_options)
 {
 	static const char route[] = "\x07\x0b\x0c\x0a\x09\x08\x07\x0a\x09\x08\x06";
 	struct make m = {.n = 0};
 	uint8_t to[4096];
 
-	(void)state;
 	make_ethernet(&m, 0x0800);
 	make_ipv4(&m, 17, sizeof(route) + 8 + 32);
 	m.b[14] = 0x40 | (20 + sizeof(route)) / 4;
@@ -569,13 +551,12 @@ static void test_ipv4_options(void **state)
 }
 
 /* An address in an option of TCP (MPTCP ADD_ADDR), whole and as far as it was captured. */
-static void test_tcp_options(void **state)
+TEST(tcp_options)
 {
 	static const uint8_t option[12] = {30, 10, 0x30, 1, 10, 9, 8, 7, 0x12, 0xb7, 1, 1};
 	struct make m = {.n = 0};
 	uint8_t to[4096];
 
-	(void)state;
 	make_ethernet(&m, 0x0800);
 	make_ipv4(&m, 6, 20 + sizeof(option) + 10);
 	make_be32(&m, 0x9c401ff8);
@@ -599,13 +580,12 @@ static void test_tcp_options(void **state)
 }
 
 /* What is not understood becomes zeros: LLDP, text in UDP and TCP. */
-static void test_payload(void **state)
+TEST(payload)
 {
 	static const char secret[] = "alice@node7 secret";
 	struct make m = {.n = 0};
 	uint8_t to[4096];
 
-	(void)state;
 	make_ethernet(&m, 0x88cc);
 	make_bytes(&m, secret, sizeof(secret));
 	redact(RD_LINK_ETHERNET, &m, to);
@@ -647,13 +627,12 @@ static void make_mad(struct make *m, unsigned int class, unsigned int attribute)
 
 #define MAD 62
 
-static void test_cm(void **state)
+TEST(cm)
 {
 	struct make m;
 	uint8_t to[4096], *mad = m.b + MAD;
 	const uint8_t *got = to + MAD;
 
-	(void)state;
 	make_mad(&m, RD_MAD_CM, RD_CM_REQ);
 	memcpy(mad + 24 + 8, "\0\0\0\0\x01\x06\x12\x34", 8);
 	memcpy(mad + 24 + 56, "\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\0\0\x02", 16);
@@ -680,13 +659,12 @@ static void test_cm(void **state)
 	assert_false(has(got + 36, 220, "\xc3", 1));
 }
 
-static void test_smp(void **state)
+TEST(smp)
 {
 	struct make m;
 	uint8_t to[4096], *mad = m.b + MAD;
 	const uint8_t *got = to + MAD;
 
-	(void)state;
 	make_mad(&m, RD_MAD_SMP, 0x11);
 	redact(RD_LINK_ETHERNET, &m, to);
 	assert_memory_equal(got + 64, mad + 64, 4);
@@ -710,13 +688,12 @@ static void test_smp(void **state)
 	assert_false(has(got + 24, 232, "\xc3", 1));
 }
 
-static void test_sa(void **state)
+TEST(sa)
 {
 	struct make m;
 	uint8_t to[4096], *mad = m.b + MAD;
 	const uint8_t *got = to + MAD;
 
-	(void)state;
 	make_mad(&m, RD_MAD_SA, 0x35);
 	mad[26] = 0;
 	redact(RD_LINK_ETHERNET, &m, to);
@@ -747,14 +724,13 @@ static void test_sa(void **state)
 /* --- InfiniBand, and what follows frames -------------------------------------------------------
  */
 
-static void test_infiniband(void **state)
+TEST(infiniband)
 {
 	uint32_t length = 40 + RD_BTH_LEN + 20 + RD_ICRC_LEN, computed, stored;
 	uint16_t now, was;
 	struct make m = {.n = 0};
 	uint8_t to[4096];
 
-	(void)state;
 	make_lrh(&m, 3, length);
 	make_ipv6(&m, 0x1b, length - 40);
 	make_be32(&m, 0x0440ffff); /* SEND only */
@@ -793,12 +769,11 @@ static uint32_t fcs_of(const uint8_t *b, uint32_t n)
 }
 
 /* An FCS within the captured bytes, and behind them. */
-static void test_fcs(void **state)
+TEST(fcs)
 {
 	struct make m;
 	uint8_t to[4096];
 
-	(void)state;
 	for (int extra = 0; extra < 2; extra++) {
 		struct rd_redact *r = rd_redact_new();
 		uint32_t n;
@@ -826,13 +801,12 @@ static void test_fcs(void **state)
 
 /* --- the map ---------------------------------------------------------------------------------- */
 
-static void test_map(void **state)
+TEST(map)
 {
 	struct rd_redact *r = rd_redact_new();
 	char *to = both(r, "10.1.2.3 10.1.2.3 127.0.0.1 0c:42:a1:b3:12:34 /home/alice/x");
 	json_t *map = rd_redact_map(r);
 
-	(void)state;
 	assert_int_equal(json_array_size(map), 3);
 	for (size_t i = 0; i < 3; i++) {
 		const json_t *row = json_array_get(map, i);
@@ -843,35 +817,4 @@ static void test_map(void **state)
 	json_decref(map);
 	free(to);
 	rd_redact_free(r);
-}
-
-int main(void)
-{
-	const struct CMUnitTest all[] = {
-		cmocka_unit_test(test_forms),
-		cmocka_unit_test(test_long_line),
-		cmocka_unit_test(test_labels),
-		cmocka_unit_test(test_foreign_labels),
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_related),
-		cmocka_unit_test(test_no_original),
-		cmocka_unit_test(test_halves),
-		cmocka_unit_test(test_distinct),
-		cmocka_unit_test(test_checksums),
-		cmocka_unit_test(test_damaged),
-		cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_arp),
-		cmocka_unit_test(test_within),
-		cmocka_unit_test(test_ipv4_options),
-		cmocka_unit_test(test_tcp_options),
-		cmocka_unit_test(test_payload),
-		cmocka_unit_test(test_cm),
-		cmocka_unit_test(test_smp),
-		cmocka_unit_test(test_sa),
-		cmocka_unit_test(test_infiniband),
-		cmocka_unit_test(test_fcs),
-		cmocka_unit_test(test_map),
-	};
-
-	return cmocka_run_group_tests(all, NULL, NULL);
 }

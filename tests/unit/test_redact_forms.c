@@ -3,20 +3,12 @@
  * Redaction of addresses in text, as a property: an address in any spelling, beside any byte, is
  * replaced by what replaces its bytes in a frame; and what is no address stays.
  */
+#include "test.h"
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <jansson.h>
 #include <rdmadump/bytes.h>
 #include <rdmadump/redact.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define ARRAY(a)  (sizeof(a) / sizeof(*(a)))
 #define ADDRESSES 12
@@ -325,12 +317,11 @@ static void everywhere(struct rd_redact *r, const struct spelling *s, const stru
 		}
 }
 
-static void test_everywhere(void **state)
+TEST(everywhere)
 {
 	const char *full = getenv("TEST_FULL");
 	struct address from[ADDRESSES], to;
 
-	(void)state;
 	for (seed = 1; seed < (full && *full ? 9 : 2); seed++) {
 		struct rd_redact *r = rd_redact_new();
 		const uint32_t began = seed;
@@ -404,12 +395,11 @@ static void make_other(char *text, size_t size, uint32_t kind)
 	}
 }
 
-static void test_others_stay(void **state)
+TEST(others_stay)
 {
 	struct rd_redact *r = rd_redact_new();
 	uint32_t began;
 
-	(void)state;
 	seed = 7;
 	for (size_t i = 0; i < ADDRESSES; i++) {
 		struct address a;
@@ -434,7 +424,7 @@ static void test_others_stay(void **state)
 }
 
 /* What netfilter logs after "MAC=": both addresses, as they are in the frame. */
-static void test_netfilter(void **state)
+TEST(netfilter)
 {
 	static const char text[] =
 		"IN=eth0 MAC=52:54:00:12:34:56:0c:42:a1:b3:12:34:08:00 SRC=10.1.2.3 LEN=60";
@@ -444,7 +434,6 @@ static void test_netfilter(void **state)
 	struct address found;
 	char *out;
 
-	(void)state;
 	free(rd_redact_text(r, text, strlen(text), NULL));
 	rd_redact_begin(r);
 	out = rd_redact_text(r, text, strlen(text), NULL);
@@ -457,15 +446,4 @@ static void test_netfilter(void **state)
 	assert_non_null(strstr(out, ":08:00 SRC="));
 	free(out);
 	rd_redact_free(r);
-}
-
-int main(void)
-{
-	const struct CMUnitTest all[] = {
-		cmocka_unit_test(test_everywhere),
-		cmocka_unit_test(test_others_stay),
-		cmocka_unit_test(test_netfilter),
-	};
-
-	return cmocka_run_group_tests(all, NULL, NULL);
 }

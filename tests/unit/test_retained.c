@@ -4,16 +4,14 @@
  * no other one is, and all are accounted for. Timestamps are hours apart, so that no test depends
  * on how fast it runs.
  */
+#include "test.h"
 #include "test_format.h"
 #include "windows.h"
 #include <rdmadump/sink.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#define WATCHDOG_S 300
 #define FRAME	   1000
 #define HOUR	   UINT64_C(3600000000000)
 #define FRAMES_MAX 20000
@@ -47,13 +45,11 @@ struct place {
 
 static void on_begin(void *ctx)
 {
-	(void)ctx;
 	section.comment = "begun";
 }
 
 static void on_fill(void *ctx, const struct rd_file_account *account, struct rd_iface_stats *stats)
 {
-	(void)ctx;
 	assert_non_null(account->dump);
 	section.comment = "ended";
 	stats[0].delivered = account->written[0];
@@ -61,8 +57,6 @@ static void on_fill(void *ctx, const struct rd_file_account *account, struct rd_
 
 static bool on_waiting(void *ctx, bool commands)
 {
-	(void)ctx;
-	(void)commands;
 	return true;
 }
 
@@ -264,13 +258,12 @@ static void check_exact(const struct place *p)
 /* --- exactly once ---------------------------------------------------------------------------- */
 
 /* Triggers at frames, close together and far apart, in the middle of chunks of any size. */
-static void test_exactly_once(void **state)
+TEST(exactly_once)
 {
 	struct place *p = calloc(1, sizeof(*p));
 	uint64_t ns = 1000 * HOUR;
 	unsigned int fired = 0;
 
-	(void)state;
 	assert_non_null(p);
 	p->retention.pre_ns = 3 * HOUR;
 	p->retention.post_ns = 2 * HOUR;
@@ -305,11 +298,10 @@ static void test_exactly_once(void **state)
 
 /* A trigger within the time of the file before extends it; one after it begins another one, which
  * does not have the frames that the other one has. */
-static void test_overlap(void **state)
+TEST(overlap)
 {
 	struct place *p = calloc(1, sizeof(*p));
 
-	(void)state;
 	assert_non_null(p);
 	p->retention.pre_ns = 10 * HOUR;
 	p->retention.post_ns = 5 * HOUR;
@@ -339,11 +331,10 @@ static void test_overlap(void **state)
 	free(p);
 }
 
-static void test_no_trigger(void **state)
+TEST(no_trigger)
 {
 	struct place *p = calloc(1, sizeof(*p));
 
-	(void)state;
 	assert_non_null(p);
 	p->retention.pre_ns = HOUR;
 	start(p, (size_t)16 << 20);
@@ -368,11 +359,10 @@ static void end_window(struct place *p, uint64_t ns)
 
 /* Triggers on an idle port, and one whose frames are in the file before: there is no file, and none
  * counts towards the limit. */
-static void test_no_frames(void **state)
+TEST(no_frames)
 {
 	struct place *p = calloc(1, sizeof(*p));
 
-	(void)state;
 	assert_non_null(p);
 	p->retention.pre_ns = p->retention.post_ns = HOUR;
 	p->retention.files = 2;
@@ -401,11 +391,10 @@ static void test_no_frames(void **state)
 }
 
 /* The recording ends while the window waits for its first frame. */
-static void test_closed_without_frames(void **state)
+TEST(closed_without_frames)
 {
 	struct place *p = calloc(1, sizeof(*p));
 
-	(void)state;
 	assert_non_null(p);
 	p->retention.pre_ns = p->retention.post_ns = HOUR;
 	start(p, (size_t)16 << 20);
@@ -420,12 +409,11 @@ static void test_closed_without_frames(void **state)
  */
 
 /* The oldest frames leave memory for newer ones, and the file says which are missing. */
-static void test_short_memory(void **state)
+TEST(short_memory)
 {
 	struct place *p = calloc(1, sizeof(*p));
 	unsigned int first = 0;
 
-	(void)state;
 	assert_non_null(p);
 	p->retention.pre_ns = 1000 * HOUR;
 	p->retention.post_ns = HOUR;
@@ -446,11 +434,10 @@ static void test_short_memory(void **state)
 	free(p);
 }
 
-static void test_most_files(void **state)
+TEST(most_files)
 {
 	struct place *p = calloc(1, sizeof(*p));
 
-	(void)state;
 	assert_non_null(p);
 	p->retention.pre_ns = p->retention.post_ns = HOUR;
 	p->retention.files = 2;
@@ -472,12 +459,11 @@ static void test_most_files(void **state)
 	free(p);
 }
 
-static void test_most_bytes(void **state)
+TEST(most_bytes)
 {
 	struct place *p = calloc(1, sizeof(*p));
 	uint64_t least;
 
-	(void)state;
 	assert_non_null(p);
 	p->retention.pre_ns = p->retention.post_ns = 1000 * HOUR;
 	p->retention.bytes = 300000;
@@ -499,11 +485,10 @@ static void test_most_bytes(void **state)
 }
 
 /* There is room for a header, but not for a frame: no file is left. */
-static void test_no_bytes(void **state)
+TEST(no_bytes)
 {
 	struct place *p = calloc(1, sizeof(*p));
 
-	(void)state;
 	assert_non_null(p);
 	p->retention.pre_ns = p->retention.post_ns = HOUR;
 	iface = (struct rd_iface){.name = "test", .link = RD_LINK_ETHERNET, .max_frame = FRAME};
@@ -555,11 +540,10 @@ static void dump_at(struct place *p, uint64_t hour)
 
 /* As on a full disk: recording goes on, and the next trigger tries again. What was written stays; a
  * file without frames is removed, and does not count. */
-static void test_failing_files(void **state)
+TEST(failing_files)
 {
 	struct place *p = calloc(1, sizeof(*p));
 
-	(void)state;
 	assert_non_null(p);
 	signal(SIGXFSZ, SIG_IGN);
 	p->retention.pre_ns = p->retention.post_ns = HOUR;
@@ -590,11 +574,10 @@ static void test_failing_files(void **state)
 }
 
 /* Its directory is not there for a while. */
-static void test_no_directory(void **state)
+TEST(no_directory)
 {
 	struct place *p = calloc(1, sizeof(*p));
 
-	(void)state;
 	assert_non_null(p);
 	p->retention.pre_ns = p->retention.post_ns = HOUR;
 	start(p, (size_t)16 << 20);
@@ -614,11 +597,10 @@ static void test_no_directory(void **state)
 }
 
 /* Another program removes the file that is being written. */
-static void test_removed_file(void **state)
+TEST(removed_file)
 {
 	struct place *p = calloc(1, sizeof(*p));
 
-	(void)state;
 	assert_non_null(p);
 	p->retention.pre_ns = p->retention.post_ns = HOUR;
 	p->removes = true;
@@ -634,11 +616,10 @@ static void test_removed_file(void **state)
 	free(p);
 }
 
-static void test_directory(void **state)
+TEST(directory)
 {
 	struct place *p = calloc(1, sizeof(*p));
 
-	(void)state;
 	assert_non_null(p);
 	iface = (struct rd_iface){.name = "test", .link = RD_LINK_ETHERNET, .max_frame = FRAME};
 	assert_int_equal(
@@ -658,13 +639,12 @@ static void test_directory(void **state)
 /* --- windows ------------------------------------------------------------------------------------
  */
 
-static void test_windows(void **state)
+TEST(windows)
 {
 	const struct rd_retention c = {.pre_ns = 10, .post_ns = 5, .holdoff_ns = 20, .files = 3};
 	struct windows w;
 	struct window next;
 
-	(void)state;
 	windows_init(&w, &c);
 	assert_false(windows_next(&w, &next));
 	assert_int_equal(windows_add(&w, 100, 0), RD_TRIGGER_BEGINS);
@@ -694,14 +674,13 @@ static void test_windows(void **state)
 }
 
 /* While the writer is behind, no trigger is lost: the last window grows. */
-static void test_many_windows(void **state)
+TEST(many_windows)
 {
 	const struct rd_retention c = {.pre_ns = 1, .post_ns = 1};
 	struct windows w;
 	struct window next;
 	unsigned int n = 0;
 
-	(void)state;
 	windows_init(&w, &c);
 	for (uint64_t i = 0; i < WINDOWS_MAX; i++)
 		assert_int_equal(windows_add(&w, 100 + i * 10, 0), RD_TRIGGER_BEGINS);
@@ -715,21 +694,14 @@ static void test_many_windows(void **state)
 	windows_fini(&w);
 }
 
-int main(void)
+static int enter(void **state)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_exactly_once),
-		cmocka_unit_test(test_overlap), cmocka_unit_test(test_no_trigger),
-		cmocka_unit_test(test_no_frames), cmocka_unit_test(test_closed_without_frames),
-		cmocka_unit_test(test_short_memory), cmocka_unit_test(test_no_bytes),
-		cmocka_unit_test(test_most_files), cmocka_unit_test(test_most_bytes),
-		cmocka_unit_test(test_failing_files), cmocka_unit_test(test_no_directory),
-		cmocka_unit_test(test_removed_file), cmocka_unit_test(test_directory),
-		cmocka_unit_test(test_windows), cmocka_unit_test(test_many_windows)};
-
-	alarm(WATCHDOG_S);
-	assert_non_null(mkdtemp(directory));
-	assert_int_equal(chdir(directory), 0);
-	if (cmocka_run_group_tests_name("retained", tests, NULL, NULL))
-		return 1;
-	return rmdir(directory) < 0;
+	return mkdtemp(directory) ? chdir(directory) : -1;
 }
+
+static int leave(void **state)
+{
+	return chdir("..") || rmdir(directory);
+}
+
+ALL_TESTS_WITH(enter, leave)

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Copies whose frames, texts and addresses are replaced: every byte of them, and every failure. */
+#include "test.h"
 #include "test_format_maker.h"
-#include <errno.h>
 #include <rdmadump/rewrite.h>
-#include <stdio.h>
-#include <string.h>
 
 #define FACTS 0x80524446u
 #define FRAME "0123456789abcdef0123456789ab"
@@ -36,7 +34,6 @@ static char *change_text(void *ctx, const char *text, size_t n, size_t *out_n)
 	char *out;
 	int len = asprintf(&out, "<%.*s>", (int)n, text);
 
-	(void)ctx;
 	assert_true(len >= 2);
 	*out_n = (size_t)len;
 	return out;
@@ -44,7 +41,6 @@ static char *change_text(void *ctx, const char *text, size_t n, size_t *out_n)
 
 static void change_address(void *ctx, uint8_t *p, size_t n)
 {
-	(void)ctx;
 	memset(p, 0xee, n);
 }
 
@@ -189,7 +185,7 @@ static void scene(struct maker *k, bool copy, unsigned int large)
 	block_end(k);
 }
 
-static void test_pcapng(void **state)
+TEST(pcapng)
 {
 	static const struct {
 		bool big;
@@ -198,7 +194,6 @@ static void test_pcapng(void **state)
 	} cases[] = {{false, 0, 3}, {true, 0, 3}, {false, 1, 3}, {true, 7, 3},
 		{false, 4096, 1 << 20}, {true, 0, 1 << 20}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct maker before = {.big = cases[i].big}, after = {.big = cases[i].big};
 		struct replaced x = {0};
@@ -224,9 +219,8 @@ static void test_pcapng(void **state)
 
 /* --- pcap ------------------------------------------------------------------------------------- */
 
-static void test_pcap(void **state)
+TEST(pcap)
 {
-	(void)state;
 	for (unsigned int big = 0; big < 2; big++) {
 		struct maker before = {.big = big}, after = {.big = big};
 		struct replaced x = {0};
@@ -254,7 +248,7 @@ static void test_pcap(void **state)
 /* --- failures --------------------------------------------------------------------------------- */
 
 /* A file that ends early is copied up to there; what is no capture is not. */
-static void test_damage(void **state)
+TEST(damage)
 {
 	struct maker k = {0};
 	struct replaced x = {0};
@@ -262,7 +256,6 @@ static void test_damage(void **state)
 	struct rd_error err;
 	size_t whole;
 
-	(void)state;
 	section(&k);
 	iface(&k, 1, 0, -1);
 	epb(&k, 0, 77, "frame", 5);
@@ -282,12 +275,11 @@ static void test_damage(void **state)
 }
 
 /* Nothing is written after a failure, and its reason is reported. */
-static void test_failures(void **state)
+TEST(failures)
 {
 	struct maker k = {0};
 	struct rd_error err;
 
-	(void)state;
 	scene(&k, false, 3);
 	for (unsigned int at = 1; at <= 5; at++) {
 		struct replaced x = {.fails_at = at};
@@ -303,9 +295,8 @@ static void test_failures(void **state)
 }
 
 /* A frame of a link type that cannot be changed: only what is before it is copied. */
-static void test_refused(void **state)
+TEST(refused)
 {
-	(void)state;
 	for (unsigned int pcap = 0; pcap < 2; pcap++) {
 		struct maker k = {0};
 		struct replaced x = {.refuses = true};
@@ -334,17 +325,4 @@ static void test_refused(void **state)
 		memory_free(&x.copy);
 		memory_free(&k.m);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pcapng),
-		cmocka_unit_test(test_pcap),
-		cmocka_unit_test(test_damage),
-		cmocka_unit_test(test_failures),
-		cmocka_unit_test(test_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,23 +4,13 @@
  * threads is tested step by step: a page of the ring is protected, so that one side stops at its
  * access and the other side acts before it continues.
  */
+#include "test.h"
 #include <poll.h>
 #include <pthread.h>
 #include <rdmadump/ring.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <unistd.h>
-/* cmocka wants these before itself */
-#include <cmocka.h>
-
-#define WATCHDOG_S 300
 
 #if defined(__SANITIZE_THREAD__)
 #define THREAD_SANITIZER 1
@@ -49,11 +39,10 @@ static bool readable(const struct rd_ring *ring)
 
 /* --- order ------------------------------------------------------------------------------ */
 
-static void test_first_in_first_out(void **state)
+TEST(first_in_first_out)
 {
 	struct rd_ring ring;
 
-	(void)state;
 	ring_make(&ring, 4);
 	assert_null(rd_ring_take(&ring));
 	for (int i = 0; i < 4; i++) {
@@ -69,9 +58,8 @@ static void test_first_in_first_out(void **state)
 }
 
 /* Every capacity holds as many items as documented, at any position in the ring. */
-static void test_wrap_around(void **state)
+TEST(wrap_around)
 {
-	(void)state;
 	for (size_t capacity = 1; capacity <= 17; capacity++) {
 		struct rd_ring ring;
 
@@ -92,11 +80,10 @@ static void test_wrap_around(void **state)
 }
 
 /* The counters wrap at the end of their range. */
-static void test_counters_overflow(void **state)
+TEST(counters_overflow)
 {
 	struct rd_ring ring;
 
-	(void)state;
 	ring_make(&ring, 8);
 	ring.head = ring.tail = SIZE_MAX - 2;
 	for (int i = 0; i < 8; i++)
@@ -110,11 +97,10 @@ static void test_counters_overflow(void **state)
 
 /* --- sleeping --------------------------------------------------------------------------- */
 
-static void test_sleep(void **state)
+TEST(sleep)
 {
 	struct rd_ring ring;
 
-	(void)state;
 	ring_make(&ring, 4);
 	/* The producer makes no system call while the consumer is awake. */
 	rd_ring_put(&ring, &numbers[0]);
@@ -168,7 +154,6 @@ static void trapped(int sig, siginfo_t *info, void *context)
 {
 	uint8_t *at = info->si_addr;
 
-	(void)context;
 	if (!trap.page || at < trap.page || at >= trap.page + trap.len) {
 		signal(sig, SIG_DFL);
 		return;
@@ -230,12 +215,11 @@ static void interleave_end(struct rd_ring *ring, uint8_t *pages)
 }
 
 /* Put while the consumer announces its sleep: it sees the item, or is woken. */
-static void test_put_while_falling_asleep(void **state)
+TEST(put_while_falling_asleep)
 {
 	uint8_t *pages;
 	struct rd_ring *ring = interleave(0, &pages, other_sleeps, other_puts);
 
-	(void)state;
 	assert_true(!trap.slept || readable(ring));
 	rd_ring_awake(ring);
 	assert_ptr_equal(rd_ring_take(ring), &numbers[7]);
@@ -243,12 +227,11 @@ static void test_put_while_falling_asleep(void **state)
 }
 
 /* The consumer falls asleep while the producer is about to put: it is woken. */
-static void test_sleep_while_putting(void **state)
+TEST(sleep_while_putting)
 {
 	uint8_t *pages;
 	struct rd_ring *ring = interleave(1, &pages, other_puts, other_sleeps);
 
-	(void)state;
 	assert_true(trap.slept);
 	assert_true(readable(ring));
 	rd_ring_awake(ring);
@@ -310,9 +293,8 @@ static void run_pair(size_t window, size_t n)
 	rd_ring_fini(&p.back);
 }
 
-static void test_two_threads(void **state)
+TEST(two_threads)
 {
-	(void)state;
 	run_pair(1, 20000);
 	run_pair(3, 50000);
 	run_pair(64, 200000);
@@ -321,12 +303,11 @@ static void test_two_threads(void **state)
 /* --- failure ---------------------------------------------------------------------------- */
 
 /* All is released: the next descriptor has the same number. */
-static void test_nothing_left(void **state)
+TEST(nothing_left)
 {
 	struct rd_ring ring;
 	int fd;
 
-	(void)state;
 	ring_make(&ring, 4);
 	fd = ring.fd;
 	rd_ring_fini(&ring);
@@ -336,14 +317,13 @@ static void test_nothing_left(void **state)
 	rd_ring_fini(&ring);
 }
 
-static void test_no_descriptor(void **state)
+TEST(no_descriptor)
 {
 	struct rlimit old, none;
 	struct rd_error err = {0};
 	struct rd_ring ring;
 	int rc;
 
-	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
 	none = (struct rlimit){.rlim_cur = 0, .rlim_max = old.rlim_max};
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
@@ -354,24 +334,4 @@ static void test_no_descriptor(void **state)
 	assert_non_null(strstr(err.text, "ulimit -n"));
 	/* Closes only its own descriptors, and may be called. */
 	rd_ring_fini(&ring);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_first_in_first_out),
-		cmocka_unit_test(test_wrap_around),
-		cmocka_unit_test(test_counters_overflow),
-		cmocka_unit_test(test_sleep),
-#ifndef THREAD_SANITIZER
-		cmocka_unit_test(test_put_while_falling_asleep),
-		cmocka_unit_test(test_sleep_while_putting),
-#endif
-		cmocka_unit_test(test_two_threads),
-		cmocka_unit_test(test_nothing_left),
-		cmocka_unit_test(test_no_descriptor),
-	};
-
-	alarm(WATCHDOG_S);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Frames between 10.0.0.2 and 10.0.0.1 for tests that a case of tests/cases cannot be, and what an
- * analysis finds. After cmocka.h.
+ * analysis finds. After test.h.
  */
 #ifndef TEST_SCENE_H
 #define TEST_SCENE_H

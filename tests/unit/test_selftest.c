@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Selftest: what is replaced on request, differences between two results, what a peer may
  * send. */
+#include "test.h"
 #include "numbered.h"
 #include "peer_address.h"
 #include "peer_link.h"
@@ -15,17 +16,7 @@
 #include <rdmadump/clock.h>
 #include <rdmadump/selftest.h>
 #include <semaphore.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 /* --- replaced addresses ------------------------------------------------------------------- */
 
@@ -74,7 +65,7 @@ static void check_gone(
 	json_decref(probe);
 }
 
-static void test_redacted(void **state)
+TEST(redacted)
 {
 	static const char *const rows[][3] = {
 		{"v", "02:00:00:ab:CD:ef", "00:ab:cd"},
@@ -105,7 +96,6 @@ static void test_redacted(void **state)
 		.directory = "/home/alice/out"};
 	struct rd_selftest st;
 
-	(void)state;
 	begin_redacted(&st, &config);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		check_gone(&st, rows[i][0], rows[i][1], rows[i][2]);
@@ -121,7 +111,7 @@ static void test_redacted(void **state)
 }
 
 /* The program's words stay, whatever a host is called; without the option all stays. */
-static void test_redacted_words(void **state)
+TEST(redacted_words)
 {
 	/* A directory's name without a slash is a word of sentences, too. */
 	struct rd_selftest_config config = {
@@ -130,7 +120,6 @@ static void test_redacted_words(void **state)
 	struct rd_selftest st;
 	char name[64] = "found";
 
-	(void)state;
 	begin_redacted(&st, &config);
 	assert_int_equal(redacted_probe(&st, probe), 0);
 	assert_string_equal(json_string_value(json_object_get(probe, "outcome")), "found");
@@ -151,7 +140,7 @@ static void test_redacted_words(void **state)
 	redacted_end(&st);
 }
 
-static void test_redacted_frames(void **state)
+TEST(redacted_frames)
 {
 	const struct rd_selftest_config config = {.hash_addresses = true};
 	uint8_t frame[64] = {2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x88, 0xb5, 's', 'e', 'c'};
@@ -159,7 +148,6 @@ static void test_redacted_frames(void **state)
 	struct rd_selftest st;
 	uint8_t first[64];
 
-	(void)state;
 	begin_redacted(&st, &config);
 	result_init(&r);
 	result_frame(&r, frame, sizeof(frame), 1);
@@ -192,9 +180,8 @@ static size_t differences(json_t *before, json_t *after)
 	return n;
 }
 
-static void test_compare(void **state)
+TEST(compare)
 {
-	(void)state;
 	assert_int_equal(differences(document("passed", "", 5), document("passed", "", 5)), 0);
 	assert_int_equal(differences(document("passed", "", 5), document("passed", "", 6)), 1);
 	assert_int_equal(differences(document("passed", "", 5), document("failed", "", 6)), 2);
@@ -220,18 +207,16 @@ static json_t *with_finding(const char *key)
 }
 
 /* Other findings with the same outcome; the words of a meaning may change. */
-static void test_compare_findings(void **state)
+TEST(compare_findings)
 {
-	(void)state;
 	assert_int_equal(differences(with_finding("a"), with_finding("a")), 0);
 	assert_int_equal(differences(with_finding("a"), with_finding("b")), 1);
 	assert_int_equal(differences(with_finding("a"), document("found", "", 5)), 1);
 }
 
 /* Names are unique, since they are file names and options. */
-static void test_probes(void **state)
+TEST(probes)
 {
-	(void)state;
 	assert_non_null(rd_probes[0]);
 	for (unsigned int i = 0; rd_probes[i]; i++) {
 		assert_ptr_equal(rd_probe_find(rd_probes[i]->name), rd_probes[i]);
@@ -264,7 +249,7 @@ static void look(struct numbered *m, uint32_t before, uint32_t number, uint32_t 
 	numbered_look(m, frame, make_frame(frame, m, before, &number, 1, after));
 }
 
-static void test_numbered(void **state)
+TEST(numbered)
 {
 	const uint32_t three = 3;
 	struct numbered m, other;
@@ -272,7 +257,6 @@ static void test_numbered(void **state)
 	uint8_t frame[64];
 	uint32_t len;
 
-	(void)state;
 	assert_int_equal(numbered_init(&m, NUMBERED_MAX + 1), -1);
 	numbered_free(&m);
 	assert_int_equal(numbered_init(&m, 4), 0);
@@ -305,14 +289,13 @@ static void test_numbered(void **state)
 	numbered_free(&other);
 }
 
-static void test_numbered_damage(void **state)
+TEST(numbered_damage)
 {
 	static const uint32_t numbers[] = {0, 1, 2};
 	uint8_t frame[256];
 	struct numbered m;
 	uint32_t len;
 
-	(void)state;
 	assert_int_equal(numbered_init(&m, 4), 0);
 	len = make_frame(frame, &m, 42, numbers, 3, 4);
 	numbered_look(&m, frame, len);
@@ -382,9 +365,8 @@ static enum peer_fault read_back(struct peer_message *m, const uint8_t *bytes)
 	return fault ? fault : peer_body_get(m, type, bytes + PEER_HEAD);
 }
 
-static void test_peer_messages(void **state)
+TEST(peer_messages)
 {
-	(void)state;
 	for (unsigned int type = 0; type < PEER_TYPES; type++) {
 		const struct peer_message m = make_message((enum peer_type)type);
 		uint8_t bytes[PEER_HEAD + PEER_BODY];
@@ -399,13 +381,12 @@ static void test_peer_messages(void **state)
 }
 
 /* Each change of the head is refused, by its reason. */
-static void test_peer_heads(void **state)
+TEST(peer_heads)
 {
 	const struct peer_message m = make_message(PEER_READY);
 	uint8_t bytes[PEER_HEAD + PEER_BODY];
 	struct peer_message back;
 
-	(void)state;
 	peer_message_put(bytes, &m);
 	for (size_t i = 0; i < PEER_HEAD; i++) {
 		bytes[i] ^= 0x40;
@@ -432,7 +413,7 @@ static enum peer_fault with_bytes(enum peer_type type, size_t at, const void *by
 	return read_back(&back, to);
 }
 
-static void test_peer_bodies(void **state)
+TEST(peer_bodies)
 {
 	static const struct {
 		enum peer_type type;
@@ -463,7 +444,6 @@ static void test_peer_bodies(void **state)
 		{PEER_SEEN, 66, 1, "\2"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		assert_int_equal(
 			with_bytes(bad[i].type, bad[i].at, bad[i].bytes, bad[i].n), PEER_MALFORMED);
@@ -485,12 +465,11 @@ static void test_peer_bodies(void **state)
 }
 
 /* Each byte of each message at its extremes: refused, or taken as it is. */
-static void test_peer_extremes(void **state)
+TEST(peer_extremes)
 {
 	static const uint8_t values[] = {0, 1, 2, 0x1b, ' ', 0x7f, 0x80, 0xff};
 	unsigned int refused = 0, good = 0;
 
-	(void)state;
 	for (unsigned int type = 0; type < PEER_TYPES; type++) {
 		const struct peer_message m = make_message((enum peer_type)type);
 		uint8_t bytes[PEER_HEAD + PEER_BODY], again[PEER_HEAD + PEER_BODY];
@@ -515,12 +494,11 @@ static void test_peer_extremes(void **state)
 }
 
 /* A connection that ends within a message: after the handshake, too, that is no message. */
-static void test_peer_truncated(void **state)
+TEST(peer_truncated)
 {
 	const struct rd_selftest_config config = {.control_port = 1};
 	const struct rd_selftest st = {.config = &config, .deadline_ns = UINT64_MAX};
 
-	(void)state;
 	for (unsigned int type = 0; type < PEER_TYPES; type++) {
 		const struct peer_message m = make_message((enum peer_type)type);
 		uint8_t bytes[PEER_HEAD + PEER_BODY];
@@ -623,7 +601,7 @@ static const char *find_peer(struct peer_addresses *a, const char *host)
 	return peer_addresses_find(a, &st);
 }
 
-static void test_peer_addresses(void **state)
+TEST(peer_addresses)
 {
 	const struct sockaddr_storage same = address("192.0.2.7"),
 				      mapped = address("::ffff:192.0.2.7"),
@@ -631,7 +609,6 @@ static void test_peer_addresses(void **state)
 	struct peer_addresses a;
 	char name[300];
 
-	(void)state;
 	assert_null(find_peer(&a, "192.0.2.7"));
 	assert_int_equal(a.n, 1);
 	assert_true(peer_addresses_have(&a, &same));
@@ -655,13 +632,12 @@ static void test_peer_addresses(void **state)
 }
 
 /* A link-local address is another one on another interface. */
-static void test_peer_scope(void **state)
+TEST(peer_scope)
 {
 	struct sockaddr_storage from = address("fe80::7");
 	struct sockaddr_in6 *six = (void *)&from;
 	struct peer_addresses a;
 
-	(void)state;
 	assert_null(find_peer(&a, "fe80::7%lo"));
 	six->sin6_scope_id = if_nametoindex("lo");
 	assert_true(six->sin6_scope_id);
@@ -673,14 +649,13 @@ static void test_peer_scope(void **state)
 }
 
 /* The wait for a resolver ends with the probe, and with an interruption. */
-static void test_peer_slow_resolver(void **state)
+TEST(peer_slow_resolver)
 {
 	volatile sig_atomic_t stop = 0;
 	const struct rd_selftest_config config = {.peer = "slow.test", .stop = &stop};
 	struct rd_selftest st = {.config = &config, .run_deadline_ns = UINT64_MAX};
 	struct peer_addresses a;
 
-	(void)state;
 	assert_int_equal(sem_init(&answer, 0, 0), 0);
 	st.deadline_ns = rd_monotonic_ns() + 20000000;
 	assert_string_equal(peer_addresses_find(&a, &st),
@@ -691,19 +666,4 @@ static void test_peer_slow_resolver(void **state)
 	/* The threads end, and free what they have. */
 	sem_post(&answer);
 	sem_post(&answer);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_redacted),
-		cmocka_unit_test(test_redacted_words), cmocka_unit_test(test_redacted_frames),
-		cmocka_unit_test(test_compare), cmocka_unit_test(test_compare_findings),
-		cmocka_unit_test(test_numbered), cmocka_unit_test(test_numbered_damage),
-		cmocka_unit_test(test_peer_messages), cmocka_unit_test(test_peer_heads),
-		cmocka_unit_test(test_peer_bodies), cmocka_unit_test(test_peer_extremes),
-		cmocka_unit_test(test_peer_truncated), cmocka_unit_test(test_peer_addresses),
-		cmocka_unit_test(test_peer_scope), cmocka_unit_test(test_peer_slow_resolver),
-		cmocka_unit_test(test_probes)};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,32 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Unit tests of a series of files: names in both styles, the ring, printing names, the command. */
 #include "series.h"
+#include "test.h"
 #include <fcntl.h>
 #include <rdmadump/log.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
-/* cmocka wants these before itself */
-#include <cmocka.h>
 
-#define WATCHDOG_S 300
-#define SECOND	   1000000000ULL
-#define NOON	   (1795262400ULL * SECOND) /* 2026-11-21 12:00:00 UTC */
-#define FILES	   6
+#define SECOND 1000000000ULL
+#define NOON   (1795262400ULL * SECOND) /* 2026-11-21 12:00:00 UTC */
+#define FILES  6
 
 static char warnings[2000];
 
 static void take_warning(void *ctx, enum rd_level level, const char *line)
 {
-	(void)ctx;
-	(void)level;
 	strncat(warnings, line, sizeof(warnings) - strlen(warnings) - 1);
 }
 
@@ -43,7 +31,6 @@ static void series_make(struct series *s, const char *path, const struct rd_rota
 
 static bool go_on(void *ctx, bool commands)
 {
-	(void)ctx;
 	assert_true(commands);
 	return true;
 }
@@ -103,9 +90,8 @@ static const struct {
 	{"-", {.timed = true}, 1, {"-", "-"}},
 };
 
-static void test_names(void **state)
+TEST(names)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct series s;
 
@@ -122,7 +108,7 @@ static void test_names(void **state)
 }
 
 /* A name that becomes empty or too long is not used. */
-static void test_numbers(void **state)
+TEST(numbers)
 {
 	static const struct {
 		const char *name, *base, *ending;
@@ -143,19 +129,17 @@ static void test_numbers(void **state)
 		{"a_99999999999999999999_20261121031500.json", "a", ".json", 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (rd_series_number(rows[i].name, rows[i].base, rows[i].ending) != rows[i].number)
 			fail_msg("'%s' of '%s'", rows[i].name, rows[i].base);
 }
 
-static void test_names_odd(void **state)
+TEST(names_odd)
 {
 	const struct rd_rotation timed = {.timed = true};
 	struct series s;
 	char path[3000];
 
-	(void)state;
 	memset(path, 'a', sizeof(path));
 	for (size_t i = 0; i + 2 < sizeof(path); i += 2)
 		memcpy(path + i, "%c", 2);
@@ -182,14 +166,13 @@ static bool exists(const char *path)
 }
 
 /* Frames that are older than the file, as from another file: they name it. */
-static void test_first_frame(void **state)
+TEST(first_frame)
 {
 	const struct rd_rotation rotation = {.timed = true};
 	struct rd_error err = {0};
 	struct series s;
 	char was[100];
 
-	(void)state;
 	series_make(&s, "first-%Y%m%d%H%M%S", &rotation);
 	next(&s, 0);
 	snprintf(was, sizeof(was), "%s", s.path);
@@ -210,13 +193,12 @@ static void test_first_frame(void **state)
 	series_fini(&s);
 }
 
-static void test_first_frame_fails(void **state)
+TEST(first_frame_fails)
 {
 	const struct rd_rotation rotation = {.timed = true};
 	struct rd_error err = {0};
 	struct series s;
 
-	(void)state;
 	series_make(&s, "gone-%Y%m%d%H%M%S", &rotation);
 	next(&s, 0);
 	assert_int_equal(series_first_frame(&s, SECOND, &err), -1);
@@ -227,13 +209,12 @@ static void test_first_frame_fails(void **state)
 
 /* --- the ring --------------------------------------------------------------------------- */
 
-static void test_ring(void **state)
+TEST(ring)
 {
 	const struct rd_rotation rotation = {.frames = 1, .ring = 3, .naming = RD_NAMES_DUMPCAP};
 	char names[6][100];
 	struct series s;
 
-	(void)state;
 	series_make(&s, "ring.pcap", &rotation);
 	for (unsigned int i = 0; i < 6; i++) {
 		next(&s, NOON + i * SECOND);
@@ -258,7 +239,7 @@ static void test_ring(void **state)
 }
 
 /* Files of an earlier run: their number, their bytes, and the highest number among them. */
-static void test_find(void **state)
+TEST(find)
 {
 	static const char *const ours[] = {
 		"found_00003_20261121031500.pcap", "found_123456_20261121031500.pcap"};
@@ -271,7 +252,6 @@ static void test_find(void **state)
 	struct series_found found;
 	struct series s;
 
-	(void)state;
 	series_make(&s, "found.pcap", &rotation);
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		touch(others[i]);
@@ -296,12 +276,11 @@ static void test_find(void **state)
 }
 
 /* Repeated names are overwritten when they are opened, not removed. */
-static void test_ring_same_names(void **state)
+TEST(ring_same_names)
 {
 	const struct rd_rotation rotation = {.frames = 1, .ring = 2};
 	struct series s;
 
-	(void)state;
 	series_make(&s, "same", &rotation);
 	for (unsigned int i = 0; i < 5; i++) {
 		next(&s, NOON + i * SECOND);
@@ -324,13 +303,12 @@ static void read_text(const char *path, char *text, size_t capacity)
 	fclose(f);
 }
 
-static void test_print_names(void **state)
+TEST(print_names)
 {
 	struct rd_rotation rotation = {.frames = 1, .print_names_to = "printed"};
 	struct series s;
 	char text[100];
 
-	(void)state;
 	series_make(&s, "p", &rotation);
 	next(&s, NOON);
 	series_closed(&s);
@@ -365,14 +343,13 @@ static void script(const char *path, const char *text)
 }
 
 /* Each file once, in any order; the end waits for all. */
-static void test_command(void **state)
+TEST(command)
 {
 	struct rd_rotation rotation = {.frames = 1, .command = "./command"};
 	unsigned int seen = 0;
 	struct series s;
 	char text[200];
 
-	(void)state;
 	script("command", "#!/bin/sh\necho \"$# $1\" >>ran\n");
 	series_make(&s, "c", &rotation);
 	for (unsigned int i = 0; i < 3; i++) {
@@ -411,7 +388,7 @@ static void test_command(void **state)
 }
 
 /* The series waits for its own commands, and leaves the children of other parts to them. */
-static void test_children_of_others(void **state)
+TEST(children_of_others)
 {
 	struct rd_rotation rotation = {.frames = 1, .command = "true"};
 	siginfo_t info;
@@ -419,7 +396,6 @@ static void test_children_of_others(void **state)
 	int status;
 	pid_t other = fork();
 
-	(void)state;
 	if (other == 0)
 		_exit(7);
 	assert_true(other > 0);
@@ -440,7 +416,6 @@ static char directory[] = "rdmadump-series.XXXXXX";
 /* Users give relative names: the tests run in a separate directory. */
 static int enter(void **state)
 {
-	(void)state;
 	setenv("TZ", "UTC0", 1);
 	tzset();
 	rd_log_to(take_warning, NULL, RD_LOG_WARNING);
@@ -449,26 +424,7 @@ static int enter(void **state)
 
 static int leave(void **state)
 {
-	(void)state;
 	return chdir("..") || rmdir(directory);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_names_odd),
-		cmocka_unit_test(test_first_frame),
-		cmocka_unit_test(test_first_frame_fails),
-		cmocka_unit_test(test_ring),
-		cmocka_unit_test(test_find),
-		cmocka_unit_test(test_ring_same_names),
-		cmocka_unit_test(test_print_names),
-		cmocka_unit_test(test_command),
-		cmocka_unit_test(test_children_of_others),
-	};
-
-	alarm(WATCHDOG_S);
-	return cmocka_run_group_tests(tests, enter, leave);
-}
+ALL_TESTS_WITH(enter, leave)

@@ -1,21 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A capture as a library: from a file source to a file, refused, and stopped by another thread. */
+#include "test.h"
 #include <fcntl.h>
 #include <pthread.h>
 #include <rdmadump/identity.h>
 #include <rdmadump/session.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
-/* cmocka wants these before itself */
-#include <cmocka.h>
 
 #define N_FRAMES    1000
 #define FRAME_BYTES 100
@@ -59,7 +51,6 @@ static int setup(void **state)
 {
 	FILE *f;
 
-	(void)state;
 	snprintf(dir, sizeof(dir), "%s/test_session.XXXXXX", getenv("TMPDIR") ?: "/tmp");
 	if (!mkdtemp(dir))
 		return -1;
@@ -75,7 +66,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	unlink(input);
 	unlink(output);
 	return rmdir(dir);
@@ -118,12 +108,10 @@ static void count_ended(void *ctx)
 static void count_frames(
 	void *ctx, const struct rd_source *source, const struct rd_frame *frames, unsigned int n)
 {
-	(void)source;
-	(void)frames;
 	((struct calls *)ctx)->frames += n;
 }
 
-static void test_file_to_file(void **state)
+TEST(file_to_file)
 {
 	struct calls calls = {0};
 	struct rd_session_config config = config_of(input, output);
@@ -132,7 +120,6 @@ static void test_file_to_file(void **state)
 	struct rd_error err;
 	unsigned int n;
 
-	(void)state;
 	config.ctx = &calls;
 	config.ready = count_ready;
 	config.frames = count_frames;
@@ -162,14 +149,13 @@ static void test_file_to_file(void **state)
 	assert_int_equal(calls.frames, N_FRAMES);
 }
 
-static void test_limit_and_filter(void **state)
+TEST(limit_and_filter)
 {
 	struct rd_session_config config = config_of(input, output);
 	const struct rd_session_result *r;
 	struct rd_session *s;
 	struct rd_error err;
 
-	(void)state;
 	config.count = 10;
 	config.filter.expression = "ether[14] & 1 == 0";
 	assert_int_equal(rd_session_open(&s, &config, &err), 0);
@@ -183,7 +169,7 @@ static void test_limit_and_filter(void **state)
 }
 
 /* The output is the input, under another name: nothing is touched. */
-static void test_refused(void **state)
+TEST(refused)
 {
 	struct rd_session_config config;
 	const struct rd_session_result *r;
@@ -193,7 +179,6 @@ static void test_refused(void **state)
 	struct rd_error err;
 	char other[128];
 
-	(void)state;
 	snprintf(other, sizeof(other), "%s/other.pcap", dir);
 	assert_int_equal(link(input, other), 0);
 	config = config_of(input, other);
@@ -213,12 +198,11 @@ static void test_refused(void **state)
 }
 
 /* The name decides which groups the user has. */
-static void test_user(void **state)
+TEST(user)
 {
 	struct rd_identity id;
 	struct rd_error err;
 
-	(void)state;
 	assert_int_equal(rd_identity_choose(&id, "root", &err), 0);
 	assert_true(id.change);
 	assert_true(id.keep);
@@ -228,13 +212,12 @@ static void test_user(void **state)
 	assert_int_equal(err.class, RD_CLASS_USAGE);
 }
 
-static void test_no_source(void **state)
+TEST(no_source)
 {
 	const struct rd_session_config config = config_of("/nonexistent/file", output);
 	struct rd_session *s = NULL;
 	struct rd_error err;
 
-	(void)state;
 	assert_int_equal(rd_session_open(&s, &config, &err), -1);
 	assert_null(s);
 	assert_int_not_equal(err.class, RD_CLASS_NONE);
@@ -270,7 +253,7 @@ static void stop_after_three(
 		assert_int_equal(pthread_create(&stopper->thread, NULL, stop, stopper), 0);
 }
 
-static void test_stopped(void **state)
+TEST(stopped)
 {
 	struct stopper stopper = {.frames = 0};
 	struct rd_session_config config;
@@ -280,7 +263,6 @@ static void test_stopped(void **state)
 	char path[32];
 	FILE *f;
 
-	(void)state;
 	assert_int_equal(pipe(ends), 0);
 	f = fdopen(ends[1], "w");
 	put_header(f);
@@ -314,14 +296,13 @@ static void stop_while_waiting(void *ctx)
 }
 
 /* Also while it waits for the reader of a FIFO. */
-static void test_stopped_before_reader(void **state)
+TEST(stopped_before_reader)
 {
 	struct rd_session_config config = config_of(input, output);
 	const struct rd_session_result *r;
 	struct stopper stopper = {.started = false};
 	struct rd_error err;
 
-	(void)state;
 	unlink(output);
 	assert_int_equal(mkfifo(output, 0600), 0);
 	config.ctx = &stopper;
@@ -368,12 +349,11 @@ static bool breaks(
 }
 
 /* A reader that goes before the header is no error; a header that cannot be written is one. */
-static void test_no_header(void **state)
+TEST(no_header)
 {
 	const struct rd_session_result *r;
 	struct rd_session *s;
 
-	(void)state;
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	assert_false(breaks(RLIM_INFINITY, true, &r, &s));
@@ -385,19 +365,4 @@ static void test_no_header(void **state)
 	rd_session_close(s);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_file_to_file),
-		cmocka_unit_test(test_limit_and_filter),
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_user),
-		cmocka_unit_test(test_no_source),
-		cmocka_unit_test(test_stopped),
-		cmocka_unit_test(test_stopped_before_reader),
-		cmocka_unit_test(test_no_header),
-	};
-
-	alarm(300);
-	return cmocka_run_group_tests(tests, setup, teardown);
-}
+ALL_TESTS_WITH(setup, teardown)

@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Unit tests of the writer: rotation, limits, and that every frame is written or accounted for. */
-#include <errno.h>
+#include "test.h"
 #include <rdmadump/sink.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "test_format.h"
 
-#define WATCHDOG_S 300
-#define FRAME	   1000
-#define RECORD	   1032 /* in pcapng */
-#define BUFFER	   ((size_t)1 << 20)
-#define FILES_MAX  40
+#define FRAME	  1000
+#define RECORD	  1032 /* in pcapng */
+#define BUFFER	  ((size_t)1 << 20)
+#define FILES_MAX 40
 
 static struct rd_section section;
 static struct rd_iface ifaces[2];
@@ -59,8 +56,6 @@ static void on_fill(void *ctx, const struct rd_file_account *account, struct rd_
 
 static bool on_waiting(void *ctx, bool commands)
 {
-	(void)ctx;
-	(void)commands;
 	return true;
 }
 
@@ -198,12 +193,11 @@ static void files_hold(const char *base, const unsigned int *want, uint64_t firs
 
 /* --- one file --------------------------------------------------------------------------- */
 
-static void test_one_file(void **state)
+TEST(one_file)
 {
 	struct place p = {.config = {.buffer = BUFFER}};
 	struct stat st;
 
-	(void)state;
 	assert_int_equal(sink_begin(&p, "one", "pcapng"), 0);
 	for (unsigned int i = 0; i < 50; i++)
 		put(&p, 0, 1 + i % 40, 1000 + 100 * i, false);
@@ -231,7 +225,6 @@ static const struct rd_facts *some_facts(void *ctx, unsigned int file, bool end)
 	static struct rd_fact fact;
 	static const struct rd_facts facts = {.fact = &fact, .n = 1};
 
-	(void)ctx;
 	if (file > 1 && !end)
 		return NULL;
 	fact.json = end ? ended : begun;
@@ -258,11 +251,10 @@ static bool file_has(const char *path, const char *text)
 }
 
 /* Facts of the start are in the first file, those of the end in the last one. */
-static void test_facts(void **state)
+TEST(facts)
 {
 	struct place p = {.config = {.rotation = {.frames = 10}}, .facts = some_facts};
 
-	(void)state;
 	assert_int_equal(sink_begin(&p, "facts", "pcapng"), 0);
 	put(&p, 0, 25, 1000, false);
 	assert_int_equal(sink_end(&p), 0);
@@ -276,11 +268,10 @@ static void test_facts(void **state)
 }
 
 /* A capture that stays in memory until its end. */
-static void test_hold(void **state)
+TEST(hold)
 {
 	struct place p = {.config = {.hold = true}};
 
-	(void)state;
 	assert_int_equal(sink_begin(&p, "hold", "pcapng"), 0);
 	for (unsigned int i = 0; i < 4; i++)
 		put(&p, 0, 10, 1000, false);
@@ -293,11 +284,10 @@ static void test_hold(void **state)
 
 /* --- rotation --------------------------------------------------------------------------- */
 
-static void test_rotate_frames(void **state)
+TEST(rotate_frames)
 {
 	struct place p = {.config = {.rotation = {.frames = 10}}};
 
-	(void)state;
 	assert_int_equal(sink_begin(&p, "frames", "pcapng"), 0);
 	put(&p, 0, 9, 1000, false);
 	/* One frame too many for the first file; and one chunk may span several. */
@@ -321,11 +311,10 @@ static void test_rotate_frames(void **state)
 }
 
 /* The limit just reached at the end makes no empty file. */
-static void test_rotate_frames_exactly(void **state)
+TEST(rotate_frames_exactly)
 {
 	struct place p = {.config = {.rotation = {.frames = 10}}};
 
-	(void)state;
 	assert_int_equal(sink_begin(&p, "exact", "pcapng"), 0);
 	put(&p, 0, 10, 1000, false);
 	put(&p, 0, 10, 2000, false);
@@ -334,13 +323,12 @@ static void test_rotate_frames_exactly(void **state)
 	files_hold("exact", (unsigned int[]){10, 10, 0}, 0);
 }
 
-static void test_rotate_bytes(void **state)
+TEST(rotate_bytes)
 {
 	struct place p = {.config = {.rotation = {.bytes = 10 * RECORD}}};
 	struct stat st;
 	char path[20];
 
-	(void)state;
 	assert_int_equal(sink_begin(&p, "bytes", "pcapng"), 0);
 	put(&p, 0, 3, 1000, false);
 	put(&p, 0, 40, 2000, false);
@@ -356,11 +344,10 @@ static void test_rotate_bytes(void **state)
 }
 
 /* A header longer than the file size limit: each file still gets a frame. */
-static void test_rotate_bytes_tiny(void **state)
+TEST(rotate_bytes_tiny)
 {
 	struct place p = {.config = {.rotation = {.bytes = 1}}};
 
-	(void)state;
 	assert_int_equal(sink_begin(&p, "tiny", "pcapng"), 0);
 	put(&p, 0, 3, 1000, false);
 	assert_int_equal(sink_end(&p), 0);
@@ -368,11 +355,10 @@ static void test_rotate_bytes_tiny(void **state)
 }
 
 /* A slice of time; one without a frame makes no file, and the first makes no second one. */
-static void test_rotate_time(void **state)
+TEST(rotate_time)
 {
 	struct place p = {.config = {.rotation = {.timed = true}}};
 
-	(void)state;
 	assert_int_equal(sink_begin(&p, "time", "pcapng"), 0);
 	put(&p, 0, 3, 1000, true);
 	put(&p, 0, 4, 2000, false);
@@ -387,11 +373,10 @@ static void test_rotate_time(void **state)
 }
 
 /* A file begins at the time that orders its first frame, whose own timestamp is older here. */
-static void test_first_time(void **state)
+TEST(first_time)
 {
 	struct place p = {.first_ns = 1500};
 
-	(void)state;
 	assert_int_equal(sink_begin(&p, "first", "pcapng"), 0);
 	put(&p, 0, 3, 1499, false);
 	assert_int_equal(sink_end(&p), 0);
@@ -401,12 +386,11 @@ static void test_first_time(void **state)
 }
 
 /* A sink that is not used leaves no file that it created, and an earlier one as it was. */
-static void test_abandon(void **state)
+TEST(abandon)
 {
 	struct place p = {.config = {.buffer = BUFFER}};
 	struct stat st;
 
-	(void)state;
 	for (int earlier = 0; earlier < 2; earlier++) {
 		if (earlier) {
 			FILE *f = fopen("unused", "w");
@@ -424,11 +408,10 @@ static void test_abandon(void **state)
 	unlink("unused");
 }
 
-static void test_ring_of_files(void **state)
+TEST(ring_of_files)
 {
 	struct place p = {.config = {.rotation = {.frames = 5, .ring = 2}}};
 
-	(void)state;
 	assert_int_equal(sink_begin(&p, "ring", "pcapng"), 0);
 	put(&p, 0, 23, 1000, false);
 	assert_int_equal(sink_end(&p), 0);
@@ -440,11 +423,10 @@ static void test_ring_of_files(void **state)
 }
 
 /* After the last file the rest is counted, and the engine is notified. */
-static void test_files_limit(void **state)
+TEST(files_limit)
 {
 	struct place p = {.config = {.rotation = {.frames = 5, .files = 2}}};
 
-	(void)state;
 	assert_int_equal(sink_begin(&p, "limit", "pcapng"), 0);
 	put(&p, 0, 10, 1000, false);
 	put(&p, 0, 7, 2000, false);
@@ -462,7 +444,7 @@ static void test_files_limit(void **state)
 /* --- several feeds ---------------------------------------------------------------------- */
 
 /* Chunks in the feeds at the end are written in order, even without watermarks. */
-static void test_merged(void **state)
+TEST(merged)
 {
 	struct place p = {.config = {.feeds = 3, .buffer = 8 * BUFFER}};
 	uint64_t n = 0;
@@ -476,7 +458,6 @@ static void test_merged(void **state)
 	FILE *f;
 	int got;
 
-	(void)state;
 	assert_int_equal(sink_begin(&p, "merged", "pcapng"), 0);
 	for (unsigned int i = 0; i < 6; i++) {
 		put(&p, 0, 2, 1000 + i * 30, false);
@@ -509,11 +490,10 @@ static void test_merged(void **state)
 }
 
 /* An idle lane is asked for a watermark, which releases the others' frames. */
-static void test_merged_asks(void **state)
+TEST(merged_asks)
 {
 	struct place p = {.config = {.feeds = 2}};
 
-	(void)state;
 	assert_int_equal(sink_begin(&p, "asks", "pcapng"), 0);
 	put(&p, 0, 2, 1000, false);
 	while (!rd_feed_requested(rd_sink_feed(p.sink, 1)))
@@ -535,13 +515,12 @@ static void test_merged_asks(void **state)
 /* --- failure ---------------------------------------------------------------------------- */
 
 /* The disk is full: frames in the file count as written, all others as not written. */
-static void test_no_room(void **state)
+TEST(no_room)
 {
 	struct place p = {.config = {.write_mode = RD_WRITE_BUFFERED}};
 	struct rlimit old, most;
 	int rc;
 
-	(void)state;
 	signal(SIGXFSZ, SIG_IGN);
 	getrlimit(RLIMIT_FSIZE, &old);
 	most = (struct rlimit){.rlim_cur = 50 * RECORD, .rlim_max = old.rlim_max};
@@ -565,12 +544,11 @@ static void test_no_room(void **state)
 }
 
 /* What was written of the last block is counted for the interface of each frame. */
-static void test_no_room_for_two(void **state)
+TEST(no_room_for_two)
 {
 	struct place p = {.config = {.write_mode = RD_WRITE_BUFFERED, .feeds = 2}};
 	struct rlimit old, most;
 
-	(void)state;
 	signal(SIGXFSZ, SIG_IGN);
 	getrlimit(RLIMIT_FSIZE, &old);
 	most = (struct rlimit){.rlim_cur = 50 * RECORD, .rlim_max = old.rlim_max};
@@ -595,13 +573,12 @@ static void test_no_room_for_two(void **state)
 }
 
 /* The disk becomes full at any byte of a block: the statistics are still written. */
-static void test_no_room_for_statistics(void **state)
+TEST(no_room_for_statistics)
 {
 	enum { BLOCK = 100 };
 	const rlim_t first = 256 + BLOCK * RECORD;
 	struct rlimit old, most;
 
-	(void)state;
 	signal(SIGXFSZ, SIG_IGN);
 	getrlimit(RLIMIT_FSIZE, &old);
 	for (rlim_t size = first; size < first + 2 * RECORD; size += 97) {
@@ -622,14 +599,13 @@ static void test_no_room_for_statistics(void **state)
 }
 
 /* The disk becomes full with the very last block: that is an error, too. */
-static void test_no_room_at_the_end(void **state)
+TEST(no_room_at_the_end)
 {
 	struct place whole = {.config = {.write_mode = RD_WRITE_BUFFERED}}, p = whole;
 	struct rlimit old, most;
 	struct stat st;
 	int rc;
 
-	(void)state;
 	signal(SIGXFSZ, SIG_IGN);
 	getrlimit(RLIMIT_FSIZE, &old);
 	assert_int_equal(sink_begin(&whole, "full", "pcapng"), 0);
@@ -652,7 +628,6 @@ static void test_no_room_at_the_end(void **state)
 static bool sync_fails;
 static unsigned int syncs;
 
-int __wrap_fdatasync(int fd);
 int __real_fdatasync(int fd);
 int __wrap_fdatasync(int fd)
 {
@@ -664,11 +639,10 @@ int __wrap_fdatasync(int fd)
 }
 
 /* The disk reports its error when the file is finished. */
-static void test_not_on_the_disk(void **state)
+TEST(not_on_the_disk)
 {
 	struct place p = {.config = {.write_mode = RD_WRITE_BUFFERED, .sync = RD_SYNC_FILE}};
 
-	(void)state;
 	assert_int_equal(sink_begin(&p, "disk", "pcapng"), 0);
 	sync_fails = true;
 	put(&p, 0, 10, 1000, false);
@@ -680,12 +654,11 @@ static void test_not_on_the_disk(void **state)
 }
 
 /* Each 32 MiB are forced to the disk while the capture runs, and its error ends the capture. */
-static void test_sync_periodically(void **state)
+TEST(sync_periodically)
 {
 	enum { BLOCK = 100 };
 	const unsigned int blocks = ((32 << 20) / RECORD) / BLOCK + 1;
 
-	(void)state;
 	for (int fails = 0; fails < 2; fails++) {
 		struct place p = {
 			.config = {.write_mode = RD_WRITE_BUFFERED, .sync = RD_SYNC_PERIODIC}};
@@ -710,7 +683,6 @@ static void test_sync_periodically(void **state)
 
 static bool close_fails;
 
-int __wrap_close(int fd);
 int __real_close(int fd);
 int __wrap_close(int fd)
 {
@@ -725,11 +697,10 @@ int __wrap_close(int fd)
 }
 
 /* A network file system reports its error when the file is closed. */
-static void test_not_closed(void **state)
+TEST(not_closed)
 {
 	struct place p = {.config = {.write_mode = RD_WRITE_BUFFERED}};
 
-	(void)state;
 	assert_int_equal(sink_begin(&p, "remote", "pcapng"), 0);
 	close_fails = true;
 	put(&p, 0, 10, 1000, false);
@@ -750,7 +721,7 @@ static unsigned int lowest_free_descriptor(void)
 }
 
 /* An input as the output: it stays as it is, and no descriptor stays open. */
-static void test_output_is_input(void **state)
+TEST(output_is_input)
 {
 	struct rd_inputs inputs = {.n = 0};
 	struct place p = {.config = {.inputs = &inputs}};
@@ -759,7 +730,6 @@ static void test_output_is_input(void **state)
 	FILE *f = fopen("input", "w");
 	struct stat st;
 
-	(void)state;
 	assert_non_null(f);
 	fputs("frames", f);
 	fclose(f);
@@ -774,22 +744,20 @@ static void test_output_is_input(void **state)
 	unlink("input");
 }
 
-static void test_no_directory(void **state)
+TEST(no_directory)
 {
 	struct place p = {.number = 0};
 
-	(void)state;
 	assert_int_equal(sink_begin(&p, "none/file", "pcapng"), -1);
 	assert_int_equal(p.err.class, RD_CLASS_OUTPUT);
 	assert_non_null(strstr(p.err.text, "none/file"));
 }
 
 /* The next file cannot be created: writing ends, and every frame is accounted for. */
-static void test_no_next_file(void **state)
+TEST(no_next_file)
 {
 	struct place p = {.config = {.rotation = {.frames = 5}}};
 
-	(void)state;
 	assert_int_equal(mkdir("next1", 0700), 0);
 	assert_int_equal(sink_begin(&p, "next", "pcapng"), 0);
 	put(&p, 0, 12, 1000, false);
@@ -802,12 +770,11 @@ static void test_no_next_file(void **state)
 }
 
 /* The reader of a pipe has closed it: no fault of the disk. */
-static void test_closed_pipe(void **state)
+TEST(closed_pipe)
 {
 	struct place p = {.number = 0};
 	int out = dup(STDOUT_FILENO), pipes[2];
 
-	(void)state;
 	signal(SIGPIPE, SIG_IGN);
 	assert_int_equal(pipe(pipes), 0);
 	dup2(pipes[1], STDOUT_FILENO);
@@ -826,46 +793,12 @@ static char directory[] = "rdmadump-sink.XXXXXX";
 
 static int enter(void **state)
 {
-	(void)state;
 	return mkdtemp(directory) ? chdir(directory) : -1;
 }
 
 static int leave(void **state)
 {
-	(void)state;
 	return chdir("..") || rmdir(directory);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one_file),
-		cmocka_unit_test(test_facts),
-		cmocka_unit_test(test_hold),
-		cmocka_unit_test(test_rotate_frames),
-		cmocka_unit_test(test_rotate_frames_exactly),
-		cmocka_unit_test(test_rotate_bytes),
-		cmocka_unit_test(test_rotate_bytes_tiny),
-		cmocka_unit_test(test_rotate_time),
-		cmocka_unit_test(test_first_time),
-		cmocka_unit_test(test_abandon),
-		cmocka_unit_test(test_ring_of_files),
-		cmocka_unit_test(test_files_limit),
-		cmocka_unit_test(test_merged),
-		cmocka_unit_test(test_merged_asks),
-		cmocka_unit_test(test_no_room),
-		cmocka_unit_test(test_no_room_for_two),
-		cmocka_unit_test(test_no_room_for_statistics),
-		cmocka_unit_test(test_no_room_at_the_end),
-		cmocka_unit_test(test_not_on_the_disk),
-		cmocka_unit_test(test_sync_periodically),
-		cmocka_unit_test(test_not_closed),
-		cmocka_unit_test(test_output_is_input),
-		cmocka_unit_test(test_no_directory),
-		cmocka_unit_test(test_no_next_file),
-		cmocka_unit_test(test_closed_pipe),
-	};
-
-	alarm(WATCHDOG_S);
-	return cmocka_run_group_tests(tests, enter, leave);
-}
+ALL_TESTS_WITH(enter, leave)

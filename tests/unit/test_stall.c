@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Unit tests of the trigger of stalls: which conversations wait, and for how long. Time is that of
  * the frames, so that no test depends on how fast it runs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-/* cmocka wants these before itself */
-#include <cmocka.h>
-
 #include "stall.h"
+#include "test.h"
 #include "test_packet_make.h"
 
 #define SEND	    0x04
@@ -137,12 +130,11 @@ static void talk(struct watched *w, const struct ends *e, uint32_t first, unsign
 }
 
 /* Answers from another port belong to the requests that two of them in a row fit. */
-static void test_other_port(void **state)
+TEST(other_port)
 {
 	static const struct ends e = {1, 2, 0x11, 0x12, 50001, 60001};
 	struct watched w;
 
-	(void)state;
 	for (unsigned int n = 1; n <= 3; n++) {
 		watch_one(&w);
 		talk(&w, &e, 1, n);
@@ -152,11 +144,10 @@ static void test_other_port(void **state)
 	}
 }
 
-static void test_one(void **state)
+TEST(one)
 {
 	struct watched w;
 
-	(void)state;
 	watch_one(&w);
 	talk(&w, &one, 0xffffff, 3);
 	assert_int_equal(after_ms(&w, 5000), 0);
@@ -179,13 +170,12 @@ static void test_one(void **state)
 }
 
 /* None of these waits for longer than a second. */
-static void test_none(void **state)
+TEST(none)
 {
 	static const uint8_t rnr[4] = {0x2e, 0, 0, 1};
 	struct ends never = one, uc = one;
 	struct watched w;
 
-	(void)state;
 	watch_one(&w);
 	never.b = 0x13;
 	uc.b = 0x14;
@@ -223,11 +213,10 @@ static void test_none(void **state)
 }
 
 /* A sequence error: what follows it is expected again. */
-static void test_sequence_error(void **state)
+TEST(sequence_error)
 {
 	struct watched w;
 
-	(void)state;
 	watch_one(&w);
 	talk(&w, &one, 10, 3);
 	for (uint32_t psn = 13; psn < 17; psn++)
@@ -247,12 +236,11 @@ static void read_request(struct watched *w, uint32_t psn, uint32_t len)
 }
 
 /* The answer to a READ has several packets; without the last one it waits. */
-static void test_reads(void **state)
+TEST(reads)
 {
 	static const uint8_t aeth[4] = {0x1f, 0, 0, 1};
 	struct watched w;
 
-	(void)state;
 	watch_one(&w);
 	talk(&w, &one, 10, 3);
 	read_request(&w, 13, 4 * 1024);
@@ -277,13 +265,12 @@ static void test_reads(void **state)
 }
 
 /* Nothing is received at all: ticks pass the time, and never more than has certainly passed. */
-static void test_idle(void **state)
+TEST(idle)
 {
 	struct watched w;
 	uint64_t now = 77 * SECOND;
 	unsigned int fired = 0, ticks = 0;
 
-	(void)state;
 	watch_one(&w);
 	talk(&w, &one, 10, 3);
 	request(&w, &one, 13);
@@ -310,11 +297,10 @@ static void test_idle(void **state)
 }
 
 /* Before the first frame there is no time of frames that could pass. */
-static void test_no_frame_yet(void **state)
+TEST(no_frame_yet)
 {
 	struct watched w;
 
-	(void)state;
 	watch_one(&w);
 	for (uint64_t i = 0; i < 8; i++)
 		stall_tick(&w.stall, 5000 * SECOND + i * SECOND / 4, 5 * MS);
@@ -325,14 +311,13 @@ static void test_no_frame_yet(void **state)
 	unwatch(&w);
 }
 
-static void test_scopes(void **state)
+TEST(scopes)
 {
 	static const char *const texts[] = {
 		"stall>2s,qp=0x11", "stall>100ms,host=10.0.0.2", "stall>1s,host=10.0.0.9", NULL};
 	struct ends other = {3, 4, 0x21, 0x22, 50002, 50002};
 	struct watched w;
 
-	(void)state;
 	watch(&w, texts);
 	talk(&w, &one, 10, 3);
 	talk(&w, &other, 10, 3);
@@ -349,12 +334,11 @@ static void test_scopes(void **state)
 
 /* PSNs of two QPs between the same hosts are the same: their UDP ports tell them apart, and without
  * these neither is judged. */
-static void test_same_psns(void **state)
+TEST(same_psns)
 {
 	struct ends a = one, b = {1, 2, 0x21, 0x22, 50002, 50002};
 	struct watched w;
 
-	(void)state;
 	watch_one(&w);
 	for (uint32_t psn = 0; psn < 4; psn++) {
 		request(&w, &a, psn);
@@ -385,12 +369,11 @@ static void test_same_psns(void **state)
 }
 
 /* The same QP number at the responder, another one at the requester. */
-static void test_connected_again(void **state)
+TEST(connected_again)
 {
 	struct ends again = one;
 	struct watched w;
 
-	(void)state;
 	again.a = 0x77;
 	again.port = again.back = 50077;
 	for (uint32_t start = 0x1000; start < 0x1000000; start += 0x3ff000) {
@@ -458,13 +441,12 @@ static unsigned int expected(const struct watched *w, struct truth *t)
 	return n;
 }
 
-static void test_many(void **state)
+TEST(many)
 {
 	struct truth *t = calloc(MANY, sizeof(*t));
 	struct watched w;
 	unsigned int sum = 0;
 
-	(void)state;
 	assert_non_null(t);
 	srand(1);
 	watch_one(&w);
@@ -494,13 +476,12 @@ static void test_many(void **state)
 }
 
 /* More than there is room for, all of them waiting: some are forgotten, none is wrong. */
-static void test_too_many(void **state)
+TEST(too_many)
 {
 	struct ends e = one;
 	struct watched w;
 	unsigned int fired;
 
-	(void)state;
 	watch_one(&w);
 	for (uint32_t i = 0; i < STALL_FLOWS * 2; i++) {
 		e.a = 0x10000 + i;
@@ -521,12 +502,11 @@ static void test_too_many(void **state)
  * Few of many conversations of two hosts are looked at for one response: that of an older one is
  * not found, and that of a newer one is.
  */
-static void test_many_candidates(void **state)
+TEST(many_candidates)
 {
 	struct ends e = one;
 	struct watched w;
 
-	(void)state;
 	watch_one(&w);
 	for (uint32_t i = 0; i < 300; i++) {
 		e.a = 0x10000 + i;
@@ -543,17 +523,4 @@ static void test_many_candidates(void **state)
 	assert_int_equal(after_ms(&w, 1001), 1);
 	assert_non_null(strstr(w.text, "QP 0x01012b"));
 	unwatch(&w);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_one),
-		cmocka_unit_test(test_other_port), cmocka_unit_test(test_none),
-		cmocka_unit_test(test_sequence_error), cmocka_unit_test(test_reads),
-		cmocka_unit_test(test_idle), cmocka_unit_test(test_no_frame_yet),
-		cmocka_unit_test(test_scopes), cmocka_unit_test(test_same_psns),
-		cmocka_unit_test(test_connected_again), cmocka_unit_test(test_many),
-		cmocka_unit_test(test_too_many), cmocka_unit_test(test_many_candidates)};
-
-	return cmocka_run_group_tests_name("stall", tests, NULL, NULL);
 }

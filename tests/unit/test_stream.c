@@ -2,16 +2,13 @@
 /* Unit tests of streams (plain, gzip, zstd; whole, cut, damaged, in pipes) and of file sources. */
 #include "config.h"
 #include "stream.h"
+#include "test.h"
 #include "test_format.h"
-#include <errno.h>
 #include <fcntl.h>
 #include <rdmadump/annotate.h>
 #include <rdmadump/format.h>
 #include <rdmadump/rewrite.h>
 #include <rdmadump/source.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 #ifdef HAVE_ZLIB
 #include <zlib.h>
 #endif
@@ -27,7 +24,6 @@ static uint8_t text[TEXT_LEN], got[TEXT_LEN * 4], packed[TEXT_LEN * 4];
 static unsigned int signal_at; /* the read from now that a signal interrupts; 0: none */
 
 ssize_t __real_read(int fd, void *buf, size_t capacity);
-ssize_t __wrap_read(int fd, void *buf, size_t capacity);
 ssize_t __wrap_read(int fd, void *buf, size_t capacity)
 {
 	if (!signal_at || --signal_at)
@@ -41,7 +37,6 @@ static int setup(void **state)
 	uint32_t x = 1;
 	int fd = mkstemp(path);
 
-	(void)state;
 	/* Half of it compresses, so that blocks of both kinds occur. */
 	for (size_t i = 0; i < TEXT_LEN; i++) {
 		x = x * 1664525 + 1013904223;
@@ -52,7 +47,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	return unlink(path);
 }
 
@@ -145,13 +139,12 @@ static const struct pack {
 
 /* --- streams ---------------------------------------------------------------------------- */
 
-static void test_plain(void **state)
+TEST(plain)
 {
 	struct rd_error err;
 	uint64_t done, size;
 	struct stream *s;
 
-	(void)state;
 	store(text, TEXT_LEN);
 	for (size_t capacity = 1; capacity <= TEXT_LEN * 2; capacity = capacity * 37 + 1)
 		assert_int_equal(read_path(capacity, &err), TEXT_LEN);
@@ -163,12 +156,11 @@ static void test_plain(void **state)
 	stream_close(s);
 }
 
-static void test_refused(void **state)
+TEST(refused)
 {
 	struct stream *s;
 	struct rd_error err;
 
-	(void)state;
 	assert_int_equal(stream_open(&s, "/nonexistent/file", &err), -1);
 	assert_int_equal(err.class, RD_CLASS_DEVICE);
 	assert_non_null(strstr(err.text, "'/nonexistent/file'"));
@@ -177,12 +169,11 @@ static void test_refused(void **state)
 	assert_non_null(strstr(err.text, "is empty"));
 }
 
-static void test_members(void **state)
+TEST(members)
 {
 	static const uint8_t skippable[] = {0x5f, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3};
 	struct rd_error err;
 
-	(void)state;
 	for (size_t i = 0; i < N_PACKS; i++) {
 		size_t len = 0;
 
@@ -208,12 +199,11 @@ static void test_members(void **state)
 }
 
 /* All data flushed before a cut are returned, in reads of any size, then the fault, repeatedly. */
-static void test_cut(void **state)
+TEST(cut)
 {
 	struct rd_error err;
 	struct stream *s;
 
-	(void)state;
 	for (size_t i = 0; i < N_PACKS; i++) {
 		size_t at, len;
 
@@ -239,11 +229,10 @@ static void test_cut(void **state)
 }
 
 /* The data before the fault are right as far as the decompressor can detect. */
-static void test_damaged(void **state)
+TEST(damaged)
 {
 	struct rd_error err;
 
-	(void)state;
 	for (size_t i = 0; i < N_PACKS; i++) {
 		size_t len, whole;
 
@@ -267,14 +256,13 @@ static void test_damaged(void **state)
 }
 
 /* Damage in the middle: the blocks before it are returned, with large and small reads. */
-static void test_damaged_block(void **state)
+TEST(damaged_block)
 {
 	static const size_t rooms[] = {sizeof(got), 65536, 777, 1};
 	struct rd_error err;
 	struct stream *s;
 	size_t at, len;
 
-	(void)state;
 	if (!packs[1].pack)
 		skip();
 	len = packs[1].pack(packed, sizeof(packed), 200000, &at);
@@ -291,11 +279,10 @@ static void test_damaged_block(void **state)
 }
 
 /* A signal during a read is no fault. */
-static void test_interrupted(void **state)
+TEST(interrupted)
 {
 	struct rd_error err;
 
-	(void)state;
 	store(text, TEXT_LEN);
 	for (unsigned int i = 1; i <= 3; i++) {
 		signal_at = i;
@@ -322,14 +309,13 @@ static struct stream *open_pipe(const void *data, size_t len, int *in)
 	return s;
 }
 
-static void test_pipe(void **state)
+TEST(pipe)
 {
 	uint8_t buf[100];
 	struct rd_error err;
 	struct stream *s;
 	int in;
 
-	(void)state;
 	s = open_pipe("abcdef", 6, &in);
 	assert_true(stream_fd(s) >= 0);
 	stream_never_wait(s);
@@ -345,9 +331,8 @@ static void test_pipe(void **state)
 	stream_close(s);
 }
 
-static void test_pipe_compressed(void **state)
+TEST(pipe_compressed)
 {
-	(void)state;
 	for (size_t i = 0; i < N_PACKS; i++) {
 		size_t len, n = 0, at = 5;
 		struct rd_error err;
@@ -435,7 +420,7 @@ static int next_batch(struct rd_source *s, struct rd_frame *frames)
 
 static const struct rd_note nothing;
 
-static void test_file_tells_all(void **state)
+TEST(file_tells_all)
 {
 	const struct rd_iface ifaces[] = {
 		{.link = RD_LINK_ETHERNET, .name = "a", .hardware = "nic", .filter = "udp"},
@@ -450,7 +435,6 @@ static void test_file_tells_all(void **state)
 	struct rd_source *s;
 	struct rd_note found;
 
-	(void)state;
 	file_len = 0;
 	begin_section(&e, "pcapng", &section, ifaces, 2);
 	add_frame(&e, 1, 60, &nothing);
@@ -492,7 +476,7 @@ static void test_file_tells_all(void **state)
  * Later interfaces map to an equal one; an unknown one is announced once; another link type is left
  * out.
  */
-static void test_file_sections(void **state)
+TEST(file_sections)
 {
 	const struct rd_iface first[] = {{.link = RD_LINK_ETHERNET, .name = "a", .snaplen = 96},
 		{.link = RD_LINK_ETHERNET, .name = "b", .snaplen = 96}};
@@ -506,7 +490,6 @@ static void test_file_sections(void **state)
 	struct rd_source *s;
 	struct rd_note found;
 
-	(void)state;
 	file_len = 0;
 	begin_section(&e, "pcapng", NULL, first, 2);
 	add_frame(&e, 0, 1, &nothing);
@@ -543,7 +526,7 @@ static void test_file_sections(void **state)
 }
 
 /* Many interfaces after the first frames, of any link type: each frame keeps its own. */
-static void test_file_late_interfaces(void **state)
+TEST(file_late_interfaces)
 {
 	static struct rd_iface late[LATE_IFACES];
 	const struct rd_iface first = {.link = RD_LINK_ETHERNET, .name = "a"};
@@ -553,7 +536,6 @@ static void test_file_late_interfaces(void **state)
 	unsigned int frame = 0;
 	int n;
 
-	(void)state;
 	for (unsigned int i = 0; i < LATE_IFACES; i++)
 		late[i] = (struct rd_iface){.link = RD_LINK_INFINIBAND, .name = "ib"};
 	file_len = 0;
@@ -582,7 +564,7 @@ static void test_file_late_interfaces(void **state)
 }
 
 /* Interfaces before the first frame that cannot be in one file with it are not shown. */
-static void test_file_link_of_first_frame(void **state)
+TEST(file_link_of_first_frame)
 {
 	const struct rd_iface ib = {.link = RD_LINK_INFINIBAND, .name = "ib"};
 	const struct rd_iface eth[] = {{.link = RD_LINK_ETHERNET, .name = "a"},
@@ -591,7 +573,6 @@ static void test_file_link_of_first_frame(void **state)
 	struct rd_encoder e;
 	struct rd_source *s;
 
-	(void)state;
 	file_len = 0;
 	begin_section(&e, "pcapng,dlt=247", NULL, &ib, 1);
 	begin_section(&e, "pcapng", NULL, &eth[1], 1);
@@ -609,7 +590,7 @@ static void test_file_link_of_first_frame(void **state)
 }
 
 /* A pipe whose writer stops within a frame does not block the reader. */
-static void test_file_in_pipe(void **state)
+TEST(file_in_pipe)
 {
 	struct rd_file_config config = {0};
 	struct rd_frame frames[RD_BATCH];
@@ -620,7 +601,6 @@ static void test_file_in_pipe(void **state)
 	int fds[2];
 	size_t half;
 
-	(void)state;
 	file_len = 0;
 	begin_section(&e, "pcap", NULL, &(const struct rd_iface){.link = RD_LINK_ETHERNET}, 1);
 	add_frame(&e, 0, 1, &nothing);
@@ -646,13 +626,12 @@ static void test_file_in_pipe(void **state)
 	s->ops->close(s);
 }
 
-static void test_file_without_frames(void **state)
+TEST(file_without_frames)
 {
 	struct rd_frame frames[RD_BATCH];
 	struct rd_encoder e;
 	struct rd_source *s;
 
-	(void)state;
 	file_len = 0;
 	begin_section(&e, "pcapng", NULL, NULL, 0);
 	s = open_file();
@@ -672,7 +651,6 @@ static void take_progress(void *ctx, uint64_t done, uint64_t size)
 {
 	uint64_t all = 24 + LARGE_FRAMES * (16 + (uint64_t)LARGE_FRAME);
 
-	(void)ctx;
 	calls++;
 	assert_int_equal(size, all);
 	assert_true(done >= 64u << 20 && done < all);
@@ -680,7 +658,6 @@ static void take_progress(void *ctx, uint64_t done, uint64_t size)
 
 static int take_bytes(void *ctx, const void *data, size_t n)
 {
-	(void)data;
 	*(uint64_t *)ctx += n;
 	return 0;
 }
@@ -717,7 +694,7 @@ static int lowest_descriptor(void)
 }
 
 /* The file is closed, and the caller learns how far the copy is. */
-static void test_copies(void **state)
+TEST(copies)
 {
 	struct rd_annotation a = {.application = "test", .put = take_bytes};
 	struct rd_rewrite w = {.frame = keep_frame};
@@ -725,7 +702,6 @@ static void test_copies(void **state)
 	struct rd_error err = {0};
 	uint64_t bytes = 0;
 
-	(void)state;
 	store_large();
 	a.put_ctx = &bytes;
 	assert_int_equal(rd_annotate_file(&a, path, &err), 0); /* nobody asks how far it is */
@@ -741,26 +717,4 @@ static void test_copies(void **state)
 	assert_int_equal(rd_rewrite_file(&w, "/nonexistent", &err), -1);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_plain),
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_members),
-		cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_damaged),
-		cmocka_unit_test(test_damaged_block),
-		cmocka_unit_test(test_interrupted),
-		cmocka_unit_test(test_pipe),
-		cmocka_unit_test(test_pipe_compressed),
-		cmocka_unit_test(test_file_tells_all),
-		cmocka_unit_test(test_file_sections),
-		cmocka_unit_test(test_file_late_interfaces),
-		cmocka_unit_test(test_file_link_of_first_frame),
-		cmocka_unit_test(test_file_in_pipe),
-		cmocka_unit_test(test_file_without_frames),
-		cmocka_unit_test(test_copies),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
-}
+ALL_TESTS_WITH(setup, teardown)

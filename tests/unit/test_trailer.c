@@ -3,15 +3,7 @@
  * How InfiniBand packets end. The packets are bytes whose checksums were computed bit by bit by
  * another program.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "test.h"
 #include <rdmadump/trailer.h>
 
 #define ICRC_LEN 4
@@ -39,9 +31,8 @@ static const struct {
 } packets[] = {{send_only, sizeof(send_only)}, {ack_grh, sizeof(ack_grh)}};
 #define N_PACKETS (sizeof(packets) / sizeof(packets[0]))
 
-static void what_is_missing(void **state)
+TEST(what_is_missing)
 {
-	(void)state;
 	for (size_t i = 0; i < N_PACKETS; i++)
 		for (uint32_t less = 0; less < packets[i].len; less++) {
 			unsigned int expected =
@@ -56,11 +47,10 @@ static void what_is_missing(void **state)
 }
 
 /* A length in the LRH that is too short for a BTH says nothing. */
-static void lengths_that_lie(void **state)
+TEST(lengths_that_lie)
 {
 	uint8_t p[sizeof(send_only)];
 
-	(void)state;
 	memcpy(p, send_only, sizeof(p));
 	for (unsigned int words = 0; words < 6; words++) {
 		p[5] = (uint8_t)words;
@@ -101,7 +91,7 @@ static void check(const struct rd_trailers *t, const char *icrc, const char *vcr
 	assert_string_equal(got, text);
 }
 
-static void states(void **state)
+TEST(states)
 {
 	static const struct {
 		unsigned int n;
@@ -139,7 +129,6 @@ static void states(void **state)
 			"they arrive, and their checksums are unknown"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct rd_trailers t = {0};
 
@@ -149,11 +138,10 @@ static void states(void **state)
 }
 
 /* Damage on the wire does not hide that there are checksums; packets that differ do. */
-static void some_differ(void **state)
+TEST(some_differ)
 {
 	struct rd_trailers t = {0};
 
-	(void)state;
 	count(&t, 60, 0, 0);
 	count(&t, 4, 0, 5);
 	check(&t, "valid", "valid", false, "end with ICRC and VCRC, valid in 60 and 60 of 64");
@@ -182,9 +170,8 @@ static void some_differ(void **state)
 }
 
 /* Nothing behind the packet is read: each is the end of a block of the heap. */
-static void short_packets(void **state)
+TEST(short_packets)
 {
-	(void)state;
 	for (size_t i = 0; i < N_PACKETS; i++)
 		for (uint32_t len = 0; len <= packets[i].len; len++) {
 			struct rd_trailers t = {0};
@@ -202,17 +189,4 @@ static void short_packets(void **state)
 			}
 			free(p);
 		}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_missing),
-		cmocka_unit_test(lengths_that_lie),
-		cmocka_unit_test(states),
-		cmocka_unit_test(some_differ),
-		cmocka_unit_test(short_packets),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,24 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Numbers as text and back, one line per case; the line that an error becomes; descriptors. */
+#include "test.h"
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* cmocka wants the four above first. */
-#include <cmocka.h>
 
-#include <errno.h>
 #include <fcntl.h>
 #include <rdmadump/error.h>
 #include <rdmadump/notation.h>
 #include <rdmadump/spawn.h>
 #include <rdmadump/units.h>
 #include <rdmadump/words.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
@@ -57,9 +48,8 @@ static const struct {
 	{rd_fmt_hms, 360000, "100:00:00"},
 };
 
-static void test_format(void **state)
+TEST(format)
 {
-	(void)state;
 	for (size_t i = 0; i < COUNT(format_cases); i++) {
 		char buf[RD_UNITS_LEN];
 
@@ -69,21 +59,19 @@ static void test_format(void **state)
 }
 
 /* The longest texts: nothing is written behind RD_UNITS_LEN. */
-static void test_format_room(void **state)
+TEST(format_room)
 {
 	char buf[RD_UNITS_LEN];
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(format_cases); i++)
 		assert_true(strlen(format_cases[i].format(buf, UINT64_MAX)) < RD_UNITS_LEN);
 	assert_true(strlen(rd_fmt_bitrate(buf, 1e300)) < RD_UNITS_LEN);
 }
 
-static void test_bitrate(void **state)
+TEST(bitrate)
 {
 	char buf[RD_UNITS_LEN];
 
-	(void)state;
 	assert_string_equal(rd_fmt_bitrate(buf, 0), "0 b/s");
 	assert_string_equal(rd_fmt_bitrate(buf, 6.4e9), "6.4 Gb/s");
 	assert_string_equal(rd_fmt_bitrate(buf, 100e9), "100 Gb/s");
@@ -150,9 +138,8 @@ static const struct {
 	{rd_parse_size, "-1k", 0, UINT64_MAX, -1, 0},
 };
 
-static void test_parse(void **state)
+TEST(parse)
 {
-	(void)state;
 	for (size_t i = 0; i < COUNT(parse_cases); i++) {
 		uint64_t value = 77;
 		int ret = parse_cases[i].parse(
@@ -166,11 +153,10 @@ static void test_parse(void **state)
 	}
 }
 
-static void test_error_line(void **state)
+TEST(error_line)
 {
 	struct rd_error err;
 
-	(void)state;
 	assert_int_equal(rd_fail(&err, RD_CLASS_OUTPUT, ENOSPC, "free some space",
 				 "cannot write '%s'", "a.pcap"),
 		-1);
@@ -186,19 +172,18 @@ static void test_error_line(void **state)
 }
 
 /* What is too long is cut, not written past the end. */
-static void test_error_cut(void **state)
+TEST(error_cut)
 {
 	struct rd_error err;
 	char name[2000];
 
-	(void)state;
 	memset(name, 'x', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
 	rd_fail(&err, RD_CLASS_DEVICE, EPERM, name, "%s", name);
 	assert_int_equal(strlen(err.text), sizeof(err.text) - 1);
 }
 
-static void test_words(void **state)
+TEST(words)
 {
 	static const struct {
 		const char *a, *b;
@@ -208,7 +193,6 @@ static void test_words(void **state)
 		{"lists", "list", 1}, {"ist", "list", 1}, {"tsil", "list", 3}};
 	char name[65];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
 		assert_int_equal(rd_word_edits(cases[i].a, cases[i].b), cases[i].edits);
 	memset(name, 'x', sizeof(name) - 1);
@@ -217,7 +201,7 @@ static void test_words(void **state)
 	assert_int_equal(rd_word_edits(name + 17, "list"), 47);
 }
 
-static void test_percent(void **state)
+TEST(percent)
 {
 	static const struct {
 		double percent;
@@ -227,12 +211,11 @@ static void test_percent(void **state)
 		{100, "100 %"}, {140, "140 %"}};
 	char buf[RD_UNITS_LEN];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
 		assert_string_equal(rd_fmt_percent(buf, cases[i].percent), cases[i].text);
 }
 
-static void test_utc(void **state)
+TEST(utc)
 {
 	static const struct {
 		uint64_t ns;
@@ -244,7 +227,6 @@ static void test_utc(void **state)
 		{(uint64_t)-1000000001, "1969-12-31T23:59:58.999999999Z"}};
 	char buf[RD_UTC_LEN];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
 		assert_string_equal(rd_utc_text(buf, cases[i].ns), cases[i].text);
 }
@@ -271,12 +253,11 @@ static int keeps_these(const int *kept, size_t n_kept, const int *others, size_t
 }
 
 /* A process that outlives the caller does not hold its terminal, pipes or files. */
-static void test_descriptors(void **state)
+TEST(descriptors)
 {
 	int before[2], kept[2], behind[2], status;
 	pid_t pid;
 
-	(void)state;
 	assert_int_equal(pipe(before) | pipe(kept) | pipe(behind), 0);
 	const int others[] = {before[0], before[1], behind[0], behind[1]};
 
@@ -290,22 +271,4 @@ static void test_descriptors(void **state)
 		close(kept[i]);
 		close(behind[i]);
 	}
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_percent),
-		cmocka_unit_test(test_utc),
-		cmocka_unit_test(test_format),
-		cmocka_unit_test(test_format_room),
-		cmocka_unit_test(test_bitrate),
-		cmocka_unit_test(test_parse),
-		cmocka_unit_test(test_error_line),
-		cmocka_unit_test(test_error_cut),
-		cmocka_unit_test(test_words),
-		cmocka_unit_test(test_descriptors),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

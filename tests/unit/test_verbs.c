@@ -4,28 +4,18 @@
  * that go back, clocks that are compared, queues that fail repeatedly, asynchronous events and
  * addresses that change.
  */
+#include "test.h"
 #include "verbs_clock_follow.h"
 #include "verbs_mlx5.h"
 #include "verbs_path.h"
 #include "verbs_port.h"
-#include <errno.h>
 #include <rdmadump/event.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
-/* cmocka wants these before itself */
-#include <cmocka.h>
 
 #include "test_device_tree.h"
 
-#define WATCHDOG_S 300
-#define SPEED	   100000000000ULL
-#define MASK	   ((UINT64_C(1) << 48) - 1)
+#define SPEED 100000000000ULL
+#define MASK  ((UINT64_C(1) << 48) - 1)
 
 /* --- a device --------------------------------------------------------------------------- */
 
@@ -47,8 +37,6 @@ static struct {
 static int query_device(struct ibv_context *ctx, const struct ibv_query_device_ex_input *input,
 	struct ibv_device_attr_ex *attr, size_t size)
 {
-	(void)ctx;
-	(void)input;
 	memset(attr, 0, size);
 	attr->completion_timestamp_mask = MASK;
 	attr->hca_core_clock = 1000000; /* a tick is a nanosecond */
@@ -59,7 +47,6 @@ static int query_values(struct ibv_context *ctx, struct ibv_values_ex *values)
 {
 	uint64_t now = rd_monotonic_ns() & MASK;
 
-	(void)ctx;
 	if (hca.no_reading)
 		return EOPNOTSUPP;
 	values->comp_mask = IBV_VALUES_MASK_RAW_CLOCK;
@@ -78,56 +65,41 @@ static struct ibv_context *hca_make(void)
 	return &hca.vctx.context;
 }
 
-bool __wrap_verbs_mlx5_real_time(struct ibv_context *ctx);
 bool __wrap_verbs_mlx5_real_time(struct ibv_context *ctx)
 {
-	(void)ctx;
 	return hca.real_time;
 }
 
-bool __wrap_verbs_mlx5_real_time_read(struct ibv_context *ctx, uint64_t *ns);
 bool __wrap_verbs_mlx5_real_time_read(struct ibv_context *ctx, uint64_t *ns)
 {
 	struct rd_clock host;
 
-	(void)ctx;
 	rd_clock_set(&host);
 	*ns = rd_clock_now(&host) + (uint64_t)hca.ahead;
 	return hca.readable;
 }
 
 bool __wrap_verbs_mlx5_clock_line(
-	struct ibv_context *ctx, struct clock_line *line, unsigned int *unused);
-bool __wrap_verbs_mlx5_clock_line(
 	struct ibv_context *ctx, struct clock_line *line, unsigned int *unused)
 {
-	(void)ctx;
 	*line = (struct clock_line){hca.line_ticks, hca.line_ns, UINT64_C(1) << 32};
 	*unused = 16;
 	return true;
 }
 
-uint64_t __wrap_verbs_mlx5_clock_period(struct ibv_context *ctx);
 uint64_t __wrap_verbs_mlx5_clock_period(struct ibv_context *ctx)
 {
-	(void)ctx;
 	return 0;
 }
 
-int __wrap_verbs_queue_reset(
-	struct verbs_queue *v, struct verbs_ring *larger, struct rd_error *err);
 int __wrap_verbs_queue_reset(struct verbs_queue *v, struct verbs_ring *larger, struct rd_error *err)
 {
-	(void)v;
-	(void)larger;
 	hca.resets++;
 	return hca.reset_rc ? rd_fail(err, RD_CLASS_DEVICE, EIO, NULL, "reset") : 0;
 }
 
-int __wrap_verbs_queue_replace(struct verbs_queue *v, struct rd_error *err);
 int __wrap_verbs_queue_replace(struct verbs_queue *v, struct rd_error *err)
 {
-	(void)v;
 	hca.replacements++;
 	return hca.replace_rc
 		       ? rd_fail(err, RD_CLASS_DEVICE,
@@ -135,19 +107,13 @@ int __wrap_verbs_queue_replace(struct verbs_queue *v, struct rd_error *err)
 		       : 0;
 }
 
-int __wrap_ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **context);
 int __wrap_ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **context)
 {
-	(void)channel;
-	(void)cq;
-	(void)context;
 	return -1;
 }
 
-int __wrap_ibv_get_async_event(struct ibv_context *ctx, struct ibv_async_event *event);
 int __wrap_ibv_get_async_event(struct ibv_context *ctx, struct ibv_async_event *event)
 {
-	(void)ctx;
 	if (!hca.n_events && hca.late && !--hca.late)
 		hca.event[hca.n_events++] =
 			(struct ibv_async_event){.event_type = IBV_EVENT_DEVICE_FATAL};
@@ -159,10 +125,8 @@ int __wrap_ibv_get_async_event(struct ibv_context *ctx, struct ibv_async_event *
 	return 0;
 }
 
-void __wrap_ibv_ack_async_event(struct ibv_async_event *event);
 void __wrap_ibv_ack_async_event(struct ibv_async_event *event)
 {
-	(void)event;
 	hca.acked++;
 }
 
@@ -237,20 +201,18 @@ static void true_times(uint64_t base)
 	assert_int_equal(other[1] - first[0], 1200);
 }
 
-static void test_ticks_that_are_read(void **state)
+TEST(ticks_that_are_read)
 {
-	(void)state;
 	hca_make();
 	clock_make(RD_STAMPS_ADAPTER, "hardware clock");
 	true_times(rd_monotonic_ns() & MASK);
 	verbs_clock_close(&clock_made);
 }
 
-static void test_ticks_that_are_converted(void **state)
+TEST(ticks_that_are_converted)
 {
 	struct rd_clock host;
 
-	(void)state;
 	hca_make();
 	rd_clock_set(&host);
 	hca.no_reading = true;
@@ -263,13 +225,12 @@ static void test_ticks_that_are_converted(void **state)
 }
 
 /* Frames from before the start may have any age, and show nothing about the clock. */
-static void test_stale_frames(void **state)
+TEST(stale_frames)
 {
 	struct verbs_stamps s = {.generation = 0};
 	uint64_t stale[2], fresh[1];
 	struct rd_clock host;
 
-	(void)state;
 	hca_make();
 	rd_clock_set(&host);
 	hca.no_reading = true;
@@ -310,11 +271,10 @@ static uint64_t tick_at(uint64_t ns, int64_t ahead)
 }
 
 /* Frames that waited, the newest of which has the least delay; one has a wrong timestamp. */
-static void test_delayed_frames(void **state)
+TEST(delayed_frames)
 {
 	static const int64_t ahead[] = {150000000, -150000000, 40000000, -40000000};
 
-	(void)state;
 	for (unsigned int k = 0; k < 4; k++) {
 		struct rd_clock host = unreadable_clock(ahead[k]);
 		struct verbs_stamps s = {.generation = 0};
@@ -334,14 +294,13 @@ static void test_delayed_frames(void **state)
 }
 
 /* The only frame had waited: later ones correct the offset, a wrong one does not. */
-static void test_correction(void **state)
+TEST(correction)
 {
 	const int64_t ahead = 150000000, waited = 300000000, hour = 3600000000000;
 	struct rd_clock host = unreadable_clock(ahead);
 	struct verbs_stamps s = {.generation = 0};
 	uint64_t ns[2], late;
 
-	(void)state;
 	ns[0] = tick_at(rd_clock_now(&host) - (uint64_t)waited, ahead);
 	stamp(&s, ns, 1);
 	assert_in_range(clock_made.offset, waited - ahead, waited - ahead + 20000000);
@@ -390,9 +349,8 @@ static void drifts(int64_t ppm)
 	verbs_clock_close(&clock_made);
 }
 
-static void test_drift(void **state)
+TEST(drift)
 {
-	(void)state;
 	drifts(100);
 	drifts(-100);
 }
@@ -427,21 +385,19 @@ static void set_back(bool readable)
 	verbs_clock_close(&clock_made);
 }
 
-static void test_real_time(void **state)
+TEST(real_time)
 {
-	(void)state;
 	set_back(true);
 	set_back(false);
 }
 
 /* A clock that was never set is not used; one that is off by whole seconds is right. */
-static void test_unset(void **state)
+TEST(unset)
 {
 	struct verbs_stamps s = {.generation = 0};
 	struct rd_clock host;
 	uint64_t ns[1];
 
-	(void)state;
 	hca_make();
 	hca.real_time = hca.readable = true;
 	hca.ahead = 20000000;
@@ -460,12 +416,11 @@ static void test_unset(void **state)
 }
 
 /* The host's clock once a batch: frames as far apart as the port's speed has them. */
-static void test_host(void **state)
+TEST(host)
 {
 	struct verbs_stamps s = {.generation = 0};
 	uint64_t ns[4] = {0}, before, after, future;
 
-	(void)state;
 	hca_make();
 	clock_make(RD_STAMPS_HOST, "software clock");
 	before = rd_clock_now(&clock_made.host);
@@ -509,7 +464,6 @@ static unsigned int poll_fake(struct verbs_queue *v, struct rd_frame *frames, un
 
 static int post_fake(struct verbs_queue *v)
 {
-	(void)v;
 	return 0;
 }
 
@@ -559,11 +513,10 @@ static int receive(struct rd_error *err)
 }
 
 /* Any number of times, as long as frames arrive in between. */
-static void test_repairs(void **state)
+TEST(repairs)
 {
 	struct rd_error err = {0};
 
-	(void)state;
 	queue_make();
 	for (unsigned int i = 1; i <= 300; i++) {
 		errors_next = 3;
@@ -581,11 +534,10 @@ static void test_repairs(void **state)
 }
 
 /* But not without limit if no frame arrives. */
-static void test_hopeless(void **state)
+TEST(hopeless)
 {
 	struct rd_error err = {0};
 
-	(void)state;
 	queue_make();
 	for (unsigned int i = 1; i <= 64; i++) {
 		errors_next = 1;
@@ -604,11 +556,10 @@ static void test_hopeless(void **state)
 /*
  * If a reset is refused, or does not help, the queue is replaced; if that fails the capture ends.
  */
-static void test_replace(void **state)
+TEST(replace)
 {
 	struct rd_error err = {0};
 
-	(void)state;
 	queue_make();
 	hca.reset_rc = -1;
 	errors_next = 1;
@@ -627,11 +578,10 @@ static void test_replace(void **state)
 }
 
 /* Once stopped nothing is repaired: arrived frames are received, then the source ends. */
-static void test_stopped(void **state)
+TEST(stopped)
 {
 	struct rd_error err = {0};
 
-	(void)state;
 	queue_make();
 	errors_next = 1;
 	frames_next = 1;
@@ -643,11 +593,10 @@ static void test_stopped(void **state)
 	queue_free();
 }
 
-static void test_removed(void **state)
+TEST(removed)
 {
 	struct rd_error err = {0};
 
-	(void)state;
 	queue_make();
 	hca.event[0] = (struct ibv_async_event){.event_type = IBV_EVENT_DEVICE_FATAL};
 	hca.n_events = 1;
@@ -662,11 +611,10 @@ static void test_removed(void **state)
 }
 
 /* A device that is removed may close its event queue without an event. */
-static void test_removed_without_event(void **state)
+TEST(removed_without_event)
 {
 	struct rd_error err = {0};
 
-	(void)state;
 	queue_make();
 	verbs_events_take(&queue);
 	assert_false(port.removed);
@@ -679,11 +627,10 @@ static void test_removed_without_event(void **state)
 }
 
 /* The device is removed during a repair: its commands fail before the event can be read. */
-static void test_removed_during_a_repair(void **state)
+TEST(removed_during_a_repair)
 {
 	struct rd_error err = {0};
 
-	(void)state;
 	queue_make();
 	hca.vctx.context.async_fd = -1;
 	hca.reset_rc = hca.replace_rc = -1;
@@ -712,7 +659,6 @@ static unsigned int posted;
 
 static int post_counted(struct verbs_queue *v)
 {
-	(void)v;
 	posted++;
 	return 0;
 }
@@ -734,12 +680,11 @@ static unsigned int poll_long(struct verbs_queue *v, struct rd_frame *frames, un
 static const struct verbs_path path_long = {
 	.name = "long", .poll = poll_long, .post = post_counted};
 
-static void test_oversize(void **state)
+TEST(oversize)
 {
 	struct rd_source_stats stats;
 	struct rd_error err = {0};
 
-	(void)state;
 	queue_make();
 	queue.path = &path_long;
 	queue.ring.buffer_size = 1600;
@@ -783,11 +728,10 @@ static void test_oversize(void **state)
 }
 
 /* Whether the queue is in error is asked after a while, and no sooner. */
-static void test_oversize_recheck(void **state)
+TEST(oversize_recheck)
 {
 	struct rd_error err = {0};
 
-	(void)state;
 	queue_make();
 	port.stopped = true; /* its state is then not asked for */
 	queue.oversize.unsure = true;
@@ -814,9 +758,8 @@ static void early_events(unsigned int n)
 		verbs_gather_event(&queue);
 }
 
-static void test_gather(void **state)
+TEST(gather)
 {
-	(void)state;
 	queue_make();
 	port.speed = SPEED;
 	port.latency_us = 5000;
@@ -859,25 +802,17 @@ static struct {
 	struct ibv_mr mr;
 } shared;
 
-bool __wrap_mlx5dv_is_supported(struct ibv_device *device);
 bool __wrap_mlx5dv_is_supported(struct ibv_device *device)
 {
-	(void)device;
 	return true;
 }
 
 struct ibv_wq *__wrap_mlx5dv_create_wq(struct ibv_context *ctx, struct ibv_wq_init_attr *attr,
-	struct mlx5dv_wq_init_attr *mlx5_attr);
-struct ibv_wq *__wrap_mlx5dv_create_wq(struct ibv_context *ctx, struct ibv_wq_init_attr *attr,
 	struct mlx5dv_wq_init_attr *mlx5_attr)
 {
-	(void)ctx;
-	(void)attr;
-	(void)mlx5_attr;
 	return &shared.wq;
 }
 
-int __wrap_mlx5dv_init_obj(struct mlx5dv_obj *obj, uint64_t type);
 int __wrap_mlx5dv_init_obj(struct mlx5dv_obj *obj, uint64_t type)
 {
 	if (type & MLX5DV_OBJ_CQ)
@@ -921,12 +856,11 @@ static void mlx5_queue_free(void)
 }
 
 /* Nothing behind the buffer is read: the frame counts as too long, its entry is posted again. */
-static void test_impossible_length(void **state)
+TEST(impossible_length)
 {
 	static uint8_t memory[8 * 192];
 	struct rd_frame frames[RD_BATCH];
 
-	(void)state;
 	mlx5_queue_make(memory, 192);
 	if (!verbs_mlx5_adopt(&queue)) {
 		assert_false(MMIO_DIRECT);
@@ -959,13 +893,12 @@ static void test_impossible_length(void **state)
 }
 
 /* In a striding queue the end counts. */
-static void test_impossible_end(void **state)
+TEST(impossible_end)
 {
 	static uint8_t memory[8 * 1024];
 	struct rd_frame frames[RD_BATCH];
 	struct rd_error err = {0};
 
-	(void)state;
 	if (!MMIO_DIRECT)
 		skip();
 	mlx5_queue_make(memory, 1024);
@@ -993,7 +926,6 @@ static int wcs_next; /* completions of the next poll, then it fails */
 
 static int poll_wcs_fake(struct ibv_cq *cq, int most, struct ibv_wc *wc)
 {
-	(void)cq;
 	assert_true(wcs_next < most);
 	for (int i = 0; i < wcs_next; i++)
 		wc[i] = (struct ibv_wc){.wr_id = (uint64_t)i, .byte_len = 60 + (uint32_t)i};
@@ -1001,7 +933,7 @@ static int poll_wcs_fake(struct ibv_cq *cq, int most, struct ibv_wc *wc)
 }
 
 /* Completions that a failed call had taken are delivered. */
-static void test_failed_poll(void **state)
+TEST(failed_poll)
 {
 	uint8_t memory[8 * 64] = {0};
 	struct ibv_recv_wr wr[8] = {0};
@@ -1009,7 +941,6 @@ static void test_failed_poll(void **state)
 	struct rd_frame frames[RD_BATCH];
 	struct rd_error err = {0};
 
-	(void)state;
 	queue_make();
 	hca.vctx.context.ops.poll_cq = poll_wcs_fake;
 	queue.cq = &cq;
@@ -1044,9 +975,8 @@ static void advised(enum verbs_object object, int errnum, const char *driver, co
 		fail_msg("'%s' has no '%s'", err.text, todo);
 }
 
-static void test_advice(void **state)
+TEST(advice)
 {
-	(void)state;
 	queue_make();
 	advised(VERBS_FLOW, EOPNOTSUPP, "mlx5_core", "has no sniffer for verbs");
 	/* A provider without ibv_create_flow() gives the same errno as firmware that refuses. */
@@ -1061,11 +991,10 @@ static void test_advice(void **state)
 /* --- numbers ---------------------------------------------------------------------------- */
 
 /* What all queues and all of the device's counters tell; known if each of them is. */
-static void test_stats(void **state)
+TEST(stats)
 {
 	struct rd_source_stats stats;
 
-	(void)state;
 	queue_make();
 	queue.gaps = 2;
 	second.gaps = 5;
@@ -1114,9 +1043,8 @@ static eventfd_t woken(const struct verbs_queue *q)
 	return times;
 }
 
-static void test_events(void **state)
+TEST(events)
 {
-	(void)state;
 	queue_make();
 	queue.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	second.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -1150,11 +1078,10 @@ static void test_events(void **state)
 }
 
 /* Where the CQ failed too, it is the cause, and a reset would not help. */
-static void test_pending_faults(void **state)
+TEST(pending_faults)
 {
 	struct rd_error err = {0};
 
-	(void)state;
 	queue_make();
 	queue.pending_faults = FAULT_QUEUE | FAULT_CQ;
 	assert_int_equal(receive(&err), 0);
@@ -1175,7 +1102,6 @@ static void test_pending_faults(void **state)
 static struct rd_link_change links[4];
 static unsigned int n_links;
 
-bool __wrap_rd_links_read(int fd, rd_link_fn *fn, void *ctx);
 bool __wrap_rd_links_read(int fd, rd_link_fn *fn, void *ctx)
 {
 	assert_int_equal(fd, 77);
@@ -1199,7 +1125,7 @@ static bool is_local(const uint8_t *mac)
 }
 
 /* The netdev's MAC address changes: read again when netlink reports that netdev, no other. */
-static void test_addresses(void **state)
+TEST(addresses)
 {
 	static const uint8_t former[6] = {2, 0, 0, 0, 0, 1}, now[6] = {2, 0, 0, 0, 0, 2};
 	const char *address = "sys/class/net/eth7/address";
@@ -1210,7 +1136,6 @@ static void test_addresses(void **state)
 		.netdevs = {{.name = "eth7", .ifindex = 7}}};
 	struct tree tree;
 
-	(void)state;
 	queue_make();
 	tree_make(&tree);
 	tree_text(&tree, address, "02:00:00:00:00:01\n");
@@ -1240,40 +1165,4 @@ static void test_addresses(void **state)
 	assert_int_equal(port.addresses.generation, queue.addresses);
 	tree_remove(&tree);
 	queue_free();
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ticks_that_are_read),
-		cmocka_unit_test(test_ticks_that_are_converted),
-		cmocka_unit_test(test_stale_frames),
-		cmocka_unit_test(test_delayed_frames),
-		cmocka_unit_test(test_correction),
-		cmocka_unit_test(test_drift),
-		cmocka_unit_test(test_real_time),
-		cmocka_unit_test(test_unset),
-		cmocka_unit_test(test_host),
-		cmocka_unit_test(test_repairs),
-		cmocka_unit_test(test_hopeless),
-		cmocka_unit_test(test_replace),
-		cmocka_unit_test(test_stopped),
-		cmocka_unit_test(test_removed),
-		cmocka_unit_test(test_removed_without_event),
-		cmocka_unit_test(test_removed_during_a_repair),
-		cmocka_unit_test(test_oversize),
-		cmocka_unit_test(test_oversize_recheck),
-		cmocka_unit_test(test_gather),
-		cmocka_unit_test(test_impossible_length),
-		cmocka_unit_test(test_impossible_end),
-		cmocka_unit_test(test_failed_poll),
-		cmocka_unit_test(test_advice),
-		cmocka_unit_test(test_stats),
-		cmocka_unit_test(test_events),
-		cmocka_unit_test(test_pending_faults),
-		cmocka_unit_test(test_addresses),
-	};
-
-	alarm(WATCHDOG_S);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

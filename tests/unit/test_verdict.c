@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Parts of the verdict: its words, and stragglers among equals. Whole verdicts: tests/cases. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "test.h"
 #include "verdict.h"
 #include "words.h"
-#include <stdio.h>
-#include <string.h>
 
 #define US UINT64_C(1000)
 
-static void a_host_is_named_once_for_two_places(void **state)
+TEST(a_host_is_named_once_for_two_places)
 {
 	static const struct {
 		unsigned int places;
@@ -31,7 +23,6 @@ static void a_host_is_named_once_for_two_places(void **state)
 			       "application on B"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		char text[128] = "";
 		FILE *out = fmemopen(text, sizeof(text), "w");
@@ -43,7 +34,7 @@ static void a_host_is_named_once_for_two_places(void **state)
 	}
 }
 
-static void two_times_differ_in_their_digits(void **state)
+TEST(two_times_differ_in_their_digits)
 {
 	static const struct {
 		uint64_t since, until;
@@ -55,7 +46,6 @@ static void two_times_differ_in_their_digits(void **state)
 		{113 * US, 250 * US, ", from 0.000113 s to 0.000250 s"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct rd_report r = {.totals.first_ns = 5000 * US};
 		char text[128] = "";
@@ -70,13 +60,12 @@ static void two_times_differ_in_their_digits(void **state)
 	}
 }
 
-static void abbreviations_stay_in_capitals(void **state)
+TEST(abbreviations_stay_in_capitals)
 {
 	static const char *const cases[][2] = {{"A response", "a response"},
 		{"Packets are", "packets are"}, {"DSCP 26", "DSCP 26"}, {"10.0.0.1", "10.0.0.1"},
 		{"", ""}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		char text[32];
 
@@ -86,7 +75,7 @@ static void abbreviations_stay_in_capitals(void **state)
 	}
 }
 
-static void another_finding_is_of_its_own_sender(void **state)
+TEST(another_finding_is_of_its_own_sender)
 {
 	static const struct {
 		const char *title;
@@ -98,7 +87,6 @@ static void another_finding_is_of_its_own_sender(void **state)
 		{"packets are lost", 6, "packets are lost"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct rd_finding f = {.rule = "rule"};
 		char text[64] = "", title[64];
@@ -149,7 +137,7 @@ static struct rd_report equals(
 	return r;
 }
 
-static void a_straggler_is_far_slower_than_its_equals(void **state)
+TEST(a_straggler_is_far_slower_than_its_equals)
 {
 	static const uint64_t us[] = {10, 11, 90, 12, 9}, even[] = {10, 11, 39, 12, 9};
 	struct rd_stragglers s = {0}, none = {0};
@@ -157,7 +145,6 @@ static void a_straggler_is_far_slower_than_its_equals(void **state)
 	struct peer peers[5];
 	struct rd_report r = equals(peers, c, us, 5);
 
-	(void)state;
 	assert_int_equal(stragglers_find(&r, &s), 0);
 	assert_int_equal(s.n, 1);
 	assert_int_equal(s.of, 5);
@@ -170,7 +157,7 @@ static void a_straggler_is_far_slower_than_its_equals(void **state)
 }
 
 /* The slow one may end before the others, or begin after them. */
-static void a_straggler_may_end_early(void **state)
+TEST(a_straggler_may_end_early)
 {
 	static const uint64_t us[] = {10, 11, 90, 12, 9};
 	struct rd_conversation c[5];
@@ -178,7 +165,6 @@ static void a_straggler_may_end_early(void **state)
 	struct rd_report r = equals(peers, c, us, 5);
 	struct rd_stragglers early = {0}, late = {0};
 
-	(void)state;
 	c[2].side[0].last_ns = 200 * US;
 	assert_int_equal(stragglers_find(&r, &early), 0);
 	assert_int_equal(early.n, 1);
@@ -191,7 +177,7 @@ static void a_straggler_may_end_early(void **state)
 }
 
 /* One that was there at another time, or for a moment, is no equal; one that sends less is. */
-static void a_straggler_is_there_with_its_equals(void **state)
+TEST(a_straggler_is_there_with_its_equals)
 {
 	static const uint64_t us[] = {10, 11, 90, 12, 9, 10}, same[] = {10, 11, 10, 12, 9, 10};
 	struct rd_conversation c[6];
@@ -199,7 +185,6 @@ static void a_straggler_is_there_with_its_equals(void **state)
 	struct rd_report r = equals(peers, c, us, 6);
 	struct rd_stragglers before = {0}, moment = {0}, less = {0};
 
-	(void)state;
 	for (size_t i = 0; i < 6; i++)
 		c[i].side[0].first_ns = i == 2 ? 0 : 500 * US;
 	c[2].side[0].last_ns = 600 * US;
@@ -217,7 +202,7 @@ static void a_straggler_is_there_with_its_equals(void **state)
 	assert_int_equal(less.n, 0);
 }
 
-static void others_are_no_equals(void **state)
+TEST(others_are_no_equals)
 {
 	static const uint64_t us[] = {10, 11, 90, 12, 9};
 	struct rd_stragglers s = {0}, brief = {0};
@@ -225,7 +210,6 @@ static void others_are_no_equals(void **state)
 	struct peer peers[5];
 	struct rd_report r = equals(peers, c, us, 5);
 
-	(void)state;
 	peers[2].verb.bytes *= 100; /* larger messages */
 	assert_int_equal(stragglers_find(&r, &s), 0);
 	assert_int_equal(s.n, 0);
@@ -233,20 +217,4 @@ static void others_are_no_equals(void **state)
 	c[2].side[0].last_ns = 100 * US; /* there for a short time */
 	assert_int_equal(stragglers_find(&r, &brief), 0);
 	assert_int_equal(brief.n, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_host_is_named_once_for_two_places),
-		cmocka_unit_test(two_times_differ_in_their_digits),
-		cmocka_unit_test(abbreviations_stay_in_capitals),
-		cmocka_unit_test(another_finding_is_of_its_own_sender),
-		cmocka_unit_test(a_straggler_is_far_slower_than_its_equals),
-		cmocka_unit_test(a_straggler_may_end_early),
-		cmocka_unit_test(a_straggler_is_there_with_its_equals),
-		cmocka_unit_test(others_are_no_equals),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

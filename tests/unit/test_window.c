@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Unit tests of the window of posted receive buffers: each buffer is in one place at any time. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "test.h"
 #include "verbs_window_mlx5.h"
 
 #define BUFFERS 256U
@@ -63,9 +56,8 @@ static void overload(void)
 }
 
 /* Slow traffic and bursts: all buffers are posted at any time. */
-static void test_whole(void **state)
+TEST(whole)
 {
-	(void)state;
 	begin(BUSY);
 	for (unsigned int i = 0; i < 16 * BUFFERS; i++)
 		assert_int_equal(step(i % BATCH, i % (BUFFERS / 2)), BUFFERS);
@@ -73,12 +65,11 @@ static void test_whole(void **state)
 }
 
 /* Overload: the same few buffers are used. */
-static void test_overload(void **state)
+TEST(overload)
 {
 	bool used[BUFFERS] = {false};
 	unsigned int n = 0;
 
-	(void)state;
 	begin(BUSY);
 	overload();
 	for (unsigned int i = 0; i < 10 * BUFFERS; i++) {
@@ -92,9 +83,8 @@ static void test_overload(void **state)
 }
 
 /* A poll empties the CQ: all buffers are posted again at once. */
-static void test_end_of_overload(void **state)
+TEST(end_of_overload)
 {
-	(void)state;
 	begin(BUSY);
 	overload();
 	assert_int_equal(step(1, false), BUFFERS);
@@ -103,9 +93,8 @@ static void test_end_of_overload(void **state)
 }
 
 /* A window as large as the ring: each entry keeps its buffer. */
-static void test_small_ring(void **state)
+TEST(small_ring)
 {
-	(void)state;
 	begin(2 * BUFFERS);
 	for (unsigned int i = 0; i < 16 * BUFFERS; i++) {
 		assert_int_equal(step(BATCH, true), BUFFERS);
@@ -115,9 +104,8 @@ static void test_small_ring(void **state)
 }
 
 /* Any traffic: no buffer is lost or posted twice. */
-static void test_random(void **state)
+TEST(random)
 {
-	(void)state;
 	srand(1);
 	begin(BUSY);
 	for (unsigned int i = 0; i < 100000; i++) {
@@ -131,17 +119,4 @@ static void test_random(void **state)
 	assert_complete();
 	assert_int_equal(window.n_spare, 0);
 	verbs_window_free(&window);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole),
-		cmocka_unit_test(test_overload),
-		cmocka_unit_test(test_end_of_overload),
-		cmocka_unit_test(test_small_ring),
-		cmocka_unit_test(test_random),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Directions and checksums: packets known from elsewhere, and real captures below TEST_DATA. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* cmocka wants these before itself */
-#include <cmocka.h>
+#include "test.h"
 #include <rdmadump/bytes.h>
 #include <rdmadump/format.h>
 #include <rdmadump/packet.h>
 #include <rdmadump/wire.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* The sample packet of IBTA volume 1, 7.8.1, LRH to ICRC; the VCRC is ours. */
 static const uint8_t ib_sample[] = {0x70, 0x12, 0x37, 0x5c, 0x00, 0x0e, 0x17, 0xd2, 0x0a, 0x20,
@@ -39,7 +31,7 @@ static uint32_t slow_crc32(const uint8_t *p, size_t len)
 	return ~crc;
 }
 
-static void test_known_infiniband(void **state)
+TEST(known_infiniband)
 {
 	static const struct {
 		const uint8_t *data;
@@ -51,7 +43,6 @@ static void test_known_infiniband(void **state)
 		{ib_send, sizeof(ib_send), 0xeadb299a, 0x0e84},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < 2; i++) {
 		uint32_t computed, stored;
 		uint16_t computed16, stored16;
@@ -160,9 +151,8 @@ static uint32_t expect(const uint8_t *p, enum kind kind, size_t l3, size_t icrc)
 	return slow_crc32(copy, 8 + len);
 }
 
-static void test_all_kinds(void **state)
+TEST(all_kinds)
 {
-	(void)state;
 	for (int kind = 0; kind < KINDS; kind++)
 		for (size_t payload = 0; payload < 1025; payload += payload < 64 ? 4 : 320) {
 			enum rd_link link =
@@ -188,11 +178,10 @@ static void test_all_kinds(void **state)
 }
 
 /* Without eight bytes before the IP header, in a buffer that begins with it. */
-static void test_bare_ip(void **state)
+TEST(bare_ip)
 {
 	static const enum kind kinds[] = {V2_IP4, V2_IP4_OPTIONS, V2_IP6};
 
-	(void)state;
 	for (size_t k = 0; k < 3; k++)
 		for (size_t payload = 0; payload < 200; payload += 4) {
 			size_t l3, icrc;
@@ -211,13 +200,12 @@ static void test_bare_ip(void **state)
 		}
 }
 
-static void test_not_for_us(void **state)
+TEST(not_for_us)
 {
 	uint8_t p[2048];
 	uint32_t c, s;
 	size_t l3, icrc = build(p, V2_IP4, 64, &l3);
 
-	(void)state;
 	assert_int_equal(rd_icrc(RD_LINK_RAW, p, icrc + 4, &c, &s), -1);
 	rd_put_be16(p + l3 + 6, 0x2000); /* a fragment */
 	assert_int_equal(rd_icrc(RD_LINK_ETHERNET, p, icrc + 4, &c, &s), -1);
@@ -233,9 +221,8 @@ static void test_not_for_us(void **state)
 }
 
 /* The captured bytes end within the ICRC: none of them is read behind that. */
-static void test_cut_icrc(void **state)
+TEST(cut_icrc)
 {
-	(void)state;
 	for (int kind = 0; kind < KINDS; kind++)
 		for (uint32_t more = 0; more < 4; more++) {
 			enum rd_link link =
@@ -255,14 +242,13 @@ static void test_cut_icrc(void **state)
 }
 
 /* The UDP length ends a packet that is shorter than the IP length says; a longer one is refused. */
-static void test_udp_length(void **state)
+TEST(udp_length)
 {
 	uint8_t p[2048];
 	uint32_t computed, stored;
 	size_t l3, icrc = build(p, V2_IP4, 64, &l3);
 	uint8_t *length = p + l3 + 20 + 4;
 
-	(void)state;
 	rd_put_be16(length, (uint16_t)(rd_be16(length) - 4));
 	assert_int_equal(rd_icrc(RD_LINK_ETHERNET, p, icrc + 4, &computed, &stored), 0);
 	assert_int_equal(stored, rd_le32(p + icrc - 4));
@@ -271,11 +257,10 @@ static void test_udp_length(void **state)
 }
 
 /* The VCRC again bit by bit, for every length. */
-static void test_vcrc(void **state)
+TEST(vcrc)
 {
 	uint8_t p[512];
 
-	(void)state;
 	for (size_t words = 2; words < 100; words++) {
 		uint16_t crc = UINT16_MAX, computed, stored;
 
@@ -293,7 +278,7 @@ static void test_vcrc(void **state)
 	}
 }
 
-static void test_direction(void **state)
+TEST(direction)
 {
 	static const uint8_t own[] = "\xff\xff\xff\xff\xff\xff\x02\x00\x00\x00\x00\x01";
 	static const uint8_t own2[] = "\xff\xff\xff\xff\xff\xff\x02\x00\x00\x00\x00\x02";
@@ -318,7 +303,6 @@ static void test_direction(void **state)
 		{{.link = RD_LINK_INFINIBAND}, {0}},
 	};
 
-	(void)state;
 	for (size_t k = 0; k < sizeof(cases) / sizeof(cases[0]); k++) {
 		struct rd_frame f[6] = {
 			{.data = own, .caplen = 12},
@@ -338,7 +322,7 @@ static void test_direction(void **state)
 }
 
 /* The packet type of Linux's cooked headers; what is not captured or not known says nothing. */
-static void test_direction_cooked(void **state)
+TEST(direction_cooked)
 {
 	static const struct {
 		uint8_t type, caplen, want;
@@ -346,7 +330,6 @@ static void test_direction_cooked(void **state)
 		{3, 20, RD_DIR_UNKNOWN}, {4, 20, RD_DIR_OUT}, {5, 20, RD_DIR_UNKNOWN},
 		{255, 20, RD_DIR_UNKNOWN}, {4, 1, RD_DIR_UNKNOWN}};
 
-	(void)state;
 	for (unsigned int k = 0; k < 2 * sizeof(rows) / sizeof(*rows); k++) {
 		const bool second = k % 2;
 		uint8_t *head = calloc(1, rows[k / 2].caplen);
@@ -361,7 +344,7 @@ static void test_direction_cooked(void **state)
 }
 
 /* SMPs with a directed route have the same LIDs in both directions. */
-static void test_direction_permissive(void **state)
+TEST(direction_permissive)
 {
 	static const uint8_t smp[] = {0xf0, 2, 0xff, 0xff, 0, 72, 0xff, 0xff};
 	static const uint8_t answer[] = {0xf0, 2, 0xff, 0xff, 0, 72, 0, 4};
@@ -369,14 +352,13 @@ static void test_direction_permissive(void **state)
 	struct rd_frame f[2] = {
 		{.data = smp, .caplen = 8, .direction = RD_DIR_OUT}, {.data = answer, .caplen = 8}};
 
-	(void)state;
 	rd_direction_mark(&local, f, 2);
 	assert_int_equal(f[0].direction, RD_DIR_UNKNOWN);
 	assert_int_equal(f[1].direction, RD_DIR_OUT);
 }
 
 /* The port's address, in both places, and in none; a group's. */
-static void test_direction_both(void **state)
+TEST(direction_both)
 {
 	static const struct rd_local local = {
 		.link = RD_LINK_ETHERNET, .n_mac = 1, .mac = {{2, 0, 0, 0, 0, 1}}};
@@ -385,7 +367,6 @@ static void test_direction_both(void **state)
 	static const uint8_t want[6] = {
 		RD_DIR_UNKNOWN, RD_DIR_OUT, RD_DIR_IN, RD_DIR_UNKNOWN, RD_DIR_IN, RD_DIR_OUT};
 
-	(void)state;
 	for (unsigned int i = 0; i < 6; i++) {
 		uint8_t bytes[14] = {0};
 		struct rd_frame f = {.data = bytes, .caplen = sizeof(bytes)};
@@ -398,14 +379,13 @@ static void test_direction_both(void **state)
 }
 
 /* Where no MAC is known, GIDs decide: those of IPv4, of IPv6, and of RoCE v1's GRH. */
-static void test_direction_ip(void **state)
+TEST(direction_ip)
 {
 	static const uint8_t ip4[16] = {[10] = 0xff, [11] = 0xff, 10, 0, 0, 1};
 	static const uint8_t ip6[16] = {0xfd, [15] = 1}, other[16] = {0xfd, [10] = 0xff, [15] = 2};
 	static const uint16_t types[] = {0x0800, 0x86dd, 0x8915};
 	struct rd_local local = {.link = RD_LINK_ETHERNET};
 
-	(void)state;
 	rd_local_add_ip(&local, ip4);
 	rd_local_add_ip(&local, ip6);
 	rd_local_add_ip(&local, ip6);
@@ -439,14 +419,13 @@ static void test_direction_ip(void **state)
 }
 
 /* The address changes: frames already in the ring have the former one. */
-static void test_local_now(void **state)
+TEST(local_now)
 {
 	struct rd_local local = {.link = RD_LINK_ETHERNET, .lid = 3}, now = {0};
 	const uint8_t first[6] = {2, 1}, second[6] = {2, 2}, none[6] = {0};
 	uint8_t bytes[12] = {2, 9};
 	struct rd_frame f = {.data = bytes, .caplen = 12};
 
-	(void)state;
 	rd_local_add_mac(&local, first);
 	rd_local_add_mac(&now, none);
 	assert_int_equal(now.n_mac, 0);
@@ -477,7 +456,6 @@ static void test_local_now(void **state)
 
 static ssize_t read_stdio(void *ctx, uint8_t *buf, size_t capacity, struct rd_error *err)
 {
-	(void)err;
 	return (ssize_t)fread(buf, 1, capacity, ctx);
 }
 
@@ -518,13 +496,12 @@ static void check_capture(const char *name, const char *side, unsigned int frame
 }
 
 /* summary.tsv was made with other tools: name, side, frames, RoCE frames, ..., bad ICRCs (11th). */
-static void test_captures(void **state)
+TEST(captures)
 {
 	const char *dir = getenv("TEST_DATA");
 	char path[512], line[1024];
 	FILE *f;
 
-	(void)state;
 	if (!dir)
 		fail_msg("TEST_DATA must name tests/data");
 	snprintf(path, sizeof(path), "%s/roce/summary.tsv", dir);
@@ -561,7 +538,7 @@ static unsigned int repairs(uint8_t *data, uint32_t len)
 	return n;
 }
 
-static void test_corrupt(void **state)
+TEST(corrupt)
 {
 	unsigned int bad = 0;
 	struct rd_frame frame;
@@ -569,7 +546,6 @@ static void test_corrupt(void **state)
 	struct rd_reader *r;
 	FILE *f;
 
-	(void)state;
 	snprintf(command, sizeof(command), "zstd -dcq '%s/roce/14_corrupt/b.pcap.zst'",
 		getenv("TEST_DATA"));
 	f = popen(command, "r");
@@ -590,27 +566,4 @@ static void test_corrupt(void **state)
 	assert_int_equal(bad, 24);
 	rd_reader_close(r);
 	pclose(f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_known_infiniband),
-		cmocka_unit_test(test_all_kinds),
-		cmocka_unit_test(test_bare_ip),
-		cmocka_unit_test(test_not_for_us),
-		cmocka_unit_test(test_cut_icrc),
-		cmocka_unit_test(test_udp_length),
-		cmocka_unit_test(test_vcrc),
-		cmocka_unit_test(test_direction),
-		cmocka_unit_test(test_direction_cooked),
-		cmocka_unit_test(test_direction_permissive),
-		cmocka_unit_test(test_direction_both),
-		cmocka_unit_test(test_direction_ip),
-		cmocka_unit_test(test_local_now),
-		cmocka_unit_test(test_captures),
-		cmocka_unit_test(test_corrupt),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }
