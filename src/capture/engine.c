@@ -96,9 +96,11 @@ static void *lane_thread(void *arg)
 	struct control *c = l->control;
 
 	lane_run(l);
-	/* Frames of other lanes cannot be written without this lane's watermark. */
-	while (!c->stopped && !c->quit)
+	/* Frames of other lanes cannot be written without this lane's watermark. They stop in seconds at worst. */
+	while (!c->stopped && !c->quit) {
 		lane_drain(l);
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	}
 	if (!c->quit)
 		lane_drain(l);
 	outlet_end(&l->pipe.out, l->pipe.tally);

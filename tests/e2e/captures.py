@@ -5,6 +5,7 @@
 Of pcapng files, little-endian:
 captures.py statistics FILE...       sums of isb_ifrecv, ifdrop, filteraccept, osdrop, usrdeliv
 captures.py directions FILE          of each frame: 0 unknown, 1 in, 2 out, its MAC and IPv4 addresses
+captures.py off FILE TRUTH MS        packets, those of them that are more than MS off their times in TRUTH, the worst in us
 captures.py blocks FILE              SHB, IDB, EPB, ISB, or the JSON of facts: a line for each block
 captures.py lost OUT                 30 frames, of 37 received
 captures.py early OUT                two frames, 90 s before 1970 and 100 s after
@@ -92,6 +93,23 @@ def statistics(*paths):
                 if code in total:
                     total[code] += struct.unpack("<Q", value)[0]
     print(*total.values())
+
+
+def packets(path):
+    """-> (ticks, bytes) of each, of a file whose times have nine decimals: nanoseconds"""
+    for kind, body in blocks(path):
+        if kind == 6:
+            _, high, low, kept, _ = struct.unpack_from("<IIIII", body)
+            yield high << 32 | low, body[20:20 + kept]
+
+
+def off(path, truth, most_ms):
+    # What was delivered before the file began is not in it: the last ones of both are the same.
+    with open(truth) as source:
+        true = [int(line) for line in source]
+    times = [ns for ns, _ in packets(path)]
+    apart = [abs(a - b) for a, b in zip(reversed(times), reversed(true))]
+    print(len(times), sum(ns > int(most_ms) * 10**6 for ns in apart), max(apart, default=0) // 1000)
 
 
 def directions(path):
@@ -187,7 +205,7 @@ def mirrored(path):
     return pcap(((ns, len(outer(data)), outer(data)) for ns, _, data in frames(path)), link_of(path))
 
 
-PRINT = {"statistics": statistics, "directions": directions, "blocks": list_blocks}
+PRINT = {"statistics": statistics, "directions": directions, "off": off, "blocks": list_blocks}
 MAKE = {"lost": lost, "early": early, "groups": groups}
 COPY = {"offset": offset, "big": big, "erf": erf, "unwrap": unwrap, "records": records, "ports": ports, "empty": empty,
         "mirrored": mirrored}

@@ -6,45 +6,18 @@
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq python3
 
-# What the model delivers before this flow is not in the file: the last frames of both are the same.
-cat >"$tmp/times.py" <<'PY'
-import struct, sys
-data = open(sys.argv[1], "rb").read()
-truth = [int(x) for x in open(sys.argv[2])]
-at, ts = 0, []
-while at + 12 <= len(data):
-    kind, length = struct.unpack_from("<II", data, at)
-    if kind == 6:
-        high, low = struct.unpack_from("<II", data, at + 12)
-        ts.append(high << 32 | low)
-    at += length
-off = sorted(abs(t - x) for t, x in zip(reversed(ts), reversed(truth)))
-print(len(ts), sum(o > 20000000 for o in off), off[-1] // 1000 if off else 0)
-PY
-
-# A clock that cannot be read is compared by the first frames, which are late by what they waited
-# for their poll. A busy machine may make that long; a wrong offset is there in every attempt.
-# capture CLOCK RATE CREATE_FLOW_MS [OPTIONS...]
+# capture CLOCK RATE CREATE_FLOW_MS [OPTIONS...]: in virtual time, where only what the program does takes time
 capture() {
-	local attempt
-	for attempt in 1 2 3; do
-		capture_once "$@"
-		[ "$wrong" != 0 ] || break
-		echo "# attempt $attempt: $wrong frames up to $worst us off"
-	done
-}
-
-capture_once() {
 	local clock=$1 rate=$2 latency=$3
 	shift 3
 	rm -f "$tmp/truth" "$tmp/out"
-	model --clock "$clock,truth=$tmp/truth" --gen "count=$((rate * 2)),size=60-600,qps=4,seed=3" \
+	model --time "${time-virtual}" --clock "$clock,truth=$tmp/truth" \
+		--gen "count=$((rate * 2)),size=60-600,qps=4,seed=3" \
 		--rate "$rate" --flowing --latency "create_flow=$latency,destroy_flow=20" \
 		--at-end sigint -- "$RDMADUMP" -d mlx5_0 --when-full wait "$@" -w "$tmp/out" \
 		>"$tmp/json" 2>"$tmp/log"
 	status=$?
-	python3 "$tmp/times.py" "$tmp/out" "$tmp/truth" >"$tmp/times"
-	read -r frames wrong worst <"$tmp/times"
+	read -r frames wrong worst < <(python3 "$srcdir/tests/e2e/captures.py" off "$tmp/out" "$tmp/truth" "${most-20}")
 }
 
 # right NAME: what capture() found
@@ -91,7 +64,7 @@ for clock in realtime,core=no cycles,core=no; do
 	echo "# at most $worst us off"
 done
 
-# More queues than one share the clock
+# More queues than one share the clock; while flows are removed, their threads wait, or no virtual time passes
 capture cycles,core=no,offset_ms=150 4000 300 --queues 4
 is "four queues: exit status" "$status" 0
 is "four queues: frames that are more than 20 ms off" "$wrong" 0

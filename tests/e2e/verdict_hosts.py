@@ -10,20 +10,9 @@ import struct
 import subprocess
 import sys
 
+from captures import packets
+
 BURST_NS = 100_000
-
-
-def frames(path):
-    """(time in ns, frame) of each enhanced packet block; times have nine decimals."""
-    with open(path, "rb") as file:
-        data = file.read()
-    at = 0
-    while at < len(data):
-        kind, size = struct.unpack_from("<II", data, at)
-        if kind == 6:
-            _, high, low, have, _ = struct.unpack_from("<IIIII", data, at + 8)
-            yield high << 32 | low, data[at + 28:at + 28 + have]
-        at += size
 
 
 def address(raw):
@@ -33,7 +22,7 @@ def address(raw):
 def count(path):
     pairs, hosts = collections.Counter(), {}
     start, window = None, {}
-    for ns, frame in frames(path):
+    for ns, frame in packets(path):
         if frame[12:14] != b"\x08\0" or frame[23] != 17 or struct.unpack_from(">H", frame, 36)[0] != 4791:
             continue
         source, target, size = address(frame[26:30]), address(frame[30:34]), len(frame)
