@@ -96,7 +96,8 @@ static void *lane_thread(void *arg)
 	struct control *c = l->control;
 
 	lane_run(l);
-	/* Frames of other lanes cannot be written without this lane's watermark. They stop in seconds at worst. */
+	/* Frames of other lanes cannot be written without this lane's watermark. They stop in
+	 * seconds at worst. */
 	while (!c->stopped && !c->quit) {
 		lane_drain(l);
 		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
