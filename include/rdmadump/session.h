@@ -162,7 +162,7 @@ struct rd_session_result {
 	enum rd_end end;
 	/* The cause of RD_END_WATCH, if it was not one of the caller's watches. */
 	bool stopped;		   /* rd_session_stop() */
-	bool paused;		   /* a port sent pause frames, or its PCIe writes stalled */
+	bool paused;		   /* by stop_on_pause */
 	bool duration_over;	   /* duration_s */
 	bool broken_pipe;	   /* the reader of an output closed it: no error */
 	struct rd_error error;	   /* class NONE: all went well */

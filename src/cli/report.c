@@ -216,10 +216,8 @@ static const char *end_name(const struct capture_run *r)
 
 	if (r->broken_pipe)
 		return "closed pipe";
-	if (r->result->stopped && r->result->paused && r->opt->session.stop_on_pause && !r->signal)
-		return "pause";
 	if (r->result->end == RD_END_WATCH && !r->signal)
-		return "duration";
+		return r->result->paused ? "pause" : "duration";
 	return names[r->result->end];
 }
 

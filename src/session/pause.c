@@ -43,9 +43,10 @@ static void report(
 		c->kind->meaning,
 		s->config->stop_on_pause ? "the capture ends (--stop-on-pause)"
 					 : "end the capture if that is not acceptable");
+	if (!s->config->stop_on_pause)
+		return;
 	s->result.paused = true;
-	if (s->config->stop_on_pause)
-		eventfd_write(s->stop_fd, 1);
+	eventfd_write(s->stop_fd, 1);
 }
 
 static void look(struct rd_session *s, unsigned int i)

@@ -326,6 +326,9 @@ is "--max-disk ends it" "$? $(jq -r .ended_by "$tmp/report")" "0 disk"
 size=$(stat -c %s "$d"/r_*.pcapng)
 [ "$size" -le 2300000 ] && [ "$size" -ge 2080000 ]
 ok "... and its frames use it, and keep to it: $size bytes"
+record --ethtool tx_global_pause=7 --gen count=100000000,size=256 --rate 10000 --fault ethtool=tx_global_pause:49,frame=500 -- --no-analysis --stop-on-pause
+is "--stop-on-pause ends it, with pause for all priorities, too" "$? $(jq -r .ended_by "$tmp/report")" "0 pause"
+has "... and says so" "$tmp/log" 'ethtool/tx_global_pause grew by 42 during the capture \(.*--stop-on-pause'
 # None of them is a file, and the limit of files is not reached
 live --gen count=0 -- --no-analysis --pre 1h --post 1ms --max-dumps 1
 for i in 1 2 3; do

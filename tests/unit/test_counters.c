@@ -223,6 +223,28 @@ TEST(kinds)
 	assert_true(rd_counters_want(&c, "ethtool/never_heard_of"));
 }
 
+/* What mlx5, mlx4 and bnxt_en call the pause frames that a port sends; not those that it receives.
+ */
+TEST(pause)
+{
+	static const char *const sent[] = {"tx_prio3_pause", "tx_global_pause", "tx_pause_ctrl_phy",
+		"tx_pause", "tx_pause_prio_3", "tx_pause_frames", "tx_pfc_frames"};
+	static const char *const other[] = {"rx_prio3_pause", "rx_global_pause",
+		"rx_pause_ctrl_phy", "tx_global_pause_duration", "tx_global_pause_transition",
+		"tx_pause_duration", "rx_pause", "rx_pause_frames"};
+	struct rd_counters c = {.driver = "mlx5_core", .flags = RD_COUNTER_PAUSE};
+	char name[64];
+
+	for (size_t i = 0; i < sizeof(sent) / sizeof(*sent); i++) {
+		snprintf(name, sizeof(name), "ethtool/%s", sent[i]);
+		assert_true(rd_counters_want(&c, name));
+	}
+	for (size_t i = 0; i < sizeof(other) / sizeof(*other); i++) {
+		snprintf(name, sizeof(name), "ethtool/%s", other[i]);
+		assert_false(rd_counters_want(&c, name));
+	}
+}
+
 /* Rows of the table decide: 65535, then 3, is a reset of what stops at its end. */
 TEST(compare)
 {

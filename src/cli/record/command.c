@@ -41,6 +41,7 @@ enum {
 	OPT_SNIFFER,
 	OPT_FORCE,
 	OPT_ALL_QPS,
+	OPT_STOP_ON_PAUSE,
 };
 
 static const struct argp_option options[] = {{"write", 'w', "FILE", 0,
@@ -91,6 +92,10 @@ static const struct argp_option options[] = {{"write", 'w', "FILE", 0,
 		0},
 	{"all-qps", OPT_ALL_QPS, NULL, 0,
 		"List queue pairs and their owners even if the device has more than 4096", 0},
+	{"stop-on-pause", OPT_STOP_ON_PAUSE, NULL, 0,
+		"Stop when the port begins to send pause frames or its PCIe writes stall, which "
+		"the recording's copies may cause",
+		0},
 	{"autostop", 'a', "duration:SECONDS", 0, "Stop after SECONDS", 0},
 	{"json", OPT_JSON, NULL, 0, "Print the report as JSON on standard output", 0},
 	{"quiet", 'q', NULL, 0, "Print only errors and warnings", 0},
@@ -230,6 +235,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_ALL_QPS:
 		s->config.session.all_qps = true;
+		return 0;
+	case OPT_STOP_ON_PAUSE:
+		s->config.session.stop_on_pause = true;
 		return 0;
 	case OPT_TEXTFILE:
 		s->config.textfile = arg;
