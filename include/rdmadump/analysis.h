@@ -19,7 +19,7 @@
 #include <rdmadump/verdict.h>
 #include <stdio.h>
 
-#define RD_REPORT_VERSION 2
+#define RD_REPORT_VERSION 3
 
 /* The incidents of one side of a conversation; each has a row in incident.def. */
 enum rd_incident_kind {

@@ -27,11 +27,10 @@ struct rd_bundle_config {
 	unsigned int capture_s;
 	const char *const *files; /* captures to be included */
 	unsigned int n_files;
-	unsigned int limit_s;	 /* seconds that a tool may take; all together may take about eight
-				    times as long */
-	unsigned int adapter_s;	 /* seconds that a tool that opens an adapter may take */
-	const char *application; /* "rdmadump 0.1.0" */
-	bool redact;		 /* replace what identifies machines and people */
+	unsigned int limit_s;	/* seconds that a tool may take; all together may take about eight
+				   times as long */
+	unsigned int adapter_s; /* seconds that a tool that opens an adapter may take */
+	bool redact;		/* replace what identifies machines and people */
 	const char *map; /* where to write the map of replacements; NULL: output and ".map" */
 	const volatile sig_atomic_t *stop; /* not 0: end without a bundle */
 	/* Called at intervals in the caller's thread; may be NULL. `doing` is a member's name. */

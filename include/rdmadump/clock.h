@@ -24,14 +24,20 @@ static inline uint64_t rd_monotonic_ns(void)
 	return rd_timespec_ns(&t);
 }
 
+/* The system clock: nanoseconds since the Unix epoch. */
+static inline uint64_t rd_wall_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return rd_timespec_ns(&t);
+}
+
 /* Stores the current difference between wall clock and monotonic clock. Call it before
  * rd_clock_now(). */
 static inline void rd_clock_set(struct rd_clock *c)
 {
-	struct timespec wall;
-
-	clock_gettime(CLOCK_REALTIME, &wall);
-	c->epoch_ns = rd_timespec_ns(&wall) - rd_monotonic_ns();
+	c->epoch_ns = rd_wall_ns() - rd_monotonic_ns();
 }
 
 /* Not changed by later steps of the wall clock: timestamps keep their order and distances. */

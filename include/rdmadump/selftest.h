@@ -75,7 +75,6 @@ struct rd_selftest_config {
 	bool icmd;		     /* probes that use the command gateway may run */
 	bool long_run;		     /* measure for a long time where that is more accurate */
 	bool hash_addresses;
-	const char *application; /* name and version, for the document */
 	/*
 	 * Command line, ended by NULL, that calls rd_selftest_hold() on descriptors 0 and 1; with
 	 * `icmd` rd_selftest_hold_icmd().

@@ -94,7 +94,6 @@ struct rd_session_config {
 	/* The user, and the program's own name. */
 	const char *user;	 /* to become after opening; NULL: the caller of sudo */
 	const char *root_option; /* "-Z root", for advice; NULL: the command has none */
-	const char *application; /* name and version, for the file */
 
 	/* The caller's part, from the thread of rd_session_run(). All may be NULL. */
 	void *ctx;

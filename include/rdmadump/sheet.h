@@ -32,7 +32,8 @@ struct rd_sheet {
 	size_t n_cells;
 };
 
-void rd_sheet_open(struct rd_sheet *s, FILE *out);
+/* `document` is what the JSON is added to, from now on the sheet's. */
+void rd_sheet_open(struct rd_sheet *s, FILE *out, json_t *document);
 /* Writes the lines that are left; returns the JSON, which the caller owns. */
 json_t *rd_sheet_close(struct rd_sheet *s);
 

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <rdmadump/bundle.h>
+#include <rdmadump/document.h>
 #include <rdmadump/json.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -175,7 +176,7 @@ struct side {
 
 static int read_side(struct side *side, const char *path, struct rd_error *err)
 {
-	static const char *const keys[] = {"program", "host", "kernel", "created", "redacted"};
+	static const char *const keys[] = {"program", "host", "kernel", "start_ns", "redacted"};
 	struct rd_bundle b;
 
 	if (rd_bundle_open(&b, path, RD_BUNDLE_REPORTS, err) < 0)
@@ -185,7 +186,9 @@ static int read_side(struct side *side, const char *path, struct rd_error *err)
 		json_t *v = json_object_get(b.manifest, keys[i]);
 
 		json_object_set(side->about, keys[i],
-			json_is_string(v) || json_is_boolean(v) ? v : json_null());
+			json_is_string(v) || json_is_boolean(v) || json_is_integer(v)
+				? v
+				: json_null());
 	}
 	side->members = read_all(&b);
 	rd_bundle_close(&b);
@@ -285,9 +288,10 @@ static json_t *compare_all(const struct side *before, const struct side *after)
 		json_array_extend(changes, c.topics[i]);
 		json_decref(c.topics[i]);
 	}
-	return json_pack("{s:i, s:O, s:O, s:o, s:o, s:o}", "version", 1, "old", before->about,
-		"new", after->about, "changes", changes, "changes_left_out", rd_json_u64(c.omitted),
-		"not_compared", c.not_compared);
+	return rd_document(2, 0,
+		json_pack("{s:O, s:O, s:o, s:o, s:o}", "old", before->about, "new", after->about,
+			"changes", changes, "changes_left_out", rd_json_u64(c.omitted),
+			"not_compared", c.not_compared));
 }
 
 int rd_bundle_compare(

@@ -35,7 +35,7 @@ struct creation {
 	struct rd_redact *redact; /* NULL: members are not redacted */
 	char host[256];		  /* this machine's name, perhaps redacted */
 	int capture;		  /* file of --capture; -1: none */
-	int64_t time;
+	uint64_t start_ns;
 	uint64_t began_ns;
 };
 
@@ -45,15 +45,16 @@ static void name_bundle(struct creation *c)
 {
 	char host[100], date[32];
 	struct utsname u;
-	time_t now = time(NULL);
+	time_t now;
 	struct tm tm;
 
+	c->start_ns = rd_wall_ns();
+	now = (time_t)(c->start_ns / 1000000000);
 	uname(&u);
 	snprintf(c->host, sizeof(c->host), "%s", u.nodename);
 	file_name(host, sizeof(host), c->redact ? "redacted" : u.nodename);
 	strftime(date, sizeof(date), "%Y%m%d-%H%M%S", gmtime_r(&now, &tm));
 	snprintf(c->base, sizeof(c->base), "rdmadump-bundle-%s-%s", host, date);
-	c->time = now;
 }
 
 /* Called before any work, with the rights of the user who called sudo. */
@@ -109,7 +110,8 @@ static int write_members(const struct creation *c, int fd, struct rd_error *err)
 		const struct stored *m = &c->store.stored[k];
 
 		if (snprintf(path, sizeof(path), "%s/%s", c->base, m->name) < (int)sizeof(path))
-			rc = store_write(m, a, path, c->time, c->config->stop, err);
+			rc = store_write(m, a, path, (int64_t)(c->start_ns / 1000000000),
+				c->config->stop, err);
 	}
 	if (!rc)
 		rc = rd_archive_finish(a, err);
@@ -126,7 +128,7 @@ static int finish_output(struct creation *c, struct rd_error *err)
 		return -1;
 	if (c->redact) {
 		map = result_begin(&c->map, err);
-		if (map < 0 || redaction_write_map(c->redact, c->base, map, err) < 0 ||
+		if (map < 0 || redaction_write_map(c->redact, c->base, c->start_ns, map, err) < 0 ||
 			result_finish(&c->map, &c->identity, err) < 0)
 			return -1;
 	}
@@ -249,8 +251,8 @@ static void allow_for_size(struct creation *c)
 
 static int add_index(struct creation *c, struct rd_error *err)
 {
-	json_t *manifest = manifest_make(
-		&c->tasks, &c->store, c->config, c->host, c->time, rd_monotonic_ns() - c->began_ns);
+	json_t *manifest = manifest_make(&c->tasks, &c->store, c->config, c->host, c->start_ns,
+		rd_monotonic_ns() - c->began_ns);
 	char *text = NULL;
 	size_t n = 0;
 	FILE *out = open_memstream(&text, &n);
@@ -274,10 +276,10 @@ static int add_manifest(struct creation *c, json_t **manifest, struct rd_error *
 	char *text = NULL;
 	int rc;
 
-	*manifest = manifest_make(
-		&c->tasks, &c->store, c->config, c->host, c->time, rd_monotonic_ns() - c->began_ns);
+	*manifest = manifest_make(&c->tasks, &c->store, c->config, c->host, c->start_ns,
+		rd_monotonic_ns() - c->began_ns);
 	if (*manifest)
-		text = json_dumps(*manifest, JSON_INDENT(1));
+		text = json_dumps(*manifest, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
 	if (!text)
 		return rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "cannot write the manifest");
 	rc = store_put(&c->store, MANIFEST, text, strlen(text), NULL, err);
@@ -391,7 +393,7 @@ json_t *rd_bundle_plan(const struct rd_bundle_config *config)
 
 	uname(&u);
 	if (tasks_make(&tasks, config) == 0)
-		plan = manifest_make(&tasks, NULL, config, u.nodename, time(NULL), 0);
+		plan = manifest_make(&tasks, NULL, config, u.nodename, rd_wall_ns(), 0);
 	tasks_free(&tasks);
 	return plan;
 }

@@ -301,6 +301,7 @@ static bool is_small(const char *bytes, size_t n)
 
 static int read_manifest(struct extraction *x, struct rd_error *err)
 {
+	json_int_t version;
 	char *bytes;
 	json_t *row;
 	size_t n, i;
@@ -314,7 +315,8 @@ static int read_manifest(struct extraction *x, struct rd_error *err)
 	}
 	x->manifest = json_loadb(bytes, n, JSON_REJECT_DUPLICATES, NULL);
 	free(bytes);
-	if (json_integer_value(json_object_get(x->manifest, "version")) != 1)
+	version = json_integer_value(json_object_get(x->manifest, "version"));
+	if (version < 1 || version > MANIFEST_VERSION)
 		return refuse(x, MANIFEST, "cannot be read by this version", err);
 	x->members = json_object();
 	json_array_foreach (json_object_get(x->manifest, "members"), i, row) {

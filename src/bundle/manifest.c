@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Writes the manifest. */
 #include "manifest.h"
+#include <rdmadump/document.h>
 #include <rdmadump/json.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -37,11 +38,10 @@ static json_t *signal_of(const struct task *t)
 /* How its command ended. */
 static int set_end(json_t *o, const struct task *t)
 {
-	double seconds = (double)(t->ended_ns - t->began_ns) / 1e9;
-
 	return json_object_set_new(o, "exit_status", exit_status(t)) ||
 	       json_object_set_new(o, "signal", signal_of(t)) ||
-	       json_object_set_new(o, "seconds", json_real(seconds)) ||
+	       json_object_set_new(
+		       o, "duration_s", rd_json_seconds((int64_t)(t->ended_ns - t->began_ns))) ||
 	       json_object_set_new(o, "cut", json_boolean(t->output.cut)) ||
 	       json_object_set_new(o, "message", rd_json_text(t->errors.n ? t->errors.data : ""));
 }
@@ -99,19 +99,16 @@ static json_t *json_missing(const struct tasks *tasks)
 }
 
 json_t *manifest_make(const struct tasks *tasks, const struct store *store,
-	const struct rd_bundle_config *config, const char *host, int64_t now, uint64_t took_ns)
+	const struct rd_bundle_config *config, const char *host, uint64_t start_ns,
+	uint64_t took_ns)
 {
-	char created[32];
-	time_t seconds = (time_t)now;
 	struct utsname u;
-	struct tm tm;
 
 	uname(&u);
-	strftime(created, sizeof(created), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&seconds, &tm));
-	return json_pack("{s:i, s:o, s:o, s:o, s:s, s:b, s:b, s:o, s:o, s:o}", "version", 1,
-		"program", rd_json_string(config->application), "host", rd_json_string(host),
-		"kernel", rd_json_string(u.release), "created", created, "root", geteuid() == 0,
-		"redacted", config->redact, "seconds",
-		store ? json_real((double)took_ns / 1e9) : json_null(), "members",
-		json_members(tasks, store), "not_taken", json_missing(tasks));
+	return rd_document(MANIFEST_VERSION, start_ns,
+		json_pack("{s:o, s:o, s:o, s:b, s:b, s:o, s:o}", "duration_s",
+			store ? rd_json_seconds((int64_t)took_ns) : json_null(), "host",
+			rd_json_string(host), "kernel", rd_json_string(u.release), "root",
+			geteuid() == 0, "redacted", config->redact, "members",
+			json_members(tasks, store), "not_taken", json_missing(tasks)));
 }

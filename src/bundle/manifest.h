@@ -7,7 +7,8 @@
 #include "task.h"
 #include <jansson.h>
 
-#define MANIFEST "manifest.json"
+#define MANIFEST	 "manifest.json"
+#define MANIFEST_VERSION 2
 
 /*
  * The format is that of docs/schema/bundle.json; the caller owns the result. If store is NULL, the
@@ -15,6 +16,7 @@
  * printed. NULL: out of memory.
  */
 json_t *manifest_make(const struct tasks *tasks, const struct store *store,
-	const struct rd_bundle_config *config, const char *host, int64_t time, uint64_t took_ns);
+	const struct rd_bundle_config *config, const char *host, uint64_t start_ns,
+	uint64_t took_ns);
 
 #endif

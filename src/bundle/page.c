@@ -8,6 +8,8 @@
 #include "page_text.h"
 #include <ctype.h>
 #include <rdmadump/finding.h>
+#include <rdmadump/json.h>
+#include <rdmadump/notation.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -433,10 +435,11 @@ static void put_facts(FILE *out, const json_t *manifest)
 {
 	static const struct {
 		const char *key, *title;
-	} facts[] = {{"host", "Host"}, {"kernel", "Kernel"}, {"created", "Collected"},
-		{"program", "By"}};
+	} facts[] = {{"host", "Host"}, {"kernel", "Kernel"}, {"program", "By"}};
+	char start[RD_UTC_LEN];
 
-	fputs("<dl class=facts>\n", out);
+	fprintf(out, "<dl class=facts>\n<dt>Collected<dd>%.19sZ\n",
+		rd_utc_text(start, rd_json_u64_value(json_object_get(manifest, "start_ns"))));
 	for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); i++) {
 		fprintf(out, "<dt>%s<dd>", facts[i].title);
 		page_text(out, page_text_of(manifest, facts[i].key));

@@ -6,6 +6,7 @@
 #include "redaction.h"
 #include "tree.h"
 #include <errno.h>
+#include <rdmadump/document.h>
 #include <rdmadump/json.h>
 #include <rdmadump/outfile.h>
 #include <rdmadump/rewrite.h>
@@ -389,10 +390,12 @@ int redaction_run(struct rd_redact *r, struct tasks *tasks, struct store *store,
 	return !rc && rd_redact_failed(r) ? no_memory(err) : rc;
 }
 
-int redaction_write_map(const struct rd_redact *r, const char *bundle, int fd, struct rd_error *err)
+int redaction_write_map(const struct rd_redact *r, const char *bundle, uint64_t start_ns, int fd,
+	struct rd_error *err)
 {
-	json_t *map = json_pack("{s:i, s:o, s:o}", "version", 1, "bundle", rd_json_string(bundle),
-		"replaced", rd_redact_map(r));
+	json_t *map = rd_document(1, start_ns,
+		json_pack("{s:o, s:o}", "bundle", rd_json_string(bundle), "replaced",
+			rd_redact_map(r)));
 	int rc = map ? json_dumpfd(map, fd, JSON_INDENT(1)) : -1;
 
 	json_decref(map);

@@ -15,7 +15,7 @@
 int redaction_run(struct rd_redact *r, struct tasks *tasks, struct store *store, int capture,
 	const struct rd_bundle_config *config, struct rd_error *err);
 /* Writes the map to `fd` as docs/schema/bundle-map.json describes it. */
-int redaction_write_map(
-	const struct rd_redact *r, const char *bundle, int fd, struct rd_error *err);
+int redaction_write_map(const struct rd_redact *r, const char *bundle, uint64_t start_ns, int fd,
+	struct rd_error *err);
 
 #endif

@@ -50,7 +50,6 @@ struct capture_run {
 	struct rd_session *session;
 	const struct rd_session_result *result;
 	struct rd_watch watches[2];
-	char application[128];
 	sigset_t signals;	   /* signals that are blocked and waited for */
 	atomic_int signal;	   /* the signal that ended it; 0: none */
 	bool waiting_announced[2]; /* at the end: waiting for the output, for the commands */

@@ -5,6 +5,7 @@
 #include "loss.h"
 #include <inttypes.h>
 #include <jansson.h>
+#include <rdmadump/document.h>
 #include <rdmadump/json.h>
 #include <rdmadump/log.h>
 #include <rdmadump/printable.h>
@@ -261,12 +262,12 @@ static void report_json(const struct capture_run *r)
 	const struct rd_format *format = rd_session_encoder(r->session)->format;
 	json_t *root;
 	FILE *out = capture_to_pipe(r->opt) ? stderr : stdout;
-	root = json_pack("{s:i, s:s, s:o, s:o, s:s?, s:I, s:I, s:f, s:s, s:o}", "version", 2,
-		"program", r->application, "sources", json_sources(r), "file",
-		rd_json_string(r->opt->session.path), "format", format ? format->name : NULL,
-		"files", (json_int_t)r->result->written.files, "start_ns",
-		(json_int_t)r->result->start_ns, "duration_s", seconds(r), "ended_by", end_name(r),
-		"filter", rd_json_string(rd_session_filter_text(r->session)));
+	root = rd_document(2, r->result->start_ns,
+		json_pack("{s:f, s:s, s:o, s:o, s:s?, s:I, s:o}", "duration_s", seconds(r),
+			"ended_by", end_name(r), "sources", json_sources(r), "file",
+			rd_json_string(r->opt->session.path), "format",
+			format ? format->name : NULL, "files", (json_int_t)r->result->written.files,
+			"filter", rd_json_string(rd_session_filter_text(r->session))));
 	if (!root)
 		return;
 	json_object_set_new(root, "frames",

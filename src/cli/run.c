@@ -4,7 +4,6 @@
 #include "capture.h"
 #include "cli.h"
 #include "config.h"
-#include "version.h"
 #include <errno.h>
 #include <rdmadump/packet.h>
 #include <stdio.h>
@@ -103,9 +102,6 @@ static void configure(struct capture_run *r)
 	r->config = o->session;
 	r->config.wanted = o->wanted;
 	r->config.stripes = o->stripe;
-	snprintf(r->application, sizeof(r->application), "rdmadump %s (%s)", PACKAGE_VERSION,
-		RD_GIT_DESCRIPTION);
-	r->config.application = r->application;
 	r->config.root_option = r->style ? NULL : "-Z root";
 	r->config.ctx = r;
 	r->config.ready = on_ready;

@@ -106,11 +106,8 @@ static void add_device(const struct subject *s, const char *when)
 {
 	const struct rd_device *d = s->device;
 	const struct rd_port *p = s->port;
-	struct timespec now;
-	json_t *fact;
+	json_t *fact = begin(s, "device", when, rd_wall_ns());
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	fact = begin(s, "device", when, rd_timespec_ns(&now));
 	json_object_update_new(
 		fact, json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I}", "firmware", d->fw,
 			      "driver", d->driver, "pci", d->pci, "board_id", d->board_id,
@@ -128,9 +125,8 @@ static void add_device(const struct subject *s, const char *when)
 /* Adds a fact for each netdev of the port whose driver supports DCB. */
 static void add_dcb(const struct subject *s, const char *when)
 {
-	struct timespec now;
+	const uint64_t now = rd_wall_ns();
 
-	clock_gettime(CLOCK_REALTIME, &now);
 	for (unsigned int i = 0; i < s->port->n_netdevs; i++) {
 		struct rd_dcb dcb;
 		json_t *settings, *fact;
@@ -140,7 +136,7 @@ static void add_dcb(const struct subject *s, const char *when)
 		rd_dcb_free(&dcb);
 		if (!settings)
 			continue;
-		fact = begin(s, "dcb", when, rd_timespec_ns(&now));
+		fact = begin(s, "dcb", when, now);
 		json_object_update_new(fact, settings);
 		keep(s, fact);
 	}
@@ -166,11 +162,8 @@ static json_t *qp_object(const struct rd_qp_res *q, bool owner)
 
 static void keep_qps(const struct subject *s, const char *when, json_t *list)
 {
-	struct timespec now;
-	json_t *fact;
+	json_t *fact = begin(s, "qps", when, rd_wall_ns());
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	fact = begin(s, "qps", when, rd_timespec_ns(&now));
 	json_object_set_new(fact, "qps", list);
 	keep(s, fact);
 }
@@ -336,14 +329,12 @@ void rd_facts_add_trailers(struct rd_facts *to, const struct rd_device *device,
 {
 	const struct subject s = {to, device, port, iface, true};
 	json_t *fact, *all = rd_trailers_json(of);
-	struct timespec now;
 
 	if (!json_object_size(all)) {
 		json_decref(all);
 		return;
 	}
-	clock_gettime(CLOCK_REALTIME, &now);
-	fact = begin(&s, "checksums", "end", rd_timespec_ns(&now));
+	fact = begin(&s, "checksums", "end", rd_wall_ns());
 	json_object_set_new(fact, "checksums", all);
 	keep(&s, fact);
 }

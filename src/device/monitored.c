@@ -6,6 +6,7 @@
 #include "port_changes.h"
 #include <errno.h>
 #include <net/if.h>
+#include <rdmadump/clock.h>
 #include <rdmadump/log.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,15 +35,13 @@ static bool grow_queue(struct monitored *all)
 
 static void push(struct monitored *all, const struct rd_event *event)
 {
-	struct timespec now;
 	struct rd_event *to;
 
 	if (all->queued == all->capacity && !grow_queue(all))
 		return;
 	to = &all->queue[(all->first + all->queued++) % all->capacity];
 	*to = *event;
-	clock_gettime(CLOCK_REALTIME, &now);
-	to->ts_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	to->ts_ns = rd_wall_ns();
 }
 
 struct reading {

@@ -9,10 +9,10 @@
 #define INDENT	  2
 #define TITLE_MAX 44 /* longer titles do not push the values of others away */
 
-void rd_sheet_open(struct rd_sheet *s, FILE *out)
+void rd_sheet_open(struct rd_sheet *s, FILE *out, json_t *document)
 {
 	*s = (struct rd_sheet){.out = out};
-	s->at[0] = json_object();
+	s->at[0] = document;
 }
 
 static void print_row(FILE *out, const struct rd_sheet_row *row, size_t width)

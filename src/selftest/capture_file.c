@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Encodes kept frames as pcapng. */
 #include "capture_file.h"
+#include <rdmadump/document.h>
 #include <rdmadump/format.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +10,7 @@ int capture_file(
 	const struct rd_selftest *st, const struct rd_probe_result *r, uint8_t **bytes, size_t *n)
 {
 	char name[RD_NAME_MAX + 8];
-	const struct rd_section section = {.application = st->config->application};
+	const struct rd_section section = {.application = rd_program()};
 	const struct rd_iface iface = {.link = st->port->link,
 		.name = name,
 		.description = "software clock",

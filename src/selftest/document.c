@@ -4,21 +4,14 @@
 #include "capture_file.h"
 #include "redacted.h"
 #include <errno.h>
+#include <rdmadump/clock.h>
+#include <rdmadump/document.h>
 #include <rdmadump/json.h>
 #include <rdmadump/log.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
-
-static uint64_t wall_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (uint64_t)t.tv_sec * 1000000000U + (uint64_t)t.tv_nsec;
-}
 
 int document_host(const struct rd_selftest *st, char *buf, size_t size)
 {
@@ -34,17 +27,20 @@ json_t *document_begin(const struct rd_selftest *st)
 
 	if (document_host(st, host, sizeof(host)) < 0)
 		return NULL;
-	return json_pack("{s:i, s:o, s:o, s:s, s:i, s:o, s:o, s:s, s:b, s:b, s:[]}", "version", 1,
-		"program", rd_json_string(st->config->application), "host", rd_json_string(host),
-		"device", st->device->name, "port", (int)st->port->num, "start_ns",
-		rd_json_u64(wall_ns()), "end_ns", json_null(), "ended", "unfinished", "hashed",
-		(int)st->config->hash_addresses, "destructive", (int)st->config->destructive,
-		"probes");
+	return rd_document(DOCUMENT_VERSION, rd_wall_ns(),
+		json_pack("{s:n, s:o, s:s, s:i, s:s, s:b, s:b, s:[]}", "duration_s", "host",
+			rd_json_string(host), "device", st->device->name, "port",
+			(int)st->port->num, "ended", "unfinished", "hashed",
+			(int)st->config->hash_addresses, "destructive",
+			(int)st->config->destructive, "probes"));
 }
 
 void document_end(json_t *document, const char *ended)
 {
-	json_object_set_new(document, "end_ns", rd_json_u64(wall_ns()));
+	uint64_t start_ns = rd_json_u64_value(json_object_get(document, "start_ns"));
+
+	json_object_set_new(
+		document, "duration_s", rd_json_seconds((int64_t)(rd_wall_ns() - start_ns)));
 	json_object_set_new(document, "ended", json_string(ended));
 }
 

@@ -8,6 +8,9 @@
 /* The host's name, or its replacement. -1: out of memory. */
 int document_host(const struct rd_selftest *st, char *buf, size_t size);
 /* NULL: out of memory. The caller owns it. */
+/* Of version 1 only the keys of times differ, which are not read. */
+#define DOCUMENT_VERSION 2
+
 json_t *document_begin(const struct rd_selftest *st);
 /*
  * Adds the probe's result; its capture and raw CQEs become files of the directory. Frames of *r may

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Reads a document back, from an archive, a directory or a file. Files are untrusted. */
 #include "bounds.h"
+#include "document.h"
 #include "pack.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -75,12 +76,13 @@ static bool is_document(const json_t *document)
 	static const char *const texts[] = {"program", "host", "device", "ended"};
 	static const char *const probe_texts[] = {"name", "outcome"};
 	const json_t *probes = json_object_get(document, "probes"), *probe;
+	json_int_t version = json_integer_value(json_object_get(document, "version"));
 	size_t i;
 
 	for (i = 0; i < sizeof(texts) / sizeof(*texts); i++)
 		if (!json_is_string(json_object_get(document, texts[i])))
 			return false;
-	if (json_integer_value(json_object_get(document, "version")) != 1 || !json_is_array(probes))
+	if (version < 1 || version > DOCUMENT_VERSION || !json_is_array(probes))
 		return false;
 	json_array_foreach (probes, i, probe) {
 		for (size_t k = 0; k < sizeof(probe_texts) / sizeof(*probe_texts); k++)

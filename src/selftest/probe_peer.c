@@ -5,6 +5,7 @@
  */
 #include "peer_round.h"
 #include <errno.h>
+#include <rdmadump/document.h>
 #include <rdmadump/verbs.h>
 #include <stdio.h>
 #include <string.h>
@@ -57,7 +58,7 @@ static void fill_hello(
 		.has_mac = port->n_netdevs > 0,
 		.has_gid = gid != NULL,
 		.lid = port->lid};
-	snprintf(h->program, sizeof(h->program), "%.31s", st->config->application);
+	snprintf(h->program, sizeof(h->program), "%.31s", rd_program());
 	snprintf(h->device, sizeof(h->device), "%.31s", st->device->name);
 	snprintf(h->watches, sizeof(h->watches), "%s", eye->name);
 	if (port->n_netdevs)

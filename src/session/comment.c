@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The text in a file's header: the machine, and a comment on what was captured and lost. */
 #include "session.h"
+#include <rdmadump/document.h>
 #include <rdmadump/units.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,9 +20,8 @@ void comment_describe(struct rd_session *s)
 		rd_machine_hardware(s->out.hardware, sizeof(s->out.hardware));
 		rd_machine_os(s->out.os, sizeof(s->out.os));
 	}
-	s->out.section = (struct rd_section){.hardware = s->out.hardware,
-		.os = s->out.os,
-		.application = s->config->application};
+	s->out.section = (struct rd_section){
+		.hardware = s->out.hardware, .os = s->out.os, .application = rd_program()};
 }
 
 static int comment_head(const struct rd_session *s, char *out, size_t size)

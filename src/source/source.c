@@ -19,12 +19,7 @@ const struct rd_stamp_name rd_stamp_types[RD_STAMP_TYPES] = {
 
 uint64_t rd_source_now(const struct rd_source *s)
 {
-	struct timespec now;
-
-	if (s->ops->now)
-		return s->ops->now(s);
-	clock_gettime(CLOCK_REALTIME, &now);
-	return rd_timespec_ns(&now);
+	return s->ops->now ? s->ops->now(s) : rd_wall_ns();
 }
 
 static void append_note(struct rd_source *s, enum rd_level level, const char *what)

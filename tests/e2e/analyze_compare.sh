@@ -99,7 +99,7 @@ refused "a key twice" 2 'is not JSON: line 1: duplicate object key' --compare "$
 echo '{"version": 1, "ports": []}' >"$tmp/foreign.json"
 refused "another document" 2 "'.*foreign.json' is not a report of rdmadump analyze; it must be" --compare "$tmp/foreign.json" "$capture"
 jq '.version = 1' "$tmp/loss.json" >"$tmp/old.json"
-refused "another version" 2 'is a report of version 1, not 2; analyse that capture again' --compare "$tmp/old.json" "$capture"
+refused "another version" 2 'is a report of version 1, not 3; analyse that capture again' --compare "$tmp/old.json" "$capture"
 an --json "$roce/10_rc_write_loss/"{a,b}.pcap.zst >"$tmp/ends.json"
 refused "a report of two ends" 2 'is a report of two ends; save an analysis of one capture' --compare "$tmp/ends.json" "$capture"
 refused "two ends now" 1 '--compare: .* are captures of two ends' --compare "$tmp/loss.json" "$roce/10_rc_write_loss/"{a,b}.pcap.zst

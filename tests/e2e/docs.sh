@@ -70,6 +70,16 @@ for picture in "$srcdir"/docs/pictures/*.png; do
 	ok "$name is a small picture"
 done
 
+# One head for all: what wrote it and when it began. Times are start_ns with duration_s, or a moment's time_ns.
+for schema in "$srcdir"/docs/schema/*.json; do
+	case $schema in */finding.json) continue ;; esac
+	jq -r --arg name "${schema##*/}" '
+		(if (.required | .[:3]) == ["version", "program", "start_ns"] then empty else "\($name): \(.required | .[:3] | join(" "))" end),
+		(paths | select(.[-2] == "properties" and (.[-1] | IN("created", "seconds", "start", "end"))) | "\($name): \(join("."))")' "$schema"
+done >"$tmp/log" 2>&1
+[ ! -s "$tmp/log" ]
+ok "JSON documents have one head and one set of keys for times" "$tmp/log"
+
 # report NAME [MODEL-ARGUMENT...] -- ARGUMENT...: what capture --json prints fits its schema
 report() {
 	local name=$1 model_arguments=()

@@ -103,7 +103,7 @@ def make_counters(path, evil):
     text = "mlx" + evil.decode(errors="replace")
     counter = {"name": "hw_counters/" + text, "value": os.path.getsize(__file__) if "after" in path else 1}
     port = {"device": text, "port": 1, "driver": text, "netdev": text, "link_layer": "Ethernet", "time_ns": 1,
-            "lifespan_ms": 0, "unreadable": 0, "seconds": None, "counters": [counter], "findings": []}
+            "lifespan_ms": 0, "unreadable": 0, "duration_s": None, "counters": [counter], "findings": []}
     pathlib.Path(path).write_text(json.dumps({"version": 1, "ports": [port]}))
 
 

@@ -72,6 +72,14 @@ def take(values, **wanted):
             say(f"{key} is {got}, not {want}")
 
 
+def head(document, version):
+    """What every document begins with, and no text"""
+    if list(document)[:3] != ["version", "program", "start_ns"]:
+        say("the head is", list(document)[:3])
+    take(document, version=version)
+    del document["program"], document["start_ns"]
+
+
 def dashed(value):
     return "-" if value is None else value
 
@@ -183,7 +191,8 @@ def listed_port(device, port, ib, same):
 
 
 def list_text(report):
-    take(report, version=1, source="sysfs")
+    head(report, 1)
+    take(report, source="sysfs")
     say("DEVICE PORT PCI FUNCTION ADAPTER DRIVER NETDEV LINK STATE PHYSICAL RATE LANES MTU FIRMWARE CAPTURE")
     after = []
     for d in report.pop("devices"):
@@ -326,7 +335,7 @@ def port_text(p, ib):
 
 
 def info_text(d):
-    take(d, version=2)
+    head(d, 2)
     name = d.pop("device")
     ib = f"class/infiniband/{name}"
     if name != d["identity"]["name"]:
@@ -417,9 +426,9 @@ def counter_finding(f, where, values):
 
 
 def counters_text(report):
-    take(report, version=2)
+    head(report, 3)
     for p in report.pop("ports"):
-        take(p, seconds=None, firmware_not_asked=None, refused=[])
+        take(p, duration_s=None, firmware_not_asked=None, refused=[])
         device, driver, netdev, layer = (p.pop(k) for k in ("device", "driver", "netdev", "link_layer"))
         if None in (driver, netdev, layer):
             say("null is not known")

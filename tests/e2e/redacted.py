@@ -76,7 +76,7 @@ def search(path_of_map, paths):
 def same(value):
     """A report without what differs between two runs, and without what is read from payload, which is zeroed."""
     if isinstance(value, dict):
-        return {k: same(v) for k, v in value.items() if k not in ("file", "files", "name", "path", "seconds", "applications", "application")}
+        return {k: same(v) for k, v in value.items() if k not in ("file", "files", "name", "path", "duration_s", "applications", "application")}
     if isinstance(value, list):
         value = [same(v) for v in value]
         # Hosts that are equal in all else are sorted by address.

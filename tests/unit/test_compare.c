@@ -8,9 +8,9 @@
 
 static json_t *report_new(void)
 {
-	return json_pack("{s:i, s:{s:s, s:i}, s:{s:i}, s:[], s:[], s:i}", "version",
-		RD_REPORT_VERSION, "capture", "start", "2026-01-01T00:00:00.000000000Z",
-		"duration_ns", 1000000, "totals", "frames", 1000, "findings", "conversations",
+	return json_pack("{s:i, s:I, s:f, s:{}, s:{s:i}, s:[], s:[], s:i}", "version",
+		RD_REPORT_VERSION, "start_ns", (json_int_t)1767225600000000000, "duration_s", 0.001,
+		"capture", "totals", "frames", 1000, "findings", "conversations",
 		"conversations_in_all", 0);
 }
 
@@ -520,11 +520,11 @@ TEST(refused)
 		{"7", "'x' is not a report of rdmadump analyze"},
 		{"{}", "'x' is not a report of rdmadump analyze"},
 		{"{\"version\": 1, \"ports\": []}", "'x' is not a report of rdmadump analyze"},
-		{"{\"version\": 2, \"ends\": {}, \"captures\": []}", "'x' is a report of two ends"},
+		{"{\"version\": 3, \"ends\": {}, \"captures\": []}", "'x' is a report of two ends"},
 		{"{\"version\": 1, \"capture\": {}, \"totals\": {}, \"findings\": [], "
 		 "\"conversations\": []}",
-			"'x' is a report of version 1, not 2; analyse that capture again"},
-		{"{\"version\": \"2\", \"capture\": {}, \"totals\": {}, \"findings\": [], "
+			"'x' is a report of version 1, not 3; analyse that capture again"},
+		{"{\"version\": \"3\", \"capture\": {}, \"totals\": {}, \"findings\": [], "
 		 "\"conversations\": []}",
 			"'x' is not a report of rdmadump analyze"},
 	};

@@ -399,7 +399,7 @@ static json_t *print(const struct rd_dcb *dcb, bool verbose, char **text)
 	json_t *root;
 
 	assert_non_null(out);
-	rd_sheet_open(&sheet, out);
+	rd_sheet_open(&sheet, out, json_object());
 	rd_sheet_section(&sheet, "port", "Port 1");
 	rd_info_print_dcb(&t, &port);
 	rd_sheet_end(&sheet);

@@ -79,7 +79,6 @@ static struct rd_session_config config_of(const char *from, const char *to)
 		.buffer = 1 << 20,
 		/* Privileges stay where there are any: other tests follow. */
 		.user = geteuid() == 0 ? "root" : NULL,
-		.application = "test",
 		.cut = {.writable = true}};
 }
 

@@ -54,8 +54,7 @@ struct rule_sum {
 };
 
 struct rd_snapshot {
-	char start[RD_UTC_LEN];
-	uint64_t duration_ns, frames;
+	uint64_t start_ns, duration_ns, frames;
 	uint64_t conversations, left_out; /* listed, and in the report but not listed */
 	struct stream *streams;
 	size_t n_streams;

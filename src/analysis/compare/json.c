@@ -2,6 +2,7 @@
 /* The differences of two analyses as JSON: docs/schema/analyze-compare.json. */
 #include "compare.h"
 #include <math.h>
+#include <rdmadump/document.h>
 #include <rdmadump/json.h>
 
 static void set(json_t *object, const char *key, json_t *value)
@@ -13,8 +14,8 @@ static json_t *snapshot_json(const struct rd_snapshot *s)
 {
 	json_t *o = json_object();
 
-	set(o, "start", rd_json_text(s->start));
-	set(o, "duration_ns", rd_json_u64(s->duration_ns));
+	set(o, "start_ns", s->start_ns ? json_integer((json_int_t)s->start_ns) : json_null());
+	set(o, "duration_s", rd_json_seconds((int64_t)s->duration_ns));
 	set(o, "frames", rd_json_u64(s->frames));
 	set(o, "conversations", rd_json_u64(s->conversations));
 	set(o, "conversations_left_out", rd_json_u64(s->left_out));
@@ -105,13 +106,13 @@ static json_t *stream_json(const struct change *c)
 
 json_t *rd_changes_json(const struct rd_changes *c, const char *name)
 {
-	json_t *o = json_object(), *findings = json_array(), *traffic = json_array();
+	json_t *o = rd_document(2, 0, json_object()), *findings = json_array(),
+	       *traffic = json_array();
 
 	for (size_t i = 0; i < c->n_found; i++)
 		json_array_append_new(findings, finding_json(&c->found[i]));
 	for (size_t i = 0; i < c->n_streams; i++)
 		json_array_append_new(traffic, stream_json(&c->streams[i]));
-	set(o, "version", json_integer(1));
 	set(o, "compared_with", rd_json_string(name));
 	set(o, "before", snapshot_json(c->before));
 	set(o, "after", snapshot_json(c->after));

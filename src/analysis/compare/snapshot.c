@@ -295,7 +295,7 @@ int rd_snapshot_of_report(struct rd_snapshot **out, const struct rd_report *r, s
 		free(ids);
 		return no_memory(s, err);
 	}
-	rd_utc_text(s->start, r->totals.first_ns - r->totals.moved_ns);
+	s->start_ns = r->totals.first_ns - r->totals.moved_ns;
 	s->duration_ns = r->totals.last_ns - r->totals.first_ns;
 	s->frames = r->totals.frames;
 	for (size_t i = 0; i < r->n_conversations; i++)

@@ -244,10 +244,10 @@ int rd_snapshot_of_json(
 {
 	const json_t *conversations = json_object_get(report, "conversations");
 	const json_t *findings = json_object_get(report, "findings");
-	const json_t *capture = json_object_get(report, "capture");
 	const size_t n = json_array_size(conversations);
 	struct rd_snapshot *s;
 	struct id *ids;
+	double seconds;
 	uint64_t all;
 
 	if (check(report, name, err) < 0)
@@ -259,8 +259,9 @@ int rd_snapshot_of_json(
 		rd_snapshot_free(s);
 		return rd_fail(err, RD_CLASS_PARTIAL, ENOMEM, NULL, "cannot read '%s'", name);
 	}
-	text(s->start, sizeof(s->start), capture, "start");
-	s->duration_ns = number(capture, "duration_ns");
+	s->start_ns = (uint64_t)json_integer_value(json_object_get(report, "start_ns"));
+	seconds = json_number_value(json_object_get(report, "duration_s"));
+	s->duration_ns = seconds > 0 && seconds < 1e9 ? (uint64_t)(seconds * 1e9) : 0;
 	s->frames = number(json_object_get(report, "totals"), "frames");
 	all = number(report, "conversations_in_all");
 	s->left_out = all > n ? all - n : 0;

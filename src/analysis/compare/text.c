@@ -3,6 +3,7 @@
 #include "compare.h"
 #include <inttypes.h>
 #include <math.h>
+#include <rdmadump/notation.h>
 #include <rdmadump/printable.h>
 #include <rdmadump/units.h>
 #include <string.h>
@@ -24,16 +25,16 @@ static void put_plural(FILE *out, uint64_t n, const char *what)
 
 static void put_capture(FILE *out, const char *word, const struct rd_snapshot *s)
 {
-	char frames[RD_UNITS_LEN], duration[RD_UNITS_LEN];
+	char frames[RD_UNITS_LEN], duration[RD_UNITS_LEN], start[RD_UTC_LEN];
 
 	fprintf(out, "%s  ", word);
 	if (!s->frames) {
 		fputs("no frames\n", out);
 		return;
 	}
-	put_clean(out, s->start);
-	fprintf(out, ", %s, %s frame%s", rd_fmt_duration(duration, s->duration_ns),
-		rd_fmt_count(frames, s->frames), s->frames == 1 ? "" : "s");
+	fprintf(out, "%s, %s, %s frame%s", rd_utc_text(start, s->start_ns),
+		rd_fmt_duration(duration, s->duration_ns), rd_fmt_count(frames, s->frames),
+		s->frames == 1 ? "" : "s");
 	fputc('\n', out);
 	if (s->left_out)
 		fprintf(out, "        the report lacks %" PRIu64 " of its conversations (--top)\n",

@@ -60,7 +60,7 @@ static int put_escaped(const char *json, size_t n, void *out)
 	return ferror((FILE *)out) ? -1 : 0;
 }
 
-#define JSON_FLAGS (JSON_COMPACT | JSON_ENSURE_ASCII)
+#define JSON_FLAGS (JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(9))
 
 static int put_title(const struct rd_report_page *c, FILE *out)
 {

@@ -3,6 +3,7 @@
 #include "names.h"
 #include "output.h"
 #include <inttypes.h>
+#include <rdmadump/document.h>
 #include <rdmadump/json.h>
 #include <rdmadump/notation.h>
 
@@ -27,7 +28,6 @@ static void set(json_t *object, const char *key, json_t *value)
 static json_t *capture_json(const struct rd_report *r, const struct times *t)
 {
 	json_t *files = json_array(), *o = json_object();
-	char start[RD_UTC_LEN];
 
 	for (size_t i = 0; i < r->n_files; i++) {
 		const struct rd_report_file *f = &r->files[i];
@@ -43,8 +43,6 @@ static json_t *capture_json(const struct rd_report *r, const struct times *t)
 		set(file, "damage", rd_json_string(f->damage));
 		json_array_append_new(files, file);
 	}
-	set(o, "start", json_string(rd_utc_text(start, t->start - r->totals.moved_ns)));
-	set(o, "duration_ns", rd_json_u64(r->totals.last_ns - t->start));
 	set(o, "application", rd_json_string(r->application));
 	set(o, "hardware", rd_json_string(r->hardware));
 	set(o, "os", rd_json_string(r->os));
@@ -338,11 +336,12 @@ static json_t *comparison_json(const struct rd_comparison *c)
 json_t *report_frame_json(const struct rd_report *r)
 {
 	const struct times t = {r->totals.first_ns};
-	json_t *o = json_object(), *comparisons = json_array();
+	json_t *o = rd_document(RD_REPORT_VERSION, t.start - r->totals.moved_ns, json_object());
+	json_t *comparisons = json_array();
 
 	for (size_t i = 0; i < r->n_comparisons; i++)
 		json_array_append_new(comparisons, comparison_json(&r->comparisons[i]));
-	set(o, "version", json_integer(RD_REPORT_VERSION));
+	set(o, "duration_s", rd_json_seconds((int64_t)(r->totals.last_ns - t.start)));
 	set(o, "verdict", verdict_json(r));
 	set(o, "capture", capture_json(r, &t));
 	set(o, "totals", totals_json(r));

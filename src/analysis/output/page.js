@@ -170,12 +170,12 @@
 	};
 
 	const title = () => {
-		const duration = report.capture.duration_ns;
+		const duration = report.duration_s * 1e9;
 		const left = report.left_out;
 		const name = report.capture.files.map(f => f.name).join(", ");
 		return el("header", {},
 			el("h1", {}, howmany(report.findings, report.findings_left_out + (left ? left.findings : 0)), " in ", name || "the capture"),
-			el("p", {class: "soft"}, `${report.capture.start.replace("T", " ").replace(/(\.\d{3})\d*Z$/, "$1 UTC")}, ${span(duration)}`,
+			el("p", {class: "soft"}, `${new Date(report.start_ns / 1e6).toISOString().replace("T", " ").replace("Z", " UTC")}, ${span(duration)}`,
 				report.capture.hardware && `; ${report.capture.hardware}`, report.capture.os && `; ${report.capture.os}`),
 			report.totals.frames_left_out > 0 && el("p", {class: "left-out"}, `${many(report.totals.frames_left_out, "frame")} of QPs beyond ` +
 				`the first ${count(report.totals.qps)} are only counted; the number of these QPs is not known.`),
@@ -416,7 +416,7 @@
 		const lasted = i => {
 			if (i + 1 < v.points)
 				return v.width_ns;
-			const ns = report.capture.duration_ns - v.start_ns - i * v.width_ns;
+			const ns = report.duration_s * 1e9 - v.start_ns - i * v.width_ns;
 			return v.frames[i] < RATE_FRAMES || ns <= 0 ? null : Math.min(ns, v.width_ns);
 		};
 		return [el("h2", {}, `Intervals of ${seconds(v.width_ns, v.width_ns)} s`),

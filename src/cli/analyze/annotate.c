@@ -5,6 +5,7 @@
 #include "analyze.h"
 #include "config.h"
 #include <errno.h>
+#include <rdmadump/document.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -159,7 +160,7 @@ static void say(const struct analyze_settings *s, const struct rd_annotation *a)
 int analyze_annotate(
 	const struct analyze_settings *s, const struct rd_report *report, struct rd_error *err)
 {
-	struct rd_annotation a = {.application = "rdmadump " PACKAGE_VERSION,
+	struct rd_annotation a = {.application = rd_program(),
 		.text = rd_report_comment,
 		.text_ctx = report,
 		.put = put,

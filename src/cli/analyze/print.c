@@ -4,6 +4,7 @@
 #include "../report_file.h"
 #include "analyze.h"
 #include <errno.h>
+#include <rdmadump/document.h>
 #include <rdmadump/printable.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -42,14 +43,19 @@ static int put_capture(
 static int put_two(const struct analyze_outcome *o, json_t *ends, size_t bytes, size_t flags,
 	json_dump_callback_t put, void *sink)
 {
-	char head[40];
+	json_t *document = rd_document(RD_REPORT_VERSION,
+		o->ends->start_ns - o->reports[0]->totals.moved_ns, json_object());
+	char *head = json_dumps(document, JSON_COMPACT);
 	int ret = -1;
 
-	snprintf(head, sizeof(head), "{\"version\":%d,\"ends\":", RD_REPORT_VERSION);
-	if (!ends)
+	/* "ends" and "captures" follow within the object. */
+	if (!ends || !head)
 		errno = ENOMEM;
-	else if (!put(head, strlen(head), sink) && !json_dump_callback(ends, put, sink, flags))
+	else if (!put(head, strlen(head) - 1, sink) && !put(",\"ends\":", 8, sink) &&
+		 !json_dump_callback(ends, put, sink, flags))
 		ret = 0;
+	free(head);
+	json_decref(document);
 	json_decref(ends);
 	for (int i = 0; i < RD_TAPS && !ret; i++) {
 		const char *before = i ? "," : ",\"captures\":[";
@@ -174,7 +180,7 @@ static int put_changes(const struct analyze_settings *s, const struct analyze_ou
 	}
 	json = rd_changes_json(o->changes, s->compare);
 	ret = json ? json_dump_callback(
-			     json, put_chunk, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(6))
+			     json, put_chunk, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(9))
 		   : -1;
 	json_decref(json);
 	return ret < 0 || putchar('\n') < 0;
@@ -192,7 +198,7 @@ static int put_output(const struct analyze_settings *s, const struct analyze_out
 	if (o->changes)
 		return put_changes(s, o);
 	if (s->json)
-		return put_document(o, JSON_INDENT(1) | JSON_REAL_PRECISION(6), put_chunk, stdout) <
+		return put_document(o, JSON_INDENT(1) | JSON_REAL_PRECISION(9), put_chunk, stdout) <
 			       0 ||
 		       putchar('\n') < 0;
 	style.columns = terminal_columns();

@@ -207,7 +207,8 @@ static int end_output(struct rd_error *err)
 static int put_json(const json_t *document, struct rd_error *err)
 {
 	errno = 0;
-	if (json_dumpf(document, stdout, JSON_INDENT(1)) || putchar('\n') == EOF)
+	if (json_dumpf(document, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) ||
+		putchar('\n') == EOF)
 		return rd_cli_stdout_failed(errno ? errno : ENOMEM, err);
 	return end_output(err);
 }
@@ -363,7 +364,6 @@ static int check_files(const struct settings *s, struct rd_error *err)
 
 static int run(const struct settings *s, const struct rd_devices *devices, struct rd_error *err)
 {
-	static const char application[] = PACKAGE_NAME " " PACKAGE_VERSION;
 	const struct rd_wanted_port wanted = {.name = s->device};
 	char port_name[RD_NAME_MAX + 16];
 	struct rd_bundle_config config = {.output = s->output,
@@ -373,7 +373,6 @@ static int run(const struct settings *s, const struct rd_devices *devices, struc
 		.n_files = s->n_files,
 		.limit_s = (unsigned int)s->limit_s,
 		.adapter_s = RD_BUNDLE_ADAPTER_S,
-		.application = application,
 		.redact = s->redact,
 		.map = s->map,
 		.stop = &stop,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Prints the differences between two bundles as text. */
 #include "compare.h"
+#include <rdmadump/json.h>
+#include <rdmadump/notation.h>
 #include <rdmadump/printable.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,13 +20,17 @@ static const char *text_of(const json_t *object, const char *key, const char *ot
 
 static void print_side(const char *title, const json_t *about)
 {
-	static const char *const keys[] = {"file", "host", "kernel", "program", "created"};
+	static const char *const keys[] = {"file", "host", "kernel", "program"};
+	uint64_t start_ns = rd_json_u64_value(json_object_get(about, "start_ns"));
+	char start[RD_UTC_LEN];
 
 	printf("%s", title);
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
 		fputs(i ? ", " : "", stdout);
 		rd_printable_put(stdout, text_of(about, keys[i], "?"), VALUE_MAX);
 	}
+	if (start_ns)
+		printf(", %.19sZ", rd_utc_text(start, start_ns));
 	puts(json_is_true(json_object_get(about, "redacted")) ? ", redacted" : "");
 }
 

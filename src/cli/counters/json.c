@@ -4,12 +4,13 @@
 #include "counters.h"
 #include <errno.h>
 #include <jansson.h>
+#include <rdmadump/document.h>
 #include <rdmadump/json.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define FILE_MAX ((uint64_t)64 << 20) /* bytes; a port has some 50 kB */
-#define VERSION	 2 /* readings of version 1 differ in their findings only, which are not read */
+#define VERSION	 3		      /* earlier ones differ in what is not read */
 
 /* Marks of a verdict; exact growth has none. */
 static const char *const marks[] = {[RD_GROWTH_EXACT] = NULL,
@@ -69,7 +70,7 @@ static json_t *port_object(const struct reading *p, bool all)
 		json_array_append_new(refused, rd_json_refusal(&c->refusal[i]));
 	json_object_set_new(o, "refused", refused);
 	json_object_set_new(o, "firmware_not_asked", rd_json_text(c->not_asked));
-	json_object_set_new(o, "seconds", p->seconds > 0 ? json_real(p->seconds) : json_null());
+	json_object_set_new(o, "duration_s", p->seconds > 0 ? json_real(p->seconds) : json_null());
 	json_object_set_new(o, "counters", list);
 	json_object_set_new(o, "findings", rd_findings_json(&p->findings, 0));
 	return o;
@@ -82,7 +83,8 @@ int counters_json(FILE *out, const struct readings *r, bool all, size_t indent)
 
 	for (size_t i = 0; i < r->n; i++)
 		json_array_append_new(ports, port_object(&r->port[i], all));
-	root = json_pack("{s:i, s:o}", "version", VERSION, "ports", ports);
+	root = rd_document(VERSION, r->n ? r->port[0].counters.time_ns : 0,
+		json_pack("{s:o}", "ports", ports));
 	if (!root || json_array_size(ports) != r->n) {
 		json_decref(root);
 		return -1;

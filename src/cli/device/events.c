@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <rdmadump/clock.h>
+#include <rdmadump/document.h>
 #include <rdmadump/event.h>
 #include <rdmadump/log.h>
 #include <rdmadump/notation.h>
@@ -87,13 +88,14 @@ static json_t *json_gid(const struct rd_event *e)
 		rd_gid_text(text, e->gid.raw), "type", types[e->gid.type]);
 }
 
-static void print_json(const struct rd_event *e)
+static void print_json(const struct rd_event *e, uint64_t start_ns)
 {
-	json_t *line = json_pack("{s:i, s:I, s:o, s:o, s:o, s:s, s:s, s:s, s:o, s:o}", "version", 1,
-		"time_ns", (json_int_t)e->ts_ns, "device", rd_json_text(e->device), "port",
-		rd_json_u64_or_null(e->port), "netdev", rd_json_text(e->netdev), "event", e->kind,
-		"text", e->text, "origin", e->origin, "previous", rd_json_text(e->previous), "gid",
-		json_gid(e));
+	json_t *line = rd_document(1, start_ns,
+		json_pack("{s:I, s:o, s:o, s:o, s:s, s:s, s:s, s:o, s:o}", "time_ns",
+			(json_int_t)e->ts_ns, "device", rd_json_text(e->device), "port",
+			rd_json_u64_or_null(e->port), "netdev", rd_json_text(e->netdev), "event",
+			e->kind, "text", e->text, "origin", e->origin, "previous",
+			rd_json_text(e->previous), "gid", json_gid(e)));
 
 	if (line)
 		json_dumpf(line, stdout, JSON_COMPACT);
@@ -126,6 +128,7 @@ static const struct timespec *wait_until(
 static int follow(const struct settings *settings, struct rd_monitor *m, const sigset_t *let_in,
 	struct rd_error *err)
 {
+	const uint64_t start_ns = rd_wall_ns();
 	uint64_t end = rd_monotonic_ns() + settings->seconds * 1000000000, shown = 0;
 	struct pollfd fd = {.fd = rd_monitor_fd(m), .events = POLLIN};
 	struct rd_event event;
@@ -134,7 +137,10 @@ static int follow(const struct settings *settings, struct rd_monitor *m, const s
 	for (;;) {
 		while ((!settings->count || shown < settings->count) &&
 			rd_monitor_next(m, &event)) {
-			(settings->json ? print_json : print_text)(&event);
+			if (settings->json)
+				print_json(&event, start_ns);
+			else
+				print_text(&event);
 			shown++;
 		}
 		errno = 0;

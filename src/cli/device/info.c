@@ -9,7 +9,9 @@
 #include <argp.h>
 #include <ctype.h>
 #include <errno.h>
+#include <rdmadump/clock.h>
 #include <rdmadump/device.h>
+#include <rdmadump/document.h>
 #include <rdmadump/info.h>
 #include <rdmadump/log.h>
 #include <rdmadump/resource.h>
@@ -390,7 +392,6 @@ static void print_info(const struct info_output *t)
 {
 	const struct rd_info *info = t->info;
 
-	rd_sheet_json(t->sheet, "version", json_integer(2));
 	rd_sheet_json(t->sheet, "device", json_string(info->device->name));
 	if (t->sheet->out)
 		printf("%s%s%s%s%s\n", info->device->name,
@@ -460,7 +461,8 @@ static int describe(const struct device_settings *settings, const struct rd_devi
 		t.resources = &resources;
 	else
 		t.no_resources = why.text;
-	rd_sheet_open(&sheet, settings->json ? NULL : stdout);
+	rd_sheet_open(&sheet, settings->json ? NULL : stdout,
+		rd_document(2, rd_wall_ns(), json_object()));
 	ret = print(settings, &t, err);
 	rd_resources_free(&resources);
 	rd_info_free(&info);

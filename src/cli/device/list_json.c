@@ -2,6 +2,8 @@
 /* Devices and ports as JSON (docs/schema/list.json); what is unknown is null. */
 #include "list_json.h"
 #include <inttypes.h>
+#include <rdmadump/clock.h>
+#include <rdmadump/document.h>
 #include <rdmadump/json.h>
 #include <rdmadump/notation.h>
 #include <stdio.h>
@@ -195,8 +197,9 @@ int rd_list_json(const struct rd_devices *devices)
 				json_id(device->vendor_id), "part_id", json_id(device->part_id),
 				"ports", json_ports(device)));
 	}
-	root = json_pack("{s:i, s:s, s:o}", "version", 1, "source",
-		devices->by_netlink ? "netlink" : "sysfs", "devices", list);
+	root = rd_document(1, rd_wall_ns(),
+		json_pack("{s:s, s:o}", "source", devices->by_netlink ? "netlink" : "sysfs",
+			"devices", list));
 	if (root && json_array_size(list) == devices->n)
 		ret = json_dumpf(root, stdout, JSON_INDENT(2));
 	json_decref(root);

@@ -4,7 +4,6 @@
 #include "../cli.h"
 #include "config.h"
 #include "record.h"
-#include "version.h"
 #include <argp.h>
 #include <errno.h>
 #include <rdmadump/log.h>
@@ -301,8 +300,6 @@ static void configure(struct record_run *r)
 	struct record_settings *s = r->settings;
 	struct rd_recorder_config *c = &s->config;
 
-	snprintf(r->application, sizeof(r->application), "rdmadump %s (%s)", PACKAGE_VERSION,
-		RD_GIT_DESCRIPTION);
 	r->watches[0] = (struct rd_watch){
 		signalfd(-1, &r->signals, SFD_CLOEXEC | SFD_NONBLOCK), record_signals_ready, r};
 	r->watches[1] = (struct rd_watch){progress_timer(r), record_report_progress, r};
@@ -317,7 +314,6 @@ static void configure(struct record_run *r)
 	c->session.cut = (struct rd_cut){.headers_only = !s->whole_frames && !s->zero_payload,
 		.zero_payload = s->zero_payload,
 		.writable = true};
-	c->session.application = r->application;
 	c->session.root_option = "-Z root";
 	c->session.watches = r->watches;
 	c->session.n_watches = 2;

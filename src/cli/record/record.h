@@ -19,7 +19,7 @@ struct record_run {
 	struct rd_recorder *recorder;
 	const struct rd_session_result *result;
 	struct rd_watch watches[2];
-	char application[128], path[300];
+	char path[300];
 	sigset_t signals;  /* signals that are blocked and waited for */
 	atomic_int signal; /* the signal that ended it; 0: none */
 	bool asked_to_end; /* by a signal after the recording had ended */

@@ -3,6 +3,7 @@
 #include "../cli.h"
 #include "record.h"
 #include <inttypes.h>
+#include <rdmadump/document.h>
 #include <rdmadump/json.h>
 #include <rdmadump/log.h>
 #include <rdmadump/units.h>
@@ -122,11 +123,11 @@ static void put_json(const struct record_run *r, const struct rd_recorder_counts
 {
 	const struct rd_session_result *res = r->result;
 	const struct rd_session_source *source = source_of(r);
-	json_t *root = json_pack("{s:i, s:s, s:o, s:o, s:f, s:s, s:o, s:b}", "version", 1,
-		"program", r->application, "source", rd_json_string(source->source->title),
-		"start_ns", rd_json_u64(res->start_ns), "duration_s",
-		seconds(res->end_ns - res->start_ns), "ended_by", end_name(r, c), "memory_bytes",
-		rd_json_u64(c->memory), "memory_locked", c->locked);
+	json_t *root = rd_document(1, res->start_ns,
+		json_pack("{s:f, s:s, s:o, s:o, s:b}", "duration_s",
+			seconds(res->end_ns - res->start_ns), "ended_by", end_name(r, c), "source",
+			rd_json_string(source->source->title), "memory_bytes",
+			rd_json_u64(c->memory), "memory_locked", c->locked));
 
 	if (!root)
 		return;

@@ -355,7 +355,6 @@ static int run(const struct settings *s, struct rd_selftest_config *config)
 
 static int with_port(const struct settings *s, const struct rd_devices *devices)
 {
-	static const char application[] = PACKAGE_NAME " " PACKAGE_VERSION;
 	const struct rd_wanted_port wanted = {.name = s->device};
 	char place[RD_NAME_MAX + 16];
 	static const char *const guard[] = {"rdmadump", "selftest", "--restore", NULL};
@@ -377,7 +376,6 @@ static int with_port(const struct settings *s, const struct rd_devices *devices)
 		.icmd = s->icmd,
 		.long_run = s->long_run,
 		.hash_addresses = s->hash,
-		.application = application,
 		.holder = s->icmd ? icmd_holder : flow_holder,
 		.guard = guard,
 		.stop = &stop,

@@ -118,7 +118,6 @@ int rd_counters_load_kinds(struct rd_counters *c, const char *sysroot,
 	const struct rd_device *device, const struct rd_port *port, unsigned int flags,
 	struct rd_error *err)
 {
-	struct timespec now;
 	int ret = 0;
 
 	*c = (struct rd_counters){.port = port->num,
@@ -129,8 +128,7 @@ int rd_counters_load_kinds(struct rd_counters *c, const char *sysroot,
 	memcpy(c->driver, device->driver, sizeof(c->driver));
 	if (port->n_netdevs)
 		memcpy(c->netdev, port->netdevs[0].name, sizeof(c->netdev));
-	clock_gettime(CLOCK_REALTIME, &now);
-	c->time_ns = rd_timespec_ns(&now);
+	c->time_ns = rd_wall_ns();
 	for (size_t i = 0; i < N_PLACES && !ret; i++)
 		ret = load_place(c, &places[i], sysroot);
 	if (!ret && *c->netdev)
