@@ -208,9 +208,7 @@ TEST(pcapng)
 
 		make(&in, cases[i].big_first, false, cases[i].big);
 		make(&want, cases[i].big_first, true, cases[i].big);
-		assert_int_equal(annotate(&a, &in, cases[i].step), 0);
-		assert_int_equal(a.frames, 20);
-		assert_int_equal(a.noted, 10);
+		expect("0 20 10", annotate(&a, &in, cases[i].step), a.frames, a.noted);
 		assert_int_equal(got.len, want.len);
 		assert_memory_equal(got.data, want.data, want.len);
 		memory_free(&in);
@@ -297,8 +295,7 @@ TEST(pcap)
 			bytes(&k, "\0\0\0\0\0\0\0\0", variants[i / 2].extra);
 			bytes(&k, data, 11 + n);
 		}
-		assert_int_equal(annotate(&a, &k.m, i ? 0 : 1), 0);
-		assert_int_equal(a.noted, 2);
+		expect("0 2", annotate(&a, &k.m, i ? 0 : 1), a.noted);
 		same_frames(&k.m, &got, texts);
 		memory_free(&k.m);
 		memory_free(&got);
@@ -336,8 +333,7 @@ TEST(erf)
 		if (in_pcap)
 			pcap_header(&k, 0xa1b2c3d4, 65535, 197);
 		erf_records(&k, in_pcap);
-		assert_int_equal(annotate(&a, &k.m, 0), 0);
-		assert_int_equal(a.frames, 2);
+		expect("0 2", annotate(&a, &k.m, 0), a.frames);
 		same_frames(&k.m, &got, texts);
 		memory_free(&k.m);
 		memory_free(&got);
@@ -361,19 +357,14 @@ TEST(several)
 	section(&ng);
 	iface(&ng, 247, 0, 9);
 	epb(&ng, 0, 77, data, 30);
-	assert_int_equal(annotate(&a, &pcap.m, 0), 0);
-	assert_int_equal(annotate(&a, &ng.m, 0), 0);
-	assert_int_equal(a.frames, 3);
+	expect("0 0 3", annotate(&a, &pcap.m, 0), annotate(&a, &ng.m, 0), a.frames);
 	r = memory_open(&got);
-	assert_int_equal(rd_reader_next(r, &f, 1, NULL), 1);
-	assert_false(rd_reader_note(r, 0, &note));
+	expect("1 0", rd_reader_next(r, &f, 1, NULL), rd_reader_note(r, 0, &note));
 	for (unsigned int i = 0; i < 2; i++) {
-		assert_int_equal(rd_reader_next(r, &f, 1, NULL), 1);
-		assert_true(rd_reader_note(r, 0, &note));
+		expect("1 1", rd_reader_next(r, &f, 1, NULL), rd_reader_note(r, 0, &note));
 		assert_string_equal(note.comment, i ? "finding 1" : "finding 0");
 	}
-	assert_int_equal(f.ts_ns, 77);
-	assert_string_equal(rd_reader_section(r)->application, "test");
+	expect("77 test", f.ts_ns, rd_reader_section(r)->application);
 	rd_reader_close(r);
 	memory_free(&pcap.m);
 	memory_free(&ng.m);
@@ -399,8 +390,7 @@ TEST(many_comments)
 	epb(&k, 0, 77, data, 30);
 	assert_int_equal(annotate(&a, &k.m, 0), 0);
 	r = memory_open(&got);
-	assert_int_equal(rd_reader_next(r, &f, 1, NULL), 1);
-	assert_true(rd_reader_note(r, 0, &note));
+	expect("1 1", rd_reader_next(r, &f, 1, NULL), rd_reader_note(r, 0, &note));
 	assert_non_null(strstr(note.comment, "; finding 31; 3 more findings name this frame"));
 	assert_null(strstr(note.comment, "finding 32"));
 	rd_reader_close(r);
@@ -436,14 +426,10 @@ TEST(long)
 	iface(&k, 1, 0, 9);
 	epb(&k, 0, 77, data, 30);
 	epb(&k, 0, 78, large, NEAR_LIMIT);
-	assert_int_equal(annotate(&a, &k.m, 0), 0);
-	assert_int_equal(a.noted, 1);
-	assert_int_equal(a.too_big, 1);
+	expect("0 1 1", annotate(&a, &k.m, 0), a.noted, a.too_big);
 	r = memory_open(&got);
-	assert_int_equal(rd_reader_next(r, &f, 1, NULL), 1);
-	assert_true(rd_reader_note(r, 0, &note));
-	assert_int_equal(strlen(note.comment), 65531);
-	assert_int_equal(rd_reader_next(r, &f, 1, NULL), 1);
+	expect("1 1 65531 1", rd_reader_next(r, &f, 1, NULL), rd_reader_note(r, 0, &note),
+		strlen(note.comment), rd_reader_next(r, &f, 1, NULL));
 	assert_int_equal(f.caplen, NEAR_LIMIT);
 	rd_reader_close(r);
 	free(large);
@@ -495,8 +481,7 @@ TEST(damage)
 	epb(&whole, 0, 77, data, 30);
 	memory_add(&k.m, whole.m.data, whole.m.len);
 	memory_add(&k.m, "damage that is no block", 23);
-	assert_int_equal(annotate(&a, &k.m, 0), 1);
-	assert_int_equal(a.frames, 1);
+	expect("1 1", annotate(&a, &k.m, 0), a.frames);
 	assert_int_equal(got.len, whole.m.len);
 	assert_memory_equal(got.data, whole.m.data, whole.m.len);
 	k.m.len = 10; /* no capture file any more */

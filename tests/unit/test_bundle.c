@@ -102,20 +102,11 @@ TEST(commands)
 	static char absent[] = "there-is-no-such-tool";
 
 	t[7].argv[0] = absent;
-	assert_true(tasks_run(&tasks, PHASE_COLLECT, &config));
-	assert_string_equal(t[0].output.data, "out\nerr\n");
-	assert_string_equal(why(&t[0]), "");
-	assert_string_equal(t[1].output.data, "out\n");
-	assert_string_equal(t[1].errors.data, "err\n");
-	assert_string_equal(why(&t[1]), "exit status 3: err");
-	assert_string_equal(why(&t[2]), "");
-	assert_string_equal(why(&t[3]), "ended by signal 9");
-	assert_true(t[4].output.cut);
-	assert_int_equal(t[4].output.n, 4096);
-	assert_string_equal(why(&t[4]), "cut after 4096 bytes");
-	assert_false(t[5].output.cut);
-	assert_int_equal(t[5].output.n, 4096);
-	assert_string_equal(t[6].output.data, "C");
+	expect("1 out\nerr\n  out\n err\n", tasks_run(&tasks, PHASE_COLLECT, &config),
+		t[0].output.data, why(&t[0]), t[1].output.data, t[1].errors.data);
+	expect("exit status 3: err  ended by signal 9 1 4096 cut after 4096 bytes", why(&t[1]),
+		why(&t[2]), why(&t[3]), t[4].output.cut, t[4].output.n, why(&t[4]));
+	expect("0 4096 C", t[5].output.cut, t[5].output.n, t[6].output.data);
 	assert_int_equal(t[7].outcome, OUTCOME_ABSENT);
 	assert_string_equal(why(&t[7]), "there-is-no-such-tool is not installed");
 	free_outputs(t, tasks.n);
@@ -163,10 +154,8 @@ TEST(timeout)
 
 	assert_true(tasks_run(&tasks, PHASE_COLLECT, &config));
 	assert_int_equal(t[0].outcome, OUTCOME_TIMED_OUT);
-	assert_string_equal(t[0].output.data, "begun\n");
-	assert_string_equal(why(&t[0]), "it took longer than its limit and was killed");
-	assert_true(dies("own"));
-	assert_true(dies("child"));
+	expect("begun\n it took longer than its limit and was killed 1 1", t[0].output.data,
+		why(&t[0]), dies("own"), dies("child"));
 	free_outputs(t, 1);
 }
 
@@ -179,8 +168,7 @@ TEST(leftover)
 
 	assert_true(tasks_run(&tasks, PHASE_COLLECT, &config));
 	assert_int_equal(t[0].outcome, OUTCOME_ENDED);
-	assert_string_equal(t[0].output.data, "done\n");
-	assert_true(dies("child"));
+	expect("done\n 1", t[0].output.data, dies("child"));
 	free_outputs(t, 1);
 }
 
@@ -202,9 +190,7 @@ TEST(stop)
 	assert_false(tasks_run(&tasks, PHASE_COLLECT, &config));
 	stop = 0;
 	assert_int_not_equal(t[1].outcome, OUTCOME_RUNNING);
-	assert_true(dies("own"));
-	assert_true(dies("child"));
-	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+	expect("1 1 -1", dies("own"), dies("child"), waitpid(-1, NULL, WNOHANG));
 	assert_int_equal(errno, ECHILD);
 	free_outputs(t, 2);
 }
@@ -253,9 +239,8 @@ TEST(adapter_limit)
 	signal(SIGINT, SIG_DFL);
 	rd_log_to(NULL, NULL, RD_LOG_ERROR);
 	assert_int_equal(t[0].outcome, OUTCOME_TIMED_OUT);
-	assert_string_equal(t[0].output.data, "INT\n");
-	assert_string_equal(
-		why(&t[0]), "it took longer than its limit and was interrupted (SIGINT)");
+	expect("INT\n it took longer than its limit and was interrupted (SIGINT)", t[0].output.data,
+		why(&t[0]));
 	assert_int_equal(t[1].outcome, OUTCOME_STUCK);
 	assert_true(lives("own"));
 	snprintf(wanted, sizeof(wanted), "was left running: process %d", (int)t[1].pid);
@@ -369,8 +354,7 @@ static void check_rows(const struct hostile *rows, size_t n, enum rd_bundle_want
 			fail_msg("%s", err.text);
 		rd_bundle_close(&b);
 	}
-	assert_int_equal(left_behind(), 0);
-	assert_int_equal(access("escaped", F_OK), -1);
+	expect("0 -1", left_behind(), access("escaped", F_OK));
 }
 
 #define FILE_ROW(path, error)                                                                      \
@@ -456,8 +440,7 @@ TEST(captures)
 	check_rows(none, 1, RD_BUNDLE_CAPTURES);
 	check_rows(tree, 1, RD_BUNDLE_TREE);
 	write_archive("bundle", two, 2, true);
-	assert_int_equal(rd_bundle_open(&b, "bundle", RD_BUNDLE_CAPTURES, &err), 0);
-	assert_int_equal(b.n_captures, 2);
+	expect("0 2", rd_bundle_open(&b, "bundle", RD_BUNDLE_CAPTURES, &err), b.n_captures);
 	assert_non_null(strstr(b.captures[0], "/captures/b.pcapng"));
 	f = fopen(b.captures[1], "r");
 	assert_non_null(f);
@@ -558,8 +541,7 @@ TEST(not_files)
 	fclose(f);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		snprintf(command, sizeof(command), "python3 script %s %s", rows[i].type, of_mtu);
-		assert_int_equal(system(command), 0);
-		assert_int_equal(rd_bundle_open(&b, "bundle", RD_BUNDLE_TREE, &err), -1);
+		expect("0 -1", system(command), rd_bundle_open(&b, "bundle", RD_BUNDLE_TREE, &err));
 		if (!strstr(err.text, rows[i].error))
 			fail_msg("%s: '%s' lacks '%s'", rows[i].type, err.text, rows[i].error);
 		assert_int_equal(left_behind(), 0);
@@ -586,12 +568,12 @@ TEST(plan)
 	struct rd_bundle_config config = {.devices = &devices, .limit_s = 1};
 	struct tasks tasks;
 
-	assert_int_equal(tasks_make(&tasks, &config), 0);
-	assert_true(has_task(&tasks, "tools/mstflint-0000_3b_00.0.txt"));
-	assert_true(has_task(&tasks, "tools/mlxconfig-0000_3b_00.0.txt"));
-	assert_false(has_task(&tasks, "tools/mstflint-0000_5e_00.0.txt"));
-	assert_true(has_task(&tasks, "tools/lspci-0000_3b_00.0.txt"));
-	assert_true(has_task(&tasks, "tools/lspci-0000_5e_00.0.txt"));
+	expect("0 1 1", tasks_make(&tasks, &config),
+		has_task(&tasks, "tools/mstflint-0000_3b_00.0.txt"),
+		has_task(&tasks, "tools/mlxconfig-0000_3b_00.0.txt"));
+	expect("0 1 1", has_task(&tasks, "tools/mstflint-0000_5e_00.0.txt"),
+		has_task(&tasks, "tools/lspci-0000_3b_00.0.txt"),
+		has_task(&tasks, "tools/lspci-0000_5e_00.0.txt"));
 	tasks_free(&tasks);
 }
 
@@ -654,9 +636,9 @@ TEST(read_at_once)
 		cpu++;
 	CPU_ZERO(&one);
 	CPU_SET(cpu, &one);
-	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
-	assert_true(tasks_run(&tasks, PHASE_READ, &config));
-	assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
+	expect("0 1 0", sched_setaffinity(0, sizeof(one), &one),
+		tasks_run(&tasks, PHASE_READ, &config),
+		sched_setaffinity(0, sizeof(before), &before));
 	for (unsigned int i = 0; i < 3; i++)
 		assert_string_equal(why(&t[i]), "");
 	free_outputs(t, 3);
@@ -732,18 +714,13 @@ TEST(read_text)
 	int fd = memfd_create("text", MFD_CLOEXEC);
 	char path[64], buf[17];
 
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, "0123456789abcdefghijklmnopqrstuvwxyz", 36), 36);
+	expect("1 36", fd >= 0, write(fd, "0123456789abcdefghijklmnopqrstuvwxyz", 36));
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	memset(buf, 0x7f, sizeof(buf));
-	assert_int_equal(read_text(buf, sizeof(buf) - 1, path), 15);
-	assert_string_equal(buf, "0123456789abcde");
-	assert_int_equal(buf[16], 0x7f);
-	assert_int_equal(read_text(buf, 1, path), 0);
-	assert_string_equal(buf, "");
+	expect("15 0123456789abcde 0x7f 0 ", read_text(buf, sizeof(buf) - 1, path), buf, buf[16],
+		read_text(buf, 1, path), buf);
 	close(fd);
-	assert_int_equal(read_text(buf, sizeof(buf), path), -1);
-	assert_string_equal(buf, "");
+	expect("-1 ", read_text(buf, sizeof(buf), path), buf);
 }
 
 ALL_TESTS_WITH(set_up, tear_down)

@@ -83,8 +83,7 @@ static inline int fake_receive(
 
 	f->polls++;
 	/* The last batch was released, and nothing is received before the start. */
-	assert_int_equal(f->held, 0);
-	assert_int_equal(f->starts, 1);
+	expect("0 1", f->held, f->starts);
 	if (f->fault_after && f->given >= f->fault_after) {
 		f->faults++;
 		return rd_fail(err, RD_CLASS_DEVICE, 0, "look at it", "the fake fails");

@@ -214,9 +214,9 @@ TEST(kinds)
 {
 	struct rd_counters c = {.driver = "mlx5_core", .flags = RD_COUNTER_RELATED};
 
-	assert_true(rd_counters_want(&c, "ethtool/rx_discards_phy"));
-	assert_true(rd_counters_want(&c, "ethtool/rx_prio3_pause"));
-	assert_false(rd_counters_want(&c, "ethtool/tx_discards_phy"));
+	expect("1 1 0", rd_counters_want(&c, "ethtool/rx_discards_phy"),
+		rd_counters_want(&c, "ethtool/rx_prio3_pause"),
+		rd_counters_want(&c, "ethtool/tx_discards_phy"));
 	assert_false(rd_counters_want(&c, "hw_counters/out_of_buffer"));
 	assert_false(rd_counters_want(&c, "ethtool/never_heard_of"));
 	c.flags = 0;
@@ -345,8 +345,7 @@ TEST(judge_wrap)
 		struct rd_growth growth = {.amount = 20, .wrapped = wrapped};
 		struct rd_findings f;
 
-		assert_int_equal(rd_counters_judge(&f, &c, &growth, 1), 0);
-		assert_int_equal(f.n, 1);
+		expect("0 1", rd_counters_judge(&f, &c, &growth, 1), f.n);
 		assert_int_equal(f.finding[0].certainty, wrapped ? RD_LIKELY : RD_CERTAIN);
 		rd_findings_free(&f);
 		rd_counters_free(&c);
@@ -392,30 +391,26 @@ TEST(relation)
 	struct rd_growth growth[2] = {{.amount = 5}, {0}};
 	struct rd_findings f;
 
-	assert_int_equal(rd_counters_add(&c, 0, "hw_counters/np_cnp_sent"), 0);
-	assert_int_equal(rd_counters_judge(&f, &c, NULL, 0), 0);
-	assert_int_equal(f.n, 2);
+	expect("0 0 2", rd_counters_add(&c, 0, "hw_counters/np_cnp_sent"),
+		rd_counters_judge(&f, &c, NULL, 0), f.n);
 	assert_int_equal(f.finding[0].severity, RD_SEV_PROBLEM);
 	assert_non_null(strstr(f.finding[0].detail, "no notification is sent"));
 	rd_findings_free(&f);
 	c.counter[1].value = 1;
-	assert_int_equal(rd_counters_judge(&f, &c, NULL, 0), 0);
-	assert_int_equal(f.n, 2);
+	expect("0 2", rd_counters_judge(&f, &c, NULL, 0), f.n);
 	assert_int_equal(f.finding[0].severity, RD_SEV_WARNING);
 	rd_findings_free(&f);
 	/* Nothing follows from a counter whose growth is not known. */
 	c.counter[1].value = 0;
 	growth[1].verdict = RD_GROWTH_RESET;
-	assert_int_equal(rd_counters_judge(&f, &c, growth, 1), 0);
-	assert_int_equal(f.n, 1);
+	expect("0 1", rd_counters_judge(&f, &c, growth, 1), f.n);
 	assert_int_equal(f.finding[0].severity, RD_SEV_WARNING);
 	rd_findings_free(&f);
 	rd_counters_free(&c);
 	/* The other relations, too. */
 	c = make("mlx5_core", "hw_counters/rp_cnp_ignored", 5);
-	assert_int_equal(rd_counters_add(&c, 0, "hw_counters/rp_cnp_handled"), 0);
-	assert_int_equal(rd_counters_judge(&f, &c, NULL, 0), 0);
-	assert_true(f.n > 0);
+	expect("0 0 1", rd_counters_add(&c, 0, "hw_counters/rp_cnp_handled"),
+		rd_counters_judge(&f, &c, NULL, 0), f.n > 0);
 	assert_non_null(strstr(f.finding[0].detail, "none is acted on"));
 	rd_findings_free(&f);
 	rd_counters_free(&c);

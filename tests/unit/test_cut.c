@@ -300,8 +300,7 @@ TEST(snaplen)
 	assert_int_equal(frame.caplen, 54);
 	frame = make_frame(&m);
 	rd_cut_run(&both, RD_LINK_ETHERNET, &frame, 1, NULL);
-	assert_int_equal(frame.caplen, 60);
-	assert_int_equal(m.b[59], 0);
+	expect("60 0", frame.caplen, m.b[59]);
 }
 
 /* Frames of every length: no byte outside is changed, and cutting twice changes nothing more. */

@@ -143,20 +143,16 @@ TEST(reply)
 	assert_memory_equal(&dcb.buffer, &buffer, sizeof(buffer));
 	assert_true(dcb.has_dcbx);
 	assert_int_equal(dcb.dcbx, DCB_CAP_DCBX_HOST | DCB_CAP_DCBX_VER_IEEE);
-	assert_int_equal(dcb.n_apps, 67);
-	assert_int_equal(dcb.apps[63].protocol, 63);
-	assert_int_equal(dcb.apps[63].priority, 7);
+	expect("67 63 7", dcb.n_apps, dcb.apps[63].protocol, dcb.apps[63].priority);
 	assert_int_equal(dcb.apps[66].selector, RD_DCB_SEL_PCP);
-	assert_int_equal(rd_dcb_roce_priorities(&dcb), 0x08);
-	assert_false(dcb.has_trust);
-	assert_int_equal(rd_dcb_trust(&dcb, trusted), 1);
+	expect("0x08 0 1", rd_dcb_roce_priorities(&dcb), dcb.has_trust,
+		rd_dcb_trust(&dcb, trusted));
 	assert_int_equal(trusted[0], IEEE_8021QAZ_APP_SEL_DSCP);
 	rd_dcb_free(&dcb);
 
 	make_reply(&m, true);
-	assert_int_equal(rd_dcb_parse(&m.head, m.head.nlmsg_len, &dcb), 0);
-	assert_true(dcb.has_trust);
-	assert_int_equal(rd_dcb_trust(&dcb, trusted), 2);
+	expect("0 1 2", rd_dcb_parse(&m.head, m.head.nlmsg_len, &dcb), dcb.has_trust,
+		rd_dcb_trust(&dcb, trusted));
 	assert_int_equal(trusted[0], IEEE_8021QAZ_APP_SEL_DSCP);
 	assert_int_equal(trusted[1], RD_DCB_SEL_PCP);
 	rd_dcb_free(&dcb);
@@ -180,11 +176,8 @@ TEST(lengths)
 	put(&m, 77, longer, sizeof(struct dcb_app));
 	nest_end(&m, table);
 	nest_end(&m, ieee);
-	assert_int_equal(rd_dcb_parse(&m.head, m.head.nlmsg_len, &dcb), 0);
-	assert_false(dcb.has_ets);
-	assert_false(dcb.has_buffer);
-	assert_false(dcb.has_dcbx);
-	assert_true(dcb.has_pfc);
+	expect("0 0 0 0 1", rd_dcb_parse(&m.head, m.head.nlmsg_len, &dcb), dcb.has_ets,
+		dcb.has_buffer, dcb.has_dcbx, dcb.has_pfc);
 	assert_memory_equal(&dcb.pfc, &pfc, sizeof(pfc));
 	assert_int_equal(dcb.n_apps, 0);
 	rd_dcb_free(&dcb);
@@ -370,8 +363,7 @@ TEST(findings)
 		}
 		rd_findings_free(&list);
 		dcb.has_pfc = false; /* unknown settings are not judged */
-		assert_int_equal(rd_info_judge(&list, &info), 0);
-		assert_int_equal(list.n, 0);
+		expect("0 0", rd_info_judge(&list, &info), list.n);
 	}
 }
 
@@ -379,9 +371,8 @@ TEST(priorities)
 {
 	char text[RD_DCB_PRIORITIES_LEN];
 
-	assert_string_equal(rd_dcb_priorities_text(text, 0), "no priority");
-	assert_string_equal(rd_dcb_priorities_text(text, 0x80), "priority 7");
-	assert_string_equal(rd_dcb_priorities_text(text, 0x18), "priorities 3, 4");
+	expect("no priority priority 7 priorities 3, 4", rd_dcb_priorities_text(text, 0),
+		rd_dcb_priorities_text(text, 0x80), rd_dcb_priorities_text(text, 0x18));
 	assert_string_equal(
 		rd_dcb_priorities_text(text, 0xff), "priorities 0, 1, 2, 3, 4, 5, 6, 7");
 }
@@ -408,7 +399,7 @@ static json_t *print(const struct rd_dcb *dcb, bool verbose, char **text)
 	return root;
 }
 
-static void expect(const struct rd_dcb *dcb, bool verbose, const char *wanted)
+static void expect_lines(const struct rd_dcb *dcb, bool verbose, const char *wanted)
 {
 	char *text;
 	json_t *root = print(dcb, verbose, &text);
@@ -460,9 +451,10 @@ static void check_json(const struct rd_dcb *dcb)
 	part = json_object_get(first, "pfc");
 	assert_int_equal(
 		json_integer_value(json_array_get(json_object_get(part, "enabled"), 0)), 3);
-	assert_true(json_integer_value(json_array_get(json_object_get(part, "requests"), 3)) ==
-		    0x123456789a);
-	assert_int_equal(json_array_size(json_object_get(first, "applications")), 67);
+	expect("1 67",
+		json_integer_value(json_array_get(json_object_get(part, "requests"), 3)) ==
+			0x123456789a,
+		json_array_size(json_object_get(first, "applications")));
 	part = json_array_get(json_object_get(first, "applications"), 65);
 	assert_string_equal(json_string_value(json_object_get(part, "selector")), "ethertype");
 	assert_int_equal(json_integer_value(json_object_get(part, "protocol")), 0x8915);
@@ -511,15 +503,15 @@ TEST(text)
 
 	memset(&kernel, 0, sizeof(kernel));
 	rd_dcb_load(&dcb, &device, &netdev);
-	expect(&dcb, false, summary);
-	expect(&dcb, true, details);
+	expect_lines(&dcb, false, summary);
+	expect_lines(&dcb, true, details);
 	check_json(&dcb);
 	check_fact(&dcb);
 	rd_dcb_free(&dcb);
 	kernel.error = EOPNOTSUPP;
 	rd_dcb_load(&dcb, &device, &netdev);
-	expect(&dcb, false, "");
-	expect(&dcb, true, "\nPort 1\n  DCB  lo: the driver has no DCB\n");
+	expect_lines(&dcb, false, "");
+	expect_lines(&dcb, true, "\nPort 1\n  DCB  lo: the driver has no DCB\n");
 	assert_null(rd_dcb_fact(&dcb));
 	rd_dcb_free(&dcb);
 }

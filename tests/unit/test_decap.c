@@ -353,8 +353,7 @@ TEST(network_of_ip)
 	make_bytes(&m, inner.b + 14, inner.n - 14);
 	in.data = m.b;
 	in.caplen = in.len = m.n;
-	assert_int_equal(rd_decap_any(&in), 1);
-	assert_int_equal(in.network, 0x12345678);
+	expect("1 0x12345678", rd_decap_any(&in), in.network);
 }
 
 /* Ethernet over MPLS: a control word begins with four zero bits, an address may begin with others.

@@ -74,40 +74,25 @@ TEST(mlx5_eth)
 	assert_int_equal(l.devices.n, 3);
 	dev = &l.devices.dev[0];
 	port = &dev->ports[0];
-	assert_string_equal(dev->name, "mlx5_0");
-	assert_string_equal(dev->pci, "0000:3b:00.0");
-	assert_string_equal(dev->driver, "mlx5_core");
-	assert_string_equal(dev->fw, "16.35.2000");
-	assert_string_equal(dev->board_id, "MT_0000000011");
-	assert_string_equal(dev->hca_type, "MT4119");
-	assert_string_equal(dev->node_type, "CA");
-	assert_int_equal(dev->vendor_id, 0x15b3);
-	assert_int_equal(dev->part_id, 0x1017);
-	assert_true(dev->node_guid == UINT64_C(0x0c42a103005b7708));
-	assert_int_equal(dev->n_ports, 1);
-	assert_int_equal(port->num, 1);
+	expect("mlx5_0 0000:3b:00.0 mlx5_core 16.35.2000 MT_0000000011 MT4119 CA", dev->name,
+		dev->pci, dev->driver, dev->fw, dev->board_id, dev->hca_type, dev->node_type);
+	expect("0x15b3 0x1017 1 1 1", dev->vendor_id, dev->part_id,
+		dev->node_guid == UINT64_C(0x0c42a103005b7708), dev->n_ports, port->num);
 	assert_int_equal(port->link, RD_LINK_ETHERNET);
-	assert_string_equal(port->state, "active");
-	assert_string_equal(port->phys_state, "link up");
-	assert_string_equal(port->rate, "100 Gb/s");
-	assert_true(port->speed == UINT64_C(100000000000));
+	expect("active link up 100 Gb/s 1", port->state, port->phys_state, port->rate,
+		port->speed == UINT64_C(100000000000));
 	/* Neither the VLAN device nor the VF's representor. */
-	assert_int_equal(port->n_netdevs, 1);
-	assert_string_equal(port->netdevs[0].name, "enp59s0f0np0");
-	assert_int_equal(port->netdevs[0].mtu, 9000);
-	assert_int_equal(port->netdevs[0].ifindex, 4);
-	assert_string_equal(port->netdevs[0].operstate, "up");
+	expect("1 enp59s0f0np0 9000 4 up", port->n_netdevs, port->netdevs[0].name,
+		port->netdevs[0].mtu, port->netdevs[0].ifindex, port->netdevs[0].operstate);
 	assert_memory_equal(port->netdevs[0].mac, "\x0c\x42\xa1\x5b\x77\x08", 6);
-	assert_int_equal(port->n_gids, 5);
-	assert_int_equal(port->gids[4].index, 5);
+	expect("5 5", port->n_gids, port->gids[4].index);
 	assert_int_equal(port->gids[4].type, RD_GID_ROCE_V2);
 	assert_string_equal(port->gids[4].ndev, "vlan100");
 	assert_int_equal(port->gids[0].type, RD_GID_ROCE_V1);
 	assert_string_equal(l.devices.dev[1].ports[0].state, "down");
 	/* Natural order, and the subfunction's PCI address and driver are its parent's. */
-	assert_string_equal(l.devices.dev[2].name, "mlx5_10");
-	assert_string_equal(l.devices.dev[2].pci, "0000:3b:00.0");
-	assert_string_equal(l.devices.dev[2].driver, "mlx5_core");
+	expect("mlx5_10 0000:3b:00.0 mlx5_core", l.devices.dev[2].name, l.devices.dev[2].pci,
+		l.devices.dev[2].driver);
 	close_tree(&l);
 }
 
@@ -121,20 +106,17 @@ TEST(mlx5_ib)
 	assert_int_equal(l.devices.n, 1);
 	port = &l.devices.dev[0].ports[0];
 	assert_int_equal(port->link, RD_LINK_INFINIBAND);
-	assert_int_equal(port->lid, 0x1f);
-	assert_int_equal(port->sm_lid, 1);
+	expect("0x1f 1", port->lid, port->sm_lid);
 	/* A subnet prefix without GUID is no GID; a P_Key interface is no further netdev. */
 	assert_int_equal(port->n_gids, 1);
 	assert_int_equal(port->gids[0].type, RD_GID_IB);
-	assert_int_equal(port->n_netdevs, 1);
-	assert_string_equal(port->netdevs[0].name, "ib0");
+	expect("1 ib0", port->n_netdevs, port->netdevs[0].name);
 	assert_memory_equal(port->netdevs[0].mac, "\0\0\0\0\0\0", 6);
-	assert_int_equal(
-		rd_counter_read(l.tree.root, "mlx5_0", 1, "counters/port_rcv_packets", &value), 0);
-	assert_true(value == 99887);
-	assert_int_equal(rd_counter_read(l.tree.root, "mlx5_0", 1, "counters/none", &value), -1);
-	assert_int_equal(
-		rd_counter_read(l.tree.root, "mlx5_0", 2, "counters/symbol_error", &value), -1);
+	expect("0 1",
+		rd_counter_read(l.tree.root, "mlx5_0", 1, "counters/port_rcv_packets", &value),
+		value == 99887);
+	expect("-1 -1", rd_counter_read(l.tree.root, "mlx5_0", 1, "counters/none", &value),
+		rd_counter_read(l.tree.root, "mlx5_0", 2, "counters/symbol_error", &value));
 	close_tree(&l);
 }
 
@@ -146,15 +128,9 @@ TEST(rxe)
 
 	open_tree(&l, "rxe");
 	dev = &l.devices.dev[0];
-	assert_string_equal(dev->driver, "rdma_rxe");
-	assert_string_equal(dev->pci, "");
-	assert_string_equal(dev->fw, "");
-	assert_int_equal(dev->vendor_id, 0);
-	assert_int_equal(dev->ports[0].n_gids, 3);
-	assert_int_equal(dev->ports[0].n_netdevs, 1);
-	assert_string_equal(dev->ports[0].netdevs[0].name, "eth0");
-	assert_string_equal(dev->ports[0].rate, "2.5 Gb/s");
-	assert_true(dev->ports[0].speed == UINT64_C(2500000000));
+	expect("rdma_rxe   0 3 1 eth0", dev->driver, dev->pci, dev->fw, dev->vendor_id,
+		dev->ports[0].n_gids, dev->ports[0].n_netdevs, dev->ports[0].netdevs[0].name);
+	expect("2.5 Gb/s 1", dev->ports[0].rate, dev->ports[0].speed == UINT64_C(2500000000));
 	rd_loss_read(l.tree.root, dev, 1, &loss);
 	assert_int_equal(loss.n, 0);
 	close_tree(&l);
@@ -166,14 +142,12 @@ TEST(irdma)
 	uint64_t value;
 
 	open_tree(&l, "irdma");
-	assert_int_equal(l.devices.n, 2);
-	assert_string_equal(l.devices.dev[0].node_type, "RNIC");
-	assert_string_equal(l.devices.dev[0].ports[0].netdevs[0].name, "eno1");
-	assert_string_equal(l.devices.dev[1].node_desc, "");
-	assert_int_equal(rd_counter_read(l.tree.root, "rocep24s0f0", 1,
-				 "hw_counters/Nak Sequence Error", &value),
-		0);
-	assert_true(value == 5);
+	expect("2 RNIC eno1 ", l.devices.n, l.devices.dev[0].node_type,
+		l.devices.dev[0].ports[0].netdevs[0].name, l.devices.dev[1].node_desc);
+	expect("0 1",
+		rd_counter_read(
+			l.tree.root, "rocep24s0f0", 1, "hw_counters/Nak Sequence Error", &value),
+		value == 5);
 	close_tree(&l);
 }
 
@@ -184,11 +158,8 @@ TEST(mlx4)
 
 	open_mlx4(&l, NULL);
 	ports = l.devices.dev[0].ports;
-	assert_int_equal(l.devices.dev[0].n_ports, 2);
-	assert_int_equal(ports[0].n_netdevs, 1);
-	assert_string_equal(ports[0].netdevs[0].name, "eth1");
-	assert_int_equal(ports[1].n_netdevs, 1);
-	assert_string_equal(ports[1].netdevs[0].name, "eth2");
+	expect("2 1 eth1 1 eth2", l.devices.dev[0].n_ports, ports[0].n_netdevs,
+		ports[0].netdevs[0].name, ports[1].n_netdevs, ports[1].netdevs[0].name);
 	assert_string_equal(ports[1].phys_state, "port configuration training");
 	assert_true(ports[1].speed == UINT64_C(56000000000));
 	close_tree(&l);
@@ -208,9 +179,8 @@ TEST(siw)
 	tree_text(&l.tree, "sys/class/net/eth7/address", "52:54:00:77:00:01\n");
 	tree_text(&l.tree, "sys/class/net/eth8/address", "52:54:00:77:00:02\n");
 	load(&l);
-	assert_string_equal(l.devices.dev[0].driver, "siw");
-	assert_int_equal(l.devices.dev[0].ports[0].n_netdevs, 1);
-	assert_string_equal(l.devices.dev[0].ports[0].netdevs[0].name, "eth7");
+	expect("siw 1 eth7", l.devices.dev[0].driver, l.devices.dev[0].ports[0].n_netdevs,
+		l.devices.dev[0].ports[0].netdevs[0].name);
 	close_tree(&l);
 }
 
@@ -311,8 +281,7 @@ TEST(find_shared_netdev)
 	tree_text(&l.tree, "sys/class/infiniband/arxe/parent", "enp59s0f0np0\n");
 	tree_text(&l.tree, "sys/class/infiniband/arxe/ports/1/link_layer", "Ethernet\n");
 	load(&l);
-	assert_int_equal(l.devices.n, 4);
-	assert_string_equal(l.devices.dev[0].driver, "rdma_rxe");
+	expect("4 rdma_rxe", l.devices.n, l.devices.dev[0].driver);
 	run_find_case(&l.devices, &meant);
 	close_tree(&l);
 }
@@ -329,8 +298,7 @@ TEST(no_devices)
 	assert_non_null(strstr(err.text, "no directory 'sys' in '/tmp/"));
 	tree_text(&l.tree, "sys/class/net/eth0/mtu", "1500\n");
 	load(&l);
-	assert_int_equal(l.devices.n, 0);
-	assert_int_equal(rd_devices_find(&l.devices, "mlx5_0", 0, &dev, &port, &err), -1);
+	expect("0 -1", l.devices.n, rd_devices_find(&l.devices, "mlx5_0", 0, &dev, &port, &err));
 	assert_non_null(strstr(err.text, "no device or netdev 'mlx5_0', and no RDMA device in "));
 	assert_non_null(strstr(err.text, "; copy sys/class/infiniband, sys/class/net and"));
 	assert_int_equal(rd_devices_default(&l.devices, &dev, &port, &err), -1);
@@ -372,11 +340,9 @@ TEST(default_prefers_active)
 	struct loaded l;
 
 	open_mlx4(&l, "-1\n");
-	assert_int_equal(rd_devices_default(&l.devices, &dev, &port, &err), 0);
-	assert_int_equal(port->num, 2);
+	expect("0 2", rd_devices_default(&l.devices, &dev, &port, &err), port->num);
 	strcpy(l.devices.dev[0].ports[1].state, "down");
-	assert_int_equal(rd_devices_default(&l.devices, &dev, &port, &err), 0);
-	assert_int_equal(port->num, 1);
+	expect("0 1", rd_devices_default(&l.devices, &dev, &port, &err), port->num);
 	close_tree(&l);
 }
 
@@ -462,9 +428,7 @@ TEST(loss)
 
 	open_tree(&l, "mlx5-eth");
 	rd_loss_read(l.tree.root, &l.devices.dev[0], 1, &read);
-	assert_int_equal(read.n, 1);
-	assert_string_equal(read.counter[0].name, "out_of_buffer");
-	assert_int_equal(read.counter[0].kind->bits, 32);
+	expect("1 out_of_buffer 32", read.n, read.counter[0].name, read.counter[0].kind->bits);
 	g = loss_after(read, read.counter[0].value);
 	assert_true(g.verdict == RD_GROWTH_EXACT && g.amount == 0);
 	/* From 2^32 - 6 over the edge to 4. */
@@ -474,9 +438,7 @@ TEST(loss)
 
 	open_tree(&l, "bnxt_re");
 	rd_loss_read(l.tree.root, &l.devices.dev[0], 1, &read);
-	assert_int_equal(read.n, 1);
-	assert_int_equal(read.counter[0].kind->bits, 64);
-	assert_true(read.counter[0].value == 6);
+	expect("1 64 1", read.n, read.counter[0].kind->bits, read.counter[0].value == 6);
 	g = loss_after(read, 2);
 	assert_int_equal(g.verdict, RD_GROWTH_RESET);
 	close_tree(&l);

@@ -143,10 +143,8 @@ TEST(rates)
 		tree_make(&tree);
 		tree_write(&tree, DEV "ports/1/state", "4: ACTIVE", 9);
 		tree_write(&tree, DEV "ports/1/rate", rows[i].text, strlen(rows[i].text));
-		assert_int_equal(rd_devices_load(&devices, tree.root, &err), 0);
-		assert_int_equal(devices.n, 1);
-		assert_int_equal(devices.dev[0].n_ports, 1);
-		assert_true(devices.dev[0].ports[0].speed == rows[i].speed);
+		expect("0 1 1 1", rd_devices_load(&devices, tree.root, &err), devices.n,
+			devices.dev[0].n_ports, devices.dev[0].ports[0].speed == rows[i].speed);
 		assert_string_equal(devices.dev[0].ports[0].rate, rows[i].rate);
 		rd_devices_free(&devices);
 		tree_remove(&tree);
@@ -267,10 +265,9 @@ TEST(many)
 		snprintf(path, sizeof(path), DEV "ports/%d/state", i);
 		tree_text(&tree, path, "4: ACTIVE\n");
 	}
-	assert_int_equal(rd_devices_load(&devices, tree.root, &err), 0);
-	assert_int_equal(devices.dev[0].n_ports, 255);
-	assert_int_equal(devices.dev[0].ports[0].n_gids, 1024);
-	assert_int_equal(devices.dev[0].ports[0].gids[1023].index, 1023);
+	expect("0 255 1024 1023", rd_devices_load(&devices, tree.root, &err),
+		devices.dev[0].n_ports, devices.dev[0].ports[0].n_gids,
+		devices.dev[0].ports[0].gids[1023].index);
 	assert_int_equal(devices.dev[0].ports[0].n_netdevs, RD_NETDEV_MAX);
 	assert_int_equal(devices.dev[0].ports[254].num, 255);
 	rd_devices_free(&devices);

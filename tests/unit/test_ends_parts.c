@@ -68,9 +68,9 @@ TEST(identity)
 	frame = make_frame(&m);
 	first = rd_ends_identity(RD_LINK_ETHERNET, &frame, false);
 	frame.caplen -= 40;
-	assert_true(identity() != first);
-	assert_true(rd_ends_identity(RD_LINK_ETHERNET, &frame, true) == first);
-	assert_true(rd_ends_identity(RD_LINK_ETHERNET, &frame, false) == first);
+	expect("1 1 1", identity() != first,
+		rd_ends_identity(RD_LINK_ETHERNET, &frame, true) == first,
+		rd_ends_identity(RD_LINK_ETHERNET, &frame, false) == first);
 }
 
 /* A span of time has its extreme distances, and of equal ones the first: also two spans joined. */
@@ -100,9 +100,8 @@ TEST(clock_without_packets)
 	const struct rd_ends_report none = {0};
 	json_t *json = rd_ends_json(&none);
 
-	assert_true(json_is_null(json_object_get(json, "clock")));
-	assert_string_equal(
-		json_string_value(json_object_get(json, "clock_unknown")), "one_direction");
+	expect("1 one_direction", json_is_null(json_object_get(json, "clock")),
+		json_string_value(json_object_get(json, "clock_unknown")));
 	json_decref(json);
 }
 

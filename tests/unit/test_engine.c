@@ -15,15 +15,10 @@ static void start_fails(unsigned int n_threads)
 	capture_feeds(3, 4, CHUNK);
 	config.n_threads = n_threads;
 	fakes[1].refuses = true;
-	assert_int_equal(capture_run(), -1);
-	assert_string_equal(error.text, "the fake refuses; try another");
+	expect("-1 the fake refuses; try another", capture_run(), error.text);
 	assert_int_equal(error.class, RD_CLASS_DEVICE);
-	assert_int_equal(fakes[0].starts, 1);
-	assert_int_equal(fakes[0].stops, 1);
-	assert_int_equal(fakes[1].stops, 0);
-	assert_int_equal(fakes[2].starts, 0);
-	assert_int_equal(fakes[2].stops, 0);
-	assert_int_equal(rd_capture_total(&capture).delivered, 0);
+	expect("1 1 0 0 0 0", fakes[0].starts, fakes[0].stops, fakes[1].stops, fakes[2].starts,
+		fakes[2].stops, rd_capture_total(&capture).delivered);
 	capture_end();
 }
 
@@ -49,13 +44,9 @@ TEST(started_fails)
 		config.n_threads = n_threads;
 		config.started = refuse;
 		config.started_ctx = &calls;
-		assert_int_equal(capture_run(), -1);
-		assert_string_equal(error.text, "the caller refuses");
-		assert_int_equal(calls, 1);
+		expect("-1 the caller refuses 1", capture_run(), error.text, calls);
 		for (unsigned int i = 0; i < 2; i++) {
-			assert_int_equal(fakes[i].starts, 1);
-			assert_int_equal(fakes[i].stops, 1);
-			assert_int_equal(fakes[i].given, 0);
+			expect("1 1 0", fakes[i].starts, fakes[i].stops, fakes[i].given);
 		}
 		capture_end();
 	}
@@ -77,8 +68,7 @@ TEST(started)
 	fakes[0].ends = fakes[1].ends = true;
 	config.started = count_started;
 	config.started_ctx = &calls;
-	assert_int_equal(capture_run(), 0);
-	assert_int_equal(calls, 2);
+	expect("0 2", capture_run(), calls);
 	capture_end();
 }
 
@@ -153,9 +143,7 @@ TEST(fault)
 		assert_int_equal(capture.end, RD_END_FAULT);
 		assert_string_equal(error.text, "the fake fails; look at it");
 		assert_int_equal(error.class, RD_CLASS_PARTIAL);
-		assert_int_equal(fakes[0].faults, 1);
-		assert_int_equal(fakes[0].given, 128);
-		assert_int_equal(fakes[1].given, 400);
+		expect("1 128 400", fakes[0].faults, fakes[0].given, fakes[1].given);
 		assert_accounted();
 		assert_stopped(2);
 		capture_end();
@@ -330,16 +318,14 @@ TEST(lanes_tell)
 		fakes[i].telling = true;
 	/* It has no limit, so any may be returned. */
 	fakes[3].first_ns = fakes[2].first_ns = FIRST_NS + 40000ULL * SOURCES;
-	assert_int_equal(pthread_create(&thread, NULL, merges, NULL), 0);
-	assert_int_equal(capture_run(), 0);
+	expect("0 0", pthread_create(&thread, NULL, merges, NULL), capture_run());
 	writer.closing = true;
 	pthread_join(thread, NULL);
 	assert_int_equal(capture.end, RD_END_WATCH);
 	assert_accounted();
 	assert_int_equal(rd_capture_total(&capture).dropped, 0);
 	assert_int_equal(seen.n, rd_capture_total(&capture).encoded);
-	assert_int_equal(fakes[0].given, 20000);
-	assert_int_equal(writer.m.late, 0);
+	expect("20000 0", fakes[0].given, writer.m.late);
 	for (size_t i = 1; i < seen.n; i++)
 		assert_true(seen.ns[i - 1] <= seen.ns[i]);
 	merge_fini(&writer.m);

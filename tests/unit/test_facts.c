@@ -104,10 +104,8 @@ TEST(order)
 		add_frame(&m, &e, "second");
 		add_facts(&m, &e, "{\"four\":4}");
 		memory_add(&m, buf, e.format->trailer(&e, stats, buf, sizeof(buf)));
-		assert_int_equal(read_all(&m, &s, true), 0);
-		assert_string_equal(s.text, "<{\"one\"}><>first <{three}>second <{\"four\":4}>");
-		assert_int_equal(s.iface, 1);
-		assert_int_equal(read_all(&m, &deaf, false), 0);
+		expect("0 <{\"one\"}><>first <{three}>second <{\"four\":4}> 1 0",
+			read_all(&m, &s, true), s.text, s.iface, read_all(&m, &deaf, false));
 		assert_string_equal(deaf.text, "first second ");
 		memory_free(&m);
 	}
@@ -124,9 +122,7 @@ TEST(sections)
 	add_frame(&m, &e, "x");
 	add_header(&m, &e);
 	add_facts(&m, &e, "{}");
-	assert_int_equal(read_all(&m, &s, true), 0);
-	assert_string_equal(s.text, "x <{}>");
-	assert_int_equal(s.iface, 3);
+	expect("0 x <{}> 3", read_all(&m, &s, true), s.text, s.iface);
 	memory_free(&m);
 }
 
@@ -228,11 +224,9 @@ TEST(largest)
 	struct seen s = {0};
 	size_t len;
 
-	assert_true(json && buf);
-	assert_int_equal(rd_encoder_facts(&e, json, RD_FACTS_MAX + 1, buf, SIZE_MAX), 0);
+	expect("1 0", json && buf, rd_encoder_facts(&e, json, RD_FACTS_MAX + 1, buf, SIZE_MAX));
 	len = rd_encoder_facts(&e, json, RD_FACTS_MAX, buf, rd_encoder_facts_bound(RD_FACTS_MAX));
-	assert_true(len > RD_FACTS_MAX);
-	assert_int_equal(rd_encoder_facts(&e, json, RD_FACTS_MAX, buf, len - 1), 0);
+	expect("1 0", len > RD_FACTS_MAX, rd_encoder_facts(&e, json, RD_FACTS_MAX, buf, len - 1));
 	add_header(&m, &e);
 	memory_add(&m, buf, len);
 	/* one word longer than any that is read */
@@ -241,8 +235,7 @@ TEST(largest)
 	memory_add(&m, buf, len - 8);
 	memory_add(&m, "\0\0\0\0\0\0\0\0", 8);
 	add_facts(&m, &e, "{}");
-	assert_int_equal(read_all(&m, &s, true), 0);
-	assert_int_equal(s.n, 2);
+	expect("0 2", read_all(&m, &s, true), s.n);
 	memory_free(&m);
 	free(json);
 	free(buf);
@@ -269,22 +262,17 @@ TEST(list)
 		assert_int_equal(rd_facts_add(&f, text, strlen(text)), 0);
 	assert_int_equal(f.n, 100);
 	assert_string_equal(f.fact[99].json, text);
-	assert_int_equal(rd_facts_iface(text, strlen(text)), 3);
-	assert_int_equal(rd_facts_iface("{}", 2), -1);
-	assert_int_equal(rd_facts_iface("[3]", 3), -1);
-	assert_int_equal(rd_facts_iface("{\"interface\":-1}", 16), -1);
-	assert_int_equal(rd_facts_iface("{\"interface\":65536}", 19), -1);
-	assert_int_equal(rd_facts_iface("{\"interface\":\"1\"}", 17), -1);
-	assert_int_equal(rd_facts_add_moved(&f, text, strlen(text), 7), 0);
-	assert_string_equal(
-		f.fact[100].json, "{\"kind\":\"x\",\"interface\":7,\"n\":18446744073709551}");
-	assert_int_equal(rd_facts_add_moved(&f, "{\"a\":", 5, 7), -1);
-	assert_int_equal(rd_facts_add_moved(&f, "[]", 2, 7), -1);
+	expect("3 -1 -1 -1", rd_facts_iface(text, strlen(text)), rd_facts_iface("{}", 2),
+		rd_facts_iface("[3]", 3), rd_facts_iface("{\"interface\":-1}", 16));
+	expect("-1 -1 0", rd_facts_iface("{\"interface\":65536}", 19),
+		rd_facts_iface("{\"interface\":\"1\"}", 17),
+		rd_facts_add_moved(&f, text, strlen(text), 7));
+	expect("{\"kind\":\"x\",\"interface\":7,\"n\":18446744073709551} -1 -1", f.fact[100].json,
+		rd_facts_add_moved(&f, "{\"a\":", 5, 7), rd_facts_add_moved(&f, "[]", 2, 7));
 	assert_int_equal(f.n, 101);
 	rd_facts_free(&f);
 	f.bytes = RD_FACTS_LIST_MAX - 20;
-	assert_int_equal(rd_facts_add(&f, text, strlen(text)), -1);
-	assert_int_equal(f.n, 0);
+	expect("-1 0", rd_facts_add(&f, text, strlen(text)), f.n);
 }
 
 /* Who has a queue pair is left out, and nothing else. */

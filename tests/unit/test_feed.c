@@ -77,9 +77,7 @@ TEST(reuse)
 	rd_ring_put(&f.free, second);
 	rd_ring_put(&f.free, first);
 	assert_ptr_equal(rd_feed_get(&f), first);
-	assert_int_equal(first->used, 0);
-	assert_int_equal(first->frames, 0);
-	assert_false(first->rotate);
+	expect("0 0 0", first->used, first->frames, first->rotate);
 	assert_ptr_equal(rd_feed_get(&f), second);
 	feed_fini(&f);
 }
@@ -95,8 +93,7 @@ TEST(await)
 	assert_false(rd_feed_arm_for_chunk(&f));
 	for (unsigned int i = 0; i < N; i++)
 		c[i] = rd_feed_get(&f);
-	assert_true(rd_feed_arm_for_chunk(&f));
-	assert_false(fd_readable(rd_feed_fd(&f)));
+	expect("1 0", rd_feed_arm_for_chunk(&f), fd_readable(rd_feed_fd(&f)));
 	rd_ring_put(&f.free, c[0]);
 	assert_true(fd_readable(rd_feed_fd(&f)));
 	rd_feed_disarm(&f);
@@ -126,8 +123,7 @@ TEST(idle_and_doze)
 	give_back(&f);
 	assert_true(fd_readable(rd_feed_fd(&f)));
 	rd_feed_disarm(&f);
-	assert_true(rd_feed_idle(&f));
-	assert_true(rd_feed_arm(&f));
+	expect("1 1", rd_feed_idle(&f), rd_feed_arm(&f));
 	rd_feed_disarm(&f);
 	/* Chunks returned before are taken first, and do not prevent the sleep. */
 	put_one(&f, &e, 2);
@@ -158,21 +154,16 @@ TEST(watermark)
 	/* A lower watermark does not fulfil the request, and wakes no thread. */
 	assert_true(rd_ring_about_to_sleep(&f.full));
 	rd_feed_watermark(&f, 49);
-	assert_int_equal(f.watermark, 10);
-	assert_int_equal(rd_feed_requested(&f), 50);
-	assert_false(fd_readable(f.full.fd));
+	expect("10 50 0", f.watermark, rd_feed_requested(&f), fd_readable(f.full.fd));
 	/* One of the requested value does. */
 	rd_feed_watermark(&f, 50);
-	assert_int_equal(f.watermark, 50);
-	assert_int_equal(rd_feed_requested(&f), 0);
-	assert_true(fd_readable(f.full.fd));
+	expect("50 0 1", f.watermark, rd_feed_requested(&f), fd_readable(f.full.fd));
 	rd_ring_awake(&f.full);
 	/* And so does a chunk. */
 	feed_request(&f, 70);
 	assert_true(rd_ring_about_to_sleep(&f.full));
 	put_one(&f, &e, 60);
-	assert_int_equal(rd_feed_requested(&f), 0);
-	assert_true(fd_readable(f.full.fd));
+	expect("0 1", rd_feed_requested(&f), fd_readable(f.full.fd));
 	rd_ring_awake(&f.full);
 	/* But not an empty one. */
 	feed_request(&f, 80);
@@ -187,11 +178,9 @@ TEST(sink_ended)
 	struct rd_feed f;
 
 	feed_make(&f, &sink, N, ROOM);
-	assert_false(rd_feed_ended(&f));
-	assert_false(rd_feed_failed(&f));
+	expect("0 0", rd_feed_ended(&f), rd_feed_failed(&f));
 	sink.complete = true;
-	assert_true(rd_feed_ended(&f));
-	assert_false(rd_feed_failed(&f));
+	expect("1 0", rd_feed_ended(&f), rd_feed_failed(&f));
 	sink.failed = true;
 	assert_true(rd_feed_failed(&f));
 	feed_fini(&f);
@@ -291,7 +280,6 @@ TEST(no_descriptor)
 	none = (struct rlimit){.rlim_cur = 0, .rlim_max = old.rlim_max};
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
 	rc = feed_init(&f, NULL, N, ROOM, -1, &err);
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
-	assert_int_equal(rc, -1);
+	expect("0 -1", setrlimit(RLIMIT_NOFILE, &old), rc);
 	feed_fini(&f);
 }

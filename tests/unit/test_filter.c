@@ -176,11 +176,9 @@ TEST(nothing_asked)
 	char *text, options[16];
 
 	rd_filter_spec_text(&spec, options, sizeof(options));
-	assert_string_equal(options, "-Q inout");
-	assert_int_equal(rd_filter_compile(&f, &spec, RD_LINK_INFINIBAND, NULL), 0);
+	expect("-Q inout 0", options, rd_filter_compile(&f, &spec, RD_LINK_INFINIBAND, NULL));
 	assert_null(f);
-	assert_int_equal(rd_filter_run(f, frames, 2, NULL), 2);
-	assert_false(rd_filter_parses(f));
+	expect("2 0", rd_filter_run(f, frames, 2, NULL), rd_filter_parses(f));
 	text = rd_filter_explain(f);
 	assert_string_equal(text, "every frame is kept\n");
 	free(text);
@@ -202,9 +200,8 @@ TEST(batch)
 		frames[i] = make_frame(&m[i]);
 		frames[i].direction = i == 1 ? RD_DIR_IN : i == 3 ? RD_DIR_UNKNOWN : RD_DIR_OUT;
 	}
-	assert_int_equal(rd_filter_compile(&f, &spec, RD_LINK_ETHERNET, NULL), 0);
-	assert_true(rd_filter_parses(f));
-	assert_int_equal(rd_filter_run(f, frames, 8, packets), 2);
+	expect("0 1 2", rd_filter_compile(&f, &spec, RD_LINK_ETHERNET, NULL), rd_filter_parses(f),
+		rd_filter_run(f, frames, 8, packets));
 	assert_ptr_equal(frames[0].data, m[5].b);
 	assert_ptr_equal(frames[1].data, m[7].b);
 	assert_ptr_equal(packets[0].data, m[5].b);

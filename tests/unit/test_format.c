@@ -140,9 +140,8 @@ static void add_frame(struct memory *m, const struct rd_encoder *e, const struct
 		assert_int_equal(e->format->noted(e, f, note, exact, n - 1), 0);
 		assert_int_equal(e->format->noted(e, f, note, exact, n), n);
 	} else {
-		assert_int_equal(e->format->frames(e, f, 1, exact, n - 1, &used), 0);
-		assert_int_equal(used, 0);
-		assert_int_equal(e->format->frames(e, f, 1, exact, n, &used), 1);
+		expect("0 0 1", e->format->frames(e, f, 1, exact, n - 1, &used), used,
+			e->format->frames(e, f, 1, exact, n, &used));
 		assert_int_equal(used, n);
 	}
 	/* Different content before, the same after: every byte is written. */
@@ -262,8 +261,7 @@ TEST(batches)
 		assert_memory_equal(all, one.data, one.len);
 		assert_int_equal(e.format->frames(&e, frames, N_FRAMES, all, one.len - 1, &used),
 			N_FRAMES - 1);
-		assert_int_equal(e.format->frames(&e, frames, 0, all, one.len, &used), 0);
-		assert_int_equal(used, 0);
+		expect("0 0", e.format->frames(&e, frames, 0, all, one.len, &used), used);
 		free(all);
 		memory_free(&one);
 	}
@@ -341,8 +339,7 @@ TEST(pcapng_descriptions)
 		assert_int_equal(got[i].has_mac, ifaces[i].has_mac);
 		assert_memory_equal(got[i].mac, ifaces[i].mac, 6);
 	}
-	assert_int_equal(rd_reader_next(r, &frame, 1, NULL), 0);
-	assert_true(rd_reader_stats(r, 0, &s));
+	expect("0 1", rd_reader_next(r, &frame, 1, NULL), rd_reader_stats(r, 0, &s));
 	assert_string_equal(s.comment, stats[0].comment);
 	s.comment = stats[0].comment;
 	assert_memory_equal(&s, &stats[0], sizeof(s));
@@ -374,8 +371,7 @@ TEST(long_texts)
 	add_header(&m, &e);
 	add_frame(&m, &e, &frame, &note);
 	r = memory_open(&m);
-	assert_int_equal(rd_reader_next(r, &got, 1, NULL), 1);
-	assert_true(rd_reader_note(r, 0, &found));
+	expect("1 1", rd_reader_next(r, &got, 1, NULL), rd_reader_note(r, 0, &found));
 	assert_int_equal(strlen(found.comment), RD_NOTE_MAX - 1);
 	assert_memory_equal(found.comment, text, RD_NOTE_MAX - 1);
 	rd_reader_close(r);
@@ -426,15 +422,11 @@ TEST(erf_without_data)
 		add_frame(&m, &e, &frame, &note);
 		add_frame(&m, &e, &frame, NULL);
 		assert_int_equal(m.len, 2 * 24);
-		assert_int_equal(rd_be16(m.data + 10), 24);
-		assert_int_equal(rd_be16(m.data + 12), 7);
-		assert_int_equal(rd_be16(m.data + 14), 0);
-		assert_true(rd_le64(m.data + 16) == 0);
+		expect("24 7 0 1", rd_be16(m.data + 10), rd_be16(m.data + 12), rd_be16(m.data + 14),
+			rd_le64(m.data + 16) == 0);
 		r = memory_open(&m);
 		for (int k = 0; k < 2; k++) {
-			assert_int_equal(rd_reader_next(r, &got, 1, NULL), 1);
-			assert_int_equal(got.caplen, 0);
-			assert_int_equal(got.len, 0);
+			expect("1 0 0", rd_reader_next(r, &got, 1, NULL), got.caplen, got.len);
 		}
 		assert_int_equal(rd_reader_next(r, &got, 1, NULL), 0);
 		rd_reader_close(r);
@@ -466,8 +458,7 @@ TEST(longer_than_erf)
 		assert_int_equal(got[1].caplen, e.dlt == 1 ? 70000
 						: k < 3	   ? 65535 - 16
 							   : 65535 - 18);
-		assert_true(got[1].len >= got[1].caplen);
-		assert_int_equal(rd_reader_next(r, got, 2, NULL), 0);
+		expect("1 0", got[1].len >= got[1].caplen, rd_reader_next(r, got, 2, NULL));
 		rd_reader_close(r);
 		memory_free(&m);
 	}

@@ -188,8 +188,7 @@ TEST(read_error)
 	make_file(&m, 2, ends);
 	assert_int_equal(rd_reader_open(&r, read_fails, &m, "test", &err), 0);
 	assert_int_equal(rd_reader_next(r, frames, N_FRAMES + 1, &err), N_FRAMES);
-	assert_int_equal(rd_reader_next(r, frames, 1, &err), -1);
-	assert_int_equal(err.errnum, 5);
+	expect("-1 5", rd_reader_next(r, frames, 1, &err), err.errnum);
 	assert_non_null(strstr(err.text, "cannot read 'test'"));
 	rd_reader_close(r);
 	memory_free(&m);
@@ -218,8 +217,7 @@ TEST(lengths_either_way)
 	}
 	r = memory_open(&m);
 	for (unsigned int i = 0; i < 3; i++) {
-		assert_int_equal(rd_reader_next(r, &got, 1, NULL), 1);
-		assert_int_equal(got.caplen, 0x10000);
+		expect("1 0x10000", rd_reader_next(r, &got, 1, NULL), got.caplen);
 	}
 	assert_int_equal(rd_reader_next(r, &got, 1, NULL), 0);
 	rd_reader_close(r);
@@ -243,8 +241,7 @@ TEST(short_block)
 		make_file(&m, 0, ends);
 		m.len = ends[0];
 		memory_add(&m, (uint8_t *)block, sizeof(block));
-		assert_int_equal(read_all(&m, &damaged, &sum), 1);
-		assert_true(damaged);
+		expect("1 1", read_all(&m, &damaged, &sum), damaged);
 		memory_free(&m);
 	}
 }

@@ -53,13 +53,11 @@ TEST(pcap_variants)
 		r = memory_open(&k.m);
 		next_ok(r, &f);
 		assert_int_equal(f.ts_ns, UINT64_C(1700000000000000000) + variants[i / 2].ns);
-		assert_int_equal(f.caplen, 5);
-		assert_int_equal(f.len, 100);
+		expect("5 100", f.caplen, f.len);
 		assert_memory_equal(f.data, "hello", 5);
 		assert_int_equal(rd_reader_ifaces(r, &n)->link, RD_LINK_ETHERNET);
-		assert_int_equal(rd_reader_ifaces(r, &n)->fcslen, 4);
-		assert_int_equal(rd_reader_ifaces(r, &n)->snaplen, 96);
-		assert_int_equal(rd_reader_next(r, &f, 1, NULL), 0);
+		expect("4 96 0", rd_reader_ifaces(r, &n)->fcslen, rd_reader_ifaces(r, &n)->snaplen,
+			rd_reader_next(r, &f, 1, NULL));
 		rd_reader_close(r);
 		memory_free(&k.m);
 	}
@@ -186,25 +184,17 @@ TEST(sections)
 	block_end(&k);
 	r = memory_open(&k.m);
 	ifaces = rd_reader_ifaces(r, &n);
-	assert_int_equal(n, 2);
-	assert_int_equal(ifaces[0].section, 0);
-	assert_int_equal(ifaces[1].section, 0);
+	expect("2 0 0", n, ifaces[0].section, ifaces[1].section);
 	next_ok(r, &f[0]);
 	assert_memory_equal(f[0].data, "first", 5);
-	assert_int_equal(f[0].iface, 1);
-	assert_int_equal(f[0].ts_ns, 77);
+	expect("1 77", f[0].iface, f[0].ts_ns);
 	next_ok(r, &f[1]);
-	assert_int_equal(f[1].caplen, 6);
-	assert_int_equal(f[1].iface, 0);
+	expect("6 0", f[1].caplen, f[1].iface);
 	next_ok(r, &f[2]);
 	ifaces = rd_reader_ifaces(r, &n);
-	assert_int_equal(n, 3);
-	assert_int_equal(ifaces[2].section, 1);
+	expect("3 1", n, ifaces[2].section);
 	assert_int_equal(ifaces[2].link, RD_LINK_INFINIBAND);
-	assert_int_equal(f[2].iface, 2);
-	assert_int_equal(f[2].caplen, 3);
-	assert_int_equal(f[2].len, 9);
-	assert_int_equal(f[2].ts_ns, UINT64_C(1000000000));
+	expect("2 3 9 1000000000", f[2].iface, f[2].caplen, f[2].len, f[2].ts_ns);
 	assert_int_equal(f[2].direction, RD_DIR_OUT);
 	assert_int_equal(f[2].flags, RD_FRAME_CRC_ERROR);
 	assert_int_equal(rd_reader_next(r, f, 4, NULL), 0);
@@ -249,18 +239,13 @@ TEST(iface_options)
 	ifaces = rd_reader_ifaces(r, &n);
 	assert_int_equal(n, 2);
 	for (unsigned int i = 0; i < n; i++) {
-		assert_string_equal(ifaces[i].name, "eth7");
-		assert_string_equal(ifaces[i].description, "a port");
-		assert_string_equal(ifaces[i].os, "Linux");
-		assert_string_equal(ifaces[i].hardware, "an adapter");
+		expect("eth7 a port Linux an adapter", ifaces[i].name, ifaces[i].description,
+			ifaces[i].os, ifaces[i].hardware);
 	}
 	assert_true(ifaces[0].has_mac);
 	assert_memory_equal(ifaces[0].mac, "\x02\x03\x04\x05\x06\x07", 6);
-	assert_int_equal(ifaces[0].speed, 25000000000);
-	assert_int_equal(ifaces[0].fcslen, 4);
-	assert_string_equal(ifaces[0].filter, "udp");
-	assert_false(ifaces[1].has_mac);
-	assert_int_equal(ifaces[1].speed, 0);
+	expect("25000000000 4 udp 0 0", ifaces[0].speed, ifaces[0].fcslen, ifaces[0].filter,
+		ifaces[1].has_mac, ifaces[1].speed);
 	assert_int_not_equal(ifaces[1].fcslen, 4);
 	assert_null(ifaces[1].filter);
 	rd_reader_close(r);
@@ -294,13 +279,9 @@ TEST(epb_options)
 	r = memory_open(&k.m);
 	assert_int_equal(rd_reader_next(r, f, 3, NULL), 3);
 	assert_int_equal(f[0].direction, RD_DIR_IN);
-	assert_int_equal(f[0].len, 8);
-	assert_int_equal(f[0].caplen, 8);
-	assert_true(rd_reader_note(r, 0, &note));
-	assert_int_equal(note.dropped, 5);
-	assert_string_equal(note.comment, "one; two");
-	assert_false(rd_reader_note(r, 1, &note));
-	assert_false(rd_reader_note(r, 2, &note));
+	expect("8 8 1 5 one; two 0 0", f[0].len, f[0].caplen, rd_reader_note(r, 0, &note),
+		note.dropped, note.comment, rd_reader_note(r, 1, &note),
+		rd_reader_note(r, 2, &note));
 	rd_reader_close(r);
 	memory_free(&k.m);
 }
@@ -429,8 +410,7 @@ TEST(erf)
 			assert_int_equal(rd_reader_note(r, 0, &note), want[i].dropped != 0);
 			assert_int_equal(note.dropped, want[i].dropped);
 		}
-		assert_int_equal(rd_reader_next(r, &f, 1, NULL), 0);
-		assert_string_equal(rd_reader_ifaces(r, &n)[2].name, "port B");
+		expect("0 port B", rd_reader_next(r, &f, 1, NULL), rd_reader_ifaces(r, &n)[2].name);
 		rd_reader_close(r);
 		memory_free(&k.m);
 	}
@@ -530,12 +510,9 @@ TEST(erf_in_pcapng)
 	assert_int_equal(rd_reader_ifaces(r, &n)->link, RD_LINK_ETHERNET);
 	assert_int_equal(rd_reader_ifaces(r, &n)->snaplen, 96);
 	next_ok(r, &f);
-	assert_int_equal(n, 1);
-	assert_int_equal(f.ts_ns, 99);
-	assert_int_equal(f.len, 6);
+	expect("1 99 6", n, f.ts_ns, f.len);
 	assert_memory_equal(f.data, "frame!", 6);
-	assert_true(rd_reader_note(r, 0, &note));
-	assert_int_equal(note.dropped, 70000);
+	expect("1 70000", rd_reader_note(r, 0, &note), note.dropped);
 	next_fails(r, "too few for its ERF headers");
 	rd_reader_close(r);
 	memory_free(&inner.m);

@@ -82,13 +82,8 @@ TEST(split)
 	struct seq s = {.start = 0};
 
 	seq_add_hole(&s, 10, 10);
-	assert_int_equal(seq_fill(&s, 14, 2), 2);
-	assert_int_equal(s.n_holes, 2);
-	assert_true(seq_is_hole(&s, 13));
-	assert_false(seq_is_hole(&s, 14));
-	assert_false(seq_is_hole(&s, 15));
-	assert_true(seq_is_hole(&s, 16));
-	assert_true(seq_is_hole(&s, 19));
+	expect("2 2 1 0 0 1 1", seq_fill(&s, 14, 2), s.n_holes, seq_is_hole(&s, 13),
+		seq_is_hole(&s, 14), seq_is_hole(&s, 15), seq_is_hole(&s, 16), seq_is_hole(&s, 19));
 	assert_false(seq_is_hole(&s, 20));
 	seq_free(&s);
 }
@@ -121,8 +116,7 @@ static int by_value(const void *a, const void *b)
 /* Four steps per power of two: within a quarter of the value that has that rank. */
 static void assert_near(uint64_t got, uint64_t want)
 {
-	assert_true(got <= want + want / 4 + 64);
-	assert_true(want <= got + got / 4 + 64);
+	expect("1 1", got <= want + want / 4 + 64, want <= got + got / 4 + 64);
 }
 
 static void histogram_run(unsigned int n, unsigned int bits)
@@ -190,8 +184,7 @@ TEST(many_of_one)
 	l = hist_result(h);
 	assert_int_equal(l.n, 70002);
 	assert_near(l.p99, 1000);
-	assert_int_equal(l.max, 5000);
-	assert_int_equal(h->width, 4);
+	expect("5000 4", l.max, h->width);
 	free(h);
 }
 
@@ -201,12 +194,9 @@ TEST(ends)
 	struct hist *h = NULL;
 	struct rd_latency l = hist_result(NULL);
 
-	assert_int_equal(l.n, 0);
-	assert_true(hist_add(&h, 0));
-	assert_true(hist_add(&h, UINT64_MAX));
+	expect("0 1 1", l.n, hist_add(&h, 0), hist_add(&h, UINT64_MAX));
 	l = hist_result(h);
-	assert_int_equal(l.min, 0);
-	assert_true(l.max == UINT64_MAX);
+	expect("0 1", l.min, l.max == UINT64_MAX);
 	free(h);
 }
 
@@ -223,21 +213,12 @@ static void collect_samples(void)
 		assert_true(samples_add(&s, i, &budget));
 	for (uint64_t i = 1; i <= 20000; i++)
 		assert_true(samples_add(&more, i, &budget));
-	assert_int_equal(budget, 0);
-	assert_true(samples_join(&s, &more));
-	assert_true(samples_result(&s, &l, &exact) && exact);
-	assert_int_equal(s.n, 40000);
-	assert_int_equal(s.sum, 800020000);
-	assert_int_equal(l.n, 40000);
-	assert_int_equal(l.min, 1);
-	assert_int_equal(l.p50, 20000);
-	assert_int_equal(l.p90, 36000);
-	assert_int_equal(l.p99, 39600);
-	assert_int_equal(l.max, 40000);
+	expect("0 1 1 40000 800020000 40000 1", budget, samples_join(&s, &more),
+		samples_result(&s, &l, &exact) && exact, s.n, s.sum, l.n, l.min);
+	expect("20000 36000 39600 40000", l.p50, l.p90, l.p99, l.max);
 	while (more.n <= 32768)
 		assert_true(samples_add(&more, 50000, &budget));
-	assert_true(samples_join(&s, &more));
-	assert_true(samples_result(&s, &l, &exact) && !exact);
+	expect("1 1", samples_join(&s, &more), samples_result(&s, &l, &exact) && !exact);
 	assert_int_equal(l.n, s.n);
 	assert_int_equal(l.max, 50000);
 	samples_free(&s);

@@ -163,10 +163,7 @@ static void assert_nothing_left(const char *what, unsigned int at)
 	if (s->violations || s->holder > 0 || s->icmd_holder > 0 || n_attached())
 		print_error("%s at %u: %u violations (%s), holder %d, icmd %d, attached %u\n", what,
 			at, s->violations, s->first, s->holder, s->icmd_holder, n_attached());
-	assert_int_equal(s->violations, 0);
-	assert_true(s->holder <= 0);
-	assert_true(s->icmd_holder <= 0);
-	assert_int_equal(n_attached(), 0);
+	expect("0 1 1 0", s->violations, s->holder <= 0, s->icmd_holder <= 0, n_attached());
 }
 
 static bool succeeded(const struct outcome *o)
@@ -357,9 +354,8 @@ TEST(undone)
 	struct mlx5_sniffer s;
 
 	begin("status:4.4");
-	assert_int_equal(open_as(&s, &device, &err), 0);
-	assert_int_equal(mlx5_sniffer_attach(&s, QPN, RD_SNIFF_BOTH, &err), -1);
-	assert_int_equal(shared.state.most_attached, 1);
+	expect("0 -1 1", open_as(&s, &device, &err),
+		mlx5_sniffer_attach(&s, QPN, RD_SNIFF_BOTH, &err), shared.state.most_attached);
 	assert_nothing_left("undone", 0);
 	assert_true(sniffer_record_is_clean(&s.record));
 }
@@ -397,11 +393,10 @@ TEST(again)
 	struct mlx5_sniffer s;
 
 	begin("yes");
-	assert_int_equal(open_as(&s, &device, &err), 0);
-	assert_int_equal(mlx5_sniffer_attach(&s, QPN, RD_SNIFF_BOTH, &err), 0);
-	assert_int_equal(mlx5_sniffer_attach(&s, QPN + 1, RD_SNIFF_BOTH, &err), 0);
-	assert_true(gw_copies(&shared.state, PORT, 0, QPN + 1));
-	assert_int_equal(mlx5_sniffer_detach(&s, &err), 0);
+	expect("0 0 0", open_as(&s, &device, &err),
+		mlx5_sniffer_attach(&s, QPN, RD_SNIFF_BOTH, &err),
+		mlx5_sniffer_attach(&s, QPN + 1, RD_SNIFF_BOTH, &err));
+	expect("1 0", gw_copies(&shared.state, PORT, 0, QPN + 1), mlx5_sniffer_detach(&s, &err));
 	assert_nothing_left("again", 0);
 }
 
@@ -477,8 +472,7 @@ TEST(blink_and_on)
 		conf.blink = 0;
 		left += s.gateway.ticket != 0;
 		waited_us = 0;
-		assert_int_equal(mlx5_sniffer_detach(&s, &err), 0);
-		assert_true(waited_us < 1000000);
+		expect("0 1", mlx5_sniffer_detach(&s, &err), waited_us < 1000000);
 		if (s.record.rules)
 			assert_nothing_left(spec, i);
 	}
@@ -566,8 +560,7 @@ TEST(every_end)
 		o = capture();
 		assert_false(succeeded(&o));
 		assert_message(&o.error);
-		assert_true(waited_us < 10000000);
-		assert_int_equal(shared.state.violations, 0);
+		expect("1 0", waited_us < 10000000, shared.state.violations);
 	}
 }
 
@@ -611,8 +604,7 @@ TEST(undo_refused)
 		assert_int_equal(open_as(&s, &device, &err), 0);
 		assert_int_equal(mlx5_sniffer_attach(&s, QPN, RD_SNIFF_BOTH, &err), -1);
 		assert_message(&err);
-		assert_int_equal(n_attached(), 1);
-		assert_true(s.record.rules & RD_SNIFF_OUT);
+		expect("1 1", n_attached(), (s.record.rules & RD_SNIFF_OUT) != 0);
 		conf.status_at = 0;
 		assert_int_equal(mlx5_sniffer_detach(&s, &err), 0);
 		assert_nothing_left(spec, 0);
@@ -634,11 +626,8 @@ TEST(closed_after_blink)
 		open_as(&s, &device, &err);
 		held += s.gateway.ticket || s.icmd.held;
 		conf.blink = 0;
-		assert_int_equal(mlx5_sniffer_close(&s, &err), 0);
-		assert_int_equal(shared.state.semaphore, 0);
-		assert_int_equal(shared.state.icmd_semaphore, 0);
-		assert_int_equal(s.record.ticket, 0);
-		assert_int_equal(shared.state.violations, 0);
+		expect("0 0 0 0 0", mlx5_sniffer_close(&s, &err), shared.state.semaphore,
+			shared.state.icmd_semaphore, s.record.ticket, shared.state.violations);
 	}
 	assert_true(held > 0);
 }
@@ -663,9 +652,8 @@ TEST(every_standstill)
 		o = capture();
 		assert_false(succeeded(&o));
 		assert_message(&o.error);
-		assert_true(waited_us < 10000000);
-		assert_int_equal(shared.state.semaphore, 0);
-		assert_int_equal(shared.state.violations, 0);
+		expect("1 0 0", waited_us < 10000000, shared.state.semaphore,
+			shared.state.violations);
 	}
 }
 
@@ -684,8 +672,7 @@ TEST(every_hang)
 		assert_message(&o.error);
 		assert_int_equal(o.attach == 0, i > 4);
 		assert_in_range(waited_us, 30000000, 150000000);
-		assert_int_equal(shared.state.semaphore, 0);
-		assert_int_equal(shared.state.violations, 0);
+		expect("0 0", shared.state.semaphore, shared.state.violations);
 	}
 }
 
@@ -799,9 +786,8 @@ TEST(every_loss_of_access)
 			assert_false(succeeded(&o));
 			assert_message(&o.error);
 			assert_non_null(strstr(o.error.text, losses[k].message));
-			assert_true(waited_us < 10000000);
-			assert_int_equal(shared.state.violations, 0);
-			assert_true(k == 0 || shared.state.semaphore == 0);
+			expect("1 0 1", waited_us < 10000000, shared.state.violations,
+				k == 0 || shared.state.semaphore == 0);
 		}
 }
 
@@ -851,8 +837,7 @@ TEST(noise)
 		o = capture();
 		noise = 0;
 		failed += !succeeded(&o);
-		assert_true(accesses < 3000000);
-		assert_true(waited_us < 200000000);
+		expect("1 1", accesses < 3000000, waited_us < 200000000);
 	}
 	assert_true(failed > 1000);
 }
@@ -926,9 +911,7 @@ TEST(not_an_orphan)
 
 	begin("held:150");
 	shared.record = (struct sniffer_record){.fd = -1, .helper = 999999, .ticket = 0x5eed0001};
-	assert_int_equal(open_as(&s, &device, &err), 0);
-	assert_int_equal(shared.state.violations, 0);
-	assert_string_equal(last_log, "");
+	expect("0 0 ", open_as(&s, &device, &err), shared.state.violations, last_log);
 }
 
 /* --- what is refused without touching the device -------------------------------------------- */

@@ -113,14 +113,11 @@ TEST(links)
 {
 	char text[24], words[900];
 
-	assert_true(rd_link_speed(256, 2, text, sizeof(text)) == UINT64_C(800000000000));
-	assert_string_equal(text, "4X XDR");
-	assert_true(rd_link_speed(1, 1, text, sizeof(text)) == UINT64_C(2500000000));
-	assert_string_equal(text, "1X SDR");
-	assert_true(rd_link_speed(64, 16, text, sizeof(text)) == UINT64_C(100000000000));
-	assert_string_equal(text, "2X HDR");
-	assert_true(rd_link_speed(3, 2, text, sizeof(text)) == 0);
-	assert_string_equal(text, "");
+	expect("1 4X XDR 1", rd_link_speed(256, 2, text, sizeof(text)) == UINT64_C(800000000000),
+		text, rd_link_speed(1, 1, text, sizeof(text)) == UINT64_C(2500000000));
+	expect("1X SDR 1 2X HDR 1 ", text,
+		rd_link_speed(64, 16, text, sizeof(text)) == UINT64_C(100000000000), text,
+		rd_link_speed(3, 2, text, sizeof(text)) == 0, text);
 	rd_cap_mask_text(words, sizeof(words), 0x2651e848, RD_LINK_INFINIBAND);
 	assert_string_equal(words,
 		"Trap, SLMapping, SystemImageGUID, bit 13, ExtendedSpeeds, CapabilityMask2, "
@@ -182,14 +179,12 @@ TEST(uevents)
 
 	assert_true(rd_uevent_parse(add, sizeof(add), &event));
 	assert_int_equal(event.kind, DEVICE_ADDED);
-	assert_string_equal(event.name, "mlx5_0");
-	assert_string_equal(event.previous, "");
-	assert_true(rd_uevent_parse(move, sizeof(move), &event));
+	expect("mlx5_0  1", event.name, event.previous,
+		rd_uevent_parse(move, sizeof(move), &event));
 	assert_int_equal(event.kind, DEVICE_RENAMED);
-	assert_string_equal(event.name, "roce0");
-	assert_string_equal(event.previous, "mlx5_0");
-	assert_false(rd_uevent_parse(other, sizeof(other), &event));
-	assert_false(rd_uevent_parse(bound, sizeof(bound), &event));
+	expect("roce0 mlx5_0 0 0", event.name, event.previous,
+		rd_uevent_parse(other, sizeof(other), &event),
+		rd_uevent_parse(bound, sizeof(bound), &event));
 	assert_true(rd_uevent_parse(odd, sizeof(odd), &event));
 	assert_int_equal(event.kind, DEVICE_REMOVED);
 	assert_string_equal(event.name, "?[2J?b");
@@ -285,10 +280,8 @@ TEST(port_changes)
 	struct rd_port now = {.num = 1, .gids = new, .n_gids = 3, .state = "down", .lid = 6};
 	struct events events = {0};
 
-	assert_int_equal(port_gid_changes(&before, &now, false, take_change, &events), 4);
-	assert_int_equal(events.list[3].gid.index, 7);
-	assert_string_equal(events.list[3].netdev, "eth0");
-	assert_string_equal(events.list[3].kind, "gid_added");
+	expect("4 7 eth0 gid_added", port_gid_changes(&before, &now, false, take_change, &events),
+		events.list[3].gid.index, events.list[3].netdev, events.list[3].kind);
 	assert_events(&events,
 		(const char *const[]){"GID 0 removed: fe80::1, RoCE v2",
 			"GID 1 removed: ::ffff:10.0.0.1, RoCE v1", "GID 0 added: fe80::2, RoCE v2",
@@ -323,28 +316,24 @@ TEST(netdev_changes)
 		.has_mac = true};
 	struct events events = {0};
 
-	assert_true(netdev_changes(&port, &change, take_change, &events));
-	assert_int_equal(events.n, 0);
+	expect("1 0", netdev_changes(&port, &change, take_change, &events), events.n);
 	change.mac[0] = 2;
 	change.mtu = 9000;
 	change.flags = 0;
 	memcpy(change.name, "lan0", 5);
-	assert_true(netdev_changes(&port, &change, take_change, &events));
-	assert_string_equal(events.list[0].netdev, "lan0");
-	assert_string_equal(events.list[0].previous, "eth0");
+	expect("1 lan0 eth0", netdev_changes(&port, &change, take_change, &events),
+		events.list[0].netdev, events.list[0].previous);
 	assert_events(&events, (const char *const[]){"netdev renamed from eth0",
 				       "MAC address changed from 00:00:00:00:00:00 to "
 				       "02:00:00:00:00:00",
 				       "MTU changed from 1500 to 9000", "netdev down", NULL});
-	assert_true(netdev_changes(&port, &change, take_change, &events));
-	assert_int_equal(events.n, 0);
+	expect("1 0", netdev_changes(&port, &change, take_change, &events), events.n);
 	change.ifindex = 70003;
 	assert_false(netdev_changes(&port, &change, take_change, &events));
 	change = (struct rd_link_change){.kind = RD_LINK_REMOVED, .ifindex = 70001};
 	assert_true(netdev_changes(&port, &change, take_change, &events));
 	assert_events(&events, (const char *const[]){"netdev removed", NULL});
-	assert_int_equal(port.n_netdevs, 1);
-	assert_string_equal(port.netdevs[0].name, "lan0");
+	expect("1 lan0", port.n_netdevs, port.netdevs[0].name);
 }
 
 struct message {
@@ -377,12 +366,10 @@ TEST(link_messages)
 	put(&m, IFLA_IFNAME, "eth7", 5);
 	put(&m, IFLA_ADDRESS, mac, sizeof(mac));
 	put(&m, IFLA_MTU, &mtu, sizeof(mtu));
-	assert_true(rd_link_parse(&m.head, m.head.nlmsg_len, &link));
-	assert_int_equal(link.ifindex, 7);
-	assert_true(link.flags & IFF_RUNNING);
+	expect("1 7 1", rd_link_parse(&m.head, m.head.nlmsg_len, &link), link.ifindex,
+		(link.flags & IFF_RUNNING) != 0);
 	assert_int_equal(link.kind, RD_LINK_STATE);
-	assert_string_equal(link.name, "eth7");
-	assert_true(link.has_mac);
+	expect("eth7 1", link.name, link.has_mac);
 	assert_memory_equal(link.mac, mac, sizeof(mac));
 	assert_int_equal(link.mtu, mtu);
 	for (size_t n = 0; n < m.head.nlmsg_len; n++)
@@ -452,13 +439,11 @@ TEST(devlink)
 	put(&m, DEVLINK_ATTR_PORT_PCI_PF_NUMBER, &pf, sizeof(pf));
 	put(&m, DEVLINK_ATTR_PORT_PCI_SF_NUMBER, &sf, sizeof(sf));
 	put(&m, DEVLINK_ATTR_PORT_CONTROLLER_NUMBER, &controller, sizeof(controller));
-	assert_int_equal(rd_devlink_parse_port(&m.head, m.head.nlmsg_len, &port), 0);
-	assert_string_equal(port.device, "0000:3b:00.0");
-	assert_string_equal(port.represents.netdev, "en3f1c2pf1sf88");
+	expect("0 0000:3b:00.0 en3f1c2pf1sf88",
+		rd_devlink_parse_port(&m.head, m.head.nlmsg_len, &port), port.device,
+		port.represents.netdev);
 	assert_int_equal(port.represents.kind, RD_FUNCTION_SF);
-	assert_int_equal(port.represents.number, 88);
-	assert_int_equal(port.represents.pf, 1);
-	assert_int_equal(port.represents.controller, 2);
+	expect("88 1 2", port.represents.number, port.represents.pf, port.represents.controller);
 	for (size_t n = 0; n < m.head.nlmsg_len; n++)
 		assert_int_equal(rd_devlink_parse_port(&m.head, n, &port), -1);
 
@@ -467,10 +452,8 @@ TEST(devlink)
 	put_version(&m, DEVLINK_ATTR_INFO_VERSION_RUNNING, "fw.version", "22.39.1002");
 	put_version(&m, DEVLINK_ATTR_INFO_VERSION_STORED, "fw.version", "22.41.1000");
 	put_version(&m, DEVLINK_ATTR_INFO_VERSION_FIXED, "fw.psid", "MT_0000000359");
-	assert_int_equal(rd_devlink_parse_info(&m.head, m.head.nlmsg_len, &info), 0);
-	assert_string_equal(info.serial, "MT2?X");
-	assert_int_equal(info.n_firmware, 3);
-	assert_string_equal(info.firmware[1].name, "fw.version");
+	expect("0 MT2?X 3 fw.version", rd_devlink_parse_info(&m.head, m.head.nlmsg_len, &info),
+		info.serial, info.n_firmware, info.firmware[1].name);
 	assert_string_equal(info.firmware[1].value, "22.41.1000");
 	assert_int_equal(info.firmware[1].kind, RD_FW_STORED);
 	for (uint32_t n = 0; n < NLMSG_SPACE(sizeof(struct genlmsghdr)); n++) {
@@ -561,18 +544,14 @@ TEST(sysfs)
 		tree_text(&tree, path, "x");
 	}
 	tree_text(&tree, "uevent", "PCI_SLOT_NAME=1\nPCI=2\nDRIVER=a=b\n");
-	assert_int_equal(rd_sysfs_list(&found, "%s/devices", tree.root), 0);
-	assert_int_equal(found.n, 3);
+	expect("0 3", rd_sysfs_list(&found, "%s/devices", tree.root), found.n);
 	for (size_t i = 0; i < 3; i++)
 		assert_string_equal(found.name[i], names[i]);
 	rd_names_free(&found);
-	assert_int_equal(rd_sysfs_uevent(value, sizeof(value), "PCI", "%s/uevent", tree.root), 0);
-	assert_string_equal(value, "2");
-	assert_int_equal(
-		rd_sysfs_uevent(value, sizeof(value), "DRIVER", "%s/uevent", tree.root), 0);
-	assert_string_equal(value, "a=b");
-	assert_int_equal(
-		rd_sysfs_uevent(value, sizeof(value), "DRIVE", "%s/uevent", tree.root), -1);
+	expect("0 2 0", rd_sysfs_uevent(value, sizeof(value), "PCI", "%s/uevent", tree.root), value,
+		rd_sysfs_uevent(value, sizeof(value), "DRIVER", "%s/uevent", tree.root));
+	expect("a=b -1", value,
+		rd_sysfs_uevent(value, sizeof(value), "DRIVE", "%s/uevent", tree.root));
 	tree_remove(&tree);
 }
 
@@ -667,16 +646,14 @@ TEST(other_functions)
 	for (size_t i = 0; i < devices.n; i++)
 		strcpy(dev[i].driver, "mlx5_core");
 	others = rd_other_functions(&devices, &dev[0]);
-	assert_int_equal(others.vfs, 3);
-	assert_int_equal(others.sfs, 1);
+	expect("3 1", others.vfs, others.sfs);
 	rd_other_functions_text(others, text, sizeof(text));
 	assert_string_equal(text, "its 3 VFs and 1 SF");
 	dev[0].function.n_vfs = 0;
 	dev[0].representors = reps;
 	dev[0].n_representors = 5;
 	others = rd_other_functions(&devices, &dev[0]);
-	assert_int_equal(others.vfs, 2);
-	assert_int_equal(others.sfs, 2);
+	expect("2 2", others.vfs, others.sfs);
 	for (size_t i = 1; i < 3; i++) {
 		others = rd_other_functions(&devices, &dev[i]);
 		rd_other_functions_text(others, text, sizeof(text));

@@ -102,9 +102,7 @@ TEST(seen)
 	config.seen_ctx = &looked_at;
 	looked_at = 0;
 	run();
-	assert_int_equal(looked_at, 150);
-	assert_int_equal(capture.tally[0].encoded, 150);
-	assert_int_equal(capture.tally[0].filtered, 151);
+	expect("150 150 151", looked_at, capture.tally[0].encoded, capture.tally[0].filtered);
 	rd_filter_free(filters[0]);
 	capture_end();
 }
@@ -172,8 +170,7 @@ TEST(wait)
 	run();
 	closing = true;
 	pthread_join(thread, NULL);
-	assert_int_equal(capture.tally[0].encoded, 50000);
-	assert_int_equal(seen.n, 50000);
+	expect("50000 50000", capture.tally[0].encoded, seen.n);
 	assert_stamps(FIRST_NS, SOURCES);
 	capture_end();
 }
@@ -279,8 +276,7 @@ TEST(naps)
 	fakes[0].src.gathers = true;
 	fakes[0].src.nap_ns.least = fakes[0].src.nap_ns.most = 1000;
 	run();
-	assert_int_equal(capture.tally[0].encoded, 1000);
-	assert_int_equal(fakes[0].arms, 0);
+	expect("1000 0", capture.tally[0].encoded, fakes[0].arms);
 	capture_end();
 
 	begin_idle(10, 10);
@@ -392,9 +388,7 @@ TEST(source_note)
 	run();
 	assert_int_equal(notes.n, 1);
 	assert_int_equal(notes.ns[0], FIRST_NS + 1);
-	assert_string_equal(notes.comment[0], "port down");
-	assert_int_equal(notes.dropped[0], 0);
-	assert_string_equal(fakes[1].src.note, "");
+	expect("port down 0 ", notes.comment[0], notes.dropped[0], fakes[1].src.note);
 	capture_end();
 }
 
@@ -414,17 +408,13 @@ TEST(frame_notes)
 	watch_notes();
 	run();
 	/* Frames 0, 3, 6, 9 had one; 1, 3, 5, 7, 9, 11 were kept. */
-	assert_int_equal(capture.tally[0].encoded, 6);
-	assert_int_equal(notes.n, 4);
+	expect("6 4", capture.tally[0].encoded, notes.n);
 	assert_int_equal(notes.ns[0], FIRST_NS + 1 * SOURCES);
-	assert_int_equal(notes.dropped[0], 5);
-	assert_string_equal(notes.comment[0], "port up");
+	expect("5 port up", notes.dropped[0], notes.comment[0]);
 	assert_int_equal(notes.ns[1], FIRST_NS + 3 * SOURCES);
-	assert_int_equal(notes.dropped[1], 5);
-	assert_string_equal(notes.comment[1], "own");
+	expect("5 own", notes.dropped[1], notes.comment[1]);
 	assert_int_equal(notes.ns[2], FIRST_NS + 7 * SOURCES);
-	assert_int_equal(notes.dropped[2], 5);
-	assert_string_equal(notes.comment[2], "");
+	expect("5 ", notes.dropped[2], notes.comment[2]);
 	assert_int_equal(notes.ns[3], FIRST_NS + 9 * SOURCES);
 	rd_filter_free(filters[0]);
 	capture_end();
@@ -439,8 +429,7 @@ TEST(both_notes)
 	snprintf(fakes[0].src.note, sizeof(fakes[0].src.note), "port up");
 	watch_notes();
 	run();
-	assert_int_equal(notes.n, 1);
-	assert_string_equal(notes.comment[0], "own; port up");
+	expect("1 own; port up", notes.n, notes.comment[0]);
 	capture_end();
 }
 
@@ -499,8 +488,7 @@ TEST(comments)
 	config.comment = on_comment;
 	watch_notes();
 	run();
-	assert_int_equal(capture.tally[0].encoded, 200);
-	assert_int_equal(notes.n, 6);
+	expect("200 6", capture.tally[0].encoded, notes.n);
 	for (unsigned int i = 0; these[i]; i++) {
 		char want[40];
 

@@ -98,35 +98,16 @@ TEST(req)
 
 	put_req(make_mad(&m, RD_MAD_CM, 3, RD_CM_REQ) + MESSAGE);
 	cm = parse_cm(&m);
-	assert_int_equal(cm.local_id, 0x11223344);
-	assert_int_equal(cm.remote_id, 0);
-	assert_int_equal(cm.service_id, 0x0000000001061c06);
-	assert_int_equal(cm.qkey, 0x80010000);
-	assert_int_equal(cm.qpn, 0xabcdef);
-	assert_int_equal(cm.responder_resources, 0x10);
-	assert_int_equal(cm.initiator_depth, 3);
-	assert_int_equal(cm.remote_timeout, 20);
-	assert_int_equal(cm.transport, 3);
-	assert_true(cm.flow_control && cm.srq && cm.xrc);
-	assert_int_equal(cm.psn, 0x123456);
-	assert_int_equal(cm.local_timeout, 19);
-	assert_int_equal(cm.retry_count, 6);
-	assert_int_equal(cm.pkey, 0x8001);
-	assert_int_equal(rd_cm_mtu(cm.mtu), 2048);
-	assert_int_equal(cm.rnr_retry, 7);
-	assert_int_equal(cm.cm_retries, 15);
-	assert_int_equal(cm.local_lid, 17);
-	assert_int_equal(cm.remote_lid, 18);
-	assert_int_equal(cm.local_gid[15], 0xaa);
-	assert_int_equal(cm.remote_gid[0], 0xbb);
-	assert_int_equal(cm.ack_timeout, 14);
-	assert_int_equal(rd_cm_timeout_ns(cm.ack_timeout), 67108864);
-	assert_int_equal(cm.private_len, 92);
-	assert_true(rd_cm_ip(&cm, &ip));
-	assert_int_equal(ip.protocol, 6);
-	assert_int_equal(ip.port, 7174);
-	assert_int_equal(ip.src_port, 42980);
-	assert_int_equal(ip.length, 4);
+	expect("0x11223344 0 0x0000000001061c06 0x80010000 0xabcdef 0x10", cm.local_id,
+		cm.remote_id, cm.service_id, cm.qkey, cm.qpn, cm.responder_resources);
+	expect("3 20 3 1 0x123456 19 6", cm.initiator_depth, cm.remote_timeout, cm.transport,
+		cm.flow_control && cm.srq && cm.xrc, cm.psn, cm.local_timeout, cm.retry_count);
+	expect("0x8001 2048 7 15 17 18 0xaa", cm.pkey, rd_cm_mtu(cm.mtu), cm.rnr_retry,
+		cm.cm_retries, cm.local_lid, cm.remote_lid, cm.local_gid[15]);
+	expect("0xbb 14 67108864 92 1 6 7174", cm.remote_gid[0], cm.ack_timeout,
+		rd_cm_timeout_ns(cm.ack_timeout), cm.private_len, rd_cm_ip(&cm, &ip), ip.protocol,
+		ip.port);
+	expect("42980 4", ip.src_port, ip.length);
 	assert_line_has(&m, "own QP 0xabcdef 10.0.0.2:42980 > 10.0.0.1:7174 first PSN 1193046 "
 			    "resources 16 depth 3 RNR retries unlimited SRQ retries 6 MTU 2048 "
 			    "ACK timeout 67.1 ms CM timeout 4.3 s XRC");
@@ -145,14 +126,10 @@ TEST(sockets)
 	r[144] = 0xfd;
 	r[175] = 1;
 	cm = parse_cm(&m);
-	assert_true(rd_cm_ip(&cm, &ip));
-	assert_int_equal(ip.length, 16);
-	assert_int_equal(ip.src[0], 0xfd);
-	assert_int_equal(ip.dst[15], 1);
+	expect("1 16 0xfd 1", rd_cm_ip(&cm, &ip), ip.length, ip.src[0], ip.dst[15]);
 	r[141] = 5 << 4;
 	cm = parse_cm(&m);
-	assert_true(rd_cm_ip(&cm, &ip));
-	assert_int_equal(ip.length, 0);
+	expect("1 0", rd_cm_ip(&cm, &ip), ip.length);
 	assert_line_has(&m, " port 7174 first PSN");
 	r[11] = 1; /* another service */
 	cm = parse_cm(&m);
@@ -174,18 +151,10 @@ TEST(rep)
 	r[26] = 15 << 3 | 1 << 1 | 1;
 	r[27] = 5 << 5 | 1 << 4;
 	cm = parse_cm(&m);
-	assert_int_equal(cm.local_id, 0x11223344);
-	assert_int_equal(cm.remote_id, 0x55667788);
-	assert_int_equal(cm.qkey, 0x80010000);
-	assert_int_equal(cm.qpn, 0xabcdef);
-	assert_int_equal(cm.psn, 0x123456);
-	assert_int_equal(cm.responder_resources, 16);
-	assert_int_equal(cm.initiator_depth, 3);
-	assert_int_equal(cm.ack_delay, 15);
-	assert_int_equal(cm.failover, 1);
-	assert_int_equal(cm.rnr_retry, 5);
-	assert_true(cm.flow_control && cm.srq);
-	assert_int_equal(cm.private_len, 196);
+	expect("0x11223344 0x55667788 0x80010000 0xabcdef 0x123456 16 3", cm.local_id, cm.remote_id,
+		cm.qkey, cm.qpn, cm.psn, cm.responder_resources, cm.initiator_depth);
+	expect("15 1 5 1 196", cm.ack_delay, cm.failover, cm.rnr_retry, cm.flow_control && cm.srq,
+		cm.private_len);
 	assert_line_has(&m, "first PSN 1193046 resources 16 depth 3 RNR retries 5 SRQ");
 }
 
@@ -199,9 +168,7 @@ TEST(refusals)
 	r[8] = 1 << 6;
 	rd_put_be16(r + 10, 28);
 	cm = parse_cm(&m);
-	assert_int_equal(cm.message, 1);
-	assert_int_equal(cm.reason, 28);
-	assert_int_equal(cm.private_len, 148);
+	expect("1 28 148", cm.message, cm.reason, cm.private_len);
 	assert_line_has(&m, "of REP reason 28 (consumer reject)");
 	rd_put_be16(r + 10, 999);
 	assert_line_has(&m, "reason 999 (unknown)");
@@ -214,15 +181,13 @@ TEST(refusals)
 	r[8] = 2 << 6;
 	r[9] = 18 << 3;
 	cm = parse_cm(&m);
-	assert_int_equal(cm.message, 2);
-	assert_int_equal(cm.local_timeout, 18);
+	expect("2 18", cm.message, cm.local_timeout);
 	assert_line_has(&m, "of LAP service timeout 1.1 s");
 
 	r = make_mad(&m, RD_MAD_CM, 3, RD_CM_DREQ) + MESSAGE;
 	put_ids(r);
 	rd_put_be32(r + 8, 0xabcdef00);
-	assert_int_equal(parse_cm(&m).remote_qpn, 0xabcdef);
-	assert_int_equal(parse_cm(&m).private_len, 220);
+	expect("0xabcdef 220", parse_cm(&m).remote_qpn, parse_cm(&m).private_len);
 }
 
 TEST(sidr)
@@ -235,11 +200,8 @@ TEST(sidr)
 	rd_put_be16(r + 4, 0x8001);
 	rd_put_be64(r + 8, 0x0000000001111c06);
 	cm = parse_cm(&m);
-	assert_int_equal(cm.local_id, 0x11223344);
-	assert_int_equal(cm.remote_id, 0);
-	assert_int_equal(cm.pkey, 0x8001);
-	assert_int_equal(cm.service_id, 0x0000000001111c06);
-	assert_int_equal(cm.private_len, 216);
+	expect("0x11223344 0 0x8001 0x0000000001111c06 216", cm.local_id, cm.remote_id, cm.pkey,
+		cm.service_id, cm.private_len);
 
 	r = make_mad(&m, RD_MAD_CM, 3, RD_CM_SIDR_REP) + MESSAGE;
 	put_ids(r);
@@ -248,12 +210,8 @@ TEST(sidr)
 	rd_put_be64(r + 12, 0x0000000001111c06);
 	rd_put_be32(r + 20, 0x01234567);
 	cm = parse_cm(&m);
-	assert_int_equal(cm.remote_id, 0x11223344);
-	assert_int_equal(cm.local_id, 0);
-	assert_int_equal(cm.status, 1);
-	assert_int_equal(cm.qpn, 0xabcdef);
-	assert_int_equal(cm.service_id, 0x0000000001111c06);
-	assert_int_equal(cm.qkey, 0x01234567);
+	expect("0x11223344 0 1 0xabcdef 0x0000000001111c06 0x01234567", cm.remote_id, cm.local_id,
+		cm.status, cm.qpn, cm.service_id, cm.qkey);
 	assert_line_has(&m, "qkey 0x01234567 status 1 (service id not supported)");
 }
 
@@ -273,11 +231,8 @@ TEST(paths)
 	r[55] = 1;
 	r[63] = 14 << 3;
 	cm = parse_cm(&m);
-	assert_int_equal(cm.remote_qpn, 0xabcdef);
-	assert_int_equal(cm.remote_timeout, 20);
-	assert_int_equal(cm.local_lid, 17);
-	assert_int_equal(cm.remote_lid, 18);
-	assert_int_equal(cm.ack_timeout, 14);
+	expect("0xabcdef 20 17 18 14", cm.remote_qpn, cm.remote_timeout, cm.local_lid,
+		cm.remote_lid, cm.ack_timeout);
 	assert_line_has(&m, "peer's QP 0xabcdef fd00::2 > fd00::1");
 
 	r = make_mad(&m, RD_MAD_CM, 3, RD_CM_APR) + MESSAGE;
@@ -358,23 +313,17 @@ TEST(smp)
 	rd_put_be16(b + 32, 0xffff);
 	rd_put_be16(b + 34, 7);
 	mad = parse_mad(&m, &p);
-	assert_true(rd_mad_smp(&mad, &smp));
-	assert_true(smp.directed && smp.returning);
-	assert_int_equal(smp.mkey, 0x1122334455667788);
-	assert_int_equal(smp.hop_pointer, 2);
-	assert_int_equal(smp.hop_count, 5);
-	assert_int_equal(smp.dr_slid, 0xffff);
-	assert_int_equal(smp.dr_dlid, 7);
+	expect("1 1 0x1122334455667788 2 5 0xffff 7", rd_mad_smp(&mad, &smp),
+		smp.directed && smp.returning, smp.mkey, smp.hop_pointer, smp.hop_count,
+		smp.dr_slid, smp.dr_dlid);
 	assert_int_equal(rd_mad_status(&mad), 0x1c);
 	assert_line_has(&m,
 		"SMP (directed) GetResp PortInfo status 0x001c (invalid attribute or modifier) "
 		"hop 2 of 5 back");
 	b[1] = 1;
 	mad = parse_mad(&m, &p);
-	assert_true(rd_mad_smp(&mad, &smp));
-	assert_false(smp.directed);
-	assert_int_equal(smp.hop_count, 0);
-	assert_int_equal(rd_mad_status(&mad), 0x801c);
+	expect("1 0 0 0x801c", rd_mad_smp(&mad, &smp), smp.directed, smp.hop_count,
+		rd_mad_status(&mad));
 	mad.left = 35;
 	assert_false(rd_mad_smp(&mad, &smp));
 }
@@ -394,12 +343,8 @@ TEST(sa)
 	rd_put_be32(b + 28, 3);
 	rd_put_be64(b + 48, 0x1234);
 	mad = parse_mad(&m, &p);
-	assert_true(rd_mad_sa(&mad, &sa));
-	assert_int_equal(sa.rmpp_type, 1);
-	assert_int_equal(sa.rmpp_flags, 5);
-	assert_int_equal(sa.rmpp_status, 9);
-	assert_int_equal(sa.segment, 3);
-	assert_int_equal(sa.component_mask, 0x1234);
+	expect("1 1 5 9 3 0x1234", rd_mad_sa(&mad, &sa), sa.rmpp_type, sa.rmpp_flags,
+		sa.rmpp_status, sa.segment, sa.component_mask);
 	assert_line_has(&m, "SA GetTableResp PathRecord RMPP data segment 3");
 	mad.left = 55;
 	assert_false(rd_mad_sa(&mad, &sa));
@@ -507,20 +452,14 @@ TEST(fpdus)
 	make_tcp(&m, fpdus, sizeof(fpdus));
 	assert_true(iwarp_of(&m, m.n, &i));
 	assert_int_equal(i.kind, RD_IWARP_FPDU);
-	assert_int_equal(i.opcode, 0);
-	assert_true(i.tagged && i.last);
-	assert_int_equal(i.stag, 0x01020304);
-	assert_int_equal(i.offset, 9);
-	assert_int_equal(i.payload_len, 5);
-	assert_int_equal(i.fpdus, 2);
+	expect("0 1 0x01020304 9 5 2", i.opcode, i.tagged && i.last, i.stag, i.offset,
+		i.payload_len, i.fpdus);
 	assert_line_has(
 		&m, "iWARP RDMA Write stag 0x01020304 offset 0x9 payload 5 last and 1 more");
 	for (uint32_t n = 0; n < m.n; n++)
 		assert_int_equal(iwarp_of(&m, n, &i), n >= 54 + 2 + 14);
 	make_tcp(&m, fpdus + 28, sizeof(fpdus) - 28);
-	assert_true(iwarp_of(&m, m.n, &i));
-	assert_false(i.tagged);
-	assert_int_equal(i.msn, 7);
+	expect("1 0 7", iwarp_of(&m, m.n, &i), i.tagged, i.msn);
 	assert_line_has(&m, "iWARP Send queue 0 MSN 7 offset 0 payload 8 last");
 }
 

@@ -210,10 +210,8 @@ TEST(want)
 	assert_int_equal(merge_state(&t.m), MERGE_WAITING);
 	merge_request(&t.m);
 	/* A watermark is requested only of the feed that delays the oldest record. */
-	assert_int_equal(rd_feed_requested(&t.feed[0]), 0);
-	assert_int_equal(rd_feed_requested(&t.feed[1]), 0);
-	assert_int_equal(rd_feed_requested(&t.feed[2]), 100);
-	assert_int_equal(rd_feed_requested(&t.feed[3]), 0);
+	expect("0 0 100 0", rd_feed_requested(&t.feed[0]), rd_feed_requested(&t.feed[1]),
+		rd_feed_requested(&t.feed[2]), rd_feed_requested(&t.feed[3]));
 	rd_feed_watermark(&t.feed[2], 100);
 	assert_int_equal(merge_state(&t.m), MERGE_READY);
 	end();
@@ -268,17 +266,14 @@ TEST(implausible)
 	begin(2);
 	c = rd_feed_get(&t.feed[0]);
 	assert_non_null(c);
-	assert_true(chunk_add(&t.e, c, 10, 0));
-	assert_true(chunk_add(&t.e, c, 3600000000010, 0));
-	assert_true(chunk_add(&t.e, c, 20, 0));
-	assert_true(chunk_add(&t.e, c, 30, 0));
+	expect("1 1 1 1", chunk_add(&t.e, c, 10, 0), chunk_add(&t.e, c, 3600000000010, 0),
+		chunk_add(&t.e, c, 20, 0), chunk_add(&t.e, c, 30, 0));
 	c->marked = true;
 	rd_feed_put(&t.feed[0], c);
 	PUT(1, 5, 15, 25, 35);
 	take_all(true);
 	SEEN(5, 10, 3600000000010, 15, 20, 25, 30, 35);
-	assert_int_equal(t.m.late, 0);
-	assert_int_equal(t.m.newest, 35);
+	expect("0 35", t.m.late, t.m.newest);
 	end();
 }
 
@@ -295,8 +290,7 @@ TEST(floor)
 	rd_feed_put(&t.feed[0], c);
 	PUT(1, 15, 25);
 	assert_non_null(merge_next(&t.m, true));
-	assert_int_equal(t.m.newest, 25);
-	assert_int_equal(t.m.late, 0);
+	expect("25 0", t.m.newest, t.m.late);
 	end();
 }
 
@@ -312,8 +306,7 @@ TEST(long_run)
 	PUT(1, 1, 5000);
 	put_run(0, 1000, 1, LONG_RUN);
 	c = merge_next(&t.m, true);
-	assert_int_equal(c->frames, 1);
-	assert_int_equal(c->first_ns, 1);
+	expect("1 1", c->frames, c->first_ns);
 	theirs = t.m.head[0].chunk;
 	c = merge_next(&t.m, true);
 	assert_int_equal(c->frames, LONG_RUN);
@@ -325,8 +318,7 @@ TEST(long_run)
 	assert_null(rd_ring_take(&t.feed[0].free));
 	c = merge_next(&t.m, true);
 	assert_ptr_equal(rd_ring_take(&t.feed[0].free), theirs);
-	assert_int_equal(c->frames, 1);
-	assert_int_equal(c->first_ns, 5000);
+	expect("1 5000", c->frames, c->first_ns);
 	assert_null(merge_next(&t.m, true));
 	end();
 }
@@ -353,8 +345,7 @@ TEST(room)
 		put_run(0, 1000 + i * 1200, 2, 600);
 		put_run(1, 1001 + i * 1200, 2, 600);
 	}
-	assert_true(take_all(true) > 4);
-	assert_int_equal(seen.n, 3600);
+	expect("1 3600", take_all(true) > 4, seen.n);
 	for (size_t i = 0; i < seen.n; i++)
 		assert_int_equal(seen.ns[i], 1000 + i);
 	end();
@@ -430,13 +421,9 @@ TEST(tally)
 	put_tally(1, 11, 1, 100, 0);
 	put_tally(0, 12, 0, 7, 4);
 	take_all(true);
-	assert_int_equal(t.m.out.tally[0].encoded, 2);
-	assert_int_equal(t.m.out.tally[1].encoded, 1);
-	assert_int_equal(t.m.out.tally[0].filtered, 7);
-	assert_int_equal(t.m.out.tally[0].dropped, 4);
-	assert_int_equal(t.m.out.tally[0].delivered, 12);
-	assert_int_equal(t.m.out.tally[1].filtered, 100);
-	assert_int_equal(t.m.out.tally[1].dropped, 0);
+	expect("2 1 7 4 12", t.m.out.tally[0].encoded, t.m.out.tally[1].encoded,
+		t.m.out.tally[0].filtered, t.m.out.tally[0].dropped, t.m.out.tally[0].delivered);
+	expect("100 0", t.m.out.tally[1].filtered, t.m.out.tally[1].dropped);
 	end();
 }
 

@@ -156,12 +156,10 @@ TEST(system)
 	struct message m;
 
 	make_system(&m);
-	assert_int_equal(rd_nldev_parse_system(&m.head, m.head.nlmsg_len, &exclusive), 0);
-	assert_true(exclusive);
+	expect("0 1", rd_nldev_parse_system(&m.head, m.head.nlmsg_len, &exclusive), exclusive);
 	message_begin(&m, RDMA_NLDEV_CMD_SYS_GET);
 	put_u8(&m, RDMA_NLDEV_SYS_ATTR_NETNS_MODE, 1);
-	assert_int_equal(rd_nldev_parse_system(&m.head, m.head.nlmsg_len, &exclusive), 0);
-	assert_false(exclusive);
+	expect("0 0", rd_nldev_parse_system(&m.head, m.head.nlmsg_len, &exclusive), exclusive);
 	message_begin(&m, RDMA_NLDEV_CMD_SYS_GET);
 	assert_int_equal(rd_nldev_parse_system(&m.head, m.head.nlmsg_len, &exclusive), -1);
 }
@@ -172,14 +170,10 @@ TEST(device)
 	struct message m;
 
 	make_device(&m);
-	assert_int_equal(rd_nldev_parse_device(&m.head, m.head.nlmsg_len, &device), 0);
-	assert_int_equal(device.index, 3);
-	assert_string_equal(device.name, "mlx5_0");
-	assert_int_equal(device.n_ports, 2);
-	assert_string_equal(device.fw, "16.35.2000");
-	assert_string_equal(device.protocol, "roce");
-	assert_true(device.node_guid == 0x0c42a10300000001);
-	assert_int_equal(device.node_type, 1);
+	expect("0 3 mlx5_0 2 16.35.2000 roce",
+		rd_nldev_parse_device(&m.head, m.head.nlmsg_len, &device), device.index,
+		device.name, device.n_ports, device.fw, device.protocol);
+	expect("1 1", device.node_guid == 0x0c42a10300000001, device.node_type);
 	m.head.nlmsg_type++;
 	assert_int_equal(rd_nldev_parse_device(&m.head, m.head.nlmsg_len, &device), -1);
 }
@@ -197,20 +191,11 @@ TEST(qps)
 	assert_int_equal(fscanf(f, "%31s", comm), 1);
 	fclose(f);
 	make_qps(&m);
-	assert_int_equal(rd_nldev_parse_qps(&m.head, m.head.nlmsg_len, &r), 0);
-	assert_int_equal(r.n_qps, 2);
-	assert_string_equal(r.qps[0].device, "rxe0");
-	assert_string_equal(r.qps[0].comm, "ib_core");
-	assert_int_equal(r.qps[0].pid, 0);
-	assert_int_equal(r.qps[0].port, 1);
-	assert_false(r.qps[0].has_rqpn);
-	assert_string_equal(rd_qp_type_name(r.qps[0].type), "GSI");
-	assert_string_equal(rd_qp_state_name(r.qps[0].state), "RTS");
-	assert_int_equal(r.qps[1].lqpn, 17);
-	assert_true(r.qps[1].has_rqpn);
-	assert_int_equal(r.qps[1].rqpn, 18);
-	assert_int_equal(r.qps[1].rq_psn, 0xabcdef);
-	assert_int_equal(r.qps[1].sq_psn, 0x123456);
+	expect("0 2 rxe0 ib_core 0 1", rd_nldev_parse_qps(&m.head, m.head.nlmsg_len, &r), r.n_qps,
+		r.qps[0].device, r.qps[0].comm, r.qps[0].pid, r.qps[0].port);
+	expect("0 GSI RTS 17 1 18", r.qps[0].has_rqpn, rd_qp_type_name(r.qps[0].type),
+		rd_qp_state_name(r.qps[0].state), r.qps[1].lqpn, r.qps[1].has_rqpn, r.qps[1].rqpn);
+	expect("0xabcdef 0x123456", r.qps[1].rq_psn, r.qps[1].sq_psn);
 	assert_int_equal(r.qps[1].pid, getpid());
 	assert_string_equal(r.qps[1].comm, "");
 	rd_resources_name("", &r);
@@ -306,8 +291,7 @@ TEST(cm_ids)
 	}
 	assert_true(cm_users_wanted(&r));
 	make_cm_ids(&m);
-	assert_int_equal(rd_nldev_parse_cm_ids(&m.head, m.head.nlmsg_len, &r), 0);
-	assert_int_equal(r.n_cm_ids, 12);
+	expect("0 12", rd_nldev_parse_cm_ids(&m.head, m.head.nlmsg_len, &r), r.n_cm_ids);
 	cm_users_find(&r);
 	for (size_t i = 0; i < r.n_qps; i++)
 		if (strcmp(qps[i].comm, rows[i].user) || qps[i].service_port != rows[i].port)
@@ -327,15 +311,11 @@ TEST(summary)
 	uint64_t n;
 
 	make_summary(&m);
-	assert_int_equal(rd_nldev_parse_summary(&m.head, m.head.nlmsg_len, &r), 0);
-	assert_int_equal(r.n_counts, 4);
-	assert_true(rd_resources_count(&r, "rxe0", "cq", &n));
-	assert_int_equal(n, 3);
-	assert_true(rd_resources_count(&r, "rxe0", "mr", &n));
-	assert_int_equal(n, 0);
-	assert_true(rd_resources_count(&r, "rxe0", "pd", &n));
-	assert_true(n == UINT64_MAX);
-	assert_false(rd_resources_count(&r, "rxe0", "srq", &n));
+	expect("0 4 1 3", rd_nldev_parse_summary(&m.head, m.head.nlmsg_len, &r), r.n_counts,
+		rd_resources_count(&r, "rxe0", "cq", &n), n);
+	expect("1 0 1 1 0", rd_resources_count(&r, "rxe0", "mr", &n), n,
+		rd_resources_count(&r, "rxe0", "pd", &n), n == UINT64_MAX,
+		rd_resources_count(&r, "rxe0", "srq", &n));
 	assert_false(rd_resources_count(&r, "rxe1", "cq", &n));
 	rd_resources_free(&r);
 }
@@ -348,9 +328,7 @@ TEST(event)
 	make_event(&m);
 	assert_int_equal(rd_nldev_parse_event(&m.head, m.head.nlmsg_len, &event), 0);
 	assert_int_equal(event.type, RD_NLDEV_NETDEV_ATTACHED);
-	assert_string_equal(event.device, "mlx5_1");
-	assert_string_equal(event.netdev, "eth1");
-	assert_int_equal(event.port, 1);
+	expect("mlx5_1 eth1 1", event.device, event.netdev, event.port);
 }
 
 /* The set of counters that the messages below are about. */
@@ -433,9 +411,9 @@ TEST(stat)
 	uint64_t value = 0;
 
 	make_stat(&m);
-	assert_int_equal(
-		rd_nldev_parse_stat(&m.head, m.head.nlmsg_len, &bound, "out_of_buffer", &value), 0);
-	assert_true(value == 0x123456789);
+	expect("0 1",
+		rd_nldev_parse_stat(&m.head, m.head.nlmsg_len, &bound, "out_of_buffer", &value),
+		value == 0x123456789);
 	assert_int_equal(
 		rd_nldev_parse_stat(&m.head, m.head.nlmsg_len, &bound, "out_of", &value), -1);
 	other.counter++;
@@ -506,9 +484,8 @@ TEST(bad_values)
 	put_u32(&m, RDMA_NLDEV_ATTR_DEV_INDEX, 3);
 	put(&m, RDMA_NLDEV_ATTR_DEV_NAME, unending, sizeof(unending));
 	put(&m, RDMA_NLDEV_ATTR_NODE_GUID, unending, sizeof(unending));
-	assert_int_equal(rd_nldev_parse_device(&m.head, m.head.nlmsg_len, &device), 0);
-	assert_string_equal(device.name, "a?cd");
-	assert_true(device.node_guid == 0);
+	expect("0 a?cd 1", rd_nldev_parse_device(&m.head, m.head.nlmsg_len, &device), device.name,
+		device.node_guid == 0);
 
 	message_begin(&m, RDMA_NLDEV_CMD_GET);
 	put(&m, RDMA_NLDEV_ATTR_DEV_INDEX, unending, 2);
@@ -595,11 +572,8 @@ TEST(hostile)
 
 TEST(names)
 {
-	assert_string_equal(rd_qp_type_name(8), "RAW_PACKET");
-	assert_string_equal(rd_qp_type_name(255), "DRIVER");
-	assert_string_equal(rd_qp_type_name(7), "unknown");
-	assert_string_equal(rd_qp_type_name(99), "unknown");
-	assert_string_equal(rd_qp_state_name(6), "ERR");
+	expect("RAW_PACKET DRIVER unknown unknown ERR", rd_qp_type_name(8), rd_qp_type_name(255),
+		rd_qp_type_name(7), rd_qp_type_name(99), rd_qp_state_name(6));
 	assert_string_equal(rd_qp_state_name(7), "unknown");
 }
 

@@ -141,8 +141,7 @@ static void end(struct place *p, bool failed, bool statistics)
 	const struct rd_iface_stats stats = {.comment = comment};
 	struct rd_error err = {0};
 
-	assert_int_equal(file_end(&p->file, NULL, &stats, failed), 0);
-	assert_int_equal(file_close(&p->file, &err), 0);
+	expect("0 0", file_end(&p->file, NULL, &stats, failed), file_close(&p->file, &err));
 	check(p, statistics);
 	file_fini(&p->file);
 	unlink(p->path);
@@ -193,8 +192,7 @@ TEST(sync)
 		p.file.out.sync = RD_SYNC_PERIODIC;
 		while (p.file.out.offset < every)
 			assert_int_equal(put(&p, PIECE), 0);
-		assert_true(output_is_flushed(&p.file.out));
-		assert_int_equal(fstat(p.file.out.fd, &st), 0);
+		expect("1 0", output_is_flushed(&p.file.out), fstat(p.file.out.fd, &st));
 		assert_int_equal(st.st_size, p.file.out.offset);
 		assert_int_equal(p.file.out.synced, p.file.out.offset);
 		/* Not with each write. */
@@ -266,8 +264,7 @@ static void fail_disk(enum rd_write_mode mode, unsigned int nth, size_t piece)
 	if (!rc)
 		rc = file_flush(&p.file, false);
 	assert_int_equal(rc, EIO);
-	assert_int_equal(at, 0);
-	assert_true(p.file.all < p.frames);
+	expect("0 1", at, p.file.all < p.frames);
 	end(&p, true, true);
 }
 
@@ -302,9 +299,7 @@ TEST(recovery)
 			again = !reasons[i];
 			for (int k = 0; k < 20; k++)
 				assert_int_equal(put(&p, PIECE), 0);
-			assert_int_equal(at, 0);
-			assert_false(again);
-			assert_int_equal(file_flush(&p.file, true), 0);
+			expect("0 0 0", at, again, file_flush(&p.file, true));
 			assert_int_equal(p.file.all, p.frames);
 			end(&p, false, true);
 		}

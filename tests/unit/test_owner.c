@@ -101,21 +101,14 @@ TEST_WITH(process, set_up, tear_down)
 	process(71, "a) S 9 (b", "4711");
 	put(71, "cgroup", "0::/system.slice/docker-" ID ".scope\n");
 	put_bytes(71, "environ", variables, sizeof(variables));
-	assert_int_equal(rd_process_read(root, 71, &host, &p), 0);
-	assert_int_equal(p.pid, 71);
-	assert_int_equal(p.start_ticks, 4711);
-	assert_true(p.start_ns > UINT64_C(1000000000000000000));
-	assert_string_equal(p.comm, "a) S 9 (b");
+	expect("0 71 4711 1 a) S 9 (b", rd_process_read(root, 71, &host, &p), p.pid, p.start_ticks,
+		p.start_ns > UINT64_C(1000000000000000000), p.comm);
 	assert_string_equal(p.cgroup, "/system.slice/docker-" ID ".scope");
 	assert_string_equal(p.container, ID);
-	assert_string_equal(p.pod, "");
-	assert_string_equal(p.job[RD_JOB_RANK], "12");
-	assert_string_equal(p.job[RD_JOB_OMPI_COMM_WORLD_RANK], "3");
+	expect(" 12 3", p.pod, p.job[RD_JOB_RANK], p.job[RD_JOB_OMPI_COMM_WORLD_RANK]);
 	/* What is no number, or too long for one, is not stored. */
-	assert_string_equal(p.job[RD_JOB_LOCAL_RANK], "");
-	assert_string_equal(p.job[RD_JOB_SLURM_JOB_ID], "");
-	assert_string_equal(p.job[RD_JOB_SLURM_PROCID], "");
-	assert_string_equal(p.job[RD_JOB_PMIX_RANK], "");
+	expect("   ", p.job[RD_JOB_LOCAL_RANK], p.job[RD_JOB_SLURM_JOB_ID],
+		p.job[RD_JOB_SLURM_PROCID], p.job[RD_JOB_PMIX_RANK]);
 }
 
 /* The kernel names the thread that created a QP. */
@@ -126,10 +119,8 @@ TEST_WITH(thread, set_up, tear_down)
 	process(80, "trainer", "100");
 	put_stat(81, "worker", "200");
 	put_status(81, 80);
-	assert_int_equal(rd_process_read(root, 81, &host, &p), 0);
-	assert_int_equal(p.pid, 80);
-	assert_int_equal(p.start_ticks, 100);
-	assert_string_equal(p.comm, "trainer");
+	expect("0 80 100 trainer", rd_process_read(root, 81, &host, &p), p.pid, p.start_ticks,
+		p.comm);
 }
 
 TEST_WITH(list, set_up, tear_down)
@@ -143,13 +134,11 @@ TEST_WITH(list, set_up, tear_down)
 	put_status(81, 80);
 	rd_resources_name(root, &r);
 	for (unsigned int i = 0; i < 3; i++) {
-		assert_int_equal(qps[i].pid, 80);
-		assert_string_equal(qps[i].comm, "trainer");
+		expect("80 trainer", qps[i].pid, qps[i].comm);
 	}
 	assert_string_equal(qps[3].comm, "ib_core");
 	for (unsigned int i = 4; i < 6; i++) {
-		assert_int_equal(qps[i].pid, 82);
-		assert_string_equal(qps[i].comm, "");
+		expect("82 ", qps[i].pid, qps[i].comm);
 	}
 }
 
@@ -173,9 +162,7 @@ TEST_WITH(hostile, set_up, tear_down)
 	assert_int_equal(rd_process_read(root, 90, &host, &p), -1);
 	/* Only what is needed is there. */
 	put_status(90, 90);
-	assert_int_equal(rd_process_read(root, 90, &host, &p), 0);
-	assert_string_equal(p.comm, "");
-	assert_string_equal(p.cgroup, "");
+	expect("0  ", rd_process_read(root, 90, &host, &p), p.comm, p.cgroup);
 	put(90, "comm", "\033[2Jx\xff\n");
 	put(90, "cgroup", "0::/\033]0;x\n");
 	/* The number of the last variable may be cut. */
@@ -183,11 +170,8 @@ TEST_WITH(hostile, set_up, tear_down)
 	memcpy(big, "RANK=7", 7);
 	memcpy(big + (256 << 10) - 1 - 15, "\0LOCAL_RANK=1234", 16);
 	put_bytes(90, "environ", big, sizeof(big));
-	assert_int_equal(rd_process_read(root, 90, &host, &p), 0);
-	assert_string_equal(p.comm, "?[2Jx?");
-	assert_string_equal(p.cgroup, "/?]0;x");
-	assert_string_equal(p.job[RD_JOB_RANK], "7");
-	assert_string_equal(p.job[RD_JOB_LOCAL_RANK], "");
+	expect("0 ?[2Jx? /?]0;x 7 ", rd_process_read(root, 90, &host, &p), p.comm, p.cgroup,
+		p.job[RD_JOB_RANK], p.job[RD_JOB_LOCAL_RANK]);
 }
 
 TEST_WITH(cgroup, set_up, tear_down)
@@ -311,27 +295,18 @@ TEST_WITH(samples, set_up, tear_down)
 	rd_owners_add(o, root, 1, &first.r, 1000, 5000);
 	assert_int_equal(owned(o, 100, 50, qps, 4), 2);
 	assert_int_equal(qps[0].lqpn + qps[1].lqpn, 17 + 25);
-	assert_int_equal(qps[0].rqpn + qps[1].rqpn, 18);
-	assert_int_equal(owned(o, 101, 60, qps, 4), 2);
-	assert_int_equal(owned(o, 102, 1001, qps, 4), 0);
-	assert_int_equal(owned(o, 0, 0, qps, 4), 1);
-	assert_int_equal(qps[0].lqpn, 26);
+	expect("18 2 0 1 26", qps[0].rqpn + qps[1].rqpn, owned(o, 101, 60, qps, 4),
+		owned(o, 102, 1001, qps, 4), owned(o, 0, 0, qps, 4), qps[0].lqpn);
 
 	/* One ends, another process takes the QP's number, a third takes the pid. */
 	process(101, "three", "1500");
 	add(&second, 17, 102);
 	add(&second, 19, 101);
 	rd_owners_add(o, root, 1, &second.r, 2000, 9000);
-	assert_int_equal(rd_owners_samples(o, &interval), 2);
-	assert_int_equal(interval, 4000);
-	assert_int_equal(owned(o, 102, 1001, qps, 4), 1);
-	assert_int_equal(qps[0].lqpn, 17);
-	assert_int_equal(owned(o, 101, 1500, qps, 4), 1);
-	assert_int_equal(qps[0].lqpn, 19);
-	assert_int_equal(qps[0].first_ns, 9000);
-	assert_int_equal(owned(o, 101, 60, qps, 4), 2);
-	assert_int_equal(qps[0].last_ns, 5000);
-	assert_int_equal(owned(o, 100, 50, qps, 4), 2);
+	expect("2 4000 1 17 1 19", rd_owners_samples(o, &interval), interval,
+		owned(o, 102, 1001, qps, 4), qps[0].lqpn, owned(o, 101, 1500, qps, 4), qps[0].lqpn);
+	expect("9000 2 5000 2", qps[0].first_ns, owned(o, 101, 60, qps, 4), qps[0].last_ns,
+		owned(o, 100, 50, qps, 4));
 	rd_owners_free(o);
 }
 
@@ -472,22 +447,15 @@ TEST_WITH(process_of_event, set_up, tear_down)
 	process(100, "one", "50");
 	put(100, "cgroup", "0::/job\n");
 	rd_process_of_event(root, &e, &host, &p);
-	assert_string_equal(p.comm, "one");
-	assert_string_equal(p.cgroup, "/job");
+	expect("one /job", p.comm, p.cgroup);
 	/* Another process has the pid now: what the kernel reported is kept, nothing of that one.
 	 */
 	process(100, "two", "51");
 	rd_process_of_event(root, &e, &host, &p);
-	assert_int_equal(p.pid, 100);
-	assert_int_equal(p.start_ticks, 50);
-	assert_string_equal(p.comm, "reported");
-	assert_string_equal(p.cgroup, "");
-	assert_false(p.has_environ);
+	expect("100 50 reported  0", p.pid, p.start_ticks, p.comm, p.cgroup, p.has_environ);
 	e.pid = 101; /* there is none */
 	rd_process_of_event(root, &e, &host, &p);
-	assert_int_equal(p.pid, 101);
-	assert_int_equal(p.start_ticks, 50);
-	assert_string_equal(p.comm, "reported");
+	expect("101 50 reported", p.pid, p.start_ticks, p.comm);
 }
 
 TEST_WITH(events, set_up, tear_down)
@@ -501,8 +469,7 @@ TEST_WITH(events, set_up, tear_down)
 	assert_non_null(o);
 	assert_false(rd_owners_events(o, &lost));
 	rd_owners_watched(o, 3);
-	assert_true(rd_owners_events(o, &lost));
-	assert_int_equal(lost, 3);
+	expect("1 3", rd_owners_events(o, &lost), lost);
 	/* A number that two processes had, one after the other: each has its own time. */
 	event(o, created(17, 8, 100, 50));
 	event(o, destroyed(8, 2000));
@@ -510,13 +477,9 @@ TEST_WITH(events, set_up, tear_down)
 	later.time_ns = 3000;
 	event(o, later);
 	event(o, destroyed(9, 4000));
-	assert_int_equal(owned(o, 100, 50, qps, 4), 1);
-	assert_int_equal(qps[0].lqpn, 17);
-	assert_int_equal(qps[0].first_ns, 1000);
-	assert_int_equal(qps[0].last_ns, 2000);
-	assert_int_equal(owned(o, 101, 60, qps, 4), 1);
-	assert_int_equal(qps[0].first_ns, 3000);
-	assert_int_equal(qps[0].last_ns, 4000);
+	expect("1 17 1000 2000 1 3000 4000", owned(o, 100, 50, qps, 4), qps[0].lqpn,
+		qps[0].first_ns, qps[0].last_ns, owned(o, 101, 60, qps, 4), qps[0].first_ns,
+		qps[0].last_ns);
 	/* Bound to another port. */
 	other.port = 2;
 	event(o, other);
@@ -526,15 +489,11 @@ TEST_WITH(events, set_up, tear_down)
 	event(o, created(40, 10, 102, 70));
 	add(&l, 40, 102);
 	rd_owners_add(o, root, 1, &l.r, 1000, 900);
-	assert_int_equal(owned(o, 102, 70, qps, 4), 1);
-	assert_int_equal(qps[0].first_ns, 1000);
-	assert_int_equal(qps[0].last_ns, 1000);
+	expect("1 1000 1000", owned(o, 102, 70, qps, 4), qps[0].first_ns, qps[0].last_ns);
 	rd_owners_add(o, root, 1, &l.r, 1000, 5000);
-	assert_int_equal(owned(o, 102, 70, qps, 4), 1);
-	assert_int_equal(qps[0].last_ns, 5000);
+	expect("1 5000", owned(o, 102, 70, qps, 4), qps[0].last_ns);
 	event(o, destroyed(10, 6000));
-	assert_int_equal(owned(o, 102, 70, qps, 4), 1);
-	assert_int_equal(qps[0].last_ns, 6000);
+	expect("1 6000", owned(o, 102, 70, qps, 4), qps[0].last_ns);
 	rd_owners_free(o);
 }
 
@@ -548,18 +507,14 @@ TEST_WITH(lost_ends, set_up, tear_down)
 	event(o, created(17, 8, 100, 50));
 	event(o, created(18, 8, 101, 60));
 	event(o, destroyed(8, 2000));
-	assert_int_equal(owned(o, 100, 50, qps, 4), 1);
-	assert_int_equal(qps[0].last_ns, 1000);
-	assert_int_equal(owned(o, 101, 60, qps, 4), 1);
-	assert_int_equal(qps[0].last_ns, 2000);
+	expect("1 1000 1 2000", owned(o, 100, 50, qps, 4), qps[0].last_ns,
+		owned(o, 101, 60, qps, 4), qps[0].last_ns);
 	event(o, created(20, 9, 102, 70));
 	event(o, created(20, 10, 102, 70));
 	event(o, destroyed(9, 3000)); /* no longer its key */
-	assert_int_equal(owned(o, 102, 70, qps, 4), 1);
-	assert_int_equal(qps[0].last_ns, 1000);
+	expect("1 1000", owned(o, 102, 70, qps, 4), qps[0].last_ns);
 	event(o, destroyed(10, 4000));
-	assert_int_equal(owned(o, 102, 70, qps, 4), 1);
-	assert_int_equal(qps[0].last_ns, 4000);
+	expect("1 4000", owned(o, 102, 70, qps, 4), qps[0].last_ns);
 	rd_owners_free(o);
 }
 
@@ -663,10 +618,8 @@ TEST_WITH(many_processes, set_up, tear_down)
 		if (i % 1000 == 0)
 			rd_owners_forget(o, i > 1000 ? 2000 + i - 1000 : 0);
 	}
-	assert_true(rd_owners_events(o, &lost));
-	assert_int_equal(lost, 0);
-	assert_int_equal(owned(o, pid + 9999, 61, qps, 40000), 1);
-	assert_int_equal(owned(o, 100, 50, qps, 40000), 40000);
+	expect("1 0 1 40000", rd_owners_events(o, &lost), lost,
+		owned(o, pid + 9999, 61, qps, 40000), owned(o, 100, 50, qps, 40000));
 	free(qps);
 	rd_owners_free(o);
 }
@@ -685,9 +638,8 @@ TEST_WITH(event_before_sample, set_up, tear_down)
 	put_bytes(100, "environ", "RANK=3", 7);
 	add(&l, 17, 100);
 	rd_owners_add(o, root, 1, &l.r, 1000, 5000);
-	assert_string_equal(rd_owners_get(o, 0, &n)->comm, "one");
-	assert_string_equal(rd_owners_get(o, 0, &n)->job[RD_JOB_RANK], "3");
-	assert_int_equal(n, 1);
+	expect("one 3 1", rd_owners_get(o, 0, &n)->comm, rd_owners_get(o, 0, &n)->job[RD_JOB_RANK],
+		n);
 	assert_null(rd_owners_get(o, 1, &n));
 	rd_owners_free(o);
 }
@@ -707,8 +659,7 @@ TEST(clocks)
 	rd_owners_frame_clock(o, 1795234974000001000, 3000001000);
 	rd_owners_frame_clock(o, 1795234973000001000, 4000001000); /* 2 s behind */
 	rd_owners_frame_clock(o, 1795234977500001000, 5000001000); /* 1.5 s ahead */
-	assert_true(rd_owners_clock_error(o, &error));
-	assert_int_equal(error - least, 3500000000);
+	expect("1 3500000000", rd_owners_clock_error(o, &error), error - least);
 	rd_owners_other_clock(o);
 	assert_false(rd_owners_clock_error(o, &error));
 	rd_owners_free(o);
@@ -716,8 +667,7 @@ TEST(clocks)
 	o = rd_owners_new(&clock);
 	assert_non_null(o);
 	rd_owners_frame_clock(o, 1795234973000001000, 1000);
-	assert_true(rd_owners_clock_error(o, &error));
-	assert_int_equal(error - least, 2000000000);
+	expect("1 2000000000", rd_owners_clock_error(o, &error), error - least);
 	rd_owners_free(o);
 }
 
@@ -728,8 +678,7 @@ TEST_WITH(start_by_clock, set_up, tear_down)
 	struct rd_process p, q;
 
 	process(72, "x", "4711");
-	assert_int_equal(rd_process_read(root, 72, &host, &p), 0);
-	assert_int_equal(rd_process_read(root, 72, &ahead, &q), 0);
+	expect("0 0", rd_process_read(root, 72, &host, &p), rd_process_read(root, 72, &ahead, &q));
 	/* Both are as exact as a tick. */
 	assert_in_range(
 		q.start_ns - p.start_ns, UINT64_C(86399000000000), UINT64_C(86401000000000));
@@ -772,11 +721,9 @@ TEST(no_room)
 	for (uint32_t i = 0; i < most; i++)
 		event(o, created(2 + i, 64 * (uint64_t)i + 1, 100, 50));
 	rd_owners_watched(o, 3);
-	assert_true(rd_owners_events(o, &lost));
-	assert_int_equal(lost, 3);
+	expect("1 3", rd_owners_events(o, &lost), lost);
 	event(o, created(2 + most, 7, 100, 50));
-	assert_true(rd_owners_events(o, &lost));
-	assert_int_equal(lost, 4);
+	expect("1 4", rd_owners_events(o, &lost), lost);
 	rd_owners_free(o);
 }
 

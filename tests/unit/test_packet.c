@@ -81,8 +81,7 @@ TEST(opcodes)
 		char name[40];
 
 		if (code == 0x81) {
-			assert_string_equal(op->name, "CNP");
-			assert_int_equal(op->length, 16);
+			expect("CNP 16", op->name, op->length);
 			continue;
 		}
 		if (!has_verb(transport, verb)) {
@@ -120,9 +119,7 @@ TEST(every_opcode)
 			assert_int_equal(p.flags, 0);
 			assert_int_equal(p.bth, bth[o]);
 			assert_int_equal(p.opcode, code);
-			assert_int_equal(p.dest_qp, 0x11);
-			assert_int_equal(p.psn, 0x123456);
-			assert_int_equal(p.pad, 1);
+			expect("0x11 0x123456 1", p.dest_qp, p.psn, p.pad);
 			assert_int_equal(p.payload, bth[o] + 12 + headers);
 			assert_int_equal(p.payload_len, 7);
 			assert_memory_equal(m.b + p.icrc, "ICRC", 4);
@@ -233,11 +230,9 @@ TEST(vlans)
 	make_be32(&tagged, 0x91000065);
 	make_be32(&tagged, 0x81006066);
 	make_bytes(&tagged, m.b + 12, m.n - 12);
-	assert_true(rd_packet_parse(RD_LINK_ETHERNET, tagged.b, tagged.n, tagged.n, &p));
-	assert_int_equal(p.l3, 26);
-	assert_int_equal(p.ethertype, 0x0800);
-	assert_int_equal(p.bth, 54);
-	assert_int_equal(p.payload_len, 8);
+	expect("1 26 0x0800 54 8",
+		rd_packet_parse(RD_LINK_ETHERNET, tagged.b, tagged.n, tagged.n, &p), p.l3,
+		p.ethertype, p.bth, p.payload_len);
 }
 
 /* Bytes after the IP packet are neither payload nor ICRC. */
@@ -343,13 +338,11 @@ TEST(ipv4_options_and_fragments)
 	assert_int_equal(p.dest_qp, 5);
 
 	m.b[20] = 0x20; /* more fragments: no ICRC here */
-	assert_true(rd_packet_parse(RD_LINK_ETHERNET, m.b, m.n, m.n, &p));
-	assert_int_equal(p.icrc, 0);
-	assert_int_equal(p.payload_len, 4);
+	expect("1 0 4", rd_packet_parse(RD_LINK_ETHERNET, m.b, m.n, m.n, &p), p.icrc,
+		p.payload_len);
 
 	m.b[21] = 1; /* a later fragment: no transport */
-	assert_false(rd_packet_parse(RD_LINK_ETHERNET, m.b, m.n, m.n, &p));
-	assert_int_equal(p.l4, 0);
+	expect("0 0", rd_packet_parse(RD_LINK_ETHERNET, m.b, m.n, m.n, &p), p.l4);
 	assert_int_equal(p.payload, 14 + 28);
 	assert_int_equal(p.flags, RD_PACKET_FRAGMENT);
 }
@@ -419,9 +412,8 @@ TEST(infiniband_raw)
 	make_lrh(&m, 0, 12);
 	make_be32(&m, 0x0800);
 	make_fill(&m, 0x55, 8 + 2);
-	assert_false(rd_packet_parse(RD_LINK_INFINIBAND, m.b, m.n, m.n, &p));
-	assert_int_equal(p.ethertype, 0x0800);
-	assert_int_equal(p.payload, 12);
+	expect("0 0x0800 12", rd_packet_parse(RD_LINK_INFINIBAND, m.b, m.n, m.n, &p), p.ethertype,
+		p.payload);
 
 	m.n = 0;
 	make_lrh(&m, 1, 40 + 8);
@@ -448,27 +440,19 @@ TEST(headers)
 	/* XRC: XRCETH, RETH, ImmDt. The body counts from 1. */
 	make_packet(&m, MAKE_IB, 0xab, 0x11, 24, 0);
 	rd_packet_parse(RD_LINK_INFINIBAND, m.b, m.n, m.n, &p);
-	assert_int_equal(rd_be32(rd_packet_header(&p, RD_H_XRCETH)), 0x01020304);
-	assert_true(rd_packet_reth(&p, &reth));
-	assert_true(reth.va == UINT64_C(0x05060708090a0b0c));
-	assert_int_equal(reth.rkey, 0x0d0e0f10);
-	assert_int_equal(reth.length, 0x11121314);
-	assert_int_equal(rd_be32(rd_packet_header(&p, RD_H_IMMDT)), 0x15161718);
+	expect("0x01020304 1 1 0x0d0e0f10", rd_be32(rd_packet_header(&p, RD_H_XRCETH)),
+		rd_packet_reth(&p, &reth), reth.va == UINT64_C(0x05060708090a0b0c), reth.rkey);
+	expect("0x11121314 0x15161718", reth.length, rd_be32(rd_packet_header(&p, RD_H_IMMDT)));
 	assert_null(rd_packet_header(&p, RD_H_AETH));
 
 	/* RD: RDETH, DETH, AtomicETH. */
 	m.n = 0;
 	make_packet(&m, MAKE_IB, 0x53, 0x11, 40, 0);
 	rd_packet_parse(RD_LINK_INFINIBAND, m.b, m.n, m.n, &p);
-	assert_true(rd_packet_deth(&p, &deth));
-	assert_int_equal(deth.qkey, 0x05060708);
-	assert_int_equal(deth.src_qp, 0x0a0b0c);
-	assert_true(rd_packet_atomic(&p, &atomic));
-	assert_true(atomic.va == UINT64_C(0x0d0e0f1011121314));
-	assert_int_equal(atomic.rkey, 0x15161718);
-	assert_true(atomic.swap_or_add == UINT64_C(0x191a1b1c1d1e1f20));
-	assert_true(atomic.compare == UINT64_C(0x2122232425262728));
-	assert_false(rd_packet_reth(&p, &reth));
+	expect("1 0x05060708 0x0a0b0c 1 1", rd_packet_deth(&p, &deth), deth.qkey, deth.src_qp,
+		rd_packet_atomic(&p, &atomic), atomic.va == UINT64_C(0x0d0e0f1011121314));
+	expect("0x15161718 1 1 0", atomic.rkey, atomic.swap_or_add == UINT64_C(0x191a1b1c1d1e1f20),
+		atomic.compare == UINT64_C(0x2122232425262728), rd_packet_reth(&p, &reth));
 }
 
 TEST(aeth)
@@ -492,19 +476,14 @@ TEST(aeth)
 		assert_int_equal(aeth.value, cases[i].syndrome & 0x1f);
 		assert_int_equal(aeth.msn, 0x020304);
 	}
-	assert_int_equal(rd_aeth_credits(0x0a), 32);
-	assert_int_equal(rd_aeth_credits(0x1e), 32768);
-	assert_int_equal(rd_aeth_credits(0x1f), -1);
+	expect("32 32768 -1", rd_aeth_credits(0x0a), rd_aeth_credits(0x1e), rd_aeth_credits(0x1f));
 	/* Each is twice the one before the last. */
 	for (unsigned int i = 4; i < 0x1f; i++) {
 		assert_int_equal(rd_aeth_credits(i), 2 * rd_aeth_credits(i - 2));
 		assert_int_equal(rd_aeth_rnr_us(i), 2 * rd_aeth_rnr_us(i - 2));
 	}
-	assert_int_equal(rd_aeth_rnr_us(0), 655360);
-	assert_int_equal(rd_aeth_rnr_us(1), 10);
-	assert_int_equal(rd_aeth_rnr_us(14), 1280);
-	assert_int_equal(rd_aeth_rnr_us(31), 491520);
-	assert_string_equal(rd_aeth_nak_name(2), "remote access error");
+	expect("655360 10 1280 491520 remote access error", rd_aeth_rnr_us(0), rd_aeth_rnr_us(1),
+		rd_aeth_rnr_us(14), rd_aeth_rnr_us(31), rd_aeth_nak_name(2));
 	assert_string_equal(rd_aeth_nak_name(31), "reserved NAK code");
 }
 
@@ -521,8 +500,7 @@ TEST(bth_bits)
 	rd_packet_parse(RD_LINK_ETHERNET, m.b, m.n, m.n, &p);
 	assert_int_equal(p.bth_bits,
 		RD_BTH_SOLICITED | RD_BTH_MIGREQ | RD_BTH_FECN | RD_BTH_BECN | RD_BTH_ACKREQ);
-	assert_int_equal(p.tver, 5);
-	assert_int_equal(rd_packet_tclass(&p), 0x6b);
+	expect("5 0x6b", p.tver, rd_packet_tclass(&p));
 	m.n = 0;
 	make_packet(&m, MAKE_V1, 0x04, 0x11, 0, 0);
 	rd_put_be32(m.b + 14, 0x66b00000);
@@ -679,20 +657,15 @@ TEST(cm)
 	in = capture_open(path);
 	assert_non_null(in);
 	data = pcap_next(in, &h);
-	assert_true(rd_packet_parse(RD_LINK_ETHERNET, data, h.caplen, h.len, &p));
-	assert_true(rd_packet_mad(&p, &mad));
-	assert_true(rd_mad_cm(&mad, &cm));
-	assert_string_equal(rd_mad_attribute_name(mad.class, mad.attribute), "ConnectRequest");
-	assert_int_equal(cm.qpn, 0x13);
-	assert_int_equal(cm.psn, 0x15b745);
-	assert_int_equal(cm.transport, 0);
+	expect("1 1 1", rd_packet_parse(RD_LINK_ETHERNET, data, h.caplen, h.len, &p),
+		rd_packet_mad(&p, &mad), rd_mad_cm(&mad, &cm));
+	expect("ConnectRequest 0x13 0x15b745 0", rd_mad_attribute_name(mad.class, mad.attribute),
+		cm.qpn, cm.psn, cm.transport);
 	data = pcap_next(in, &h);
-	assert_true(rd_packet_parse(RD_LINK_ETHERNET, data, h.caplen, h.len, &p));
-	assert_true(rd_packet_mad(&p, &mad));
-	assert_true(rd_mad_cm(&mad, &cm));
+	expect("1 1 1", rd_packet_parse(RD_LINK_ETHERNET, data, h.caplen, h.len, &p),
+		rd_packet_mad(&p, &mad), rd_mad_cm(&mad, &cm));
 	assert_int_equal(mad.attribute, RD_CM_REP);
-	assert_int_equal(cm.remote_id, 0x81468c81);
-	assert_int_equal(cm.psn, 0xb3d60d);
+	expect("0x81468c81 0xb3d60d", cm.remote_id, cm.psn);
 	pcap_close(in);
 }
 
@@ -756,9 +729,7 @@ TEST(links)
 			assert_int_equal(p.net, RD_NET_IPV4);
 			assert_int_equal(p.l3, length);
 			assert_int_equal(p.bth, length + 28);
-			assert_int_equal(p.ethertype, 0x0800);
-			assert_int_equal(p.dest_qp, 0x11);
-			assert_int_equal(p.payload_len, 64);
+			expect("0x0800 0x11 64", p.ethertype, p.dest_qp, p.payload_len);
 		}
 		for (uint32_t n = 0; n < m.n; n++) {
 			uint8_t *copy = make_exact(m.b, n);

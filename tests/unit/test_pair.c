@@ -213,12 +213,11 @@ TEST(no_reply)
 			gsi(false, RD_CM_REQ);
 		if (reverse) /* another one: so MADs of this direction are captured */
 			gsi(true, RD_CM_REQ);
-		assert_int_equal(rd_analysis_report(analysis, &report, NULL), 0);
-		assert_int_equal(report->findings.n, 1);
-		assert_string_equal(report->findings.finding[0].rule, "cm-no-reply");
-		assert_int_equal(report->findings.finding[0].evidence.count, 4);
-		assert_true(report->findings.finding[0].evidence.last_ns >
-			    report->findings.finding[0].evidence.first_ns);
+		expect("0 1 cm-no-reply", rd_analysis_report(analysis, &report, NULL),
+			report->findings.n, report->findings.finding[0].rule);
+		expect("4 1", report->findings.finding[0].evidence.count,
+			report->findings.finding[0].evidence.last_ns >
+				report->findings.finding[0].evidence.first_ns);
 		assert_int_equal(report->findings.finding[0].evidence.frames[1], 4);
 		assert_int_equal(
 			report->findings.finding[0].certainty, reverse ? RD_LIKELY : RD_POSSIBLE);

@@ -36,9 +36,7 @@ TEST(decoded)
 	struct make m = make_pause(OWN_MAC, true, 0x88, 1000);
 	struct rd_pause pause;
 
-	assert_true(parse_pause(&m, m.n, &pause));
-	assert_true(pause.pfc);
-	assert_int_equal(pause.enabled, 0x88);
+	expect("1 1 0x88", parse_pause(&m, m.n, &pause), pause.pfc, pause.enabled);
 	for (unsigned int i = 0; i < RD_PRIORITIES; i++)
 		assert_int_equal(pause.quanta[i], i == 3 || i == 7 ? 1000 : 0);
 	for (uint32_t n = 0; n < m.n; n++) { /* opcode, vector and all times are needed */
@@ -51,12 +49,8 @@ TEST(decoded)
 		free(copy);
 	}
 	m = make_pause(OWN_MAC, false, 0, 7);
-	assert_true(parse_pause(&m, 18, &pause));
-	assert_false(pause.pfc);
-	assert_int_equal(pause.enabled, 0xff);
-	assert_int_equal(pause.quanta[0], 7);
-	assert_int_equal(pause.quanta[7], 7);
-	assert_false(parse_pause(&m, 17, &pause));
+	expect("1 0 0xff 7 7 0", parse_pause(&m, 18, &pause), pause.pfc, pause.enabled,
+		pause.quanta[0], pause.quanta[7], parse_pause(&m, 17, &pause));
 	m.b[15] = 2; /* another opcode */
 	assert_false(parse_pause(&m, m.n, &pause));
 	m = make_pause(OWN_MAC, true, 0x08, 1);
@@ -66,11 +60,9 @@ TEST(decoded)
 
 TEST(in_nanoseconds)
 {
-	assert_int_equal(rd_pause_ns(65535, 100000000000), 335539);
-	assert_int_equal(rd_pause_ns(65535, 10000000), 3355392000);
-	assert_int_equal(rd_pause_ns(1, 1), 512000000000);
-	assert_int_equal(rd_pause_ns(65535, UINT64_C(800000000000)), 41942);
-	assert_int_equal(rd_pause_ns(1, 0), 0);
+	expect("335539 3355392000 512000000000", rd_pause_ns(65535, 100000000000),
+		rd_pause_ns(65535, 10000000), rd_pause_ns(1, 1));
+	expect("41942 0", rd_pause_ns(65535, UINT64_C(800000000000)), rd_pause_ns(1, 0));
 }
 
 TEST(as_lines)

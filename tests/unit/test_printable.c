@@ -48,8 +48,7 @@ TEST(terminal)
 		free(stream);
 	}
 	out[rd_printable(out, "a\nb\tc\r", 6, "\n\t")] = '\0';
-	assert_string_equal(out, "a\nb\tc\\x0d");
-	assert_int_equal(rd_printable(out, "\0", 1, "\n"), 4);
+	expect("a\nb\tc\\x0d 4", out, rd_printable(out, "\0", 1, "\n"));
 	assert_memory_equal(out, "\\x00", 4);
 }
 
@@ -80,9 +79,8 @@ TEST(pieces)
 		assert_string_equal(stream, text);
 		free(stream);
 	}
-	assert_int_equal(rd_utf8_unfinished("a\xf0\x9f\x98", 4), 3);
-	assert_int_equal(rd_utf8_unfinished("a\xf0\x9f\x98\x80", 5), 0);
-	assert_int_equal(rd_utf8_unfinished("\x98\x98\x98\x98", 4), 0);
-	assert_int_equal(rd_utf8_unfinished("", 0), 0);
-	assert_int_equal(rd_utf8_unfinished("\xc3", 1), 1);
+	expect("3 0 0", rd_utf8_unfinished("a\xf0\x9f\x98", 4),
+		rd_utf8_unfinished("a\xf0\x9f\x98\x80", 5),
+		rd_utf8_unfinished("\x98\x98\x98\x98", 4));
+	expect("0 1", rd_utf8_unfinished("", 0), rd_utf8_unfinished("\xc3", 1));
 }

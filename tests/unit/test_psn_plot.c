@@ -31,21 +31,15 @@ TEST(loss)
 	respond(&s, 2, OK);
 	p = plot_of(&s);
 	assert_non_null(p);
-	assert_int_equal(p->psn, 0xfffffe);
-	assert_false(p->late);
-	assert_int_equal(p->naks_in_all, 1);
-	assert_int_equal(p->naks[0].psn, 2);
-	assert_int_equal(p->naks[0].frame, 6);
-	assert_int_equal(p->steps[0].sent.low, 0);
+	expect("0xfffffe 0 1 2 6 0", p->psn, p->late, p->naks_in_all, p->naks[0].psn,
+		p->naks[0].frame, p->steps[0].sent.low);
 	for (unsigned int i = 0; i < p->n; i++) {
 		sent += p->steps[i].sent.high != RD_PSN_NONE;
 		again += p->steps[i].again.high != RD_PSN_NONE;
 		if (p->steps[i].again.high != RD_PSN_NONE)
 			assert_in_range(p->steps[i].again.low, 2, 4);
 	}
-	assert_int_equal(sent, 4);
-	assert_int_equal(again, 3);
-	assert_int_equal(p->steps[p->n - 1].acked, 5);
+	expect("4 3 5", sent, again, p->steps[p->n - 1].acked);
 	end(&s);
 }
 
@@ -127,8 +121,7 @@ TEST(trouble_is_drawn)
 			assert_true(p->late);
 		}
 	}
-	assert_int_equal(plots, 64);
-	assert_int_equal(late, 1);
+	expect("64 1", plots, late);
 	end(&s);
 }
 

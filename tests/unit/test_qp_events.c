@@ -34,26 +34,19 @@ TEST(record)
 	memcpy(bytes + 1, &r, sizeof(r)); /* not aligned, and longer */
 	assert_true(qp_record_event(bytes + 1, sizeof(r) + 8, 1000000, &e));
 	assert_int_equal(e.kind, RD_QP_CREATED);
-	assert_int_equal(e.time_ns, 1005000);
-	assert_int_equal(e.start_ns, 1230000000);
-	assert_int_equal(e.key, 0xffff888000001000);
-	assert_int_equal(e.lqpn, 0x123456);
-	assert_int_equal(e.port, 2);
-	assert_int_equal(e.pid, 4711);
-	assert_string_equal(e.device, "mlx5_0");
+	expect("1005000 1230000000 0xffff888000001000 0x123456 2 4711 mlx5_0", e.time_ns,
+		e.start_ns, e.key, e.lqpn, e.port, e.pid, e.device);
 	assert_string_equal(e.comm, "trainer");
 	/* The process that connects or destroys a QP may not be its owner. */
 	r.kind = RD_QP_CONNECTED;
 	r.rqpn = 0x654321;
 	assert_true(qp_record_event(&r, sizeof(r), 0, &e));
 	assert_int_equal(e.kind, RD_QP_CONNECTED);
-	assert_int_equal(e.rqpn, 0x654321);
-	assert_int_equal(e.pid, 0);
+	expect("0x654321 0", e.rqpn, e.pid);
 	r.kind = RD_QP_DESTROYED;
 	assert_true(qp_record_event(&r, sizeof(r), 0, &e));
 	assert_int_equal(e.kind, RD_QP_DESTROYED);
-	assert_int_equal(e.pid, 0);
-	assert_string_equal(e.comm, "");
+	expect("0 ", e.pid, e.comm);
 }
 
 TEST(text_of_a_record)
@@ -307,19 +300,13 @@ TEST_WITH(created, set_up, NULL)
 	struct rd_qp_event e;
 
 	probe(RD_QP_CREATED, &qp.res);
-	assert_int_equal(n_reported, 1);
-	assert_true(qp_record_event(&reported, sizeof(reported), 0, &e));
+	expect("1 1", n_reported, qp_record_event(&reported, sizeof(reported), 0, &e));
 	assert_int_equal(e.kind, RD_QP_CREATED);
 	assert_int_equal(e.time_ns, 123456789);
 	assert_int_equal(e.key, (uintptr_t)&qp.res);
-	assert_int_equal(e.lqpn, 0xabc);
-	assert_int_equal(e.port, 1);
-	assert_string_equal(e.device, "mlx5_3");
+	expect("0xabc 1 mlx5_3", e.lqpn, e.port, e.device);
 	/* Of the process, not of the thread. */
-	assert_int_equal(e.pid, 4711);
-	assert_int_equal(e.start_ns, 777);
-	assert_string_equal(e.comm, "trainer");
-	assert_int_equal(n_lost, 0);
+	expect("4711 777 trainer 0", e.pid, e.start_ns, e.comm, n_lost);
 }
 
 /* Only the change that sets the remote QP is reported, whatever else is in the register. */
@@ -331,17 +318,13 @@ TEST_WITH(connected, set_up, NULL)
 	probe3(RD_QP_CONNECTED, &qp, &attr, ~(UINT64_C(1) << 20));
 	assert_int_equal(n_reported, 0);
 	probe3(RD_QP_CONNECTED, &qp, &attr, UINT64_C(0xabcd000000000000) | 1 << 20 | 1);
-	assert_int_equal(n_reported, 1);
-	assert_true(qp_record_event(&reported, sizeof(reported), 0, &e));
+	expect("1 1", n_reported, qp_record_event(&reported, sizeof(reported), 0, &e));
 	assert_int_equal(e.kind, RD_QP_CONNECTED);
 	assert_int_equal(e.key, (uintptr_t)&qp.res);
-	assert_int_equal(e.lqpn, 0xabc);
-	assert_int_equal(e.rqpn, 0x4321);
-	assert_string_equal(e.device, "mlx5_3");
+	expect("0xabc 0x4321 mlx5_3", e.lqpn, e.rqpn, e.device);
 	qp.res.user = 0;
 	probe3(RD_QP_CONNECTED, &qp, &attr, 1 << 20);
-	assert_int_equal(n_reported, 1);
-	assert_int_equal(n_lost, 0);
+	expect("1 0", n_reported, n_lost);
 }
 
 TEST_WITH(destroyed, set_up, NULL)
@@ -350,12 +333,10 @@ TEST_WITH(destroyed, set_up, NULL)
 	struct rd_qp_event e;
 
 	probe(RD_QP_DESTROYED, &qp);
-	assert_int_equal(n_reported, 1);
-	assert_true(qp_record_event(&reported, sizeof(reported), 0, &e));
+	expect("1 1", n_reported, qp_record_event(&reported, sizeof(reported), 0, &e));
 	assert_int_equal(e.kind, RD_QP_DESTROYED);
 	assert_int_equal(e.key, (uintptr_t)&qp.res);
-	assert_int_equal(e.lqpn, 0xabc);
-	assert_string_equal(e.device, "mlx5_3");
+	expect("0xabc mlx5_3", e.lqpn, e.device);
 	/* Nothing of the stack is in what is not filled in. */
 	assert_memory_equal(reported.comm, zero.comm, sizeof(zero.comm));
 	assert_int_equal(reported.pid, 0);
@@ -368,8 +349,7 @@ TEST_WITH(not_of_a_process, set_up, NULL)
 	probe(RD_QP_DESTROYED, &qp);
 	qp.res = (struct entry){.user = 1, .type = 6}; /* no QP */
 	probe(RD_QP_CREATED, &qp.res);
-	assert_int_equal(n_reported, 0);
-	assert_int_equal(n_lost, 0);
+	expect("0 0", n_reported, n_lost);
 }
 
 TEST_WITH(lost, set_up, NULL)
@@ -377,8 +357,7 @@ TEST_WITH(lost, set_up, NULL)
 	is_full = true;
 	probe(RD_QP_CREATED, &qp.res);
 	probe(RD_QP_DESTROYED, &qp);
-	assert_int_equal(n_reported, 0);
-	assert_int_equal(n_lost, 2);
+	expect("0 2", n_reported, n_lost);
 }
 /* --- the kernel's BTF ------------------------------------------------------------------------- */
 
@@ -450,19 +429,10 @@ TEST(layout)
 	for (unsigned int i = 0; i < 2; i++) {
 		struct btf *btf = make_btf(&(struct kernel){.start = starts[i]});
 
-		assert_int_equal(qp_layout_find(&l, btf, &err), 0);
-		assert_int_equal(l.res_type, 40);
-		assert_int_equal(l.res_user, 3);
-		assert_int_equal(l.qp_device, 0);
-		assert_int_equal(l.qp_num, 72);
-		assert_int_equal(l.qp_port, 84);
-		assert_int_equal(l.qp_res, 200);
-		assert_int_equal(l.device_name, 1200);
-		assert_int_equal(l.attr_dest, 44);
-		assert_int_equal(l.task_leader, 16);
-		assert_int_equal(l.task_start, 2008);
-		assert_int_equal(l.task_comm, 2024);
-		assert_int_equal(l.type_qp, 2);
+		expect("0 40 3 0 72 84 200", qp_layout_find(&l, btf, &err), l.res_type, l.res_user,
+			l.qp_device, l.qp_num, l.qp_port, l.qp_res);
+		expect("1200 44 16 2008 2024 2", l.device_name, l.attr_dest, l.task_leader,
+			l.task_start, l.task_comm, l.type_qp);
 		btf__free(btf);
 	}
 }
@@ -537,8 +507,7 @@ static const char *reads(void (*lay_out)(const char *root))
 	known = qp_layout_known(root);
 	read = !qp_layout_read(&l, root, &err);
 	if (read) {
-		assert_int_equal(l.qp_num, 72);
-		assert_int_equal(l.task_start, 2008);
+		expect("72 2008", l.qp_num, l.task_start);
 	}
 	snprintf(command, sizeof(command), "rm -r %s", root);
 	assert_int_equal(system(command), 0);
@@ -589,8 +558,7 @@ static void nothing(const char *root)
 
 TEST(where_the_types_are)
 {
-	assert_string_equal(reads(built_in), "");
-	assert_string_equal(reads(a_module), "");
+	expect(" ", reads(built_in), reads(a_module));
 	assert_non_null(strstr(reads(out_of_tree),
 		"module ib_core has no BTF, as those of MLNX_OFED and DOCA that DKMS built"));
 	assert_non_null(strstr(reads(without_btf),

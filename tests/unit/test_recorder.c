@@ -187,16 +187,11 @@ TEST(naks)
 	struct watched w;
 
 	watch(&w, texts);
-	assert_int_equal(response(&w, 7, 0x1f), -1);
-	assert_int_equal(response(&w, 7, 0x62), 0);
-	assert_int_equal(response(&w, 8, 0x62), 1);
-	assert_int_equal(response(&w, 7, 0x60), 1);
-	assert_int_equal(response(&w, 7, 0x2e), 2);
+	expect("-1 0 1 1 2", response(&w, 7, 0x1f), response(&w, 7, 0x62), response(&w, 8, 0x62),
+		response(&w, 7, 0x60), response(&w, 7, 0x2e));
 	assert_int_equal(request(&w, MAKE_V2_IPV4, 7, 1), -1);
 	/* Both match the second packet: the first one names the frame, both count it. */
-	assert_int_equal(w.trigger[0].fired, 1);
-	assert_int_equal(w.trigger[1].fired, 3);
-	assert_int_equal(w.trigger[2].fired, 1);
+	expect("1 3 1", w.trigger[0].fired, w.trigger[1].fired, w.trigger[2].fired);
 	unwatch(&w);
 }
 
@@ -207,10 +202,8 @@ TEST(errors)
 
 	watch(&w, texts);
 	/* "ICRC" is no ICRC. */
-	assert_int_equal(response(&w, 7, 0x60), 1);
-	assert_int_equal(response(&w, 7, 0x61), 0);
-	assert_int_equal(congestion(&w), 1);
-	assert_int_equal(w.trigger[2].fired, 1);
+	expect("1 0 1 1", response(&w, 7, 0x60), response(&w, 7, 0x61), congestion(&w),
+		w.trigger[2].fired);
 	unwatch(&w);
 }
 
@@ -222,10 +215,8 @@ TEST(hosts)
 	struct watched w;
 
 	watch(&w, texts);
-	assert_int_equal(response(&w, 7, 0x62), 0);
-	assert_int_equal(w.trigger[1].fired, 0);
-	assert_int_equal(response(&w, 7, 0x2e), -1);
-	assert_int_equal(frame(&w, MAKE_V2_IPV6, ACK, 7, 0, rnr, 4), 2);
+	expect("0 0 -1 2", response(&w, 7, 0x62), w.trigger[1].fired, response(&w, 7, 0x2e),
+		frame(&w, MAKE_V2_IPV6, ACK, 7, 0, rnr, 4));
 	assert_int_equal(frame(&w, MAKE_IB_GRH, ACK, 7, 0, rnr, 4), 2);
 	assert_int_equal(frame(&w, MAKE_IB, ACK, 7, 0, nak, 4), -1);
 	unwatch(&w);
@@ -260,25 +251,20 @@ TEST(retransmissions)
 
 	watch(&w, texts);
 	/* Across the end of the PSNs; a READ takes several. */
-	assert_int_equal(request(&w, MAKE_V2_IPV4, 7, 0xfffffe), -1);
-	assert_int_equal(request(&w, MAKE_V2_IPV4, 7, 0xffffff), -1);
-	assert_int_equal(request(&w, MAKE_V2_IPV4, 7, 0), -1);
-	assert_int_equal(request(&w, MAKE_V2_IPV4, 7, 10), -1);
+	expect("-1 -1 -1 -1", request(&w, MAKE_V2_IPV4, 7, 0xfffffe),
+		request(&w, MAKE_V2_IPV4, 7, 0xffffff), request(&w, MAKE_V2_IPV4, 7, 0),
+		request(&w, MAKE_V2_IPV4, 7, 10));
 	/* Other QPs, addresses and directions have their own. */
-	assert_int_equal(request(&w, MAKE_V2_IPV4, 8, 5), -1);
-	assert_int_equal(request(&w, MAKE_V2_IPV6, 7, 5), -1);
+	expect("-1 -1", request(&w, MAKE_V2_IPV4, 8, 5), request(&w, MAKE_V2_IPV6, 7, 5));
 	w.direction = RD_DIR_OUT;
 	assert_int_equal(request(&w, MAKE_V2_IPV4, 7, 10), -1);
 	w.direction = RD_DIR_IN;
 	/* The same packet, an older one, the one after it, and then a new one. */
-	assert_int_equal(request(&w, MAKE_V2_IPV4, 7, 10), 0);
-	assert_int_equal(request(&w, MAKE_V2_IPV4, 7, 0xffffff), 0);
-	assert_int_equal(request(&w, MAKE_V2_IPV4, 7, 0), 0);
-	assert_int_equal(request(&w, MAKE_V2_IPV4, 7, 11), -1);
+	expect("0 0 0 -1", request(&w, MAKE_V2_IPV4, 7, 10), request(&w, MAKE_V2_IPV4, 7, 0xffffff),
+		request(&w, MAKE_V2_IPV4, 7, 0), request(&w, MAKE_V2_IPV4, 7, 11));
 	/* Far away: the QP was connected again. */
-	assert_int_equal(request(&w, MAKE_V2_IPV4, 7, 0xc00000), -1);
-	assert_int_equal(request(&w, MAKE_V2_IPV4, 7, 0xc00001), -1);
-	assert_int_equal(request(&w, MAKE_V2_IPV4, 7, 0xc00001), 0);
+	expect("-1 -1 0", request(&w, MAKE_V2_IPV4, 7, 0xc00000),
+		request(&w, MAKE_V2_IPV4, 7, 0xc00001), request(&w, MAKE_V2_IPV4, 7, 0xc00001));
 	unwatch(&w);
 }
 
@@ -321,13 +307,11 @@ TEST(many_flows)
 		assert_int_equal(request(&w, MAKE_V2_IPV4, qp, 100), -1);
 	assert_int_equal(w.wire.forgotten, 0);
 	/* These were idle longest, and no longer are: one from the end, one from the middle. */
-	assert_int_equal(request(&w, MAKE_V2_IPV4, 0, 101), -1);
-	assert_int_equal(request(&w, MAKE_V2_IPV4, 5, 101), -1);
+	expect("-1 -1", request(&w, MAKE_V2_IPV4, 0, 101), request(&w, MAKE_V2_IPV4, 5, 101));
 	for (uint32_t qp = WIRE_FLOWS; qp < WIRE_FLOWS + 1000; qp++)
 		assert_int_equal(request(&w, MAKE_V2_IPV4, qp, 100), -1);
-	assert_int_equal(w.wire.forgotten, 1000);
-	assert_int_equal(request(&w, MAKE_V2_IPV4, 0, 101), 0);
-	assert_int_equal(request(&w, MAKE_V2_IPV4, 5, 101), 0);
+	expect("1000 0 0", w.wire.forgotten, request(&w, MAKE_V2_IPV4, 0, 101),
+		request(&w, MAKE_V2_IPV4, 5, 101));
 	for (uint32_t qp = 1002; qp < WIRE_FLOWS + 1000; qp++)
 		assert_int_equal(request(&w, MAKE_V2_IPV4, qp, 100), 0);
 	assert_int_equal(w.wire.forgotten, 1000);
@@ -407,9 +391,7 @@ TEST(too_many_files)
 	r.follow.running = true; /* but no thread takes any */
 	for (uint64_t i = 0; i < 1003; i++)
 		follow_add(&r, "file.pcapng", i, true);
-	assert_int_equal(r.follow.n, 1000);
-	assert_int_equal(r.counts.commands_failed, 3);
-	assert_int_equal(r.counts.not_analysed, 0);
+	expect("1000 3 0", r.follow.n, r.counts.commands_failed, r.counts.not_analysed);
 	r.follow.running = false;
 	follow_fini(&r);
 	pthread_mutex_destroy(&r.lock);
@@ -454,7 +436,6 @@ TEST(end_while_command_starts)
 	assert_int_equal(follow_start(&ended), 0);
 	follow_add(&ended, "3600", 1, false);
 	follow_fini(&ended);
-	assert_int_equal(ended.follow.child, 0);
-	assert_int_equal(ended.counts.commands_failed, 1);
+	expect("0 1", ended.follow.child, ended.counts.commands_failed);
 	pthread_mutex_destroy(&ended.lock);
 }

@@ -191,15 +191,13 @@ static void read_file(struct place *p, const struct rd_dump *dump)
 			unsigned int number;
 
 			memcpy(&number, frames[i].data, sizeof(number));
-			assert_true(number < p->n);
-			assert_false(p->written[number]);
+			expect("1 0", number < p->n, p->written[number]);
 			p->written[number] = true;
 			assert_int_equal(frames[i].ts_ns, p->ns[number]);
 		}
 	assert_int_equal(got, 0);
 	assert_int_equal(n, dump->frames);
-	assert_string_equal(rd_reader_section(r)->comment, "ended");
-	assert_true(rd_reader_stats(r, 0, &stats));
+	expect("ended 1", rd_reader_section(r)->comment, rd_reader_stats(r, 0, &stats));
 	assert_int_equal(stats.delivered, n);
 	rd_reader_close(r);
 	memory_free(&m);
@@ -226,8 +224,7 @@ static bool closed(struct place *p)
 	assert_int_equal(p->stats.files, p->begun);
 	assert_int_equal(p->stats.written, written);
 	assert_int_equal(p->stats.written + p->stats.expired + p->stats.unwritten, p->n);
-	assert_int_equal(p->stats.beyond, 0);
-	assert_int_equal(p->empty_bytes, 0);
+	expect("0 0", p->stats.beyond, p->empty_bytes);
 	return whole;
 }
 
@@ -341,8 +338,7 @@ TEST(no_trigger)
 	for (unsigned int i = 0; i < 10000; i++)
 		put(p, (1 + i) * HOUR / 100);
 	finish(p);
-	assert_int_equal(p->n_dumps, 0);
-	assert_int_equal(p->stats.expired, 10000);
+	expect("0 10000", p->n_dumps, p->stats.expired);
 	free(p);
 }
 
@@ -381,10 +377,7 @@ TEST(no_frames)
 	assert_int_equal(fire(p, 406 * HOUR), RD_TRIGGER_BEGINS);
 	finish(p);
 	check_exact(p);
-	assert_int_equal(p->begun, 2);
-	assert_int_equal(p->n_dumps, 2);
-	assert_int_equal(p->dump[0].number, 1);
-	assert_int_equal(p->dump[0].frames, 1);
+	expect("2 2 1 1", p->begun, p->n_dumps, p->dump[0].number, p->dump[0].frames);
 	/* Those of 405 and 406 */
 	assert_int_equal(p->dump[1].frames, 2);
 	free(p);
@@ -400,8 +393,7 @@ TEST(closed_without_frames)
 	start(p, (size_t)16 << 20);
 	assert_int_equal(fire(p, 100 * HOUR), RD_TRIGGER_BEGINS);
 	finish(p);
-	assert_int_equal(p->begun, 0);
-	assert_int_equal(p->n_empty, 1);
+	expect("0 1", p->begun, p->n_empty);
 	free(p);
 }
 
@@ -476,8 +468,7 @@ TEST(most_bytes)
 		usleep(1000);
 	assert_int_equal(rd_sink_trigger(p->sink, 5000 * HOUR), RD_TRIGGER_CLOSED);
 	finish(p);
-	assert_int_equal(p->n_dumps, 1);
-	assert_true(p->dump[0].cut);
+	expect("1 1", p->n_dumps, p->dump[0].cut);
 	/* What is left is reserved for header and trailer, or too small for a frame. */
 	least = p->retention.bytes - 2 * rd_encoder_header_bound(&p->encoder) - FRAME;
 	assert_in_range(p->dump[0].bytes, least, p->retention.bytes);
@@ -503,9 +494,7 @@ TEST(no_bytes)
 	while (!rd_sink_ended(p->sink))
 		usleep(1000);
 	finish(p);
-	assert_int_equal(p->n_dumps, 0);
-	assert_int_equal(p->n_empty, 1);
-	assert_int_equal(p->stats.expired, 1);
+	expect("0 1 1", p->n_dumps, p->n_empty, p->stats.expired);
 	free(p);
 }
 
@@ -554,9 +543,7 @@ TEST(failing_files)
 	assert_false(p->dump[0].failed);
 	limit_files(100);
 	dump_at(p, 200);
-	assert_true(p->dump[1].failed);
-	assert_int_equal(p->dump[1].frames, 0);
-	assert_int_equal(access(p->dump[1].path, F_OK), -1);
+	expect("1 0 -1", p->dump[1].failed, p->dump[1].frames, access(p->dump[1].path, F_OK));
 	limit_files(200000);
 	dump_at(p, 300);
 	assert_true(p->dump[2].failed && p->dump[2].cut);
@@ -564,9 +551,7 @@ TEST(failing_files)
 	assert_false(rd_sink_failed(p->sink));
 	limit_files(RLIM_INFINITY);
 	dump_at(p, 400);
-	assert_false(p->dump[3].failed);
-	assert_int_equal(p->dump[3].frames, 500);
-	assert_false(closed(p));
+	expect("0 500 0", p->dump[3].failed, p->dump[3].frames, closed(p));
 	assert_non_null(strstr(p->err.text, "File too large"));
 	/* Neither those of the file that could not begin nor the rest of the other one expired. */
 	assert_int_equal(p->stats.unwritten, 500 + 500 - p->dump[2].frames);
@@ -581,18 +566,11 @@ TEST(no_directory)
 	assert_non_null(p);
 	p->retention.pre_ns = p->retention.post_ns = HOUR;
 	start(p, (size_t)16 << 20);
-	assert_int_equal(mkdir("gone", 0700), 0);
-	assert_int_equal(chdir("gone"), 0);
-	assert_int_equal(rmdir("../gone"), 0);
+	expect("0 0 0", mkdir("gone", 0700), chdir("gone"), rmdir("../gone"));
 	dump_at(p, 100);
-	assert_true(p->dump[0].failed);
-	assert_int_equal(p->begun, 0);
-	assert_int_equal(chdir(directory), 0);
+	expect("1 0 0", p->dump[0].failed, p->begun, chdir(directory));
 	dump_at(p, 200);
-	assert_false(p->dump[1].failed);
-	assert_int_equal(p->dump[1].frames, 500);
-	assert_false(closed(p));
-	assert_int_equal(p->stats.unwritten, 500);
+	expect("0 500 0 500", p->dump[1].failed, p->dump[1].frames, closed(p), p->stats.unwritten);
 	free(p);
 }
 
@@ -606,13 +584,10 @@ TEST(removed_file)
 	p->removes = true;
 	start(p, (size_t)16 << 20);
 	dump_at(p, 100);
-	assert_true(p->dump[0].failed);
-	assert_int_equal(p->dump[0].frames, 0);
+	expect("1 0", p->dump[0].failed, p->dump[0].frames);
 	p->removes = false;
 	dump_at(p, 200);
-	assert_false(p->dump[1].failed);
-	assert_int_equal(p->dump[1].frames, 500);
-	assert_false(closed(p));
+	expect("0 500 0", p->dump[1].failed, p->dump[1].frames, closed(p));
 	free(p);
 }
 
@@ -651,22 +626,17 @@ TEST(windows)
 	/* An older one does not shorten it, one that touches it extends it. */
 	assert_int_equal(windows_add(&w, 98, 1), RD_TRIGGER_EXTENDS);
 	assert_int_equal(windows_add(&w, 115, 2), RD_TRIGGER_EXTENDS);
-	assert_true(windows_next(&w, &next));
-	assert_int_equal(next.from, 88);
-	assert_int_equal(next.until, 120);
-	assert_int_equal(next.trigger, 100);
-	assert_int_equal(next.due_ns, 7);
+	expect("1 88 120 100 7", windows_next(&w, &next), next.from, next.until, next.trigger,
+		next.due_ns);
 	assert_int_equal(windows_add(&w, 131, 3), RD_TRIGGER_HELD);
 	/* It grew since the caller looked. */
-	assert_false(windows_complete(&w, 119));
-	assert_true(windows_complete(&w, 120));
-	assert_false(windows_next(&w, &next));
+	expect("0 1 0", windows_complete(&w, 119), windows_complete(&w, 120),
+		windows_next(&w, &next));
 	assert_int_equal(windows_add(&w, 139, 4), RD_TRIGGER_HELD);
 	assert_int_equal(windows_add(&w, 140, 4), RD_TRIGGER_BEGINS);
 	assert_int_equal(windows_add(&w, 170, 4), RD_TRIGGER_BEGINS);
 	assert_int_equal(windows_add(&w, 300, 4), RD_TRIGGER_CLOSED);
-	assert_true(windows_next(&w, &next));
-	assert_int_equal(next.trigger, 140);
+	expect("1 140", windows_next(&w, &next), next.trigger);
 	windows_close(&w);
 	assert_int_equal(windows_add(&w, 171, 4), RD_TRIGGER_CLOSED);
 	assert_false(windows_next(&w, &next));

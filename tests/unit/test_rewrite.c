@@ -208,9 +208,7 @@ TEST(pcapng)
 		assert_int_equal(w.frames, 3);
 		assert_int_equal(w.left_out, UNKNOWN);
 		/* The last frame is the simple one, with two bytes of padding. */
-		assert_int_equal(x.caplen, 6);
-		assert_int_equal(x.len, 6);
-		assert_int_equal(x.extra, 2);
+		expect("6 6 2", x.caplen, x.len, x.extra);
 		memory_free(&before.m);
 		memory_free(&after.m);
 		memory_free(&x.copy);
@@ -236,9 +234,7 @@ TEST(pcap)
 		assert_int_equal(rewrite(&w, &before.m, big, &err), 0);
 		assert_int_equal(x.copy.len, after.m.len);
 		assert_memory_equal(x.copy.data, after.m.data, after.m.len);
-		assert_int_equal(w.frames, 2);
-		assert_int_equal(w.left_out, 0);
-		assert_int_equal(x.extra, 0);
+		expect("2 0 0", w.frames, w.left_out, x.extra);
 		memory_free(&before.m);
 		memory_free(&after.m);
 		memory_free(&x.copy);

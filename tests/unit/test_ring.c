@@ -113,8 +113,7 @@ TEST(sleep)
 	assert_ptr_equal(rd_ring_take(&ring), &numbers[0]);
 	assert_ptr_equal(rd_ring_take(&ring), &numbers[1]);
 
-	assert_true(rd_ring_about_to_sleep(&ring));
-	assert_false(readable(&ring));
+	expect("1 0", rd_ring_about_to_sleep(&ring), readable(&ring));
 	rd_ring_put(&ring, &numbers[2]);
 	assert_true(readable(&ring));
 	rd_ring_awake(&ring);
@@ -199,8 +198,7 @@ static struct rd_ring *interleave(unsigned int which, uint8_t **pages,
 	trap.len = page;
 	trap.other = other;
 	trap.hits = 0;
-	assert_int_equal(sigaction(SIGSEGV, &action, &old), 0);
-	assert_int_equal(mprotect(trap.page, page, PROT_READ), 0);
+	expect("0 0", sigaction(SIGSEGV, &action, &old), mprotect(trap.page, page, PROT_READ));
 	act(ring);
 	assert_int_equal(sigaction(SIGSEGV, &old, NULL), 0);
 	trap.page = NULL;
@@ -232,8 +230,7 @@ TEST(sleep_while_putting)
 	uint8_t *pages;
 	struct rd_ring *ring = interleave(1, &pages, other_puts, other_sleeps);
 
-	assert_true(trap.slept);
-	assert_true(readable(ring));
+	expect("1 1", trap.slept, readable(ring));
 	rd_ring_awake(ring);
 	assert_ptr_equal(rd_ring_take(ring), &numbers[7]);
 	interleave_end(ring, pages);
@@ -328,8 +325,7 @@ TEST(no_descriptor)
 	none = (struct rlimit){.rlim_cur = 0, .rlim_max = old.rlim_max};
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
 	rc = rd_ring_init(&ring, 4, &err);
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
-	assert_int_equal(rc, -1);
+	expect("0 -1", setrlimit(RLIMIT_NOFILE, &old), rc);
 	assert_int_equal(err.class, RD_CLASS_OUTPUT);
 	assert_non_null(strstr(err.text, "ulimit -n"));
 	/* Closes only its own descriptors, and may be called. */

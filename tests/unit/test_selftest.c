@@ -102,8 +102,7 @@ TEST(redacted)
 	for (size_t i = 0; i < sizeof(stay) / sizeof(*stay); i++) {
 		json_t *probe = probe_with("v", stay[i]), *same = json_deep_copy(probe);
 
-		assert_int_equal(redacted_probe(&st, probe), 0);
-		assert_true(json_equal(probe, same));
+		expect("0 1", redacted_probe(&st, probe), json_equal(probe, same));
 		json_decref(probe);
 		json_decref(same);
 	}
@@ -127,8 +126,7 @@ TEST(redacted_words)
 	assert_int_equal(redacted_name(&st, name, sizeof(name)), 0);
 	assert_string_equal(json_string_value(json_object_get(probe, "value")), name);
 	snprintf(name, sizeof(name), "the time is over");
-	assert_int_equal(redacted_name(&st, name, sizeof(name)), 0);
-	assert_string_equal(name, "the time is over");
+	expect("0 the time is over", redacted_name(&st, name, sizeof(name)), name);
 	redacted_end(&st);
 	json_decref(probe);
 	config.hash_addresses = false;
@@ -184,16 +182,12 @@ TEST(compare)
 {
 	assert_int_equal(differences(document("passed", "", 5), document("passed", "", 5)), 0);
 	assert_int_equal(differences(document("passed", "", 5), document("passed", "", 6)), 1);
-	assert_int_equal(differences(document("passed", "", 5), document("failed", "", 6)), 2);
-	assert_int_equal(
-		differences(document("passed", "us", 100), document("passed", "us", 149)), 0);
-	assert_int_equal(
-		differences(document("passed", "us", 100), document("passed", "us", 160)), 1);
-	assert_int_equal(
-		differences(document("passed", "ppm", -4), document("passed", "ppm", 5)), 0);
-	assert_int_equal(
-		differences(document("passed", "ppm", -6), document("passed", "ppm", 5)), 1);
-	assert_int_equal(differences(document("passed", "", 5), json_pack("{s:[]}", "probes")), 1);
+	expect("2 0", differences(document("passed", "", 5), document("failed", "", 6)),
+		differences(document("passed", "us", 100), document("passed", "us", 149)));
+	expect("1 0", differences(document("passed", "us", 100), document("passed", "us", 160)),
+		differences(document("passed", "ppm", -4), document("passed", "ppm", 5)));
+	expect("1 1", differences(document("passed", "ppm", -6), document("passed", "ppm", 5)),
+		differences(document("passed", "", 5), json_pack("{s:[]}", "probes")));
 	assert_int_equal(differences(json_pack("{s:[]}", "probes"), document("passed", "", 5)), 1);
 }
 
@@ -259,24 +253,16 @@ TEST(numbered)
 
 	assert_int_equal(numbered_init(&m, NUMBERED_MAX + 1), -1);
 	numbered_free(&m);
-	assert_int_equal(numbered_init(&m, 4), 0);
-	assert_int_equal(numbered_init(&other, 4), 0);
+	expect("0 0", numbered_init(&m, 4), numbered_init(&other, 4));
 	other.run = m.run + 1;
 	look(&m, 14, 0, 0);
 	look(&m, 14, 2, 4);
 	look(&m, 18, 2, 0);
 	look(&m, 54, 1, 4);
 	c = numbered_counts(&m);
-	assert_int_equal(c.once, 2);
-	assert_int_equal(c.more, 1);
-	assert_int_equal(c.never, 1);
-	assert_int_equal(m.frames, 4);
-	assert_int_equal(m.disordered, 1);
-	assert_int_equal(m.changed + m.cut, 0);
-	assert_int_equal(m.least_before, 14);
-	assert_int_equal(m.most_before, 54);
-	assert_int_equal(m.least_after, 0);
-	assert_int_equal(m.most_after, 4);
+	expect("2 1 1 4 1 0 14", c.once, c.more, c.never, m.frames, m.disordered, m.changed + m.cut,
+		m.least_before);
+	expect("54 0 4", m.most_before, m.least_after, m.most_after);
 	/* Another run's, and a number that was not sent. */
 	len = make_frame(frame, &other, 14, &three, 1, 0);
 	numbered_look(&m, frame, len);
@@ -299,13 +285,10 @@ TEST(numbered_damage)
 	assert_int_equal(numbered_init(&m, 4), 0);
 	len = make_frame(frame, &m, 42, numbers, 3, 4);
 	numbered_look(&m, frame, len);
-	assert_int_equal(m.most_blocks, 3);
-	assert_int_equal(numbered_counts(&m).once, 3);
-	assert_int_equal(m.most_after, 4);
+	expect("3 3 4", m.most_blocks, numbered_counts(&m).once, m.most_after);
 	frame[42 + 40 + 30] ^= 1;
 	numbered_look(&m, frame, len);
-	assert_int_equal(m.changed, 1);
-	assert_int_equal(m.cut, 0);
+	expect("1 0", m.changed, m.cut);
 	/* Every length: nothing is read behind the end, which the sanitizers check. */
 	for (uint32_t n = 0; n < 42 + 40; n++) {
 		uint8_t *exact = malloc(n ? n : 1);
@@ -610,22 +593,17 @@ TEST(peer_addresses)
 	char name[300];
 
 	assert_null(find_peer(&a, "192.0.2.7"));
-	assert_int_equal(a.n, 1);
-	assert_true(peer_addresses_have(&a, &same));
-	assert_true(peer_addresses_have(&a, &mapped));
-	assert_false(peer_addresses_have(&a, &next));
-	assert_false(peer_addresses_have(&a, &six));
+	expect("1 1 1 0 0", a.n, peer_addresses_have(&a, &same), peer_addresses_have(&a, &mapped),
+		peer_addresses_have(&a, &next), peer_addresses_have(&a, &six));
 	assert_null(find_peer(&a, "2001:db8::7"));
-	assert_true(peer_addresses_have(&a, &six));
-	assert_false(peer_addresses_have(&a, &same));
+	expect("1 0", peer_addresses_have(&a, &six), peer_addresses_have(&a, &same));
 	assert_int_equal(peer_address_size(&a.address[0]), sizeof(struct sockaddr_in6));
 	assert_non_null(find_peer(&a, "192.0.2.7.8"));
 	/* By a name: all that there is room for. */
 	assert_null(find_peer(&a, "many.test"));
 	assert_int_equal(a.n, PEER_ADDRESSES);
-	assert_true(peer_addresses_have(&a, &same));
-	assert_true(peer_addresses_have(&a, &next));
-	assert_false(peer_addresses_have(&a, &six));
+	expect("1 1 0", peer_addresses_have(&a, &same), peer_addresses_have(&a, &next),
+		peer_addresses_have(&a, &six));
 	memset(name, 'x', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
 	assert_string_equal(find_peer(&a, name), "the name is too long");
@@ -640,8 +618,7 @@ TEST(peer_scope)
 
 	assert_null(find_peer(&a, "fe80::7%lo"));
 	six->sin6_scope_id = if_nametoindex("lo");
-	assert_true(six->sin6_scope_id);
-	assert_true(peer_addresses_have(&a, &from));
+	expect("1 1", six->sin6_scope_id, peer_addresses_have(&a, &from));
 	six->sin6_scope_id++;
 	assert_false(peer_addresses_have(&a, &from));
 	assert_null(find_peer(&a, "fe80::7"));

@@ -180,15 +180,13 @@ TEST(first_frame)
 	/* Not if they are newer, */
 	assert_int_equal(series_first_frame(&s, NOON + 100ULL * 365 * 86400 * SECOND, &err), 0);
 	assert_string_equal(s.path, was);
-	assert_int_equal(series_first_frame(&s, NOON - 365ULL * 86400 * SECOND, &err), 0);
-	assert_string_equal(s.path, "first-20251121120000");
-	assert_true(exists(s.path));
-	assert_false(exists(was));
+	expect("0 first-20251121120000 1 0",
+		series_first_frame(&s, NOON - 365ULL * 86400 * SECOND, &err), s.path,
+		exists(s.path), exists(was));
 	/* and not if it is not the first file. */
 	next(&s, NOON);
-	assert_string_equal(s.path, "first-20261121120000");
-	assert_int_equal(series_first_frame(&s, SECOND, &err), 0);
-	assert_string_equal(s.path, "first-20261121120000");
+	expect("first-20261121120000 0 first-20261121120000", s.path,
+		series_first_frame(&s, SECOND, &err), s.path);
 	unlink("first-20251121120000");
 	series_fini(&s);
 }
@@ -256,17 +254,14 @@ TEST(find)
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		touch(others[i]);
 	series_find(&s, &found);
-	assert_int_equal(found.files, 0);
-	assert_int_equal(s.number, 0);
+	expect("0 0", found.files, s.number);
 	for (size_t i = 0; i < 2; i++) {
 		touch(ours[i]);
 		assert_int_equal(truncate(ours[i], 100), 0);
 	}
 	assert_int_equal(mkdir("found_200000_20261121031500.pcap", 0700), 0);
 	series_find(&s, &found);
-	assert_int_equal(found.files, 2);
-	assert_int_equal(found.bytes, 200);
-	assert_int_equal(s.number, 123456);
+	expect("2 200 123456", found.files, found.bytes, s.number);
 	rmdir("found_200000_20261121031500.pcap");
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		unlink(others[i]);
@@ -364,8 +359,7 @@ TEST(command)
 			: !strcmp(line, "1 c1") ? 2U
 			: !strcmp(line, "1 c2") ? 4U
 						: 8U;
-	assert_int_equal(seen, 7);
-	assert_string_equal(warnings, "");
+	expect("7 ", seen, warnings);
 	series_fini(&s);
 
 	script("command", "#!/bin/sh\nexit 3\n");
@@ -398,14 +392,12 @@ TEST(children_of_others)
 
 	if (other == 0)
 		_exit(7);
-	assert_true(other > 0);
-	assert_int_equal(waitid(P_PID, (id_t)other, &info, WEXITED | WNOWAIT), 0);
+	expect("1 0", other > 0, waitid(P_PID, (id_t)other, &info, WEXITED | WNOWAIT));
 	series_make(&s, "c", &rotation);
 	next(&s, NOON);
 	series_closed(&s);
 	series_wait(&s, &patient);
-	assert_int_equal(s.running, 0);
-	assert_string_equal(warnings, "");
+	expect("0 ", s.running, warnings);
 	assert_int_equal(waitpid(other, &status, 0), other);
 	assert_int_equal(WEXITSTATUS(status), 7);
 	series_fini(&s);

@@ -123,12 +123,9 @@ TEST(file_to_file)
 	config.ready = count_ready;
 	config.frames = count_frames;
 	config.ended = count_ended;
-	assert_int_equal(rd_session_open(&s, &config, &err), 0);
-	assert_true(rd_session_offline(s));
+	expect("0 1", rd_session_open(&s, &config, &err), rd_session_offline(s));
 	assert_non_null(rd_session_sources(s, &n));
-	assert_int_equal(n, 1);
-	assert_int_equal(size_of(output), -1);
-	assert_int_equal(rd_session_run(s), 0);
+	expect("1 -1 0", n, size_of(output), rd_session_run(s));
 	r = rd_session_result(s);
 	assert_true(r->ran);
 	assert_int_equal(r->end, RD_END_SOURCE);
@@ -136,15 +133,13 @@ TEST(file_to_file)
 	assert_int_equal(r->total.delivered, N_FRAMES);
 	assert_int_equal(r->tally[0].encoded, N_FRAMES);
 	assert_int_equal(r->written.written, N_FRAMES);
-	assert_int_equal(r->written.files, 1);
-	assert_int_equal(r->dropped, 0);
+	expect("1 0", r->written.files, r->dropped);
 	assert_int_equal(r->bytes, N_FRAMES * FRAME_BYTES);
 	assert_int_equal(r->account.direction[RD_DIR_UNKNOWN], N_FRAMES);
 	assert_int_equal(size_of(output), 24 + N_FRAMES * RECORD);
 	assert_int_equal(r->written.file_bytes, size_of(output));
 	rd_session_close(s);
-	assert_int_equal(calls.ready, 1);
-	assert_int_equal(calls.ended, 1);
+	expect("1 1", calls.ready, calls.ended);
 	assert_int_equal(calls.frames, N_FRAMES);
 }
 
@@ -157,9 +152,8 @@ TEST(limit_and_filter)
 
 	config.count = 10;
 	config.filter.expression = "ether[14] & 1 == 0";
-	assert_int_equal(rd_session_open(&s, &config, &err), 0);
-	assert_string_equal(rd_session_filter_text(s), "ether[14] & 1 == 0");
-	assert_int_equal(rd_session_run(s), 0);
+	expect("0 ether[14] & 1 == 0 0", rd_session_open(&s, &config, &err),
+		rd_session_filter_text(s), rd_session_run(s));
 	r = rd_session_result(s);
 	assert_int_equal(r->end, RD_END_COUNT);
 	assert_int_equal(r->written.written, 10);
@@ -184,8 +178,7 @@ TEST(refused)
 	config.ctx = &calls;
 	config.ready = count_ready;
 	config.ended = count_ended;
-	assert_int_equal(rd_session_open(&s, &config, &err), 0);
-	assert_int_equal(rd_session_run(s), -1);
+	expect("0 -1", rd_session_open(&s, &config, &err), rd_session_run(s));
 	r = rd_session_result(s);
 	assert_false(r->ran);
 	assert_int_equal(r->error.class, RD_CLASS_USAGE);
@@ -202,12 +195,8 @@ TEST(user)
 	struct rd_identity id;
 	struct rd_error err;
 
-	assert_int_equal(rd_identity_choose(&id, "root", &err), 0);
-	assert_true(id.change);
-	assert_true(id.keep);
-	assert_int_equal(id.uid, 0);
-	assert_string_equal(id.name, "root");
-	assert_int_equal(rd_identity_choose(&id, "no such user", &err), -1);
+	expect("0 1 1 0 root -1", rd_identity_choose(&id, "root", &err), id.change, id.keep, id.uid,
+		id.name, rd_identity_choose(&id, "no such user", &err));
 	assert_int_equal(err.class, RD_CLASS_USAGE);
 }
 
@@ -271,14 +260,11 @@ TEST(stopped)
 	config = config_of(path, output);
 	config.ctx = &stopper;
 	config.frames = stop_after_three;
-	assert_int_equal(rd_session_open(&stopper.s, &config, &err), 0);
-	assert_int_equal(rd_session_run(stopper.s), 0);
+	expect("0 0", rd_session_open(&stopper.s, &config, &err), rd_session_run(stopper.s));
 	pthread_join(stopper.thread, NULL);
 	r = rd_session_result(stopper.s);
 	assert_int_equal(r->end, RD_END_WATCH);
-	assert_true(r->stopped);
-	assert_false(r->duration_over);
-	assert_int_equal(r->written.written, 3);
+	expect("1 0 3", r->stopped, r->duration_over, r->written.written);
 	assert_int_equal(size_of(output), 24 + 3 * RECORD);
 	rd_session_close(stopper.s);
 	fclose(f);
@@ -306,8 +292,7 @@ TEST(stopped_before_reader)
 	assert_int_equal(mkfifo(output, 0600), 0);
 	config.ctx = &stopper;
 	config.waiting_for_reader = stop_while_waiting;
-	assert_int_equal(rd_session_open(&stopper.s, &config, &err), 0);
-	assert_int_equal(rd_session_run(stopper.s), -1);
+	expect("0 -1", rd_session_open(&stopper.s, &config, &err), rd_session_run(stopper.s));
 	pthread_join(stopper.thread, NULL);
 	r = rd_session_result(stopper.s);
 	assert_false(r->ran);
@@ -355,11 +340,9 @@ TEST(no_header)
 
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
-	assert_false(breaks(RLIM_INFINITY, true, &r, &s));
-	assert_true(r->broken_pipe);
+	expect("0 1", breaks(RLIM_INFINITY, true, &r, &s), r->broken_pipe);
 	rd_session_close(s);
-	assert_true(breaks(10, false, &r, &s));
-	assert_false(r->broken_pipe);
+	expect("1 0", breaks(10, false, &r, &s), r->broken_pipe);
 	assert_int_equal(r->error.class, RD_CLASS_OUTPUT);
 	rd_session_close(s);
 }

@@ -167,9 +167,7 @@ static unsigned int file_holds(const char *path, uint64_t first)
 			assert_int_equal(number, first + n);
 		}
 	}
-	assert_int_equal(got, 0);
-	assert_string_equal(rd_reader_section(r)->comment, "ended");
-	assert_true(rd_reader_stats(r, 0, &stats));
+	expect("0 ended 1", got, rd_reader_section(r)->comment, rd_reader_stats(r, 0, &stats));
 	assert_int_equal(stats.delivered, n);
 	rd_reader_close(r);
 	memory_free(&m);
@@ -201,17 +199,11 @@ TEST(one_file)
 	assert_int_equal(sink_begin(&p, "one", "pcapng"), 0);
 	for (unsigned int i = 0; i < 50; i++)
 		put(&p, 0, 1 + i % 40, 1000 + 100 * i, false);
-	assert_int_equal(sink_end(&p), 0);
-	assert_int_equal(stat("one", &st), 0);
-	assert_int_equal(st.st_mode & 0777, 0600);
+	expect("0 0 0600", sink_end(&p), stat("one", &st), st.st_mode & 0777);
 	assert_int_equal(p.stats.written, p.number);
-	assert_int_equal(p.stats.unwritten, 0);
-	assert_int_equal(p.stats.beyond, 0);
-	assert_int_equal(p.stats.files, 1);
+	expect("0 0 1", p.stats.unwritten, p.stats.beyond, p.stats.files);
 	assert_int_equal(p.stats.file_bytes, st.st_size);
-	assert_int_equal(p.ended, 1);
-	assert_int_equal(p.last, 1);
-	assert_int_equal(p.account[1].first_ns, 1000);
+	expect("1 1 1000", p.ended, p.last, p.account[1].first_ns);
 	assert_int_equal(p.account[1].last_ns, 1000 + 4900 + 9);
 	assert_int_equal(p.account[1].written[0], p.number);
 	assert_int_equal(p.account[1].tally[0].delivered, p.number);
@@ -257,13 +249,10 @@ TEST(facts)
 
 	assert_int_equal(sink_begin(&p, "facts", "pcapng"), 0);
 	put(&p, 0, 25, 1000, false);
-	assert_int_equal(sink_end(&p), 0);
-	assert_true(file_has("facts", "begun\"}"));
-	assert_false(file_has("facts", "ended\"}"));
-	assert_false(file_has("facts1", "begun\"}"));
-	assert_false(file_has("facts1", "ended\"}"));
-	assert_false(file_has("facts2", "begun\"}"));
-	assert_true(file_has("facts2", "ended\"}"));
+	expect("0 1 0 0 0", sink_end(&p), file_has("facts", "begun\"}"),
+		file_has("facts", "ended\"}"), file_has("facts1", "begun\"}"),
+		file_has("facts1", "ended\"}"));
+	expect("0 1", file_has("facts2", "begun\"}"), file_has("facts2", "ended\"}"));
 	files_hold("facts", (unsigned int[]){10, 10, 5, 0}, 0);
 }
 
@@ -276,9 +265,7 @@ TEST(hold)
 	for (unsigned int i = 0; i < 4; i++)
 		put(&p, 0, 10, 1000, false);
 	rd_sink_read_stats(p.sink, &p.stats);
-	assert_int_equal(p.stats.written, 0);
-	assert_int_equal(sink_end(&p), 0);
-	assert_int_equal(p.stats.written, 40);
+	expect("0 0 40", p.stats.written, sink_end(&p), p.stats.written);
 	files_hold("hold", (unsigned int[]){40, 0}, 0);
 }
 
@@ -293,11 +280,7 @@ TEST(rotate_frames)
 	/* One frame too many for the first file; and one chunk may span several. */
 	put(&p, 0, 2, 2000, false);
 	put(&p, 0, 24, 3000, false);
-	assert_int_equal(sink_end(&p), 0);
-	assert_int_equal(p.stats.files, 4);
-	assert_int_equal(p.stats.written, 35);
-	assert_int_equal(p.ended, 4);
-	assert_int_equal(p.last, 1);
+	expect("0 4 35 4 1", sink_end(&p), p.stats.files, p.stats.written, p.ended, p.last);
 	/* The timestamps are those of each file's own frames. */
 	for (unsigned int i = 1; i <= 4; i++) {
 		static const uint64_t stamps[4][2] = {
@@ -318,8 +301,7 @@ TEST(rotate_frames_exactly)
 	assert_int_equal(sink_begin(&p, "exact", "pcapng"), 0);
 	put(&p, 0, 10, 1000, false);
 	put(&p, 0, 10, 2000, false);
-	assert_int_equal(sink_end(&p), 0);
-	assert_int_equal(p.stats.files, 2);
+	expect("0 2", sink_end(&p), p.stats.files);
 	files_hold("exact", (unsigned int[]){10, 10, 0}, 0);
 }
 
@@ -364,11 +346,8 @@ TEST(rotate_time)
 	put(&p, 0, 4, 2000, false);
 	put(&p, 0, 5, 3000, true);
 	put(&p, 0, 6, 4000, true);
-	assert_int_equal(sink_end(&p), 0);
-	assert_int_equal(p.stats.files, 3);
-	assert_int_equal(p.account[1].last_ns, 2003);
-	assert_int_equal(p.account[2].first_ns, 3000);
-	assert_int_equal(p.account[2].tally[0].delivered, 5);
+	expect("0 3 2003 3000 5", sink_end(&p), p.stats.files, p.account[1].last_ns,
+		p.account[2].first_ns, p.account[2].tally[0].delivered);
 	files_hold("time", (unsigned int[]){7, 5, 6, 0}, 0);
 }
 
@@ -379,9 +358,7 @@ TEST(first_time)
 
 	assert_int_equal(sink_begin(&p, "first", "pcapng"), 0);
 	put(&p, 0, 3, 1499, false);
-	assert_int_equal(sink_end(&p), 0);
-	assert_int_equal(p.account[1].first_ns, 1500);
-	assert_int_equal(p.account[1].last_ns, 1501);
+	expect("0 1500 1501", sink_end(&p), p.account[1].first_ns, p.account[1].last_ns);
 	files_hold("first", (unsigned int[]){3, 0}, 0);
 }
 
@@ -414,10 +391,8 @@ TEST(ring_of_files)
 
 	assert_int_equal(sink_begin(&p, "ring", "pcapng"), 0);
 	put(&p, 0, 23, 1000, false);
-	assert_int_equal(sink_end(&p), 0);
-	assert_int_equal(p.stats.files, 5);
-	assert_int_equal(file_holds("ring0", 20), 3);
-	assert_int_equal(file_holds("ring1", 15), 5);
+	expect("0 5 3 5", sink_end(&p), p.stats.files, file_holds("ring0", 20),
+		file_holds("ring1", 15));
 	unlink("ring0");
 	unlink("ring1");
 }
@@ -434,10 +409,7 @@ TEST(files_limit)
 		usleep(100);
 	assert_false(rd_sink_failed(p.sink));
 	put(&p, 0, 1, 3000, false);
-	assert_int_equal(sink_end(&p), 0);
-	assert_int_equal(p.stats.written, 10);
-	assert_int_equal(p.stats.beyond, 8);
-	assert_int_equal(p.stats.unwritten, 0);
+	expect("0 10 8 0", sink_end(&p), p.stats.written, p.stats.beyond, p.stats.unwritten);
 	files_hold("limit", (unsigned int[]){5, 5, 0}, 0);
 }
 
@@ -463,11 +435,8 @@ TEST(merged)
 		put(&p, 0, 2, 1000 + i * 30, false);
 		put(&p, 1, 3, 1010 + i * 30, false);
 	}
-	assert_int_equal(sink_end(&p), 0);
-	assert_int_equal(p.stats.written, 30);
-	assert_int_equal(p.stats.late, 0);
-	assert_int_equal(p.account[1].written[0], 12);
-	assert_int_equal(p.account[1].written[1], 18);
+	expect("0 30 0 12 18", sink_end(&p), p.stats.written, p.stats.late, p.account[1].written[0],
+		p.account[1].written[1]);
 	f = fopen("merged", "rb");
 	assert_non_null(f);
 	while ((len = fread(buf, 1, sizeof(buf), f)) > 0)
@@ -506,9 +475,7 @@ TEST(merged_asks)
 	} while (p.stats.written < 1);
 	put(&p, 1, 1, 990, false);
 	rd_feed_watermark(rd_sink_feed(p.sink, 1), UINT64_MAX);
-	assert_int_equal(sink_end(&p), 0);
-	assert_int_equal(p.stats.written, 3);
-	assert_int_equal(p.stats.late, 1);
+	expect("0 3 1", sink_end(&p), p.stats.written, p.stats.late);
 	unlink("asks");
 }
 
@@ -524,8 +491,7 @@ TEST(no_room)
 	signal(SIGXFSZ, SIG_IGN);
 	getrlimit(RLIMIT_FSIZE, &old);
 	most = (struct rlimit){.rlim_cur = 50 * RECORD, .rlim_max = old.rlim_max};
-	assert_int_equal(sink_begin(&p, "full", "pcapng"), 0);
-	assert_int_equal(setrlimit(RLIMIT_FSIZE, &most), 0);
+	expect("0 0", sink_begin(&p, "full", "pcapng"), setrlimit(RLIMIT_FSIZE, &most));
 	for (unsigned int i = 0; i < 10; i++)
 		put(&p, 0, 10, 1000 + 100 * i, false);
 	while (!rd_sink_failed(p.sink))
@@ -552,8 +518,7 @@ TEST(no_room_for_two)
 	signal(SIGXFSZ, SIG_IGN);
 	getrlimit(RLIMIT_FSIZE, &old);
 	most = (struct rlimit){.rlim_cur = 50 * RECORD, .rlim_max = old.rlim_max};
-	assert_int_equal(sink_begin(&p, "full", "pcapng"), 0);
-	assert_int_equal(setrlimit(RLIMIT_FSIZE, &most), 0);
+	expect("0 0", sink_begin(&p, "full", "pcapng"), setrlimit(RLIMIT_FSIZE, &most));
 	put(&p, 0, 40, 1000, false);
 	put(&p, 1, 40, 1000, false);
 	for (unsigned int i = 0; i < 2; i++)
@@ -610,9 +575,7 @@ TEST(no_room_at_the_end)
 	getrlimit(RLIMIT_FSIZE, &old);
 	assert_int_equal(sink_begin(&whole, "full", "pcapng"), 0);
 	put(&whole, 0, 10, 1000, false);
-	assert_int_equal(sink_end(&whole), 0);
-	assert_int_equal(stat("full", &st), 0);
-	assert_int_equal(sink_begin(&p, "full", "pcapng"), 0);
+	expect("0 0 0", sink_end(&whole), stat("full", &st), sink_begin(&p, "full", "pcapng"));
 	most = (struct rlimit){.rlim_cur = (rlim_t)st.st_size - 1, .rlim_max = old.rlim_max};
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &most), 0);
 	put(&p, 0, 10, 1000, false);
@@ -621,8 +584,7 @@ TEST(no_room_at_the_end)
 	assert_int_equal(rc, -1);
 	assert_int_equal(p.err.class, RD_CLASS_OUTPUT);
 	assert_non_null(strstr(p.err.text, "'full'"));
-	assert_int_equal(p.stats.written, 10);
-	assert_int_equal(unlink("full"), 0);
+	expect("10 0", p.stats.written, unlink("full"));
 }
 
 static bool sync_fails;
@@ -736,11 +698,9 @@ TEST(output_is_input)
 	rd_inputs_add(&inputs, "input");
 	assert_int_equal(sink_open(&p, "input", "pcapng"), -1);
 	assert_int_equal(p.err.class, RD_CLASS_USAGE);
-	assert_int_equal(rd_outfile_open(&out, "input", &inputs, &p.err), -1);
-	assert_int_equal(out.fd, -1);
+	expect("-1 -1", rd_outfile_open(&out, "input", &inputs, &p.err), out.fd);
 	assert_int_equal(lowest_free_descriptor(), before);
-	assert_int_equal(stat("input", &st), 0);
-	assert_int_equal(st.st_size, 6);
+	expect("0 6", stat("input", &st), st.st_size);
 	unlink("input");
 }
 
@@ -758,13 +718,11 @@ TEST(no_next_file)
 {
 	struct place p = {.config = {.rotation = {.frames = 5}}};
 
-	assert_int_equal(mkdir("next1", 0700), 0);
-	assert_int_equal(sink_begin(&p, "next", "pcapng"), 0);
+	expect("0 0", mkdir("next1", 0700), sink_begin(&p, "next", "pcapng"));
 	put(&p, 0, 12, 1000, false);
 	assert_int_equal(sink_end(&p), -1);
 	assert_non_null(strstr(p.err.text, "next1"));
-	assert_int_equal(p.stats.written, 5);
-	assert_int_equal(p.stats.unwritten, 7);
+	expect("5 7", p.stats.written, p.stats.unwritten);
 	files_hold("next", (unsigned int[]){5, 0}, 0);
 	rmdir("next1");
 }
@@ -785,8 +743,7 @@ TEST(closed_pipe)
 	assert_int_equal(sink_end(&p), -1);
 	dup2(out, STDOUT_FILENO);
 	close(out);
-	assert_true(p.quiet);
-	assert_int_equal(p.stats.unwritten, 10);
+	expect("1 10", p.quiet, p.stats.unwritten);
 }
 
 static char directory[] = "rdmadump-sink.XXXXXX";

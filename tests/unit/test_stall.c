@@ -152,9 +152,7 @@ TEST(one)
 	talk(&w, &one, 0xffffff, 3);
 	assert_int_equal(after_ms(&w, 5000), 0);
 	request(&w, &one, 2);
-	assert_int_equal(after_ms(&w, 999), 0);
-	assert_int_equal(after_ms(&w, 1), 0);
-	assert_int_equal(after_ms(&w, 2), 1);
+	expect("0 0 1", after_ms(&w, 999), after_ms(&w, 1), after_ms(&w, 2));
 	assert_string_equal(w.text,
 		"QP 0x000011 of 10.0.0.1 waits for QP 0x000012 of 10.0.0.2: PSN 2 to 2, no packet "
 		"for 1.002 s");
@@ -253,8 +251,7 @@ TEST(reads)
 	packet(&w, &one, true, READ_FIRST, 17, false, aeth, 4);
 	assert_int_equal(after_ms(&w, 900), 0);
 	packet(&w, &one, true, READ_MIDDLE, 18, false, NULL, 0);
-	assert_int_equal(after_ms(&w, 900), 0);
-	assert_int_equal(after_ms(&w, 200), 1);
+	expect("0 1", after_ms(&w, 900), after_ms(&w, 200));
 	/* The next one after it begins where the READ ends. */
 	packet(&w, &one, true, READ_MIDDLE, 19, false, NULL, 0);
 	packet(&w, &one, true, READ_LAST, 20, false, aeth, 4);
@@ -306,8 +303,7 @@ TEST(no_frame_yet)
 		stall_tick(&w.stall, 5000 * SECOND + i * SECOND / 4, 5 * MS);
 	talk(&w, &one, 10, 3);
 	request(&w, &one, 13);
-	assert_int_equal(after_ms(&w, 999), 0);
-	assert_int_equal(after_ms(&w, 2), 1);
+	expect("0 1", after_ms(&w, 999), after_ms(&w, 2));
 	unwatch(&w);
 }
 
@@ -323,9 +319,7 @@ TEST(scopes)
 	talk(&w, &other, 10, 3);
 	request(&w, &one, 13);
 	request(&w, &other, 13);
-	assert_int_equal(after_ms(&w, 500), 1);
-	assert_int_equal(after_ms(&w, 1000), 0);
-	assert_int_equal(after_ms(&w, 1000), 1);
+	expect("1 0 1", after_ms(&w, 500), after_ms(&w, 1000), after_ms(&w, 1000));
 	assert_non_null(strstr(w.text, "QP 0x000011"));
 	unwatch(&w);
 }

@@ -148,8 +148,7 @@ TEST(plain)
 	store(text, TEXT_LEN);
 	for (size_t capacity = 1; capacity <= TEXT_LEN * 2; capacity = capacity * 37 + 1)
 		assert_int_equal(read_path(capacity, &err), TEXT_LEN);
-	assert_int_equal(stream_open(&s, path, &err), 0);
-	assert_true(!*stream_compression(s) && stream_fd(s) == -1);
+	expect("0 1", stream_open(&s, path, &err), !*stream_compression(s) && stream_fd(s) == -1);
 	read_all(s, 4096, &err);
 	stream_progress(s, &done, &size);
 	assert_true(done == TEXT_LEN && size == TEXT_LEN);
@@ -270,8 +269,7 @@ TEST(damaged_block)
 	store(packed, len);
 	for (size_t i = 0; i < sizeof(rooms) / sizeof(rooms[0]); i++) {
 		memset(got, 0, sizeof(got));
-		assert_int_equal(stream_open(&s, path, &err), 0);
-		assert_int_equal(read_all(s, rooms[i], &err), 200000);
+		expect("0 200000", stream_open(&s, path, &err), read_all(s, rooms[i], &err));
 		assert_memory_equal(got, text, 200000);
 		assert_int_equal(err.class, RD_CLASS_PARTIAL);
 		stream_close(s);
@@ -319,11 +317,9 @@ TEST(pipe)
 	s = open_pipe("abcdef", 6, &in);
 	assert_true(stream_fd(s) >= 0);
 	stream_never_wait(s);
-	assert_int_equal(stream_read(s, buf, 4, &err), 4);
-	assert_int_equal(stream_read(s, buf, 100, &err), 2);
+	expect("4 2", stream_read(s, buf, 4, &err), stream_read(s, buf, 100, &err));
 	assert_int_equal(stream_read(s, buf, 100, &err), RD_READ_LATER);
-	assert_int_equal(write(in, "ghi", 3), 3);
-	assert_int_equal(stream_read(s, buf, 100, &err), 3);
+	expect("3 3", write(in, "ghi", 3), stream_read(s, buf, 100, &err));
 	assert_memory_equal(buf, "ghi", 3);
 	assert_int_equal(stream_read(s, buf, 100, &err), RD_READ_LATER);
 	close(in);
@@ -401,8 +397,7 @@ static struct rd_source *open_as(bool all_links)
 	struct rd_error err;
 
 	store(packed, file_len);
-	assert_int_equal(rd_file_open(&s, &config, &err), 0);
-	assert_int_equal(s->ops->start(s, &err), 0);
+	expect("0 0", rd_file_open(&s, &config, &err), s->ops->start(s, &err));
 	return s;
 }
 
@@ -442,33 +437,19 @@ TEST(file_tells_all)
 	add_frame(&e, 1, 62, &nothing);
 	file_len += e.format->trailer(&e, in, packed + file_len, sizeof(packed) - file_len);
 	s = open_file();
-	assert_int_equal(s->n_ifaces, 2);
-	assert_string_equal(s->ifaces[0].hardware, "nic");
-	assert_string_equal(s->ifaces[0].filter, "udp");
-	assert_string_equal(s->ifaces[1].description, "second");
-	assert_string_equal(s->section->hardware, "machine");
-	assert_string_equal(s->section->comment, "incident");
-	assert_int_equal(next_batch(s, frames), 1);
-	assert_int_equal(frames[0].iface, 1);
-	assert_false(s->batch_has_notes);
-	assert_int_equal(next_batch(s, frames), 2);
-	assert_int_equal(frames[0].iface, 0);
+	expect("2 nic udp second machine incident", s->n_ifaces, s->ifaces[0].hardware,
+		s->ifaces[0].filter, s->ifaces[1].description, s->section->hardware,
+		s->section->comment);
+	expect("1 1 0 2 0", next_batch(s, frames), frames[0].iface, s->batch_has_notes,
+		next_batch(s, frames), frames[0].iface);
 	assert_int_equal(frames[0].direction, RD_DIR_IN);
-	assert_int_equal(frames[0].len, 300);
-	assert_true(s->batch_has_notes);
-	assert_true(s->ops->note(s, 0, &found));
-	assert_int_equal(found.dropped, 7);
-	assert_string_equal(found.comment, "port down");
-	assert_false(s->ops->note(s, 1, &found));
+	expect("300 1 1 7 port down 0", frames[0].len, s->batch_has_notes,
+		s->ops->note(s, 0, &found), found.dropped, found.comment,
+		s->ops->note(s, 1, &found));
 	assert_int_equal(next_batch(s, frames), RD_SOURCE_END);
 	s->ops->stats(s, &stats);
-	assert_int_equal(stats.lost, 9);
-	assert_true(s->ops->iface_stats(s, 0, &out));
-	assert_int_equal(out.start_ns, 50);
-	assert_int_equal(out.dropped, 9);
-	assert_true(s->ops->iface_stats(s, 1, &out));
-	assert_int_equal(out.start_ns, 60);
-	assert_int_equal(out.end_ns, 62);
+	expect("9 1 50 9 1 60 62", stats.lost, s->ops->iface_stats(s, 0, &out), out.start_ns,
+		out.dropped, s->ops->iface_stats(s, 1, &out), out.start_ns, out.end_ns);
 	s->ops->close(s);
 }
 
@@ -502,26 +483,18 @@ TEST(file_sections)
 	begin_section(&e, "pcapng", NULL, first, 2);
 	add_frame(&e, 1, 6, &note);
 	s = open_file();
-	assert_int_equal(s->n_ifaces, 2);
-	assert_int_equal(s->ifaces[1].snaplen, 96);
-	assert_int_equal(next_batch(s, frames), 1);
-	assert_int_equal(next_batch(s, frames), 4);
-	assert_int_equal(frames[0].iface, 1);
-	assert_int_equal(frames[1].iface, 0);
-	assert_true(s->ops->note(s, 1, &found));
+	expect("2 96 1 4 1 0 1", s->n_ifaces, s->ifaces[1].snaplen, next_batch(s, frames),
+		next_batch(s, frames), frames[0].iface, frames[1].iface,
+		s->ops->note(s, 1, &found));
 	assert_int_equal(found.dropped, 3);
 	assert_non_null(strstr(found.comment, "interface 'c'"));
 	assert_non_null(strstr(found.comment, "; own"));
-	assert_false(s->ops->note(s, 2, &found));
-	assert_int_equal(frames[3].ts_ns, 6);
-	assert_int_equal(frames[3].iface, 1);
-	assert_true(s->ops->note(s, 3, &found));
-	assert_string_equal(found.comment, "own");
+	expect("0 6 1 1 own", s->ops->note(s, 2, &found), frames[3].ts_ns, frames[3].iface,
+		s->ops->note(s, 3, &found), found.comment);
 	s->ops->stop(s);
 	assert_int_equal(next_batch(s, frames), RD_SOURCE_END);
 	s->ops->stats(s, &stats);
-	assert_int_equal(stats.left_out, 1);
-	assert_int_equal(stats.lost, 6);
+	expect("1 6", stats.left_out, stats.lost);
 	s->ops->close(s);
 }
 
@@ -579,13 +552,10 @@ TEST(file_link_of_first_frame)
 	begin_section(&e, "pcapng", NULL, &eth[0], 1);
 	add_frame(&e, 0, 1, &nothing);
 	s = open_file();
-	assert_int_equal(s->n_ifaces, 2);
-	assert_string_equal(s->iface.name, "b");
+	expect("2 b", s->n_ifaces, s->iface.name);
 	/* One limit for all, and it must not be shorter than any. */
-	assert_int_equal(s->ifaces[0].snaplen, 0);
-	assert_int_equal(s->ifaces[1].snaplen, 0);
-	assert_int_equal(next_batch(s, frames), 1);
-	assert_int_equal(frames[0].iface, 1);
+	expect("0 0 1 1", s->ifaces[0].snaplen, s->ifaces[1].snaplen, next_batch(s, frames),
+		frames[0].iface);
 	s->ops->close(s);
 }
 
@@ -610,16 +580,11 @@ TEST(file_in_pipe)
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", fds[0]);
 	config.path = name;
 	assert_int_equal(write(fds[1], packed, half), half);
-	assert_int_equal(rd_file_open(&s, &config, &err), 0);
-	assert_true(s->frame_fd >= 0);
-	assert_int_equal(next_batch(s, frames), 1);
-	assert_int_equal(next_batch(s, frames), 0);
-	assert_int_equal(s->ops->arm(s, &err), 0);
-	assert_int_equal(next_batch(s, frames), 0);
+	expect("0 1 1 0 0 0", rd_file_open(&s, &config, &err), s->frame_fd >= 0,
+		next_batch(s, frames), next_batch(s, frames), s->ops->arm(s, &err),
+		next_batch(s, frames));
 	assert_int_equal(write(fds[1], packed + half, file_len - half), file_len - half);
-	assert_int_equal(next_batch(s, frames), 1);
-	assert_int_equal(frames[0].ts_ns, 2);
-	assert_int_equal(next_batch(s, frames), 0);
+	expect("1 2 0", next_batch(s, frames), frames[0].ts_ns, next_batch(s, frames));
 	close(fds[1]);
 	close(fds[0]);
 	assert_int_equal(next_batch(s, frames), RD_SOURCE_END);
@@ -706,8 +671,7 @@ TEST(copies)
 	a.put_ctx = &bytes;
 	assert_int_equal(rd_annotate_file(&a, path, &err), 0); /* nobody asks how far it is */
 	a.progress = take_progress;
-	assert_int_equal(rd_annotate_file(&a, path, &err), 0);
-	assert_int_equal(calls, 1);
+	expect("0 1", rd_annotate_file(&a, path, &err), calls);
 	assert_int_equal(a.frames, 2 * LARGE_FRAMES);
 	assert_true(bytes > 2 * (uint64_t)LARGE_FRAMES * LARGE_FRAME);
 	assert_int_equal(rd_rewrite_file(&w, path, &err), 0);

@@ -72,10 +72,9 @@ TEST(bitrate)
 {
 	char buf[RD_UNITS_LEN];
 
-	assert_string_equal(rd_fmt_bitrate(buf, 0), "0 b/s");
-	assert_string_equal(rd_fmt_bitrate(buf, 6.4e9), "6.4 Gb/s");
-	assert_string_equal(rd_fmt_bitrate(buf, 100e9), "100 Gb/s");
-	assert_string_equal(rd_fmt_bitrate(buf, 1.6e12), "1.6 Tb/s");
+	expect("0 b/s 6.4 Gb/s 100 Gb/s 1.6 Tb/s", rd_fmt_bitrate(buf, 0),
+		rd_fmt_bitrate(buf, 6.4e9), rd_fmt_bitrate(buf, 100e9),
+		rd_fmt_bitrate(buf, 1.6e12));
 }
 
 static const struct {

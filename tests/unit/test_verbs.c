@@ -177,10 +177,8 @@ static void true_times(uint64_t base)
 	uint64_t other[2] = {base + 300, base + 1200}, now;
 
 	stamp(&a, first, 4);
-	assert_true(a.disordered);
-	assert_int_equal(first[1] - first[0], 400);
-	assert_int_equal(first[2] - first[0], 100);
-	assert_int_equal(first[3] - first[0], 900);
+	expect("1 400 100 900", a.disordered, first[1] - first[0], first[2] - first[0],
+		first[3] - first[0]);
 	stamp(&a, second, 5);
 	now = rd_clock_now(&clock_made.host);
 	assert_int_equal(second[0] - first[0], 200);
@@ -196,9 +194,7 @@ static void true_times(uint64_t base)
 	assert_int_equal(a.last - first[0], 950);
 	/* Another queue has an order of its own. */
 	stamp(&b, other, 2);
-	assert_false(b.disordered);
-	assert_int_equal(other[0] - first[0], 300);
-	assert_int_equal(other[1] - first[0], 1200);
+	expect("0 300 1200", b.disordered, other[0] - first[0], other[1] - first[0]);
 }
 
 TEST(ticks_that_are_read)
@@ -541,8 +537,7 @@ TEST(hopeless)
 	queue_make();
 	for (unsigned int i = 1; i <= 64; i++) {
 		errors_next = 1;
-		assert_int_equal(receive(&err), 0);
-		assert_int_equal(receive(&err), 0);
+		expect("0 0", receive(&err), receive(&err));
 	}
 	assert_int_equal(hca.resets, 64);
 	errors_next = 1;
@@ -563,14 +558,10 @@ TEST(replace)
 	queue_make();
 	hca.reset_rc = -1;
 	errors_next = 1;
-	assert_int_equal(receive(&err), 0);
-	assert_int_equal(hca.resets, 1);
-	assert_int_equal(hca.replacements, 1);
+	expect("0 1 1", receive(&err), hca.resets, hca.replacements);
 	hca.reset_rc = 0;
 	poll_fails = true;
-	assert_int_equal(receive(&err), 0);
-	assert_int_equal(hca.resets, 1);
-	assert_int_equal(hca.replacements, 2);
+	expect("0 1 2", receive(&err), hca.resets, hca.replacements);
 	hca.replace_rc = -1;
 	assert_int_equal(receive(&err), -1);
 	assert_non_null(strstr(err.text, "replace"));
@@ -588,8 +579,7 @@ TEST(stopped)
 	assert_int_equal(receive(&err), 1);
 	port.stopped = true;
 	assert_int_equal(receive(&err), RD_SOURCE_END);
-	assert_int_equal(hca.resets, 0);
-	assert_int_equal(queue.gaps, 0);
+	expect("0 0", hca.resets, queue.gaps);
 	queue_free();
 }
 
@@ -602,11 +592,9 @@ TEST(removed)
 	hca.n_events = 1;
 	errors_next = 1;
 	frames_next = 1;
-	assert_int_equal(receive(&err), 1);
-	assert_int_equal(receive(&err), -1);
+	expect("1 -1", receive(&err), receive(&err));
 	assert_non_null(strstr(err.text, "fake:1 failed fatally or was removed"));
-	assert_int_equal(hca.resets, 0);
-	assert_int_equal(hca.acked, 1);
+	expect("0 1", hca.resets, hca.acked);
 	queue_free();
 }
 
@@ -620,8 +608,7 @@ TEST(removed_without_event)
 	assert_false(port.removed);
 	hca.async_errno = EIO;
 	verbs_events_take(&queue);
-	assert_true(port.removed);
-	assert_int_equal(receive(&err), -1);
+	expect("1 -1", port.removed, receive(&err));
 	assert_non_null(strstr(err.text, "fake:1 failed fatally or was removed"));
 	queue_free();
 }
@@ -692,25 +679,19 @@ TEST(oversize)
 	/* Alone it is not released by anybody. */
 	posted = 0;
 	long_next = 1;
-	assert_int_equal(receive(&err), 0);
-	assert_int_equal(posted, 1);
+	expect("0 1", receive(&err), posted);
 	assert_non_null(strstr(queue.src.note, "lost 1 frame of 9000 bytes: longer than"));
-	assert_true(queue.oversize.unsure);
-	assert_int_equal(hca.resets, 0);
+	expect("1 0", queue.oversize.unsure, hca.resets);
 	/* Frames after it show that the queue still works. */
 	frames_next = 3;
-	assert_int_equal(receive(&err), 3);
-	assert_false(queue.oversize.unsure);
+	expect("3 0", receive(&err), queue.oversize.unsure);
 	/* Between frames of a batch. */
 	frames_next = 2;
 	long_next = 1;
-	assert_int_equal(receive(&err), 2);
-	assert_true(queue.oversize.unsure);
-	assert_int_equal(posted, 1);
+	expect("2 1 1", receive(&err), queue.oversize.unsure, posted);
 	/* Flushed receives show that it does not. */
 	flushed_next = 3;
-	assert_int_equal(receive(&err), 0);
-	assert_int_equal(hca.resets, 1);
+	expect("0 1", receive(&err), hca.resets);
 	assert_non_null(strstr(queue.src.note, "failed (a frame was longer than its buffer)"));
 	assert_int_equal(queue.gaps, 1);
 	/* Not each one is noted. */
@@ -722,8 +703,7 @@ TEST(oversize)
 	long_next = 1;
 	assert_int_equal(receive(&err), 0);
 	verbs_ops.stats(&queue.src, &stats);
-	assert_int_equal(stats.lost, 4);
-	assert_string_equal(stats.loss[0].name, "longer_than_buffer");
+	expect("4 longer_than_buffer", stats.lost, stats.loss[0].name);
 	queue_free();
 }
 
@@ -736,12 +716,9 @@ TEST(oversize_recheck)
 	port.stopped = true; /* its state is then not asked for */
 	queue.oversize.unsure = true;
 	queue.src.recheck_ns = UINT64_MAX;
-	assert_int_equal(receive(&err), 0);
-	assert_true(queue.oversize.unsure);
+	expect("0 1", receive(&err), queue.oversize.unsure);
 	queue.src.recheck_ns = 1;
-	assert_int_equal(receive(&err), 0);
-	assert_false(queue.oversize.unsure);
-	assert_int_equal(queue.src.recheck_ns, 0);
+	expect("0 0 0", receive(&err), queue.oversize.unsure, queue.src.recheck_ns);
 	/* Removed once stopped: the end is no failure. */
 	port.removed = true;
 	assert_int_equal(receive(&err), 0);
@@ -773,20 +750,16 @@ TEST(gather)
 	/* With enough frames it is not too early. */
 	queue.gather.frames = 32;
 	early_events(1);
-	assert_int_equal(queue.gather.early, 0);
-	assert_int_equal(queue.gather.frames, 0);
+	expect("0 0", queue.gather.early, queue.gather.frames);
 	early_events(15);
 	/* Nor after the period. */
 	queue.gather.event_ns -= UINT64_C(100000000000);
 	early_events(1);
-	assert_int_equal(queue.gather.early, 0);
-	assert_int_equal(queue.gather.count, 64);
+	expect("0 64", queue.gather.early, queue.gather.count);
 	early_events(15);
-	assert_int_equal(queue.gather.count, 64);
-	assert_int_equal(queue.src.nap_ns.least, 0);
+	expect("64 0", queue.gather.count, queue.src.nap_ns.least);
 	early_events(1);
-	assert_int_equal(queue.gather.count, 0);
-	assert_true(queue.src.gathers);
+	expect("0 1", queue.gather.count, queue.src.gathers);
 	assert_int_equal(queue.src.nap_ns.least, 4096ULL * 84 * 8 * 1000000000 / SPEED);
 	queue_free();
 }
@@ -875,20 +848,16 @@ TEST(impossible_length)
 	assert_ptr_equal(frames[0].data, memory);
 	assert_int_equal(frames[0].len, 60);
 	assert_ptr_equal(frames[1].data, memory + 3 * 192);
-	assert_int_equal(frames[1].len, 192);
-	assert_int_equal(queue.oversize.frames, 2);
-	assert_int_equal(queue.taken, 4);
+	expect("192 2 4", frames[1].len, queue.oversize.frames, queue.taken);
 	queue.path->post(&queue);
 	assert_int_equal(be32toh(shared.rq_record[MLX5_RCV_DBR]), 8 + 4);
 	/* Lengths that fit, and more than the buffer if ORed. */
 	complete(4, 128, 4);
 	complete(5, 127, 5);
-	assert_int_equal(queue.path->poll(&queue, frames, RD_BATCH), 2);
-	assert_int_equal(queue.oversize.frames, 2);
+	expect("2 2", queue.path->poll(&queue, frames, RD_BATCH), queue.oversize.frames);
 	/* By one byte. */
 	complete(6, 193, 6);
-	assert_int_equal(queue.path->poll(&queue, frames, RD_BATCH), 0);
-	assert_int_equal(queue.oversize.frames, 3);
+	expect("0 3", queue.path->poll(&queue, frames, RD_BATCH), queue.oversize.frames);
 	mlx5_queue_free();
 }
 
@@ -904,15 +873,13 @@ TEST(impossible_end)
 	mlx5_queue_make(memory, 1024);
 	port.striding = true;
 	port.strides = (struct verbs_strides){.log_bytes = 8, .log_count = 2, .buffers = 8};
-	assert_int_equal(verbs_striding_create(&queue, &err), 0);
-	assert_int_equal(queue.path->fill(&queue), 0);
+	expect("0 0", verbs_striding_create(&queue, &err), queue.path->fill(&queue));
 	complete(0, 1 << 16 | 200, 0);
 	complete(1, 3 << 16 | 769, 1);
 	complete(2, 4 << 16 | 1024, 0);
 	complete(3, 1 << 16 | 256, 0);
 	complete(4, 3 << 16 | 768, 1);
-	assert_int_equal(queue.path->poll(&queue, frames, RD_BATCH), 4);
-	assert_int_equal(queue.oversize.frames, 1);
+	expect("4 1", queue.path->poll(&queue, frames, RD_BATCH), queue.oversize.frames);
 	assert_ptr_equal(frames[1].data, memory + 1024);
 	assert_int_equal(frames[1].len, 1024);
 	assert_ptr_equal(frames[3].data, memory + 2 * 1024 + 256);
@@ -951,13 +918,10 @@ TEST(failed_poll)
 	assert_int_equal(verbs_ops.receive(&queue.src, frames, RD_BATCH, &err), 3);
 	for (unsigned int i = 0; i < 3; i++)
 		assert_int_equal(frames[i].len, 60 + i);
-	assert_true(queue.fault.cq_failed);
-	assert_int_equal(receive(&err), 0);
-	assert_int_equal(hca.replacements, 1);
+	expect("1 0 1", queue.fault.cq_failed, receive(&err), hca.replacements);
 	/* A length beyond the buffer: its entry is posted again. */
 	wcs_next = 6;
-	assert_int_equal(verbs_ops.receive(&queue.src, frames, RD_BATCH, &err), 5);
-	assert_int_equal(queue.oversize.frames, 1);
+	expect("5 1", verbs_ops.receive(&queue.src, frames, RD_BATCH, &err), queue.oversize.frames);
 	queue_free();
 }
 
@@ -1002,10 +966,7 @@ TEST(stats)
 	port.loss.growth[0].amount = port.loss.least[0] = 3;
 	port.loss.growth[1].amount = port.loss.least[1] = 4;
 	verbs_ops.stats(&queue.src, &stats);
-	assert_int_equal(stats.gaps, 7);
-	assert_int_equal(stats.n_loss, 2);
-	assert_int_equal(stats.lost, 7);
-	assert_true(stats.loss_known);
+	expect("7 2 7 1", stats.gaps, stats.n_loss, stats.lost, stats.loss_known);
 	for (unsigned int i = 0; i < 2; i++) {
 		port.loss.growth[i].verdict = RD_GROWTH_RESET;
 		verbs_ops.stats(&queue.src, &stats);
@@ -1068,9 +1029,8 @@ TEST(events)
 	assert_int_equal(queue.pending_faults, FAULT_QUEUE);
 	/* Of a queue that is no more. */
 	tell(IBV_EVENT_CQ_ERR, 0, (void *)&hca, NULL);
-	assert_int_equal(queue.pending_faults | second.pending_faults, 0);
-	assert_int_equal(hca.acked, 7);
-	assert_int_equal(woken(&queue) + woken(&second), 0);
+	expect("0 7 0", queue.pending_faults | second.pending_faults, hca.acked,
+		woken(&queue) + woken(&second));
 	close(queue.wake_fd);
 	close(second.wake_fd);
 	queue.wake_fd = second.wake_fd = -1;
@@ -1084,11 +1044,9 @@ TEST(pending_faults)
 
 	queue_make();
 	queue.pending_faults = FAULT_QUEUE | FAULT_CQ;
-	assert_int_equal(receive(&err), 0);
-	assert_int_equal(queue.pending_faults, 0);
+	expect("0 0", receive(&err), queue.pending_faults);
 	assert_non_null(strstr(queue.src.note, "the completion queue overran"));
-	assert_int_equal(hca.resets, 0);
-	assert_int_equal(hca.replacements, 1);
+	expect("0 1", hca.resets, hca.replacements);
 	queue.pending_faults = FAULT_ACCESS;
 	assert_int_equal(receive(&err), 0);
 	assert_non_null(strstr(queue.src.note, "access violation"));

@@ -123,7 +123,7 @@ static size_t build(uint8_t *p, enum kind kind, size_t payload, size_t *l3)
 }
 
 /* The rules of the annexes, implemented a second time in the simplest form. */
-static uint32_t expect(const uint8_t *p, enum kind kind, size_t l3, size_t icrc)
+static uint32_t checksum(const uint8_t *p, enum kind kind, size_t l3, size_t icrc)
 {
 	uint8_t copy[2048];
 	size_t len = icrc - l3, bth = 8;
@@ -161,7 +161,7 @@ TEST(all_kinds)
 			size_t l3, icrc = build(p, (enum kind)kind, payload, &l3);
 			uint32_t computed, stored;
 
-			rd_put_le32(p + icrc, expect(p, (enum kind)kind, l3, icrc));
+			rd_put_le32(p + icrc, checksum(p, (enum kind)kind, l3, icrc));
 			assert_int_equal(rd_icrc(link, p, icrc + 4, &computed, &stored), 0);
 			assert_int_equal(stored, rd_le32(p + icrc));
 			assert_int_equal(computed, stored);
@@ -189,7 +189,7 @@ TEST(bare_ip)
 			uint32_t computed, stored;
 
 			icrc = build(p, kinds[k], payload, &l3);
-			rd_put_le32(p + icrc, expect(p, kinds[k], l3, icrc));
+			rd_put_le32(p + icrc, checksum(p, kinds[k], l3, icrc));
 			exact = malloc(icrc + 4 - l3);
 			memcpy(exact, p + l3, icrc + 4 - l3);
 			assert_int_equal(
@@ -234,9 +234,9 @@ TEST(cut_icrc)
 
 			exact = malloc(icrc + more);
 			memcpy(exact, p, icrc + more);
-			assert_true(rd_packet_parse(
-				link, exact, (uint32_t)icrc + more, whole, &packet));
-			assert_false(rd_packet_icrc(&packet, &computed, &stored));
+			expect("1 0",
+				rd_packet_parse(link, exact, (uint32_t)icrc + more, whole, &packet),
+				rd_packet_icrc(&packet, &computed, &stored));
 			free(exact);
 		}
 }
@@ -430,8 +430,7 @@ TEST(local_now)
 	rd_local_add_mac(&now, none);
 	assert_int_equal(now.n_mac, 0);
 	rd_local_add_mac(&now, second);
-	assert_true(rd_local_now(&local, &now));
-	assert_false(rd_local_now(&local, &now));
+	expect("1 0", rd_local_now(&local, &now), rd_local_now(&local, &now));
 	assert_int_equal(local.link, RD_LINK_ETHERNET);
 	assert_int_equal(local.lid, 3);
 	memcpy(bytes + 6, second, 6);
@@ -441,8 +440,7 @@ TEST(local_now)
 	rd_direction_mark(&local, &f, 1);
 	assert_int_equal(f.direction, RD_DIR_OUT);
 	now.lid = 4;
-	assert_true(rd_local_now(&local, &now));
-	assert_int_equal(local.lid, 4);
+	expect("1 4", rd_local_now(&local, &now), local.lid);
 	/* Whatever their number. */
 	for (uint8_t i = 10; i < 60; i++) {
 		const uint8_t mac[6] = {2, 3, i};
