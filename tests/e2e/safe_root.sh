@@ -83,8 +83,9 @@ untouched "record -Z root, a link in place of the textfile"
 for ending in json html; do
 	cat >"$tmp/planted" <<-END
 		#!/bin/bash
+		begin=\$EPOCHSECONDS
 		for i in {0..99}; do
-			printf -v time '%(%Y%m%d%H%M%S)T' \$((EPOCHSECONDS + i))
+			printf -v time '%(%Y%m%d%H%M%S)T' \$((begin + i))
 			ln -s "$secret" "$theirs/${ending}_00001_\$time.$ending"
 			[ -e "$tmp/once" ] || ln -s "$secret" "$theirs/${ending}_00001_\$time.$ending.part"
 		done
