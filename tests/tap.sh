@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # shellcheck shell=bash
 # What the test scripts share: TAP output, temporary files, the programs under test.
-# Expects from the environment: RDMADUMP (the program), SOFTHCA (the model's launcher, with
-# SOFTHCA_SO), SOFTHCA_FRAMES, SOFTHCA_PROBE, TEST_DATA (tests/data).
+# Expects from the environment: RDMADUMP (the program), SOFTHCA (the model's launcher; the model is $SOFTHCA.so),
+# SOFTHCA_FRAMES, SOFTHCA_PROBE, TEST_DATA (tests/data).
 
 tap_n=0
 tap_failed=0
@@ -134,5 +134,5 @@ on_tree() {
 	local tree=$1
 	shift
 	timeout -k 5 "${MODEL_SECONDS:-120}" env SOFTHCA_CONFIG="$tree/config" \
-		LD_PRELOAD="${SOFTHCA_PRELOAD_FIRST:+$SOFTHCA_PRELOAD_FIRST:}$SOFTHCA_SO" "$@"
+		LD_PRELOAD="${SOFTHCA_PRELOAD_FIRST:+$SOFTHCA_PRELOAD_FIRST:}$SOFTHCA.so" "$@"
 }

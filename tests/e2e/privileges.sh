@@ -138,7 +138,7 @@ done
 # --- a user other than root ---------------------------------------------------------------
 
 as_nobody() { setpriv --reuid "$uid" --regid "$gid" --clear-groups "$@"; }
-if ! as_nobody test -x "$RDMADUMP" -a -r "$SOFTHCA_SO" 2>/dev/null; then
+if ! as_nobody test -x "$RDMADUMP" -a -r "$SOFTHCA.so" 2>/dev/null; then
 	skip "with an ambient capability" "the build directory is not readable for others"
 elif ! setpriv --reuid "$uid" --regid "$gid" --clear-groups --inh-caps +net_raw --ambient-caps +net_raw true 2>/dev/null; then
 	skip "with an ambient capability" "setpriv cannot raise it"

@@ -82,15 +82,15 @@ untouched "record -Z root, a link in place of the textfile"
 # The names of a file and of its analysis can be foreseen, too
 for ending in json html; do
 	cat >"$tmp/planted" <<-END
-		#!/bin/bash
-		begin=\$EPOCHSECONDS
-		for i in {0..99}; do
-			printf -v time '%(%Y%m%d%H%M%S)T' \$((begin + i))
-			ln -s "$secret" "$theirs/${ending}_00001_\$time.$ending"
-			[ -e "$tmp/once" ] || ln -s "$secret" "$theirs/${ending}_00001_\$time.$ending.part"
-		done
-		echo \$\$ >"$tmp/pid"
-		exec "\$@"
+		#!/usr/bin/python3
+		import os, sys, time
+		for at in range(int(time.time()), int(time.time()) + 100):
+		    name = time.strftime("$theirs/${ending}_00001_%Y%m%d%H%M%S.$ending", time.gmtime(at))
+		    for path in [name] + [name + ".part"] * (not os.path.exists("$tmp/once")):
+		        os.symlink("$secret", path)
+		with open("$tmp/pid", "w") as file:
+		    print(os.getpid(), file=file)
+		os.execvp(sys.argv[1], sys.argv[1:])
 	END
 	# recorded_once COMMAND...: until that succeeds
 	recorded_once() {

@@ -62,9 +62,7 @@ static const struct {
 	uint8_t syndrome, vendor;
 } cqe_names[] = {
 	{"loc_len", MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR, 0x68},
-	{"loc_qp_op", MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR, 0x59},
 	{"loc_prot", MLX5_CQE_SYNDROME_LOCAL_PROT_ERR, 0x52},
-	{"loc_access", MLX5_CQE_SYNDROME_LOCAL_ACCESS_ERR, 0x55},
 	{"flush", MLX5_CQE_SYNDROME_WR_FLUSH_ERR, 0xf9},
 };
 
@@ -115,8 +113,6 @@ static void fault_parse(struct fault *f, char *spec)
 			f->nth = strtoull(v, NULL, 0);
 		} else if (!strcmp(t, "cqe")) {
 			fault_cqe_named(f, v);
-		} else if (!strcmp(t, "vendor")) {
-			f->vendor = (uint8_t)strtoul(v, NULL, 0);
 		} else if (!strcmp(t, "port")) {
 			f->kind = FAULT_PORT;
 			f->up = !strcmp(v, "up");
@@ -259,8 +255,6 @@ static void device_parse(struct hca_conf *d, char *spec)
 			d->fw_pattern = d->fw_short || !strcmp(v, "pattern");
 		} else if (!strcmp(t, "caps"))
 			d->caps = caps_parse(v);
-		else if (!strcmp(t, "pcap"))
-			copy_name(d->pcap, sizeof(d->pcap), v);
 		else if (!strcmp(t, "gen"))
 			copy_name(d->gen, sizeof(d->gen), v);
 		else if (!strcmp(t, "ports"))
@@ -303,7 +297,7 @@ static const struct name_value end_names[] = {
 
 static void conf_line(char *key, char *v)
 {
-	unsigned long long a, b;
+	unsigned long long a = 0, b = 0;
 
 	if (!strcmp(key, "tree"))
 		copy_name(conf.tree, sizeof(conf.tree), v);
@@ -329,7 +323,7 @@ static void conf_line(char *key, char *v)
 		conf.burst = a, conf.burst_armed = true;
 	else if (!strcmp(key, "start_delay"))
 		conf.start_delay_ns = strtoull(v, NULL, 0) * 1000000;
-	else if (!strcmp(key, "lifespan") && sscanf(v, "%llu,%llu", &a, &b) == 2)
+	else if (!strcmp(key, "lifespan") && sscanf(v, "%llu,%llu", &a, &b) >= 1)
 		conf.lifespan_ns = a * 1000000, conf.slow_ns = b * 1000000;
 	else if (!strcmp(key, "slow_while"))
 		copy_name(conf.slow_while, sizeof(conf.slow_while), v);

@@ -229,7 +229,7 @@ static void source_open(struct port *p)
 {
 	const struct model_conf *c = conf_get();
 	const struct hca_conf *d = p->hca->conf;
-	const char *pcap = d->pcap[0] ? d->pcap : d->gen[0] ? "" : c->pcap;
+	const char *pcap = d->gen[0] ? "" : c->pcap;
 	const char *gen = d->gen[0] ? d->gen : c->gen;
 	struct gen_conf g;
 	char *err = p->hca->source_error;

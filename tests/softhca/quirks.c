@@ -105,7 +105,7 @@ bool quirks_key(struct hca_conf *d, const char *key, const char *v)
 		d->lost_events = strtoull(v, NULL, 0);
 	else if (!strcmp(key, "context"))
 		d->ioctl_context = !strcmp(v, "ioctl");
-	else if (!strcmp(key, "gateway"))
+	else if (!strcmp(key, "gateway") && strcmp(v, "hidden") != 0)
 		snprintf(d->gateway, sizeof(d->gateway), "%s", v);
 	else if (!strcmp(key, "drop_counter"))
 		snprintf(d->drop_counter, sizeof(d->drop_counter), "%s", v);

@@ -31,7 +31,7 @@ enum {
 	MAX_DEVICES = 16,
 	MAX_PORTS = 2,
 	MAX_FAULTS = 32,
-	GID_TABLE = 256,
+	GID_TABLE = 8,
 	UVERBS_MAJOR = 231,
 	UVERBS_MINOR = 192,
 };
@@ -112,7 +112,7 @@ enum moderation { MODERATION_WORKS, MODERATION_NONE, MODERATION_IGNORED };
 enum { QP_COUNTER_NO_NETLINK = -1, QP_COUNTER_WORKS = 0 };
 
 struct hca_conf {
-	char name[32], pci[16], fw[32], board[20], pcap[512], gen[256];
+	char name[32], pci[16], fw[32], board[20], gen[256];
 	bool devx;
 	char fw_refuse[160]; /* opcodes, hex, joined by '+'; "all" */
 	bool fw_pattern, fw_short;

@@ -242,7 +242,7 @@ CMD(query_port)
 	r.max_mtu = IBV_MTU_4096;
 	/* RoCE: the largest InfiniBand MTU whose packets fit the netdev's. */
 	r.active_mtu = c->ib ? IBV_MTU_4096 : mtu_enum(c->mtu > 58 ? c->mtu - 58 : 0);
-	r.gid_tbl_len = c->ib ? 8 : GID_TABLE;
+	r.gid_tbl_len = GID_TABLE;
 	r.pkey_tbl_len = c->ib ? PKEYS : 1;
 	r.max_msg_sz = 1u << 30;
 	r.port_cap_flags = c->ib ? 0x2651e848 : 0x04010000;
