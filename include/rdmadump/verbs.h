@@ -8,7 +8,9 @@
 
 /* From libibverbs; only the files that use it include its header. */
 struct ibv_context;
+struct ibv_cq;
 struct ibv_device;
+struct ibv_qp;
 
 /*
  * Opens a device in the provider's mode; NULL: it is not the provider's device, or cannot be
@@ -29,6 +31,21 @@ int rd_verbs_device_open(struct ibv_context **context, const char *name,
  * errno.
  */
 int rd_fd_nonblocking(int fd);
+
+/*
+ * How many of the next completions libibverbs may read, up to `most`: on mlx5 those that the device
+ * has written, on others `most`. It would take an array of compressed completions, which nobody
+ * requested, for completions, and may crash: `compressed` is set at the first one, and the queue
+ * cannot be read any further. From then on libmlx5 leaves it to the caller to discard the
+ * completions of a queue that is reset.
+ */
+unsigned int rd_verbs_readable(struct ibv_cq *cq, unsigned int most, bool *compressed);
+
+/*
+ * Discards the completions of a QP that was reset. libibverbs counts them as receives of the QP, so
+ * it is reset once more. NULL: a work queue, for which the transition to RDY does that.
+ */
+void rd_verbs_discard(struct ibv_cq *cq, struct ibv_qp *qp);
 
 /* An asynchronous event of a port or of the whole device. Strings are static. */
 struct rd_async_event {

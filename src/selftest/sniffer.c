@@ -176,6 +176,8 @@ int sniffer_restart(struct sniffer *s)
 
 	s->reached = STEP_QP;
 	rc = ibv_modify_qp(s->qp, &attr, IBV_QP_STATE);
+	if (!rc)
+		rd_verbs_discard(s->cq, s->qp);
 	for (s->reached = STEP_INIT; !rc && s->reached < STEP_FLOW; s->reached++)
 		rc = steps[s->reached](s);
 	s->reached -= rc != 0;
@@ -258,7 +260,7 @@ unsigned int sniffer_poll_timestamps(struct sniffer *s, sniffer_timestamp_fn *fr
 	struct ibv_poll_cq_attr attr = {0};
 	unsigned int n = 0;
 
-	while (n < POLL_BATCH && cqes_readable(s->cq, &s->compressed) &&
+	while (n < POLL_BATCH && rd_verbs_readable(s->cq, 1, &s->compressed) &&
 		!ibv_start_poll(s->cq_ex, &attr)) {
 		uint64_t buffer = s->cq_ex->wr_id;
 		uint32_t len;

@@ -100,12 +100,7 @@ void sniffer_close(struct sniffer *s);
  * Borrowed.
  */
 const void *sniffer_cqes(struct sniffer *s, size_t *n);
-/*
- * cqes_mlx5.c: whether libibverbs may read the next completion. `compressed` is set if it is
- * compressed, which nobody requested: then the queue cannot be read any further.
- */
-bool cqes_readable(struct ibv_cq *cq, bool *compressed);
-/* ibv_poll_cq() as far as that. */
+/* cqes_mlx5.c: ibv_poll_cq() as far as rd_verbs_readable() has it. */
 int cqes_poll(struct ibv_cq *cq, int most, struct ibv_wc *wc, bool *compressed);
 
 #endif

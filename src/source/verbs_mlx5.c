@@ -7,6 +7,7 @@
  * again costs an address per frame and a doorbell per batch.
  */
 #include "verbs_mlx5.h"
+#include <rdmadump/verbs.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +32,16 @@ static enum ibv_wc_status status_of(uint8_t syndrome)
 	}
 }
 
+void verbs_fail_compressed(struct verbs_queue *q)
+{
+	q->fault = (struct queue_fault){.text = "the device compresses completions, which "
+						"rdmadump did not request",
+		.todo = "please report it; look whether mlxconfig query shows "
+			"CQE_COMPRESSION as AGGRESSIVE(1), and set the default, "
+			"BALANCED(0)",
+		.unpollable = true};
+}
+
 bool verbs_mlx5_take_error(struct verbs_queue *q, const struct mlx5_cqe64 *cqe, uint32_t len)
 {
 	const struct mlx5_err_cqe *error = (const void *)cqe;
@@ -44,12 +55,7 @@ bool verbs_mlx5_take_error(struct verbs_queue *q, const struct mlx5_cqe64 *cqe, 
 	 * further.
 	 */
 	if (opcode == MLX5_CQE_RESP_SEND)
-		q->fault = (struct queue_fault){.text = "the device compresses completions, which "
-							"rdmadump did not request",
-			.todo = "please report it; look whether mlxconfig query shows "
-				"CQE_COMPRESSION as AGGRESSIVE(1), and set the default, "
-				"BALANCED(0)",
-			.unpollable = true};
+		verbs_fail_compressed(q);
 	else
 		verbs_completion_error(q, IBV_WC_GENERAL_ERR, cqe->op_own, 0);
 	return false;
@@ -206,6 +212,34 @@ void verbs_mlx5_set_cq(struct verbs_mlx5 *m, const struct mlx5dv_cq *cq)
 			(volatile __be64 *)(void *)((uint8_t *)cq->cq_uar + MLX5_CQ_DOORBELL),
 		.cqn = cq->cqn,
 	};
+}
+
+unsigned int rd_verbs_readable(struct ibv_cq *cq, unsigned int most, bool *compressed)
+{
+	struct mlx5dv_cq shared = {0};
+	struct mlx5dv_obj obj = {.cq = {.in = cq, .out = &shared}};
+	struct verbs_mlx5 m = {0};
+	struct verbs_mlx5_run run;
+	enum verbs_mlx5_cqe what;
+	unsigned int n = 0;
+
+	if (!mlx5dv_is_supported(cq->context->device) || mlx5dv_init_obj(&obj, MLX5DV_OBJ_CQ))
+		return most;
+	verbs_mlx5_set_cq(&m, &shared);
+	m.ci = be32toh(m.cq_record[SET_CI]);
+	run = verbs_mlx5_run(&m, most);
+	for (const uint8_t *at = run.first; at != run.end; at += run.size, n++) {
+		what = verbs_mlx5_look(verbs_mlx5_last_word(at), run.plain);
+		if (what == CQE_NONE)
+			break;
+		if (what == CQE_OTHER &&
+			((const struct mlx5_cqe64 *)(const void *)at)->op_own >> 4 ==
+				MLX5_CQE_RESP_SEND) {
+			*compressed = true;
+			break;
+		}
+	}
+	return n;
 }
 
 bool verbs_mlx5_adopt(struct verbs_queue *q)

@@ -49,6 +49,8 @@ static inline void verbs_frame_set(
 	f->iface = 0;
 }
 
+/* verbs_mlx5.c: the queue's fault where completions come compressed. */
+void verbs_fail_compressed(struct verbs_queue *q);
 /*
  * verbs_mlx5.c: from now on polls and posts a queue that is ready to receive without libmlx5, and
  * sets its path. False: libmlx5 continues to do so.

@@ -220,7 +220,7 @@ for mode in auto wqe striding verbs; do
 	is "$name: all frames" "$(frames_of "$tmp/out")" $short_count
 	[ $mode = auto ] || capture "$mode, compression is possible" "${short[@]}" --dev name=mlx5_0,cqe_comp=asked -- --rx-mode $mode
 done
-for mode in wqe striding; do
+for mode in wqe striding verbs; do
 	name="$mode, compressed completions"
 	capture "$name" "${short[@]}" --dev name=mlx5_0,cqe_comp=forced -- --rx-mode $mode
 	is "$name: exit status" $status 4

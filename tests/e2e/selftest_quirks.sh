@@ -372,6 +372,14 @@ is "... found once, and then no frame is asked for" \
 	"receive:completions_compressed send loopback contents paths clocks oversize overload idle wakeup recovery stop stall cost"
 rm -rf "$tmp/out"/*
 
+# The probe of the receive paths alone: each path refuses them by itself
+model --time virtual --rate 5000 --gen count=100000000,size=60-1400 --dev cqe_comp=forced -- \
+	"$RDMADUMP" selftest --json --output "$tmp/out" --probe paths >"$tmp/json" 2>"$tmp/log"
+is "compressed completions, only the paths: exit status, and why they fail" \
+	"$? $(jq -r '.probes[] | select(.name == "paths") | .outcome + ": " + .reason' "$tmp/json" | grep -o '^failed: .*the device compresses completions')" \
+	"0 failed: with four queues: mlx5_0:1: the device compresses completions"
+rm -rf "$tmp/out"/*
+
 # The device is removed: that is said once, and nothing is tried any more
 for when in after_ms=500 frame=3000; do
 	model --time virtual --rate 5000 --gen count=100000000,size=60-1400 --fault fatal,$when -- \

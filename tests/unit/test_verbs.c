@@ -10,6 +10,7 @@
 #include "verbs_path.h"
 #include "verbs_port.h"
 #include <rdmadump/event.h>
+#include <rdmadump/verbs.h>
 #include <sys/eventfd.h>
 
 #include "test_device_tree.h"
@@ -773,11 +774,12 @@ static struct {
 	uint64_t uar[32];
 	struct ibv_wq wq;
 	struct ibv_mr mr;
+	bool is_mlx5;
 } shared;
 
 bool __wrap_mlx5dv_is_supported(struct ibv_device *device)
 {
-	return true;
+	return shared.is_mlx5;
 }
 
 struct ibv_wq *__wrap_mlx5dv_create_wq(struct ibv_context *ctx, struct ibv_wq_init_attr *attr,
@@ -814,6 +816,7 @@ static void mlx5_queue_make(uint8_t *memory, uint32_t buffer_size)
 {
 	queue_make();
 	memset(&shared, 0, sizeof(shared));
+	shared.is_mlx5 = true;
 	for (unsigned int i = 0; i < 8; i++)
 		shared.cqe[i].op_own = (uint8_t)(MLX5_CQE_INVALID << 4);
 	port.link = RD_LINK_ETHERNET;
@@ -824,6 +827,7 @@ static void mlx5_queue_make(uint8_t *memory, uint32_t buffer_size)
 
 static void mlx5_queue_free(void)
 {
+	shared.is_mlx5 = false;
 	verbs_mlx5_free(&queue);
 	queue_free();
 }
@@ -887,9 +891,58 @@ TEST(impossible_end)
 	mlx5_queue_free();
 }
 
+/* What libibverbs may read: neither what is not written yet, nor compressed completions. */
+TEST(readable)
+{
+	struct ibv_cq cq = {.context = &hca.vctx.context};
+	bool compressed = false;
+
+	mlx5_queue_make(NULL, 0);
+	shared.cq_record[0] = htobe32(6);
+	assert_int_equal(rd_verbs_readable(&cq, 4, &compressed), 0);
+	complete(6, 60, 0);
+	complete(7, 60, 1);
+	/* The next pass over the CQ: another owner. */
+	complete(0, 60, 2);
+	assert_int_equal(rd_verbs_readable(&cq, 1, &compressed), 1);
+	assert_int_equal(rd_verbs_readable(&cq, 4, &compressed), 2);
+	shared.cq_record[0] = htobe32(8);
+	assert_int_equal(rd_verbs_readable(&cq, 4, &compressed), 0);
+	shared.cqe[0].op_own |= MLX5_CQE_OWNER_MASK;
+	shared.cqe[1].op_own = MLX5_CQE_RESP_ERR << 4 | MLX5_CQE_OWNER_MASK;
+	shared.cqe[2].op_own = MLX5_CQE_RESP_SEND << 4 | CQE_COMPRESSED | MLX5_CQE_OWNER_MASK;
+	shared.cqe[3].op_own = shared.cqe[0].op_own;
+	assert_int_equal(rd_verbs_readable(&cq, 2, &compressed), 2);
+	assert_false(compressed);
+	assert_int_equal(rd_verbs_readable(&cq, 4, &compressed), 2);
+	assert_true(compressed);
+	mlx5_queue_free();
+	assert_int_equal(rd_verbs_readable(&cq, 4, &compressed), 4);
+}
+
 /* --- a CQ without extended polling -------------------------------------------------------- */
 
 static int wcs_next; /* completions of the next poll, then it fails */
+
+/* Those of a queue that was reset are polled, and nothing behind them. */
+static int poll_stale_fake(struct ibv_cq *cq, int most, struct ibv_wc *wc)
+{
+	shared.cq_record[0] = htobe32(be32toh(shared.cq_record[0]) + (uint32_t)most);
+	return most;
+}
+
+TEST(discard)
+{
+	struct ibv_cq cq = {.context = &hca.vctx.context};
+
+	mlx5_queue_make(NULL, 0);
+	hca.vctx.context.ops.poll_cq = poll_stale_fake;
+	for (unsigned int i = 0; i < 5; i++)
+		complete(i, 60, (uint16_t)i);
+	rd_verbs_discard(&cq, NULL);
+	assert_int_equal(be32toh(shared.cq_record[0]), 5);
+	mlx5_queue_free();
+}
 
 static int poll_wcs_fake(struct ibv_cq *cq, int most, struct ibv_wc *wc)
 {
