@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/identity.h>
+#include <rdmadump/json.h>
 #include <rdmadump/outfile.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +37,7 @@ struct creation {
 	char host[256];		  /* this machine's name, perhaps redacted */
 	int capture;		  /* file of --capture; -1: none */
 	uint64_t start_ns;
+	json_t *summary; /* of the page, for the manifest */
 	uint64_t began_ns;
 };
 
@@ -259,7 +261,7 @@ static int add_index(struct creation *c, struct rd_error *err)
 	int rc = -1;
 
 	if (out && manifest)
-		rc = page_write(out, &c->tasks, manifest);
+		rc = page_write(out, &c->tasks, manifest, &c->summary);
 	if (out && fclose(out))
 		rc = -1;
 	if (rc < 0)
@@ -278,6 +280,8 @@ static int add_manifest(struct creation *c, json_t **manifest, struct rd_error *
 
 	*manifest = manifest_make(&c->tasks, &c->store, c->config, c->host, c->start_ns,
 		rd_monotonic_ns() - c->began_ns);
+	json_object_set_new(*manifest, "bundle", rd_json_string(c->base));
+	json_object_update(*manifest, c->summary);
 	if (*manifest)
 		text = json_dumps(*manifest, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
 	if (!text)
@@ -379,6 +383,7 @@ int rd_bundle_create(const struct rd_bundle_config *config, char path[PATH_MAX],
 	result_abandon(&c.map, &c.identity);
 	close_capture(&c);
 	store_close(&c.store);
+	json_decref(c.summary);
 	tasks_free(&c.tasks);
 	rd_redact_free(c.redact);
 	memcpy(path, c.out.path, sizeof(c.out.path));

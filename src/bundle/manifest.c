@@ -89,8 +89,8 @@ static json_t *json_missing(const struct tasks *tasks)
 		task_why(&tasks->task[i], why, sizeof(why));
 		if (!*why)
 			continue;
-		o = json_pack("{s:o, s:o}", "name", rd_json_string(tasks->task[i].name), "why",
-			rd_json_string(why));
+		o = json_pack("{s:o, s:o, s:b}", "name", rd_json_string(tasks->task[i].name), "why",
+			rd_json_string(why), "failed", task_failed(&tasks->task[i]));
 		if (o)
 			set_source(o, &tasks->task[i]);
 		json_array_append_new(list, o);

@@ -5,11 +5,12 @@
  * captures and tools is escaped.
  */
 #include "page.h"
+#include "page_facts.h"
 #include "page_text.h"
 #include <ctype.h>
 #include <rdmadump/finding.h>
 #include <rdmadump/json.h>
-#include <rdmadump/notation.h>
+#include <rdmadump/units.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -23,7 +24,8 @@ static const char own_style[] =
 	".scroll, .verdict { margin-bottom: 12px; }\n"
 	"td:first-child { overflow-wrap: anywhere; min-width: 12ch; }\n";
 
-#define FINDINGS_SHOWN 30	  /* the worst ones of a section */
+#define FINDINGS_SHOWN 30 /* the worst ones of a section */
+#define HEADLINE       80
 #define SINCE_RESET    "counters" /* the section whose findings may be old */
 
 struct page {
@@ -32,6 +34,7 @@ struct page {
 		found[RD_SEV_PROBLEM + 1]; /* findings by severity, without those of SINCE_RESET */
 	unsigned int earlier;		   /* problems and warnings since counters were reset */
 	json_t *findings;		   /* [{"section", "finding", "others", "leads"}] */
+	json_t *verdicts;		   /* of the summary */
 };
 
 /* --- findings ----------------------------------------------------------------------------- */
@@ -253,18 +256,9 @@ static void put_port(FILE *out, const json_t *device, const json_t *port)
 	fputs("</tr>\n", out);
 }
 
-static const struct task *task_of(const struct tasks *tasks, const char *name)
-{
-	for (unsigned int i = 0; i < tasks->n; i++)
-		if (strcmp(tasks->task[i].name, name) == 0)
-			return &tasks->task[i];
-	return NULL;
-}
-
 static void put_devices(FILE *out, const struct tasks *tasks)
 {
-	const struct task *t = task_of(tasks, "rdmadump/list.json");
-	json_t *root = t && t->output.n ? json_loadb(t->output.data, t->output.n, 0, NULL) : NULL;
+	json_t *root = page_json(tasks, "rdmadump/list.json");
 	json_t *device, *port;
 	size_t i, k, n = json_array_size(json_object_get(root, "devices"));
 
@@ -296,7 +290,7 @@ static void put_member(FILE *out, const struct tasks *tasks, const json_t *m)
 {
 	const char *name = page_text_of(m, "name");
 	const json_t *status = json_object_get(m, "exit_status");
-	const struct task *t = task_of(tasks, name);
+	const struct task *t = page_task(tasks, name);
 	char why[8] = "";
 
 	if (t)
@@ -343,15 +337,8 @@ static void put_members(FILE *out, const struct tasks *tasks, const json_t *mani
 	fputs("</tbody></table></div>\n", out);
 }
 
-/* Whether there was nothing to read: no device, no tool, or it was not requested. */
-static bool was_nothing(const struct task *t)
-{
-	return t->outcome == OUTCOME_NOTHING || t->outcome == OUTCOME_ABSENT ||
-	       t->outcome == OUTCOME_SAME;
-}
-
 /* Returns the number of rows. */
-static unsigned int put_missing_rows(FILE *out, const struct tasks *tasks, bool nothing)
+static unsigned int put_missing_rows(FILE *out, const struct tasks *tasks, bool failed)
 {
 	unsigned int n = 0;
 	char why[512];
@@ -360,7 +347,7 @@ static unsigned int put_missing_rows(FILE *out, const struct tasks *tasks, bool 
 		const struct task *t = &tasks->task[i];
 
 		task_why(t, why, sizeof(why));
-		if (!*why || was_nothing(t) != nothing)
+		if (!*why || task_failed(t) != failed)
 			continue;
 		fputs("<tr><td>", out);
 		page_text(out, t->name);
@@ -381,8 +368,8 @@ static void put_missing(FILE *out, const struct tasks *tasks)
 	      "<div class=scroll><table><thead><tr><th>Member<th>What it is<th>Why"
 	      "</thead><tbody>\n",
 		out);
-	n = put_missing_rows(out, tasks, false);
-	n += put_missing_rows(out, tasks, true);
+	n = put_missing_rows(out, tasks, true);
+	n += put_missing_rows(out, tasks, false);
 	fputs(n ? "" : "<tr><td colspan=3>Nothing.</tr>\n", out);
 	fputs("</tbody></table></div>\n", out);
 }
@@ -402,28 +389,31 @@ static void put_head(FILE *out, const json_t *manifest)
 	fputs(style, out);
 	fputs(own_style, out);
 	fputs("</style>\n</head>\n<body>\n<main>\n", out);
+	page_origin(out, manifest);
 }
 
-static void put_count(FILE *out, unsigned int n, const char *one, bool *more)
+/* "3 problems, 1 warning" */
+static void make_headline(const struct page *p, const struct tasks *tasks, char text[HEADLINE])
 {
-	if (!n)
-		return;
-	fprintf(out, "%s%u %s%s", *more ? ", " : "", n, one, n == 1 ? "" : "s");
-	*more = true;
+	unsigned int problems = p->found[RD_SEV_PROBLEM], warnings = p->found[RD_SEV_WARNING];
+	char problem[32] = "", warning[32] = "";
+
+	if (problems)
+		snprintf(problem, sizeof(problem), "%u problem%s", problems, rd_plural(problems));
+	if (warnings)
+		snprintf(warning, sizeof(warning), "%u warning%s", warnings, rd_plural(warnings));
+	if (problems || warnings)
+		snprintf(text, HEADLINE, "%s%s%s", problem, problems && warnings ? ", " : "",
+			warning);
+	else
+		snprintf(text, HEADLINE, "%s",
+			was_read(&sections[0], tasks) ? "No problems and no warnings"
+						      : "No RDMA device was read");
 }
 
-static void put_severities(const struct page *p, const struct tasks *tasks)
+static void put_headline(const struct page *p, const char *text)
 {
-	bool any = false;
-
-	fputs("<h1>", p->out);
-	put_count(p->out, p->found[RD_SEV_PROBLEM], "problem", &any);
-	put_count(p->out, p->found[RD_SEV_WARNING], "warning", &any);
-	if (!any && was_read(&sections[0], tasks))
-		fputs("No problems and no warnings", p->out);
-	else if (!any)
-		fputs("No RDMA device was read", p->out);
-	fputs("</h1>\n", p->out);
+	fprintf(p->out, "<h1>%s</h1>\n", text);
 	if (p->earlier)
 		fprintf(p->out,
 			"<p>Since counters were last reset, they show %u more: perhaps long "
@@ -431,24 +421,8 @@ static void put_severities(const struct page *p, const struct tasks *tasks)
 			p->earlier);
 }
 
-static void put_facts(FILE *out, const json_t *manifest)
+static void put_links(FILE *out)
 {
-	static const struct {
-		const char *key, *title;
-	} facts[] = {{"host", "Host"}, {"kernel", "Kernel"}, {"program", "By"}};
-	char start[RD_UTC_LEN];
-
-	fprintf(out, "<dl class=facts>\n<dt>Collected<dd>%.19sZ\n",
-		rd_utc_text(start, rd_json_u64_value(json_object_get(manifest, "start_ns"))));
-	for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); i++) {
-		fprintf(out, "<dt>%s<dd>", facts[i].title);
-		page_text(out, page_text_of(manifest, facts[i].key));
-		fputs("\n", out);
-	}
-	fprintf(out, "<dt>As<dd>%s\n</dl>\n",
-		json_is_true(json_object_get(manifest, "root"))
-			? "root"
-			: "a user who is not root: some members are missing or incomplete");
 	fputs("<nav><a href=\"#device\">Devices</a><a href=\"#growth\">Counters</a>"
 	      "<a href=\"#traffic\">Traffic</a><a href=\"#missing\">What is missing</a>"
 	      "<a href=\"#members\">What is in this bundle</a></nav>\n",
@@ -518,8 +492,9 @@ static const char *report_of(const struct tasks *tasks, const char *name)
 }
 
 /* Two ends have a verdict on both, which knows more than that on either. */
-static void put_verdict(FILE *out, const struct tasks *tasks, const struct task *t)
+static void put_verdict(const struct page *p, const struct tasks *tasks, const struct task *t)
 {
+	FILE *out = p->out;
 	json_t *root = json_loadb(t->output.data, t->output.n, 0, NULL), *one;
 	const json_t *ends = json_object_get(root, "ends");
 	const json_t *verdict = json_object_get(json_is_object(ends) ? ends : root, "verdict");
@@ -538,17 +513,20 @@ static void put_verdict(FILE *out, const struct tasks *tasks, const struct task 
 		page_element(out, "<p class=lead>", page_text_of(verdict, "what"), "</p>");
 		put_parts(out, verdict);
 		fputs("</section>\n", out);
+		json_array_append_new(p->verdicts,
+			json_pack("{s:o, s:O}", "member", rd_json_string(report ? report : t->name),
+				"what", json_object_get(verdict, "what")));
 	}
 	json_decref(root);
 }
 
-static void put_verdicts(FILE *out, const struct tasks *tasks)
+static void put_verdicts(const struct page *p, const struct tasks *tasks)
 {
 	const struct section *traffic = &sections[N_SECTIONS - 1];
 
 	for (unsigned int i = 0; i < tasks->n; i++)
 		if (section_of(&tasks->task[i]) == traffic && has_ended_well(&tasks->task[i]))
-			put_verdict(out, tasks, &tasks->task[i]);
+			put_verdict(p, tasks, &tasks->task[i]);
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
@@ -569,17 +547,20 @@ static void put_reports(FILE *out, const struct tasks *tasks)
 	}
 }
 
-int page_write(FILE *out, const struct tasks *tasks, const json_t *manifest)
+int page_write(FILE *out, const struct tasks *tasks, const json_t *manifest, json_t **summary)
 {
-	struct page p = {.out = out, .findings = json_array()};
+	struct page p = {.out = out, .findings = json_array(), .verdicts = json_array()};
+	char headline[HEADLINE];
 
 	if (!p.findings)
 		return -1;
 	read_all(&p, tasks);
+	make_headline(&p, tasks, headline);
 	put_head(out, manifest);
-	put_severities(&p, tasks);
-	put_verdicts(out, tasks);
-	put_facts(out, manifest);
+	put_headline(&p, headline);
+	put_verdicts(&p, tasks);
+	page_facts(out, tasks, manifest);
+	put_links(out);
 	for (size_t i = 0; i < N_SECTIONS; i++) {
 		fprintf(out, "<h2 id=%s>%s</h2>\n", sections[i].key, sections[i].title);
 		if (i == 0)
@@ -591,5 +572,6 @@ int page_write(FILE *out, const struct tasks *tasks, const json_t *manifest)
 	put_members(out, tasks, manifest);
 	fputs("</main>\n</body>\n</html>\n", out);
 	json_decref(p.findings);
-	return ferror(out) ? -1 : 0;
+	*summary = json_pack("{s:s, s:o}", "headline", headline, "verdicts", p.verdicts);
+	return ferror(out) || !*summary ? -1 : 0;
 }

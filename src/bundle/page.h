@@ -7,7 +7,10 @@
 #include <jansson.h>
 #include <stdio.h>
 
-/* Writes the page; the manifest lists the members. -1: out of memory. */
-int page_write(FILE *out, const struct tasks *tasks, const json_t *manifest);
+/*
+ * Writes the page; the manifest lists the members. The summary, for the caller, is an object with
+ * "headline" and "verdicts". -1: out of memory.
+ */
+int page_write(FILE *out, const struct tasks *tasks, const json_t *manifest, json_t **summary);
 
 #endif

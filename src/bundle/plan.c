@@ -443,3 +443,16 @@ void task_why(const struct task *t, char *buf, size_t size)
 		break;
 	}
 }
+
+bool task_failed(const struct task *t)
+{
+	char why[512];
+
+	if (t->outcome == OUTCOME_NOTHING || t->outcome == OUTCOME_ABSENT ||
+		t->outcome == OUTCOME_SAME)
+		return false;
+	task_why(t, why, sizeof(why));
+	/* What EOPNOTSUPP and EPROTONOSUPPORT are called by programs: not by this kernel or driver.
+	 */
+	return *why && !(t->outcome == OUTCOME_ENDED && strstr(why, "not supported"));
+}

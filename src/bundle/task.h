@@ -66,6 +66,9 @@ int tasks_make(struct tasks *tasks, const struct rd_bundle_config *config);
 void tasks_free(struct tasks *tasks);
 /* What is missing and why, in a few words; "" if the member is complete. */
 void task_why(const struct task *t, char *buf, size_t size);
+/* Whether it failed or is incomplete; not if nobody requested it, or this machine cannot have it.
+ */
+bool task_failed(const struct task *t);
 /*
  * Opens a regular file that the task copies, with the rights of the user who gets the bundle (the
  * caller of sudo). Its descriptor, or -1; sets the outcome.

@@ -47,13 +47,19 @@ export RDMADUMP tmp
 NCCL_DEBUG=INFO UCX_TLS=rc SECRET_TOKEN=hidden7 model --gen $gen --rate 5000 --keep "$tmp/tree" --ethtool rx_out_of_buffer=3 \
 	--counter local_ack_timeout_err=4 -- bash "$tmp/run" >"$tmp/json" 2>"$tmp/err"
 is "a device: exit status" $? 0
-has "the log names the bundle" "$tmp/err" 'members are in b.tar.zst; its manifest.json lists'
+has "the log names the bundle, and what was found" "$tmp/err" \
+	"^rdmadump: b\.tar\.zst is complete: [1-9][0-9]* (problem|warning)"
 is "nothing is left beside it" "$(names)" \
 	"b.tar.zst given.pcap other selftest-elsewhere-mlx5_0.tar.zst selftest-$(uname -n)-mlx5_0.tar.zst selftest-$(uname -n)-mlx5_9.tar.zst "
 is "it is private" "$(stat -c %a b.tar.zst)" 600
 unpacked b.tar.zst
 ok "tar reads it" "$tmp/log"
 is "page and manifest come first" "$(tar -tf b.tar.zst | head -2 | sed 's|.*/||' | tr '\n' ' ')" "manifest.json index.html "
+is "the log has the verdicts, as analyze words them" "$(sed -n 's/^rdmadump: \(analysis[^:]*\)\.html: /\1 /p' "$tmp/err" | sort)" \
+	"$(for name in files mlx5_0_1; do echo "analysis/$name $(jq -r .verdict.what "$b/analysis/$name.json")"; done)"
+has "... how to read it" "$tmp/err" "^rdmadump: to read it: tar -xf b\.tar\.zst, then open ${b##*/}/index\.html"
+has "... and counts what failed" "$tmp/err" "^rdmadump: $(jq '[.not_taken[] | select(.failed)] | length' "$manifest") members failed or incomplete: index.html"
+is "... not what this machine cannot have" "$(jq -r '.not_taken[] | select(.failed != (.why | test("not installed|no result|not supported") | not)).name' "$manifest")" ""
 diff <(jq -S . "$tmp/json") <(jq -S . "$manifest") >"$tmp/log"
 ok "--json prints the manifest" "$tmp/log"
 if has_jsonschema "schema of the manifest and of the plan"; then
@@ -110,6 +116,15 @@ has "... with the names of given files" "$b/index.html" '>Traffic in given\.pcap
 has "... and of the capture" "$b/index.html" '>Traffic in mlx5_0_1\.pcapng: <a href="analysis/mlx5_0_1\.html">'
 has "the page has findings of counters" "$b/index.html" 'local_ack_timeout_err is 4'
 has "it says that they may be old" "$b/index.html" 'they show [1-9][0-9]* more'
+has "whose machine it is" "$b/index.html" ">Support bundle of $(uname -n), collected $(date -u +%Y)-.* UTC by rdmadump [0-9]"
+is "its system" "$(sed -n 's/^<dt>System<dd>//p' "$b/index.html")" "$(sed -n 's/^PRETTY_NAME="\(.*\)"/\1/p' /etc/os-release)"
+has "its kernel" "$b/index.html" "^<dt>Kernel<dd>$(uname -r)\$"
+has "for how long it is up" "$b/index.html" '^<dt>Up<dd>[0-9]+ days?, [0-9:]+ h$'
+has "its driver" "$b/index.html" '^<dt>Driver<dd>mlx5_core'
+is "not what a failed ofed_info says" "$(grep -c '^<dt>OFED' "$b/index.html")" 0
+if has_tool dpkg-query "the version of rdma-core"; then
+	has "the version of rdma-core" "$b/index.html" "^<dt>rdma-core<dd>$(dpkg-query -W -f='${Version}' libibverbs1)\$"
+fi
 has "the device" "$b/index.html" '<tr><td>mlx5_0<td class=number>1<td>enp1s0f0np0'
 has "text of tools is escaped" "$b/index.html" 'exit status 7: &lt;script&gt;alert'
 grep -q '<script' "$b/index.html"
@@ -200,6 +215,7 @@ is "analyze --bundle without a capture: refused" $? 2
 has "... and how to get one" "$tmp/log" "rdmadump bundle --capture SECONDS"
 
 tool ibstat 'echo ibstat'
+tool ofed_info 'echo MLNX_OFED_LINUX-24.10-1.1.4.0:'
 model --fault verb=create_flow,errno=EPERM -- "$RDMADUMP" bundle -w none.tar.zst --timeout 100 --capture 1 mlx5_0 >"$tmp/log" 2>&1
 is "a capture that fails: exit status" $? 0
 has "... is reported" "$tmp/log" 'warning: missing or incomplete: captures/mlx5_0_1.pcapng: exit status [1-9]'
@@ -207,6 +223,7 @@ is "... and what was not requested is not" "$(grep -c 'not requested' "$tmp/log"
 ends=$TEST_DATA/roce/10_rc_write_loss
 bare -w none.tar.zst --timeout 100 --file "$ends/a.pcap.zst" --file "$ends/b.pcap.zst" >"$tmp/log" 2>&1
 unpacked none.tar.zst
+has "the page has the version of OFED" "$b/index.html" '^<dt>OFED<dd>MLNX_OFED_LINUX-24\.10-1\.1\.4\.0$'
 has "two ends: the page has what was found between them" "$b/index.html" '<h3>Packets are lost inside the sender</h3>'
 has "... and counts it" "$b/index.html" '<h1>[1-9][0-9]* problem'
 is "... the verdict on both ends is on top" "$(verdicts "$b/index.html")" "$(jq -r .ends.verdict.text "$b/analysis/files.json")"

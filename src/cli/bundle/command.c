@@ -15,6 +15,7 @@
 #include <rdmadump/log.h>
 #include <rdmadump/printable.h>
 #include <rdmadump/session.h>
+#include <rdmadump/units.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -226,18 +227,26 @@ static bool was_requested(const json_t *missing)
 /* What is missing, on standard error: the bundle itself may be on standard output. */
 static void report(const struct settings *s, const json_t *manifest, const char *path)
 {
-	const json_t *missing = json_object_get(manifest, "not_taken"), *m;
-	size_t i, n = json_array_size(json_object_get(manifest, "members"));
+	const bool named = strcmp(path, "-") != 0;
+	unsigned int failed = 0;
+	const json_t *m;
+	size_t i;
 
-	json_array_foreach (missing, i, m) {
+	json_array_foreach (json_object_get(manifest, "not_taken"), i, m) {
+		failed += json_is_true(json_object_get(m, "failed"));
 		rd_log(was_requested(m) ? RD_LOG_WARNING : RD_LOG_DEBUG,
 			"missing or incomplete: %s: %s", text_of(m, "name"), text_of(m, "why"));
 	}
-	rd_log(RD_LOG_INFO,
-		"%zu members are in %s; its manifest.json lists %zu that are missing or "
-		"incomplete, and why",
-		n, strcmp(path, "-") ? path : "the bundle on standard output",
-		json_array_size(missing));
+	rd_log(RD_LOG_INFO, "%s is complete: %s", named ? path : "the bundle",
+		text_of(manifest, "headline"));
+	json_array_foreach (json_object_get(manifest, "verdicts"), i, m) {
+		rd_log(RD_LOG_INFO, "%s: %s", text_of(m, "member"), text_of(m, "what"));
+	}
+	rd_log(RD_LOG_INFO, "to read it: tar -xf %s, then open %s/index.html in a browser",
+		named ? path : "FILE", text_of(manifest, "bundle"));
+	if (failed)
+		rd_log(RD_LOG_INFO, "%u member%s failed or incomplete: index.html says why", failed,
+			rd_plural(failed));
 	if (s->redact)
 		rd_log(RD_LOG_INFO, "%s%s maps replacements to originals: keep it private",
 			s->map ? s->map : path, s->map ? "" : ".map");

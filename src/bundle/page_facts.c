@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The first lines of the page: whose machine it is, and which software it runs. */
+#include "page_facts.h"
+#include "page_text.h"
+#include <rdmadump/json.h>
+#include <rdmadump/notation.h>
+#include <rdmadump/units.h>
+#include <string.h>
+
+#define TEXT_MAX 400
+
+const struct task *page_task(const struct tasks *tasks, const char *name)
+{
+	for (unsigned int i = 0; i < tasks->n; i++)
+		if (strcmp(tasks->task[i].name, name) == 0)
+			return &tasks->task[i];
+	return NULL;
+}
+
+static json_t *json_of(const struct task *t)
+{
+	return t && t->output.n ? json_loadb(t->output.data, t->output.n, 0, NULL) : NULL;
+}
+
+json_t *page_json(const struct tasks *tasks, const char *name)
+{
+	return json_of(page_task(tasks, name));
+}
+
+void page_origin(FILE *out, const json_t *manifest)
+{
+	uint64_t start_ns = rd_json_u64_value(json_object_get(manifest, "start_ns"));
+	char start[RD_UTC_LEN];
+
+	rd_utc_text(start, start_ns);
+	page_element(out, "<p class=\"soft small\">Support bundle of ",
+		page_text_of(manifest, "host"), "");
+	fprintf(out, ", collected %.10s %.8s UTC", start, start + 11);
+	page_element(out, " by ", page_text_of(manifest, "program"), "");
+	fputs(json_is_true(json_object_get(manifest, "root"))
+			? "</p>\n"
+			: ", not as root: some members are missing or incomplete</p>\n",
+		out);
+}
+
+static void put_fact(FILE *out, const char *title, const char *text)
+{
+	if (!*text)
+		return;
+	fprintf(out, "<dt>%s<dd>", title);
+	page_text(out, text);
+	fputc('\n', out);
+}
+
+static void put_uptime(FILE *out, const json_t *host)
+{
+	uint64_t seconds = rd_json_u64_value(json_object_get(host, "uptime_seconds"));
+	char text[64], hms[RD_UNITS_LEN];
+
+	if (!seconds)
+		return;
+	snprintf(text, sizeof(text), "%llu day%s, %s h", (unsigned long long)(seconds / 86400),
+		rd_plural(seconds / 86400), rd_fmt_hms(hms, seconds % 86400));
+	put_fact(out, "Up", text);
+}
+
+/* "mlx5_core 6.1.0, the kernel's own", each only once, of all devices */
+static void put_drivers(FILE *out, const struct tasks *tasks)
+{
+	char text[TEXT_MAX] = "", one[TEXT_MAX / 2];
+	json_t *info, *module;
+	size_t k;
+
+	for (unsigned int i = 0; i < tasks->n; i++) {
+		if (strncmp(tasks->task[i].command, "rdmadump info --json", 20) != 0)
+			continue;
+		info = json_of(&tasks->task[i]);
+		json_array_foreach (
+			json_object_get(json_object_get(info, "driver"), "modules"), k, module) {
+			const char *version = page_text_of(module, "version");
+			const char *origin = page_text_of(module, "origin");
+			size_t n = strlen(text);
+
+			snprintf(one, sizeof(one), "%s%s%s%s%s", page_text_of(module, "name"),
+				*version ? " " : "", version, *origin ? ", " : "", origin);
+			if (!strstr(text, one))
+				snprintf(text + n, sizeof(text) - n, "%s%s", n ? "; " : "", one);
+		}
+		json_decref(info);
+	}
+	put_fact(out, "Driver", text);
+}
+
+/* The field that follows the package's name and architecture, as members.c prints them. */
+static void put_rdma_core(FILE *out, const struct tasks *tasks)
+{
+	static const char *const rows[][2] = {{"host/packages-dpkg.txt", "libibverbs1\t"},
+		{"host/packages-rpm.txt", "libibverbs\t"}};
+	char text[TEXT_MAX];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct task *t = page_task(tasks, rows[i][0]);
+		const char *at = t && t->output.n ? strstr(t->output.data, rows[i][1]) : NULL;
+
+		at = at ? strchr(at + strlen(rows[i][1]), '\t') : NULL;
+		if (!at)
+			continue;
+		snprintf(text, sizeof(text), "%.*s", (int)strcspn(at + 1, "\t\n"), at + 1);
+		put_fact(out, "rdma-core", text);
+	}
+}
+
+/* "MLNX_OFED_LINUX-24.10-1.1.4.0:" */
+static void put_ofed(FILE *out, const struct tasks *tasks)
+{
+	const struct task *t = page_task(tasks, "tools/ofed_info.txt");
+	char text[TEXT_MAX] = "";
+
+	if (t && t->outcome == OUTCOME_ENDED && t->status == 0 && t->output.n)
+		snprintf(text, sizeof(text), "%.*s", (int)strcspn(t->output.data, ":\n"),
+			t->output.data);
+	put_fact(out, "OFED", text);
+}
+
+void page_facts(FILE *out, const struct tasks *tasks, const json_t *manifest)
+{
+	json_t *host = page_json(tasks, "host/host.json");
+
+	fputs("<dl class=facts>\n", out);
+	put_fact(out, "System", page_text_of(host, "distribution"));
+	put_fact(out, "Kernel", page_text_of(manifest, "kernel"));
+	put_uptime(out, host);
+	put_drivers(out, tasks);
+	put_ofed(out, tasks);
+	put_rdma_core(out, tasks);
+	fputs("</dl>\n", out);
+	json_decref(host);
+}
