@@ -7,7 +7,7 @@
 #define RECENT_FIRST 4
 #define ID_STEP	     256 /* a sender's other QPs use identifications in between */
 #define ID_STEPS     8192
-/* Of TIME_STEP_SHIFT: half of the shortest local ACK timeout that a QP can have, 8.192 us (IBTA
+/* Of TIME_STEP_NS: half of the shortest local ACK timeout that a QP can have, 8.192 us (IBTA
  * volume 1, 9.7.6.1.3); devices have a floor of their own, which is far longer. Missing responses
  * to READs and atomics make the sender go back without a timer. */
 #define COPY_STEPS	 32
@@ -81,10 +81,11 @@ bool flow_is_recent(const struct flow *f, const struct item *it)
 	uint16_t steps;
 	bool fetches;
 
-	if (HAS_IP_ID(it->ip_id) || !f->recent.capacity[0])
+	if (HAS_IP_ID(it->ip_id) || !f->recent.capacity[0] ||
+		it->ns - f->recent.ns > COPY_STEPS * TIME_STEP_NS)
 		return false;
 	was = *recent_at(f, false, psn);
-	steps = (uint16_t)((it->ns >> TIME_STEP_SHIFT) - (was & 0xffff));
+	steps = (uint16_t)(it->ns / TIME_STEP_NS - (was & 0xffff));
 	fetches = f->req.verb_at[RD_VERB_READ] || f->req.verb_at[RD_VERB_ATOMIC];
 	return was != RECENT_NONE && was >> 16 == (psn & 0xffff) &&
 	       steps <= (fetches ? COPY_STEPS_FETCH : COPY_STEPS);

@@ -371,6 +371,7 @@ struct flow_recent {
 	uint32_t *value[2];
 	uint8_t capacity[2];
 	uint16_t ip_id; /* of the newest frame */
+	uint64_t ns;	/* of the newest request without one */
 };
 
 struct app_queue;
@@ -667,7 +668,8 @@ bool flow_is_again(const struct flow *f, const struct item *it);
 bool flow_is_recent(const struct flow *f, const struct item *it);
 
 #define HAS_IP_ID(id)	((id)-1U < 0xffffU)
-#define TIME_STEP_SHIFT 7 /* 128 ns, so that 16 bits last for 8 ms */
+/* 16 bits last for 8 ms. Timeouts are powers of two of 4.096 us, and must not be multiples of that. */
+#define TIME_STEP_NS 125
 
 /*
  * Remembers a frame at its PSN modulo RECENT. A smaller table is one in which all frames have slots
@@ -682,7 +684,8 @@ static inline void flow_remember(
 	if (!HAS_IP_ID(it->ip_id)) {
 		if (response)
 			return;
-		value = psn << 16 | (it->ns >> TIME_STEP_SHIFT & 0xffff);
+		value = psn << 16 | (it->ns / TIME_STEP_NS & 0xffff);
+		f->recent.ns = it->ns;
 	}
 	if (f->recent.capacity[response] == RECENT)
 		f->recent.value[response][psn % RECENT] = value;
