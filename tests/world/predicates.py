@@ -153,6 +153,10 @@ def responses_stopped(c):
 
 
 def silence(c):
+    host = re.match("(\\d+) of \\d+ QPs", c.finding["detail"])
+    if host:
+        most = min(c.truth["waits"].get(address, 0) for address in c.finding["where"].split(" and "))
+        return most >= int(host[1]), None, "QPs that waited: %d" % most
     return bool(c.truth["silences"]), None, "pauses: %s" % c.truth["silences"]
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """What happened, as JSON: from the packets of the world, never from a capture or from the program under test."""
 import collections
+import itertools
 
 import congestion_truth
 import frames as wire
@@ -310,7 +311,8 @@ def of_world(world):
     for p in world.packets:
         if p.flow:
             packets[id(p.flow)].append(p)
-    out = {"duration_ns": world.end_ns, "flows": [], "taps": [], "places": PLACES, "silences": silences(world), "options": world.options}
+    out = {"duration_ns": world.end_ns, "flows": [], "taps": [], "places": PLACES, "silences": silences(world),
+           "waits": waits(world, packets), "options": world.options}
     for f in world.flows:
         out["flows"].append(flow_truth(world, f, packets[id(f)], taps))
     for t, s, whole in taps:
@@ -337,6 +339,18 @@ def silences(world):
             if len(waiting) > 1:
                 out.append((b - a) // 10**6)
     return out
+
+
+def waits(world, packets):
+    """Of each host, the most QPs that at one time had no response for 1.5 ms or more while requests were open."""
+    changes = collections.defaultdict(list)
+    for f in world.flows:
+        posted = [m.posted_ns for m in getattr(f, "messages", [])]
+        replies = sorted(p.sent_ns for p in packets[id(f)] if p.kind == "response")
+        for a, b in zip(posted[:1] + replies, replies):
+            for host in (f.source, f.target) if b - a >= 1_500_000 else ():
+                changes[host.text()] += [(a, 1), (b, -1)]
+    return {host: max(itertools.accumulate(n for _, n in sorted(rows))) for host, rows in changes.items()}
 
 
 def tap_truth(t, whole):

@@ -82,3 +82,29 @@ void leg_begin(const struct legs *l, struct leg *leg, uint64_t ns, uint64_t fram
 	if (++h->senders > h->most_senders)
 		h->most_senders = h->senders;
 }
+
+/* False: the waits have too little time in common. Those of one QP have none. */
+static bool quiet_join(struct quiet *q, uint64_t from, uint64_t to)
+{
+	from = from > q->from_ns ? from : q->from_ns;
+	to = to < q->to_ns ? to : q->to_ns;
+	if (to < from + WAITED_NS)
+		return false;
+	*q = (struct quiet){from, to, q->qps + 1};
+	return true;
+}
+
+void leg_quiet(struct leg *leg, uint64_t from, uint64_t to)
+{
+	struct host *ends[] = {leg->from, leg->to};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct quiet *q = ends[i]->quiet;
+
+		quiet_join(&q[0], from, to);
+		if (!quiet_join(&q[1], from, to))
+			q[1] = (struct quiet){from, to, 1};
+		if (q[1].qps > q[0].qps)
+			q[0] = q[1];
+	}
+}

@@ -10,6 +10,14 @@
 
 struct flow;
 
+/* A time in which QPs of a host waited for responses, all of them. */
+struct quiet {
+	uint64_t from_ns, to_ns;
+	uint32_t qps;
+};
+
+#define WAITED_NS UINT64_C(2000000) /* shorter pauses of a link are not reported */
+
 struct host {
 	uint8_t address[16], net;
 	uint64_t window;			  /* the last one in which it received */
@@ -18,6 +26,7 @@ struct host {
 	uint32_t peak_senders, most_senders;	  /* in the window of the peak; in any window */
 	uint64_t peak_bytes, peak_ns, peak_frame; /* of the window with most bytes */
 	uint64_t window_ns, window_frame;	  /* when its last window began */
+	struct quiet quiet[2];			  /* the one of most QPs, the last one */
 };
 
 struct leg {
@@ -44,6 +53,9 @@ struct leg *leg_of(struct legs *l, const struct flow *f);
 void leg_close(struct host *h);
 /* The first frame of a leg in a window. */
 void leg_begin(const struct legs *l, struct leg *leg, uint64_t ns, uint64_t frame);
+
+/* A QP of this leg had waited since `from` when it got a response: no less than WAITED_NS. */
+void leg_quiet(struct leg *leg, uint64_t from, uint64_t to);
 
 /* Counts a frame. A window begins with the first frame after the previous one has ended. */
 static inline void leg_take(

@@ -399,7 +399,7 @@ static inline void wait_for_response(
 	struct waiting *w;
 
 	if (!f->ack.open_since_ns)
-		f->ack.open_since_ns = it->ns;
+		f->ack.open_since_ns = f->ack.quiet_ns = it->ns;
 	if (f->ack.waiting_n == WAITING || f->round.active ||
 		(f->ack.answered && was_answered(f, it->p->psn)))
 		return;

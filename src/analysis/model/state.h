@@ -345,6 +345,7 @@ struct flow_acks {
 	uint64_t end_frame; /* of the NAK that ended the QP; without one of the last response */
 	uint64_t end_ns;
 	uint64_t open_since_ns; /* the oldest open request waits since then; 0: none is open */
+	uint64_t quiet_ns;	/* the same, whatever was retransmitted; 0 also while not ready */
 	uint64_t waited_ns;	/* for the last ACK */
 	uint64_t stall_ns, stall_frame;
 	struct hist *latencies[RD_LATENCY_COUNT];
@@ -667,8 +668,9 @@ bool flow_is_again(const struct flow *f, const struct item *it);
  */
 bool flow_is_recent(const struct flow *f, const struct item *it);
 
-#define HAS_IP_ID(id)	((id)-1U < 0xffffU)
-/* 16 bits last for 8 ms. Timeouts are powers of two of 4.096 us, and must not be multiples of that. */
+#define HAS_IP_ID(id) ((id)-1U < 0xffffU)
+/* 16 bits last for 8 ms. Timeouts are powers of two of 4.096 us, and must not be multiples of that.
+ */
 #define TIME_STEP_NS 125
 
 /*

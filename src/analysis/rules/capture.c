@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <rdmadump/sum.h>
 
-#define SILENCE_NS UINT64_C(50000000)
 #define FEW_COPIES 16 /* fewer than one of so many frames are not a second capture */
 
 static bool no_rdma(const struct look *l, struct rd_finding *f)
@@ -317,21 +316,6 @@ static bool damaged_strays(const struct look *l, struct rd_finding *f)
 	return true;
 }
 
-static bool silence(const struct look *l, struct rd_finding *f)
-{
-	const struct rd_totals *t = &l->r->totals;
-	char longest[RD_UNITS_LEN];
-
-	if (l->nth || t->longest_silence_ns < SILENCE_NS)
-		return false;
-	f->evidence.count = t->silences;
-	rd_finding_frame(f, t->silence_frame);
-	rd_finding_title(f, "all traffic stopped while several QPs waited for responses");
-	rd_finding_detail(f, "%llu pause%s, the longest %s", n(t->silences), rd_plural(t->silences),
-		rd_fmt_duration(longest, t->longest_silence_ns));
-	return true;
-}
-
 static bool backwards(const struct look *l, struct rd_finding *f)
 {
 	if (l->nth || !l->r->totals.backwards)
@@ -521,10 +505,6 @@ const struct rule rules_of_capture[] = {
 		 "the same cause as other damaged frames, or other traffic on UDP port 4791",
 		 "look at the frames; look at symbol errors and FCS errors of the links"},
 		damaged_strays},
-	{{"silence", RD_SEV_WARNING, RD_POSSIBLE,
-		 "a paused port (PFC storm), a link that went down, or hosts that were stopped",
-		 "look at rx_prio*_pause counters of the NIC and of the switch ports"},
-		silence},
 	{{"time-backwards", RD_SEV_NOTE, RD_CERTAIN,
 		 "the clock was set, or files are in the wrong order",
 		 "look at the source of the clock, name files in the order of their times"},

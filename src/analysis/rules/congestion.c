@@ -3,7 +3,10 @@
 #include "look.h"
 #include <rdmadump/units.h>
 
-#define LATE_NS UINT64_C(200000) /* for a CNP: adapters take microseconds */
+#define LATE_NS	   UINT64_C(200000) /* for a CNP: adapters take microseconds */
+#define SILENCE_NS UINT64_C(50000000)
+#define QUIET_QPS  3
+#define QUIET_PART 20 /* of a usual wait for a response */
 
 /* --- pauses ----------------------------------------------------------------------------------- */
 
@@ -189,6 +192,82 @@ static bool cnp_without_effect(const struct look *l, struct rd_finding *f)
 	return true;
 }
 
+/* --- silence ---------------------------------------------------------------------------------- */
+
+/* Of all QPs of this host that had requests then, how many; 0: they often wait as long. */
+static unsigned int requesters(const struct rd_report *r, const char *host, const struct quiet *q)
+{
+	unsigned int all = 0, slow = 0;
+
+	for (size_t i = 0; i < r->n_conversations; i++) {
+		const struct rd_conversation *c = &r->conversations[i];
+
+		if (strcmp(c->a.address, host) != 0 && strcmp(c->b.address, host) != 0)
+			continue;
+		for (unsigned int side = 0; side < 2; side++) {
+			const struct rd_side *s = &c->side[side];
+			const struct rd_latency *t = rd_side_latency(s, RD_LATENCY_MESSAGE);
+
+			if (!t->n || s->first_ns > q->from_ns || s->last_ns < q->to_ns)
+				continue;
+			all++;
+			slow += t->p50 * QUIET_PART > q->to_ns - q->from_ns;
+		}
+	}
+	return slow * 2 > all ? 0 : all;
+}
+
+/* The QPs of one host waited, whatever others did. */
+static bool host_silence(const struct look *l, struct rd_finding *f)
+{
+	const struct legs *legs = l->a->legs;
+	const struct host *h = legs->hosts;
+	char host[RD_ADDRESS_LEN], other[RD_ADDRESS_LEN], took[RD_UNITS_LEN];
+	const struct quiet *q;
+	unsigned int all;
+
+	for (unsigned int i = 1; i < legs->n_hosts; i++)
+		if (legs->hosts[i].quiet->qps > h->quiet->qps)
+			h = &legs->hosts[i];
+	q = h->quiet;
+	rd_address_text(host, h->net, h->address);
+	all = q->qps < QUIET_QPS ? 0 : requesters(l->r, host, q);
+	if (!all || q->qps * UINT64_C(2) < all)
+		return false;
+	f->evidence.count = 1;
+	f->evidence.first_ns = q->from_ns;
+	f->evidence.last_ns = q->to_ns;
+	rd_finding_where(f, "%s", host);
+	for (const struct host *o = h + 1; o < legs->hosts + legs->n_hosts; o++)
+		if (o->quiet->qps == q->qps) /* all of them are between these two */
+			rd_finding_where(
+				f, "%s and %s", host, rd_address_text(other, o->net, o->address));
+	if (trust_missed(l->r) || capture_lost_frames(l->r))
+		finding_lower(f, RD_POSSIBLE);
+	rd_finding_title(f, "several QPs of a host waited for responses at the same time");
+	rd_finding_detail(f, "%u of %u QPs with requests, for %s", q->qps, all,
+		rd_fmt_duration(took, q->to_ns - q->from_ns));
+	return true;
+}
+
+static bool silence(const struct look *l, struct rd_finding *f)
+{
+	const struct rd_totals *t = &l->r->totals;
+	char longest[RD_UNITS_LEN];
+
+	if (l->nth)
+		return false;
+	if (t->longest_silence_ns < SILENCE_NS)
+		return host_silence(l, f);
+	finding_lower(f, RD_POSSIBLE);
+	f->evidence.count = t->silences;
+	rd_finding_frame(f, t->silence_frame);
+	rd_finding_title(f, "all traffic stopped while several QPs waited for responses");
+	rd_finding_detail(f, "%llu pause%s, the longest %s", n(t->silences), rd_plural(t->silences),
+		rd_fmt_duration(longest, t->longest_silence_ns));
+	return true;
+}
+
 /* --- priorities ------------------------------------------------------------------------------- */
 
 /* Whether nearly all packets of a side have one DSCP. */
@@ -279,6 +358,12 @@ const struct rule rules_of_pauses[] = {
 		 "such frames a link may be paused as well, since most adapters do not pass them "
 		 "on"},
 		pause_frames},
+	{{"silence", RD_SEV_WARNING, RD_LIKELY,
+		 "a port that was paused (PFC storm) or whose link went down for a moment, a host "
+		 "or NIC that stood still, or a switch that dropped packets of all QPs",
+		 "look at link_downed, and at rx_prio*_pause counters of the NIC and of the switch "
+		 "ports"},
+		silence},
 	{{0}, NULL},
 };
 

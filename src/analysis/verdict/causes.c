@@ -89,6 +89,8 @@ static const struct cause causes[] = {
 	{"ecn-no-cnp", 8,
 		"The path from {s} to {r} is congested, and {r} does not ask {s} to slow down.",
 		{ANYWHERE(RN | FA)}, RD_LIKELY, "Frames marked", 0},
+	{"silence", 8, "Several QPs waited for responses at the same time.", {ANYWHERE(ALL)},
+		RD_POSSIBLE, "Pauses", 0},
 	{"timeout", 9, "{s} repeated requests, since responses of {r} did not come in time.",
 		{SN | FA | RN | RH, SN | FA | RN | RH, SN | FA | RN | RH}, RD_LIKELY, "Timeouts",
 		0},
@@ -105,8 +107,6 @@ static const struct cause causes[] = {
 	{"duplicated", 11,
 		"Frames from {s} to {r} are duplicated on the way or by the mirror port.",
 		{UPSTREAM}, RD_POSSIBLE, "Frames twice", 0},
-	{"silence", 11, "All traffic stopped for a time while requests were open.", {ANYWHERE(ALL)},
-		RD_POSSIBLE, "Pauses", 0},
 };
 
 const struct cause *cause_of(const char *rule)

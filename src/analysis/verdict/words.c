@@ -283,7 +283,9 @@ static uint64_t packets_of(const struct rd_report *r, const struct rd_group *g)
 static void put_longest(FILE *out, const struct rd_report *r, const struct rd_group *g)
 {
 	char text[RD_UNITS_LEN];
-	uint64_t longest = strcmp(g->rule, "silence") ? 0 : r->totals.longest_silence_ns;
+	uint64_t longest = strcmp(g->rule, "silence") ? 0
+			   : g->last_ns		      ? g->last_ns - g->first_ns
+						      : r->totals.longest_silence_ns;
 
 	for (size_t i = 0; i < g->n && !strcmp(g->rule, "stall"); i++) {
 		const struct rd_finding *f = &r->findings.finding[g->finding[i]];
