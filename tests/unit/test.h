@@ -69,34 +69,61 @@ int main(void)
 	return _cmocka_run_group_tests("tests", tests.test, tests.n, tests.begin, tests.end);
 }
 
-/* A value and the text before it has been compared with; see expect(). */
-static inline const char *expect_number(const char *want, uint64_t n, const char *title, int line)
-{
-	char *end;
+/* A text or a number of any type. */
+struct value {
+	bool is_text;
+	const char *text;
+	uint64_t number;
+};
 
-	if (strtoull(want, &end, 0) != n || end == want || (*end && *end != ' ')) {
-		print_error("line %d: %s is %" PRIi64 " (%#" PRIx64 "), not %s\n", line, title,
-			(int64_t)n, n, want);
-		_fail(__BASE_FILE__, line);
+static inline struct value value_text(const char *text)
+{
+	return (struct value){.is_text = true, .text = text ? text : "(null)"};
+}
+
+static inline struct value value_unsigned(uintmax_t number)
+{
+	return (struct value){.number = number};
+}
+
+static inline struct value value_signed(intmax_t number)
+{
+	return (struct value){.number = (uint64_t)number};
+}
+
+static inline void value_fail(struct value v, const char *title, const char *want, int line)
+{
+	if (v.is_text)
+		print_error("%s is '%s', not '%s'\n", title, v.text, want);
+	else
+		print_error("%s is %" PRIi64 " (%#" PRIx64 "), not %s\n", title, (int64_t)v.number,
+			v.number, want);
+	_fail(__BASE_FILE__, line);
+}
+
+/* Whether the text begins with the value; returns what is behind it. */
+static inline const char *value_next(const char *want, struct value v, const char *title, int line)
+{
+	char *end = (char *)(uintptr_t)want;
+	bool same;
+
+	if (v.is_text) {
+		same = strncmp(want, v.text, strlen(v.text)) == 0;
+		end += same ? strlen(v.text) : 0;
+	} else {
+		same = strtoull(want, &end, 0) == v.number && end != want;
 	}
+	if (!same || (*end && *end != ' '))
+		value_fail(v, title, want, line);
 	return end + (*end == ' ');
 }
 
-static inline const char *expect_signed(const char *want, intmax_t n, const char *title, int line)
+static inline void value_same(
+	struct value v, struct value want, const char *title, const char *wanted, int line)
 {
-	return expect_number(want, (uint64_t)n, title, line);
-}
-
-static inline const char *expect_text(
-	const char *want, const char *text, const char *title, int line)
-{
-	size_t n = text ? strlen(text) : 0;
-
-	if (!text || strncmp(want, text, n) != 0 || (want[n] && want[n] != ' ')) {
-		print_error("line %d: %s is '%s', not '%s'\n", line, title, text, want);
-		_fail(__BASE_FILE__, line);
-	}
-	return want + n + (want[n] == ' ');
+	if (v.is_text != want.is_text || v.number != want.number ||
+		(v.is_text && strcmp(v.text, want.text) != 0))
+		value_fail(v, title, v.is_text ? want.text : wanted, line);
 }
 
 /*
@@ -105,20 +132,26 @@ static inline const char *expect_text(
  */
 #define expect(want, ...)                                                                          \
 	do {                                                                                       \
-		const char *expect_rest = want;                                                    \
+		const char *expected = want;                                                       \
                                                                                                    \
 		EXPECT_N(__VA_ARGS__, EXPECT_8, EXPECT_7, EXPECT_6, EXPECT_5, EXPECT_4, EXPECT_3,  \
 			EXPECT_2, EXPECT_1)                                                        \
 		(__VA_ARGS__);                                                                     \
-		expect_text(expect_rest, "", "the rest", __LINE__);                                \
+		value_next(expected, VALUE(""), "the rest", __LINE__);                             \
 	} while (0)
 
-#define EXPECT_N(a, b, c, d, e, f, g, h, name, ...) name
+/* same(err.class, RD_CLASS_USAGE, sent, 3 * size): values, each before what it must be. */
+#define same(...)                                                                                  \
+	do {                                                                                       \
+		EXPECT_N(__VA_ARGS__, SAME_8, 7, SAME_6, 5, SAME_4, 3, SAME_2, 1)(__VA_ARGS__);    \
+	} while (0)
+
 /* clang-format off */
-#define EXPECT_1(x)                                                            \
-	expect_rest = _Generic((x), char *: expect_text, const char *: expect_text, \
-		unsigned long: expect_number, unsigned long long: expect_number,       \
-		default: expect_signed)(expect_rest, x, #x, __LINE__)
+#define VALUE(x)                                                                                   \
+	_Generic((x), char *: value_text, const char *: value_text, unsigned long: value_unsigned, \
+		unsigned long long: value_unsigned, default: value_signed)(x)
+#define EXPECT_N(a, b, c, d, e, f, g, h, name, ...) name
+#define EXPECT_1(x) expected = value_next(expected, VALUE(x), #x, __LINE__)
 #define EXPECT_2(x, ...) EXPECT_1(x); EXPECT_1(__VA_ARGS__)
 #define EXPECT_3(x, ...) EXPECT_1(x); EXPECT_2(__VA_ARGS__)
 #define EXPECT_4(x, ...) EXPECT_1(x); EXPECT_3(__VA_ARGS__)
@@ -126,6 +159,10 @@ static inline const char *expect_text(
 #define EXPECT_6(x, ...) EXPECT_1(x); EXPECT_5(__VA_ARGS__)
 #define EXPECT_7(x, ...) EXPECT_1(x); EXPECT_6(__VA_ARGS__)
 #define EXPECT_8(x, ...) EXPECT_1(x); EXPECT_7(__VA_ARGS__)
+#define SAME_2(x, want) value_same(VALUE(x), VALUE(want), #x, #want, __LINE__)
+#define SAME_4(x, want, ...) SAME_2(x, want); SAME_2(__VA_ARGS__)
+#define SAME_6(x, want, ...) SAME_2(x, want); SAME_4(__VA_ARGS__)
+#define SAME_8(x, want, ...) SAME_2(x, want); SAME_6(__VA_ARGS__)
 /* clang-format on */
 
 #endif

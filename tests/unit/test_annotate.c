@@ -226,8 +226,7 @@ TEST(no_comment)
 
 	scene(&in, false, 0);
 	section_of(&want, true, 0);
-	assert_int_equal(annotate(&a, &in.m, 0), 0);
-	assert_int_equal(got.len, in.m.len);
+	same(annotate(&a, &in.m, 0), 0, got.len, in.m.len);
 	assert_memory_equal(got.data, want.m.data, want.m.len);
 	assert_memory_equal(got.data + want.m.len, in.m.data + want.m.len, in.m.len - want.m.len);
 	memory_free(&in.m);
@@ -254,9 +253,7 @@ static void same_frames(struct memory *x, struct memory *y, const char *const *t
 		assert_int_equal(rd_reader_next(ry, &fy, 1, NULL), more);
 		if (!more)
 			break;
-		assert_int_equal(fx.ts_ns, fy.ts_ns);
-		assert_int_equal(fx.len, fy.len);
-		assert_int_equal(fx.caplen, fy.caplen);
+		same(fx.ts_ns, fy.ts_ns, fx.len, fy.len, fx.caplen, fy.caplen);
 		assert_memory_equal(fx.data, fy.data, fx.caplen);
 		if (!texts[n]) {
 			assert_false(rd_reader_note(ry, 0, &note) && note.comment);
@@ -455,12 +452,9 @@ TEST(largest)
 		section(&k);
 		iface(&k, 1, 0, 9);
 		epb(&k, 0, 77, large, caplen);
-		assert_int_equal(annotate(&a, &k.m, 0), 0);
-		assert_int_equal(a.noted, !longer);
-		assert_int_equal(a.too_big, longer);
+		same(annotate(&a, &k.m, 0), 0, a.noted, !longer, a.too_big, longer);
 		r = memory_open(&got);
-		assert_int_equal(rd_reader_next(r, &f, 1, NULL), 1);
-		assert_int_equal(f.caplen, caplen);
+		same(rd_reader_next(r, &f, 1, NULL), 1, f.caplen, caplen);
 		rd_reader_close(r);
 		memory_free(&k.m);
 		memory_free(&got);
@@ -486,8 +480,7 @@ TEST(damage)
 	assert_memory_equal(got.data, whole.m.data, whole.m.len);
 	k.m.len = 10; /* no capture file any more */
 	k.m.at = 0;
-	assert_int_equal(rd_annotate(&a, memory_read, &k.m, "test", &err), -1);
-	assert_int_equal(err.class, RD_CLASS_DEVICE);
+	same(rd_annotate(&a, memory_read, &k.m, "test", &err), -1, err.class, RD_CLASS_DEVICE);
 	memory_free(&k.m);
 	memory_free(&whole.m);
 	memory_free(&got);
@@ -527,8 +520,7 @@ TEST(full_disk)
 		ret = rd_annotate(&a, memory_read, &k.m, "test", &err);
 		assert_int_equal(ret, capacity == copy.m.len ? 0 : -1);
 		if (ret < 0) {
-			assert_int_equal(err.class, RD_CLASS_OUTPUT);
-			assert_int_equal(err.errnum, ENOSPC);
+			same(err.class, RD_CLASS_OUTPUT, err.errnum, ENOSPC);
 		}
 	}
 	memory_free(&k.m);

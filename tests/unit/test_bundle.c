@@ -107,8 +107,7 @@ TEST(commands)
 	expect("exit status 3: err  ended by signal 9 1 4096 cut after 4096 bytes", why(&t[1]),
 		why(&t[2]), why(&t[3]), t[4].output.cut, t[4].output.n, why(&t[4]));
 	expect("0 4096 C", t[5].output.cut, t[5].output.n, t[6].output.data);
-	assert_int_equal(t[7].outcome, OUTCOME_ABSENT);
-	assert_string_equal(why(&t[7]), "there-is-no-such-tool is not installed");
+	same(t[7].outcome, OUTCOME_ABSENT, why(&t[7]), "there-is-no-such-tool is not installed");
 	free_outputs(t, tasks.n);
 }
 
@@ -255,8 +254,7 @@ TEST(adapter_limit)
 	assert_non_null(gate);
 	fputs("\n", gate);
 	fclose(gate);
-	assert_int_equal(waitpid(t[1].pid, NULL, 0), t[1].pid);
-	assert_int_equal(access("child", F_OK), 0);
+	same(waitpid(t[1].pid, NULL, 0), t[1].pid, access("child", F_OK), 0);
 	free_outputs(t, 3);
 }
 
@@ -495,10 +493,9 @@ TEST(no_bundle)
 	write_archive("bundle", other, 1, false);
 	assert_int_equal(rd_bundle_open(&b, "bundle", RD_BUNDLE_TREE, &err), -1);
 	assert_non_null(strstr(err.text, "has no manifest.json"));
-	assert_int_equal(rd_bundle_open(&b, "/dev/null", RD_BUNDLE_TREE, &err), -1);
-	assert_int_equal(rd_bundle_open(&b, "absent", RD_BUNDLE_TREE, &err), -1);
-	assert_int_equal(err.class, RD_CLASS_DEVICE);
-	assert_int_equal(left_behind(), 0);
+	same(rd_bundle_open(&b, "/dev/null", RD_BUNDLE_TREE, &err), -1,
+		rd_bundle_open(&b, "absent", RD_BUNDLE_TREE, &err), -1, err.class, RD_CLASS_DEVICE,
+		left_behind(), 0);
 }
 
 /* What bsdtar or Python would make: devices, FIFOs, hard links, and an archive that grows. */
@@ -657,14 +654,12 @@ TEST(read_limit)
 	struct rd_bundle_config config = {.limit_s = 1, .stop = &stop};
 
 	assert_true(tasks_run(&tasks, PHASE_READ, &config));
-	assert_int_equal(t[0].outcome, OUTCOME_TIMED_OUT);
-	assert_true(t[0].ended_ns - t[0].began_ns >= 3000000000U);
-	assert_int_equal(t[1].outcome, OUTCOME_WAITING);
+	same(t[0].outcome, OUTCOME_TIMED_OUT, t[0].ended_ns - t[0].began_ns >= 3000000000U, true,
+		t[1].outcome, OUTCOME_WAITING);
 	/* The next phase has its own time. */
 	config.limit_s = 100;
 	assert_true(tasks_run(&tasks, PHASE_COLLECT, &config));
-	assert_int_equal(t[1].outcome, OUTCOME_ENDED);
-	assert_string_equal(t[1].output.data, "out\n");
+	same(t[1].outcome, OUTCOME_ENDED, t[1].output.data, "out\n");
 	free_outputs(t, 2);
 }
 

@@ -164,8 +164,7 @@ TEST(real_time)
 {
 	uint64_t now = EPOCH + 123456789, split = now / SECOND << 32 | now % SECOND;
 
-	assert_int_equal(clock_real_time_ns(split, now + 5000), now);
-	assert_int_equal(clock_real_time_ns(now, now + 5000), now);
+	same(clock_real_time_ns(split, now + 5000), now, clock_real_time_ns(now, now + 5000), now);
 	/* a clock that was never set counts from 1970 */
 	assert_int_equal(clock_real_time_ns((uint64_t)77 << 32 | 5, now), 77 * SECOND + 5);
 }
@@ -177,8 +176,7 @@ TEST(epoch)
 
 	expect("0 1", clock_epoch_offset(2000000, delay, &set), set);
 	/* TAI is 37 s ahead; the frame was on its way for 2 ms */
-	assert_int_equal(clock_epoch_offset(-37 * second + 2000000, delay, &set), -37 * second);
-	assert_true(set);
+	same(clock_epoch_offset(-37 * second + 2000000, delay, &set), -37 * second, set, true);
 	/* what is read exactly must agree exactly */
 	assert_int_equal(
 		clock_epoch_offset(-37 * second + 20000000, 0, &set), -37 * second + 20000000);
@@ -187,11 +185,9 @@ TEST(epoch)
 	expect("0 1 -6000000 0", clock_epoch_offset(18000000, delay, &set), set,
 		clock_epoch_offset(-6000000, delay, &set), set);
 	expect("22000000 0", clock_epoch_offset(22000000, delay, &set), set);
-	assert_int_equal(clock_epoch_offset(500 * second + 1, delay, &set), 500 * second + 1);
-	assert_false(set);
-	assert_int_equal(
-		clock_epoch_offset(5 * second + second / 2, delay, &set), 5 * second + second / 2);
-	assert_false(set);
+	same(clock_epoch_offset(500 * second + 1, delay, &set), 500 * second + 1, set, false);
+	same(clock_epoch_offset(5 * second + second / 2, delay, &set), 5 * second + second / 2, set,
+		false);
 }
 
 TEST(scale)
@@ -281,9 +277,7 @@ TEST(interrupted_look)
 			      last[] = {SECOND, SECOND, SECOND, 2000},
 			      never[] = {SECOND, SECOND, SECOND, SECOND};
 
-	assert_int_equal(look(at_once, 1), EPOCH);
-	assert_int_equal(look(just, 1), EPOCH + 50000);
-	assert_int_equal(look(twice, 2), EPOCH + 1000);
-	assert_int_equal(look(last, 4), EPOCH + 2000);
+	same(look(at_once, 1), EPOCH, look(just, 1), EPOCH + 50000, look(twice, 2), EPOCH + 1000,
+		look(last, 4), EPOCH + 2000);
 	assert_int_equal(look(never, 4), 0);
 }

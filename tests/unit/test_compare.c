@@ -207,8 +207,7 @@ TEST(a_report_with_a_part_of_the_traffic)
 
 		while (k < 3 && strcmp(status[k], is) != 0)
 			k++;
-		assert_string_equal(is, status[k]);
-		assert_string_equal(text_at(c, "traffic", i, "verb"), verbs[k]);
+		same(is, status[k], text_at(c, "traffic", i, "verb"), verbs[k]);
 		if (k == 0)
 			assert_string_equal(change_at(c, i, "goodput_bps"), "better");
 		if (k == 2)
@@ -449,12 +448,10 @@ TEST(counted_findings)
 
 		assert_string_equal(text_at(c, "findings", i, "rule"), want[i].rule);
 		assert_string_equal(text_at(c, "findings", i, "status"), want[i].status);
-		assert_int_equal(json_is_true(json_object_get(f, "by_rule")), want[i].by_rule);
-		assert_string_equal(
+		same(json_is_true(json_object_get(f, "by_rule")), want[i].by_rule,
 			text_at(c, "findings", i, "from"), want[i].by_rule ? "null" : "10.0.0.3");
-		assert_int_equal(of(f, "before", "findings"), want[i].n[0]);
-		assert_int_equal(of(f, "after", "findings"), want[i].n[1]);
-		assert_int_equal(of(f, "before", "count"), want[i].count[0]);
+		same(of(f, "before", "findings"), want[i].n[0], of(f, "after", "findings"),
+			want[i].n[1], of(f, "before", "count"), want[i].count[0]);
 		assert_int_equal(of(f, "after", "count"), want[i].count[1]);
 	}
 	assert_int_equal(of(c, "before", "findings_left_out"), 99 + 69 + 1);
@@ -532,8 +529,7 @@ TEST(refused)
 		struct rd_error err = {0};
 
 		assert_non_null(json);
-		assert_int_equal(rd_snapshot_of_json(&s, json, "x", &err), -1);
-		assert_int_equal(err.class, RD_CLASS_DEVICE);
+		same(rd_snapshot_of_json(&s, json, "x", &err), -1, err.class, RD_CLASS_DEVICE);
 		if (!strstr(err.text, cases[i].text))
 			fail_msg("'%s' lacks '%s'", err.text, cases[i].text);
 		json_decref(json);

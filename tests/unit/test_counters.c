@@ -94,9 +94,7 @@ TEST(growth_add)
 
 	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
 		rd_growth_add(&sum, &steps[i]);
-		assert_int_equal(sum.amount, sums[i]);
-		assert_int_equal(sum.wrapped, i > 0);
-		assert_int_equal(rd_growth_known(&sum), i < 4);
+		same(sum.amount, sums[i], sum.wrapped, i > 0, rd_growth_known(&sum), i < 4);
 	}
 	assert_int_equal(sum.verdict, RD_GROWTH_RESET);
 }
@@ -138,9 +136,8 @@ TEST(loss)
 			loss_of(readings[i].value, (i + 1) * UINT64_C(1000000000));
 
 		rd_loss_update(&loss, &now, G100);
-		assert_int_equal(loss.growth[0].amount, readings[i].sum);
-		assert_int_equal(loss.growth[0].verdict, readings[i].verdict);
-		assert_int_equal(loss.least[0], readings[i].least);
+		same(loss.growth[0].amount, readings[i].sum, loss.growth[0].verdict,
+			readings[i].verdict, loss.least[0], readings[i].least);
 	}
 	loss = (struct rd_loss){.last = loss_of(1, 0)};
 	rd_loss_update(&loss, &none, G100);
@@ -169,13 +166,11 @@ TEST(loss_witness)
 		loss.last.witness[0].value = cases[i].before;
 		now.witness[0].value = cases[i].after;
 		rd_loss_update(&loss, &now, G100);
-		assert_int_equal(loss.growth[0].verdict, cases[i].verdict);
-		assert_int_equal(loss.least[0], 200);
+		same(loss.growth[0].verdict, cases[i].verdict, loss.least[0], 200);
 		/* Each reset is seen once. */
 		now.counter[0].value = 301;
 		rd_loss_update(&loss, &now, G100);
-		assert_int_equal(loss.growth[0].verdict, cases[i].verdict);
-		assert_int_equal(loss.least[0], 201);
+		same(loss.growth[0].verdict, cases[i].verdict, loss.least[0], 201);
 	}
 }
 
@@ -269,8 +264,7 @@ TEST(compare)
 		struct rd_growth *growth = rd_counters_compare(&before, &after);
 
 		assert_non_null(growth);
-		assert_int_equal(growth[0].amount, cases[i].amount);
-		assert_int_equal(growth[0].verdict, cases[i].verdict);
+		same(growth[0].amount, cases[i].amount, growth[0].verdict, cases[i].verdict);
 		free(growth);
 		growth = rd_counters_compare(&other, &before);
 		assert_non_null(growth);
@@ -297,9 +291,8 @@ TEST(compare_times)
 		after.time_ns = before.time_ns + seconds * UINT64_C(1000000000);
 		growth = rd_counters_compare(&before, &after);
 		assert_non_null(growth);
-		assert_int_equal(
-			growth[0].verdict, seconds == 1 ? RD_GROWTH_RESET : RD_GROWTH_EXACT);
-		assert_int_equal(growth[0].amount, seconds == 1 ? 0 : 0x70000000);
+		same(growth[0].verdict, seconds == 1 ? RD_GROWTH_RESET : RD_GROWTH_EXACT,
+			growth[0].amount, seconds == 1 ? 0 : 0x70000000);
 		free(growth);
 	}
 	rd_counters_free(&before);
@@ -371,15 +364,13 @@ TEST(judge)
 {
 	enum rd_severity s;
 
-	assert_int_equal(findings_of("hw_counters/out_of_buffer", 1, false, &s), 1);
-	assert_int_equal(s, RD_SEV_PROBLEM);
-	assert_int_equal(findings_of("hw_counters/rx_write_requests", 1000, true, &s), 0);
+	same(findings_of("hw_counters/out_of_buffer", 1, false, &s), 1, s, RD_SEV_PROBLEM,
+		findings_of("hw_counters/rx_write_requests", 1000, true, &s), 0);
 	/* A few errors since the link came up are no finding; a new one is. */
 	assert_int_equal(findings_of("counters/symbol_error", 9, false, &s), 0);
 	assert_int_equal(findings_of("counters/symbol_error", 10, false, &s), 1);
-	assert_int_equal(findings_of("counters/symbol_error", 1, true, &s), 1);
-	assert_int_equal(s, RD_SEV_WARNING);
-	assert_int_equal(findings_of("counters/symbol_error", 65535, false, &s), 2);
+	same(findings_of("counters/symbol_error", 1, true, &s), 1, s, RD_SEV_WARNING,
+		findings_of("counters/symbol_error", 65535, false, &s), 2);
 	assert_int_equal(findings_of("hw_counters/unheard_of", 65535, true, &s), 0);
 	/* Without np_cnp_sent, nothing is known about it. */
 	assert_int_equal(findings_of("hw_counters/np_ecn_marked_roce_packets", 5, true, &s), 1);

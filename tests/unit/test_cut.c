@@ -233,8 +233,7 @@ TEST(every_opcode)
 			before = m;
 			frame = make_frame(&m);
 			rd_cut_run(&headers_only, make_link(outers[o]), &frame, 1, NULL);
-			assert_int_equal(frame.caplen, payload);
-			assert_int_equal(frame.len, m.n);
+			same(frame.caplen, payload, frame.len, m.n);
 
 			frame = make_frame(&m);
 			rd_cut_run(&zero_payload, make_link(outers[o]), &frame, 1, NULL);
@@ -293,8 +292,7 @@ TEST(snaplen)
 	make_packet(&m, MAKE_V2_IPV4, 0x04, 0x11, 100, 0);
 	frame = make_frame(&m);
 	rd_cut_run(&snap, RD_LINK_ETHERNET, &frame, 1, NULL);
-	assert_int_equal(frame.caplen, 60);
-	assert_int_equal(frame.len, m.n);
+	same(frame.caplen, 60, frame.len, m.n);
 	frame = make_frame(&m);
 	rd_cut_run(&headers, RD_LINK_ETHERNET, &frame, 1, NULL);
 	assert_int_equal(frame.caplen, 54);
@@ -333,12 +331,9 @@ TEST(truncated)
 static void expect_same(const struct rd_packet *a, const struct rd_packet *b)
 {
 	assert_ptr_equal(a->op, b->op);
-	assert_int_equal(a->payload, b->payload);
-	assert_int_equal(a->payload_len, b->payload_len);
-	assert_int_equal(a->icrc, b->icrc);
-	assert_int_equal(a->dest_qp, b->dest_qp);
-	assert_int_equal(a->psn, b->psn);
-	assert_int_equal(a->flags, b->flags);
+	same(a->payload, b->payload, a->payload_len, b->payload_len, a->icrc, b->icrc, a->dest_qp,
+		b->dest_qp);
+	same(a->psn, b->psn, a->flags, b->flags);
 	for (unsigned int h = 1; a->op && h <= RD_H_CNP; h++)
 		assert_ptr_equal(rd_packet_header(a, (enum rd_header)h),
 			rd_packet_header(b, (enum rd_header)h));

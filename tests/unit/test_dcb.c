@@ -141,8 +141,7 @@ TEST(reply)
 	assert_memory_equal(&dcb.ets, &ets, sizeof(ets));
 	assert_memory_equal(&dcb.maxrate, &maxrate, sizeof(maxrate));
 	assert_memory_equal(&dcb.buffer, &buffer, sizeof(buffer));
-	assert_true(dcb.has_dcbx);
-	assert_int_equal(dcb.dcbx, DCB_CAP_DCBX_HOST | DCB_CAP_DCBX_VER_IEEE);
+	same(dcb.has_dcbx, true, dcb.dcbx, DCB_CAP_DCBX_HOST | DCB_CAP_DCBX_VER_IEEE);
 	expect("67 63 7", dcb.n_apps, dcb.apps[63].protocol, dcb.apps[63].priority);
 	assert_int_equal(dcb.apps[66].selector, RD_DCB_SEL_PCP);
 	expect("0x08 0 1", rd_dcb_roce_priorities(&dcb), dcb.has_trust,
@@ -153,8 +152,7 @@ TEST(reply)
 	make_reply(&m, true);
 	expect("0 1 2", rd_dcb_parse(&m.head, m.head.nlmsg_len, &dcb), dcb.has_trust,
 		rd_dcb_trust(&dcb, trusted));
-	assert_int_equal(trusted[0], IEEE_8021QAZ_APP_SEL_DSCP);
-	assert_int_equal(trusted[1], RD_DCB_SEL_PCP);
+	same(trusted[0], IEEE_8021QAZ_APP_SEL_DSCP, trusted[1], RD_DCB_SEL_PCP);
 	rd_dcb_free(&dcb);
 }
 
@@ -241,8 +239,7 @@ int __wrap_rd_netlink_request(struct rd_netlink *nl, struct nl_msg *msg, rd_netl
 	struct message m;
 
 	assert_ptr_equal(nl, &kernel);
-	assert_int_equal(head->nlmsg_type, RTM_GETDCB);
-	assert_int_equal(dcb->cmd, DCB_CMD_IEEE_GET);
+	same(head->nlmsg_type, RTM_GETDCB, dcb->cmd, DCB_CMD_IEEE_GET);
 	assert_non_null(name);
 	assert_string_equal(nla_data(name), "lo");
 	nlmsg_free(msg);
@@ -292,12 +289,10 @@ TEST(states)
 		kernel.silent = cases[i].silent;
 		kernel.unopened = cases[i].unopened;
 		rd_dcb_load(&dcb, &device, &netdev);
-		assert_int_equal(dcb.state, cases[i].state);
-		assert_string_equal(dcb.why, cases[i].why);
-		assert_string_equal(dcb.netdev, "lo");
-		assert_int_equal(kernel.requests,
-			!cases[i].copied && cases[i].ifindex == 1 && !cases[i].unopened);
-		assert_int_equal(dcb.has_pfc, cases[i].state == RD_DCB_KNOWN);
+		same(dcb.state, cases[i].state, dcb.why, cases[i].why, dcb.netdev, "lo");
+		same(kernel.requests,
+			!cases[i].copied && cases[i].ifindex == 1 && !cases[i].unopened,
+			dcb.has_pfc, cases[i].state == RD_DCB_KNOWN);
 		rd_dcb_free(&dcb);
 	}
 }
@@ -355,8 +350,7 @@ TEST(findings)
 		struct rd_info info = {.device = &device, .ports = &ports};
 		struct rd_findings list;
 
-		assert_int_equal(rd_info_judge(&list, &info), 0);
-		assert_int_equal(list.n, cases[i].rule ? 1 : 0);
+		same(rd_info_judge(&list, &info), 0, list.n, cases[i].rule ? 1 : 0);
 		if (cases[i].rule) {
 			assert_string_equal(list.finding[0].rule, cases[i].rule);
 			assert_int_equal(list.finding[0].certainty, RD_POSSIBLE);
@@ -478,9 +472,8 @@ static void check_fact(const struct rd_dcb *dcb)
 	assert_int_equal(json_array_size(json_object_get(fact, "pfc")), 1);
 	assert_int_equal(json_integer_value(json_array_get(json_object_get(fact, "pfc"), 0)), 3);
 	assert_int_equal(json_array_size(json_object_get(fact, "trust")), 1);
-	assert_string_equal(
-		json_string_value(json_array_get(json_object_get(fact, "trust"), 0)), "dscp");
-	assert_int_equal(json_array_size(map), RD_DCB_DSCPS);
+	same(json_string_value(json_array_get(json_object_get(fact, "trust"), 0)), "dscp",
+		json_array_size(map), RD_DCB_DSCPS);
 	for (size_t i = 0; i < RD_DCB_DSCPS; i++) {
 		int wanted = -1;
 

@@ -99,8 +99,7 @@ TEST(cut_outer)
 	frame = make_frame(&m);
 	frame.caplen -= 50;
 	rd_decap_run(RD_LINK_ETHERNET, &frame, 1);
-	assert_int_equal(frame.len, inner.n);
-	assert_int_equal(frame.caplen, inner.n - 50);
+	same(frame.len, inner.n, frame.caplen, inner.n - 50);
 }
 
 /* An inner frame needs a whole Ethernet header, in the capture as well as on the wire. */
@@ -124,8 +123,7 @@ TEST(least_inner)
 		wrap(&m, 0, inner.b, n);
 		frame = make_frame(&m);
 		rd_decap_run(RD_LINK_ETHERNET, &frame, 1);
-		assert_int_equal(frame.len, n == 14 ? n : m.n);
-		assert_int_equal(frame.caplen, frame.len);
+		same(frame.len, n == 14 ? n : m.n, frame.caplen, frame.len);
 	}
 }
 
@@ -169,8 +167,7 @@ TEST(rspan)
 	make_rspan(&m, &inner);
 	frame = make_frame(&m);
 	rd_decap_run(RD_LINK_INFINIBAND, &frame, 1);
-	assert_int_equal(frame.len, inner.n);
-	assert_int_equal(frame.caplen, inner.n);
+	same(frame.len, inner.n, frame.caplen, inner.n);
 	assert_memory_equal(frame.data, inner.b, inner.n);
 
 	/* LNH is in byte 1, not in byte 2 (the upper half of the DLID). */
@@ -276,8 +273,7 @@ TEST(other_links)
 		assert_int_equal(
 			rd_packet_inner(others[i].link, &frame, &p, &all), others[i].tunnel != 0);
 		if (others[i].tunnel) {
-			assert_int_equal(in.link, others[i].inner);
-			assert_int_equal(in.len, inner.n - from);
+			same(in.link, others[i].inner, in.len, inner.n - from);
 			assert_memory_equal(in.data, inner.b + from, in.len);
 			assert_int_equal(p.dest_qp, 0x11);
 		}
@@ -378,8 +374,7 @@ TEST(pseudowire)
 		in.data = m.b;
 		in.caplen = in.len = m.n;
 		assert_true(rd_decap_any(&in));
-		assert_int_equal(in.tunnels, RD_TUNNEL_MPLS);
-		assert_int_equal(in.len, inner.n);
+		same(in.tunnels, RD_TUNNEL_MPLS, in.len, inner.n);
 		assert_memory_equal(in.data, inner.b, inner.n);
 	}
 }

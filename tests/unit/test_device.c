@@ -86,10 +86,8 @@ TEST(mlx5_eth)
 		port->netdevs[0].mtu, port->netdevs[0].ifindex, port->netdevs[0].operstate);
 	assert_memory_equal(port->netdevs[0].mac, "\x0c\x42\xa1\x5b\x77\x08", 6);
 	expect("5 5", port->n_gids, port->gids[4].index);
-	assert_int_equal(port->gids[4].type, RD_GID_ROCE_V2);
-	assert_string_equal(port->gids[4].ndev, "vlan100");
-	assert_int_equal(port->gids[0].type, RD_GID_ROCE_V1);
-	assert_string_equal(l.devices.dev[1].ports[0].state, "down");
+	same(port->gids[4].type, RD_GID_ROCE_V2, port->gids[4].ndev, "vlan100", port->gids[0].type,
+		RD_GID_ROCE_V1, l.devices.dev[1].ports[0].state, "down");
 	/* Natural order, and the subfunction's PCI address and driver are its parent's. */
 	expect("mlx5_10 0000:3b:00.0 mlx5_core", l.devices.dev[2].name, l.devices.dev[2].pci,
 		l.devices.dev[2].driver);
@@ -108,8 +106,7 @@ TEST(mlx5_ib)
 	assert_int_equal(port->link, RD_LINK_INFINIBAND);
 	expect("0x1f 1", port->lid, port->sm_lid);
 	/* A subnet prefix without GUID is no GID; a P_Key interface is no further netdev. */
-	assert_int_equal(port->n_gids, 1);
-	assert_int_equal(port->gids[0].type, RD_GID_IB);
+	same(port->n_gids, 1, port->gids[0].type, RD_GID_IB);
 	expect("1 ib0", port->n_netdevs, port->netdevs[0].name);
 	assert_memory_equal(port->netdevs[0].mac, "\0\0\0\0\0\0", 6);
 	expect("0 1",
@@ -235,8 +232,7 @@ static void run_find_case(const struct rd_devices *devices, const struct find_ca
 	}
 	if (ret)
 		fail_msg("'%s': %s", c->name, err.text);
-	assert_string_equal(dev->name, c->device);
-	assert_int_equal(port->num, c->found);
+	same(dev->name, c->device, port->num, c->found);
 }
 
 TEST(find)
@@ -293,8 +289,7 @@ TEST(no_devices)
 	struct loaded l;
 
 	tree_make(&l.tree);
-	assert_int_equal(rd_devices_load(&l.devices, l.tree.root, &err), -1);
-	assert_int_equal(err.class, RD_CLASS_DEVICE);
+	same(rd_devices_load(&l.devices, l.tree.root, &err), -1, err.class, RD_CLASS_DEVICE);
 	assert_non_null(strstr(err.text, "no directory 'sys' in '/tmp/"));
 	tree_text(&l.tree, "sys/class/net/eth0/mtu", "1500\n");
 	load(&l);
@@ -322,8 +317,7 @@ TEST(default)
 		open_tree(&l, cases[i].tree);
 		ret = rd_devices_default(&l.devices, &dev, &port, &err);
 		if (cases[i].device) {
-			assert_int_equal(ret, 0);
-			assert_string_equal(dev->name, cases[i].device);
+			same(ret, 0, dev->name, cases[i].device);
 		} else {
 			assert_int_equal(ret, -1);
 			assert_non_null(strstr(err.text, "no RDMA port can be captured ("));
@@ -465,22 +459,17 @@ TEST(cpus)
 	assert_int_equal(rd_device_cpus(tree.root, &device, cpus, 4), 0);
 	snprintf(list, sizeof(list), "%d,%d\n", all[1], all[0]);
 	tree_text(&tree, path, list);
-	assert_int_equal(rd_device_cpus(tree.root, &device, cpus, 4), 2);
-	assert_int_equal(cpus[0], all[1]);
-	assert_int_equal(cpus[1], all[0]);
-	assert_int_equal(rd_device_cpus(tree.root, &device, cpus, 1), 1);
+	same(rd_device_cpus(tree.root, &device, cpus, 4), 2, cpus[0], all[1], cpus[1], all[0],
+		rd_device_cpus(tree.root, &device, cpus, 1), 1);
 	snprintf(list, sizeof(list), "%d-%d,%d\n", all[0], all[1], all[0]);
 	tree_text(&tree, path, list);
-	assert_int_equal(rd_device_cpus(tree.root, &device, cpus, 4), 3);
-	assert_int_equal(cpus[1], all[1]);
-	assert_int_equal(cpus[2], all[0]);
+	same(rd_device_cpus(tree.root, &device, cpus, 4), 3, cpus[1], all[1], cpus[2], all[0]);
 	/* Others are left out. */
 	CPU_ZERO(&two);
 	CPU_SET((size_t)all[1], &two);
-	assert_int_equal(sched_setaffinity(0, sizeof(two), &two), 0);
-	assert_int_equal(rd_device_cpus(tree.root, &device, cpus, 4), 1);
-	assert_int_equal(cpus[0], all[1]);
-	assert_int_equal(sched_setaffinity(0, sizeof(allowed), &allowed), 0);
+	same(sched_setaffinity(0, sizeof(two), &two), 0,
+		rd_device_cpus(tree.root, &device, cpus, 4), 1, cpus[0], all[1],
+		sched_setaffinity(0, sizeof(allowed), &allowed), 0);
 	tree_text(&tree, path, "\n");
 	assert_int_equal(rd_device_cpus(tree.root, &device, cpus, 4), 0);
 	tree_remove(&tree);

@@ -38,8 +38,7 @@ static void check_tree(struct tree *tree, size_t n_devices)
 {
 	struct rd_devices devices;
 
-	assert_int_equal(rd_devices_load(&devices, tree->root, &err), 0);
-	assert_int_equal(devices.n, n_devices);
+	same(rd_devices_load(&devices, tree->root, &err), 0, devices.n, n_devices);
 	for (size_t i = 0; i < devices.n; i++) {
 		const struct rd_device *dev = &devices.dev[i], *found;
 		const struct rd_port *port;
@@ -268,8 +267,7 @@ TEST(many)
 	expect("0 255 1024 1023", rd_devices_load(&devices, tree.root, &err),
 		devices.dev[0].n_ports, devices.dev[0].ports[0].n_gids,
 		devices.dev[0].ports[0].gids[1023].index);
-	assert_int_equal(devices.dev[0].ports[0].n_netdevs, RD_NETDEV_MAX);
-	assert_int_equal(devices.dev[0].ports[254].num, 255);
+	same(devices.dev[0].ports[0].n_netdevs, RD_NETDEV_MAX, devices.dev[0].ports[254].num, 255);
 	rd_devices_free(&devices);
 	tree_remove(&tree);
 }

@@ -65,8 +65,7 @@ static inline void tree_write(
 	FILE *f = fopen(tree_path(tree, path), "w");
 
 	assert_non_null(f);
-	assert_int_equal(fwrite(bytes, 1, n, f), n);
-	assert_int_equal(fclose(f), 0);
+	same(fwrite(bytes, 1, n, f), n, fclose(f), 0);
 }
 
 static inline void tree_text(const struct tree *tree, const char *path, const char *text)

@@ -129,13 +129,11 @@ TEST(families)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		const struct rd_representor *last;
 
-		assert_int_equal(load(&device, cases[i].devlink, cases[i].mlxdevm), cases[i].n);
-		assert_int_equal(kernel[0].dumps, cases[i].devlink);
-		assert_int_equal(kernel[1].dumps, cases[i].mlxdevm);
+		same(load(&device, cases[i].devlink, cases[i].mlxdevm), cases[i].n, kernel[0].dumps,
+			cases[i].devlink, kernel[1].dumps, cases[i].mlxdevm);
 		last = cases[i].n ? &device.representors[cases[i].n - 1] : NULL;
 		if (cases[i].mlxdevm) {
-			assert_string_equal(last->netdev, "en3f1pf1sf88");
-			assert_int_equal(last->kind, RD_FUNCTION_SF);
+			same(last->netdev, "en3f1pf1sf88", last->kind, RD_FUNCTION_SF);
 			expect("88 1", last->number, last->pf);
 		}
 		free(device.representors);

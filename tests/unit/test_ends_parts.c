@@ -84,10 +84,8 @@ TEST(extremes)
 	for (size_t i = 0; i < sizeof(at_us) / sizeof(*at_us); i++)
 		assert_true(distances_add(&d, at_us[i] * (int64_t)US, distance[i], frame));
 	for (int joined = 0; joined < 2; joined++) {
-		assert_int_equal(d.width, MS << joined);
-		assert_int_equal(d.slots[0].max, -2000);
-		assert_int_equal(d.slots[0].max_t, 200 * US);
-		assert_int_equal(d.slots[0].min, -9000);
+		same(d.width, MS << joined, d.slots[0].max, -2000, d.slots[0].max_t, 200 * US,
+			d.slots[0].min, -9000);
 		assert_int_equal(d.slots[0].min_t, 600 * US);
 		assert_true(distances_add(&d, CLOCK_SLOTS * (int64_t)MS, -5000, frame));
 	}

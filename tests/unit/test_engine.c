@@ -91,10 +91,9 @@ TEST(sources_end)
 			fakes[i].ends = true;
 		fakes[1].total = 3;
 		fakes[2].total = 0;
-		assert_int_equal(capture_run(), 0);
-		assert_int_equal(capture.end, RD_END_SOURCE);
-		assert_int_equal(rd_capture_total(&capture).encoded, 503);
-		assert_int_equal(capture.bytes, 503 * 2 * FRAME_BYTES);
+		same(capture_run(), 0, capture.end, RD_END_SOURCE,
+			rd_capture_total(&capture).encoded, 503, capture.bytes,
+			503 * 2 * FRAME_BYTES);
 		assert_true(capture.end_ns >= capture.start_ns && capture.start_ns > 0);
 		assert_accounted();
 		assert_stopped(3);
@@ -115,8 +114,7 @@ TEST(watch_ends_and_drains)
 		fakes[0].done_fd = watch.fd;
 		fakes[0].behind = 1000;
 		fakes[1].behind = 70;
-		assert_int_equal(capture_run(), 0);
-		assert_int_equal(capture.end, RD_END_WATCH);
+		same(capture_run(), 0, capture.end, RD_END_WATCH);
 		assert_accounted();
 		assert_stopped(2);
 		for (unsigned int i = 0; i < 2; i++) {
@@ -139,10 +137,8 @@ TEST(fault)
 		config.n_threads = n_threads;
 		fakes[0].fault_after = 128;
 		fakes[1].behind = 100;
-		assert_int_equal(capture_run(), -1);
-		assert_int_equal(capture.end, RD_END_FAULT);
-		assert_string_equal(error.text, "the fake fails; look at it");
-		assert_int_equal(error.class, RD_CLASS_PARTIAL);
+		same(capture_run(), -1, capture.end, RD_END_FAULT, error.text,
+			"the fake fails; look at it", error.class, RD_CLASS_PARTIAL);
 		expect("1 128 400", fakes[0].faults, fakes[0].given, fakes[1].given);
 		assert_accounted();
 		assert_stopped(2);
@@ -166,9 +162,8 @@ static void limited(uint64_t total, unsigned int batch, uint64_t limit, unsigned
 		fakes[i].batch = batch;
 		fakes[i].behind = 1000;
 	}
-	assert_int_equal(capture_run(), 0);
-	assert_int_equal(capture.end, RD_END_COUNT);
-	assert_int_equal(rd_capture_total(&capture).encoded, limit);
+	same(capture_run(), 0, capture.end, RD_END_COUNT, rd_capture_total(&capture).encoded,
+		limit);
 	/* Frames after the limit count as if they had not arrived. */
 	assert_int_equal(rd_capture_total(&capture).delivered, limit);
 	assert_accounted();
@@ -210,10 +205,9 @@ TEST(limit_counts_what_is_kept)
 		config.filters = filters;
 		config.max_frames = limit;
 		fakes[0].batch = 10;
-		assert_int_equal(capture_run(), 0);
-		assert_int_equal(capture.end, RD_END_COUNT);
-		assert_int_equal(rd_capture_total(&capture).encoded, limit);
-		assert_int_equal(rd_capture_total(&capture).filtered, 50);
+		same(capture_run(), 0, capture.end, RD_END_COUNT,
+			rd_capture_total(&capture).encoded, limit,
+			rd_capture_total(&capture).filtered, 50);
 		assert_accounted();
 		rd_filter_free(filters[0]);
 		capture_end();
@@ -235,13 +229,10 @@ TEST(limit_accounts_for_its_frames)
 			want.no_time += i % 15 == 0;
 			want.disordered[RD_DIR_UNKNOWN] += i && i % 7 == 0 && i % 3;
 		}
-		assert_int_equal(capture_run(), 0);
-		assert_int_equal(rd_capture_total(&capture).delivered, limit);
-		assert_int_equal(capture.bytes, limit * 2 * FRAME_BYTES);
-		assert_int_equal(got->direction[RD_DIR_UNKNOWN], limit);
-		assert_int_equal(got->bad_time, want.bad_time);
-		assert_int_equal(got->no_time, want.no_time);
-		assert_int_equal(got->disordered[RD_DIR_UNKNOWN], want.disordered[RD_DIR_UNKNOWN]);
+		same(capture_run(), 0, rd_capture_total(&capture).delivered, limit, capture.bytes,
+			limit * 2 * FRAME_BYTES, got->direction[RD_DIR_UNKNOWN], limit);
+		same(got->bad_time, want.bad_time, got->no_time, want.no_time,
+			got->disordered[RD_DIR_UNKNOWN], want.disordered[RD_DIR_UNKNOWN]);
 		capture_end();
 	}
 }
@@ -256,8 +247,7 @@ TEST(sink_ends)
 		config.n_threads = i / 2;
 		sinks[0].complete = true;
 		sinks[0].failed = i % 2;
-		assert_int_equal(capture_run(), 0);
-		assert_int_equal(capture.end, i % 2 ? RD_END_OUTPUT : RD_END_FILES);
+		same(capture_run(), 0, capture.end, i % 2 ? RD_END_OUTPUT : RD_END_FILES);
 		assert_accounted();
 		assert_stopped(1);
 		capture_end();
@@ -323,8 +313,7 @@ TEST(lanes_tell)
 	pthread_join(thread, NULL);
 	assert_int_equal(capture.end, RD_END_WATCH);
 	assert_accounted();
-	assert_int_equal(rd_capture_total(&capture).dropped, 0);
-	assert_int_equal(seen.n, rd_capture_total(&capture).encoded);
+	same(rd_capture_total(&capture).dropped, 0, seen.n, rd_capture_total(&capture).encoded);
 	expect("20000 0", fakes[0].given, writer.m.late);
 	for (size_t i = 1; i < seen.n; i++)
 		assert_true(seen.ns[i - 1] <= seen.ns[i]);
@@ -368,12 +357,9 @@ TEST(rotate)
 		watch.ready = watch_turns;
 		fakes[0].done_fd = watch.fd;
 		config.merged = i ? merged : NULL;
-		assert_int_equal(capture_run(), 0);
-		assert_int_equal(feed_drain(&feeds[0]), i ? 0 : 1);
-		assert_int_equal(seen.n, 110);
+		same(capture_run(), 0, feed_drain(&feeds[0]), i ? 0 : 1, seen.n, 110);
 		/* After the newest frame of any lane. */
-		assert_int_equal(turned_at[0], i ? FIRST_NS + 99 * SOURCES + 1 : 0);
-		assert_false(capture.rotate);
+		same(turned_at[0], i ? FIRST_NS + 99 * SOURCES + 1 : 0, capture.rotate, false);
 		capture_end();
 	}
 }

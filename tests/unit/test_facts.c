@@ -260,8 +260,7 @@ TEST(list)
 
 	for (int i = 0; i < 100; i++)
 		assert_int_equal(rd_facts_add(&f, text, strlen(text)), 0);
-	assert_int_equal(f.n, 100);
-	assert_string_equal(f.fact[99].json, text);
+	same(f.n, 100, f.fact[99].json, text);
 	expect("3 -1 -1 -1", rd_facts_iface(text, strlen(text)), rd_facts_iface("{}", 2),
 		rd_facts_iface("[3]", 3), rd_facts_iface("{\"interface\":-1}", 16));
 	expect("-1 -1 0", rd_facts_iface("{\"interface\":65536}", 19),
@@ -293,9 +292,8 @@ TEST(no_owners)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct rd_facts f = {0};
 
-		assert_int_equal(
-			rd_facts_add_no_owners(&f, cases[i].in, strlen(cases[i].in)), cases[i].rc);
-		assert_int_equal(f.n, cases[i].out != NULL);
+		same(rd_facts_add_no_owners(&f, cases[i].in, strlen(cases[i].in)), cases[i].rc, f.n,
+			cases[i].out != NULL);
 		if (cases[i].out)
 			assert_string_equal(f.fact[0].json, cases[i].out);
 		rd_facts_free(&f);

@@ -36,8 +36,7 @@ TEST(all_and_no_more)
 	for (unsigned int i = 0; i < N; i++) {
 		got[i] = rd_feed_get(&f);
 		assert_non_null(got[i]);
-		assert_int_equal(got[i]->capacity, ROOM);
-		assert_int_equal(got[i]->used, 0);
+		same(got[i]->capacity, ROOM, got[i]->used, 0);
 		memset(got[i]->data, (int)i + 1, ROOM);
 	}
 	for (unsigned int i = 0; i < N; i++)
@@ -263,8 +262,7 @@ TEST(no_memory)
 	struct rd_error err = {0};
 	struct rd_feed f = {0};
 
-	assert_int_equal(feed_init(&f, NULL, N, SIZE_MAX / N / 2, -1, &err), -1);
-	assert_int_equal(err.class, RD_CLASS_OUTPUT);
+	same(feed_init(&f, NULL, N, SIZE_MAX / N / 2, -1, &err), -1, err.class, RD_CLASS_OUTPUT);
 	assert_non_null(strstr(err.text, "--buffer-size"));
 	feed_fini(&f);
 }

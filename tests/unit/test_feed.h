@@ -87,9 +87,7 @@ static inline void seen_add(struct seen *s, const struct rd_encoder *e, const st
 					   ? (uint8_t)e->format->record_iface(c->data + at)
 					   : 0;
 	}
-	assert_int_equal(s->n - before, c->frames);
-	assert_int_equal(s->ns[before], c->first_ns);
-	assert_int_equal(s->ns[s->n - 1], c->last_ns);
+	same(s->n - before, c->frames, s->ns[before], c->first_ns, s->ns[s->n - 1], c->last_ns);
 }
 
 #endif

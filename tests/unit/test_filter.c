@@ -160,8 +160,7 @@ TEST(refusals)
 		if (rd_filter_compile(&f, &refusals[i].spec, refusals[i].link, &err) != -1)
 			fail_msg("not refused: %s", refusals[i].words);
 		assert_null(f);
-		assert_int_equal(err.class, RD_CLASS_USAGE);
-		assert_int_equal(err.errnum, 0);
+		same(err.class, RD_CLASS_USAGE, err.errnum, 0);
 		if (!strstr(err.text, refusals[i].words))
 			fail_msg("'%s' is not in '%s'", refusals[i].words, err.text);
 	}

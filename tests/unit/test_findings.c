@@ -38,12 +38,13 @@ TEST(findings_are_cut)
 		assert_true(rd_findings_cut(&list, rows[row].most, rows[row].each));
 		assert_int_equal(list.n, kept);
 		for (size_t i = 0; i < kept; i++) {
-			assert_int_equal(list.finding[i].rule[0], rows[row].kept[i]);
-			assert_true(!i || list.finding[i].evidence.count >
-						  list.finding[i - 1].evidence.count);
+			same(list.finding[i].rule[0], rows[row].kept[i],
+				!i || list.finding[i].evidence.count >
+						list.finding[i - 1].evidence.count,
+				true);
 		}
-		assert_int_equal(rd_findings_left_out(&list, NULL, RD_SEV_NOTE), all - kept);
-		assert_int_equal(rd_findings_left_out(&list, NULL, RD_SEV_WARNING),
+		same(rd_findings_left_out(&list, NULL, RD_SEV_NOTE), all - kept,
+			rd_findings_left_out(&list, NULL, RD_SEV_WARNING),
 			all - kept - (kept < all));
 		rd_findings_free(&list);
 	}
@@ -117,17 +118,14 @@ TEST(worst_of_each_rule_are_kept)
 			count = 1999;
 		while ((count % 10 == 9) != rare)
 			count--;
-		assert_string_equal(f->rule, cut_rules[rare]);
-		assert_int_equal(f->evidence.count, count);
+		same(f->rule, cut_rules[rare], f->evidence.count, count);
 	}
 	assert_int_equal(rd_findings_left_out(list, NULL, RD_SEV_NONE), 2000 - 200);
 	assert_int_equal(rd_findings_left_out(list, NULL, RD_SEV_WARNING), 1800 - COMMON);
 	assert_int_equal(rd_findings_left_out(list, "rare", RD_SEV_NONE), 200 - 64);
 	expect("0 2", groups_make(&r), r.groups.n);
-	assert_int_equal(r.groups.group[0].n, COMMON);
-	assert_int_equal(r.groups.group[0].left_out, 1800 - COMMON);
-	assert_int_equal(r.groups.group[0].conversations, 100);
-	assert_int_equal(r.groups.group[0].first_ns, 5000 - 1998);
+	same(r.groups.group[0].n, COMMON, r.groups.group[0].left_out, 1800 - COMMON,
+		r.groups.group[0].conversations, 100, r.groups.group[0].first_ns, 5000 - 1998);
 	assert_int_equal(r.groups.group[1].count, 200 * (9 + 1999) / 2);
 	groups_free(&r.groups);
 	rd_findings_free(list);

@@ -132,8 +132,7 @@ static void add_frame(struct memory *m, const struct rd_encoder *e, const struct
 	/* Options have an end. */
 	if (note && (note->dropped || note->comment) && strcmp(e->format->name, "pcapng") == 0)
 		assert_int_equal(rd_le32(big + n - 8), 0);
-	assert_int_equal(e->format->record_len(e, big, n), n);
-	assert_int_equal(e->format->record_len(e, big, n - 1), 0);
+	same(e->format->record_len(e, big, n), n, e->format->record_len(e, big, n - 1), 0);
 	exact = malloc(n);
 	memset(exact, 0x11, n);
 	if (note) {
@@ -173,9 +172,8 @@ static void check_frame(const struct format_case *c, struct rd_reader *r, unsign
 	bool no_length = !want->caplen && c->link == RD_LINK_INFINIBAND && !strcmp(c->spec, "erf");
 
 	assert_in_range(got->iface, 0, n - 1);
-	assert_int_equal(ifaces[got->iface].link, c->link);
-	assert_int_equal(got->caplen, want->caplen);
-	assert_int_equal(got->len, no_length ? 0 : want->len);
+	same(ifaces[got->iface].link, c->link, got->caplen, want->caplen, got->len,
+		no_length ? 0 : want->len);
 	assert_memory_equal(got->data, want->data, want->caplen);
 	assert_int_equal(got->ts_ns, c->us ? want->ts_ns / 1000 * 1000 : want->ts_ns);
 	assert_int_equal(got->direction, wanted_direction(c, want));
@@ -230,8 +228,7 @@ TEST(round_trip)
 						&frames[total], note_of(total));
 			if (n < 0)
 				fail_msg("%s: %s", cases[k].spec, err.text);
-			assert_int_equal(total, N_FRAMES);
-			assert_int_equal(rd_reader_next(r, got, 1, &err), 0);
+			same(total, N_FRAMES, rd_reader_next(r, got, 1, &err), 0);
 			rd_reader_close(r);
 		}
 		memory_free(&m);
@@ -255,9 +252,8 @@ TEST(batches)
 		for (unsigned int i = 0; i < N_FRAMES; i++)
 			add_frame(&one, &e, &frames[i], NULL);
 		all = malloc(one.len);
-		assert_int_equal(
-			e.format->frames(&e, frames, N_FRAMES, all, one.len, &used), N_FRAMES);
-		assert_int_equal(used, one.len);
+		same(e.format->frames(&e, frames, N_FRAMES, all, one.len, &used), N_FRAMES, used,
+			one.len);
 		assert_memory_equal(all, one.data, one.len);
 		assert_int_equal(e.format->frames(&e, frames, N_FRAMES, all, one.len - 1, &used),
 			N_FRAMES - 1);
@@ -288,8 +284,7 @@ TEST(pcap_fcs)
 		make_ifaces(ifaces, RD_LINK_ETHERNET);
 		ifaces[0].fcslen = lengths[i];
 		init(&e, "pcap", ifaces, 1);
-		assert_int_equal(e.format->header(&e, buf, sizeof(buf)), 24);
-		assert_int_equal(rd_le32(buf + 20), wanted[i]);
+		same(e.format->header(&e, buf, sizeof(buf)), 24, rd_le32(buf + 20), wanted[i]);
 	}
 }
 
@@ -333,10 +328,8 @@ TEST(pcapng_descriptions)
 		check_text(got[i].hardware, ifaces[i].hardware);
 		check_text(got[i].filter, ifaces[i].filter);
 		check_text(got[i].os, ifaces[i].os);
-		assert_int_equal(got[i].snaplen, 128);
-		assert_int_equal(got[i].speed, ifaces[i].speed);
-		assert_int_equal(got[i].fcslen, ifaces[i].fcslen);
-		assert_int_equal(got[i].has_mac, ifaces[i].has_mac);
+		same(got[i].snaplen, 128, got[i].speed, ifaces[i].speed, got[i].fcslen,
+			ifaces[i].fcslen, got[i].has_mac, ifaces[i].has_mac);
 		assert_memory_equal(got[i].mac, ifaces[i].mac, 6);
 	}
 	expect("0 1", rd_reader_next(r, &frame, 1, NULL), rd_reader_stats(r, 0, &s));
@@ -454,10 +447,10 @@ TEST(longer_than_erf)
 		add_frame(&m, &e, &frame, NULL);
 		add_frame(&m, &e, &frame, NULL);
 		r = memory_open(&m);
-		assert_int_equal(rd_reader_next(r, got, 2, NULL), 2);
-		assert_int_equal(got[1].caplen, e.dlt == 1 ? 70000
-						: k < 3	   ? 65535 - 16
-							   : 65535 - 18);
+		same(rd_reader_next(r, got, 2, NULL), 2, got[1].caplen,
+			e.dlt == 1 ? 70000
+			: k < 3	   ? 65535 - 16
+				   : 65535 - 18);
 		expect("1 0", got[1].len >= got[1].caplen, rd_reader_next(r, got, 2, NULL));
 		rd_reader_close(r);
 		memory_free(&m);
@@ -532,12 +525,9 @@ TEST(choices)
 		int rc = rd_encoder_init(&e, c->spec, c->filename, NULL, &iface, 1, &err);
 
 		if (c->format) {
-			assert_int_equal(rc, 0);
-			assert_string_equal(e.format->name, c->format);
-			assert_int_equal(e.dlt, c->dlt);
+			same(rc, 0, e.format->name, c->format, e.dlt, c->dlt);
 		} else {
-			assert_int_equal(rc, -1);
-			assert_int_equal(err.class, RD_CLASS_USAGE);
+			same(rc, -1, err.class, RD_CLASS_USAGE);
 			if (!strstr(err.text, c->text))
 				fail_msg("'%s' lacks '%s'", err.text, c->text);
 		}
@@ -551,8 +541,7 @@ TEST(mixtures)
 	struct rd_error err = {0};
 	struct rd_encoder e;
 
-	assert_int_equal(rd_encoder_init(&e, NULL, NULL, NULL, ifaces, 2, &err), -1);
-	assert_int_equal(err.class, RD_CLASS_USAGE);
+	same(rd_encoder_init(&e, NULL, NULL, NULL, ifaces, 2, &err), -1, err.class, RD_CLASS_USAGE);
 	assert_non_null(strstr(err.text, "'b' (interface 1) is InfiniBand and 'a'"));
 	ifaces[1].link = RD_LINK_ETHERNET;
 	ifaces[1].snaplen = 64;

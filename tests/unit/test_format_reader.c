@@ -16,8 +16,7 @@ static void next_fails(struct rd_reader *r, const char *text)
 	struct rd_error err = {0};
 	struct rd_frame f;
 
-	assert_int_equal(rd_reader_next(r, &f, 1, &err), -1);
-	assert_int_equal(err.class, RD_CLASS_PARTIAL);
+	same(rd_reader_next(r, &f, 1, &err), -1, err.class, RD_CLASS_PARTIAL);
 	if (!strstr(err.text, text))
 		fail_msg("'%s' lacks '%s'", err.text, text);
 	err.text[0] = '\0';
@@ -195,9 +194,8 @@ TEST(sections)
 	expect("3 1", n, ifaces[2].section);
 	assert_int_equal(ifaces[2].link, RD_LINK_INFINIBAND);
 	expect("2 3 9 1000000000", f[2].iface, f[2].caplen, f[2].len, f[2].ts_ns);
-	assert_int_equal(f[2].direction, RD_DIR_OUT);
-	assert_int_equal(f[2].flags, RD_FRAME_CRC_ERROR);
-	assert_int_equal(rd_reader_next(r, f, 4, NULL), 0);
+	same(f[2].direction, RD_DIR_OUT, f[2].flags, RD_FRAME_CRC_ERROR,
+		rd_reader_next(r, f, 4, NULL), 0);
 	rd_reader_close(r);
 	memory_free(&k.m);
 }
@@ -277,8 +275,7 @@ TEST(epb_options)
 	u16(&k, 999);
 	block_end(&k);
 	r = memory_open(&k.m);
-	assert_int_equal(rd_reader_next(r, f, 3, NULL), 3);
-	assert_int_equal(f[0].direction, RD_DIR_IN);
+	same(rd_reader_next(r, f, 3, NULL), 3, f[0].direction, RD_DIR_IN);
 	expect("8 8 1 5 one; two 0 0", f[0].len, f[0].caplen, rd_reader_note(r, 0, &note),
 		note.dropped, note.comment, rd_reader_note(r, 1, &note),
 		rd_reader_note(r, 2, &note));
@@ -397,10 +394,8 @@ TEST(erf)
 			struct rd_note note = {0};
 
 			next_ok(r, &f);
-			assert_int_equal(f.iface, want[i].iface);
-			assert_int_equal(rd_reader_ifaces(r, &n)[f.iface].link, want[i].link);
-			assert_int_equal(f.caplen, want[i].caplen);
-			assert_int_equal(f.len, want[i].len);
+			same(f.iface, want[i].iface, rd_reader_ifaces(r, &n)[f.iface].link,
+				want[i].link, f.caplen, want[i].caplen, f.len, want[i].len);
 			assert_int_equal(f.flags & RD_FRAME_CRC_ERROR, want[i].flags);
 			assert_true(f.flags & RD_FRAME_HAS_PORT);
 			assert_int_equal(f.flags >> RD_FRAME_PORT_SHIFT, want[i].iface == 2);
@@ -457,8 +452,7 @@ TEST(erf_padded)
 
 			for (size_t n = 0; n < 3; n++) {
 				next_ok(r, &f);
-				assert_int_equal(f.caplen, lens[n]);
-				assert_int_equal(f.len, lens[n]);
+				same(f.caplen, lens[n], f.len, lens[n]);
 			}
 			rd_reader_close(r);
 		}
@@ -507,8 +501,7 @@ TEST(erf_in_pcapng)
 	epb(&k, 0, 100, "too short", 9);
 	r = memory_open(&k.m);
 	/* Known before the first frame is asked for. */
-	assert_int_equal(rd_reader_ifaces(r, &n)->link, RD_LINK_ETHERNET);
-	assert_int_equal(rd_reader_ifaces(r, &n)->snaplen, 96);
+	same(rd_reader_ifaces(r, &n)->link, RD_LINK_ETHERNET, rd_reader_ifaces(r, &n)->snaplen, 96);
 	next_ok(r, &f);
 	expect("1 99 6", n, f.ts_ns, f.len);
 	assert_memory_equal(f.data, "frame!", 6);

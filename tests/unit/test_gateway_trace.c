@@ -445,9 +445,8 @@ static void assert_commands(void)
 
 	assert_int_equal(dev->n_commands, 6);
 	for (int i = 0; i < 6; i++) {
-		assert_int_equal(dev->commands[i][0], 0);
-		assert_int_equal(dev->commands[i][1], second[i]);
-		assert_int_equal(dev->commands[i][2], (uint32_t)PORT << 24);
+		same(dev->commands[i][0], 0, dev->commands[i][1], second[i], dev->commands[i][2],
+			(uint32_t)PORT << 24);
 		if (i >= 2)
 			assert_int_equal(dev->commands[i][3], QPN);
 	}

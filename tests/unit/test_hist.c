@@ -63,8 +63,7 @@ static void sequence_run(uint32_t base)
 				take(missing, from, from + len));
 		assert_same(&s, missing, base);
 	}
-	assert_int_equal(seq_close(&s, psn_add(base, PSNS)), take(missing, 0, PSNS));
-	assert_int_equal(s.n_holes, 0);
+	same(seq_close(&s, psn_add(base, PSNS)), take(missing, 0, PSNS), s.n_holes, 0);
 	seq_free(&s);
 }
 
@@ -131,9 +130,7 @@ static void histogram_run(unsigned int n, unsigned int bits)
 	}
 	qsort(values, n, sizeof(values[0]), by_value);
 	l = hist_result(h);
-	assert_int_equal(l.n, n);
-	assert_int_equal(l.min, values[0]);
-	assert_int_equal(l.max, values[n - 1]);
+	same(l.n, n, l.min, values[0], l.max, values[n - 1]);
 	assert_near(l.p50, values[(n * 50 + 99) / 100 - 1]);
 	assert_near(l.p90, values[(n * 90 + 99) / 100 - 1]);
 	assert_near(l.p99, values[(n * 99 + 99) / 100 - 1]);
@@ -219,8 +216,7 @@ static void collect_samples(void)
 	while (more.n <= 32768)
 		assert_true(samples_add(&more, 50000, &budget));
 	expect("1 1", samples_join(&s, &more), samples_result(&s, &l, &exact) && !exact);
-	assert_int_equal(l.n, s.n);
-	assert_int_equal(l.max, 50000);
+	same(l.n, s.n, l.max, 50000);
 	samples_free(&s);
 	samples_free(&more);
 }

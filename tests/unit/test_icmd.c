@@ -95,8 +95,11 @@ static void keep_log(void *ctx, enum rd_level level, const char *line)
 
 /* --- a capture's use of the gateway --------------------------------------------------------- */
 
-static void begin(const char *spec)
+static char spec[64]; /* what the model does */
+
+static void begin_with(const char *format, va_list args)
 {
+	vsnprintf(spec, sizeof(spec), format, args);
 	memset(&shared, 0, sizeof(shared));
 	conf = (struct gw_conf){.chip = 0x20d};
 	assert_true(gw_conf_parse(&conf, spec));
@@ -105,6 +108,15 @@ static void begin(const char *spec)
 	record_errno = 0;
 	last_log[0] = '\0';
 	rd_log_to(keep_log, NULL, RD_LOG_WARNING);
+}
+
+static void begin(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	begin_with(format, args);
+	va_end(args);
 }
 
 static int open_as(struct mlx5_sniffer *s, const struct rd_device *d, struct rd_error *err)
@@ -146,6 +158,16 @@ static struct outcome capture(void)
 	return capture_on(&device, RD_SNIFF_BOTH);
 }
 
+static struct outcome run(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	begin_with(format, args);
+	va_end(args);
+	return capture();
+}
+
 static uint32_t n_attached(void)
 {
 	uint32_t n = 0;
@@ -156,13 +178,15 @@ static uint32_t n_attached(void)
 }
 
 /* A process of ours holds nothing, and nothing is attached. */
-static void assert_nothing_left(const char *what, unsigned int at)
+static void assert_nothing_left(void)
 {
 	const struct gw_state *s = &shared.state;
 
 	if (s->violations || s->holder > 0 || s->icmd_holder > 0 || n_attached())
-		print_error("%s at %u: %u violations (%s), holder %d, icmd %d, attached %u\n", what,
-			at, s->violations, s->first, s->holder, s->icmd_holder, n_attached());
+		print_error(
+			"%s, killed at %u: %u violations (%s), holder %d, icmd %d, attached %u\n",
+			spec, kill_at, s->violations, s->first, s->holder, s->icmd_holder,
+			n_attached());
 	expect("0 1 1 0", s->violations, s->holder <= 0, s->icmd_holder <= 0, n_attached());
 }
 
@@ -172,11 +196,12 @@ static bool succeeded(const struct outcome *o)
 }
 
 /* What failed, why, and what to do. */
-static void assert_message(const struct rd_error *err)
+static void assert_message(const struct rd_error *err, const char *part)
 {
 	assert_int_equal(err->class, RD_CLASS_DEVICE);
 	assert_non_null(strstr(err->text, "0000:3b:00.0"));
 	assert_non_null(strchr(err->text, ';'));
+	assert_non_null(strstr(err->text, part));
 	assert_true(strlen(err->text) < sizeof(err->text) - 1);
 }
 
@@ -258,34 +283,31 @@ TEST(messages)
 		bool is_cx8 = strstr(faults[i].spec, "chip:0x21e") != NULL;
 		struct outcome o;
 
-		begin(faults[i].spec);
+		begin("%s", faults[i].spec);
 		o = capture_on(is_cx8 ? &cx8 : &device, RD_SNIFF_BOTH);
 		if (succeeded(&o) == (faults[i].message != NULL) ||
 			(faults[i].message && !strstr(o.error.text, faults[i].message)))
 			print_error("%s: %s\n", faults[i].spec, o.error.text);
 		assert_int_equal(succeeded(&o), !faults[i].message);
 		if (faults[i].message) {
-			assert_message(&o.error);
-			assert_non_null(strstr(o.error.text, faults[i].message));
+			assert_message(&o.error, faults[i].message);
 		} else {
 			assert_int_equal(shared.state.most_attached, 2);
 		}
 		assert_int_equal(shared.state.violations, 0);
 		/* A device that no longer works keeps what it has. */
 		if (!strstr(faults[i].spec, "gone") && !strstr(faults[i].spec, "hangs"))
-			assert_nothing_left(faults[i].spec, 0);
+			assert_nothing_left();
 	}
 }
 
 /* What another one holds stays his. */
 TEST(foreign)
 {
-	begin("held");
-	capture();
+	run("held");
 	assert_int_equal(shared.state.semaphore, 0x5eed0001);
 	assert_in_range(waited_us, 2000000, 7000000);
-	begin("icmd_held:4242");
-	capture();
+	run("icmd_held:4242");
 	assert_int_equal(shared.state.icmd_semaphore, 4242);
 }
 
@@ -293,23 +315,15 @@ TEST(foreign)
 TEST(same_process_id)
 {
 	const uint32_t own = (uint32_t)self;
-	struct outcome o;
-	char spec[48];
+	struct outcome o = run("icmd_held:%u", own);
 
-	snprintf(spec, sizeof(spec), "icmd_held:%u", own);
-	begin(spec);
-	o = capture();
 	assert_false(succeeded(&o));
-	assert_message(&o.error);
-	assert_non_null(strstr(o.error.text, "in use for 5 s, by a process of another host or "
-					     "container"));
-	assert_int_equal(shared.state.icmd_semaphore, own);
-	assert_int_equal(shared.state.violations, 0);
-	snprintf(spec, sizeof(spec), "icmd_held:%u.20", own);
-	begin(spec);
-	o = capture();
+	assert_message(&o.error, "in use for 5 s, by a process of another host or "
+				 "container");
+	same(shared.state.icmd_semaphore, own, shared.state.violations, 0);
+	o = run("icmd_held:%u.20", own);
 	assert_true(succeeded(&o));
-	assert_nothing_left(spec, 0);
+	assert_nothing_left();
 	/* A killed capture of ours had the number that this process has now. */
 	begin("yes");
 	shared.state = (struct gw_state){
@@ -318,7 +332,7 @@ TEST(same_process_id)
 	o = capture();
 	assert_true(succeeded(&o));
 	assert_non_null(strstr(last_log, "semaphore that a killed capture held"));
-	assert_nothing_left("an orphan with the same number", 0);
+	assert_nothing_left();
 }
 
 /* Both are detached first; then as many commands to attach and to detach as there are rules. */
@@ -333,17 +347,13 @@ TEST(rules)
 		begin("strict");
 		assert_int_equal(open_as(&s, &device, &err), 0);
 		assert_int_equal(mlx5_sniffer_attach(&s, QPN, rules[i], &err), 0);
-		assert_int_equal(
-			gw_copies(&shared.state, PORT, 0, QPN), rules[i] & RD_SNIFF_OUT ? 1 : 0);
-		assert_int_equal(
+		same(gw_copies(&shared.state, PORT, 0, QPN), rules[i] & RD_SNIFF_OUT ? 1 : 0,
 			gw_copies(&shared.state, PORT, 1, QPN), rules[i] & RD_SNIFF_IN ? 1 : 0);
-		assert_int_equal(mlx5_sniffer_detach(&s, &err), 0);
-		assert_int_equal(shared.state.commands, commands[i]);
+		same(mlx5_sniffer_detach(&s, &err), 0, shared.state.commands, commands[i]);
 		/* Nothing is left to detach: no command. */
-		assert_int_equal(mlx5_sniffer_detach(&s, &err), 0);
-		assert_int_equal(shared.state.commands, commands[i]);
+		same(mlx5_sniffer_detach(&s, &err), 0, shared.state.commands, commands[i]);
 		assert_true(sniffer_record_is_clean(&s.record));
-		assert_nothing_left("rules", (unsigned int)i);
+		assert_nothing_left();
 	}
 }
 
@@ -356,7 +366,7 @@ TEST(undone)
 	begin("status:4.4");
 	expect("0 -1 1", open_as(&s, &device, &err),
 		mlx5_sniffer_attach(&s, QPN, RD_SNIFF_BOTH, &err), shared.state.most_attached);
-	assert_nothing_left("undone", 0);
+	assert_nothing_left();
 	assert_true(sniffer_record_is_clean(&s.record));
 }
 
@@ -379,11 +389,10 @@ TEST(no_record)
 	assert_non_null(strstr(err.text, "cannot record the sniffer of 0000:3b:00.0: No space"));
 	assert_int_equal(shared.state.commands, 2);
 	begin("yes");
-	assert_int_equal(open_as(&s, &device, &err), 0);
-	assert_int_equal(mlx5_sniffer_attach(&s, QPN, RD_SNIFF_BOTH, &err), 0);
+	same(open_as(&s, &device, &err), 0, mlx5_sniffer_attach(&s, QPN, RD_SNIFF_BOTH, &err), 0);
 	record_errno = ENOSPC;
 	assert_int_equal(mlx5_sniffer_detach(&s, &err), 0);
-	assert_nothing_left("no record", 0);
+	assert_nothing_left();
 }
 
 /* A second attachment replaces the first: the queue pair was created again. */
@@ -397,17 +406,15 @@ TEST(again)
 		mlx5_sniffer_attach(&s, QPN, RD_SNIFF_BOTH, &err),
 		mlx5_sniffer_attach(&s, QPN + 1, RD_SNIFF_BOTH, &err));
 	expect("1 0", gw_copies(&shared.state, PORT, 0, QPN + 1), mlx5_sniffer_detach(&s, &err));
-	assert_nothing_left("again", 0);
+	assert_nothing_left();
 }
 
 /* --- a fault at every access ---------------------------------------------------------------- */
 
-static unsigned int count_accesses(const char *spec)
+static unsigned int count_accesses(const char *what)
 {
-	struct outcome o;
+	struct outcome o = run(what);
 
-	begin(spec);
-	o = capture();
 	assert_true(succeeded(&o));
 	assert_in_range(accesses, 100, ACCESS_MAX);
 	return accesses;
@@ -417,20 +424,15 @@ static unsigned int count_accesses(const char *spec)
 TEST(every_fault)
 {
 	unsigned int n = count_accesses("yes"), failed = 0;
-	char spec[32];
 
 	for (unsigned int i = 2; i <= 2 * n + 1; i++) {
-		struct outcome o;
+		struct outcome o = run(i & 1 ? "late:%u" : "fault:%u", i / 2);
 
-		snprintf(spec, sizeof(spec), i & 1 ? "late:%u" : "fault:%u", i / 2);
-		begin(spec);
-		o = capture();
 		if (!succeeded(&o)) {
-			assert_message(&o.error);
-			assert_non_null(strstr(o.error.text, "Input/output error"));
+			assert_message(&o.error, "Input/output error");
 			failed++;
 		}
-		assert_nothing_left(spec, i);
+		assert_nothing_left();
 	}
 	assert_true(failed > n);
 }
@@ -442,15 +444,13 @@ TEST(every_fault)
 TEST(every_blink)
 {
 	unsigned int n = count_accesses("by_qpn");
-	char spec[32];
 
 	for (unsigned int i = 1; i <= n; i++) {
-		snprintf(spec, sizeof(spec), "by_qpn+blink:%u", i);
-		begin(spec);
+		begin("by_qpn+blink:%u", i);
 		run_killed(0);
 		conf.blink = 0;
 		assert_true(run_next());
-		assert_nothing_left(spec, i);
+		assert_nothing_left();
 	}
 }
 
@@ -458,14 +458,12 @@ TEST(every_blink)
 TEST(blink_and_on)
 {
 	unsigned int n = count_accesses("by_qpn"), left = 0;
-	char spec[32];
 
 	for (unsigned int i = 1; i <= n; i++) {
 		struct rd_error err;
 		struct mlx5_sniffer s;
 
-		snprintf(spec, sizeof(spec), "by_qpn+blink:%u", i);
-		begin(spec);
+		begin("by_qpn+blink:%u", i);
 		if (open_as(&s, &device, &err) < 0)
 			continue;
 		mlx5_sniffer_attach(&s, QPN, RD_SNIFF_BOTH, &err);
@@ -474,7 +472,7 @@ TEST(blink_and_on)
 		waited_us = 0;
 		expect("0 1", mlx5_sniffer_detach(&s, &err), waited_us < 1000000);
 		if (s.record.rules)
-			assert_nothing_left(spec, i);
+			assert_nothing_left();
 	}
 	assert_true(left > 0);
 }
@@ -486,22 +484,20 @@ TEST(attached_after_all)
 		unsigned int status;
 		bool executed; /* it may be */
 	} statuses[] = {{3, true}, {4, true}, {5, true}, {6, true}, {99, true}, {7, false}};
-	char spec[32];
 
 	for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++)
 		for (unsigned int at = 3; at <= 4; at++) {
 			struct outcome o;
 
-			snprintf(spec, sizeof(spec), "lies:%u.%u", statuses[i].status, at);
-			if (!statuses[i].executed)
-				snprintf(spec, sizeof(spec), "status:7.%u", at);
-			begin(spec);
-			o = capture();
+			if (statuses[i].executed)
+				o = run("lies:%u.%u", statuses[i].status, at);
+			else
+				o = run("status:7.%u", at);
 			assert_int_not_equal(o.attach, 0);
 			/* Both are detached first; what may be attached is detached again. */
 			assert_int_equal(shared.state.commands,
 				at + (statuses[i].executed ? at - 2 : at - 3));
-			assert_nothing_left(spec, at);
+			assert_nothing_left();
 		}
 }
 
@@ -509,20 +505,16 @@ TEST(attached_after_all)
 TEST(every_reset)
 {
 	unsigned int n = count_accesses("slow:4"), noticed = 0, protected = 0;
-	char spec[48];
 
 	for (unsigned int i = 1; i <= n; i++) {
-		struct outcome o;
+		struct outcome o = run("reset:%u+strict+slow:4", i);
 
-		snprintf(spec, sizeof(spec), "reset:%u+strict+slow:4", i);
-		begin(spec);
-		o = capture();
 		if (!succeeded(&o))
-			assert_message(&o.error);
+			assert_message(&o.error, "");
 		noticed += strstr(o.error.text, "was reset while it executed the command") != NULL;
 		/* A reset restores the protection. It comes right before the command is started. */
 		protected += strstr(o.error.text, "protects itself") != NULL;
-		assert_nothing_left(spec, i);
+		assert_nothing_left();
 	}
 	assert_true(noticed > 500 && protected < 100);
 }
@@ -534,12 +526,9 @@ TEST(every_reset)
 TEST(reset_and_retaken)
 {
 	unsigned int n = count_accesses("yes"), released = 0;
-	char spec[48];
 
 	for (unsigned int i = 1; i <= n; i++) {
-		snprintf(spec, sizeof(spec), "reset:%u+retaken", i);
-		begin(spec);
-		capture();
+		run("reset:%u+retaken", i);
 		released += shared.state.semaphore != 0x5eed0001;
 	}
 	assert_true(released * 10 <= n);
@@ -549,17 +538,13 @@ TEST(reset_and_retaken)
 TEST(every_end)
 {
 	unsigned int n = count_accesses("yes");
-	char spec[32];
 
 	/* The last access of all is a write, whose loss nothing shows. */
 	for (unsigned int i = 1; i < n; i++) {
-		struct outcome o;
+		struct outcome o = run("gone:%u", i);
 
-		snprintf(spec, sizeof(spec), "gone:%u", i);
-		begin(spec);
-		o = capture();
 		assert_false(succeeded(&o));
-		assert_message(&o.error);
+		assert_message(&o.error, "");
 		expect("1 0", waited_us < 10000000, shared.state.violations);
 	}
 }
@@ -567,7 +552,6 @@ TEST(every_end)
 /* Each command gets each status, once or from then on. */
 TEST(every_status)
 {
-	char spec[48];
 
 	for (unsigned int status = 1; status <= 8; status++) {
 		for (unsigned int at = 1; at <= 6; at++) {
@@ -575,14 +559,12 @@ TEST(every_status)
 			/* Nothing was there to be detached. */
 			bool harmless = at <= 2 && (status == 3 || status == 4);
 
-			snprintf(spec, sizeof(spec), "status:%u.%u", status, at);
-			begin(spec);
-			o = capture();
+			o = run("status:%u.%u", status, at);
 			assert_int_equal(succeeded(&o), harmless);
 			if (!harmless)
-				assert_message(&o.error);
+				assert_message(&o.error, "");
 			assert_int_equal(o.attach == 0, harmless || at > 4);
-			assert_nothing_left(spec, at);
+			assert_nothing_left();
 		}
 	}
 }
@@ -593,21 +575,19 @@ TEST(every_status)
  */
 TEST(undo_refused)
 {
-	char spec[48];
 
 	for (unsigned int status = 1; status <= 8; status++) {
 		struct rd_error err;
 		struct mlx5_sniffer s;
 
-		snprintf(spec, sizeof(spec), "status:%u.4.99", status);
-		begin(spec);
+		begin("status:%u.4.99", status);
 		assert_int_equal(open_as(&s, &device, &err), 0);
 		assert_int_equal(mlx5_sniffer_attach(&s, QPN, RD_SNIFF_BOTH, &err), -1);
-		assert_message(&err);
+		assert_message(&err, "");
 		expect("1 1", n_attached(), (s.record.rules & RD_SNIFF_OUT) != 0);
 		conf.status_at = 0;
 		assert_int_equal(mlx5_sniffer_detach(&s, &err), 0);
-		assert_nothing_left(spec, 0);
+		assert_nothing_left();
 	}
 }
 
@@ -615,14 +595,12 @@ TEST(undo_refused)
 TEST(closed_after_blink)
 {
 	unsigned int n = count_accesses("by_qpn"), held = 0;
-	char spec[32];
 
 	for (unsigned int i = 1; i <= n; i++) {
 		struct rd_error err;
 		struct mlx5_sniffer s;
 
-		snprintf(spec, sizeof(spec), "by_qpn+blink:%u", i);
-		begin(spec);
+		begin("by_qpn+blink:%u", i);
 		open_as(&s, &device, &err);
 		held += s.gateway.ticket || s.icmd.held;
 		conf.blink = 0;
@@ -639,19 +617,15 @@ TEST(closed_after_blink)
 TEST(every_standstill)
 {
 	unsigned int words;
-	char spec[32];
 
 	count_accesses("stuck:1000000");
 	words = shared.state.words;
 	assert_in_range(words, 20, ACCESS_MAX);
 	for (unsigned int i = 1; i <= words; i++) {
-		struct outcome o;
+		struct outcome o = run("stuck:%u", i);
 
-		snprintf(spec, sizeof(spec), "stuck:%u", i);
-		begin(spec);
-		o = capture();
 		assert_false(succeeded(&o));
-		assert_message(&o.error);
+		assert_message(&o.error, "");
 		expect("1 0 0", waited_us < 10000000, shared.state.semaphore,
 			shared.state.violations);
 	}
@@ -660,16 +634,12 @@ TEST(every_standstill)
 /* A command that never ends: no other command is started. */
 TEST(every_hang)
 {
-	char spec[32];
 
 	for (unsigned int i = 1; i <= 6; i++) {
-		struct outcome o;
+		struct outcome o = run("hangs:%u", i);
 
-		snprintf(spec, sizeof(spec), "hangs:%u", i);
-		begin(spec);
-		o = capture();
 		assert_false(succeeded(&o));
-		assert_message(&o.error);
+		assert_message(&o.error, "");
 		assert_int_equal(o.attach == 0, i > 4);
 		assert_in_range(waited_us, 30000000, 150000000);
 		expect("0 0", shared.state.semaphore, shared.state.violations);
@@ -693,29 +663,22 @@ TEST(every_intruder)
 		{"icmd_taken", "in use for 5 s, by process 4242", 10},
 	};
 	unsigned int n = count_accesses("by_qpn");
-	char spec[48];
 
 	for (size_t k = 0; k < sizeof(intruders) / sizeof(intruders[0]); k++) {
 		unsigned int refused = 0;
 
 		for (unsigned int i = 1; i <= n; i += 2) {
-			struct outcome o;
+			struct outcome o =
+				run("by_qpn+%s:%u.%u", intruders[k].word, i, intruders[k].reads);
 			struct gw_state *s = &shared.state;
 
-			snprintf(spec, sizeof(spec), "by_qpn+%s:%u.%u", intruders[k].word, i,
-				intruders[k].reads);
-			begin(spec);
-			o = capture();
 			if (!succeeded(&o))
 				print_error("%s: %s\n", spec, o.error.text);
 			assert_true(succeeded(&o));
-			assert_nothing_left(spec, i);
-			snprintf(spec, sizeof(spec), "by_qpn+%s:%u", intruders[k].word, i);
-			begin(spec);
-			o = capture();
+			assert_nothing_left();
+			o = run("by_qpn+%s:%u", intruders[k].word, i);
 			if (!succeeded(&o)) {
-				assert_message(&o.error);
-				assert_non_null(strstr(o.error.text, intruders[k].message));
+				assert_message(&o.error, intruders[k].message);
 				refused++;
 			}
 			assert_int_equal(s->violations, 0);
@@ -733,14 +696,12 @@ TEST(after_an_intruder)
 {
 	static const char *const words[] = {"taken", "icmd_taken", "locked", "vanishes"};
 	unsigned int n = count_accesses("by_qpn"), attached = 0;
-	char spec[48];
 
 	for (size_t k = 0; k < sizeof(words) / sizeof(words[0]); k++)
 		for (unsigned int i = 1; i <= n; i += 5) {
 			struct gw_state *s = &shared.state;
 
-			snprintf(spec, sizeof(spec), "by_qpn+%s:%u", words[k], i);
-			begin(spec);
+			begin("by_qpn+%s:%u", words[k], i);
 			run_killed(0);
 			assert_int_equal(s->violations, 0);
 			attached += n_attached() > 0;
@@ -750,7 +711,7 @@ TEST(after_an_intruder)
 			if (s->icmd_holder < 0)
 				s->icmd_semaphore = 0, s->icmd_holder = 0;
 			assert_true(run_next());
-			assert_nothing_left(spec, i);
+			assert_nothing_left();
 		}
 	assert_true(attached > 50);
 }
@@ -767,7 +728,6 @@ TEST(every_loss_of_access)
 		{"vanishes", "the firmware does not grant space 0x"},
 	};
 	unsigned int n[2];
-	char spec[32];
 
 	n[0] = count_accesses("yes");
 	count_accesses("vanishes:1000000");
@@ -775,17 +735,13 @@ TEST(every_loss_of_access)
 	assert_in_range(n[1], 50, ACCESS_MAX);
 	for (size_t k = 0; k < 2; k++)
 		for (unsigned int i = 1; i <= n[k]; i++) {
-			struct outcome o;
+			struct outcome o = run("%s:%u", losses[k].word, i);
 
-			snprintf(spec, sizeof(spec), "%s:%u", losses[k].word, i);
-			begin(spec);
-			o = capture();
 			/* The last access of all is a reading. */
 			if (succeeded(&o) && k == 0 && i == n[k])
 				continue;
 			assert_false(succeeded(&o));
-			assert_message(&o.error);
-			assert_non_null(strstr(o.error.text, losses[k].message));
+			assert_message(&o.error, losses[k].message);
 			expect("1 0 1", waited_us < 10000000, shared.state.violations,
 				k == 0 || shared.state.semaphore == 0);
 		}
@@ -795,30 +751,26 @@ TEST(every_loss_of_access)
 TEST(every_syndrome)
 {
 	unsigned int words, failed = 0;
-	char spec[32];
 
 	count_accesses("yes");
 	words = shared.state.words;
 	assert_in_range(words, 20, ACCESS_MAX);
 	for (unsigned int i = 1; i <= words; i++)
 		for (unsigned int syndrome = 1; syndrome < 16; syndrome += 2) {
-			struct outcome o;
 			bool twins = i & 1;
+			struct outcome o =
+				run("%ssyndrome:%u.%u", twins ? "twins+" : "", syndrome, i);
 
-			snprintf(spec, sizeof(spec), "%ssyndrome:%u.%u", twins ? "twins+" : "",
-				syndrome, i);
-			begin(spec);
-			o = capture();
 			assert_true(succeeded(&o) || !twins || syndrome != 3);
 			if (!succeeded(&o)) {
 				char number[24];
 
-				assert_message(&o.error);
+				assert_message(&o.error, "");
 				snprintf(number, sizeof(number), "syndrome 0x%x;", syndrome);
 				assert_non_null(strstr(o.error.text, number));
 				failed++;
 			}
-			assert_nothing_left(spec, i);
+			assert_nothing_left();
 		}
 	assert_true(failed > words);
 }
@@ -872,17 +824,17 @@ static bool run_next(void)
 TEST(every_kill)
 {
 	/* A command that goes on protects the firmware again while the next capture begins. */
-	static const char spec[] = "by_qpn+relocks+slow:3";
-	unsigned int n = count_accesses(spec), attached = 0, held = 0, icmd = 0;
+	static const char slow[] = "by_qpn+relocks+slow:3";
+	unsigned int n = count_accesses(slow), attached = 0, held = 0, icmd = 0;
 
 	for (unsigned int i = 1; i <= n; i++) {
-		begin(spec);
+		begin(slow);
 		assert_true(run_killed(i));
 		attached += n_attached() > 0;
 		held += shared.state.semaphore != 0;
 		icmd += shared.state.icmd_semaphore != 0;
 		assert_true(run_next());
-		assert_nothing_left("killed", i);
+		assert_nothing_left();
 	}
 	/* The states that must be undone did occur. */
 	assert_true(attached > 100 && held > 100 && icmd > 100);
@@ -899,7 +851,7 @@ TEST(killed_again)
 		run_killed(i * 7 % n + 1);
 		run_killed(i * 31 % n + 1);
 		assert_true(run_next());
-		assert_nothing_left("killed three times", i);
+		assert_nothing_left();
 	}
 }
 
@@ -999,7 +951,6 @@ TEST(adapters)
 		{0xa2dc, 0x21c, "BlueField-3", "BlueField-3"},
 		{0xa2df, 0x224, "BlueField-4", "BlueField-4"},
 	};
-	char spec[32];
 
 	for (size_t i = 0; i < sizeof(adapters) / sizeof(adapters[0]); i++) {
 		struct rd_device d = device;
@@ -1009,11 +960,10 @@ TEST(adapters)
 		d.part_id = adapters[i].part_id;
 		assert_string_equal(sniffer_chip_find(d.part_id)->name, adapters[i].name);
 		assert_string_equal(rd_device_model(&d), adapters[i].model);
-		snprintf(spec, sizeof(spec), "chip:0x%x", adapters[i].chip);
-		begin(spec);
+		begin("chip:0x%x", adapters[i].chip);
 		o = capture_on(&d, RD_SNIFF_BOTH);
 		assert_true(succeeded(&o));
-		assert_nothing_left(spec, 0);
+		assert_nothing_left();
 		/* Another chip than the table says. */
 		begin("chip:0x220");
 		o = capture_on(&d, RD_SNIFF_BOTH);

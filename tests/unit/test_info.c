@@ -151,12 +151,10 @@ TEST(representors)
 	struct rd_representor rep;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		assert_int_equal(rd_representor_parse(cases[i].name, &rep), 0);
-		assert_int_equal(rep.kind, cases[i].kind);
-		assert_int_equal(rep.has_controller, cases[i].has_controller);
-		assert_int_equal(rep.controller, cases[i].controller);
-		assert_int_equal(rep.pf, cases[i].pf);
-		assert_int_equal(rep.number, cases[i].number);
+		same(rd_representor_parse(cases[i].name, &rep), 0, rep.kind, cases[i].kind,
+			rep.has_controller, cases[i].has_controller);
+		same(rep.controller, cases[i].controller, rep.pf, cases[i].pf, rep.number,
+			cases[i].number);
 	}
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
 		assert_int_equal(rd_representor_parse(others[i], &rep), -1);
@@ -186,8 +184,7 @@ TEST(uevents)
 		rd_uevent_parse(other, sizeof(other), &event),
 		rd_uevent_parse(bound, sizeof(bound), &event));
 	assert_true(rd_uevent_parse(odd, sizeof(odd), &event));
-	assert_int_equal(event.kind, DEVICE_REMOVED);
-	assert_string_equal(event.name, "?[2J?b");
+	same(event.kind, DEVICE_REMOVED, event.name, "?[2J?b");
 	for (size_t n = 0; n < sizeof(add); n++) {
 		char *copy = malloc(n ? n : 1);
 
@@ -257,9 +254,7 @@ static void assert_events(struct events *events, const char *const *texts)
 	unsigned int n = 0;
 
 	for (; texts[n]; n++) {
-		assert_true(n < events->n);
-		assert_string_equal(events->list[n].text, texts[n]);
-		assert_int_equal(events->list[n].port, 1);
+		same(n < events->n, true, events->list[n].text, texts[n], events->list[n].port, 1);
 	}
 	assert_int_equal(events->n, n);
 	events->n = 0;
@@ -388,8 +383,7 @@ TEST(link_messages)
 	m.head.nlmsg_type = RTM_DELADDR;
 	memcpy(m.bytes, &address, sizeof(address));
 	assert_true(rd_link_parse(&m.head, m.head.nlmsg_len, &link));
-	assert_int_equal(link.kind, RD_LINK_ADDRESS);
-	assert_int_equal(link.ifindex, 9);
+	same(link.kind, RD_LINK_ADDRESS, link.ifindex, 9);
 	m.head.nlmsg_len = NLMSG_SPACE(sizeof(address));
 	for (size_t n = 0; n < m.head.nlmsg_len; n++)
 		assert_false(rd_link_parse(&m.head, n, &link));
@@ -454,8 +448,7 @@ TEST(devlink)
 	put_version(&m, DEVLINK_ATTR_INFO_VERSION_FIXED, "fw.psid", "MT_0000000359");
 	expect("0 MT2?X 3 fw.version", rd_devlink_parse_info(&m.head, m.head.nlmsg_len, &info),
 		info.serial, info.n_firmware, info.firmware[1].name);
-	assert_string_equal(info.firmware[1].value, "22.41.1000");
-	assert_int_equal(info.firmware[1].kind, RD_FW_STORED);
+	same(info.firmware[1].value, "22.41.1000", info.firmware[1].kind, RD_FW_STORED);
 	for (uint32_t n = 0; n < NLMSG_SPACE(sizeof(struct genlmsghdr)); n++) {
 		struct message cut = m;
 
@@ -800,9 +793,9 @@ TEST(many)
 		snprintf(path, sizeof(path), "sys/kernel/debug/mlx5/0000:3b:00.0/cc_params/p%d", i);
 		tree_text(&tree, path, "1\n");
 	}
-	assert_int_equal(rd_devices_load(&devices, tree.root, &err), 0);
-	assert_int_equal(devices.dev[0].n_representors, RD_REPRESENTORS_MAX);
-	assert_int_equal(rd_info_load(&info, &devices.dev[0], devices.sysroot, &err), 0);
+	same(rd_devices_load(&devices, tree.root, &err), 0, devices.dev[0].n_representors,
+		RD_REPRESENTORS_MAX, rd_info_load(&info, &devices.dev[0], devices.sysroot, &err),
+		0);
 	assert_int_equal(info.ports[0].n_pkeys, 1500);
 	assert_in_range(info.ports[0].settings.n, 1, 512);
 	rd_info_free(&info);

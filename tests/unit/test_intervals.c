@@ -84,10 +84,8 @@ static void same_sums(struct scene *s, const uint64_t *times)
 			rnr += rd_side_incident(side, RD_INC_RNR)->count;
 			naks += rd_side_incident(side, RD_INC_NAK_SEQUENCE)->count;
 		}
-	assert_int_equal(sum.wire_bytes, s->r->totals.wire_bytes);
-	assert_int_equal(sum.retransmitted, retransmitted);
-	assert_int_equal(sum.rnr, rnr);
-	assert_int_equal(sum.nak, naks);
+	same(sum.wire_bytes, s->r->totals.wire_bytes, sum.retransmitted, retransmitted, sum.rnr,
+		rnr, sum.nak, naks);
 	assert_true(retransmitted > 100 && rnr > 10 && naks > 10);
 	free(frames);
 }

@@ -33,8 +33,7 @@ TEST(chunks)
 		feed_drain(&feeds[0]);
 		assert_int_equal(seen.n, 3000);
 		assert_stamps(FIRST_NS, SOURCES);
-		assert_int_equal(capture.tally[0].encoded, 3000);
-		assert_int_equal(capture.bytes, 3000 * 2 * FRAME_BYTES);
+		same(capture.tally[0].encoded, 3000, capture.bytes, 3000 * 2 * FRAME_BYTES);
 		capture_end();
 	}
 }
@@ -60,8 +59,7 @@ TEST(interfaces)
 					  : i == want[given][1] || i == want[given][1] + 1 ? 50
 											   : 0;
 
-			assert_int_equal(capture.tally[i].delivered, frames);
-			assert_int_equal(capture.tally[i].encoded, frames);
+			same(capture.tally[i].delivered, frames, capture.tally[i].encoded, frames);
 		}
 		feed_drain(&feeds[0]);
 		for (size_t i = 0; i < seen.n; i++)
@@ -117,8 +115,7 @@ TEST(drop)
 	config.when_full = RD_FULL_DROP;
 	run();
 	/* The newest are dropped. */
-	assert_int_equal(capture.tally[0].encoded, 3 * HELD);
-	assert_int_equal(capture.tally[0].dropped, 1000 - 3 * HELD);
+	same(capture.tally[0].encoded, 3 * HELD, capture.tally[0].dropped, 1000 - 3 * HELD);
 	feed_drain(&feeds[0]);
 	assert_int_equal(seen.n, 3 * HELD);
 	assert_stamps(FIRST_NS, SOURCES);
@@ -131,9 +128,8 @@ TEST(end_when_full)
 	capture_feeds(1, 3, CHUNK);
 	config.when_full = RD_FULL_END;
 	run();
-	assert_int_equal(capture.end, RD_END_MEMORY);
-	assert_int_equal(capture.tally[0].encoded, 3 * HELD);
-	assert_true(capture.tally[0].dropped < RD_BATCH);
+	same(capture.end, RD_END_MEMORY, capture.tally[0].encoded, 3 * HELD,
+		capture.tally[0].dropped < RD_BATCH, true);
 	capture_end();
 }
 
@@ -194,10 +190,8 @@ TEST(abandon)
 	looks = 0;
 	eventfd_write(watch.fd, 1);
 	run();
-	assert_int_equal(capture.end, RD_END_WATCH);
-	assert_true(looks >= 2);
-	assert_int_equal(capture.tally[0].encoded, 3 * HELD);
-	assert_true(capture.tally[0].dropped > 0);
+	same(capture.end, RD_END_WATCH, looks >= 2, true, capture.tally[0].encoded, 3 * HELD,
+		capture.tally[0].dropped > 0, true);
 	capture_end();
 }
 
@@ -386,8 +380,7 @@ TEST(source_note)
 	snprintf(fakes[1].src.note, sizeof(fakes[1].src.note), "port down");
 	watch_notes();
 	run();
-	assert_int_equal(notes.n, 1);
-	assert_int_equal(notes.ns[0], FIRST_NS + 1);
+	same(notes.n, 1, notes.ns[0], FIRST_NS + 1);
 	expect("port down 0 ", notes.comment[0], notes.dropped[0], fakes[1].src.note);
 	capture_end();
 }
@@ -494,8 +487,7 @@ TEST(comments)
 
 		snprintf(want, sizeof(want), "frame at %llu",
 			(unsigned long long)these[i] * SOURCES);
-		assert_int_equal(notes.ns[i], FIRST_NS + these[i] * SOURCES);
-		assert_string_equal(notes.comment[i], want);
+		same(notes.ns[i], FIRST_NS + these[i] * SOURCES, notes.comment[i], want);
 	}
 	capture_end();
 }
@@ -515,8 +507,7 @@ TEST(comment_dropped)
 	freed = 0;
 	watch_notes();
 	run();
-	assert_int_equal(notes.n, 1);
-	assert_int_equal(notes.ns[0], FIRST_NS + 10 * RD_BATCH * SOURCES);
+	same(notes.n, 1, notes.ns[0], FIRST_NS + 10 * RD_BATCH * SOURCES);
 	assert_memory_equal(notes.comment[0], "before this frame, dropped: frame at", 36);
 	capture_end();
 }
@@ -531,10 +522,8 @@ TEST(dropped_note)
 	freed = 0;
 	watch_notes();
 	run();
-	assert_int_equal(capture.tally[0].dropped, 10 * RD_BATCH - 3 * HELD);
-	assert_int_equal(notes.n, 1);
-	assert_int_equal(notes.ns[0], FIRST_NS + 10 * RD_BATCH * SOURCES);
-	assert_int_equal(notes.dropped[0], 10 * RD_BATCH - 3 * HELD);
+	same(capture.tally[0].dropped, 10 * RD_BATCH - 3 * HELD, notes.n, 1, notes.ns[0],
+		FIRST_NS + 10 * RD_BATCH * SOURCES, notes.dropped[0], 10 * RD_BATCH - 3 * HELD);
 	capture_end();
 }
 
@@ -566,10 +555,7 @@ TEST(slices)
 	fakes[0].first_ns = FIRST_NS + 5;
 	config.slice_ns = 100;
 	run();
-	assert_int_equal(begins(ns, 10), 2);
-	assert_int_equal(ns[0], FIRST_NS + 105);
-	assert_int_equal(ns[1], FIRST_NS + 205);
-	assert_int_equal(seen.n, 60);
+	same(begins(ns, 10), 2, ns[0], FIRST_NS + 105, ns[1], FIRST_NS + 205, seen.n, 60);
 	assert_stamps(FIRST_NS + 5, SOURCES);
 	capture_end();
 	/* At multiples of the slice. */
@@ -580,10 +566,7 @@ TEST(slices)
 	config.slice_ns = 100;
 	config.slice_aligned = true;
 	run();
-	assert_int_equal(begins(ns, 10), 2);
-	assert_int_equal(ns[0], FIRST_NS + 100);
-	assert_int_equal(ns[1], FIRST_NS + 200);
-	assert_int_equal(seen.n, 60);
+	same(begins(ns, 10), 2, ns[0], FIRST_NS + 100, ns[1], FIRST_NS + 200, seen.n, 60);
 	capture_end();
 	/* Slices without a frame begin no file, and the next end is where it would have been. */
 	capture_begin(1, 4);
@@ -592,10 +575,8 @@ TEST(slices)
 	fakes[0].step_ns = 350;
 	config.slice_ns = 100;
 	run();
-	assert_int_equal(begins(ns, 10), 3);
-	assert_int_equal(ns[0], FIRST_NS + 350);
-	assert_int_equal(ns[1], FIRST_NS + 700);
-	assert_int_equal(ns[2], FIRST_NS + 1050);
+	same(begins(ns, 10), 3, ns[0], FIRST_NS + 350, ns[1], FIRST_NS + 700, ns[2],
+		FIRST_NS + 1050);
 	capture_end();
 }
 
@@ -615,9 +596,8 @@ TEST(stripes)
 	for (unsigned int k = 0; k < 3; k++) {
 		seen.n = 0;
 		feed_drain(&feeds[k]);
-		assert_int_equal(seen.n, 2 * HELD);
-		assert_int_equal(seen.ns[0], FIRST_NS + k * HELD * SOURCES);
-		assert_int_equal(seen.ns[HELD], FIRST_NS + (k + 3) * HELD * SOURCES);
+		same(seen.n, 2 * HELD, seen.ns[0], FIRST_NS + k * HELD * SOURCES, seen.ns[HELD],
+			FIRST_NS + (k + 3) * HELD * SOURCES);
 		assert_int_equal(capture.stripe_tally[k][0].encoded, 2 * HELD);
 		all += seen.n;
 	}
@@ -637,8 +617,7 @@ TEST(stripe_is_full)
 		assert_int_equal(taken->used, 0);
 	fakes[0].ends = true;
 	run();
-	assert_int_equal(capture.tally[0].dropped, 0);
-	assert_int_equal(capture.stripe_tally[0][0].encoded, 3 * HELD);
+	same(capture.tally[0].dropped, 0, capture.stripe_tally[0][0].encoded, 3 * HELD);
 	capture_end();
 }
 
@@ -650,9 +629,8 @@ TEST(stripes_drop)
 	capture_feeds(2, 3, CHUNK);
 	fakes[0].ends = true;
 	run();
-	assert_int_equal(capture.stripe_tally[0][0].encoded, 3 * HELD);
-	assert_int_equal(capture.stripe_tally[1][0].encoded, 3 * HELD);
-	assert_int_equal(capture.stripe_tally[0][0].dropped, 94 * HELD);
+	same(capture.stripe_tally[0][0].encoded, 3 * HELD, capture.stripe_tally[1][0].encoded,
+		3 * HELD, capture.stripe_tally[0][0].dropped, 94 * HELD);
 	assert_int_equal(capture.stripe_tally[1][0].dropped, 0);
 	capture_end();
 }

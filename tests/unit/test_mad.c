@@ -414,9 +414,7 @@ TEST(mpa)
 
 	make_tcp(&m, reply, sizeof(reply) - 1);
 	assert_true(iwarp_of(&m, m.n, &i));
-	assert_int_equal(i.kind, RD_IWARP_REPLY);
-	assert_int_equal(i.flags, RD_IWARP_CRC | RD_IWARP_REJECT);
-	assert_int_equal(i.private_len, 4);
+	same(i.kind, RD_IWARP_REPLY, i.flags, RD_IWARP_CRC | RD_IWARP_REJECT, i.private_len, 4);
 	assert_line_has(&m, "iWARP MPA reply revision 1 CRC rejected private data 4");
 	for (uint32_t n = 0; n < m.n; n++)
 		assert_int_equal(iwarp_of(&m, n, &i), n >= 54 + 20);

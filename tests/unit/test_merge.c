@@ -111,8 +111,7 @@ TEST(order)
 	/* One piece: interleaved records are gathered. */
 	assert_int_equal(take_all(true), 1);
 	SEEN(1, 2, 3, 4, 5, 6, 7, 8, 9);
-	assert_int_equal(t.m.late, 0);
-	assert_int_equal(merge_state(&t.m), MERGE_EMPTY);
+	same(t.m.late, 0, merge_state(&t.m), MERGE_EMPTY);
 	end();
 }
 
@@ -158,11 +157,9 @@ TEST(held)
 	assert_null(merge_next(&t.m, false));
 	PUT(0, 10, 20, 30);
 	/* The other feed has set no watermark. */
-	assert_int_equal(merge_state(&t.m), MERGE_WAITING);
-	assert_int_equal(take_all(false), 0);
+	same(merge_state(&t.m), MERGE_WAITING, take_all(false), 0);
 	rd_feed_watermark(&t.feed[1], 9);
-	assert_int_equal(merge_state(&t.m), MERGE_WAITING);
-	assert_int_equal(take_all(false), 0);
+	same(merge_state(&t.m), MERGE_WAITING, take_all(false), 0);
 	/* Up to the watermark, inclusive. */
 	rd_feed_watermark(&t.feed[1], 10);
 	assert_int_equal(merge_state(&t.m), MERGE_READY);
@@ -178,8 +175,7 @@ TEST(held)
 	rd_feed_watermark(&t.feed[1], UINT64_MAX);
 	take_all(false);
 	SEEN(10, 15, 20, 30);
-	assert_int_equal(merge_state(&t.m), MERGE_EMPTY);
-	assert_int_equal(t.m.late, 0);
+	same(merge_state(&t.m), MERGE_EMPTY, t.m.late, 0);
 	end();
 }
 
@@ -311,9 +307,7 @@ TEST(long_run)
 	c = merge_next(&t.m, true);
 	assert_int_equal(c->frames, LONG_RUN);
 	assert_ptr_equal(c->data, theirs->data);
-	assert_int_equal(c->first_ns, 1000);
-	assert_int_equal(c->last_ns, 1000 + LONG_RUN - 1);
-	assert_int_equal(c->used, theirs->used);
+	same(c->first_ns, 1000, c->last_ns, 1000 + LONG_RUN - 1, c->used, theirs->used);
 	/* It is still being written. */
 	assert_null(rd_ring_take(&t.feed[0].free));
 	c = merge_next(&t.m, true);
@@ -393,8 +387,7 @@ TEST(rotates)
 		turns += c->rotate;
 		seen_add(&seen, &t.e, c);
 	}
-	assert_int_equal(turns, MERGE_ROTATIONS);
-	assert_int_equal(seen.n, MERGE_ROTATIONS + 21);
+	same(turns, MERGE_ROTATIONS, seen.n, MERGE_ROTATIONS + 21);
 	assert_in_order();
 	end();
 }

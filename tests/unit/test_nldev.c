@@ -196,12 +196,9 @@ TEST(qps)
 	expect("0 GSI RTS 17 1 18", r.qps[0].has_rqpn, rd_qp_type_name(r.qps[0].type),
 		rd_qp_state_name(r.qps[0].state), r.qps[1].lqpn, r.qps[1].has_rqpn, r.qps[1].rqpn);
 	expect("0xabcdef 0x123456", r.qps[1].rq_psn, r.qps[1].sq_psn);
-	assert_int_equal(r.qps[1].pid, getpid());
-	assert_string_equal(r.qps[1].comm, "");
+	same(r.qps[1].pid, getpid(), r.qps[1].comm, "");
 	rd_resources_name("", &r);
-	assert_string_equal(r.qps[0].comm, "ib_core");
-	assert_string_equal(r.qps[1].comm, comm);
-	assert_string_equal(rd_qp_type_name(r.qps[1].type), "RC");
+	same(r.qps[0].comm, "ib_core", r.qps[1].comm, comm, rd_qp_type_name(r.qps[1].type), "RC");
 	rd_resources_free(&r);
 }
 
@@ -438,7 +435,7 @@ TEST(stat)
 }
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-static void same(struct nl_msg *msg, const uint8_t *kept, size_t n)
+static void assert_bytes(struct nl_msg *msg, const uint8_t *kept, size_t n)
 {
 	struct nlmsghdr *h = nlmsg_hdr(msg);
 
@@ -465,8 +462,8 @@ TEST(stat_bytes)
 		0, 0x21, 0, 0, 0, /* STAT_COUNTER_ID */
 	};
 
-	same(rd_nldev_stat_set_message(&bound), set, sizeof(set));
-	same(rd_nldev_stat_get_message(&bound), get, sizeof(get));
+	assert_bytes(rd_nldev_stat_set_message(&bound), set, sizeof(set));
+	assert_bytes(rd_nldev_stat_get_message(&bound), get, sizeof(get));
 }
 #endif
 
@@ -588,8 +585,7 @@ TEST(refused)
 	assert_non_null(msg);
 	assert_int_equal(nlmsg_append(msg, (void *)(uintptr_t)&nobody, sizeof(nobody), 4), 0);
 	assert_int_equal(rd_netlink_open(&nl, NETLINK_ROUTE, &err), 0);
-	assert_int_equal(rd_netlink_request(nl, msg, NULL, NULL, &err), -1);
-	assert_int_equal(err.errnum, ENODEV);
+	same(rd_netlink_request(nl, msg, NULL, NULL, &err), -1, err.errnum, ENODEV);
 	rd_netlink_close(nl);
 }
 #else

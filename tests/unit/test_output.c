@@ -128,9 +128,8 @@ static void check(struct place *p, bool statistics)
 	}
 	if (got < 0)
 		fail_msg("%s", err.text);
-	assert_int_equal(n, p->file.all);
-	assert_int_equal(n, frame_counts_sum(&p->file.frames));
-	assert_int_equal(rd_reader_stats(r, 0, &stats), statistics);
+	same(n, p->file.all, n, frame_counts_sum(&p->file.frames), rd_reader_stats(r, 0, &stats),
+		statistics);
 	rd_reader_close(r);
 	memory_free(&m);
 }
@@ -172,8 +171,7 @@ TEST(whole)
 				check(&p, false);
 			}
 		}
-		assert_int_equal(p.file.all, p.frames);
-		assert_int_equal(file_flush(&p.file, true), 0);
+		same(p.file.all, p.frames, file_flush(&p.file, true), 0);
 		end(&p, false, true);
 	}
 }
@@ -193,8 +191,7 @@ TEST(sync)
 		while (p.file.out.offset < every)
 			assert_int_equal(put(&p, PIECE), 0);
 		expect("1 0", output_is_flushed(&p.file.out), fstat(p.file.out.fd, &st));
-		assert_int_equal(st.st_size, p.file.out.offset);
-		assert_int_equal(p.file.out.synced, p.file.out.offset);
+		same(st.st_size, p.file.out.offset, p.file.out.synced, p.file.out.offset);
 		/* Not with each write. */
 		assert_int_equal(put(&p, PIECE), 0);
 		assert_int_not_equal(p.file.out.synced, p.file.out.offset);
@@ -223,10 +220,10 @@ static void no_room(enum rd_write_mode mode, const char *format, rlim_t limit, s
 		rc = put(&p, piece);
 	if (!rc)
 		rc = file_flush(&p.file, false);
-	assert_int_equal(rc, EFBIG);
-	assert_true(
+	same(rc, EFBIG,
 		p.file.out.offset + 2 * FRAME + p.file.text_room + (piece < PIECE ? piece : 0) >=
-		limit);
+			limit,
+		true);
 	end(&p, true, strcmp(format, "pcapng") == 0);
 	limit_files(RLIM_INFINITY);
 }

@@ -103,8 +103,7 @@ TEST_WITH(process, set_up, tear_down)
 	put_bytes(71, "environ", variables, sizeof(variables));
 	expect("0 71 4711 1 a) S 9 (b", rd_process_read(root, 71, &host, &p), p.pid, p.start_ticks,
 		p.start_ns > UINT64_C(1000000000000000000), p.comm);
-	assert_string_equal(p.cgroup, "/system.slice/docker-" ID ".scope");
-	assert_string_equal(p.container, ID);
+	same(p.cgroup, "/system.slice/docker-" ID ".scope", p.container, ID);
 	expect(" 12 3", p.pod, p.job[RD_JOB_RANK], p.job[RD_JOB_OMPI_COMM_WORLD_RANK]);
 	/* What is no number, or too long for one, is not stored. */
 	expect("   ", p.job[RD_JOB_LOCAL_RANK], p.job[RD_JOB_SLURM_JOB_ID],
@@ -212,8 +211,7 @@ TEST_WITH(cgroup, set_up, tear_down)
 		assert_int_equal(rd_process_read(root, 95, &host, &p), 0);
 		if (cases[i].cgroup)
 			assert_string_equal(p.cgroup, cases[i].cgroup);
-		assert_string_equal(p.container, cases[i].container);
-		assert_string_equal(p.pod, cases[i].pod);
+		same(p.container, cases[i].container, p.pod, cases[i].pod);
 	}
 }
 
@@ -223,9 +221,8 @@ TEST(self)
 	struct rd_process p;
 	struct timespec now;
 
-	assert_int_equal(rd_process_read("", (uint32_t)getpid(), &host, &p), 0);
-	assert_int_equal(p.pid, getpid());
-	assert_true(p.start_ticks <= rd_boot_ticks());
+	same(rd_process_read("", (uint32_t)getpid(), &host, &p), 0, p.pid, getpid(),
+		p.start_ticks <= rd_boot_ticks(), true);
 	clock_gettime(CLOCK_REALTIME, &now);
 	assert_true(p.start_ns / 1000000000U <= (uint64_t)now.tv_sec);
 	assert_true(p.start_ns / 1000000000U + 86400 > (uint64_t)now.tv_sec);
@@ -293,8 +290,7 @@ TEST_WITH(samples, set_up, tear_down)
 	add(&first, 25, 103);		/* of a thread */
 	strcpy(add(&first, 26, 0)->comm, "nvme_rdma");
 	rd_owners_add(o, root, 1, &first.r, 1000, 5000);
-	assert_int_equal(owned(o, 100, 50, qps, 4), 2);
-	assert_int_equal(qps[0].lqpn + qps[1].lqpn, 17 + 25);
+	same(owned(o, 100, 50, qps, 4), 2, qps[0].lqpn + qps[1].lqpn, 17 + 25);
 	expect("18 2 0 1 26", qps[0].rqpn + qps[1].rqpn, owned(o, 101, 60, qps, 4),
 		owned(o, 102, 1001, qps, 4), owned(o, 0, 0, qps, 4), qps[0].lqpn);
 

@@ -91,8 +91,7 @@ TEST(opcodes)
 		}
 		snprintf(name, sizeof(name), "%s_%s", rd_transport_name(transport),
 			verbs[verb].verb);
-		assert_string_equal(op->name, name);
-		assert_int_equal(op->length,
+		same(op->name, name, op->length,
 			verbs[verb].length + (int)more_headers(transport, verbs[verb].response));
 		assert_int_equal(!!(op->bits & RD_OP_RESPONSE), verbs[verb].response);
 		for (unsigned int i = 0; i < 4; i++)
@@ -116,12 +115,9 @@ TEST(every_opcode)
 
 			make_packet(&m, outers[o], code, 0x11, headers + 7, 1);
 			assert_true(rd_packet_parse(make_link(outers[o]), m.b, m.n, m.n, &p));
-			assert_int_equal(p.flags, 0);
-			assert_int_equal(p.bth, bth[o]);
-			assert_int_equal(p.opcode, code);
+			same(p.flags, 0, p.bth, bth[o], p.opcode, code);
 			expect("0x11 0x123456 1", p.dest_qp, p.psn, p.pad);
-			assert_int_equal(p.payload, bth[o] + 12 + headers);
-			assert_int_equal(p.payload_len, 7);
+			same(p.payload, bth[o] + 12 + headers, p.payload_len, 7);
 			assert_memory_equal(m.b + p.icrc, "ICRC", 4);
 
 			m.n = 0;
@@ -129,8 +125,7 @@ TEST(every_opcode)
 				continue;
 			make_packet(&m, outers[o], code, 0x11, headers - (headers >= 4 ? 4 : 1), 0);
 			assert_true(rd_packet_parse(make_link(outers[o]), m.b, m.n, m.n, &p));
-			assert_int_equal(p.flags & RD_PACKET_MALFORMED, RD_PACKET_MALFORMED);
-			assert_int_equal(p.payload_len, 0);
+			same(p.flags & RD_PACKET_MALFORMED, RD_PACKET_MALFORMED, p.payload_len, 0);
 		}
 	}
 }
@@ -157,21 +152,16 @@ TEST(two_ways)
 			rd_packet_parse(RD_LINK_ETHERNET, tagged.b, tagged.n - less, tagged.n, &b);
 			if (!b.l3)
 				continue;
-			assert_int_equal(a.l3 + 4, b.l3);
-			assert_int_equal(a.l4 + (b.l4 ? 4 : 0), b.l4);
-			assert_int_equal(a.bth + (b.bth ? 4 : 0), b.bth);
-			assert_int_equal(a.payload + 4, b.payload);
-			assert_int_equal(a.payload_len, b.payload_len);
-			assert_int_equal(a.icrc + (b.icrc ? 4 : 0), b.icrc);
-			assert_int_equal(a.end + 4, b.end);
-			assert_int_equal(a.dest_qp, b.dest_qp);
+			same(a.l3 + 4, b.l3, a.l4 + (b.l4 ? 4 : 0), b.l4, a.bth + (b.bth ? 4 : 0),
+				b.bth, a.payload + 4, b.payload);
+			same(a.payload_len, b.payload_len, a.icrc + (b.icrc ? 4 : 0), b.icrc,
+				a.end + 4, b.end, a.dest_qp, b.dest_qp);
 			assert_int_equal(a.psn, b.psn);
 			assert_ptr_equal(a.op, b.op);
 			assert_memory_equal(&a.ethertype, &b.ethertype,
 				offsetof(struct rd_packet, common) -
 					offsetof(struct rd_packet, ethertype));
-			assert_int_equal(a.common, a.op && !a.flags);
-			assert_false(b.common);
+			same(a.common, a.op && !a.flags, b.common, false);
 		}
 	}
 }
@@ -334,8 +324,7 @@ TEST(ipv4_options_and_fragments)
 	make_bth(&m, 0x04, 5, 6, 0);
 	make_bytes(&m, "ICRC", 4);
 	assert_true(rd_packet_parse(RD_LINK_ETHERNET, m.b, m.n, m.n, &p));
-	assert_int_equal(p.l4, 14 + 28);
-	assert_int_equal(p.dest_qp, 5);
+	same(p.l4, 14 + 28, p.dest_qp, 5);
 
 	m.b[20] = 0x20; /* more fragments: no ICRC here */
 	expect("1 0 4", rd_packet_parse(RD_LINK_ETHERNET, m.b, m.n, m.n, &p), p.icrc,
@@ -343,8 +332,7 @@ TEST(ipv4_options_and_fragments)
 
 	m.b[21] = 1; /* a later fragment: no transport */
 	expect("0 0", rd_packet_parse(RD_LINK_ETHERNET, m.b, m.n, m.n, &p), p.l4);
-	assert_int_equal(p.payload, 14 + 28);
-	assert_int_equal(p.flags, RD_PACKET_FRAGMENT);
+	same(p.payload, 14 + 28, p.flags, RD_PACKET_FRAGMENT);
 }
 
 TEST(ipv6_extensions)
@@ -362,8 +350,7 @@ TEST(ipv6_extensions)
 	make_bth(&m, 0x04, 5, 6, 0);
 	make_bytes(&m, "ICRC", 4);
 	assert_true(rd_packet_parse(RD_LINK_ETHERNET, m.b, m.n, m.n, &p));
-	assert_int_equal(p.l4, 54 + 24);
-	assert_int_equal(p.proto, 17);
+	same(p.l4, 54 + 24, p.proto, 17);
 
 	m.b[20] = 44; /* the first one becomes a fragment header: nothing follows, more follow */
 	for (unsigned int more = 0; more < 2; more++) {
@@ -373,8 +360,7 @@ TEST(ipv6_extensions)
 	}
 	m.b[54 + 3] = 8; /* a later fragment */
 	assert_false(rd_packet_parse(RD_LINK_ETHERNET, m.b, m.n, m.n, &p));
-	assert_int_equal(p.payload, 54 + 8);
-	assert_int_equal(p.flags, RD_PACKET_FRAGMENT);
+	same(p.payload, 54 + 8, p.flags, RD_PACKET_FRAGMENT);
 }
 
 TEST(not_roce)
@@ -388,8 +374,7 @@ TEST(not_roce)
 	make_udp(&m, 4791, 15);
 	make_fill(&m, 0, 15);
 	assert_false(rd_packet_parse(RD_LINK_ETHERNET, m.b, m.n, m.n, &p));
-	assert_int_equal(p.kind, RD_KIND_OTHER);
-	assert_int_equal(p.payload_len, 15);
+	same(p.kind, RD_KIND_OTHER, p.payload_len, 15);
 
 	/* TCP with options; iWARP is one of these. */
 	m.n = 0;
@@ -399,9 +384,7 @@ TEST(not_roce)
 	make_be16(&m, 0x8010);
 	make_fill(&m, 0, 18 + 5);
 	assert_false(rd_packet_parse(RD_LINK_ETHERNET, m.b, m.n, m.n, &p));
-	assert_int_equal(p.kind, RD_KIND_OTHER);
-	assert_int_equal(p.payload, 14 + 20 + 32);
-	assert_int_equal(p.payload_len, 5);
+	same(p.kind, RD_KIND_OTHER, p.payload, 14 + 20 + 32, p.payload_len, 5);
 }
 
 TEST(infiniband_raw)
@@ -420,13 +403,11 @@ TEST(infiniband_raw)
 	make_ipv6(&m, 58, 8);
 	make_fill(&m, 0, 8 + 2);
 	assert_false(rd_packet_parse(RD_LINK_INFINIBAND, m.b, m.n, m.n, &p));
-	assert_int_equal(p.net, RD_NET_IPV6);
-	assert_int_equal(p.l4, 48);
+	same(p.net, RD_NET_IPV6, p.l4, 48);
 	/* Bytes beyond the LRH's packet length are not part of it. */
 	m.b[4] |= 0xf8;
 	assert_false(rd_packet_parse(RD_LINK_INFINIBAND, m.b, m.n, m.n, &p));
-	assert_int_equal(p.flags & RD_PACKET_MALFORMED, 0);
-	assert_int_equal(p.end, m.n - 2);
+	same(p.flags & RD_PACKET_MALFORMED, 0, p.end, m.n - 2);
 }
 
 TEST(headers)
@@ -472,9 +453,8 @@ TEST(aeth)
 		m.b[54] = cases[i].syndrome;
 		rd_packet_parse(RD_LINK_ETHERNET, m.b, m.n, m.n, &p);
 		assert_true(rd_packet_aeth(&p, &aeth));
-		assert_int_equal(aeth.kind, cases[i].kind);
-		assert_int_equal(aeth.value, cases[i].syndrome & 0x1f);
-		assert_int_equal(aeth.msn, 0x020304);
+		same(aeth.kind, cases[i].kind, aeth.value, cases[i].syndrome & 0x1f, aeth.msn,
+			0x020304);
 	}
 	expect("32 32768 -1", rd_aeth_credits(0x0a), rd_aeth_credits(0x1e), rd_aeth_credits(0x1f));
 	/* Each is twice the one before the last. */
@@ -726,9 +706,7 @@ TEST(links)
 			fail_msg("%s", on_links[i].name);
 		assert_int_equal(p.flags, 0);
 		if (on_links[i].ip) {
-			assert_int_equal(p.net, RD_NET_IPV4);
-			assert_int_equal(p.l3, length);
-			assert_int_equal(p.bth, length + 28);
+			same(p.net, RD_NET_IPV4, p.l3, length, p.bth, length + 28);
 			expect("0x0800 0x11 64", p.ethertype, p.dest_qp, p.payload_len);
 		}
 		for (uint32_t n = 0; n < m.n; n++) {

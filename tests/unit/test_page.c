@@ -129,15 +129,12 @@ TEST(faulty_qps_come_first)
 		assert_non_null(text);
 		assert_in_range(strlen(text), 1, bytes + 2);
 		n = count_faulty(json_object_get(json, "paths"), &all);
-		assert_true(all == n || n == (size_t)PATHS * FAULTY);
-		assert_int_equal(
+		same(all == n || n == (size_t)PATHS * FAULTY, true,
 			json_integer_value(json_object_get(left, "qps")), PATHS * QPS - all);
-		assert_int_equal(json_integer_value(json_object_get(left, "faulty_qps")),
-			PATHS * FAULTY - n);
-		assert_true(!left == (all == (size_t)PATHS * QPS));
+		same(json_integer_value(json_object_get(left, "faulty_qps")), PATHS * FAULTY - n,
+			!left == (all == (size_t)PATHS * QPS), true);
 		free(text);
 		json_decref(json);
 	}
-	assert_int_equal(all, PATHS * QPS);
-	assert_int_equal(n, PATHS * FAULTY);
+	same(all, PATHS * QPS, n, PATHS * FAULTY);
 }

@@ -59,9 +59,8 @@ TEST(long_time)
 	}
 	width = (s.ns - gaps[4] - start) / RD_PSN_STEPS;
 	p = plot_of(&s);
-	assert_int_equal(p->start_ns, start);
-	assert_true(p->width_ns > width && p->width_ns <= 2 * width + 2);
-	assert_true(p->n > RD_PSN_STEPS / 2 && p->n <= RD_PSN_STEPS);
+	same(p->start_ns, start, p->width_ns > width && p->width_ns <= 2 * width + 2, true,
+		p->n > RD_PSN_STEPS / 2 && p->n <= RD_PSN_STEPS, true);
 	for (unsigned int i = 0; i < p->n; i++) {
 		if (p->steps[i].sent.high == RD_PSN_NONE)
 			continue;
@@ -89,8 +88,7 @@ TEST(many_naks)
 	assert_in_range(p->n_naks, RD_PSN_NAKS / 2, RD_PSN_NAKS);
 	step = (uint64_t)(p->naks[1].psn - p->naks[0].psn);
 	for (unsigned int i = 0; i < p->n_naks; i++) {
-		assert_true(p->naks[i].rnr);
-		assert_int_equal(p->naks[i].psn, i * step);
+		same(p->naks[i].rnr, true, p->naks[i].psn, i * step);
 	}
 	assert_true((p->n_naks + 1) * step > 300);
 	end(&s);

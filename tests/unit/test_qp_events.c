@@ -58,8 +58,7 @@ TEST(text_of_a_record)
 	memset(r.comm, 'c', sizeof(r.comm));
 	r.comm[1] = '\x1b';
 	assert_true(qp_record_event(&r, sizeof(r), 0, &e));
-	assert_int_equal(strlen(e.device), RD_NAME_MAX - 1);
-	assert_string_equal(e.comm, "c?cccccccccccccc");
+	same(strlen(e.device), RD_NAME_MAX - 1, e.comm, "c?cccccccccccccc");
 }
 
 TEST(no_event)
@@ -151,9 +150,7 @@ static uint64_t call(int helper, const uint64_t *r)
 	case BPF_FUNC_get_current_task:
 		return (uintptr_t)&thread;
 	case BPF_FUNC_ringbuf_output:
-		assert_int_equal(r[1], RING);
-		assert_int_equal(r[3], sizeof(reported));
-		assert_int_equal(r[4], 0);
+		same(r[1], RING, r[3], sizeof(reported), r[4], 0);
 		if (is_full)
 			return (uint64_t)-11;
 		memcpy(&reported, (const void *)r[2], sizeof(reported));
@@ -301,9 +298,7 @@ TEST_WITH(created, set_up, NULL)
 
 	probe(RD_QP_CREATED, &qp.res);
 	expect("1 1", n_reported, qp_record_event(&reported, sizeof(reported), 0, &e));
-	assert_int_equal(e.kind, RD_QP_CREATED);
-	assert_int_equal(e.time_ns, 123456789);
-	assert_int_equal(e.key, (uintptr_t)&qp.res);
+	same(e.kind, RD_QP_CREATED, e.time_ns, 123456789, e.key, (uintptr_t)&qp.res);
 	expect("0xabc 1 mlx5_3", e.lqpn, e.port, e.device);
 	/* Of the process, not of the thread. */
 	expect("4711 777 trainer 0", e.pid, e.start_ns, e.comm, n_lost);
@@ -319,8 +314,7 @@ TEST_WITH(connected, set_up, NULL)
 	assert_int_equal(n_reported, 0);
 	probe3(RD_QP_CONNECTED, &qp, &attr, UINT64_C(0xabcd000000000000) | 1 << 20 | 1);
 	expect("1 1", n_reported, qp_record_event(&reported, sizeof(reported), 0, &e));
-	assert_int_equal(e.kind, RD_QP_CONNECTED);
-	assert_int_equal(e.key, (uintptr_t)&qp.res);
+	same(e.kind, RD_QP_CONNECTED, e.key, (uintptr_t)&qp.res);
 	expect("0xabc 0x4321 mlx5_3", e.lqpn, e.rqpn, e.device);
 	qp.res.user = 0;
 	probe3(RD_QP_CONNECTED, &qp, &attr, 1 << 20);
@@ -334,8 +328,7 @@ TEST_WITH(destroyed, set_up, NULL)
 
 	probe(RD_QP_DESTROYED, &qp);
 	expect("1 1", n_reported, qp_record_event(&reported, sizeof(reported), 0, &e));
-	assert_int_equal(e.kind, RD_QP_DESTROYED);
-	assert_int_equal(e.key, (uintptr_t)&qp.res);
+	same(e.kind, RD_QP_DESTROYED, e.key, (uintptr_t)&qp.res);
 	expect("0xabc mlx5_3", e.lqpn, e.device);
 	/* Nothing of the stack is in what is not filled in. */
 	assert_memory_equal(reported.comm, zero.comm, sizeof(zero.comm));
@@ -480,8 +473,7 @@ static void put(const char *root, const char *path, const void *data, size_t siz
 	}
 	f = fopen(full, "w");
 	assert_non_null(f);
-	assert_int_equal(fwrite(data, 1, size, f), size);
-	assert_int_equal(fclose(f), 0);
+	same(fwrite(data, 1, size, f), size, fclose(f), 0);
 }
 
 static void put_btf(const char *root, const char *path, const struct btf *btf)
@@ -510,8 +502,7 @@ static const char *reads(void (*lay_out)(const char *root))
 		expect("72 2008", l.qp_num, l.task_start);
 	}
 	snprintf(command, sizeof(command), "rm -r %s", root);
-	assert_int_equal(system(command), 0);
-	assert_int_equal(known, read);
+	same(system(command), 0, known, read);
 	return read ? "" : err.text;
 }
 

@@ -389,8 +389,7 @@ TEST(checksums)
 	for (int v6 = 0; v6 < 2; v6++) {
 		make_write(&m, v6, 64);
 		redact(RD_LINK_ETHERNET, &m, to);
-		assert_int_equal(rd_icrc(RD_LINK_ETHERNET, to, m.n, &computed, &stored), 0);
-		assert_int_equal(computed, stored);
+		same(rd_icrc(RD_LINK_ETHERNET, to, m.n, &computed, &stored), 0, computed, stored);
 		expect("0xffff 0xffff", v6 ? 0xffff : sum(to + 14, 20, 0), udp_rest(to, m.n, v6));
 		check_zeros(to, m.n, v6 ? 90 : 70, m.n - 4);
 		assert_false(has(to, m.n, m.b, 6));
@@ -489,8 +488,7 @@ TEST(within)
 	make_bytes(&m, "\x08\0\0\0\0\x12\x34\0", 8);
 	make_bytes(&m, inner.b, inner.n);
 	redact(RD_LINK_ETHERNET, &m, to);
-	assert_int_equal(rd_icrc(RD_LINK_ETHERNET, to + 50, inner.n, &computed, &stored), 0);
-	assert_int_equal(computed, stored);
+	same(rd_icrc(RD_LINK_ETHERNET, to + 50, inner.n, &computed, &stored), 0, computed, stored);
 	assert_memory_equal(to + 50, to, 12); /* the same addresses */
 	check_zeros(to, m.n, 50 + 70, m.n - 4);
 	assert_memory_equal(to + 42, m.b + 42, 8);
@@ -734,10 +732,8 @@ TEST(infiniband)
 	assert_int_equal(rd_vcrc(m.b, m.n, &now, &was), 0);
 	rd_put_le16(m.b + m.n - 2, now);
 	redact(RD_LINK_INFINIBAND, &m, to);
-	assert_int_equal(rd_icrc(RD_LINK_INFINIBAND, to, m.n, &computed, &stored), 0);
-	assert_int_equal(computed, stored);
-	assert_int_equal(rd_vcrc(to, m.n, &now, &was), 0);
-	assert_int_equal(now, was);
+	same(rd_icrc(RD_LINK_INFINIBAND, to, m.n, &computed, &stored), 0, computed, stored,
+		rd_vcrc(to, m.n, &now, &was), 0, now, was);
 	assert_memory_equal(to, m.b, 8); /* LIDs stay */
 	assert_memory_not_equal(to + 16, m.b + 16, 8);
 	m.b[m.n - 1] ^= 0x40;

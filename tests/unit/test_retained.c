@@ -195,8 +195,7 @@ static void read_file(struct place *p, const struct rd_dump *dump)
 			p->written[number] = true;
 			assert_int_equal(frames[i].ts_ns, p->ns[number]);
 		}
-	assert_int_equal(got, 0);
-	assert_int_equal(n, dump->frames);
+	same(got, 0, n, dump->frames);
 	expect("ended 1", rd_reader_section(r)->comment, rd_reader_stats(r, 0, &stats));
 	assert_int_equal(stats.delivered, n);
 	rd_reader_close(r);
@@ -221,9 +220,8 @@ static bool closed(struct place *p)
 	}
 	for (unsigned int i = 0; i < p->n; i++)
 		written += p->written[i];
-	assert_int_equal(p->stats.files, p->begun);
-	assert_int_equal(p->stats.written, written);
-	assert_int_equal(p->stats.written + p->stats.expired + p->stats.unwritten, p->n);
+	same(p->stats.files, p->begun, p->stats.written, written,
+		p->stats.written + p->stats.expired + p->stats.unwritten, p->n);
 	expect("0 0", p->stats.beyond, p->empty_bytes);
 	return whole;
 }
@@ -319,10 +317,8 @@ TEST(overlap)
 	}
 	finish(p);
 	check_exact(p);
-	assert_int_equal(p->n_dumps, 2);
-	assert_int_equal(p->dump[0].from_ns, 120 * HOUR);
-	assert_int_equal(p->dump[0].until_ns, 139 * HOUR);
-	assert_int_equal(p->dump[0].frames, 20);
+	same(p->n_dumps, 2, p->dump[0].from_ns, 120 * HOUR, p->dump[0].until_ns, 139 * HOUR,
+		p->dump[0].frames, 20);
 	/* From 140, not from 135: those were written. */
 	assert_int_equal(p->dump[1].frames, 11);
 	free(p);
@@ -373,8 +369,7 @@ TEST(no_frames)
 	end_window(p, 405 * HOUR);
 	assert_int_equal(fire(p, 401 * HOUR), RD_TRIGGER_BEGINS);
 	end_window(p, 406 * HOUR);
-	assert_int_equal(p->n_empty, 4);
-	assert_int_equal(fire(p, 406 * HOUR), RD_TRIGGER_BEGINS);
+	same(p->n_empty, 4, fire(p, 406 * HOUR), RD_TRIGGER_BEGINS);
 	finish(p);
 	check_exact(p);
 	expect("2 2 1 1", p->begun, p->n_dumps, p->dump[0].number, p->dump[0].frames);
@@ -632,9 +627,8 @@ TEST(windows)
 	/* It grew since the caller looked. */
 	expect("0 1 0", windows_complete(&w, 119), windows_complete(&w, 120),
 		windows_next(&w, &next));
-	assert_int_equal(windows_add(&w, 139, 4), RD_TRIGGER_HELD);
-	assert_int_equal(windows_add(&w, 140, 4), RD_TRIGGER_BEGINS);
-	assert_int_equal(windows_add(&w, 170, 4), RD_TRIGGER_BEGINS);
+	same(windows_add(&w, 139, 4), RD_TRIGGER_HELD, windows_add(&w, 140, 4), RD_TRIGGER_BEGINS,
+		windows_add(&w, 170, 4), RD_TRIGGER_BEGINS);
 	assert_int_equal(windows_add(&w, 300, 4), RD_TRIGGER_CLOSED);
 	expect("1 140", windows_next(&w, &next), next.trigger);
 	windows_close(&w);
@@ -659,8 +653,7 @@ TEST(many_windows)
 		n++;
 		assert_true(windows_complete(&w, next.until));
 	}
-	assert_int_equal(n, WINDOWS_MAX);
-	assert_int_equal(next.until, 1001);
+	same(n, WINDOWS_MAX, next.until, 1001);
 	windows_fini(&w);
 }
 

@@ -202,11 +202,9 @@ TEST(pcapng)
 
 		scene(&before, false, cases[i].large);
 		scene(&after, true, 0);
-		assert_int_equal(rewrite(&w, &before.m, cases[i].step, &err), 0);
-		assert_int_equal(x.copy.len, after.m.len);
+		same(rewrite(&w, &before.m, cases[i].step, &err), 0, x.copy.len, after.m.len);
 		assert_memory_equal(x.copy.data, after.m.data, after.m.len);
-		assert_int_equal(w.frames, 3);
-		assert_int_equal(w.left_out, UNKNOWN);
+		same(w.frames, 3, w.left_out, UNKNOWN);
 		/* The last frame is the simple one, with two bytes of padding. */
 		expect("6 6 2", x.caplen, x.len, x.extra);
 		memory_free(&before.m);
@@ -231,8 +229,7 @@ TEST(pcap)
 		pcap_header(&after, 0xa1b2c3d4, 65535, 1);
 		pcap_record(&after, 5, 6, "#####", 5, 70);
 		pcap_record(&after, 7, 8, "#######", 7, 7);
-		assert_int_equal(rewrite(&w, &before.m, big, &err), 0);
-		assert_int_equal(x.copy.len, after.m.len);
+		same(rewrite(&w, &before.m, big, &err), 0, x.copy.len, after.m.len);
 		assert_memory_equal(x.copy.data, after.m.data, after.m.len);
 		expect("2 0 0", w.frames, w.left_out, x.extra);
 		memory_free(&before.m);
@@ -260,12 +257,9 @@ TEST(damage)
 	k.m.len -= 1;
 	assert_int_equal(rewrite(&w, &k.m, 0, &err), 1);
 	assert_int_not_equal(err.text[0], '\0');
-	assert_int_equal(x.copy.len, whole);
-	assert_int_equal(w.frames, 1);
+	same(x.copy.len, whole, w.frames, 1);
 	memcpy(k.m.data, "text", 4);
-	assert_int_equal(rewrite(&w, &k.m, 0, &err), -1);
-	assert_int_equal(err.class, RD_CLASS_DEVICE);
-	assert_int_equal(x.copy.len, whole);
+	same(rewrite(&w, &k.m, 0, &err), -1, err.class, RD_CLASS_DEVICE, x.copy.len, whole);
 	memory_free(&k.m);
 	memory_free(&x.copy);
 }
@@ -281,10 +275,8 @@ TEST(failures)
 		struct replaced x = {.fails_at = at};
 		struct rd_rewrite w = rewriting(&x);
 
-		assert_int_equal(rewrite(&w, &k.m, 0, &err), -1);
-		assert_int_equal(err.class, RD_CLASS_OUTPUT);
-		assert_int_equal(err.errnum, ENOSPC);
-		assert_int_equal(x.calls, at);
+		same(rewrite(&w, &k.m, 0, &err), -1, err.class, RD_CLASS_OUTPUT, err.errnum, ENOSPC,
+			x.calls, at);
 		memory_free(&x.copy);
 	}
 	memory_free(&k.m);
@@ -313,11 +305,9 @@ TEST(refused)
 			else
 				epb(&k, 0, 77, "frame", 5);
 		}
-		assert_int_equal(rewrite(&w, &k.m, 0, &err), -1);
-		assert_int_equal(err.class, RD_CLASS_DEVICE);
+		same(rewrite(&w, &k.m, 0, &err), -1, err.class, RD_CLASS_DEVICE);
 		assert_non_null(strstr(err.text, "link type 127 (IEEE 802.11 radiotap)"));
-		assert_int_equal(x.copy.len, before);
-		assert_int_equal(w.frames, 1);
+		same(x.copy.len, before, w.frames, 1);
 		memory_free(&x.copy);
 		memory_free(&k.m);
 	}

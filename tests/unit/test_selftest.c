@@ -296,8 +296,7 @@ TEST(numbered_damage)
 		memcpy(exact, frame, n);
 		numbered_reset(&m);
 		numbered_look(&m, exact, n);
-		assert_int_equal(m.times[0], n >= 42 + 20);
-		assert_int_equal(m.cut, n >= 42 + 20);
+		same(m.times[0], n >= 42 + 20, m.cut, n >= 42 + 20);
 		free(exact);
 	}
 	numbered_free(&m);
@@ -357,8 +356,7 @@ TEST(peer_messages)
 		size_t n = peer_message_put(bytes, &m);
 
 		assert_in_range(n, PEER_HEAD, sizeof(bytes));
-		assert_int_equal(rd_be32(bytes + 12), n - PEER_HEAD);
-		assert_int_equal(read_back(&back, bytes), PEER_GOOD);
+		same(rd_be32(bytes + 12), n - PEER_HEAD, read_back(&back, bytes), PEER_GOOD);
 		assert_memory_equal(&back, &m, sizeof(m));
 	}
 }

@@ -178,8 +178,7 @@ TEST(first_frame)
 	snprintf(was, sizeof(was), "%s", s.path);
 	touch(was);
 	/* Not if they are newer, */
-	assert_int_equal(series_first_frame(&s, NOON + 100ULL * 365 * 86400 * SECOND, &err), 0);
-	assert_string_equal(s.path, was);
+	same(series_first_frame(&s, NOON + 100ULL * 365 * 86400 * SECOND, &err), 0, s.path, was);
 	expect("0 first-20251121120000 1 0",
 		series_first_frame(&s, NOON - 365ULL * 86400 * SECOND, &err), s.path,
 		exists(s.path), exists(was));
@@ -199,8 +198,7 @@ TEST(first_frame_fails)
 
 	series_make(&s, "gone-%Y%m%d%H%M%S", &rotation);
 	next(&s, 0);
-	assert_int_equal(series_first_frame(&s, SECOND, &err), -1);
-	assert_int_equal(err.class, RD_CLASS_OUTPUT);
+	same(series_first_frame(&s, SECOND, &err), -1, err.class, RD_CLASS_OUTPUT);
 	assert_non_null(strstr(err.text, "cannot rename to 'gone-19700101000001'"));
 	series_fini(&s);
 }
@@ -398,8 +396,7 @@ TEST(children_of_others)
 	series_closed(&s);
 	series_wait(&s, &patient);
 	expect("0 ", s.running, warnings);
-	assert_int_equal(waitpid(other, &status, 0), other);
-	assert_int_equal(WEXITSTATUS(status), 7);
+	same(waitpid(other, &status, 0), other, WEXITSTATUS(status), 7);
 	series_fini(&s);
 }
 

@@ -127,17 +127,12 @@ TEST(file_to_file)
 	assert_non_null(rd_session_sources(s, &n));
 	expect("1 -1 0", n, size_of(output), rd_session_run(s));
 	r = rd_session_result(s);
-	assert_true(r->ran);
-	assert_int_equal(r->end, RD_END_SOURCE);
-	assert_int_equal(r->error.class, RD_CLASS_NONE);
-	assert_int_equal(r->total.delivered, N_FRAMES);
-	assert_int_equal(r->tally[0].encoded, N_FRAMES);
-	assert_int_equal(r->written.written, N_FRAMES);
+	same(r->ran, true, r->end, RD_END_SOURCE, r->error.class, RD_CLASS_NONE, r->total.delivered,
+		N_FRAMES);
+	same(r->tally[0].encoded, N_FRAMES, r->written.written, N_FRAMES);
 	expect("1 0", r->written.files, r->dropped);
-	assert_int_equal(r->bytes, N_FRAMES * FRAME_BYTES);
-	assert_int_equal(r->account.direction[RD_DIR_UNKNOWN], N_FRAMES);
-	assert_int_equal(size_of(output), 24 + N_FRAMES * RECORD);
-	assert_int_equal(r->written.file_bytes, size_of(output));
+	same(r->bytes, N_FRAMES * FRAME_BYTES, r->account.direction[RD_DIR_UNKNOWN], N_FRAMES,
+		size_of(output), 24 + N_FRAMES * RECORD, r->written.file_bytes, size_of(output));
 	rd_session_close(s);
 	expect("1 1", calls.ready, calls.ended);
 	assert_int_equal(calls.frames, N_FRAMES);
@@ -155,9 +150,7 @@ TEST(limit_and_filter)
 	expect("0 ether[14] & 1 == 0 0", rd_session_open(&s, &config, &err),
 		rd_session_filter_text(s), rd_session_run(s));
 	r = rd_session_result(s);
-	assert_int_equal(r->end, RD_END_COUNT);
-	assert_int_equal(r->written.written, 10);
-	assert_int_equal(size_of(output), 24 + 10 * RECORD);
+	same(r->end, RD_END_COUNT, r->written.written, 10, size_of(output), 24 + 10 * RECORD);
 	rd_session_close(s);
 }
 
@@ -180,12 +173,10 @@ TEST(refused)
 	config.ended = count_ended;
 	expect("0 -1", rd_session_open(&s, &config, &err), rd_session_run(s));
 	r = rd_session_result(s);
-	assert_false(r->ran);
-	assert_int_equal(r->error.class, RD_CLASS_USAGE);
+	same(r->ran, false, r->error.class, RD_CLASS_USAGE);
 	assert_non_null(strstr(r->error.text, "would overwrite a file that is read"));
 	rd_session_close(s);
-	assert_int_equal(calls.ready + calls.ended, 0);
-	assert_int_equal(size_of(input), size);
+	same(calls.ready + calls.ended, 0, size_of(input), size);
 	unlink(other);
 }
 
@@ -295,8 +286,7 @@ TEST(stopped_before_reader)
 	expect("0 -1", rd_session_open(&stopper.s, &config, &err), rd_session_run(stopper.s));
 	pthread_join(stopper.thread, NULL);
 	r = rd_session_result(stopper.s);
-	assert_false(r->ran);
-	assert_int_equal(r->error.class, RD_CLASS_OUTPUT);
+	same(r->ran, false, r->error.class, RD_CLASS_OUTPUT);
 	assert_non_null(strstr(r->error.text, "had a reader"));
 	rd_session_close(stopper.s);
 }

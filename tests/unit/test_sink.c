@@ -204,9 +204,8 @@ TEST(one_file)
 	expect("0 0 1", p.stats.unwritten, p.stats.beyond, p.stats.files);
 	assert_int_equal(p.stats.file_bytes, st.st_size);
 	expect("1 1 1000", p.ended, p.last, p.account[1].first_ns);
-	assert_int_equal(p.account[1].last_ns, 1000 + 4900 + 9);
-	assert_int_equal(p.account[1].written[0], p.number);
-	assert_int_equal(p.account[1].tally[0].delivered, p.number);
+	same(p.account[1].last_ns, 1000 + 4900 + 9, p.account[1].written[0], p.number,
+		p.account[1].tally[0].delivered, p.number);
 	files_hold("one", (unsigned int[]){(unsigned int)p.number, 0}, 0);
 }
 
@@ -286,9 +285,8 @@ TEST(rotate_frames)
 		static const uint64_t stamps[4][2] = {
 			{1000, 2000}, {2001, 3008}, {3009, 3018}, {3019, 3023}};
 
-		assert_int_equal(p.account[i].written[0], i < 4 ? 10 : 5);
-		assert_int_equal(p.account[i].first_ns, stamps[i - 1][0]);
-		assert_int_equal(p.account[i].last_ns, stamps[i - 1][1]);
+		same(p.account[i].written[0], i < 4 ? 10 : 5, p.account[i].first_ns,
+			stamps[i - 1][0], p.account[i].last_ns, stamps[i - 1][1]);
 	}
 	files_hold("frames", (unsigned int[]){10, 10, 10, 5, 0}, 0);
 }
@@ -499,13 +497,11 @@ TEST(no_room)
 	assert_true(rd_sink_ended(p.sink));
 	rc = sink_end(&p);
 	setrlimit(RLIMIT_FSIZE, &old);
-	assert_int_equal(rc, -1);
-	assert_int_equal(p.err.class, RD_CLASS_OUTPUT);
-	assert_false(p.quiet);
+	same(rc, -1, p.err.class, RD_CLASS_OUTPUT, p.quiet, false);
 	assert_non_null(strstr(p.err.text, "writing 'full' failed after"));
-	assert_true(p.stats.written > 40 && p.stats.written < 50);
-	assert_int_equal(p.stats.written + p.stats.unwritten, 100);
-	assert_int_equal(p.account[1].unwritten[0], p.stats.unwritten);
+	same(p.stats.written > 40 && p.stats.written < 50, true,
+		p.stats.written + p.stats.unwritten, 100, p.account[1].unwritten[0],
+		p.stats.unwritten);
 	files_hold("full", (unsigned int[]){(unsigned int)p.stats.written, 0}, 0);
 }
 
@@ -581,8 +577,7 @@ TEST(no_room_at_the_end)
 	put(&p, 0, 10, 1000, false);
 	rc = sink_end(&p);
 	setrlimit(RLIMIT_FSIZE, &old);
-	assert_int_equal(rc, -1);
-	assert_int_equal(p.err.class, RD_CLASS_OUTPUT);
+	same(rc, -1, p.err.class, RD_CLASS_OUTPUT);
 	assert_non_null(strstr(p.err.text, "'full'"));
 	expect("10 0", p.stats.written, unlink("full"));
 }
@@ -696,8 +691,7 @@ TEST(output_is_input)
 	fputs("frames", f);
 	fclose(f);
 	rd_inputs_add(&inputs, "input");
-	assert_int_equal(sink_open(&p, "input", "pcapng"), -1);
-	assert_int_equal(p.err.class, RD_CLASS_USAGE);
+	same(sink_open(&p, "input", "pcapng"), -1, p.err.class, RD_CLASS_USAGE);
 	expect("-1 -1", rd_outfile_open(&out, "input", &inputs, &p.err), out.fd);
 	assert_int_equal(lowest_free_descriptor(), before);
 	expect("0 6", stat("input", &st), st.st_size);
@@ -708,8 +702,7 @@ TEST(no_directory)
 {
 	struct place p = {.number = 0};
 
-	assert_int_equal(sink_begin(&p, "none/file", "pcapng"), -1);
-	assert_int_equal(p.err.class, RD_CLASS_OUTPUT);
+	same(sink_begin(&p, "none/file", "pcapng"), -1, p.err.class, RD_CLASS_OUTPUT);
 	assert_non_null(strstr(p.err.text, "none/file"));
 }
 

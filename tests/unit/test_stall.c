@@ -43,8 +43,7 @@ static void watch(struct watched *w, const char *const *texts)
 	for (; texts[n]; n++)
 		if (trigger_parse(&w->trigger[n], texts[n], &err) < 0)
 			fail_msg("%s", err.text);
-	assert_int_equal(stall_init(&w->stall, w->trigger, n), 0);
-	assert_int_equal(w->stall.n, n);
+	same(stall_init(&w->stall, w->trigger, n), 0, w->stall.n, n);
 }
 
 static void watch_one(struct watched *w)
@@ -153,10 +152,10 @@ TEST(one)
 	assert_int_equal(after_ms(&w, 5000), 0);
 	request(&w, &one, 2);
 	expect("0 0 1", after_ms(&w, 999), after_ms(&w, 1), after_ms(&w, 2));
-	assert_string_equal(w.text,
+	same(w.text,
 		"QP 0x000011 of 10.0.0.1 waits for QP 0x000012 of 10.0.0.2: PSN 2 to 2, no packet "
-		"for 1.002 s");
-	assert_int_equal(w.at, w.ns - 2 * MS);
+		"for 1.002 s",
+		w.at, w.ns - 2 * MS);
 	/* Once, as long as nothing is sent. */
 	assert_int_equal(after_ms(&w, 60000), 0);
 	/* Sent once more: it waits once more. */
@@ -278,8 +277,7 @@ TEST(idle)
 		fired += stall_next(&w.stall, &w.at, w.text, sizeof(w.text)) != NULL;
 	}
 	/* 1.25 s is the first tick above, and it is certain at the next one. */
-	assert_int_equal(ticks, 6);
-	assert_int_equal(w.at, w.ns + SECOND);
+	same(ticks, 6, w.at, w.ns + SECOND);
 	/* A lane that was stopped for a minute, with the answer waiting in the ring. */
 	request(&w, &one, 14);
 	stall_received(&w.stall, now);

@@ -54,8 +54,7 @@ static void store(const void *data, size_t len)
 {
 	int fd = open(path, O_WRONLY | O_TRUNC);
 
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, data, len), len);
+	same(fd >= 0, true, write(fd, data, len), len);
 	close(fd);
 }
 
@@ -160,8 +159,7 @@ TEST(refused)
 	struct stream *s;
 	struct rd_error err;
 
-	assert_int_equal(stream_open(&s, "/nonexistent/file", &err), -1);
-	assert_int_equal(err.class, RD_CLASS_DEVICE);
+	same(stream_open(&s, "/nonexistent/file", &err), -1, err.class, RD_CLASS_DEVICE);
 	assert_non_null(strstr(err.text, "'/nonexistent/file'"));
 	store("", 0);
 	assert_int_equal(stream_open(&s, path, &err), -1);
@@ -191,8 +189,7 @@ TEST(members)
 		}
 		store(packed, len);
 		for (size_t capacity = 100; capacity <= sizeof(got); capacity = capacity * 91 + 7) {
-			assert_int_equal(read_path(capacity, &err), 3 * TEXT_LEN);
-			assert_int_equal(err.class, RD_CLASS_NONE);
+			same(read_path(capacity, &err), 3 * TEXT_LEN, err.class, RD_CLASS_NONE);
 		}
 	}
 }
@@ -218,11 +215,9 @@ TEST(cut)
 		store(packed, at);
 		for (size_t capacity = 100; capacity <= sizeof(got); capacity = capacity * 91 + 7)
 			assert_int_equal(read_path(capacity, &err), 300000);
-		assert_int_equal(stream_open(&s, path, &err), 0);
-		assert_string_equal(stream_compression(s), packs[i].name);
+		same(stream_open(&s, path, &err), 0, stream_compression(s), packs[i].name);
 		read_all(s, 1 << 20, &err);
-		assert_int_equal(read_all(s, 1 << 20, &err), 0);
-		assert_int_equal(err.class, RD_CLASS_PARTIAL);
+		same(read_all(s, 1 << 20, &err), 0, err.class, RD_CLASS_PARTIAL);
 		stream_close(s);
 	}
 }
@@ -242,15 +237,13 @@ TEST(damaged)
 		/* The second one's header: the first is all there. */
 		packed[whole + 2] ^= 0xff;
 		store(packed, len);
-		assert_int_equal(read_path(1 << 20, &err), TEXT_LEN);
-		assert_int_equal(err.class, RD_CLASS_PARTIAL);
+		same(read_path(1 << 20, &err), TEXT_LEN, err.class, RD_CLASS_PARTIAL);
 		assert_non_null(strstr(err.text, "damaged"));
 		packed[whole + 2] ^= 0xff;
 		/* Its checksum: all bytes are there, and the fault too. */
 		packed[len - (i == 0 ? 8 : 4)] ^= 1;
 		store(packed, len);
-		assert_int_equal(read_path(1 << 20, &err), 2 * TEXT_LEN);
-		assert_int_equal(err.class, RD_CLASS_PARTIAL);
+		same(read_path(1 << 20, &err), 2 * TEXT_LEN, err.class, RD_CLASS_PARTIAL);
 	}
 }
 
@@ -284,8 +277,7 @@ TEST(interrupted)
 	store(text, TEXT_LEN);
 	for (unsigned int i = 1; i <= 3; i++) {
 		signal_at = i;
-		assert_int_equal(read_path(sizeof(got), &err), TEXT_LEN);
-		assert_int_equal(err.class, RD_CLASS_NONE);
+		same(read_path(sizeof(got), &err), TEXT_LEN, err.class, RD_CLASS_NONE);
 		signal_at = 0;
 	}
 }
@@ -298,8 +290,7 @@ static struct stream *open_pipe(const void *data, size_t len, int *in)
 	char name[32];
 	int fds[2];
 
-	assert_int_equal(pipe(fds), 0);
-	assert_int_equal(write(fds[1], data, len), len);
+	same(pipe(fds), 0, write(fds[1], data, len), len);
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", fds[0]);
 	assert_int_equal(stream_open(&s, name, &err), 0);
 	close(fds[0]);
@@ -524,15 +515,13 @@ TEST(file_late_interfaces)
 		for (int i = 0; i < n; i++, frame++) {
 			unsigned int nth = frame - 1;
 
-			assert_int_equal(frames[i].ts_ns, 1 + frame);
-			assert_int_equal(frames[i].iface,
+			same(frames[i].ts_ns, 1 + frame, frames[i].iface,
 				frame ? 1 + nth * LATE_IFACES + nth % LATE_IFACES : 0);
 			assert_int_equal(s->ifaces[frames[i].iface].link,
 				frame ? RD_LINK_INFINIBAND : RD_LINK_ETHERNET);
 		}
-	assert_int_equal(n, RD_SOURCE_END);
-	assert_int_equal(frame, 1 + LATE_SECTIONS);
-	assert_int_equal(s->n_ifaces, 1 + LATE_SECTIONS * LATE_IFACES);
+	same(n, RD_SOURCE_END, frame, 1 + LATE_SECTIONS, s->n_ifaces,
+		1 + LATE_SECTIONS * LATE_IFACES);
 	s->ops->close(s);
 }
 
@@ -600,8 +589,7 @@ TEST(file_without_frames)
 	file_len = 0;
 	begin_section(&e, "pcapng", NULL, NULL, 0);
 	s = open_file();
-	assert_int_equal(s->n_ifaces, 1);
-	assert_int_equal(next_batch(s, frames), RD_SOURCE_END);
+	same(s->n_ifaces, 1, next_batch(s, frames), RD_SOURCE_END);
 	s->ops->close(s);
 }
 
@@ -617,8 +605,7 @@ static void take_progress(void *ctx, uint64_t done, uint64_t size)
 	uint64_t all = 24 + LARGE_FRAMES * (16 + (uint64_t)LARGE_FRAME);
 
 	calls++;
-	assert_int_equal(size, all);
-	assert_true(done >= 64u << 20 && done < all);
+	same(size, all, done >= 64u << 20 && done < all, true);
 }
 
 static int take_bytes(void *ctx, const void *data, size_t n)
@@ -672,13 +659,10 @@ TEST(copies)
 	assert_int_equal(rd_annotate_file(&a, path, &err), 0); /* nobody asks how far it is */
 	a.progress = take_progress;
 	expect("0 1", rd_annotate_file(&a, path, &err), calls);
-	assert_int_equal(a.frames, 2 * LARGE_FRAMES);
-	assert_true(bytes > 2 * (uint64_t)LARGE_FRAMES * LARGE_FRAME);
-	assert_int_equal(rd_rewrite_file(&w, path, &err), 0);
-	assert_int_equal(w.frames, LARGE_FRAMES);
-	assert_int_equal(lowest_descriptor(), fd);
-	assert_int_equal(rd_annotate_file(&a, "/nonexistent", &err), -1);
-	assert_int_equal(rd_rewrite_file(&w, "/nonexistent", &err), -1);
+	same(a.frames, 2 * LARGE_FRAMES, bytes > 2 * (uint64_t)LARGE_FRAMES * LARGE_FRAME, true,
+		rd_rewrite_file(&w, path, &err), 0, w.frames, LARGE_FRAMES);
+	same(lowest_descriptor(), fd, rd_annotate_file(&a, "/nonexistent", &err), -1,
+		rd_rewrite_file(&w, "/nonexistent", &err), -1);
 }
 
 ALL_TESTS_WITH(setup, teardown)

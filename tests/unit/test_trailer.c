@@ -84,10 +84,8 @@ static void check(const struct rd_trailers *t, const char *icrc, const char *vcr
 {
 	char got[RD_TRAILER_TEXT];
 
-	assert_string_equal(rd_trailer_name(rd_trailers_icrc(t)), icrc);
-	assert_string_equal(rd_trailer_name(rd_trailers_vcrc(t)), vcrc);
-	assert_int_equal(rd_trailers_text(t, got), blind);
-	assert_string_equal(got, text);
+	same(rd_trailer_name(rd_trailers_icrc(t)), icrc, rd_trailer_name(rd_trailers_vcrc(t)), vcrc,
+		rd_trailers_text(t, got), blind, got, text);
 }
 
 TEST(states)

@@ -156,11 +156,9 @@ TEST(error_line)
 {
 	struct rd_error err;
 
-	assert_int_equal(rd_fail(&err, RD_CLASS_OUTPUT, ENOSPC, "free some space",
-				 "cannot write '%s'", "a.pcap"),
-		-1);
-	assert_int_equal(err.class, RD_CLASS_OUTPUT);
-	assert_int_equal(err.errnum, ENOSPC);
+	same(rd_fail(&err, RD_CLASS_OUTPUT, ENOSPC, "free some space", "cannot write '%s'",
+		     "a.pcap"),
+		-1, err.class, RD_CLASS_OUTPUT, err.errnum, ENOSPC);
 	assert_string_equal(
 		err.text, "cannot write 'a.pcap': No space left on device; free some space");
 	rd_fail(&err, RD_CLASS_USAGE, 0, NULL, "no such option");
@@ -196,8 +194,7 @@ TEST(words)
 		assert_int_equal(rd_word_edits(cases[i].a, cases[i].b), cases[i].edits);
 	memset(name, 'x', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
-	assert_int_equal(rd_word_edits(name, "list"), UINT_MAX);
-	assert_int_equal(rd_word_edits(name + 17, "list"), 47);
+	same(rd_word_edits(name, "list"), UINT_MAX, rd_word_edits(name + 17, "list"), 47);
 }
 
 TEST(percent)
@@ -263,8 +260,7 @@ TEST(descriptors)
 	pid = fork();
 	if (pid == 0)
 		_exit(keeps_these(kept, COUNT(kept), others, COUNT(others)));
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
+	same(waitpid(pid, &status, 0), pid, status, 0);
 	for (int i = 0; i < 2; i++) {
 		close(before[i]);
 		close(kept[i]);

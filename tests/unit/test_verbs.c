@@ -188,10 +188,8 @@ static void true_times(uint64_t base)
 	assert_in_range(now - second[2], 0, 1000000000);
 	assert_int_equal(second[3] - first[0], 950);
 	assert_in_range(first[0] - second[4], hour - hour / 1000, hour + hour / 1000);
-	assert_int_equal(flags[0] | flags[3], 0);
-	assert_int_equal(flags[1], RD_FRAME_BAD_TIME);
-	assert_int_equal(flags[2], RD_FRAME_NO_TIME);
-	assert_int_equal(flags[4], RD_FRAME_BAD_TIME);
+	same(flags[0] | flags[3], 0, flags[1], RD_FRAME_BAD_TIME, flags[2], RD_FRAME_NO_TIME,
+		flags[4], RD_FRAME_BAD_TIME);
 	assert_int_equal(a.last - first[0], 950);
 	/* Another queue has an order of its own. */
 	stamp(&b, other, 2);
@@ -241,8 +239,7 @@ TEST(stale_frames)
 	assert_false(clock_made.offset_known);
 	fresh[0] = hca.line_ticks + 1000;
 	stamp(&s, fresh, 1);
-	assert_true(clock_made.offset_known);
-	assert_int_equal(fresh[0], hca.line_ns + 1000 - 37000000000);
+	same(clock_made.offset_known, true, fresh[0], hca.line_ns + 1000 - 37000000000);
 	verbs_clock_close(&clock_made);
 }
 
@@ -284,8 +281,7 @@ TEST(delayed_frames)
 		frames[3].ts_ns = tick_at(now + 3600000000000, ahead[k]);
 		frames[4].ts_ns = 0;
 		verbs_clock_compare(&clock_made, &s, frames, 16, now);
-		assert_true(clock_made.offset_known);
-		assert_int_equal(clock_made.offset, 1000 - ahead[k]);
+		same(clock_made.offset_known, true, clock_made.offset, 1000 - ahead[k]);
 		verbs_clock_close(&clock_made);
 	}
 }
@@ -519,10 +515,7 @@ TEST(repairs)
 		errors_next = 3;
 		frames_next = 2;
 		/* Completions before the failure are taken first. */
-		assert_int_equal(receive(&err), 2);
-		assert_int_equal(hca.resets, i - 1);
-		assert_int_equal(receive(&err), 0);
-		assert_int_equal(hca.resets, i);
+		same(receive(&err), 2, hca.resets, i - 1, receive(&err), 0, hca.resets, i);
 		assert_non_null(strstr(queue.src.note, "was restored"));
 		assert_int_equal(queue.gaps, i);
 	}
@@ -542,8 +535,7 @@ TEST(hopeless)
 	}
 	assert_int_equal(hca.resets, 64);
 	errors_next = 1;
-	assert_int_equal(receive(&err), -1);
-	assert_int_equal(err.class, RD_CLASS_PARTIAL);
+	same(receive(&err), -1, err.class, RD_CLASS_PARTIAL);
 	assert_non_null(strstr(err.text, "fake:1 fails repeatedly"));
 	assert_int_equal(hca.resets, 64);
 	queue_free();
@@ -627,8 +619,7 @@ TEST(removed_during_a_repair)
 	errors_next = 1;
 	assert_int_equal(receive(&err), -1);
 	assert_non_null(strstr(err.text, "fake:1 failed fatally or was removed"));
-	assert_int_equal(err.class, RD_CLASS_PARTIAL);
-	assert_int_equal(hca.replacements, 1);
+	same(err.class, RD_CLASS_PARTIAL, hca.replacements, 1);
 	queue_free();
 	/* Another reason: the command's own error. */
 	queue_make();
@@ -1071,13 +1062,11 @@ TEST(events)
 	assert_string_equal(queue.src.note, "");
 	/* To the queue whose CQ or work queue it is, and to no other. */
 	tell(IBV_EVENT_CQ_ERR, 0, second.cq, NULL);
-	assert_int_equal(queue.pending_faults, 0);
-	assert_int_equal(second.pending_faults, FAULT_CQ);
+	same(queue.pending_faults, 0, second.pending_faults, FAULT_CQ);
 	/* Its thread may sleep; the one that reads events does not. */
 	assert_int_equal(woken(&second), 1);
 	tell(IBV_EVENT_WQ_FATAL, 0, NULL, queue.wq);
-	assert_int_equal(queue.pending_faults, FAULT_QUEUE);
-	assert_int_equal(second.pending_faults, 0);
+	same(queue.pending_faults, FAULT_QUEUE, second.pending_faults, 0);
 	tell(IBV_EVENT_QP_FATAL, 0, NULL, NULL);
 	assert_int_equal(queue.pending_faults, FAULT_QUEUE);
 	/* Of a queue that is no more. */

@@ -146,8 +146,7 @@ TEST(a_straggler_is_far_slower_than_its_equals)
 	struct rd_report r = equals(peers, c, us, 5);
 
 	expect("0 1 5 3", stragglers_find(&r, &s), s.n, s.of, s.conversation[0]);
-	assert_int_equal(s.median_ns, 11 * US);
-	assert_string_equal(s.host, "10.0.1.3");
+	same(s.median_ns, 11 * US, s.host, "10.0.1.3");
 	r = equals(peers, c, even, 5);
 	expect("0 0", stragglers_find(&r, &none), none.n);
 }

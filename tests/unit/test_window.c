@@ -97,8 +97,7 @@ TEST(small_ring)
 {
 	begin(2 * BUFFERS);
 	for (unsigned int i = 0; i < 16 * BUFFERS; i++) {
-		assert_int_equal(step(BATCH, true), BUFFERS);
-		assert_int_equal(window.n_spare, 0);
+		same(step(BATCH, true), BUFFERS, window.n_spare, 0);
 	}
 	verbs_window_free(&window);
 }

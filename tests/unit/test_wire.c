@@ -47,14 +47,10 @@ TEST(known_infiniband)
 		uint32_t computed, stored;
 		uint16_t computed16, stored16;
 
-		assert_int_equal(rd_icrc(RD_LINK_INFINIBAND, cases[i].data, cases[i].len, &computed,
-					 &stored),
-			0);
-		assert_int_equal(computed, cases[i].icrc);
-		assert_int_equal(stored, cases[i].icrc);
-		assert_int_equal(rd_vcrc(cases[i].data, cases[i].len, &computed16, &stored16), 0);
-		assert_int_equal(computed16, cases[i].vcrc);
-		assert_int_equal(stored16, cases[i].vcrc);
+		same(rd_icrc(RD_LINK_INFINIBAND, cases[i].data, cases[i].len, &computed, &stored),
+			0, computed, cases[i].icrc, stored, cases[i].icrc);
+		same(rd_vcrc(cases[i].data, cases[i].len, &computed16, &stored16), 0, computed16,
+			cases[i].vcrc, stored16, cases[i].vcrc);
 	}
 }
 
@@ -162,12 +158,10 @@ TEST(all_kinds)
 			uint32_t computed, stored;
 
 			rd_put_le32(p + icrc, checksum(p, (enum kind)kind, l3, icrc));
-			assert_int_equal(rd_icrc(link, p, icrc + 4, &computed, &stored), 0);
-			assert_int_equal(stored, rd_le32(p + icrc));
-			assert_int_equal(computed, stored);
+			same(rd_icrc(link, p, icrc + 4, &computed, &stored), 0, stored,
+				rd_le32(p + icrc), computed, stored);
 			/* Padding of short frames does not matter. */
-			assert_int_equal(rd_icrc(link, p, icrc + 22, &computed, &stored), 0);
-			assert_int_equal(computed, stored);
+			same(rd_icrc(link, p, icrc + 22, &computed, &stored), 0, computed, stored);
 			for (size_t len = 0; len < icrc + 4; len++) {
 				exact = malloc(len ? len : 1);
 				memcpy(exact, p, len);
@@ -192,10 +186,8 @@ TEST(bare_ip)
 			rd_put_le32(p + icrc, checksum(p, kinds[k], l3, icrc));
 			exact = malloc(icrc + 4 - l3);
 			memcpy(exact, p + l3, icrc + 4 - l3);
-			assert_int_equal(
-				rd_icrc(RD_LINK_IP, exact, icrc + 4 - l3, &computed, &stored), 0);
-			assert_int_equal(stored, rd_le32(p + icrc));
-			assert_int_equal(computed, stored);
+			same(rd_icrc(RD_LINK_IP, exact, icrc + 4 - l3, &computed, &stored), 0,
+				stored, rd_le32(p + icrc), computed, stored);
 			free(exact);
 		}
 }
@@ -272,9 +264,8 @@ TEST(vcrc)
 			for (int bit = 0; bit < 8; bit++)
 				crc = (uint16_t)(crc & 1 ? crc >> 1 ^ 0xd008 : crc >> 1);
 		}
-		assert_int_equal(rd_vcrc(p, words * 4 + 2, &computed, &stored), 0);
-		assert_int_equal(computed, (uint16_t)~crc);
-		assert_int_equal(rd_vcrc(p, words * 4 + 1, &computed, &stored), -1);
+		same(rd_vcrc(p, words * 4 + 2, &computed, &stored), 0, computed, (uint16_t)~crc,
+			rd_vcrc(p, words * 4 + 1, &computed, &stored), -1);
 	}
 }
 
@@ -353,8 +344,7 @@ TEST(direction_permissive)
 		{.data = smp, .caplen = 8, .direction = RD_DIR_OUT}, {.data = answer, .caplen = 8}};
 
 	rd_direction_mark(&local, f, 2);
-	assert_int_equal(f[0].direction, RD_DIR_UNKNOWN);
-	assert_int_equal(f[1].direction, RD_DIR_OUT);
+	same(f[0].direction, RD_DIR_UNKNOWN, f[1].direction, RD_DIR_OUT);
 }
 
 /* The port's address, in both places, and in none; a group's. */
@@ -431,8 +421,7 @@ TEST(local_now)
 	assert_int_equal(now.n_mac, 0);
 	rd_local_add_mac(&now, second);
 	expect("1 0", rd_local_now(&local, &now), rd_local_now(&local, &now));
-	assert_int_equal(local.link, RD_LINK_ETHERNET);
-	assert_int_equal(local.lid, 3);
+	same(local.link, RD_LINK_ETHERNET, local.lid, 3);
 	memcpy(bytes + 6, second, 6);
 	rd_direction_mark(&local, &f, 1);
 	assert_int_equal(f.direction, RD_DIR_OUT);
