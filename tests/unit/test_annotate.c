@@ -519,9 +519,8 @@ TEST(full_disk)
 		k.m.at = 0;
 		ret = rd_annotate(&a, memory_read, &k.m, "test", &err);
 		assert_int_equal(ret, capacity == copy.m.len ? 0 : -1);
-		if (ret < 0) {
+		if (ret < 0)
 			same(err.class, RD_CLASS_OUTPUT, err.errnum, ENOSPC);
-		}
 	}
 	memory_free(&k.m);
 	memory_free(&copy.m);

@@ -39,10 +39,9 @@ static void assert_same(const struct bounded *b, const struct list *l)
 {
 	uint32_t number = b->oldest;
 
-	for (unsigned int i = 0; i < l->n; i++, number = bounded_newer(b, number)) {
+	for (unsigned int i = 0; i < l->n; i++, number = bounded_newer(b, number))
 		same(number != 0, true, *(uint32_t *)bounded_value(b, number), l->key[i],
 			bounded_find(b, first_part(l->key[i]), l->key[i]), number);
-	}
 	assert_int_equal(number, 0);
 }
 

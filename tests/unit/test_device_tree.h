@@ -40,8 +40,9 @@ static inline void tree_remove(struct tree *tree)
 {
 	char command[256];
 
-	snprintf(command, sizeof(command), "chmod -R u+rwX '%s'; rm -rf '%s'", tree->root,
-		tree->root);
+	snprintf(command, sizeof(command),
+		"rm -rf '%s' 2>/dev/null || { chmod -R u+rwX '%s'; rm -rf '%s'; }", tree->root,
+		tree->root, tree->root);
 	tree_command(command);
 }
 

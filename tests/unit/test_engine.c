@@ -45,9 +45,8 @@ TEST(started_fails)
 		config.started = refuse;
 		config.started_ctx = &calls;
 		expect("-1 the caller refuses 1", capture_run(), error.text, calls);
-		for (unsigned int i = 0; i < 2; i++) {
+		for (unsigned int i = 0; i < 2; i++)
 			expect("1 1 0", fakes[i].starts, fakes[i].stops, fakes[i].given);
-		}
 		capture_end();
 	}
 }

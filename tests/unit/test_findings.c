@@ -37,12 +37,11 @@ TEST(findings_are_cut)
 		}
 		assert_true(rd_findings_cut(&list, rows[row].most, rows[row].each));
 		assert_int_equal(list.n, kept);
-		for (size_t i = 0; i < kept; i++) {
+		for (size_t i = 0; i < kept; i++)
 			same(list.finding[i].rule[0], rows[row].kept[i],
 				!i || list.finding[i].evidence.count >
 						list.finding[i - 1].evidence.count,
 				true);
-		}
 		same(rd_findings_left_out(&list, NULL, RD_SEV_NOTE), all - kept,
 			rd_findings_left_out(&list, NULL, RD_SEV_WARNING),
 			all - kept - (kept < all));

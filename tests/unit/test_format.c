@@ -418,9 +418,8 @@ TEST(erf_without_data)
 		expect("24 7 0 1", rd_be16(m.data + 10), rd_be16(m.data + 12), rd_be16(m.data + 14),
 			rd_le64(m.data + 16) == 0);
 		r = memory_open(&m);
-		for (int k = 0; k < 2; k++) {
+		for (int k = 0; k < 2; k++)
 			expect("1 0 0", rd_reader_next(r, &got, 1, NULL), got.caplen, got.len);
-		}
 		assert_int_equal(rd_reader_next(r, &got, 1, NULL), 0);
 		rd_reader_close(r);
 		memory_free(&m);

@@ -216,9 +216,8 @@ TEST(lengths_either_way)
 		memory_add(&m, buf, used);
 	}
 	r = memory_open(&m);
-	for (unsigned int i = 0; i < 3; i++) {
+	for (unsigned int i = 0; i < 3; i++)
 		expect("1 0x10000", rd_reader_next(r, &got, 1, NULL), got.caplen);
-	}
 	assert_int_equal(rd_reader_next(r, &got, 1, NULL), 0);
 	rd_reader_close(r);
 	memory_free(&m);

@@ -236,10 +236,9 @@ TEST(iface_options)
 	assert_int_equal(f.ts_ns, 1000); /* microseconds by default */
 	ifaces = rd_reader_ifaces(r, &n);
 	assert_int_equal(n, 2);
-	for (unsigned int i = 0; i < n; i++) {
+	for (unsigned int i = 0; i < n; i++)
 		expect("eth7 a port Linux an adapter", ifaces[i].name, ifaces[i].description,
 			ifaces[i].os, ifaces[i].hardware);
-	}
 	assert_true(ifaces[0].has_mac);
 	assert_memory_equal(ifaces[0].mac, "\x02\x03\x04\x05\x06\x07", 6);
 	expect("25000000000 4 udp 0 0", ifaces[0].speed, ifaces[0].fcslen, ifaces[0].filter,

@@ -253,9 +253,8 @@ static void assert_events(struct events *events, const char *const *texts)
 {
 	unsigned int n = 0;
 
-	for (; texts[n]; n++) {
+	for (; texts[n]; n++)
 		same(n < events->n, true, events->list[n].text, texts[n], events->list[n].port, 1);
-	}
 	assert_int_equal(events->n, n);
 	events->n = 0;
 }

@@ -6,36 +6,30 @@
 #include <rdmadump/facts.h>
 #include <rdmadump/format.h>
 #include <rdmadump/owner.h>
-#include <sys/stat.h>
 #include <time.h>
+
+#include "test_device_tree.h"
 
 #define ID  "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define ID2 "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
 #define UID "c0ffee00-1234-4abc-8def-0123456789ab"
 
-static char root[64];
+#define MOST   (1 << 18) /* events that there is room for */
+#define LISTED 10240
+
+static struct tree tree;
 static struct rd_clock host; /* set by set_clock() */
-
-static void make_dir(const char *name)
-{
-	char path[256];
-
-	snprintf(path, sizeof(path), "%s/proc%s", root, name);
-	mkdir(path, 0700);
-}
+static struct rd_owners *o;
+static struct rd_owned_qp qps[MOST];
+static struct rd_qp_res listed[LISTED];
+static struct rd_resources list;
 
 static void put_bytes(uint32_t pid, const char *name, const char *data, size_t n)
 {
-	char path[256], dir[32];
-	FILE *f;
+	char path[64];
 
-	snprintf(dir, sizeof(dir), "/%u", pid);
-	make_dir(dir);
-	snprintf(path, sizeof(path), "%s/proc/%u/%s", root, pid, name);
-	f = fopen(path, "w");
-	assert_non_null(f);
-	assert_int_equal(fwrite(data, 1, n, f), n);
-	fclose(f);
+	snprintf(path, sizeof(path), "proc/%u/%s", pid, name);
+	tree_write(&tree, path, data, n);
 }
 
 static void put(uint32_t pid, const char *name, const char *text)
@@ -74,24 +68,25 @@ static void process(uint32_t pid, const char *comm, const char *start)
 
 static int set_up(void **state)
 {
-	snprintf(root, sizeof(root), "/tmp/rdmadump-owner-XXXXXX");
-	if (!mkdtemp(root))
-		return -1;
-	make_dir("");
-	return 0;
+	tree_make(&tree);
+	o = rd_owners_new(&host);
+	list = (struct rd_resources){.qps = listed};
+	return o ? 0 : -1;
 }
 
 static int tear_down(void **state)
 {
-	char command[128];
-
-	snprintf(command, sizeof(command), "rm -rf '%s'", root);
-	return system(command);
+	rd_owners_free(o);
+	tree_remove(&tree);
+	return 0;
 }
+
+/* With an empty /proc, and `o` and `list` without anything. */
+#define TEST_IN_PROC(name) TEST_WITH(name, set_up, tear_down)
 
 /* --- a process -------------------------------------------------------------------------------- */
 
-TEST_WITH(process, set_up, tear_down)
+TEST_IN_PROC(process)
 {
 	static const char variables[] = "PATH=/bin\0XRANK=9\0RANK=12\0RANK=13\0LOCAL_RANK=4x\0"
 					"SLURM_JOB_ID=\0SLURM_PROCID=-1\0OMPI_COMM_WORLD_RANK=3\0"
@@ -101,8 +96,8 @@ TEST_WITH(process, set_up, tear_down)
 	process(71, "a) S 9 (b", "4711");
 	put(71, "cgroup", "0::/system.slice/docker-" ID ".scope\n");
 	put_bytes(71, "environ", variables, sizeof(variables));
-	expect("0 71 4711 1 a) S 9 (b", rd_process_read(root, 71, &host, &p), p.pid, p.start_ticks,
-		p.start_ns > UINT64_C(1000000000000000000), p.comm);
+	expect("0 71 4711 1 a) S 9 (b", rd_process_read(tree.root, 71, &host, &p), p.pid,
+		p.start_ticks, p.start_ns > UINT64_C(1000000000000000000), p.comm);
 	same(p.cgroup, "/system.slice/docker-" ID ".scope", p.container, ID);
 	expect(" 12 3", p.pod, p.job[RD_JOB_RANK], p.job[RD_JOB_OMPI_COMM_WORLD_RANK]);
 	/* What is no number, or too long for one, is not stored. */
@@ -111,57 +106,55 @@ TEST_WITH(process, set_up, tear_down)
 }
 
 /* The kernel names the thread that created a QP. */
-TEST_WITH(thread, set_up, tear_down)
+TEST_IN_PROC(thread)
 {
 	struct rd_process p;
 
 	process(80, "trainer", "100");
 	put_stat(81, "worker", "200");
 	put_status(81, 80);
-	expect("0 80 100 trainer", rd_process_read(root, 81, &host, &p), p.pid, p.start_ticks,
+	expect("0 80 100 trainer", rd_process_read(tree.root, 81, &host, &p), p.pid, p.start_ticks,
 		p.comm);
 }
 
-TEST_WITH(list, set_up, tear_down)
+TEST_IN_PROC(list)
 {
-	struct rd_qp_res qps[] = {{.pid = 81}, {.pid = 81}, {.pid = 80}, {.comm = "ib_core"},
+	struct rd_qp_res q[] = {{.pid = 81}, {.pid = 81}, {.pid = 80}, {.comm = "ib_core"},
 		{.pid = 82}, {.pid = 82}};
-	struct rd_resources r = {.qps = qps, .n_qps = 6};
+	struct rd_resources r = {.qps = q, .n_qps = 6};
 
 	process(80, "trainer", "100");
 	put_stat(81, "worker", "200");
 	put_status(81, 80);
-	rd_resources_name(root, &r);
-	for (unsigned int i = 0; i < 3; i++) {
-		expect("80 trainer", qps[i].pid, qps[i].comm);
-	}
-	assert_string_equal(qps[3].comm, "ib_core");
-	for (unsigned int i = 4; i < 6; i++) {
-		expect("82 ", qps[i].pid, qps[i].comm);
-	}
+	rd_resources_name(tree.root, &r);
+	for (unsigned int i = 0; i < 3; i++)
+		expect("80 trainer", q[i].pid, q[i].comm);
+	assert_string_equal(q[3].comm, "ib_core");
+	for (unsigned int i = 4; i < 6; i++)
+		expect("82 ", q[i].pid, q[i].comm);
 }
 
 /* Cut files, escape codes, files that are absent. */
-TEST_WITH(hostile, set_up, tear_down)
+TEST_IN_PROC(hostile)
 {
 	static char big[(256 << 10) + 64];
 	struct rd_process p;
 	uint64_t ticks;
 
-	assert_int_equal(rd_process_read(root, 90, &host, &p), -1);
+	assert_int_equal(rd_process_read(tree.root, 90, &host, &p), -1);
 	put(90, "stat", "90 (x) S 1 2");
 	put_status(90, 90);
-	assert_int_equal(rd_process_read(root, 90, &host, &p), -1);
+	assert_int_equal(rd_process_read(tree.root, 90, &host, &p), -1);
 	put(90, "stat", "90 x S 1 1 1 0 -1 4194304 100 0 0 0 1 2 0 0 20 0 1 0 5 1 1\n");
-	assert_int_equal(rd_process_start(root, 90, &ticks), -1);
+	assert_int_equal(rd_process_start(tree.root, 90, &ticks), -1);
 	put_stat(90, "x", "0x");
-	assert_int_equal(rd_process_start(root, 90, &ticks), -1);
+	assert_int_equal(rd_process_start(tree.root, 90, &ticks), -1);
 	put_stat(90, "x", "1");
 	put(90, "status", "Name:\tx\nTgid:\t0\n");
-	assert_int_equal(rd_process_read(root, 90, &host, &p), -1);
+	assert_int_equal(rd_process_read(tree.root, 90, &host, &p), -1);
 	/* Only what is needed is there. */
 	put_status(90, 90);
-	expect("0  ", rd_process_read(root, 90, &host, &p), p.comm, p.cgroup);
+	expect("0  ", rd_process_read(tree.root, 90, &host, &p), p.comm, p.cgroup);
 	put(90, "comm", "\033[2Jx\xff\n");
 	put(90, "cgroup", "0::/\033]0;x\n");
 	/* The number of the last variable may be cut. */
@@ -169,11 +162,11 @@ TEST_WITH(hostile, set_up, tear_down)
 	memcpy(big, "RANK=7", 7);
 	memcpy(big + (256 << 10) - 1 - 15, "\0LOCAL_RANK=1234", 16);
 	put_bytes(90, "environ", big, sizeof(big));
-	expect("0 ?[2Jx? /?]0;x 7 ", rd_process_read(root, 90, &host, &p), p.comm, p.cgroup,
+	expect("0 ?[2Jx? /?]0;x 7 ", rd_process_read(tree.root, 90, &host, &p), p.comm, p.cgroup,
 		p.job[RD_JOB_RANK], p.job[RD_JOB_LOCAL_RANK]);
 }
 
-TEST_WITH(cgroup, set_up, tear_down)
+TEST_IN_PROC(cgroup)
 {
 	static const struct {
 		const char *file, *cgroup, *container, *pod;
@@ -208,7 +201,7 @@ TEST_WITH(cgroup, set_up, tear_down)
 	process(95, "x", "1");
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		put(95, "cgroup", cases[i].file);
-		assert_int_equal(rd_process_read(root, 95, &host, &p), 0);
+		assert_int_equal(rd_process_read(tree.root, 95, &host, &p), 0);
 		if (cases[i].cgroup)
 			assert_string_equal(p.cgroup, cases[i].cgroup);
 		same(p.container, cases[i].container, p.pod, cases[i].pod);
@@ -230,47 +223,34 @@ TEST(self)
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
-#define MOST 10240
-
-struct list {
-	struct rd_qp_res qp[MOST];
-	struct rd_resources r;
-};
-
-static struct rd_qp_res *add(struct list *l, uint32_t lqpn, uint32_t pid)
+static struct rd_qp_res *add(uint32_t lqpn, uint32_t pid)
 {
-	struct rd_qp_res *q = &l->qp[l->r.n_qps++];
+	struct rd_qp_res *q = &listed[list.n_qps++];
 
-	l->r.qps = l->qp;
 	*q = (struct rd_qp_res){.lqpn = lqpn, .pid = pid, .port = 1};
 	return q;
 }
 
 /* The QPs of the owner with this pid, in any order. */
-static size_t owned(const struct rd_owners *o, uint32_t pid, uint64_t start,
-	struct rd_owned_qp *qps, size_t capacity)
+static size_t owned(uint32_t pid, uint64_t start)
 {
 	const struct rd_process *p;
 	size_t n;
 
 	for (size_t i = 0; (p = rd_owners_get(o, i, &n)); i++)
 		if (p->pid == pid && (!pid || p->start_ticks == start)) {
-			assert_true(n <= capacity);
+			assert_true(n <= MOST);
 			rd_owners_qps(o, i, qps);
 			return n;
 		}
 	return 0;
 }
 
-TEST_WITH(samples, set_up, tear_down)
+TEST_IN_PROC(samples)
 {
-	static struct list first, second;
-	struct rd_owners *o = rd_owners_new(&host);
-	struct rd_owned_qp qps[4];
 	uint64_t interval;
 	struct rd_qp_res *q;
 
-	assert_non_null(o);
 	assert_int_equal(rd_owners_samples(o, &interval), 0);
 	process(100, "one", "50");
 	process(101, "two", "60");
@@ -278,57 +258,53 @@ TEST_WITH(samples, set_up, tear_down)
 	process(102, "late", "1001");
 	put_stat(103, "thread", "70");
 	put_status(103, 100);
-	q = add(&first, 17, 100);
+	q = add(17, 100);
 	q->has_rqpn = true;
 	q->rqpn = 18;
-	add(&first, 19, 101);
-	add(&first, 20, 102);		/* its pid belongs to a later process by now */
-	add(&first, 21, 999);		/* ended */
-	add(&first, 22, 0);		/* ended, or of another PID namespace */
-	add(&first, 23, 101)->port = 2; /* of the other port */
-	add(&first, 24, 101)->port = 0; /* of none yet */
-	add(&first, 25, 103);		/* of a thread */
-	strcpy(add(&first, 26, 0)->comm, "nvme_rdma");
-	rd_owners_add(o, root, 1, &first.r, 1000, 5000);
-	same(owned(o, 100, 50, qps, 4), 2, qps[0].lqpn + qps[1].lqpn, 17 + 25);
-	expect("18 2 0 1 26", qps[0].rqpn + qps[1].rqpn, owned(o, 101, 60, qps, 4),
-		owned(o, 102, 1001, qps, 4), owned(o, 0, 0, qps, 4), qps[0].lqpn);
+	add(19, 101);
+	add(20, 102);		/* its pid belongs to a later process by now */
+	add(21, 999);		/* ended */
+	add(22, 0);		/* ended, or of another PID namespace */
+	add(23, 101)->port = 2; /* of the other port */
+	add(24, 101)->port = 0; /* of none yet */
+	add(25, 103);		/* of a thread */
+	strcpy(add(26, 0)->comm, "nvme_rdma");
+	rd_owners_add(o, tree.root, 1, &list, 1000, 5000);
+	same(owned(100, 50), 2, qps[0].lqpn + qps[1].lqpn, 17 + 25);
+	expect("18 2 0 1 26", qps[0].rqpn + qps[1].rqpn, owned(101, 60), owned(102, 1001),
+		owned(0, 0), qps[0].lqpn);
 
 	/* One ends, another process takes the QP's number, a third takes the pid. */
 	process(101, "three", "1500");
-	add(&second, 17, 102);
-	add(&second, 19, 101);
-	rd_owners_add(o, root, 1, &second.r, 2000, 9000);
-	expect("2 4000 1 17 1 19", rd_owners_samples(o, &interval), interval,
-		owned(o, 102, 1001, qps, 4), qps[0].lqpn, owned(o, 101, 1500, qps, 4), qps[0].lqpn);
-	expect("9000 2 5000 2", qps[0].first_ns, owned(o, 101, 60, qps, 4), qps[0].last_ns,
-		owned(o, 100, 50, qps, 4));
-	rd_owners_free(o);
+	list.n_qps = 0;
+	add(17, 102);
+	add(19, 101);
+	rd_owners_add(o, tree.root, 1, &list, 2000, 9000);
+	expect("2 4000 1 17 1 19", rd_owners_samples(o, &interval), interval, owned(102, 1001),
+		qps[0].lqpn, owned(101, 1500), qps[0].lqpn);
+	expect("9000 2 5000 2", qps[0].first_ns, owned(101, 60), qps[0].last_ns, owned(100, 50));
 }
 
 /* An environment that cannot be read at first: the process may be giving up its privileges. */
-TEST_WITH(later, set_up, tear_down)
+TEST_IN_PROC(later)
 {
-	static struct list l;
-	struct rd_owners *o = rd_owners_new(&host);
 	size_t n;
 
 	process(100, "x", "5");
-	add(&l, 1, 100);
-	rd_owners_add(o, root, 1, &l.r, 10, 1);
+	add(1, 100);
+	rd_owners_add(o, tree.root, 1, &list, 10, 1);
 	assert_string_equal(rd_owners_get(o, 0, &n)->job[RD_JOB_RANK], "");
 	put_bytes(100, "environ", "RANK=3", 7);
-	rd_owners_add(o, root, 1, &l.r, 10, 2);
+	rd_owners_add(o, tree.root, 1, &list, 10, 2);
 	assert_string_equal(rd_owners_get(o, 0, &n)->job[RD_JOB_RANK], "3");
 	assert_null(rd_owners_get(o, 1, &n));
 	/* Once it was read, it is not read again. */
 	put_bytes(100, "environ", "RANK=4", 7);
-	rd_owners_add(o, root, 1, &l.r, 10, 3);
+	rd_owners_add(o, tree.root, 1, &list, 10, 3);
 	assert_string_equal(rd_owners_get(o, 0, &n)->job[RD_JOB_RANK], "3");
-	rd_owners_free(o);
 }
 
-static size_t all(const struct rd_owners *o)
+static size_t all(void)
 {
 	size_t n = 0, sum = 0;
 
@@ -338,22 +314,17 @@ static size_t all(const struct rd_owners *o)
 }
 
 /* So many new processes that one sample does not read all; no QP is there twice. */
-TEST_WITH(many, set_up, tear_down)
+TEST_IN_PROC(many)
 {
-	static struct list l;
-	struct rd_owners *o = rd_owners_new(&host);
-
-	for (uint32_t i = 0; i < 1500; i++) {
-		process(1000 + i, "x", "5");
-		add(&l, i + 1, 1000 + i);
+	for (uint32_t i = 0; i < 1100; i++) {
+		put_stat(1000 + i, "x", "5");
+		put_status(1000 + i, 1000 + i);
+		add(i + 1, 1000 + i);
 	}
-	rd_owners_add(o, root, 1, &l.r, 10, 1);
-	assert_int_equal(all(o), 1024);
-	rd_owners_add(o, root, 1, &l.r, 10, 2);
-	assert_int_equal(all(o), 1500);
-	rd_owners_add(o, root, 1, &l.r, 10, 3);
-	assert_int_equal(all(o), 1500);
-	rd_owners_free(o);
+	rd_owners_add(o, tree.root, 1, &list, 10, 1);
+	assert_int_equal(all(), 1024);
+	rd_owners_add(o, tree.root, 1, &list, 10, 2);
+	assert_int_equal(all(), 1100);
 }
 
 /* --- as facts --------------------------------------------------------------------------------- */
@@ -361,10 +332,8 @@ TEST_WITH(many, set_up, tear_down)
 static const struct rd_device device = {.name = "mlx5_0", .node_guid = 1};
 static const struct rd_port port = {.num = 1};
 
-TEST_WITH(facts, set_up, tear_down)
+TEST_IN_PROC(facts)
 {
-	static struct list l;
-	struct rd_owners *o = rd_owners_new(&host);
 	struct rd_facts facts = {0};
 	size_t n = 0;
 
@@ -374,11 +343,11 @@ TEST_WITH(facts, set_up, tear_down)
 	process(300, "x", "5");
 	put(300, "cgroup", "0::/docker/" ID "\n");
 	put_bytes(300, "environ", "RANK=3", 7);
-	for (uint32_t i = 0; i < MOST; i++)
-		add(&l, 0xffffff - i, 300)->has_rqpn = true;
-	for (uint32_t i = 0; i < MOST; i++)
-		l.qp[i].rqpn = 0xffffff;
-	rd_owners_add(o, root, 1, &l.r, 10, UINT64_C(1795234971116967177));
+	for (uint32_t i = 0; i < LISTED; i++)
+		add(0xffffff - i, 300)->has_rqpn = true;
+	for (uint32_t i = 0; i < LISTED; i++)
+		listed[i].rqpn = 0xffffff;
+	rd_owners_add(o, tree.root, 1, &list, 10, UINT64_C(1795234971116967177));
 	rd_facts_add_owners(&facts, &device, &port, 2, o);
 	assert_int_equal(facts.n, 3);
 	for (size_t i = 0; i < facts.n; i++) {
@@ -403,9 +372,8 @@ TEST_WITH(facts, set_up, tear_down)
 		n += json_array_size(json_object_get(who, "qps"));
 		json_decref(f);
 	}
-	assert_int_equal(n, MOST);
+	assert_int_equal(n, LISTED);
 	rd_facts_free(&facts);
-	rd_owners_free(o);
 }
 
 /* --- events ----------------------------------------------------------------------------------- */
@@ -426,228 +394,187 @@ static struct rd_qp_event destroyed(uint64_t key, uint64_t ns)
 	return (struct rd_qp_event){.kind = RD_QP_DESTROYED, .time_ns = ns, .key = key};
 }
 
-static void event(struct rd_owners *o, struct rd_qp_event e)
+static void event(struct rd_qp_event e)
 {
-	struct rd_process who;
+	struct rd_process who = {.pid = e.pid,
+		.start_ticks = e.start_ns * (uint64_t)sysconf(_SC_CLK_TCK) / 1000000000U,
+		.start_ns = e.start_ns};
 
-	if (e.kind == RD_QP_CREATED)
-		rd_process_of_event(root, &e, &host, &who);
+	strcpy(who.comm, e.comm);
 	rd_owners_event(o, 1, &e, e.kind == RD_QP_CREATED ? &who : NULL);
 }
 
-TEST_WITH(process_of_event, set_up, tear_down)
+TEST_IN_PROC(process_of_event)
 {
 	struct rd_qp_event e = created(17, 1, 100, 50);
 	struct rd_process p;
 
 	process(100, "one", "50");
 	put(100, "cgroup", "0::/job\n");
-	rd_process_of_event(root, &e, &host, &p);
+	rd_process_of_event(tree.root, &e, &host, &p);
 	expect("one /job", p.comm, p.cgroup);
 	/* Another process has the pid now: what the kernel reported is kept, nothing of that one.
 	 */
 	process(100, "two", "51");
-	rd_process_of_event(root, &e, &host, &p);
+	rd_process_of_event(tree.root, &e, &host, &p);
 	expect("100 50 reported  0", p.pid, p.start_ticks, p.comm, p.cgroup, p.has_environ);
 	e.pid = 101; /* there is none */
-	rd_process_of_event(root, &e, &host, &p);
+	rd_process_of_event(tree.root, &e, &host, &p);
 	expect("101 50 reported", p.pid, p.start_ticks, p.comm);
 }
 
-TEST_WITH(events, set_up, tear_down)
+TEST_IN_PROC(events)
 {
-	struct rd_owners *o = rd_owners_new(&host);
-	struct rd_owned_qp qps[4];
-	struct list l = {0};
 	struct rd_qp_event later = created(17, 9, 101, 60), other = created(30, 12, 100, 50);
 	uint64_t lost;
 
-	assert_non_null(o);
 	assert_false(rd_owners_events(o, &lost));
 	rd_owners_watched(o, 3);
 	expect("1 3", rd_owners_events(o, &lost), lost);
 	/* A number that two processes had, one after the other: each has its own time. */
-	event(o, created(17, 8, 100, 50));
-	event(o, destroyed(8, 2000));
-	event(o, destroyed(8, 2500)); /* of nothing */
+	event(created(17, 8, 100, 50));
+	event(destroyed(8, 2000));
+	event(destroyed(8, 2500)); /* of nothing */
 	later.time_ns = 3000;
-	event(o, later);
-	event(o, destroyed(9, 4000));
-	expect("1 17 1000 2000 1 3000 4000", owned(o, 100, 50, qps, 4), qps[0].lqpn,
-		qps[0].first_ns, qps[0].last_ns, owned(o, 101, 60, qps, 4), qps[0].first_ns,
-		qps[0].last_ns);
+	event(later);
+	event(destroyed(9, 4000));
+	expect("1 17 1000 2000 1 3000 4000", owned(100, 50), qps[0].lqpn, qps[0].first_ns,
+		qps[0].last_ns, owned(101, 60), qps[0].first_ns, qps[0].last_ns);
 	/* Bound to another port. */
 	other.port = 2;
-	event(o, other);
-	assert_int_equal(owned(o, 100, 50, qps, 4), 1);
+	event(other);
+	assert_int_equal(owned(100, 50), 1);
 	/* A sample that was begun before the QP was created, and one after. */
 	process(102, "both", "70");
-	event(o, created(40, 10, 102, 70));
-	add(&l, 40, 102);
-	rd_owners_add(o, root, 1, &l.r, 1000, 900);
-	expect("1 1000 1000", owned(o, 102, 70, qps, 4), qps[0].first_ns, qps[0].last_ns);
-	rd_owners_add(o, root, 1, &l.r, 1000, 5000);
-	expect("1 5000", owned(o, 102, 70, qps, 4), qps[0].last_ns);
-	event(o, destroyed(10, 6000));
-	expect("1 6000", owned(o, 102, 70, qps, 4), qps[0].last_ns);
-	rd_owners_free(o);
+	event(created(40, 10, 102, 70));
+	add(40, 102);
+	rd_owners_add(o, tree.root, 1, &list, 1000, 900);
+	expect("1 1000 1000", owned(102, 70), qps[0].first_ns, qps[0].last_ns);
+	rd_owners_add(o, tree.root, 1, &list, 1000, 5000);
+	expect("1 5000", owned(102, 70), qps[0].last_ns);
+	event(destroyed(10, 6000));
+	expect("1 6000", owned(102, 70), qps[0].last_ns);
 }
 
 /* The end of a QP was not reported: its key, or its number, is used again. */
-TEST_WITH(lost_ends, set_up, tear_down)
+TEST_IN_PROC(lost_ends)
 {
-	struct rd_owners *o = rd_owners_new(&host);
-	struct rd_owned_qp qps[4];
-
-	assert_non_null(o);
-	event(o, created(17, 8, 100, 50));
-	event(o, created(18, 8, 101, 60));
-	event(o, destroyed(8, 2000));
-	expect("1 1000 1 2000", owned(o, 100, 50, qps, 4), qps[0].last_ns,
-		owned(o, 101, 60, qps, 4), qps[0].last_ns);
-	event(o, created(20, 9, 102, 70));
-	event(o, created(20, 10, 102, 70));
-	event(o, destroyed(9, 3000)); /* no longer its key */
-	expect("1 1000", owned(o, 102, 70, qps, 4), qps[0].last_ns);
-	event(o, destroyed(10, 4000));
-	expect("1 4000", owned(o, 102, 70, qps, 4), qps[0].last_ns);
-	rd_owners_free(o);
+	event(created(17, 8, 100, 50));
+	event(created(18, 8, 101, 60));
+	event(destroyed(8, 2000));
+	expect("1 1000 1 2000", owned(100, 50), qps[0].last_ns, owned(101, 60), qps[0].last_ns);
+	event(created(20, 9, 102, 70));
+	event(created(20, 10, 102, 70));
+	event(destroyed(9, 3000)); /* no longer its key */
+	expect("1 1000", owned(102, 70), qps[0].last_ns);
+	event(destroyed(10, 4000));
+	expect("1 4000", owned(102, 70), qps[0].last_ns);
 }
 
 /* The same of every second one of many: the others are still found by their keys. */
-TEST_WITH(many_lost_ends, set_up, tear_down)
+TEST_IN_PROC(many_lost_ends)
 {
-	struct rd_owners *o = rd_owners_new(&host);
-	struct rd_owned_qp *qps = calloc(8000, sizeof(*qps));
-
-	assert_non_null(o);
-	assert_non_null(qps);
 	for (uint32_t i = 0; i < 8000; i++)
-		event(o, created(100 + i, 64 * i + 1, 100, 50));
+		event(created(100 + i, 64 * i + 1, 100, 50));
 	for (uint32_t i = 0; i < 8000; i += 2)
-		event(o, created(100 + i, 64 * i + 2, 100, 50));
+		event(created(100 + i, 64 * i + 2, 100, 50));
 	for (uint32_t i = 1; i < 8000; i += 2)
-		event(o, destroyed(64 * i + 1, 3000));
-	assert_int_equal(owned(o, 100, 50, qps, 8000), 8000);
+		event(destroyed(64 * i + 1, 3000));
+	assert_int_equal(owned(100, 50), 8000);
 	for (uint32_t i = 0; i < 8000; i++)
 		assert_int_equal(qps[i].last_ns, qps[i].lqpn % 2 ? 3000 : 1000);
-	free(qps);
-	rd_owners_free(o);
 }
 
-TEST_WITH(many_events, set_up, tear_down)
+TEST_IN_PROC(many_events)
 {
-	struct rd_owners *o = rd_owners_new(&host);
-	struct rd_owned_qp *qps = calloc(20000, sizeof(*qps));
-
-	assert_non_null(o);
-	assert_non_null(qps);
 	for (uint32_t i = 0; i < 20000; i++)
-		event(o, created(100 + i, 64 * i + 1, 100, 50));
+		event(created(100 + i, 64 * i + 1, 100, 50));
 	for (uint32_t i = 0; i < 20000; i++)
-		event(o, destroyed(64 * i + 1, 2000 + i));
-	assert_int_equal(owned(o, 100, 50, qps, 20000), 20000);
+		event(destroyed(64 * i + 1, 2000 + i));
+	assert_int_equal(owned(100, 50), 20000);
 	for (uint32_t i = 0; i < 20000; i++)
 		assert_int_equal(qps[i].last_ns, 2000 + qps[i].lqpn - 100);
-	free(qps);
-	rd_owners_free(o);
 }
 
 /* Ended long ago: forgotten, once there are many; the others stay as they are. */
-TEST_WITH(forget, set_up, tear_down)
+TEST_IN_PROC(forget)
 {
-	struct rd_owners *o = rd_owners_new(&host);
-	struct rd_owned_qp *qps = calloc(5000, sizeof(*qps));
 	size_t n;
 
-	assert_non_null(o);
-	assert_non_null(qps);
-	event(o, created(17, 1, 100, 50));
-	event(o, destroyed(1, 2000));
+	event(created(17, 1, 100, 50));
+	event(destroyed(1, 2000));
 	rd_owners_forget(o, 3000); /* not worth it */
-	assert_int_equal(owned(o, 100, 50, qps, 5000), 1);
+	assert_int_equal(owned(100, 50), 1);
 	for (uint32_t i = 0; i < 4500; i++) {
-		event(o, created(100 + i, 64 * i + 2, 101 + i % 2, 60 + i % 2));
+		event(created(100 + i, 64 * i + 2, 101 + i % 2, 60 + i % 2));
 		if (i >= 10)
-			event(o, destroyed(64 * i + 2, i % 3 ? 2000 : 4000));
+			event(destroyed(64 * i + 2, i % 3 ? 2000 : 4000));
 	}
 	rd_owners_forget(o, 3000);
-	assert_int_equal(owned(o, 100, 50, qps, 5000), 0); /* has no other */
-	n = owned(o, 101, 60, qps, 5000) + owned(o, 102, 61, qps, 5000);
+	assert_int_equal(owned(100, 50), 0); /* has no other */
+	n = owned(101, 60) + owned(102, 61);
 	assert_int_equal(n, 10 + 1496); /* alive, or of every third number from 12 on */
 	/* Their keys and owners are still known. */
-	event(o, destroyed(2, 5000));
-	n = owned(o, 101, 60, qps, 5000);
+	event(destroyed(2, 5000));
+	n = owned(101, 60);
 	for (size_t i = 0; i < n; i++)
 		assert_int_equal(qps[i].last_ns, qps[i].lqpn == 100  ? 5000
 						 : qps[i].lqpn < 110 ? 1000
 								     : 4000);
-	event(o, created(100, 9, 101, 60));
-	assert_int_equal(owned(o, 101, 60, qps, 5000), n);
+	event(created(100, 9, 101, 60));
+	assert_int_equal(owned(101, 60), n);
 	assert_non_null(rd_owners_get(o, 1, &n));
 	assert_null(rd_owners_get(o, 2, &n));
-	free(qps);
-	rd_owners_free(o);
 }
 
 /*
  * A service with very many queue pairs, and short-lived processes beside it: those that have ended
  * make room for others before the list of processes is full.
  */
-TEST_WITH(many_processes, set_up, tear_down)
+TEST_IN_PROC(many_processes)
 {
-	struct rd_owners *o = rd_owners_new(&host);
-	struct rd_owned_qp *qps = calloc(40000, sizeof(*qps));
 	uint64_t lost, key = 8;
 	uint32_t pid = 1000;
 
-	assert_non_null(o);
-	assert_non_null(qps);
 	rd_owners_watched(o, 0);
 	for (uint32_t i = 0; i < 40000; i++, key += 8)
-		event(o, created(100000 + i, key, 100, 50));
+		event(created(100000 + i, key, 100, 50));
 	rd_owners_forget(o, 0);
 	for (uint32_t i = 0; i < 40000; i++, key += 8) {
 		/* A pid is used again after 30000 others. */
-		event(o, created(2 + i, key, pid + i % 30000, 60 + i / 30000));
-		event(o, destroyed(key, 2000 + i));
+		event(created(2 + i, key, pid + i % 30000, 60 + i / 30000));
+		event(destroyed(key, 2000 + i));
 		if (i % 1000 == 0)
 			rd_owners_forget(o, i > 1000 ? 2000 + i - 1000 : 0);
 	}
-	expect("1 0 1 40000", rd_owners_events(o, &lost), lost,
-		owned(o, pid + 9999, 61, qps, 40000), owned(o, 100, 50, qps, 40000));
-	free(qps);
-	rd_owners_free(o);
+	expect("1 0 1 40000", rd_owners_events(o, &lost), lost, owned(pid + 9999, 61),
+		owned(100, 50));
 }
 
 /* What is known of a process that had ended is replaced by what a sample reads of it. */
-TEST_WITH(event_before_sample, set_up, tear_down)
+TEST_IN_PROC(event_before_sample)
 {
-	struct rd_owners *o = rd_owners_new(&host);
-	struct list l = {0};
 	size_t n;
 
-	assert_non_null(o);
-	event(o, created(17, 8, 100, 50));
+	event(created(17, 8, 100, 50));
 	assert_string_equal(rd_owners_get(o, 0, &n)->comm, "reported");
 	process(100, "one", "50");
 	put_bytes(100, "environ", "RANK=3", 7);
-	add(&l, 17, 100);
-	rd_owners_add(o, root, 1, &l.r, 1000, 5000);
+	add(17, 100);
+	rd_owners_add(o, tree.root, 1, &list, 1000, 5000);
 	expect("one 3 1", rd_owners_get(o, 0, &n)->comm, rd_owners_get(o, 0, &n)->job[RD_JOB_RANK],
 		n);
 	assert_null(rd_owners_get(o, 1, &n));
-	rd_owners_free(o);
 }
 
 /* How far the clock that frames have their times from is from that of QPs, at most. */
-TEST(clocks)
+TEST_IN_PROC(clocks)
 {
 	const struct rd_clock clock = {.epoch_ns = 1795234971000000000};
-	struct rd_owners *o = rd_owners_new(&clock);
 	uint64_t error, least;
 
-	assert_non_null(o);
+	rd_owners_free(o);
+	o = rd_owners_new(&clock);
 	assert_false(rd_owners_clock_error(o, &error));
 	rd_owners_frame_clock(o, 1795234971000001000, 1000);
 	assert_true(rd_owners_clock_error(o, &least));
@@ -664,63 +591,55 @@ TEST(clocks)
 	assert_non_null(o);
 	rd_owners_frame_clock(o, 1795234973000001000, 1000);
 	expect("1 2000000000", rd_owners_clock_error(o, &error), error - least);
-	rd_owners_free(o);
 }
 
 /* The start of a process is a time of the clock that is given, whatever the system clock says. */
-TEST_WITH(start_by_clock, set_up, tear_down)
+TEST_IN_PROC(start_by_clock)
 {
 	const struct rd_clock ahead = {.epoch_ns = host.epoch_ns + UINT64_C(86400000000000)};
 	struct rd_process p, q;
 
 	process(72, "x", "4711");
-	expect("0 0", rd_process_read(root, 72, &host, &p), rd_process_read(root, 72, &ahead, &q));
+	expect("0 0", rd_process_read(tree.root, 72, &host, &p),
+		rd_process_read(tree.root, 72, &ahead, &q));
 	/* Both are as exact as a tick. */
 	assert_in_range(
 		q.start_ns - p.start_ns, UINT64_C(86399000000000), UINT64_C(86401000000000));
 }
 
 /* The remote QP of one that no sample has seen; only of the QP that the report is about. */
-TEST_WITH(connected, set_up, tear_down)
+TEST_IN_PROC(connected)
 {
 	struct rd_qp_event e = created(17, 9, 100, 50);
-	struct rd_owners *o = rd_owners_new(&host);
-	struct rd_owned_qp qps[3];
 
-	assert_non_null(o);
-	event(o, e);
-	event(o, created(18, 10, 100, 50));
+	event(e);
+	event(created(18, 10, 100, 50));
 	e.kind = RD_QP_CONNECTED;
 	e.rqpn = 77;
-	event(o, e);
+	event(e);
 	e.lqpn = 18; /* another QP has the key: its creation was not reported */
 	e.rqpn = 78;
-	event(o, e);
-	event(o, destroyed(9, 3000));
+	event(e);
+	event(destroyed(9, 3000));
 	e.lqpn = 17;
 	e.rqpn = 79;
-	event(o, e);
-	assert_int_equal(owned(o, 100, 50, qps, 3), 2);
+	event(e);
+	assert_int_equal(owned(100, 50), 2);
 	for (unsigned int i = 0; i < 2; i++)
 		assert_int_equal(qps[i].rqpn, qps[i].lqpn == 17 ? 77 : 0);
-	rd_owners_free(o);
 }
 
 /* Events that do not fit are counted: an incomplete list does not count as complete. */
-TEST(no_room)
+TEST_IN_PROC(no_room)
 {
-	struct rd_owners *o = rd_owners_new(&host);
-	const uint32_t most = 1U << 18;
 	uint64_t lost;
 
-	assert_non_null(o);
-	for (uint32_t i = 0; i < most; i++)
-		event(o, created(2 + i, 64 * (uint64_t)i + 1, 100, 50));
+	for (uint32_t i = 0; i < MOST; i++)
+		event(created(2 + i, 64 * (uint64_t)i + 1, 100, 50));
 	rd_owners_watched(o, 3);
 	expect("1 3", rd_owners_events(o, &lost), lost);
-	event(o, created(2 + most, 7, 100, 50));
+	event(created(2 + MOST, 7, 100, 50));
 	expect("1 4", rd_owners_events(o, &lost), lost);
-	rd_owners_free(o);
 }
 
 static int set_clock(void **state)

@@ -243,8 +243,8 @@ TEST(near)
 
 /* --- whatever the key of the hash is ---------------------------------------------------------- */
 
-#define MANY 2500 /* so many that some have the same slot in any table of a reasonable size */
-#define KEYS 3
+#define MANY 2000 /* so many that some have the same slot in any table of a reasonable size */
+#define KEYS 2
 #define MAD  (42 + 12 + 8)
 
 static void choose_hash_key(uint64_t key)

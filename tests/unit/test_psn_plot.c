@@ -87,9 +87,8 @@ TEST(many_naks)
 	assert_int_equal(p->naks_in_all, 300);
 	assert_in_range(p->n_naks, RD_PSN_NAKS / 2, RD_PSN_NAKS);
 	step = (uint64_t)(p->naks[1].psn - p->naks[0].psn);
-	for (unsigned int i = 0; i < p->n_naks; i++) {
+	for (unsigned int i = 0; i < p->n_naks; i++)
 		same(p->naks[i].rnr, true, p->naks[i].psn, i * step);
-	}
 	assert_true((p->n_naks + 1) * step > 300);
 	end(&s);
 }

@@ -498,9 +498,8 @@ static const char *reads(void (*lay_out)(const char *root))
 	lay_out(root);
 	known = qp_layout_known(root);
 	read = !qp_layout_read(&l, root, &err);
-	if (read) {
+	if (read)
 		expect("72 2008", l.qp_num, l.task_start);
-	}
 	snprintf(command, sizeof(command), "rm -r %s", root);
 	same(system(command), 0, known, read);
 	return read ? "" : err.text;

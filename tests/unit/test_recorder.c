@@ -282,11 +282,10 @@ TEST(gave_up)
 	/* Packets in sequence continue a round, also one that begins behind the oldest packet. */
 	for (uint32_t psn = 20; psn <= 23; psn++)
 		assert_int_equal(request(&w, MAKE_V2_IPV4, 11, psn), -1);
-	for (unsigned int round = 1; round <= 7; round++) {
+	for (unsigned int round = 1; round <= 7; round++)
 		same(request(&w, MAKE_V2_IPV4, 11, 21), round == 7 ? 0 : -1,
 			request(&w, MAKE_V2_IPV4, 11, 22), -1, request(&w, MAKE_V2_IPV4, 11, 23),
 			-1);
-	}
 	/* Seven rounds that begin at different packets are none. */
 	for (uint32_t i = 0; i < 7; i++) {
 		assert_int_equal(request(&w, MAKE_V2_IPV4, 9, 20 + i), -1);

@@ -188,9 +188,8 @@ TEST(members)
 			len += 700;
 		}
 		store(packed, len);
-		for (size_t capacity = 100; capacity <= sizeof(got); capacity = capacity * 91 + 7) {
+		for (size_t capacity = 100; capacity <= sizeof(got); capacity = capacity * 91 + 7)
 			same(read_path(capacity, &err), 3 * TEXT_LEN, err.class, RD_CLASS_NONE);
-		}
 	}
 }
 

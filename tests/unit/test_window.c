@@ -96,9 +96,8 @@ TEST(end_of_overload)
 TEST(small_ring)
 {
 	begin(2 * BUFFERS);
-	for (unsigned int i = 0; i < 16 * BUFFERS; i++) {
+	for (unsigned int i = 0; i < 16 * BUFFERS; i++)
 		same(step(BATCH, true), BUFFERS, window.n_spare, 0);
-	}
 	verbs_window_free(&window);
 }
 
