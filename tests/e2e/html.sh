@@ -120,6 +120,8 @@ is "the axis of bars has its time" "$(look "$page" 1400x1000 light '[...document
 is "the frames of a finding are those that the text names" \
 	"$(look "$page" 1400x1000 light '[...document.querySelectorAll(".finding")].map(e => /[Ff]irst at frame \d+, last at frame \d+/.exec(e.textContent)[0].toLowerCase()).join("; ")')" \
 	"$(grep -o 'first at frame [0-9]*, last at frame [0-9]*' "$tmp/text" | paste -sd'|' | sed 's/|/; /g')"
+is "what the capture lost is said in the words of the text" "$(look "$page" 1400x1000 light 'document.querySelector("header p:nth-of-type(2)").textContent.toLowerCase()')" \
+	"$(jq -r .capture.losses "$tmp/want.json")"
 is "no line ends between QP and its number" "$(look "$page" 1400x1000 light 'String(/QP 0x/.test(document.querySelector(".verdict").textContent))')" false
 is "dark is dark" "$(look "$page" 1400x1000 dark 'getComputedStyle(document.body).backgroundColor')" "rgb(25, 25, 24)"
 right "loss" "$page" 400x800 light

@@ -27,6 +27,7 @@ same_words() {
 	ok "$1: the report has the sentence" "$tmp/log"
 	is "$1: the same in the file's comment" "$(comment "$tmp/out.pcapng" | grep -cF "$said")" 1
 	is "$1: and by analyze" "$(analysed | grep -cF "$said")" 1
+	is "$1: and in its JSON, which its page shows" "$("$RDMADUMP" analyze --json "$tmp/out.pcapng" 2>/dev/null | jq -r .capture.losses)" "$said"
 }
 loss() { jq -c '.lost_before_us | [.known, .frames, .percent, .reason]' "$tmp/json"; }
 

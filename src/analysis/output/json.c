@@ -28,6 +28,7 @@ static void set(json_t *object, const char *key, json_t *value)
 static json_t *capture_json(const struct rd_report *r, const struct times *t)
 {
 	json_t *files = json_array(), *o = json_object();
+	char losses[RD_DROPS_TEXT];
 
 	for (size_t i = 0; i < r->n_files; i++) {
 		const struct rd_report_file *f = &r->files[i];
@@ -43,6 +44,7 @@ static json_t *capture_json(const struct rd_report *r, const struct times *t)
 		set(file, "damage", rd_json_string(f->damage));
 		json_array_append_new(files, file);
 	}
+	set(o, "losses", rd_json_string(losses_text(r, losses)));
 	set(o, "application", rd_json_string(r->application));
 	set(o, "hardware", rd_json_string(r->hardware));
 	set(o, "os", rd_json_string(r->os));

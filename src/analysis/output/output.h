@@ -4,6 +4,7 @@
 #define RDMADUMP_ANALYSIS_OUTPUT_H
 
 #include <rdmadump/analysis.h>
+#include <rdmadump/drops.h>
 #include <rdmadump/units.h>
 
 /* Prints "1066", or with several files "second.pcap:66": the number in Wireshark. */
@@ -14,6 +15,8 @@ struct rd_path_qp;
  * by a capture.
  */
 bool path_qp_is_faulty(const struct rd_path_qp *w);
+/* What the captures of the files lost, as each said it itself; perhaps `text`. */
+const char *losses_text(const struct rd_report *r, char text[RD_DROPS_TEXT]);
 /* Prints only the findings of a report. */
 void findings_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out);
 

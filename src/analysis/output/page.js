@@ -177,6 +177,7 @@
 			el("h1", {}, howmany(report.findings, report.findings_left_out + (left ? left.findings : 0)), " in ", name || "the capture"),
 			el("p", {class: "soft"}, `${new Date(report.start_ns / 1e6).toISOString().replace("T", " ").replace("Z", " UTC")}, ${span(duration)}`,
 				report.capture.hardware && `; ${report.capture.hardware}`, report.capture.os && `; ${report.capture.os}`),
+			el("p", {class: report.capture.files.some(f => f.dropped > 0) ? "lossy" : "soft"}, sentence(report.capture.losses)),
 			report.totals.frames_left_out > 0 && el("p", {class: "left-out"}, `${many(report.totals.frames_left_out, "frame")} of QPs beyond ` +
 				`the first ${count(report.totals.qps)} are only counted; the number of these QPs is not known.`),
 			report.findings_left_out > 0 && el("p", {class: "left-out"}, onlycounted(report.findings_left_out)),
@@ -185,13 +186,11 @@
 	};
 
 	const tiles = () => {
-		const t = report.totals, files = report.capture.files;
-		const lost = files.some(f => f.dropped !== null) ? sum(files.map(f => f.dropped || 0)) : null;
+		const t = report.totals;
 		const datagrams = report.conversations.some(c => c.transport === "UD");
 		const list = [["Frames", count(t.frames)], ["RDMA frames", count(t.rdma_frames)],
 			[datagrams ? "QP pairs, UD flows" : "QP pairs", count(report.conversations_in_all)], ["New data", bytes(t.goodput_bytes)],
 			["Goodput", t.goodput_bps ? rate(t.goodput_bps) : "-"],
-			["Lost by the capture", lost === null ? "unknown" : count(lost), lost > 0],
 			["Wrong ICRCs", t.icrc_trusted ? count(t.icrc_bad) : "none valid", t.icrc_trusted && t.icrc_bad > 0]];
 		return el("dl", {class: "tiles"}, list.map(([name, value, bad]) =>
 			el("div", {class: "tile"}, el("dt", {}, name), el("dd", {class: bad && "bad"}, value))));
@@ -439,7 +438,7 @@
 			number("Payload", o => o.payload_bytes, exact), number("First frame", o => o.first_frame, String)], list.slice())];
 	};
 
-	const files = () => [el("h2", {}, "Files"), plain([["File"], ["Format"], ["Frames", 1], ["Numbered from", 1], ["From", 1], ["To", 1], ["Lost by the capture", 1], ["Damage"]],
+	const files = () => [el("h2", {}, "Files"), plain([["File"], ["Format"], ["Frames", 1], ["Numbered from", 1], ["From", 1], ["To", 1], ["Dropped", 1], ["Damage"]],
 		report.capture.files.map(f => [el("span", {class: "name"}, f.name), f.format, count(f.frames), String(f.first_frame), moment(f.first_ns), moment(f.last_ns),
 			f.dropped === null ? "unknown" : count(f.dropped), f.damage || ""])),
 		report.capture.application && el("p", {class: "soft small"}, `Written by ${report.capture.application}.`)];

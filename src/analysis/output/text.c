@@ -44,29 +44,26 @@ static void put_frame(const struct page *p, uint64_t frame)
 /* --- the head --------------------------------------------------------------------------------- */
 
 /* As the capture itself says it; of several files, and of files of others, the sum. */
-static void put_losses(const struct page *p)
+const char *losses_text(const struct rd_report *r, char text[RD_DROPS_TEXT])
 {
 	struct rd_drops d = {.of = RD_DROPS_FILE,
-		.device_known = p->r->n_files > 0,
-		.delivered = p->r->totals.frames,
+		.device_known = r->n_files > 0,
+		.delivered = r->totals.frames,
 		.counters = "as the file says",
 		.why = "the file does not say it"};
-	char text[RD_DROPS_TEXT];
 
-	for (size_t i = 0; i < p->r->n_files; i++) {
-		rd_sum_add(&d.device, p->r->files[i].dropped);
-		d.device_known &= p->r->files[i].dropped_known;
+	for (size_t i = 0; i < r->n_files; i++) {
+		rd_sum_add(&d.device, r->files[i].dropped);
+		d.device_known &= r->files[i].dropped_known;
 	}
 	rd_drops_text(&d, text);
-	put_clean(
-		p->out, p->r->n_files == 1 && p->r->files[0].losses ? p->r->files[0].losses : text);
-	fputc('\n', p->out);
+	return r->n_files == 1 && r->files[0].losses ? r->files[0].losses : text;
 }
 
 static void put_head(const struct page *p)
 {
 	const struct rd_totals *t = &p->r->totals;
-	char frames[RD_UNITS_LEN], duration[RD_UNITS_LEN];
+	char frames[RD_UNITS_LEN], duration[RD_UNITS_LEN], losses[RD_DROPS_TEXT];
 	size_t problems = rd_findings_left_out(&p->r->findings, NULL, RD_SEV_WARNING), pairs = 0;
 
 	for (size_t i = 0; i < p->r->findings.n; i++)
@@ -80,7 +77,8 @@ static void put_head(const struct page *p)
 	fprintf(p->out, "; %s frame%s, %s, %zu QP pair%s; ", rd_fmt_count(frames, t->frames),
 		t->frames == 1 ? "" : "s", rd_fmt_duration(duration, t->last_ns - t->first_ns),
 		pairs, pairs == 1 ? "" : "s");
-	put_losses(p);
+	put_clean(p->out, losses_text(p->r, losses));
+	fputc('\n', p->out);
 	if (t->frames_left_out)
 		fprintf(p->out,
 			"%s of these frames are of QPs beyond the first %" PRIu64
