@@ -124,9 +124,9 @@ static void report_account(const struct rd_frame_account *a, bool filtered)
 		filtered ? "    (before the filter)" : "");
 	if (a->bad_time)
 		fprintf(stderr,
-			"  %" PRIu64 " timestamps of the device are more than 1 s off; they are "
-			"stored unchanged\n",
-			a->bad_time);
+			"  %" PRIu64
+			" timestamp%s of the device more than 1 s off, stored unchanged\n",
+			a->bad_time, rd_plural(a->bad_time));
 	if (a->no_time)
 		fprintf(stderr,
 			"  %" PRIu64

@@ -156,9 +156,8 @@ static void on_found(void *ctx, unsigned int files, uint64_t bytes)
 	r->counts.files_found = files;
 	r->counts.bytes_found = bytes;
 	if (files && (r->config.files || r->config.bytes))
-		rd_log(RD_LOG_INFO,
-			"%u files of this name (%s) are there already, and count for the limits",
-			files, rd_fmt_bytes(size, bytes));
+		rd_log(RD_LOG_INFO, "%u earlier file%s of this name (%s) count for the limits",
+			files, rd_plural(files), rd_fmt_bytes(size, bytes));
 }
 
 /* A window without a file has no path; a file that was removed again has one. */

@@ -128,9 +128,10 @@ static void send_status(struct rd_recorder *r)
 	frames = r->progress.frames;
 	pthread_mutex_unlock(&r->lock);
 	snprintf(status, sizeof(status),
-		"STATUS=recording: %" PRIu64 " frame%s received, %" PRIu64 " triggers, %" PRIu64
-		" files, %" PRIu64 " failed",
-		frames, rd_plural(frames), c.fired, c.files, c.files_failed);
+		"STATUS=recording: %" PRIu64 " frame%s received, %" PRIu64 " trigger%s, %" PRIu64
+		" file%s, %" PRIu64 " failed",
+		frames, rd_plural(frames), c.fired, rd_plural(c.fired), c.files, rd_plural(c.files),
+		c.files_failed);
 	notify_send(r, status);
 }
 

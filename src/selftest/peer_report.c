@@ -5,6 +5,7 @@
  * lacks shows nothing: the network may have lost it.
  */
 #include "peer_round.h"
+#include <rdmadump/units.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -181,17 +182,20 @@ static void report_direction(struct rd_probe_result *r, const struct peer_conten
 	result_number(r, key, "frames", c->icrc[sent].absent);
 	if (c->icrc[sent].absent)
 		result_found(r, key,
-			"%llu %s packets end without an ICRC: the device adds it after its copy, "
-			"or "
-			"cuts frames",
-			(unsigned long long)c->icrc[sent].absent, name);
+			"%llu %s packet%s without an ICRC: the device adds it after its copy, or "
+			"cuts "
+			"frames",
+			(unsigned long long)c->icrc[sent].absent, name,
+			rd_plural(c->icrc[sent].absent));
 	snprintf(key, sizeof(key), "icrc_wrong_%s", name);
 	result_number(r, key, "frames", c->icrc[sent].wrong);
 	if (c->icrc[sent].wrong)
 		result_found(r, key,
-			"%llu %s packets have no valid ICRC: ICRC checks of captures mean nothing "
-			"in this direction",
-			(unsigned long long)c->icrc[sent].wrong, name);
+			"%llu %s packet%s with a wrong ICRC: ICRC checks of captures mean nothing "
+			"in "
+			"this direction",
+			(unsigned long long)c->icrc[sent].wrong, name,
+			rd_plural(c->icrc[sent].wrong));
 	snprintf(key, sizeof(key), "vlan_stripped_%s", name);
 	if (c->tag[sent].stripped)
 		result_found(r, key, "%s frames lack their VLAN tags: captures do not show them%s",
@@ -207,9 +211,10 @@ void peer_report_contents(struct rd_probe_result *r, const struct peer_contents 
 	report_direction(r, c, true);
 	if (c->fcs)
 		result_found(r, "fcs_present",
-			"%llu frames end with the FCS, which captures have to cut or announce",
-			(unsigned long long)c->fcs);
+			"%llu frame%s with the FCS at the end, which captures have to cut or "
+			"announce",
+			(unsigned long long)c->fcs, rd_plural(c->fcs));
 	if (c->cut)
-		result_found(r, "frames_cut", "%llu frames end before their payload does",
-			(unsigned long long)c->cut);
+		result_found(r, "frames_cut", "%llu frame%s without the end of the payload",
+			(unsigned long long)c->cut, rd_plural(c->cut));
 }

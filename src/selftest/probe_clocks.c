@@ -8,6 +8,7 @@
 #include "sniffer.h"
 #include "timestamps.h"
 #include <errno.h>
+#include <rdmadump/units.h>
 #include <rdmadump/verbs.h>
 #include <stdio.h>
 #include <string.h>
@@ -270,6 +271,8 @@ static bool directions_differ(const struct timestamp_counts *n)
 
 static void judge_timestamps(const struct timestamp_counts *n, struct rd_probe_result *r)
 {
+	const uint64_t back = n->backwards_received + n->backwards_sent;
+
 	if (n->zero)
 		result_found(r, "zero_timestamps",
 			"%llu of %llu frames have no timestamp: captures give them the time of "
@@ -280,17 +283,19 @@ static void judge_timestamps(const struct timestamp_counts *n, struct rd_probe_r
 			"%llu of %llu timestamps are times that the frame cannot have: captures "
 			"report them, and order nothing by them",
 			(unsigned long long)n->implausible, (unsigned long long)n->frames);
-	if (n->backwards_received || n->backwards_sent)
+	if (back)
 		result_found(r, "disordered_timestamps",
-			"%llu frames are older than one of their direction before, by up to %.1f "
-			"us: order by time is not the order of arrival",
-			(unsigned long long)(n->backwards_received + n->backwards_sent),
-			(double)n->most_back_ns / 1e3);
+			"%llu frame%s older than one of the same direction before, by up to %.1f "
+			"us: "
+			"order by time is not the order of arrival",
+			(unsigned long long)back, rd_plural(back), (double)n->most_back_ns / 1e3);
 	if (directions_differ(n))
 		result_found(r, "sent_and_received_disordered",
-			"%llu times a frame is older than one of the other direction before, by "
-			"up to %.1f us: shorter response times than that mean nothing",
-			(unsigned long long)n->backwards_mixed, (double)n->most_mixed_ns / 1e3);
+			"%llu frame%s older than one of the other direction before, by up to %.1f "
+			"us: "
+			"shorter response times than that mean nothing",
+			(unsigned long long)n->backwards_mixed, rd_plural(n->backwards_mixed),
+			(double)n->most_mixed_ns / 1e3);
 }
 
 /* False: no sniffer can be created. */

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/packet.h>
+#include <rdmadump/units.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -336,7 +337,7 @@ static void try_all(struct contents *c)
 	try_part(c, WRITES, try_icrc);
 	try_part(c, QUEUE_PAIR_BYTES / QUEUE_PAIR_MTU, try_message);
 	result_bool(c->r, "ring_full", c->full);
-	result_value(c->r, "%llu frames", (unsigned long long)c->known);
+	result_value(c->r, "%llu frame%s", (unsigned long long)c->known, rd_plural(c->known));
 	if (!c->known && c->r->outcome == RD_PROBE_PASSED && !probe_over(c->st))
 		result_skipped(c->r, "no frame could be sent, or none was seen: see 'send'");
 	result_means(

@@ -62,8 +62,7 @@ static void judge(struct rd_probe_result *r, struct rounds *t, int rc)
 			"commands are slow: starting and ending a capture takes that long, and "
 			"frames that arrive meanwhile may be missing or stale");
 	result_means(r,
-		"a capture starts and ends within that time; %llu frames were caught by "
-		"the trials",
+		"a capture starts and ends within that time; frames caught by the trials: %llu",
 		(unsigned long long)(t->at_create + t->at_destroy));
 }
 

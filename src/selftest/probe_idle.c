@@ -6,6 +6,7 @@
 #include "moved.h"
 #include "sniffer.h"
 #include <rdmadump/clock.h>
+#include <rdmadump/units.h>
 #include <string.h>
 
 #define HALF_MS 400
@@ -47,7 +48,7 @@ static uint64_t lost_by_others(
 static void judge(struct rd_probe_result *r, uint64_t frames, uint64_t lost)
 {
 	result_number(r, "frames", "frames", frames);
-	result_value(r, "%llu frames", (unsigned long long)frames);
+	result_value(r, "%llu frame%s", (unsigned long long)frames, rd_plural(frames));
 	if (lost)
 		result_found(r, "loss_of_others",
 			"the counter of lost frames grew by %llu without a capture: part of what "

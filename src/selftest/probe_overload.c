@@ -244,17 +244,17 @@ static void judge_growth(struct rd_probe_result *r, const struct overload *o)
 			"their loss only as 'at least'");
 	else if (!o->growth)
 		result_found(r, "loss_not_counted",
-			"%llu frames are missing and %s did not grow: captures say that nothing is "
+			"frames missing: %llu, and %s did not grow: captures say that nothing is "
 			"lost where frames are%s",
 			least, o->loss.last.counter[0].name, also);
 	else if (o->growth < o->least)
 		result_found(r, "loss_counted_in_part",
-			"%llu frames are missing and the counter grew by %llu: captures miss more "
+			"frames missing: %llu, and the counter grew by %llu: captures miss more "
 			"than they say%s",
 			least, growth, also);
 	else if (o->most != UINT64_MAX && o->growth > o->most + o->most / 4 + EDGE)
 		result_found(r, "more_counted",
-			"%llu frames are missing and the counter grew by %llu: it counts what "
+			"frames missing: %llu, and the counter grew by %llu: it counts what "
 			"others lose, too",
 			(unsigned long long)o->most, growth);
 }

@@ -5,6 +5,7 @@
  */
 #include "path_round.h"
 #include "sniffer.h"
+#include <rdmadump/units.h>
 #include <rdmadump/verbs.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,8 +172,8 @@ static bool judge_frames(struct run *run)
 				paths[i].title, p->seen.never, PATH_FRAMES);
 		if (is_more(p->changed, common.changed))
 			result_found(run->result, "frames_changed",
-				"%s, %llu frames have other bytes than were sent", paths[i].title,
-				(unsigned long long)p->changed);
+				"%s, %llu frame%s with other bytes than were sent", paths[i].title,
+				(unsigned long long)p->changed, rd_plural(p->changed));
 		if (!is_complete(p))
 			continue;
 		if (first && first->hash != p->hash)
@@ -200,9 +201,9 @@ static void judge_spread(struct run *run)
 	}
 	if (strayed)
 		result_found(run->result, "flow_in_several_queues",
-			"%llu frames went to another queue than the first one of their flow: with "
+			"%llu frame%s on another queue than the first one of the flow: with "
 			"--queues only timestamps show the order",
-			(unsigned long long)strayed);
+			(unsigned long long)strayed, rd_plural(strayed));
 	if (one)
 		result_found(run->result, "all_in_one_queue",
 			"all flows go to the same queue: --queues does not help");

@@ -6,6 +6,7 @@
 #include "peer_round.h"
 #include <errno.h>
 #include <rdmadump/document.h>
+#include <rdmadump/units.h>
 #include <rdmadump/verbs.h>
 #include <stdio.h>
 #include <string.h>
@@ -108,7 +109,8 @@ static void judge(struct run *run, bool whole)
 	result_value(r, "%u of %u rounds", run->known, 2 * peer_n_kinds);
 	result_bool(r, "complete", whole);
 	if (!whole && *run->link.why)
-		result_failed(r, "after %u rounds with a result: %s", run->known, run->link.why);
+		result_failed(r, "after %u round%s with a result: %s", run->known,
+			rd_plural(run->known), run->link.why);
 	else if (!*run->eye->name)
 		result_skipped(r,
 			"neither the device's sniffer nor its netdev can be captured here: "

@@ -9,6 +9,7 @@
 #include <rdmadump/bytes.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/packet.h>
+#include <rdmadump/units.h>
 #include <string.h>
 
 #define WAIT_MS	    1000
@@ -125,27 +126,29 @@ static void judge(const struct seen *s, struct rd_probe_result *r)
 		result_skipped(r, "no frame arrived within 1 s: repeat it while there is traffic");
 		return;
 	}
-	result_value(r, "%llu frames", (unsigned long long)s->frames);
+	result_value(r, "%llu frame%s", (unsigned long long)s->frames, rd_plural(s->frames));
 	/* One frame in 2^32 ends like this by chance. */
 	if (s->fcs)
 		result_found(r, "fcs_present",
-			"%llu frames end with the FCS, which captures have to cut or announce",
-			(unsigned long long)s->fcs);
+			"%llu frame%s with the FCS at the end, which captures have to cut or "
+			"announce",
+			(unsigned long long)s->fcs, rd_plural(s->fcs));
 	if (s->short_of)
 		result_found(r, "frames_cut",
-			"%llu frames are shorter than their headers say: the device cuts frames, "
+			"%llu frame%s shorter than the headers say: the device cuts frames, "
 			"or hands them over before it segments them",
-			(unsigned long long)s->short_of);
+			(unsigned long long)s->short_of, rd_plural(s->short_of));
 	if (wrong_in)
 		result_found(r, "icrc_wrong_received",
-			"%llu received packets have a wrong ICRC: ICRC checks of captures mean "
+			"%llu received packet%s with a wrong ICRC: ICRC checks of captures mean "
 			"nothing here, or the network damages packets",
-			(unsigned long long)wrong_in);
+			(unsigned long long)wrong_in, rd_plural(wrong_in));
 	if (s->icrc[RD_DIR_OUT].wrong)
 		result_found(r, "icrc_wrong_sent",
-			"%llu sent packets have no valid ICRC: the device adds it after the "
+			"%llu sent packet%s without a valid ICRC: the device adds it after the "
 			"sniffer's copy",
-			(unsigned long long)s->icrc[RD_DIR_OUT].wrong);
+			(unsigned long long)s->icrc[RD_DIR_OUT].wrong,
+			rd_plural(s->icrc[RD_DIR_OUT].wrong));
 	result_means(r, "frames are whole, without FCS, and their ICRCs are right");
 }
 

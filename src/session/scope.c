@@ -27,10 +27,13 @@ void rd_session_scope_text(const struct rd_session_source *from, char out[RD_LOS
 		return;
 	rd_function_text(&from->device->function, function, sizeof(function));
 	snprintf(out, RD_LOSS_TEXT,
-		"traffic of %s%s%s alone: not of VFs, SFs, representors or a bond's second port",
-		*function ? function : "this function",
+		"traffic of this function only%s%s%s%s%s: not of VFs, SFs, representors or a "
+		"bond's "
+		"second port",
+		*function ? " (" : "", function,
 		from->device->function.kind == RD_FUNCTION_PF ? " " : "",
-		from->device->function.kind == RD_FUNCTION_PF ? from->device->pci : "");
+		from->device->function.kind == RD_FUNCTION_PF ? from->device->pci : "",
+		*function ? ")" : "");
 }
 
 static void warn_functions(const struct rd_session *s, const struct rd_device *d)

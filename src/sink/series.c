@@ -280,8 +280,9 @@ void series_wait(struct series *s, const struct rd_sink_ending *ending)
 
 	for (unsigned int looks = 1; reap(s), s->running; looks++) {
 		if (looks % CHECKS_PER_CALL == 0 && !ending->waiting(ending->ctx, true)) {
-			rd_log(RD_LOG_WARNING, "not waiting for %u commands '%s' that still run",
-				s->running, s->rotation->command);
+			rd_log(RD_LOG_WARNING,
+				"not waiting for commands that still run: %u of '%s'", s->running,
+				s->rotation->command);
 			return;
 		}
 		nanosleep(&pause, NULL);

@@ -46,6 +46,9 @@ static bool has_failed(const struct rd_sink *s)
 
 static void fail(struct rd_sink *s, int errnum)
 {
+	const uint64_t written = s->config.retention
+					 ? s->file.all
+					 : atomic_load_explicit(&s->written, memory_order_relaxed);
 	char n[RD_UNITS_LEN];
 
 	s->quiet = errnum == EPIPE;
@@ -53,10 +56,8 @@ static void fail(struct rd_sink *s, int errnum)
 		errnum == EPIPE
 			? "the reader has closed its end"
 			: "the frames before are complete; free some space or write elsewhere",
-		"writing '%s' failed after %s frames", s->series.path,
-		rd_fmt_count(n, s->config.retention
-					? s->file.all
-					: atomic_load_explicit(&s->written, memory_order_relaxed)));
+		"writing '%s' failed after %s frame%s", s->series.path, rd_fmt_count(n, written),
+		rd_plural(written));
 	failed(s);
 }
 
@@ -84,9 +85,9 @@ static void fail_changed(struct rd_sink *s, int errnum, uint64_t frames)
 	rd_fail(&s->error, RD_CLASS_OUTPUT, 0,
 		"find the cleanup job or program that uses this name, or write "
 		"elsewhere",
-		"'%s' was %s by another program while it was written: its %s frames are lost",
-		s->series.path, errnum == ENOENT ? "removed" : "cut short",
-		rd_fmt_count(n, frames));
+		"'%s' was %s by another program while it was written: %s frame%s lost",
+		s->series.path, errnum == ENOENT ? "removed" : "cut short", rd_fmt_count(n, frames),
+		rd_plural(frames));
 	failed(s);
 }
 

@@ -431,9 +431,11 @@ static void file_stop(struct rd_source *src)
 	f->stopped = true;
 	if (f->left_out)
 		rd_log(RD_LOG_WARNING,
-			"'%s': %s frames were left out: one file holds one link type, that of the "
-			"first frame",
-			stream_name(f->stream), rd_fmt_count(n, f->left_out));
+			"'%s': %s frame%s left out: one file holds one link type, that of the "
+			"first "
+			"frame",
+			stream_name(f->stream), rd_fmt_count(n, f->left_out),
+			rd_plural(f->left_out));
 }
 
 /* Adds the file's statistics of all interfaces that are mapped to interface i. */

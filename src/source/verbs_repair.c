@@ -149,8 +149,7 @@ static void note_repair(struct verbs_queue *q, const char *why)
 	rd_source_note_only(&q->src, text, why);
 	if (!(q->gaps & (q->gaps - 1)))
 		rd_log(RD_LOG_WARNING,
-			"%s: the receive queue failed and was restored %llu times so far, "
-			"last: %s",
+			"%s: the receive queue failed and was restored (%llu so far): %s",
 			q->port->name, (unsigned long long)q->gaps, why);
 }
 

@@ -44,7 +44,7 @@ loss=$roce/10_rc_write_loss/b.pcap.zst
 an --annotate "$tmp/loss.pcapng" "$loss" >"$tmp/loss.txt"
 is "exit status" $? 0
 has "the report is printed, too" "$tmp/loss.txt" '^!! .*lost upstream'
-has "how many have comments" "$tmp/err" "^rdmadump: [0-9]+ of the [0-9]+ frames in '.*loss.pcapng' have comments"
+has "how many have comments" "$tmp/err" "^rdmadump: comments of the analysis on [0-9]+ of the frames in '.*loss.pcapng'"
 is "the file is private" "$(stat -c %a "$tmp/loss.pcapng")" 600
 tshark -r "$tmp/loss.pcapng" -Y frame.comment -T fields -e frame.comment >"$tmp/comments" 2>/dev/null
 # tshark prints a line break as \n

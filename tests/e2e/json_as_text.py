@@ -213,7 +213,7 @@ def list_text(report):
         vfs, sfs = missed.pop("vfs"), missed.pop("sfs")
         hidden = " and ".join([plural(vfs, "VF")] * bool(vfs) + [plural(sfs, "SF")] * bool(sfs))
         if hidden:
-            after.append(f"! a capture on {name} shows its own function's traffic, not that of its {hidden}")
+            after.append(f"! a capture on {name} has the traffic of this function only, not of its {hidden}")
         represented = list(representors(d, True))
         if represented:
             after.append(f"{name} represents: {', '.join(represented)}")

@@ -40,7 +40,7 @@ is "reset: JSON of the source" "$(jq -c '.sources[0].lost | [.known, .frames, .c
 	'[false,null,null,"out_of_buffer was reset during the capture"]'
 comment "$tmp/out.pcapng" >"$tmp/comment"
 has "reset: the file's comment" "$tmp/comment" "dropped by the device unknown \(out_of_buffer was reset during the capture\), at least 0"
-has "reset: the comment begins with what is captured" "$tmp/comment" "\. Traffic of .* alone: not of VFs"
+has "reset: the comment begins with what is captured" "$tmp/comment" "\. Traffic of this function only \\(.*\\): not of VFs"
 is "reset: the file does not say that nothing was lost" \
 	"$("$RDMADUMP" -q -r "$tmp/out.pcapng" --json -w "$tmp/again.pcapng" | jq -c '.lost_before_us | [.known, .frames]')" '[false,null]'
 

@@ -145,9 +145,9 @@ has "reset of a statistic: text" "$tmp/log" "^  also counted: rx_discards_phy wa
 
 # --- whose traffic ----------------------------------------------------------------------------
 text --gen count=1000,size=256 --
-has "whose traffic: text" "$tmp/log" "traffic of PF 0000:01:00.0 alone"
+has "whose traffic: text" "$tmp/log" "traffic of this function only \\(PF 0000:01:00.0\\): not of VFs"
 comment "$tmp/out.pcapng" >"$tmp/comment"
-has "... in the file" "$tmp/comment" "Traffic of PF 0000:01:00.0 alone: not of VFs, SFs, representors or a bond's second port\."
+has "... in the file" "$tmp/comment" "Traffic of this function only \\(PF 0000:01:00.0\\): not of VFs, SFs, representors or a bond's second port\."
 is "... JSON" "$(run --gen count=100,size=256 --; jq -r .sources[0].function "$tmp/json")" "PF"
 is "no VF: no warning" "$(grep -c "not captured" "$tmp/log")" 0
 # shellcheck disable=SC2016

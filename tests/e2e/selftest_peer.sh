@@ -262,7 +262,7 @@ has "nobody listens" "$tmp/other/nobody" "cannot connect to 127.0.0.1, TCP port 
 has "no such host" "$tmp/other/nohost" "\"reason\": \"--peer 'no.such.host.invalid': "
 is "the peer is killed: exit status" "$(cat "$tmp/middle.KILL/a.status")" 0
 is "the peer is killed: outcome" "$(peer "$tmp/middle.KILL/a.json" .outcome)" failed
-has "... and the reason" "$tmp/middle.KILL/a.json" 'after [0-9]+ rounds with a result: the (peer closed the connection|connection to the peer broke)'
+has "... and the reason" "$tmp/middle.KILL/a.json" 'after [0-9]+ rounds? with a result: the (peer closed the connection|connection to the peer broke)'
 is "... and the results so far" "$(peer "$tmp/middle.KILL/a.json" '.values | has("udp_sent")')" true
 is "this end is interrupted" "$(cat "$tmp/middle.INT/a.status") $(jq -r .ended "$tmp/middle.INT/a.json")" "4 interrupted"
 has "... and the other one says so" "$tmp/middle.INT/b.json" 'the (peer closed the connection|connection to the peer broke)'

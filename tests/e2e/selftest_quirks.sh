@@ -329,7 +329,7 @@ is "idle: skipped" "$(jq -r '[.probes[] | select(.outcome == "skipped") | .name]
 jq -r '.probes[] | .name as $p | .found[] | [$p + ":" + .key, .meaning] | @tsv' "$tmp"/runs/*/json >"$tmp/said"
 meanings() {
 	cat <<-'LIST'
-		paths:frames_changed	with a striding queue, [0-9]+ frames have other bytes than were sent$
+		paths:frames_changed	with a striding queue, [0-9]+ frames with other bytes than were sent$
 		paths:frames_differ	with a striding queue, frames have other bytes than through libibverbs$
 		paths:fewer_queues	fewer than four queues \(--queues\): .*1 queue \(create_rwq_ind_table on mlx5_0:1: Invalid argument\)$
 		clocks:timestamps_refused	the device reports timestamps of its counter, but refuses a queue with them \(cq: Operation not supported\): captures use the next best clock$
@@ -338,8 +338,8 @@ meanings() {
 		loopback:rc_changed	WRITEs between two connected QPs of the port: [0-9]+ were seen with other bytes than were sent$
 		oversize:other_status	a frame that is too long completes with "local protection error": captures mistake that for a failure of the device$
 		overload:no_loss_counter	no counter of this device is known to count lost frames, so captures cannot say how many they miss$
-		overload:loss_counted_in_part	[0-9]+ frames are missing and the counter grew by [0-9]+: captures miss more than they say
-		overload:more_counted	[0-9]+ frames are missing and the counter grew by [0-9]+: it counts what others lose, too$
+		overload:loss_counted_in_part	frames missing: [0-9]+, and the counter grew by [0-9]+: captures miss more than they say
+		overload:more_counted	frames missing: [0-9]+, and the counter grew by [0-9]+: it counts what others lose, too$
 		recovery:deaf_after_restart	the queue restarts and receives nothing: a capture has to create its flow again$
 		cost:traffic_slowed	an RC stream of the port is more than 10 times slower while a sniffer runs: captures change what they measure$
 	LIST

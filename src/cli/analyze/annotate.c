@@ -6,6 +6,7 @@
 #include "config.h"
 #include <errno.h>
 #include <rdmadump/document.h>
+#include <rdmadump/units.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -147,14 +148,15 @@ static void say(const struct analyze_settings *s, const struct rd_annotation *a)
 	char line[320];
 
 	snprintf(line, sizeof(line),
-		"%llu of the %llu frames in '%.200s' have comments of the analysis",
-		(unsigned long long)a->noted, (unsigned long long)a->frames, s->annotate);
+		"comments of the analysis on %llu of the frames in '%.200s' (%llu)",
+		(unsigned long long)a->noted, s->annotate, (unsigned long long)a->frames);
 	rd_cli_say("rdmadump: ", line);
 	if (a->too_big)
 		rd_log(RD_LOG_WARNING,
-			OPTION " '%s': %llu frames are too long to get their comments: no reader "
-			       "accepts larger blocks",
-			s->annotate, (unsigned long long)a->too_big);
+			OPTION
+			" '%s': %llu frame%s too long to get the comments: no reader accepts "
+			"larger blocks",
+			s->annotate, (unsigned long long)a->too_big, rd_plural(a->too_big));
 }
 
 int analyze_annotate(

@@ -151,7 +151,7 @@ static void print_head(FILE *out, const struct reading *p, bool all)
 	if (!c->n)
 		fprintf(out, "no counters");
 	else if (all)
-		fprintf(out, "%zu counters", c->n);
+		fprintf(out, "%zu counter%s", c->n, rd_plural(c->n));
 	else
 		fprintf(out, "%zu of %zu counters %s", shown, c->n,
 			p->growth ? "changed" : "are not zero");

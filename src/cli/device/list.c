@@ -277,7 +277,8 @@ static bool has_sniffer(const struct rd_device *device)
 	return false;
 }
 
-/* A sniffer sees its own function only, which surprises users of adapters with several functions.
+/* A sniffer has the traffic of this function only, which surprises users of adapters with several
+ * functions.
  */
 static void print_not_captured(const struct rd_devices *devices)
 {
@@ -288,7 +289,7 @@ static void print_not_captured(const struct rd_devices *devices)
 		rd_other_functions_text(
 			rd_other_functions(devices, device), others, sizeof(others));
 		if (*others && has_sniffer(device))
-			printf("! a capture on %s shows its own function's traffic, not that of "
+			printf("! a capture on %s has the traffic of this function only, not of "
 			       "%s\n",
 				device->name, others);
 	}

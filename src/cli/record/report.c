@@ -182,8 +182,7 @@ static void put_text(const struct record_run *r, const struct rd_recorder_counts
 	if (c->forgotten)
 		fprintf(stderr,
 			"too many conversations for the triggers retransmission, gave-up and "
-			"stall: "
-			"%" PRIu64 " times, an idle one was forgotten\n",
+			"stall: idle ones forgotten: %" PRIu64 "\n",
 			c->forgotten);
 	rd_session_drops(rd_recorder_session(r->recorder), &drops);
 	rd_drops_sentence(&drops, sentence);
