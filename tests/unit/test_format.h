@@ -46,6 +46,18 @@ static inline void memory_free(struct memory *m)
 	*m = (struct memory){0};
 }
 
+static inline void memory_add_file(struct memory *m, const char *path)
+{
+	FILE *f = fopen(path, "rb");
+	uint8_t buf[4096];
+	size_t n;
+
+	assert_non_null(f);
+	while ((n = fread(buf, 1, sizeof(buf), f)) > 0)
+		memory_add(m, buf, n);
+	fclose(f);
+}
+
 static inline struct rd_reader *memory_open(struct memory *m)
 {
 	struct rd_error err = {0};

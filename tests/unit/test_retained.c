@@ -8,20 +8,19 @@
 #include "test_format.h"
 #include "windows.h"
 #include <rdmadump/sink.h>
-#include <signal.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
+
+#include "test_directory.h"
 
 #define FRAME	   1000
 #define HOUR	   UINT64_C(3600000000000)
 #define FRAMES_MAX 20000
 #define FILES_MAX  200
 
-static char directory[] = "/tmp/test_retained.XXXXXX";
 static struct rd_section section;
 static struct rd_iface iface;
 
-struct place {
+static struct place {
 	struct rd_encoder encoder;
 	struct rd_retention retention;
 	struct rd_sink_config config;
@@ -41,7 +40,7 @@ struct place {
 	uint64_t trigger[FILES_MAX * 4];
 	unsigned int n_triggers;
 	bool removes; /* each file, once it has begun */
-};
+} place, *const p = &place;
 
 static void on_begin(void *ctx)
 {
@@ -62,8 +61,6 @@ static bool on_waiting(void *ctx, bool commands)
 
 static void on_dump_begun(void *ctx, const struct rd_dump *dump)
 {
-	struct place *p = ctx;
-
 	p->begun++;
 	assert_true(dump->number >= p->begun);
 	if (p->removes)
@@ -72,7 +69,6 @@ static void on_dump_begun(void *ctx, const struct rd_dump *dump)
 
 static void on_dump_ended(void *ctx, const struct rd_dump *dump)
 {
-	struct place *p = ctx;
 	struct rd_dump *to = &p->dump[p->n_dumps];
 
 	if (!dump->frames && !dump->failed) {
@@ -87,7 +83,7 @@ static void on_dump_ended(void *ctx, const struct rd_dump *dump)
 	p->n_dumps++;
 }
 
-static void start(struct place *p, size_t buffer)
+static void start(size_t buffer)
 {
 	iface = (struct rd_iface){.name = "test", .link = RD_LINK_ETHERNET, .max_frame = FRAME};
 	assert_int_equal(
@@ -110,9 +106,19 @@ static void start(struct place *p, size_t buffer)
 		fail_msg("%s", p->err.text);
 }
 
+/* Nothing is recorded yet, and an hour around each trigger is wanted. */
+static int set_up(void **state)
+{
+	memset(p, 0, sizeof(*p));
+	p->retention.pre_ns = p->retention.post_ns = HOUR;
+	return 0;
+}
+
+#define TEST_RETAINED(name) TEST_WITH(name, set_up, NULL)
+
 /* --- the lane ---------------------------------------------------------------------------- */
 
-static void hand_over(struct place *p)
+static void hand_over(void)
 {
 	if (!p->chunk)
 		return;
@@ -121,7 +127,7 @@ static void hand_over(struct place *p)
 	p->chunk = NULL;
 }
 
-static bool encode(struct place *p, const struct rd_frame *frame)
+static bool encode(const struct rd_frame *frame)
 {
 	struct rd_chunk *c;
 	size_t used;
@@ -140,23 +146,23 @@ static bool encode(struct place *p, const struct rd_frame *frame)
 }
 
 /* One frame, whose number is its content. */
-static void put(struct place *p, uint64_t ns)
+static void put(uint64_t ns)
 {
 	uint8_t data[FRAME] = {0};
 	const struct rd_frame frame = {.data = data, .caplen = FRAME, .len = FRAME, .ts_ns = ns};
 
 	memcpy(data, &p->n, sizeof(p->n));
-	while (!encode(p, &frame))
-		hand_over(p);
+	while (!encode(&frame))
+		hand_over();
 	p->tally[0].encoded++;
 	p->tally[0].delivered++;
 	p->ns[p->n++] = ns;
 	assert_true(p->n < FRAMES_MAX);
 	if (rd_feed_requested(rd_sink_feed(p->sink, 0)))
-		hand_over(p);
+		hand_over();
 }
 
-static enum rd_triggered fire(struct place *p, uint64_t ns)
+static enum rd_triggered fire(uint64_t ns)
 {
 	enum rd_triggered result = rd_sink_trigger(p->sink, ns);
 
@@ -167,23 +173,17 @@ static enum rd_triggered fire(struct place *p, uint64_t ns)
 
 /* --- what was written --------------------------------------------------------------------- */
 
-static void read_file(struct place *p, const struct rd_dump *dump)
+static void read_file(const struct rd_dump *dump)
 {
 	struct memory m = {0};
 	struct rd_frame frames[64];
 	struct rd_error err = {0};
 	struct rd_iface_stats stats;
 	struct rd_reader *r;
-	uint8_t buf[65536];
 	uint64_t n = 0;
-	FILE *f = fopen(dump->path, "rb");
-	size_t len;
 	int got;
 
-	assert_non_null(f);
-	while ((len = fread(buf, 1, sizeof(buf), f)) > 0)
-		memory_add(&m, buf, len);
-	fclose(f);
+	memory_add_file(&m, dump->path);
 	assert_int_equal(m.len, dump->bytes);
 	r = memory_open(&m);
 	while ((got = rd_reader_next(r, frames, 64, &err)) > 0)
@@ -205,16 +205,16 @@ static void read_file(struct place *p, const struct rd_dump *dump)
 }
 
 /* Closes the sink, whose files are read. False: some could not be written. */
-static bool closed(struct place *p)
+static bool closed(void)
 {
 	bool quiet = false, whole;
 	uint64_t written = 0;
 
-	hand_over(p);
+	hand_over();
 	whole = rd_sink_close(p->sink, p->tally, &p->stats, &quiet, &p->err) == 0;
 	for (unsigned int i = 0; i < p->n_dumps; i++) {
 		if (p->dump[i].frames)
-			read_file(p, &p->dump[i]);
+			read_file(&p->dump[i]);
 		else
 			free((void *)(uintptr_t)p->dump[i].path);
 	}
@@ -226,14 +226,14 @@ static bool closed(struct place *p)
 	return whole;
 }
 
-static void finish(struct place *p)
+static void finish(void)
 {
-	if (!closed(p))
+	if (!closed())
 		fail_msg("%s", p->err.text);
 	assert_int_equal(p->stats.unwritten, 0);
 }
 
-static bool is_wanted(const struct place *p, uint64_t ns)
+static bool is_wanted(uint64_t ns)
 {
 	for (unsigned int i = 0; i < p->n_triggers; i++)
 		if (ns + p->retention.pre_ns >= p->trigger[i] &&
@@ -242,10 +242,10 @@ static bool is_wanted(const struct place *p, uint64_t ns)
 	return false;
 }
 
-static void check_exact(const struct place *p)
+static void check_exact(void)
 {
 	for (unsigned int i = 0; i < p->n; i++)
-		if (p->written[i] != is_wanted(p, p->ns[i]))
+		if (p->written[i] != is_wanted(p->ns[i]))
 			fail_msg("frame %u at %llu is %swritten", i, (unsigned long long)p->ns[i],
 				p->written[i] ? "" : "not ");
 }
@@ -253,25 +253,23 @@ static void check_exact(const struct place *p)
 /* --- exactly once ---------------------------------------------------------------------------- */
 
 /* Triggers at frames, close together and far apart, in the middle of chunks of any size. */
-TEST(exactly_once)
+TEST_RETAINED(exactly_once)
 {
-	struct place *p = calloc(1, sizeof(*p));
 	uint64_t ns = 1000 * HOUR;
 	unsigned int fired = 0;
 
-	assert_non_null(p);
 	p->retention.pre_ns = 3 * HOUR;
 	p->retention.post_ns = 2 * HOUR;
-	start(p, (size_t)16 << 20);
+	start((size_t)16 << 20);
 	srand(7);
 	while (fired < 50) {
 		unsigned int frames = 1 + (unsigned int)rand() % 20;
 
 		for (unsigned int i = 0; i < frames; i++) {
 			ns += HOUR / 50 + (uint64_t)rand() % (HOUR / 10);
-			put(p, ns);
+			put(ns);
 			if (rand() % 150 == 0 && fired < 50) {
-				enum rd_triggered result = fire(p, ns);
+				enum rd_triggered result = fire(ns);
 
 				assert_true(result == RD_TRIGGER_BEGINS ||
 					    result == RD_TRIGGER_EXTENDS);
@@ -281,136 +279,115 @@ TEST(exactly_once)
 		/* Partial chunks are handed over when the writer requests them, and sometimes
 		 * earlier. */
 		if (rand() % 2)
-			hand_over(p);
+			hand_over();
 	}
 	for (unsigned int i = 0; i < 200; i++)
-		put(p, ns += HOUR / 10);
-	finish(p);
-	check_exact(p);
+		put(ns += HOUR / 10);
+	finish();
+	check_exact();
 	assert_true(p->n_dumps > 5 && p->n_dumps < 50);
-	free(p);
 }
 
 /* A trigger within the time of the file before extends it; one after it begins another one, which
  * does not have the frames that the other one has. */
-TEST(overlap)
+TEST_RETAINED(overlap)
 {
-	struct place *p = calloc(1, sizeof(*p));
-
-	assert_non_null(p);
 	p->retention.pre_ns = 10 * HOUR;
 	p->retention.post_ns = 5 * HOUR;
-	start(p, (size_t)16 << 20);
+	start((size_t)16 << 20);
 	for (unsigned int i = 0; i < 100; i++) {
-		put(p, (100 + i) * HOUR);
+		put((100 + i) * HOUR);
 		if (i == 30)
-			assert_int_equal(fire(p, 130 * HOUR), RD_TRIGGER_BEGINS);
+			assert_int_equal(fire(130 * HOUR), RD_TRIGGER_BEGINS);
 		if (i == 34)
-			assert_int_equal(fire(p, 134 * HOUR), RD_TRIGGER_EXTENDS);
+			assert_int_equal(fire(134 * HOUR), RD_TRIGGER_EXTENDS);
 		if (i == 45) {
 			/* Wait until the file is complete, so that this one cannot extend it. */
-			hand_over(p);
+			hand_over();
 			while (!p->n_dumps)
 				usleep(1000);
-			assert_int_equal(fire(p, 145 * HOUR), RD_TRIGGER_BEGINS);
+			assert_int_equal(fire(145 * HOUR), RD_TRIGGER_BEGINS);
 		}
 	}
-	finish(p);
-	check_exact(p);
+	finish();
+	check_exact();
 	same(p->n_dumps, 2, p->dump[0].from_ns, 120 * HOUR, p->dump[0].until_ns, 139 * HOUR,
 		p->dump[0].frames, 20);
 	/* From 140, not from 135: those were written. */
 	assert_int_equal(p->dump[1].frames, 11);
-	free(p);
 }
 
-TEST(no_trigger)
+TEST_RETAINED(no_trigger)
 {
-	struct place *p = calloc(1, sizeof(*p));
-
-	assert_non_null(p);
 	p->retention.pre_ns = HOUR;
-	start(p, (size_t)16 << 20);
+	start((size_t)16 << 20);
 	for (unsigned int i = 0; i < 10000; i++)
-		put(p, (1 + i) * HOUR / 100);
-	finish(p);
+		put((1 + i) * HOUR / 100);
+	finish();
 	expect("0 10000", p->n_dumps, p->stats.expired);
-	free(p);
 }
 
 /* A frame behind the window ends it. */
-static void end_window(struct place *p, uint64_t ns)
+static void end_window(uint64_t ns)
 {
 	unsigned int ended = p->n_dumps + p->n_empty;
 
-	put(p, ns);
-	hand_over(p);
+	put(ns);
+	hand_over();
 	while (p->n_dumps + p->n_empty == ended)
 		usleep(1000);
 }
 
 /* Triggers on an idle port, and one whose frames are in the file before: there is no file, and none
  * counts towards the limit. */
-TEST(no_frames)
+TEST_RETAINED(no_frames)
 {
-	struct place *p = calloc(1, sizeof(*p));
-
-	assert_non_null(p);
-	p->retention.pre_ns = p->retention.post_ns = HOUR;
 	p->retention.files = 2;
-	start(p, (size_t)16 << 20);
+	start((size_t)16 << 20);
 	for (unsigned int i = 1; i <= 3; i++) {
-		assert_int_equal(fire(p, i * 100 * HOUR), RD_TRIGGER_BEGINS);
-		end_window(p, (i * 100 + 10) * HOUR);
+		assert_int_equal(fire(i * 100 * HOUR), RD_TRIGGER_BEGINS);
+		end_window((i * 100 + 10) * HOUR);
 		assert_int_equal(p->n_empty, i);
 	}
-	put(p, 400 * HOUR);
-	assert_int_equal(fire(p, 400 * HOUR), RD_TRIGGER_BEGINS);
-	end_window(p, 405 * HOUR);
-	assert_int_equal(fire(p, 401 * HOUR), RD_TRIGGER_BEGINS);
-	end_window(p, 406 * HOUR);
-	same(p->n_empty, 4, fire(p, 406 * HOUR), RD_TRIGGER_BEGINS);
-	finish(p);
-	check_exact(p);
+	put(400 * HOUR);
+	assert_int_equal(fire(400 * HOUR), RD_TRIGGER_BEGINS);
+	end_window(405 * HOUR);
+	assert_int_equal(fire(401 * HOUR), RD_TRIGGER_BEGINS);
+	end_window(406 * HOUR);
+	same(p->n_empty, 4, fire(406 * HOUR), RD_TRIGGER_BEGINS);
+	finish();
+	check_exact();
 	expect("2 2 1 1", p->begun, p->n_dumps, p->dump[0].number, p->dump[0].frames);
 	/* Those of 405 and 406 */
 	assert_int_equal(p->dump[1].frames, 2);
-	free(p);
 }
 
 /* The recording ends while the window waits for its first frame. */
-TEST(closed_without_frames)
+TEST_RETAINED(closed_without_frames)
 {
-	struct place *p = calloc(1, sizeof(*p));
-
-	assert_non_null(p);
-	p->retention.pre_ns = p->retention.post_ns = HOUR;
-	start(p, (size_t)16 << 20);
-	assert_int_equal(fire(p, 100 * HOUR), RD_TRIGGER_BEGINS);
-	finish(p);
+	start((size_t)16 << 20);
+	assert_int_equal(fire(100 * HOUR), RD_TRIGGER_BEGINS);
+	finish();
 	expect("0 1", p->begun, p->n_empty);
-	free(p);
 }
 
 /* --- limits -------------------------------------------------------------------------------------
  */
 
 /* The oldest frames leave memory for newer ones, and the file says which are missing. */
-TEST(short_memory)
+TEST_RETAINED(short_memory)
 {
-	struct place *p = calloc(1, sizeof(*p));
 	unsigned int first = 0;
 
-	assert_non_null(p);
 	p->retention.pre_ns = 1000 * HOUR;
 	p->retention.post_ns = HOUR;
 	/* Eight chunks of 64 KiB: for about 300 frames. */
-	start(p, 512 << 10);
+	start(512 << 10);
 	for (unsigned int i = 0; i < 2000; i++)
-		put(p, (2000 + i) * HOUR);
-	hand_over(p);
-	assert_int_equal(fire(p, 3999 * HOUR), RD_TRIGGER_BEGINS);
-	finish(p);
+		put((2000 + i) * HOUR);
+	hand_over();
+	assert_int_equal(fire(3999 * HOUR), RD_TRIGGER_BEGINS);
+	finish();
 	while (!p->written[first])
 		first++;
 	/* All that was there, without a hole. */
@@ -418,179 +395,137 @@ TEST(short_memory)
 		assert_true(p->written[i]);
 	assert_in_range(p->n - first, 100, 512);
 	assert_int_equal(p->dump[0].missing_until_ns, p->ns[first - 1]);
-	free(p);
 }
 
-TEST(most_files)
+TEST_RETAINED(most_files)
 {
-	struct place *p = calloc(1, sizeof(*p));
-
-	assert_non_null(p);
-	p->retention.pre_ns = p->retention.post_ns = HOUR;
 	p->retention.files = 2;
-	start(p, (size_t)16 << 20);
+	start((size_t)16 << 20);
 	for (unsigned int i = 0; i < 2; i++) {
-		put(p, (10 + 10 * i) * HOUR);
-		assert_int_equal(fire(p, (10 + 10 * i) * HOUR), RD_TRIGGER_BEGINS);
-		put(p, (15 + 10 * i) * HOUR);
+		put((10 + 10 * i) * HOUR);
+		assert_int_equal(fire((10 + 10 * i) * HOUR), RD_TRIGGER_BEGINS);
+		put((15 + 10 * i) * HOUR);
 	}
-	assert_int_equal(fire(p, 50 * HOUR), RD_TRIGGER_CLOSED);
-	put(p, 50 * HOUR);
-	hand_over(p);
+	assert_int_equal(fire(50 * HOUR), RD_TRIGGER_CLOSED);
+	put(50 * HOUR);
+	hand_over();
 	while (!rd_sink_ended(p->sink))
 		usleep(1000);
 	assert_false(rd_sink_failed(p->sink));
-	finish(p);
-	check_exact(p);
+	finish();
+	check_exact();
 	assert_int_equal(p->n_dumps, 2);
-	free(p);
 }
 
-TEST(most_bytes)
+TEST_RETAINED(most_bytes)
 {
-	struct place *p = calloc(1, sizeof(*p));
 	uint64_t least;
 
-	assert_non_null(p);
 	p->retention.pre_ns = p->retention.post_ns = 1000 * HOUR;
 	p->retention.bytes = 300000;
-	start(p, 512 << 10);
-	assert_int_equal(fire(p, 10 * HOUR), RD_TRIGGER_BEGINS);
+	start(512 << 10);
+	assert_int_equal(fire(10 * HOUR), RD_TRIGGER_BEGINS);
 	for (unsigned int i = 0; i < 1000 && !rd_sink_ended(p->sink); i++)
-		put(p, 10 * HOUR + i);
-	hand_over(p);
+		put(10 * HOUR + i);
+	hand_over();
 	while (!rd_sink_ended(p->sink))
 		usleep(1000);
 	assert_int_equal(rd_sink_trigger(p->sink, 5000 * HOUR), RD_TRIGGER_CLOSED);
-	finish(p);
+	finish();
 	expect("1 1", p->n_dumps, p->dump[0].cut);
 	/* What is left is reserved for header and trailer, or too small for a frame. */
 	least = p->retention.bytes - 2 * rd_encoder_header_bound(&p->encoder) - FRAME;
 	assert_in_range(p->dump[0].bytes, least, p->retention.bytes);
-	free(p);
 }
 
 /* There is room for a header, but not for a frame: no file is left. */
-TEST(no_bytes)
+TEST_RETAINED(no_bytes)
 {
-	struct place *p = calloc(1, sizeof(*p));
-
-	assert_non_null(p);
-	p->retention.pre_ns = p->retention.post_ns = HOUR;
 	iface = (struct rd_iface){.name = "test", .link = RD_LINK_ETHERNET, .max_frame = FRAME};
 	assert_int_equal(
 		rd_encoder_init(&p->encoder, "pcapng", "ring.pcapng", &section, &iface, 1, &p->err),
 		0);
 	p->retention.bytes = rd_encoder_header_bound(&p->encoder) + FRAME / 2;
-	start(p, (size_t)16 << 20);
-	assert_int_equal(fire(p, 10 * HOUR), RD_TRIGGER_BEGINS);
-	put(p, 10 * HOUR);
-	hand_over(p);
+	start((size_t)16 << 20);
+	assert_int_equal(fire(10 * HOUR), RD_TRIGGER_BEGINS);
+	put(10 * HOUR);
+	hand_over();
 	while (!rd_sink_ended(p->sink))
 		usleep(1000);
-	finish(p);
+	finish();
 	expect("0 1 1", p->n_dumps, p->n_empty, p->stats.expired);
-	free(p);
 }
 
 /* --- files that cannot be written --------------------------------------------------------------
  */
 
-static void limit_files(rlim_t bytes)
-{
-	struct rlimit limit;
-
-	getrlimit(RLIMIT_FSIZE, &limit);
-	limit.rlim_cur = bytes;
-	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-}
-
 /* 600 frames, with a trigger in their middle, and until its file is done. */
-static void dump_at(struct place *p, uint64_t hour)
+static void dump_at(uint64_t hour)
 {
 	unsigned int dumps = p->n_dumps;
 
 	for (unsigned int i = 0; i < 500; i++)
-		put(p, hour * HOUR + i);
-	assert_int_equal(fire(p, hour * HOUR + 250), RD_TRIGGER_BEGINS);
-	hand_over(p);
+		put(hour * HOUR + i);
+	assert_int_equal(fire(hour * HOUR + 250), RD_TRIGGER_BEGINS);
+	hand_over();
 	/* A frame behind the window ends it. */
 	while (p->n_dumps == dumps) {
-		put(p, (hour + 5) * HOUR + p->n);
-		hand_over(p);
+		put((hour + 5) * HOUR + p->n);
+		hand_over();
 		usleep(1000);
 	}
 }
 
 /* As on a full disk: recording goes on, and the next trigger tries again. What was written stays; a
  * file without frames is removed, and does not count. */
-TEST(failing_files)
+TEST_RETAINED(failing_files)
 {
-	struct place *p = calloc(1, sizeof(*p));
-
-	assert_non_null(p);
-	signal(SIGXFSZ, SIG_IGN);
-	p->retention.pre_ns = p->retention.post_ns = HOUR;
 	p->retention.holdoff_ns = 0;
 	p->retention.files = 3;
-	start(p, (size_t)16 << 20);
-	dump_at(p, 100);
+	start((size_t)16 << 20);
+	dump_at(100);
 	assert_false(p->dump[0].failed);
 	limit_files(100);
-	dump_at(p, 200);
+	dump_at(200);
 	expect("1 0 -1", p->dump[1].failed, p->dump[1].frames, access(p->dump[1].path, F_OK));
 	limit_files(200000);
-	dump_at(p, 300);
+	dump_at(300);
 	assert_true(p->dump[2].failed && p->dump[2].cut);
 	assert_in_range(p->dump[2].frames, 100, 200);
 	assert_false(rd_sink_failed(p->sink));
 	limit_files(RLIM_INFINITY);
-	dump_at(p, 400);
-	expect("0 500 0", p->dump[3].failed, p->dump[3].frames, closed(p));
+	dump_at(400);
+	expect("0 500 0", p->dump[3].failed, p->dump[3].frames, closed());
 	assert_non_null(strstr(p->err.text, "File too large"));
 	/* Neither those of the file that could not begin nor the rest of the other one expired. */
 	assert_int_equal(p->stats.unwritten, 500 + 500 - p->dump[2].frames);
-	free(p);
 }
 
 /* Its directory is not there for a while. */
-TEST(no_directory)
+TEST_RETAINED(no_directory)
 {
-	struct place *p = calloc(1, sizeof(*p));
-
-	assert_non_null(p);
-	p->retention.pre_ns = p->retention.post_ns = HOUR;
-	start(p, (size_t)16 << 20);
+	start((size_t)16 << 20);
 	expect("0 0 0", mkdir("gone", 0700), chdir("gone"), rmdir("../gone"));
-	dump_at(p, 100);
-	expect("1 0 0", p->dump[0].failed, p->begun, chdir(directory));
-	dump_at(p, 200);
-	expect("0 500 0 500", p->dump[1].failed, p->dump[1].frames, closed(p), p->stats.unwritten);
-	free(p);
+	dump_at(100);
+	expect("1 0 0", p->dump[0].failed, p->begun, chdir(directory_path));
+	dump_at(200);
+	expect("0 500 0 500", p->dump[1].failed, p->dump[1].frames, closed(), p->stats.unwritten);
 }
 
 /* Another program removes the file that is being written. */
-TEST(removed_file)
+TEST_RETAINED(removed_file)
 {
-	struct place *p = calloc(1, sizeof(*p));
-
-	assert_non_null(p);
-	p->retention.pre_ns = p->retention.post_ns = HOUR;
 	p->removes = true;
-	start(p, (size_t)16 << 20);
-	dump_at(p, 100);
+	start((size_t)16 << 20);
+	dump_at(100);
 	expect("1 0", p->dump[0].failed, p->dump[0].frames);
 	p->removes = false;
-	dump_at(p, 200);
-	expect("0 500 0", p->dump[1].failed, p->dump[1].frames, closed(p));
-	free(p);
+	dump_at(200);
+	expect("0 500 0", p->dump[1].failed, p->dump[1].frames, closed());
 }
 
-TEST(directory)
+TEST_RETAINED(directory)
 {
-	struct place *p = calloc(1, sizeof(*p));
-
-	assert_non_null(p);
 	iface = (struct rd_iface){.name = "test", .link = RD_LINK_ETHERNET, .max_frame = FRAME};
 	assert_int_equal(
 		rd_encoder_init(&p->encoder, "pcapng", "x", &section, &iface, 1, &p->err), 0);
@@ -603,7 +538,6 @@ TEST(directory)
 	assert_int_equal(rd_sink_open(&p->sink, &p->config, &p->ending, &p->err), -1);
 	assert_int_equal(p->err.class, RD_CLASS_OUTPUT);
 	assert_non_null(strstr(p->err.text, "'none'"));
-	free(p);
 }
 
 /* --- windows ------------------------------------------------------------------------------------
@@ -657,14 +591,4 @@ TEST(many_windows)
 	windows_fini(&w);
 }
 
-static int enter(void **state)
-{
-	return mkdtemp(directory) ? chdir(directory) : -1;
-}
-
-static int leave(void **state)
-{
-	return chdir("..") || rmdir(directory);
-}
-
-ALL_TESTS_WITH(enter, leave)
+ALL_TESTS_WITH(directory_enter, directory_leave)

@@ -3,9 +3,9 @@
 #include "test.h"
 #include <rdmadump/sink.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "test_directory.h"
 #include "test_format.h"
 
 #define FRAME	  1000
@@ -148,16 +148,10 @@ static unsigned int file_holds(const char *path, uint64_t first)
 	struct rd_frame frames[64];
 	struct rd_error err = {0};
 	struct rd_reader *r;
-	uint8_t buf[65536];
-	FILE *f = fopen(path, "rb");
 	unsigned int n = 0;
-	size_t len;
 	int got;
 
-	assert_non_null(f);
-	while ((len = fread(buf, 1, sizeof(buf), f)) > 0)
-		memory_add(&m, buf, len);
-	fclose(f);
+	memory_add_file(&m, path);
 	r = memory_open(&m);
 	while ((got = rd_reader_next(r, frames, 64, &err)) > 0) {
 		for (int i = 0; i < got; i++, n++) {
@@ -422,10 +416,7 @@ TEST(merged)
 	struct rd_frame frames[64];
 	struct rd_reader *r;
 	struct memory m = {0};
-	uint8_t buf[65536];
 	uint64_t last = 0;
-	size_t len;
-	FILE *f;
 	int got;
 
 	assert_int_equal(sink_begin(&p, "merged", "pcapng"), 0);
@@ -435,11 +426,7 @@ TEST(merged)
 	}
 	expect("0 30 0 12 18", sink_end(&p), p.stats.written, p.stats.late, p.account[1].written[0],
 		p.account[1].written[1]);
-	f = fopen("merged", "rb");
-	assert_non_null(f);
-	while ((len = fread(buf, 1, sizeof(buf), f)) > 0)
-		memory_add(&m, buf, len);
-	fclose(f);
+	memory_add_file(&m, "merged");
 	r = memory_open(&m);
 	while ((got = rd_reader_next(r, frames, 64, &p.err)) > 0)
 		for (int i = 0; i < got; i++, n++) {
@@ -477,28 +464,40 @@ TEST(merged_asks)
 	unlink("asks");
 }
 
+static bool sync_fails, close_fails;
+static unsigned int syncs;
+
 /* --- failure ---------------------------------------------------------------------------- */
+
+static void await_failure(const struct place *p)
+{
+	while (!rd_sink_failed(p->sink))
+		usleep(100);
+}
+
+/* What the user reads of a file that cannot be written. */
+static void ends_with(struct place *p, const char *part)
+{
+	expect("-1", sink_end(p));
+	limit_files(RLIM_INFINITY);
+	sync_fails = close_fails = false;
+	assert_int_equal(p->err.class, RD_CLASS_OUTPUT);
+	assert_non_null(strstr(p->err.text, part));
+}
 
 /* The disk is full: frames in the file count as written, all others as not written. */
 TEST(no_room)
 {
 	struct place p = {.config = {.write_mode = RD_WRITE_BUFFERED}};
-	struct rlimit old, most;
-	int rc;
 
-	signal(SIGXFSZ, SIG_IGN);
-	getrlimit(RLIMIT_FSIZE, &old);
-	most = (struct rlimit){.rlim_cur = 50 * RECORD, .rlim_max = old.rlim_max};
-	expect("0 0", sink_begin(&p, "full", "pcapng"), setrlimit(RLIMIT_FSIZE, &most));
+	assert_int_equal(sink_begin(&p, "full", "pcapng"), 0);
+	limit_files(50 * RECORD);
 	for (unsigned int i = 0; i < 10; i++)
 		put(&p, 0, 10, 1000 + 100 * i, false);
-	while (!rd_sink_failed(p.sink))
-		usleep(100);
+	await_failure(&p);
 	assert_true(rd_sink_ended(p.sink));
-	rc = sink_end(&p);
-	setrlimit(RLIMIT_FSIZE, &old);
-	same(rc, -1, p.err.class, RD_CLASS_OUTPUT, p.quiet, false);
-	assert_non_null(strstr(p.err.text, "writing 'full' failed after"));
+	ends_with(&p, "writing 'full' failed after");
+	assert_false(p.quiet);
 	same(p.stats.written > 40 && p.stats.written < 50, true,
 		p.stats.written + p.stats.unwritten, 100, p.account[1].unwritten[0],
 		p.stats.unwritten);
@@ -509,20 +508,16 @@ TEST(no_room)
 TEST(no_room_for_two)
 {
 	struct place p = {.config = {.write_mode = RD_WRITE_BUFFERED, .feeds = 2}};
-	struct rlimit old, most;
 
-	signal(SIGXFSZ, SIG_IGN);
-	getrlimit(RLIMIT_FSIZE, &old);
-	most = (struct rlimit){.rlim_cur = 50 * RECORD, .rlim_max = old.rlim_max};
-	expect("0 0", sink_begin(&p, "full", "pcapng"), setrlimit(RLIMIT_FSIZE, &most));
+	assert_int_equal(sink_begin(&p, "full", "pcapng"), 0);
+	limit_files(50 * RECORD);
 	put(&p, 0, 40, 1000, false);
 	put(&p, 1, 40, 1000, false);
 	for (unsigned int i = 0; i < 2; i++)
 		rd_feed_watermark(rd_sink_feed(p.sink, i), UINT64_MAX);
-	while (!rd_sink_failed(p.sink))
-		usleep(100);
+	await_failure(&p);
 	assert_int_equal(sink_end(&p), -1);
-	setrlimit(RLIMIT_FSIZE, &old);
+	limit_files(RLIM_INFINITY);
 	assert_in_range(p.stats.written, 40, 50);
 	/* Both have the same times: their frames alternate. */
 	for (unsigned int i = 0; i < 2; i++) {
@@ -538,22 +533,17 @@ TEST(no_room_for_statistics)
 {
 	enum { BLOCK = 100 };
 	const rlim_t first = 256 + BLOCK * RECORD;
-	struct rlimit old, most;
 
-	signal(SIGXFSZ, SIG_IGN);
-	getrlimit(RLIMIT_FSIZE, &old);
 	for (rlim_t size = first; size < first + 2 * RECORD; size += 97) {
 		struct place p = {.config = {.write_mode = RD_WRITE_BUFFERED}};
 
 		assert_int_equal(sink_begin(&p, "full", "pcapng"), 0);
-		most = (struct rlimit){.rlim_cur = size, .rlim_max = old.rlim_max};
-		assert_int_equal(setrlimit(RLIMIT_FSIZE, &most), 0);
+		limit_files(size);
 		put(&p, 0, BLOCK, 1000, false);
 		put(&p, 0, BLOCK, 2000, false);
-		while (!rd_sink_failed(p.sink))
-			usleep(100);
+		await_failure(&p);
 		assert_int_equal(sink_end(&p), -1);
-		setrlimit(RLIMIT_FSIZE, &old);
+		limit_files(RLIM_INFINITY);
 		assert_true(p.stats.written >= BLOCK - 3);
 		files_hold("full", (unsigned int[]){(unsigned int)p.stats.written, 0}, 0);
 	}
@@ -563,27 +553,16 @@ TEST(no_room_for_statistics)
 TEST(no_room_at_the_end)
 {
 	struct place whole = {.config = {.write_mode = RD_WRITE_BUFFERED}}, p = whole;
-	struct rlimit old, most;
 	struct stat st;
-	int rc;
 
-	signal(SIGXFSZ, SIG_IGN);
-	getrlimit(RLIMIT_FSIZE, &old);
 	assert_int_equal(sink_begin(&whole, "full", "pcapng"), 0);
 	put(&whole, 0, 10, 1000, false);
 	expect("0 0 0", sink_end(&whole), stat("full", &st), sink_begin(&p, "full", "pcapng"));
-	most = (struct rlimit){.rlim_cur = (rlim_t)st.st_size - 1, .rlim_max = old.rlim_max};
-	assert_int_equal(setrlimit(RLIMIT_FSIZE, &most), 0);
+	limit_files((rlim_t)st.st_size - 1);
 	put(&p, 0, 10, 1000, false);
-	rc = sink_end(&p);
-	setrlimit(RLIMIT_FSIZE, &old);
-	same(rc, -1, p.err.class, RD_CLASS_OUTPUT);
-	assert_non_null(strstr(p.err.text, "'full'"));
+	ends_with(&p, "'full'");
 	expect("10 0", p.stats.written, unlink("full"));
 }
-
-static bool sync_fails;
-static unsigned int syncs;
 
 int __real_fdatasync(int fd);
 int __wrap_fdatasync(int fd)
@@ -603,10 +582,7 @@ TEST(not_on_the_disk)
 	assert_int_equal(sink_begin(&p, "disk", "pcapng"), 0);
 	sync_fails = true;
 	put(&p, 0, 10, 1000, false);
-	assert_int_equal(sink_end(&p), -1);
-	sync_fails = false;
-	assert_int_equal(p.err.class, RD_CLASS_OUTPUT);
-	assert_non_null(strstr(p.err.text, "cannot finish 'disk': Input/output error"));
+	ends_with(&p, "cannot finish 'disk': Input/output error");
 	files_hold("disk", (unsigned int[]){10, 0}, 0);
 }
 
@@ -626,8 +602,7 @@ TEST(sync_periodically)
 		for (unsigned int i = 0; i < blocks; i++)
 			put(&p, 0, BLOCK, 1000, false);
 		if (fails)
-			while (!rd_sink_failed(p.sink))
-				usleep(100);
+			await_failure(&p);
 		assert_int_equal(sink_end(&p), fails ? -1 : 0);
 		sync_fails = false;
 		if (fails)
@@ -637,8 +612,6 @@ TEST(sync_periodically)
 		unlink("disk");
 	}
 }
-
-static bool close_fails;
 
 int __real_close(int fd);
 int __wrap_close(int fd)
@@ -661,10 +634,7 @@ TEST(not_closed)
 	assert_int_equal(sink_begin(&p, "remote", "pcapng"), 0);
 	close_fails = true;
 	put(&p, 0, 10, 1000, false);
-	assert_int_equal(sink_end(&p), -1);
-	close_fails = false;
-	assert_int_equal(p.err.class, RD_CLASS_OUTPUT);
-	assert_non_null(strstr(p.err.text, "cannot finish 'remote': Input/output error"));
+	ends_with(&p, "cannot finish 'remote': Input/output error");
 	files_hold("remote", (unsigned int[]){10, 0}, 0);
 }
 
@@ -739,16 +709,4 @@ TEST(closed_pipe)
 	expect("1 10", p.quiet, p.stats.unwritten);
 }
 
-static char directory[] = "rdmadump-sink.XXXXXX";
-
-static int enter(void **state)
-{
-	return mkdtemp(directory) ? chdir(directory) : -1;
-}
-
-static int leave(void **state)
-{
-	return chdir("..") || rmdir(directory);
-}
-
-ALL_TESTS_WITH(enter, leave)
+ALL_TESTS_WITH(directory_enter, directory_leave)
