@@ -294,6 +294,8 @@ is "netdev-follows: the port goes down and up" "$(value link port_down) $(value 
 # How many is a matter of the machine's speed.
 is "netdev-follows: frames after each change are counted" \
 	"$(jq -c '[.probes[].values | .frames_after_up, .frames_other_mtu, .frames_other_mac | select(.) | .value >= 0]' "$tmp/json")" "[true,true,true]"
+is "netdev-follows: what it means is what was counted" \
+	"$(jq -c '.probes[] | select(.name == "netdev") | (.meaning | startswith("frames arrive")) == (.values | .frames_other_mtu.value + .frames_other_mac.value > 0)' "$tmp/json")" true
 finished netdev-stays
 judge netdev-stays link:port_stays_active $?
 finished netdev-errors
