@@ -230,12 +230,16 @@ static void put(struct run *r, const struct frame *f)
 	struct make m = {.n = 0};
 	int64_t body = slot[S_body] != ABSENT ? slot[S_body] : body_of(f);
 
-	make_packet(&m, ib ? MAKE_IB : MAKE_V2_IPV4, opcode,
+	make_packet(&m,
+		slot[S_ib] == 2 ? MAKE_IB_GRH
+		: ib		? MAKE_IB
+				: MAKE_V2_IPV4,
+		opcode,
 		(uint32_t)(slot[S_qp] ? slot[S_qp]
 			   : f->back  ? 0x200
 				      : 0x100),
 		(uint32_t)body, 0);
-	bth = m.b + (ib ? 8 : BTH);
+	bth = m.b + (slot[S_ib] == 2 ? 48 : ib ? 8 : BTH);
 	if (!ib)
 		put_addresses(f, &m);
 	if (f->psn != ABSENT)

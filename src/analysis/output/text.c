@@ -457,6 +457,7 @@ static void put_rows(const struct rows *rows)
 	fputc('\n', p->out);
 	grid_print(&g, layout_columns(p->style), p->out, p->style->verbose ? put_row_details : NULL,
 		rows);
+	fputs("goodput: new data by the time from first to last frame\n", p->out);
 }
 
 static void put_table(const struct page *p)

@@ -322,7 +322,8 @@ static bool backwards(const struct look *l, struct rd_finding *f)
 		return false;
 	f->evidence.count = l->r->totals.backwards;
 	rd_finding_title(f, "timestamps go backwards");
-	rd_finding_detail(f, "%llu times; latencies are not measured there", n(f->evidence.count));
+	rd_finding_detail(f, "%llu time%s; latencies are not measured there", n(f->evidence.count),
+		rd_plural(f->evidence.count));
 	return true;
 }
 

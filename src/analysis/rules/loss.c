@@ -196,16 +196,31 @@ static bool responses_lost_upstream(const struct look *l, struct rd_finding *f)
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "READ responses are lost upstream of this capture point");
 	rd_finding_detail(f,
-		"%llu gap%s in the responses, %llu requests retransmitted, %llu responses repeated",
+		"%llu gap%s in the responses, %llu request%s retransmitted, %llu response%s "
+		"repeated",
 		n(f->evidence.count), rd_plural(f->evidence.count), n(count(l, RD_INC_ROUND_READ)),
-		n(count(l, RD_INC_RESPONSE_REPEATED)));
+		rd_plural(count(l, RD_INC_ROUND_READ)), n(count(l, RD_INC_RESPONSE_REPEATED)),
+		rd_plural(count(l, RD_INC_RESPONSE_REPEATED)));
 	filter_responses(l, f, "infiniband.bth.opcode >= 13 && infiniband.bth.opcode <= 16");
 	return true;
 }
 
+#define GAPS_LEN 96
+
+/* "3 packets in 2 gaps, 1.5 %" */
+static const char *gaps_text(char buf[GAPS_LEN], const struct look *l)
+{
+	const uint64_t lost = count(l, RD_INC_UNSEEN), gaps = count(l, RD_INC_GAP);
+	char share[RD_UNITS_LEN];
+
+	snprintf(buf, GAPS_LEN, "%llu packet%s in %llu gap%s, %s", n(lost), rd_plural(lost),
+		n(gaps), rd_plural(gaps), share_text(share, lost, l->s->requests + lost));
+	return buf;
+}
+
 static bool lost_unreliable(const struct look *l, struct rd_finding *f)
 {
-	char share[RD_UNITS_LEN];
+	char gaps[GAPS_LEN];
 
 	if (l->c->transport != RD_UC || !count(l, RD_INC_UNSEEN))
 		return false;
@@ -218,13 +233,8 @@ static bool lost_unreliable(const struct look *l, struct rd_finding *f)
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(
 		f, "packets of an unreliable connection are lost upstream of this capture point");
-	rd_finding_detail(f,
-		"%llu packets in %llu gaps, %s, which break %llu messages; UC does not "
-		"retransmit them",
-		n(count(l, RD_INC_UNSEEN)), n(count(l, RD_INC_GAP)),
-		share_text(
-			share, count(l, RD_INC_UNSEEN), l->s->requests + count(l, RD_INC_UNSEEN)),
-		n(count(l, RD_INC_BROKEN)));
+	rd_finding_detail(f, "%s, which break %llu message%s; UC does not retransmit them",
+		gaps_text(gaps, l), n(count(l, RD_INC_BROKEN)), rd_plural(count(l, RD_INC_BROKEN)));
 	filter_requests(l, f);
 	return true;
 }
@@ -247,7 +257,7 @@ static bool sends_to_others(const struct look *l)
 /* PSNs count the packets of the sending QP, whomever it sends them to. */
 static bool datagram_gaps(const struct look *l, struct rd_finding *f)
 {
-	char share[RD_UNITS_LEN];
+	char gaps[GAPS_LEN];
 
 	/* A group may have members elsewhere, and IP's broadcasts go with the same PSNs. */
 	if (l->c->transport != RD_UD || (l->c->kind == RD_KIND_IB && l->c->multicast) ||
@@ -257,11 +267,9 @@ static bool datagram_gaps(const struct look *l, struct rd_finding *f)
 	finding_evidence(f, incident(l, RD_INC_UNSEEN));
 	rd_finding_title(f, "the PSNs of a UD QP have gaps");
 	rd_finding_detail(f,
-		"%llu packets in %llu gaps, %s: lost upstream of this capture point, missed "
-		"by the capture, or sent to QPs that it does not see",
-		n(count(l, RD_INC_UNSEEN)), n(count(l, RD_INC_GAP)),
-		share_text(
-			share, count(l, RD_INC_UNSEEN), l->s->requests + count(l, RD_INC_UNSEEN)));
+		"%s: lost upstream of this capture point, missed by the capture, or sent to QPs "
+		"that it does not see",
+		gaps_text(gaps, l));
 	filter_requests(l, f);
 	return true;
 }

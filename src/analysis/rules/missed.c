@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Rules over one side of a conversation: packets that the capture lacks. */
 #include "look.h"
+#include <stdlib.h>
 
 #define HALVES_MAX   256 /* conversations among which frames of the other direction are searched */
 #define START_FRAMES 512 /* packets that overtook others before the capture began: one window */
@@ -27,6 +28,32 @@ bool may_have_other_half(const struct look *l)
 	return l->r->n_conversations > HALVES_MAX;
 }
 
+/* The LID of an address, as of an InfiniBand packet without GRH; 0: it has a GID. */
+static unsigned int lid_of(const struct rd_endpoint *e)
+{
+	return strncmp(e->address, "LID ", 4) ? 0 : (unsigned int)strtoul(e->address + 4, NULL, 10);
+}
+
+/* Whether the one way of `c` may be back from the receiver of `l`, one by GIDs, one by LIDs. */
+static bool is_other_notation(const struct look *l, const struct rd_conversation *c)
+{
+	const unsigned int side = !c->side[0].seen;
+	const struct rd_side *s = l->s->seen ? l->s : l->other;
+	const unsigned int to = lid_of(l->s->seen ? l->to : l->from);
+	const unsigned int back_to = lid_of(side ? &c->a : &c->b);
+
+	return c->pairing == RD_PAIR_NONE && s->has_lrh && c->side[side].has_lrh &&
+	       !to != !back_to && (to ? to == c->side[side].lid : back_to == s->lid);
+}
+
+static bool may_be_by_lid(const struct look *l)
+{
+	for (size_t i = 0; i < l->r->n_conversations && i < HALVES_MAX; i++)
+		if (is_other_notation(l, &l->r->conversations[i]))
+			return true;
+	return false;
+}
+
 bool is_one_direction(const struct look *l)
 {
 	for (size_t i = 0; i < l->r->n_conversations && i < HALVES_MAX; i++) {
@@ -48,7 +75,15 @@ static bool one_sided(const struct look *l, struct rd_finding *f)
 		return false;
 	f->evidence.count = l->s->frames + l->other->frames;
 	rd_finding_frame(f, l->s->seen ? l->s->first_frame : l->other->first_frame);
-	if (may_have_other_half(l)) {
+	if (may_be_by_lid(l)) {
+		finding_lower(f, RD_POSSIBLE);
+		f->meaning = "the two directions are in two rows, one by GIDs, one by LIDs: a port "
+			     "sends packets with GRH, and gets others without";
+		f->next = "look at the row of the other direction; use a GRH in both or in none";
+		rd_finding_title(f, "the other direction is in a row of its own");
+		rd_finding_detail(f, "%llu frame%s with GRH in one direction only",
+			n(f->evidence.count), rd_plural(f->evidence.count));
+	} else if (may_have_other_half(l)) {
 		finding_lower(f, RD_POSSIBLE);
 		f->meaning = "frames that are out of order in the file, or a capture that begins "
 			     "late; or a filter, a mirror of one direction only";
@@ -67,6 +102,20 @@ static bool one_sided(const struct look *l, struct rd_finding *f)
 			"unknown",
 			n(f->evidence.count), rd_plural(f->evidence.count));
 	}
+	filter_requests(l, f);
+	return true;
+}
+
+/* Frames in several VLANs that nothing else tells apart. */
+static bool several_vlans(const struct look *l, struct rd_finding *f)
+{
+	if (!l->s->vlans_differ || l->s->shared)
+		return false;
+	f->evidence.count = l->s->frames;
+	rd_finding_frame(f, l->s->first_frame);
+	rd_finding_title(f, "frames of a QP pair are in several VLANs, and judged as one");
+	rd_finding_detail(f, "%llu frame%s, in different VLANs or some without a tag",
+		n(l->s->frames), rd_plural(l->s->frames));
 	filter_requests(l, f);
 	return true;
 }
@@ -102,8 +151,8 @@ static bool unseen(const struct look *l, struct rd_finding *f)
 		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "the capture missed packets that the receiver got");
 	rd_finding_detail(f,
-		"%llu packets were acknowledged but never captured; the network did not lose them",
-		n(count(l, RD_INC_UNSEEN)));
+		"acknowledged but never captured: %llu packet%s; the network did not lose them",
+		n(count(l, RD_INC_UNSEEN)), rd_plural(count(l, RD_INC_UNSEEN)));
 	filter_requests(l, f);
 	return true;
 }
@@ -156,6 +205,11 @@ const struct rule rules_of_missed[] = {
 		 "the capture was too slow, or responses take a path that it does not see",
 		 "look at the losses of the capture"},
 		responses_unseen},
+	{{"several-vlans", RD_SEV_WARNING, RD_CERTAIN,
+		 "several networks use the same addresses and QP numbers, and what is said of this "
+		 "pair mixes them; or frames were captured before and behind a router",
+		 "capture or filter one VLAN at a time, and analyse each"},
+		several_vlans},
 	{{"one-sided", RD_SEV_NOTE, RD_LIKELY,
 		 "a mirror of one direction only, or a filter; or the receiver does not respond",
 		 "capture both directions"},

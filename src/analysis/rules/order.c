@@ -74,10 +74,11 @@ static bool reordered(const struct look *l, struct rd_finding *f)
 	rd_finding_title(f, refused ? "packets are reordered, and the receiver takes them for lost"
 				    : "packets are reordered upstream of this capture point");
 	rd_finding_detail(f,
-		"%llu requests (%s of them, up to %u packets late) and %llu responses "
-		"came late and are no retransmissions; %llu NAKs, %llu packets retransmitted",
-		n(late), share_text(share, late, l->s->requests), depth, n(responses), n(naks),
-		n(count(l, RD_INC_RETRANSMITTED)));
+		"%llu request%s (%s of them, up to %u packet%s late) and %llu response%s "
+		"came late and are no retransmissions; %llu NAK%s, %llu packet%s retransmitted",
+		n(late), rd_plural(late), share_text(share, late, l->s->requests), depth,
+		rd_plural(depth), n(responses), rd_plural(responses), n(naks), rd_plural(naks),
+		n(count(l, RD_INC_RETRANSMITTED)), rd_plural(count(l, RD_INC_RETRANSMITTED)));
 	filter_requests(l, f);
 	return true;
 }
@@ -138,7 +139,7 @@ static bool duplicated(const struct look *l, struct rd_finding *f)
 		finding_lower(f, RD_POSSIBLE);
 		rd_finding_title(f, "frames of a multicast were captured twice");
 	} else {
-		rd_finding_title(f, "frames are duplicated upstream of this capture point");
+		rd_finding_title(f, "frames are duplicated on the way here, or by the mirror port");
 	}
 	rd_finding_detail(f,
 		"%llu request%s and %llu response%s were captured twice, with the same IP "

@@ -20,9 +20,9 @@ static void put_cnps(const struct look *l, struct rd_finding *f)
 	char rates[RATES_LEN];
 
 	finding_evidence(f, cnp);
-	rd_finding_detail(f, "%llu CNPs for its %llu frame%s; %llu of those were marked here%s",
-		n(cnp->count), n(l->s->frames), rd_plural(l->s->frames), n(count(l, RD_INC_CE)),
-		rates_text(rates, l));
+	rd_finding_detail(f, "%llu CNP%s for its %llu frame%s; %llu of those marked here%s",
+		n(cnp->count), rd_plural(cnp->count), n(l->s->frames), rd_plural(l->s->frames),
+		n(count(l, RD_INC_CE)), rates_text(rates, l));
 	filter_responses(l, f, "infiniband.bth.opcode == 0x81");
 }
 
@@ -287,8 +287,8 @@ static bool no_response(const struct look *l, struct rd_finding *f)
 	rd_finding_title(f, l->s->ending == RD_ENDING_RETRY
 				    ? "no response was captured, and the sender gave up"
 				    : "requests are repeated, and no response was captured");
-	rd_finding_detail(f, "%llu requests, %llu of them retransmitted %s", n(l->s->requests),
-		n(count(l, RD_INC_RETRANSMITTED)),
+	rd_finding_detail(f, "%llu request%s, %llu of them retransmitted %s", n(l->s->requests),
+		rd_plural(l->s->requests), n(count(l, RD_INC_RETRANSMITTED)),
 		waited_text(waited, l, RD_LATENCY_TIMEOUT, UINT64_MAX));
 	filter_requests(l, f);
 	return true;

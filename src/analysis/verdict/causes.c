@@ -104,6 +104,10 @@ static const struct cause causes[] = {
 		RD_LIKELY, "Rejections", 0},
 	{"qkey", 10, "{r} drops datagrams of {s}: their Q_Key differs.", {ANYWHERE(SH | RH)},
 		RD_LIKELY, "Datagrams", 0},
+	{"several-vlans", 11,
+		"Frames between {s} and {r} are in several VLANs: if these are several networks "
+		"with equal addresses, all that is said of these QPs mixes them.",
+		{ANYWHERE(0)}, RD_POSSIBLE, NULL, 0},
 	{"duplicated", 11,
 		"Frames from {s} to {r} are duplicated on the way or by the mirror port.",
 		{UPSTREAM}, RD_POSSIBLE, "Frames twice", 0},

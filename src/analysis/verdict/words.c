@@ -356,6 +356,8 @@ static bool word_place(struct rd_report *r)
 		} else {
 			fputs("Where: in ", out);
 			put_places(out, v->places, v->sender, v->receiver);
+			if (!strcmp(v->rule, "duplicated"))
+				fputs(", or at the mirror port", out);
 			fputs("; which of them cannot be seen from here", out);
 		}
 		if (v->both_ends)
