@@ -34,11 +34,9 @@ static struct rd_annotation annotation(
 
 static int annotate(struct rd_annotation *a, struct memory *in, size_t step)
 {
-	struct rd_error err = {0};
-
 	in->at = 0;
 	in->step = step;
-	return rd_annotate(a, memory_read, in, "test", &err);
+	return rd_annotate(a, memory_read, in, "test", &failure);
 }
 
 static void comment(struct maker *k, const char *text)
@@ -468,7 +466,6 @@ TEST(damage)
 	struct maker k = {0}, whole = {0};
 	struct memory got = {0};
 	struct rd_annotation a = annotation(NULL, 0, &got);
-	struct rd_error err;
 
 	section(&whole);
 	iface(&whole, 1, 0, 9);
@@ -480,7 +477,8 @@ TEST(damage)
 	assert_memory_equal(got.data, whole.m.data, whole.m.len);
 	k.m.len = 10; /* no capture file any more */
 	k.m.at = 0;
-	same(rd_annotate(&a, memory_read, &k.m, "test", &err), -1, err.class, RD_CLASS_DEVICE);
+	same(rd_annotate(&a, memory_read, &k.m, "test", &failure), -1, failure.class,
+		RD_CLASS_DEVICE);
 	memory_free(&k.m);
 	memory_free(&whole.m);
 	memory_free(&got);
@@ -505,7 +503,6 @@ static int put_small(void *ctx, const void *p, size_t len)
 TEST(full_disk)
 {
 	struct maker k = {0}, copy = {0};
-	struct rd_error err;
 
 	scene(&k, false, 0);
 	scene(&copy, true, 0);
@@ -517,10 +514,10 @@ TEST(full_disk)
 		a.put = put_small;
 		a.put_ctx = &disk;
 		k.m.at = 0;
-		ret = rd_annotate(&a, memory_read, &k.m, "test", &err);
+		ret = rd_annotate(&a, memory_read, &k.m, "test", &failure);
 		assert_int_equal(ret, capacity == copy.m.len ? 0 : -1);
 		if (ret < 0)
-			same(err.class, RD_CLASS_OUTPUT, err.errnum, ENOSPC);
+			same(failure.class, RD_CLASS_OUTPUT, failure.errnum, ENOSPC);
 	}
 	memory_free(&k.m);
 	memory_free(&copy.m);

@@ -272,11 +272,9 @@ struct hostile {
 
 static void put(struct rd_archive *a, const struct rd_archive_entry *e, const char *bytes)
 {
-	struct rd_error err;
-
-	assert_int_equal(rd_archive_put_entry(a, e, &err), 0);
+	assert_int_equal(rd_archive_put_entry(a, e, &failure), 0);
 	if (e->kind == RD_ARCHIVE_FILE)
-		assert_int_equal(rd_archive_put(a, bytes, strlen(bytes), &err), 0);
+		assert_int_equal(rd_archive_put(a, bytes, strlen(bytes), &failure), 0);
 }
 
 static void put_file(struct rd_archive *a, const char *path, const char *bytes)
@@ -292,7 +290,6 @@ static void write_archive(const char *path, const struct hostile *rows, size_t n
 	FILE *out = fopen(path, "w");
 	char manifest[8192];
 	struct rd_archive *a;
-	struct rd_error err;
 	size_t used;
 
 	used = (size_t)snprintf(manifest, sizeof(manifest), "{\"version\": 1, \"members\": [{}");
@@ -306,7 +303,7 @@ static void write_archive(const char *path, const struct hostile *rows, size_t n
 				rows[i].sha256 ? rows[i].sha256 : "");
 	snprintf(manifest + used, sizeof(manifest) - used, "]}");
 	assert_non_null(out);
-	assert_int_equal(rd_archive_create(&a, fileno(out), true, NULL, &err), 0);
+	assert_int_equal(rd_archive_create(&a, fileno(out), true, NULL, &failure), 0);
 	if (has_manifest)
 		put_file(a, "b/manifest.json", manifest);
 	for (size_t i = 0; i < n; i++)
@@ -317,7 +314,7 @@ static void write_archive(const char *path, const struct hostile *rows, size_t n
 				.size = rows[i].kind == RD_ARCHIVE_FILE ? strlen(rows[i].bytes)
 									: 0},
 			rows[i].bytes);
-	assert_int_equal(rd_archive_finish(a, &err), 0);
+	assert_int_equal(rd_archive_finish(a, &failure), 0);
 	rd_archive_free(a);
 	fclose(out);
 }
@@ -430,7 +427,6 @@ TEST(captures)
 	static const struct hostile two[] = {
 		FILE_ROW("captures/b.pcapng", NULL), FILE_ROW("captures/a.pcapng", NULL)};
 	struct rd_bundle b;
-	struct rd_error err;
 	char got[8] = "";
 	FILE *f;
 
@@ -438,7 +434,7 @@ TEST(captures)
 	check_rows(none, 1, RD_BUNDLE_CAPTURES);
 	check_rows(tree, 1, RD_BUNDLE_TREE);
 	write_archive("bundle", two, 2, true);
-	expect("0 2", rd_bundle_open(&b, "bundle", RD_BUNDLE_CAPTURES, &err), b.n_captures);
+	expect("0 2", rd_bundle_open(&b, "bundle", RD_BUNDLE_CAPTURES, &failure), b.n_captures);
 	assert_non_null(strstr(b.captures[0], "/captures/b.pcapng"));
 	f = fopen(b.captures[1], "r");
 	assert_non_null(f);
@@ -485,17 +481,16 @@ TEST(no_bundle)
 	static const struct hostile row[] = {FILE_ROW("sysroot/sys/a", NULL)};
 	static const struct hostile other[] = {FILE_ROW("tools/a", NULL)};
 	struct rd_bundle b;
-	struct rd_error err;
 
 	write_archive("bundle", row, 1, false);
-	assert_int_equal(rd_bundle_open(&b, "bundle", RD_BUNDLE_TREE, &err), -1);
-	assert_non_null(strstr(err.text, "does not begin with a manifest"));
+	assert_int_equal(rd_bundle_open(&b, "bundle", RD_BUNDLE_TREE, &failure), -1);
+	assert_non_null(strstr(failure.text, "does not begin with a manifest"));
 	write_archive("bundle", other, 1, false);
-	assert_int_equal(rd_bundle_open(&b, "bundle", RD_BUNDLE_TREE, &err), -1);
-	assert_non_null(strstr(err.text, "has no manifest.json"));
-	same(rd_bundle_open(&b, "/dev/null", RD_BUNDLE_TREE, &err), -1,
-		rd_bundle_open(&b, "absent", RD_BUNDLE_TREE, &err), -1, err.class, RD_CLASS_DEVICE,
-		left_behind(), 0);
+	assert_int_equal(rd_bundle_open(&b, "bundle", RD_BUNDLE_TREE, &failure), -1);
+	assert_non_null(strstr(failure.text, "has no manifest.json"));
+	same(rd_bundle_open(&b, "/dev/null", RD_BUNDLE_TREE, &failure), -1,
+		rd_bundle_open(&b, "absent", RD_BUNDLE_TREE, &failure), -1, failure.class,
+		RD_CLASS_DEVICE, left_behind(), 0);
 }
 
 /* What bsdtar or Python would make: devices, FIFOs, hard links, and an archive that grows. */
@@ -529,7 +524,6 @@ TEST(not_files)
 		{"hard", "is not a file"}, {"bomb", "is larger than the manifest says"},
 		{"huge", "has members of more than 64 GiB"}};
 	struct rd_bundle b;
-	struct rd_error err;
 	char command[256];
 	FILE *f = fopen("script", "w");
 
@@ -538,9 +532,10 @@ TEST(not_files)
 	fclose(f);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		snprintf(command, sizeof(command), "python3 script %s %s", rows[i].type, of_mtu);
-		expect("0 -1", system(command), rd_bundle_open(&b, "bundle", RD_BUNDLE_TREE, &err));
-		if (!strstr(err.text, rows[i].error))
-			fail_msg("%s: '%s' lacks '%s'", rows[i].type, err.text, rows[i].error);
+		expect("0 -1", system(command),
+			rd_bundle_open(&b, "bundle", RD_BUNDLE_TREE, &failure));
+		if (!strstr(failure.text, rows[i].error))
+			fail_msg("%s: '%s' lacks '%s'", rows[i].type, failure.text, rows[i].error);
 		assert_int_equal(left_behind(), 0);
 	}
 }

@@ -59,16 +59,15 @@ static json_t *changes_of(json_t *before, json_t *after)
 {
 	struct rd_snapshot *b, *a;
 	struct rd_changes *c;
-	struct rd_error err;
 	json_t *json;
 	char *text = NULL;
 	size_t len;
 	FILE *out = open_memstream(&text, &len);
 
-	if (rd_snapshot_of_json(&b, before, "before", &err) < 0 ||
-		rd_snapshot_of_json(&a, after, "after", &err) < 0)
-		fail_msg("%s", err.text);
-	assert_int_equal(rd_changes_find(&c, b, a, &err), 0);
+	if (rd_snapshot_of_json(&b, before, "before", &failure) < 0 ||
+		rd_snapshot_of_json(&a, after, "after", &failure) < 0)
+		fail_msg("%s", failure.text);
+	assert_int_equal(rd_changes_find(&c, b, a, &failure), 0);
 	rd_changes_text(c, "before", 1, out);
 	rd_changes_text(c, "before", 0, out);
 	fclose(out);

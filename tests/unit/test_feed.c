@@ -259,25 +259,24 @@ TEST(two_threads)
 
 TEST(no_memory)
 {
-	struct rd_error err = {0};
 	struct rd_feed f = {0};
 
-	same(feed_init(&f, NULL, N, SIZE_MAX / N / 2, -1, &err), -1, err.class, RD_CLASS_OUTPUT);
-	assert_non_null(strstr(err.text, "--buffer-size"));
+	same(feed_init(&f, NULL, N, SIZE_MAX / N / 2, -1, &failure), -1, failure.class,
+		RD_CLASS_OUTPUT);
+	assert_non_null(strstr(failure.text, "--buffer-size"));
 	feed_fini(&f);
 }
 
 TEST(no_descriptor)
 {
 	struct rlimit old, none;
-	struct rd_error err = {0};
 	struct rd_feed f = {0};
 	int rc;
 
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
 	none = (struct rlimit){.rlim_cur = 0, .rlim_max = old.rlim_max};
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-	rc = feed_init(&f, NULL, N, ROOM, -1, &err);
+	rc = feed_init(&f, NULL, N, ROOM, -1, &failure);
 	expect("0 -1", setrlimit(RLIMIT_NOFILE, &old), rc);
 	feed_fini(&f);
 }

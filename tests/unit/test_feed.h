@@ -20,23 +20,19 @@ static struct rd_iface ifaces[N_IFACES];
 
 static inline void encoder_make(struct rd_encoder *e, const char *format, unsigned int n)
 {
-	struct rd_error err = {0};
-
 	for (unsigned int i = 0; i < N_IFACES; i++)
 		ifaces[i] = (struct rd_iface){
 			.name = "test", .link = RD_LINK_ETHERNET, .max_frame = FRAME_BYTES};
-	if (rd_encoder_init(e, format, "test", &section, ifaces, n, &err) < 0)
-		fail_msg("%s", err.text);
+	if (rd_encoder_init(e, format, "test", &section, ifaces, n, &failure) < 0)
+		fail_msg("%s", failure.text);
 }
 
 static inline void feed_make(
 	struct rd_feed *f, const struct sink_state *state, size_t n, size_t capacity)
 {
-	struct rd_error err = {0};
-
 	memset(f, 0, sizeof(*f));
-	if (feed_init(f, state, n, capacity, -1, &err) < 0)
-		fail_msg("%s", err.text);
+	if (feed_init(f, state, n, capacity, -1, &failure) < 0)
+		fail_msg("%s", failure.text);
 }
 
 static inline bool fd_readable(int fd)

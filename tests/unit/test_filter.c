@@ -140,13 +140,12 @@ TEST(no_such_mac)
 	static const struct rd_filter_spec spec = {.host = "52:54:00:00:00:03,10.9.9.9"};
 	struct make m = {.n = 0};
 	struct rd_filter *f;
-	struct rd_error err;
 	struct rd_frame frame;
 
 	make_packet(&m, MAKE_V2_IPV4, 0x04, 0x11, 8, 0);
 	memset(m.b, 0, 6);
 	frame = make_frame(&m);
-	assert_int_equal(rd_filter_compile(&f, &spec, RD_LINK_ETHERNET, &err), 0);
+	assert_int_equal(rd_filter_compile(&f, &spec, RD_LINK_ETHERNET, &failure), 0);
 	assert_int_equal(rd_filter_run(f, &frame, 1, NULL), 0);
 	rd_filter_free(f);
 }

@@ -95,10 +95,8 @@ static void make_frames(struct rd_frame *frames)
 static void init(
 	struct rd_encoder *e, const char *spec, const struct rd_iface *ifaces, unsigned int n)
 {
-	struct rd_error err = {0};
-
-	if (rd_encoder_init(e, spec, NULL, &section, ifaces, n, &err) < 0)
-		fail_msg("%s", err.text);
+	if (rd_encoder_init(e, spec, NULL, &section, ifaces, n, &failure) < 0)
+		fail_msg("%s", failure.text);
 }
 
 static void add_header(struct memory *m, const struct rd_encoder *e)
@@ -537,16 +535,16 @@ TEST(mixtures)
 {
 	struct rd_iface ifaces[2] = {
 		{.link = RD_LINK_ETHERNET, .name = "a"}, {.link = RD_LINK_INFINIBAND, .name = "b"}};
-	struct rd_error err = {0};
 	struct rd_encoder e;
 
-	same(rd_encoder_init(&e, NULL, NULL, NULL, ifaces, 2, &err), -1, err.class, RD_CLASS_USAGE);
-	assert_non_null(strstr(err.text, "'b' (interface 1) is InfiniBand and 'a'"));
+	same(rd_encoder_init(&e, NULL, NULL, NULL, ifaces, 2, &failure), -1, failure.class,
+		RD_CLASS_USAGE);
+	assert_non_null(strstr(failure.text, "'b' (interface 1) is InfiniBand and 'a'"));
 	ifaces[1].link = RD_LINK_ETHERNET;
 	ifaces[1].snaplen = 64;
-	assert_int_equal(rd_encoder_init(&e, NULL, NULL, NULL, ifaces, 2, &err), -1);
-	assert_non_null(strstr(err.text, "cut at 64 bytes"));
-	assert_int_equal(rd_encoder_init(&e, NULL, NULL, NULL, NULL, 0, &err), 0);
+	assert_int_equal(rd_encoder_init(&e, NULL, NULL, NULL, ifaces, 2, &failure), -1);
+	assert_non_null(strstr(failure.text, "cut at 64 bytes"));
+	assert_int_equal(rd_encoder_init(&e, NULL, NULL, NULL, NULL, 0, &failure), 0);
 }
 
 /* The room for a header is computed before its comment is known. */

@@ -60,12 +60,11 @@ static inline void memory_add_file(struct memory *m, const char *path)
 
 static inline struct rd_reader *memory_open(struct memory *m)
 {
-	struct rd_error err = {0};
 	struct rd_reader *r;
 
 	m->at = 0;
-	if (rd_reader_open(&r, memory_read, m, "test", &err) < 0)
-		fail_msg("%s", err.text);
+	if (rd_reader_open(&r, memory_read, m, "test", &failure) < 0)
+		fail_msg("%s", failure.text);
 	return r;
 }
 

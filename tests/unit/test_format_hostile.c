@@ -68,18 +68,17 @@ static unsigned int read_all(struct memory *m, bool *damaged, uint32_t *sum)
 	struct rd_iface_stats stats;
 	const struct rd_iface *ifaces;
 	unsigned int total = 0, n_ifaces;
-	struct rd_error err = {0};
 	struct rd_reader *r;
 	struct rd_note note;
 	int n;
 
 	m->at = 0;
 	*damaged = true;
-	if (rd_reader_open(&r, memory_read, m, "test", &err) < 0) {
-		assert_int_equal(err.class, RD_CLASS_DEVICE);
+	if (rd_reader_open(&r, memory_read, m, "test", &failure) < 0) {
+		assert_int_equal(failure.class, RD_CLASS_DEVICE);
 		return 0;
 	}
-	while ((n = rd_reader_next(r, frames, 4, &err)) > 0) {
+	while ((n = rd_reader_next(r, frames, 4, &failure)) > 0) {
 		ifaces = rd_reader_ifaces(r, &n_ifaces);
 		for (unsigned int i = 0; i < (unsigned int)n; i++, total++) {
 			assert_in_range(frames[i].iface, 0, n_ifaces - 1);
@@ -94,7 +93,7 @@ static unsigned int read_all(struct memory *m, bool *damaged, uint32_t *sum)
 	}
 	*damaged = n < 0;
 	if (n < 0)
-		assert_int_equal(err.class, RD_CLASS_PARTIAL);
+		assert_int_equal(failure.class, RD_CLASS_PARTIAL);
 	if (rd_reader_stats(r, 0, &stats) && stats.comment)
 		*sum += (uint32_t)strlen(stats.comment);
 	rd_reader_close(r);
@@ -180,16 +179,15 @@ static ssize_t read_fails(void *ctx, uint8_t *buf, size_t capacity, struct rd_er
 TEST(read_error)
 {
 	struct rd_frame frames[N_FRAMES + 1];
-	struct rd_error err = {0};
 	struct memory m = {0};
 	size_t ends[N_FRAMES];
 	struct rd_reader *r;
 
 	make_file(&m, 2, ends);
-	assert_int_equal(rd_reader_open(&r, read_fails, &m, "test", &err), 0);
-	assert_int_equal(rd_reader_next(r, frames, N_FRAMES + 1, &err), N_FRAMES);
-	expect("-1 5", rd_reader_next(r, frames, 1, &err), err.errnum);
-	assert_non_null(strstr(err.text, "cannot read 'test'"));
+	assert_int_equal(rd_reader_open(&r, read_fails, &m, "test", &failure), 0);
+	assert_int_equal(rd_reader_next(r, frames, N_FRAMES + 1, &failure), N_FRAMES);
+	expect("-1 5", rd_reader_next(r, frames, 1, &failure), failure.errnum);
+	assert_non_null(strstr(failure.text, "cannot read 'test'"));
 	rd_reader_close(r);
 	memory_free(&m);
 }

@@ -5,23 +5,20 @@
 
 static void next_ok(struct rd_reader *r, struct rd_frame *f)
 {
-	struct rd_error err = {0};
-
-	if (rd_reader_next(r, f, 1, &err) != 1)
-		fail_msg("no frame: %s", err.text);
+	if (rd_reader_next(r, f, 1, &failure) != 1)
+		fail_msg("no frame: %s", failure.text);
 }
 
 static void next_fails(struct rd_reader *r, const char *text)
 {
-	struct rd_error err = {0};
 	struct rd_frame f;
 
-	same(rd_reader_next(r, &f, 1, &err), -1, err.class, RD_CLASS_PARTIAL);
-	if (!strstr(err.text, text))
-		fail_msg("'%s' lacks '%s'", err.text, text);
-	err.text[0] = '\0';
-	assert_int_equal(rd_reader_next(r, &f, 1, &err), -1); /* and is repeated */
-	assert_non_null(strstr(err.text, text));
+	same(rd_reader_next(r, &f, 1, &failure), -1, failure.class, RD_CLASS_PARTIAL);
+	if (!strstr(failure.text, text))
+		fail_msg("'%s' lacks '%s'", failure.text, text);
+	failure.text[0] = '\0';
+	assert_int_equal(rd_reader_next(r, &f, 1, &failure), -1); /* and is repeated */
+	assert_non_null(strstr(failure.text, text));
 }
 
 TEST(pcap_variants)

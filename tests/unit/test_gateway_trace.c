@@ -421,14 +421,13 @@ static bool capture(void)
 {
 	const struct sniffer_record left = dev->record;
 	struct mlx5_sniffer s = {.record = {.fd = -1, .capture = 1}};
-	struct rd_error err = {0};
 	bool ok;
 
 	sniffer_record_inherit(&s.record, &left, getpid());
-	ok = mlx5_sniffer_open(&s, how.chip < 0x21e ? &cx5 : &cx8, -1, PORT, &err) == 0 &&
-	     mlx5_sniffer_attach(&s, QPN, RD_SNIFF_BOTH, &err) == 0;
+	ok = mlx5_sniffer_open(&s, how.chip < 0x21e ? &cx5 : &cx8, -1, PORT, &failure) == 0 &&
+	     mlx5_sniffer_attach(&s, QPN, RD_SNIFF_BOTH, &failure) == 0;
 	for (int i = 0; i < 3; i++)
-		if (mlx5_sniffer_detach(&s, &err) == 0)
+		if (mlx5_sniffer_detach(&s, &failure) == 0)
 			return ok;
 	return false;
 }

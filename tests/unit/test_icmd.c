@@ -340,18 +340,17 @@ TEST(rules)
 {
 	static const unsigned int rules[] = {RD_SNIFF_OUT, RD_SNIFF_IN, RD_SNIFF_BOTH};
 	static const uint32_t commands[] = {4, 4, 6};
-	struct rd_error err;
 	struct mlx5_sniffer s;
 
 	for (int i = 0; i < 3; i++) {
 		begin("strict");
-		assert_int_equal(open_as(&s, &device, &err), 0);
-		assert_int_equal(mlx5_sniffer_attach(&s, QPN, rules[i], &err), 0);
+		assert_int_equal(open_as(&s, &device, &failure), 0);
+		assert_int_equal(mlx5_sniffer_attach(&s, QPN, rules[i], &failure), 0);
 		same(gw_copies(&shared.state, PORT, 0, QPN), rules[i] & RD_SNIFF_OUT ? 1 : 0,
 			gw_copies(&shared.state, PORT, 1, QPN), rules[i] & RD_SNIFF_IN ? 1 : 0);
-		same(mlx5_sniffer_detach(&s, &err), 0, shared.state.commands, commands[i]);
+		same(mlx5_sniffer_detach(&s, &failure), 0, shared.state.commands, commands[i]);
 		/* Nothing is left to detach: no command. */
-		same(mlx5_sniffer_detach(&s, &err), 0, shared.state.commands, commands[i]);
+		same(mlx5_sniffer_detach(&s, &failure), 0, shared.state.commands, commands[i]);
 		assert_true(sniffer_record_is_clean(&s.record));
 		assert_nothing_left();
 	}
@@ -360,12 +359,11 @@ TEST(rules)
 /* The second rule is refused: the first one is undone at once. */
 TEST(undone)
 {
-	struct rd_error err;
 	struct mlx5_sniffer s;
 
 	begin("status:4.4");
-	expect("0 -1 1", open_as(&s, &device, &err),
-		mlx5_sniffer_attach(&s, QPN, RD_SNIFF_BOTH, &err), shared.state.most_attached);
+	expect("0 -1 1", open_as(&s, &device, &failure),
+		mlx5_sniffer_attach(&s, QPN, RD_SNIFF_BOTH, &failure), shared.state.most_attached);
 	assert_nothing_left();
 	assert_true(sniffer_record_is_clean(&s.record));
 }
@@ -374,38 +372,40 @@ TEST(undone)
  * same. */
 TEST(no_record)
 {
-	struct rd_error err;
 	struct mlx5_sniffer s;
 
 	begin("yes");
 	record_errno = ENOSPC;
-	assert_int_equal(open_as(&s, &device, &err), -1);
-	assert_non_null(strstr(err.text, "cannot record the sniffer of 0000:3b:00.0: No space"));
+	assert_int_equal(open_as(&s, &device, &failure), -1);
+	assert_non_null(
+		strstr(failure.text, "cannot record the sniffer of 0000:3b:00.0: No space"));
 	assert_int_equal(shared.state.accesses, 0);
 	begin("yes");
-	assert_int_equal(open_as(&s, &device, &err), 0);
+	assert_int_equal(open_as(&s, &device, &failure), 0);
 	record_errno = ENOSPC;
-	assert_int_equal(mlx5_sniffer_attach(&s, QPN, RD_SNIFF_BOTH, &err), -1);
-	assert_non_null(strstr(err.text, "cannot record the sniffer of 0000:3b:00.0: No space"));
+	assert_int_equal(mlx5_sniffer_attach(&s, QPN, RD_SNIFF_BOTH, &failure), -1);
+	assert_non_null(
+		strstr(failure.text, "cannot record the sniffer of 0000:3b:00.0: No space"));
 	assert_int_equal(shared.state.commands, 2);
 	begin("yes");
-	same(open_as(&s, &device, &err), 0, mlx5_sniffer_attach(&s, QPN, RD_SNIFF_BOTH, &err), 0);
+	same(open_as(&s, &device, &failure), 0,
+		mlx5_sniffer_attach(&s, QPN, RD_SNIFF_BOTH, &failure), 0);
 	record_errno = ENOSPC;
-	assert_int_equal(mlx5_sniffer_detach(&s, &err), 0);
+	assert_int_equal(mlx5_sniffer_detach(&s, &failure), 0);
 	assert_nothing_left();
 }
 
 /* A second attachment replaces the first: the queue pair was created again. */
 TEST(again)
 {
-	struct rd_error err;
 	struct mlx5_sniffer s;
 
 	begin("yes");
-	expect("0 0 0", open_as(&s, &device, &err),
-		mlx5_sniffer_attach(&s, QPN, RD_SNIFF_BOTH, &err),
-		mlx5_sniffer_attach(&s, QPN + 1, RD_SNIFF_BOTH, &err));
-	expect("1 0", gw_copies(&shared.state, PORT, 0, QPN + 1), mlx5_sniffer_detach(&s, &err));
+	expect("0 0 0", open_as(&s, &device, &failure),
+		mlx5_sniffer_attach(&s, QPN, RD_SNIFF_BOTH, &failure),
+		mlx5_sniffer_attach(&s, QPN + 1, RD_SNIFF_BOTH, &failure));
+	expect("1 0", gw_copies(&shared.state, PORT, 0, QPN + 1),
+		mlx5_sniffer_detach(&s, &failure));
 	assert_nothing_left();
 }
 
@@ -858,12 +858,11 @@ TEST(killed_again)
 /* A ticket that comes back after a reset, held by another tool, is not taken from it. */
 TEST(not_an_orphan)
 {
-	struct rd_error err;
 	struct mlx5_sniffer s;
 
 	begin("held:150");
 	shared.record = (struct sniffer_record){.fd = -1, .helper = 999999, .ticket = 0x5eed0001};
-	expect("0 0 ", open_as(&s, &device, &err), shared.state.violations, last_log);
+	expect("0 0 ", open_as(&s, &device, &failure), shared.state.violations, last_log);
 }
 
 /* --- what is refused without touching the device -------------------------------------------- */

@@ -22,16 +22,14 @@ static struct seen seen;
 
 static void begin_with(unsigned int n, unsigned int n_ifaces, const char *format)
 {
-	struct rd_error err = {0};
-
 	memset(&t, 0, sizeof(t));
 	seen.n = 0;
 	t.n = n;
 	encoder_make(&t.e, format, n_ifaces);
 	for (unsigned int i = 0; i < n; i++)
 		feed_make(&t.feed[i], NULL, CHUNKS, ROOM);
-	if (merge_init(&t.m, &t.e, t.feed, n, ROOM, &err) < 0)
-		fail_msg("%s", err.text);
+	if (merge_init(&t.m, &t.e, t.feed, n, ROOM, &failure) < 0)
+		fail_msg("%s", failure.text);
 }
 
 static void begin(unsigned int n)

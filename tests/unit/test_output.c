@@ -63,7 +63,6 @@ struct place {
 static void begin(struct place *p, enum rd_write_mode mode, const char *format)
 {
 	struct rd_sink_config config = {.encoder = &p->encoder, .write_mode = mode};
-	struct rd_error err = {0};
 	int fd;
 
 	*p = (struct place){.path = "rdmadump-output.XXXXXX",
@@ -75,10 +74,12 @@ static void begin(struct place *p, enum rd_write_mode mode, const char *format)
 	p->piece = malloc(PIECE);
 	assert_non_null(p->piece);
 	assert_int_equal(
-		rd_encoder_init(&p->encoder, format, p->path, &p->section, &p->iface, 1, &err), 0);
-	if (file_init(&p->file, &config, PIECE, &err) < 0 ||
-		file_open(&p->file, p->path, &err) < 0 || file_begin(&p->file, NULL, &err) < 0)
-		fail_msg("%s", err.text);
+		rd_encoder_init(&p->encoder, format, p->path, &p->section, &p->iface, 1, &failure),
+		0);
+	if (file_init(&p->file, &config, PIECE, &failure) < 0 ||
+		file_open(&p->file, p->path, &failure) < 0 ||
+		file_begin(&p->file, NULL, &failure) < 0)
+		fail_msg("%s", failure.text);
 }
 
 /* Writes `size` bytes of numbered frames. */
@@ -106,7 +107,6 @@ static void check(struct place *p, bool statistics)
 {
 	struct memory m = {0};
 	struct rd_iface_stats stats;
-	struct rd_error err = {0};
 	struct rd_frame frames[64];
 	struct rd_reader *r;
 	uint64_t n = 0, number;
@@ -120,14 +120,14 @@ static void check(struct place *p, bool statistics)
 		memory_add(&m, buf, len);
 	fclose(f);
 	r = memory_open(&m);
-	while ((got = rd_reader_next(r, frames, 64, &err)) > 0) {
+	while ((got = rd_reader_next(r, frames, 64, &failure)) > 0) {
 		for (int i = 0; i < got; i++, n++) {
 			memcpy(&number, frames[i].data, sizeof(number));
 			assert_int_equal(number, n);
 		}
 	}
 	if (got < 0)
-		fail_msg("%s", err.text);
+		fail_msg("%s", failure.text);
 	same(n, p->file.all, n, frame_counts_sum(&p->file.frames), rd_reader_stats(r, 0, &stats),
 		statistics);
 	rd_reader_close(r);
@@ -138,9 +138,8 @@ static void end(struct place *p, bool failed, bool statistics)
 {
 	static const char comment[] = {[0 ... RD_NOTE_MAX - 2] = 'c', '\0'};
 	const struct rd_iface_stats stats = {.comment = comment};
-	struct rd_error err = {0};
 
-	expect("0 0", file_end(&p->file, NULL, &stats, failed), file_close(&p->file, &err));
+	expect("0 0", file_end(&p->file, NULL, &stats, failed), file_close(&p->file, &failure));
 	check(p, statistics);
 	file_fini(&p->file);
 	unlink(p->path);

@@ -417,13 +417,12 @@ TEST(layout)
 {
 	static const char *const starts[] = {"start_boottime", "real_start_time"};
 	struct qp_layout l;
-	struct rd_error err = {0};
 
 	for (unsigned int i = 0; i < 2; i++) {
 		struct btf *btf = make_btf(&(struct kernel){.start = starts[i]});
 
-		expect("0 40 3 0 72 84 200", qp_layout_find(&l, btf, &err), l.res_type, l.res_user,
-			l.qp_device, l.qp_num, l.qp_port, l.qp_res);
+		expect("0 40 3 0 72 84 200", qp_layout_find(&l, btf, &failure), l.res_type,
+			l.res_user, l.qp_device, l.qp_num, l.qp_port, l.qp_res);
 		expect("1200 44 16 2008 2024 2", l.device_name, l.attr_dest, l.task_leader,
 			l.task_start, l.task_comm, l.type_qp);
 		btf__free(btf);

@@ -20,26 +20,24 @@
 
 static void refused(const char *text, const char *why)
 {
-	struct rd_error err = {0};
 	struct trigger t;
 
-	if (trigger_parse(&t, text, &err) == 0)
+	if (trigger_parse(&t, text, &failure) == 0)
 		fail_msg("'%s' is accepted", text);
-	assert_int_equal(err.class, RD_CLASS_USAGE);
-	if (!strstr(err.text, why) || !strstr(err.text, text))
-		fail_msg("'%s': %s", text, err.text);
+	assert_int_equal(failure.class, RD_CLASS_USAGE);
+	if (!strstr(failure.text, why) || !strstr(failure.text, text))
+		fail_msg("'%s': %s", text, failure.text);
 	trigger_free(&t);
 }
 
 /* describes TEXT WORDS: what it waits for */
 static void means(const char *text, const char *words)
 {
-	struct rd_error err = {0};
 	struct trigger t;
 	char out[300];
 
-	if (trigger_parse(&t, text, &err) < 0)
-		fail_msg("%s", err.text);
+	if (trigger_parse(&t, text, &failure) < 0)
+		fail_msg("%s", failure.text);
 	trigger_describe(&t, out, sizeof(out));
 	if (!strstr(out, words))
 		fail_msg("'%s' is %s", text, out);
@@ -123,13 +121,12 @@ struct watched {
 /* Up to four texts, then NULL. */
 static void watch(struct watched *w, const char *const *texts)
 {
-	struct rd_error err = {0};
 	unsigned int n = 0;
 
 	*w = (struct watched){.ns = 1000 * SECOND, .direction = RD_DIR_IN};
 	for (; texts[n]; n++)
-		if (trigger_parse(&w->trigger[n], texts[n], &err) < 0)
-			fail_msg("%s", err.text);
+		if (trigger_parse(&w->trigger[n], texts[n], &failure) < 0)
+			fail_msg("%s", failure.text);
 	assert_int_equal(wire_init(&w->wire, w->trigger, n), 0);
 }
 

@@ -177,7 +177,6 @@ static void read_file(const struct rd_dump *dump)
 {
 	struct memory m = {0};
 	struct rd_frame frames[64];
-	struct rd_error err = {0};
 	struct rd_iface_stats stats;
 	struct rd_reader *r;
 	uint64_t n = 0;
@@ -186,7 +185,7 @@ static void read_file(const struct rd_dump *dump)
 	memory_add_file(&m, dump->path);
 	assert_int_equal(m.len, dump->bytes);
 	r = memory_open(&m);
-	while ((got = rd_reader_next(r, frames, 64, &err)) > 0)
+	while ((got = rd_reader_next(r, frames, 64, &failure)) > 0)
 		for (int i = 0; i < got; i++, n++) {
 			unsigned int number;
 

@@ -246,7 +246,6 @@ TEST(damage)
 	struct maker k = {0};
 	struct replaced x = {0};
 	struct rd_rewrite w = rewriting(&x);
-	struct rd_error err;
 	size_t whole;
 
 	section(&k);
@@ -255,11 +254,11 @@ TEST(damage)
 	whole = k.m.len;
 	epb(&k, 0, 78, "frame", 5);
 	k.m.len -= 1;
-	assert_int_equal(rewrite(&w, &k.m, 0, &err), 1);
-	assert_int_not_equal(err.text[0], '\0');
+	assert_int_equal(rewrite(&w, &k.m, 0, &failure), 1);
+	assert_int_not_equal(failure.text[0], '\0');
 	same(x.copy.len, whole, w.frames, 1);
 	memcpy(k.m.data, "text", 4);
-	same(rewrite(&w, &k.m, 0, &err), -1, err.class, RD_CLASS_DEVICE, x.copy.len, whole);
+	same(rewrite(&w, &k.m, 0, &failure), -1, failure.class, RD_CLASS_DEVICE, x.copy.len, whole);
 	memory_free(&k.m);
 	memory_free(&x.copy);
 }
@@ -268,15 +267,14 @@ TEST(damage)
 TEST(failures)
 {
 	struct maker k = {0};
-	struct rd_error err;
 
 	scene(&k, false, 3);
 	for (unsigned int at = 1; at <= 5; at++) {
 		struct replaced x = {.fails_at = at};
 		struct rd_rewrite w = rewriting(&x);
 
-		same(rewrite(&w, &k.m, 0, &err), -1, err.class, RD_CLASS_OUTPUT, err.errnum, ENOSPC,
-			x.calls, at);
+		same(rewrite(&w, &k.m, 0, &failure), -1, failure.class, RD_CLASS_OUTPUT,
+			failure.errnum, ENOSPC, x.calls, at);
 		memory_free(&x.copy);
 	}
 	memory_free(&k.m);

@@ -24,10 +24,8 @@ static int numbers[4096];
 
 static void ring_make(struct rd_ring *ring, size_t capacity)
 {
-	struct rd_error err = {0};
-
-	if (rd_ring_init(ring, capacity, &err) < 0)
-		fail_msg("%s", err.text);
+	if (rd_ring_init(ring, capacity, &failure) < 0)
+		fail_msg("%s", failure.text);
 }
 
 static bool readable(const struct rd_ring *ring)
@@ -317,17 +315,16 @@ TEST(nothing_left)
 TEST(no_descriptor)
 {
 	struct rlimit old, none;
-	struct rd_error err = {0};
 	struct rd_ring ring;
 	int rc;
 
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
 	none = (struct rlimit){.rlim_cur = 0, .rlim_max = old.rlim_max};
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-	rc = rd_ring_init(&ring, 4, &err);
+	rc = rd_ring_init(&ring, 4, &failure);
 	expect("0 -1", setrlimit(RLIMIT_NOFILE, &old), rc);
-	assert_int_equal(err.class, RD_CLASS_OUTPUT);
-	assert_non_null(strstr(err.text, "ulimit -n"));
+	assert_int_equal(failure.class, RD_CLASS_OUTPUT);
+	assert_non_null(strstr(failure.text, "ulimit -n"));
 	/* Closes only its own descriptors, and may be called. */
 	rd_ring_fini(&ring);
 }

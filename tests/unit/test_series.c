@@ -21,12 +21,11 @@ static void take_warning(void *ctx, enum rd_level level, const char *line)
 static void series_make(struct series *s, const char *path, const struct rd_rotation *rotation)
 {
 	static struct rd_sink_config config; /* the series keeps a pointer into it */
-	struct rd_error err = {0};
 
 	warnings[0] = '\0';
 	config = (struct rd_sink_config){.path = path, .rotation = *rotation};
-	if (series_init(s, &config, &err) < 0)
-		fail_msg("%s", err.text);
+	if (series_init(s, &config, &failure) < 0)
+		fail_msg("%s", failure.text);
 }
 
 static bool go_on(void *ctx, bool commands)
@@ -39,10 +38,8 @@ static const struct rd_sink_ending patient = {.waiting = go_on};
 
 static void next(struct series *s, uint64_t ns)
 {
-	struct rd_error err = {0};
-
-	if (series_next(s, ns, &err) < 0)
-		fail_msg("%s", err.text);
+	if (series_next(s, ns, &failure) < 0)
+		fail_msg("%s", failure.text);
 }
 
 /* --- names ------------------------------------------------------------------------------ */
@@ -169,7 +166,6 @@ static bool exists(const char *path)
 TEST(first_frame)
 {
 	const struct rd_rotation rotation = {.timed = true};
-	struct rd_error err = {0};
 	struct series s;
 	char was[100];
 
@@ -178,14 +174,15 @@ TEST(first_frame)
 	snprintf(was, sizeof(was), "%s", s.path);
 	touch(was);
 	/* Not if they are newer, */
-	same(series_first_frame(&s, NOON + 100ULL * 365 * 86400 * SECOND, &err), 0, s.path, was);
+	same(series_first_frame(&s, NOON + 100ULL * 365 * 86400 * SECOND, &failure), 0, s.path,
+		was);
 	expect("0 first-20251121120000 1 0",
-		series_first_frame(&s, NOON - 365ULL * 86400 * SECOND, &err), s.path,
+		series_first_frame(&s, NOON - 365ULL * 86400 * SECOND, &failure), s.path,
 		exists(s.path), exists(was));
 	/* and not if it is not the first file. */
 	next(&s, NOON);
 	expect("first-20261121120000 0 first-20261121120000", s.path,
-		series_first_frame(&s, SECOND, &err), s.path);
+		series_first_frame(&s, SECOND, &failure), s.path);
 	unlink("first-20251121120000");
 	series_fini(&s);
 }
@@ -193,13 +190,12 @@ TEST(first_frame)
 TEST(first_frame_fails)
 {
 	const struct rd_rotation rotation = {.timed = true};
-	struct rd_error err = {0};
 	struct series s;
 
 	series_make(&s, "gone-%Y%m%d%H%M%S", &rotation);
 	next(&s, 0);
-	same(series_first_frame(&s, SECOND, &err), -1, err.class, RD_CLASS_OUTPUT);
-	assert_non_null(strstr(err.text, "cannot rename to 'gone-19700101000001'"));
+	same(series_first_frame(&s, SECOND, &failure), -1, failure.class, RD_CLASS_OUTPUT);
+	assert_non_null(strstr(failure.text, "cannot rename to 'gone-19700101000001'"));
 	series_fini(&s);
 }
 

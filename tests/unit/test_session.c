@@ -116,14 +116,13 @@ TEST(file_to_file)
 	struct rd_session_config config = config_of(input, output);
 	const struct rd_session_result *r;
 	struct rd_session *s;
-	struct rd_error err;
 	unsigned int n;
 
 	config.ctx = &calls;
 	config.ready = count_ready;
 	config.frames = count_frames;
 	config.ended = count_ended;
-	expect("0 1", rd_session_open(&s, &config, &err), rd_session_offline(s));
+	expect("0 1", rd_session_open(&s, &config, &failure), rd_session_offline(s));
 	assert_non_null(rd_session_sources(s, &n));
 	expect("1 -1 0", n, size_of(output), rd_session_run(s));
 	r = rd_session_result(s);
@@ -143,11 +142,10 @@ TEST(limit_and_filter)
 	struct rd_session_config config = config_of(input, output);
 	const struct rd_session_result *r;
 	struct rd_session *s;
-	struct rd_error err;
 
 	config.count = 10;
 	config.filter.expression = "ether[14] & 1 == 0";
-	expect("0 ether[14] & 1 == 0 0", rd_session_open(&s, &config, &err),
+	expect("0 ether[14] & 1 == 0 0", rd_session_open(&s, &config, &failure),
 		rd_session_filter_text(s), rd_session_run(s));
 	r = rd_session_result(s);
 	same(r->end, RD_END_COUNT, r->written.written, 10, size_of(output), 24 + 10 * RECORD);
@@ -162,7 +160,6 @@ TEST(refused)
 	struct calls calls = {0};
 	off_t size = size_of(input);
 	struct rd_session *s;
-	struct rd_error err;
 	char other[128];
 
 	snprintf(other, sizeof(other), "%s/other.pcap", dir);
@@ -171,7 +168,7 @@ TEST(refused)
 	config.ctx = &calls;
 	config.ready = count_ready;
 	config.ended = count_ended;
-	expect("0 -1", rd_session_open(&s, &config, &err), rd_session_run(s));
+	expect("0 -1", rd_session_open(&s, &config, &failure), rd_session_run(s));
 	r = rd_session_result(s);
 	same(r->ran, false, r->error.class, RD_CLASS_USAGE);
 	assert_non_null(strstr(r->error.text, "would overwrite a file that is read"));
@@ -184,22 +181,20 @@ TEST(refused)
 TEST(user)
 {
 	struct rd_identity id;
-	struct rd_error err;
 
-	expect("0 1 1 0 root -1", rd_identity_choose(&id, "root", &err), id.change, id.keep, id.uid,
-		id.name, rd_identity_choose(&id, "no such user", &err));
-	assert_int_equal(err.class, RD_CLASS_USAGE);
+	expect("0 1 1 0 root -1", rd_identity_choose(&id, "root", &failure), id.change, id.keep,
+		id.uid, id.name, rd_identity_choose(&id, "no such user", &failure));
+	assert_int_equal(failure.class, RD_CLASS_USAGE);
 }
 
 TEST(no_source)
 {
 	const struct rd_session_config config = config_of("/nonexistent/file", output);
 	struct rd_session *s = NULL;
-	struct rd_error err;
 
-	assert_int_equal(rd_session_open(&s, &config, &err), -1);
+	assert_int_equal(rd_session_open(&s, &config, &failure), -1);
 	assert_null(s);
-	assert_int_not_equal(err.class, RD_CLASS_NONE);
+	assert_int_not_equal(failure.class, RD_CLASS_NONE);
 }
 
 /* --- stopped --------------------------------------------------------------------------- */
@@ -237,7 +232,6 @@ TEST(stopped)
 	struct stopper stopper = {.frames = 0};
 	struct rd_session_config config;
 	const struct rd_session_result *r;
-	struct rd_error err;
 	int ends[2];
 	char path[32];
 	FILE *f;
@@ -251,7 +245,7 @@ TEST(stopped)
 	config = config_of(path, output);
 	config.ctx = &stopper;
 	config.frames = stop_after_three;
-	expect("0 0", rd_session_open(&stopper.s, &config, &err), rd_session_run(stopper.s));
+	expect("0 0", rd_session_open(&stopper.s, &config, &failure), rd_session_run(stopper.s));
 	pthread_join(stopper.thread, NULL);
 	r = rd_session_result(stopper.s);
 	assert_int_equal(r->end, RD_END_WATCH);
@@ -277,13 +271,12 @@ TEST(stopped_before_reader)
 	struct rd_session_config config = config_of(input, output);
 	const struct rd_session_result *r;
 	struct stopper stopper = {.started = false};
-	struct rd_error err;
 
 	unlink(output);
 	assert_int_equal(mkfifo(output, 0600), 0);
 	config.ctx = &stopper;
 	config.waiting_for_reader = stop_while_waiting;
-	expect("0 -1", rd_session_open(&stopper.s, &config, &err), rd_session_run(stopper.s));
+	expect("0 -1", rd_session_open(&stopper.s, &config, &failure), rd_session_run(stopper.s));
 	pthread_join(stopper.thread, NULL);
 	r = rd_session_result(stopper.s);
 	same(r->ran, false, r->error.class, RD_CLASS_OUTPUT);
@@ -302,7 +295,6 @@ static bool breaks(
 {
 	struct rd_session_config config = config_of(input, output);
 	struct rlimit limit, before;
-	struct rd_error err;
 	int reader, rc;
 
 	unlink(output);
@@ -311,7 +303,7 @@ static bool breaks(
 	reader = reader_goes ? open(output, O_RDONLY | O_NONBLOCK) : -1;
 	config.ctx = &reader;
 	config.ready = reader_goes ? close_reader : NULL;
-	assert_int_equal(rd_session_open(s, &config, &err), 0);
+	assert_int_equal(rd_session_open(s, &config, &failure), 0);
 	getrlimit(RLIMIT_FSIZE, &before);
 	limit = before;
 	limit.rlim_cur = bytes;

@@ -146,14 +146,13 @@ static unsigned int file_holds(const char *path, uint64_t first)
 	struct memory m = {0};
 	struct rd_iface_stats stats;
 	struct rd_frame frames[64];
-	struct rd_error err = {0};
 	struct rd_reader *r;
 	unsigned int n = 0;
 	int got;
 
 	memory_add_file(&m, path);
 	r = memory_open(&m);
-	while ((got = rd_reader_next(r, frames, 64, &err)) > 0) {
+	while ((got = rd_reader_next(r, frames, 64, &failure)) > 0) {
 		for (int i = 0; i < got; i++, n++) {
 			uint64_t number;
 

@@ -36,13 +36,12 @@ struct watched {
 
 static void watch(struct watched *w, const char *const *texts)
 {
-	struct rd_error err = {0};
 	unsigned int n = 0;
 
 	*w = (struct watched){.ns = 1000 * SECOND};
 	for (; texts[n]; n++)
-		if (trigger_parse(&w->trigger[n], texts[n], &err) < 0)
-			fail_msg("%s", err.text);
+		if (trigger_parse(&w->trigger[n], texts[n], &failure) < 0)
+			fail_msg("%s", failure.text);
 	same(stall_init(&w->stall, w->trigger, n), 0, w->stall.n, n);
 }
 

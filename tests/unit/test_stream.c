@@ -140,15 +140,15 @@ static const struct pack {
 
 TEST(plain)
 {
-	struct rd_error err;
 	uint64_t done, size;
 	struct stream *s;
 
 	store(text, TEXT_LEN);
 	for (size_t capacity = 1; capacity <= TEXT_LEN * 2; capacity = capacity * 37 + 1)
-		assert_int_equal(read_path(capacity, &err), TEXT_LEN);
-	expect("0 1", stream_open(&s, path, &err), !*stream_compression(s) && stream_fd(s) == -1);
-	read_all(s, 4096, &err);
+		assert_int_equal(read_path(capacity, &failure), TEXT_LEN);
+	expect("0 1", stream_open(&s, path, &failure),
+		!*stream_compression(s) && stream_fd(s) == -1);
+	read_all(s, 4096, &failure);
 	stream_progress(s, &done, &size);
 	assert_true(done == TEXT_LEN && size == TEXT_LEN);
 	stream_close(s);
@@ -157,19 +157,17 @@ TEST(plain)
 TEST(refused)
 {
 	struct stream *s;
-	struct rd_error err;
 
-	same(stream_open(&s, "/nonexistent/file", &err), -1, err.class, RD_CLASS_DEVICE);
-	assert_non_null(strstr(err.text, "'/nonexistent/file'"));
+	same(stream_open(&s, "/nonexistent/file", &failure), -1, failure.class, RD_CLASS_DEVICE);
+	assert_non_null(strstr(failure.text, "'/nonexistent/file'"));
 	store("", 0);
-	assert_int_equal(stream_open(&s, path, &err), -1);
-	assert_non_null(strstr(err.text, "is empty"));
+	assert_int_equal(stream_open(&s, path, &failure), -1);
+	assert_non_null(strstr(failure.text, "is empty"));
 }
 
 TEST(members)
 {
 	static const uint8_t skippable[] = {0x5f, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3};
-	struct rd_error err;
 
 	for (size_t i = 0; i < N_PACKS; i++) {
 		size_t len = 0;
@@ -189,14 +187,14 @@ TEST(members)
 		}
 		store(packed, len);
 		for (size_t capacity = 100; capacity <= sizeof(got); capacity = capacity * 91 + 7)
-			same(read_path(capacity, &err), 3 * TEXT_LEN, err.class, RD_CLASS_NONE);
+			same(read_path(capacity, &failure), 3 * TEXT_LEN, failure.class,
+				RD_CLASS_NONE);
 	}
 }
 
 /* All data flushed before a cut are returned, in reads of any size, then the fault, repeatedly. */
 TEST(cut)
 {
-	struct rd_error err;
 	struct stream *s;
 
 	for (size_t i = 0; i < N_PACKS; i++) {
@@ -207,16 +205,16 @@ TEST(cut)
 		len = packs[i].pack(packed, sizeof(packed), 300000, &at);
 		for (size_t cut = 4; cut < len; cut += cut < 40 ? 1 : 4999) {
 			store(packed, cut);
-			assert_true(read_path(TEXT_LEN, &err) >= (cut >= at ? 300000 : 0));
-			assert_int_equal(err.class, RD_CLASS_PARTIAL);
-			assert_non_null(strstr(err.text, "cut short"));
+			assert_true(read_path(TEXT_LEN, &failure) >= (cut >= at ? 300000 : 0));
+			assert_int_equal(failure.class, RD_CLASS_PARTIAL);
+			assert_non_null(strstr(failure.text, "cut short"));
 		}
 		store(packed, at);
 		for (size_t capacity = 100; capacity <= sizeof(got); capacity = capacity * 91 + 7)
-			assert_int_equal(read_path(capacity, &err), 300000);
-		same(stream_open(&s, path, &err), 0, stream_compression(s), packs[i].name);
-		read_all(s, 1 << 20, &err);
-		same(read_all(s, 1 << 20, &err), 0, err.class, RD_CLASS_PARTIAL);
+			assert_int_equal(read_path(capacity, &failure), 300000);
+		same(stream_open(&s, path, &failure), 0, stream_compression(s), packs[i].name);
+		read_all(s, 1 << 20, &failure);
+		same(read_all(s, 1 << 20, &failure), 0, failure.class, RD_CLASS_PARTIAL);
 		stream_close(s);
 	}
 }
@@ -224,8 +222,6 @@ TEST(cut)
 /* The data before the fault are right as far as the decompressor can detect. */
 TEST(damaged)
 {
-	struct rd_error err;
-
 	for (size_t i = 0; i < N_PACKS; i++) {
 		size_t len, whole;
 
@@ -236,13 +232,13 @@ TEST(damaged)
 		/* The second one's header: the first is all there. */
 		packed[whole + 2] ^= 0xff;
 		store(packed, len);
-		same(read_path(1 << 20, &err), TEXT_LEN, err.class, RD_CLASS_PARTIAL);
-		assert_non_null(strstr(err.text, "damaged"));
+		same(read_path(1 << 20, &failure), TEXT_LEN, failure.class, RD_CLASS_PARTIAL);
+		assert_non_null(strstr(failure.text, "damaged"));
 		packed[whole + 2] ^= 0xff;
 		/* Its checksum: all bytes are there, and the fault too. */
 		packed[len - (i == 0 ? 8 : 4)] ^= 1;
 		store(packed, len);
-		same(read_path(1 << 20, &err), 2 * TEXT_LEN, err.class, RD_CLASS_PARTIAL);
+		same(read_path(1 << 20, &failure), 2 * TEXT_LEN, failure.class, RD_CLASS_PARTIAL);
 	}
 }
 
@@ -250,7 +246,6 @@ TEST(damaged)
 TEST(damaged_block)
 {
 	static const size_t rooms[] = {sizeof(got), 65536, 777, 1};
-	struct rd_error err;
 	struct stream *s;
 	size_t at, len;
 
@@ -261,9 +256,10 @@ TEST(damaged_block)
 	store(packed, len);
 	for (size_t i = 0; i < sizeof(rooms) / sizeof(rooms[0]); i++) {
 		memset(got, 0, sizeof(got));
-		expect("0 200000", stream_open(&s, path, &err), read_all(s, rooms[i], &err));
+		expect("0 200000", stream_open(&s, path, &failure),
+			read_all(s, rooms[i], &failure));
 		assert_memory_equal(got, text, 200000);
-		assert_int_equal(err.class, RD_CLASS_PARTIAL);
+		assert_int_equal(failure.class, RD_CLASS_PARTIAL);
 		stream_close(s);
 	}
 }
@@ -271,12 +267,10 @@ TEST(damaged_block)
 /* A signal during a read is no fault. */
 TEST(interrupted)
 {
-	struct rd_error err;
-
 	store(text, TEXT_LEN);
 	for (unsigned int i = 1; i <= 3; i++) {
 		signal_at = i;
-		same(read_path(sizeof(got), &err), TEXT_LEN, err.class, RD_CLASS_NONE);
+		same(read_path(sizeof(got), &failure), TEXT_LEN, failure.class, RD_CLASS_NONE);
 		signal_at = 0;
 	}
 }
@@ -284,14 +278,13 @@ TEST(interrupted)
 /* Opens a pipe that already holds `len` bytes; *in is its end for more. */
 static struct stream *open_pipe(const void *data, size_t len, int *in)
 {
-	struct rd_error err;
 	struct stream *s;
 	char name[32];
 	int fds[2];
 
 	same(pipe(fds), 0, write(fds[1], data, len), len);
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", fds[0]);
-	assert_int_equal(stream_open(&s, name, &err), 0);
+	assert_int_equal(stream_open(&s, name, &failure), 0);
 	close(fds[0]);
 	*in = fds[1];
 	return s;
@@ -300,20 +293,19 @@ static struct stream *open_pipe(const void *data, size_t len, int *in)
 TEST(pipe)
 {
 	uint8_t buf[100];
-	struct rd_error err;
 	struct stream *s;
 	int in;
 
 	s = open_pipe("abcdef", 6, &in);
 	assert_true(stream_fd(s) >= 0);
 	stream_never_wait(s);
-	expect("4 2", stream_read(s, buf, 4, &err), stream_read(s, buf, 100, &err));
-	assert_int_equal(stream_read(s, buf, 100, &err), RD_READ_LATER);
-	expect("3 3", write(in, "ghi", 3), stream_read(s, buf, 100, &err));
+	expect("4 2", stream_read(s, buf, 4, &failure), stream_read(s, buf, 100, &failure));
+	assert_int_equal(stream_read(s, buf, 100, &failure), RD_READ_LATER);
+	expect("3 3", write(in, "ghi", 3), stream_read(s, buf, 100, &failure));
 	assert_memory_equal(buf, "ghi", 3);
-	assert_int_equal(stream_read(s, buf, 100, &err), RD_READ_LATER);
+	assert_int_equal(stream_read(s, buf, 100, &failure), RD_READ_LATER);
 	close(in);
-	assert_int_equal(stream_read(s, buf, 100, &err), 0);
+	assert_int_equal(stream_read(s, buf, 100, &failure), 0);
 	stream_close(s);
 }
 
@@ -361,9 +353,7 @@ static size_t file_len;
 static void begin_section(struct rd_encoder *e, const char *format,
 	const struct rd_section *section, const struct rd_iface *ifaces, unsigned int n)
 {
-	struct rd_error err;
-
-	assert_int_equal(rd_encoder_init(e, format, NULL, section, ifaces, n, &err), 0);
+	assert_int_equal(rd_encoder_init(e, format, NULL, section, ifaces, n, &failure), 0);
 	file_len += e->format->header(e, packed + file_len, sizeof(packed) - file_len);
 }
 
@@ -384,10 +374,9 @@ static struct rd_source *open_as(bool all_links)
 {
 	const struct rd_file_config config = {.path = path, .all_links = all_links};
 	struct rd_source *s;
-	struct rd_error err;
 
 	store(packed, file_len);
-	expect("0 0", rd_file_open(&s, &config, &err), s->ops->start(s, &err));
+	expect("0 0", rd_file_open(&s, &config, &failure), s->ops->start(s, &failure));
 	return s;
 }
 
@@ -398,9 +387,7 @@ static struct rd_source *open_file(void)
 
 static int next_batch(struct rd_source *s, struct rd_frame *frames)
 {
-	struct rd_error err;
-
-	return s->ops->receive(s, frames, RD_BATCH, &err);
+	return s->ops->receive(s, frames, RD_BATCH, &failure);
 }
 
 static const struct rd_note nothing;
@@ -554,7 +541,6 @@ TEST(file_in_pipe)
 	struct rd_frame frames[RD_BATCH];
 	struct rd_encoder e;
 	struct rd_source *s;
-	struct rd_error err;
 	char name[32];
 	int fds[2];
 	size_t half;
@@ -568,8 +554,8 @@ TEST(file_in_pipe)
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", fds[0]);
 	config.path = name;
 	assert_int_equal(write(fds[1], packed, half), half);
-	expect("0 1 1 0 0 0", rd_file_open(&s, &config, &err), s->frame_fd >= 0,
-		next_batch(s, frames), next_batch(s, frames), s->ops->arm(s, &err),
+	expect("0 1 1 0 0 0", rd_file_open(&s, &config, &failure), s->frame_fd >= 0,
+		next_batch(s, frames), next_batch(s, frames), s->ops->arm(s, &failure),
 		next_batch(s, frames));
 	assert_int_equal(write(fds[1], packed + half, file_len - half), file_len - half);
 	expect("1 2 0", next_batch(s, frames), frames[0].ts_ns, next_batch(s, frames));
@@ -650,18 +636,17 @@ TEST(copies)
 	struct rd_annotation a = {.application = "test", .put = take_bytes};
 	struct rd_rewrite w = {.frame = keep_frame};
 	int fd = lowest_descriptor();
-	struct rd_error err = {0};
 	uint64_t bytes = 0;
 
 	store_large();
 	a.put_ctx = &bytes;
-	assert_int_equal(rd_annotate_file(&a, path, &err), 0); /* nobody asks how far it is */
+	assert_int_equal(rd_annotate_file(&a, path, &failure), 0); /* nobody asks how far it is */
 	a.progress = take_progress;
-	expect("0 1", rd_annotate_file(&a, path, &err), calls);
+	expect("0 1", rd_annotate_file(&a, path, &failure), calls);
 	same(a.frames, 2 * LARGE_FRAMES, bytes > 2 * (uint64_t)LARGE_FRAMES * LARGE_FRAME, true,
-		rd_rewrite_file(&w, path, &err), 0, w.frames, LARGE_FRAMES);
-	same(lowest_descriptor(), fd, rd_annotate_file(&a, "/nonexistent", &err), -1,
-		rd_rewrite_file(&w, "/nonexistent", &err), -1);
+		rd_rewrite_file(&w, path, &failure), 0, w.frames, LARGE_FRAMES);
+	same(lowest_descriptor(), fd, rd_annotate_file(&a, "/nonexistent", &failure), -1,
+		rd_rewrite_file(&w, "/nonexistent", &failure), -1);
 }
 
 ALL_TESTS_WITH(setup, teardown)

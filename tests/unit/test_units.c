@@ -154,30 +154,27 @@ TEST(parse)
 
 TEST(error_line)
 {
-	struct rd_error err;
-
-	same(rd_fail(&err, RD_CLASS_OUTPUT, ENOSPC, "free some space", "cannot write '%s'",
+	same(rd_fail(&failure, RD_CLASS_OUTPUT, ENOSPC, "free some space", "cannot write '%s'",
 		     "a.pcap"),
-		-1, err.class, RD_CLASS_OUTPUT, err.errnum, ENOSPC);
+		-1, failure.class, RD_CLASS_OUTPUT, failure.errnum, ENOSPC);
 	assert_string_equal(
-		err.text, "cannot write 'a.pcap': No space left on device; free some space");
-	rd_fail(&err, RD_CLASS_USAGE, 0, NULL, "no such option");
-	assert_string_equal(err.text, "no such option");
-	rd_fail(&err, RD_CLASS_USAGE, 0, "see --help", "no such option");
-	assert_string_equal(err.text, "no such option; see --help");
+		failure.text, "cannot write 'a.pcap': No space left on device; free some space");
+	rd_fail(&failure, RD_CLASS_USAGE, 0, NULL, "no such option");
+	assert_string_equal(failure.text, "no such option");
+	rd_fail(&failure, RD_CLASS_USAGE, 0, "see --help", "no such option");
+	assert_string_equal(failure.text, "no such option; see --help");
 	assert_int_equal(rd_fail(NULL, RD_CLASS_DEVICE, 0, NULL, "nobody listens"), -1);
 }
 
 /* What is too long is cut, not written past the end. */
 TEST(error_cut)
 {
-	struct rd_error err;
 	char name[2000];
 
 	memset(name, 'x', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
-	rd_fail(&err, RD_CLASS_DEVICE, EPERM, name, "%s", name);
-	assert_int_equal(strlen(err.text), sizeof(err.text) - 1);
+	rd_fail(&failure, RD_CLASS_DEVICE, EPERM, name, "%s", name);
+	assert_int_equal(strlen(failure.text), sizeof(failure.text) - 1);
 }
 
 TEST(words)

@@ -137,10 +137,8 @@ static struct verbs_clock clock_made;
 
 static void clock_make(enum rd_stamp_type type, const char *title)
 {
-	struct rd_error err = {0};
-
-	if (verbs_clock_open(&clock_made, &hca.vctx.context, "fake", type, SPEED, &err) < 0)
-		fail_msg("%s", err.text);
+	if (verbs_clock_open(&clock_made, &hca.vctx.context, "fake", type, SPEED, &failure) < 0)
+		fail_msg("%s", failure.text);
 	if (strcmp(clock_made.kind->title, title))
 		fail_msg("got '%s', want '%s'", clock_made.kind->title, title);
 	/* The line does not change, even on a slow machine. */
@@ -464,8 +462,6 @@ static const struct verbs_path path_fake = {.name = "fake", .poll = poll_fake, .
 
 static void queue_make(void)
 {
-	struct rd_error err = {0};
-
 	hca_make();
 	frames_next = errors_next = 0;
 	poll_fails = false;
@@ -488,7 +484,8 @@ static void queue_make(void)
 	pthread_mutex_init(&port.lock, NULL);
 	strcpy(port.name, "fake:1");
 	assert_int_equal(
-		verbs_clock_open(&port.clock, port.ctx, "fake", RD_STAMPS_HOST, SPEED, &err), 0);
+		verbs_clock_open(&port.clock, port.ctx, "fake", RD_STAMPS_HOST, SPEED, &failure),
+		0);
 }
 
 static void queue_free(void)
@@ -508,14 +505,12 @@ static int receive(struct rd_error *err)
 /* Any number of times, as long as frames arrive in between. */
 TEST(repairs)
 {
-	struct rd_error err = {0};
-
 	queue_make();
 	for (unsigned int i = 1; i <= 300; i++) {
 		errors_next = 3;
 		frames_next = 2;
 		/* Completions before the failure are taken first. */
-		same(receive(&err), 2, hca.resets, i - 1, receive(&err), 0, hca.resets, i);
+		same(receive(&failure), 2, hca.resets, i - 1, receive(&failure), 0, hca.resets, i);
 		assert_non_null(strstr(queue.src.note, "was restored"));
 		assert_int_equal(queue.gaps, i);
 	}
@@ -526,17 +521,15 @@ TEST(repairs)
 /* But not without limit if no frame arrives. */
 TEST(hopeless)
 {
-	struct rd_error err = {0};
-
 	queue_make();
 	for (unsigned int i = 1; i <= 64; i++) {
 		errors_next = 1;
-		expect("0 0", receive(&err), receive(&err));
+		expect("0 0", receive(&failure), receive(&failure));
 	}
 	assert_int_equal(hca.resets, 64);
 	errors_next = 1;
-	same(receive(&err), -1, err.class, RD_CLASS_PARTIAL);
-	assert_non_null(strstr(err.text, "fake:1 fails repeatedly"));
+	same(receive(&failure), -1, failure.class, RD_CLASS_PARTIAL);
+	assert_non_null(strstr(failure.text, "fake:1 fails repeatedly"));
 	assert_int_equal(hca.resets, 64);
 	queue_free();
 }
@@ -546,47 +539,41 @@ TEST(hopeless)
  */
 TEST(replace)
 {
-	struct rd_error err = {0};
-
 	queue_make();
 	hca.reset_rc = -1;
 	errors_next = 1;
-	expect("0 1 1", receive(&err), hca.resets, hca.replacements);
+	expect("0 1 1", receive(&failure), hca.resets, hca.replacements);
 	hca.reset_rc = 0;
 	poll_fails = true;
-	expect("0 1 2", receive(&err), hca.resets, hca.replacements);
+	expect("0 1 2", receive(&failure), hca.resets, hca.replacements);
 	hca.replace_rc = -1;
-	assert_int_equal(receive(&err), -1);
-	assert_non_null(strstr(err.text, "replace"));
+	assert_int_equal(receive(&failure), -1);
+	assert_non_null(strstr(failure.text, "replace"));
 	queue_free();
 }
 
 /* Once stopped nothing is repaired: arrived frames are received, then the source ends. */
 TEST(stopped)
 {
-	struct rd_error err = {0};
-
 	queue_make();
 	errors_next = 1;
 	frames_next = 1;
-	assert_int_equal(receive(&err), 1);
+	assert_int_equal(receive(&failure), 1);
 	port.stopped = true;
-	assert_int_equal(receive(&err), RD_SOURCE_END);
+	assert_int_equal(receive(&failure), RD_SOURCE_END);
 	expect("0 0", hca.resets, queue.gaps);
 	queue_free();
 }
 
 TEST(removed)
 {
-	struct rd_error err = {0};
-
 	queue_make();
 	hca.event[0] = (struct ibv_async_event){.event_type = IBV_EVENT_DEVICE_FATAL};
 	hca.n_events = 1;
 	errors_next = 1;
 	frames_next = 1;
-	expect("1 -1", receive(&err), receive(&err));
-	assert_non_null(strstr(err.text, "fake:1 failed fatally or was removed"));
+	expect("1 -1", receive(&failure), receive(&failure));
+	assert_non_null(strstr(failure.text, "fake:1 failed fatally or was removed"));
 	expect("0 1", hca.resets, hca.acked);
 	queue_free();
 }
@@ -594,32 +581,28 @@ TEST(removed)
 /* A device that is removed may close its event queue without an event. */
 TEST(removed_without_event)
 {
-	struct rd_error err = {0};
-
 	queue_make();
 	verbs_events_take(&queue);
 	assert_false(port.removed);
 	hca.async_errno = EIO;
 	verbs_events_take(&queue);
-	expect("1 -1", port.removed, receive(&err));
-	assert_non_null(strstr(err.text, "fake:1 failed fatally or was removed"));
+	expect("1 -1", port.removed, receive(&failure));
+	assert_non_null(strstr(failure.text, "fake:1 failed fatally or was removed"));
 	queue_free();
 }
 
 /* The device is removed during a repair: its commands fail before the event can be read. */
 TEST(removed_during_a_repair)
 {
-	struct rd_error err = {0};
-
 	queue_make();
 	hca.vctx.context.async_fd = -1;
 	hca.reset_rc = hca.replace_rc = -1;
 	hca.replace_errno = EIO;
 	hca.late = 3;
 	errors_next = 1;
-	assert_int_equal(receive(&err), -1);
-	assert_non_null(strstr(err.text, "fake:1 failed fatally or was removed"));
-	same(err.class, RD_CLASS_PARTIAL, hca.replacements, 1);
+	assert_int_equal(receive(&failure), -1);
+	assert_non_null(strstr(failure.text, "fake:1 failed fatally or was removed"));
+	same(failure.class, RD_CLASS_PARTIAL, hca.replacements, 1);
 	queue_free();
 	/* Another reason: the command's own error. */
 	queue_make();
@@ -627,8 +610,8 @@ TEST(removed_during_a_repair)
 	hca.replace_errno = ENOMEM;
 	hca.late = 4;
 	errors_next = 1;
-	assert_int_equal(receive(&err), -1);
-	assert_non_null(strstr(err.text, "replace"));
+	assert_int_equal(receive(&failure), -1);
+	assert_non_null(strstr(failure.text, "replace"));
 	queue_free();
 }
 
@@ -662,7 +645,6 @@ static const struct verbs_path path_long = {
 TEST(oversize)
 {
 	struct rd_source_stats stats;
-	struct rd_error err = {0};
 
 	queue_make();
 	queue.path = &path_long;
@@ -671,29 +653,29 @@ TEST(oversize)
 	/* Alone it is not released by anybody. */
 	posted = 0;
 	long_next = 1;
-	expect("0 1", receive(&err), posted);
+	expect("0 1", receive(&failure), posted);
 	assert_non_null(strstr(queue.src.note, "lost 1 frame of 9000 bytes: longer than"));
 	expect("1 0", queue.oversize.unsure, hca.resets);
 	/* Frames after it show that the queue still works. */
 	frames_next = 3;
-	expect("3 0", receive(&err), queue.oversize.unsure);
+	expect("3 0", receive(&failure), queue.oversize.unsure);
 	/* Between frames of a batch. */
 	frames_next = 2;
 	long_next = 1;
-	expect("2 1 1", receive(&err), queue.oversize.unsure, posted);
+	expect("2 1 1", receive(&failure), queue.oversize.unsure, posted);
 	/* Flushed receives show that it does not. */
 	flushed_next = 3;
-	expect("0 1", receive(&err), hca.resets);
+	expect("0 1", receive(&failure), hca.resets);
 	assert_non_null(strstr(queue.src.note, "failed (a frame was longer than its buffer)"));
 	assert_int_equal(queue.gaps, 1);
 	/* Not each one is noted. */
 	long_next = 1;
-	assert_int_equal(receive(&err), 0);
+	assert_int_equal(receive(&failure), 0);
 	assert_null(strstr(queue.src.note, "lost"));
 	/* What came before the stop counts. */
 	port.stopped = true;
 	long_next = 1;
-	assert_int_equal(receive(&err), 0);
+	assert_int_equal(receive(&failure), 0);
 	verbs_ops.stats(&queue.src, &stats);
 	expect("4 longer_than_buffer", stats.lost, stats.loss[0].name);
 	queue_free();
@@ -702,20 +684,18 @@ TEST(oversize)
 /* Whether the queue is in error is asked after a while, and no sooner. */
 TEST(oversize_recheck)
 {
-	struct rd_error err = {0};
-
 	queue_make();
 	port.stopped = true; /* its state is then not asked for */
 	queue.oversize.unsure = true;
 	queue.src.recheck_ns = UINT64_MAX;
-	expect("0 1", receive(&err), queue.oversize.unsure);
+	expect("0 1", receive(&failure), queue.oversize.unsure);
 	queue.src.recheck_ns = 1;
-	expect("0 0 0", receive(&err), queue.oversize.unsure, queue.src.recheck_ns);
+	expect("0 0 0", receive(&failure), queue.oversize.unsure, queue.src.recheck_ns);
 	/* Removed once stopped: the end is no failure. */
 	port.removed = true;
-	assert_int_equal(receive(&err), 0);
+	assert_int_equal(receive(&failure), 0);
 	port.stopped = false;
-	assert_int_equal(receive(&err), -1);
+	assert_int_equal(receive(&failure), -1);
 	queue_free();
 }
 
@@ -861,14 +841,13 @@ TEST(impossible_end)
 {
 	static uint8_t memory[8 * 1024];
 	struct rd_frame frames[RD_BATCH];
-	struct rd_error err = {0};
 
 	if (!MMIO_DIRECT)
 		skip();
 	mlx5_queue_make(memory, 1024);
 	port.striding = true;
 	port.strides = (struct verbs_strides){.log_bytes = 8, .log_count = 2, .buffers = 8};
-	expect("0 0", verbs_striding_create(&queue, &err), queue.path->fill(&queue));
+	expect("0 0", verbs_striding_create(&queue, &failure), queue.path->fill(&queue));
 	complete(0, 1 << 16 | 200, 0);
 	complete(1, 3 << 16 | 769, 1);
 	complete(2, 4 << 16 | 1024, 0);
@@ -950,7 +929,6 @@ TEST(failed_poll)
 	struct ibv_recv_wr wr[8] = {0};
 	struct ibv_cq cq = {.context = &hca.vctx.context};
 	struct rd_frame frames[RD_BATCH];
-	struct rd_error err = {0};
 
 	queue_make();
 	hca.vctx.context.ops.poll_cq = poll_wcs_fake;
@@ -959,13 +937,14 @@ TEST(failed_poll)
 	queue.ring = (struct verbs_ring){.memory = memory, .buffer_size = 64, .n = 8, .wr = wr};
 	queue.ring.tail = &queue.ring.first;
 	wcs_next = 3;
-	assert_int_equal(verbs_ops.receive(&queue.src, frames, RD_BATCH, &err), 3);
+	assert_int_equal(verbs_ops.receive(&queue.src, frames, RD_BATCH, &failure), 3);
 	for (unsigned int i = 0; i < 3; i++)
 		assert_int_equal(frames[i].len, 60 + i);
-	expect("1 0 1", queue.fault.cq_failed, receive(&err), hca.replacements);
+	expect("1 0 1", queue.fault.cq_failed, receive(&failure), hca.replacements);
 	/* A length beyond the buffer: its entry is posted again. */
 	wcs_next = 6;
-	expect("5 1", verbs_ops.receive(&queue.src, frames, RD_BATCH, &err), queue.oversize.frames);
+	expect("5 1", verbs_ops.receive(&queue.src, frames, RD_BATCH, &failure),
+		queue.oversize.frames);
 	queue_free();
 }
 
@@ -974,13 +953,12 @@ TEST(failed_poll)
 static void advised(enum verbs_object object, int errnum, const char *driver, const char *todo)
 {
 	struct rd_device device = {0};
-	struct rd_error err = {0};
 
 	strcpy(device.driver, driver);
 	port.device = &device;
-	assert_int_equal(verbs_fail_object(&port, &err, errnum, object, "verb"), -1);
-	if (!strstr(err.text, todo))
-		fail_msg("'%s' has no '%s'", err.text, todo);
+	assert_int_equal(verbs_fail_object(&port, &failure, errnum, object, "verb"), -1);
+	if (!strstr(failure.text, todo))
+		fail_msg("'%s' has no '%s'", failure.text, todo);
 }
 
 TEST(advice)
@@ -1082,15 +1060,13 @@ TEST(events)
 /* Where the CQ failed too, it is the cause, and a reset would not help. */
 TEST(pending_faults)
 {
-	struct rd_error err = {0};
-
 	queue_make();
 	queue.pending_faults = FAULT_QUEUE | FAULT_CQ;
-	expect("0 0", receive(&err), queue.pending_faults);
+	expect("0 0", receive(&failure), queue.pending_faults);
 	assert_non_null(strstr(queue.src.note, "the completion queue overran"));
 	expect("0 1", hca.resets, hca.replacements);
 	queue.pending_faults = FAULT_ACCESS;
-	assert_int_equal(receive(&err), 0);
+	assert_int_equal(receive(&failure), 0);
 	assert_non_null(strstr(queue.src.note, "access violation"));
 	assert_int_equal(hca.resets, 1);
 	queue_free();

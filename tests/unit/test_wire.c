@@ -451,7 +451,6 @@ static void check_capture(const char *name, const char *side, unsigned int frame
 {
 	unsigned int n_frames = 0, n_roce = 0, n_bad = 0;
 	struct rd_frame batch[64];
-	struct rd_error err = {0};
 	struct rd_reader *r;
 	char command[512];
 	FILE *f;
@@ -461,9 +460,9 @@ static void check_capture(const char *name, const char *side, unsigned int frame
 		getenv("TEST_DATA"), name, side);
 	f = popen(command, "r");
 	assert_non_null(f);
-	if (rd_reader_open(&r, read_stdio, f, name, &err) < 0)
-		fail_msg("%s", err.text);
-	while ((n = rd_reader_next(r, batch, 64, &err)) > 0)
+	if (rd_reader_open(&r, read_stdio, f, name, &failure) < 0)
+		fail_msg("%s", failure.text);
+	while ((n = rd_reader_next(r, batch, 64, &failure)) > 0)
 		for (int i = 0; i < n; i++) {
 			uint32_t computed, stored;
 
