@@ -12,6 +12,7 @@
 #include "device/uevent.h"
 #include "test.h"
 #include "test_device_tree.h"
+#include "test_netlink.h"
 #include <linux/devlink.h>
 #include <linux/genetlink.h>
 #include <linux/if_addr.h>
@@ -330,42 +331,23 @@ TEST(netdev_changes)
 	expect("1 lan0", port.n_netdevs, port.netdevs[0].name);
 }
 
-struct message {
-	struct nlmsghdr head;
-	uint8_t bytes[1024];
-};
-
-static void put(struct message *m, int type, const void *data, size_t n)
-{
-	struct nlattr a = {.nla_type = (uint16_t)type, .nla_len = (uint16_t)(sizeof(a) + n)};
-	uint8_t *at = (uint8_t *)m + m->head.nlmsg_len;
-
-	memcpy(at, &a, sizeof(a));
-	if (n)
-		memcpy(at + sizeof(a), data, n);
-	m->head.nlmsg_len += (uint32_t)NLA_ALIGN(a.nla_len);
-}
-
 TEST(link_messages)
 {
-	struct message m = {.head = {.nlmsg_type = RTM_NEWLINK}};
 	struct ifinfomsg info = {.ifi_index = 7, .ifi_flags = IFF_UP | IFF_RUNNING};
 	struct ifaddrmsg address = {.ifa_family = AF_INET, .ifa_index = 9};
 	static const uint8_t mac[6] = {2, 0, 0, 0, 0, 7};
-	const uint32_t mtu = 4200;
 	struct rd_link_change link;
 
-	memcpy(m.bytes, &info, sizeof(info));
-	m.head.nlmsg_len = NLMSG_SPACE(sizeof(info));
-	put(&m, IFLA_IFNAME, "eth7", 5);
-	put(&m, IFLA_ADDRESS, mac, sizeof(mac));
-	put(&m, IFLA_MTU, &mtu, sizeof(mtu));
-	expect("1 7 1", rd_link_parse(&m.head, m.head.nlmsg_len, &link), link.ifindex,
+	message_begin(RTM_NEWLINK, &info, sizeof(info));
+	put(IFLA_IFNAME, "eth7", 5);
+	put(IFLA_ADDRESS, mac, sizeof(mac));
+	put_u32(IFLA_MTU, 4200);
+	expect("1 7 1", rd_link_parse(MESSAGE, &link), link.ifindex,
 		(link.flags & IFF_RUNNING) != 0);
 	assert_int_equal(link.kind, RD_LINK_STATE);
 	expect("eth7 1", link.name, link.has_mac);
 	assert_memory_equal(link.mac, mac, sizeof(mac));
-	assert_int_equal(link.mtu, mtu);
+	assert_int_equal(link.mtu, 4200);
 	for (size_t n = 0; n < m.head.nlmsg_len; n++)
 		assert_false(rd_link_parse(&m.head, n, &link));
 	for (size_t at = NLMSG_SPACE(sizeof(info)); at < m.head.nlmsg_len; at++) {
@@ -375,13 +357,13 @@ TEST(link_messages)
 		rd_link_parse(&bad.head, bad.head.nlmsg_len, &link);
 	}
 	m.head.nlmsg_type = RTM_DELLINK;
-	assert_true(rd_link_parse(&m.head, m.head.nlmsg_len, &link));
+	assert_true(rd_link_parse(MESSAGE, &link));
 	assert_int_equal(link.kind, RD_LINK_REMOVED);
 	m.head.nlmsg_type = RTM_NEWQDISC;
-	assert_false(rd_link_parse(&m.head, m.head.nlmsg_len, &link));
+	assert_false(rd_link_parse(MESSAGE, &link));
 	m.head.nlmsg_type = RTM_DELADDR;
-	memcpy(m.bytes, &address, sizeof(address));
-	assert_true(rd_link_parse(&m.head, m.head.nlmsg_len, &link));
+	memcpy(NLMSG_DATA(&m.head), &address, sizeof(address));
+	assert_true(rd_link_parse(MESSAGE, &link));
 	same(link.kind, RD_LINK_ADDRESS, link.ifindex, 9);
 	m.head.nlmsg_len = NLMSG_SPACE(sizeof(address));
 	for (size_t n = 0; n < m.head.nlmsg_len; n++)
@@ -389,64 +371,53 @@ TEST(link_messages)
 	/* A bridge's message on its port, which is not the link's. */
 	m.head.nlmsg_type = RTM_NEWLINK;
 	info.ifi_family = AF_BRIDGE;
-	memcpy(m.bytes, &info, sizeof(info));
-	assert_false(rd_link_parse(&m.head, m.head.nlmsg_len, &link));
+	memcpy(NLMSG_DATA(&m.head), &info, sizeof(info));
+	assert_false(rd_link_parse(MESSAGE, &link));
 }
 
 #ifdef HAVE_LIBNL
-static void begin(struct message *m, uint8_t command)
+static void begin(uint8_t command)
 {
-	struct genlmsghdr head = {.cmd = command};
-
-	memset(m, 0, sizeof(*m));
-	memcpy(m->bytes, &head, sizeof(head));
-	m->head.nlmsg_len = NLMSG_SPACE(sizeof(head));
+	message_begin(0, &(struct genlmsghdr){.cmd = command}, sizeof(struct genlmsghdr));
 }
 
-static void put_version(struct message *m, int type, const char *name, const char *value)
+static void put_version(int type, const char *name, const char *value)
 {
-	uint32_t start = m->head.nlmsg_len;
-	struct nlattr a = {.nla_type = (uint16_t)type};
+	struct nlattr *a = nest(type);
 
-	put(m, type, NULL, 0);
-	put(m, DEVLINK_ATTR_INFO_VERSION_NAME, name, strlen(name) + 1);
-	put(m, DEVLINK_ATTR_INFO_VERSION_VALUE, value, strlen(value) + 1);
-	a.nla_len = (uint16_t)(m->head.nlmsg_len - start);
-	memcpy((uint8_t *)m + start, &a, sizeof(a));
+	put_text(DEVLINK_ATTR_INFO_VERSION_NAME, name);
+	put_text(DEVLINK_ATTR_INFO_VERSION_VALUE, value);
+	nest_end(a);
 }
 
 TEST(devlink)
 {
-	uint16_t flavour = DEVLINK_PORT_FLAVOUR_PCI_SF, pf = 1;
-	uint32_t sf = 88, controller = 2;
 	struct rd_device device = {0};
 	struct rd_info info = {.device = &device};
 	struct rd_devlink_port port;
-	struct message m;
 
-	begin(&m, DEVLINK_CMD_PORT_NEW);
-	put(&m, DEVLINK_ATTR_BUS_NAME, "pci", 4);
-	put(&m, DEVLINK_ATTR_DEV_NAME, "0000:3b:00.0", 13);
-	put(&m, DEVLINK_ATTR_PORT_NETDEV_NAME, "en3f1c2pf1sf88", 15);
-	put(&m, DEVLINK_ATTR_PORT_FLAVOUR, &flavour, sizeof(flavour));
-	put(&m, DEVLINK_ATTR_PORT_PCI_PF_NUMBER, &pf, sizeof(pf));
-	put(&m, DEVLINK_ATTR_PORT_PCI_SF_NUMBER, &sf, sizeof(sf));
-	put(&m, DEVLINK_ATTR_PORT_CONTROLLER_NUMBER, &controller, sizeof(controller));
-	expect("0 0000:3b:00.0 en3f1c2pf1sf88",
-		rd_devlink_parse_port(&m.head, m.head.nlmsg_len, &port), port.device,
+	begin(DEVLINK_CMD_PORT_NEW);
+	put(DEVLINK_ATTR_BUS_NAME, "pci", 4);
+	put(DEVLINK_ATTR_DEV_NAME, "0000:3b:00.0", 13);
+	put(DEVLINK_ATTR_PORT_NETDEV_NAME, "en3f1c2pf1sf88", 15);
+	put_u16(DEVLINK_ATTR_PORT_FLAVOUR, DEVLINK_PORT_FLAVOUR_PCI_SF);
+	put_u16(DEVLINK_ATTR_PORT_PCI_PF_NUMBER, 1);
+	put_u32(DEVLINK_ATTR_PORT_PCI_SF_NUMBER, 88);
+	put_u32(DEVLINK_ATTR_PORT_CONTROLLER_NUMBER, 2);
+	expect("0 0000:3b:00.0 en3f1c2pf1sf88", rd_devlink_parse_port(MESSAGE, &port), port.device,
 		port.represents.netdev);
 	assert_int_equal(port.represents.kind, RD_FUNCTION_SF);
 	expect("88 1 2", port.represents.number, port.represents.pf, port.represents.controller);
 	for (size_t n = 0; n < m.head.nlmsg_len; n++)
 		assert_int_equal(rd_devlink_parse_port(&m.head, n, &port), -1);
 
-	begin(&m, DEVLINK_CMD_INFO_GET);
-	put(&m, DEVLINK_ATTR_INFO_BOARD_SERIAL_NUMBER, "MT2\033X", 6);
-	put_version(&m, DEVLINK_ATTR_INFO_VERSION_RUNNING, "fw.version", "22.39.1002");
-	put_version(&m, DEVLINK_ATTR_INFO_VERSION_STORED, "fw.version", "22.41.1000");
-	put_version(&m, DEVLINK_ATTR_INFO_VERSION_FIXED, "fw.psid", "MT_0000000359");
-	expect("0 MT2?X 3 fw.version", rd_devlink_parse_info(&m.head, m.head.nlmsg_len, &info),
-		info.serial, info.n_firmware, info.firmware[1].name);
+	begin(DEVLINK_CMD_INFO_GET);
+	put(DEVLINK_ATTR_INFO_BOARD_SERIAL_NUMBER, "MT2\033X", 6);
+	put_version(DEVLINK_ATTR_INFO_VERSION_RUNNING, "fw.version", "22.39.1002");
+	put_version(DEVLINK_ATTR_INFO_VERSION_STORED, "fw.version", "22.41.1000");
+	put_version(DEVLINK_ATTR_INFO_VERSION_FIXED, "fw.psid", "MT_0000000359");
+	expect("0 MT2?X 3 fw.version", rd_devlink_parse_info(MESSAGE, &info), info.serial,
+		info.n_firmware, info.firmware[1].name);
 	same(info.firmware[1].value, "22.41.1000", info.firmware[1].kind, RD_FW_STORED);
 	for (uint32_t n = 0; n < NLMSG_SPACE(sizeof(struct genlmsghdr)); n++) {
 		struct message cut = m;
@@ -504,9 +475,9 @@ static void check_tree(struct tree *tree)
 		assert_clean(info.pci.max_speed);
 		assert_clean(info.pci.cpus);
 		assert_clean(info.lockdown);
-		for (size_t m = 0; m < 2; m++) {
-			assert_clean(info.modules[m].version);
-			assert_clean(info.modules[m].srcversion);
+		for (size_t k = 0; k < 2; k++) {
+			assert_clean(info.modules[k].version);
+			assert_clean(info.modules[k].srcversion);
 		}
 		for (unsigned int p = 0; p < devices.dev[i].n_ports; p++) {
 			check_attrs(&info.ports[p].settings);

@@ -5,7 +5,7 @@
 #include "device/cm_users.h"
 #include "device/netlink/netlink.h"
 #include "device/netlink/nldev.h"
-#include "test.h"
+#include "test_netlink.h"
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
 #ifdef HAVE_LIBNL
@@ -13,106 +13,54 @@
 #endif
 #include <rdma/rdma_netlink.h>
 
-/* A message under construction: netlink's own rules, written out, so that they can be broken. */
-struct message {
-	union {
-		struct nlmsghdr head;
-		uint8_t bytes[4096];
-	};
-};
-
-static void message_begin(struct message *m, int command)
+static void begin(int command)
 {
-	memset(m, 0, sizeof(*m));
-	m->head.nlmsg_len = NLMSG_HDRLEN;
-	m->head.nlmsg_type = (uint16_t)RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command);
-	m->head.nlmsg_flags = NLM_F_MULTI;
+	message_begin(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command), NULL, 0);
+	m.head.nlmsg_flags = NLM_F_MULTI;
 }
 
-static struct nlattr *put(struct message *m, int type, const void *data, size_t n)
+static void make_device(void)
 {
-	struct nlattr *a = (struct nlattr *)(m->bytes + m->head.nlmsg_len);
-
-	a->nla_type = (uint16_t)type;
-	a->nla_len = (uint16_t)(sizeof(*a) + n);
-	if (n)
-		memcpy(a + 1, data, n);
-	m->head.nlmsg_len += (uint32_t)NLA_ALIGN(a->nla_len);
-	return a;
+	begin(RDMA_NLDEV_CMD_GET);
+	put_u32(RDMA_NLDEV_ATTR_DEV_INDEX, 3);
+	put_text(RDMA_NLDEV_ATTR_DEV_NAME, "mlx5_0");
+	put_u32(RDMA_NLDEV_ATTR_PORT_INDEX, 2);
+	put_text(RDMA_NLDEV_ATTR_FW_VERSION, "16.35.2000");
+	put_u64(RDMA_NLDEV_ATTR_NODE_GUID, 0x0c42a10300000001);
+	put_u8(RDMA_NLDEV_ATTR_DEV_NODE_TYPE, 1);
+	put_text(RDMA_NLDEV_ATTR_DEV_PROTOCOL, "roce");
+	put_u32(120, 7); /* newer than we know */
 }
 
-static void put_u8(struct message *m, int type, uint8_t v)
-{
-	put(m, type, &v, sizeof(v));
-}
-
-static void put_u32(struct message *m, int type, uint32_t v)
-{
-	put(m, type, &v, sizeof(v));
-}
-
-static void put_u64(struct message *m, int type, uint64_t v)
-{
-	put(m, type, &v, sizeof(v));
-}
-
-static void put_text(struct message *m, int type, const char *text)
-{
-	put(m, type, text, strlen(text) + 1);
-}
-
-static struct nlattr *nest(struct message *m, int type)
-{
-	return put(m, type, NULL, 0);
-}
-
-static void nest_end(struct message *m, struct nlattr *a)
-{
-	a->nla_len = (uint16_t)(m->bytes + m->head.nlmsg_len - (uint8_t *)a);
-}
-
-static void make_device(struct message *m)
-{
-	message_begin(m, RDMA_NLDEV_CMD_GET);
-	put_u32(m, RDMA_NLDEV_ATTR_DEV_INDEX, 3);
-	put_text(m, RDMA_NLDEV_ATTR_DEV_NAME, "mlx5_0");
-	put_u32(m, RDMA_NLDEV_ATTR_PORT_INDEX, 2);
-	put_text(m, RDMA_NLDEV_ATTR_FW_VERSION, "16.35.2000");
-	put_u64(m, RDMA_NLDEV_ATTR_NODE_GUID, 0x0c42a10300000001);
-	put_u8(m, RDMA_NLDEV_ATTR_DEV_NODE_TYPE, 1);
-	put_text(m, RDMA_NLDEV_ATTR_DEV_PROTOCOL, "roce");
-	put_u32(m, 120, 7); /* newer than we know */
-}
-
-static void make_qps(struct message *m)
+static void make_qps(void)
 {
 	struct nlattr *table, *entry;
 
-	message_begin(m, RDMA_NLDEV_CMD_RES_QP_GET);
-	put_u32(m, RDMA_NLDEV_ATTR_DEV_INDEX, 0);
-	put_text(m, RDMA_NLDEV_ATTR_DEV_NAME, "rxe0");
-	table = nest(m, RDMA_NLDEV_ATTR_RES_QP);
-	entry = nest(m, RDMA_NLDEV_ATTR_RES_QP_ENTRY);
-	put_u32(m, RDMA_NLDEV_ATTR_PORT_INDEX, 1);
-	put_u32(m, RDMA_NLDEV_ATTR_RES_LQPN, 1);
-	put_u32(m, RDMA_NLDEV_ATTR_RES_SQ_PSN, 0);
-	put_u8(m, RDMA_NLDEV_ATTR_RES_TYPE, 1);
-	put_u8(m, RDMA_NLDEV_ATTR_RES_STATE, 3);
-	put_text(m, RDMA_NLDEV_ATTR_RES_KERN_NAME, "ib_core");
-	nest_end(m, entry);
-	entry = nest(m, RDMA_NLDEV_ATTR_RES_QP_ENTRY);
-	put_u32(m, RDMA_NLDEV_ATTR_RES_LQPN, 17);
-	put_u32(m, RDMA_NLDEV_ATTR_RES_RQPN, 18);
-	put_u32(m, RDMA_NLDEV_ATTR_RES_RQ_PSN, 0xabcdef);
-	put_u32(m, RDMA_NLDEV_ATTR_RES_SQ_PSN, 0x123456);
-	put_u8(m, RDMA_NLDEV_ATTR_RES_TYPE, 2);
-	put_u8(m, RDMA_NLDEV_ATTR_RES_STATE, 3);
-	put_u32(m, RDMA_NLDEV_ATTR_RES_PID, (uint32_t)getpid());
-	nest_end(m, entry);
-	nest_end(m, table);
+	begin(RDMA_NLDEV_CMD_RES_QP_GET);
+	put_u32(RDMA_NLDEV_ATTR_DEV_INDEX, 0);
+	put_text(RDMA_NLDEV_ATTR_DEV_NAME, "rxe0");
+	table = nest(RDMA_NLDEV_ATTR_RES_QP);
+	entry = nest(RDMA_NLDEV_ATTR_RES_QP_ENTRY);
+	put_u32(RDMA_NLDEV_ATTR_PORT_INDEX, 1);
+	put_u32(RDMA_NLDEV_ATTR_RES_LQPN, 1);
+	put_u32(RDMA_NLDEV_ATTR_RES_SQ_PSN, 0);
+	put_u8(RDMA_NLDEV_ATTR_RES_TYPE, 1);
+	put_u8(RDMA_NLDEV_ATTR_RES_STATE, 3);
+	put_text(RDMA_NLDEV_ATTR_RES_KERN_NAME, "ib_core");
+	nest_end(entry);
+	entry = nest(RDMA_NLDEV_ATTR_RES_QP_ENTRY);
+	put_u32(RDMA_NLDEV_ATTR_RES_LQPN, 17);
+	put_u32(RDMA_NLDEV_ATTR_RES_RQPN, 18);
+	put_u32(RDMA_NLDEV_ATTR_RES_RQ_PSN, 0xabcdef);
+	put_u32(RDMA_NLDEV_ATTR_RES_SQ_PSN, 0x123456);
+	put_u8(RDMA_NLDEV_ATTR_RES_TYPE, 2);
+	put_u8(RDMA_NLDEV_ATTR_RES_STATE, 3);
+	put_u32(RDMA_NLDEV_ATTR_RES_PID, (uint32_t)getpid());
+	nest_end(entry);
+	nest_end(table);
 }
 
-static void make_summary(struct message *m)
+static void make_summary(void)
 {
 	static const struct {
 		const char *kind;
@@ -120,32 +68,32 @@ static void make_summary(struct message *m)
 	} counts[] = {{"qp", 2}, {"cq", 3}, {"mr", 0}, {"pd", UINT64_MAX}};
 	struct nlattr *table, *entry;
 
-	message_begin(m, RDMA_NLDEV_CMD_RES_GET);
-	put_text(m, RDMA_NLDEV_ATTR_DEV_NAME, "rxe0");
-	table = nest(m, RDMA_NLDEV_ATTR_RES_SUMMARY);
+	begin(RDMA_NLDEV_CMD_RES_GET);
+	put_text(RDMA_NLDEV_ATTR_DEV_NAME, "rxe0");
+	table = nest(RDMA_NLDEV_ATTR_RES_SUMMARY);
 	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
-		entry = nest(m, RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY);
-		put_text(m, RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_NAME, counts[i].kind);
-		put_u64(m, RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_CURR, counts[i].n);
-		nest_end(m, entry);
+		entry = nest(RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY);
+		put_text(RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_NAME, counts[i].kind);
+		put_u64(RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_CURR, counts[i].n);
+		nest_end(entry);
 	}
-	nest_end(m, table);
+	nest_end(table);
 }
 
-static void make_event(struct message *m)
+static void make_event(void)
 {
-	message_begin(m, 28);
-	put_u32(m, RDMA_NLDEV_ATTR_DEV_INDEX, 1);
-	put_text(m, RDMA_NLDEV_ATTR_DEV_NAME, "mlx5_1");
-	put_text(m, RDMA_NLDEV_ATTR_NDEV_NAME, "eth1");
-	put_u32(m, RDMA_NLDEV_ATTR_PORT_INDEX, 1);
-	put_u8(m, 102, 2);
+	begin(28);
+	put_u32(RDMA_NLDEV_ATTR_DEV_INDEX, 1);
+	put_text(RDMA_NLDEV_ATTR_DEV_NAME, "mlx5_1");
+	put_text(RDMA_NLDEV_ATTR_NDEV_NAME, "eth1");
+	put_u32(RDMA_NLDEV_ATTR_PORT_INDEX, 1);
+	put_u8(102, 2);
 }
 
-static void make_system(struct message *m)
+static void make_system(void)
 {
-	message_begin(m, RDMA_NLDEV_CMD_SYS_GET);
-	put_u8(m, RDMA_NLDEV_SYS_ATTR_NETNS_MODE, 0);
+	begin(RDMA_NLDEV_CMD_SYS_GET);
+	put_u8(RDMA_NLDEV_SYS_ATTR_NETNS_MODE, 0);
 }
 
 #ifdef HAVE_LIBNL
@@ -153,35 +101,31 @@ static void make_system(struct message *m)
 TEST(system)
 {
 	bool exclusive = false;
-	struct message m;
 
-	make_system(&m);
-	expect("0 1", rd_nldev_parse_system(&m.head, m.head.nlmsg_len, &exclusive), exclusive);
-	message_begin(&m, RDMA_NLDEV_CMD_SYS_GET);
-	put_u8(&m, RDMA_NLDEV_SYS_ATTR_NETNS_MODE, 1);
-	expect("0 0", rd_nldev_parse_system(&m.head, m.head.nlmsg_len, &exclusive), exclusive);
-	message_begin(&m, RDMA_NLDEV_CMD_SYS_GET);
-	assert_int_equal(rd_nldev_parse_system(&m.head, m.head.nlmsg_len, &exclusive), -1);
+	make_system();
+	expect("0 1", rd_nldev_parse_system(MESSAGE, &exclusive), exclusive);
+	begin(RDMA_NLDEV_CMD_SYS_GET);
+	put_u8(RDMA_NLDEV_SYS_ATTR_NETNS_MODE, 1);
+	expect("0 0", rd_nldev_parse_system(MESSAGE, &exclusive), exclusive);
+	begin(RDMA_NLDEV_CMD_SYS_GET);
+	assert_int_equal(rd_nldev_parse_system(MESSAGE, &exclusive), -1);
 }
 
 TEST(device)
 {
 	struct rd_nldev_device device;
-	struct message m;
 
-	make_device(&m);
-	expect("0 3 mlx5_0 2 16.35.2000 roce",
-		rd_nldev_parse_device(&m.head, m.head.nlmsg_len, &device), device.index,
-		device.name, device.n_ports, device.fw, device.protocol);
+	make_device();
+	expect("0 3 mlx5_0 2 16.35.2000 roce", rd_nldev_parse_device(MESSAGE, &device),
+		device.index, device.name, device.n_ports, device.fw, device.protocol);
 	expect("1 1", device.node_guid == 0x0c42a10300000001, device.node_type);
 	m.head.nlmsg_type++;
-	assert_int_equal(rd_nldev_parse_device(&m.head, m.head.nlmsg_len, &device), -1);
+	assert_int_equal(rd_nldev_parse_device(MESSAGE, &device), -1);
 }
 
 TEST(qps)
 {
 	struct rd_resources r = {0};
-	struct message m;
 	char comm[RD_COMM_MAX] = "", path[64];
 	FILE *f;
 
@@ -190,9 +134,9 @@ TEST(qps)
 	assert_non_null(f);
 	assert_int_equal(fscanf(f, "%31s", comm), 1);
 	fclose(f);
-	make_qps(&m);
-	expect("0 2 rxe0 ib_core 0 1", rd_nldev_parse_qps(&m.head, m.head.nlmsg_len, &r), r.n_qps,
-		r.qps[0].device, r.qps[0].comm, r.qps[0].pid, r.qps[0].port);
+	make_qps();
+	expect("0 2 rxe0 ib_core 0 1", rd_nldev_parse_qps(MESSAGE, &r), r.n_qps, r.qps[0].device,
+		r.qps[0].comm, r.qps[0].pid, r.qps[0].port);
 	expect("0 GSI RTS 17 1 18", r.qps[0].has_rqpn, rd_qp_type_name(r.qps[0].type),
 		rd_qp_state_name(r.qps[0].state), r.qps[1].lqpn, r.qps[1].has_rqpn, r.qps[1].rqpn);
 	expect("0xabcdef 0x123456", r.qps[1].rq_psn, r.qps[1].sq_psn);
@@ -205,53 +149,53 @@ TEST(qps)
 /* --- users of the connection manager, as a kernel with nvme_rdma and nvmet_rdma lists them -------
  */
 
-static void put_address(struct message *m, int type, int family, uint16_t port)
+static void put_address(int type, int family, uint16_t port)
 {
 	struct sockaddr_storage address = {.ss_family = (sa_family_t)family};
 
 	((struct sockaddr_in *)&address)->sin_port = htons(port);
-	put(m, type, &address, sizeof(address));
+	put(type, &address, sizeof(address));
 }
 
-static void put_cm_id(struct message *m, uint32_t lqpn, int state, const char *module, int family,
-	uint16_t source, uint16_t destination)
+static void put_cm_id(uint32_t lqpn, int state, const char *module, int family, uint16_t source,
+	uint16_t destination)
 {
-	struct nlattr *entry = nest(m, RDMA_NLDEV_ATTR_RES_CM_ID_ENTRY);
+	struct nlattr *entry = nest(RDMA_NLDEV_ATTR_RES_CM_ID_ENTRY);
 
 	if (lqpn)
-		put_u32(m, RDMA_NLDEV_ATTR_RES_LQPN, lqpn);
-	put_u8(m, RDMA_NLDEV_ATTR_RES_STATE, (uint8_t)state);
-	put_address(m, RDMA_NLDEV_ATTR_RES_SRC_ADDR, family, source);
-	put_address(m, RDMA_NLDEV_ATTR_RES_DST_ADDR, family, destination);
+		put_u32(RDMA_NLDEV_ATTR_RES_LQPN, lqpn);
+	put_u8(RDMA_NLDEV_ATTR_RES_STATE, (uint8_t)state);
+	put_address(RDMA_NLDEV_ATTR_RES_SRC_ADDR, family, source);
+	put_address(RDMA_NLDEV_ATTR_RES_DST_ADDR, family, destination);
 	if (*module)
-		put_text(m, RDMA_NLDEV_ATTR_RES_KERN_NAME, module);
+		put_text(RDMA_NLDEV_ATTR_RES_KERN_NAME, module);
 	else
-		put_u32(m, RDMA_NLDEV_ATTR_RES_PID, 4711);
-	nest_end(m, entry);
+		put_u32(RDMA_NLDEV_ATTR_RES_PID, 4711);
+	nest_end(entry);
 }
 
-static void make_cm_ids(struct message *m)
+static void make_cm_ids(void)
 {
 	const int listens = 8, connected = 5;
 	struct nlattr *table;
 
-	message_begin(m, RDMA_NLDEV_CMD_RES_CM_ID_GET);
-	put_u32(m, RDMA_NLDEV_ATTR_DEV_INDEX, 0);
-	put_text(m, RDMA_NLDEV_ATTR_DEV_NAME, "rxe0");
-	table = nest(m, RDMA_NLDEV_ATTR_RES_CM_ID);
-	put_cm_id(m, 0, listens, "nvmet_rdma", AF_INET, 4420, 0);
-	put_cm_id(m, 0, listens, "rds_rdma", AF_INET6, 35990, 0);
-	put_cm_id(m, 0, listens, "nvme_rdma", AF_INET, 4422, 0);
-	put_cm_id(m, 24, connected, "nvme_rdma", AF_IB, 35991, 4420);
-	put_cm_id(m, 23, connected, "nvme_rdma", AF_INET6, 35990, 4420);
-	put_cm_id(m, 22, connected, "nvmet_rdma", AF_INET, 4420, 49514);
-	put_cm_id(m, 25, connected, "rpcrdma", AF_INET, 700, 20049);
-	put_cm_id(m, 25, connected, "nvme_rdma", AF_INET, 701, 4420);
-	put_cm_id(m, 26, connected, "nvme_rdma", AF_INET, 702, 4421);
-	put_cm_id(m, 26, connected, "nvme_rdma", AF_INET, 703, 4420);
-	put_cm_id(m, 27, connected, "", AF_INET, 704, 4420);
-	put_cm_id(m, 17, connected, "nvme_rdma", AF_INET, 705, 4420);
-	nest_end(m, table);
+	begin(RDMA_NLDEV_CMD_RES_CM_ID_GET);
+	put_u32(RDMA_NLDEV_ATTR_DEV_INDEX, 0);
+	put_text(RDMA_NLDEV_ATTR_DEV_NAME, "rxe0");
+	table = nest(RDMA_NLDEV_ATTR_RES_CM_ID);
+	put_cm_id(0, listens, "nvmet_rdma", AF_INET, 4420, 0);
+	put_cm_id(0, listens, "rds_rdma", AF_INET6, 35990, 0);
+	put_cm_id(0, listens, "nvme_rdma", AF_INET, 4422, 0);
+	put_cm_id(24, connected, "nvme_rdma", AF_IB, 35991, 4420);
+	put_cm_id(23, connected, "nvme_rdma", AF_INET6, 35990, 4420);
+	put_cm_id(22, connected, "nvmet_rdma", AF_INET, 4420, 49514);
+	put_cm_id(25, connected, "rpcrdma", AF_INET, 700, 20049);
+	put_cm_id(25, connected, "nvme_rdma", AF_INET, 701, 4420);
+	put_cm_id(26, connected, "nvme_rdma", AF_INET, 702, 4421);
+	put_cm_id(26, connected, "nvme_rdma", AF_INET, 703, 4420);
+	put_cm_id(27, connected, "", AF_INET, 704, 4420);
+	put_cm_id(17, connected, "nvme_rdma", AF_INET, 705, 4420);
+	nest_end(table);
 }
 
 TEST(cm_ids)
@@ -276,7 +220,6 @@ TEST(cm_ids)
 	};
 	struct rd_qp_res qps[sizeof(rows) / sizeof(rows[0])] = {0};
 	struct rd_resources r = {.qps = qps};
-	struct message m;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct rd_qp_res *q = &qps[r.n_qps++];
@@ -287,8 +230,8 @@ TEST(cm_ids)
 		strcpy(q->comm, rows[i].comm);
 	}
 	assert_true(cm_users_wanted(&r));
-	make_cm_ids(&m);
-	expect("0 12", rd_nldev_parse_cm_ids(&m.head, m.head.nlmsg_len, &r), r.n_cm_ids);
+	make_cm_ids();
+	expect("0 12", rd_nldev_parse_cm_ids(MESSAGE, &r), r.n_cm_ids);
 	cm_users_find(&r);
 	for (size_t i = 0; i < r.n_qps; i++)
 		if (strcmp(qps[i].comm, rows[i].user) || qps[i].service_port != rows[i].port)
@@ -304,11 +247,10 @@ TEST(cm_ids)
 TEST(summary)
 {
 	struct rd_resources r = {0};
-	struct message m;
 	uint64_t n;
 
-	make_summary(&m);
-	expect("0 4 1 3", rd_nldev_parse_summary(&m.head, m.head.nlmsg_len, &r), r.n_counts,
+	make_summary();
+	expect("0 4 1 3", rd_nldev_parse_summary(MESSAGE, &r), r.n_counts,
 		rd_resources_count(&r, "rxe0", "cq", &n), n);
 	expect("1 0 1 1 0", rd_resources_count(&r, "rxe0", "mr", &n), n,
 		rd_resources_count(&r, "rxe0", "pd", &n), n == UINT64_MAX,
@@ -320,10 +262,9 @@ TEST(summary)
 TEST(event)
 {
 	struct rd_nldev_event event;
-	struct message m;
 
-	make_event(&m);
-	assert_int_equal(rd_nldev_parse_event(&m.head, m.head.nlmsg_len, &event), 0);
+	make_event();
+	assert_int_equal(rd_nldev_parse_event(MESSAGE, &event), 0);
 	assert_int_equal(event.type, RD_NLDEV_NETDEV_ATTACHED);
 	expect("mlx5_1 eth1 1", event.device, event.netdev, event.port);
 }
@@ -331,107 +272,99 @@ TEST(event)
 /* The set of counters that the messages below are about. */
 static const struct rd_nldev_stat bound = {.device = 3, .port = 1, .lqpn = 0x1234, .counter = 0x21};
 
-static void make_bound(struct message *m)
+static void make_bound(void)
 {
-	message_begin(m, RDMA_NLDEV_CMD_STAT_SET);
-	put_u32(m, RDMA_NLDEV_ATTR_DEV_INDEX, bound.device);
-	put_text(m, RDMA_NLDEV_ATTR_DEV_NAME, "mlx5_0");
-	put_u32(m, RDMA_NLDEV_ATTR_PORT_INDEX, bound.port);
-	put_u32(m, RDMA_NLDEV_ATTR_STAT_COUNTER_ID, bound.counter);
-	put_u32(m, RDMA_NLDEV_ATTR_RES_LQPN, bound.lqpn);
+	begin(RDMA_NLDEV_CMD_STAT_SET);
+	put_u32(RDMA_NLDEV_ATTR_DEV_INDEX, bound.device);
+	put_text(RDMA_NLDEV_ATTR_DEV_NAME, "mlx5_0");
+	put_u32(RDMA_NLDEV_ATTR_PORT_INDEX, bound.port);
+	put_u32(RDMA_NLDEV_ATTR_STAT_COUNTER_ID, bound.counter);
+	put_u32(RDMA_NLDEV_ATTR_RES_LQPN, bound.lqpn);
 }
 
-static void put_counter(struct message *m, const char *name, uint64_t value)
+static void put_counter(const char *name, uint64_t value)
 {
-	struct nlattr *entry = nest(m, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY);
+	struct nlattr *entry = nest(RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY);
 
-	put_text(m, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_NAME, name);
-	put_u64(m, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_VALUE, value);
-	nest_end(m, entry);
+	put_text(RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_NAME, name);
+	put_u64(RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_VALUE, value);
+	nest_end(entry);
 }
 
 /* As fill_res_counter_entry() of the kernel's nldev.c writes it. */
-static void make_stat(struct message *m)
+static void make_stat(void)
 {
 	struct nlattr *table, *entry;
 
-	message_begin(m, RDMA_NLDEV_CMD_STAT_GET);
-	put_u32(m, RDMA_NLDEV_ATTR_DEV_INDEX, bound.device);
-	put_text(m, RDMA_NLDEV_ATTR_DEV_NAME, "mlx5_0");
-	put_u32(m, RDMA_NLDEV_ATTR_PORT_INDEX, bound.port);
-	put_u32(m, RDMA_NLDEV_ATTR_STAT_COUNTER_ID, bound.counter);
-	put_u32(m, RDMA_NLDEV_ATTR_STAT_MODE, RDMA_COUNTER_MODE_MANUAL);
-	table = nest(m, RDMA_NLDEV_ATTR_RES_QP);
-	entry = nest(m, RDMA_NLDEV_ATTR_RES_QP_ENTRY);
-	put_u32(m, RDMA_NLDEV_ATTR_RES_LQPN, bound.lqpn);
-	nest_end(m, entry);
-	nest_end(m, table);
-	table = nest(m, RDMA_NLDEV_ATTR_STAT_HWCOUNTERS);
-	put_counter(m, "rx_write_requests", 7);
-	put_counter(m, "out_of_buffer", 0x123456789);
-	put_counter(m, "out_of_sequence", 9);
-	nest_end(m, table);
+	begin(RDMA_NLDEV_CMD_STAT_GET);
+	put_u32(RDMA_NLDEV_ATTR_DEV_INDEX, bound.device);
+	put_text(RDMA_NLDEV_ATTR_DEV_NAME, "mlx5_0");
+	put_u32(RDMA_NLDEV_ATTR_PORT_INDEX, bound.port);
+	put_u32(RDMA_NLDEV_ATTR_STAT_COUNTER_ID, bound.counter);
+	put_u32(RDMA_NLDEV_ATTR_STAT_MODE, RDMA_COUNTER_MODE_MANUAL);
+	table = nest(RDMA_NLDEV_ATTR_RES_QP);
+	entry = nest(RDMA_NLDEV_ATTR_RES_QP_ENTRY);
+	put_u32(RDMA_NLDEV_ATTR_RES_LQPN, bound.lqpn);
+	nest_end(entry);
+	nest_end(table);
+	table = nest(RDMA_NLDEV_ATTR_STAT_HWCOUNTERS);
+	put_counter("rx_write_requests", 7);
+	put_counter("out_of_buffer", 0x123456789);
+	put_counter("out_of_sequence", 9);
+	nest_end(table);
 }
 
 TEST(bound)
 {
 	struct rd_nldev_stat stat = bound;
-	struct message m;
 
-	make_bound(&m);
+	make_bound();
 	stat.counter = 0;
-	assert_int_equal(rd_nldev_parse_bound(&m.head, m.head.nlmsg_len, &stat), 0);
+	assert_int_equal(rd_nldev_parse_bound(MESSAGE, &stat), 0);
 	assert_int_equal(stat.counter, bound.counter);
 	/* A response about another QP, port or device is not ours. */
 	stat.lqpn++;
-	assert_int_equal(rd_nldev_parse_bound(&m.head, m.head.nlmsg_len, &stat), -1);
+	assert_int_equal(rd_nldev_parse_bound(MESSAGE, &stat), -1);
 	stat = bound;
 	stat.port++;
-	assert_int_equal(rd_nldev_parse_bound(&m.head, m.head.nlmsg_len, &stat), -1);
+	assert_int_equal(rd_nldev_parse_bound(MESSAGE, &stat), -1);
 	stat = bound;
 	stat.device++;
-	assert_int_equal(rd_nldev_parse_bound(&m.head, m.head.nlmsg_len, &stat), -1);
+	assert_int_equal(rd_nldev_parse_bound(MESSAGE, &stat), -1);
 	/* Without the number of a counter nothing was bound. */
-	message_begin(&m, RDMA_NLDEV_CMD_STAT_SET);
-	put_u32(&m, RDMA_NLDEV_ATTR_DEV_INDEX, bound.device);
-	put_u32(&m, RDMA_NLDEV_ATTR_PORT_INDEX, bound.port);
-	put_u32(&m, RDMA_NLDEV_ATTR_RES_LQPN, bound.lqpn);
+	begin(RDMA_NLDEV_CMD_STAT_SET);
+	put_u32(RDMA_NLDEV_ATTR_DEV_INDEX, bound.device);
+	put_u32(RDMA_NLDEV_ATTR_PORT_INDEX, bound.port);
+	put_u32(RDMA_NLDEV_ATTR_RES_LQPN, bound.lqpn);
 	stat = bound;
-	assert_int_equal(rd_nldev_parse_bound(&m.head, m.head.nlmsg_len, &stat), -1);
+	assert_int_equal(rd_nldev_parse_bound(MESSAGE, &stat), -1);
 }
 
 TEST(stat)
 {
 	struct rd_nldev_stat other = bound;
 	struct nlattr *table, *entry;
-	struct message m;
 	uint64_t value = 0;
 
-	make_stat(&m);
-	expect("0 1",
-		rd_nldev_parse_stat(&m.head, m.head.nlmsg_len, &bound, "out_of_buffer", &value),
+	make_stat();
+	expect("0 1", rd_nldev_parse_stat(MESSAGE, &bound, "out_of_buffer", &value),
 		value == 0x123456789);
-	assert_int_equal(
-		rd_nldev_parse_stat(&m.head, m.head.nlmsg_len, &bound, "out_of", &value), -1);
+	assert_int_equal(rd_nldev_parse_stat(MESSAGE, &bound, "out_of", &value), -1);
 	other.counter++;
-	assert_int_equal(
-		rd_nldev_parse_stat(&m.head, m.head.nlmsg_len, &other, "out_of_buffer", &value),
-		-1);
+	assert_int_equal(rd_nldev_parse_stat(MESSAGE, &other, "out_of_buffer", &value), -1);
 	/* The set of a representor, and an entry whose value is too short. */
-	message_begin(&m, RDMA_NLDEV_CMD_STAT_GET);
-	put_u32(&m, RDMA_NLDEV_ATTR_DEV_INDEX, bound.device);
-	put_u32(&m, RDMA_NLDEV_ATTR_PORT_INDEX, bound.port);
-	put_u32(&m, RDMA_NLDEV_ATTR_STAT_COUNTER_ID, bound.counter);
-	table = nest(&m, RDMA_NLDEV_ATTR_STAT_HWCOUNTERS);
-	put_counter(&m, "vport_out_of_buffer", 1);
-	entry = nest(&m, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY);
-	put_text(&m, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_NAME, "out_of_buffer");
-	put_u32(&m, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_VALUE, 5);
-	nest_end(&m, entry);
-	nest_end(&m, table);
-	assert_int_equal(
-		rd_nldev_parse_stat(&m.head, m.head.nlmsg_len, &bound, "out_of_buffer", &value),
-		-1);
+	begin(RDMA_NLDEV_CMD_STAT_GET);
+	put_u32(RDMA_NLDEV_ATTR_DEV_INDEX, bound.device);
+	put_u32(RDMA_NLDEV_ATTR_PORT_INDEX, bound.port);
+	put_u32(RDMA_NLDEV_ATTR_STAT_COUNTER_ID, bound.counter);
+	table = nest(RDMA_NLDEV_ATTR_STAT_HWCOUNTERS);
+	put_counter("vport_out_of_buffer", 1);
+	entry = nest(RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY);
+	put_text(RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_NAME, "out_of_buffer");
+	put_u32(RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_VALUE, 5);
+	nest_end(entry);
+	nest_end(table);
+	assert_int_equal(rd_nldev_parse_stat(MESSAGE, &bound, "out_of_buffer", &value), -1);
 }
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -474,47 +407,44 @@ TEST(bad_values)
 	struct rd_nldev_device device;
 	struct rd_resources r = {0};
 	struct nlattr *table, *entry;
-	struct message m;
 	char long_name[500];
 
-	message_begin(&m, RDMA_NLDEV_CMD_GET);
-	put_u32(&m, RDMA_NLDEV_ATTR_DEV_INDEX, 3);
-	put(&m, RDMA_NLDEV_ATTR_DEV_NAME, unending, sizeof(unending));
-	put(&m, RDMA_NLDEV_ATTR_NODE_GUID, unending, sizeof(unending));
-	expect("0 a?cd 1", rd_nldev_parse_device(&m.head, m.head.nlmsg_len, &device), device.name,
+	begin(RDMA_NLDEV_CMD_GET);
+	put_u32(RDMA_NLDEV_ATTR_DEV_INDEX, 3);
+	put(RDMA_NLDEV_ATTR_DEV_NAME, unending, sizeof(unending));
+	put(RDMA_NLDEV_ATTR_NODE_GUID, unending, sizeof(unending));
+	expect("0 a?cd 1", rd_nldev_parse_device(MESSAGE, &device), device.name,
 		device.node_guid == 0);
 
-	message_begin(&m, RDMA_NLDEV_CMD_GET);
-	put(&m, RDMA_NLDEV_ATTR_DEV_INDEX, unending, 2);
-	put_text(&m, RDMA_NLDEV_ATTR_DEV_NAME, "mlx5_0");
-	assert_int_equal(rd_nldev_parse_device(&m.head, m.head.nlmsg_len, &device), -1);
+	begin(RDMA_NLDEV_CMD_GET);
+	put(RDMA_NLDEV_ATTR_DEV_INDEX, unending, 2);
+	put_text(RDMA_NLDEV_ATTR_DEV_NAME, "mlx5_0");
+	assert_int_equal(rd_nldev_parse_device(MESSAGE, &device), -1);
 
 	memset(long_name, 'x', sizeof(long_name));
-	message_begin(&m, RDMA_NLDEV_CMD_GET);
-	put_u32(&m, RDMA_NLDEV_ATTR_DEV_INDEX, 3);
-	put(&m, RDMA_NLDEV_ATTR_DEV_NAME, long_name, sizeof(long_name));
-	assert_int_equal(rd_nldev_parse_device(&m.head, m.head.nlmsg_len, &device), 0);
+	begin(RDMA_NLDEV_CMD_GET);
+	put_u32(RDMA_NLDEV_ATTR_DEV_INDEX, 3);
+	put(RDMA_NLDEV_ATTR_DEV_NAME, long_name, sizeof(long_name));
+	assert_int_equal(rd_nldev_parse_device(MESSAGE, &device), 0);
 	assert_int_equal(strlen(device.name), RD_NAME_MAX - 1);
 
 	/* An entry without a number is none; one that claims more than there is, neither. */
-	message_begin(&m, RDMA_NLDEV_CMD_RES_QP_GET);
-	put_text(&m, RDMA_NLDEV_ATTR_DEV_NAME, "rxe0");
-	table = nest(&m, RDMA_NLDEV_ATTR_RES_QP);
-	entry = nest(&m, RDMA_NLDEV_ATTR_RES_QP_ENTRY);
-	put_u8(&m, RDMA_NLDEV_ATTR_RES_TYPE, 2);
-	nest_end(&m, entry);
-	nest_end(&m, table);
-	assert_int_equal(rd_nldev_parse_qps(&m.head, m.head.nlmsg_len, &r), -1);
+	begin(RDMA_NLDEV_CMD_RES_QP_GET);
+	put_text(RDMA_NLDEV_ATTR_DEV_NAME, "rxe0");
+	table = nest(RDMA_NLDEV_ATTR_RES_QP);
+	entry = nest(RDMA_NLDEV_ATTR_RES_QP_ENTRY);
+	put_u8(RDMA_NLDEV_ATTR_RES_TYPE, 2);
+	nest_end(entry);
+	nest_end(table);
+	assert_int_equal(rd_nldev_parse_qps(MESSAGE, &r), -1);
 	entry->nla_len = 4000;
-	rd_nldev_parse_qps(&m.head, m.head.nlmsg_len, &r);
+	rd_nldev_parse_qps(MESSAGE, &r);
 	assert_int_equal(r.n_qps, 0);
 	rd_resources_free(&r);
 }
 
-static void feed(const struct message *m, size_t len)
+static void feed(const struct nlmsghdr *h, size_t len, bool cut)
 {
-	/* An exact copy, so that a sanitizer sees every byte read behind it. */
-	struct nlmsghdr *copy = malloc(len);
 	struct rd_resources r = {0};
 	struct rd_nldev_device device;
 	struct rd_nldev_event event;
@@ -522,48 +452,27 @@ static void feed(const struct message *m, size_t len)
 	uint64_t value;
 	bool exclusive;
 
-	assert_non_null(copy);
-	memcpy(copy, m, len);
-	rd_nldev_parse_device(copy, len, &device);
-	rd_nldev_parse_qps(copy, len, &r);
-	rd_nldev_parse_cm_ids(copy, len, &r);
+	rd_nldev_parse_device(h, len, &device);
+	rd_nldev_parse_qps(h, len, &r);
+	rd_nldev_parse_cm_ids(h, len, &r);
 	cm_users_find(&r);
-	rd_nldev_parse_summary(copy, len, &r);
-	rd_nldev_parse_event(copy, len, &event);
-	rd_nldev_parse_system(copy, len, &exclusive);
-	rd_nldev_parse_bound(copy, len, &stat);
-	rd_nldev_parse_stat(copy, len, &bound, "out_of_buffer", &value);
+	rd_nldev_parse_summary(h, len, &r);
+	rd_nldev_parse_event(h, len, &event);
+	rd_nldev_parse_system(h, len, &exclusive);
+	rd_nldev_parse_bound(h, len, &stat);
+	rd_nldev_parse_stat(h, len, &bound, "out_of_buffer", &value);
 	rd_resources_free(&r);
-	free(copy);
 }
 
 /* Every message cut at every length, and with every byte of it changed. */
 TEST(hostile)
 {
-	static void (*const makers[])(struct message *) = {make_device, make_qps, make_cm_ids,
-		make_summary, make_event, make_system, make_bound, make_stat};
-	static const uint8_t values[] = {0, 1, 3, 4, 5, 0x7f, 0x80, 0xff};
-	struct message m;
+	static void (*const makers[])(void) = {make_device, make_qps, make_cm_ids, make_summary,
+		make_event, make_system, make_bound, make_stat};
 
 	for (size_t i = 0; i < sizeof(makers) / sizeof(*makers); i++) {
-		size_t len;
-
-		makers[i](&m);
-		len = m.head.nlmsg_len;
-		for (size_t n = 1; n < len; n++) {
-			feed(&m, n);
-			m.head.nlmsg_len = (uint32_t)n;
-			feed(&m, n);
-			m.head.nlmsg_len = (uint32_t)len;
-		}
-		for (size_t at = 0; at < len; at++)
-			for (size_t v = 0; v < sizeof(values); v++) {
-				uint8_t was = m.bytes[at];
-
-				m.bytes[at] = values[v];
-				feed(&m, len);
-				m.bytes[at] = was;
-			}
+		makers[i]();
+		message_damaged(feed);
 	}
 }
 
@@ -591,13 +500,12 @@ TEST(refused)
 
 TEST(without)
 {
-	struct message m;
 	struct rd_resources r;
 
-	make_device(&m);
-	make_qps(&m);
-	make_summary(&m);
-	make_event(&m);
+	make_device();
+	make_qps();
+	make_summary();
+	make_event();
 	assert_int_equal(rd_resources_load(&r, NULL, &failure), -1);
 	assert_non_null(strstr(failure.text, "without libnl"));
 }
