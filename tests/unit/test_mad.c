@@ -8,13 +8,15 @@
 #define MESSAGE	 24
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
-/* A MAD in RoCE v2, zero but for its header. */
-static uint8_t *make_mad(struct make *m, uint8_t class, uint8_t method, uint16_t attribute)
-{
-	uint8_t *mad = m->b + MAD_AT;
+static struct make m;
 
-	m->n = 0;
-	make_packet(m, MAKE_V2_IPV4, RD_UD_SEND_ONLY, 1, 8 + MAD_LEN, 0);
+/* A MAD in RoCE v2, zero but for its header. */
+static uint8_t *make_mad(uint8_t class, uint8_t method, uint16_t attribute)
+{
+	uint8_t *mad = m.b + MAD_AT;
+
+	m.n = 0;
+	make_packet(&m, MAKE_V2_IPV4, RD_UD_SEND_ONLY, 1, 8 + MAD_LEN, 0);
 	memset(mad, 0, MAD_LEN);
 	mad[0] = 1;
 	mad[1] = class;
@@ -24,51 +26,47 @@ static uint8_t *make_mad(struct make *m, uint8_t class, uint8_t method, uint16_t
 	return mad;
 }
 
-static struct rd_mad parse_mad(const struct make *m, struct rd_packet *p)
+/* What is behind the header of a message of the CM, with both ids. */
+static uint8_t *make_cm(unsigned int attribute)
+{
+	uint8_t *message = make_mad(RD_MAD_CM, 3, (uint16_t)attribute) + MESSAGE;
+
+	rd_put_be32(message, 0x11223344);
+	rd_put_be32(message + 4, 0x55667788);
+	return message;
+}
+
+static struct rd_mad parse_mad(struct rd_packet *p)
 {
 	struct rd_mad mad;
 
-	assert_true(rd_packet_parse(RD_LINK_ETHERNET, m->b, m->n, m->n, p));
+	assert_true(rd_packet_parse(RD_LINK_ETHERNET, m.b, m.n, m.n, p));
 	assert_true(rd_packet_mad(p, &mad));
 	return mad;
 }
 
-static struct rd_cm parse_cm(const struct make *m)
+static struct rd_cm parse_cm(void)
 {
 	struct rd_packet p;
-	struct rd_mad mad = parse_mad(m, &p);
+	struct rd_mad mad = parse_mad(&p);
 	struct rd_cm cm;
 
 	assert_true(rd_mad_cm(&mad, &cm));
 	return cm;
 }
 
-static const char *line_of(const struct make *m)
+static void assert_line_has(const char *text)
 {
-	static char line[800];
-	struct rd_frame frame = make_frame(m);
+	struct rd_frame frame = make_frame(&m);
+	char line[800];
 
 	rd_packet_line(line, sizeof(line), &frame, RD_LINK_ETHERNET, RD_LINE_NO_TIME);
-	return line;
-}
-
-static void assert_line_has(const struct make *m, const char *text)
-{
-	const char *line = line_of(m);
-
 	if (!strstr(line, text))
 		fail_msg("'%s' is not in '%s'", text, line);
 }
 
-static void put_ids(uint8_t *message)
-{
-	rd_put_be32(message, 0x11223344);
-	rd_put_be32(message + 4, 0x55667788);
-}
-
 static void put_req(uint8_t *r)
 {
-	put_ids(r);
 	rd_put_be64(r + 8, 0x0000000001061c06); /* TCP port 7174 */
 	rd_put_be32(r + 28, 0x80010000);
 	rd_put_be32(r + 32, 0xabcdef10); /* QPN, responder resources */
@@ -92,12 +90,11 @@ static void put_req(uint8_t *r)
 
 TEST(req)
 {
-	struct make m;
 	struct rd_cm_ip ip;
 	struct rd_cm cm;
 
-	put_req(make_mad(&m, RD_MAD_CM, 3, RD_CM_REQ) + MESSAGE);
-	cm = parse_cm(&m);
+	put_req(make_cm(RD_CM_REQ));
+	cm = parse_cm();
 	expect("0x11223344 0 0x0000000001061c06 0x80010000 0xabcdef 0x10", cm.local_id,
 		cm.remote_id, cm.service_id, cm.qkey, cm.qpn, cm.responder_resources);
 	expect("3 20 3 1 0x123456 19 6", cm.initiator_depth, cm.remote_timeout, cm.transport,
@@ -108,41 +105,38 @@ TEST(req)
 		rd_cm_timeout_ns(cm.ack_timeout), cm.private_len, rd_cm_ip(&cm, &ip), ip.protocol,
 		ip.port);
 	expect("42980 4", ip.src_port, ip.length);
-	assert_line_has(&m, "own QP 0xabcdef 10.0.0.2:42980 > 10.0.0.1:7174 first PSN 1193046 "
-			    "resources 16 depth 3 RNR retries unlimited SRQ retries 6 MTU 2048 "
-			    "ACK timeout 67.1 ms CM timeout 4.3 s XRC");
+	assert_line_has("own QP 0xabcdef 10.0.0.2:42980 > 10.0.0.1:7174 first PSN 1193046 "
+			"resources 16 depth 3 RNR retries unlimited SRQ retries 6 MTU 2048 "
+			"ACK timeout 67.1 ms CM timeout 4.3 s XRC");
 }
 
 /* Addresses of IPv6, and private data that are not librdmacm's. */
 TEST(sockets)
 {
-	struct make m;
 	struct rd_cm_ip ip;
 	struct rd_cm cm;
-	uint8_t *r = make_mad(&m, RD_MAD_CM, 3, RD_CM_REQ) + MESSAGE;
+	uint8_t *r = make_cm(RD_CM_REQ);
 
 	put_req(r);
 	r[141] = 6 << 4;
 	r[144] = 0xfd;
 	r[175] = 1;
-	cm = parse_cm(&m);
+	cm = parse_cm();
 	expect("1 16 0xfd 1", rd_cm_ip(&cm, &ip), ip.length, ip.src[0], ip.dst[15]);
 	r[141] = 5 << 4;
-	cm = parse_cm(&m);
+	cm = parse_cm();
 	expect("1 0", rd_cm_ip(&cm, &ip), ip.length);
-	assert_line_has(&m, " port 7174 first PSN");
+	assert_line_has(" port 7174 first PSN");
 	r[11] = 1; /* another service */
-	cm = parse_cm(&m);
+	cm = parse_cm();
 	assert_false(rd_cm_ip(&cm, &ip));
 }
 
 TEST(rep)
 {
-	struct make m;
 	struct rd_cm cm;
-	uint8_t *r = make_mad(&m, RD_MAD_CM, 3, RD_CM_REP) + MESSAGE;
+	uint8_t *r = make_cm(RD_CM_REP);
 
-	put_ids(r);
 	rd_put_be32(r + 8, 0x80010000);
 	rd_put_be32(r + 12, 0xabcdef00);
 	rd_put_be32(r + 20, 0x12345600);
@@ -150,78 +144,69 @@ TEST(rep)
 	r[25] = 3;
 	r[26] = 15 << 3 | 1 << 1 | 1;
 	r[27] = 5 << 5 | 1 << 4;
-	cm = parse_cm(&m);
+	cm = parse_cm();
 	expect("0x11223344 0x55667788 0x80010000 0xabcdef 0x123456 16 3", cm.local_id, cm.remote_id,
 		cm.qkey, cm.qpn, cm.psn, cm.responder_resources, cm.initiator_depth);
 	expect("15 1 5 1 196", cm.ack_delay, cm.failover, cm.rnr_retry, cm.flow_control && cm.srq,
 		cm.private_len);
-	assert_line_has(&m, "first PSN 1193046 resources 16 depth 3 RNR retries 5 SRQ");
+	assert_line_has("first PSN 1193046 resources 16 depth 3 RNR retries 5 SRQ");
 }
 
 TEST(refusals)
 {
-	struct make m;
 	struct rd_cm cm;
-	uint8_t *r = make_mad(&m, RD_MAD_CM, 3, RD_CM_REJ) + MESSAGE;
+	uint8_t *r = make_cm(RD_CM_REJ);
 
-	put_ids(r);
 	r[8] = 1 << 6;
 	rd_put_be16(r + 10, 28);
-	cm = parse_cm(&m);
+	cm = parse_cm();
 	expect("1 28 148", cm.message, cm.reason, cm.private_len);
-	assert_line_has(&m, "of REP reason 28 (consumer reject)");
+	assert_line_has("of REP reason 28 (consumer reject)");
 	rd_put_be16(r + 10, 999);
-	assert_line_has(&m, "reason 999 (unknown)");
+	assert_line_has("reason 999 (unknown)");
 	assert_null(rd_cm_reason_name(34)); /* reserved */
 	assert_string_equal(rd_cm_reason_name(35), "unsupported vendor option");
 	assert_null(rd_cm_reason_name(36));
 
-	r = make_mad(&m, RD_MAD_CM, 3, RD_CM_MRA) + MESSAGE;
-	put_ids(r);
+	r = make_cm(RD_CM_MRA);
 	r[8] = 2 << 6;
 	r[9] = 18 << 3;
-	cm = parse_cm(&m);
+	cm = parse_cm();
 	expect("2 18", cm.message, cm.local_timeout);
-	assert_line_has(&m, "of LAP service timeout 1.1 s");
+	assert_line_has("of LAP service timeout 1.1 s");
 
-	r = make_mad(&m, RD_MAD_CM, 3, RD_CM_DREQ) + MESSAGE;
-	put_ids(r);
+	r = make_cm(RD_CM_DREQ);
 	rd_put_be32(r + 8, 0xabcdef00);
-	expect("0xabcdef 220", parse_cm(&m).remote_qpn, parse_cm(&m).private_len);
+	expect("0xabcdef 220", parse_cm().remote_qpn, parse_cm().private_len);
 }
 
 TEST(sidr)
 {
-	struct make m;
 	struct rd_cm cm;
-	uint8_t *r = make_mad(&m, RD_MAD_CM, 3, RD_CM_SIDR_REQ) + MESSAGE;
+	uint8_t *r = make_cm(RD_CM_SIDR_REQ);
 
-	put_ids(r);
 	rd_put_be16(r + 4, 0x8001);
 	rd_put_be64(r + 8, 0x0000000001111c06);
-	cm = parse_cm(&m);
+	cm = parse_cm();
 	expect("0x11223344 0 0x8001 0x0000000001111c06 216", cm.local_id, cm.remote_id, cm.pkey,
 		cm.service_id, cm.private_len);
 
-	r = make_mad(&m, RD_MAD_CM, 3, RD_CM_SIDR_REP) + MESSAGE;
-	put_ids(r);
+	r = make_cm(RD_CM_SIDR_REP);
 	r[4] = 1;
 	rd_put_be32(r + 8, 0xabcdef00);
 	rd_put_be64(r + 12, 0x0000000001111c06);
 	rd_put_be32(r + 20, 0x01234567);
-	cm = parse_cm(&m);
+	cm = parse_cm();
 	expect("0x11223344 0 1 0xabcdef 0x0000000001111c06 0x01234567", cm.remote_id, cm.local_id,
 		cm.status, cm.qpn, cm.service_id, cm.qkey);
-	assert_line_has(&m, "qkey 0x01234567 status 1 (service id not supported)");
+	assert_line_has("qkey 0x01234567 status 1 (service id not supported)");
 }
 
 TEST(paths)
 {
-	struct make m;
 	struct rd_cm cm;
-	uint8_t *r = make_mad(&m, RD_MAD_CM, 3, RD_CM_LAP) + MESSAGE;
+	uint8_t *r = make_cm(RD_CM_LAP);
 
-	put_ids(r);
 	rd_put_be32(r + 12, 0xabcdef00 | 20 << 3);
 	rd_put_be16(r + 20, 17);
 	rd_put_be16(r + 22, 18);
@@ -230,16 +215,15 @@ TEST(paths)
 	r[40] = 0xfd;
 	r[55] = 1;
 	r[63] = 14 << 3;
-	cm = parse_cm(&m);
+	cm = parse_cm();
 	expect("0xabcdef 20 17 18 14", cm.remote_qpn, cm.remote_timeout, cm.local_lid,
 		cm.remote_lid, cm.ack_timeout);
-	assert_line_has(&m, "peer's QP 0xabcdef fd00::2 > fd00::1");
+	assert_line_has("peer's QP 0xabcdef fd00::2 > fd00::1");
 
-	r = make_mad(&m, RD_MAD_CM, 3, RD_CM_APR) + MESSAGE;
-	put_ids(r);
+	r = make_cm(RD_CM_APR);
 	r[9] = 5;
-	assert_int_equal(parse_cm(&m).status, 5);
-	assert_line_has(&m, "status 5 (is the current path)");
+	assert_int_equal(parse_cm().status, 5);
+	assert_line_has("status 5 (is the current path)");
 }
 
 /* Private data begin where the standard says, and end with the MAD, even in a longer datagram. */
@@ -249,13 +233,12 @@ TEST(private_data)
 
 	for (uint16_t i = 0; i < COUNT(begin); i++)
 		for (uint32_t more = 0; more <= 8; more += 4) {
-			struct make m;
 			struct rd_packet p;
 			struct rd_mad mad;
 			struct rd_cm cm;
-			uint8_t *r = make_mad(&m, RD_MAD_CM, 3, (uint16_t)(RD_CM_REQ + i));
+			uint8_t *r = make_mad(RD_MAD_CM, 3, (uint16_t)(RD_CM_REQ + i));
 
-			mad = parse_mad(&m, &p);
+			mad = parse_mad(&p);
 			mad.left += more;
 			assert_true(rd_mad_cm(&mad, &cm));
 			if (begin[i]) {
@@ -276,14 +259,13 @@ TEST(cm_cut)
 
 	for (uint16_t i = 0; i < COUNT(needs); i++)
 		for (uint32_t n = 0; n <= MAD_LEN; n++) {
-			struct make m;
 			struct rd_packet p;
 			struct rd_mad mad;
 			struct rd_cm cm;
 			uint8_t *exact;
 			bool has;
 
-			make_mad(&m, RD_MAD_CM, 3, (uint16_t)(RD_CM_REQ + i));
+			make_mad(RD_MAD_CM, 3, (uint16_t)(RD_CM_REQ + i));
 			exact = make_exact(m.b, MAD_AT + n);
 			rd_packet_parse(RD_LINK_ETHERNET, exact, MAD_AT + n, m.n, &p);
 			has = rd_packet_mad(&p, &mad);
@@ -300,11 +282,10 @@ TEST(cm_cut)
 
 TEST(smp)
 {
-	struct make m;
 	struct rd_packet p;
 	struct rd_mad mad;
 	struct rd_smp smp;
-	uint8_t *b = make_mad(&m, 0x81, 0x81, 0x15);
+	uint8_t *b = make_mad(0x81, 0x81, 0x15);
 
 	rd_put_be16(b + 4, 0x801c);
 	b[6] = 2;
@@ -312,16 +293,16 @@ TEST(smp)
 	rd_put_be64(b + 24, 0x1122334455667788);
 	rd_put_be16(b + 32, 0xffff);
 	rd_put_be16(b + 34, 7);
-	mad = parse_mad(&m, &p);
+	mad = parse_mad(&p);
 	expect("1 1 0x1122334455667788 2 5 0xffff 7", rd_mad_smp(&mad, &smp),
 		smp.directed && smp.returning, smp.mkey, smp.hop_pointer, smp.hop_count,
 		smp.dr_slid, smp.dr_dlid);
 	assert_int_equal(rd_mad_status(&mad), 0x1c);
-	assert_line_has(&m,
+	assert_line_has(
 		"SMP (directed) GetResp PortInfo status 0x001c (invalid attribute or modifier) "
 		"hop 2 of 5 back");
 	b[1] = 1;
-	mad = parse_mad(&m, &p);
+	mad = parse_mad(&p);
 	expect("1 0 0 0x801c", rd_mad_smp(&mad, &smp), smp.directed, smp.hop_count,
 		rd_mad_status(&mad));
 	mad.left = 35;
@@ -330,11 +311,10 @@ TEST(smp)
 
 TEST(sa)
 {
-	struct make m;
 	struct rd_packet p;
 	struct rd_mad mad;
 	struct rd_sa sa;
-	uint8_t *b = make_mad(&m, 0x03, 0x92, 0x35);
+	uint8_t *b = make_mad(0x03, 0x92, 0x35);
 
 	b[24] = 1;
 	b[25] = 1;
@@ -342,10 +322,10 @@ TEST(sa)
 	b[27] = 9;
 	rd_put_be32(b + 28, 3);
 	rd_put_be64(b + 48, 0x1234);
-	mad = parse_mad(&m, &p);
+	mad = parse_mad(&p);
 	expect("1 1 5 9 3 0x1234", rd_mad_sa(&mad, &sa), sa.rmpp_type, sa.rmpp_flags,
 		sa.rmpp_status, sa.segment, sa.component_mask);
-	assert_line_has(&m, "SA GetTableResp PathRecord RMPP data segment 3");
+	assert_line_has("SA GetTableResp PathRecord RMPP data segment 3");
 	mad.left = 55;
 	assert_false(rd_mad_sa(&mad, &sa));
 }
@@ -378,27 +358,27 @@ TEST(status_names)
 
 /* --- iWARP ------------------------------------------------------------------------------ */
 
-static void make_tcp(struct make *m, const void *data, uint32_t n)
+static void make_tcp(const void *data, uint32_t n)
 {
-	m->n = 0;
-	make_ethernet(m, 0x0800);
-	make_ipv4(m, 6, 20 + n);
-	make_be32(m, 49152U << 16 | 7174);
-	make_be32(m, 1);
-	make_be32(m, 2);
-	make_be16(m, 0x5018);
-	make_be16(m, 1000);
-	make_be32(m, 0);
-	make_bytes(m, data, n);
+	m.n = 0;
+	make_ethernet(&m, 0x0800);
+	make_ipv4(&m, 6, 20 + n);
+	make_be32(&m, 49152U << 16 | 7174);
+	make_be32(&m, 1);
+	make_be32(&m, 2);
+	make_be16(&m, 0x5018);
+	make_be16(&m, 1000);
+	make_be32(&m, 0);
+	make_bytes(&m, data, n);
 }
 
-static bool iwarp_of(const struct make *m, uint32_t caplen, struct rd_iwarp *out)
+static bool iwarp_of(uint32_t caplen, struct rd_iwarp *out)
 {
-	uint8_t *exact = make_exact(m->b, caplen);
+	uint8_t *exact = make_exact(m.b, caplen);
 	struct rd_packet p;
 	bool is;
 
-	rd_packet_parse(RD_LINK_ETHERNET, exact, caplen, m->n, &p);
+	rd_packet_parse(RD_LINK_ETHERNET, exact, caplen, m.n, &p);
 	is = rd_packet_iwarp(&p, out);
 	free(exact);
 	return is;
@@ -410,31 +390,30 @@ TEST(mpa)
 				       "data";
 	struct rd_iwarp i;
 	uint8_t b[24];
-	struct make m;
 
-	make_tcp(&m, reply, sizeof(reply) - 1);
-	assert_true(iwarp_of(&m, m.n, &i));
+	make_tcp(reply, sizeof(reply) - 1);
+	assert_true(iwarp_of(m.n, &i));
 	same(i.kind, RD_IWARP_REPLY, i.flags, RD_IWARP_CRC | RD_IWARP_REJECT, i.private_len, 4);
-	assert_line_has(&m, "iWARP MPA reply revision 1 CRC rejected private data 4");
+	assert_line_has("iWARP MPA reply revision 1 CRC rejected private data 4");
 	for (uint32_t n = 0; n < m.n; n++)
-		assert_int_equal(iwarp_of(&m, n, &i), n >= 54 + 20);
+		assert_int_equal(iwarp_of(n, &i), n >= 54 + 20);
 	m.n = 0; /* the same in UDP */
 	make_ethernet(&m, 0x0800);
 	make_ipv4(&m, 17, 8 + sizeof(reply) - 1);
 	make_udp(&m, 7174, sizeof(reply) - 1);
 	make_bytes(&m, reply, sizeof(reply) - 1);
-	assert_false(iwarp_of(&m, m.n, &i));
+	assert_false(iwarp_of(m.n, &i));
 	memcpy(b, reply, sizeof(b));
 	b[17] = 3; /* a future revision */
-	make_tcp(&m, b, sizeof(b));
-	assert_false(iwarp_of(&m, m.n, &i));
-	make_tcp(&m, reply, 10); /* the rest of it is in the padding of the frame */
+	make_tcp(b, sizeof(b));
+	assert_false(iwarp_of(m.n, &i));
+	make_tcp(reply, 10); /* the rest of it is in the padding of the frame */
 	make_bytes(&m, reply + 10, sizeof(reply) - 1 - 10);
-	assert_false(iwarp_of(&m, m.n, &i));
+	assert_false(iwarp_of(m.n, &i));
 	b[17] = 1;
 	b[18] = 3; /* more private data than allowed */
-	make_tcp(&m, b, sizeof(b));
-	assert_false(iwarp_of(&m, m.n, &i));
+	make_tcp(b, sizeof(b));
+	assert_false(iwarp_of(m.n, &i));
 }
 
 /* Two FPDUs: an RDMA Write of 5 bytes, a Send of 8. */
@@ -445,20 +424,18 @@ static const uint8_t fpdus[] = {0, 19, 0xc1, 0x40, 1, 2, 3, 4, 0, 0, 0, 0, 0, 0,
 TEST(fpdus)
 {
 	struct rd_iwarp i;
-	struct make m;
 
-	make_tcp(&m, fpdus, sizeof(fpdus));
-	assert_true(iwarp_of(&m, m.n, &i));
+	make_tcp(fpdus, sizeof(fpdus));
+	assert_true(iwarp_of(m.n, &i));
 	assert_int_equal(i.kind, RD_IWARP_FPDU);
 	expect("0 1 0x01020304 9 5 2", i.opcode, i.tagged && i.last, i.stag, i.offset,
 		i.payload_len, i.fpdus);
-	assert_line_has(
-		&m, "iWARP RDMA Write stag 0x01020304 offset 0x9 payload 5 last and 1 more");
+	assert_line_has("iWARP RDMA Write stag 0x01020304 offset 0x9 payload 5 last and 1 more");
 	for (uint32_t n = 0; n < m.n; n++)
-		assert_int_equal(iwarp_of(&m, n, &i), n >= 54 + 2 + 14);
-	make_tcp(&m, fpdus + 28, sizeof(fpdus) - 28);
-	expect("1 0 7", iwarp_of(&m, m.n, &i), i.tagged, i.msn);
-	assert_line_has(&m, "iWARP Send queue 0 MSN 7 offset 0 payload 8 last");
+		assert_int_equal(iwarp_of(n, &i), n >= 54 + 2 + 14);
+	make_tcp(fpdus + 28, sizeof(fpdus) - 28);
+	expect("1 0 7", iwarp_of(m.n, &i), i.tagged, i.msn);
+	assert_line_has("iWARP Send queue 0 MSN 7 offset 0 payload 8 last");
 }
 
 /* One field wrong at a time. */
@@ -472,12 +449,11 @@ TEST(no_fpdu)
 	for (size_t k = 0; k < COUNT(wrong); k++) {
 		uint8_t b[sizeof(fpdus)];
 		struct rd_iwarp i;
-		struct make m;
 
 		memcpy(b, fpdus, sizeof(b));
 		b[wrong[k].at] = wrong[k].value;
-		make_tcp(&m, b, sizeof(b));
-		if (iwarp_of(&m, m.n, &i))
+		make_tcp(b, sizeof(b));
+		if (iwarp_of(m.n, &i))
 			fail_msg("byte %u = 0x%02x is iWARP", wrong[k].at, wrong[k].value);
 	}
 }

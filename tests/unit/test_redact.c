@@ -307,26 +307,29 @@ TEST(distinct)
 
 /* --- frames ----------------------------------------------------------------------------------- */
 
-/* Both passes over a frame; `into` gets the result, and has room for what is not captured. */
-static void redact(enum rd_link link, const struct make *m, uint8_t *into)
+static struct make m;
+static uint8_t to[4096];
+
+/* Both passes over a frame; `to` gets the result, and has room for what is not captured. */
+static void redact(enum rd_link link)
 {
 	static const uint8_t behind[16] = "not captured";
 	struct rd_redact *r = rd_redact_new();
 
-	memcpy(into + m->n, behind, sizeof(behind));
-	memcpy(into, m->b, m->n);
-	assert_true(rd_redact_frame(r, link, into, m->n, m->n, 0));
-	memcpy(into, m->b, m->n);
+	memcpy(to + m.n, behind, sizeof(behind));
+	memcpy(to, m.b, m.n);
+	assert_true(rd_redact_frame(r, link, to, m.n, m.n, 0));
+	memcpy(to, m.b, m.n);
 	rd_redact_begin(r);
-	expect("1 0", rd_redact_frame(r, link, into, m->n, m->n, 0), rd_redact_failed(r));
-	assert_memory_equal(into + m->n, behind, sizeof(behind));
+	expect("1 0", rd_redact_frame(r, link, to, m.n, m.n, 0), rd_redact_failed(r));
+	assert_memory_equal(to + m.n, behind, sizeof(behind));
 	rd_redact_free(r);
 }
 
 /* Payload of make_write(): zeros, as far as it is there. */
-static void check_zeros(const uint8_t *b, uint32_t n, uint32_t from, uint32_t to)
+static void check_zeros(const uint8_t *b, uint32_t n, uint32_t from, uint32_t end)
 {
-	for (uint32_t i = from; i < to && i < n; i++)
+	for (uint32_t i = from; i < end && i < n; i++)
 		assert_int_equal(b[i], 0);
 }
 
@@ -347,30 +350,30 @@ static uint16_t sum(const uint8_t *p, uint32_t n, uint32_t start)
 }
 
 /* RoCE v2 with a payload of 0xab, and checksums of all layers. */
-static void make_write(struct make *m, bool v6, uint32_t payload)
+static void make_write(struct make *w, bool v6, uint32_t payload)
 {
 	uint32_t length = 8 + RD_BTH_LEN + 16 + payload + RD_ICRC_LEN, ip = 14, computed, stored;
 	uint32_t udp = ip + (v6 ? 40 : 20);
 
-	*m = (struct make){.n = 0};
-	make_ethernet(m, v6 ? 0x86dd : 0x0800);
+	*w = (struct make){.n = 0};
+	make_ethernet(w, v6 ? 0x86dd : 0x0800);
 	if (v6)
-		make_ipv6(m, 17, length);
+		make_ipv6(w, 17, length);
 	else
-		make_ipv4(m, 17, length);
-	make_udp(m, 4791, length - 8);
-	make_be32(m, 0x0a40ffff); /* RC WRITE only */
-	make_be32(m, 0x11);
-	make_be32(m, 0x22);
-	make_fill(m, 0x33, 16);
-	make_fill(m, 0xab, payload);
-	make_fill(m, 0, RD_ICRC_LEN);
-	assert_int_equal(rd_icrc(RD_LINK_ETHERNET, m->b, m->n, &computed, &stored), 0);
-	rd_put_le32(m->b + m->n - 4, computed);
+		make_ipv4(w, 17, length);
+	make_udp(w, 4791, length - 8);
+	make_be32(w, 0x0a40ffff); /* RC WRITE only */
+	make_be32(w, 0x11);
+	make_be32(w, 0x22);
+	make_fill(w, 0x33, 16);
+	make_fill(w, 0xab, payload);
+	make_fill(w, 0, RD_ICRC_LEN);
+	assert_int_equal(rd_icrc(RD_LINK_ETHERNET, w->b, w->n, &computed, &stored), 0);
+	rd_put_le32(w->b + w->n - 4, computed);
 	if (!v6)
-		rd_put_be16(m->b + ip + 10, (uint16_t)~sum(m->b + ip, 20, 0));
-	rd_put_be16(m->b + udp + 6, (uint16_t)~sum(m->b + ip + (v6 ? 8 : 12), v6 ? 32 : 8,
-					    (uint32_t)sum(m->b + udp, length, 17 + length)));
+		rd_put_be16(w->b + ip + 10, (uint16_t)~sum(w->b + ip, 20, 0));
+	rd_put_be16(w->b + udp + 6, (uint16_t)~sum(w->b + ip + (v6 ? 8 : 12), v6 ? 32 : 8,
+					    (uint32_t)sum(w->b + udp, length, 17 + length)));
 }
 
 static uint16_t udp_rest(const uint8_t *b, uint32_t n, bool v6)
@@ -382,13 +385,11 @@ static uint16_t udp_rest(const uint8_t *b, uint32_t n, bool v6)
 
 TEST(checksums)
 {
-	struct make m;
-	uint8_t to[4096];
 	uint32_t computed, stored;
 
 	for (int v6 = 0; v6 < 2; v6++) {
 		make_write(&m, v6, 64);
-		redact(RD_LINK_ETHERNET, &m, to);
+		redact(RD_LINK_ETHERNET);
 		same(rd_icrc(RD_LINK_ETHERNET, to, m.n, &computed, &stored), 0, computed, stored);
 		expect("0xffff 0xffff", v6 ? 0xffff : sum(to + 14, 20, 0), udp_rest(to, m.n, v6));
 		check_zeros(to, m.n, v6 ? 90 : 70, m.n - 4);
@@ -403,28 +404,26 @@ TEST(checksums)
 TEST(damaged)
 {
 	uint32_t computed, stored;
-	struct make m;
-	uint8_t to[4096];
 
 	make_write(&m, false, 64);
 	m.b[m.n - 2] ^= 0x10;
-	redact(RD_LINK_ETHERNET, &m, to);
+	redact(RD_LINK_ETHERNET);
 	assert_int_equal(rd_icrc(RD_LINK_ETHERNET, to, m.n, &computed, &stored), 0);
 	assert_int_equal(computed ^ stored, 0x100000);
 	make_write(&m, false, 64);
 	m.b[80] ^= 0x01; /* payload: the ICRC and the UDP checksum are wrong */
-	redact(RD_LINK_ETHERNET, &m, to);
+	redact(RD_LINK_ETHERNET);
 	assert_int_equal(rd_icrc(RD_LINK_ETHERNET, to, m.n, &computed, &stored), 0);
 	assert_int_not_equal(computed, stored);
 	assert_int_equal(sum(to + 14, 20, 0), 0xffff);
 	assert_int_not_equal(udp_rest(to, m.n, false), 0xffff);
 	make_write(&m, false, 64);
 	m.b[25] ^= 0x01;
-	redact(RD_LINK_ETHERNET, &m, to);
+	redact(RD_LINK_ETHERNET);
 	assert_int_not_equal(sum(to + 14, 20, 0), 0xffff);
 	make_write(&m, false, 64);
 	m.b[40] = m.b[41] = 0; /* no UDP checksum */
-	redact(RD_LINK_ETHERNET, &m, to);
+	redact(RD_LINK_ETHERNET);
 	assert_int_equal(rd_be16(to + 40), 0);
 }
 
@@ -437,21 +436,21 @@ TEST(cut)
 		make_write(&whole, v6, 64);
 		for (uint32_t n = 0; n < whole.n; n++) {
 			struct rd_redact *r = rd_redact_new();
-			uint8_t *to = malloc(n + 1);
+			uint8_t *copy = malloc(n + 1);
 
 			for (int pass = 0; pass < 2; pass++) {
-				memcpy(to, whole.b, n);
-				to[n] = 0x5a;
+				memcpy(copy, whole.b, n);
+				copy[n] = 0x5a;
 				expect("1 0x5a",
-					rd_redact_frame(r, RD_LINK_ETHERNET, to, n, whole.n, 0),
-					to[n]);
+					rd_redact_frame(r, RD_LINK_ETHERNET, copy, n, whole.n, 0),
+					copy[n]);
 				rd_redact_begin(r);
 			}
-			assert_false(has(to, n, "\x52\x54\0\0\0", 5));
-			assert_false(has(to, n, whole.b + (v6 ? 22 : 26), v6 ? 16 : 4));
+			assert_false(has(copy, n, "\x52\x54\0\0\0", 5));
+			assert_false(has(copy, n, whole.b + (v6 ? 22 : 26), v6 ? 16 : 4));
 			/* What is left of the ICRC would tell whether a guess is right. */
-			check_zeros(to, n, v6 ? 90 : 70, whole.n);
-			free(to);
+			check_zeros(copy, n, v6 ? 90 : 70, whole.n);
+			free(copy);
 			rd_redact_free(r);
 		}
 	}
@@ -459,14 +458,12 @@ TEST(cut)
 
 TEST(arp)
 {
-	struct make m = {.n = 0};
-	uint8_t to[4096];
-
+	m.n = 0;
 	make_ethernet(&m, 0x0806);
 	make_bytes(&m, "\0\x01\x08\0\x06\x04\0\x02", 8);
 	make_bytes(&m, "\x52\x54\0\0\0\x02\x0a\0\0\x02\x52\x54\0\0\0\x01\x0a\0\0\x01", 20);
 	make_fill(&m, 0x77, 18); /* padding */
-	redact(RD_LINK_ETHERNET, &m, to);
+	redact(RD_LINK_ETHERNET);
 	assert_memory_equal(to + 22, to + 6, 6);
 	assert_memory_equal(to + 32, to, 6);
 	assert_memory_equal(to + 14, m.b + 14, 8);
@@ -478,16 +475,16 @@ TEST(arp)
 TEST(within)
 {
 	uint32_t computed, stored;
-	struct make inner, m = {.n = 0};
-	uint8_t to[4096];
+	struct make inner;
 
 	make_write(&inner, false, 32);
+	m.n = 0;
 	make_ethernet(&m, 0x0800);
 	make_ipv4(&m, 17, 16 + inner.n);
 	make_udp(&m, 4789, 8 + inner.n);
 	make_bytes(&m, "\x08\0\0\0\0\x12\x34\0", 8);
 	make_bytes(&m, inner.b, inner.n);
-	redact(RD_LINK_ETHERNET, &m, to);
+	redact(RD_LINK_ETHERNET);
 	same(rd_icrc(RD_LINK_ETHERNET, to + 50, inner.n, &computed, &stored), 0, computed, stored);
 	assert_memory_equal(to + 50, to, 12); /* the same addresses */
 	check_zeros(to, m.n, 50 + 70, m.n - 4);
@@ -499,7 +496,7 @@ TEST(within)
 	make_bytes(&m, "\x03\x04\0\0\0\0\x05\xdc", 8);
 	make_bytes(&m, inner.b + 14, inner.n - 14);
 	rd_put_be16(m.b + 36, (uint16_t)~sum(m.b + 34, m.n - 34, 0));
-	redact(RD_LINK_ETHERNET, &m, to);
+	redact(RD_LINK_ETHERNET);
 	assert_int_equal(sum(to + 34, m.n - 34, 0), 0xffff);
 	assert_memory_equal(to + 42 + 12, to + 26, 8);
 	assert_memory_equal(to + 42 + 20, m.b + 42 + 20, 4); /* ports */
@@ -513,7 +510,7 @@ TEST(within)
 		make_bytes(&m, "\0\0\0\0\0\0\0\0", 8);
 		m.b[54] = type;
 		make_bytes(&m, inner.b + 14, inner.n - 14);
-		redact(RD_LINK_ETHERNET, &m, to);
+		redact(RD_LINK_ETHERNET);
 		assert_memory_equal(to + 62 + 8, to + 22, 32);	     /* the same addresses */
 		assert_memory_equal(to + 62 + 40, m.b + 62 + 40, 4); /* ports */
 	}
@@ -523,9 +520,8 @@ TEST(within)
 TEST(ipv4_options)
 {
 	static const char route[] = "\x07\x0b\x0c\x0a\x09\x08\x07\x0a\x09\x08\x06";
-	struct make m = {.n = 0};
-	uint8_t to[4096];
 
+	m.n = 0;
 	make_ethernet(&m, 0x0800);
 	make_ipv4(&m, 17, sizeof(route) + 8 + 32);
 	m.b[14] = 0x40 | (20 + sizeof(route)) / 4;
@@ -534,7 +530,7 @@ TEST(ipv4_options)
 	make_bytes(&m, route, sizeof(route));
 	for (uint32_t n = m.n; n >= 14 + 20 + sizeof(route) - 2; n -= 3) {
 		m.n = n;
-		redact(RD_LINK_ETHERNET, &m, to);
+		redact(RD_LINK_ETHERNET);
 		expect("0 1", has(to, n, "\x0a\x09\x08", 3), to[34]);
 	}
 }
@@ -543,9 +539,8 @@ TEST(ipv4_options)
 TEST(tcp_options)
 {
 	static const uint8_t option[12] = {30, 10, 0x30, 1, 10, 9, 8, 7, 0x12, 0xb7, 1, 1};
-	struct make m = {.n = 0};
-	uint8_t to[4096];
 
+	m.n = 0;
 	make_ethernet(&m, 0x0800);
 	make_ipv4(&m, 6, 20 + sizeof(option) + 10);
 	make_be32(&m, 0x9c401ff8);
@@ -557,12 +552,12 @@ TEST(tcp_options)
 	make_fill(&m, 0xab, 10);
 	rd_put_be16(m.b + 50,
 		(uint16_t)~sum(m.b + 26, 8, (uint32_t)sum(m.b + 34, m.n - 34, 6 + m.n - 34)));
-	redact(RD_LINK_ETHERNET, &m, to);
+	redact(RD_LINK_ETHERNET);
 	assert_int_equal(sum(to + 26, 8, (uint32_t)sum(to + 34, m.n - 34, 6 + m.n - 34)), 0xffff);
 	assert_memory_equal(to + 34, m.b + 34, 16);
 	for (uint32_t n = m.n; n > 34 + 20; n--) {
 		m.n = n;
-		redact(RD_LINK_ETHERNET, &m, to);
+		redact(RD_LINK_ETHERNET);
 		expect("0 1", has(to, n, "\x0a\x09", 2), to[54]);
 	}
 }
@@ -571,19 +566,18 @@ TEST(tcp_options)
 TEST(payload)
 {
 	static const char secret[] = "alice@node7 secret";
-	struct make m = {.n = 0};
-	uint8_t to[4096];
 
+	m.n = 0;
 	make_ethernet(&m, 0x88cc);
 	make_bytes(&m, secret, sizeof(secret));
-	redact(RD_LINK_ETHERNET, &m, to);
+	redact(RD_LINK_ETHERNET);
 	assert_false(has(to, m.n, "alice", 5));
 	m.n = 0;
 	make_ethernet(&m, 0x0800);
 	make_ipv4(&m, 17, 8 + sizeof(secret));
 	make_udp(&m, 53, sizeof(secret));
 	make_bytes(&m, secret, sizeof(secret));
-	redact(RD_LINK_ETHERNET, &m, to);
+	redact(RD_LINK_ETHERNET);
 	assert_false(has(to, m.n, "alice", 5));
 	assert_memory_equal(to + 34, m.b + 34, 8);
 	assert_false(rd_redact_frame(NULL, RD_LINK_RAW, to, m.n, m.n, 0));
@@ -593,35 +587,34 @@ TEST(payload)
 /* --- MADs ------------------------------------------------------------------------------------- */
 
 /* A UD SEND to QP 1 with a MAD of which `bytes` are at `at`. */
-static void make_mad(struct make *m, unsigned int class, unsigned int attribute)
+static void make_mad(unsigned int class, unsigned int attribute)
 {
 	uint32_t length = 8 + RD_BTH_LEN + 8 + 256 + RD_ICRC_LEN;
 
-	*m = (struct make){.n = 0};
-	make_ethernet(m, 0x0800);
-	make_ipv4(m, 17, length);
-	make_udp(m, 4791, length - 8);
-	make_be32(m, 0x6440ffff);
-	make_be32(m, 1);
-	make_be32(m, 0);
-	make_be32(m, 0x80010000);
-	make_be32(m, 1);
-	make_fill(m, 0xc3, 256);
-	m->b[62] = 1;
-	m->b[63] = (uint8_t) class;
-	rd_put_be16(m->b + 62 + 16, (uint16_t)attribute);
-	make_fill(m, 0, RD_ICRC_LEN);
+	m.n = 0;
+	make_ethernet(&m, 0x0800);
+	make_ipv4(&m, 17, length);
+	make_udp(&m, 4791, length - 8);
+	make_be32(&m, 0x6440ffff);
+	make_be32(&m, 1);
+	make_be32(&m, 0);
+	make_be32(&m, 0x80010000);
+	make_be32(&m, 1);
+	make_fill(&m, 0xc3, 256);
+	m.b[62] = 1;
+	m.b[63] = (uint8_t) class;
+	rd_put_be16(m.b + 62 + 16, (uint16_t)attribute);
+	make_fill(&m, 0, RD_ICRC_LEN);
 }
 
 #define MAD 62
 
+static uint8_t *const mad = m.b + MAD;
+static const uint8_t *const got = to + MAD;
+
 TEST(cm)
 {
-	struct make m;
-	uint8_t to[4096], *mad = m.b + MAD;
-	const uint8_t *got = to + MAD;
-
-	make_mad(&m, RD_MAD_CM, RD_CM_REQ);
+	make_mad(RD_MAD_CM, RD_CM_REQ);
 	memcpy(mad + 24 + 8, "\0\0\0\0\x01\x06\x12\x34", 8);
 	memcpy(mad + 24 + 56, "\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\0\0\x02", 16);
 	memcpy(mad + 24 + 72, "\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\0\0\x01", 16);
@@ -630,7 +623,7 @@ TEST(cm)
 	memset(mad + 24 + 144, 0, 32);
 	memcpy(mad + 24 + 144 + 12, "\x0a\0\0\x02", 4);
 	memcpy(mad + 24 + 160 + 12, "\x0a\0\0\x01", 4);
-	redact(RD_LINK_ETHERNET, &m, to);
+	redact(RD_LINK_ETHERNET);
 	/* GIDs and private data have the addresses of the IP header. */
 	assert_memory_equal(got + 24 + 56 + 12, to + 26, 4);
 	assert_memory_equal(got + 24 + 72 + 12, to + 30, 4);
@@ -641,70 +634,62 @@ TEST(cm)
 	assert_memory_not_equal(got + 24 + 16, mad + 24 + 16, 8); /* the CA's GUID */
 	for (unsigned int i = 24 + 176; i < 256; i++)
 		assert_int_equal(got[i], 0);
-	make_mad(&m, RD_MAD_CM, RD_CM_REJ);
-	redact(RD_LINK_ETHERNET, &m, to);
+	make_mad(RD_MAD_CM, RD_CM_REJ);
+	redact(RD_LINK_ETHERNET);
 	assert_memory_equal(got, mad, 24 + 12);
 	assert_false(has(got + 36, 220, "\xc3", 1));
 }
 
 TEST(smp)
 {
-	struct make m;
-	uint8_t to[4096], *mad = m.b + MAD;
-	const uint8_t *got = to + MAD;
-
-	make_mad(&m, RD_MAD_SMP, 0x11);
-	redact(RD_LINK_ETHERNET, &m, to);
+	make_mad(RD_MAD_SMP, 0x11);
+	redact(RD_LINK_ETHERNET);
 	assert_memory_equal(got + 64, mad + 64, 4);
 	assert_memory_not_equal(got + 68, mad + 68, 8);
 	assert_memory_equal(got + 68, got + 76, 8);
 	assert_memory_equal(got + 92, mad + 92, 12); /* P_Keys, device id, revision, port */
 	assert_memory_equal(got + 24, "\0\0\0\0\0\0\0\0", 8);
-	make_mad(&m, RD_MAD_SMP_DIRECTED, 0x10);
+	make_mad(RD_MAD_SMP_DIRECTED, 0x10);
 	memset(mad + 64, 0, 64);
 	memcpy(mad + 64, "leaf7 HCA-1", 11);
-	redact(RD_LINK_ETHERNET, &m, to);
+	redact(RD_LINK_ETHERNET);
 	assert_false(has(to, m.n, "leaf7", 5));
 	assert_memory_equal(got + 64, "node-", 5);
-	make_mad(&m, RD_MAD_SMP_DIRECTED, 0x10);
+	make_mad(RD_MAD_SMP_DIRECTED, 0x10);
 	memset(mad + 64, 0, 64);
 	memcpy(mad + 64, "mlx5_0", 6);
-	redact(RD_LINK_ETHERNET, &m, to);
+	redact(RD_LINK_ETHERNET);
 	assert_memory_equal(got + 64, "mlx5_0", 7);
-	make_mad(&m, 0x0a, 0x77); /* a vendor's */
-	redact(RD_LINK_ETHERNET, &m, to);
+	make_mad(0x0a, 0x77); /* a vendor's */
+	redact(RD_LINK_ETHERNET);
 	assert_false(has(got + 24, 232, "\xc3", 1));
 }
 
 TEST(sa)
 {
-	struct make m;
-	uint8_t to[4096], *mad = m.b + MAD;
-	const uint8_t *got = to + MAD;
-
-	make_mad(&m, RD_MAD_SA, 0x35);
+	make_mad(RD_MAD_SA, 0x35);
 	mad[26] = 0;
-	redact(RD_LINK_ETHERNET, &m, to);
+	redact(RD_LINK_ETHERNET);
 	assert_memory_equal(got + 56, mad + 56, 8);
 	assert_memory_not_equal(got + 64, mad + 64, 16);
 	assert_memory_equal(got + 64, got + 80, 16);
 	assert_memory_equal(got + 96, mad + 96, 24);
 	assert_false(has(got + 120, 136, "\xc3", 1));
 	/* A table: three records of 64 bytes, and the beginning of another. */
-	make_mad(&m, RD_MAD_SA, 0x35);
+	make_mad(RD_MAD_SA, 0x35);
 	memcpy(mad + 24, "\x01\x01\x03\0\0\0\0\x01", 8);
 	rd_put_be16(mad + 44, 8);
-	redact(RD_LINK_ETHERNET, &m, to);
+	redact(RD_LINK_ETHERNET);
 	assert_memory_equal(got + 64, got + 64 + 128, 32);
 	assert_memory_not_equal(got + 64, mad + 64, 16);
 	assert_false(has(got + 248, 8, "\xc3", 1));
 	memcpy(mad + 28, "\0\0\0\x02", 4); /* the second segment begins anywhere in a record */
-	redact(RD_LINK_ETHERNET, &m, to);
+	redact(RD_LINK_ETHERNET);
 	assert_false(has(got + 56, 200, "\xc3", 1));
 	/* A segment of records without a length. */
 	memcpy(mad + 28, "\0\0\0\x01", 4);
 	rd_put_be16(mad + 44, 0);
-	redact(RD_LINK_ETHERNET, &m, to);
+	redact(RD_LINK_ETHERNET);
 	assert_memory_not_equal(got + 64, mad + 64, 16);
 	assert_false(has(got + 120, 136, "\xc3", 1));
 }
@@ -716,9 +701,8 @@ TEST(infiniband)
 {
 	uint32_t length = 40 + RD_BTH_LEN + 20 + RD_ICRC_LEN, computed, stored;
 	uint16_t now, was;
-	struct make m = {.n = 0};
-	uint8_t to[4096];
 
+	m.n = 0;
 	make_lrh(&m, 3, length);
 	make_ipv6(&m, 0x1b, length - 40);
 	make_be32(&m, 0x0440ffff); /* SEND only */
@@ -731,13 +715,13 @@ TEST(infiniband)
 	make_fill(&m, 0, 2);
 	assert_int_equal(rd_vcrc(m.b, m.n, &now, &was), 0);
 	rd_put_le16(m.b + m.n - 2, now);
-	redact(RD_LINK_INFINIBAND, &m, to);
+	redact(RD_LINK_INFINIBAND);
 	same(rd_icrc(RD_LINK_INFINIBAND, to, m.n, &computed, &stored), 0, computed, stored,
 		rd_vcrc(to, m.n, &now, &was), 0, now, was);
 	assert_memory_equal(to, m.b, 8); /* LIDs stay */
 	assert_memory_not_equal(to + 16, m.b + 16, 8);
 	m.b[m.n - 1] ^= 0x40;
-	redact(RD_LINK_INFINIBAND, &m, to);
+	redact(RD_LINK_INFINIBAND);
 	expect("0 0x4000", rd_vcrc(to, m.n, &now, &was), now ^ was);
 }
 
@@ -756,9 +740,6 @@ static uint32_t fcs_of(const uint8_t *b, uint32_t n)
 /* An FCS within the captured bytes, and behind them. */
 TEST(fcs)
 {
-	struct make m;
-	uint8_t to[4096];
-
 	for (int extra = 0; extra < 2; extra++) {
 		struct rd_redact *r = rd_redact_new();
 		uint32_t n;
@@ -780,7 +761,7 @@ TEST(fcs)
 	/* What is no FCS is padding. */
 	make_write(&m, false, 64);
 	make_fill(&m, 0x77, 6);
-	redact(RD_LINK_ETHERNET, &m, to);
+	redact(RD_LINK_ETHERNET);
 	assert_memory_equal(to + m.n - 6, "\0\0\0\0\0\0", 6);
 }
 
@@ -789,17 +770,18 @@ TEST(fcs)
 TEST(map)
 {
 	struct rd_redact *r = rd_redact_new();
-	char *to = both(r, "10.1.2.3 10.1.2.3 127.0.0.1 0c:42:a1:b3:12:34 /home/alice/x");
+	char *text = both(r, "10.1.2.3 10.1.2.3 127.0.0.1 0c:42:a1:b3:12:34 /home/alice/x");
 	json_t *map = rd_redact_map(r);
 
 	assert_int_equal(json_array_size(map), 3);
 	for (size_t i = 0; i < 3; i++) {
 		const json_t *row = json_array_get(map, i);
 
-		assert_non_null(strstr(to, json_string_value(json_object_get(row, "replacement"))));
-		assert_null(strstr(to, json_string_value(json_object_get(row, "original"))));
+		assert_non_null(
+			strstr(text, json_string_value(json_object_get(row, "replacement"))));
+		assert_null(strstr(text, json_string_value(json_object_get(row, "original"))));
 	}
 	json_decref(map);
-	free(to);
+	free(text);
 	rd_redact_free(r);
 }
