@@ -46,15 +46,15 @@ CASES
 
 # --- VLANs ----------------------------------------------------------------------------------------
 
-# vlans ARGUMENTS...: VLAN and priority of the tagged frames that `contents` sent
+# vlans ARGUMENTS...: VLAN, priority, type and source of the tagged frames that `contents` sent
 vlans() {
 	bonded "" "" --probe contents "$@"
 	tar -xf out/*.tar.zst --wildcards --to-stdout '*/contents.pcapng' >contents.pcapng
-	tshark -r contents.pcapng -Y vlan -T fields -e vlan.id -e vlan.priority 2>/dev/null | tr '\t' ' ' | sort -u
+	tshark -r contents.pcapng -Y vlan -T fields -e vlan.id -e vlan.priority -e vlan.etype -e eth.src 2>/dev/null | tr '\t' ' ' | sort -u
 	probe contents .values.vlan_id.value
 }
-is "by default priority tags" "$(vlans | xargs)" "0 1 0"
-is "a VLAN on request" "$(vlans --vlan 4093 | xargs)" "4093 1 4093"
+is "by default priority tags" "$(vlans | xargs)" "0 1 0x88b5 0c:42:a1:00:00:01 0"
+is "a VLAN on request" "$(vlans --vlan 4093 | xargs)" "4093 1 0x88b5 0c:42:a1:00:00:01 4093"
 model -- "$RDMADUMP" selftest --vlan 4095 mlx5_0 2>log
 is "4095 is none: exit status" $? 1
 has "... and what is" log "--vlan.* 4094"
