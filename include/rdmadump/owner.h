@@ -87,14 +87,9 @@ struct rd_owners;
 struct rd_owners *rd_owners_new(const struct rd_clock *clock);
 void rd_owners_free(struct rd_owners *o);
 /*
- * Lists the QPs of a device by RDMA netlink and adds those of the port, and those that have none
- * yet. -1 where they cannot be listed. Costs a list of QPs and one small file of each process.
- */
-int rd_owners_sample(
-	struct rd_owners *o, const char *device, unsigned int port, struct rd_error *err);
-/*
- * The same with a list that was begun at `ticks` since boot and `ns` of the clock, and processes
- * below `root`. A process that started later has reused the pid and is not the owner.
+ * Adds the QPs of the port, and those that have none yet, of a list that was begun at `ticks` since
+ * boot and `ns` of the clock; processes are below `root`, and cost one small file each. A process
+ * that started later has reused the pid and is not the owner.
  */
 void rd_owners_add(struct rd_owners *o, const char *root, unsigned int port,
 	const struct rd_resources *list, uint64_t ticks, uint64_t ns);

@@ -68,6 +68,12 @@ int rd_resources_load(struct rd_resources *r, const char *device, struct rd_erro
  * capture.
  */
 int rd_resources_qps(struct rd_resources *r, const char *device, struct rd_error *err);
+/*
+ * Where a list of QPs, which may take a device thousands of commands, is to end early: asked after
+ * each answer of the kernel, from the thread that lists; true: the list fails. NULL: never.
+ */
+void rd_resources_stop_when(bool (*stop)(void *ctx), void *ctx);
+bool rd_resources_stopped(void);
 /* How many QPs the device has: costs the device nothing. Fails like rd_resources_load(). */
 int rd_resources_qp_count(const char *device, uint64_t *n, struct rd_error *err);
 /*

@@ -129,6 +129,9 @@ struct rd_session_config {
 	 * process detaches the sniffer.
 	 */
 	bool (*waiting_for_gateway)(void *ctx);
+	/* Whether the user wants to end: asked while QPs are listed before and after the capture.
+	 */
+	bool (*is_ending)(void);
 	/* Further descriptors to watch while frames come: signals, timers. */
 	const struct rd_watch *watches;
 	unsigned int n_watches; /* RD_SESSION_WATCHES at most */
@@ -250,7 +253,7 @@ struct rd_filter *rd_session_filter(const struct rd_session *session);
 /* The format of the output; NULL: none. Valid once config->ready() was called. */
 const struct rd_encoder *rd_session_encoder(const struct rd_session *session);
 /* All facts that can be read now of the devices that are captured on; `when`: "start", "end". */
-void rd_session_facts(const struct rd_session *session, const char *when, struct rd_facts *to);
+void rd_session_facts(struct rd_session *session, const char *when, struct rd_facts *to);
 
 /* --- loss ---------------------------------------------------------------------------------- */
 

@@ -105,6 +105,8 @@ void rd_cli_hold_requests(void);
 
 /* The signals that end a command: SIGINT, SIGTERM, and SIGHUP unless it is ignored. */
 void rd_cli_ending_signals(sigset_t *set);
+/* Whether one of them is pending; it stays so. */
+bool rd_cli_is_ending(void);
 /*
  * Call it every 50 ms while a command waits for an adapter's command gateway; *wait is zero at
  * first. `ended`: a signal has ended the command; a pending signal counts too, and stays pending.

@@ -109,6 +109,7 @@ static void configure(struct capture_run *r)
 	r->config.ended = on_ended;
 	r->config.waiting = signals_while_waiting;
 	r->config.waiting_for_counters = signals_while_counters_settle;
+	r->config.is_ending = rd_cli_is_ending;
 	r->config.waiting_for_gateway = signals_while_gateway_works;
 	r->config.waiting_for_reader = signals_while_fifo_waits;
 	r->config.watches = r->watches;

@@ -43,8 +43,7 @@ void rd_cli_ending_signals(sigset_t *set)
 		sigaddset(set, SIGHUP);
 }
 
-/* Whether one is pending; it stays so. */
-static bool ending_is_pending(void)
+bool rd_cli_is_ending(void)
 {
 	sigset_t ending, pending;
 
@@ -63,7 +62,7 @@ bool rd_cli_wait_for_gateway(struct gateway_wait *w, bool ended)
 {
 	uint64_t now = rd_monotonic_ns();
 
-	if (!w->end_ns && (ended || ending_is_pending()))
+	if (!w->end_ns && (ended || rd_cli_is_ending()))
 		w->end_ns = now;
 	if (!w->end_ns) {
 		if (++w->calls >= GATEWAY_SLOW_CALLS && isatty(STDERR_FILENO))

@@ -489,20 +489,6 @@ void rd_owners_add(struct rd_owners *o, const char *root, unsigned int port,
 	}
 }
 
-int rd_owners_sample(
-	struct rd_owners *o, const char *device, unsigned int port, struct rd_error *err)
-{
-	uint64_t ticks = rd_boot_ticks(), now = rd_owners_now(o);
-	struct rd_resources list;
-	int ret;
-
-	ret = rd_resources_qps(&list, device, err);
-	if (!ret)
-		rd_owners_add(o, "", port, &list, ticks, now);
-	rd_resources_free(&list);
-	return ret;
-}
-
 uint32_t rd_owners_samples(const struct rd_owners *o, uint64_t *interval_ns)
 {
 	*interval_ns = o->interval_ns;

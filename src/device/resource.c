@@ -8,6 +8,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+static struct {
+	bool (*fn)(void *ctx);
+	void *ctx;
+} stop;
+
+void rd_resources_stop_when(bool (*fn)(void *ctx), void *ctx)
+{
+	stop.fn = fn;
+	stop.ctx = ctx;
+}
+
+bool rd_resources_stopped(void)
+{
+	return stop.fn && stop.fn(stop.ctx);
+}
+
 void rd_resources_free(struct rd_resources *r)
 {
 	free(r->qps);

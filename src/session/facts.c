@@ -9,8 +9,8 @@
 #define SNAPSHOT_NS 10000000000U
 
 /* The devices at the end: addresses may have been added since they were opened. */
-static void read_at_end(const struct rd_session *s, unsigned int i, const struct rd_devices *now,
-	struct rd_facts *to)
+static void read_at_end(
+	struct rd_session *s, unsigned int i, const struct rd_devices *now, struct rd_facts *to)
 {
 	struct rd_trailers trailers[RD_DIRECTIONS];
 	struct rd_source *source = s->in.sources[i];
@@ -37,7 +37,7 @@ static void add_early(const struct rd_session *s, struct rd_facts *to)
 		rd_facts_add(to, s->in.early_facts.fact[k].json, s->in.early_facts.fact[k].len);
 }
 
-void rd_session_facts(const struct rd_session *s, const char *when, struct rd_facts *to)
+void rd_session_facts(struct rd_session *s, const char *when, struct rd_facts *to)
 {
 	bool at_end = !strcmp(when, "end"), first = !s->started_ns;
 	struct rd_devices now = {0};
@@ -109,7 +109,7 @@ void facts_at_start(struct rd_session *s)
 const struct rd_facts *facts_for_file(void *ctx, unsigned int file, bool end)
 {
 	struct output *o = ctx;
-	const struct rd_session *s = o->s;
+	struct rd_session *s = o->s;
 	uint64_t now = rd_monotonic_ns();
 
 	if (s->config->no_facts || !s->out.encoder.format->facts)

@@ -93,25 +93,26 @@ int loss_watch(struct rd_session *s)
 	if (!any)
 		return 0;
 	owner_events_watch(s);
+	pthread_mutex_lock(&s->loss.lock);
 	rc = pthread_create(&s->loss.thread, NULL, watch, s);
+	s->loss.running = !rc;
+	pthread_mutex_unlock(&s->loss.lock);
 	if (rc)
 		return rd_fail(&s->error, RD_CLASS_DEVICE, rc,
 			"raise the limit of processes (ulimit -u)",
 			"cannot start the thread that reads counters");
 	pthread_setname_np(s->loss.thread, "counters");
-	s->loss.running = true;
 	return 0;
 }
 
 static void watch_end(struct loss *l)
 {
-	if (!l->running)
-		return;
 	pthread_mutex_lock(&l->lock);
 	l->stop = true;
 	pthread_cond_signal(&l->wake);
 	pthread_mutex_unlock(&l->lock);
-	pthread_join(l->thread, NULL);
+	if (l->running)
+		pthread_join(l->thread, NULL);
 	l->running = false;
 }
 
@@ -139,7 +140,7 @@ static uint64_t settling_ns(const struct rd_session *s, const char **device)
 }
 
 /* False: the caller ended the wait. */
-static bool wait_until(const struct rd_session *s, uint64_t until)
+static bool wait_until(struct rd_session *s, uint64_t until)
 {
 	const struct rd_session_config *c = s->config;
 	uint64_t now = rd_monotonic_ns();
@@ -149,8 +150,10 @@ static bool wait_until(const struct rd_session *s, uint64_t until)
 		const struct timespec step = {
 			.tv_nsec = (long)(left < WAIT_STEP ? left : WAIT_STEP)};
 
-		if (c->waiting_for_counters && !c->waiting_for_counters(c->ctx))
+		if (c->waiting_for_counters && !c->waiting_for_counters(c->ctx)) {
+			s->sampling.hurried = true;
 			return false;
+		}
 		nanosleep(&step, NULL);
 	}
 	return true;

@@ -158,12 +158,14 @@ void owner_events_take(struct rd_session *s)
 	e->n = e->capacity = 0;
 	pthread_mutex_unlock(&e->lock);
 	s->sampling.events_lost = lost;
+	pthread_mutex_lock(&s->sampling.lock);
 	for (size_t i = 0; i < n; i++)
 		give(s, &pending[i]);
-	free(pending);
 	for (unsigned int i = 0; i < s->in.n; i++)
 		if (s->sampling.owners[i])
 			rd_owners_watched(s->sampling.owners[i], lost);
+	pthread_mutex_unlock(&s->sampling.lock);
+	free(pending);
 }
 
 bool owner_events_whole(const struct rd_session *s)

@@ -11,13 +11,37 @@
 #include <rdmadump/clock.h>
 #include <rdmadump/facts.h>
 #include <rdmadump/log.h>
+#include <rdmadump/resource.h>
 #include <string.h>
 
 #define LISTED_MAX  4096 /* queue pairs */
 #define PERIOD_NS   500000000U
 #define READ_NS	    1000000U
+#define SLOW_NS	    1000000000U		   /* a list: not worth waiting for it at the end */
 #define TIMES_TAKEN 20			   /* at most a twentieth of the time is spent on samples */
 #define FORGET_NS   UINT64_C(600000000000) /* triggers may follow each other within a file */
+
+/* Before and after the capture no thread takes signals, and a list may take long. */
+static bool is_over(void *ctx)
+{
+	struct rd_session *s = ctx;
+	bool during, after;
+
+	pthread_mutex_lock(&s->loss.lock);
+	after = s->loss.stop;
+	during = !after && s->loss.running;
+	pthread_mutex_unlock(&s->loss.lock);
+	if (!during && s->config->is_ending && s->config->is_ending())
+		s->sampling.hurried = true;
+	return s->sampling.hurried ||
+	       (after && s->sampling.slowest_ns > SLOW_NS && !s->config->all_qps);
+}
+
+void owners_init(struct rd_session *s)
+{
+	pthread_mutex_init(&s->sampling.lock, NULL);
+	rd_resources_stop_when(is_over, s);
+}
 
 static bool are_few(const struct rd_device *device, uint64_t *n)
 {
@@ -57,36 +81,70 @@ static void forget(struct rd_session *s)
 	const struct rd_retention *r = &s->config->recording->retention;
 	uint64_t kept = r->pre_ns + r->post_ns + FORGET_NS;
 
+	pthread_mutex_lock(&s->sampling.lock);
 	for (unsigned int i = 0; i < s->in.n; i++)
 		if (s->sampling.owners[i])
 			rd_owners_forget(
 				s->sampling.owners[i], rd_owners_now(s->sampling.owners[i]) - kept);
+	pthread_mutex_unlock(&s->sampling.lock);
 }
 
 /* Once the source has started. A reading that was interrupted is not one of the same time. */
-static void read_frame_clock(const struct rd_session *s, unsigned int i)
+static void read_frame_clock(struct rd_session *s, unsigned int i)
 {
 	uint64_t before = rd_monotonic_ns(), now = rd_source_now(s->in.sources[i]);
 
-	if (rd_monotonic_ns() - before < READ_NS)
-		rd_owners_frame_clock(s->sampling.owners[i], now, before);
+	if (rd_monotonic_ns() - before >= READ_NS)
+		return;
+	pthread_mutex_lock(&s->sampling.lock);
+	rd_owners_frame_clock(s->sampling.owners[i], now, before);
+	pthread_mutex_unlock(&s->sampling.lock);
+}
+
+/* The list may take seconds, for which no writer waits. */
+static int list(
+	struct rd_session *s, struct rd_owners *o, const char *device, const struct rd_port *port)
+{
+	uint64_t start = rd_monotonic_ns(), ticks = rd_boot_ticks(), now = rd_owners_now(o), took;
+	struct rd_resources r;
+	int rc = rd_resources_qps(&r, device, NULL);
+
+	pthread_mutex_lock(&s->sampling.lock);
+	if (!rc)
+		rd_owners_add(o, "", port->num, &r, ticks, now);
+	pthread_mutex_unlock(&s->sampling.lock);
+	rd_resources_free(&r);
+	took = rd_monotonic_ns() - start;
+	if (took > s->sampling.slowest_ns)
+		s->sampling.slowest_ns = took;
+	return rc;
+}
+
+/*
+ * Where the kernel reports QPs, a recording only needs to know which ones of before its start still
+ * exist: once in the time before a trigger that a file has.
+ */
+static uint64_t shortest_period(const struct rd_session *s)
+{
+	uint64_t pre = s->config->recording ? s->config->recording->retention.pre_ns : 0;
+
+	return owner_events_whole(s) && pre > PERIOD_NS ? pre : PERIOD_NS;
 }
 
 static void sample(struct rd_session *s)
 {
-	uint64_t start = rd_monotonic_ns(), period;
+	uint64_t start = rd_monotonic_ns(), least = shortest_period(s), period;
 
 	for (unsigned int i = 0; i < s->in.n; i++) {
 		if (!s->sampling.owners[i] || !qps_may_be_listed(s, s->in.device[i]))
 			continue;
-		rd_owners_sample(
-			s->sampling.owners[i], s->in.device[i]->name, s->in.port[i]->num, NULL);
+		list(s, s->sampling.owners[i], s->in.device[i]->name, s->in.port[i]);
 		read_frame_clock(s, i);
 	}
 	if (s->config->recording)
 		forget(s);
 	period = (rd_monotonic_ns() - start) * TIMES_TAKEN;
-	s->sampling.next_ns = start + (period > PERIOD_NS ? period : PERIOD_NS);
+	s->sampling.next_ns = start + (period > least ? period : least);
 }
 
 /* If QPs cannot be counted now, they never can: the kernel or this build has no RDMA netlink. */
@@ -101,7 +159,7 @@ static void open_one(struct rd_session *s, unsigned int i, const struct rd_devic
 	/* Before the list: no QP that is created meanwhile is missed. */
 	owner_events_open(s);
 	o = rd_owners_new(&s->sampling.clock);
-	if (!o || rd_owners_sample(o, device->name, port->num, NULL) < 0) {
+	if (!o || list(s, o, device->name, port) < 0) {
 		rd_owners_free(o);
 		return;
 	}
@@ -163,18 +221,22 @@ void owners_end(struct rd_session *s)
 		sample(s);
 }
 
-void owners_facts(const struct rd_session *s, unsigned int i, const struct rd_device *device,
+void owners_facts(struct rd_session *s, unsigned int i, const struct rd_device *device,
 	const struct rd_port *port, struct rd_facts *to)
 {
 	if (!s->sampling.owners[i])
 		return;
 	read_frame_clock(s, i);
+	pthread_mutex_lock(&s->sampling.lock);
 	rd_facts_add_owners(to, device, port, s->in.bases[i], s->sampling.owners[i]);
+	pthread_mutex_unlock(&s->sampling.lock);
 }
 
 void owners_free(struct rd_session *s)
 {
+	rd_resources_stop_when(NULL, NULL);
 	owner_events_free(s);
 	for (unsigned int i = 0; i < RD_IFACES_MAX; i++)
 		rd_owners_free(s->sampling.owners[i]);
+	pthread_mutex_destroy(&s->sampling.lock);
 }

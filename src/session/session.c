@@ -316,6 +316,7 @@ int rd_session_open(
 	s->config = config;
 	rd_clock_set(&s->sampling.clock);
 	loss_init(s);
+	owners_init(s);
 	recording_init(s);
 	s->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (s->stop_fd < 0) {
@@ -338,8 +339,8 @@ void rd_session_close(struct rd_session *s)
 	if (!s)
 		return;
 	inputs_close(s);
-	loss_free(s);
 	owners_free(s);
+	loss_free(s);
 	facts_free(s);
 	recording_fini(s);
 	if (s->stop_fd >= 0)

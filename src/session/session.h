@@ -8,6 +8,7 @@
 #include <rdmadump/identity.h>
 #include <rdmadump/owner.h>
 #include <rdmadump/session.h>
+#include <stdatomic.h>
 
 /*
  * The sources. A port has one source for each receive queue: the first one represents the port, the
@@ -90,7 +91,7 @@ struct outputs {
 struct loss {
 	pthread_t thread; /* reads the counters; serves no ring */
 	bool running, stop;
-	pthread_mutex_t lock; /* protects `stop` */
+	pthread_mutex_t lock; /* protects both */
 	pthread_cond_t wake;
 	uint64_t
 		slowest_ns; /* longest reading so far, ns; owned by the thread until it has ended */
@@ -106,16 +107,20 @@ struct loss {
 struct owner_events;
 
 /*
- * Owners of the QPs of each source's port. Used by the main thread until the capture's threads are
- * started, then by the thread that reads counters, then by the main thread again.
+ * Owners of the QPs of each source's port. Changed by the main thread until the capture's threads
+ * are started, then by the thread that reads counters, then by the main thread again; a recording's
+ * writer reads them meanwhile.
  */
 struct sampling {
+	pthread_mutex_t lock;			 /* protects what the owners have */
 	struct rd_clock clock;			 /* of their times; not changed */
 	struct rd_owners *owners[RD_IFACES_MAX]; /* NULL: not sampled */
 	uint64_t next_ns;			 /* CLOCK_MONOTONIC; 0: never */
 	struct owner_events *events;		 /* NULL: only samples */
 	bool tried_events;
 	uint64_t events_lost;
+	_Atomic uint64_t slowest_ns; /* a list of QPs */
+	atomic_bool hurried;	     /* the user does not want to wait for any */
 };
 
 struct rd_session {
@@ -219,6 +224,8 @@ void owners_before_open(
 /* Before the sources are started: the first sample of the others. */
 void owners_begin(struct rd_session *s);
 /* Whether the device has few QPs, or the user asks for all. */
+/* Until owners_free(), lists of QPs end early where the user does not want to wait for them. */
+void owners_init(struct rd_session *s);
 bool qps_may_be_listed(const struct rd_session *s, const struct rd_device *device);
 bool owners_wanted(const struct rd_session *s);
 /* Takes a sample if one is due. */
@@ -239,7 +246,7 @@ void owner_events_end(struct rd_session *s);
 void owner_events_free(struct rd_session *s);
 
 /* Appends the owners on the port of source `i`, which the facts call `device` and `port`. */
-void owners_facts(const struct rd_session *s, unsigned int i, const struct rd_device *device,
+void owners_facts(struct rd_session *s, unsigned int i, const struct rd_device *device,
 	const struct rd_port *port, struct rd_facts *to);
 void owners_free(struct rd_session *s);
 

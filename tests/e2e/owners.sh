@@ -143,6 +143,30 @@ recorded() {
 is "record: neither does it" "$(recorded)" "0 false 1"
 is "... has the option that it names" "$(recorded --all-qps)" "0 true 0"
 
+# --- a slow device, and the user wants to end --------------------------------------------------------
+# A list has 32 answers. Two lists come before the first frame; the signal comes during the next one.
+# interrupted NAME COMMAND...
+interrupted() {
+	local name=$1 n
+	shift
+	model --time virtual --dev name=mlx5_0,qp_counter=yes,more_qps=4000 --latency list_qps=200 --stats "$tmp/stats" --gen count=3000,size=256 \
+		--rate 1000 --at-end sigint -- "$RDMADUMP" "$@" -w "$tmp/slow.pcapng" --json >"$tmp/report" 2>"$tmp/err"
+	is "$name, a signal during a slow list: what was captured is kept" "$? $(jq -r '"\(.ended_by) \(.frames.delivered)"' "$tmp/report")" "0 signal 3000"
+	n=$(jq .qp_answers "$tmp/stats")
+	[ "$n" -gt 64 ] && [ "$n" -lt 96 ]
+	ok "... and the list ends with the answer, and is the last: $n of 64 and a part of 32"
+	model --dev name=mlx5_0,qp_counter=yes,more_qps=4000 --latency list_qps=2000 --stats "$tmp/stats" --pidfile "$tmp/pid" -- \
+		"$RDMADUMP" "$@" -w "$tmp/slow.pcapng" --json >"$tmp/report" 2>"$tmp/err" &
+	wait_for 60 blocks_sigint
+	kill -INT "$(cat "$tmp/pid")"
+	wait $!
+	is "$name, a signal before the first frame" "$? $(jq -r .ended_by "$tmp/report") $(jq '.qp_answers <= 32' "$tmp/stats")" "0 signal true"
+	rm "$tmp/pid"
+}
+blocks_sigint() { [ $((0x$(awk '$1 == "SigBlk:" {print $2}' "/proc/$(cat "$tmp/pid")/status") & 2)) != 0 ]; }
+interrupted capture capture -d mlx5_0
+interrupted record record mlx5_0
+
 # --- the analysis ---------------------------------------------------------------------------------
 "$RDMADUMP" -q -r "$srcdir/tests/data/roce/44_bad_rkey/a.pcap.zst" -w "$tmp/plain.pcapng" 2>"$tmp/err"
 "$RDMADUMP" analyze --json "$tmp/plain.pcapng" >"$tmp/json" 2>"$tmp/err"

@@ -22,7 +22,7 @@
 
 #include "softhca.h"
 
-enum { FDS = 4096, ATTRS = 128, ROOM = 8192, FIRST_COUNTER = 0x20 };
+enum { FDS = 4096, ATTRS = 128, ROOM = 8192, FIRST_COUNTER = 0x20, QPS_AN_ANSWER = 128 };
 
 #define HEAD sizeof(struct nlattr)
 
@@ -45,10 +45,16 @@ static STAILQ_HEAD(queue, reply) * sockets[FDS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t next_counter = FIRST_COUNTER;
 static uint64_t qp_lists;
+static _Atomic uint64_t qp_answers;
 
 uint64_t nldev_qp_lists(void)
 {
 	return qp_lists;
+}
+
+uint64_t nldev_qp_answers(void)
+{
+	return qp_answers;
 }
 
 static struct queue *queue_of(int fd)
@@ -270,6 +276,18 @@ static int get_qp(struct queue *out, const struct request *q)
 	return 0;
 }
 
+/* The kernel fills one answer after another, and asks the device for each QP (fill_res_qp_entry()).
+ */
+static void answer_again(struct queue *out, const struct request *q, uint64_t more_qps)
+{
+	for (uint64_t n = more_qps / QPS_AN_ANSWER; n; n--) {
+		struct reply *r = reply_new(out, q->head, q->head->nlmsg_type, NLM_F_MULTI);
+
+		put_handle(r, q->number[RDMA_NLDEV_ATTR_DEV_INDEX]);
+		nest_end(r, put(r, RDMA_NLDEV_ATTR_RES_QP, NULL, 0));
+	}
+}
+
 static int get_qps(struct queue *out, const struct request *q)
 {
 	struct nlattr *table;
@@ -298,6 +316,7 @@ static int get_qps(struct queue *out, const struct request *q)
 		hca_unlock(h);
 	}
 	nest_end(r, table);
+	answer_again(out, q, device_of(q)->more_qps);
 	return 0;
 }
 
@@ -496,9 +515,16 @@ bool nldev_send(int fd, const struct msghdr *m, ssize_t *rc)
 	return q != NULL;
 }
 
-/* Never waits: all responses are there when a request was sent. */
+static bool is_qps(const struct reply *r)
+{
+	return r->head.nlmsg_type == RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_RES_QP_GET) &&
+	       r->head.nlmsg_flags & NLM_F_MULTI;
+}
+
+/* All responses are there when a request was sent; those that list QPs take their time. */
 bool nldev_receive(int fd, struct msghdr *m, int flags, ssize_t *rc)
 {
+	bool listed = false;
 	const struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
 	struct queue *q;
 	struct reply *r;
@@ -518,6 +544,7 @@ bool nldev_receive(int fd, struct msghdr *m, int flags, ssize_t *rc)
 		m->msg_flags = len > capacity ? MSG_TRUNC : 0;
 		*rc = (ssize_t)(flags & MSG_TRUNC || len < capacity ? len : capacity);
 		if (!(flags & MSG_PEEK)) {
+			listed = is_qps(r);
 			STAILQ_REMOVE_HEAD(q, link);
 			free(r);
 		}
@@ -526,5 +553,10 @@ bool nldev_receive(int fd, struct msghdr *m, int flags, ssize_t *rc)
 		*rc = -1;
 	}
 	pthread_mutex_unlock(&lock);
+	if (listed) {
+		qp_answers++;
+		latency_half("list_qps");
+		latency_half("list_qps");
+	}
 	return q != NULL;
 }

@@ -134,7 +134,7 @@ struct hca_conf {
 	bool leftovers;	       /* objects of killed processes stay */
 	uint64_t linger_ns;    /* how long frames go on after destroy_flow */
 	int qp_counter;
-	uint64_t more_qps; /* that the summary of RDMA netlink counts, and its list lacks */
+	uint64_t more_qps; /* that RDMA netlink counts; its list has only the answers */
 	bool foreign_qps;  /* RDMA netlink lists queue pairs as those of another process */
 	bool vport_names;  /* counters of a queue pair have names like vport_out_of_buffer */
 	enum rss_hash rss_hash;
@@ -807,6 +807,7 @@ bool nldev_receive(int fd, struct msghdr *m, int flags, ssize_t *rc);
 
 /* How often this process has listed queue pairs. */
 uint64_t nldev_qp_lists(void);
+uint64_t nldev_qp_answers(void);
 void stats_open(void);
 void stats_write(void);
 

@@ -196,8 +196,9 @@ static void put_sums(struct text *t, const struct sums *s)
 	put(t, " \"pauses\": {\"count\": %llu, \"ns\": %llu},\n ", (unsigned long long)s->pauses,
 		(unsigned long long)s->pause_ns);
 	put_objects(t, "leaked", s->leaked);
-	put(t, ",\n \"order_violations\": %llu, \"qp_lists\": %llu,\n",
-		(unsigned long long)s->order, (unsigned long long)nldev_qp_lists());
+	put(t, ",\n \"order_violations\": %llu, \"qp_lists\": %llu, \"qp_answers\": %llu,\n",
+		(unsigned long long)s->order, (unsigned long long)nldev_qp_lists(),
+		(unsigned long long)nldev_qp_answers());
 	put(t, " \"cpu\": {\"process_ns\": %llu, \"model_ns\": %llu, \"consumer_ns\": %llu}\n}\n",
 		(unsigned long long)ns, (unsigned long long)s->thread_ns,
 		(unsigned long long)(ns - s->thread_ns));

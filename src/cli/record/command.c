@@ -315,6 +315,7 @@ static void configure(struct record_run *r)
 		.zero_payload = s->zero_payload,
 		.writable = true};
 	c->session.root_option = "-Z root";
+	c->session.is_ending = rd_cli_is_ending;
 	c->session.watches = r->watches;
 	c->session.n_watches = 2;
 	c->triggers = s->triggers;

@@ -70,7 +70,7 @@ struct answer {
 	rd_netlink_fn *fn;
 	void *ctx;
 	int error; /* the kernel's error */
-	bool done;
+	bool done, unwanted;
 };
 
 static int on_valid(struct nl_msg *msg, void *arg)
@@ -78,7 +78,8 @@ static int on_valid(struct nl_msg *msg, void *arg)
 	struct answer *a = arg;
 	struct nlmsghdr *h = nlmsg_hdr(msg);
 
-	return a->fn && a->fn(h, h->nlmsg_len, a->ctx) ? NL_STOP : NL_OK;
+	a->unwanted = a->fn && a->fn(h, h->nlmsg_len, a->ctx);
+	return a->unwanted ? NL_STOP : NL_OK;
 }
 
 static int on_done(struct nl_msg *msg, void *arg)
@@ -119,7 +120,7 @@ int rd_netlink_request(struct rd_netlink *nl, struct nl_msg *msg, rd_netlink_fn 
 	int rc = cb && msg ? nl_send_auto(nl->sock, msg) : -NLE_NOMEM;
 
 	nlmsg_free(msg);
-	while (rc >= 0 && !a.done)
+	while (rc >= 0 && !a.done && !a.unwanted)
 		rc = nl_recvmsgs(nl->sock, cb);
 	nl_cb_put(cb);
 	if (a.error)

@@ -20,7 +20,7 @@ void rd_netlink_close(struct rd_netlink *nl);
 
 /*
  * Sends `msg`, which is consumed, and calls `fn` for each reply until the kernel reports the end.
- * -1 with the kernel's error. Waits 5 s at most.
+ * -1 with the kernel's error, or if `fn` wants no more. Waits 5 s at most.
  */
 int rd_netlink_request(struct rd_netlink *nl, struct nl_msg *msg, rd_netlink_fn *fn, void *ctx,
 	struct rd_error *err);

@@ -7,6 +7,7 @@
 #include "../cm_users.h"
 #include "../sysfs.h"
 #include "config.h"
+#include <errno.h>
 #include <rdma/rdma_netlink.h>
 #include <stdlib.h>
 #include <string.h>
@@ -307,7 +308,7 @@ int rd_nldev_index(struct rd_netlink *nl, const char *name, uint32_t *index, str
 static int take_qps(const struct nlmsghdr *msg, size_t len, void *r)
 {
 	rd_nldev_parse_qps(msg, len, r);
-	return 0;
+	return rd_resources_stopped() ? -1 : 0;
 }
 
 static int take_one_qp(const struct nlmsghdr *msg, size_t len, void *qp)
@@ -361,6 +362,8 @@ static int load_qps(struct rd_netlink *nl, const struct rd_nldev_devices *device
 		if (device && strcmp(device, devices->dev[i].name))
 			continue;
 		found = true;
+		if (rd_resources_stopped())
+			return rd_fail(err, RD_CLASS_DEVICE, EINTR, NULL, "list of queue pairs");
 		if (rd_netlink_request(nl,
 			    request(RDMA_NLDEV_CMD_RES_QP_GET, &devices->dev[i].index), take_qps, r,
 			    err))
