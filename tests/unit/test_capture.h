@@ -188,9 +188,28 @@ static inline bool watch_ends(void *ctx, int fd)
 	return true;
 }
 
+static inline int capture_end(void **state)
+{
+	if (!config.n_sources)
+		return 0;
+	for (unsigned int i = 0; i < config.n_sources; i++) {
+		assert_int_equal(fakes[i].held, 0);
+		close(fakes[i].src.frame_fd);
+	}
+	for (unsigned int i = 0; i < n_feeds; i++)
+		feed_fini(&feeds[i]);
+	n_feeds = config.n_sources = 0;
+	close(watch.fd);
+	return 0;
+}
+
+/* A capture, or several: each ends as the next one begins, and the last with the test. */
+#define TEST_CAPTURE(name) TEST_WITH(name, NULL, capture_end)
+
 /* n sources that fall idle, of `total` frames each, one feed, pcapng; what else a test changes. */
 static inline void capture_begin(unsigned int n, uint64_t total)
 {
+	capture_end(NULL);
 	memset(&config, 0, sizeof(config));
 	memset(&capture, 0, sizeof(capture));
 	memset(&error, 0, sizeof(error));
@@ -274,17 +293,6 @@ static inline void assert_accounted(void)
 	if (!config.feeds)
 		return;
 	same(striped.encoded, total.encoded, striped.delivered, total.delivered);
-}
-
-static inline void capture_end(void)
-{
-	for (unsigned int i = 0; i < config.n_sources; i++) {
-		assert_int_equal(fakes[i].held, 0);
-		close(fakes[i].src.frame_fd);
-	}
-	for (unsigned int i = 0; i < n_feeds; i++)
-		feed_fini(&feeds[i]);
-	close(watch.fd);
 }
 
 #endif

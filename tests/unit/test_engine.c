@@ -8,18 +8,22 @@
 
 /* --- starting --------------------------------------------------------------------------- */
 
+static void begin(unsigned int n, uint64_t total, unsigned int feeds_wanted, size_t chunks)
+{
+	capture_begin(n, total);
+	capture_feeds(feeds_wanted, chunks, CHUNK);
+}
+
 /* Sources that were started are stopped, the others are not; with threads and without. */
 static void start_fails(unsigned int n_threads)
 {
-	capture_begin(3, 100);
-	capture_feeds(3, 4, CHUNK);
+	begin(3, 100, 3, 4);
 	config.n_threads = n_threads;
 	fakes[1].refuses = true;
 	expect("-1 the fake refuses; try another", capture_run(), error.text);
 	assert_int_equal(error.class, RD_CLASS_DEVICE);
 	expect("1 1 0 0 0 0", fakes[0].starts, fakes[0].stops, fakes[1].stops, fakes[2].starts,
 		fakes[2].stops, rd_capture_total(&capture).delivered);
-	capture_end();
 }
 
 TEST(start_fails)
@@ -34,20 +38,18 @@ static int refuse(void *ctx, struct rd_error *err)
 	return rd_fail(err, RD_CLASS_OUTPUT, 0, NULL, "the caller refuses");
 }
 
-TEST(started_fails)
+TEST_CAPTURE(started_fails)
 {
 	for (unsigned int n_threads = 0; n_threads <= 2; n_threads += 2) {
 		unsigned int calls = 0;
 
-		capture_begin(2, 100);
-		capture_feeds(2, 4, CHUNK);
+		begin(2, 100, 2, 4);
 		config.n_threads = n_threads;
 		config.started = refuse;
 		config.started_ctx = &calls;
 		expect("-1 the caller refuses 1", capture_run(), error.text, calls);
 		for (unsigned int i = 0; i < 2; i++)
 			expect("1 1 0", fakes[i].starts, fakes[i].stops, fakes[i].given);
-		capture_end();
 	}
 }
 
@@ -58,17 +60,15 @@ static int count_started(void *ctx, struct rd_error *err)
 }
 
 /* Called once, after all have started and before the first receive. */
-TEST(started)
+TEST_CAPTURE(started)
 {
 	unsigned int calls = 0;
 
-	capture_begin(2, 10);
-	capture_feeds(1, 4, CHUNK);
+	begin(2, 10, 1, 4);
 	fakes[0].ends = fakes[1].ends = true;
 	config.started = count_started;
 	config.started_ctx = &calls;
 	expect("0 2", capture_run(), calls);
-	capture_end();
 }
 
 /* --- ends ------------------------------------------------------------------------------- */
@@ -80,11 +80,10 @@ static void assert_stopped(unsigned int n)
 }
 
 /* When the last source ends, and not before. */
-TEST(sources_end)
+TEST_CAPTURE(sources_end)
 {
 	for (unsigned int n_threads = 0; n_threads <= 3; n_threads += 3) {
-		capture_begin(3, 500);
-		capture_feeds(3, 8, CHUNK);
+		begin(3, 500, 3, 8);
 		config.n_threads = n_threads;
 		for (unsigned int i = 0; i < 3; i++)
 			fakes[i].ends = true;
@@ -99,16 +98,14 @@ TEST(sources_end)
 		for (unsigned int i = 0; i < 3; i++)
 			feed_drain(&feeds[i]);
 		assert_int_equal(seen.n, 503);
-		capture_end();
 	}
 }
 
 /* Frames that arrived before the sources were stopped are received. */
-TEST(watch_ends_and_drains)
+TEST_CAPTURE(watch_ends_and_drains)
 {
 	for (unsigned int n_threads = 0; n_threads <= 2; n_threads++) {
-		capture_begin(2, 300);
-		capture_feeds(2, 16, CHUNK);
+		begin(2, 300, 2, 16);
 		config.n_threads = n_threads;
 		fakes[0].done_fd = watch.fd;
 		fakes[0].behind = 1000;
@@ -123,16 +120,14 @@ TEST(watch_ends_and_drains)
 		assert_int_equal(seen.n, 1670);
 		/* Reported at the end: no frame follows. */
 		assert_int_equal(feeds[0].watermark, UINT64_MAX);
-		capture_end();
 	}
 }
 
 /* A fault: the frames of the other source are received, and the error is that of the fault. */
-TEST(fault)
+TEST_CAPTURE(fault)
 {
 	for (unsigned int n_threads = 0; n_threads <= 2; n_threads += 2) {
-		capture_begin(2, 300);
-		capture_feeds(2, 16, CHUNK);
+		begin(2, 300, 2, 16);
 		config.n_threads = n_threads;
 		fakes[0].fault_after = 128;
 		fakes[1].behind = 100;
@@ -141,7 +136,6 @@ TEST(fault)
 		expect("1 128 400", fakes[0].faults, fakes[0].given, fakes[1].given);
 		assert_accounted();
 		assert_stopped(2);
-		capture_end();
 	}
 }
 
@@ -153,8 +147,7 @@ static void limited(uint64_t total, unsigned int batch, uint64_t limit, unsigned
 	unsigned int n = n_threads ? n_threads : 2;
 	uint64_t in_file;
 
-	capture_begin(n, total);
-	capture_feeds(n, 16, CHUNK);
+	begin(n, total, n, 16);
 	config.n_threads = n_threads;
 	config.max_frames = limit;
 	for (unsigned int i = 0; i < n; i++) {
@@ -170,7 +163,6 @@ static void limited(uint64_t total, unsigned int batch, uint64_t limit, unsigned
 		feed_drain(&feeds[i]);
 	in_file = seen.n;
 	assert_int_equal(in_file, limit);
-	capture_end();
 }
 
 TEST(limit)
@@ -191,14 +183,13 @@ TEST(limit)
 }
 
 /* What is filtered does not count. */
-TEST(limit_counts_what_is_kept)
+TEST_CAPTURE(limit_counts_what_is_kept)
 {
 	const struct rd_filter_spec spec = {.host = "52:54:00:00:00:03"};
 	struct rd_filter *filters[1];
 
 	for (uint64_t limit = 49; limit <= 50; limit++) {
-		capture_begin(1, 100);
-		capture_feeds(1, 8, CHUNK);
+		begin(1, 100, 1, 8);
 		assert_int_equal(
 			rd_filter_compile(&filters[0], &spec, RD_LINK_ETHERNET, &error), 0);
 		config.filters = filters;
@@ -209,18 +200,16 @@ TEST(limit_counts_what_is_kept)
 			rd_capture_total(&capture).filtered, 50);
 		assert_accounted();
 		rd_filter_free(filters[0]);
-		capture_end();
 	}
 }
 
 /* The other counts are also those of the frames up to the limit. */
-TEST(limit_accounts_for_its_frames)
+TEST_CAPTURE(limit_accounts_for_its_frames)
 {
 	for (unsigned int limit = 1; limit < 3 * RD_BATCH; limit += 13) {
 		struct rd_frame_account want = {0}, *got = &capture.account;
 
-		capture_begin(1, 1000);
-		capture_feeds(1, 8, CHUNK);
+		begin(1, 1000, 1, 8);
 		fakes[0].unusual = true;
 		config.max_frames = limit;
 		for (unsigned int i = 0; i < limit; i++) {
@@ -232,24 +221,21 @@ TEST(limit_accounts_for_its_frames)
 			limit * 2 * FRAME_BYTES, got->direction[RD_DIR_UNKNOWN], limit);
 		same(got->bad_time, want.bad_time, got->no_time, want.no_time,
 			got->disordered[RD_DIR_UNKNOWN], want.disordered[RD_DIR_UNKNOWN]);
-		capture_end();
 	}
 }
 
 /* --- the sink --------------------------------------------------------------------------- */
 
-TEST(sink_ends)
+TEST_CAPTURE(sink_ends)
 {
 	for (unsigned int i = 0; i < 4; i++) {
-		capture_begin(1, 1000);
-		capture_feeds(1, 8, CHUNK);
+		begin(1, 1000, 1, 8);
 		config.n_threads = i / 2;
 		sinks[0].complete = true;
 		sinks[0].failed = i % 2;
 		same(capture_run(), 0, capture.end, i % 2 ? RD_END_OUTPUT : RD_END_FILES);
 		assert_accounted();
 		assert_stopped(1);
-		capture_end();
 	}
 }
 
@@ -288,13 +274,12 @@ static void *merges(void *arg)
  * Lanes of different speed, one of them idle: all is written in order, because each sets
  * watermarks.
  */
-TEST(lanes_tell)
+TEST_CAPTURE(lanes_tell)
 {
 	pthread_t thread;
 
 	memset(&writer, 0, sizeof(writer));
-	capture_begin(4, 20000);
-	capture_feeds(4, 6, CHUNK);
+	begin(4, 20000, 4, 6);
 	assert_int_equal(merge_init(&writer.m, &encoder, feeds, 4, CHUNK, &error), 0);
 	config.n_threads = 4;
 	config.when_full = RD_FULL_WAIT;
@@ -317,7 +302,6 @@ TEST(lanes_tell)
 	for (size_t i = 1; i < seen.n; i++)
 		assert_true(seen.ns[i - 1] <= seen.ns[i]);
 	merge_fini(&writer.m);
-	capture_end();
 }
 
 /* --- a new file now --------------------------------------------------------------------- */
@@ -344,13 +328,12 @@ static bool watch_turns(void *ctx, int fd)
 	return false;
 }
 
-TEST(rotate)
+TEST_CAPTURE(rotate)
 {
 	struct rd_sink *merged[1] = {(struct rd_sink *)(void *)&sinks[0]};
 
 	for (unsigned int i = 0; i < 2; i++) {
-		capture_begin(1, 100);
-		capture_feeds(1, 8, CHUNK);
+		begin(1, 100, 1, 8);
 		looks = 0;
 		turned_at[0] = 0;
 		watch.ready = watch_turns;
@@ -359,6 +342,5 @@ TEST(rotate)
 		same(capture_run(), 0, feed_drain(&feeds[0]), i ? 0 : 1, seen.n, 110);
 		/* After the newest frame of any lane. */
 		same(turned_at[0], i ? FIRST_NS + 99 * SOURCES + 1 : 0, capture.rotate, false);
-		capture_end();
 	}
 }

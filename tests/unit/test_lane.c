@@ -6,6 +6,19 @@
 #define CHUNK ((size_t)8 << 10) /* holds 85 records */
 #define HELD  (CHUNK / RECORD_BYTES)
 
+static void begin(unsigned int n, uint64_t total, unsigned int feeds_wanted, size_t chunks)
+{
+	capture_begin(n, total);
+	capture_feeds(feeds_wanted, chunks, CHUNK);
+}
+
+/* One source, which ends after its frames. */
+static void begin_ending(uint64_t total, size_t chunks)
+{
+	begin(1, total, 1, chunks);
+	fakes[0].ends = true;
+}
+
 static void run(void)
 {
 	if (capture_run() < 0)
@@ -22,32 +35,28 @@ static void assert_stamps(uint64_t first, uint64_t step)
 /* --- nothing lost ----------------------------------------------------------------------- */
 
 /* Over many chunks: every frame once, in order, in its interface's tally. */
-TEST(chunks)
+TEST_CAPTURE(chunks)
 {
 	for (unsigned int batch = 1; batch <= RD_BATCH; batch += 9) {
-		capture_begin(1, 3000);
-		capture_feeds(1, 40, CHUNK);
-		fakes[0].ends = true;
+		begin_ending(3000, 40);
 		fakes[0].batch = batch;
 		run();
 		feed_drain(&feeds[0]);
 		assert_int_equal(seen.n, 3000);
 		assert_stamps(FIRST_NS, SOURCES);
 		same(capture.tally[0].encoded, 3000, capture.bytes, 3000 * 2 * FRAME_BYTES);
-		capture_end();
 	}
 }
 
 /* Sources with one interface and with two, numbered consecutively or as configured. */
-TEST(interfaces)
+TEST_CAPTURE(interfaces)
 {
 	const unsigned int bases[] = {5, 0, 3};
 
 	for (unsigned int given = 0; given < 2; given++) {
 		const unsigned int want[2][3] = {{0, 1, 3}, {5, 0, 3}};
 
-		capture_begin(3, 100);
-		capture_feeds(1, 16, CHUNK);
+		begin(3, 100, 1, 16);
 		for (unsigned int i = 0; i < 3; i++)
 			fakes[i].ends = true;
 		fakes[1].src.n_ifaces = 2;
@@ -67,7 +76,6 @@ TEST(interfaces)
 				seen.iface[i] == want[given][(seen.ns[i] - FIRST_NS) % SOURCES] ||
 				((seen.ns[i] - FIRST_NS) % SOURCES == 1 &&
 					seen.iface[i] == want[given][1] + 1));
-		capture_end();
 	}
 }
 
@@ -84,7 +92,7 @@ static void on_seen(
 }
 
 /* Without a sink frames are passed to `seen` after filter and cut, and count as encoded. */
-TEST(seen)
+TEST_CAPTURE(seen)
 {
 	const struct rd_filter_spec spec = {.host = "52:54:00:00:00:03"};
 	const struct rd_cut cut = {.snaplen = 20};
@@ -102,16 +110,13 @@ TEST(seen)
 	run();
 	expect("150 150 151", looked_at, capture.tally[0].encoded, capture.tally[0].filtered);
 	rd_filter_free(filters[0]);
-	capture_end();
 }
 
 /* --- no chunk is free ------------------------------------------------------------------- */
 
-TEST(drop)
+TEST_CAPTURE(drop)
 {
-	capture_begin(1, 1000);
-	capture_feeds(1, 3, CHUNK);
-	fakes[0].ends = true;
+	begin_ending(1000, 3);
 	config.when_full = RD_FULL_DROP;
 	run();
 	/* The newest are dropped. */
@@ -119,18 +124,15 @@ TEST(drop)
 	feed_drain(&feeds[0]);
 	assert_int_equal(seen.n, 3 * HELD);
 	assert_stamps(FIRST_NS, SOURCES);
-	capture_end();
 }
 
-TEST(end_when_full)
+TEST_CAPTURE(end_when_full)
 {
-	capture_begin(1, 100000);
-	capture_feeds(1, 3, CHUNK);
+	begin(1, 100000, 1, 3);
 	config.when_full = RD_FULL_END;
 	run();
 	same(capture.end, RD_END_MEMORY, capture.tally[0].encoded, 3 * HELD,
 		capture.tally[0].dropped < RD_BATCH, true);
-	capture_end();
 }
 
 /* A writer that is slow, and the number of chunks that it took. */
@@ -153,14 +155,12 @@ static void *slow_writer(void *arg)
 }
 
 /* The source waits: nothing is dropped, however small the buffer. */
-TEST(wait)
+TEST_CAPTURE(wait)
 {
 	atomic_bool closing = false;
 	pthread_t thread;
 
-	capture_begin(1, 50000);
-	capture_feeds(1, 3, CHUNK);
-	fakes[0].ends = true;
+	begin_ending(50000, 3);
 	config.when_full = RD_FULL_WAIT;
 	assert_int_equal(pthread_create(&thread, NULL, slow_writer, &closing), 0);
 	run();
@@ -168,7 +168,6 @@ TEST(wait)
 	pthread_join(thread, NULL);
 	expect("50000 50000", capture.tally[0].encoded, seen.n);
 	assert_stamps(FIRST_NS, SOURCES);
-	capture_end();
 }
 
 static unsigned int looks;
@@ -181,10 +180,9 @@ static bool watch_twice(void *ctx, int fd)
 }
 
 /* An output that accepts nothing: after a second request to end it is not waited for. */
-TEST(abandon)
+TEST_CAPTURE(abandon)
 {
-	capture_begin(1, 100000);
-	capture_feeds(1, 3, CHUNK);
+	begin(1, 100000, 1, 3);
 	config.when_full = RD_FULL_WAIT;
 	watch.ready = watch_twice;
 	looks = 0;
@@ -192,7 +190,6 @@ TEST(abandon)
 	run();
 	same(capture.end, RD_END_WATCH, looks >= 2, true, capture.tally[0].encoded, 3 * HELD,
 		capture.tally[0].dropped > 0, true);
-	capture_end();
 }
 
 /* --- a writer that waits ---------------------------------------------------------------- */
@@ -210,49 +207,44 @@ static void *wait_for_chunk(void *arg)
 }
 
 /* A chunk that does not fill is handed over while no frames arrive. */
-TEST(flush)
+TEST_CAPTURE(flush)
 {
 	pthread_t thread;
 
-	capture_begin(1, 10);
-	capture_feeds(1, 3, CHUNK);
+	begin(1, 10, 1, 3);
 	assert_int_equal(pthread_create(&thread, NULL, wait_for_chunk, NULL), 0);
 	run();
 	pthread_join(thread, NULL);
 	assert_int_equal(seen.n, 10);
 	assert_null(rd_ring_take(&feeds[0].full));
-	capture_end();
 }
 
 /* A source that is idle after the frames; the watch then ends the capture. */
 static void begin_idle(uint64_t total, unsigned int batch)
 {
-	capture_begin(1, total);
-	capture_feeds(1, 40, CHUNK);
+	begin(1, total, 1, 40);
 	fakes[0].batch = batch;
 	fakes[0].done_fd = watch.fd;
 }
 
 /* If frames gather, the lane sleeps when batches are not full, after two polls at most. */
-TEST(gathering)
+TEST_CAPTURE(gathering)
 {
 	begin_idle(1000, 10);
 	fakes[0].src.gathers = true;
 	run();
 	assert_int_equal(capture.tally[0].encoded, 1000);
 	assert_in_range(fakes[0].arms, 1000 / 10 / 2 - 2, 1000 / 10 / 2 + 2);
-	capture_end();
 
 	begin_idle(RD_BATCH * 20, RD_BATCH);
 	fakes[0].src.gathers = true;
 	run();
 	assert_int_equal(capture.tally[0].encoded, RD_BATCH * 20);
 	assert_in_range(fakes[0].arms, 0, 2);
-	capture_end();
 }
 
 /* If they do not, it continues to poll while frames arrive, and many times before it sleeps. */
-TEST(not_gathering)
+TEST_CAPTURE(not_gathering)
 {
 	begin_idle(1000, 10);
 	fakes[0].src.idle_polls = 0;
@@ -260,18 +252,16 @@ TEST(not_gathering)
 	assert_int_equal(capture.tally[0].encoded, 1000);
 	assert_in_range(fakes[0].arms, 0, 1);
 	assert_true(fakes[0].polls > 1000 / 10 + 200);
-	capture_end();
 }
 
 /* Naps with frames need no arming; after one without frames the sources are armed. */
-TEST(naps)
+TEST_CAPTURE(naps)
 {
 	begin_idle(1000, 10);
 	fakes[0].src.gathers = true;
 	fakes[0].src.nap_ns.least = fakes[0].src.nap_ns.most = 1000;
 	run();
 	expect("1000 0", capture.tally[0].encoded, fakes[0].arms);
-	capture_end();
 
 	begin_idle(10, 10);
 	fakes[0].done_fd = -1;
@@ -280,21 +270,18 @@ TEST(naps)
 	fakes[0].armed_fd = watch.fd;
 	run();
 	assert_int_equal(fakes[0].arms, 1);
-	capture_end();
 }
 
 /* A lane of several sources arms each of them. */
-TEST(arms_all)
+TEST_CAPTURE(arms_all)
 {
-	capture_begin(3, 10);
-	capture_feeds(1, 40, CHUNK);
+	begin(3, 10, 1, 40);
 	fakes[2].armed_fd = watch.fd;
 	run();
 	assert_int_equal(
 		capture.tally[0].encoded + capture.tally[1].encoded + capture.tally[2].encoded, 30);
 	for (unsigned int i = 0; i < 3; i++)
 		assert_true(fakes[i].arms > 0);
-	capture_end();
 }
 
 static uint64_t reported;
@@ -308,13 +295,12 @@ static void *wait_for_watermark(void *arg)
 }
 
 /* The watermark of a lane is that of its slowest source; one that has ended does not count. */
-TEST(watermark_of_sources)
+TEST_CAPTURE(watermark_of_sources)
 {
 	pthread_t thread;
 
 	for (unsigned int behind = 0; behind < 2; behind++) {
-		capture_begin(3, 0);
-		capture_feeds(1, 3, CHUNK);
+		begin(3, 0, 1, 3);
 		config.n_threads = 1;
 		for (unsigned int i = 0; i < 3; i++) {
 			fakes[i].telling = true;
@@ -328,7 +314,6 @@ TEST(watermark_of_sources)
 		run();
 		pthread_join(thread, NULL);
 		assert_int_equal(reported, FIRST_NS + 100);
-		capture_end();
 	}
 }
 
@@ -372,27 +357,24 @@ static void watch_notes(void)
 }
 
 /* A note of the source is stored with the next frame, once. */
-TEST(source_note)
+TEST_CAPTURE(source_note)
 {
-	capture_begin(2, 100);
-	capture_feeds(1, 16, CHUNK);
+	begin(2, 100, 1, 16);
 	fakes[0].ends = fakes[1].ends = true;
 	snprintf(fakes[1].src.note, sizeof(fakes[1].src.note), "port down");
 	watch_notes();
 	run();
 	same(notes.n, 1, notes.ns[0], FIRST_NS + 1);
 	expect("port down 0 ", notes.comment[0], notes.dropped[0], fakes[1].src.note);
-	capture_end();
 }
 
 /* Notes of frames; the drop count of a filtered frame is kept for the next one. */
-TEST(frame_notes)
+TEST_CAPTURE(frame_notes)
 {
 	const struct rd_filter_spec spec = {.host = "52:54:00:00:00:03"};
 	struct rd_filter *filters[1];
 
-	capture_begin(1, 12);
-	capture_feeds(1, 16, CHUNK);
+	begin(1, 12, 1, 16);
 	assert_int_equal(rd_filter_compile(&filters[0], &spec, RD_LINK_ETHERNET, &error), 0);
 	config.filters = filters;
 	fakes[0].ends = true;
@@ -410,20 +392,16 @@ TEST(frame_notes)
 	expect("5 ", notes.dropped[2], notes.comment[2]);
 	assert_int_equal(notes.ns[3], FIRST_NS + 9 * SOURCES);
 	rd_filter_free(filters[0]);
-	capture_end();
 }
 
-TEST(both_notes)
+TEST_CAPTURE(both_notes)
 {
-	capture_begin(1, 1);
-	capture_feeds(1, 16, CHUNK);
-	fakes[0].ends = true;
+	begin_ending(1, 16);
 	fakes[0].src.batch_has_notes = true;
 	snprintf(fakes[0].src.note, sizeof(fakes[0].src.note), "port up");
 	watch_notes();
 	run();
 	expect("1 own; port up", notes.n, notes.comment[0]);
-	capture_end();
 }
 
 static unsigned int freed;
@@ -469,13 +447,11 @@ static const char *on_comment(void *ctx, unsigned int i)
 }
 
 /* Exactly these frames: neighbours, at both ends of a batch, together with a note of the source. */
-TEST(comments)
+TEST_CAPTURE(comments)
 {
 	static const unsigned int these[] = {1, 5, 6, 63, 64, 100, 0};
 
-	capture_begin(1, 200);
-	capture_feeds(1, 16, CHUNK);
-	fakes[0].ends = true;
+	begin_ending(200, 16);
 	comment_these = these;
 	config.commented = on_commented;
 	config.comment = on_comment;
@@ -489,17 +465,14 @@ TEST(comments)
 			(unsigned long long)these[i] * SOURCES);
 		same(notes.ns[i], FIRST_NS + these[i] * SOURCES, notes.comment[i], want);
 	}
-	capture_end();
 }
 
 /* The comment of a frame that is dropped goes to the next one that is written. */
-TEST(comment_dropped)
+TEST_CAPTURE(comment_dropped)
 {
 	static const unsigned int these[] = {10 * RD_BATCH - 7, 0};
 
-	capture_begin(1, 11 * RD_BATCH);
-	capture_feeds(1, 3, CHUNK);
-	fakes[0].ends = true;
+	begin_ending(11 * RD_BATCH, 3);
 	config.seen = on_batch;
 	comment_these = these;
 	config.commented = on_commented;
@@ -509,22 +482,18 @@ TEST(comment_dropped)
 	run();
 	same(notes.n, 1, notes.ns[0], FIRST_NS + 10 * RD_BATCH * SOURCES);
 	assert_memory_equal(notes.comment[0], "before this frame, dropped: frame at", 36);
-	capture_end();
 }
 
 /* The number of dropped frames is stored with the next frame written. */
-TEST(dropped_note)
+TEST_CAPTURE(dropped_note)
 {
-	capture_begin(1, 11 * RD_BATCH);
-	capture_feeds(1, 3, CHUNK);
-	fakes[0].ends = true;
+	begin_ending(11 * RD_BATCH, 3);
 	config.seen = on_batch;
 	freed = 0;
 	watch_notes();
 	run();
 	same(capture.tally[0].dropped, 10 * RD_BATCH - 3 * HELD, notes.n, 1, notes.ns[0],
 		FIRST_NS + 10 * RD_BATCH * SOURCES, notes.dropped[0], 10 * RD_BATCH - 3 * HELD);
-	capture_end();
 }
 
 /* --- slices of time --------------------------------------------------------------------- */
@@ -544,46 +513,37 @@ static unsigned int begins(uint64_t *ns, unsigned int most)
 	return n;
 }
 
-TEST(slices)
+TEST_CAPTURE(slices)
 {
 	uint64_t ns[10];
 
 	/* From the first frame on: 1000005, so that each slice of 100 has 25 frames. */
-	capture_begin(1, 60);
-	capture_feeds(1, 16, CHUNK);
-	fakes[0].ends = true;
+	begin_ending(60, 16);
 	fakes[0].first_ns = FIRST_NS + 5;
 	config.slice_ns = 100;
 	run();
 	same(begins(ns, 10), 2, ns[0], FIRST_NS + 105, ns[1], FIRST_NS + 205, seen.n, 60);
 	assert_stamps(FIRST_NS + 5, SOURCES);
-	capture_end();
 	/* At multiples of the slice. */
-	capture_begin(1, 60);
-	capture_feeds(1, 16, CHUNK);
-	fakes[0].ends = true;
+	begin_ending(60, 16);
 	fakes[0].first_ns = FIRST_NS + 60;
 	config.slice_ns = 100;
 	config.slice_aligned = true;
 	run();
 	same(begins(ns, 10), 2, ns[0], FIRST_NS + 100, ns[1], FIRST_NS + 200, seen.n, 60);
-	capture_end();
 	/* Slices without a frame begin no file, and the next end is where it would have been. */
-	capture_begin(1, 4);
-	capture_feeds(1, 16, CHUNK);
-	fakes[0].ends = true;
+	begin_ending(4, 16);
 	fakes[0].step_ns = 350;
 	config.slice_ns = 100;
 	run();
 	same(begins(ns, 10), 3, ns[0], FIRST_NS + 350, ns[1], FIRST_NS + 700, ns[2],
 		FIRST_NS + 1050);
-	capture_end();
 }
 
 /* --- stripes ---------------------------------------------------------------------------- */
 
 /* Chunks go to the feeds round robin; each feed's frames are in order, and it has its own tally. */
-TEST(stripes)
+TEST_CAPTURE(stripes)
 {
 	uint64_t all = 0;
 
@@ -602,11 +562,10 @@ TEST(stripes)
 		all += seen.n;
 	}
 	assert_int_equal(all, 6 * HELD);
-	capture_end();
 }
 
 /* A stripe without a free chunk is skipped; nothing is dropped while another has one. */
-TEST(stripe_is_full)
+TEST_CAPTURE(stripe_is_full)
 {
 	struct rd_chunk *taken;
 
@@ -618,11 +577,10 @@ TEST(stripe_is_full)
 	fakes[0].ends = true;
 	run();
 	same(capture.tally[0].dropped, 0, capture.stripe_tally[0][0].encoded, 3 * HELD);
-	capture_end();
 }
 
 /* What is dropped is in no chunk of any stripe: it counts in the first. */
-TEST(stripes_drop)
+TEST_CAPTURE(stripes_drop)
 {
 	capture_begin(1, 100 * HELD);
 	config.n_stripes = 2;
@@ -632,5 +590,4 @@ TEST(stripes_drop)
 	same(capture.stripe_tally[0][0].encoded, 3 * HELD, capture.stripe_tally[1][0].encoded,
 		3 * HELD, capture.stripe_tally[0][0].dropped, 94 * HELD);
 	assert_int_equal(capture.stripe_tally[1][0].dropped, 0);
-	capture_end();
 }
