@@ -369,7 +369,6 @@ static void first_line(const struct task *t, char *buf, size_t size)
 
 static void why_ended(const struct task *t, char *buf, size_t size)
 {
-	const char *root = t->member->root && geteuid() ? "; it needs root" : "";
 	char line[200];
 
 	buf[0] = '\0';
@@ -380,7 +379,9 @@ static void why_ended(const struct task *t, char *buf, size_t size)
 	} else if (WEXITSTATUS(t->status) && WEXITSTATUS(t->status) != t->member->also_whole) {
 		first_line(t, line, sizeof(line));
 		snprintf(buf, size, "exit status %d%s%s%s", WEXITSTATUS(t->status),
-			*line ? ": " : "", line, root);
+			*line ? ": " : "", line,
+			t->member->root && geteuid() && !strstr(line, "root") ? "; it needs root"
+									      : "");
 	}
 }
 

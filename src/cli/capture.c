@@ -12,7 +12,7 @@
 
 static error_t fail(struct argp_state *state, const struct rd_error *err)
 {
-	argp_error(state, "%s", err->text);
+	rd_cli_usage_error(state->name, "%s", err->text);
 	return EINVAL;
 }
 

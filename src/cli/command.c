@@ -4,6 +4,7 @@
 #include "cli.h"
 #include <errno.h>
 #include <rdmadump/words.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -65,26 +66,48 @@ static const char *nearest(const struct argp_option *options, const char *name)
 	return found ? main_row(found)->name : NULL;
 }
 
-/* `command` is the command's full name, "rdmadump list". */
-static void unrecognized(
-	const char *command, const struct argp_option *options, const char *name, size_t len)
+__attribute__((noreturn)) static void say_and_exit(const char *command, const char *line)
 {
-	char text[128], line[320], prefix[64];
-	const char *near;
+	char prefix[64];
 
-	snprintf(text, sizeof(text), "%.*s", (int)(len < 100 ? len : 100), name);
-	near = nearest(options, text);
-	snprintf(line, sizeof(line), "unrecognized option '--%s'; %s%s%s", text,
-		near ? "did you mean '--" : "see '", near ? near : command,
-		near ? "'?" : " --help'");
 	snprintf(prefix, sizeof(prefix), "%s: ", command);
 	rd_cli_say(prefix, line);
 	exit(RD_CLASS_USAGE);
 }
 
+void rd_cli_usage_error(const char *command, const char *fmt, ...)
+{
+	char line[600];
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	if (n >= 0 && (size_t)n < sizeof(line))
+		snprintf(line + n, sizeof(line) - (size_t)n, "; see '%s --help'", command);
+	say_and_exit(command, line);
+}
+
+__attribute__((noreturn)) static void unrecognized(
+	const char *command, const struct argp_option *options, const char *name, size_t len)
+{
+	char text[128], line[320];
+	const char *near;
+
+	snprintf(text, sizeof(text), "%.*s", (int)(len < 100 ? len : 100), name);
+	near = nearest(options, text);
+	if (!near)
+		rd_cli_usage_error(command, "unrecognized option '--%s'", text);
+	snprintf(
+		line, sizeof(line), "unrecognized option '--%s'; did you mean '--%s'?", text, near);
+	say_and_exit(command, line);
+}
+
 /* Whether the argument after `word`, which consists of option letters, belongs to its last letter.
  */
-static bool letters_take_next(const struct argp_option *options, const char *word)
+static bool letters_take_next(
+	const char *command, const struct argp_option *options, const char *word, bool is_last)
 {
 	for (const char *c = word + 1; *c; c++) {
 		const struct argp_option *o = options;
@@ -92,10 +115,15 @@ static bool letters_take_next(const struct argp_option *options, const char *wor
 		while (!is_end(o) && (o->key != *c || !is_letter(o->key)))
 			o++;
 		if (is_end(o))
-			return false;
+			rd_cli_usage_error(command, "unrecognized option '-%c'", *c);
 		o = main_row(o);
-		if (o->arg)
-			return !c[1] && !(o->flags & OPTION_ARG_OPTIONAL);
+		if (!o->arg)
+			continue;
+		if (c[1] || o->flags & OPTION_ARG_OPTIONAL)
+			return false;
+		if (is_last)
+			rd_cli_usage_error(command, "option '-%c' requires an argument", *c);
+		return true;
 	}
 	return false;
 }
@@ -110,14 +138,17 @@ static void check_names(const struct argp_option *options, int argc, char **argv
 		if (word[0] != '-')
 			continue;
 		if (word[1] != '-') {
-			i += letters_take_next(options, word);
+			i += letters_take_next(argv[0], options, word, i + 1 == argc);
 			continue;
 		}
 		o = find_long(options, word + 2, len - 2);
 		if (!o)
 			unrecognized(argv[0], options, word + 2, len - 2);
 		o = main_row(o);
-		i += o->arg && !(o->flags & OPTION_ARG_OPTIONAL) && !word[len];
+		if (!o->arg || o->flags & OPTION_ARG_OPTIONAL || word[len])
+			continue;
+		if (++i == argc)
+			rd_cli_usage_error(argv[0], "option '--%s' requires an argument", o->name);
 	}
 }
 

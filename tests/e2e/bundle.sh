@@ -219,6 +219,7 @@ tool ofed_info 'echo MLNX_OFED_LINUX-24.10-1.1.4.0:'
 model --fault verb=create_flow,errno=EPERM -- "$RDMADUMP" bundle -w none.tar.zst --timeout 100 --capture 1 mlx5_0 >"$tmp/log" 2>&1
 is "a capture that fails: exit status" $? 0
 has "... is reported" "$tmp/log" 'warning: missing or incomplete: captures/mlx5_0_1.pcapng: exit status [1-9]'
+is "... once, not also its analysis" "$(grep -c 'warning: missing' "$tmp/log")" 1
 is "... and what was not requested is not" "$(grep -c 'not requested' "$tmp/log")" 0
 ends=$TEST_DATA/roce/10_rc_write_loss
 bare -w none.tar.zst --timeout 100 --file "$ends/a.pcap.zst" --file "$ends/b.pcap.zst" >"$tmp/log" 2>&1

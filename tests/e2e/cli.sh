@@ -102,7 +102,11 @@ done <<'LIST'
 0|info mlx5_1|port 1 is down
 2|info mlx5_7|no device or netdev 'mlx5_7'
 0|events --help|duration:SECONDS
-1|record --latency|option '--latency' requires an argument
+1|record --latency|^rdmadump record: option '--latency' requires an argument; see 'rdmadump record --help'$
+1|-qw|^rdmadump: option '-w' requires an argument; see 'rdmadump --help'$
+1|list -x|^rdmadump list: unrecognized option '-x'; see 'rdmadump list --help'$
+1|list x|list shows all devices; see 'rdmadump list --help'$
+2|analyze --annotate TMP/a TMP/none|cannot open 'TMP/none': No such file or directory; check the name
 1|events -c 0|-c: '0' is not a whole number of events, 1 or more
 1|events -a foo|-a: 'foo' is not 'duration:' and a number of seconds
 1|counters --interval x|--interval: 'x' is not a number of seconds from 0.01 to 86400

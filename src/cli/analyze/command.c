@@ -100,7 +100,8 @@ static void parse_time(struct argp_state *state, const char *arg, struct analyze
 		(!end[1] || (parse_seconds(end + 1, &end, &s->config.to_ns) && !*end)) &&
 		s->config.to_ns > s->config.from_ns)
 		return;
-	argp_error(state, "--time: '%s' is not a range of seconds like 2.5-4, 10- or -3", arg);
+	rd_cli_usage_error(
+		state->name, "--time: '%s' is not a range of seconds like 2.5-4, 10- or -3", arg);
 }
 
 static void parse_interval(struct argp_state *state, const char *arg, struct analyze_settings *s)
@@ -109,7 +110,7 @@ static void parse_interval(struct argp_state *state, const char *arg, struct ana
 
 	if (parse_seconds(arg, &end, &s->config.interval_ns) && !*end && s->config.interval_ns)
 		return;
-	argp_error(state,
+	rd_cli_usage_error(state->name,
 		"--interval: '%s' is not a number of seconds from 0.000000001 to 1000000000", arg);
 }
 
@@ -120,7 +121,7 @@ static enum analyze_when parse_when(struct argp_state *state, const char *option
 	for (unsigned int i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (!strcmp(arg, names[i]))
 			return (enum analyze_when)i;
-	argp_error(state, "%s: '%s' is not one of auto, always, never", option, arg);
+	rd_cli_usage_error(state->name, "%s: '%s' is not one of auto, always, never", option, arg);
 	return WHEN_AUTO;
 }
 
@@ -194,7 +195,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARGS:
 		if (s->bundle)
-			argp_error(state, "unexpected argument '%s': --bundle has the captures",
+			rd_cli_usage_error(state->name,
+				"unexpected argument '%s': --bundle has the captures",
 				state->argv[state->next]);
 		s->files = state->argv + state->next;
 		s->n_files = (unsigned int)(state->argc - state->next);
@@ -202,7 +204,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_NO_ARGS:
 		if (s->bundle)
 			return 0;
-		argp_error(state, "no FILE: name one or more captures, '-' is standard input");
+		rd_cli_usage_error(
+			state->name, "no FILE: name one or more captures, '-' is standard input");
 		return EINVAL;
 	default:
 		return ARGP_ERR_UNKNOWN;

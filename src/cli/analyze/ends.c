@@ -182,7 +182,8 @@ const char *analyze_not_a_file(const struct analyze_settings *s)
 	struct stat st;
 
 	for (unsigned int i = 0; i < s->n_files; i++)
-		if (stat(s->files[i], &st) < 0 || !S_ISREG(st.st_mode))
+		if (strcmp(s->files[i], "-") == 0 ||
+			(stat(s->files[i], &st) == 0 && !S_ISREG(st.st_mode)))
 			return s->files[i];
 	return NULL;
 }

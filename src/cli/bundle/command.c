@@ -76,10 +76,11 @@ static const struct argp_option options[] = {
 static void add_file(struct settings *s, const char *path, struct argp_state *state)
 {
 	if (strcmp(path, "-") == 0 || !*path)
-		argp_error(state, "--file '%s': give the name of a capture file", path);
+		rd_cli_usage_error(
+			state->name, "--file '%s': give the name of a capture file", path);
 	else if (s->n_files == RD_BUNDLE_FILES)
-		argp_error(
-			state, "--file '%s': a bundle has at most %d files", path, RD_BUNDLE_FILES);
+		rd_cli_usage_error(state->name, "--file '%s': a bundle has at most %d files", path,
+			RD_BUNDLE_FILES);
 	else
 		s->files[s->n_files++] = path;
 }
@@ -87,10 +88,11 @@ static void add_file(struct settings *s, const char *path, struct argp_state *st
 static void check_compare(const struct settings *s, struct argp_state *state)
 {
 	if (!s->device)
-		argp_error(state, "--compare '%s': name the new bundle, too", s->old);
+		rd_cli_usage_error(state->name, "--compare '%s': name the new bundle, too", s->old);
 	if (s->output || s->map || s->n_files || s->capture_s || s->dry_run || s->redact)
-		argp_error(state, "--compare writes no bundle: give it without options other than "
-				  "--json");
+		rd_cli_usage_error(state->name,
+			"--compare writes no bundle: give it without options other than "
+			"--json");
 }
 
 static void check(const struct settings *s, struct argp_state *state)
@@ -100,20 +102,22 @@ static void check(const struct settings *s, struct argp_state *state)
 		return;
 	}
 	if (s->device && !s->capture_s && !s->part)
-		argp_error(state,
+		rd_cli_usage_error(state->name,
 			"'%s': a bundle has all devices; to capture on one: --capture SECONDS",
 			s->device);
 	if (s->map && !s->redact)
-		argp_error(
-			state, "--redact-map '%s': without --redact nothing is replaced", s->map);
+		rd_cli_usage_error(state->name,
+			"--redact-map '%s': without --redact nothing is replaced", s->map);
 	if (s->map && (!*s->map || strcmp(s->map, "-") == 0))
-		argp_error(state, "--redact-map '%s': give the name of a file", s->map);
+		rd_cli_usage_error(
+			state->name, "--redact-map '%s': give the name of a file", s->map);
 	if (s->redact && !s->map && s->output && strcmp(s->output, "-") == 0)
-		argp_error(state, "--redact with -w -: say where the map goes (--redact-map FILE)");
+		rd_cli_usage_error(state->name,
+			"--redact with -w -: say where the map goes (--redact-map FILE)");
 	if (s->map && s->output && strcmp(s->map, s->output) == 0)
-		argp_error(state, "--redact-map and --write both name '%s'", s->map);
+		rd_cli_usage_error(state->name, "--redact-map and --write both name '%s'", s->map);
 	if (s->json && s->output && strcmp(s->output, "-") == 0 && !s->dry_run)
-		argp_error(state, "--json and -w - both write to standard output");
+		rd_cli_usage_error(state->name, "--json and -w - both write to standard output");
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -153,7 +157,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG:
 		if (s->device)
-			argp_error(state,
+			rd_cli_usage_error(state->name,
 				"unexpected argument '%s': bundle takes one device, and --compare "
 				"one new bundle",
 				arg);
@@ -229,13 +233,19 @@ static void report(const struct settings *s, const json_t *manifest, const char 
 {
 	const bool named = strcmp(path, "-") != 0;
 	unsigned int failed = 0;
+	bool no_capture = false;
 	const json_t *m;
 	size_t i;
 
 	json_array_foreach (json_object_get(manifest, "not_taken"), i, m) {
+		bool is_capture = strncmp(text_of(m, "name"), "captures/", 9) == 0;
+
 		failed += json_is_true(json_object_get(m, "failed"));
-		rd_log(was_requested(m) ? RD_LOG_WARNING : RD_LOG_DEBUG,
+		/* Without a capture there is nothing to analyse. */
+		rd_log(was_requested(m) && (is_capture || !no_capture) ? RD_LOG_WARNING
+								       : RD_LOG_DEBUG,
 			"missing or incomplete: %s: %s", text_of(m, "name"), text_of(m, "why"));
+		no_capture |= is_capture && was_requested(m);
 	}
 	rd_log(RD_LOG_INFO, "%s is complete: %s", named ? path : "the bundle",
 		text_of(manifest, "headline"));

@@ -57,8 +57,8 @@ static void parse_interval(struct argp_state *state, struct counters_options *o,
 	errno = 0;
 	o->interval = strtod(arg, &end);
 	if (errno || *end || end == arg || !(o->interval >= 0.01 && o->interval <= INTERVAL_MAX))
-		argp_error(state, "--interval: '%s' is not a number of seconds from 0.01 to 86400",
-			arg);
+		rd_cli_usage_error(state->name,
+			"--interval: '%s' is not a number of seconds from 0.01 to 86400", arg);
 }
 
 static error_t parse_word(struct argp_state *state, struct counters_options *o, const char *arg)
@@ -72,7 +72,7 @@ static error_t parse_word(struct argp_state *state, struct counters_options *o, 
 	else if (!o->wanted && !o->diff)
 		o->wanted = arg;
 	else
-		argp_error(state, "unexpected argument '%s'", arg);
+		rd_cli_usage_error(state->name, "unexpected argument '%s'", arg);
 	return 0;
 }
 
@@ -81,21 +81,23 @@ static void check_together(struct argp_state *state, const struct counters_optio
 	int modes = o->diff + o->watch + o->explains + o->prometheus;
 
 	if (modes > 1)
-		argp_error(state, "--diff, --watch, --explain and --prometheus exclude each other");
+		rd_cli_usage_error(state->name,
+			"--diff, --watch, --explain and --prometheus exclude each other");
 	if (o->diff && !o->after)
-		argp_error(state, "--diff needs two files: --diff BEFORE AFTER");
+		rd_cli_usage_error(state->name, "--diff needs two files: --diff BEFORE AFTER");
 	if (o->json && (o->prometheus || o->watch || o->explains))
-		argp_error(
-			state, "--json cannot be combined with --prometheus, --watch or --explain");
+		rd_cli_usage_error(state->name,
+			"--json cannot be combined with --prometheus, --watch or --explain");
 	if ((o->diff || o->explains) && o->interval > 0)
-		argp_error(state, "--interval reads a device; --diff and --explain do not");
+		rd_cli_usage_error(
+			state->name, "--interval reads a device; --diff and --explain do not");
 	if (o->count && o->interval <= 0 && !o->watch)
-		argp_error(state, "--count counts intervals: give --interval too");
+		rd_cli_usage_error(state->name, "--count counts intervals: give --interval too");
 	if (o->output && o->watch)
-		argp_error(state, "--watch needs a terminal: not with -o");
+		rd_cli_usage_error(state->name, "--watch needs a terminal: not with -o");
 	if (o->output && o->interval > 0 && !o->prometheus)
-		argp_error(
-			state, "-o with --interval: only --prometheus replaces a file each time");
+		rd_cli_usage_error(state->name,
+			"-o with --interval: only --prometheus replaces a file each time");
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)

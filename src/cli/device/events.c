@@ -49,18 +49,19 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'c':
 		if (rd_parse_u64(arg, 1, UINT32_MAX, &settings->count))
-			argp_error(
-				state, "-c: '%s' is not a whole number of events, 1 or more", arg);
+			rd_cli_usage_error(state->name,
+				"-c: '%s' is not a whole number of events, 1 or more", arg);
 		return 0;
 	case 'a':
 		if (strncmp(arg, "duration:", 9) ||
 			rd_parse_u64(arg + 9, 1, 1000000000, &settings->seconds))
-			argp_error(
-				state, "-a: '%s' is not 'duration:' and a number of seconds", arg);
+			rd_cli_usage_error(state->name,
+				"-a: '%s' is not 'duration:' and a number of seconds", arg);
 		return 0;
 	case ARGP_KEY_ARG:
 		if (settings->device)
-			argp_error(state, "unexpected argument '%s': events takes one device", arg);
+			rd_cli_usage_error(state->name,
+				"unexpected argument '%s': events takes one device", arg);
 		settings->device = arg;
 		return 0;
 	default:

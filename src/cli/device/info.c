@@ -35,7 +35,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	if (key != ARGP_KEY_ARG)
 		return device_settings_option(settings, key, arg);
 	if (settings->device)
-		argp_error(state, "unexpected argument '%s': info takes one device", arg);
+		rd_cli_usage_error(
+			state->name, "unexpected argument '%s': info takes one device", arg);
 	settings->device = arg;
 	return 0;
 }

@@ -38,7 +38,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	if (key != ARGP_KEY_ARG)
 		return device_settings_option(state->input, key, arg);
-	argp_error(state, "unexpected argument '%s': list shows all devices", arg);
+	rd_cli_usage_error(state->name, "unexpected argument '%s': list shows all devices", arg);
 	return EINVAL;
 }
 

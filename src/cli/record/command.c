@@ -106,8 +106,8 @@ static const struct argp_option options[] = {{"write", 'w', "FILE", 0,
 static void parse_time(struct argp_state *state, const char *name, const char *arg, uint64_t *out)
 {
 	if (rd_parse_duration(arg, 0, DAY_NS, out))
-		argp_error(state, "%s: '%s' is not a time up to a day, like 500ms, 10s or 2m", name,
-			arg);
+		rd_cli_usage_error(state->name,
+			"%s: '%s' is not a time up to a day, like 500ms, 10s or 2m", name, arg);
 }
 
 static void parse_bytes(struct argp_state *state, const char *name, const char *arg, uint64_t least,
@@ -116,22 +116,23 @@ static void parse_bytes(struct argp_state *state, const char *name, const char *
 	char from[RD_UNITS_LEN], to[RD_UNITS_LEN];
 
 	if (rd_parse_size(arg, least, most, out))
-		argp_error(state, "%s: '%s' is not a size from %s to %s, like 64Mi or 10G", name,
-			arg, rd_fmt_kib(from, least), rd_fmt_kib(to, most));
+		rd_cli_usage_error(state->name,
+			"%s: '%s' is not a size from %s to %s, like 64Mi or 10G", name, arg,
+			rd_fmt_kib(from, least), rd_fmt_kib(to, most));
 }
 
 static void parse_count(struct argp_state *state, const char *name, const char *arg, uint64_t least,
 	uint64_t most, uint64_t *out)
 {
 	if (rd_parse_u64(arg, least, most, out))
-		argp_error(state, "%s: '%s' is not a whole number from %llu to %llu", name, arg,
-			(unsigned long long)least, (unsigned long long)most);
+		rd_cli_usage_error(state->name, "%s: '%s' is not a whole number from %llu to %llu",
+			name, arg, (unsigned long long)least, (unsigned long long)most);
 }
 
 static void add_trigger(struct argp_state *state, struct record_settings *s, const char *arg)
 {
 	if (s->config.n_triggers == RD_TRIGGERS_MAX)
-		argp_error(state, "more than %d triggers", RD_TRIGGERS_MAX);
+		rd_cli_usage_error(state->name, "more than %d triggers", RD_TRIGGERS_MAX);
 	s->triggers[s->config.n_triggers++] = arg;
 }
 
@@ -170,8 +171,8 @@ static error_t parse_limits(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'a':
 		if (strncmp(arg, "duration:", 9))
-			argp_error(
-				state, "-a: '%s' is not 'duration:' and a number of seconds", arg);
+			rd_cli_usage_error(state->name,
+				"-a: '%s' is not 'duration:' and a number of seconds", arg);
 		parse_count(state, "-a duration", arg + 9, 1, 1000000000, &session->duration_s);
 		return 0;
 	default:
@@ -184,18 +185,19 @@ static error_t parse_end(struct argp_state *state, struct record_settings *s)
 	struct rd_error err;
 
 	if (s->whole_frames && s->zero_payload)
-		argp_error(state, "--whole-frames keeps the payload that --zero-payload removes: "
-				  "give one of them");
+		rd_cli_usage_error(state->name,
+			"--whole-frames keeps the payload that --zero-payload removes: "
+			"give one of them");
 	if (s->config.session.path &&
 		(!*s->config.session.path || strcmp(s->config.session.path, "-") == 0))
-		argp_error(state,
+		rd_cli_usage_error(state->name,
 			"-w '%s': every trigger begins a file of its own, so it cannot be standard "
 			"output: give a name, like /var/tmp/fault.pcapng",
 			s->config.session.path);
 	if (s->config.session.path && rd_compression_check(s->config.session.path, &err) < 0)
-		argp_error(state, "%s", err.text);
+		rd_cli_usage_error(state->name, "%s", err.text);
 	if (!s->config.pre_ns && !s->config.post_ns)
-		argp_error(state, "--pre 0 and --post 0: no frame would be written");
+		rd_cli_usage_error(state->name, "--pre 0 and --post 0: no frame would be written");
 	return 0;
 }
 
@@ -227,7 +229,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_SNIFFER:
 		if (!rd_cli_sniffer(&s->config.session, arg))
-			argp_error(state, "--sniffer '%s': verbs, icmd or ibdump", arg);
+			rd_cli_usage_error(
+				state->name, "--sniffer '%s': verbs, icmd or ibdump", arg);
 		return 0;
 	case OPT_FORCE:
 		s->config.session.force = true;
@@ -255,7 +258,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG:
 		if (s->wanted.name)
-			argp_error(state, "unexpected argument '%s': one port is recorded", arg);
+			rd_cli_usage_error(
+				state->name, "unexpected argument '%s': one port is recorded", arg);
 		s->wanted.name = arg;
 		return 0;
 	case ARGP_KEY_END:

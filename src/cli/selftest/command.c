@@ -83,7 +83,8 @@ static void add_probe(struct settings *s, const char *name, struct argp_state *s
 	const struct rd_probe *probe = rd_probe_find(name);
 
 	if (!probe)
-		argp_error(state, "--probe '%s': no such probe; --dry-run lists them", name);
+		rd_cli_usage_error(
+			state->name, "--probe '%s': no such probe; --dry-run lists them", name);
 	if (probe && s->n_probes < PROBES_MAX)
 		s->probe[s->n_probes++] = probe;
 }
@@ -93,7 +94,8 @@ static error_t parse_argument(struct settings *s, const char *arg, struct argp_s
 	const char **to = s->compare ? &s->second : &s->device;
 
 	if (*to)
-		argp_error(state, "unexpected argument '%s': selftest takes one device", arg);
+		rd_cli_usage_error(
+			state->name, "unexpected argument '%s': selftest takes one device", arg);
 	*to = arg;
 	return 0;
 }
@@ -101,22 +103,26 @@ static error_t parse_argument(struct settings *s, const char *arg, struct argp_s
 static void set_sniffer(struct settings *s, const char *name, struct argp_state *state)
 {
 	if (strcmp(name, "icmd") != 0)
-		argp_error(state, "--sniffer '%s': selftest supports icmd only", name);
+		rd_cli_usage_error(
+			state->name, "--sniffer '%s': selftest supports icmd only", name);
 	s->icmd = true;
 }
 
 static void check(const struct settings *s, struct argp_state *state)
 {
 	if (s->compare && s->device && !s->second)
-		argp_error(state, "--compare FILE must precede the other result '%s'", s->device);
+		rd_cli_usage_error(state->name, "--compare FILE must precede the other result '%s'",
+			s->device);
 	else if (s->compare && !s->second)
-		argp_error(state, "--compare '%s': name the other result, too", s->compare);
+		rd_cli_usage_error(
+			state->name, "--compare '%s': name the other result, too", s->compare);
 	else if (s->show && (s->compare || s->device))
-		argp_error(state, "--show '%s' takes no device and no other result", s->show);
+		rd_cli_usage_error(
+			state->name, "--show '%s' takes no device and no other result", s->show);
 	else if (s->control_port && !s->peer && !s->listen)
-		argp_error(state, "--control-port needs --peer or --listen");
+		rd_cli_usage_error(state->name, "--control-port needs --peer or --listen");
 	else if (s->icmd && (s->peer || s->listen))
-		argp_error(state, "--sniffer icmd excludes --peer and --listen");
+		rd_cli_usage_error(state->name, "--sniffer icmd excludes --peer and --listen");
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
