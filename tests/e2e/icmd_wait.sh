@@ -15,7 +15,7 @@ MODEL_SECONDS=240
 clean='attached 0 semaphore 0 icmd 0 violations 0'
 
 # Until no process has the record locked
-ended() { wait_for 60 flock -n "$at/tree/run/rdmadump/port-sniffer-0000:01:00.0" true; }
+ended() { flock -w 60 "$at/tree/run/rdmadump/port-sniffer-0000:01:00.0" true; }
 # lives NAME SPEC SCRIPT: a shell in the model; files in $tmp/NAME, which is $at for the shell
 lives() {
 	export at=$tmp/$1

@@ -362,7 +362,7 @@ static void conf_read(void)
 	if (fd < 0)
 		return;
 	conf.loops = 1;
-	conf.start_delay_ns = 20 * 1000000;
+	conf.start_delay_ns = START_DELAY_UNSET;
 	do {
 		if (used + 4096 > capacity) {
 			char *p = realloc(buf, capacity + 16384);

@@ -334,6 +334,40 @@ void frame_spend(struct hca *h, struct port *p, const struct fault *fault)
 	frame_distribute(h, p, &p->frame, fault);
 }
 
+static void wake_by(uint64_t *wake, uint64_t at)
+{
+	if (at < *wake)
+		*wake = at;
+}
+
+/*
+ * Frames begin when the program waits for the first one: a flow before that is its trial, however
+ * long a busy machine takes for it. Of a program that only polls it is not known when it begins.
+ */
+static bool port_begins(struct hca *h, struct port *p, uint64_t now, uint64_t *wake)
+{
+	const struct model_conf *c = conf_get();
+	uint64_t delay = c->start_delay_ns;
+	bool waits = false;
+	struct cq *cq;
+
+	LIST_FOREACH(cq, &h->cqs, link)
+	waits |= cq->channel && !cq->dead;
+	if (!p->flow_ns)
+		p->flow_ns = now;
+	if (waits && !c->flowing && !h->begun && now - p->flow_ns < BEGINS_AFTER_NS) {
+		h->begun = consumers_wait(h);
+		wake_by(wake, now + LOOK_NS);
+		if (!h->begun)
+			return false;
+	}
+	if (delay == START_DELAY_UNSET)
+		delay = h->begun ? 0 : START_DELAY_NS;
+	p->start_ns = p->due_ns = now + delay;
+	p->burst_left = c->burst;
+	return true;
+}
+
 static enum turn port_turn(struct hca *h, struct port *p, uint64_t now, uint64_t *wake)
 {
 	const struct model_conf *c = conf_get();
@@ -341,10 +375,8 @@ static enum turn port_turn(struct hca *h, struct port *p, uint64_t now, uint64_t
 
 	if ((!p->capturing && !c->flowing) || !p->up || !p->tried || p->ended)
 		return TURN_IDLE;
-	if (!p->start_ns) {
-		p->start_ns = p->due_ns = now + c->start_delay_ns;
-		p->burst_left = c->burst;
-	}
+	if (!p->start_ns && !port_begins(h, p, now, wake))
+		return TURN_IDLE;
 	for (int n = 0; n < BATCH; n++) {
 		const struct fault *fault;
 
@@ -417,12 +449,6 @@ static void end_check(struct hca *h)
 		hca_fatal(h);
 	else
 		kill(getpid(), what == END_SIGINT ? SIGINT : SIGTERM);
-}
-
-static void wake_by(uint64_t *wake, uint64_t at)
-{
-	if (at < *wake)
-		*wake = at;
 }
 
 /*

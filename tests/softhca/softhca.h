@@ -103,6 +103,12 @@ enum cap {
 	CAP_NO_RQ_COUNTER = 32,
 };
 
+/* The first frame is due so long after the flow of a program that polls. */
+#define START_DELAY_NS	  20000000u
+#define START_DELAY_UNSET UINT64_MAX
+/* Even if a program with completion channels polls without end */
+#define BEGINS_AFTER_NS 2000000000u
+
 #define GATHER_US_MAX 4095 /* 12 bits of the CQ context */
 
 /* How the device handles ibv_modify_cq(): refuses it, or accepts it without effect. */
@@ -380,7 +386,7 @@ struct port {
 	struct frames *frames;
 	bool tried, held, ended, end_done;
 	struct frame frame;
-	uint64_t start_ns, due_ns, due_frac, burst_left, first_ts;
+	uint64_t flow_ns, start_ns, due_ns, due_frac, burst_left, first_ts;
 	bool waited; /* for a posted receive: not a pause of the schedule */
 	struct {
 		uint16_t posted, ring;
@@ -410,6 +416,7 @@ struct hca {
 	atomic_int waiters;
 	pthread_t thread;
 	atomic_bool stop;
+	bool begun; /* the program has waited for the first frame */
 	bool running, fatal,
 		gone; /* gone: the consumer was refused a command after a fatal event */
 	uint64_t counters_ns;

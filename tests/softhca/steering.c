@@ -7,6 +7,8 @@
 
 void hca_retarget(struct hca *h)
 {
+	bool any = false;
+
 	for (uint32_t i = 0; i < h->conf->nports; i++) {
 		struct port *p = &h->port[i];
 		struct qp *qp;
@@ -28,9 +30,11 @@ void hca_retarget(struct hca *h)
 		if (!p->ndests) {
 			p->capturing = false;
 			if (!conf_get()->flowing)
-				p->start_ns = 0;
+				p->start_ns = p->flow_ns = 0;
 		}
+		any |= p->capturing;
 	}
+	h->begun &= any;
 }
 
 static bool masked_equal(const uint8_t *at, const uint8_t *val, const uint8_t *mask, size_t n)
