@@ -8,32 +8,29 @@
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
-struct loaded {
-	struct tree tree;
-	struct rd_devices devices;
-};
-
+static struct rd_devices devices; /* of the tree */
 static struct rd_error err;
 
-static void load(struct loaded *l)
+static void load(void)
 {
-	assert_int_equal(rd_devices_load(&l->devices, l->tree.root, &err), 0);
+	rd_devices_free(&devices);
+	assert_int_equal(rd_devices_load(&devices, tree.root, &err), 0);
 }
 
-static void open_tree(struct loaded *l, const char *name)
+static int leave(void **state)
 {
-	tree_unpack(&l->tree, name);
-	load(l);
+	rd_devices_free(&devices);
+	return 0;
 }
 
-static void close_tree(struct loaded *l)
+static void open_tree(const char *name)
 {
-	rd_devices_free(&l->devices);
-	tree_remove(&l->tree);
+	tree_unpack(name);
+	load();
 }
 
 /* mlx4: one function, two ports, the second on InfiniBand; `mode` is the module's parameter. */
-static void open_mlx4(struct loaded *l, const char *mode)
+static void open_mlx4(const char *mode)
 {
 	static const char *const files[][2] = {
 		{"sys/devices/0000:05:00.0/uevent",
@@ -52,27 +49,24 @@ static void open_mlx4(struct loaded *l, const char *mode)
 			"4: PortConfigurationTraining\n"},
 	};
 
-	tree_make(&l->tree);
+	tree_make();
 	for (size_t i = 0; i < COUNT(files); i++)
-		tree_text(&l->tree, files[i][0], files[i][1]);
-	tree_link(&l->tree, "sys/devices/0000:05:00.0/infiniband/mlx4_0/device",
-		"../../../0000:05:00.0");
-	tree_link(&l->tree, "sys/class/infiniband/mlx4_0",
-		"../../devices/0000:05:00.0/infiniband/mlx4_0");
+		tree_text(files[i][0], files[i][1]);
+	tree_link("sys/devices/0000:05:00.0/infiniband/mlx4_0/device", "../../../0000:05:00.0");
+	tree_link("sys/class/infiniband/mlx4_0", "../../devices/0000:05:00.0/infiniband/mlx4_0");
 	if (mode)
-		tree_text(&l->tree, "sys/module/mlx4_core/parameters/log_num_mgm_entry_size", mode);
-	load(l);
+		tree_text("sys/module/mlx4_core/parameters/log_num_mgm_entry_size", mode);
+	load();
 }
 
 TEST(mlx5_eth)
 {
-	struct loaded l;
 	const struct rd_device *dev;
 	const struct rd_port *port;
 
-	open_tree(&l, "mlx5-eth");
-	assert_int_equal(l.devices.n, 3);
-	dev = &l.devices.dev[0];
+	open_tree("mlx5-eth");
+	assert_int_equal(devices.n, 3);
+	dev = &devices.dev[0];
 	port = &dev->ports[0];
 	expect("mlx5_0 0000:3b:00.0 mlx5_core 16.35.2000 MT_0000000011 MT4119 CA", dev->name,
 		dev->pci, dev->driver, dev->fw, dev->board_id, dev->hca_type, dev->node_type);
@@ -87,98 +81,85 @@ TEST(mlx5_eth)
 	assert_memory_equal(port->netdevs[0].mac, "\x0c\x42\xa1\x5b\x77\x08", 6);
 	expect("5 5", port->n_gids, port->gids[4].index);
 	same(port->gids[4].type, RD_GID_ROCE_V2, port->gids[4].ndev, "vlan100", port->gids[0].type,
-		RD_GID_ROCE_V1, l.devices.dev[1].ports[0].state, "down");
+		RD_GID_ROCE_V1, devices.dev[1].ports[0].state, "down");
 	/* Natural order, and the subfunction's PCI address and driver are its parent's. */
-	expect("mlx5_10 0000:3b:00.0 mlx5_core", l.devices.dev[2].name, l.devices.dev[2].pci,
-		l.devices.dev[2].driver);
-	close_tree(&l);
+	expect("mlx5_10 0000:3b:00.0 mlx5_core", devices.dev[2].name, devices.dev[2].pci,
+		devices.dev[2].driver);
 }
 
 TEST(mlx5_ib)
 {
-	struct loaded l;
 	const struct rd_port *port;
 	uint64_t value;
 
-	open_tree(&l, "mlx5-ib");
-	assert_int_equal(l.devices.n, 1);
-	port = &l.devices.dev[0].ports[0];
+	open_tree("mlx5-ib");
+	assert_int_equal(devices.n, 1);
+	port = &devices.dev[0].ports[0];
 	assert_int_equal(port->link, RD_LINK_INFINIBAND);
 	expect("0x1f 1", port->lid, port->sm_lid);
 	/* A subnet prefix without GUID is no GID; a P_Key interface is no further netdev. */
 	same(port->n_gids, 1, port->gids[0].type, RD_GID_IB);
 	expect("1 ib0", port->n_netdevs, port->netdevs[0].name);
 	assert_memory_equal(port->netdevs[0].mac, "\0\0\0\0\0\0", 6);
-	expect("0 1",
-		rd_counter_read(l.tree.root, "mlx5_0", 1, "counters/port_rcv_packets", &value),
+	expect("0 1", rd_counter_read(tree.root, "mlx5_0", 1, "counters/port_rcv_packets", &value),
 		value == 99887);
-	expect("-1 -1", rd_counter_read(l.tree.root, "mlx5_0", 1, "counters/none", &value),
-		rd_counter_read(l.tree.root, "mlx5_0", 2, "counters/symbol_error", &value));
-	close_tree(&l);
+	expect("-1 -1", rd_counter_read(tree.root, "mlx5_0", 1, "counters/none", &value),
+		rd_counter_read(tree.root, "mlx5_0", 2, "counters/symbol_error", &value));
 }
 
 TEST(rxe)
 {
-	struct loaded l;
 	const struct rd_device *dev;
 	struct rd_loss_counters loss;
 
-	open_tree(&l, "rxe");
-	dev = &l.devices.dev[0];
+	open_tree("rxe");
+	dev = &devices.dev[0];
 	expect("rdma_rxe   0 3 1 eth0", dev->driver, dev->pci, dev->fw, dev->vendor_id,
 		dev->ports[0].n_gids, dev->ports[0].n_netdevs, dev->ports[0].netdevs[0].name);
 	expect("2.5 Gb/s 1", dev->ports[0].rate, dev->ports[0].speed == UINT64_C(2500000000));
-	rd_loss_read(l.tree.root, dev, 1, &loss);
+	rd_loss_read(tree.root, dev, 1, &loss);
 	assert_int_equal(loss.n, 0);
-	close_tree(&l);
 }
 
 TEST(irdma)
 {
-	struct loaded l;
 	uint64_t value;
 
-	open_tree(&l, "irdma");
-	expect("2 RNIC eno1 ", l.devices.n, l.devices.dev[0].node_type,
-		l.devices.dev[0].ports[0].netdevs[0].name, l.devices.dev[1].node_desc);
+	open_tree("irdma");
+	expect("2 RNIC eno1 ", devices.n, devices.dev[0].node_type,
+		devices.dev[0].ports[0].netdevs[0].name, devices.dev[1].node_desc);
 	expect("0 1",
 		rd_counter_read(
-			l.tree.root, "rocep24s0f0", 1, "hw_counters/Nak Sequence Error", &value),
+			tree.root, "rocep24s0f0", 1, "hw_counters/Nak Sequence Error", &value),
 		value == 5);
-	close_tree(&l);
 }
 
 TEST(mlx4)
 {
-	struct loaded l;
 	const struct rd_port *ports;
 
-	open_mlx4(&l, NULL);
-	ports = l.devices.dev[0].ports;
-	expect("2 1 eth1 1 eth2", l.devices.dev[0].n_ports, ports[0].n_netdevs,
+	open_mlx4(NULL);
+	ports = devices.dev[0].ports;
+	expect("2 1 eth1 1 eth2", devices.dev[0].n_ports, ports[0].n_netdevs,
 		ports[0].netdevs[0].name, ports[1].n_netdevs, ports[1].netdevs[0].name);
 	assert_string_equal(ports[1].phys_state, "port configuration training");
 	assert_true(ports[1].speed == UINT64_C(56000000000));
-	close_tree(&l);
 }
 
 /* A software device whose kernel names no netdev: the GID holds its MAC address. */
 TEST(siw)
 {
-	struct loaded l;
-
-	tree_make(&l.tree);
-	tree_text(&l.tree, "sys/class/infiniband/siw0/node_type", "4: RNIC\n");
-	tree_text(&l.tree, "sys/class/infiniband/siw0/node_desc", "Software iWARP stack\n");
-	tree_text(&l.tree, "sys/class/infiniband/siw0/ports/1/link_layer", "Ethernet\n");
-	tree_text(&l.tree, "sys/class/infiniband/siw0/ports/1/gids/0",
+	tree_make();
+	tree_text("sys/class/infiniband/siw0/node_type", "4: RNIC\n");
+	tree_text("sys/class/infiniband/siw0/node_desc", "Software iWARP stack\n");
+	tree_text("sys/class/infiniband/siw0/ports/1/link_layer", "Ethernet\n");
+	tree_text("sys/class/infiniband/siw0/ports/1/gids/0",
 		"5254:0077:0001:0000:0000:0000:0000:0000\n");
-	tree_text(&l.tree, "sys/class/net/eth7/address", "52:54:00:77:00:01\n");
-	tree_text(&l.tree, "sys/class/net/eth8/address", "52:54:00:77:00:02\n");
-	load(&l);
-	expect("siw 1 eth7", l.devices.dev[0].driver, l.devices.dev[0].ports[0].n_netdevs,
-		l.devices.dev[0].ports[0].netdevs[0].name);
-	close_tree(&l);
+	tree_text("sys/class/net/eth7/address", "52:54:00:77:00:01\n");
+	tree_text("sys/class/net/eth8/address", "52:54:00:77:00:02\n");
+	load();
+	expect("siw 1 eth7", devices.dev[0].driver, devices.dev[0].ports[0].n_netdevs,
+		devices.dev[0].ports[0].netdevs[0].name);
 }
 
 /* One line per case: the name, the port, then the result. */
@@ -218,11 +199,11 @@ static const struct find_case {
 	{"\033[31mred\n", 0, NULL, 0, "no device or netdev '?[31mred?'"},
 };
 
-static void run_find_case(const struct rd_devices *devices, const struct find_case *c)
+static void run_find_case(const struct find_case *c)
 {
 	const struct rd_device *dev = NULL;
 	const struct rd_port *port = NULL;
-	int ret = rd_devices_find(devices, c->name, c->port, &dev, &port, &err);
+	int ret = rd_devices_find(&devices, c->name, c->port, &dev, &port, &err);
 
 	if (c->error) {
 		assert_int_equal(ret, -1);
@@ -237,14 +218,11 @@ static void run_find_case(const struct rd_devices *devices, const struct find_ca
 
 TEST(find)
 {
-	struct loaded l;
-
-	tree_unpack(&l.tree, "mlx5-eth");
-	tree_text(&l.tree, "sys/class/net/eth9/mtu", "1500\n");
-	load(&l);
+	tree_unpack("mlx5-eth");
+	tree_text("sys/class/net/eth9/mtu", "1500\n");
+	load();
 	for (size_t i = 0; i < COUNT(find_cases); i++)
-		run_find_case(&l.devices, &find_cases[i]);
-	close_tree(&l);
+		run_find_case(&find_cases[i]);
 }
 
 TEST(find_ports)
@@ -259,46 +237,40 @@ TEST(find_ports)
 			"netdev 'eth1' is on port 1 of mlx4_0, not on port 2; leave the port out"},
 		{"mlx4_0:3", 0, NULL, 0, "mlx4_0 has no port 3: it has ports 1, 2"},
 	};
-	struct loaded l;
 
-	open_mlx4(&l, "-1\n");
+	open_mlx4("-1\n");
 	for (size_t i = 0; i < COUNT(cases); i++)
-		run_find_case(&l.devices, &cases[i]);
-	close_tree(&l);
+		run_find_case(&cases[i]);
 }
 
 /* rxe on top of the HCA's netdev: the name means what can be captured better. */
 TEST(find_shared_netdev)
 {
 	static const struct find_case meant = {"enp59s0f0np0", 0, "mlx5_0", 1, NULL};
-	struct loaded l;
 
-	tree_unpack(&l.tree, "mlx5-eth");
-	tree_text(&l.tree, "sys/class/infiniband/arxe/parent", "enp59s0f0np0\n");
-	tree_text(&l.tree, "sys/class/infiniband/arxe/ports/1/link_layer", "Ethernet\n");
-	load(&l);
-	expect("4 rdma_rxe", l.devices.n, l.devices.dev[0].driver);
-	run_find_case(&l.devices, &meant);
-	close_tree(&l);
+	tree_unpack("mlx5-eth");
+	tree_text("sys/class/infiniband/arxe/parent", "enp59s0f0np0\n");
+	tree_text("sys/class/infiniband/arxe/ports/1/link_layer", "Ethernet\n");
+	load();
+	expect("4 rdma_rxe", devices.n, devices.dev[0].driver);
+	run_find_case(&meant);
 }
 
 TEST(no_devices)
 {
 	const struct rd_device *dev;
 	const struct rd_port *port;
-	struct loaded l;
 
-	tree_make(&l.tree);
-	same(rd_devices_load(&l.devices, l.tree.root, &err), -1, err.class, RD_CLASS_DEVICE);
+	tree_make();
+	same(rd_devices_load(&devices, tree.root, &err), -1, err.class, RD_CLASS_DEVICE);
 	assert_non_null(strstr(err.text, "no directory 'sys' in '/tmp/"));
-	tree_text(&l.tree, "sys/class/net/eth0/mtu", "1500\n");
-	load(&l);
-	expect("0 -1", l.devices.n, rd_devices_find(&l.devices, "mlx5_0", 0, &dev, &port, &err));
+	tree_text("sys/class/net/eth0/mtu", "1500\n");
+	load();
+	expect("0 -1", devices.n, rd_devices_find(&devices, "mlx5_0", 0, &dev, &port, &err));
 	assert_non_null(strstr(err.text, "no device or netdev 'mlx5_0', and no RDMA device in "));
 	assert_non_null(strstr(err.text, "; copy sys/class/infiniband, sys/class/net and"));
-	assert_int_equal(rd_devices_default(&l.devices, &dev, &port, &err), -1);
+	assert_int_equal(rd_devices_default(&devices, &dev, &port, &err), -1);
 	assert_non_null(strstr(err.text, "no RDMA device found in "));
-	close_tree(&l);
 }
 
 TEST(default)
@@ -311,11 +283,10 @@ TEST(default)
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		const struct rd_device *dev;
 		const struct rd_port *port;
-		struct loaded l;
 		int ret;
 
-		open_tree(&l, cases[i].tree);
-		ret = rd_devices_default(&l.devices, &dev, &port, &err);
+		open_tree(cases[i].tree);
+		ret = rd_devices_default(&devices, &dev, &port, &err);
 		if (cases[i].device) {
 			same(ret, 0, dev->name, cases[i].device);
 		} else {
@@ -323,7 +294,6 @@ TEST(default)
 			assert_non_null(strstr(err.text, "no RDMA port can be captured ("));
 			assert_non_null(strstr(err.text, ":1: "));
 		}
-		close_tree(&l);
 	}
 }
 
@@ -331,13 +301,11 @@ TEST(default_prefers_active)
 {
 	const struct rd_device *dev;
 	const struct rd_port *port;
-	struct loaded l;
 
-	open_mlx4(&l, "-1\n");
-	expect("0 2", rd_devices_default(&l.devices, &dev, &port, &err), port->num);
-	strcpy(l.devices.dev[0].ports[1].state, "down");
-	expect("0 1", rd_devices_default(&l.devices, &dev, &port, &err), port->num);
-	close_tree(&l);
+	open_mlx4("-1\n");
+	expect("0 2", rd_devices_default(&devices, &dev, &port, &err), port->num);
+	strcpy(devices.dev[0].ports[1].state, "down");
+	expect("0 1", rd_devices_default(&devices, &dev, &port, &err), port->num);
 }
 
 static const struct {
@@ -397,11 +365,8 @@ TEST(steering_parameter)
 		{"10\n", true}, {"", false}};
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct loaded l;
-
-		open_mlx4(&l, cases[i].mode);
-		assert_int_equal(l.devices.dev[0].no_steering, cases[i].off);
-		close_tree(&l);
+		open_mlx4(cases[i].mode);
+		assert_int_equal(devices.dev[0].no_steering, cases[i].off);
 	}
 }
 
@@ -418,24 +383,21 @@ TEST(loss)
 {
 	struct rd_loss_counters read;
 	struct rd_growth g;
-	struct loaded l;
 
-	open_tree(&l, "mlx5-eth");
-	rd_loss_read(l.tree.root, &l.devices.dev[0], 1, &read);
+	open_tree("mlx5-eth");
+	rd_loss_read(tree.root, &devices.dev[0], 1, &read);
 	expect("1 out_of_buffer 32", read.n, read.counter[0].name, read.counter[0].kind->bits);
 	g = loss_after(read, read.counter[0].value);
 	assert_true(g.verdict == RD_GROWTH_EXACT && g.amount == 0);
 	/* From 2^32 - 6 over the edge to 4. */
 	g = loss_after(read, 4);
 	assert_true(g.verdict == RD_GROWTH_EXACT && g.amount == 10 && g.wrapped);
-	close_tree(&l);
 
-	open_tree(&l, "bnxt_re");
-	rd_loss_read(l.tree.root, &l.devices.dev[0], 1, &read);
+	open_tree("bnxt_re");
+	rd_loss_read(tree.root, &devices.dev[0], 1, &read);
 	expect("1 64 1", read.n, read.counter[0].kind->bits, read.counter[0].value == 6);
 	g = loss_after(read, 2);
 	assert_int_equal(g.verdict, RD_GROWTH_RESET);
-	close_tree(&l);
 }
 
 /* The CPUs of the list that this process may use, in its order, and no more than there is room for.
@@ -445,7 +407,6 @@ TEST(cpus)
 	static const char path[] = "sys/class/infiniband/mlx5_0/device/local_cpulist";
 	static const struct rd_device device = {.name = "mlx5_0"};
 	cpu_set_t allowed, two;
-	struct tree tree;
 	char list[64];
 	int all[2], cpus[4], n = 0;
 
@@ -455,14 +416,14 @@ TEST(cpus)
 			all[n++] = (int)i;
 	if (n < 2)
 		skip();
-	tree_make(&tree);
+	tree_make();
 	assert_int_equal(rd_device_cpus(tree.root, &device, cpus, 4), 0);
 	snprintf(list, sizeof(list), "%d,%d\n", all[1], all[0]);
-	tree_text(&tree, path, list);
+	tree_text(path, list);
 	same(rd_device_cpus(tree.root, &device, cpus, 4), 2, cpus[0], all[1], cpus[1], all[0],
 		rd_device_cpus(tree.root, &device, cpus, 1), 1);
 	snprintf(list, sizeof(list), "%d-%d,%d\n", all[0], all[1], all[0]);
-	tree_text(&tree, path, list);
+	tree_text(path, list);
 	same(rd_device_cpus(tree.root, &device, cpus, 4), 3, cpus[1], all[1], cpus[2], all[0]);
 	/* Others are left out. */
 	CPU_ZERO(&two);
@@ -470,9 +431,8 @@ TEST(cpus)
 	same(sched_setaffinity(0, sizeof(two), &two), 0,
 		rd_device_cpus(tree.root, &device, cpus, 4), 1, cpus[0], all[1],
 		sched_setaffinity(0, sizeof(allowed), &allowed), 0);
-	tree_text(&tree, path, "\n");
+	tree_text(path, "\n");
 	assert_int_equal(rd_device_cpus(tree.root, &device, cpus, 4), 0);
-	tree_remove(&tree);
 }
 
 TEST(numa_node)
@@ -483,13 +443,13 @@ TEST(numa_node)
 	} cases[] = {{"1\n", 1}, {"0\n", 0}, {"-1\n", -1}, {"\n", -1}, {"2147483648\n", -1}};
 	static const char path[] = "sys/class/infiniband/mlx5_0/device/numa_node";
 	static const struct rd_device device = {.name = "mlx5_0"};
-	struct tree tree;
 
-	tree_make(&tree);
+	tree_make();
 	assert_int_equal(rd_device_numa_node(tree.root, &device), -1);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		tree_text(&tree, path, cases[i].text);
+		tree_text(path, cases[i].text);
 		assert_int_equal(rd_device_numa_node(tree.root, &device), cases[i].node);
 	}
-	tree_remove(&tree);
 }
+
+ALL_TESTS_WITH(NULL, leave)

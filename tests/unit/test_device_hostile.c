@@ -33,12 +33,12 @@ static void check_port(const struct rd_port *port)
 		ASSERT_PRINTABLE(port->gids[i].ndev);
 }
 
-/* Loads, checks and asks everything that can be asked; then removes the tree. */
-static void check_tree(struct tree *tree, size_t n_devices)
+/* Loads, checks and asks everything that can be asked. */
+static void check_tree(size_t n_devices)
 {
 	struct rd_devices devices;
 
-	same(rd_devices_load(&devices, tree->root, &err), 0, devices.n, n_devices);
+	same(rd_devices_load(&devices, tree.root, &err), 0, devices.n, n_devices);
 	for (size_t i = 0; i < devices.n; i++) {
 		const struct rd_device *dev = &devices.dev[i], *found;
 		const struct rd_port *port;
@@ -57,7 +57,7 @@ static void check_tree(struct tree *tree, size_t n_devices)
 
 			check_port(&dev->ports[p]);
 			rd_port_verdict(dev, &dev->ports[p], &why, &todo);
-			rd_loss_read(tree->root, dev, dev->ports[p].num, &loss);
+			rd_loss_read(tree.root, dev, dev->ports[p].num, &loss);
 		}
 		if (rd_devices_find(&devices, dev->name, 0, &found, &port, &err))
 			ASSERT_PRINTABLE(err.text);
@@ -65,7 +65,6 @@ static void check_tree(struct tree *tree, size_t n_devices)
 			ASSERT_PRINTABLE(err.text);
 	}
 	rd_devices_free(&devices);
-	tree_remove(tree);
 }
 
 static const char *const value_files[] = {DEV "fw_ver", DEV "board_id", DEV "hca_type",
@@ -79,12 +78,10 @@ static const char *const value_files[] = {DEV "fw_ver", DEV "board_id", DEV "hca
 
 static void check_value(const char *bytes, size_t n)
 {
-	struct tree tree;
-
-	tree_make(&tree);
+	tree_make();
 	for (size_t i = 0; i < sizeof(value_files) / sizeof(*value_files); i++)
-		tree_write(&tree, value_files[i], bytes, n);
-	check_tree(&tree, 1);
+		tree_write(value_files[i], bytes, n);
+	check_tree(1);
 }
 
 TEST(values)
@@ -137,16 +134,14 @@ TEST(rates)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct rd_devices devices;
-		struct tree tree;
 
-		tree_make(&tree);
-		tree_write(&tree, DEV "ports/1/state", "4: ACTIVE", 9);
-		tree_write(&tree, DEV "ports/1/rate", rows[i].text, strlen(rows[i].text));
+		tree_make();
+		tree_write(DEV "ports/1/state", "4: ACTIVE", 9);
+		tree_write(DEV "ports/1/rate", rows[i].text, strlen(rows[i].text));
 		expect("0 1 1 1", rd_devices_load(&devices, tree.root, &err), devices.n,
 			devices.dev[0].n_ports, devices.dev[0].ports[0].speed == rows[i].speed);
 		assert_string_equal(devices.dev[0].ports[0].rate, rows[i].rate);
 		rd_devices_free(&devices);
-		tree_remove(&tree);
 	}
 }
 
@@ -170,75 +165,67 @@ TEST(names)
 	static const char *const names[] = {"new\nline", "esc\033[31m", "blank name", "%s%n", "..x",
 		"\xff\xfe", "a:1", "'quoted'", "-rf"};
 	char path[512];
-	struct tree tree;
 
-	tree_make(&tree);
+	tree_make();
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		snprintf(
 			path, sizeof(path), "sys/class/infiniband/%s/ports/1/link_layer", names[i]);
-		tree_text(&tree, path, "Ethernet\n");
+		tree_text(path, "Ethernet\n");
 		snprintf(path, sizeof(path), "sys/class/infiniband/%s/device/net/%s/dev_port",
 			names[i], names[i]);
-		tree_text(&tree, path, "0\n");
+		tree_text(path, "0\n");
 		snprintf(path, sizeof(path), "sys/class/infiniband/%s/device/uevent", names[i]);
-		tree_text(&tree, path, "PCI_SLOT_NAME=0000:3b:00.0\n");
+		tree_text(path, "PCI_SLOT_NAME=0000:3b:00.0\n");
 	}
 	/* The longest name that a file system takes; a port is no such thing, nor are these. */
 	snprintf(path, sizeof(path), "sys/class/infiniband/%0255d/ports/1/state", 7);
-	tree_text(&tree, path, "4: ACTIVE\n");
-	tree_text(&tree, "sys/class/infiniband/a:1/ports/0/state", "");
-	tree_text(&tree, "sys/class/infiniband/a:1/ports/256/state", "");
-	tree_text(&tree, "sys/class/infiniband/a:1/ports/1x/state", "");
-	tree_text(&tree, "sys/class/infiniband/a:1/ports/-1/state", "");
-	check_tree(&tree, sizeof(names) / sizeof(*names) + 1);
+	tree_text(path, "4: ACTIVE\n");
+	tree_text("sys/class/infiniband/a:1/ports/0/state", "");
+	tree_text("sys/class/infiniband/a:1/ports/256/state", "");
+	tree_text("sys/class/infiniband/a:1/ports/1x/state", "");
+	tree_text("sys/class/infiniband/a:1/ports/-1/state", "");
+	check_tree(sizeof(names) / sizeof(*names) + 1);
 }
 
 TEST(loops)
 {
-	struct tree tree;
-
-	tree_make(&tree);
-	tree_text(&tree, DEV "fw_ver", "1.2\n");
-	tree_link(&tree, "sys/class/infiniband/self", "self");
-	tree_link(&tree, "sys/class/infiniband/up", "..");
-	tree_link(&tree, "sys/class/infiniband/nowhere", "../gone");
-	tree_link(&tree, DEV "device", "../mlx5_0");
-	tree_link(&tree, DEV "ports", ".");
-	tree_link(&tree, DEV "1", ".");
-	tree_link(&tree, DEV "gids", ".");
-	tree_link(&tree, DEV "net", ".");
-	check_tree(&tree, 4);
+	tree_make();
+	tree_text(DEV "fw_ver", "1.2\n");
+	tree_link("sys/class/infiniband/self", "self");
+	tree_link("sys/class/infiniband/up", "..");
+	tree_link("sys/class/infiniband/nowhere", "../gone");
+	tree_link(DEV "device", "../mlx5_0");
+	tree_link(DEV "ports", ".");
+	tree_link(DEV "1", ".");
+	tree_link(DEV "gids", ".");
+	tree_link(DEV "net", ".");
+	check_tree(4);
 }
 
 /* Neither a FIFO without a writer nor an endless device may hold the program up. */
 TEST(not_files)
 {
-	struct tree tree;
-
-	tree_make(&tree);
-	tree_text(&tree, DEV "fw_ver/is_a_directory", "");
-	tree_text(&tree, DEV "ports/1", "a file\n");
-	assert_int_equal(mkfifo(tree_path(&tree, DEV "node_desc"), 0600), 0);
-	tree_link(&tree, DEV "board_id", "/dev/zero");
-	tree_link(&tree, DEV "hca_type", "/dev/tty");
-	check_tree(&tree, 1);
-	tree_make(&tree);
-	tree_text(&tree, "sys/class/infiniband", "a file\n");
+	tree_make();
+	tree_text(DEV "fw_ver/is_a_directory", "");
+	tree_text(DEV "ports/1", "a file\n");
+	assert_int_equal(mkfifo(tree_path(DEV "node_desc"), 0600), 0);
+	tree_link(DEV "board_id", "/dev/zero");
+	tree_link(DEV "hca_type", "/dev/tty");
+	check_tree(1);
+	tree_make();
+	tree_text("sys/class/infiniband", "a file\n");
 	assert_int_equal(rd_devices_load(&(struct rd_devices){0}, tree.root, &err), -1);
 	assert_non_null(strstr(err.text, "cannot list "));
-	tree_remove(&tree);
 }
 
 TEST(unreadable)
 {
-	struct tree tree;
-
-	tree_make(&tree);
+	tree_make();
 	for (size_t i = 0; i < sizeof(value_files) / sizeof(*value_files); i++) {
-		tree_text(&tree, value_files[i], "1\n");
-		assert_int_equal(chmod(tree_path(&tree, value_files[i]), 0), 0);
+		tree_text(value_files[i], "1\n");
+		assert_int_equal(chmod(tree_path(value_files[i]), 0), 0);
 	}
-	check_tree(&tree, 1);
+	check_tree(1);
 }
 
 /* The largest tables that there can be: each place is read once, and no more are taken. */
@@ -246,28 +233,26 @@ TEST(many)
 {
 	struct rd_devices devices;
 	char path[512];
-	struct tree tree;
 
-	tree_make(&tree);
-	tree_text(&tree, DEV "ports/1/link_layer", "Ethernet\n");
+	tree_make();
+	tree_text(DEV "ports/1/link_layer", "Ethernet\n");
 	for (int i = 0; i < 1024; i++) {
 		char text[64];
 
 		snprintf(path, sizeof(path), DEV "ports/1/gids/%d", i);
 		snprintf(text, sizeof(text), "fe80:0000:0000:0000:0000:0000:0000:%04x\n", i);
-		tree_text(&tree, path, text);
+		tree_text(path, text);
 		snprintf(path, sizeof(path), DEV "ports/1/gid_attrs/ndevs/%d", i);
 		snprintf(text, sizeof(text), "eth%d\n", i);
-		tree_text(&tree, path, text);
+		tree_text(path, text);
 	}
 	for (int i = 0; i < 300; i++) {
 		snprintf(path, sizeof(path), DEV "ports/%d/state", i);
-		tree_text(&tree, path, "4: ACTIVE\n");
+		tree_text(path, "4: ACTIVE\n");
 	}
 	expect("0 255 1024 1023", rd_devices_load(&devices, tree.root, &err),
 		devices.dev[0].n_ports, devices.dev[0].ports[0].n_gids,
 		devices.dev[0].ports[0].gids[1023].index);
 	same(devices.dev[0].ports[0].n_netdevs, RD_NETDEV_MAX, devices.dev[0].ports[254].num, 255);
 	rd_devices_free(&devices);
-	tree_remove(&tree);
 }

@@ -7,52 +7,58 @@
 #include <limits.h>
 #include <sys/stat.h>
 
-struct tree {
+/* One at a time: making one removes the one before, and the last goes as the program ends. */
+static struct {
 	char root[64];
-};
+} tree;
 
-static inline void tree_command(const char *command)
+static void tree_remove(void)
 {
+	char command[256];
+
+	if (!*tree.root)
+		return;
+	snprintf(command, sizeof(command),
+		"rm -rf '%s' 2>/dev/null || { chmod -R u+rwX '%s'; rm -rf '%s'; }", tree.root,
+		tree.root, tree.root);
+	*tree.root = '\0';
 	if (system(command))
-		fail_msg("%s", command);
+		abort();
 }
 
-static inline void tree_make(struct tree *tree)
+static inline void tree_make(void)
 {
-	strcpy(tree->root, "/tmp/rdmadump-test-XXXXXX");
-	assert_non_null(mkdtemp(tree->root));
+	static bool removed;
+
+	if (!removed)
+		atexit(tree_remove);
+	removed = true;
+	tree_remove();
+	strcpy(tree.root, "/tmp/rdmadump-test-XXXXXX");
+	assert_non_null(mkdtemp(tree.root));
 }
 
-static inline void tree_unpack(struct tree *tree, const char *name)
+static inline void tree_unpack(const char *name)
 {
 	const char *data = getenv("TEST_DATA");
 	char command[PATH_MAX + 128];
 
 	if (!data)
 		fail_msg("TEST_DATA is not set");
-	tree_make(tree);
+	tree_make();
 	snprintf(command, sizeof(command), "tar -xzf '%s/sysfs/%s.tar.gz' -C '%s'", data, name,
-		tree->root);
-	tree_command(command);
-}
-
-static inline void tree_remove(struct tree *tree)
-{
-	char command[256];
-
-	snprintf(command, sizeof(command),
-		"rm -rf '%s' 2>/dev/null || { chmod -R u+rwX '%s'; rm -rf '%s'; }", tree->root,
-		tree->root, tree->root);
-	tree_command(command);
+		tree.root);
+	if (system(command))
+		fail_msg("%s", command);
 }
 
 /* Makes the directories above `path`, which is relative to the tree; returns the full path. */
-static inline const char *tree_path(const struct tree *tree, const char *path)
+static inline const char *tree_path(const char *path)
 {
 	static char full[PATH_MAX + 64];
 
-	snprintf(full, sizeof(full), "%s/%s", tree->root, path);
-	for (char *p = full + strlen(tree->root) + 1; (p = strchr(p, '/')); p++) {
+	snprintf(full, sizeof(full), "%s/%s", tree.root, path);
+	for (char *p = full + strlen(tree.root) + 1; (p = strchr(p, '/')); p++) {
 		*p = '\0';
 		mkdir(full, 0755);
 		*p = '/';
@@ -60,23 +66,22 @@ static inline const char *tree_path(const struct tree *tree, const char *path)
 	return full;
 }
 
-static inline void tree_write(
-	const struct tree *tree, const char *path, const char *bytes, size_t n)
+static inline void tree_write(const char *path, const char *bytes, size_t n)
 {
-	FILE *f = fopen(tree_path(tree, path), "w");
+	FILE *f = fopen(tree_path(path), "w");
 
 	assert_non_null(f);
 	same(fwrite(bytes, 1, n, f), n, fclose(f), 0);
 }
 
-static inline void tree_text(const struct tree *tree, const char *path, const char *text)
+static inline void tree_text(const char *path, const char *text)
 {
-	tree_write(tree, path, text, strlen(text));
+	tree_write(path, text, strlen(text));
 }
 
-static inline void tree_link(const struct tree *tree, const char *path, const char *target)
+static inline void tree_link(const char *path, const char *target)
 {
-	assert_int_equal(symlink(target, tree_path(tree, path)), 0);
+	assert_int_equal(symlink(target, tree_path(path)), 0);
 }
 
 #endif

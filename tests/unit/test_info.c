@@ -457,11 +457,11 @@ static void check_attrs(const struct rd_attrs *attrs)
 	}
 }
 
-static void check_tree(struct tree *tree)
+static void check_tree(void)
 {
 	struct rd_devices devices;
 
-	assert_int_equal(rd_devices_load(&devices, tree->root, &err), 0);
+	assert_int_equal(rd_devices_load(&devices, tree.root, &err), 0);
 	assert_int_not_equal(devices.n, 0);
 	for (size_t i = 0; i < devices.n; i++) {
 		struct rd_info info;
@@ -488,7 +488,6 @@ static void check_tree(struct tree *tree)
 		rd_info_free(&info);
 	}
 	rd_devices_free(&devices);
-	tree_remove(tree);
 }
 
 /* Names in the order of their numbers; a key that begins like another is another. */
@@ -496,17 +495,16 @@ TEST(sysfs)
 {
 	static const char *const names[] = {"mlx5_0", "mlx5_2", "mlx5_10"};
 	struct rd_names found;
-	struct tree tree;
 	char value[64];
 
-	tree_make(&tree);
+	tree_make();
 	for (size_t i = 0; i < 3; i++) {
 		char path[64];
 
 		snprintf(path, sizeof(path), "devices/%s", names[2 - i]);
-		tree_text(&tree, path, "x");
+		tree_text(path, "x");
 	}
-	tree_text(&tree, "uevent", "PCI_SLOT_NAME=1\nPCI=2\nDRIVER=a=b\n");
+	tree_text("uevent", "PCI_SLOT_NAME=1\nPCI=2\nDRIVER=a=b\n");
 	expect("0 3", rd_sysfs_list(&found, "%s/devices", tree.root), found.n);
 	for (size_t i = 0; i < 3; i++)
 		assert_string_equal(found.name[i], names[i]);
@@ -515,7 +513,6 @@ TEST(sysfs)
 		rd_sysfs_uevent(value, sizeof(value), "DRIVER", "%s/uevent", tree.root));
 	expect("a=b -1", value,
 		rd_sysfs_uevent(value, sizeof(value), "DRIVE", "%s/uevent", tree.root));
-	tree_remove(&tree);
 }
 
 /* A condition that is not known does not prevent a capture, one that is not met does. */
@@ -695,17 +692,15 @@ static const char *const value_files[] = {DEV "hw_rev", DEV "sys_image_guid", DE
 
 static void check_value(const char *bytes, size_t n)
 {
-	struct tree tree;
-
-	tree_make(&tree);
+	tree_make();
 	for (size_t i = 0; i < sizeof(value_files) / sizeof(*value_files); i++)
-		tree_write(&tree, value_files[i], bytes, n);
+		tree_write(value_files[i], bytes, n);
 	/* Enough that the rest is looked for. */
-	tree_text(&tree, DEV "device/uevent", "DRIVER=mlx5_core\nPCI_SLOT_NAME=0000:3b:00.0\n");
-	tree_text(&tree, DEV "device/vendor", "0x15b3\n");
-	tree_text(&tree, PORT "link_layer", "Ethernet\n");
-	tree_text(&tree, "sys/class/net/eth0/mtu", "1500\n");
-	check_tree(&tree);
+	tree_text(DEV "device/uevent", "DRIVER=mlx5_core\nPCI_SLOT_NAME=0000:3b:00.0\n");
+	tree_text(DEV "device/vendor", "0x15b3\n");
+	tree_text(PORT "link_layer", "Ethernet\n");
+	tree_text("sys/class/net/eth0/mtu", "1500\n");
+	check_tree();
 }
 
 TEST(values)
@@ -728,20 +723,18 @@ TEST(values)
 
 TEST(loops)
 {
-	struct tree tree;
-
-	tree_make(&tree);
-	tree_text(&tree, DEV "fw_ver", "1.2\n");
-	tree_link(&tree, DEV "device", ".");
-	tree_link(&tree, DEV "physfn", ".");
-	tree_link(&tree, DEV "net", ".");
-	tree_link(&tree, DEV "tc", ".");
-	tree_link(&tree, DEV "pkeys", ".");
-	tree_text(&tree, PORT "link_layer", "Ethernet\n");
-	tree_link(&tree, PORT "pkeys", "..");
-	tree_link(&tree, "sys/class/infiniband/self", "self");
-	tree_link(&tree, "sys/module", ".");
-	check_tree(&tree);
+	tree_make();
+	tree_text(DEV "fw_ver", "1.2\n");
+	tree_link(DEV "device", ".");
+	tree_link(DEV "physfn", ".");
+	tree_link(DEV "net", ".");
+	tree_link(DEV "tc", ".");
+	tree_link(DEV "pkeys", ".");
+	tree_text(PORT "link_layer", "Ethernet\n");
+	tree_link(PORT "pkeys", "..");
+	tree_link("sys/class/infiniband/self", "self");
+	tree_link("sys/module", ".");
+	check_tree();
 }
 
 /* Thousands of entries where a handful is usual. */
@@ -749,19 +742,18 @@ TEST(many)
 {
 	struct rd_devices devices;
 	struct rd_info info;
-	struct tree tree;
 	char path[256];
 
-	tree_make(&tree);
-	tree_text(&tree, DEV "device/uevent", "DRIVER=mlx5_core\nPCI_SLOT_NAME=0000:3b:00.0\n");
-	tree_text(&tree, PORT "link_layer", "Ethernet\n");
+	tree_make();
+	tree_text(DEV "device/uevent", "DRIVER=mlx5_core\nPCI_SLOT_NAME=0000:3b:00.0\n");
+	tree_text(PORT "link_layer", "Ethernet\n");
 	for (int i = 0; i < 1500; i++) {
 		snprintf(path, sizeof(path), PORT "pkeys/%d", i);
-		tree_text(&tree, path, "0xffff\n");
+		tree_text(path, "0xffff\n");
 		snprintf(path, sizeof(path), DEV "device/net/r%d/phys_port_name", i);
-		tree_text(&tree, path, "pf0vf1\n");
+		tree_text(path, "pf0vf1\n");
 		snprintf(path, sizeof(path), "sys/kernel/debug/mlx5/0000:3b:00.0/cc_params/p%d", i);
-		tree_text(&tree, path, "1\n");
+		tree_text(path, "1\n");
 	}
 	same(rd_devices_load(&devices, tree.root, &err), 0, devices.dev[0].n_representors,
 		RD_REPRESENTORS_MAX, rd_info_load(&info, &devices.dev[0], devices.sysroot, &err),
@@ -770,5 +762,4 @@ TEST(many)
 	assert_in_range(info.ports[0].settings.n, 1, 512);
 	rd_info_free(&info);
 	rd_devices_free(&devices);
-	tree_remove(&tree);
 }

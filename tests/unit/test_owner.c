@@ -17,7 +17,6 @@
 #define MOST   (1 << 18) /* events that there is room for */
 #define LISTED 10240
 
-static struct tree tree;
 static struct rd_clock host; /* set by set_clock() */
 static struct rd_owners *o;
 static struct rd_owned_qp qps[MOST];
@@ -29,7 +28,7 @@ static void put_bytes(uint32_t pid, const char *name, const char *data, size_t n
 	char path[64];
 
 	snprintf(path, sizeof(path), "proc/%u/%s", pid, name);
-	tree_write(&tree, path, data, n);
+	tree_write(path, data, n);
 }
 
 static void put(uint32_t pid, const char *name, const char *text)
@@ -68,7 +67,7 @@ static void process(uint32_t pid, const char *comm, const char *start)
 
 static int set_up(void **state)
 {
-	tree_make(&tree);
+	tree_make();
 	o = rd_owners_new(&host);
 	list = (struct rd_resources){.qps = listed};
 	return o ? 0 : -1;
@@ -77,7 +76,6 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	rd_owners_free(o);
-	tree_remove(&tree);
 	return 0;
 }
 

@@ -1110,17 +1110,16 @@ TEST(addresses)
 		.link = RD_LINK_ETHERNET,
 		.n_netdevs = 1,
 		.netdevs = {{.name = "eth7", .ifindex = 7}}};
-	struct tree tree;
 
 	queue_make();
-	tree_make(&tree);
-	tree_text(&tree, address, "02:00:00:00:00:01\n");
+	tree_make();
+	tree_text(address, "02:00:00:00:00:01\n");
 	port.sysroot = tree.root;
 	port.device = &device;
 	verbs_addresses_open(&port, &from);
 	verbs_addresses_take(&queue);
 	assert_true(is_local(former));
-	tree_text(&tree, address, "02:00:00:00:00:02\n");
+	tree_text(address, "02:00:00:00:00:02\n");
 	port.addresses.fd = 77;
 	n_links = 0;
 	link_changes(8);
@@ -1139,6 +1138,5 @@ TEST(addresses)
 	link_changes(7);
 	verbs_addresses_service(&port);
 	assert_int_equal(port.addresses.generation, queue.addresses);
-	tree_remove(&tree);
 	queue_free();
 }
