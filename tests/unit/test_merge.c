@@ -20,8 +20,18 @@ static struct feeds {
 } t;
 static struct seen seen;
 
+static int end(void **state)
+{
+	merge_fini(&t.m);
+	for (unsigned int i = 0; i < t.n; i++)
+		feed_fini(&t.feed[i]);
+	return 0;
+}
+
+/* Ends the merge before it, too. */
 static void begin_with(unsigned int n, unsigned int n_ifaces, const char *format)
 {
+	end(NULL);
 	memset(&t, 0, sizeof(t));
 	seen.n = 0;
 	t.n = n;
@@ -35,13 +45,6 @@ static void begin_with(unsigned int n, unsigned int n_ifaces, const char *format
 static void begin(unsigned int n)
 {
 	begin_with(n, 1, "pcapng");
-}
-
-static void end(void)
-{
-	merge_fini(&t.m);
-	for (unsigned int i = 0; i < t.n; i++)
-		feed_fini(&t.feed[i]);
 }
 
 /* A chunk with these timestamps into the feed. */
@@ -110,7 +113,6 @@ TEST(order)
 	assert_int_equal(take_all(true), 1);
 	SEEN(1, 2, 3, 4, 5, 6, 7, 8, 9);
 	same(t.m.late, 0, merge_state(&t.m), MERGE_EMPTY);
-	end();
 }
 
 /* Chunk after chunk of one feed, while another has a single old record. */
@@ -126,7 +128,6 @@ TEST(chunk_after_chunk)
 	/* All chunks went back. */
 	for (unsigned int i = 0; i < CHUNKS; i++)
 		assert_non_null(rd_feed_get(&t.feed[0]));
-	end();
 }
 
 /* Each format returns a record's timestamp with the precision that it stores. */
@@ -142,7 +143,6 @@ TEST(formats)
 		take_all(true);
 		SEEN(second - 2 * unit, second - unit, second + unit, second + 2 * unit, 3 * second,
 			5 * second);
-		end();
 	}
 }
 
@@ -174,7 +174,6 @@ TEST(held)
 	take_all(false);
 	SEEN(10, 15, 20, 30);
 	same(merge_state(&t.m), MERGE_EMPTY, t.m.late, 0);
-	end();
 }
 
 /* Of three feeds the lowest watermark counts, in whatever order they are read. */
@@ -190,7 +189,6 @@ TEST(least_watermark)
 		rd_feed_watermark(&t.feed[(owner + 1) % 3], 100);
 		take_all(false);
 		SEEN(11, 13, 21);
-		end();
 	}
 }
 
@@ -208,7 +206,6 @@ TEST(want)
 		rd_feed_requested(&t.feed[2]), rd_feed_requested(&t.feed[3]));
 	rd_feed_watermark(&t.feed[2], 100);
 	assert_int_equal(merge_state(&t.m), MERGE_READY);
-	end();
 }
 
 TEST(pressed)
@@ -219,7 +216,6 @@ TEST(pressed)
 	assert_false(merge_under_pressure(&t.m));
 	PUT(1, 20);
 	assert_true(merge_under_pressure(&t.m));
-	end();
 }
 
 /* --- late frames ------------------------------------------------------------------------ */
@@ -249,7 +245,6 @@ TEST(late)
 	take_all(true);
 	SEEN(10, 20, 30, 25, 30, 31, 31, 5, 32);
 	assert_int_equal(t.m.late, 1);
-	end();
 }
 
 /* An impossible timestamp delays neither its feed's frames nor the others'. */
@@ -268,7 +263,6 @@ TEST(implausible)
 	take_all(true);
 	SEEN(5, 10, 3600000000010, 15, 20, 25, 30, 35);
 	expect("0 35", t.m.late, t.m.newest);
-	end();
 }
 
 /* Some frames of a feed went to another stripe: those that follow are not ordered before them. */
@@ -285,7 +279,6 @@ TEST(floor)
 	PUT(1, 15, 25);
 	assert_non_null(merge_next(&t.m, true));
 	expect("25 0", t.m.newest, t.m.late);
-	end();
 }
 
 /* --- pieces ----------------------------------------------------------------------------- */
@@ -312,7 +305,6 @@ TEST(long_run)
 	assert_ptr_equal(rd_ring_take(&t.feed[0].free), theirs);
 	expect("1 5000", c->frames, c->first_ns);
 	assert_null(merge_next(&t.m, true));
-	end();
 }
 
 /* A long run that the other feed cuts: its rest follows, and the chunk goes back once. */
@@ -326,7 +318,6 @@ TEST(long_run_cut)
 	assert_in_order();
 	assert_non_null(rd_ring_take(&t.feed[0].free));
 	assert_null(rd_ring_take(&t.feed[0].free));
-	end();
 }
 
 /* Many short runs: a piece is never longer than the buffer, and nothing is lost. */
@@ -340,7 +331,6 @@ TEST(room)
 	expect("1 3600", take_all(true) > 4, seen.n);
 	for (size_t i = 0; i < seen.n; i++)
 		assert_int_equal(seen.ns[i], 1000 + i);
-	end();
 }
 
 /* --- rotation --------------------------------------------------------------------------- */
@@ -363,7 +353,6 @@ TEST(rotate)
 	seen_add(&seen, &t.e, c);
 	SEEN(10, 20, 29, 30, 31, 40);
 	assert_null(merge_next(&t.m, true));
-	end();
 }
 
 TEST(rotates)
@@ -387,7 +376,6 @@ TEST(rotates)
 	}
 	same(turns, MERGE_ROTATIONS, seen.n, MERGE_ROTATIONS + 21);
 	assert_in_order();
-	end();
 }
 
 /* --- tallies ---------------------------------------------------------------------------- */
@@ -415,7 +403,6 @@ TEST(tally)
 	expect("2 1 7 4 12", t.m.out.tally[0].encoded, t.m.out.tally[1].encoded,
 		t.m.out.tally[0].filtered, t.m.out.tally[0].dropped, t.m.out.tally[0].delivered);
 	expect("100 0", t.m.out.tally[1].filtered, t.m.out.tally[1].dropped);
-	end();
 }
 
 /* A format that knows one interface only. */
@@ -427,7 +414,6 @@ TEST(tally_of_one)
 	take_all(true);
 	SEEN(10, 11, 12);
 	assert_int_equal(t.m.out.tally[0].encoded, 3);
-	end();
 }
 
 /* --- anything --------------------------------------------------------------------------- */
@@ -466,7 +452,6 @@ static void random_run(unsigned int n)
 	assert_int_equal(seen.n, put_in_all);
 	assert_in_order();
 	assert_int_equal(t.m.late, 0);
-	end();
 }
 
 TEST(random)
@@ -476,3 +461,5 @@ TEST(random)
 		random_run(2 + run % (FEEDS_MAX - 1));
 	}
 }
+
+ALL_TESTS_WITH(NULL, end)

@@ -26,41 +26,44 @@ struct ends {
 
 static const struct ends one = {1, 2, 0x11, 0x12, 50001, 50001};
 
-struct watched {
+static struct {
 	struct trigger trigger[TRIGGERS];
 	struct stall stall;
 	uint64_t ns;
 	char text[200];
 	uint64_t at; /* of the newest firing */
-};
+} w;
 
-static void watch(struct watched *w, const char *const *texts)
+static int unwatch(void **state)
+{
+	stall_fini(&w.stall);
+	for (unsigned int i = 0; i < TRIGGERS; i++)
+		trigger_free(&w.trigger[i]);
+	return 0;
+}
+
+static void watch(const char *const *texts)
 {
 	unsigned int n = 0;
 
-	*w = (struct watched){.ns = 1000 * SECOND};
+	unwatch(NULL);
+	memset(&w, 0, sizeof(w));
+	w.ns = 1000 * SECOND;
 	for (; texts[n]; n++)
-		if (trigger_parse(&w->trigger[n], texts[n], &failure) < 0)
+		if (trigger_parse(&w.trigger[n], texts[n], &failure) < 0)
 			fail_msg("%s", failure.text);
-	same(stall_init(&w->stall, w->trigger, n), 0, w->stall.n, n);
+	same(stall_init(&w.stall, w.trigger, n), 0, w.stall.n, n);
 }
 
-static void watch_one(struct watched *w)
+static void watch_one(void)
 {
 	static const char *const texts[] = {"stall>1s", NULL};
 
-	watch(w, texts);
+	watch(texts);
 }
 
-static void unwatch(struct watched *w)
-{
-	stall_fini(&w->stall);
-	for (unsigned int i = 0; i < TRIGGERS; i++)
-		trigger_free(&w->trigger[i]);
-}
-
-static void packet(struct watched *w, const struct ends *e, bool back, unsigned int opcode,
-	uint32_t psn, bool ask, const void *body, uint32_t len)
+static void packet(const struct ends *e, bool back, unsigned int opcode, uint32_t psn, bool ask,
+	const void *body, uint32_t len)
 {
 	struct make m = {0};
 	struct rd_packet p;
@@ -75,55 +78,55 @@ static void packet(struct watched *w, const struct ends *e, bool back, unsigned 
 	if (len)
 		memcpy(m.b + p.bth + 12, body, len);
 	f = make_frame(&m);
-	f.ts_ns = w->ns;
+	f.ts_ns = w.ns;
 	assert_true(rd_packet_parse(RD_LINK_ETHERNET, m.b, m.n, m.n, &p));
-	stall_packet(&w->stall, &p, &f);
+	stall_packet(&w.stall, &p, &f);
 }
 
-static void request(struct watched *w, const struct ends *e, uint32_t psn)
+static void request(const struct ends *e, uint32_t psn)
 {
-	packet(w, e, false, SEND, psn, true, NULL, 0);
+	packet(e, false, SEND, psn, true, NULL, 0);
 }
 
-static void answer(struct watched *w, const struct ends *e, uint32_t psn, uint8_t syndrome)
+static void answer(const struct ends *e, uint32_t psn, uint8_t syndrome)
 {
 	const uint8_t aeth[4] = {syndrome, 0, 0, 1};
 
-	packet(w, e, true, ACK, psn, false, aeth, 4);
+	packet(e, true, ACK, psn, false, aeth, 4);
 }
 
-static void ack(struct watched *w, const struct ends *e, uint32_t psn)
+static void ack(const struct ends *e, uint32_t psn)
 {
-	answer(w, e, psn, 0x1f);
+	answer(e, psn, 0x1f);
 }
 
 /* What fires, now that all frames up to this time were received. */
-static unsigned int fires(struct watched *w)
+static unsigned int fires(void)
 {
 	unsigned int n = 0;
 
-	stall_received(&w->stall, w->ns);
-	while (stall_next(&w->stall, &w->at, w->text, sizeof(w->text)))
+	stall_received(&w.stall, w.ns);
+	while (stall_next(&w.stall, &w.at, w.text, sizeof(w.text)))
 		n++;
 	return n;
 }
 
 /* Time passes: a packet of another conversation, which waits for nothing. */
-static unsigned int after_ms(struct watched *w, uint64_t ms)
+static unsigned int after_ms(uint64_t ms)
 {
 	static const struct ends other = {8, 9, 0x88, 0x99, 40000, 40000};
 
-	w->ns += ms * MS;
-	packet(w, &other, false, UC_SEND, 1, false, NULL, 0);
-	return fires(w);
+	w.ns += ms * MS;
+	packet(&other, false, UC_SEND, 1, false, NULL, 0);
+	return fires();
 }
 
 /* Answered requests with these PSNs. */
-static void talk(struct watched *w, const struct ends *e, uint32_t first, unsigned int n)
+static void talk(const struct ends *e, uint32_t first, unsigned int n)
 {
 	for (uint32_t psn = first; psn < first + n; psn++) {
-		request(w, e, psn & 0xffffff);
-		ack(w, e, psn & 0xffffff);
+		request(e, psn & 0xffffff);
+		ack(e, psn & 0xffffff);
 	}
 }
 
@@ -131,38 +134,33 @@ static void talk(struct watched *w, const struct ends *e, uint32_t first, unsign
 TEST(other_port)
 {
 	static const struct ends e = {1, 2, 0x11, 0x12, 50001, 60001};
-	struct watched w;
 
 	for (unsigned int n = 1; n <= 3; n++) {
-		watch_one(&w);
-		talk(&w, &e, 1, n);
-		request(&w, &e, n + 1);
-		assert_int_equal(after_ms(&w, 1500), n >= 2);
-		unwatch(&w);
+		watch_one();
+		talk(&e, 1, n);
+		request(&e, n + 1);
+		assert_int_equal(after_ms(1500), n >= 2);
 	}
 }
 
 TEST(one)
 {
-	struct watched w;
-
-	watch_one(&w);
-	talk(&w, &one, 0xffffff, 3);
-	assert_int_equal(after_ms(&w, 5000), 0);
-	request(&w, &one, 2);
-	expect("0 0 1", after_ms(&w, 999), after_ms(&w, 1), after_ms(&w, 2));
+	watch_one();
+	talk(&one, 0xffffff, 3);
+	assert_int_equal(after_ms(5000), 0);
+	request(&one, 2);
+	expect("0 0 1", after_ms(999), after_ms(1), after_ms(2));
 	same(w.text,
 		"QP 0x000011 of 10.0.0.1 waits for QP 0x000012 of 10.0.0.2: PSN 2 to 2, no packet "
 		"for 1.002 s",
 		w.at, w.ns - 2 * MS);
 	/* Once, as long as nothing is sent. */
-	assert_int_equal(after_ms(&w, 60000), 0);
+	assert_int_equal(after_ms(60000), 0);
 	/* Sent once more: it waits once more. */
-	request(&w, &one, 2);
-	assert_int_equal(after_ms(&w, 1001), 1);
-	ack(&w, &one, 2);
-	assert_int_equal(after_ms(&w, 60000), 0);
-	unwatch(&w);
+	request(&one, 2);
+	assert_int_equal(after_ms(1001), 1);
+	ack(&one, 2);
+	assert_int_equal(after_ms(60000), 0);
 }
 
 /* None of these waits for longer than a second. */
@@ -170,105 +168,97 @@ TEST(none)
 {
 	static const uint8_t rnr[4] = {0x2e, 0, 0, 1};
 	struct ends never = one, uc = one;
-	struct watched w;
 
-	watch_one(&w);
+	watch_one();
 	never.b = 0x13;
 	uc.b = 0x14;
-	talk(&w, &one, 10, 3);
+	talk(&one, 10, 3);
 	/* Its answers were never seen: perhaps nothing can see them. */
-	request(&w, &never, 70);
-	packet(&w, &uc, false, UC_SEND, 5, true, NULL, 0);
+	request(&never, 70);
+	packet(&uc, false, UC_SEND, 5, true, NULL, 0);
 	/* No answer is asked for. */
-	packet(&w, &one, false, SEND, 13, false, NULL, 0);
-	assert_int_equal(after_ms(&w, 5000), 0);
+	packet(&one, false, SEND, 13, false, NULL, 0);
+	assert_int_equal(after_ms(5000), 0);
 	/* An acknowledgement of a later one is enough. */
-	request(&w, &one, 14);
-	request(&w, &one, 15);
-	ack(&w, &one, 15);
-	assert_int_equal(after_ms(&w, 5000), 0);
+	request(&one, 14);
+	request(&one, 15);
+	ack(&one, 15);
+	assert_int_equal(after_ms(5000), 0);
 	/* Packets of both QPs: repetitions, RNR NAKs. */
 	for (unsigned int i = 0; i < 10; i++) {
-		request(&w, &one, 16);
-		assert_int_equal(after_ms(&w, 900), 0);
-		packet(&w, &one, true, ACK, 16, false, rnr, 4);
-		assert_int_equal(after_ms(&w, 900), 0);
+		request(&one, 16);
+		assert_int_equal(after_ms(900), 0);
+		packet(&one, true, ACK, 16, false, rnr, 4);
+		assert_int_equal(after_ms(900), 0);
 	}
-	assert_int_equal(after_ms(&w, 200), 1);
+	assert_int_equal(after_ms(200), 1);
 	/* Repeated although it had been answered: the responder repeats its newest answer. */
-	ack(&w, &one, 16);
-	talk(&w, &one, 17, 3);
-	request(&w, &one, 17);
-	ack(&w, &one, 19);
-	assert_int_equal(after_ms(&w, 5000), 0);
+	ack(&one, 16);
+	talk(&one, 17, 3);
+	request(&one, 17);
+	ack(&one, 19);
+	assert_int_equal(after_ms(5000), 0);
 	/* This NAK ends the QP: it waits for nothing. */
-	request(&w, &one, 20);
-	answer(&w, &one, 20, 0x62);
-	assert_int_equal(after_ms(&w, 5000), 0);
-	unwatch(&w);
+	request(&one, 20);
+	answer(&one, 20, 0x62);
+	assert_int_equal(after_ms(5000), 0);
 }
 
 /* A sequence error: what follows it is expected again. */
 TEST(sequence_error)
 {
-	struct watched w;
-
-	watch_one(&w);
-	talk(&w, &one, 10, 3);
+	watch_one();
+	talk(&one, 10, 3);
 	for (uint32_t psn = 13; psn < 17; psn++)
-		request(&w, &one, psn);
-	answer(&w, &one, 15, 0x60);
-	assert_int_equal(after_ms(&w, 1001), 1);
+		request(&one, psn);
+	answer(&one, 15, 0x60);
+	assert_int_equal(after_ms(1001), 1);
 	assert_non_null(strstr(w.text, "PSN 15 to 16"));
-	unwatch(&w);
 }
 
-static void read_request(struct watched *w, uint32_t psn, uint32_t len)
+static void read_request(uint32_t psn, uint32_t len)
 {
 	uint8_t reth[16] = {0};
 
 	rd_put_be32(reth + 12, len);
-	packet(w, &one, false, READ, psn, false, reth, sizeof(reth));
+	packet(&one, false, READ, psn, false, reth, sizeof(reth));
 }
 
 /* The answer to a READ has several packets; without the last one it waits. */
 TEST(reads)
 {
 	static const uint8_t aeth[4] = {0x1f, 0, 0, 1};
-	struct watched w;
 
-	watch_one(&w);
-	talk(&w, &one, 10, 3);
-	read_request(&w, 13, 4 * 1024);
-	packet(&w, &one, true, READ_FIRST, 13, false, aeth, 4);
-	packet(&w, &one, true, READ_MIDDLE, 14, false, NULL, 0);
-	packet(&w, &one, true, READ_MIDDLE, 15, false, NULL, 0);
-	packet(&w, &one, true, READ_LAST, 16, false, aeth, 4);
-	assert_int_equal(after_ms(&w, 5000), 0);
-	read_request(&w, 17, 4 * 1024);
-	packet(&w, &one, true, READ_FIRST, 17, false, aeth, 4);
-	assert_int_equal(after_ms(&w, 900), 0);
-	packet(&w, &one, true, READ_MIDDLE, 18, false, NULL, 0);
-	expect("0 1", after_ms(&w, 900), after_ms(&w, 200));
+	watch_one();
+	talk(&one, 10, 3);
+	read_request(13, 4 * 1024);
+	packet(&one, true, READ_FIRST, 13, false, aeth, 4);
+	packet(&one, true, READ_MIDDLE, 14, false, NULL, 0);
+	packet(&one, true, READ_MIDDLE, 15, false, NULL, 0);
+	packet(&one, true, READ_LAST, 16, false, aeth, 4);
+	assert_int_equal(after_ms(5000), 0);
+	read_request(17, 4 * 1024);
+	packet(&one, true, READ_FIRST, 17, false, aeth, 4);
+	assert_int_equal(after_ms(900), 0);
+	packet(&one, true, READ_MIDDLE, 18, false, NULL, 0);
+	expect("0 1", after_ms(900), after_ms(200));
 	/* The next one after it begins where the READ ends. */
-	packet(&w, &one, true, READ_MIDDLE, 19, false, NULL, 0);
-	packet(&w, &one, true, READ_LAST, 20, false, aeth, 4);
-	request(&w, &one, 21);
-	ack(&w, &one, 21);
-	assert_int_equal(after_ms(&w, 5000), 0);
-	unwatch(&w);
+	packet(&one, true, READ_MIDDLE, 19, false, NULL, 0);
+	packet(&one, true, READ_LAST, 20, false, aeth, 4);
+	request(&one, 21);
+	ack(&one, 21);
+	assert_int_equal(after_ms(5000), 0);
 }
 
 /* Nothing is received at all: ticks pass the time, and never more than has certainly passed. */
 TEST(idle)
 {
-	struct watched w;
 	uint64_t now = 77 * SECOND;
 	unsigned int fired = 0, ticks = 0;
 
-	watch_one(&w);
-	talk(&w, &one, 10, 3);
-	request(&w, &one, 13);
+	watch_one();
+	talk(&one, 10, 3);
+	request(&one, 13);
 	stall_received(&w.stall, now);
 	for (; !fired && ticks < 100; ticks++) {
 		now += SECOND / 4;
@@ -278,30 +268,26 @@ TEST(idle)
 	/* 1.25 s is the first tick above, and it is certain at the next one. */
 	same(ticks, 6, w.at, w.ns + SECOND);
 	/* A lane that was stopped for a minute, with the answer waiting in the ring. */
-	request(&w, &one, 14);
+	request(&one, 14);
 	stall_received(&w.stall, now);
 	now += 60 * SECOND;
 	stall_tick(&w.stall, now, 5 * MS);
 	assert_null(stall_next(&w.stall, &w.at, w.text, sizeof(w.text)));
-	ack(&w, &one, 14);
+	ack(&one, 14);
 	stall_received(&w.stall, now + MS);
 	stall_tick(&w.stall, now + 2 * MS, 5 * MS);
 	assert_null(stall_next(&w.stall, &w.at, w.text, sizeof(w.text)));
-	unwatch(&w);
 }
 
 /* Before the first frame there is no time of frames that could pass. */
 TEST(no_frame_yet)
 {
-	struct watched w;
-
-	watch_one(&w);
+	watch_one();
 	for (uint64_t i = 0; i < 8; i++)
 		stall_tick(&w.stall, 5000 * SECOND + i * SECOND / 4, 5 * MS);
-	talk(&w, &one, 10, 3);
-	request(&w, &one, 13);
-	expect("0 1", after_ms(&w, 999), after_ms(&w, 2));
-	unwatch(&w);
+	talk(&one, 10, 3);
+	request(&one, 13);
+	expect("0 1", after_ms(999), after_ms(2));
 }
 
 TEST(scopes)
@@ -309,16 +295,14 @@ TEST(scopes)
 	static const char *const texts[] = {
 		"stall>2s,qp=0x11", "stall>100ms,host=10.0.0.2", "stall>1s,host=10.0.0.9", NULL};
 	struct ends other = {3, 4, 0x21, 0x22, 50002, 50002};
-	struct watched w;
 
-	watch(&w, texts);
-	talk(&w, &one, 10, 3);
-	talk(&w, &other, 10, 3);
-	request(&w, &one, 13);
-	request(&w, &other, 13);
-	expect("1 0 1", after_ms(&w, 500), after_ms(&w, 1000), after_ms(&w, 1000));
+	watch(texts);
+	talk(&one, 10, 3);
+	talk(&other, 10, 3);
+	request(&one, 13);
+	request(&other, 13);
+	expect("1 0 1", after_ms(500), after_ms(1000), after_ms(1000));
 	assert_non_null(strstr(w.text, "QP 0x000011"));
-	unwatch(&w);
 }
 
 /* --- which answers belong to which requests --------------------------------------------------- */
@@ -328,58 +312,53 @@ TEST(scopes)
 TEST(same_psns)
 {
 	struct ends a = one, b = {1, 2, 0x21, 0x22, 50002, 50002};
-	struct watched w;
 
-	watch_one(&w);
+	watch_one();
 	for (uint32_t psn = 0; psn < 4; psn++) {
-		request(&w, &a, psn);
-		request(&w, &b, psn);
-		ack(&w, &b, psn);
-		ack(&w, &a, psn);
+		request(&a, psn);
+		request(&b, psn);
+		ack(&b, psn);
+		ack(&a, psn);
 	}
-	request(&w, &a, 4);
-	request(&w, &b, 4);
-	ack(&w, &a, 4);
-	assert_int_equal(after_ms(&w, 1001), 1);
+	request(&a, 4);
+	request(&b, 4);
+	ack(&a, 4);
+	assert_int_equal(after_ms(1001), 1);
 	assert_non_null(strstr(w.text, "QP 0x000021"));
-	unwatch(&w);
 
-	watch_one(&w);
+	watch_one();
 	a.back = b.back = 49152;
 	for (uint32_t psn = 0; psn < 4; psn++) {
-		request(&w, &a, psn);
-		request(&w, &b, psn);
-		ack(&w, &b, psn);
-		ack(&w, &a, psn);
+		request(&a, psn);
+		request(&b, psn);
+		ack(&b, psn);
+		ack(&a, psn);
 	}
-	request(&w, &a, 4);
-	assert_in_range(after_ms(&w, 1001), 0, 1);
-	ack(&w, &a, 4);
-	assert_int_equal(after_ms(&w, 5000), 0);
-	unwatch(&w);
+	request(&a, 4);
+	assert_in_range(after_ms(1001), 0, 1);
+	ack(&a, 4);
+	assert_int_equal(after_ms(5000), 0);
 }
 
 /* The same QP number at the responder, another one at the requester. */
 TEST(connected_again)
 {
 	struct ends again = one;
-	struct watched w;
 
 	again.a = 0x77;
 	again.port = again.back = 50077;
 	for (uint32_t start = 0x1000; start < 0x1000000; start += 0x3ff000) {
-		watch_one(&w);
-		talk(&w, &one, 10, 5);
+		watch_one();
+		talk(&one, 10, 5);
 		for (uint32_t psn = start; psn < start + 5; psn++) {
-			request(&w, &again, psn);
+			request(&again, psn);
 			w.ns += 10 * MS;
-			ack(&w, &again, psn);
-			assert_int_equal(after_ms(&w, 2000), 0);
+			ack(&again, psn);
+			assert_int_equal(after_ms(2000), 0);
 		}
-		request(&w, &again, start + 5);
-		assert_int_equal(after_ms(&w, 1001), 1);
+		request(&again, start + 5);
+		assert_int_equal(after_ms(1001), 1);
 		assert_non_null(strstr(w.text, "QP 0x000077"));
-		unwatch(&w);
 	}
 }
 
@@ -395,7 +374,7 @@ struct truth {
 	uint64_t last_ns;
 };
 
-static void step(struct watched *w, struct truth *t)
+static void step(struct truth *t)
 {
 	unsigned int what = (unsigned int)rand() % 100;
 
@@ -403,28 +382,28 @@ static void step(struct watched *w, struct truth *t)
 		t->frozen = !t->frozen;
 	if (t->frozen)
 		return;
-	t->last_ns = w->ns;
+	t->last_ns = w.ns;
 	if (what < 50 || t->sent == t->acked) {
-		request(w, &t->ends, t->sent++ & 0xffffff);
+		request(&t->ends, t->sent++ & 0xffffff);
 		t->pending = true;
 	} else if (what < 60) {
-		request(w, &t->ends, (t->sent - 1) & 0xffffff);
+		request(&t->ends, (t->sent - 1) & 0xffffff);
 		t->pending = true;
 	} else {
 		t->acked += 1 + (uint32_t)rand() % (t->sent - t->acked);
-		ack(w, &t->ends, (t->acked - 1) & 0xffffff);
+		ack(&t->ends, (t->acked - 1) & 0xffffff);
 		t->pending = t->sent != t->acked;
 	}
 	t->fired = false;
 }
 
 /* How many conversations should fire now. */
-static unsigned int expected(const struct watched *w, struct truth *t)
+static unsigned int expected(struct truth *t)
 {
 	unsigned int n = 0;
 
 	for (unsigned int i = 0; i < MANY; i++) {
-		if (!t[i].pending || t[i].fired || w->ns - t[i].last_ns <= SECOND)
+		if (!t[i].pending || t[i].fired || w.ns - t[i].last_ns <= SECOND)
 			continue;
 		t[i].fired = true;
 		n++;
@@ -435,34 +414,32 @@ static unsigned int expected(const struct watched *w, struct truth *t)
 TEST(many)
 {
 	struct truth *t = calloc(MANY, sizeof(*t));
-	struct watched w;
 	unsigned int sum = 0;
 
 	assert_non_null(t);
 	srand(1);
-	watch_one(&w);
+	watch_one();
 	for (unsigned int i = 0; i < MANY; i++) {
 		uint16_t port = (uint16_t)(49152 + i);
 
 		t[i].ends = (struct ends){(uint8_t)(1 + i % 7), (uint8_t)(100 + i % 3), 0x1000 + i,
 			0x2000 + i, port, port};
 		t[i].sent = t[i].acked = (uint32_t)rand() & 0xffffff;
-		talk(&w, &t[i].ends, t[i].sent, 1);
+		talk(&t[i].ends, t[i].sent, 1);
 		t[i].sent = t[i].acked += 1;
 	}
 	for (unsigned int round = 0; round < 3000; round++) {
 		unsigned int want, got;
 
 		for (unsigned int i = 0; i < 20; i++)
-			step(&w, &t[rand() % MANY]);
-		got = after_ms(&w, 10);
-		want = expected(&w, t);
+			step(&t[rand() % MANY]);
+		got = after_ms(10);
+		want = expected(t);
 		if (got != want)
 			fail_msg("round %u: %u fire, not %u: %s", round, got, want, w.text);
 		sum += got;
 	}
 	assert_in_range(sum, 100, 1000000);
-	unwatch(&w);
 	free(t);
 }
 
@@ -470,23 +447,21 @@ TEST(many)
 TEST(too_many)
 {
 	struct ends e = one;
-	struct watched w;
 	unsigned int fired;
 
-	watch_one(&w);
+	watch_one();
 	for (uint32_t i = 0; i < STALL_FLOWS * 2; i++) {
 		e.a = 0x10000 + i;
 		e.b = 0x80000 + i;
 		e.a_host = (uint8_t)i;
 		e.port = e.back = (uint16_t)(49152 + i / 256);
-		talk(&w, &e, i * 10, 1);
+		talk(&e, i * 10, 1);
 		if (i % 2)
-			request(&w, &e, (i * 10 + 1) & 0xffffff);
+			request(&e, (i * 10 + 1) & 0xffffff);
 	}
-	fired = after_ms(&w, 1001);
+	fired = after_ms(1001);
 	assert_in_range(fired, STALL_FLOWS / 2, STALL_FLOWS);
-	assert_int_equal(after_ms(&w, 5000), 0);
-	unwatch(&w);
+	assert_int_equal(after_ms(5000), 0);
 }
 
 /*
@@ -496,22 +471,22 @@ TEST(too_many)
 TEST(many_candidates)
 {
 	struct ends e = one;
-	struct watched w;
 
-	watch_one(&w);
+	watch_one();
 	for (uint32_t i = 0; i < 300; i++) {
 		e.a = 0x10000 + i;
 		e.b = 0x80000 + i;
 		e.port = e.back = (uint16_t)(50000 + i);
-		request(&w, &e, i * 10);
+		request(&e, i * 10);
 	}
 	e = (struct ends){1, 2, 0x10000 + 299, 0x80000 + 299, 50299, 50299};
-	ack(&w, &e, 2990);
-	request(&w, &e, 2991);
+	ack(&e, 2990);
+	request(&e, 2991);
 	e = (struct ends){1, 2, 0x10000, 0x80000, 50000, 50000};
-	ack(&w, &e, 0);
-	request(&w, &e, 1);
-	assert_int_equal(after_ms(&w, 1001), 1);
+	ack(&e, 0);
+	request(&e, 1);
+	assert_int_equal(after_ms(1001), 1);
 	assert_non_null(strstr(w.text, "QP 0x01012b"));
-	unwatch(&w);
 }
+
+ALL_TESTS_WITH(NULL, unwatch)

@@ -345,20 +345,22 @@ TEST(pipe_compressed)
 static const uint8_t payload[300];
 
 static size_t file_len;
+static struct rd_encoder e;
+static struct rd_source *s;
+static struct rd_frame frames[RD_BATCH];
 
 #define LATE_IFACES   4
 #define LATE_SECTIONS 60
 
-/* Appends a section with these interfaces. */
-static void begin_section(struct rd_encoder *e, const char *format,
-	const struct rd_section *section, const struct rd_iface *ifaces, unsigned int n)
+/* Appends, until the file is opened, a section with these interfaces. */
+static void begin_section(const char *format, const struct rd_section *section,
+	const struct rd_iface *ifaces, unsigned int n)
 {
-	assert_int_equal(rd_encoder_init(e, format, NULL, section, ifaces, n, &failure), 0);
-	file_len += e->format->header(e, packed + file_len, sizeof(packed) - file_len);
+	assert_int_equal(rd_encoder_init(&e, format, NULL, section, ifaces, n, &failure), 0);
+	file_len += e.format->header(&e, packed + file_len, sizeof(packed) - file_len);
 }
 
-static void add_frame(
-	const struct rd_encoder *e, unsigned int iface, uint64_t ts_ns, const struct rd_note *note)
+static void add_frame(unsigned int iface, uint64_t ts_ns, const struct rd_note *note)
 {
 	const struct rd_frame f = {.data = payload,
 		.caplen = 100,
@@ -367,25 +369,24 @@ static void add_frame(
 		.direction = RD_DIR_IN,
 		.iface = (uint16_t)iface};
 
-	file_len += e->format->noted(e, &f, note, packed + file_len, sizeof(packed) - file_len);
+	file_len += e.format->noted(&e, &f, note, packed + file_len, sizeof(packed) - file_len);
 }
 
-static struct rd_source *open_as(bool all_links)
+static void open_as(bool all_links)
 {
 	const struct rd_file_config config = {.path = path, .all_links = all_links};
-	struct rd_source *s;
 
 	store(packed, file_len);
 	expect("0 0", rd_file_open(&s, &config, &failure), s->ops->start(s, &failure));
-	return s;
+	file_len = 0;
 }
 
-static struct rd_source *open_file(void)
+static void open_file(void)
 {
-	return open_as(false);
+	open_as(false);
 }
 
-static int next_batch(struct rd_source *s, struct rd_frame *frames)
+static int next_batch(void)
 {
 	return s->ops->receive(s, frames, RD_BATCH, &failure);
 }
@@ -400,30 +401,26 @@ TEST(file_tells_all)
 	const struct rd_section section = {.hardware = "machine", .comment = "incident"};
 	const struct rd_note note = {.dropped = 7, .comment = "port down"};
 	const struct rd_iface_stats in[2] = {{.start_ns = 50, .end_ns = 90, .dropped = 9}};
-	struct rd_frame frames[RD_BATCH];
 	struct rd_source_stats stats;
 	struct rd_iface_stats out;
-	struct rd_encoder e;
-	struct rd_source *s;
 	struct rd_note found;
 
-	file_len = 0;
-	begin_section(&e, "pcapng", &section, ifaces, 2);
-	add_frame(&e, 1, 60, &nothing);
-	add_frame(&e, 0, 61, &note);
-	add_frame(&e, 1, 62, &nothing);
+	begin_section("pcapng", &section, ifaces, 2);
+	add_frame(1, 60, &nothing);
+	add_frame(0, 61, &note);
+	add_frame(1, 62, &nothing);
 	file_len += e.format->trailer(&e, in, packed + file_len, sizeof(packed) - file_len);
-	s = open_file();
+	open_file();
 	expect("2 nic udp second machine incident", s->n_ifaces, s->ifaces[0].hardware,
 		s->ifaces[0].filter, s->ifaces[1].description, s->section->hardware,
 		s->section->comment);
-	expect("1 1 0 2 0", next_batch(s, frames), frames[0].iface, s->batch_has_notes,
-		next_batch(s, frames), frames[0].iface);
+	expect("1 1 0 2 0", next_batch(), frames[0].iface, s->batch_has_notes, next_batch(),
+		frames[0].iface);
 	assert_int_equal(frames[0].direction, RD_DIR_IN);
 	expect("300 1 1 7 port down 0", frames[0].len, s->batch_has_notes,
 		s->ops->note(s, 0, &found), found.dropped, found.comment,
 		s->ops->note(s, 1, &found));
-	assert_int_equal(next_batch(s, frames), RD_SOURCE_END);
+	assert_int_equal(next_batch(), RD_SOURCE_END);
 	s->ops->stats(s, &stats);
 	expect("9 1 50 9 1 60 62", stats.lost, s->ops->iface_stats(s, 0, &out), out.start_ns,
 		out.dropped, s->ops->iface_stats(s, 1, &out), out.start_ns, out.end_ns);
@@ -442,34 +439,29 @@ TEST(file_sections)
 		{.link = RD_LINK_ETHERNET, .name = "b", .hardware = "other"}};
 	const struct rd_iface third = {.link = RD_LINK_INFINIBAND, .name = "ib"};
 	const struct rd_note note = {.dropped = 3, .comment = "own"};
-	struct rd_frame frames[RD_BATCH];
 	struct rd_source_stats stats;
-	struct rd_encoder e;
-	struct rd_source *s;
 	struct rd_note found;
 
-	file_len = 0;
-	begin_section(&e, "pcapng", NULL, first, 2);
-	add_frame(&e, 0, 1, &nothing);
-	begin_section(&e, "pcapng", NULL, second, 2);
-	add_frame(&e, 1, 2, &nothing);
-	add_frame(&e, 0, 3, &note);
-	add_frame(&e, 0, 4, &nothing);
-	begin_section(&e, "pcapng,dlt=247", NULL, &third, 1);
-	add_frame(&e, 0, 5, &note);
-	begin_section(&e, "pcapng", NULL, first, 2);
-	add_frame(&e, 1, 6, &note);
-	s = open_file();
-	expect("2 96 1 4 1 0 1", s->n_ifaces, s->ifaces[1].snaplen, next_batch(s, frames),
-		next_batch(s, frames), frames[0].iface, frames[1].iface,
-		s->ops->note(s, 1, &found));
+	begin_section("pcapng", NULL, first, 2);
+	add_frame(0, 1, &nothing);
+	begin_section("pcapng", NULL, second, 2);
+	add_frame(1, 2, &nothing);
+	add_frame(0, 3, &note);
+	add_frame(0, 4, &nothing);
+	begin_section("pcapng,dlt=247", NULL, &third, 1);
+	add_frame(0, 5, &note);
+	begin_section("pcapng", NULL, first, 2);
+	add_frame(1, 6, &note);
+	open_file();
+	expect("2 96 1 4 1 0 1", s->n_ifaces, s->ifaces[1].snaplen, next_batch(), next_batch(),
+		frames[0].iface, frames[1].iface, s->ops->note(s, 1, &found));
 	assert_int_equal(found.dropped, 3);
 	assert_non_null(strstr(found.comment, "interface 'c'"));
 	assert_non_null(strstr(found.comment, "; own"));
 	expect("0 6 1 1 own", s->ops->note(s, 2, &found), frames[3].ts_ns, frames[3].iface,
 		s->ops->note(s, 3, &found), found.comment);
 	s->ops->stop(s);
-	assert_int_equal(next_batch(s, frames), RD_SOURCE_END);
+	assert_int_equal(next_batch(), RD_SOURCE_END);
 	s->ops->stats(s, &stats);
 	expect("1 6", stats.left_out, stats.lost);
 	s->ops->close(s);
@@ -480,24 +472,20 @@ TEST(file_late_interfaces)
 {
 	static struct rd_iface late[LATE_IFACES];
 	const struct rd_iface first = {.link = RD_LINK_ETHERNET, .name = "a"};
-	struct rd_frame frames[RD_BATCH];
-	struct rd_encoder e;
-	struct rd_source *s;
 	unsigned int frame = 0;
 	int n;
 
 	for (unsigned int i = 0; i < LATE_IFACES; i++)
 		late[i] = (struct rd_iface){.link = RD_LINK_INFINIBAND, .name = "ib"};
-	file_len = 0;
-	begin_section(&e, "pcapng", NULL, &first, 1);
-	add_frame(&e, 0, 1, &nothing);
+	begin_section("pcapng", NULL, &first, 1);
+	add_frame(0, 1, &nothing);
 	for (unsigned int i = 0; i < LATE_SECTIONS; i++) {
-		begin_section(&e, "pcapng,dlt=247", NULL, late, LATE_IFACES);
-		add_frame(&e, i % LATE_IFACES, 2 + i, &nothing);
+		begin_section("pcapng,dlt=247", NULL, late, LATE_IFACES);
+		add_frame(i % LATE_IFACES, 2 + i, &nothing);
 	}
-	s = open_as(true);
+	open_as(true);
 	assert_int_equal(s->n_ifaces, 1);
-	while ((n = next_batch(s, frames)) > 0)
+	while ((n = next_batch()) > 0)
 		for (int i = 0; i < n; i++, frame++) {
 			unsigned int nth = frame - 1;
 
@@ -517,19 +505,15 @@ TEST(file_link_of_first_frame)
 	const struct rd_iface ib = {.link = RD_LINK_INFINIBAND, .name = "ib"};
 	const struct rd_iface eth[] = {{.link = RD_LINK_ETHERNET, .name = "a"},
 		{.link = RD_LINK_ETHERNET, .name = "b", .snaplen = 50}};
-	struct rd_frame frames[RD_BATCH];
-	struct rd_encoder e;
-	struct rd_source *s;
 
-	file_len = 0;
-	begin_section(&e, "pcapng,dlt=247", NULL, &ib, 1);
-	begin_section(&e, "pcapng", NULL, &eth[1], 1);
-	begin_section(&e, "pcapng", NULL, &eth[0], 1);
-	add_frame(&e, 0, 1, &nothing);
-	s = open_file();
+	begin_section("pcapng,dlt=247", NULL, &ib, 1);
+	begin_section("pcapng", NULL, &eth[1], 1);
+	begin_section("pcapng", NULL, &eth[0], 1);
+	add_frame(0, 1, &nothing);
+	open_file();
 	expect("2 b", s->n_ifaces, s->iface.name);
 	/* One limit for all, and it must not be shorter than any. */
-	expect("0 0 1 1", s->ifaces[0].snaplen, s->ifaces[1].snaplen, next_batch(s, frames),
+	expect("0 0 1 1", s->ifaces[0].snaplen, s->ifaces[1].snaplen, next_batch(),
 		frames[0].iface);
 	s->ops->close(s);
 }
@@ -538,43 +522,34 @@ TEST(file_link_of_first_frame)
 TEST(file_in_pipe)
 {
 	struct rd_file_config config = {0};
-	struct rd_frame frames[RD_BATCH];
-	struct rd_encoder e;
-	struct rd_source *s;
 	char name[32];
 	int fds[2];
 	size_t half;
 
-	file_len = 0;
-	begin_section(&e, "pcap", NULL, &(const struct rd_iface){.link = RD_LINK_ETHERNET}, 1);
-	add_frame(&e, 0, 1, &nothing);
+	begin_section("pcap", NULL, &(const struct rd_iface){.link = RD_LINK_ETHERNET}, 1);
+	add_frame(0, 1, &nothing);
 	half = file_len + 40;
-	add_frame(&e, 0, 2, &nothing);
+	add_frame(0, 2, &nothing);
 	assert_int_equal(pipe(fds), 0);
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", fds[0]);
 	config.path = name;
 	assert_int_equal(write(fds[1], packed, half), half);
-	expect("0 1 1 0 0 0", rd_file_open(&s, &config, &failure), s->frame_fd >= 0,
-		next_batch(s, frames), next_batch(s, frames), s->ops->arm(s, &failure),
-		next_batch(s, frames));
+	expect("0 1 1 0 0 0", rd_file_open(&s, &config, &failure), s->frame_fd >= 0, next_batch(),
+		next_batch(), s->ops->arm(s, &failure), next_batch());
 	assert_int_equal(write(fds[1], packed + half, file_len - half), file_len - half);
-	expect("1 2 0", next_batch(s, frames), frames[0].ts_ns, next_batch(s, frames));
+	file_len = 0;
+	expect("1 2 0", next_batch(), frames[0].ts_ns, next_batch());
 	close(fds[1]);
 	close(fds[0]);
-	assert_int_equal(next_batch(s, frames), RD_SOURCE_END);
+	assert_int_equal(next_batch(), RD_SOURCE_END);
 	s->ops->close(s);
 }
 
 TEST(file_without_frames)
 {
-	struct rd_frame frames[RD_BATCH];
-	struct rd_encoder e;
-	struct rd_source *s;
-
-	file_len = 0;
-	begin_section(&e, "pcapng", NULL, NULL, 0);
-	s = open_file();
-	same(s->n_ifaces, 1, next_batch(s, frames), RD_SOURCE_END);
+	begin_section("pcapng", NULL, NULL, 0);
+	open_file();
+	same(s->n_ifaces, 1, next_batch(), RD_SOURCE_END);
 	s->ops->close(s);
 }
 
