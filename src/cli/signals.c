@@ -43,6 +43,17 @@ void rd_cli_ending_signals(sigset_t *set)
 		sigaddset(set, SIGHUP);
 }
 
+void rd_cli_catch_ending(void (*handler)(int number), int flags)
+{
+	const struct sigaction action = {.sa_handler = handler, .sa_flags = flags};
+	sigset_t ending;
+
+	rd_cli_ending_signals(&ending);
+	for (int i = 1; i < NSIG; i++)
+		if (sigismember(&ending, i) == 1)
+			sigaction(i, &action, NULL);
+}
+
 bool rd_cli_is_ending(void)
 {
 	sigset_t ending, pending;

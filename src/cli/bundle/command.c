@@ -274,17 +274,6 @@ static void on_signal(int number)
 	stop = 1;
 }
 
-static void catch_signals(void)
-{
-	const struct sigaction action = {.sa_handler = on_signal};
-	sigset_t ours;
-
-	rd_cli_ending_signals(&ours);
-	for (int i = 1; i < NSIG; i++)
-		if (sigismember(&ours, i) == 1)
-			sigaction(i, &action, NULL);
-}
-
 static void on_progress(void *ctx, unsigned int done, unsigned int all, const char *doing)
 {
 	char line[100];
@@ -303,7 +292,7 @@ static int create(
 	json_t *manifest;
 	int rc;
 
-	catch_signals();
+	rd_cli_catch_ending(on_signal, 0);
 	rc = rd_bundle_create(config, path, &manifest, err);
 	if (isatty(STDERR_FILENO))
 		rd_cli_status(NULL);

@@ -2,6 +2,7 @@
 /* `rdmadump events`: events of devices, one line each, until a signal or a limit ends it. */
 #include "../cli.h"
 #include "../command.h"
+#include "../parse.h"
 #include "list_json.h"
 #include <argp.h>
 #include <errno.h>
@@ -53,10 +54,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 				"-c: '%s' is not a whole number of events, 1 or more", arg);
 		return 0;
 	case 'a':
-		if (strncmp(arg, "duration:", 9) ||
-			rd_parse_u64(arg + 9, 1, 1000000000, &settings->seconds))
-			rd_cli_usage_error(state->name,
-				"-a: '%s' is not 'duration:' and a number of seconds", arg);
+		parse_duration(state, arg, &settings->seconds);
 		return 0;
 	case ARGP_KEY_ARG:
 		if (settings->device)
@@ -158,13 +156,10 @@ static int follow(const struct settings *settings, struct rd_monitor *m, const s
 /* Signals are delivered only while ppoll() waits, so that none is missed before it. */
 static void catch_signals(sigset_t *before)
 {
-	const struct sigaction action = {.sa_handler = on_signal};
 	sigset_t ours;
 
 	rd_cli_ending_signals(&ours);
-	for (int i = 1; i < NSIG; i++)
-		if (sigismember(&ours, i) == 1)
-			sigaction(i, &action, NULL);
+	rd_cli_catch_ending(on_signal, 0);
 	sigprocmask(SIG_BLOCK, &ours, before);
 }
 

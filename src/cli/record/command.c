@@ -2,6 +2,7 @@
 /* `rdmadump record`: a flight recorder. */
 #include "../command.h"
 #include "../cli.h"
+#include "../parse.h"
 #include "config.h"
 #include "record.h"
 #include <argp.h>
@@ -121,14 +122,6 @@ static void parse_bytes(struct argp_state *state, const char *name, const char *
 			rd_fmt_kib(from, least), rd_fmt_kib(to, most));
 }
 
-static void parse_count(struct argp_state *state, const char *name, const char *arg, uint64_t least,
-	uint64_t most, uint64_t *out)
-{
-	if (rd_parse_u64(arg, least, most, out))
-		rd_cli_usage_error(state->name, "%s: '%s' is not a whole number from %llu to %llu",
-			name, arg, (unsigned long long)least, (unsigned long long)most);
-}
-
 static void add_trigger(struct argp_state *state, struct record_settings *s, const char *arg)
 {
 	if (s->config.n_triggers == RD_TRIGGERS_MAX)
@@ -156,24 +149,21 @@ static error_t parse_limits(int key, char *arg, struct argp_state *state)
 		parse_bytes(state, "--memory", arg, MEMORY_MIN, MEMORY_MAX, &session->buffer);
 		return 0;
 	case OPT_DUMPS:
-		parse_count(state, "--max-dumps", arg, 1, 1000000, &n);
+		parse_number(state, "--max-dumps", arg, 1, 1000000, &n);
 		s->config.files = (unsigned int)n;
 		return 0;
 	case OPT_DISK:
 		parse_bytes(state, "--max-disk", arg, 1 << 20, (uint64_t)1 << 50, &s->config.bytes);
 		return 0;
 	case 'b':
-		parse_count(state, "--ring", arg, 6, 20, &n);
+		parse_number(state, "--ring", arg, 6, 20, &n);
 		session->log2_buffers = (unsigned int)n;
 		return 0;
 	case OPT_LATENCY:
-		parse_count(state, "--latency", arg, 0, 1000, &session->latency_ms);
+		parse_number(state, "--latency", arg, 0, 1000, &session->latency_ms);
 		return 0;
 	case 'a':
-		if (strncmp(arg, "duration:", 9))
-			rd_cli_usage_error(state->name,
-				"-a: '%s' is not 'duration:' and a number of seconds", arg);
-		parse_count(state, "-a duration", arg + 9, 1, 1000000000, &session->duration_s);
+		parse_duration(state, arg, &session->duration_s);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

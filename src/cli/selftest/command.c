@@ -280,18 +280,6 @@ static void on_signal(int number)
 	stop = 1;
 }
 
-/* A second signal ends the program at once. */
-static void catch_signals(void)
-{
-	const struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
-	sigset_t ours;
-
-	rd_cli_ending_signals(&ours);
-	for (int i = 1; i < NSIG; i++)
-		if (sigismember(&ours, i) == 1)
-			sigaction(i, &action, NULL);
-}
-
 static void on_began(void *ctx, const struct rd_probe *probe)
 {
 	char line[128];
@@ -330,7 +318,8 @@ static int run(const struct settings *s, struct rd_selftest_config *config)
 	json_t *document;
 	int rc, status, printed = 0;
 
-	catch_signals();
+	/* A second one ends the program at once. */
+	rd_cli_catch_ending(on_signal, (int)SA_RESETHAND);
 	if (!s->json) {
 		selftest_print_effects();
 		selftest_print_heading();
