@@ -15,32 +15,24 @@
 
 enum { ENDS = 2, FRAME_MAX = 16384, GRH = GRH_LEN };
 
-static struct {
+static struct cable_conf {
 	bool exists;
 	uint64_t lost_every, unseen_every, twice_every, changed_every; /* 0: no frame */
 } conf;
 
-bool cable_conf_line(const char *key, char *spec)
+static const struct conf_key keys[] = {
+	KEY_NUMBER("lost", struct cable_conf, lost_every, 1),
+	KEY_NUMBER("unseen", struct cable_conf, unseen_every, 1),
+	KEY_NUMBER("twice", struct cable_conf, twice_every, 1),
+	KEY_NUMBER("changed", struct cable_conf, changed_every, 1),
+	{0},
+};
+
+void cable_read(void *at, char *spec)
 {
-	char *save = NULL;
-
-	if (strcmp(key, "cable") != 0)
-		return false;
+	(void)at;
 	conf.exists = true;
-	for (char *t = strtok_r(spec, ",", &save); t; t = strtok_r(NULL, ",", &save)) {
-		char *v = strchr(t, '=');
-		uint64_t n = v ? strtoull(v + 1, NULL, 0) : 0;
-
-		if (!strncmp(t, "lost=", 5))
-			conf.lost_every = n;
-		else if (!strncmp(t, "unseen=", 7))
-			conf.unseen_every = n;
-		else if (!strncmp(t, "twice=", 6))
-			conf.twice_every = n;
-		else if (!strncmp(t, "changed=", 8))
-			conf.changed_every = n;
-	}
-	return true;
+	conf_list(keys, &conf, spec, ",");
 }
 
 /*

@@ -39,62 +39,50 @@ struct clock {
 static struct clock_conf conf;
 static struct clock *clocks[MAX_DEVICES];
 
-static void conf_key(const char *key, const char *v)
+static void drift_read(void *at, char *v)
 {
-	if (!strcmp(key, "cycles") || !strcmp(key, "realtime"))
-		conf.on = true, conf.real_time = key[0] == 'r';
-	else if (!strcmp(key, "khz"))
-		conf.khz = strtoull(v, NULL, 0);
-	else if (!strcmp(key, "bits"))
-		conf.bits = (uint32_t)strtoul(v, NULL, 0);
-	else if (!strcmp(key, "start"))
-		conf.start = strtoull(v, NULL, 0);
-	else if (!strcmp(key, "drift"))
-		conf.drift = strtod(v, NULL) * 1e-6;
-	else if (!strcmp(key, "offset_ms"))
-		conf.offset_ns = strtoll(v, NULL, 0) * 1000000;
-	else if (!strcmp(key, "step_ms"))
-		conf.step_ns = strtoll(v, NULL, 0) * 1000000;
-	else if (!strcmp(key, "step_after_ms"))
-		conf.step_after_ns = strtoull(v, NULL, 0) * 1000000;
-	else if (!strcmp(key, "wrong_every"))
-		conf.wrong_every = strtoull(v, NULL, 0);
-	else if (!strcmp(key, "wrong_at"))
-		conf.wrong_at = strtoull(v, NULL, 0);
-	else if (!strcmp(key, "wrong_ms"))
-		conf.wrong_ns = strtoll(v, NULL, 0) * 1000000;
-	else if (!strcmp(key, "zero_every"))
-		conf.zero_every = strtoull(v, NULL, 0);
-	else if (!strcmp(key, "tx_lag_us"))
-		conf.tx_lag_ns = strtoull(v, NULL, 0) * 1000;
-	else if (!strcmp(key, "core"))
-		conf.no_core = !strcmp(v, "no");
-	else if (!strcmp(key, "info"))
-		conf.no_info = !strcmp(v, "no");
-	else if (!strcmp(key, "refuse"))
-		conf.refuse = !strcmp(v, "yes");
-	else if (!strcmp(key, "truth"))
-		snprintf(conf.truth, sizeof(conf.truth), "%s", v);
-	else if (!strcmp(key, "back"))
-		snprintf(conf.back, sizeof(conf.back), "%s", v);
-	else if (!strcmp(key, "ahead"))
-		snprintf(conf.ahead, sizeof(conf.ahead), "%s", v);
+	*(double *)at = strtod(v, NULL) * 1e-6;
 }
 
-void clock_conf_parse(char *spec)
+static void kind_read(void *at, char *v)
 {
-	char *save = NULL;
+	(void)at;
+	conf.on = true;
+	conf.real_time = v[0] == 'r';
+}
 
+#define CLOCK struct clock_conf
+static const struct conf_key keys[] = {
+	{.name = "cycles", .read = kind_read},
+	{.name = "realtime", .read = kind_read},
+	KEY_NUMBER("khz", CLOCK, khz, 1),
+	KEY_NUMBER("bits", CLOCK, bits, 1),
+	KEY_NUMBER("start", CLOCK, start, 1),
+	KEY_READ("drift", CLOCK, drift, drift_read),
+	KEY_NUMBER("offset_ms", CLOCK, offset_ns, 1000000),
+	KEY_NUMBER("step_ms", CLOCK, step_ns, 1000000),
+	KEY_NUMBER("step_after_ms", CLOCK, step_after_ns, 1000000),
+	KEY_NUMBER("wrong_every", CLOCK, wrong_every, 1),
+	KEY_NUMBER("wrong_at", CLOCK, wrong_at, 1),
+	KEY_NUMBER("wrong_ms", CLOCK, wrong_ns, 1000000),
+	KEY_NUMBER("zero_every", CLOCK, zero_every, 1),
+	KEY_NUMBER("tx_lag_us", CLOCK, tx_lag_ns, 1000),
+	KEY_WORD("core", CLOCK, no_core, "yes|no"),
+	KEY_WORD("info", CLOCK, no_info, "yes|no"),
+	KEY_WORD("refuse", CLOCK, refuse, "no|yes"),
+	KEY_TEXT("truth", CLOCK, truth),
+	KEY_TEXT("back", CLOCK, back),
+	KEY_TEXT("ahead", CLOCK, ahead),
+	{0},
+};
+
+void clock_conf_read(void *at, char *spec)
+{
+	(void)at;
 	conf.khz = 156250;
 	conf.bits = 41;
 	conf.wrong_ns = 3600 * INT64_C(1000000000);
-	for (char *t = strtok_r(spec, ",", &save); t; t = strtok_r(NULL, ",", &save)) {
-		char *v = strchr(t, '=');
-
-		if (v)
-			*v++ = 0;
-		conf_key(t, v ? v : "");
-	}
+	conf_list(keys, &conf, spec, ",");
 }
 
 const struct clock_conf *clock_conf(void)

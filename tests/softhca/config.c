@@ -47,6 +47,7 @@ static const struct name_value event_names[] = {
 	{"cq_err", IBV_EVENT_CQ_ERR},
 	{"qp_fatal", IBV_EVENT_QP_FATAL},
 	{"device_fatal", IBV_EVENT_DEVICE_FATAL},
+	{"fatal", IBV_EVENT_DEVICE_FATAL},
 	{"port_active", IBV_EVENT_PORT_ACTIVE},
 	{"port_err", IBV_EVENT_PORT_ERR},
 	{"lid_change", IBV_EVENT_LID_CHANGE},
@@ -74,8 +75,96 @@ static int name_find(const struct name_value *t, size_t n, const char *name)
 	return atoi(name);
 }
 
-static void fault_cqe_named(struct fault *f, const char *name)
+/* ---- values ---- */
+
+static void number_store(void *at, size_t size, uint64_t v)
 {
+	if (size == 8)
+		*(uint64_t *)at = v;
+	else if (size == 4)
+		*(uint32_t *)at = (uint32_t)v;
+	else
+		*(uint8_t *)at = (uint8_t)v;
+}
+
+uint64_t conf_word(const char *words, const char *v)
+{
+	size_t len = strlen(v);
+
+	for (uint64_t i = 0; words; i++) {
+		if (!strncmp(words, v, len) && (words[len] == '|' || !words[len]))
+			return i;
+		words = strchr(words, '|');
+		words += words != NULL;
+	}
+	return 0;
+}
+
+static void value_take(const struct conf_key *k, void *at, char *v)
+{
+	if (k->read)
+		k->read(at, v);
+	else if (k->words)
+		number_store(at, k->size, conf_word(k->words, v));
+	else if (k->scale)
+		number_store(at, k->size, strtoull(v, NULL, k->base) * k->scale);
+	else
+		snprintf(at, k->size, "%s", v);
+}
+
+bool conf_take(const struct conf_key *keys, void *to, const char *name, char *v)
+{
+	const struct conf_key *k = keys;
+	char *at, *save = NULL;
+
+	while (k->name && strcmp(k->name, name) != 0)
+		k++;
+	if (!k->name)
+		return false;
+	at = (char *)to + k->at;
+	if (!k->stride)
+		value_take(k, at, v);
+	else
+		for (char *t = strtok_r(v, "+", &save); t;
+			t = strtok_r(NULL, "+", &save), at += k->stride)
+			value_take(k, at, t);
+	return true;
+}
+
+void conf_list(const struct conf_key *keys, void *to, char *list, const char *separator)
+{
+	char *save = NULL;
+
+	for (char *t = strtok_r(list, separator, &save); t; t = strtok_r(NULL, separator, &save)) {
+		char *v = strchr(t, '=');
+
+		if (v)
+			*v++ = 0;
+		conf_take(keys, to, t, v ? v : t);
+	}
+}
+
+static void mac_read(void *at, char *v)
+{
+	uint8_t *mac = at;
+
+	sscanf(v, "%hhx:%hhx:%hhx:%hhx:%hhx:%hhx", &mac[0], &mac[1], &mac[2], &mac[3], &mac[4],
+		&mac[5]);
+}
+
+static void ip_read(void *at, char *v)
+{
+	uint8_t *ip = at;
+
+	sscanf(v, "%hhu.%hhu.%hhu.%hhu", &ip[0], &ip[1], &ip[2], &ip[3]);
+}
+
+/* ---- faults ---- */
+
+static void cqe_read(void *at, char *name)
+{
+	struct fault *f = at;
+
 	f->kind = FAULT_CQE;
 	f->no_qp = !strcmp(name, "no_qp");
 	for (size_t i = 0; i < ARRAY_SIZE(cqe_names); i++) {
@@ -86,108 +175,72 @@ static void fault_cqe_named(struct fault *f, const char *name)
 	}
 }
 
-static void mac_parse(const char *v, uint8_t mac[6])
+static void errno_read(void *at, char *name)
 {
-	sscanf(v, "%hhx:%hhx:%hhx:%hhx:%hhx:%hhx", &mac[0], &mac[1], &mac[2], &mac[3], &mac[4],
-		&mac[5]);
+	*(int *)at = name_find(errno_names, ARRAY_SIZE(errno_names), name);
 }
 
-static void fault_parse(struct fault *f, char *spec)
+static void event_read(void *at, char *name)
 {
-	char *save = NULL;
+	*(uint32_t *)at = (uint32_t)name_find(event_names, ARRAY_SIZE(event_names), name);
+}
 
+static void ethtool_read(void *at, char *v)
+{
+	struct fault *f = at;
+
+	if (sscanf(v, "%31[^:]:%" SCNu64, f->verb, &f->value) != 2)
+		fprintf(stderr, "softhca: fault ethtool=%s: NAME:VALUE\n", v);
+}
+
+static const struct conf_key fault_keys[] = {
+	KEY_TEXT("verb", struct fault, verb),
+	KEY_READ("errno", struct fault, error, errno_read),
+	KEY_NUMBER("nth", struct fault, nth, 1),
+	{.name = "cqe", .read = cqe_read},
+	KEY_WORD("port", struct fault, up, "down|up"),
+	KEY_READ("event", struct fault, event, event_read),
+	KEY_READ("fatal", struct fault, event, event_read),
+	KEY_NUMBER("counter", struct fault, value, 1),
+	{.name = "ethtool", .read = ethtool_read},
+	KEY_READ("mac", struct fault, address, mac_read),
+	KEY_READ("ip", struct fault, address, ip_read),
+	KEY_TEXT("kmsg", struct fault, text),
+	KEY_NUMBER("frame", struct fault, frame, 1),
+	KEY_NUMBER("after_ms", struct fault, after_ns, 1000000),
+	KEY_NUMBER("device", struct fault, device, 1),
+	{0},
+};
+
+/* What it is, by the word that it begins with; one of a completion is known by its own. */
+static const struct name_value kind_names[] = {
+	{"port", FAULT_PORT},
+	{"fatal", FAULT_EVENT},
+	{"event", FAULT_EVENT},
+	{"counter", FAULT_COUNTER},
+	{"ethtool", FAULT_ETHTOOL},
+	{"mac", FAULT_MAC},
+	{"ip", FAULT_IP},
+	{"kmsg", FAULT_KMSG},
+};
+
+static void fault_read(void *at, char *spec)
+{
+	struct model_conf *c = at;
+	struct fault *f = &c->fault[c->nfaults];
+	char first[16];
+
+	if (c->nfaults == MAX_FAULTS)
+		return;
+	c->nfaults++;
 	f->device = -1;
-	for (char *t = strtok_r(spec, ",", &save); t; t = strtok_r(NULL, ",", &save)) {
-		char *v = strchr(t, '=');
-
-		if (v)
-			*v++ = 0;
-		else
-			v = t;
-		if (!strcmp(t, "verb")) {
-			f->kind = FAULT_VERB;
-			snprintf(f->verb, sizeof(f->verb), "%s", v);
-		} else if (!strcmp(t, "errno")) {
-			f->error = name_find(errno_names, ARRAY_SIZE(errno_names), v);
-		} else if (!strcmp(t, "nth")) {
-			f->nth = strtoull(v, NULL, 0);
-		} else if (!strcmp(t, "cqe")) {
-			fault_cqe_named(f, v);
-		} else if (!strcmp(t, "port")) {
-			f->kind = FAULT_PORT;
-			f->up = !strcmp(v, "up");
-		} else if (!strcmp(t, "fatal")) {
-			f->kind = FAULT_EVENT;
-			f->event = IBV_EVENT_DEVICE_FATAL;
-		} else if (!strcmp(t, "event")) {
-			f->kind = FAULT_EVENT;
-			f->event = (uint32_t)name_find(event_names, ARRAY_SIZE(event_names), v);
-		} else if (!strcmp(t, "counter")) {
-			f->kind = FAULT_COUNTER;
-			f->value = strtoull(v, NULL, 0);
-		} else if (!strcmp(t, "ethtool")) {
-			f->kind = FAULT_ETHTOOL;
-			if (sscanf(v, "%31[^:]:%" SCNu64, f->verb, &f->value) != 2)
-				fprintf(stderr, "softhca: fault ethtool=%s: NAME:VALUE\n", v);
-		} else if (!strcmp(t, "mac")) {
-			f->kind = FAULT_MAC;
-			mac_parse(v, f->address);
-		} else if (!strcmp(t, "ip")) {
-			f->kind = FAULT_IP;
-			sscanf(v, "%hhu.%hhu.%hhu.%hhu", &f->address[0], &f->address[1],
-				&f->address[2], &f->address[3]);
-		} else if (!strcmp(t, "kmsg")) {
-			f->kind = FAULT_KMSG;
-			snprintf(f->text, sizeof(f->text), "%s", v);
-		} else if (!strcmp(t, "frame")) {
-			f->by_frame = true;
-			f->frame = strtoull(v, NULL, 0);
-		} else if (!strcmp(t, "after_ms")) {
-			f->after_ns = strtoull(v, NULL, 0) * 1000000;
-		} else if (!strcmp(t, "device")) {
-			f->device = atoi(v);
-		}
-	}
+	snprintf(first, sizeof(first), "%.*s", (int)strcspn(spec, "=,"), spec);
+	f->kind = (enum fault_kind)name_find(kind_names, ARRAY_SIZE(kind_names), first);
+	conf_list(fault_keys, f, spec, ",");
+	f->by_frame = f->frame != 0;
 }
 
-static void copy_name(char *to, size_t n, const char *from)
-{
-	snprintf(to, n, "%.*s", (int)n - 1, from);
-}
-
-static void port_parse(struct hca_conf *d, const char *key, const char *v)
-{
-	uint32_t at = 0;
-	char buf[128], *save = NULL;
-
-	copy_name(buf, sizeof(buf), v);
-	for (char *t = strtok_r(buf, "+", &save); t && at < MAX_PORTS;
-		t = strtok_r(NULL, "+", &save), at++) {
-		struct port_conf *p = &d->port[at];
-
-		if (!strcmp(key, "link"))
-			p->ib = !strcmp(t, "ib");
-		else if (!strcmp(key, "state"))
-			p->active = !strcmp(t, "active");
-		else if (!strcmp(key, "netdev"))
-			copy_name(p->netdev, sizeof(p->netdev), t);
-		else if (!strcmp(key, "mac"))
-			mac_parse(t, p->mac);
-		else if (!strcmp(key, "ip"))
-			sscanf(t, "%hhu.%hhu.%hhu.%hhu", &p->ip[0], &p->ip[1], &p->ip[2],
-				&p->ip[3]);
-		else if (!strcmp(key, "mtu"))
-			p->mtu = (uint32_t)strtoul(t, NULL, 0);
-		else if (!strcmp(key, "rate"))
-			p->gbps = (uint32_t)strtoul(t, NULL, 0);
-		else if (!strcmp(key, "lid"))
-			p->lid = (uint32_t)strtoul(t, NULL, 0);
-		else if (!strcmp(key, "sm_lid"))
-			p->sm_lid = (uint32_t)strtoul(t, NULL, 0);
-		else if (!strcmp(key, "ifindex"))
-			p->ifindex = (uint32_t)strtoul(t, NULL, 0);
-	}
-}
+/* ---- devices ---- */
 
 static const struct name_value cap_names[] = {
 	{"shared_tir", CAP_SHARED_TIR},
@@ -196,156 +249,159 @@ static const struct name_value cap_names[] = {
 	{"no_flow_table", CAP_NO_FLOW_TABLE},
 	{"no_rq_counter", CAP_NO_RQ_COUNTER},
 	{"ib_port_sniffer", CAP_IB_PORT_SNIFFER},
+	{"all", CAP_SHARED_TIR | CAP_SNIFFER_RX | CAP_SNIFFER_TX | CAP_IB_PORT_SNIFFER},
 };
 
-/* "all", or names joined by '+'. */
-static uint32_t caps_parse(const char *v)
+/* Names joined by '+' */
+static void caps_read(void *at, char *v)
 {
-	char buf[128], *save = NULL;
-	uint32_t caps = 0;
+	uint32_t *caps = at;
+	char *save = NULL;
 
-	if (!strcmp(v, "all"))
-		return CAP_SHARED_TIR | CAP_SNIFFER_RX | CAP_SNIFFER_TX | CAP_IB_PORT_SNIFFER;
-	copy_name(buf, sizeof(buf), v);
-	for (char *t = strtok_r(buf, "+", &save); t; t = strtok_r(NULL, "+", &save))
-		caps |= (uint32_t)name_find(cap_names, ARRAY_SIZE(cap_names), t);
-	return caps;
+	for (char *t = strtok_r(v, "+", &save); t; t = strtok_r(NULL, "+", &save))
+		*caps |= (uint32_t)name_find(cap_names, ARRAY_SIZE(cap_names), t);
 }
 
-static void qp_counter_parse(struct hca_conf *d, const char *v)
+static void qp_counter_read(void *at, char *v)
 {
+	struct hca_conf *d = at;
+
 	d->foreign_qps = !strcmp(v, "foreign");
 	d->vport_names = !strcmp(v, "vport");
+	d->qp_counter = QP_COUNTER_WORKS;
 	if (!strcmp(v, "no"))
 		d->qp_counter = QP_COUNTER_NO_NETLINK;
 	else if (v[0] == 'E')
-		d->qp_counter = name_find(errno_names, ARRAY_SIZE(errno_names), v);
-	else
-		d->qp_counter = QP_COUNTER_WORKS;
+		errno_read(&d->qp_counter, v);
 }
 
-static void device_parse(struct hca_conf *d, char *spec)
+static void fw_answer_read(void *at, char *v)
 {
-	char *save = NULL;
+	struct hca_conf *d = at;
 
-	d->minor = conf.ndevices;
-	d->wqes = 32768;
-	d->sniffers = d->all_sniffers = UINT32_MAX;
-	d->qp_counter = QP_COUNTER_NO_NETLINK;
-	for (char *t = strtok_r(spec, ";", &save); t; t = strtok_r(NULL, ";", &save)) {
-		char *v = strchr(t, '=');
-
-		if (!v)
-			continue;
-		*v++ = 0;
-		if (!strcmp(t, "name"))
-			copy_name(d->name, sizeof(d->name), v);
-		else if (!strcmp(t, "pci"))
-			copy_name(d->pci, sizeof(d->pci), v);
-		else if (!strcmp(t, "fw"))
-			copy_name(d->fw, sizeof(d->fw), v);
-		else if (!strcmp(t, "board"))
-			copy_name(d->board, sizeof(d->board), v);
-		else if (!strcmp(t, "devx"))
-			d->devx = strcmp(v, "no") != 0;
-		else if (!strcmp(t, "fw_refuse"))
-			copy_name(d->fw_refuse, sizeof(d->fw_refuse), v);
-		else if (!strcmp(t, "fw_answer")) {
-			d->fw_short = !strcmp(v, "short");
-			d->fw_pattern = d->fw_short || !strcmp(v, "pattern");
-		} else if (!strcmp(t, "caps"))
-			d->caps = caps_parse(v);
-		else if (!strcmp(t, "gen"))
-			copy_name(d->gen, sizeof(d->gen), v);
-		else if (!strcmp(t, "ports"))
-			d->nports = (uint32_t)strtoul(v, NULL, 0);
-		else if (!strcmp(t, "devid"))
-			d->device_id = (uint32_t)strtoul(v, NULL, 16);
-		else if (!strcmp(t, "guid"))
-			d->guid = strtoull(v, NULL, 16);
-		else if (!strcmp(t, "qp_counter"))
-			qp_counter_parse(d, v);
-		else if (!strcmp(t, "more_qps"))
-			d->more_qps = strtoull(v, NULL, 0);
-		else if (!strcmp(t, "sniffer"))
-			d->sniffer = strcmp(v, "no") != 0;
-		else if (!strcmp(t, "moderation"))
-			d->moderation = !strcmp(v, "no")	? MODERATION_NONE
-					: !strcmp(v, "ignored") ? MODERATION_IGNORED
-								: MODERATION_WORKS;
-		else if (!strcmp(t, "rss"))
-			d->no_rss = !strcmp(v, "no");
-		else if (!strcmp(t, "striding"))
-			striding_conf(d, v);
-		else if (!strcmp(t, "rss_sniffer"))
-			d->no_rss_sniffer = !strcmp(v, "no");
-		else if (!strcmp(t, "ib_sniffer"))
-			d->ib_sniffer = !strcmp(v, "1");
-		else if (!quirks_key(d, t, v))
-			port_parse(d, t, v);
-	}
-	if (d->nports < 1 || d->nports > MAX_PORTS)
-		d->nports = 1;
+	d->fw_short = !strcmp(v, "short");
+	d->fw_pattern = d->fw_short || !strcmp(v, "pattern");
 }
 
-static const struct name_value end_names[] = {
-	{"idle", END_IDLE},
-	{"fatal", END_FATAL},
-	{"sigint", END_SIGINT},
-	{"exit-consumer", END_EXIT},
+#define DEVICE struct hca_conf
+/* Of each port; joined by '+' */
+#define PORT_KEY(kind, name, member, ...)                                                          \
+	kind(name, DEVICE, port[0].member, __VA_ARGS__, .stride = sizeof(struct port_conf))
+
+static const struct conf_key device_keys[] = {
+	KEY_TEXT("name", DEVICE, name),
+	KEY_TEXT("pci", DEVICE, pci),
+	KEY_TEXT("fw", DEVICE, fw),
+	KEY_TEXT("board", DEVICE, board),
+	KEY_TEXT("gen", DEVICE, gen),
+	KEY_TEXT("fw_refuse", DEVICE, fw_refuse),
+	{.name = "fw_answer", .read = fw_answer_read},
+	{.name = "qp_counter", .read = qp_counter_read},
+	KEY_READ("caps", DEVICE, caps, caps_read),
+	KEY_NUMBER("ports", DEVICE, nports, 1),
+	KEY_NUMBER("devid", DEVICE, device_id, 1, .base = 16),
+	KEY_NUMBER("guid", DEVICE, guid, 1, .base = 16),
+	KEY_WORD("devx", DEVICE, devx, "no|yes"),
+	KEY_WORD("sniffer", DEVICE, sniffer, "no|yes"),
+	KEY_WORD("ib_sniffer", DEVICE, ib_sniffer, "0|1"),
+	KEY_WORD("rss", DEVICE, no_rss, "yes|no"),
+	KEY_WORD("rss_sniffer", DEVICE, no_rss_sniffer, "yes|no"),
+	KEY_WORD("rss_hash", DEVICE, rss_hash, "toeplitz|frame|none"),
+	KEY_WORD("striding", DEVICE, striding, "yes|no|lossy|changes|longer"),
+	KEY_WORD("moderation", DEVICE, moderation, "yes|no|ignored"),
+	KEY_WORD("oversize", DEVICE, oversize, "kills|halts|lives|other"),
+	KEY_WORD("cqe_comp", DEVICE, compresses, "asked|forced"),
+	KEY_WORD("creds", DEVICE, checks_creds, "any|checked"),
+	KEY_WORD("context", DEVICE, ioctl_context, "write|ioctl"),
+	KEY_WORD("leftovers", DEVICE, leftovers, "no|yes"),
+	KEY_WORD("reset", DEVICE, deaf, "keeps|deaf"),
+	KEY_WORD("netdev_set", DEVICE, netdev_set, "no|follows|stays|errors|slow"),
+	KEY_TEXT("gateway", DEVICE, gateway),
+	KEY_TEXT("drop_counter", DEVICE, drop_counter),
+	KEY_NUMBER("drop_every", DEVICE, drop_every, 1),
+	KEY_NUMBER("wqes", DEVICE, wqes, 1),
+	KEY_NUMBER("table", DEVICE, table, 1),
+	KEY_NUMBER("sniffers", DEVICE, sniffers, 1),
+	KEY_NUMBER("all_sniffers", DEVICE, all_sniffers, 1),
+	KEY_NUMBER("more_qps", DEVICE, more_qps, 1),
+	KEY_NUMBER("lost_events", DEVICE, lost_events, 1),
+	KEY_NUMBER("linger_ms", DEVICE, linger_ns, 1000000),
+	KEY_NUMBER("slow_ms", DEVICE, slow_ns, 1000000),
+	PORT_KEY(KEY_WORD, "link", ib, "eth|ib"),
+	PORT_KEY(KEY_WORD, "state", active, "down|active"),
+	PORT_KEY(KEY_TEXT, "netdev", netdev, .scale = 0),
+	PORT_KEY(KEY_READ, "mac", mac, mac_read),
+	PORT_KEY(KEY_READ, "ip", ip, ip_read),
+	PORT_KEY(KEY_NUMBER, "mtu", mtu, 1),
+	PORT_KEY(KEY_NUMBER, "rate", gbps, 1),
+	PORT_KEY(KEY_NUMBER, "lid", lid, 1),
+	PORT_KEY(KEY_NUMBER, "sm_lid", sm_lid, 1),
+	PORT_KEY(KEY_NUMBER, "ifindex", ifindex, 1),
+	{0},
 };
 
-static void conf_line(char *key, char *v)
+static void device_read(void *at, char *spec)
 {
-	unsigned long long a = 0, b = 0;
+	struct model_conf *c = at;
 
-	if (!strcmp(key, "tree"))
-		copy_name(conf.tree, sizeof(conf.tree), v);
-	else if (!strcmp(key, "devdir"))
-		copy_name(conf.dev_dir, sizeof(conf.dev_dir), v);
-	else if (!strcmp(key, "stats"))
-		copy_name(conf.stats, sizeof(conf.stats), v);
-	else if (!strcmp(key, "pcap"))
-		copy_name(conf.pcap, sizeof(conf.pcap), v);
-	else if (!strcmp(key, "gen"))
-		copy_name(conf.gen, sizeof(conf.gen), v);
-	else if (!strcmp(key, "mode"))
-		conf.drop = !strcmp(v, "drop");
-	else if (!strcmp(key, "pace"))
-		conf.paced = !strcmp(v, "1");
-	else if (!strcmp(key, "loop"))
-		conf.loops = strtoull(v, NULL, 0);
-	else if (!strcmp(key, "rate"))
-		conf.rate = strtoull(v, NULL, 0);
-	else if (!strcmp(key, "burst") && sscanf(v, "%llu,%llu", &a, &b) == 2)
-		conf.burst = a, conf.burst_pause_ns = b * 1000;
-	else if (!strcmp(key, "burst") && sscanf(v, "%llu", &a) == 1)
-		conf.burst = a, conf.burst_armed = true;
-	else if (!strcmp(key, "start_delay"))
-		conf.start_delay_ns = strtoull(v, NULL, 0) * 1000000;
-	else if (!strcmp(key, "lifespan") && sscanf(v, "%llu,%llu", &a, &b) >= 1)
-		conf.lifespan_ns = a * 1000000, conf.slow_ns = b * 1000000;
-	else if (!strcmp(key, "slow_while"))
-		copy_name(conf.slow_while, sizeof(conf.slow_while), v);
-	else if (!strcmp(key, "drain"))
-		conf.drain_rounds = (uint32_t)strtoul(v, NULL, 0);
-	else if (!strcmp(key, "at_end"))
-		conf.at_end = (enum at_end)name_find(end_names, ARRAY_SIZE(end_names), v);
-	else if (!strcmp(key, "flowing"))
-		conf.flowing = true;
-	else if (!strcmp(key, "latency"))
-		latencies_parse(&conf, v);
-	else if (!strcmp(key, "clock"))
-		clock_conf_parse(v);
-	else if (wire_conf_line(key, v) || cable_conf_line(key, v))
+	if (c->ndevices == MAX_DEVICES)
 		return;
-	else if (!strcmp(key, "fault") && conf.nfaults < MAX_FAULTS)
-		fault_parse(&conf.fault[conf.nfaults++], v);
-	else if (!strcmp(key, "device") && conf.ndevices < MAX_DEVICES) {
-		device_parse(&conf.device[conf.ndevices], v);
-		conf.ndevices++;
-	}
+	c->device[c->ndevices].minor = c->ndevices;
+	conf_list(device_keys, &c->device[c->ndevices], spec, ";");
+	c->ndevices++;
 }
+
+/* ---- the model ---- */
+
+static void burst_read(void *at, char *v)
+{
+	struct model_conf *c = at;
+	unsigned long long frames, us;
+
+	c->burst_armed = sscanf(v, "%llu,%llu", &frames, &us) < 2;
+	c->burst = strtoull(v, NULL, 0);
+	c->burst_pause_ns = c->burst_armed ? 0 : us * 1000;
+}
+
+static void lifespan_read(void *at, char *v)
+{
+	struct model_conf *c = at;
+	unsigned long long ms = 0, slow_ms = 0;
+
+	sscanf(v, "%llu,%llu", &ms, &slow_ms);
+	c->lifespan_ns = ms * 1000000;
+	c->slow_ns = slow_ms * 1000000;
+}
+
+#define MODEL struct model_conf
+static const struct conf_key model_keys[] = {
+	KEY_TEXT("tree", MODEL, tree),
+	KEY_TEXT("devdir", MODEL, dev_dir),
+	KEY_TEXT("stats", MODEL, stats),
+	KEY_TEXT("pcap", MODEL, pcap),
+	KEY_TEXT("gen", MODEL, gen),
+	KEY_TEXT("slow_while", MODEL, slow_while),
+	KEY_WORD("mode", MODEL, drop, "lossless|drop"),
+	KEY_WORD("at_end", MODEL, at_end, "idle|fatal|sigint|exit-consumer"),
+	KEY_NUMBER("pace", MODEL, paced, 1),
+	KEY_NUMBER("flowing", MODEL, flowing, 1),
+	KEY_NUMBER("loop", MODEL, loops, 1),
+	KEY_NUMBER("rate", MODEL, rate, 1),
+	KEY_NUMBER("drain", MODEL, drain_rounds, 1),
+	KEY_NUMBER("start_delay", MODEL, start_delay_ns, 1000000),
+	{.name = "burst", .read = burst_read},
+	{.name = "lifespan", .read = lifespan_read},
+	{.name = "latency", .read = latencies_read},
+	{.name = "clock", .read = clock_conf_read},
+	{.name = "loopback", .read = loopback_read},
+	{.name = "deliver", .read = deliver_read},
+	{.name = "drop_tx", .read = drop_tx_read},
+	{.name = "shared_wire", .read = shared_wire_read},
+	{.name = "cable", .read = cable_read},
+	{.name = "fault", .read = fault_read},
+	{.name = "device", .read = device_read},
+	{0},
+};
 
 /* Read with bare descriptors: this runs inside the program's own calls of open() and fopen(). */
 static void conf_read(void)
@@ -386,7 +442,7 @@ static void conf_read(void)
 		if (!v)
 			continue;
 		*v++ = 0;
-		conf_line(l, v);
+		conf_take(model_keys, &conf, l, v);
 	}
 	free(buf);
 	conf_valid = conf.tree[0] != 0;

@@ -511,7 +511,9 @@ static void device_put(int index, const char *spec)
 	set("type", "%lu", strtoul(get("devid"), NULL, 16));
 	set("DEVID", "%08lX", strtoul(get("devid"), NULL, 16));
 	put_all("device");
-	if (strcmp(get("gateway"), "hidden") != 0)
+	if (!strcmp(get("gateway"), "hidden"))
+		set("gateway", "%s", "");
+	else
 		put("@PCI@/|config=");
 	line_add("device ");
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)

@@ -14,8 +14,9 @@
 #include "softhca.h"
 
 /* "MS" for every command, "VERB=MS" for one; joined by commas, the last one that fits counts. */
-void latencies_parse(struct model_conf *c, char *spec)
+void latencies_read(void *at, char *spec)
 {
+	struct model_conf *c = at;
 	char *save = NULL;
 
 	for (char *t = strtok_r(spec, ",", &save); t; t = strtok_r(NULL, ",", &save)) {
@@ -68,58 +69,6 @@ void flowing_wait(struct hca *h, const char *verb)
 			return;
 		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 	}
-}
-
-bool quirks_key(struct hca_conf *d, const char *key, const char *v)
-{
-	if (!strcmp(key, "oversize"))
-		d->oversize = !strcmp(v, "lives")   ? OVERSIZE_LIVES
-			      : !strcmp(v, "halts") ? OVERSIZE_HALTS
-			      : !strcmp(v, "other") ? OVERSIZE_OTHER
-						    : OVERSIZE_KILLS;
-	else if (!strcmp(key, "cqe_comp"))
-		d->compresses = !strcmp(v, "forced");
-	else if (!strcmp(key, "creds"))
-		d->checks_creds = !strcmp(v, "checked");
-	else if (!strcmp(key, "wqes"))
-		d->wqes = (uint32_t)strtoul(v, NULL, 0);
-	else if (!strcmp(key, "table"))
-		d->table = (uint32_t)strtoul(v, NULL, 0);
-	else if (!strcmp(key, "sniffers"))
-		d->sniffers = (uint32_t)strtoul(v, NULL, 0);
-	else if (!strcmp(key, "all_sniffers"))
-		d->all_sniffers = (uint32_t)strtoul(v, NULL, 0);
-	else if (!strcmp(key, "leftovers"))
-		d->leftovers = !strcmp(v, "yes");
-	else if (!strcmp(key, "rss_hash"))
-		d->rss_hash = !strcmp(v, "frame")  ? RSS_BY_FRAME
-			      : !strcmp(v, "none") ? RSS_NONE
-						   : RSS_TOEPLITZ;
-	else if (!strcmp(key, "netdev_set"))
-		d->netdev_set = !strcmp(v, "follows")  ? NETDEV_FOLLOWS
-				: !strcmp(v, "stays")  ? NETDEV_STAYS
-				: !strcmp(v, "errors") ? NETDEV_ERRORS
-				: !strcmp(v, "slow")   ? NETDEV_SLOW
-						       : NETDEV_FIXED;
-	else if (!strcmp(key, "lost_events"))
-		d->lost_events = strtoull(v, NULL, 0);
-	else if (!strcmp(key, "context"))
-		d->ioctl_context = !strcmp(v, "ioctl");
-	else if (!strcmp(key, "gateway") && strcmp(v, "hidden") != 0)
-		snprintf(d->gateway, sizeof(d->gateway), "%s", v);
-	else if (!strcmp(key, "drop_counter"))
-		snprintf(d->drop_counter, sizeof(d->drop_counter), "%s", v);
-	else if (!strcmp(key, "drop_every"))
-		d->drop_every = strtoull(v, NULL, 0);
-	else if (!strcmp(key, "slow_ms"))
-		d->slow_ns = strtoull(v, NULL, 0) * 1000000;
-	else if (!strcmp(key, "reset"))
-		d->deaf = !strcmp(v, "deaf");
-	else if (!strcmp(key, "linger_ms"))
-		d->linger_ns = strtoull(v, NULL, 0) * 1000000;
-	else
-		return false;
-	return true;
 }
 
 void creds_get(struct creds *c)

@@ -80,6 +80,16 @@ enum oversize {
 	OVERSIZE_OTHER, /* as KILLS, with the status of another error */
 };
 
+/* Each so many-th frame of a striding queue vanishes, or has another byte, or each has four more.
+ */
+enum striding_conf {
+	STRIDING_WORKS,
+	STRIDING_NONE,
+	STRIDING_LOSSY,
+	STRIDING_CHANGES,
+	STRIDING_LONGER
+};
+
 struct latency {
 	char verb[24]; /* "": every command */
 	uint64_t ns;
@@ -126,9 +136,8 @@ struct hca_conf {
 	uint32_t minor, nports, device_id;
 	uint64_t guid;
 	bool sniffer, ib_sniffer;
-	bool no_rss, no_striding, no_rss_sniffer;
-	bool lossy_striding; /* each so many-th frame of a striding queue vanishes */
-	bool changing_striding, longer_striding; /* ... has another byte; each has four more */
+	bool no_rss, no_rss_sniffer;
+	enum striding_conf striding;
 	enum moderation moderation;
 	enum oversize oversize;
 	bool compresses;       /* completions, without being asked */
@@ -170,6 +179,46 @@ struct model_conf {
 	struct hca_conf device[MAX_DEVICES];
 	struct fault fault[MAX_FAULTS];
 };
+
+/*
+ * A key of the configuration, and what becomes of its value: read() has it, or it is the place in a
+ * list of words, a number or text of a member. A stride: a member of several structures, whose
+ * values are joined by '+'.
+ */
+struct conf_key {
+	const char *name;
+	size_t at, size;
+	const char *words; /* joined by '|' */
+	uint64_t scale;	   /* of a number */
+	int base;
+	size_t stride;
+	void (*read)(void *at, char *value);
+};
+
+#define KEY_AT(type, member) .at = offsetof(type, member), .size = sizeof(((type *)0)->member)
+#define KEY_TEXT(key, type, member, ...)                                                           \
+	{                                                                                          \
+		.name = key, KEY_AT(type, member), __VA_ARGS__                                     \
+	}
+#define KEY_READ(key, type, member, function, ...)                                                 \
+	{                                                                                          \
+		.name = key, KEY_AT(type, member), .read = function, __VA_ARGS__                   \
+	}
+#define KEY_WORD(key, type, member, list, ...)                                                     \
+	{                                                                                          \
+		.name = key, KEY_AT(type, member), .words = list, __VA_ARGS__                      \
+	}
+#define KEY_NUMBER(key, type, member, times, ...)                                                  \
+	{                                                                                          \
+		.name = key, KEY_AT(type, member), .scale = times, __VA_ARGS__                     \
+	}
+
+/* Keys end with a row without a name. False: there is no such key. */
+bool conf_take(const struct conf_key *keys, void *to, const char *name, char *value);
+/* The place of a word in a list "a|b|c"; 0 if it is not there */
+uint64_t conf_word(const char *words, const char *value);
+/* KEY=VALUE each; a word without a value is its own. */
+void conf_list(const struct conf_key *keys, void *to, char *list, const char *separator);
 
 /* Reads the file that $SOFTHCA_CONFIG names, once; NULL when the process is not under the launcher.
  */
@@ -556,7 +605,7 @@ struct clock_conf {
 
 struct mlx5_ib_alloc_ucontext_resp;
 
-void clock_conf_parse(char *spec);
+void clock_conf_read(void *at, char *spec);
 /* NULL: the device has no clock. */
 const struct clock_conf *clock_conf(void);
 void clock_begin(struct hca *h);
@@ -590,8 +639,6 @@ void time_enter_own(void);
 bool event_fd_waits(int fd);
 
 /* ---- striding receive queues (striding.c) ---- */
-
-void striding_conf(struct hca_conf *d, const char *v);
 
 /* A frame's length as a completion of this queue has it. */
 uint32_t rq_byte_cnt(const struct qp *rq, uint32_t len);
@@ -627,25 +674,25 @@ struct qp *rss_choose(const struct rss *rss, const struct frame *f);
 
 /* ---- commands that take time or are refused (quirks.c) ---- */
 
-void latencies_parse(struct model_conf *c, char *spec);
+void latencies_read(void *at, char *spec);
 /* Half of what the command takes: before its effect, and once more after it. No lock is held. */
 void latency_half(const char *verb);
 /* --flowing: create_flow waits until frames were due. */
 void flowing_wait(struct hca *h, const char *verb);
-/* True for a key of --dev that this file knows. */
-bool quirks_key(struct hca_conf *d, const char *key, const char *v);
 void creds_get(struct creds *c);
 /* Whether the calling thread's credentials are still those that the context was opened with. */
 bool creds_same(const struct ctx *ctx);
 
 /* ---- the wire (wire.c), of which transport.h has the rest ---- */
 
-/* True for a line of the configuration that this file knows. */
-bool wire_conf_line(const char *key, char *v);
+void loopback_read(void *at, char *spec);
+void deliver_read(void *at, char *spec);
+void drop_tx_read(void *at, char *v);
+void shared_wire_read(void *at, char *v);
 void wire_open(struct hca *h);
 /* What other processes sent; true: there was any. */
 bool wire_receive(struct hca *h);
-bool cable_conf_line(const char *key, char *spec);
+void cable_read(void *at, char *spec);
 void cable_open(struct hca *h);
 /* Takes what the other end sent; true: there may be more. */
 bool cable_receive(struct hca *h);

@@ -13,14 +13,6 @@
 
 enum { FILLER = 1u << 31, CONSUMED_SHIFT = 16, NEXT_SEG = 1, EVERY = 16, FCS = 4 };
 
-void striding_conf(struct hca_conf *d, const char *v)
-{
-	d->no_striding = !strcmp(v, "no");
-	d->lossy_striding = !strcmp(v, "lossy");
-	d->changing_striding = !strcmp(v, "changes");
-	d->longer_striding = !strcmp(v, "longer");
-}
-
 static uint32_t strides_of(const struct striding *s, uint32_t len)
 {
 	uint32_t bytes = len + (s->two_byte_shift ? 2 : 0);
@@ -58,16 +50,16 @@ void rq_consume(struct qp *rq, uint32_t byte_cnt)
 
 bool striding_loses(const struct hca *h, struct qp *rq)
 {
-	return h->conf->lossy_striding && ++rq->stride.frames % EVERY == 0;
+	return h->conf->striding == STRIDING_LOSSY && ++rq->stride.frames % EVERY == 0;
 }
 
 const struct frame *striding_shape(
 	const struct hca *h, struct qp *rq, const struct frame *f, struct frame *other, uint8_t *to)
 {
-	bool change = h->conf->changing_striding && ++rq->stride.frames % EVERY == 0;
+	bool change = h->conf->striding == STRIDING_CHANGES && ++rq->stride.frames % EVERY == 0;
 
 	if (!rq->stride.on || f->len > STRIDING_FRAME_MAX - FCS ||
-		(!change && !h->conf->longer_striding))
+		(!change && h->conf->striding != STRIDING_LONGER))
 		return f;
 	memcpy(to, f->data, f->len);
 	memset(to + f->len, 0, FCS);
@@ -75,7 +67,7 @@ const struct frame *striding_shape(
 	other->data = to;
 	if (change)
 		to[f->len - 1] ^= 0x55;
-	if (h->conf->longer_striding)
+	if (h->conf->striding == STRIDING_LONGER)
 		other->len += FCS;
 	return other;
 }

@@ -161,7 +161,7 @@ static void rss_fill(const struct hca_conf *conf, struct ib_uverbs_ex_query_devi
 					    MLX5_RX_HASH_SRC_IPV6 | MLX5_RX_HASH_DST_IPV6 |
 					    MLX5_RX_HASH_SRC_PORT_TCP | MLX5_RX_HASH_DST_PORT_TCP |
 					    MLX5_RX_HASH_SRC_PORT_UDP | MLX5_RX_HASH_DST_PORT_UDP;
-	if (conf->no_striding)
+	if (conf->striding == STRIDING_NONE)
 		return;
 	drv->striding_rq_caps = (struct mlx5_ib_striding_rq_caps){
 		.min_single_stride_log_num_of_bytes = 6,

@@ -30,11 +30,12 @@ static const char *const kind_names[TRAFFIC_KINDS] = {
 	[TRAFFIC_RAW] = "raw",
 };
 
+enum vlan { VLAN_KEPT, VLAN_STRIPPED, VLAN_CHANGED, VLAN_DROPPED, VLAN_ADDED };
 enum icrc { ICRC_KEPT, ICRC_ABSENT, ICRC_ZERO, ICRC_WRONG };
 
 /* How packets of InfiniBand ports end when they are delivered. */
-static const char *const trailer_names[] = {"whole", "icrc", "payload", "zeros", "wrong_vcrc",
-	"wrong_icrc", "mixed", "padded", "mixed_vcrc", NULL};
+static const char trailer_names[] =
+	"whole|icrc|payload|zeros|wrong_vcrc|wrong_icrc|mixed|padded|mixed_vcrc";
 enum trailer {
 	TRAILER_WHOLE,
 	TRAILER_ICRC,
@@ -47,9 +48,10 @@ enum trailer {
 	TRAILER_MIXED_VCRC
 };
 
-static struct {
+static struct wire_conf {
 	uint8_t copies[TRAFFIC_KINDS]; /* of a frame that stays on its port */
-	bool fcs, vlan_stripped, vlan_changed, vlan_dropped, vlan_added;
+	bool fcs;
+	enum vlan vlan;
 	enum icrc icrc;
 	enum trailer trailer[2]; /* of received and of sent packets */
 	uint32_t cut;		 /* bytes that every frame lacks at its end */
@@ -65,16 +67,12 @@ static struct {
 	bool shared;
 } conf = {.copies = {1, 1, 1, 1}};
 
-static uint8_t copies_parse(const char *v)
-{
-	return !strcmp(v, "never") ? 0 : !strcmp(v, "twice") ? 2 : 1;
-}
-
 /* "once", "twice" or "never" for every kind of traffic, "KIND=..." for one; joined by commas. */
-static void loopback_parse(char *spec)
+void loopback_read(void *at, char *spec)
 {
 	char *save = NULL;
 
+	(void)at;
 	for (char *t = strtok_r(spec, ",", &save); t; t = strtok_r(NULL, ",", &save)) {
 		char *v = strchr(t, '=');
 
@@ -82,78 +80,52 @@ static void loopback_parse(char *spec)
 			*v++ = 0;
 		for (int i = 0; i < TRAFFIC_KINDS; i++)
 			if (!v || !strcmp(t, kind_names[i]))
-				conf.copies[i] = copies_parse(v ? v : t);
+				conf.copies[i] = (uint8_t)conf_word("never|once|twice", v ? v : t);
 	}
 }
 
-static enum trailer trailer_parse(const char *v)
+static void trailer_read(void *at, char *v)
 {
-	for (unsigned int i = 0; trailer_names[i]; i++)
-		if (!strcmp(v, trailer_names[i]))
-			return (enum trailer)i;
-	fprintf(stderr, "softhca: trailer '%s' is unknown\n", v);
-	return TRAILER_WHOLE;
+	enum trailer *trailer = at;
+
+	trailer[0] = trailer[1] = (enum trailer)conf_word(trailer_names, v);
 }
 
-static void deliver_parse(char *spec)
-{
-	char *save = NULL;
+#define WIRE struct wire_conf
+static const struct conf_key deliver_keys[] = {
+	KEY_WORD("fcs", WIRE, fcs, "no|yes"),
+	KEY_WORD("vlan", WIRE, vlan, "kept|stripped|changed|dropped|added"),
+	KEY_WORD("icrc", WIRE, icrc, "kept|absent|zero|wrong"),
+	KEY_WORD("lrh", WIRE, no_lrh, "yes|no"),
+	KEY_WORD("retransmissions", WIRE, once, "yes|no"),
+	KEY_WORD("segmented", WIRE, unsegmented, "yes|no"),
+	KEY_READ("trailer", WIRE, trailer, trailer_read),
+	KEY_WORD("sent_trailer", WIRE, trailer[1], trailer_names),
+	KEY_NUMBER("cut", WIRE, cut, 1),
+	KEY_NUMBER("longer", WIRE, longer, 1),
+	KEY_NUMBER("head", WIRE, head, 1),
+	KEY_NUMBER("unseen", WIRE, unseen_every, 1),
+	KEY_NUMBER("twice", WIRE, twice_every, 1),
+	KEY_NUMBER("changed", WIRE, changed_every, 1),
+	{0},
+};
 
-	for (char *t = strtok_r(spec, ",", &save); t; t = strtok_r(NULL, ",", &save)) {
-		if (!strcmp(t, "fcs=yes"))
-			conf.fcs = true;
-		else if (!strcmp(t, "vlan=stripped"))
-			conf.vlan_stripped = true;
-		else if (!strcmp(t, "vlan=changed"))
-			conf.vlan_changed = true;
-		else if (!strcmp(t, "vlan=dropped"))
-			conf.vlan_dropped = true;
-		else if (!strcmp(t, "vlan=added"))
-			conf.vlan_added = true;
-		else if (!strncmp(t, "cut=", 4))
-			conf.cut = (uint32_t)strtoul(t + 4, NULL, 0);
-		else if (!strncmp(t, "longer=", 7))
-			conf.longer = (uint32_t)strtoul(t + 7, NULL, 0);
-		else if (!strncmp(t, "twice=", 6))
-			conf.twice_every = strtoull(t + 6, NULL, 0);
-		else if (!strncmp(t, "changed=", 8))
-			conf.changed_every = strtoull(t + 8, NULL, 0);
-		else if (!strncmp(t, "head=", 5))
-			conf.head = (uint32_t)strtoul(t + 5, NULL, 0);
-		else if (!strcmp(t, "lrh=no"))
-			conf.no_lrh = true;
-		else if (!strncmp(t, "unseen=", 7))
-			conf.unseen_every = strtoull(t + 7, NULL, 0);
-		else if (!strncmp(t, "trailer=", 8))
-			conf.trailer[0] = conf.trailer[1] = trailer_parse(t + 8);
-		else if (!strncmp(t, "sent_trailer=", 13))
-			conf.trailer[1] = trailer_parse(t + 13);
-		else if (!strcmp(t, "retransmissions=no"))
-			conf.once = true;
-		else if (!strcmp(t, "segmented=no"))
-			conf.unsegmented = true;
-		else if (!strcmp(t, "icrc=absent"))
-			conf.icrc = ICRC_ABSENT;
-		else if (!strcmp(t, "icrc=zero"))
-			conf.icrc = ICRC_ZERO;
-		else if (!strcmp(t, "icrc=wrong"))
-			conf.icrc = ICRC_WRONG;
-	}
+void deliver_read(void *at, char *spec)
+{
+	(void)at;
+	conf_list(deliver_keys, &conf, spec, ",");
 }
 
-bool wire_conf_line(const char *key, char *v)
+void drop_tx_read(void *at, char *v)
 {
-	if (!strcmp(key, "loopback"))
-		loopback_parse(v);
-	else if (!strcmp(key, "deliver"))
-		deliver_parse(v);
-	else if (!strcmp(key, "drop_tx"))
-		conf.drop_every = strtoull(v, NULL, 0);
-	else if (!strcmp(key, "shared_wire"))
-		conf.shared = true;
-	else
-		return false;
-	return true;
+	(void)at;
+	conf.drop_every = strtoull(v, NULL, 0);
+}
+
+void shared_wire_read(void *at, char *v)
+{
+	(void)at, (void)v;
+	conf.shared = true;
 }
 
 bool wire_loses(uint64_t nth)
@@ -233,14 +205,14 @@ void wire_trailer(struct port *p, struct shaped *buffer, struct frame *f)
 /* The FCS is the one that the wire had, with the tag. */
 void wire_shape(struct shaped *buffer, struct frame *f)
 {
-	bool strip = conf.vlan_stripped && has_vlan(f);
-	bool change = conf.vlan_changed && has_vlan(f);
+	bool strip = conf.vlan == VLAN_STRIPPED && has_vlan(f);
+	bool change = conf.vlan == VLAN_CHANGED && has_vlan(f);
 	uint32_t fcs;
 	uint8_t *to;
 
 	if (f->len > MACS + conf.cut)
 		f->len -= conf.cut;
-	if (!conf.fcs && !strip && !change && !conf.vlan_added && !conf.longer)
+	if (!conf.fcs && !strip && !change && conf.vlan != VLAN_ADDED && !conf.longer)
 		return;
 	fcs = htole32(~crc32_ib(0xffffffff, f->data, f->len));
 	if (!has_room(buffer, f->len + VLAN_TAG + conf.longer + FCS))
@@ -253,7 +225,7 @@ void wire_shape(struct shaped *buffer, struct frame *f)
 		memmove(to + MACS, to + MACS + VLAN_TAG, f->len - MACS - VLAN_TAG);
 		f->len -= VLAN_TAG;
 	}
-	if (conf.vlan_added) {
+	if (conf.vlan == VLAN_ADDED) {
 		memmove(to + MACS + VLAN_TAG, to + MACS, f->len - MACS);
 		memcpy(to + MACS, "\x81\x00\x00\x05", VLAN_TAG);
 		f->len += VLAN_TAG;
@@ -351,7 +323,7 @@ static void show(struct port *p, struct frame f)
 	uint8_t other[PACKET_MAX];
 	uint64_t n = 0;
 
-	if (conf.vlan_dropped && has_vlan(&f))
+	if (conf.vlan == VLAN_DROPPED && has_vlan(&f))
 		return;
 	if (f.origin == ORIGIN_SENT)
 		n = __atomic_add_fetch(&sent, 1, __ATOMIC_RELAXED);

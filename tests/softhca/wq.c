@@ -28,7 +28,7 @@ static const uint32_t states[] = {
 
 static int striding_check(const struct hca *h, const struct mlx5_ib_create_wq *drv)
 {
-	if (h->conf->no_striding)
+	if (h->conf->striding == STRIDING_NONE)
 		return EOPNOTSUPP;
 	if (drv->single_stride_log_num_of_bytes < STRIDE_LOG_MIN ||
 		drv->single_stride_log_num_of_bytes > STRIDE_LOG_MAX ||
