@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <rdmadump/clock.h>
+#include <rdmadump/identity.h>
 #include <rdmadump/json.h>
 #include <rdmadump/log.h>
 #include <rdmadump/units.h>
@@ -410,12 +411,25 @@ static int parse_all(struct rd_recorder *r, struct rd_error *err)
 	return 0;
 }
 
+static int check_textfile(const struct rd_recorder *r, struct rd_error *err)
+{
+	const struct rd_recorder_config *c = &r->config;
+	struct rd_identity id;
+
+	if (!c->textfile)
+		return 0;
+	return rd_identity_choose(&id, c->session.user, err) < 0 ||
+			       rd_identity_check_root(&id, c->textfile, err) < 0
+		       ? -1
+		       : 0;
+}
+
 static int open_parts(struct rd_recorder *r, struct rd_error *err)
 {
 	r->files = calloc(RD_RECORDER_FILES, sizeof(*r->files));
 	if (!r->files)
 		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for the recorder");
-	if (parse_all(r, err) < 0)
+	if (parse_all(r, err) < 0 || check_textfile(r, err) < 0)
 		return -1;
 	configure(r);
 	if (rd_session_open(&r->session, &r->session_config, err) < 0)

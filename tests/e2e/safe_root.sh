@@ -79,6 +79,13 @@ is "record -Z root, a FIFO in place of the textfile: exit status" $? 0
 is "record -Z root: the textfile is new" "$(stat -c '%F %u %a' "$theirs/state.prom")" "regular file 0 644"
 untouched "record -Z root, a link in place of the textfile"
 
+# Its caller could replace the directory's files by links while root writes there
+as_sudo model "${traffic[@]}" -- "$RDMADUMP" record mlx5_0 -Z root -a duration:1 -w "$tmp/root/r.pcapng" --trigger nak \
+	--textfile "$theirs/sudo.prom" >"$tmp/out" 2>"$tmp/log"
+is "sudo record -Z root, the textfile in a directory of the caller's: exit status" $? 3
+has "... message" "$tmp/log" "-Z root by sudo: the directory of '.*/theirs/sudo.prom' belongs to another user; name a directory of root's"
+is "... no file" "$(ls "$theirs/sudo.prom" "$tmp/root/"*.pcapng 2>/dev/null)" ""
+
 # The names of a file and of its analysis can be foreseen, too
 for ending in json html; do
 	cat >"$tmp/planted" <<-END
@@ -206,6 +213,17 @@ ok "sudo bundle: it has no file that the caller may not read"
 is "... and says why" "$(jq -r '.not_taken[] | select(.name | startswith("selftest/")) | .why' "$tmp"/un/*/manifest.json | sort -u | paste -sd,)" \
 	"File too large,Operation not permitted,Permission denied"
 untouched "sudo bundle"
+
+# A capture that becomes a link to root's once it was opened for its copy, before it is analysed
+cp "$capture" "$tmp/root/swap.pcap" && cp "$capture" "$theirs/swap.pcap" && chmod 600 "$tmp/root/swap.pcap"
+before=$(of_root)
+mkdir "$theirs/bin" && printf '#!/bin/sh\nln -sf "%s" "%s"\n' "$tmp/root/swap.pcap" "$theirs/swap.pcap" >"$theirs/bin/devlink" && chmod 755 "$theirs/bin/devlink"
+PATH=$theirs/bin:$PATH as_sudo "$SOFTHCA" -- "$RDMADUMP" bundle --timeout 20 --file "$theirs/swap.pcap" -w "$theirs/swap.tar.zst" >"$tmp/out" 2>"$tmp/log"
+is "sudo bundle, --file is swapped for a link to root's: exit status, and that it was" "$? $(readlink "$theirs/swap.pcap")" "0 $tmp/root/swap.pcap"
+mkdir "$tmp/swapped" && tar -xf "$theirs/swap.tar.zst" -C "$tmp/swapped"
+has "... the analysis may not read it" "$tmp"/swapped/*/analysis/files.txt "swap.pcap': Permission denied"
+is "... nor is there another one" "$(cat "$tmp"/swapped/*/analysis/files.json 2>/dev/null | grep -c '"conversations"')" 0
+untouched "sudo bundle, --file is swapped"
 
 # --- bundle: reading it back -------------------------------------------------------------------------
 
