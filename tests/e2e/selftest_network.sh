@@ -44,6 +44,24 @@ LACP|802.3ad 4||ENODEV - - -
 other bonds|balance-xor 2||ENOTUNIQ ENOTUNIQ ENOTUNIQ - enp1s0f0np0 is in a bond (bala
 CASES
 
+# under FILE ADDRESS: selftest on a port whose netdev has a master with this address and this file or directory; "": the port's own
+under() {
+	rm -rf tree out && mkdir out
+	# shellcheck disable=SC2016 # for the inner shell
+	model --keep "$tmp/tree" -- sh -c '
+		net=$0/sys/devices/pci0000:00/0000:01:00.0/net/enp1s0f0np0
+		mkdir -p "$net/master/$1" && cp "$net/address" "$net/master/address" && [ -z "$2" ] || echo "$2" >"$net/master/address"
+		shift 2 && "$@"' "$tmp/tree" "$@" "$RDMADUMP" selftest --json --output "$tmp/out" --probe send mlx5_0 >json 2>log
+}
+while IFS='|' read -r name has address errors; do
+	under "$has" "$address"
+	is "$name" "$(kinds) $(probe send '.reason // ""' | cut -c1-64)" "$errors"
+done <<'CASES'
+team|.||ENOTUNIQ ENOTUNIQ ENOTUNIQ - enp1s0f0np0 shares its MAC address with its master (a team or th
+port of a bridge|bridge||ENODEV - - - 
+port of a VRF|.|02:00:00:00:00:01|ENODEV - - - 
+CASES
+
 # --- VLANs ----------------------------------------------------------------------------------------
 
 # vlans ARGUMENTS...: VLAN, priority, type and source of the tagged frames that `contents` sent
