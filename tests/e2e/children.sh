@@ -74,5 +74,8 @@ fi
 is "closed standard descriptors: exit status" $? 0
 is "closed standard descriptors: all frames" "$(frames_of "$tmp/c.pcapng")" 20000
 is "closed standard descriptors: nothing takes their place" "$(grep -v ' /dev/null$' "$tmp/fds")" ""
+"$RDMADUMP" -r - -w "$tmp/d.pcap" <"$tmp/in.pcap" 2>&-
+is "closed standard error: exit status" $? 0
+is "closed standard error: no message is in the file" "$(stat -c %s "$tmp/d.pcap")" "$(stat -c %s "$tmp/in.pcap")"
 
 tap_done

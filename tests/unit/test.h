@@ -79,14 +79,13 @@ int main(void)
 
 /* A text or a number of any type. */
 struct value {
-	bool is_text;
-	const char *text;
+	const char *text; /* NULL: a number */
 	uint64_t number;
 };
 
 static inline struct value value_text(const char *text)
 {
-	return (struct value){.is_text = true, .text = text ? text : "(null)"};
+	return (struct value){.text = text ? text : "(null)"};
 }
 
 static inline struct value value_unsigned(uintmax_t number)
@@ -101,7 +100,7 @@ static inline struct value value_signed(intmax_t number)
 
 static inline void value_fail(struct value v, const char *title, const char *want, int line)
 {
-	if (v.is_text)
+	if (v.text)
 		print_error("%s is '%s', not '%s'\n", title, v.text, want);
 	else
 		print_error("%s is %" PRIi64 " (%#" PRIx64 "), not %s\n", title, (int64_t)v.number,
@@ -115,7 +114,7 @@ static inline const char *value_next(const char *want, struct value v, const cha
 	char *end = (char *)(uintptr_t)want;
 	bool same;
 
-	if (v.is_text) {
+	if (v.text) {
 		same = strncmp(want, v.text, strlen(v.text)) == 0;
 		end += same ? strlen(v.text) : 0;
 	} else {
@@ -129,9 +128,9 @@ static inline const char *value_next(const char *want, struct value v, const cha
 static inline void value_same(
 	struct value v, struct value want, const char *title, const char *wanted, int line)
 {
-	if (v.is_text != want.is_text || v.number != want.number ||
-		(v.is_text && strcmp(v.text, want.text) != 0))
-		value_fail(v, title, v.is_text ? want.text : wanted, line);
+	if (!v.text != !want.text || v.number != want.number ||
+		(v.text && strcmp(v.text, want.text) != 0))
+		value_fail(v, title, v.text ? want.text : wanted, line);
 }
 
 /*
