@@ -7,6 +7,23 @@
 #include "test_packet_make.h"
 #include <pcap/pcap.h>
 
+static struct make m;
+static struct rd_packet p;
+
+static int no_frame(void **state)
+{
+	m.n = 0;
+	return 0;
+}
+
+/* Begins without a byte in `m`. */
+#define TEST_FRAME(name) TEST_WITH(name, no_frame, NULL)
+
+static bool parse(enum rd_link link)
+{
+	return rd_packet_parse(link, m.b, m.n, m.n, &p);
+}
+
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
 static const struct {
@@ -103,18 +120,17 @@ TEST(opcodes)
 static const enum make_outer outers[] = {MAKE_V2_IPV4, MAKE_V2_IPV6, MAKE_V1, MAKE_IB, MAKE_IB_GRH};
 
 /* Offsets, payload and ICRC of every opcode in every type of packet, and with one byte less. */
-TEST(every_opcode)
+TEST_FRAME(every_opcode)
 {
 	static const uint32_t bth[] = {42, 62, 54, 8, 48};
 
 	for (size_t o = 0; o < COUNT(outers); o++) {
 		for (unsigned int code = 0; code < 256; code++) {
 			uint32_t headers = rd_opcodes[code].length;
-			struct make m = {.n = 0};
-			struct rd_packet p;
 
+			m.n = 0;
 			make_packet(&m, outers[o], code, 0x11, headers + 7, 1);
-			assert_true(rd_packet_parse(make_link(outers[o]), m.b, m.n, m.n, &p));
+			assert_true(parse(make_link(outers[o])));
 			same(p.flags, 0, p.bth, bth[o], p.opcode, code);
 			expect("0x11 0x123456 1", p.dest_qp, p.psn, p.pad);
 			same(p.payload, bth[o] + 12 + headers, p.payload_len, 7);
@@ -124,7 +140,7 @@ TEST(every_opcode)
 			if (!headers)
 				continue;
 			make_packet(&m, outers[o], code, 0x11, headers - (headers >= 4 ? 4 : 1), 0);
-			assert_true(rd_packet_parse(make_link(outers[o]), m.b, m.n, m.n, &p));
+			assert_true(parse(make_link(outers[o])));
 			same(p.flags & RD_PACKET_MALFORMED, RD_PACKET_MALFORMED, p.payload_len, 0);
 		}
 	}
@@ -133,12 +149,13 @@ TEST(every_opcode)
 /*
  * Untagged IPv4 has a fast path: a VLAN tag, which forces the other path, must change only offsets.
  */
-TEST(two_ways)
+TEST_FRAME(two_ways)
 {
 	for (unsigned int code = 0; code < 256; code++) {
-		struct make m = {.n = 0}, tagged = {.n = 0};
+		struct make tagged = {.n = 0};
 		struct rd_packet a, b;
 
+		m.n = 0;
 		make_packet(
 			&m, MAKE_V2_IPV4, code, 0xabcdef, rd_opcodes[code].length + 33U, code & 3);
 		m.b[42 + 1] |= (uint8_t)(code << 6 | 3);
@@ -170,7 +187,6 @@ TEST(two_ways)
 static void read_all(enum rd_link link, const uint8_t *data, uint32_t caplen, uint32_t len)
 {
 	struct rd_frame frame = {.data = data, .caplen = caplen, .len = len};
-	struct rd_packet p;
 	char line[512];
 	size_t n;
 
@@ -189,12 +205,11 @@ static void read_all(enum rd_link link, const uint8_t *data, uint32_t caplen, ui
 		assert_true(line[i] >= ' ' && line[i] <= '~');
 }
 
-TEST(truncated)
+TEST_FRAME(truncated)
 {
 	for (size_t o = 0; o < COUNT(outers); o++) {
 		for (unsigned int code = 0; code < 256; code += code == 0x64 ? 1 : 3) {
-			struct make m = {.n = 0};
-
+			m.n = 0;
 			/* To QP 1, so that MADs are read too. */
 			make_packet(&m, outers[o], code, 1, rd_opcodes[code].length + 60U, 0);
 			m.b[m.n - 66 + 1] = RD_MAD_CM;
@@ -209,10 +224,9 @@ TEST(truncated)
 	}
 }
 
-TEST(vlans)
+TEST_FRAME(vlans)
 {
-	struct make m = {.n = 0}, tagged = {.n = 0};
-	struct rd_packet p;
+	struct make tagged = {.n = 0};
 
 	make_packet(&m, MAKE_V2_IPV4, 0x04, 0x11, 8, 0);
 	make_bytes(&tagged, m.b, 12);
@@ -226,14 +240,11 @@ TEST(vlans)
 }
 
 /* Bytes after the IP packet are neither payload nor ICRC. */
-TEST(trailer)
+TEST_FRAME(trailer)
 {
-	struct make m = {.n = 0};
-	struct rd_packet p;
-
 	make_packet(&m, MAKE_V2_IPV4, 0x04, 0x11, 0, 0);
 	make_fill(&m, 0xaa, 6);
-	assert_true(rd_packet_parse(RD_LINK_ETHERNET, m.b, m.n, m.n, &p));
+	assert_true(parse(RD_LINK_ETHERNET));
 	assert_int_equal(p.end, m.n - 6);
 	assert_memory_equal(m.b + p.icrc, "ICRC", 4);
 	assert_int_equal(p.payload_len, 0);
@@ -254,33 +265,33 @@ static uint32_t crc_of(uint32_t crc, const uint8_t *b, uint32_t n)
 }
 
 /* By the text of the specification (7.8.1, annexes A16 and A17): what may change is ones. */
-static uint32_t icrc_of(enum make_outer outer, const struct make *m, const struct rd_packet *p)
+static uint32_t icrc_of(enum make_outer outer)
 {
 	static const uint8_t no_lrh[8] = {255, 255, 255, 255, 255, 255, 255, 255};
 	uint32_t crc = 0, from = 0;
 	uint8_t b[4096];
 
-	memcpy(b, m->b, m->n);
+	memcpy(b, m.b, m.n);
 	if (outer == MAKE_IB_GRH)
 		memset(b, 0xff, sizeof(no_lrh)); /* routers replace it */
 	else if (outer == MAKE_IB)
 		b[0] |= 0xf0; /* VL */
 	else
-		crc = crc_of(0, no_lrh, sizeof(no_lrh)), from = p->l3;
+		crc = crc_of(0, no_lrh, sizeof(no_lrh)), from = p.l3;
 	if (outer == MAKE_V2_IPV4) {
-		b[p->l3 + 1] = b[p->l3 + 8] = b[p->l3 + 10] = b[p->l3 + 11] = 0xff;
+		b[p.l3 + 1] = b[p.l3 + 8] = b[p.l3 + 10] = b[p.l3 + 11] = 0xff;
 	} else if (outer != MAKE_IB) {
-		b[p->l3] |= 0xf; /* traffic class, flow label, hop limit */
-		b[p->l3 + 1] = b[p->l3 + 2] = b[p->l3 + 3] = b[p->l3 + 7] = 0xff;
+		b[p.l3] |= 0xf; /* traffic class, flow label, hop limit */
+		b[p.l3 + 1] = b[p.l3 + 2] = b[p.l3 + 3] = b[p.l3 + 7] = 0xff;
 	}
 	if (outer == MAKE_V2_IPV4 || outer == MAKE_V2_IPV6)
-		b[p->bth - 2] = b[p->bth - 1] = 0xff; /* checksum of UDP */
-	b[p->bth + 4] = 0xff;
-	return crc_of(crc, b + from, p->icrc - from);
+		b[p.bth - 2] = b[p.bth - 1] = 0xff; /* checksum of UDP */
+	b[p.bth + 4] = 0xff;
+	return crc_of(crc, b + from, p.icrc - from);
 }
 
 /* Of each type of packet, short and long, with tags. */
-TEST(icrc)
+TEST_FRAME(icrc)
 {
 	static const uint8_t tag[4] = {0x81, 0, 0x60, 5};
 
@@ -289,30 +300,26 @@ TEST(icrc)
 
 		for (uint32_t body = 0; body < 300; body += 4)
 			for (int tags = 0; tags < (ethernet ? 3 : 1); tags++) {
-				struct make m = {.n = 0};
 				uint32_t computed, stored;
-				struct rd_packet p;
 
+				m.n = 0;
 				make_packet(&m, outer, 0x04, 0x11, body, 0);
 				for (int i = 0; i < tags; i++) {
 					memmove(m.b + 16, m.b + 12, m.n - 12);
 					memcpy(m.b + 12, tag, sizeof(tag));
 					m.n += (uint32_t)sizeof(tag);
 				}
-				assert_true(rd_packet_parse(make_link(outer), m.b, m.n, m.n, &p));
+				assert_true(parse(make_link(outer)));
 				assert_true(rd_packet_icrc(&p, &computed, &stored));
-				if (computed != icrc_of(outer, &m, &p))
+				if (computed != icrc_of(outer))
 					fail_msg("type %d, %u bytes, %d tags", (int)outer, body,
 						tags);
 			}
 	}
 }
 
-TEST(ipv4_options_and_fragments)
+TEST_FRAME(ipv4_options_and_fragments)
 {
-	struct make m = {.n = 0};
-	struct rd_packet p;
-
 	make_ethernet(&m, 0x0800);
 	make_be16(&m, 0x4700);
 	make_be16(&m, 28 + 8 + 16);
@@ -323,23 +330,20 @@ TEST(ipv4_options_and_fragments)
 	make_udp(&m, 4791, 16);
 	make_bth(&m, 0x04, 5, 6, 0);
 	make_bytes(&m, "ICRC", 4);
-	assert_true(rd_packet_parse(RD_LINK_ETHERNET, m.b, m.n, m.n, &p));
+	assert_true(parse(RD_LINK_ETHERNET));
 	same(p.l4, 14 + 28, p.dest_qp, 5);
 
 	m.b[20] = 0x20; /* more fragments: no ICRC here */
-	expect("1 0 4", rd_packet_parse(RD_LINK_ETHERNET, m.b, m.n, m.n, &p), p.icrc,
-		p.payload_len);
+	expect("1 0 4", parse(RD_LINK_ETHERNET), p.icrc, p.payload_len);
 
 	m.b[21] = 1; /* a later fragment: no transport */
-	expect("0 0", rd_packet_parse(RD_LINK_ETHERNET, m.b, m.n, m.n, &p), p.l4);
+	expect("0 0", parse(RD_LINK_ETHERNET), p.l4);
 	same(p.payload, 14 + 28, p.flags, RD_PACKET_FRAGMENT);
 }
 
-TEST(ipv6_extensions)
+TEST_FRAME(ipv6_extensions)
 {
 	static const uint8_t options[] = {60, 0, 1, 4, 0, 0, 0, 0}, destination[] = {17, 1, 1, 12};
-	struct make m = {.n = 0};
-	struct rd_packet p;
 
 	make_ethernet(&m, 0x86dd);
 	make_ipv6(&m, 0, 8 + 16 + 8 + 16);
@@ -349,31 +353,28 @@ TEST(ipv6_extensions)
 	make_udp(&m, 4791, 16);
 	make_bth(&m, 0x04, 5, 6, 0);
 	make_bytes(&m, "ICRC", 4);
-	assert_true(rd_packet_parse(RD_LINK_ETHERNET, m.b, m.n, m.n, &p));
+	assert_true(parse(RD_LINK_ETHERNET));
 	same(p.l4, 54 + 24, p.proto, 17);
 
 	m.b[20] = 44; /* the first one becomes a fragment header: nothing follows, more follow */
 	for (unsigned int more = 0; more < 2; more++) {
 		rd_put_be16(m.b + 54 + 2, (uint16_t)more);
-		assert_true(rd_packet_parse(RD_LINK_ETHERNET, m.b, m.n, m.n, &p));
+		assert_true(parse(RD_LINK_ETHERNET));
 		assert_int_equal(p.flags & RD_PACKET_FRAGMENT, more ? RD_PACKET_FRAGMENT : 0);
 	}
 	m.b[54 + 3] = 8; /* a later fragment */
-	assert_false(rd_packet_parse(RD_LINK_ETHERNET, m.b, m.n, m.n, &p));
+	assert_false(parse(RD_LINK_ETHERNET));
 	same(p.payload, 54 + 8, p.flags, RD_PACKET_FRAGMENT);
 }
 
-TEST(not_roce)
+TEST_FRAME(not_roce)
 {
-	struct make m = {.n = 0};
-	struct rd_packet p;
-
 	/* Too short for BTH and ICRC. */
 	make_ethernet(&m, 0x0800);
 	make_ipv4(&m, 17, 8 + 15);
 	make_udp(&m, 4791, 15);
 	make_fill(&m, 0, 15);
-	assert_false(rd_packet_parse(RD_LINK_ETHERNET, m.b, m.n, m.n, &p));
+	assert_false(parse(RD_LINK_ETHERNET));
 	same(p.kind, RD_KIND_OTHER, p.payload_len, 15);
 
 	/* TCP with options; iWARP is one of these. */
@@ -383,44 +384,38 @@ TEST(not_roce)
 	make_fill(&m, 0, 12);
 	make_be16(&m, 0x8010);
 	make_fill(&m, 0, 18 + 5);
-	assert_false(rd_packet_parse(RD_LINK_ETHERNET, m.b, m.n, m.n, &p));
+	assert_false(parse(RD_LINK_ETHERNET));
 	same(p.kind, RD_KIND_OTHER, p.payload, 14 + 20 + 32, p.payload_len, 5);
 }
 
-TEST(infiniband_raw)
+TEST_FRAME(infiniband_raw)
 {
-	struct make m = {.n = 0};
-	struct rd_packet p;
-
 	make_lrh(&m, 0, 12);
 	make_be32(&m, 0x0800);
 	make_fill(&m, 0x55, 8 + 2);
-	expect("0 0x0800 12", rd_packet_parse(RD_LINK_INFINIBAND, m.b, m.n, m.n, &p), p.ethertype,
-		p.payload);
+	expect("0 0x0800 12", parse(RD_LINK_INFINIBAND), p.ethertype, p.payload);
 
 	m.n = 0;
 	make_lrh(&m, 1, 40 + 8);
 	make_ipv6(&m, 58, 8);
 	make_fill(&m, 0, 8 + 2);
-	assert_false(rd_packet_parse(RD_LINK_INFINIBAND, m.b, m.n, m.n, &p));
+	assert_false(parse(RD_LINK_INFINIBAND));
 	same(p.net, RD_NET_IPV6, p.l4, 48);
 	/* Bytes beyond the LRH's packet length are not part of it. */
 	m.b[4] |= 0xf8;
-	assert_false(rd_packet_parse(RD_LINK_INFINIBAND, m.b, m.n, m.n, &p));
+	assert_false(parse(RD_LINK_INFINIBAND));
 	same(p.flags & RD_PACKET_MALFORMED, 0, p.end, m.n - 2);
 }
 
-TEST(headers)
+TEST_FRAME(headers)
 {
-	struct make m = {.n = 0};
 	struct rd_atomic atomic;
 	struct rd_deth deth;
 	struct rd_reth reth;
-	struct rd_packet p;
 
 	/* XRC: XRCETH, RETH, ImmDt. The body counts from 1. */
 	make_packet(&m, MAKE_IB, 0xab, 0x11, 24, 0);
-	rd_packet_parse(RD_LINK_INFINIBAND, m.b, m.n, m.n, &p);
+	parse(RD_LINK_INFINIBAND);
 	expect("0x01020304 1 1 0x0d0e0f10", rd_be32(rd_packet_header(&p, RD_H_XRCETH)),
 		rd_packet_reth(&p, &reth), reth.va == UINT64_C(0x05060708090a0b0c), reth.rkey);
 	expect("0x11121314 0x15161718", reth.length, rd_be32(rd_packet_header(&p, RD_H_IMMDT)));
@@ -429,14 +424,14 @@ TEST(headers)
 	/* RD: RDETH, DETH, AtomicETH. */
 	m.n = 0;
 	make_packet(&m, MAKE_IB, 0x53, 0x11, 40, 0);
-	rd_packet_parse(RD_LINK_INFINIBAND, m.b, m.n, m.n, &p);
+	parse(RD_LINK_INFINIBAND);
 	expect("1 0x05060708 0x0a0b0c 1 1", rd_packet_deth(&p, &deth), deth.qkey, deth.src_qp,
 		rd_packet_atomic(&p, &atomic), atomic.va == UINT64_C(0x0d0e0f1011121314));
 	expect("0x15161718 1 1 0", atomic.rkey, atomic.swap_or_add == UINT64_C(0x191a1b1c1d1e1f20),
 		atomic.compare == UINT64_C(0x2122232425262728), rd_packet_reth(&p, &reth));
 }
 
-TEST(aeth)
+TEST_FRAME(aeth)
 {
 	static const struct {
 		uint8_t syndrome;
@@ -445,13 +440,12 @@ TEST(aeth)
 		{0x60, RD_AETH_NAK}};
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct make m = {.n = 0};
 		struct rd_aeth aeth;
-		struct rd_packet p;
 
+		m.n = 0;
 		make_packet(&m, MAKE_V2_IPV4, 0x11, 0x11, 4, 0);
 		m.b[54] = cases[i].syndrome;
-		rd_packet_parse(RD_LINK_ETHERNET, m.b, m.n, m.n, &p);
+		parse(RD_LINK_ETHERNET);
 		assert_true(rd_packet_aeth(&p, &aeth));
 		same(aeth.kind, cases[i].kind, aeth.value, cases[i].syndrome & 0x1f, aeth.msn,
 			0x020304);
@@ -467,24 +461,21 @@ TEST(aeth)
 	assert_string_equal(rd_aeth_nak_name(31), "reserved NAK code");
 }
 
-TEST(bth_bits)
+TEST_FRAME(bth_bits)
 {
-	struct make m = {.n = 0};
-	struct rd_packet p;
-
 	make_packet(&m, MAKE_V2_IPV4, 0x04, 0x11, 0, 0);
 	m.b[15] = 0x6b;
 	m.b[42 + 1] = 0xc0 | 0x05;
 	m.b[42 + 4] = 0xc0;
 	m.b[42 + 8] = 0x80;
-	rd_packet_parse(RD_LINK_ETHERNET, m.b, m.n, m.n, &p);
+	parse(RD_LINK_ETHERNET);
 	assert_int_equal(p.bth_bits,
 		RD_BTH_SOLICITED | RD_BTH_MIGREQ | RD_BTH_FECN | RD_BTH_BECN | RD_BTH_ACKREQ);
 	expect("5 0x6b", p.tver, rd_packet_tclass(&p));
 	m.n = 0;
 	make_packet(&m, MAKE_V1, 0x04, 0x11, 0, 0);
 	rd_put_be32(m.b + 14, 0x66b00000);
-	rd_packet_parse(RD_LINK_ETHERNET, m.b, m.n, m.n, &p);
+	parse(RD_LINK_ETHERNET);
 	assert_int_equal(rd_packet_tclass(&p), 0x6b);
 }
 
@@ -513,13 +504,13 @@ static const struct {
 		" payload 4 len 62"},
 };
 
-TEST(lines)
+TEST_FRAME(lines)
 {
 	for (size_t i = 0; i < COUNT(lines); i++) {
-		struct make m = {.n = 0};
 		char line[512], small[24];
 		struct rd_frame frame;
 
+		m.n = 0;
 		make_packet(&m, lines[i].outer, lines[i].opcode, 0x11, lines[i].body, 0);
 		frame = make_frame(&m);
 		rd_packet_line(
@@ -544,9 +535,8 @@ TEST(line_flow_control)
 	assert_non_null(strstr(line, "InfiniBand flow control"));
 }
 
-TEST(line_times)
+TEST_FRAME(line_times)
 {
-	struct make m = {.n = 0};
 	struct rd_frame frame;
 	char line[512];
 
@@ -571,9 +561,8 @@ TEST(line_times)
 	assert_memory_equal(line, "OUT 52:54:00:00:00:02 > 52:54:00:00:00:01 10.0.0.2 > ", 53);
 }
 
-TEST(line_dscp)
+TEST_FRAME(line_dscp)
 {
-	struct make m = {.n = 0};
 	struct rd_frame frame;
 	char line[512];
 
@@ -586,7 +575,7 @@ TEST(line_dscp)
 
 /* A line names the kind of an AETH once: an acknowledge in the opcode's column, a response after
  * it. */
-TEST(line_naks)
+TEST_FRAME(line_naks)
 {
 	static const struct {
 		unsigned int opcode;
@@ -609,9 +598,9 @@ TEST(line_naks)
 	char line[512];
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct make m = {.n = 0};
 		struct rd_frame frame;
 
+		m.n = 0;
 		make_packet(&m, MAKE_V2_IPV4, cases[i].opcode, 0x11, 4, 0);
 		frame = make_frame(&m);
 		m.b[m.n - 8] = cases[i].syndrome;
@@ -622,13 +611,12 @@ TEST(line_naks)
 }
 
 /* Messages of the CM of a real kernel; the numbers are tshark's. */
-TEST(cm)
+TEST_FRAME(cm)
 {
 	const char *dir = getenv("TEST_DATA");
 	char path[4096];
 	struct pcap_pkthdr h;
 	const u_char *data;
-	struct rd_packet p;
 	struct rd_mad mad;
 	struct rd_cm cm;
 	pcap_t *in;
@@ -681,17 +669,16 @@ static const struct {
 	{"not decoded", RD_LINK_RAW, "", 0, false, NULL},
 };
 
-TEST(links)
+TEST_FRAME(links)
 {
 	struct make inner = {.n = 0};
 
 	make_packet(&inner, MAKE_V2_IPV4, 0x0a, 0x11, 16 + 64, 0);
 	for (size_t i = 0; i < sizeof(on_links) / sizeof(*on_links); i++) {
 		const uint32_t length = on_links[i].length;
-		struct make m = {.n = 0};
-		struct rd_packet p;
 		char text[512];
 
+		m.n = 0;
 		make_bytes(&m, on_links[i].before, length);
 		make_bytes(&m, inner.b + 14, inner.n - 14);
 		if (on_links[i].shown) {
@@ -702,7 +689,7 @@ TEST(links)
 			if (!strstr(text, on_links[i].shown))
 				fail_msg("%s: '%s'", on_links[i].name, text);
 		}
-		if (rd_packet_parse(on_links[i].link, m.b, m.n, m.n, &p) != on_links[i].ip)
+		if (parse(on_links[i].link) != on_links[i].ip)
 			fail_msg("%s", on_links[i].name);
 		assert_int_equal(p.flags, 0);
 		if (on_links[i].ip) {
@@ -724,7 +711,7 @@ TEST(links)
 }
 
 /* The printed line of IP packets that are not RDMA. */
-TEST(other_lines)
+TEST_FRAME(other_lines)
 {
 	static const struct {
 		uint8_t proto;
@@ -732,10 +719,10 @@ TEST(other_lines)
 	} rows[] = {{17, "UDP payload 12"}, {132, "SCTP"}, {50, "ESP"}, {200, "IP protocol 200"}};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		struct make m = {.n = 0};
 		struct rd_frame frame;
 		char text[512];
 
+		m.n = 0;
 		make_ethernet(&m, 0x0800);
 		make_ipv4(&m, rows[i].proto, 8 + 12);
 		make_udp(&m, 53, 12);
