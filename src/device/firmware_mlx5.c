@@ -108,10 +108,8 @@ struct ibv_context *rd_mlx5_open(struct ibv_device *device, bool *devx)
 	struct mlx5dv_context_attr attr = {.flags = MLX5DV_CONTEXT_FLAGS_DEVX};
 	struct ibv_context *context = NULL;
 
-	*devx = false;
-	if (!mlx5dv_is_supported(device))
-		return NULL;
-	context = mlx5dv_open_device(device, &attr);
+	if (mlx5dv_is_supported(device))
+		context = mlx5dv_open_device(device, &attr);
 	*devx = context != NULL;
 	return context;
 }
