@@ -148,6 +148,22 @@ bool rd_packet_has_icrc(const struct rd_packet *p);
  * path. */
 bool rd_packet_icrc(const struct rd_packet *p, uint32_t *computed, uint32_t *stored);
 
+/* Of a packet without a valid ICRC: whether a switch that trims packets cut its payload off. */
+bool rd_packet_trimmed(const struct rd_packet *p);
+
+#define RD_PART_MAX 4608
+/*
+ * Of a packet without a valid ICRC: whether the host merged several into one datagram (GRO); the
+ * bytes from one BTH to the next. 0: it did not.
+ */
+uint32_t rd_packet_merged(const struct rd_packet *p);
+/*
+ * The nth of them, from 0, as the frame that it was: its lengths, and its IP identification, if the
+ * sender counts them. Returns its length; 0: there are no more.
+ */
+uint32_t rd_packet_part(
+	const struct rd_packet *p, uint32_t step, uint32_t nth, uint8_t part[RD_PART_MAX]);
+
 /*
  * The first byte of a header after the BTH; NULL if the opcode has no such header or it was not
  * captured whole.

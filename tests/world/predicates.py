@@ -347,6 +347,7 @@ OF_CAPTURE = {
     "damaged-unknown-qp": damaged_strays, "silence": silence, "time-backwards": backwards, "cm-reject": rejected,
     "cm-no-reply": not_connected, "file-damaged": _never("no file is damaged"),
     "pause-frames": pause_frames,
+    "trimmed": _never("no switch trims packets"), "merged-frames": _never("no host merges packets"),
     "several-vlans": _never("each direction of a QP pair is in one VLAN"), "no-such-qp": no_such_qp, "too-many-qps": _never("few QPs"),
     "too-many-facts": _never("no facts"), "counters-differ": counters_differ,
     "counter": counter, "link-down": link_down,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Takes frames in batches: counts each, checks its CRC, and passes it to the part that handles it.
- */
+/* Takes frames in batches: counts each, checks its CRC, passes it to the part that handles it. */
 #include "app.h"
 #include "refused.h"
 #include <errno.h>
@@ -8,6 +7,7 @@
 
 #define SILENCE_NS	      UINT64_C(2000000) /* shorter pauses of a link are not reported */
 #define VCRC_LEN	      2
+#define PAYLOAD_MAX	      4096
 #define ETHERTYPE_MAC_CONTROL 0x8808
 #define STEP_NS		      UINT64_C(100000000)   /* what a clock is set by */
 #define FAR_TOO_LONG_NS	      UINT64_C(10000000000) /* for a request of a sender with a timer */
@@ -108,8 +108,9 @@ static inline enum icrc icrc_of(const struct rd_analysis *a, const struct rd_pac
 	return is_left_out(p, stored) ? ICRC_ABSENT : ICRC_BAD;
 }
 
-/* A damaged frame makes no flow: its addresses may be wrong. */
-static void damaged(struct rd_analysis *a, const struct item *it)
+/* A damaged frame makes no flow: its addresses may be wrong. Receivers drop it, or a trimmed one.
+ */
+static void damaged(struct rd_analysis *a, const struct item *it, enum rd_incident_kind kind)
 {
 	const struct rd_packet *p = it->p;
 	const uint8_t *src, *dst;
@@ -124,8 +125,8 @@ static void damaged(struct rd_analysis *a, const struct item *it)
 		f->traffic.frames++;
 		flow_unproven(f);
 		f->traffic.wire_bytes += p->len;
-		flow_incident(a, f, RD_INC_ICRC, 1);
-	} else {
+		flow_incident(a, f, kind, 1);
+	} else if (kind == RD_INC_ICRC) {
 		incident_add(&a->icrc_lost, 1, a->frame, a->ns);
 	}
 }
@@ -203,23 +204,6 @@ static inline void flow_count(struct rd_analysis *a, struct flow *f, const struc
 	leg_take(a->legs, f->leg, p->len, it->ns, it->frame);
 	if (!is_plain(f, p))
 		flow_marks(a, f, p);
-}
-
-/* SMPs use a separate virtual lane (VL15), are addressed to ports, and do not belong to a QP. */
-static bool is_subnet_management(const struct rd_packet *p)
-{
-	return p->kind == RD_KIND_IB && !p->dest_qp && rd_packet_is_mad(p);
-}
-
-static void subnet_management(struct rd_analysis *a, const struct item *it)
-{
-	struct rd_point *point = grid_point(&a->grid, 0, it->ns);
-
-	mad_take(a, it);
-	a->totals.cut += (it->p->flags & RD_PACKET_CUT) != 0;
-	a->totals.malformed += (it->p->flags & RD_PACKET_MALFORMED) != 0;
-	point->frames++;
-	point->wire_bytes += it->p->len;
 }
 
 static void congestion(struct rd_analysis *a, struct flow *f, const struct rd_packet *p)
@@ -328,13 +312,52 @@ static void other(struct rd_analysis *a, const struct rd_packet *p, uint64_t ns)
 	point->wire_bytes += p->len;
 }
 
-/* False: the frame is damaged, so receivers drop it, or it is not RoCE. */
+static void packet_take(struct rd_analysis *a, struct item *it, unsigned int direction);
+
+/* The packets of a frame that the host merged; false: it did not. */
+static bool parts_take(struct rd_analysis *a, const struct item *it, unsigned int direction)
+{
+	const uint32_t step = rd_packet_merged(it->p);
+	uint8_t bytes[RD_PART_MAX];
+	uint32_t len;
+
+	if (!step)
+		return false;
+	incident_add(&a->merged, 1, a->frame, a->ns);
+	for (uint32_t i = 0; (len = rd_packet_part(it->p, step, i, bytes)); i++) {
+		struct rd_packet p;
+		struct item part = *it;
+
+		a->merged_packets++;
+		part.p = &p;
+		part.part = true;
+		if (rd_packet_parse(a->link, bytes, len, len, &p))
+			packet_take(a, &part, direction);
+	}
+	return true;
+}
+
+/* False: the frame is damaged, so receivers drop it, or it is not RoCE, or its parts were taken. */
 static __attribute__((noinline)) bool unproven_take(
 	struct rd_analysis *a, const struct item *it, enum icrc icrc, unsigned int direction)
 {
+	const bool wrong = icrc == ICRC_BAD && icrc_believed(a, direction);
+
+	/* The ICRC of a part may be over what the host did not keep, as the IP identification. */
+	if (it->part) {
+		a->totals.icrc_unchecked++;
+		return true;
+	}
+	if (!it->network && !(it->place & 1) && (wrong || it->p->payload_len > PAYLOAD_MAX) &&
+		parts_take(a, it, direction))
+		return false;
 	if (foreign_take(a, it)) {
 		a->totals.rdma_frames--;
 		other(a, it->p, a->ns);
+		return false;
+	}
+	if ((wrong || it->p->flags & RD_PACKET_MALFORMED) && rd_packet_trimmed(it->p)) {
+		damaged(a, it, RD_INC_TRIMMED);
 		return false;
 	}
 	if (icrc != ICRC_BAD) {
@@ -346,7 +369,7 @@ static __attribute__((noinline)) bool unproven_take(
 	a->icrc[direction].bad++;
 	if (!icrc_believed(a, direction))
 		return true;
-	damaged(a, it);
+	damaged(a, it, RD_INC_ICRC);
 	return false;
 }
 
@@ -440,6 +463,42 @@ static bool in_time(struct rd_analysis *a, uint64_t ns)
 	return ns >= a->config.from_ns && ns <= a->config.to_ns;
 }
 
+static inline void packet_take(struct rd_analysis *a, struct item *it, unsigned int direction)
+{
+	const struct rd_packet *p = it->p;
+	const enum icrc icrc = icrc_of(a, p);
+	unsigned int part;
+	struct flow *f;
+
+	if (icrc != ICRC_GOOD && !unproven_take(a, it, icrc, direction))
+		return;
+	a->totals.icrc_good += icrc == ICRC_GOOD;
+	a->icrc[direction].good += icrc == ICRC_GOOD;
+	if (p->kind == RD_KIND_IB && mad_is_smp(p)) {
+		mad_take_smp(a, it);
+		return;
+	}
+	if (a->opcodes)
+		opcodes_take(a->opcodes, p, a->frame);
+	part = a->parts[p->opcode];
+	f = part ? flow_of(a, it, part) : NULL;
+	if (!f) {
+		a->totals.frames_left_out += part != PART_NONE;
+		other(a, p, it->ns);
+		return;
+	}
+	it->ip_id = ip_id(p);
+	if (it->place != f->place.home && place_leaves(a, f, it)) {
+		other(a, p, it->ns);
+		return;
+	}
+	flow_count(a, f, it);
+	f->traffic.directions |= (uint8_t)(1U << direction);
+	if (icrc != ICRC_GOOD)
+		flow_unproven(f);
+	part_run(a, f, it, part);
+}
+
 static inline void frame_take(
 	struct rd_analysis *a, enum rd_link link, const struct rd_frame *frame)
 {
@@ -447,9 +506,6 @@ static inline void frame_take(
 	struct item it = {.p = &p,
 		.ns = frame->ts_ns + a->totals.moved_ns,
 		.place = (uint8_t)((unsigned int)frame->iface << 1)};
-	unsigned int part, direction;
-	enum icrc icrc;
-	struct flow *f;
 
 	a->frame++;
 	if (it.ns >= a->facts_ns)
@@ -472,35 +528,7 @@ static inline void frame_take(
 		return;
 	}
 	a->totals.rdma_frames++;
-	icrc = icrc_of(a, &p);
-	direction = frame->direction < RD_DIRECTIONS ? frame->direction : RD_DIR_UNKNOWN;
-	if (icrc != ICRC_GOOD && !unproven_take(a, &it, icrc, direction))
-		return;
-	a->totals.icrc_good += icrc == ICRC_GOOD;
-	a->icrc[direction].good += icrc == ICRC_GOOD;
-	if (is_subnet_management(&p)) {
-		subnet_management(a, &it);
-		return;
-	}
-	if (a->opcodes)
-		opcodes_take(a->opcodes, &p, a->frame);
-	part = a->parts[p.opcode];
-	f = part ? flow_of(a, &it, part) : NULL;
-	if (!f) {
-		a->totals.frames_left_out += part != PART_NONE;
-		other(a, &p, it.ns);
-		return;
-	}
-	it.ip_id = ip_id(&p);
-	if (it.place != f->place.home && place_leaves(a, f, &it)) {
-		other(a, &p, it.ns);
-		return;
-	}
-	flow_count(a, f, &it);
-	f->traffic.directions |= (uint8_t)(1U << direction);
-	if (icrc != ICRC_GOOD)
-		flow_unproven(f);
-	part_run(a, f, &it, part);
+	packet_take(a, &it, frame->direction < RD_DIRECTIONS ? frame->direction : RD_DIR_UNKNOWN);
 }
 
 void rd_analysis_frames(

@@ -199,3 +199,19 @@ bool mad_rows(const struct rd_analysis *a, struct rd_report *r)
 	qsort(r->mads, r->n_mads, sizeof(*r->mads), row_order);
 	return true;
 }
+
+bool mad_is_smp(const struct rd_packet *p)
+{
+	return !p->dest_qp && rd_packet_is_mad(p);
+}
+
+void mad_take_smp(struct rd_analysis *a, const struct item *it)
+{
+	struct rd_point *point = grid_point(&a->grid, 0, it->ns);
+
+	mad_take(a, it);
+	a->totals.cut += (it->p->flags & RD_PACKET_CUT) != 0;
+	a->totals.malformed += (it->p->flags & RD_PACKET_MALFORMED) != 0;
+	point->frames++;
+	point->wire_bytes += it->p->len;
+}

@@ -499,6 +499,8 @@ struct rd_analysis {
 		uint64_t good, bad;
 	} icrc[RD_DIRECTIONS];
 	struct rd_incident icrc_lost; /* wrong CRC, and the flow is unknown */
+	struct rd_incident merged;    /* frames with several packets */
+	uint64_t merged_packets;      /* in them */
 	struct rd_incident tunnels;   /* RDMA frames in tunnels, whether looked into or not */
 	struct rd_incident copies;    /* of packets that are analysed at another place */
 	bool tunnels_proven;	      /* one of those had a valid ICRC */
@@ -550,6 +552,7 @@ struct item {
 	uint64_t ns, frame;
 	uint32_t ip_id;	  /* 0x10000: there is none */
 	uint32_t network; /* as in struct rd_inner; 0: none */
+	bool part;	  /* of a frame that the host merged */
 	uint8_t place;	  /* twice the number of the interface, plus 1 if it was in a tunnel */
 };
 
@@ -818,6 +821,9 @@ void side_free(struct rd_side *s);
 /* Counts a MAD (mad.c). */
 void mad_free(struct mads *mads);
 void mad_take(struct rd_analysis *a, const struct item *it);
+/* Of InfiniBand: SMPs use a separate virtual lane (VL15), and do not belong to a QP. */
+bool mad_is_smp(const struct rd_packet *p);
+void mad_take_smp(struct rd_analysis *a, const struct item *it);
 /* Fills the table of a report; false if out of memory. */
 bool mad_rows(const struct rd_analysis *a, struct rd_report *r);
 /* Connections (cm.c). */

@@ -316,6 +316,19 @@ static bool damaged_strays(const struct look *l, struct rd_finding *f)
 	return true;
 }
 
+static bool merged(const struct look *l, struct rd_finding *f)
+{
+	if (l->nth || !l->a->merged.count)
+		return false;
+	finding_evidence(f, &l->a->merged);
+	rd_finding_title(f, "the host merged packets before they were captured (GRO)");
+	rd_finding_detail(f,
+		"%llu packets in %llu frame%s; each is judged by itself, with the time of its "
+		"frame",
+		n(l->a->merged_packets), n(f->evidence.count), rd_plural(f->evidence.count));
+	return true;
+}
+
 static bool backwards(const struct look *l, struct rd_finding *f)
 {
 	if (l->nth || !l->r->totals.backwards)
@@ -506,6 +519,12 @@ const struct rule rules_of_capture[] = {
 		 "the same cause as other damaged frames, or other traffic on UDP port 4791",
 		 "look at the frames; look at symbol errors and FCS errors of the links"},
 		damaged_strays},
+	{{"merged-frames", RD_SEV_NOTE, RD_CERTAIN,
+		 "times within such a frame are not known, nor what was between its packets",
+		 "switch it off: ethtool -K NETDEV gro off (or rx-gro-list off, "
+		 "rx-udp-gro-forwarding "
+		 "off); or capture on the RDMA device (rdmadump -d)"},
+		merged},
 	{{"time-backwards", RD_SEV_NOTE, RD_CERTAIN,
 		 "the clock was set, or files are in the wrong order",
 		 "look at the source of the clock, name files in the order of their times"},

@@ -89,7 +89,7 @@ static bool lost_downstream(const struct look *l, struct rd_finding *f)
 
 static bool lost_upstream(const struct look *l, struct rd_finding *f)
 {
-	uint64_t damaged = count(l, RD_INC_ICRC);
+	uint64_t damaged = count(l, RD_INC_ICRC) + count(l, RD_INC_TRIMMED);
 
 	if (!count(l, RD_INC_LOST_UPSTREAM) || damaged >= count(l, RD_INC_LOST_UPSTREAM))
 		return false;
@@ -292,6 +292,20 @@ static bool damaged(const struct look *l, struct rd_finding *f)
 	return true;
 }
 
+static bool trimmed(const struct look *l, struct rd_finding *f)
+{
+	char share[RD_UNITS_LEN];
+
+	if (!count(l, RD_INC_TRIMMED))
+		return false;
+	finding_evidence(f, incident(l, RD_INC_TRIMMED));
+	rd_finding_title(f, "packets lost their payload upstream of this capture point");
+	rd_finding_detail(f, "%llu packet%s with headers of a longer one, %s", n(f->evidence.count),
+		rd_plural(f->evidence.count), share_text(share, f->evidence.count, l->s->frames));
+	filter_requests(l, f);
+	return true;
+}
+
 const struct rule rules_of_loss[] = {
 	{{"lost-downstream", RD_SEV_PROBLEM, RD_LIKELY,
 		 "a switch that drops on this priority (no PFC), a bad link, or the receiving NIC; "
@@ -322,6 +336,12 @@ const struct rule rules_of_loss[] = {
 		 "UD does not retransmit: the application notices lost datagrams itself, or nobody",
 		 "capture at the sender too"},
 		datagram_gaps},
+	{{"trimmed", RD_SEV_PROBLEM, RD_LIKELY,
+		 "a switch without room for them trimmed these packets: it sent their headers on, "
+		 "so that the receiver requests them again at once",
+		 "look at the queues and at the counters of trimmed packets of the switches; the "
+		 "DSCP of these packets is that of trimmed ones"},
+		trimmed},
 	{{"damaged", RD_SEV_PROBLEM, RD_LIKELY,
 		 "a bad cable, transceiver or memory on the path, a device that rewrites headers, "
 		 "or "

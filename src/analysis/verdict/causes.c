@@ -57,6 +57,8 @@ static const struct cause causes[] = {
 		"Last rounds without a response", 0},
 	{"damaged", 3, "Frames from {s} to {r} are damaged on the way, and dropped by receivers.",
 		{UPSTREAM}, RD_LIKELY, "Frames damaged", 0},
+	{"trimmed", 4, "A switch trimmed packets from {s} to {r}, for which it had no room.",
+		{ANYWHERE(FA)}, RD_LIKELY, "Packets trimmed", 0},
 	{"lost-downstream", 4, NULL, {DOWNSTREAM}, RD_LIKELY, "Packets lost", LOST | DOWN},
 	{"lost-upstream", 4, NULL, {UPSTREAM}, RD_LIKELY, "Packets lost", LOST | UP},
 	{"unreliable-lost", 4, NULL, {UPSTREAM}, RD_LIKELY, "Packets lost", LOST | UP},
