@@ -5,6 +5,7 @@
  * IPv6 extension headers, MADs of all classes, with random bytes in all fields that may have any;
  * InfiniBand in ERF records. `subnet`: what a port of an InfiniBand subnet sees as it comes up.
  */
+#include "test_bits.h"
 #include "test_packet_make.h"
 
 #define DLT_ERF	    197
@@ -19,22 +20,6 @@
 #define PROTO_FRAGMENT 44
 #define PROTO_AH       51
 #define PROTO_DSTOPTS  60
-
-static uint32_t random_next(void)
-{
-	static uint64_t x = 88172645463325252;
-
-	x ^= x << 13;
-	x ^= x >> 7;
-	x ^= x << 17;
-	return (uint32_t)(x >> 16);
-}
-
-static void random_fill(uint8_t *p, uint32_t n)
-{
-	for (uint32_t i = 0; i < n; i++)
-		p[i] = (uint8_t)random_next();
-}
 
 struct output {
 	pcap_dumper_t *to;

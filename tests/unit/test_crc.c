@@ -5,6 +5,7 @@
  */
 #include "crc.h"
 #include "test.h"
+#include "test_bits.h"
 
 #define ROUNDS	3000
 #define LEN_MAX 2300
@@ -13,38 +14,10 @@ static const uint32_t starts[CRC_KINDS] = {
 	[CRC_INVARIANT] = UINT32_MAX,
 	[CRC_VARIANT] = UINT16_MAX,
 };
-/* IBTA volume 1, 7.8, bits reversed. */
 static const uint32_t polynomials[CRC_KINDS] = {
-	[CRC_INVARIANT] = 0xedb88320,
-	[CRC_VARIANT] = 0xd008,
+	[CRC_INVARIANT] = CRC32_POLYNOMIAL,
+	[CRC_VARIANT] = CRC16_POLYNOMIAL,
 };
-
-static uint32_t bit_by_bit(uint32_t polynomial, uint32_t crc, const uint8_t *p, size_t len)
-{
-	for (; len; len--) {
-		crc ^= *p++;
-		for (int bit = 0; bit < 8; bit++)
-			crc = crc & 1 ? crc >> 1 ^ polynomial : crc >> 1;
-	}
-	return crc;
-}
-
-/* The same numbers in each run, so that a failure is reproducible. */
-static uint32_t random_next(void)
-{
-	static uint64_t x = 88172645463325252;
-
-	x ^= x << 13;
-	x ^= x >> 7;
-	x ^= x << 17;
-	return (uint32_t)(x >> 16);
-}
-
-static void random_fill(uint8_t *p, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		p[i] = (uint8_t)random_next();
-}
 
 /*
  * Any length and alignment; the buffer ends with the bytes, so that a sanitizer detects an overrun.

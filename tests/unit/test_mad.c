@@ -40,8 +40,7 @@ static struct rd_mad parse_mad(struct rd_packet *p)
 {
 	struct rd_mad mad;
 
-	assert_true(rd_packet_parse(RD_LINK_ETHERNET, m.b, m.n, m.n, p));
-	assert_true(rd_packet_mad(p, &mad));
+	expect("1 1", rd_packet_parse(RD_LINK_ETHERNET, m.b, m.n, m.n, p), rd_packet_mad(p, &mad));
 	return mad;
 }
 

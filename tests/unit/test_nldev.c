@@ -264,8 +264,7 @@ TEST(event)
 	struct rd_nldev_event event;
 
 	make_event();
-	assert_int_equal(rd_nldev_parse_event(MESSAGE, &event), 0);
-	assert_int_equal(event.type, RD_NLDEV_NETDEV_ATTACHED);
+	same(rd_nldev_parse_event(MESSAGE, &event), 0, event.type, RD_NLDEV_NETDEV_ATTACHED);
 	expect("mlx5_1 eth1 1", event.device, event.netdev, event.port);
 }
 
@@ -320,8 +319,7 @@ TEST(bound)
 
 	make_bound();
 	stat.counter = 0;
-	assert_int_equal(rd_nldev_parse_bound(MESSAGE, &stat), 0);
-	assert_int_equal(stat.counter, bound.counter);
+	same(rd_nldev_parse_bound(MESSAGE, &stat), 0, stat.counter, bound.counter);
 	/* A response about another QP, port or device is not ours. */
 	stat.lqpn++;
 	assert_int_equal(rd_nldev_parse_bound(MESSAGE, &stat), -1);
@@ -425,8 +423,7 @@ TEST(bad_values)
 	begin(RDMA_NLDEV_CMD_GET);
 	put_u32(RDMA_NLDEV_ATTR_DEV_INDEX, 3);
 	put(RDMA_NLDEV_ATTR_DEV_NAME, long_name, sizeof(long_name));
-	assert_int_equal(rd_nldev_parse_device(MESSAGE, &device), 0);
-	assert_int_equal(strlen(device.name), RD_NAME_MAX - 1);
+	same(rd_nldev_parse_device(MESSAGE, &device), 0, strlen(device.name), RD_NAME_MAX - 1);
 
 	/* An entry without a number is none; one that claims more than there is, neither. */
 	begin(RDMA_NLDEV_CMD_RES_QP_GET);

@@ -4,6 +4,7 @@
  * and their line of text.
  */
 #include "test.h"
+#include "test_bits.h"
 #include "test_packet_make.h"
 #include <pcap/pcap.h>
 
@@ -252,18 +253,6 @@ TEST_FRAME(trailer)
 
 /* --- invariant CRC ---------------------------------------------------------------------------- */
 
-/* CRC-32 of Ethernet, bit by bit. */
-static uint32_t crc_of(uint32_t crc, const uint8_t *b, uint32_t n)
-{
-	crc = ~crc;
-	for (uint32_t i = 0; i < n; i++) {
-		crc ^= b[i];
-		for (int bit = 0; bit < 8; bit++)
-			crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
-	}
-	return ~crc;
-}
-
 /* By the text of the specification (7.8.1, annexes A16 and A17): what may change is ones. */
 static uint32_t icrc_of(enum make_outer outer)
 {
@@ -277,7 +266,7 @@ static uint32_t icrc_of(enum make_outer outer)
 	else if (outer == MAKE_IB)
 		b[0] |= 0xf0; /* VL */
 	else
-		crc = crc_of(0, no_lrh, sizeof(no_lrh)), from = p.l3;
+		crc = crc32_of(0, no_lrh, sizeof(no_lrh)), from = p.l3;
 	if (outer == MAKE_V2_IPV4) {
 		b[p.l3 + 1] = b[p.l3 + 8] = b[p.l3 + 10] = b[p.l3 + 11] = 0xff;
 	} else if (outer != MAKE_IB) {
@@ -287,7 +276,7 @@ static uint32_t icrc_of(enum make_outer outer)
 	if (outer == MAKE_V2_IPV4 || outer == MAKE_V2_IPV6)
 		b[p.bth - 2] = b[p.bth - 1] = 0xff; /* checksum of UDP */
 	b[p.bth + 4] = 0xff;
-	return crc_of(crc, b + from, p.icrc - from);
+	return crc32_of(crc, b + from, p.icrc - from);
 }
 
 /* Of each type of packet, short and long, with tags. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Redaction: addresses that belong together, forms in text, frames of each type, checksums. */
 #include "test.h"
+#include "test_bits.h"
 #include "test_packet_make.h"
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -725,18 +726,6 @@ TEST(infiniband)
 	expect("0 0x4000", rd_vcrc(to, m.n, &now, &was), now ^ was);
 }
 
-static uint32_t fcs_of(const uint8_t *b, uint32_t n)
-{
-	uint32_t crc = UINT32_MAX;
-
-	for (uint32_t i = 0; i < n; i++) {
-		crc ^= b[i];
-		for (int k = 0; k < 8; k++)
-			crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
-	}
-	return ~crc;
-}
-
 /* An FCS within the captured bytes, and behind them. */
 TEST(fcs)
 {
@@ -747,14 +736,14 @@ TEST(fcs)
 		make_write(&m, false, 64);
 		n = m.n;
 		make_fill(&m, 0, 4);
-		rd_put_le32(m.b + n, fcs_of(m.b, n));
+		rd_put_le32(m.b + n, crc32_of(0, m.b, n));
 		for (int pass = 0; pass < 2; pass++) {
 			memcpy(to, m.b, m.n);
 			rd_redact_frame(r, RD_LINK_ETHERNET, to, extra ? n : m.n, extra ? n : m.n,
 				extra ? 4 : 0);
 			rd_redact_begin(r);
 		}
-		assert_int_equal(rd_le32(to + n), fcs_of(to, n));
+		assert_int_equal(rd_le32(to + n), crc32_of(0, to, n));
 		assert_memory_not_equal(to + n, m.b + n, 4);
 		rd_redact_free(r);
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Directions and checksums: packets known from elsewhere, and real captures below TEST_DATA. */
 #include "test.h"
+#include "test_bits.h"
 #include <rdmadump/bytes.h>
 #include <rdmadump/format.h>
 #include <rdmadump/packet.h>
@@ -17,19 +18,6 @@ static const uint8_t ib_sample[] = {0x70, 0x12, 0x37, 0x5c, 0x00, 0x0e, 0x17, 0x
 static const uint8_t ib_send[] = {0x00, 0x02, 0x00, 0x03, 0x00, 0x08, 0x00, 0x01, 0x04, 0x40, 0xff,
 	0xff, 0x00, 0x00, 0x00, 0x11, 0x00, 0x00, 0x00, 0x07, 0x41, 0x42, 0x43, 0x44, 0x45, 0x46,
 	0x47, 0x48, 0x9a, 0x29, 0xdb, 0xea, 0x84, 0x0e};
-
-/* Bit by bit, as in the standard, for comparison with the fast one. */
-static uint32_t slow_crc32(const uint8_t *p, size_t len)
-{
-	uint32_t crc = UINT32_MAX;
-
-	for (; len; len--) {
-		crc ^= *p++;
-		for (int bit = 0; bit < 8; bit++)
-			crc = crc & 1 ? crc >> 1 ^ 0xedb88320 : crc >> 1;
-	}
-	return ~crc;
-}
 
 TEST(known_infiniband)
 {
@@ -144,7 +132,7 @@ static uint32_t checksum(const uint8_t *p, enum kind kind, size_t l3, size_t icr
 		bth += 8;
 	}
 	copy[bth + 4] = 0xff;
-	return slow_crc32(copy, 8 + len);
+	return crc32_of(0, copy, 8 + len);
 }
 
 TEST(all_kinds)
@@ -254,16 +242,12 @@ TEST(vcrc)
 	uint8_t p[512];
 
 	for (size_t words = 2; words < 100; words++) {
-		uint16_t crc = UINT16_MAX, computed, stored;
+		uint16_t crc, computed, stored;
 
 		for (size_t i = 0; i < sizeof(p); i++)
 			p[i] = (uint8_t)(i * words);
 		rd_put_be16(p + 4, (uint16_t)words);
-		for (size_t i = 0; i < words * 4; i++) {
-			crc ^= p[i];
-			for (int bit = 0; bit < 8; bit++)
-				crc = (uint16_t)(crc & 1 ? crc >> 1 ^ 0xd008 : crc >> 1);
-		}
+		crc = (uint16_t)bit_by_bit(CRC16_POLYNOMIAL, UINT16_MAX, p, words * 4);
 		same(rd_vcrc(p, words * 4 + 2, &computed, &stored), 0, computed, (uint16_t)~crc,
 			rd_vcrc(p, words * 4 + 1, &computed, &stored), -1);
 	}
