@@ -168,15 +168,50 @@ def cm_disconnect(ids, remote_qp):
 SHB, IDB, NRB, ISB, EPB, FACT = 0x0A0D0D0A, 1, 4, 5, 6, 0x80524446
 
 
-def write_pcap(path, link, snaplen, frames, style):
-    """`style`: "pcap us" or "pcap ns", and " swapped": the other byte order."""
+def pcap(link, frames, style="ns", snaplen=262144):
+    """The bytes of a file; `frames`: (ns, bytes, length on the wire). `style`: "us" or "ns", and " swapped": the other byte order."""
     nanoseconds, order = "ns" in style, ">" if "swapped" in style else "<"
     unit = 1 if nanoseconds else 1000
+    head = struct.pack(order + "IHHiIII", 0xA1B23C4D if nanoseconds else 0xA1B2C3D4, 2, 4, 0, 0, snaplen, link)
+    return head + b"".join(struct.pack(order + "IIII", ns // 10**9, ns % 10**9 // unit, len(data), length) + data
+                           for ns, data, length in frames)
+
+
+def write_pcap(path, link, snaplen, frames, style):
+    """`frames`: (ns, bytes, ...), whole."""
     with open(path, "wb") as file:
-        file.write(struct.pack(order + "IHHiIII", 0xA1B23C4D if nanoseconds else 0xA1B2C3D4, 2, 4, 0, 0, snaplen, link))
-        for time, data, *_ in frames:
-            file.write(struct.pack(order + "IIII", time // 10**9, time % 10**9 // unit, min(len(data), snaplen), len(data)))
-            file.write(data[:snaplen])
+        file.write(pcap(link, ((time, data[:snaplen], len(data)) for time, data, *_ in frames), style, snaplen))
+
+
+def read_pcap(data):
+    """-> (ns, bytes, length on the wire) of each frame of a file's bytes, in any byte order"""
+    order = "<" if data[:4] in (b"\x4d\x3c\xb2\xa1", b"\xd4\xc3\xb2\xa1") else ">"
+    unit = 1 if struct.unpack_from(order + "I", data)[0] == 0xA1B23C4D else 1000
+    at = 24
+    while at < len(data):
+        seconds, part, kept, length = struct.unpack_from(order + "IIII", data, at)
+        yield seconds * 10**9 + part * unit, data[at + 16:at + 16 + kept], length
+        at += 16 + kept
+
+
+def read_blocks(data):
+    """-> (type, body) of each whole block of pcapng, little-endian"""
+    at = 0
+    while at + 12 <= len(data):
+        kind, length = struct.unpack_from("<II", data, at)
+        if at + length > len(data):
+            return
+        assert length % 4 == 0 and data[at + length - 4:at + length] == data[at + 4:at + 8]
+        yield kind, data[at + 8:at + length - 4]
+        at += length
+
+
+def read_options(body, at):
+    """-> (code, value) of each option of a block, from there on"""
+    while at + 4 <= len(body):
+        code, size = struct.unpack_from("<HH", body, at)
+        yield code, body[at + 4:at + 4 + size]
+        at += 4 + (size + 3 & ~3)
 
 
 def option(code, value, order="<"):

@@ -6,30 +6,25 @@ analyze_many.py make PAIRS MESSAGES FILE: RC SENDs and WRITEs with their ACKs, b
 are in trouble.  analyze_many.py thin N FILE OUT: the same capture without every Nth frame.
 analyze_many.py run OUT COMMAND...: its output in OUT; prints the peak of its resident memory in KiB.
 """
+import os
 import random
 import resource
-import struct
 import subprocess
 import sys
-import zlib
 
-SEND, WRITE, ACK = 4, 10, 17
-SEND_FIRST, SEND_LAST = 0, 2
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+sys.dont_write_bytecode = True
+from frames import ACK, bth, pcap, read_pcap, reth, rocev2  # noqa: E402
+from frames import SEND_ONLY as SEND, WRITE_ONLY as WRITE  # noqa: E402
+
 CLEAN, LOSS, CE, RNR = range(4)
 
 
+HOSTS = [(b"\x0a\0\0\1", b"\x0a\0\0\2"), (b"\x0a\0\0\2", b"\x0a\0\0\1")]
+
+
 def frame(way, opcode, dest_qp, psn, rest, ident, ce=False, ask=True):
-    """RoCEv2 over IPv4, whole with its invariant CRC (IBTA volume 1, annex A17)."""
-    src, dst = (b"\x0a\0\0\1", b"\x0a\0\0\2") if way == 0 else (b"\x0a\0\0\2", b"\x0a\0\0\1")
-    bth = struct.pack("!BBHII", opcode, 0x40, 0xffff, dest_qp, psn | (ask << 31)) + rest
-    udp = struct.pack("!HHHH", 0xc000, 4791, 8 + len(bth) + 4, 0)
-    ip = struct.pack("!BBHHHBBH", 0x45, 3 if ce else 2, 20 + len(udp) + len(bth) + 4, ident, 0,
-                     64, 17, 0) + src + dst
-    masked = (b"\xff" * 8 + ip[:1] + b"\xff" + ip[2:8] + b"\xff" + ip[9:10] + b"\xff\xff" +
-              ip[12:] + udp[:6] + b"\xff\xff" + bth[:4] + b"\xff" + bth[5:])
-    icrc = struct.pack("<I", zlib.crc32(masked))
-    ether = b"\x02\0\0\0\0\2\x02\0\0\0\0\1\x08\0"
-    return ether + ip + udp + bth + icrc
+    return rocev2(HOSTS[way], bth(opcode, dest_qp, psn, ask) + rest, ident=ident, tos=3 if ce else 2)
 
 
 def talk(a, b, kind, psn, messages):
@@ -38,7 +33,7 @@ def talk(a, b, kind, psn, messages):
         back = b if qp == a else a
         for i in range(messages):
             opcode = WRITE if i % 2 else SEND
-            rest = (struct.pack("!QII", 0x1000, 7, 16) if i % 2 else b"") + b"x" * 16
+            rest = (reth(0x1000, 7, 16) if i % 2 else b"") + b"x" * 16
             ident = psn + i & 0xffff
             request = frame(way, opcode, qp, psn + i, rest, ident, kind == CE)
             again = frame(way, opcode, qp, psn + i, rest, ident + 9 & 0xffff)
@@ -55,35 +50,32 @@ def talk(a, b, kind, psn, messages):
             yield frame(1 - way, ACK, back, psn + i, ack, ident, kind == CE)
 
 
-def make(pairs, messages, path):
+def frames_of(pairs, messages):
+    """Several pairs at a time, as on a wire, so that every pair is there for long"""
     random.seed(1)
     ns = 1700000000 * 10**9
-    # Several at a time, as on a wire, so that every pair is there for long.
+    for first in range(0, pairs, 64):
+        talks = [talk(0x100 + 2 * i, 0x101 + 2 * i, i // 8 % 4, (i * 7919 + 13) & 0xfffff, messages)
+                 for i in range(first, min(first + 64, pairs))]
+        while talks:
+            for t in list(talks):
+                data = next(t, None)
+                if data is None:
+                    talks.remove(t)
+                    continue
+                ns += random.randrange(200, 20000)
+                yield ns, data, len(data)
+
+
+def make(pairs, messages, path):
     with open(path, "wb") as out:
-        out.write(struct.pack("<IHHiIII", 0xa1b23c4d, 2, 4, 0, 0, 65535, 1))
-        for first in range(0, pairs, 64):
-            talks = [talk(0x100 + 2 * i, 0x101 + 2 * i, i // 8 % 4, (i * 7919 + 13) & 0xfffff, messages)
-                     for i in range(first, min(first + 64, pairs))]
-            while talks:
-                for t in list(talks):
-                    data = next(t, None)
-                    if data is None:
-                        talks.remove(t)
-                        continue
-                    ns += random.randrange(200, 20000)
-                    out.write(struct.pack("<IIII", ns // 10**9, ns % 10**9, len(data), len(data)))
-                    out.write(data)
+        out.write(pcap(1, frames_of(pairs, messages)))
 
 
 def thin(every, path, out):
     with open(path, "rb") as source, open(out, "wb") as target:
-        target.write(source.read(24))
-        n = 0
-        while head := source.read(16):
-            data = source.read(struct.unpack_from("<I", head, 8)[0])
-            n += 1
-            if n % every:
-                target.write(head + data)
+        rows = enumerate(read_pcap(source.read()), 1)
+        target.write(pcap(1, (row for n, row in rows if n % every)))
 
 
 def run(out, command):

@@ -4,18 +4,20 @@
 duplicated missed".  A host is at that end where its packets still have the TTL that they began with.
 ends.py begins LATE WHOLE: 200 packets, 0.1 ms apart, and the first one again after 5 ms, where LATE begins."""
 import collections
+import os
 import struct
 import subprocess
 import sys
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+sys.dont_write_bytecode = True
+from frames import read_pcap, write_pcap  # noqa: E402
+
 
 def load(path):
     data = subprocess.run(["zstd", "-dcq", path], capture_output=True, check=True).stdout
-    at, packets = 24, []
-    while at < len(data):
-        caplen = struct.unpack_from("<I", data, at + 8)[0]
-        p = data[at + 16:at + 16 + caplen]
-        at += 16 + caplen
+    packets = []
+    for _, p, _ in read_pcap(data):
         if p[12:14] != b"\x08\x00" or p[23] != 17 or p[36:38] != b"\x12\xb7":
             continue
         end = 14 + struct.unpack(">H", p[16:18])[0]
@@ -50,12 +52,7 @@ def begins(late, whole):
     sent = [(100 * i, i) for i in range(200)]
     sent.insert(51, (5050, 0))
     for path, begin in ((late, 5050), (whole, 0)):
-        with open(path, "wb") as f:
-            f.write(struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1))
-            for us, psn in sent:
-                if us >= begin:
-                    p = frame(psn)
-                    f.write(struct.pack("<IIII", 1, us, len(p), len(p)) + p)
+        write_pcap(path, 1, 65535, [(10**9 + us * 1000, frame(psn)) for us, psn in sent if us >= begin], "us")
 
 
 if __name__ == "__main__":

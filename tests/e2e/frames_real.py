@@ -49,15 +49,11 @@ def made(frame):
 
 for path in sys.argv[1:]:
     capture = subprocess.run(["zstd", "-qdc", path], check=True, stdout=subprocess.PIPE).stdout
-    at, rows, n, wrong = 24, [], 0, 0
-    while at < len(capture):
-        seconds, ns, size, _ = struct.unpack_from("<IIII", capture, at)
-        frame = capture[at + 16:at + 16 + size]
-        rows.append((seconds * 10**9 + ns, frame))
+    rows, n, wrong = [(ns, frame) for ns, frame, _ in frames.read_pcap(capture)], 0, 0
+    for _, frame in rows:
         copy = made(frame)
         n += copy is not None
         wrong += copy is not None and copy != frame
-        at += 16 + size
     frames.write_pcap("again.pcap", 1, struct.unpack_from("<I", capture, 16)[0], rows, "pcap ns")
     with open("again.pcap", "rb") as f:
         same = f.read() == capture

@@ -133,23 +133,7 @@ ends "counters without end" 2 "long.json' is larger than 64 MiB" "$RDMADUMP" cou
 # --- numbers that no capture has -------------------------------------------------------------------
 
 # Two interfaces, one frame each; statistics and frames with the largest numbers of lost frames
-cat >"$tmp/lost.py" <<'PY'
-import struct, sys
-def block(kind, body):
-    body += bytes(-len(body) % 4)
-    return struct.pack("<II", kind, len(body) + 12) + body + struct.pack("<I", len(body) + 12)
-def option(code, value): return struct.pack("<HHQ", code, 8, value)
-most = 2**64 - 1
-out = block(0x0a0d0d0a, struct.pack("<IHHq", 0x1a2b3c4d, 1, 0, -1))
-for link in 1, 228: # Ethernet, IPv4
-    out += block(1, struct.pack("<HHI", link, 0, 0))
-for iface in 0, 1, 0, 1:
-    out += block(6, struct.pack("<IIIII", iface, 0, 10**9, 60, 60) + bytes(60) + option(4, most) + bytes(4))
-for iface in 0, 1:
-    out += block(5, struct.pack("<III", iface, 0, 10**9) + b"".join(option(code, most) for code in range(4, 9)) + bytes(4))
-open(sys.argv[1], "wb").write(out)
-PY
-python3 "$tmp/lost.py" "$tmp/lost.pcapng"
+python3 "$srcdir/tests/e2e/captures.py" most "$tmp/lost.pcapng"
 is "all numbers of lost frames at most: JSON" "$("$RDMADUMP" analyze --json "$tmp/lost.pcapng" | jq -c '[.capture.files[0].dropped, .findings[0].count] | map(. > 1.8e19)')" \
 	"[true,true]"
 "$RDMADUMP" analyze "$tmp/lost.pcapng" >"$tmp/out" 2>"$tmp/err"

@@ -13,22 +13,14 @@ import json, os, random, struct, sys, zlib
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 sys.dont_write_bytecode = True
-from frames import block, checksum, section  # noqa: E402
+from frames import block, checksum, read_pcap, section  # noqa: E402
 
 MACS = bytes.fromhex("020000000001020000000002")
 
 
 def read(path):
     with open(path, "rb") as f:
-        data = f.read()
-    magic, = struct.unpack_from("<I", data)
-    scale = {0xa1b2c3d4: 1000, 0xa1b23c4d: 1}[magic]
-    at = 24
-    while at < len(data):
-        s, fraction, n, length = struct.unpack_from("<IIII", data, at)
-        at += 16
-        yield s * 10**9 + fraction * scale, data[at:at + n], length
-        at += n
+        return read_pcap(f.read())
 
 
 def l3(frame):

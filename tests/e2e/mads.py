@@ -2,25 +2,33 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """mads.py make OUT: every attribute and method of SMPs, SA, PMA and CM, as ERF in pcap.
 mads.py compare THEIRS OURS: names that tshark's fields and rdmadump's lines do not share."""
+import os
 import re
 import struct
 import sys
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+sys.dont_write_bytecode = True
+from frames import deth, bth, pcap  # noqa: E402
 
 METHODS = {1: [1, 2, 5, 7, 0x81], 0x81: [1, 2, 5, 7, 0x81], 3: [1, 2, 6, 0x12, 0x13, 0x14, 0x15, 0x81, 0x86, 0x92, 0x94, 0x95],
            4: [1], 7: [1]}
 
 
-def make(path):
+def records():
     kinds = ((c, m, a) for c in METHODS for a in [*range(1, 0x45), 0xf3, 0xff00] for m in METHODS[c])
+    for n, (cls, method, attribute) in enumerate(kinds):
+        qp = 0 if cls in (1, 0x81) else 1
+        mad = struct.pack(">BBBBHHQHHI", 1, cls, 1, method, 0, 0, n + 1, attribute, 0, 0).ljust(256, b"\0")
+        body = bth(0x64, qp, n) + deth(0x80010000, qp) + mad
+        packet = struct.pack(">BBHHH", 0xf0 if not qp else 0, 2, 1, (12 + len(body)) // 4, 2) + body + bytes(6)
+        record = struct.pack("<Q", (1700000000 + n) << 32) + struct.pack(">BBHHH", 21, 4, 16 + len(packet), 0, len(packet)) + packet
+        yield (1700000000 + n) * 10**9, record, len(record)
+
+
+def make(path):
     with open(path, "wb") as out:
-        out.write(struct.pack("<IHHiIII", 0xa1b23c4d, 2, 4, 0, 0, 65535, 197))
-        for n, (cls, method, attribute) in enumerate(kinds):
-            qp = 0 if cls in (1, 0x81) else 1
-            mad = struct.pack(">BBBBHHQHHI", 1, cls, 1, method, 0, 0, n + 1, attribute, 0, 0).ljust(256, b"\0")
-            body = struct.pack(">BBHII", 0x64, 0, 0xffff, qp, n) + struct.pack(">II", 0x80010000, qp) + mad
-            packet = struct.pack(">BBHHH", 0xf0 if not qp else 0, 2, 1, (12 + len(body)) // 4, 2) + body + bytes(6)
-            record = struct.pack("<Q", (1700000000 + n) << 32) + struct.pack(">BBHHH", 21, 4, 16 + len(packet), 0, len(packet)) + packet
-            out.write(struct.pack("<IIII", 1700000000 + n, 0, len(record), len(record)) + record)
+        out.write(pcap(197, records()))
 
 
 def lines(path):

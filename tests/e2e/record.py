@@ -104,23 +104,8 @@ def wire(name):
 
 
 def blocks(name):
-    data, at = open(name, "rb").read(), 0
-    while at + 12 <= len(data):
-        kind, length = struct.unpack_from("<II", data, at)
-        if at + length > len(data):
-            return
-        yield kind, data[at + 8:at + length - 4]
-        at += length
-
-
-def options(data):
-    at = 0
-    while at + 4 <= len(data):
-        code, length = struct.unpack_from("<HH", data, at)
-        if code == 0:
-            return
-        yield code, data[at + 4:at + 4 + length]
-        at += 4 + (length + 3) // 4 * 4
+    with open(name, "rb") as file:
+        return frames.read_blocks(file.read())
 
 
 def frames_of(name):
@@ -130,13 +115,13 @@ def frames_of(name):
             continue
         _, high, low, caplen, _ = struct.unpack_from("<IIIII", body)
         data = body[20:20 + caplen]
-        comment = [v.decode() for c, v in options(body[20 + (caplen + 3) // 4 * 4:]) if c == 1]
+        comment = [v.decode() for c, v in frames.read_options(body, 20 + (caplen + 3 & ~3)) if c == 1]
         yield struct.unpack_from(">I", data, len(data) - 8)[0], high << 32 | low, comment
 
 
 def facts_of(name):
     for kind, body in blocks(name):
-        if kind == 0x80524446:
+        if kind == frames.FACT:
             yield json.loads(body[8:8 + struct.unpack_from("<I", body, 4)[0]])
 
 
@@ -230,8 +215,8 @@ def main(what, *args):
         journal(args[0], int(args[1]))
     elif what == "section":
         for kind, body in blocks(args[0]):
-            if kind == 0x0a0d0d0a:
-                print(*[v.decode().strip() for c, v in options(body[16:]) if c == 1])
+            if kind == frames.SHB:
+                print(*[v.decode().strip() for c, v in frames.read_options(body, 16) if c == 1])
     elif what == "facts":
         for fact in facts_of(args[0]):
             print(fact.get("when", "-"), fact["kind"], fact.get("text", ""))

@@ -5,6 +5,7 @@
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq python3 setpriv
 [ -z "${SOFTHCA_PRELOAD_FIRST-}" ] || export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS-}"
+captures=$(realpath "${srcdir:-.}/tests/e2e/captures.py")
 cd "$tmp" || exit 1
 chmod 755 "$tmp"
 mkdir -m 777 "$tmp/out"
@@ -12,27 +13,7 @@ mkdir -m 777 "$tmp/out"
 # Frames with an FCS behind them, with a wrong ICRC, or with one that is absent from sent frames
 "$SOFTHCA_FRAMES" --write "$tmp/plain.pcap" count=300,size=100-1400,seed=3 >/dev/null
 mac=02:00:00:00:00:99
-python3 - "$tmp" $mac <<'END'
-import struct, sys, zlib
-folder, mac = sys.argv[1], bytes.fromhex(sys.argv[2].replace(":", ""))
-data = open(folder + "/plain.pcap", "rb").read()
-out = {name: bytearray(data[:24]) for name in ("fcs", "icrc", "sent")}
-at = 24
-while at < len(data):
-    sec, frac, n, length = struct.unpack_from("<IIII", data, at)
-    frame = data[at + 16:at + 16 + n]
-    at += 16 + n
-    end = 14 + struct.unpack_from(">H", frame, 16)[0]
-    changed = {
-        "fcs": frame + struct.pack("<I", zlib.crc32(frame)),
-        "icrc": frame[:6] + bytes.fromhex("020000000077") + frame[12:end - 4] + bytes(b ^ 0x55 for b in frame[end - 4:end]) + frame[end:],
-        "sent": frame[:6] + mac + frame[12:end - 4] + bytes(4) + frame[end:],
-    }
-    for name, f in changed.items():
-        out[name] += struct.pack("<IIII", sec, frac, len(f), len(f)) + f
-for name, bytes_ in out.items():
-    open("%s/%s.pcap" % (folder, name), "wb").write(bytes_)
-END
+for name in fcs icrc sent; do python3 "$captures" $name "$tmp/plain.pcap" "$tmp/$name.pcap" $mac; done
 
 # NAME EXPECTED OPTION...: options of the model. EXPECTED: "probe:key" of all that is found, "probe!" for one that fails.
 cases() {

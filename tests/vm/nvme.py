@@ -14,8 +14,13 @@ open, and completions of earlier commands belong to none. No part begins between
 """
 import json
 import math
+import os
 import struct
 import sys
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+sys.dont_write_bytecode = True
+from frames import read_pcap  # noqa: E402
 
 NEAR = 1000  # ns
 IO_NAMES = {0: "Flush", 1: "Write", 2: "Read"}
@@ -25,17 +30,11 @@ REQ, REP = 0x10, 0x13
 
 def frames(path):
     """Number, time in ns, source address, and bytes from the BTH on, of each RoCE frame."""
-    data = open(path, "rb").read()
-    order = "<" if data[:4] in (b"\x4d\x3c\xb2\xa1", b"\xd4\xc3\xb2\xa1") else ">"
-    to_ns = 1 if data[:4] in (b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d") else 1000
-    at, number = 24, 0
-    while at < len(data):
-        seconds, part, captured, _ = struct.unpack_from(order + "IIII", data, at)
-        frame = data[at + 16:at + 16 + captured]
-        at += 16 + captured
-        number += 1
+    with open(path, "rb") as file:
+        rows = read_pcap(file.read())
+    for number, (ns, frame, _) in enumerate(rows, 1):
         if frame[12:14] == b"\x08\x00" and frame[23] == 17 and frame[36:38] == b"\x12\xb7":
-            yield number, seconds * 10**9 + part * to_ns, frame[26:30], frame[42:]
+            yield number, ns, frame[26:30], frame[42:]
 
 
 def number24(data):
