@@ -54,7 +54,7 @@ static void put_fact(FILE *out, const char *title, const char *text)
 
 static void put_uptime(FILE *out, const json_t *host)
 {
-	uint64_t seconds = rd_json_u64_value(json_object_get(host, "uptime_seconds"));
+	uint64_t seconds = rd_json_u64_value(json_object_get(host, "uptime_s"));
 	char text[64], hms[RD_UNITS_LEN];
 
 	if (!seconds)

@@ -9,7 +9,6 @@
 #include <sys/resource.h>
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 /* A file of one value, without the newline; JSON null if it cannot be read. */
@@ -84,11 +83,9 @@ static json_t *json_namespaces(void)
 
 json_t *part_host(const struct rd_devices *devices, struct rd_error *err)
 {
-	char release[4096], cpu[4096], memory[4096], status[4096], now[32];
+	char release[4096], cpu[4096], memory[4096], status[4096];
 	struct utsname u;
 	struct sysinfo s = {.uptime = 0};
-	time_t seconds = time(NULL);
-	struct tm tm;
 	json_t *o;
 
 	(void)devices;
@@ -98,12 +95,10 @@ json_t *part_host(const struct rd_devices *devices, struct rd_error *err)
 	read_text(cpu, sizeof(cpu), "/proc/cpuinfo");
 	read_text(memory, sizeof(memory), "/proc/meminfo");
 	read_text(status, sizeof(status), "/proc/self/status");
-	strftime(now, sizeof(now), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&seconds, &tm));
-	o = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:I}", "host",
-		rd_json_string(u.nodename), "kernel", rd_json_string(u.release), "build",
-		rd_json_string(u.version), "machine", rd_json_string(u.machine), "distribution",
-		json_line(release, "PRETTY_NAME", '='), "command_line", json_file("/proc/cmdline"),
-		"time", now, "uptime_seconds", (json_int_t)s.uptime);
+	o = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:I}", "host", rd_json_string(u.nodename),
+		"kernel", rd_json_string(u.release), "build", rd_json_string(u.version), "machine",
+		rd_json_string(u.machine), "distribution", json_line(release, "PRETTY_NAME", '='),
+		"command_line", json_file("/proc/cmdline"), "uptime_s", (json_int_t)s.uptime);
 	if (!o) {
 		rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "cannot describe this machine");
 		return NULL;

@@ -3,6 +3,8 @@
 #include "parts.h"
 #include <errno.h>
 #include <rdmadump/bundle.h>
+#include <rdmadump/clock.h>
+#include <rdmadump/document.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -48,7 +50,10 @@ int rd_bundle_part(const char *name, int fd, struct rd_error *err)
 		rc = p->write(&devices, fd, err);
 	} else {
 		document = p->make(&devices, err);
-		if (document)
+		/* "names" is a list, which only the redaction reads. */
+		if (json_is_object(document))
+			rc = write_json(rd_document(1, rd_wall_ns(), document), fd, err);
+		else if (document)
 			rc = write_json(document, fd, err);
 	}
 	rd_devices_free(&devices);

@@ -89,6 +89,7 @@ done
 is "variables that change verbs, and no others" "$(jq -c .own "$b/host/environment.json")" '{"NCCL_DEBUG":"INFO","UCX_TLS":"rc"}'
 grep -rq hidden7 "$b"
 is "no other variable" $? 1
+is "its documents begin as all do" "$(jq -c 'keys_unsorted[:3]' "$b"/host/*.json "$b"/rdmadump/*.json "$b"/analysis/*.json "$manifest" | sort -u)" '["version","program","start_ns"]'
 is "machine" "$(jq -r .host "$b/host/host.json")" "$(uname -n)"
 cmp -s given.pcap "$b/captures/1-given.pcap" && cmp -s other/given.pcap "$b/captures/2-given.pcap"
 ok "given captures"

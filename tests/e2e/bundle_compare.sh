@@ -47,7 +47,7 @@ compare old.tar.zst old.tar.zst
 is "the same bundle: nothing changed" "$? $(tail -n 1 out)" "0 nothing changed"
 
 changed new.tar '
-edit("host/host.json", lambda d: d.update(kernel="9.9.9", uptime_seconds=1, time="later"))
+edit("host/host.json", lambda d: d.update(kernel="9.9.9", uptime_s=1, start_ns=1))
 edit("host/modules.json", lambda d: d["modules"][0]["parameters"].update(prof_sel="3"))
 edit("rdmadump/info-mlx5_0.json", lambda d: (d["firmware"].update(sysfs="16.99.1"), d["pci"]["link"].update(width=8),
     d["ports"][0].update(state="down", active_mtu=4096),
