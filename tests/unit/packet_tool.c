@@ -105,49 +105,37 @@ static void print_cm_rep(const struct rd_cm *cm)
 	print_none(11);
 }
 
-/* Both ids, in the columns of their message, which begin behind `before` others. */
-static void print_cm_ids(const struct rd_cm *cm, unsigned int before)
+/* Of messages with both ids: which columns of theirs are behind those of REQ and REP. */
+static void print_cm_ids(uint16_t attribute, const struct rd_cm *cm)
 {
-	print_none(25 + before);
+	bool rtu = attribute == RD_CM_RTU, rej = attribute == RD_CM_REJ;
+	bool dreq = attribute == RD_CM_DREQ;
+
+	print_none(25 + (rtu ? 0 : rej ? 2 : dreq ? 6 : 9));
 	printf("|0x%08x|0x%08x", cm->local_id, cm->remote_id);
+	if (rej)
+		printf("|0x%02x|0x%04x", cm->message, cm->reason);
+	if (dreq)
+		printf("|0x%06x", cm->remote_qpn);
+	print_none(rtu ? 9 : rej ? 5 : dreq ? 2 : 0);
 }
 
 static void print_cm(const struct rd_mad *mad)
 {
+	uint16_t attribute = (uint16_t)mad->attribute;
 	struct rd_cm cm;
 
-	if (!rd_mad_cm(mad, &cm)) {
+	if (!rd_mad_cm(mad, &cm))
 		print_none(36);
-		return;
-	}
-	switch (mad->attribute) {
-	case RD_CM_REQ:
+	else if (attribute == RD_CM_REQ)
 		print_cm_req(&cm);
-		break;
-	case RD_CM_REP:
+	else if (attribute == RD_CM_REP)
 		print_cm_rep(&cm);
-		break;
-	case RD_CM_RTU:
-		print_cm_ids(&cm, 0);
-		print_none(9);
-		break;
-	case RD_CM_REJ:
-		print_cm_ids(&cm, 2);
-		printf("|0x%02x|0x%04x", cm.message, cm.reason);
-		print_none(5);
-		break;
-	case RD_CM_DREQ:
-		print_cm_ids(&cm, 6);
-		printf("|0x%06x", cm.remote_qpn);
-		print_none(2);
-		break;
-	case RD_CM_DREP:
-		print_cm_ids(&cm, 9);
-		break;
-	default:
+	else if (attribute == RD_CM_RTU || attribute == RD_CM_REJ || attribute == RD_CM_DREQ ||
+		 attribute == RD_CM_DREP)
+		print_cm_ids(attribute, &cm);
+	else
 		print_none(36);
-		break;
-	}
 }
 
 static void print_smp(const struct rd_mad *mad)
@@ -278,10 +266,7 @@ static bool unwrap(struct rd_frame *f)
 
 int main(int argc, char **argv)
 {
-	bool text = argc > 2 && !strcmp(argv[1], "-t");
-	bool iwarp = argc > 2 && !strcmp(argv[1], "-i");
-	bool pauses = argc > 2 && !strcmp(argv[1], "-p");
-	bool native = argc > 2 && !strcmp(argv[1], "-l");
+	char form = argc > 2 && argv[1][0] == '-' ? argv[1][1] : 'f';
 	char error[PCAP_ERRBUF_SIZE];
 	struct pcap_pkthdr *h;
 	enum rd_link link = RD_LINK_ETHERNET;
@@ -313,24 +298,15 @@ int main(int argc, char **argv)
 		if (link == RD_LINK_INFINIBAND && !unwrap(&frame))
 			return 3;
 		rd_packet_parse(link, frame.data, frame.caplen, frame.len, &p);
-		if (iwarp) {
-			print_iwarp(number, &p);
-			continue;
+		if (form == 't') {
+			rd_packet_line(line, sizeof(line), &frame, link, RD_LINE_UTC);
+			puts(line);
+		} else {
+			(form == 'i'	      ? print_iwarp
+				: form == 'p' ? print_pause
+				: form == 'l' ? print_native
+					      : print_fields)(number, &p);
 		}
-		if (pauses) {
-			print_pause(number, &p);
-			continue;
-		}
-		if (native) {
-			print_native(number, &p);
-			continue;
-		}
-		if (!text) {
-			print_fields(number, &p);
-			continue;
-		}
-		rd_packet_line(line, sizeof(line), &frame, link, RD_LINE_UTC);
-		puts(line);
 	}
 	pcap_close(in);
 	return 0;
