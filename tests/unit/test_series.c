@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "test_directory.h"
+
 #define SECOND 1000000000ULL
 #define NOON   (1795262400ULL * SECOND) /* 2026-11-21 12:00:00 UTC */
 #define FILES  6
@@ -18,15 +20,28 @@ static void take_warning(void *ctx, enum rd_level level, const char *line)
 	strncat(warnings, line, sizeof(warnings) - strlen(warnings) - 1);
 }
 
-static void series_make(struct series *s, const char *path, const struct rd_rotation *rotation)
+static struct series s;
+
+static int end_series(void **state)
+{
+	series_fini(&s);
+	memset(&s, 0, sizeof(s));
+	return 0;
+}
+
+/* Ends the series before it; the last one ends with the test. */
+static void begin(const char *path, const struct rd_rotation *rotation)
 {
 	static struct rd_sink_config config; /* the series keeps a pointer into it */
 
+	end_series(NULL);
 	warnings[0] = '\0';
 	config = (struct rd_sink_config){.path = path, .rotation = *rotation};
-	if (series_init(s, &config, &failure) < 0)
+	if (series_init(&s, &config, &failure) < 0)
 		fail_msg("%s", failure.text);
 }
+
+#define TEST_SERIES(name) TEST_WITH(name, NULL, end_series)
 
 static bool go_on(void *ctx, bool commands)
 {
@@ -36,9 +51,9 @@ static bool go_on(void *ctx, bool commands)
 
 static const struct rd_sink_ending patient = {.waiting = go_on};
 
-static void next(struct series *s, uint64_t ns)
+static void next(uint64_t ns)
 {
-	if (series_next(s, ns, &failure) < 0)
+	if (series_next(&s, ns, &failure) < 0)
 		fail_msg("%s", failure.text);
 }
 
@@ -87,20 +102,17 @@ static const struct {
 	{"-", {.timed = true}, 1, {"-", "-"}},
 };
 
-TEST(names)
+TEST_SERIES(names)
 {
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct series s;
-
-		series_make(&s, cases[i].path, &cases[i].rotation);
+		begin(cases[i].path, &cases[i].rotation);
 		for (unsigned int k = 0; k < FILES && cases[i].names[k]; k++) {
-			next(&s, NOON + k * cases[i].step * SECOND);
+			next(NOON + k * cases[i].step * SECOND);
 			assert_int_equal(s.number, k + 1);
 			if (strcmp(s.path, cases[i].names[k]))
 				fail_msg("case %zu, file %u: got %s, want %s", i, k, s.path,
 					cases[i].names[k]);
 		}
-		series_fini(&s);
 	}
 }
 
@@ -131,20 +143,18 @@ TEST(numbers)
 			fail_msg("'%s' of '%s'", rows[i].name, rows[i].base);
 }
 
-TEST(names_odd)
+TEST_SERIES(names_odd)
 {
 	const struct rd_rotation timed = {.timed = true};
-	struct series s;
 	char path[3000];
 
 	memset(path, 'a', sizeof(path));
 	for (size_t i = 0; i + 2 < sizeof(path); i += 2)
 		memcpy(path + i, "%c", 2);
 	path[sizeof(path) - 1] = '\0';
-	series_make(&s, path, &timed);
-	next(&s, NOON);
+	begin(path, &timed);
+	next(NOON);
 	assert_string_equal(s.path, path);
-	series_fini(&s);
 }
 
 /* --- the first frame -------------------------------------------------------------------- */
@@ -163,14 +173,13 @@ static bool exists(const char *path)
 }
 
 /* Frames that are older than the file, as from another file: they name it. */
-TEST(first_frame)
+TEST_SERIES(first_frame)
 {
 	const struct rd_rotation rotation = {.timed = true};
-	struct series s;
 	char was[100];
 
-	series_make(&s, "first-%Y%m%d%H%M%S", &rotation);
-	next(&s, 0);
+	begin("first-%Y%m%d%H%M%S", &rotation);
+	next(0);
 	snprintf(was, sizeof(was), "%s", s.path);
 	touch(was);
 	/* Not if they are newer, */
@@ -180,36 +189,32 @@ TEST(first_frame)
 		series_first_frame(&s, NOON - 365ULL * 86400 * SECOND, &failure), s.path,
 		exists(s.path), exists(was));
 	/* and not if it is not the first file. */
-	next(&s, NOON);
+	next(NOON);
 	expect("first-20261121120000 0 first-20261121120000", s.path,
 		series_first_frame(&s, SECOND, &failure), s.path);
 	unlink("first-20251121120000");
-	series_fini(&s);
 }
 
-TEST(first_frame_fails)
+TEST_SERIES(first_frame_fails)
 {
 	const struct rd_rotation rotation = {.timed = true};
-	struct series s;
 
-	series_make(&s, "gone-%Y%m%d%H%M%S", &rotation);
-	next(&s, 0);
+	begin("gone-%Y%m%d%H%M%S", &rotation);
+	next(0);
 	same(series_first_frame(&s, SECOND, &failure), -1, failure.class, RD_CLASS_OUTPUT);
 	assert_non_null(strstr(failure.text, "cannot rename to 'gone-19700101000001'"));
-	series_fini(&s);
 }
 
 /* --- the ring --------------------------------------------------------------------------- */
 
-TEST(ring)
+TEST_SERIES(ring)
 {
 	const struct rd_rotation rotation = {.frames = 1, .ring = 3, .naming = RD_NAMES_DUMPCAP};
 	char names[6][100];
-	struct series s;
 
-	series_make(&s, "ring.pcap", &rotation);
+	begin("ring.pcap", &rotation);
 	for (unsigned int i = 0; i < 6; i++) {
-		next(&s, NOON + i * SECOND);
+		next(NOON + i * SECOND);
 		snprintf(names[i], sizeof(names[i]), "%s", s.path);
 		touch(s.path);
 		for (unsigned int k = 0; k <= i; k++)
@@ -218,20 +223,19 @@ TEST(ring)
 	assert_string_equal(warnings, "");
 	/* A file removed by another program is no fault; one that cannot be removed is. */
 	unlink(names[3]);
-	next(&s, NOON + 6 * SECOND);
+	next(NOON + 6 * SECOND);
 	assert_string_equal(warnings, "");
 	unlink(names[4]);
 	assert_int_equal(mkdir(names[4], 0700), 0);
-	next(&s, NOON + 7 * SECOND);
+	next(NOON + 7 * SECOND);
 	assert_non_null(strstr(warnings, "cannot remove the oldest file"));
 	assert_non_null(strstr(warnings, names[4]));
 	rmdir(names[4]);
 	unlink(names[5]);
-	series_fini(&s);
 }
 
 /* Files of an earlier run: their number, their bytes, and the highest number among them. */
-TEST(find)
+TEST_SERIES(find)
 {
 	static const char *const ours[] = {
 		"found_00003_20261121031500.pcap", "found_123456_20261121031500.pcap"};
@@ -242,9 +246,8 @@ TEST(find)
 		"found_4294967295_20261121031500.pcap"};
 	const struct rd_rotation rotation = {.naming = RD_NAMES_DUMPCAP};
 	struct series_found found;
-	struct series s;
 
-	series_make(&s, "found.pcap", &rotation);
+	begin("found.pcap", &rotation);
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		touch(others[i]);
 	series_find(&s, &found);
@@ -261,24 +264,21 @@ TEST(find)
 		unlink(others[i]);
 	for (size_t i = 0; i < 2; i++)
 		unlink(ours[i]);
-	series_fini(&s);
 }
 
 /* Repeated names are overwritten when they are opened, not removed. */
-TEST(ring_same_names)
+TEST_SERIES(ring_same_names)
 {
 	const struct rd_rotation rotation = {.frames = 1, .ring = 2};
-	struct series s;
 
-	series_make(&s, "same", &rotation);
+	begin("same", &rotation);
 	for (unsigned int i = 0; i < 5; i++) {
-		next(&s, NOON + i * SECOND);
+		next(NOON + i * SECOND);
 		assert_int_equal(exists(s.path), i >= 2);
 		touch(s.path);
 	}
 	unlink("same0");
 	unlink("same1");
-	series_fini(&s);
 }
 
 /* --- when a file is closed -------------------------------------------------------------- */
@@ -292,33 +292,29 @@ static void read_text(const char *path, char *text, size_t capacity)
 	fclose(f);
 }
 
-TEST(print_names)
+TEST_SERIES(print_names)
 {
 	struct rd_rotation rotation = {.frames = 1, .print_names_to = "printed"};
-	struct series s;
 	char text[100];
 
-	series_make(&s, "p", &rotation);
-	next(&s, NOON);
+	begin("p", &rotation);
+	next(NOON);
 	series_closed(&s);
-	next(&s, NOON);
+	next(NOON);
 	series_closed(&s);
-	series_fini(&s);
 	read_text("printed", text, sizeof(text));
 	assert_string_equal(text, "p\np1\n");
 	unlink("printed");
 	/* Standard output is no file. */
-	series_make(&s, "-", &rotation);
-	next(&s, NOON);
+	begin("-", &rotation);
+	next(NOON);
 	series_closed(&s);
 	assert_false(exists("printed"));
-	series_fini(&s);
 	rotation.print_names_to = "no/such/directory";
-	series_make(&s, "p", &rotation);
-	next(&s, NOON);
+	begin("p", &rotation);
+	next(NOON);
 	series_closed(&s);
 	assert_non_null(strstr(warnings, "cannot print the file's name to 'no/such/directory'"));
-	series_fini(&s);
 }
 
 static void script(const char *path, const char *text)
@@ -332,17 +328,16 @@ static void script(const char *path, const char *text)
 }
 
 /* Each file once, in any order; the end waits for all. */
-TEST(command)
+TEST_SERIES(command)
 {
 	struct rd_rotation rotation = {.frames = 1, .command = "./command"};
 	unsigned int seen = 0;
-	struct series s;
 	char text[200];
 
 	script("command", "#!/bin/sh\necho \"$# $1\" >>ran\n");
-	series_make(&s, "c", &rotation);
+	begin("c", &rotation);
 	for (unsigned int i = 0; i < 3; i++) {
-		next(&s, NOON);
+		next(NOON);
 		series_closed(&s);
 	}
 	series_wait(&s, &patient);
@@ -354,62 +349,49 @@ TEST(command)
 			: !strcmp(line, "1 c2") ? 4U
 						: 8U;
 	expect("7 ", seen, warnings);
-	series_fini(&s);
 
 	script("command", "#!/bin/sh\nexit 3\n");
-	series_make(&s, "c", &rotation);
-	next(&s, NOON);
+	begin("c", &rotation);
+	next(NOON);
 	series_closed(&s);
 	series_wait(&s, &patient);
 	assert_non_null(strstr(warnings, "command './command' failed with status 3"));
-	series_fini(&s);
 
 	rotation.command = "./no-such-command";
-	series_make(&s, "c", &rotation);
-	next(&s, NOON);
+	begin("c", &rotation);
+	next(NOON);
 	series_closed(&s);
 	assert_non_null(strstr(warnings, "cannot run './no-such-command c': No such file"));
 	series_wait(&s, &patient);
-	series_fini(&s);
 	unlink("command");
 	unlink("ran");
 }
 
 /* The series waits for its own commands, and leaves the children of other parts to them. */
-TEST(children_of_others)
+TEST_SERIES(children_of_others)
 {
 	struct rd_rotation rotation = {.frames = 1, .command = "true"};
 	siginfo_t info;
-	struct series s;
 	int status;
 	pid_t other = fork();
 
 	if (other == 0)
 		_exit(7);
 	expect("1 0", other > 0, waitid(P_PID, (id_t)other, &info, WEXITED | WNOWAIT));
-	series_make(&s, "c", &rotation);
-	next(&s, NOON);
+	begin("c", &rotation);
+	next(NOON);
 	series_closed(&s);
 	series_wait(&s, &patient);
 	expect("0 ", s.running, warnings);
 	same(waitpid(other, &status, 0), other, WEXITSTATUS(status), 7);
-	series_fini(&s);
 }
 
-static char directory[] = "rdmadump-series.XXXXXX";
-
-/* Users give relative names: the tests run in a separate directory. */
 static int enter(void **state)
 {
 	setenv("TZ", "UTC0", 1);
 	tzset();
 	rd_log_to(take_warning, NULL, RD_LOG_WARNING);
-	return mkdtemp(directory) ? chdir(directory) : -1;
+	return directory_enter(state);
 }
 
-static int leave(void **state)
-{
-	return chdir("..") || rmdir(directory);
-}
-
-ALL_TESTS_WITH(enter, leave)
+ALL_TESTS_WITH(enter, directory_leave)
