@@ -6,6 +6,12 @@ Of pcapng files, little-endian:
 captures.py statistics FILE...       sums of isb_ifrecv, ifdrop, filteraccept, osdrop, usrdeliv
 captures.py directions FILE          of each frame: 0 unknown, 1 in, 2 out, its MAC and IPv4 addresses
 captures.py off FILE TRUTH MS        packets, those of them that are more than MS off their times in TRUTH, the worst in us
+captures.py stamps FILE TRUTH        packets; how often a time is before, and is, the one before it; the worst in us (0 without TRUTH);
+                                     the interface's description
+captures.py times FILE TRUTH US      packets, those more than US off, of these those more than 50 minutes, the worst other one in us,
+                                     how often a time is before the one before it
+captures.py backwards FILE...        how often a time is before the one before it
+captures.py drops FILE               the sum of epb_dropcount, isb_osdrop, isb_ifdrop
 captures.py blocks FILE              SHB, IDB, EPB, ISB, or the JSON of facts: a line for each block
 captures.py lost OUT                 30 frames, of 37 received
 captures.py most OUT                 two interfaces, and the largest numbers of lost frames
@@ -24,6 +30,7 @@ captures.py empty PCAP OUT           one packet three times, with records withou
 captures.py mirrored PCAP OUT        each InfiniBand packet inside a mirrored one: LRH, RWH, 4 bytes; a VCRC behind
 """
 import functools
+import operator
 import os
 import struct
 import sys
@@ -80,11 +87,51 @@ def packets(path):
 
 def off(path, truth, most_ms):
     # What was delivered before the file began is not in it: the last ones of both are the same.
-    with open(truth) as source:
-        true = [int(line) for line in source]
     times = [ns for ns, _ in packets(path)]
-    apart = [abs(a - b) for a, b in zip(reversed(times), reversed(true))]
+    apart = [abs(a - b) for a, b in zip(reversed(times), reversed(truths(truth)))]
     print(len(times), sum(ns > int(most_ms) * 10**6 for ns in apart), max(apart, default=0) // 1000)
+
+
+def truths(path):
+    if not os.path.exists(path):
+        return []
+    with open(path, encoding="ascii") as source:
+        return [int(line) for line in source]
+
+
+def pairs_where(times, test):
+    return sum(test(b, a) for a, b in zip(times, times[1:]))
+
+
+def stamps(path, truth):
+    times = [ns for ns, _ in packets(path)]
+    off = max((abs(t - x) for t, x in zip(times, truths(truth))), default=0)
+    print(len(times), pairs_where(times, operator.lt), pairs_where(times, operator.eq), off // 1000)
+    print(*(value.decode() for kind, body in blocks(path) if kind == wire.IDB for code, value in read_options(body, 8) if code == 3))
+
+
+def times_of(path, truth, most_us):
+    times = [ns for ns, _ in packets(path)]
+    off = [abs(t - x) for t, x in zip(times, truths(truth))]
+    right = [ns for ns in off if ns <= int(most_us) * 1000]
+    print(len(times), len(off) - len(right), sum(ns > 3 * 10**12 for ns in off), max(right, default=0) // 1000,
+          pairs_where(times, operator.lt))
+
+
+def backwards(*paths):
+    print(sum(pairs_where([ns for ns, _ in packets(path)], operator.lt) for path in paths))
+
+
+def drops(path):
+    number = {(wire.EPB, 4): 0, (wire.ISB, 7): 0, (wire.ISB, 5): 0}
+    for kind, body in blocks(path):
+        at = {wire.EPB: 20, wire.ISB: 12}.get(kind, len(body))
+        if kind == wire.EPB:
+            at += struct.unpack_from("<I", body, 12)[0] + 3 & ~3
+        for code, value in read_options(body, at):
+            if (kind, code) in number:
+                number[kind, code] = struct.unpack("<Q", value)[0] + (number[kind, code] if kind == wire.EPB else 0)
+    print(*number.values())
 
 
 def directions(path):
@@ -197,7 +244,8 @@ def mirrored(path):
     return pcap(link_of(path), ((ns, outer(data), len(outer(data))) for ns, data, _ in frames(path)))
 
 
-PRINT = {"statistics": statistics, "directions": directions, "off": off, "blocks": list_blocks}
+PRINT = {"statistics": statistics, "directions": directions, "off": off, "stamps": stamps, "times": times_of, "backwards": backwards,
+         "drops": drops, "blocks": list_blocks}
 MAKE = {"lost": lost, "most": most, "early": early, "groups": groups}
 COPY = {"offset": offset, "big": big, "erf": erf, "unwrap": unwrap, "records": records, "ports": ports, "empty": empty,
         "mirrored": mirrored, **{kind: functools.partial(ending, kind) for kind in ("fcs", "icrc", "sent")}}

@@ -9,33 +9,6 @@ count=2500
 gen=count=$count,size=60-600,qps=4,seed=3
 want=$("$SOFTHCA_FRAMES" "$gen")
 
-# stamps.py: frames, how often a timestamp is before the one before it, the largest distance from the truth in
-# us (0 without truth), and the interface's description
-cat >"$tmp/stamps.py" <<'PY'
-import os, struct, sys
-data = open(sys.argv[1], "rb").read()
-truth = [int(x) for x in open(sys.argv[2])] if os.path.exists(sys.argv[2]) else []
-at, ts, description = 0, [], ""
-while at + 12 <= len(data):
-    kind, length = struct.unpack_from("<II", data, at)
-    if kind == 6:
-        high, low = struct.unpack_from("<II", data, at + 12)
-        ts.append(high << 32 | low)
-    if kind == 1:
-        o = at + 16
-        while o < at + length - 4:
-            code, size = struct.unpack_from("<HH", data, o)
-            if code == 0: break
-            if code == 3: description = data[o + 4:o + 4 + size].decode()
-            o += 4 + ((size + 3) & ~3)
-    at += length
-back = sum(b < a for a, b in zip(ts, ts[1:]))
-same = sum(b == a for a, b in zip(ts, ts[1:]))
-off = max([abs(t - x) for t, x in zip(ts, truth)], default=0) // 1000
-print(len(ts), back, same, off)
-print(description)
-PY
-
 # capture CLOCK [OPTIONS...]: into $tmp/out; frames, backwards, same, off
 capture() {
 	local clock=$1
@@ -45,7 +18,7 @@ capture() {
 	model --time virtual --clock "$clock" --gen "$gen" --rate 5000 --at-end sigint -- \
 		"$RDMADUMP" -d mlx5_0 --when-full wait "$@" -w "$tmp/out" >/dev/null 2>"$tmp/log"
 	status=$?
-	python3 "$tmp/stamps.py" "$tmp/out" "$tmp/truth" >"$tmp/stamps"
+	python3 "$srcdir/tests/e2e/captures.py" stamps "$tmp/out" "$tmp/truth" >"$tmp/stamps"
 	read -r frames back same off <"$tmp/stamps"
 }
 

@@ -6,19 +6,8 @@
 need_tool jq python3 zstd
 : "${OWNED_QPS_TOOL:?path of owned_qps_tool}"
 
-# facts FILE: the facts in a little-endian file, one JSON text a line
-facts() {
-	python3 -c '
-import struct, sys
-data, at = open(sys.argv[1], "rb").read(), 0
-while at < len(data):
-    kind, total = struct.unpack_from("<II", data, at)
-    if kind == 0x80524446:
-        n = struct.unpack_from("<I", data, at + 12)[0]
-        print(data[at + 16:at + 16 + n].decode())
-    at += total
-' "$1"
-}
+# facts FILE: the facts in a file, one JSON text a line
+facts() { python3 "$srcdir/tests/e2e/captures.py" blocks "$1" | grep '^{'; }
 owners() { facts "$1" | jq -c 'select(.kind == "owners")'; }
 
 # A second process has a queue pair; it begins after the capture and ends before it does.
@@ -32,7 +21,7 @@ model --dev name=mlx5_0,qp_counter=yes --gen count=1000,size=256 -- bash -c '
 		"$1" -d mlx5_0 -q -w "$2/other.pcapng" 2>"$2/other.err" &
 	echo $! >"$2/pid"
 	until [ -s "$2/other.pcapng" ]; do sleep 0.05; done
-	sleep 3
+	sleep 3 # six samples, one each 0.5 s
 	kill -TERM $!
 	wait $!
 	kill -TERM $capture

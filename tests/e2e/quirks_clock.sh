@@ -10,26 +10,6 @@ count=2500
 gen=count=$count,size=60-600,qps=4,seed=3
 want=$("$SOFTHCA_FRAMES" "$gen")
 
-# Prints: frames, those more than LIMIT us from the truth, of these those more than 50 minutes from it,
-# the largest error of the others, timestamps before the one before them.
-cat >"$tmp/times.py" <<'PY'
-import struct, sys
-data = open(sys.argv[1], "rb").read()
-truth = [int(x) for x in open(sys.argv[2])]
-limit = int(sys.argv[3]) * 1000
-at, ts = 0, []
-while at + 12 <= len(data):
-    kind, length = struct.unpack_from("<II", data, at)
-    if kind == 6:
-        high, low = struct.unpack_from("<II", data, at + 12)
-        ts.append(high << 32 | low)
-    at += length
-off = [abs(t - x) for t, x in zip(ts, truth)]
-right = [o for o in off if o <= limit]
-print(len(ts), len(off) - len(right), sum(o > 3 * 10**12 for o in off),
-      max(right, default=0) // 1000, sum(b < a for a, b in zip(ts, ts[1:])))
-PY
-
 keep=() # of the model
 # capture CLOCK [OPTIONS...]
 capture() {
@@ -42,7 +22,7 @@ capture() {
 	status=$?
 	# Zeros become the time of the poll, which a busy machine delays.
 	[[ $clock =~ zero ]] && limit=2000000 || limit=20000
-	python3 "$tmp/times.py" "$tmp/out" "$tmp/truth" "$limit" >"$tmp/times"
+	python3 "$srcdir/tests/e2e/captures.py" times "$tmp/out" "$tmp/truth" "$limit" >"$tmp/times"
 	read -r frames wrong implausible worst back <"$tmp/times"
 }
 

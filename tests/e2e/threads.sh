@@ -12,22 +12,7 @@ gen=count=$count,size=60-1500,qps=64,seed=5
 want=$("$SOFTHCA_FRAMES" "$gen")
 
 # backwards FILE...: how often a timestamp is before the previous one
-backwards() {
-	python3 - "$@" <<'PY'
-import struct, sys
-back = 0
-for name in sys.argv[1:]:
-    data, at, last = open(name, "rb").read(), 0, 0
-    while at + 12 <= len(data):
-        kind, length = struct.unpack_from("<II", data, at)
-        if kind == 6:
-            high, low = struct.unpack_from("<II", data, at + 12)
-            back += (high << 32 | low) < last
-            last = high << 32 | low
-        at += length
-print(back)
-PY
-}
+backwards() { python3 "$srcdir/tests/e2e/captures.py" backwards "$@"; }
 
 # capture OPTIONS... [-- MODEL OPTIONS...]: into $tmp/out
 capture() {

@@ -212,7 +212,8 @@ static const struct conf_key fault_keys[] = {
 	{0},
 };
 
-/* What it is, by the word that it begins with; one of a completion is known by its own. */
+/* What it is, by the word that it begins with; the others set it where they are read, or are of a
+ * verb. */
 static const struct name_value kind_names[] = {
 	{"port", FAULT_PORT},
 	{"fatal", FAULT_EVENT},
