@@ -118,6 +118,9 @@ void gap_passed(struct rd_analysis *a, struct flow *r)
 	if (again ? since < AGAIN_NS : ++r->ack.gap_responses <= READS_OPEN && since < GAP_NS)
 		return;
 	flow_incident(a, r, RD_INC_RESPONSE_UNSEEN, again ? 1 : r->ack.gaps);
+	if (!r->ack.passed)
+		r->ack.passed_psn = r->ack.gap_psn;
+	r->ack.passed += again ? 1 : r->ack.gaps;
 	if (again)
 		r->ack.gaps_late = 0;
 	r->ack.gap_open = false;

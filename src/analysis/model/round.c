@@ -166,6 +166,14 @@ static bool cause_is_before(
 	       (before_capture(f, start, 1) || before_capture(f, psn, 1));
 }
 
+/* A requester that goes back for a response after all did not have it, only a slow timer. */
+static void gap_returns(struct flow *f, uint32_t start)
+{
+	for (; f->ack.passed && psn_diff(start, f->ack.passed_psn) <= 0; f->ack.passed--)
+		flow_take_back(f, RD_INC_RESPONSE_UNSEEN);
+	f->ack.passed = 0;
+}
+
 void round_begin(struct rd_analysis *a, struct flow *f, struct trouble *t, uint32_t start,
 	uint32_t psn, uint32_t span)
 {
@@ -174,6 +182,7 @@ void round_begin(struct rd_analysis *a, struct flow *f, struct trouble *t, uint3
 		       response_is_missing(a, f, t, start, start == psn ? span : 1);
 
 	f->round.silent = false;
+	gap_returns(f, start);
 	if (cause == RD_INC_ROUND_NAK && start == f->ack.nak_psn && !t->leftover && !t->two_naks)
 		shortest(&f->ack.turn_ns, f->ack.nak_ns, a->ns);
 	if (missing) {

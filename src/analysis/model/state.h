@@ -337,11 +337,12 @@ struct flow_acks {
 	uint64_t rnr_frame, nak_frame; /* not yet followed by a round; 0: none */
 	uint64_t nak_ns;	       /* of nak_frame */
 	uint32_t nak_psn, rnr_psn;
-	uint32_t msn_psn;	    /* of the response with `msn` */
-	uint32_t gap_psn : 24;	    /* first response that is missing, if gap_open */
-	uint32_t gap_responses : 8; /* captured after it, READS_OPEN + 1 at most */
-	uint32_t gaps, gaps_late;   /* this one and those captured since; see gap_more() */
-	uint64_t gap_ns;	    /* when the first of these was captured */
+	uint32_t msn_psn;	     /* of the response with `msn` */
+	uint32_t gap_psn : 24;	     /* first response that is missing, if gap_open */
+	uint32_t gap_responses : 8;  /* captured after it, READS_OPEN + 1 at most */
+	uint32_t gaps, gaps_late;    /* this one and those captured since; see gap_more() */
+	uint32_t passed_psn, passed; /* the oldest of these gaps that count as unseen; how many */
+	uint64_t gap_ns;	     /* when the first of these was captured */
 	uint64_t end_frame; /* of the NAK that ended the QP; without one of the last response */
 	uint64_t end_ns;
 	uint64_t open_since_ns; /* the oldest open request waits since then; 0: none is open */
