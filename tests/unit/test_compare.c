@@ -108,6 +108,45 @@ static const char *change_at(const json_t *json, size_t i, const char *metric)
 	return text ? text : "null";
 }
 
+/* The value at "key.key" as text. */
+static const char *value_at(const json_t *json, const char *path, char *text, size_t capacity)
+{
+	char keys[64], *save = NULL;
+
+	snprintf(keys, sizeof(keys), "%s", path);
+	for (char *key = strtok_r(keys, ".", &save); key; key = strtok_r(NULL, ".", &save))
+		json = json_object_get(json, key);
+	if (json_is_string(json))
+		return json_string_value(json);
+	if (!json || json_is_null(json))
+		return "null";
+	snprintf(text, capacity, "%" JSON_INTEGER_FORMAT,
+		json_is_boolean(json) ? json_is_true(json) : json_integer_value(json));
+	return text;
+}
+
+/* The rows of a list: of each these values, with spaces between them; NULL: no more. */
+static void assert_rows(
+	const json_t *json, const char *list, const char *paths, const char *const *want)
+{
+	size_t n = json_array_size(json_object_get(json, list));
+
+	for (size_t i = 0; i < n || want[i]; i++) {
+		char row[256] = "", all[256], number[32], *save = NULL;
+
+		snprintf(all, sizeof(all), "%s", paths);
+		for (char *path = strtok_r(all, " ", &save); path && i < n;
+			path = strtok_r(NULL, " ", &save))
+			snprintf(row + strlen(row), sizeof(row) - strlen(row), "%s%s",
+				*row ? " " : "",
+				value_at(at(json, list, i), path, number, sizeof(number)));
+		if (!want[i] || strcmp(row, want[i]) != 0)
+			fail_msg("%s[%zu]: %s", list, i, row);
+	}
+}
+#define ROWS(json, list, paths, ...)                                                               \
+	assert_rows(json, list, paths, (const char *const[]){__VA_ARGS__, NULL})
+
 static double after_at(const json_t *json, size_t i, const char *metric)
 {
 	const json_t *values = json_object_get(at(json, "traffic", i), "values");
@@ -134,12 +173,9 @@ TEST(same_qps)
 	talk_add(y, TALK(3, 4, "SEND", NULL, 1000000));
 	talk_add(y, TALK(1, 2, "SEND", NULL, 1000000));
 	c = changes_of(x, y);
-	assert_int_equal(json_array_size(json_object_get(c, "traffic")), 2);
-	assert_string_equal(text_at(c, "traffic", 0, "status"), "changed");
-	assert_int_equal(json_integer_value(json_object_get(at(c, "traffic", 0), "from_qp")), 3);
-	assert_string_equal(change_at(c, 0, "goodput_bps"), "worse");
+	ROWS(c, "traffic", "status from_qp values.goodput_bps.change", "changed 3 worse",
+		"same 1 null");
 	assert_true(after_at(c, 0, "goodput_bps") > 7.9e6 && after_at(c, 0, "goodput_bps") < 8.1e6);
-	assert_string_equal(text_at(c, "traffic", 1, "status"), "same");
 	json_decref(c);
 }
 
@@ -156,27 +192,10 @@ TEST(other_qps)
 	talk_add(y, TALK(15, 6, "SEND", "0x2", 500000));
 	talk_add(y, TALK(17, 8, "READ", "0x1", 100000));
 	c = changes_of(x, y);
-	assert_int_equal(json_array_size(json_object_get(c, "traffic")), 4);
-	for (size_t i = 0; i < 4; i++) {
-		const json_t *t = at(c, "traffic", i);
-		const char *verb = text_at(c, "traffic", i, "verb");
-		const char *status = text_at(c, "traffic", i, "status");
-		const char *service = text_at(c, "traffic", i, "service_id");
-
-		assert_true(json_is_null(json_object_get(t, "from_qp")));
-		if (!strcmp(verb, "WRITE")) {
-			assert_string_equal(status, "gone");
-		} else if (!strcmp(verb, "READ")) {
-			assert_string_equal(status, "new");
-		} else if (!strcmp(service, "0x2")) {
-			assert_string_equal(status, "same");
-		} else {
-			expect("changed 2 1", status,
-				json_integer_value(json_object_get(t, "qps_before")),
-				json_integer_value(json_object_get(t, "qps_after")));
-			assert_string_equal(change_at(c, i, "goodput_bps"), "worse");
-		}
-	}
+	ROWS(c, "traffic",
+		"verb service_id status from_qp qps_before qps_after values.goodput_bps.change",
+		"SEND 0x1 changed null 2 1 worse", "READ 0x1 new null 0 1 null",
+		"WRITE 0x1 gone null 1 0 null", "SEND 0x2 same null 1 1 null");
 	json_decref(c);
 }
 
@@ -187,8 +206,6 @@ TEST(other_qps)
 TEST(a_report_with_a_part_of_the_traffic)
 {
 	json_t *x = report_new(), *y = report_new(), *c;
-	static const char *const status[] = {"changed", "gone", "same", "unknown"};
-	static const char *const verbs[] = {"SEND", "WRITE", "SEND", "READ"};
 
 	talk_add(x, TALK(1, 2, "SEND", "0x1", 1000000));
 	talk_add(x, TALK(3, 4, "SEND", "0x2", 1000000));
@@ -199,19 +216,8 @@ TEST(a_report_with_a_part_of_the_traffic)
 	talk_add(y, TALK(15, 16, "SEND", "0x2", 1000000));
 	talk_add(y, TALK(17, 18, "READ", "0x4", 1000000));
 	c = changes_of(x, y);
-	assert_int_equal(json_array_size(json_object_get(c, "traffic")), 4);
-	for (size_t i = 0; i < 4; i++) {
-		const char *is = text_at(c, "traffic", i, "status");
-		unsigned int k = 0;
-
-		while (k < 3 && strcmp(status[k], is) != 0)
-			k++;
-		same(is, status[k], text_at(c, "traffic", i, "verb"), verbs[k]);
-		if (k == 0)
-			assert_string_equal(change_at(c, i, "goodput_bps"), "better");
-		if (k == 2)
-			assert_string_equal(change_at(c, i, "goodput_bps"), "null");
-	}
+	ROWS(c, "traffic", "status verb values.goodput_bps.change", "changed SEND better",
+		"gone WRITE null", "same SEND null", "unknown READ null");
 	json_decref(c);
 }
 
@@ -227,9 +233,7 @@ TEST(without_service)
 	talk_add(y, TALK(5, 6, "SEND", "0x1", 1000000));
 	talk_add(y, back);
 	c = changes_of(x, y);
-	expect("2 new 10.0.0.2", json_array_size(json_object_get(c, "traffic")),
-		text_at(c, "traffic", 0, "status"), text_at(c, "traffic", 0, "from"));
-	assert_string_equal(text_at(c, "traffic", 1, "status"), "same");
+	ROWS(c, "traffic", "status from", "new 10.0.0.2", "same 10.0.0.1");
 	json_decref(c);
 }
 
@@ -351,11 +355,6 @@ TEST(several_together)
 
 TEST(findings)
 {
-	static const struct {
-		const char *rule, *status;
-		int before, after;
-	} want[] = {{"d-new", "new", 0, 3}, {"e-gone", "gone", 5, 0}, {"b-more", "changed", 20, 31},
-		{"a-same", "same", 5, 5}, {"c-nearly", "same", 20, 29}};
 	json_t *x = report_new(), *y = report_new(), *c;
 
 	talk_add(x, TALK(1, 2, "SEND", NULL, 1000));
@@ -371,21 +370,10 @@ TEST(findings)
 	finding_add(y, "c-nearly", 1, 29);
 	finding_add(y, "d-new", 1, 3);
 	c = changes_of(x, y);
-	assert_int_equal(json_array_size(json_object_get(c, "findings")), 5);
-	for (size_t i = 0; i < 5; i++) {
-		const json_t *f = at(c, "findings", i);
-
-		assert_string_equal(text_at(c, "findings", i, "rule"), want[i].rule);
-		assert_string_equal(text_at(c, "findings", i, "status"), want[i].status);
-		assert_int_equal(
-			json_integer_value(json_object_get(json_object_get(f, "before"), "count")),
-			want[i].before);
-		assert_int_equal(
-			json_integer_value(json_object_get(json_object_get(f, "after"), "count")),
-			want[i].after);
-		assert_string_equal(text_at(c, "findings", i, "from"),
-			strcmp(want[i].rule, "a-same") ? "10.0.0.1" : "null");
-	}
+	ROWS(c, "findings", "rule status before.count after.count from",
+		"d-new new null 3 10.0.0.1", "e-gone gone 5 null 10.0.0.1",
+		"b-more changed 20 31 10.0.0.1", "a-same same 5 5 null",
+		"c-nearly same 20 29 10.0.0.1");
 	json_decref(c);
 }
 
@@ -407,17 +395,6 @@ static int of(const json_t *finding, const char *when, const char *key)
  * their rule is compared as one. */
 TEST(counted_findings)
 {
-	static const struct {
-		const char *rule, *status;
-		bool by_rule;
-		int n[2], count[2];
-	} want[] = {
-		{"e-new", "new", false, {0, 1}, {0, 3}},
-		{"b-all-gone", "gone", true, {70, 0}, {90, 0}},
-		{"a-fewer", "changed", true, {100, 2}, {500, 8}},
-		{"c-as-many", "same", true, {9, 8}, {40, 41}},
-		{"d-no-conversation", "same", true, {1, 1}, {5, 5}},
-	};
 	json_t *x = report_new(), *y = report_new(), *c;
 	struct talk other = TALK(5, 6, "SEND", NULL, 1000);
 
@@ -441,18 +418,11 @@ TEST(counted_findings)
 	finding_add(y, "d-no-conversation", 1, 5);
 	finding_add(y, "e-new", 2, 3);
 	c = changes_of(x, y);
-	assert_int_equal(json_array_size(json_object_get(c, "findings")), 5);
-	for (size_t i = 0; i < 5; i++) {
-		const json_t *f = at(c, "findings", i);
-
-		assert_string_equal(text_at(c, "findings", i, "rule"), want[i].rule);
-		assert_string_equal(text_at(c, "findings", i, "status"), want[i].status);
-		same(json_is_true(json_object_get(f, "by_rule")), want[i].by_rule,
-			text_at(c, "findings", i, "from"), want[i].by_rule ? "null" : "10.0.0.3");
-		same(of(f, "before", "findings"), want[i].n[0], of(f, "after", "findings"),
-			want[i].n[1], of(f, "before", "count"), want[i].count[0]);
-		assert_int_equal(of(f, "after", "count"), want[i].count[1]);
-	}
+	ROWS(c, "findings",
+		"rule status by_rule before.findings after.findings before.count after.count from",
+		"e-new new 0 null 1 null 3 10.0.0.3", "b-all-gone gone 1 70 null 90 null null",
+		"a-fewer changed 1 100 2 500 8 null", "c-as-many same 1 9 8 40 41 null",
+		"d-no-conversation same 1 1 1 5 5 null");
 	assert_int_equal(of(c, "before", "findings_left_out"), 99 + 69 + 1);
 	assert_int_equal(of(c, "after", "findings_left_out"), 7);
 	json_decref(c);
