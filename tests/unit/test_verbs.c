@@ -135,8 +135,16 @@ void __wrap_ibv_ack_async_event(struct ibv_async_event *event)
 
 static struct verbs_clock clock_made;
 
+static int clock_close(void **state)
+{
+	verbs_clock_close(&clock_made);
+	return 0;
+}
+
+/* Closes the one before it. */
 static void clock_make(enum rd_stamp_type type, const char *title)
 {
+	clock_close(NULL);
 	if (verbs_clock_open(&clock_made, &hca.vctx.context, "fake", type, SPEED, &failure) < 0)
 		fail_msg("%s", failure.text);
 	if (strcmp(clock_made.kind->title, title))
@@ -199,7 +207,6 @@ TEST(ticks_that_are_read)
 	hca_make();
 	clock_make(RD_STAMPS_ADAPTER, "hardware clock");
 	true_times(rd_monotonic_ns() & MASK);
-	verbs_clock_close(&clock_made);
 }
 
 TEST(ticks_that_are_converted)
@@ -214,7 +221,6 @@ TEST(ticks_that_are_converted)
 	clock_make(RD_STAMPS_ADAPTER, "hardware clock (PTP)");
 	/* later than the start, which takes a while under a sanitizer */
 	true_times(hca.line_ticks + 1000000);
-	verbs_clock_close(&clock_made);
 }
 
 /* Frames from before the start may have any age, and show nothing about the clock. */
@@ -238,7 +244,6 @@ TEST(stale_frames)
 	fresh[0] = hca.line_ticks + 1000;
 	stamp(&s, fresh, 1);
 	same(clock_made.offset_known, true, fresh[0], hca.line_ns + 1000 - 37000000000);
-	verbs_clock_close(&clock_made);
 }
 
 /* A PTP clock that cannot be read and is `ahead` ns of the system clock; a tick is a nanosecond. */
@@ -280,7 +285,6 @@ TEST(delayed_frames)
 		frames[4].ts_ns = 0;
 		verbs_clock_compare(&clock_made, &s, frames, 16, now);
 		same(clock_made.offset_known, true, clock_made.offset, 1000 - ahead[k]);
-		verbs_clock_close(&clock_made);
 	}
 }
 
@@ -310,7 +314,6 @@ TEST(correction)
 	ns[1] = tick_at(ns[0], ahead);
 	stamp(&s, ns + 1, 1);
 	assert_in_range(ns[1] - ns[0], 0, 20000000);
-	verbs_clock_close(&clock_made);
 }
 
 /* A real-time clock that can be read and drifts by `ppm`, for half an hour that takes no time. */
@@ -337,7 +340,6 @@ static void drifts(int64_t ppm)
 	assert_true(clock_made.drifting);
 	/* Between readings it drifts on, and the readings are not exact. */
 	assert_in_range(worst, CLOCK_AGREE_NS - 1000000, CLOCK_AGREE_NS + 1000000);
-	verbs_clock_close(&clock_made);
 }
 
 TEST(drift)
@@ -373,7 +375,6 @@ static void set_back(bool readable)
 		assert_int_equal(flags[i], 0);
 	}
 	assert_int_equal(back[8] - back[1], 7 * 700);
-	verbs_clock_close(&clock_made);
 }
 
 TEST(real_time)
@@ -395,7 +396,6 @@ TEST(unset)
 	clock_make(RD_STAMPS_ADAPTER, "hardware clock");
 	/* Two clocks are read, one after the other: not exact where other processes run between. */
 	assert_in_range(clock_made.unset, 10000000, 30000000);
-	verbs_clock_close(&clock_made);
 	hca.ahead = 37000000000;
 	clock_make(RD_STAMPS_ADAPTER, "hardware clock (real time)");
 	rd_clock_set(&host);
@@ -403,7 +403,6 @@ TEST(unset)
 	stamp(&s, ns, 1);
 	assert_in_range(rd_clock_now(&host) - ns[0], 0, 1000000000);
 	assert_int_equal(flags[0], 0);
-	verbs_clock_close(&clock_made);
 }
 
 /* The host's clock once a batch: frames as far apart as the port's speed has them. */
@@ -426,7 +425,6 @@ TEST(host)
 	stamp(&s, ns, 4);
 	for (unsigned int i = 0; i < 4; i++)
 		assert_int_equal(ns[i], future);
-	verbs_clock_close(&clock_made);
 }
 
 /* --- a queue that fails ----------------------------------------------------------------- */
@@ -460,8 +458,19 @@ static int post_fake(struct verbs_queue *v)
 
 static const struct verbs_path path_fake = {.name = "fake", .poll = poll_fake, .post = post_fake};
 
+static int queue_free(void **state)
+{
+	if (!port.queue[0])
+		return 0;
+	port.queue[0] = NULL;
+	verbs_clock_close(&port.clock);
+	return pthread_mutex_destroy(&port.lock);
+}
+
+/* Frees the one before it. */
 static void queue_make(void)
 {
+	queue_free(NULL);
 	hca_make();
 	frames_next = errors_next = 0;
 	poll_fails = false;
@@ -488,12 +497,6 @@ static void queue_make(void)
 		0);
 }
 
-static void queue_free(void)
-{
-	verbs_clock_close(&port.clock);
-	pthread_mutex_destroy(&port.lock);
-}
-
 static int receive(struct rd_error *err)
 {
 	struct rd_frame frames[RD_BATCH];
@@ -515,7 +518,6 @@ TEST(repairs)
 		assert_int_equal(queue.gaps, i);
 	}
 	assert_int_equal(hca.replacements, 0);
-	queue_free();
 }
 
 /* But not without limit if no frame arrives. */
@@ -531,7 +533,6 @@ TEST(hopeless)
 	same(receive(&failure), -1, failure.class, RD_CLASS_PARTIAL);
 	assert_non_null(strstr(failure.text, "fake:1 fails repeatedly"));
 	assert_int_equal(hca.resets, 64);
-	queue_free();
 }
 
 /*
@@ -549,7 +550,6 @@ TEST(replace)
 	hca.replace_rc = -1;
 	assert_int_equal(receive(&failure), -1);
 	assert_non_null(strstr(failure.text, "replace"));
-	queue_free();
 }
 
 /* Once stopped nothing is repaired: arrived frames are received, then the source ends. */
@@ -562,7 +562,6 @@ TEST(stopped)
 	port.stopped = true;
 	assert_int_equal(receive(&failure), RD_SOURCE_END);
 	expect("0 0", hca.resets, queue.gaps);
-	queue_free();
 }
 
 TEST(removed)
@@ -575,7 +574,6 @@ TEST(removed)
 	expect("1 -1", receive(&failure), receive(&failure));
 	assert_non_null(strstr(failure.text, "fake:1 failed fatally or was removed"));
 	expect("0 1", hca.resets, hca.acked);
-	queue_free();
 }
 
 /* A device that is removed may close its event queue without an event. */
@@ -588,7 +586,6 @@ TEST(removed_without_event)
 	verbs_events_take(&queue);
 	expect("1 -1", port.removed, receive(&failure));
 	assert_non_null(strstr(failure.text, "fake:1 failed fatally or was removed"));
-	queue_free();
 }
 
 /* The device is removed during a repair: its commands fail before the event can be read. */
@@ -603,7 +600,6 @@ TEST(removed_during_a_repair)
 	assert_int_equal(receive(&failure), -1);
 	assert_non_null(strstr(failure.text, "fake:1 failed fatally or was removed"));
 	same(failure.class, RD_CLASS_PARTIAL, hca.replacements, 1);
-	queue_free();
 	/* Another reason: the command's own error. */
 	queue_make();
 	hca.reset_rc = hca.replace_rc = -1;
@@ -612,7 +608,6 @@ TEST(removed_during_a_repair)
 	errors_next = 1;
 	assert_int_equal(receive(&failure), -1);
 	assert_non_null(strstr(failure.text, "replace"));
-	queue_free();
 }
 
 /* --- frames that are longer than their buffers -------------------------------------------- */
@@ -678,7 +673,6 @@ TEST(oversize)
 	assert_int_equal(receive(&failure), 0);
 	verbs_ops.stats(&queue.src, &stats);
 	expect("4 longer_than_buffer", stats.lost, stats.loss[0].name);
-	queue_free();
 }
 
 /* Whether the queue is in error is asked after a while, and no sooner. */
@@ -696,7 +690,6 @@ TEST(oversize_recheck)
 	assert_int_equal(receive(&failure), 0);
 	port.stopped = false;
 	assert_int_equal(receive(&failure), -1);
-	queue_free();
 }
 
 /* --- events that moderation should have delayed -------------------------------------------- */
@@ -733,7 +726,6 @@ TEST(gather)
 	early_events(1);
 	expect("0 1", queue.gather.count, queue.src.gathers);
 	assert_int_equal(queue.src.nap_ns.least, 4096ULL * 84 * 8 * 1000000000 / SPEED);
-	queue_free();
 }
 
 /* --- completions of mlx5 with lengths that cannot be ---------------------------------------- */
@@ -800,7 +792,6 @@ static void mlx5_queue_free(void)
 {
 	shared.is_mlx5 = false;
 	verbs_mlx5_free(&queue);
-	queue_free();
 }
 
 /* Nothing behind the buffer is read: the frame counts as too long, its entry is posted again. */
@@ -812,7 +803,6 @@ TEST(impossible_length)
 	mlx5_queue_make(memory, 192);
 	if (!verbs_mlx5_adopt(&queue)) {
 		assert_false(MMIO_DIRECT);
-		queue_free();
 		skip();
 	}
 	complete(0, 60, 0);
@@ -943,7 +933,6 @@ TEST(failed_poll)
 	wcs_next = 6;
 	expect("5 1", verbs_ops.receive(&queue.src, frames, RD_BATCH, &failure),
 		queue.oversize.frames);
-	queue_free();
 }
 
 /* --- advice ------------------------------------------------------------------------------- */
@@ -969,7 +958,6 @@ TEST(advice)
 	advised(VERBS_QUEUE, EOPNOTSUPP, "mlx4_core", "no RAW_PACKET queue pair");
 	for (unsigned int object = VERBS_MEMORY; object <= VERBS_FLOW; object++)
 		advised((enum verbs_object)object, EACCES, "mlx5_core", "-Z root keeps them");
-	queue_free();
 }
 
 /* --- numbers ---------------------------------------------------------------------------- */
@@ -996,7 +984,6 @@ TEST(stats)
 	port.loss.last.n = 0;
 	verbs_ops.stats(&queue.src, &stats);
 	assert_false(stats.loss_known);
-	queue_free();
 }
 
 /* --- events ----------------------------------------------------------------------------- */
@@ -1052,7 +1039,6 @@ TEST(events)
 	close(queue.wake_fd);
 	close(second.wake_fd);
 	queue.wake_fd = second.wake_fd = -1;
-	queue_free();
 }
 
 /* Where the CQ failed too, it is the cause, and a reset would not help. */
@@ -1067,7 +1053,6 @@ TEST(pending_faults)
 	assert_int_equal(receive(&failure), 0);
 	assert_non_null(strstr(queue.src.note, "access violation"));
 	assert_int_equal(hca.resets, 1);
-	queue_free();
 }
 
 /* --- addresses -------------------------------------------------------------------------- */
@@ -1136,5 +1121,12 @@ TEST(addresses)
 	link_changes(7);
 	verbs_addresses_service(&port);
 	assert_int_equal(port.addresses.generation, queue.addresses);
-	queue_free();
 }
+
+static int free_all(void **state)
+{
+	clock_close(NULL);
+	return queue_free(NULL);
+}
+
+ALL_TESTS_WITH(NULL, free_all)
