@@ -97,10 +97,11 @@ static void report_where(const struct capture_run *r)
 	}
 	if (only_named_after(&r->opt->session))
 		snprintf(before, sizeof(before), "%u file%s named after ", r->result->written.files,
-			r->result->written.files == 1 ? "" : "s");
+			rd_plural(r->result->written.files));
 	else if (r->opt->session.n_stripes)
-		snprintf(files, sizeof(files), " in %u directories, %u files",
-			r->opt->session.n_stripes, r->result->written.files);
+		snprintf(files, sizeof(files), " in %u director%s, %u file%s",
+			r->opt->session.n_stripes, r->opt->session.n_stripes == 1 ? "y" : "ies",
+			r->result->written.files, rd_plural(r->result->written.files));
 	else if (r->result->written.files > 1)
 		snprintf(files, sizeof(files), " and others, %u files", r->result->written.files);
 	fprintf(stderr, "%s frame%s in %.1f s, written to %s",

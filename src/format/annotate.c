@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <rdmadump/annotate.h>
 #include <rdmadump/printable.h>
+#include <rdmadump/units.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -119,9 +120,10 @@ static bool texts_take(struct texts *t, struct rd_annotation *a)
 			ok &= texts_add(t, a->text(a->text_ctx, a->comments[a->at].item));
 	}
 	if (more)
-		ok &= texts_add(t, asprintf(&text, "%zu more findings name this frame", more) < 0
-					   ? NULL
-					   : text);
+		ok &= texts_add(
+			t, asprintf(&text, "and %zu more finding%s", more, rd_plural(more)) < 0
+				   ? NULL
+				   : text);
 	return ok;
 }
 

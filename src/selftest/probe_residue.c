@@ -7,6 +7,7 @@
 #include "selftest.h"
 #include "sniffer.h"
 #include <rdmadump/resource.h>
+#include <rdmadump/units.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -66,9 +67,9 @@ static void judge(
 	result_errno(r, "capture_error", rc);
 	if (after > 0)
 		result_found(r, "objects_left",
-			"the kernel still lists %d QPs of a killed process: captures that are "
+			"the kernel still lists %d QP%s of a killed process: captures that are "
 			"killed may leave objects on the device",
-			after);
+			after, rd_plural((uint64_t)after));
 	if (rc && before)
 		result_failed(r, "captures are refused, also before one was killed: %s",
 			strerror(before));
@@ -85,7 +86,7 @@ static void summarize(const struct rd_selftest *st, struct rd_probe_result *r, i
 
 	if (during > 0) {
 		if (after > 0)
-			result_value(r, "%d QPs left", after);
+			result_value(r, "%d QP%s left", after, rd_plural((uint64_t)after));
 		else
 			result_value(r, "nothing left");
 		result_means(r, "a program that is killed leaves nothing on the device");

@@ -386,7 +386,7 @@ TEST(many_comments)
 	assert_int_equal(annotate(&a, &k.m, 0), 0);
 	r = memory_open(&got);
 	expect("1 1", rd_reader_next(r, &f, 1, NULL), rd_reader_note(r, 0, &note));
-	assert_non_null(strstr(note.comment, "; finding 31; 3 more findings name this frame"));
+	assert_non_null(strstr(note.comment, "; finding 31; and 3 more findings"));
 	assert_null(strstr(note.comment, "finding 32"));
 	rd_reader_close(r);
 	memory_free(&k.m);
