@@ -111,35 +111,40 @@ TEST(refused)
 /* --- frames ------------------------------------------------------------------------------------
  */
 
-struct watched {
+static struct {
 	struct trigger trigger[TRIGGERS];
 	struct wire wire;
 	uint64_t ns;
 	uint8_t direction;
-};
+} w;
 
-/* Up to four texts, then NULL. */
-static void watch(struct watched *w, const char *const *texts)
+static int unwatch(void **state)
+{
+	wire_fini(&w.wire);
+	for (unsigned int i = 0; i < TRIGGERS; i++)
+		trigger_free(&w.trigger[i]);
+	return 0;
+}
+
+/* Up to four texts, then NULL. Those before it end. */
+static void watch_texts(const char *const *texts)
 {
 	unsigned int n = 0;
 
-	*w = (struct watched){.ns = 1000 * SECOND, .direction = RD_DIR_IN};
+	unwatch(NULL);
+	memset(&w, 0, sizeof(w));
+	w.ns = 1000 * SECOND;
+	w.direction = RD_DIR_IN;
 	for (; texts[n]; n++)
-		if (trigger_parse(&w->trigger[n], texts[n], &failure) < 0)
+		if (trigger_parse(&w.trigger[n], texts[n], &failure) < 0)
 			fail_msg("%s", failure.text);
-	assert_int_equal(wire_init(&w->wire, w->trigger, n), 0);
+	assert_int_equal(wire_init(&w.wire, w.trigger, n), 0);
 }
-
-static void unwatch(struct watched *w)
-{
-	wire_fini(&w->wire);
-	for (unsigned int i = 0; i < TRIGGERS; i++)
-		trigger_free(&w->trigger[i]);
-}
+#define watch(...) watch_texts((const char *const[]){__VA_ARGS__, NULL})
 
 /* The number of the trigger that a packet fires; -1: none. body: of the packet, after the BTH. */
-static int frame(struct watched *w, enum make_outer outer, unsigned int opcode, uint32_t qp,
-	uint32_t psn, const uint8_t *body, uint32_t len)
+static int frame(enum make_outer outer, unsigned int opcode, uint32_t qp, uint32_t psn,
+	const uint8_t *body, uint32_t len)
 {
 	struct make m = {0};
 	struct rd_packet p;
@@ -151,91 +156,75 @@ static int frame(struct watched *w, enum make_outer outer, unsigned int opcode, 
 	rd_put_be32(m.b + p.bth + 8, psn);
 	memcpy(m.b + p.bth + 12, body, len);
 	f = make_frame(&m);
-	f.ts_ns = w->ns;
-	f.direction = w->direction;
-	t = wire_frame(&w->wire, make_link(outer), &f);
-	return t ? (int)(t - w->trigger) : -1;
+	f.ts_ns = w.ns;
+	f.direction = w.direction;
+	t = wire_frame(&w.wire, make_link(outer), &f);
+	return t ? (int)(t - w.trigger) : -1;
 }
 
-static int response(struct watched *w, uint32_t qp, uint8_t syndrome)
+static int response(uint32_t qp, uint8_t syndrome)
 {
 	const uint8_t aeth[4] = {syndrome, 0, 0, 1};
 
-	return frame(w, MAKE_V2_IPV4, ACK, qp, 5, aeth, 4);
+	return frame(MAKE_V2_IPV4, ACK, qp, 5, aeth, 4);
 }
 
-static int request(struct watched *w, enum make_outer outer, uint32_t qp, uint32_t psn)
+static int request(enum make_outer outer, uint32_t qp, uint32_t psn)
 {
 	static const uint8_t body[16];
 
-	return frame(w, outer, SEND, qp, psn, body, sizeof(body));
+	return frame(outer, SEND, qp, psn, body, sizeof(body));
 }
 
-static int congestion(struct watched *w)
+static int congestion(void)
 {
 	static const uint8_t zeros[16];
 
-	return frame(w, MAKE_V2_IPV4, CNP, 7, 0, zeros, sizeof(zeros));
+	return frame(MAKE_V2_IPV4, CNP, 7, 0, zeros, sizeof(zeros));
 }
 
 TEST(naks)
 {
-	static const char *const texts[] = {"nak=access,qp=7", "nak", "rnr", NULL};
-	struct watched w;
-
-	watch(&w, texts);
-	expect("-1 0 1 1 2", response(&w, 7, 0x1f), response(&w, 7, 0x62), response(&w, 8, 0x62),
-		response(&w, 7, 0x60), response(&w, 7, 0x2e));
-	assert_int_equal(request(&w, MAKE_V2_IPV4, 7, 1), -1);
+	watch("nak=access,qp=7", "nak", "rnr");
+	expect("-1 0 1 1 2", response(7, 0x1f), response(7, 0x62), response(8, 0x62),
+		response(7, 0x60), response(7, 0x2e));
+	assert_int_equal(request(MAKE_V2_IPV4, 7, 1), -1);
 	/* Both match the second packet: the first one names the frame, both count it. */
 	expect("1 3 1", w.trigger[0].fired, w.trigger[1].fired, w.trigger[2].fired);
-	unwatch(&w);
 }
 
 TEST(errors)
 {
-	static const char *const texts[] = {"qp-error", "icrc-error", "cnp", NULL};
-	struct watched w;
-
-	watch(&w, texts);
+	watch("qp-error", "icrc-error", "cnp");
 	/* "ICRC" is no ICRC. */
-	expect("1 0 1 1", response(&w, 7, 0x60), response(&w, 7, 0x61), congestion(&w),
-		w.trigger[2].fired);
-	unwatch(&w);
+	expect("1 0 1 1", response(7, 0x60), response(7, 0x61), congestion(), w.trigger[2].fired);
 }
 
 TEST(hosts)
 {
-	static const char *const texts[] = {
-		"nak,host=10.0.0.1", "nak,host=10.0.0.9", "rnr,host=fd00::1", NULL};
 	static const uint8_t rnr[4] = {0x2e}, nak[4] = {0x62};
-	struct watched w;
 
-	watch(&w, texts);
-	expect("0 0 -1 2", response(&w, 7, 0x62), w.trigger[1].fired, response(&w, 7, 0x2e),
-		frame(&w, MAKE_V2_IPV6, ACK, 7, 0, rnr, 4));
-	assert_int_equal(frame(&w, MAKE_IB_GRH, ACK, 7, 0, rnr, 4), 2);
-	assert_int_equal(frame(&w, MAKE_IB, ACK, 7, 0, nak, 4), -1);
-	unwatch(&w);
+	watch("nak,host=10.0.0.1", "nak,host=10.0.0.9", "rnr,host=fd00::1");
+	expect("0 0 -1 2", response(7, 0x62), w.trigger[1].fired, response(7, 0x2e),
+		frame(MAKE_V2_IPV6, ACK, 7, 0, rnr, 4));
+	assert_int_equal(frame(MAKE_IB_GRH, ACK, 7, 0, rnr, 4), 2);
+	assert_int_equal(frame(MAKE_IB, ACK, 7, 0, nak, 4), -1);
 }
 
 TEST(cm_reject)
 {
-	static const char *const texts[] = {"cm-reject", NULL};
-	struct watched w;
 	uint8_t body[8 + 256] = {0};
 
-	watch(&w, texts);
+	watch("cm-reject");
 	body[8] = 1;
 	body[9] = RD_MAD_CM;
 	body[10] = 2;
 	body[11] = 3;
 	body[8 + 17] = RD_CM_REQ;
-	assert_int_equal(frame(&w, MAKE_V2_IPV4, UD, 1, 0, body, sizeof(body)), -1);
+	assert_int_equal(frame(MAKE_V2_IPV4, UD, 1, 0, body, sizeof(body)), -1);
 	body[8 + 17] = RD_CM_REJ;
-	assert_int_equal(frame(&w, MAKE_V2_IPV4, UD, 1, 0, body, sizeof(body)), 0);
-	assert_int_equal(frame(&w, MAKE_V2_IPV4, UD, 2, 0, body, sizeof(body)), -1);
-	unwatch(&w);
+	assert_int_equal(frame(MAKE_V2_IPV4, UD, 1, 0, body, sizeof(body)), 0);
+	assert_int_equal(frame(MAKE_V2_IPV4, UD, 2, 0, body, sizeof(body)), -1);
 }
 
 /* --- retransmissions ----------------------------------------------------------------------------
@@ -243,94 +232,81 @@ TEST(cm_reject)
 
 TEST(retransmissions)
 {
-	static const char *const texts[] = {"retransmission", NULL};
-	struct watched w;
-
-	watch(&w, texts);
+	watch("retransmission");
 	/* Across the end of the PSNs; a READ takes several. */
-	expect("-1 -1 -1 -1", request(&w, MAKE_V2_IPV4, 7, 0xfffffe),
-		request(&w, MAKE_V2_IPV4, 7, 0xffffff), request(&w, MAKE_V2_IPV4, 7, 0),
-		request(&w, MAKE_V2_IPV4, 7, 10));
+	expect("-1 -1 -1 -1", request(MAKE_V2_IPV4, 7, 0xfffffe),
+		request(MAKE_V2_IPV4, 7, 0xffffff), request(MAKE_V2_IPV4, 7, 0),
+		request(MAKE_V2_IPV4, 7, 10));
 	/* Other QPs, addresses and directions have their own. */
-	expect("-1 -1", request(&w, MAKE_V2_IPV4, 8, 5), request(&w, MAKE_V2_IPV6, 7, 5));
+	expect("-1 -1", request(MAKE_V2_IPV4, 8, 5), request(MAKE_V2_IPV6, 7, 5));
 	w.direction = RD_DIR_OUT;
-	assert_int_equal(request(&w, MAKE_V2_IPV4, 7, 10), -1);
+	assert_int_equal(request(MAKE_V2_IPV4, 7, 10), -1);
 	w.direction = RD_DIR_IN;
 	/* The same packet, an older one, the one after it, and then a new one. */
-	expect("0 0 0 -1", request(&w, MAKE_V2_IPV4, 7, 10), request(&w, MAKE_V2_IPV4, 7, 0xffffff),
-		request(&w, MAKE_V2_IPV4, 7, 0), request(&w, MAKE_V2_IPV4, 7, 11));
+	expect("0 0 0 -1", request(MAKE_V2_IPV4, 7, 10), request(MAKE_V2_IPV4, 7, 0xffffff),
+		request(MAKE_V2_IPV4, 7, 0), request(MAKE_V2_IPV4, 7, 11));
 	/* Far away: the QP was connected again. */
-	expect("-1 -1 0", request(&w, MAKE_V2_IPV4, 7, 0xc00000),
-		request(&w, MAKE_V2_IPV4, 7, 0xc00001), request(&w, MAKE_V2_IPV4, 7, 0xc00001));
-	unwatch(&w);
+	expect("-1 -1 0", request(MAKE_V2_IPV4, 7, 0xc00000), request(MAKE_V2_IPV4, 7, 0xc00001),
+		request(MAKE_V2_IPV4, 7, 0xc00001));
 }
 
 /* The eighth time in a row, whatever is sent after it in each round; and only once. */
 TEST(gave_up)
 {
-	static const char *const texts[] = {"gave-up", NULL};
-	struct watched w;
-
-	watch(&w, texts);
+	watch("gave-up");
 	for (unsigned int round = 1; round <= 10; round++) {
-		assert_int_equal(request(&w, MAKE_V2_IPV4, 7, 20), round == 8 ? 0 : -1);
-		assert_int_equal(request(&w, MAKE_V2_IPV4, 7, 21), -1);
+		assert_int_equal(request(MAKE_V2_IPV4, 7, 20), round == 8 ? 0 : -1);
+		assert_int_equal(request(MAKE_V2_IPV4, 7, 21), -1);
 	}
 	/* Packets in sequence continue a round, also one that begins behind the oldest packet. */
 	for (uint32_t psn = 20; psn <= 23; psn++)
-		assert_int_equal(request(&w, MAKE_V2_IPV4, 11, psn), -1);
+		assert_int_equal(request(MAKE_V2_IPV4, 11, psn), -1);
 	for (unsigned int round = 1; round <= 7; round++)
-		same(request(&w, MAKE_V2_IPV4, 11, 21), round == 7 ? 0 : -1,
-			request(&w, MAKE_V2_IPV4, 11, 22), -1, request(&w, MAKE_V2_IPV4, 11, 23),
-			-1);
+		same(request(MAKE_V2_IPV4, 11, 21), round == 7 ? 0 : -1,
+			request(MAKE_V2_IPV4, 11, 22), -1, request(MAKE_V2_IPV4, 11, 23), -1);
 	/* Seven rounds that begin at different packets are none. */
 	for (uint32_t i = 0; i < 7; i++) {
-		assert_int_equal(request(&w, MAKE_V2_IPV4, 9, 20 + i), -1);
-		assert_int_equal(request(&w, MAKE_V2_IPV4, 9, 20 + i), -1);
+		assert_int_equal(request(MAKE_V2_IPV4, 9, 20 + i), -1);
+		assert_int_equal(request(MAKE_V2_IPV4, 9, 20 + i), -1);
 	}
-	unwatch(&w);
 }
 
 /* More flows than the table has entries: the one idle longest is forgotten, none is confused with
  * another. */
 TEST(many_flows)
 {
-	static const char *const texts[] = {"retransmission", NULL};
-	struct watched w;
-
-	watch(&w, texts);
+	watch("retransmission");
 	for (uint32_t qp = 0; qp < WIRE_FLOWS; qp++)
-		assert_int_equal(request(&w, MAKE_V2_IPV4, qp, 100), -1);
+		assert_int_equal(request(MAKE_V2_IPV4, qp, 100), -1);
 	assert_int_equal(w.wire.forgotten, 0);
 	/* These were idle longest, and no longer are: one from the end, one from the middle. */
-	expect("-1 -1", request(&w, MAKE_V2_IPV4, 0, 101), request(&w, MAKE_V2_IPV4, 5, 101));
+	expect("-1 -1", request(MAKE_V2_IPV4, 0, 101), request(MAKE_V2_IPV4, 5, 101));
 	for (uint32_t qp = WIRE_FLOWS; qp < WIRE_FLOWS + 1000; qp++)
-		assert_int_equal(request(&w, MAKE_V2_IPV4, qp, 100), -1);
-	expect("1000 0 0", w.wire.forgotten, request(&w, MAKE_V2_IPV4, 0, 101),
-		request(&w, MAKE_V2_IPV4, 5, 101));
+		assert_int_equal(request(MAKE_V2_IPV4, qp, 100), -1);
+	expect("1000 0 0", w.wire.forgotten, request(MAKE_V2_IPV4, 0, 101),
+		request(MAKE_V2_IPV4, 5, 101));
 	for (uint32_t qp = 1002; qp < WIRE_FLOWS + 1000; qp++)
-		assert_int_equal(request(&w, MAKE_V2_IPV4, qp, 100), 0);
+		assert_int_equal(request(MAKE_V2_IPV4, qp, 100), 0);
 	assert_int_equal(w.wire.forgotten, 1000);
 	/* All others. */
 	for (uint32_t qp = 1; qp < 1002; qp++)
 		if (qp != 5)
-			assert_int_equal(request(&w, MAKE_V2_IPV4, qp, 100), -1);
+			assert_int_equal(request(MAKE_V2_IPV4, qp, 100), -1);
 	assert_int_equal(w.wire.forgotten, 2000);
 	/* Those that were added first are not idle longest: the later half is forgotten. */
 	for (uint32_t qp = 0; qp < WIRE_FLOWS; qp++)
-		request(&w, MAKE_V2_IPV4, qp + 500000, 100);
+		request(MAKE_V2_IPV4, qp + 500000, 100);
 	for (uint32_t qp = 0; qp < WIRE_FLOWS / 2; qp++)
-		assert_int_equal(request(&w, MAKE_V2_IPV4, qp + 500000, 101), -1);
+		assert_int_equal(request(MAKE_V2_IPV4, qp + 500000, 101), -1);
 	for (uint32_t qp = 0; qp < WIRE_FLOWS / 2; qp++)
-		request(&w, MAKE_V2_IPV4, qp + 600000, 100);
+		request(MAKE_V2_IPV4, qp + 600000, 100);
 	for (uint32_t qp = 0; qp < WIRE_FLOWS / 2; qp++)
-		assert_int_equal(request(&w, MAKE_V2_IPV4, qp + 500000, 101), 0);
+		assert_int_equal(request(MAKE_V2_IPV4, qp + 500000, 101), 0);
 	/* The memory is used up to the last place, again and again. */
 	for (uint32_t qp = 0; qp < WIRE_FLOWS * 3; qp++)
-		request(&w, MAKE_V2_IPV4, qp + 100000, 100);
+		request(MAKE_V2_IPV4, qp + 100000, 100);
 	for (uint32_t qp = WIRE_FLOWS * 2; qp < WIRE_FLOWS * 3; qp++)
-		assert_int_equal(request(&w, MAKE_V2_IPV4, qp + 100000, 100), 0);
-	unwatch(&w);
+		assert_int_equal(request(MAKE_V2_IPV4, qp + 100000, 100), 0);
 }
 
 /* --- rates
@@ -338,34 +314,29 @@ TEST(many_flows)
 
 TEST(rates)
 {
-	static const char *const texts[] = {"cnp>10/s", NULL};
-	struct watched w;
 	unsigned int fired = 0;
 
-	watch(&w, texts);
+	watch("cnp>10/s");
 	/* Ten within a second are not more than ten. */
 	for (unsigned int i = 0; i < 100; i++, w.ns += SECOND / 10)
-		assert_int_equal(congestion(&w), -1);
+		assert_int_equal(congestion(), -1);
 	/* Twenty: once, at the time when the rate passes the limit. */
 	for (unsigned int i = 0; i < 60; i++, w.ns += SECOND / 20)
-		fired += congestion(&w) == 0;
+		fired += congestion() == 0;
 	assert_int_equal(fired, 1);
 	/* Again after it had fallen. */
 	w.ns += 5 * SECOND;
 	for (unsigned int i = 0; i < 11; i++)
-		assert_int_equal(congestion(&w), i == 10 ? 0 : -1);
-	unwatch(&w);
+		assert_int_equal(congestion(), i == 10 ? 0 : -1);
 }
 
 TEST(describe)
 {
-	static const char *const texts[] = {"nak=access", NULL};
-	struct watched w;
 	struct make m = {0};
 	struct rd_frame f;
 	char out[200];
 
-	watch(&w, texts);
+	watch("nak=access");
 	make_packet(&m, MAKE_V2_IPV4, ACK, 7, 4, 0);
 	m.b[14 + 20 + 8 + 12] = 0x62;
 	f = make_frame(&m);
@@ -373,7 +344,6 @@ TEST(describe)
 	assert_non_null(strstr(out, "trigger nak=access: "));
 	assert_non_null(strstr(out, "10.0.0.2"));
 	assert_non_null(strstr(out, "remote access error"));
-	unwatch(&w);
 }
 
 /* Files that are complete faster than they can be analysed: those over the limit are counted. */
@@ -435,3 +405,5 @@ TEST(end_while_command_starts)
 	expect("0 1", ended.follow.child, ended.counts.commands_failed);
 	pthread_mutex_destroy(&ended.lock);
 }
+
+ALL_TESTS_WITH(NULL, unwatch)

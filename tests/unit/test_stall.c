@@ -42,7 +42,7 @@ static int unwatch(void **state)
 	return 0;
 }
 
-static void watch(const char *const *texts)
+static void watch_texts(const char *const *texts)
 {
 	unsigned int n = 0;
 
@@ -54,13 +54,7 @@ static void watch(const char *const *texts)
 			fail_msg("%s", failure.text);
 	same(stall_init(&w.stall, w.trigger, n), 0, w.stall.n, n);
 }
-
-static void watch_one(void)
-{
-	static const char *const texts[] = {"stall>1s", NULL};
-
-	watch(texts);
-}
+#define watch(...) watch_texts((const char *const[]){__VA_ARGS__, NULL})
 
 static void packet(const struct ends *e, bool back, unsigned int opcode, uint32_t psn, bool ask,
 	const void *body, uint32_t len)
@@ -136,7 +130,7 @@ TEST(other_port)
 	static const struct ends e = {1, 2, 0x11, 0x12, 50001, 60001};
 
 	for (unsigned int n = 1; n <= 3; n++) {
-		watch_one();
+		watch("stall>1s");
 		talk(&e, 1, n);
 		request(&e, n + 1);
 		assert_int_equal(after_ms(1500), n >= 2);
@@ -145,7 +139,7 @@ TEST(other_port)
 
 TEST(one)
 {
-	watch_one();
+	watch("stall>1s");
 	talk(&one, 0xffffff, 3);
 	assert_int_equal(after_ms(5000), 0);
 	request(&one, 2);
@@ -169,7 +163,7 @@ TEST(none)
 	static const uint8_t rnr[4] = {0x2e, 0, 0, 1};
 	struct ends never = one, uc = one;
 
-	watch_one();
+	watch("stall>1s");
 	never.b = 0x13;
 	uc.b = 0x14;
 	talk(&one, 10, 3);
@@ -207,7 +201,7 @@ TEST(none)
 /* A sequence error: what follows it is expected again. */
 TEST(sequence_error)
 {
-	watch_one();
+	watch("stall>1s");
 	talk(&one, 10, 3);
 	for (uint32_t psn = 13; psn < 17; psn++)
 		request(&one, psn);
@@ -229,7 +223,7 @@ TEST(reads)
 {
 	static const uint8_t aeth[4] = {0x1f, 0, 0, 1};
 
-	watch_one();
+	watch("stall>1s");
 	talk(&one, 10, 3);
 	read_request(13, 4 * 1024);
 	packet(&one, true, READ_FIRST, 13, false, aeth, 4);
@@ -256,7 +250,7 @@ TEST(idle)
 	uint64_t now = 77 * SECOND;
 	unsigned int fired = 0, ticks = 0;
 
-	watch_one();
+	watch("stall>1s");
 	talk(&one, 10, 3);
 	request(&one, 13);
 	stall_received(&w.stall, now);
@@ -282,7 +276,7 @@ TEST(idle)
 /* Before the first frame there is no time of frames that could pass. */
 TEST(no_frame_yet)
 {
-	watch_one();
+	watch("stall>1s");
 	for (uint64_t i = 0; i < 8; i++)
 		stall_tick(&w.stall, 5000 * SECOND + i * SECOND / 4, 5 * MS);
 	talk(&one, 10, 3);
@@ -292,11 +286,9 @@ TEST(no_frame_yet)
 
 TEST(scopes)
 {
-	static const char *const texts[] = {
-		"stall>2s,qp=0x11", "stall>100ms,host=10.0.0.2", "stall>1s,host=10.0.0.9", NULL};
 	struct ends other = {3, 4, 0x21, 0x22, 50002, 50002};
 
-	watch(texts);
+	watch("stall>2s,qp=0x11", "stall>100ms,host=10.0.0.2", "stall>1s,host=10.0.0.9");
 	talk(&one, 10, 3);
 	talk(&other, 10, 3);
 	request(&one, 13);
@@ -313,7 +305,7 @@ TEST(same_psns)
 {
 	struct ends a = one, b = {1, 2, 0x21, 0x22, 50002, 50002};
 
-	watch_one();
+	watch("stall>1s");
 	for (uint32_t psn = 0; psn < 4; psn++) {
 		request(&a, psn);
 		request(&b, psn);
@@ -326,7 +318,7 @@ TEST(same_psns)
 	assert_int_equal(after_ms(1001), 1);
 	assert_non_null(strstr(w.text, "QP 0x000021"));
 
-	watch_one();
+	watch("stall>1s");
 	a.back = b.back = 49152;
 	for (uint32_t psn = 0; psn < 4; psn++) {
 		request(&a, psn);
@@ -348,7 +340,7 @@ TEST(connected_again)
 	again.a = 0x77;
 	again.port = again.back = 50077;
 	for (uint32_t start = 0x1000; start < 0x1000000; start += 0x3ff000) {
-		watch_one();
+		watch("stall>1s");
 		talk(&one, 10, 5);
 		for (uint32_t psn = start; psn < start + 5; psn++) {
 			request(&again, psn);
@@ -418,7 +410,7 @@ TEST(many)
 
 	assert_non_null(t);
 	srand(1);
-	watch_one();
+	watch("stall>1s");
 	for (unsigned int i = 0; i < MANY; i++) {
 		uint16_t port = (uint16_t)(49152 + i);
 
@@ -449,7 +441,7 @@ TEST(too_many)
 	struct ends e = one;
 	unsigned int fired;
 
-	watch_one();
+	watch("stall>1s");
 	for (uint32_t i = 0; i < STALL_FLOWS * 2; i++) {
 		e.a = 0x10000 + i;
 		e.b = 0x80000 + i;
@@ -472,7 +464,7 @@ TEST(many_candidates)
 {
 	struct ends e = one;
 
-	watch_one();
+	watch("stall>1s");
 	for (uint32_t i = 0; i < 300; i++) {
 		e.a = 0x10000 + i;
 		e.b = 0x80000 + i;
