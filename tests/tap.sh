@@ -127,6 +127,9 @@ wait_for() {
 # larger FILE BYTES: it exists, and is
 larger() { [ "$(stat -c %s "$1")" -gt "$2" ]; }
 
+# received TREE FRAMES: port 1 of mlx5_0 has had so many; TREE as of the model's --keep
+received() { [ "$(cat "$1/sys/class/infiniband/mlx5_0/ports/1/counters/port_rcv_packets")" -ge "$2" ]; }
+
 # The model with a limit: a test that hangs fails
 model() { timeout -k 5 "${MODEL_SECONDS:-120}" "$SOFTHCA" "$@"; }
 # on_tree DIR COMMAND...: on the devices that `model --keep DIR ... -- true` laid out; to lay them out again for each

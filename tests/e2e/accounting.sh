@@ -7,19 +7,10 @@
 need_tool jq python3
 
 count=600000
-[ -n "${TEST_FULL-}" ] || count=150000
+[ -n "${TEST_FULL-}" ] || count=60000
 
-# A reader slow enough to fall behind: 12 MB a second, into $tmp/out
-slow_reader() {
-	python3 -c '
-import sys, time
-out = open(sys.argv[1], "wb")
-while True:
-    data = sys.stdin.buffer.read1(1 << 17)
-    if not data: break
-    out.write(data)
-    time.sleep(len(data) / float(sys.argv[2]))' "$tmp/out" 12000000
-}
+# A reader that takes the beginning into $tmp/out, and the rest when half of all frames have passed
+slow_reader() { { head -c 1000000; wait_for 60 received "$tmp/tree" $((count / 2)) >&2; cat; } >"$tmp/out"; }
 
 # accounts NAME: our report, the file's own count and the model's statistics must agree
 accounts() {
@@ -39,7 +30,7 @@ accounts() {
 }
 
 # A slow reader and a small buffer: we must drop
-model --mode drop --gen count=$count,size=1024,seed=1 --burst 2000,20000 --at-end sigint \
+model --mode drop --gen count=$count,size=1024,seed=1 --burst 2000,20000 --at-end sigint --keep "$tmp/tree" \
 	--stats "$tmp/stats" -- "$RDMADUMP" -d mlx5_0 -q --json --buffer-size 4Mi -w - 2>"$tmp/report" | slow_reader
 accounts "a slow pipe"
 [ "$(json "$tmp/report" .frames.dropped.buffer_full)" -gt 0 ]
@@ -53,7 +44,7 @@ echo "# in frames $in_frames, isb_osdrop $osdrop, isb_ifdrop $ifdrop, want $drop
 ok "a slow pipe: drop counts stand in the file"
 
 # With --when-full wait the device drops, and counts
-model --mode drop --gen count=$count,size=1024,seed=1 --at-end sigint --stats "$tmp/stats" -- \
+model --mode drop --gen count=$count,size=1024,seed=1 --at-end sigint --keep "$tmp/tree" --stats "$tmp/stats" -- \
 	"$RDMADUMP" -d mlx5_0 -q --json -b 8 --buffer-size 1Mi --when-full wait -w - 2>"$tmp/report" | slow_reader
 accounts "a slow pipe, waiting"
 is "a slow pipe, waiting: nothing dropped by us" \

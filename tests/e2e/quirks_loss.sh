@@ -39,12 +39,11 @@ is "cache that is refreshed in 300 ms: all are counted" "$(lost)" "$(json "$tmp/
 
 # A signal ends the wait: only the cached value is known.
 counter=$tmp/tree/sys/class/infiniband/mlx5_0/ports/1/counters/port_rcv_packets
-received() { [ "$(cat "$counter")" -ge "$1" ]; }
 rm -f "$tmp/stats" "$tmp/pid" "$tmp/log"
 model --lifespan 9000 --pidfile "$tmp/pid" --keep "$tmp/tree" "${overload[@]}" --stats "$tmp/stats" -- \
 	"$RDMADUMP" -d mlx5_0 -b 3 -w "$tmp/out.pcapng" 2>"$tmp/log" &
 job=$!
-wait_for 60 received 200000
+wait_for 60 received "$tmp/tree" 200000
 kill -INT "$(cat "$tmp/pid")"
 wait_for 60 grep -qE "waiting 9\.[0-9]+ s" "$tmp/log"
 # One that comes together with the first counts as the same.
@@ -68,12 +67,12 @@ for queues in "" "--queues 2"; do
 	model --lifespan 10 --slow-while "$tmp/slow" --gen count=100000000,size=128 --rate 60000 --pidfile "$tmp/pid" --keep "$tmp/tree" \
 		--stats "$tmp/stats" -- "$RDMADUMP" -d mlx5_0 -b 13 $queues --json -w "$tmp/out.pcapng" >"$tmp/json" 2>"$tmp/err" &
 	job=$!
-	wait_for 60 received 1000
+	wait_for 60 received "$tmp/tree" 1000
 	: >"$tmp/slow"
 	wait_for 60 test -e "$tmp/slow.begun"
 	ok "$name: they are read while frames come" "$tmp/err"
 	# No frame is dropped: one that finds no buffer waits for it.
-	wait_for 60 received $(($(cat "$counter") + 25000))
+	wait_for 60 received "$tmp/tree" $(($(cat "$counter") + 25000))
 	ok "$name: a reading that does not end delays no frame" "$tmp/err"
 	wait_for 60 asked_again
 	ok "$name: SIGUSR1 shows progress meanwhile, with the average rate" "$tmp/err"

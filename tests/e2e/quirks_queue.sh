@@ -77,8 +77,7 @@ done
 # A reader that opens the pipe late: frames have passed
 rm -f "$tmp/out"
 mkfifo "$tmp/out"
-passed() { [ "$(cat "$tmp/tree/sys/class/infiniband/mlx5_0/ports/1/counters/port_rcv_packets")" -gt 100 ]; }
-{ wait_for 60 passed; cat "$tmp/out" >"$tmp/read"; } &
+{ wait_for 60 received "$tmp/tree" 100; cat "$tmp/out" >"$tmp/read"; } &
 capture "late reader" "${flowing[@]}" --keep "$tmp/tree" --latency destroy_flow=100 -- -b 14
 wait
 rm "$tmp/out"

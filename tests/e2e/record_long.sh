@@ -31,8 +31,7 @@ until_true has_log 'memory for frames'
 pid=$(cat "$tmp/pid")
 until_true test -p "$tmp/fifo"
 # All memory for frames was used
-received() { [ "$(cat "$tmp/tree/sys/class/infiniband/mlx5_0/ports/1/counters/port_rcv_packets")" -gt 300000 ]; }
-until_true received
+until_true received "$tmp/tree" 300001
 # Between two triggers: steps of a second at most, after each of which the memory is read
 steps=$(((seconds + triggers - 1) / triggers))
 step=$(awk -v s="$seconds" -v n=$((triggers * steps)) 'BEGIN {print s / n}')

@@ -115,14 +115,9 @@ ok "a file for each: traffic is spread"
 
 # An output that is too slow: dropped by us, and counted
 rm -f "$tmp"/out*
-model --clock cycles --mode drop --gen count=$count,size=1024,qps=64,seed=1 --burst 2000,20000 --at-end sigint \
+model --clock cycles --mode drop --gen count=$count,size=1024,qps=64,seed=1 --burst 2000,20000 --at-end sigint --keep "$tmp/tree" \
 	--stats "$tmp/stats" -- "$RDMADUMP" -d mlx5_0 -q --json --queues 4 --buffer-size 4Mi -w - 2>"$tmp/report" |
-	python3 -c '
-import sys, time
-out = open(sys.argv[1], "wb")
-while data := sys.stdin.buffer.read1(1 << 17):
-    out.write(data)
-    time.sleep(len(data) / 8e6)' "$tmp/out.pcapng"
+	{ head -c 1000000; wait_for 60 received "$tmp/tree" $((count / 2)) >&2; cat; } >"$tmp/out.pcapng"
 status=${PIPESTATUS[0]}
 accounts "a slow pipe" "$tmp/out.pcapng"
 is "a slow pipe: delivered + out_of_buffer = offered" \
