@@ -78,6 +78,9 @@ if has_tool capinfos "the comment: when the capture began"; then
 	echo "# began $from, seen to run at $(date -d "@$now")"
 	[ -n "$from" ] && [ "$(date -d "$from" +%s)" -le "$now" ]
 	ok "the comment: when the capture began"
+	capinfos "$tmp/began.pcapng" >"$tmp/infos"
+	has "the file names the machine" "$tmp/infos" "^Capture hardware:.* [(]$(uname -m)[)]$"
+	has "... and its system" "$tmp/infos" "^Capture oper-sys: *$(uname -sr)"
 fi
 
 tap_done
