@@ -6,7 +6,6 @@
 #include "config.h"
 #include "device/qp_record.h"
 #include "test.h"
-#include <sys/stat.h>
 
 /* --- records ---------------------------------------------------------------------------------- */
 
@@ -85,6 +84,8 @@ TEST(no_event)
 #include "device/qp_program.h"
 #include <asm/ptrace.h>
 #include <bpf/btf.h>
+
+#include "test_device_tree.h"
 
 /* --- programs --------------------------------------------------------------------------------- */
 
@@ -459,89 +460,69 @@ TEST(other_layouts)
 #define KERNEL_BTF "sys/kernel/btf/vmlinux"
 #define MODULE	   "sys/module/ib_core"
 
-static void put(const char *root, const char *path, const void *data, size_t size)
-{
-	char full[256];
-	FILE *f;
-
-	snprintf(full, sizeof(full), "%s/%s", root, path);
-	for (char *slash = full + strlen(root) + 1; (slash = strchr(slash, '/')); slash++) {
-		*slash = '\0';
-		mkdir(full, 0700);
-		*slash = '/';
-	}
-	f = fopen(full, "w");
-	assert_non_null(f);
-	same(fwrite(data, 1, size, f), size, fclose(f), 0);
-}
-
-static void put_btf(const char *root, const char *path, const struct btf *btf)
+static void put_btf(const char *path, const struct btf *btf)
 {
 	uint32_t size;
 	const void *data = btf__raw_data(btf, &size);
 
 	assert_non_null(data);
-	put(root, path, data, size);
+	tree_write(path, data, size);
 }
 
-/* Is run in a directory of its own; "" if the layout was read, else why not. */
-static const char *reads(void (*lay_out)(const char *root))
+/* In a tree of its own; "" if the layout was read, else why not. */
+static const char *reads(void (*lay_out)(void))
 {
-	static struct rd_error err;
-	char root[] = "/tmp/test_qp_events.XXXXXX", command[64];
 	struct qp_layout l;
 	bool known, read;
 
-	err = (struct rd_error){0};
-	assert_non_null(mkdtemp(root));
-	lay_out(root);
-	known = qp_layout_known(root);
-	read = !qp_layout_read(&l, root, &err);
+	tree_make();
+	lay_out();
+	known = qp_layout_known(tree.root);
+	read = !qp_layout_read(&l, tree.root, &failure);
 	if (read)
 		expect("72 2008", l.qp_num, l.task_start);
-	snprintf(command, sizeof(command), "rm -r %s", root);
-	same(system(command), 0, known, read);
-	return read ? "" : err.text;
+	same(known, read);
+	return read ? "" : failure.text;
 }
 
-static void built_in(const char *root)
+static void built_in(void)
 {
 	struct btf *btf = make_btf(&(struct kernel){.start = "start_boottime"});
 
-	put_btf(root, KERNEL_BTF, btf);
-	put(root, MODULE "/parameters/force_mr", "N", 1);
+	put_btf(KERNEL_BTF, btf);
+	tree_text(MODULE "/parameters/force_mr", "N");
 	btf__free(btf);
 }
 
 /* All types in the kernel's would be those of another ib_core than the one that runs. */
-static void out_of_tree(const char *root)
+static void out_of_tree(void)
 {
-	built_in(root);
-	put(root, MODULE "/initstate", "live", 4);
-	put(root, MODULE "/taint", "OE", 2);
+	built_in();
+	tree_text(MODULE "/initstate", "live");
+	tree_text(MODULE "/taint", "OE");
 }
 
-static void without_btf(const char *root)
+static void without_btf(void)
 {
-	built_in(root);
-	put(root, MODULE "/initstate", "live", 4);
-	put(root, MODULE "/taint", "", 0);
+	built_in();
+	tree_text(MODULE "/initstate", "live");
+	tree_text(MODULE "/taint", "");
 }
 
-static void a_module(const char *root)
+static void a_module(void)
 {
 	struct btf *kernel = btf__new_empty(), *btf;
 
 	assert_true(btf__add_int(kernel, "u8", 1, 0) > 0);
 	btf = make_btf(&(struct kernel){.start = "start_boottime", .base = kernel});
-	put_btf(root, KERNEL_BTF, kernel);
-	put_btf(root, "sys/kernel/btf/ib_core", btf);
-	put(root, MODULE "/initstate", "live", 4);
+	put_btf(KERNEL_BTF, kernel);
+	put_btf("sys/kernel/btf/ib_core", btf);
+	tree_text(MODULE "/initstate", "live");
 	btf__free(btf);
 	btf__free(kernel);
 }
 
-static void nothing(const char *root)
+static void nothing(void)
 {
 }
 
