@@ -183,6 +183,8 @@ static bool responses_unseen(const struct look *l, struct rd_finding *f)
 
 	if (!missed)
 		return unseen_at_end(l, f);
+	if (!l->other->seen) /* the capture is of one direction */
+		return false;
 	finding_evidence(f, incident(l, RD_INC_RESPONSE_UNSEEN));
 	/* A request that is refused has no further response. */
 	if (has_cut_headers(l) || is_disordered(l) || has_doubtful_copies(l) || is_refused(l))
