@@ -20,6 +20,8 @@ captures.py offset PCAP OUT SECOND   a copy whose clock began at SECOND, by if_t
 Of others:
 captures.py big PCAP OUT pcap|pcapng a big-endian copy
 captures.py groups OUT               to three groups from 0c:42:a1:00:00:01 and ...:09; then to :09, :01 and another
+captures.py networks PCAP OUT        each frame in two VXLAN tunnels, of networks 10 and 20
+captures.py rspan PCAP OUT           of InfiniBand, each packet inside a mirrored one: LRH, RWH, 4 bytes; a VCRC behind
 captures.py fcs|icrc|sent PCAP OUT MAC   with an FCS; with another ICRC, from elsewhere; from MAC, with zeros for an ICRC
 Of ERF records, in a file of their own or in pcap:
 captures.py erf PCAP OUT             of Ethernet frames
@@ -27,7 +29,7 @@ captures.py unwrap ERF OUT           the frames in pcap
 captures.py records PCAP OUT         without the headers of pcap
 captures.py ports PCAP OUT           as of all four ports of a card, not in order
 captures.py empty PCAP OUT           one packet three times, with records without data between them
-captures.py mirrored PCAP OUT        each InfiniBand packet inside a mirrored one: LRH, RWH, 4 bytes; a VCRC behind
+captures.py mirrored PCAP OUT        as rspan
 """
 import functools
 import operator
@@ -204,6 +206,20 @@ def ending(kind, path, mac):
     return pcap(1, rows)
 
 
+def networks(path):
+    def outer(vni, inner):
+        vxlan = struct.pack(">BBHI", 8, 0, 0, vni << 8) + inner
+        ip = wire.ipv4(b"\xc0\0\2\1", b"\xc0\0\2\2", wire.udp(50000 + vni, 4789, vxlan), 0, 0, 64)
+        return b"\2\0\0\0\0\x22\2\0\0\0\0\x11\x08\0" + ip
+    rows = ((ns, outer(vni, data)) for ns, data, _ in frames(path) for vni in (10, 20))
+    return pcap(1, ((ns, data, len(data)) for ns, data in rows))
+
+
+def rspan(path):
+    rows = ((ns, bytes.fromhex("00000001004000020000112300000000") + data + b"\1\2") for ns, data, _ in frames(path))
+    return pcap(link_of(path), ((ns, data, len(data)) for ns, data in rows))
+
+
 def erf(path):
     return b"".join(struct.pack("<Q", ns // 10**9 << 32 | (ns % 10**9 << 32) // 10**9) +
                     struct.pack(">BBHHH2x", 2, 4, 22 + len(data), 0, length + 4) + data + bytes(4)
@@ -248,7 +264,7 @@ PRINT = {"statistics": statistics, "directions": directions, "off": off, "stamps
          "drops": drops, "blocks": list_blocks}
 MAKE = {"lost": lost, "most": most, "early": early, "groups": groups}
 COPY = {"offset": offset, "big": big, "erf": erf, "unwrap": unwrap, "records": records, "ports": ports, "empty": empty,
-        "mirrored": mirrored, **{kind: functools.partial(ending, kind) for kind in ("fcs", "icrc", "sent")}}
+        "mirrored": mirrored, "networks": networks, "rspan": rspan, **{kind: functools.partial(ending, kind) for kind in ("fcs", "icrc", "sent")}}
 
 if __name__ == "__main__":
     name, args = sys.argv[1], sys.argv[2:]

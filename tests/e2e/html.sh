@@ -208,24 +208,9 @@ is "... and no sentence says that there is none" \
 right "two ends, a finding of one" "$tmp/shown.html" 800x1000 light
 
 # Two networks in VXLAN tunnels with the same addresses and QPs: everywhere, the network is named.
-cat >"$tmp/tunnels.py" <<'PY'
-import struct, sys
-data = open(sys.argv[1], "rb").read()
-out, at = bytearray(data[:24]), 24
-while at < len(data):
-    seconds, rest, kept, length = struct.unpack("<IIII", data[at:at + 16])
-    inner = data[at + 16:at + 16 + kept]
-    at += 16 + kept
-    for vni in 10, 20:
-        outer = struct.pack("!HHHHBBHI", 50000 + vni, 4789, len(inner) + 16, 0, 8, 0, 0, vni << 8)
-        outer = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 20 + len(inner) + 16, 0, 0, 64, 17, 0, b"\xc0\0\2\1", b"\xc0\0\2\2") + outer
-        frame = bytes.fromhex("0200000000220200000000110800") + outer + inner
-        out += struct.pack("<IIII", seconds, rest, len(frame), len(frame)) + frame
-open(sys.argv[2], "wb").write(out)
-PY
 for end in a b; do
 	zstd -q -d -f -o "$tmp/inner.pcap" "$TEST_DATA/roce/17_rnr_nak/$end.pcap.zst"
-	python3 "$tmp/tunnels.py" "$tmp/inner.pcap" "$tmp/tunnels.$end.pcap"
+	python3 "$srcdir/tests/e2e/captures.py" networks "$tmp/inner.pcap" "$tmp/tunnels.$end.pcap"
 done
 "$RDMADUMP" analyze --json --html "$tmp/tunnels.html" "$tmp/tunnels.a.pcap" >"$tmp/tunnels.json" 2>"$tmp/log"
 is "two networks: there are both" "$(jq -c '[.conversations[].network] | unique' "$tmp/tunnels.json")" '[10,20]'

@@ -272,20 +272,7 @@ is "a subnet: connections made by the CM, with requests of all kinds" \
 
 # The generator's packets end with valid ICRCs and VCRCs; --deliver takes them away.
 # checksums FILE: the facts about them in a pcapng file
-checksums() {
-	python3 - "$1" <<'PY'
-import json, struct, sys
-data = open(sys.argv[1], "rb").read()
-at = 0
-while at < len(data):
-    kind, size = struct.unpack("<II", data[at:at + 8])
-    if kind == 0x80524446:
-        fact = json.loads(data[at + 16:at + 16 + struct.unpack("<I", data[at + 12:at + 16])[0]])
-        if fact["kind"] == "checksums":
-            print(json.dumps(fact["checksums"]))
-    at += size
-PY
-}
+checksums() { python3 "$srcdir/tests/e2e/captures.py" blocks "$1" | grep '^{' | jq -c 'select(.kind == "checksums").checksums'; }
 states() {
 	checksums "$tmp/f.pcapng" | jq -r '[(.received, .sent) | .icrc, .vcrc] | join(" ")'
 }

@@ -93,63 +93,26 @@ is "--zero-payload: nothing left of the payload" \
 
 # --- mirrored traffic ---------------------------------------------------------------------
 
-cat >"$tmp/mirror.py" <<'EOF'
-import struct, sys
-from pathlib import Path
-data = Path(sys.argv[1]).read_bytes()
-kind = sys.argv[3]
-seq = bytes(3) + b"\7"
-front = {
-    "erspan1": (47, bytes.fromhex("000088be")),
-    "erspan2": (47, bytes.fromhex("100088be") + seq + bytes.fromhex("1064000100000000")),
-    "erspan3": (47, bytes.fromhex("100022eb") + seq + bytes.fromhex("206400010000000000000000")),
-    "gre": (47, bytes.fromhex("00006558")),
-    "vxlan": (17, bytes.fromhex("0800000000002a00")),
-}
-out = [data[:24]]
-at = 24
-while at < len(data):
-    stamp, caplen = data[at : at + 8], struct.unpack_from("<I", data, at + 8)[0]
-    frame = data[at + 16 : at + 16 + caplen]
-    at += 16 + caplen
-    proto, head = front[kind]
-    if proto == 17:
-        head = struct.pack(">HHHH", 50000, 4789, 8 + len(head) + len(frame), 0) + head
-    ip = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(head) + len(frame), 1, 0, 64, proto, 0) + bytes([192, 0, 2, 1, 192, 0, 2, 2])
-    whole = bytes.fromhex("0200000000010200000000020800") + ip + head + frame
-    out.append(stamp + struct.pack("<II", len(whole), len(whole)) + whole)
-Path(sys.argv[2]).write_bytes(b"".join(out))
-EOF
+mirror() { python3 "$srcdir/tests/e2e/links.py" "$1" pcap-us "$2" "$3"; }
 tcpdump -r "$in" -c 200 -w "$tmp/inner.pcap" greater 100 2>/dev/null
 tcpdump -r "$tmp/inner.pcap" -w "$tmp/acks.pcap" 'udp dst port 4791' 2>/dev/null
 plain=$in
 for kind in erspan1 erspan2 erspan3 gre vxlan; do
 	in=$tmp/$kind.pcap
-	python3 "$tmp/mirror.py" "$tmp/inner.pcap" "$in" $kind
+	mirror $kind "$tmp/inner.pcap" "$in"
 	for form in -E -Einner --decap --decap=inner; do
 		offline $form
 		is "$kind $form: the inner frames" "$(hash_of "$tmp/out.pcapng")" "$(hash_of "$tmp/inner.pcap")"
 	done
 	offline --decap=outer udp dst port 4791
-	python3 "$tmp/mirror.py" "$tmp/acks.pcap" "$tmp/outer.pcap" $kind
+	mirror $kind "$tmp/acks.pcap" "$tmp/outer.pcap"
 	is "$kind --decap=outer: filtered by the inner, written as they came" \
 		"$(hash_of "$tmp/out.pcapng")" "$(hash_of "$tmp/outer.pcap")"
 done
 # Mellanox' InfiniBand mirror: LRH, RWH, four bytes, the packet, VCRC
 model --dev name=mlx5_0,link=ib,ib_sniffer=1 --gen count=50,size=200,seed=1 --at-end sigint -- \
 	"$RDMADUMP" -d mlx5_0 -q --format pcap,dlt=247 -w "$tmp/ib.pcap" >"$tmp/log" 2>&1
-python3 - "$tmp/ib.pcap" "$tmp/rspan.pcap" <<'EOF'
-import struct, sys
-from pathlib import Path
-data = Path(sys.argv[1]).read_bytes()
-out, at = [data[:24]], 24
-while at < len(data):
-    stamp, caplen = data[at : at + 8], struct.unpack_from("<I", data, at + 8)[0]
-    frame = bytes.fromhex("0000000100400002") + bytes.fromhex("00001123") + bytes(4) + data[at + 16 : at + 16 + caplen] + b"\1\2"
-    at += 16 + caplen
-    out.append(stamp + struct.pack("<II", len(frame), len(frame)) + frame)
-Path(sys.argv[2]).write_bytes(b"".join(out))
-EOF
+python3 "$srcdir/tests/e2e/captures.py" rspan "$tmp/ib.pcap" "$tmp/rspan.pcap"
 in=$tmp/rspan.pcap
 offline --format pcap,dlt=247 --decap
 is "InfiniBand RSPAN --decap" "$(hash_of "$tmp/out.pcapng")" "$(hash_of "$tmp/ib.pcap")"
