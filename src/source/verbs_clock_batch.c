@@ -74,6 +74,16 @@ static bool clock_was_set(const struct verbs_clock *c, struct verbs_stamps *s,
 	return true;
 }
 
+/*
+ * Whether a frame is older than the newest one by more than frames of a queue are, and the host's
+ * clock says so, too: else it is the newest one that was ahead.
+ */
+static bool is_back(
+	const struct verbs_clock *c, const struct verbs_stamps *s, uint64_t ns, uint64_t now)
+{
+	return (int64_t)(s->last - ns) > APART_NS && (int64_t)(shown_at(c, now) - ns) > APART_NS;
+}
+
 /* Reads the clock again if the frame suggests that it was set. */
 static void look_again(struct verbs_clock *c, struct verbs_stamps *s, const struct rd_frame *f,
 	const struct rd_frame *end, uint64_t ns, uint64_t now)
@@ -81,7 +91,8 @@ static void look_again(struct verbs_clock *c, struct verbs_stamps *s, const stru
 	if ((int64_t)(ns - shown_at(c, now)) <= EARLY_NS && (int64_t)(s->last - ns) <= EARLY_NS)
 		return;
 	verbs_clock_recheck(c, s, now);
-	if (!plausible(s, ns, shown_at(c, now)) && clock_was_set(c, s, f, end, now))
+	if ((is_back(c, s, ns, now) || !plausible(s, ns, shown_at(c, now))) &&
+		clock_was_set(c, s, f, end, now))
 		verbs_clock_adopt(c, s, s->apart);
 }
 
@@ -114,7 +125,8 @@ static __attribute__((noinline)) uint64_t unusual(struct verbs_clock *c, struct 
 		f->flags |= RD_FRAME_BAD_TIME;
 	if (f->flags & RD_FRAME_BAD_TIME)
 		return ns;
-	s->n_apart = 0;
+	if (!is_back(c, s, ns, now))
+		s->n_apart = 0;
 	if (ns > *last)
 		*last = ns;
 	return ns;
