@@ -5,15 +5,15 @@
 #include <pthread.h>
 #include <rdmadump/identity.h>
 #include <rdmadump/session.h>
-#include <signal.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
+
+#include "test_directory.h"
 
 #define N_FRAMES    1000
 #define FRAME_BYTES 100
 #define RECORD	    (16 + FRAME_BYTES)
 
-static char dir[64], input[96], output[96];
+static const char input[] = "in.pcap", output[] = "out.pcap";
 
 static void put32(FILE *f, uint32_t n)
 {
@@ -49,14 +49,8 @@ static void put_frames(FILE *f, unsigned int from, unsigned int n)
 
 static int setup(void **state)
 {
-	FILE *f;
+	FILE *f = directory_enter(state) ? NULL : fopen(input, "w");
 
-	snprintf(dir, sizeof(dir), "%s/test_session.XXXXXX", getenv("TMPDIR") ?: "/tmp");
-	if (!mkdtemp(dir))
-		return -1;
-	snprintf(input, sizeof(input), "%s/in.pcap", dir);
-	snprintf(output, sizeof(output), "%s/out.pcap", dir);
-	f = fopen(input, "w");
 	if (!f)
 		return -1;
 	put_header(f);
@@ -68,7 +62,7 @@ static int teardown(void **state)
 {
 	unlink(input);
 	unlink(output);
-	return rmdir(dir);
+	return directory_leave(state);
 }
 
 static struct rd_session_config config_of(const char *from, const char *to)
@@ -160,9 +154,8 @@ TEST(refused)
 	struct calls calls = {0};
 	off_t size = size_of(input);
 	struct rd_session *s;
-	char other[128];
+	static const char other[] = "other.pcap";
 
-	snprintf(other, sizeof(other), "%s/other.pcap", dir);
 	assert_int_equal(link(input, other), 0);
 	config = config_of(input, other);
 	config.ctx = &calls;
@@ -294,7 +287,6 @@ static bool breaks(
 	rlim_t bytes, bool reader_goes, const struct rd_session_result **r, struct rd_session **s)
 {
 	struct rd_session_config config = config_of(input, output);
-	struct rlimit limit, before;
 	int reader, rc;
 
 	unlink(output);
@@ -304,12 +296,9 @@ static bool breaks(
 	config.ctx = &reader;
 	config.ready = reader_goes ? close_reader : NULL;
 	assert_int_equal(rd_session_open(s, &config, &failure), 0);
-	getrlimit(RLIMIT_FSIZE, &before);
-	limit = before;
-	limit.rlim_cur = bytes;
-	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	limit_files(bytes);
 	rc = rd_session_run(*s);
-	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	limit_files(RLIM_INFINITY);
 	*r = rd_session_result(*s);
 	return rc < 0;
 }
@@ -321,7 +310,6 @@ TEST(no_header)
 	struct rd_session *s;
 
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);
 	expect("0 1", breaks(RLIM_INFINITY, true, &r, &s), r->broken_pipe);
 	rd_session_close(s);
 	expect("1 0", breaks(10, false, &r, &s), r->broken_pipe);
