@@ -16,6 +16,8 @@ MODEL_SECONDS=$((120 + kills * 2))
 
 [ -z "${SOFTHCA_PRELOAD_FIRST-}" ] || export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS-}"
 clean='attached 0 semaphore 0 icmd 0 violations 0'
+tools=$(realpath "${srcdir:-.}/tests/e2e/icmd.py")
+export tools
 state() { "$SOFTHCA_GATEWAY" "$tmp/tree/gateway.0" | sed -n "${1:-1}p"; }
 
 # on SPEC MODEL-OPTIONS... -- ARGUMENTS...: a capture on a device with such a gateway
@@ -68,58 +70,6 @@ lives() {
 		'"$2" >"$at/out" 2>"$at/err"
 }
 
-# Another tool that keeps to the protocol and never rests: it takes the gateway for each word that it
-# reads, and now and then the command interface. SIGTERM ends it while it holds nothing.
-cat >"$tmp/tool.py" <<'END'
-import os, random, signal, sys, time
-fd = os.open(sys.argv[1], os.O_RDWR)
-ended = False
-def end(*_):
-    global ended
-    ended = True
-signal.signal(signal.SIGTERM, end)
-def get(at): return int.from_bytes(os.pread(fd, 4, 0xc0 + at), "little")
-def put(at, value): os.pwrite(fd, value.to_bytes(4, "little"), 0xc0 + at)
-def until(done, what):
-    limit = time.monotonic() + 60
-    while not done():
-        if time.monotonic() > limit: sys.exit(f"the {what} is not free for a minute")
-        time.sleep(0.001)
-def take():
-    if get(12): return False
-    ticket = get(8)
-    put(12, ticket)
-    return get(12) == ticket
-def access(space, address, value=None):
-    until(take, "gateway")
-    put(4, get(4) & ~0xffff | space)
-    if value is not None: put(20, value)
-    put(16, address | (0 if value is None else 1 << 31))
-    while get(16) >> 31 != (value is None): pass
-    word = get(20)
-    time.sleep(random.random() * 0.004)
-    put(12, 0)
-    return word
-def take_commands():
-    if access(0xa, 0): return False
-    access(0xa, 0, os.getpid())
-    return access(0xa, 0) == os.getpid()
-if "hold" in sys.argv:
-    until(take_commands, "command interface")
-    print("held", flush=True)
-    while not ended: time.sleep(0.01)
-    access(0xa, 0, 0)
-rounds = 0
-while not ended:
-    rounds += 1
-    access(2, 0xf0014)
-    if rounds % 8 == 0:
-        until(take_commands, "command interface")
-        time.sleep(random.random() * 0.03)
-        access(0xa, 0, 0)
-    time.sleep(0.005)
-print(rounds)
-END
 # killed NAME COUNT SPEC [tool]: captures that are killed at random moments, while another tool is there or
 # not. The next line after the number of those that left nothing is the gateway's state.
 killed() {
@@ -130,7 +80,7 @@ killed() {
 		go -c 1; wait $pid
 		start=${EPOCHREALTIME/./}; go -c 1; wait $pid; took=$(((${EPOCHREALTIME/./} - start) / 1000))
 		if [ -n "$tool" ]; then
-			/usr/bin/python3 "$tmp/tool.py" "$at/tree/sys/bus/pci/devices/0000:01:00.0/config" >"$at/tool" 2>&1 & tool=$!
+			/usr/bin/python3 "$tools" tool "$at/tree/sys/bus/pci/devices/0000:01:00.0/config" >"$at/tool" 2>&1 & tool=$!
 			left="semaphore . icmd ."
 		fi
 		for i in $(seq $count); do
@@ -327,23 +277,9 @@ is "privileges: only the helper has configuration space, neither has capabilitie
 is "privileges: Ctrl-C detaches" "$(tail -n 1 "$tmp/out") $(state)" "0 $clean"
 
 # A capture that hostile frames took over has the helper's socket, but is another user by then.
-cat >"$tmp/takeover.py" <<'END'
-import ctypes, os, socket, struct, sys
-pid, helper, uid = (int(word) for word in sys.argv[1:])
-def sockets(of):
-    links = {int(fd): os.readlink(f"/proc/{of}/fd/{fd}") for fd in os.listdir(f"/proc/{of}/fd")}
-    return {int(link[8:-1]): fd for fd, link in links.items() if link.startswith("socket:")}
-(theirs,) = sockets(helper)
-fd = sockets(pid)[theirs - 1]  # made as a pair
-s = socket.socket(fileno=ctypes.CDLL(None).syscall(438, os.pidfd_open(pid), fd, 0))  # pidfd_getfd
-os.setgroups([])
-os.setresuid(uid, uid, uid)
-s.send(struct.pack("=3I", 1, 0xbad, 3))
-print("refused" if b"by root only" in s.recv(65536) else "done")
-END
 if setpriv --reuid=65534 true 2>/dev/null; then
 	# shellcheck disable=SC2016 # for the inner shell
-	lives yes 'go -Z nobody -w /dev/null; started $pid; LD_PRELOAD="" /usr/bin/python3 "$tmp/takeover.py" $pid $helper 65534 2>&1
+	lives yes 'go -Z nobody -w /dev/null; started $pid; LD_PRELOAD="" /usr/bin/python3 "$tools" takeover $pid $helper 65534 2>&1
 		cat "$tmp/tree/run/rdmadump"/*; kill -INT $pid; wait $pid; echo $?'
 	has "a capture that is taken over: it cannot attach another queue pair" "$tmp/out" '^refused$'
 	is "... the first one stays attached until the end" \
@@ -384,7 +320,7 @@ has "killed: the helper says so" "$tmp/log" 'mlx5_0 port 1: the capture ended wi
 # shellcheck disable=SC2016 # for the inner shell
 lives yes '
 	go -c 1; wait $pid
-	/usr/bin/python3 "$tmp/tool.py" "$at/tree/sys/bus/pci/devices/0000:01:00.0/config" hold >"$at/tool" 2>&1 & tool=$!
+	/usr/bin/python3 "$tools" tool "$at/tree/sys/bus/pci/devices/0000:01:00.0/config" hold >"$at/tool" 2>&1 & tool=$!
 	wait_for 60 grep -q held "$at/tool"
 	printf "port-sniffer 1 capture 1 helper %d orphans %d 0 0 0 port 1 qpn 0 rules 0 ticket 0\n" $tool $tool \
 		>"$at/tree/run/rdmadump/port-sniffer-0000:01:00.0"

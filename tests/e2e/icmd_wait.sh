@@ -11,6 +11,8 @@ if [ "$(id -u)" != 0 ]; then
 	exec unshare -r bash "$0"
 fi
 MODEL_SECONDS=240
+tools=$(realpath "${srcdir:-.}/tests/e2e/icmd.py")
+export tools
 [ -z "${SOFTHCA_PRELOAD_FIRST-}" ] || export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS-}"
 clean='attached 0 semaphore 0 icmd 0 violations 0'
 
@@ -50,39 +52,12 @@ interrupted detaching slow_detach:800 'attached 2 .* commands 4' -d mlx5_0 -q &
 interrupted recording slow_detach:800 'icmd 1' record mlx5_0 --json &
 interrupted recorded slow_detach:800 'attached 2 .* commands 4' record mlx5_0 --json &
 
-# Runs a command on a terminal of its own, and types Ctrl-C once the text appears. Copies what is printed, and ends when
-# the command does, with its status. Then the terminal is gone.
-cat >"$tmp/terminal.py" <<'END'
-import os, pty, select, sys
-text = sys.argv[1].encode()
-pid, fd = pty.fork()
-if pid == 0:
-    os.execvp(sys.argv[2], sys.argv[2:])
-seen, typed, ended = b"", False, 0
-while True:
-    if select.select([fd], [], [], 0.05)[0]:
-        try:
-            seen += os.read(fd, 65536)
-        except OSError:
-            break
-    elif ended:
-        break
-    if not typed and text in seen:
-        typed = True
-        os.write(fd, b"\x03")
-    if not ended:
-        ended, status = os.waitpid(pid, os.WNOHANG)
-if not ended:
-    status = os.waitpid(pid, 0)[1]
-sys.stdout.write(seen.decode().replace("\r\n", "\n"))
-sys.exit(os.waitstatus_to_exitcode(status))
-END
 # on_terminal NAME COMMAND...: while the firmware takes seconds for the first command
 on_terminal() {
 	export command="${*:2}"
 	# shellcheck disable=SC2016 # for the inner shell
 	lives "$1" slow_detach:800 '
-		/usr/bin/python3 "$tmp/terminal.py" "Ctrl-C ends that" $RDMADUMP $command --sniffer icmd -w "$at/f.pcapng" >"$at/log"
+		/usr/bin/python3 "$tools" terminal "Ctrl-C ends that" $RDMADUMP $command --sniffer icmd -w "$at/f.pcapng" >"$at/log"
 		echo $?
 		flock -n "$at/tree/run/rdmadump/port-sniffer-0000:01:00.0" true || echo "the helper works"
 		ended; state'
