@@ -81,7 +81,10 @@ analyze "${points[@]}" >"$tmp/text" 2>"$tmp/log"
 has "three points" "$tmp/text" "^These look like captures at several points: 3 pairs of the files have"
 is "... each pair is judged" "$(grep -c "^two ends of the same traffic" "$tmp/text") $(grep -c "^==== " "$tmp/text")" "3 3"
 is "... and no mirror port" "$(grep -c "mirror port" "$tmp/text")" 0
-refused "three points as JSON" 1 "these look like captures at several points; give two of them" --json "${points[@]}"
+is "three points as JSON: a document for each pair" \
+	"$(analyze --json "${points[@]}" 2>"$tmp/log" | jq -c '[.captures[].capture.files[].name | sub(".*/"; "")]' | paste -sd' ')" \
+	'["a.pcap.zst","b.pcap"] ["a.pcap.zst","third.pcap"] ["b.pcap","third.pcap"]'
+refused "three points as a page" 1 "these look like captures at several points; give two of them" --html "$tmp/page.html" "${points[@]}"
 is "... read as one" "$(analyze --ends never --json "${points[@]}" 2>"$tmp/log" | jq -c "$kind")" "[3,false]"
 is "three parts" "$(analyze --json "$TEST_DATA"/roce/0[123]*/a.pcap.zst 2>"$tmp/log" | jq -c "$kind")" "[3,false]"
 analyze --json "${points[@]:0:2}" >"$tmp/two.json" 2>"$tmp/log"

@@ -304,27 +304,30 @@ static int report_points(const struct analyze_settings *s, struct analyze_pair *
 {
 	int ret = 0;
 
-	if (s->json || s->html || s->annotate || s->compare)
+	if (s->html || s->annotate || s->compare)
 		return rd_fail(err, RD_CLASS_USAGE, 0,
 			"give two of them, or add --ends never to read one after the other",
 			"'%s' and '%s' have the same packets: these look like captures at several "
 			"points",
 			pairs[0].files[RD_TAP_A], pairs[0].files[RD_TAP_B]);
-	printf("These look like captures at several points: %u pair%s of the files %s the same "
-	       "packets.\nEach pair is judged as two ends. --ends never reads all files one after "
-	       "the "
-	       "other.\n",
-		n, rd_plural(n), n == 1 ? "has" : "have");
+	if (!s->json)
+		printf("These look like captures at several points: %u pair%s of the files %s the "
+		       "same packets.\nEach pair is judged as two ends. --ends never reads all "
+		       "files "
+		       "one after the other.\n",
+			n, rd_plural(n), n == 1 ? "has" : "have");
 	for (unsigned int i = 0; i < n && !ret; i++) {
 		struct analyze_settings two = *s;
 
 		two.files = pairs[i].files;
 		two.n_files = RD_TAPS;
-		fputs("\n==== ", stdout);
-		rd_printable_put(stdout, two.files[RD_TAP_A], SIZE_MAX);
-		fputs(" and ", stdout);
-		rd_printable_put(stdout, two.files[RD_TAP_B], SIZE_MAX);
-		fputs("\n\n", stdout);
+		if (!s->json) {
+			fputs("\n==== ", stdout);
+			rd_printable_put(stdout, two.files[RD_TAP_A], SIZE_MAX);
+			fputs(" and ", stdout);
+			rd_printable_put(stdout, two.files[RD_TAP_B], SIZE_MAX);
+			fputs("\n\n", stdout);
+		}
 		ret = analyze_ends(&two, &pairs[i].common, faults, err);
 	}
 	return ret;
