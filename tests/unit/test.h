@@ -52,6 +52,8 @@ static struct rd_error failure;
 	{                                                                                          \
 		const struct CMUnitTest test = {#name, run_##name, begin, end, NULL};              \
                                                                                                    \
+		if (tests.n == sizeof(tests.test) / sizeof(*tests.test))                           \
+			abort();                                                                   \
 		tests.test[tests.n++] = test;                                                      \
 	}                                                                                          \
 	static void test_##name(void **state)
