@@ -236,7 +236,8 @@ has "$name: message" "$tmp/log" 'no sniffer'
 for mode in wqe striding verbs; do
 	turn $mode || continue
 	name="$mode, everything at once"
-	capture "$name" "${flowing[@]}" --latency 5,destroy_flow=100 --clock cycles --fault cqe=loc_len,frame=$((count * 2 / 3)) \
+	# In virtual time, the long frame comes after the start, however long a busy machine takes for that.
+	capture "$name" --time virtual "${flowing[@]}" --latency 5,destroy_flow=100 --clock cycles --fault cqe=loc_len,frame=$((count * 2 / 3)) \
 		--dev name=mlx5_0,linger_ms=30,oversize=lives,sniffers=1,wqes=16384,creds=checked -- --rx-mode $mode --max-frame 65536
 	is "$name: exit status" $status 0
 	is "$name: all frames since the start but one" "$(frames_of "$tmp/out")" $((count - $(before_flow) - 1))
