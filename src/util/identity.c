@@ -136,7 +136,8 @@ const char *rd_open_advice(int errnum)
 	case EPERM:
 		rd_identity_choose(&id, NULL, NULL);
 		errno = errnum; /* the caller's message has it */
-		return is_other(&id) ? "sudo reads files with its caller's rights: let that user read it, or use a login of root"
+		return is_other(&id) ? "sudo reads files with its caller's rights: let that user "
+				       "read it, or use a login of root"
 				     : "run as its owner or as root";
 	case ENOENT:
 	case ENOTDIR:
