@@ -85,6 +85,13 @@ need_tool() {
 	for t in "$@"; do command -v "$t" >/dev/null || skip_all "$t is not installed"; done
 }
 
+# as_root: the script begins again as root of a user namespace, if need be
+as_root() {
+	[ "$(id -u)" != 0 ] || return 0
+	unshare -r true 2>/dev/null || skip_all "neither root nor user namespaces"
+	exec unshare -r bash "$0"
+}
+
 # has_tool TOOL CASE: else CASE is skipped
 has_tool() {
 	command -v "$1" >/dev/null || { skip "$2" "$1 is not installed"; false; }
@@ -98,6 +105,14 @@ lack() {
 # has_jsonschema CASE: else CASE is skipped
 has_jsonschema() {
 	python3 -c 'import jsonschema' 2>/dev/null || { skip "$1" "python3-jsonschema is not installed"; false; }
+}
+
+case ${srcdir:-.} in /*) tap_top=$srcdir ;; *) tap_top=$PWD/${srcdir:-.} ;; esac
+# fits CASE SCHEMA FILE...: each file ("-": one JSON text per line of standard input) is as docs/schema/SCHEMA.json says
+fits() {
+	has_jsonschema "$1" || return 0
+	python3 "$tap_top/tests/unit/schema.py" "$tap_top/docs/schema/$2.json" "${@:3}" >"$tmp/fits" 2>&1
+	ok "$1" "$tmp/fits"
 }
 
 # The number behind "key": in a JSON report, by jq path

@@ -6,7 +6,6 @@
 need_tool jq python3 tar zstd
 [ -z "${SOFTHCA_PRELOAD_FIRST-}" ] || export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS-}"
 "$RDMADUMP" --version | grep -q "^  libarchive" || skip_all "this build has no libarchive"
-here=$(cd "${srcdir:-.}" && pwd)
 cd "$tmp" || exit 1
 mkdir bin scratch
 for tool in ethtool lspci devlink rdma dcb dmesg dpkg-query; do printf '#!/bin/sh\necho "%s: on"\n' $tool >bin/$tool; done
@@ -81,10 +80,7 @@ diff want got >log
 ok "what changed, by topic, and nothing else" log
 is "what could not be compared, and why" "$(jq -r '.not_compared[] | "\(.member) \(.missing_in) \(.why)"' out)" \
 	"tools/ethtool-a-enp1s0f0np0.txt new ethtool is not installed"
-if has_jsonschema "its schema"; then
-	python3 "$here/tests/unit/schema.py" "$here/docs/schema/bundle-compare.json" out >log 2>&1
-	ok "its schema" log
-fi
+fits "its schema" bundle-compare out
 compare new.tar old.tar.zst
 has "as text" out '^  rdmadump/info-mlx5_0.json: firmware/sysfs: 16.99.1 -> 16.35.2000$'
 has "... by topic" out '^links: 2 changed$'

@@ -5,7 +5,6 @@
 # shellcheck source=tests/tap.sh
 . "$(dirname "$0")/../tap.sh"
 need_tool jq python3
-here=$(cd "$(dirname "$0")" && pwd)
 
 check=$(cd "${srcdir:-.}/tests/e2e" && pwd)/firmware_layout.py
 # shellcheck disable=SC2016 # for the inner shell
@@ -16,13 +15,8 @@ ok "each field is at its place" "$tmp/checked"
 sed -n 's/.*fields compared/# &/p' "$tmp/checked"
 [ "$(jq '[.ports[0].counters[] | select(.name | startswith("device/vport_counter/")) | select(.meaning != null)] | length' "$tmp/counters")" = 24 ]
 ok "24 counters of QUERY_VPORT_COUNTER have a meaning"
-if python3 -c 'import jsonschema' 2>/dev/null; then
-	python3 "$here/../unit/schema.py" "$here/../../docs/schema/info.json" "$tmp/info" >"$tmp/schema" &&
-		python3 "$here/../unit/schema.py" "$here/../../docs/schema/counters.json" "$tmp/counters" >>"$tmp/schema"
-	ok "schemas" "$tmp/schema"
-else
-	skip "schemas" "python3-jsonschema is not installed"
-fi
+fits "info: schema" info "$tmp/info"
+fits "counters: schema" counters "$tmp/counters"
 
 # The test must notice a field that is read one bit further.
 awk -F'\t' -v OFS='\t' '$3 == "current_issi" { $4 = "0x51" } { print }' "$TEST_DATA/firmware/layout.tsv" >"$tmp/wrong.tsv"

@@ -6,10 +6,7 @@
 . "${srcdir:-.}/tests/tap.sh"
 need_tool tshark flock jq python3 setpriv unshare
 : "${SOFTHCA_GATEWAY:?path of softhca-gateway}"
-if [ "$(id -u)" != 0 ]; then
-	unshare -r true 2>/dev/null || skip_all "neither root nor user namespaces"
-	exec unshare -r bash "$0"
-fi
+as_root
 kills=${KILLS:-100} both=$((${KILLS:-100} / 10))
 [ -n "${TEST_FULL-}" ] || kills=15 both=3
 MODEL_SECONDS=$((120 + kills * 2))

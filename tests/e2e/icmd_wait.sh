@@ -6,10 +6,7 @@
 . "${srcdir:-.}/tests/tap.sh"
 need_tool flock jq python3 unshare
 : "${SOFTHCA_GATEWAY:?path of softhca-gateway}"
-if [ "$(id -u)" != 0 ]; then
-	unshare -r true 2>/dev/null || skip_all "neither root nor user namespaces"
-	exec unshare -r bash "$0"
-fi
+as_root
 MODEL_SECONDS=240
 tools=$(realpath "${srcdir:-.}/tests/e2e/icmd.py")
 export tools

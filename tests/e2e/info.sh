@@ -6,19 +6,8 @@
 . "$(dirname "$0")/../tap.sh"
 need_tool jq
 here=$(cd "$(dirname "$0")" && pwd)
-docs=$here/../../docs/schema
 LC_ALL=C
 export LC_ALL
-
-schema() { # NAME SCHEMA, objects on standard input, one per line
-	if python3 -c 'import jsonschema' 2>/dev/null; then
-		python3 "$here/../unit/schema.py" "$docs/$2.json" - >"$tmp/schema"
-		ok "$1" "$tmp/schema"
-	else
-		cat >/dev/null
-		skip "$1" "python3-jsonschema is not installed"
-	fi
-}
 
 squeezed() { sed -E 's/  +/ /g; s/^ //; /^$/d'; }
 
@@ -46,7 +35,7 @@ for archive in "$TEST_DATA"/sysfs/*.tar.gz "$TEST_DATA"/sysfs/functions/*.tar.gz
 	ok "$tree, text without -v" "$tmp/diff"
 	diff <(squeezed <"$base.info.txt") <(python3 "$here/json_as_text.py" info "$tmp/$tree" <"$tmp/json" 2>&1) >"$tmp/diff"
 	ok "$tree, json: says what the text says" "$tmp/diff"
-	schema "$tree, schema" info < <(jq -c . "$tmp/json")
+	fits "$tree, schema" info - < <(jq -c . "$tmp/json")
 done
 
 # failure NAME STATUS WORDS ARGUMENT...
@@ -97,7 +86,7 @@ ok "there is a 'no'"
 is "each 'no' says what to do" "${ok_todo-yes}" yes
 
 model -- "$RDMADUMP" info --json >"$tmp/json"
-schema "modelled device, schema" info < <(jq -c . "$tmp/json")
+fits "modelled device, schema" info - < <(jq -c . "$tmp/json")
 is "PSID as the device itself says" "$(json "$tmp/json" .identity.device_psid)" MT_0000000010
 is "firmware as verbs say" "$(json "$tmp/json" .firmware.verbs)" 16.35.2000
 is "why open QPs are not known" "$(json "$tmp/json" '.resources.unknown | length > 0')" true

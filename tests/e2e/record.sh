@@ -140,10 +140,7 @@ is "... before the command is run with its name, once each" \
 has "state for Prometheus" "$tmp/state.prom" '^rdmadump_record_files_total [5-9]$'
 has "... of each trigger" "$tmp/state.prom" '^rdmadump_record_triggers_total\{trigger="SIGUSR1"\} 3$'
 has "... and that it has ended" "$tmp/state.prom" '^rdmadump_record_running 0$'
-if has_jsonschema "the report has its schema"; then
-	python3 "${srcdir:-.}/tests/unit/schema.py" "${srcdir:-.}/docs/schema/record.json" "$tmp/report" >"$tmp/out" 2>&1
-	ok "the report has its schema" "$tmp/out"
-fi
+fits "the report has its schema" record "$tmp/report"
 
 # 40 every 100 ms: no two readings have 150 between them, a second has more
 steps=()

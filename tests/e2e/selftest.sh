@@ -48,10 +48,7 @@ is "the device is left as it was" "$(json "$tmp/stats" '[.devices[].leaked[]] + 
 awk 'length > 80 {wide = 1} END {exit wide}' "$tmp/table"
 ok "the table has 80 columns" "$tmp/table"
 has "the table" "$tmp/table" '^objects +passed +all created +the device'
-if has_jsonschema schema; then
-	python3 "$here/../unit/schema.py" "$here/../../docs/schema/selftest.json" "$result" >"$tmp/log" 2>&1
-	ok "schema" "$tmp/log"
-fi
+fits schema selftest "$result"
 [ "$(stat -c %a "$tmp/out/$name.tar.zst")" = 600 ]
 ok "the archive is private"
 

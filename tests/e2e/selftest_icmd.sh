@@ -5,12 +5,8 @@
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq unshare tshark
 : "${SOFTHCA_GATEWAY:?path of softhca-gateway}"
-if [ "$(id -u)" != 0 ]; then
-	unshare -r true 2>/dev/null || skip_all "neither root nor user namespaces"
-	exec unshare -r bash "$0"
-fi
+as_root
 [ -z "${SOFTHCA_PRELOAD_FIRST-}" ] || export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS-}"
-here=$(cd "${srcdir:-.}/tests/e2e" && pwd)
 cd "$tmp" || exit 1
 clean='attached 0 semaphore 0 icmd 0 violations 0'
 gen="--gen count=100000000,size=300,acks=1 --rate 2000"
@@ -94,10 +90,7 @@ is "kind: both were killed, the second time with its process" "$(jq -c '.probes[
 has "kind: the next capture says what it did" kind.log 'a capture that was killed \(process [0-9]+\) had left its sniffer attached: it is detached now'
 tar -xf kind.out/*.tar.zst 2>kind.tar && is "kind: tshark decodes the own packets" \
 	"$(tshark -n -r selftest-*/packets.pcapng -Y 'infiniband.bth.opcode == 10 && !_ws.malformed' 2>/dev/null | wc -l)" 64
-if has_jsonschema schema; then
-	python3 "$here/../unit/schema.py" "$here/../../docs/schema/selftest.json" kind.json >kind.schema 2>&1
-	ok "schema" kind.schema
-fi
+fits schema selftest kind.json
 
 # --- without traffic, without rights, not asked for -------------------------------------------
 

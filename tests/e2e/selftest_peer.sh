@@ -116,10 +116,7 @@ if [ -e /proc/net/if_inet6 ] && grep -q '^0\{31\}1 ' /proc/net/if_inet6; then
 else
 	skip "IPv6" "this machine has no ::1"
 fi
-if has_jsonschema schema; then
-	python3 "$here/../unit/schema.py" "$here/../../docs/schema/selftest.json" "$tmp/kind/a.json" "$tmp/kind/b.json" >"$tmp/log" 2>&1
-	ok "schema" "$tmp/log"
-fi
+fits schema selftest "$tmp/kind/a.json" "$tmp/kind/b.json"
 
 # --- an end that is none, or dies --------------------------------------------------------------
 

@@ -6,10 +6,7 @@
 . "${srcdir:-.}/tests/tap.sh"
 need_tool editcap jq setpriv tshark unshare
 : "${SOFTHCA_BIN:?directory of the model}"
-if [ "$(id -u)" != 0 ]; then
-	unshare -r true 2>/dev/null || skip_all "neither root nor user namespaces"
-	exec unshare -r bash "$0"
-fi
+as_root
 [ -z "${SOFTHCA_PRELOAD_FIRST-}" ] || export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS-}"
 
 mkdir "$tmp/bin"
