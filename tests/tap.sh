@@ -85,7 +85,7 @@ need_tool() {
 	for t in "$@"; do command -v "$t" >/dev/null || skip_all "$t is not installed"; done
 }
 
-# as_root: the script begins again as root of a user namespace, if need be
+# as_root: the script begins again as root of a user namespace, unless it is root
 as_root() {
 	[ "$(id -u)" != 0 ] || return 0
 	unshare -r true 2>/dev/null || skip_all "neither root nor user namespaces"
