@@ -262,6 +262,7 @@ TEST(no_devices)
 	const struct rd_port *port;
 
 	tree_make();
+	rd_devices_free(&devices);
 	same(rd_devices_load(&devices, tree.root, &err), -1, err.class, RD_CLASS_DEVICE);
 	assert_non_null(strstr(err.text, "no directory 'sys' in '/tmp/"));
 	tree_text("sys/class/net/eth0/mtu", "1500\n");
