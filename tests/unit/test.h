@@ -132,7 +132,7 @@ static inline void value_same(
 {
 	if (!v.text != !want.text || v.number != want.number ||
 		(v.text && strcmp(v.text, want.text) != 0))
-		value_fail(v, title, v.text ? want.text : wanted, line);
+		value_fail(v, title, want.text ? want.text : wanted, line);
 }
 
 /*
