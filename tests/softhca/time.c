@@ -121,21 +121,30 @@ static bool sleeps(int i)
 		stat_of[i] = tid;
 	}
 	n = syscall(SYS_pread64, stat_fd[i], text, sizeof(text) - 1, 0);
-	if (n <= 0) { /* It has ended. */
-		atomic_store(&all->thread[i].tid, 0);
-		return true;
-	}
-	text[n] = '\0';
+	text[n > 0 ? n : 0] = '\0';
 	end = strrchr(text, ')');
-	return end && strchr("StTZX", end[2]);
+	if (!end || strchr("ZX", end[2])) {
+		/* It has ended, and is seen so before its parent is woken, under a lock that this
+		 * waits for. */
+		kill(0, 0);
+		atomic_store(&all->thread[i].tid, 0);
+		return false;
+	}
+	return strchr("StT", end[2]);
 }
 
-static bool others_sleep(bool polite_ones)
+static bool each_sleeps(bool polite_ones)
 {
 	for (int i = 0; i < all->threads; i++)
 		if (i != own && !(polite_ones && atomic_load(&all->thread[i].polite)) && !sleeps(i))
 			return false;
 	return true;
+}
+
+/* Twice: what was seen asleep may have been woken by what slept when it was seen in its turn. */
+static bool others_sleep(bool polite_ones)
+{
+	return each_sleeps(polite_ones) && each_sleeps(polite_ones);
 }
 
 static int kick_open(int i)
@@ -158,7 +167,8 @@ static void kick(int i)
 		perror("softhca: kick");
 }
 
-static int enter(pid_t pid, pid_t tid)
+/* A child may have entered itself, and wait already, when its parent comes to that. */
+static int enter(pid_t pid, pid_t tid, bool by_parent)
 {
 	int found = -1;
 
@@ -171,7 +181,7 @@ static int enter(pid_t pid, pid_t tid)
 		if (have == tid)
 			break;
 	}
-	if (found >= 0) {
+	if (found >= 0 && !(by_parent && atomic_load(&all->thread[found].tid) == tid)) {
 		all->thread[found].pid = pid;
 		atomic_store(&all->thread[found].until, NEVER);
 		atomic_store(&all->thread[found].tid, tid);
@@ -185,12 +195,12 @@ static int enter(pid_t pid, pid_t tid)
 void time_enter(pid_t pid)
 {
 	if (all)
-		enter(pid, pid);
+		enter(pid, pid, true);
 }
 
 void time_enter_own(void)
 {
-	own = enter((pid_t)syscall(SYS_getpid), (pid_t)syscall(SYS_gettid));
+	own = enter((pid_t)syscall(SYS_getpid), (pid_t)syscall(SYS_gettid), false);
 	if (own < 0) {
 		fprintf(stderr, "softhca: more than %d threads\n", THREADS);
 		_exit(125);
