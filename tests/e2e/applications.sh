@@ -8,19 +8,21 @@ need_tool zstd jq python3
 an() { timeout 60 "$RDMADUMP" analyze "$@" 2>"$tmp/err"; }
 nvme=$TEST_DATA/apps/nvme.pcap.zst
 small=$TEST_DATA/roce/56_nvme/a.pcap.zst
+tables=$tmp/tshark
+bash "$srcdir/tests/pack" unpack "$TEST_DATA/apps/tshark.tar.gz" "$tables"
 
 # same_as_tshark TABLE JSON: counts, extremes, percentiles and sums of each operation, and the frames of
 # the slowest commands
 same_as_tshark() { python3 "$srcdir/tests/e2e/applications.py" "$@"; }
 an --json "$nvme" >"$tmp/nvme.json"
-is "425 commands: as tshark times them" "$(same_as_tshark "$TEST_DATA/apps/nvme.tsv" "$tmp/nvme.json" 2>&1)" "$(wc -l <"$TEST_DATA/apps/nvme.tsv")"
+is "425 commands: as tshark times them" "$(same_as_tshark "$tables/nvme.tsv" "$tmp/nvme.json" 2>&1)" "$(wc -l <"$tables/nvme.tsv")"
 # The comparison can fail.
-awk -F '\t' -v OFS='\t' 'NR == 200 { $4 += 2000 } { print }' "$TEST_DATA/apps/nvme.tsv" >"$tmp/wrong.tsv"
+awk -F '\t' -v OFS='\t' 'NR == 200 { $4 += 2000 } { print }' "$tables/nvme.tsv" >"$tmp/wrong.tsv"
 has "... one of them wrong by 2 us is noticed" <(same_as_tshark "$tmp/wrong.tsv" "$tmp/nvme.json" 2>&1) 'AssertionError: Write'
-sed 200d "$TEST_DATA/apps/nvme.tsv" >"$tmp/wrong.tsv"
+sed 200d "$tables/nvme.tsv" >"$tmp/wrong.tsv"
 has "... one that is missing, too" <(same_as_tshark "$tmp/wrong.tsv" "$tmp/nvme.json" 2>&1) "AssertionError: \('Write', 401, 400\)"
 an --json "$small" >"$tmp/small.json"
-is "another capture" "$(same_as_tshark "$TEST_DATA/apps/56_nvme.tsv" "$tmp/small.json" 2>&1)" "$(wc -l <"$TEST_DATA/apps/56_nvme.tsv")"
+is "another capture" "$(same_as_tshark "$tables/56_nvme.tsv" "$tmp/small.json" 2>&1)" "$(wc -l <"$tables/56_nvme.tsv")"
 is "both queues are certain, by all signs" "$(jq -r '.conversations[].application // empty | "\(.name) \(.certainty) \(.signs | join("+")) \(.queue.id) \(.queue.send_size) \(.client)"' "$tmp/small.json" |
 	sort | tr '\n' ';')" 'NVMe-oF certain port+private_data+messages 0 32 b;NVMe-oF certain port+private_data+messages 1 16 b;'
 is "data by RDMA and in the capsule" "$(jq -c '.applications[0].operations | map({(.group + " " + .name): [.keyed.bytes, .inline.bytes]}) | add | [."I/O Write", ."I/O Connect"]' "$tmp/small.json")" \

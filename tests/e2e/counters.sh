@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# `rdmadump counters`: copied trees against the output stored beside them, live growth on the model, hostile trees.
+# `rdmadump counters`: copied trees against the output kept with them, live growth on the model, hostile trees.
 # UPDATE=1 rewrites the kept output.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
@@ -9,6 +9,7 @@ need_tool jq python3
 export TZ=UTC LC_ALL=C
 kept=$TEST_DATA/sysfs/counters
 here=$(cd "${srcdir:-.}/tests/e2e" && pwd)
+pack=$here/../pack
 schema=$(cd "${srcdir:-.}" && pwd)/docs/schema/counters.json
 counters() { timeout 60 "$RDMADUMP" counters "$@"; }
 valid() { # NAME FILE of one or many objects: it fits the schema
@@ -41,10 +42,13 @@ END
 for tree in mlx5-eth mlx5-ib irdma rxe bnxt_re efa hns; do
 	mkdir "$tmp/$tree"
 	for archive in "$TEST_DATA/sysfs/$tree.tar.gz" "$kept/$tree.tar.gz"; do
-		[ ! -e "$archive" ] || tar -xzf "$archive" -C "$tmp/$tree"
+		[ -e "$archive" ] || continue
+		tar -xzf "$archive" -C "$tmp/$tree"
+		last=$archive
 	done
 	counters --sysroot "$tmp/$tree" >"$tmp/out" 2>&1
-	keep "$tree: text" "$kept/$tree.txt"
+	keep "$tree: text" "$tmp/$tree/counters.txt"
+	[ -z "${UPDATE-}" ] || { rm -rf "$tmp/kept" && "$pack" unpack "$last" "$tmp/kept" && cp "$tmp/out" "$tmp/kept/counters.txt" && "$pack" pack "$tmp/kept" "$last"; }
 	counters --sysroot "$tmp/$tree" --json >"$tmp/out" 2>&1
 	counters --sysroot "$tmp/$tree" --all | sed -E 's/  saturated$//; /^([A-Z].*)?$/d; s/  +/ /g; s/^ //' | sort >"$tmp/all"
 	python3 "$here/json_as_text.py" counters "$tmp/$tree" "$tmp/explained" <"$tmp/out" 2>&1 | sort | diff "$tmp/all" - >"$tmp/diff"

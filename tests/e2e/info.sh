@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# `rdmadump info` over each tree of tests/data/sysfs against the output kept beside it; the conditions of a capture on
+# `rdmadump info` over each tree of tests/data/sysfs against the output kept with it; the conditions of a capture on
 # modelled devices; the same facts as other tools give. UPDATE=1 rewrites the kept output.
 # shellcheck source=tests/tap.sh
 . "$(dirname "$0")/../tap.sh"
@@ -12,10 +12,8 @@ export LC_ALL
 squeezed() { sed -E 's/  +/ /g; s/^ //; /^$/d'; }
 
 for archive in "$TEST_DATA"/sysfs/*.tar.gz "$TEST_DATA"/sysfs/functions/*.tar.gz; do
-	base=${archive%.tar.gz}
-	tree=$(basename "$base")
-	# Trees of other tests have no stored output for this one.
-	[ -e "$base.info.txt" ] || continue
+	tree=$(basename "$archive" .tar.gz)
+	kept=$tmp/$tree/info.txt
 	mkdir "$tmp/$tree"
 	tar -xzf "$archive" -C "$tmp/$tree" || exit 1
 	: >"$tmp/text"
@@ -26,14 +24,14 @@ for archive in "$TEST_DATA"/sysfs/*.tar.gz "$TEST_DATA"/sysfs/functions/*.tar.gz
 		"$RDMADUMP" info --sysroot "$tmp/$tree" "$device" >>"$tmp/brief" 2>&1
 		"$RDMADUMP" info --json --sysroot "$tmp/$tree/" "$device" >>"$tmp/json" 2>&1
 	done
-	[ -z "${UPDATE-}" ] || cp "$tmp/text" "$base.info.txt"
-	diff -u "$base.info.txt" "$tmp/text" >"$tmp/diff"
+	[ -z "${UPDATE-}" ] || { cp "$tmp/text" "$kept" && "$here/../pack" pack "$tmp/$tree" "$archive"; }
+	diff -u "$kept" "$tmp/text" >"$tmp/diff"
 	ok "$tree, text" "$tmp/diff"
 	# Without -v, these sections and the netdevs whose DCB was not queried are left out, and columns are narrower.
-	diff <(awk '/^(By sysfs|Memory and power)$/ { skip = 1 } !skip; /^$/ { skip = 0 }' "$base.info.txt" | grep -v '^  DCB  .*: not queried: ' |
+	diff <(awk '/^(By sysfs|Memory and power)$/ { skip = 1 } !skip; /^$/ { skip = 0 }' "$kept" | grep -v '^  DCB  .*: not queried: ' |
 		squeezed) <(squeezed <"$tmp/brief") >"$tmp/diff"
 	ok "$tree, text without -v" "$tmp/diff"
-	diff <(squeezed <"$base.info.txt") <(python3 "$here/json_as_text.py" info "$tmp/$tree" <"$tmp/json" 2>&1) >"$tmp/diff"
+	diff <(squeezed <"$kept") <(python3 "$here/json_as_text.py" info "$tmp/$tree" <"$tmp/json" 2>&1) >"$tmp/diff"
 	ok "$tree, json: says what the text says" "$tmp/diff"
 	fits "$tree, schema" info - < <(jq -c . "$tmp/json")
 done

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# `rdmadump list` over each tree of tests/data/sysfs against the output kept beside it, and its exit statuses.
+# `rdmadump list` over each tree of tests/data/sysfs against the output kept with it, and its exit statuses.
 # UPDATE=1 rewrites the kept output; JSON must say what the text says. RDMADUMP: the program; TEST_DATA: tests/data. Output: TAP.
 # shellcheck source=tests/tap.sh
 . "$(dirname "$0")/../tap.sh"
@@ -27,17 +27,18 @@ expect_failure() { # name, exit status, words on standard error
 
 for archive in "$TEST_DATA"/sysfs/*.tar.gz "$TEST_DATA"/sysfs/functions/*.tar.gz; do
 	tree=$(basename "$archive" .tar.gz)
-	kept=${archive%.tar.gz}
-	mkdir "$tmp/$tree"
-	tar -xzf "$archive" -C "$tmp/$tree" || exit 1
+	kept=$tmp/$tree
+	mkdir "$kept"
+	tar -xzf "$archive" -C "$kept" || exit 1
 	list --sysroot "$tmp/$tree"
-	expect_output "$tree, text" "$kept.list.txt"
+	expect_output "$tree, text" "$kept/list.txt"
 	list -v --sysroot "$tmp/$tree"
-	expect_output "$tree, verbose" "$kept.list-v.txt"
+	expect_output "$tree, verbose" "$kept/list-v.txt"
 	list --sysroot="$tmp/$tree/" --json
-	python3 "$here/json_as_text.py" list "$tmp/$tree" <"$tmp/out" 2>&1 | diff - <(sed -E 's/  +/ /g; s/^ //' "$kept.list-v.txt") >"$tmp/diff"
+	python3 "$here/json_as_text.py" list "$tmp/$tree" <"$tmp/out" 2>&1 | diff - <(sed -E 's/  +/ /g; s/^ //' "$kept/list-v.txt") >"$tmp/diff"
 	ok "$tree, json: says what the text says" "$tmp/diff"
 	fits "$tree, schema" list "$tmp/out"
+	[ -z "${UPDATE-}" ] || "$here/../pack" pack "$kept" "$archive"
 done
 
 mkdir -p "$tmp/none/sys"
