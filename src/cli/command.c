@@ -3,6 +3,7 @@
 #include "command.h"
 #include "cli.h"
 #include <errno.h>
+#include <rdmadump/units.h>
 #include <rdmadump/words.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -210,4 +211,103 @@ error_t rd_cli_parse(
 	check_names(options, argc, argv);
 	free(options);
 	return argp_parse(argp, argc, argv, flags, NULL, input);
+}
+
+/* --- rows ------------------------------------------------------------------------------- */
+
+#define FIRST_KEY 0x100 /* of options without a letter */
+
+/* The input of argp. */
+struct reading {
+	const struct rd_cli_option *rows;
+	argp_parser_t other;
+	void *settings;
+};
+
+static int key_of(const struct rd_cli_option *rows, size_t i)
+{
+	return rows[i].letter ? rows[i].letter : FIRST_KEY + (int)i;
+}
+
+static error_t read_option(int key, char *arg, struct argp_state *state)
+{
+	struct reading *r = state->input;
+	error_t ret;
+
+	for (size_t i = 0; r->rows[i].name; i++) {
+		const struct rd_cli_option *row = &r->rows[i];
+
+		if (key != key_of(r->rows, i))
+			continue;
+		row->set(state, row, arg, (char *)r->settings + row->offset);
+		return 0;
+	}
+	state->input = r->settings;
+	ret = r->other(key, arg, state);
+	state->input = r;
+	return ret;
+}
+
+error_t rd_cli_read(const struct rd_cli_option *rows, const struct argp *argp, int argc,
+	char **argv, void *settings)
+{
+	struct reading r = {.rows = rows, .other = argp->parser, .settings = settings};
+	struct argp whole = *argp;
+	struct argp_option *options;
+	size_t n = 0;
+	error_t ret;
+
+	while (rows[n].name)
+		n++;
+	options = calloc(n + 1, sizeof(*options));
+	if (!options)
+		return ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		options[i] = (struct argp_option){
+			rows[i].name, key_of(rows, i), rows[i].arg, rows[i].flags, rows[i].doc, 0};
+	whole.options = options;
+	whole.parser = read_option;
+	ret = rd_cli_parse(&whole, argc, argv, 0, &r);
+	free(options);
+	return ret;
+}
+
+void rd_cli_flag(struct argp_state *state, const struct rd_cli_option *row, char *arg, void *at)
+{
+	(void)state, (void)row, (void)arg;
+	*(bool *)at = true;
+}
+
+void rd_cli_more(struct argp_state *state, const struct rd_cli_option *row, char *arg, void *at)
+{
+	(void)state, (void)row, (void)arg;
+	++*(unsigned int *)at;
+}
+
+void rd_cli_text(struct argp_state *state, const struct rd_cli_option *row, char *arg, void *at)
+{
+	(void)state, (void)row;
+	*(const char **)at = arg;
+}
+
+void rd_cli_number(struct argp_state *state, const struct rd_cli_option *row, char *arg, void *at)
+{
+	uint64_t n;
+
+	if (rd_parse_u64(arg, row->min, row->max, &n))
+		rd_cli_usage_error(state->name,
+			"--%s: '%s' is not a whole number from %llu to %llu", row->name, arg,
+			(unsigned long long)row->min, (unsigned long long)row->max);
+	if (row->size == sizeof(uint32_t))
+		*(uint32_t *)at = (uint32_t)n;
+	else
+		*(uint64_t *)at = n;
+}
+
+void rd_cli_autostop(struct argp_state *state, const struct rd_cli_option *row, char *arg, void *at)
+{
+	(void)row;
+	if (strncmp(arg, "duration:", 9) || rd_parse_u64(arg + 9, 1, 1000000000, at))
+		rd_cli_usage_error(
+			state->name, "-a: '%s' is not 'duration:' and a number of seconds", arg);
 }

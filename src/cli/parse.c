@@ -3,7 +3,6 @@
 #include "parse.h"
 #include "command.h"
 #include <rdmadump/units.h>
-#include <string.h>
 
 void parse_number(struct argp_state *state, const char *name, const char *arg, uint64_t min,
 	uint64_t max, uint64_t *out)
@@ -11,11 +10,4 @@ void parse_number(struct argp_state *state, const char *name, const char *arg, u
 	if (rd_parse_u64(arg, min, max, out))
 		rd_cli_usage_error(state->name, "%s: '%s' is not a whole number from %llu to %llu",
 			name, arg, (unsigned long long)min, (unsigned long long)max);
-}
-
-void parse_duration(struct argp_state *state, const char *arg, uint64_t *seconds)
-{
-	if (strncmp(arg, "duration:", 9) || rd_parse_u64(arg + 9, 1, 1000000000, seconds))
-		rd_cli_usage_error(
-			state->name, "-a: '%s' is not 'duration:' and a number of seconds", arg);
 }

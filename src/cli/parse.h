@@ -9,7 +9,5 @@
 /* A whole number from min to max; ends the program with a message otherwise. */
 void parse_number(struct argp_state *state, const char *name, const char *arg, uint64_t min,
 	uint64_t max, uint64_t *out);
-/* Of -a: "duration:SECONDS". */
-void parse_duration(struct argp_state *state, const char *arg, uint64_t *seconds);
 
 #endif

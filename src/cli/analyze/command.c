@@ -2,7 +2,6 @@
 /* `rdmadump analyze`: finds problems of RDMA traffic in capture files. */
 #include "../command.h"
 #include "../cli.h"
-#include "../parse.h"
 #include "analyze.h"
 #include <argp.h>
 #include <errno.h>
@@ -12,68 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum {
-	OPT_JSON = 0x100,
-	OPT_HTML,
-	OPT_ENDS,
-	OPT_QP,
-	OPT_TIME,
-	OPT_TOP,
-	OPT_MAX_QPS,
-	OPT_NO_ICRC,
-	OPT_ANNOTATE,
-	OPT_COMPARE,
-	OPT_INTERVAL,
-	OPT_OPCODES,
-	OPT_BUNDLE,
-	OPT_COLOR
-};
-
-static const struct argp_option options[] = {
-	{"json", OPT_JSON, NULL, 0, "Print the report as JSON", 0},
-	{"html", OPT_HTML, "FILE", 0,
-		"Write a page with plots and tables to FILE ('-' is standard output); it can be "
-		"viewed offline",
-		0},
-	{"ends", OPT_ENDS, "WHEN", 0,
-		"Compare two files as captures of both ends of a path: auto (if they contain the "
-		"same "
-		"packets), always or never",
-		0},
-	{"annotate", OPT_ANNOTATE, "FILE", 0,
-		"Write a copy of the input to FILE ('-' is standard output), as pcapng, with the "
-		"findings as comments on their frames, for Wireshark",
-		0},
-	{"compare", OPT_COMPARE, "FILE", 0,
-		"Print what changed since FILE, the output of an earlier --json: findings, rates, "
-		"losses, latencies",
-		0},
-	{"verbose", 'v', NULL, 0, "Show all findings and conversations, with their numbers", 0},
-	{"qp", OPT_QP, "QPN", 0, "Show only conversations of this QP (decimal, or 0x...)", 0},
-	{"time", OPT_TIME, "FROM-TO", 0,
-		"Analyse only frames of this time, in seconds since the first frame (2.5-4)", 0},
-	{"top", OPT_TOP, "N", 0, "Show the N busiest conversations", 0},
-	{"decap", 'E', "WHEN", OPTION_ARG_OPTIONAL,
-		"Analyse the packets in tunnels (VXLAN, Geneve, GRE, ERSPAN, IP in IP, MPLS): auto "
-		"(each QP once: inside or outside of tunnels), always (both; the default of "
-		"--decap without WHEN) or never",
-		0},
-	{"max-qps", OPT_MAX_QPS, "N", 0,
-		"Analyse at most N QPs (default 65536); frames of others are only counted", 0},
-	{"interval", OPT_INTERVAL, "SECONDS", 0,
-		"Print a table of all traffic in intervals of this length: frames, bytes, rate, "
-		"retransmissions, NAKs, RNR NAKs, CNPs, CE marks",
-		0},
-	{"opcodes", OPT_OPCODES, NULL, 0, "Print a table of packets and bytes by opcode", 0},
-	{"color", OPT_COLOR, "WHEN", 0,
-		"Show the severity of findings in colour: auto (the default: on a terminal, unless "
-		"NO_COLOR is set), always or never",
-		0},
-	{"no-icrc", OPT_NO_ICRC, NULL, 0, "Do not verify ICRCs", 0},
-	{"bundle", OPT_BUNDLE, "FILE", 0, "Analyse the captures in a bundle (rdmadump-bundle(1))",
-		0},
-	{0}};
 
 /* --- options ---------------------------------------------------------------------------------- */
 
@@ -90,10 +27,13 @@ static bool parse_seconds(const char *text, char **end, uint64_t *ns)
 	return true;
 }
 
-static void parse_time(struct argp_state *state, const char *arg, struct analyze_settings *s)
+static void set_time(
+	struct argp_state *state, const struct rd_cli_option *row, char *arg, void *settings)
 {
-	char *end = (char *)arg;
+	struct analyze_settings *s = settings;
+	char *end = arg;
 
+	(void)row;
 	s->config.from_ns = 0;
 	s->config.to_ns = UINT64_MAX;
 	if ((*arg == '-' || parse_seconds(arg, &end, &s->config.from_ns)) && *end == '-' &&
@@ -104,112 +44,125 @@ static void parse_time(struct argp_state *state, const char *arg, struct analyze
 		state->name, "--time: '%s' is not a range of seconds like 2.5-4, 10- or -3", arg);
 }
 
-static void parse_interval(struct argp_state *state, const char *arg, struct analyze_settings *s)
+static void set_interval(
+	struct argp_state *state, const struct rd_cli_option *row, char *arg, void *at)
 {
+	uint64_t *ns = at;
 	char *end;
 
-	if (parse_seconds(arg, &end, &s->config.interval_ns) && !*end && s->config.interval_ns)
+	(void)row;
+	if (parse_seconds(arg, &end, ns) && !*end && *ns)
 		return;
 	rd_cli_usage_error(state->name,
 		"--interval: '%s' is not a number of seconds from 0.000000001 to 1000000000", arg);
 }
 
-static enum analyze_when parse_when(struct argp_state *state, const char *option, const char *arg)
+static void set_when(struct argp_state *state, const struct rd_cli_option *row, char *arg, void *at)
 {
 	static const char *const names[] = {"auto", "always", "never"};
 
 	for (unsigned int i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strcmp(arg, names[i]))
-			return (enum analyze_when)i;
-	rd_cli_usage_error(state->name, "%s: '%s' is not one of auto, always, never", option, arg);
-	return WHEN_AUTO;
+		if (!strcmp(arg, names[i])) {
+			*(enum analyze_when *)at = (enum analyze_when)i;
+			return;
+		}
+	rd_cli_usage_error(
+		state->name, "--%s: '%s' is not one of auto, always, never", row->name, arg);
 }
 
-static enum rd_tunnels tunnels_of(enum analyze_when when)
+static void set_tunnels(
+	struct argp_state *state, const struct rd_cli_option *row, char *arg, void *settings)
 {
 	static const enum rd_tunnels tunnels[] = {[WHEN_AUTO] = RD_TUNNELS_AUTO,
 		[WHEN_ALWAYS] = RD_TUNNELS_ALWAYS,
 		[WHEN_NEVER] = RD_TUNNELS_NEVER};
+	struct analyze_settings *s = settings;
+	enum analyze_when when = WHEN_ALWAYS;
 
-	return tunnels[when];
+	if (arg)
+		set_when(state, row, arg, &when);
+	s->config.tunnels = tunnels[when];
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static void set_html(
+	struct argp_state *state, const struct rd_cli_option *row, char *arg, void *settings)
+{
+	struct analyze_settings *s = settings;
+
+	(void)state, (void)row;
+	s->html = arg;
+	s->config.psn_plots = true;
+}
+
+#define FIELD(field) RD_CLI_FIELD(struct analyze_settings, field)
+
+static const struct rd_cli_option options[] = {
+	{"json", 0, NULL, "Print the report as JSON", rd_cli_flag, FIELD(json)},
+	{"html", 0, "FILE",
+		"Write a page with plots and tables to FILE ('-' is standard output); it can be "
+		"viewed offline",
+		.set = set_html},
+	{"ends", 0, "WHEN",
+		"Compare two files as captures of both ends of a path: auto (if they contain the "
+		"same packets), always or never",
+		set_when, FIELD(ends)},
+	{"annotate", 0, "FILE",
+		"Write a copy of the input to FILE ('-' is standard output), as pcapng, with the "
+		"findings as comments on their frames, for Wireshark",
+		rd_cli_text, FIELD(annotate)},
+	{"compare", 0, "FILE",
+		"Print what changed since FILE, the output of an earlier --json: findings, rates, "
+		"losses, latencies",
+		rd_cli_text, FIELD(compare)},
+	{"verbose", 'v', NULL, "Show all findings and conversations, with their numbers",
+		rd_cli_more, FIELD(style.verbose)},
+	{"qp", 0, "QPN", "Show only conversations of this QP (decimal, or 0x...)", rd_cli_number,
+		FIELD(config.qp), 0, 0xffffff},
+	{"time", 0, "FROM-TO",
+		"Analyse only frames of this time, in seconds since the first frame (2.5-4)",
+		.set = set_time},
+	{"top", 0, "N", "Show the N busiest conversations", rd_cli_number, FIELD(style.top), 1,
+		1000000},
+	{"decap", 'E', "WHEN",
+		"Analyse the packets in tunnels (VXLAN, Geneve, GRE, ERSPAN, IP in IP, MPLS): auto "
+		"(each QP once: inside or outside of tunnels), always (both; the default of "
+		"--decap without WHEN) or never",
+		set_tunnels, .flags = OPTION_ARG_OPTIONAL},
+	{"max-qps", 0, "N",
+		"Analyse at most N QPs (default 65536); frames of others are only counted",
+		rd_cli_number, FIELD(config.max_qps), 1, 16000000},
+	{"interval", 0, "SECONDS",
+		"Print a table of all traffic in intervals of this length: frames, bytes, rate, "
+		"retransmissions, NAKs, RNR NAKs, CNPs, CE marks",
+		set_interval, FIELD(config.interval_ns)},
+	{"opcodes", 0, NULL, "Print a table of packets and bytes by opcode", rd_cli_flag,
+		FIELD(config.opcodes)},
+	{"color", 0, "WHEN",
+		"Show the severity of findings in colour: auto (the default: on a terminal, unless "
+		"NO_COLOR is set), always or never",
+		set_when, FIELD(color)},
+	{"no-icrc", 0, NULL, "Do not verify ICRCs", rd_cli_flag, FIELD(config.skip_icrc)},
+	{"bundle", 0, "FILE", "Analyse the captures in a bundle (rdmadump-bundle(1))", rd_cli_text,
+		FIELD(bundle)},
+	{0}};
+
+static error_t parse_other(int key, char *arg, struct argp_state *state)
 {
 	struct analyze_settings *s = state->input;
-	uint64_t n;
 
-	switch (key) {
-	case OPT_JSON:
-		s->json = true;
-		return 0;
-	case OPT_HTML:
-		s->html = arg;
-		s->config.psn_plots = true;
-		return 0;
-	case OPT_COMPARE:
-		s->compare = arg;
-		return 0;
-	case OPT_ANNOTATE:
-		s->annotate = arg;
-		return 0;
-	case OPT_ENDS:
-		s->ends = parse_when(state, "--ends", arg);
-		return 0;
-	case OPT_COLOR:
-		s->color = parse_when(state, "--color", arg);
-		return 0;
-	case 'E':
-		s->config.tunnels =
-			tunnels_of(arg ? parse_when(state, "--decap", arg) : WHEN_ALWAYS);
-		return 0;
-	case 'v':
-		s->style.verbose++;
-		return 0;
-	case OPT_QP:
-		parse_number(state, "--qp", arg, 0, 0xffffff, &n);
-		s->config.qp = (uint32_t)n;
-		return 0;
-	case OPT_TIME:
-		parse_time(state, arg, s);
-		return 0;
-	case OPT_TOP:
-		parse_number(state, "--top", arg, 1, 1000000, &n);
-		s->style.top = (unsigned int)n;
-		return 0;
-	case OPT_MAX_QPS:
-		parse_number(state, "--max-qps", arg, 1, 16000000, &n);
-		s->config.max_qps = (size_t)n;
-		return 0;
-	case OPT_INTERVAL:
-		parse_interval(state, arg, s);
-		return 0;
-	case OPT_OPCODES:
-		s->config.opcodes = true;
-		return 0;
-	case OPT_NO_ICRC:
-		s->config.skip_icrc = true;
-		return 0;
-	case OPT_BUNDLE:
-		s->bundle = arg;
-		return 0;
-	case ARGP_KEY_ARGS:
-		if (s->bundle)
-			rd_cli_usage_error(state->name,
-				"unexpected argument '%s': --bundle has the captures",
-				state->argv[state->next]);
-		s->files = state->argv + state->next;
-		s->n_files = (unsigned int)(state->argc - state->next);
-		return 0;
-	case ARGP_KEY_NO_ARGS:
-		if (s->bundle)
-			return 0;
+	(void)arg;
+	if (key == ARGP_KEY_NO_ARGS && !s->bundle)
 		rd_cli_usage_error(
 			state->name, "no FILE: name one or more captures, '-' is standard input");
-		return EINVAL;
-	default:
+	if (key != ARGP_KEY_ARGS)
 		return ARGP_ERR_UNKNOWN;
-	}
+	if (s->bundle)
+		rd_cli_usage_error(state->name,
+			"unexpected argument '%s': --bundle has the captures",
+			state->argv[state->next]);
+	s->files = state->argv + state->next;
+	s->n_files = (unsigned int)(state->argc - state->next);
+	return 0;
 }
 
 /* A file that is damaged is analysed as far as it goes. */
@@ -430,8 +383,7 @@ static int run_bundle(struct analyze_settings *s)
 
 int rd_cmd_analyze(int argc, char **argv)
 {
-	static const struct argp argp = {.options = options,
-		.parser = parse_option,
+	static const struct argp argp = {.parser = parse_other,
 		.args_doc = "FILE...\n--bundle FILE",
 		.doc = "Reports what happened to the RDMA traffic in capture files: conversations, "
 		       "losses, retransmissions, NAKs, congestion, with frame numbers as evidence. "
@@ -442,7 +394,7 @@ int rd_cmd_analyze(int argc, char **argv)
 		       "each pair with the same packets."};
 	struct analyze_settings s = {.config.qp = RD_QP_UNKNOWN};
 
-	if (rd_cli_parse(&argp, argc, argv, 0, &s))
+	if (rd_cli_read(options, &argp, argc, argv, &s))
 		return RD_CLASS_USAGE;
 	rd_cli_log(RD_LOG_WARNING);
 	return s.bundle ? run_bundle(&s) : run(&s);

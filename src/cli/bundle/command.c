@@ -2,7 +2,6 @@
 /* `rdmadump bundle`: one file with what support needs. */
 #include "../command.h"
 #include "../cli.h"
-#include "../parse.h"
 #include "../report_file.h"
 #include "compare.h"
 #include "config.h"
@@ -32,49 +31,12 @@ struct settings {
 	bool dry_run, json, redact;
 };
 
-enum {
-	OPT_CAPTURE = 0x100,
-	OPT_FILE,
-	OPT_DRY_RUN,
-	OPT_JSON,
-	OPT_TIMEOUT,
-	OPT_PART,
-	OPT_REDACT,
-	OPT_MAP,
-	OPT_COMPARE
-};
-
-static const struct argp_option options[] = {
-	{"write", 'w', "FILE", 0,
-		"Write the bundle to FILE; '-' is standard output (default: "
-		"rdmadump-bundle-HOST-DATE.tar.zst)",
-		0},
-	{"capture", OPT_CAPTURE, "SECONDS", 0,
-		"Include a capture of the port's traffic, without payload, and its analysis", 0},
-	{"file", OPT_FILE, "FILE", 0,
-		"Include this capture file, and its analysis; may be given several times", 0},
-	{"dry-run", OPT_DRY_RUN, NULL, 0,
-		"Collect nothing: print what the bundle would contain, and the commands", 0},
-	{"json", OPT_JSON, NULL, 0, "Print the manifest, or the differences, as JSON", 0},
-	{"redact", OPT_REDACT, NULL, 0,
-		"Replace addresses, names of hosts and users, and serial numbers in all members; "
-		"zero "
-		"the payload of captures",
-		0},
-	{"redact-map", OPT_MAP, "FILE", 0,
-		"Write the map of originals and replacements to FILE; keep it private (default: "
-		"the bundle's name and .map)",
-		0},
-	{"compare", OPT_COMPARE, "OLD", 0,
-		"Write no bundle: print the differences between the bundles OLD and NEW", 0},
-	{"timeout", OPT_TIMEOUT, "SECONDS", 0,
-		"Time limit of one tool (default 4); what this program reads by itself may take "
-		"three times as long; tools that open an adapter may take 60 s",
-		0},
-	{"part", OPT_PART, "NAME", OPTION_HIDDEN, "", 0}, {0}};
-
-static void add_file(struct settings *s, const char *path, struct argp_state *state)
+static void add_file(
+	struct argp_state *state, const struct rd_cli_option *row, char *path, void *settings)
 {
+	struct settings *s = settings;
+
+	(void)row;
 	if (strcmp(path, "-") == 0 || !*path)
 		rd_cli_usage_error(
 			state->name, "--file '%s': give the name of a capture file", path);
@@ -120,55 +82,56 @@ static void check(const struct settings *s, struct argp_state *state)
 		rd_cli_usage_error(state->name, "--json and -w - both write to standard output");
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+#define FIELD(field) RD_CLI_FIELD(struct settings, field)
+
+static const struct rd_cli_option options[] = {
+	{"write", 'w', "FILE",
+		"Write the bundle to FILE; '-' is standard output (default: "
+		"rdmadump-bundle-HOST-DATE.tar.zst)",
+		rd_cli_text, FIELD(output)},
+	{"capture", 0, "SECONDS",
+		"Include a capture of the port's traffic, without payload, and its analysis",
+		rd_cli_number, FIELD(capture_s), 1, RD_BUNDLE_CAPTURE_MOST_S},
+	{"file", 0, "FILE",
+		"Include this capture file, and its analysis; may be given several times",
+		.set = add_file},
+	{"dry-run", 0, NULL,
+		"Collect nothing: print what the bundle would contain, and the commands",
+		rd_cli_flag, FIELD(dry_run)},
+	{"json", 0, NULL, "Print the manifest, or the differences, as JSON", rd_cli_flag,
+		FIELD(json)},
+	{"redact", 0, NULL,
+		"Replace addresses, names of hosts and users, and serial numbers in all members; "
+		"zero the payload of captures",
+		rd_cli_flag, FIELD(redact)},
+	{"redact-map", 0, "FILE",
+		"Write the map of originals and replacements to FILE; keep it private (default: "
+		"the bundle's name and .map)",
+		rd_cli_text, FIELD(map)},
+	{"compare", 0, "OLD",
+		"Write no bundle: print the differences between the bundles OLD and NEW",
+		rd_cli_text, FIELD(old)},
+	{"timeout", 0, "SECONDS",
+		"Time limit of one tool (default 4); what this program reads by itself may take "
+		"three times as long; tools that open an adapter may take 60 s",
+		rd_cli_number, FIELD(limit_s), 1, LIMIT_MOST_S},
+	{"part", 0, "NAME", "", rd_cli_text, FIELD(part), .flags = OPTION_HIDDEN}, {0}};
+
+static error_t parse_other(int key, char *arg, struct argp_state *state)
 {
 	struct settings *s = state->input;
 
-	switch (key) {
-	case 'w':
-		s->output = arg;
-		return 0;
-	case OPT_CAPTURE:
-		parse_number(state, "--capture", arg, 1, RD_BUNDLE_CAPTURE_MOST_S, &s->capture_s);
-		return 0;
-	case OPT_FILE:
-		add_file(s, arg, state);
-		return 0;
-	case OPT_DRY_RUN:
-		s->dry_run = true;
-		return 0;
-	case OPT_JSON:
-		s->json = true;
-		return 0;
-	case OPT_TIMEOUT:
-		parse_number(state, "--timeout", arg, 1, LIMIT_MOST_S, &s->limit_s);
-		return 0;
-	case OPT_REDACT:
-		s->redact = true;
-		return 0;
-	case OPT_MAP:
-		s->map = arg;
-		return 0;
-	case OPT_PART:
-		s->part = arg;
-		return 0;
-	case OPT_COMPARE:
-		s->old = arg;
-		return 0;
-	case ARGP_KEY_ARG:
-		if (s->device)
-			rd_cli_usage_error(state->name,
-				"unexpected argument '%s': bundle takes one device, and --compare "
-				"one new bundle",
-				arg);
-		s->device = arg;
-		return 0;
-	case ARGP_KEY_END:
+	if (key == ARGP_KEY_END)
 		check(s, state);
-		return 0;
-	default:
+	if (key != ARGP_KEY_ARG)
 		return ARGP_ERR_UNKNOWN;
-	}
+	if (s->device)
+		rd_cli_usage_error(state->name,
+			"unexpected argument '%s': bundle takes one device, and --compare one new "
+			"bundle",
+			arg);
+	s->device = arg;
+	return 0;
 }
 
 /* --- printing ----------------------------------------------------------------------------- */
@@ -406,8 +369,7 @@ static int run(const struct settings *s, const struct rd_devices *devices, struc
 
 int rd_cmd_bundle(int argc, char **argv)
 {
-	static const struct argp argp = {.options = options,
-		.parser = parse_option,
+	static const struct argp argp = {.parser = parse_other,
 		.args_doc = "[DEV[:PORT]]\n--compare OLD NEW",
 		.doc = "Collects in one file what support needs: machine, modules, packages, "
 		       "devices, counters, a copy of sysfs, kernel messages, output of installed "
@@ -418,7 +380,7 @@ int rd_cmd_bundle(int argc, char **argv)
 	struct rd_error err;
 	int rc;
 
-	if (rd_cli_parse(&argp, argc, argv, 0, &s))
+	if (rd_cli_read(options, &argp, argc, argv, &s))
 		return RD_CLASS_USAGE;
 	rd_cli_log(RD_LOG_INFO);
 	if (s.part)

@@ -1,23 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Reads devices from a bundle. */
 #include "read_back.h"
+#include "../cli.h"
 
-int bundle_read_back(
-	struct rd_bundle *b, const char *path, const char **sysroot, struct rd_error *err)
+static int run_within(struct tree_settings *tree,
+	int (*run)(const void *settings, struct rd_error *err), const void *settings,
+	struct rd_error *err)
 {
-	if (!path)
-		return 0;
-	if (**sysroot)
+	struct rd_bundle b;
+	int rc;
+
+	if (!tree->bundle)
+		return run(settings, err);
+	if (*tree->sysroot)
 		return rd_fail(err, RD_CLASS_USAGE, 0, "give one of them",
-			"--bundle '%s' and --sysroot '%s' both name a tree", path, *sysroot);
-	if (rd_bundle_open(b, path, RD_BUNDLE_TREE, err) < 0)
+			"--bundle '%s' and --sysroot '%s' both name a tree", tree->bundle,
+			tree->sysroot);
+	if (rd_bundle_open(&b, tree->bundle, RD_BUNDLE_TREE, err) < 0)
 		return -1;
-	*sysroot = b->sysroot;
-	return 0;
+	tree->sysroot = b.sysroot;
+	rc = run(settings, err);
+	rd_bundle_close(&b);
+	return rc;
 }
 
-void bundle_read_end(struct rd_bundle *b, const char *path)
+int bundle_read_back(struct tree_settings *tree,
+	int (*run)(const void *settings, struct rd_error *err), const void *settings)
 {
-	if (path)
-		rd_bundle_close(b);
+	struct rd_error err = {0};
+
+	return run_within(tree, run, settings, &err) < 0 ? rd_cli_fail(&err) : RD_CLASS_NONE;
 }

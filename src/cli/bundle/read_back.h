@@ -3,15 +3,30 @@
 #ifndef RDMADUMP_CLI_BUNDLE_READ_BACK_H
 #define RDMADUMP_CLI_BUNDLE_READ_BACK_H
 
+#include "../command.h"
 #include <rdmadump/bundle.h>
+#include <stdbool.h>
+
+/* What `list`, `info` and `counters` are told about their tree. */
+struct tree_settings {
+	const char *sysroot; /* "": this machine */
+	const char *bundle;  /* NULL: none */
+};
+
+/* The rows of both options. */
+#define TREE_OPTIONS(type, tree, help)                                                             \
+	{"sysroot", 0, "DIR", "Read the copied sysfs tree DIR/sys" help, rd_cli_text,              \
+		RD_CLI_FIELD(type, tree.sysroot)},                                                 \
+	{                                                                                          \
+		"bundle", 0, "FILE", "Read sysfs from a bundle (rdmadump-bundle(1))", rd_cli_text, \
+			RD_CLI_FIELD(type, tree.bundle)                                            \
+	}
 
 /*
- * Unpacks the bundle `path` and lets *sysroot, which must be "", point to its tree. path NULL: does
- * nothing. 0, or -1 with the error. bundle_read_end() after success.
+ * Unpacks the bundle, if there is one, runs the command with its tree as sysroot, and removes it.
+ * Returns the exit status.
  */
-int bundle_read_back(
-	struct rd_bundle *b, const char *path, const char **sysroot, struct rd_error *err);
-/* Removes what was unpacked. */
-void bundle_read_end(struct rd_bundle *b, const char *path);
+int bundle_read_back(struct tree_settings *tree,
+	int (*run)(const void *settings, struct rd_error *err), const void *settings);
 
 #endif

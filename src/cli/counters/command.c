@@ -3,7 +3,6 @@
 #include "../command.h"
 #include "../bundle/read_back.h"
 #include "../cli.h"
-#include "../parse.h"
 #include "../report_file.h"
 #include "counters.h"
 #include <argp.h>
@@ -19,47 +18,51 @@
 
 #define INTERVAL_MAX 86400.0
 
-enum {
-	OPT_JSON = 0x100,
-	OPT_SYSROOT,
-	OPT_BUNDLE,
-	OPT_ALL,
-	OPT_INTERVAL,
-	OPT_COUNT,
-	OPT_DIFF,
-	OPT_PROMETHEUS,
-	OPT_WATCH,
-	OPT_EXPLAIN,
-};
-
-static const struct argp_option options[] = {
-	{"all", OPT_ALL, 0, 0, "Also show counters that are zero or did not change", 0},
-	{"interval", OPT_INTERVAL, "SECONDS", 0, "Read periodically; show changes and rates", 0},
-	{"count", OPT_COUNT, "N", 0, "Stop after N intervals", 0},
-	{"diff", OPT_DIFF, 0, 0, "Compare two files written with --json: --diff BEFORE AFTER", 0},
-	{"watch", OPT_WATCH, 0, 0, "Live view on the terminal, changing counters first; q quits",
-		0},
-	{"explain", OPT_EXPLAIN, "NAME", OPTION_ARG_OPTIONAL, "Explain a counter, or all of them",
-		0},
-	{"json", OPT_JSON, 0, 0, "Print JSON", 0},
-	{"prometheus", OPT_PROMETHEUS, 0, 0, "Print in Prometheus text format", 0},
-	{"output", 'o', "FILE", 0,
-		"Write to FILE, replacing it atomically when complete (for node_exporter's "
-		"textfile collector)",
-		0},
-	{"sysroot", OPT_SYSROOT, "DIR", 0, "Read the copied sysfs tree DIR/sys", 0},
-	{"bundle", OPT_BUNDLE, "FILE", 0, "Read sysfs from a bundle (rdmadump-bundle(1))", 0}, {0}};
-
-static void parse_interval(struct argp_state *state, struct counters_options *o, const char *arg)
+static void set_interval(
+	struct argp_state *state, const struct rd_cli_option *row, char *arg, void *at)
 {
+	double *interval = at;
 	char *end;
 
+	(void)row;
 	errno = 0;
-	o->interval = strtod(arg, &end);
-	if (errno || *end || end == arg || !(o->interval >= 0.01 && o->interval <= INTERVAL_MAX))
+	*interval = strtod(arg, &end);
+	if (errno || *end || end == arg || !(*interval >= 0.01 && *interval <= INTERVAL_MAX))
 		rd_cli_usage_error(state->name,
 			"--interval: '%s' is not a number of seconds from 0.01 to 86400", arg);
 }
+
+static void set_explain(
+	struct argp_state *state, const struct rd_cli_option *row, char *arg, void *settings)
+{
+	struct counters_options *o = settings;
+
+	(void)state, (void)row;
+	o->explains = true;
+	o->explain = arg;
+}
+
+#define FIELD(field) RD_CLI_FIELD(struct counters_options, field)
+
+static const struct rd_cli_option options[] = {
+	{"all", 0, NULL, "Also show counters that are zero or did not change", rd_cli_flag,
+		FIELD(all)},
+	{"interval", 0, "SECONDS", "Read periodically; show changes and rates", set_interval,
+		FIELD(interval)},
+	{"count", 0, "N", "Stop after N intervals", rd_cli_number, FIELD(count), 1, UINT64_MAX},
+	{"diff", 0, NULL, "Compare two files written with --json: --diff BEFORE AFTER", rd_cli_flag,
+		FIELD(diff)},
+	{"watch", 0, NULL, "Live view on the terminal, changing counters first; q quits",
+		rd_cli_flag, FIELD(watch)},
+	{"explain", 0, "NAME", "Explain a counter, or all of them", set_explain,
+		.flags = OPTION_ARG_OPTIONAL},
+	{"json", 0, NULL, "Print JSON", rd_cli_flag, FIELD(json)},
+	{"prometheus", 0, NULL, "Print in Prometheus text format", rd_cli_flag, FIELD(prometheus)},
+	{"output", 'o', "FILE",
+		"Write to FILE, replacing it atomically when complete (for node_exporter's "
+		"textfile collector)",
+		rd_cli_text, FIELD(output)},
+	TREE_OPTIONS(struct counters_options, tree, ""), {0}};
 
 static error_t parse_word(struct argp_state *state, struct counters_options *o, const char *arg)
 {
@@ -100,53 +103,13 @@ static void check_together(struct argp_state *state, const struct counters_optio
 			"-o with --interval: only --prometheus replaces a file each time");
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static error_t parse_other(int key, char *arg, struct argp_state *state)
 {
-	struct counters_options *o = state->input;
-
-	switch (key) {
-	case OPT_ALL:
-		o->all = true;
-		return 0;
-	case OPT_INTERVAL:
-		parse_interval(state, o, arg);
-		return 0;
-	case OPT_COUNT:
-		parse_number(state, "--count", arg, 1, UINT64_MAX, &o->count);
-		return 0;
-	case OPT_DIFF:
-		o->diff = true;
-		return 0;
-	case OPT_WATCH:
-		o->watch = true;
-		return 0;
-	case OPT_EXPLAIN:
-		o->explains = true;
-		o->explain = arg;
-		return 0;
-	case OPT_JSON:
-		o->json = true;
-		return 0;
-	case OPT_PROMETHEUS:
-		o->prometheus = true;
-		return 0;
-	case 'o':
-		o->output = arg;
-		return 0;
-	case OPT_SYSROOT:
-		o->sysroot = arg;
-		return 0;
-	case OPT_BUNDLE:
-		o->bundle = arg;
-		return 0;
-	case ARGP_KEY_ARG:
-		return parse_word(state, o, arg);
-	case ARGP_KEY_END:
-		check_together(state, o);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	if (key == ARGP_KEY_ARG)
+		return parse_word(state, state->input, arg);
+	if (key == ARGP_KEY_END)
+		check_together(state, state->input);
+	return ARGP_ERR_UNKNOWN;
 }
 
 /* --- output ---------------------------------------------------------------------------------- */
@@ -318,8 +281,9 @@ static int check_output(const struct counters_options *o, struct rd_error *err)
 	return o->output ? report_file_check(o->output, "--output", &inputs, err) : 0;
 }
 
-static int run(const struct counters_options *o, struct rd_error *err)
+static int run(const void *settings, struct rd_error *err)
 {
+	const struct counters_options *o = settings;
 	struct ports ports = {0};
 	int ret;
 
@@ -340,23 +304,15 @@ static int run(const struct counters_options *o, struct rd_error *err)
 
 int rd_cmd_counters(int argc, char **argv)
 {
-	static const struct argp argp = {.options = options,
-		.parser = parse_option,
+	static const struct argp argp = {.parser = parse_other,
 		.args_doc = "[DEV[:PORT]]\n--diff BEFORE.json AFTER.json\n--explain[=NAME]",
 		.doc = "Reads all counters of RDMA ports (transport, link, connection manager, "
 		       "netdev driver), and reports problems, their usual cause, and what to "
 		       "do.\vExample: rdmadump counters mlx5_0 --interval 1"};
-	struct counters_options o = {.sysroot = ""};
-	struct rd_bundle bundle;
-	struct rd_error err = {0};
-	int rc;
+	struct counters_options o = {.tree.sysroot = ""};
 
-	if (rd_cli_parse(&argp, argc, argv, 0, &o))
+	if (rd_cli_read(options, &argp, argc, argv, &o))
 		return RD_CLASS_USAGE;
 	rd_cli_log(RD_LOG_WARNING);
-	if (bundle_read_back(&bundle, o.bundle, &o.sysroot, &err) < 0)
-		return rd_cli_fail(&err);
-	rc = run(&o, &err);
-	bundle_read_end(&bundle, o.bundle);
-	return rc < 0 ? rd_cli_fail(&err) : RD_CLASS_NONE;
+	return bundle_read_back(&o.tree, run, &o);
 }

@@ -6,19 +6,19 @@
 #ifndef RDMADUMP_CLI_COUNTERS_H
 #define RDMADUMP_CLI_COUNTERS_H
 
+#include "../bundle/read_back.h"
 #include <rdmadump/counters.h>
 #include <stdint.h>
 #include <stdio.h>
 
 struct counters_options {
-	const char *sysroot, *output, *explain;
-	const char *bundle;	    /* NULL: none */
+	struct tree_settings tree;
+	const char *output, *explain;
 	const char *before, *after; /* --diff */
 	bool all, json, prometheus, watch, diff, explains;
 	double interval; /* seconds; 0: once */
 	uint64_t count;	 /* readings with an interval; 0: no end */
 	const char *wanted;
-	unsigned int wanted_port;
 };
 
 /* One reading of one port, with what changed since another one and what is wrong. */

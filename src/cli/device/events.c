@@ -2,7 +2,6 @@
 /* `rdmadump events`: events of devices, one line each, until a signal or a limit ends it. */
 #include "../cli.h"
 #include "../command.h"
-#include "../parse.h"
 #include "list_json.h"
 #include <argp.h>
 #include <errno.h>
@@ -24,47 +23,39 @@ struct settings {
 	uint64_t count, seconds; /* 0: without end */
 };
 
-enum { OPT_JSON = 0x100, OPT_NO_ASYNC };
+static void set_count(
+	struct argp_state *state, const struct rd_cli_option *row, char *arg, void *at)
+{
+	(void)row;
+	if (rd_parse_u64(arg, 1, UINT32_MAX, at))
+		rd_cli_usage_error(
+			state->name, "-c: '%s' is not a whole number of events, 1 or more", arg);
+}
 
-static const struct argp_option options[] = {
-	{"json", OPT_JSON, NULL, 0, "Print one JSON object per line", 0},
-	{"count", 'c', "N", 0, "Stop after N events", 0},
-	{"autostop", 'a', "duration:SECONDS", 0, "Stop after SECONDS", 0},
-	{"no-async", OPT_NO_ASYNC, NULL, 0,
+static const struct rd_cli_option options[] = {
+	{"json", 0, NULL, "Print one JSON object per line", rd_cli_flag,
+		RD_CLI_FIELD(struct settings, json)},
+	{"count", 'c', "N", "Stop after N events", set_count, RD_CLI_FIELD(struct settings, count)},
+	{"autostop", 'a', "duration:SECONDS", "Stop after SECONDS", rd_cli_autostop,
+		RD_CLI_FIELD(struct settings, seconds)},
+	{"no-async", 0, NULL,
 		"Do not open the devices, so that their drivers can be unloaded: no fatal errors, "
 		"P_Key changes or requests from the subnet manager. InfiniBand ports are then read "
 		"only after a kernel message: changes of state and LID may be missed",
-		0},
+		rd_cli_flag, RD_CLI_FIELD(struct settings, no_async)},
 	{0}};
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static error_t parse_other(int key, char *arg, struct argp_state *state)
 {
 	struct settings *settings = state->input;
 
-	switch (key) {
-	case OPT_JSON:
-		settings->json = true;
-		return 0;
-	case OPT_NO_ASYNC:
-		settings->no_async = true;
-		return 0;
-	case 'c':
-		if (rd_parse_u64(arg, 1, UINT32_MAX, &settings->count))
-			rd_cli_usage_error(state->name,
-				"-c: '%s' is not a whole number of events, 1 or more", arg);
-		return 0;
-	case 'a':
-		parse_duration(state, arg, &settings->seconds);
-		return 0;
-	case ARGP_KEY_ARG:
-		if (settings->device)
-			rd_cli_usage_error(state->name,
-				"unexpected argument '%s': events takes one device", arg);
-		settings->device = arg;
-		return 0;
-	default:
+	if (key != ARGP_KEY_ARG)
 		return ARGP_ERR_UNKNOWN;
-	}
+	if (settings->device)
+		rd_cli_usage_error(
+			state->name, "unexpected argument '%s': events takes one device", arg);
+	settings->device = arg;
+	return 0;
 }
 
 static volatile sig_atomic_t stopped;
@@ -211,8 +202,7 @@ static int find_device(
 
 int rd_cmd_events(int argc, char **argv)
 {
-	static const struct argp argp = {.options = options,
-		.parser = parse_option,
+	static const struct argp argp = {.parser = parse_other,
 		.args_doc = "[DEVICE]",
 		.doc = "Prints events of RDMA devices as they occur: devices added, removed and "
 		       "renamed, ports up and down, changes of GIDs, LIDs, P_Keys, subnet manager "
@@ -221,7 +211,7 @@ int rd_cmd_events(int argc, char **argv)
 	struct settings settings = {0};
 	struct rd_error err;
 
-	if (rd_cli_parse(&argp, argc, argv, 0, &settings))
+	if (rd_cli_read(options, &argp, argc, argv, &settings))
 		return RD_CLASS_USAGE;
 	rd_cli_log(RD_LOG_INFO);
 	if (settings.device && find_device(&settings, name, &err))

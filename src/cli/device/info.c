@@ -5,7 +5,6 @@
 #include "../cli.h"
 #include "../command.h"
 #include "list_json.h"
-#include "settings.h"
 #include <argp.h>
 #include <ctype.h>
 #include <errno.h>
@@ -22,18 +21,25 @@
 
 #define GIDS_SHOWN 32 /* more would push the rest off the screen; JSON has all */
 
-static const struct argp_option options[] = {{"json", OPT_JSON, NULL, 0, "Print JSON", 0},
-	{"sysroot", OPT_SYSROOT, "DIR", 0,
-		"Read the copied sysfs tree DIR/sys; the device itself is not queried", 0},
-	{"bundle", OPT_BUNDLE, "FILE", 0, "Read sysfs from a bundle (rdmadump-bundle(1))", 0},
-	{"verbose", 'v', NULL, 0, "Show all limits, GIDs and QPs", 0}, {0}};
+struct settings {
+	struct tree_settings tree;
+	const char *device; /* NULL: not given */
+	bool json, verbose;
+};
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static const struct rd_cli_option options[] = {
+	{"json", 0, NULL, "Print JSON", rd_cli_flag, RD_CLI_FIELD(struct settings, json)},
+	TREE_OPTIONS(struct settings, tree, "; the device itself is not queried"),
+	{"verbose", 'v', NULL, "Show all limits, GIDs and QPs", rd_cli_flag,
+		RD_CLI_FIELD(struct settings, verbose)},
+	{0}};
+
+static error_t parse_other(int key, char *arg, struct argp_state *state)
 {
-	struct device_settings *settings = state->input;
+	struct settings *settings = state->input;
 
 	if (key != ARGP_KEY_ARG)
-		return device_settings_option(settings, key, arg);
+		return ARGP_ERR_UNKNOWN;
 	if (settings->device)
 		rd_cli_usage_error(
 			state->name, "unexpected argument '%s': info takes one device", arg);
@@ -426,8 +432,7 @@ static void print_info(const struct info_output *t)
 
 /* ---- the command ---- */
 
-static int print(
-	const struct device_settings *settings, const struct info_output *t, struct rd_error *err)
+static int print(const struct settings *settings, const struct info_output *t, struct rd_error *err)
 {
 	json_t *root;
 	int rc = 0;
@@ -445,7 +450,7 @@ static int print(
 	return 0;
 }
 
-static int describe(const struct device_settings *settings, const struct rd_devices *devices,
+static int describe(const struct settings *settings, const struct rd_devices *devices,
 	const struct rd_device *device, struct rd_error *err)
 {
 	struct rd_resources resources = {0};
@@ -470,13 +475,14 @@ static int describe(const struct device_settings *settings, const struct rd_devi
 	return ret;
 }
 
-static int inform(const struct device_settings *settings, struct rd_error *err)
+static int inform(const void *ctx, struct rd_error *err)
 {
+	const struct settings *settings = ctx;
 	const struct rd_device *device;
 	struct rd_devices devices;
 	int rc;
 
-	if (rd_devices_load(&devices, settings->sysroot, err))
+	if (rd_devices_load(&devices, settings->tree.sysroot, err))
 		return -1;
 	rc = rd_devices_one(&devices, settings->device, &device, err);
 	if (!rc)
@@ -487,24 +493,15 @@ static int inform(const struct device_settings *settings, struct rd_error *err)
 
 int rd_cmd_info(int argc, char **argv)
 {
-	static const struct argp argp = {.options = options,
-		.parser = parse_option,
+	static const struct argp argp = {.parser = parse_other,
 		.args_doc = "[DEVICE]",
 		.doc = "Prints what is known about an RDMA device: identity, firmware, driver, PCI "
 		       "link, ports, GIDs, RoCE settings, limits, open objects, and whether it can "
 		       "be captured. DEVICE is a name, a netdev or a PCI address; it may be "
 		       "omitted if there is only one."};
-	struct device_settings settings = {.sysroot = ""};
-	struct rd_bundle bundle;
-	struct rd_error err;
-	int status = RD_CLASS_NONE;
+	struct settings settings = {.tree.sysroot = ""};
 
-	if (rd_cli_parse(&argp, argc, argv, 0, &settings))
+	if (rd_cli_read(options, &argp, argc, argv, &settings))
 		return RD_CLASS_USAGE;
-	if (bundle_read_back(&bundle, settings.bundle, &settings.sysroot, &err) < 0)
-		return rd_cli_fail(&err);
-	if (inform(&settings, &err))
-		status = rd_cli_fail(&err);
-	bundle_read_end(&bundle, settings.bundle);
-	return status;
+	return bundle_read_back(&settings.tree, inform, &settings);
 }

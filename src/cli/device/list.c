@@ -7,7 +7,6 @@
 #include "../cli.h"
 #include "../command.h"
 #include "list_json.h"
-#include "settings.h"
 #include <argp.h>
 #include <errno.h>
 #include <rdmadump/device.h>
@@ -24,22 +23,27 @@
 #define ROOM_MIN 30 /* columns that wrapped text needs to be readable */
 #define TEXT_MAX 512
 
-static const struct argp_option options[] = {
-	{"json", OPT_JSON, NULL, 0, "Print all known facts as JSON", 0},
-	{"sysroot", OPT_SYSROOT, "DIR", 0, "Read the copied sysfs tree DIR/sys", 0},
-	{"bundle", OPT_BUNDLE, "FILE", 0, "Read sysfs from a bundle (rdmadump-bundle(1))", 0},
-	{"verbose", 'v', NULL, 0,
+struct settings {
+	struct tree_settings tree;
+	bool json, verbose;
+};
+
+static const struct rd_cli_option options[] = {
+	{"json", 0, NULL, "Print all known facts as JSON", rd_cli_flag,
+		RD_CLI_FIELD(struct settings, json)},
+	TREE_OPTIONS(struct settings, tree, ""),
+	{"verbose", 'v', NULL,
 		"Show more columns: PCI address, function, adapter, driver, physical state, lanes, "
 		"MTU",
-		0},
+		rd_cli_flag, RD_CLI_FIELD(struct settings, verbose)},
 	{0}};
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static error_t parse_other(int key, char *arg, struct argp_state *state)
 {
-	if (key != ARGP_KEY_ARG)
-		return device_settings_option(state->input, key, arg);
-	rd_cli_usage_error(state->name, "unexpected argument '%s': list shows all devices", arg);
-	return EINVAL;
+	if (key == ARGP_KEY_ARG)
+		rd_cli_usage_error(
+			state->name, "unexpected argument '%s': list shows all devices", arg);
+	return ARGP_ERR_UNKNOWN;
 }
 
 /* ---- the table ---- */
@@ -356,8 +360,8 @@ static int print_table(const struct rd_devices *devices, bool verbose)
 
 /* ---- the command ---- */
 
-static int print_devices(const struct rd_devices *devices, const struct device_settings *settings,
-	struct rd_error *err)
+static int print_devices(
+	const struct rd_devices *devices, const struct settings *settings, struct rd_error *err)
 {
 	bool json = settings->json;
 
@@ -372,15 +376,15 @@ static int print_devices(const struct rd_devices *devices, const struct device_s
 }
 
 /* Only JSON lists all GIDs, of which there may be thousands. */
-static int load(
-	struct rd_devices *devices, const struct device_settings *settings, struct rd_error *err)
+static int load(struct rd_devices *devices, const struct settings *settings, struct rd_error *err)
 {
-	return settings->json ? rd_devices_load(devices, settings->sysroot, err)
-			      : rd_devices_glance(devices, settings->sysroot, err);
+	return settings->json ? rd_devices_load(devices, settings->tree.sysroot, err)
+			      : rd_devices_glance(devices, settings->tree.sysroot, err);
 }
 
-static int list(const struct device_settings *settings, struct rd_error *err)
+static int list(const void *ctx, struct rd_error *err)
 {
+	const struct settings *settings = ctx;
 	struct rd_devices devices;
 	int rc = load(&devices, settings, err);
 
@@ -393,21 +397,12 @@ static int list(const struct device_settings *settings, struct rd_error *err)
 
 int rd_cmd_list(int argc, char **argv)
 {
-	static const struct argp argp = {.options = options,
-		.parser = parse_option,
+	static const struct argp argp = {.parser = parse_other,
 		.doc = "Lists the RDMA devices of this machine: ports, netdevs, state, firmware, "
 		       "and whether each port can be captured; if not, why, and what to do."};
-	struct device_settings settings = {.sysroot = ""};
-	struct rd_bundle bundle;
-	struct rd_error err;
-	int status = RD_CLASS_NONE;
+	struct settings settings = {.tree.sysroot = ""};
 
-	if (rd_cli_parse(&argp, argc, argv, 0, &settings))
+	if (rd_cli_read(options, &argp, argc, argv, &settings))
 		return RD_CLASS_USAGE;
-	if (bundle_read_back(&bundle, settings.bundle, &settings.sysroot, &err) < 0)
-		return rd_cli_fail(&err);
-	if (list(&settings, &err))
-		status = rd_cli_fail(&err);
-	bundle_read_end(&bundle, settings.bundle);
-	return status;
+	return bundle_read_back(&settings.tree, list, &settings);
 }

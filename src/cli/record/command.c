@@ -2,7 +2,6 @@
 /* `rdmadump record`: a flight recorder. */
 #include "../command.h"
 #include "../cli.h"
-#include "../parse.h"
 #include "config.h"
 #include "record.h"
 #include <argp.h>
@@ -22,155 +21,118 @@
 #define DAY_NS	   ((uint64_t)86400 * SECOND)
 #define PROGRAM	   "/proc/self/exe"
 
-enum {
-	OPT_TRIGGER = 0x100,
-	OPT_EXPLAIN,
-	OPT_PRE,
-	OPT_POST,
-	OPT_HOLDOFF,
-	OPT_MEMORY,
-	OPT_DUMPS,
-	OPT_DISK,
-	OPT_ZERO_PAYLOAD,
-	OPT_WHOLE_FRAMES,
-	OPT_EXEC,
-	OPT_NO_ANALYSIS,
-	OPT_TEXTFILE,
-	OPT_JSON,
-	OPT_LATENCY,
-	OPT_SNIFFER,
-	OPT_FORCE,
-	OPT_ALL_QPS,
-	OPT_STOP_ON_PAUSE,
-};
+/* --- options
+ * -------------------------------------------------------------------------------------- */
 
-static const struct argp_option options[] = {{"write", 'w', "FILE", 0,
-						     "Name of the files: number and time are added "
-						     "before the suffix (default DEV.pcapng)",
-						     0},
-	{"trigger", OPT_TRIGGER, "EXPR", 0,
-		"What starts a file, besides SIGUSR1; may be repeated: nak[=CODE], rnr, "
-		"retransmission, gave-up, qp-error, cnp, cm-reject, icrc-error, each with >N/s, "
-		",qp=QP, ,host=ADDRESS; stall>TIME[,qp=QP][,host=ADDRESS]; "
-		"COUNTER[>N[/s]][,device=DEV]; port-down, fatal, gid-change, event=NAME; "
-		"kmsg=PATTERN; fifo=PATH",
-		0},
-	{"trigger-explain", OPT_EXPLAIN, NULL, 0,
-		"Record nothing: print what each trigger means, and whether it can fire here", 0},
-	{"pre", OPT_PRE, "TIME", 0,
-		"Write frames from this long before a trigger: 500ms, 10s, 2m (default 10s)", 0},
-	{"post", OPT_POST, "TIME", 0, "Write frames until this long after a trigger (default 5s)",
-		0},
-	{"holdoff", OPT_HOLDOFF, "TIME", 0,
-		"Ignore triggers for this long after the end of a file (default 0)", 0},
-	{"memory", OPT_MEMORY, "SIZE", 0, "Memory for frames, e.g. 512Mi (default 256Mi)", 0},
-	{"max-dumps", OPT_DUMPS, "N", 0, "Stop after N files", 0},
-	{"max-disk", OPT_DISK, "SIZE", 0,
-		"Stop before the frames of all files exceed SIZE, e.g. 10G", 0},
-	{"zero-payload", OPT_ZERO_PAYLOAD, NULL, 0,
-		"Keep whole frames, payload replaced with zeros (default: headers only)", 0},
-	{"whole-frames", OPT_WHOLE_FRAMES, NULL, 0, "Keep whole frames with payload", 0},
-	{"exec", OPT_EXEC, "COMMAND", 0, "Run COMMAND FILE for each file after analysis", 0},
-	{"no-analysis", OPT_NO_ANALYSIS, NULL, 0,
-		"Do not write an analysis (.json, .html) beside each file", 0},
-	{"textfile", OPT_TEXTFILE, "FILE", 0,
-		"Write the recorder's state to FILE for Prometheus, every 10 s", 0},
-	{"user", 'Z', "USER", 0,
-		"Become USER once the device is open; root keeps all privileges (default: the "
-		"caller of sudo)",
-		0},
-	{"ring", 'b', "N", 0, "2^N receive buffers (default 14)", 0},
-	{"latency", OPT_LATENCY, "MS", 0,
-		"Let frames wait in the receive ring for up to MS milliseconds (default 5)", 0},
-	{"sniffer", OPT_SNIFFER, "verbs|icmd|ibdump", 0,
-		"As of 'rdmadump capture'; icmd: on InfiniBand ports of ConnectX-4 and later, as "
-		"root",
-		0},
-	{"force", OPT_FORCE, NULL, 0,
-		"Start the sniffer in switchdev mode even before Linux 5.10; --sniffer icmd on an "
-		"Ethernet port",
-		0},
-	{"all-qps", OPT_ALL_QPS, NULL, 0,
-		"List queue pairs and their owners even if the device has more than 4096", 0},
-	{"stop-on-pause", OPT_STOP_ON_PAUSE, NULL, 0,
-		"Stop when the port begins to send pause frames or its PCIe writes stall, which "
-		"the recording's copies may cause",
-		0},
-	{"autostop", 'a', "duration:SECONDS", 0, "Stop after SECONDS", 0},
-	{"json", OPT_JSON, NULL, 0, "Print the report as JSON on standard output", 0},
-	{"quiet", 'q', NULL, 0, "Print only errors and warnings", 0},
-	{"debug", 'D', NULL, 0, "Print more messages", 0}, {0}};
-
-/* --- values
- * --------------------------------------------------------------------------------------- */
-
-static void parse_time(struct argp_state *state, const char *name, const char *arg, uint64_t *out)
+static void set_time(struct argp_state *state, const struct rd_cli_option *row, char *arg, void *at)
 {
-	if (rd_parse_duration(arg, 0, DAY_NS, out))
+	if (rd_parse_duration(arg, 0, DAY_NS, at))
 		rd_cli_usage_error(state->name,
-			"%s: '%s' is not a time up to a day, like 500ms, 10s or 2m", name, arg);
+			"--%s: '%s' is not a time up to a day, like 500ms, 10s or 2m", row->name,
+			arg);
 }
 
-static void parse_bytes(struct argp_state *state, const char *name, const char *arg, uint64_t least,
-	uint64_t most, uint64_t *out)
+static void set_bytes(
+	struct argp_state *state, const struct rd_cli_option *row, char *arg, void *at)
 {
 	char from[RD_UNITS_LEN], to[RD_UNITS_LEN];
 
-	if (rd_parse_size(arg, least, most, out))
+	if (rd_parse_size(arg, row->min, row->max, at))
 		rd_cli_usage_error(state->name,
-			"%s: '%s' is not a size from %s to %s, like 64Mi or 10G", name, arg,
-			rd_fmt_kib(from, least), rd_fmt_kib(to, most));
+			"--%s: '%s' is not a size from %s to %s, like 64Mi or 10G", row->name, arg,
+			rd_fmt_kib(from, row->min), rd_fmt_kib(to, row->max));
 }
 
-static void add_trigger(struct argp_state *state, struct record_settings *s, const char *arg)
+static void add_trigger(
+	struct argp_state *state, const struct rd_cli_option *row, char *arg, void *settings)
 {
+	struct record_settings *s = settings;
+
+	(void)row;
 	if (s->config.n_triggers == RD_TRIGGERS_MAX)
 		rd_cli_usage_error(state->name, "more than %d triggers", RD_TRIGGERS_MAX);
 	s->triggers[s->config.n_triggers++] = arg;
 }
 
-static error_t parse_limits(int key, char *arg, struct argp_state *state)
+static void set_sniffer(
+	struct argp_state *state, const struct rd_cli_option *row, char *arg, void *session)
 {
-	struct record_settings *s = state->input;
-	struct rd_session_config *session = &s->config.session;
-	uint64_t n;
-
-	switch (key) {
-	case OPT_PRE:
-		parse_time(state, "--pre", arg, &s->config.pre_ns);
-		return 0;
-	case OPT_POST:
-		parse_time(state, "--post", arg, &s->config.post_ns);
-		return 0;
-	case OPT_HOLDOFF:
-		parse_time(state, "--holdoff", arg, &s->config.holdoff_ns);
-		return 0;
-	case OPT_MEMORY:
-		parse_bytes(state, "--memory", arg, MEMORY_MIN, MEMORY_MAX, &session->buffer);
-		return 0;
-	case OPT_DUMPS:
-		parse_number(state, "--max-dumps", arg, 1, 1000000, &n);
-		s->config.files = (unsigned int)n;
-		return 0;
-	case OPT_DISK:
-		parse_bytes(state, "--max-disk", arg, 1 << 20, (uint64_t)1 << 50, &s->config.bytes);
-		return 0;
-	case 'b':
-		parse_number(state, "--ring", arg, 6, 20, &n);
-		session->log2_buffers = (unsigned int)n;
-		return 0;
-	case OPT_LATENCY:
-		parse_number(state, "--latency", arg, 0, 1000, &session->latency_ms);
-		return 0;
-	case 'a':
-		parse_duration(state, arg, &session->duration_s);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	(void)row;
+	if (!rd_cli_sniffer(session, arg))
+		rd_cli_usage_error(state->name, "--sniffer '%s': verbs, icmd or ibdump", arg);
 }
 
-static error_t parse_end(struct argp_state *state, struct record_settings *s)
+#define FIELD(field) RD_CLI_FIELD(struct record_settings, field)
+
+static const struct rd_cli_option options[] = {
+	{"write", 'w', "FILE",
+		"Name of the files: number and time are added before the suffix (default "
+		"DEV.pcapng)",
+		rd_cli_text, FIELD(config.session.path)},
+	{"trigger", 0, "EXPR",
+		"What starts a file, besides SIGUSR1; may be repeated: nak[=CODE], rnr, "
+		"retransmission, gave-up, qp-error, cnp, cm-reject, icrc-error, each with >N/s, "
+		",qp=QP, ,host=ADDRESS; stall>TIME[,qp=QP][,host=ADDRESS]; "
+		"COUNTER[>N[/s]][,device=DEV]; port-down, fatal, gid-change, event=NAME; "
+		"kmsg=PATTERN; fifo=PATH",
+		.set = add_trigger},
+	{"trigger-explain", 0, NULL,
+		"Record nothing: print what each trigger means, and whether it can fire here",
+		rd_cli_flag, FIELD(explain)},
+	{"pre", 0, "TIME",
+		"Write frames from this long before a trigger: 500ms, 10s, 2m (default 10s)",
+		set_time, FIELD(config.pre_ns)},
+	{"post", 0, "TIME", "Write frames until this long after a trigger (default 5s)", set_time,
+		FIELD(config.post_ns)},
+	{"holdoff", 0, "TIME", "Ignore triggers for this long after the end of a file (default 0)",
+		set_time, FIELD(config.holdoff_ns)},
+	{"memory", 0, "SIZE", "Memory for frames, e.g. 512Mi (default 256Mi)", set_bytes,
+		FIELD(config.session.buffer), MEMORY_MIN, MEMORY_MAX},
+	{"max-dumps", 0, "N", "Stop after N files", rd_cli_number, FIELD(config.files), 1, 1000000},
+	{"max-disk", 0, "SIZE", "Stop before the frames of all files exceed SIZE, e.g. 10G",
+		set_bytes, FIELD(config.bytes), 1 << 20, (uint64_t)1 << 50},
+	{"zero-payload", 0, NULL,
+		"Keep whole frames, payload replaced with zeros (default: headers only)",
+		rd_cli_flag, FIELD(zero_payload)},
+	{"whole-frames", 0, NULL, "Keep whole frames with payload", rd_cli_flag,
+		FIELD(whole_frames)},
+	{"exec", 0, "COMMAND", "Run COMMAND FILE for each file after analysis", rd_cli_text,
+		FIELD(config.command)},
+	{"no-analysis", 0, NULL, "Do not write an analysis (.json, .html) beside each file",
+		rd_cli_flag, FIELD(no_analysis)},
+	{"textfile", 0, "FILE", "Write the recorder's state to FILE for Prometheus, every 10 s",
+		rd_cli_text, FIELD(config.textfile)},
+	{"user", 'Z', "USER",
+		"Become USER once the device is open; root keeps all privileges (default: the "
+		"caller of sudo)",
+		rd_cli_text, FIELD(config.session.user)},
+	{"ring", 'b', "N", "2^N receive buffers (default 14)", rd_cli_number,
+		FIELD(config.session.log2_buffers), 6, 20},
+	{"latency", 0, "MS",
+		"Let frames wait in the receive ring for up to MS milliseconds (default 5)",
+		rd_cli_number, FIELD(config.session.latency_ms), 0, 1000},
+	{"sniffer", 0, "verbs|icmd|ibdump",
+		"As of 'rdmadump capture'; icmd: on InfiniBand ports of ConnectX-4 and later, as "
+		"root",
+		set_sniffer, FIELD(config.session)},
+	{"force", 0, NULL,
+		"Start the sniffer in switchdev mode even before Linux 5.10; --sniffer icmd on an "
+		"Ethernet port",
+		rd_cli_flag, FIELD(config.session.force)},
+	{"all-qps", 0, NULL,
+		"List queue pairs and their owners even if the device has more than 4096",
+		rd_cli_flag, FIELD(config.session.all_qps)},
+	{"stop-on-pause", 0, NULL,
+		"Stop when the port begins to send pause frames or its PCIe writes stall, which "
+		"the recording's copies may cause",
+		rd_cli_flag, FIELD(config.session.stop_on_pause)},
+	{"autostop", 'a', "duration:SECONDS", "Stop after SECONDS", rd_cli_autostop,
+		FIELD(config.session.duration_s)},
+	{"json", 0, NULL, "Print the report as JSON on standard output", rd_cli_flag, FIELD(json)},
+	{"quiet", 'q', NULL, "Print only errors and warnings", rd_cli_flag, FIELD(quiet)},
+	{"debug", 'D', NULL, "Print more messages", rd_cli_more, FIELD(debug)}, {0}};
+
+static void check(struct argp_state *state, const struct record_settings *s)
 {
 	struct rd_error err;
 
@@ -188,75 +150,21 @@ static error_t parse_end(struct argp_state *state, struct record_settings *s)
 		rd_cli_usage_error(state->name, "%s", err.text);
 	if (!s->config.pre_ns && !s->config.post_ns)
 		rd_cli_usage_error(state->name, "--pre 0 and --post 0: no frame would be written");
-	return 0;
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static error_t parse_other(int key, char *arg, struct argp_state *state)
 {
 	struct record_settings *s = state->input;
 
-	switch (key) {
-	case 'w':
-		s->config.session.path = arg;
-		return 0;
-	case OPT_TRIGGER:
-		add_trigger(state, s, arg);
-		return 0;
-	case OPT_EXPLAIN:
-		s->explain = true;
-		return 0;
-	case OPT_ZERO_PAYLOAD:
-		s->zero_payload = true;
-		return 0;
-	case OPT_WHOLE_FRAMES:
-		s->whole_frames = true;
-		return 0;
-	case OPT_EXEC:
-		s->config.command = arg;
-		return 0;
-	case OPT_NO_ANALYSIS:
-		s->no_analysis = true;
-		return 0;
-	case OPT_SNIFFER:
-		if (!rd_cli_sniffer(&s->config.session, arg))
-			rd_cli_usage_error(
-				state->name, "--sniffer '%s': verbs, icmd or ibdump", arg);
-		return 0;
-	case OPT_FORCE:
-		s->config.session.force = true;
-		return 0;
-	case OPT_ALL_QPS:
-		s->config.session.all_qps = true;
-		return 0;
-	case OPT_STOP_ON_PAUSE:
-		s->config.session.stop_on_pause = true;
-		return 0;
-	case OPT_TEXTFILE:
-		s->config.textfile = arg;
-		return 0;
-	case 'Z':
-		s->config.session.user = arg;
-		return 0;
-	case OPT_JSON:
-		s->json = true;
-		return 0;
-	case 'q':
-		s->quiet = true;
-		return 0;
-	case 'D':
-		s->debug++;
-		return 0;
-	case ARGP_KEY_ARG:
-		if (s->wanted.name)
-			rd_cli_usage_error(
-				state->name, "unexpected argument '%s': one port is recorded", arg);
-		s->wanted.name = arg;
-		return 0;
-	case ARGP_KEY_END:
-		return parse_end(state, s);
-	default:
-		return parse_limits(key, arg, state);
-	}
+	if (key == ARGP_KEY_END)
+		check(state, s);
+	if (key != ARGP_KEY_ARG)
+		return ARGP_ERR_UNKNOWN;
+	if (s->wanted.name)
+		rd_cli_usage_error(
+			state->name, "unexpected argument '%s': one port is recorded", arg);
+	s->wanted.name = arg;
+	return 0;
 }
 
 /* --- the run
@@ -353,8 +261,7 @@ static int run(struct record_run *r, struct rd_error *err)
 
 int rd_cmd_record(int argc, char **argv)
 {
-	static const struct argp argp = {.options = options,
-		.parser = parse_option,
+	static const struct argp argp = {.parser = parse_other,
 		.args_doc = "[DEV[:PORT]]",
 		.doc = "Keeps the newest frames of a port in memory, for days if needed. A trigger "
 		       "(a growing counter, a NAK, a signal) writes the frames before and after it "
@@ -370,7 +277,7 @@ int rd_cmd_record(int argc, char **argv)
 	struct rd_error err = {0};
 	int rc;
 
-	if (rd_cli_parse(&argp, argc, argv, 0, &settings))
+	if (rd_cli_read(options, &argp, argc, argv, &settings))
 		return RD_CLASS_USAGE;
 	rd_cli_log(settings.debug ? RD_LOG_DEBUG : settings.quiet ? RD_LOG_WARNING : RD_LOG_INFO);
 	record_signals_block(&r);
