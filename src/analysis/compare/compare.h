@@ -65,8 +65,6 @@ struct rd_snapshot {
 	uint64_t findings_left_out; /* only counted, or without a place */
 };
 
-/* All request packets except copies, including those lost before the capture point. */
-uint64_t different_packets(uint64_t requests, uint64_t copies, uint64_t lost_upstream);
 /* Room for two streams of each conversation, and for findings; NULL if out of memory. */
 struct rd_snapshot *snapshot_new(size_t conversations, size_t findings);
 /* By rule, place and counter. */

@@ -1,13 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Reads a report that was saved as JSON. All of it is untrusted. An absent value is treated as
- * none.
+ * Reads a report as JSON: one that was saved, all of which is untrusted, or the present one, an
+ * item at a time. An absent value is treated as none.
  */
+#include "../output/output.h"
 #include "compare.h"
 #include <errno.h>
 #include <rdmadump/json.h>
 #include <stdlib.h>
 #include <string.h>
+
+struct id {
+	uint64_t id;
+	char a[RD_ADDRESS_LEN], b[RD_ADDRESS_LEN];
+};
+
+/* A snapshot that is made of items. */
+struct making {
+	struct rd_snapshot *s;
+	struct id *ids; /* of the conversations, to be sorted before the findings */
+	size_t n_ids;
+};
 
 static uint64_t number(const json_t *object, const char *key)
 {
@@ -59,10 +72,11 @@ static struct numbers numbers_of(const json_t *sides, const json_t *side)
 		.rnr = events(side, "rnr"),
 		.cnp = events(side, "cnp"),
 		.ce = events(side, "ecn_ce")};
+	const uint64_t copies = n.retransmitted + events(side, "duplicated");
 
 	n.lost = events(side, "lost_upstream") + events(side, "lost_downstream");
-	n.different = different_packets(n.requests, n.retransmitted + events(side, "duplicated"),
-		events(side, "lost_upstream"));
+	n.different = n.requests - (copies < n.requests ? copies : n.requests) +
+		      events(side, "lost_upstream");
 	for (size_t i = 0; i < sizeof(naks) / sizeof(*naks); i++)
 		n.naks += events(side, naks[i]);
 	for (unsigned int i = 0; i < LATENCIES; i++) {
@@ -100,11 +114,16 @@ static uint32_t qp_of(const json_t *end)
 	return json_is_integer(qp) ? (uint32_t)json_integer_value(qp) : RD_QP_UNKNOWN;
 }
 
-static void take_conversation(struct rd_snapshot *s, const json_t *c)
+static void take_conversation(struct making *m, const json_t *c)
 {
 	static const char *const names[] = {"a", "b"};
 	const json_t *sides = json_object_get(c, "sides");
+	struct rd_snapshot *s = m->s;
+	struct id *id = &m->ids[m->n_ids++];
 
+	id->id = number(c, "id");
+	text(id->a, sizeof(id->a), json_object_get(c, "a"), "address");
+	text(id->b, sizeof(id->b), json_object_get(c, "b"), "address");
 	for (unsigned int i = 0; i < 2; i++) {
 		const json_t *from = json_object_get(c, names[i]);
 		const json_t *to = json_object_get(c, names[!i]);
@@ -114,8 +133,8 @@ static void take_conversation(struct rd_snapshot *s, const json_t *c)
 		if (!number(side, "requests"))
 			continue;
 		*x = (struct stream){.from_qp = qp_of(from), .to_qp = qp_of(to)};
-		text(x->from, sizeof(x->from), from, "address");
-		text(x->to, sizeof(x->to), to, "address");
+		memcpy(x->from, i ? id->b : id->a, sizeof(x->from));
+		memcpy(x->to, i ? id->a : id->b, sizeof(x->to));
 		text(x->transport, sizeof(x->transport), c, "transport");
 		text(x->service, sizeof(x->service), json_object_get(c, "connection"),
 			"service_id");
@@ -127,31 +146,11 @@ static void take_conversation(struct rd_snapshot *s, const json_t *c)
 
 /* --- findings --------------------------------------------------------------------------------- */
 
-struct id {
-	uint64_t id;
-	const json_t *conversation;
-};
-
 static int id_order(const void *a, const void *b)
 {
 	const struct id *x = a, *y = b;
 
 	return x->id < y->id ? -1 : x->id > y->id;
-}
-
-/* Ordered by id, so that hostile ones cost no memory. NULL if out of memory. */
-static struct id *ids_of(const json_t *conversations)
-{
-	const size_t n = json_array_size(conversations);
-	struct id *ids = calloc(n + 1, sizeof(*ids));
-
-	for (size_t i = 0; ids && i < n; i++) {
-		ids[i].conversation = json_array_get(conversations, i);
-		ids[i].id = number(ids[i].conversation, "id");
-	}
-	if (ids)
-		qsort(ids, n, sizeof(*ids), id_order);
-	return ids;
 }
 
 static enum rd_severity severity_of(const char *name)
@@ -172,10 +171,12 @@ static enum rd_certainty certainty_of(const char *name)
 	return c;
 }
 
-static void take_finding(struct found *x, const json_t *f, const struct id *ids, size_t n_ids)
+static void take_finding(struct making *m, const json_t *f)
 {
 	const struct id key = {.id = number(f, "conversation")};
-	const struct id *id = key.id ? bsearch(&key, ids, n_ids, sizeof(key), id_order) : NULL;
+	const struct id *id =
+		key.id ? bsearch(&key, m->ids, m->n_ids, sizeof(key), id_order) : NULL;
+	struct found *x = &m->s->found[m->s->n_found++];
 	char word[WORD_LEN];
 
 	*x = (struct found){.n = 1, .count = number(f, "count")};
@@ -190,10 +191,8 @@ static void take_finding(struct found *x, const json_t *f, const struct id *ids,
 	if (id) {
 		const bool b = strcmp(word, "b") == 0;
 
-		text(x->from, sizeof(x->from), json_object_get(id->conversation, b ? "b" : "a"),
-			"address");
-		text(x->to, sizeof(x->to), json_object_get(id->conversation, b ? "a" : "b"),
-			"address");
+		memcpy(x->from, b ? id->b : id->a, sizeof(x->from));
+		memcpy(x->to, b ? id->a : id->b, sizeof(x->to));
 	} else if (key.id) {
 		x->no_place = true;
 	} else {
@@ -239,39 +238,89 @@ static int check(const json_t *report, const char *name, struct rd_error *err)
 	return 0;
 }
 
+static int making_begin(struct making *m, size_t conversations, size_t findings, const char *name,
+	struct rd_error *err)
+{
+	*m = (struct making){.s = snapshot_new(conversations, findings),
+		.ids = calloc(conversations + 1, sizeof(*m->ids))};
+	if (m->s && m->ids)
+		return 0;
+	free(m->ids);
+	rd_snapshot_free(m->s);
+	return rd_fail(err, RD_CLASS_PARTIAL, ENOMEM, NULL, "cannot compare '%s'", name);
+}
+
+/* Between conversations and findings. Ordered by id, so that hostile ones cost no memory. */
+static void making_turn(struct making *m)
+{
+	qsort(m->ids, m->n_ids, sizeof(*m->ids), id_order);
+}
+
+static struct rd_snapshot *making_end(struct making *m, const json_t *groups)
+{
+	free(m->ids);
+	found_join(m->s);
+	take_groups(m->s, groups);
+	return m->s;
+}
+
 int rd_snapshot_of_json(
 	struct rd_snapshot **out, const json_t *report, const char *name, struct rd_error *err)
 {
 	const json_t *conversations = json_object_get(report, "conversations");
 	const json_t *findings = json_object_get(report, "findings");
 	const size_t n = json_array_size(conversations);
-	struct rd_snapshot *s;
-	struct id *ids;
+	struct making m;
 	double seconds;
 	uint64_t all;
 
-	if (check(report, name, err) < 0)
+	if (check(report, name, err) < 0 ||
+		making_begin(&m, n, json_array_size(findings), name, err) < 0)
 		return -1;
-	s = snapshot_new(n, json_array_size(findings));
-	ids = ids_of(conversations);
-	if (!s || !ids) {
-		free(ids);
-		rd_snapshot_free(s);
-		return rd_fail(err, RD_CLASS_PARTIAL, ENOMEM, NULL, "cannot read '%s'", name);
-	}
-	s->start_ns = (uint64_t)json_integer_value(json_object_get(report, "start_ns"));
+	m.s->start_ns = (uint64_t)json_integer_value(json_object_get(report, "start_ns"));
 	seconds = json_number_value(json_object_get(report, "duration_s"));
-	s->duration_ns = seconds > 0 && seconds < 1e9 ? (uint64_t)(seconds * 1e9) : 0;
-	s->frames = number(json_object_get(report, "totals"), "frames");
+	m.s->duration_ns = seconds > 0 && seconds < 1e9 ? (uint64_t)(seconds * 1e9) : 0;
+	m.s->frames = number(json_object_get(report, "totals"), "frames");
 	all = number(report, "conversations_in_all");
-	s->left_out = all > n ? all - n : 0;
+	m.s->left_out = all > n ? all - n : 0;
 	for (size_t i = 0; i < n; i++)
-		take_conversation(s, json_array_get(conversations, i));
+		take_conversation(&m, json_array_get(conversations, i));
+	making_turn(&m);
 	for (size_t i = 0; i < json_array_size(findings); i++)
-		take_finding(&s->found[s->n_found++], json_array_get(findings, i), ids, n);
-	free(ids);
-	found_join(s);
-	take_groups(s, json_object_get(report, "groups"));
-	*out = s;
+		take_finding(&m, json_array_get(findings, i));
+	*out = making_end(&m, json_object_get(report, "groups"));
+	return 0;
+}
+
+/* Item after item: a tree of all would need ten times the memory of the analysis. */
+static void take_items(struct making *m, const struct rd_report *r, const char *key, size_t n,
+	void (*take)(struct making *m, const json_t *item))
+{
+	const struct list *list = report_list(key);
+
+	for (size_t i = 0; i < n; i++) {
+		json_t *item = list->make(r, i);
+
+		take(m, item);
+		json_decref(item);
+	}
+}
+
+int rd_snapshot_of_report(struct rd_snapshot **out, const struct rd_report *r, struct rd_error *err)
+{
+	struct making m;
+	json_t *groups;
+
+	if (making_begin(&m, r->n_conversations, r->findings.n, "the present report", err) < 0)
+		return -1;
+	m.s->start_ns = r->totals.first_ns - r->totals.moved_ns;
+	m.s->duration_ns = r->totals.last_ns - r->totals.first_ns;
+	m.s->frames = r->totals.frames;
+	take_items(&m, r, "conversations", r->n_conversations, take_conversation);
+	making_turn(&m);
+	take_items(&m, r, "findings", r->findings.n, take_finding);
+	groups = groups_json(r);
+	*out = making_end(&m, groups);
+	json_decref(groups);
 	return 0;
 }
