@@ -15,6 +15,11 @@
 	"libnccl* nccl* libfabric* openmpi* mpich* libopenmpi* libnvidia-compute* nvidia-driver* " \
 	"nvidia-peermem* nvidia-kernel* iproute2* iproute ethtool* linux-firmware* rdmadump*"
 
+/* One run has several outputs, so that they say the same. */
+#define GROWTH	      "rdmadump counters --interval @interval --count 1 --json=/dev/fd/3"
+#define ANALYZE_PORT  "rdmadump analyze -v --json=/dev/fd/3 --html=/dev/fd/4 @capture"
+#define ANALYZE_FILES "rdmadump analyze -v --json=/dev/fd/3 -- @files"
+
 const struct member members[] = {
 	/* What this program reads by itself. The members that are needed to read the bundle back
 	   come first. */
@@ -52,12 +57,10 @@ const struct member members[] = {
 	{"rdmadump/counters.txt", "every counter", "rdmadump counters --all", .form = FORM_TEXT,
 		.phase = PHASE_READ, .addresses = true, .bytes = LARGE},
 	/* Members that take time to measure. */
-	{"rdmadump/counters-growth.txt", "what counters grew by between two readings",
-		"rdmadump counters --interval @interval --count 1", .form = FORM_TEXT,
-		.addresses = true, .bytes = LARGE},
-	{"rdmadump/counters-growth.json", "every counter: a second reading, and the growth",
-		"rdmadump counters --json --all --interval @interval --count 1",
-		.form = FORM_OUTPUT, .addresses = true, .bytes = LARGE},
+	{"rdmadump/counters-growth.txt", "what counters grew by between two readings", GROWTH,
+		.form = FORM_TEXT, .addresses = true, .bytes = LARGE},
+	{"rdmadump/counters-growth.json", "every counter: a second reading, and the growth", GROWTH,
+		.form = FORM_OUTPUT, .addresses = true, .bytes = LARGE, .also = true},
 	{"selftest/@selftest", "a result of rdmadump selftest", "copy @selftest", .form = FORM_COPY,
 		.addresses = true},
 	/* Traffic. */
@@ -66,19 +69,18 @@ const struct member members[] = {
 		.form = FORM_CAPTURE, .root = true, .addresses = true},
 	{"captures/@file", "a capture that was given", "copy @file", .form = FORM_COPY,
 		.addresses = true},
-	{"analysis/@port.txt", "findings in the port's traffic", "rdmadump analyze -v @capture",
-		.form = FORM_TEXT, .phase = PHASE_ANALYZE, .addresses = true, .bytes = LARGE},
-	{"analysis/@port.json", "findings in the port's traffic",
-		"rdmadump analyze --json @capture", .form = FORM_OUTPUT, .phase = PHASE_ANALYZE,
-		.addresses = true, .bytes = LARGE},
-	{"analysis/@port.html", "findings in the port's traffic",
-		"rdmadump analyze --html - @capture", .form = FORM_OUTPUT, .phase = PHASE_ANALYZE,
-		.addresses = true, .bytes = LARGE},
-	{"analysis/files.txt", "findings in the given captures", "rdmadump analyze -v -- @files",
-		.form = FORM_TEXT, .phase = PHASE_ANALYZE, .addresses = true, .bytes = LARGE},
-	{"analysis/files.json", "findings in the given captures",
-		"rdmadump analyze --json -- @files", .form = FORM_OUTPUT, .phase = PHASE_ANALYZE,
-		.addresses = true, .bytes = LARGE},
+	{"analysis/@port.txt", "findings in the port's traffic", ANALYZE_PORT, .form = FORM_TEXT,
+		.phase = PHASE_ANALYZE, .addresses = true, .bytes = LARGE},
+	{"analysis/@port.json", "findings in the port's traffic", ANALYZE_PORT, .form = FORM_OUTPUT,
+		.phase = PHASE_ANALYZE, .addresses = true, .bytes = LARGE, .also = true},
+	{"analysis/@port.html", "findings in the port's traffic", ANALYZE_PORT, .form = FORM_OUTPUT,
+		.phase = PHASE_ANALYZE, .addresses = true, .bytes = LARGE, .also = true},
+	{"analysis/files.txt", "findings in the given captures", ANALYZE_FILES, .form = FORM_TEXT,
+		.phase = PHASE_ANALYZE, .addresses = true, .bytes = LARGE},
+	{"analysis/files.json", "findings in the given captures", ANALYZE_FILES,
+		.form = FORM_OUTPUT, .phase = PHASE_ANALYZE, .addresses = true, .bytes = LARGE,
+		.also = true},
+	/* Alone: captures at several points have no page. */
 	{"analysis/files.html", "findings in the given captures",
 		"rdmadump analyze --html - -- @files", .form = FORM_OUTPUT, .phase = PHASE_ANALYZE,
 		.addresses = true, .bytes = LARGE},

@@ -42,6 +42,8 @@ struct member {
 	int also_whole;	    /* a nonzero exit status that does not mean incomplete output */
 	size_t bytes;	    /* limit of the output, which is truncated there; 0: MEMBER_BYTES */
 	const char *unless; /* a tool that prints the same: not run where that is installed */
+	bool also; /* a further output of the command of the row before: its descriptors are
+		      3, 4 */
 };
 
 #define MEMBER_BYTES ((size_t)4 << 20)

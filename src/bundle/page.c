@@ -8,6 +8,7 @@
 #include "page_facts.h"
 #include "page_text.h"
 #include <ctype.h>
+#include <fnmatch.h>
 #include <rdmadump/finding.h>
 #include <rdmadump/json.h>
 #include <rdmadump/units.h>
@@ -123,23 +124,23 @@ static void read_findings(struct page *p, const char *section, const struct task
 
 /* The sections of the page and their members, in the order of the page. */
 static const struct section {
-	const char *key, *title, *command, *none;
+	const char *key, *title, *members, *none;
 } sections[] = {
-	{"device", "Devices", "rdmadump info --json", "no device"},
-	{"growth", "Counters: what grew between two readings",
-		"rdmadump counters --json --all --interval", "no reading of counters"},
-	{SINCE_RESET, "Counters: since they were last reset", "rdmadump counters --json --all",
+	{"device", "Devices", "rdmadump/info-*.json", "no device"},
+	{"growth", "Counters: what grew between two readings", "rdmadump/counters-growth.json",
 		"no reading of counters"},
-	{"traffic", "Traffic", "rdmadump analyze --json",
+	{SINCE_RESET, "Counters: since they were last reset", "rdmadump/counters.json",
+		"no reading of counters"},
+	{"traffic", "Traffic", "analysis/*.json",
 		"no traffic: rdmadump bundle --capture SECONDS, or --file FILE"},
 };
 #define N_SECTIONS (sizeof(sections) / sizeof(*sections))
 
-/* The first section whose command the task has. */
+/* The section that shows the task; NULL: none. */
 static const struct section *section_of(const struct task *t)
 {
 	for (size_t i = 0; i < N_SECTIONS; i++)
-		if (strncmp(t->command, sections[i].command, strlen(sections[i].command)) == 0)
+		if (fnmatch(sections[i].members, t->name, FNM_PATHNAME) == 0)
 			return &sections[i];
 	return NULL;
 }

@@ -327,6 +327,14 @@ int tasks_make(struct tasks *tasks, const struct rd_bundle_config *config)
 	for (unsigned int i = 0; i < n_members; i++)
 		if (add_row(tasks, &members[i], config) < 0)
 			return -1;
+	for (unsigned int i = 0, first = 0; i < tasks->n; i++) {
+		if (!tasks->task[i].member->also) {
+			first = i;
+			continue;
+		}
+		tasks->task[i].first = &tasks->task[first];
+		tasks->task[first].n_also++;
+	}
 	return 0;
 }
 
@@ -360,8 +368,10 @@ static const char *none_of(const struct task *t)
 /* The first line that the command wrote on standard error, else the last one of its output. */
 static void first_line(const struct task *t, char *buf, size_t size)
 {
-	const char *text = t->errors.n ? t->errors.data : t->output.data;
+	const char *text;
 
+	t = t->first ? t->first : t;
+	text = t->errors.n ? t->errors.data : t->output.data;
 	if (t->member->form != FORM_TEXT && !t->errors.n)
 		text = NULL;
 	snprintf(buf, size, "%.*s", text ? (int)strcspn(text, "\n") : 0, text ? text : "");

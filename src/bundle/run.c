@@ -26,7 +26,9 @@
 #include <unistd.h>
 
 #define AT_ONCE	    6
-#define READ_TIMES  3 /* the limit of PHASE_READ, for slow machines */
+#define FIRST_ALSO  3  /* descriptor of the first further output */
+#define UNUSED_FD   10 /* above those of the further outputs */
+#define READ_TIMES  3  /* the limit of PHASE_READ, for slow machines */
 #define POLL_MS	    50
 #define REPORT_MS   100	 /* between two reports of the progress */
 #define TERM_MS	    300	 /* from SIGTERM to SIGKILL */
@@ -93,7 +95,8 @@ static char **make_environment(void)
 }
 
 /* In the child: only functions that are safe after fork(). */
-static void become(const struct task *t, const char *path, char **environment, int out, int errors)
+static void become(const struct task *t, const char *path, char **environment, int out, int errors,
+	int also[TASK_ALSO])
 {
 	sigset_t none;
 	int in = t->in >= 0 ? t->in : open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -109,16 +112,35 @@ static void become(const struct task *t, const char *path, char **environment, i
 		signal(i, i == SIGPIPE && *t->function ? SIG_IGN : SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	if (in >= 0 && dup2(in, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0 &&
-		dup2(errors, STDERR_FILENO) >= 0)
-		execve(path, t->argv, environment);
+	for (unsigned int i = 0; i < t->n_also; i++)
+		also[i] = fcntl(also[i], F_DUPFD_CLOEXEC, UNUSED_FD);
+	if (in < 0 || dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 ||
+		dup2(errors, STDERR_FILENO) < 0)
+		_exit(127);
+	for (unsigned int i = 0; i < t->n_also; i++)
+		if (dup2(also[i], FIRST_ALSO + (int)i) < 0)
+			_exit(127);
+	execve(path, t->argv, environment);
 	_exit(127);
+}
+
+/* Of all outputs. */
+static void conclude(struct task *t, enum outcome outcome, int errnum)
+{
+	const uint64_t now = rd_monotonic_ns();
+
+	for (unsigned int i = 0; i <= t->n_also; i++) {
+		t[i].outcome = outcome;
+		t[i].errnum = errnum;
+		t[i].status = t->status;
+		t[i].began_ns = t->began_ns;
+		t[i].ended_ns = t->began_ns ? now : 0;
+	}
 }
 
 static int fail_start(struct task *t, int errnum)
 {
-	t->outcome = OUTCOME_FAILED;
-	t->errnum = errnum;
+	conclude(t, OUTCOME_FAILED, errnum);
 	return -1;
 }
 
@@ -130,10 +152,32 @@ static void close_both(int fds[2])
 		close(fds[1]);
 }
 
+/* Pipes for the further outputs; -1: errno. */
+static int open_also(struct task *t, int also[TASK_ALSO])
+{
+	int fds[2], errnum;
+
+	for (unsigned int i = 0; i < t->n_also; i++) {
+		if (pipe2(fds, O_CLOEXEC) < 0) {
+			errnum = errno;
+			while (i--) {
+				close(also[i]);
+				close(t[i + 1].out_pipe);
+			}
+			errno = errnum;
+			return -1;
+		}
+		fcntl(fds[0], F_SETFL, O_NONBLOCK);
+		t[i + 1].out_pipe = fds[0];
+		also[i] = fds[1];
+	}
+	return 0;
+}
+
 /* Standard error goes into the same pipe where the member is what a terminal would show. */
 static int start(struct run *r, struct task *t)
 {
-	int out[2] = {-1, -1}, errors[2] = {-1, -1};
+	int out[2] = {-1, -1}, errors[2] = {-1, -1}, also[TASK_ALSO];
 	char path[PATH_MAX] = "/proc/self/exe", other[PATH_MAX];
 
 	t->began_ns = t->ended_ns = rd_monotonic_ns();
@@ -145,16 +189,20 @@ static int start(struct run *r, struct task *t)
 		t->outcome = OUTCOME_SAME;
 		return -1;
 	}
-	if ((t->out < 0 && pipe2(out, O_CLOEXEC) < 0) || pipe2(errors, O_CLOEXEC) < 0) {
+	if ((t->out < 0 && pipe2(out, O_CLOEXEC) < 0) || pipe2(errors, O_CLOEXEC) < 0 ||
+		open_also(t, also) < 0) {
 		int errnum = errno;
 
 		close_both(out);
+		close_both(errors);
 		return fail_start(t, errnum);
 	}
 	t->pid = fork();
 	if (t->pid == 0)
 		become(t, path, r->environment, t->out >= 0 ? t->out : out[1],
-			t->member->form == FORM_TEXT && t->out < 0 ? out[1] : errors[1]);
+			t->member->form == FORM_TEXT && t->out < 0 ? out[1] : errors[1], also);
+	for (unsigned int i = 0; i < t->n_also; i++)
+		close(also[i]);
 	if (t->pid < 0) {
 		int errnum = errno;
 
@@ -172,7 +220,8 @@ static int start(struct run *r, struct task *t)
 	if (t->out_pipe >= 0)
 		fcntl(t->out_pipe, F_SETFL, O_NONBLOCK);
 	fcntl(t->error_pipe, F_SETFL, O_NONBLOCK);
-	t->outcome = OUTCOME_RUNNING;
+	for (unsigned int i = 0; i <= t->n_also; i++)
+		t[i].outcome = OUTCOME_RUNNING;
 	return 0;
 }
 
@@ -232,13 +281,15 @@ static void end(struct task *t, enum outcome outcome)
 	/* Processes that the command left running must not outlive it. */
 	if (!*t->function)
 		kill(-t->pid, SIGKILL);
-	if (t->out_pipe >= 0)
-		close(t->out_pipe);
 	if (t->error_pipe >= 0)
 		close(t->error_pipe);
-	t->out_pipe = t->error_pipe = -1;
-	t->outcome = outcome;
-	t->ended_ns = rd_monotonic_ns();
+	t->error_pipe = -1;
+	for (unsigned int i = 0; i <= t->n_also; i++) {
+		if (t[i].out_pipe >= 0)
+			close(t[i].out_pipe);
+		t[i].out_pipe = -1;
+	}
+	conclude(t, outcome, 0);
 }
 
 static void stop_task(struct task *t, int number)
@@ -249,12 +300,22 @@ static void stop_task(struct task *t, int number)
 	kill(-t->pid, number);
 }
 
+/* No output may be longer. */
+static bool all_cut(const struct task *t)
+{
+	bool cut = true;
+
+	for (unsigned int i = 0; i <= t->n_also; i++)
+		cut &= t[i].output.cut;
+	return cut;
+}
+
 /* Signals a task that is over its limit. True: it cannot be killed. */
 static bool enforce(const struct run *r, struct task *t)
 {
 	uint64_t now = rd_monotonic_ns();
 
-	if (!t->is_stopped && t->output.cut)
+	if (!t->is_stopped && all_cut(t))
 		stop_task(t, SIGKILL);
 	else if (!t->is_stopped && now - t->began_ns > ms((uint64_t)r->limit_ms + t->more_ms))
 		stop_task(t, SIGTERM);
@@ -289,11 +350,24 @@ static void leave(struct task *t)
 			t->command, (int)t->pid);
 }
 
+/* Output that it wrote before it ended is still in the pipe, and may need more than one read. */
+static void drain(struct task *t)
+{
+	for (unsigned int i = 0; i < 64 && t->out_pipe >= 0 && !t->output.cut; i++) {
+		struct pollfd fd = {.fd = t->out_pipe, .events = POLLIN};
+
+		if (poll(&fd, 1, 0) <= 0)
+			break;
+		read_pipe(&t->out_pipe, &t->output);
+	}
+}
+
 static bool attend(const struct run *r, struct task *t)
 {
 	bool stuck = *t->function ? interrupt(r, t) : enforce(r, t), ended;
 
-	read_pipe(&t->out_pipe, &t->output);
+	for (unsigned int i = 0; i <= t->n_also; i++)
+		read_pipe(&t[i].out_pipe, &t[i].output);
 	read_pipe(&t->error_pipe, &t->errors);
 	ended = has_ended(t);
 	if (!ended && !stuck)
@@ -302,32 +376,24 @@ static bool attend(const struct run *r, struct task *t)
 		leave(t);
 		return false;
 	}
-	/*
-	 * Output that it wrote before it ended is still in the pipes, and may need more than one
-	 * read.
-	 */
-	for (unsigned int i = 0; i < 64 && t->out_pipe >= 0 && !t->output.cut; i++) {
-		struct pollfd fd = {.fd = t->out_pipe, .events = POLLIN};
-
-		if (poll(&fd, 1, 0) <= 0)
-			break;
-		read_pipe(&t->out_pipe, &t->output);
-	}
+	for (unsigned int i = 0; i <= t->n_also; i++)
+		drain(&t[i]);
 	read_pipe(&t->error_pipe, &t->errors);
-	end(t, t->is_stopped && !t->output.cut ? OUTCOME_TIMED_OUT : OUTCOME_ENDED);
+	end(t, t->is_stopped && !all_cut(t) ? OUTCOME_TIMED_OUT : OUTCOME_ENDED);
 	return false;
 }
 
 static void wait_for_output(const struct run *r)
 {
-	struct pollfd fds[2 * AT_ONCE];
+	struct pollfd fds[(2 + TASK_ALSO) * AT_ONCE];
 	nfds_t n = 0;
 
 	for (unsigned int i = 0; i < AT_ONCE; i++) {
 		const struct task *t = r->running[i];
 
-		if (t && t->out_pipe >= 0)
-			fds[n++] = (struct pollfd){.fd = t->out_pipe, .events = POLLIN};
+		for (unsigned int k = 0; t && k <= t->n_also; k++)
+			if (t[k].out_pipe >= 0)
+				fds[n++] = (struct pollfd){.fd = t[k].out_pipe, .events = POLLIN};
 		if (t && t->error_pipe >= 0)
 			fds[n++] = (struct pollfd){.fd = t->error_pipe, .events = POLLIN};
 	}
@@ -383,7 +449,7 @@ static struct task *next_task(struct tasks *tasks, enum phase phase)
 	for (unsigned int i = 0; i < tasks->n; i++) {
 		struct task *t = &tasks->task[i];
 
-		if (t->member->phase != phase || t->outcome != OUTCOME_WAITING ||
+		if (t->member->phase != phase || t->outcome != OUTCOME_WAITING || t->first ||
 			t->member->form == FORM_COPY)
 			continue;
 		t->holder = holder_of(tasks, t);
@@ -414,7 +480,7 @@ static void fill(struct run *r, struct tasks *tasks, enum phase phase)
 			if (!t)
 				return;
 			if (rd_monotonic_ns() > r->end_ns)
-				t->outcome = OUTCOME_LATE;
+				conclude(t, OUTCOME_LATE, 0);
 			else if (start(r, t) == 0)
 				r->running[i] = t;
 		}

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #define TASK_ARGS 64
+#define TASK_ALSO 2 /* most further outputs of a command */
 #define TASK_ERROR_TEXT                                                                            \
 	2048 /* bytes of standard error that are kept if it is not part of the member */
 
@@ -44,7 +45,9 @@ struct task {
 	int in, out;	   /* files for standard input and output; -1: none, a pipe */
 	char function[32]; /* PCI function of the adapter that it opens; "": none */
 	const struct task *holder;
-	unsigned int more_ms; /* added to the time limit */
+	const struct task *first; /* whose command writes this one as a further output; or NULL */
+	unsigned int n_also;	  /* the next ones are further outputs of its command */
+	unsigned int more_ms;	  /* added to the time limit */
 	enum outcome outcome;
 	char *left_out;	    /* why */
 	int errnum, status; /* status: of waitpid() */

@@ -2,6 +2,7 @@
 /* Files that reports (HTML, JSON, Prometheus) are written to: never over a capture or an input. */
 #include "report_file.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <rdmadump/identity.h>
 #include <rdmadump/source.h>
 #include <sys/stat.h>
@@ -43,7 +44,16 @@ static FILE *open_file(const char *path, const char *option, const struct rd_inp
 	struct rd_identity id;
 	struct rd_outfile f;
 	FILE *file = NULL;
+	int fd, end = 0;
 
+	/* What the caller has passed on is used as it is: another user could not open it again. */
+	if (sscanf(path, "/dev/fd/%d%n", &fd, &end) == 1 && !path[end]) {
+		fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+		file = fd >= 0 ? fdopen(fd, "w") : NULL;
+		if (!file)
+			rd_fail(err, RD_CLASS_OUTPUT, errno, NULL, "%s '%s'", option, path);
+		return file;
+	}
 	if (rd_identity_choose(&id, NULL, err) < 0 || rd_identity_assume(&id, &before, err) < 0)
 		return NULL;
 	if (report_file_check(path, option, inputs, err) == 0 &&

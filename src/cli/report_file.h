@@ -17,7 +17,8 @@ int report_file_check(
 	const char *path, const char *option, const struct rd_inputs *inputs, struct rd_error *err);
 /*
  * The same check, then opens and truncates the file, with the rights of the caller of sudo if there
- * is one. NULL with the error. Close it with report_file_close().
+ * is one. "/dev/fd/N" is a descriptor of this process. NULL with the error. Close it with
+ * report_file_close().
  */
 FILE *report_file_open(
 	const char *path, const char *option, const struct rd_inputs *inputs, struct rd_error *err);

@@ -83,6 +83,10 @@ for name in list.txt list.json info-mlx5_0.txt info-mlx5_0.json counters.txt cou
 	[ -s "$b/rdmadump/$name" ] && [ -z "$(why "rdmadump/$name")" ]
 	ok "rdmadump/$name"
 done
+one_run() { jq -r --arg name "$1" '[.members[] | select(.name | startswith($name)) | [.command, .duration_s]] | unique | length' "$manifest"; }
+is "text and JSON of the growth of counters are from the same two readings" "$(one_run rdmadump/counters-growth.)" 1
+is "text, JSON and page of a capture are from one run" "$(one_run analysis/mlx5_0_1.)" 1
+is "... JSON has every counter, text those that grew" "$(jq '.ports[0].counters | length' "$b/rdmadump/counters-growth.json")" "$(jq '.ports[0].counters | length' "$b/rdmadump/counters.json")"
 is "variables that change verbs, and no others" "$(jq -c .own "$b/host/environment.json")" '{"NCCL_DEBUG":"INFO","UCX_TLS":"rc"}'
 grep -rq hidden7 "$b"
 is "no other variable" $? 1

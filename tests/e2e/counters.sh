@@ -109,6 +109,10 @@ set_counter hw_counters/np_ecn_marked_roce_packets 5121
 set_counter counters/port_rcv_data 2000000250000
 set_counter hw_counters/brand_new 4
 counters --sysroot "$tmp/mlx5-eth" mlx5_0 --json -o "$tmp/after.json"
+counters --sysroot "$tmp/mlx5-eth" mlx5_0 --json="$tmp/beside.json" >"$tmp/out"
+cmp <(jq 'del(.start_ns, .ports[].time_ns)' "$tmp/beside.json") <(jq 'del(.start_ns, .ports[].time_ns)' "$tmp/after.json") &&
+	cmp "$tmp/out" <(counters --sysroot "$tmp/mlx5-eth" mlx5_0)
+ok "--json=FILE: JSON beside the text"
 counters --diff "$tmp/before.json" "$tmp/after.json" --json >"$tmp/out"
 valid "--diff: fits the schema" "$tmp/out"
 delta() { jq -r --arg n "$1" '.ports[0].counters[] | select(.name == $n) | [.delta // "null", .wrapped // false, .reset // false, .new // false, .at_least // false, .reason] | join(" ")' "$tmp/out"; }

@@ -17,10 +17,12 @@ struct analyze_settings {
 	const char *bundle; /* NULL: none; else it has the files */
 	char **files;
 	unsigned int n_files;
-	bool json;
-	const char *html;     /* NULL: none */
-	const char *compare;  /* NULL: no former report */
-	const char *annotate; /* NULL: no copy of the input with comments */
+	bool json;	       /* to standard output */
+	const char *json_file; /* beside the text; NULL: none */
+	FILE **json_out;       /* that file, opened with the first report */
+	const char *html;      /* NULL: none */
+	const char *compare;   /* NULL: no former report */
+	const char *annotate;  /* NULL: no copy of the input with comments */
 	enum analyze_when ends, color;
 };
 

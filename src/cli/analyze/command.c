@@ -2,6 +2,7 @@
 /* `rdmadump analyze`: finds problems of RDMA traffic in capture files. */
 #include "../command.h"
 #include "../cli.h"
+#include "../report_file.h"
 #include "analyze.h"
 #include <argp.h>
 #include <errno.h>
@@ -94,10 +95,22 @@ static void set_html(
 	s->config.psn_plots = true;
 }
 
+static void set_json(
+	struct argp_state *state, const struct rd_cli_option *row, char *arg, void *settings)
+{
+	struct analyze_settings *s = settings;
+
+	(void)state, (void)row;
+	s->json = !arg || !strcmp(arg, "-");
+	s->json_file = s->json ? NULL : arg;
+}
+
 #define FIELD(field) RD_CLI_FIELD(struct analyze_settings, field)
 
 static const struct rd_cli_option options[] = {
-	{"json", 0, NULL, "Print the report as JSON", rd_cli_flag, FIELD(json)},
+	{"json", 0, "FILE",
+		"Print the report as JSON; with =FILE: write it to FILE, and print the text",
+		.set = set_json, .flags = OPTION_ARG_OPTIONAL},
 	{"html", 0, "FILE",
 		"Write a page with plots and tables to FILE ('-' is standard output); it can be "
 		"viewed offline",
@@ -304,9 +317,10 @@ static int report_files(const struct analyze_settings *s, const struct rd_snapsh
 }
 
 /* Returns the exit status. */
-static int run(const struct analyze_settings *s)
+static int run(struct analyze_settings *s)
 {
 	struct rd_snapshot *former = NULL;
+	FILE *json = NULL;
 	struct analyze_faults faults = {0};
 	struct rd_error err;
 	int ret;
@@ -314,7 +328,11 @@ static int run(const struct analyze_settings *s)
 	if (analyze_check_page(s, &err) < 0 || analyze_check_annotate(s, &err) < 0 ||
 		analyze_read_former(s, &former, &err) < 0)
 		return rd_cli_fail(&err);
+	s->json_out = &json;
 	ret = report_files(s, former, &faults, &err);
+	if (json &&
+		report_file_close(json, s->json_file, "--json", ret == 0, ret ? NULL : &err) < 0)
+		ret = -1;
 	rd_snapshot_free(former);
 	ret = ret < 0 ? rd_cli_fail(&err) : RD_CLASS_NONE;
 	if (ret)
@@ -358,12 +376,13 @@ static int enter_bundle(struct analyze_settings *s, struct rd_bundle *b, struct 
 static int run_bundle(struct analyze_settings *s)
 {
 	char *html = from_here(s->html), *compare = from_here(s->compare);
-	char *annotate = from_here(s->annotate);
+	char *annotate = from_here(s->annotate), *json = from_here(s->json_file);
 	struct rd_bundle bundle;
 	struct rd_error err;
 	int status;
 
-	if ((s->html && !html) || (s->compare && !compare) || (s->annotate && !annotate)) {
+	if ((s->html && !html) || (s->compare && !compare) || (s->annotate && !annotate) ||
+		(s->json_file && !json)) {
 		rd_fail(&err, RD_CLASS_DEVICE, ENOMEM, NULL, "--bundle '%s'", s->bundle);
 		status = rd_cli_fail(&err);
 	} else if (rd_bundle_open(&bundle, s->bundle, RD_BUNDLE_CAPTURES, &err) < 0) {
@@ -372,12 +391,14 @@ static int run_bundle(struct analyze_settings *s)
 		s->html = html;
 		s->compare = compare;
 		s->annotate = annotate;
+		s->json_file = json;
 		status = enter_bundle(s, &bundle, &err) < 0 ? rd_cli_fail(&err) : run(s);
 		rd_bundle_close(&bundle);
 	}
 	free(html);
 	free(compare);
 	free(annotate);
+	free(json);
 	return status;
 }
 

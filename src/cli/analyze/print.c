@@ -137,6 +137,8 @@ int analyze_check_page(const struct analyze_settings *s, struct rd_error *err)
 		return rd_fail(err, RD_CLASS_USAGE, 0, "give the page a file name",
 			"--json: the page goes to standard output, too");
 	analyze_inputs(s, &inputs);
+	if (s->json_file && report_file_check(s->json_file, "--json", &inputs, err) < 0)
+		return -1;
 	return page_is_file(s) ? report_file_check(s->html, "--html", &inputs, err) : 0;
 }
 
@@ -169,21 +171,34 @@ static void put_headline(FILE *out, enum rd_severity severity, const char *line)
 	rd_cli_put_line(out, colours[severity], line);
 }
 
-static int put_changes(const struct analyze_settings *s, const struct analyze_outcome *o)
+static int put_json(const struct analyze_settings *s, const struct analyze_outcome *o, FILE *out)
 {
-	json_t *json;
-	int ret;
+	const size_t flags = JSON_INDENT(1) | JSON_REAL_PRECISION(9);
+	json_t *changes = o->changes ? rd_changes_json(o->changes, s->compare) : NULL;
+	int ret = o->changes ? json_dump_callback(changes, put_chunk, out, flags)
+			     : put_document(o, flags, put_chunk, out);
 
-	if (!s->json) {
-		rd_changes_text(o->changes, s->compare, s->style.verbose, stdout);
-		return 0;
-	}
-	json = rd_changes_json(o->changes, s->compare);
-	ret = json ? json_dump_callback(
-			     json, put_chunk, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(9))
-		   : -1;
-	json_decref(json);
-	return ret < 0 || putchar('\n') < 0;
+	json_decref(changes);
+	return ret < 0 || fputc('\n', out) < 0;
+}
+
+/* Documents of several pairs of files follow each other. */
+static int write_json(
+	const struct analyze_settings *s, const struct analyze_outcome *o, struct rd_error *err)
+{
+	struct rd_inputs inputs;
+
+	analyze_inputs(s, &inputs);
+	if (!*s->json_out)
+		*s->json_out = report_file_open(s->json_file, "--json", &inputs, err);
+	if (!*s->json_out)
+		return -1;
+	errno = 0;
+	if (put_json(s, o, *s->json_out))
+		return rd_fail(err, RD_CLASS_OUTPUT, errno ? errno : ENOMEM,
+			"free some space or name another file", "--json: cannot write '%s'",
+			s->json_file);
+	return 0;
 }
 
 /* To standard output, in the format of the options. */
@@ -195,12 +210,12 @@ static int put_output(const struct analyze_settings *s, const struct analyze_out
 		return put_page(o, stdout);
 	if (s->annotate && !strcmp(s->annotate, "-"))
 		return 0;
-	if (o->changes)
-		return put_changes(s, o);
 	if (s->json)
-		return put_document(o, JSON_INDENT(1) | JSON_REAL_PRECISION(9), put_chunk, stdout) <
-			       0 ||
-		       putchar('\n') < 0;
+		return put_json(s, o, stdout);
+	if (o->changes) {
+		rd_changes_text(o->changes, s->compare, s->style.verbose, stdout);
+		return 0;
+	}
 	style.columns = terminal_columns();
 	if (s->color == WHEN_ALWAYS || (s->color == WHEN_AUTO && rd_cli_has_colours(stdout)))
 		style.headline = put_headline;
@@ -218,6 +233,8 @@ int analyze_print(
 			o->reports[i]->n_shown = s->style.top;
 	if (page_is_file(s))
 		ret = write_page(s, o, err);
+	if (!ret && s->json_file)
+		ret = write_json(s, o, err);
 	errno = 0;
 	if (!ret && (put_output(s, o) || fflush(stdout) || ferror(stdout)))
 		ret = rd_cli_stdout_failed(errno ? errno : ENOMEM, err);

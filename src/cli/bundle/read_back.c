@@ -3,9 +3,8 @@
 #include "read_back.h"
 #include "../cli.h"
 
-static int run_within(struct tree_settings *tree,
-	int (*run)(const void *settings, struct rd_error *err), const void *settings,
-	struct rd_error *err)
+static int run_within(struct tree_settings *tree, int (*run)(void *settings, struct rd_error *err),
+	void *settings, struct rd_error *err)
 {
 	struct rd_bundle b;
 	int rc;
@@ -24,8 +23,8 @@ static int run_within(struct tree_settings *tree,
 	return rc;
 }
 
-int bundle_read_back(struct tree_settings *tree,
-	int (*run)(const void *settings, struct rd_error *err), const void *settings)
+int bundle_read_back(struct tree_settings *tree, int (*run)(void *settings, struct rd_error *err),
+	void *settings)
 {
 	struct rd_error err = {0};
 

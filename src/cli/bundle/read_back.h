@@ -7,7 +7,7 @@
 #include <rdmadump/bundle.h>
 #include <stdbool.h>
 
-/* What `list`, `info` and `counters` are told about their tree. */
+/* Where `list`, `info` and `counters` find their tree. */
 struct tree_settings {
 	const char *sysroot; /* "": this machine */
 	const char *bundle;  /* NULL: none */
@@ -26,7 +26,7 @@ struct tree_settings {
  * Unpacks the bundle, if there is one, runs the command with its tree as sysroot, and removes it.
  * Returns the exit status.
  */
-int bundle_read_back(struct tree_settings *tree,
-	int (*run)(const void *settings, struct rd_error *err), const void *settings);
+int bundle_read_back(struct tree_settings *tree, int (*run)(void *settings, struct rd_error *err),
+	void *settings);
 
 #endif

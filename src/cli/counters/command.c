@@ -42,6 +42,16 @@ static void set_explain(
 	o->explain = arg;
 }
 
+static void set_json(
+	struct argp_state *state, const struct rd_cli_option *row, char *arg, void *settings)
+{
+	struct counters_options *o = settings;
+
+	(void)state, (void)row;
+	o->json = !arg || !strcmp(arg, "-");
+	o->json_file = o->json ? NULL : arg;
+}
+
 #define FIELD(field) RD_CLI_FIELD(struct counters_options, field)
 
 static const struct rd_cli_option options[] = {
@@ -56,7 +66,9 @@ static const struct rd_cli_option options[] = {
 		rd_cli_flag, FIELD(watch)},
 	{"explain", 0, "NAME", "Explain a counter, or all of them", set_explain,
 		.flags = OPTION_ARG_OPTIONAL},
-	{"json", 0, NULL, "Print JSON", rd_cli_flag, FIELD(json)},
+	{"json", 0, "FILE",
+		"Print JSON; with =FILE: write every counter as JSON to FILE, and print the text",
+		.set = set_json, .flags = OPTION_ARG_OPTIONAL},
 	{"prometheus", 0, NULL, "Print in Prometheus text format", rd_cli_flag, FIELD(prometheus)},
 	{"output", 'o', "FILE",
 		"Write to FILE, replacing it atomically when complete (for node_exporter's "
@@ -88,7 +100,7 @@ static void check_together(struct argp_state *state, const struct counters_optio
 			"--diff, --watch, --explain and --prometheus exclude each other");
 	if (o->diff && !o->after)
 		rd_cli_usage_error(state->name, "--diff needs two files: --diff BEFORE AFTER");
-	if (o->json && (o->prometheus || o->watch || o->explains))
+	if ((o->json || o->json_file) && (o->prometheus || o->watch || o->explains))
 		rd_cli_usage_error(state->name,
 			"--json cannot be combined with --prometheus, --watch or --explain");
 	if ((o->diff || o->explains) && o->interval > 0)
@@ -96,6 +108,8 @@ static void check_together(struct argp_state *state, const struct counters_optio
 			state->name, "--interval reads a device; --diff and --explain do not");
 	if (o->count && o->interval <= 0 && !o->watch)
 		rd_cli_usage_error(state->name, "--count counts intervals: give --interval too");
+	if (o->output && o->json_file)
+		rd_cli_usage_error(state->name, "-o and --json=FILE: give one of them");
 	if (o->output && o->watch)
 		rd_cli_usage_error(state->name, "--watch needs a terminal: not with -o");
 	if (o->output && o->interval > 0 && !o->prometheus)
@@ -181,6 +195,10 @@ static int deliver(const struct readings *r, const struct counters_options *o, s
 	struct rd_identity id;
 	int ret;
 
+	if (o->json_out && counters_json(o->json_out, r, true, o->interval > 0 ? 0 : 2) < 0)
+		return rd_fail(err, RD_CLASS_OUTPUT, errno ? errno : ENOMEM,
+			"free some space or name another file", "--json: cannot write '%s'",
+			o->json_file);
 	if (!o->output)
 		return show(stdout, r, o, err);
 	if (rd_identity_choose(&id, NULL, err) < 0 || rd_identity_assume(&id, &before, err) < 0)
@@ -270,7 +288,8 @@ static int run_explain(const struct counters_options *o, struct rd_error *err)
 	return 0;
 }
 
-static int check_output(const struct counters_options *o, struct rd_error *err)
+/* Before any work; opens what is written beside the text. */
+static int check_output(struct counters_options *o, struct rd_error *err)
 {
 	struct rd_inputs inputs = {0};
 
@@ -278,27 +297,37 @@ static int check_output(const struct counters_options *o, struct rd_error *err)
 		rd_inputs_add(&inputs, o->before);
 	if (o->after)
 		rd_inputs_add(&inputs, o->after);
+	if (o->json_file)
+		o->json_out = report_file_open(o->json_file, "--json", &inputs, err);
+	if (o->json_file && !o->json_out)
+		return -1;
 	return o->output ? report_file_check(o->output, "--output", &inputs, err) : 0;
 }
 
-static int run(const void *settings, struct rd_error *err)
+static int read_ports(const struct counters_options *o, struct rd_error *err)
 {
-	const struct counters_options *o = settings;
 	struct ports ports = {0};
-	int ret;
+	int ret = ports_find(&ports, o, err);
 
-	if (check_output(o, err) < 0)
-		return -1;
-	if (o->explains)
-		return run_explain(o, err);
-	if (o->diff)
-		return run_diff(o, err);
-	ret = ports_find(&ports, o, err);
 	if (ret == 0)
 		ret = o->watch		? counters_watch(&ports, o, err)
 		      : o->interval > 0 ? run_interval(&ports, o, err)
 					: run_once(&ports, o, err);
 	ports_free(&ports);
+	return ret;
+}
+
+static int run(void *settings, struct rd_error *err)
+{
+	struct counters_options *o = settings;
+	int ret;
+
+	if (check_output(o, err) < 0)
+		return -1;
+	ret = o->explains ? run_explain(o, err) : o->diff ? run_diff(o, err) : read_ports(o, err);
+	if (o->json_out && report_file_close(o->json_out, o->json_file, "--json", ret == 0,
+				   ret ? NULL : err) < 0)
+		return -1;
 	return ret;
 }
 

@@ -14,6 +14,8 @@
 struct counters_options {
 	struct tree_settings tree;
 	const char *output, *explain;
+	const char *json_file; /* every counter, beside the text; NULL: none */
+	FILE *json_out;
 	const char *before, *after; /* --diff */
 	bool all, json, prometheus, watch, diff, explains;
 	double interval; /* seconds; 0: once */

@@ -475,7 +475,7 @@ static int describe(const struct settings *settings, const struct rd_devices *de
 	return ret;
 }
 
-static int inform(const void *ctx, struct rd_error *err)
+static int inform(void *ctx, struct rd_error *err)
 {
 	const struct settings *settings = ctx;
 	const struct rd_device *device;

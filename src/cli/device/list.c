@@ -382,7 +382,7 @@ static int load(struct rd_devices *devices, const struct settings *settings, str
 			      : rd_devices_glance(devices, settings->tree.sysroot, err);
 }
 
-static int list(const void *ctx, struct rd_error *err)
+static int list(void *ctx, struct rd_error *err)
 {
 	const struct settings *settings = ctx;
 	struct rd_devices devices;
