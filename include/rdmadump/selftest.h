@@ -23,11 +23,9 @@ enum rd_probe_outcome {
 };
 
 /* The preconditions of a probe. */
-#define RD_PROBE_SNIFFER     0x01 /* the device's own sniffer works, or was not tried */
-#define RD_PROBE_PEER	     0x02 /* the same command runs on the other end */
-#define RD_PROBE_DESTRUCTIVE 0x04 /* it interrupts the traffic of others */
-#define RD_PROBE_ICMD	     0x08 /* it uses the command gateway (rdmadump/port_sniffer.h) */
-#define RD_PROBE_SENDER	     0x10 /* it sends with the netdev's MAC address, where it may */
+#define RD_PROBE_SNIFFER 0x01 /* the device's own sniffer works, or was not tried */
+#define RD_PROBE_ICMD	 0x02 /* it uses the command gateway (rdmadump/port_sniffer.h) */
+#define RD_PROBE_SENDER	 0x04 /* it sends with the netdev's MAC address, where it may */
 
 struct rd_selftest;
 struct rd_probe_result;
@@ -47,11 +45,8 @@ struct rd_probe {
 
 /* All probes in order, ended by NULL. */
 extern const struct rd_probe *const rd_probes[];
-/* The probes of the listening end. */
-extern const struct rd_probe *const rd_probes_of_listener[];
 /* The probes of the port sniffer. */
 extern const struct rd_probe *const rd_probes_of_icmd[];
-#define RD_SELFTEST_PORT 24095 /* TCP, where no other one is named */
 
 /* The probe of that name; NULL if there is none. */
 const struct rd_probe *rd_probe_find(const char *name);
@@ -65,24 +60,15 @@ struct rd_selftest_config {
 	const struct rd_port *port;
 	const char *directory;		      /* directory of the result; NULL: the current one */
 	const struct rd_probe *const *probes; /* ended by NULL: only these; NULL: all */
-	/* Host that runs the other end. With `listen`: only that one may connect. NULL: none. */
-	const char *peer;
-	bool listen;		     /* wait for the other end to connect */
-	const char *listen_address;  /* only there; NULL: on all addresses of this machine */
-	unsigned short control_port; /* TCP, of either end */
-	unsigned short vlan;	     /* the VLAN of tagged frames; 0: priority tags */
-	bool destructive;	     /* probes that interrupt traffic may run */
-	bool icmd;		     /* probes that use the command gateway may run */
-	bool long_run;		     /* measure for a long time where that is more accurate */
+	unsigned short vlan;		      /* the VLAN of tagged frames; 0: priority tags */
+	bool icmd;			      /* probes that use the command gateway may run */
+	bool long_run; /* measure for a long time where that is more accurate */
 	bool hash_addresses;
 	/*
 	 * Command line, ended by NULL, that calls rd_selftest_hold() on descriptors 0 and 1; with
 	 * `icmd` rd_selftest_hold_icmd().
 	 */
 	const char *const *holder;
-	/* The same for rd_selftest_restore(), whose argument is appended. NULL: nothing is changed.
-	 */
-	const char *const *guard;
 	const volatile sig_atomic_t *stop; /* the run ends when this is not 0; NULL: never */
 
 	/* From the thread of the run. May be NULL. */
@@ -118,23 +104,9 @@ int rd_selftest_hold_icmd(const struct rd_device *device, const struct rd_port *
 	int out, struct rd_error *err);
 
 /*
- * Restores the settings of a netdev at end of file on `in`, when the process that changed them has
- * ended; `state` is from that process. Writes a line to `out` when it is ready. Ignores signals
- * that end programs. Returns 0 or -1 with RD_CLASS_DEVICE.
- */
-int rd_selftest_restore(const char *state, int in, int out, struct rd_error *err);
-
-/*
  * Reads the document of an archive, of a directory, also a partial one, or of a JSON file. Returns
  * 0 with the document, which the caller owns, or -1 with RD_CLASS_DEVICE.
  */
 int rd_selftest_load(json_t **document, const char *path, struct rd_error *err);
-
-/*
- * The differences between two documents: {"probe", "name", "before", "after"} for each outcome,
- * finding and value. Values that are measured (us, ns, ppm) differ by more than half, or 10 ppm.
- * The caller owns the array; NULL: out of memory.
- */
-json_t *rd_selftest_compare(const json_t *before, const json_t *after);
 
 #endif

@@ -26,16 +26,6 @@
 /* Longest wait for the kernel's counter cache to expire. */
 #define LIFESPAN_MOST_MS 2000
 
-/* A run with a second machine. */
-#define PEER_PORT	24095 /* UDP port of the datagrams */
-#define PEER_LISTEN_S	300   /* wait for the peer to connect */
-#define PEER_RESOLVE_MS 5000  /* name resolution */
-#define PEER_CONNECT_MS 3000
-#define PEER_HELLO_MS	2000 /* wait for the first message of a connection */
-#define PEER_MESSAGE_MS 10000
-#define PEER_SEND_MS	5000 /* sending the frames of one round: shorter than the peer's timeout */
-#define PEER_LIMIT_S	(PEER_LISTEN_S + 60)
-
 #define RAW_CQE_BYTES ((size_t)1 << 16) /* size of the stored part of a completion queue */
 
 #define DOCUMENT_BYTES ((size_t)16 << 20) /* largest result.json that is read */

@@ -28,11 +28,10 @@ json_t *document_begin(const struct rd_selftest *st)
 	if (document_host(st, host, sizeof(host)) < 0)
 		return NULL;
 	return rd_document(DOCUMENT_VERSION, rd_wall_ns(),
-		json_pack("{s:n, s:o, s:s, s:i, s:s, s:b, s:b, s:[]}", "duration_s", "host",
+		json_pack("{s:n, s:o, s:s, s:i, s:s, s:b, s:[]}", "duration_s", "host",
 			rd_json_string(host), "device", st->device->name, "port",
 			(int)st->port->num, "ended", "unfinished", "hashed",
-			(int)st->config->hash_addresses, "destructive",
-			(int)st->config->destructive, "probes"));
+			(int)st->config->hash_addresses, "probes"));
 }
 
 void document_end(json_t *document, const char *ended)

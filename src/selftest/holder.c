@@ -120,17 +120,15 @@ int rd_selftest_hold(const struct rd_device *device, const struct rd_port *port,
 
 /* --- in this process ---------------------------------------------------------------------- */
 
-static int spawn(struct holder *h, const char *const *command, const char *last)
+static int spawn(struct holder *h, const char *const *command)
 {
 	posix_spawn_file_actions_t actions;
 	int to[2], from[2], rc;
 	char *argv[16];
 	unsigned int n = 0;
 
-	for (; n < 14 && command[n]; n++)
+	for (; n < 15 && command[n]; n++)
 		memcpy(&argv[n], &command[n], sizeof(argv[n]));
-	if (last)
-		memcpy(&argv[n++], &last, sizeof(last));
 	argv[n] = NULL;
 	if (pipe2(to, O_CLOEXEC) < 0)
 		return errno;
@@ -178,21 +176,15 @@ static bool read_line(
 
 int holder_start(struct holder *h, const struct rd_selftest *st, struct rd_probe_result *r)
 {
-	return holder_run(h, st, st->config->holder, NULL, r);
-}
-
-int holder_run(struct holder *h, const struct rd_selftest *st, const char *const *command,
-	const char *last, struct rd_probe_result *r)
-{
 	char line[LINE_MAX_BYTES];
 	int rc;
 
 	*h = (struct holder){.to = -1, .from = -1};
-	if (!command) {
+	if (!st->config->holder) {
 		result_skipped(r, "the program cannot start itself again");
 		return -1;
 	}
-	rc = spawn(h, command, last);
+	rc = spawn(h, st->config->holder);
 	if (rc) {
 		result_skipped(r, "cannot start a second process: %s", strerror(rc));
 		return -1;

@@ -25,9 +25,6 @@ int holder_start(struct holder *h, const struct rd_selftest *st, struct rd_probe
  */
 int holder_recover(
 	struct holder *h, const struct rd_selftest *st, struct recovery *done, uint64_t *frames);
-/* The same with another command line of this program, to which `last` is appended if not NULL. */
-int holder_run(struct holder *h, const struct rd_selftest *st, const char *const *command,
-	const char *last, struct rd_probe_result *r);
 /* Shuts it down and returns the number of frames that it received. */
 uint64_t holder_stop(struct holder *h);
 /* Kills it (SIGKILL) if it is still running, and reaps it. */

@@ -47,28 +47,22 @@ static int send_all(int fd, const struct sockaddr_ll *to, const struct numbered 
 	return 0;
 }
 
-int packet_socket_open(
-	int *fd, const struct rd_port *port, uint16_t protocol, struct sockaddr_ll *own)
+/* ENODEV if the netdev is not in this network namespace. */
+static int open_socket(int *fd, const struct rd_port *port, struct sockaddr_ll *own)
 {
 	int rc;
 
-	*fd = -1;
 	if (port->link != RD_LINK_ETHERNET)
 		return EOPNOTSUPP;
 	if (!port->n_netdevs)
 		return ENODEV;
-	/* Protocol 0 until it is bound: it receives nothing from other netdevs. */
+	/* Protocol 0: it receives nothing. */
 	*fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
 	if (*fd < 0)
 		return errno;
 	rc = find_interface(*fd, &port->netdevs[0], own);
-	own->sll_protocol = htons(protocol);
-	if (!rc && protocol && bind(*fd, (const void *)own, sizeof(*own)) < 0)
-		rc = errno;
-	if (rc) {
+	if (rc)
 		close(*fd);
-		*fd = -1;
-	}
 	return rc;
 }
 
@@ -82,7 +76,7 @@ int packet_socket_send(const struct rd_port *port, const struct numbered *m, uin
 		return EMSGSIZE;
 	if (!port_may_send(port, why))
 		return MAY_SEND_NOT;
-	rc = packet_socket_open(&fd, port, 0, &to);
+	rc = open_socket(&fd, port, &to);
 	if (rc)
 		return rc;
 	rc = send_all(fd, &to, m, len);

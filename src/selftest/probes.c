@@ -15,7 +15,6 @@
 	X(send)                                                                                    \
 	X(loopback)                                                                                \
 	X(contents)                                                                                \
-	X(peer)                                                                                    \
 	X(paths)                                                                                   \
 	X(clocks)                                                                                  \
 	X(oversize)                                                                                \
@@ -23,11 +22,7 @@
 	X(idle)                                                                                    \
 	X(wakeup)                                                                                  \
 	X(recovery)                                                                                \
-	X(stop)                                                                                    \
-	X(stall)                                                                                   \
 	X(cost)                                                                                    \
-	X(link)                                                                                    \
-	X(netdev)                                                                                  \
 	X(residue)
 /* clang-format on */
 
@@ -46,9 +41,6 @@ PROBES_OF_ICMD(DECLARE)
 
 #define ROW(name) &rd_probe_##name,
 const struct rd_probe *const rd_probes[] = {PROBES(ROW) NULL};
-
-const struct rd_probe *const rd_probes_of_listener[] = {
-	&rd_probe_inventory, &rd_probe_capabilities, &rd_probe_objects, &rd_probe_peer, NULL};
 
 const struct rd_probe *const rd_probes_of_icmd[] = {&rd_probe_inventory, PROBES_OF_ICMD(ROW) NULL};
 

@@ -10,15 +10,10 @@
 #define HOP_LIMIT   1  /* never leaves this link */
 #define ACK_TIMEOUT 12 /* 4.096 us * 2^12: 17 ms; devices may wait longer */
 #define RETRIES	    3
-#define RECEIVES    64 /* receives of a QP that joined the group */
-#define GRH	    40 /* bytes before a received datagram */
-
-/* Bytes of a receive: the second half of the memory, in equal parts. */
-#define RECEIVE_BYTES (QUEUE_PAIR_BYTES / RECEIVES)
 
 /* --- objects ------------------------------------------------------------------------------ */
 
-bool queue_pair_gid_is_ipv4(const struct rd_gid *gid)
+static bool is_ipv4(const struct rd_gid *gid)
 {
 	static const uint8_t prefix[12] = {[10] = 0xff, 0xff};
 
@@ -26,14 +21,14 @@ bool queue_pair_gid_is_ipv4(const struct rd_gid *gid)
 }
 
 /* The most widely supported first: RoCE v2 over IPv4, RoCE v2, then any. */
-const struct rd_gid *queue_pair_gid(const struct rd_port *port)
+static const struct rd_gid *gid_of(const struct rd_port *port)
 {
 	const struct rd_gid *best = NULL;
 	int most = -1;
 
 	for (unsigned int i = 0; i < port->n_gids; i++) {
 		const struct rd_gid *g = &port->gids[i];
-		int rank = g->type == RD_GID_ROCE_V2 ? 1 + queue_pair_gid_is_ipv4(g) : 0;
+		int rank = g->type == RD_GID_ROCE_V2 ? 1 + is_ipv4(g) : 0;
 
 		if (rank > most) {
 			most = rank;
@@ -46,10 +41,7 @@ const struct rd_gid *queue_pair_gid(const struct rd_port *port)
 static int make_objects(struct queue_pair *q, enum ibv_qp_type type)
 {
 	struct ibv_qp_init_attr attr = {.qp_type = type,
-		.cap = {.max_send_wr = 4,
-			.max_recv_wr = type == IBV_QPT_UD ? RECEIVES : 1,
-			.max_send_sge = 1,
-			.max_recv_sge = 1}};
+		.cap = {.max_send_wr = 4, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1}};
 	const size_t bytes = 2 * QUEUE_PAIR_BYTES;
 
 	q->memory = calloc(1, bytes);
@@ -61,7 +53,7 @@ static int make_objects(struct queue_pair *q, enum ibv_qp_type type)
 		q->mr = ibv_reg_mr(
 			q->pd, q->memory, bytes, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 	if (q->mr)
-		q->cq = ibv_create_cq(q->ctx, 8 + RECEIVES, NULL, NULL, 0);
+		q->cq = ibv_create_cq(q->ctx, 8, NULL, NULL, 0);
 	attr.send_cq = attr.recv_cq = q->cq;
 	if (q->cq)
 		q->qp = ibv_create_qp(q->pd, &attr);
@@ -87,7 +79,7 @@ int queue_pair_open(struct queue_pair *q, struct ibv_context *ctx, const struct 
 	struct ibv_port_attr attr;
 	int rc;
 
-	*q = (struct queue_pair){.ctx = ctx, .port = port, .gid = queue_pair_gid(port)};
+	*q = (struct queue_pair){.ctx = ctx, .port = port, .gid = gid_of(port)};
 	q->retries = RETRIES;
 	q->ack_timeout = ACK_TIMEOUT;
 	if (!q->gid && port->link != RD_LINK_INFINIBAND)
@@ -104,38 +96,39 @@ int queue_pair_open(struct queue_pair *q, struct ibv_context *ctx, const struct 
 
 /* --- where it sends to -------------------------------------------------------------------- */
 
-struct queue_pair_end queue_pair_end(const struct queue_pair *q)
+/* IPv4: 239.255/16, of the local site; IPv6: transient, of the link. */
+static void put_group(const struct rd_gid *gid, uint8_t raw[16])
 {
-	struct queue_pair_end end = {.qpn = q->qp->qp_num,
-		.rkey = q->mr->rkey,
-		.lid = q->port->lid,
-		.mtu = q->mtu,
-		.address = (uintptr_t)q->memory + QUEUE_PAIR_BYTES};
+	static const uint8_t v4[16] = {[10] = 0xff, 0xff, 239, 255, 0x5e, 0x1f};
+	static const uint8_t v6[16] = {0xff, 0x12, [14] = 0x5e, 0x1f};
 
-	if (q->gid)
-		memcpy(end.gid, q->gid->raw, sizeof(end.gid));
-	return end;
+	memcpy(raw, is_ipv4(gid) ? v4 : v6, sizeof(v4));
 }
 
-static struct ibv_ah_attr path_to(const struct queue_pair *q, uint32_t lid, const uint8_t gid[16])
+/* NULL: to the multicast group of this link that matches the GID. */
+static struct ibv_ah_attr path_to(const struct queue_pair *q, const struct queue_pair *to)
 {
-	struct ibv_ah_attr attr = {.port_num = (uint8_t)q->port->num, .dlid = (uint16_t)lid};
+	struct ibv_ah_attr attr = {
+		.port_num = (uint8_t)q->port->num, .dlid = (uint16_t)(to ? to : q)->port->lid};
 
 	if (q->port->link == RD_LINK_INFINIBAND)
 		return attr;
 	attr.is_global = 1;
 	attr.grh.sgid_index = (uint8_t)q->gid->index;
 	attr.grh.hop_limit = HOP_LIMIT;
-	memcpy(attr.grh.dgid.raw, gid, sizeof(attr.grh.dgid.raw));
+	if (to)
+		memcpy(attr.grh.dgid.raw, to->gid->raw, sizeof(attr.grh.dgid.raw));
+	else
+		put_group(q->gid, attr.grh.dgid.raw);
 	return attr;
 }
 
-int queue_pair_connect_end(struct queue_pair *q, const struct queue_pair_end *to)
+int queue_pair_connect(struct queue_pair *q, const struct queue_pair *to)
 {
 	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTR,
-		.ah_attr = path_to(q, to->lid, to->gid),
+		.ah_attr = path_to(q, to),
 		.path_mtu = IBV_MTU_256,
-		.dest_qp_num = to->qpn,
+		.dest_qp_num = to->qp->qp_num,
 		.rq_psn = FIRST_PSN,
 		.min_rnr_timer = 12};
 	int rc;
@@ -158,35 +151,16 @@ int queue_pair_connect_end(struct queue_pair *q, const struct queue_pair_end *to
 			IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
 }
 
-int queue_pair_connect(struct queue_pair *q, const struct queue_pair *to)
-{
-	const struct queue_pair_end end = queue_pair_end(to);
-
-	return queue_pair_connect_end(q, &end);
-}
-
-/* IPv4: 239.255/16, of the local site; IPv6: transient, of the link. */
-void queue_pair_group(const struct rd_gid *gid, uint8_t raw[16])
-{
-	static const uint8_t v4[16] = {[10] = 0xff, 0xff, 239, 255, 0x5e, 0x1f};
-	static const uint8_t v6[16] = {0xff, 0x12, [14] = 0x5e, 0x1f};
-
-	memcpy(raw, queue_pair_gid_is_ipv4(gid) ? v4 : v6, sizeof(v4));
-}
-
 int queue_pair_address(struct queue_pair *q, const struct queue_pair *to)
 {
 	struct ibv_qp_attr state = {.qp_state = IBV_QPS_RTR};
 	struct ibv_ah_attr attr;
-	uint8_t group[16] = {0};
 	int rc;
 
 	/* On InfiniBand the subnet manager must create the group first. */
 	if (!to && q->port->link == RD_LINK_INFINIBAND)
 		return EOPNOTSUPP;
-	if (!to)
-		queue_pair_group(q->gid, group);
-	attr = path_to(q, (to ? to : q)->port->lid, to && to->gid ? to->gid->raw : group);
+	attr = path_to(q, to);
 	q->ah_qpn = to ? to->qp->qp_num : 0xffffff;
 	rc = ibv_modify_qp(q->qp, &state, IBV_QP_STATE);
 	state.qp_state = IBV_QPS_RTS;
@@ -199,67 +173,8 @@ int queue_pair_address(struct queue_pair *q, const struct queue_pair *to)
 	return q->ah ? 0 : errno ? errno : EIO;
 }
 
-/* --- a member of the group ---------------------------------------------------------------- */
-
-static int post_receive(struct queue_pair *q, uint64_t n)
-{
-	struct ibv_sge sge = {(uintptr_t)q->memory + QUEUE_PAIR_BYTES + n * RECEIVE_BYTES,
-		RECEIVE_BYTES, q->mr->lkey};
-	struct ibv_recv_wr wr = {.wr_id = n, .sg_list = &sge, .num_sge = 1}, *bad;
-
-	return ibv_post_recv(q->qp, &wr, &bad);
-}
-
-int queue_pair_join(struct queue_pair *q)
-{
-	struct ibv_qp_attr state = {.qp_state = IBV_QPS_RTR};
-	union ibv_gid group;
-	int rc = 0;
-
-	if (q->port->link == RD_LINK_INFINIBAND)
-		return EOPNOTSUPP;
-	for (uint64_t i = 0; i < RECEIVES && !rc; i++)
-		rc = post_receive(q, i);
-	if (!rc)
-		rc = ibv_modify_qp(q->qp, &state, IBV_QP_STATE);
-	queue_pair_group(q->gid, group.raw);
-	if (!rc)
-		rc = ibv_attach_mcast(q->qp, &group, 0);
-	q->joined = rc == 0;
-	return rc;
-}
-
-void queue_pair_receive(struct queue_pair *q, sniffer_frame_fn *datagram, void *ctx)
-{
-	struct ibv_wc wc[RECEIVES];
-	bool compressed = false;
-	int n = cqes_poll(q->cq, RECEIVES, wc, &compressed);
-
-	for (int i = 0; i < n; i++) {
-		if (wc[i].status == IBV_WC_SUCCESS && wc[i].byte_len >= GRH &&
-			wc[i].byte_len <= RECEIVE_BYTES)
-			datagram(ctx,
-				q->memory + QUEUE_PAIR_BYTES + wc[i].wr_id * RECEIVE_BYTES + GRH,
-				wc[i].byte_len - GRH);
-		if (wc[i].wr_id < RECEIVES && wc[i].status != IBV_WC_WR_FLUSH_ERR)
-			post_receive(q, wc[i].wr_id);
-	}
-}
-
-static void leave(struct queue_pair *q)
-{
-	union ibv_gid group;
-
-	if (!q->joined)
-		return;
-	queue_pair_group(q->gid, group.raw);
-	ibv_detach_mcast(q->qp, &group, 0);
-	q->joined = false;
-}
-
 void queue_pair_close(struct queue_pair *q)
 {
-	leave(q);
 	if (q->ah)
 		ibv_destroy_ah(q->ah);
 	if (q->qp)
@@ -295,8 +210,8 @@ static int wait_for(const struct rd_selftest *st, struct queue_pair *q, struct w
 	return 0;
 }
 
-int queue_pair_send_end(const struct rd_selftest *st, struct queue_pair *q,
-	const struct queue_pair_end *to, uint32_t n, struct watch *w, enum ibv_wc_status *status)
+int queue_pair_send(const struct rd_selftest *st, struct queue_pair *q, const struct queue_pair *to,
+	uint32_t n, struct watch *w, enum ibv_wc_status *status)
 {
 	struct ibv_sge sge = {(uintptr_t)q->memory, n, q->mr->lkey};
 	struct ibv_send_wr wr = {.sg_list = &sge, .num_sge = 1, .send_flags = IBV_SEND_SIGNALED},
@@ -310,21 +225,11 @@ int queue_pair_send_end(const struct rd_selftest *st, struct queue_pair *q,
 		wr.wr.ud.remote_qkey = QKEY;
 	} else {
 		wr.opcode = IBV_WR_RDMA_WRITE;
-		wr.wr.rdma.remote_addr = to->address;
-		wr.wr.rdma.rkey = to->rkey;
+		wr.wr.rdma.remote_addr = (uintptr_t)to->memory + QUEUE_PAIR_BYTES;
+		wr.wr.rdma.rkey = to->mr->rkey;
 	}
 	rc = ibv_post_send(q->qp, &wr, &bad);
 	return rc ? rc : wait_for(st, q, w, status);
-}
-
-int queue_pair_send(const struct rd_selftest *st, struct queue_pair *q, const struct queue_pair *to,
-	uint32_t n, struct watch *w, enum ibv_wc_status *status)
-{
-	struct queue_pair_end end = {0};
-
-	if (to)
-		end = queue_pair_end(to);
-	return queue_pair_send_end(st, q, &end, n, w, status);
 }
 
 int queue_pair_send_numbers(const struct rd_selftest *st, struct queue_pair *q,

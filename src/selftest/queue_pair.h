@@ -25,22 +25,7 @@ struct queue_pair {
 	uint8_t *memory;	       /* to send from, then to write into */
 	uint32_t mtu;		       /* bytes of payload in one packet: QUEUE_PAIR_MTU, or less */
 	uint32_t retries, ack_timeout; /* 4.096 us * 2^ack_timeout */
-	bool joined;		       /* UD: a member of the group of queue_pair_group() */
 };
-
-/* What the sender must know about the other end, which may be on another machine. */
-struct queue_pair_end {
-	uint32_t qpn, rkey, lid, mtu;
-	uint64_t address; /* address of QUEUE_PAIR_BYTES that may be written */
-	uint8_t gid[16];
-};
-
-/* The GID that queue pairs of this port use; NULL: it has none. */
-const struct rd_gid *queue_pair_gid(const struct rd_port *port);
-/* Whether it is an IPv4 address, in its last four bytes. */
-bool queue_pair_gid_is_ipv4(const struct rd_gid *gid);
-/* The multicast group of this link that matches the GID. */
-void queue_pair_group(const struct rd_gid *gid, uint8_t raw[16]);
 
 /*
  * Makes a queue pair in INIT, which drops what it receives. `type` is IBV_QPT_RC or IBV_QPT_UD.
@@ -50,8 +35,6 @@ int queue_pair_open(struct queue_pair *q, struct ibv_context *ctx, const struct 
 	enum ibv_qp_type type);
 /* RC: connects `q` to `to`, whose state does not change. 0 or an errno. */
 int queue_pair_connect(struct queue_pair *q, const struct queue_pair *to);
-struct queue_pair_end queue_pair_end(const struct queue_pair *q);
-int queue_pair_connect_end(struct queue_pair *q, const struct queue_pair_end *to);
 /* UD: sets the destination to `to`, or, if that is NULL, to a multicast group of this link. 0 or an
  * errno. */
 int queue_pair_address(struct queue_pair *q, const struct queue_pair *to);
@@ -62,12 +45,6 @@ int queue_pair_address(struct queue_pair *q, const struct queue_pair *to);
  */
 int queue_pair_send(const struct rd_selftest *st, struct queue_pair *q, const struct queue_pair *to,
 	uint32_t n, struct watch *w, enum ibv_wc_status *status);
-int queue_pair_send_end(const struct rd_selftest *st, struct queue_pair *q,
-	const struct queue_pair_end *to, uint32_t n, struct watch *w, enum ibv_wc_status *status);
-/* UD: becomes a member of the group, and receives. 0 or an errno. */
-int queue_pair_join(struct queue_pair *q);
-/* Takes the datagrams that have arrived at a member. */
-void queue_pair_receive(struct queue_pair *q, sniffer_frame_fn *datagram, void *ctx);
 /* Sends the numbers of w->m, a block of `n` bytes in each message. 0 or an errno. */
 int queue_pair_send_numbers(const struct rd_selftest *st, struct queue_pair *q,
 	const struct queue_pair *to, struct watch *w, uint32_t n);

@@ -27,10 +27,6 @@ static void add_names(struct rd_redact *r, const struct rd_selftest_config *conf
 		host[sizeof(host) - 1] = '\0';
 		add_host(r, host);
 	}
-	/* Addresses are recognized by their form. */
-	if (config->peer && !strchr(config->peer, ':') &&
-		strspn(config->peer, "0123456789.") != strlen(config->peer))
-		add_host(r, config->peer);
 	/* It appears in messages about files. */
 	if (config->directory && strchr(config->directory, '/') && strlen(config->directory) > 1)
 		rd_redact_name(r, RD_REDACT_PATH, config->directory, strlen(config->directory));
@@ -59,8 +55,6 @@ static void collect_addresses(struct rd_redact *r, const struct rd_selftest *st)
 		memcpy(gid, st->port->gids[i].raw, sizeof(gid));
 		rd_redact_ipv6(r, gid);
 	}
-	if (st->config->peer)
-		collect_text(r, st->config->peer);
 }
 
 int redacted_begin(struct rd_selftest *st)

@@ -6,8 +6,8 @@
 #include "selftest.h"
 
 /*
- * Collects the names of this host, of the peer and of the output directory. Equal addresses and
- * names have equal replacements until redacted_end(). -1: out of memory.
+ * Collects the names of this host and of the output directory. Equal addresses and names have equal
+ * replacements until redacted_end(). -1: out of memory.
  */
 int redacted_begin(struct rd_selftest *st);
 void redacted_end(struct rd_selftest *st);

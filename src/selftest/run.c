@@ -29,21 +29,13 @@ static bool interrupted(const struct rd_selftest *st)
 static bool must_skip(
 	const struct rd_selftest *st, const struct rd_probe *probe, struct rd_probe_result *r)
 {
-	char why[MAY_SEND_TEXT];
-
-	if (probe->needs & RD_PROBE_PEER && !st->config->peer && !st->config->listen)
-		result_skipped(r, "it needs a second machine (--peer, --listen)");
-	else if (probe->needs & RD_PROBE_DESTRUCTIVE && !st->config->destructive)
-		result_skipped(r, "it interrupts traffic (--destructive allows it)");
-	else if (probe->needs & RD_PROBE_ICMD && !st->config->icmd)
+	if (probe->needs & RD_PROBE_ICMD && !st->config->icmd)
 		result_skipped(
 			r, "it uses the firmware's command gateway (--sniffer icmd allows it)");
 	else if (probe->needs & RD_PROBE_ICMD && st->port->link != RD_LINK_INFINIBAND)
 		result_skipped(r, "not an InfiniBand port");
 	else if (probe->needs & RD_PROBE_SNIFFER && st->sniffer == SNIFFER_REFUSED)
 		result_skipped(r, "the device's sniffer cannot be used: see 'objects'");
-	else if (probe->needs & RD_PROBE_PEER && !port_may_send(st->port, why))
-		result_skipped(r, "%s", why);
 	else if (probe->needs & RD_PROBE_SNIFFER && st->compressed)
 		result_skipped(r, "the device compresses completions: captures cannot read them");
 	return r->outcome == RD_PROBE_SKIPPED;
@@ -51,7 +43,7 @@ static bool must_skip(
 
 /*
  * Frames not seen before an interruption prove nothing; at the time limit, the finding may be a
- * slow device. A failure stays a failure: a netdev that could not be restored, for example.
+ * slow device. A failure stays a failure.
  */
 static void judge_time(
 	const struct rd_selftest *st, const struct rd_probe *probe, struct rd_probe_result *r)

@@ -24,11 +24,6 @@ int traffic_sniffer(const struct rd_selftest *st, struct rd_probe_result *r, str
 
 void watch_drain(struct watch *w)
 {
-	if (w->tap) {
-		tap_drain(w->tap, numbered_look, w->m);
-		w->full |= w->tap->lost;
-		return;
-	}
 	/* A ring that was full has as many completions as buffers. */
 	w->full |= sniffer_drain(w->sniffer, numbered_look, w->m) >= RING_BUFFERS;
 }

@@ -4,7 +4,6 @@
 #define RDMADUMP_SELFTEST_TRAFFIC_H
 
 #include "numbered.h"
-#include "tap.h"
 
 #define TRAFFIC_FRAMES 32
 #define TRAFFIC_TRIES  5 /* where the ring was full, or the queue failed meanwhile */
@@ -13,8 +12,7 @@
 struct watch {
 	struct sniffer *sniffer;
 	struct numbered *m;
-	bool full;	 /* the ring was full at least once */
-	struct tap *tap; /* instead of the sniffer, if it is not NULL */
+	bool full; /* the ring was full at least once */
 };
 
 void watch_drain(struct watch *w);

@@ -34,10 +34,8 @@ is "the version of rdma-core, as its library has it" "$(json "$result" '.probes[
 	"$(ldd "$RDMADUMP" | sed -n 's/.*=> \(.*libibverbs[^ ]*\) .*/\1/p' | xargs readlink -f | sed 's/.*\.so\.[0-9]*\.[0-9]*\.//')"
 is "complete" "$(json "$result" .ended)" complete
 is "probes" "$(json "$result" '[.probes[].name] | join(" ")')" \
-	"inventory capabilities objects flow second receive send loopback contents peer paths clocks oversize overload idle wakeup recovery stop stall cost link netdev residue"
-is "nothing is found" "$(json "$result" '[.probes[] | select(.outcome != "passed") | .name] | join(" ")')" "peer link netdev"
-is "what interrupts traffic needs --destructive" "$(json "$result" '.probes[] | select(.name == "link") | .reason')" \
-	"it interrupts traffic (--destructive allows it)"
+	"inventory capabilities objects flow second receive send loopback contents paths clocks oversize overload idle wakeup recovery cost residue"
+is "nothing is found" "$(json "$result" '[.probes[] | select(.outcome != "passed") | .name] | join(" ")')" ""
 is "frames in the capture" "$(capinfos -rcMT "$tmp/$name/receive.pcapng" | cut -f2)" \
 	"$(json "$result" '.probes[] | select(.name == "receive") | .values.frames.value')"
 is "frames that were sent, and seen" "$(jq -c '[.probes[] | select(.name == "send") | .values | .raw.value.once, .multicast.value.once, .rc.value.seen]' "$result")" "[32,32,4]"
@@ -61,19 +59,9 @@ ok "--show reads a directory" "$tmp/log"
 "$RDMADUMP" selftest --show "$result" --json | jq -S . >"$tmp/a"
 jq -S . "$result" | diff - "$tmp/a" >"$tmp/log"
 ok "--show --json" "$tmp/log"
-"$RDMADUMP" selftest --compare "$result" "$tmp/out/$name.tar.zst" >"$tmp/shown"
-is "--compare with itself" "$(cat "$tmp/shown")" "no differences"
-jq '(.probes[] | select(.name == "stop")) |= (.outcome = "found" | .found = [{"key": "late_frames", "meaning": "-"}])' \
-	"$result" >"$tmp/other.json"
-"$RDMADUMP" selftest --compare "$result" "$tmp/other.json" >"$tmp/shown"
-has "--compare: the outcome" "$tmp/shown" '^stop +outcome +"passed" -> "found"$'
-has "--compare: what was found" "$tmp/shown" '^stop +found +\[\] -> \["late_frames"\]$'
-is "--compare --json" "$("$RDMADUMP" selftest --json --compare "$result" "$tmp/other.json" | jq -c '[.[] | select(.name == "outcome")]')" \
-	'[{"probe":"stop","name":"outcome","before":"passed","after":"found"}]'
-
 fresh
-selftest --json --probe objects --probe stop >"$tmp/json" 2>/dev/null
-is "--probe, --json" "$(json "$tmp/json" '[.probes[].name] | join(" ")')" "objects stop"
+selftest --json --probe objects --probe flow >"$tmp/json" 2>/dev/null
+is "--probe, --json" "$(json "$tmp/json" '[.probes[].name] | join(" ")')" "objects flow"
 selftest --probe objects >/dev/null 2>&1
 is "an earlier result is not replaced" "$(ls "$tmp/out")" "$name.2.tar.zst
 $name.tar.zst"
@@ -111,21 +99,14 @@ model --time virtual -- "$RDMADUMP" selftest --output "$tmp/none" >"$tmp/log" 2>
 is "no directory: exit status" $? 3
 has "no directory: message" "$tmp/log" "name a directory that exists"
 
-model --time virtual -- "$RDMADUMP" selftest --destructive mlx5_1 --output "$tmp/out" mlx5_0 >"$tmp/log" 2>&1
-is "--destructive without the device's name: refused" $? 1
-has "... and what to do" "$tmp/log" 'repeat the name of the device that is tested'
-model --time virtual -- "$RDMADUMP" selftest --json --destructive mlx5_0 --probe link --probe netdev --output "$tmp/out" mlx5_0 >"$tmp/json" 2>"$tmp/log"
-is "--destructive on a model: no netdev is touched" "$(json "$tmp/json" '[.probes[].reason] | unique | join(" ")')" \
-	"the device is a model, its netdev may be another one's"
-
 # --- --dry-run -----------------------------------------------------------------------------
 
 fresh
 model --time virtual -- "$RDMADUMP" selftest --dry-run --output "$tmp/out" >"$tmp/plan" 2>&1
 is "--dry-run: exit status" $? 0
-is "--dry-run: all probes" "$(grep -cE '^[a-z]+ +[0-9]+ s +[0-9]+ ' "$tmp/plan")" 23
-model --time virtual -- "$RDMADUMP" selftest --dry-run --json --probe stop >"$tmp/json" 2>&1
-is "--dry-run --json" "$(jq -c '[.[0].name, .[0].frames, .[0].limit_s, length]' "$tmp/json")" '["stop",0,20,1]'
+is "--dry-run: all probes" "$(grep -cE '^[a-z]+ +[0-9]+ s +[0-9]+ ' "$tmp/plan")" 18
+model --time virtual -- "$RDMADUMP" selftest --dry-run --json --probe flow >"$tmp/json" 2>&1
+is "--dry-run --json" "$(jq -c '[.[0].name, .[0].frames, .[0].limit_s, length]' "$tmp/json")" '["flow",0,20,1]'
 is "--dry-run: no file" "$(ls "$tmp/out")" ""
 awk 'length > 80 {wide = 1} END {exit wide}' "$tmp/plan"
 ok "--dry-run: 80 columns" "$tmp/plan"
@@ -145,7 +126,7 @@ fi
 
 fresh
 cat >"$tmp/two" <<-END
-	"$RDMADUMP" selftest --output "$tmp/out" --probe objects --probe flow --probe stop --probe clocks >"$tmp/first" 2>&1 &
+	"$RDMADUMP" selftest --output "$tmp/out" --probe objects --probe flow --probe clocks >"$tmp/first" 2>&1 &
 	first=\$!
 	until grep -q '^objects' "$tmp/first" || ! kill -0 \$first; do sleep 0.02; done
 	"$RDMADUMP" selftest --output "$tmp/out" >"$tmp/second" 2>&1
@@ -175,42 +156,26 @@ readable() { # DIRECTORY
 	file=$(left_in "$1")
 	[ -z "$file" ] || "$RDMADUMP" selftest --show "$1/$file" >"$tmp/shown" 2>&1
 }
-# Options with which a probe runs, and is not skipped
-options_of() {
-	case $1 in
-	link | netdev) echo --destructive mlx5_0 --probe objects --probe "$1" ;; # which shows that there is a sniffer
-	peer) echo --listen --control-port $((12000 + $$ % 18000)) --probe peer ;;
-	*) echo --probe "$1" ;;
-	esac
-}
 # hit HOW PROBE DELAY: in the middle of that probe. HOW: a signal, or DISK: the file system becomes full.
 hit() {
-	local at=$tmp/hit/$1.$2 partial=$tmp/hit/$1.$2/out/$name.partial first='{'
-	case $2 in link | netdev) first='"objects"' ;; esac
+	local at=$tmp/hit/$1.$2 partial=$tmp/hit/$1.$2/out/$name.partial
 	mkdir -p "$at/out"
 	if [ "$1" = DISK ]; then mount -t tmpfs -o size=64k tmpfs "$at/out" 2>/dev/null || return; fi
-	# In virtual time: the delay is one of the probe, however busy the machine is. Without room, only `peer` needs
-	# a signal: it waits for minutes.
+	# In virtual time: the delay is one of the probe, however busy the machine is
 	cat >"$at/run" <<-END
-		"$RDMADUMP" selftest --output "$at/out" $(options_of "$2") >"$at/table" 2>"$at/log" </dev/null &
-		until [ -e "$at/out/$name.tar.zst" ] || grep -qs '$first' "$partial/result.json"; do sleep 0.1; done
+		"$RDMADUMP" selftest --output "$at/out" --probe "$2" >"$at/table" 2>"$at/log" </dev/null &
+		until [ -e "$at/out/$name.tar.zst" ] || grep -qs '{' "$partial/result.json"; do sleep 0.1; done
 		sleep $3
-		case $1.$2 in
-		DISK.*) head -c 100000 /dev/zero >"$partial/fill" 2>/dev/null ;;&
-		DISK.peer) kill -INT \$! ;;
-		DISK.*) ;;
+		case $1 in
+		DISK) head -c 100000 /dev/zero >"$partial/fill" 2>/dev/null ;;
 		*) kill -$1 \$! ;;
 		esac 2>/dev/null
 		wait \$!
 	END
-	model --time virtual --gen $gen --rate 2000 --latency 2 --dev netdev_set=follows --keep "$at/tree" --stats "$at/stats" -- \
+	model --time virtual --gen $gen --rate 2000 --latency 2 --stats "$at/stats" -- \
 		bash "$at/run" >/dev/null 2>&1
 	echo $? >"$at/status"
 	[ "$1" != DISK ] || { rm -f "$at/out/$name.partial/fill"; cp -r "$at/out" "$at/left"; umount "$at/out"; }
-}
-is_restored() { # DIRECTORY: the netdev is as before; a second process does it after SIGKILL
-	local net=$1/tree/sys/class/net/enp1s0f0np0
-	[ "$(($(cat "$net/flags") & 1)) $(cat "$net/mtu") $(cat "$net/address")" = "$before" ]
 }
 judge_signal() { # SIGNAL PROBE
 	local at=$tmp/hit/$1.$2 status
@@ -242,31 +207,20 @@ judge_hit() { # HOW PROBE
 		ok "a full disk at $2: the probe was run" "$at/table"
 		;;
 	esac
-	case $2 in
-	link | netdev)
-		until_true is_restored "$at"
-		ok "$1 at $2: the netdev is restored"
-		;;
-	esac
 }
 probes=$(json "$result" '.probes[].name')
-before="1 1500 $(json "$result" '.probes[0].values.netdevs.value[0].mac')"
 hows="KILL INT TERM DISK"
 n=0
 hits=
 for probe in $probes; do
-	# SIGINT and SIGTERM have one handler: both at probes that change a netdev, else in turn
+	# SIGINT and SIGTERM have one handler: in turn
 	for how in $hows; do
 		n=$((n + 1))
-		case $probe.$how.$((n / 4 % 2)) in
-		link.* | netdev.*) ;;
-		*.INT.0 | *.TERM.1) continue ;;
+		case $how.$((n / 4 % 2)) in
+		INT.0 | TERM.1) continue ;;
 		esac
-		# In a quick run one of the four at each probe; at those that change a netdev always SIGKILL
-		case $probe.$how in
-		link.KILL | netdev.KILL) ;;
-		*) [ -n "${TEST_FULL-}" ] || [ $((n % 5)) = 0 ] || continue ;;
-		esac
+		# In a quick run one of the four at each probe
+		[ -n "${TEST_FULL-}" ] || [ $((n % 5)) = 0 ] || continue
 		hits+="$how $probe"$'\n'
 		while [ "$(jobs -rp | wc -l)" -ge 6 ]; do wait -n; done
 		hit "$how" "$probe" "0.$((n * 7 % 20 + 10))" &
@@ -298,7 +252,7 @@ done
 for options in "" --json; do
 	fresh
 	# shellcheck disable=SC2086 # an option or none
-	{ selftest $options --probe objects --probe stop 2>"$tmp/log"; echo $? >"$tmp/status"; } | true
+	{ selftest $options --probe objects --probe flow 2>"$tmp/log"; echo $? >"$tmp/status"; } | true
 	is "SIGPIPE $options: exit status" "$(cat "$tmp/status")" 0
 	! grep -qE 'pipe|cannot|partial' "$tmp/log"
 	ok "SIGPIPE $options: quiet" "$tmp/log"

@@ -32,8 +32,6 @@ is "backup port: why, of all probes that would" \
 	"$(jq -r --arg why "$backup" '[.probes[] | select(.reason // "" | startswith($why)).name] | join(" ")' json)" \
 	"send contents paths clocks oversize overload wakeup recovery"
 is "backup port: connections within the adapter are tried" "$(probe loopback .outcome)" passed
-bonded "active-backup 1" enp1s0f1np1 --peer 127.0.0.1 --probe peer
-is "backup port: nothing goes to a peer" "$(probe peer '.outcome, .reason' | cut -c1-64 | xargs)" "skipped $backup"
 while IFS='|' read -r name mode active errors; do
 	bonded "$mode" "$active" --probe send
 	is "$name" "$(kinds) $(probe send '.reason // ""' | cut -c1-30)" "$errors"

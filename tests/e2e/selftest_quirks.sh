@@ -30,7 +30,6 @@ cases() {
 		list - --dev qp_counter=yes
 		left-qps residue:objects_left --dev qp_counter=yes,leftovers=yes
 		left-flows second:one_sniffer_per_process,second:one_sniffer,residue:capture_refused --dev all_sniffers=1,leftovers=yes
-		linger stop:late_frames --dev linger_ms=60
 		port-down inventory:port_not_active --dev state=down
 		no-sniffer objects! --dev sniffer=no
 		eacces objects! --fault verb=create_flow,errno=EACCES
@@ -137,7 +136,7 @@ judge() { # NAME EXPECTED STATUS
 
 # The probes that a row runs: those that need little time, and those of the kind that it is about
 probes_of() { # NAME EXPECTED
-	local list="inventory capabilities objects flow second receive stop residue"
+	local list="inventory capabilities objects flow second receive residue"
 	[ "$1" = kind ] && return
 	case $2 in *send:* | *loopback:* | *contents:*) list+=" send loopback contents" ;; esac
 	case $2 in *paths:* | *clocks:*) list+=" paths clocks" ;; esac
@@ -203,7 +202,7 @@ load_cases() {
 		counted-elsewhere overload:loss_not_counted --dev drop_counter=rx_out_of_buffer --ethtool rx_out_of_buffer=5
 		not-counted-of-others overload:loss_not_counted --dev drop_counter=none --mode drop --loopback never
 		cached overload:counters_cached --lifespan 400
-		slow-counters overload:counters_cached,stall:slow_counters --lifespan 150,200
+		slow-counters overload:counters_cached --lifespan 150,200
 		load-slow - --latency 25
 		lost-events wakeup:missed_events --dev lost_events=7
 		other-status oversize:other_status --dev oversize=other
@@ -216,7 +215,7 @@ load_cases() {
 	LIST
 	[ "$(id -u)" = 0 ] && echo "creds recovery:no_restart_unprivileged --dev creds=checked"
 }
-load_probes="oversize overload idle wakeup recovery stall cost"
+load_probes="oversize overload idle wakeup recovery cost"
 # load NAME PROBES OPTION...: options of the model; in the background, as `start`
 load() {
 	local name=$1 probes=$2
@@ -226,12 +225,6 @@ load() {
 		"$RDMADUMP" selftest --json --output "$tmp/runs/$name/out" $(printf -- '--probe %s ' $probes)
 }
 value() { jq -r --arg p "$1" --arg v "$2" '.probes[] | select(.name == $p) | .values[$v].value' "$tmp/json"; }
-
-# What a netdev's link, MTU and MAC address do to the port
-for how in follows stays errors slow; do
-	start "netdev-$how" --gen count=100000000,size=60-1400 --dev netdev_set=$how -- \
-		"$RDMADUMP" selftest --json --output "$tmp/runs/netdev-$how/out" --destructive mlx5_0 --probe objects --probe link --probe netdev
-done
 
 at_once=3
 rows=()
@@ -267,23 +260,6 @@ for row in "${rows[@]}"; do
 	is "$name: status of a frame that is too long" "$(value oversize wc_status) $(value oversize vendor_syndrome)" "1 104"
 	is "$name: each lost frame is counted" "$(value overload growth)" "$(value overload missing_least)"
 done
-finished netdev-follows
-judge netdev-follows - $?
-is "netdev-follows: nothing is skipped, all is restored" \
-	"$(jq -c '[.probes[1:][] | .outcome, .values.restored.value]' "$tmp/json")" '["passed",true,"passed",true]'
-is "netdev-follows: the port goes down and up" "$(value link port_down) $(value link port_active_again)" "true true"
-# How many is a matter of the machine's speed.
-is "netdev-follows: frames after each change are counted" \
-	"$(jq -c '[.probes[].values | .frames_after_up, .frames_other_mtu, .frames_other_mac | select(.) | .value >= 0]' "$tmp/json")" "[true,true,true]"
-is "netdev-follows: what it means is what was counted" \
-	"$(jq -c '.probes[] | select(.name == "netdev") | (.meaning | startswith("frames arrive")) == (.values | .frames_other_mtu.value + .frames_other_mac.value > 0)' "$tmp/json")" true
-finished netdev-stays
-judge netdev-stays link:port_stays_active $?
-finished netdev-errors
-judge netdev-errors link:errors_at_link_down,netdev:errors_at_change $?
-finished netdev-slow
-judge netdev-slow - $?
-is "netdev-slow: the port needs 25 s" "$(value link port_active_again), $(($(value link up_after) / 1000)) s" "true, 25 s"
 finished elsewhere
 has "what counts instead is named" "$tmp/json" "by about as much grew ethtool/rx_out_of_buffer [0-9]+\""
 finished reset
@@ -306,7 +282,7 @@ is "no frame at all: skipped" "$(jq -r '[.probes[].outcome] | unique | join(" ")
 rm -rf "$tmp/out"/*
 model --time virtual -- "$RDMADUMP" selftest --json --output "$tmp/out" >"$tmp/json" 2>"$tmp/log"
 is "idle: exit status" $? 0
-is "idle: skipped" "$(jq -r '[.probes[] | select(.outcome == "skipped") | .name] | join(" ")' "$tmp/json")" "receive peer stop link netdev"
+is "idle: skipped" "$(jq -r '[.probes[] | select(.outcome == "skipped") | .name] | join(" ")' "$tmp/json")" "receive"
 
 # What is said about each finding: what was seen, and what it means for captures
 jq -r '.probes[] | .name as $p | .found[] | [$p + ":" + .key, .meaning] | @tsv' "$tmp"/runs/*/json >"$tmp/said"
@@ -352,7 +328,7 @@ model --time virtual --rate 5000 --gen count=100000000,size=60-1400 --dev cqe_co
 is "compressed completions: exit status" $? 0
 is "... found once, and then no frame is asked for" \
 	"$(found "$tmp/json") $(jq -r '[.probes[] | select(.reason // "" | test("compresses")) | .name] | join(" ")' "$tmp/json")" \
-	"receive:completions_compressed send loopback contents paths clocks oversize overload idle wakeup recovery stop stall cost"
+	"receive:completions_compressed send loopback contents paths clocks oversize overload idle wakeup recovery cost"
 rm -rf "$tmp/out"/*
 
 # The probe of the receive paths alone: each path refuses them by itself

@@ -316,7 +316,6 @@ static const struct conf_key device_keys[] = {
 	KEY_WORD("context", DEVICE, ioctl_context, "write|ioctl"),
 	KEY_WORD("leftovers", DEVICE, leftovers, "no|yes"),
 	KEY_WORD("reset", DEVICE, deaf, "keeps|deaf"),
-	KEY_WORD("netdev_set", DEVICE, netdev_set, "no|follows|stays|errors|slow"),
 	KEY_TEXT("gateway", DEVICE, gateway),
 	KEY_TEXT("drop_counter", DEVICE, drop_counter),
 	KEY_NUMBER("drop_every", DEVICE, drop_every, 1),

@@ -474,20 +474,6 @@ static bool must_look(struct hca *h)
 	return false;
 }
 
-static void links_come_up(struct hca *h, uint64_t now, uint64_t *wake)
-{
-	for (uint32_t i = 0; i < h->conf->nports; i++) {
-		struct port *p = &h->port[i];
-
-		if (p->up_ns > now) {
-			wake_by(wake, p->up_ns);
-		} else if (p->up_ns) {
-			p->up_ns = 0;
-			port_set_state(h, p, true);
-		}
-	}
-}
-
 /* True: there is more to do at once. Else *wake may become earlier. */
 static bool housekeeping(struct hca *h, uint64_t now, uint64_t *wake)
 {
@@ -503,7 +489,6 @@ static bool housekeeping(struct hca *h, uint64_t now, uint64_t *wake)
 	if (!fault_timers(h) || h->conf->linger_ns)
 		wake_by(wake, now + LOOK_NS);
 	gateway_poll(h, now);
-	links_come_up(h, now, wake);
 	if (clock_housekeeping(h, now))
 		wake_by(wake, now + COUNTERS_NS);
 	LIST_FOREACH(qp, &h->qps, link)

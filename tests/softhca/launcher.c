@@ -311,7 +311,6 @@ static const struct key {
 	{"qp_counter", "no", "yes|no|foreign|vport|E[A-Z]+", OF_DEVICE},
 	{"more_qps", "0", NUMBER, OF_DEVICE},
 	{"lost_events", "0", NUMBER, OF_DEVICE},
-	{"netdev_set", "no", "no|follows|stays|errors|slow", OF_DEVICE},
 	{"drop_counter", "out_of_buffer", "[a-z0-9_]+", OF_DEVICE},
 	{"drop_every", "1", "[1-9][0-9]*", OF_DEVICE},
 	{"table", "0", NUMBER, OF_DEVICE},

@@ -612,7 +612,6 @@ EXPORT int ioctl(int fd, unsigned long request, ...)
 	struct ctx *ctx = uverbs_from_fd(fd);
 	va_list ap;
 	void *arg;
-	int rc;
 
 	va_start(ap, request);
 	arg = va_arg(ap, void *);
@@ -622,11 +621,6 @@ EXPORT int ioctl(int fd, unsigned long request, ...)
 	if (request == SIOCETHTOOL && netdev_find(((struct ifreq *)arg)->ifr_name, 0))
 		return ethtool_ioctl(
 			((struct ifreq *)arg)->ifr_name, ((struct ifreq *)arg)->ifr_data);
-	if (request >= SIOCGIFNAME && request <= SIOCGIFINDEX &&
-		netdev_ioctl(netdev_find(((struct ifreq *)arg)->ifr_name, 0), request, arg, &rc)) {
-		errno = rc;
-		return rc ? -1 : 0;
-	}
 	return (int)syscall(SYS_ioctl, fd, request, arg);
 }
 

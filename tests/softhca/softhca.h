@@ -70,7 +70,6 @@ struct fault {
 
 /* What a frame does that is longer than its receive buffer. */
 /* Whether programs can change a netdev's settings, and what that does to its port. */
-enum netdev_set { NETDEV_FIXED, NETDEV_FOLLOWS, NETDEV_STAYS, NETDEV_ERRORS, NETDEV_SLOW };
 /* What chooses the queue of a frame: its fields, its bytes, or nothing: the first one has all. */
 enum rss_hash { RSS_TOEPLITZ, RSS_BY_FRAME, RSS_NONE };
 enum oversize {
@@ -153,7 +152,6 @@ struct hca_conf {
 	bool foreign_qps;  /* RDMA netlink lists queue pairs as those of another process */
 	bool vport_names;  /* counters of a queue pair have names like vport_out_of_buffer */
 	enum rss_hash rss_hash;
-	enum netdev_set netdev_set;
 	uint64_t lost_events;  /* each so many-th completion event; 0: none */
 	uint64_t drop_every;   /* of the drops, the counter counts each so many-th */
 	uint64_t slow_ns;      /* between packets of a reliable connection while a flow exists */
@@ -427,7 +425,6 @@ struct port {
 	const struct port_conf *conf;
 	uint32_t num;
 	bool up;
-	uint64_t up_ns; /* when it comes up; 0: it does not */
 	struct qp *dest[MAX_DESTS];
 	uint32_t ndests;
 	bool capturing;
@@ -721,9 +718,6 @@ void port_files_open(struct hca *h);
 int counters_open(const char *path);
 /* Brings the files of all devices up to date (preload.c). */
 void counters_refresh(void);
-/* A request of <sys/ioctl.h> for a netdev's settings: 0 or an errno. False: it is none (netdev.c).
- */
-bool netdev_ioctl(const struct port_conf *p, unsigned long request, void *arg, int *rc);
 int ethtool_ioctl(const char *netdev, void *command);
 void ethtool_set(const char *netdev, const char *name, uint64_t value);
 void ethtool_add(const char *netdev, const char *name, uint64_t value);

@@ -45,7 +45,7 @@ sed 's/^/# /' /tmp/table
 is "nothing but the archive" "$(ls /tmp/out)" "selftest-vm-a-$DEV.tar.zst"
 is "nothing of the program is left" "$(objects)" 0
 for expected in "capabilities found" "objects found" "flow skipped" "second skipped" "receive skipped" \
-	"stop skipped" "residue passed"; do
+	"residue passed"; do
 	is "rxe: $expected" "$(row "${expected% *}")" "${expected#* }"
 done
 grep -q '^objects .*the device has no sniffer' /tmp/table
@@ -90,65 +90,4 @@ grep -q 'CAP_NET_RAW' /tmp/table
 judge $? "nobody: what that needs" /tmp/table
 is "nobody: residue" "$(row residue)" passed
 
-# --- --destructive: link, MTU and MAC address ---------------------------------------------------
-
-destructive() { timeout 240 rdmadump selftest --output /tmp/destroyed --destructive "$DEV" --probe objects "$@" "$DEV" >/tmp/table 2>&1; }
-settings() { ip -o link show dev "$NETDEV" | sed 's/ qlen.*link/ link/'; ip -o addr show dev "$NETDEV"; ip route show table all dev "$NETDEV" | sort; }
-# Without a fork: the kernel's flags of the netdev; the lowest bit is IFF_UP
-is_up() { read -r flags <"/sys/class/net/$NETDEV/flags" && [ $((flags & 1)) = 1 ]; }
-until_down() { until ! is_up || ! kill -0 "$1" 2>/dev/null; do :; done; }
-until_up() { looks=0; until is_up || [ "$looks" -ge 100000 ]; do looks=$((looks + 1)); done; }
-
-mkdir /tmp/destroyed
-rdmadump selftest --probe link --output /tmp/destroyed "$DEV" >/tmp/table 2>&1
-is "link: not without --destructive" "$(row link)" skipped
-rdmadump selftest --destructive rxe_b "$DEV" >/tmp/log 2>&1
-is "--destructive with another device's name: exit status" $? 1
-grep -q "repeat the name of the device that is tested" /tmp/log
-judge $? "--destructive with another device's name: the message" /tmp/log
-settings >/tmp/before
-destructive --probe link
-grep -q "^link  *skipped .*would lose" /tmp/table
-judge $? "link: not where routes would be lost" /tmp/table
-settings >/tmp/after
-diff /tmp/before /tmp/after >/tmp/diff
-judge $? "link: nothing has changed" /tmp/diff
-
-# The routes of lib.sh would be lost; the kernel's own come back.
-ip route flush table 10
-settings >/tmp/before
-ip -o monitor link dev "$NETDEV" >/tmp/monitor 2>/dev/null &
-monitor_pid=$!
-destructive --probe link --probe netdev
-judge $? "--destructive: exit status" /tmp/table
-sed 's/^/# /' /tmp/table
-is "link: passed" "$(row link)" passed
-is "netdev: passed" "$(row netdev)" passed
-guest quiet 5
-kill "$monitor_pid"
-settings >/tmp/after
-diff /tmp/before /tmp/after >/tmp/diff
-judge $? "--destructive: everything is as before" /tmp/diff
-grep -q 'state DOWN' /tmp/monitor
-judge $? "link: the kernel saw it go down" /tmp/monitor
-grep -q 'mtu 1496' /tmp/monitor
-judge $? "netdev: the kernel saw another MTU" /tmp/monitor
-mac=$(cat "/sys/class/net/$NETDEV/address")
-sed -n 's/.*link\/ether \([0-9a-f:]*\) .*/\1/p' /tmp/monitor | grep -v "$mac" >/tmp/macs
-[ -s /tmp/macs ]
-judge $? "netdev: the kernel saw another MAC address" /tmp/monitor
-
-for signal in INT KILL; do
-	rdmadump selftest --output /tmp/destroyed --destructive "$DEV" --probe link "$DEV" >/tmp/table 2>&1 &
-	selftest_pid=$!
-	until_down "$selftest_pid"
-	is_up
-	is "SIG$signal: while the link is down" $? 1
-	kill -$signal "$selftest_pid"
-	wait "$selftest_pid" 2>/dev/null
-	until_up
-	settings >/tmp/after
-	diff /tmp/before /tmp/after >/tmp/diff
-	judge $? "SIG$signal: everything is as before" /tmp/diff
-done
 kill "$ping_pid" 2>/dev/null || :

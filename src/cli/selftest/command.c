@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* `rdmadump selftest`: runs the probes of a device, or shows and compares results. */
+/* `rdmadump selftest`: runs the probes of a device, or shows a result. */
 #include "../command.h"
 #include "../cli.h"
 #include "../parse.h"
@@ -16,52 +16,30 @@
 #define PROBES_MAX 64
 
 struct settings {
-	const char *destructive, *restore; /* the device's name again; a netdev's state */
-	const char *device, *peer, *listen_address, *output, *show, *compare, *second;
+	const char *device, *output, *show;
 	const struct rd_probe *probe[PROBES_MAX + 1];
 	unsigned int n_probes;
-	uint64_t control_port; /* 0: not named */
 	uint64_t vlan;
-	bool json, dry_run, long_run, hash, hold, listen, icmd;
+	bool json, dry_run, long_run, hash, hold, icmd;
 };
 
 enum {
 	OPT_JSON = 0x100,
 	OPT_LONG,
 	OPT_DRY_RUN,
-	OPT_PEER,
-	OPT_LISTEN,
-	OPT_CONTROL_PORT,
-	OPT_DESTRUCTIVE,
 	OPT_HASH,
 	OPT_SNIFFER,
 	OPT_VLAN,
 	OPT_PROBE,
 	OPT_OUTPUT,
 	OPT_SHOW,
-	OPT_COMPARE,
-	OPT_HOLD,
-	OPT_RESTORE
+	OPT_HOLD
 };
 
 static const struct argp_option options[] = {
 	{"dry-run", OPT_DRY_RUN, NULL, 0,
 		"Change nothing: print what each probe would create, and how long it may take", 0},
 	{"probe", OPT_PROBE, "PROBE", 0, "Run only this probe; may be given several times", 0},
-	{"peer", OPT_PEER, "HOST", 0,
-		"Also test with HOST, where 'selftest --listen' runs. With --listen: accept only "
-		"HOST",
-		0},
-	{"listen", OPT_LISTEN, "ADDRESS", OPTION_ARG_OPTIONAL,
-		"Wait for 'selftest --peer' on another machine, and test with it; for trusted "
-		"networks only. With =ADDRESS: only at that IP address of this machine",
-		0},
-	{"control-port", OPT_CONTROL_PORT, "PORT", 0,
-		"TCP port of --peer and --listen, the same on both machines (default: 24095)", 0},
-	{"destructive", OPT_DESTRUCTIVE, "DEV", 0,
-		"Allow probes that interrupt traffic: link down and up, other MTU and MAC address. "
-		"DEV repeats the name of the device",
-		0},
 	{"long", OPT_LONG, NULL, 0, "Measure clock drift for 30 seconds", 0},
 	{"hash-addresses", OPT_HASH, NULL, 0,
 		"Replace addresses and host names with random ones, and payload with zeros", 0},
@@ -74,9 +52,7 @@ static const struct argp_option options[] = {
 	{"output", OPT_OUTPUT, "DIR", 0, "Write the result to DIR", 0},
 	{"json", OPT_JSON, NULL, 0, "Print JSON", 0},
 	{"show", OPT_SHOW, "FILE", 0, "Print the table of a result", 0},
-	{"compare", OPT_COMPARE, "FILE", 0, "Print how FILE differs from a second result", 0},
-	{"hold", OPT_HOLD, NULL, OPTION_HIDDEN, "", 0},
-	{"restore", OPT_RESTORE, "STATE", OPTION_HIDDEN, "", 0}, {0}};
+	{"hold", OPT_HOLD, NULL, OPTION_HIDDEN, "", 0}, {0}};
 
 static void add_probe(struct settings *s, const char *name, struct argp_state *state)
 {
@@ -91,12 +67,10 @@ static void add_probe(struct settings *s, const char *name, struct argp_state *s
 
 static error_t parse_argument(struct settings *s, const char *arg, struct argp_state *state)
 {
-	const char **to = s->compare ? &s->second : &s->device;
-
-	if (*to)
+	if (s->device)
 		rd_cli_usage_error(
 			state->name, "unexpected argument '%s': selftest takes one device", arg);
-	*to = arg;
+	s->device = arg;
 	return 0;
 }
 
@@ -110,19 +84,8 @@ static void set_sniffer(struct settings *s, const char *name, struct argp_state 
 
 static void check(const struct settings *s, struct argp_state *state)
 {
-	if (s->compare && s->device && !s->second)
-		rd_cli_usage_error(state->name, "--compare FILE must precede the other result '%s'",
-			s->device);
-	else if (s->compare && !s->second)
-		rd_cli_usage_error(
-			state->name, "--compare '%s': name the other result, too", s->compare);
-	else if (s->show && (s->compare || s->device))
-		rd_cli_usage_error(
-			state->name, "--show '%s' takes no device and no other result", s->show);
-	else if (s->control_port && !s->peer && !s->listen)
-		rd_cli_usage_error(state->name, "--control-port needs --peer or --listen");
-	else if (s->icmd && (s->peer || s->listen))
-		rd_cli_usage_error(state->name, "--sniffer icmd excludes --peer and --listen");
+	if (s->show && s->device)
+		rd_cli_usage_error(state->name, "--show '%s' takes no device", s->show);
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -135,19 +98,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_DRY_RUN:
 		s->dry_run = true;
-		return 0;
-	case OPT_PEER:
-		s->peer = arg;
-		return 0;
-	case OPT_LISTEN:
-		s->listen = true;
-		s->listen_address = arg;
-		return 0;
-	case OPT_CONTROL_PORT:
-		parse_number(state, "--control-port", arg, 1, UINT16_MAX, &s->control_port);
-		return 0;
-	case OPT_DESTRUCTIVE:
-		s->destructive = arg;
 		return 0;
 	case OPT_LONG:
 		s->long_run = true;
@@ -170,14 +120,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_SHOW:
 		s->show = arg;
 		return 0;
-	case OPT_COMPARE:
-		s->compare = arg;
-		return 0;
 	case OPT_HOLD:
 		s->hold = true;
-		return 0;
-	case OPT_RESTORE:
-		s->restore = arg;
 		return 0;
 	case ARGP_KEY_ARG:
 		return parse_argument(s, arg, state);
@@ -229,28 +173,6 @@ static int show(const struct settings *s, struct rd_error *err)
 	else
 		selftest_print_document(document);
 	json_decref(document);
-	return rc ? rc : end_output(err);
-}
-
-static int compare(const struct settings *s, struct rd_error *err)
-{
-	json_t *before, *after, *list;
-	int rc = 0;
-
-	if (rd_selftest_load(&before, s->compare, err) < 0)
-		return -1;
-	if (rd_selftest_load(&after, s->second, err) < 0) {
-		json_decref(before);
-		return -1;
-	}
-	list = rd_selftest_compare(before, after);
-	if (s->json)
-		rc = put_json(list, err);
-	else
-		selftest_print_differences(list);
-	json_decref(list);
-	json_decref(before);
-	json_decref(after);
 	return rc ? rc : end_output(err);
 }
 
@@ -352,27 +274,18 @@ static int with_port(const struct settings *s, const struct rd_devices *devices)
 {
 	const struct rd_wanted_port wanted = {.name = s->device};
 	char place[RD_NAME_MAX + 16];
-	static const char *const guard[] = {"rdmadump", "selftest", "--restore", NULL};
 	const char *const flow_holder[] = {"rdmadump", "selftest", "--hold", place, NULL};
 	const char *const icmd_holder[] = {
 		"rdmadump", "selftest", "--hold", "--sniffer", "icmd", place, NULL};
 	struct rd_selftest_config config = {.directory = s->output,
 		.probes = s->n_probes ? s->probe
-			  : s->listen ? rd_probes_of_listener
 			  : s->icmd   ? rd_probes_of_icmd
 				      : NULL,
-		.peer = s->peer,
-		.listen = s->listen,
-		.listen_address = s->listen_address,
-		.control_port =
-			(unsigned short)(s->control_port ? s->control_port : RD_SELFTEST_PORT),
 		.vlan = (unsigned short)s->vlan,
-		.destructive = s->destructive != NULL,
 		.icmd = s->icmd,
 		.long_run = s->long_run,
 		.hash_addresses = s->hash,
 		.holder = s->icmd ? icmd_holder : flow_holder,
-		.guard = guard,
 		.stop = &stop,
 		.ctx = (void *)(uintptr_t)s,
 		.began = on_began,
@@ -381,12 +294,6 @@ static int with_port(const struct settings *s, const struct rd_devices *devices)
 
 	if (rd_wanted_port_find(devices, &wanted, &config.device, &config.port, &err) < 0)
 		return rd_cli_fail(&err);
-	if (s->destructive && strcmp(s->destructive, config.device->name) != 0) {
-		rd_fail(&err, RD_CLASS_USAGE, 0, "repeat the name of the device that is tested",
-			"--destructive '%s': the device is %s", s->destructive,
-			config.device->name);
-		return rd_cli_fail(&err);
-	}
 	snprintf(place, sizeof(place), "%s:%u", config.device->name, config.port->num);
 	if (s->hold) {
 		int (*hold)(const struct rd_device *, const struct rd_port *, int, int,
@@ -418,7 +325,7 @@ int rd_cmd_selftest(int argc, char **argv)
 {
 	static const struct argp argp = {.options = options,
 		.parser = parse_option,
-		.args_doc = "[DEV[:PORT]]\n--show FILE\n--compare FILE FILE",
+		.args_doc = "[DEV[:PORT]]\n--show FILE",
 		.doc = "Tests whether a device can be captured, and how well. Creates only objects "
 		       "of its own, and prints the result of each probe and what it means for "
 		       "captures. Writes all details to an archive, selftest-HOST-DEV.tar.zst."};
@@ -430,11 +337,5 @@ int rd_cmd_selftest(int argc, char **argv)
 	rd_cli_log(RD_LOG_INFO);
 	if (s.show)
 		return show(&s, &err) < 0 ? rd_cli_fail(&err) : RD_CLASS_NONE;
-	if (s.compare)
-		return compare(&s, &err) < 0 ? rd_cli_fail(&err) : RD_CLASS_NONE;
-	if (s.restore)
-		return rd_selftest_restore(s.restore, STDIN_FILENO, STDOUT_FILENO, &err) < 0
-			       ? rd_cli_fail(&err)
-			       : RD_CLASS_NONE;
 	return with_device(&s);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The parts of `rdmadump selftest`: tables of a plan, of results, of differences. */
+/* The parts of `rdmadump selftest`: tables of a plan and of results. */
 #ifndef RDMADUMP_CLI_SELFTEST_SELFTEST_H
 #define RDMADUMP_CLI_SELFTEST_SELFTEST_H
 
@@ -16,6 +16,5 @@ void selftest_print_probe(const json_t *probe);
 void selftest_print_end(const json_t *document);
 /* Both of them, and all probes. */
 void selftest_print_document(const json_t *document);
-void selftest_print_differences(const json_t *list);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Prints plans, results and differences as tables of 80 columns. */
+/* Prints plans and results as tables of 80 columns. */
 #include "selftest.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,6 @@
 #define GAP	     2
 #define TEXT_AT	     (WIDTH_PROBE + WIDTH_RESULT + WIDTH_VALUE + 3 * GAP)
 #define TEXT_WIDTH   (COLUMNS - TEXT_AT)
-#define DIFFER_WIDTH 20
 
 static const char *text_of(const json_t *object, const char *key)
 {
@@ -134,10 +133,6 @@ void selftest_print_document(const json_t *document)
 /* The reason why the probe would be skipped; NULL: it would run. */
 static const char *skipped(const struct rd_selftest_config *c, const struct rd_probe *probe)
 {
-	if (probe->needs & RD_PROBE_PEER && !c->peer && !c->listen)
-		return "skipped without --peer or --listen";
-	if (probe->needs & RD_PROBE_DESTRUCTIVE && !c->destructive)
-		return "skipped without --destructive";
 	if (probe->needs & RD_PROBE_ICMD && !c->icmd)
 		return "skipped without --sniffer icmd";
 	return NULL;
@@ -178,30 +173,4 @@ json_t *selftest_plan_json(const struct rd_selftest_config *c)
 				      "frames", (int)(*probe)->frames, "limit_s",
 				      (int)rd_probe_limit(*probe), "skipped", skipped(c, *probe)));
 	return list;
-}
-
-/* --- differences -------------------------------------------------------------------------- */
-
-static char *compact(const json_t *value)
-{
-	return json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_SORT_KEYS);
-}
-
-void selftest_print_differences(const json_t *list)
-{
-	const json_t *one;
-	size_t i;
-
-	if (!json_array_size(list))
-		puts("no differences");
-	json_array_foreach (list, i, one) {
-		char *before = compact(json_object_get(one, "before"));
-		char *after = compact(json_object_get(one, "after"));
-
-		printf("%-*s  %-*s  ", WIDTH_PROBE, text_of(one, "probe"), DIFFER_WIDTH,
-			text_of(one, "name"));
-		printf("%s -> %s\n", before ? before : "?", after ? after : "?");
-		free(before);
-		free(after);
-	}
 }
