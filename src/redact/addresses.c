@@ -122,6 +122,12 @@ void rd_redact_ipv4(struct rd_redact *r, uint8_t ip[4])
 	record_address(r, RD_REDACT_IPV4, old, ip);
 }
 
+bool ipv4_was_seen(const struct rd_redact *r, const uint8_t ip[4])
+{
+	return ip[3] == 0 || ip[3] == 255 ? part_was_seen(r, SPACE_IPV4_24, rd_be32(ip) >> 8)
+					  : part_was_seen(r, SPACE_IPV4_32, rd_be32(ip));
+}
+
 /* --- IPv6 and GIDs ---------------------------------------------------------------------------- */
 
 /* Groups of zeros and link-local prefixes are kept. */

@@ -102,7 +102,11 @@ static size_t groups_of(const char *text, size_t left, unsigned int each, char s
 		at++;
 	}
 	*n = at;
-	return at < left && is_digit(text[at]) ? 0 : count;
+	if (at >= left || !is_digit(text[at]))
+		return count;
+	/* 0c-42-a1-b3-12-34-2.pcap */
+	*n = at - 1;
+	return count && separator == '-' ? count : 0;
 }
 
 static bool pairs(
@@ -288,6 +292,15 @@ static bool is_version(const char *text, size_t at, size_t n, size_t len, uint8_
 	return dots > 0 && dots < 3;
 }
 
+static void put_ipv4(struct rd_redact *r, uint8_t ip[4], size_t at, size_t n, struct form *f)
+{
+	rd_redact_ipv4(r, ip);
+	inet_ntop(AF_INET, ip, f->to, sizeof(f->to));
+	f->at = at;
+	f->n = n;
+	f->to_n = strlen(f->to);
+}
+
 /*
  * An address in the numbers at `at`, perhaps with a port after a dot, as tcpdump prints it. Returns
  * the bytes of all of them: a part of a longer number is no address.
@@ -296,7 +309,7 @@ static size_t ipv4(const struct place *p, size_t at, size_t end, struct form *f)
 {
 	char copy[INET_ADDRSTRLEN];
 	size_t n = 0, groups = 0, four = 0;
-	uint8_t old[4], ip[4];
+	uint8_t ip[4];
 
 	while (at + n < end && isdigit((unsigned char)p->text[at + n])) {
 		size_t digits = run_of_digits(p->text + at + n, end - at - n);
@@ -312,16 +325,29 @@ static size_t ipv4(const struct place *p, size_t at, size_t end, struct form *f)
 	if (groups < 4 || groups > 5 || four >= sizeof(copy))
 		return n;
 	snprintf(copy, sizeof(copy), "%.*s", (int)four, p->text + at);
-	if (inet_pton(AF_INET, copy, ip) != 1 || is_version(p->text, at, four, p->n, ip[0]) ||
-		(groups == 5 && ip[0] <= VERSION_MAX))
+	if (inet_pton(AF_INET, copy, ip) != 1 || ((is_version(p->text, at, four, p->n, ip[0]) ||
+							  (groups == 5 && ip[0] <= VERSION_MAX)) &&
+							 !ipv4_was_seen(p->r, ip)))
 		return n;
-	memcpy(old, ip, sizeof(old));
-	rd_redact_ipv4(p->r, ip);
-	inet_ntop(AF_INET, ip, f->to, sizeof(f->to));
-	f->at = at;
-	f->n = four;
-	f->to_n = strlen(f->to);
+	put_ipv4(p->r, ip, at, four, f);
 	return n;
+}
+
+/* A letter beside an address may be of a version: only an address that was seen elsewhere. */
+static bool seen_ipv4(const struct place *p, size_t at, size_t end, struct form *f)
+{
+	char copy[INET_ADDRSTRLEN];
+	size_t n = 0, dots = 0;
+	uint8_t ip[4];
+
+	while (at + n < end && n + 1 < sizeof(copy) &&
+		(isdigit((unsigned char)p->text[at + n]) || (p->text[at + n] == '.' && ++dots < 4)))
+		n++;
+	snprintf(copy, sizeof(copy), "%.*s", (int)n, p->text + at);
+	if (inet_pton(AF_INET, copy, ip) != 1 || !ipv4_was_seen(p->r, ip))
+		return false;
+	put_ipv4(p->r, ip, at, n, f);
+	return true;
 }
 
 static bool ipv6(struct rd_redact *r, const char *text, size_t n, struct form *f)
@@ -350,26 +376,52 @@ static bool ipv6(struct rd_redact *r, const char *text, size_t n, struct form *f
 /* --- runs ---------------------------------------------------------------------------------------
  */
 
+/* Most names in front of "::" have no digit, as in std::dec. */
+static bool begins_ipv6(const char *text, size_t n)
+{
+	size_t digits = run_of_digits(text, n), decimal = 0;
+
+	for (size_t i = 0; i < digits; i++)
+		decimal += isdigit((unsigned char)text[i]) != 0;
+	return digits > 2 && decimal;
+}
+
+static bool colons(const struct place *p, size_t at, size_t end, bool in_word, struct form *f)
+{
+	const char *text = p->text + at;
+	size_t n = end - at;
+
+	f->at = at;
+	return pairs(p->r, text, n, ':', f) || fours(p->r, text, n, ':', f) ||
+	       ((!in_word || begins_ipv6(text, n)) && ipv6(p->r, text, n, f));
+}
+
 /* A whole piece with at least two colons, without colons and dots of the sentence. */
-static void with_colons(const struct place *p, size_t at, size_t end, struct form *f)
+static void with_colons(const struct place *p, size_t at, size_t end, bool in_word, struct form *f)
 {
 	const char *text = p->text;
-	size_t port;
+	size_t port, label;
 
 	while (end > at && text[end - 1] == '.')
 		end--;
+	while (at < end && text[at] == '.')
+		at++;
 	if (end - at > 2 && text[at] == ':' && (text[at + 1] != ':' || text[at + 2] == ':'))
 		at++;
 	if (end - at > 2 && text[end - 1] == ':' && (text[end - 2] != ':' || text[end - 3] == ':'))
 		end--;
+	if (colons(p, at, end, in_word, f))
+		return;
+	/* A:fe80::7, 12:0c:42:a1:b3:12:34 */
+	label = at + run_of_digits(text + at, end - at) + 1;
+	if (label - at < 4 && label < end && is_digit(text[label]) &&
+		colons(p, label, end, in_word, f))
+		return;
 	for (port = end; port > at && isdigit((unsigned char)text[port - 1]); port--)
 		;
-	f->at = at;
-	if (pairs(p->r, text + at, end - at, ':', f) || fours(p->r, text + at, end - at, ':', f) ||
-		ipv6(p->r, text + at, end - at, f))
-		return;
 	/* 2001:db8::7.4791, as tcpdump prints a port */
-	if (port > at && port < end && text[port - 1] == '.')
+	f->at = at;
+	if (port > at && port < end && is_separator(text[port - 1]))
 		ipv6(p->r, text + at, port - 1 - at, f);
 }
 
@@ -384,13 +436,18 @@ static void with_dots(const struct place *p, size_t at, size_t end, struct form 
 	if (fours(p->r, p->text + at, whole - at, '.', f))
 		return;
 	while (at < end) {
-		size_t digits = run_of_digits(p->text + at, end - at), numbers;
+		size_t digits = run_of_digits(p->text + at, end - at), numbers, from;
 
 		f->at = at;
 		if (bare(p, at, digits, PREFIX_NONE, f))
 			return;
 		numbers = ipv4(p, at, end, f);
-		if (f->n)
+		for (from = at + digits; from > at && isdigit((unsigned char)p->text[from - 1]);)
+			from--;
+		/* a10.0.0.1, 10.0.0.1a */
+		if (f->n ||
+			((from > at || (at + numbers < end && is_digit(p->text[at + numbers]))) &&
+				seen_ipv4(p, from, end, f)))
 			return;
 		at += numbers > digits ? numbers : digits + 1;
 	}
@@ -411,7 +468,7 @@ static size_t piece(const struct place *p, size_t at, size_t end, struct form *f
 	for (; stop < end && p->text[stop] != '-'; stop++)
 		colons += p->text[stop] == ':';
 	if (colons > 1)
-		with_colons(p, at, stop, f);
+		with_colons(p, at, stop, false, f);
 	for (; at < stop && !f->n; at = next + 1) {
 		if (with_dashes(p, at, end, f))
 			break;
@@ -425,21 +482,60 @@ static size_t piece(const struct place *p, size_t at, size_t end, struct form *f
 	return stop + 1;
 }
 
+/* Cisco's notation, and digits without separators. */
+static bool seen(const struct place *p, const char *text, size_t n, struct form *f)
+{
+	uint8_t b[GROUPS_MAX];
+	size_t all;
+
+	if (groups_of(text, n, 4, '.', b, &all) == 3 && all == n)
+		return mac_was_seen(p->r, b) && fours(p->r, text, n, '.', f);
+	if ((n != 12 && n != 16) || run_of_digits(text, n) != n)
+		return false;
+	get_bytes(b, text, n / 2);
+	return (n == 12 ? mac_was_seen(p->r, b) : guid_was_seen(p->r, b)) &&
+	       bare(p, f->at, n, PREFIX_NONE, f);
+}
+
+/*
+ * All of a run beside a letter: only what can be nothing else, or is an address that was seen
+ * elsewhere.
+ */
+static bool whole(const struct place *p, size_t at, size_t end, struct form *f)
+{
+	const char *text = p->text + at, *dash = memchr(text, '-', end - at);
+	size_t n = end - at;
+
+	with_colons(p, at, dash ? (size_t)(dash - p->text) : end, true, f);
+	if (f->n || seen_ipv4(p, at, end, f))
+		return true;
+	while (n && is_separator(text[n - 1]))
+		n--;
+	for (; n && is_separator(*text); n--)
+		text++;
+	f->at = (size_t)(text - p->text);
+	return pairs(p->r, text, n, '-', f) || uuid(p->r, text, n, f) || seen(p, text, n, f);
+}
+
 void form_find(const struct place *p, size_t at, struct form *f)
 {
 	size_t end = at, digits = run_of_digits(p->text + at, p->n - at);
+	bool before;
 
 	while (end < p->n && (is_digit(p->text[end]) || is_separator(p->text[end])))
 		end++;
 	f->n = 0;
 	f->end = end;
+	before = at > p->begin && is_word(p->text[at - 1]);
+	if ((before || (end < p->n && is_word(p->text[end]))) && whole(p, at, end, f))
+		return;
 	/* A group that continues a word is no part of an address. */
-	if (at > p->begin && is_word(p->text[at - 1])) {
+	if (before) {
 		enum prefix prefix = prefix_at(p, at);
-		bool whole = at + digits == p->n || !is_word(p->text[at + digits]);
+		bool ends = at + digits == p->n || !is_word(p->text[at + digits]);
 
 		f->at = at;
-		if (prefix && whole && bare(p, at, digits, prefix, f))
+		if (prefix && ends && bare(p, at, digits, prefix, f))
 			return;
 		at += digits + 1;
 	}

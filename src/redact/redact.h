@@ -77,6 +77,7 @@ void record_text(
 /* --- addresses.c --- */
 
 /* Whether the parts of this address were found in the first pass, in any form. */
+bool ipv4_was_seen(const struct rd_redact *r, const uint8_t ip[4]);
 bool mac_was_seen(const struct rd_redact *r, const uint8_t mac[6]);
 bool guid_was_seen(const struct rd_redact *r, const uint8_t guid[8]);
 

@@ -68,9 +68,10 @@ static void spell_hex(struct spellings *all, const struct address *a)
 {
 	static const struct {
 		size_t each;
-		const char *separator, *before;
-	} rows[] = {{1, ":", ""}, {1, "-", ""}, {2, ".", ""}, {2, ":", ""}, {8, "", ""},
-		{8, "", "0x"}, {8, "", "enx"}};
+		const char *separator, *before, *after;
+	} rows[] = {{1, ":", "", ""}, {1, ":", "12:", ""}, {1, ":", "..", ""}, {1, "-", "", ""},
+		{1, "-", "", "-2.pcap"}, {2, ".", "", ""}, {2, ":", "", ""}, {2, ":", "A:", ""},
+		{8, "", "", ""}, {8, "", "0x", ""}, {8, "", "enx", ""}};
 	char text[80];
 
 	for (size_t i = 0; i < ARRAY(rows); i++) {
@@ -80,15 +81,16 @@ static void spell_hex(struct spellings *all, const struct address *a)
 		if ((mac_only && a->n != 6) || (guid_only && a->n != 8))
 			continue;
 		hex(text, a, rows[i].each, rows[i].separator);
-		spell(all, rows[i].before, text, "");
+		spell(all, rows[i].before, text, rows[i].after);
 		upper(text);
-		spell(all, rows[i].before, text, "");
+		spell(all, rows[i].before, text, rows[i].after);
 	}
 }
 
 static void spell_ipv4(struct spellings *all, const struct address *a)
 {
-	static const char *const after[] = {"", "/24", ":4791", ".4791", ":/export", "."};
+	static const char *const after[] = {
+		"", "/24", ":4791", ".4791", ":/export", ".", "-2.pcap"};
 	char text[80];
 
 	inet_ntop(AF_INET, a->b, text, sizeof(text));
@@ -128,9 +130,9 @@ static void spell_ipv6(struct spellings *all, const struct address *a)
 		spell(all, "", text, after[i]);
 	for (int v4 = 0; v4 < 2; v4++) {
 		groups(text, a->b, 0, 0, 4, v4);
-		spell(all, "", text, "");
+		spell(all, "", text, v4 ? "" : ":4791");
 		upper(text);
-		spell(all, "", text, "");
+		spell(all, v4 ? "" : "..", text, "");
 		groups(text, a->b, 0, 0, 0, v4);
 		spell(all, "", text, "");
 	}
@@ -235,7 +237,7 @@ static void check(const char *was, const char *text, size_t n, const char *befor
 		memcmp(text + n - after_n, after, after_n) != 0 ||
 		!parse(text + head, n - head - tail, to->n, &found) ||
 		memcmp(found.b, to->b, to->n) != 0)
-		fail_msg("'%s' became '%.*s'", was, (int)n, text);
+		fail_msg("%#x '%s' became '%s'", (unsigned char)*was, was + 1, text + 1);
 }
 
 static void beside(struct rd_redact *r, const struct spelling *s, const char *before,
@@ -288,9 +290,12 @@ static void within_json(struct rd_redact *r, const struct spelling *s, unsigned 
 	free(out);
 }
 
-static bool continues(unsigned int c)
+/* A letter is no digit of an IPv4 address. */
+static bool continues(unsigned int c, const struct address *to)
 {
-	return c < 0x80 && (isalnum((int)c) || strchr(":.-", (int)c)) && c;
+	if (to && to->n == 4 && isalpha((int)c) && c < 0x80)
+		return false;
+	return c < 0x80 && (isxdigit((int)c) || strchr(":.-", (int)c)) && c;
 }
 
 static void everywhere(struct rd_redact *r, const struct spelling *s, const struct address *to)
@@ -302,7 +307,7 @@ static void everywhere(struct rd_redact *r, const struct spelling *s, const stru
 		const char byte = (char)c;
 
 		/* The rest of a zone is any text. */
-		if (continues(c))
+		if (continues(c, to))
 			continue;
 		beside(r, s, &byte, 1, "", 0, to);
 		beside(r, s, "", 0, &byte, 1, to);
@@ -311,7 +316,7 @@ static void everywhere(struct rd_redact *r, const struct spelling *s, const stru
 	for (size_t i = 0; i < ARRAY(escapes); i++)
 		beside(r, s, escapes[i], strlen(escapes[i]), escapes[i], strlen(escapes[i]), to);
 	for (unsigned int c = 1; c < 0x180; c++)
-		if (!continues(c)) {
+		if (!continues(c, to)) {
 			within_json(r, s, c, JSON_ENSURE_ASCII, to);
 			within_json(r, s, c, JSON_ESCAPE_SLASH, to);
 		}
