@@ -13,6 +13,12 @@
 #include <stdint.h>
 
 #define RD_COMM_MAX 32
+/*
+ * More QPs of a device are listed only if the user asks for it: to list a QP, the kernel queries it
+ * (nldev.c, fill_res_qp_entry()), which mlx5 does by a firmware command, and applications that
+ * connect wait for thousands of them.
+ */
+#define RD_QPS_LISTED_MAX 4096
 
 struct rd_qp_res {
 	char device[RD_NAME_MAX];
@@ -59,13 +65,14 @@ struct rd_resources {
 
 /*
  * Reads the QPs and counts of `device`, of all devices if NULL. Only what this network and PID
- * namespace may see. Fails (RD_CLASS_DEVICE) where the kernel or this build has no RDMA netlink, or
- * the device is unknown; *r is then empty. rd_resources_free() in any case.
+ * namespace may see; of a device with more than RD_QPS_LISTED_MAX QPs only the counts
+ * (rd_resources_unlisted()). Fails (RD_CLASS_DEVICE) where the kernel or this build has no RDMA
+ * netlink, or the device is unknown; *r is then empty. rd_resources_free() in any case.
  */
 int rd_resources_load(struct rd_resources *r, const char *device, struct rd_error *err);
 /*
- * The same with only the QPs, and without rd_resources_name(): fast enough to be repeated during a
- * capture.
+ * The same with only the QPs, but all of them, and without rd_resources_name(): fast enough to be
+ * repeated during a capture.
  */
 int rd_resources_qps(struct rd_resources *r, const char *device, struct rd_error *err);
 /*
@@ -86,6 +93,9 @@ void rd_resources_free(struct rd_resources *r);
 /* The count of a kind on a device; false if the kernel does not report it. */
 bool rd_resources_count(
 	const struct rd_resources *r, const char *device, const char *kind, uint64_t *n);
+
+/* How many QPs rd_resources_load() did not list, since they are too many. */
+uint64_t rd_resources_unlisted(const struct rd_resources *r, const char *device);
 
 /* "RC", "UD", "GSI" ...; "RTS", "INIT" ...; "unknown" for numbers that the ABI does not have. */
 const char *rd_qp_type_name(unsigned int type);

@@ -83,11 +83,15 @@ json_t *part_environment(const struct rd_devices *devices, struct rd_error *err)
 	json_t *owners = json_array(), *why = json_null();
 	struct rd_resources r;
 
-	(void)devices;
 	if (rd_resources_load(&r, NULL, err) < 0) {
 		json_decref(why);
 		why = rd_json_string(err->text);
 	}
+	for (size_t i = 0; i < devices->n; i++)
+		if (rd_resources_unlisted(&r, devices->dev[i].name)) {
+			json_decref(why);
+			why = rd_json_string("a device has too many queue pairs to list them");
+		}
 	for (size_t i = 0; i < r.n_qps && json_array_size(owners) < OWNERS_MAX; i++)
 		if (r.qps[i].pid && !is_listed(&r, i))
 			json_array_append_new(owners, owner(&r.qps[i]));

@@ -3,6 +3,7 @@
 #include "task.h"
 #include <ctype.h>
 #include <dirent.h>
+#include <rdmadump/resource.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +49,18 @@ static void list_devices(struct subjects *s, const struct rd_bundle_config *c)
 {
 	for (size_t i = 0; i < c->devices->n; i++)
 		add_subject(s, c->devices->dev[i].name);
+}
+
+static void list_listed(struct subjects *s, const struct rd_bundle_config *c)
+{
+	uint64_t n;
+
+	for (size_t i = 0; i < c->devices->n; i++) {
+		const char *name = c->devices->dev[i].name;
+
+		if (rd_resources_qp_count(name, &n, NULL) < 0 || n <= RD_QPS_LISTED_MAX)
+			add_subject(s, name);
+	}
 }
 
 static void list_netdevs(struct subjects *s, const struct rd_bundle_config *c)
@@ -128,6 +141,7 @@ static const struct placeholder {
 	const char *none; /* the reason why the row has no task */
 } placeholders[] = {
 	{"@device", list_devices, "no RDMA device"},
+	{"@listed", list_listed, "no RDMA device, or more queue pairs than are listed"},
 	{"@netdev", list_netdevs, "no netdev of an RDMA device"},
 	{"@mlxpci", list_nvidia, "no NVIDIA adapter"},
 	{"@pci", list_pcis, "no RDMA device on PCI"},

@@ -63,6 +63,13 @@ bool rd_resources_count(
 	return false;
 }
 
+uint64_t rd_resources_unlisted(const struct rd_resources *r, const char *device)
+{
+	uint64_t n = 0;
+
+	return rd_resources_count(r, device, "qp", &n) && n > RD_QPS_LISTED_MAX ? n : 0;
+}
+
 const char *rd_qp_type_name(unsigned int type)
 {
 	static const char *const names[] = {"SMI", "GSI", "RC", "UC", "UD", "RAW_IPV6",

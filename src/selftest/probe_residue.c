@@ -24,6 +24,9 @@ static int qps_of(const struct rd_selftest *st, pid_t pid, struct rd_error *err)
 		rd_resources_free(&res);
 		return -1;
 	}
+	if (rd_resources_unlisted(&res, st->device->name))
+		n = rd_fail(err, RD_CLASS_DEVICE, 0, NULL,
+			"the device has too many queue pairs to list them");
 	for (size_t i = 0; i < res.n_qps; i++)
 		n += res.qps[i].pid == (uint32_t)pid;
 	rd_resources_free(&res);

@@ -3,9 +3,7 @@
  * When a capture reads which process has which QP: before it starts, while it runs, at its end;
  * owner_events.c has what happens in between, where the kernel reports it, so that captures take no
  * samples while they run. Elsewhere, while a sample takes at most 25 ms, every QP that exists for a
- * second is sampled. Slower samples are taken less often: to list a QP, the kernel queries it
- * (nldev.c, fill_res_qp_entry()), which mlx5 does by a firmware command. Thousands of them delay
- * applications that connect, and are not listed unless the user asks for it.
+ * second is sampled. Slower samples are taken less often.
  */
 #include "session.h"
 #include <rdmadump/clock.h>
@@ -14,7 +12,6 @@
 #include <rdmadump/resource.h>
 #include <string.h>
 
-#define LISTED_MAX  4096 /* queue pairs */
 #define PERIOD_NS   500000000U
 #define READ_NS	    1000000U
 #define SLOW_NS	    1000000000U		   /* a list: not worth waiting for it at the end */
@@ -45,7 +42,7 @@ void owners_init(struct rd_session *s)
 
 static bool are_few(const struct rd_device *device, uint64_t *n)
 {
-	return rd_resources_qp_count(device->name, n, NULL) < 0 || *n <= LISTED_MAX;
+	return rd_resources_qp_count(device->name, n, NULL) < 0 || *n <= RD_QPS_LISTED_MAX;
 }
 
 bool qps_may_be_listed(const struct rd_session *s, const struct rd_device *device)

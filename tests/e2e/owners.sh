@@ -131,6 +131,23 @@ recorded() {
 }
 is "record: neither does it" "$(recorded)" "0 false 1"
 is "... has the option that it names" "$(recorded --all-qps)" "0 true 0"
+# lists NUMBER COMMAND...: its exit status, and whether it lists so many
+lists() {
+	model --dev "name=mlx5_0,qp_counter=yes,more_qps=$1" --stats "$tmp/stats" -- "$RDMADUMP" "${@:2}" >"$tmp/out" 2>"$tmp/err"
+	echo "$? $(jq '.qp_lists > 0' "$tmp/stats")"
+}
+is "info: 4000 are listed" "$(lists 4000 info)" "0 true"
+is "... 5000 are not" "$(lists 5000 info)" "0 false"
+has "... but counted, and it says why" "$tmp/out" "not known +which queue pairs: .* firmware command"
+lists 5000 selftest --probe residue --output "$tmp" >"$tmp/log"
+has "selftest: nor are they" "$tmp/out" "^residue +passed +not listed"
+if "$RDMADUMP" --version | grep -q '^  libarchive'; then
+	lists 5000 bundle -w "$tmp/b.tar.zst" --timeout 100 >"$tmp/log"
+	is "bundle: nor does it ask other tools for it" "$(tar -xOf "$tmp/b.tar.zst" --wildcards '*/manifest.json' |
+		jq -r '.not_taken[] | select(.name | startswith("tools/rdma-resource-qp")).why')" \
+		"no RDMA device, or more queue pairs than are listed"
+	has "... the owners are unknown" <(tar -xOf "$tmp/b.tar.zst" --wildcards '*/host/environment.json') "too many queue pairs"
+fi
 
 # --- a slow device, and the user wants to end --------------------------------------------------------
 # A list has 32 answers. Two lists come before the first frame; the signal comes during the next one.

@@ -467,6 +467,10 @@ static int describe(const struct settings *settings, const struct rd_devices *de
 		t.resources = &resources;
 	else
 		t.no_resources = why.text;
+	if (t.resources && rd_resources_unlisted(&resources, device->name))
+		t.no_resources =
+			"which queue pairs: a list of so many takes a firmware command for "
+			"each";
 	rd_sheet_open(&sheet, settings->json ? NULL : stdout,
 		rd_document(2, rd_wall_ns(), json_object()));
 	ret = print(settings, &t, err);

@@ -362,6 +362,8 @@ static int load_qps(struct rd_netlink *nl, const struct rd_nldev_devices *device
 		if (device && strcmp(device, devices->dev[i].name))
 			continue;
 		found = true;
+		if (rd_resources_unlisted(r, devices->dev[i].name))
+			continue;
 		if (rd_resources_stopped())
 			return rd_fail(err, RD_CLASS_DEVICE, EINTR, NULL, "list of queue pairs");
 		if (rd_netlink_request(nl,
