@@ -355,6 +355,7 @@ struct rd_conversation {
 /* Management datagrams of one kind. */
 struct rd_mad_row {
 	uint8_t class, method;
+	bool asks; /* responses have to follow */
 	uint16_t attribute;
 	uint16_t status; /* status of the responses; 0: no error, or no response */
 	struct rd_incident frames;

@@ -1,32 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The schema of analyze's JSON.
-
-analyze_schema.py incidents SOURCE UPDATE: it names the incidents of incident.def; writes them there if UPDATE is not empty.
-analyze_schema.py reports SCHEMA FILE...: each report follows it, has only events that it names, and its series add up.
-"""
+"""analyze_schema.py SCHEMA FILE...: each report follows the schema, has only events that it names, and its series add up."""
 import json
-import re
 import sys
 
-
-def incidents(source, update):
-    path = source + "/docs/schema/analyze.json"
-    with open(source + "/include/rdmadump/incident.def", encoding="utf-8") as f:
-        rows = re.findall(r'^INCIDENT\(\w+, "(\w+)", (?:OWN|PEER),\s+"([^"]+)"\)$', f.read(), re.M)
-    schema = json.load(open(path, encoding="utf-8"))
-    want = {key: {"$ref": "#/$defs/event", "description": text} for key, text in rows}
-    if update:
-        schema["$defs"]["events"]["properties"] = want
-        with open(path, "w", encoding="utf-8") as f:
-            f.write(json.dumps(schema, indent=1, ensure_ascii=False) + "\n")
-    found = schema["$defs"]["events"]["properties"]
-    print({k for k in want.keys() | found.keys() if want.get(k) != found.get(k)})
-    return len(rows) < 30 or found != want
+import jsonschema
 
 
 def reports_by(path, *reports):
-    import jsonschema
     schema = json.load(open(path, encoding="utf-8"))
     finding = json.load(open(path.replace("analyze.json", "finding.json"), encoding="utf-8"))
     resolver = jsonschema.RefResolver("analyze.json", schema, store={"finding.json": finding})
@@ -50,4 +31,4 @@ def reports_by(path, *reports):
     return bad
 
 
-sys.exit({"incidents": incidents, "reports": reports_by}[sys.argv[1]](*sys.argv[2:]))
+sys.exit(reports_by(*sys.argv[1:]))

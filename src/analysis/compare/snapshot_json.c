@@ -309,7 +309,7 @@ static void take_items(struct making *m, const struct rd_report *r, const char *
 int rd_snapshot_of_report(struct rd_snapshot **out, const struct rd_report *r, struct rd_error *err)
 {
 	struct making m;
-	json_t *groups;
+	json_t *frame;
 
 	if (making_begin(&m, r->n_conversations, r->findings.n, "the present report", err) < 0)
 		return -1;
@@ -319,8 +319,8 @@ int rd_snapshot_of_report(struct rd_snapshot **out, const struct rd_report *r, s
 	take_items(&m, r, "conversations", r->n_conversations, take_conversation);
 	making_turn(&m);
 	take_items(&m, r, "findings", r->findings.n, take_finding);
-	groups = groups_json(r);
-	*out = making_end(&m, groups);
-	json_decref(groups);
+	frame = report_frame_json(r);
+	*out = making_end(&m, json_object_get(frame, "groups"));
+	json_decref(frame);
 	return 0;
 }

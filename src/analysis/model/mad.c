@@ -65,6 +65,7 @@ static struct rd_mad_row *row_of(struct mads *t, const struct rd_mad *mad, uint1
 	row = &t->rows[t->n++];
 	*row = (struct rd_mad_row){.class = mad->class,
 		.method = mad->method,
+		.asks = rd_mad_expects_response(mad->method),
 		.attribute = mad->attribute,
 		.status = status};
 	return row;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Applications and the latencies of their requests, as text and as JSON. */
 #include "layout.h"
+#include "names.h"
 #include "output.h"
 #include <inttypes.h>
 #include <rdmadump/json.h>
@@ -197,128 +198,145 @@ void applications_text(const struct rd_report *r, const struct rd_report_style *
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-static void set(json_t *object, const char *key, json_t *value)
+#define RD_THIS struct rd_app_data
+static const struct rd_field data_fields[] = {
+	{"requests", NULL, RD_UINT(n)},
+	{"bytes", NULL, RD_UINT(bytes)},
+	{"smallest", NULL, RD_UINT(smallest)},
+	{"largest", NULL, RD_UINT(largest)},
+};
+static const struct rd_shape data_shape = {
+	"app_data", "null: no request has such data", RD_FIELDS(data_fields), RD_IF(n)};
+#undef RD_THIS
+
+#define RD_THIS struct rd_app_operation
+static const struct rd_field operation_fields[] = {
+	{"name", NULL, RD_CHARS(name)},
+	{"group", "the sort of queue: admin, I/O; null: unknown, or there are none",
+		RD_TEXT_OR(group)},
+	{"waits", "the reply comes when something happens: its latency is none of the server",
+		RD_BOOL(waits)},
+	{"requests", "captured; retransmissions count once", RD_UINT(requests)},
+	{"replies", "to requests that were captured", RD_UINT(replies)},
+	{"open", "requests without a reply when the capture or the connection ended",
+		RD_UINT(open)},
+	{"unanswered", "requests whose identifier was used again without a reply in the capture",
+		RD_UINT(unanswered)},
+	{"errors", "replies with an error", RD_UINT(errors)},
+	{"untimed",
+		"replies without a latency: other messages between may be missing, or times go "
+		"backwards",
+		RD_UINT(untimed)},
+	{"inline", "data in the request itself", RD_OBJECT(inlined, data_shape)},
+	{"keyed", "data that are moved by RDMA READ or WRITE", RD_OBJECT(keyed, data_shape)},
+	{"latency", "from the first packet of a request to its reply, as captured",
+		RD_OBJECT(latency, latency_shape)},
+	{"latency_sum_ns", NULL, RD_UINT(latency_sum)},
+	{"exact", "the percentiles are those of all samples, not of histogram steps",
+		RD_BOOL(exact)},
+	{"slowest_frame", "the slowest request", RD_POSITIVE(slowest_frame)},
+	{"slowest_reply_frame", "its reply", RD_POSITIVE(slowest_reply_frame)},
+};
+static const struct rd_shape operation_shape = {"app_operation", NULL, RD_FIELDS(operation_fields)};
+#undef RD_THIS
+
+#define RD_THIS struct rd_app_status
+static const struct rd_field status_fields[] = {
+	{"operation", NULL, RD_CHARS(operation)},
+	{"code", "as in the reply; NVMe-oF: 256 * status code type + status code", RD_UINT(code)},
+	{"name", NULL, RD_CHARS(name)},
+	{"count", NULL, RD_UINT(replies.count)},
+	{"first_frame", NULL, RD_UINT(replies.first_frame)},
+	{"last_frame", NULL, RD_UINT(replies.last_frame)},
+};
+static const struct rd_shape status_shape = {"app_status", NULL, RD_FIELDS(status_fields)};
+#undef RD_THIS
+
+#define RD_THIS struct rd_app_slow
+static const struct rd_field slow_fields[] = {
+	{"operation", NULL, RD_CHARS(operation)},
+	{"ns", NULL, RD_UINT(ns)},
+	{"frame", "the request's first packet", RD_UINT(frame)},
+	{"reply_frame", NULL, RD_UINT(reply_frame)},
+};
+static const struct rd_shape slow_shape = {"app_slow", NULL, RD_FIELDS(slow_fields)};
+#undef RD_THIS
+
+#define RD_THIS struct rd_app_queue
+static json_t *controller(const struct rd_at *at)
 {
-	json_object_set_new(object, key, value);
+	const struct rd_app_queue *q = at->object;
+
+	return q->controller == 0xffff ? json_null() : rd_json_u64(q->controller);
 }
 
-static json_t *data_json(const struct rd_app_data *d)
+static const struct rd_field queue_fields[] = {
+	{"id", "0: the admin queue", RD_UINT(id)},
+	{"send_size", "entries of the submission queue", RD_POSITIVE(send_size)},
+	{"recv_size", "entries of the host's receive queue", RD_POSITIVE(recv_size)},
+	{"controller", "that the host asks for; null: any, or unknown",
+		RD_MADE(controller, RD_TYPE_INT_OR)},
+};
+static const struct rd_shape queue_shape = {NULL,
+	"NVMe-oF: private data of the REQ or Connect command; null: unknown",
+	RD_FIELDS(queue_fields), RD_IF(known)};
+#undef RD_THIS
+
+#define RD_THIS struct rd_application
+static const char *sign_name(unsigned int bit)
 {
-	if (!d->n)
-		return json_null();
-	return json_pack("{s:o, s:o, s:o, s:o}", "requests", rd_json_u64(d->n), "bytes",
-		rd_json_u64(d->bytes), "smallest", rd_json_u64(d->smallest), "largest",
-		rd_json_u64(d->largest));
+	return signs[bit].key;
 }
 
-static json_t *operation_json(const struct rd_app_operation *op)
+static json_t *signs_json(const struct rd_at *at)
 {
-	json_t *o = json_object();
-
-	set(o, "name", rd_json_string(op->name));
-	set(o, "group", rd_json_string(op->group));
-	set(o, "waits", json_boolean(op->waits));
-	set(o, "requests", rd_json_u64(op->requests));
-	set(o, "replies", rd_json_u64(op->replies));
-	set(o, "open", rd_json_u64(op->open));
-	set(o, "unanswered", rd_json_u64(op->unanswered));
-	set(o, "errors", rd_json_u64(op->errors));
-	set(o, "untimed", rd_json_u64(op->untimed));
-	set(o, "inline", data_json(&op->inlined));
-	set(o, "keyed", data_json(&op->keyed));
-	set(o, "latency", latency_json(&op->latency));
-	set(o, "latency_sum_ns", rd_json_u64(op->latency_sum));
-	set(o, "exact", json_boolean(op->exact));
-	set(o, "slowest_frame", rd_json_u64_or_null(op->slowest_frame));
-	set(o, "slowest_reply_frame", rd_json_u64_or_null(op->slowest_reply_frame));
-	return o;
-}
-
-static json_t *status_json(const struct rd_app_status *s)
-{
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "operation",
-		rd_json_string(s->operation), "code", rd_json_u64(s->code), "name",
-		rd_json_string(s->name), "count", rd_json_u64(s->replies.count), "first_frame",
-		rd_json_u64(s->replies.first_frame), "last_frame",
-		rd_json_u64(s->replies.last_frame));
-}
-
-static json_t *slow_json(const struct rd_app_slow *s)
-{
-	return json_pack("{s:o, s:o, s:o, s:o}", "operation", rd_json_string(s->operation), "ns",
-		rd_json_u64(s->ns), "frame", rd_json_u64(s->frame), "reply_frame",
-		rd_json_u64(s->reply_frame));
-}
-
-static json_t *signs_json(const struct rd_application *app)
-{
-	json_t *list = json_array();
-
-	for (unsigned int i = 0; i < SIGNS; i++)
-		if (app->signs & signs[i].bit)
-			json_array_append_new(list, rd_json_string(signs[i].key));
-	return list;
+	return bits_json(((const RD_THIS *)at->object)->signs, sign_name);
 }
 
 /* What a conversation and the whole capture have in common. */
-static json_t *common_json(const struct rd_application *app)
-{
-	json_t *o = json_object(), *operations = json_array(), *statuses = json_array(),
-	       *slowest = json_array();
-
-	for (size_t i = 0; i < app->n_operations; i++)
-		json_array_append_new(operations, operation_json(&app->operations[i]));
-	for (size_t i = 0; i < app->n_statuses; i++)
-		json_array_append_new(statuses, status_json(&app->statuses[i]));
-	for (unsigned int i = 0; i < app->n_slowest; i++)
-		json_array_append_new(slowest, slow_json(&app->slowest[i]));
-	set(o, "key", rd_json_string(app->key));
-	set(o, "name", rd_json_string(app->name));
-	set(o, "certainty", rd_json_string(rd_certainty_name((enum rd_certainty)app->certainty)));
-	set(o, "signs", signs_json(app));
-	set(o, "port", rd_json_u64_or_null(app->port));
-	set(o, "messages", rd_json_u64(app->messages));
-	set(o, "unreadable", rd_json_u64(app->unreadable));
-	set(o, "misfits", rd_json_u64(app->misfits));
-	set(o, "unmatched", rd_json_u64(app->unmatched));
-	set(o, "not_followed", rd_json_u64(app->not_followed));
-	set(o, "operations", operations);
-	set(o, "statuses", statuses);
-	set(o, "slowest", slowest);
-	return o;
-}
-
-static json_t *queue_json(const struct rd_app_queue *q)
-{
-	if (!q->known)
-		return json_null();
-	return json_pack("{s:o, s:o, s:o, s:o}", "id", rd_json_u64(q->id), "send_size",
-		rd_json_u64_or_null(q->send_size), "recv_size", rd_json_u64_or_null(q->recv_size),
-		"controller", q->controller == 0xffff ? json_null() : rd_json_u64(q->controller));
-}
-
-json_t *application_json(const struct rd_application *app)
-{
-	static const char *const sides[] = {"a", "b", NULL};
-	json_t *o;
-
-	if (!app)
-		return json_null();
-	o = common_json(app);
-	set(o, "client", rd_json_string(sides[app->client]));
-	set(o, "queue", queue_json(&app->queue));
-	return o;
-}
-
-json_t *applications_json(const struct rd_report *r)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < r->n_applications; i++) {
-		json_t *o = common_json(&r->applications[i]);
-
-		set(o, "conversations", rd_json_u64(r->applications[i].conversations));
-		json_array_append_new(list, o);
+#define COMMON                                                                                     \
+	{"key", NULL, RD_TEXT(key), .schema = "'enum': ['nvme', 'nfs', 'iser', 'smb']"},           \
+		{"name", NULL, RD_TEXT(name)},                                                     \
+		{"certainty", "of all conversations: the lowest",                                  \
+			RD_NAME(certainty, certainty_name)},                                       \
+		{"signs",                                                                          \
+			"what it was recognized by: the service id and the private data of the "   \
+			"CM's REQ, the format of messages",                                        \
+			RD_MADE(signs_json,                                                        \
+				RD_TYPE_LIST("'enum': ['port', 'private_data', 'messages']"))},    \
+		{"port",                                                                           \
+			"that was connected to; null: no REQ was captured. Of several "            \
+			"conversations: of the first one",                                         \
+			RD_POSITIVE(port)},                                                        \
+		{"messages", "SENDs; retransmissions count once", RD_UINT(messages)},              \
+		{"unreadable", "messages that were cut off or replaced by zeros",                  \
+			RD_UINT(unreadable)},                                                      \
+		{"misfits", "messages that are not in its format", RD_UINT(misfits)},              \
+		{"unmatched", "replies whose request was not captured, or could not be read",      \
+			RD_UINT(unmatched)},                                                       \
+		{"not_followed",                                                                   \
+			"requests for which there was no room: too many were open at once",        \
+			RD_UINT(not_followed)},                                                    \
+		{"operations", NULL, RD_LIST(operations, n_operations, operation_shape)},          \
+		{"statuses", "replies with an error",                                              \
+			RD_LIST(statuses, n_statuses, status_shape)},                              \
+	{                                                                                          \
+		"slowest", "the slowest requests, longest first",                                  \
+			RD_ARRAY(slowest, n_slowest, slow_shape), .schema = "'maxItems': 8"        \
 	}
-	return list;
-}
+
+static const struct rd_field application_fields[] = {
+	COMMON,
+	{"client", "the end that asked for the connection; null: unknown",
+		RD_NAME(client, side_name), .schema = "'enum': ['a', 'b', null]"},
+	{"queue", NULL, RD_OBJECT(queue, queue_shape)},
+};
+const struct rd_shape application_shape = {"application",
+	"The application of a conversation; null: none that is known.",
+	RD_FIELDS(application_fields), .nullable = true};
+
+static const struct rd_field sum_fields[] = {
+	COMMON,
+	{"conversations", "that have this application", RD_UINT(conversations)},
+};
+const struct rd_shape application_sum_shape = {"application_sum", NULL, RD_FIELDS(sum_fields)};

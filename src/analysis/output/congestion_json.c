@@ -3,71 +3,96 @@
 #include "output.h"
 #include <rdmadump/json.h>
 
-static void set(json_t *object, const char *key, json_t *value)
-{
-	json_object_set_new(object, key, value);
-}
-
-static json_t *number_or_null(int value)
-{
-	return value < 0 ? json_null() : json_integer(value);
-}
-
-static json_t *known_or_null(bool known, uint64_t value)
-{
-	return known ? rd_json_u64(value) : json_null();
-}
+#define PRIORITY "'maximum': 7"
 
 /* Fields of the ECN bits that packets had: RFC 3168. */
-static json_t *ecn_json(unsigned int mask)
+static const char *ecn_name(unsigned int bits)
 {
 	static const char *const names[] = {"not-ECT", "ECT(1)", "ECT(0)", "CE"};
-	json_t *list = json_array();
 
-	for (unsigned int i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (mask >> i & 1)
-			json_array_append_new(list, json_string(names[i]));
-	return list;
+	return bits < sizeof(names) / sizeof(*names) ? names[bits] : NULL;
 }
 
-/* Null if all packets have the same DSCP and no tag, which is the usual case. */
-static json_t *priority_json(const struct rd_priority *p)
+json_t *ecn_json(const struct rd_at *at)
 {
-	json_t *o;
+	const struct rd_side *s = at->object;
+
+	return bits_json(s->priority.ecn, ecn_name);
+}
+
+#define RD_THIS struct rd_priority
+static json_t *pfc(const struct rd_at *at)
+{
+	const struct rd_priority *p = at->object;
+
+	return p->class < 0 ? json_null() : json_boolean(p->pfc >> p->class & 1);
+}
+
+static const struct rd_field priority_fields[] = {
+	{"other_dscp",
+		"of frames that have another DSCP than `dscp`: the last one; null: all have the "
+		"same",
+		RD_INT(other_dscp)},
+	{"others", "frames with another DSCP", RD_UINT(others)},
+	{"cnp_dscp", "of the CNPs that it sent", RD_INT(cnp_dscp)},
+	{"pcp", "priority code point of the outermost VLAN tag; null: no frame has a tag",
+		RD_INT(pcp)},
+	{"pcp_varies", "some tags have another one", RD_BOOL(pcp_varies)},
+	{"untagged", "some frames have no tag", RD_BOOL(untagged)},
+	{"class",
+		"the priority that its frames have by the DCB settings of a port of either end, as "
+		"the file has them; null: unknown",
+		RD_INT(class), .schema = PRIORITY},
+	{"pfc", "whether that priority has priority flow control there",
+		RD_MADE(pfc, "'type': ['boolean', 'null']")},
+};
+const struct rd_shape priority_shape = {NULL,
+	"Priorities of the frames that it sent, CNPs excluded. null: one DSCP, no CNP, no VLAN "
+	"tag, no DCB settings in the file.",
+	RD_FIELDS(priority_fields), .nullable = true};
+#undef RD_THIS
+
+/* Null if all packets have the same DSCP and no tag, which is the usual case. */
+json_t *priority_json(const struct rd_at *at)
+{
+	const struct rd_priority *p = &((const struct rd_side *)at->object)->priority;
 
 	if (!p->others && p->cnp_dscp < 0 && p->pcp < 0 && p->class < 0)
 		return json_null();
-	o = json_object();
-	set(o, "other_dscp", number_or_null(p->other_dscp));
-	set(o, "others", rd_json_u64(p->others));
-	set(o, "cnp_dscp", number_or_null(p->cnp_dscp));
-	set(o, "pcp", number_or_null(p->pcp));
-	set(o, "pcp_varies", json_boolean(p->pcp_varies));
-	set(o, "untagged", json_boolean(p->untagged));
-	set(o, "class", number_or_null(p->class));
-	set(o, "pfc", p->class < 0 ? json_null() : json_boolean(p->pfc >> p->class & 1));
-	return o;
+	return rd_shape_part(&priority_shape, p, at);
 }
 
-static json_t *congestion_json(const struct rd_congestion *c)
-{
-	json_t *o;
+#define RD_THIS struct rd_congestion
+static const struct rd_field congestion_fields[] = {
+	{"mark_to_cnp",
+		"from a frame of this side with a congestion mark to the CNP; only of the first "
+		"mark after a millisecond without marks and CNPs, since receivers leave a minimum "
+		"time between CNPs",
+		RD_OBJECT(reaction, latency_shape)},
+	{"cnp_interval", "between two CNPs for this side", RD_OBJECT(interval, latency_shape)},
+	{"episodes",
+		"times that the rate is known before and after CNPs; an episode begins with a CNP, "
+		"and ends when 90 % of the former rate are reached again",
+		RD_UINT(episodes)},
+	{"rate_before",
+		"bit/s on the wire in the 0.1 to 0.2 ms before the first CNP of an episode: mean",
+		RD_UINT(rate_before), RD_IF(episodes)},
+	{"rate_after", "lowest rate in 0.1 ms of an episode: mean", RD_UINT(rate_after),
+		RD_IF(episodes)},
+	{"recovery", "from the last CNP of an episode to 90 % of the rate before it",
+		RD_OBJECT(recovery, latency_shape)},
+};
+const struct rd_shape congestion_shape = {NULL,
+	"What congestion control did to this side. null: no frame of it has a congestion mark, and "
+	"no CNP is for it.",
+	RD_FIELDS(congestion_fields), .nullable = true};
+#undef RD_THIS
 
-	if (!c)
-		return json_null();
-	o = json_object();
-	set(o, "mark_to_cnp", latency_json(&c->reaction));
-	set(o, "cnp_interval", latency_json(&c->interval));
-	set(o, "episodes", rd_json_u64(c->episodes));
-	set(o, "rate_before", known_or_null(c->episodes, c->rate_before));
-	set(o, "rate_after", known_or_null(c->episodes, c->rate_after));
-	set(o, "recovery", latency_json(&c->recovery));
-	return o;
-}
-
+#define RD_THIS struct rd_held
 /* Numbers of the priorities in a mask; null: all traffic. */
-static json_t *classes_json(unsigned int mask)
+static json_t *classes(const struct rd_at *at)
 {
+	const unsigned int mask = ((const RD_THIS *)at->object)->classes;
 	json_t *list = json_array();
 
 	for (unsigned int i = 0; i < RD_PAUSE_CLASSES; i++)
@@ -77,68 +102,99 @@ static json_t *classes_json(unsigned int mask)
 	return list;
 }
 
-static json_t *held_json(const struct rd_held *h)
-{
-	json_t *o;
+static const struct rd_field held_fields[] = {
+	{"gaps", "times without frames that begin and end with pauses", RD_UINT(gaps.count)},
+	{"gaps_ns", "their sum", RD_UINT(ns)},
+	{"longest_ns", NULL, RD_UINT(longest_ns)},
+	{"longest_frame", "the frame after the longest one", RD_UINT(longest_frame)},
+	{"priorities", "of the pauses; null: pauses of all traffic",
+		RD_MADE(classes, RD_TYPE_LIST(RD_TYPE_UINT_OR ", " PRIORITY))},
+	{"frames_in_pauses", "frames that were captured in the middle of such a pause",
+		RD_UINT(through)},
+};
+const struct rd_shape held_shape = {NULL,
+	"Gaps in what this side sends that fit pauses. null: none, no pause frame was captured, or "
+	"the speed of the link is unknown.",
+	RD_FIELDS(held_fields), .nullable = true};
+#undef RD_THIS
 
-	if (!h)
-		return json_null();
-	o = json_object();
-	set(o, "gaps", rd_json_u64(h->gaps.count));
-	set(o, "gaps_ns", rd_json_u64(h->ns));
-	set(o, "longest_ns", rd_json_u64(h->longest_ns));
-	set(o, "longest_frame", rd_json_u64(h->longest_frame));
-	set(o, "priorities", classes_json(h->classes));
-	set(o, "frames_in_pauses", rd_json_u64(h->through));
-	return o;
+/* --- pause frames ----------------------------------------------------------------------------- */
+
+#define RD_THIS struct rd_pause_class
+static json_t *number_of_class(const struct rd_at *at)
+{
+	const struct rd_pause_sender *s = at->up->object;
+	const ptrdiff_t class = (const RD_THIS *)at->object - s->classes;
+
+	return class == RD_PRIORITIES ? json_null() : json_integer(class);
 }
 
-void side_congestion_json(json_t *side, const struct rd_side *s)
+static json_t *paused(const struct rd_at *at)
 {
-	set(side, "ecn", ecn_json(s->priority.ecn));
-	set(side, "priority", priority_json(&s->priority));
-	set(side, "congestion", congestion_json(s->congestion));
-	set(side, "held", held_json(s->held));
+	const struct rd_pause_class *c = at->object;
+	const struct rd_pause_sender *s = at->up->object;
+
+	return s->speed ? rd_json_u64(at->which ? c->longest_ns : c->paused_ns) : json_null();
 }
 
-static json_t *class_json(
-	const struct rd_report *r, const struct rd_pause_sender *s, unsigned int class)
+static json_t *share(const struct rd_at *at)
 {
-	const struct rd_pause_class *c = &s->classes[class];
-	json_t *o = json_object();
+	const struct rd_pause_sender *s = at->up->object;
 
-	set(o, "priority", class == RD_PRIORITIES ? json_null() : json_integer((int)class));
-	set(o, "pauses", rd_json_u64(c->pauses.count));
-	set(o, "resumes", rd_json_u64(c->resumes.count));
-	set(o, "first_pause_frame", rd_json_u64_or_null(c->pauses.first_frame));
-	set(o, "last_pause_frame", rd_json_u64_or_null(c->pauses.last_frame));
-	set(o, "quanta", rd_json_u64(c->quanta));
-	set(o, "paused_ns", known_or_null(s->speed, c->paused_ns));
-	set(o, "longest_ns", known_or_null(s->speed, c->longest_ns));
-	set(o, "share", s->speed ? json_real(rd_pause_share(r, c)) : json_null());
-	return o;
+	return s->speed ? json_real(rd_pause_share(at->up->up->object, at->object)) : json_null();
 }
 
-json_t *pauses_json(const struct rd_report *r)
+static const struct rd_field class_fields[] = {
+	{"priority", "null: pauses of all traffic (802.3x)",
+		RD_MADE(number_of_class, RD_TYPE_UINT_OR ", " PRIORITY)},
+	{"pauses", "frames with a time", RD_UINT(pauses.count)},
+	{"resumes", "frames with the time 0", RD_UINT(resumes.count)},
+	{"first_pause_frame", NULL, RD_POSITIVE(pauses.first_frame)},
+	{"last_pause_frame", NULL, RD_POSITIVE(pauses.last_frame)},
+	{"quanta", "sum of all times, in units of 512 bits", RD_UINT(quanta)},
+	{"paused_ns",
+		"time that the frames ask for, at the speed of the link; null: the speed is "
+		"unknown",
+		RD_MADE(paused, RD_TYPE_UINT_OR)},
+	{"longest_ns", NULL, RD_MADE(paused, RD_TYPE_UINT_OR), .which = 1},
+	{"share", "paused_ns as a part of the capture's time",
+		RD_MADE(share, "'type': ['number', 'null'], 'minimum': 0")},
+};
+static const struct rd_shape class_shape = {
+	NULL, "The pauses of one priority.", RD_FIELDS(class_fields)};
+#undef RD_THIS
+
+#define RD_THIS struct rd_pause_sender
+static json_t *mac(const struct rd_at *at)
 {
+	char text[RD_MAC_LEN];
+
+	return json_string(rd_mac_text(text, ((const RD_THIS *)at->object)->mac));
+}
+
+static json_t *classes_of(const struct rd_at *at)
+{
+	const struct rd_pause_sender *s = at->object;
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < r->n_pause_senders; i++) {
-		const struct rd_pause_sender *s = &r->pause_senders[i];
-		json_t *o = json_object(), *classes = json_array();
-		char mac[RD_MAC_LEN];
-
-		for (unsigned int k = 0; k < RD_PAUSE_CLASSES; k++)
-			if (s->classes[k].pauses.count || s->classes[k].resumes.count)
-				json_array_append_new(classes, class_json(r, s, k));
-		set(o, "mac", s->has_mac ? json_string(rd_mac_text(mac, s->mac)) : json_null());
-		set(o, "address", *s->address ? json_string(s->address) : json_null());
-		set(o, "frames", rd_json_u64(s->frames));
-		set(o, "received", rd_json_u64(s->in));
-		set(o, "sent", rd_json_u64(s->out));
-		set(o, "speed", rd_json_u64_or_null(s->speed));
-		set(o, "classes", classes);
-		json_array_append_new(list, o);
-	}
+	for (unsigned int i = 0; i < RD_PAUSE_CLASSES; i++)
+		if (s->classes[i].pauses.count || s->classes[i].resumes.count)
+			json_array_append_new(
+				list, rd_shape_part(&class_shape, &s->classes[i], at));
 	return list;
 }
+
+static const struct rd_field sender_fields[] = {
+	{"mac", "source of the frames; null: the link type has none", RD_MADE(mac, RD_TYPE_TEXT_OR),
+		RD_IF(has_mac)},
+	{"address", "of RDMA packets from this MAC address", RD_CHARS_OR(address)},
+	{"frames", NULL, RD_UINT(frames)},
+	{"received", "by the port that captured, as the file says", RD_UINT(in)},
+	{"sent", "by that port", RD_UINT(out)},
+	{"speed", "bit/s of the link, from the interface or the device in the file",
+		RD_POSITIVE(speed)},
+	{"classes", NULL, RD_MADE_LIST(classes_of, class_shape)},
+};
+const struct rd_shape pause_sender_shape = {"pause_sender",
+	"Pause frames of one sender, which stop the port at the other end of its link.",
+	RD_FIELDS(sender_fields)};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The comparison of two captures as JSON: "ends" of docs/schema/analyze.json. */
+#include "names.h"
 #include "selection.h"
 #include <rdmadump/ends.h>
 #include <rdmadump/json.h>
@@ -7,70 +8,96 @@
 
 static const char *const letters[RD_TAPS] = {"a", "b"};
 
-static json_t *incident_json(const struct rd_incident *e, uint64_t start)
+static const char *letter_of(unsigned int tap)
 {
-	json_t *o = json_object();
-
-	json_object_set_new(o, "count", rd_json_u64(e->count));
-	json_object_set_new(o, "first_frame", rd_json_u64(e->first_frame));
-	json_object_set_new(o, "last_frame", rd_json_u64(e->last_frame));
-	json_object_set_new(o, "first_ns", rd_json_u64(e->count ? e->first_ns - start : 0));
-	json_object_set_new(o, "last_ns", rd_json_u64(e->count ? e->last_ns - start : 0));
-	return o;
+	return tap < RD_TAPS ? letters[tap] : NULL;
 }
 
-static json_t *qp_json(const struct rd_path_qp *w, uint64_t start)
-{
-	json_t *o = json_object();
+static const struct rd_shape page_left_out_shape;
 
-	json_object_set_new(o, "qp", rd_json_u64(w->qp));
-	json_object_set_new(o, "sent", rd_json_u64(w->sent));
-	json_object_set_new(o, "arrived", rd_json_u64(w->arrived));
-	json_object_set_new(o, "reordered", rd_json_u64(w->reordered));
-	json_object_set_new(o, "order_unclear", rd_json_u64(w->order_unclear));
-	json_object_set_new(o, "order_unknown", rd_json_u64(w->order_unknown));
-	json_object_set_new(o, "lost", incident_json(&w->lost, start));
-	json_object_set_new(o, "asked_for", rd_json_u64(w->asked_for));
-	json_object_set_new(o, "unclear", incident_json(&w->unclear, start));
-	json_object_set_new(o, "duplicated", incident_json(&w->duplicated, start));
-	json_object_set_new(o, "missed", incident_json(&w->missed, start));
-	json_object_set_new(o, "missed_at_receiver", incident_json(&w->missed_at_receiver, start));
-	return o;
+#define RD_THIS struct rd_path_qp
+static const struct rd_field qp_fields[] = {
+	{"qp", NULL, RD_UINT(qp)},
+	{"sent", "captured at the sender while both captures ran", RD_UINT(sent)},
+	{"arrived", "captured at both ends", RD_UINT(arrived)},
+	{"reordered", "of those that arrived: after a later one", RD_UINT(reordered)},
+	{"order_unclear",
+		"of those that arrived, without reordered: retransmissions, or packets beside "
+		"them, that arrived after a later one, if the copies of each packet arrived in the "
+		"order in which they were sent; 0 if a capture lacks any of the packets",
+		RD_UINT(order_unclear)},
+	{"order_unknown",
+		"of those that arrived: others with the same bytes are so near that it is unknown "
+		"which is which; they do not count as reordered, so that reordered is the least "
+		"number",
+		RD_UINT(order_unknown)},
+	{"lost", "not captured at the receiver; frames of the sender's capture",
+		RD_OBJECT(lost, incident_shape)},
+	{"asked_for", "of those lost: a NAK of the receiver asked for them", RD_UINT(asked_for)},
+	{"unclear",
+		"lost, or missed by the receiver's capture, which missed others; frames of the "
+		"sender's capture",
+		RD_OBJECT(unclear, incident_shape)},
+	{"duplicated",
+		"captured more often at the receiver than at the sender; frames of the receiver's "
+		"capture",
+		RD_OBJECT(duplicated, incident_shape)},
+	{"missed", "missing in the sender's capture; frames of the receiver's capture",
+		RD_OBJECT(missed, incident_shape)},
+	{"missed_at_receiver",
+		"missing in the receiver's capture, but acknowledged; frames of the sender's "
+		"capture",
+		RD_OBJECT(missed_at_receiver, incident_shape)},
+};
+static const struct rd_shape qp_shape = {"path_qp", "The packets to one QP.", RD_FIELDS(qp_fields)};
+#undef RD_THIS
+
+#define RD_THIS struct rd_path
+static const struct rd_field path_fields[] = {
+	{"from", NULL, RD_CHARS(from)},
+	{"to", NULL, RD_CHARS(to)},
+	{"network",
+		"of a tunnel, as in a conversation: several networks may have the same addresses; "
+		"null: none",
+		RD_POSITIVE(network)},
+	{"sender", "whose capture is at the sender", RD_NAME(sender, letter_of)},
+	{"sender_known",
+		"false: neither TTLs nor times nor directions show it, the sender is an "
+		"assumption",
+		RD_BOOL(sender_known)},
+	{"delay_variation", "one-way delay above the shortest one of its time",
+		RD_OBJECT(variation, latency_shape)},
+	{"slowest_frame", "where it arrived; of the receiver's capture", RD_UINT(slowest_frame)},
+	{"qps", "most packets first", RD_MADE_LIST(json_nothing_yet, qp_shape)},
+};
+static const struct rd_shape path_shape = {
+	"path", "One direction between two addresses.", RD_FIELDS(path_fields)};
+#undef RD_THIS
+
+#define RD_THIS struct rd_ends_report
+static json_t *offset(const struct rd_at *at)
+{
+	return json_integer(((const RD_THIS *)at->object)->offset_ns);
 }
 
-/* Without its QPs. */
-static json_t *path_json(const struct rd_path *p)
+static const struct rd_field clock_fields[] = {
+	{"offset_ns", "B's clock minus A's at A's start", RD_MADE(offset, RD_TYPE_INT)},
+	{"error_ns", "the largest error of the offset, whatever the delays were; never 0",
+		RD_UINT(offset_error_ns)},
+	{"drift_ppm",
+		"by how much B's clock runs faster; null: the error is more than 1 ppm and a tenth "
+		"of the drift",
+		RD_REAL(drift_ppm), RD_IF(drift_known)},
+	{"drift_error_ppm", "the largest error of the drift", RD_REAL(drift_error_ppm)},
+};
+static const struct rd_shape clock_shape = {NULL,
+	"null: no packets in both directions, or clocks that were set meanwhile",
+	RD_FIELDS(clock_fields), RD_IF(offset_known)};
+
+static json_t *clock_unknown(const struct rd_at *at)
 {
-	json_t *o = json_object();
+	const struct rd_ends_report *r = at->object;
 
-	json_object_set_new(o, "from", json_string(p->from));
-	json_object_set_new(o, "to", json_string(p->to));
-	json_object_set_new(o, "network", p->network ? rd_json_u64(p->network) : json_null());
-	json_object_set_new(o, "sender", json_string(letters[p->sender]));
-	json_object_set_new(o, "sender_known", json_boolean(p->sender_known));
-	json_object_set_new(o, "delay_variation", latency_json(&p->variation));
-	json_object_set_new(o, "slowest_frame", rd_json_u64(p->slowest_frame));
-	json_object_set_new(o, "qps", json_array());
-	return o;
-}
-
-static json_t *clock_json(const struct rd_ends_report *r)
-{
-	json_t *o;
-
-	if (!r->offset_known)
-		return json_null();
-	o = json_object();
-	json_object_set_new(o, "offset_ns", json_integer(r->offset_ns));
-	json_object_set_new(o, "error_ns", rd_json_u64(r->offset_error_ns));
-	json_object_set_new(o, "drift_ppm", r->drift_known ? json_real(r->drift_ppm) : json_null());
-	json_object_set_new(o, "drift_error_ppm", json_real(r->drift_error_ppm));
-	return o;
-}
-
-/* Why there is no clock. */
-static json_t *clock_unknown_json(const struct rd_ends_report *r)
-{
 	if (r->offset_known)
 		return json_null();
 	if (r->both_ways)
@@ -79,50 +106,90 @@ static json_t *clock_unknown_json(const struct rd_ends_report *r)
 }
 
 /* As that of one capture, with the captures that missed packets. */
-static json_t *ends_verdict_json(const struct rd_ends_report *r)
+static json_t *verdict(const struct rd_at *at)
 {
-	struct rd_report shell = {.verdict = r->verdict};
-	json_t *o, *captures = json_array();
+	const struct rd_ends_report *r = at->object;
+	json_t *o = rd_shape_part(&verdict_shape, &r->verdict, at);
 
-	shell.totals.first_ns = r->start_ns;
-	o = verdict_json(&shell);
-	for (int i = 0; i < RD_TAPS; i++)
-		if (r->missed_by >> i & 1)
-			json_array_append_new(captures, json_string(letters[i]));
 	if (r->missed_by) {
 		json_object_set_new(
 			o, "where", json_string(r->verdict.places ? "unknown" : "capture"));
 		json_object_set_new(
-			o, "where_certainty", json_string(rd_certainty_name(r->verdict.where)));
+			o, "where_certainty", json_string(certainty_name(r->verdict.where)));
 	}
-	json_object_set_new(o, "missed_by", captures);
+	json_object_set_new(o, "missed_by", bits_json(r->missed_by, letter_of));
 	json_object_set_new(
 		o, "shown_by", r->shown_by ? json_string(letters[r->shown_by >> 1]) : json_null());
 	return o;
 }
 
+static json_t *findings_left_out(const struct rd_at *at)
+{
+	const struct rd_ends_report *r = at->object;
+
+	return rd_json_u64(rd_findings_left_out(&r->findings, NULL, RD_SEV_NONE));
+}
+
+static const struct rd_field ends_fields[] = {
+	{"verdict",
+		"What both captures together show. As the verdict of one capture, with times of "
+		"A's clock; slow is of no conversation (0), and its places mean sender and "
+		"receiver. missed_by: captures that missed packets, or may have: where is "
+		"\"capture\" if nothing else is a place. shown_by: the capture whose finding the "
+		"verdict rests on; null: it rests on a finding of the comparison, or on none.",
+		RD_MADE(verdict,
+			"'allOf': [{'$ref': 'analyze.json#/properties/verdict'}], 'properties': "
+			"{'missed_by': {" RD_TYPE_LIST(
+				"'enum': ['a', 'b']") "}, 'shown_by': "
+						      "{'enum': ['a', 'b', null]}}, 'required': "
+						      "['missed_by', 'shown_by']")},
+	{"first_ns", "start of the time that both captures cover", RD_TIME(first_ns)},
+	{"last_ns", NULL, RD_TIME(last_ns)},
+	{"packets", "captured at both ends", RD_UINT(packets)},
+	{"outside", "captured at one end while the other capture did not run", RD_UINT(outside)},
+	{"elsewhere", "captured at one end, of addresses whose packets do not pass both ends",
+		RD_UINT(elsewhere)},
+	{"evicted",
+		"removed before they were matched, because the table was full; they may count as "
+		"lost",
+		RD_UINT(evicted)},
+	{"left_out", "packets of QPs over the limit, not compared", RD_UINT(left_out)},
+	{"clock", NULL, RD_VIEW(clock_shape)},
+	{"clock_unknown",
+		"why clock is null. no_agreement: no offset fits the packets of both directions, "
+		"because the rates of the clocks differ too much, or one was set meanwhile; "
+		"one_direction: no packets in both directions; senders_unknown: there are, but "
+		"nothing shows which of the captures is at which host",
+		RD_MADE(clock_unknown,
+			"'enum': ['no_agreement', 'one_direction', 'senders_unknown', null]")},
+	{"paths", NULL, RD_MADE_LIST(json_nothing_yet, path_shape)},
+	{"findings", NULL, RD_MADE(json_nothing_yet, RD_TYPE_LIST("'$ref': 'finding.json'"))},
+	{"findings_left_out",
+		"further ones, where there are more than 1024: the worst 64 of each rule are "
+		"always in findings",
+		RD_MADE(findings_left_out, RD_TYPE_UINT)},
+	{"groups", "findings by cause, in the order of the worst of each",
+		RD_LIST(groups.group, groups.n, group_shape)},
+	{"page_left_out", "Only in a page of --html, and only if something is not in it.",
+		RD_MAYBE(json_in_a_page, page_left_out_shape)},
+};
+const struct rd_shape ends_shape = {NULL, NULL, RD_FIELDS(ends_fields)};
+#undef RD_THIS
+
+static json_t *path_json(const struct rd_path *p)
+{
+	return rd_shape_json(&path_shape, &(struct rd_at){.object = p});
+}
+
+static json_t *qp_json(const struct rd_path_qp *w, uint64_t start)
+{
+	return rd_shape_json(&qp_shape, &(struct rd_at){.object = w, .start_ns = start});
+}
+
 /* All but findings and paths, which are empty. */
 static json_t *frame_json(const struct rd_ends_report *r)
 {
-	const struct rd_report shell = {.groups = r->groups};
-	json_t *o = json_object();
-
-	json_object_set_new(o, "verdict", ends_verdict_json(r));
-	json_object_set_new(o, "first_ns", rd_json_u64(r->first_ns - r->start_ns));
-	json_object_set_new(o, "last_ns", rd_json_u64(r->last_ns - r->start_ns));
-	json_object_set_new(o, "packets", rd_json_u64(r->packets));
-	json_object_set_new(o, "outside", rd_json_u64(r->outside));
-	json_object_set_new(o, "elsewhere", rd_json_u64(r->elsewhere));
-	json_object_set_new(o, "evicted", rd_json_u64(r->evicted));
-	json_object_set_new(o, "left_out", rd_json_u64(r->left_out));
-	json_object_set_new(o, "clock", clock_json(r));
-	json_object_set_new(o, "clock_unknown", clock_unknown_json(r));
-	json_object_set_new(o, "paths", json_array());
-	json_object_set_new(o, "findings", json_array());
-	json_object_set_new(o, "findings_left_out",
-		rd_json_u64(rd_findings_left_out(&r->findings, NULL, RD_SEV_NONE)));
-	json_object_set_new(o, "groups", groups_json(&shell));
-	return o;
+	return rd_shape_json(&ends_shape, &(struct rd_at){.object = r, .start_ns = r->start_ns});
 }
 
 json_t *rd_ends_json(const struct rd_ends_report *r)
@@ -149,6 +216,16 @@ struct page {
 	size_t findings, qps, faulty; /* that did not fit */
 	bool no_memory;
 };
+
+#define RD_THIS struct page
+static const struct rd_field left_out_fields[] = {
+	{"findings", NULL, RD_UINT(findings)},
+	{"qps", "of paths; a path without any of its QPs is left out", RD_UINT(qps)},
+	{"faulty_qps", "of these QPs: with packets lost, unclear, duplicated, reordered or missed",
+		RD_UINT(faulty)},
+};
+static const struct rd_shape page_left_out_shape = {NULL, NULL, RD_FIELDS(left_out_fields)};
+#undef RD_THIS
 
 /* Adds what fits; consumes the value. False: it does not fit. */
 static bool add(struct page *p, json_t *list, json_t *value)
@@ -244,8 +321,7 @@ json_t *rd_ends_json_within(const struct rd_ends_report *r, size_t bytes, size_t
 	free(p.paths);
 	if (p.findings || p.qps)
 		json_object_set_new(o, "page_left_out",
-			json_pack("{s:o, s:o, s:o}", "findings", rd_json_u64(p.findings), "qps",
-				rd_json_u64(p.qps), "faulty_qps", rd_json_u64(p.faulty)));
+			rd_shape_json(&page_left_out_shape, &(struct rd_at){.object = &p}));
 	if (!p.no_memory)
 		return o;
 	json_decref(o);

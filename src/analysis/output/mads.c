@@ -39,7 +39,7 @@ static void put_row(struct grid *g, const struct rd_mad_row *row)
 	name_text(name, row);
 	grid_put(g, "%s", name);
 	grid_put(g, "%s", rd_fmt_count(frames, row->frames.count));
-	if (rd_mad_expects_response(row->method)) {
+	if (row->asks) {
 		grid_put(g, "%" PRIu64, row->repeated);
 		grid_put(g, "%" PRIu64, row->unanswered.count);
 	} else {
@@ -71,37 +71,44 @@ void mads_text(const struct rd_report *r, const struct rd_report_style *style, F
 			r->mads_left_out);
 }
 
-static void set(json_t *object, const char *key, json_t *value)
+#define RD_THIS struct rd_mad_row
+static json_t *name(const struct rd_at *at)
 {
-	json_object_set_new(object, key, value);
+	const struct rd_mad_row *row = at->object;
+	const char *const names[] = {rd_mad_class_name(row->class), rd_mad_method_name(row->method),
+		rd_mad_attribute_name(row->class, row->attribute),
+		rd_mad_status_name(row->class, row->status)};
+
+	return rd_json_string(names[at->which]);
 }
 
-json_t *mads_json(const struct rd_report *r)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < r->n_mads; i++) {
-		const struct rd_mad_row *row = &r->mads[i];
-		bool request = rd_mad_expects_response(row->method);
-		json_t *o = json_object();
-
-		set(o, "class", rd_json_u64(row->class));
-		set(o, "method", rd_json_u64(row->method));
-		set(o, "attribute", rd_json_u64(row->attribute));
-		set(o, "class_name", rd_json_string(rd_mad_class_name(row->class)));
-		set(o, "method_name", rd_json_string(rd_mad_method_name(row->method)));
-		set(o, "attribute_name",
-			rd_json_string(rd_mad_attribute_name(row->class, row->attribute)));
-		set(o, "status", rd_json_u64(row->status));
-		set(o, "status_name", rd_json_string(rd_mad_status_name(row->class, row->status)));
-		set(o, "frames", rd_json_u64(row->frames.count));
-		set(o, "first_frame", rd_json_u64(row->frames.first_frame));
-		set(o, "last_frame", rd_json_u64(row->frames.last_frame));
-		set(o, "repeated", request ? rd_json_u64(row->repeated) : json_null());
-		set(o, "answered", request ? rd_json_u64(row->answered) : json_null());
-		set(o, "unanswered", request ? rd_json_u64(row->unanswered.count) : json_null());
-		set(o, "unjudged", request ? rd_json_u64(row->unjudged) : json_null());
-		json_array_append_new(list, o);
-	}
-	return list;
-}
+static const struct rd_field mad_fields[] = {
+	{"class", NULL, RD_UINT(class)},
+	{"method", NULL, RD_UINT(method)},
+	{"attribute", NULL, RD_UINT(attribute)},
+	{"class_name", "null: unknown", RD_MADE(name, RD_TYPE_TEXT_OR)},
+	{"method_name", NULL, RD_MADE(name, RD_TYPE_TEXT_OR), .which = 1},
+	{"attribute_name", NULL, RD_MADE(name, RD_TYPE_TEXT_OR), .which = 2},
+	{"status",
+		"of responses, without the direction bit of directed SMPs; 0: no error, or no "
+		"response",
+		RD_UINT(status)},
+	{"status_name", "null: no error, or unknown", RD_MADE(name, RD_TYPE_TEXT_OR), .which = 3},
+	{"frames", NULL, RD_UINT(frames.count)},
+	{"first_frame", NULL, RD_UINT(frames.first_frame)},
+	{"last_frame", NULL, RD_UINT(frames.last_frame)},
+	{"repeated",
+		"frames with the transaction ID of a request that had no response yet; null in "
+		"this and the following three: no response has to follow",
+		RD_UINT(repeated), RD_IF(asks)},
+	{"answered", "requests with a response", RD_UINT(answered), RD_IF(asks)},
+	{"unanswered",
+		"requests that were repeated without a response, or waited for more than a second "
+		"at the end",
+		RD_UINT(unanswered.count), RD_IF(asks)},
+	{"unjudged", "requests of the last second, and those that the analysis had no room for",
+		RD_UINT(unjudged), RD_IF(asks)},
+};
+const struct rd_shape mad_shape = {"mad",
+	"Management datagrams (MADs) of one class, method, attribute and status.",
+	RD_FIELDS(mad_fields)};

@@ -53,3 +53,15 @@ const char *ending_name(unsigned int ending)
 
 	return NAME(names, ending);
 }
+
+const char *side_name(unsigned int side)
+{
+	static const char *const names[] = {"a", "b"};
+
+	return side < sizeof(names) / sizeof(*names) ? names[side] : NULL;
+}
+
+const char *certainty_name(unsigned int certainty)
+{
+	return rd_certainty_name((enum rd_certainty)certainty);
+}

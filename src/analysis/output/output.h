@@ -5,6 +5,7 @@
 
 #include <rdmadump/analysis.h>
 #include <rdmadump/drops.h>
+#include <rdmadump/shape.h>
 #include <rdmadump/units.h>
 
 /* Prints "1066", or with several files "second.pcap:66": the number in Wireshark. */
@@ -22,17 +23,12 @@ void findings_text(const struct rd_report *r, const struct rd_report_style *styl
 
 /* Intervals and opcodes, if requested (tables.c). */
 void tables_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out);
-void tables_json(const struct rd_report *r, json_t *report);
 
 /* With -v: the priorities of a side's packets, and the effect of congestion control on it. */
 void side_congestion_text(const struct rd_side *s, FILE *out);
 /* The table of pause frames; nothing without any. */
 void pauses_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out);
 
-/* Adds the same to the object of a side. */
-void side_congestion_json(json_t *side, const struct rd_side *s);
-/* The senders of pause frames: an array. */
-json_t *pauses_json(const struct rd_report *r);
 /* The verdict as a paragraph and an empty line. */
 void verdict_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out);
 /* All its sentences in one line; NULL if out of memory. To be freed by the caller. */
@@ -41,23 +37,13 @@ char *verdict_sentences(const struct rd_judgement *v);
 void times_text(const struct rd_times *t, FILE *out);
 /* Tables of hosts if there are more than two; with -v always, and also of pairs of hosts. */
 void hosts_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out);
-json_t *verdict_json(const struct rd_report *r);
-json_t *hosts_json(const struct rd_report *r);
-json_t *groups_json(const struct rd_report *r);
-/* Null for NULL. */
-json_t *times_json(const struct rd_times *t);
 
 /* The table of management datagrams (mads.c). */
 void mads_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out);
-json_t *mads_json(const struct rd_report *r);
 /* Applications (applications.c): the tables; with -v: that of a conversation. */
 void applications_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out);
 void application_text(const struct rd_application *app, FILE *out);
-json_t *applications_json(const struct rd_report *r);
-/* Null for NULL. */
-json_t *application_json(const struct rd_application *app);
-/* Null if there are no samples. */
-json_t *latency_json(const struct rd_latency *l);
+
 /*
  * A report in parts: the first one has empty arrays for the lists below, whose items are made one
  * by one. NULL if out of memory.
@@ -68,11 +54,35 @@ struct list {
 	size_t (*count)(const struct rd_report *r);
 	json_t *(*make)(const struct rd_report *r, size_t i);
 };
-/* PSNs over time; `start` is the time of the first frame (psn_json.c). */
-json_t *psn_plot_json(const struct rd_psn_plot *p, uint64_t start);
 /* The list with this key; NULL: it is not a list. */
 const struct list *report_list(const char *key);
 /* Removes the data of a conversation's plots, which are most of its bytes. */
 void conversation_json_shorten(json_t *conversation);
+
+/* What is not in a page. */
+struct left_out {
+	size_t findings, conversations, with_findings, series, intervals, rows;
+};
+
+/* --- rows of the JSON ------------------------------------------------------------------------- */
+
+extern const struct rd_shape application_shape, application_sum_shape, congestion_shape,
+	conversation_shape, ends_shape, group_shape, held_shape, hosts_shape, incident_shape,
+	intervals_shape, latency_shape, left_out_shape, mad_shape, opcode_shape, pause_sender_shape,
+	priority_shape, psn_plot_shape, report_shape, series_shape, times_shape, verdict_shape;
+
+/* Members of a side or a report. */
+json_t *ecn_json(const struct rd_at *at);
+json_t *priority_json(const struct rd_at *at);
+json_t *intervals_json(const struct rd_at *at);
+json_t *opcodes_json(const struct rd_at *at);
+
+/* An empty list, which is filled item by item; something that only a page has. */
+json_t *json_nothing_yet(const struct rd_at *at);
+json_t *json_in_a_page(const struct rd_at *at);
+/* "0x0000000000000001" */
+json_t *hex_json(uint64_t value);
+/* The names of the bits that are set. */
+json_t *bits_json(unsigned int bits, const char *(*name)(unsigned int bit));
 
 #endif

@@ -1,62 +1,81 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* PSNs over time as JSON: "psn_plot" of docs/schema/analyze.json, as short as plots need it. */
+/* PSNs over time as JSON, as short as plots need it. */
 #include "output.h"
 #include <rdmadump/json.h>
 
-static void set(json_t *object, const char *key, json_t *value)
+#define NUMBERS(n)                                                                                 \
+	"'type': 'array', 'items': {" RD_TYPE_INT "}, 'minItems': " #n ", 'maxItems': " #n
+#define RANGES RD_TYPE_LIST(NUMBERS(3))
+
+#define RD_THIS struct rd_psn_nak
+static json_t *psn(const struct rd_at *at)
 {
-	json_object_set_new(object, key, value);
+	return json_integer(((const RD_THIS *)at->object)->psn);
 }
 
-static void add_range(json_t *list, unsigned int step, const struct rd_psn_range *r)
+static const struct rd_field nak_fields[] = {
+	{"ns", NULL, RD_TIME(ns)},
+	{"frame", NULL, RD_UINT(frame)},
+	{"psn", NULL, RD_MADE(psn, RD_TYPE_INT)},
+	{"rnr", NULL, RD_BOOL(rnr)},
+};
+static const struct rd_shape nak_shape = {NULL, NULL, RD_FIELDS(nak_fields)};
+#undef RD_THIS
+
+#define RD_THIS struct rd_psn_plot
+static json_t *ranges(const struct rd_at *at)
 {
-	if (r->high == RD_PSN_NONE)
-		return;
-	json_array_append_new(
-		list, json_pack("[i, I, I]", (int)step, (json_int_t)r->low, (json_int_t)r->high));
-}
-
-static json_t *naks_json(const struct rd_psn_plot *p, uint64_t start)
-{
-	json_t *naks = json_array();
-
-	for (unsigned int i = 0; i < p->n_naks; i++) {
-		const struct rd_psn_nak *nak = &p->naks[i];
-
-		json_array_append_new(
-			naks, json_pack("{s:I, s:o, s:I, s:b}", "ns", (json_int_t)(nak->ns - start),
-				      "frame", rd_json_u64(nak->frame), "psn", (json_int_t)nak->psn,
-				      "rnr", nak->rnr));
-	}
-	return naks;
-}
-
-json_t *psn_plot_json(const struct rd_psn_plot *p, uint64_t start)
-{
-	json_t *o = json_object(), *sent = json_array(), *again = json_array(),
-	       *acked = json_array();
-	int64_t expected = RD_PSN_NONE;
+	const struct rd_psn_plot *p = at->object;
+	json_t *list = json_array();
 
 	for (unsigned int i = 0; i < p->n; i++) {
-		const struct rd_psn_step *step = &p->steps[i];
+		const struct rd_psn_range *r = at->which ? &p->steps[i].again : &p->steps[i].sent;
 
-		add_range(sent, i, &step->sent);
-		add_range(again, i, &step->again);
-		if (step->acked <= expected)
-			continue;
-		expected = step->acked;
-		json_array_append_new(acked, json_pack("[i, I]", (int)i, (json_int_t)step->acked));
+		if (r->high != RD_PSN_NONE)
+			json_array_append_new(
+				list, json_pack("[i, I, I]", (int)i, (json_int_t)r->low,
+					      (json_int_t)r->high));
 	}
-	set(o, "start_ns", json_integer((json_int_t)(p->start_ns - start)));
-	set(o, "width_ns", rd_json_u64(p->width_ns));
-	set(o, "steps", rd_json_u64(p->n));
-	set(o, "psn", rd_json_u64(p->psn));
-	set(o, "late", json_boolean(p->late));
-	set(o, "restarts", rd_json_u64(p->restarts));
-	set(o, "sent", sent);
-	set(o, "retransmitted", again);
-	set(o, "acked", acked);
-	set(o, "naks", naks_json(p, start));
-	set(o, "naks_in_all", rd_json_u64(p->naks_in_all));
-	return o;
+	return list;
 }
+
+static json_t *acked(const struct rd_at *at)
+{
+	const struct rd_psn_plot *p = at->object;
+	int64_t expected = RD_PSN_NONE;
+	json_t *list = json_array();
+
+	for (unsigned int i = 0; i < p->n; i++) {
+		if (p->steps[i].acked <= expected)
+			continue;
+		expected = p->steps[i].acked;
+		json_array_append_new(list, json_pack("[i, I]", (int)i, (json_int_t)expected));
+	}
+	return list;
+}
+
+static const struct rd_field plot_fields[] = {
+	{"start_ns", NULL, RD_TIME(start_ns)},
+	{"width_ns", "of a step of time", RD_UINT(width_ns)},
+	{"steps", NULL, RD_UINT(n)},
+	{"psn", "the first PSN", RD_UINT(psn)},
+	{"late",
+		"the plot begins after the first packet of the requester, with its first "
+		"retransmission or NAK",
+		RD_BOOL(late)},
+	{"restarts", NULL, RD_UINT(restarts)},
+	{"sent",
+		"first transmissions: [step, lowest PSN, highest PSN]; steps without any are left "
+		"out",
+		RD_MADE(ranges, RANGES)},
+	{"retransmitted", "the same of retransmissions", RD_MADE(ranges, RANGES), .which = 1},
+	{"acked", "[step, next PSN that the responder expects], where it grows",
+		RD_MADE(acked, RD_TYPE_LIST(NUMBERS(2)))},
+	{"naks", "at most 64, regularly selected", RD_ARRAY(naks, n_naks, nak_shape)},
+	{"naks_in_all", NULL, RD_UINT(naks_in_all)},
+};
+const struct rd_shape psn_plot_shape = {"psn_plot",
+	"Only with --html, and only for some requesters: PSNs of its requests over time. They are "
+	"counted from psn on, without wrapping at 2^24; those after a restart of the sequence "
+	"follow the ones before.",
+	RD_FIELDS(plot_fields)};

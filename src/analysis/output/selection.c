@@ -200,18 +200,17 @@ static size_t left_with_findings(const struct selection *s, const struct rd_repo
 
 json_t *selection_left_out(const struct selection *s, const struct rd_report *r)
 {
-	size_t left[] = {[SELECTED_NOT] = 0, [SELECTED_NUMBERS] = 0, [SELECTED_WHOLE] = 0};
-	size_t findings = r->findings.n - s->findings;
-	size_t intervals = s->intervals ? 0 : r->intervals.n;
+	struct left_out left = {.findings = r->findings.n - s->findings,
+		.intervals = s->intervals ? 0 : r->intervals.n,
+		.rows = s->rows};
 
-	for (size_t i = 0; i < r->n_shown; i++)
-		left[s->conversations[i]] +=
-			s->conversations[i] != SELECTED_NUMBERS || r->conversations[i].series.n > 0;
-	if (!findings && !intervals && !s->rows && !left[SELECTED_NOT] && !left[SELECTED_NUMBERS])
+	for (size_t i = 0; i < r->n_shown; i++) {
+		left.conversations += s->conversations[i] == SELECTED_NOT;
+		left.series +=
+			s->conversations[i] == SELECTED_NUMBERS && r->conversations[i].series.n > 0;
+	}
+	if (!left.findings && !left.intervals && !left.rows && !left.conversations && !left.series)
 		return NULL;
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "findings", rd_json_u64(findings),
-		"conversations", rd_json_u64(left[SELECTED_NOT]), "conversations_with_findings",
-		rd_json_u64(left_with_findings(s, r)), "series",
-		rd_json_u64(left[SELECTED_NUMBERS]), "intervals", rd_json_u64(intervals), "rows",
-		rd_json_u64(s->rows));
+	left.with_findings = left_with_findings(s, r);
+	return rd_shape_json(&left_out_shape, &(struct rd_at){.object = &left});
 }

@@ -7,47 +7,39 @@
 
 /* --- intervals -------------------------------------------------------------------------------- */
 
-/* The values of an interval in the order of JSON; text has all but rdma_frames. */
-static const struct column {
-	const char *key;
-	size_t offset;
-} columns[] = {
-	{"frames", offsetof(struct rd_interval, frames)},
-	{"rdma_frames", offsetof(struct rd_interval, rdma_frames)},
-	{"wire_bytes", offsetof(struct rd_interval, wire_bytes)},
-	{"retransmitted", offsetof(struct rd_interval, retransmitted)},
-	{"nak", offsetof(struct rd_interval, nak)},
-	{"rnr", offsetof(struct rd_interval, rnr)},
-	{"cnp", offsetof(struct rd_interval, cnp)},
-	{"ecn_ce", offsetof(struct rd_interval, ce)},
+#define RD_THIS struct rd_interval
+static const struct rd_field interval_fields[] = {
+	{"frames", NULL, RD_UINT(frames)},
+	{"rdma_frames", NULL, RD_UINT(rdma_frames)},
+	{"wire_bytes", NULL, RD_UINT(wire_bytes)},
+	{"retransmitted", NULL, RD_UINT(retransmitted)},
+	{"nak", "Without RNR NAKs.", RD_UINT(nak)},
+	{"rnr", NULL, RD_UINT(rnr)},
+	{"cnp", NULL, RD_UINT(cnp)},
+	{"ecn_ce", NULL, RD_UINT(ce)},
 };
+static const struct rd_shape interval_shape = {NULL, NULL, RD_FIELDS(interval_fields)};
+#undef RD_THIS
 
-static json_t *column_json(const struct rd_intervals *v, const struct column *column)
+#define RD_THIS struct rd_intervals
+static const struct rd_field intervals_fields[] = {
+	{"asked_ns", "The length that --interval has.", RD_UINT(wanted_ns)},
+	{"width_ns", "The length used: asked_ns, doubled until 65536 intervals suffice.",
+		RD_UINT(width_ns)},
+	{"start_ns", "Start of the first interval: the first frame.", RD_TIME(start_ns)},
+	{"points", NULL, RD_UINT(n)},
+};
+const struct rd_shape intervals_shape = {"intervals",
+	"Only with --interval: all traffic; value i covers start_ns + i * width_ns. Frames before "
+	"the first one in time are in the first interval.",
+	RD_FIELDS(intervals_fields), RD_COLUMNS(rows, n, interval_shape)};
+#undef RD_THIS
+
+json_t *intervals_json(const struct rd_at *at)
 {
-	json_t *array = json_array();
+	const struct rd_intervals *v = &((const struct rd_report *)at->object)->intervals;
 
-	for (size_t i = 0; i < v->n; i++) {
-		uint64_t value;
-
-		memcpy(&value, (const char *)&v->rows[i] + column->offset, sizeof(value));
-		json_array_append_new(array, rd_json_u64(value));
-	}
-	return array;
-}
-
-static json_t *intervals_json(const struct rd_report *r)
-{
-	const struct rd_intervals *v = &r->intervals;
-	json_t *o = json_object();
-
-	json_object_set_new(o, "asked_ns", rd_json_u64(v->wanted_ns));
-	json_object_set_new(o, "width_ns", rd_json_u64(v->width_ns));
-	json_object_set_new(o, "start_ns",
-		json_integer((json_int_t)(v->n ? v->start_ns - r->totals.first_ns : 0)));
-	json_object_set_new(o, "points", rd_json_u64(v->n));
-	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
-		json_object_set_new(o, columns[i].key, column_json(v, &columns[i]));
-	return o;
+	return v->width_ns ? rd_shape_part(&intervals_shape, v, at) : NULL;
 }
 
 /* As many digits as the width of the intervals has, 9 at most. */
@@ -145,26 +137,44 @@ static void intervals_text(
 
 /* --- opcodes ---------------------------------------------------------------------------------- */
 
-static json_t *opcodes_json(const struct rd_report *r)
+#define RD_THIS struct rd_opcode_use
+static unsigned int opcode_of(const struct rd_at *at)
 {
-	json_t *array = json_array();
+	const struct rd_report *r = at->up->object;
 
-	for (unsigned int i = 0; i < 256; i++) {
-		const struct rd_opcode_use *u = &r->opcodes[i];
-		json_t *o;
+	return (unsigned int)((const RD_THIS *)at->object - r->opcodes);
+}
 
-		if (!u->frames)
-			continue;
-		o = json_object();
-		json_object_set_new(o, "opcode", json_integer(i));
-		json_object_set_new(o, "name", rd_json_string(rd_opcodes[i].name));
-		json_object_set_new(o, "frames", rd_json_u64(u->frames));
-		json_object_set_new(o, "wire_bytes", rd_json_u64(u->wire_bytes));
-		json_object_set_new(o, "payload_bytes", rd_json_u64(u->payload_bytes));
-		json_object_set_new(o, "first_frame", rd_json_u64(u->first_frame));
-		json_object_set_new(o, "last_frame", rd_json_u64(u->last_frame));
-		json_array_append_new(array, o);
-	}
+static json_t *opcode(const struct rd_at *at)
+{
+	return json_integer(opcode_of(at));
+}
+
+static json_t *opcode_name(const struct rd_at *at)
+{
+	return rd_json_string(rd_opcodes[opcode_of(at)].name);
+}
+
+static const struct rd_field opcode_fields[] = {
+	{"opcode", NULL, RD_MADE(opcode, RD_TYPE_UINT ", 'maximum': 255")},
+	{"name", "null: reserved", RD_MADE(opcode_name, RD_TYPE_TEXT_OR)},
+	{"frames", NULL, RD_UINT(frames)},
+	{"wire_bytes", NULL, RD_UINT(wire_bytes)},
+	{"payload_bytes", NULL, RD_UINT(payload_bytes)},
+	{"first_frame", NULL, RD_UINT(first_frame)},
+	{"last_frame", NULL, RD_UINT(last_frame)},
+};
+const struct rd_shape opcode_shape = {"opcode", NULL, RD_FIELDS(opcode_fields)};
+#undef RD_THIS
+
+json_t *opcodes_json(const struct rd_at *at)
+{
+	const struct rd_opcode_use *opcodes = ((const struct rd_report *)at->object)->opcodes;
+	json_t *array = opcodes ? json_array() : NULL;
+
+	for (unsigned int i = 0; opcodes && i < 256; i++)
+		if (opcodes[i].frames)
+			json_array_append_new(array, rd_shape_part(&opcode_shape, &opcodes[i], at));
 	return array;
 }
 
@@ -198,14 +208,6 @@ static void opcodes_text(const struct rd_report *r, const struct rd_report_style
 }
 
 /* --- both ------------------------------------------------------------------------------------- */
-
-void tables_json(const struct rd_report *r, json_t *report)
-{
-	if (r->intervals.width_ns)
-		json_object_set_new(report, "intervals", intervals_json(r));
-	if (r->opcodes)
-		json_object_set_new(report, "opcodes", opcodes_json(r));
-}
 
 void tables_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Values that several parts of a report have: frames as text, latencies as JSON. */
+/* Values that several parts of a report have: frames as text, incidents and latencies as JSON. */
 #include "output.h"
 #include <inttypes.h>
 #include <rdmadump/json.h>
@@ -19,18 +19,56 @@ void frame_text(const struct rd_report *r, uint64_t frame, FILE *out)
 	fprintf(out, ":%" PRIu64, frame + 1 - r->files[i - 1].first_frame);
 }
 
-json_t *latency_json(const struct rd_latency *l)
+json_t *hex_json(uint64_t value)
 {
-	json_t *o;
-
-	if (!l->n)
-		return json_null();
-	o = json_object();
-	json_object_set_new(o, "n", rd_json_u64(l->n));
-	json_object_set_new(o, "min_ns", rd_json_u64(l->min));
-	json_object_set_new(o, "p50_ns", rd_json_u64(l->p50));
-	json_object_set_new(o, "p90_ns", rd_json_u64(l->p90));
-	json_object_set_new(o, "p99_ns", rd_json_u64(l->p99));
-	json_object_set_new(o, "max_ns", rd_json_u64(l->max));
-	return o;
+	return json_sprintf("0x%016" PRIx64, value);
 }
+
+json_t *bits_json(unsigned int bits, const char *(*name)(unsigned int bit))
+{
+	json_t *list = json_array();
+
+	for (unsigned int i = 0; bits >> i; i++)
+		if (bits >> i & 1)
+			json_array_append_new(list, rd_json_string(name(i)));
+	return list;
+}
+
+json_t *json_nothing_yet(const struct rd_at *at)
+{
+	(void)at;
+	return json_array();
+}
+
+json_t *json_in_a_page(const struct rd_at *at)
+{
+	(void)at;
+	return NULL;
+}
+
+#define RD_THIS struct rd_incident
+static const struct rd_field incident_fields[] = {
+	{"count", "how often", RD_UINT(count)},
+	{"first_frame", NULL, RD_UINT(first_frame)},
+	{"last_frame", NULL, RD_UINT(last_frame)},
+	{"first_ns", NULL, RD_TIME(first_ns)},
+	{"last_ns", NULL, RD_TIME(last_ns)},
+};
+const struct rd_shape incident_shape = {"event",
+	"Something that happened: how often, first and last frame and time.",
+	RD_FIELDS(incident_fields)};
+#undef RD_THIS
+
+#define RD_THIS struct rd_latency
+static const struct rd_field latency_fields[] = {
+	{"n", NULL, RD_UINT(n)},
+	{"min_ns", NULL, RD_UINT(min)},
+	{"p50_ns", NULL, RD_UINT(p50)},
+	{"p90_ns", NULL, RD_UINT(p90)},
+	{"p99_ns", NULL, RD_UINT(p99)},
+	{"max_ns", NULL, RD_UINT(max)},
+};
+const struct rd_shape latency_shape = {"latency",
+	"Nanoseconds; percentiles are interpolated within histogram steps, of applications exact "
+	"where \"exact\" is true. null: no sample.",
+	RD_FIELDS(latency_fields), RD_IF(n)};

@@ -1,176 +1,251 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The verdict, the hosts and the groups of a report as JSON: docs/schema/analyze.json. */
+/* The verdict, the hosts and the groups of a report as JSON. */
+#include "names.h"
 #include "output.h"
 #include <rdmadump/json.h>
 #include <stdlib.h>
 
 #define GROUP_MAX 64 /* findings of a group that are named */
 
-static void set(json_t *object, const char *key, json_t *value)
+#define PLACE_NAMES "'sender_host', 'sender_nic', 'fabric', 'receiver_nic', 'receiver_host'"
+#define PLACES                                                                                     \
+	"all places that it can be in; sender: the host that sends the requests; with soft-RoCE "  \
+	"the NIC is the kernel"
+
+static const char *place_name(unsigned int bit)
 {
-	json_object_set_new(object, key, value);
+	return rd_place_key(1U << bit);
 }
 
-static json_t *text_or_null(const char *text)
+/* --- times ------------------------------------------------------------------------------------ */
+
+#define RD_THIS struct rd_times
+static const struct rd_field times_fields[] = {
+	{"idle_ns", "no request was open; ended by a request", RD_UINT(ns[RD_TIME_IDLE])},
+	{"reply_ns", "no request was open; ended by a message of the peer",
+		RD_UINT(ns[RD_TIME_REPLY])},
+	{"sending_ns", "ended by a further request", RD_UINT(ns[RD_TIME_SENDING])},
+	{"waiting_ns", "ended by the first packet of a response", RD_UINT(ns[RD_TIME_WAITING])},
+	{"receiving_ns", "ended by a further READ response", RD_UINT(ns[RD_TIME_RECEIVING])},
+	{"not_ready_ns", "after an RNR NAK, ended by the request again",
+		RD_UINT(ns[RD_TIME_NOT_READY])},
+	{"recovery_ns", "ended by a retransmission, or by a frame while one is under way",
+		RD_UINT(ns[RD_TIME_RECOVERY])},
+	{"pauses", "requests after times when none was open", RD_UINT(pauses)},
+};
+const struct rd_shape times_shape = {"times",
+	"What requesters spent their time on: each interval between two of their frames, by the "
+	"frame that ended it.",
+	RD_FIELDS(times_fields), .nullable = true};
+#undef RD_THIS
+
+/* --- the verdict ------------------------------------------------------------------------------ */
+
+#define RD_THIS struct rd_slow
+static const char *time_name(unsigned int time)
 {
-	return text && *text ? rd_json_string(text) : json_null();
+	return time < RD_TIME_COUNT ? rd_time_keys[time] : NULL;
 }
 
-static json_t *places_json(unsigned int places)
+static json_t *slow_share(const struct rd_at *at)
 {
+	return json_real((double)(int)(((const RD_THIS *)at->object)->share * 1000 + 0.5) / 1000);
+}
+
+static json_t *slow_where(const struct rd_at *at)
+{
+	return rd_json_string(rd_place_key(((const RD_THIS *)at->object)->places));
+}
+
+static json_t *slow_places(const struct rd_at *at)
+{
+	return bits_json(((const RD_THIS *)at->object)->places, place_name);
+}
+
+static const struct rd_field slow_fields[] = {
+	{"spent", NULL, RD_NAME(what, time_name)},
+	{"share", NULL, RD_MADE(slow_share, "'type': 'number', 'minimum': 0, 'maximum': 1")},
+	{"where", "the place; unknown: this capture cannot tell several apart; null: none",
+		RD_MADE(slow_where, "'enum': [" PLACE_NAMES ", 'unknown', null]")},
+	{"places", PLACES, RD_MADE(slow_places, RD_TYPE_LIST("'enum': [" PLACE_NAMES "]"))},
+	{"certainty", "that it is up to one of these places", RD_NAME(certainty, certainty_name)},
+	{"conversation", "that with most of this time; the places are of its hosts",
+		RD_UINT(conversation)},
+	{"side", NULL, RD_NAME(side, side_name)},
+	{"times", NULL, RD_OBJECT(sum, times_shape)},
+};
+static const struct rd_shape slow_shape = {NULL,
+	"What most of the time of all requests was spent on, of each reliable connection with both "
+	"directions; null: there is none.",
+	RD_FIELDS(slow_fields), RD_IF(all_ns)};
+#undef RD_THIS
+
+#define RD_THIS struct rd_stragglers
+static json_t *slowest(const struct rd_at *at)
+{
+	const struct rd_stragglers *s = at->object;
 	json_t *list = json_array();
-
-	for (unsigned int i = 0; i < RD_PLACES; i++)
-		if (places >> i & 1)
-			json_array_append_new(list, json_string(rd_place_key(1U << i)));
-	return list;
-}
-
-json_t *times_json(const struct rd_times *t)
-{
-	json_t *o;
-	char key[32];
-
-	if (!t)
-		return json_null();
-	o = json_object();
-	for (unsigned int i = 0; i < RD_TIME_COUNT; i++) {
-		snprintf(key, sizeof(key), "%s_ns", rd_time_keys[i]);
-		set(o, key, rd_json_u64(t->ns[i]));
-	}
-	set(o, "pauses", rd_json_u64(t->pauses));
-	return o;
-}
-
-static json_t *slow_json(const struct rd_slow *s)
-{
-	json_t *o;
-
-	if (!s->all_ns)
-		return json_null();
-	o = json_object();
-	set(o, "spent", json_string(rd_time_keys[s->what]));
-	set(o, "share", json_real((double)(int)(s->share * 1000 + 0.5) / 1000));
-	set(o, "where", rd_json_string(rd_place_key(s->places)));
-	set(o, "places", places_json(s->places));
-	set(o, "certainty", json_string(rd_certainty_name(s->certainty)));
-	set(o, "conversation", rd_json_u64(s->conversation));
-	set(o, "side", json_string(s->side ? "b" : "a"));
-	set(o, "times", times_json(&s->sum));
-	return o;
-}
-
-static json_t *stragglers_json(const struct rd_stragglers *s)
-{
-	json_t *o = json_object(), *list = json_array();
 
 	for (unsigned int i = 0; i < s->n && i < RD_STRAGGLERS; i++)
 		json_array_append_new(list,
 			json_pack("{s:o, s:o}", "conversation", rd_json_u64(s->conversation[i]),
 				"p50_ns", rd_json_u64(s->p50_ns[i])));
-	set(o, "count", rd_json_u64(s->n));
-	set(o, "of", rd_json_u64(s->of));
-	set(o, "median_ns", rd_json_u64(s->median_ns));
-	set(o, "host", text_or_null(s->host));
-	set(o, "slowest", list);
-	return o;
-}
-
-/* Since the first frame; of two captures, one may have begun before the other. 0: unknown. */
-static json_t *moment_json(uint64_t ns, uint64_t origin_ns)
-{
-	return ns ? json_integer((json_int_t)(ns - origin_ns)) : json_null();
-}
-
-json_t *verdict_json(const struct rd_report *r)
-{
-	const struct rd_judgement *v = &r->verdict;
-	char *text = verdict_sentences(v);
-	json_t *o = json_object();
-
-	set(o, "text", rd_json_string(text));
-	set(o, "rule", rd_json_string(v->rule));
-	set(o, "what", text_or_null(v->what));
-	set(o, "whom", text_or_null(v->whom));
-	set(o, "how_much", text_or_null(v->how_much));
-	set(o, "place", text_or_null(v->place));
-	set(o, "also", text_or_null(v->also));
-	set(o, "time", text_or_null(v->time));
-	set(o, "since_ns", moment_json(v->since_ns, r->totals.first_ns));
-	set(o, "until_ns", moment_json(v->until_ns, r->totals.first_ns));
-	set(o, "messages", rd_json_u64(v->messages));
-	set(o, "messages_delayed", rd_json_u64(v->delayed));
-	set(o, "certainty", v->rule ? json_string(rd_certainty_name(v->certainty)) : json_null());
-	set(o, "where", rd_json_string(rd_place_key(v->places)));
-	set(o, "places", places_json(v->places));
-	set(o, "where_certainty",
-		v->places ? json_string(rd_certainty_name(v->where)) : json_null());
-	set(o, "sender", text_or_null(v->sender));
-	set(o, "receiver", text_or_null(v->receiver));
-	set(o, "incast_hosts", rd_json_u64_or_null(v->incast));
-	set(o, "surer", text_or_null(v->surer));
-	set(o, "capture_next", text_or_null(v->capture_next));
-	set(o, "slow", slow_json(&v->slow));
-	set(o, "stragglers", stragglers_json(&v->stragglers));
-	free(text);
-	return o;
-}
-
-static json_t *host_json(const struct rd_host *h, uint64_t origin_ns)
-{
-	json_t *o = json_object();
-
-	set(o, "address", rd_json_string(h->address));
-	set(o, "sent_frames", rd_json_u64(h->sent_frames));
-	set(o, "sent_bytes", rd_json_u64(h->sent_bytes));
-	set(o, "received_frames", rd_json_u64(h->received_frames));
-	set(o, "received_bytes", rd_json_u64(h->received_bytes));
-	set(o, "senders", rd_json_u64(h->senders));
-	set(o, "receivers", rd_json_u64(h->receivers));
-	set(o, "peak_bytes", rd_json_u64(h->peak_bytes));
-	set(o, "peak_start_ns", h->peak_bytes ? rd_json_u64(h->peak_ns - origin_ns) : json_null());
-	set(o, "peak_frame", rd_json_u64_or_null(h->peak_frame));
-	set(o, "peak_senders", rd_json_u64(h->peak_senders));
-	set(o, "most_senders", rd_json_u64(h->most_senders));
-	return o;
-}
-
-json_t *hosts_json(const struct rd_report *r)
-{
-	const struct rd_hosts *h = &r->hosts;
-	json_t *o = json_object(), *list = json_array(), *pairs = json_array();
-
-	for (size_t i = 0; i < h->n; i++)
-		json_array_append_new(list, host_json(&h->host[i], r->totals.first_ns));
-	for (size_t i = 0; i < h->n_pairs; i++)
-		json_array_append_new(
-			pairs, json_pack("{s:o, s:o, s:o, s:o}", "from",
-				       rd_json_string(h->host[h->pair[i].from].address), "to",
-				       rd_json_string(h->host[h->pair[i].to].address), "frames",
-				       rd_json_u64(h->pair[i].frames), "bytes",
-				       rd_json_u64(h->pair[i].bytes)));
-	set(o, "list", list);
-	set(o, "pairs", pairs);
-	set(o, "frames_left_out", rd_json_u64(h->frames_left_out));
-	set(o, "bytes_left_out", rd_json_u64(h->bytes_left_out));
-	return o;
-}
-
-json_t *groups_json(const struct rd_report *r)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < r->groups.n; i++) {
-		const struct rd_group *g = &r->groups.group[i];
-		json_t *o = json_object(), *findings = json_array();
-
-		for (size_t k = 0; k < g->n && k < GROUP_MAX; k++)
-			json_array_append_new(findings, rd_json_u64(g->finding[k]));
-		set(o, "rule", rd_json_string(g->rule));
-		set(o, "count", rd_json_u64(g->count));
-		set(o, "findings_in_all", rd_json_u64(g->n + g->left_out));
-		set(o, "findings", findings);
-		json_array_append_new(list, o);
-	}
 	return list;
 }
+
+static const struct rd_field straggler_fields[] = {
+	{"count", NULL, RD_UINT(n)},
+	{"of", "equals", RD_UINT(of)},
+	{"median_ns", NULL, RD_UINT(median_ns)},
+	{"host", "part of all of them and of no other", RD_CHARS_OR(host)},
+	{"slowest", NULL,
+		RD_MADE(slowest,
+			"'type': 'array', 'maxItems': 8, 'items': {'type': 'object', 'properties': "
+			"{'conversation': {" RD_TYPE_UINT "}, 'p50_ns': {" RD_TYPE_UINT
+			"}}, 'required': ['conversation', 'p50_ns']}")},
+};
+static const struct rd_shape stragglers_shape = {NULL,
+	"Connections whose responses take more than four times the median of their equals: the "
+	"same verb, messages of similar size, there for most of the time.",
+	RD_FIELDS(straggler_fields)};
+#undef RD_THIS
+
+#define RD_THIS struct rd_judgement
+#define MOMENT                                                                                     \
+	"time, since the first frame; of two captures that is A's, and B may have begun before"
+
+static json_t *sentences(const struct rd_at *at)
+{
+	char *text = verdict_sentences(at->object);
+	json_t *value = rd_json_string(text);
+
+	free(text);
+	return value;
+}
+
+static json_t *where(const struct rd_at *at)
+{
+	return rd_json_string(rd_place_key(((const RD_THIS *)at->object)->places));
+}
+
+static json_t *places(const struct rd_at *at)
+{
+	return bits_json(((const RD_THIS *)at->object)->places, place_name);
+}
+
+static const struct rd_field verdict_fields[] = {
+	{"text", "all sentences", RD_MADE(sentences, RD_TYPE_TEXT)},
+	{"rule", "of the main findings; null: no fault was found", RD_TEXT_OR(rule)},
+	{"what", "a sentence", RD_TEXT_OR(what)},
+	{"whom", "a sentence", RD_TEXT_OR(whom)},
+	{"how_much", "a sentence", RD_TEXT_OR(how_much)},
+	{"place", "a sentence", RD_TEXT_OR(place)},
+	{"also", "a sentence: other causes", RD_TEXT_OR(also)},
+	{"time", "a sentence", RD_TEXT_OR(time)},
+	{"since_ns", "first " MOMENT, RD_TIME(since_ns), RD_IF(since_ns)},
+	{"until_ns", "last " MOMENT, RD_TIME(until_ns), RD_IF(until_ns)},
+	{"messages", "of the senders that it concerns; 0: none, or unknown", RD_UINT(messages)},
+	{"messages_delayed",
+		"of them: messages, at least, that were retransmitted in part or in whole",
+		RD_UINT(delayed)},
+	{"certainty", "that it happened", RD_NAME(certainty, certainty_name), RD_IF(rule)},
+	{"where",
+		"the place; capture: a capture itself, only of two ends; unknown: this capture "
+		"cannot tell several apart; null: none",
+		RD_MADE(where, "'enum': [" PLACE_NAMES ", 'capture', 'unknown', null]")},
+	{"places", PLACES, RD_MADE(places, RD_TYPE_LIST("'enum': [" PLACE_NAMES "]"))},
+	{"where_certainty", "that it is in one of these places", RD_NAME(where, certainty_name),
+		RD_IF(places)},
+	{"sender", "address of the host that the places call sender", RD_CHARS_OR(sender)},
+	{"receiver", "... receiver", RD_CHARS_OR(receiver)},
+	{"incast_hosts", "hosts that send to the receiver within 100 us, where that is the cause",
+		RD_POSITIVE(incast)},
+	{"surer", "what would make it surer", RD_TEXT_OR(surer)},
+	{"capture_next", "the host whose port shows more", RD_CHARS_OR(capture_next)},
+	{"slow", NULL, RD_OBJECT(slow, slow_shape)},
+	{"stragglers", NULL, RD_OBJECT(stragglers, stragglers_shape)},
+};
+const struct rd_shape verdict_shape = {NULL,
+	"What happened, to whom, how much, since when, where, and how certain.",
+	RD_FIELDS(verdict_fields)};
+#undef RD_THIS
+
+/* --- hosts ------------------------------------------------------------------------------------ */
+
+#define RD_THIS struct rd_host
+static const struct rd_field host_fields[] = {
+	{"address", NULL, RD_CHARS(address)},
+	{"sent_frames", NULL, RD_UINT(sent_frames)},
+	{"sent_bytes", NULL, RD_UINT(sent_bytes)},
+	{"received_frames", NULL, RD_UINT(received_frames)},
+	{"received_bytes", NULL, RD_UINT(received_bytes)},
+	{"senders", "hosts that send to it", RD_UINT(senders)},
+	{"receivers", "hosts that it sends to", RD_UINT(receivers)},
+	{"peak_bytes", "most that it received within 100 us", RD_UINT(peak_bytes)},
+	{"peak_start_ns", NULL, RD_TIME(peak_ns), RD_IF(peak_bytes)},
+	{"peak_frame", NULL, RD_POSITIVE(peak_frame)},
+	{"peak_senders", "hosts that sent it", RD_UINT(peak_senders)},
+	{"most_senders", "hosts that send to it within any 100 us", RD_UINT(most_senders)},
+};
+static const struct rd_shape host_shape = {NULL, NULL, RD_FIELDS(host_fields)};
+#undef RD_THIS
+
+#define RD_THIS struct rd_host_pair
+static json_t *address_of(const struct rd_at *at)
+{
+	const struct rd_host_pair *p = at->object;
+	const struct rd_hosts *h = at->up->object;
+
+	return rd_json_string(h->host[at->which ? p->to : p->from].address);
+}
+
+static const struct rd_field pair_fields[] = {
+	{"from", NULL, RD_MADE(address_of, RD_TYPE_TEXT)},
+	{"to", NULL, RD_MADE(address_of, RD_TYPE_TEXT), .which = 1},
+	{"frames", NULL, RD_UINT(frames)},
+	{"bytes", NULL, RD_UINT(bytes)},
+};
+static const struct rd_shape pair_shape = {NULL, NULL, RD_FIELDS(pair_fields)};
+#undef RD_THIS
+
+#define RD_THIS struct rd_hosts
+static const struct rd_field hosts_fields[] = {
+	{"list", NULL, RD_LIST(host, n, host_shape)},
+	{"pairs", "those with most bytes first", RD_LIST(pair, n_pairs, pair_shape)},
+	{"frames_left_out", "of hosts beyond these limits", RD_UINT(frames_left_out)},
+	{"bytes_left_out", NULL, RD_UINT(bytes_left_out)},
+};
+const struct rd_shape hosts_shape = {NULL,
+	"Frames of QPs by hosts: 1024 hosts and 4096 pairs at most. Windows of 100 us begin with "
+	"the first frame after the one before.",
+	RD_FIELDS(hosts_fields)};
+#undef RD_THIS
+
+/* --- groups ----------------------------------------------------------------------------------- */
+
+#define RD_THIS struct rd_group
+static json_t *in_all(const struct rd_at *at)
+{
+	const struct rd_group *g = at->object;
+
+	return rd_json_u64(g->n + g->left_out);
+}
+
+static json_t *named(const struct rd_at *at)
+{
+	const struct rd_group *g = at->object;
+	json_t *list = json_array();
+
+	for (size_t k = 0; k < g->n && k < GROUP_MAX; k++)
+		json_array_append_new(list, rd_json_u64(g->finding[k]));
+	return list;
+}
+
+static const struct rd_field group_fields[] = {
+	{"rule", NULL, RD_TEXT(rule)},
+	{"count", "of their evidence", RD_UINT(count)},
+	{"findings_in_all", "with those of findings_left_out", RD_MADE(in_all, RD_TYPE_UINT)},
+	{"findings", "indexes in findings, the first 64",
+		RD_MADE(named, RD_TYPE_LIST(RD_TYPE_UINT) ", 'maxItems': 64")},
+};
+const struct rd_shape group_shape = {NULL, NULL, RD_FIELDS(group_fields)};

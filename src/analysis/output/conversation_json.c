@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* A conversation and its two sides as JSON. */
+#include "names.h"
+#include "output.h"
+#include <rdmadump/json.h>
+
+/* --- what a side sent ------------------------------------------------------------------------- */
+
+#define RD_THIS struct rd_verb_use
+static json_t *size_of_message(const struct rd_at *at)
+{
+	const struct rd_verb_use *v = at->object;
+
+	if (v->smallest > v->largest)
+		return json_null();
+	return rd_json_u64(at->which ? v->largest : v->smallest);
+}
+
+static const struct rd_field verb_fields[] = {
+	{"messages", NULL, RD_UINT(messages)},
+	{"bytes", "of new packets, each once; READ: requested; UC and UD: of whole messages",
+		RD_UINT(bytes)},
+	{"packets", NULL, RD_UINT(packets)},
+	{"smallest", "bytes of a message; null: of none were all packets captured in order",
+		RD_MADE(size_of_message, RD_TYPE_UINT_OR)},
+	{"largest", "the same", RD_MADE(size_of_message, RD_TYPE_UINT_OR), .which = 1},
+};
+static const struct rd_shape verb_shape = {
+	"verb", "New messages of a verb; READ: bytes asked for.", RD_FIELDS(verb_fields)};
+#undef RD_THIS
+
+#define RD_THIS struct rd_refusal
+static const char *verb_name(unsigned int verb)
+{
+	return rd_verb_name((enum rd_verb)verb);
+}
+
+static json_t *address(const struct rd_at *at)
+{
+	return hex_json(((const RD_THIS *)at->object)->address);
+}
+
+static const struct rd_field refusal_fields[] = {
+	{"verb", NULL, RD_NAME(verb, verb_name)},
+	{"psn", "of the NAK", RD_UINT(psn)},
+	{"frame", "first packet of the request", RD_UINT(frame)},
+	{"address", "16 hexadecimal digits behind 0x; null: not captured, or a SEND",
+		RD_MADE(address, RD_TYPE_TEXT_OR), RD_IF(has_address)},
+	{"rkey", NULL, RD_UINT(rkey), RD_IF(has_address)},
+	{"length", "bytes", RD_UINT(length), RD_IF(has_address)},
+};
+static const struct rd_shape refusal_shape = {NULL,
+	"the request that a NAK refused for good; null: none, or it was not seen",
+	RD_FIELDS(refusal_fields), .nullable = true};
+#undef RD_THIS
+
+#define RD_THIS struct rd_side
+static json_t *verb(const struct rd_at *at)
+{
+	const struct rd_verb_use *v = rd_side_verb(at->object, at->which);
+
+	return v->messages || v->packets ? rd_shape_part(&verb_shape, v, at) : NULL;
+}
+
+static const struct rd_field verbs_fields[] = {
+	{"SEND", NULL, RD_MAYBE(verb, verb_shape), .which = RD_VERB_SEND},
+	{"WRITE", NULL, RD_MAYBE(verb, verb_shape), .which = RD_VERB_WRITE},
+	{"READ", NULL, RD_MAYBE(verb, verb_shape), .which = RD_VERB_READ},
+	{"ATOMIC", NULL, RD_MAYBE(verb, verb_shape), .which = RD_VERB_ATOMIC},
+	{"FLUSH", NULL, RD_MAYBE(verb, verb_shape), .which = RD_VERB_FLUSH},
+};
+static const struct rd_shape verbs_shape = {NULL, NULL, RD_FIELDS(verbs_fields)};
+
+static json_t *incident(const struct rd_at *at)
+{
+	const struct rd_side *s = at->object;
+
+	if (!(s->has_incidents >> at->which & 1))
+		return NULL;
+	return rd_shape_part(&incident_shape, rd_side_incident(s, at->which), at);
+}
+
+static const struct rd_field incidents_fields[] = {
+#define INCIDENT(name, key, flow, help)                                                            \
+	{key, help, RD_MAYBE(incident, incident_shape), .which = RD_INC_##name},
+#include <rdmadump/incident.def>
+#undef INCIDENT
+};
+static const struct rd_shape incidents_shape = {"events",
+	"Only what happened. Requests and their responses are counted at the side of the "
+	"requester.",
+	RD_FIELDS(incidents_fields)};
+
+static json_t *latency(const struct rd_at *at)
+{
+	return rd_shape_part(&latency_shape, rd_side_latency(at->object, at->which), at);
+}
+
+static const struct rd_field latencies_fields[] = {
+	{"ack", NULL, RD_MADE_OF(latency, latency_shape), .which = RD_LATENCY_ACK},
+	{"read", NULL, RD_MADE_OF(latency, latency_shape), .which = RD_LATENCY_READ},
+	{"atomic", NULL, RD_MADE_OF(latency, latency_shape), .which = RD_LATENCY_ATOMIC},
+	{"message", NULL, RD_MADE_OF(latency, latency_shape), .which = RD_LATENCY_MESSAGE},
+	{"timeout", NULL, RD_MADE_OF(latency, latency_shape), .which = RD_LATENCY_TIMEOUT},
+};
+static const struct rd_shape latencies_shape = {NULL,
+	"Of its requests: last packet sent to ACK; READ request to last response; atomic request "
+	"to response; first packet of a message to its ACK.",
+	RD_FIELDS(latencies_fields)};
+
+/* --- a side ----------------------------------------------------------------------------------- */
+
+static json_t *goodput(const struct rd_at *at)
+{
+	const struct rd_side *s = at->object;
+
+	return rd_json_u64_or_null(rd_goodput(s->goodput_bytes, at->up->object, 1));
+}
+
+static json_t *timeout(const struct rd_at *at)
+{
+	return rd_json_u64_or_null(rd_side_latency(at->object, RD_LATENCY_TIMEOUT)->p50);
+}
+
+static json_t *ack_timeout(const struct rd_at *at)
+{
+	return rd_json_u64(rd_cm_timeout_ns(((const RD_THIS *)at->object)->ack_timeout));
+}
+
+static json_t *dscp(const struct rd_at *at)
+{
+	const int dscp = ((const RD_THIS *)at->object)->priority.dscp;
+
+	return json_integer(dscp < 0 ? 0 : dscp);
+}
+
+static json_t *psn_plot(const struct rd_at *at)
+{
+	const struct rd_psn_plot *plot = ((const RD_THIS *)at->object)->psn_plot;
+
+	return plot ? rd_shape_part(&psn_plot_shape, plot, at) : NULL;
+}
+
+static const struct rd_field side_fields[] = {
+	{"seen", "false: none of its frames was captured", RD_BOOL(seen)},
+	{"frames", "sent by this side", RD_UINT(frames)},
+	{"wire_bytes", "sent by this side", RD_UINT(wire_bytes)},
+	{"payload_bytes", "sent by this side, retransmissions included", RD_UINT(payload_bytes)},
+	{"goodput_bytes", "new data: payload that its requests sent, wrote and read, counted once",
+		RD_UINT(goodput_bytes)},
+	{"goodput_bps",
+		"goodput_bytes by the time from the first to the last frame of both sides, bit/s; "
+		"null: 0",
+		RD_MADE(goodput, RD_TYPE_UINT_OR)},
+	{"first_ns", NULL, RD_TIME(first_ns), RD_IF(seen)},
+	{"last_ns", NULL, RD_TIME(last_ns), RD_IF(seen)},
+	{"first_frame", NULL, RD_POSITIVE(first_frame)},
+	{"last_frame", NULL, RD_POSITIVE(last_frame)},
+	{"requests", "request packets, retransmissions included", RD_UINT(requests)},
+	{"acks", "positive ACKs that it received", RD_UINT(acks)},
+	{"read_responses", "READ response packets that it received", RD_UINT(read_responses)},
+	{"verbs", NULL, RD_VIEW(verbs_shape)},
+	{"events", NULL, RD_VIEW(incidents_shape)},
+	{"latency", NULL, RD_VIEW(latencies_shape)},
+	{"times", NULL, RD_POINTER(times, times_shape)},
+	{"psn_first", NULL, RD_UINT(psn_first), RD_IF(requests)},
+	{"psn_last", NULL, RD_UINT(psn_last), RD_IF(requests)},
+	{"mtu", "path MTU in bytes as packets show it", RD_POSITIVE(mtu)},
+	{"rnr_timer_us", "longest wait that an RNR NAK requested", RD_POSITIVE(rnr_timer_us)},
+	{"timeout_ns", "median silence before a retransmission without a NAK",
+		RD_MADE(timeout, RD_TYPE_UINT_OR)},
+	{"ack_timeout_ns", "local ACK timeout of the CM's request; null: not captured",
+		RD_MADE(ack_timeout, RD_TYPE_UINT_OR), RD_IF(ack_timeout)},
+	{"reorder_depth", "most packets that overtook a reordered request", RD_UINT(reorder_depth)},
+	{"ports_differ", "request packets out of sequence have several UDP source ports",
+		RD_BOOL(ports_differ)},
+	{"longest_stall_ns", "longest wait for a response while requests were open",
+		RD_UINT(longest_stall_ns)},
+	{"stall_frame", "the frame that ended it", RD_POSITIVE(stall_frame)},
+	{"credits", "last reported by an ACK; null: no flow control", RD_INT(credits)},
+	{"pkey", NULL, RD_UINT(pkey)},
+	{"lid", "of the sender's first packet; null: no native InfiniBand", RD_UINT(lid),
+		RD_IF(has_lrh)},
+	{"sl", "service level of the first packet", RD_UINT(sl), RD_IF(has_lrh)},
+	{"dscp", "of most of its frames, CNPs excluded", RD_MADE(dscp, RD_TYPE_UINT)},
+	{"qkey", "UD: Q_Key of the last packet", RD_POSITIVE(qkey)},
+	{"ending", NULL, RD_NAME(ending, ending_name)},
+	{"end_frame", NULL, RD_POSITIVE(end_frame)},
+	{"end_ns", NULL, RD_TIME(end_ns), RD_IF(end_ns)},
+	{"attempts", "retransmission rounds without progress at the end", RD_UINT(attempts)},
+	{"refused", NULL, RD_POINTER(refusal, refusal_shape)},
+	{"ecn", "ECN fields of its frames, CNPs excluded",
+		RD_MADE(ecn_json, RD_TYPE_LIST("'enum': ['not-ECT', 'ECT(0)', 'ECT(1)', 'CE']"))},
+	{"priority", NULL, RD_MADE_OF(priority_json, priority_shape)},
+	{"congestion", NULL, RD_POINTER(congestion, congestion_shape)},
+	{"held", NULL, RD_POINTER(held, held_shape)},
+	{"psn_plot", NULL, RD_MAYBE(psn_plot, psn_plot_shape)},
+};
+static const struct rd_shape side_shape = {"side",
+	"One side: the frames that it sent, its requests, and the responses to them.",
+	RD_FIELDS(side_fields)};
+#undef RD_THIS
+
+/* --- series ----------------------------------------------------------------------------------- */
+
+#define RD_THIS struct rd_point
+static json_t *mean(const struct rd_at *at)
+{
+	const struct rd_point *p = at->object;
+
+	return rd_json_u64(p->latency_sum_ns / p->latency_n);
+}
+
+static const struct rd_field point_fields[] = {
+	{"wire_bytes", NULL, RD_UINT(wire_bytes)},
+	{"goodput_bytes", NULL, RD_UINT(goodput_bytes)},
+	{"frames", NULL, RD_UINT(frames)},
+	{"retransmitted", NULL, RD_UINT(retransmitted)},
+	{"cnp", NULL, RD_UINT(cnp)},
+	{"ecn_ce", NULL, RD_UINT(ce)},
+	{"nak", NULL, RD_UINT(nak)},
+	{"latency_mean_ns", NULL, RD_MADE(mean, RD_TYPE_UINT_OR), RD_IF(latency_n)},
+	{"latency_max_ns", NULL, RD_UINT(latency_max_ns), RD_IF(latency_n)},
+};
+static const struct rd_shape point_shape = {NULL, NULL, RD_FIELDS(point_fields)};
+#undef RD_THIS
+
+#define RD_THIS struct rd_series
+static const struct rd_field series_fields[] = {
+	{"start_ns", NULL, RD_TIME(start_ns)},
+	{"width_ns", NULL, RD_UINT(width_ns)},
+	{"points", NULL, RD_UINT(n)},
+};
+const struct rd_shape series_shape = {"series",
+	"Equal steps of time; value i covers start_ns + i * width_ns. null: not kept.",
+	RD_FIELDS(series_fields), RD_IF(n), RD_COLUMNS(points, n, point_shape)};
+#undef RD_THIS
+
+/* --- the ends --------------------------------------------------------------------------------- */
+
+#define RD_THIS struct rd_owner
+static const char *const detail_keys[] = {"service_port", "start_ns", "cgroup", "container", "pod"};
+
+static json_t *detail(const struct rd_at *at)
+{
+	const struct rd_owner *o = at->object;
+	json_t *value = json_object_get(o->details, detail_keys[at->which]);
+
+	return value ? json_incref(value) : json_null();
+}
+
+static json_t *job(const struct rd_at *at)
+{
+	json_t *job = json_object_get(((const RD_THIS *)at->object)->details, "job");
+
+	return job ? json_incref(job) : json_object();
+}
+
+static json_t *rank(const struct rd_at *at)
+{
+	const struct rd_owner *o = at->object;
+
+	return o->rank == UINT32_MAX ? json_null() : rd_json_u64(o->rank);
+}
+
+static const struct rd_field owner_fields[] = {
+	{"pid", "0: the kernel owns it", RD_UINT(pid)},
+	{"comm", "the process' command, or the kernel's module; empty: not known", RD_CHARS(comm)},
+	{"service_port",
+		"of a kernel module: the port that the connection was made to; null: not known",
+		RD_MADE(detail, RD_TYPE_INT_OR ", 'minimum': 1, 'maximum': 65535")},
+	{"rank", "RANK, else OMPI_COMM_WORLD_RANK, PMIX_RANK, SLURM_PROCID; null: none of them",
+		RD_MADE(rank, RD_TYPE_UINT_OR)},
+	{"start_ns", "since the Unix epoch; null: not known", RD_MADE(detail, RD_TYPE_UINT_OR),
+		.which = 1},
+	{"cgroup", NULL, RD_MADE(detail, RD_TYPE_TEXT_OR), .which = 2},
+	{"container", "id of 64 hexadecimal digits", RD_MADE(detail, RD_TYPE_TEXT_OR), .which = 3},
+	{"pod", "UID in Kubernetes", RD_MADE(detail, RD_TYPE_TEXT_OR), .which = 4},
+	{"job",
+		"variables of the environment that the process was started with: SLURM_JOB_ID, "
+		"SLURM_PROCID, RANK, LOCAL_RANK, OMPI_COMM_WORLD_RANK, PMIX_RANK",
+		RD_MADE(job, "'type': 'object', 'additionalProperties': {" RD_TYPE_TEXT "}")},
+};
+static const struct rd_shape owner_shape = {NULL,
+	"the process of the QP, as the file knows; null: not known", RD_FIELDS(owner_fields),
+	.nullable = true};
+#undef RD_THIS
+
+#define RD_THIS struct rd_endpoint
+static const char *unknown_owner_name(unsigned int state)
+{
+	static const char *const names[] = {[RD_OWNER_NO_FACTS] = "no_facts",
+		[RD_OWNER_NOT_LISTED] = "not_listed",
+		[RD_OWNER_SEVERAL] = "several",
+		[RD_OWNER_OTHER_TIME] = "other_time"};
+
+	return state < sizeof(names) / sizeof(*names) ? names[state] : NULL;
+}
+
+static unsigned int side_of(const struct rd_at *at)
+{
+	return at->object != &((const struct rd_conversation *)at->up->object)->a;
+}
+
+static json_t *qp(const struct rd_at *at)
+{
+	const struct rd_endpoint *e = at->object;
+
+	return e->qp == RD_QP_UNKNOWN ? json_null() : rd_json_u64(e->qp);
+}
+
+static json_t *owner(const struct rd_at *at)
+{
+	const struct rd_conversation *c = at->up->object;
+
+	return rd_shape_part(&owner_shape, c->owner[side_of(at)], at);
+}
+
+static json_t *owner_unknown(const struct rd_at *at)
+{
+	const struct rd_conversation *c = at->up->object;
+
+	return rd_json_string(unknown_owner_name(c->owner_state[side_of(at)]));
+}
+
+static const struct rd_field endpoint_fields[] = {
+	{"address", NULL, RD_CHARS(address)},
+	{"qp", "null: not known", RD_MADE(qp, RD_TYPE_UINT_OR)},
+	{"owner", NULL, RD_MADE_OF(owner, owner_shape)},
+	{"owner_unknown",
+		"why owner is null: no file lists the QPs of this host; lists were made while the "
+		"capture ran, and it is in none (created by DEVX, in another namespace, or for a "
+		"short time); several processes had a QP of this number, and the frames of the "
+		"conversation are of the time of more than one of them, or their clock cannot be "
+		"compared with that of the lists; processes had a QP of this number at other times "
+		"only",
+		RD_MADE(owner_unknown,
+			"'enum': [null, 'no_facts', 'not_listed', 'several', 'other_time']")},
+};
+static const struct rd_shape endpoint_shape = {
+	"endpoint", "An address and a QP number.", RD_FIELDS(endpoint_fields)};
+#undef RD_THIS
+
+#define RD_THIS struct rd_connection
+static json_t *service_id(const struct rd_at *at)
+{
+	return hex_json(((const RD_THIS *)at->object)->service_id);
+}
+
+static const struct rd_field connection_fields[] = {
+	{"service_id", "16 hexadecimal digits behind 0x", RD_MADE(service_id, RD_TYPE_TEXT)},
+	{"frame", "of the REQ", RD_UINT(frame)},
+	{"retry_count", "of the REQ", RD_UINT(retry_count)},
+	{"rnr_retry", "of the REQ; 7: unlimited", RD_UINT(rnr_retry)},
+	{"reply_rnr_retry", "of the REP; 7: unlimited", RD_UINT(reply_rnr_retry)},
+	{"ack_timeout", "of the REQ: 4.096 us * 2^n", RD_UINT(ack_timeout)},
+};
+static const struct rd_shape connection_shape = {NULL,
+	"what CM REQ and REP say; null: they were not captured", RD_FIELDS(connection_fields),
+	.nullable = true};
+#undef RD_THIS
+
+/* --- a conversation --------------------------------------------------------------------------- */
+
+#define RD_THIS struct rd_conversation
+static const struct rd_field sides_fields[] = {
+	{"a", NULL, RD_OBJECT(side[0], side_shape)},
+	{"b", NULL, RD_OBJECT(side[1], side_shape)},
+};
+static const struct rd_shape sides_shape = {NULL, NULL, RD_FIELDS(sides_fields)};
+
+static const struct rd_field conversation_fields[] = {
+	{"id", "from 1, in the order of first frames", RD_UINT(id)},
+	{"transport", NULL, RD_NAME(transport, rd_transport_name),
+		.schema = "'enum': ['RC', 'UC', 'RD', 'UD', 'CNP', 'XRC', '?']"},
+	{"kind", NULL, RD_NAME(kind, kind_name)},
+	{"pairing", "how the pair was found; none: the other QP is unknown",
+		RD_NAME(pairing, pairing_name)},
+	{"multicast", NULL, RD_BOOL(multicast)},
+	{"ipoib", "IP over InfiniBand", RD_BOOL(ipoib)},
+	{"network",
+		"VNI of its VXLAN or Geneve tunnel, VSID of its NVGRE tunnel, or key of its GRE "
+		"tunnel: conversations in several networks may have the same addresses and QPs; "
+		"null: none",
+		RD_POSITIVE(network)},
+	{"cm", "connected or disconnected by the CM within the capture", RD_BOOL(cm)},
+	{"connection", NULL, RD_POINTER(connection, connection_shape)},
+	{"application", NULL, RD_POINTER(application, application_shape)},
+	{"a", NULL, RD_OBJECT(a, endpoint_shape)},
+	{"b", NULL, RD_OBJECT(b, endpoint_shape)},
+	{"sides", NULL, RD_VIEW(sides_shape)},
+	{"series", NULL, RD_OBJECT(series, series_shape)},
+};
+const struct rd_shape conversation_shape = {"conversation",
+	"Two QPs that exchange packets; UD: a source QP and a destination QP.",
+	RD_FIELDS(conversation_fields)};
