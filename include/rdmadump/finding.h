@@ -36,18 +36,21 @@ struct rd_evidence {
 	char *filter; /* display filter of Wireshark, NULL: none fits */
 };
 
+#define RD_DOUBTS 6
+
 struct rd_finding {
 	const char *rule; /* key of the rule that found it: "lost-downstream"; static */
 	enum rd_severity severity;
 	enum rd_certainty certainty;
-	char *where;		   /* "10.0.0.1 QP 0x11 -> 10.0.0.2 QP 0x12", "mlx5_0 port 1" */
-	const char *counter;	   /* its full name, borrowed from the counters; NULL: none */
-	unsigned int conversation; /* its id in the report, 0: none */
-	unsigned int side;	   /* side of the conversation: 0: a, 1: b */
-	char *title;		   /* what happened, in a few words */
-	char *detail;		   /* numbers, or what that means; NULL: nothing more */
-	const char *meaning;	   /* the usual cause; static; NULL: unknown */
-	const char *next;	   /* what to do next; static; NULL: nothing */
+	const char *doubts[RD_DOUBTS]; /* why it is no more certain; static; the rest is NULL */
+	char *where;		       /* "10.0.0.1 QP 0x11 -> 10.0.0.2 QP 0x12", "mlx5_0 port 1" */
+	const char *counter;	       /* its full name, borrowed from the counters; NULL: none */
+	unsigned int conversation;     /* its id in the report, 0: none */
+	unsigned int side;	       /* side of the conversation: 0: a, 1: b */
+	char *title;		       /* what happened, in a few words */
+	char *detail;		       /* numbers, or what that means; NULL: nothing more */
+	const char *meaning;	       /* the usual cause; static; NULL: unknown */
+	const char *next;	       /* what to do next; static; NULL: nothing */
 	struct rd_evidence evidence;
 	size_t number; /* how many were added before it */
 };

@@ -14,6 +14,15 @@ static json_t *since(uint64_t ns, uint64_t origin_ns)
 	return ns ? json_integer((json_int_t)(ns - origin_ns)) : json_null();
 }
 
+static json_t *doubts(const struct rd_finding *f)
+{
+	json_t *array = json_array();
+
+	for (unsigned int i = 0; i < RD_DOUBTS && f->doubts[i]; i++)
+		json_array_append_new(array, json_string(f->doubts[i]));
+	return array;
+}
+
 json_t *rd_finding_json(const struct rd_finding *f, uint64_t origin_ns)
 {
 	const struct rd_evidence *e = &f->evidence;
@@ -24,6 +33,8 @@ json_t *rd_finding_json(const struct rd_finding *f, uint64_t origin_ns)
 	set(o, "rule", rd_json_string(f->rule));
 	set(o, "severity", json_string(rd_severity_name(f->severity)));
 	set(o, "certainty", json_string(rd_certainty_name(f->certainty)));
+	if (*f->doubts)
+		set(o, "doubts", doubts(f));
 	set(o, "where", rd_json_string(f->where));
 	set(o, "counter", rd_json_string(f->counter));
 	set(o, "conversation", rd_json_u64_or_null(f->conversation));

@@ -3,6 +3,93 @@
 #include "../../src/analysis/rules/rules.h"
 #include "test.h"
 #include "verdict.h"
+#include <stdlib.h>
+
+/* All rules. */
+static const struct rule *const tables[] = {rules_of_capture, rules_of_links, rules_of_pauses,
+	rules_of_mads, rules_of_loss, rules_of_order, rules_of_missed, rules_of_sides,
+	rules_of_timeouts, rules_of_congestion, rules_of_facts, rules_of_ends, rules_of_end_paths};
+
+#define N(table) (sizeof(table) / sizeof(*(table)))
+
+/* Each name in a template is in the tables of say.c, or is an incident. */
+TEST(templates_have_known_names)
+{
+	const struct rd_side side = {0};
+	const struct rd_finding f = {0};
+	const struct look look = {.s = &side, .other = &side, .f = &f};
+	char *unknown = say(&look, "{rnr RNR NAK}, {typo packet}");
+	size_t n = 0;
+
+	assert_string_equal(unknown, "0 RNR NAKs, {typo packet}");
+	free(unknown);
+	for (size_t i = 0; i < N(tables); i++)
+		for (const struct rule *rule = tables[i]; rule->key; rule++, n++) {
+			const char *const templates[] = {rule->title, rule->detail};
+
+			for (size_t k = 0; k < N(templates); k++) {
+				char *text = templates[k] ? say(&look, templates[k]) : NULL;
+
+				if (text && strpbrk(text, "{}"))
+					fail_msg("%s: %s", rule->key, text);
+				free(text);
+			}
+		}
+	assert_true(n > 60);
+}
+
+/* docs/certainty.md has a row for each rule, as its table says. */
+TEST(doubts_are_documented)
+{
+	const char *srcdir = getenv("srcdir");
+	char path[4096], *text = NULL, *doc = NULL;
+	size_t size = 0;
+	FILE *in;
+
+	snprintf(path, sizeof(path), "%s/docs/certainty.md", srcdir ? srcdir : ".");
+	in = fopen(path, "r");
+	assert_non_null(in);
+	assert_true(getdelim(&doc, &size, EOF, in) > 0);
+	fclose(in);
+	for (size_t i = 0; i < N(tables); i++)
+		for (const struct rule *rule = tables[i]; rule->key; rule++) {
+			FILE *row = open_memstream(&text, &size);
+
+			fprintf(row, "\n| `%s` | %s |", rule->key,
+				rd_certainty_name(rule->certainty));
+			for (const struct doubt *d = rule->doubts; d->holds; d++)
+				fprintf(row, "%s %s%s", d == rule->doubts ? "" : ";",
+					d->most ? "(likely) " : "", d->text);
+			fputs(" |\n", row);
+			fclose(row);
+			if (!strstr(doc, text))
+				print_message("%s", text + 1);
+			assert_non_null(strstr(doc, text));
+			free(text);
+		}
+	free(doc);
+}
+
+/* A finding has the doubts that make it as uncertain as it is, and each once. */
+TEST(doubts_lower)
+{
+	struct rd_finding f = {.certainty = RD_CERTAIN};
+
+	finding_doubt(&f, RD_LIKELY, "a");
+	same(f.certainty, RD_LIKELY, !strcmp(f.doubts[0], "a"), true);
+	finding_doubt(&f, RD_LIKELY, "b");
+	finding_doubt(&f, RD_LIKELY, "b");
+	same(!strcmp(f.doubts[1], "b"), true, !f.doubts[2], true);
+	finding_doubt(&f, RD_POSSIBLE, "c");
+	finding_doubt(&f, RD_LIKELY, "d");
+	same(!strcmp(f.doubts[0], "c"), true, !f.doubts[1], true);
+	for (int i = 0; i < 2 * RD_DOUBTS; i++)
+		finding_doubt(&f, RD_POSSIBLE, "efghijklmnopqrstuvwxyz" + i);
+	same(f.certainty, RD_POSSIBLE, f.doubts[RD_DOUBTS - 1] != NULL, true);
+	f = (struct rd_finding){.certainty = RD_POSSIBLE};
+	finding_doubt(&f, RD_POSSIBLE, "it was no more before");
+	same(f.certainty, RD_POSSIBLE, !f.doubts[0], true);
+}
 
 /* A rule that says nothing about it is not sure. */
 TEST(possible_unless_said)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The findings of two captures of the same traffic: one row of a table for each rule. */
+#include "../rules/doubts.h"
 #include "ends.h"
 #include <rdmadump/units.h>
 #include <stdlib.h>
@@ -10,24 +11,10 @@
 struct sight {
 	const struct sides *sides; /* of each capture alone */
 	const struct trust *trust;
+	const struct rd_ends_report *r;
 	const struct rd_path *p;
 	const struct rd_path_qp *w; /* NULL for rules over a path */
-	uint64_t evicted;	    /* packets of all paths, see rd_ends_report */
-	uint64_t first_ns, last_ns; /* the same */
-	uint64_t clock_steps_ns, edge_ns;
-	bool proven, both_ways, offset_known;
 };
-
-struct ends_rule {
-	struct rule_head head;
-	bool of_qp;
-	bool (*applies)(const struct sight *s, struct rd_finding *f);
-};
-
-static void filter_qp(const struct sight *s, struct rd_finding *f, uint64_t first)
-{
-	rd_finding_filter(f, first, "infiniband.bth.destqp == 0x%06x", s->w->qp);
-}
 
 /* Whether the file says that its capture lost nothing. */
 static bool declared_whole(const struct rd_report *r)
@@ -76,24 +63,18 @@ static uint64_t count_at(const struct sight *s, enum rd_tap tap, enum rd_inciden
 	return side ? rd_side_incident(side, kind)->count : 0;
 }
 
-/* Packets whose headers were damaged on the path arrive as others. */
-static bool may_be_damaged(const struct sight *s, uint64_t packets)
-{
-	const struct rd_totals *t = &s->sides[!s->p->sender].report->totals;
-
-	return t->icrc_trusted && t->icrc_bad - t->icrc_doubted >= packets;
-}
-
 /*
  * Whether all of it is so near the first or last moment of the time of both captures that the other
  * one may not have run: a packet may take as much longer than the usual ones as any other did, and
  * the clocks may differ from the first estimate.
  */
-static bool is_at_edge(const struct sight *s, const struct rd_incident *e)
+static bool is_at_edge(const struct look *l)
 {
-	const uint64_t margin = s->p->variation.max + s->edge_ns;
+	const struct sight *s = l->ends;
+	const struct rd_evidence *e = &l->f->evidence;
+	const uint64_t margin = s->p->variation.max + s->r->edge_ns;
 
-	return e->last_ns <= s->first_ns + margin || e->first_ns + margin >= s->last_ns;
+	return e->last_ns <= s->r->first_ns + margin || e->first_ns + margin >= s->r->last_ns;
 }
 
 /*
@@ -113,258 +94,279 @@ static bool may_be_lost_downstream(const struct sight *s, uint64_t asked_for)
 	return chance >= MISSED_BY_CHANCE;
 }
 
-/* Whether the receiver's capture shows that it would have had these packets. */
-static bool is_lost(const struct sight *s)
+/* --- doubts ----------------------------------------------------------------------------------- */
+
+static bool has_no_sender(const struct look *l)
 {
-	const struct rd_incident *e = &s->w->lost;
-	const enum rd_tap receiver = !s->p->sender;
+	return !l->ends->p->sender_known;
+}
+
+static bool has_evicted(const struct look *l)
+{
+	return l->ends->r->evicted;
+}
+
+/* Packets whose headers were damaged on the path arrive as others. */
+static bool may_have_other_headers(const struct look *l)
+{
+	const struct rd_totals *t = &l->ends->sides[!l->ends->p->sender].report->totals;
+
+	return t->icrc_trusted && t->icrc_bad - t->icrc_doubted >= l->f->evidence.count;
+}
+
+/* Unless the receiver's capture shows that it would have had these packets. */
+static bool may_be_missed(const struct look *l)
+{
+	const struct sight *s = l->ends;
 
 	/* Where none arrives of a QP or a kind, the capture may not take these packets at all. */
 	if (!s->w->arrived || s->w->lost_kind)
-		return false;
+		return true;
 	if (s->w->asked_for)
-		return !may_be_lost_downstream(s, s->w->asked_for);
-	return !is_at_edge(s, e) && too_many_to_be_missed(s, receiver, s->w->lost_runs);
+		return may_be_lost_downstream(s, s->w->asked_for);
+	return is_at_edge(l) || !too_many_to_be_missed(s, !s->p->sender, s->w->lost_runs);
 }
 
-static bool lost_between(const struct sight *s, struct rd_finding *f)
+/* Where it has none of a QP's packets, it may have ended before, or not take them. */
+static bool has_no_packet(const struct look *l)
 {
-	const struct rd_incident *e = &s->w->lost;
-	char asked[RD_UNITS_LEN], share[RD_UNITS_LEN];
-
-	if (!e->count)
-		return false;
-	finding_evidence(f, e);
-	if (!s->p->sender_known || s->evicted || may_be_damaged(s, e->count) || !is_lost(s))
-		finding_lower(f, RD_POSSIBLE);
-	if (!s->w->asked_for)
-		strcpy(asked, "none of them");
-	else if (s->w->asked_for >= e->count)
-		strcpy(asked, e->count == 1 ? "it" : "all of them");
-	else
-		snprintf(asked, sizeof(asked), "%llu of them", n(s->w->asked_for));
-	rd_finding_title(f, "packets are lost between the two capture points");
-	rd_finding_detail(f,
-		"%llu packet%s of %llu that were sent (%s) did not arrive, and the receiver "
-		"asked for %s; frames of the sender's capture",
-		n(e->count), rd_plural(e->count), n(s->w->sent),
-		share_text(share, e->count, s->w->sent), asked);
-	filter_qp(s, f, e->first_frame);
-	return true;
+	return !l->ends->w->arrived;
 }
 
-static bool lost_or_missed(const struct sight *s, struct rd_finding *f)
+static uint64_t late_or_damaged(const struct sight *s)
 {
-	const struct rd_incident *e = &s->w->unclear;
-	char share[RD_UNITS_LEN];
+	uint64_t sum = 0;
 
-	if (!e->count)
-		return false;
-	finding_evidence(f, e);
-	rd_finding_title(f, "packets are lost between the two capture points, or the receiver's "
-			    "capture missed them");
-	rd_finding_detail(f,
-		"%llu packet%s of %llu that were sent (%s); nothing shows whether they "
-		"arrived, and that capture missed others; frames of the sender's capture",
-		n(e->count), rd_plural(e->count), n(s->w->sent),
-		share_text(share, e->count, s->w->sent));
-	filter_qp(s, f, e->first_frame);
-	return true;
+	for (int tap = 0; tap < RD_TAPS; tap++)
+		sum += count_at(s, tap, RD_INC_REORDERED) + count_at(s, tap, RD_INC_ICRC);
+	return sum;
 }
 
-static bool missed_at_receiver(const struct sight *s, struct rd_finding *f)
+static bool are_late_or_damaged(const struct look *l)
 {
-	const struct rd_incident *e = &s->w->missed_at_receiver;
-
-	if (!e->count)
-		return false;
-	finding_evidence(f, e);
-	if (!s->p->sender_known || is_at_edge(s, e))
-		finding_lower(f, RD_POSSIBLE);
-	rd_finding_title(f, "the receiver's capture missed packets");
-	rd_finding_detail(f,
-		"%llu packet%s that the receiver acknowledged and its capture lacks; frames of the "
-		"sender's capture",
-		n(e->count), rd_plural(e->count));
-	filter_qp(s, f, e->first_frame);
-	return true;
+	return late_or_damaged(l->ends);
 }
 
-/* Both captures alone show that they never had a packet before the receiver asked for it. */
-static bool lost_in_sender(const struct sight *s, struct rd_finding *f)
+static bool may_be_missed_by_sender(const struct look *l)
 {
-	const enum rd_tap sender = s->p->sender;
-	uint64_t here = count_at(s, sender, RD_INC_LOST_UPSTREAM);
-	uint64_t there = count_at(s, !sender, RD_INC_LOST_UPSTREAM), late;
-
-	if (!s->p->sender_known || !here || !there)
-		return false;
-	/* What came late or damaged was not lost there. */
-	late = count_at(s, sender, RD_INC_REORDERED) + count_at(s, !sender, RD_INC_REORDERED) +
-	       count_at(s, sender, RD_INC_ICRC) + count_at(s, !sender, RD_INC_ICRC);
-	if (late >= (here < there ? here : there))
-		return false;
-	finding_evidence(f, rd_side_incident(side_at(s, sender), RD_INC_LOST_UPSTREAM));
-	f->evidence.count = here < there ? here : there;
-	if (late)
-		finding_lower(f, RD_POSSIBLE);
-	if (!too_many_to_be_missed(s, sender, f->evidence.count))
-		finding_lower(f, RD_POSSIBLE);
-	rd_finding_title(f, "packets are lost inside the sender");
-	rd_finding_detail(f,
-		"%llu packet%s that neither capture had before the receiver asked for them; frames "
-		"of the sender's capture",
-		n(f->evidence.count), rd_plural(f->evidence.count));
-	filter_qp(s, f, f->evidence.n_frames ? f->evidence.frames[0] : 0);
-	return true;
+	return !too_many_to_be_missed(l->ends, l->ends->p->sender, l->f->evidence.count);
 }
 
-static bool duplicated_between(const struct sight *s, struct rd_finding *f)
+/*
+ * Without IP ids that differ, a retransmission looks the same. With them, it may be a copy that was
+ * made in the sender, if its capture may have missed one of the two.
+ */
+static bool may_be_sent_twice(const struct look *l)
 {
-	const struct rd_incident *e = &s->w->duplicated;
+	const struct sight *s = l->ends;
 
-	if (!e->count)
-		return false;
-	finding_evidence(f, e);
-	/*
-	 * Without IP ids that differ, a retransmission looks the same. With them, it may be a copy
-	 * that was made in the sender, if its capture may have missed one of the two.
-	 */
-	if (!s->p->sender_known ||
-		(!(s->p->ids_tell && trusted(&s->trust[s->p->sender])) &&
-			!too_many_to_be_missed(s, s->p->sender, s->w->duplicated_runs)))
-		finding_lower(f, RD_POSSIBLE);
-	rd_finding_title(f, "packets are duplicated on the path");
-	rd_finding_detail(f,
-		"%llu packet%s arrived once more than they were sent%s; frames of the "
-		"receiver's capture",
-		n(e->count), rd_plural(e->count), s->p->ids_tell ? ", with the same IP id" : "");
-	filter_qp(s, f, e->first_frame);
-	return true;
+	return !(s->p->ids_tell && trusted(&s->trust[s->p->sender])) &&
+	       !too_many_to_be_missed(s, s->p->sender, s->w->duplicated_runs);
+}
+
+static bool are_copies(const struct look *l)
+{
+	return !l->ends->w->reordered;
+}
+
+/* Equal times prove no order. */
+static bool has_equal_times(const struct look *l)
+{
+	return l->ends->w->reordered && !l->ends->w->reordered_proven;
 }
 
 /* Whether frames of a capture are not in the order of their times. */
-static bool goes_back(const struct sight *s)
+static bool goes_back(const struct look *l)
 {
-	return s->sides[RD_TAP_A].report->totals.backwards ||
-	       s->sides[RD_TAP_B].report->totals.backwards;
+	return l->ends->sides[RD_TAP_A].report->totals.backwards ||
+	       l->ends->sides[RD_TAP_B].report->totals.backwards;
 }
 
-/* Which copy of a retransmission was late is not known, only that the order is another one. */
-static bool order_is_unclear(const struct sight *s, struct rd_finding *f)
+/* A packet whose first copy is lost looks late if the sender's capture missed its retransmission.
+ */
+static bool may_be_missed_again(const struct look *l)
 {
-	if (!s->w->order_unclear)
-		return false;
-	finding_lower(f, RD_POSSIBLE);
-	f->evidence.count = s->w->order_unclear;
-	rd_finding_title(
-		f, "retransmitted packets, or packets beside them, are reordered on the path");
-	rd_finding_detail(f,
-		"%llu of %llu packets arrived after later ones, if the copies of each packet "
-		"arrived in the order in which they were sent",
-		n(s->w->order_unclear), n(s->w->arrived));
-	filter_qp(s, f, 0);
-	return true;
+	return !l->ends->p->ids_tell && !trusted(&l->ends->trust[l->ends->p->sender]);
 }
 
-static bool reordered_between(const struct sight *s, struct rd_finding *f)
+static bool is_receiver_untrusted(const struct look *l)
 {
-	char share[RD_UNITS_LEN];
-
-	if (!s->w->reordered)
-		return order_is_unclear(s, f);
-	f->evidence.count = s->w->reordered;
-	/*
-	 * Equal times prove no order. And a packet whose first copy is lost looks late if the
-	 * sender's capture missed its retransmission.
-	 */
-	if (!s->p->sender_known || !s->w->reordered_proven || goes_back(s) ||
-		(!s->p->ids_tell && !trusted(&s->trust[s->p->sender])))
-		finding_lower(f, RD_POSSIBLE);
-	rd_finding_title(f, "packets are reordered on the path");
-	rd_finding_detail(f, "%s%llu of %llu packets (%s) arrived after later ones%s",
-		s->w->order_unknown ? "at least " : "", n(s->w->reordered), n(s->w->arrived),
-		share_text(share, s->w->reordered, s->w->arrived),
-		s->p->ids_tell ? "" : ", retransmissions left aside");
-	filter_qp(s, f, 0);
-	return true;
+	return !trusted(&l->ends->trust[!l->ends->p->sender]);
 }
 
-/* Packets that the receiver requests again though its own capture has them. */
-static bool lost_downstream(const struct sight *s, struct rd_finding *f)
+/*
+ * A NAK may be due to packets that came late, or that follow one with an RNR NAK: rxe_resp.c
+ * requests that one once more.
+ */
+static bool may_be_asked_again(const struct look *l)
 {
-	const struct rd_side *side = side_at(s, !s->p->sender);
-	const struct rd_incident *e = side ? rd_side_incident(side, RD_INC_LOST_DOWNSTREAM) : NULL;
+	const struct rd_side *side = side_at(l->ends, !l->ends->p->sender);
 
-	if (!e || !e->count)
-		return false;
-	finding_evidence(f, e);
-	/*
-	 * A NAK may be due to packets that came late, that this capture lacks, or that follow one
-	 * with an RNR NAK: rxe_resp.c requests that one once more.
-	 */
-	if (!s->p->sender_known || !trusted(&s->trust[!s->p->sender]) || s->w->reordered ||
-		s->w->order_unclear || goes_back(s) || rd_side_incident(side, RD_INC_RNR)->count ||
-		rd_side_incident(side, RD_INC_REORDERED)->count)
-		finding_lower(f, RD_POSSIBLE);
-	rd_finding_title(f, "packets are lost downstream of the receiver's port");
-	rd_finding_detail(f,
-		"%llu time%s the receiver requested packets again that its own capture has; frames "
-		"of the receiver's capture",
-		n(e->count), rd_plural(e->count));
-	filter_qp(s, f, e->first_frame);
-	return true;
+	return l->ends->w->reordered || l->ends->w->order_unclear ||
+	       rd_side_incident(side, RD_INC_RNR)->count ||
+	       rd_side_incident(side, RD_INC_REORDERED)->count;
 }
 
-static bool missed_at_sender(const struct sight *s, struct rd_finding *f)
+/*
+ * With one direction, a clock that was set looks the same; with both it does as far as they have
+ * delays, but not again and again.
+ */
+static bool may_be_clock(const struct look *l)
 {
-	const struct rd_incident *e = &s->w->missed;
+	return !l->ends->r->both_ways || l->ends->p->rises < RISES_MIN;
+}
 
-	if (!e->count)
-		return false;
-	finding_evidence(f, e);
-	/* Where it has none of a QP's packets, it may have ended before, or not take them. */
-	if (!s->p->sender_known || !s->w->arrived || may_be_damaged(s, e->count) ||
-		is_at_edge(s, e))
-		finding_lower(f, RD_POSSIBLE);
-	rd_finding_title(f, "the sender's capture missed packets");
-	rd_finding_detail(f,
-		"%llu packet%s arrived that the capture at the sender lacks; frames of the "
-		"receiver's capture",
-		n(e->count), rd_plural(e->count));
-	filter_qp(s, f, e->first_frame);
-	return true;
+/*
+ * Packets of the same bytes of which each capture missed another one: a wrong pair may seem fast,
+ * and then all others are slow.
+ */
+static bool may_be_wrong_pairs(const struct look *l)
+{
+	const struct sight *s = l->ends;
+
+	return s->p->variation.p50 >= RD_ENDS_LATE_NS ||
+	       (!s->p->ids_tell && !(trusted(&s->trust[RD_TAP_A]) && trusted(&s->trust[RD_TAP_B])));
 }
 
 /*
  * No line fits the times of both directions: a clock was set, or pairs are wrong. Or there are only
  * packets with others of the same bytes: one capture may have begun later than it seems.
  */
-static bool is_inconsistent(const struct sight *s)
+static bool is_inconsistent(const struct look *l)
 {
-	return !s->proven || (s->both_ways && !s->offset_known);
+	return !l->ends->r->proven || (l->ends->r->both_ways && !l->ends->r->offset_known);
 }
 
-static bool delay_varies(const struct sight *s, struct rd_finding *f)
+static bool is_of_any_network(const struct look *l)
 {
-	const struct rd_latency *v = &s->p->variation;
+	return l->ends->p->doubtful;
+}
+
+/* --- rules ------------------------------------------------------------------------------------ */
+
+static bool lost_between(const struct look *l, struct rd_finding *f)
+{
+	const struct rd_path_qp *w = l->ends->w;
+	char asked[RD_UNITS_LEN], share[RD_UNITS_LEN];
+
+	finding_evidence(f, &w->lost);
+	if (!w->asked_for)
+		strcpy(asked, "none of them");
+	else if (w->asked_for >= w->lost.count)
+		strcpy(asked, w->lost.count == 1 ? "it" : "all of them");
+	else
+		snprintf(asked, sizeof(asked), "%llu of them", n(w->asked_for));
+	rd_finding_detail(f,
+		"%llu packet%s of %llu that were sent (%s) did not arrive, and the receiver "
+		"asked for %s; frames of the sender's capture",
+		n(w->lost.count), rd_plural(w->lost.count), n(w->sent),
+		share_text(share, w->lost.count, w->sent), asked);
+	return w->lost.count;
+}
+
+static bool lost_or_missed(const struct look *l, struct rd_finding *f)
+{
+	const struct rd_path_qp *w = l->ends->w;
+	char share[RD_UNITS_LEN];
+
+	finding_evidence(f, &w->unclear);
+	rd_finding_detail(f,
+		"%llu packet%s of %llu that were sent (%s); nothing shows whether they "
+		"arrived, and that capture missed others; frames of the sender's capture",
+		n(w->unclear.count), rd_plural(w->unclear.count), n(w->sent),
+		share_text(share, w->unclear.count, w->sent));
+	return w->unclear.count;
+}
+
+static bool missed_at_receiver(const struct look *l, struct rd_finding *f)
+{
+	finding_evidence(f, &l->ends->w->missed_at_receiver);
+	return f->evidence.count;
+}
+
+/* Both captures alone show that they never had a packet before the receiver asked for it. */
+static bool lost_in_sender(const struct look *l, struct rd_finding *f)
+{
+	const struct sight *s = l->ends;
+	const enum rd_tap sender = s->p->sender;
+	const uint64_t here = count_at(s, sender, RD_INC_LOST_UPSTREAM);
+	const uint64_t there = count_at(s, !sender, RD_INC_LOST_UPSTREAM);
+	const uint64_t least = here < there ? here : there;
+
+	/* What came late or damaged was not lost there. */
+	if (!s->p->sender_known || late_or_damaged(s) >= least)
+		return false;
+	finding_evidence(f, rd_side_incident(side_at(s, sender), RD_INC_LOST_UPSTREAM));
+	f->evidence.count = least;
+	return true;
+}
+
+static bool duplicated_between(const struct look *l, struct rd_finding *f)
+{
+	const struct rd_incident *e = &l->ends->w->duplicated;
+
+	finding_evidence(f, e);
+	rd_finding_detail(f,
+		"%llu packet%s arrived once more than they were sent%s; frames of the "
+		"receiver's capture",
+		n(e->count), rd_plural(e->count),
+		l->ends->p->ids_tell ? ", with the same IP id" : "");
+	return e->count;
+}
+
+/* Which copy of a retransmission was late is not known, only that the order is another one. */
+static bool order_is_unclear(const struct rd_path_qp *w, struct rd_finding *f)
+{
+	f->evidence.count = w->order_unclear;
+	rd_finding_title(
+		f, "retransmitted packets, or packets beside them, are reordered on the path");
+	rd_finding_detail(f,
+		"%llu of %llu packets arrived after later ones, if the copies of each packet "
+		"arrived in the order in which they were sent",
+		n(w->order_unclear), n(w->arrived));
+	return w->order_unclear;
+}
+
+static bool reordered_between(const struct look *l, struct rd_finding *f)
+{
+	const struct rd_path_qp *w = l->ends->w;
+	char share[RD_UNITS_LEN];
+
+	if (!w->reordered)
+		return order_is_unclear(w, f);
+	f->evidence.count = w->reordered;
+	rd_finding_detail(f, "%s%llu of %llu packets (%s) arrived after later ones%s",
+		w->order_unknown ? "at least " : "", n(w->reordered), n(w->arrived),
+		share_text(share, w->reordered, w->arrived),
+		l->ends->p->ids_tell ? "" : ", retransmissions left aside");
+	return true;
+}
+
+/* Packets that the receiver requests again though its own capture has them. */
+static bool lost_downstream(const struct look *l, struct rd_finding *f)
+{
+	const struct rd_side *side = side_at(l->ends, !l->ends->p->sender);
+
+	if (side)
+		finding_evidence(f, rd_side_incident(side, RD_INC_LOST_DOWNSTREAM));
+	return f->evidence.count;
+}
+
+static bool missed_at_sender(const struct look *l, struct rd_finding *f)
+{
+	finding_evidence(f, &l->ends->w->missed);
+	return f->evidence.count;
+}
+
+static bool delay_varies(const struct look *l, struct rd_finding *f)
+{
+	const struct rd_latency *v = &l->ends->p->variation;
 	char median[RD_UNITS_LEN], p99[RD_UNITS_LEN], most[RD_UNITS_LEN];
 
-	if (v->p99 < RD_ENDS_LATE_NS + s->clock_steps_ns || is_inconsistent(s))
+	if (v->p99 < RD_ENDS_LATE_NS + l->ends->r->clock_steps_ns || is_inconsistent(l))
 		return false;
 	f->evidence.count = v->n;
-	/*
-	 * With one direction, a clock that was set looks the same; with both it does as far as they
-	 * have delays, but not again and again. And so do packets of the same bytes of which each
-	 * capture missed another one: a wrong pair may seem fast, and then all others are slow.
-	 */
-	if (!s->p->sender_known || !s->both_ways || s->p->rises < RISES_MIN ||
-		v->p50 >= RD_ENDS_LATE_NS ||
-		(!s->p->ids_tell &&
-			!(trusted(&s->trust[RD_TAP_A]) && trusted(&s->trust[RD_TAP_B]))))
-		finding_lower(f, RD_POSSIBLE);
-	rd_finding_frame(f, s->p->slowest_frame);
-	rd_finding_title(f, "the delay on the path varies");
+	rd_finding_frame(f, l->ends->p->slowest_frame);
 	rd_finding_detail(f,
 		"one-way delay above the shortest: median %s, 99th percentile %s, maximum %s; a "
 		"frame of the receiver's capture",
@@ -373,51 +375,108 @@ static bool delay_varies(const struct sight *s, struct rd_finding *f)
 	return true;
 }
 
-static const struct ends_rule ends_rules[] = {
-	{{"lost-between", RD_SEV_PROBLEM, RD_LIKELY,
-		 "a switch or router on the path drops: congestion without PFC on this priority, a "
-		 "bad cable, a wrong MTU or VLAN; or the receiver's capture missed them",
-		 "look at discards, CRC errors and PFC counters of every port between the two "
-		 "hosts, and at what the receiver's capture lost"},
-		true, lost_between},
-	{{"lost-in-sender", RD_SEV_PROBLEM, RD_LIKELY,
-		 "the sending NIC or host drops packets after the point where it captures, or its "
-		 "capture and the path both lost them",
-		 "look at tx_discards_phy, at errors and at the egress policy of the sender's "
-		 "port"},
-		true, lost_in_sender},
-	{{"lost-downstream-of-receiver", RD_SEV_PROBLEM, RD_LIKELY,
-		 "the receiving NIC or host drops: no room in its buffers, a bad ICRC, a filter",
-		 "look at out_of_buffer, rx_discards_phy and rx_icrc_encapsulated of the receiver"},
-		true, lost_downstream},
-	{{"lost-or-missed", RD_SEV_WARNING, RD_POSSIBLE,
-		 "a switch drops, or the receiver's capture does",
-		 "capture at the receiver without losses: a larger buffer, a filter, a snapshot "
-		 "length"},
-		true, lost_or_missed},
-	{{"duplicated-between", RD_SEV_WARNING, RD_LIKELY,
-		 "a mirror session that copies a frame at two ports, or a loop; or the sender's "
-		 "capture missed a retransmission",
-		 "look for mirror sessions and loops on the switches between"},
-		true, duplicated_between},
-	{{"reordered-between", RD_SEV_WARNING, RD_LIKELY,
-		 "packets of one QP take several paths: adaptive routing, spraying, a LAG that "
-		 "hashes per packet; or a capture that merges several queues out of order",
-		 "hash by UDP source port, or use NICs that accept packets out of order"},
-		true, reordered_between},
-	{{"missed-at-sender", RD_SEV_NOTE, RD_LIKELY,
-		 "the capture at the sender lost frames, or does not get all that its NIC sends",
-		 "look at the losses of that capture"},
-		true, missed_at_sender},
-	{{"missed-at-receiver", RD_SEV_NOTE, RD_LIKELY,
-		 "the capture at the receiver lost frames, or does not get all that arrives",
-		 "look at the losses of that capture"},
-		true, missed_at_receiver},
-	{{"delay-varies", RD_SEV_NOTE, RD_LIKELY,
-		 "queues on the path: congestion, or pauses (PFC); or software timestamps",
-		 "compare with ECN marks and pause counters of that time"},
-		false, delay_varies},
-	{{0}, false, NULL},
+#define NO_SENDER IF(has_no_sender, "nothing shows which capture is at the sender")
+/* Of all rules. */
+#define NO_CLOCK                                                                                   \
+	IF(is_inconsistent, "no offset of the clocks fits, or packets may be paired wrongly"),     \
+		IF(is_of_any_network, "packets outside of tunnels may be of any of the networks")
+#define AT_EDGE	  IF(is_at_edge, "one of the captures may not have run then")
+#define OTHER_ONE IF(may_have_other_headers, "damaged headers make other packets of them")
+
+const struct rule rules_of_ends[] = {
+	{"lost-between", RD_SEV_PROBLEM, RD_LIKELY, 0, lost_between,
+		"packets are lost between the two capture points", NULL, REQUESTS,
+		.meaning = "a switch or router on the path drops: congestion without PFC on this "
+			   "priority, a bad cable, a wrong MTU or VLAN; or the receiver's capture "
+			   "missed them",
+		.next = "look at discards, CRC errors and PFC counters of every port between the "
+			"two hosts, and at what the receiver's capture lost",
+		.doubts = {NO_SENDER, NO_CLOCK, OTHER_ONE,
+			IF(has_evicted, "more packets than the analysis keeps waited for their "
+					"match"),
+			IF(may_be_missed, "the receiver's capture may have missed them")}},
+	{"lost-in-sender", RD_SEV_PROBLEM, RD_LIKELY, 0, lost_in_sender,
+		"packets are lost inside the sender",
+		"{count packet} that neither capture had before the receiver asked for them; "
+		"frames of the sender's capture",
+		REQUESTS,
+		.meaning = "the sending NIC or host drops packets after the point where it "
+			   "captures, or its capture and the path both lost them",
+		.next = "look at tx_discards_phy, at errors and at the egress policy of the "
+			"sender's port",
+		.doubts = {NO_CLOCK, IF(are_late_or_damaged, "others are late or damaged"),
+			IF(may_be_missed_by_sender, "the sender's capture may have missed them")}},
+	{"lost-downstream-of-receiver", RD_SEV_PROBLEM, RD_LIKELY, 0, lost_downstream,
+		"packets are lost downstream of the receiver's port",
+		"{count time} the receiver requested packets again that its own capture has; "
+		"frames of the receiver's capture",
+		REQUESTS,
+		.meaning = "the receiving NIC or host drops: no room in its buffers, a bad ICRC, a "
+			   "filter",
+		.next = "look at out_of_buffer, rx_discards_phy and rx_icrc_encapsulated of the "
+			"receiver",
+		.doubts = {NO_SENDER, NO_CLOCK,
+			IF(is_receiver_untrusted, "the receiver's capture missed packets, for "
+						  "which it may have asked"),
+			IF(goes_back, "a capture is not in the order of its times"),
+			IF(may_be_asked_again, "others are late, or got an RNR NAK")}},
+	{"lost-or-missed", RD_SEV_WARNING, RD_POSSIBLE, 0, lost_or_missed,
+		"packets are lost between the two capture points, or the receiver's capture missed "
+		"them",
+		NULL, REQUESTS, .meaning = "a switch drops, or the receiver's capture does",
+		.next = "capture at the receiver without losses: a larger buffer, a filter, a "
+			"snapshot length"},
+	{"duplicated-between", RD_SEV_WARNING, RD_LIKELY, 0, duplicated_between,
+		"packets are duplicated on the path", NULL, REQUESTS,
+		.meaning = "a mirror session that copies a frame at two ports, or a loop; or the "
+			   "sender's capture missed a retransmission",
+		.next = "look for mirror sessions and loops on the switches between",
+		.doubts = {NO_SENDER, NO_CLOCK,
+			IF(may_be_sent_twice, "the sender's capture may have missed the second "
+					      "one")}},
+	{"reordered-between", RD_SEV_WARNING, RD_LIKELY, 0, reordered_between,
+		"packets are reordered on the path", NULL, REQUESTS,
+		.meaning = "packets of one QP take several paths: adaptive routing, spraying, a "
+			   "LAG that hashes per packet; or a capture that merges several queues "
+			   "out of order",
+		.next = "hash by UDP source port, or use NICs that accept packets out of order",
+		.doubts = {NO_SENDER, NO_CLOCK,
+			IF(are_copies, "which copy of a packet is which is not known"),
+			IF(has_equal_times, "their times are equal at one end"),
+			IF(goes_back, "a capture is not in the order of its times"),
+			IF(may_be_missed_again, "the sender's capture missed packets: a "
+						"retransmission looks late")}},
+	{"missed-at-sender", RD_SEV_NOTE, RD_LIKELY, 0, missed_at_sender,
+		"the sender's capture missed packets",
+		"{count packet} arrived that the capture at the sender lacks; frames of the "
+		"receiver's capture",
+		REQUESTS,
+		.meaning =
+			"the capture at the sender lost frames, or does not get all that its NIC "
+			"sends",
+		.next = "look at the losses of that capture",
+		.doubts = {NO_SENDER, NO_CLOCK, OTHER_ONE, AT_EDGE,
+			IF(has_no_packet, "it has no packet to this QP, and may not take them")}},
+	{"missed-at-receiver", RD_SEV_NOTE, RD_LIKELY, 0, missed_at_receiver,
+		"the receiver's capture missed packets",
+		"{count packet} that the receiver acknowledged and its capture lacks; frames of "
+		"the sender's capture",
+		REQUESTS,
+		.meaning = "the capture at the receiver lost frames, or does not get all that "
+			   "arrives",
+		.next = "look at the losses of that capture",
+		.doubts = {NO_SENDER, NO_CLOCK, AT_EDGE}},
+	{0},
+};
+
+const struct rule rules_of_end_paths[] = {
+	{"delay-varies", RD_SEV_NOTE, RD_LIKELY, 0, delay_varies, "the delay on the path varies",
+		.meaning = "queues on the path: congestion, or pauses (PFC); or software "
+			   "timestamps",
+		.next = "compare with ECN marks and pause counters of that time",
+		.doubts = {NO_SENDER, NO_CLOCK, IF(may_be_clock, "a clock may have been set"),
+			IF(may_be_wrong_pairs, "the fastest packets may be paired wrongly")}},
+	{0},
 };
 
 /* The process of the QP that sends, or of the one that receives. */
@@ -439,11 +498,11 @@ static void add_owner(const struct sight *s, struct rd_finding *f, bool receiver
 #define FINDINGS_MAX 1024
 
 /* What the QPs of a rule's findings sent, for the share of it. */
-static void add_concern(struct concern *c, const struct ends_rule *rule, const struct sight *s)
+static void add_concern(struct concern *c, const char *rule, const struct sight *s)
 {
 	const struct rd_side *side = s->w ? side_at(s, s->p->sender) : NULL;
 
-	c->rule = rule->head.key;
+	c->rule = rule;
 	c->qps++;
 	c->packets += s->w ? s->w->sent : 0;
 	for (unsigned int k = 0; side && k < RD_VERB_COUNT; k++)
@@ -461,58 +520,42 @@ void ends_where(char out[ENDS_WHERE_LEN], const struct rd_path *p, const struct 
 		snprintf(out + n, ENDS_WHERE_LEN - (size_t)n, " (network %u)", p->network);
 }
 
-static void try_rule(struct rd_findings *list, const struct ends_rule *rule, const struct sight *s,
+static void try_rule(struct rd_findings *list, const struct rule *rule, const struct sight *s,
 	struct concern *concern)
 {
-	struct rd_finding *f = finding_begin(list, &rule->head);
+	const struct rd_endpoint to = {.qp = s->w ? s->w->qp : RD_QP_UNKNOWN};
 	char where[ENDS_WHERE_LEN];
+	const struct look look = {.ends = s, .to = &to, .where = where};
+	struct rd_finding *f;
 
+	ends_where(where, s->p, s->w);
+	f = rule_try(list, rule, &look);
 	if (!f)
 		return;
-	if (!rule->applies(s, f)) {
-		rd_findings_drop_last(list);
-		return;
-	}
-	if (is_inconsistent(s) || s->p->doubtful)
-		finding_lower(f, RD_POSSIBLE);
-	ends_where(where, s->p, s->w);
-	rd_finding_where(f, "%s", where);
 	if (s->w) {
 		add_owner(s, f, false);
 		add_owner(s, f, true);
 	}
-	add_concern(concern, rule, s);
+	add_concern(concern, rule->key, s);
 	findings_bound(list, FINDINGS_MAX);
 }
 
 bool ends_findings(struct rd_ends_report *r, const struct sides sides[RD_TAPS],
 	const struct trust trust[RD_TAPS], struct concern concerns[ENDS_RULES])
 {
-	_Static_assert(sizeof(ends_rules) / sizeof(*ends_rules) == ENDS_RULES + 1, "one each");
+	_Static_assert(sizeof(rules_of_ends) / sizeof(*rules_of_ends) == ENDS_RULES, "one each");
 
-	for (size_t i = 0; i < r->n_paths; i++)
-		for (const struct ends_rule *rule = ends_rules; rule->head.key; rule++) {
-			struct sight s = {.sides = sides,
-				.trust = trust,
-				.p = &r->paths[i],
-				.evicted = r->evicted,
-				.first_ns = r->first_ns,
-				.last_ns = r->last_ns,
-				.clock_steps_ns = r->clock_steps_ns,
-				.edge_ns = r->edge_ns,
-				.proven = r->proven,
-				.both_ways = r->both_ways,
-				.offset_known = r->offset_known};
+	for (size_t i = 0; i < r->n_paths; i++) {
+		struct concern *concern = concerns;
+		struct sight s = {.sides = sides, .trust = trust, .r = r, .p = &r->paths[i]};
 
-			struct concern *concern = &concerns[rule - ends_rules];
-
-			if (!rule->of_qp)
-				try_rule(&r->findings, rule, &s, concern);
-			for (size_t k = 0; rule->of_qp && k < r->paths[i].n_qps; k++) {
+		try_rule(&r->findings, rules_of_end_paths, &s, concern++);
+		for (const struct rule *rule = rules_of_ends; rule->key; rule++, concern++)
+			for (size_t k = 0; k < r->paths[i].n_qps; k++) {
 				s.w = &r->paths[i].qps[k];
 				try_rule(&r->findings, rule, &s, concern);
 			}
-		}
+	}
 	return findings_finish(&r->findings, FINDINGS_MAX);
 }
 

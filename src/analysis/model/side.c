@@ -3,6 +3,23 @@
 #include "state.h"
 #include <stdlib.h>
 
+const struct rd_incident_name rd_incident_names[RD_INC_COUNT] = {
+#define INCIDENT(name, key, flow, help) [RD_INC_##name] = {key, help},
+#include <rdmadump/incident.def>
+#undef INCIDENT
+};
+
+const char *rd_verb_name(enum rd_verb verb)
+{
+	static const char *const names[] = {[RD_VERB_SEND] = "SEND",
+		[RD_VERB_WRITE] = "WRITE",
+		[RD_VERB_READ] = "READ",
+		[RD_VERB_ATOMIC] = "ATOMIC",
+		[RD_VERB_FLUSH] = "FLUSH"};
+
+	return verb < RD_VERB_COUNT ? names[verb] : "?";
+}
+
 /* The index in the array: how many lower bits are set. */
 static unsigned int place(uint64_t has, unsigned int bit)
 {

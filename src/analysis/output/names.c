@@ -1,25 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Names in a report: incidents, verbs, enumerations. */
+/* Names of enumerations in a report. */
 #include "names.h"
 
-const struct rd_incident_name rd_incident_names[RD_INC_COUNT] = {
-#define INCIDENT(name, key, flow, help) [RD_INC_##name] = {key, help},
-#include <rdmadump/incident.def>
-#undef INCIDENT
-};
-
 #define NAME(table, i) ((i) < sizeof(table) / sizeof(*(table)) ? (table)[i] : "?")
-
-const char *rd_verb_name(enum rd_verb verb)
-{
-	static const char *const names[] = {[RD_VERB_SEND] = "SEND",
-		[RD_VERB_WRITE] = "WRITE",
-		[RD_VERB_READ] = "READ",
-		[RD_VERB_ATOMIC] = "ATOMIC",
-		[RD_VERB_FLUSH] = "FLUSH"};
-
-	return NAME(names, (unsigned int)verb);
-}
 
 const char *kind_name(unsigned int kind)
 {

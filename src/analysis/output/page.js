@@ -207,6 +207,7 @@
 	const finding = f => el("article", {class: "finding " + f.severity},
 		el("header", {}, el("h3", {}, sentence(f.title)), el("span", {class: "mark"}, `${f.severity}, ${f.certainty}`)),
 		f.where && el("p", {class: "where"}, unbroken(f.where)), el("p", {}, unbroken(f.detail || "")),
+		f.doubts && el("p", {}, el("span", {class: "soft"}, `Only ${f.certainty}: `), f.doubts.join("; ")),
 		f.meaning && el("p", {}, el("span", {class: "soft"}, "Usually: "), f.meaning),
 		f.next && el("p", {}, el("span", {class: "soft"}, "Next: "), f.next),
 		f.frames.length > 0 && el("p", {class: "soft small"}, evidence(f), f.first_ns !== null &&

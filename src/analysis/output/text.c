@@ -160,6 +160,15 @@ static void put_times(const struct page *p, const struct rd_evidence *e)
 		fprintf(p->out, "; at %.*f s", digits, first);
 }
 
+/* "possible: the file may have each packet twice" */
+static void put_doubts(const struct page *p, const struct rd_finding *f)
+{
+	for (unsigned int i = 0; i < RD_DOUBTS && f->doubts[i]; i++)
+		fprintf(p->out, i ? "; %s" : "   %s: %s",
+			i ? f->doubts[i] : rd_certainty_name(f->certainty), f->doubts[i]);
+	fputs(*f->doubts ? "\n" : "", p->out);
+}
+
 static void put_finding(const struct page *p, const struct rd_finding *f)
 {
 	const struct rd_evidence *e = &f->evidence;
@@ -170,6 +179,7 @@ static void put_finding(const struct page *p, const struct rd_finding *f)
 	put_clean(p->out, f->detail);
 	put_times(p, e);
 	fputc('\n', p->out);
+	put_doubts(p, f);
 	put_evidence(p, e);
 	if (f->meaning)
 		fprintf(p->out, "   usually: %s\n", f->meaning);

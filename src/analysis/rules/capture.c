@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Rules over the whole capture: what it lacks, and what concerns no single QP. */
 #include "../model/facts.h"
-#include "rules.h"
+#include "doubts.h"
 #include <inttypes.h>
 #include <rdmadump/sum.h>
 
@@ -10,15 +10,11 @@
 static bool no_rdma(const struct look *l, struct rd_finding *f)
 {
 	const struct rd_totals *t = &l->r->totals;
-	bool partly = t->truncated || t->fragments || t->unread || t->tunnels_left;
 
 	if (l->nth || t->rdma_frames || (!t->frames && l->a->frame) ||
 		(t->frames && t->unread == t->frames))
 		return false;
 	f->evidence.count = t->frames;
-	/* What was cut or not understood cannot be recognized. */
-	if (t->frames)
-		finding_lower(f, partly ? RD_POSSIBLE : RD_LIKELY);
 	rd_finding_title(f, t->frames ? "there is no RDMA traffic in this capture"
 				      : "there are no frames in this capture");
 	rd_finding_detail(f, "%llu frame%s, none of them recognized as RoCE or InfiniBand%s",
@@ -28,6 +24,19 @@ static bool no_rdma(const struct look *l, struct rd_finding *f)
 		: t->tunnels_left	       ? "; RDMA traffic in tunnels was left out"
 					       : "");
 	return true;
+}
+
+static bool may_be_hidden(const struct look *l)
+{
+	return l->r->totals.frames;
+}
+
+/* What was cut or not understood cannot be recognized. */
+static bool may_be_unread(const struct look *l)
+{
+	const struct rd_totals *t = &l->r->totals;
+
+	return t->frames && (t->truncated || t->fragments || t->unread || t->tunnels_left);
 }
 
 /* The name of a link type or Ethertype, in parentheses after its number. */
@@ -93,8 +102,6 @@ static bool in_tunnels(const struct look *l, struct rd_finding *f)
 	tunnels_text(kinds, sizeof(kinds), t->tunnel_kinds);
 	finding_evidence(f, &l->a->tunnels);
 	f->evidence.count = t->tunnelled;
-	if (!l->a->tunnels_proven)
-		finding_lower(f, RD_LIKELY);
 	rd_finding_title(f, "RDMA traffic is in tunnels: %s", kinds);
 	rd_finding_detail(f,
 		"%llu frame%s; all that is said is of the packets inside, without the tunnels%s%s",
@@ -104,6 +111,11 @@ static bool in_tunnels(const struct look *l, struct rd_finding *f)
 			? ", and a packet that was captured twice looks duplicated"
 			: "");
 	return true;
+}
+
+static bool is_tunnel_unproven(const struct look *l)
+{
+	return !l->a->tunnels_proven;
 }
 
 static bool tunnels_left(const struct look *l, struct rd_finding *f)
@@ -116,8 +128,6 @@ static bool tunnels_left(const struct look *l, struct rd_finding *f)
 	tunnels_text(kinds, sizeof(kinds), t->tunnel_kinds);
 	finding_evidence(f, &l->a->tunnels);
 	f->evidence.count = t->tunnels_left;
-	if (!l->a->tunnels_proven)
-		finding_lower(f, RD_LIKELY);
 	if (l->a->config.tunnels == RD_TUNNELS_NEVER) {
 		rd_finding_title(f, "RDMA traffic in tunnels was left out: %s", kinds);
 		rd_finding_detail(f, "%llu frame%s, of which nothing is said", n(t->tunnels_left),
@@ -125,8 +135,6 @@ static bool tunnels_left(const struct look *l, struct rd_finding *f)
 		return true;
 	}
 	f->severity = RD_SEV_NOTE;
-	/* Two networks may use the same addresses. */
-	finding_lower(f, RD_LIKELY);
 	f->meaning = "the capture is of a host with an overlay network, and saw packets before and "
 		     "after the tunnel";
 	f->next = "to count both: analyze --decap always";
@@ -136,6 +144,11 @@ static bool tunnels_left(const struct look *l, struct rd_finding *f)
 		"first",
 		n(t->tunnels_left), rd_plural(t->tunnels_left));
 	return true;
+}
+
+static bool may_be_two_networks(const struct look *l)
+{
+	return l->a->config.tunnels != RD_TUNNELS_NEVER;
 }
 
 /* Whether packets come first where they did before the first copy: else they may have moved. */
@@ -156,17 +169,20 @@ static bool copies_left(const struct look *l, struct rd_finding *f)
 		return false;
 	finding_evidence(f, &l->a->copies);
 	f->evidence.count = t->copies_left;
-	/* A retransmission through the other port of a bond, or a late frame, seems to be a copy.
-	 */
-	if (t->moved || t->copies_left * FEW_COPIES < t->rdma_frames || !go_on_beside_copies(l))
-		finding_lower(f, RD_POSSIBLE);
-	rd_finding_title(f, "QPs were captured at several interfaces");
 	rd_finding_detail(f,
 		"%llu frame%s left out: each QP is followed where its packets were captured "
 		"first%s",
 		n(t->copies_left), rd_plural(t->copies_left),
 		t->moved ? ", and elsewhere if no more came from there" : "");
 	return true;
+}
+
+/* A retransmission through the other port of a bond, or a late frame, seems to be a copy. */
+static bool may_have_moved(const struct look *l)
+{
+	const struct rd_totals *t = &l->r->totals;
+
+	return t->moved || t->copies_left * FEW_COPIES < t->rdma_frames || !go_on_beside_copies(l);
 }
 
 static bool foreign(const struct look *l, struct rd_finding *f)
@@ -177,12 +193,6 @@ static bool foreign(const struct look *l, struct rd_finding *f)
 		return false;
 	finding_evidence(f, &l->a->foreign);
 	f->evidence.count = t->foreign;
-	if (t->foreign == 1)
-		finding_lower(f, RD_POSSIBLE);
-	rd_finding_title(f, "UDP port 4791 that is not RoCE: %llu frame%s", n(t->foreign),
-		rd_plural(t->foreign));
-	rd_finding_detail(f, "no valid invariant CRC, and headers that no sender of RoCE writes");
-	rd_finding_filter(f, 0, "udp.dstport == 4791");
 	return true;
 }
 
@@ -191,7 +201,6 @@ static bool no_frames_in_time(const struct look *l, struct rd_finding *f)
 {
 	if (l->nth || !l->a->config.to_ns || l->r->totals.frames || !l->a->frame)
 		return false;
-	rd_finding_title(f, "no frame of the capture is in the time that was asked for");
 	rd_finding_detail(f, "%llu frame%s outside of --time; nothing more is known",
 		n(l->a->frame), rd_plural(l->a->frame));
 	return true;
@@ -202,13 +211,16 @@ static bool no_such_qp(const struct look *l, struct rd_finding *f)
 	if (l->nth || l->a->config.qp == RD_QP_UNKNOWN || l->r->n_conversations ||
 		!l->r->totals.rdma_frames)
 		return false;
-	/* A packet names its destination QP only; the sender's may be unknown. */
-	if (l->r->totals.frames_left_out || l->r->totals.cut || l->r->totals.fragments)
-		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "there is no conversation with QP 0x%x", l->a->config.qp);
 	rd_finding_detail(f, "%llu frame%s of RDMA traffic, all of other QPs",
 		n(l->r->totals.rdma_frames), rd_plural(l->r->totals.rdma_frames));
 	return true;
+}
+
+/* A packet names its destination QP only; the sender's may be unknown. */
+static bool may_be_left_out(const struct look *l)
+{
+	return l->r->totals.frames_left_out || l->r->totals.cut || l->r->totals.fragments;
 }
 
 static bool lost_by_capture(const struct look *l, struct rd_finding *f)
@@ -223,7 +235,6 @@ static bool lost_by_capture(const struct look *l, struct rd_finding *f)
 	finding_evidence(f, &l->a->dropped);
 	rd_sum_add(&all, lost);
 	f->evidence.count = lost;
-	rd_finding_title(f, "the file reports frames that the capture lost");
 	rd_finding_detail(f, "%llu frame%s, %s; gaps around them need not be network loss", n(lost),
 		rd_plural(lost), share_text(share, lost, all));
 	return true;
@@ -237,7 +248,6 @@ static bool damaged_file(const struct look *l, struct rd_finding *f)
 		if (l->r->files[i].damage && !nth--) {
 			f->evidence.count = 1;
 			rd_finding_frame(f, l->r->files[i].first_frame + l->r->files[i].frames - 1);
-			rd_finding_title(f, "a file is damaged or incomplete");
 			rd_finding_detail(f, "%s; analysed of it: %llu frame%s",
 				l->r->files[i].damage, n(l->r->files[i].frames),
 				rd_plural(l->r->files[i].frames));
@@ -288,7 +298,6 @@ static bool absent_icrc(const struct look *l, struct rd_finding *f)
 	if (l->nth || !t->icrc_absent)
 		return false;
 	f->evidence.count = t->icrc_absent;
-	rd_finding_title(f, "frames have zeros in place of their checksums");
 	rd_finding_detail(f, "%llu of %llu; damage on the wire cannot be seen in them",
 		n(t->icrc_absent), n(t->icrc_good + t->icrc_bad + t->icrc_unchecked));
 	return true;
@@ -309,10 +318,6 @@ static bool damaged_strays(const struct look *l, struct rd_finding *f)
 	if (is_infiniband(l->r))
 		f->meaning = "the same cause as other damaged frames";
 	finding_evidence(f, &l->a->icrc_lost);
-	rd_finding_title(f, "damaged frames belong to no known QP");
-	rd_finding_detail(f,
-		"%llu frame%s with a wrong invariant CRC, whose headers may be damaged, too",
-		n(f->evidence.count), rd_plural(f->evidence.count));
 	return true;
 }
 
@@ -321,7 +326,6 @@ static bool merged(const struct look *l, struct rd_finding *f)
 	if (l->nth || !l->a->merged.count)
 		return false;
 	finding_evidence(f, &l->a->merged);
-	rd_finding_title(f, "the host merged packets before they were captured (GRO)");
 	rd_finding_detail(f,
 		"%llu packets in %llu frame%s; each is judged by itself, with the time of its "
 		"frame",
@@ -334,9 +338,6 @@ static bool backwards(const struct look *l, struct rd_finding *f)
 	if (l->nth || !l->r->totals.backwards)
 		return false;
 	f->evidence.count = l->r->totals.backwards;
-	rd_finding_title(f, "timestamps go backwards");
-	rd_finding_detail(f, "%llu time%s; latencies are not measured there", n(f->evidence.count),
-		rd_plural(f->evidence.count));
 	return true;
 }
 
@@ -345,7 +346,6 @@ static bool left_out(const struct look *l, struct rd_finding *f)
 	if (l->nth || !l->r->totals.frames_left_out)
 		return false;
 	f->evidence.count = l->r->totals.frames_left_out;
-	rd_finding_title(f, "there are more QPs than the analysis follows");
 	rd_finding_detail(f, "%llu frame%s of QPs beyond the first %llu, only counted",
 		n(f->evidence.count), rd_plural(f->evidence.count), n(l->r->totals.qps));
 	return true;
@@ -356,11 +356,6 @@ static bool facts_left_out(const struct look *l, struct rd_finding *f)
 	if (l->nth || !l->a->facts || !l->a->facts->left_out)
 		return false;
 	f->evidence.count = l->a->facts->left_out;
-	rd_finding_title(f, "the file has more facts of devices than the analysis keeps");
-	rd_finding_detail(f,
-		"%llu peers of queue pairs, ports or counters were left out; pairs of QPs may not "
-		"be found",
-		n(f->evidence.count));
 	return true;
 }
 
@@ -419,13 +414,11 @@ static bool not_connected(const struct look *l, struct rd_finding *f)
 		f->evidence.last_ns = r->last_ns;
 		rd_finding_frame(f, r->frame);
 		rd_finding_frame(f, r->last_frame);
-		if (capture_lost_frames(l->r) || !has_reverse(l, r))
-			finding_lower(f, RD_POSSIBLE);
+		if (!has_reverse(l, r))
+			finding_doubt(f, RD_POSSIBLE, "no MAD of the other direction was captured");
 		between(f, r->net, r->src, r->dst);
-		rd_finding_title(f, "a connection request gets no reply");
 		rd_finding_detail(f, "%u requests from QP 0x%x, service id 0x%016" PRIx64,
 			r->repeats + 1U, r->qpn, r->service);
-		rd_finding_filter(f, 0, "infiniband.mad.attributeid == 0x0010");
 		return true;
 	}
 	return false;
@@ -441,7 +434,7 @@ static bool counters_differ(const struct look *l, struct rd_finding *f)
 		if (c->agrees || !c->known || c->explained || nth--)
 			continue;
 		if (c->unsure)
-			finding_lower(f, RD_POSSIBLE);
+			finding_doubt(f, RD_POSSIBLE, "frames at its ends may explain it");
 		f->evidence.count = c->device_count > c->packets ? c->device_count - c->packets
 								 : c->packets - c->device_count;
 		rd_finding_title(f, "%s counted %llu %s, the packets show %llu", c->device,
@@ -453,99 +446,121 @@ static bool counters_differ(const struct look *l, struct rd_finding *f)
 	return false;
 }
 
+#define TUNNEL_UNPROVEN                                                                            \
+	{                                                                                          \
+		is_tunnel_unproven, "no frame in a tunnel has a valid ICRC", RD_LIKELY             \
+	}
+
 const struct rule rules_of_capture[] = {
-	{{"no-rdma", RD_SEV_NOTE, RD_CERTAIN,
-		 "the wrong interface, a filter, an encrypted tunnel, or RDMA that bypasses the "
-		 "kernel and was captured on the netdev",
-		 "capture whole frames on the RDMA device (rdmadump -d); see 'rdmadump list'"},
-		no_rdma},
-	{{"no-frames-in-time", RD_SEV_NOTE, RD_CERTAIN,
-		 "--time counts seconds from the first frame of the first file",
-		 "look at the times of the files: analyze -v without --time"},
-		no_frames_in_time},
-	{{"not-understood", RD_SEV_WARNING, RD_CERTAIN,
-		 "a capture on another kind of interface, an encrypted tunnel, or a snapshot "
-		 "length "
-		 "shorter than the headers",
-		 "capture on the netdev or RDMA device itself, with 128 bytes of each frame or "
-		 "more"},
-		not_understood},
-	{{"in-tunnels", RD_SEV_NOTE, RD_CERTAIN,
-		 "the capture is of an overlay network or a mirror port",
-		 "for the outer addresses: rdmadump -r; --decap never leaves tunnels closed"},
-		in_tunnels},
-	{{"tunnels-left-out", RD_SEV_WARNING, RD_CERTAIN, "--decap=never was given",
-		 "analyze without --decap"},
-		tunnels_left},
-	{{"several-interfaces", RD_SEV_NOTE, RD_LIKELY,
-		 "captures of two hosts in one file, or two ports of one host that talk to each "
-		 "other",
-		 "to see what happens between them: analyze with one file of each"},
-		copies_left},
-	{{"foreign-udp", RD_SEV_NOTE, RD_LIKELY,
-		 "another program uses the port, or a port scan; frames that are damaged all over",
-		 "look at the frames"},
-		foreign},
-	{{"no-such-qp", RD_SEV_NOTE, RD_LIKELY,
-		 "another number, another time (--time), or a sender whose packets name only the "
-		 "other QP",
-		 "look at the table of all QP pairs: analyze -v without --qp"},
-		no_such_qp},
-	{{"capture-lost", RD_SEV_WARNING, RD_CERTAIN,
-		 "the capturing machine or its disk was too slow; a device's counter may include "
-		 "drops that are not of this capture",
-		 "capture less (a filter, --headers-only), or with a larger buffer"},
-		lost_by_capture},
-	{{"file-damaged", RD_SEV_WARNING, RD_CERTAIN,
-		 "the disk was full, the capture was killed, or the file was copied in part",
-		 "copy it again; the part before the damage was analysed"},
-		damaged_file},
-	{{"truncated", RD_SEV_NOTE, RD_CERTAIN,
-		 "the capture was made with a snapshot length (snaplen), or with --headers-only, "
-		 "for a smaller file",
-		 "if headers are missing, or damage or an application is suspected, capture "
-		 "with a longer snapshot length, or without one"},
-		truncated},
-	{{"icrc-untrusted", RD_SEV_NOTE, RD_LIKELY, "this is no sign of a network problem",
-		 "capture without --zero-payload to see damage"},
-		wrong_icrc},
-	{{"icrc-absent", RD_SEV_NOTE, RD_CERTAIN,
-		 "frames were captured before the sending NIC computed the invariant CRC, or by "
-		 "an adapter that delivers InfiniBand packets without ICRC and VCRC",
-		 "look at the counters of link errors for damage: symbol_error, "
-		 "port_rcv_errors"},
-		absent_icrc},
-	{{"damaged-unknown-qp", RD_SEV_WARNING, RD_POSSIBLE,
-		 "the same cause as other damaged frames, or other traffic on UDP port 4791",
-		 "look at the frames; look at symbol errors and FCS errors of the links"},
-		damaged_strays},
-	{{"merged-frames", RD_SEV_NOTE, RD_CERTAIN,
-		 "times within such a frame are not known, nor what was between its packets",
-		 "switch it off: ethtool -K NETDEV gro off (or rx-gro-list off, "
-		 "rx-udp-gro-forwarding "
-		 "off); or capture on the RDMA device (rdmadump -d)"},
-		merged},
-	{{"time-backwards", RD_SEV_NOTE, RD_CERTAIN,
-		 "the clock was set, or files are in the wrong order",
-		 "look at the source of the clock, name files in the order of their times"},
-		backwards},
-	{{"too-many-qps", RD_SEV_NOTE, RD_CERTAIN, "the memory of the analysis is limited",
-		 "raise --max-qps"},
-		left_out},
-	{{"too-many-facts", RD_SEV_NOTE, RD_CERTAIN, "the memory of the analysis is limited",
-		 "capture fewer devices in one file"},
-		facts_left_out},
-	{{"cm-reject", RD_SEV_WARNING, RD_CERTAIN,
-		 "no process listens there, or the listening application refused",
-		 "look whether the server runs and listens on this port and address"},
-		rejected},
-	{{"cm-no-reply", RD_SEV_PROBLEM, RD_LIKELY,
-		 "the other end is down or filters UDP port 4791; or its replies take another path",
-		 "ping it from this address (ping -I), capture there"},
-		not_connected},
-	{{"counters-differ", RD_SEV_WARNING, RD_LIKELY,
-		 "the capture missed packets, or other traffic used the device",
-		 "look at the losses of the capture, and at the difference for each counter"},
-		counters_differ},
-	{{0}, NULL},
+	{"no-rdma", RD_SEV_NOTE, RD_CERTAIN, 0, no_rdma,
+		.meaning = "the wrong interface, a filter, an encrypted tunnel, or RDMA that "
+			   "bypasses the kernel and was captured on the netdev",
+		.next = "capture whole frames on the RDMA device (rdmadump -d); see 'rdmadump "
+			"list'",
+		.doubts = {{may_be_hidden, "RDMA traffic may be in a form that is not recognized",
+				   RD_LIKELY},
+			IF(may_be_unread, "frames are cut, fragments, or not understood")}},
+	{"no-frames-in-time", RD_SEV_NOTE, RD_CERTAIN, 0, no_frames_in_time,
+		"no frame of the capture is in the time that was asked for",
+		.meaning = "--time counts seconds from the first frame of the first file",
+		.next = "look at the times of the files: analyze -v without --time"},
+	{"not-understood", RD_SEV_WARNING, RD_CERTAIN, 0, not_understood,
+		.meaning = "a capture on another kind of interface, an encrypted tunnel, or a "
+			   "snapshot length shorter than the headers",
+		.next = "capture on the netdev or RDMA device itself, with 128 bytes of each frame "
+			"or more"},
+	{"in-tunnels", RD_SEV_NOTE, RD_CERTAIN, 0, in_tunnels,
+		.meaning = "the capture is of an overlay network or a mirror port",
+		.next = "for the outer addresses: rdmadump -r; --decap never leaves tunnels closed",
+		.doubts = {TUNNEL_UNPROVEN}},
+	{"tunnels-left-out", RD_SEV_WARNING, RD_CERTAIN, 0, tunnels_left,
+		.meaning = "--decap=never was given", .next = "analyze without --decap",
+		.doubts = {TUNNEL_UNPROVEN,
+			{may_be_two_networks, "two networks may use the same addresses",
+				RD_LIKELY}}},
+	{"several-interfaces", RD_SEV_NOTE, RD_LIKELY, 0, copies_left,
+		"QPs were captured at several interfaces",
+		.meaning = "captures of two hosts in one file, or two ports of one host that talk "
+			   "to each other",
+		.next = "to see what happens between them: analyze with one file of each",
+		.doubts = {IF(may_have_moved,
+			"retransmissions through another port of a bond look the same")}},
+	{"foreign-udp", RD_SEV_NOTE, RD_LIKELY, 0, foreign,
+		"UDP port 4791 that is not RoCE: {count frame}",
+		"no valid invariant CRC, and headers that no sender of RoCE writes",
+		.filter = "udp.dstport == 4791",
+		.meaning = "another program uses the port, or a port scan; frames that are damaged "
+			   "all over",
+		.next = "look at the frames", .doubts = {ONCE}},
+	{"no-such-qp", RD_SEV_NOTE, RD_LIKELY, 0, no_such_qp,
+		.meaning = "another number, another time (--time), or a sender whose packets name "
+			   "only the other QP",
+		.next = "look at the table of all QP pairs: analyze -v without --qp",
+		.doubts = {IF(may_be_left_out,
+			"it may be the sender of frames that are left out or cut")}},
+	{"capture-lost", RD_SEV_WARNING, RD_CERTAIN, 0, lost_by_capture,
+		"the file reports frames that the capture lost",
+		.meaning = "the capturing machine or its disk was too slow; a device's counter may "
+			   "include drops that are not of this capture",
+		.next = "capture less (a filter, --headers-only), or with a larger buffer"},
+	{"file-damaged", RD_SEV_WARNING, RD_CERTAIN, 0, damaged_file,
+		"a file is damaged or incomplete",
+		.meaning =
+			"the disk was full, the capture was killed, or the file was copied in part",
+		.next = "copy it again; the part before the damage was analysed"},
+	{"truncated", RD_SEV_NOTE, RD_CERTAIN, 0, truncated,
+		.meaning = "the capture was made with a snapshot length (snaplen), or with "
+			   "--headers-only, for a smaller file",
+		.next = "if headers are missing, or damage or an application is suspected, capture "
+			"with a longer snapshot length, or without one"},
+	{"icrc-untrusted", RD_SEV_NOTE, RD_LIKELY, 0, wrong_icrc,
+		.meaning = "this is no sign of a network problem",
+		.next = "capture without --zero-payload to see damage"},
+	{"icrc-absent", RD_SEV_NOTE, RD_CERTAIN, 0, absent_icrc,
+		"frames have zeros in place of their checksums",
+		.meaning =
+			"frames were captured before the sending NIC computed the invariant CRC, "
+			"or by an adapter that delivers InfiniBand packets without ICRC and VCRC",
+		.next = "look at the counters of link errors for damage: symbol_error, "
+			"port_rcv_errors"},
+	{"damaged-unknown-qp", RD_SEV_WARNING, RD_POSSIBLE, 0, damaged_strays,
+		"damaged frames belong to no known QP",
+		"{count frame} with a wrong invariant CRC, whose headers may be damaged, too",
+		.meaning =
+			"the same cause as other damaged frames, or other traffic on UDP port 4791",
+		.next = "look at the frames; look at symbol errors and FCS errors of the links"},
+	{"merged-frames", RD_SEV_NOTE, RD_CERTAIN, 0, merged,
+		"the host merged packets before they were captured (GRO)",
+		.meaning =
+			"times within such a frame are not known, nor what was between its packets",
+		.next = "switch it off: ethtool -K NETDEV gro off (or rx-gro-list off, "
+			"rx-udp-gro-forwarding off); or capture on the RDMA device (rdmadump -d)"},
+	{"time-backwards", RD_SEV_NOTE, RD_CERTAIN, 0, backwards, "timestamps go backwards",
+		"{count time}; latencies are not measured there",
+		.meaning = "the clock was set, or files are in the wrong order",
+		.next = "look at the source of the clock, name files in the order of their times"},
+	{"too-many-qps", RD_SEV_NOTE, RD_CERTAIN, 0, left_out,
+		"there are more QPs than the analysis follows",
+		.meaning = "the memory of the analysis is limited", .next = "raise --max-qps"},
+	{"too-many-facts", RD_SEV_NOTE, RD_CERTAIN, 0, facts_left_out,
+		"the file has more facts of devices than the analysis keeps",
+		"{count} peers of queue pairs, ports or counters were left out; pairs of QPs may "
+		"not be found",
+		.meaning = "the memory of the analysis is limited",
+		.next = "capture fewer devices in one file"},
+	{"cm-reject", RD_SEV_WARNING, RD_CERTAIN, 0, rejected,
+		.meaning = "no process listens there, or the listening application refused",
+		.next = "look whether the server runs and listens on this port and address"},
+	{"cm-no-reply", RD_SEV_PROBLEM, RD_LIKELY, 0, not_connected,
+		"a connection request gets no reply",
+		.filter = "infiniband.mad.attributeid == 0x0010",
+		.meaning = "the other end is down or filters UDP port 4791; or its replies take "
+			   "another path",
+		.next = "ping it from this address (ping -I), capture there",
+		.doubts = {CAPTURE_LOST}},
+	{"counters-differ", RD_SEV_WARNING, RD_LIKELY, 0, counters_differ,
+		.meaning = "the capture missed packets, or other traffic used the device",
+		.next = "look at the losses of the capture, and at the difference for each "
+			"counter"},
+	{0},
 };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Rules about congestion control, pauses and priorities. */
-#include "look.h"
-#include <rdmadump/units.h>
+#include "doubts.h"
 
 #define LATE_NS	   UINT64_C(200000) /* for a CNP: adapters take microseconds */
 #define SILENCE_NS UINT64_C(50000000)
@@ -78,23 +77,19 @@ static bool pause_frames(const struct look *l, struct rd_finding *f)
 	if (!paused_classes(s)) {
 		f->severity = RD_SEV_NOTE;
 		rd_finding_title(f, "pause frames that resume only, without a pause");
-		rd_finding_detail(f, "%llu frame%s", n(s->frames), rd_plural(s->frames));
+		f->detail = say(l, "{count frame}");
 		return true;
 	}
 	classes_text(classes, sizeof(classes), paused_classes(s));
 	rd_finding_title(f, "pause frames ask the other end of a link to stop: %s", classes);
+	rd_finding_detail(
+		f, "%llu pauses and %llu resumes", n(c->pauses.count), n(c->resumes.count));
 	if (s->speed)
-		rd_finding_detail(f,
-			"%llu pauses and %llu resumes; at %s they ask for %s, %.1f %% of the "
-			"time, the longest for %s",
-			n(c->pauses.count), n(c->resumes.count),
+		finding_append(f, "at %s they ask for %s, %.1f %% of the time, the longest for %s",
 			rd_fmt_bitrate(speed, (double)s->speed), rd_fmt_duration(all, c->paused_ns),
 			100 * rd_pause_share(l->r, c), rd_fmt_duration(longest, c->longest_ns));
 	else
-		rd_finding_detail(f,
-			"%llu pauses and %llu resumes; the speed of the link is unknown, so their "
-			"time is, too",
-			n(c->pauses.count), n(c->resumes.count));
+		finding_append(f, "the speed of the link is unknown, so their time is, too");
 	if (s->has_mac)
 		rd_finding_filter(f, 0, "macc && eth.src == %s", rd_mac_text(mac, s->mac));
 	else
@@ -102,7 +97,6 @@ static bool pause_frames(const struct look *l, struct rd_finding *f)
 	return true;
 }
 
-/* Matching gaps are not a proof: the sender may have had nothing to send. */
 static bool paused(const struct look *l, struct rd_finding *f)
 {
 	const struct rd_held *h = l->s->held;
@@ -111,8 +105,6 @@ static bool paused(const struct look *l, struct rd_finding *f)
 	/* The other direction has the responses, which stop as well. */
 	if (!h || l->s->payload_bytes < l->other->payload_bytes)
 		return false;
-	if (h->gaps.count < 3 || is_incomplete(l))
-		finding_lower(f, RD_POSSIBLE);
 	finding_evidence(f, &h->gaps);
 	classes_text(classes, sizeof(classes), h->classes);
 	rd_finding_title(f, "the packets of this sender wait during pauses of %s", classes);
@@ -121,11 +113,62 @@ static bool paused(const struct look *l, struct rd_finding *f)
 		n(h->gaps.count), rd_plural(h->gaps.count), rd_fmt_duration(all, h->ns),
 		h->gaps.count == 1 ? "begins and ends" : "begin and end",
 		rd_fmt_duration(longest, h->longest_ns), n(h->longest_frame));
-	filter_requests(l, f);
 	return true;
 }
 
+/* Matching gaps are not a proof: the sender may have had nothing to send. */
+static bool are_few_gaps(const struct look *l)
+{
+	return l->f->evidence.count < 3;
+}
+
 /* --- congestion notifications ----------------------------------------------------------------- */
+
+/*
+ * A receiver sends a CNP at once after a packet with a mark. Two CNPs without any mark at its port:
+ * the first one may follow a mark from before the capture.
+ */
+static bool is_unmarked(const struct look *l)
+{
+	return count(l, RD_INC_CNP) > 1 && !count(l, RD_INC_CE) && l->s->frames &&
+	       l->c->local[!l->side] && !l->c->local[l->side] && capture_is_whole(l->r);
+}
+
+static bool congested(const struct look *l, struct rd_finding *f)
+{
+	const struct rd_incident *cnp = incident(l, RD_INC_CNP);
+	double seconds = (double)(cnp->last_ns - cnp->first_ns) / 1e9;
+
+	if (cnp->count > 100 && (double)cnp->count > 1000 * seconds) {
+		f->severity = RD_SEV_PROBLEM;
+		rd_finding_title(f, "a storm of congestion notifications for this sender");
+	}
+	return !is_unmarked(l);
+}
+
+static bool slowed_without_marks(const struct look *l, struct rd_finding *f)
+{
+	(void)f;
+	return is_unmarked(l);
+}
+
+static bool lacks_cnps(const struct look *l)
+{
+	return count(l, RD_INC_CE) >= 10 && !count(l, RD_INC_CNP) && l->other->seen && is_rc(l);
+}
+
+static bool marked_without_cnp(const struct look *l, struct rd_finding *f)
+{
+	(void)f;
+	return lacks_cnps(l);
+}
+
+/* Marks alone, where the other rules have nothing to say of CNPs. */
+static bool marked(const struct look *l, struct rd_finding *f)
+{
+	(void)f;
+	return !count(l, RD_INC_CNP) && !lacks_cnps(l);
+}
 
 static bool cnp_late(const struct look *l, struct rd_finding *f)
 {
@@ -134,39 +177,18 @@ static bool cnp_late(const struct look *l, struct rd_finding *f)
 
 	if (!c || !c->reaction.n || c->reaction.p50 < LATE_NS)
 		return false;
-	/* A CNP that was not captured makes the time to the next one longer. */
-	if (c->reaction.n < 2 || is_incomplete(l) || !capture_is_whole(l->r))
-		finding_lower(f, RD_POSSIBLE);
 	finding_evidence(f, incident(l, RD_INC_CNP));
 	range_text(range, &c->reaction);
-	rd_finding_title(f, "the receiver sends CNPs late");
 	rd_finding_detail(f,
 		"%s after the first packet with a congestion mark (median of %llu%s%s)",
 		rd_fmt_duration(time, c->reaction.p50), n(c->reaction.n), *range ? "; " : "",
 		range);
-	filter_responses(l, f, "infiniband.bth.opcode == 0x81");
 	return true;
 }
 
-const char *rates_text(char buf[RATES_LEN], const struct look *l)
+static bool is_one_reaction(const struct look *l)
 {
-	const struct rd_congestion *c = l->s->congestion;
-	char before[RD_UNITS_LEN], after[RD_UNITS_LEN], time[RD_UNITS_LEN];
-	int len;
-
-	buf[0] = '\0';
-	if (!c || !c->episodes)
-		return buf;
-	len = snprintf(buf, RATES_LEN,
-		"; its rate here: %s before, %s at the lowest after (mean%s of %llu)",
-		rd_fmt_bitrate(before, (double)c->rate_before),
-		rd_fmt_bitrate(after, (double)c->rate_after), rd_plural(c->episodes),
-		n(c->episodes));
-	if (c->recovery.n)
-		snprintf(buf + len, (size_t)(RATES_LEN - len),
-			", back at 90 %% of it after %s (median of %llu)",
-			rd_fmt_duration(time, c->recovery.p50), n(c->recovery.n));
-	return buf;
+	return l->s->congestion->reaction.n < 2;
 }
 
 /*
@@ -183,12 +205,10 @@ static bool cnp_without_effect(const struct look *l, struct rd_finding *f)
 		count(l, RD_INC_CE))
 		return false;
 	finding_evidence(f, incident(l, RD_INC_CNP));
-	rd_finding_title(f, "CNPs do not slow this sender down");
 	rd_finding_detail(f,
 		"its rate is %s before CNPs, and at least %s after them (means of %llu times)",
 		rd_fmt_bitrate(before, (double)c->rate_before),
 		rd_fmt_bitrate(after, (double)c->rate_after), n(c->episodes));
-	filter_responses(l, f, "infiniband.bth.opcode == 0x81");
 	return true;
 }
 
@@ -242,8 +262,6 @@ static bool host_silence(const struct look *l, struct rd_finding *f)
 		if (o->quiet->qps == q->qps) /* all of them are between these two */
 			rd_finding_where(
 				f, "%s and %s", host, rd_address_text(other, o->net, o->address));
-	if (trust_missed(l->r) || capture_lost_frames(l->r))
-		finding_lower(f, RD_POSSIBLE);
 	rd_finding_title(f, "several QPs of a host waited for responses at the same time");
 	rd_finding_detail(f, "%u of %u QPs with requests, for %s", q->qps, all,
 		rd_fmt_duration(took, q->to_ns - q->from_ns));
@@ -259,13 +277,22 @@ static bool silence(const struct look *l, struct rd_finding *f)
 		return false;
 	if (t->longest_silence_ns < SILENCE_NS)
 		return host_silence(l, f);
-	finding_lower(f, RD_POSSIBLE);
 	f->evidence.count = t->silences;
 	rd_finding_frame(f, t->silence_frame);
 	rd_finding_title(f, "all traffic stopped while several QPs waited for responses");
 	rd_finding_detail(f, "%llu pause%s, the longest %s", n(t->silences), rd_plural(t->silences),
 		rd_fmt_duration(longest, t->longest_silence_ns));
 	return true;
+}
+
+static bool has_missed_any(const struct look *l)
+{
+	return l->missed;
+}
+
+static bool is_all_traffic(const struct look *l)
+{
+	return l->r->totals.longest_silence_ns >= SILENCE_NS;
 }
 
 /* --- priorities ------------------------------------------------------------------------------- */
@@ -296,24 +323,12 @@ static bool priorities_differ(const struct look *l, struct rd_finding *f)
 
 	if (l->side || l->c->transport == RD_UD || (!dscps && !pcps))
 		return false;
-	/* Of a pair that was found by its PSNs, the other direction may be of another QP. */
-	if (l->c->pairing < RD_PAIR_CM)
-		finding_lower(f, RD_LIKELY);
 	f->evidence.count = l->s->frames + l->other->frames;
 	rd_finding_frame(f, l->s->first_frame);
 	rd_finding_frame(f, l->other->first_frame);
-	if (dscps)
-		rd_finding_title(f, "the two directions have different priorities: DSCP %d and %d",
-			own->dscp, other->dscp);
-	else
-		rd_finding_title(f,
-			"the two directions have different priorities: VLAN priority %d and %d",
-			own->pcp, other->pcp);
-	rd_finding_detail(f,
-		"at this capture point; %llu frame%s from here, %llu frame%s of the other "
-		"direction",
-		n(l->s->frames), rd_plural(l->s->frames), n(l->other->frames),
-		rd_plural(l->other->frames));
+	rd_finding_title(f, "the two directions have different priorities: %s %d and %d",
+		dscps ? "DSCP" : "VLAN priority", dscps ? own->dscp : own->pcp,
+		dscps ? other->dscp : other->pcp);
 	if (only_acknowledges(l->other, l->s) || only_acknowledges(l->s, l->other)) {
 		f->severity = RD_SEV_NOTE;
 		f->meaning =
@@ -323,8 +338,13 @@ static bool priorities_differ(const struct look *l, struct rd_finding *f)
 			"look whether that priority has the PFC and the bandwidth that ACKs need; "
 			"ConnectX: mlxreg --reg_name ROCE_ACCL --get";
 	}
-	filter_requests(l, f);
 	return true;
+}
+
+/* Of a pair that was found by its PSNs or ports. */
+static bool may_be_other_qp(const struct look *l)
+{
+	return l->c->pairing < RD_PAIR_CM;
 }
 
 /* Switches may have other settings than the port. */
@@ -345,56 +365,92 @@ static bool lossy_priority(const struct look *l, struct rd_finding *f)
 	else
 		rd_finding_detail(f, "%llu frame%s with DSCP %d", n(l->s->frames),
 			rd_plural(l->s->frames), p->dscp);
-	filter_requests(l, f);
 	return true;
 }
 
 const struct rule rules_of_pauses[] = {
-	{{"pause-frames", RD_SEV_WARNING, RD_CERTAIN,
-		 "a host: its NIC cannot take packets fast enough (PCIe, memory, IOMMU); a switch: "
-		 "the port behind it is congested",
-		 "compare the pause counters of the ports (rx_prioN_pause, tx_prioN_pause); "
-		 "without "
-		 "such frames a link may be paused as well, since most adapters do not pass them "
-		 "on"},
-		pause_frames},
-	{{"silence", RD_SEV_WARNING, RD_LIKELY,
-		 "a port that was paused (PFC storm) or whose link went down for a moment, a host "
-		 "or NIC that stood still, or a switch that dropped packets of all QPs",
-		 "look at link_downed, and at rx_prio*_pause counters of the NIC and of the switch "
-		 "ports"},
-		silence},
-	{{0}, NULL},
+	{"pause-frames", RD_SEV_WARNING, RD_CERTAIN, 0, pause_frames,
+		.meaning = "a host: its NIC cannot take packets fast enough (PCIe, memory, IOMMU); "
+			   "a switch: the port behind it is congested",
+		.next = "compare the pause counters of the ports (rx_prioN_pause, tx_prioN_pause); "
+			"without such frames a link may be paused as well, since most adapters do "
+			"not pass them on"},
+	{"silence", RD_SEV_WARNING, RD_LIKELY, 0, silence,
+		.meaning = "a port that was paused (PFC storm) or whose link went down for a "
+			   "moment, a host or NIC that stood still, or a switch that dropped "
+			   "packets of all QPs",
+		.next = "look at link_downed, and at rx_prio*_pause counters of the NIC and of the "
+			"switch ports",
+		.doubts = {CAPTURE_LOST, IF(has_missed_any, "the capture missed packets"),
+			IF(is_all_traffic, "the capture, or its clock, may have stopped")}},
+	{0},
 };
 
+#define CNPS	    RESPONSES, "infiniband.bth.opcode == 0x81"
+#define CNPS_DETAIL "{count CNP} for its {frames frame}; {ecn_ce} of those marked here{rates}"
+#define MARKED	    REQUESTS, "(ip.dsfield.ecn == 3 || ipv6.tclass.ecn == 3)"
+
 const struct rule rules_of_congestion[] = {
-	{{"paused", RD_SEV_WARNING, RD_LIKELY,
-		 "the port at the other end of the paused link holds back packets of that priority",
-		 "see the finding about the sender of the pause frames; look at what slows it "
-		 "down"},
-		paused},
-	{{"cnp-late", RD_SEV_WARNING, RD_LIKELY,
-		 "the receiver's minimum time between CNPs is long, its NIC is overloaded, or its "
-		 "CNPs wait in a queue of the path",
-		 "check min_time_between_cnps and the CNP's DSCP and priority at the receiver"},
-		cnp_late},
-	{{"cnp-no-effect", RD_SEV_NOTE, RD_POSSIBLE,
-		 "congestion control is off at the sender, or its rate is limited by something "
-		 "else",
-		 "check roce_rp enable for this priority at the sender, and whether rp_cnp_handled "
-		 "grows"},
-		cnp_without_effect},
-	{{"priorities-differ", RD_SEV_WARNING, RD_CERTAIN,
-		 "the traffic class is set at one end only, or a switch rewrites it: responses in "
-		 "a priority without PFC are lost first",
-		 "compare the traffic class of both ends (cma_roce_tos, the GID's default), and "
-		 "what the switches trust"},
-		priorities_differ},
-	{{"lossy-priority", RD_SEV_WARNING, RD_LIKELY,
-		 "the application or the CM's default sets another traffic class than the one that "
-		 "PFC is for, so that a full queue drops the packets",
-		 "compare the traffic class of the QP with PFC and trust of the ports (rdmadump "
-		 "info, dcb) and of the switches"},
-		lossy_priority},
-	{{0}, NULL},
+	{"cnp", RD_SEV_WARNING, RD_CERTAIN, HAPPENED(CNP), congested,
+		"congestion notifications ask this sender to slow down", CNPS_DETAIL, CNPS,
+		.meaning = "switches on the path mark packets: the path is congested (incast, slow "
+			   "link)",
+		.next = "look at which senders share the congested port; check the DCQCN settings"},
+	{"cnp-unmarked", RD_SEV_WARNING, RD_LIKELY, HAPPENED(CNP), slowed_without_marks,
+		"the receiver asks this sender to slow down, but no packet reached it with a "
+		"congestion mark",
+		CNPS_DETAIL, CNPS,
+		.meaning = "the receiver's NIC is congested itself (PCIe, memory, a full receive "
+			   "buffer), or its settings make it send CNPs without marks",
+		.next = "look at the receive buffer and PCIe counters of the receiver's NIC, and "
+			"at its settings of congestion control"},
+	{"ecn-no-cnp", RD_SEV_WARNING, RD_LIKELY, HAPPENED(CE), marked_without_cnp,
+		"the receiver sends no CNPs for frames with congestion marks",
+		"{count frame} marked \"congestion experienced\", no CNP was captured", MARKED,
+		.meaning = "congestion control is off at the receiver, or CNPs are filtered on the "
+			   "path",
+		.next = "check roce_np enable for this priority at the receiver"},
+	{"ecn-ce", RD_SEV_NOTE, RD_CERTAIN, HAPPENED(CE), marked,
+		"packets of this sender have congestion marks",
+		"{count} of {frames frame} marked \"congestion experienced\"; no CNP was captured",
+		MARKED,
+		.meaning = "a queue on the path was longer than the limit from which a switch "
+			   "marks packets",
+		.next = "capture both directions, to see whether the receiver sends CNPs"},
+	{"paused", RD_SEV_WARNING, RD_LIKELY, 0, paused, .filtered = REQUESTS,
+		.meaning = "the port at the other end of the paused link holds back packets of "
+			   "that priority",
+		.next = "see the finding about the sender of the pause frames; look at what slows "
+			"it down",
+		.doubts = {INCOMPLETE, IF(are_few_gaps, "there are less than three gaps")}},
+	{"cnp-late", RD_SEV_WARNING, RD_LIKELY, 0, cnp_late, "the receiver sends CNPs late", NULL,
+		CNPS,
+		.meaning = "the receiver's minimum time between CNPs is long, its NIC is "
+			   "overloaded, or its CNPs wait in a queue of the path",
+		.next = "check min_time_between_cnps and the CNP's DSCP and priority at the "
+			"receiver",
+		/* A CNP that was not captured makes the time to the next one longer. */
+		.doubts = {INCOMPLETE, UNDECLARED, IF(is_one_reaction, "it happened once")}},
+	{"cnp-no-effect", RD_SEV_NOTE, RD_POSSIBLE, 0, cnp_without_effect,
+		"CNPs do not slow this sender down", NULL, CNPS,
+		.meaning = "congestion control is off at the sender, or its rate is limited by "
+			   "something else",
+		.next = "check roce_rp enable for this priority at the sender, and whether "
+			"rp_cnp_handled grows"},
+	{"priorities-differ", RD_SEV_WARNING, RD_CERTAIN, 0, priorities_differ, NULL,
+		"at this capture point; {frames frame} from here, {other_frames frame} of the "
+		"other direction",
+		REQUESTS,
+		.meaning = "the traffic class is set at one end only, or a switch rewrites it: "
+			   "responses in a priority without PFC are lost first",
+		.next = "compare the traffic class of both ends (cma_roce_tos, the GID's default), "
+			"and what the switches trust",
+		.doubts = {{may_be_other_qp, "the other direction may be of another QP",
+			RD_LIKELY}}},
+	{"lossy-priority", RD_SEV_WARNING, RD_LIKELY, 0, lossy_priority, .filtered = REQUESTS,
+		.meaning = "the application or the CM's default sets another traffic class than "
+			   "the one that PFC is for, so that a full queue drops the packets",
+		.next = "compare the traffic class of the QP with PFC and trust of the ports "
+			"(rdmadump info, dcb) and of the switches"},
+	{0},
 };

@@ -1,22 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What all rules use to make a finding: its head, certainty, evidence, order. */
+/* What all rules use to make a finding: evidence, doubts, order. */
 #include "rules.h"
 #include <stdarg.h>
 #include <stdlib.h>
-
-struct rd_finding *finding_begin(struct rd_findings *list, const struct rule_head *head)
-{
-	struct rd_finding *f = rd_findings_add(list);
-
-	if (!f)
-		return NULL;
-	f->rule = head->key;
-	f->severity = head->severity;
-	f->certainty = head->certainty;
-	f->meaning = head->meaning;
-	f->next = head->next;
-	return f;
-}
 
 void finding_evidence(struct rd_finding *f, const struct rd_incident *incident)
 {
@@ -44,10 +30,20 @@ void finding_append(struct rd_finding *f, const char *fmt, ...)
 	free(more);
 }
 
-void finding_lower(struct rd_finding *f, enum rd_certainty most)
+void finding_doubt(struct rd_finding *f, enum rd_certainty most, const char *text)
 {
-	if (f->certainty > most)
+	unsigned int n = 0;
+
+	if (most < f->certainty) {
+		memset(f->doubts, 0, sizeof(f->doubts));
 		f->certainty = most;
+	} else if (most > f->certainty || !*f->doubts) {
+		return; /* it is no more than that anyway */
+	}
+	while (n < RD_DOUBTS && f->doubts[n] && strcmp(f->doubts[n], text) != 0)
+		n++;
+	if (n < RD_DOUBTS)
+		f->doubts[n] = text;
 }
 
 bool capture_lost_frames(const struct rd_report *r)

@@ -24,9 +24,6 @@ static bool link_down(const struct look *l, struct rd_finding *f)
 	if (l->nth || !downs)
 		return false;
 	f->evidence.count = downs;
-	rd_finding_title(f, "the file notes that the link of a capturing port went down");
-	rd_finding_detail(f, "%u time%s; frames were lost then, and requests got no responses",
-		downs, rd_plural(downs));
 	return true;
 }
 
@@ -78,17 +75,14 @@ bool responses_arrived(const struct look *l)
 
 static bool timeout_early(const struct look *l, struct rd_finding *f)
 {
-	uint64_t n_early = count(l, RD_INC_RESPONSE_LOST);
 	char waited[RD_UNITS_LEN];
 
 	if (!responses_arrived(l))
 		return false;
-	finding_evidence(f, incident(l, RD_INC_RESPONSE_LOST));
-	rd_finding_title(f, "requests were retransmitted although their responses had arrived");
 	rd_finding_detail(f,
 		"%llu time%s, after %s; the requester's device counted all captured frames as "
 		"received",
-		n(n_early), rd_plural(n_early),
+		n(f->evidence.count), rd_plural(f->evidence.count),
 		rd_fmt_duration(waited, latency(l, RD_LATENCY_TIMEOUT)->p50));
 	return true;
 }
@@ -106,13 +100,6 @@ static void add_owner(struct rd_finding *f, const struct rd_conversation *c, uns
 		finding_append(f, "the owner of QP 0x%x is unknown", e->qp);
 }
 
-static bool is_one_of(const struct rd_finding *f, const char *const *rules)
-{
-	while (*rules && strcmp(*rules, f->rule) != 0)
-		rules++;
-	return *rules != NULL;
-}
-
 static void add_failures(const struct look *l, struct rd_finding *f, bool rnr)
 {
 	struct rd_growth grown;
@@ -122,35 +109,32 @@ static void add_failures(const struct look *l, struct rd_finding *f, bool rnr)
 			rd_plural(grown.amount));
 }
 
-void facts_add(const struct look *l, struct rd_finding *f)
+void facts_add(const struct look *l, unsigned int traits, struct rd_finding *f)
 {
-	static const char *const silent[] = {"gave-up", "no-response", "timeout", "timeout-long",
-		"stall", "lost-upstream", "lost-downstream", "responses-lost-upstream",
-		"responses-lost-downstream", NULL};
-
-	if (!strcmp(f->rule, "gave-up") || !strcmp(f->rule, "gave-up-rnr"))
-		add_failures(l, f, !strcmp(f->rule, "gave-up-rnr"));
-	if (is_one_of(f, silent) && was_down(l, f))
+	if (traits & GAVE_UP)
+		add_failures(l, f, l->s->ending == RD_ENDING_RNR);
+	if (traits & SILENT && was_down(l, f))
 		finding_append(f, "the link of a capturing port was down at that time");
 	add_owner(f, l->c, 0);
 	add_owner(f, l->c, 1);
 }
 
 const struct rule rules_of_links[] = {
-	{{"link-down", RD_SEV_PROBLEM, RD_CERTAIN,
-		 "a cable, a switch port, the other end, or an administrator (ip link set down)",
-		 "look at the system's log at that time, and at link_downed on both ends of the "
-		 "link"},
-		link_down},
-	{{0}, NULL},
+	{"link-down", RD_SEV_PROBLEM, RD_CERTAIN, 0, link_down,
+		"the file notes that the link of a capturing port went down",
+		"{count time}; frames were lost then, and requests got no responses",
+		.meaning = "a cable, a switch port, the other end, or an administrator (ip link "
+			   "set down)",
+		.next = "look at the system's log at that time, and at link_downed on both ends of "
+			"the link"},
+	{0},
 };
 
 const struct rule rules_of_facts[] = {
-	{{"timeout-early", RD_SEV_WARNING, RD_LIKELY,
-		 "the requester's timer is shorter than the path and the responder need, or the "
-		 "host "
-		 "was slow to process the responses; nothing was lost",
-		 "raise the QP's timeout attribute; look at the load of the requester"},
-		timeout_early},
-	{{0}, NULL},
+	{"timeout-early", RD_SEV_WARNING, RD_LIKELY, HAPPENED(RESPONSE_LOST), timeout_early,
+		"requests were retransmitted although their responses had arrived", NULL,
+		.meaning = "the requester's timer is shorter than the path and the responder need, "
+			   "or the host was slow to process the responses; nothing was lost",
+		.next = "raise the QP's timeout attribute; look at the load of the requester"},
+	{0},
 };

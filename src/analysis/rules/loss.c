@@ -1,112 +1,68 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Rules over one side of a conversation: packets that are lost or damaged. */
-#include "look.h"
+#include "doubts.h"
 
 #define GAPS_MAX   256 /* conversations among which other receivers of a UD QP are searched */
 #define LATE_SHARE 16  /* few packets that are proven late, among many that seem lost */
 
-/* Loss is the share of different packets; go-back-N retransmits many for each. */
-static void detail_retransmitted(const struct look *l, struct rd_finding *f)
+/* A single event among several rounds: frames that the capture missed may have made it. */
+static bool is_exception(const struct look *l)
 {
-	uint64_t again = count(l, RD_INC_RETRANSMITTED) + count(l, RD_INC_DUPLICATED);
-	uint64_t distinct = l->s->requests - (again < l->s->requests ? again : 0) +
-			    count(l, RD_INC_LOST_UPSTREAM);
-	char share[RD_UNITS_LEN];
-
-	rd_finding_detail(f,
-		"%llu of %llu different packets lost (%s), %llu gap%s in the sequence; %llu "
-		"packets retransmitted in %llu round%s (after NAKs %llu, RNR NAKs %llu, missing "
-		"responses %llu, timeouts %llu)",
-		n(f->evidence.count), n(distinct), share_text(share, f->evidence.count, distinct),
-		n(count(l, RD_INC_GAP)), rd_plural(count(l, RD_INC_GAP)),
-		n(count(l, RD_INC_RETRANSMITTED)), n(rounds(l)), rd_plural(rounds(l)),
-		n(count(l, RD_INC_ROUND_NAK)), n(count(l, RD_INC_ROUND_RNR)),
-		n(count(l, RD_INC_ROUND_READ)), n(count(l, RD_INC_ROUND_TIMEOUT)));
+	return l->f->evidence.count == 1 && rounds(l) > 4;
 }
 
 /*
- * A packet that was not captured may have been missed by the capture: it says when it was, a mirror
- * port does not, but ACKs for packets that it missed show it. Without the other direction no NAK
- * shows that a packet was lost at all.
+ * If some packets are late, others that seem lost may also be late: that shows only where the
+ * receiver responds to them before their retransmission. PATHS looks at the other QPs of the path.
  */
-static void lower_if_missed(const struct look *l, struct rd_finding *f)
+static bool others_are_late(const struct look *l)
 {
-	if (is_incomplete(l))
-		finding_lower(f, RD_POSSIBLE);
+	return (count(l, RD_INC_REORDERED) + count(l, RD_INC_REORDERED_DOWNSTREAM)) * LATE_SHARE >
+	       l->f->evidence.count;
 }
 
-/* A single event among several rounds: frames that the capture missed may have made it. */
-static bool is_exception(const struct look *l, const struct rd_finding *f)
+/* A receiver of single packets requests those that are on their way: times tell them. */
+static bool may_be_on_their_way(const struct look *l)
 {
-	return f->evidence.count == 1 && rounds(l) > 4;
+	return has_coarse_clock(l) && count(l, RD_INC_SELECTIVE);
+}
+
+/* Frames that are damaged or trimmed are not lost. */
+static uint64_t damaged_ones(const struct look *l)
+{
+	return count(l, RD_INC_ICRC) + count(l, RD_INC_TRIMMED);
+}
+
+static bool is_lost_upstream(const struct look *l, struct rd_finding *f)
+{
+	return damaged_ones(l) < f->evidence.count;
+}
+
+/* A damaged QP number or address hides whose packet it was. */
+static bool may_be_damaged(const struct look *l)
+{
+	return damaged_ones(l) + l->a->icrc_lost.count >= l->f->evidence.count;
+}
+
+static bool may_be_late(const struct look *l)
+{
+	return count(l, RD_INC_REORDERED) * 4 > l->f->evidence.count;
 }
 
 /*
  * Whether the receiver requested what is absent here; or the sender repeated it only, as it does
  * where the receiver takes packets out of order.
  */
-static bool is_requested(const struct look *l)
+static bool is_not_requested(const struct look *l)
 {
 	uint64_t lost = count(l, RD_INC_LOST_UPSTREAM);
 
 	if (count(l, RD_INC_RETRANSMITTED) <= lost && count(l, RD_INC_GAP) >= lost)
-		return true;
-	return naks_for_gaps(l) && naks_for_gaps(l) >= gaps_without_nak(l);
-}
-
-/*
- * Whether the file may have each packet twice, from two points: then which one is a retransmission
- * is not known. NAKs show it: a receiver sends one, and the sender goes back once for it.
- */
-static bool may_be_each_twice(const struct look *l)
-{
-	uint64_t naks = count(l, RD_INC_NAK_SEQUENCE);
-
-	return naks > 1 && naks * 2 >= count(l, RD_INC_ROUND_NAK) * 3 && is_all_again(l);
-}
-
-static bool lost_downstream(const struct look *l, struct rd_finding *f)
-{
-	if (!count(l, RD_INC_LOST_DOWNSTREAM))
 		return false;
-	finding_evidence(f, incident(l, RD_INC_LOST_DOWNSTREAM));
-	/*
-	 * If some packets are late, others that seem lost may also be late: that shows only where
-	 * the receiver responds to them before their retransmission. trust.c looks at the other QPs
-	 * of the path.
-	 */
-	if (late_packets(l) * LATE_SHARE > f->evidence.count || is_incomplete(l) ||
-		is_exception(l, f) || may_be_each_twice(l) || may_be_discarded(l, f))
-		finding_lower(f, RD_POSSIBLE);
-	/* A receiver of single packets requests those that are on their way: times tell them. */
-	if (has_coarse_clock(l->r) && count(l, RD_INC_SELECTIVE))
-		finding_lower(f, RD_POSSIBLE);
-	rd_finding_title(f, "packets are lost downstream of this capture point");
-	detail_retransmitted(l, f);
-	filter_requests(l, f);
-	return true;
+	return !naks_for_gaps(l) || naks_for_gaps(l) < gaps_without_nak(l);
 }
 
-static bool lost_upstream(const struct look *l, struct rd_finding *f)
-{
-	uint64_t damaged = count(l, RD_INC_ICRC) + count(l, RD_INC_TRIMMED);
-
-	if (!count(l, RD_INC_LOST_UPSTREAM) || damaged >= count(l, RD_INC_LOST_UPSTREAM))
-		return false;
-	finding_evidence(f, incident(l, RD_INC_LOST_UPSTREAM));
-	lower_if_missed(l, f);
-	/* A damaged QP number or address hides whose packet it was. */
-	if (is_exception(l, f) || damaged + l->a->icrc_lost.count >= f->evidence.count)
-		finding_lower(f, RD_POSSIBLE);
-	/* A late packet after a NAK looks like the retransmission. */
-	if (count(l, RD_INC_REORDERED) * 4 > f->evidence.count || !is_requested(l) ||
-		may_be_each_twice(l))
-		finding_lower(f, RD_POSSIBLE);
-	rd_finding_title(f, "packets are lost upstream of this capture point");
-	detail_retransmitted(l, f);
-	filter_requests(l, f);
-	return true;
-}
+/* --- responses -------------------------------------------------------------------------------- */
 
 /*
  * Whether nearly all packets were captured twice, and only some copies are recognized by their
@@ -131,7 +87,7 @@ static bool may_be_far_away(const struct look *l)
 
 	for (unsigned int verb = 0; verb < RD_VERB_COUNT; verb++)
 		messages += rd_side_verb(l->s, (enum rd_verb)verb)->messages;
-	return count(l, RD_INC_CROSSED) || is_all_again(l) || has_forgotten_copies(l) ||
+	return count(l, RD_INC_CROSSED) || is_all_again(l) ||
 	       count(l, RD_INC_RESPONSE_LOST) * 4 > messages;
 }
 
@@ -147,96 +103,52 @@ static bool is_response_unclear(const struct look *l)
 
 static bool responses_lost_downstream(const struct look *l, struct rd_finding *f)
 {
-	if (is_response_unclear(l) && l->other->seen) {
+	if (!l->other->seen)
+		return false;
+	if (is_response_unclear(l)) {
 		finding_evidence(f, incident(l, RD_INC_ROUND_READ));
-		finding_lower(f, RD_POSSIBLE);
 		rd_finding_title(
 			f, "responses may be lost between this capture point and the requester");
-		rd_finding_detail(f,
-			"it retransmitted %llu time%s READs or atomics after later responses; none "
-			"of "
-			"their responses is known to be missing here",
-			n(count(l, RD_INC_ROUND_READ)), rd_plural(count(l, RD_INC_ROUND_READ)));
-		filter_requests(l, f);
+		f->detail = say(l, "it retransmitted {rounds_read time} READs or atomics after "
+				   "later responses; none of their responses is known to be "
+				   "missing here");
 		return true;
 	}
-	if (!count(l, RD_INC_RESPONSE_LOST) || !l->other->seen || responses_arrived(l))
+	if (!count(l, RD_INC_RESPONSE_LOST) || responses_arrived(l))
 		return false;
 	finding_evidence(f, incident(l, RD_INC_RESPONSE_LOST));
-	if (capture_lost_frames(l->r) || has_cut_headers(l) || is_disordered(l) ||
-		has_doubtful_copies(l))
-		finding_lower(f, RD_POSSIBLE);
-	if (may_be_far_away(l) || may_be_reused(l))
-		finding_lower(f, RD_POSSIBLE);
-	if (f->evidence.count == 1) { /* a timer that fired late looks the same */
+	if (f->evidence.count == 1) /* a timer that fired late looks the same */
 		f->severity = RD_SEV_WARNING;
-		finding_lower(f, RD_POSSIBLE);
-	}
-	rd_finding_title(f, "responses are lost between this capture point and the requester");
-	rd_finding_detail(f,
-		"it retransmitted %llu time%s requests whose responses had been captured",
-		n(count(l, RD_INC_RESPONSE_LOST)), rd_plural(count(l, RD_INC_RESPONSE_LOST)));
-	filter_requests(l, f);
 	return true;
 }
 
 static bool responses_lost_upstream(const struct look *l, struct rd_finding *f)
 {
-	const uint64_t all = count(l, RD_INC_RESPONSE_GAP);
-	const uint64_t gaps = without(all, count(l, RD_INC_RESPONSE_UNSEEN));
+	const uint64_t gaps = without(f->evidence.count, count(l, RD_INC_RESPONSE_UNSEEN));
 
-	if (!all || !count(l, RD_INC_ROUND_READ))
-		return false;
-	finding_evidence(f, incident(l, RD_INC_RESPONSE_GAP));
 	/* What was never requested again was not lost; something was. */
 	f->evidence.count = gaps ? gaps : 1;
-	lower_if_missed(l, f);
-	/* The copy of a response after others may seem to be another gap. */
-	if (count(l, RD_INC_RESPONSE_REORDERED) || count(l, RD_INC_RESPONSE_DUPLICATED))
-		finding_lower(f, RD_POSSIBLE);
-	rd_finding_title(f, "READ responses are lost upstream of this capture point");
-	rd_finding_detail(f,
-		"%llu gap%s in the responses, %llu request%s retransmitted, %llu response%s "
-		"repeated",
-		n(f->evidence.count), rd_plural(f->evidence.count), n(count(l, RD_INC_ROUND_READ)),
-		rd_plural(count(l, RD_INC_ROUND_READ)), n(count(l, RD_INC_RESPONSE_REPEATED)),
-		rd_plural(count(l, RD_INC_RESPONSE_REPEATED)));
-	filter_responses(l, f, "infiniband.bth.opcode >= 13 && infiniband.bth.opcode <= 16");
-	return true;
+	return count(l, RD_INC_ROUND_READ);
 }
 
-#define GAPS_LEN 96
-
-/* "3 packets in 2 gaps, 1.5 %" */
-static const char *gaps_text(char buf[GAPS_LEN], const struct look *l)
+/* The copy of a response after others may seem to be another gap. */
+static bool has_other_responses(const struct look *l)
 {
-	const uint64_t lost = count(l, RD_INC_UNSEEN), gaps = count(l, RD_INC_GAP);
-	char share[RD_UNITS_LEN];
-
-	snprintf(buf, GAPS_LEN, "%llu packet%s in %llu gap%s, %s", n(lost), rd_plural(lost),
-		n(gaps), rd_plural(gaps), share_text(share, lost, l->s->requests + lost));
-	return buf;
+	return count(l, RD_INC_RESPONSE_REORDERED) || count(l, RD_INC_RESPONSE_DUPLICATED);
 }
 
-static bool lost_unreliable(const struct look *l, struct rd_finding *f)
-{
-	char gaps[GAPS_LEN];
+/* --- unreliable ------------------------------------------------------------------------------- */
 
-	if (l->c->transport != RD_UC || !count(l, RD_INC_UNSEEN))
-		return false;
-	finding_evidence(f, incident(l, RD_INC_UNSEEN));
-	/*
-	 * Nothing else shows whether the capture missed them. Loss takes packets out of messages;
-	 * gaps that do not may have been left by the sender.
-	 */
-	if (!capture_is_whole(l->r) || !count(l, RD_INC_BROKEN))
-		finding_lower(f, RD_POSSIBLE);
-	rd_finding_title(
-		f, "packets of an unreliable connection are lost upstream of this capture point");
-	rd_finding_detail(f, "%s, which break %llu message%s; UC does not retransmit them",
-		gaps_text(gaps, l), n(count(l, RD_INC_BROKEN)), rd_plural(count(l, RD_INC_BROKEN)));
-	filter_requests(l, f);
-	return true;
+static bool is_uc(const struct look *l, struct rd_finding *f)
+{
+	(void)f;
+	return l->c->transport == RD_UC;
+}
+
+/* Loss takes packets out of messages; gaps that do not may have been left by the sender. */
+static bool breaks_nothing(const struct look *l)
+{
+	return !count(l, RD_INC_BROKEN);
 }
 
 /* Whether the capture has packets of this UD QP to another one. */
@@ -254,101 +166,127 @@ static bool sends_to_others(const struct look *l)
 	return false;
 }
 
-/* PSNs count the packets of the sending QP, whomever it sends them to. */
-static bool datagram_gaps(const struct look *l, struct rd_finding *f)
+/*
+ * PSNs count the packets of the sending QP, whomever it sends them to. A group may have members
+ * elsewhere, and IP's broadcasts go with the same PSNs.
+ */
+static bool sends_to_one(const struct look *l, struct rd_finding *f)
 {
-	char gaps[GAPS_LEN];
-
-	/* A group may have members elsewhere, and IP's broadcasts go with the same PSNs. */
-	if (l->c->transport != RD_UD || (l->c->kind == RD_KIND_IB && l->c->multicast) ||
-		l->c->ipoib || !count(l, RD_INC_UNSEEN) || l->from->qp <= 1 ||
-		l->r->n_conversations > GAPS_MAX || sends_to_others(l))
-		return false;
-	finding_evidence(f, incident(l, RD_INC_UNSEEN));
-	rd_finding_title(f, "the PSNs of a UD QP have gaps");
-	rd_finding_detail(f,
-		"%s: lost upstream of this capture point, missed by the capture, or sent to QPs "
-		"that it does not see",
-		gaps_text(gaps, l));
-	filter_requests(l, f);
-	return true;
+	(void)f;
+	return l->c->transport == RD_UD && !(l->c->kind == RD_KIND_IB && l->c->multicast) &&
+	       !l->c->ipoib && l->from->qp > 1 && l->r->n_conversations <= GAPS_MAX &&
+	       !sends_to_others(l);
 }
 
-static bool damaged(const struct look *l, struct rd_finding *f)
-{
-	char share[RD_UNITS_LEN];
+/* --- damage ----------------------------------------------------------------------------------- */
 
-	if (!count(l, RD_INC_ICRC) || !l->r->totals.icrc_trusted)
-		return false;
-	finding_evidence(f, incident(l, RD_INC_ICRC));
-	/* So many wrong ones are rather captured before the sending NIC computed them. */
-	if (f->evidence.count * 2 > l->s->frames || l->r->totals.icrc_doubted)
-		finding_lower(f, RD_POSSIBLE);
-	rd_finding_title(f, "frames are damaged upstream of this capture point");
-	rd_finding_detail(f, "%llu frame%s with a wrong invariant CRC, %s; receivers drop them",
-		n(count(l, RD_INC_ICRC)), rd_plural(count(l, RD_INC_ICRC)),
-		share_text(share, count(l, RD_INC_ICRC), l->s->frames));
-	filter_requests(l, f);
-	return true;
+static bool are_icrcs_trusted(const struct look *l, struct rd_finding *f)
+{
+	(void)f;
+	return l->r->totals.icrc_trusted;
 }
 
-static bool trimmed(const struct look *l, struct rd_finding *f)
+/* So many wrong ones are rather captured before the sending NIC computed them. */
+static bool is_half_damaged(const struct look *l)
 {
-	char share[RD_UNITS_LEN];
-
-	if (!count(l, RD_INC_TRIMMED))
-		return false;
-	finding_evidence(f, incident(l, RD_INC_TRIMMED));
-	rd_finding_title(f, "packets lost their payload upstream of this capture point");
-	rd_finding_detail(f, "%llu packet%s with headers of a longer one, %s", n(f->evidence.count),
-		rd_plural(f->evidence.count), share_text(share, f->evidence.count, l->s->frames));
-	filter_requests(l, f);
-	return true;
+	return l->f->evidence.count * 2 > l->s->frames || l->r->totals.icrc_doubted;
 }
+
+/* Loss is the share of different packets; go-back-N retransmits many for each. */
+#define LOST                                                                                       \
+	"{count} of {distinct} different packets lost ({share_distinct}), {gaps gap} in the "      \
+	"sequence; {retransmitted} packets retransmitted in {rounds round} (after NAKs "           \
+	"{rounds_nak}, RNR NAKs {rounds_rnr}, missing responses {rounds_read}, timeouts "          \
+	"{rounds_timeout})"
 
 const struct rule rules_of_loss[] = {
-	{{"lost-downstream", RD_SEV_PROBLEM, RD_LIKELY,
-		 "a switch that drops on this priority (no PFC), a bad link, or the receiving NIC; "
-		 "or reordering that the receiver takes for loss",
-		 "capture at the receiver too, to see whether they arrive late; look at its "
-		 "out_of_buffer and rx_discards, and at discards of the switch port"},
-		lost_downstream},
-	{{"lost-upstream", RD_SEV_PROBLEM, RD_LIKELY,
-		 "loss between the sender and this capture point: a switch without PFC on this "
-		 "priority, a bad link, or the sender's NIC; or the capture missed them",
-		 "capture at the sender too, to see whether they were sent; look at its "
-		 "tx_discards, "
-		 "at symbol and link errors"},
-		lost_upstream},
-	{{"responses-lost-downstream", RD_SEV_PROBLEM, RD_LIKELY,
-		 "loss on the path back: both directions need the same priority and PFC",
-		 "capture at the requester too; compare DSCP or PCP of requests and responses"},
-		responses_lost_downstream},
-	{{"responses-lost-upstream", RD_SEV_PROBLEM, RD_LIKELY,
-		 "loss between the responder and this capture point, or the capture missed them",
-		 "capture at the responder too; look at discards of the switch ports between"},
-		responses_lost_upstream},
-	{{"unreliable-lost", RD_SEV_PROBLEM, RD_LIKELY,
-		 "loss on the path, which costs UC the whole message; or the capture missed them",
-		 "capture at the sender too; look at discards on the path"},
-		lost_unreliable},
-	{{"datagram-gaps", RD_SEV_NOTE, RD_POSSIBLE,
-		 "UD does not retransmit: the application notices lost datagrams itself, or nobody",
-		 "capture at the sender too"},
-		datagram_gaps},
-	{{"trimmed", RD_SEV_PROBLEM, RD_LIKELY,
-		 "a switch without room for them trimmed these packets: it sent their headers on, "
-		 "so that the receiver requests them again at once",
-		 "look at the queues and at the counters of trimmed packets of the switches; the "
-		 "DSCP of these packets is that of trimmed ones"},
-		trimmed},
-	{{"damaged", RD_SEV_PROBLEM, RD_LIKELY,
-		 "a bad cable, transceiver or memory on the path, a device that rewrites headers, "
-		 "or "
-		 "a capture of the sending host taken before the NIC computed the CRC",
-		 "capture at the receiver and look at its rx_icrc_encapsulated; look at symbol, "
-		 "FEC "
-		 "and FCS errors of every link on the path"},
-		damaged},
-	{{0}, NULL},
+	{"lost-downstream", RD_SEV_PROBLEM, RD_LIKELY, HAPPENED(LOST_DOWNSTREAM),
+		.title = "packets are lost downstream of this capture point", .detail = LOST,
+		.filtered = REQUESTS,
+		.meaning = "a switch that drops on this priority (no PFC), a bad link, or the "
+			   "receiving NIC; or reordering that the receiver takes for loss",
+		.next = "capture at the receiver too, to see whether they arrive late; look at its "
+			"out_of_buffer and rx_discards, and at discards of the switch port",
+		.traits = SILENT,
+		.doubts = {INCOMPLETE, ABSENCE, PATHS, EACH_TWICE, DISCARDED,
+			IF(others_are_late, "others were late, and taken for lost"),
+			IF(is_exception, "it is one of several rounds"),
+			IF(may_be_on_their_way, "they may have been on their way when the NAK was "
+						"sent: the capture's clock has coarse steps")}},
+	{"lost-upstream", RD_SEV_PROBLEM, RD_LIKELY, HAPPENED(LOST_UPSTREAM), is_lost_upstream,
+		"packets are lost upstream of this capture point", LOST, REQUESTS,
+		.meaning = "loss between the sender and this capture point: a switch without PFC "
+			   "on this priority, a bad link, or the sender's NIC; or the capture "
+			   "missed them",
+		.next = "capture at the sender too, to see whether they were sent; look at its "
+			"tx_discards, at symbol and link errors",
+		.traits = SILENT,
+		.doubts = {INCOMPLETE, ABSENCE, LATE, EACH_TWICE,
+			IF(is_exception, "it is one of several rounds"),
+			IF(may_be_damaged,
+				"as many frames are damaged, whose QP number may be, too"),
+			IF(may_be_late, "others came late: after a NAK, one looks retransmitted"),
+			IF(is_not_requested, "most gaps are without a NAK of the receiver")}},
+	{"responses-lost-downstream", RD_SEV_PROBLEM, RD_LIKELY, 0, responses_lost_downstream,
+		"responses are lost between this capture point and the requester",
+		"it retransmitted {responses_lost time} requests whose responses had been captured",
+		REQUESTS,
+		.meaning = "loss on the path back: both directions need the same priority and PFC",
+		.next = "capture at the requester too; compare DSCP or PCP of requests and "
+			"responses",
+		.traits = SILENT,
+		.doubts = {CAPTURE_LOST, NO_ORDER, CUT, TIMED_COPIES, HOST_COPIES, REUSED, ONCE,
+			IF(is_response_unclear, "all responses that were followed are here"),
+			IF(may_be_far_away, "the timer may be too short for the path"),
+			IF(has_forgotten_copies, "the file may have each packet twice")}},
+	{"responses-lost-upstream", RD_SEV_PROBLEM, RD_LIKELY, HAPPENED(RESPONSE_GAP),
+		responses_lost_upstream, "READ responses are lost upstream of this capture point",
+		"{count gap} in the responses, {rounds_read request} retransmitted, "
+		"{responses_repeated response} repeated",
+		RESPONSES, "infiniband.bth.opcode >= 13 && infiniband.bth.opcode <= 16",
+		.meaning = "loss between the responder and this capture point, or the capture "
+			   "missed them",
+		.next = "capture at the responder too; look at discards of the switch ports "
+			"between",
+		.traits = SILENT,
+		.doubts = {INCOMPLETE, ABSENCE, NO_ORDER, PATHS,
+			IF(has_other_responses, "responses are late or copied")}},
+	{"unreliable-lost", RD_SEV_PROBLEM, RD_LIKELY, HAPPENED(UNSEEN), is_uc,
+		"packets of an unreliable connection are lost upstream of this capture point",
+		"{unseen packet} in {gaps gap}, {share_unseen}, which break {messages_broken "
+		"message}; UC does not retransmit them",
+		REQUESTS,
+		.meaning = "loss on the path, which costs UC the whole message; or the capture "
+			   "missed them",
+		.next = "capture at the sender too; look at discards on the path",
+		.doubts = {UNDECLARED, ABSENCE, NO_ORDER,
+			IF(breaks_nothing, "gaps are between messages: the sender may have left "
+					   "them")}},
+	{"datagram-gaps", RD_SEV_NOTE, RD_POSSIBLE, HAPPENED(UNSEEN), sends_to_one,
+		"the PSNs of a UD QP have gaps",
+		"{unseen packet} in {gaps gap}, {share_unseen}: lost upstream of this capture "
+		"point, missed by the capture, or sent to QPs that it does not see",
+		REQUESTS,
+		.meaning = "UD does not retransmit: the application notices lost datagrams itself, "
+			   "or nobody",
+		.next = "capture at the sender too"},
+	{"trimmed", RD_SEV_PROBLEM, RD_LIKELY, HAPPENED(TRIMMED),
+		.title = "packets lost their payload upstream of this capture point",
+		.detail = "{count packet} with headers of a longer one, {share}",
+		.filtered = REQUESTS,
+		.meaning = "a switch without room for them trimmed these packets: it sent their "
+			   "headers on, so that the receiver requests them again at once",
+		.next = "look at the queues and at the counters of trimmed packets of the "
+			"switches; the DSCP of these packets is that of trimmed ones"},
+	{"damaged", RD_SEV_PROBLEM, RD_LIKELY, HAPPENED(ICRC), are_icrcs_trusted,
+		"frames are damaged upstream of this capture point",
+		"{count frame} with a wrong invariant CRC, {share}; receivers drop them", REQUESTS,
+		.meaning = "a bad cable, transceiver or memory on the path, a device that rewrites "
+			   "headers, or a capture of the sending host taken before the NIC "
+			   "computed the CRC",
+		.next = "capture at the receiver and look at its rx_icrc_encapsulated; look at "
+			"symbol, FEC and FCS errors of every link on the path",
+		.doubts = {IF(is_half_damaged, "so many are rather captured before the sending NIC "
+					       "computed the CRC")}},
+	{0},
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Rules over management datagrams: errors that responses report, requests without a response. */
-#include "rules.h"
+#include "doubts.h"
 
 #define NAME_LEN	96
 #define STATUS_REDIRECT 0x0002
@@ -29,13 +29,9 @@ static bool mad_error(const struct look *l, struct rd_finding *f)
 			f->severity = RD_SEV_NOTE;
 		if (row->status == STATUS_REDIRECT)
 			f->meaning = "the manager is at another port";
-		if (l->r->totals.icrc_bad && !l->r->totals.icrc_good)
-			finding_lower(f, RD_LIKELY);
 		finding_evidence(f, &row->frames);
 		rd_finding_title(f, "%s reports status 0x%04x%s%s%s", name_of(name, row),
 			row->status, cause ? " (" : "", cause ? cause : "", cause ? ")" : "");
-		rd_finding_detail(
-			f, "%llu response%s", n(row->frames.count), rd_plural(row->frames.count));
 		rd_finding_filter(f, 0,
 			"infiniband.mad.mgmtclass == 0x%02x && infiniband.mad.attributeid == "
 			"0x%04x && infiniband.mad.status == 0x%04x",
@@ -65,9 +61,8 @@ static bool mad_no_response(const struct look *l, struct rd_finding *f)
 
 		if (!row->unanswered.count || nth--)
 			continue;
-		if (capture_lost_frames(l->r) || l->r->totals.truncated || l->r->totals.backwards ||
-			l->r->mads_left_out || !sees_responses(l->r, row->class))
-			finding_lower(f, RD_POSSIBLE);
+		if (!sees_responses(l->r, row->class))
+			finding_doubt(f, RD_POSSIBLE, "no response of this class was captured");
 		finding_evidence(f, &row->unanswered);
 		rd_finding_title(f, "%s gets no response", name_of(name, row));
 		rd_finding_detail(f,
@@ -84,17 +79,28 @@ static bool mad_no_response(const struct look *l, struct rd_finding *f)
 	return false;
 }
 
+static bool has_no_valid_crc(const struct look *l)
+{
+	return l->r->totals.icrc_bad && !l->r->totals.icrc_good;
+}
+
+static bool may_lack_mads(const struct look *l)
+{
+	return l->r->totals.truncated || l->r->totals.backwards || l->r->mads_left_out;
+}
+
 const struct rule rules_of_mads[] = {
-	{{"mad-error", RD_SEV_WARNING, RD_CERTAIN,
-		 "the manager or agent cannot do what was requested: it does not know the port, "
-		 "path or group, or does not support the request",
-		 "look at the request with the same transaction ID, and at the log of the subnet "
-		 "manager"},
-		mad_error},
-	{{"mad-no-response", RD_SEV_WARNING, RD_LIKELY,
-		 "the port, its agent or the subnet manager is down or overloaded, or the response "
-		 "takes another path",
-		 "look at the port (ibstat, smpquery), and at the log of the subnet manager"},
-		mad_no_response},
-	{{0}, NULL},
+	{"mad-error", RD_SEV_WARNING, RD_CERTAIN, 0, mad_error, .detail = "{count response}",
+		.meaning = "the manager or agent cannot do what was requested: it does not know "
+			   "the port, path or group, or does not support the request",
+		.next = "look at the request with the same transaction ID, and at the log of the "
+			"subnet manager",
+		.doubts = {{has_no_valid_crc, "no frame has a valid ICRC", RD_LIKELY}}},
+	{"mad-no-response", RD_SEV_WARNING, RD_LIKELY, 0, mad_no_response,
+		.meaning = "the port, its agent or the subnet manager is down or overloaded, or "
+			   "the response takes another path",
+		.next = "look at the port (ibstat, smpquery), and at the log of the subnet manager",
+		.doubts = {CAPTURE_LOST,
+			IF(may_lack_mads, "responses may be cut, or not in order")}},
+	{0},
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Rules over one side of a conversation: packets that the capture lacks. */
-#include "look.h"
+#include "doubts.h"
 #include <stdlib.h>
 
 #define HALVES_MAX   256 /* conversations among which frames of the other direction are searched */
@@ -76,48 +76,27 @@ static bool one_sided(const struct look *l, struct rd_finding *f)
 	f->evidence.count = l->s->frames + l->other->frames;
 	rd_finding_frame(f, l->s->seen ? l->s->first_frame : l->other->first_frame);
 	if (may_be_by_lid(l)) {
-		finding_lower(f, RD_POSSIBLE);
 		f->meaning = "the two directions are in two rows, one by GIDs, one by LIDs: a port "
 			     "sends packets with GRH, and gets others without";
 		f->next = "look at the row of the other direction; use a GRH in both or in none";
 		rd_finding_title(f, "the other direction is in a row of its own");
-		rd_finding_detail(f, "%llu frame%s with GRH in one direction only",
-			n(f->evidence.count), rd_plural(f->evidence.count));
+		f->detail = say(l, "{count frame} with GRH in one direction only");
 	} else if (may_have_other_half(l)) {
-		finding_lower(f, RD_POSSIBLE);
 		f->meaning = "frames that are out of order in the file, or a capture that begins "
 			     "late; or a filter, a mirror of one direction only";
 		rd_finding_title(f, "only one direction is known");
-		rd_finding_detail(f,
-			"%llu frame%s; which frames of the other direction belong to them is "
-			"unknown, and so are latencies and causes",
-			n(f->evidence.count), rd_plural(f->evidence.count));
-	} else {
-		/* The other direction may be in another network of the same addresses. */
-		if (l->s->shared || l->other->shared)
-			finding_lower(f, RD_POSSIBLE);
-		rd_finding_title(f, "only one direction was captured");
-		rd_finding_detail(f,
-			"%llu frame%s, none in the other direction: latencies and causes are "
-			"unknown",
-			n(f->evidence.count), rd_plural(f->evidence.count));
+		f->detail = say(l, "{count frame}; which frames of the other direction belong to "
+				   "them is unknown, and so are latencies and causes");
 	}
-	filter_requests(l, f);
 	return true;
 }
 
 /* Frames in several VLANs that nothing else tells apart. */
 static bool several_vlans(const struct look *l, struct rd_finding *f)
 {
-	if (!l->s->vlans_differ || l->s->shared)
-		return false;
 	f->evidence.count = l->s->frames;
 	rd_finding_frame(f, l->s->first_frame);
-	rd_finding_title(f, "frames of a QP pair are in several VLANs, and judged as one");
-	rd_finding_detail(f, "%llu frame%s, in different VLANs or some without a tag",
-		n(l->s->frames), rd_plural(l->s->frames));
-	filter_requests(l, f);
-	return true;
+	return l->s->vlans_differ && !l->s->shared;
 }
 
 /*
@@ -126,95 +105,94 @@ static bool several_vlans(const struct look *l, struct rd_finding *f)
  */
 static bool is_from_start(const struct look *l)
 {
-	return (late_packets(l) || count(l, RD_INC_SELECTIVE)) &&
+	return (count(l, RD_INC_REORDERED) || count(l, RD_INC_REORDERED_DOWNSTREAM) ||
+		       count(l, RD_INC_SELECTIVE)) &&
 	       incident(l, RD_INC_UNSEEN)->last_frame < l->s->first_frame + START_FRAMES;
+}
+
+static bool may_be_new(const struct look *l)
+{
+	return l->s->gap_doubtful;
+}
+
+/* What seems damaged may be what was acknowledged: only its payload was removed. */
+static bool may_be_damaged(const struct look *l)
+{
+	return count(l, RD_INC_ICRC) + l->a->icrc_lost.count >= l->f->evidence.count;
 }
 
 static bool unseen(const struct look *l, struct rd_finding *f)
 {
-	if (!is_rc(l) || !count(l, RD_INC_UNSEEN))
-		return false;
-	finding_evidence(f, incident(l, RD_INC_UNSEEN));
-	if (has_cut_headers(l) || count(l, RD_INC_FROM_BEFORE) || is_disordered(l) ||
-		has_doubtful_copies(l) || is_from_start(l))
-		finding_lower(f, RD_POSSIBLE);
-	if (l->s->gap_doubtful) {
-		finding_lower(f, RD_POSSIBLE);
+	if (may_be_new(l)) {
 		f->meaning = "the capture was too slow, or packets take a path that it does not "
 			     "see; or the QP was used again with PSNs ahead of the last ones, and "
 			     "none is missing";
 		f->next = "look at the losses of the capture; one that has the CM's messages "
 			  "shows where connections begin";
 	}
-	/* What seems damaged may be what was acknowledged: only its payload was removed. */
-	if (count(l, RD_INC_ICRC) + l->a->icrc_lost.count >= f->evidence.count)
-		finding_lower(f, RD_POSSIBLE);
-	rd_finding_title(f, "the capture missed packets that the receiver got");
-	rd_finding_detail(f,
-		"acknowledged but never captured: %llu packet%s; the network did not lose them",
-		n(count(l, RD_INC_UNSEEN)), rd_plural(count(l, RD_INC_UNSEEN)));
-	filter_requests(l, f);
-	return true;
+	return is_rc(l);
 }
 
-/* The capture ends before it shows whether the requester lacks the responses, too. */
-static bool unseen_at_end(const struct look *l, struct rd_finding *f)
+static bool responses_unseen(const struct look *l, struct rd_finding *f)
 {
+	if (count(l, RD_INC_RESPONSE_UNSEEN)) {
+		finding_evidence(f, incident(l, RD_INC_RESPONSE_UNSEEN));
+		return l->other->seen; /* else the capture is of one direction */
+	}
 	if (!l->s->open_gaps || rounds(l) || is_refused(l) || is_disordered(l) ||
 		count(l, RD_INC_RESPONSE_REORDERED))
 		return false;
 	finding_evidence(f, incident(l, RD_INC_RESPONSE_GAP));
 	f->evidence.count = l->s->open_gaps;
-	finding_lower(f, RD_POSSIBLE);
 	f->meaning = "the capture was too slow, or responses take a path that it does not see; or "
 		     "they were lost just before the capture ended";
 	rd_finding_title(f, "responses are missing, and not requested again up to the end");
-	rd_finding_detail(f,
-		"%llu gap%s in READ or atomic responses; a requester that lacks one requests it "
-		"again",
-		n(f->evidence.count), rd_plural(f->evidence.count));
-	filter_requests(l, f);
+	f->detail = say(l, "{count gap} in READ or atomic responses; a requester that lacks one "
+			   "requests it again");
 	return true;
 }
 
-static bool responses_unseen(const struct look *l, struct rd_finding *f)
+static bool is_at_end(const struct look *l)
 {
-	uint64_t missed = count(l, RD_INC_RESPONSE_UNSEEN);
-
-	if (!missed)
-		return unseen_at_end(l, f);
-	if (!l->other->seen) /* the capture is of one direction */
-		return false;
-	finding_evidence(f, incident(l, RD_INC_RESPONSE_UNSEEN));
-	/* A request that is refused has no further response. */
-	if (has_cut_headers(l) || is_disordered(l) || has_doubtful_copies(l) || is_refused(l))
-		finding_lower(f, RD_POSSIBLE);
-	rd_finding_title(f, "the capture missed responses that the requester got");
-	rd_finding_detail(f,
-		"%llu time%s READ or atomic responses were not captured, and the requester "
-		"continued without requesting them again",
-		n(missed), rd_plural(missed));
-	filter_requests(l, f);
-	return true;
+	return !count(l, RD_INC_RESPONSE_UNSEEN);
 }
 
 const struct rule rules_of_missed[] = {
-	{{"unseen", RD_SEV_NOTE, RD_LIKELY,
-		 "the capture was too slow, or packets take a path that it does not see",
-		 "look at the losses of the capture"},
-		unseen},
-	{{"responses-unseen", RD_SEV_NOTE, RD_LIKELY,
-		 "the capture was too slow, or responses take a path that it does not see",
-		 "look at the losses of the capture"},
-		responses_unseen},
-	{{"several-vlans", RD_SEV_WARNING, RD_CERTAIN,
-		 "several networks use the same addresses and QP numbers, and what is said of this "
-		 "pair mixes them; or frames were captured before and behind a router",
-		 "capture or filter one VLAN at a time, and analyse each"},
-		several_vlans},
-	{{"one-sided", RD_SEV_NOTE, RD_LIKELY,
-		 "a mirror of one direction only, or a filter; or the receiver does not respond",
-		 "capture both directions"},
-		one_sided},
-	{{0}, NULL},
+	{"unseen", RD_SEV_NOTE, RD_LIKELY, HAPPENED(UNSEEN), unseen,
+		"the capture missed packets that the receiver got",
+		"acknowledged but never captured: {count packet}; the network did not lose them",
+		REQUESTS,
+		.meaning = "the capture was too slow, or packets take a path that it does not see",
+		.next = "look at the losses of the capture",
+		.doubts = {CUT, BEFORE, DISORDERED, TIMED_COPIES,
+			IF(is_from_start, "they may have passed before the capture began"),
+			IF(may_be_new, "another connection may have begun there"),
+			IF(may_be_damaged, "as many frames are damaged, and may be these")}},
+	{"responses-unseen", RD_SEV_NOTE, RD_LIKELY, 0, responses_unseen,
+		"the capture missed responses that the requester got",
+		"{responses_unseen time} READ or atomic responses were not captured, and the "
+		"requester continued without requesting them again",
+		REQUESTS,
+		.meaning =
+			"the capture was too slow, or responses take a path that it does not see",
+		.next = "look at the losses of the capture",
+		.doubts = {CUT, NO_ORDER, TIMED_COPIES, REFUSED,
+			IF(is_at_end, "the capture ends before they could be requested again")}},
+	{"several-vlans", RD_SEV_WARNING, RD_CERTAIN, 0, several_vlans,
+		"frames of a QP pair are in several VLANs, and judged as one",
+		"{frames frame}, in different VLANs or some without a tag", REQUESTS,
+		.meaning =
+			"several networks use the same addresses and QP numbers, and what is "
+			"said of this pair mixes them; or frames were captured before and behind "
+			"a router",
+		.next = "capture or filter one VLAN at a time, and analyse each"},
+	{"one-sided", RD_SEV_NOTE, RD_LIKELY, 0, one_sided, "only one direction was captured",
+		"{count frame}, none in the other direction: latencies and causes are unknown",
+		REQUESTS,
+		.meaning = "a mirror of one direction only, or a filter; or the receiver does not "
+			   "respond",
+		.next = "capture both directions",
+		.doubts = {SHARED, IF(may_be_by_lid, "the other row seems to be the rest of it"),
+			IF(may_have_other_half, "other rows may be the rest of it")}},
+	{0},
 };

@@ -2,7 +2,8 @@
 /* Applies the rules to a report and sorts their findings, worst first. */
 #include "rules.h"
 
-#define FINDINGS_MAX 4096
+#define FINDINGS_MAX  4096
+#define FRAMES_BEFORE 20 /* the first one, that a filter shows too */
 
 #define ENDPOINT_LEN (RD_ADDRESS_LEN + 16)
 
@@ -17,7 +18,9 @@ static void fill_where(struct rd_finding *f, const struct look *look)
 {
 	char from[ENDPOINT_LEN], to[ENDPOINT_LEN];
 
-	if (look->c && (look->s->shared || look->other->shared))
+	if (look->where)
+		rd_finding_where(f, "%s", look->where);
+	else if (look->c && (look->s->shared || look->other->shared))
 		rd_finding_where(f, "%s -> %s (network %u)", endpoint_text(from, look->from),
 			endpoint_text(to, look->to), look->c->network);
 	else if (look->c)
@@ -27,30 +30,72 @@ static void fill_where(struct rd_finding *f, const struct look *look)
 		rd_finding_where(f, "the capture");
 }
 
-/* Adds a finding if the rule applies; false: it does not, or memory is out. */
-static bool try_rule(struct rd_findings *list, const struct rule *rule, const struct look *look)
+static void fill_filter(struct rd_finding *f, const struct rule *rule, const struct look *look)
 {
-	struct rd_finding *f = finding_begin(list, &rule->head);
+	static const char to[] = "infiniband.bth.destqp == 0x%06x%s%s";
+	const bool requests = rule->filtered == REQUESTS;
+	const char *and = rule->filter ? " && " : "", *filter = rule->filter ? rule->filter : "";
+	const uint32_t qp = !rule->filtered ? RD_QP_UNKNOWN
+			    : requests	    ? look->to->qp
+					    : look->from->qp;
+	const uint64_t first = f->evidence.n_frames ? f->evidence.frames[0] : 0;
+	const uint64_t margin = look->ends ? 0 : FRAMES_BEFORE;
+
+	if (f->evidence.filter)
+		return;
+	if (qp != RD_QP_UNKNOWN)
+		rd_finding_filter(f,
+			requests && !rule->filter && first > margin ? first - margin : 0, to, qp,
+			and, filter);
+	else if (rule->filter && !requests)
+		rd_finding_filter(f, 0, "%s", filter);
+}
+
+static void add_doubts(struct rd_finding *f, const struct doubt *doubts, const struct look *look)
+{
+	static const char unproven[] = "no frame of this QP pair has a valid ICRC";
+
+	if (look->c && look->r->totals.icrc_bad && !look->c->proven)
+		finding_doubt(f, RD_LIKELY, unproven);
+	for (const struct doubt *d = doubts; d->holds; d++)
+		if (d->holds(look))
+			finding_doubt(f, d->most, d->text);
+}
+
+struct rd_finding *rule_try(
+	struct rd_findings *list, const struct rule *rule, const struct look *before)
+{
+	const bool happened = !rule->of || rd_side_incident(before->s, rule->of - 1)->count;
+	struct rd_finding *f = happened ? rd_findings_add(list) : NULL;
+	struct look look = *before;
 
 	if (!f)
-		return false;
-	f->conversation = look->c ? look->c->id : 0;
-	f->side = look->side;
-	if (!rule->applies(look, f)) {
+		return NULL;
+	look.f = f;
+	f->rule = rule->key;
+	f->severity = rule->severity;
+	f->certainty = rule->certainty;
+	f->meaning = rule->meaning;
+	f->next = rule->next;
+	f->conversation = look.c ? look.c->id : 0;
+	f->side = look.side;
+	if (rule->of)
+		finding_evidence(f, rd_side_incident(look.s, rule->of - 1));
+	if (rule->applies && !rule->applies(&look, f)) {
 		rd_findings_drop_last(list);
-		return false;
+		return NULL;
 	}
-	/* Without a single valid CRC it may be other traffic on RoCE's UDP port. */
-	if (look->c && look->r->totals.icrc_bad && !look->c->proven)
-		finding_lower(f, RD_LIKELY);
+	if (!f->title)
+		f->title = say(&look, rule->title);
+	if (!f->detail && rule->detail)
+		f->detail = say(&look, rule->detail);
+	fill_filter(f, rule, &look);
 	if (!f->where)
-		fill_where(f, look);
-	if (look->c) {
-		trust_lower(look, f);
-		facts_add(look, f);
-	}
-	findings_bound(list, FINDINGS_MAX);
-	return true;
+		fill_where(f, &look);
+	add_doubts(f, rule->doubts, &look);
+	if (look.c)
+		facts_add(&look, rule->traits, f);
+	return f;
 }
 
 static void try_side(const struct rd_analysis *a, struct rd_report *r,
@@ -69,28 +114,48 @@ static void try_side(const struct rd_analysis *a, struct rd_report *r,
 		.missed = missed};
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++)
-		for (const struct rule *rule = tables[i]; rule->head.key; rule++)
-			try_rule(&r->findings, rule, &look);
+		for (const struct rule *rule = tables[i]; rule->key; rule++)
+			if (rule_try(&r->findings, rule, &look))
+				findings_bound(&r->findings, FINDINGS_MAX);
 }
 
-static void try_capture(const struct rd_analysis *a, struct rd_report *r, const struct rule *rules)
+static void try_capture(
+	const struct rd_analysis *a, struct rd_report *r, const struct rule *rules, uint64_t missed)
 {
-	for (const struct rule *rule = rules; rule->head.key; rule++) {
-		struct look look = {.a = a, .r = r};
+	for (const struct rule *rule = rules; rule->key; rule++) {
+		struct look look = {.a = a, .r = r, .missed = missed};
 
-		while (try_rule(&r->findings, rule, &look))
-			look.nth++;
+		for (; rule_try(&r->findings, rule, &look); look.nth++)
+			findings_bound(&r->findings, FINDINGS_MAX);
 	}
+}
+
+/*
+ * Packets of RC that were acknowledged, and responses that were used, without being captured: those
+ * of UC and UD may be lost.
+ */
+static uint64_t missed_by_capture(const struct rd_report *r)
+{
+	uint64_t missed = 0;
+
+	for (size_t i = 0; i < r->n_conversations; i++) {
+		const struct rd_conversation *c = &r->conversations[i];
+
+		for (int k = 0; k < 2 && (c->transport == RD_RC || c->transport == RD_XRC); k++)
+			missed += rd_side_incident(&c->side[k], RD_INC_UNSEEN)->count +
+				  rd_side_incident(&c->side[k], RD_INC_RESPONSE_UNSEEN)->count;
+	}
+	return missed;
 }
 
 int rules_run(const struct rd_analysis *a, struct rd_report *r)
 {
-	const uint64_t missed = trust_missed(r);
+	static const struct rule *const tables[] = {
+		rules_of_capture, rules_of_links, rules_of_pauses, rules_of_mads};
+	const uint64_t missed = missed_by_capture(r);
 
-	try_capture(a, r, rules_of_capture);
-	try_capture(a, r, rules_of_links);
-	try_capture(a, r, rules_of_pauses);
-	try_capture(a, r, rules_of_mads);
+	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++)
+		try_capture(a, r, tables[i], missed);
 	for (size_t i = 0; i < r->n_conversations; i++) {
 		try_side(a, r, &r->conversations[i], 0, missed);
 		try_side(a, r, &r->conversations[i], 1, missed);

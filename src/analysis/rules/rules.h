@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Rules, and their input. */
+/* Rules, their rows, and their input. docs/how-to-add.md says how to add one. */
 #ifndef RDMADUMP_ANALYSIS_RULES_H
 #define RDMADUMP_ANALYSIS_RULES_H
 
@@ -7,20 +7,7 @@
 #include <rdmadump/notation.h>
 #include <rdmadump/units.h>
 
-/* What all findings of a rule have in common. */
-struct rule_head {
-	const char *key;
-	enum rd_severity severity; /* unless the rule sets another one */
-	/*
-	 * The highest certainty of this rule; finding_lower() reduces it. RD_CERTAIN only if the
-	 * title is true whatever was not captured: the other direction, frames that the capture
-	 * lost or truncated, packets before and after it.
-	 */
-	enum rd_certainty certainty;
-	const char *meaning, *next;
-};
-
-/* The input of a rule over a capture or over one side of a conversation. */
+/* The input of a rule over a capture, over one side of a conversation, or over two ends. */
 struct look {
 	const struct rd_analysis *a;
 	const struct rd_report *r;
@@ -29,41 +16,83 @@ struct look {
 	const struct rd_side *other;
 	const struct rd_endpoint *from, *to; /* of that side and of the other */
 	unsigned int side;
-	unsigned int nth; /* rules over the capture: the number of findings of this rule so far */
-	uint64_t missed;  /* frames of all QPs that the capture missed (trust_missed) */
-};
-
-struct rule {
-	struct rule_head head;
-	/* True if the rule applies; sets title, detail, evidence, and lowers the certainty. */
-	bool (*applies)(const struct look *look, struct rd_finding *f);
+	unsigned int nth;  /* rules over the capture: the number of findings of this rule so far */
+	uint64_t missed;   /* frames of all QPs that the capture missed */
+	const char *where; /* NULL: the conversation, or the capture */
+	const struct sight *ends;   /* of rules over two ends (ends/findings.c) */
+	const struct rd_finding *f; /* the finding so far: its evidence */
 };
 
 /*
- * Ended by a row without a key. Rules of loss, sides, congestion and facts are tried once for each
- * side of each conversation; rules of the capture and of pauses with nth = 0, 1, 2 ... until they
- * do not apply.
+ * What a finding could be instead: it is then of no more than this certainty, and the report says
+ * why. A finding that is RD_CERTAIN must be true whatever was not captured: the other direction,
+ * frames that the capture lost or truncated, packets before and after it.
+ */
+struct doubt {
+	bool (*holds)(const struct look *look);
+	const char *text;
+	enum rd_certainty most; /* RD_POSSIBLE unless the row says otherwise */
+};
+
+#define IF(test, why)                                                                              \
+	{                                                                                          \
+		.holds = (test), .text = (why)                                                     \
+	}
+
+#define DOUBTS_MAX 24
+
+/* The frames that a display filter selects, together with that of the row. */
+enum filtered { UNFILTERED, REQUESTS, RESPONSES };
+
+/* How other parts treat a rule. */
+enum trait {
+	SILENT = 1,  /* a link that was down may be the reason: facts_add() says if it was */
+	GAVE_UP = 2, /* a counter of the sender's device may have counted it */
+};
+
+/*
+ * A rule applies where `of` happened and `applies` returns true; one of them may be absent. Texts
+ * that `applies` does not set are the row's: templates, see say().
+ */
+struct rule {
+	const char *key;
+	enum rd_severity severity;
+	enum rd_certainty certainty; /* the highest one: doubts lower it */
+	unsigned int of;	     /* HAPPENED(an incident of the side): its evidence */
+	bool (*applies)(const struct look *look, struct rd_finding *f);
+	const char *title, *detail;
+	enum filtered filtered;
+	const char *filter;
+	const char *meaning, *next; /* the usual cause, what to do */
+	unsigned int traits;
+	struct doubt doubts[DOUBTS_MAX];
+};
+
+#define HAPPENED(kind) (RD_INC_##kind + 1)
+
+/*
+ * Ended by a row without a key. Rules of loss, order, missed packets, sides, timeouts, congestion
+ * and facts are tried once for each side of each conversation; rules of the capture, of links,
+ * pauses and MADs with nth = 0, 1, 2 ... until they do not apply.
  */
 extern const struct rule rules_of_loss[], rules_of_order[], rules_of_missed[];
 extern const struct rule rules_of_sides[], rules_of_timeouts[], rules_of_congestion[];
 extern const struct rule rules_of_capture[], rules_of_pauses[];
-/* By facts of the file: over sides, over the capture (facts.c). */
-extern const struct rule rules_of_facts[], rules_of_links[];
-/* Of management datagrams, over the capture (mad.c). */
-extern const struct rule rules_of_mads[];
-/* Adds information from the file's facts to the finding of a side. */
-void facts_add(const struct look *look, struct rd_finding *f);
+extern const struct rule rules_of_facts[], rules_of_links[], rules_of_mads[];
+/* Over the paths of two ends, and over their QPs (ends/findings.c). */
+extern const struct rule rules_of_ends[], rules_of_end_paths[];
 
-/* Frames of all QPs that the capture is known to have missed (trust.c). */
-uint64_t trust_missed(const struct rd_report *r);
+/* Adds information from the file's facts to the finding of a side (facts.c). */
+void facts_add(const struct look *look, unsigned int traits, struct rd_finding *f);
+
 /*
- * Lowers the certainty of a side's finding if its rule depends on absence, order or times that are
- * unreliable.
+ * Applies a rule: adds a finding with its texts, evidence and doubts. NULL: it does not apply, or
+ * memory is out.
  */
-void trust_lower(const struct look *look, struct rd_finding *f);
-
-/* Appends a finding of a rule. NULL if out of memory. */
-struct rd_finding *finding_begin(struct rd_findings *list, const struct rule_head *head);
+struct rd_finding *rule_try(
+	struct rd_findings *list, const struct rule *rule, const struct look *look);
+/* Lowers the certainty to `most` if it is higher, and says why. Rows of doubts do it with less. */
+void finding_doubt(struct rd_finding *f, enum rd_certainty most, const char *text);
 /* Called after each finding: counts it, and limits memory. */
 void findings_bound(struct rd_findings *list, size_t most);
 /* Sorts the list, worst first, and keeps `most`. False if out of memory. */
@@ -73,8 +102,12 @@ void finding_evidence(struct rd_finding *f, const struct rd_incident *incident);
 /* Appends to the detail, after a semicolon. */
 void finding_append(struct rd_finding *f, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Lowers the certainty to `most` if it is higher. */
-void finding_lower(struct rd_finding *f, enum rd_certainty most);
+/*
+ * Writes a template. {name} is a number or a text of the look: an incident of the side by its key,
+ * or a row of the table in say.c; {name noun} is the number and its noun: "1 packet", "2 packets".
+ * The caller frees the result; NULL if out of memory.
+ */
+char *say(const struct look *look, const char *template);
 /* Whether one of the files reports frames that its capture lost. */
 bool capture_lost_frames(const struct rd_report *r);
 /* Whether all files report that their captures lost nothing; pcap files never report it. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Rules over one side of a conversation: rounds without a NAK, and long waits. */
-#include "look.h"
+#include "doubts.h"
 
 #define MS UINT64_C(1000000)
 
@@ -71,60 +71,53 @@ static bool may_be_copies(const struct look *l)
 	       (copies > rounds(l) || (!l->s->identified && is_all_again(l)));
 }
 
+/* A NAK may be missing, or came before the capture; or the response was there in time. */
+static bool lacks_naks(const struct look *l)
+{
+	return gaps_without_nak(l) * 2 >= l->f->evidence.count;
+}
+
+static bool may_be_answered(const struct look *l)
+{
+	return l->s->unclear_rounds * UINT64_C(2) >= l->f->evidence.count;
+}
+
 /* Retransmitted after a timeout, though neither requests nor responses are known to be lost. */
 static bool timeout_rounds(const struct look *l, struct rd_finding *f)
 {
-	uint64_t silent = count(l, RD_INC_ROUND_TIMEOUT),
-		 others =
-			 count(l, RD_INC_RESPONSE_LOST) + count(l, RD_INC_CROSSED) + last_rounds(l);
+	const bool ends = l->s->ending == RD_ENDING_RETRY || l->s->ending == RD_ENDING_STOPPED;
+	uint64_t others = count(l, RD_INC_RESPONSE_LOST) + count(l, RD_INC_CROSSED);
 	char waited[WAITED_LEN], all[IN_ALL_LEN] = "";
 
+	/* The rounds at the end, in which a sender no longer gets a response. */
+	others += ends ? l->s->attempts : 0;
 	/* READs and atomics are also repeated without a timer, for a response that is missing. */
 	if (rd_side_verb(l->s, RD_VERB_READ)->messages ||
 		rd_side_verb(l->s, RD_VERB_ATOMIC)->messages)
 		others += l->s->unclear_rounds;
-	if (silent <= others || !is_rc(l) || !has_responses(l))
+	if (f->evidence.count <= others || !is_rc(l) || !has_responses(l))
 		return false;
-	finding_evidence(f, incident(l, RD_INC_ROUND_TIMEOUT));
-	f->evidence.count = silent - others;
-	/* A NAK may be missing, or came before the capture; or the response was there in time. */
-	if (gaps_without_nak(l) * 2 >= f->evidence.count ||
-		l->s->unclear_rounds * UINT64_C(2) >= f->evidence.count)
-		finding_lower(f, RD_POSSIBLE);
-	if (is_incomplete(l) || is_no_timer(l) || is_exception(l) || may_be_copies(l) ||
-		count(l, RD_INC_FROM_BEFORE) || may_be_reused(l))
-		finding_lower(f, RD_POSSIBLE);
-	rd_finding_title(f, "requests were retransmitted because no response came in time");
+	f->evidence.count -= others;
 	/* How many packets each round has is not counted. */
-	if (rounds(l) > silent - others)
+	if (rounds(l) > f->evidence.count)
 		snprintf(all, sizeof(all), " in all %llu rounds", n(rounds(l)));
-	rd_finding_detail(f, "%llu time%s, %s; %llu packet%s retransmitted%s", n(silent - others),
-		rd_plural(silent - others),
-		waited_text(waited, l, RD_LATENCY_TIMEOUT, silent - others),
+	rd_finding_detail(f, "%llu time%s, %s; %llu packet%s retransmitted%s", n(f->evidence.count),
+		rd_plural(f->evidence.count),
+		waited_text(waited, l, RD_LATENCY_TIMEOUT, f->evidence.count),
 		n(count(l, RD_INC_RETRANSMITTED)), rd_plural(count(l, RD_INC_RETRANSMITTED)), all);
-	filter_requests(l, f);
 	return true;
 }
 
 static bool timeout_short(const struct look *l, struct rd_finding *f)
 {
-	uint64_t crossed = count(l, RD_INC_CROSSED);
 	const struct rd_latency *took = latency(l, RD_LATENCY_MESSAGE);
 	char waited[WAITED_LEN], most[RD_UNITS_LEN];
 
-	if (!crossed)
-		return false;
-	finding_evidence(f, incident(l, RD_INC_CROSSED));
-	if (crossed == 1 || is_no_timer(l) || is_disordered(l) || has_doubtful_copies(l) ||
-		may_be_copies(l) || may_be_reused(l) || has_coarse_clock(l->r))
-		finding_lower(f, RD_POSSIBLE);
-	rd_finding_title(f, "requests were retransmitted while their responses were on their way");
-	rd_finding_detail(f, "%llu time%s, %s", n(crossed), rd_plural(crossed),
-		waited_text(waited, l, RD_LATENCY_CROSSED, crossed));
+	rd_finding_detail(f, "%llu time%s, %s", n(f->evidence.count), rd_plural(f->evidence.count),
+		waited_text(waited, l, RD_LATENCY_CROSSED, f->evidence.count));
 	if (took->n)
 		finding_append(f, "ACKs of messages take up to %s (p99)",
 			rd_fmt_duration(most, took->p99));
-	filter_requests(l, f);
 	return true;
 }
 
@@ -136,13 +129,9 @@ static bool timeout_long(const struct look *l, struct rd_finding *f)
 	if (latency(l, RD_LATENCY_TIMEOUT)->p50 < 500 * MS || (!l->other->seen && made_progress(l)))
 		return false;
 	finding_evidence(f, incident(l, RD_INC_ROUND_TIMEOUT));
-	if (f->evidence.count == 1 || is_incomplete(l))
-		finding_lower(f, RD_POSSIBLE);
-	rd_finding_title(f, "the retransmission timeout is long");
 	rd_finding_detail(f, "each loss without a NAK costs %s, the median of %llu",
 		rd_fmt_duration(wait, latency(l, RD_LATENCY_TIMEOUT)->p50),
 		n(latency(l, RD_LATENCY_TIMEOUT)->n));
-	filter_requests(l, f);
 	return true;
 }
 
@@ -154,43 +143,60 @@ static bool stalled(const struct look *l, struct rd_finding *f)
 	if (stall < 200 * MS || latency(l, RD_LATENCY_MESSAGE)->p50 * 20 > stall ||
 		count(l, RD_INC_RNR))
 		return false;
-	if (is_incomplete(l)) /* an ACK may be missing */
-		finding_lower(f, RD_POSSIBLE);
-	if (l->s->stall_doubtful) {
-		finding_lower(f, RD_POSSIBLE);
+	if (l->s->stall_doubtful)
 		f->meaning = "the receiver or the path was slow; or the clock of the capture was "
 			     "set, since no QP had a frame during that time";
-	}
 	f->evidence.count = 1;
 	rd_finding_frame(f, l->s->stall_frame);
-	rd_finding_title(f, "a response took long");
 	rd_finding_detail(
 		f, "%s without an ACK while requests were open", rd_fmt_duration(wait, stall));
-	filter_requests(l, f);
 	return true;
 }
 
+static bool may_be_clock(const struct look *l)
+{
+	return l->s->stall_doubtful;
+}
+
+/* What makes rounds look like those of a timer. */
+#define OTHER_ROUNDS                                                                               \
+	IF(is_no_timer, "packets are late, or it is sooner than responses come"),                  \
+		IF(may_be_copies, "copies of a mirror look the same"), REUSED, NO_TIMER, ABSENCE
+
 const struct rule rules_of_timeouts[] = {
-	{{"timeout", RD_SEV_WARNING, RD_LIKELY,
-		 "the last packet of a burst or its response was lost, or the receiver was slower "
-		 "than the sender's timer",
-		 "capture at the other end; look whether the retransmitted requests arrive twice"},
-		timeout_rounds},
-	{{"timeout-short", RD_SEV_WARNING, RD_LIKELY,
-		 "the sender's timer is near what path and responder need: the QP's timeout (4.096 "
-		 "us * 2^timeout), or, with adaptive retransmission, a schedule of the firmware, "
-		 "of which that timeout is only the upper limit",
-		 "see whether roce_adp_retrans or roce_adp_retrans_to of the sender grow: then "
-		 "look "
-		 "at `mlxreg --reg_name ROCE_ACCL`, else raise the QP's timeout attribute"},
-		timeout_short},
-	{{"timeout-long", RD_SEV_NOTE, RD_LIKELY,
-		 "the QP's timeout attribute is high; NICs multiply it by up to four",
-		 "lower the QP's timeout attribute where that is possible"},
-		timeout_long},
-	{{"stall", RD_SEV_WARNING, RD_LIKELY,
-		 "pauses (PFC), a busy receiver, or loss that this capture does not show",
-		 "look at rx_pause and tx_pause counters and at the load of the responder"},
-		stalled},
-	{{0}, NULL},
+	{"timeout", RD_SEV_WARNING, RD_LIKELY, HAPPENED(ROUND_TIMEOUT), timeout_rounds,
+		"requests were retransmitted because no response came in time", NULL, REQUESTS,
+		.meaning = "the last packet of a burst or its response was lost, or the receiver "
+			   "was slower than the sender's timer",
+		.next = "capture at the other end; look whether the retransmitted requests arrive "
+			"twice",
+		.traits = SILENT,
+		.doubts = {INCOMPLETE, BEFORE, OTHER_ROUNDS,
+			IF(lacks_naks, "gaps are without a NAK, which may be missing here, too"),
+			IF(may_be_answered, "responses may have been there in time"),
+			IF(is_exception, "most rounds have a NAK: that of these may be "
+					 "missing")}},
+	{"timeout-short", RD_SEV_WARNING, RD_LIKELY, HAPPENED(CROSSED), timeout_short,
+		"requests were retransmitted while their responses were on their way", NULL,
+		REQUESTS,
+		.meaning = "the sender's timer is near what path and responder need: the QP's "
+			   "timeout (4.096 us * 2^timeout), or, with adaptive retransmission, a "
+			   "schedule of the firmware, of which that timeout is only the upper "
+			   "limit",
+		.next = "see whether roce_adp_retrans or roce_adp_retrans_to of the sender grow: "
+			"then look at `mlxreg --reg_name ROCE_ACCL`, else raise the QP's timeout "
+			"attribute",
+		.doubts = {ONCE, DISORDERED, TIMED_COPIES, COARSE_CLOCK, OTHER_ROUNDS}},
+	{"timeout-long", RD_SEV_NOTE, RD_LIKELY, 0, timeout_long,
+		"the retransmission timeout is long", NULL, REQUESTS,
+		.meaning = "the QP's timeout attribute is high; NICs multiply it by up to four",
+		.next = "lower the QP's timeout attribute where that is possible", .traits = SILENT,
+		.doubts = {INCOMPLETE, ABSENCE, ONCE}},
+	{"stall", RD_SEV_WARNING, RD_LIKELY, 0, stalled, "a response took long", NULL, REQUESTS,
+		.meaning = "pauses (PFC), a busy receiver, or loss that this capture does not show",
+		.next = "look at rx_pause and tx_pause counters and at the load of the responder",
+		.traits = SILENT,
+		.doubts = {INCOMPLETE, ABSENCE, /* an ACK may be missing */
+			IF(may_be_clock, "the clock may have been set: all QPs were silent")}},
+	{0},
 };

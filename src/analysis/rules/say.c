@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Templates of titles and details: numbers and texts of a look, by their names. */
+#include "look.h"
+#include <stdlib.h>
+
+/* --- numbers ---------------------------------------------------------------------------------- */
+
+static uint64_t number_count(const struct look *l)
+{
+	return l->f->evidence.count;
+}
+
+static uint64_t number_frames(const struct look *l)
+{
+	return l->s->frames;
+}
+
+static uint64_t number_other_frames(const struct look *l)
+{
+	return l->other->frames;
+}
+
+static uint64_t number_requests(const struct look *l)
+{
+	return l->s->requests;
+}
+
+static uint64_t number_attempts(const struct look *l)
+{
+	return l->s->attempts;
+}
+
+static uint64_t number_end_frame(const struct look *l)
+{
+	return l->s->end_frame;
+}
+
+static const struct {
+	const char *name;
+	uint64_t (*number)(const struct look *l);
+} numbers[] = {
+	{"count", number_count}, /* of the evidence */
+	{"frames", number_frames},
+	{"other_frames", number_other_frames},
+	{"requests", number_requests},
+	{"rounds", rounds},
+	{"distinct", distinct},
+	{"attempts", number_attempts},
+	{"end_frame", number_end_frame},
+};
+
+/* --- texts ------------------------------------------------------------------------------------ */
+
+static void put_share(FILE *out, uint64_t part, uint64_t whole)
+{
+	char share[RD_UNITS_LEN];
+
+	fputs(share_text(share, part, whole), out);
+}
+
+/* Of the frames of the side. */
+static void text_share(FILE *out, const struct look *l)
+{
+	put_share(out, l->f->evidence.count, l->s->frames);
+}
+
+static void text_share_distinct(FILE *out, const struct look *l)
+{
+	put_share(out, l->f->evidence.count, distinct(l));
+}
+
+static void text_share_unseen(FILE *out, const struct look *l)
+{
+	put_share(out, count(l, RD_INC_UNSEEN), l->s->requests + count(l, RD_INC_UNSEEN));
+}
+
+/* "; its rate here: ... before, ... at the lowest after"; nothing if it is unknown. */
+static void text_rates(FILE *out, const struct look *l)
+{
+	const struct rd_congestion *c = l->s->congestion;
+	char before[RD_UNITS_LEN], after[RD_UNITS_LEN], time[RD_UNITS_LEN];
+
+	if (!c || !c->episodes)
+		return;
+	fprintf(out, "; its rate here: %s before, %s at the lowest after (mean%s of %llu)",
+		rd_fmt_bitrate(before, (double)c->rate_before),
+		rd_fmt_bitrate(after, (double)c->rate_after), rd_plural(c->episodes),
+		n(c->episodes));
+	if (c->recovery.n)
+		fprintf(out, ", back at 90 %% of it after %s (median of %llu)",
+			rd_fmt_duration(time, c->recovery.p50), n(c->recovery.n));
+}
+
+static void text_waited(FILE *out, const struct look *l)
+{
+	char waited[WAITED_LEN];
+
+	fputs(waited_text(waited, l, RD_LATENCY_TIMEOUT, UINT64_MAX), out);
+}
+
+static void text_rnr_timer(FILE *out, const struct look *l)
+{
+	char delay[RD_UNITS_LEN];
+
+	fputs(rd_fmt_duration(delay, UINT64_C(1000) * l->s->rnr_timer_us), out);
+}
+
+static void text_rnr_pages(FILE *out, const struct look *l)
+{
+	if (count(l, RD_INC_RNR_PAGES))
+		fprintf(out, "; %llu of them for requests that need no receive",
+			n(count(l, RD_INC_RNR_PAGES)));
+}
+
+/* The request that was refused. Its header may not have been captured. */
+static void text_refused(FILE *out, const struct look *l)
+{
+	const struct rd_refusal *q = l->s->refusal;
+
+	if (!q)
+		fputs("the refused request was not seen", out);
+	else if (q->has_address)
+		fprintf(out,
+			"refused: %s of %u bytes at address 0x%016llx with rkey 0x%08x, frame "
+			"%llu, PSN %u",
+			rd_verb_name(q->verb), q->length, n(q->address), q->rkey, n(q->frame),
+			q->psn);
+	else
+		fprintf(out, "refused: %s, frame %llu, PSN %u%s", rd_verb_name(q->verb),
+			n(q->frame), q->psn,
+			q->verb == RD_VERB_SEND
+				? ""
+				: "; its rkey, address and length were not captured");
+}
+
+static const struct {
+	const char *name;
+	void (*put)(FILE *out, const struct look *l);
+} texts[] = {
+	{"share", text_share},
+	{"share_distinct", text_share_distinct},
+	{"share_unseen", text_share_unseen},
+	{"rates", text_rates},
+	{"waited", text_waited},
+	{"rnr_timer", text_rnr_timer},
+	{"rnr_pages", text_rnr_pages},
+	{"refused", text_refused},
+};
+
+/* --- templates -------------------------------------------------------------------------------- */
+
+static bool is_name(const char *name, const char *text, size_t length)
+{
+	return !strncmp(name, text, length) && !name[length];
+}
+
+static bool find_number(const struct look *l, const char *text, size_t length, uint64_t *number)
+{
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		if (is_name(numbers[i].name, text, length)) {
+			*number = numbers[i].number(l);
+			return true;
+		}
+	for (unsigned int i = 0; i < RD_INC_COUNT; i++)
+		if (is_name(rd_incident_names[i].key, text, length)) {
+			*number = count(l, i);
+			return true;
+		}
+	return false;
+}
+
+static bool put_text(FILE *out, const struct look *l, const char *text, size_t length)
+{
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		if (is_name(texts[i].name, text, length)) {
+			texts[i].put(out, l);
+			return true;
+		}
+	return false;
+}
+
+/* What is between braces. A name that is in no table stays as it is: a test searches for braces. */
+static void put_value(FILE *out, const struct look *l, const char *text, size_t length)
+{
+	const char *noun = memchr(text, ' ', length);
+	const size_t name = noun ? (size_t)(noun - text) : length;
+	uint64_t number;
+
+	if (put_text(out, l, text, length))
+		return;
+	if (!find_number(l, text, name, &number))
+		fprintf(out, "{%.*s}", (int)length, text);
+	else
+		fprintf(out, "%llu%.*s%s", n(number), (int)(length - name), text + name,
+			noun ? rd_plural(number) : "");
+}
+
+char *say(const struct look *look, const char *template)
+{
+	char *text = NULL;
+	size_t capacity;
+	FILE *out = open_memstream(&text, &capacity);
+
+	if (!out)
+		return NULL;
+	for (const char *at = template; *at; at++) {
+		const size_t length = *at == '{' ? strcspn(at, "}") : 0;
+
+		if (!length) {
+			fputc(*at, out);
+			continue;
+		}
+		put_value(out, look, at + 1, length - 1);
+		at += length;
+	}
+	if (!fclose(out))
+		return text;
+	free(text);
+	return NULL;
+}
