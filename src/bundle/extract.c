@@ -27,6 +27,8 @@
 #define MANIFEST_BYTES ((size_t)4 << 20)
 #define TREE_BYTES     ((uint64_t)256 << 20) /* limit of all files of the tree, or of all reports */
 #define CAPTURE_BYTES  ((uint64_t)16 << 30)  /* limit of all captures */
+#define CAPTURES_MIN   ((uint64_t)64 << 20)
+#define CAPTURE_RATIO  4096 /* a frame without payload takes more than a thousandth of its size */
 #define DEPTH_MAX      64
 #define COPY_BYTES     65536
 #define NO_BUNDLE      "name a file that 'rdmadump bundle' wrote"
@@ -497,13 +499,24 @@ static int unpack_as_user(struct extraction *x, struct rd_error *err)
 	return rc;
 }
 
+/* A small archive has no large captures. */
+static uint64_t capture_bytes(const char *path)
+{
+	struct stat st;
+	uint64_t most = CAPTURES_MIN;
+
+	if (stat(path, &st) == 0)
+		most += (uint64_t)st.st_size * CAPTURE_RATIO;
+	return most < CAPTURE_BYTES ? most : CAPTURE_BYTES;
+}
+
 int rd_bundle_open(
 	struct rd_bundle *b, const char *path, enum rd_bundle_want want, struct rd_error *err)
 {
 	struct extraction x = {.path = path,
 		.b = b,
 		.want = want,
-		.left = want == RD_BUNDLE_CAPTURES ? CAPTURE_BYTES : TREE_BYTES};
+		.left = want == RD_BUNDLE_CAPTURES ? capture_bytes(path) : TREE_BYTES};
 	int rc;
 
 	*b = (struct rd_bundle){.guard = -1};

@@ -76,6 +76,12 @@ if [ -n "${archives-}" ]; then
 	echo '{"version": 1, "members": []}' >"$tmp/b/manifest.json"
 	(cd "$tmp/b/other" && seq 20001 | xargs touch)
 	large "more than 20,000 members" "is one of too many members"
+	rm -r "$tmp/b/other"
+	truncate -s 200M "$tmp/b/captures/1-a.pcap"
+	echo '{"version": 1, "members": [{"name": "captures/1-a.pcap", "size": 209715200, "sha256": "0"}]}' >"$tmp/b/manifest.json"
+	tar --zstd -cf "$theirs/large.tar.zst" -C "$tmp" b/manifest.json b/captures
+	"$RDMADUMP" analyze --bundle "$theirs/large.tar.zst" >"$tmp/out" 2>"$tmp/log"
+	has "a capture that no archive of this size has" "$tmp/log" "1-a.pcap' is larger than this program unpacks"
 fi
 
 # --- files of root's, by a link ---------------------------------------------------------------------
@@ -84,6 +90,21 @@ ln -s "$tmp/root/a.pcap" "$theirs/link.pcap"
 refused "-r, a link to a capture" -r "$theirs/link.pcap"
 as_sudo "$RDMADUMP" -r "$theirs/a.pcap" --count >"$tmp/out" 2>"$tmp/log"
 is "sudo, a capture of the caller's" "$? $(cat "$tmp/out")" "0 $("$RDMADUMP" -r "$theirs/a.pcap" --count 2>/dev/null)"
+
+# A copied tree, whose files are links to those of root.
+mkdir "$theirs/tree" && tar -xzf "$TEST_DATA/sysfs/mlx5-eth.tar.gz" -C "$theirs/tree"
+for name in node_desc fw_ver hw_counters/out_of_buffer; do
+	find "$theirs/tree/sys" -path "*/$name" -type f -exec ln -sf "$tmp/root/text" {} \;
+done
+for command in list "info mlx5_0" counters; do
+	# shellcheck disable=SC2086 # two words
+	as_sudo "$RDMADUMP" $command --json --sysroot "$theirs/tree" >"$tmp/out" 2>"$tmp/log"
+	is "$command --sysroot, links to files of root's: nothing of them" "$? $(grep -c $token "$tmp/out" "$tmp/log" | tr '\n' ' ')" \
+		"0 $tmp/out:0 $tmp/log:0 "
+done
+"$RDMADUMP" list --json --sysroot "$theirs/tree" >"$tmp/out" 2>"$tmp/log"
+grep -q $token "$tmp/out"
+is "... root reads them" $? 0
 
 # --- messages about what is in a file ----------------------------------------------------------------
 

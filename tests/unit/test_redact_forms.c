@@ -11,7 +11,7 @@
 #include <rdmadump/redact.h>
 
 #define ARRAY(a)  (sizeof(a) / sizeof(*(a)))
-#define ADDRESSES 12
+#define ADDRESSES 8
 #define SPELLINGS 24
 
 static uint32_t seed;
