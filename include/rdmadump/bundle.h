@@ -56,6 +56,9 @@ json_t *rd_bundle_plan(const struct rd_bundle_config *config);
  */
 int rd_bundle_part(const char *name, int fd, struct rd_error *err);
 
+#define RD_MANIFEST	    "manifest.json" /* the member that lists the others */
+#define RD_MANIFEST_VERSION 2
+
 /* --- reading it back ---------------------------------------------------------------------- */
 
 enum rd_bundle_want {

@@ -6,13 +6,17 @@
 #ifndef RDMADUMP_COUNTERS_H
 #define RDMADUMP_COUNTERS_H
 
-#include <rdmadump/device.h>
+#include <net/if.h>
 #include <rdmadump/error.h>
 #include <rdmadump/finding.h>
 #include <rdmadump/growth.h>
+#include <rdmadump/refusal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct rd_device;
+struct rd_port;
 
 struct rd_counter {
 	/*

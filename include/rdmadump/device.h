@@ -9,6 +9,7 @@
 #include <net/if.h>
 #include <rdmadump/error.h>
 #include <rdmadump/frame.h>
+#include <rdmadump/refusal.h>
 #include <rdmadump/wire.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,8 +18,7 @@
 #define RD_LATENCY_MS	5
 #define RD_LOG2_BUFFERS 14 /* 16384 buffers: the ring holds a burst of that many frames */
 
-#define RD_NAME_MAX   64 /* IB_DEVICE_NAME_MAX */
-#define RD_NETDEV_MAX 4	 /* netdevs kept per port (a bond and its slaves, VLANs are not counted) */
+#define RD_NETDEV_MAX 4 /* netdevs kept per port (a bond and its slaves, VLANs are not counted) */
 
 enum rd_gid_type { RD_GID_IB, RD_GID_ROCE_V1, RD_GID_ROCE_V2 };
 
@@ -78,14 +78,6 @@ struct rd_representor {
 	bool has_controller;
 	uint32_t controller; /* another host's, if not 0 */
 	uint32_t pf, number; /* number: of the VF or SF */
-};
-
-/* How the kernel or the firmware refused a command; error 0: it did not. */
-struct rd_firmware_refusal {
-	const char *command; /* static; NULL if the context shows it */
-	int error;	     /* errno */
-	uint8_t status;	     /* the firmware's status; 0 if the kernel did not pass it on */
-	uint32_t syndrome;
 };
 
 enum rd_verdict {
@@ -240,5 +232,17 @@ int rd_device_numa_node(const char *sysroot, const struct rd_device *device);
  */
 void rd_machine_hardware(char *buf, size_t size);
 void rd_machine_os(char *buf, size_t size);
+
+/* A port as the user names it: by name, or the nth of the list. */
+struct rd_wanted_port {
+	const char
+		*name; /* device, device:port, netdev, PCI address; NULL: the default, or `nth` */
+	unsigned int nth;  /* from 1; 0: by name */
+	unsigned int port; /* 0: the one that the name implies */
+};
+
+/* The port that is meant. -1 with RD_CLASS_USAGE or RD_CLASS_DEVICE. */
+int rd_wanted_port_find(const struct rd_devices *devices, const struct rd_wanted_port *wanted,
+	const struct rd_device **device, const struct rd_port **port, struct rd_error *err);
 
 #endif

@@ -6,10 +6,10 @@
 #ifndef RDMADUMP_GROWTH_H
 #define RDMADUMP_GROWTH_H
 
-#include <rdmadump/device.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+struct rd_device;
 struct rd_counter_kind; /* counters.h */
 
 /* The row for a counter's full name; NULL if it is not known. driver "" matches any. */

@@ -6,6 +6,7 @@
 #ifndef RDMADUMP_OWN_COUNTER_H
 #define RDMADUMP_OWN_COUNTER_H
 
+#include <rdmadump/device.h>
 #include <rdmadump/growth.h>
 
 struct rd_own_counter;

@@ -8,6 +8,7 @@
 
 #include <rdmadump/clock.h>
 #include <rdmadump/error.h>
+#include <rdmadump/job.h>
 #include <rdmadump/qp_event.h>
 #include <rdmadump/resource.h>
 #include <stdbool.h>
@@ -17,21 +18,6 @@
 #define RD_CGROUP_MAX	 512
 #define RD_CONTAINER_MAX 65 /* 64 hexadecimal digits */
 #define RD_POD_MAX	 37 /* a UUID */
-#define RD_JOB_VALUE_MAX 21 /* a decimal number of 64 bits */
-
-/* Environment variables that place a process in its job; each is a decimal number. */
-enum rd_job_key {
-	RD_JOB_SLURM_JOB_ID,
-	RD_JOB_SLURM_PROCID,
-	RD_JOB_RANK,
-	RD_JOB_LOCAL_RANK,
-	RD_JOB_OMPI_COMM_WORLD_RANK,
-	RD_JOB_PMIX_RANK,
-	RD_JOB_KEYS
-};
-
-extern const char *const rd_job_names[RD_JOB_KEYS]; /* "SLURM_JOB_ID" */
-
 /* The module that makes QPs for others: the owner of those whose user is not known. */
 #define RD_CM_MODULE "rdma_cm"
 

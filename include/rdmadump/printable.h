@@ -32,4 +32,7 @@ size_t rd_utf8_unfinished(const char *text, size_t n);
  */
 char *rd_utf8_copy(const char *text);
 
+/* Copies at most size - 1 bytes of `from`, with '?' for every byte that is not printable ASCII. */
+void rd_text_clean(char *buf, size_t size, const char *from);
+
 #endif

@@ -24,7 +24,7 @@ struct rd_recorder_config {
 	uint64_t bytes;		     /* maximum bytes of all files; 0: no limit */
 	const char *const *triggers; /* n_triggers texts, see rd_triggers_parse() */
 	unsigned int n_triggers;
-	const char *program;  /* that is run as "PROGRAM analyze --json --html ..." for each file;
+	const char *program;  /* that is run as "PROGRAM --json --html ..." for each file;
 				 NULL: files are not analysed */
 	const char *command;  /* run with the name of each file once it is analysed; NULL: none */
 	const char *textfile; /* for Prometheus; NULL: none */

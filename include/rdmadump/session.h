@@ -16,14 +16,6 @@
 #include <rdmadump/sink.h>
 #include <rdmadump/source.h>
 
-/* A port as the user names it: by name, or the nth of the list. */
-struct rd_wanted_port {
-	const char
-		*name; /* device, device:port, netdev, PCI address; NULL: the default, or `nth` */
-	unsigned int nth;  /* from 1; 0: by name */
-	unsigned int port; /* 0: the one that the name implies */
-};
-
 /*
  * A recording: frames stay in memory, and only those around triggers are written, each group into a
  * file of its own. One source, one receive queue.
@@ -273,9 +265,6 @@ void rd_session_scope_text(const struct rd_session_source *source, char out[RD_L
 
 /* --- ports and stripes --------------------------------------------------------------------- */
 
-/* The port that is meant. -1 with RD_CLASS_USAGE or RD_CLASS_DEVICE. */
-int rd_wanted_port_find(const struct rd_devices *devices, const struct rd_wanted_port *wanted,
-	const struct rd_device **device, const struct rd_port **port, struct rd_error *err);
 /* The path of stripe i's file, to be freed; NULL: out of memory. */
 char *rd_stripe_path(const struct rd_session_config *config, unsigned int i);
 

@@ -3,20 +3,25 @@
 #ifndef RDMADUMP_SPAWN_H
 #define RDMADUMP_SPAWN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
-/*
- * Starts argv[0], found by PATH. It inherits standard error and, if out is -1, standard output;
- * else its standard output is the descriptor `out`. No other descriptor and no blocked signal is
- * inherited. Returns 0 or an errno. The caller waits for the process.
- */
-int rd_spawn(pid_t *pid, char *const argv[], int out);
+/* Descriptors that a command gets; 0: none. */
+struct rd_spawn {
+	int in;		/* its standard input; else /dev/null */
+	int out;	/* its standard output; else that of this process */
+	int file;	/* its descriptor 3: RD_SPAWN_FILE */
+	bool own_group; /* Ctrl-C on the terminal does not reach it */
+};
 
-#define RD_SPAWN_FILE                                                                              \
-	"/proc/self/fd/3" /* path of `file` in the process that rd_spawn_with_file() starts */
-/* The same; the descriptor `file` is also inherited, as 3. */
-int rd_spawn_with_file(pid_t *pid, char *const argv[], int out, int file);
+#define RD_SPAWN_FILE "/proc/self/fd/3" /* path of `file` in the process */
+
+/*
+ * Starts argv[0], found by PATH. It inherits standard error and what `how` names; no other
+ * descriptor and no blocked signal. Returns 0 or an errno. The caller waits for the process.
+ */
+int rd_spawn(pid_t *pid, char *const argv[], const struct rd_spawn *how);
 
 /*
  * In a process that was forked for a part of the work: standard input and output become /dev/null,

@@ -286,7 +286,7 @@ static int add_manifest(struct creation *c, json_t **manifest, struct rd_error *
 		text = json_dumps(*manifest, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
 	if (!text)
 		return rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "cannot write the manifest");
-	rc = store_put(&c->store, MANIFEST, text, strlen(text), NULL, err);
+	rc = store_put(&c->store, RD_MANIFEST, text, strlen(text), NULL, err);
 	free(text);
 	return rc;
 }

@@ -105,7 +105,7 @@ json_t *manifest_make(const struct tasks *tasks, const struct store *store,
 	struct utsname u;
 
 	uname(&u);
-	return rd_document(MANIFEST_VERSION, start_ns,
+	return rd_document(RD_MANIFEST_VERSION, start_ns,
 		json_pack("{s:o, s:o, s:o, s:b, s:b, s:o, s:o}", "duration_s",
 			store ? rd_json_seconds((int64_t)took_ns) : json_null(), "host",
 			rd_json_string(host), "kernel", rd_json_string(u.release), "root",

@@ -7,9 +7,6 @@
 #include "task.h"
 #include <jansson.h>
 
-#define MANIFEST	 "manifest.json"
-#define MANIFEST_VERSION 2
-
 /*
  * The format is that of docs/schema/bundle.json; the caller owns the result. If store is NULL, the
  * manifest is a plan: it lists the members that would be stored. `host` is the machine's name as

@@ -34,7 +34,8 @@ enum phase {
  */
 struct member {
 	const char *name, *what;
-	const char *command; /* "rdmadump" is this program; words are separated by one blank */
+	const char *command; /* "rdmadump" is that of this installation; words are separated by one
+				blank */
 	enum form form;
 	enum phase phase;
 	bool root;	    /* without root it is incomplete or fails */

@@ -16,6 +16,7 @@
 #include <poll.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/log.h>
+#include <rdmadump/program.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -178,10 +179,12 @@ static int open_also(struct task *t, int also[TASK_ALSO])
 static int start(struct run *r, struct task *t)
 {
 	int out[2] = {-1, -1}, errors[2] = {-1, -1}, also[TASK_ALSO];
-	char path[PATH_MAX] = "/proc/self/exe", other[PATH_MAX];
+	char path[PATH_MAX], other[PATH_MAX];
+	struct rd_error err;
 
 	t->began_ns = t->ended_ns = rd_monotonic_ns();
-	if (!t->own && !find_program(t->argv[0], path)) {
+	if (t->own ? rd_program_find(path, t->argv[0], &err) < 0
+		   : !find_program(t->argv[0], path)) {
 		t->outcome = OUTCOME_ABSENT;
 		return -1;
 	}

@@ -40,7 +40,7 @@ struct task {
 	char *words; /* the memory of argv */
 	char *argv[TASK_ARGS + 1];
 	char *command;	   /* as printed */
-	bool own;	   /* this program: /proc/self/exe */
+	bool own;	   /* rdmadump, of this installation */
 	const char *path;  /* path of a file to be copied */
 	int in, out;	   /* files for standard input and output; -1: none, a pipe */
 	char function[32]; /* PCI function of the adapter that it opens; "": none */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the commands share: their list, streams, messages, colours. */
+/* What the programs share: their start, streams, messages, colours, the signals that end them. */
 #ifndef RDMADUMP_CLI_H
 #define RDMADUMP_CLI_H
 
@@ -14,31 +14,18 @@
 /* argv[0] is the command's full name, "rdmadump list". Returns the exit status (enum rd_class). */
 typedef int rd_command_fn(int argc, char **argv);
 
-/* name, arguments, help; main.c has rd_cmd_NAME() of each. The first one is the default. */
-#define RD_COMMANDS(X)                                                                             \
-	X(capture, "[OPTION...]", "capture the traffic of a port (the default)")                   \
-	X(analyze, "[OPTION...] FILE...", "find problems in captured traffic")                     \
-	X(list, "[OPTION...]", "list devices and ports, and whether they can be captured")         \
-	X(info, "[OPTION...] [DEVICE]", "show firmware, ports, limits, open QPs of a device")      \
-	X(events, "[OPTION...] [DEVICE]", "print events of devices, ports and addresses")          \
-	X(counters, "[OPTION...] [DEV[:PORT]]", "read, compare, watch and explain counters")       \
-	X(record, "[OPTION...] [DEV[:PORT]]",                                                      \
-		"flight recorder: write the frames around a trigger")                              \
-	X(selftest, "[OPTION...] [DEV[:PORT]]",                                                    \
-		"test whether and how well a device can be captured")                              \
-	X(bundle, "[OPTION...] [DEV[:PORT]]", "collect in one file what support needs")
+/*
+ * What a program does before anything else: refuses to be setuid, cleans the environment if it got
+ * capabilities, opens the standard descriptors that are closed, rd_cli_streams(). Returns 0, or the
+ * exit status.
+ */
+int rd_cli_start(void);
 
-struct rd_command {
-	const char *name, *args, *help;
-};
+/* The main() of a program that is one command, "rdmadump NAME". */
+int rd_cli_main(const char *name, rd_command_fn *run, int argc, char **argv);
 
-extern const struct rd_command rd_commands[]; /* help.c; ended by a row without a name */
-
-rd_command_fn rd_cmd_analyze, rd_cmd_bundle, rd_cmd_capture, rd_cmd_counters, rd_cmd_events,
-	rd_cmd_info, rd_cmd_list, rd_cmd_record, rd_cmd_selftest;
-
-/* Command lines of other programs: ibdump, a Wireshark extcap. */
-rd_command_fn ibdump_run, extcap_run;
+/* The commands that are programs of their own. */
+rd_command_fn rd_cmd_analyze, rd_cmd_bundle, rd_cmd_selftest;
 
 /*
  * Makes stdout and stderr streams that print control characters other than \n and \t as escapes.
@@ -120,12 +107,5 @@ struct gateway_wait {
 	atomic_bool announced[2];
 };
 bool rd_cli_wait_for_gateway(struct gateway_wait *wait, bool ended);
-
-struct rd_session_config;
-/* The argument of --sniffer. False: there is no such sniffer. */
-bool rd_cli_sniffer(struct rd_session_config *session, const char *name);
-
-/* argp's hook: version, libraries, features. */
-void rd_cli_version(void);
 
 #endif

@@ -7,6 +7,7 @@
 #include <rdmadump/clock.h>
 #include <rdmadump/counters.h>
 #include <rdmadump/dcb.h>
+#include <rdmadump/device.h>
 #include <rdmadump/facts.h>
 #include <rdmadump/json.h>
 #include <rdmadump/log.h>

@@ -331,3 +331,32 @@ int rd_devices_default(const struct rd_devices *devices, const struct rd_device 
 		"no RDMA port can be captured (%s)",
 		reasons.n ? reasons.text : "no device has a port");
 }
+
+static int find_nth(const struct rd_devices *devices, unsigned int nth,
+	const struct rd_device **device, const struct rd_port **port, struct rd_error *err)
+{
+	unsigned int n = nth;
+
+	for (size_t i = 0; i < devices->n; i++) {
+		const struct rd_device *d = &devices->dev[i];
+
+		if (n <= d->n_ports) {
+			*device = d;
+			*port = &d->ports[n - 1];
+			return 0;
+		}
+		n -= d->n_ports;
+	}
+	return rd_fail(err, RD_CLASS_USAGE, 0, "see 'rdmadump list'",
+		"there is no port number %u in the list", nth);
+}
+
+int rd_wanted_port_find(const struct rd_devices *devices, const struct rd_wanted_port *w,
+	const struct rd_device **device, const struct rd_port **port, struct rd_error *err)
+{
+	if (w->nth)
+		return find_nth(devices, w->nth, device, port, err);
+	if (w->name)
+		return rd_devices_find(devices, w->name, w->port, device, port, err);
+	return rd_devices_default(devices, device, port, err);
+}

@@ -26,7 +26,7 @@
 #define COMMAND(name, opcode, op_mod, in_bytes, out_bytes, arg_bit, arg, meaning)                  \
 	{#name, meaning, opcode, op_mod, in_bytes, out_bytes, arg_bit, arg},
 const struct rd_mlx5_command rd_mlx5_commands[] = {
-#include "firmware_mlx5.def"
+#include "counters/firmware_mlx5.def"
 	{0},
 };
 #undef FIELD
@@ -42,7 +42,7 @@ const struct rd_mlx5_command rd_mlx5_commands[] = {
 #define GAUGE(command, name, bit, width, unit, meaning)                                            \
 	{#command, name, meaning, bit, width, RD_FIELD_NUMBER, true},
 const struct rd_mlx5_field rd_mlx5_fields[] = {
-#include "firmware_mlx5.def"
+#include "counters/firmware_mlx5.def"
 	{0},
 };
 /* clang-format on */

@@ -22,6 +22,7 @@
 #include <errno.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/counters.h>
+#include <rdmadump/device.h>
 #include <rdmadump/own_counter.h>
 #include <rdmadump/owner.h>
 #include <stdlib.h>

@@ -20,15 +20,6 @@
 #define DIGITS	     "0123456789"
 #define START_FIELD  20 /* field of stat, counted after the command */
 
-const char *const rd_job_names[RD_JOB_KEYS] = {
-	[RD_JOB_SLURM_JOB_ID] = "SLURM_JOB_ID",
-	[RD_JOB_SLURM_PROCID] = "SLURM_PROCID",
-	[RD_JOB_RANK] = "RANK",
-	[RD_JOB_LOCAL_RANK] = "LOCAL_RANK",
-	[RD_JOB_OMPI_COMM_WORLD_RANK] = "OMPI_COMM_WORLD_RANK",
-	[RD_JOB_PMIX_RANK] = "PMIX_RANK",
-};
-
 static uint64_t clock_ns(clockid_t id)
 {
 	struct timespec now;

@@ -23,15 +23,6 @@
 		(ret) = (ret) < 0 || (size_t)(ret) >= sizeof(path) ? -1 : 0;                       \
 	} while (0)
 
-void rd_text_clean(char *buf, size_t size, const char *from)
-{
-	size_t n = 0;
-
-	for (; n + 1 < size && from[n]; n++)
-		buf[n] = from[n] < 0x20 || from[n] > 0x7e ? '?' : from[n];
-	buf[n] = '\0';
-}
-
 static void trim_end(char *text)
 {
 	size_t n = strlen(text);

@@ -10,6 +10,7 @@
 #ifndef RDMADUMP_DEVICE_SYSFS_H
 #define RDMADUMP_DEVICE_SYSFS_H
 
+#include <rdmadump/printable.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -53,9 +54,6 @@ bool rd_sysfs_exists(const char *fmt, ...) __attribute__((format(printf, 1, 2)))
 int rd_sysfs_list(struct rd_names *names, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void rd_names_free(struct rd_names *names);
-
-/* Copies at most size - 1 bytes of `from`, with '?' for every byte that is not printable ASCII. */
-void rd_text_clean(char *buf, size_t size, const char *from);
 
 /*
  * Reads n bytes written as hex with a colon after each `group` bytes (MAC address: 1, GUID and

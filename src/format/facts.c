@@ -1,12 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A list of facts: JSON texts that are to be stored in a capture file. */
+/* A list of facts: JSON texts that are to be stored in a capture file; names that they use. */
 #include <jansson.h>
 #include <rdmadump/facts.h>
+#include <rdmadump/job.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define KEEPING 64 /* bytes of memory per text besides the text itself, approximately */
+
+const char *const rd_job_names[RD_JOB_KEYS] = {
+	[RD_JOB_SLURM_JOB_ID] = "SLURM_JOB_ID",
+	[RD_JOB_SLURM_PROCID] = "SLURM_PROCID",
+	[RD_JOB_RANK] = "RANK",
+	[RD_JOB_LOCAL_RANK] = "LOCAL_RANK",
+	[RD_JOB_OMPI_COMM_WORLD_RANK] = "OMPI_COMM_WORLD_RANK",
+	[RD_JOB_PMIX_RANK] = "PMIX_RANK",
+};
 
 int rd_facts_add(struct rd_facts *f, const char *json, size_t len)
 {

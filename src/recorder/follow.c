@@ -82,7 +82,7 @@ void follow_add(struct rd_recorder *r, const char *path, uint64_t number, bool a
  */
 
 /* Its exit status, -1 if it could not be run or was killed. */
-static int run(struct rd_recorder *r, char *const argv[], int out, int file)
+static int run(struct rd_recorder *r, char *const argv[], const struct rd_spawn *how)
 {
 	struct follow *f = &r->follow;
 	int status = -1, rc;
@@ -91,7 +91,7 @@ static int run(struct rd_recorder *r, char *const argv[], int out, int file)
 
 	/* A process that starts after stop would not get its signal. */
 	pthread_mutex_lock(&f->child_lock);
-	rc = f->stop ? ECANCELED : rd_spawn_with_file(&pid, argv, out, file);
+	rc = f->stop ? ECANCELED : rd_spawn(&pid, argv, how);
 	f->child = rc ? 0 : pid;
 	pthread_mutex_unlock(&f->child_lock);
 	if (rc) {
@@ -116,10 +116,11 @@ static int run(struct rd_recorder *r, char *const argv[], int out, int file)
  */
 static int analyse_into(struct rd_recorder *r, const char *path, int json, int html)
 {
-	char *argv[] = {(char *)(uintptr_t)r->config.program, (char *)(uintptr_t) "analyze",
-		(char *)(uintptr_t) "--json", (char *)(uintptr_t) "--html",
-		(char *)(uintptr_t)RD_SPAWN_FILE, (char *)(uintptr_t)path, NULL};
-	int status = run(r, argv, json, html);
+	const struct rd_spawn how = {.out = json, .file = html};
+	char *argv[] = {(char *)(uintptr_t)r->config.program, (char *)(uintptr_t) "--json",
+		(char *)(uintptr_t) "--html", (char *)(uintptr_t)RD_SPAWN_FILE,
+		(char *)(uintptr_t)path, NULL};
+	int status = run(r, argv, &how);
 
 	if (status != 0 && status != RD_CLASS_PARTIAL)
 		rd_log(RD_LOG_WARNING, "the analysis of '%s' failed", path);
@@ -142,11 +143,12 @@ static bool analyse(struct rd_recorder *r, const char *path)
 
 static void follow_one(struct rd_recorder *r, struct follow_job *job)
 {
+	static const struct rd_spawn inherit;
 	char *argv[] = {(char *)(uintptr_t)r->config.command, job->path, NULL};
 	bool analysed = r->config.program && job->analyse && analyse(r, job->path), failed = false;
 
 	if (r->config.command && !r->follow.stop)
-		failed = run(r, argv, -1, -1) != 0;
+		failed = run(r, argv, &inherit) != 0;
 	if (failed)
 		rd_log(RD_LOG_WARNING, "command '%s %s' failed", argv[0], argv[1]);
 	pthread_mutex_lock(&r->lock);

@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/counters.h>
+#include <rdmadump/device.h>
 #include <rdmadump/event.h>
 #include <rdmadump/identity.h>
 #include <rdmadump/outfile.h>

@@ -234,9 +234,10 @@ static void reap(struct series *s)
 
 static void run_command(struct series *s)
 {
+	static const struct rd_spawn inherit;
 	char *argv[] = {(char *)(uintptr_t)s->rotation->command, s->path, NULL};
 	pid_t *more = reallocarray(s->commands, s->running + 1, sizeof(*more)), pid;
-	int rc = more ? rd_spawn(&pid, argv, -1) : ENOMEM;
+	int rc = more ? rd_spawn(&pid, argv, &inherit) : ENOMEM;
 
 	if (more)
 		s->commands = more;

@@ -155,3 +155,12 @@ char *rd_utf8_copy(const char *text)
 		copy[used] = '\0';
 	return copy;
 }
+
+void rd_text_clean(char *buf, size_t size, const char *from)
+{
+	size_t n = 0;
+
+	for (; n + 1 < size && from[n]; n++)
+		buf[n] = from[n] < 0x20 || from[n] > 0x7e ? '?' : from[n];
+	buf[n] = '\0';
+}

@@ -82,19 +82,22 @@ static int close_all_others(posix_spawn_file_actions_t *actions, int last)
  * The command inherits only standard output and error: with a packet socket it could send frames,
  * and from standard input it could read a part of the capture.
  */
-static int spawn(pid_t *pid, char *const argv[], int out, int file, const posix_spawnattr_t *attr)
+static int spawn(
+	pid_t *pid, char *const argv[], const struct rd_spawn *how, const posix_spawnattr_t *attr)
 {
 	posix_spawn_file_actions_t actions;
-	int last = file >= 0 ? STDERR_FILENO + 1 : STDERR_FILENO;
+	int last = how->file > 0 ? STDERR_FILENO + 1 : STDERR_FILENO;
 	int rc = posix_spawn_file_actions_init(&actions);
 
 	if (rc)
 		return rc;
-	rc = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-	if (rc == 0 && out >= 0)
-		rc = posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-	if (rc == 0 && file >= 0)
-		rc = posix_spawn_file_actions_adddup2(&actions, file, last);
+	rc = how->in > 0 ? posix_spawn_file_actions_adddup2(&actions, how->in, STDIN_FILENO)
+			 : posix_spawn_file_actions_addopen(
+				   &actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+	if (rc == 0 && how->out > 0)
+		rc = posix_spawn_file_actions_adddup2(&actions, how->out, STDOUT_FILENO);
+	if (rc == 0 && how->file > 0)
+		rc = posix_spawn_file_actions_adddup2(&actions, how->file, last);
 	if (rc == 0)
 		rc = close_all_others(&actions, last);
 	if (rc == 0)
@@ -103,7 +106,7 @@ static int spawn(pid_t *pid, char *const argv[], int out, int file, const posix_
 	return rc;
 }
 
-int rd_spawn_with_file(pid_t *pid, char *const argv[], int out, int file)
+int rd_spawn(pid_t *pid, char *const argv[], const struct rd_spawn *how)
 {
 	posix_spawnattr_t attr;
 	sigset_t none, ours;
@@ -116,13 +119,9 @@ int rd_spawn_with_file(pid_t *pid, char *const argv[], int out, int file)
 	posix_spawnattr_init(&attr);
 	posix_spawnattr_setsigmask(&attr, &none);
 	posix_spawnattr_setsigdefault(&attr, &ours);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-	rc = spawn(pid, argv, out, file, &attr);
+	posix_spawnattr_setflags(&attr, (short)(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+						(how->own_group ? POSIX_SPAWN_SETPGROUP : 0)));
+	rc = spawn(pid, argv, how, &attr);
 	posix_spawnattr_destroy(&attr);
 	return rc;
-}
-
-int rd_spawn(pid_t *pid, char *const argv[], int out)
-{
-	return rd_spawn_with_file(pid, argv, out, -1);
 }

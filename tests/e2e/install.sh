@@ -12,8 +12,9 @@ installed=$tmp/root$bin
 # run_make TARGET [VARIABLE...]: below $tmp/root. The program is taken as it is: no other test may
 # find it incompletely linked.
 run_make() {
-	env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -C "$BUILD_DIR" -o rdmadump -o librdmadump.a \
-		-o src/version.h DESTDIR="$tmp/root" prefix=/opt/rdma exec_prefix=/opt/rdma \
+	# shellcheck disable=SC2046 # names without blanks
+	env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -C "$BUILD_DIR" -o src/version.h \
+		$(cd "$BUILD_DIR" && printf -- '-o %s ' rdmadump rdmadump-[a-z]* lib*.a) DESTDIR="$tmp/root" prefix=/opt/rdma exec_prefix=/opt/rdma \
 		bindir="$bin" libdir=/opt/rdma/lib "$@" >"$tmp/log" 2>&1
 }
 # What ibdump is in the installed directory: "absent", a link's target, or a file's content
@@ -54,6 +55,8 @@ while IFS='|' read -r name before wanted after said removed; do
 	is "$name: installing succeeds" $? 0
 	is "$name: the program is there" "$("$installed/rdmadump" --version | head -n 1)" \
 		"$("$RDMADUMP" --version | head -n 1)"
+	is "$name: a command that is a program of its own" "$("$installed/rdmadump" analyze --usage | head -n 1)" \
+		"$("$RDMADUMP" analyze --usage | head -n 1)"
 	is "$name: ibdump" "$(what)" "$after"
 	if [ -n "$said" ]; then
 		has "$name: the message" "$tmp/log" "$said"

@@ -90,7 +90,7 @@ has "an unknown link type is left out" <(why private.pcap) 'link type'
 has "a result of selftest is left out" <(why '^selftest/') 'cannot be redacted'
 is "... and nothing else of captures" "$(find "$b/captures" -type f -printf .)" "..."
 frames=$(jq .totals.frames "$b/analysis/mlx5_0_1.json")
-[ "$frames" -gt 0 ] && "$RDMADUMP" analyze --json "$b/captures/mlx5_0_1.pcapng" >"$tmp/again" 2>/dev/null
+[ "$frames" -gt 0 ] && "$RDMADUMP" analyze --json --html "$tmp/page" "$b/captures/mlx5_0_1.pcapng" >"$tmp/again" 2>/dev/null
 python3 "$here/redacted.py" findings "$b/analysis/mlx5_0_1.json" "$tmp/again" >"$tmp/log"
 ok "the analysis of the redacted capture" "$tmp/log"
 is "names of its captures are those of members" \

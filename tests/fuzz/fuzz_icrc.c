@@ -3,7 +3,7 @@
  * Fuzzes the checksums: any bytes as a packet of any link type, and through every way of computing
  * that the processor has, which must agree.
  */
-#include "../../src/wire/crc.h"
+#include "wire/crc.h"
 #include <rdmadump/wire.h>
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
  * Fuzzes the reader of capture files: any bytes, read in pieces, everything it gives is touched;
  * and what runs of plain records give must be what record by record gives.
  */
-#include "../../src/format/reader.h"
+#include "format/reader.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Fuzzes what uncompresses input: any bytes as a file, read to its end in large and small pieces.
  */
-#include "../../src/source/stream.h"
+#include "file/stream.h"
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The frames of a case of two captures, and what the reports of each capture alone have. */
-#include "../../src/analysis/ends/ends.h"
+#include "analysis/ends/ends.h"
 #include "cases.h"
 
 #define BTH   (14 + 20 + 8)

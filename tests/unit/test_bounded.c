@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Unit tests of tables that drop their oldest key, compared with a plain list of keys. */
-#include "bounded.h"
+#include "analysis/model/bounded.h"
 #include "test.h"
 #include <rdmadump/hash.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Bundles: commands that misbehave, archives that are hostile, the checksum. */
+#include "bundle/parts.h"
+#include "bundle/task.h"
 #include "config.h"
-#include "parts.h"
-#include "task.h"
 #include "test.h"
 #include <dirent.h>
 #include <rdmadump/archive.h>

@@ -3,9 +3,9 @@
  * Every implementation of the checksums that this processor supports, compared with a bit-by-bit
  * one.
  */
-#include "crc.h"
 #include "test.h"
 #include "test_bits.h"
+#include "wire/crc.h"
 
 #define ROUNDS	3000
 #define LEN_MAX 2300

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Parts of the comparison of two captures; whole comparisons are in tests/cases/ends*.txt. */
-#include "../../src/analysis/ends/ends.h"
+#include "analysis/ends/ends.h"
 #include "test.h"
 #include "test_packet_make.h"
 

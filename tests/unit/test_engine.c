@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Unit tests of the engine: how a capture starts, ends and drains, with one thread and several. */
-#include "merge.h"
+#include "sink/merge.h"
 #include "test.h"
 #include "test_capture.h"
 

@@ -6,7 +6,7 @@
 #ifndef TEST_FEED_H
 #define TEST_FEED_H
 
-#include "feed.h"
+#include "sink/feed.h"
 #include "test.h"
 #include <poll.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Lists of findings: which ones are kept where there are more than a report has, and groups. */
-#include "../../src/analysis/rules/rules.h"
+#include "analysis/rules/rules.h"
+#include "analysis/verdict/verdict.h"
 #include "test.h"
-#include "verdict.h"
 #include <stdlib.h>
 
 /* All rules. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Unit tests of what the analysis keeps: ranges of missing PSNs against a map of all, histograms
  * and samples against the sorted values, identifications of recent frames. */
-#include "app.h"
-#include "state.h"
+#include "analysis/model/app.h"
+#include "analysis/model/state.h"
 #include "test.h"
 #include <malloc.h>
 

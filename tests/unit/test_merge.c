@@ -3,7 +3,7 @@
  * Unit tests of the merge: order of timestamps over feeds, watermarks, late frames, rotation,
  * tallies.
  */
-#include "merge.h"
+#include "sink/merge.h"
 #include "test.h"
 #include "test_feed.h"
 

@@ -3,7 +3,7 @@
  * Unit tests of the output's back ends: no byte is lost, and the file has complete records wherever
  * a write fails.
  */
-#include "file.h"
+#include "sink/file.h"
 #include "test.h"
 #include "test_format.h"
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Unit tests of who talks with whom: pairs found by PSNs, by messages of the CM. */
-#include "../../src/analysis/model/state.h"
+#include "analysis/model/state.h"
 #include "test.h"
 #include "test_packet_make.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Unit tests of triggers: what texts mean, and which frames fire. */
-#include "recorder.h"
+#include "recorder/recorder.h"
+#include "recorder/wire.h"
 #include "test.h"
 #include "test_packet_make.h"
-#include "wire.h"
 #include <sched.h>
 #include <spawn.h>
 #include <stdatomic.h>

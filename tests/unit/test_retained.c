@@ -4,9 +4,9 @@
  * no other one is, and all are accounted for. Timestamps are hours apart, so that no test depends
  * on how fast it runs.
  */
+#include "sink/windows.h"
 #include "test.h"
 #include "test_format.h"
-#include "windows.h"
 #include <rdmadump/sink.h>
 #include <sys/stat.h>
 

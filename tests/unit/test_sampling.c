@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* src/session/owners.c: how often a session lists QPs, which takes the device a command for each.
  */
-#include "session.h"
+#include "session/session.h"
 #include "test.h"
 #include <rdmadump/resource.h>
 

@@ -3,7 +3,7 @@
  * docs/schema/analyze.json and analyze-ends.json are what the rows say that write the JSON;
  * UPDATE_GOLDEN=1 writes them.
  */
-#include "output.h"
+#include "analysis/output/output.h"
 #include "test.h"
 #include <rdmadump/ends.h>
 

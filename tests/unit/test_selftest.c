@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Selftest: what is replaced on request, the table of probes, numbered frames. */
 #include "test.h"
-#include "numbered.h"
-#include "redacted.h"
-#include "selftest.h"
+#include "selftest/numbered.h"
+#include "selftest/redacted.h"
+#include "selftest/selftest.h"
 #include <rdmadump/selftest.h>
 
 /* --- replaced addresses ------------------------------------------------------------------- */

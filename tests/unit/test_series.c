@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Unit tests of a series of files: names in both styles, the ring, printing names, the command. */
-#include "series.h"
+#include "sink/series.h"
 #include "test.h"
 #include <fcntl.h>
 #include <rdmadump/log.h>

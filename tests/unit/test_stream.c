@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Unit tests of streams (plain, gzip, zstd; whole, cut, damaged, in pipes) and of file sources. */
 #include "config.h"
-#include "stream.h"
+#include "file/stream.h"
 #include "test.h"
 #include "test_format.h"
 #include <fcntl.h>

@@ -4,11 +4,11 @@
  * that go back, clocks that are compared, queues that fail repeatedly, asynchronous events and
  * addresses that change.
  */
+#include "source/verbs_clock_follow.h"
+#include "source/verbs_mlx5.h"
+#include "source/verbs_path.h"
+#include "source/verbs_port.h"
 #include "test.h"
-#include "verbs_clock_follow.h"
-#include "verbs_mlx5.h"
-#include "verbs_path.h"
-#include "verbs_port.h"
 #include <rdmadump/event.h>
 #include <rdmadump/verbs.h>
 #include <sys/eventfd.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Parts of the verdict: its words, and stragglers among equals. Whole verdicts: tests/cases. */
+#include "analysis/verdict/verdict.h"
+#include "analysis/verdict/words.h"
 #include "test.h"
-#include "verdict.h"
-#include "words.h"
 
 #define US UINT64_C(1000)
 

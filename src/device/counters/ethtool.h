@@ -4,6 +4,7 @@
 #define RDMADUMP_DEVICE_ETHTOOL_H
 
 #include <rdmadump/counters.h>
+#include <rdmadump/device.h>
 
 /*
  * Appends the statistics of counters->netdev; without `all` those that concern RDMA and the wire,

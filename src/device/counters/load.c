@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/counters.h>
+#include <rdmadump/device.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

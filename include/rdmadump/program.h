@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Finds the other programs of this installation, or of this build. */
+#ifndef RDMADUMP_PROGRAM_H
+#define RDMADUMP_PROGRAM_H
+
+#include <limits.h>
+#include <rdmadump/error.h>
+
+/*
+ * The path of "rdmadump" or "rdmadump-COMMAND": beside this program, in the places of a tree that
+ * was moved as a whole, or where they were installed. The environment is not used: this program may
+ * have privileges. -1 with RD_CLASS_DEVICE if it is in none of them.
+ */
+int rd_program_find(char path[PATH_MAX], const char *name, struct rd_error *err);
+
+#endif

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* `rdmadump analyze`: finds problems of RDMA traffic in capture files. */
+#include "cli/command.h"
+#include "analyze.h"
+#include "cli/cli.h"
+#include "cli/parse.h"
+#include "cli/report_file.h"
+#include <argp.h>
+#include <errno.h>
+#include <rdmadump/bundle.h>
+#include <rdmadump/printable.h>
+#include <rdmadump/units.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- options ---------------------------------------------------------------------------------- */
+
+/* Parses "2.5" into nanoseconds; *end points after it. */
+static bool parse_seconds(const char *text, char **end, uint64_t *ns)
+{
+	double s;
+
+	errno = 0;
+	s = strtod(text, end);
+	if (*end == text || errno || !(s >= 0) || s > 1e9)
+		return false;
+	*ns = (uint64_t)(s * 1e9);
+	return true;
+}
+
+static void set_time(
+	struct argp_state *state, const struct rd_cli_option *row, char *arg, void *settings)
+{
+	struct analyze_settings *s = settings;
+	char *end = arg;
+
+	(void)row;
+	s->config.from_ns = 0;
+	s->config.to_ns = UINT64_MAX;
+	if ((*arg == '-' || parse_seconds(arg, &end, &s->config.from_ns)) && *end == '-' &&
+		(!end[1] || (parse_seconds(end + 1, &end, &s->config.to_ns) && !*end)) &&
+		s->config.to_ns > s->config.from_ns)
+		return;
+	rd_cli_usage_error(
+		state->name, "--time: '%s' is not a range of seconds like 2.5-4, 10- or -3", arg);
+}
+
+static void set_interval(
+	struct argp_state *state, const struct rd_cli_option *row, char *arg, void *at)
+{
+	uint64_t *ns = at;
+	char *end;
+
+	(void)row;
+	if (parse_seconds(arg, &end, ns) && !*end && *ns)
+		return;
+	rd_cli_usage_error(state->name,
+		"--interval: '%s' is not a number of seconds from 0.000000001 to 1000000000", arg);
+}
+
+static void set_when(struct argp_state *state, const struct rd_cli_option *row, char *arg, void *at)
+{
+	static const char *const names[] = {"auto", "always", "never"};
+
+	for (unsigned int i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(arg, names[i])) {
+			*(enum analyze_when *)at = (enum analyze_when)i;
+			return;
+		}
+	rd_cli_usage_error(
+		state->name, "--%s: '%s' is not one of auto, always, never", row->name, arg);
+}
+
+static void set_tunnels(
+	struct argp_state *state, const struct rd_cli_option *row, char *arg, void *settings)
+{
+	static const enum rd_tunnels tunnels[] = {[WHEN_AUTO] = RD_TUNNELS_AUTO,
+		[WHEN_ALWAYS] = RD_TUNNELS_ALWAYS,
+		[WHEN_NEVER] = RD_TUNNELS_NEVER};
+	struct analyze_settings *s = settings;
+	enum analyze_when when = WHEN_ALWAYS;
+
+	if (arg)
+		set_when(state, row, arg, &when);
+	s->config.tunnels = tunnels[when];
+}
+
+static void set_html(
+	struct argp_state *state, const struct rd_cli_option *row, char *arg, void *settings)
+{
+	struct analyze_settings *s = settings;
+
+	(void)state, (void)row;
+	s->html = arg;
+	s->config.psn_plots = true;
+}
+
+static void set_json(
+	struct argp_state *state, const struct rd_cli_option *row, char *arg, void *settings)
+{
+	struct analyze_settings *s = settings;
+
+	(void)state, (void)row;
+	s->json = !arg || !strcmp(arg, "-");
+	s->json_file = s->json ? NULL : arg;
+}
+
+#define FIELD(field) RD_CLI_FIELD(struct analyze_settings, field)
+
+static const struct rd_cli_option options[] = {
+	{"json", 0, "FILE",
+		"Print the report as JSON; with =FILE: write it to FILE, and print the text",
+		.set = set_json, .flags = OPTION_ARG_OPTIONAL},
+	{"html", 0, "FILE",
+		"Write a page with plots and tables to FILE ('-' is standard output); it can be "
+		"viewed offline",
+		.set = set_html},
+	{"ends", 0, "WHEN",
+		"Compare two files as captures of both ends of a path: auto (if they contain the "
+		"same packets), always or never",
+		set_when, FIELD(ends)},
+	{"annotate", 0, "FILE",
+		"Write a copy of the input to FILE ('-' is standard output), as pcapng, with the "
+		"findings as comments on their frames, for Wireshark",
+		rd_cli_text, FIELD(annotate)},
+	{"compare", 0, "FILE",
+		"Print what changed since FILE, the output of an earlier --json: findings, rates, "
+		"losses, latencies",
+		rd_cli_text, FIELD(compare)},
+	{"verbose", 'v', NULL, "Show all findings and conversations, with their numbers",
+		rd_cli_more, FIELD(style.verbose)},
+	{"qp", 0, "QPN", "Show only conversations of this QP (decimal, or 0x...)", rd_cli_number,
+		FIELD(config.qp), 0, 0xffffff},
+	{"time", 0, "FROM-TO",
+		"Analyse only frames of this time, in seconds since the first frame (2.5-4)",
+		.set = set_time},
+	{"top", 0, "N", "Show the N busiest conversations", rd_cli_number, FIELD(style.top), 1,
+		1000000},
+	{"decap", 'E', "WHEN",
+		"Analyse the packets in tunnels (VXLAN, Geneve, GRE, ERSPAN, IP in IP, MPLS): auto "
+		"(each QP once: inside or outside of tunnels), always (both; the default of "
+		"--decap without WHEN) or never",
+		set_tunnels, .flags = OPTION_ARG_OPTIONAL},
+	{"max-qps", 0, "N",
+		"Analyse at most N QPs (default 65536); frames of others are only counted",
+		rd_cli_number, FIELD(config.max_qps), 1, 16000000},
+	{"interval", 0, "SECONDS",
+		"Print a table of all traffic in intervals of this length: frames, bytes, rate, "
+		"retransmissions, NAKs, RNR NAKs, CNPs, CE marks",
+		set_interval, FIELD(config.interval_ns)},
+	{"opcodes", 0, NULL, "Print a table of packets and bytes by opcode", rd_cli_flag,
+		FIELD(config.opcodes)},
+	{"color", 0, "WHEN",
+		"Show the severity of findings in colour: auto (the default: on a terminal, unless "
+		"NO_COLOR is set), always or never",
+		set_when, FIELD(color)},
+	{"no-icrc", 0, NULL, "Do not verify ICRCs", rd_cli_flag, FIELD(config.skip_icrc)},
+	{"bundle", 0, "FILE", "Analyse the captures in a bundle (rdmadump-bundle(1))", rd_cli_text,
+		FIELD(bundle)},
+	{0}};
+
+static error_t parse_other(int key, char *arg, struct argp_state *state)
+{
+	struct analyze_settings *s = state->input;
+
+	(void)arg;
+	if (key == ARGP_KEY_NO_ARGS && !s->bundle)
+		rd_cli_usage_error(
+			state->name, "no FILE: name one or more captures, '-' is standard input");
+	if (key != ARGP_KEY_ARGS)
+		return ARGP_ERR_UNKNOWN;
+	if (s->bundle)
+		rd_cli_usage_error(state->name,
+			"unexpected argument '%s': --bundle has the captures",
+			state->argv[state->next]);
+	s->files = state->argv + state->next;
+	s->n_files = (unsigned int)(state->argc - state->next);
+	return 0;
+}
+
+/* A file that is damaged is analysed as far as it goes. */
+static int read_file(struct rd_analysis *a, const char *path, struct analyze_faults *faults,
+	struct rd_error *err)
+{
+	struct rd_source *source;
+	bool damaged;
+
+	if (analyze_open(&source, a, path, err) < 0)
+		return -1;
+	damaged = analyze_read(a, source, path, err) < 0;
+	analyze_close(source, a, damaged ? err->text : NULL);
+	faults->damaged |= damaged;
+	return 0;
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+static int read_all(const struct analyze_settings *s, struct rd_report **report,
+	struct analyze_faults *faults, struct rd_error *err)
+{
+	struct rd_analysis *a;
+	int ret = 0;
+
+	*faults = (struct analyze_faults){0};
+	if (rd_analysis_open(&a, &s->config, err) < 0)
+		return -1;
+	for (unsigned int i = 0; i < s->n_files && !ret; i++)
+		ret = read_file(a, s->files[i], faults, err);
+	if (!ret)
+		ret = rd_analysis_report(a, report, err);
+	rd_analysis_close(a);
+	return ret;
+}
+
+/* The report, or what changed since the former one. */
+static int print(const struct analyze_settings *s, const struct rd_snapshot *former,
+	struct rd_report *report, struct rd_error *err)
+{
+	struct analyze_outcome outcome = {.reports = {report}, .names = {s->files[0]}};
+	struct rd_snapshot *present = NULL;
+	struct rd_changes *changes = NULL;
+	int ret = 0;
+
+	if (former)
+		ret = analyze_changes(former, report, &present, &changes, err);
+	outcome.changes = changes;
+	if (!ret)
+		ret = analyze_print(s, &outcome, err);
+	rd_changes_free(changes);
+	rd_snapshot_free(present);
+	return ret;
+}
+
+static int analyze(const struct analyze_settings *s, const struct rd_snapshot *former,
+	struct analyze_faults *faults, struct rd_error *err)
+{
+	struct rd_report *report;
+	struct rd_error failure;
+	int annotated, ret = read_all(s, &report, faults, err);
+
+	if (!ret) {
+		faults->incomplete = report->incomplete;
+		/* The report is printed even if the copy fails. */
+		annotated = analyze_annotate(s, report, &failure);
+		ret = print(s, former, report, err);
+		rd_report_free(report);
+		if (!ret && annotated < 0) {
+			*err = failure;
+			ret = -1;
+		}
+	}
+	return ret;
+}
+
+/* Two ends are already a comparison, and their frames are in two files. */
+static int check_ends(const struct analyze_settings *s, struct rd_error *err)
+{
+	if (!s->annotate && !s->compare)
+		return 1;
+	return rd_fail(err, RD_CLASS_USAGE, 0,
+		"analyse each alone, or add --ends never to read one after the other",
+		"%s: '%s' and '%s' are captures of two ends",
+		s->annotate ? "--annotate" : "--compare", s->files[0], s->files[1]);
+}
+
+/* Captures at several points: read one after the other, each packet would be there several times.
+ */
+static int report_points(const struct analyze_settings *s, struct analyze_pair *pairs,
+	unsigned int n, struct analyze_faults *faults, struct rd_error *err)
+{
+	int ret = 0;
+
+	if (s->html || s->annotate || s->compare)
+		return rd_fail(err, RD_CLASS_USAGE, 0,
+			"give two of them, or add --ends never to read one after the other",
+			"'%s' and '%s' have the same packets: these look like captures at several "
+			"points",
+			pairs[0].files[RD_TAP_A], pairs[0].files[RD_TAP_B]);
+	if (!s->json)
+		printf("These look like captures at several points: %u pair%s of the files %s the "
+		       "same packets.\nEach pair is judged as two ends. --ends never reads all "
+		       "files "
+		       "one after the other.\n",
+			n, rd_plural(n), n == 1 ? "has" : "have");
+	for (unsigned int i = 0; i < n && !ret; i++) {
+		struct analyze_settings two = *s;
+
+		two.files = pairs[i].files;
+		two.n_files = RD_TAPS;
+		if (!s->json) {
+			fputs("\n==== ", stdout);
+			rd_printable_put(stdout, two.files[RD_TAP_A], SIZE_MAX);
+			fputs(" and ", stdout);
+			rd_printable_put(stdout, two.files[RD_TAP_B], SIZE_MAX);
+			fputs("\n\n", stdout);
+		}
+		ret = analyze_ends(&two, &pairs[i].common, faults, err);
+	}
+	return ret;
+}
+
+static int report_files(const struct analyze_settings *s, const struct rd_snapshot *former,
+	struct analyze_faults *faults, struct rd_error *err)
+{
+	struct analyze_pair pairs[ANALYZE_PAIRS];
+	struct analyze_common common;
+	int ends = analyze_points(s, pairs, err);
+
+	if (ends)
+		return ends < 0 ? -1 : report_points(s, pairs, (unsigned int)ends, faults, err);
+	ends = analyze_is_ends(s, &common, err);
+	if (ends > 0)
+		ends = check_ends(s, err);
+	if (ends < 0)
+		return -1;
+	return ends ? analyze_ends(s, &common, faults, err) : analyze(s, former, faults, err);
+}
+
+/* Returns the exit status. */
+static int run(struct analyze_settings *s)
+{
+	struct rd_snapshot *former = NULL;
+	FILE *json = NULL;
+	struct analyze_faults faults = {0};
+	struct rd_error err;
+	int ret;
+
+	if (analyze_check_page(s, &err) < 0 || analyze_check_annotate(s, &err) < 0 ||
+		analyze_read_former(s, &former, &err) < 0)
+		return rd_cli_fail(&err);
+	s->json_out = &json;
+	ret = report_files(s, former, &faults, &err);
+	if (json &&
+		report_file_close(json, s->json_file, "--json", ret == 0, ret ? NULL : &err) < 0)
+		ret = -1;
+	rd_snapshot_free(former);
+	ret = ret < 0 ? rd_cli_fail(&err) : RD_CLASS_NONE;
+	if (ret)
+		return ret;
+	if (faults.damaged)
+		return RD_CLASS_PARTIAL;
+	return faults.incomplete ? RD_CLASS_DEVICE : RD_CLASS_NONE;
+}
+
+/* The absolute path of a user's file, valid in any working directory; NULL for NULL. */
+static char *from_here(const char *path)
+{
+	char *here, *full;
+
+	if (!path || path[0] == '/' || strcmp(path, "-") == 0)
+		return path ? strdup(path) : NULL;
+	here = getcwd(NULL, 0);
+	if (!here || asprintf(&full, "%s/%s", here, path) < 0)
+		full = NULL;
+	free(here);
+	return full;
+}
+
+/*
+ * Works in the bundle's directory, so that reports and messages have names of members, not of
+ * temporary files.
+ */
+static int enter_bundle(struct analyze_settings *s, struct rd_bundle *b, struct rd_error *err)
+{
+	size_t above = strlen(b->directory) + 1;
+
+	if (chdir(b->directory) < 0)
+		return rd_fail(err, RD_CLASS_DEVICE, errno, NULL, "'%s'", b->directory);
+	for (unsigned int i = 0; i < b->n_captures; i++)
+		memmove(b->captures[i], b->captures[i] + above, strlen(b->captures[i] + above) + 1);
+	s->files = b->captures;
+	s->n_files = b->n_captures;
+	return 0;
+}
+
+static int run_bundle(struct analyze_settings *s)
+{
+	char *html = from_here(s->html), *compare = from_here(s->compare);
+	char *annotate = from_here(s->annotate), *json = from_here(s->json_file);
+	struct rd_bundle bundle;
+	struct rd_error err;
+	int status;
+
+	if ((s->html && !html) || (s->compare && !compare) || (s->annotate && !annotate) ||
+		(s->json_file && !json)) {
+		rd_fail(&err, RD_CLASS_DEVICE, ENOMEM, NULL, "--bundle '%s'", s->bundle);
+		status = rd_cli_fail(&err);
+	} else if (rd_bundle_open(&bundle, s->bundle, RD_BUNDLE_CAPTURES, &err) < 0) {
+		status = rd_cli_fail(&err);
+	} else {
+		s->html = html;
+		s->compare = compare;
+		s->annotate = annotate;
+		s->json_file = json;
+		status = enter_bundle(s, &bundle, &err) < 0 ? rd_cli_fail(&err) : run(s);
+		rd_bundle_close(&bundle);
+	}
+	free(html);
+	free(compare);
+	free(annotate);
+	free(json);
+	return status;
+}
+
+int rd_cmd_analyze(int argc, char **argv)
+{
+	static const struct argp argp = {.parser = parse_other,
+		.args_doc = "FILE...\n--bundle FILE",
+		.doc = "Reports what happened to the RDMA traffic in capture files: conversations, "
+		       "losses, retransmissions, NAKs, congestion, with frame numbers as evidence. "
+		       "Several files (pcapng, pcap, ERF, also .gz and .zst; '-' is standard "
+		       "input) are read one after the other, as parts of one capture. Two captures "
+		       "that contain the same packets are compared as the two ends of a path; of "
+		       "more, "
+		       "each pair with the same packets."};
+	struct analyze_settings s = {.config.qp = RD_QP_UNKNOWN};
+
+	if (rd_cli_read(options, &argp, argc, argv, &s))
+		return RD_CLASS_USAGE;
+	rd_cli_log(RD_LOG_WARNING);
+	return s.bundle ? run_bundle(&s) : run(&s);
+}

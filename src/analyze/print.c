@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Prints the result of an analysis: text, JSON, an HTML page. */
+#include "analyze.h"
+#include "cli/cli.h"
+#include "cli/report_file.h"
+#include <errno.h>
+#include <rdmadump/document.h>
+#include <rdmadump/printable.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+static void put_text(
+	const struct analyze_outcome *o, const struct rd_report_style *style, FILE *out)
+{
+	static const char *const heads[RD_TAPS] = {"\n== A: ", "\n== B: "};
+
+	if (!o->ends) {
+		rd_report_text(o->reports[0], style, out);
+		return;
+	}
+	rd_ends_text(o->ends, style, out);
+	for (int i = 0; i < RD_TAPS; i++) {
+		fputs(heads[i], out);
+		rd_printable_put(out, o->names[i], SIZE_MAX);
+		fputs(" alone\n", out);
+		rd_report_text(o->reports[i], style, out);
+	}
+}
+
+static int put_capture(
+	const struct rd_report *r, size_t bytes, size_t flags, json_dump_callback_t put, void *sink)
+{
+	if (bytes == SIZE_MAX)
+		return rd_report_json_write(r, flags, put, sink);
+	return rd_report_json_write_within(r, bytes, flags, put, sink);
+}
+
+/*
+ * The comparison, which is released, and each of the captures in at most so many bytes; SIZE_MAX:
+ * whole. They are written one after the other, since each may have many thousands of QPs.
+ */
+static int put_two(const struct analyze_outcome *o, json_t *ends, size_t bytes, size_t flags,
+	json_dump_callback_t put, void *sink)
+{
+	json_t *document = rd_document(RD_REPORT_VERSION,
+		o->ends->start_ns - o->reports[0]->totals.moved_ns, json_object());
+	char *head = json_dumps(document, JSON_COMPACT);
+	int ret = -1;
+
+	/* "ends" and "captures" follow within the object. */
+	if (!ends || !head)
+		errno = ENOMEM;
+	else if (!put(head, strlen(head) - 1, sink) && !put(",\"ends\":", 8, sink) &&
+		 !json_dump_callback(ends, put, sink, flags))
+		ret = 0;
+	free(head);
+	json_decref(document);
+	json_decref(ends);
+	for (int i = 0; i < RD_TAPS && !ret; i++) {
+		const char *before = i ? "," : ",\"captures\":[";
+
+		ret = put(before, strlen(before), sink) ||
+		      put_capture(o->reports[i], bytes, flags, put, sink);
+	}
+	return ret || put("]}", 2, sink) ? -1 : 0;
+}
+
+static int put_document(const void *ctx, size_t flags, json_dump_callback_t put, void *sink)
+{
+	const struct analyze_outcome *o = ctx;
+
+	if (!o->ends)
+		return rd_report_json_write(o->reports[0], flags, put, sink);
+	return put_two(o, rd_ends_json(o->ends), SIZE_MAX, flags, put, sink);
+}
+
+/* The comparison has half of a page, each of the captures a quarter. */
+static int put_page_ends(
+	const struct analyze_outcome *o, size_t flags, json_dump_callback_t put, void *sink)
+{
+	return put_two(o, rd_ends_json_within(o->ends, RD_PAGE_BYTES / 2, flags), RD_PAGE_BYTES / 4,
+		flags, put, sink);
+}
+
+static int put_page_document(const void *ctx, size_t flags, json_dump_callback_t put, void *sink)
+{
+	const struct analyze_outcome *o = ctx;
+
+	if (o->ends)
+		return put_page_ends(o, flags, put, sink);
+	return rd_report_json_write_within(o->reports[0], RD_PAGE_BYTES, flags, put, sink);
+}
+
+static int put_page_text(const void *ctx, FILE *out)
+{
+	static const struct rd_report_style most = {.verbose = 1, .top = 200, .columns = 90};
+
+	put_text(ctx, &most, out);
+	return ferror(out) ? -1 : 0;
+}
+
+static int put_page(const struct analyze_outcome *o, FILE *out)
+{
+	const struct rd_report_page page = {.title = o->names[0],
+		.document = put_page_document,
+		.text = put_page_text,
+		.ctx = o};
+
+	return rd_report_html(&page, out);
+}
+
+static int put_chunk(const char *text, size_t n, void *out)
+{
+	return fwrite(text, 1, n, out) == n ? 0 : -1;
+}
+
+void analyze_inputs(const struct analyze_settings *s, struct rd_inputs *inputs)
+{
+	*inputs = (struct rd_inputs){0};
+	for (unsigned int i = 0; i < s->n_files; i++)
+		rd_inputs_add(inputs, s->files[i]);
+	if (s->compare)
+		rd_inputs_add(inputs, s->compare);
+}
+
+static bool page_is_file(const struct analyze_settings *s)
+{
+	return s->html && strcmp(s->html, "-") != 0;
+}
+
+int analyze_check_page(const struct analyze_settings *s, struct rd_error *err)
+{
+	struct rd_inputs inputs;
+
+	if (s->json && s->html && !page_is_file(s))
+		return rd_fail(err, RD_CLASS_USAGE, 0, "give the page a file name",
+			"--json: the page goes to standard output, too");
+	analyze_inputs(s, &inputs);
+	if (s->json_file && report_file_check(s->json_file, "--json", &inputs, err) < 0)
+		return -1;
+	return page_is_file(s) ? report_file_check(s->html, "--html", &inputs, err) : 0;
+}
+
+static int write_page(
+	const struct analyze_settings *s, const struct analyze_outcome *o, struct rd_error *err)
+{
+	struct rd_inputs inputs;
+	FILE *out;
+
+	analyze_inputs(s, &inputs);
+	out = report_file_open(s->html, "--html", &inputs, err);
+	if (!out)
+		return -1;
+	errno = 0;
+	return report_file_close(out, s->html, "--html", put_page(o, out) == 0, err);
+}
+
+static unsigned int terminal_columns(void)
+{
+	struct winsize size;
+
+	return isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? size.ws_col : 0;
+}
+
+static void put_headline(FILE *out, enum rd_severity severity, const char *line)
+{
+	static const enum rd_colour colours[] = {
+		[RD_SEV_WARNING] = RD_COLOUR_WARNING, [RD_SEV_PROBLEM] = RD_COLOUR_PROBLEM};
+
+	rd_cli_put_line(out, colours[severity], line);
+}
+
+static int put_json(const struct analyze_settings *s, const struct analyze_outcome *o, FILE *out)
+{
+	const size_t flags = JSON_INDENT(1) | JSON_REAL_PRECISION(9);
+	json_t *changes = o->changes ? rd_changes_json(o->changes, s->compare) : NULL;
+	int ret = o->changes ? json_dump_callback(changes, put_chunk, out, flags)
+			     : put_document(o, flags, put_chunk, out);
+
+	json_decref(changes);
+	return ret < 0 || fputc('\n', out) < 0;
+}
+
+/* Documents of several pairs of files follow each other. */
+static int write_json(
+	const struct analyze_settings *s, const struct analyze_outcome *o, struct rd_error *err)
+{
+	struct rd_inputs inputs;
+
+	analyze_inputs(s, &inputs);
+	if (!*s->json_out)
+		*s->json_out = report_file_open(s->json_file, "--json", &inputs, err);
+	if (!*s->json_out)
+		return -1;
+	errno = 0;
+	if (put_json(s, o, *s->json_out))
+		return rd_fail(err, RD_CLASS_OUTPUT, errno ? errno : ENOMEM,
+			"free some space or name another file", "--json: cannot write '%s'",
+			s->json_file);
+	return 0;
+}
+
+/* To standard output, in the format of the options. */
+static int put_output(const struct analyze_settings *s, const struct analyze_outcome *o)
+{
+	struct rd_report_style style = s->style;
+
+	if (s->html && !strcmp(s->html, "-"))
+		return put_page(o, stdout);
+	if (s->annotate && !strcmp(s->annotate, "-"))
+		return 0;
+	if (s->json)
+		return put_json(s, o, stdout);
+	if (o->changes) {
+		rd_changes_text(o->changes, s->compare, s->style.verbose, stdout);
+		return 0;
+	}
+	style.columns = terminal_columns();
+	if (s->color == WHEN_ALWAYS || (s->color == WHEN_AUTO && rd_cli_has_colours(stdout)))
+		style.headline = put_headline;
+	put_text(o, &style, stdout);
+	return 0;
+}
+
+int analyze_print(
+	const struct analyze_settings *s, const struct analyze_outcome *o, struct rd_error *err)
+{
+	int ret = 0;
+
+	for (int i = 0; i < RD_TAPS; i++)
+		if (o->reports[i] && s->style.top && s->style.top < o->reports[i]->n_shown)
+			o->reports[i]->n_shown = s->style.top;
+	if (page_is_file(s))
+		ret = write_page(s, o, err);
+	if (!ret && s->json_file)
+		ret = write_json(s, o, err);
+	errno = 0;
+	if (!ret && (put_output(s, o) || fflush(stdout) || ferror(stdout)))
+		ret = rd_cli_stdout_failed(errno ? errno : ENOMEM, err);
+	return ret;
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Opens capture files and feeds their frames, notes and facts to an analysis. */
+#include "analyze.h"
+#include "cli/cli.h"
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define STATUS_BATCHES 4096 /* between two updates of the progress */
+
+void analyze_progress(struct rd_source *source, const char *name)
+{
+	uint64_t done = 0, size = 0;
+	char line[160];
+
+	if (!isatty(STDERR_FILENO))
+		return;
+	source->ops->progress(source, &done, &size);
+	if (!size)
+		return;
+	snprintf(line, sizeof(line), "  reading %.100s: %u %%", name,
+		(unsigned int)(100.0 * (double)done / (double)size));
+	rd_cli_status(line);
+}
+
+void analyze_notes(struct rd_analysis *a, struct rd_source *source, const struct rd_frame *frames,
+	unsigned int n)
+{
+	struct rd_note note;
+
+	for (unsigned int i = 0; i < n; i++) {
+		if (!source->ops->note(source, i, &note))
+			continue;
+		if (note.dropped)
+			rd_analysis_dropped(a, note.dropped);
+		if (note.comment)
+			rd_analysis_comment(a, note.comment, frames, i);
+	}
+}
+
+unsigned int analyze_run(
+	const struct rd_source *source, const struct rd_frame *frames, unsigned int n)
+{
+	const struct rd_iface *first = rd_source_iface(source, frames);
+	unsigned int i = 1;
+
+	if (source->n_ifaces <= 1)
+		return n;
+	while (i < n) {
+		const struct rd_iface *iface = rd_source_iface(source, &frames[i]);
+
+		if (iface->link != first->link || iface->dlt != first->dlt ||
+			iface->speed != first->speed)
+			break;
+		i++;
+	}
+	return i;
+}
+
+void analyze_frames(struct rd_analysis *a, const struct rd_source *source,
+	const struct rd_frame *frames, unsigned int n)
+{
+	if (source->n_ifaces > 1)
+		rd_analysis_ifaces(a, source->ifaces, source->n_ifaces);
+	while (n) {
+		const struct rd_iface *iface = rd_source_iface(source, frames);
+		unsigned int run = analyze_run(source, frames, n);
+
+		if (iface->filter)
+			rd_analysis_filtered(a);
+		rd_analysis_speed(a, iface->speed);
+		if (iface->link == RD_LINK_RAW)
+			rd_analysis_undecoded(a, iface->dlt, frames, run);
+		else
+			rd_analysis_frames(a, iface->link, frames, run);
+		frames += run;
+		n -= run;
+	}
+}
+
+int analyze_read(
+	struct rd_analysis *a, struct rd_source *source, const char *name, struct rd_error *err)
+{
+	struct rd_frame frames[RD_BATCH];
+	uint64_t batches = 0;
+	int n;
+
+	while ((n = source->ops->receive(source, frames, RD_BATCH, err)) >= 0) {
+		if (!n) {
+			struct pollfd fd = {.fd = source->frame_fd, .events = POLLIN};
+
+			if (source->ops->arm(source, err) == 0)
+				poll(&fd, 1, -1);
+			continue;
+		}
+		if (source->batch_has_notes)
+			analyze_notes(a, source, frames, (unsigned int)n);
+		analyze_frames(a, source, frames, (unsigned int)n);
+		source->ops->release(source);
+		if (++batches % STATUS_BATCHES == 0)
+			analyze_progress(source, name);
+	}
+	rd_cli_status(NULL);
+	return n == RD_SOURCE_END ? 0 : -1;
+}
+
+static void take_facts(void *ctx, const char *json, size_t len)
+{
+	rd_analysis_facts(ctx, json, len);
+}
+
+int analyze_open(
+	struct rd_source **source, struct rd_analysis *a, const char *path, struct rd_error *err)
+{
+	const struct rd_file_config config = {
+		.path = path, .facts = take_facts, .facts_ctx = a, .all_links = true};
+	char format[16];
+
+	if (rd_file_open(source, &config, err) < 0)
+		return -1;
+	/* The first word of the details is the name of the format. */
+	snprintf(format, sizeof(format), "%.*s", (int)strcspn((*source)->details, " ,"),
+		(*source)->details);
+	if (rd_analysis_file(a, path, format, (*source)->section, err) == 0 &&
+		(*source)->ops->start(*source, err) == 0)
+		return 0;
+	(*source)->ops->close(*source);
+	*source = NULL;
+	return -1;
+}
+
+void analyze_close(struct rd_source *source, struct rd_analysis *a, const char *damage)
+{
+	struct rd_source_stats stats;
+	struct rd_iface_stats first;
+
+	source->ops->stop(source);
+	source->ops->stats(source, &stats);
+	if (!source->ops->iface_stats(source, 0, &first))
+		first.comment = NULL;
+	rd_analysis_file_end(a, stats.lost, stats.loss_known, first.comment, damage);
+	source->ops->close(source);
+}

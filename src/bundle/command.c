@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* `rdmadump bundle`: one file with what support needs. */
+#include "cli/command.h"
+#include "cli/cli.h"
+#include "cli/report_file.h"
+#include "compare_text.h"
+#include "config.h"
+#include <argp.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <rdmadump/bundle.h>
+#include <rdmadump/clock.h>
+#include <rdmadump/identity.h>
+#include <rdmadump/log.h>
+#include <rdmadump/printable.h>
+#include <rdmadump/session.h>
+#include <rdmadump/units.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LIMIT_MOST_S 600
+
+struct settings {
+	const char *device, *output, *part, *map;
+	const char *old; /* the old one of two bundles; the new one is in `device` */
+	const char *files[RD_BUNDLE_FILES];
+	unsigned int n_files;
+	uint64_t capture_s, limit_s; /* capture_s 0: no capture */
+	bool dry_run, json, redact;
+};
+
+static void add_file(
+	struct argp_state *state, const struct rd_cli_option *row, char *path, void *settings)
+{
+	struct settings *s = settings;
+
+	(void)row;
+	if (strcmp(path, "-") == 0 || !*path)
+		rd_cli_usage_error(
+			state->name, "--file '%s': give the name of a capture file", path);
+	else if (s->n_files == RD_BUNDLE_FILES)
+		rd_cli_usage_error(state->name, "--file '%s': a bundle has at most %d files", path,
+			RD_BUNDLE_FILES);
+	else
+		s->files[s->n_files++] = path;
+}
+
+static void check_compare(const struct settings *s, struct argp_state *state)
+{
+	if (!s->device)
+		rd_cli_usage_error(state->name, "--compare '%s': name the new bundle, too", s->old);
+	if (s->output || s->map || s->n_files || s->capture_s || s->dry_run || s->redact)
+		rd_cli_usage_error(state->name,
+			"--compare writes no bundle: give it without options other than "
+			"--json");
+}
+
+static void check(const struct settings *s, struct argp_state *state)
+{
+	if (s->old) {
+		check_compare(s, state);
+		return;
+	}
+	if (s->device && !s->capture_s && !s->part)
+		rd_cli_usage_error(state->name,
+			"'%s': a bundle has all devices; to capture on one: --capture SECONDS",
+			s->device);
+	if (s->map && !s->redact)
+		rd_cli_usage_error(state->name,
+			"--redact-map '%s': without --redact nothing is replaced", s->map);
+	if (s->map && (!*s->map || strcmp(s->map, "-") == 0))
+		rd_cli_usage_error(
+			state->name, "--redact-map '%s': give the name of a file", s->map);
+	if (s->redact && !s->map && s->output && strcmp(s->output, "-") == 0)
+		rd_cli_usage_error(state->name,
+			"--redact with -w -: say where the map goes (--redact-map FILE)");
+	if (s->map && s->output && strcmp(s->map, s->output) == 0)
+		rd_cli_usage_error(state->name, "--redact-map and --write both name '%s'", s->map);
+	if (s->json && s->output && strcmp(s->output, "-") == 0 && !s->dry_run)
+		rd_cli_usage_error(state->name, "--json and -w - both write to standard output");
+}
+
+#define FIELD(field) RD_CLI_FIELD(struct settings, field)
+
+static const struct rd_cli_option options[] = {
+	{"write", 'w', "FILE",
+		"Write the bundle to FILE; '-' is standard output (default: "
+		"rdmadump-bundle-HOST-DATE.tar.zst)",
+		rd_cli_text, FIELD(output)},
+	{"capture", 0, "SECONDS",
+		"Include a capture of the port's traffic, without payload, and its analysis",
+		rd_cli_number, FIELD(capture_s), 1, RD_BUNDLE_CAPTURE_MOST_S},
+	{"file", 0, "FILE",
+		"Include this capture file, and its analysis; may be given several times",
+		.set = add_file},
+	{"dry-run", 0, NULL,
+		"Collect nothing: print what the bundle would contain, and the commands",
+		rd_cli_flag, FIELD(dry_run)},
+	{"json", 0, NULL, "Print the manifest, or the differences, as JSON", rd_cli_flag,
+		FIELD(json)},
+	{"redact", 0, NULL,
+		"Replace addresses, names of hosts and users, and serial numbers in all members; "
+		"zero the payload of captures",
+		rd_cli_flag, FIELD(redact)},
+	{"redact-map", 0, "FILE",
+		"Write the map of originals and replacements to FILE; keep it private (default: "
+		"the bundle's name and .map)",
+		rd_cli_text, FIELD(map)},
+	{"compare", 0, "OLD",
+		"Write no bundle: print the differences between the bundles OLD and NEW",
+		rd_cli_text, FIELD(old)},
+	{"timeout", 0, "SECONDS",
+		"Time limit of one tool (default 4); what this program reads by itself may take "
+		"three times as long; tools that open an adapter may take 60 s",
+		rd_cli_number, FIELD(limit_s), 1, LIMIT_MOST_S},
+	{"part", 0, "NAME", "", rd_cli_text, FIELD(part), .flags = OPTION_HIDDEN}, {0}};
+
+static error_t parse_other(int key, char *arg, struct argp_state *state)
+{
+	struct settings *s = state->input;
+
+	if (key == ARGP_KEY_END)
+		check(s, state);
+	if (key != ARGP_KEY_ARG)
+		return ARGP_ERR_UNKNOWN;
+	if (s->device)
+		rd_cli_usage_error(state->name,
+			"unexpected argument '%s': bundle takes one device, and --compare one new "
+			"bundle",
+			arg);
+	s->device = arg;
+	return 0;
+}
+
+/* --- printing ----------------------------------------------------------------------------- */
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
+static void print_plan(const json_t *manifest)
+{
+	const json_t *m;
+	size_t i;
+
+	json_array_foreach (json_object_get(manifest, "members"), i, m) {
+		rd_printable_put(stdout, text_of(m, "name"), SIZE_MAX);
+		printf(": %s%s\n    ", text_of(m, "what"),
+			json_is_true(json_object_get(m, "needs_root")) && geteuid()
+				? " (needs root to be complete)"
+				: "");
+		rd_printable_put(stdout, text_of(m, "command"), SIZE_MAX);
+		putchar('\n');
+	}
+	json_array_foreach (json_object_get(manifest, "not_taken"), i, m) {
+		printf("not ");
+		rd_printable_put(stdout, text_of(m, "name"), SIZE_MAX);
+		printf(": %s\n", text_of(m, "why"));
+	}
+}
+
+static int end_output(struct rd_error *err)
+{
+	errno = 0;
+	if (fflush(stdout) || ferror(stdout))
+		return rd_cli_stdout_failed(errno, err);
+	return 0;
+}
+
+static int put_json(const json_t *document, struct rd_error *err)
+{
+	errno = 0;
+	if (json_dumpf(document, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) ||
+		putchar('\n') == EOF)
+		return rd_cli_stdout_failed(errno ? errno : ENOMEM, err);
+	return end_output(err);
+}
+
+/* A capture or its analysis; a row of the table that nobody requested still has its "@". */
+static bool was_requested(const json_t *missing)
+{
+	const char *name = text_of(missing, "name");
+
+	return !strchr(name, '@') &&
+	       (strncmp(name, "captures/", 9) == 0 || strncmp(name, "analysis/", 9) == 0) &&
+	       strncmp(text_of(missing, "why"), "not requested", 13) != 0;
+}
+
+/* What is missing, on standard error: the bundle itself may be on standard output. */
+static void report(const struct settings *s, const json_t *manifest, const char *path)
+{
+	const bool named = strcmp(path, "-") != 0;
+	unsigned int failed = 0;
+	bool no_capture = false;
+	const json_t *m;
+	size_t i;
+
+	json_array_foreach (json_object_get(manifest, "not_taken"), i, m) {
+		bool is_capture = strncmp(text_of(m, "name"), "captures/", 9) == 0;
+
+		failed += json_is_true(json_object_get(m, "failed"));
+		/* Without a capture there is nothing to analyse. */
+		rd_log(was_requested(m) && (is_capture || !no_capture) ? RD_LOG_WARNING
+								       : RD_LOG_DEBUG,
+			"missing or incomplete: %s: %s", text_of(m, "name"), text_of(m, "why"));
+		no_capture |= is_capture && was_requested(m);
+	}
+	rd_log(RD_LOG_INFO, "%s is complete: %s", named ? path : "the bundle",
+		text_of(manifest, "headline"));
+	json_array_foreach (json_object_get(manifest, "verdicts"), i, m) {
+		rd_log(RD_LOG_INFO, "%s: %s", text_of(m, "member"), text_of(m, "what"));
+	}
+	rd_log(RD_LOG_INFO, "to read it: tar -xf %s, then open %s/index.html in a browser",
+		named ? path : "FILE", text_of(manifest, "bundle"));
+	if (failed)
+		rd_log(RD_LOG_INFO, "%u member%s failed or incomplete: index.html says why", failed,
+			rd_plural(failed));
+	if (s->redact)
+		rd_log(RD_LOG_INFO, "%s%s maps replacements to originals: keep it private",
+			s->map ? s->map : path, s->map ? "" : ".map");
+	if (geteuid())
+		rd_log(RD_LOG_INFO, "run it as root for what only root may read");
+}
+
+/* --- a run -------------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t stop;
+
+static void on_signal(int number)
+{
+	(void)number;
+	stop = 1;
+}
+
+static void on_progress(void *ctx, unsigned int done, unsigned int all, const char *doing)
+{
+	char line[100];
+
+	(void)ctx;
+	if (!isatty(STDERR_FILENO))
+		return;
+	snprintf(line, sizeof(line), "  %u of %u: %.60s", done, all, doing);
+	rd_cli_status(line);
+}
+
+static int create(
+	const struct settings *s, const struct rd_bundle_config *config, struct rd_error *err)
+{
+	char path[PATH_MAX];
+	json_t *manifest;
+	int rc;
+
+	rd_cli_catch_ending(on_signal, 0);
+	rc = rd_bundle_create(config, path, &manifest, err);
+	if (isatty(STDERR_FILENO))
+		rd_cli_status(NULL);
+	if (rc < 0)
+		return -1;
+	report(s, manifest, path);
+	if (s->json)
+		rc = put_json(manifest, err);
+	json_decref(manifest);
+	return rc;
+}
+
+static int plan(
+	const struct settings *s, const struct rd_bundle_config *config, struct rd_error *err)
+{
+	json_t *manifest = rd_bundle_plan(config);
+	int rc = 0;
+
+	if (!manifest)
+		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "cannot plan the bundle");
+	if (s->json)
+		rc = put_json(manifest, err);
+	else
+		print_plan(manifest);
+	json_decref(manifest);
+	return rc ? rc : end_output(err);
+}
+
+/* With the rights of the user who gets the bundle, the caller of sudo. */
+static int check_given(const char *path, struct rd_error *err)
+{
+	int fd = rd_open_input(path, O_NONBLOCK), rc;
+	struct stat st;
+
+	if (fd < 0)
+		return rd_fail(
+			err, RD_CLASS_DEVICE, errno, rd_open_advice(errno), "--file '%s'", path);
+	rc = fstat(fd, &st) == 0 && S_ISREG(st.st_mode)
+		     ? 0
+		     : rd_fail(err, RD_CLASS_DEVICE, 0, "give the name of a capture file",
+			       "--file '%s' is not a regular file", path);
+	close(fd);
+	return rc;
+}
+
+static int compare(const struct settings *s, struct rd_error *err)
+{
+	json_t *changes;
+	int rc = 0;
+
+	if (rd_bundle_compare(s->old, s->device, &changes, err) < 0)
+		return -1;
+	if (s->json)
+		rc = put_json(changes, err);
+	else
+		bundle_print_changes(changes);
+	json_decref(changes);
+	return rc ? rc : end_output(err);
+}
+
+/* Before any work: captures that exist, an output that is neither one nor any other capture. */
+static int check_files(const struct settings *s, struct rd_error *err)
+{
+	struct rd_inputs inputs = {.n = 0};
+
+	for (unsigned int i = 0; i < s->n_files; i++) {
+		if (check_given(s->files[i], err) < 0)
+			return -1;
+		rd_inputs_add(&inputs, s->files[i]);
+	}
+	if (s->map && report_file_check(s->map, "--redact-map", &inputs, err) < 0)
+		return -1;
+	if (!s->output || strcmp(s->output, "-") == 0)
+		return 0;
+	return report_file_check(s->output, "--write", &inputs, err);
+}
+
+static int run(const struct settings *s, const struct rd_devices *devices, struct rd_error *err)
+{
+	const struct rd_wanted_port wanted = {.name = s->device};
+	char port_name[RD_NAME_MAX + 16];
+	struct rd_bundle_config config = {.output = s->output,
+		.devices = devices,
+		.capture_s = (unsigned int)s->capture_s,
+		.files = s->files,
+		.n_files = s->n_files,
+		.limit_s = (unsigned int)s->limit_s,
+		.adapter_s = RD_BUNDLE_ADAPTER_S,
+		.redact = s->redact,
+		.map = s->map,
+		.stop = &stop,
+		.progress = on_progress};
+	const struct rd_device *device;
+	const struct rd_port *port;
+
+	if (check_files(s, err) < 0)
+		return -1;
+	if (s->capture_s) {
+		if (rd_wanted_port_find(devices, &wanted, &device, &port, err) < 0)
+			return -1;
+		snprintf(port_name, sizeof(port_name), "%s:%u", device->name, port->num);
+		config.capture_port = port_name;
+	}
+	if (s->dry_run)
+		return plan(s, &config, err);
+	if (s->output && strcmp(s->output, "-") == 0 && isatty(STDOUT_FILENO))
+		return rd_fail(err, RD_CLASS_USAGE, 0, "redirect it to a file",
+			"-w -: standard output is a terminal");
+	return create(s, &config, err);
+}
+
+int rd_cmd_bundle(int argc, char **argv)
+{
+	static const struct argp argp = {.parser = parse_other,
+		.args_doc = "[DEV[:PORT]]\n--compare OLD NEW",
+		.doc = "Collects in one file what support needs: machine, modules, packages, "
+		       "devices, counters, a copy of sysfs, kernel messages, output of installed "
+		       "tools, and optionally a capture with its analysis. Start with index.html "
+		       "in it. DEV is the device of --capture; the rest covers all devices."};
+	struct settings s = {.limit_s = RD_BUNDLE_LIMIT_S};
+	struct rd_devices devices;
+	struct rd_error err;
+	int rc;
+
+	if (rd_cli_read(options, &argp, argc, argv, &s))
+		return RD_CLASS_USAGE;
+	rd_cli_log(RD_LOG_INFO);
+	if (s.part)
+		return rd_bundle_part(s.part, STDOUT_FILENO, &err) < 0 ? rd_cli_fail(&err)
+								       : RD_CLASS_NONE;
+	if (s.old)
+		return compare(&s, &err) < 0 ? rd_cli_fail(&err) : RD_CLASS_NONE;
+	if (rd_devices_load(&devices, "", &err) < 0)
+		return rd_cli_fail(&err);
+	rc = run(&s, &devices, &err);
+	rd_devices_free(&devices);
+	return rc < 0 ? rd_cli_fail(&err) : RD_CLASS_NONE;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What every program does first, before it reads its command line. */
+#include "cli.h"
+#include <argp.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+/*
+ * Installed setuid root, the program would let every user write files as root, or name another user
+ * in SUDO_UID.
+ */
+static int refuse_setuid(void)
+{
+	struct rd_error err;
+
+	if (getuid() == geteuid() && getgid() == getegid())
+		return 0;
+	rd_fail(&err, RD_CLASS_DEVICE, 0,
+		"chmod a-s it, and use sudo or setcap cap_net_raw,cap_ipc_lock+ep",
+		"the program is installed setuid or setgid, which it does not allow");
+	return rd_cli_fail(&err);
+}
+
+static bool environment_keeps(const char *variable)
+{
+	static const char *const kept[] = {"COLUMNS=", "HOME=", "LANG=", "LC_",
+		"LINES=", "LOGNAME=", "NO_COLOR=", "PATH=", "TERM=", "TZ=", "USER=", NULL};
+
+	for (unsigned int i = 0; kept[i]; i++)
+		if (strncmp(variable, kept[i], strlen(kept[i])) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * With file capabilities the caller is not trusted, but libraries do not check that: libibverbs
+ * loads any code that RDMAV_DRIVERS names.
+ */
+static void sanitize_environment(void)
+{
+	char **to = environ;
+
+	if (!getauxval(AT_SECURE))
+		return;
+	for (char **from = environ; from && *from; from++)
+		if (environment_keeps(*from))
+			*to++ = *from;
+	if (to)
+		*to = NULL;
+}
+
+/*
+ * If the caller closed a standard descriptor, a device or file could get its number, be written to,
+ * and be inherited by commands. The access mode makes reading and writing fail as before.
+ */
+static void fill_standard_descriptors(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 &&
+			open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0)
+			return;
+}
+
+int rd_cli_start(void)
+{
+	if (refuse_setuid())
+		return RD_CLASS_DEVICE;
+	sanitize_environment();
+	rd_cli_hold_requests();
+	fill_standard_descriptors();
+	rd_cli_streams();
+	argp_err_exit_status = RD_CLASS_USAGE;
+	argp_program_version_hook = NULL;
+	program_invocation_name = program_invocation_short_name;
+	return 0;
+}
+
+int rd_cli_main(const char *name, rd_command_fn *run, int argc, char **argv)
+{
+	static char full_name[64];
+	int status = rd_cli_start();
+
+	if (status)
+		return status;
+	snprintf(full_name, sizeof(full_name), "rdmadump %s", name);
+	if (argc > 0)
+		argv[0] = full_name;
+	return run(argc, argv);
+}

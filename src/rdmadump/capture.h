@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The parts of the capture command: options (capture.c, options.h, ibdump.c, extcap.c), running a
+ * session (run.c), signals (signals.c), output on the terminal (report.c, loss.c, live.c).
+ */
+#ifndef RDMADUMP_CLI_CAPTURE_H
+#define RDMADUMP_CLI_CAPTURE_H
+
+#include "cli/cli.h"
+#include "frame_lines.h"
+#include <jansson.h>
+#include <rdmadump/session.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+/* The parsed command line: the session's configuration, and options of the command itself. */
+struct capture_options {
+	struct rd_session_config session;	     /* without the fields of the caller's part */
+	struct rd_wanted_port wanted[RD_IFACES_MAX]; /* session.n_wanted of them */
+	const char *stripe[RD_STRIPES_MAX];	     /* session.n_stripes directories */
+	bool filter_explain, list_stamps;	     /* printed instead of a capture */
+	bool json, quiet, print, analyze;
+	bool only_count; /* print nothing but the number of frames */
+	bool ibdump;
+	unsigned int debug, line_style;
+};
+
+#define RD_BUFFER_BYTES ((uint64_t)256 << 20)
+
+struct live;
+struct capture_run;
+
+/* What differs when the program runs as ibdump. */
+struct capture_style {
+	/* May change run->config once the links are known; -1 with the error. */
+	int (*set_format)(struct capture_run *run, struct rd_error *err);
+	const char *ready; /* a line that says that frames are captured from now on */
+	void (*report)(const struct capture_run *run);
+	/* Prints the error and returns the exit status. */
+	int (*fail)(const struct rd_error *err);
+};
+
+/* One run of the capture command. The caller sets the first two. */
+struct capture_run {
+	const struct capture_options *opt;
+	const struct capture_style *style; /* NULL: rdmadump's own */
+	struct rd_session_config config;
+	struct rd_session *session;
+	const struct rd_session_result *result;
+	struct rd_watch watches[2];
+	sigset_t signals;	   /* signals that are blocked and waited for */
+	atomic_int signal;	   /* the signal that ended it; 0: none */
+	bool waiting_announced[2]; /* at the end: waiting for the output, for the commands */
+	bool settling;		   /* waiting for the loss counters */
+	bool asked_to_end;	   /* by a signal after the capture had ended */
+	struct gateway_wait gateway;
+	bool broken_pipe;
+	uint64_t last_bytes, last_ns; /* at the last progress line */
+	struct live *live;	      /* --analyze; else NULL */
+	struct frame_lines lines;     /* that are printed */
+};
+
+/* run.c. Returns the exit status. */
+int capture_run(struct capture_run *r);
+
+static inline bool capture_to_pipe(const struct capture_options *o)
+{
+	return o->session.path && strcmp(o->session.path, "-") == 0;
+}
+
+/* signals.c */
+/* Blocks the signals of a capture until the process ends; ignores SIGPIPE and SIGXFSZ. */
+void signals_block(struct capture_run *r);
+/* A watch on a signalfd; returns true if the capture is to end. */
+bool signals_ready(void *run, int fd);
+/* rd_session_config's `waiting`. Does not return when an output is abandoned. */
+bool signals_while_waiting(void *run, bool commands);
+/* rd_session_config's `waiting_for_counters`. */
+bool signals_while_counters_settle(void *run);
+/* rd_session_config's `waiting_for_gateway`. */
+bool signals_while_gateway_works(void *run);
+/* rd_session_config's `waiting_for_reader`. */
+void signals_while_fifo_waits(void *run);
+
+/* stripes.c: the report of each stripe */
+void stripes_text(const struct capture_run *r);
+json_t *stripes_json(const struct capture_run *r);
+
+/* timestamps.c. -J: prints the timestamp types of each device that was named. */
+int timestamps_list(const struct capture_options *o, struct rd_error *err);
+
+/* report.c */
+void report_start(const struct capture_run *r);
+void report_progress(struct capture_run *r, bool on_request, char *line, size_t size);
+/* At the end, in the requested form. */
+void report_end(const struct capture_run *r);
+
+/* update.c: makes the capture with this PID start a new file. */
+int capture_update(unsigned int pid, struct rd_error *err);
+
+/* live.c: --analyze. */
+/* Before privileges are dropped: whether it can be done. */
+int live_open(struct capture_run *r, struct rd_error *err);
+/* Before the first frame: starts the program. What fails from now on is reported at the end. */
+void live_start(struct live *l);
+void live_see(struct live *l, const struct rd_frame *frames, unsigned int n);
+/* After the last frame. */
+void live_stop(struct live *l);
+/* The report, on standard output, or on standard error if frames are written there. */
+void live_report(struct live *l);
+json_t *live_json(struct live *l);
+void live_close(struct live *l);
+
+#endif

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* `rdmadump counters`: every counter of a port: read, compared, watched, explained, exported. */
+#include "cli/command.h"
+#include "../commands.h"
+#include "cli/read_back.h"
+#include "cli/report_file.h"
+#include "counters.h"
+#include <argp.h>
+#include <errno.h>
+#include <rdmadump/clock.h>
+#include <rdmadump/identity.h>
+#include <rdmadump/units.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define INTERVAL_MAX 86400.0
+
+static void set_interval(
+	struct argp_state *state, const struct rd_cli_option *row, char *arg, void *at)
+{
+	double *interval = at;
+	char *end;
+
+	(void)row;
+	errno = 0;
+	*interval = strtod(arg, &end);
+	if (errno || *end || end == arg || !(*interval >= 0.01 && *interval <= INTERVAL_MAX))
+		rd_cli_usage_error(state->name,
+			"--interval: '%s' is not a number of seconds from 0.01 to 86400", arg);
+}
+
+static void set_explain(
+	struct argp_state *state, const struct rd_cli_option *row, char *arg, void *settings)
+{
+	struct counters_options *o = settings;
+
+	(void)state, (void)row;
+	o->explains = true;
+	o->explain = arg;
+}
+
+static void set_json(
+	struct argp_state *state, const struct rd_cli_option *row, char *arg, void *settings)
+{
+	struct counters_options *o = settings;
+
+	(void)state, (void)row;
+	o->json = !arg || !strcmp(arg, "-");
+	o->json_file = o->json ? NULL : arg;
+}
+
+#define FIELD(field) RD_CLI_FIELD(struct counters_options, field)
+
+static const struct rd_cli_option options[] = {
+	{"all", 0, NULL, "Also show counters that are zero or did not change", rd_cli_flag,
+		FIELD(all)},
+	{"interval", 0, "SECONDS", "Read periodically; show changes and rates", set_interval,
+		FIELD(interval)},
+	{"count", 0, "N", "Stop after N intervals", rd_cli_number, FIELD(count), 1, UINT64_MAX},
+	{"diff", 0, NULL, "Compare two files written with --json: --diff BEFORE AFTER", rd_cli_flag,
+		FIELD(diff)},
+	{"watch", 0, NULL, "Live view on the terminal, changing counters first; q quits",
+		rd_cli_flag, FIELD(watch)},
+	{"explain", 0, "NAME", "Explain a counter, or all of them", set_explain,
+		.flags = OPTION_ARG_OPTIONAL},
+	{"json", 0, "FILE",
+		"Print JSON; with =FILE: write every counter as JSON to FILE, and print the text",
+		.set = set_json, .flags = OPTION_ARG_OPTIONAL},
+	{"prometheus", 0, NULL, "Print in Prometheus text format", rd_cli_flag, FIELD(prometheus)},
+	{"output", 'o', "FILE",
+		"Write to FILE, replacing it atomically when complete (for node_exporter's "
+		"textfile collector)",
+		rd_cli_text, FIELD(output)},
+	TREE_OPTIONS(struct counters_options, tree, ""), {0}};
+
+static error_t parse_word(struct argp_state *state, struct counters_options *o, const char *arg)
+{
+	if (o->diff && !o->before)
+		o->before = arg;
+	else if (o->diff && !o->after)
+		o->after = arg;
+	else if (o->explains && !o->explain)
+		o->explain = arg;
+	else if (!o->wanted && !o->diff)
+		o->wanted = arg;
+	else
+		rd_cli_usage_error(state->name, "unexpected argument '%s'", arg);
+	return 0;
+}
+
+static void check_together(struct argp_state *state, const struct counters_options *o)
+{
+	int modes = o->diff + o->watch + o->explains + o->prometheus;
+
+	if (modes > 1)
+		rd_cli_usage_error(state->name,
+			"--diff, --watch, --explain and --prometheus exclude each other");
+	if (o->diff && !o->after)
+		rd_cli_usage_error(state->name, "--diff needs two files: --diff BEFORE AFTER");
+	if ((o->json || o->json_file) && (o->prometheus || o->watch || o->explains))
+		rd_cli_usage_error(state->name,
+			"--json cannot be combined with --prometheus, --watch or --explain");
+	if ((o->diff || o->explains) && o->interval > 0)
+		rd_cli_usage_error(
+			state->name, "--interval reads a device; --diff and --explain do not");
+	if (o->count && o->interval <= 0 && !o->watch)
+		rd_cli_usage_error(state->name, "--count counts intervals: give --interval too");
+	if (o->output && o->json_file)
+		rd_cli_usage_error(state->name, "-o and --json=FILE: give one of them");
+	if (o->output && o->watch)
+		rd_cli_usage_error(state->name, "--watch needs a terminal: not with -o");
+	if (o->output && o->interval > 0 && !o->prometheus)
+		rd_cli_usage_error(state->name,
+			"-o with --interval: only --prometheus replaces a file each time");
+}
+
+static error_t parse_other(int key, char *arg, struct argp_state *state)
+{
+	if (key == ARGP_KEY_ARG)
+		return parse_word(state, state->input, arg);
+	if (key == ARGP_KEY_END)
+		check_together(state, state->input);
+	return ARGP_ERR_UNKNOWN;
+}
+
+/* --- output ---------------------------------------------------------------------------------- */
+
+static int show(
+	FILE *out, const struct readings *r, const struct counters_options *o, struct rd_error *err)
+{
+	int ret = 0;
+
+	errno = 0;
+	if (o->prometheus)
+		ret = counters_prometheus(out, r);
+	else if (o->json)
+		ret = counters_json(out, r, o->all || o->interval <= 0, o->interval > 0 ? 0 : 2);
+	else
+		counters_print(out, r, o);
+	if (!ret && !fflush(out) && !ferror(out))
+		return 0;
+	if (!o->output)
+		return rd_cli_stdout_failed(errno ? errno : ENOMEM, err);
+	return rd_fail(err, RD_CLASS_OUTPUT, errno ? errno : ENOMEM,
+		"free some space or name another file", "cannot write the counters to '%s'",
+		o->output);
+}
+
+/* Replaces the file atomically: a reader sees the old or the new content, never a part. */
+static int replace_file(
+	const struct readings *r, const struct counters_options *o, struct rd_error *err)
+{
+	size_t len = strlen(o->output);
+	char *temporary = malloc(len + sizeof(".XXXXXX"));
+	FILE *out = NULL;
+	int fd = -1, ret = -1;
+
+	if (temporary) {
+		memcpy(temporary, o->output, len);
+		memcpy(temporary + len, ".XXXXXX", sizeof(".XXXXXX"));
+		fd = mkstemp(temporary);
+	}
+	if (fd >= 0 && fchmod(fd, 0644) == 0)
+		out = fdopen(fd, "w");
+	if (!out) {
+		rd_fail(err, RD_CLASS_OUTPUT, errno,
+			"the directory must exist, and the user (under sudo: its caller) must be "
+			"allowed to create files in it",
+			"cannot create a file in the directory of '%s'", o->output);
+		if (fd >= 0)
+			close(fd);
+	} else {
+		ret = show(out, r, o, err);
+		if (fclose(out) && !ret)
+			ret = rd_fail(err, RD_CLASS_OUTPUT, errno,
+				"free some space or name another file", "cannot write '%s'",
+				o->output);
+		if (!ret && rename(temporary, o->output))
+			ret = rd_fail(err, RD_CLASS_OUTPUT, errno, "give a file's name",
+				"cannot replace '%s'", o->output);
+	}
+	if (ret && fd >= 0)
+		unlink(temporary);
+	free(temporary);
+	return ret;
+}
+
+/* Uses the rights of the user who called sudo: the directory may be that user's. */
+static int deliver(const struct readings *r, const struct counters_options *o, struct rd_error *err)
+{
+	struct rd_identity_before before;
+	struct rd_identity id;
+	int ret;
+
+	if (o->json_out && counters_json(o->json_out, r, true, o->interval > 0 ? 0 : 2) < 0)
+		return rd_fail(err, RD_CLASS_OUTPUT, errno ? errno : ENOMEM,
+			"free some space or name another file", "--json: cannot write '%s'",
+			o->json_file);
+	if (!o->output)
+		return show(stdout, r, o, err);
+	if (rd_identity_choose(&id, NULL, err) < 0 || rd_identity_assume(&id, &before, err) < 0)
+		return -1;
+	ret = replace_file(r, o, err);
+	rd_identity_resume(&before);
+	return ret;
+}
+
+/* --- modes ------------------------------------------------------------------------------------ */
+
+static int run_once(
+	const struct ports *ports, const struct counters_options *o, struct rd_error *err)
+{
+	struct readings r;
+	int ret = readings_take(&r, ports, o, err);
+
+	if (ret == 0)
+		ret = readings_compare(NULL, &r, err);
+	if (ret == 0)
+		ret = deliver(&r, o, err);
+	readings_free(&r);
+	return ret;
+}
+
+static void sleep_until(uint64_t ns)
+{
+	struct timespec t = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
+		;
+}
+
+static int run_interval(
+	const struct ports *ports, const struct counters_options *o, struct rd_error *err)
+{
+	struct readings before, now;
+	uint64_t next = rd_monotonic_ns(), step;
+	int ret = readings_take(&before, ports, o, err);
+
+	/* Text and JSON show growth only, which a first reading lacks. Prometheus needs values. */
+	if (ret == 0 && o->prometheus)
+		ret = deliver(&before, o, err);
+	if (ret)
+		return ret;
+	step = counters_step(&before, o);
+	for (uint64_t i = 0; ret == 0 && (!o->count || i < o->count); i++) {
+		next += step;
+		sleep_until(next);
+		ret = readings_take(&now, ports, o, err);
+		if (ret)
+			break;
+		ret = readings_compare(&before, &now, err);
+		if (ret == 0)
+			ret = deliver(&now, o, err);
+		readings_free(&before);
+		before = now;
+	}
+	readings_free(&before);
+	return ret;
+}
+
+static int run_diff(const struct counters_options *o, struct rd_error *err)
+{
+	struct readings before = {0}, after = {0};
+	int ret = counters_json_read(&before, o->before, err);
+
+	if (ret == 0)
+		ret = counters_json_read(&after, o->after, err);
+	if (ret == 0)
+		ret = readings_compare(&before, &after, err);
+	if (ret == 0)
+		ret = deliver(&after, o, err);
+	readings_free(&before);
+	readings_free(&after);
+	return ret;
+}
+
+static int run_explain(const struct counters_options *o, struct rd_error *err)
+{
+	if (counters_explain(stdout, o->explain) < 0)
+		return rd_fail(err, RD_CLASS_USAGE, 0,
+			"'rdmadump counters --explain' lists all known counters",
+			"unknown counter '%s'", o->explain);
+	if (fflush(stdout) || ferror(stdout))
+		return rd_cli_stdout_failed(errno, err);
+	return 0;
+}
+
+/* Before any work; opens what is written beside the text. */
+static int check_output(struct counters_options *o, struct rd_error *err)
+{
+	struct rd_inputs inputs = {0};
+
+	if (o->before)
+		rd_inputs_add(&inputs, o->before);
+	if (o->after)
+		rd_inputs_add(&inputs, o->after);
+	if (o->json_file)
+		o->json_out = report_file_open(o->json_file, "--json", &inputs, err);
+	if (o->json_file && !o->json_out)
+		return -1;
+	return o->output ? report_file_check(o->output, "--output", &inputs, err) : 0;
+}
+
+static int read_ports(const struct counters_options *o, struct rd_error *err)
+{
+	struct ports ports = {0};
+	int ret = ports_find(&ports, o, err);
+
+	if (ret == 0)
+		ret = o->watch		? counters_watch(&ports, o, err)
+		      : o->interval > 0 ? run_interval(&ports, o, err)
+					: run_once(&ports, o, err);
+	ports_free(&ports);
+	return ret;
+}
+
+static int run(void *settings, struct rd_error *err)
+{
+	struct counters_options *o = settings;
+	int ret;
+
+	if (check_output(o, err) < 0)
+		return -1;
+	ret = o->explains ? run_explain(o, err) : o->diff ? run_diff(o, err) : read_ports(o, err);
+	if (o->json_out && report_file_close(o->json_out, o->json_file, "--json", ret == 0,
+				   ret ? NULL : err) < 0)
+		return -1;
+	return ret;
+}
+
+int rd_cmd_counters(int argc, char **argv)
+{
+	static const struct argp argp = {.parser = parse_other,
+		.args_doc = "[DEV[:PORT]]\n--diff BEFORE.json AFTER.json\n--explain[=NAME]",
+		.doc = "Reads all counters of RDMA ports (transport, link, connection manager, "
+		       "netdev driver), and reports problems, their usual cause, and what to "
+		       "do.\vExample: rdmadump counters mlx5_0 --interval 1"};
+	struct counters_options o = {.tree.sysroot = ""};
+
+	if (rd_cli_read(options, &argp, argc, argv, &o))
+		return RD_CLASS_USAGE;
+	rd_cli_log(RD_LOG_WARNING);
+	return bundle_read_back(&o.tree, run, &o);
+}

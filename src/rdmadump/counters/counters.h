@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The parts of the counters command: options and modes (command.c), and how readings are shown:
+ * text, JSON, Prometheus, a live view on a terminal.
+ */
+#ifndef RDMADUMP_CLI_COUNTERS_H
+#define RDMADUMP_CLI_COUNTERS_H
+
+#include "cli/read_back.h"
+#include <rdmadump/counters.h>
+#include <rdmadump/device.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct counters_options {
+	struct tree_settings tree;
+	const char *output, *explain;
+	const char *json_file; /* every counter, beside the text; NULL: none */
+	FILE *json_out;
+	const char *before, *after; /* --diff */
+	bool all, json, prometheus, watch, diff, explains;
+	double interval; /* seconds; 0: once */
+	uint64_t count;	 /* readings with an interval; 0: no end */
+	const char *wanted;
+};
+
+/* One reading of one port, with what changed since another one and what is wrong. */
+struct reading {
+	struct rd_counters counters;
+	struct rd_growth *growth; /* NULL: a first reading */
+	struct rd_growth *total;  /* since the view began; NULL without --watch */
+	double seconds;		  /* between the two; 0: unknown */
+	struct rd_findings findings;
+};
+
+struct readings {
+	struct reading *port;
+	size_t n;
+};
+
+/* readings.c: which ports, and reading them. */
+struct ports {
+	struct rd_devices devices;
+	const struct rd_device **device;
+	const struct rd_port **port;
+	size_t n;
+};
+/* ports_free() in any case. */
+int ports_find(struct ports *p, const struct counters_options *o, struct rd_error *err);
+void ports_free(struct ports *p);
+/* readings_free() after success. */
+int readings_take(struct readings *r, const struct ports *ports, const struct counters_options *o,
+	struct rd_error *err);
+/* Fills growth and findings of `now`; before NULL: only findings, of the values. */
+int readings_compare(const struct readings *before, struct readings *now, struct rd_error *err);
+void readings_free(struct readings *r);
+/* Nanoseconds from one reading to the next. */
+uint64_t counters_step(const struct readings *r, const struct counters_options *o);
+
+/* A value with its unit; words are converted to bytes. Size of buf: RD_UNITS_LEN twice. */
+#define COUNTER_TEXT (2 * 32)
+char *counter_amount(char *buf, const struct rd_counter *c, uint64_t amount);
+char *counter_rate(char *buf, const struct rd_counter *c, uint64_t delta, double seconds);
+/* The same for growth: "unknown" if it is; ">=" is prefixed if there may be more. */
+char *counter_growth(char *buf, const struct rd_counter *c, const struct rd_growth *growth);
+/* One line: what grew, what that means, the usual cause. Size: COUNTER_FINDING_TEXT */
+#define COUNTER_FINDING_TEXT 400
+char *counter_finding(char *buf, const struct rd_finding *f);
+enum rd_severity counter_severity(const struct rd_counter *c);
+
+/* places.c: a place is the beginning of the full names of the counters in it. */
+enum { COUNTER_PLACE_OTHER = 16, COUNTER_PLACES };
+struct counter_place {
+	const char *path;   /* "cm_rx_msgs/"; "" matches every name */
+	const char *title;  /* a heading */
+	const char *metric; /* "cm_rx_": the beginning of Prometheus' names */
+};
+extern const struct counter_place counter_places[COUNTER_PLACES];
+/* The first row whose path a full name begins with, COUNTER_PLACE_OTHER if there is no other. */
+size_t counter_place_of(const char *name);
+
+/* text.c */
+void counters_print(FILE *out, const struct readings *r, const struct counters_options *o);
+/* Prints rows of the table; name NULL: all. -1 if none has that name. */
+int counters_explain(FILE *out, const char *name);
+
+/* json.c: indent 0 writes one line. */
+int counters_json(FILE *out, const struct readings *r, bool all, size_t indent);
+int counters_json_read(struct readings *r, const char *path, struct rd_error *err);
+
+/* prometheus.c */
+int counters_prometheus(FILE *out, const struct readings *r);
+
+/* watch.c: until q, a signal, or the count. */
+int counters_watch(
+	const struct ports *ports, const struct counters_options *o, struct rd_error *err);
+
+#endif

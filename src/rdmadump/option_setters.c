@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Setters of options that need more than the fields of their rows. */
+#include "commands.h"
+#include "option_keys.h"
+#include "options.h"
+#include <ctype.h>
+#include <errno.h>
+#include <rdmadump/identity.h>
+#include <rdmadump/units.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FILTER_FILE_MAX 65536
+#define LIST_PLACES_MAX 4096
+
+/* --- sources ---------------------------------------------------------------------------- */
+
+static int add_wanted(
+	struct capture_options *o, const char *name, unsigned int nth, struct rd_error *err)
+{
+	if (o->session.n_wanted == RD_IFACES_MAX)
+		return rd_fail(err, RD_CLASS_USAGE, 0, NULL, "more than %d devices", RD_IFACES_MAX);
+	o->wanted[o->session.n_wanted++] = (struct rd_wanted_port){.name = name, .nth = nth};
+	return 0;
+}
+
+int set_device(struct arguments *a, const struct option_use *use, struct rd_error *err)
+{
+	return add_wanted(a->o, use->arg, 0, err);
+}
+
+/* A number is the port of the -d before it; without one, a place in the list. */
+int set_interface(struct arguments *a, const struct option_use *use, struct rd_error *err)
+{
+	struct capture_options *o = a->o;
+	struct rd_wanted_port *last =
+		o->session.n_wanted ? &o->wanted[o->session.n_wanted - 1] : NULL;
+	uint64_t n;
+
+	if (!isdigit((unsigned char)use->arg[0]) || strpbrk(use->arg, ":."))
+		return add_wanted(o, use->arg, 0, err);
+	if (rd_parse_u64(use->arg, 1, LIST_PLACES_MAX, &n))
+		return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
+			"%s: '%s' is not a whole number from 1 to %d", use->as, use->arg,
+			LIST_PLACES_MAX);
+	if (!last || !last->name || last->port)
+		return add_wanted(o, NULL, (unsigned int)n, err);
+	last->port = (unsigned int)n;
+	return 0;
+}
+
+int set_autostop(struct arguments *a, const struct option_use *use, struct rd_error *err)
+{
+	return option_autostop(a->o, use->arg, err);
+}
+
+int set_stamps(struct arguments *a, const struct option_use *use, struct rd_error *err)
+{
+	for (unsigned int i = 0; i < RD_STAMP_TYPES; i++) {
+		if (strcmp(use->arg, rd_stamp_types[i].name) == 0) {
+			a->o->session.stamps = (enum rd_stamp_type)i;
+			return 0;
+		}
+	}
+	return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
+		"%s: '%s' is not one of host, adapter, adapter_unsynced, auto", use->as, use->arg);
+}
+
+bool rd_cli_sniffer(struct rd_session_config *session, const char *name)
+{
+	session->port_sniffer = strcmp(name, "icmd") == 0;
+	session->ibdump = strcmp(name, "ibdump") == 0;
+	session->sniffer_only = true;
+	return session->port_sniffer || session->ibdump || strcmp(name, "verbs") == 0;
+}
+
+int set_sniffer(struct arguments *a, const struct option_use *use, struct rd_error *err)
+{
+	if (rd_cli_sniffer(&a->o->session, use->arg))
+		return 0;
+	return rd_fail(err, RD_CLASS_USAGE, 0, NULL, "%s: '%s' is not verbs, icmd or ibdump",
+		use->as, use->arg);
+}
+
+int set_queues(struct arguments *a, const struct option_use *use, struct rd_error *err)
+{
+	a->o->session.queues_auto = strcmp(use->arg, "auto") == 0;
+	a->o->session.queues = 1;
+	return a->o->session.queues_auto ? 0 : set_number(a, use, err);
+}
+
+/* --- frames ----------------------------------------------------------------------------- */
+
+int options_add_word(struct arguments *a, const char *word, struct rd_error *err)
+{
+	size_t had = a->words ? strlen(a->words) : 0;
+	char *words = realloc(a->words, had + strlen(word) + 2);
+
+	if (!words)
+		return rd_fail(err, RD_CLASS_USAGE, ENOMEM, NULL, "the filter is too long");
+	sprintf(words + had, "%s%s", had ? " " : "", word);
+	a->words = words;
+	return 0;
+}
+
+int set_word(struct arguments *a, const struct option_use *use, struct rd_error *err)
+{
+	return options_add_word(a, use->arg, err);
+}
+
+/* The text lives as long as the program. */
+int set_filter_file(struct arguments *a, const struct option_use *use, struct rd_error *err)
+{
+	int fd = rd_open_input(use->arg, 0);
+	FILE *f = fd >= 0 ? fdopen(fd, "r") : NULL;
+	char *text = f ? calloc(1, FILTER_FILE_MAX) : NULL, *hash;
+	size_t n = text ? fread(text, 1, FILTER_FILE_MAX - 1, f) : 0;
+	int rc = 0;
+
+	if (!text || ferror(f))
+		rc = rd_fail(err, RD_CLASS_USAGE, errno, "name a file that has a filter expression",
+			"cannot read the filter in '%s'", use->arg);
+	else if (n == FILTER_FILE_MAX - 1)
+		rc = rd_fail(err, RD_CLASS_USAGE, 0, NULL,
+			"the filter in '%s' is longer than %d bytes", use->arg,
+			FILTER_FILE_MAX - 1);
+	if (f)
+		fclose(f);
+	/* Comments, as netsniff-ng and bpf files have them; no operator begins with '#'. */
+	while (rc == 0 && (hash = strchr(text, '#')))
+		memset(hash, ' ', strcspn(hash, "\n"));
+	a->filter_file = text;
+	a->o->session.filter.expression_file = use->arg;
+	return rc;
+}
+
+int set_snaplen(struct arguments *a, const struct option_use *use, struct rd_error *err)
+{
+	if (!isdigit((unsigned char)use->arg[0]) && strcmp(use->as, "-s") == 0)
+		return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
+			"-s: '%s' is not a number of bytes; ibdump's -s is called --silent here",
+			use->arg);
+	if (set_number(a, use, err) < 0)
+		return -1;
+	if (a->o->session.cut.snaplen == SNAPLEN_MAX)
+		a->o->session.cut.snaplen = 0;
+	return 0;
+}
+
+int set_decap(struct arguments *a, const struct option_use *use, struct rd_error *err)
+{
+	if (use->arg)
+		return set_choice(a, use, err);
+	a->o->session.decap = RD_DECAP_INNER;
+	return 0;
+}
+
+/* --- output ----------------------------------------------------------------------------- */
+
+int set_stripes(struct arguments *a, const struct option_use *use, struct rd_error *err)
+{
+	struct capture_options *o = a->o;
+	char *rest = strdup(use->arg), *dir; /* its parts live as long as the program */
+
+	if (!rest)
+		return rd_fail(err, RD_CLASS_USAGE, errno, NULL, "%s", use->as);
+	while ((dir = strsep(&rest, ","))) {
+		if (!dir[0])
+			return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
+				"%s: '%s' has a directory without a name", use->as, use->arg);
+		if (o->session.n_stripes == RD_STRIPES_MAX)
+			return rd_fail(err, RD_CLASS_USAGE, 0, NULL, "%s: more than %d directories",
+				use->as, RD_STRIPES_MAX);
+		o->stripe[o->session.n_stripes++] = dir;
+	}
+	return 0;
+}
+
+int set_file_size(struct arguments *a, const struct option_use *use, struct rd_error *err)
+{
+	a->by_size = true;
+	return set_size(a, use, err);
+}
+
+int set_file_seconds(struct arguments *a, const struct option_use *use, struct rd_error *err)
+{
+	a->o->session.rotation.timed = true;
+	return set_number(a, use, err);
+}
+
+int set_file_count(struct arguments *a, const struct option_use *use, struct rd_error *err)
+{
+	uint64_t n = 0;
+
+	if (rd_parse_u64(use->arg, use->min, use->max, &n))
+		return set_number(a, use, err);
+	a->files = (unsigned int)n;
+	return 0;
+}
+
+int set_update(struct arguments *a, const struct option_use *use, struct rd_error *err)
+{
+	if (rd_parse_u64(use->arg, use->min, use->max, &a->update_pid))
+		return set_number(a, use, err);
+	a->instead = INSTEAD_UPDATE;
+	return 0;
+}
+
+/* --- memory ----------------------------------------------------------------------------- */
+
+/* dumpcap's -b and ibdump's. */
+int set_burst_or_ring(struct arguments *a, const struct option_use *use, struct rd_error *err)
+{
+	if (strchr(use->arg, ':'))
+		return option_ring_buffer(a->o, use->arg, err);
+	if (set_number(a, use, NULL) == 0)
+		return 0;
+	return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
+		"%s: '%s' is not a whole number from %u to %u, the log2 of the number of buffers",
+		use->as, use->arg, (unsigned int)use->min, (unsigned int)use->max);
+}
+
+int set_buffer_size(struct arguments *a, const struct option_use *use, struct rd_error *err)
+{
+	if (!isdigit((unsigned char)use->arg[0]) && strcmp(use->as, "-p") == 0)
+		return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
+			"-p: '%s' is not a size; tcpdump's -p is called --no-promiscuous-mode here",
+			use->arg);
+	return set_size(a, use, err);
+}
+
+int set_mem_mode(struct arguments *a, const struct option_use *use, struct rd_error *err)
+{
+	a->o->session.hold = true;
+	a->o->session.when_full = RD_FULL_END;
+	return set_size(a, use, err);
+}
+
+/* --- messages --------------------------------------------------------------------------- */
+
+int set_bare_t(struct arguments *a, const struct option_use *use, struct rd_error *err)
+{
+	(void)use;
+	(void)err;
+	a->bare_t++;
+	return 0;
+}
+
+int set_link_style(struct arguments *a, const struct option_use *use, struct rd_error *err)
+{
+	(void)use;
+	(void)err;
+	a->o->line_style |= RD_LINE_LINK;
+	return 0;
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* `rdmadump record`: a flight recorder. */
+#include "cli/command.h"
+#include "../commands.h"
+#include "config.h"
+#include "record.h"
+#include <argp.h>
+#include <errno.h>
+#include <rdmadump/log.h>
+#include <rdmadump/program.h>
+#include <rdmadump/units.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#define MEMORY_MIN ((uint64_t)4 << 20)
+#define MEMORY_MAX ((uint64_t)1 << 40)
+#define SECOND	   1000000000U
+#define DAY_NS	   ((uint64_t)86400 * SECOND)
+
+/* --- options
+ * -------------------------------------------------------------------------------------- */
+
+static void set_time(struct argp_state *state, const struct rd_cli_option *row, char *arg, void *at)
+{
+	if (rd_parse_duration(arg, 0, DAY_NS, at))
+		rd_cli_usage_error(state->name,
+			"--%s: '%s' is not a time up to a day, like 500ms, 10s or 2m", row->name,
+			arg);
+}
+
+static void set_bytes(
+	struct argp_state *state, const struct rd_cli_option *row, char *arg, void *at)
+{
+	char from[RD_UNITS_LEN], to[RD_UNITS_LEN];
+
+	if (rd_parse_size(arg, row->min, row->max, at))
+		rd_cli_usage_error(state->name,
+			"--%s: '%s' is not a size from %s to %s, like 64Mi or 10G", row->name, arg,
+			rd_fmt_kib(from, row->min), rd_fmt_kib(to, row->max));
+}
+
+static void add_trigger(
+	struct argp_state *state, const struct rd_cli_option *row, char *arg, void *settings)
+{
+	struct record_settings *s = settings;
+
+	(void)row;
+	if (s->config.n_triggers == RD_TRIGGERS_MAX)
+		rd_cli_usage_error(state->name, "more than %d triggers", RD_TRIGGERS_MAX);
+	s->triggers[s->config.n_triggers++] = arg;
+}
+
+static void set_sniffer(
+	struct argp_state *state, const struct rd_cli_option *row, char *arg, void *session)
+{
+	(void)row;
+	if (!rd_cli_sniffer(session, arg))
+		rd_cli_usage_error(state->name, "--sniffer '%s': verbs, icmd or ibdump", arg);
+}
+
+#define FIELD(field) RD_CLI_FIELD(struct record_settings, field)
+
+static const struct rd_cli_option options[] = {
+	{"write", 'w', "FILE",
+		"Name of the files: number and time are added before the suffix (default "
+		"DEV.pcapng)",
+		rd_cli_text, FIELD(config.session.path)},
+	{"trigger", 0, "EXPR",
+		"What starts a file, besides SIGUSR1; may be repeated: nak[=CODE], rnr, "
+		"retransmission, gave-up, qp-error, cnp, cm-reject, icrc-error, each with >N/s, "
+		",qp=QP, ,host=ADDRESS; stall>TIME[,qp=QP][,host=ADDRESS]; "
+		"COUNTER[>N[/s]][,device=DEV]; port-down, fatal, gid-change, event=NAME; "
+		"kmsg=PATTERN; fifo=PATH",
+		.set = add_trigger},
+	{"trigger-explain", 0, NULL,
+		"Record nothing: print what each trigger means, and whether it can fire here",
+		rd_cli_flag, FIELD(explain)},
+	{"pre", 0, "TIME",
+		"Write frames from this long before a trigger: 500ms, 10s, 2m (default 10s)",
+		set_time, FIELD(config.pre_ns)},
+	{"post", 0, "TIME", "Write frames until this long after a trigger (default 5s)", set_time,
+		FIELD(config.post_ns)},
+	{"holdoff", 0, "TIME", "Ignore triggers for this long after the end of a file (default 0)",
+		set_time, FIELD(config.holdoff_ns)},
+	{"memory", 0, "SIZE", "Memory for frames, e.g. 512Mi (default 256Mi)", set_bytes,
+		FIELD(config.session.buffer), MEMORY_MIN, MEMORY_MAX},
+	{"max-dumps", 0, "N", "Stop after N files", rd_cli_number, FIELD(config.files), 1, 1000000},
+	{"max-disk", 0, "SIZE", "Stop before the frames of all files exceed SIZE, e.g. 10G",
+		set_bytes, FIELD(config.bytes), 1 << 20, (uint64_t)1 << 50},
+	{"zero-payload", 0, NULL,
+		"Keep whole frames, payload replaced with zeros (default: headers only)",
+		rd_cli_flag, FIELD(zero_payload)},
+	{"whole-frames", 0, NULL, "Keep whole frames with payload", rd_cli_flag,
+		FIELD(whole_frames)},
+	{"exec", 0, "COMMAND", "Run COMMAND FILE for each file after analysis", rd_cli_text,
+		FIELD(config.command)},
+	{"no-analysis", 0, NULL, "Do not write an analysis (.json, .html) beside each file",
+		rd_cli_flag, FIELD(no_analysis)},
+	{"textfile", 0, "FILE", "Write the recorder's state to FILE for Prometheus, every 10 s",
+		rd_cli_text, FIELD(config.textfile)},
+	{"user", 'Z', "USER",
+		"Become USER once the device is open; root keeps all privileges (default: the "
+		"caller of sudo)",
+		rd_cli_text, FIELD(config.session.user)},
+	{"ring", 'b', "N", "2^N receive buffers (default 14)", rd_cli_number,
+		FIELD(config.session.log2_buffers), 6, 20},
+	{"latency", 0, "MS",
+		"Let frames wait in the receive ring for up to MS milliseconds (default 5)",
+		rd_cli_number, FIELD(config.session.latency_ms), 0, 1000},
+	{"sniffer", 0, "verbs|icmd|ibdump",
+		"As of 'rdmadump capture'; icmd: on InfiniBand ports of ConnectX-4 and later, as "
+		"root",
+		set_sniffer, FIELD(config.session)},
+	{"force", 0, NULL,
+		"Start the sniffer in switchdev mode even before Linux 5.10; --sniffer icmd on an "
+		"Ethernet port",
+		rd_cli_flag, FIELD(config.session.force)},
+	{"all-qps", 0, NULL,
+		"List queue pairs and their owners even if the device has more than 4096",
+		rd_cli_flag, FIELD(config.session.all_qps)},
+	{"stop-on-pause", 0, NULL,
+		"Stop when the port begins to send pause frames or its PCIe writes stall, which "
+		"the recording's copies may cause",
+		rd_cli_flag, FIELD(config.session.stop_on_pause)},
+	{"autostop", 'a', "duration:SECONDS", "Stop after SECONDS", rd_cli_autostop,
+		FIELD(config.session.duration_s)},
+	{"json", 0, NULL, "Print the report as JSON on standard output", rd_cli_flag, FIELD(json)},
+	{"quiet", 'q', NULL, "Print only errors and warnings", rd_cli_flag, FIELD(quiet)},
+	{"debug", 'D', NULL, "Print more messages", rd_cli_more, FIELD(debug)}, {0}};
+
+static void check(struct argp_state *state, const struct record_settings *s)
+{
+	struct rd_error err;
+
+	if (s->whole_frames && s->zero_payload)
+		rd_cli_usage_error(state->name,
+			"--whole-frames keeps the payload that --zero-payload removes: "
+			"give one of them");
+	if (s->config.session.path &&
+		(!*s->config.session.path || strcmp(s->config.session.path, "-") == 0))
+		rd_cli_usage_error(state->name,
+			"-w '%s': every trigger begins a file of its own, so it cannot be standard "
+			"output: give a name, like /var/tmp/fault.pcapng",
+			s->config.session.path);
+	if (s->config.session.path && rd_compression_check(s->config.session.path, &err) < 0)
+		rd_cli_usage_error(state->name, "%s", err.text);
+	if (!s->config.pre_ns && !s->config.post_ns)
+		rd_cli_usage_error(state->name, "--pre 0 and --post 0: no frame would be written");
+}
+
+static error_t parse_other(int key, char *arg, struct argp_state *state)
+{
+	struct record_settings *s = state->input;
+
+	if (key == ARGP_KEY_END)
+		check(state, s);
+	if (key != ARGP_KEY_ARG)
+		return ARGP_ERR_UNKNOWN;
+	if (s->wanted.name)
+		rd_cli_usage_error(
+			state->name, "unexpected argument '%s': one port is recorded", arg);
+	s->wanted.name = arg;
+	return 0;
+}
+
+/* --- the run
+ * ---------------------------------------------------------------------------------------- */
+
+static void on_ready(void *ctx)
+{
+	const struct record_run *r = ctx;
+
+	if (!r->settings->quiet)
+		record_report_start(r);
+}
+
+static void on_ended(void *ctx)
+{
+	(void)ctx;
+	rd_cli_status(NULL);
+}
+
+static int progress_timer(const struct record_run *r)
+{
+	const struct itimerspec t = {.it_value.tv_sec = 1, .it_interval.tv_sec = 1};
+	int fd;
+
+	if (r->settings->quiet || !isatty(STDERR_FILENO))
+		return -1;
+	fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (fd >= 0)
+		timerfd_settime(fd, 0, &t, NULL);
+	return fd;
+}
+
+static void configure(struct record_run *r)
+{
+	struct record_settings *s = r->settings;
+	struct rd_recorder_config *c = &s->config;
+
+	r->watches[0] = (struct rd_watch){
+		signalfd(-1, &r->signals, SFD_CLOEXEC | SFD_NONBLOCK), record_signals_ready, r};
+	r->watches[1] = (struct rd_watch){progress_timer(r), record_report_progress, r};
+	/* ':' and '/' of a port or a path are not part of a name. */
+	snprintf(r->path, sizeof(r->path), "%.*s.pcapng",
+		s->wanted.name ? (int)strcspn(s->wanted.name, ":/") : 6,
+		s->wanted.name ? s->wanted.name : "record");
+	if (!c->session.path)
+		c->session.path = r->path;
+	c->session.wanted = &s->wanted;
+	c->session.n_wanted = s->wanted.name ? 1 : 0;
+	c->session.cut = (struct rd_cut){.headers_only = !s->whole_frames && !s->zero_payload,
+		.zero_payload = s->zero_payload,
+		.writable = true};
+	c->session.root_option = "-Z root";
+	c->session.is_ending = rd_cli_is_ending;
+	c->session.watches = r->watches;
+	c->session.n_watches = 2;
+	c->triggers = s->triggers;
+	c->program = s->no_analysis ? NULL : r->program;
+	c->notify = true;
+	c->ctx = r;
+	c->ready = on_ready;
+	c->ended = on_ended;
+	c->waiting = record_signals_waiting;
+	c->waiting_for_counters = record_signals_while_counters_settle;
+	c->waiting_for_gateway = record_signals_while_gateway_works;
+}
+
+static void explain(struct record_run *r)
+{
+	char *text;
+
+	for (unsigned int i = 0; (text = rd_recorder_explain(r->recorder, i)); i++) {
+		fputs(text, stdout);
+		free(text);
+	}
+}
+
+static int run(struct record_run *r, struct rd_error *err)
+{
+	if (!r->settings->no_analysis && rd_program_find(r->program, "rdmadump-analyze", err) < 0)
+		return -1;
+	if (rd_recorder_open(&r->recorder, &r->settings->config, err) < 0)
+		return -1;
+	if (r->settings->explain) {
+		explain(r);
+		rd_recorder_close(r->recorder);
+		return 0;
+	}
+	r->result = rd_session_result(rd_recorder_session(r->recorder));
+	rd_recorder_run(r->recorder);
+	if (r->result->ran)
+		record_report_end(r);
+	*err = r->result->error;
+	rd_recorder_close(r->recorder);
+	return err->class == RD_CLASS_NONE ? 0 : -1;
+}
+
+int rd_cmd_record(int argc, char **argv)
+{
+	static const struct argp argp = {.parser = parse_other,
+		.args_doc = "[DEV[:PORT]]",
+		.doc = "Keeps the newest frames of a port in memory, for days if needed. A trigger "
+		       "(a growing counter, a NAK, a signal) writes the frames before and after it "
+		       "to a file.\vExample: rdmadump record mlx5_0 -w /var/tmp/fault.pcapng "
+		       "--trigger 'out_of_buffer>100/s' --trigger nak"};
+	static struct record_settings settings = {
+		.config = {.pre_ns = 10 * (uint64_t)SECOND,
+			.post_ns = 5 * (uint64_t)SECOND,
+			.session = {.log2_buffers = RD_LOG2_BUFFERS,
+				.latency_ms = RD_LATENCY_MS,
+				.buffer = (uint64_t)256 << 20}}};
+	static struct record_run r = {.settings = &settings};
+	struct rd_error err = {0};
+	int rc;
+
+	if (rd_cli_read(options, &argp, argc, argv, &settings))
+		return RD_CLASS_USAGE;
+	rd_cli_log(settings.debug ? RD_LOG_DEBUG : settings.quiet ? RD_LOG_WARNING : RD_LOG_INFO);
+	record_signals_block(&r);
+	configure(&r);
+	rc = run(&r, &err);
+	for (unsigned int i = 0; i < 2; i++)
+		if (r.watches[i].fd >= 0)
+			close(r.watches[i].fd);
+	return rc == 0 ? 0 : rd_cli_fail(&err);
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* One run of the capture command: options become a session's configuration, and prints what the
+ * session reports by callbacks. */
+#include "capture.h"
+#include "cli/cli.h"
+#include "config.h"
+#include <errno.h>
+#include <rdmadump/packet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#define PROGRESS_SECONDS 1
+
+/* --- what the session calls back --------------------------------------------------------- */
+
+static bool on_progress(void *ctx, int fd)
+{
+	struct capture_run *r = ctx;
+	uint64_t ticks;
+	char line[160];
+
+	if (read(fd, &ticks, sizeof(ticks)) != sizeof(ticks))
+		return false;
+	report_progress(r, false, line, sizeof(line));
+	rd_cli_status(line);
+	return false;
+}
+
+static int progress_timer(const struct capture_run *r)
+{
+	const struct itimerspec t = {
+		.it_value.tv_sec = PROGRESS_SECONDS, .it_interval.tv_sec = PROGRESS_SECONDS};
+	int fd;
+
+	if (!(r->opt->session.path || r->live) || r->opt->quiet || !isatty(STDERR_FILENO))
+		return -1;
+	fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (fd >= 0)
+		timerfd_settime(fd, 0, &t, NULL);
+	return fd;
+}
+
+static void on_ready(void *ctx)
+{
+	struct capture_run *r = ctx;
+
+	r->watches[0] = (struct rd_watch){
+		signalfd(-1, &r->signals, SFD_CLOEXEC | SFD_NONBLOCK), signals_ready, r};
+	r->watches[1] = (struct rd_watch){progress_timer(r), on_progress, r};
+	if (r->live)
+		live_start(r->live);
+	if (!r->opt->quiet)
+		report_start(r);
+}
+
+static void print_frames(struct capture_run *r, const struct rd_source *source,
+	const struct rd_frame *frames, unsigned int n)
+{
+	FILE *out = capture_to_pipe(r->opt) ? stderr : stdout;
+
+	rd_cli_status(NULL);
+	for (unsigned int i = 0; i < n; i++)
+		frame_line_put(out, &r->lines, &frames[i], source->iface.link, r->opt->line_style);
+	if (fflush(out) && out == stdout) {
+		r->broken_pipe = errno == EPIPE;
+		raise(SIGTERM);
+	}
+}
+
+static void on_frames(
+	void *ctx, const struct rd_source *source, const struct rd_frame *frames, unsigned int n)
+{
+	struct capture_run *r = ctx;
+
+	if (r->live)
+		live_see(r->live, frames, n);
+	if (r->opt->print)
+		print_frames(r, source, frames, n);
+}
+
+static void on_ended(void *ctx)
+{
+	struct capture_run *r = ctx;
+
+	rd_cli_status(NULL);
+	for (unsigned int i = 0; i < 2; i++)
+		if (r->watches[i].fd >= 0)
+			close(r->watches[i].fd);
+	if (r->live)
+		live_stop(r->live);
+}
+
+/* --- from options to a configuration ----------------------------------------------------- */
+
+static void configure(struct capture_run *r)
+{
+	const struct capture_options *o = r->opt;
+
+	r->config = o->session;
+	r->config.wanted = o->wanted;
+	r->config.stripes = o->stripe;
+	r->config.root_option = r->style ? NULL : "-Z root";
+	r->config.ctx = r;
+	r->config.ready = on_ready;
+	r->config.frames = o->print || o->analyze ? on_frames : NULL;
+	r->config.ended = on_ended;
+	r->config.waiting = signals_while_waiting;
+	r->config.waiting_for_counters = signals_while_counters_settle;
+	r->config.is_ending = rd_cli_is_ending;
+	r->config.waiting_for_gateway = signals_while_gateway_works;
+	r->config.waiting_for_reader = signals_while_fifo_waits;
+	r->config.watches = r->watches;
+	r->config.n_watches = 2;
+}
+
+/* --- the run ------------------------------------------------------------------------------ */
+
+static int explain_filter(const struct capture_run *r)
+{
+	struct rd_filter *filter = rd_session_filter(r->session);
+	char *text = filter ? rd_filter_explain(filter) : NULL;
+
+	printf("%s", text ? text : "every frame\n");
+	free(text);
+	return 0;
+}
+
+static int run_session(struct capture_run *r, struct rd_error *err)
+{
+	if (r->opt->filter_explain)
+		return explain_filter(r);
+	if ((r->style && r->style->set_format(r, err) < 0) ||
+		(r->opt->analyze && live_open(r, err) < 0))
+		return -1;
+	r->result = rd_session_result(r->session);
+	rd_session_run(r->session);
+	r->broken_pipe |= r->result->broken_pipe;
+	if (r->result->ran)
+		report_end(r);
+	*err = r->result->error;
+	return err->class == RD_CLASS_NONE ? 0 : -1;
+}
+
+static int open_and_run(struct capture_run *r, struct rd_error *err)
+{
+	int rc;
+
+	configure(r);
+	if (rd_session_open(&r->session, &r->config, err) < 0)
+		return -1;
+	/* Opening a file may wait for the other end of a pipe: Ctrl-C must end that. */
+	if (r->opt->session.read)
+		signals_block(r);
+	rc = run_session(r, err);
+	live_close(r->live);
+	rd_session_close(r->session);
+	return rc;
+}
+
+int capture_run(struct capture_run *r)
+{
+	struct rd_error err = {0};
+	int rc;
+
+	/* Before any thread exists, so that every thread blocks them. SIGUSR1 and SIGUSR2 are
+	 * blocked already. */
+	if (!r->opt->session.read)
+		signals_block(r);
+	rc = r->opt->list_stamps ? timestamps_list(r->opt, &err) : open_and_run(r, &err);
+	if (rc == 0)
+		return 0;
+	return r->style ? r->style->fail(&err) : rd_cli_fail(&err);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* rdmadump --version: version, libraries, features. */
+#include "version.h"
+#include "commands.h"
+#include "config.h"
+#include <argp.h>
+#include <jansson.h>
+#ifdef HAVE_LIBNL
+#include <netlink/version.h>
+#endif
+#include <pcap/pcap.h>
+#include <rdmadump/archive.h>
+#include <rdmadump/qp_event.h>
+#include <rdmadump/sink.h>
+#include <stdio.h>
+
+/*
+ * The libraries of rdma-core: version 1.14.44.0 is 1.14 of rdma-core 44.0. Written as four numbers
+ * it would be taken for an address when a bundle is redacted. "Built with": they do not report
+ * their version at run time.
+ */
+static void put_rdma_core(const char *library, const char *version)
+{
+	int own = 0;
+
+	sscanf(version, "%*u.%*u%n", &own);
+	if (own && version[own] == '.')
+		printf("  %s %.*s: built with rdma-core %s\n", library, own, version,
+			version + own + 1);
+	else
+		printf("  %s: built with %s\n", library, version);
+}
+
+void rd_cli_version(void)
+{
+	printf("rdmadump %s (%s)\n", PACKAGE_VERSION, RD_GIT_DESCRIPTION);
+	printf("  %s\n", pcap_lib_version());
+	put_rdma_core("libibverbs", LIBIBVERBS_VERSION);
+	put_rdma_core("libmlx5", LIBMLX5_VERSION);
+	printf("  jansson %s\n", jansson_version_str());
+#ifdef HAVE_LIBNL
+	printf("  %s: RDMA netlink\n", LIBNL_STRING);
+#else
+	printf("  without libnl: no RDMA netlink\n");
+#endif
+	if (*rd_qp_events_library())
+		printf("  %s: owners of short-lived QPs\n", rd_qp_events_library());
+	else
+		printf("  without libbpf: owners of short-lived QPs may be missed\n");
+	printf("  %s\n", rd_archive_library());
+	printf("features: capture by verbs (Ethernet, InfiniBand) and on netdevs; pcapng, pcap, "
+	       "ERF; compression %s; writing %s\n",
+		rd_compressions(), rd_write_modes());
+}

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* `rdmadump selftest`: runs the probes of a device, or shows a result. */
+#include "cli/command.h"
+#include "cli/cli.h"
+#include "cli/parse.h"
+#include "command.h"
+#include "config.h"
+#include <argp.h>
+#include <errno.h>
+#include <rdmadump/log.h>
+#include <rdmadump/session.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PROBES_MAX 64
+
+struct settings {
+	const char *device, *output, *show;
+	const struct rd_probe *probe[PROBES_MAX + 1];
+	unsigned int n_probes;
+	uint64_t vlan;
+	bool json, dry_run, long_run, hash, hold, icmd;
+};
+
+enum {
+	OPT_JSON = 0x100,
+	OPT_LONG,
+	OPT_DRY_RUN,
+	OPT_HASH,
+	OPT_SNIFFER,
+	OPT_VLAN,
+	OPT_PROBE,
+	OPT_OUTPUT,
+	OPT_SHOW,
+	OPT_HOLD
+};
+
+static const struct argp_option options[] = {
+	{"dry-run", OPT_DRY_RUN, NULL, 0,
+		"Change nothing: print what each probe would create, and how long it may take", 0},
+	{"probe", OPT_PROBE, "PROBE", 0, "Run only this probe; may be given several times", 0},
+	{"long", OPT_LONG, NULL, 0, "Measure clock drift for 30 seconds", 0},
+	{"hash-addresses", OPT_HASH, NULL, 0,
+		"Replace addresses and host names with random ones, and payload with zeros", 0},
+	{"sniffer", OPT_SNIFFER, "icmd", 0,
+		"Test the sniffer that captures with --sniffer icmd use, through the firmware's "
+		"command gateway; requires root",
+		0},
+	{"vlan", OPT_VLAN, "VID", 0,
+		"Send tagged frames in this VLAN (default: 0, priority tags only)", 0},
+	{"output", OPT_OUTPUT, "DIR", 0, "Write the result to DIR", 0},
+	{"json", OPT_JSON, NULL, 0, "Print JSON", 0},
+	{"show", OPT_SHOW, "FILE", 0, "Print the table of a result", 0},
+	{"hold", OPT_HOLD, NULL, OPTION_HIDDEN, "", 0}, {0}};
+
+static void add_probe(struct settings *s, const char *name, struct argp_state *state)
+{
+	const struct rd_probe *probe = rd_probe_find(name);
+
+	if (!probe)
+		rd_cli_usage_error(
+			state->name, "--probe '%s': no such probe; --dry-run lists them", name);
+	if (probe && s->n_probes < PROBES_MAX)
+		s->probe[s->n_probes++] = probe;
+}
+
+static error_t parse_argument(struct settings *s, const char *arg, struct argp_state *state)
+{
+	if (s->device)
+		rd_cli_usage_error(
+			state->name, "unexpected argument '%s': selftest takes one device", arg);
+	s->device = arg;
+	return 0;
+}
+
+static void set_sniffer(struct settings *s, const char *name, struct argp_state *state)
+{
+	if (strcmp(name, "icmd") != 0)
+		rd_cli_usage_error(
+			state->name, "--sniffer '%s': selftest supports icmd only", name);
+	s->icmd = true;
+}
+
+static void check(const struct settings *s, struct argp_state *state)
+{
+	if (s->show && s->device)
+		rd_cli_usage_error(state->name, "--show '%s' takes no device", s->show);
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct settings *s = state->input;
+
+	switch (key) {
+	case OPT_JSON:
+		s->json = true;
+		return 0;
+	case OPT_DRY_RUN:
+		s->dry_run = true;
+		return 0;
+	case OPT_LONG:
+		s->long_run = true;
+		return 0;
+	case OPT_SNIFFER:
+		set_sniffer(s, arg, state);
+		return 0;
+	case OPT_VLAN:
+		parse_number(state, "--vlan", arg, 0, 4094, &s->vlan);
+		return 0;
+	case OPT_HASH:
+		s->hash = true;
+		return 0;
+	case OPT_PROBE:
+		add_probe(s, arg, state);
+		return 0;
+	case OPT_OUTPUT:
+		s->output = arg;
+		return 0;
+	case OPT_SHOW:
+		s->show = arg;
+		return 0;
+	case OPT_HOLD:
+		s->hold = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		return parse_argument(s, arg, state);
+	case ARGP_KEY_END:
+		check(s, state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* --- results that exist ------------------------------------------------------------------- */
+
+static int put_json(const json_t *value, struct rd_error *err)
+{
+	errno = 0;
+	if (!value || json_dumpf(value, stdout, JSON_INDENT(1)) || putchar('\n') == EOF)
+		return rd_cli_stdout_failed(errno ? errno : ENOMEM, err);
+	return 0;
+}
+
+/* The first error of standard output, which the stream does not keep. */
+static int output_errno;
+
+static void flush_output(void)
+{
+	errno = 0;
+	if (fflush(stdout) && !output_errno)
+		output_errno = errno;
+}
+
+static int end_output(struct rd_error *err)
+{
+	flush_output();
+	if (output_errno || ferror(stdout))
+		return rd_cli_stdout_failed(output_errno, err);
+	return 0;
+}
+
+static int show(const struct settings *s, struct rd_error *err)
+{
+	json_t *document;
+	int rc = 0;
+
+	if (rd_selftest_load(&document, s->show, err) < 0)
+		return -1;
+	if (s->json)
+		rc = put_json(document, err);
+	else
+		selftest_print_document(document);
+	json_decref(document);
+	return rc ? rc : end_output(err);
+}
+
+static int plan(
+	const struct settings *s, const struct rd_selftest_config *config, struct rd_error *err)
+{
+	json_t *list;
+	int rc = 0;
+
+	if (s->json) {
+		list = selftest_plan_json(config);
+		rc = put_json(list, err);
+		json_decref(list);
+	} else {
+		selftest_print_plan(config);
+	}
+	return rc ? rc : end_output(err);
+}
+
+/* --- a run -------------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t stop;
+
+static void on_signal(int number)
+{
+	(void)number;
+	stop = 1;
+}
+
+static void on_began(void *ctx, const struct rd_probe *probe)
+{
+	char line[128];
+
+	(void)ctx;
+	if (!isatty(STDERR_FILENO))
+		return;
+	snprintf(line, sizeof(line), "%s: %s (at most %u s)", probe->name, probe->question,
+		rd_probe_limit(probe));
+	rd_cli_status(line);
+}
+
+static void on_ended(void *ctx, const json_t *result)
+{
+	const struct settings *s = ctx;
+
+	if (isatty(STDERR_FILENO))
+		rd_cli_status(NULL);
+	if (!s->json)
+		selftest_print_probe(result);
+	flush_output();
+}
+
+static int status_of(const json_t *document)
+{
+	const char *ended = json_string_value(json_object_get(document, "ended"));
+
+	return strcmp(ended, "complete") ? RD_CLASS_PARTIAL : RD_CLASS_NONE;
+}
+
+/* Returns the exit status. */
+static int run(const struct settings *s, struct rd_selftest_config *config)
+{
+	char path[PATH_MAX];
+	struct rd_error err, later;
+	json_t *document;
+	int rc, status, printed = 0;
+
+	/* A second one ends the program at once. */
+	rd_cli_catch_ending(on_signal, (int)SA_RESETHAND);
+	if (!s->json) {
+		selftest_print_effects();
+		selftest_print_heading();
+	}
+	flush_output();
+	rc = rd_selftest_run(config, &document, path, &err);
+	if (!document)
+		return rd_cli_fail(&err);
+	status = status_of(document);
+	if (s->json)
+		printed = put_json(document, &later);
+	else
+		selftest_print_end(document);
+	json_decref(document);
+	if (rc < 0) {
+		char line[PATH_MAX + 64];
+
+		fflush(stdout);
+		snprintf(line, sizeof(line), "the partial result is in %s", path);
+		status = rd_cli_fail(&err);
+		rd_cli_say("rdmadump: ", line);
+		return status;
+	}
+	rd_log(RD_LOG_INFO, "the result is in %s", path);
+	rc = printed < 0 || end_output(&later) < 0 ? rd_cli_fail(&later) : RD_CLASS_NONE;
+	return rc ? rc : status;
+}
+
+static int with_port(const struct settings *s, const struct rd_devices *devices)
+{
+	const struct rd_wanted_port wanted = {.name = s->device};
+	char place[RD_NAME_MAX + 16];
+	const char *const flow_holder[] = {"rdmadump-selftest", "--hold", place, NULL};
+	const char *const icmd_holder[] = {
+		"rdmadump-selftest", "--hold", "--sniffer", "icmd", place, NULL};
+	struct rd_selftest_config config = {.directory = s->output,
+		.probes = s->n_probes ? s->probe
+			  : s->icmd   ? rd_probes_of_icmd
+				      : NULL,
+		.vlan = (unsigned short)s->vlan,
+		.icmd = s->icmd,
+		.long_run = s->long_run,
+		.hash_addresses = s->hash,
+		.holder = s->icmd ? icmd_holder : flow_holder,
+		.stop = &stop,
+		.ctx = (void *)(uintptr_t)s,
+		.began = on_began,
+		.ended = on_ended};
+	struct rd_error err;
+
+	if (rd_wanted_port_find(devices, &wanted, &config.device, &config.port, &err) < 0)
+		return rd_cli_fail(&err);
+	snprintf(place, sizeof(place), "%s:%u", config.device->name, config.port->num);
+	if (s->hold) {
+		int (*hold)(const struct rd_device *, const struct rd_port *, int, int,
+			struct rd_error *) = s->icmd ? rd_selftest_hold_icmd : rd_selftest_hold;
+
+		if (hold(config.device, config.port, STDIN_FILENO, STDOUT_FILENO, &err) < 0)
+			return rd_cli_fail(&err);
+		return RD_CLASS_NONE;
+	}
+	if (!s->dry_run)
+		return run(s, &config);
+	return plan(s, &config, &err) < 0 ? rd_cli_fail(&err) : RD_CLASS_NONE;
+}
+
+static int with_device(const struct settings *s)
+{
+	struct rd_devices devices;
+	struct rd_error err;
+	int status;
+
+	if (rd_devices_load(&devices, "", &err) < 0)
+		return rd_cli_fail(&err);
+	status = with_port(s, &devices);
+	rd_devices_free(&devices);
+	return status;
+}
+
+int rd_cmd_selftest(int argc, char **argv)
+{
+	static const struct argp argp = {.options = options,
+		.parser = parse_option,
+		.args_doc = "[DEV[:PORT]]\n--show FILE",
+		.doc = "Tests whether a device can be captured, and how well. Creates only objects "
+		       "of its own, and prints the result of each probe and what it means for "
+		       "captures. Writes all details to an archive, selftest-HOST-DEV.tar.zst."};
+	struct settings s = {0};
+	struct rd_error err;
+
+	if (rd_cli_parse(&argp, argc, argv, 0, &s))
+		return RD_CLASS_USAGE;
+	rd_cli_log(RD_LOG_INFO);
+	if (s.show)
+		return show(&s, &err) < 0 ? rd_cli_fail(&err) : RD_CLASS_NONE;
+	return with_device(&s);
+}

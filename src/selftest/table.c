@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Prints plans and results as tables of 80 columns. */
+#include "command.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COLUMNS	     80
+#define WIDTH_PROBE  12
+#define WIDTH_RESULT 7
+#define WIDTH_VALUE  19
+#define GAP	     2
+#define TEXT_AT	     (WIDTH_PROBE + WIDTH_RESULT + WIDTH_VALUE + 3 * GAP)
+#define TEXT_WIDTH   (COLUMNS - TEXT_AT)
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
+/* The bytes of `text` that go into one line of `width` columns. */
+static size_t line_length(const char *text, size_t width)
+{
+	size_t n = strlen(text), k = width;
+
+	if (n <= width)
+		return n;
+	while (k && text[k] != ' ')
+		k--;
+	return k ? k : width;
+}
+
+/* Prints text in lines of `width` columns, each but the first one indented. */
+static void put_wrapped(const char *text, size_t indent, size_t width)
+{
+	for (bool first = true; *text || first; first = false) {
+		size_t n = line_length(text, width);
+
+		if (!first)
+			printf("%*s", (int)indent, "");
+		printf("%.*s\n", (int)n, text);
+		text += n;
+		while (*text == ' ')
+			text++;
+	}
+}
+
+static void put_row(const char *probe, const char *result, const char *value, const char *text)
+{
+	printf("%-*s%*s%-*s%*s", WIDTH_PROBE, probe, GAP, "", WIDTH_RESULT, result, GAP, "");
+	if (strlen(value) > WIDTH_VALUE) {
+		printf("%s\n%*s", value, TEXT_AT, "");
+	} else {
+		printf("%-*s%*s", WIDTH_VALUE, value, GAP, "");
+	}
+	put_wrapped(text, TEXT_AT, TEXT_WIDTH);
+}
+
+void selftest_print_effects(void)
+{
+	put_wrapped("The sniffer's copies double what the port writes over PCIe. Where PCIe "
+		    "stalls, the port may send pause frames (tx_prioN_pause), which slow down "
+		    "other hosts. Counters that the test moves: those of frames and bytes, "
+		    "out_of_buffer, rx_out_of_buffer, local_ack_timeout_err, "
+		    "req_transport_retries_exceeded, resp_local_length_error, req_cqe_error, "
+		    "resp_cqe_error and those of flushed entries.",
+		0, COLUMNS);
+}
+
+void selftest_print_heading(void)
+{
+	put_row("PROBE", "RESULT", "VALUE", "WHAT IT MEANS FOR CAPTURES");
+}
+
+void selftest_print_probe(const json_t *probe)
+{
+	const json_t *found = json_object_get(probe, "found"), *one;
+	const char *reason = text_of(probe, "reason");
+	bool first = true;
+	size_t i;
+
+	if (*reason) {
+		put_row(text_of(probe, "name"), text_of(probe, "outcome"), text_of(probe, "value"),
+			reason);
+		first = false;
+	}
+	json_array_foreach (found, i, one) {
+		put_row(first ? text_of(probe, "name") : "", first ? text_of(probe, "outcome") : "",
+			first ? text_of(probe, "value") : "", text_of(one, "meaning"));
+		first = false;
+	}
+	if (first)
+		put_row(text_of(probe, "name"), text_of(probe, "outcome"), text_of(probe, "value"),
+			text_of(probe, "meaning"));
+}
+
+void selftest_print_end(const json_t *document)
+{
+	static const struct {
+		const char *ended, *text;
+	} rows[] = {{"complete", NULL},
+		{"required_probe", "Ended early: without this probe no other one makes sense."},
+		{"removed", "Ended early: the device was removed, or has failed fatally."},
+		{"interrupted", "Interrupted: not all probes were run."},
+		{"time_limit", "Ended early: the limit of time for all probes is over."},
+		{"unfinished", "Unfinished: the program was ended before all probes were run."}};
+	const char *ended = text_of(document, "ended");
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		if (rows[i].text && strcmp(rows[i].ended, ended) == 0)
+			puts(rows[i].text);
+}
+
+void selftest_print_document(const json_t *document)
+{
+	const json_t *probe;
+	size_t i;
+
+	printf("%s port %lld on %s, by %s\n", text_of(document, "device"),
+		(long long)json_integer_value(json_object_get(document, "port")),
+		text_of(document, "host"), text_of(document, "program"));
+	selftest_print_heading();
+	json_array_foreach (json_object_get(document, "probes"), i, probe) {
+		selftest_print_probe(probe);
+	}
+	selftest_print_end(document);
+}
+
+/* --- the plan ----------------------------------------------------------------------------- */
+
+/* The reason why the probe would be skipped; NULL: it would run. */
+static const char *skipped(const struct rd_selftest_config *c, const struct rd_probe *probe)
+{
+	if (probe->needs & RD_PROBE_ICMD && !c->icmd)
+		return "skipped without --sniffer icmd";
+	return NULL;
+}
+
+void selftest_print_plan(const struct rd_selftest_config *c)
+{
+	const struct rd_probe *const *probe = c->probes ? c->probes : rd_probes;
+
+	printf("%s port %u: nothing is done, the device is not opened.\n", c->device->name,
+		c->port->num);
+	printf("%-*s%8s %7s  %s\n", WIDTH_PROBE, "PROBE", "AT MOST", "FRAMES", "OBJECTS");
+	for (; *probe; probe++) {
+		const char *why = skipped(c, *probe);
+		char limit[16];
+
+		snprintf(limit, sizeof(limit), "%u s", rd_probe_limit(*probe));
+		printf("%-*s%8s %7u  ", WIDTH_PROBE, (*probe)->name, limit, (*probe)->frames);
+		put_wrapped(why			 ? why
+			    : *(*probe)->objects ? (*probe)->objects
+						 : "none",
+			WIDTH_PROBE + 18, COLUMNS - WIDTH_PROBE - 18);
+		printf("%*s", WIDTH_PROBE + 18, "");
+		put_wrapped((*probe)->question, WIDTH_PROBE + 18, COLUMNS - WIDTH_PROBE - 18);
+	}
+	selftest_print_effects();
+}
+
+json_t *selftest_plan_json(const struct rd_selftest_config *c)
+{
+	const struct rd_probe *const *probe = c->probes ? c->probes : rd_probes;
+	json_t *list = json_array();
+
+	for (; *probe; probe++)
+		json_array_append_new(
+			list, json_pack("{s:s, s:s, s:s, s:i, s:i, s:s?}", "name", (*probe)->name,
+				      "question", (*probe)->question, "objects", (*probe)->objects,
+				      "frames", (int)(*probe)->frames, "limit_s",
+				      (int)rd_probe_limit(*probe), "skipped", skipped(c, *probe)));
+	return list;
+}
