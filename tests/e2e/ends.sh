@@ -120,6 +120,21 @@ is "one capture is cut short" "$?" 4
 jq -e '(.ends.outside > 0) and ([.ends.paths[].qps[].lost.count] | add) <= 52' "$tmp/cut.json" >/dev/null
 ok "... what it does not hold was not lost" "$tmp/log"
 
+# A third of the frames is absent at one end: who sends is known as before, and no more is lost
+thinned() { # END OTHER
+	zstd -dcq "$TEST_DATA/roce/57_router_loss/$1.pcap.zst" >"$tmp/whole.pcap"
+	# shellcheck disable=SC2046 # numbers
+	editcap -F nsecpcap "$tmp/whole.pcap" "$tmp/thin.pcap" $(seq 2 3 1500) >"$tmp/log" 2>&1
+	analyze --json "$tmp/thin.pcap" "$TEST_DATA/roce/57_router_loss/$2.pcap.zst" 2>"$tmp/log" | jq -c '.ends | [
+		([.paths[] | [.from, .sender_known, (.sender == "a") == ("'"$1"'" == "a")]] | sort), ([.paths[].qps[].lost.count] | add) <= 52,
+		([.paths[].qps[].missed.count] | add) > 0]'
+}
+for ends in "a b" "b a"; do
+	# shellcheck disable=SC2086 # two words
+	is "a third of the frames of ${ends%% *} is absent: the same senders, and no more is lost" "$(thinned $ends)" \
+		'[[["10.77.1.1",true,true],["10.77.2.2",true,false]],true,true]'
+done
+
 # A capture that lacks frames, and nothing else is wrong: the verdict names that capture
 zstd -dcq "$TEST_DATA"/roce/02_rc_write/b.pcap.zst >"$tmp/whole.pcap"
 editcap -F nsecpcap "$tmp/whole.pcap" "$tmp/lacks.pcap" 100 200 300 >"$tmp/log" 2>&1
