@@ -140,6 +140,22 @@ void rd_ends_report_free(struct rd_ends_report *r);
 bool rd_ends_has_both_ways(const struct rd_ends_report *r);
 
 /*
+ * Whether two files are captures of the same traffic: the first packets of one (`of`), which is
+ * read first, are searched in the other. `any`: one packet is enough. NULL if out of memory.
+ */
+struct rd_ends_search;
+struct rd_ends_search *rd_ends_search_open(enum rd_tap of, bool any);
+/* False: the rest of the file need not be read. */
+bool rd_ends_search_frame(struct rd_ends_search *s, enum rd_tap file, enum rd_link link,
+	const struct rd_frame *frame);
+/* Whether both files have to be read once more, without the ICRCs that some frames lack. */
+bool rd_ends_search_again(struct rd_ends_search *s);
+/* True: they are, and the offset is the median of the packets found, B's clock minus A's. */
+bool rd_ends_search_result(
+	struct rd_ends_search *s, uint64_t first_ns[RD_TAPS], int64_t *offset_ns);
+void rd_ends_search_close(struct rd_ends_search *s);
+
+/*
  * A hash that identifies a packet at both ends; 0: not RoCE or InfiniBand. Without its ICRC, a
  * packet of the next round of PSNs is the same.
  */

@@ -11,57 +11,14 @@
 
 /* --- detection -------------------------------------------------------------------------------- */
 
-#define SAMPLE 4096	    /* first packets of a file, which are searched in the other */
-#define SLOTS  16384	    /* slots of the hash table; a power of two */
-#define PARTLY (4 * SAMPLE) /* packets of each of many files that are read */
-#define COMMON_PART                                                                                \
-	10 /* one of this many must be found; a later part of the same capture may repeat a few */
+#define PARTLY 16384 /* packets of each of many files that are read */
 
-struct sample {
-	bool with_icrc;
-	bool any;	   /* one packet is enough */
-	bool bare;	   /* some packets have no ICRC */
-	unsigned int most; /* packets to read of a file */
-	struct {
-		uint64_t first, last;
-	} ns[RD_TAPS]; /* times of the first and last frame read from each file */
-	unsigned int n, found;
-	int64_t offset_ns[SAMPLE]; /* of those found: the time in the sample minus that in the other
-				     file */
-	struct {
-		uint64_t identity, ns;
-		bool found;
-	} slot[SLOTS];
-};
-
-/* Called for each packet of a file; false: stop. */
-typedef bool seen_fn(struct sample *s, uint64_t identity, const struct rd_frame *frame);
-
-static uint64_t identify(
-	struct sample *s, enum rd_tap file, struct rd_source *source, const struct rd_frame *frame)
-{
-	const enum rd_link link = rd_source_iface(source, frame)->link;
-	const uint64_t bare = rd_ends_identity(link, frame, false);
-	const uint64_t whole = s->with_icrc ? rd_ends_identity(link, frame, true) : 0;
-	/* A file may have the ICRC of its short packets only: these tell as much as any. */
-	const bool cut = s->with_icrc && whole == bare;
-	const uint64_t identity = cut ? 0 : s->with_icrc ? whole : bare;
-
-	s->bare |= bare && cut;
-	if (!s->ns[file].first)
-		s->ns[file].first = s->ns[file].last = frame->ts_ns;
-	if ((int64_t)frame->ts_ns > (int64_t)s->ns[file].last)
-		s->ns[file].last = frame->ts_ns;
-	return identity;
-}
-
-static int walk(
-	const char *path, enum rd_tap file, seen_fn *seen, struct sample *s, struct rd_error *err)
+static int walk(const char *path, enum rd_tap file, unsigned int left,
+	struct rd_ends_search *search, struct rd_error *err)
 {
 	const struct rd_file_config config = {.path = path, .all_links = true};
 	struct rd_frame frames[RD_BATCH];
 	struct rd_source *source;
-	unsigned int left = s->most;
 	bool more = true;
 	int n = 0;
 
@@ -71,7 +28,9 @@ static int walk(
 		more = false;
 	while (more && (n = source->ops->receive(source, frames, RD_BATCH, err)) >= 0) {
 		for (int i = 0; i < n && more; i++)
-			more = left-- && seen(s, identify(s, file, source, &frames[i]), &frames[i]);
+			more = left-- &&
+			       rd_ends_search_frame(search, file,
+				       rd_source_iface(source, &frames[i])->link, &frames[i]);
 		if (n)
 			source->ops->release(source);
 	}
@@ -79,100 +38,23 @@ static int walk(
 	return 0; /* damage is reported by the analysis that follows */
 }
 
-static bool sample_add(struct sample *s, uint64_t identity, const struct rd_frame *frame)
-{
-	size_t i = (size_t)(identity & (SLOTS - 1));
-
-	if (!identity || s->n == SAMPLE)
-		return true;
-	while (s->slot[i].identity && s->slot[i].identity != identity)
-		i = (i + 1) & (SLOTS - 1);
-	if (!s->slot[i].identity) {
-		s->slot[i].identity = identity;
-		s->slot[i].ns = frame->ts_ns;
-		s->n++;
-	}
-	return s->n < SAMPLE || !s->with_icrc;
-}
-
-static bool is_common(const struct sample *s)
-{
-	return s->any ? s->found > 0 : s->n && s->found * COMMON_PART >= s->n;
-}
-
-static bool search_see(struct sample *s, uint64_t identity, const struct rd_frame *frame)
-{
-	size_t i = (size_t)(identity & (SLOTS - 1));
-
-	if (!identity)
-		return true;
-	while (s->slot[i].identity && s->slot[i].identity != identity)
-		i = (i + 1) & (SLOTS - 1);
-	if (!s->slot[i].identity || s->slot[i].found)
-		return true;
-	s->slot[i].found = true;
-	s->offset_ns[s->found++] = rd_ends_time(s->slot[i].ns, frame->ts_ns, 0);
-	return !is_common(s) || !s->with_icrc;
-}
-
-/*
- * Searches for the first packets of files[of] in the other file. Without ICRCs, the next part of
- * the same capture may repeat the PSNs: only captures taken at the same time are two ends.
- */
-static int look_by(const struct analyze_settings *s, enum rd_tap of, struct sample *sample,
-	struct rd_error *err)
-{
-	if (walk(s->files[of], of, sample_add, sample, err) < 0 ||
-		walk(s->files[!of], !of, search_see, sample, err) < 0)
-		return -1;
-	if (!is_common(sample))
-		return 0;
-	return sample->with_icrc || s->ends == WHEN_ALWAYS ||
-	       (rd_ends_time(sample->ns[of].first, sample->ns[!of].last, 0) < 0 &&
-		       rd_ends_time(sample->ns[!of].first, sample->ns[of].last, 0) < 0);
-}
-
-static int by_value(const void *x, const void *y)
-{
-	const int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
-
-	return a < b ? -1 : a > b;
-}
-
-/*
- * The median: a file that begins after the first transmission of a packet has its retransmission
- * first, far from the one that the other file has first.
- */
-static int64_t usual_offset(struct sample *s)
-{
-	if (!s->found)
-		return 0;
-	qsort(s->offset_ns, s->found, sizeof(*s->offset_ns), by_value);
-	return s->offset_ns[s->found / 2];
-}
-
+/* Searches for the first packets of files[of] in the other file, of which `most` are read. */
 static int look(const struct analyze_settings *s, enum rd_tap of, unsigned int most,
 	struct analyze_common *common, struct rd_error *err)
 {
-	struct sample *sample = calloc(1, sizeof(*sample));
+	struct rd_ends_search *search = rd_ends_search_open(of, s->ends == WHEN_ALWAYS);
 	int ret;
 
-	if (!sample)
+	if (!search)
 		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory to compare two files");
-	sample->with_icrc = true;
-	sample->any = s->ends == WHEN_ALWAYS;
-	sample->most = most;
-	ret = look_by(s, of, sample, err);
-	if (ret == 0 && sample->bare) {
-		memset(sample, 0, sizeof(*sample));
-		sample->most = most;
-		sample->any = s->ends == WHEN_ALWAYS;
-		ret = look_by(s, of, sample, err);
-	}
-	for (int i = 0; i < RD_TAPS; i++)
-		common->first_ns[i] = sample->ns[i].first;
-	common->offset_ns = usual_offset(sample) * (of == RD_TAP_B ? 1 : -1);
-	free(sample);
+	do {
+		ret = walk(s->files[of], of, most, search, err);
+		if (ret == 0)
+			ret = walk(s->files[!of], !of, most, search, err);
+	} while (ret == 0 && rd_ends_search_again(search));
+	if (ret == 0)
+		ret = rd_ends_search_result(search, common->first_ns, &common->offset_ns);
+	rd_ends_search_close(search);
 	return ret;
 }
 

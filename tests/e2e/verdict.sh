@@ -81,6 +81,12 @@ timeout -k 5 60 python3 "$srcdir/tests/world/run" --seed 10016 --count 1 --keep 
 is "congestion of several senders: the verdict names the receiver" "$(an --json "$tmp/several/10016.a.pcapng" | jq -r .verdict.what)" \
 	"10.1.0.1 reports congestion on the path from several hosts, and asks them to slow down. Up to 3 hosts send to 10.1.0.1 within 100 us (incast)."
 
+# The same of both ends, where one capture shows it.
+timeout -k 5 60 python3 "$srcdir/tests/world/verdicts" --ends --seed 21 --count 1 --keep "$tmp/several" >"$tmp/log" 2>&1
+is "loss of several senders, at both ends: none of them alone is named" \
+	"$(an --json "$tmp/several/"21.{a,b}.pcapng | jq -r .ends.verdict.what)" \
+	"Packets from several hosts to 10.1.0.1 are lost upstream of the capture point of B. Up to 9 hosts send to 10.1.0.1 within 100 us (incast)."
+
 # --- other places -----------------------------------------------------------------------------
 
 # One host gives up, while all requesters together are mostly idle: that is no other culprit, nor at odds with it.

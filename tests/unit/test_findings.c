@@ -159,8 +159,9 @@ TEST(a_group_has_all_findings_of_a_rule)
 	add(&r, "gave-up", RD_SEV_PROBLEM, 3, 7);
 	add(&r, "rnr", RD_SEV_WARNING, 1, 1);
 	add(&r, "gave-up", RD_SEV_PROBLEM, 2, 5);
-	expect("0 2 gave-up 2 12 2", groups_make(&r), r.groups.n, r.groups.group[0].rule,
-		r.groups.group[0].n, r.groups.group[0].count, r.groups.group[0].finding[1]);
+	expect("0 2 gave-up 2 12 2", groups_make(&r.groups, &r.findings), r.groups.n,
+		r.groups.group[0].rule, r.groups.group[0].n, r.groups.group[0].count,
+		r.groups.group[0].finding[1]);
 	assert_int_equal(r.groups.group[1].finding[0], 1);
 	groups_free(&r.groups);
 	rd_findings_free(&r.findings);
@@ -209,7 +210,7 @@ TEST(worst_of_each_rule_are_kept)
 	assert_int_equal(rd_findings_left_out(list, NULL, RD_SEV_NONE), 2000 - 200);
 	assert_int_equal(rd_findings_left_out(list, NULL, RD_SEV_WARNING), 1800 - COMMON);
 	assert_int_equal(rd_findings_left_out(list, "rare", RD_SEV_NONE), 200 - 64);
-	expect("0 2", groups_make(&r), r.groups.n);
+	expect("0 2", groups_make(&r.groups, &r.findings), r.groups.n);
 	same(r.groups.group[0].n, COMMON, r.groups.group[0].left_out, 1800 - COMMON,
 		r.groups.group[0].conversations, 100, r.groups.group[0].first_ns, 5000 - 1998);
 	assert_int_equal(r.groups.group[1].count, 200 * (9 + 1999) / 2);
@@ -226,7 +227,7 @@ TEST(groups_are_in_the_order_of_severity)
 		{.rule = "ecn", .severity = RD_SEV_NOTE}};
 	struct rd_report r = {.findings = {.finding = list, .n = 4}};
 
-	assert_int_equal(groups_make(&r), 0);
+	assert_int_equal(groups_make(&r.groups, &r.findings), 0);
 	groups_lead(&r.groups, &r.findings, "timeout");
 	expect("counter timeout stall ecn", r.groups.group[0].rule, r.groups.group[1].rule,
 		r.groups.group[2].rule, r.groups.group[3].rule);

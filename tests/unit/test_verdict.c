@@ -54,7 +54,7 @@ TEST(two_times_differ_in_their_digits)
 		assert_non_null(out);
 		r.verdict.since_ns = 5000 * US + cases[i].since;
 		r.verdict.until_ns = 5000 * US + cases[i].until;
-		put_since(out, &r);
+		put_since(out, &r.verdict, r.totals.first_ns);
 		fclose(out);
 		assert_string_equal(text, cases[i].text);
 	}

@@ -498,9 +498,10 @@ struct judging {
 
 /* The event that both captures together show: from the comparison, or from one of them. */
 struct culprit {
-	const struct ends_cause *cause; /* of a finding of the comparison; else NULL */
-	const struct rd_group *group;	/* NULL: nothing happened */
-	enum rd_tap tap;		/* the capture that shows it, if it is not the comparison */
+	const struct rule *compared; /* of a finding of the comparison; else NULL */
+	const struct cause *cause;
+	const struct rd_group *group; /* NULL: nothing happened */
+	enum rd_tap tap;	      /* the capture that shows it, if it is not the comparison */
 	const struct rd_finding *worst;
 	enum rd_certainty certainty; /* not above that of `worst` */
 	uint32_t qp;		     /* of the comparison: that its worst finding is about */
@@ -509,23 +510,11 @@ struct culprit {
 	enum rd_tap at; /* that capture */
 };
 
-/* What a rule of the comparison means for the verdict. */
-struct ends_cause {
-	const char *rule;
-	unsigned int rank; /* a lower one explains those above it */
-	const char *what;  /* "{s}" is the sender of the packets, "{r}" their receiver */
-	unsigned int places;
-	bool captures[2]; /* the capture at the sender, at the receiver: it may have missed them */
-	const char *counted, *surer;
-};
-
 /* Fills r->verdict. False if out of memory. */
 bool ends_judge(struct judging *j);
 /* Writes the sentences of r->verdict. False if out of memory. */
 bool ends_sentences(struct judging *j, const struct culprit *culprit);
 /* Sets the verdict's statements about the time of requests (times.c). False if out of memory. */
 bool ends_times(struct judging *j);
-/* A report with the times and the verdict of the comparison, for functions of one report. */
-struct rd_report ends_as_report(const struct rd_ends_report *r);
 
 #endif

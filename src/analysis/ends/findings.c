@@ -385,7 +385,7 @@ static bool delay_varies(const struct look *l, struct rd_finding *f)
 
 const struct rule rules_of_ends[] = {
 	{"lost-between", RD_SEV_PROBLEM, RD_LIKELY, 0, lost_between,
-		"packets are lost between the two capture points", NULL, REQUESTS,
+		"packets are lost between the two capture points", NULL, OF_REQUESTS,
 		.meaning = "a switch or router on the path drops: congestion without PFC on this "
 			   "priority, a bad cable, a wrong MTU or VLAN; or the receiver's capture "
 			   "missed them",
@@ -394,23 +394,33 @@ const struct rule rules_of_ends[] = {
 		.doubts = {NO_SENDER, NO_CLOCK, OTHER_ONE,
 			IF(has_evicted, "more packets than the analysis keeps waited for their "
 					"match"),
-			IF(may_be_missed, "the receiver's capture may have missed them")}},
+			IF(may_be_missed, "the receiver's capture may have missed them")},
+		.cause =
+			CAUSE(4, "Packets from {s} to {r} are lost between the two capture points.",
+				RD_POSSIBLE, "Packets lost", 0, ANYWHERE(RD_PLACE_FABRIC)),
+		.surer = "the discard and error counters of the switch ports between them"},
 	{"lost-in-sender", RD_SEV_PROBLEM, RD_LIKELY, 0, lost_in_sender,
 		"packets are lost inside the sender",
 		"{count packet} that neither capture had before the receiver asked for them; "
 		"frames of the sender's capture",
-		REQUESTS,
+		OF_REQUESTS,
 		.meaning = "the sending NIC or host drops packets after the point where it "
 			   "captures, or its capture and the path both lost them",
 		.next = "look at tx_discards_phy, at errors and at the egress policy of the "
 			"sender's port",
 		.doubts = {NO_CLOCK, IF(are_late_or_damaged, "others are late or damaged"),
-			IF(may_be_missed_by_sender, "the sender's capture may have missed them")}},
+			IF(may_be_missed_by_sender, "the sender's capture may have missed them")},
+		.traits = OF_SENDER,
+		.cause = CAUSE(4,
+			"Packets from {s} to {r} are lost before the capture point at {s}: neither "
+			"capture has them, and {r} asked for them.",
+			RD_POSSIBLE, "Packets lost", 0, ANYWHERE(RD_PLACE_SENDER_NIC)),
+		.surer = "the discard counters of the NIC of {s}"},
 	{"lost-downstream-of-receiver", RD_SEV_PROBLEM, RD_LIKELY, 0, lost_downstream,
 		"packets are lost downstream of the receiver's port",
 		"{count time} the receiver requested packets again that its own capture has; "
 		"frames of the receiver's capture",
-		REQUESTS,
+		OF_REQUESTS,
 		.meaning = "the receiving NIC or host drops: no room in its buffers, a bad ICRC, a "
 			   "filter",
 		.next = "look at out_of_buffer, rx_discards_phy and rx_icrc_encapsulated of the "
@@ -419,23 +429,38 @@ const struct rule rules_of_ends[] = {
 			IF(is_receiver_untrusted, "the receiver's capture missed packets, for "
 						  "which it may have asked"),
 			IF(goes_back, "a capture is not in the order of its times"),
-			IF(may_be_asked_again, "others are late, or got an RNR NAK")}},
+			IF(may_be_asked_again, "others are late, or got an RNR NAK")},
+		.cause = CAUSE(4,
+			"Packets from {s} pass the capture point at {r}, and are lost downstream "
+			"of it.",
+			RD_POSSIBLE, "Requests for packets that had arrived", 0,
+			ANYWHERE(RD_PLACE_RECEIVER_NIC)),
+		.surer = "the discard counters of the NIC of {r}"},
 	{"lost-or-missed", RD_SEV_WARNING, RD_POSSIBLE, 0, lost_or_missed,
 		"packets are lost between the two capture points, or the receiver's capture missed "
 		"them",
-		NULL, REQUESTS, .meaning = "a switch drops, or the receiver's capture does",
+		NULL, OF_REQUESTS, .meaning = "a switch drops, or the receiver's capture does",
 		.next = "capture at the receiver without losses: a larger buffer, a filter, a "
-			"snapshot length"},
+			"snapshot length",
+		.cause = CAUSE(5,
+			"Packets from {s} to {r} are lost between the two capture points, or the "
+			"capture at {r} missed them.",
+			RD_POSSIBLE, "Packets lost or missed", 0, ANYWHERE(RD_PLACE_FABRIC)),
+		.traits = MISSED_BY_RECEIVER},
 	{"duplicated-between", RD_SEV_WARNING, RD_LIKELY, 0, duplicated_between,
-		"packets are duplicated on the path", NULL, REQUESTS,
+		"packets are duplicated on the path", NULL, OF_REQUESTS,
 		.meaning = "a mirror session that copies a frame at two ports, or a loop; or the "
 			   "sender's capture missed a retransmission",
 		.next = "look for mirror sessions and loops on the switches between",
 		.doubts = {NO_SENDER, NO_CLOCK,
 			IF(may_be_sent_twice, "the sender's capture may have missed the second "
-					      "one")}},
+					      "one")},
+		.traits = OF_SENDER,
+		.cause = CAUSE(11,
+			"Packets from {s} to {r} are duplicated between the two capture points.",
+			RD_POSSIBLE, "Packets twice", 0, ANYWHERE(RD_PLACE_FABRIC))},
 	{"reordered-between", RD_SEV_WARNING, RD_LIKELY, 0, reordered_between,
-		"packets are reordered on the path", NULL, REQUESTS,
+		"packets are reordered on the path", NULL, OF_REQUESTS,
 		.meaning = "packets of one QP take several paths: adaptive routing, spraying, a "
 			   "LAG that hashes per packet; or a capture that merges several queues "
 			   "out of order",
@@ -445,27 +470,42 @@ const struct rule rules_of_ends[] = {
 			IF(has_equal_times, "their times are equal at one end"),
 			IF(goes_back, "a capture is not in the order of its times"),
 			IF(may_be_missed_again, "the sender's capture missed packets: a "
-						"retransmission looks late")}},
+						"retransmission looks late")},
+		.traits = OF_SENDER,
+		.cause = CAUSE(5,
+			"Packets from {s} to {r} overtake each other between the two capture "
+			"points.",
+			RD_POSSIBLE, "Packets late", 0, ANYWHERE(RD_PLACE_FABRIC))},
 	{"missed-at-sender", RD_SEV_NOTE, RD_LIKELY, 0, missed_at_sender,
 		"the sender's capture missed packets",
 		"{count packet} arrived that the capture at the sender lacks; frames of the "
 		"receiver's capture",
-		REQUESTS,
+		OF_REQUESTS,
 		.meaning =
 			"the capture at the sender lost frames, or does not get all that its NIC "
 			"sends",
 		.next = "look at the losses of that capture",
 		.doubts = {NO_SENDER, NO_CLOCK, OTHER_ONE, AT_EDGE,
-			IF(has_no_packet, "it has no packet to this QP, and may not take them")}},
+			IF(has_no_packet, "it has no packet to this QP, and may not take them")},
+		.cause = CAUSE(12,
+			"No fault was found, but the capture at {s} missed packets that the other "
+			"one has.",
+			RD_POSSIBLE, "Packets missed", 0, ANYWHERE(0)),
+		.traits = MISSED_BY_SENDER},
 	{"missed-at-receiver", RD_SEV_NOTE, RD_LIKELY, 0, missed_at_receiver,
 		"the receiver's capture missed packets",
 		"{count packet} that the receiver acknowledged and its capture lacks; frames of "
 		"the sender's capture",
-		REQUESTS,
+		OF_REQUESTS,
 		.meaning = "the capture at the receiver lost frames, or does not get all that "
 			   "arrives",
 		.next = "look at the losses of that capture",
-		.doubts = {NO_SENDER, NO_CLOCK, AT_EDGE}},
+		.doubts = {NO_SENDER, NO_CLOCK, AT_EDGE},
+		.cause = CAUSE(12,
+			"No fault was found, but the capture at {r} missed packets that {r} "
+			"acknowledged.",
+			RD_POSSIBLE, "Packets missed", 0, ANYWHERE(0)),
+		.traits = MISSED_BY_RECEIVER},
 	{0},
 };
 
@@ -572,14 +612,7 @@ static bool has_both(const struct rd_ends_report *e, struct pairs *pairs, const 
 
 bool ends_answer(const char *rule)
 {
-	static const char *const rules[] = {"lost-upstream", "lost-downstream",
-		"responses-lost-upstream", "responses-lost-downstream", "unreliable-lost",
-		"reordered", "reordered-downstream", "duplicated", "unseen"};
-
-	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++)
-		if (!strcmp(rule, rules[i]))
-			return true;
-	return false;
+	return rule_of(rule)->traits & ENDS_ANSWER;
 }
 
 static void refer(const struct rd_ends_report *e, struct pairs *pairs, const struct rd_report *r,

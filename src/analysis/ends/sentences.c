@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Puts the verdict of two captures into words, as verdict/words.c does it for one. */
-#include "../verdict/causes.h"
 #include "../verdict/words.h"
 #include "ends.h"
 #include <ctype.h>
@@ -9,38 +8,6 @@
 #define ALSO_MAX 3
 
 static const char letters[RD_TAPS] = {'A', 'B'};
-
-struct rd_report ends_as_report(const struct rd_ends_report *r)
-{
-	struct rd_report shell = {.findings = r->findings, .verdict = r->verdict};
-
-	shell.totals.first_ns = r->start_ns;
-	return shell;
-}
-
-/* A sentence in memory. */
-struct sentence {
-	char *text;
-	size_t capacity;
-	FILE *out;
-};
-
-static bool begin(struct sentence *s)
-{
-	s->text = NULL;
-	s->out = open_memstream(&s->text, &s->capacity);
-	return s->out;
-}
-
-static bool keep(struct sentence *s, char **to)
-{
-	if (fclose(s->out)) {
-		free(s->text);
-		return false;
-	}
-	*to = s->text;
-	return true;
-}
 
 /* --- what ------------------------------------------------------------------------------------- */
 
@@ -69,37 +36,20 @@ static void put_nothing(FILE *out, const struct judging *j)
 		fputs(", and nothing refused or repeated, as far as both captures show.", out);
 }
 
-/* Loss and reordering that one capture has seen, outside of what both compare. */
-static void put_mixed(FILE *out, const struct rd_judgement *v, unsigned int mixed, enum rd_tap tap)
-{
-	const bool back = mixed & RD_MIXED_RESPONSES;
-
-	fprintf(out, "%s from %s to %s are %s %s of the capture point of %c.",
-		back ? "Responses" : "Packets", back ? v->receiver : v->sender,
-		back ? v->sender : v->receiver, mixed & RD_MIXED_LATE ? "late" : "lost",
-		mixed & RD_MIXED_UPSTREAM ? "upstream" : "downstream", letters[tap]);
-}
-
 static void put_of_capture(FILE *out, const struct judging *j, const struct culprit *x)
 {
 	const struct rd_judgement *v = &j->r->verdict;
-	const struct cause *cause = cause_of(v->rule);
+	char point[] = "the capture point of A";
 
-	if (cause->mixed)
-		put_mixed(out, v, cause->mixed, x->tap);
-	else if (v->places == RD_PLACE_FABRIC &&
-		 cause->places[TAP_UNKNOWN] & RD_PLACE_RECEIVER_HOST)
+	point[sizeof(point) - 2] = letters[x->tap];
+	if (v->places == RD_PLACE_FABRIC && !x->cause->mixed &&
+		x->cause->places[TAP_UNKNOWN] & RD_PLACE_RECEIVER_HOST)
 		put_filled(out,
 			"{s} got no response of {r} in time, since packets are lost between the "
 			"two capture points.",
 			v->sender, v->receiver);
-	else if (cause->what)
-		put_filled(out, cause->what, host_name(v->sender), host_name(v->receiver));
 	else
-		put_title(out, j->sides[x->tap].report, x->worst);
-	if (v->incast)
-		fprintf(out, " Up to %u hosts send to %s within %g us (incast).", v->incast,
-			v->receiver, (double)RD_BURST_NS / 1e3);
+		put_event(out, j->sides[x->tap].report, v, x->worst, x->cause->mixed, point);
 }
 
 static bool word_what(struct judging *j, const struct culprit *x)
@@ -107,21 +57,15 @@ static bool word_what(struct judging *j, const struct culprit *x)
 	struct rd_judgement *v = &j->r->verdict;
 	struct sentence s;
 
-	if (!begin(&s))
+	if (!sentence_begin(&s))
 		return false;
-	if (v->rule && v->certainty == RD_POSSIBLE)
-		fputs(POSSIBLY, s.out);
 	if (!v->rule)
 		put_nothing(s.out, j);
-	else if (x->cause)
+	else if (x->compared)
 		put_filled(s.out, x->cause->what, v->sender, v->receiver);
 	else
 		put_of_capture(s.out, j, x);
-	if (!keep(&s, &v->what))
-		return false;
-	if (v->rule && v->certainty == RD_POSSIBLE)
-		lower_first(v->what + strlen(POSSIBLY));
-	return true;
+	return sentence_keep_what(&s, v);
 }
 
 /* --- whom, how much --------------------------------------------------------------------------- */
@@ -155,48 +99,44 @@ static bool word_whom(struct judging *j, const struct culprit *x)
 	size_t of = 0;
 	struct sentence s;
 
-	if (!begin(&s))
+	if (!sentence_begin(&s))
 		return false;
 	for (size_t i = 0; i < j->r->n_paths; i++)
 		of += j->r->paths[i].n_qps;
-	if (x->cause)
+	if (x->compared)
 		fprintf(s.out, "This concerns packets to %zu of %zu QP%s: %s", n, of,
 			of == 1 ? "" : "s", x->worst->where);
 	else if (*v->sender)
 		fprintf(s.out, "This concerns %s", x->worst->where);
 	if (n > 1 && ftell(s.out) > 0)
 		fprintf(s.out, " and %zu more", n - 1);
-	if (!x->cause && ftell(s.out) > 0)
+	if (!x->compared && ftell(s.out) > 0)
 		fprintf(s.out, ", as capture %c shows", letters[x->tap]);
 	fputs(ftell(s.out) > 0 ? "." : "", s.out);
 	put_owners(s.out, j, x);
-	return keep(&s, &v->whom);
+	return sentence_keep(&s, &v->whom);
 }
 
 static bool word_how_much(struct judging *j, const struct culprit *x)
 {
 	struct rd_judgement *v = &j->r->verdict;
-	const struct rd_report shell = ends_as_report(j->r);
-	const char *counted = x->cause ? x->cause->counted : cause_of(v->rule)->counted;
+	const char *counted = x->cause->counted;
 	struct sentence s;
 
 	if (!counted)
 		return true;
-	if (!begin(&s))
+	if (!sentence_begin(&s))
 		return false;
 	fprintf(s.out, "%s: %llu", counted, (unsigned long long)v->count);
-	for (const struct concern *c = j->concerns; x->cause && c < j->concerns + ENDS_RULES; c++)
+	for (const struct concern *c = j->concerns; x->compared && c < j->concerns + ENDS_RULES;
+		c++)
 		if (c->rule && !strcmp(c->rule, v->rule) && c->packets >= v->count &&
-			x->cause->places != RD_PLACE_RECEIVER_NIC) /* it counts requests */
+			*x->cause->places != RD_PLACE_RECEIVER_NIC) /* it counts requests */
 			put_of(s.out, v->count, c->packets, " transmissions");
-	put_since(s.out, &shell);
-	if (v->delayed && v->messages) {
-		fprintf(s.out, "; messages delayed by retransmissions: at least %llu",
-			(unsigned long long)v->delayed);
-		put_of(s.out, v->delayed, v->messages, "");
-	}
+	put_since(s.out, v, j->r->start_ns);
+	put_delayed(s.out, v);
 	fputc('.', s.out);
-	return keep(&s, &v->how_much);
+	return sentence_keep(&s, &v->how_much);
 }
 
 /* --- where ------------------------------------------------------------------------------------ */
@@ -218,7 +158,7 @@ static bool word_place(struct judging *j, const struct culprit *x)
 
 	if (!v->places && !missed)
 		return true;
-	if (!begin(&s))
+	if (!sentence_begin(&s))
 		return false;
 	fputs("Where: in ", s.out);
 	if (v->places == RD_PLACE_FABRIC)
@@ -236,7 +176,7 @@ static bool word_place(struct judging *j, const struct culprit *x)
 	else
 		fprintf(s.out, " (%s)", rd_certainty_name(v->where));
 	fputc('.', s.out);
-	return keep(&s, &v->place);
+	return sentence_keep(&s, &v->place);
 }
 
 /* --- how sure --------------------------------------------------------------------------------- */
@@ -248,10 +188,8 @@ static enum rd_tap unsure_capture(const struct judging *j, const struct culprit 
 	const struct rd_path *p =
 		pairs_find((struct pairs *)&j->pairs, j->r, v->sender, v->receiver, x->network);
 	/* What it lacks is what may have been lost: that of the receiver comes first. */
-	const bool of_sender = !strcmp(v->rule, "lost-in-sender") ||
-			       !strcmp(v->rule, "duplicated-between") ||
-			       !strcmp(v->rule, "reordered-between");
-	const enum rd_tap first = !x->cause	   ? x->tap
+	const bool of_sender = x->compared && x->compared->traits & OF_SENDER;
+	const enum rd_tap first = !x->compared	   ? x->tap
 				  : p && of_sender ? p->sender
 				  : p		   ? !p->sender
 						   : 0;
@@ -271,10 +209,11 @@ static void put_reason(FILE *out, const struct judging *j, const struct culprit 
 	const struct rd_path *p =
 		pairs_find((struct pairs *)&j->pairs, j->r, v->sender, v->receiver, x->network);
 	const enum rd_tap unsure = unsure_capture(j, x);
+	const char *surer = x->compared ? x->compared->surer : rule_of(v->rule)->surer;
 
-	if (x->cause && j->r->both_ways && !j->r->offset_known)
+	if (x->compared && j->r->both_ways && !j->r->offset_known)
 		fputs("clocks that are not set while both captures run", out);
-	else if (x->cause && p && !p->sender_known)
+	else if (x->compared && p && !p->sender_known)
 		fputs("packets of both directions in both captures, which show which one is at "
 		      "the sender",
 			out);
@@ -282,10 +221,8 @@ static void put_reason(FILE *out, const struct judging *j, const struct culprit 
 		fprintf(out, "a capture %c that loses no frames", letters[unsure]);
 	else if (unsure != RD_TAPS)
 		fprintf(out, "a file %c that says its capture lost nothing", letters[unsure]);
-	else if (x->cause && x->cause->surer)
-		put_filled(out, x->cause->surer, v->sender, v->receiver);
-	else if (!x->cause && surer_of(v->rule))
-		put_filled(out, surer_of(v->rule), v->sender, v->receiver);
+	else if (surer)
+		put_filled(out, surer, v->sender, v->receiver);
 	else
 		fputs("captures that begin before the traffic and end after it", out);
 }
@@ -306,19 +243,16 @@ static bool word_surer(struct judging *j, const struct culprit *x)
 	struct rd_judgement *v = &j->r->verdict;
 	struct sentence s;
 
-	if (!begin(&s))
+	if (!sentence_begin(&s))
 		return false;
+	put_how_sure(s.out, v);
 	if (v->certainty < RD_CERTAIN) {
-		fprintf(s.out, "That it happened is %s; surer with ",
-			rd_certainty_name(v->certainty));
 		put_reason(s.out, j, x);
 		fputc('.', s.out);
-	} else {
-		fputs("That it happened is certain.", s.out);
 	}
 	if (x->worst->next && !ends_answer(x->worst->rule))
 		put_next(s.out, x->worst->next);
-	return keep(&s, &v->surer);
+	return sentence_keep(&s, &v->surer);
 }
 
 /* --- other causes ----------------------------------------------------------------------------- */
@@ -359,7 +293,7 @@ static bool word_also(struct judging *j, const struct culprit *x)
 	struct sentence s;
 	struct others o = {0};
 
-	if (!begin(&s))
+	if (!sentence_begin(&s))
 		return false;
 	o.out = s.out;
 	for (size_t i = 0; i < j->r->groups.n; i++) {
@@ -378,7 +312,7 @@ static bool word_also(struct judging *j, const struct culprit *x)
 			const struct rd_finding *f = &r->findings.finding[g->finding[0]];
 
 			if (f->severity >= RD_SEV_WARNING && f->certainty > RD_POSSIBLE &&
-				cause_of(f->rule)->rule && !ends_answer(f->rule) &&
+				is_cause(cause_of(f->rule)) && !ends_answer(f->rule) &&
 				f->conversation && !is_main(v->rule, f->rule))
 				put_other(&o, f, g->conversations, letters[tap]);
 		}
@@ -386,7 +320,7 @@ static bool word_also(struct judging *j, const struct culprit *x)
 	if (o.n > ALSO_MAX)
 		fprintf(s.out, "; and %zu further causes", o.n - ALSO_MAX);
 	fputs(o.n ? "." : "", s.out);
-	return keep(&s, &v->also);
+	return sentence_keep(&s, &v->also);
 }
 
 bool ends_sentences(struct judging *j, const struct culprit *x)

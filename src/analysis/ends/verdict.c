@@ -4,47 +4,16 @@
  * comparison and of each capture alone, its place, and how certain both are. It is never more
  * certain than the finding that it rests on.
  */
-#include "../verdict/causes.h"
 #include "../verdict/words.h"
 #include "ends.h"
 #include <stdlib.h>
 
-static const struct ends_cause causes[] = {
-	{"lost-between", 4, "Packets from {s} to {r} are lost between the two capture points.",
-		RD_PLACE_FABRIC, {false, false}, "Packets lost",
-		"the discard and error counters of the switch ports between them"},
-	{"lost-in-sender", 4,
-		"Packets from {s} to {r} are lost before the capture point at {s}: neither capture "
-		"has them, and {r} asked for them.",
-		RD_PLACE_SENDER_NIC, {false, false}, "Packets lost",
-		"the discard counters of the NIC of {s}"},
-	{"lost-downstream-of-receiver", 4,
-		"Packets from {s} pass the capture point at {r}, and are lost downstream of it.",
-		RD_PLACE_RECEIVER_NIC, {false, false}, "Requests for packets that had arrived",
-		"the discard counters of the NIC of {r}"},
-	{"lost-or-missed", 5,
-		"Packets from {s} to {r} are lost between the two capture points, or the capture "
-		"at {r} missed them.",
-		RD_PLACE_FABRIC, {false, true}, "Packets lost or missed", NULL},
-	{"reordered-between", 5,
-		"Packets from {s} to {r} overtake each other between the two capture points.",
-		RD_PLACE_FABRIC, {false, false}, "Packets late", NULL},
-	{"duplicated-between", 11,
-		"Packets from {s} to {r} are duplicated between the two capture points.",
-		RD_PLACE_FABRIC, {false, false}, "Packets twice", NULL},
-	{"missed-at-sender", 12,
-		"No fault was found, but the capture at {s} missed packets that the other one has.",
-		0, {true, false}, "Packets missed", NULL},
-	{"missed-at-receiver", 12,
-		"No fault was found, but the capture at {r} missed packets that {r} acknowledged.",
-		0, {false, true}, "Packets missed", NULL},
-};
-
-static const struct ends_cause *ends_cause_of(const char *rule)
+/* The row of a rule of the comparison, if it can be the main cause; NULL. */
+static const struct rule *compared(const char *key)
 {
-	for (size_t i = 0; i < sizeof(causes) / sizeof(*causes); i++)
-		if (!strcmp(causes[i].rule, rule))
-			return &causes[i];
+	for (const struct rule *rule = rules_of_ends; rule->key; rule++)
+		if (!strcmp(rule->key, key))
+			return rule;
 	return NULL;
 }
 
@@ -84,13 +53,16 @@ static void choose_comparison(const struct judging *j, struct choice *best)
 	for (size_t i = 0; i < j->r->groups.n; i++) {
 		const struct rd_group *g = &j->r->groups.group[i];
 		const struct rd_finding *f = &j->r->findings.finding[g->finding[0]];
-		const struct ends_cause *cause = ends_cause_of(g->rule);
-		struct choice one = {
-			.of = {.cause = cause, .group = g, .worst = f, .certainty = f->certainty}};
+		const struct rule *rule = compared(g->rule);
+		struct choice one = {.of = {.compared = rule,
+					     .group = g,
+					     .worst = f,
+					     .certainty = f->certainty}};
 
-		if (!cause)
+		if (!rule)
 			continue;
-		one.rank = cause->rank;
+		one.of.cause = &rule->cause;
+		one.rank = rule->cause.rank;
 		if (f->severity < RD_SEV_WARNING)
 			one.weight = f->certainty > RD_POSSIBLE ? CAPTURE_ONLY : DOUBTFUL;
 		else if (f->certainty == RD_POSSIBLE)
@@ -173,14 +145,6 @@ static enum weight weight_of(
 	return likely ? ANSWERED : POSSIBLE_FAULT;
 }
 
-/* A fault, or a note that there is nothing to judge. */
-static bool is_cause(const struct rd_finding *f)
-{
-	const struct cause *cause = cause_of(f->rule);
-
-	return cause->rule && (f->severity >= RD_SEV_WARNING || !cause->rank);
-}
-
 static void choose_of_capture(struct judging *j, enum rd_tap tap, struct choice *best)
 {
 	const struct rd_report *r = j->sides[tap].report;
@@ -188,11 +152,14 @@ static void choose_of_capture(struct judging *j, enum rd_tap tap, struct choice 
 	for (size_t i = 0; i < r->groups.n; i++) {
 		const struct rd_group *g = &r->groups.group[i];
 		const struct rd_finding *f = &r->findings.finding[g->finding[0]];
-		struct choice one = {.of = {.group = g, .worst = f, .tap = tap}};
+		const struct cause *cause = cause_of(f->rule);
+		struct choice one = {.of = {.cause = cause, .group = g, .worst = f, .tap = tap},
+			.rank = cause->rank};
 
-		if (!is_cause(f))
+		/* A fault, or a note that there is nothing to judge. */
+		if (!is_cause(cause) ||
+			(f->severity < RD_SEV_WARNING && cause->rank != SAYS_NOTHING))
 			continue;
-		one.rank = cause_of(f->rule)->rank;
 		one.of.certainty = certainty_of(j, tap, f);
 		one.weight = weight_of(
 			j, f, one.of.certainty > RD_POSSIBLE, conversation_of(r, f->conversation));
@@ -253,9 +220,9 @@ static void place_comparison(struct judging *j, struct culprit *x)
 
 	parse_where(v, x->worst->where ? x->worst->where : "", x);
 	p = pairs_find(&j->pairs, j->r, v->sender, v->receiver, x->network);
-	v->places = x->cause->places;
+	v->places = x->cause->places[TAP_UNKNOWN];
 	v->where = x->worst->certainty;
-	while (c < j->concerns + ENDS_RULES && (!c->rule || strcmp(c->rule, x->cause->rule)))
+	while (c < j->concerns + ENDS_RULES && (!c->rule || strcmp(c->rule, v->rule)))
 		c++;
 	if (c < j->concerns + ENDS_RULES && c->delayed <= c->messages) {
 		v->messages = c->messages;
@@ -263,10 +230,10 @@ static void place_comparison(struct judging *j, struct culprit *x)
 	}
 	if (!p)
 		return;
-	if (x->cause->captures[0])
+	if (x->compared->traits & MISSED_BY_SENDER)
 		j->r->missed_by |= 1U << p->sender;
-	if (x->cause->captures[1] ||
-		(!strcmp(x->cause->rule, "lost-between") && v->certainty == RD_POSSIBLE))
+	if (x->compared->traits & MISSED_BY_RECEIVER ||
+		(!strcmp(v->rule, "lost-between") && v->certainty == RD_POSSIBLE))
 		j->r->missed_by |= 1U << !p->sender;
 	if (v->places == RD_PLACE_SENDER_NIC)
 		assume(j, x, p->sender, v->sender);
@@ -345,7 +312,7 @@ static void place_unanswered(struct judging *j, struct culprit *x, const struct 
 		v->places &= ~(unsigned int)RD_PLACE_FABRIC;
 		assume(j, x, !p->sender, v->receiver);
 	} else if (is_lost_late(j, way, v->until_ns) || is_lost_late(j, &reverse, v->until_ns)) {
-		v->places = RD_PLACE_FABRIC; /* likely at most: causes.c */
+		v->places = RD_PLACE_FABRIC; /* likely at most: its cause */
 	}
 }
 
@@ -462,7 +429,7 @@ static void narrow(struct judging *j, struct culprit *x, const struct way *way)
 			strcmp(same.to->address, way->to->address) != 0)
 			continue;
 		at = tap_by_paths(j, other, way);
-		places = v->places & places_of(cause_of(f->rule), c, f, at);
+		places = v->places & places_of(x->cause, c, f, at);
 		if (f->certainty < x->worst->certainty || !places || places == v->places)
 			return;
 		v->places = places;
@@ -477,7 +444,7 @@ static void place_of_capture(struct judging *j, struct culprit *x)
 	struct rd_judgement *v = &j->r->verdict;
 	const struct rd_report *r = j->sides[x->tap].report;
 	const struct rd_judgement *alone = &r->verdict;
-	const struct cause *cause = cause_of(x->worst->rule);
+	const struct cause *cause = x->cause;
 	const struct rd_conversation *c = conversation_of(r, x->worst->conversation);
 	struct way way;
 	enum tap at;
@@ -518,7 +485,7 @@ static void place_of_capture(struct judging *j, struct culprit *x)
 /* In A's clock. */
 static uint64_t in_clock_of_a(const struct judging *j, const struct culprit *x, uint64_t ns)
 {
-	if (!ns || x->cause || x->tap == RD_TAP_A)
+	if (!ns || x->compared || x->tap == RD_TAP_A)
 		return ns;
 	ns += j->sides[RD_TAP_A].report->totals.moved_ns -
 	      j->sides[RD_TAP_B].report->totals.moved_ns;
@@ -529,7 +496,7 @@ static void place(struct judging *j, struct culprit *x)
 {
 	struct rd_judgement *v = &j->r->verdict;
 
-	if (x->cause)
+	if (x->compared)
 		x->group = groups_lead(&j->r->groups, &j->r->findings, x->worst->rule);
 	else
 		j->r->shown_by = 1U << x->tap;
@@ -539,7 +506,7 @@ static void place(struct judging *j, struct culprit *x)
 	v->count = x->group->count;
 	v->since_ns = in_clock_of_a(j, x, x->group->first_ns);
 	v->until_ns = in_clock_of_a(j, x, x->group->last_ns);
-	if (x->cause)
+	if (x->compared)
 		place_comparison(j, x);
 	else
 		place_of_capture(j, x);
@@ -547,13 +514,11 @@ static void place(struct judging *j, struct culprit *x)
 
 bool ends_judge(struct judging *j)
 {
-	struct rd_report shell = ends_as_report(j->r);
 	struct choice best = {.weight = DOUBTFUL};
 	bool ok;
 
 	pairs_make(&j->pairs, j->r);
-	ok = groups_make(&shell) == 0;
-	j->r->groups = shell.groups;
+	ok = groups_make(&j->r->groups, &j->r->findings) == 0;
 	if (ok) {
 		choose_comparison(j, &best);
 		for (int tap = 0; tap < RD_TAPS; tap++)

@@ -534,7 +534,7 @@ void findings_text(const struct rd_report *r, const struct rd_report_style *styl
 	const struct page p = {&grouped, style, lines ? lines : out, out, true};
 
 	grouped.groups = (struct rd_groups){0};
-	if (!style->verbose && groups_make(&grouped) < 0)
+	if (!style->verbose && groups_make(&grouped.groups, &grouped.findings) < 0)
 		fputs("out of memory: findings are not grouped\n", p.out);
 	if (r->verdict.rule)
 		groups_lead(&grouped.groups, &r->findings, r->verdict.rule);

@@ -374,7 +374,9 @@ const struct rule rules_of_pauses[] = {
 			   "a switch: the port behind it is congested",
 		.next = "compare the pause counters of the ports (rx_prioN_pause, tx_prioN_pause); "
 			"without such frames a link may be paused as well, since most adapters do "
-			"not pass them on"},
+			"not pass them on",
+		.traits = HOLDS_BACK,
+		.cause = CAUSE(7, NULL, RD_LIKELY, "Pause frames", 0, ANYWHERE(0))},
 	{"silence", RD_SEV_WARNING, RD_LIKELY, 0, silence,
 		.meaning = "a port that was paused (PFC storm) or whose link went down for a "
 			   "moment, a host or NIC that stood still, or a switch that dropped "
@@ -382,20 +384,28 @@ const struct rule rules_of_pauses[] = {
 		.next = "look at link_downed, and at rx_prio*_pause counters of the NIC and of the "
 			"switch ports",
 		.doubts = {CAPTURE_LOST, IF(has_missed_any, "the capture missed packets"),
-			IF(is_all_traffic, "the capture, or its clock, may have stopped")}},
+			IF(is_all_traffic, "the capture, or its clock, may have stopped")},
+		.cause = CAUSE(8, "Several QPs waited for responses at the same time.", RD_POSSIBLE,
+			"Pauses", 0, ANYWHERE(RD_PLACE_ALL))},
 	{0},
 };
 
-#define CNPS	    RESPONSES, "infiniband.bth.opcode == 0x81"
+#define CNPS	    OF_RESPONSES, "infiniband.bth.opcode == 0x81"
 #define CNPS_DETAIL "{count CNP} for its {frames frame}; {ecn_ce} of those marked here{rates}"
-#define MARKED	    REQUESTS, "(ip.dsfield.ecn == 3 || ipv6.tclass.ecn == 3)"
+#define MARKED	    OF_REQUESTS, "(ip.dsfield.ecn == 3 || ipv6.tclass.ecn == 3)"
 
 const struct rule rules_of_congestion[] = {
 	{"cnp", RD_SEV_WARNING, RD_CERTAIN, HAPPENED(CNP), congested,
 		"congestion notifications ask this sender to slow down", CNPS_DETAIL, CNPS,
 		.meaning = "switches on the path mark packets: the path is congested (incast, slow "
 			   "link)",
-		.next = "look at which senders share the congested port; check the DCQCN settings"},
+		.next = "look at which senders share the congested port; check the DCQCN settings",
+		.traits = HOLDS_BACK,
+		.cause = CAUSE(7,
+			"{r} reports congestion on the path from {s}, and asks it to slow down.",
+			RD_LIKELY, "Congestion notifications", 0, ANYWHERE(FA)),
+		.several = "{r} reports congestion on the path from several hosts, and asks them "
+			   "to slow down."},
 	{"cnp-unmarked", RD_SEV_WARNING, RD_LIKELY, HAPPENED(CNP), slowed_without_marks,
 		"the receiver asks this sender to slow down, but no packet reached it with a "
 		"congestion mark",
@@ -403,26 +413,45 @@ const struct rule rules_of_congestion[] = {
 		.meaning = "the receiver's NIC is congested itself (PCIe, memory, a full receive "
 			   "buffer), or its settings make it send CNPs without marks",
 		.next = "look at the receive buffer and PCIe counters of the receiver's NIC, and "
-			"at its settings of congestion control"},
+			"at its settings of congestion control",
+		.traits = HOLDS_BACK,
+		.cause = CAUSE(6,
+			"{r} asks {s} to slow down, but no packet reached it with a congestion "
+			"mark.",
+			RD_LIKELY, "Congestion notifications", 0, ANYWHERE(RN)),
+		.surer = "counters of {r}, if np_cnp_sent grows there and "
+			 "np_ecn_marked_roce_packets does not"},
 	{"ecn-no-cnp", RD_SEV_WARNING, RD_LIKELY, HAPPENED(CE), marked_without_cnp,
 		"the receiver sends no CNPs for frames with congestion marks",
 		"{count frame} marked \"congestion experienced\", no CNP was captured", MARKED,
 		.meaning = "congestion control is off at the receiver, or CNPs are filtered on the "
 			   "path",
-		.next = "check roce_np enable for this priority at the receiver"},
+		.next = "check roce_np enable for this priority at the receiver",
+		.traits = HOLDS_BACK,
+		.cause = CAUSE(8,
+			"The path from {s} to {r} is congested, and {r} does not ask {s} to slow "
+			"down.",
+			RD_LIKELY, "Frames marked", 0, ANYWHERE(RN | FA)),
+		.several =
+			"The path to {r} is congested, and {r} does not ask senders to slow down."},
 	{"ecn-ce", RD_SEV_NOTE, RD_CERTAIN, HAPPENED(CE), marked,
 		"packets of this sender have congestion marks",
 		"{count} of {frames frame} marked \"congestion experienced\"; no CNP was captured",
 		MARKED,
 		.meaning = "a queue on the path was longer than the limit from which a switch "
 			   "marks packets",
-		.next = "capture both directions, to see whether the receiver sends CNPs"},
-	{"paused", RD_SEV_WARNING, RD_LIKELY, 0, paused, .filtered = REQUESTS,
+		.next = "capture both directions, to see whether the receiver sends CNPs",
+		.traits = HOLDS_BACK},
+	{"paused", RD_SEV_WARNING, RD_LIKELY, 0, paused, .filtered = OF_REQUESTS,
 		.meaning = "the port at the other end of the paused link holds back packets of "
 			   "that priority",
 		.next = "see the finding about the sender of the pause frames; look at what slows "
 			"it down",
-		.doubts = {INCOMPLETE, IF(are_few_gaps, "there are less than three gaps")}},
+		.doubts = {INCOMPLETE, IF(are_few_gaps, "there are less than three gaps")},
+		.traits = HOLDS_BACK,
+		.cause = CAUSE(8,
+			"Packets from {s} to {r} wait while a port on their path is paused.",
+			RD_LIKELY, "Gaps", 0, ANYWHERE(SN | FA | RN))},
 	{"cnp-late", RD_SEV_WARNING, RD_LIKELY, 0, cnp_late, "the receiver sends CNPs late", NULL,
 		CNPS,
 		.meaning = "the receiver's minimum time between CNPs is long, its NIC is "
@@ -430,7 +459,13 @@ const struct rule rules_of_congestion[] = {
 		.next = "check min_time_between_cnps and the CNP's DSCP and priority at the "
 			"receiver",
 		/* A CNP that was not captured makes the time to the next one longer. */
-		.doubts = {INCOMPLETE, UNDECLARED, IF(is_one_reaction, "it happened once")}},
+		.doubts = {INCOMPLETE, UNDECLARED, IF(is_one_reaction, "it happened once")},
+		.traits = HOLDS_BACK,
+		.cause = CAUSE(8,
+			"The path from {s} to {r} is congested, and {r} asks {s} late to slow "
+			"down.",
+			RD_LIKELY, "Congestion notifications", 0, ANYWHERE(RN | FA)),
+		.several = "The path to {r} is congested, and {r} asks senders late to slow down."},
 	{"cnp-no-effect", RD_SEV_NOTE, RD_POSSIBLE, 0, cnp_without_effect,
 		"CNPs do not slow this sender down", NULL, CNPS,
 		.meaning = "congestion control is off at the sender, or its rate is limited by "
@@ -440,17 +475,23 @@ const struct rule rules_of_congestion[] = {
 	{"priorities-differ", RD_SEV_WARNING, RD_CERTAIN, 0, priorities_differ, NULL,
 		"at this capture point; {frames frame} from here, {other_frames frame} of the "
 		"other direction",
-		REQUESTS,
+		OF_REQUESTS,
 		.meaning = "the traffic class is set at one end only, or a switch rewrites it: "
 			   "responses in a priority without PFC are lost first",
 		.next = "compare the traffic class of both ends (cma_roce_tos, the GID's default), "
 			"and what the switches trust",
 		.doubts = {{may_be_other_qp, "the other direction may be of another QP",
-			RD_LIKELY}}},
-	{"lossy-priority", RD_SEV_WARNING, RD_LIKELY, 0, lossy_priority, .filtered = REQUESTS,
+			RD_LIKELY}},
+		.cause = CAUSE(8, NULL, RD_LIKELY, "Frames of both directions", 0,
+			ANYWHERE(SH | FA | RH))},
+	{"lossy-priority", RD_SEV_WARNING, RD_LIKELY, 0, lossy_priority, .filtered = OF_REQUESTS,
 		.meaning = "the application or the CM's default sets another traffic class than "
 			   "the one that PFC is for, so that a full queue drops the packets",
 		.next = "compare the traffic class of the QP with PFC and trust of the ports "
-			"(rdmadump info, dcb) and of the switches"},
+			"(rdmadump info, dcb) and of the switches",
+		.cause = CAUSE(8,
+			"Packets from {s} to {r} have a priority without PFC, where others have "
+			"it.",
+			RD_LIKELY, "Frames", 0, SH | FA, SH, SH | FA)},
 	{0},
 };

@@ -41,7 +41,7 @@ bool lost_frames(const struct look *l), is_one_way(const struct look *l),
 #define PATHS                                                                                      \
 	IF(has_several_paths, "packets between these hosts overtake each other beyond this point")
 /* That a packet after later ones was sent after them. */
-#define LATE                                                                                       \
+#define HOSTS_LATE                                                                                 \
 	IF(has_late_packets,                                                                       \
 		"packets of these hosts come late here: a late one looks retransmitted")
 /* That a packet is in the file as often as it was sent. */

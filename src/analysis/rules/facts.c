@@ -126,7 +126,8 @@ const struct rule rules_of_links[] = {
 		.meaning = "a cable, a switch port, the other end, or an administrator (ip link "
 			   "set down)",
 		.next = "look at the system's log at that time, and at link_downed on both ends of "
-			"the link"},
+			"the link",
+		.cause = CAUSE(1, NULL, RD_POSSIBLE, NULL, 0, ANYWHERE(0))},
 	{0},
 };
 

@@ -193,7 +193,7 @@ static bool is_half_damaged(const struct look *l)
 }
 
 /* Loss is the share of different packets; go-back-N retransmits many for each. */
-#define LOST                                                                                       \
+#define LOST_DETAIL                                                                                \
 	"{count} of {distinct} different packets lost ({share_distinct}), {gaps gap} in the "      \
 	"sequence; {retransmitted} packets retransmitted in {rounds round} (after NAKs "           \
 	"{rounds_nak}, RNR NAKs {rounds_rnr}, missing responses {rounds_read}, timeouts "          \
@@ -201,92 +201,107 @@ static bool is_half_damaged(const struct look *l)
 
 const struct rule rules_of_loss[] = {
 	{"lost-downstream", RD_SEV_PROBLEM, RD_LIKELY, HAPPENED(LOST_DOWNSTREAM),
-		.title = "packets are lost downstream of this capture point", .detail = LOST,
-		.filtered = REQUESTS,
+		.title = "packets are lost downstream of this capture point", .detail = LOST_DETAIL,
+		.filtered = OF_REQUESTS,
 		.meaning = "a switch that drops on this priority (no PFC), a bad link, or the "
 			   "receiving NIC; or reordering that the receiver takes for loss",
 		.next = "capture at the receiver too, to see whether they arrive late; look at its "
 			"out_of_buffer and rx_discards, and at discards of the switch port",
-		.traits = SILENT,
+		.traits = SILENT | ENDS_ANSWER,
 		.doubts = {INCOMPLETE, ABSENCE, PATHS, EACH_TWICE, DISCARDED,
 			IF(others_are_late, "others were late, and taken for lost"),
 			IF(is_exception, "it is one of several rounds"),
 			IF(may_be_on_their_way, "they may have been on their way when the NAK was "
-						"sent: the capture's clock has coarse steps")}},
+						"sent: the capture's clock has coarse steps")},
+		.cause = CAUSE(4, NULL, RD_LIKELY, "Packets lost", LOST | DOWN, DOWNSTREAM)},
 	{"lost-upstream", RD_SEV_PROBLEM, RD_LIKELY, HAPPENED(LOST_UPSTREAM), is_lost_upstream,
-		"packets are lost upstream of this capture point", LOST, REQUESTS,
+		"packets are lost upstream of this capture point", LOST_DETAIL, OF_REQUESTS,
 		.meaning = "loss between the sender and this capture point: a switch without PFC "
 			   "on this priority, a bad link, or the sender's NIC; or the capture "
 			   "missed them",
 		.next = "capture at the sender too, to see whether they were sent; look at its "
 			"tx_discards, at symbol and link errors",
-		.traits = SILENT,
-		.doubts = {INCOMPLETE, ABSENCE, LATE, EACH_TWICE,
+		.traits = SILENT | ENDS_ANSWER,
+		.doubts = {INCOMPLETE, ABSENCE, HOSTS_LATE, EACH_TWICE,
 			IF(is_exception, "it is one of several rounds"),
 			IF(may_be_damaged,
 				"as many frames are damaged, whose QP number may be, too"),
 			IF(may_be_late, "others came late: after a NAK, one looks retransmitted"),
-			IF(is_not_requested, "most gaps are without a NAK of the receiver")}},
+			IF(is_not_requested, "most gaps are without a NAK of the receiver")},
+		.cause = CAUSE(4, NULL, RD_LIKELY, "Packets lost", LOST | UP, UPSTREAM)},
 	{"responses-lost-downstream", RD_SEV_PROBLEM, RD_LIKELY, 0, responses_lost_downstream,
 		"responses are lost between this capture point and the requester",
 		"it retransmitted {responses_lost time} requests whose responses had been captured",
-		REQUESTS,
+		OF_REQUESTS,
 		.meaning = "loss on the path back: both directions need the same priority and PFC",
 		.next = "capture at the requester too; compare DSCP or PCP of requests and "
 			"responses",
-		.traits = SILENT,
+		.traits = SILENT | ENDS_ANSWER,
 		.doubts = {CAPTURE_LOST, NO_ORDER, CUT, TIMED_COPIES, HOST_COPIES, REUSED, ONCE,
 			IF(is_response_unclear, "all responses that were followed are here"),
 			IF(may_be_far_away, "the timer may be too short for the path"),
-			IF(has_forgotten_copies, "the file may have each packet twice")}},
+			IF(has_forgotten_copies, "the file may have each packet twice")},
+		.cause = CAUSE(5, NULL, RD_LIKELY, "Rounds for lost responses",
+			LOST | DOWN | RESPONSES, BACK_DOWNSTREAM)},
 	{"responses-lost-upstream", RD_SEV_PROBLEM, RD_LIKELY, HAPPENED(RESPONSE_GAP),
 		responses_lost_upstream, "READ responses are lost upstream of this capture point",
 		"{count gap} in the responses, {rounds_read request} retransmitted, "
 		"{responses_repeated response} repeated",
-		RESPONSES, "infiniband.bth.opcode >= 13 && infiniband.bth.opcode <= 16",
+		OF_RESPONSES, "infiniband.bth.opcode >= 13 && infiniband.bth.opcode <= 16",
 		.meaning = "loss between the responder and this capture point, or the capture "
 			   "missed them",
 		.next = "capture at the responder too; look at discards of the switch ports "
 			"between",
-		.traits = SILENT,
+		.traits = SILENT | ENDS_ANSWER,
 		.doubts = {INCOMPLETE, ABSENCE, NO_ORDER, PATHS,
-			IF(has_other_responses, "responses are late or copied")}},
+			IF(has_other_responses, "responses are late or copied")},
+		.cause = CAUSE(5, NULL, RD_LIKELY, "Gaps in responses", LOST | UP | RESPONSES,
+			BACK_UPSTREAM)},
 	{"unreliable-lost", RD_SEV_PROBLEM, RD_LIKELY, HAPPENED(UNSEEN), is_uc,
 		"packets of an unreliable connection are lost upstream of this capture point",
 		"{unseen packet} in {gaps gap}, {share_unseen}, which break {messages_broken "
 		"message}; UC does not retransmit them",
-		REQUESTS,
+		OF_REQUESTS,
 		.meaning = "loss on the path, which costs UC the whole message; or the capture "
 			   "missed them",
 		.next = "capture at the sender too; look at discards on the path",
 		.doubts = {UNDECLARED, ABSENCE, NO_ORDER,
 			IF(breaks_nothing, "gaps are between messages: the sender may have left "
-					   "them")}},
+					   "them")},
+		.traits = ENDS_ANSWER,
+		.cause = CAUSE(4, NULL, RD_LIKELY, "Packets lost", LOST | UP, UPSTREAM)},
 	{"datagram-gaps", RD_SEV_NOTE, RD_POSSIBLE, HAPPENED(UNSEEN), sends_to_one,
 		"the PSNs of a UD QP have gaps",
 		"{unseen packet} in {gaps gap}, {share_unseen}: lost upstream of this capture "
 		"point, missed by the capture, or sent to QPs that it does not see",
-		REQUESTS,
+		OF_REQUESTS,
 		.meaning = "UD does not retransmit: the application notices lost datagrams itself, "
 			   "or nobody",
 		.next = "capture at the sender too"},
 	{"trimmed", RD_SEV_PROBLEM, RD_LIKELY, HAPPENED(TRIMMED),
 		.title = "packets lost their payload upstream of this capture point",
 		.detail = "{count packet} with headers of a longer one, {share}",
-		.filtered = REQUESTS,
+		.filtered = OF_REQUESTS,
 		.meaning = "a switch without room for them trimmed these packets: it sent their "
 			   "headers on, so that the receiver requests them again at once",
 		.next = "look at the queues and at the counters of trimmed packets of the "
-			"switches; the DSCP of these packets is that of trimmed ones"},
+			"switches; the DSCP of these packets is that of trimmed ones",
+		.cause = CAUSE(4,
+			"A switch trimmed packets from {s} to {r}, for which it had no room.",
+			RD_LIKELY, "Packets trimmed", 0, ANYWHERE(FA))},
 	{"damaged", RD_SEV_PROBLEM, RD_LIKELY, HAPPENED(ICRC), are_icrcs_trusted,
 		"frames are damaged upstream of this capture point",
-		"{count frame} with a wrong invariant CRC, {share}; receivers drop them", REQUESTS,
+		"{count frame} with a wrong invariant CRC, {share}; receivers drop them",
+		OF_REQUESTS,
 		.meaning = "a bad cable, transceiver or memory on the path, a device that rewrites "
 			   "headers, or a capture of the sending host taken before the NIC "
 			   "computed the CRC",
 		.next = "capture at the receiver and look at its rx_icrc_encapsulated; look at "
 			"symbol, FEC and FCS errors of every link on the path",
 		.doubts = {IF(is_half_damaged, "so many are rather captured before the sending NIC "
-					       "computed the CRC")}},
+					       "computed the CRC")},
+		.cause = CAUSE(3,
+			"Frames from {s} to {r} are damaged on the way, and dropped by receivers.",
+			RD_LIKELY, "Frames damaged", 0, UPSTREAM)},
 	{0},
 };

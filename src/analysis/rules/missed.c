@@ -161,18 +161,19 @@ const struct rule rules_of_missed[] = {
 	{"unseen", RD_SEV_NOTE, RD_LIKELY, HAPPENED(UNSEEN), unseen,
 		"the capture missed packets that the receiver got",
 		"acknowledged but never captured: {count packet}; the network did not lose them",
-		REQUESTS,
+		OF_REQUESTS,
 		.meaning = "the capture was too slow, or packets take a path that it does not see",
 		.next = "look at the losses of the capture",
 		.doubts = {CUT, BEFORE, DISORDERED, TIMED_COPIES,
 			IF(is_from_start, "they may have passed before the capture began"),
 			IF(may_be_new, "another connection may have begun there"),
-			IF(may_be_damaged, "as many frames are damaged, and may be these")}},
+			IF(may_be_damaged, "as many frames are damaged, and may be these")},
+		.traits = ENDS_ANSWER},
 	{"responses-unseen", RD_SEV_NOTE, RD_LIKELY, 0, responses_unseen,
 		"the capture missed responses that the requester got",
 		"{responses_unseen time} READ or atomic responses were not captured, and the "
 		"requester continued without requesting them again",
-		REQUESTS,
+		OF_REQUESTS,
 		.meaning =
 			"the capture was too slow, or responses take a path that it does not see",
 		.next = "look at the losses of the capture",
@@ -180,15 +181,19 @@ const struct rule rules_of_missed[] = {
 			IF(is_at_end, "the capture ends before they could be requested again")}},
 	{"several-vlans", RD_SEV_WARNING, RD_CERTAIN, 0, several_vlans,
 		"frames of a QP pair are in several VLANs, and judged as one",
-		"{frames frame}, in different VLANs or some without a tag", REQUESTS,
+		"{frames frame}, in different VLANs or some without a tag", OF_REQUESTS,
 		.meaning =
 			"several networks use the same addresses and QP numbers, and what is "
 			"said of this pair mixes them; or frames were captured before and behind "
 			"a router",
-		.next = "capture or filter one VLAN at a time, and analyse each"},
+		.next = "capture or filter one VLAN at a time, and analyse each",
+		.cause = CAUSE(11,
+			"Frames between {s} and {r} are in several VLANs: if these are several "
+			"networks with equal addresses, all that is said of these QPs mixes them.",
+			RD_POSSIBLE, NULL, 0, ANYWHERE(0))},
 	{"one-sided", RD_SEV_NOTE, RD_LIKELY, 0, one_sided, "only one direction was captured",
 		"{count frame}, none in the other direction: latencies and causes are unknown",
-		REQUESTS,
+		OF_REQUESTS,
 		.meaning = "a mirror of one direction only, or a filter; or the receiver does not "
 			   "respond",
 		.next = "capture both directions",

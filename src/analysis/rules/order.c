@@ -144,14 +144,16 @@ static bool is_multicast(const struct look *l)
 }
 
 const struct rule rules_of_order[] = {
-	{"reordered", RD_SEV_NOTE, RD_LIKELY, 0, reordered, .filtered = REQUESTS,
+	{"reordered", RD_SEV_NOTE, RD_LIKELY, 0, reordered, .filtered = OF_REQUESTS,
 		.next = "nothing to do without NAKs; with them look at the hashing of LAG and ECMP "
 			"and at adaptive routing; a capture at the sender too shows in which order "
 			"they were sent",
 		.doubts = {INCOMPLETE,
 			IF(may_be_again, "after a NAK, a retransmission looks the same"),
 			IF(may_be_late_copies, "late copies look the same"),
-			IF(is_taken, "a capture that merges its queues looks the same")}},
+			IF(is_taken, "a capture that merges its queues looks the same")},
+		.traits = ENDS_ANSWER,
+		.cause = CAUSE(5, NULL, RD_LIKELY, "Packets late", LATE | UP, UPSTREAM)},
 	/*
 	 * The receiver got a packet that it had requested again, before the retransmission can have
 	 * reached it: the first copy arrived there after others, though not here.
@@ -161,7 +163,7 @@ const struct rule rules_of_order[] = {
 		"them for lost",
 		"{count} of {nak_sequence} NAKs are for packets that then arrived before their "
 		"retransmission; {retransmitted packet} retransmitted",
-		REQUESTS,
+		OF_REQUESTS,
 		.meaning = "switches send packets of one QP over several paths (a LAG or ECMP that "
 			   "does not hash by flow, adaptive routing), and the receiver takes none "
 			   "out of order",
@@ -169,13 +171,15 @@ const struct rule rules_of_order[] = {
 			"point and the receiver; capture at the receiver too",
 		.doubts = {INCOMPLETE, ONCE, DISCARDED,
 			IF(may_cross, "packets are late here, too: a NAK may have been in "
-				      "flight")}},
+				      "flight")},
+		.traits = ENDS_ANSWER,
+		.cause = CAUSE(5, NULL, RD_LIKELY, "Packets late", LATE | DOWN, DOWNSTREAM)},
 	{"duplicated", RD_SEV_WARNING, RD_LIKELY, 0, duplicated,
 		"frames are duplicated on the way here, or by the mirror port",
 		"{duplicated request} and {responses_duplicated response} were captured twice, "
 		"with the same IP identification or, without one, within microseconds; responses "
 		"without one also where no request was repeated",
-		REQUESTS,
+		OF_REQUESTS,
 		.meaning = "a mirror session that copies a frame at two ports, or a loop in the "
 			   "network",
 		.next = "look at the mirror session first, then for loops; capture at the receiver",
@@ -184,6 +188,10 @@ const struct rule rules_of_order[] = {
 					 "looks the same"),
 			IF(may_be_answered_again, "a request that the capture missed may have been "
 						  "answered again"),
-			IF(is_multicast, "a host gets its own multicast back")}},
+			IF(is_multicast, "a host gets its own multicast back")},
+		.traits = ENDS_ANSWER,
+		.cause = CAUSE(11,
+			"Frames from {s} to {r} are duplicated on the way or by the mirror port.",
+			RD_POSSIBLE, "Frames twice", 0, UPSTREAM)},
 	{0},
 };

@@ -33,7 +33,7 @@ static void fill_where(struct rd_finding *f, const struct look *look)
 static void fill_filter(struct rd_finding *f, const struct rule *rule, const struct look *look)
 {
 	static const char to[] = "infiniband.bth.destqp == 0x%06x%s%s";
-	const bool requests = rule->filtered == REQUESTS;
+	const bool requests = rule->filtered == OF_REQUESTS;
 	const char *and = rule->filter ? " && " : "", *filter = rule->filter ? rule->filter : "";
 	const uint32_t qp = !rule->filtered ? RD_QP_UNKNOWN
 			    : requests	    ? look->to->qp
@@ -98,11 +98,31 @@ struct rd_finding *rule_try(
 	return f;
 }
 
+static const struct rule *const of_sides[] = {rules_of_loss, rules_of_order, rules_of_missed,
+	rules_of_sides, rules_of_timeouts, rules_of_congestion, rules_of_facts, NULL};
+static const struct rule *const of_capture[] = {
+	rules_of_capture, rules_of_links, rules_of_pauses, rules_of_mads, NULL};
+
+static const struct rule *search(const struct rule *const *tables, const char *key)
+{
+	for (; *tables; tables++)
+		for (const struct rule *rule = *tables; rule->key; rule++)
+			if (!strcmp(rule->key, key))
+				return rule;
+	return NULL;
+}
+
+const struct rule *rule_of(const char *key)
+{
+	static const struct rule none = {0};
+	const struct rule *of_side = search(of_sides, key), *other = search(of_capture, key);
+
+	return of_side ? of_side : other ? other : &none;
+}
+
 static void try_side(const struct rd_analysis *a, struct rd_report *r,
 	const struct rd_conversation *c, unsigned int side, uint64_t missed)
 {
-	static const struct rule *const tables[] = {rules_of_loss, rules_of_order, rules_of_missed,
-		rules_of_sides, rules_of_timeouts, rules_of_congestion, rules_of_facts};
 	const struct look look = {.a = a,
 		.r = r,
 		.c = c,
@@ -113,8 +133,8 @@ static void try_side(const struct rd_analysis *a, struct rd_report *r,
 		.side = side,
 		.missed = missed};
 
-	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++)
-		for (const struct rule *rule = tables[i]; rule->key; rule++)
+	for (size_t i = 0; of_sides[i]; i++)
+		for (const struct rule *rule = of_sides[i]; rule->key; rule++)
 			if (rule_try(&r->findings, rule, &look))
 				findings_bound(&r->findings, FINDINGS_MAX);
 }
@@ -150,12 +170,10 @@ static uint64_t missed_by_capture(const struct rd_report *r)
 
 int rules_run(const struct rd_analysis *a, struct rd_report *r)
 {
-	static const struct rule *const tables[] = {
-		rules_of_capture, rules_of_links, rules_of_pauses, rules_of_mads};
 	const uint64_t missed = missed_by_capture(r);
 
-	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++)
-		try_capture(a, r, tables[i], missed);
+	for (size_t i = 0; of_capture[i]; i++)
+		try_capture(a, r, of_capture[i], missed);
 	for (size_t i = 0; i < r->n_conversations; i++) {
 		try_side(a, r, &r->conversations[i], 0, missed);
 		try_side(a, r, &r->conversations[i], 1, missed);

@@ -4,6 +4,7 @@
 #define RDMADUMP_ANALYSIS_RULES_H
 
 #include "../model/state.h"
+#include "cause.h"
 #include <rdmadump/notation.h>
 #include <rdmadump/units.h>
 
@@ -42,12 +43,19 @@ struct doubt {
 #define DOUBTS_MAX 24
 
 /* The frames that a display filter selects, together with that of the row. */
-enum filtered { UNFILTERED, REQUESTS, RESPONSES };
+enum filtered { UNFILTERED, OF_REQUESTS, OF_RESPONSES };
 
 /* How other parts treat a rule. */
 enum trait {
-	SILENT = 1,  /* a link that was down may be the reason: facts_add() says if it was */
-	GAVE_UP = 2, /* a counter of the sender's device may have counted it */
+	SILENT = 1,	  /* a link that was down may be the reason: facts_add() says if it was */
+	GAVE_UP = 2,	  /* a counter of the sender's device may have counted it */
+	HOLDS_BACK = 4,	  /* a sender: its times do not show where the bottleneck is */
+	BY_TIMER = 8,	  /* its rounds may cost far more than congestion */
+	ENDS_ANSWER = 16, /* two captures show where the cause is, which one alone cannot */
+	/* Of two ends: the sender's capture decides it; a capture may have missed the packets. */
+	OF_SENDER = 32,
+	MISSED_BY_SENDER = 64,
+	MISSED_BY_RECEIVER = 128,
 };
 
 /*
@@ -66,6 +74,10 @@ struct rule {
 	const char *meaning, *next; /* the usual cause, what to do */
 	unsigned int traits;
 	struct doubt doubts[DOUBTS_MAX];
+	struct cause cause;
+	const char *several; /* its sentence of several senders at once */
+	const char *surer;   /* what else would show that it happened */
+	const char *unknown; /* what is then unknown, since the capture is not whole */
 };
 
 #define HAPPENED(kind) (RD_INC_##kind + 1)
@@ -112,6 +124,8 @@ char *say(const struct look *look, const char *template);
 bool capture_lost_frames(const struct rd_report *r);
 /* Whether all files report that their captures lost nothing; pcap files never report it. */
 bool capture_is_whole(const struct rd_report *r);
+/* The row of a rule over a capture; a row without a key if there is none: of a device. */
+const struct rule *rule_of(const char *key);
 /* Applies all rules to the conversations and comparisons of a report. -1 if out of memory. */
 int rules_run(const struct rd_analysis *a, struct rd_report *r);
 

@@ -157,11 +157,11 @@ static bool starving(const struct look *l, struct rd_finding *f)
 #define REFUSED_DETAIL                                                                             \
 	"{count NAK}; a requester that receives one sets its QP to the error state and flushes "   \
 	"its other requests; {refused}"
-#define REFUSED_FILTER RESPONSES, "infiniband.aeth.syndrome.opcode == 3"
+#define REFUSED_FILTER OF_RESPONSES, "infiniband.aeth.syndrome.opcode == 3"
 
 const struct rule rules_of_sides[] = {
 	{"no-response", RD_SEV_PROBLEM, RD_LIKELY, 0, no_response, NULL,
-		"{requests request}, {retransmitted} of them retransmitted {waited}", REQUESTS,
+		"{requests request}, {retransmitted} of them retransmitted {waited}", OF_REQUESTS,
 		.meaning =
 			"the receiver drops the requests (QP not ready or destroyed, firewall on "
 			"UDP port 4791, wrong GID or VLAN), or its responses take another path",
@@ -172,36 +172,45 @@ const struct rule rules_of_sides[] = {
 			IF(goes_on, "the sender does not give up: it may get responses"),
 			IF(are_fewer_than_two, "there is one round"),
 			IF(is_one_direction, "no frame of the other direction was captured"),
-			IF(may_have_other_half, "other rows may have the responses")}},
+			IF(may_have_other_half, "other rows may have the responses")},
+		.cause = CAUSE(2, "{s} repeats its requests, and no response of {r} is seen.",
+			RD_LIKELY, "Rounds without a response", 0, UNANSWERED)},
 	{"gave-up", RD_SEV_PROBLEM, RD_LIKELY, 0, gave_up,
 		"responses stopped at frame {end_frame}, and the sender gave up",
 		"{attempts} retransmission rounds without a response, then no more packets: retry "
 		"counter exceeded",
-		REQUESTS, .meaning = "the receiver or the path failed during the transfer",
+		OF_REQUESTS, .meaning = "the receiver or the path failed during the transfer",
 		.next = "look at the receiver's log and link at that time; the application's "
 			"completion has status 12 (transport retry counter exceeded)",
 		.traits = SILENT | GAVE_UP,
 		.doubts = {CAPTURE_LOST, CUT, MISSED_MANY, DISORDERED,
-			IF(are_few_rounds, "there are few rounds")}},
+			IF(are_few_rounds, "there are few rounds")},
+		.cause = CAUSE(2, "{r} stopped responding, and {s} gave up.", RD_LIKELY,
+			"Last rounds without a response", 0, UNANSWERED)},
 	{"responses-stopped", RD_SEV_PROBLEM, RD_LIKELY, 0, responses_stopped,
 		"responses stopped at frame {end_frame}",
 		"{attempts} retransmission rounds without a response since then, up to the end of "
 		"the capture",
-		REQUESTS,
+		OF_REQUESTS,
 		.meaning = "the receiver or the path back failed, or responses take another path "
 			   "since then",
 		.next = "look at the receiver's log and link at that time; capture at the "
 			"receiver, or for longer to see whether the sender gives up",
 		.doubts = {CAPTURE_LOST, CUT, MISSED_MANY, DISORDERED,
-			IF(are_few_rounds, "there are few rounds")}},
+			IF(are_few_rounds, "there are few rounds")},
+		.cause = CAUSE(2, "{r} stopped responding to {s}.", RD_LIKELY,
+			"Last rounds without a response", 0, UNANSWERED)},
 	{"gave-up-rnr", RD_SEV_PROBLEM, RD_LIKELY, 0, gave_up_rnr,
 		"the sender gave up because the receiver was not ready",
-		"no packets after the last of {rnr} RNR NAKs: RNR retry counter exceeded", REQUESTS,
+		"no packets after the last of {rnr} RNR NAKs: RNR retry counter exceeded",
+		OF_REQUESTS,
 		.meaning = "the receiving application was blocked, or posts too few receives",
 		.next = "the sender's completion has status 13 (RNR retry counter exceeded); raise "
 			"rnr_retry or post more receives",
-		.traits = GAVE_UP,
-		.doubts = {INCOMPLETE}}, /* how long the sender was silent is unknown */
+		.traits = GAVE_UP, .doubts = {INCOMPLETE},
+		.cause = CAUSE(2, "{s} gave up, since {r} was not ready for its request.",
+			RD_LIKELY, "Connections ended", 0, ANYWHERE(RH))}, /* how long the sender
+was silent is unknown */
 	{"remote-access", RD_SEV_PROBLEM, RD_CERTAIN, HAPPENED(NAK_ACCESS), NULL,
 		"the receiver refused a request: NAK \"remote access error\"", REFUSED_DETAIL,
 		REFUSED_FILTER,
@@ -210,7 +219,11 @@ const struct rule rules_of_sides[] = {
 			   "outside of the region or memory window; an operation that the access "
 			   "flags of the region, the window or the QP do not allow",
 		.next = "compare rkey, address and length of the request with what the responder "
-			"registered; look at the access flags of its region and QP"},
+			"registered; look at the access flags of its region and QP",
+		.cause = CAUSE(1,
+			"{r} refused a request of {s}: it may not access that memory. The "
+			"applications disagree; this is no fault of the network.",
+			RD_LIKELY, "Requests refused", 0, ANYWHERE(SH | RH))},
 	{"invalid-request", RD_SEV_PROBLEM, RD_CERTAIN, HAPPENED(NAK_INVALID), NULL,
 		"the receiver refused a request: NAK \"invalid request\"", REFUSED_DETAIL,
 		REFUSED_FILTER,
@@ -221,42 +234,52 @@ const struct rule rules_of_sides[] = {
 			"no multiple of 8; a length that differs from the path MTU or the "
 			"header's; packets of a message out of their order",
 		.next = "compare sizes of receives, max_rd_atomic, path MTU and access flags of "
-			"both QPs"},
+			"both QPs",
+		.cause = CAUSE(1,
+			"{r} refused a request of {s} as invalid. The applications or their "
+			"settings disagree; this is no fault of the network.",
+			RD_LIKELY, "Requests refused", 0, ANYWHERE(SH | RH))},
 	{"remote-operational", RD_SEV_PROBLEM, RD_CERTAIN, HAPPENED(NAK_OPERATIONAL), NULL,
 		"the receiver refused a request: NAK \"remote operational error\"", REFUSED_DETAIL,
 		REFUSED_FILTER,
 		.meaning = "an error of the receiver itself, as a receive whose lkey or memory is "
 			   "not valid",
-		.next = "look at the status of the receiver's completions"},
+		.next = "look at the status of the receiver's completions",
+		.cause = CAUSE(1, "{r} could not execute a request of {s}, by its own error.",
+			RD_CERTAIN, "Requests refused", 0, ANYWHERE(RN | RH))},
 	/* IBTA volume 1, 10.2.5 and 9.6.1.3: dropped without a NAK. */
 	{"qkey", RD_SEV_WARNING, RD_LIKELY, HAPPENED(QKEY), qkey_differs,
-		"the receiver drops UD packets with a wrong Q_Key", NULL, REQUESTS,
+		"the receiver drops UD packets with a wrong Q_Key", NULL, OF_REQUESTS,
 		.meaning =
 			"a sender with the Q_Key of another QP or of an earlier process; or the QP "
 			"was created again",
 		.next = "compare the sender's remote Q_Key with that of the QP; see whether "
 			"qkey_viol_cntr of the receiving port grows (ibv_devinfo -v)",
-		.doubts = {IF(may_be_created_again, "the QP may have been created again")}},
+		.doubts = {IF(may_be_created_again, "the QP may have been created again")},
+		.cause = CAUSE(10, "{r} drops datagrams of {s}: their Q_Key differs.", RD_LIKELY,
+			"Datagrams", 0, ANYWHERE(SH | RH))},
 	{"rnr", RD_SEV_WARNING, RD_CERTAIN, HAPPENED(RNR), not_ready,
 		"the receiver was not ready (RNR NAK)",
 		"{count RNR NAK}, each requests a delay of up to {rnr_timer}; {retransmitted "
 		"packet} retransmitted{rnr_pages}",
-		RESPONSES, "infiniband.aeth.syndrome.opcode == 1",
+		OF_RESPONSES, "infiniband.aeth.syndrome.opcode == 1",
 		.meaning = "the receiving application posts too few receives or is too slow; with "
 			   "on-demand paging, page faults",
-		.next = "post more receives, or look at what delays the receiving thread"},
+		.next = "post more receives, or look at what delays the receiving thread",
+		.cause = CAUSE(6, "{r} was not ready for requests of {s}.", RD_LIKELY,
+			"Requests refused for the time being (RNR NAK)", 0, ANYWHERE(RH))},
 	{"credits", RD_SEV_NOTE, RD_CERTAIN, HAPPENED(ZERO_CREDIT), no_credits,
 		"the receiver advertises no credits", "{count} ACKs allow no further SEND",
-		RESPONSES, "infiniband.aeth.syndrome.credit_count == 0",
+		OF_RESPONSES, "infiniband.aeth.syndrome.credit_count == 0",
 		.meaning = "all receives of the receiver are in use: SENDs and WRITEs with "
 			   "immediate data wait, or get RNR NAKs",
 		.next = "post more receives"},
 	{"starving", RD_SEV_NOTE, RD_POSSIBLE, 0, starving,
-		"one QP uses most of the link while others wait", NULL, REQUESTS,
+		"one QP uses most of the link while others wait", NULL, OF_REQUESTS,
 		.meaning = "one heavy QP fills queues that others share",
 		.next = "give it a priority (traffic class) or rate limit of its own"},
 	{"small-mtu", RD_SEV_NOTE, RD_POSSIBLE, 0, small_mtu,
-		"the path MTU is small for the messages", NULL, REQUESTS,
+		"the path MTU is small for the messages", NULL, OF_REQUESTS,
 		.meaning = "an Ethernet MTU of 1500 limits RoCE to 1024",
 		.next = "raise the MTU (4200 or 9000) on all hosts and switches of the path"},
 	{0},

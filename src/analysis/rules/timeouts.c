@@ -165,20 +165,24 @@ static bool may_be_clock(const struct look *l)
 
 const struct rule rules_of_timeouts[] = {
 	{"timeout", RD_SEV_WARNING, RD_LIKELY, HAPPENED(ROUND_TIMEOUT), timeout_rounds,
-		"requests were retransmitted because no response came in time", NULL, REQUESTS,
+		"requests were retransmitted because no response came in time", NULL, OF_REQUESTS,
 		.meaning = "the last packet of a burst or its response was lost, or the receiver "
 			   "was slower than the sender's timer",
 		.next = "capture at the other end; look whether the retransmitted requests arrive "
 			"twice",
-		.traits = SILENT,
+		.traits = SILENT | BY_TIMER,
 		.doubts = {INCOMPLETE, BEFORE, OTHER_ROUNDS,
 			IF(lacks_naks, "gaps are without a NAK, which may be missing here, too"),
 			IF(may_be_answered, "responses may have been there in time"),
 			IF(is_exception, "most rounds have a NAK: that of these may be "
-					 "missing")}},
+					 "missing")},
+		.cause = CAUSE(9,
+			"{s} repeated requests, since responses of {r} did not come in time.",
+			RD_LIKELY, "Timeouts", 0, SN | FA | RN | RH, SN | FA | RN | RH,
+			SN | FA | RN | RH)},
 	{"timeout-short", RD_SEV_WARNING, RD_LIKELY, HAPPENED(CROSSED), timeout_short,
 		"requests were retransmitted while their responses were on their way", NULL,
-		REQUESTS,
+		OF_REQUESTS,
 		.meaning = "the sender's timer is near what path and responder need: the QP's "
 			   "timeout (4.096 us * 2^timeout), or, with adaptive retransmission, a "
 			   "schedule of the firmware, of which that timeout is only the upper "
@@ -186,17 +190,24 @@ const struct rule rules_of_timeouts[] = {
 		.next = "see whether roce_adp_retrans or roce_adp_retrans_to of the sender grow: "
 			"then look at `mlxreg --reg_name ROCE_ACCL`, else raise the QP's timeout "
 			"attribute",
-		.doubts = {ONCE, DISORDERED, TIMED_COPIES, COARSE_CLOCK, OTHER_ROUNDS}},
+		.doubts = {ONCE, DISORDERED, TIMED_COPIES, COARSE_CLOCK, OTHER_ROUNDS},
+		.traits = BY_TIMER,
+		.cause = CAUSE(9,
+			"{s} repeats requests while their responses are on the way: its timer is "
+			"too short.",
+			RD_LIKELY, "Needless rounds", 0, ANYWHERE(SH))},
 	{"timeout-long", RD_SEV_NOTE, RD_LIKELY, 0, timeout_long,
-		"the retransmission timeout is long", NULL, REQUESTS,
+		"the retransmission timeout is long", NULL, OF_REQUESTS,
 		.meaning = "the QP's timeout attribute is high; NICs multiply it by up to four",
 		.next = "lower the QP's timeout attribute where that is possible", .traits = SILENT,
 		.doubts = {INCOMPLETE, ABSENCE, ONCE}},
-	{"stall", RD_SEV_WARNING, RD_LIKELY, 0, stalled, "a response took long", NULL, REQUESTS,
+	{"stall", RD_SEV_WARNING, RD_LIKELY, 0, stalled, "a response took long", NULL, OF_REQUESTS,
 		.meaning = "pauses (PFC), a busy receiver, or loss that this capture does not show",
 		.next = "look at rx_pause and tx_pause counters and at the load of the responder",
 		.traits = SILENT,
 		.doubts = {INCOMPLETE, ABSENCE, /* an ACK may be missing */
-			IF(may_be_clock, "the clock may have been set: all QPs were silent")}},
+			IF(may_be_clock, "the clock may have been set: all QPs were silent")},
+		.cause = CAUSE(10, "A response of {r} to {s} took very long.", RD_LIKELY,
+			"Long waits", 0, UNANSWERED)},
 	{0},
 };

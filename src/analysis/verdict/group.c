@@ -45,12 +45,10 @@ static void sum_up(struct rd_group *g, const struct rd_findings *list)
 	g->left_out = rd_findings_left_out(list, g->rule, RD_SEV_NONE);
 }
 
-int groups_make(struct rd_report *r)
+int groups_make(struct rd_groups *groups, const struct rd_findings *list)
 {
-	struct rd_groups *groups = &r->groups;
-
-	for (size_t i = 0; i < r->findings.n; i++) {
-		struct rd_group *g = group_of(groups, r->findings.finding[i].rule);
+	for (size_t i = 0; i < list->n; i++) {
+		struct rd_group *g = group_of(groups, list->finding[i].rule);
 
 		if (!g)
 			return -1;
@@ -64,13 +62,13 @@ int groups_make(struct rd_report *r)
 			return -1;
 		g->n = 0;
 	}
-	for (size_t i = 0; i < r->findings.n; i++) {
-		struct rd_group *g = group_of(groups, r->findings.finding[i].rule);
+	for (size_t i = 0; i < list->n; i++) {
+		struct rd_group *g = group_of(groups, list->finding[i].rule);
 
 		g->finding[g->n++] = i;
 	}
 	for (size_t i = 0; i < groups->n; i++)
-		sum_up(&groups->group[i], &r->findings);
+		sum_up(&groups->group[i], list);
 	return 0;
 }
 

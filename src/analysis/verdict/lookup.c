@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Finds conversations, hosts and ports of a report, and incast. */
+/* Finds conversations, hosts and ports of a report, incast, and causes. */
+#include "../rules/rules.h"
 #include "verdict.h"
 #include <stdlib.h>
 #include <string.h>
@@ -102,4 +103,35 @@ const struct rd_pause_sender *pauser_of(const struct rd_report *r, const struct 
 				return &r->pause_senders[i];
 		}
 	return NULL;
+}
+
+/* --- causes ----------------------------------------------------------------------------------- */
+
+static const struct cause other = {.rank = 20, .places = {ANYWHERE(RD_PLACE_ALL)}};
+
+const struct cause *cause_of(const char *rule)
+{
+	const struct cause *cause = &rule_of(rule)->cause;
+
+	return cause->rank ? cause : &other;
+}
+
+bool is_cause(const struct cause *cause)
+{
+	return cause != &other;
+}
+
+/* RNR NAKs to requests that need no receive: the application is not the only place. */
+static bool lacks_pages(const struct rd_conversation *c, const struct rd_finding *f)
+{
+	const struct rd_side *s = &c->side[f->side];
+	const uint64_t pages = rd_side_incident(s, RD_INC_RNR_PAGES)->count;
+
+	return !strcmp(f->rule, "rnr") && pages && pages >= rd_side_incident(s, RD_INC_RNR)->count;
+}
+
+unsigned int places_of(const struct cause *cause, const struct rd_conversation *c,
+	const struct rd_finding *f, enum tap at)
+{
+	return cause->places[at] | (lacks_pages(c, f) ? RD_PLACE_RECEIVER_NIC : 0);
 }

@@ -1,14 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Parts that the sentences of verdicts share: places, times, shares. */
+#include "../rules/rules.h"
 #include "words.h"
 #include <ctype.h>
 #include <rdmadump/units.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define SHORT_NS UINT64_C(100000000) /* times below it have microseconds */
 #define NEAR_NS	 UINT64_C(10000000)  /* so do two that are this near to each other */
 
-const char *host_name(const char *address)
+bool sentence_begin(struct sentence *s)
+{
+	s->text = NULL;
+	s->out = open_memstream(&s->text, &s->capacity);
+	return s->out;
+}
+
+bool sentence_keep(struct sentence *s, char **to)
+{
+	if (fclose(s->out)) {
+		free(s->text);
+		return false;
+	}
+	*to = s->text;
+	return true;
+}
+
+/* The address, or "the host" if it is empty. */
+static const char *host_name(const char *address)
 {
 	return *address ? address : "the host";
 }
@@ -65,10 +85,8 @@ void put_places(FILE *out, unsigned int set, const char *sender, const char *rec
 /* --- times and shares ------------------------------------------------------------------------- */
 
 /* From when to when, since the first frame. */
-void put_since(FILE *out, const struct rd_report *r)
+void put_since(FILE *out, const struct rd_judgement *v, uint64_t first)
 {
-	const struct rd_judgement *v = &r->verdict;
-	const uint64_t first = r->totals.first_ns;
 	const uint64_t since = v->since_ns > first ? v->since_ns - first : 0;
 	const uint64_t until = v->until_ns > first ? v->until_ns - first : 0;
 	const bool near = until > since && until - since < NEAR_NS;
@@ -101,6 +119,88 @@ void lower_first(char *text)
 	if (isupper((unsigned char)text[0]) && !isupper((unsigned char)text[1]) &&
 		!isdigit((unsigned char)text[1]))
 		text[0] = (char)tolower((unsigned char)text[0]);
+}
+
+bool sentence_keep_what(struct sentence *s, struct rd_judgement *v)
+{
+	char *what;
+
+	if (!v->rule || v->certainty != RD_POSSIBLE)
+		return sentence_keep(s, &v->what);
+	if (!sentence_keep(s, &what))
+		return false;
+	lower_first(what);
+	if (asprintf(&v->what, "Possibly: %s", what) < 0)
+		v->what = NULL;
+	free(what);
+	return v->what;
+}
+
+/* Loss and reordering, and the side of the capture point on which they are. */
+static void put_mixed(
+	FILE *out, const struct rd_judgement *v, unsigned int mixed, const char *point)
+{
+	static const char *const how[] = {"?", "lost", "late", "lost or late"};
+	static const char *const where[] = {
+		"?", "upstream", "downstream", "upstream or downstream"};
+	const bool back = mixed & RD_MIXED_RESPONSES;
+
+	fprintf(out, "%s from %s to %s are %s %s of %s.", back ? "Responses" : "Packets",
+		v->incast ? "several hosts"
+		: back	  ? v->receiver
+			  : v->sender,
+		back ? v->sender : v->receiver, how[mixed & 3], where[mixed >> 2 & 3], point);
+}
+
+/* The title as a sentence; with the place where no conversation names it. */
+static void put_title(FILE *out, const struct rd_report *r, const struct rd_finding *f)
+{
+	const char *title = f->title ? f->title : f->rule;
+	/* The name of a counter or a device stays as it is. */
+	const bool name = strcspn(title, "_0123456789") < strcspn(title, " ");
+
+	fprintf(out, "%c%s", name ? *title : toupper((unsigned char)*title), title + 1);
+	if (!f->conversation && f->where && strcmp(f->where, "the capture") != 0)
+		fprintf(out, pauser_of(r, f) ? ", sent by %s" : ", at %s", f->where);
+	fputc('.', out);
+}
+
+void put_event(FILE *out, const struct rd_report *r, const struct rd_judgement *v,
+	const struct rd_finding *f, unsigned int mixed, const char *point)
+{
+	const struct cause *cause = cause_of(v->rule);
+	const struct rule *rule = rule_of(v->rule);
+
+	if (mixed)
+		put_mixed(out, v, mixed, point);
+	else if (cause->what)
+		put_filled(out, v->incast && rule->several ? rule->several : cause->what,
+			host_name(v->sender), host_name(v->receiver));
+	else
+		put_title(out, r, f);
+	if (rule->unknown)
+		fprintf(out, " %s", rule->unknown);
+	if (v->incast)
+		fprintf(out, " Up to %u hosts send to %s within %g us (incast).", v->incast,
+			v->receiver, (double)RD_BURST_NS / 1e3);
+}
+
+void put_how_sure(FILE *out, const struct rd_judgement *v)
+{
+	if (v->certainty == RD_CERTAIN)
+		fputs("That it happened is certain.", out);
+	else
+		fprintf(out, "That it happened is %s; surer with ",
+			rd_certainty_name(v->certainty));
+}
+
+void put_delayed(FILE *out, const struct rd_judgement *v)
+{
+	if (!v->delayed || v->messages < v->delayed)
+		return;
+	fprintf(out, "; messages delayed by retransmissions: at least %llu",
+		(unsigned long long)v->delayed);
+	put_of(out, v->delayed, v->messages, "");
 }
 
 void put_other_title(FILE *out, const struct rd_finding *f, size_t n)

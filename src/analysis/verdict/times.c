@@ -38,7 +38,7 @@ static uint64_t time_sum(const struct rd_times *t)
 }
 
 /* The places that may have caused the largest part of a side's time. */
-static unsigned int places_of(enum rd_time what, enum tap tap, bool long_pauses)
+static unsigned int places_of_time(enum rd_time what, enum tap tap, bool long_pauses)
 {
 	switch (what) {
 	case RD_TIME_IDLE:
@@ -163,7 +163,7 @@ void slow_judge(const struct rd_report *r, struct rd_slow *slow)
 		slow->side = side;
 	}
 	s = &most->side[slow->side];
-	slow->places = places_of(slow->what, tap_of(most, slow->side),
+	slow->places = places_of_time(slow->what, tap_of(most, slow->side),
 		s->times->pauses && largest / s->times->pauses > LONGEST_PATH_NS);
 	/* Its NIC was asked to be slow. */
 	if (slow->what == RD_TIME_SENDING && rd_side_incident(s, RD_INC_CNP)->count)

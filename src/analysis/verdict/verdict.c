@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The main cause among the findings of a report, its place, and how certain both are. */
-#include "causes.h"
+#include "../rules/rules.h"
 #include "words.h"
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static const struct rd_finding *worst_of(const struct rd_report *r, const struct
 static bool says_nothing(
 	const struct rd_report *r, const struct rd_finding *f, const struct cause *cause)
 {
-	return f->severity == RD_SEV_NOTE && cause->rule && !cause->rank &&
+	return f->severity == RD_SEV_NOTE && cause->rank == SAYS_NOTHING &&
 	       !(r->incomplete && !strcmp(f->rule, "no-rdma"));
 }
 
@@ -40,21 +40,15 @@ static bool says_nothing(
  */
 static bool holds_senders_back(const char *rule)
 {
-	static const char *const rules[] = {"cnp", "cnp-late", "cnp-unmarked", "ecn-ce",
-		"ecn-no-cnp", "pause-frames", "paused"};
-
-	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++)
-		if (!strcmp(rules[i], rule))
-			return true;
-	return false;
+	return rule_of(rule)->traits & HOLDS_BACK;
 }
 
 /* Whether the timeouts of g took far more time than there was congestion, which h is about. */
 static bool costs_more(
 	const struct rd_report *r, const struct rd_group *g, const struct rd_group *h)
 {
-	return (!strcmp(g->rule, "timeout") || !strcmp(g->rule, "timeout-short")) &&
-	       holds_senders_back(h->rule) && worst_of(r, g)->certainty > RD_POSSIBLE &&
+	return rule_of(g->rule)->traits & BY_TIMER && holds_senders_back(h->rule) &&
+	       worst_of(r, g)->certainty > RD_POSSIBLE &&
 	       repeating_ns(r, g) > COSTS_MORE * (h->last_ns - h->first_ns);
 }
 
@@ -68,7 +62,7 @@ static bool is_worse(const struct rd_report *r, const struct rd_group *g, const 
 	const struct rd_finding *a = worst_of(r, g), *b = worst_of(r, h);
 	bool likely[2] = {a->certainty > RD_POSSIBLE, b->certainty > RD_POSSIBLE};
 	unsigned int rank[2] = {cause_of(a->rule)->rank, cause_of(b->rule)->rank};
-	bool known[2] = {cause_of(a->rule)->rule, cause_of(b->rule)->rule};
+	bool known[2] = {is_cause(cause_of(a->rule)), is_cause(cause_of(b->rule))};
 
 	if (known[0] != known[1])
 		return known[0];
@@ -239,7 +233,7 @@ static void place_it(const struct rd_report *r, struct rd_judgement *v, const st
 
 	if (c)
 		v->places = places_of(cause, c, f, tap_of(c, f->side));
-	else if (cause->rule)
+	else if (is_cause(cause))
 		v->places = cause->places[TAP_UNKNOWN];
 	v->where = f->certainty < cause->where ? f->certainty : cause->where;
 	mix(r, v, g);
@@ -284,7 +278,8 @@ int verdict_make(struct rd_report *r)
 	struct rd_judgement *v = &r->verdict;
 	const struct rd_group *g;
 
-	if (lookup_make(r) < 0 || groups_make(r) < 0 || stragglers_find(r, &v->stragglers) < 0)
+	if (lookup_make(r) < 0 || groups_make(&r->groups, &r->findings) < 0 ||
+		stragglers_find(r, &v->stragglers) < 0)
 		return -1;
 	slow_judge(r, &v->slow);
 	for (size_t i = 0; i < r->groups.n; i++)

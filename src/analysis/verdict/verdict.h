@@ -3,13 +3,8 @@
 #ifndef RDMADUMP_ANALYSIS_VERDICT_H
 #define RDMADUMP_ANALYSIS_VERDICT_H
 
+#include "../rules/cause.h"
 #include <rdmadump/analysis.h>
-
-/*
- * Where the capture was made, relative to the requests of a side, according to the facts in the
- * file and to the directions of its frames.
- */
-enum tap { TAP_UNKNOWN, TAP_SENDER, TAP_RECEIVER, TAP_COUNT };
 
 static inline enum tap tap_of(const struct rd_conversation *c, unsigned int side)
 {
@@ -41,8 +36,16 @@ bool fills_link(const struct rd_report *r, const char *receiver);
 /* The port whose pause frames a finding is about; NULL: it is about none. */
 const struct rd_pause_sender *pauser_of(const struct rd_report *r, const struct rd_finding *f);
 
+/* The cause of a rule; one that names no place if it has none. */
+const struct cause *cause_of(const char *rule);
+/* Whether a rule has a cause of its own. */
+bool is_cause(const struct cause *cause);
+/* Where a finding of this cause can be, for a capture made there. `c` is its conversation. */
+unsigned int places_of(const struct cause *cause, const struct rd_conversation *c,
+	const struct rd_finding *f, enum tap at);
+
 /* Groups the findings by rule (group.c). -1 if out of memory. */
-int groups_make(struct rd_report *r);
+int groups_make(struct rd_groups *groups, const struct rd_findings *list);
 /* The group of this rule; NULL: there is none. */
 const struct rd_group *group_by(const struct rd_report *r, const char *rule);
 /* Moves the group of this rule before the others of its severity, and returns it; NULL: none. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Puts the verdict into words: short sentences, with the numbers that an engineer can check. */
 #include "words.h"
-#include "causes.h"
+#include "../rules/rules.h"
 #include <ctype.h>
 #include <rdmadump/units.h>
 #include <stdlib.h>
@@ -11,63 +11,7 @@
 #define SYMPTOMS 9   /* causes from this rank on may follow from others of the same QPs */
 #define MOSTLY	 0.5 /* of the time, before one party is called slow */
 
-/* Closes the stream and stores its text; false if out of memory. */
-static bool keep(FILE *out, char **text, char **to)
-{
-	if (fclose(out)) {
-		free(*text);
-		return false;
-	}
-	*to = *text;
-	return true;
-}
-
-#define SENTENCE(out, text, capacity)                                                              \
-	char *text = NULL;                                                                         \
-	size_t capacity;                                                                           \
-	FILE *out = open_memstream(&text, &capacity);                                              \
-                                                                                                   \
-	if (!out)                                                                                  \
-	return false
-
 /* --- what, whom, how much --------------------------------------------------------------------- */
-
-/* Loss and reordering, and the side of the capture point on which they are. */
-static void put_mixed(FILE *out, const struct rd_judgement *v)
-{
-	static const char *const how[] = {"?", "lost", "late", "lost or late"};
-	static const char *const where[] = {
-		"?", "upstream", "downstream", "upstream or downstream"};
-	bool back = v->mixed & RD_MIXED_RESPONSES;
-
-	fprintf(out, "%s from %s to %s are %s %s of this capture point%s.",
-		back ? "Responses" : "Packets",
-		v->incast ? "several hosts"
-		: back	  ? v->receiver
-			  : v->sender,
-		back ? v->sender : v->receiver, how[v->mixed & 3], where[v->mixed >> 2 & 3],
-		v->mixed & RD_MIXED_LATE ? ", and late ones are taken for lost" : "");
-}
-
-/* The sentence of the cause; NULL if it has none. It is about all senders to a receiver. */
-static const char *what_of(const struct rd_judgement *v)
-{
-	static const struct {
-		const char *rule, *what;
-	} of_several[] = {
-		{"cnp", "{r} reports congestion on the path from several hosts, and asks them to "
-			"slow down."},
-		{"cnp-late",
-			"The path to {r} is congested, and {r} asks senders late to slow down."},
-		{"ecn-no-cnp",
-			"The path to {r} is congested, and {r} does not ask senders to slow down."},
-	};
-
-	for (size_t i = 0; v->incast && i < sizeof(of_several) / sizeof(*of_several); i++)
-		if (!strcmp(of_several[i].rule, v->rule))
-			return of_several[i].what;
-	return cause_of(v->rule)->what;
-}
 
 bool was_repeated(const struct rd_report *r)
 {
@@ -147,63 +91,21 @@ static void put_nothing(FILE *out, struct rd_report *r)
 		fputs(" This is of the QPs that were followed: there are more.", out);
 }
 
-/* The title as a sentence; with the place where no conversation names it. */
-void put_title(FILE *out, const struct rd_report *r, const struct rd_finding *f)
-{
-	const char *title = f->title ? f->title : f->rule;
-	/* The name of a counter or a device stays as it is. */
-	const bool name = strcspn(title, "_0123456789") < strcspn(title, " ");
-
-	fprintf(out, "%c%s", name ? *title : toupper((unsigned char)*title), title + 1);
-	if (!f->conversation && f->where && strcmp(f->where, "the capture") != 0)
-		fprintf(out, pauser_of(r, f) ? ", sent by %s" : ", at %s", f->where);
-	fputc('.', out);
-}
-
-/* What is unknown where the main finding is that the capture is not whole. */
-static void put_unknown(FILE *out, const char *rule)
-{
-	static const struct {
-		const char *rule, *text;
-	} rows[] = {
-		{"capture-lost", " What was lost, refused or repeated among these frames, and the "
-				 "times near them, cannot be known."},
-		{"counters-differ", " If the capture missed packets, what happened to them cannot "
-				    "be known."},
-		{"file-damaged", " What the rest of the file had cannot be known."},
-	};
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		if (!strcmp(rows[i].rule, rule))
-			fputs(rows[i].text, out);
-}
-
 static bool word_what(struct rd_report *r, const struct rd_group *g)
 {
 	struct rd_judgement *v = &r->verdict;
-	SENTENCE(out, text, capacity);
+	struct sentence s;
 
-	if (!g) {
-		put_nothing(out, r);
-		return keep(out, &text, &v->what);
-	}
-	if (v->certainty == RD_POSSIBLE)
-		fputs(POSSIBLY, out);
-	if (v->mixed)
-		put_mixed(out, v);
-	else if (what_of(v))
-		put_filled(out, what_of(v), host_name(v->sender), host_name(v->receiver));
-	else
-		put_title(out, r, &r->findings.finding[g->finding[0]]);
-	put_unknown(out, v->rule);
-	if (v->incast)
-		fprintf(out, " Up to %u hosts send to %s within %g us (incast).", v->incast,
-			v->receiver, (double)RD_BURST_NS / 1e3);
-	if (!keep(out, &text, &v->what))
+	if (!sentence_begin(&s))
 		return false;
-	if (v->certainty == RD_POSSIBLE)
-		lower_first(v->what + strlen(POSSIBLY));
-	return true;
+	if (g)
+		put_event(s.out, r, v, &r->findings.finding[g->finding[0]], v->mixed,
+			v->mixed & RD_MIXED_LATE
+				? "this capture point, and late ones are taken for lost"
+				: "this capture point");
+	else
+		put_nothing(s.out, r);
+	return sentence_keep_what(&s, v);
 }
 
 /* How many QP pairs there are; with the one-way flows of datagrams if findings are about such. */
@@ -229,33 +131,35 @@ static bool word_whom(struct rd_report *r, const struct rd_group *g)
 	struct rd_judgement *v = &r->verdict;
 	const struct rd_group *paused = group_by(r, "paused");
 	size_t n, of;
-	SENTENCE(out, text, capacity);
+	struct sentence s;
 
+	if (!sentence_begin(&s))
+		return false;
 	if (!strcmp(g->rule, "pause-frames") && paused)
 		g = paused;
 	n = g->conversations;
 	of = conversations_like(r, g);
 	if (n) {
 		if (n < of || r->totals.frames_left_out)
-			fprintf(out, "This concerns %zu of %zu QP pair%s", n, of,
+			fprintf(s.out, "This concerns %zu of %zu QP pair%s", n, of,
 				of == 1 ? "" : "s");
 		else if (n == 1)
-			fputs("This concerns the only QP pair", out);
+			fputs("This concerns the only QP pair", s.out);
 		else if (n == 2)
-			fputs("This concerns both QP pairs", out);
+			fputs("This concerns both QP pairs", s.out);
 		else
-			fprintf(out, "This concerns all %zu QP pairs", n);
-		fprintf(out, ": %s", r->findings.finding[g->finding[0]].where);
+			fprintf(s.out, "This concerns all %zu QP pairs", n);
+		fprintf(s.out, ": %s", r->findings.finding[g->finding[0]].where);
 	}
 	if (!n && *v->sender)
-		fprintf(out, "This concerns %s -> %s", v->sender, v->receiver);
+		fprintf(s.out, "This concerns %s -> %s", v->sender, v->receiver);
 	if (n > 1)
-		fprintf(out, " and %zu more", n - 1);
+		fprintf(s.out, " and %zu more", n - 1);
 	if (n || *v->sender)
-		fputc('.', out);
+		fputc('.', s.out);
 	else if (!strcmp(g->rule, "pause-frames") && r->n_conversations)
-		fputs("This capture does not show whether RDMA packets waited for them.", out);
-	return keep(out, &text, &v->whom);
+		fputs("This capture does not show whether RDMA packets waited for them.", s.out);
+	return sentence_keep(&s, &v->whom);
 }
 
 /* Different request packets of the group's sides. */
@@ -319,26 +223,24 @@ static bool word_how_much(struct rd_report *r, const struct rd_group *g)
 	const struct cause *cause = cause_of(v->rule);
 	const double repeating = repeating_share(r, g);
 	uint64_t packets = packets_of(r, g);
-	SENTENCE(out, text, capacity);
+	struct sentence s;
 
+	if (!sentence_begin(&s))
+		return false;
 	if (!cause->counted)
-		return keep(out, &text, &v->how_much);
-	fprintf(out, "%s: %llu", (v->mixed & 3) == 3 ? "Packets lost or late" : cause->counted,
+		return sentence_keep(&s, &v->how_much);
+	fprintf(s.out, "%s: %llu", (v->mixed & 3) == 3 ? "Packets lost or late" : cause->counted,
 		(unsigned long long)v->count);
 	if (v->mixed && !(v->mixed & RD_MIXED_RESPONSES) && packets >= v->count && !g->left_out)
-		put_of(out, v->count, packets, "");
-	put_since(out, r);
-	put_pauses(out, r, &r->findings.finding[g->finding[0]]);
-	put_longest(out, r, g);
-	if (v->delayed && v->messages >= v->delayed) {
-		fprintf(out, "; messages delayed by retransmissions: at least %llu",
-			(unsigned long long)v->delayed);
-		put_of(out, v->delayed, v->messages, "");
-	}
+		put_of(s.out, v->count, packets, "");
+	put_since(s.out, v, r->totals.first_ns);
+	put_pauses(s.out, r, &r->findings.finding[g->finding[0]]);
+	put_longest(s.out, r, g);
+	put_delayed(s.out, v);
 	if (repeating > 0.01)
-		fprintf(out, "; repeating requests took %.0f %% of their time", 100 * repeating);
-	fputc('.', out);
-	return keep(out, &text, &v->how_much);
+		fprintf(s.out, "; repeating requests took %.0f %% of their time", 100 * repeating);
+	fputc('.', s.out);
+	return sentence_keep(&s, &v->how_much);
 }
 
 /* --- where and how sure ----------------------------------------------------------------------- */
@@ -346,65 +248,66 @@ static bool word_how_much(struct rd_report *r, const struct rd_group *g)
 static bool word_place(struct rd_report *r)
 {
 	struct rd_judgement *v = &r->verdict;
-	SENTENCE(out, text, capacity);
+	struct sentence s;
 
+	if (!sentence_begin(&s))
+		return false;
 	if (!v->rule)
-		return keep(out, &text, &v->place);
+		return sentence_keep(&s, &v->place);
 	if (v->places & (v->places - 1)) {
 		if (v->places == RD_PLACE_ALL) {
-			fputs("Where it happened cannot be seen from here", out);
+			fputs("Where it happened cannot be seen from here", s.out);
 		} else {
-			fputs("Where: in ", out);
-			put_places(out, v->places, v->sender, v->receiver);
+			fputs("Where: in ", s.out);
+			put_places(s.out, v->places, v->sender, v->receiver);
 			if (!strcmp(v->rule, "duplicated"))
-				fputs(", or at the mirror port", out);
-			fputs("; which of them cannot be seen from here", out);
+				fputs(", or at the mirror port", s.out);
+			fputs("; which of them cannot be seen from here", s.out);
 		}
 		if (v->both_ends)
-			fputs(": see also the report of both ends", out);
+			fputs(": see also the report of both ends", s.out);
 		else if (*v->capture_next)
-			fprintf(out, ": capture at %s", v->capture_next);
-		fputc('.', out);
+			fprintf(s.out, ": capture at %s", v->capture_next);
+		fputc('.', s.out);
 	} else if (v->places) {
-		fputs("Where: in ", out);
-		put_places(out, v->places, v->sender, v->receiver);
-		fprintf(out, " (%s).", rd_certainty_name(v->where));
+		fputs("Where: in ", s.out);
+		put_places(s.out, v->places, v->sender, v->receiver);
+		fprintf(s.out, " (%s).", rd_certainty_name(v->where));
 	}
-	return keep(out, &text, &v->place);
+	return sentence_keep(&s, &v->place);
 }
 
 static bool word_surer(struct rd_report *r, const struct rd_group *g)
 {
 	struct rd_judgement *v = &r->verdict;
+	const char *surer = v->rule ? rule_of(v->rule)->surer : NULL;
 	bool known = r->n_files > 0;
-	SENTENCE(out, text, capacity);
+	struct sentence s;
 
+	if (!sentence_begin(&s))
+		return false;
 	for (size_t i = 0; i < r->n_files; i++)
 		known &= r->files[i].dropped_known;
 	if (v->rule && !v->places) {
-		fprintf(out, "Next: %s.", r->findings.finding[g->finding[0]].next);
+		fprintf(s.out, "Next: %s.", r->findings.finding[g->finding[0]].next);
 	} else if (v->certainty < RD_CERTAIN && v->rule && v->both_ends) {
-		fprintf(out, "That it happened is %s, from this capture alone.",
+		fprintf(s.out, "That it happened is %s, from this capture alone.",
 			rd_certainty_name(v->certainty));
-	} else if (v->certainty < RD_CERTAIN && v->rule && surer_of(v->rule)) {
-		fprintf(out, "That it happened is %s; surer with ",
-			rd_certainty_name(v->certainty));
-		put_filled(out, surer_of(v->rule), v->sender, v->receiver);
-		fputc('.', out);
-	} else if (v->certainty < RD_CERTAIN && v->rule) {
-		fprintf(out, "That it happened is %s; surer with ",
-			rd_certainty_name(v->certainty));
-		if (*v->capture_next && v->places & (v->places - 1))
-			fputs("a capture there at the same time", out);
-		else if (*v->capture_next)
-			fprintf(out, "a capture at %s at the same time", v->capture_next);
-		else
-			fputs("a capture at the other end at the same time", out);
-		fputs(known ? "." : ", and files that say what their capture lost.", out);
 	} else if (v->rule) {
-		fputs("That it happened is certain.", out);
+		put_how_sure(s.out, v);
+		if (v->certainty == RD_CERTAIN)
+			return sentence_keep(&s, &v->surer);
+		if (surer)
+			put_filled(s.out, surer, v->sender, v->receiver);
+		else if (*v->capture_next && v->places & (v->places - 1))
+			fputs("a capture there at the same time", s.out);
+		else
+			fprintf(s.out, "a capture at %s at the same time",
+				*v->capture_next ? v->capture_next : "the other end");
+		fputs(known || surer ? "." : ", and files that say what their capture lost.",
+			s.out);
 	}
-	return keep(out, &text, &v->surer);
+	return sentence_keep(&s, &v->surer);
 }
 
 int rd_verdict_refer(struct rd_report *r)
@@ -451,7 +354,8 @@ static bool is_another(
 	const struct rd_finding *f = &r->findings.finding[h->finding[0]];
 	const unsigned int mixed = r->verdict.mixed;
 
-	if (h == g || !cause->rule || f->severity < RD_SEV_WARNING || f->certainty == RD_POSSIBLE)
+	if (h == g || !is_cause(cause) || f->severity < RD_SEV_WARNING ||
+		f->certainty == RD_POSSIBLE)
 		return false;
 	if (mixed && cause->mixed && (cause->mixed | mixed) == mixed)
 		return false;
@@ -501,22 +405,24 @@ static void put_whose(FILE *out, const struct rd_report *r, const struct rd_grou
 static bool word_also(struct rd_report *r, const struct rd_group *g)
 {
 	size_t n = 0;
-	SENTENCE(out, text, capacity);
+	struct sentence s;
 
+	if (!sentence_begin(&s))
+		return false;
 	for (size_t i = 0; g && i < r->groups.n; i++) {
 		const struct rd_group *h = &r->groups.group[i];
 
 		if (!is_another(r, g, h) || n++ >= ALSO_MAX)
 			continue;
-		fputs(n > 1 ? "; " : "There is more: ", out);
-		put_other_title(out, &r->findings.finding[h->finding[0]], h->conversations);
-		put_whose(out, r, h);
+		fputs(n > 1 ? "; " : "There is more: ", s.out);
+		put_other_title(s.out, &r->findings.finding[h->finding[0]], h->conversations);
+		put_whose(s.out, r, h);
 	}
 	if (n > ALSO_MAX)
-		fprintf(out, "; and %zu further causes", n - ALSO_MAX);
+		fprintf(s.out, "; and %zu further causes", n - ALSO_MAX);
 	if (n)
-		fputc('.', out);
-	return keep(out, &text, &r->verdict.also);
+		fputc('.', s.out);
+	return sentence_keep(&s, &r->verdict.also);
 }
 
 /* --- time ------------------------------------------------------------------------------------- */
@@ -568,19 +474,21 @@ static bool word_time(struct rd_report *r, const struct rd_group *g)
 	struct rd_judgement *v = &r->verdict;
 	const struct rd_slow *slow = &v->slow;
 	bool ok = true;
-	SENTENCE(out, text, capacity);
+	struct sentence s;
 
+	if (!sentence_begin(&s))
+		return false;
 	if (slow->all_ns && !(v->rule && is_repeating(slow->what))) {
-		fprintf(out, "%s spent %.0f %% of their time %s",
+		fprintf(s.out, "%s spent %.0f %% of their time %s",
 			part ? "All requesters together" : "Requesters", 100 * slow->share,
 			spent[slow->what]);
 		if (slow->what != RD_TIME_IDLE && !is_repeating(slow->what) &&
 			slow->share >= MOSTLY && !(v->rule && v->severity >= RD_SEV_WARNING))
-			ok = put_bottleneck(out, r);
-		fputc('.', out);
+			ok = put_bottleneck(s.out, r);
+		fputc('.', s.out);
 	}
-	put_stragglers(out, r);
-	return keep(out, &text, &v->time) && ok;
+	put_stragglers(s.out, r);
+	return sentence_keep(&s, &v->time) && ok;
 }
 
 int words_make(struct rd_report *r, const struct rd_group *g)

@@ -6,22 +6,40 @@
 #include "verdict.h"
 #include <stdio.h>
 
+/* A sentence in memory. */
+struct sentence {
+	char *text;
+	size_t capacity;
+	FILE *out;
+};
+
+/* False if out of memory. */
+bool sentence_begin(struct sentence *s);
+/* Closes the stream and stores its text; false if out of memory. */
+bool sentence_keep(struct sentence *s, char **to);
+
 /* Sets the texts of report->verdict; g: its main group, or NULL. -1 if out of memory. */
 int words_make(struct rd_report *r, const struct rd_group *g);
 
 /* Whether requests were retransmitted; without a finding, nothing says why. */
 bool was_repeated(const struct rd_report *r);
-/* The title of a finding as a sentence. */
-void put_title(FILE *out, const struct rd_report *r, const struct rd_finding *f);
 
 /* --- parts of sentences (phrases.c) ----------------------------------------------------------- */
 
-/* The address, or "the host" if it is empty. */
-const char *host_name(const char *address);
-
-#define POSSIBLY "Possibly: " /* precedes a statement that is only possible */
-/* Makes the first letter lowercase, for a sentence after POSSIBLY, except in abbreviations. */
+/*
+ * What happened: of loss and reordering (`mixed`) the side of the capture point `point`; else the
+ * sentence of the cause, or the title of the finding.
+ */
+void put_event(FILE *out, const struct rd_report *r, const struct rd_judgement *v,
+	const struct rd_finding *f, unsigned int mixed, const char *point);
+/* Makes the first letter lowercase, except in abbreviations. */
 void lower_first(char *text);
+/* Keeps v->what, behind "Possibly: " if it is only possible. */
+bool sentence_keep_what(struct sentence *s, struct rd_judgement *v);
+/* "That it happened is likely; surer with " */
+void put_how_sure(FILE *out, const struct rd_judgement *v);
+/* "; messages delayed by retransmissions: at least 4 of 80 (5 %)" */
+void put_delayed(FILE *out, const struct rd_judgement *v);
 
 /* Writes a template with addresses in place of {s}, {r}, {h}. */
 void put_filled(FILE *out, const char *text, const char *s, const char *r);
@@ -32,7 +50,7 @@ void put_other_title(FILE *out, const struct rd_finding *f, size_t n);
 /* " of 480 (2.1 %)"; `what` comes after the larger number. */
 void put_of(FILE *out, uint64_t some, uint64_t all, const char *what);
 /* ", from 0.2 s to 1.7 s", since the first frame. */
-void put_since(FILE *out, const struct rd_report *r);
+void put_since(FILE *out, const struct rd_judgement *v, uint64_t first_ns);
 /* ": the bottleneck is ...": all hosts that are about as slow (times.c). False if out of memory. */
 bool put_bottleneck(FILE *out, const struct rd_report *r);
 
