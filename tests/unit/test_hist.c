@@ -2,7 +2,6 @@
 /* Unit tests of what the analysis keeps: ranges of missing PSNs against a map of all, histograms
  * and samples against the sorted values, identifications of recent frames. */
 #include "analysis/model/app.h"
-#include "analysis/model/state.h"
 #include "test.h"
 #include <malloc.h>
 

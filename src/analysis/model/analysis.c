@@ -1,7 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Takes frames in batches: counts each, checks its CRC, passes it to the part that handles it. */
-#include "app.h"
-#include "refused.h"
+#include "cm.h"
+#include "facts.h"
+#include "foreign.h"
+#include "interval.h"
+#include "mad.h"
+#include "message.h"
+#include "pair.h"
+#include "place.h"
+#include "psn_plot.h"
+#include "request.h"
+#include "response.h"
 #include <errno.h>
 #include <stdlib.h>
 
@@ -44,26 +53,27 @@ int rd_analysis_open(
 	if (!a)
 		goto fail;
 	a->config = *config;
-	a->linktype = -1;
+	a->in.linktype = -1;
 	a->app_budget = (struct app_budget){SAMPLES_ALL, APP_OPEN_ALL, APP_OPERATIONS_ALL};
 	a->facts_ns = UINT64_MAX;
 	pair_init(a);
 	datagram_init(a);
 	if (!a->config.max_qps)
 		a->config.max_qps = RD_ANALYSIS_QPS;
-	a->beginnings = calloc(BEGINNINGS, sizeof(*a->beginnings));
+	a->refused.beginning = calloc(BEGINNINGS, sizeof(*a->refused.beginning));
 	a->legs = calloc(1, sizeof(*a->legs));
-	if (!a->beginnings || !a->legs || !grid_init(&a->grid) ||
+	if (!a->refused.beginning || !a->legs || !grid_init(&a->grid) ||
 		!flow_table_init(&a->flows, a->config.max_qps))
 		goto fail;
 	if (config->interval_ns)
-		a->intervals = intervals_open(config->interval_ns);
+		a->asked.intervals = intervals_open(config->interval_ns);
 	if (config->opcodes)
-		a->opcodes = calloc(256, sizeof(*a->opcodes));
+		a->asked.opcodes = calloc(256, sizeof(*a->asked.opcodes));
 	if (config->psn_plots)
-		a->psn_plots = psn_plots_open();
-	if ((config->interval_ns && !a->intervals) || (config->opcodes && !a->opcodes) ||
-		(config->psn_plots && !a->psn_plots))
+		a->asked.psn_plots = psn_plots_open();
+	if ((config->interval_ns && !a->asked.intervals) ||
+		(config->opcodes && !a->asked.opcodes) ||
+		(config->psn_plots && !a->asked.psn_plots))
 		goto fail;
 	for (unsigned int i = 0; i < 256; i++)
 		a->parts[i] = part_of(i);
@@ -148,7 +158,7 @@ static struct flow *flow_find_or_pair(struct rd_analysis *a, const struct item *
 
 static inline struct flow *flow_of(struct rd_analysis *a, const struct item *it, unsigned int part)
 {
-	struct flow *f = part == PART_UD ? NULL : flow_recent(a, it);
+	struct flow *f = part == PART_UD ? NULL : flow_recent(&a->flows, it);
 
 	return f ? f : flow_find_or_pair(a, it);
 }
@@ -331,7 +341,7 @@ static bool parts_take(struct rd_analysis *a, const struct item *it, unsigned in
 		a->merged_packets++;
 		part.p = &p;
 		part.part = true;
-		if (rd_packet_parse(a->link, bytes, len, len, &p))
+		if (rd_packet_parse(a->in.link, bytes, len, len, &p))
 			packet_take(a, &part, direction);
 	}
 	return true;
@@ -478,8 +488,8 @@ static inline void packet_take(struct rd_analysis *a, struct item *it, unsigned 
 		mad_take_smp(a, it);
 		return;
 	}
-	if (a->opcodes)
-		opcodes_take(a->opcodes, p, a->frame);
+	if (a->asked.opcodes)
+		opcodes_take(a->asked.opcodes, p, a->frame);
 	part = a->parts[p->opcode];
 	f = part ? flow_of(a, it, part) : NULL;
 	if (!f) {
@@ -513,7 +523,7 @@ static inline void frame_take(
 	if (a->config.to_ns && !in_time(a, it.ns))
 		return;
 	time_take(a, it.ns);
-	if (a->intervals)
+	if (a->asked.intervals)
 		intervals_move(a, it.ns);
 	it.frame = a->frame;
 	a->totals.frames++;
@@ -534,16 +544,16 @@ static inline void frame_take(
 void rd_analysis_frames(
 	struct rd_analysis *a, enum rd_link link, const struct rd_frame *frames, unsigned int n)
 {
-	struct rd_report_file *file = a->n_files ? &a->files[a->n_files - 1] : NULL;
+	struct rd_report_file *file = a->in.n_files ? &a->in.files[a->in.n_files - 1] : NULL;
 
 	if (n)
 		times_begin(a, frames[0].ts_ns);
-	if (a->pending_dropped && n) {
-		incident_add(&a->dropped, a->pending_dropped, a->frame + 1,
+	if (a->in.pending_dropped && n) {
+		incident_add(&a->dropped, a->in.pending_dropped, a->frame + 1,
 			frames[0].ts_ns + a->totals.moved_ns);
-		a->pending_dropped = 0;
+		a->in.pending_dropped = 0;
 	}
-	a->link = link;
+	a->in.link = link;
 	for (unsigned int i = 0; i < n; i++)
 		frame_take(a, link, &frames[i]);
 	if (!file || !n)
@@ -557,37 +567,37 @@ void rd_analysis_frames(
 void rd_analysis_undecoded(
 	struct rd_analysis *a, int linktype, const struct rd_frame *frames, unsigned int n)
 {
-	a->linktype = linktype;
+	a->in.linktype = linktype;
 	rd_analysis_frames(a, RD_LINK_RAW, frames, n);
-	a->linktype = -1;
+	a->in.linktype = -1;
 }
 
 void rd_analysis_close(struct rd_analysis *a)
 {
 	if (!a)
 		return;
-	for (size_t i = 0; i < a->n_files; i++) {
-		free(a->files[i].name);
-		free(a->files[i].losses);
-		free(a->files[i].damage);
+	for (size_t i = 0; i < a->in.n_files; i++) {
+		free(a->in.files[i].name);
+		free(a->in.files[i].losses);
+		free(a->in.files[i].damage);
 	}
 	apps_free(a);
 	flow_table_free(&a->flows);
 	analysis_facts_free(a->facts);
 	grid_free(&a->grid);
 	refused_free(a);
-	intervals_free(a->intervals);
-	psn_plots_free(a->psn_plots);
-	free(a->opcodes);
+	intervals_free(a->asked.intervals);
+	psn_plots_free(a->asked.psn_plots);
+	free(a->asked.opcodes);
 	free(a->legs);
-	free(a->files);
+	free(a->in.files);
 	pauses_free(a->pauses);
 	bounded_free(&a->psns);
 	bounded_free(&a->qkeys);
 	mad_free(a->mads);
-	free(a->links);
-	free(a->application);
-	free(a->hardware);
-	free(a->os);
+	free(a->links.pair);
+	free(a->in.application);
+	free(a->in.hardware);
+	free(a->in.os);
 	free(a);
 }

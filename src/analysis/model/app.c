@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Which application a flow belongs to, and the replies to its requests. */
 #include "app.h"
+#include "pair.h"
 #include <rdmadump/hash.h>
 #include <stdlib.h>
 

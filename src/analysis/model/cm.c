@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Connections that the CM makes and ends: IBTA volume 1, 12.6 and 12.9. */
+#include "cm.h"
 #include "../apps/apps.h"
+#include "pair.h"
 #include "state.h"
 
 /*

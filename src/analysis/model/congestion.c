@@ -3,6 +3,7 @@
  * Congestion control as the capture point sees it (IBTA annex A17.9.3; DCQCN): how long after a
  * marked packet the receiver's CNP follows, and what the sender's rate is before and after it.
  */
+#include "congestion.h"
 #include "state.h"
 #include <stdlib.h>
 

@@ -5,6 +5,7 @@
  * receiver drops packets with another Q_Key than its own, without a NAK: IBTA volume 1, 10.2.5.
  */
 #include "message.h"
+#include "request.h"
 #include <rdmadump/hash.h>
 #include <stdlib.h>
 

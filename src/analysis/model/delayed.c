@@ -4,7 +4,7 @@
  * one that was under way when a round began. Each counts once, however many rounds it needed; where
  * that is not sure, it does not count.
  */
-#include "state.h"
+#include "request.h"
 
 uint64_t messages_of(const struct flow *f)
 {

@@ -89,7 +89,7 @@ static struct facts_port *port_add(
 		return NULL;
 	}
 	p->port = port;
-	p->file = a->n_files;
+	p->file = a->in.n_files;
 	snprintf(p->guid, sizeof(p->guid), "%s", guid);
 	p->device = strdup(device);
 	if (!p->device)
@@ -108,7 +108,7 @@ static struct facts_port *port_of(struct rd_analysis *a, const json_t *facts)
 	const char *guid = json_string_value(json_object_get(facts, "node_guid"));
 	unsigned int port = (unsigned int)json_integer_value(json_object_get(facts, "port"));
 	struct facts *f = a->facts;
-	const struct facts_port *now = f->current_file == a->n_files ? f->current : NULL;
+	const struct facts_port *now = f->current_file == a->in.n_files ? f->current : NULL;
 
 	if (!device)
 		return NULL;
@@ -118,7 +118,7 @@ static struct facts_port *port_of(struct rd_analysis *a, const json_t *facts)
 		struct facts_port *p = &f->ports[i];
 
 		if (p->port == port && !strcmp(p->device, device) && !strcmp(p->guid, guid) &&
-			(*guid || p->file == a->n_files))
+			(*guid || p->file == a->in.n_files))
 			return p;
 	}
 	return port_add(a, device, port, guid);
@@ -146,10 +146,10 @@ static void take_device(struct rd_analysis *a, json_t *facts)
 	if (!p)
 		return;
 	a->facts->current = p;
-	a->facts->current_file = a->n_files;
-	if (!p->n_files || p->last_file != a->n_files)
+	a->facts->current_file = a->in.n_files;
+	if (!p->n_files || p->last_file != a->in.n_files)
 		p->n_files++;
-	p->last_file = a->n_files;
+	p->last_file = a->in.n_files;
 	snprintf(p->driver, sizeof(p->driver), "%s", driver ? driver : "");
 	p->speed = speed > 0 ? (uint64_t)speed : 0;
 	if (lid > 0 && lid <= UINT16_MAX)

@@ -143,4 +143,12 @@ double facts_seconds(const struct facts_port *p);
 bool facts_gave_up(const struct rd_analysis *a, const char *address, bool rnr, uint64_t from_ns,
 	uint64_t to_ns, struct rd_growth *grown);
 
+/* The nth known peer QP according to the QPs stored for a device; RD_QP_UNKNOWN: no more. */
+uint32_t facts_peer(const struct rd_analysis *a, uint32_t qp, unsigned int nth);
+void analysis_facts_free(struct facts *facts);
+/* The next frame is at time `ns`: spans between readings of counters may start or end before it. */
+void facts_pass(struct rd_analysis *a, uint64_t ns);
+/* No frames of the current file follow. */
+void facts_settle(struct rd_analysis *a);
+
 #endif

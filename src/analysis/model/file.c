@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What a capture file says beside its frames: its name and origin, comments, drops, link speed. */
-#include "state.h"
+#include "facts.h"
 #include <errno.h>
 #include <rdmadump/drops.h>
 #include <rdmadump/sum.h>
@@ -15,21 +15,21 @@ static void keep_text(char **to, const char *text)
 int rd_analysis_file(struct rd_analysis *a, const char *name, const char *format,
 	const struct rd_section *section, struct rd_error *err)
 {
-	struct rd_report_file *files = reallocarray(a->files, a->n_files + 1, sizeof(*files));
+	struct rd_report_file *files = reallocarray(a->in.files, a->in.n_files + 1, sizeof(*files));
 	struct rd_report_file *f;
 
 	if (!files)
 		return rd_fail(err, RD_CLASS_PARTIAL, ENOMEM, NULL, "cannot analyse '%s'", name);
 	facts_settle(a);
-	a->files = files;
-	f = &files[a->n_files++];
-	a->n_ifaces = 0;
+	a->in.files = files;
+	f = &files[a->in.n_files++];
+	a->in.n_ifaces = 0;
 	*f = (struct rd_report_file){.name = strdup(name), .first_frame = a->frame + 1};
 	snprintf(f->format, sizeof(f->format), "%s", format);
 	if (section) {
-		keep_text(&a->application, section->application);
-		keep_text(&a->hardware, section->hardware);
-		keep_text(&a->os, section->os);
+		keep_text(&a->in.application, section->application);
+		keep_text(&a->in.hardware, section->hardware);
+		keep_text(&a->in.os, section->os);
 	}
 	return f->name ? 0
 		       : rd_fail(err, RD_CLASS_PARTIAL, ENOMEM, NULL, "cannot analyse '%s'", name);
@@ -38,7 +38,7 @@ int rd_analysis_file(struct rd_analysis *a, const char *name, const char *format
 void rd_analysis_file_end(struct rd_analysis *a, uint64_t dropped, bool dropped_known,
 	const char *comment, const char *damage)
 {
-	struct rd_report_file *f = &a->files[a->n_files - 1];
+	struct rd_report_file *f = &a->in.files[a->in.n_files - 1];
 
 	f->dropped = dropped;
 	f->dropped_known = dropped_known;
@@ -76,15 +76,15 @@ void rd_analysis_comment(
 
 void rd_analysis_speed(struct rd_analysis *a, uint64_t speed)
 {
-	a->speed = speed;
+	a->in.speed = speed;
 }
 
 void rd_analysis_dropped(struct rd_analysis *a, uint64_t frames)
 {
-	rd_sum_add(&a->pending_dropped, frames);
+	rd_sum_add(&a->in.pending_dropped, frames);
 }
 
 void rd_analysis_filtered(struct rd_analysis *a)
 {
-	a->filtered = true;
+	a->in.filtered = true;
 }

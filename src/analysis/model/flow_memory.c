@@ -3,7 +3,7 @@
  * Memory of flows, mapped for many at once: while a report is made of them, it goes back to the
  * system, so that flows and the conversations made of them are not there at the same time.
  */
-#include "state.h"
+#include "flow.h"
 #include <stdlib.h>
 #include <sys/mman.h>
 

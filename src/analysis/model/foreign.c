@@ -3,6 +3,8 @@
  * Traffic to RoCE's UDP port that is not RoCE, and frames with unknown content. A valid ICRC proves
  * RoCE; without one, the headers must comply with IBTA volume 1, 9.2.
  */
+#include "foreign.h"
+#include "request.h"
 #include "state.h"
 
 #define BTH_RESERVED_6 0x3f /* in the fifth byte, after FECN and BECN */
@@ -99,10 +101,10 @@ void unread_take(struct rd_analysis *a, const struct rd_packet *p)
 {
 	if (p->op || p->flags & RD_PACKET_LINK)
 		return;
-	if (a->linktype >= 0) {
-		if (a->linktype != LINKTYPE_ERF || p->caplen <= 8 ||
+	if (a->in.linktype >= 0) {
+		if (a->in.linktype != LINKTYPE_ERF || p->caplen <= 8 ||
 			(p->data[8] & 0x7f) != ERF_TYPE_LINK)
-			unread_add(a, RD_UNREAD_LINK, a->linktype);
+			unread_add(a, RD_UNREAD_LINK, a->in.linktype);
 	} else if (p->flags & RD_PACKET_CUT) {
 		if (!p->l4 || p->proto == PROTO_UDP)
 			unread_add(a, RD_UNREAD_CUT, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Histograms of durations: bounded, with steps that grow with the value. */
-#include "state.h"
+#include "hist.h"
 #include <stdlib.h>
 
 #define LOW	     6 /* log2 of the first step's start in ns */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What happened in each interval of a length that the user chose, and how often each opcode. */
+#include "interval.h"
 #include "state.h"
 #include <stdlib.h>
 
@@ -97,7 +98,7 @@ static void row_end(struct intervals *v, const struct rd_totals *t)
 
 void intervals_move(struct rd_analysis *a, uint64_t ns)
 {
-	struct intervals *v = a->intervals;
+	struct intervals *v = a->asked.intervals;
 	uint64_t at;
 
 	if (!v->started) {

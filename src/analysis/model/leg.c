@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Finds the leg of a flow, and keeps the largest burst towards each host. */
 #include "leg.h"
-#include "state.h"
+#include "flow.h"
 #include <rdmadump/hash.h>
 #include <stdlib.h>
 

@@ -77,7 +77,7 @@ static const struct owner_watch *watch_at(const struct rd_analysis *a, const str
 {
 	const struct facts_port *other = facts_port_at(a, peer);
 
-	if (p->n_files < a->n_files || (other && strcmp(other->guid, p->guid) != 0))
+	if (p->n_files < a->in.n_files || (other && strcmp(other->guid, p->guid) != 0))
 		return NULL;
 	for (unsigned int i = 0; i < p->n_watches; i++) {
 		const struct owner_watch *w = &p->watches[i];

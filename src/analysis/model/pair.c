@@ -5,7 +5,9 @@
  * drivers compute from both QP numbers (rdma_get_udp_sport() in the kernel's ib_verbs.h), or by
  * PSNs that only one requester waits for.
  */
+#include "pair.h"
 #include "app.h"
+#include "facts.h"
 #include <rdmadump/hash.h>
 #include <stdlib.h>
 
@@ -176,29 +178,29 @@ static void pair_by_port(struct rd_analysis *a, struct flow *f)
 
 static size_t link_slot(const struct rd_analysis *a, uint64_t k1, uint64_t k2, uint32_t network)
 {
-	size_t i = (size_t)rd_hash2(flow_network_key(k1, network), k2) & a->links_mask;
+	size_t i = (size_t)rd_hash2(flow_network_key(k1, network), k2) & a->links.mask;
 
-	while (a->links[i].how &&
-		(a->links[i].k1 != k1 || a->links[i].k2 != k2 || a->links[i].network != network))
-		i = (i + 1) & a->links_mask;
+	while (a->links.pair[i].how && (a->links.pair[i].k1 != k1 || a->links.pair[i].k2 != k2 ||
+					       a->links.pair[i].network != network))
+		i = (i + 1) & a->links.mask;
 	return i;
 }
 
 static bool links_grow(struct rd_analysis *a)
 {
-	size_t capacity = a->links ? (a->links_mask + 1) * 2 : LINKS_FIRST;
-	struct link_pair *old = a->links;
-	size_t n = old ? a->links_mask + 1 : 0;
+	size_t capacity = a->links.pair ? (a->links.mask + 1) * 2 : LINKS_FIRST;
+	struct link_pair *old = a->links.pair;
+	size_t n = old ? a->links.mask + 1 : 0;
 
-	a->links = calloc(capacity, sizeof(*a->links));
-	if (!a->links) {
-		a->links = old;
+	a->links.pair = calloc(capacity, sizeof(*a->links.pair));
+	if (!a->links.pair) {
+		a->links.pair = old;
 		return false;
 	}
-	a->links_mask = capacity - 1;
+	a->links.mask = capacity - 1;
 	for (size_t i = 0; i < n; i++)
 		if (old[i].how)
-			a->links[link_slot(a, old[i].k1, old[i].k2, old[i].network)] = old[i];
+			a->links.pair[link_slot(a, old[i].k1, old[i].k2, old[i].network)] = old[i];
 	free(old);
 	return true;
 }
@@ -232,19 +234,21 @@ void pair_link(struct rd_analysis *a, const struct link_pair *link)
 {
 	size_t i;
 
-	if ((!a->links || a->n_links * 2 > a->links_mask) &&
-		(a->n_links >= a->config.max_qps * 2 || !links_grow(a)))
+	if ((!a->links.pair || a->links.n * 2 > a->links.mask) &&
+		(a->links.n >= a->config.max_qps * 2 || !links_grow(a)))
 		return;
 	i = link_slot(a, link->k1, link->k2, link->network);
-	a->n_links += !a->links[i].how;
-	a->links[i] = *link;
+	a->links.n += !a->links.pair[i].how;
+	a->links.pair[i] = *link;
 	link_apply(a, link);
 }
 
 const struct link_pair *pair_link_of(const struct rd_analysis *a, const struct flow *f)
 {
 	const struct link_pair *l =
-		a->links ? &a->links[link_slot(a, flow_plain(f), f->key.k2, f->id.network)] : NULL;
+		a->links.pair
+			? &a->links.pair[link_slot(a, flow_plain(f), f->key.k2, f->id.network)]
+			: NULL;
 
 	return l && l->how ? l : NULL;
 }

@@ -5,7 +5,6 @@
  * 802.1Q clause 36).
  */
 #include "facts.h"
-#include "state.h"
 #include <stdlib.h>
 
 #define SENDERS_MAX 16
@@ -48,8 +47,8 @@ static uint64_t speed_of(const struct rd_analysis *a)
 {
 	uint64_t speed = 0;
 
-	if (a->speed || !a->facts)
-		return a->speed;
+	if (a->in.speed || !a->facts)
+		return a->in.speed;
 	for (unsigned int i = 0; i < a->facts->n_ports; i++) {
 		if (speed && a->facts->ports[i].speed != speed)
 			return 0;
@@ -60,7 +59,7 @@ static uint64_t speed_of(const struct rd_analysis *a)
 
 static bool has_mac(const struct rd_analysis *a, const struct rd_packet *p)
 {
-	return a->link == RD_LINK_ETHERNET && p->caplen >= ETHER_LEN && p->l3 >= ETHER_LEN;
+	return a->in.link == RD_LINK_ETHERNET && p->caplen >= ETHER_LEN && p->l3 >= ETHER_LEN;
 }
 
 /* NULL: there is no room. */

@@ -6,6 +6,7 @@
  * followed where it was captured first. But the packets of one flow may also take several ports of
  * a bond: then no frame is a copy. Which of both it is, the other places' frames show.
  */
+#include "place.h"
 #include "state.h"
 
 /* The most copies that a flow remembers: so many new packets at other places, without copies, show
@@ -35,17 +36,17 @@ static bool is_same_text(const char *a, const char *b)
 
 void rd_analysis_ifaces(struct rd_analysis *a, const struct rd_iface *ifaces, unsigned int n)
 {
-	for (; a->n_ifaces < n && a->n_ifaces < PLACES; a->n_ifaces++) {
-		const struct rd_iface *new = &ifaces[a->n_ifaces];
+	for (; a->in.n_ifaces < n && a->in.n_ifaces < PLACES; a->in.n_ifaces++) {
+		const struct rd_iface *new = &ifaces[a->in.n_ifaces];
 		unsigned int i = 0;
 
-		while (i < a->n_ifaces &&
+		while (i < a->in.n_ifaces &&
 			(ifaces[i].section == new->section || ifaces[i].link != new->link ||
 				!is_same_text(ifaces[i].name, new->name) ||
 				!is_same_text(ifaces[i].hardware, new->hardware) ||
 				!is_same_text(ifaces[i].os, new->os)))
 			i++;
-		a->same_iface[a->n_ifaces] = (uint8_t)i;
+		a->in.same_iface[a->in.n_ifaces] = (uint8_t)i;
 	}
 }
 
@@ -55,8 +56,9 @@ static bool goes_on(const struct rd_analysis *a, const struct flow *f, const str
 {
 	unsigned int here = it->place >> 1, home = f->place.home >> 1;
 
-	return !((it->place ^ f->place.home) & 1) && here < a->n_ifaces && home < a->n_ifaces &&
-	       a->same_iface[here] == a->same_iface[home] && it->ns >= f->traffic.last_ns;
+	return !((it->place ^ f->place.home) & 1) && here < a->in.n_ifaces &&
+	       home < a->in.n_ifaces && a->in.same_iface[here] == a->in.same_iface[home] &&
+	       it->ns >= f->traffic.last_ns;
 }
 
 bool place_leaves(struct rd_analysis *a, struct flow *f, const struct item *it)

@@ -38,8 +38,8 @@ void priority_take(struct rd_analysis *a, struct flow *f, const struct rd_packet
 {
 	struct flow_priority *q = &f->priority;
 	unsigned int tclass = rd_packet_tclass(p), dscp = tclass >> 2, ecn = tclass & 3;
-	bool tagged =
-		a->link != RD_LINK_SLL2 && p->l3 >= ETHER_VLAN && rd_is_vlan(rd_be16(p->data + 12));
+	bool tagged = a->in.link != RD_LINK_SLL2 && p->l3 >= ETHER_VLAN &&
+		      rd_is_vlan(rd_be16(p->data + 12));
 
 	if (rd_packet_transport(p) == RD_CNP) {
 		q->cnp_dscp = (uint8_t)dscp;

@@ -5,6 +5,7 @@
  */
 #include "quantity.h"
 #include "facts.h"
+#include "side.h"
 #include <stdlib.h>
 
 const struct quantity quantities[QUANTITIES] = {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* READ requests: as many PSNs as responses, which depends on a path MTU that may be unknown. */
-#include "state.h"
+#include "request.h"
+#include "response.h"
 
 #define FAR	  (1 << 20) /* packets: larger than any window */
 #define RETRY_MTU 5

@@ -4,6 +4,7 @@
  * of the data did not arrive. The beginnings of the last messages of all QPs are kept for that.
  */
 #include "refused.h"
+#include "request.h"
 #include <rdmadump/bytes.h>
 #include <stdlib.h>
 
@@ -64,11 +65,11 @@ static uint32_t span_of(const struct beginning *b)
 static const struct beginning *message_of(
 	const struct rd_analysis *a, const struct flow *r, uint32_t psn)
 {
-	uint32_t n = a->beginnings_at < BEGINNINGS ? a->beginnings_at : BEGINNINGS;
+	uint32_t n = a->refused.at < BEGINNINGS ? a->refused.at : BEGINNINGS;
 	const struct beginning *best = NULL;
 
 	for (uint32_t i = 1; i <= n; i++) {
-		const struct beginning *b = &a->beginnings[(a->beginnings_at - i) % BEGINNINGS];
+		const struct beginning *b = &a->refused.beginning[(a->refused.at - i) % BEGINNINGS];
 		int32_t d = psn_diff(psn, b->psn);
 
 		if (b->flow != r || d < 0 || (uint32_t)d >= span_of(b))
@@ -81,13 +82,13 @@ static const struct beginning *message_of(
 
 static void add(struct rd_analysis *a, const struct beginning *b, uint32_t psn)
 {
-	struct refusal *list = reallocarray(a->refusals, a->n_refusals + 1, sizeof(*list));
+	struct refusal *list = reallocarray(a->refused.request, a->refused.n + 1, sizeof(*list));
 	const uint8_t *key = key_of(b);
 
 	if (!list)
 		return;
-	a->refusals = list;
-	list += a->n_refusals++;
+	a->refused.request = list;
+	list += a->refused.n++;
 	*list = (struct refusal){
 		b->flow, {.psn = psn, .verb = verb_of(opcode_of(b)), .frame = b->frame}};
 	if (!key)
@@ -105,7 +106,7 @@ void refused_take(struct rd_analysis *a, struct flow *r, uint32_t psn)
 	r->ack.refused = true;
 	if (!b)
 		return;
-	if (a->n_refusals < REFUSALS_MAX)
+	if (a->refused.n < REFUSALS_MAX)
 		add(a, b, psn);
 	/* Neither this message nor the packets sent after it arrived. */
 	if (b->goodput <= r->req.goodput)
@@ -122,11 +123,11 @@ bool refused_needs_no_receive(const struct rd_analysis *a, const struct flow *r,
 
 bool refused_copy(const struct rd_analysis *a, struct rd_side *s, const struct flow *r)
 {
-	for (size_t i = 0; r->ack.end_nak && i < a->n_refusals; i++)
-		if (a->refusals[i].flow == r) {
+	for (size_t i = 0; r->ack.end_nak && i < a->refused.n; i++)
+		if (a->refused.request[i].flow == r) {
 			s->refusal = malloc(sizeof(*s->refusal));
 			if (s->refusal)
-				*s->refusal = a->refusals[i].what;
+				*s->refusal = a->refused.request[i].what;
 			return s->refusal != NULL;
 		}
 	return true;
@@ -134,6 +135,6 @@ bool refused_copy(const struct rd_analysis *a, struct rd_side *s, const struct f
 
 void refused_free(struct rd_analysis *a)
 {
-	free(a->beginnings);
-	free(a->refusals);
+	free(a->refused.beginning);
+	free(a->refused.request);
 }

@@ -27,7 +27,7 @@ struct beginning {
 static inline void refused_remember(
 	struct rd_analysis *a, const struct flow *f, const struct item *it, enum rd_verb verb)
 {
-	struct beginning *b = &a->beginnings[a->beginnings_at++ % BEGINNINGS];
+	struct beginning *b = &a->refused.beginning[a->refused.at++ % BEGINNINGS];
 	const struct rd_packet *p = it->p;
 
 	b->payload = (uint16_t)p->payload_len;

@@ -46,4 +46,7 @@ static inline void responded(const struct rd_analysis *a, struct flow *r)
 		r->ack.end_frame = a->frame;
 }
 
+/* Responses of RC and XRC (response.c). */
+void response_rc(struct rd_analysis *a, struct flow *f, const struct item *it);
+
 #endif

@@ -4,6 +4,7 @@
  * volume 1, 9.9.2.
  */
 #include "round.h"
+#include "request.h"
 #include "response.h"
 
 /* Whether a NAK has had no round yet, and one that begins anywhere is its round. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Missing packets of a sequence: a few ranges; the oldest one is dropped first. */
-#include "state.h"
+#include "seq.h"
 #include <stdlib.h>
+#include <string.h>
 
 #define HOLES_FIRST 4
 

@@ -44,4 +44,7 @@ static inline void times_gap(struct times *t, uint64_t ns)
 		t->gap_ns = (uint32_t)(ns - t->last_ns);
 }
 
+/* Before the time of a frame is used; `ns`: of the next frame. */
+void times_begin(struct rd_analysis *a, uint64_t ns);
+
 #endif

@@ -65,7 +65,7 @@ static bool qps_left_out(const struct difference *d)
 
 static bool is_filtered(const struct difference *d)
 {
-	return d->scale->a->filtered && d->device_count > d->packets;
+	return d->scale->a->in.filtered && d->device_count > d->packets;
 }
 
 static bool has_strangers(const struct difference *d)

@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Makes the report from flows: two flows are a conversation, responses belong to the requester. */
 #include "report.h"
+#include "../model/app.h"
 #include "../model/facts.h"
+#include "../model/interval.h"
+#include "../model/mad.h"
+#include "../model/pair.h"
+#include "../model/psn_plot.h"
 #include "../model/refused.h"
+#include "../model/request.h"
+#include "../model/response.h"
+#include "../model/side.h"
 #include "../rules/rules.h"
 #include "../verdict/hosts.h"
 #include "../verdict/verdict.h"
@@ -137,7 +145,7 @@ static bool fill_side(const struct rd_analysis *a, struct rd_side *s, const stru
 		s->sl = own->id.sl;
 		s->priority = priority_result(&own->priority, own->traffic.frames);
 		if (!congestion_result(&s->congestion, own) || !held_result(&s->held, own) ||
-			!psn_plot_copy(&s->psn_plot, a->psn_plots, own))
+			!psn_plot_copy(&s->psn_plot, a->asked.psn_plots, own))
 			return false;
 		if (!fill_requests(s, own) || !refused_copy(a, s, own))
 			return false;
@@ -238,7 +246,7 @@ static bool fill_conversation(struct rd_analysis *a, struct rd_conversation *c, 
 	}
 	fill_owners(a, c, f, g);
 	c->connection = connection_of(a, f, g);
-	if (a->n_files == 1) {
+	if (a->in.n_files == 1) {
 		c->local[0] = is_sent_here(requester, responder);
 		c->local[1] = is_sent_here(responder, requester);
 	}
@@ -291,7 +299,7 @@ static bool are_foreign(const struct flow *f, const struct flow *g)
  */
 static void fill_local(const struct rd_analysis *a, struct rd_report *r)
 {
-	for (unsigned int i = 0; a->facts && a->n_files == 1 && i < a->facts->n_ports; i++) {
+	for (unsigned int i = 0; a->facts && a->in.n_files == 1 && i < a->facts->n_ports; i++) {
 		const struct facts_port *p = &a->facts->ports[i];
 
 		r->port_speed =
@@ -380,21 +388,21 @@ static char *copy(const char *text)
 
 static int fill_files(const struct rd_analysis *a, struct rd_report *r)
 {
-	r->files = calloc(a->n_files + 1, sizeof(*r->files));
+	r->files = calloc(a->in.n_files + 1, sizeof(*r->files));
 	if (!r->files)
 		return -1;
-	r->n_files = a->n_files;
-	for (size_t i = 0; i < a->n_files; i++) {
-		r->files[i] = a->files[i];
-		r->files[i].name = copy(a->files[i].name);
-		r->files[i].losses = copy(a->files[i].losses);
-		r->files[i].damage = copy(a->files[i].damage);
+	r->n_files = a->in.n_files;
+	for (size_t i = 0; i < a->in.n_files; i++) {
+		r->files[i] = a->in.files[i];
+		r->files[i].name = copy(a->in.files[i].name);
+		r->files[i].losses = copy(a->in.files[i].losses);
+		r->files[i].damage = copy(a->in.files[i].damage);
 		if (!r->files[i].name)
 			return -1;
 	}
-	r->application = copy(a->application);
-	r->hardware = copy(a->hardware);
-	r->os = copy(a->os);
+	r->application = copy(a->in.application);
+	r->hardware = copy(a->in.hardware);
+	r->os = copy(a->in.os);
 	return 0;
 }
 
@@ -455,13 +463,13 @@ static int fill_sum(const struct rd_analysis *a, struct rd_report *r)
 
 static int fill_tables(const struct rd_analysis *a, struct rd_report *r)
 {
-	if (!intervals_copy(&r->intervals, a->intervals, &a->totals))
+	if (!intervals_copy(&r->intervals, a->asked.intervals, &a->totals))
 		return -1;
-	if (!a->opcodes)
+	if (!a->asked.opcodes)
 		return 0;
 	r->opcodes = calloc(256, sizeof(*r->opcodes));
 	if (r->opcodes)
-		memcpy(r->opcodes, a->opcodes, 256 * sizeof(*r->opcodes));
+		memcpy(r->opcodes, a->asked.opcodes, 256 * sizeof(*r->opcodes));
 	return r->opcodes ? 0 : -1;
 }
 

@@ -4,7 +4,6 @@
 #define RDMADUMP_ANALYSIS_REPORT_H
 
 #include "../model/app.h"
-#include "../model/state.h"
 
 /* Compares counters of devices with their packets. -1 if out of memory. */
 int comparisons_make(const struct rd_analysis *a, struct rd_report *r);

@@ -3,7 +3,7 @@
 #ifndef RDMADUMP_ANALYSIS_HOSTS_H
 #define RDMADUMP_ANALYSIS_HOSTS_H
 
-#include "../model/state.h"
+#include <rdmadump/analysis.h>
 
 /* Counts all frames of QPs, whether or not the report shows them. -1 if out of memory. */
 int hosts_make(const struct rd_analysis *a, struct rd_hosts *hosts);

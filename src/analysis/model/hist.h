@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Histograms of times. */
+#ifndef RDMADUMP_ANALYSIS_HIST_H
+#define RDMADUMP_ANALYSIS_HIST_H
+
+#include <rdmadump/application.h>
+
+/* Four steps per power of two, from 64 ns to half a minute. */
+#define HIST_STEPS 120
+
+/* Stores only the range of steps that have samples; a count grows from one byte to four. */
+struct hist {
+	uint64_t n, min, max;
+	uint8_t first, steps; /* number of the first step, how many there are */
+	uint8_t width;	      /* bytes of a count: 1, 2, 4 */
+	_Alignas(4) uint8_t counts[];
+};
+
+/*
+ * Adds a sample; allocates or enlarges *h (NULL at first) as needed; free it with free(). False if
+ * out of memory.
+ */
+bool hist_add(struct hist **h, uint64_t ns);
+/* Adds all samples of `from`, which has some. False if out of memory. */
+bool hist_join(struct hist **to, const struct hist *from);
+struct rd_latency hist_result(const struct hist *h);
+
+#endif
