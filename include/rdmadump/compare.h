@@ -24,6 +24,8 @@ int rd_snapshot_of_json(struct rd_snapshot **snapshot, const json_t *report, con
 	struct rd_error *err);
 void rd_snapshot_free(struct rd_snapshot *snapshot);
 
+#define RD_CHANGES_VERSION 2 /* of the JSON */
+
 struct rd_changes;
 
 /* The snapshots must live as long as the result, which rd_changes_free() frees. */

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * docs/schema/analyze.json and analyze-ends.json are what the rows say that write the JSON;
- * UPDATE_GOLDEN=1 writes them.
+ * docs/schema/analyze.json, analyze-ends.json and analyze-compare.json are what the rows say that
+ * write the JSON; UPDATE_GOLDEN=1 writes them.
  */
 #include "analysis/output/output.h"
 #include "test.h"
+#include <rdmadump/compare.h>
 #include <rdmadump/ends.h>
+
+extern const struct rd_shape changes_shape; /* src/analysis/compare/json.c */
 
 #define NAMES 64 /* more than any enumeration has */
 
@@ -182,8 +185,8 @@ static void put(FILE *out, const char *key, json_t *value, int depth)
 }
 
 /* Of a document, whose members of its own are `shape`; rd_document() writes the first ones. */
-static void put_document(FILE *out, const char *id, const char *title, const char *start,
-	const struct rd_shape *shape)
+static void put_document(FILE *out, const char *id, int version, const char *title,
+	const char *start, const struct rd_shape *shape)
 {
 	json_t *defs = json_object(),
 	       *required = json_pack("[s, s, s]", "version", "program", "start_ns"),
@@ -191,7 +194,7 @@ static void put_document(FILE *out, const char *id, const char *title, const cha
 		       "https://json-schema.org/draft/2020-12/schema", "$id", id, "title", title,
 		       "description", shape->help, "$defs", defs, "type", "object"),
 	       *properties = json_pack("{s:{s:i}, s:{s:s, s:s}, s:{s:[s, s], s:s}}", "version",
-		       "const", RD_REPORT_VERSION, "program", "type", "string", "description",
+		       "const", version, "program", "type", "string", "description",
 		       "name, version and source revision", "start_ns", "type", "integer", "null",
 		       "description", start);
 
@@ -203,15 +206,15 @@ static void put_document(FILE *out, const char *id, const char *title, const cha
 	json_decref(o);
 }
 
-static void assert_file(
-	const char *id, const char *title, const char *start, const struct rd_shape *shape)
+static void assert_file(const char *id, int version, const char *title, const char *start,
+	const struct rd_shape *shape)
 {
 	const char *source = getenv("srcdir");
 	char path[4096], *text, *found;
 	size_t n;
 	FILE *out = open_memstream(&text, &n), *file;
 
-	put_document(out, id, title, start, shape);
+	put_document(out, id, version, title, start, shape);
 	assert_int_equal(fclose(out), 0);
 	snprintf(path, sizeof(path), "%s/docs/schema/%s", source ? source : ".", id);
 	if (getenv("UPDATE_GOLDEN")) {
@@ -233,7 +236,7 @@ static void assert_file(
 
 TEST(one_capture)
 {
-	assert_file("analyze.json", "rdmadump analyze --json",
+	assert_file("analyze.json", RD_REPORT_VERSION, "rdmadump analyze --json",
 		"the first frame; nanoseconds since the Unix epoch", &report_shape);
 }
 
@@ -250,6 +253,14 @@ TEST(two_ends)
 		"nanoseconds of A's clock since start_ns.",
 		.field = fields, .n = sizeof(fields) / sizeof(*fields)};
 
-	assert_file("analyze-ends.json", "rdmadump analyze --json, of two ends of the same traffic",
+	assert_file("analyze-ends.json", RD_REPORT_VERSION,
+		"rdmadump analyze --json, of two ends of the same traffic",
 		"A's first frame; nanoseconds since the Unix epoch", &document);
+}
+
+TEST(changes)
+{
+	assert_file("analyze-compare.json", RD_CHANGES_VERSION,
+		"rdmadump analyze --compare --json: what changed between two analyses",
+		"null: before and after have their own", &changes_shape);
 }

@@ -5,6 +5,7 @@
 
 #include <rdmadump/compare.h>
 #include <rdmadump/notation.h>
+#include <rdmadump/shape.h>
 
 #define LATENCIES 4 /* RD_LATENCY_ACK to RD_LATENCY_MESSAGE */
 #define WORD_LEN  16
@@ -91,11 +92,30 @@ struct value {
 };
 
 struct metric {
-	const char *key, *label;
+	const char *label;
 	enum unit unit;
 };
 
-enum { METRICS = 15 };
+/* Name, key, label, value; shares: of what; times: how many samples they need. */
+#define METRIC_ROWS(RATE, SHARE, TIME)                                                             \
+	RATE(GOODPUT, "goodput_bps", "goodput", goodput_bytes)                                     \
+	SHARE(RETRANSMITTED, "retransmitted_percent", "retransmitted", retransmitted, requests)    \
+	SHARE(LOST, "lost_percent", "lost packets", lost, different)                               \
+	SHARE(NAK, "nak_percent", "NAKs", naks, requests)                                          \
+	SHARE(RNR, "rnr_percent", "RNR NAKs", rnr, requests)                                       \
+	SHARE(CNP, "cnp_percent", "CNPs", cnp, requests)                                           \
+	SHARE(CE, "ecn_ce_percent", "CE marks", ce, frames)                                        \
+	TIME(ACK_P50, "ack_p50_ns", "ACK p50", RD_LATENCY_ACK, p50, 10)                            \
+	TIME(ACK_P99, "ack_p99_ns", "ACK p99", RD_LATENCY_ACK, p99, 100)                           \
+	TIME(READ_P50, "read_p50_ns", "READ p50", RD_LATENCY_READ, p50, 10)                        \
+	TIME(READ_P99, "read_p99_ns", "READ p99", RD_LATENCY_READ, p99, 100)                       \
+	TIME(ATOMIC_P50, "atomic_p50_ns", "atomic p50", RD_LATENCY_ATOMIC, p50, 10)                \
+	TIME(ATOMIC_P99, "atomic_p99_ns", "atomic p99", RD_LATENCY_ATOMIC, p99, 100)               \
+	TIME(MESSAGE_P50, "message_p50_ns", "message p50", RD_LATENCY_MESSAGE, p50, 10)            \
+	TIME(MESSAGE_P99, "message_p99_ns", "message p99", RD_LATENCY_MESSAGE, p99, 100)
+
+#define METRIC_NUMBER(name, ...) METRIC_##name,
+enum { METRIC_ROWS(METRIC_NUMBER, METRIC_NUMBER, METRIC_NUMBER) METRICS };
 const struct metric *metric_of(unsigned int i);
 struct value metric_value(
 	unsigned int metric, const struct numbers *before, const struct numbers *after);
@@ -128,5 +148,7 @@ struct rd_changes {
 	struct found *by_rule; /* what some of `found` refer to */
 	size_t n_by_rule;
 };
+
+extern const struct rd_shape changes_shape;
 
 #endif

@@ -5,118 +5,220 @@
 #include <rdmadump/document.h>
 #include <rdmadump/json.h>
 
-static void set(json_t *object, const char *key, json_t *value)
+#define RD_THIS struct rd_snapshot
+static json_t *start(const struct rd_at *at)
 {
-	json_object_set_new(object, key, value);
+	const struct rd_snapshot *s = at->object;
+
+	return s->start_ns ? json_integer((json_int_t)s->start_ns) : json_null();
 }
 
-static json_t *snapshot_json(const struct rd_snapshot *s)
+static json_t *duration(const struct rd_at *at)
 {
-	json_t *o = json_object();
-
-	set(o, "start_ns", s->start_ns ? json_integer((json_int_t)s->start_ns) : json_null());
-	set(o, "duration_s", rd_json_seconds((int64_t)s->duration_ns));
-	set(o, "frames", rd_json_u64(s->frames));
-	set(o, "conversations", rd_json_u64(s->conversations));
-	set(o, "conversations_left_out", rd_json_u64(s->left_out));
-	set(o, "findings_left_out", rd_json_u64(s->findings_left_out));
-	return o;
+	return rd_json_seconds((int64_t)((const RD_THIS *)at->object)->duration_ns);
 }
 
-static const char *status_of(const struct found_change *f)
+static const struct rd_field snapshot_fields[] = {
+	{"start_ns", "the first frame; nanoseconds since the Unix epoch",
+		RD_MADE(start, RD_TYPE_INT_OR)},
+	{"duration_s", NULL, RD_MADE(duration, "'type': 'number', 'minimum': 0")},
+	{"frames", NULL, RD_UINT(frames)},
+	{"conversations", "in the report", RD_UINT(conversations)},
+	{"conversations_left_out", "by --top", RD_UINT(left_out)},
+	{"findings_left_out",
+		"only counted in the report, or of conversations that it does not list",
+		RD_UINT(findings_left_out)},
+};
+static const struct rd_shape snapshot_shape = {"snapshot", NULL, RD_FIELDS(snapshot_fields)};
+#undef RD_THIS
+
+/* --- findings --------------------------------------------------------------------------------- */
+
+#define RD_THIS struct found
+static const char *severity_name(unsigned int severity)
 {
-	return !f->before ? "new" : !f->after ? "gone" : f->changed ? "changed" : "same";
+	return rd_severity_name((enum rd_severity)severity);
 }
 
-static json_t *found_json(const struct found *f)
+static const char *certainty_name(unsigned int certainty)
 {
-	json_t *o;
-
-	if (!f)
-		return json_null();
-	o = json_object();
-	set(o, "severity", json_string(rd_severity_name(f->severity)));
-	set(o, "certainty", json_string(rd_certainty_name(f->certainty)));
-	set(o, "count", rd_json_u64(f->count));
-	set(o, "findings", rd_json_u64(f->n));
-	return o;
+	return rd_certainty_name((enum rd_certainty)certainty);
 }
 
-static json_t *finding_json(const struct found_change *f)
-{
-	const struct found *x = f->after ? f->after : f->before;
-	json_t *o = json_object();
+static const struct rd_field found_fields[] = {
+	{"severity", NULL, RD_NAME(severity, severity_name),
+		.schema = "'enum': ['note', 'warning', 'problem']"},
+	{"certainty", NULL, RD_NAME(certainty, certainty_name)},
+	{"count", "how often, of all of them", RD_UINT(count)},
+	{"findings", "of QPs between the same addresses, or at one place", RD_UINT(n)},
+};
+static const struct rd_shape found_shape = {
+	"found", NULL, RD_FIELDS(found_fields), .nullable = true};
 
-	set(o, "status", json_string(status_of(f)));
-	set(o, "rule", rd_json_string(x->rule));
-	set(o, "title", rd_json_string(x->title));
-	set(o, "from", rd_json_text(x->from));
-	set(o, "to", rd_json_text(x->to));
-	set(o, "where", rd_json_text(x->where));
-	set(o, "by_rule", json_boolean(x->by_rule));
-	set(o, "before", found_json(f->before));
-	set(o, "after", found_json(f->after));
-	return o;
+#undef RD_THIS
+
+#define RD_THIS struct found_change
+static json_t *finding_status(const struct rd_at *at)
+{
+	const struct found_change *f = at->object;
+
+	return json_string(!f->before	? "new"
+			   : !f->after	? "gone"
+			   : f->changed ? "changed"
+					: "same");
 }
 
-static json_t *real(double value)
+static const struct found *present(const struct rd_at *at)
 {
-	return isnan(value) ? json_null() : json_real(value);
+	const struct found_change *f = at->object;
+
+	return f->after ? f->after : f->before;
 }
 
-static json_t *value_json(unsigned int metric, const struct change *c)
+static json_t *finding_text(const struct rd_at *at)
 {
-	const struct value v = metric_value(metric, &c->before, &c->after);
-
-	return json_pack("{s:o, s:o, s:o}", "before", real(v.before), "after", real(v.after),
-		"change", v.change ? json_string(v.change > 0 ? "better" : "worse") : json_null());
+	return rd_json_string((const char *)present(at) + at->which);
 }
 
-static json_t *qp_json(const struct change *c, uint32_t qp)
+static json_t *finding_place(const struct rd_at *at)
 {
+	return rd_json_text((const char *)present(at) + at->which);
+}
+
+static json_t *by_rule(const struct rd_at *at)
+{
+	return json_boolean(present(at)->by_rule);
+}
+
+#define FOUND(make, type, member) RD_MADE(make, type), .which = offsetof(struct found, member)
+
+static const struct rd_field finding_fields[] = {
+	{"status", NULL, RD_MADE(finding_status, "'enum': ['new', 'gone', 'changed', 'same']")},
+	{"rule", NULL, FOUND(finding_text, RD_TYPE_TEXT, rule)},
+	{"title", NULL, FOUND(finding_text, RD_TYPE_TEXT, title)},
+	{"from", NULL, FOUND(finding_place, RD_TYPE_TEXT_OR, from)},
+	{"to", NULL, FOUND(finding_place, RD_TYPE_TEXT_OR, to)},
+	{"where", "if it is of no conversation", FOUND(finding_place, RD_TYPE_TEXT_OR, where)},
+	{"by_rule",
+		"true: all findings of the rule as one, without a place, since a report has only a "
+		"part of them",
+		RD_MADE(by_rule, "'type': 'boolean'")},
+	{"before", NULL, RD_POINTER(before, found_shape)},
+	{"after", NULL, RD_POINTER(after, found_shape)},
+};
+static const struct rd_shape finding_shape = {"finding", NULL, RD_FIELDS(finding_fields)};
+#undef RD_THIS
+
+/* --- traffic ---------------------------------------------------------------------------------- */
+
+#define RD_THIS struct value
+static json_t *number(const struct rd_at *at)
+{
+	const struct value *v = at->object;
+	const double x = at->which ? v->after : v->before;
+
+	return isnan(x) ? json_null() : json_real(x);
+}
+
+static json_t *verdict(const struct rd_at *at)
+{
+	const int change = ((const RD_THIS *)at->object)->change;
+
+	return change ? json_string(change > 0 ? "better" : "worse") : json_null();
+}
+
+static const struct rd_field value_fields[] = {
+	{"before", NULL, RD_MADE(number, "'type': ['number', 'null']")},
+	{"after", NULL, RD_MADE(number, "'type': ['number', 'null']"), .which = 1},
+	{"change", "null: as before, or unknown, or measured too rarely",
+		RD_MADE(verdict, "'enum': ['better', 'worse', null]")},
+};
+static const struct rd_shape value_shape = {"value", NULL, RD_FIELDS(value_fields)};
+#undef RD_THIS
+
+#define RD_THIS struct change
+static json_t *value(const struct rd_at *at)
+{
+	const struct change *c = at->object;
+	const struct value v = metric_value(at->which, &c->before, &c->after);
+
+	return rd_shape_part(&value_shape, &v, at);
+}
+
+#define METRIC_FIELD(name, key, ...)                                                               \
+	{key, NULL, RD_MADE_OF(value, value_shape), .which = METRIC_##name},
+static const struct rd_field values_fields[] = {
+	METRIC_ROWS(METRIC_FIELD, METRIC_FIELD, METRIC_FIELD)};
+static const struct rd_shape values_shape = {NULL, NULL, RD_FIELDS(values_fields)};
+
+static json_t *status(const struct rd_at *at)
+{
+	return json_string(change_status(at->object));
+}
+
+static json_t *stream_text(const struct rd_at *at)
+{
+	return rd_json_string((const char *)((const RD_THIS *)at->object)->like + at->which);
+}
+
+static json_t *stream_word(const struct rd_at *at)
+{
+	return rd_json_text((const char *)((const RD_THIS *)at->object)->like + at->which);
+}
+
+static json_t *qp(const struct rd_at *at)
+{
+	const struct change *c = at->object;
+	const uint32_t qp = at->which ? c->like->to_qp : c->like->from_qp;
+
 	return c->same_qps && qp != RD_QP_UNKNOWN ? rd_json_u64(qp) : json_null();
 }
 
-static json_t *stream_json(const struct change *c)
-{
-	static const char *const suffixes[] = {
-		[UNIT_RATE] = "bps", [UNIT_SHARE] = "percent", [UNIT_TIME] = "ns"};
-	const struct stream *x = c->like;
-	json_t *o = json_object(), *values = json_object();
-	char key[64];
+#define STREAM(make, type, member) RD_MADE(make, type), .which = offsetof(struct stream, member)
 
-	set(o, "status", json_string(change_status(c)));
-	set(o, "from", rd_json_string(x->from));
-	set(o, "from_qp", qp_json(c, x->from_qp));
-	set(o, "to", rd_json_string(x->to));
-	set(o, "to_qp", qp_json(c, x->to_qp));
-	set(o, "transport", rd_json_string(x->transport));
-	set(o, "verb", rd_json_text(x->verb));
-	set(o, "service_id", rd_json_text(x->service));
-	set(o, "qps_before", rd_json_u64(c->before.qps));
-	set(o, "qps_after", rd_json_u64(c->after.qps));
-	for (unsigned int i = 0; i < METRICS; i++) {
-		snprintf(
-			key, sizeof(key), "%s_%s", metric_of(i)->key, suffixes[metric_of(i)->unit]);
-		set(values, key, value_json(i, c));
-	}
-	set(o, "values", values);
-	return o;
-}
+static const struct rd_field stream_fields[] = {
+	{"status", "unknown: the former report may have left it out (--top)",
+		RD_MADE(status, "'enum': ['new', 'gone', 'changed', 'same', 'unknown']")},
+	{"from", NULL, STREAM(stream_text, RD_TYPE_TEXT, from)},
+	{"from_qp", "null: all QPs of the verb and service between these addresses",
+		RD_MADE(qp, RD_TYPE_UINT_OR)},
+	{"to", NULL, STREAM(stream_text, RD_TYPE_TEXT, to)},
+	{"to_qp", NULL, RD_MADE(qp, RD_TYPE_UINT_OR), .which = 1},
+	{"transport", NULL, STREAM(stream_text, RD_TYPE_TEXT, transport)},
+	{"verb", "with most bytes", STREAM(stream_word, RD_TYPE_TEXT_OR, verb)},
+	{"service_id", NULL, STREAM(stream_word, RD_TYPE_TEXT_OR, service)},
+	{"qps_before", NULL, RD_UINT(before.qps)},
+	{"qps_after", NULL, RD_UINT(after.qps)},
+	{"values", NULL, RD_VIEW(values_shape)},
+};
+static const struct rd_shape stream_shape = {
+	"traffic", "Requests in one direction.", RD_FIELDS(stream_fields)};
+#undef RD_THIS
+
+/* --- the document ----------------------------------------------------------------------------- */
+
+#define RD_THIS struct comparison
+struct comparison {
+	struct rd_changes changes;
+	const char *name;
+};
+
+static const struct rd_field changes_fields[] = {
+	{"compared_with", NULL, RD_TEXT(name)},
+	{"before", NULL, RD_POINTER(changes.before, snapshot_shape)},
+	{"after", NULL, RD_POINTER(changes.after, snapshot_shape)},
+	{"findings", NULL, RD_LIST(changes.found, changes.n_found, finding_shape)},
+	{"traffic", NULL, RD_LIST(changes.streams, changes.n_streams, stream_shape)},
+};
+const struct rd_shape changes_shape = {NULL,
+	"Version 2. Keys are only added within a version. Shares are per cent of request packets, "
+	"ecn_ce of frames.",
+	RD_FIELDS(changes_fields)};
 
 json_t *rd_changes_json(const struct rd_changes *c, const char *name)
 {
-	json_t *o = rd_document(2, 0, json_object()), *findings = json_array(),
-	       *traffic = json_array();
+	const struct comparison whole = {*c, name};
 
-	for (size_t i = 0; i < c->n_found; i++)
-		json_array_append_new(findings, finding_json(&c->found[i]));
-	for (size_t i = 0; i < c->n_streams; i++)
-		json_array_append_new(traffic, stream_json(&c->streams[i]));
-	set(o, "compared_with", rd_json_string(name));
-	set(o, "before", snapshot_json(c->before));
-	set(o, "after", snapshot_json(c->after));
-	set(o, "findings", findings);
-	set(o, "traffic", traffic);
-	return o;
+	return rd_document(RD_CHANGES_VERSION, 0,
+		rd_shape_json(&changes_shape, &(struct rd_at){.object = &whole}));
 }

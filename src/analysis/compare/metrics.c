@@ -8,19 +8,6 @@
 #define TIME_STEP    0.25 /* of the shorter time: percentiles are from steps a quarter octave wide */
 #define SHARE_STEP   1.5  /* times as large */
 #define SHARE_EVENTS 10	  /* events that the larger share needs, unless the other one is 0 */
-#define P50_SAMPLES  10
-#define P99_SAMPLES  100
-
-#define SHARE(name, of, key, label)                                                                \
-	{                                                                                          \
-		{key, label, UNIT_SHARE}, offsetof(struct numbers, name),                          \
-			offsetof(struct numbers, of), 0                                            \
-	}
-#define TIME(i, part, samples, key, label)                                                         \
-	{                                                                                          \
-		{key, label, UNIT_TIME}, offsetof(struct numbers, latency[i].part),                \
-			offsetof(struct numbers, latency[i].n), samples                            \
-	}
 
 /* A share is `value` of `of`; a time is `value`, measured `of` times, at least `samples`. */
 static const struct row {
@@ -28,21 +15,15 @@ static const struct row {
 	size_t value, of;
 	uint64_t samples;
 } rows[METRICS] = {
-	{{"goodput", "goodput", UNIT_RATE}, offsetof(struct numbers, goodput_bytes), 0, 0},
-	SHARE(retransmitted, requests, "retransmitted", "retransmitted"),
-	SHARE(lost, different, "lost", "lost packets"),
-	SHARE(naks, requests, "nak", "NAKs"),
-	SHARE(rnr, requests, "rnr", "RNR NAKs"),
-	SHARE(cnp, requests, "cnp", "CNPs"),
-	SHARE(ce, frames, "ecn_ce", "CE marks"),
-	TIME(RD_LATENCY_ACK, p50, P50_SAMPLES, "ack_p50", "ACK p50"),
-	TIME(RD_LATENCY_ACK, p99, P99_SAMPLES, "ack_p99", "ACK p99"),
-	TIME(RD_LATENCY_READ, p50, P50_SAMPLES, "read_p50", "READ p50"),
-	TIME(RD_LATENCY_READ, p99, P99_SAMPLES, "read_p99", "READ p99"),
-	TIME(RD_LATENCY_ATOMIC, p50, P50_SAMPLES, "atomic_p50", "atomic p50"),
-	TIME(RD_LATENCY_ATOMIC, p99, P99_SAMPLES, "atomic_p99", "atomic p99"),
-	TIME(RD_LATENCY_MESSAGE, p50, P50_SAMPLES, "message_p50", "message p50"),
-	TIME(RD_LATENCY_MESSAGE, p99, P99_SAMPLES, "message_p99", "message p99"),
+#define AT(member)		      offsetof(struct numbers, member)
+#define RATE(id, k, text, value)      [METRIC_##id] = {{text, UNIT_RATE}, AT(value), 0, 0},
+#define SHARE(id, k, text, value, of) [METRIC_##id] = {{text, UNIT_SHARE}, AT(value), AT(of), 0},
+#define TIME(id, k, text, i, part, samples)                                                        \
+	[METRIC_##id] = {{text, UNIT_TIME}, AT(latency[i].part), AT(latency[i].n), samples},
+	METRIC_ROWS(RATE, SHARE, TIME)
+#undef RATE
+#undef SHARE
+#undef TIME
 };
 
 const struct metric *metric_of(unsigned int i)
