@@ -188,7 +188,7 @@ static bool has_comment(const struct rd_annotation *a)
 static void spb_read(const struct job *j, const struct rd_reader *r, const uint8_t *p, size_t len,
 	struct block *b)
 {
-	uint32_t wire = reader_u32(r, p + 8), snaplen = r->file_ifaces[0].snaplen;
+	uint32_t wire = reader_u32(r, p + 8), snaplen = r->ifaces.of_file[0].snaplen;
 	size_t size = len - SPB_HEAD - 4;
 
 	b->caplen = wire < size ? wire : (uint32_t)size;
@@ -251,9 +251,9 @@ static void section_begin(struct job *j, const struct rd_reader *r)
 	const struct rd_section section = {.application = j->a->application};
 	const struct rd_encoder e = {.format = &format_pcapng,
 		.section = &section,
-		.ifaces = r->ifaces,
+		.ifaces = r->ifaces.list,
 		.n_ifaces = 1,
-		.dlt = r->file_ifaces[0].dlt};
+		.dlt = r->ifaces.of_file[0].dlt};
 	size_t size = rd_encoder_header_bound(&e);
 	uint8_t *header = malloc(size);
 
@@ -290,9 +290,9 @@ static void pcap_put(
 	}
 	record_put(j,
 		reader_u32(r, p) * (uint64_t)NS_PER_S +
-			reader_u32(r, p + 4) * (uint64_t)r->fraction_ns,
-		p + r->record_header, (uint32_t)(len - r->record_header), reader_u32(r, p + 12),
-		is_frame);
+			reader_u32(r, p + 4) * (uint64_t)r->pcap.fraction_ns,
+		p + r->pcap.record_header, (uint32_t)(len - r->pcap.record_header),
+		reader_u32(r, p + 12), is_frame);
 }
 
 static void erf_put_record(

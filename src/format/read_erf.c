@@ -72,7 +72,7 @@ static int iface_for(struct rd_reader *r, struct file_iface *f, enum erf_kind ki
 	};
 	static const char *const names[ERF_PORTS] = {"port A", "port B", "port C", "port D"};
 	uint16_t *known = &f->erf.iface_plus_1[kind][port];
-	struct rd_iface iface = r->ifaces[f->iface];
+	struct rd_iface iface = r->ifaces.list[f->iface];
 	int index = f->iface;
 
 	iface.link = links[kind];
@@ -84,7 +84,7 @@ static int iface_for(struct rd_reader *r, struct file_iface *f, enum erf_kind ki
 		if (index < 0)
 			return -1;
 	} else {
-		struct rd_iface *first = &r->ifaces[index];
+		struct rd_iface *first = &r->ifaces.list[index];
 
 		if (ports) {
 			iface.name = strdup(iface.name);
@@ -221,7 +221,7 @@ static enum step next(struct rd_reader *r, struct rd_frame *frame)
 		.len = (uint32_t)headers + rd_be16(p + 14),
 		.ts_ns = erf_timestamp_ns(rd_le64(p)),
 	};
-	s = erf_unwrap(r, &r->file_ifaces[0], frame, true, &dropped);
+	s = erf_unwrap(r, &r->ifaces.of_file[0], frame, true, &dropped);
 	if (s == STEP_FRAME && dropped && reader_add_note(r, dropped, NULL, 0) == STEP_FAIL)
 		return STEP_FAIL;
 	if (s != STEP_FAIL)

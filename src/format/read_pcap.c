@@ -56,14 +56,14 @@ static enum step begin(struct rd_reader *r)
 	snaplen = reader_u32(r, p + 16);
 	network = reader_u32(r, p + 20);
 	dlt = (uint16_t)(network & PCAP_LINKTYPE_MASK);
-	r->record_header = magic->record_header;
-	r->fraction_ns = magic->fraction_ns;
+	r->pcap.record_header = magic->record_header;
+	r->pcap.fraction_ns = magic->fraction_ns;
 	/*
 	 * Some writers exceed the limit that they state, so that it only serves to detect damage.
 	 */
-	r->max_caplen = snaplen > SNAPLEN_WHOLE ? snaplen : SNAPLEN_WHOLE;
-	if (r->max_caplen > CAPLEN_MAX)
-		r->max_caplen = CAPLEN_MAX;
+	r->pcap.max_caplen = snaplen > SNAPLEN_WHOLE ? snaplen : SNAPLEN_WHOLE;
+	if (r->pcap.max_caplen > CAPLEN_MAX)
+		r->pcap.max_caplen = CAPLEN_MAX;
 	iface.link = reader_link(dlt);
 	iface.dlt = rd_link_keeps_dlt(iface.link) ? dlt : 0;
 	iface.snaplen = reader_snaplen(dlt, snaplen);
@@ -83,29 +83,29 @@ static bool is_zero(const uint8_t *p, size_t len)
 static enum step next(struct rd_reader *r, struct rd_frame *frame)
 {
 	const uint8_t *p = reader_at(r);
-	struct file_iface *f = &r->file_ifaces[0];
+	struct file_iface *f = &r->ifaces.of_file[0];
 	uint64_t dropped = 0;
 	uint32_t caplen, len;
 	size_t total;
 	enum step s;
 
-	if (reader_left(r) < r->record_header)
-		return reader_more(r, r->record_header);
+	if (reader_left(r) < r->pcap.record_header)
+		return reader_more(r, r->pcap.record_header);
 	caplen = reader_u32(r, p + 8);
 	len = reader_u32(r, p + 12);
-	if (caplen > r->max_caplen)
+	if (caplen > r->pcap.max_caplen)
 		return reader_damaged(r, "an impossible captured length of %u bytes", caplen);
-	total = r->record_header + (size_t)caplen;
+	total = r->pcap.record_header + (size_t)caplen;
 	if (reader_left(r) < total)
 		return reader_more(r, total);
 	if (!caplen && is_zero(p, PCAP_RECORD))
 		return reader_damaged(r, "zeros instead of a record");
 	*frame = (struct rd_frame){
-		.data = p + r->record_header,
+		.data = p + r->pcap.record_header,
 		.caplen = caplen,
 		.len = len > caplen ? len : caplen,
 		.ts_ns = reader_u32(r, p) * (uint64_t)NS_PER_S +
-			 reader_u32(r, p + 4) * (uint64_t)r->fraction_ns,
+			 reader_u32(r, p + 4) * (uint64_t)r->pcap.fraction_ns,
 		.iface = f->iface,
 	};
 	s = STEP_FRAME;
@@ -131,9 +131,9 @@ static inline __attribute__((always_inline)) unsigned int run_order(
 {
 	const uint8_t *p = reader_at(r), *end = r->buf + r->end;
 	const struct rd_reader order = {.swapped = swapped};
-	const size_t header = r->record_header;
-	const uint32_t most = r->max_caplen, fraction_ns = r->fraction_ns;
-	const uint16_t iface = r->file_ifaces[0].iface;
+	const size_t header = r->pcap.record_header;
+	const uint32_t most = r->pcap.max_caplen, fraction_ns = r->pcap.fraction_ns;
+	const uint16_t iface = r->ifaces.of_file[0].iface;
 	unsigned int n;
 
 	for (n = 0; n < max && (size_t)(end - p) >= header; n++) {
@@ -158,7 +158,7 @@ static inline __attribute__((always_inline)) unsigned int run_order(
 /* Does the same as next() for complete records with data and without ERF. */
 static unsigned int run(struct rd_reader *r, struct rd_frame *frames, unsigned int max)
 {
-	if (r->file_ifaces[0].dlt == DLT_ERF)
+	if (r->ifaces.of_file[0].dlt == DLT_ERF)
 		return 0;
 	return r->swapped ? run_order(r, true, frames, max) : run_order(r, false, frames, max);
 }

@@ -78,7 +78,7 @@ static enum step section_next(struct rd_reader *r, struct rd_view *v)
 	if (reader_u16(r, fixed + 4) != 1)
 		return reader_damaged(r, "pcapng version %u.%u, only 1 is supported",
 			reader_u16(r, fixed + 4), reader_u16(r, fixed + 6));
-	r->n_file_ifaces = 0;
+	r->ifaces.n_of_file = 0;
 	r->n_sections++;
 	if (r->has_section)
 		return STEP_OTHER;
@@ -254,10 +254,10 @@ static enum step stats_next(struct rd_reader *r, struct rd_view *v)
 	if (!fixed)
 		return reader_damaged(r, "the interface statistics are too short");
 	id = reader_u32(r, fixed);
-	if (id >= r->n_file_ifaces)
+	if (id >= r->ifaces.n_of_file)
 		return reader_damaged(
 			r, "statistics of interface %u, which has no description", id);
-	f = &r->file_ifaces[id];
+	f = &r->ifaces.of_file[id];
 	while (option_next(r, v, &o)) {
 		if (o.code == OPT_COMMENT && !comment.data)
 			comment = o;
@@ -272,7 +272,7 @@ static enum step stats_next(struct rd_reader *r, struct rd_view *v)
 		if (o.code == OPT_ISB_IFDROP)
 			s.drops_unknown = false;
 	}
-	extra = &r->extras[f->iface];
+	extra = &r->ifaces.extras[f->iface];
 	if (reader_keep_text(r, &extra->stats.comment, (const char *)comment.data, comment.len) ==
 		STEP_FAIL)
 		return STEP_FAIL;
@@ -361,9 +361,9 @@ static enum step packet_next(
 
 	if (!packet_head(r, type, v, &k))
 		return reader_damaged(r, "the block is too short");
-	if (k.iface >= r->n_file_ifaces)
+	if (k.iface >= r->ifaces.n_of_file)
 		return reader_damaged(r, "interface %u has no description", k.iface);
-	f = &r->file_ifaces[k.iface];
+	f = &r->ifaces.of_file[k.iface];
 	if (type == BLOCK_SPB && f->snaplen && k.caplen > f->snaplen)
 		k.caplen = f->snaplen;
 	*frame = (struct rd_frame){
@@ -429,13 +429,13 @@ static enum step block_skip(struct rd_reader *r, uint32_t total)
 /* Limits the time that crafted facts, which compress well, can cost a JSON parser. */
 static bool facts_fit(struct rd_reader *r, uint32_t len)
 {
-	bool before = r->facts_bytes <= FACTS_TOTAL;
+	bool before = r->facts.bytes <= FACTS_TOTAL;
 
-	r->facts_bytes += len;
-	if (before && r->facts_bytes > FACTS_TOTAL)
+	r->facts.bytes += len;
+	if (before && r->facts.bytes > FACTS_TOTAL)
 		rd_log(RD_LOG_WARNING, "'%s': more than %u MiB of facts; the rest is left out",
 			r->name, FACTS_TOTAL >> 20);
-	return r->facts_bytes <= FACTS_TOTAL;
+	return r->facts.bytes <= FACTS_TOTAL;
 }
 
 /* Facts are optional: unreadable ones are skipped, and all else is still read. */
@@ -444,9 +444,9 @@ static enum step facts_next(struct rd_reader *r, uint32_t total)
 	const uint8_t *p = reader_at(r);
 	uint32_t len;
 
-	if (r->ahead)
+	if (r->facts.ahead)
 		return STEP_FRAME;
-	if (!r->facts || total < BLOCK_MIN + FACTS_FIXED ||
+	if (!r->facts.take || total < BLOCK_MIN + FACTS_FIXED ||
 		total > rd_encoder_facts_bound(RD_FACTS_MAX))
 		return block_skip(r, total);
 	if (reader_left(r) < total)
@@ -454,7 +454,7 @@ static enum step facts_next(struct rd_reader *r, uint32_t total)
 	len = reader_u32(r, p + 12);
 	if (reader_u32(r, p + 8) == FACTS_VERSION && len <= total - BLOCK_MIN - FACTS_FIXED &&
 		len <= RD_FACTS_MAX && facts_fit(r, len))
-		r->facts(r->facts_ctx, (const char *)p + 8 + FACTS_FIXED, len);
+		r->facts.take(r->facts.ctx, (const char *)p + 8 + FACTS_FIXED, len);
 	r->start += total;
 	return STEP_OTHER;
 }
@@ -530,11 +530,11 @@ static unsigned int run(struct rd_reader *r, struct rd_frame *frames, unsigned i
 		const struct file_iface *f;
 		uint8_t direction;
 
-		if (reader_u32(r, p) != BLOCK_EPB || iface >= r->n_file_ifaces || total % 4 ||
+		if (reader_u32(r, p) != BLOCK_EPB || iface >= r->ifaces.n_of_file || total % 4 ||
 			total > (size_t)(end - p) || total < EPB_BARE || padded < caplen ||
 			padded > total - EPB_BARE || reader_u32(r, p + total - 4) != total)
 			break;
-		f = &r->file_ifaces[iface];
+		f = &r->ifaces.of_file[iface];
 		if (f->dlt == DLT_ERF || f->binary || f->div != 1 ||
 			!run_options(r, p + 28 + padded, total - EPB_BARE - padded, &direction))
 			break;

@@ -99,11 +99,11 @@ static enum step step(struct rd_reader *r, struct rd_frame *frame)
 		r->record = r->start;
 		r->raw_frame = frame;
 		s = r->skip ? reader_more(r, 0) : r->format->next(r, frame);
-		if (s == STEP_OTHER || (s == STEP_FRAME && !r->ahead))
+		if (s == STEP_OTHER || (s == STEP_FRAME && !r->facts.ahead))
 			raw_pass(r, r->record, s == STEP_FRAME);
 		if (s != STEP_MORE)
 			return s;
-		if (r->batch)
+		if (r->notes.batch)
 			return STEP_MORE;
 		s = refill(r);
 		if (s == STEP_FAIL || s == STEP_LATER)
@@ -116,8 +116,8 @@ static enum step step(struct rd_reader *r, struct rd_frame *frame)
 /* A direction that the file itself has counts more. */
 static void cooked_directions(const struct rd_reader *r, struct rd_frame *frames)
 {
-	for (unsigned int i = 0; i < r->batch; i++) {
-		const enum rd_link link = r->ifaces[frames[i].iface].link;
+	for (unsigned int i = 0; i < r->notes.batch; i++) {
+		const enum rd_link link = r->ifaces.list[frames[i].iface].link;
 
 		if (frames[i].direction == RD_DIR_UNKNOWN && rd_link_is_cooked(link))
 			rd_direction_cooked(link, &frames[i], 1);
@@ -128,16 +128,17 @@ int rd_reader_next(
 	struct rd_reader *r, struct rd_frame *frames, unsigned int max, struct rd_error *err)
 {
 	reader_reset_notes(r);
-	while (!r->failed && r->batch < max) {
+	while (!r->failed && r->notes.batch < max) {
 		enum step s;
 
 		if (r->format->run && !r->skip && !r->raw)
-			r->batch += r->format->run(r, frames + r->batch, max - r->batch);
-		if (r->batch == max)
+			r->notes.batch +=
+				r->format->run(r, frames + r->notes.batch, max - r->notes.batch);
+		if (r->notes.batch == max)
 			break;
-		s = step(r, &frames[r->batch]);
+		s = step(r, &frames[r->notes.batch]);
 		if (s == STEP_FRAME)
-			r->batch++;
+			r->notes.batch++;
 		else if (s == STEP_LATER)
 			return RD_READ_LATER; /* only happens while the batch is empty */
 		else if (s == STEP_MORE)
@@ -145,11 +146,11 @@ int rd_reader_next(
 		else if (s == STEP_FAIL)
 			r->failed = true;
 	}
-	r->n_frames += r->batch;
+	r->n_frames += r->notes.batch;
 	if (r->cooked)
 		cooked_directions(r, frames);
-	if (r->batch || !r->failed)
-		return (int)r->batch;
+	if (r->notes.batch || !r->failed)
+		return (int)r->notes.batch;
 	if (err)
 		*err = r->error;
 	return -1;
@@ -157,8 +158,8 @@ int rd_reader_next(
 
 void rd_reader_on_facts(struct rd_reader *r, rd_facts_fn *fn, void *ctx)
 {
-	r->facts = fn;
-	r->facts_ctx = ctx;
+	r->facts.take = fn;
+	r->facts.ctx = ctx;
 }
 
 /*
@@ -170,11 +171,11 @@ static void look_ahead(struct rd_reader *r)
 	struct rd_frame frame;
 	enum step s;
 
-	r->ahead = true;
+	r->facts.ahead = true;
 	do
 		s = step(r, &frame);
 	while (s == STEP_OTHER);
-	r->ahead = false;
+	r->facts.ahead = false;
 	if (s == STEP_FRAME)
 		r->start = r->record;
 	r->failed = s == STEP_FAIL;
@@ -274,8 +275,8 @@ void rd_reader_close(struct rd_reader *r)
 	reader_free_text(r->section.os);
 	reader_free_text(r->section.application);
 	reader_free_text(r->section.comment);
-	free(r->notes);
-	free(r->texts);
+	free(r->notes.list);
+	free(r->notes.texts);
 	free(r->buf);
 	free(r->name);
 	free(r);

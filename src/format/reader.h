@@ -79,6 +79,33 @@ struct reader_input {
 	void *raw_ctx;
 };
 
+struct reader_facts {
+	rd_facts_fn *take; /* NULL: facts are skipped */
+	void *ctx;
+	uint64_t bytes; /* seen so far */
+	bool ahead;	/* before the first rd_reader_next(): they are not consumed */
+};
+
+/* Interfaces of the section, and those of the whole file. */
+struct reader_ifaces {
+	struct rd_iface *list;
+	struct iface_extra *extras; /* same index */
+	unsigned int n, room;
+	size_t kept; /* bytes of their texts */
+	bool cut;    /* further texts were discarded */
+	struct file_iface *of_file;
+	unsigned int n_of_file, of_file_room;
+};
+
+/* Comments of the frames in the batch. */
+struct reader_notes {
+	unsigned int batch; /* frames in it so far */
+	struct frame_note *list;
+	unsigned int n, room;
+	char *texts; /* each NUL-terminated */
+	size_t texts_used, texts_room;
+};
+
 struct rd_reader {
 	rd_read_fn *read;
 	void *ctx;
@@ -97,11 +124,7 @@ struct rd_reader {
 	bool at_end;
 	bool swapped; /* the file's byte order is not the host's */
 
-	rd_facts_fn *facts; /* NULL: facts are skipped */
-	void *facts_ctx;
-	uint64_t facts_bytes; /* bytes of facts seen so far */
-	bool ahead;	      /* before the first rd_reader_next(): facts are not consumed */
-
+	struct reader_facts facts;
 	uint64_t n_frames; /* delivered so far */
 	bool failed;
 	bool cooked; /* an interface is rd_link_is_cooked() */
@@ -110,22 +133,11 @@ struct rd_reader {
 	struct rd_section section;
 	bool has_section;
 	unsigned int n_sections; /* pcapng sections so far */
-	struct rd_iface *ifaces;
-	struct iface_extra *extras; /* same index as ifaces */
-	unsigned int n_ifaces, ifaces_room;
-	size_t kept; /* bytes of the interfaces' texts */
-	bool cut;    /* further texts were discarded */
-	struct file_iface *file_ifaces;
-	unsigned int n_file_ifaces, file_ifaces_room;
-
-	unsigned int batch; /* frames in the batch so far */
-	struct frame_note *notes;
-	unsigned int n_notes, notes_room;
-	char *texts; /* comments of this batch's frames, each NUL-terminated */
-	size_t texts_used, texts_room;
-
-	/* pcap only */
-	uint32_t record_header, max_caplen, fraction_ns;
+	struct reader_ifaces ifaces;
+	struct reader_notes notes;
+	struct {
+		uint32_t record_header, max_caplen, fraction_ns;
+	} pcap;
 };
 
 static inline uint16_t reader_u16(const struct rd_reader *r, const uint8_t *p)

@@ -14,7 +14,7 @@ static uint64_t position(const struct rd_reader *r)
 
 static const char *what_is_left(const struct rd_reader *r)
 {
-	return r->n_frames + r->batch ? "the frames before it are valid" : NULL;
+	return r->n_frames + r->notes.batch ? "the frames before it are valid" : NULL;
 }
 
 enum step reader_damaged(struct rd_reader *r, const char *fmt, ...)
@@ -27,7 +27,7 @@ enum step reader_damaged(struct rd_reader *r, const char *fmt, ...)
 	va_end(ap);
 	rd_fail(&r->error, RD_CLASS_PARTIAL, 0, what_is_left(r),
 		"'%s': damaged in frame %" PRIu64 " at byte %" PRIu64 ": %s", r->name,
-		r->n_frames + r->batch + 1, position(r), why);
+		r->n_frames + r->notes.batch + 1, position(r), why);
 	return STEP_FAIL;
 }
 
@@ -35,7 +35,7 @@ enum step reader_cut_short(struct rd_reader *r)
 {
 	rd_fail(&r->error, RD_CLASS_PARTIAL, 0, what_is_left(r),
 		"'%s': cut short in frame %" PRIu64 " at byte %" PRIu64, r->name,
-		r->n_frames + r->batch + 1, position(r));
+		r->n_frames + r->notes.batch + 1, position(r));
 	return STEP_FAIL;
 }
 

@@ -43,25 +43,25 @@ static void iface_free(struct rd_iface *iface)
 
 enum step reader_keep_text(struct rd_reader *r, const char **to, const char *text, size_t len)
 {
-	r->kept -= *to ? strlen(*to) : 0;
+	r->ifaces.kept -= *to ? strlen(*to) : 0;
 	reader_free_text(*to);
 	*to = NULL;
 	if (!text)
 		return STEP_OTHER;
 	len = strnlen(text, len);
-	if (len > TEXTS_MAX - r->kept) {
-		if (!r->cut)
+	if (len > TEXTS_MAX - r->ifaces.kept) {
+		if (!r->ifaces.cut)
 			rd_log(RD_LOG_WARNING,
 				"'%s': names and comments of interfaces are longer than %zu bytes "
 				"together; the rest is left out",
 				r->name, TEXTS_MAX);
-		r->cut = true;
+		r->ifaces.cut = true;
 		return STEP_OTHER;
 	}
 	*to = strndup(text, len);
 	if (!*to)
 		return reader_nomem(r);
-	r->kept += len;
+	r->ifaces.kept += len;
 	return STEP_OTHER;
 }
 
@@ -85,28 +85,28 @@ static bool iface_copy(struct rd_reader *r, struct rd_iface *to, const struct rd
 
 int reader_add_iface(struct rd_reader *r, const struct rd_iface *iface)
 {
-	unsigned int extras_room = r->ifaces_room;
+	unsigned int extras_room = r->ifaces.room;
 	struct iface_extra *extras;
 	struct rd_iface *ifaces;
 
-	if (r->n_ifaces == IFACES_MAX) {
+	if (r->ifaces.n == IFACES_MAX) {
 		reader_damaged(r, "more than %d interfaces", IFACES_MAX);
 		return -1;
 	}
-	extras = reader_grow(r->extras, r->n_ifaces, &extras_room, sizeof(*extras));
+	extras = reader_grow(r->ifaces.extras, r->ifaces.n, &extras_room, sizeof(*extras));
 	if (extras)
-		r->extras = extras;
-	ifaces = reader_grow(r->ifaces, r->n_ifaces, &r->ifaces_room, sizeof(*ifaces));
+		r->ifaces.extras = extras;
+	ifaces = reader_grow(r->ifaces.list, r->ifaces.n, &r->ifaces.room, sizeof(*ifaces));
 	if (ifaces)
-		r->ifaces = ifaces;
-	if (!extras || !ifaces || !iface_copy(r, &ifaces[r->n_ifaces], iface)) {
+		r->ifaces.list = ifaces;
+	if (!extras || !ifaces || !iface_copy(r, &ifaces[r->ifaces.n], iface)) {
 		reader_nomem(r);
 		return -1;
 	}
 	r->cooked |= rd_link_is_cooked(iface->link);
-	ifaces[r->n_ifaces].section = r->n_sections ? r->n_sections - 1 : 0;
-	extras[r->n_ifaces] = (struct iface_extra){0};
-	return (int)r->n_ifaces++;
+	ifaces[r->ifaces.n].section = r->n_sections ? r->n_sections - 1 : 0;
+	extras[r->ifaces.n] = (struct iface_extra){0};
+	return (int)r->ifaces.n++;
 }
 
 struct file_iface *reader_add_file_iface(
@@ -117,13 +117,14 @@ struct file_iface *reader_add_file_iface(
 
 	if (index < 0)
 		return NULL;
-	f = reader_grow(r->file_ifaces, r->n_file_ifaces, &r->file_ifaces_room, sizeof(*f));
+	f = reader_grow(
+		r->ifaces.of_file, r->ifaces.n_of_file, &r->ifaces.of_file_room, sizeof(*f));
 	if (!f) {
 		reader_nomem(r);
 		return NULL;
 	}
-	r->file_ifaces = f;
-	f += r->n_file_ifaces++;
+	r->ifaces.of_file = f;
+	f += r->ifaces.n_of_file++;
 	*f = (struct file_iface){.iface = (uint16_t)index,
 		.dlt = dlt,
 		.mul = 1000,
@@ -134,30 +135,30 @@ struct file_iface *reader_add_file_iface(
 
 void reader_free_ifaces(struct rd_reader *r)
 {
-	for (unsigned int i = 0; i < r->n_ifaces; i++) {
-		iface_free(&r->ifaces[i]);
-		reader_free_text(r->extras[i].stats.comment);
+	for (unsigned int i = 0; i < r->ifaces.n; i++) {
+		iface_free(&r->ifaces.list[i]);
+		reader_free_text(r->ifaces.extras[i].stats.comment);
 	}
-	free(r->ifaces);
-	free(r->extras);
-	free(r->file_ifaces);
+	free(r->ifaces.list);
+	free(r->ifaces.extras);
+	free(r->ifaces.of_file);
 }
 
 const struct rd_iface *rd_reader_ifaces(const struct rd_reader *r, unsigned int *n)
 {
-	*n = r->n_ifaces;
-	return r->ifaces;
+	*n = r->ifaces.n;
+	return r->ifaces.list;
 }
 
 bool rd_reader_stats(const struct rd_reader *r, unsigned int i, struct rd_iface_stats *stats)
 {
-	if (i >= r->n_ifaces || !r->extras[i].has_stats)
+	if (i >= r->ifaces.n || !r->ifaces.extras[i].has_stats)
 		return false;
-	*stats = r->extras[i].stats;
+	*stats = r->ifaces.extras[i].stats;
 	return true;
 }
 
 int rd_reader_facts_iface(const struct rd_reader *r, unsigned int in_section)
 {
-	return in_section < r->n_file_ifaces ? r->file_ifaces[in_section].iface : -1;
+	return in_section < r->ifaces.n_of_file ? r->ifaces.of_file[in_section].iface : -1;
 }

@@ -6,21 +6,21 @@
 
 static bool add_text(struct rd_reader *r, const char *text, size_t len)
 {
-	size_t need = r->texts_used + len;
+	size_t need = r->notes.texts_used + len;
 	char *p;
 
 	if (!len)
 		return true;
-	if (need > r->texts_room) {
+	if (need > r->notes.texts_room) {
 		need *= 2;
-		p = realloc(r->texts, need);
+		p = realloc(r->notes.texts, need);
 		if (!p)
 			return false;
-		r->texts = p;
-		r->texts_room = need;
+		r->notes.texts = p;
+		r->notes.texts_room = need;
 	}
-	memcpy(r->texts + r->texts_used, text, len);
-	r->texts_used += len;
+	memcpy(r->notes.texts + r->notes.texts_used, text, len);
+	r->notes.texts_used += len;
 	return true;
 }
 
@@ -28,14 +28,14 @@ static struct frame_note *note_current(struct rd_reader *r)
 {
 	struct frame_note *note;
 
-	if (r->n_notes && r->notes[r->n_notes - 1].frame == r->batch)
-		return &r->notes[r->n_notes - 1];
-	note = reader_grow(r->notes, r->n_notes, &r->notes_room, sizeof(*note));
+	if (r->notes.n && r->notes.list[r->notes.n - 1].frame == r->notes.batch)
+		return &r->notes.list[r->notes.n - 1];
+	note = reader_grow(r->notes.list, r->notes.n, &r->notes.room, sizeof(*note));
 	if (!note)
 		return NULL;
-	r->notes = note;
-	note += r->n_notes++;
-	*note = (struct frame_note){.frame = r->batch};
+	r->notes.list = note;
+	note += r->notes.n++;
+	*note = (struct frame_note){.frame = r->notes.batch};
 	return note;
 }
 
@@ -51,11 +51,11 @@ enum step reader_add_note(struct rd_reader *r, uint64_t dropped, const char *com
 	len = strnlen(comment, len);
 	if (note->comment) { /* a further comment of this frame: replaces the NUL of the previous
 				one */
-		r->texts_used--;
+		r->notes.texts_used--;
 		if (!add_text(r, "; ", 2))
 			return reader_nomem(r);
 	} else {
-		note->comment = r->texts_used + 1;
+		note->comment = r->notes.texts_used + 1;
 	}
 	if (!add_text(r, comment, len) || !add_text(r, "", 1))
 		return reader_nomem(r);
@@ -64,27 +64,27 @@ enum step reader_add_note(struct rd_reader *r, uint64_t dropped, const char *com
 
 void reader_reset_notes(struct rd_reader *r)
 {
-	r->batch = 0;
-	r->n_notes = 0;
-	r->texts_used = 0;
+	r->notes.batch = 0;
+	r->notes.n = 0;
+	r->notes.texts_used = 0;
 }
 
 bool rd_reader_has_notes(const struct rd_reader *r)
 {
-	return r->n_notes != 0;
+	return r->notes.n != 0;
 }
 
 bool rd_reader_note(const struct rd_reader *r, unsigned int i, struct rd_note *note)
 {
-	unsigned int low = 0, high = r->n_notes;
+	unsigned int low = 0, high = r->notes.n;
 
 	while (low < high) {
 		unsigned int middle = low + (high - low) / 2;
-		const struct frame_note *n = &r->notes[middle];
+		const struct frame_note *n = &r->notes.list[middle];
 
 		if (n->frame == i) {
 			note->dropped = n->dropped;
-			note->comment = n->comment ? r->texts + n->comment - 1 : NULL;
+			note->comment = n->comment ? r->notes.texts + n->comment - 1 : NULL;
 			return true;
 		}
 		if (n->frame < i)

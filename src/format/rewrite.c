@@ -99,7 +99,7 @@ static void frame_rewrite(struct rewriting *j, const struct rd_reader *r, const 
 	size_t from, size_t captured)
 {
 	const struct rd_frame *f = r->raw_frame;
-	const struct rd_iface *iface = &r->ifaces[f->iface];
+	const struct rd_iface *iface = &r->ifaces.list[f->iface];
 	size_t before = (size_t)(f->data - record) - from;
 
 	if (j->no_memory)
@@ -368,7 +368,7 @@ static void record_rewrite(
 		add(j, p, len);
 		flush(j);
 	} else if (is_frame) {
-		size_t head = pcap ? r->record_header : 0;
+		size_t head = pcap ? r->pcap.record_header : 0;
 
 		add(j, p, len);
 		frame_rewrite(j, r, p, head, len - head);
