@@ -213,11 +213,55 @@ struct rd_psn_plot {
 	struct rd_psn_nak naks[RD_PSN_NAKS];
 };
 
+/* All frames in one direction. */
+struct rd_traffic {
+	uint64_t frames, wire_bytes, payload_bytes;
+	uint64_t first_ns, last_ns, first_frame, last_frame;
+};
+
+/* Header fields of the first packet. */
+struct rd_first_header {
+	uint16_t pkey;
+	uint16_t lid; /* the sender's; valid if has_lrh */
+	uint8_t sl;   /* service level of InfiniBand, valid if has_lrh */
+	bool has_lrh;
+};
+
+/* The longest wait for a response while requests were open. */
+struct rd_stall {
+	uint64_t ns, frame; /* the frame that ended it */
+	bool doubtful;	    /* all traffic paused for nearly as long: a clock may have been set */
+};
+
+/* What makes incidents of a side less certain. */
+struct rd_unclear {
+	bool ports_differ; /* packets out of sequence have several UDP source ports */
+	bool copies_timed; /* some copies are identified only by their time, not by IP IDs */
+	/*
+	 * Some late packets arrived after a NAK, and nothing proves that they are not
+	 * retransmissions; or they may be copies of packets whose identifications are not
+	 * remembered.
+	 */
+	bool late;
+	bool naks_late; /* a NAK came after an ACK for the packet that it requests */
+	/* Another connection may have begun: in a gap of its PSNs; with PSNs used before. */
+	bool gap, again;
+	bool behind_ack; /* requests are in the file just after their ACKs */
+};
+
+/* How its requests ended. */
+struct rd_side_end {
+	enum rd_ending how;
+	/* The frame that shows it; RETRY and STOPPED: the last response, the last packet. */
+	uint64_t frame, ns;
+	unsigned int attempts; /* rounds without a response at the end */
+};
+
 /* One side: the frames it sent, its requests, and the responses to them. */
 struct rd_side {
 	bool seen; /* a frame of it was captured */
-	uint64_t frames, wire_bytes, payload_bytes;
-	uint64_t first_ns, last_ns, first_frame, last_frame;
+	struct rd_traffic traffic;
+	struct rd_first_header first;
 	uint64_t requests;	/* request packets, retransmissions included */
 	uint64_t goodput_bytes; /* payload of new data that its requests moved, READs included */
 	uint64_t acks;		/* positive ACKs that it received */
@@ -236,45 +280,23 @@ struct rd_side {
 	uint32_t psn_first, psn_last; /* valid if requests > 0 */
 	uint32_t mtu;		      /* path MTU, derived from packets; 0: unknown */
 	uint32_t rnr_timer_us;	      /* longest wait that an RNR NAK requested */
-	uint64_t longest_stall_ns;    /* longest wait for a response while requests were open */
-	uint64_t stall_frame;
+	struct rd_stall stall;
 	/* Rounds without a NAK whose response was captured before: lost, late, or on its way. */
 	uint32_t unclear_rounds;
 	/* In responses; the capture does not show whether they are requested again. */
 	uint32_t open_gaps;
 	int64_t credits; /* last advertised, -1: no flow control */
-	uint16_t pkey;
-	uint16_t lid; /* the sender's; valid if has_lrh */
-	uint8_t sl;   /* service level of InfiniBand, valid if has_lrh */
-	bool has_lrh;
 	struct rd_priority priority;
 	struct rd_congestion *congestion; /* NULL: no congestion mark, no CNP */
 	struct rd_held *held;		  /* NULL: no gap fits a pause */
-	bool stall_doubtful; /* all traffic paused for nearly as long: a clock may have been set */
-	bool ports_differ;   /* packets out of sequence have several UDP source ports */
-	bool copies_timed;   /* some copies are identified only by their time, not by IP IDs */
-	/*
-	 * Some late packets arrived after a NAK, and nothing proves that they are not
-	 * retransmissions; or they may be copies of packets whose identifications are not
-	 * remembered.
-	 */
-	bool late_doubtful;
-	bool responded; /* it received responses of any kind: ACKs, NAKs, data */
-	bool naks_late; /* a NAK came after an ACK for the packet that it requests */
-	/* Another connection may have begun: in a gap of its PSNs; with PSNs used before. */
-	bool gap_doubtful, again_doubtful;
+	struct rd_unclear unclear;
+	bool responded;	 /* it received responses of any kind: ACKs, NAKs, data */
 	bool identified; /* its last frame has an IP identification */
 	/* Its frames are of several VLANs, or only some have a tag; or some are outside of tunnels,
 	 * in which several networks use the same addresses and QPs. */
 	bool vlans_differ;
-	bool shared;	 /* another network has packets with these addresses and this QP */
-	bool behind_ack; /* requests are in the file just after their ACKs */
-	enum rd_ending ending;
-	/*
-	 * The frame that shows the ending; RETRY and STOPPED: the last response, the last packet.
-	 */
-	uint64_t end_frame, end_ns;
-	unsigned int attempts;	      /* rounds without a response at the end */
+	bool shared; /* another network has packets with these addresses and this QP */
+	struct rd_side_end end;
 	uint32_t qkey;		      /* UD */
 	uint32_t reorder_depth;	      /* most packets that overtook a reordered one */
 	struct rd_refusal *refusal;   /* NULL: none, or the request is unknown */

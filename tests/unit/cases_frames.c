@@ -476,9 +476,9 @@ static void add_inner(const struct rd_report *r, json_t *json)
 			json_t *c = json_array_get(json_object_get(json, "conversations"), i);
 			json_t *o = json_object_get(json_object_get(c, "sides"), k ? "b" : "a");
 
-			json_object_set_new(o, "behind_ack", json_boolean(s->behind_ack));
+			json_object_set_new(o, "behind_ack", json_boolean(s->unclear.behind_ack));
 			json_object_set_new(o, "vlans_differ", json_boolean(s->vlans_differ));
-			json_object_set_new(o, "late_doubtful", json_boolean(s->late_doubtful));
+			json_object_set_new(o, "late_doubtful", json_boolean(s->unclear.late));
 		}
 }
 

@@ -176,7 +176,7 @@ TEST(connection)
 			fail_msg("no conversation was paired by the CM");
 		assert_true(c->cm);
 		for (unsigned int side = 0; side < 2; side++)
-			assert_int_equal(c->side[side].ending, RD_ENDING_CLOSED);
+			assert_int_equal(c->side[side].end.how, RD_ENDING_CLOSED);
 		end();
 	}
 }

@@ -126,7 +126,7 @@ static struct rd_report equals(
 		snprintf(c[i].a.address, sizeof(c[i].a.address), "10.0.0.1");
 		snprintf(c[i].b.address, sizeof(c[i].b.address), "10.0.1.%zu", i + 1);
 		s->requests = 50;
-		s->last_ns = 1000 * US;
+		s->traffic.last_ns = 1000 * US;
 		s->times = &peers[i].times;
 		s->latencies = &peers[i].latency;
 		s->has_latencies = 1 << RD_LATENCY_ACK;
@@ -160,10 +160,10 @@ TEST(a_straggler_may_end_early)
 	struct rd_report r = equals(peers, c, us, 5);
 	struct rd_stragglers early = {0}, late = {0};
 
-	c[2].side[0].last_ns = 200 * US;
+	c[2].side[0].traffic.last_ns = 200 * US;
 	expect("0 1 5 3", stragglers_find(&r, &early), early.n, early.of, early.conversation[0]);
-	c[2].side[0].first_ns = 850 * US;
-	c[2].side[0].last_ns = 1000 * US;
+	c[2].side[0].traffic.first_ns = 850 * US;
+	c[2].side[0].traffic.last_ns = 1000 * US;
 	expect("0 1", stragglers_find(&r, &late), late.n);
 }
 
@@ -177,16 +177,16 @@ TEST(a_straggler_is_there_with_its_equals)
 	struct rd_stragglers before = {0}, moment = {0}, less = {0};
 
 	for (size_t i = 0; i < 6; i++)
-		c[i].side[0].first_ns = i == 2 ? 0 : 500 * US;
-	c[2].side[0].last_ns = 600 * US;
+		c[i].side[0].traffic.first_ns = i == 2 ? 0 : 500 * US;
+	c[2].side[0].traffic.last_ns = 600 * US;
 	expect("0 0", stragglers_find(&r, &before), before.n);
-	c[2].side[0].first_ns = 550 * US;
+	c[2].side[0].traffic.first_ns = 550 * US;
 	expect("0 0", stragglers_find(&r, &moment), moment.n);
 	r = equals(peers, c, same, 6);
 	peers[2].latency.n = peers[2].verb.messages = 10;
 	peers[2].verb.bytes = 10 * 4096;
 	c[2].side[0].requests = 10;
-	c[2].side[0].last_ns = 300 * US;
+	c[2].side[0].traffic.last_ns = 300 * US;
 	expect("0 0", stragglers_find(&r, &less), less.n);
 }
 
@@ -201,6 +201,6 @@ TEST(others_are_no_equals)
 	peers[2].verb.bytes *= 100; /* larger messages */
 	expect("0 0", stragglers_find(&r, &s), s.n);
 	r = equals(peers, c, us, 5);
-	c[2].side[0].last_ns = 100 * US; /* there for a short time */
+	c[2].side[0].traffic.last_ns = 100 * US; /* there for a short time */
 	expect("0 0", stragglers_find(&r, &brief), brief.n);
 }

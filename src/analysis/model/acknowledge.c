@@ -16,7 +16,7 @@ static void latency(struct rd_analysis *a, struct flow *r, enum rd_latency_kind 
 
 static void sample(struct rd_analysis *a, struct flow *r, const struct waiting *w, uint64_t ns)
 {
-	struct rd_point *point = grid_point(&a->grid, r->traffic.row, ns);
+	struct rd_point *point = grid_point(&a->grid, r->all.row, ns);
 	uint64_t took = ns - w->last_ns;
 
 	if (ns < w->last_ns)
@@ -171,10 +171,10 @@ static bool is_pause(const struct rd_analysis *a, uint64_t since, uint64_t ns)
 
 static void stalled(struct rd_analysis *a, struct flow *r, uint64_t ns)
 {
-	if (ns > r->ack.open_since_ns && ns - r->ack.open_since_ns > r->ack.stall_ns) {
-		r->ack.stall_ns = ns - r->ack.open_since_ns;
-		r->ack.stall_frame = a->frame;
-		r->ack.stall_doubtful = is_pause(a, r->ack.open_since_ns, ns);
+	if (ns > r->ack.open_since_ns && ns - r->ack.open_since_ns > r->ack.stall.ns) {
+		r->ack.stall.ns = ns - r->ack.open_since_ns;
+		r->ack.stall.frame = a->frame;
+		r->ack.stall.doubtful = is_pause(a, r->ack.open_since_ns, ns);
 	}
 }
 
@@ -248,7 +248,7 @@ static void denied_arrived(struct rd_analysis *a, struct flow *r, uint64_t ns)
 	if (t->again_ns && (t->denied_fetch || ns < t->again_ns || !is_too_soon(r, took, 0)))
 		return;
 	if (t->again_ns && (t->denied_by_nak || !is_too_soon(r, took, step)))
-		t->late_doubtful = true;
+		t->unclear.late = true;
 	t->denied_late = true;
 	flow_take_back(r, RD_INC_LOST_DOWNSTREAM);
 	flow_incident(a, r, RD_INC_REORDERED_DOWNSTREAM, 1);

@@ -199,14 +199,14 @@ static inline void flow_count(struct rd_analysis *a, struct flow *f, const struc
 {
 	const struct rd_packet *p = it->p;
 
-	a->point = grid_point(&a->grid, f->traffic.row, it->ns);
+	a->point = grid_point(&a->grid, f->all.row, it->ns);
 	if (it->ns - f->rate.since_ns >= RATE_SLOT_NS)
 		rate_slot(a, f, it->ns);
 	if (a->pauses)
 		pause_gap(a, f, it);
 	f->traffic.frames++;
 	f->traffic.wire_bytes += p->len;
-	f->traffic.payload += p->payload_len;
+	f->traffic.payload_bytes += p->payload_len;
 	f->traffic.last_ns = it->ns;
 	f->traffic.last_frame = it->frame;
 	a->point->frames++;
@@ -503,7 +503,7 @@ static inline void packet_take(struct rd_analysis *a, struct item *it, unsigned 
 		return;
 	}
 	flow_count(a, f, it);
-	f->traffic.directions |= (uint8_t)(1U << direction);
+	f->all.directions |= (uint8_t)(1U << direction);
 	if (icrc != ICRC_GOOD)
 		flow_unproven(f);
 	part_run(a, f, it, part);

@@ -33,13 +33,10 @@ struct trouble {
 	bool doubtful; /* the first packet of the last round may be late, not a retransmission */
 	bool fetches;  /* the current packet is a READ or an atomic */
 	bool repeats;  /* the current packet is a retransmission */
-	bool ports_differ; /* UDP source ports of packets out of sequence differ from the first */
-	bool copies_timed, late_doubtful, naks_late, behind_ack; /* see struct rd_side */
+	struct rd_unclear unclear; /* its `gap`: at the last gap before the start of a message */
 	uint32_t unseen, unseen_n; /* PSNs that the last ACK covers, none of which was captured */
 	/* The last gap before the start of a message: missed packets, or another connection. */
 	bool gap_open;	       /* no response to a packet after it was captured */
-	bool gap_doubtful;     /* another connection may have started there */
-	bool again_doubtful;   /* one may have started with PSNs that were used before */
 	uint32_t gap_next;     /* the PSN after the gap */
 	uint32_t gap_msn;      /* messages completed before it; 0: unknown */
 	uint64_t gap_messages; /* messages captured before it */
@@ -103,15 +100,14 @@ struct flow_id {
 	uint32_t number;	  /* from 1, in the order of first frames */
 	uint32_t dest_qp, src_qp; /* src_qp: of the DETH if UD, else RD_QP_UNKNOWN */
 	uint32_t network;	  /* see struct item; 0: it was in none so far */
-	uint16_t pkey, sport;
+	uint16_t sport;
 	uint8_t transport, kind, net;
 	bool multicast;
-	bool has_lrh, ipoib; /* ipoib: the first SEND that begins a message */
-	bool keyed;	     /* the network is in its key: another one's flow has the plain key */
-	bool shared;	     /* another network has a flow with these addresses and QPs */
-	bool outside;	     /* it has frames outside of networks, too */
-	uint8_t sl;
-	uint16_t lid;
+	bool ipoib;   /* the first SEND that begins a message is */
+	bool keyed;   /* the network is in its key: another one's flow has the plain key */
+	bool shared;  /* another network has a flow with these addresses and QPs */
+	bool outside; /* it has frames outside of networks, too */
+	struct rd_first_header first;
 	uint8_t src[16], dst[16];
 };
 
@@ -124,10 +120,8 @@ struct flow_pair {
 	uint16_t misses;     /* responses that do not match the peer's requests */
 };
 
-/* All frames of the flow (analysis.c). */
-struct flow_traffic {
-	uint64_t frames, wire_bytes, payload;
-	uint64_t first_ns, last_ns, first_frame, last_frame;
+/* More about all frames of the flow (analysis.c). */
+struct flow_frames {
 	uint32_t unproven;    /* frames without a valid ICRC, counted up to UINT32_MAX */
 	uint16_t implausible; /* frames to this QP that are not RoCE, counted up to UINT16_MAX */
 	uint16_t row;	      /* its time series in the grid */
@@ -195,12 +189,11 @@ struct flow_acks {
 	bool refused;	 /* that NAK is for an open request: packets sent now are not accepted */
 	bool idle;	 /* no request is open: all are acknowledged, or none was sent */
 	uint8_t waiting_at, waiting_n, waiting_capacity;
-	bool counts;	     /* that number was seen to increase */
-	bool stall_doubtful; /* see struct rd_side */
-	bool answered;	     /* resp.until of the peer applies */
-	uint8_t firsts;	     /* samples of first_ns, counted up to UINT8_MAX */
-	uint32_t msn;	     /* messages that the responder completed; 0: unknown */
-	uint32_t first_ns;   /* shortest to the first response of a READ, or a later ACK */
+	bool counts;	   /* that number was seen to increase */
+	bool answered;	   /* resp.until of the peer applies */
+	uint8_t firsts;	   /* samples of first_ns, counted up to UINT8_MAX */
+	uint32_t msn;	   /* messages that the responder completed; 0: unknown */
+	uint32_t first_ns; /* shortest to the first response of a READ, or a later ACK */
 	/* Shortest from a NAK to its round, and from a response to the next request, if none was
 	 * open; plus 1, 0: unknown. */
 	uint32_t turn_ns, next_ns;
@@ -219,7 +212,7 @@ struct flow_acks {
 	uint64_t open_since_ns; /* the oldest open request waits since then; 0: none is open */
 	uint64_t quiet_ns;	/* the same, whatever was retransmitted; 0 also while not ready */
 	uint64_t waited_ns;	/* for the last ACK */
-	uint64_t stall_ns, stall_frame;
+	struct rd_stall stall;
 	struct hist *latencies[RD_LATENCY_COUNT];
 };
 
@@ -258,7 +251,8 @@ struct app_budget {
 /* Fields needed for each frame come first, so that a capture with many QPs uses few cache lines. */
 struct flow {
 	struct flow_key key;
-	struct flow_traffic traffic;
+	struct rd_traffic traffic;
+	struct flow_frames all;
 	struct flow_pair pair;
 	struct flow_priority priority;
 	struct flow_rate rate;
@@ -284,18 +278,18 @@ struct flow {
 /* Whether one of its frames had a valid ICRC. */
 static inline bool flow_is_proven(const struct flow *f)
 {
-	return f->traffic.frames > f->traffic.unproven && f->traffic.unproven < UINT32_MAX;
+	return f->traffic.frames > f->all.unproven && f->all.unproven < UINT32_MAX;
 }
 
 /* Has no valid ICRC, and as many frames to its QP that cannot be RoCE. */
 static inline bool flow_is_foreign(const struct flow *f)
 {
-	return !flow_is_proven(f) && f->traffic.implausible >= f->traffic.frames;
+	return !flow_is_proven(f) && f->all.implausible >= f->traffic.frames;
 }
 
 static inline void flow_unproven(struct flow *f)
 {
-	f->traffic.unproven += f->traffic.unproven < UINT32_MAX;
+	f->all.unproven += f->all.unproven < UINT32_MAX;
 }
 
 #define NEAR 64 /* flows of each direction */

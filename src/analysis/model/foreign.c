@@ -62,8 +62,8 @@ bool foreign_take(struct rd_analysis *a, const struct item *it)
 	}
 	if (f && flow_is_proven(f))
 		return false;
-	if (f && f->traffic.implausible < UINT16_MAX)
-		f->traffic.implausible++;
+	if (f && f->all.implausible < UINT16_MAX)
+		f->all.implausible++;
 	incident_add(&a->foreign, 1, a->frame, a->ns);
 	a->totals.foreign++;
 	return true;

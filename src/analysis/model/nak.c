@@ -117,7 +117,7 @@ static void nak_is_late(struct rd_analysis *a, struct flow *r, uint32_t psn)
 		return;
 	t = flow_trouble(a, r);
 	if (t)
-		t->naks_late = true;
+		t->unclear.naks_late = true;
 }
 
 static void nak_sequence(struct rd_analysis *a, struct flow *f, struct flow *r, uint32_t psn)

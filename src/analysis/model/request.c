@@ -128,13 +128,13 @@ static void old_take(struct rd_analysis *a, struct flow *f, struct trouble *t,
 
 	if (missing && is_sent_again(a, f, it)) {
 		request_settle(a, f);
-		t->late_doubtful |= f->ack.nak_frame && flow_sent(f, it) == SENT_UNKNOWN;
+		t->unclear.late |= f->ack.nak_frame && flow_sent(f, it) == SENT_UNKNOWN;
 		t->doubtful = f->ack.nak_frame && flow_sent(f, it) == SENT_UNKNOWN &&
 			      !before_capture(f, psn, 1);
 		round_begin(a, f, t, psn, psn, span);
 		lost_upstream(a, f, psn, t->fetches ? 1 : missing);
 	} else if (missing) {
-		t->late_doubtful |=
+		t->unclear.late |=
 			(f->ack.nak_frame || is_slow(a, f)) && flow_sent(f, it) == SENT_UNKNOWN;
 		late_take(a, f, t, psn, missing, follows);
 		return;
@@ -151,7 +151,7 @@ static void old_take(struct rd_analysis *a, struct flow *f, struct trouble *t,
 		request_settle(a, f);
 		if (round_goes_back(f, it, span, &start)) {
 			/* It may belong to the round, unless identifications count. */
-			t->late_doubtful |= late && flow_sent(f, it) == SENT_UNKNOWN;
+			t->unclear.late |= late && flow_sent(f, it) == SENT_UNKNOWN;
 			round_begin(a, f, t, start, psn, span);
 		}
 	}
@@ -176,7 +176,7 @@ static void round_begins_later(struct rd_analysis *a, struct flow *f, uint32_t p
 	if (!f->round.active)
 		flow_take_back(f, RD_INC_SELECTIVE);
 	flow_incident(a, f, RD_INC_REORDERED, 1);
-	f->trouble->late_doubtful = true;
+	f->trouble->unclear.late = true;
 	f->trouble->doubtful = f->round.active = false;
 	f->ack.nak_frame = a->frame;
 	f->ack.nak_ns = a->ns;
@@ -308,7 +308,7 @@ static bool sequence_old(struct rd_analysis *a, struct flow *f, struct trouble *
 	if (it->ns < f->req.progress_ns)
 		return disordered(f, missing);
 	if (!missing && is_behind_ack(a, f, t, psn, span)) {
-		t->behind_ack = true;
+		t->unclear.behind_ack = true;
 		a->totals.behind_ack++;
 		return true;
 	}
@@ -316,7 +316,7 @@ static bool sequence_old(struct rd_analysis *a, struct flow *f, struct trouble *
 	if (!missing && !f->ack.acked && psn_diff(psn, t->seen.start) < 0)
 		missing = before_first(a, f, t, psn, span);
 	if (!missing && (flow_is_duplicate(f, it, false) || is_copy(f, t, it))) {
-		t->copies_timed |= !HAS_IP_ID(it->ip_id);
+		t->unclear.copies_timed |= !HAS_IP_ID(it->ip_id);
 		flow_incident(a, f, RD_INC_DUPLICATED, 1);
 		return false;
 	}
@@ -330,7 +330,7 @@ static bool sequence_old(struct rd_analysis *a, struct flow *f, struct trouble *
 	}
 	if ((!missing || f->round.active) && flow_sent(f, it) == SENT_BEFORE) {
 		if (!missing) { /* its own retransmission was here first, or it is a copy */
-			t->late_doubtful |= !flow_knows_id(f, psn);
+			t->unclear.late |= !flow_knows_id(f, psn);
 			flow_take_back(f, RD_INC_LOST_UPSTREAM);
 		}
 		flow_incident(a, f, RD_INC_REORDERED, missing && !t->fetches ? missing : 1);
@@ -361,7 +361,7 @@ static bool sequence_odd(
 	t->repeats = false;
 	t->fetches = it->p->op->bits & (RD_OP_READ | RD_OP_ATOMIC);
 	if (it->p->kind == RD_KIND_ROCE2 && rd_be16(it->p->data + it->p->l4) != f->id.sport)
-		t->ports_differ = true;
+		t->unclear.ports_differ = true;
 	if (is_other_connection(f, d)) {
 		flow_expect(f, psn);
 	} else if (request_restarts(f, it->p, d)) {

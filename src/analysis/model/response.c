@@ -55,7 +55,7 @@ static bool gap_restarts(struct flow *r, uint32_t psn, uint32_t msn, bool exact)
 		return false;
 	if (exact && t->gap_msn && r->ack.counts && psn_add(psn, 1) == r->req.next && more >= 0)
 		return true;
-	t->gap_doubtful = true;
+	t->unclear.gap = true;
 	return false;
 }
 
@@ -67,7 +67,7 @@ static void count_falls(struct flow *r, uint32_t psn, bool exact)
 {
 	if (exact && r->trouble && r->round.frame && psn_diff(psn, r->round.psn) >= 0 &&
 		psn_diff(psn, r->round.top) < 0)
-		r->trouble->again_doubtful = true;
+		r->trouble->unclear.again = true;
 }
 
 /* The number falls, stays or is the first one, or packets were missing: what that shows. */

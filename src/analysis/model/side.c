@@ -55,10 +55,10 @@ uint64_t rd_goodput(uint64_t bytes, const struct rd_conversation *conversations,
 	for (size_t i = 0; i < 2 * n; i++) {
 		const struct rd_side *s = &conversations[i / 2].side[i % 2];
 
-		if (s->seen && s->first_ns < first)
-			first = s->first_ns;
-		if (s->seen && s->last_ns > last)
-			last = s->last_ns;
+		if (s->seen && s->traffic.first_ns < first)
+			first = s->traffic.first_ns;
+		if (s->seen && s->traffic.last_ns > last)
+			last = s->traffic.last_ns;
 	}
 	return last > first ? (uint64_t)((double)bytes * 8e9 / (double)(last - first)) : 0;
 }

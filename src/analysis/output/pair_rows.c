@@ -90,7 +90,7 @@ void pair_row_put(struct grid *g, const struct rd_conversation *c, unsigned int 
 	else
 		grid_put(g, "%-*s -> %s", width, from, to);
 	grid_put(g, "%s", verb);
-	grid_put(g, "%s", rd_fmt_count(number, s->frames));
+	grid_put(g, "%s", rd_fmt_count(number, s->traffic.frames));
 	grid_put(g, "%s", rd_fmt_bitrate(number, (double)rd_goodput(s->goodput_bytes, c, 1)));
 	grid_put(g, "%" PRIu64, rd_side_incident(s, RD_INC_RETRANSMITTED)->count);
 	grid_put(g, "%" PRIu64, naks(s));
@@ -104,7 +104,7 @@ void pair_row_note(struct grid *g, const struct rd_conversation *c, unsigned int
 {
 	const struct rd_side *s = &c->side[side];
 	const bool timed = latency(s)->n;
-	const bool has[] = {true, has_verb(s), s->frames, true,
+	const bool has[] = {true, has_verb(s), s->traffic.frames, true,
 		rd_side_incident(s, RD_INC_RETRANSMITTED)->count, naks(s),
 		rd_side_incident(s, RD_INC_RNR)->count, rd_side_incident(s, RD_INC_CNP)->count,
 		timed, timed};

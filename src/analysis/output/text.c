@@ -380,10 +380,10 @@ static void put_details(const struct page *p, const struct rd_conversation *c, u
 		return;
 	snprintf(number, sizeof(number), s->mtu ? "%u" : "unknown", s->mtu);
 	fprintf(p->out, "      PSN %u to %u, path MTU %s, P_Key 0x%04x, %s\n", s->psn_first,
-		s->psn_last, number, s->pkey, ending_name(s->ending));
+		s->psn_last, number, s->first.pkey, ending_name(s->end.how));
 	times_text(s->times, p->out);
-	if (s->has_lrh)
-		fprintf(p->out, "      from LID %u, SL %u%s\n", s->lid, s->sl,
+	if (s->first.has_lrh)
+		fprintf(p->out, "      from LID %u, SL %u%s\n", s->first.lid, s->first.sl,
 			c->ipoib ? ", IP over InfiniBand" : "");
 }
 
@@ -406,7 +406,7 @@ static void put_headers(const struct page *p, size_t rows)
 		bool lid = !strncmp(c->a.address, "LID ", 4);
 
 		lids |= lid;
-		gids |= !lid && (c->side[0].has_lrh || c->side[1].has_lrh);
+		gids |= !lid && (c->side[0].first.has_lrh || c->side[1].first.has_lrh);
 	}
 	if (lids && gids)
 		fputs("packets with GRH (GIDs) and without (LIDs) have separate rows, even of the "

@@ -24,7 +24,7 @@ static int class_of(const struct facts_dcb *d, const struct rd_side *s)
 
 	if (d->pcp && p->pcp >= 0 && (d->pcp_first || !d->dscp || p->dscp < 0))
 		return p->pcp_varies || p->untagged ? -1 : p->pcp;
-	if (!d->dscp || p->dscp < 0 || p->others >= s->frames / 16 + 1)
+	if (!d->dscp || p->dscp < 0 || p->others >= s->traffic.frames / 16 + 1)
 		return -1;
 	return d->of[p->dscp];
 }

@@ -95,15 +95,15 @@ static void correct_ending(
 {
 	struct rd_growth grown;
 
-	if (s->ending != RD_ENDING_RETRY && s->ending != RD_ENDING_RNR)
+	if (s->end.how != RD_ENDING_RETRY && s->end.how != RD_ENDING_RNR)
 		return;
 	/* It gave up after its last frame, and before the end of the capture. */
-	if (!facts_gave_up(a, e->address, s->ending == RD_ENDING_RNR, s->last_ns, a->totals.last_ns,
-		    &grown) ||
+	if (!facts_gave_up(a, e->address, s->end.how == RD_ENDING_RNR, s->traffic.last_ns,
+		    a->totals.last_ns, &grown) ||
 		grown.amount)
 		return;
-	s->ending = RD_ENDING_OPEN;
-	s->end_frame = s->end_ns = 0;
+	s->end.how = RD_ENDING_OPEN;
+	s->end.frame = s->end.ns = 0;
 }
 
 void readings_correct(const struct rd_analysis *a, struct rd_report *r)

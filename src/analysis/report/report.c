@@ -48,26 +48,20 @@ static bool fill_requests(struct rd_side *s, const struct flow *f)
 	s->psn_last = psn_add(f->req.next, 0xffffff);
 	s->mtu = f->req.mtu;
 	s->ack_timeout = f->pair.ack_timeout;
-	s->reorder_depth = f->trouble ? f->trouble->depth : 0;
-	s->ports_differ = f->trouble && f->trouble->ports_differ;
+	s->stall = f->ack.stall;
+	if (f->trouble) {
+		s->reorder_depth = f->trouble->depth;
+		s->unclear = f->trouble->unclear;
+	}
 	s->identified = f->recent.ip_id;
 	s->vlans_differ = f->priority.vlans_differ || (f->id.shared && f->id.outside);
 	s->shared = f->id.shared;
-	s->copies_timed = f->trouble && f->trouble->copies_timed;
-	s->late_doubtful = f->trouble && f->trouble->late_doubtful;
-	s->naks_late = f->trouble && f->trouble->naks_late;
-	s->gap_doubtful = f->trouble && f->trouble->gap_doubtful;
-	s->again_doubtful = f->trouble && f->trouble->again_doubtful;
-	s->behind_ack = f->trouble && f->trouble->behind_ack;
-	s->longest_stall_ns = f->ack.stall_ns;
-	s->stall_frame = f->ack.stall_frame;
-	s->stall_doubtful = f->ack.stall_doubtful;
 	s->unclear_rounds = f->round.unclear;
 	s->open_gaps = f->ack.gap_open ? f->ack.gaps + f->ack.gaps_late : 0;
 	s->qkey = f->req.qkey;
 	if (!side_requests(s, f))
 		return false;
-	s->attempts = goes_on(s, f) ? 0 : f->round.attempts;
+	s->end.attempts = goes_on(s, f) ? 0 : f->round.attempts;
 	return true;
 }
 
@@ -96,22 +90,22 @@ static void fill_ending(struct rd_side *s, const struct flow *f, uint64_t end)
 		wait = longest * TIMER_SPREAD;
 	if (s->rnr_timer_us * UINT64_C(4000) > wait)
 		wait = s->rnr_timer_us * UINT64_C(4000);
-	s->end_frame = f->ack.end_frame;
-	s->end_ns = f->traffic.last_ns;
+	s->end.frame = f->ack.end_frame;
+	s->end.ns = f->traffic.last_ns;
 	if (f->ack.end_nak) {
-		s->ending = RD_ENDING_REMOTE_ERROR;
-		s->end_ns = f->ack.end_ns;
+		s->end.how = RD_ENDING_REMOTE_ERROR;
+		s->end.ns = f->ack.end_ns;
 	} else if (f->ack.rnr_frame && quiet > wait) {
-		s->ending = RD_ENDING_RNR;
-		s->end_frame = f->ack.rnr_frame;
+		s->end.how = RD_ENDING_RNR;
+		s->end.frame = f->ack.rnr_frame;
 	} else if (is_unanswered(f) && quiet > wait) {
-		s->ending = RD_ENDING_RETRY;
+		s->end.how = RD_ENDING_RETRY;
 	} else if (is_unanswered(f) && f->round.attempts > 1 && !f->pair.cm_ended) {
-		s->ending = RD_ENDING_STOPPED;
+		s->end.how = RD_ENDING_STOPPED;
 	} else {
-		s->ending = f->pair.cm_ended ? RD_ENDING_CLOSED : RD_ENDING_OPEN;
-		s->end_frame = 0;
-		s->end_ns = 0;
+		s->end.how = f->pair.cm_ended ? RD_ENDING_CLOSED : RD_ENDING_OPEN;
+		s->end.frame = 0;
+		s->end.ns = 0;
 	}
 }
 
@@ -132,17 +126,8 @@ static bool fill_side(const struct rd_analysis *a, struct rd_side *s, const stru
 	}
 	if (own) {
 		s->seen = true;
-		s->frames = own->traffic.frames;
-		s->wire_bytes = own->traffic.wire_bytes;
-		s->payload_bytes = own->traffic.payload;
-		s->first_ns = own->traffic.first_ns;
-		s->last_ns = own->traffic.last_ns;
-		s->first_frame = own->traffic.first_frame;
-		s->last_frame = own->traffic.last_frame;
-		s->pkey = own->id.pkey;
-		s->has_lrh = own->id.has_lrh;
-		s->lid = own->id.lid;
-		s->sl = own->id.sl;
+		s->traffic = own->traffic;
+		s->first = own->id.first;
 		s->priority = priority_result(&own->priority, own->traffic.frames);
 		if (!congestion_result(&s->congestion, own) || !held_result(&s->held, own) ||
 			!psn_plot_copy(&s->psn_plot, a->asked.psn_plots, own))
@@ -162,8 +147,8 @@ static bool fill_side(const struct rd_analysis *a, struct rd_side *s, const stru
 static bool fill_series(
 	struct rd_series *s, const struct grid *g, const struct flow *f, const struct flow *other)
 {
-	const struct rd_point *rows[2] = {f && f->traffic.row ? g->rows[f->traffic.row] : NULL,
-		other && other->traffic.row ? g->rows[other->traffic.row] : NULL};
+	const struct rd_point *rows[2] = {f && f->all.row ? g->rows[f->all.row] : NULL,
+		other && other->all.row ? g->rows[other->all.row] : NULL};
 
 	if (!rows[0] && !rows[1])
 		return true;
@@ -209,8 +194,8 @@ static void fill_owners(const struct rd_analysis *a, struct rd_conversation *c,
  */
 static bool is_sent_here(const struct flow *f, const struct flow *back)
 {
-	return f && f->traffic.directions == 1U << RD_DIR_OUT &&
-	       !(back && back->traffic.directions & 1U << RD_DIR_OUT);
+	return f && f->all.directions == 1U << RD_DIR_OUT &&
+	       !(back && back->all.directions & 1U << RD_DIR_OUT);
 }
 
 /*
@@ -271,8 +256,8 @@ static struct flow *datagram_peer(struct rd_analysis *a, const struct flow *f)
 static int busier(const void *x, const void *y)
 {
 	const struct rd_conversation *a = x, *b = y;
-	uint64_t m = a->side[0].wire_bytes + a->side[1].wire_bytes,
-		 n = b->side[0].wire_bytes + b->side[1].wire_bytes;
+	uint64_t m = a->side[0].traffic.wire_bytes + a->side[1].traffic.wire_bytes,
+		 n = b->side[0].traffic.wire_bytes + b->side[1].traffic.wire_bytes;
 
 	if (m != n)
 		return m < n ? 1 : -1;
@@ -429,7 +414,7 @@ static void fill_totals(const struct rd_analysis *a, struct rd_report *r)
 			t->icrc_doubted += a->icrc[i].bad;
 	}
 	for (size_t i = 0; i < a->flows.n; i++) {
-		t->payload_bytes += a->flows.all[i]->traffic.payload;
+		t->payload_bytes += a->flows.all[i]->traffic.payload_bytes;
 		t->goodput_bytes += a->flows.all[i]->req.goodput + a->flows.all[i]->resp.goodput;
 	}
 }

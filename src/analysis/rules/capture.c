@@ -156,7 +156,8 @@ static bool go_on_beside_copies(const struct look *l)
 {
 	for (size_t i = 0; i < l->r->n_conversations; i++)
 		for (int k = 0; k < 2; k++)
-			if (l->r->conversations[i].side[k].last_frame > l->a->copies.first_frame)
+			if (l->r->conversations[i].side[k].traffic.last_frame >
+				l->a->copies.first_frame)
 				return true;
 	return false;
 }

@@ -103,7 +103,7 @@ static bool paused(const struct look *l, struct rd_finding *f)
 	char classes[48], all[RD_UNITS_LEN], longest[RD_UNITS_LEN];
 
 	/* The other direction has the responses, which stop as well. */
-	if (!h || l->s->payload_bytes < l->other->payload_bytes)
+	if (!h || l->s->traffic.payload_bytes < l->other->traffic.payload_bytes)
 		return false;
 	finding_evidence(f, &h->gaps);
 	classes_text(classes, sizeof(classes), h->classes);
@@ -130,7 +130,7 @@ static bool are_few_gaps(const struct look *l)
  */
 static bool is_unmarked(const struct look *l)
 {
-	return count(l, RD_INC_CNP) > 1 && !count(l, RD_INC_CE) && l->s->frames &&
+	return count(l, RD_INC_CNP) > 1 && !count(l, RD_INC_CE) && l->s->traffic.frames &&
 	       l->c->local[!l->side] && !l->c->local[l->side] && capture_is_whole(l->r);
 }
 
@@ -228,7 +228,8 @@ static unsigned int requesters(const struct rd_report *r, const char *host, cons
 			const struct rd_side *s = &c->side[side];
 			const struct rd_latency *t = rd_side_latency(s, RD_LATENCY_MESSAGE);
 
-			if (!t->n || s->first_ns > q->from_ns || s->last_ns < q->to_ns)
+			if (!t->n || s->traffic.first_ns > q->from_ns ||
+				s->traffic.last_ns < q->to_ns)
 				continue;
 			all++;
 			slow += t->p50 * QUIET_PART > q->to_ns - q->from_ns;
@@ -300,7 +301,7 @@ static bool is_all_traffic(const struct look *l)
 /* Whether nearly all packets of a side have one DSCP. */
 static bool has_one_dscp(const struct rd_side *s)
 {
-	return s->seen && s->priority.dscp >= 0 && s->priority.others < s->frames / 16 + 1;
+	return s->seen && s->priority.dscp >= 0 && s->priority.others < s->traffic.frames / 16 + 1;
 }
 
 static bool has_one_pcp(const struct rd_side *s)
@@ -323,9 +324,9 @@ static bool priorities_differ(const struct look *l, struct rd_finding *f)
 
 	if (l->side || l->c->transport == RD_UD || (!dscps && !pcps))
 		return false;
-	f->evidence.count = l->s->frames + l->other->frames;
-	rd_finding_frame(f, l->s->first_frame);
-	rd_finding_frame(f, l->other->first_frame);
+	f->evidence.count = l->s->traffic.frames + l->other->traffic.frames;
+	rd_finding_frame(f, l->s->traffic.first_frame);
+	rd_finding_frame(f, l->other->traffic.first_frame);
 	rd_finding_title(f, "the two directions have different priorities: %s %d and %d",
 		dscps ? "DSCP" : "VLAN priority", dscps ? own->dscp : own->pcp,
 		dscps ? other->dscp : other->pcp);
@@ -356,15 +357,15 @@ static bool lossy_priority(const struct look *l, struct rd_finding *f)
 	if (!l->s->seen || p->class < 0 || !p->pfc || p->pfc >> p->class & 1)
 		return false;
 	classes_text(with, sizeof(with), p->pfc);
-	f->evidence.count = l->s->frames;
-	rd_finding_frame(f, l->s->first_frame);
+	f->evidence.count = l->s->traffic.frames;
+	rd_finding_frame(f, l->s->traffic.first_frame);
 	rd_finding_title(f, "RDMA packets have priority %d, but PFC is on for %s", p->class, with);
 	if (p->pcp >= 0 && !p->untagged)
 		rd_finding_detail(f, "%llu frame%s with DSCP %d and VLAN priority %d",
-			n(l->s->frames), rd_plural(l->s->frames), p->dscp, p->pcp);
+			n(l->s->traffic.frames), rd_plural(l->s->traffic.frames), p->dscp, p->pcp);
 	else
-		rd_finding_detail(f, "%llu frame%s with DSCP %d", n(l->s->frames),
-			rd_plural(l->s->frames), p->dscp);
+		rd_finding_detail(f, "%llu frame%s with DSCP %d", n(l->s->traffic.frames),
+			rd_plural(l->s->traffic.frames), p->dscp);
 	return true;
 }
 

@@ -49,7 +49,7 @@ bool has_missed_many(const struct look *l)
 {
 	uint64_t missed = count(l, RD_INC_UNSEEN) + count(l, RD_INC_RESPONSE_UNSEEN);
 
-	return missed * MISSED_PART > l->s->frames + l->other->frames;
+	return missed * MISSED_PART > l->s->traffic.frames + l->other->traffic.frames;
 }
 
 #define RARE 16 /* one in so many */
@@ -57,7 +57,8 @@ bool has_missed_many(const struct look *l)
 /* Whether the pair's part of the frames that the capture missed may explain the finding. */
 bool may_lack_frames(const struct look *l)
 {
-	double part = (double)(l->s->frames + l->other->frames) / (double)l->r->totals.rdma_frames;
+	double part = (double)(l->s->traffic.frames + l->other->traffic.frames) /
+		      (double)l->r->totals.rdma_frames;
 
 	return (double)l->missed * part * RARE > (double)l->f->evidence.count;
 }
@@ -104,7 +105,7 @@ bool is_disordered(const struct look *l)
 /* Some rounds may be copies, and some copies retransmissions. */
 bool has_timed_copies(const struct look *l)
 {
-	return l->s->copies_timed;
+	return l->s->unclear.copies_timed;
 }
 
 /* Whether packets of this pair overtake others, on the way or as they are captured. */
@@ -139,7 +140,7 @@ static bool any_between_hosts(const struct look *l, bool (*has)(const struct rd_
 /* Whether what this side sends, or what it gets back, is reordered beyond the capture point. */
 static bool is_reordered(const struct rd_side *s)
 {
-	return s->naks_late || rd_side_incident(s, RD_INC_REORDERED_DOWNSTREAM)->count > 1;
+	return s->unclear.naks_late || rd_side_incident(s, RD_INC_REORDERED_DOWNSTREAM)->count > 1;
 }
 
 /*
@@ -161,7 +162,7 @@ static bool has_many_late(const struct rd_side *s)
 /* Unless IP identifications count what this sender sent. */
 bool has_late_packets(const struct look *l)
 {
-	return l->s->late_doubtful && any_between_hosts(l, has_many_late);
+	return l->s->unclear.late && any_between_hosts(l, has_many_late);
 }
 
 static bool has_copies(const struct rd_side *s)
@@ -214,7 +215,7 @@ bool may_be_no_timer(const struct look *l)
 bool may_be_reused(const struct look *l)
 {
 	uint64_t restarts =
-		l->s->again_doubtful + count(l, RD_INC_RESTART) + theirs(l, RD_INC_RESTART);
+		l->s->unclear.again + count(l, RD_INC_RESTART) + theirs(l, RD_INC_RESTART);
 
 	return rounds(l) <= ROUNDS_REUSED * restarts;
 }

@@ -40,7 +40,7 @@ static uint64_t up_again(const struct rd_analysis *a, unsigned int i)
 static bool was_down(const struct look *l, const struct rd_finding *f)
 {
 	uint64_t timeout = latency(l, RD_LATENCY_TIMEOUT)->p50;
-	uint64_t waited = timeout > l->s->longest_stall_ns ? timeout : l->s->longest_stall_ns;
+	uint64_t waited = timeout > l->s->stall.ns ? timeout : l->s->stall.ns;
 	uint64_t began = f->evidence.first_ns > waited ? f->evidence.first_ns - waited : 0;
 
 	for (unsigned int i = 0; f->evidence.first_ns && i < l->a->n_links_seen; i++) {
@@ -104,7 +104,8 @@ static void add_failures(const struct look *l, struct rd_finding *f, bool rnr)
 {
 	struct rd_growth grown;
 
-	if (facts_gave_up(l->a, l->from->address, rnr, l->s->last_ns, l->a->totals.last_ns, &grown))
+	if (facts_gave_up(l->a, l->from->address, rnr, l->s->traffic.last_ns, l->a->totals.last_ns,
+		    &grown))
 		finding_append(f, "its device counted %llu such failure%s", n(grown.amount),
 			rd_plural(grown.amount));
 }
@@ -112,7 +113,7 @@ static void add_failures(const struct look *l, struct rd_finding *f, bool rnr)
 void facts_add(const struct look *l, unsigned int traits, struct rd_finding *f)
 {
 	if (traits & GAVE_UP)
-		add_failures(l, f, l->s->ending == RD_ENDING_RNR);
+		add_failures(l, f, l->s->end.how == RD_ENDING_RNR);
 	if (traits & SILENT && was_down(l, f))
 		finding_append(f, "the link of a capturing port was down at that time");
 	add_owner(f, l->c, 0);

@@ -85,7 +85,7 @@ static inline bool has_responses(const struct look *l)
 /* A sender whose rounds begin at different PSNs gets responses, captured or not. */
 static inline bool made_progress(const struct look *l)
 {
-	return rounds(l) > l->s->attempts;
+	return rounds(l) > l->s->end.attempts;
 }
 
 /* Different request packets, with those that were lost before they were captured. */

@@ -189,7 +189,7 @@ static bool are_icrcs_trusted(const struct look *l, struct rd_finding *f)
 /* So many wrong ones are rather captured before the sending NIC computed them. */
 static bool is_half_damaged(const struct look *l)
 {
-	return l->f->evidence.count * 2 > l->s->frames || l->r->totals.icrc_doubted;
+	return l->f->evidence.count * 2 > l->s->traffic.frames || l->r->totals.icrc_doubted;
 }
 
 /* Loss is the share of different packets; go-back-N retransmits many for each. */

@@ -42,8 +42,8 @@ static bool is_other_notation(const struct look *l, const struct rd_conversation
 	const unsigned int to = lid_of(l->s->seen ? l->to : l->from);
 	const unsigned int back_to = lid_of(side ? &c->a : &c->b);
 
-	return c->pairing == RD_PAIR_NONE && s->has_lrh && c->side[side].has_lrh &&
-	       !to != !back_to && (to ? to == c->side[side].lid : back_to == s->lid);
+	return c->pairing == RD_PAIR_NONE && s->first.has_lrh && c->side[side].first.has_lrh &&
+	       !to != !back_to && (to ? to == c->side[side].first.lid : back_to == s->first.lid);
 }
 
 static bool may_be_by_lid(const struct look *l)
@@ -71,10 +71,11 @@ bool is_one_direction(const struct look *l)
 static bool one_sided(const struct look *l, struct rd_finding *f)
 {
 	if (!is_rc(l) || l->side || l->c->pairing != RD_PAIR_NONE || l->s->seen == l->other->seen ||
-		(rounds(l) && !made_progress(l)) || l->s->frames + l->other->frames < 8)
+		(rounds(l) && !made_progress(l)) ||
+		l->s->traffic.frames + l->other->traffic.frames < 8)
 		return false;
-	f->evidence.count = l->s->frames + l->other->frames;
-	rd_finding_frame(f, l->s->seen ? l->s->first_frame : l->other->first_frame);
+	f->evidence.count = l->s->traffic.frames + l->other->traffic.frames;
+	rd_finding_frame(f, l->s->seen ? l->s->traffic.first_frame : l->other->traffic.first_frame);
 	if (may_be_by_lid(l)) {
 		f->meaning = "the two directions are in two rows, one by GIDs, one by LIDs: a port "
 			     "sends packets with GRH, and gets others without";
@@ -94,8 +95,8 @@ static bool one_sided(const struct look *l, struct rd_finding *f)
 /* Frames in several VLANs that nothing else tells apart. */
 static bool several_vlans(const struct look *l, struct rd_finding *f)
 {
-	f->evidence.count = l->s->frames;
-	rd_finding_frame(f, l->s->first_frame);
+	f->evidence.count = l->s->traffic.frames;
+	rd_finding_frame(f, l->s->traffic.first_frame);
 	return l->s->vlans_differ && !l->s->shared;
 }
 
@@ -107,12 +108,12 @@ static bool is_from_start(const struct look *l)
 {
 	return (count(l, RD_INC_REORDERED) || count(l, RD_INC_REORDERED_DOWNSTREAM) ||
 		       count(l, RD_INC_SELECTIVE)) &&
-	       incident(l, RD_INC_UNSEEN)->last_frame < l->s->first_frame + START_FRAMES;
+	       incident(l, RD_INC_UNSEEN)->last_frame < l->s->traffic.first_frame + START_FRAMES;
 }
 
 static bool may_be_new(const struct look *l)
 {
-	return l->s->gap_doubtful;
+	return l->s->unclear.gap;
 }
 
 /* What seems damaged may be what was acknowledged: only its payload was removed. */

@@ -8,7 +8,7 @@
 /* Where the packets of one QP take several paths, by what tells the paths apart. */
 static const char *paths(const struct look *l, bool refused)
 {
-	if (l->s->ports_differ)
+	if (l->s->unclear.ports_differ)
 		return "the sender gives packets of this QP several UDP source ports, so that they "
 		       "take several paths";
 	if (refused)
@@ -59,7 +59,7 @@ static bool is_taken(const struct look *l)
  */
 static bool may_be_again(const struct look *l)
 {
-	return l->s->late_doubtful ||
+	return l->s->unclear.late ||
 	       (!count(l, RD_INC_REORDERED) &&
 		       (!l->s->requests || count(l, RD_INC_RESPONSE_REPEATED)));
 }
@@ -91,7 +91,7 @@ static bool reordered(const struct look *l, struct rd_finding *f)
 /* Where packets come late here already, a NAK may have been under way when they came. */
 static bool may_cross(const struct look *l)
 {
-	return count(l, RD_INC_REORDERED) || l->s->late_doubtful;
+	return count(l, RD_INC_REORDERED) || l->s->unclear.late;
 }
 
 static bool duplicated(const struct look *l, struct rd_finding *f)
@@ -128,7 +128,7 @@ static bool are_few(const struct look *l)
  */
 static bool may_be_early(const struct look *l)
 {
-	return l->s->copies_timed &&
+	return l->s->unclear.copies_timed &&
 	       (rounds(l) || began_before(l) || has_coarse_clock(l) || copies_of(l) <= FEW_COPIES);
 }
 

@@ -12,12 +12,12 @@ static uint64_t number_count(const struct look *l)
 
 static uint64_t number_frames(const struct look *l)
 {
-	return l->s->frames;
+	return l->s->traffic.frames;
 }
 
 static uint64_t number_other_frames(const struct look *l)
 {
-	return l->other->frames;
+	return l->other->traffic.frames;
 }
 
 static uint64_t number_requests(const struct look *l)
@@ -27,12 +27,12 @@ static uint64_t number_requests(const struct look *l)
 
 static uint64_t number_attempts(const struct look *l)
 {
-	return l->s->attempts;
+	return l->s->end.attempts;
 }
 
 static uint64_t number_end_frame(const struct look *l)
 {
-	return l->s->end_frame;
+	return l->s->end.frame;
 }
 
 static const struct {
@@ -61,7 +61,7 @@ static void put_share(FILE *out, uint64_t part, uint64_t whole)
 /* Of the frames of the side. */
 static void text_share(FILE *out, const struct look *l)
 {
-	put_share(out, l->f->evidence.count, l->s->frames);
+	put_share(out, l->f->evidence.count, l->s->traffic.frames);
 }
 
 static void text_share_distinct(FILE *out, const struct look *l)

@@ -42,13 +42,13 @@ static bool qkey_differs(const struct look *l, struct rd_finding *f)
 /* The last response, and the last packet that was sent after it. */
 static bool is_ending(const struct look *l, struct rd_finding *f, enum rd_ending ending)
 {
-	if (l->s->ending != ending)
+	if (l->s->end.how != ending)
 		return false;
-	f->evidence.count = ending == RD_ENDING_RNR ? 1 : l->s->attempts;
-	f->evidence.first_ns = f->evidence.last_ns = l->s->end_ns;
-	rd_finding_frame(f, l->s->end_frame);
+	f->evidence.count = ending == RD_ENDING_RNR ? 1 : l->s->end.attempts;
+	f->evidence.first_ns = f->evidence.last_ns = l->s->end.ns;
+	rd_finding_frame(f, l->s->end.frame);
 	if (ending != RD_ENDING_RNR)
-		rd_finding_frame(f, l->s->last_frame);
+		rd_finding_frame(f, l->s->traffic.last_frame);
 	return ending == RD_ENDING_RNR || has_responses(l);
 }
 
@@ -73,7 +73,7 @@ static bool gave_up_rnr(const struct look *l, struct rd_finding *f)
  */
 static bool are_few_rounds(const struct look *l)
 {
-	return l->s->attempts < (l->s->ending == RD_ENDING_RETRY && !l->missed ? 2 : 3);
+	return l->s->end.attempts < (l->s->end.how == RD_ENDING_RETRY && !l->missed ? 2 : 3);
 }
 
 static bool no_response(const struct look *l, struct rd_finding *f)
@@ -87,7 +87,7 @@ static bool no_response(const struct look *l, struct rd_finding *f)
 	if (l->c->kind == RD_KIND_IB)
 		f->meaning = "the receiver drops the requests (QP not ready or destroyed, another "
 			     "partition, a wrong path), or its responses take another path";
-	rd_finding_title(f, l->s->ending == RD_ENDING_RETRY
+	rd_finding_title(f, l->s->end.how == RD_ENDING_RETRY
 				    ? "no response was captured, and the sender gave up"
 				    : "requests are repeated, and no response was captured");
 	return true;
@@ -96,7 +96,7 @@ static bool no_response(const struct look *l, struct rd_finding *f)
 /* It may get responses that are not captured, unless it gives up. */
 static bool goes_on(const struct look *l)
 {
-	return l->s->ending != RD_ENDING_RETRY;
+	return l->s->end.how != RD_ENDING_RETRY;
 }
 
 static bool are_fewer_than_two(const struct look *l)
@@ -118,7 +118,7 @@ static bool small_mtu(const struct look *l, struct rd_finding *f)
 	if (l->c->kind == RD_KIND_IB)
 		f->meaning = "the application or the subnet manager chose a small path MTU";
 	f->evidence.count = 1;
-	rd_finding_frame(f, l->s->first_frame);
+	rd_finding_frame(f, l->s->traffic.first_frame);
 	rd_finding_detail(f, "%u bytes, while messages have up to %llu", l->s->mtu, n(large));
 	return true;
 }
@@ -126,7 +126,7 @@ static bool small_mtu(const struct look *l, struct rd_finding *f)
 /* Most of the bytes, while messages of other QPs take long. */
 static bool starving(const struct look *l, struct rd_finding *f)
 {
-	uint64_t all = l->r->totals.wire_bytes, mine = l->s->wire_bytes;
+	uint64_t all = l->r->totals.wire_bytes, mine = l->s->traffic.wire_bytes;
 	const struct rd_conversation *worst = NULL;
 	uint64_t most = 8 * latency(l, RD_LATENCY_MESSAGE)->p50;
 	char theirs[RD_UNITS_LEN], own[RD_UNITS_LEN];
@@ -145,7 +145,7 @@ static bool starving(const struct look *l, struct rd_finding *f)
 	if (!worst)
 		return false;
 	f->evidence.count = 1;
-	rd_finding_frame(f, l->s->first_frame);
+	rd_finding_frame(f, l->s->traffic.first_frame);
 	rd_finding_detail(f,
 		"%.0f %% of all bytes; median message time of %s QP 0x%x is %s, its own %s",
 		percent(mine, all), worst->a.address, worst->a.qp, rd_fmt_duration(theirs, most),

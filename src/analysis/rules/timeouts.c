@@ -85,12 +85,12 @@ static bool may_be_answered(const struct look *l)
 /* Retransmitted after a timeout, though neither requests nor responses are known to be lost. */
 static bool timeout_rounds(const struct look *l, struct rd_finding *f)
 {
-	const bool ends = l->s->ending == RD_ENDING_RETRY || l->s->ending == RD_ENDING_STOPPED;
+	const bool ends = l->s->end.how == RD_ENDING_RETRY || l->s->end.how == RD_ENDING_STOPPED;
 	uint64_t others = count(l, RD_INC_RESPONSE_LOST) + count(l, RD_INC_CROSSED);
 	char waited[WAITED_LEN], all[IN_ALL_LEN] = "";
 
 	/* The rounds at the end, in which a sender no longer gets a response. */
-	others += ends ? l->s->attempts : 0;
+	others += ends ? l->s->end.attempts : 0;
 	/* READs and atomics are also repeated without a timer, for a response that is missing. */
 	if (rd_side_verb(l->s, RD_VERB_READ)->messages ||
 		rd_side_verb(l->s, RD_VERB_ATOMIC)->messages)
@@ -137,17 +137,17 @@ static bool timeout_long(const struct look *l, struct rd_finding *f)
 
 static bool stalled(const struct look *l, struct rd_finding *f)
 {
-	uint64_t stall = l->s->longest_stall_ns;
+	uint64_t stall = l->s->stall.ns;
 	char wait[RD_UNITS_LEN];
 
 	if (stall < 200 * MS || latency(l, RD_LATENCY_MESSAGE)->p50 * 20 > stall ||
 		count(l, RD_INC_RNR))
 		return false;
-	if (l->s->stall_doubtful)
+	if (l->s->stall.doubtful)
 		f->meaning = "the receiver or the path was slow; or the clock of the capture was "
 			     "set, since no QP had a frame during that time";
 	f->evidence.count = 1;
-	rd_finding_frame(f, l->s->stall_frame);
+	rd_finding_frame(f, l->s->stall.frame);
 	rd_finding_detail(
 		f, "%s without an ACK while requests were open", rd_fmt_duration(wait, stall));
 	return true;
@@ -155,7 +155,7 @@ static bool stalled(const struct look *l, struct rd_finding *f)
 
 static bool may_be_clock(const struct look *l)
 {
-	return l->s->stall_doubtful;
+	return l->s->stall.doubtful;
 }
 
 /* What makes rounds look like those of a timer. */

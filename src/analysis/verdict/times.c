@@ -348,10 +348,10 @@ static uint64_t median(uint64_t *times, size_t n)
  */
 static bool is_there(const struct rd_side *s, uint64_t first, uint64_t last)
 {
-	const uint64_t from = s->first_ns > first ? s->first_ns : first;
-	const uint64_t to = s->last_ns < last ? s->last_ns : last;
+	const uint64_t from = s->traffic.first_ns > first ? s->traffic.first_ns : first;
+	const uint64_t to = s->traffic.last_ns < last ? s->traffic.last_ns : last;
 
-	return to > from && (to - from) * 2 >= s->last_ns - s->first_ns &&
+	return to > from && (to - from) * 2 >= s->traffic.last_ns - s->traffic.first_ns &&
 	       (to - from) * TIME_PART >= last - first;
 }
 
@@ -362,10 +362,10 @@ static size_t keep_comparable(struct speed *list, size_t n, uint64_t *times)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < n; i++)
-		times[i] = list[i].s->first_ns;
+		times[i] = list[i].s->traffic.first_ns;
 	first = median(times, n);
 	for (size_t i = 0; i < n; i++)
-		times[i] = list[i].s->last_ns;
+		times[i] = list[i].s->traffic.last_ns;
 	last = median(times, n);
 	for (size_t i = 0; i < n; i++)
 		if (is_there(list[i].s, first, last))

@@ -195,8 +195,8 @@ static void put_longest(FILE *out, const struct rd_report *r, const struct rd_gr
 		const struct rd_finding *f = &r->findings.finding[g->finding[i]];
 		const struct rd_conversation *c = conversation_of(r, f->conversation);
 
-		if (c && c->side[f->side].longest_stall_ns > longest)
-			longest = c->side[f->side].longest_stall_ns;
+		if (c && c->side[f->side].stall.ns > longest)
+			longest = c->side[f->side].stall.ns;
 	}
 	if (longest)
 		fprintf(out, "; the longest took %s", rd_fmt_duration(text, longest));
