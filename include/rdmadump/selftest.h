@@ -26,6 +26,7 @@ enum rd_probe_outcome {
 #define RD_PROBE_SNIFFER 0x01 /* the device's own sniffer works, or was not tried */
 #define RD_PROBE_ICMD	 0x02 /* it uses the command gateway (rdmadump/port_sniffer.h) */
 #define RD_PROBE_SENDER	 0x04 /* it sends with the netdev's MAC address, where it may */
+#define RD_PROBE_ACTIVE	 0x08 /* the port is active */
 
 struct rd_selftest;
 struct rd_probe_result;
@@ -62,12 +63,8 @@ struct rd_selftest_config {
 	const struct rd_probe *const *probes; /* ended by NULL: only these; NULL: all */
 	unsigned short vlan;		      /* the VLAN of tagged frames; 0: priority tags */
 	bool icmd;			      /* probes that use the command gateway may run */
-	bool long_run; /* measure for a long time where that is more accurate */
 	bool hash_addresses;
-	/*
-	 * Command line, ended by NULL, that calls rd_selftest_hold() on descriptors 0 and 1; with
-	 * `icmd` rd_selftest_hold_icmd().
-	 */
+	/* Command line, ended by NULL, that calls rd_selftest_hold() on descriptors 0 and 1. */
 	const char *const *holder;
 	const volatile sig_atomic_t *stop; /* the run ends when this is not 0; NULL: never */
 
@@ -79,9 +76,10 @@ struct rd_selftest_config {
 };
 
 /*
- * Runs the probes. Until all have run, the result is in the directory selftest-HOST-DEV.partial,
- * whose result.json is replaced after each probe; then in selftest-HOST-DEV.tar.zst (a directory of
- * that name without libarchive). Files are created with the rights of the user who called sudo.
+ * Runs the probes. Until all have run, the document is in selftest-HOST-DEV.partial.json, which is
+ * replaced after each probe; then it is in selftest-HOST-DEV.tar.zst, with the files of the probes
+ * (selftest-HOST-DEV.json without libarchive). Files are created with the rights of the user who
+ * called sudo.
  *
  * Returns 0 with the document, which the caller owns, and the path of the result. -1 with *err:
  * RD_CLASS_USAGE if another selftest runs on the device; RD_CLASS_DEVICE, RD_CLASS_OUTPUT.
@@ -92,20 +90,16 @@ int rd_selftest_run(const struct rd_selftest_config *config, json_t **document, 
 	struct rd_error *err);
 
 /*
- * A capture in another process: creates a sniffer on the port, as far as the device allows, and
- * writes a line about it to `out`; writes the number of its frames when `in` ends. Returns 0 or -1
- * with RD_CLASS_DEVICE.
+ * A capture in another process: creates a sniffer on the port, as far as the device allows (with
+ * `icmd` the port sniffer), and writes a line about it to `out`; without `icmd` it writes the
+ * number of its frames when `in` ends. Returns 0 or -1 with RD_CLASS_DEVICE.
  */
-int rd_selftest_hold(const struct rd_device *device, const struct rd_port *port, int in, int out,
-	struct rd_error *err);
-
-/* The same with the port sniffer. */
-int rd_selftest_hold_icmd(const struct rd_device *device, const struct rd_port *port, int in,
+int rd_selftest_hold(const struct rd_device *device, const struct rd_port *port, bool icmd, int in,
 	int out, struct rd_error *err);
 
 /*
- * Reads the document of an archive, of a directory, also a partial one, or of a JSON file. Returns
- * 0 with the document, which the caller owns, or -1 with RD_CLASS_DEVICE.
+ * Reads the document of an archive, or of a file whose name ends with ".json". Returns 0 with the
+ * document, which the caller owns, or -1 with RD_CLASS_DEVICE.
  */
 int rd_selftest_load(json_t **document, const char *path, struct rd_error *err);
 

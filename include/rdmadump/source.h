@@ -150,6 +150,8 @@ struct rd_source {
 	 * direction.
 	 */
 	struct rd_local local;
+	/* How a device's queue is read: "libibverbs"; NULL for other sources. Static. */
+	const char *path;
 	int frame_fd; /* readable after arm() when frames arrived; -1: receive() never waits */
 	int event_fd; /* readable when an event is pending for service(); -1: there are none */
 	/* Number of empty receive() calls before the thread sleeps; 0: the engine's default. */

@@ -20,12 +20,11 @@ struct settings {
 	const struct rd_probe *probe[PROBES_MAX + 1];
 	unsigned int n_probes;
 	uint64_t vlan;
-	bool json, dry_run, long_run, hash, hold, icmd;
+	bool json, dry_run, hash, hold, icmd;
 };
 
 enum {
 	OPT_JSON = 0x100,
-	OPT_LONG,
 	OPT_DRY_RUN,
 	OPT_HASH,
 	OPT_SNIFFER,
@@ -40,7 +39,6 @@ static const struct argp_option options[] = {
 	{"dry-run", OPT_DRY_RUN, NULL, 0,
 		"Change nothing: print what each probe would create, and how long it may take", 0},
 	{"probe", OPT_PROBE, "PROBE", 0, "Run only this probe; may be given several times", 0},
-	{"long", OPT_LONG, NULL, 0, "Measure clock drift for 30 seconds", 0},
 	{"hash-addresses", OPT_HASH, NULL, 0,
 		"Replace addresses and host names with random ones, and payload with zeros", 0},
 	{"sniffer", OPT_SNIFFER, "icmd", 0,
@@ -65,29 +63,6 @@ static void add_probe(struct settings *s, const char *name, struct argp_state *s
 		s->probe[s->n_probes++] = probe;
 }
 
-static error_t parse_argument(struct settings *s, const char *arg, struct argp_state *state)
-{
-	if (s->device)
-		rd_cli_usage_error(
-			state->name, "unexpected argument '%s': selftest takes one device", arg);
-	s->device = arg;
-	return 0;
-}
-
-static void set_sniffer(struct settings *s, const char *name, struct argp_state *state)
-{
-	if (strcmp(name, "icmd") != 0)
-		rd_cli_usage_error(
-			state->name, "--sniffer '%s': selftest supports icmd only", name);
-	s->icmd = true;
-}
-
-static void check(const struct settings *s, struct argp_state *state)
-{
-	if (s->show && s->device)
-		rd_cli_usage_error(state->name, "--show '%s' takes no device", s->show);
-}
-
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct settings *s = state->input;
@@ -99,11 +74,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_DRY_RUN:
 		s->dry_run = true;
 		return 0;
-	case OPT_LONG:
-		s->long_run = true;
-		return 0;
 	case OPT_SNIFFER:
-		set_sniffer(s, arg, state);
+		if (strcmp(arg, "icmd") != 0)
+			rd_cli_usage_error(
+				state->name, "--sniffer '%s': selftest supports icmd only", arg);
+		s->icmd = true;
 		return 0;
 	case OPT_VLAN:
 		parse_number(state, "--vlan", arg, 0, 4094, &s->vlan);
@@ -124,9 +99,14 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		s->hold = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		return parse_argument(s, arg, state);
+		if (s->device)
+			rd_cli_usage_error(state->name,
+				"unexpected argument '%s': selftest takes one device", arg);
+		s->device = arg;
+		return 0;
 	case ARGP_KEY_END:
-		check(s, state);
+		if (s->show && s->device)
+			rd_cli_usage_error(state->name, "--show '%s' takes no device", s->show);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -179,16 +159,12 @@ static int show(const struct settings *s, struct rd_error *err)
 static int plan(
 	const struct settings *s, const struct rd_selftest_config *config, struct rd_error *err)
 {
-	json_t *list;
-	int rc = 0;
+	json_t *list = s->json ? selftest_plan_json(config) : NULL;
+	int rc = s->json ? put_json(list, err) : 0;
 
-	if (s->json) {
-		list = selftest_plan_json(config);
-		rc = put_json(list, err);
-		json_decref(list);
-	} else {
+	json_decref(list);
+	if (!s->json)
 		selftest_print_plan(config);
-	}
 	return rc ? rc : end_output(err);
 }
 
@@ -225,13 +201,6 @@ static void on_ended(void *ctx, const json_t *result)
 	flush_output();
 }
 
-static int status_of(const json_t *document)
-{
-	const char *ended = json_string_value(json_object_get(document, "ended"));
-
-	return strcmp(ended, "complete") ? RD_CLASS_PARTIAL : RD_CLASS_NONE;
-}
-
 /* Returns the exit status. */
 static int run(const struct settings *s, struct rd_selftest_config *config)
 {
@@ -250,19 +219,18 @@ static int run(const struct settings *s, struct rd_selftest_config *config)
 	rc = rd_selftest_run(config, &document, path, &err);
 	if (!document)
 		return rd_cli_fail(&err);
-	status = status_of(document);
+	status = strcmp(json_string_value(json_object_get(document, "ended")), "complete")
+			 ? RD_CLASS_PARTIAL
+			 : RD_CLASS_NONE;
 	if (s->json)
 		printed = put_json(document, &later);
 	else
 		selftest_print_end(document);
 	json_decref(document);
 	if (rc < 0) {
-		char line[PATH_MAX + 64];
-
 		fflush(stdout);
-		snprintf(line, sizeof(line), "the partial result is in %s", path);
 		status = rd_cli_fail(&err);
-		rd_cli_say("rdmadump: ", line);
+		rd_cli_say("rdmadump: the partial result is in ", path);
 		return status;
 	}
 	rd_log(RD_LOG_INFO, "the result is in %s", path);
@@ -283,7 +251,6 @@ static int with_port(const struct settings *s, const struct rd_devices *devices)
 				      : NULL,
 		.vlan = (unsigned short)s->vlan,
 		.icmd = s->icmd,
-		.long_run = s->long_run,
 		.hash_addresses = s->hash,
 		.holder = s->icmd ? icmd_holder : flow_holder,
 		.stop = &stop,
@@ -296,10 +263,8 @@ static int with_port(const struct settings *s, const struct rd_devices *devices)
 		return rd_cli_fail(&err);
 	snprintf(place, sizeof(place), "%s:%u", config.device->name, config.port->num);
 	if (s->hold) {
-		int (*hold)(const struct rd_device *, const struct rd_port *, int, int,
-			struct rd_error *) = s->icmd ? rd_selftest_hold_icmd : rd_selftest_hold;
-
-		if (hold(config.device, config.port, STDIN_FILENO, STDOUT_FILENO, &err) < 0)
+		if (rd_selftest_hold(config.device, config.port, s->icmd, STDIN_FILENO,
+			    STDOUT_FILENO, &err) < 0)
 			return rd_cli_fail(&err);
 		return RD_CLASS_NONE;
 	}

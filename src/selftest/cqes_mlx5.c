@@ -2,7 +2,6 @@
 /* The raw completion queue entries of a ConnectX: mlx5dv_init_obj(3). */
 #include "sniffer.h"
 #include <infiniband/mlx5dv.h>
-#include <rdmadump/verbs.h>
 
 const void *sniffer_cqes(struct sniffer *s, size_t *n)
 {
@@ -14,11 +13,4 @@ const void *sniffer_cqes(struct sniffer *s, size_t *n)
 		return NULL;
 	*n = (size_t)cq.cqe_cnt * cq.cqe_size;
 	return cq.buf;
-}
-
-int cqes_poll(struct ibv_cq *cq, int most, struct ibv_wc *wc, bool *compressed)
-{
-	unsigned int n = rd_verbs_readable(cq, (unsigned int)most, compressed);
-
-	return n ? ibv_poll_cq(cq, (int)n, wc) : 0;
 }

@@ -1,32 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Builds the document, and the files of a probe: its capture and raw completion queue entries. */
 #include "document.h"
-#include "capture_file.h"
-#include "redacted.h"
-#include <errno.h>
+#include <rdmadump/archive.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/document.h>
+#include <rdmadump/format.h>
 #include <rdmadump/json.h>
-#include <rdmadump/log.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-int document_host(const struct rd_selftest *st, char *buf, size_t size)
+json_t *document_begin(const struct rd_selftest *st, const char *host)
 {
-	if (gethostname(buf, size) < 0)
-		snprintf(buf, size, "unknown");
-	buf[size - 1] = '\0';
-	return redacted_name(st, buf, size);
-}
-
-json_t *document_begin(const struct rd_selftest *st)
-{
-	char host[128];
-
-	if (document_host(st, host, sizeof(host)) < 0)
-		return NULL;
 	return rd_document(DOCUMENT_VERSION, rd_wall_ns(),
 		json_pack("{s:n, s:o, s:s, s:i, s:s, s:b, s:[]}", "duration_s", "host",
 			rd_json_string(host), "device", st->device->name, "port",
@@ -43,60 +27,77 @@ void document_end(json_t *document, const char *ended)
 	json_object_set_new(document, "ended", json_string(ended));
 }
 
-int document_write(struct rd_selftest *st, struct rd_error *err)
-{
-	char *text = json_dumps(st->document, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
-	int rc;
-
-	if (!text)
-		return rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "the result");
-	rc = directory_write(&st->directory, "result.json", text, strlen(text), err);
-	free(text);
-	return rc;
-}
-
 /* --- files of a probe --------------------------------------------------------------------- */
 
-static void add_file(
-	struct rd_selftest *st, json_t *files, const char *name, const void *bytes, size_t n)
+/* The frames as pcapng; NULL: out of memory. */
+static uint8_t *capture_file(
+	const struct rd_selftest *st, const struct rd_probe_result *r, size_t *n)
 {
+	char name[RD_NAME_MAX + 8];
+	const struct rd_section section = {.application = rd_program()};
+	const struct rd_iface iface = {.link = st->port->link,
+		.name = name,
+		.description = "software clock",
+		.speed = st->port->speed};
+	struct rd_encoder e;
 	struct rd_error err;
-	json_t *file;
+	size_t size, used;
+	uint8_t *to;
 
-	if (directory_write(&st->directory, name, bytes, n, &err) == 0) {
-		file = json_pack("{s:s, s:n}", "name", name, "missing");
-	} else {
-		rd_log(RD_LOG_WARNING, "%s", err.text);
-		if (!st->file_error.class)
-			st->file_error = err;
-		file = json_pack("{s:s, s:o}", "name", name, "missing", rd_json_string(err.text));
+	snprintf(name, sizeof(name), "%s:%u", st->device->name, st->port->num);
+	if (rd_encoder_init(&e, "pcapng", NULL, &section, &iface, 1, &err) < 0)
+		return NULL;
+	size = rd_encoder_header_bound(&e);
+	for (unsigned int i = 0; i < r->n_frames; i++)
+		size += rd_encoder_bound(&e, r->frame[i].len);
+	to = malloc(size);
+	if (!to)
+		return NULL;
+	*n = e.format->header(&e, to, size);
+	for (unsigned int i = 0; i < r->n_frames; i++) {
+		const struct rd_frame frame = {.data = r->bytes + r->frame[i].at,
+			.caplen = r->frame[i].len,
+			.len = r->frame[i].len,
+			.ts_ns = r->frame[i].ts_ns};
+
+		e.format->frames(&e, &frame, 1, to + *n, size - *n, &used);
+		*n += used;
 	}
-	json_array_append_new(files, file);
+	return to;
 }
 
-static void leave_out(json_t *files, const char *name, const char *why)
+/* `why`: it is missing for this reason; NULL: it is kept, if there are `bytes`. */
+static void add_file(struct rd_selftest *st, json_t *files, const char *probe, const char *ending,
+	void *bytes, size_t n, const char *why)
 {
-	json_array_append_new(files, json_pack("{s:s, s:s}", "name", name, "missing", why));
+	char name[SAVED_NAME];
+
+	snprintf(name, sizeof(name), "%s.%s", probe, ending);
+	if (!why && !rd_archive_available())
+		why = "this build has no libarchive";
+	if (why)
+		free(bytes);
+	else if (!saved_keep(&st->saved, name, bytes, n))
+		why = "there are too many files";
+	json_array_append_new(files, json_pack("{s:s, s:s?}", "name", name, "missing", why));
 }
 
-static json_t *add_files(
-	struct rd_selftest *st, const struct rd_probe *probe, struct rd_probe_result *r)
+static json_t *add_files(struct rd_selftest *st, const char *probe, struct rd_probe_result *r)
 {
 	json_t *files = json_array();
-	char name[DIRECTORY_NAME];
-	uint8_t *bytes;
-	size_t n;
+	uint8_t *capture = NULL;
+	const char *why = NULL;
+	size_t n = 0;
 
-	snprintf(name, sizeof(name), "%s.pcapng", probe->name);
-	if (r->n_frames && !redacted_frames(st, r)) {
-		leave_out(files, name, "addresses in these frames cannot be replaced");
-	} else if (r->n_frames && capture_file(st, r, &bytes, &n) == 0) {
-		add_file(st, files, name, bytes, n);
-		free(bytes);
-	}
-	snprintf(name, sizeof(name), "%s.cqes", probe->name);
-	if (r->n_cqes)
-		add_file(st, files, name, r->cqes, r->n_cqes);
+	if (r->n_frames && !redacted_frames(st, r))
+		why = "addresses in these frames cannot be replaced";
+	else if (r->n_frames)
+		capture = capture_file(st, r, &n);
+	if (capture || why)
+		add_file(st, files, probe, "pcapng", capture, n, why);
+	if (r->cqes)
+		add_file(st, files, probe, "cqes", r->cqes, r->n_cqes, NULL);
+	r->cqes = NULL;
 	return files;
 }
 
@@ -107,7 +108,7 @@ const json_t *document_add(struct rd_selftest *st, const struct rd_probe *probe,
 		probe->name, "question", probe->question, "outcome",
 		rd_probe_outcome_name(r->outcome), "value", rd_json_text(r->value), "reason",
 		rd_json_text(r->reason), "meaning", rd_json_text(r->meaning), "found", r->found,
-		"values", r->values, "files", add_files(st, probe, r), "duration_ms",
+		"values", r->values, "files", add_files(st, probe->name, r), "duration_ms",
 		rd_json_u64(took_ns / 1000000));
 
 	if (!o || redacted_probe(st, o) < 0 ||

@@ -5,71 +5,41 @@
  * that it cannot outlive this program.
  */
 #include "holder.h"
-#include "sniffer.h"
+#include "port_capture.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <poll.h>
-#include <rdmadump/clock.h>
-#include <rdmadump/identity.h>
-#include <rdmadump/units.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define LINE_MAX_BYTES 64
 #define POLL_MS	       1
-#define END_MS	       2000 /* timeout for its end */
-#define RECOVER	       'r'  /* the request to recover without privileges */
-#define RECOVERED_MS   300  /* wait for frames after that */
-#define NOBODY	       65534
 
 extern char **environ;
 
 /* --- in the other process ----------------------------------------------------------------- */
 
-static bool has_ended(int fd, char *request)
+static bool has_ended(int fd)
 {
 	struct pollfd in = {.fd = fd, .events = POLLIN};
+	char byte;
 
-	*request = 0;
-	return poll(&in, 1, POLL_MS) > 0 && read(fd, request, 1) <= 0;
+	return poll(&in, 1, POLL_MS) > 0 && read(fd, &byte, 1) <= 0;
 }
 
-static void receive_recovered(struct sniffer *s)
+/* That it is ready: the last step, and its errno. */
+static int put_line(int out, const char *step, int errnum, struct rd_error *err)
 {
-	uint64_t end = rd_monotonic_ns() + RECOVERED_MS * 1000000ULL;
-	const struct timespec step = {.tv_nsec = 1000000};
-
-	s->frames = 0;
-	while (!s->frames && rd_monotonic_ns() < end)
-		if (!sniffer_drain(s, NULL, NULL))
-			nanosleep(&step, NULL);
-}
-
-/* As a capture that has dropped its privileges. Returns 0, or -1: the parent is gone. */
-static int recover_unprivileged(struct sniffer *s, int out)
-{
-	const struct rd_identity nobody = {
-		.change = geteuid() == 0, .uid = NOBODY, .gid = NOBODY, .name = "nobody"};
-	struct recovery done = {.step = "privileges"};
 	char line[LINE_MAX_BYTES];
-	struct rd_error err;
-	int n;
+	int n = snprintf(line, sizeof(line), "%s %d\n", step, errnum);
 
-	if (rd_identity_become(&nobody, &err) < 0) {
-		done.errnum = err.errnum ? err.errnum : EPERM;
-	} else {
-		recover(s, &done);
-		if (!done.errnum)
-			receive_recovered(s);
-	}
-	n = snprintf(line, sizeof(line), "%s %d %" PRIu64 "\n", done.step, done.errnum, s->frames);
-	return write(out, line, (size_t)n) == n ? 0 : -1;
+	if (write(out, line, (size_t)n) == n)
+		return 0;
+	return rd_fail(err, RD_CLASS_OUTPUT, errno, NULL, "cannot write to the parent");
 }
 
 /*
@@ -86,36 +56,47 @@ static struct ibv_qp *stand_in(struct sniffer *s)
 	return s->cq && !s->qp ? ibv_create_qp(s->pd, &attr) : NULL;
 }
 
-int rd_selftest_hold(const struct rd_device *device, const struct rd_port *port, int in, int out,
+static int hold_flow(const struct rd_device *device, const struct rd_port *port, int in, int out,
 	struct rd_error *err)
 {
-	char line[LINE_MAX_BYTES];
 	struct sniffer s;
-	char request;
 	struct ibv_qp *other;
-	int rc = sniffer_open(&s, device, port, NULL), n;
+	int rc = sniffer_open(&s, device, port, NULL, NULL);
 
 	if (!rc)
 		rc = sniffer_flow_create(&s);
 	other = stand_in(&s);
-	n = snprintf(line, sizeof(line), "%s %d\n", sniffer_step_name(s.reached), rc);
-	if (write(out, line, (size_t)n) != n)
-		rc = rd_fail(err, RD_CLASS_OUTPUT, errno, NULL, "cannot write to the parent");
-	else
-		rc = 0;
-	while (!rc && !has_ended(in, &request)) {
+	rc = put_line(out, sniffer_step_name(s.reached), rc, err);
+	while (!rc && !has_ended(in))
 		if (s.flow)
 			sniffer_drain(&s, NULL, NULL);
-		if (s.flow && request == RECOVER && recover_unprivileged(&s, out) < 0)
-			break;
-	}
-	n = snprintf(line, sizeof(line), "%llu\n", (unsigned long long)s.frames);
-	if (!rc && write(out, line, (size_t)n) != n)
-		rc = rd_fail(err, RD_CLASS_OUTPUT, errno, NULL, "cannot write to the parent");
 	if (other)
 		ibv_destroy_qp(other);
 	sniffer_close(&s);
 	return rc;
+}
+
+static int hold_icmd(const struct rd_device *device, const struct rd_port *port, int in, int out,
+	struct rd_error *err)
+{
+	struct port_capture c;
+	struct rd_error later;
+	int rc = port_capture_open(&c, device, port, err);
+
+	if (!rc)
+		rc = port_capture_attach(&c, RD_SNIFF_BOTH, err);
+	if (put_line(out, "attach", rc ? EIO : 0, rc ? &later : err) < 0)
+		rc = -1;
+	while (!rc && !has_ended(in))
+		sniffer_drain(&c.queue, NULL, NULL);
+	port_capture_close(&c);
+	return rc;
+}
+
+int rd_selftest_hold(const struct rd_device *device, const struct rd_port *port, bool icmd, int in,
+	int out, struct rd_error *err)
+{
+	return (icmd ? hold_icmd : hold_flow)(device, port, in, out, err);
 }
 
 /* --- in this process ---------------------------------------------------------------------- */
@@ -152,15 +133,13 @@ static int spawn(struct holder *h, const char *const *command)
 	return rc;
 }
 
-/* A line, without its end. False: none arrived before the probe was over or `ms` had passed. */
-static bool read_line(
-	struct holder *h, const struct rd_selftest *st, unsigned int ms, char line[LINE_MAX_BYTES])
+/* A line, without its end. False: none arrived before the probe was over. */
+static bool read_line(struct holder *h, const struct rd_selftest *st, char line[LINE_MAX_BYTES])
 {
 	struct pollfd fd = {.fd = h->from, .events = POLLIN};
-	uint64_t end = rd_monotonic_ns() + ms * 1000000ULL;
 	size_t n = 0;
 
-	while (n < LINE_MAX_BYTES - 1 && !(st && probe_over(st)) && rd_monotonic_ns() < end) {
+	while (n < LINE_MAX_BYTES - 1 && !probe_over(st)) {
 		if (poll(&fd, 1, 10) <= 0)
 			continue;
 		if (read(h->from, line + n, 1) != 1)
@@ -189,8 +168,7 @@ int holder_start(struct holder *h, const struct rd_selftest *st, struct rd_probe
 		result_skipped(r, "cannot start a second process: %s", strerror(rc));
 		return -1;
 	}
-	if (!read_line(h, st, LIMIT_PROBE_S * 1000, line) ||
-		sscanf(line, "%15s %d", h->step, &h->errnum) != 2) {
+	if (!read_line(h, st, line) || sscanf(line, "%*s %d", &h->errnum) != 1) {
 		if (!st->config->stop || !*st->config->stop)
 			result_failed(r, "the second process did not report that it is ready");
 		return -1;
@@ -198,48 +176,13 @@ int holder_start(struct holder *h, const struct rd_selftest *st, struct rd_probe
 	return 0;
 }
 
-int holder_recover(
-	struct holder *h, const struct rd_selftest *st, struct recovery *done, uint64_t *frames)
-{
-	const char request = RECOVER;
-	char line[LINE_MAX_BYTES];
-
-	*done = (struct recovery){.errnum = 0};
-	if (write(h->to, &request, 1) != 1 || !read_line(h, st, LIMIT_PROBE_S * 1000, line) ||
-		sscanf(line, "%15s %d %" SCNu64, done->step, &done->errnum, frames) != 3)
-		return -1;
-	return 0;
-}
-
-static void reap(struct holder *h)
-{
-	while (h->pid > 0 && waitpid(h->pid, NULL, 0) < 0 && errno == EINTR)
-		;
-	h->pid = 0;
-}
-
-uint64_t holder_stop(struct holder *h)
-{
-	char line[LINE_MAX_BYTES] = "";
-	uint64_t frames = 0;
-
-	if (h->to >= 0)
-		close(h->to);
-	h->to = -1;
-	if (h->pid > 0 && read_line(h, NULL, END_MS, line) &&
-		rd_parse_u64(line, 0, UINT64_MAX, &frames) < 0)
-		frames = 0;
-	/* End of file on its output means that it has destroyed its objects and ended. */
-	read_line(h, NULL, END_MS, line);
-	holder_kill(h);
-	return frames;
-}
-
 void holder_kill(struct holder *h)
 {
 	if (h->pid > 0)
 		kill(h->pid, SIGKILL);
-	reap(h);
+	while (h->pid > 0 && waitpid(h->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	h->pid = 0;
 	if (h->to >= 0)
 		close(h->to);
 	if (h->from >= 0)

@@ -3,15 +3,13 @@
 #ifndef RDMADUMP_SELFTEST_HOLDER_H
 #define RDMADUMP_SELFTEST_HOLDER_H
 
-#include "recover.h"
-#include "selftest.h"
+#include "sniffer.h"
 #include <sys/types.h>
 
 struct holder {
 	pid_t pid;
-	int to, from;  /* pipes; -1: closed */
-	char step[16]; /* the last step that succeeded: "flow" if its sniffer works */
-	int errnum;    /* errno of the step that failed; 0: none */
+	int to, from; /* pipes; -1: closed */
+	int errnum;   /* errno of the step that failed; 0: none */
 };
 
 /*
@@ -19,14 +17,6 @@ struct holder {
  * set to skipped or failed; holder_kill() in any case.
  */
 int holder_start(struct holder *h, const struct rd_selftest *st, struct rd_probe_result *r);
-/*
- * Makes it drop its privileges permanently, put its QP into the error state and receive again.
- * `frames`: the number received afterwards. 0, or -1: it did not reply.
- */
-int holder_recover(
-	struct holder *h, const struct rd_selftest *st, struct recovery *done, uint64_t *frames);
-/* Shuts it down and returns the number of frames that it received. */
-uint64_t holder_stop(struct holder *h);
 /* Kills it (SIGKILL) if it is still running, and reaps it. */
 void holder_kill(struct holder *h);
 

@@ -1,50 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Reads a document back, from an archive, a directory or a file. Files are untrusted. */
-#include "bounds.h"
+/* Reads a document back, from an archive or a JSON file. Files are untrusted. */
 #include "document.h"
-#include "pack.h"
 #include <errno.h>
-#include <fcntl.h>
-#include <rdmadump/identity.h>
+#include <rdmadump/archive.h>
+#include <rdmadump/json.h>
 #include <rdmadump/selftest.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#define DOCUMENT "result.json"
-
-static int read_file(const char *path, char **bytes, size_t *n, struct rd_error *err)
-{
-	int fd = rd_open_input(path, O_NONBLOCK);
-	struct stat st;
-	ssize_t got = 0;
-
-	*bytes = NULL;
-	*n = 0;
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-		rd_fail(err, RD_CLASS_DEVICE, fd < 0 ? errno : 0,
-			"name an archive or a directory that 'rdmadump selftest' wrote",
-			"cannot read '%s'", path);
-	} else if ((size_t)st.st_size > DOCUMENT_BYTES) {
-		rd_fail(err, RD_CLASS_DEVICE, EFBIG, NULL, "'%s'", path);
-	} else {
-		*bytes = malloc((size_t)st.st_size + 1);
-		while (*bytes && *n < (size_t)st.st_size &&
-			(got = read(fd, *bytes + *n, (size_t)st.st_size - *n)) > 0)
-			*n += (size_t)got;
-		if (!*bytes || got < 0)
-			rd_fail(err, RD_CLASS_DEVICE, errno, NULL, "cannot read '%s'", path);
-	}
-	if (fd >= 0)
-		close(fd);
-	if (*bytes && got >= 0)
-		return 0;
-	free(*bytes);
-	*bytes = NULL;
-	return -1;
-}
+#define TODO "name a result of 'rdmadump selftest'"
 
 static bool ends_with(const char *path, const char *ending)
 {
@@ -53,63 +16,96 @@ static bool ends_with(const char *path, const char *ending)
 	return n >= e && strcmp(path + n - e, ending) == 0;
 }
 
-static int read_document(const char *path, char **bytes, size_t *n, struct rd_error *err)
+static json_t *load_file(const char *path, struct rd_error *err)
 {
-	char inside[PATH_MAX];
-	struct stat st;
+	struct rd_json_failure f;
+	json_t *document = rd_json_read_file(path, DOCUMENT_BYTES, JSON_REJECT_DUPLICATES, &f);
 
-	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
-		snprintf(inside, sizeof(inside), "%.3900s/" DOCUMENT, path);
-		return read_file(inside, bytes, n, err);
-	}
-	if (ends_with(path, ".json"))
-		return read_file(path, bytes, n, err);
-	return pack_read(path, DOCUMENT, bytes, n, err);
+	if (f.errnum || f.too_long)
+		rd_fail(err, RD_CLASS_DEVICE, f.too_long ? EFBIG : f.errnum, TODO,
+			"cannot read '%s'", path);
+	else if (!document)
+		rd_fail(err, RD_CLASS_DEVICE, 0, NULL, "'%s' is damaged: line %d", path,
+			f.why.line);
+	return document;
 }
 
-/*
- * Whether the document has the types that callers rely on: strings and arrays that they print and
- * compare.
- */
+struct member {
+	struct rd_archive *archive;
+	size_t left; /* the size in the archive is not trusted */
+	struct rd_error *err;
+	bool failed; /* `err` has the reason */
+};
+
+static size_t read_member(void *bytes, size_t n, void *ctx)
+{
+	struct member *m = ctx;
+	ssize_t got = rd_archive_get(m->archive, bytes, n < m->left ? n : m->left, m->err);
+
+	m->failed = got < 0;
+	m->left -= got > 0 ? (size_t)got : 0;
+	return m->failed ? (size_t)-1 : (size_t)got;
+}
+
+static json_t *load_archive(const char *path, struct rd_error *err)
+{
+	struct member m = {.left = DOCUMENT_BYTES, .err = err};
+	struct rd_archive_entry entry;
+	json_t *document = NULL;
+	json_error_t why;
+	int found;
+
+	if (rd_archive_open(&m.archive, path, TODO, err) < 0)
+		return NULL;
+	while ((found = rd_archive_next(m.archive, &entry, err)) > 0 &&
+		!ends_with(entry.path, "/result.json"))
+		;
+	if (found > 0)
+		document = json_load_callback(read_member, &m, JSON_REJECT_DUPLICATES, &why);
+	if (!found)
+		rd_fail(err, RD_CLASS_DEVICE, 0, TODO, "'%s' has no result.json", path);
+	else if (found > 0 && !document && !m.failed)
+		rd_fail(err, RD_CLASS_DEVICE, 0, NULL, "'%s' is damaged: line %d", path, why.line);
+	rd_archive_free(m.archive);
+	return document;
+}
+
+static bool has_strings(const json_t *object, const char *const *keys)
+{
+	for (; *keys; keys++)
+		if (!json_is_string(json_object_get(object, *keys)))
+			return false;
+	return true;
+}
+
+/* Whether the document has the types that callers rely on. */
 static bool is_document(const json_t *document)
 {
-	static const char *const texts[] = {"program", "host", "device", "ended"};
-	static const char *const probe_texts[] = {"name", "outcome"};
+	static const char *const texts[] = {"program", "host", "device", "ended", NULL};
+	static const char *const probe_texts[] = {"name", "outcome", NULL};
 	const json_t *probes = json_object_get(document, "probes"), *probe;
 	json_int_t version = json_integer_value(json_object_get(document, "version"));
 	size_t i;
 
-	for (i = 0; i < sizeof(texts) / sizeof(*texts); i++)
-		if (!json_is_string(json_object_get(document, texts[i])))
-			return false;
-	if (version < 1 || version > DOCUMENT_VERSION || !json_is_array(probes))
+	if (!has_strings(document, texts) || version < 1 || version > DOCUMENT_VERSION ||
+		!json_is_array(probes))
 		return false;
 	json_array_foreach (probes, i, probe) {
-		for (size_t k = 0; k < sizeof(probe_texts) / sizeof(*probe_texts); k++)
-			if (!json_is_string(json_object_get(probe, probe_texts[k])))
-				return false;
+		if (!has_strings(probe, probe_texts))
+			return false;
 	}
 	return true;
 }
 
 int rd_selftest_load(json_t **document, const char *path, struct rd_error *err)
 {
-	json_error_t why;
-	char *bytes;
-	size_t n;
-
-	*document = NULL;
-	if (read_document(path, &bytes, &n, err) < 0)
-		return -1;
-	*document = json_loadb(bytes, n, JSON_REJECT_DUPLICATES, &why);
-	free(bytes);
+	*document = ends_with(path, ".json") ? load_file(path, err) : load_archive(path, err);
 	if (!*document)
-		return rd_fail(
-			err, RD_CLASS_DEVICE, 0, NULL, "'%s' is damaged: line %d", path, why.line);
+		return -1;
 	if (is_document(*document))
 		return 0;
 	json_decref(*document);
 	*document = NULL;
-	return rd_fail(err, RD_CLASS_DEVICE, 0, "name a result of 'rdmadump selftest'",
+	return rd_fail(err, RD_CLASS_DEVICE, 0, TODO,
 		"'%s' is not a result that this version can read", path);
 }

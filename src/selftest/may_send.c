@@ -5,8 +5,8 @@
  * nothing until its active port sends again. In an LACP bond the switch knows both ports. The ports
  * of a team do so, too; sysfs does not have their state, so all count as backup ports.
  */
-#include "may_send.h"
 #include "../device/sysfs.h"
+#include "selftest.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Sends numbered frames and counts those that were seen. */
 #include "numbered.h"
-#include "may_send.h"
 #include <errno.h>
 #include <rdmadump/bytes.h>
 #include <rdmadump/clock.h>
@@ -9,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SLOTS	    64	/* frames in flight */
 #define BURST	    16	/* frames between two polls of the sniffer */
 #define SEARCHED    256 /* bytes of a frame: headers of any kind are shorter */
 #define SETTLE_MS   5	/* wait for a second copy of the last frame */
@@ -106,7 +104,6 @@ static uint32_t take_block(struct numbered *m, const uint8_t *block, uint32_t le
 	}
 	if (m->times[number] < UINT8_MAX)
 		m->times[number]++;
-	m->disordered += number < m->last;
 	m->last = number;
 	m->cut += n > left;
 	n = n > left ? left : n;
@@ -163,49 +160,10 @@ struct numbered_counts numbered_counts(const struct numbered *m)
 
 /* --- what is sent ------------------------------------------------------------------------- */
 
-static int error_of(const void *object)
-{
-	return object ? 0 : errno ? errno : EIO;
-}
-
-static int make_objects(struct numbered_sender *s, struct ibv_context *ctx)
-{
-	struct ibv_qp_init_attr attr = {
-		.cap = {.max_send_wr = SLOTS, .max_send_sge = 1}, .qp_type = IBV_QPT_RAW_PACKET};
-	size_t bytes = (size_t)SLOTS * RING_BUFFER;
-
-	s->memory = malloc(bytes);
-	if (!s->memory)
-		return ENOMEM;
-	errno = 0;
-	s->pd = ibv_alloc_pd(ctx);
-	if (s->pd)
-		s->mr = ibv_reg_mr(s->pd, s->memory, bytes, 0);
-	if (s->mr)
-		s->cq = ibv_create_cq(ctx, SLOTS, NULL, NULL, 0);
-	attr.send_cq = attr.recv_cq = s->cq;
-	if (s->cq)
-		s->qp = ibv_create_qp(s->pd, &attr);
-	return error_of(s->qp);
-}
-
-static int make_ready(struct ibv_qp *qp, uint8_t port)
-{
-	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = port};
-	int rc = ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PORT);
-
-	attr.qp_state = IBV_QPS_RTR;
-	if (!rc)
-		rc = ibv_modify_qp(qp, &attr, IBV_QP_STATE);
-	attr.qp_state = IBV_QPS_RTS;
-	return rc ? rc : ibv_modify_qp(qp, &attr, IBV_QP_STATE);
-}
-
 int numbered_sender_open(struct numbered_sender *s, struct ibv_context *ctx,
 	const struct rd_port *port, uint32_t run, uint32_t len)
 {
 	char why[MAY_SEND_TEXT];
-	int rc;
 
 	*s = (struct numbered_sender){.run = run, .len = len, .head_len = NUMBERED_HEAD};
 	if (port->link != RD_LINK_ETHERNET)
@@ -219,8 +177,7 @@ int numbered_sender_open(struct numbered_sender *s, struct ibv_context *ctx,
 	memcpy(s->head, port->netdevs[0].mac, MAC_BYTES);
 	memcpy(s->head + MAC_BYTES, port->netdevs[0].mac, MAC_BYTES);
 	rd_put_be16(s->head + 2 * MAC_BYTES, NUMBERED_TYPE);
-	rc = make_objects(s, ctx);
-	return rc ? rc : make_ready(s->qp, (uint8_t)port->num);
+	return queue_pair_open(&s->q, ctx, port, IBV_QPT_RAW_PACKET);
 }
 
 void numbered_sender_tag(struct numbered_sender *s, uint16_t tpid, uint16_t tci)
@@ -237,22 +194,16 @@ void numbered_sender_tag(struct numbered_sender *s, uint16_t tpid, uint16_t tci)
 
 static int post(struct numbered_sender *s, uint32_t number)
 {
-	uint8_t *frame = s->memory + (size_t)s->slot * RING_BUFFER;
+	size_t at = (size_t)s->slot * RING_BUFFER;
 	uint32_t block = s->len - NUMBERED_HEAD;
-	struct ibv_sge sge = {(uintptr_t)frame, s->head_len + block, s->mr->lkey};
-	struct ibv_send_wr wr = {.sg_list = &sge,
-				   .num_sge = 1,
-				   .opcode = IBV_WR_SEND,
-				   .send_flags = IBV_SEND_SIGNALED},
-			   *bad;
 	int rc;
 
-	memcpy(frame, s->head, s->head_len);
-	numbered_block(frame + s->head_len, block, s->run, number);
-	rc = ibv_post_send(s->qp, &wr, &bad);
+	memcpy(s->q.memory + at, s->head, s->head_len);
+	numbered_block(s->q.memory + at + s->head_len, block, s->run, number);
+	rc = queue_pair_post(&s->q, NULL, at, s->head_len + block);
 	if (rc)
 		return rc;
-	s->slot = (s->slot + 1) % SLOTS;
+	s->slot = (s->slot + 1) % QUEUE_PAIR_SLOTS;
 	s->outstanding++;
 	return 0;
 }
@@ -260,20 +211,20 @@ static int post(struct numbered_sender *s, uint32_t number)
 /* Waits until at most `most` frames are in flight. False: timeout. */
 static bool wait_sent(const struct rd_selftest *st, struct numbered_sender *s, uint32_t most)
 {
-	struct ibv_wc wc[BURST];
+	enum ibv_wc_status status;
 	unsigned int polls = 0;
 
 	while (s->outstanding > most) {
-		int n = ibv_poll_cq(s->cq, BURST, wc);
+		int n = queue_pair_poll(&s->q, &status);
 
-		for (int i = 0; i < n; i++)
-			s->errors += wc[i].status != IBV_WC_SUCCESS;
-		if (n > 0)
-			s->outstanding -= (uint32_t)n;
-		else if (n < 0 || probe_over(st))
+		if (n > 0) {
+			s->outstanding--;
+			s->errors += status != IBV_WC_SUCCESS;
+		} else if (n < 0 || probe_over(st)) {
 			return false;
-		else if (++polls > POLLS_AWAKE)
+		} else if (++polls > POLLS_AWAKE) {
 			probe_sleep_ms(st, 1);
+		}
 	}
 	return true;
 }
@@ -284,7 +235,7 @@ uint32_t numbered_send(
 	uint64_t errors = s->errors;
 	uint32_t posted = 0, lost;
 
-	while (posted < n && wait_sent(st, s, SLOTS - 1) && post(s, first + posted) == 0)
+	while (posted < n && wait_sent(st, s, QUEUE_PAIR_SLOTS - 1) && post(s, first + posted) == 0)
 		posted++;
 	lost = wait_sent(st, s, 0) ? 0 : s->outstanding;
 	lost += (uint32_t)(s->errors - errors);
@@ -293,16 +244,7 @@ uint32_t numbered_send(
 
 void numbered_sender_close(struct numbered_sender *s)
 {
-	if (s->qp)
-		ibv_destroy_qp(s->qp);
-	if (s->cq)
-		ibv_destroy_cq(s->cq);
-	if (s->mr)
-		ibv_dereg_mr(s->mr);
-	if (s->pd)
-		ibv_dealloc_pd(s->pd);
-	free(s->memory);
-	*s = (struct numbered_sender){0};
+	queue_pair_close(&s->q);
 }
 
 /* --- both --------------------------------------------------------------------------------- */

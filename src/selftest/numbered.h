@@ -4,16 +4,11 @@
  * often, and with what changes. Each number is a block of bytes with a magic, the run, the number,
  * its own length and a fill that follows from the number. Raw frames carry one block behind the
  * Ethernet header; other queue pairs and sockets send blocks as payload.
- *
- *     numbered_init(&m, 100);
- *     rc = numbered_sender_open(&sender, sniffer.ctx, st->port, m.run, 256);
- *     if (!rc) end = numbered_exchange(st, &sender, &sniffer, &m);
- *     counts = numbered_counts(&m);
  */
 #ifndef RDMADUMP_SELFTEST_NUMBERED_H
 #define RDMADUMP_SELFTEST_NUMBERED_H
 
-#include "selftest.h"
+#include "queue_pair.h"
 #include "sniffer.h"
 
 #define NUMBERED_TYPE  0x88b5 /* IEEE 802: local experimental */
@@ -30,7 +25,6 @@ struct numbered {
 	uint64_t frames;      /* with a block of this run */
 	uint64_t changed;     /* whose blocks differ from what was sent */
 	uint64_t cut;	      /* frames that end before their block does */
-	uint64_t disordered;  /* with a lower number than the previous frame */
 	uint32_t most_blocks; /* in one frame */
 	/* Bytes of a frame before its first and after its last block. */
 	uint32_t least_before, most_before, least_after, most_after;
@@ -64,11 +58,7 @@ struct numbered_counts numbered_counts(const struct numbered *m);
 
 /* A RAW_PACKET queue pair that sends to the port's own MAC address. */
 struct numbered_sender {
-	struct ibv_pd *pd;
-	struct ibv_mr *mr;
-	struct ibv_cq *cq;
-	struct ibv_qp *qp;
-	uint8_t *memory;
+	struct queue_pair q;
 	uint8_t head[NUMBERED_HEADS]; /* the Ethernet header, with tags, or whatever a probe puts */
 	uint32_t head_len, run, len;  /* len: of the whole frame, without tags and FCS */
 	uint32_t outstanding, slot;

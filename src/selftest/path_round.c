@@ -3,8 +3,7 @@
  * Opens a device as captures do, sends numbered frames, and receives them. Every round sends the
  * same bytes, so that what the rounds delivered can be compared.
  */
-#include "path_round.h"
-#include "../source/verbs_path.h"
+#include "paths.h"
 #include <rdmadump/bytes.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/hash.h>
@@ -17,21 +16,22 @@
 #define LISTEN_MS    200 /* how long to listen if nothing can be sent */
 #define SETTLE_MS    5	 /* wait for second copies */
 #define PER_FLOW     4
-#define FLOWS	     16 /* flows per IP version */
 
 #define ETHER_BYTES 14
-#define ARP_BYTES   28
 #define UDP_BYTES   8
 #define IPV4_BYTES  20
 #define IPV6_BYTES  40
 #define UDP_PORT    9 /* discard: there is no response */
 
+_Static_assert(PATH_FLOWS *PER_FLOW == PATH_FRAMES, "frames of a round");
+
 struct round {
 	struct path_round *to;
 	struct rd_selftest *st;
-	struct rd_source *source[SPREAD_QUEUES];
+	struct rd_source *source[PATH_QUEUES];
 	struct numbered seen;
 	bool sending;
+	uint8_t queue_of[PATH_FLOWS]; /* the queue of the flow's first frame, + 1; 0: none yet */
 };
 
 /* --- what is sent ------------------------------------------------------------------------- */
@@ -87,33 +87,15 @@ static uint32_t put_ipv6(uint8_t *at, unsigned int flow, uint32_t payload)
 	return IPV6_BYTES + UDP_BYTES;
 }
 
-/* A request for an address that no host has. */
-static uint32_t put_arp(uint8_t *at, unsigned int flow, uint32_t payload)
+static void set_head(struct numbered_sender *s, unsigned int flow)
 {
-	static const uint8_t fixed[8] = {0, 1, 8, 0, 6, 4, 0, 1};
-
-	(void)flow;
-	(void)payload;
-	rd_put_be16(at - 2, 0x0806);
-	memcpy(at, fixed, sizeof(fixed));
-	memmove(at + 8, at - 8, 6); /* the Ethernet header has the source before its type */
-	memcpy(at + 24, (const uint8_t[]){192, 0, 2, 2}, 4);
-	return ARP_BYTES;
-}
-
-static const struct {
-	uint32_t (*put)(uint8_t *at, unsigned int flow, uint32_t payload);
-	unsigned int flows;
-} protocols[] = {{put_ipv4, FLOWS}, {put_ipv6, FLOWS}, {put_arp, 1}};
-
-_Static_assert((2 * FLOWS + 1) * PER_FLOW == PATH_FRAMES, "frames of a round");
-
-static void set_head(struct numbered_sender *s, unsigned int protocol, unsigned int flow)
-{
+	static uint32_t (*const put[PATH_PROTOCOLS])(uint8_t *, unsigned int, uint32_t) = {
+		put_ipv4, put_ipv6};
 	uint8_t *at = s->head + ETHER_BYTES;
 
 	memset(at, 0, sizeof(s->head) - ETHER_BYTES);
-	s->head_len = ETHER_BYTES + protocols[protocol].put(at, flow, s->len - NUMBERED_HEAD);
+	s->head_len = ETHER_BYTES +
+		      put[flow / PATH_FLOWS_IP](at, flow % PATH_FLOWS_IP, s->len - NUMBERED_HEAD);
 }
 
 /* --- what arrives ------------------------------------------------------------------------- */
@@ -129,13 +111,18 @@ static uint64_t hash_of(const struct rd_frame *f)
 static void take(struct round *r, const struct rd_frame *f, unsigned int queue)
 {
 	struct path_round *to = r->to;
-	bool numbered = numbered_take(&r->seen, f->data, f->caplen);
+	unsigned int flow;
 
 	to->frames++;
-	spread_take(
-		&to->spread, r->st->port->link, f->data, f->caplen, queue, numbered || !r->sending);
+	if (!numbered_take(&r->seen, f->data, f->caplen))
+		return;
+	flow = r->seen.last / PER_FLOW;
+	to->by_queue[flow / PATH_FLOWS_IP][queue]++;
+	if (!r->queue_of[flow])
+		r->queue_of[flow] = (uint8_t)(queue + 1);
+	to->strayed += r->queue_of[flow] != queue + 1;
 	/* A copy of a frame, sent and received, does not change the set. */
-	if (numbered && r->seen.times[r->seen.last] == 1)
+	if (r->seen.times[r->seen.last] == 1)
 		to->hash += hash_of(f);
 }
 
@@ -162,32 +149,8 @@ static unsigned int drain(struct round *r)
 	return all;
 }
 
+/* For `ms`, or until all numbers have arrived and nothing follows. */
 static void receive_for(struct round *r, unsigned int ms)
-{
-	uint64_t end = rd_monotonic_ns() + ms * 1000000ULL;
-
-	while (!probe_over(r->st) && rd_monotonic_ns() < end && !r->to->error[0])
-		if (!drain(r))
-			probe_sleep_ms(r->st, 1);
-}
-
-static void send_all(struct round *r, struct numbered_sender *sender)
-{
-	uint32_t number = 0;
-
-	for (unsigned int p = 0; p < sizeof(protocols) / sizeof(protocols[0]); p++) {
-		for (unsigned int flow = 0; flow < protocols[p].flows; flow++) {
-			set_head(sender, p, flow);
-			if (numbered_send(r->st, sender, number, PER_FLOW) != PER_FLOW)
-				return;
-			number += PER_FLOW;
-			drain(r);
-		}
-		receive_for(r, FLOWS * PER_FLOW * 1000 / SEND_PER_S);
-	}
-}
-
-static void receive_until(struct round *r, unsigned int ms)
 {
 	uint64_t end = rd_monotonic_ns() + ms * 1000000ULL;
 	unsigned int settled = 0;
@@ -197,6 +160,17 @@ static void receive_until(struct round *r, unsigned int ms)
 		settled += r->sending && numbered_counts(&r->seen).never == 0;
 		if (!drain(r) || settled)
 			probe_sleep_ms(r->st, 1);
+	}
+}
+
+static void send_all(struct round *r, struct numbered_sender *sender)
+{
+	for (unsigned int flow = 0; flow < PATH_FLOWS; flow++) {
+		set_head(sender, flow);
+		if (numbered_send(r->st, sender, flow * PER_FLOW, PER_FLOW) != PER_FLOW)
+			return;
+		drain(r);
+		receive_for(r, PER_FLOW * 1000 / SEND_PER_S);
 	}
 }
 
@@ -227,7 +201,7 @@ static void run_opened(struct round *r, struct numbered_sender *sender)
 	}
 	if (sender)
 		send_all(r, sender);
-	receive_until(r, sender ? WAIT_MS : LISTEN_MS);
+	receive_for(r, sender ? WAIT_MS : LISTEN_MS);
 	first->ops->stop(first);
 	for (unsigned int i = 0; i < PATH_FRAMES && drain(r); i++)
 		;
@@ -236,24 +210,19 @@ static void run_opened(struct round *r, struct numbered_sender *sender)
 	r->to->lossless = !r->to->seen.never || is_lossless(r);
 }
 
-/* Discards the results of a former round. */
-static void begin(struct path_round *p)
-{
-	*p = (struct path_round){.mode = p->mode, .wanted = p->wanted, .queues = p->wanted};
-}
-
-void path_round_run(struct path_round *p, struct rd_selftest *st, struct numbered_sender *sender)
+void path_round_run(struct path_round *p, enum rd_rx_mode mode, unsigned int queues,
+	struct rd_selftest *st, struct numbered_sender *sender)
 {
 	const struct rd_verbs_config config = {.device = st->device,
 		.port = st->port,
-		.log2_buffers = p->wanted > 1 ? LOG2_SEVERAL : LOG2_ONE,
-		.rx_mode = p->mode,
+		.log2_buffers = queues > 1 ? LOG2_SEVERAL : LOG2_ONE,
+		.rx_mode = mode,
 		.stamps = RD_STAMPS_HOST,
 		.sysroot = ""};
 	struct round r = {.to = p, .st = st, .sending = sender != NULL};
 	struct rd_error err;
 
-	begin(p);
+	*p = (struct path_round){.queues = queues};
 	if (numbered_init(&r.seen, PATH_FRAMES) < 0) {
 		snprintf(p->error, sizeof(p->error), "out of memory");
 		return;
@@ -264,7 +233,7 @@ void path_round_run(struct path_round *p, struct rd_selftest *st, struct numbere
 		snprintf(p->error, sizeof(p->error), "%.400s", err.text);
 	} else {
 		p->opened = true;
-		p->path = ((struct verbs_queue *)r.source[0])->path->name;
+		p->path = r.source[0]->path;
 		snprintf(p->details, sizeof(p->details), "%s", r.source[0]->details);
 		run_opened(&r, sender);
 		r.source[0]->ops->close(r.source[0]);

@@ -2,7 +2,6 @@
 /* Opens, attaches, detaches and closes a capture by the port sniffer. */
 #include "port_capture.h"
 #include <rdmadump/verbs.h>
-#include <string.h>
 
 /* The gateway's process is forked before memory is registered: both would share that memory. */
 int port_capture_open(struct port_capture *c, const struct rd_device *device,
@@ -21,7 +20,7 @@ int port_capture_open(struct port_capture *c, const struct rd_device *device,
 	if (rd_port_sniffer_open(&c->icmd, &config, err) < 0)
 		return -1;
 	share.ctx = c->ctx;
-	rc = sniffer_open(&c->queue, device, port, &share);
+	rc = sniffer_open(&c->queue, device, port, &share, NULL);
 	if (!rc)
 		return 0;
 	return rd_fail(err, RD_CLASS_DEVICE, rc, NULL, "%s of the port sniffer",
@@ -33,11 +32,6 @@ int port_capture_start(
 {
 	struct rd_error err = {0};
 
-	*c = (struct port_capture){0};
-	if (strcmp(st->port->state, "active") != 0) {
-		result_skipped(r, "the port is not active");
-		return -1;
-	}
 	if (port_capture_open(c, st->device, st->port, &err) == 0)
 		return 0;
 	result_failed(r, "%s", err.text);

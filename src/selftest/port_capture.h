@@ -4,7 +4,6 @@
 #ifndef RDMADUMP_SELFTEST_PORT_CAPTURE_H
 #define RDMADUMP_SELFTEST_PORT_CAPTURE_H
 
-#include "selftest.h"
 #include "sniffer.h"
 #include <rdmadump/port_sniffer.h>
 #include <rdmadump/wire.h>
@@ -22,7 +21,7 @@ struct port_capture {
  */
 int port_capture_open(struct port_capture *c, const struct rd_device *device,
 	const struct rd_port *port, struct rd_error *err);
-/* The same; a port that is not active, or an error, becomes the result of the probe. */
+/* The same; an error becomes the result of the probe. */
 int port_capture_start(
 	struct port_capture *c, const struct rd_selftest *st, struct rd_probe_result *r);
 /* Attaches RD_SNIFF_...; rules that are no longer needed are detached first. -1 with

@@ -3,7 +3,6 @@
  * Attaches and detaches the port sniffer ten times, both directions. Then no frame may arrive: the
  * firmware's response alone does not show that detaching had an effect.
  */
-#include "measured.h"
 #include "port_capture.h"
 #include <rdmadump/clock.h>
 
@@ -37,8 +36,8 @@ static int run_round(struct port_capture *c, struct rounds *t, struct rd_error *
 
 static void judge_rounds(struct rd_probe_result *r, struct rounds *t)
 {
-	uint64_t attach = measured(r, "attach_us", t->attach_us, t->n);
-	uint64_t detach = measured(r, "detach_us", t->detach_us, t->n);
+	uint64_t attach = result_spread(r, "attach_us", t->attach_us, t->n);
+	uint64_t detach = result_spread(r, "detach_us", t->detach_us, t->n);
 
 	result_value(r, "%.1f ms + %.1f ms", (double)attach / 1000, (double)detach / 1000);
 	if (attach > SLOW_US || detach > SLOW_US)

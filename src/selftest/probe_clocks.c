@@ -4,21 +4,16 @@
  * read together with the host's while frames are received, with each kind of timestamp that a
  * completion queue can have.
  */
-#include "../source/verbs_clock_follow.h"
-#include "sniffer.h"
-#include "timestamps.h"
-#include <errno.h>
+#include "clocks.h"
+#include <rdmadump/device_clock.h>
 #include <rdmadump/units.h>
 #include <rdmadump/verbs.h>
 #include <stdio.h>
 #include <string.h>
 
-#define TAKE_MS	     500   /* per kind of timestamp */
-#define LONG_MS	     30000 /* all together, with --long */
-#define LONG_LIMIT_S 60
-#define DRIFT_PPM    200 /* most that two working oscillators drift apart */
-#define MIXED_SHARE  8	 /* one of this many changes of direction */
-#define NARROW_NS    2e9 /* captures read the counter twice in this time */
+#define TAKE_MS	    500 /* per kind of timestamp */
+#define MIXED_SHARE 8	/* one of this many changes of direction */
+#define NARROW_NS   2e9 /* captures read the counter twice in this time */
 
 /* A kind of timestamp in completions, and its clock. */
 struct kind {
@@ -48,22 +43,11 @@ static void set_value(struct rd_probe_result *r, const char *clock, const char *
 	result_number(r, full, unit, n);
 }
 
-static void set_real(struct rd_probe_result *r, const char *clock, const char *name,
-	const char *unit, double value)
-{
-	char full[64];
-
-	snprintf(full, sizeof(full), "%s_%s", clock, name);
-	result_real(r, full, unit, value);
-}
-
 /* --- what the device has ------------------------------------------------------------------ */
 
 static int look_up(struct clocks *c, const struct rd_selftest *st, struct rd_error *err)
 {
 	struct ibv_device_attr_ex attr = {0};
-	struct clock_line line;
-	unsigned int unused;
 
 	if (rd_verbs_device_open(&c->ctx, st->device->name, NULL, NULL, err) < 0)
 		return -1;
@@ -72,15 +56,18 @@ static int look_up(struct clocks *c, const struct rd_selftest *st, struct rd_err
 		c->mask = attr.completion_timestamp_mask;
 		c->khz = attr.hca_core_clock;
 	}
-	c->driver = c->mask && verbs_mlx5_clock_line(c->ctx, &line, &unused);
+	c->driver = c->mask && rd_clock_read_driver(c->ctx, NULL);
 	c->offered[0] = c->mask != 0;
-	c->offered[1] = verbs_mlx5_real_time(c->ctx);
+	c->offered[1] = rd_clock_has_real_time(c->ctx);
 	for (int i = 0; i < DEVICE_CLOCKS; i++) {
 		bool has = i == CLOCK_REAL_TIME ? c->offered[1] : c->mask && c->khz;
 
-		if (has)
-			clock_watch_start(&c->watch[i], (enum device_clock)i, c->ctx, &c->host,
-				c->mask, c->khz);
+		c->watch[i] = (struct clock_watch){.mask = c->mask,
+			.khz = c->khz,
+			.clock = (enum device_clock)i,
+			.ctx = c->ctx,
+			.host = &c->host};
+		c->watch[i].readable = has && clock_watch_read(&c->watch[i]);
 	}
 	return 0;
 }
@@ -126,37 +113,17 @@ static void judge_device(const struct clocks *c, struct rd_probe_result *r)
 
 /* --- the clocks themselves ---------------------------------------------------------------- */
 
-static void report_watch(const struct clock_watch *w, struct rd_probe_result *r)
-{
-	double ppm, uncertainty;
-
-	if (!w->readable)
-		return;
-	set_value(r, w->name, "read_ns", "ns", w->cost_ns);
-	set_value(r, w->name, "steps", "", w->steps);
-	if (w->steps)
-		set_real(r, w->name, "largest_step_ms", "ms", (double)w->step_ns / 1e6);
-	if (w->clock != CLOCK_COUNTER)
-		set_real(r, w->name, "ahead_ms", "ms", (double)clock_watch_ahead(w) / 1e6);
-	if (!clock_watch_drift(w, &ppm, &uncertainty))
-		return;
-	set_real(r, w->name, "drift_ppm", "ppm", ppm);
-	set_real(r, w->name, "drift_uncertainty_ppm", "ppm", uncertainty);
-	set_value(r, w->name, "drift_measured_us", "us", (w->last.before - w->first.after) / 1000);
-}
-
 /* How captures handle a clock that is not UTC: docs/architecture.md, Timestamps. */
 static bool judge_offset(const struct clock_watch *w, struct rd_probe_result *r)
 {
-	int64_t ahead = clock_watch_ahead(w), offset;
 	bool set;
+	int64_t offset = rd_clock_epoch_offset(-w->ahead, 0, &set);
 
-	offset = clock_epoch_offset(-ahead, 0, &set);
 	if (!set)
 		result_found(r, "clock_not_set",
 			"the device's PTP clock differs from the system clock by %.3f s: captures "
 			"do not use its time unchanged (ptp4l or phc2sys would set it)",
-			(double)ahead / 1e9);
+			(double)w->ahead / 1e9);
 	else if (offset)
 		result_found(r, "clock_not_utc",
 			"the device's PTP clock is %lld s ahead of the system clock (TAI?), which "
@@ -165,43 +132,20 @@ static bool judge_offset(const struct clock_watch *w, struct rd_probe_result *r)
 	return !set || offset;
 }
 
-static bool judge_steps(const struct clock_watch *w, struct rd_probe_result *r)
-{
-	if (w->steps)
-		result_found(r, "clock_stepped",
-			"the device's clock was set while it was watched, by %.3f s: something "
-			"steers it, and captures follow",
-			(double)w->step_ns / 1e9);
-	return w->steps != 0;
-}
-
-static bool judge_drift(const struct clock_watch *w, struct rd_probe_result *r)
-{
-	double ppm, uncertainty;
-
-	if (!clock_watch_drift(w, &ppm, &uncertainty) ||
-		(ppm < 0 ? -ppm : ppm) - uncertainty < DRIFT_PPM)
-		return false;
-	result_found(r, "clock_drifts",
-		"the device's clock is %.0f ppm (+-%.0f) %s than the system clock: times of -j "
-		"adapter_unsynced drift, those of -j adapter are corrected",
-		ppm < 0 ? -ppm : ppm, uncertainty, ppm < 0 ? "slower" : "faster");
-	return true;
-}
-
 /* Several clocks may be the same oscillator or PTP clock: each fact is reported once. */
-static void judge_watches(const struct clocks *c, struct rd_probe_result *r)
+static void judge_watches(struct clocks *c, struct rd_probe_result *r)
 {
-	bool offset = false, steps = false, drift = false;
+	bool found = false;
+	char name[64];
 
-	for (int i = DEVICE_CLOCKS - 1; i >= 0; i--) {
-		const struct clock_watch *w = &c->watch[i];
+	for (int i = DEVICE_CLOCKS - 1; i > CLOCK_COUNTER; i--) {
+		struct clock_watch *w = &c->watch[i];
 
-		if (!w->readable)
+		if (!w->readable || !clock_watch_read(w))
 			continue;
-		offset = offset || (i != CLOCK_COUNTER && judge_offset(w, r));
-		steps = steps || judge_steps(w, r);
-		drift = drift || judge_drift(w, r);
+		snprintf(name, sizeof(name), "%s_ahead_ms", w->name);
+		result_real(r, name, "ms", (double)w->ahead / 1e6);
+		found = found || judge_offset(w, r);
 	}
 }
 
@@ -226,13 +170,9 @@ static void report_counts(
 	set_value(r, name, "backwards_mixed", "frames", n->backwards_mixed);
 	set_value(r, name, "most_backwards_ns", "ns", n->most_back_ns);
 	set_value(r, name, "most_backwards_mixed_ns", "ns", n->most_mixed_ns);
-	if (n->least_age_ns == UINT64_MAX)
-		return;
-	set_value(r, name, "least_age_ns", "ns", n->least_age_ns);
-	set_value(r, name, "most_age_ns", "ns", n->most_age_ns);
 }
 
-/* The sums of all kinds; a clock that was set explains times that go back. */
+/* The sums of all kinds. */
 static struct timestamp_counts sum(const struct clocks *c)
 {
 	struct timestamp_counts all = {0};
@@ -244,8 +184,6 @@ static struct timestamp_counts sum(const struct clocks *c)
 		all.sent += n->sent;
 		all.zero += n->zero;
 		all.implausible += n->implausible;
-		if (c->watch[kinds[i].clock].steps)
-			continue;
 		all.backwards_received += n->backwards_received;
 		all.backwards_sent += n->backwards_sent;
 		all.backwards_mixed += n->backwards_mixed;
@@ -301,15 +239,12 @@ static void judge_timestamps(const struct timestamp_counts *n, struct rd_probe_r
 /* False: no sniffer can be created. */
 static bool take_all(struct rd_selftest *st, struct clocks *c, struct rd_probe_result *r)
 {
-	unsigned int offered = c->offered[0] + c->offered[1];
-	unsigned int ms = st->config->long_run && offered ? LONG_MS / offered : TAKE_MS;
-
 	for (unsigned int i = 0; i < KINDS; i++) {
 		struct timestamp_counts *n = &c->counts[i];
 
 		if (!c->offered[i])
 			continue;
-		timestamps_take(st, c->watch, kinds[i].clock, ms, n);
+		timestamps_take(st, &c->watch[kinds[i].clock], TAKE_MS, n);
 		report_counts(kinds[i].name, n, r);
 		if (!n->errnum)
 			continue;
@@ -326,7 +261,7 @@ static bool take_all(struct rd_selftest *st, struct clocks *c, struct rd_probe_r
 	return true;
 }
 
-static void judge(const struct clocks *c, struct rd_probe_result *r)
+static void judge(struct clocks *c, struct rd_probe_result *r)
 {
 	struct timestamp_counts all = sum(c);
 
@@ -359,13 +294,8 @@ static void run(struct rd_selftest *st, struct rd_probe_result *r)
 		return;
 	}
 	report_device(&c, r);
-	if (take_all(st, &c, r)) {
-		for (int i = 0; i < DEVICE_CLOCKS; i++) {
-			clock_watch_read(&c.watch[i]);
-			report_watch(&c.watch[i], r);
-		}
+	if (take_all(st, &c, r))
 		judge(&c, r);
-	}
 	ibv_close_device(c.ctx);
 }
 
@@ -373,6 +303,5 @@ const struct rd_probe rd_probe_clocks = {.name = "clocks",
 	.question = "which clocks there are, and whether timestamps are right and in order",
 	.objects = "two of each: PD, MR (2.5 MiB), CQ, QP; flow",
 	.frames = 128,
-	.limit_s = LONG_LIMIT_S,
 	.needs = RD_PROBE_SNIFFER | RD_PROBE_SENDER,
 	.run = run};

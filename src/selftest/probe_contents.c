@@ -4,7 +4,6 @@
  * VLAN tags, ICRC; and whether a message of many packets is seen as packets, as on the wire.
  */
 #include "../wire/crc.h"
-#include "queue_pair.h"
 #include "traffic.h"
 #include <errno.h>
 #include <rdmadump/clock.h>
@@ -43,16 +42,14 @@ struct contents {
 	uint64_t plain, with_fcs, longer, cut;
 	/* WRITEs. */
 	uint64_t icrc[ICRC_STATES];
-	struct queue_pair q[2];
+	struct pair pair;
 };
 
 /* Sends `count` numbers by t->send; false: nothing is known of them. */
-static bool try_shape(struct contents *c, const struct traffic *t, sniffer_frame_fn *look)
+static bool try_shape(struct contents *c, const struct traffic *t)
 {
 	struct traffic_seen seen;
 
-	c->m.also = look;
-	c->m.also_ctx = c;
 	seen = traffic_run(c->st, c->sniffer, t, &c->m);
 	c->full |= seen.full || seen.failed;
 	c->known += c->m.frames;
@@ -100,13 +97,14 @@ static void try_lengths(struct contents *c)
 {
 	const uint32_t most = c->st->port->netdevs[0].mtu >= 1500 ? 1514 : 512;
 	const uint32_t lengths[] = {60, 61, 300, most};
-	const struct traffic t = {.name = "raw_error", .send = send_raw, .ctx = c};
+	const struct traffic t = {
+		.name = "raw_error", .send = send_raw, .ctx = c, .also = look_raw};
 
 	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
 		char name[16];
 
 		c->sender.len = lengths[i];
-		if (!try_shape(c, &t, look_raw))
+		if (!try_shape(c, &t))
 			continue;
 		snprintf(name, sizeof(name), "length_%u", lengths[i]);
 		report_shape(c, name);
@@ -146,7 +144,8 @@ static void try_tags(struct contents *c)
 		const char *name;
 		uint16_t tpid;
 	} tags[] = {{"vlan", 0x8100}, {"qinq", 0x88a8}};
-	const struct traffic t = {.name = "tag_error", .send = send_raw, .ctx = c};
+	const struct traffic t = {
+		.name = "tag_error", .send = send_raw, .ctx = c, .also = look_raw};
 	bool found = false;
 
 	result_number(c->r, "vlan_id", "", c->st->config->vlan);
@@ -155,7 +154,7 @@ static void try_tags(struct contents *c)
 		bool known;
 
 		numbered_sender_tag(&c->sender, tags[i].tpid, TCI_PRIORITY | c->st->config->vlan);
-		known = try_shape(c, &t, look_raw);
+		known = try_shape(c, &t);
 		report_shape(c, tags[i].name);
 		if (!found)
 			found = judge_tag(c, tags[i].name, known);
@@ -201,30 +200,23 @@ static void try_raw(struct contents *c)
 static int open_own(void *ctx, uint32_t run)
 {
 	struct contents *c = ctx;
-	int rc = queue_pair_open(&c->q[0], c->sniffer->ctx, c->st->port, IBV_QPT_RC);
 
-	(void)run;
-	if (!rc)
-		rc = queue_pair_open(&c->q[1], c->sniffer->ctx, c->st->port, IBV_QPT_RC);
-	if (!rc)
-		rc = queue_pair_connect(&c->q[1], &c->q[0]);
-	return rc ? rc : queue_pair_connect(&c->q[0], &c->q[1]);
+	memset(c->icrc, 0, sizeof(c->icrc));
+	return pair_open(&c->pair, run);
 }
 
 static void close_own(void *ctx)
 {
 	struct contents *c = ctx;
 
-	queue_pair_close(&c->q[0]);
-	queue_pair_close(&c->q[1]);
+	pair_close(&c->pair);
 }
 
 static int send_writes(const struct rd_selftest *st, void *ctx, struct watch *w)
 {
 	struct contents *c = ctx;
 
-	memset(c->icrc, 0, sizeof(c->icrc));
-	return queue_pair_send_numbers(st, &c->q[0], &c->q[1], w, PAYLOAD_BYTES);
+	return traffic_messages(st, &c->pair.q[0], &c->pair.q[1], w, PAYLOAD_BYTES);
 }
 
 static enum icrc icrc_of(enum rd_link link, const uint8_t *data, uint32_t len, uint32_t after)
@@ -258,16 +250,13 @@ static void look_write(void *ctx, const uint8_t *data, uint32_t len)
 
 static void try_icrc(struct contents *c)
 {
-	const struct traffic t = {.name = "write_error",
-		.open = open_own,
-		.close = close_own,
-		.send = send_writes,
-		.ctx = c};
+	const struct traffic t = {
+		"write_error", "", open_own, close_own, send_writes, c, true, look_write};
 	static const char *const how[ICRC_STATES] = {[ICRC_ABSENT] = "end without their ICRC",
 		[ICRC_ZERO] = "have zeros in place of their ICRC",
 		[ICRC_WRONG] = "have a wrong ICRC"};
 
-	if (!try_shape(c, &t, look_write))
+	if (!try_shape(c, &t))
 		return;
 	for (int i = 0; i < ICRC_STATES; i++) {
 		result_number(c->r, icrc_names[i], "frames", c->icrc[i]);
@@ -283,12 +272,12 @@ static int send_message(const struct rd_selftest *st, void *ctx, struct watch *w
 {
 	enum ibv_wc_status status = IBV_WC_SUCCESS;
 	struct contents *c = ctx;
-	struct queue_pair *q = &c->q[0];
+	struct queue_pair *q = &c->pair.q[0];
 	int rc;
 
 	for (uint32_t i = 0; i < w->m->count; i++)
 		numbered_block(q->memory + (size_t)i * q->mtu, q->mtu, w->m->run, i);
-	rc = queue_pair_send(st, q, &c->q[1], w->m->count * q->mtu, w, &status);
+	rc = traffic_message(st, q, &c->pair.q[1], w->m->count * q->mtu, w, &status);
 	return !rc && status != IBV_WC_SUCCESS ? EIO : rc;
 }
 
@@ -298,15 +287,12 @@ static int send_message(const struct rd_selftest *st, void *ctx, struct watch *w
  */
 static void try_message(struct contents *c)
 {
-	const struct traffic t = {.name = "message_error",
-		.open = open_own,
-		.close = close_own,
-		.send = send_message,
-		.ctx = c};
+	const struct traffic t = {
+		"message_error", "", open_own, close_own, send_message, c, true, NULL};
 	uint64_t errors = c->sniffer->errors;
 	struct numbered_counts counts;
 
-	try_shape(c, &t, NULL);
+	try_shape(c, &t);
 	errors = c->sniffer->errors - errors;
 	counts = numbered_counts(&c->m);
 	result_number(c->r, "message_packets", "frames", c->m.count);
@@ -350,8 +336,11 @@ static void run(struct rd_selftest *st, struct rd_probe_result *r)
 	struct contents c = {.st = st, .r = r, .sniffer = &s};
 
 	rd_clock_set(&c.clock);
-	if (traffic_sniffer(st, r, &s) == 0)
+	if (sniffer_begin(&s, st, r, NULL) == 0) {
+		c.pair = (struct pair){
+			.ctx = {s.ctx, s.ctx}, .port = {st->port, st->port}, .type = IBV_QPT_RC};
 		try_all(&c);
+	}
 	sniffer_close(&s);
 }
 
@@ -359,5 +348,5 @@ const struct rd_probe rd_probe_contents = {.name = "contents",
 	.question = "whether frames are seen as sent: length, FCS, VLAN tags, ICRC",
 	.objects = "three of each: PD, MR, CQ, QP; flow",
 	.frames = TRAFFIC_TRIES * (6 * FRAMES + WRITES + QUEUE_PAIR_BYTES / QUEUE_PAIR_MTU),
-	.needs = RD_PROBE_SNIFFER | RD_PROBE_SENDER,
+	.needs = RD_PROBE_SNIFFER | RD_PROBE_SENDER | RD_PROBE_ACTIVE,
 	.run = run};

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a sniffer costs other traffic: rate and latency of an RC stream between two queue pairs of
- * this program, and the counters of pause frames and discards, first without, then with the
- * sniffer. The stream is short and its numbers are rough; only a large difference is named.
+ * What a sniffer costs other traffic: rate of an RC stream between two queue pairs of this program,
+ * and the counters of pause frames and discards, first without, then with the sniffer. The stream
+ * is short and its numbers are rough; only a large difference is named.
  */
-#include "measured.h"
 #include "moved.h"
-#include "queue_pair.h"
-#include "sniffer.h"
+#include "traffic.h"
 #include <errno.h>
 #include <pthread.h>
 #include <rdmadump/clock.h>
@@ -16,22 +14,20 @@
 #include <string.h>
 #include <time.h>
 
-#define TURNS	       3 /* turns of each kind */
-#define MESSAGE	       4096
-#define UNDER_WAY      4
-#define LATENCY_ROUNDS 100
-#define SMALL	       64
-#define COMPLETION_MS  2000
-#define MUCH	       10 /* times slower: more than random variation */
+#define TURNS	      3 /* turns of each kind */
+#define MESSAGE	      4096
+#define UNDER_WAY     4
+#define COMPLETION_MS 2000
+#define MUCH	      10 /* times slower: more than random variation */
 
 enum kind { WITHOUT, WITH, KINDS };
 
 struct cost {
 	const struct rd_selftest *st;
 	struct sniffer s;
-	struct queue_pair a, b;
+	struct pair pair;
 	struct {
-		uint64_t kb_per_s[TURNS], latency_us[TURNS];
+		uint64_t kb_per_s[TURNS];
 		unsigned int n;
 		struct moved moved;
 	} kind[KINDS];
@@ -43,29 +39,20 @@ struct cost {
 
 static int post(struct cost *c, uint32_t bytes)
 {
-	struct ibv_sge sge = {(uintptr_t)c->a.memory, bytes, c->a.mr->lkey};
-	struct ibv_send_wr wr = {.sg_list = &sge,
-				   .num_sge = 1,
-				   .opcode = IBV_WR_RDMA_WRITE,
-				   .send_flags = IBV_SEND_SIGNALED,
-				   .wr.rdma = {(uintptr_t)c->b.memory + QUEUE_PAIR_BYTES,
-					   c->b.mr->rkey}},
-			   *bad;
-
-	return ibv_post_send(c->a.qp, &wr, &bad);
+	return queue_pair_post(&c->pair.q[0], &c->pair.q[1], 0, bytes);
 }
 
 /* 0 or an errno. */
 static int wait_for_one(struct cost *c)
 {
 	uint64_t end = rd_monotonic_ns() + COMPLETION_MS * 1000000ULL;
-	struct ibv_wc wc;
+	enum ibv_wc_status status;
 	int n;
 
-	while (!(n = ibv_poll_cq(c->a.cq, 1, &wc)))
+	while (!(n = queue_pair_poll(&c->pair.q[0], &status)))
 		if (probe_over(c->st) || rd_monotonic_ns() >= end)
 			return ETIMEDOUT;
-	return n == 1 && wc.status == IBV_WC_SUCCESS ? 0 : EIO;
+	return n == 1 && status == IBV_WC_SUCCESS ? 0 : EIO;
 }
 
 /* KB/s; 0: the stream failed. */
@@ -87,23 +74,6 @@ static uint64_t stream(struct cost *c)
 	return (uint64_t)done * MESSAGE * 1000000 / (rd_monotonic_ns() - start + 1);
 }
 
-/* The median, in us. */
-static uint64_t latency(struct cost *c)
-{
-	uint64_t us[LATENCY_ROUNDS];
-	unsigned int n = 0;
-
-	for (; n < LATENCY_ROUNDS && !c->error; n++) {
-		uint64_t start = rd_monotonic_ns();
-
-		c->error = post(c, SMALL);
-		if (!c->error)
-			c->error = wait_for_one(c);
-		us[n] = (rd_monotonic_ns() - start) / 1000;
-	}
-	return c->error ? 0 : spread_median(us, n);
-}
-
 /* --- the sniffer -------------------------------------------------------------------------- */
 
 /* As a capture does: in a thread of its own. */
@@ -121,12 +91,11 @@ static void *drain(void *ctx)
 static void take_turn(struct cost *c, enum kind kind)
 {
 	unsigned int n = c->kind[kind].n;
-	uint64_t rate = stream(c), us = latency(c);
+	uint64_t rate = stream(c);
 
 	if (c->error)
 		return;
 	c->kind[kind].kb_per_s[n] = rate;
-	c->kind[kind].latency_us[n] = us;
 	c->kind[kind].n++;
 }
 
@@ -178,16 +147,14 @@ static uint64_t most(const uint64_t *values, unsigned int n)
 
 static void report(struct rd_probe_result *r, struct cost *c)
 {
-	static const char *const names[KINDS][3] = {
-		{"kb_per_s_without", "latency_us_without", "moved_without"},
-		{"kb_per_s_with", "latency_us_with", "moved_with"}};
+	static const char *const names[KINDS][2] = {
+		{"kb_per_s_without", "moved_without"}, {"kb_per_s_with", "moved_with"}};
 
 	for (int k = 0; k < KINDS; k++) {
 		if (c->kind[k].n) {
-			measured(r, names[k][0], c->kind[k].kb_per_s, c->kind[k].n);
-			measured(r, names[k][1], c->kind[k].latency_us, c->kind[k].n);
+			result_spread(r, names[k][0], c->kind[k].kb_per_s, c->kind[k].n);
 		}
-		result_json(r, names[k][2], moved_json(&c->kind[k].moved));
+		result_json(r, names[k][1], moved_json(&c->kind[k].moved));
 	}
 	result_number(r, "frames_sniffed", "frames", c->s.frames);
 }
@@ -215,19 +182,16 @@ static void judge(struct rd_probe_result *r, struct cost *c, int rc)
 
 static int open_all(struct cost *c, struct rd_probe_result *r)
 {
-	int rc = sniffer_open(&c->s, c->st->device, c->st->port, NULL);
+	const struct rd_port *port = c->st->port;
+	int rc = sniffer_open(&c->s, c->st->device, port, NULL, NULL);
 
 	if (rc) {
 		result_failed(r, "%s: %s", sniffer_step_name(c->s.reached), strerror(rc));
 		return -1;
 	}
-	rc = queue_pair_open(&c->a, c->s.ctx, c->st->port, IBV_QPT_RC);
-	if (!rc)
-		rc = queue_pair_open(&c->b, c->s.ctx, c->st->port, IBV_QPT_RC);
-	if (!rc)
-		rc = queue_pair_connect(&c->a, &c->b);
-	if (!rc)
-		rc = queue_pair_connect(&c->b, &c->a);
+	c->pair = (struct pair){
+		.ctx = {c->s.ctx, c->s.ctx}, .port = {port, port}, .type = IBV_QPT_RC};
+	rc = pair_open(&c->pair, 0);
 	if (rc)
 		result_skipped(r, "no RC queue pairs between own addresses: %s", strerror(rc));
 	return rc ? -1 : 0;
@@ -248,8 +212,7 @@ static void run(struct rd_selftest *st, struct rd_probe_result *r)
 		report(r, c);
 		judge(r, c, rc);
 	}
-	queue_pair_close(&c->a);
-	queue_pair_close(&c->b);
+	pair_close(&c->pair);
 	sniffer_close(&c->s);
 	for (int kind = 0; kind < KINDS; kind++)
 		moved_free(&c->kind[kind].moved);
@@ -260,6 +223,6 @@ const struct rd_probe rd_probe_cost = {.name = "cost",
 	.question = "what a sniffer costs an RC stream of the port",
 	.objects = "PD, MR (2.5 MiB), CQ, QP, flow; two RC queue pairs",
 	/* Packets of at least 1024 bytes, and their acknowledgements. */
-	.frames = 2 * TURNS * (5 * STREAM_MESSAGES + 2 * LATENCY_ROUNDS),
+	.frames = 2 * TURNS * 5 * STREAM_MESSAGES,
 	.needs = RD_PROBE_SNIFFER,
 	.run = run};

@@ -108,6 +108,6 @@ static void run(struct rd_selftest *st, struct rd_probe_result *r)
 const struct rd_probe rd_probe_directions = {.name = "directions",
 	.question = "whether each rule of the port sniffer delivers its own direction",
 	.objects = "PD, MR (2.5 MiB), CQ, QP; 6 firmware commands",
-	.needs = RD_PROBE_ICMD,
+	.needs = RD_PROBE_ICMD | RD_PROBE_ACTIVE,
 	.limit_s = 60,
 	.run = run};

@@ -3,8 +3,6 @@
  * Creates and destroys the sniffer's flow ten times. Both run several firmware commands; frames
  * that arrive during a trial stay in the ring and would be mistaken for later ones.
  */
-#include "measured.h"
-#include "selftest.h"
 #include "sniffer.h"
 #include <rdmadump/clock.h>
 #include <string.h>
@@ -54,8 +52,8 @@ static void judge(struct rd_probe_result *r, struct rounds *t, int rc)
 		result_failed(r, "no flow was created within the limit of time");
 		return;
 	}
-	create = measured(r, "create_us", t->create_us, t->n);
-	destroy = measured(r, "destroy_us", t->destroy_us, t->n);
+	create = result_spread(r, "create_us", t->create_us, t->n);
+	destroy = result_spread(r, "destroy_us", t->destroy_us, t->n);
 	result_value(r, "%.1f ms + %.1f ms", (double)create / 1000, (double)destroy / 1000);
 	if (create > SLOW_US || destroy > SLOW_US)
 		result_found(r, "slow_commands",
@@ -70,7 +68,7 @@ static void run(struct rd_selftest *st, struct rd_probe_result *r)
 {
 	struct rounds t = {.n = 0};
 	struct sniffer s;
-	int rc = sniffer_open(&s, st->device, st->port, NULL);
+	int rc = sniffer_open(&s, st->device, st->port, NULL, NULL);
 
 	if (rc) {
 		result_failed(r, "%s: %s", sniffer_step_name(s.reached), strerror(rc));

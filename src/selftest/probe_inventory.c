@@ -3,8 +3,10 @@
 #include "../device/sysfs.h"
 #include "selftest.h"
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <infiniband/verbs.h>
 #include <linux/capability.h>
+#include <linux/magic.h>
 #include <rdmadump/info.h>
 #include <rdmadump/json.h>
 #include <rdmadump/privilege.h>
@@ -12,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 /* A receive ring of 16384 jumbo frames needs more; captures use smaller rings below it. */
@@ -39,9 +42,7 @@ static void rdma_core(struct rd_probe_result *r)
 static void machine(struct rd_probe_result *r)
 {
 	char hardware[320], os[320];
-	struct rd_names nodes;
 	struct utsname name;
-	unsigned int n = 0;
 
 	rd_machine_hardware(hardware, sizeof(hardware));
 	rd_machine_os(os, sizeof(os));
@@ -54,11 +55,6 @@ static void machine(struct rd_probe_result *r)
 	rdma_core(r);
 	result_number(r, "page_size", "bytes", (uint64_t)sysconf(_SC_PAGESIZE));
 	result_number(r, "cpus", "", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
-	if (rd_sysfs_list(&nodes, "/sys/devices/system/node") == 0)
-		for (size_t i = 0; i < nodes.n; i++)
-			n += strncmp(nodes.name[i], "node", 4) == 0;
-	rd_names_free(&nodes);
-	result_number(r, "numa_nodes", "", n);
 }
 
 /* --- device ------------------------------------------------------------------------------- */
@@ -66,8 +62,6 @@ static void machine(struct rd_probe_result *r)
 static void function(const struct rd_device *d, struct rd_probe_result *r)
 {
 	result_text(r, "function", rd_function_name(d->function.kind));
-	result_number(r, "vfs", "", d->function.n_vfs);
-	result_number(r, "representors", "", d->n_representors);
 	/* Only in switchdev mode are there representors. */
 	result_text(r, "eswitch", d->n_representors ? "switchdev" : NULL);
 	if (d->old_switchdev)
@@ -79,17 +73,6 @@ static void function(const struct rd_device *d, struct rd_probe_result *r)
 			"this is a %s: its firmware may refuse a sniffer; captures see its own "
 			"traffic alone",
 			rd_function_name(d->function.kind));
-}
-
-static void iommu(const struct rd_device *d, struct rd_probe_result *r)
-{
-	char type[32] = "";
-
-	rd_sysfs_text(
-		type, sizeof(type), "/sys/class/infiniband/%s/device/iommu_group/type", d->name);
-	if (!*type && rd_sysfs_exists("/sys/class/infiniband/%s/device/iommu_group", d->name))
-		snprintf(type, sizeof(type), "unknown type");
-	result_text(r, "iommu", *type ? type : "none");
 }
 
 /* A bond of ports is a device of its own (mlx5_bond_0); its netdev has the kernel's bond. */
@@ -128,11 +111,31 @@ static void addresses(const struct rd_selftest *st, struct rd_probe_result *r)
 	result_json(r, "netdevs", list);
 }
 
+/* Models are files: only real kernel devices are in sysfs. */
+static const char *runs_on(const struct rd_device *d)
+{
+	char path[128];
+	struct statfs fs;
+	int fd, rc;
+
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s", d->name);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	rc = fstatfs(fd, &fs);
+	close(fd);
+	if (rc < 0)
+		return NULL;
+	if (fs.f_type != SYSFS_MAGIC)
+		return "model";
+	return strcmp(d->driver, "rdma_rxe") && strcmp(d->driver, "siw") ? "adapter" : "software";
+}
+
 static void device(const struct rd_selftest *st, struct rd_probe_result *r)
 {
 	const struct rd_device *d = st->device;
 
-	result_text(r, "runs_on", device_runs_on(d));
+	result_text(r, "runs_on", runs_on(d));
 	result_text(r, "model", rd_device_model(d));
 	result_text(r, "driver", d->driver);
 	result_text(r, "firmware", d->fw);
@@ -143,7 +146,6 @@ static void device(const struct rd_selftest *st, struct rd_probe_result *r)
 	result_text(r, "rate", st->port->rate);
 	result_number(r, "ports", "", d->n_ports);
 	function(d, r);
-	iommu(d, r);
 	bond(st, r);
 	addresses(st, r);
 	if (strcmp(st->port->state, "active"))
@@ -162,15 +164,6 @@ static void details(const struct rd_selftest *st, struct rd_probe_result *r)
 		result_failed(r, "%s", err.text);
 		return;
 	}
-	if (info.pci.numa_node >= 0)
-		result_number(r, "numa_node", "", (uint64_t)info.pci.numa_node);
-	result_text(r, "pcie", info.pci.speed);
-	result_number(r, "pcie_lanes", "", info.pci.width);
-	result_text(r, "provider", info.provider);
-	result_text(r, "lockdown", info.lockdown);
-	for (unsigned int i = 0; i < 2; i++)
-		if (*info.modules[i].name && info.modules[i].origin == RD_ORIGIN_OFED)
-			result_text(r, "ofed", info.modules[i].version);
 	if (*st->device->board_id == '\0' && *info.mlx5.psid)
 		result_text(r, "psid", info.mlx5.psid);
 	if (!info.opened)

@@ -6,7 +6,6 @@
  */
 #include "moved.h"
 #include "numbered.h"
-#include <errno.h>
 #include <rdmadump/clock.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,7 +26,7 @@ struct overload {
 	bool has_witness, witness_full;
 	struct numbered_sender sender;
 	struct numbered sent; /* as the victim sees it */
-	struct moved moved, at_once;
+	struct moved moved;
 	struct rd_loss loss;
 	int sender_error, witness_error;
 	uint32_t sent_frames,
@@ -47,11 +46,12 @@ static void watch(struct overload *o)
 		o->witness_full |= sniffer_drain(&o->witness, NULL, NULL) >= RING_BUFFERS;
 }
 
-static void watch_ms(const struct rd_selftest *st, struct overload *o, unsigned int ms)
+static void watch_ms(
+	const struct rd_selftest *st, struct overload *o, unsigned int ms, uint64_t enough)
 {
 	uint64_t end = rd_monotonic_ns() + ms * 1000000ULL;
 
-	while (!probe_over(st) && rd_monotonic_ns() < end) {
+	while (!probe_over(st) && rd_monotonic_ns() < end && o->witness.frames < enough) {
 		watch(o);
 		probe_sleep_ms(st, 1);
 	}
@@ -90,17 +90,6 @@ static void try_sender(const struct rd_selftest *st, struct overload *o)
 	o->sent_frames = BURST;
 }
 
-static void foreign_frames(const struct rd_selftest *st, struct overload *o)
-{
-	uint64_t end = rd_monotonic_ns() + FOREIGN_MS * 1000000ULL;
-	uint64_t enough = o->witness.frames + VICTIM_BUFFERS + FOREIGN_FRAMES;
-
-	while (!probe_over(st) && rd_monotonic_ns() < end && o->witness.frames < enough) {
-		watch(o);
-		probe_sleep_ms(st, 1);
-	}
-}
-
 /* --- counters ----------------------------------------------------------------------------- */
 
 static uint64_t read_loss(const struct rd_selftest *st, struct overload *o)
@@ -134,7 +123,7 @@ static void lose_last(const struct rd_selftest *st, struct overload *o)
 	uint64_t before;
 
 	/* If the cache has expired, the first reading refreshes it and the second one does not. */
-	watch_ms(st, o, lifespan_wait_ms(o->loss.last.lifespan_ms));
+	watch_ms(st, o, lifespan_wait_ms(o->loss.last.lifespan_ms), UINT64_MAX);
 	before = read_loss(st, o);
 	if (o->copies)
 		send_frames(st, o, LAST);
@@ -146,7 +135,6 @@ static void lose_last(const struct rd_selftest *st, struct overload *o)
 	watch(o);
 	o->arrived = o->witness.frames - o->before_victim;
 	sniffer_flow_destroy(&o->witness);
-	moved_read(&o->at_once, st);
 	/* The previous reading may have refreshed the cache. */
 	probe_sleep_ms(st, lifespan_wait_ms(o->loss.last.lifespan_ms));
 	o->growth = read_loss(st, o);
@@ -179,13 +167,13 @@ static void measure(const struct rd_selftest *st, struct overload *o)
 	watch(o);
 	o->witness_full = false;
 	o->before_victim = o->witness.frames;
-	if (moved_begin(&o->moved, st, 0) < 0 || moved_begin(&o->at_once, st, 0) < 0)
+	if (moved_begin(&o->moved, st, 0) < 0)
 		return;
 	read_loss(st, o);
 	if (o->copies)
 		send_frames(st, o, VICTIM_BUFFERS + OWN_FRAMES);
 	else if (o->has_witness)
-		foreign_frames(st, o);
+		watch_ms(st, o, FOREIGN_MS, o->witness.frames + VICTIM_BUFFERS + FOREIGN_FRAMES);
 	lose_last(st, o);
 	count_missing(o);
 }
@@ -212,7 +200,6 @@ static void report(struct rd_probe_result *r, const struct overload *o)
 	result_number(r, "last_growth_at_once", "frames", o->last_at_once);
 	result_number(r, "last_growth", "frames", o->last_after);
 	result_number(r, "lifespan_ms", "ms", loss->last.lifespan_ms);
-	result_json(r, "moved_at_once", moved_json(&o->at_once));
 	result_json(r, "moved", moved_json(&o->moved));
 }
 
@@ -296,18 +283,10 @@ static void run(struct rd_selftest *st, struct rd_probe_result *r)
 {
 	const struct sniffer_shape small = {.buffers = VICTIM_BUFFERS};
 	struct overload o = {.most = UINT64_MAX};
-	int rc = sniffer_open_shaped(&o.victim, st->device, st->port, NULL, &small);
 
-	if (!rc)
-		rc = sniffer_flow_create(&o.victim);
-	if (!rc && numbered_init(&o.sent, OWN_FRAMES + LAST + VICTIM_BUFFERS + BURST) < 0)
-		rc = ENOMEM;
-	if (rc) {
-		result_failed(r, "%s: %s", sniffer_step_name(o.victim.reached), strerror(rc));
-	} else {
-		o.witness_error = sniffer_open(&o.witness, st->device, st->port, &o.victim);
-		if (!o.witness_error)
-			o.witness_error = sniffer_flow_create(&o.witness);
+	if (sniffer_begin(&o.victim, st, r, &small) == 0 &&
+		numbered_init(&o.sent, OWN_FRAMES + LAST + VICTIM_BUFFERS + BURST) == 0) {
+		o.witness_error = sniffer_start(&o.witness, st, &o.victim, NULL);
 		o.has_witness = !o.witness_error;
 		measure(st, &o);
 		report(r, &o);
@@ -318,7 +297,6 @@ static void run(struct rd_selftest *st, struct rd_probe_result *r)
 	sniffer_close(&o.victim);
 	numbered_free(&o.sent);
 	moved_free(&o.moved);
-	moved_free(&o.at_once);
 }
 
 const struct rd_probe rd_probe_overload = {.name = "overload",

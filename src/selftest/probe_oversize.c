@@ -5,7 +5,6 @@
  * completion differs between devices and firmware.
  */
 #include "numbered.h"
-#include "sniffer.h"
 #include <errno.h>
 #include <rdmadump/clock.h>
 #include <stdio.h>
@@ -174,13 +173,8 @@ static void run(struct rd_selftest *st, struct rd_probe_result *r)
 {
 	const struct sniffer_shape shape = {.buffers = BUFFERS, .buffer_size = BUFFER};
 	struct oversize o = {.result = r, .state = -1};
-	int rc = sniffer_open_shaped(&o.s, st->device, st->port, NULL, &shape);
 
-	if (!rc)
-		rc = sniffer_flow_create(&o.s);
-	if (rc) {
-		result_failed(r, "%s: %s", sniffer_step_name(o.s.reached), strerror(rc));
-	} else {
+	if (sniffer_begin(&o.s, st, r, &shape) == 0) {
 		measure(st, &o);
 		judge(r, &o);
 	}

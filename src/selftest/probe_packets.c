@@ -5,7 +5,7 @@
  * packets, lengths and checksums are verified.
  */
 #include "port_capture.h"
-#include "port_traffic.h"
+#include "traffic.h"
 #include <rdmadump/clock.h>
 #include <rdmadump/json.h>
 #include <rdmadump/packet.h>
@@ -24,6 +24,7 @@ static const char *const names[GROUPS] = {"sent", "received", "own"};
 static const char *const whats[GROUPS] = {"sent packets", "received packets", "own packets"};
 
 struct packets {
+	struct pair pair; /* first: the functions of pairs get this structure */
 	const struct port_capture *capture;
 	struct rd_probe_result *r;
 	struct rd_clock clock;
@@ -121,16 +122,14 @@ static void judge(struct packets *p, int error)
 static void try_packets(
 	const struct rd_selftest *st, struct port_capture *c, struct rd_probe_result *r)
 {
-	struct port_traffic writes = {c->ctx, IBV_QPT_RC};
-	const struct traffic t = {.name = "write",
-		.what = "WRITEs",
-		.send = port_traffic_send,
-		.ctx = &writes,
-		.reliable = true};
-	struct packets p = {.capture = c, .r = r};
+	struct packets p = {.capture = c,
+		.r = r,
+		.pair = {
+			.ctx = {c->ctx, c->ctx}, .port = {st->port, st->port}, .type = IBV_QPT_RC}};
+	const struct traffic t = {
+		"write", "WRITEs", pair_open, pair_close, pair_send, &p, true, look};
 	struct traffic_seen seen;
 	struct rd_error err = {0};
-	uint64_t end;
 
 	if (numbered_init(&p.m, WRITES) < 0 || port_capture_attach(c, RD_SNIFF_BOTH, &err) < 0) {
 		result_failed(r, "%s", err.text);
@@ -138,13 +137,8 @@ static void try_packets(
 		return;
 	}
 	rd_clock_set(&p.clock);
-	p.m.also = look;
-	p.m.also_ctx = &p;
 	seen = traffic_run(st, &c->queue, &t, &p.m);
-	end = rd_monotonic_ns() + LISTEN_MS * 1000000ULL;
-	while (!probe_over(st) && rd_monotonic_ns() < end)
-		if (!sniffer_drain(&c->queue, look, &p))
-			probe_sleep_ms(st, 1);
+	sniffer_receive(st, &c->queue, LISTEN_MS, look, &p);
 	if (port_capture_detach(c, &err) < 0)
 		result_failed(r, "%s", err.text);
 	else
@@ -165,6 +159,6 @@ const struct rd_probe rd_probe_packets = {.name = "packets",
 	.question = "whether packets are seen with LRH, ICRC and VCRC",
 	.objects = "three of each: PD, MR, CQ, QP; 6 firmware commands",
 	.frames = TRAFFIC_TRIES * WRITES,
-	.needs = RD_PROBE_ICMD,
+	.needs = RD_PROBE_ICMD | RD_PROBE_ACTIVE,
 	.limit_s = 60,
 	.run = run};

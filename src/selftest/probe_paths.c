@@ -3,12 +3,10 @@
  * Whether each receive path of captures delivers the same frames: through libibverbs, reading the
  * device directly, striding queues, and several queues among which the device spreads frames.
  */
-#include "path_round.h"
-#include "sniffer.h"
+#include "paths.h"
 #include <rdmadump/units.h>
 #include <rdmadump/verbs.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define ROUNDS	  3	     /* repetitions at most, if the device lost frames */
@@ -39,7 +37,7 @@ struct run {
 	struct ibv_context *ctx; /* context of the sender */
 	struct numbered_sender sender;
 	bool sending;
-	struct path_round *round; /* array of PATHS */
+	struct path_round round[PATHS];
 };
 
 static bool usable(const struct run *run, unsigned int i)
@@ -50,45 +48,45 @@ static bool usable(const struct run *run, unsigned int i)
 
 /* --- one path ----------------------------------------------------------------------------- */
 
-static void set_value(
-	struct run *run, unsigned int i, const char *name, const char *unit, uint64_t n)
+/* The values of a path begin with its name. */
+static const char *full(char name[64], unsigned int i, const char *end)
 {
-	char full[64];
-
-	snprintf(full, sizeof(full), "%s_%s", paths[i].name, name);
-	result_number(run->result, full, unit, n);
-}
-
-static void set_text(struct run *run, unsigned int i, const char *name, const char *text)
-{
-	char full[64];
-
-	snprintf(full, sizeof(full), "%s_%s", paths[i].name, name);
-	result_text(run->result, full, text);
+	snprintf(name, 64, "%s_%s", paths[i].name, end);
+	return name;
 }
 
 static void report(struct run *run, unsigned int i)
 {
+	static const char *const protocols[PATH_PROTOCOLS] = {"ipv4", "ipv6"};
 	const struct path_round *p = &run->round[i];
+	struct rd_probe_result *r = run->result;
+	json_t *by_queue;
 	char name[64];
 
-	set_text(run, i, "error", p->error);
+	result_text(r, full(name, i, "error"), p->error);
 	if (!p->opened)
 		return;
-	set_text(run, i, "by", p->path);
-	set_text(run, i, "details", p->details);
-	set_value(run, i, "queues", "", p->queues);
-	set_value(run, i, "frames", "frames", p->frames);
-	if (run->sending) {
-		set_value(run, i, "missing", "frames", p->seen.never);
-		set_value(run, i, "repeated", "frames", p->seen.more);
-		set_value(run, i, "changed", "frames", p->changed);
-	}
+	result_text(r, full(name, i, "by"), p->path);
+	result_text(r, full(name, i, "details"), p->details);
+	result_number(r, full(name, i, "queues"), "", p->queues);
+	result_number(r, full(name, i, "frames"), "frames", p->frames);
+	if (!run->sending)
+		return;
+	result_number(r, full(name, i, "missing"), "frames", p->seen.never);
+	result_number(r, full(name, i, "repeated"), "frames", p->seen.more);
+	result_number(r, full(name, i, "changed"), "frames", p->changed);
 	if (paths[i].queues < 2)
 		return;
-	set_value(run, i, "strayed", "frames", p->spread.strayed);
-	snprintf(name, sizeof(name), "%s_frames_by_queue", paths[i].name);
-	result_json(run->result, name, spread_json(&p->spread, p->queues));
+	result_number(r, full(name, i, "strayed"), "frames", p->strayed);
+	by_queue = json_object();
+	for (unsigned int k = 0; k < PATH_PROTOCOLS; k++) {
+		json_t *list = json_array();
+
+		for (unsigned int q = 0; q < p->queues; q++)
+			json_array_append_new(list, json_integer((json_int_t)p->by_queue[k][q]));
+		json_object_set_new(by_queue, protocols[k], list);
+	}
+	result_json(r, full(name, i, "frames_by_queue"), by_queue);
 }
 
 /* Frames that the device lost without a buffer say nothing about the path. */
@@ -97,7 +95,8 @@ static void try_path(struct run *run, unsigned int i)
 	struct path_round *p = &run->round[i];
 
 	for (unsigned int round = 0; round < ROUNDS && !probe_over(run->st); round++) {
-		path_round_run(p, run->st, run->sending ? &run->sender : NULL);
+		path_round_run(p, paths[i].mode, paths[i].queues, run->st,
+			run->sending ? &run->sender : NULL);
 		if (!usable(run, i) || p->lossless)
 			break;
 	}
@@ -185,19 +184,28 @@ static bool judge_frames(struct run *run)
 	return first != NULL;
 }
 
+static bool in_one_queue(const uint64_t by_queue[PATH_QUEUES])
+{
+	unsigned int used = 0;
+
+	for (unsigned int q = 0; q < PATH_QUEUES; q++)
+		used += by_queue[q] > 0;
+	return used == 1;
+}
+
 static void judge_spread(struct run *run)
 {
 	uint64_t strayed = 0;
 	bool one = false;
 
 	for (unsigned int i = 0; i < PATHS; i++) {
-		const struct spread *s = &run->round[i].spread;
+		const struct path_round *p = &run->round[i];
 
 		if (paths[i].queues < 2 || !usable(run, i))
 			continue;
-		strayed += s->strayed;
+		strayed += p->strayed;
 		/* The hash has the fields of one IP version only: mlx5_ib refuses both. */
-		one |= spread_in_one_queue(s, SPREAD_IPV4) && spread_in_one_queue(s, SPREAD_IPV6);
+		one |= in_one_queue(p->by_queue[0]) && in_one_queue(p->by_queue[1]);
 	}
 	if (strayed)
 		result_found(run->result, "flow_in_several_queues",
@@ -207,21 +215,6 @@ static void judge_spread(struct run *run)
 	if (one)
 		result_found(run->result, "all_in_one_queue",
 			"all flows go to the same queue: --queues does not help");
-}
-
-static void judge_ring(struct run *run)
-{
-	struct ibv_device_attr attr;
-	int most;
-
-	if (ibv_query_device(run->ctx, &attr))
-		return;
-	most = attr.max_qp_wr < attr.max_cqe ? attr.max_qp_wr : attr.max_cqe;
-	result_number(run->result, "most_receives", "", most > 0 ? (uint64_t)most : 0);
-	if (most < 1 << RD_LOG2_BUFFERS)
-		result_found(run->result, "short_ring",
-			"a queue takes %d receives at most, %u are usual: shorter bursts are lost",
-			most, 1U << RD_LOG2_BUFFERS);
 }
 
 static void judge(struct run *run)
@@ -275,34 +268,25 @@ static void run_all(struct run *run)
 {
 	int rc = numbered_sender_open(&run->sender, run->ctx, run->st->port, RUN, FRAME_LEN);
 
-	for (unsigned int i = 0; i < PATHS; i++)
-		run->round[i] =
-			(struct path_round){.mode = paths[i].mode, .wanted = paths[i].queues};
 	run->sending = rc == 0;
 	result_errno(run->result, "send_error", rc);
 	try_all(run);
 	result_bool(run->result, "compared", run->sending);
 	judge(run);
-	judge_ring(run);
 	numbered_sender_close(&run->sender);
 }
 
 static void run(struct rd_selftest *st, struct rd_probe_result *r)
 {
-	struct run run = {.st = st, .result = r, .round = calloc(PATHS, sizeof(*run.round))};
+	struct run run = {.st = st, .result = r};
 	struct rd_error err;
 
-	if (!run.round) {
-		result_failed(r, "out of memory");
-		return;
-	}
 	if (rd_verbs_device_open(&run.ctx, st->device->name, NULL, NULL, &err) < 0) {
 		result_failed(r, "%s", err.text);
 	} else {
 		run_all(&run);
 		ibv_close_device(run.ctx);
 	}
-	free(run.round);
 }
 
 const struct rd_probe rd_probe_paths = {.name = "paths",

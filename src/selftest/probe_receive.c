@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What received frames have: their length against the lengths in their headers, FCS, VLAN tags,
- * ICRC. It sends nothing, and waits for traffic of others.
+ * What received frames have: their length against the lengths in their headers, FCS, ICRC. It sends
+ * nothing, and waits for traffic of others.
  */
 #include "../wire/crc.h"
-#include "selftest.h"
 #include "traffic.h"
 #include <rdmadump/bytes.h>
 #include <rdmadump/clock.h>
@@ -14,7 +13,6 @@
 
 #define WAIT_MS	    1000
 #define FRAMES_MAX  200 /* ends the probe early; the frames of one more poll are still kept */
-#define MAC_BYTES   12
 #define IPV4_HEADER 20
 #define IPV6_HEADER 40
 
@@ -23,20 +21,13 @@ struct seen {
 	struct rd_local local;
 	enum rd_link link;
 	uint64_t now_ns;
-	uint64_t frames, vlan, with_length, fcs;
-	uint64_t least, most, behind; /* the maximum number of bytes after the end of the packet */
-	uint64_t short_of;	      /* frames shorter than their headers say */
+	uint64_t frames, with_length, fcs;
+	uint64_t behind;   /* the maximum number of bytes after the end of the packet */
+	uint64_t short_of; /* frames shorter than their headers say */
 	struct {
 		uint64_t right, wrong;
 	} icrc[RD_DIRECTIONS];
 };
-
-static bool has_vlan(const uint8_t *data, uint32_t len)
-{
-	uint16_t type = len >= MAC_BYTES + 2 ? rd_be16(data + MAC_BYTES) : 0;
-
-	return type == 0x8100 || type == 0x88a8;
-}
 
 /* The end of the IP packet by its header, even if it is beyond the end of the frame. */
 static uint32_t end_by_header(const struct rd_packet *p)
@@ -78,10 +69,7 @@ static void look(void *ctx, const uint8_t *data, uint32_t len)
 
 	rd_direction_mark(&s->local, &frame, 1);
 	s->frames++;
-	s->vlan += s->link == RD_LINK_ETHERNET && has_vlan(data, len);
 	s->fcs += s->link == RD_LINK_ETHERNET && crc_is_fcs(data, len);
-	s->least = s->frames == 1 || len < s->least ? len : s->least;
-	s->most = len > s->most ? len : s->most;
 	look_at_packet(s, &frame);
 	result_frame(s->result, data, len, s->now_ns);
 }
@@ -103,13 +91,10 @@ static void report(const struct seen *s, struct rd_probe_result *r, const struct
 {
 	result_number(r, "frames", "frames", s->frames);
 	result_number(r, "error_completions", "frames", from->errors);
-	result_number(r, "shortest", "bytes", s->least);
-	result_number(r, "longest", "bytes", s->most);
 	result_number(r, "with_length", "frames", s->with_length);
 	result_number(r, "shorter_than_header", "frames", s->short_of);
 	result_number(r, "most_after_packet", "bytes", s->behind);
 	result_number(r, "fcs", "frames", s->fcs);
-	result_number(r, "vlan", "frames", s->vlan);
 	result_number(r, "icrc_right_received", "frames", s->icrc[RD_DIR_IN].right);
 	result_number(r, "icrc_wrong_received", "frames", s->icrc[RD_DIR_IN].wrong);
 	result_number(r, "icrc_right_sent", "frames", s->icrc[RD_DIR_OUT].right);
@@ -158,14 +143,9 @@ static void run(struct rd_selftest *st, struct rd_probe_result *r)
 	struct sniffer s;
 	const void *cqes;
 	size_t n;
-	int rc = sniffer_open(&s, st->device, st->port, NULL);
 
 	rd_port_addresses(&seen.local, "", st->device, st->port);
-	if (!rc)
-		rc = sniffer_flow_create(&s);
-	if (rc) {
-		result_failed(r, "%s: %s", sniffer_step_name(s.reached), strerror(rc));
-	} else {
+	if (sniffer_begin(&s, st, r, NULL) == 0) {
 		receive(st, &s, &seen);
 		cqes = sniffer_cqes(&s, &n);
 		if (cqes && seen.frames)
@@ -178,7 +158,7 @@ static void run(struct rd_selftest *st, struct rd_probe_result *r)
 }
 
 const struct rd_probe rd_probe_receive = {.name = "receive",
-	.question = "what received frames have: length, FCS, VLAN tags, ICRC",
+	.question = "what received frames have: length, FCS, ICRC",
 	.objects = "PD, MR (2.5 MiB), CQ, QP, flow",
 	.needs = RD_PROBE_SNIFFER,
 	.run = run};

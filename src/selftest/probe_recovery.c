@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Puts this program's queue pair into the error state, resets it and receives again, as captures do
- * after a failure; then the same in another process that has dropped its privileges, as captures
- * do.
+ * after a failure.
  */
-#include "holder.h"
 #include "numbered.h"
-#include "recover.h"
-#include "sniffer.h"
 #include <rdmadump/clock.h>
 #include <string.h>
 
@@ -67,15 +63,9 @@ static void judge_here(struct rd_probe_result *r, const struct trial *t)
 		result_means(r, "the queue restarts; no frame arrived that could show it");
 }
 
-static void run_here(const struct rd_selftest *st, struct rd_probe_result *r, struct trial *t)
+static void try_restart(const struct rd_selftest *st, struct rd_probe_result *r, struct trial *t)
 {
-	int rc = sniffer_open(&t->s, st->device, st->port, NULL);
-
-	if (!rc)
-		rc = sniffer_flow_create(&t->s);
-	if (rc || numbered_init(&t->m, FRAMES) < 0) {
-		result_failed(r, "%s: %s", sniffer_step_name(t->s.reached), strerror(rc));
-	} else {
+	if (sniffer_begin(&t->s, st, r, NULL) == 0 && numbered_init(&t->m, FRAMES) == 0) {
 		t->sender_error =
 			numbered_sender_open(&t->sender, t->s.ctx, st->port, t->m.run, FRAME_BYTES);
 		t->own_before = receive(st, t, &t->before);
@@ -89,41 +79,16 @@ static void run_here(const struct rd_selftest *st, struct rd_probe_result *r, st
 	numbered_free(&t->m);
 }
 
-static void judge_there(struct rd_probe_result *r, const struct recovery *done, uint64_t frames)
-{
-	result_text(r, "unprivileged_step", done->step);
-	result_errno(r, "unprivileged_error", done->errnum);
-	result_number(r, "unprivileged_frames", "frames", frames);
-	if (done->errnum && strcmp(done->step, "privileges") != 0)
-		result_found(r, "no_restart_unprivileged",
-			"without privileges the queue cannot be restarted (%s: %s): a capture that "
-			"dropped them ends where its queue fails (-Z root keeps them)",
-			done->step, strerror(done->errnum));
-}
-
 static void run(struct rd_selftest *st, struct rd_probe_result *r)
 {
 	struct trial t = {.sender_error = 0};
-	struct recovery done;
-	struct holder h;
-	uint64_t frames;
 
-	run_here(st, r, &t);
-	if (r->outcome == RD_PROBE_FAILED || probe_over(st))
-		return;
-	if (holder_start(&h, st, r) == 0 && !h.errnum) {
-		if (holder_recover(&h, st, &done, &frames) == 0)
-			judge_there(r, &done, frames);
-		else
-			result_failed(r, "the second process did not report its restart");
-	}
-	holder_stop(&h);
-	holder_kill(&h);
+	try_restart(st, r, &t);
 }
 
 const struct rd_probe rd_probe_recovery = {.name = "recovery",
 	.question = "whether a queue in error can be made to receive again",
-	.objects = "PD, MR (2.5 MiB), CQ, QP, flow, also in a second process; a QP that sends",
+	.objects = "PD, MR (2.5 MiB), CQ, QP, flow; a QP that sends",
 	.frames = 2 * FRAMES,
 	.needs = RD_PROBE_SNIFFER | RD_PROBE_SENDER,
 	.run = run};

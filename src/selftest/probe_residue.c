@@ -4,7 +4,6 @@
  * and a new capture must be possible. Where the device has no sniffer, the process has a UD QP.
  */
 #include "holder.h"
-#include "selftest.h"
 #include "sniffer.h"
 #include <rdmadump/resource.h>
 #include <rdmadump/units.h>
@@ -49,10 +48,8 @@ static int wait_for_none(const struct rd_selftest *st, pid_t pid)
 static int try_capture(const struct rd_selftest *st)
 {
 	struct sniffer s;
-	int rc = sniffer_open(&s, st->device, st->port, NULL);
+	int rc = sniffer_start(&s, st, NULL, NULL);
 
-	if (!rc)
-		rc = sniffer_flow_create(&s);
 	sniffer_close(&s);
 	return rc;
 }

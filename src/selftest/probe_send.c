@@ -4,14 +4,19 @@
  * a multicast datagram, and a WRITE without a response, so that it is retransmitted. Frames go to
  * the port's own address and to a multicast group that ends at the first router.
  */
-#include "may_send.h"
-#include "packet_socket.h"
-#include "queue_pair.h"
 #include "traffic.h"
+#include <arpa/inet.h>
 #include <errno.h>
+#include <linux/if_packet.h>
+#include <net/if.h>
+#include <rdmadump/bytes.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#define MAC_BYTES     6
 #define FRAME_BYTES   256
-#define PAYLOAD_BYTES 128
 #define WRITE_RETRIES 3
 
 struct sending {
@@ -21,6 +26,76 @@ struct sending {
 	struct numbered_sender sender;
 	struct queue_pair q, silent;
 };
+
+/* --- a packet socket: packet(7) ----------------------------------------------------------- */
+
+/* Looks the interface up in this socket's namespace: the netdev may be in another one. */
+static int find_interface(int fd, const struct rd_netdev *netdev, struct sockaddr_ll *to)
+{
+	struct ifreq req = {0};
+
+	memcpy(req.ifr_name, netdev->name, IF_NAMESIZE - 1);
+	if (ioctl(fd, SIOCGIFINDEX, &req) < 0)
+		return errno;
+	*to = (struct sockaddr_ll){.sll_family = AF_PACKET,
+		.sll_protocol = htons(NUMBERED_TYPE),
+		.sll_ifindex = req.ifr_ifindex,
+		.sll_halen = MAC_BYTES};
+	if (ioctl(fd, SIOCGIFHWADDR, &req) < 0)
+		return errno;
+	memcpy(to->sll_addr, netdev->mac, MAC_BYTES);
+	return memcmp(req.ifr_hwaddr.sa_data, netdev->mac, MAC_BYTES) == 0 ? 0 : ENODEV;
+}
+
+static int socket_send_all(int fd, const struct sockaddr_ll *to, const struct numbered *m)
+{
+	uint8_t frame[FRAME_BYTES];
+
+	memcpy(frame, to->sll_addr, MAC_BYTES);
+	memcpy(frame + MAC_BYTES, to->sll_addr, MAC_BYTES);
+	rd_put_be16(frame + 2 * MAC_BYTES, NUMBERED_TYPE);
+	for (uint32_t i = 0; i < m->count; i++) {
+		numbered_block(frame + NUMBERED_HEAD, FRAME_BYTES - NUMBERED_HEAD, m->run, i);
+		if (sendto(fd, frame, FRAME_BYTES, MSG_DONTWAIT, (const void *)to, sizeof(*to)) < 0)
+			return errno;
+	}
+	return 0;
+}
+
+/* ENODEV if the netdev is not in this network namespace. */
+static int open_socket(int *fd, const struct rd_port *port, struct sockaddr_ll *own)
+{
+	int rc;
+
+	if (port->link != RD_LINK_ETHERNET)
+		return EOPNOTSUPP;
+	if (!port->n_netdevs)
+		return ENODEV;
+	/* Protocol 0: it receives nothing. */
+	*fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+	if (*fd < 0)
+		return errno;
+	rc = find_interface(*fd, &port->netdevs[0], own);
+	if (rc)
+		close(*fd);
+	return rc;
+}
+
+static int socket_send(const struct rd_port *port, const struct numbered *m)
+{
+	char why[MAY_SEND_TEXT];
+	struct sockaddr_ll to;
+	int fd, rc;
+
+	if (!port_may_send(port, why))
+		return MAY_SEND_NOT;
+	rc = open_socket(&fd, port, &to);
+	if (rc)
+		return rc;
+	rc = socket_send_all(fd, &to, m);
+	close(fd);
+	return rc;
+}
 
 /* --- one kind each ------------------------------------------------------------------------ */
 
@@ -44,7 +119,7 @@ static int send_socket(const struct rd_selftest *st, void *ctx, struct watch *w)
 	struct sending *sending = ctx;
 
 	(void)st;
-	return packet_socket_send(sending->port, w->m, FRAME_BYTES);
+	return socket_send(sending->port, w->m);
 }
 
 static int open_multicast(void *ctx, uint32_t run)
@@ -64,7 +139,7 @@ static int send_multicast(const struct rd_selftest *st, void *ctx, struct watch 
 {
 	struct sending *sending = ctx;
 
-	return queue_pair_send_numbers(st, &sending->q, NULL, w, PAYLOAD_BYTES);
+	return traffic_messages(st, &sending->q, NULL, w, TRAFFIC_BYTES);
 }
 
 /* The other queue pair stays in INIT, where it drops all that it receives. */
@@ -80,7 +155,7 @@ static int open_write(void *ctx, uint32_t run)
 	if (!rc)
 		rc = queue_pair_connect(&sending->q, &sending->silent);
 	if (!rc)
-		numbered_block(sending->q.memory, PAYLOAD_BYTES, run, 0);
+		numbered_block(sending->q.memory, TRAFFIC_BYTES, run, 0);
 	return rc;
 }
 
@@ -88,8 +163,8 @@ static int send_write(const struct rd_selftest *st, void *ctx, struct watch *w)
 {
 	struct sending *sending = ctx;
 
-	return queue_pair_send(
-		st, &sending->q, &sending->silent, PAYLOAD_BYTES, w, &sending->status);
+	return traffic_message(
+		st, &sending->q, &sending->silent, TRAFFIC_BYTES, w, &sending->status);
 }
 
 static void close_all(void *ctx)
@@ -102,21 +177,6 @@ static void close_all(void *ctx)
 }
 
 /* --- what is seen ------------------------------------------------------------------------- */
-
-/* Returns false if nothing is known of the kind. */
-static bool try_kind(const struct rd_selftest *st, struct rd_probe_result *r,
-	struct sending *sending, const struct traffic *t)
-{
-	struct traffic_seen seen;
-	struct numbered m;
-
-	if (numbered_init(&m, TRAFFIC_FRAMES) < 0)
-		return false;
-	seen = traffic_run(st, sending->sniffer, t, &m);
-	traffic_report(r, t, &m, &seen);
-	numbered_free(&m);
-	return traffic_known(&seen);
-}
 
 static void judge_write(struct rd_probe_result *r, unsigned int times, enum ibv_wc_status status)
 {
@@ -171,32 +231,27 @@ static void try_all(const struct rd_selftest *st, struct rd_probe_result *r, str
 {
 	struct sending sending = {.sniffer = s, .port = st->port};
 	const struct traffic kinds[] = {
-		{"socket", "frames of a packet socket", NULL, NULL, send_socket, &sending, false},
-		{"raw", "frames of a raw-packet QP", open_raw, close_all, send_raw, &sending,
-			false},
+		{"socket", "frames of a packet socket", NULL, NULL, send_socket, &sending, false,
+			NULL},
+		{"raw", "frames of a raw-packet QP", open_raw, close_all, send_raw, &sending, false,
+			NULL},
 		{"multicast", "multicast datagrams", open_multicast, close_all, send_multicast,
-			&sending, false},
+			&sending, false, NULL},
 	};
 	unsigned int known = 0;
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds) && !probe_over(st); i++)
-		known += try_kind(st, r, &sending, &kinds[i]);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		known += traffic_try(st, r, s, &kinds[i], TRAFFIC_FRAMES);
 	if (!probe_over(st))
 		known += try_write(st, r, &sending);
-	result_value(r, "%u of 4 kinds", known);
-	if (traffic_is_unreadable(r, s))
-		return;
-	if (!known && !probe_over(st))
-		result_skipped(r, "nothing could be sent, or the ring was always full: see "
-				  "result.json");
-	result_means(r, "what this port sends is seen once, of the kinds that worked");
+	traffic_summarize(st, r, s, known, 4, "what this port sends");
 }
 
 static void run(struct rd_selftest *st, struct rd_probe_result *r)
 {
 	struct sniffer s;
 
-	if (traffic_sniffer(st, r, &s) == 0)
+	if (sniffer_begin(&s, st, r, NULL) == 0)
 		try_all(st, r, &s);
 	sniffer_close(&s);
 }
@@ -205,5 +260,5 @@ const struct rd_probe rd_probe_send = {.name = "send",
 	.question = "how often each kind of frames that this port sends is seen",
 	.objects = "two of each: PD, MR, CQ, QP; flow, AH, packet socket",
 	.frames = TRAFFIC_TRIES * (3 * TRAFFIC_FRAMES + 1 + WRITE_RETRIES),
-	.needs = RD_PROBE_SNIFFER | RD_PROBE_SENDER,
+	.needs = RD_PROBE_SNIFFER | RD_PROBE_SENDER | RD_PROBE_ACTIVE,
 	.run = run};

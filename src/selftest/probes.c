@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The probes, in the order in which they run. A probe is one file and one row here. */
-#include "bounds.h"
-#include <rdmadump/selftest.h>
+#include "selftest.h"
 #include <string.h>
 
 /* clang-format off */
 #define PROBES(X)                                                                                  \
 	X(inventory)                                                                               \
-	X(capabilities)                                                                            \
 	X(objects)                                                                                 \
 	X(flow)                                                                                    \
-	X(second)                                                                                  \
 	X(receive)                                                                                 \
 	X(send)                                                                                    \
 	X(loopback)                                                                                \
@@ -19,14 +16,10 @@
 	X(clocks)                                                                                  \
 	X(oversize)                                                                                \
 	X(overload)                                                                                \
-	X(idle)                                                                                    \
-	X(wakeup)                                                                                  \
 	X(recovery)                                                                                \
 	X(cost)                                                                                    \
 	X(residue)
-/* clang-format on */
 
-/* clang-format off */
 #define PROBES_OF_ICMD(X)                                                                          \
 	X(attach)                                                                                  \
 	X(directions)                                                                              \

@@ -3,7 +3,7 @@
  * Replaces addresses and names probe by probe, since each result is written at once. The device's
  * addresses are collected first, so that no replacement is one of them.
  */
-#include "redacted.h"
+#include "document.h"
 #include <rdmadump/redact.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,67 +92,29 @@ int redacted_name(const struct rd_selftest *st, char *name, size_t size)
 	return 0;
 }
 
-/* Digits without separators are recognized as addresses by the name of their value. */
-static const char *hint(const char *name)
-{
-	return strstr(name, "guid") ? "guid " : strstr(name, "mac") ? "mac " : "";
-}
-
-static int replace_string(struct rd_redact *r, json_t *value, const char *name)
-{
-	const char *before = hint(name), *after;
-	char *text, *clean;
-	int rc = -1;
-
-	if (asprintf(&text, "%s%s", before, json_string_value(value)) < 0)
-		return -1;
-	clean = rd_redact_text(r, text, strlen(text), NULL);
-	after = clean && *before ? strchr(clean, ' ') + 1 : clean;
-	if (after && !rd_redact_failed(r))
-		rc = json_string_set_nocheck(value, after);
-	free(clean);
-	free(text);
-	return rc;
-}
-
-/* `name`: the nearest one that says what the value is. */
-static int replace(struct rd_redact *r, json_t *value, const char *name)
-{
-	const char *key;
-	json_t *part;
-	size_t i;
-	int rc = 0;
-
-	if (json_is_string(value))
-		return replace_string(r, value, name);
-	json_array_foreach (value, i, part) {
-		rc |= replace(r, part, name);
-	}
-	json_object_foreach (value, key, part) {
-		rc |= replace(r, part, strcmp(key, "value") == 0 ? name : key);
-	}
-	return rc;
-}
-
 /* Keys, outcomes and names of files are the program's own words, whatever a host is called. */
 int redacted_probe(const struct rd_selftest *st, json_t *probe)
 {
-	static const char *const parts[] = {"value", "reason", "meaning", "values"};
-	json_t *part;
-	size_t i;
-	int rc = 0;
+	static const char *const parts[] = {
+		"value", "reason", "meaning", "values", "found", "files"};
+	json_t *some = json_object(), *clean = NULL;
+	char *text, *to = NULL;
+	int rc = -1;
 
-	if (!st->redact)
-		return 0;
-	for (i = 0; i < sizeof(parts) / sizeof(*parts); i++)
-		rc |= replace(st->redact, json_object_get(probe, parts[i]), parts[i]);
-	json_array_foreach (json_object_get(probe, "found"), i, part) {
-		rc |= replace(st->redact, json_object_get(part, "meaning"), "meaning");
-	}
-	json_array_foreach (json_object_get(probe, "files"), i, part) {
-		rc |= replace(st->redact, json_object_get(part, "missing"), "missing");
-	}
-	return rc;
+	for (size_t i = 0; st->redact && i < sizeof(parts) / sizeof(*parts); i++)
+		json_object_set(some, parts[i], json_object_get(probe, parts[i]));
+	text = json_dumps(some, JSON_COMPACT | JSON_REAL_PRECISION(17));
+	if (text && st->redact)
+		to = rd_redact_text(st->redact, text, strlen(text), NULL);
+	if (to && !rd_redact_failed(st->redact))
+		clean = json_loads(to, 0, NULL);
+	if (clean)
+		rc = json_object_update(probe, clean);
+	json_decref(clean);
+	json_decref(some);
+	free(text);
+	free(to);
+	return st->redact ? rc : 0;
 }
 
 /* --- frames ------------------------------------------------------------------------------- */
@@ -163,7 +125,7 @@ bool redacted_frames(const struct rd_selftest *st, struct rd_probe_result *r)
 		const struct kept_frame *f = &r->frame[i];
 
 		if (!rd_redact_frame(
-			    st->redact, st->port->link, r->bytes + f->at, f->caplen, f->len, 0))
+			    st->redact, st->port->link, r->bytes + f->at, f->len, f->len, 0))
 			return false;
 	}
 	return !st->redact || !rd_redact_failed(st->redact);

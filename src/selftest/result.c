@@ -64,6 +64,23 @@ void result_bool(struct rd_probe_result *r, const char *name, bool value)
 	result_json(r, name, json_boolean(value));
 }
 
+static int ascending(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+uint64_t result_spread(
+	struct rd_probe_result *r, const char *name, uint64_t *values, unsigned int n)
+{
+	qsort(values, n, sizeof(*values), ascending);
+	result_json(r, name,
+		json_pack("{s:I, s:I, s:I}", "least", (json_int_t)values[0], "median",
+			(json_int_t)values[n / 2], "most", (json_int_t)values[n - 1]));
+	return values[n / 2];
+}
+
 const char *error_name(int errnum)
 {
 	const char *name = NULL;
@@ -143,7 +160,7 @@ void result_frame(struct rd_probe_result *r, const uint8_t *data, uint32_t len, 
 	if (!r->frame || !r->bytes || r->n_frames == KEPT_FRAMES || len > KEPT_BYTES - r->n_bytes)
 		return;
 	memcpy(r->bytes + r->n_bytes, data, len);
-	r->frame[r->n_frames++] = (struct kept_frame){(uint32_t)r->n_bytes, len, len, ts_ns};
+	r->frame[r->n_frames++] = (struct kept_frame){(uint32_t)r->n_bytes, len, ts_ns};
 	r->n_bytes += len;
 }
 

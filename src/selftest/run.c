@@ -2,18 +2,15 @@
 /* Runs the probes in order, and stores what is known after each one. */
 #include "../device/sysfs.h"
 #include "document.h"
-#include "lock.h"
-#include "may_send.h"
-#include "redacted.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <infiniband/verbs.h>
 #include <rdmadump/clock.h>
-#include <rdmadump/log.h>
 #include <rdmadump/verbs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #define NS_PER_S 1000000000ULL
@@ -36,6 +33,8 @@ static bool must_skip(
 		result_skipped(r, "not an InfiniBand port");
 	else if (probe->needs & RD_PROBE_SNIFFER && st->sniffer == SNIFFER_REFUSED)
 		result_skipped(r, "the device's sniffer cannot be used: see 'objects'");
+	else if (probe->needs & RD_PROBE_ACTIVE && strcmp(st->port->state, "active") != 0)
+		result_skipped(r, "the port is not active");
 	else if (probe->needs & RD_PROBE_SNIFFER && st->compressed)
 		result_skipped(r, "the device compresses completions: captures cannot read them");
 	return r->outcome == RD_PROBE_SKIPPED;
@@ -143,110 +142,130 @@ static int add_probe(struct rd_selftest *st, const struct rd_probe *probe, struc
 
 /* --- all probes --------------------------------------------------------------------------- */
 
-static const struct rd_probe *const *chosen(const struct rd_selftest *st)
+/* The document as text; NULL: out of memory, with the error. */
+static char *text_of(const struct rd_selftest *st, struct rd_error *err)
 {
-	return st->config->probes ? st->config->probes : rd_probes;
+	char *text = json_dumps(st->document, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+
+	if (!text)
+		rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "the result");
+	return text;
+}
+
+static int store(const struct rd_selftest *st, struct rd_error *err)
+{
+	char *text = text_of(st, err);
+	int rc = text ? saved_write(&st->saved, text, err) : -1;
+
+	free(text);
+	return rc;
 }
 
 /*
  * If the result cannot be stored, the probes still run: the caller prints them. Returns 0, or -1
  * with the first error of the output.
  */
-static int run_all(struct rd_selftest *st, const char **ended, struct rd_error *err)
+static int run_all(struct rd_selftest *st, struct rd_error *err)
 {
-	const struct rd_probe *const *probe = chosen(st);
+	const struct rd_probe *const *probe = st->config->probes ? st->config->probes : rd_probes;
+	const char *ended = "complete";
 	struct rd_error later, *to = err;
 	int rc = 0;
 
-	*ended = "complete";
-	for (; *probe; probe++) {
-		int outcome;
+	for (; *probe && strcmp(ended, "complete") == 0; probe++) {
+		int outcome = -1;
 
 		if (interrupted(st) || rd_monotonic_ns() >= st->run_deadline_ns) {
-			*ended = interrupted(st) ? "interrupted" : "time_limit";
+			ended = interrupted(st) ? "interrupted" : "time_limit";
 			break;
 		}
 		outcome = add_probe(st, *probe, to);
-		if (outcome < 0 || document_write(st, to) < 0) {
+		if (outcome < 0 || store(st, to) < 0) {
 			to = &later;
 			rc = -1;
 		}
-		if (interrupted(st)) {
-			*ended = "interrupted";
-			continue;
-		}
-		if (st->removed) {
-			*ended = "removed";
-			break;
-		}
-		if ((*probe)->required && outcome == RD_PROBE_FAILED) {
-			*ended = "required_probe";
-			break;
-		}
+		if (interrupted(st))
+			ended = "interrupted";
+		else if (st->removed)
+			ended = "removed";
+		else if ((*probe)->required && outcome == RD_PROBE_FAILED)
+			ended = "required_probe";
 	}
-	document_end(st->document, *ended);
+	document_end(st->document, ended);
 	return rc;
 }
 
-static int finish(struct rd_selftest *st, char path[PATH_MAX], struct rd_error *err)
+static int run_and_store(struct rd_selftest *st, char path[PATH_MAX], struct rd_error *err)
 {
-	if (document_write(st, err) < 0 || directory_finish(&st->directory, path, err) < 0)
-		return -1;
-	if (!st->file_error.class)
-		return 0;
-	*err = st->file_error;
-	return -1;
-}
-
-static int run_in_directory(struct rd_selftest *st, char path[PATH_MAX], struct rd_error *err)
-{
-	const char *ended;
-
-	snprintf(path, PATH_MAX, "%.3800s/%s", st->directory.parent, st->directory.partial);
-	if (document_write(st, err) < 0) {
-		directory_remove(&st->directory);
-		json_decref(st->document);
-		st->document = NULL;
-		return -1;
-	}
-	if (run_all(st, &ended, err) < 0) {
-		struct rd_error later;
-
-		document_write(st, &later);
-		return -1;
-	}
-	return finish(st, path, err);
-}
-
-static int run_locked(struct rd_selftest *st, char path[PATH_MAX], struct rd_error *err)
-{
-	char host[128], base[256];
+	struct rd_error later;
+	char *text;
 	int rc;
 
-	if (redacted_begin(st) < 0 || document_host(st, host, sizeof(host)) < 0)
+	snprintf(path, PATH_MAX, "%.3800s/%s" SAVED_PARTIAL, st->saved.parent, st->saved.base);
+	if (run_all(st, err) < 0) {
+		store(st, &later);
+		return -1;
+	}
+	text = text_of(st, err);
+	rc = text ? saved_finish(&st->saved, text, path, err) : -1;
+	free(text);
+	return rc;
+}
+
+/* Without its file nothing is run. */
+static int begin(struct rd_selftest *st, struct rd_error *err)
+{
+	char host[128] = "unknown", base[256];
+
+	gethostname(host, sizeof(host) - 1);
+	if (redacted_begin(st) < 0 || redacted_name(st, host, sizeof(host)) < 0)
+		return rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "the result");
+	st->document = document_begin(st, host);
+	if (!st->document)
 		return rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "the result");
 	for (char *c = host; *c; c++)
 		if (*c == '/')
 			*c = '_';
 	snprintf(base, sizeof(base), "selftest-%s-%s", host, st->device->name);
-	st->document = document_begin(st);
-	if (!st->document)
-		return rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "the result");
-	if (directory_make(&st->directory, st->config->directory, base, err) < 0) {
-		json_decref(st->document);
-		st->document = NULL;
-		return -1;
+	if (saved_open(&st->saved, st->config->directory, base, err) == 0) {
+		if (store(st, err) == 0)
+			return 0;
+		saved_remove(&st->saved);
+		saved_close(&st->saved);
 	}
-	rc = run_in_directory(st, path, err);
-	directory_close(&st->directory);
-	return rc;
+	json_decref(st->document);
+	st->document = NULL;
+	return -1;
+}
+
+/*
+ * Locks the device's directory in sysfs by flock(2): no file is created, and the kernel releases
+ * the lock when the process ends for any reason. -1: with the error.
+ */
+static int lock_device(const char *device, struct rd_error *err)
+{
+	char path[128];
+	int fd, errnum;
+
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s", device);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return rd_fail(err, RD_CLASS_DEVICE, errno, "see 'rdmadump list'", "'%s'", path);
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+		return fd;
+	errnum = errno;
+	close(fd);
+	if (errnum == EWOULDBLOCK)
+		return rd_fail(err, RD_CLASS_USAGE, 0, "wait until it has ended",
+			"another selftest is running on %s", device);
+	return rd_fail(err, RD_CLASS_DEVICE, errnum, NULL, "cannot lock '%s'", path);
 }
 
 int rd_selftest_run(const struct rd_selftest_config *config, json_t **document, char path[PATH_MAX],
 	struct rd_error *err)
 {
 	struct rd_selftest *st = calloc(1, sizeof(*st));
-	int lock, rc;
+	int lock, rc = -1;
 
 	*document = NULL;
 	path[0] = '\0';
@@ -258,7 +277,10 @@ int rd_selftest_run(const struct rd_selftest_config *config, json_t **document, 
 	st->sniffer = config->device->old_switchdev ? SNIFFER_REFUSED : SNIFFER_UNTRIED;
 	st->run_deadline_ns = rd_monotonic_ns() + LIMIT_RUN_S * NS_PER_S;
 	lock = lock_device(config->device->name, err);
-	rc = lock < 0 ? -1 : run_locked(st, path, err);
+	if (lock >= 0 && begin(st, err) == 0) {
+		rc = run_and_store(st, path, err);
+		saved_close(&st->saved);
+	}
 	if (lock >= 0)
 		close(lock);
 	*document = st->document;

@@ -5,12 +5,41 @@
 #ifndef RDMADUMP_SELFTEST_SELFTEST_H
 #define RDMADUMP_SELFTEST_SELFTEST_H
 
-#include "bounds.h"
-#include "directory.h"
+#include "saved.h"
+#include <errno.h>
 #include <rdmadump/selftest.h>
 #include <stdint.h>
 
 #define RESULT_TEXT 480
+
+/* All limits of a self-test: time, memory, frames. */
+
+#define LIMIT_PROBE_S 20  /* a probe that sets no limit of its own */
+#define LIMIT_RUN_S   600 /* all probes together */
+
+/* One receive queue. Its memory stays below 8 MiB, the usual limit on locked memory. */
+#define RING_BUFFERS 256
+#define RING_BUFFER  10240 /* bytes per buffer: holds a jumbo frame */
+
+/* Frames that one probe keeps for its capture file. */
+#define KEPT_FRAMES 256
+#define KEPT_BYTES  ((size_t)1 << 20)
+
+/* Numbered frames that probes send. */
+#define SEND_PER_S	 4000
+#define NUMBERED_MAX	 ((uint32_t)1 << 17)
+#define WAIT_NUMBERED_MS 500 /* wait for frames that were sent but not seen yet */
+
+/* One RC stream, sent at the device's full speed. */
+#define STREAM_MESSAGES 1024
+#define STREAM_MS	60
+
+/* Longest wait for the kernel's counter cache to expire. */
+#define LIFESPAN_MOST_MS 2000
+
+#define RAW_CQE_BYTES ((size_t)1 << 16) /* size of the stored part of a completion queue */
+
+#define DOCUMENT_BYTES ((size_t)16 << 20) /* largest result.json that is read */
 
 enum sniffer_state { SNIFFER_UNTRIED, SNIFFER_WORKS, SNIFFER_REFUSED };
 
@@ -23,15 +52,14 @@ struct rd_selftest {
 	bool removed;	 /* the device is gone */
 	uint64_t run_deadline_ns,
 		deadline_ns; /* CLOCK_MONOTONIC; deadlines of the run and of the current probe */
-	struct directory directory;
+	struct saved saved;
 	json_t *document;
-	struct rd_redact *redact;   /* NULL: addresses are not replaced */
-	struct rd_error file_error; /* the first file of a probe that could not be written */
+	struct rd_redact *redact; /* NULL: addresses are not replaced */
 };
 
 /* A frame that is kept for the probe's capture file. */
 struct kept_frame {
-	uint32_t at, caplen, len;
+	uint32_t at, len;
 	uint64_t ts_ns;
 };
 
@@ -57,8 +85,16 @@ bool probe_over(const struct rd_selftest *st);
 /* Sleeps, but not longer than until probe_over(). */
 void probe_sleep_ms(const struct rd_selftest *st, unsigned int ms);
 
-/* "adapter", "software" or "model"; NULL: unknown. Static. */
-const char *device_runs_on(const struct rd_device *device);
+/* --- sending ------------------------------------------------------------------------------ */
+
+#define MAY_SEND_TEXT 240
+#define MAY_SEND_NOT  ENOTUNIQ /* the error of what was not sent for this reason */
+
+/*
+ * may_send.c: whether the port may send frames with the MAC address of its netdev. False: `why`
+ * says why not; else it is "".
+ */
+bool port_may_send(const struct rd_port *port, char why[MAY_SEND_TEXT]);
 
 /* --- the result --------------------------------------------------------------------------- */
 
@@ -91,6 +127,13 @@ void result_failed(struct rd_probe_result *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void result_skipped(struct rd_probe_result *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/*
+ * Adds minimum, median and maximum of repeated measurements, n: at least 1, as a value. Sorts them,
+ * and returns the median.
+ */
+uint64_t result_spread(
+	struct rd_probe_result *r, const char *name, uint64_t *values, unsigned int n);
 
 /* The name of an errno, which does not depend on the language: "EPERM"; "" for 0. Static. */
 const char *error_name(int errnum);

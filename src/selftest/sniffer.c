@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Creates the objects of a sniffer one by one. */
 #include "sniffer.h"
-#include "bounds.h"
 #include <errno.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/verbs.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #define POLL_BATCH 32
 #define QKEY	   0x11111111
+#define FLUSH_MS   200 /* wait for flushed receives */
 
 static const char *const names[STEPS] = {[STEP_CONTEXT] = "context",
 	[STEP_PD] = "pd",
@@ -61,18 +63,12 @@ static int make_cq(struct sniffer *s)
 	struct ibv_cq_init_attr_ex attr = {
 		.cqe = s->shape.buffers, .wc_flags = IBV_WC_EX_WITH_BYTE_LEN | s->shape.timestamps};
 
-	if (s->shape.channel) {
-		s->channel = ibv_create_comp_channel(s->ctx);
-		if (!s->channel)
-			return error_of(NULL);
-	}
 	if (s->shape.timestamps) {
-		attr.channel = s->channel;
 		s->cq_ex = ibv_create_cq_ex(s->ctx, &attr);
 		s->cq = s->cq_ex ? ibv_cq_ex_to_cq(s->cq_ex) : NULL;
 		return error_of(s->cq);
 	}
-	s->cq = ibv_create_cq(s->ctx, (int)s->shape.buffers, NULL, s->channel, 0);
+	s->cq = ibv_create_cq(s->ctx, (int)s->shape.buffers, NULL, NULL, 0);
 	return error_of(s->cq);
 }
 
@@ -138,16 +134,17 @@ static int make_context(
 	return err.errnum ? err.errnum : ENODEV;
 }
 
-int sniffer_open_shaped(struct sniffer *s, const struct rd_device *device,
-	const struct rd_port *port, const struct sniffer *share, const struct sniffer_shape *shape)
+int sniffer_open(struct sniffer *s, const struct rd_device *device, const struct rd_port *port,
+	const struct sniffer *share, const struct sniffer_shape *shape)
 {
 	*s = (struct sniffer){.port = (uint8_t)port->num,
 		.ib = port->link == RD_LINK_INFINIBAND,
-		.forbidden = device->old_switchdev,
-		.shape = *shape};
-	if (!shape->buffers)
+		.forbidden = device->old_switchdev};
+	if (shape)
+		s->shape = *shape;
+	if (!s->shape.buffers)
 		s->shape.buffers = RING_BUFFERS;
-	if (!shape->buffer_size)
+	if (!s->shape.buffer_size)
 		s->shape.buffer_size = RING_BUFFER;
 	for (int i = STEP_CONTEXT; i < STEP_FLOW; i++) {
 		uint64_t start = rd_monotonic_ns();
@@ -163,13 +160,8 @@ int sniffer_open_shaped(struct sniffer *s, const struct rd_device *device,
 	return 0;
 }
 
-int sniffer_open(struct sniffer *s, const struct rd_device *device, const struct rd_port *port,
-	const struct sniffer *share)
-{
-	return sniffer_open_shaped(s, device, port, share, &(struct sniffer_shape){0});
-}
-
-int sniffer_restart(struct sniffer *s)
+/* Makes the queue pair receive again; its flow stays. STEP_QP is the reset itself. */
+static int sniffer_restart(struct sniffer *s)
 {
 	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RESET};
 	int rc;
@@ -210,6 +202,24 @@ int sniffer_flow_destroy(struct sniffer *s)
 	return rc;
 }
 
+int sniffer_start(struct sniffer *s, const struct rd_selftest *st, const struct sniffer *share,
+	const struct sniffer_shape *shape)
+{
+	int rc = sniffer_open(s, st->device, st->port, share, shape);
+
+	return rc ? rc : sniffer_flow_create(s);
+}
+
+int sniffer_begin(struct sniffer *s, const struct rd_selftest *st, struct rd_probe_result *r,
+	const struct sniffer_shape *shape)
+{
+	int rc = sniffer_start(s, st, NULL, shape);
+
+	if (rc)
+		result_failed(r, "%s: %s", sniffer_step_name(s->reached), strerror(rc));
+	return rc ? -1 : 0;
+}
+
 /* --- frames ------------------------------------------------------------------------------- */
 
 static void count_error(struct sniffer *s, const struct ibv_wc *wc)
@@ -225,61 +235,48 @@ static void count_error(struct sniffer *s, const struct ibv_wc *wc)
 	s->first_error.byte_len = wc->byte_len;
 }
 
-unsigned int sniffer_poll(struct sniffer *s, sniffer_frame_fn *frame, void *ctx)
-{
-	struct ibv_wc wc[POLL_BATCH];
-	int n = cqes_poll(s->cq, POLL_BATCH, wc, &s->compressed);
-
-	/* Completions polled before the one that libibverbs rejects are lost. */
-	s->errors += n < 0;
-	for (int i = 0; i < n; i++) {
-		if (wc[i].status != IBV_WC_SUCCESS) {
-			count_error(s, &wc[i]);
-		} else {
-			s->frames++;
-			if (frame && wc[i].byte_len <= s->shape.buffer_size)
-				frame(ctx, s->memory + wc[i].wr_id * s->shape.buffer_size,
-					wc[i].byte_len);
-		}
-		/* A queue in the error state flushes receives at once. */
-		if (wc[i].wr_id < s->shape.buffers && wc[i].status != IBV_WC_WR_FLUSH_ERR)
-			post(s, wc[i].wr_id);
-	}
-	return n > 0 ? (unsigned int)n : 0;
-}
-
-static uint64_t timestamp(const struct sniffer *s)
-{
-	return s->shape.timestamps & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK
-		       ? ibv_wc_read_completion_wallclock_ns(s->cq_ex)
-		       : ibv_wc_read_completion_ts(s->cq_ex);
-}
-
-unsigned int sniffer_poll_timestamps(struct sniffer *s, sniffer_timestamp_fn *frame, void *ctx)
+/* The next completion: 1, 0 if there is none, -1 if libibverbs rejects it. */
+static int next(struct sniffer *s, struct ibv_wc *wc)
 {
 	struct ibv_poll_cq_attr attr = {0};
+
+	if (!rd_verbs_readable(s->cq, 1, &s->compressed))
+		return 0;
+	if (!s->cq_ex)
+		return ibv_poll_cq(s->cq, 1, wc);
+	if (ibv_start_poll(s->cq_ex, &attr))
+		return 0;
+	*wc = (struct ibv_wc){.wr_id = s->cq_ex->wr_id, .status = s->cq_ex->status};
+	if (wc->status == IBV_WC_SUCCESS) {
+		wc->byte_len = ibv_wc_read_byte_len(s->cq_ex);
+		s->timestamp = s->shape.timestamps & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK
+				       ? ibv_wc_read_completion_wallclock_ns(s->cq_ex)
+				       : ibv_wc_read_completion_ts(s->cq_ex);
+	}
+	ibv_end_poll(s->cq_ex);
+	return 1;
+}
+
+unsigned int sniffer_poll(struct sniffer *s, sniffer_frame_fn *frame, void *ctx)
+{
 	unsigned int n = 0;
+	struct ibv_wc wc;
+	int rc = 0;
 
-	while (n < POLL_BATCH && rd_verbs_readable(s->cq, 1, &s->compressed) &&
-		!ibv_start_poll(s->cq_ex, &attr)) {
-		uint64_t buffer = s->cq_ex->wr_id;
-		uint32_t len;
-
-		n++;
-		if (s->cq_ex->status != IBV_WC_SUCCESS) {
-			s->errors++;
-			s->last_status = s->cq_ex->status;
+	for (; n < POLL_BATCH && (rc = next(s, &wc)) > 0; n++) {
+		if (wc.status != IBV_WC_SUCCESS) {
+			count_error(s, &wc);
 		} else {
 			s->frames++;
-			len = ibv_wc_read_byte_len(s->cq_ex);
-			if (len <= s->shape.buffer_size)
-				frame(ctx, s->memory + buffer * s->shape.buffer_size, len,
-					timestamp(s));
+			if (frame && wc.byte_len <= s->shape.buffer_size)
+				frame(ctx, s->memory + wc.wr_id * s->shape.buffer_size,
+					wc.byte_len);
 		}
-		if (buffer < s->shape.buffers)
-			post(s, buffer);
-		ibv_end_poll(s->cq_ex);
+		/* A queue in the error state flushes receives at once. */
+		if (wc.wr_id < s->shape.buffers && wc.status != IBV_WC_WR_FLUSH_ERR)
+			post(s, wc.wr_id);
 	}
+	s->errors += rc < 0;
 	return n;
 }
 
@@ -292,14 +289,22 @@ unsigned int sniffer_drain(struct sniffer *s, sniffer_frame_fn *frame, void *ctx
 	return all;
 }
 
+void sniffer_receive(const struct rd_selftest *st, struct sniffer *s, unsigned int ms,
+	sniffer_frame_fn *frame, void *ctx)
+{
+	uint64_t end = rd_monotonic_ns() + ms * 1000000ULL;
+
+	while (!probe_over(st) && rd_monotonic_ns() < end)
+		if (!sniffer_drain(s, frame, ctx))
+			probe_sleep_ms(st, 1);
+}
+
 static void destroy_objects(struct sniffer *s)
 {
 	if (s->qp)
 		ibv_destroy_qp(s->qp);
 	if (s->cq)
 		ibv_destroy_cq(s->cq);
-	if (s->channel)
-		ibv_destroy_comp_channel(s->channel);
 	if (s->mr)
 		ibv_dereg_mr(s->mr);
 	if (s->pd)
@@ -318,4 +323,34 @@ void sniffer_close(struct sniffer *s)
 	if (s->memory && !(s->stuck && s->borrowed))
 		munmap(s->memory, ring_bytes(s));
 	*s = (struct sniffer){0};
+}
+
+/* --- recovery ----------------------------------------------------------------------------- */
+
+static void drain_flushed(struct sniffer *s)
+{
+	const struct timespec step = {.tv_nsec = 1000000};
+	uint64_t end = rd_monotonic_ns() + FLUSH_MS * 1000000ULL, flushed = s->flushed;
+
+	while (s->flushed - flushed < s->shape.buffers && rd_monotonic_ns() < end)
+		if (!sniffer_poll(s, NULL, NULL))
+			nanosleep(&step, NULL);
+}
+
+void recover(struct sniffer *s, struct recovery *done)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
+	uint64_t start, flushed = s->flushed;
+
+	*done = (struct recovery){.step = "qp_err"};
+	done->errnum = ibv_modify_qp(s->qp, &attr, IBV_QP_STATE);
+	if (done->errnum)
+		return;
+	drain_flushed(s);
+	done->flushed = s->flushed - flushed;
+	start = rd_monotonic_ns();
+	done->errnum = sniffer_restart(s);
+	done->us = (rd_monotonic_ns() - start) / 1000;
+	snprintf(done->step, sizeof(done->step), "%s",
+		s->reached == STEP_QP ? "qp_reset" : sniffer_step_name(s->reached));
 }

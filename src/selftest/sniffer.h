@@ -6,9 +6,8 @@
 #ifndef RDMADUMP_SELFTEST_SNIFFER_H
 #define RDMADUMP_SELFTEST_SNIFFER_H
 
+#include "selftest.h"
 #include <infiniband/verbs.h>
-#include <rdmadump/device.h>
-#include <stdint.h>
 
 enum sniffer_step {
 	STEP_CONTEXT,
@@ -22,10 +21,9 @@ enum sniffer_step {
 	STEPS
 };
 
-/* The receive queue. Zero: the usual number and size of buffers, no channel. */
+/* The receive queue. Zero: the usual number and size of buffers, no timestamps. */
 struct sniffer_shape {
 	uint32_t buffers, buffer_size;
-	bool channel;	     /* the completion queue reports to `channel` */
 	uint64_t timestamps; /* IBV_WC_EX_WITH_COMPLETION_TIMESTAMP..., 0: none */
 };
 
@@ -35,7 +33,6 @@ struct sniffer {
 	bool stuck;    /* the flow could not be destroyed: closing the context frees all */
 	struct ibv_pd *pd;
 	struct ibv_mr *mr;
-	struct ibv_comp_channel *channel; /* NULL: none */
 	struct ibv_cq *cq;
 	struct ibv_cq_ex *cq_ex; /* the same one, if its completions have timestamps */
 	struct ibv_qp *qp;
@@ -43,11 +40,12 @@ struct sniffer {
 	uint8_t *memory;
 	struct sniffer_shape shape;
 	uint8_t port;
-	bool ib;	 /* an InfiniBand port */
-	bool forbidden;	 /* no flow: the kernel would fail (rd_device.old_switchdev) */
-	bool compressed; /* the device writes compressed completions: nothing more is polled */
-	uint64_t frames; /* frames received without error */
-	uint64_t errors; /* completions with an error, and polls that failed */
+	bool ib;	    /* an InfiniBand port */
+	bool forbidden;	    /* no flow: the kernel would fail (rd_device.old_switchdev) */
+	uint64_t timestamp; /* raw, of the frame that is being looked at */
+	bool compressed;    /* the device writes compressed completions: nothing more is polled */
+	uint64_t frames;    /* frames received without error */
+	uint64_t errors;    /* completions with an error, and polls that failed */
 	uint32_t last_status;
 	struct {
 		uint32_t status, vendor, byte_len;
@@ -66,17 +64,17 @@ const char *sniffer_step_name(enum sniffer_step step);
 
 /*
  * Creates everything except the flow, in `share`'s context or, if that is NULL, in a new one.
- * Returns 0 or the errno of the step `reached`. sniffer_close() in any case.
+ * `shape` NULL: the usual one. Returns 0 or the errno of the step `reached`. sniffer_close() in any
+ * case.
  */
 int sniffer_open(struct sniffer *s, const struct rd_device *device, const struct rd_port *port,
-	const struct sniffer *share);
-int sniffer_open_shaped(struct sniffer *s, const struct rd_device *device,
-	const struct rd_port *port, const struct sniffer *share, const struct sniffer_shape *shape);
-/*
- * Resets the queue pair and makes it receive again, as a capture does after an error; its flow
- * stays. Returns 0 or the errno of the step `reached`: STEP_QP for the reset itself.
- */
-int sniffer_restart(struct sniffer *s);
+	const struct sniffer *share, const struct sniffer_shape *shape);
+/* The same with its flow, on the tested port. */
+int sniffer_start(struct sniffer *s, const struct rd_selftest *st, const struct sniffer *share,
+	const struct sniffer_shape *shape);
+/* The same: 0, or -1 with the result set to failed. */
+int sniffer_begin(struct sniffer *s, const struct rd_selftest *st, struct rd_probe_result *r,
+	const struct sniffer_shape *shape);
 /* Creates or destroys the flow. 0 or an errno, with the duration in step[STEP_FLOW].ns. */
 int sniffer_flow_create(struct sniffer *s);
 int sniffer_flow_destroy(struct sniffer *s);
@@ -86,21 +84,27 @@ typedef void sniffer_frame_fn(void *ctx, const uint8_t *data, uint32_t len);
  * Polls once and posts the buffers again. `frame` may be NULL. Returns the number of completions.
  */
 unsigned int sniffer_poll(struct sniffer *s, sniffer_frame_fn *frame, void *ctx);
-/* Called with each frame and the raw timestamp of its completion. */
-typedef void sniffer_timestamp_fn(void *ctx, const uint8_t *data, uint32_t len, uint64_t timestamp);
-/* sniffer_poll() for a sniffer with timestamps. */
-unsigned int sniffer_poll_timestamps(struct sniffer *s, sniffer_timestamp_fn *frame, void *ctx);
 /* Polls until the queue is empty, or a ring's worth of frames was taken. */
 unsigned int sniffer_drain(struct sniffer *s, sniffer_frame_fn *frame, void *ctx);
+/* Does so for `ms`, or until the probe is over. */
+void sniffer_receive(const struct rd_selftest *st, struct sniffer *s, unsigned int ms,
+	sniffer_frame_fn *frame, void *ctx);
 /* Destroys all objects, in an order in which no frame can arrive at a destroyed object. */
 void sniffer_close(struct sniffer *s);
+
+struct recovery {
+	char step[16]; /* the one that failed; "flow": none did */
+	int errnum;    /* 0: it receives again */
+	uint64_t flushed, us;
+};
+
+/* Puts the queue pair in error, as modify_qp(3) does, and makes it receive again. */
+void recover(struct sniffer *s, struct recovery *done);
 
 /*
  * cqes_mlx5.c: the memory of the completion queue; NULL if the device is not an mlx5 device.
  * Borrowed.
  */
 const void *sniffer_cqes(struct sniffer *s, size_t *n);
-/* cqes_mlx5.c: ibv_poll_cq() as far as rd_verbs_readable() has it. */
-int cqes_poll(struct ibv_cq *cq, int most, struct ibv_wc *wc, bool *compressed);
 
 #endif

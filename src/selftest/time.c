@@ -4,7 +4,7 @@
 #include <rdmadump/clock.h>
 #include <time.h>
 
-#define STEP_MS 10
+#define STEP_MS 10 /* between two looks at the time */
 
 bool probe_over(const struct rd_selftest *st)
 {

@@ -4,9 +4,9 @@
  * created and after each poll: no frame can be older than the one or newer than the other, no
  * matter how slow this program is.
  */
-#include "timestamps.h"
-#include "../source/clock_map.h"
+#include "clocks.h"
 #include "numbered.h"
+#include <rdmadump/device_clock.h>
 #include <string.h>
 
 /* Captures treat timestamps further off than this as implausible. */
@@ -14,9 +14,45 @@
 #define SENT_FRAMES    64
 #define SENT_BURST     8
 #define SENT_BYTES     128
-#define READ_MS	       10 /* between two readings */
 #define BATCH_MAX      64
+#define TRIES	       8 /* attempts per reading of a clock: the fastest is used */
 #define MAC_BYTES      6
+
+/* --- the clocks --------------------------------------------------------------------------- */
+
+static const struct {
+	const char *name;
+	bool (*read)(struct ibv_context *ctx, uint64_t *value);
+} clocks[DEVICE_CLOCKS] = {[CLOCK_COUNTER] = {"counter", rd_clock_read_counter},
+	[CLOCK_DRIVER] = {"driver", rd_clock_read_driver},
+	[CLOCK_REAL_TIME] = {"real_time", rd_clock_read_real_time}};
+
+double clock_ticks_ns(uint64_t khz, int64_t ticks)
+{
+	return khz ? (double)ticks * 1e6 / (double)khz : 0;
+}
+
+bool clock_watch_read(struct clock_watch *w)
+{
+	uint64_t least = UINT64_MAX;
+
+	w->name = clocks[w->clock].name;
+	for (unsigned int i = 0; i < TRIES; i++) {
+		uint64_t before = rd_clock_now(w->host), value, took;
+
+		if (!clocks[w->clock].read(w->ctx, &value))
+			continue;
+		took = rd_clock_now(w->host) - before;
+		if (took >= least)
+			continue;
+		least = took;
+		w->value = value;
+		w->ahead = (int64_t)(value - before - took / 2);
+	}
+	return least != UINT64_MAX;
+}
+
+/* --- what is counted ---------------------------------------------------------------------- */
 
 struct taken {
 	uint64_t timestamp;
@@ -25,6 +61,7 @@ struct taken {
 };
 
 struct taking {
+	struct sniffer s;
 	const struct rd_port *port;
 	struct rd_local local;
 	struct clock_watch *watch;
@@ -49,19 +86,15 @@ static bool is_counter(const struct taking *t)
 	return t->watch->clock == CLOCK_COUNTER;
 }
 
-/* The newest reading, in the unit of the timestamps. */
-static uint64_t newest(const struct taking *t)
-{
-	return is_counter(t) ? t->watch->ticks : t->watch->last.value;
-}
-
 /* ns from one timestamp to another. */
 static int64_t between(const struct taking *t, uint64_t from, uint64_t to)
 {
+	unsigned int unused = t->watch->mask ? (unsigned int)__builtin_clzll(t->watch->mask) : 0;
+
 	if (!is_counter(t))
 		return (int64_t)(to - from);
-	return (int64_t)clock_ticks_ns(
-		t->watch->khz, clock_ticks_between(t->watch->mask, from, to));
+	/* Up to half the range of the counter in either direction. */
+	return (int64_t)clock_ticks_ns(t->watch->khz, (int64_t)((to - from) << unused) >> unused);
 }
 
 /*
@@ -90,7 +123,7 @@ static bool is_sent(const struct taking *t, const uint8_t *data, uint32_t len)
 		       memcmp(data + MAC_BYTES, t->port->netdevs[0].mac, MAC_BYTES) == 0);
 }
 
-static void look(void *ctx, const uint8_t *data, uint32_t len, uint64_t timestamp)
+static void look(void *ctx, const uint8_t *data, uint32_t len)
 {
 	struct taking *t = ctx;
 	bool own;
@@ -99,14 +132,14 @@ static void look(void *ctx, const uint8_t *data, uint32_t len, uint64_t timestam
 		return;
 	own = numbered_take(&t->own, data, len);
 	t->batch[t->n++] = (struct taken){
-		timestamp, is_sent(t, data, len), own && t->own.times[t->own.last] > 1};
+		t->s.timestamp, is_sent(t, data, len), own && t->own.times[t->own.last] > 1};
 }
 
 static bool is_implausible(struct taking *t, uint64_t timestamp)
 {
 	if (!t->counts->implausible_known)
 		return false;
-	return between(t, timestamp, newest(t)) < -IMPLAUSIBLE_NS ||
+	return between(t, timestamp, t->watch->value) < -IMPLAUSIBLE_NS ||
 	       between(t, t->begin, timestamp) < -IMPLAUSIBLE_NS;
 }
 
@@ -147,7 +180,6 @@ static void take(struct taking *t, const struct taken *f)
 {
 	struct timestamp_counts *c = t->counts;
 	uint64_t timestamp = f->timestamp;
-	int64_t age;
 
 	c->frames++;
 	c->sent += f->sent;
@@ -156,88 +188,72 @@ static void take(struct taking *t, const struct taken *f)
 		return;
 	}
 	if (!is_counter(t))
-		timestamp = clock_real_time_ns(timestamp, rd_clock_now(t->watch->host));
+		timestamp = rd_clock_real_time_ns(timestamp, rd_clock_now(t->watch->host));
 	if (is_implausible(t, timestamp)) {
 		c->implausible++;
 		return;
 	}
 	if (!f->copy)
 		look_at_order(t, f->sent, timestamp);
-	age = c->implausible_known ? between(t, timestamp, newest(t)) : 0;
-	if (age < 0)
-		return;
-	c->least_age_ns = (uint64_t)age < c->least_age_ns ? (uint64_t)age : c->least_age_ns;
-	c->most_age_ns = (uint64_t)age > c->most_age_ns ? (uint64_t)age : c->most_age_ns;
 }
 
 /* --- receiving ---------------------------------------------------------------------------- */
 
-static unsigned int receive(struct taking *t, struct sniffer *s)
+static unsigned int receive(struct taking *t)
 {
 	unsigned int n;
 
 	t->n = 0;
-	n = sniffer_poll_timestamps(s, look, t);
+	n = sniffer_poll(&t->s, look, t);
 	if (!t->n)
 		return n;
 	clock_watch_read(t->watch);
-	if (t->watch->steps)
-		t->counts->implausible_known = false;
 	for (unsigned int i = 0; i < t->n; i++)
 		take(t, &t->batch[i]);
 	return n;
 }
 
-static void receive_for(struct rd_selftest *st, struct taking *t, struct sniffer *s,
-	struct numbered_sender *sender, struct clock_watch *all, unsigned int ms)
+static void receive_for(
+	struct rd_selftest *st, struct taking *t, struct numbered_sender *sender, unsigned int ms)
 {
-	uint64_t now = rd_monotonic_ns(), end = now + ms * 1000000ULL, read_at = now;
+	uint64_t end = rd_monotonic_ns() + ms * 1000000ULL;
 	bool sending = t->counts->sending;
 	uint32_t sent = 0;
 
-	while (!probe_over(st) && now < end) {
+	while (!probe_over(st) && rd_monotonic_ns() < end) {
 		if (sending && numbered_send(st, sender, sent, SENT_BURST) != SENT_BURST)
 			sending = false;
 		sent += SENT_BURST;
 		sending &= sent < SENT_FRAMES;
-		if (!receive(t, s))
+		if (!receive(t))
 			probe_sleep_ms(st, 1);
-		now = rd_monotonic_ns();
-		if (now < read_at)
-			continue;
-		for (int i = 0; i < DEVICE_CLOCKS; i++)
-			clock_watch_read(&all[i]);
-		read_at = now + READ_MS * 1000000ULL;
 	}
 }
 
-void timestamps_take(struct rd_selftest *st, struct clock_watch *all, enum device_clock clock,
-	unsigned int ms, struct timestamp_counts *to)
+void timestamps_take(
+	struct rd_selftest *st, struct clock_watch *w, unsigned int ms, struct timestamp_counts *to)
 {
-	struct clock_watch *w = &all[clock];
 	struct taking t = {.port = st->port, .watch = w, .counts = to, .last_sent = -1};
 	struct numbered_sender sender;
-	struct sniffer s;
 	const struct sniffer_shape shape = {
 		.timestamps = is_counter(&t) ? IBV_WC_EX_WITH_COMPLETION_TIMESTAMP
 					     : IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK};
-	int rc = sniffer_open_shaped(&s, st->device, st->port, NULL, &shape);
+	int rc = sniffer_open(&t.s, st->device, st->port, NULL, &shape);
 
-	*to = (struct timestamp_counts){
-		.least_age_ns = UINT64_MAX, .implausible_known = shows_implausible(&t)};
+	*to = (struct timestamp_counts){.implausible_known = shows_implausible(&t)};
 	rd_port_addresses(&t.local, "", st->device, st->port);
 	clock_watch_read(w);
-	t.begin = newest(&t);
+	t.begin = w->value;
 	if (!rc)
-		rc = sniffer_flow_create(&s);
+		rc = sniffer_flow_create(&t.s);
 	to->errnum = rc;
-	to->step = s.reached;
+	to->step = t.s.reached;
 	if (!rc && numbered_init(&t.own, SENT_FRAMES) == 0) {
 		to->sending =
-			!numbered_sender_open(&sender, s.ctx, st->port, t.own.run, SENT_BYTES);
-		receive_for(st, &t, &s, &sender, all, ms);
+			!numbered_sender_open(&sender, t.s.ctx, st->port, t.own.run, SENT_BYTES);
+		receive_for(st, &t, &sender, ms);
 		numbered_sender_close(&sender);
 	}
 	numbered_free(&t.own);
-	sniffer_close(&s);
+	sniffer_close(&t.s);
 }

@@ -1,28 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* How often the sniffer saw one kind of traffic. */
 #include "traffic.h"
-#include "recover.h"
+#include <errno.h>
+#include <rdmadump/packet.h>
+#include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
-int traffic_sniffer(const struct rd_selftest *st, struct rd_probe_result *r, struct sniffer *s)
-{
-	int rc;
-
-	memset(s, 0, sizeof(*s));
-	if (strcmp(st->port->state, "active") != 0) {
-		result_skipped(r, "the port is not active");
-		return -1;
-	}
-	rc = sniffer_open(s, st->device, st->port, NULL);
-	if (!rc)
-		rc = sniffer_flow_create(s);
-	if (rc)
-		result_failed(r, "%s: %s", sniffer_step_name(s->reached), strerror(rc));
-	return rc ? -1 : 0;
-}
-
-void watch_drain(struct watch *w)
+static void drain(struct watch *w)
 {
 	/* A ring that was full has as many completions as buffers. */
 	w->full |= sniffer_drain(w->sniffer, numbered_look, w->m) >= RING_BUFFERS;
@@ -42,6 +26,8 @@ static void try_once(const struct rd_selftest *st, struct sniffer *s, const stru
 	struct recovery done;
 
 	numbered_reset(m);
+	m->also = t->also;
+	m->also_ctx = t->ctx;
 	seen->error = t->open ? t->open(t->ctx, m->run) : 0;
 	sniffer_drain(s, NULL, NULL);
 	if (!seen->error)
@@ -85,59 +71,172 @@ bool traffic_is_unreadable(struct rd_probe_result *r, const struct sniffer *s)
 	return true;
 }
 
-static void report_values(struct rd_probe_result *r, const struct traffic *t,
-	const struct numbered *m, const struct traffic_seen *seen)
-{
-	json_t *o = json_object();
-
-	json_object_set_new(o, "sent", json_integer(seen->error ? 0 : m->count));
-	json_object_set_new(o, "once", json_integer(seen->counts.once));
-	json_object_set_new(o, "more", json_integer(seen->counts.more));
-	json_object_set_new(o, "never", json_integer(seen->error ? 0 : seen->counts.never));
-	json_object_set_new(o, "changed", json_integer((json_int_t)m->changed));
-	json_object_set_new(o, "disordered", json_integer((json_int_t)m->disordered));
-	json_object_set_new(o, "ring_full", json_boolean(seen->full));
-	json_object_set_new(o, "queue_failed", json_boolean(seen->failed));
-	json_object_set_new(o, "error", json_string(error_name(seen->error)));
-	result_json(r, t->name, o);
-}
-
-void traffic_report(struct rd_probe_result *r, const struct traffic *t, const struct numbered *m,
+static void report(struct rd_probe_result *r, const struct traffic *t, const struct numbered *m,
 	const struct traffic_seen *seen)
 {
 	const struct numbered_counts *c = &seen->counts;
-	char key[48];
 
-	report_values(r, t, m, seen);
-	if (!traffic_known(seen))
-		return;
-	if (c->never == m->count) {
-		snprintf(key, sizeof(key), "%s_not_seen", t->name);
-		result_found(
-			r, key, "%s: none of %u was seen: captures lack them", t->what, m->count);
-	} else if (c->never) {
-		snprintf(key, sizeof(key), "%s_lost", t->name);
-		result_found(r, key,
-			"%s: %u of %u were not seen, though the ring had room: "
-			"captures lack some of them",
-			t->what, c->never, m->count);
-	}
-	if (c->more && t->reliable && c->once) {
-		snprintf(key, sizeof(key), "%s_retransmitted", t->name);
-		result_found(r, key,
-			"%s: %u of %u were seen again, the others once: the device "
-			"loses packets of its own and retransmits them",
-			t->what, c->more, m->count);
-	} else if (c->more) {
-		snprintf(key, sizeof(key), "%s_twice", t->name);
-		result_found(r, key,
-			"%s: %u of %u were seen more than once: captures have "
-			"duplicates that are no retransmissions",
-			t->what, c->more, m->count);
-	}
-	if (m->changed) {
-		snprintf(key, sizeof(key), "%s_changed", t->name);
-		result_found(r, key, "%s: %llu were seen with other bytes than were sent", t->what,
+	result_json(r, t->name,
+		json_pack("{s:i, s:i, s:i, s:i, s:I, s:b, s:b, s:s}", "sent",
+			seen->error ? 0 : (int)m->count, "once", (int)c->once, "more", (int)c->more,
+			"never", seen->error ? 0 : (int)c->never, "changed", (json_int_t)m->changed,
+			"ring_full", (int)seen->full, "queue_failed", (int)seen->failed, "error",
+			error_name(seen->error)));
+}
+
+/* A finding whose key is "NAME_ENDING". */
+__attribute__((format(printf, 4, 5))) static void found(struct rd_probe_result *r,
+	const struct traffic *t, const char *ending, const char *fmt, ...)
+{
+	char key[48], text[RESULT_TEXT];
+	va_list ap;
+
+	snprintf(key, sizeof(key), "%s_%s", t->name, ending);
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	result_found(r, key, "%s: %s", t->what, text);
+}
+
+static void judge(struct rd_probe_result *r, const struct traffic *t, const struct numbered *m,
+	const struct numbered_counts *c)
+{
+	if (c->never == m->count)
+		found(r, t, "not_seen", "none of %u was seen: captures lack them", m->count);
+	else if (c->never)
+		found(r, t, "lost",
+			"%u of %u were not seen, though the ring had room: captures lack some of "
+			"them",
+			c->never, m->count);
+	if (c->more && t->reliable && c->once)
+		found(r, t, "retransmitted",
+			"%u of %u were seen again, the others once: the device loses packets of "
+			"its own and retransmits them",
+			c->more, m->count);
+	else if (c->more)
+		found(r, t, "twice",
+			"%u of %u were seen more than once: captures have duplicates that are no "
+			"retransmissions",
+			c->more, m->count);
+	if (m->changed)
+		found(r, t, "changed", "%llu were seen with other bytes than were sent",
 			(unsigned long long)m->changed);
+}
+
+bool traffic_try(const struct rd_selftest *st, struct rd_probe_result *r, struct sniffer *s,
+	const struct traffic *t, uint32_t count)
+{
+	struct traffic_seen seen;
+	struct numbered m;
+
+	if (probe_over(st) || numbered_init(&m, count) < 0)
+		return false;
+	seen = traffic_run(st, s, t, &m);
+	report(r, t, &m, &seen);
+	if (traffic_known(&seen))
+		judge(r, t, &m, &seen.counts);
+	numbered_free(&m);
+	return traffic_known(&seen);
+}
+
+void traffic_summarize(const struct rd_selftest *st, struct rd_probe_result *r,
+	const struct sniffer *s, unsigned int known, unsigned int tried, const char *means)
+{
+	result_value(r, "%u of %u kinds", known, tried);
+	if (traffic_is_unreadable(r, s))
+		return;
+	if (!known && !probe_over(st))
+		result_skipped(r, "nothing could be sent, or the ring was always full: see "
+				  "result.json");
+	result_means(r, "%s is seen once, of the kinds that worked", means);
+}
+
+/* --- messages ----------------------------------------------------------------------------- */
+
+int traffic_message(const struct rd_selftest *st, struct queue_pair *q, const struct queue_pair *to,
+	uint32_t n, struct watch *w, enum ibv_wc_status *status)
+{
+	int rc = queue_pair_post(q, to, 0, n), got;
+
+	if (rc)
+		return rc;
+	while (!(got = queue_pair_poll(q, status)) && !probe_over(st)) {
+		drain(w);
+		probe_sleep_ms(st, 1);
 	}
+	return got > 0 ? 0 : got < 0 ? EIO : ETIMEDOUT;
+}
+
+int traffic_messages(const struct rd_selftest *st, struct queue_pair *q,
+	const struct queue_pair *to, struct watch *w, uint32_t n)
+{
+	enum ibv_wc_status status = IBV_WC_SUCCESS;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < w->m->count && !rc; i++) {
+		numbered_block(q->memory, n, w->m->run, i);
+		rc = traffic_message(st, q, to, n, w, &status);
+		if (!rc && status != IBV_WC_SUCCESS)
+			rc = status == IBV_WC_RETRY_EXC_ERR ? EHOSTUNREACH : EIO;
+	}
+	return rc;
+}
+
+/* --- between two queue pairs -------------------------------------------------------------- */
+
+int pair_open(void *ctx, uint32_t run)
+{
+	struct pair *p = ctx;
+	struct queue_pair *q = p->q;
+	int rc = queue_pair_open(&q[0], p->ctx[0], p->port[0], p->type);
+
+	(void)run;
+	p->acks = 0;
+	if (!rc)
+		rc = queue_pair_open(&q[1], p->ctx[1], p->port[1], p->type);
+	if (!rc && p->type == IBV_QPT_UD)
+		return queue_pair_address(&q[0], &q[1]);
+	if (!rc)
+		rc = queue_pair_connect(&q[1], &q[0]);
+	return rc ? rc : queue_pair_connect(&q[0], &q[1]);
+}
+
+int pair_send(const struct rd_selftest *st, void *ctx, struct watch *w)
+{
+	struct pair *p = ctx;
+
+	return traffic_messages(st, &p->q[0], &p->q[1], w, TRAFFIC_BYTES);
+}
+
+void pair_close(void *ctx)
+{
+	struct pair *p = ctx;
+
+	queue_pair_close(&p->q[0]);
+	queue_pair_close(&p->q[1]);
+}
+
+static void count_acks(void *ctx, const uint8_t *data, uint32_t len)
+{
+	struct pair *p = ctx;
+	struct rd_packet packet;
+
+	p->acks += rd_packet_parse(p->port[0]->link, data, len, len, &packet) &&
+		   packet.op->bits & RD_OP_ACK && p->q[0].qp &&
+		   packet.dest_qp == p->q[0].qp->qp_num;
+}
+
+unsigned int traffic_within_port(const struct rd_selftest *st, struct rd_probe_result *r,
+	struct sniffer *s, unsigned int *acks)
+{
+	struct pair p = {.ctx = {s->ctx, s->ctx}, .port = {st->port, st->port}, .type = IBV_QPT_RC};
+	const struct traffic rc = {"rc", "WRITEs between two connected QPs of the port", pair_open,
+		pair_close, pair_send, &p, true, count_acks};
+	const struct traffic ud = {"ud", "datagrams between two QPs of the port", pair_open,
+		pair_close, pair_send, &p, false, NULL};
+	unsigned int known = traffic_try(st, r, s, &rc, TRAFFIC_FRAMES);
+
+	*acks = p.acks;
+	p.type = IBV_QPT_UD;
+	return known + traffic_try(st, r, s, &ud, TRAFFIC_FRAMES);
 }

@@ -6,7 +6,8 @@
 #include "numbered.h"
 
 #define TRAFFIC_FRAMES 32
-#define TRAFFIC_TRIES  5 /* where the ring was full, or the queue failed meanwhile */
+#define TRAFFIC_TRIES  5   /* where the ring was full, or the queue failed meanwhile */
+#define TRAFFIC_BYTES  128 /* of a message: one packet */
 
 /* Drains the sniffer while something is sent. */
 struct watch {
@@ -14,8 +15,6 @@ struct watch {
 	struct numbered *m;
 	bool full; /* the ring was full at least once */
 };
-
-void watch_drain(struct watch *w);
 
 struct traffic {
 	const char *name; /* prefix of its values and findings: "raw", "raw_twice" */
@@ -29,7 +28,8 @@ struct traffic {
 	/* Sends the blocks of *w->m once, and drains while it waits. 0 or an errno. */
 	int (*send)(const struct rd_selftest *st, void *ctx, struct watch *w);
 	void *ctx;
-	bool reliable; /* the device retransmits by itself, so that some may be seen again */
+	bool reliable;		/* the device retransmits by itself: some may be seen again */
+	sniffer_frame_fn *also; /* gets each frame, with `ctx`; NULL: nothing */
 };
 
 struct traffic_seen {
@@ -40,20 +40,44 @@ struct traffic_seen {
 	struct numbered_counts counts;
 };
 
-/*
- * A sniffer with its flow, on an active port. Returns 0, or -1 with the result set to skipped or
- * failed; sniffer_close() in any case.
- */
-int traffic_sniffer(const struct rd_selftest *st, struct rd_probe_result *r, struct sniffer *s);
 /* Sends and collects; m->count numbers, reset at first. */
 struct traffic_seen traffic_run(const struct rd_selftest *st, struct sniffer *s,
 	const struct traffic *t, struct numbered *m);
 /* Whether the result can be judged. */
 bool traffic_known(const struct traffic_seen *seen);
+/* Runs it with `count` numbers, and writes values and findings. Returns whether it was judged. */
+bool traffic_try(const struct rd_selftest *st, struct rd_probe_result *r, struct sniffer *s,
+	const struct traffic *t, uint32_t count);
 /* Whether completions are compressed; if so, adds this as a finding. */
 bool traffic_is_unreadable(struct rd_probe_result *r, const struct sniffer *s);
-/* Writes values and findings. */
-void traffic_report(struct rd_probe_result *r, const struct traffic *t, const struct numbered *m,
-	const struct traffic_seen *seen);
+/* What a probe of `tried` kinds of traffic found, of which `known` were judged. */
+void traffic_summarize(const struct rd_selftest *st, struct rd_probe_result *r,
+	const struct sniffer *s, unsigned int known, unsigned int tried, const char *means);
+
+/*
+ * Sends `n` bytes from the beginning of q->memory, and drains the sniffer until that has ended.
+ * Returns 0 or an errno; *status is IBV_WC_RETRY_EXC_ERR if there is no response.
+ */
+int traffic_message(const struct rd_selftest *st, struct queue_pair *q, const struct queue_pair *to,
+	uint32_t n, struct watch *w, enum ibv_wc_status *status);
+/* Sends the numbers of w->m, a block of `n` bytes in each message. 0 or an errno. */
+int traffic_messages(const struct rd_selftest *st, struct queue_pair *q,
+	const struct queue_pair *to, struct watch *w, uint32_t n);
+
+/* Two queue pairs of this program: `ctx` of the three functions. */
+struct pair {
+	struct ibv_context *ctx[2]; /* contexts of the sending queue pair and of the other one */
+	const struct rd_port *port[2];
+	enum ibv_qp_type type; /* IBV_QPT_RC: WRITEs; IBV_QPT_UD: datagrams */
+	struct queue_pair q[2];
+	unsigned int acks; /* ACKs that the sender received */
+};
+
+int pair_open(void *ctx, uint32_t run);
+int pair_send(const struct rd_selftest *st, void *ctx, struct watch *w);
+void pair_close(void *ctx);
+/* WRITEs, then datagrams, within the tested port. Returns how many of these two kinds are known. */
+unsigned int traffic_within_port(const struct rd_selftest *st, struct rd_probe_result *r,
+	struct sniffer *s, unsigned int *acks);
 
 #endif

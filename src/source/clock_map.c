@@ -165,14 +165,14 @@ static uint64_t apart(uint64_t a, uint64_t b)
 	return a > b ? a - b : b - a;
 }
 
-uint64_t clock_real_time_ns(uint64_t stamp, uint64_t now)
+uint64_t rd_clock_real_time_ns(uint64_t stamp, uint64_t now)
 {
 	uint64_t split = (stamp >> 32) * SECOND + (stamp & 0xffffffff);
 
 	return (stamp & 0xffffffff) < SECOND && apart(stamp, now) > DECADE ? split : stamp;
 }
 
-int64_t clock_epoch_offset(int64_t difference, int64_t delay, bool *set)
+int64_t rd_clock_epoch_offset(int64_t difference, int64_t delay, bool *set)
 {
 	int64_t half = difference < 0 ? -SECOND / 2 : SECOND / 2;
 	int64_t seconds = (difference + half) / SECOND, rest = difference - seconds * SECOND;

@@ -5,6 +5,7 @@
 #ifndef RDMADUMP_SOURCE_CLOCK_MAP_H
 #define RDMADUMP_SOURCE_CLOCK_MAP_H
 
+#include <rdmadump/device_clock.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -87,19 +88,6 @@ void clock_fit_init(struct clock_fit *f, uint64_t mask, uint64_t khz);
  */
 void clock_fit_sample(struct clock_fit *f, uint64_t ticks, uint64_t ns, uint64_t interval);
 
-/*
- * A timestamp of mlx5's real-time format, seconds and nanoseconds in a word, in ns. A device or
- * library that gives plain ns is recognized by `now`: the two readings of a word lie decades apart,
- * and a clock that was never set counts seconds from 1970.
- */
-uint64_t clock_real_time_ns(uint64_t stamp, uint64_t now);
 #define CLOCK_AGREE_NS 5000000 /* two synchronized clocks differ by less */
-
-/*
- * What must be added to a clock that is `difference` ns behind the host's, or up to `delay` less:
- * nothing where they agree, whole seconds where the clock is right but not UTC (TAI), else the
- * difference; *set is false then.
- */
-int64_t clock_epoch_offset(int64_t difference, int64_t delay, bool *set);
 
 #endif

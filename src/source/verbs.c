@@ -330,6 +330,7 @@ static void describe(struct verbs_port *port, const struct rd_port *p)
 
 	snprintf(src->title, sizeof(src->title), "%s port %u (%s%s%s, %s)", port->device->name,
 		port->num, netdev, comma, kind, rate);
+	src->path = port->queue[0]->path->name;
 	snprintf(src->details, sizeof(src->details), "%s%s, %u %sbuffers of %s%s",
 		port->icmd.sniffer ? "port sniffer, " : "", port->clock.kind->title, ring->n,
 		port->striding ? "striding " : "", rd_fmt_kib(size, ring->buffer_size),

@@ -15,7 +15,7 @@
 
 static const char *usable_as_it_is(struct verbs_clock *c)
 {
-	if (!verbs_mlx5_real_time(c->ctx))
+	if (!rd_clock_has_real_time(c->ctx))
 		return "it has no real-time format of timestamps";
 	c->interval = REFRESH_NS;
 	return NULL;
@@ -30,7 +30,7 @@ static const char *usable_real_time(struct verbs_clock *c)
 
 	if (why || !verbs_clock_difference(c, &difference))
 		return why;
-	clock_epoch_offset(difference, 0, &set);
+	rd_clock_epoch_offset(difference, 0, &set);
 	c->unset = set ? 0 : -difference;
 	return set ? NULL : "its real-time clock is not set";
 }
@@ -53,7 +53,7 @@ static const char *usable_fit(struct verbs_clock *c)
 
 	if (why)
 		return why;
-	if (!c->khz || !verbs_clock_read_counter(c->ctx, &ticks))
+	if (!c->khz || !rd_clock_read_counter(c->ctx, &ticks))
 		return "its clock cannot be read";
 	c->interval = FIRST_REFRESH;
 	clock_fit_init(&c->fit, c->mask, c->khz);

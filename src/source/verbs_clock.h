@@ -115,9 +115,6 @@ static inline void verbs_stamp(
 }
 
 /* verbs_clock_mlx5.c. */
-bool verbs_mlx5_real_time(struct ibv_context *ctx);
-/* The real-time clock itself, in ns; false: it cannot be read. */
-bool verbs_mlx5_real_time_read(struct ibv_context *ctx, uint64_t *ns);
 /* The driver's own conversion of the counter; false: it has none, or is just changing it. */
 bool verbs_mlx5_clock_line(struct ibv_context *ctx, struct clock_line *line, unsigned int *unused);
 /* The longest interval between two readings of it, in ns; 0: unknown. */

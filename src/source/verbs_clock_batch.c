@@ -26,7 +26,7 @@ static uint64_t real_time(const struct verbs_clock *c, uint64_t raw, uint64_t no
 	int format = atomic_load_explicit(&c->format, memory_order_relaxed);
 
 	if (format == FORMAT_UNKNOWN)
-		return clock_real_time_ns(raw, now);
+		return rd_clock_real_time_ns(raw, now);
 	return format == FORMAT_SPLIT ? (raw >> 32) * 1000000000U + (uint32_t)raw : raw;
 }
 
@@ -156,7 +156,7 @@ static void recognize_format(
 	struct verbs_clock *c, const struct rd_frame *frames, unsigned int n, uint64_t now)
 {
 	for (unsigned int i = 0; i < n; i++) {
-		uint64_t raw = frames[i].ts_ns, ns = clock_real_time_ns(raw, now);
+		uint64_t raw = frames[i].ts_ns, ns = rd_clock_real_time_ns(raw, now);
 
 		if (llabs((int64_t)(now - ns)) < 120 * INT64_C(1000000000)) {
 			c->format = ns == raw ? FORMAT_NS : FORMAT_SPLIT;
@@ -321,7 +321,7 @@ void verbs_stamp_real_time(
 	last = s->last;
 	split = c->format == FORMAT_SPLIT ||
 		(c->format == FORMAT_UNKNOWN &&
-			clock_real_time_ns(frames[0].ts_ns, now) != frames[0].ts_ns);
+			rd_clock_real_time_ns(frames[0].ts_ns, now) != frames[0].ts_ns);
 	for (struct rd_frame *f = frames, *end = frames + n; f != end; f++) {
 		uint64_t ns = (split ? split_ns(f->ts_ns) : f->ts_ns) + (uint64_t)s->offset;
 

@@ -15,7 +15,7 @@
 
 /* --- reading ---------------------------------------------------------------------------- */
 
-bool verbs_clock_read_counter(struct ibv_context *ctx, uint64_t *ticks)
+bool rd_clock_read_counter(struct ibv_context *ctx, uint64_t *ticks)
 {
 	struct ibv_values_ex values = {.comp_mask = IBV_VALUES_MASK_RAW_CLOCK};
 
@@ -23,6 +23,23 @@ bool verbs_clock_read_counter(struct ibv_context *ctx, uint64_t *ticks)
 		return false;
 	*ticks = (uint64_t)values.raw_clock.tv_nsec +
 		 (uint64_t)values.raw_clock.tv_sec * 1000000000U;
+	return true;
+}
+
+bool rd_clock_read_driver(struct ibv_context *ctx, uint64_t *ns)
+{
+	struct clock_map map = {0};
+	struct clock_line line;
+	uint64_t ticks;
+
+	if (!verbs_mlx5_clock_line(ctx, &line, &map.unused))
+		return false;
+	if (!ns)
+		return true;
+	if (!rd_clock_read_counter(ctx, &ticks))
+		return false;
+	clock_map_add(&map, &line);
+	*ns = clock_map_ns(&map, ticks);
 	return true;
 }
 
@@ -50,7 +67,7 @@ static uint64_t sample(struct verbs_clock *c, clock_reader *read, uint64_t *valu
 bool verbs_clock_difference(struct verbs_clock *c, int64_t *ns)
 {
 	uint64_t device = 0, host = 0;
-	uint64_t quality = sample(c, verbs_mlx5_real_time_read, &device, &host);
+	uint64_t quality = sample(c, rd_clock_read_real_time, &device, &host);
 
 	*ns = (int64_t)(host - device);
 	return quality != UINT64_MAX && (quality <= SLOW_READ_NS || !c->skew_at);
@@ -89,7 +106,7 @@ bool verbs_refresh_fit(struct verbs_clock *c)
 {
 	unsigned int steps = c->fit.steps;
 	uint64_t interval = atomic_load_explicit(&c->interval, memory_order_relaxed);
-	uint64_t ticks = 0, ns = 0, quality = sample(c, verbs_clock_read_counter, &ticks, &ns);
+	uint64_t ticks = 0, ns = 0, quality = sample(c, rd_clock_read_counter, &ticks, &ns);
 
 	if (quality == UINT64_MAX || (quality > SLOW_READ_NS && c->fit.n_samples))
 		return false;
@@ -128,7 +145,7 @@ static void real_time_found(struct verbs_clock *c, int64_t difference)
 	bool set = true;
 
 	c->measured = true;
-	c->offset = as_it_is(c) ? 0 : clock_epoch_offset(difference, 0, &set);
+	c->offset = as_it_is(c) ? 0 : rd_clock_epoch_offset(difference, 0, &set);
 	c->former = c->offset;
 	if (c->offset && set)
 		rd_log(RD_LOG_INFO,
@@ -242,7 +259,7 @@ static void found_by_frames(struct verbs_clock *c, int64_t apart)
 
 	if (as_it_is(c))
 		return;
-	c->offset = clock_epoch_offset(apart, FRAME_DELAY_NS, &set);
+	c->offset = rd_clock_epoch_offset(apart, FRAME_DELAY_NS, &set);
 	c->former = c->offset;
 	if (!set)
 		rd_log(RD_LOG_WARNING,
@@ -284,7 +301,7 @@ void verbs_clock_correct(struct verbs_clock *c, struct verbs_stamps *s, int64_t 
 	apart = before - early;
 	if (!as_it_is(c) &&
 		s->generation == atomic_load_explicit(&c->generation, memory_order_relaxed)) {
-		c->offset = clock_epoch_offset(apart, FRAME_DELAY_NS, &set);
+		c->offset = rd_clock_epoch_offset(apart, FRAME_DELAY_NS, &set);
 		if (c->offset != before) {
 			rd_log(RD_LOG_DEBUG, "timestamps were late by %.3f ms: corrected",
 				(double)(before - c->offset) / 1e6);

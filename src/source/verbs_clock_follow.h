@@ -7,8 +7,6 @@
 
 /* verbs_clock_follow.c */
 
-/* The counter of ibv_query_rt_values_ex(3); false: it cannot be read. */
-bool verbs_clock_read_counter(struct ibv_context *ctx, uint64_t *ticks);
 /* *ns: the host's clock minus the real-time clock. False: it cannot be read. */
 bool verbs_clock_difference(struct verbs_clock *c, int64_t *ns);
 

@@ -4,7 +4,7 @@
 #include <endian.h>
 #include <infiniband/mlx5dv.h>
 
-bool verbs_mlx5_real_time(struct ibv_context *ctx)
+bool rd_clock_has_real_time(struct ibv_context *ctx)
 {
 	struct mlx5dv_context attr = {0};
 
@@ -18,7 +18,7 @@ bool verbs_mlx5_real_time(struct ibv_context *ctx)
  */
 #define REAL_TIME_WORD 16
 
-bool verbs_mlx5_real_time_read(struct ibv_context *ctx, uint64_t *ns)
+bool rd_clock_read_real_time(struct ibv_context *ctx, uint64_t *ns)
 {
 	struct mlx5dv_context attr = {.comp_mask = MLX5DV_CONTEXT_MASK_HCA_CORE_CLOCK};
 	const volatile __be32 *at;

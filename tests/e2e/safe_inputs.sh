@@ -50,7 +50,7 @@ refused "-F, a filter" -r "$theirs/a.pcap" -F "$tmp/root/text"
 refused "analyze, a capture" analyze "$tmp/root/a.pcap"
 refused "--compare, a report" analyze --compare "$tmp/root/text" "$theirs/a.pcap"
 refused "--diff, counters" counters --diff "$tmp/root/text" "$tmp/root/text"
-refused "selftest --show, a result" selftest --show "$tmp/root"
+refused "selftest --show, a result" selftest --show "$tmp/root/result.json"
 if [ -n "${archives-}" ]; then
 	refused "--bundle, a bundle" analyze --bundle "$tmp/root/b.tar.zst"
 	refused "bundle --file, a capture" bundle --dry-run --file "$tmp/root/a.pcap"

@@ -34,7 +34,7 @@ is "the version of rdma-core, as its library has it" "$(json "$result" '.probes[
 	"$(ldd "$RDMADUMP" | sed -n 's/.*=> \(.*libibverbs[^ ]*\) .*/\1/p' | xargs readlink -f | sed 's/.*\.so\.[0-9]*\.[0-9]*\.//')"
 is "complete" "$(json "$result" .ended)" complete
 is "probes" "$(json "$result" '[.probes[].name] | join(" ")')" \
-	"inventory capabilities objects flow second receive send loopback contents paths clocks oversize overload idle wakeup recovery cost residue"
+	"inventory objects flow receive send loopback contents paths clocks oversize overload recovery cost residue"
 is "nothing is found" "$(json "$result" '[.probes[] | select(.outcome != "passed") | .name] | join(" ")')" ""
 is "frames in the capture" "$(capinfos -rcMT "$tmp/$name/receive.pcapng" | cut -f2)" \
 	"$(json "$result" '.probes[] | select(.name == "receive") | .values.frames.value')"
@@ -54,8 +54,8 @@ ok "the archive is private"
 is "--show: exit status" $? 0
 diff <(tail -n +2 "$tmp/shown") <(sed -n "/^PROBE/,\$p" "$tmp/table") >"$tmp/log"
 ok "--show prints the same table" "$tmp/log"
-"$RDMADUMP" selftest --show "$tmp/$name" >"$tmp/shown2" 2>"$tmp/log" && cmp -s "$tmp/shown" "$tmp/shown2"
-ok "--show reads a directory" "$tmp/log"
+"$RDMADUMP" selftest --show "$result" >"$tmp/shown2" 2>"$tmp/log" && cmp -s "$tmp/shown" "$tmp/shown2"
+ok "--show reads result.json" "$tmp/log"
 "$RDMADUMP" selftest --show "$result" --json | jq -S . >"$tmp/a"
 jq -S . "$result" | diff - "$tmp/a" >"$tmp/log"
 ok "--show --json" "$tmp/log"
@@ -104,7 +104,7 @@ has "no directory: message" "$tmp/log" "name a directory that exists"
 fresh
 model --time virtual -- "$RDMADUMP" selftest --dry-run --output "$tmp/out" >"$tmp/plan" 2>&1
 is "--dry-run: exit status" $? 0
-is "--dry-run: all probes" "$(grep -cE '^[a-z]+ +[0-9]+ s +[0-9]+ ' "$tmp/plan")" 18
+is "--dry-run: all probes" "$(grep -cE '^[a-z]+ +[0-9]+ s +[0-9]+ ' "$tmp/plan")" 14
 model --time virtual -- "$RDMADUMP" selftest --dry-run --json --probe flow >"$tmp/json" 2>&1
 is "--dry-run --json" "$(jq -c '[.[0].name, .[0].frames, .[0].limit_s, length]' "$tmp/json")" '["flow",0,20,1]'
 is "--dry-run: no file" "$(ls "$tmp/out")" ""
@@ -147,7 +147,7 @@ left_in() {
 	if [ -e "$1/$name.tar.zst" ]; then
 		echo "$name.tar.zst"
 	else
-		find "$1" -mindepth 1 -maxdepth 1 ! -name "$name.tar.zst.new" -printf '%f\n'
+		find "$1" -mindepth 1 -maxdepth 1 ! -name "*.new" -printf '%f\n'
 	fi
 }
 # What is left can be read, or nothing is left
@@ -158,16 +158,16 @@ readable() { # DIRECTORY
 }
 # hit HOW PROBE DELAY: in the middle of that probe. HOW: a signal, or DISK: the file system becomes full.
 hit() {
-	local at=$tmp/hit/$1.$2 partial=$tmp/hit/$1.$2/out/$name.partial
+	local at=$tmp/hit/$1.$2 partial=$tmp/hit/$1.$2/out/$name.partial.json
 	mkdir -p "$at/out"
 	if [ "$1" = DISK ]; then mount -t tmpfs -o size=64k tmpfs "$at/out" 2>/dev/null || return; fi
 	# In virtual time: the delay is one of the probe, however busy the machine is
 	cat >"$at/run" <<-END
 		"$RDMADUMP" selftest --output "$at/out" --probe "$2" >"$at/table" 2>"$at/log" </dev/null &
-		until [ -e "$at/out/$name.tar.zst" ] || grep -qs '{' "$partial/result.json"; do sleep 0.1; done
+		until [ -e "$at/out/$name.tar.zst" ] || grep -qs '{' "$partial"; do sleep 0.1; done
 		sleep $3
 		case $1 in
-		DISK) head -c 100000 /dev/zero >"$partial/fill" 2>/dev/null ;;
+		DISK) head -c 100000 /dev/zero >"$at/out/fill" 2>/dev/null ;;
 		*) kill -$1 \$! ;;
 		esac 2>/dev/null
 		wait \$!
@@ -175,7 +175,7 @@ hit() {
 	model --time virtual --gen $gen --rate 2000 --latency 2 --stats "$at/stats" -- \
 		bash "$at/run" >/dev/null 2>&1
 	echo $? >"$at/status"
-	[ "$1" != DISK ] || { rm -f "$at/out/$name.partial/fill"; cp -r "$at/out" "$at/left"; umount "$at/out"; }
+	[ "$1" != DISK ] || { rm -f "$at/out/fill"; cp -r "$at/out" "$at/left"; umount "$at/out"; }
 }
 judge_signal() { # SIGNAL PROBE
 	local at=$tmp/hit/$1.$2 status
@@ -192,7 +192,7 @@ judge_hit() { # HOW PROBE
 	case $1 in
 	INT | TERM) judge_signal "$@" ;;
 	KILL)
-		[ -e "$at/out/$name.tar.zst" ] || [ "$(cat "$at/status") $(left_in "$at/out")" = "137 $name.partial" ]
+		[ -e "$at/out/$name.tar.zst" ] || [ "$(cat "$at/status") $(left_in "$at/out")" = "137 $name.partial.json" ]
 		ok "KILL at $2: what is left" "$at/log"
 		readable "$at/out"
 		ok "KILL at $2: it can be shown" "$tmp/shown"
@@ -236,14 +236,14 @@ ok "each way to end was tried"
 # In the middle of a whole run: the probes so far
 for how in KILL INT; do
 	mkdir -p "$tmp/whole/$how/out"
-	partial=$tmp/whole/$how/out/$name.partial/result.json
+	partial=$tmp/whole/$how/out/$name.partial.json
 	model --time virtual --gen $gen --rate 2000 --pidfile "$tmp/whole/$how/pid" -- \
 		"$RDMADUMP" selftest --output "$tmp/whole/$how/out" >"$tmp/whole/$how/table" 2>"$tmp/log" &
 	has_seven() { [ "$(jq '.probes | length' "$partial" 2>/dev/null || echo 0)" -ge 7 ]; }
 	until_true has_seven
 	kill -$how "$(cat "$tmp/whole/$how/pid")"
 	wait $!
-	"$RDMADUMP" selftest --show "$tmp/whole/$how/out/"* >"$tmp/shown" 2>&1
+	readable "$tmp/whole/$how/out"
 	[ "$(grep -cE '^[a-z]+ +(passed|found|skipped|failed) ' "$tmp/shown")" -ge 7 ]
 	ok "$how after seven probes: the result has them" "$tmp/shown"
 done
@@ -288,7 +288,7 @@ for size in $sizes; do
 	umount "$at"
 	has "disk of $size: all probes were run" "$at.table" '^residue '
 done
-has "disk of $size: where the partial result is" "$at.log" "the partial result is in $at/$name\\.(partial|tar\\.zst)"
+has "disk of $size: where the partial result is" "$at.log" "the partial result is in $at/$name\\.partial\\.json"
 
 # --- addresses -----------------------------------------------------------------------------
 

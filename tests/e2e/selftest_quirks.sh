@@ -24,12 +24,9 @@ cases() {
 		slow-all flow:slow_commands --latency 25
 		queue-fails - --fault cqe=loc_prot,frame=300
 		unpollable - --fault cqe=no_qp,frame=300
-		qp-refused second! --fault verb=modify_qp,errno=EPERM,nth=8
-		one-sniffer second:one_sniffer_per_process --dev sniffers=1
-		one-sniffer-of-all second:one_sniffer_per_process,second:one_sniffer --dev all_sniffers=1
 		list - --dev qp_counter=yes
 		left-qps residue:objects_left --dev qp_counter=yes,leftovers=yes
-		left-flows second:one_sniffer_per_process,second:one_sniffer,residue:capture_refused --dev all_sniffers=1,leftovers=yes
+		left-flows residue:capture_refused --dev all_sniffers=1,leftovers=yes
 		port-down inventory:port_not_active --dev state=down
 		no-sniffer objects! --dev sniffer=no
 		eacces objects! --fault verb=create_flow,errno=EACCES
@@ -39,17 +36,12 @@ cases() {
 		no-device inventory! --fault verb=open_device,errno=EACCES
 		third-flow flow! --fault verb=create_flow,errno=EBUSY,nth=4
 		destroy-fails flow! --fault verb=destroy_flow,errno=EBUSY,nth=3
-		refusing-firmware capabilities:not_asked,capabilities:queries_refused --dev fw_refuse=all
-		two-refused capabilities:queries_refused --dev fw_refuse=754+755
-		no-devx capabilities:not_asked --dev devx=no
-		no-sniffer-caps capabilities:condition_shared_tir,capabilities:condition_sniffer_rx,capabilities:condition_sniffer_tx --dev caps=none
 		fcs receive:fcs_present --pcap $tmp/fcs.pcap --loop 100000
 		icrc receive:icrc_wrong_received --pcap $tmp/icrc.pcap --loop 100000
 		flow-in-two-queues paths:flow_in_several_queues --dev rss_hash=frame
 		no-striding paths:no_striding --dev striding=no
 		no-rss paths:no_striding,paths:no_rss --dev rss=no
 		no-sniffer-behind-rss paths:no_striding,paths:no_rss --dev rss_sniffer=no
-		short-ring paths:short_ring --dev wqes=1024
 		no-clock clocks:no_hardware_clock --clock none
 		clock-refused clocks:real_time_refused --clock realtime,refuse=yes
 		clock-unreadable clocks:clock_unreadable --clock cycles,core=no
@@ -124,7 +116,6 @@ judge() { # NAME EXPECTED STATUS
 	[ "$2" = - ] && set -- "$1" "" "$3"
 	is "$1: what is found" "$(found "$tmp/json")" "$2"
 	case $2 in
-	second!) is "$1: exit status, of a probe that is not required" "$3" 0 ;;
 	*!) is "$1: exit status" "$3" 4 ;;
 	*) is "$1: exit status" "$3" 0 ;;
 	esac
@@ -136,7 +127,7 @@ judge() { # NAME EXPECTED STATUS
 
 # The probes that a row runs: those that need little time, and those of the kind that it is about
 probes_of() { # NAME EXPECTED
-	local list="inventory capabilities objects flow second receive residue"
+	local list="inventory objects flow receive residue"
 	[ "$1" = kind ] && return
 	case $2 in *send:* | *loopback:* | *contents:*) list+=" send loopback contents" ;; esac
 	case $2 in *paths:* | *clocks:*) list+=" paths clocks" ;; esac
@@ -181,11 +172,6 @@ clock() { # NAME EXPECTED SPEC
 		"$RDMADUMP" selftest --json --probe clocks --output "$tmp/out" >"$tmp/json" 2>"$tmp/log" </dev/null
 	judge "$1" "$2" $?
 }
-clock clock-steps clocks:clock_not_set,clocks:clock_stepped realtime,step_ms=700,step_after_ms=700
-clock clock-steps-back clocks:clock_not_set,clocks:clock_stepped realtime,step_ms=-700,step_after_ms=700
-clock clock-drifts clocks:clock_drifts realtime,drift=400
-clock counter-drifts clocks:clock_drifts cycles,drift=-400
-is "drift: measured" "$(jq '.probes[0].values.counter_drift_ppm.value | . > -420 and . < -380' "$tmp/json")" true
 # --- under load ----------------------------------------------------------------------------
 
 # A counter that someone sets every 100 ms, to less or to more than it was
@@ -204,18 +190,14 @@ load_cases() {
 		cached overload:counters_cached --lifespan 400
 		slow-counters overload:counters_cached --lifespan 150,200
 		load-slow - --latency 25
-		lost-events wakeup:missed_events --dev lost_events=7
 		other-status oversize:other_status --dev oversize=other
 		no-counter overload:no_loss_counter --dev drop_counter=absent
 		counted-in-part overload:loss_counted_in_part --dev drop_every=2
 		deaf recovery:deaf_after_restart --dev reset=deaf
 		slowed cost:traffic_slowed --dev slow_ms=4
-		no-moderation wakeup:moderation_refused --dev moderation=no
-		ignored-moderation wakeup:moderation_ignored --dev moderation=ignored
 	LIST
-	[ "$(id -u)" = 0 ] && echo "creds recovery:no_restart_unprivileged --dev creds=checked"
 }
-load_probes="oversize overload idle wakeup recovery cost"
+load_probes="oversize overload recovery cost"
 # load NAME PROBES OPTION...: options of the model; in the background, as `start`
 load() {
 	local name=$1 probes=$2
@@ -238,8 +220,6 @@ done < <(load_cases)
 load elsewhere overload --dev drop_counter=rx_out_of_buffer --ethtool rx_out_of_buffer=5
 # shellcheck disable=SC2046 # lists of options
 load reset overload --counter out_of_buffer=1000000 $(faults 1000000 -20000)
-# shellcheck disable=SC2046 # lists of options
-load others idle $(faults 0 500)
 # shellcheck disable=SC2046 # lists of options
 load others-too overload $(faults 0 20000)
 load failed-before residue --fault verb=create_flow,errno=EBUSY
@@ -267,15 +247,13 @@ is "a counter that is reset" "$(found "$tmp/json")" overload:counter_reset
 finished failed-before
 is "captures that are refused before one is killed" "$(found "$tmp/json")" "residue!"
 has "... and why" "$tmp/json" 'captures are refused, also before one was killed: Device or resource busy'
-finished others
-is "others lose frames" "$(found "$tmp/json")" idle:loss_of_others
 finished others-too
 is "others lose frames during an overload" "$(found "$tmp/json")" overload:more_counted
 finished ticks-refused
 is "timestamps of the counter that are refused" "$(found "$tmp/json")" clocks:timestamps_refused
 finished no-reset
 is "a queue that cannot be reset" "$(found "$tmp/json")" "recovery!"
-model --time virtual --loopback never -- "$RDMADUMP" selftest --json --output "$tmp/out" --probe oversize --probe overload --probe wakeup >"$tmp/json" 2>"$tmp/log"
+model --time virtual --loopback never -- "$RDMADUMP" selftest --json --output "$tmp/out" --probe oversize --probe overload >"$tmp/json" 2>"$tmp/log"
 is "no frame at all: skipped" "$(jq -r '[.probes[].outcome] | unique | join(" ")' "$tmp/json")" skipped
 
 # Without traffic frames are not judged.
@@ -328,7 +306,7 @@ model --time virtual --rate 5000 --gen count=100000000,size=60-1400 --dev cqe_co
 is "compressed completions: exit status" $? 0
 is "... found once, and then no frame is asked for" \
 	"$(found "$tmp/json") $(jq -r '[.probes[] | select(.reason // "" | test("compresses")) | .name] | join(" ")' "$tmp/json")" \
-	"receive:completions_compressed send loopback contents paths clocks oversize overload idle wakeup recovery cost"
+	"receive:completions_compressed send loopback contents paths clocks oversize overload recovery cost"
 rm -rf "$tmp/out"/*
 
 # The probe of the receive paths alone: each path refuses them by itself
@@ -362,9 +340,9 @@ model --gen count=100000000,size=60-1400 --fault verb=create_flow,errno=EIO --st
 	"$RDMADUMP" selftest --json --output "$0" mlx5_0' "$tmp/out" "$tmp/old" >"$tmp/json" 2>"$tmp/log"
 is "switchdev mode on Linux 5.4: exit status" $? 0
 is "... what is found" "$(found "$tmp/json")" \
-	"inventory:old_switchdev,capabilities:condition_switchdev,capabilities:condition_netdev,objects:no_sniffer"
+	"inventory:old_switchdev,objects:no_sniffer"
 is "... what is not skipped" "$(jq -r '[.probes[] | select(.outcome != "skipped") | .name] | join(" ")' "$tmp/json")" \
-	"inventory capabilities objects"
+	"inventory objects"
 is "... nor where these probes alone are run" "$(jq -r '[.probes[].outcome] | join(" ")' "$tmp/old/part")" "skipped skipped"
 is "... no flow is requested" "$(json "$tmp/stats" .injected.verbs)" 0
 has "... what the finding says" "$tmp/json" 'Linux before 5\.10 fails when a sniffer starts in switchdev mode: update the kernel, capture on the netdev'

@@ -164,9 +164,10 @@ TEST(real_time)
 {
 	uint64_t now = EPOCH + 123456789, split = now / SECOND << 32 | now % SECOND;
 
-	same(clock_real_time_ns(split, now + 5000), now, clock_real_time_ns(now, now + 5000), now);
+	same(rd_clock_real_time_ns(split, now + 5000), now, rd_clock_real_time_ns(now, now + 5000),
+		now);
 	/* a clock that was never set counts from 1970 */
-	assert_int_equal(clock_real_time_ns((uint64_t)77 << 32 | 5, now), 77 * SECOND + 5);
+	assert_int_equal(rd_clock_real_time_ns((uint64_t)77 << 32 | 5, now), 77 * SECOND + 5);
 }
 
 TEST(epoch)
@@ -174,20 +175,20 @@ TEST(epoch)
 	const int64_t second = SECOND, delay = 15000000;
 	bool set;
 
-	expect("0 1", clock_epoch_offset(2000000, delay, &set), set);
+	expect("0 1", rd_clock_epoch_offset(2000000, delay, &set), set);
 	/* TAI is 37 s ahead; the frame was on its way for 2 ms */
-	same(clock_epoch_offset(-37 * second + 2000000, delay, &set), -37 * second, set, true);
+	same(rd_clock_epoch_offset(-37 * second + 2000000, delay, &set), -37 * second, set, true);
 	/* what is read exactly must agree exactly */
 	assert_int_equal(
-		clock_epoch_offset(-37 * second + 20000000, 0, &set), -37 * second + 20000000);
-	expect("0 -20000000 0", set, clock_epoch_offset(-20000000, 0, &set), set);
+		rd_clock_epoch_offset(-37 * second + 20000000, 0, &set), -37 * second + 20000000);
+	expect("0 -20000000 0", set, rd_clock_epoch_offset(-20000000, 0, &set), set);
 	/* a frame may be late; none is early */
-	expect("0 1 -6000000 0", clock_epoch_offset(18000000, delay, &set), set,
-		clock_epoch_offset(-6000000, delay, &set), set);
-	expect("22000000 0", clock_epoch_offset(22000000, delay, &set), set);
-	same(clock_epoch_offset(500 * second + 1, delay, &set), 500 * second + 1, set, false);
-	same(clock_epoch_offset(5 * second + second / 2, delay, &set), 5 * second + second / 2, set,
-		false);
+	expect("0 1 -6000000 0", rd_clock_epoch_offset(18000000, delay, &set), set,
+		rd_clock_epoch_offset(-6000000, delay, &set), set);
+	expect("22000000 0", rd_clock_epoch_offset(22000000, delay, &set), set);
+	same(rd_clock_epoch_offset(500 * second + 1, delay, &set), 500 * second + 1, set, false);
+	same(rd_clock_epoch_offset(5 * second + second / 2, delay, &set), 5 * second + second / 2,
+		set, false);
 }
 
 TEST(scale)

@@ -66,12 +66,12 @@ static struct ibv_context *hca_make(void)
 	return &hca.vctx.context;
 }
 
-bool __wrap_verbs_mlx5_real_time(struct ibv_context *ctx)
+bool __wrap_rd_clock_has_real_time(struct ibv_context *ctx)
 {
 	return hca.real_time;
 }
 
-bool __wrap_verbs_mlx5_real_time_read(struct ibv_context *ctx, uint64_t *ns)
+bool __wrap_rd_clock_read_real_time(struct ibv_context *ctx, uint64_t *ns)
 {
 	struct rd_clock host;
 
