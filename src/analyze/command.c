@@ -29,89 +29,71 @@ static bool parse_seconds(const char *text, char **end, uint64_t *ns)
 	return true;
 }
 
-static void set_time(
-	struct argp_state *state, const struct rd_cli_option *row, char *arg, void *settings)
+static int set_time(struct arguments *a, const struct option_use *use, struct rd_error *err)
 {
-	struct analyze_settings *s = settings;
-	char *end = arg;
+	struct analyze_settings *s = use->settings;
+	char *end = (char *)(uintptr_t)use->arg;
 
-	(void)row;
+	(void)a;
 	s->config.from_ns = 0;
 	s->config.to_ns = UINT64_MAX;
-	if ((*arg == '-' || parse_seconds(arg, &end, &s->config.from_ns)) && *end == '-' &&
+	if ((*end == '-' || parse_seconds(use->arg, &end, &s->config.from_ns)) && *end == '-' &&
 		(!end[1] || (parse_seconds(end + 1, &end, &s->config.to_ns) && !*end)) &&
 		s->config.to_ns > s->config.from_ns)
-		return;
-	rd_cli_usage_error(
-		state->name, "--time: '%s' is not a range of seconds like 2.5-4, 10- or -3", arg);
+		return 0;
+	return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
+		"--time: '%s' is not a range of seconds like 2.5-4, 10- or -3", use->arg);
 }
 
-static void set_interval(
-	struct argp_state *state, const struct rd_cli_option *row, char *arg, void *at)
+static int set_interval(struct arguments *a, const struct option_use *use, struct rd_error *err)
 {
-	uint64_t *ns = at;
+	uint64_t *ns = option_field(use);
 	char *end;
 
-	(void)row;
-	if (parse_seconds(arg, &end, ns) && !*end && *ns)
-		return;
-	rd_cli_usage_error(state->name,
-		"--interval: '%s' is not a number of seconds from 0.000000001 to 1000000000", arg);
+	(void)a;
+	if (parse_seconds(use->arg, &end, ns) && !*end && *ns)
+		return 0;
+	return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
+		"--interval: '%s' is not a number of seconds from 0.000000001 to 1000000000",
+		use->arg);
 }
 
-static void set_when(struct argp_state *state, const struct rd_cli_option *row, char *arg, void *at)
+static int set_tunnels(struct arguments *a, const struct option_use *use, struct rd_error *err)
 {
-	static const char *const names[] = {"auto", "always", "never"};
+	struct analyze_settings *s = use->settings;
 
-	for (unsigned int i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strcmp(arg, names[i])) {
-			*(enum analyze_when *)at = (enum analyze_when)i;
-			return;
-		}
-	rd_cli_usage_error(
-		state->name, "--%s: '%s' is not one of auto, always, never", row->name, arg);
+	if (use->arg)
+		return set_choice(a, use, err);
+	s->config.tunnels = RD_TUNNELS_ALWAYS;
+	return 0;
 }
 
-static void set_tunnels(
-	struct argp_state *state, const struct rd_cli_option *row, char *arg, void *settings)
+static int set_html(struct arguments *a, const struct option_use *use, struct rd_error *err)
 {
-	static const enum rd_tunnels tunnels[] = {[WHEN_AUTO] = RD_TUNNELS_AUTO,
-		[WHEN_ALWAYS] = RD_TUNNELS_ALWAYS,
-		[WHEN_NEVER] = RD_TUNNELS_NEVER};
-	struct analyze_settings *s = settings;
-	enum analyze_when when = WHEN_ALWAYS;
+	struct analyze_settings *s = use->settings;
 
-	if (arg)
-		set_when(state, row, arg, &when);
-	s->config.tunnels = tunnels[when];
-}
-
-static void set_html(
-	struct argp_state *state, const struct rd_cli_option *row, char *arg, void *settings)
-{
-	struct analyze_settings *s = settings;
-
-	(void)state, (void)row;
-	s->html = arg;
+	(void)a, (void)err;
+	s->html = use->arg;
 	s->config.psn_plots = true;
+	return 0;
 }
 
-static void set_json(
-	struct argp_state *state, const struct rd_cli_option *row, char *arg, void *settings)
+static int set_json(struct arguments *a, const struct option_use *use, struct rd_error *err)
 {
-	struct analyze_settings *s = settings;
+	struct analyze_settings *s = use->settings;
 
-	(void)state, (void)row;
-	s->json = !arg || !strcmp(arg, "-");
-	s->json_file = s->json ? NULL : arg;
+	(void)a, (void)err;
+	s->json = !use->arg || !strcmp(use->arg, "-");
+	s->json_file = s->json ? NULL : use->arg;
+	return 0;
 }
 
-#define FIELD(field) RD_CLI_FIELD(struct analyze_settings, field)
+#define OPTIONS_OF struct analyze_settings
 
-static const struct rd_cli_option options[] = {
+static const struct cli_option options[] = {
 	{"json", 0, "FILE",
 		"Print the report as JSON; with =FILE: write it to FILE, and print the text",
-		.set = set_json, .flags = OPTION_ARG_OPTIONAL},
+		.set = set_json, .flags = OPT_OPTIONAL},
 	{"html", 0, "FILE",
 		"Write a page with plots and tables to FILE ('-' is standard output); it can be "
 		"viewed offline",
@@ -119,45 +101,45 @@ static const struct rd_cli_option options[] = {
 	{"ends", 0, "WHEN",
 		"Compare two files as captures of both ends of a path: auto (if they contain the "
 		"same packets), always or never",
-		set_when, FIELD(ends)},
+		CHOICE(ends, "auto", "always", "never")},
 	{"annotate", 0, "FILE",
 		"Write a copy of the input to FILE ('-' is standard output), as pcapng, with the "
 		"findings as comments on their frames, for Wireshark",
-		rd_cli_text, FIELD(annotate)},
+		STRING(annotate)},
 	{"compare", 0, "FILE",
 		"Print what changed since FILE, the output of an earlier --json: findings, rates, "
 		"losses, latencies",
-		rd_cli_text, FIELD(compare)},
+		STRING(compare)},
 	{"verbose", 'v', NULL, "Show all findings and conversations, with their numbers",
-		rd_cli_more, FIELD(style.verbose)},
-	{"qp", 0, "QPN", "Show only conversations of this QP (decimal, or 0x...)", rd_cli_number,
-		FIELD(config.qp), 0, 0xffffff},
+		MORE(style.verbose)},
+	{"qp", 0, "QPN", "Show only conversations of this QP (decimal, or 0x...)",
+		NUMBER(config.qp, 0, 0xffffff)},
 	{"time", 0, "FROM-TO",
 		"Analyse only frames of this time, in seconds since the first frame (2.5-4)",
 		.set = set_time},
-	{"top", 0, "N", "Show the N busiest conversations", rd_cli_number, FIELD(style.top), 1,
-		1000000},
+	{"top", 0, "N", "Show the N busiest conversations", NUMBER(style.top, 1, 1000000)},
 	{"decap", 'E', "WHEN",
 		"Analyse the packets in tunnels (VXLAN, Geneve, GRE, ERSPAN, IP in IP, MPLS): auto "
 		"(each QP once: inside or outside of tunnels), always (both; the default of "
 		"--decap without WHEN) or never",
-		set_tunnels, .flags = OPTION_ARG_OPTIONAL},
+		.set = set_tunnels, FIELD(config.tunnels),
+		.choices = (const char *const[]){"auto", "always", "never", NULL},
+		.flags = OPT_OPTIONAL},
 	{"max-qps", 0, "N",
 		"Analyse at most N QPs (default 65536); frames of others are only counted",
-		rd_cli_number, FIELD(config.max_qps), 1, 16000000},
+		NUMBER(config.max_qps, 1, 16000000)},
 	{"interval", 0, "SECONDS",
 		"Print a table of all traffic in intervals of this length: frames, bytes, rate, "
 		"retransmissions, NAKs, RNR NAKs, CNPs, CE marks",
-		set_interval, FIELD(config.interval_ns)},
-	{"opcodes", 0, NULL, "Print a table of packets and bytes by opcode", rd_cli_flag,
-		FIELD(config.opcodes)},
+		.set = set_interval, FIELD(config.interval_ns)},
+	{"opcodes", 0, NULL, "Print a table of packets and bytes by opcode", FLAG(config.opcodes)},
 	{"color", 0, "WHEN",
 		"Show the severity of findings in colour: auto (the default: on a terminal, unless "
 		"NO_COLOR is set), always or never",
-		set_when, FIELD(color)},
-	{"no-icrc", 0, NULL, "Do not verify ICRCs", rd_cli_flag, FIELD(config.skip_icrc)},
-	{"bundle", 0, "FILE", "Analyse the captures in a bundle (rdmadump-bundle(1))", rd_cli_text,
-		FIELD(bundle)},
+		CHOICE(color, "auto", "always", "never")},
+	{"no-icrc", 0, NULL, "Do not verify ICRCs", FLAG(config.skip_icrc)},
+	{"bundle", 0, "FILE", "Analyse the captures in a bundle (rdmadump-bundle(1))",
+		STRING(bundle)},
 	{0}};
 
 static error_t parse_other(int key, char *arg, struct argp_state *state)

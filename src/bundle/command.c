@@ -31,20 +31,19 @@ struct settings {
 	bool dry_run, json, redact;
 };
 
-static void add_file(
-	struct argp_state *state, const struct rd_cli_option *row, char *path, void *settings)
+static int add_file(struct arguments *a, const struct option_use *use, struct rd_error *err)
 {
-	struct settings *s = settings;
+	struct settings *s = use->settings;
 
-	(void)row;
-	if (strcmp(path, "-") == 0 || !*path)
-		rd_cli_usage_error(
-			state->name, "--file '%s': give the name of a capture file", path);
-	else if (s->n_files == RD_BUNDLE_FILES)
-		rd_cli_usage_error(state->name, "--file '%s': a bundle has at most %d files", path,
-			RD_BUNDLE_FILES);
-	else
-		s->files[s->n_files++] = path;
+	(void)a;
+	if (strcmp(use->arg, "-") == 0 || !*use->arg)
+		return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
+			"--file '%s': give the name of a capture file", use->arg);
+	if (s->n_files == RD_BUNDLE_FILES)
+		return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
+			"--file '%s': a bundle has at most %d files", use->arg, RD_BUNDLE_FILES);
+	s->files[s->n_files++] = use->arg;
+	return 0;
 }
 
 static void check_compare(const struct settings *s, struct argp_state *state)
@@ -82,40 +81,39 @@ static void check(const struct settings *s, struct argp_state *state)
 		rd_cli_usage_error(state->name, "--json and -w - both write to standard output");
 }
 
-#define FIELD(field) RD_CLI_FIELD(struct settings, field)
+#define OPTIONS_OF struct settings
 
-static const struct rd_cli_option options[] = {
+static const struct cli_option options[] = {
 	{"write", 'w', "FILE",
 		"Write the bundle to FILE; '-' is standard output (default: "
 		"rdmadump-bundle-HOST-DATE.tar.zst)",
-		rd_cli_text, FIELD(output)},
+		STRING(output)},
 	{"capture", 0, "SECONDS",
 		"Include a capture of the port's traffic, without payload, and its analysis",
-		rd_cli_number, FIELD(capture_s), 1, RD_BUNDLE_CAPTURE_MOST_S},
+		NUMBER(capture_s, 1, RD_BUNDLE_CAPTURE_MOST_S)},
 	{"file", 0, "FILE",
 		"Include this capture file, and its analysis; may be given several times",
 		.set = add_file},
 	{"dry-run", 0, NULL,
 		"Collect nothing: print what the bundle would contain, and the commands",
-		rd_cli_flag, FIELD(dry_run)},
-	{"json", 0, NULL, "Print the manifest, or the differences, as JSON", rd_cli_flag,
-		FIELD(json)},
+		FLAG(dry_run)},
+	{"json", 0, NULL, "Print the manifest, or the differences, as JSON", FLAG(json)},
 	{"redact", 0, NULL,
 		"Replace addresses, names of hosts and users, and serial numbers in all members; "
 		"zero the payload of captures",
-		rd_cli_flag, FIELD(redact)},
+		FLAG(redact)},
 	{"redact-map", 0, "FILE",
 		"Write the map of originals and replacements to FILE; keep it private (default: "
 		"the bundle's name and .map)",
-		rd_cli_text, FIELD(map)},
+		STRING(map)},
 	{"compare", 0, "OLD",
 		"Write no bundle: print the differences between the bundles OLD and NEW",
-		rd_cli_text, FIELD(old)},
+		STRING(old)},
 	{"timeout", 0, "SECONDS",
 		"Time limit of one tool (default 4); what this program reads by itself may take "
 		"three times as long; tools that open an adapter may take 60 s",
-		rd_cli_number, FIELD(limit_s), 1, LIMIT_MOST_S},
-	{"part", 0, "NAME", "", rd_cli_text, FIELD(part), .flags = OPTION_HIDDEN}, {0}};
+		NUMBER(limit_s, 1, LIMIT_MOST_S)},
+	{"part", 0, "NAME", "", STRING(part), .flags = OPT_HIDDEN}, {0}};
 
 static error_t parse_other(int key, char *arg, struct argp_state *state)
 {

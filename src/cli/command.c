@@ -3,7 +3,6 @@
 #include "command.h"
 #include "cli.h"
 #include <errno.h>
-#include <rdmadump/units.h>
 #include <rdmadump/words.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -217,14 +216,29 @@ error_t rd_cli_parse(
 
 #define FIRST_KEY 0x100 /* of options without a letter */
 
+struct argp_option option_for_argp(const struct cli_option *row, int key)
+{
+	bool alias = row->flags & OPT_ALIAS;
+
+	return (struct argp_option){.name = row->name,
+		.key = key,
+		.arg = row->arg,
+		.doc = alias	   ? NULL
+		       : row->help ? row->help
+				   : "",
+		.flags = (alias ? OPTION_ALIAS : 0) |
+			 (row->flags & OPT_HIDDEN ? OPTION_HIDDEN : 0) |
+			 (row->flags & OPT_OPTIONAL ? OPTION_ARG_OPTIONAL : 0)};
+}
+
 /* The input of argp. */
 struct reading {
-	const struct rd_cli_option *rows;
+	const struct cli_option *rows;
 	argp_parser_t other;
 	void *settings;
 };
 
-static int key_of(const struct rd_cli_option *rows, size_t i)
+static int key_of(const struct cli_option *rows, size_t i)
 {
 	return rows[i].letter ? rows[i].letter : FIRST_KEY + (int)i;
 }
@@ -232,14 +246,16 @@ static int key_of(const struct rd_cli_option *rows, size_t i)
 static error_t read_option(int key, char *arg, struct argp_state *state)
 {
 	struct reading *r = state->input;
+	struct rd_error err;
+	char as[40];
 	error_t ret;
 
 	for (size_t i = 0; r->rows[i].name; i++) {
-		const struct rd_cli_option *row = &r->rows[i];
-
 		if (key != key_of(r->rows, i))
 			continue;
-		row->set(state, row, arg, (char *)r->settings + row->offset);
+		snprintf(as, sizeof(as), "--%s", r->rows[i].name);
+		if (option_set(NULL, r->settings, &r->rows[i], as, arg, NULL, &err) < 0)
+			rd_cli_usage_error(state->name, "%s", err.text);
 		return 0;
 	}
 	state->input = r->settings;
@@ -248,8 +264,8 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	return ret;
 }
 
-error_t rd_cli_read(const struct rd_cli_option *rows, const struct argp *argp, int argc,
-	char **argv, void *settings)
+error_t rd_cli_read(const struct cli_option *rows, const struct argp *argp, int argc, char **argv,
+	void *settings)
 {
 	struct reading r = {.rows = rows, .other = argp->parser, .settings = settings};
 	struct argp whole = *argp;
@@ -263,51 +279,10 @@ error_t rd_cli_read(const struct rd_cli_option *rows, const struct argp *argp, i
 	if (!options)
 		return ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		options[i] = (struct argp_option){
-			rows[i].name, key_of(rows, i), rows[i].arg, rows[i].flags, rows[i].doc, 0};
+		options[i] = option_for_argp(&rows[i], key_of(rows, i));
 	whole.options = options;
 	whole.parser = read_option;
 	ret = rd_cli_parse(&whole, argc, argv, 0, &r);
 	free(options);
 	return ret;
-}
-
-void rd_cli_flag(struct argp_state *state, const struct rd_cli_option *row, char *arg, void *at)
-{
-	(void)state, (void)row, (void)arg;
-	*(bool *)at = true;
-}
-
-void rd_cli_more(struct argp_state *state, const struct rd_cli_option *row, char *arg, void *at)
-{
-	(void)state, (void)row, (void)arg;
-	++*(unsigned int *)at;
-}
-
-void rd_cli_text(struct argp_state *state, const struct rd_cli_option *row, char *arg, void *at)
-{
-	(void)state, (void)row;
-	*(const char **)at = arg;
-}
-
-void rd_cli_number(struct argp_state *state, const struct rd_cli_option *row, char *arg, void *at)
-{
-	uint64_t n;
-
-	if (rd_parse_u64(arg, row->min, row->max, &n))
-		rd_cli_usage_error(state->name,
-			"--%s: '%s' is not a whole number from %llu to %llu", row->name, arg,
-			(unsigned long long)row->min, (unsigned long long)row->max);
-	if (row->size == sizeof(uint32_t))
-		*(uint32_t *)at = (uint32_t)n;
-	else
-		*(uint64_t *)at = n;
-}
-
-void rd_cli_autostop(struct argp_state *state, const struct rd_cli_option *row, char *arg, void *at)
-{
-	(void)row;
-	if (strncmp(arg, "duration:", 9) || rd_parse_u64(arg + 9, 1, 1000000000, at))
-		rd_cli_usage_error(
-			state->name, "-a: '%s' is not 'duration:' and a number of seconds", arg);
 }

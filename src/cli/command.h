@@ -4,6 +4,7 @@
 #define RDMADUMP_CLI_COMMAND_H
 
 #include <argp.h>
+#include <rdmadump/error.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,37 +12,91 @@
 __attribute__((format(printf, 2, 3), noreturn)) void rd_cli_usage_error(
 	const char *command, const char *fmt, ...);
 
-/* An option of a command, and where its argument goes. */
-struct rd_cli_option {
-	const char *name;
-	int letter;	 /* 0: none */
-	const char *arg; /* NULL: none */
-	const char *doc;
-	/* `at`: the field that the row names, or the settings. Ends the program if it is wrong. */
-	void (*set)(struct argp_state *state, const struct rd_cli_option *row, char *arg, void *at);
-	size_t offset, size; /* RD_CLI_FIELD() */
-	uint64_t min, max;   /* of a number, a time or a size */
-	int flags;	     /* OPTION_ARG_OPTIONAL, OPTION_HIDDEN */
-};
-#define RD_CLI_FIELD(type, field)                                                                  \
-	.offset = offsetof(type, field), .size = sizeof(((type *)0)->field)
+/* Flags of a row. */
+#define OPT_ALIAS    0x01 /* another name for the previous row; has nothing but names */
+#define OPT_HIDDEN   0x02 /* not in the help */
+#define OPT_OPTIONAL 0x04 /* its argument may be absent */
 
-/* A bool becomes true; one more; the argument as it is; a whole number of the field's size. */
-void rd_cli_flag(struct argp_state *state, const struct rd_cli_option *row, char *arg, void *at);
-void rd_cli_more(struct argp_state *state, const struct rd_cli_option *row, char *arg, void *at);
-void rd_cli_text(struct argp_state *state, const struct rd_cli_option *row, char *arg, void *at);
-void rd_cli_number(struct argp_state *state, const struct rd_cli_option *row, char *arg, void *at);
-/* Of -a: "duration:SECONDS". */
-void rd_cli_autostop(
-	struct argp_state *state, const struct rd_cli_option *row, char *arg, void *at);
+struct arguments;
+
+/* One option with its value, for a setter. */
+struct option_use {
+	const struct cli_option *row;
+	void *settings;	 /* of the command: what the row's field belongs to */
+	char as[40];	 /* as the user typed it, for messages: "-b", "--buffers" */
+	const char *arg; /* NULL: none */
+	uint64_t min, max, unit;
+};
+
+/*
+ * Returns 0, or -1 with a message that begins with use->as. Strings are kept, not copied. `a`: the
+ * command line of a capture; NULL for other commands.
+ */
+typedef int option_setter(struct arguments *a, const struct option_use *use, struct rd_error *err);
+
+struct cli_option {
+	const char *name; /* long, without "--"; NULL: a letter only */
+	int letter;	  /* 0: none */
+	const char *arg, *help;
+	const char *brief;  /* line of the short help; NULL: not in the short help */
+	unsigned int group; /* of a capture's help */
+	unsigned int flags;
+	option_setter *set;
+	size_t at, size; /* field of the settings */
+	uint64_t min, max,
+		unit; /* range of a number; `unit` of a size: bytes per unit of a plain number */
+	/*
+	 * The field gets the index in this list, plus min; with set_choice_text, the word itself.
+	 */
+	const char *const *choices;
+	const struct ibdump_spelling *ibdump; /* NULL: not offered, or ibdump.c has its own */
+	const struct extcap_field *extcap;    /* NULL: not offered */
+};
+
+/* A field of the type OPTIONS_OF, and how a row sets it. */
+#define FIELD(name)	  .at = offsetof(OPTIONS_OF, name), .size = SIZE(name)
+#define SIZE(name)	  sizeof(((OPTIONS_OF *)0)->name)
+#define FLAG(name)	  .set = set_flag, FIELD(name)
+#define MORE(name)	  .set = set_more, FIELD(name)
+#define STRING(name)	  .set = set_text, FIELD(name)
+#define RANGE(low, high)  .min = low, .max = high
+#define NUMBER(name, ...) .set = set_number, FIELD(name), RANGE(__VA_ARGS__)
+#define BYTES(name, ...)  .set = set_size, FIELD(name), .unit = 1, RANGE(__VA_ARGS__)
+#define CHOICE(name, ...)                                                                          \
+	.set = set_choice, FIELD(name), .choices = (const char *const[])                           \
+	{                                                                                          \
+		__VA_ARGS__, NULL                                                                  \
+	}
+#define WORD(name, ...)                                                                            \
+	.set = set_choice_text, FIELD(name), .choices = (const char *const[])                      \
+	{                                                                                          \
+		__VA_ARGS__, NULL                                                                  \
+	}
+
+/* For any row, by its fields (option_values.c). */
+option_setter set_flag, set_text, set_number, set_size, set_choice, set_choice_text, set_more,
+	set_nothing, set_refused;
+/* Of -a: "duration:SECONDS" alone. */
+option_setter set_stop_after;
+
+/*
+ * Calls the setter. `as`: how the option was written. Of `range`, zeros mean the row's own; NULL:
+ * all.
+ */
+int option_set(struct arguments *a, void *settings, const struct cli_option *row, const char *as,
+	const char *arg, const struct option_use *range, struct rd_error *err);
+/* What the row sets. */
+void *option_field(const struct option_use *use);
+/* As argp needs it. */
+struct argp_option option_for_argp(const struct cli_option *row, int key);
 
 /*
  * Reads the command line of a command with these rows, the last of which is empty; argp->options
  * is not used, and argp->parser gets what is no option, with the settings as input. As
  * rd_cli_parse().
  */
-error_t rd_cli_read(const struct rd_cli_option *rows, const struct argp *argp, int argc,
-	char **argv, void *settings);
+error_t rd_cli_read(const struct cli_option *rows, const struct argp *argp, int argc, char **argv,
+	void *settings);
 
 /*
  * argp_parse() with three additions: an unknown option or a missing argument ends the program, with

@@ -13,13 +13,12 @@ struct tree_settings {
 	const char *bundle;  /* NULL: none */
 };
 
-/* The rows of both options. */
-#define TREE_OPTIONS(type, tree, help)                                                             \
-	{"sysroot", 0, "DIR", "Read the copied sysfs tree DIR/sys" help, rd_cli_text,              \
-		RD_CLI_FIELD(type, tree.sysroot)},                                                 \
+/* The rows of both options, of settings with a `tree`. */
+#define TREE_OPTIONS(help)                                                                         \
+	{"sysroot", 0, "DIR", "Read the copied sysfs tree DIR/sys" help, STRING(tree.sysroot)},    \
 	{                                                                                          \
-		"bundle", 0, "FILE", "Read sysfs from a bundle (rdmadump-bundle(1))", rd_cli_text, \
-			RD_CLI_FIELD(type, tree.bundle)                                            \
+		"bundle", 0, "FILE", "Read sysfs from a bundle (rdmadump-bundle(1))",              \
+			STRING(tree.bundle)                                                        \
 	}
 
 /*

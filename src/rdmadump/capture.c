@@ -110,7 +110,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		snprintf(as, sizeof(as), "-%c", key);
 	else
 		snprintf(as, sizeof(as), "--%s", row->name);
-	if (option_set(a, row, as, arg, &err) < 0)
+	if (option_set(a, a->o, row, as, arg, NULL, &err) < 0)
 		return fail(state, &err);
 	run_instead(a, state);
 	return 0;
@@ -139,7 +139,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp_option *make_argp_options(void)
 {
 	struct argp_option *all = calloc(n_cli_options + GROUP_MESSAGES + 1, sizeof(*all));
-	enum option_group group = 0;
+	unsigned int group = 0;
 	struct argp_option *to = all;
 
 	for (unsigned int i = 0; all && i < n_cli_options; i++) {
@@ -150,17 +150,7 @@ static const struct argp_option *make_argp_options(void)
 			*to++ = (struct argp_option){
 				.doc = option_groups[o->group], .group = (int)o->group};
 		group = o->group;
-		*to++ = (struct argp_option){.name = o->name,
-			.key = o->letter ? o->letter
-			       : alias	 ? 0
-					 : KEY_OF_ROW + (int)i,
-			.arg = o->arg,
-			.doc = alias	 ? NULL
-			       : o->help ? o->help
-					 : "",
-			.flags = (alias ? OPTION_ALIAS : 0) |
-				 (o->flags & OPT_HIDDEN ? OPTION_HIDDEN : 0) |
-				 (o->flags & OPT_OPTIONAL ? OPTION_ARG_OPTIONAL : 0)};
+		*to++ = option_for_argp(o, o->letter ? o->letter : alias ? 0 : KEY_OF_ROW + (int)i);
 	}
 	return all;
 }

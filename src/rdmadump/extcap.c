@@ -349,7 +349,7 @@ static int take_field(struct request *r, const struct cli_option *row, const cha
 	if (!row->arg && value && strcmp(value, "false") == 0)
 		return 0;
 	snprintf(as, sizeof(as), "--%s", field_name(row));
-	if (option_set_within(&a, row, as, value, &range, &err) == 0)
+	if (option_set(&a, a.o, row, as, value, &range, &err) == 0)
 		return 0;
 	fprintf(stderr, "rdmadump: extcap: %s\n", err.text);
 	return -1;

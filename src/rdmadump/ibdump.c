@@ -240,8 +240,8 @@ static int set_letter(struct arguments *a, const struct letter *l)
 	else
 		snprintf(as, sizeof(as), "--%s", l->name);
 	dump.buffer |= l->letter == 'p';
-	return option_set_within(a, l->row, as, optarg, &range, &err) < 0 ? complain("%s", err.text)
-									  : 0;
+	return option_set(a, a->o, l->row, as, optarg, &range, &err) < 0 ? complain("%s", err.text)
+									 : 0;
 }
 
 /* Room for each letter and its colon. */

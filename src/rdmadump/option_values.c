@@ -5,50 +5,47 @@
 #include <stdio.h>
 #include <string.h>
 
-int option_set_within(struct arguments *a, const struct cli_option *row, const char *as,
+int option_set(struct arguments *a, void *settings, const struct cli_option *row, const char *as,
 	const char *arg, const struct option_use *range, struct rd_error *err)
 {
 	struct option_use use = {.row = row,
+		.settings = settings,
 		.arg = arg,
-		.min = range->min ? range->min : row->min,
-		.max = range->max ? range->max : row->max,
-		.unit = range->unit ? range->unit : row->unit};
+		.min = range && range->min ? range->min : row->min,
+		.max = range && range->max ? range->max : row->max,
+		.unit = range && range->unit ? range->unit : row->unit};
 
 	snprintf(use.as, sizeof(use.as), "%s", as);
 	return row->set(a, &use, err);
 }
 
-int option_set(struct arguments *a, const struct cli_option *row, const char *as, const char *arg,
-	struct rd_error *err)
+void *option_field(const struct option_use *use)
 {
-	const struct option_use range = {0};
-
-	return option_set_within(a, row, as, arg, &range, err);
+	return (char *)use->settings + use->row->at;
 }
 
 /* Fields are uint64_t, or four bytes: unsigned int, uint32_t, an enumeration. */
-static void put(struct arguments *a, const struct option_use *use, uint64_t n)
+static void put(const struct option_use *use, uint64_t n)
 {
-	char *field = (char *)a->o + use->row->at;
 	uint32_t small = (uint32_t)n;
 
 	if (use->row->size == sizeof(n))
-		memcpy(field, &n, sizeof(n));
+		memcpy(option_field(use), &n, sizeof(n));
 	else
-		memcpy(field, &small, sizeof(small));
+		memcpy(option_field(use), &small, sizeof(small));
 }
 
 int set_flag(struct arguments *a, const struct option_use *use, struct rd_error *err)
 {
-	(void)err;
-	*(bool *)((char *)a->o + use->row->at) = true;
+	(void)a, (void)err;
+	*(bool *)option_field(use) = true;
 	return 0;
 }
 
 int set_text(struct arguments *a, const struct option_use *use, struct rd_error *err)
 {
-	(void)err;
-	*(const char **)((char *)a->o + use->row->at) = use->arg;
+	(void)a, (void)err;
+	*(const char **)option_field(use) = use->arg;
 	return 0;
 }
 
@@ -56,8 +53,9 @@ int set_number(struct arguments *a, const struct option_use *use, struct rd_erro
 {
 	uint64_t n;
 
+	(void)a;
 	if (rd_parse_u64(use->arg, use->min, use->max, &n) == 0) {
-		put(a, use, n);
+		put(use, n);
 		return 0;
 	}
 	if (use->max == UINT64_MAX)
@@ -74,6 +72,7 @@ int set_size(struct arguments *a, const struct option_use *use, struct rd_error 
 	char least[RD_UNITS_LEN], most[RD_UNITS_LEN];
 	uint64_t n;
 
+	(void)a;
 	if (rd_parse_u64(use->arg, 0, UINT64_MAX / use->unit, &n) == 0 &&
 		n * use->unit >= use->min && n * use->unit <= use->max)
 		n *= use->unit;
@@ -82,7 +81,7 @@ int set_size(struct arguments *a, const struct option_use *use, struct rd_error 
 		return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
 			"%s: '%s' is not a size from %s to %s, like 4096, 64k or 512Mi", use->as,
 			use->arg, rd_fmt_kib(least, use->min), rd_fmt_kib(most, use->max));
-	put(a, use, n);
+	put(use, n);
 	return 0;
 }
 
@@ -107,9 +106,10 @@ int set_choice(struct arguments *a, const struct option_use *use, struct rd_erro
 {
 	int i = find_choice(use, err);
 
+	(void)a;
 	if (i < 0)
 		return -1;
-	put(a, use, use->row->min + (unsigned int)i);
+	put(use, use->row->min + (unsigned int)i);
 	return 0;
 }
 
@@ -117,17 +117,18 @@ int set_choice_text(struct arguments *a, const struct option_use *use, struct rd
 {
 	int i = find_choice(use, err);
 
+	(void)a;
 	if (i < 0)
 		return -1;
-	*(const char **)((char *)a->o + use->row->at) = use->row->choices[i];
+	*(const char **)option_field(use) = use->row->choices[i];
 	return 0;
 }
 
 /* Counts how often the option is given. */
 int set_more(struct arguments *a, const struct option_use *use, struct rd_error *err)
 {
-	(void)err;
-	++*(unsigned int *)((char *)a->o + use->row->at);
+	(void)a, (void)err;
+	++*(unsigned int *)option_field(use);
 	return 0;
 }
 
@@ -153,4 +154,14 @@ int set_refused(struct arguments *a, const struct option_use *use, struct rd_err
 {
 	(void)a;
 	return rd_fail(err, RD_CLASS_USAGE, 0, NULL, "%s: %s", use->as, use->row->help);
+}
+
+int set_stop_after(struct arguments *a, const struct option_use *use, struct rd_error *err)
+{
+	(void)a;
+	if (strncmp(use->arg, "duration:", 9) == 0 &&
+		rd_parse_u64(use->arg + 9, 1, 1000000000, option_field(use)) == 0)
+		return 0;
+	return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
+		"-a: '%s' is not 'duration:' and a number of seconds", use->arg);
 }

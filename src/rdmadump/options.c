@@ -10,24 +10,7 @@
 #define TEXT(n)	   TEXT_OF(n)
 #define TEXT_OF(n) #n
 
-/* A field of struct capture_options, and how a row sets it. */
-#define FIELD(name)	  .at = offsetof(struct capture_options, name), .size = SIZE(name)
-#define SIZE(name)	  sizeof(((struct capture_options *)0)->name)
-#define FLAG(name)	  .set = set_flag, FIELD(name)
-#define STRING(name)	  .set = set_text, FIELD(name)
-#define RANGE(low, high)  .min = low, .max = high
-#define NUMBER(name, ...) .set = set_number, FIELD(name), RANGE(__VA_ARGS__)
-#define BYTES(name, ...)  .set = set_size, FIELD(name), .unit = 1, RANGE(__VA_ARGS__)
-#define CHOICE(name, ...)                                                                          \
-	.set = set_choice, FIELD(name), .choices = (const char *const[])                           \
-	{                                                                                          \
-		__VA_ARGS__, NULL                                                                  \
-	}
-#define WORD(name, ...)                                                                            \
-	.set = set_choice_text, FIELD(name), .choices = (const char *const[])                      \
-	{                                                                                          \
-		__VA_ARGS__, NULL                                                                  \
-	}
+#define OPTIONS_OF    struct capture_options
 #define INSTEAD(what) .set = set_instead, .min = what
 
 /* The option in ibdump mode and in the extcap. */

@@ -8,6 +8,7 @@
 #define RDMADUMP_CLI_OPTIONS_H
 
 #include "capture.h"
+#include "command.h"
 #include <rdmadump/error.h>
 #include <stddef.h>
 
@@ -48,22 +49,6 @@ enum option_group {
 
 extern const char *const option_groups[]; /* headings, by enum option_group */
 
-/* Flags of a row. */
-#define OPT_ALIAS    0x01 /* another name for the previous row; has nothing but names */
-#define OPT_HIDDEN   0x02 /* not in the help */
-#define OPT_OPTIONAL 0x04 /* its argument may be absent */
-
-/* One option with its value, for a setter. */
-struct option_use {
-	const struct cli_option *row;
-	char as[40];	 /* as the user typed it, for messages: "-b", "--buffers" */
-	const char *arg; /* NULL: none */
-	uint64_t min, max, unit;
-};
-
-/* Returns 0, or -1 with a message that begins with use->as. Strings are kept, not copied. */
-typedef int option_setter(struct arguments *a, const struct option_use *use, struct rd_error *err);
-
 /* The option in ibdump mode, where it has the same meaning. Zero fields: those of the row. */
 struct ibdump_spelling {
 	int letter;
@@ -81,41 +66,14 @@ struct extcap_field {
 	const char *const (*values)[2]; /* selector only: value, text; the first is the default */
 };
 
-struct cli_option {
-	const char *name; /* long, without "--"; NULL: a letter only */
-	int letter;	  /* 0: none */
-	const char *arg, *help;
-	const char *brief; /* line of the short help; NULL: not in the short help */
-	enum option_group group;
-	unsigned int flags;
-	option_setter *set;
-	size_t at, size; /* field of struct capture_options */
-	uint64_t min, max,
-		unit; /* range of a number; `unit` of a size: bytes per unit of a plain number */
-	/*
-	 * The field gets the index in this list, plus min; with set_choice_text, the word itself.
-	 */
-	const char *const *choices;
-	const struct ibdump_spelling *ibdump; /* NULL: not offered, or ibdump.c has its own */
-	const struct extcap_field *extcap;    /* NULL: not offered */
-};
-
 extern const struct cli_option cli_options[];
 extern const unsigned int n_cli_options;
 
 /* The row itself, or the row of which row i is an alias. */
 const struct cli_option *option_main(unsigned int i);
 
-/* Calls the setter with the row's own range. `as`: how the option was written. */
-int option_set(struct arguments *a, const struct cli_option *row, const char *as, const char *arg,
-	struct rd_error *err);
-/* The same with another range; zeros mean those of the row. */
-int option_set_within(struct arguments *a, const struct cli_option *row, const char *as,
-	const char *arg, const struct option_use *range, struct rd_error *err);
-
-/* For any row, by its fields (option_values.c). */
-option_setter set_flag, set_text, set_number, set_size, set_choice, set_choice_text, set_more,
-	set_instead, set_nothing, set_refused;
+/* row->min: enum instead. */
+option_setter set_instead;
 
 /* For one row (option_setters.c). */
 option_setter set_device, set_interface, set_autostop, set_snaplen, set_decap, set_stamps,

@@ -18,63 +18,61 @@
 
 #define INTERVAL_MAX 86400.0
 
-static void set_interval(
-	struct argp_state *state, const struct rd_cli_option *row, char *arg, void *at)
+static int set_interval(struct arguments *a, const struct option_use *use, struct rd_error *err)
 {
-	double *interval = at;
+	double *interval = option_field(use);
 	char *end;
 
-	(void)row;
+	(void)a;
 	errno = 0;
-	*interval = strtod(arg, &end);
-	if (errno || *end || end == arg || !(*interval >= 0.01 && *interval <= INTERVAL_MAX))
-		rd_cli_usage_error(state->name,
-			"--interval: '%s' is not a number of seconds from 0.01 to 86400", arg);
+	*interval = strtod(use->arg, &end);
+	if (!errno && !*end && end != use->arg && *interval >= 0.01 && *interval <= INTERVAL_MAX)
+		return 0;
+	return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
+		"--interval: '%s' is not a number of seconds from 0.01 to 86400", use->arg);
 }
 
-static void set_explain(
-	struct argp_state *state, const struct rd_cli_option *row, char *arg, void *settings)
+static int set_explain(struct arguments *a, const struct option_use *use, struct rd_error *err)
 {
-	struct counters_options *o = settings;
+	struct counters_options *o = use->settings;
 
-	(void)state, (void)row;
+	(void)a, (void)err;
 	o->explains = true;
-	o->explain = arg;
+	o->explain = use->arg;
+	return 0;
 }
 
-static void set_json(
-	struct argp_state *state, const struct rd_cli_option *row, char *arg, void *settings)
+static int set_json(struct arguments *a, const struct option_use *use, struct rd_error *err)
 {
-	struct counters_options *o = settings;
+	struct counters_options *o = use->settings;
 
-	(void)state, (void)row;
-	o->json = !arg || !strcmp(arg, "-");
-	o->json_file = o->json ? NULL : arg;
+	(void)a, (void)err;
+	o->json = !use->arg || !strcmp(use->arg, "-");
+	o->json_file = o->json ? NULL : use->arg;
+	return 0;
 }
 
-#define FIELD(field) RD_CLI_FIELD(struct counters_options, field)
+#define OPTIONS_OF struct counters_options
 
-static const struct rd_cli_option options[] = {
-	{"all", 0, NULL, "Also show counters that are zero or did not change", rd_cli_flag,
-		FIELD(all)},
-	{"interval", 0, "SECONDS", "Read periodically; show changes and rates", set_interval,
+static const struct cli_option options[] = {
+	{"all", 0, NULL, "Also show counters that are zero or did not change", FLAG(all)},
+	{"interval", 0, "SECONDS", "Read periodically; show changes and rates", .set = set_interval,
 		FIELD(interval)},
-	{"count", 0, "N", "Stop after N intervals", rd_cli_number, FIELD(count), 1, UINT64_MAX},
-	{"diff", 0, NULL, "Compare two files written with --json: --diff BEFORE AFTER", rd_cli_flag,
-		FIELD(diff)},
+	{"count", 0, "N", "Stop after N intervals", NUMBER(count, 1, UINT64_MAX)},
+	{"diff", 0, NULL, "Compare two files written with --json: --diff BEFORE AFTER", FLAG(diff)},
 	{"watch", 0, NULL, "Live view on the terminal, changing counters first; q quits",
-		rd_cli_flag, FIELD(watch)},
-	{"explain", 0, "NAME", "Explain a counter, or all of them", set_explain,
-		.flags = OPTION_ARG_OPTIONAL},
+		FLAG(watch)},
+	{"explain", 0, "NAME", "Explain a counter, or all of them", .set = set_explain,
+		.flags = OPT_OPTIONAL},
 	{"json", 0, "FILE",
 		"Print JSON; with =FILE: write every counter as JSON to FILE, and print the text",
-		.set = set_json, .flags = OPTION_ARG_OPTIONAL},
-	{"prometheus", 0, NULL, "Print in Prometheus text format", rd_cli_flag, FIELD(prometheus)},
+		.set = set_json, .flags = OPT_OPTIONAL},
+	{"prometheus", 0, NULL, "Print in Prometheus text format", FLAG(prometheus)},
 	{"output", 'o', "FILE",
 		"Write to FILE, replacing it atomically when complete (for node_exporter's "
 		"textfile collector)",
-		rd_cli_text, FIELD(output)},
-	TREE_OPTIONS(struct counters_options, tree, ""), {0}};
+		STRING(output)},
+	TREE_OPTIONS(""), {0}};
 
 static error_t parse_word(struct argp_state *state, struct counters_options *o, const char *arg)
 {

@@ -23,26 +23,27 @@ struct settings {
 	uint64_t count, seconds; /* 0: without end */
 };
 
-static void set_count(
-	struct argp_state *state, const struct rd_cli_option *row, char *arg, void *at)
+static int set_count(struct arguments *a, const struct option_use *use, struct rd_error *err)
 {
-	(void)row;
-	if (rd_parse_u64(arg, 1, UINT32_MAX, at))
-		rd_cli_usage_error(
-			state->name, "-c: '%s' is not a whole number of events, 1 or more", arg);
+	(void)a;
+	if (rd_parse_u64(use->arg, 1, UINT32_MAX, option_field(use)) == 0)
+		return 0;
+	return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
+		"-c: '%s' is not a whole number of events, 1 or more", use->arg);
 }
 
-static const struct rd_cli_option options[] = {
-	{"json", 0, NULL, "Print one JSON object per line", rd_cli_flag,
-		RD_CLI_FIELD(struct settings, json)},
-	{"count", 'c', "N", "Stop after N events", set_count, RD_CLI_FIELD(struct settings, count)},
-	{"autostop", 'a', "duration:SECONDS", "Stop after SECONDS", rd_cli_autostop,
-		RD_CLI_FIELD(struct settings, seconds)},
+#define OPTIONS_OF struct settings
+
+static const struct cli_option options[] = {
+	{"json", 0, NULL, "Print one JSON object per line", FLAG(json)},
+	{"count", 'c', "N", "Stop after N events", .set = set_count, FIELD(count)},
+	{"autostop", 'a', "duration:SECONDS", "Stop after SECONDS", .set = set_stop_after,
+		FIELD(seconds)},
 	{"no-async", 0, NULL,
 		"Do not open the devices, so that their drivers can be unloaded: no fatal errors, "
 		"P_Key changes or requests from the subnet manager. InfiniBand ports are then read "
 		"only after a kernel message: changes of state and LID may be missed",
-		rd_cli_flag, RD_CLI_FIELD(struct settings, no_async)},
+		FLAG(no_async)},
 	{0}};
 
 static error_t parse_other(int key, char *arg, struct argp_state *state)

@@ -27,12 +27,11 @@ struct settings {
 	bool json, verbose;
 };
 
-static const struct rd_cli_option options[] = {
-	{"json", 0, NULL, "Print JSON", rd_cli_flag, RD_CLI_FIELD(struct settings, json)},
-	TREE_OPTIONS(struct settings, tree, "; the device itself is not queried"),
-	{"verbose", 'v', NULL, "Show all limits, GIDs and QPs", rd_cli_flag,
-		RD_CLI_FIELD(struct settings, verbose)},
-	{0}};
+#define OPTIONS_OF struct settings
+
+static const struct cli_option options[] = {{"json", 0, NULL, "Print JSON", FLAG(json)},
+	TREE_OPTIONS("; the device itself is not queried"),
+	{"verbose", 'v', NULL, "Show all limits, GIDs and QPs", FLAG(verbose)}, {0}};
 
 static error_t parse_other(int key, char *arg, struct argp_state *state)
 {

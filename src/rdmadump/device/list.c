@@ -28,14 +28,14 @@ struct settings {
 	bool json, verbose;
 };
 
-static const struct rd_cli_option options[] = {
-	{"json", 0, NULL, "Print all known facts as JSON", rd_cli_flag,
-		RD_CLI_FIELD(struct settings, json)},
-	TREE_OPTIONS(struct settings, tree, ""),
+#define OPTIONS_OF struct settings
+
+static const struct cli_option options[] = {
+	{"json", 0, NULL, "Print all known facts as JSON", FLAG(json)}, TREE_OPTIONS(""),
 	{"verbose", 'v', NULL,
 		"Show more columns: PCI address, function, adapter, driver, physical state, lanes, "
 		"MTU",
-		rd_cli_flag, RD_CLI_FIELD(struct settings, verbose)},
+		FLAG(verbose)},
 	{0}};
 
 static error_t parse_other(int key, char *arg, struct argp_state *state)

@@ -24,51 +24,55 @@
 /* --- options
  * -------------------------------------------------------------------------------------- */
 
-static void set_time(struct argp_state *state, const struct rd_cli_option *row, char *arg, void *at)
+static int set_time(struct arguments *a, const struct option_use *use, struct rd_error *err)
 {
-	if (rd_parse_duration(arg, 0, DAY_NS, at))
-		rd_cli_usage_error(state->name,
-			"--%s: '%s' is not a time up to a day, like 500ms, 10s or 2m", row->name,
-			arg);
+	(void)a;
+	if (rd_parse_duration(use->arg, 0, DAY_NS, option_field(use)) == 0)
+		return 0;
+	return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
+		"%s: '%s' is not a time up to a day, like 500ms, 10s or 2m", use->as, use->arg);
 }
 
-static void set_bytes(
-	struct argp_state *state, const struct rd_cli_option *row, char *arg, void *at)
+static int set_bytes(struct arguments *a, const struct option_use *use, struct rd_error *err)
 {
 	char from[RD_UNITS_LEN], to[RD_UNITS_LEN];
 
-	if (rd_parse_size(arg, row->min, row->max, at))
-		rd_cli_usage_error(state->name,
-			"--%s: '%s' is not a size from %s to %s, like 64Mi or 10G", row->name, arg,
-			rd_fmt_kib(from, row->min), rd_fmt_kib(to, row->max));
+	(void)a;
+	if (rd_parse_size(use->arg, use->min, use->max, option_field(use)) == 0)
+		return 0;
+	return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
+		"%s: '%s' is not a size from %s to %s, like 64Mi or 10G", use->as, use->arg,
+		rd_fmt_kib(from, use->min), rd_fmt_kib(to, use->max));
 }
 
-static void add_trigger(
-	struct argp_state *state, const struct rd_cli_option *row, char *arg, void *settings)
+static int add_trigger(struct arguments *a, const struct option_use *use, struct rd_error *err)
 {
-	struct record_settings *s = settings;
+	struct record_settings *s = use->settings;
 
-	(void)row;
+	(void)a;
 	if (s->config.n_triggers == RD_TRIGGERS_MAX)
-		rd_cli_usage_error(state->name, "more than %d triggers", RD_TRIGGERS_MAX);
-	s->triggers[s->config.n_triggers++] = arg;
+		return rd_fail(
+			err, RD_CLASS_USAGE, 0, NULL, "more than %d triggers", RD_TRIGGERS_MAX);
+	s->triggers[s->config.n_triggers++] = use->arg;
+	return 0;
 }
 
-static void set_sniffer(
-	struct argp_state *state, const struct rd_cli_option *row, char *arg, void *session)
+static int set_sniffer(struct arguments *a, const struct option_use *use, struct rd_error *err)
 {
-	(void)row;
-	if (!rd_cli_sniffer(session, arg))
-		rd_cli_usage_error(state->name, "--sniffer '%s': verbs, icmd or ibdump", arg);
+	(void)a;
+	if (rd_cli_sniffer(option_field(use), use->arg))
+		return 0;
+	return rd_fail(
+		err, RD_CLASS_USAGE, 0, NULL, "--sniffer '%s': verbs, icmd or ibdump", use->arg);
 }
 
-#define FIELD(field) RD_CLI_FIELD(struct record_settings, field)
+#define OPTIONS_OF struct record_settings
 
-static const struct rd_cli_option options[] = {
+static const struct cli_option options[] = {
 	{"write", 'w', "FILE",
 		"Name of the files: number and time are added before the suffix (default "
 		"DEV.pcapng)",
-		rd_cli_text, FIELD(config.session.path)},
+		STRING(config.session.path)},
 	{"trigger", 0, "EXPR",
 		"What starts a file, besides SIGUSR1; may be repeated: nak[=CODE], rnr, "
 		"retransmission, gave-up, qp-error, cnp, cm-reject, icrc-error, each with >N/s, "
@@ -78,59 +82,58 @@ static const struct rd_cli_option options[] = {
 		.set = add_trigger},
 	{"trigger-explain", 0, NULL,
 		"Record nothing: print what each trigger means, and whether it can fire here",
-		rd_cli_flag, FIELD(explain)},
+		FLAG(explain)},
 	{"pre", 0, "TIME",
 		"Write frames from this long before a trigger: 500ms, 10s, 2m (default 10s)",
-		set_time, FIELD(config.pre_ns)},
-	{"post", 0, "TIME", "Write frames until this long after a trigger (default 5s)", set_time,
-		FIELD(config.post_ns)},
+		.set = set_time, FIELD(config.pre_ns)},
+	{"post", 0, "TIME", "Write frames until this long after a trigger (default 5s)",
+		.set = set_time, FIELD(config.post_ns)},
 	{"holdoff", 0, "TIME", "Ignore triggers for this long after the end of a file (default 0)",
-		set_time, FIELD(config.holdoff_ns)},
-	{"memory", 0, "SIZE", "Memory for frames, e.g. 512Mi (default 256Mi)", set_bytes,
-		FIELD(config.session.buffer), MEMORY_MIN, MEMORY_MAX},
-	{"max-dumps", 0, "N", "Stop after N files", rd_cli_number, FIELD(config.files), 1, 1000000},
+		.set = set_time, FIELD(config.holdoff_ns)},
+	{"memory", 0, "SIZE", "Memory for frames, e.g. 512Mi (default 256Mi)", .set = set_bytes,
+		FIELD(config.session.buffer), RANGE(MEMORY_MIN, MEMORY_MAX)},
+	{"max-dumps", 0, "N", "Stop after N files", NUMBER(config.files, 1, 1000000)},
 	{"max-disk", 0, "SIZE", "Stop before the frames of all files exceed SIZE, e.g. 10G",
-		set_bytes, FIELD(config.bytes), 1 << 20, (uint64_t)1 << 50},
+		.set = set_bytes, FIELD(config.bytes), RANGE(1 << 20, (uint64_t)1 << 50)},
 	{"zero-payload", 0, NULL,
 		"Keep whole frames, payload replaced with zeros (default: headers only)",
-		rd_cli_flag, FIELD(zero_payload)},
-	{"whole-frames", 0, NULL, "Keep whole frames with payload", rd_cli_flag,
-		FIELD(whole_frames)},
-	{"exec", 0, "COMMAND", "Run COMMAND FILE for each file after analysis", rd_cli_text,
-		FIELD(config.command)},
+		FLAG(zero_payload)},
+	{"whole-frames", 0, NULL, "Keep whole frames with payload", FLAG(whole_frames)},
+	{"exec", 0, "COMMAND", "Run COMMAND FILE for each file after analysis",
+		STRING(config.command)},
 	{"no-analysis", 0, NULL, "Do not write an analysis (.json, .html) beside each file",
-		rd_cli_flag, FIELD(no_analysis)},
+		FLAG(no_analysis)},
 	{"textfile", 0, "FILE", "Write the recorder's state to FILE for Prometheus, every 10 s",
-		rd_cli_text, FIELD(config.textfile)},
+		STRING(config.textfile)},
 	{"user", 'Z', "USER",
 		"Become USER once the device is open; root keeps all privileges (default: the "
 		"caller of sudo)",
-		rd_cli_text, FIELD(config.session.user)},
-	{"ring", 'b', "N", "2^N receive buffers (default 14)", rd_cli_number,
-		FIELD(config.session.log2_buffers), 6, 20},
+		STRING(config.session.user)},
+	{"ring", 'b', "N", "2^N receive buffers (default 14)",
+		NUMBER(config.session.log2_buffers, 6, 20)},
 	{"latency", 0, "MS",
 		"Let frames wait in the receive ring for up to MS milliseconds (default 5)",
-		rd_cli_number, FIELD(config.session.latency_ms), 0, 1000},
+		NUMBER(config.session.latency_ms, 0, 1000)},
 	{"sniffer", 0, "verbs|icmd|ibdump",
 		"As of 'rdmadump capture'; icmd: on InfiniBand ports of ConnectX-4 and later, as "
 		"root",
-		set_sniffer, FIELD(config.session)},
+		.set = set_sniffer, FIELD(config.session)},
 	{"force", 0, NULL,
 		"Start the sniffer in switchdev mode even before Linux 5.10; --sniffer icmd on an "
 		"Ethernet port",
-		rd_cli_flag, FIELD(config.session.force)},
+		FLAG(config.session.force)},
 	{"all-qps", 0, NULL,
 		"List queue pairs and their owners even if the device has more than 4096",
-		rd_cli_flag, FIELD(config.session.all_qps)},
+		FLAG(config.session.all_qps)},
 	{"stop-on-pause", 0, NULL,
 		"Stop when the port begins to send pause frames or its PCIe writes stall, which "
 		"the recording's copies may cause",
-		rd_cli_flag, FIELD(config.session.stop_on_pause)},
-	{"autostop", 'a', "duration:SECONDS", "Stop after SECONDS", rd_cli_autostop,
+		FLAG(config.session.stop_on_pause)},
+	{"autostop", 'a', "duration:SECONDS", "Stop after SECONDS", .set = set_stop_after,
 		FIELD(config.session.duration_s)},
-	{"json", 0, NULL, "Print the report as JSON on standard output", rd_cli_flag, FIELD(json)},
-	{"quiet", 'q', NULL, "Print only errors and warnings", rd_cli_flag, FIELD(quiet)},
-	{"debug", 'D', NULL, "Print more messages", rd_cli_more, FIELD(debug)}, {0}};
+	{"json", 0, NULL, "Print the report as JSON on standard output", FLAG(json)},
+	{"quiet", 'q', NULL, "Print only errors and warnings", FLAG(quiet)},
+	{"debug", 'D', NULL, "Print more messages", MORE(debug)}, {0}};
 
 static void check(struct argp_state *state, const struct record_settings *s)
 {
