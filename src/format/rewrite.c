@@ -3,90 +3,20 @@
  * Copies a capture, record by record. Of pcapng, only the blocks and options listed in the tables
  * below are copied: others may contain anything.
  */
+#include "copy.h"
 #include "pcap.h"
 #include "pcapng.h"
-#include "reader.h"
-#include <errno.h>
 #include <rdmadump/rewrite.h>
 #include <stdlib.h>
 
-#define EPB_HEAD      28 /* bytes before the frame, also of a PB */
-#define SPB_HEAD      12
-#define TEXT_MAX      65532 /* an option's length has 16 bits */
-#define ERF_TYPE_LINK 25    /* flow control of InfiniBand: without addresses */
+#define ERF_TYPE_LINK 25 /* flow control of InfiniBand: without addresses */
 
 struct rewriting {
+	struct copying copy;
 	struct rd_rewrite *w;
-	uint8_t *buf; /* the record as it will be written */
-	size_t n, capacity;
 	uint64_t skip; /* bytes to skip of a block that is left out */
-	bool begun;    /* the header of a pcap file is copied */
-	bool swapped;
-	int errnum; /* errno of put() */
-	bool no_memory;
-	bool refused; /* a frame cannot be changed */
-	uint16_t dlt; /* link type of that frame */
+	uint16_t dlt;  /* copy.refused: link type of the frame that cannot be changed */
 };
-
-/* --- the output record -------------------------------------------------------------------------
- */
-
-static uint8_t *add(struct rewriting *j, const void *bytes, size_t n)
-{
-	uint8_t *at;
-
-	if (j->n + n > j->capacity) {
-		size_t size = 2 * (j->n + n) + 256;
-		uint8_t *grown = realloc(j->buf, size);
-
-		if (!grown) {
-			j->no_memory = true;
-			return NULL;
-		}
-		j->buf = grown;
-		j->capacity = size;
-	}
-	at = j->buf + j->n;
-	if (bytes)
-		memcpy(at, bytes, n);
-	else
-		memset(at, 0, n);
-	j->n += n;
-	return at;
-}
-
-static void pad(struct rewriting *j)
-{
-	add(j, NULL, (4 - j->n % 4) % 4);
-}
-
-static void set_u16(const struct rewriting *j, uint8_t *p, uint16_t v)
-{
-	if (j->swapped)
-		v = __builtin_bswap16(v);
-	memcpy(p, &v, sizeof(v));
-}
-
-static void set_u32(const struct rewriting *j, uint8_t *p, uint32_t v)
-{
-	if (j->swapped)
-		v = __builtin_bswap32(v);
-	memcpy(p, &v, sizeof(v));
-}
-
-/* Nothing is written after a failure. */
-static bool failed(const struct rewriting *j)
-{
-	return j->errnum || j->no_memory || j->refused;
-}
-
-static void flush(struct rewriting *j)
-{
-	errno = 0;
-	if (!failed(j) && j->n && j->w->put && j->w->put(j->w->put_ctx, j->buf, j->n) < 0)
-		j->errnum = errno ? errno : EIO;
-	j->n = 0;
-}
 
 /* --- frames ------------------------------------------------------------------------------------
  */
@@ -102,15 +32,15 @@ static void frame_rewrite(struct rewriting *j, const struct rd_reader *r, const 
 	const struct rd_iface *iface = &r->ifaces.list[f->iface];
 	size_t before = (size_t)(f->data - record) - from;
 
-	if (j->no_memory)
+	if (j->copy.no_memory)
 		return;
 	j->w->frames++;
 	if (iface->link == RD_LINK_RAW && iface->dlt == DLT_ERF && captured > 8 &&
 		(record[from + 8] & ~ERF_MORE) == ERF_TYPE_LINK)
 		return;
-	if (!j->w->frame(j->w->ctx, iface->link, j->buf + from + before, f->caplen, f->len,
+	if (!j->w->frame(j->w->ctx, iface->link, j->copy.buf + from + before, f->caplen, f->len,
 		    (uint32_t)(captured - before - f->caplen))) {
-		j->refused = true;
+		j->copy.refused = true;
 		j->dlt = (uint16_t)iface->dlt;
 	}
 }
@@ -171,17 +101,6 @@ static struct option_row option_find(uint32_t block, uint16_t code)
 	return (struct option_row){.kind = OPTION_UNKNOWN};
 }
 
-static void option_put(struct rewriting *j, uint16_t code, const void *bytes, size_t n)
-{
-	uint8_t head[4];
-
-	set_u16(j, head, code);
-	set_u16(j, head + 2, (uint16_t)n);
-	add(j, head, sizeof(head));
-	add(j, bytes, n);
-	pad(j);
-}
-
 /* The first `keep` bytes stay before the text. */
 static void text_put(
 	struct rewriting *j, uint16_t code, const uint8_t *bytes, size_t len, size_t keep)
@@ -193,11 +112,11 @@ static void text_put(
 	if (text && n > TEXT_MAX - keep)
 		n = TEXT_MAX - keep;
 	whole = text ? malloc(n + keep + 1) : NULL;
-	j->no_memory |= !whole;
+	j->copy.no_memory |= !whole;
 	if (whole) {
 		memcpy(whole, bytes, keep);
 		memcpy(whole + keep, text, n);
-		option_put(j, code, whole, n + keep);
+		copy_option(&j->copy, code, whole, n + keep);
 	}
 	free(whole);
 	free(text);
@@ -214,11 +133,11 @@ static void option_rewrite(
 	} else if (row.kind == OPTION_FILTER && n > 1 && !bytes[0]) {
 		text_put(j, code, bytes, n, 1);
 	} else if (row.kind == OPTION_NUMBER && n <= 8) {
-		option_put(j, code, bytes, n);
+		copy_option(&j->copy, code, bytes, n);
 	} else if (row.kind == OPTION_ADDRESS && n >= row.address && n <= sizeof(copy)) {
 		memcpy(copy, bytes, n);
 		j->w->address(j->w->ctx, copy, row.address);
-		option_put(j, code, copy, n);
+		copy_option(&j->copy, code, copy, n);
 	} else {
 		j->w->left_out++;
 	}
@@ -242,22 +161,11 @@ static void options_rewrite(struct rewriting *j, const struct rd_reader *r, uint
 		left -= used;
 	}
 	if (any)
-		option_put(j, OPT_END, NULL, 0);
+		copy_option(&j->copy, OPT_END, NULL, 0);
 }
 
 /* --- blocks of pcapng --------------------------------------------------------------------------
  */
-
-static void block_end(struct rewriting *j)
-{
-	uint8_t *last = add(j, NULL, 4);
-
-	if (!last)
-		return;
-	set_u32(j, j->buf + 4, (uint32_t)j->n);
-	set_u32(j, last, (uint32_t)j->n);
-	flush(j);
-}
 
 /* Bytes of a block before its options; 0: such blocks are left out. */
 static size_t fixed_of(uint32_t block)
@@ -282,12 +190,12 @@ static void frame_block(
 
 	captured = block == BLOCK_SPB ? len - SPB_HEAD - 4 : reader_u32(r, p + 20);
 	used = head + ((captured + 3) & ~(size_t)3);
-	add(j, p, head + captured);
+	copy_add(&j->copy, p, head + captured);
 	frame_rewrite(j, r, p, head, captured);
-	pad(j);
+	copy_pad(&j->copy);
 	if (block != BLOCK_SPB && used + 4 <= len)
 		options_rewrite(j, r, block, p + used, len - used - 4);
-	block_end(j);
+	copy_block_end(&j->copy);
 }
 
 static void facts_block(
@@ -303,14 +211,14 @@ static void facts_block(
 		return;
 	}
 	text = j->w->text(j->w->ctx, (const char *)p + 8 + FACTS_FIXED, n, &out);
-	j->no_memory |= !text;
+	j->copy.no_memory |= !text;
 	if (text && out <= RD_FACTS_MAX) {
-		add(j, p, 8 + FACTS_FIXED);
-		if (!j->no_memory)
-			set_u32(j, j->buf + 12, (uint32_t)out);
-		add(j, text, out);
-		pad(j);
-		block_end(j);
+		copy_add(&j->copy, p, 8 + FACTS_FIXED);
+		if (!j->copy.no_memory)
+			copy_set_u32(&j->copy, j->copy.buf + 12, (uint32_t)out);
+		copy_add(&j->copy, text, out);
+		copy_pad(&j->copy);
+		copy_block_end(&j->copy);
 	}
 	free(text);
 }
@@ -327,12 +235,12 @@ static void other_block(
 	} else if (block == BLOCK_FACTS) {
 		facts_block(j, r, p, len);
 	} else if (fixed && fixed + 4 <= len) {
-		uint8_t *copy = add(j, p, fixed);
+		uint8_t *copy = copy_add(&j->copy, p, fixed);
 
 		if (copy && block == BLOCK_SHB) /* the length of the section changes */
 			memset(copy + 16, 0xff, 8);
 		options_rewrite(j, r, block, p + fixed, len - fixed - 4);
-		block_end(j);
+		copy_block_end(&j->copy);
 	} else {
 		j->w->left_out++;
 	}
@@ -341,7 +249,7 @@ static void other_block(
 static void pcapng_rewrite(
 	struct rewriting *j, const struct rd_reader *r, const uint8_t *p, size_t len, bool is_frame)
 {
-	j->swapped = r->swapped;
+	j->copy.swapped = r->swapped;
 	if (!is_frame && j->skip) {
 		j->skip -= len < j->skip ? len : j->skip;
 		return;
@@ -363,16 +271,16 @@ static void record_rewrite(
 {
 	bool pcap = r->format == &reader_pcap;
 
-	if (pcap && !j->begun) {
-		j->begun = true;
-		add(j, p, len);
-		flush(j);
+	if (pcap && !j->copy.begun) {
+		j->copy.begun = true;
+		copy_add(&j->copy, p, len);
+		copy_flush(&j->copy);
 	} else if (is_frame) {
 		size_t head = pcap ? r->pcap.record_header : 0;
 
-		add(j, p, len);
+		copy_add(&j->copy, p, len);
 		frame_rewrite(j, r, p, head, len - head);
-		flush(j);
+		copy_flush(&j->copy);
 	} else {
 		j->w->left_out++;
 	}
@@ -383,7 +291,7 @@ static void take_record(
 {
 	struct rewriting *j = ctx;
 
-	if (failed(j))
+	if (copy_failed(&j->copy))
 		return;
 	if (r->format == &reader_pcapng)
 		pcapng_rewrite(j, r, data, len, is_frame);
@@ -391,25 +299,10 @@ static void take_record(
 		record_rewrite(j, r, data, len, is_frame);
 }
 
-/* The reader passes facts as a whole only if there is a callback for them. */
-static void ignore_facts(void *ctx, const char *json, size_t len)
+static int refusal(const struct rewriting *j, struct rd_error *err)
 {
-	(void)ctx, (void)json, (void)len;
-}
+	const char *link = rd_linktype_name(j->dlt);
 
-static int failure(const struct rewriting *j, const char *name, struct rd_error *err)
-{
-	const char *link;
-
-	if (j->no_memory)
-		return rd_fail(err, RD_CLASS_PARTIAL, ENOMEM, NULL, "cannot copy '%s'", name);
-	if (j->errnum)
-		return rd_fail(err, RD_CLASS_OUTPUT, j->errnum,
-			"free some space or name another file", "cannot write the copy of '%s'",
-			name);
-	if (!j->refused)
-		return 0;
-	link = rd_linktype_name(j->dlt);
 	return rd_fail(err, RD_CLASS_DEVICE, 0, NULL, "its link type %u (%s) is not understood",
 		j->dlt, link ? link : "unknown");
 }
@@ -417,24 +310,10 @@ static int failure(const struct rewriting *j, const char *name, struct rd_error 
 int rd_rewrite(struct rd_rewrite *w, rd_read_fn *read, void *read_ctx, const char *name,
 	struct rd_error *err)
 {
-	struct rewriting j = {.w = w};
+	struct rewriting j = {.copy = {.put = w->put, .put_ctx = w->put_ctx}, .w = w};
 	const struct reader_input in = {
 		.read = read, .ctx = read_ctx, .name = name, .raw = take_record, .raw_ctx = &j};
-	struct rd_frame frames[64];
-	struct rd_reader *r;
-	int n;
+	int rc = copy_all(&j.copy, &in, err);
 
-	if (reader_open(&r, &in, err) < 0) {
-		free(j.buf);
-		return -1;
-	}
-	rd_reader_on_facts(r, ignore_facts, NULL);
-	do
-		n = rd_reader_next(r, frames, sizeof(frames) / sizeof(frames[0]), err);
-	while (n > 0 && !failed(&j));
-	rd_reader_close(r);
-	free(j.buf);
-	if (failure(&j, name, err) < 0)
-		return -1;
-	return n < 0 ? 1 : 0;
+	return rc >= 0 && j.copy.refused ? refusal(&j, err) : rc;
 }
