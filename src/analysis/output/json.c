@@ -257,20 +257,27 @@ const struct list *report_list(const char *key)
 	return NULL;
 }
 
+void conversation_json_drop_plots(json_t *conversation)
+{
+	const char *key;
+	json_t *side;
+
+	json_object_foreach (json_object_get(conversation, "sides"), key, side) {
+		json_object_del(side, "psn_plot");
+	}
+}
+
 void conversation_json_shorten(json_t *conversation)
 {
 	static const char *const details[] = {"operations", "statuses", "slowest"};
-	json_t *side, *application = json_object_get(conversation, "application");
-	const char *key;
+	json_t *application = json_object_get(conversation, "application");
 
 	if (!conversation)
 		return;
 	json_object_set_new(conversation, "series", json_null());
 	for (size_t i = 0; i < sizeof(details) / sizeof(*details); i++)
 		json_object_del(application, details[i]);
-	json_object_foreach (json_object_get(conversation, "sides"), key, side) {
-		json_object_del(side, "psn_plot");
-	}
+	conversation_json_drop_plots(conversation);
 }
 
 json_t *rd_report_json(const struct rd_report *r)

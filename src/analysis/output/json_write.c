@@ -104,7 +104,9 @@ static int put_item(
 	json_t *value = list->make(r, i);
 	int ret;
 
-	if (selected(w, list, i) == SELECTED_NUMBERS)
+	if (!w->selection)
+		conversation_json_drop_plots(value);
+	else if (selected(w, list, i) == SELECTED_NUMBERS)
 		conversation_json_shorten(value);
 	ret = (!first && put(w, ",")) || new_line(w) || put_value(w, value);
 	json_decref(value);

@@ -56,6 +56,8 @@ struct list {
 };
 /* The list with this key; NULL: it is not a list. */
 const struct list *report_list(const char *key);
+/* Removes the PSNs over time, which only pages have. */
+void conversation_json_drop_plots(json_t *conversation);
 /* Removes the data of a conversation's plots, which are most of its bytes. */
 void conversation_json_shorten(json_t *conversation);
 
