@@ -7,6 +7,7 @@
 #define RDMADUMP_CLI_CAPTURE_H
 
 #include "cli/cli.h"
+#include "ending.h"
 #include "frame_lines.h"
 #include <jansson.h>
 #include <rdmadump/session.h>
@@ -42,20 +43,15 @@ struct capture_style {
 	int (*fail)(const struct rd_error *err);
 };
 
-/* One run of the capture command. The caller sets the first two. */
+/* One run of the capture command. The caller sets options and style. */
 struct capture_run {
+	struct ending ending;
 	const struct capture_options *opt;
 	const struct capture_style *style; /* NULL: rdmadump's own */
 	struct rd_session_config config;
 	struct rd_session *session;
 	const struct rd_session_result *result;
 	struct rd_watch watches[2];
-	sigset_t signals;	   /* signals that are blocked and waited for */
-	atomic_int signal;	   /* the signal that ended it; 0: none */
-	bool waiting_announced[2]; /* at the end: waiting for the output, for the commands */
-	bool settling;		   /* waiting for the loss counters */
-	bool asked_to_end;	   /* by a signal after the capture had ended */
-	struct gateway_wait gateway;
 	bool broken_pipe;
 	uint64_t last_bytes, last_ns; /* at the last progress line */
 	struct live *live;	      /* --analyze; else NULL */
@@ -69,20 +65,6 @@ static inline bool capture_to_pipe(const struct capture_options *o)
 {
 	return o->session.path && strcmp(o->session.path, "-") == 0;
 }
-
-/* signals.c */
-/* Blocks the signals of a capture until the process ends; ignores SIGPIPE and SIGXFSZ. */
-void signals_block(struct capture_run *r);
-/* A watch on a signalfd; returns true if the capture is to end. */
-bool signals_ready(void *run, int fd);
-/* rd_session_config's `waiting`. Does not return when an output is abandoned. */
-bool signals_while_waiting(void *run, bool commands);
-/* rd_session_config's `waiting_for_counters`. */
-bool signals_while_counters_settle(void *run);
-/* rd_session_config's `waiting_for_gateway`. */
-bool signals_while_gateway_works(void *run);
-/* rd_session_config's `waiting_for_reader`. */
-void signals_while_fifo_waits(void *run);
 
 /* stripes.c: the report of each stripe */
 void stripes_text(const struct capture_run *r);

@@ -321,7 +321,7 @@ static int capture(struct request *r, const struct place *p)
 	o->session.filter.expression = r->filter;
 	run.opt = o;
 	rc = capture_run(&run);
-	if (!run.broken_pipe && run.signal != SIGTERM && run.signal != SIGHUP)
+	if (!run.broken_pipe && run.ending.signal != SIGTERM && run.ending.signal != SIGHUP)
 		wait_for_reader();
 	return rc;
 }

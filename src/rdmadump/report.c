@@ -218,7 +218,7 @@ static const char *end_name(const struct capture_run *r)
 
 	if (r->broken_pipe)
 		return "closed pipe";
-	if (r->result->end == RD_END_WATCH && !r->signal)
+	if (r->result->end == RD_END_WATCH && !r->ending.signal)
 		return r->result->paused ? "pause" : "duration";
 	return names[r->result->end];
 }

@@ -49,7 +49,7 @@ static void on_ready(void *ctx)
 	struct capture_run *r = ctx;
 
 	r->watches[0] = (struct rd_watch){
-		signalfd(-1, &r->signals, SFD_CLOEXEC | SFD_NONBLOCK), signals_ready, r};
+		signalfd(-1, &r->ending.signals, SFD_CLOEXEC | SFD_NONBLOCK), ending_ready, r};
 	r->watches[1] = (struct rd_watch){progress_timer(r), on_progress, r};
 	if (r->live)
 		live_start(r->live);
@@ -94,12 +94,40 @@ static void on_ended(void *ctx)
 		live_stop(r->live);
 }
 
+static void on_request(void *ctx, int number, bool ended)
+{
+	struct capture_run *r = ctx;
+	char line[160];
+
+	if (number == SIGUSR2 && !ended)
+		rd_session_rotate(r->session);
+	if (number != SIGUSR1)
+		return;
+	report_progress(r, true, line, sizeof(line));
+	rd_cli_say("rdmadump: ", line + strspn(line, " "));
+}
+
+static void on_abandon(void *ctx)
+{
+	struct capture_run *r = ctx;
+
+	rd_session_abandon(r->session);
+	rd_cli_fail(&r->result->error);
+	report_end(r);
+}
+
 /* --- from options to a configuration ----------------------------------------------------- */
 
 static void configure(struct capture_run *r)
 {
 	const struct capture_options *o = r->opt;
 
+	r->ending.requested = on_request;
+	r->ending.abandon = on_abandon;
+	r->ending.waits[false] = "waiting for the output to take what was captured; Ctrl-C again "
+				 "abandons it";
+	r->ending.waits[true] =
+		"waiting for the commands of -z to end; Ctrl-C again ends without them";
 	r->config = o->session;
 	r->config.wanted = o->wanted;
 	r->config.stripes = o->stripe;
@@ -108,11 +136,11 @@ static void configure(struct capture_run *r)
 	r->config.ready = on_ready;
 	r->config.frames = o->print || o->analyze ? on_frames : NULL;
 	r->config.ended = on_ended;
-	r->config.waiting = signals_while_waiting;
-	r->config.waiting_for_counters = signals_while_counters_settle;
+	r->config.waiting = ending_while_waiting;
+	r->config.waiting_for_counters = ending_while_counters_settle;
 	r->config.is_ending = rd_cli_is_ending;
-	r->config.waiting_for_gateway = signals_while_gateway_works;
-	r->config.waiting_for_reader = signals_while_fifo_waits;
+	r->config.waiting_for_gateway = ending_while_gateway_works;
+	r->config.waiting_for_reader = ending_while_fifo_waits;
 	r->config.watches = r->watches;
 	r->config.n_watches = 2;
 }
@@ -154,7 +182,7 @@ static int open_and_run(struct capture_run *r, struct rd_error *err)
 		return -1;
 	/* Opening a file may wait for the other end of a pipe: Ctrl-C must end that. */
 	if (r->opt->session.read)
-		signals_block(r);
+		ending_block(&r->ending);
 	rc = run_session(r, err);
 	live_close(r->live);
 	rd_session_close(r->session);
@@ -169,7 +197,7 @@ int capture_run(struct capture_run *r)
 	/* Before any thread exists, so that every thread blocks them. SIGUSR1 and SIGUSR2 are
 	 * blocked already. */
 	if (!r->opt->session.read)
-		signals_block(r);
+		ending_block(&r->ending);
 	rc = r->opt->list_stamps ? timestamps_list(r->opt, &err) : open_and_run(r, &err);
 	if (rc == 0)
 		return 0;

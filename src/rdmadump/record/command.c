@@ -187,6 +187,24 @@ static void on_ended(void *ctx)
 	rd_cli_status(NULL);
 }
 
+/* SIGUSR1 is a trigger. */
+static void on_request(void *ctx, int number, bool ended)
+{
+	const struct record_run *r = ctx;
+
+	if (number == SIGUSR1 && !ended)
+		rd_recorder_signal(r->recorder);
+}
+
+static void on_abandon(void *ctx)
+{
+	const struct record_run *r = ctx;
+
+	rd_session_abandon(rd_recorder_session(r->recorder));
+	rd_cli_fail(&r->result->error);
+	record_report_end(r);
+}
+
 static int progress_timer(const struct record_run *r)
 {
 	const struct itimerspec t = {.it_value.tv_sec = 1, .it_interval.tv_sec = 1};
@@ -205,8 +223,14 @@ static void configure(struct record_run *r)
 	struct record_settings *s = r->settings;
 	struct rd_recorder_config *c = &s->config;
 
+	r->ending.requested = on_request;
+	r->ending.abandon = on_abandon;
+	r->ending.waits[false] =
+		"waiting for the output to take the last frames; Ctrl-C again abandons it";
+	r->ending.waits[true] = "waiting for the analysis of the last files and their commands; "
+				"Ctrl-C again ends without them";
 	r->watches[0] = (struct rd_watch){
-		signalfd(-1, &r->signals, SFD_CLOEXEC | SFD_NONBLOCK), record_signals_ready, r};
+		signalfd(-1, &r->ending.signals, SFD_CLOEXEC | SFD_NONBLOCK), ending_ready, r};
 	r->watches[1] = (struct rd_watch){progress_timer(r), record_report_progress, r};
 	/* ':' and '/' of a port or a path are not part of a name. */
 	snprintf(r->path, sizeof(r->path), "%.*s.pcapng",
@@ -229,9 +253,9 @@ static void configure(struct record_run *r)
 	c->ctx = r;
 	c->ready = on_ready;
 	c->ended = on_ended;
-	c->waiting = record_signals_waiting;
-	c->waiting_for_counters = record_signals_while_counters_settle;
-	c->waiting_for_gateway = record_signals_while_gateway_works;
+	c->waiting = ending_while_waiting;
+	c->waiting_for_counters = ending_while_counters_settle;
+	c->waiting_for_gateway = ending_while_gateway_works;
 }
 
 static void explain(struct record_run *r)
@@ -285,7 +309,7 @@ int rd_cmd_record(int argc, char **argv)
 	if (rd_cli_read(options, &argp, argc, argv, &settings))
 		return RD_CLASS_USAGE;
 	rd_cli_log(settings.debug ? RD_LOG_DEBUG : settings.quiet ? RD_LOG_WARNING : RD_LOG_INFO);
-	record_signals_block(&r);
+	ending_block(&r.ending);
 	configure(&r);
 	rc = run(&r, &err);
 	for (unsigned int i = 0; i < 2; i++)

@@ -72,7 +72,7 @@ static const char *end_name(const struct record_run *r, const struct rd_recorder
 
 	switch (r->result->end) {
 	case RD_END_WATCH:
-		return r->signal ? "signal" : r->result->paused ? "pause" : "duration";
+		return r->ending.signal ? "signal" : r->result->paused ? "pause" : "duration";
 	case RD_END_FILES:
 		return most && c->files_found + c->files >= most ? "dumps" : "disk";
 	case RD_END_FAULT:
