@@ -106,7 +106,7 @@ static void add_findings(
 static void read_findings(struct page *p, const char *section, const struct task *t)
 {
 	static const char *const lists[] = {"ports", "captures"};
-	json_t *root = json_loadb(t->output.data, t->output.n, 0, NULL), *one;
+	json_t *root = page_json(t), *one;
 	const json_t *ends = json_object_get(root, "ends");
 	const json_t *verdict = json_object_get(json_is_object(ends) ? ends : root, "verdict");
 	const char *rule = page_text_of(verdict, "rule");
@@ -167,7 +167,7 @@ static void put_title(FILE *out, const char *title)
 		fputc(toupper((unsigned char)*title), out);
 		title++;
 	}
-	page_text(out, title);
+	page_put(out, "%s", title);
 }
 
 /* As the page of `analyze` shows it. */
@@ -175,11 +175,10 @@ static void put_finding(FILE *out, const json_t *f, json_int_t others)
 {
 	const char *name = rd_severity_name(severity_of(f));
 
-	fprintf(out, "<article class=\"finding %s\"><header><h3>", name);
+	page_put(out, "<article class=\"finding %s\"><header><h3>", name);
 	put_title(out, page_text_of(f, "title"));
-	fprintf(out, "</h3><span class=mark>%s, ", name);
-	page_text(out, page_text_of(f, "certainty"));
-	fputs("</span></header>", out);
+	page_put(out, "</h3><span class=mark>%s, %s</span></header>", name,
+		page_text_of(f, "certainty"));
 	page_element(out, "<p class=where>", page_text_of(f, "where"), "</p>");
 	page_element(out, "<p>", page_text_of(f, "detail"), "</p>");
 	page_element(
@@ -187,8 +186,8 @@ static void put_finding(FILE *out, const json_t *f, json_int_t others)
 	page_element(out, "<p><span class=soft>Next:</span> ", page_text_of(f, "next"), "</p>");
 	page_element(out, "<p class=filter><code>", page_text_of(f, "filter"), "</code></p>");
 	if (others > 0)
-		fprintf(out, "<p class=soft>The same in %lld more finding%s of the report.</p>",
-			(long long)others, others == 1 ? "" : "s");
+		page_put(out, "<p class=soft>The same in %d more finding%s of the report.</p>",
+			others, others == 1 ? "" : "s");
 	fputs("</article>\n", out);
 }
 
@@ -214,8 +213,8 @@ static void put_section(struct page *p, const struct section *s, bool was_read)
 		}
 	}
 	if (n > FINDINGS_SHOWN)
-		fprintf(p->out, "<p class=soft>%u more: see the members below.</p>\n",
-			n - FINDINGS_SHOWN);
+		page_put(p->out, "<p class=soft>%d more: see the members below.</p>\n",
+			(json_int_t)(n - FINDINGS_SHOWN));
 	if (!n)
 		page_element(
 			p->out, "<p class=soft>", was_read ? "No findings." : s->none, "</p>\n");
@@ -235,31 +234,21 @@ static void put_port(FILE *out, const json_t *device, const json_t *port)
 {
 	const json_t *netdev = json_array_get(json_object_get(port, "netdevs"), 0);
 	const json_t *capture = json_object_get(port, "capture");
+	const char *state = page_text_of(port, "state"), *why = page_text_of(capture, "why");
 
-	fputs("<tr><td>", out);
-	page_text(out, page_text_of(device, "name"));
-	fprintf(out, "<td class=number>%lld<td>",
-		(long long)json_integer_value(json_object_get(port, "port")));
-	page_text(out, page_text_of(netdev, "name"));
-	fputs("<td>", out);
-	page_text(out, page_text_of(device, "model"));
-	fputs("<td>", out);
-	page_text(out, page_text_of(device, "firmware"));
-	fputs("<td>", out);
-	page_text(out, page_text_of(port, "link"));
-	fprintf(out, "<td%s>", strcmp(page_text_of(port, "state"), "active") ? " class=bad" : "");
-	page_text(out, page_text_of(port, "state"));
-	fputs("<td>", out);
-	page_text(out, page_text_of(port, "rate"));
-	fputs("<td>", out);
-	page_text(out, page_text_of(capture, "verdict"));
-	page_element(out, ": ", page_text_of(capture, "why"), "");
-	fputs("</tr>\n", out);
+	page_put(out,
+		"<tr><td>%s<td class=number>%d<td>%s<td>%s<td>%s<td>%s<td%s>%s<td>%s<td>%s%s%s"
+		"</tr>\n",
+		page_text_of(device, "name"), json_integer_value(json_object_get(port, "port")),
+		page_text_of(netdev, "name"), page_text_of(device, "model"),
+		page_text_of(device, "firmware"), page_text_of(port, "link"),
+		strcmp(state, "active") ? " class=bad" : "", state, page_text_of(port, "rate"),
+		page_text_of(capture, "verdict"), *why ? ": " : "", why);
 }
 
 static void put_devices(FILE *out, const struct tasks *tasks)
 {
-	json_t *root = page_json(tasks, "rdmadump/list.json");
+	json_t *root = page_json(page_task(tasks, "rdmadump/list.json"));
 	json_t *device, *port;
 	size_t i, k, n = json_array_size(json_object_get(root, "devices"));
 
@@ -296,19 +285,13 @@ static void put_member(FILE *out, const struct tasks *tasks, const json_t *m)
 
 	if (t)
 		task_why(t, why, sizeof(why));
-	fputs("<tr><td><a href=\"", out);
-	page_text(out, name);
-	fputs("\">", out);
-	page_text(out, name);
-	fputs("</a><td>", out);
-	page_text(out, page_text_of(m, "what"));
-	fputs("<td><code>", out);
-	page_text(out, page_text_of(m, "command"));
-	fprintf(out, "</code><td class=number>%lld",
-		(long long)json_integer_value(json_object_get(m, "size")));
-	fprintf(out, "<td class=\"number%s\">", *why ? " bad" : "");
+	page_put(out,
+		"<tr><td><a href=\"%s\">%s</a><td>%s<td><code>%s</code><td class=number>%d"
+		"<td class=\"number%s\">",
+		name, name, page_text_of(m, "what"), page_text_of(m, "command"),
+		json_integer_value(json_object_get(m, "size")), *why ? " bad" : "");
 	if (json_is_integer(status))
-		fprintf(out, "%lld", (long long)json_integer_value(status));
+		page_put(out, "%d", json_integer_value(status));
 	fputs("</tr>\n", out);
 }
 
@@ -330,11 +313,11 @@ static void put_members(FILE *out, const struct tasks *tasks, const json_t *mani
 			put_member(out, tasks, m);
 	}
 	if (below)
-		fprintf(out,
+		page_put(out,
 			"<tr><td><a href=\"sysroot/\">sysroot/</a><td>files of sysfs, for rdmadump "
 			"list, info and counters --sysroot<td><code>rdmadump info --bundle "
-			"FILE</code><td class=number>%zu files<td></tr>\n",
-			below);
+			"FILE</code><td class=number>%d files<td></tr>\n",
+			(json_int_t)below);
 	fputs("</tbody></table></div>\n", out);
 }
 
@@ -350,11 +333,7 @@ static unsigned int put_missing_rows(FILE *out, const struct tasks *tasks, bool 
 		task_why(t, why, sizeof(why));
 		if (!*why || task_failed(t) != failed)
 			continue;
-		fputs("<tr><td>", out);
-		page_text(out, t->name);
-		fprintf(out, "<td>%s<td>", t->member->what);
-		page_text(out, why);
-		fputs("</tr>\n", out);
+		page_put(out, "<tr><td>%s<td>%s<td>%s</tr>\n", t->name, t->member->what, why);
 		n++;
 	}
 	return n;
@@ -383,10 +362,10 @@ static void put_head(FILE *out, const json_t *manifest)
 	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
 	      "<meta name=\"color-scheme\" content=\"light dark\">\n"
 	      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-	      "style-src 'unsafe-inline'\">\n<title>",
+	      "style-src 'unsafe-inline'\">\n",
 		out);
-	page_text(out, page_text_of(manifest, "host"));
-	fputs(" - rdmadump bundle</title>\n<style>\n", out);
+	page_put(out, "<title>%s - rdmadump bundle</title>\n<style>\n",
+		page_text_of(manifest, "host"));
 	fputs(style, out);
 	fputs(own_style, out);
 	fputs("</style>\n</head>\n<body>\n<main>\n", out);
@@ -414,12 +393,12 @@ static void make_headline(const struct page *p, const struct tasks *tasks, char 
 
 static void put_headline(const struct page *p, const char *text)
 {
-	fprintf(p->out, "<h1>%s</h1>\n", text);
+	page_put(p->out, "<h1>%s</h1>\n", text);
 	if (p->earlier)
-		fprintf(p->out,
-			"<p>Since counters were last reset, they show %u more: perhaps long "
+		page_put(p->out,
+			"<p>Since counters were last reset, they show %d more: perhaps long "
 			"ago.</p>\n",
-			p->earlier);
+			(json_int_t)p->earlier);
 }
 
 static void put_links(FILE *out)
@@ -496,7 +475,7 @@ static const char *report_of(const struct tasks *tasks, const char *name)
 static void put_verdict(const struct page *p, const struct tasks *tasks, const struct task *t)
 {
 	FILE *out = p->out;
-	json_t *root = json_loadb(t->output.data, t->output.n, 0, NULL), *one;
+	json_t *root = page_json(t), *one;
 	const json_t *ends = json_object_get(root, "ends");
 	const json_t *verdict = json_object_get(json_is_object(ends) ? ends : root, "verdict");
 	const char *report = report_of(tasks, t->name), *comma = "Traffic in ";
@@ -542,9 +521,7 @@ static void put_reports(FILE *out, const struct tasks *tasks)
 		if (strncmp(name, "analysis/", 9) != 0 || strcmp(name + n - 5, ".html") != 0 ||
 			!has_ended_well(&tasks->task[i]))
 			continue;
-		fputs("<p><a href=\"", out);
-		page_text(out, name);
-		fputs("\">The whole report of the traffic</a></p>\n", out);
+		page_put(out, "<p><a href=\"%s\">The whole report of the traffic</a></p>\n", name);
 	}
 }
 
@@ -563,7 +540,7 @@ int page_write(FILE *out, const struct tasks *tasks, const json_t *manifest, jso
 	page_facts(out, tasks, manifest);
 	put_links(out);
 	for (size_t i = 0; i < N_SECTIONS; i++) {
-		fprintf(out, "<h2 id=%s>%s</h2>\n", sections[i].key, sections[i].title);
+		page_put(out, "<h2 id=%s>%s</h2>\n", sections[i].key, sections[i].title);
 		if (i == 0)
 			put_devices(out, tasks);
 		put_section(&p, &sections[i], was_read(&sections[i], tasks));

@@ -17,39 +17,30 @@ const struct task *page_task(const struct tasks *tasks, const char *name)
 	return NULL;
 }
 
-static json_t *json_of(const struct task *t)
+json_t *page_json(const struct task *t)
 {
 	return t && t->output.n ? json_loadb(t->output.data, t->output.n, 0, NULL) : NULL;
 }
 
-json_t *page_json(const struct tasks *tasks, const char *name)
-{
-	return json_of(page_task(tasks, name));
-}
-
 void page_origin(FILE *out, const json_t *manifest)
 {
-	uint64_t start_ns = rd_json_u64_value(json_object_get(manifest, "start_ns"));
 	char start[RD_UTC_LEN];
 
-	rd_utc_text(start, start_ns);
-	page_element(out, "<p class=\"soft small\">Support bundle of ",
-		page_text_of(manifest, "host"), "");
-	fprintf(out, ", collected %.10s %.8s UTC", start, start + 11);
-	page_element(out, " by ", page_text_of(manifest, "program"), "");
-	fputs(json_is_true(json_object_get(manifest, "root"))
-			? "</p>\n"
-			: ", not as root: some members are missing or incomplete</p>\n",
-		out);
+	rd_utc_text(start, rd_json_u64_value(json_object_get(manifest, "start_ns")));
+	start[10] = start[19] = '\0'; /* date and time of day */
+	page_put(out,
+		"<p class=\"soft small\">Support bundle of %s, collected %s %s UTC by %s%s</p>\n",
+		page_text_of(manifest, "host"), start, start + 11,
+		page_text_of(manifest, "program"),
+		json_is_true(json_object_get(manifest, "root"))
+			? ""
+			: ", not as root: some members are missing or incomplete");
 }
 
 static void put_fact(FILE *out, const char *title, const char *text)
 {
-	if (!*text)
-		return;
-	fprintf(out, "<dt>%s<dd>", title);
-	page_text(out, text);
-	fputc('\n', out);
+	if (*text)
+		page_put(out, "<dt>%s<dd>%s\n", title, text);
 }
 
 static void put_uptime(FILE *out, const json_t *host)
@@ -74,7 +65,7 @@ static void put_drivers(FILE *out, const struct tasks *tasks)
 	for (unsigned int i = 0; i < tasks->n; i++) {
 		if (strncmp(tasks->task[i].command, "rdmadump info --json", 20) != 0)
 			continue;
-		info = json_of(&tasks->task[i]);
+		info = page_json(&tasks->task[i]);
 		json_array_foreach (
 			json_object_get(json_object_get(info, "driver"), "modules"), k, module) {
 			const char *version = page_text_of(module, "version");
@@ -124,7 +115,7 @@ static void put_ofed(FILE *out, const struct tasks *tasks)
 
 void page_facts(FILE *out, const struct tasks *tasks, const json_t *manifest)
 {
-	json_t *host = page_json(tasks, "host/host.json");
+	json_t *host = page_json(page_task(tasks, "host/host.json"));
 
 	fputs("<dl class=facts>\n", out);
 	put_fact(out, "System", page_text_of(host, "distribution"));

@@ -9,8 +9,8 @@
 
 /* The task of a member; NULL: there is none. */
 const struct task *page_task(const struct tasks *tasks, const char *name);
-/* The content of a member, which the caller owns; NULL: it has none that is JSON. */
-json_t *page_json(const struct tasks *tasks, const char *name);
+/* Its output, which the caller owns; NULL: it has none that is JSON. `t` may be NULL. */
+json_t *page_json(const struct task *t);
 
 /* One line: of which host, when, by what. */
 void page_origin(FILE *out, const json_t *manifest);

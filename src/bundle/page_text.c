@@ -2,8 +2,9 @@
 /* Text of devices, captures and tools, escaped for a page. */
 #include "page_text.h"
 #include <rdmadump/printable.h>
+#include <stdarg.h>
 
-void page_text(FILE *out, const char *text)
+static void put_text(FILE *out, const char *text)
 {
 	char clean[RD_PRINTABLE_GROWTH];
 
@@ -34,6 +35,22 @@ void page_text(FILE *out, const char *text)
 	}
 }
 
+void page_put(FILE *out, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	for (const char *p = format; *p; p++) {
+		if (*p != '%')
+			fputc(*p, out);
+		else if (*++p == 'd')
+			fprintf(out, "%lld", (long long)va_arg(args, json_int_t));
+		else
+			put_text(out, va_arg(args, const char *));
+	}
+	va_end(args);
+}
+
 const char *page_text_of(const json_t *object, const char *key)
 {
 	const char *text = json_string_value(json_object_get(object, key));
@@ -46,6 +63,6 @@ void page_element(FILE *out, const char *open, const char *text, const char *clo
 	if (!*text)
 		return;
 	fputs(open, out);
-	page_text(out, text);
+	put_text(out, text);
 	fputs(close, out);
 }
