@@ -153,7 +153,7 @@ static int copy_file(struct creation *c, struct task *t, struct rd_error *err)
 	if (fd < 0)
 		return 0;
 	/* Data appended during the copy is ignored. */
-	rc = store_copy(&c->store, t->name, fd, size_of(fd), t, err);
+	rc = store_take(&c->store, t->name, fd, size_of(fd), false, t, err);
 	close(fd);
 	t->ended_ns = rd_monotonic_ns();
 	return rc;
@@ -181,9 +181,9 @@ static int keep_output(struct creation *c, struct task *t, struct rd_error *err)
 	case FORM_TREE:
 		return c->redact ? 0 : tree_each(t, keep_entry, c, err);
 	case FORM_CAPTURE:
-		return c->capture < 0 || c->redact
-			       ? 0
-			       : store_adopt(&c->store, t->name, c->capture, t, err);
+		return c->capture < 0 || c->redact ? 0
+						   : store_take(&c->store, t->name, c->capture,
+							     UINT64_MAX, true, t, err);
 	case FORM_COPY:
 		return 0;
 	case FORM_TEXT:

@@ -296,11 +296,7 @@ static int capture_store(struct redaction *x, struct task *t, struct rd_error *e
 	rc = capture_rewrite(x, t, &to, err);
 	if (!rc && (t->outcome == OUTCOME_ENDED || t->outcome == OUTCOME_TIMED_OUT)) {
 		drop_suffix(t->name);
-		if (lseek(to, 0, SEEK_SET) < 0)
-			rc = rd_fail(
-				err, RD_CLASS_OUTPUT, errno, NULL, "cannot read '%s'", t->name);
-		else
-			rc = store_copy(x->store, t->name, to, UINT64_MAX, t, err);
+		rc = store_take(x->store, t->name, to, UINT64_MAX, false, t, err);
 	}
 	close(to);
 	return rc;

@@ -65,6 +65,13 @@ void store_close(struct store *s)
 
 /* --- adding ------------------------------------------------------------------------------- */
 
+static int drop(struct stored *m)
+{
+	free(m->name);
+	free(m->target);
+	return -1;
+}
+
 /* An empty member; NULL: out of memory. It is added once store->n is increased. */
 static struct stored *next(
 	struct store *s, const char *name, const char *target, const struct task *task)
@@ -88,22 +95,8 @@ static struct stored *next(
 		.task = task};
 	if (m->name && (m->target || !target))
 		return m;
-	free(m->name);
-	free(m->target);
-	return NULL;
-}
-
-static int drop(struct stored *m)
-{
-	free(m->name);
-	free(m->target);
-	return -1;
-}
-
-static int interrupted(struct stored *m, struct rd_error *err)
-{
 	drop(m);
-	return rd_fail(err, RD_CLASS_PARTIAL, 0, NULL, BUNDLE_INTERRUPTED);
+	return NULL;
 }
 
 static int append(struct store *s, const char *bytes, size_t n, struct rd_error *err)
@@ -152,8 +145,8 @@ int store_put_entry(struct store *s, const char *name, enum rd_archive_kind kind
 	return 0;
 }
 
-int store_copy(struct store *s, const char *name, int fd, uint64_t most, const struct task *task,
-	struct rd_error *err)
+int store_take(struct store *s, const char *name, int fd, uint64_t most, bool adopt,
+	const struct task *task, struct rd_error *err)
 {
 	struct stored *m = next(s, name, NULL, task);
 	char buf[COPY_BYTES];
@@ -162,52 +155,30 @@ int store_copy(struct store *s, const char *name, int fd, uint64_t most, const s
 
 	if (!m)
 		return fail(s, ENOMEM, err);
+	if (adopt) {
+		m->fd = fd;
+		m->at = 0;
+	}
 	rd_sha256_begin(&sum);
 	while (m->size < most && !*s->stop) {
 		size_t some = most - m->size < sizeof(buf) ? (size_t)(most - m->size) : sizeof(buf);
 
-		n = read(fd, buf, some);
+		n = pread(fd, buf, some, (off_t)m->size);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
 			break;
 		rd_sha256_add(&sum, buf, (size_t)n);
-		if (append(s, buf, (size_t)n, err) < 0)
+		if (!adopt && append(s, buf, (size_t)n, err) < 0)
 			return drop(m);
 		m->size += (uint64_t)n;
 	}
-	if (*s->stop)
-		return interrupted(m, err);
+	if (*s->stop) {
+		drop(m);
+		return rd_fail(err, RD_CLASS_PARTIAL, 0, NULL, BUNDLE_INTERRUPTED);
+	}
 	if (n < 0) {
 		rd_fail(err, RD_CLASS_DEVICE, errno, NULL, "cannot read what becomes '%s'", name);
-		return drop(m);
-	}
-	rd_sha256_end(&sum, m->sha256);
-	s->n++;
-	return 0;
-}
-
-int store_adopt(
-	struct store *s, const char *name, int fd, const struct task *task, struct rd_error *err)
-{
-	struct stored *m = next(s, name, NULL, task);
-	char buf[COPY_BYTES];
-	struct rd_sha256 sum;
-	ssize_t n = 0;
-
-	if (!m)
-		return fail(s, ENOMEM, err);
-	m->fd = fd;
-	m->at = 0;
-	rd_sha256_begin(&sum);
-	while (!*s->stop && (n = pread(fd, buf, sizeof(buf), (off_t)m->size)) > 0) {
-		rd_sha256_add(&sum, buf, (size_t)n);
-		m->size += (uint64_t)n;
-	}
-	if (*s->stop)
-		return interrupted(m, err);
-	if (n < 0) {
-		fail(s, errno, err);
 		return drop(m);
 	}
 	rd_sha256_end(&sum, m->sha256);

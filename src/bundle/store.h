@@ -48,14 +48,12 @@ int store_put(struct store *s, const char *name, const void *bytes, size_t n,
 	const struct task *task, struct rd_error *err);
 int store_put_entry(struct store *s, const char *name, enum rd_archive_kind kind,
 	const char *target, const struct task *task, struct rd_error *err);
-/* Copies the rest of the file `fd`, at most `most` bytes. */
-int store_copy(struct store *s, const char *name, int fd, uint64_t most, const struct task *task,
-	struct rd_error *err);
 /*
- * Adds the whole file `fd` without copying it; the descriptor must stay open as long as the store.
+ * Adds a copy of the file `fd`, at most `most` bytes; `adopt`: the file itself, whose descriptor
+ * must stay open as long as the store.
  */
-int store_adopt(
-	struct store *s, const char *name, int fd, const struct task *task, struct rd_error *err);
+int store_take(struct store *s, const char *name, int fd, uint64_t most, bool adopt,
+	const struct task *task, struct rd_error *err);
 /* Writes one member into an archive. -1 with the error, also when *stop is not 0. */
 int store_write(const struct stored *m, struct rd_archive *a, const char *path, int64_t time,
 	const volatile sig_atomic_t *stop, struct rd_error *err);
