@@ -34,8 +34,6 @@ struct rd_recorder_config {
 	void (*ready)(void *ctx);
 	void (*ended)(void *ctx);
 	bool (*waiting)(void *ctx, bool commands); /* as that of the session */
-	bool (*waiting_for_counters)(void *ctx);
-	bool (*waiting_for_gateway)(void *ctx);
 };
 
 struct rd_recorder;

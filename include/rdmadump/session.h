@@ -110,6 +110,7 @@ struct rd_session_config {
 	/* Called every 50 ms or less often while a FIFO waits for its reader. Must sleep that long.
 	 */
 	void (*waiting_for_reader)(void *ctx);
+	void *waiting_ctx; /* of the next two */
 	/*
 	 * Called every 20 ms while waiting for the device's counters, which may take seconds to
 	 * include the last losses. False: stop waiting.

@@ -137,6 +137,7 @@ static void configure(struct capture_run *r)
 	r->config.frames = o->print || o->analyze ? on_frames : NULL;
 	r->config.ended = on_ended;
 	r->config.waiting = ending_while_waiting;
+	r->config.waiting_ctx = r;
 	r->config.waiting_for_counters = ending_while_counters_settle;
 	r->config.is_ending = rd_cli_is_ending;
 	r->config.waiting_for_gateway = ending_while_gateway_works;

@@ -5,15 +5,12 @@
  * systemd/rdmadump.catalog.
  */
 #include "recorder.h"
-#include <errno.h>
 #include <inttypes.h>
 #include <rdmadump/log.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <syslog.h>
 #include <unistd.h>
 
@@ -55,18 +52,6 @@ static void put_field(FILE *out, const char *name, const char *value)
 	fprintf(out, "%s\n", value);
 }
 
-static bool send_datagram(const char *data, size_t len)
-{
-	const struct sockaddr_un to = {.sun_family = AF_UNIX, .sun_path = SOCKET};
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	bool sent = fd >= 0 && sendto(fd, data, len, MSG_NOSIGNAL, (const struct sockaddr *)&to,
-				       sizeof(to)) >= 0;
-
-	if (fd >= 0)
-		close(fd);
-	return sent;
-}
-
 static bool send_event(const struct rd_recorder *r, enum journal_event event, const char *text,
 	const char *trigger, const struct rd_dump *dump)
 {
@@ -91,7 +76,7 @@ static bool send_event(const struct rd_recorder *r, enum journal_event event, co
 		put_field(out, "RDMADUMP_FILE", dump->path);
 	if (dump)
 		fprintf(out, "RDMADUMP_FRAMES=%" PRIu64 "\n", dump->frames);
-	sent = fclose(out) == 0 && send_datagram(data, len);
+	sent = fclose(out) == 0 && notify_datagram(SOCKET, data, len);
 	free(data);
 	return sent;
 }

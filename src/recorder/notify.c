@@ -14,27 +14,35 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-void notify_send(const struct rd_recorder *r, const char *state)
+bool notify_datagram(const char *path, const char *data, size_t n)
 {
-	const char *path = getenv("NOTIFY_SOCKET");
 	struct sockaddr_un to = {.sun_family = AF_UNIX};
-	size_t len = path ? strlen(path) : 0;
+	size_t len = strlen(path);
+	bool sent;
 	int fd;
 
-	/* A path, or an abstract name after '@'. */
-	if (!r->config.notify || len < 2 || len >= sizeof(to.sun_path) ||
-		(path[0] != '/' && path[0] != '@'))
-		return;
+	if (len >= sizeof(to.sun_path))
+		return false;
 	memcpy(to.sun_path, path, len);
 	if (path[0] == '@')
 		to.sun_path[0] = '\0';
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0)
+	sent = fd >= 0 && sendto(fd, data, n, MSG_NOSIGNAL, (const struct sockaddr *)&to,
+				  (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len)) >= 0;
+	if (fd >= 0)
+		close(fd);
+	return sent;
+}
+
+void notify_send(const struct rd_recorder *r, const char *state)
+{
+	const char *path = getenv("NOTIFY_SOCKET");
+
+	if (!r->config.notify || !path || !path[0] || !path[1] ||
+		(path[0] != '/' && path[0] != '@'))
 		return;
-	if (sendto(fd, state, strlen(state), MSG_NOSIGNAL, (const struct sockaddr *)&to,
-		    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len)) < 0)
+	if (!notify_datagram(path, state, strlen(state)))
 		rd_log(RD_LOG_DEBUG, "the service manager at '%s' cannot be reached", path);
-	close(fd);
 }
 
 /* The watchdog's interval in ns, in which it expects two messages; 0: no watchdog. */

@@ -333,21 +333,6 @@ static bool on_waiting(void *ctx, bool commands)
 	return r->config.waiting ? r->config.waiting(r->config.ctx, commands) : true;
 }
 
-static bool on_waiting_for_counters(void *ctx)
-{
-	const struct rd_recorder *r = ctx;
-
-	return r->config.waiting_for_counters ? r->config.waiting_for_counters(r->config.ctx)
-					      : true;
-}
-
-static bool on_waiting_for_gateway(void *ctx)
-{
-	const struct rd_recorder *r = ctx;
-
-	return r->config.waiting_for_gateway ? r->config.waiting_for_gateway(r->config.ctx) : true;
-}
-
 static void configure(struct rd_recorder *r)
 {
 	struct rd_session_config *c = &r->session_config;
@@ -381,8 +366,6 @@ static void configure(struct rd_recorder *r)
 	c->started = on_started;
 	c->ended = on_ended;
 	c->waiting = on_waiting;
-	c->waiting_for_counters = on_waiting_for_counters;
-	c->waiting_for_gateway = on_waiting_for_gateway;
 	c->commented = on_frames;
 	c->comment = on_comment;
 }

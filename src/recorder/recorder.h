@@ -226,7 +226,10 @@ enum journal_event {
 void journal_log(const struct rd_recorder *r, enum journal_event event, const char *text,
 	const char *trigger, const struct rd_dump *dump);
 
-/* notify.c: sd_notify(3) without the library. Without NOTIFY_SOCKET it does nothing. */
+/* notify.c: sd_notify(3) without the library. */
+/* A datagram to a socket: a path, or an abstract name after '@'. False: it was not sent. */
+bool notify_datagram(const char *path, const char *data, size_t n);
+/* Does nothing without NOTIFY_SOCKET. */
 void notify_send(const struct rd_recorder *r, const char *state);
 /*
  * Notifies the service manager's watchdog that the recorder is alive, if this is due. From the

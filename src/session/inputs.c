@@ -150,7 +150,7 @@ static int open_verbs(
 		.sniffer = s->config->port_sniffer ? RD_SNIFFER_ICMD : RD_SNIFFER_FLOW,
 		.rules = rules_of(s->config->filter.direction),
 		.waiting = s->config->waiting_for_gateway,
-		.ctx = s->config->ctx,
+		.ctx = s->config->waiting_ctx,
 		.sysroot = ""};
 	struct rd_source *queues[RD_QUEUES_MAX];
 	unsigned int n;

@@ -254,8 +254,9 @@ static void configure(struct record_run *r)
 	c->ready = on_ready;
 	c->ended = on_ended;
 	c->waiting = ending_while_waiting;
-	c->waiting_for_counters = ending_while_counters_settle;
-	c->waiting_for_gateway = ending_while_gateway_works;
+	c->session.waiting_ctx = r;
+	c->session.waiting_for_counters = ending_while_counters_settle;
+	c->session.waiting_for_gateway = ending_while_gateway_works;
 }
 
 static void explain(struct record_run *r)
