@@ -219,7 +219,9 @@ static void read_port(struct rd_recorder *r, unsigned int index)
 	struct rd_counters all;
 	struct rd_growth *growth;
 
-	if (rd_counters_load(&all, "", p->device, p->port, NULL) < 0) {
+	/* If another device took the name meanwhile, whose counters these are is not known. */
+	if (rd_counters_load(&all, "", p->device, p->port, NULL) < 0 ||
+		rd_port_identity("", p->device->name, p->port->num) != identity) {
 		rd_counters_free(&all);
 		return;
 	}
