@@ -2,7 +2,6 @@
 /* `rdmadump selftest`: runs the probes of a device, or shows a result. */
 #include "cli/command.h"
 #include "cli/cli.h"
-#include "cli/parse.h"
 #include "command.h"
 #include "config.h"
 #include <argp.h>
@@ -23,94 +22,65 @@ struct settings {
 	bool json, dry_run, hash, hold, icmd;
 };
 
-enum {
-	OPT_JSON = 0x100,
-	OPT_DRY_RUN,
-	OPT_HASH,
-	OPT_SNIFFER,
-	OPT_VLAN,
-	OPT_PROBE,
-	OPT_OUTPUT,
-	OPT_SHOW,
-	OPT_HOLD
-};
-
-static const struct argp_option options[] = {
-	{"dry-run", OPT_DRY_RUN, NULL, 0,
-		"Change nothing: print what each probe would create, and how long it may take", 0},
-	{"probe", OPT_PROBE, "PROBE", 0, "Run only this probe; may be given several times", 0},
-	{"hash-addresses", OPT_HASH, NULL, 0,
-		"Replace addresses and host names with random ones, and payload with zeros", 0},
-	{"sniffer", OPT_SNIFFER, "icmd", 0,
-		"Test the sniffer that captures with --sniffer icmd use, through the firmware's "
-		"command gateway; requires root",
-		0},
-	{"vlan", OPT_VLAN, "VID", 0,
-		"Send tagged frames in this VLAN (default: 0, priority tags only)", 0},
-	{"output", OPT_OUTPUT, "DIR", 0, "Write the result to DIR", 0},
-	{"json", OPT_JSON, NULL, 0, "Print JSON", 0},
-	{"show", OPT_SHOW, "FILE", 0, "Print the table of a result", 0},
-	{"hold", OPT_HOLD, NULL, OPTION_HIDDEN, "", 0}, {0}};
-
-static void add_probe(struct settings *s, const char *name, struct argp_state *state)
+static int add_probe(struct arguments *a, const struct option_use *use, struct rd_error *err)
 {
-	const struct rd_probe *probe = rd_probe_find(name);
+	struct settings *s = use->settings;
+	const struct rd_probe *probe = rd_probe_find(use->arg);
 
+	(void)a;
 	if (!probe)
-		rd_cli_usage_error(
-			state->name, "--probe '%s': no such probe; --dry-run lists them", name);
-	if (probe && s->n_probes < PROBES_MAX)
+		return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
+			"--probe '%s': no such probe; --dry-run lists them", use->arg);
+	if (s->n_probes < PROBES_MAX)
 		s->probe[s->n_probes++] = probe;
+	return 0;
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static int set_sniffer(struct arguments *a, const struct option_use *use, struct rd_error *err)
+{
+	struct settings *s = use->settings;
+
+	(void)a;
+	s->icmd = strcmp(use->arg, "icmd") == 0;
+	return s->icmd ? 0
+		       : rd_fail(err, RD_CLASS_USAGE, 0, NULL,
+				 "--sniffer '%s': selftest supports icmd only", use->arg);
+}
+
+#define OPTIONS_OF struct settings
+
+static const struct cli_option options[] = {
+	{"dry-run", 0, NULL,
+		"Change nothing: print what each probe would create, and how long it may take",
+		FLAG(dry_run)},
+	{"probe", 0, "PROBE", "Run only this probe; may be given several times", .set = add_probe},
+	{"hash-addresses", 0, NULL,
+		"Replace addresses and host names with random ones, and payload with zeros",
+		FLAG(hash)},
+	{"sniffer", 0, "icmd",
+		"Test the sniffer that captures with --sniffer icmd use, through the firmware's "
+		"command gateway; requires root",
+		.set = set_sniffer},
+	{"vlan", 0, "VID", "Send tagged frames in this VLAN (default: 0, priority tags only)",
+		NUMBER(vlan, 0, 4094)},
+	{"output", 0, "DIR", "Write the result to DIR", STRING(output)},
+	{"json", 0, NULL, "Print JSON", FLAG(json)},
+	{"show", 0, "FILE", "Print the table of a result", STRING(show)},
+	{"hold", 0, NULL, "", FLAG(hold), .flags = OPT_HIDDEN}, {0}};
+
+static error_t parse_other(int key, char *arg, struct argp_state *state)
 {
 	struct settings *s = state->input;
 
-	switch (key) {
-	case OPT_JSON:
-		s->json = true;
-		return 0;
-	case OPT_DRY_RUN:
-		s->dry_run = true;
-		return 0;
-	case OPT_SNIFFER:
-		if (strcmp(arg, "icmd") != 0)
-			rd_cli_usage_error(
-				state->name, "--sniffer '%s': selftest supports icmd only", arg);
-		s->icmd = true;
-		return 0;
-	case OPT_VLAN:
-		parse_number(state, "--vlan", arg, 0, 4094, &s->vlan);
-		return 0;
-	case OPT_HASH:
-		s->hash = true;
-		return 0;
-	case OPT_PROBE:
-		add_probe(s, arg, state);
-		return 0;
-	case OPT_OUTPUT:
-		s->output = arg;
-		return 0;
-	case OPT_SHOW:
-		s->show = arg;
-		return 0;
-	case OPT_HOLD:
-		s->hold = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		if (s->device)
-			rd_cli_usage_error(state->name,
-				"unexpected argument '%s': selftest takes one device", arg);
-		s->device = arg;
-		return 0;
-	case ARGP_KEY_END:
-		if (s->show && s->device)
-			rd_cli_usage_error(state->name, "--show '%s' takes no device", s->show);
-		return 0;
-	default:
+	if (key == ARGP_KEY_END && s->show && s->device)
+		rd_cli_usage_error(state->name, "--show '%s' takes no device", s->show);
+	if (key != ARGP_KEY_ARG)
 		return ARGP_ERR_UNKNOWN;
-	}
+	if (s->device)
+		rd_cli_usage_error(
+			state->name, "unexpected argument '%s': selftest takes one device", arg);
+	s->device = arg;
+	return 0;
 }
 
 /* --- results that exist ------------------------------------------------------------------- */
@@ -288,8 +258,7 @@ static int with_device(const struct settings *s)
 
 int rd_cmd_selftest(int argc, char **argv)
 {
-	static const struct argp argp = {.options = options,
-		.parser = parse_option,
+	static const struct argp argp = {.parser = parse_other,
 		.args_doc = "[DEV[:PORT]]\n--show FILE",
 		.doc = "Tests whether a device can be captured, and how well. Creates only objects "
 		       "of its own, and prints the result of each probe and what it means for "
@@ -297,7 +266,7 @@ int rd_cmd_selftest(int argc, char **argv)
 	struct settings s = {0};
 	struct rd_error err;
 
-	if (rd_cli_parse(&argp, argc, argv, 0, &s))
+	if (rd_cli_read(options, &argp, argc, argv, &s))
 		return RD_CLASS_USAGE;
 	rd_cli_log(RD_LOG_INFO);
 	if (s.show)
