@@ -10,6 +10,7 @@
 #include <rdmadump/error.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #define RD_INPUTS_MAX 80
@@ -87,6 +88,12 @@ void rd_outfile_abandon(struct rd_outfile *f, const char *path);
  */
 const char *rd_temporary_directory(void);
 
+/*
+ * Replaces a file that all may read, as a whole: a reader sees the old or the new content, never a
+ * part. `put` writes it; -1 with the error.
+ */
+int rd_outfile_replace(const char *path, int (*put)(void *ctx, FILE *out, struct rd_error *err),
+	void *ctx, struct rd_error *err);
 /* Writes all bytes, also if it is interrupted by a signal. 0, or -1 with errno. */
 int rd_write_whole(int fd, const void *bytes, size_t n);
 

@@ -4,18 +4,13 @@
  * node_exporter, replaced as a whole, and the status line of the service manager.
  */
 #include "recorder.h"
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/log.h>
 #include <rdmadump/units.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define PERIOD_NS 10000000000U
 
@@ -53,8 +48,15 @@ static void put_triggers(FILE *out, const struct rd_recorder *r)
 	}
 }
 
-static void put_all(FILE *out, struct rd_recorder *r, bool running)
+struct textfile {
+	struct rd_recorder *r;
+	bool running;
+};
+
+static int put_all(void *ctx, FILE *out, struct rd_error *err)
 {
+	const struct textfile *file = ctx;
+	struct rd_recorder *r = file->r;
 	struct rd_recorder_counts c;
 	struct rd_session_progress p;
 
@@ -62,7 +64,7 @@ static void put_all(FILE *out, struct rd_recorder *r, bool running)
 	c = r->counts;
 	p = r->progress;
 	pthread_mutex_unlock(&r->lock);
-	put(out, "running", "gauge", "1 while frames are recorded", running);
+	put(out, "running", "gauge", "1 while frames are recorded", file->running);
 	put(out, "frames_total", "counter", "Frames received", p.frames);
 	put(out, "lost_frames_total", "counter", "Frames lost by the device or dropped", p.lost);
 	put(out, "memory_bytes", "gauge", "Memory for frames", c.memory);
@@ -78,43 +80,19 @@ static void put_all(FILE *out, struct rd_recorder *r, bool running)
 		c.not_analysed);
 	put(out, "commands_failed_total", "counter", "Commands that failed", c.commands_failed);
 	put_triggers(out, r);
+	(void)err; /* the stream keeps it */
+	return 0;
 }
 
 static void write_textfile(struct rd_recorder *r, bool running)
 {
-	char temporary[PATH_MAX];
-	FILE *out = NULL;
-	bool whole;
-	int fd;
+	struct textfile file = {r, running};
+	struct rd_error err;
+	bool failed = rd_outfile_replace(r->config.textfile, put_all, &file, &err) < 0;
 
-	/* The collector reads only files whose names end in .prom. */
-	snprintf(temporary, sizeof(temporary), "%s.XXXXXX", r->config.textfile);
-	fd = mkostemp(temporary, O_CLOEXEC);
-	if (fd >= 0 && fchmod(fd, 0644) == 0)
-		out = fdopen(fd, "w");
-	if (!out) {
-		if (!r->textfile_failed)
-			rd_log(RD_LOG_WARNING, "cannot create a file in the directory of '%s': %s",
-				r->config.textfile, strerror(errno));
-		r->textfile_failed = true;
-		if (fd >= 0) {
-			close(fd);
-			unlink(temporary);
-		}
-		return;
-	}
-	put_all(out, r, running);
-	whole = !ferror(out);
-	whole &= fclose(out) == 0;
-	if (whole && rename(temporary, r->config.textfile) == 0) {
-		r->textfile_failed = false;
-		return;
-	}
-	if (!r->textfile_failed)
-		rd_log(RD_LOG_WARNING, "cannot write '%s': %s", r->config.textfile,
-			strerror(errno));
-	r->textfile_failed = true;
-	unlink(temporary);
+	if (failed && !r->textfile_failed)
+		rd_log(RD_LOG_WARNING, "%s", err.text);
+	r->textfile_failed = failed;
 }
 
 static void send_status(struct rd_recorder *r)

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <limits.h>
 #include <rdmadump/log.h>
 #include <rdmadump/outfile.h>
 #include <stdlib.h>
@@ -225,6 +226,43 @@ void rd_outfile_abandon(struct rd_outfile *f, const char *path)
 		unlink(path);
 	close(f->fd);
 	f->fd = -1;
+}
+
+int rd_outfile_replace(const char *path, int (*put)(void *ctx, FILE *out, struct rd_error *err),
+	void *ctx, struct rd_error *err)
+{
+	char temporary[PATH_MAX];
+	FILE *out = NULL;
+	int fd = -1, ret;
+
+	errno = ENAMETOOLONG;
+	if (snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path) < (int)sizeof(temporary))
+		fd = mkostemp(temporary, O_CLOEXEC);
+	if (fd >= 0 && fchmod(fd, 0644) == 0)
+		out = fdopen(fd, "w");
+	if (!out) {
+		ret = rd_fail(err, RD_CLASS_OUTPUT, errno,
+			"the directory must exist, and the user (under sudo: its caller) must be "
+			"allowed to create files in it",
+			"cannot create a file in the directory of '%s'", path);
+		if (fd >= 0)
+			close(fd);
+	} else {
+		bool whole;
+
+		ret = put(ctx, out, err);
+		errno = 0;
+		whole = !ferror(out);
+		if ((fclose(out) || !whole) && !ret)
+			ret = rd_fail(err, RD_CLASS_OUTPUT, errno ? errno : EIO,
+				"free some space or name another file", "cannot write '%s'", path);
+		if (!ret && rename(temporary, path) < 0)
+			ret = rd_fail(err, RD_CLASS_OUTPUT, errno, "give a file's name",
+				"cannot replace '%s'", path);
+	}
+	if (ret && fd >= 0)
+		unlink(temporary);
+	return ret;
 }
 
 int rd_write_whole(int fd, const void *bytes, size_t n)

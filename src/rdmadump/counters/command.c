@@ -147,48 +147,23 @@ static int show(
 		o->output);
 }
 
-/* Replaces the file atomically: a reader sees the old or the new content, never a part. */
-static int replace_file(
-	const struct readings *r, const struct counters_options *o, struct rd_error *err)
-{
-	size_t len = strlen(o->output);
-	char *temporary = malloc(len + sizeof(".XXXXXX"));
-	FILE *out = NULL;
-	int fd = -1, ret = -1;
+/* For rd_outfile_replace(). */
+struct delivery {
+	const struct readings *r;
+	const struct counters_options *o;
+};
 
-	if (temporary) {
-		memcpy(temporary, o->output, len);
-		memcpy(temporary + len, ".XXXXXX", sizeof(".XXXXXX"));
-		fd = mkstemp(temporary);
-	}
-	if (fd >= 0 && fchmod(fd, 0644) == 0)
-		out = fdopen(fd, "w");
-	if (!out) {
-		rd_fail(err, RD_CLASS_OUTPUT, errno,
-			"the directory must exist, and the user (under sudo: its caller) must be "
-			"allowed to create files in it",
-			"cannot create a file in the directory of '%s'", o->output);
-		if (fd >= 0)
-			close(fd);
-	} else {
-		ret = show(out, r, o, err);
-		if (fclose(out) && !ret)
-			ret = rd_fail(err, RD_CLASS_OUTPUT, errno,
-				"free some space or name another file", "cannot write '%s'",
-				o->output);
-		if (!ret && rename(temporary, o->output))
-			ret = rd_fail(err, RD_CLASS_OUTPUT, errno, "give a file's name",
-				"cannot replace '%s'", o->output);
-	}
-	if (ret && fd >= 0)
-		unlink(temporary);
-	free(temporary);
-	return ret;
+static int show_delivery(void *ctx, FILE *out, struct rd_error *err)
+{
+	const struct delivery *d = ctx;
+
+	return show(out, d->r, d->o, err);
 }
 
 /* Uses the rights of the user who called sudo: the directory may be that user's. */
 static int deliver(const struct readings *r, const struct counters_options *o, struct rd_error *err)
 {
+	struct delivery delivery = {r, o};
 	struct rd_identity_before before;
 	struct rd_identity id;
 	int ret;
@@ -201,7 +176,7 @@ static int deliver(const struct readings *r, const struct counters_options *o, s
 		return show(stdout, r, o, err);
 	if (rd_identity_choose(&id, NULL, err) < 0 || rd_identity_assume(&id, &before, err) < 0)
 		return -1;
-	ret = replace_file(r, o, err);
+	ret = rd_outfile_replace(o->output, show_delivery, &delivery, err);
 	rd_identity_resume(&before);
 	return ret;
 }
