@@ -38,7 +38,6 @@ struct rd_session_config {
 	bool netdev_only;      /* the netdev even where the device has a sniffer */
 	bool sniffer_only;     /* the device's sniffer even where none is known */
 	bool port_sniffer;     /* the one that a firmware command attaches; with sniffer_only */
-	bool ibdump;	       /* the vendor's ibdump captures; with sniffer_only */
 	bool force; /* the sniffer in switchdev mode before Linux 5.10; port_sniffer on Ethernet */
 	bool promiscuous_off;
 	unsigned int log2_buffers; /* log2 of the buffers of each receive queue; not 0 */

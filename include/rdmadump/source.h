@@ -246,14 +246,6 @@ int rd_verbs_clocks(const struct rd_device *device, struct rd_stamp_choice choic
 int rd_verbs_open_queues(struct rd_source **s, unsigned int *n,
 	const struct rd_verbs_config *config, struct rd_error *err);
 
-/*
- * Starts the vendor's ibdump on the port and reads what it captures (rdmadump/ibdump.h). Of config,
- * only device, port, log2_buffers and sysroot are used; device and port must outlive the source.
- * Forks. Returns 0, or -1 with RD_CLASS_DEVICE.
- */
-int rd_ibdump_source_open(
-	struct rd_source **s, const struct rd_verbs_config *config, struct rd_error *err);
-
 struct rd_netdev_config {
 	const char *netdev; /* "eth0"; "any": all netdevs, with cooked headers */
 	uint32_t snaplen;   /* bytes kept of each frame; 0: all */

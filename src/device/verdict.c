@@ -4,25 +4,23 @@
  * (Ethernet), mlx4_ib and bnxt_re only, as their create_flow in the kernel and in rdma-core shows.
  */
 #include "verdict.h"
-#include "ibdump.h"
 #include "port_sniffer_mlx5.h"
 
 #include <linux/capability.h>
 #include <rdmadump/info.h>
 #include <rdmadump/port_sniffer.h>
 #include <rdmadump/privilege.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define FRAME_MIN 1500 /* bytes of the longest frame, whatever the netdev says */
 
-#define MIRROR	   "mirror the port on the switch"
-#define GET_IBDUMP "use ibdump of MLNX_OFED or of a newer mstflint package "
-#define OFFLOADED  "the adapter's RDMA traffic bypasses the netdev"
+#define MIRROR	  "mirror the port on the switch"
+#define OFFLOADED "the adapter's RDMA traffic bypasses the netdev"
 
 /* Compared by address: the text depends on device and machine. */
 static const char use_port_sniffer[] = RD_SNIFFER_AS_ROOT;
-static const char use_ibdump[] = GET_IBDUMP "(a firmware command, as root), or " MIRROR;
+static const char use_ibdump[] = "use ibdump of MLNX_OFED or of a newer "
+				 "mstflint package (a firmware command, as root), or " MIRROR;
 
 static const struct rule {
 	const char *driver; /* NULL: any other */
@@ -89,19 +87,6 @@ static const struct rule *rule_of(const struct rd_device *device, const struct r
 	return rule;
 }
 
-/* This machine's PATH does not apply to the machine that a copied tree is from. */
-static const char *ibdump_advice(const struct rd_device *device)
-{
-	static const char *const advice[] = {
-		[RD_IBDUMP_ABSENT] = use_ibdump,
-		[RD_IBDUMP_OURS] = GET_IBDUMP "(the one in PATH is rdmadump), or " MIRROR,
-		[RD_IBDUMP_OTHER] =
-			"use the ibdump in PATH (a firmware command, as root), or " MIRROR,
-	};
-
-	return device->copied ? use_ibdump : advice[rd_ibdump_find(getenv("PATH"), NULL)];
-}
-
 /* The adapter's firmware has a sniffer; if rdmadump cannot use it, another program might. */
 static const char *port_sniffer_advice(const struct rd_device *device)
 {
@@ -113,7 +98,7 @@ static const char *port_sniffer_advice(const struct rd_device *device)
 	if (strcmp(refusal.todo, RD_SNIFFER_ELSEWHERE) ||
 		sniffer_chip_undocumented(device->part_id))
 		return refusal.todo;
-	return ibdump_advice(device);
+	return use_ibdump;
 }
 
 static const char sniffed[] = "the adapter's own sniffer, kernel bypass included";

@@ -34,18 +34,6 @@ static int check_input(const struct arguments *a, struct rd_error *err)
 			"--netdev and --sniffer exclude each other"},
 		{o->session.port_sniffer && !o->session.n_wanted,
 			"--sniffer icmd changes the adapter: name it with -d"},
-		{o->session.ibdump && !o->session.n_wanted,
-			"--sniffer ibdump changes the adapter: name it with -d"},
-		{o->session.ibdump && o->session.stamps != RD_STAMPS_AUTO &&
-				o->session.stamps != RD_STAMPS_HOST,
-			"--sniffer ibdump has timestamps of the host's clock: omit -j, or give -j "
-			"host"},
-		{o->session.ibdump && (o->session.queues || o->session.queues_auto ||
-					      o->session.rx_mode != RD_RX_AUTO),
-			"--sniffer ibdump has a queue of its own: leave --queues and --rx-mode "
-			"out"},
-		{o->session.ibdump && o->session.own_counter,
-			"--sniffer ibdump has a queue pair of its own: leave --own-counter out"},
 		{o->session.cut.headers_only && o->session.cut.zero_payload,
 			"--headers-only and --zero-payload exclude each other"},
 		{o->session.read && (o->session.stamps != RD_STAMPS_AUTO || o->list_stamps),

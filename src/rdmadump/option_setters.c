@@ -70,17 +70,16 @@ int set_stamps(struct arguments *a, const struct option_use *use, struct rd_erro
 bool rd_cli_sniffer(struct rd_session_config *session, const char *name)
 {
 	session->port_sniffer = strcmp(name, "icmd") == 0;
-	session->ibdump = strcmp(name, "ibdump") == 0;
 	session->sniffer_only = true;
-	return session->port_sniffer || session->ibdump || strcmp(name, "verbs") == 0;
+	return session->port_sniffer || strcmp(name, "verbs") == 0;
 }
 
 int set_sniffer(struct arguments *a, const struct option_use *use, struct rd_error *err)
 {
 	if (rd_cli_sniffer(&a->o->session, use->arg))
 		return 0;
-	return rd_fail(err, RD_CLASS_USAGE, 0, NULL, "%s: '%s' is not verbs, icmd or ibdump",
-		use->as, use->arg);
+	return rd_fail(
+		err, RD_CLASS_USAGE, 0, NULL, "%s: '%s' is not verbs or icmd", use->as, use->arg);
 }
 
 int set_queues(struct arguments *a, const struct option_use *use, struct rd_error *err)

@@ -62,10 +62,10 @@ const struct cli_option cli_options[] = {
 	{"netdev", 0, NULL,
 		"capture on the netdev even if the device has a sniffer: only what the kernel sees",
 		NULL, GROUP_SOURCE, FLAG(session.netdev_only)},
-	{"sniffer", 0, "verbs|icmd|ibdump",
+	{"sniffer", 0, "verbs|icmd",
 		"verbs: try the device's sniffer even if its driver is not known to have one; "
 		"icmd: use a firmware command on ConnectX-4 and later, as root (see "
-		"docs/infiniband.md); ibdump: run the vendor's ibdump",
+		"docs/infiniband.md)",
 		NULL, GROUP_SOURCE, .set = set_sniffer},
 	{"force", 0, NULL,
 		"start the sniffer in switchdev mode even before Linux 5.10, where the driver "

@@ -155,11 +155,6 @@ static int open_verbs(
 	struct rd_source *queues[RD_QUEUES_MAX];
 	unsigned int n;
 
-	if (s->config->ibdump) {
-		if (rd_ibdump_source_open(queues, &config, &s->error) < 0)
-			return -1;
-		return add_source(s, queues[0], device, port);
-	}
 	n = queues_that_fit(s, device, port, queues_of(s, device, port));
 	if (rd_verbs_open_queues(queues, &n, &config, &s->error) < 0)
 		return -1;
@@ -206,7 +201,7 @@ static int open_port(
 	if (s->config->port_sniffer && !s->config->force &&
 		rd_port_sniffer_check_link(device, port, &s->error) < 0)
 		return -1;
-	if (s->config->port_sniffer || s->config->ibdump)
+	if (s->config->port_sniffer)
 		return open_verbs(s, device, port);
 	if (device->old_switchdev && !s->config->force)
 		return rd_fail(&s->error, RD_CLASS_DEVICE, 0, RD_OLD_SWITCHDEV_TODO,

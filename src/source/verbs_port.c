@@ -131,7 +131,7 @@ struct verbs_port *verbs_port_open(const struct rd_verbs_config *config, struct 
 	port->epoll_fd = port->addresses.fd = -1;
 	pthread_mutex_init(&port->lock, NULL);
 	pthread_mutex_init(&port->loss_lock, NULL);
-	trailer_watch_init(&port->trailer, port->name);
+	verbs_trailer_init(&port->trailer, port->name);
 	snprintf(port->name, sizeof(port->name), "%s:%u", config->device->name, port->num);
 	if (open_all(port, config, err) == 0)
 		return port;
@@ -149,7 +149,7 @@ void verbs_port_close(struct verbs_port *port)
 	verbs_clock_close(&port->clock);
 	if (port->ctx)
 		ibv_close_device(port->ctx);
-	trailer_watch_fini(&port->trailer);
+	verbs_trailer_fini(&port->trailer);
 	pthread_mutex_destroy(&port->loss_lock);
 	pthread_mutex_destroy(&port->lock);
 	free(port);

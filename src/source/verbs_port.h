@@ -6,11 +6,12 @@
 #ifndef RDMADUMP_SOURCE_VERBS_PORT_H
 #define RDMADUMP_SOURCE_VERBS_PORT_H
 
-#include "trailer_watch.h"
 #include "verbs_clock.h"
 #include "verbs_queue.h"
 #include <pthread.h>
 #include <rdmadump/port_sniffer.h>
+#include <rdmadump/trailer.h>
+#include <stdatomic.h>
 
 #define FRAME_MAX 65536
 
@@ -50,6 +51,14 @@ struct verbs_port_sniffer {
 	/* With one rule: frames of the other direction, until it is decided which ones arrive. */
 	unsigned int wrong;
 	bool decided;
+};
+
+/* How the first InfiniBand packets end. */
+struct trailer_watch {
+	const char *name;     /* of the port, for messages; borrowed */
+	pthread_mutex_t lock; /* guards `of` */
+	struct rd_trailers of[RD_DIRECTIONS];
+	atomic_uint reported; /* bits of the directions */
 };
 
 struct verbs_port {
@@ -137,6 +146,9 @@ void verbs_port_sniffer_watch(struct verbs_queue *q, struct rd_frame *frames, un
  * Appends missing checksums to packets of an InfiniBand port, as zeros, and checks how the first
  * ones end.
  */
+void verbs_trailer_init(struct trailer_watch *w, const char *name);
+/* Reports the result if there were too few packets for a complete one, and frees the lock. */
+void verbs_trailer_fini(struct trailer_watch *w);
 void verbs_trailer_take(struct verbs_queue *q, struct rd_frame *frames, unsigned int n);
 /* rd_source_ops.trailers */
 bool verbs_trailers(const struct rd_source *src, struct rd_trailers of[RD_DIRECTIONS]);

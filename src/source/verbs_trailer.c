@@ -1,10 +1,80 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The end of InfiniBand packets: what the device does not deliver is appended, because readers take
- * the last six bytes for ICRC and VCRC.
+ * the last six bytes for ICRC and VCRC. Before that, the first packets of each direction are
+ * checked, and it is logged how they end (rdmadump/trailer.h).
  */
 #include "verbs_port.h"
+#include <rdmadump/log.h>
 #include <string.h>
+
+#define FIRST_PACKETS 64 /* of each direction, whose checksums are computed */
+
+static const char *const of_direction[RD_DIRECTIONS] = {
+	[RD_DIR_UNKNOWN] = "packets of unknown direction",
+	[RD_DIR_IN] = "received packets",
+	[RD_DIR_OUT] = "sent packets",
+};
+
+void verbs_trailer_init(struct trailer_watch *w, const char *name)
+{
+	w->name = name;
+	pthread_mutex_init(&w->lock, NULL);
+}
+
+static void report(const struct trailer_watch *w, unsigned int direction)
+{
+	char text[RD_TRAILER_TEXT];
+	bool blind = rd_trailers_text(&w->of[direction], text);
+
+	rd_log(blind ? RD_LOG_WARNING : RD_LOG_INFO, "%s: %s %s", w->name, of_direction[direction],
+		text);
+}
+
+static uint32_t seen(const struct rd_trailers *t)
+{
+	return t->packets + t->other;
+}
+
+/* With the lock. */
+static void count_first(struct trailer_watch *w, const struct rd_frame *frames, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		struct rd_trailers *t = &w->of[frames[i].direction];
+
+		if (seen(t) >= FIRST_PACKETS || frames[i].caplen != frames[i].len)
+			continue;
+		rd_trailers_count(t, frames[i].data, frames[i].len);
+		if (seen(t) == FIRST_PACKETS) {
+			w->reported |= 1U << frames[i].direction;
+			report(w, frames[i].direction);
+		}
+	}
+}
+
+static void watch_first(struct trailer_watch *w, const struct rd_local *local,
+	struct rd_frame *frames, unsigned int n)
+{
+	const unsigned int both = 1U << RD_DIR_IN | 1U << RD_DIR_OUT;
+
+	if ((w->reported & both) == both)
+		return;
+	rd_direction_mark(local, frames, n);
+	pthread_mutex_lock(&w->lock);
+	count_first(w, frames, n);
+	pthread_mutex_unlock(&w->lock);
+}
+
+void verbs_trailer_fini(struct trailer_watch *w)
+{
+	bool known = seen(&w->of[RD_DIR_IN]) || seen(&w->of[RD_DIR_OUT]);
+
+	/* If one direction is known, packets of unknown direction add no information. */
+	for (unsigned int i = known ? RD_DIR_IN : RD_DIR_UNKNOWN; i < RD_DIRECTIONS; i++)
+		if (seen(&w->of[i]) && !(w->reported & 1U << i))
+			report(w, i);
+	pthread_mutex_destroy(&w->lock);
+}
 
 static void complete(const struct verbs_queue *q, struct rd_frame *f)
 {
@@ -20,7 +90,7 @@ static void complete(const struct verbs_queue *q, struct rd_frame *f)
 
 void verbs_trailer_take(struct verbs_queue *q, struct rd_frame *frames, unsigned int n)
 {
-	trailer_watch_take(&q->port->trailer, &q->src.local, frames, n);
+	watch_first(&q->port->trailer, &q->src.local, frames, n);
 	for (unsigned int i = 0; i < n; i++)
 		complete(q, &frames[i]);
 }
@@ -31,6 +101,8 @@ bool verbs_trailers(const struct rd_source *src, struct rd_trailers of[RD_DIRECT
 
 	if (port->link != RD_LINK_INFINIBAND)
 		return false;
-	trailer_watch_read(&port->trailer, of);
+	pthread_mutex_lock(&port->trailer.lock);
+	memcpy(of, port->trailer.of, sizeof(port->trailer.of));
+	pthread_mutex_unlock(&port->trailer.lock);
 	return true;
 }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # `make install` and `make uninstall` below a DESTDIR: the names ibdump (another program may have it)
-# and rdmadump in Wireshark's extcap folder; and what `list` prints about the ibdump in PATH.
+# and rdmadump in Wireshark's extcap folder.
 # Expects, beyond what tap.sh expects: BUILD_DIR (the build directory).
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
@@ -102,48 +102,6 @@ else
 	skip "pkg-config and tshark name the same folder" "tshark is not installed"
 fi
 
-# --- advice of list ------------------------------------------------------------------------
-
-mkdir -p "$tmp/ours" "$tmp/copied" "$tmp/theirs" "$tmp/empty" "$tmp/plain/ibdump"
-ln -s "$RDMADUMP" "$tmp/ours/ibdump"
-# A link to an rdmadump that is not the one that runs.
-cp "$RDMADUMP" "$tmp/copied/rdmadump"
-ln -s rdmadump "$tmp/copied/ibdump"
-printf '#!/bin/sh\n' >"$tmp/theirs/ibdump"
-chmod +x "$tmp/theirs/ibdump"
-printf 'no program\n' >"$tmp/empty/ibdump"
-
-# advice PATH: what list and info print about ibdump
-advice() {
-	model --dev name=mlx5_0,link=ib,devid=1029 -- /usr/bin/env PATH="$1" "$RDMADUMP" list --json |
-		jq -r '.devices[0].ports[0].capture.todo'
-}
-get="use ibdump of MLNX_OFED or of a newer mstflint package"
-has_advice() { # NAME PATH WORDS
-	advice "$2" >"$tmp/advice"
-	grep -qF -- "$3" "$tmp/advice"
-	ok "$1" "$tmp/advice"
-}
-if command -v jq >/dev/null; then
-	has_advice "no ibdump in PATH" "$tmp/empty" "$get (a firmware command, as root)"
-	has_advice "a directory of that name" "$tmp/plain" "$get (a firmware command, as root)"
-	has_advice "no PATH" "" "$get (a firmware command, as root)"
-	has_advice "a foreign ibdump in PATH" "$tmp/empty:$tmp/theirs:$tmp/ours" \
-		"use the ibdump in PATH (a firmware command, as root)"
-	for ours in ours copied; do
-		has_advice "our own link in PATH ($ours)" "$tmp/$ours:$tmp/theirs" \
-			"$get (the one in PATH is rdmadump)"
-	done
-	model --dev name=mlx5_0,link=ib,devid=1029 -- /usr/bin/env PATH="$tmp/ours" "$RDMADUMP" info mlx5_0 >"$tmp/info"
-	has "info says the same" "$tmp/info" 'newer mstflint package \(the one in PATH is rdmadump\)'
-	tar -xzf "$TEST_DATA/sysfs/mlx5-ib.tar.gz" -C "$tmp"
-	# An adapter that is newer than this program.
-	find "$tmp/sys" -name device -type f -path '*/pci*' -exec sh -c 'echo 0x1029 >"$1"' _ {} \;
-	PATH=$tmp/theirs:$PATH "$RDMADUMP" list --sysroot "$tmp" >"$tmp/list"
-	has "of a copied tree our PATH says nothing" "$tmp/list" "$get \(a firmware command, as root\)"
-else
-	skip "what list advises" "jq is not installed"
-fi
 # --- systemd ------------------------------------------------------------------------------------
 
 clean

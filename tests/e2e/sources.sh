@@ -59,6 +59,15 @@ data = open(sys.argv[1], "rb").read()
 for at in range(0, len(data), 3001): os.write(1, data[at:at + 3001])' "$x" | source_of file - >"$tmp/slow"
 is "a pipe that stalls within frames" "$(cat "$tmp/slow")" "$whole"
 
+# As ibdump does (docs/infiniband.md): another program opens a FIFO by its name, writes, and is ended.
+mkfifo "$tmp/fifo"
+python3 -c 'import sys
+data = open(sys.argv[1], "rb").read()
+out = open(sys.argv[2], "wb", 0)
+for at in range(0, len(data), 3001): out.write(data[at:at + 3001])' "$x" "$tmp/fifo" &
+"$RDMADUMP" -q -r "$tmp/fifo" -w "$tmp/fifo.pcapng"
+is "a FIFO that another program fills" "$? $(source_of file "$tmp/fifo.pcapng")" "0 $whole"
+
 split -n 3 "$x" "$tmp/part."
 for p in "$tmp"/part.a?; do gzip -c "$p"; done >"$tmp/members.gz"
 is "gzip members, one behind the other" "$(source_of file "$tmp/members.gz")" "$whole"
