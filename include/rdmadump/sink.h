@@ -63,7 +63,6 @@ enum rd_write_mode {
 			*/
 	RD_WRITE_BUFFERED, /* through the page cache */
 	RD_WRITE_DIRECT,   /* O_DIRECT, one piece after the other */
-	RD_WRITE_URING,	   /* O_DIRECT by io_uring: one piece is filled while another is written */
 };
 
 enum rd_sync {
@@ -292,7 +291,5 @@ size_t rd_stem_of(const char *path);
 unsigned int rd_series_number(const char *name, const char *base, const char *ending);
 /* "gz, zst": the compressions that this program supports. */
 const char *rd_compressions(void);
-/* "buffered, direct, uring": the write modes that this program supports. */
-const char *rd_write_modes(void);
 
 #endif

@@ -180,12 +180,11 @@ const struct cli_option cli_options[] = {
 		GROUP_OUTPUT, WORD(session.compression, "gz", "zst", "none")},
 	{"compress-level", 0, "N", "compression level (default 1)", NULL, GROUP_OUTPUT,
 		NUMBER(session.compression_level, 1, 19)},
-	{"write-mode", 0, "auto|buffered|direct|uring",
-		"through the page cache, with O_DIRECT, or with O_DIRECT and io_uring; auto "
-		"(default) selects the fastest",
+	{"write-mode", 0, "auto|buffered|direct",
+		"through the page cache, or with O_DIRECT; auto (default) selects the fastest",
 		NULL, GROUP_OUTPUT,
 		/* enum rd_write_mode */
-		CHOICE(session.write_mode, "auto", "buffered", "direct", "uring")},
+		CHOICE(session.write_mode, "auto", "buffered", "direct")},
 	{"sync", 0, "none|file|periodic",
 		"force data to disk: never (the kernel decides; default), at the end of each file, "
 		"or every 32 MiB",

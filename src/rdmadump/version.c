@@ -49,6 +49,6 @@ void rd_cli_version(void)
 		printf("  without libbpf: owners of short-lived QPs may be missed\n");
 	printf("  %s\n", rd_archive_library());
 	printf("features: capture by verbs (Ethernet, InfiniBand) and on netdevs; pcapng, pcap, "
-	       "ERF; compression %s; writing %s\n",
-		rd_compressions(), rd_write_modes());
+	       "ERF; compression %s\n",
+		rd_compressions());
 }

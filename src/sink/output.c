@@ -39,20 +39,6 @@ static int init_compression(
 	return 0;
 }
 
-/* Falls back from io_uring to pwrite(), and without memory to the page cache. */
-static void init_stage(struct output *out)
-{
-	if (out->mode == RD_WRITE_URING) {
-		out->stage = stage_open(true);
-		if (!out->stage)
-			rd_log(RD_LOG_WARNING,
-				"io_uring is not available (%s): writing with O_DIRECT only",
-				strerror(errno));
-	}
-	if (!out->stage)
-		out->stage = stage_open(false);
-}
-
 int output_init(
 	struct output *out, const struct rd_sink_config *config, size_t block, struct rd_error *err)
 {
@@ -63,8 +49,9 @@ int output_init(
 	if (config->compression)
 		return init_compression(
 			out, config->compression, config->compression_level, block, err);
+	/* Without memory: through the page cache. */
 	if (out->mode != RD_WRITE_BUFFERED && strcmp(config->path, "-") != 0)
-		init_stage(out);
+		out->stage = stage_open();
 	return 0;
 }
 

@@ -114,25 +114,13 @@ size_t output_read_back(const struct output *out, void *data, size_t len, uint64
 
 /* output_direct.c: O_DIRECT in large blocks, the last partial block by write(2). */
 extern const struct output_ops output_direct;
-/*
- * uring: one block is filled while the other is written. NULL with errno if io_uring is not
- * available or out of memory.
- */
-struct stage *stage_open(bool uring);
+/* NULL: out of memory. */
+struct stage *stage_open(void);
 void stage_close(struct stage *st);
 bool stage_is_flushed(const struct stage *st);
 /* Continues at the end of the file. False with errno: the file system does not support O_DIRECT. */
 bool stage_begin(struct output *out);
 /* After a flush: continues with write(2). Returns 0 or an errno. */
 int stage_end(struct output *out);
-
-/* output_uring.c: one asynchronous write at a time. */
-struct uring;
-/* NULL with errno: not built in, not permitted, or not supported by the kernel. */
-struct uring *uring_open(void);
-void uring_close(struct uring *u);
-void uring_start(struct uring *u, int fd, const void *data, size_t len, uint64_t offset);
-/* Waits for the write; returns the number of bytes, or a negative errno. */
-ssize_t uring_wait(struct uring *u);
 
 #endif

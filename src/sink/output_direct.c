@@ -22,21 +22,11 @@
 enum path { PAST_CACHE, THROUGH_CACHE, PATHS };
 
 struct stage {
-	uint8_t *buf[2]; /* [current]: bytes for the file from offset `at` on */
-	unsigned int n_bufs, current;
-	uint64_t at;	      /* a multiple of BLOCK_BYTES */
-	size_t used, in_file; /* bytes in it; of these, already in the file */
-	bool direct;	      /* O_DIRECT is set on the descriptor */
-	bool refused;	      /* the file system accepted the flag, but refused a write */
-
-	struct uring *uring; /* NULL: pwrite() */
-	bool in_flight;	     /* the other buffer is being written */
-	uint64_t flight_at;
-	size_t flight_len;
-	unsigned int flight_buf;
-	ssize_t result; /* result of pwrite(), or -errno */
-
-	uint64_t started_ns;
+	uint8_t *buf;		   /* bytes for the file from offset `at` on */
+	uint64_t at;		   /* a multiple of BLOCK_BYTES */
+	size_t used, in_file;	   /* bytes in it; of these, already in the file */
+	bool direct;		   /* O_DIRECT is set on the descriptor */
+	bool refused;		   /* the file system accepted the flag, but refused a write */
 	uint64_t piece_ns[PATHS];  /* duration of the last piece on this path; 0: unknown */
 	unsigned int behind_count; /* pieces written while the writer was behind */
 };
@@ -88,64 +78,41 @@ static size_t pwrite_all(int fd, const uint8_t *data, size_t len, uint64_t offse
 }
 
 /*
- * A piece failed, or was written only in part. If the cause is space, a limit or alignment, write
- * as many bytes as fit through the page cache. Other errors of a disk are reported: the page cache
- * would hide them.
+ * A piece of `len` bytes failed, or was written only in part. If the cause is space, a limit or
+ * alignment, write as many bytes as fit through the page cache. Other errors of a disk are
+ * reported: the page cache would hide them.
  */
-static int recover(struct output *out, ssize_t result)
+static int recover(struct output *out, size_t len, ssize_t result)
 {
 	struct stage *st = out->stage;
 	size_t done = result > 0 ? (size_t)result : 0;
-	int errnum = result < 0 ? (int)-result : 0;
+	int errnum = result < 0 ? errno : 0;
 
 	st->refused = errnum == EINVAL;
 	if (!errnum || errnum == EINVAL || errnum == ENOSPC || errnum == EDQUOT ||
 		errnum == EFBIG) {
 		set_direct(out, false);
-		done += pwrite_all(out->fd, st->buf[st->flight_buf] + done, st->flight_len - done,
-			st->flight_at + done, &errnum);
+		done += pwrite_all(out->fd, st->buf + done, len - done, st->at + done, &errnum);
 	}
 	if (!errnum)
 		return 0;
-	out->offset = st->flight_at + done;
+	out->offset = st->at + done;
 	return fall_back(out, errnum);
 }
 
-/* Waits for the write in flight; 0: its piece is in the file. */
-static int complete(struct output *out)
+/* Writes the first `len` bytes of the buffer with O_DIRECT. */
+static int put_directly(struct output *out, size_t len)
 {
 	struct stage *st = out->stage;
+	uint64_t before = rd_monotonic_ns();
 	ssize_t result;
 
-	if (!st->in_flight)
-		return 0;
-	st->in_flight = false;
-	result = st->uring ? uring_wait(st->uring) : st->result;
-	if (st->flight_len == STAGE_BYTES)
-		st->piece_ns[PAST_CACHE] = rd_monotonic_ns() - st->started_ns;
-	return result == (ssize_t)st->flight_len ? 0 : recover(out, result);
-}
-
-/* Starts a write of the first `len` bytes of the current buffer with O_DIRECT. */
-static void start(struct output *out, size_t len)
-{
-	struct stage *st = out->stage;
-	const uint8_t *data = st->buf[st->current];
-
-	st->in_flight = true;
-	st->started_ns = rd_monotonic_ns();
-	st->flight_at = st->at;
-	st->flight_len = len;
-	st->flight_buf = st->current;
-	if (st->uring) {
-		uring_start(st->uring, out->fd, data, len, st->at);
-		return;
-	}
 	do {
-		st->result = pwrite(out->fd, data, len, (off_t)st->at);
-	} while (st->result < 0 && errno == EINTR);
-	if (st->result < 0)
-		st->result = -errno;
+		result = pwrite(out->fd, st->buf, len, (off_t)st->at);
+	} while (result < 0 && errno == EINTR);
+	if (len == STAGE_BYTES)
+		st->piece_ns[PAST_CACHE] = rd_monotonic_ns() - before;
+	return result == (ssize_t)len ? 0 : recover(out, len, result);
 }
 
 /*
@@ -181,22 +148,18 @@ static int put_through_cache(struct output *out)
 static int write_piece(struct output *out)
 {
 	struct stage *st = out->stage;
-	int errnum = complete(out);
+	int errnum;
 
-	if (errnum)
-		return errnum;
 	if (choose(out) == THROUGH_CACHE)
 		return put_through_cache(out);
 	if (st->refused || !set_direct(out, true)) {
 		errnum = flush_buffered(out);
 		return errnum ? errnum : fall_back(out, 0);
 	}
-	start(out, STAGE_BYTES);
+	errnum = put_directly(out, STAGE_BYTES);
 	st->at += STAGE_BYTES;
 	st->used = st->in_file = 0;
-	st->current = (st->current + 1) % st->n_bufs;
-	/* The only buffer is needed at once. */
-	return st->n_bufs > 1 ? 0 : complete(out);
+	return errnum;
 }
 
 static int direct_write(struct output *out, const uint8_t *data, size_t len)
@@ -207,7 +170,7 @@ static int direct_write(struct output *out, const uint8_t *data, size_t len)
 		size_t n = STAGE_BYTES - st->used < len ? STAGE_BYTES - st->used : len;
 		int errnum;
 
-		memcpy(st->buf[st->current] + st->used, data, n);
+		memcpy(st->buf + st->used, data, n);
 		st->used += n;
 		out->offset += n;
 		data += n;
@@ -224,12 +187,10 @@ static int direct_write(struct output *out, const uint8_t *data, size_t len)
 	return 0;
 }
 
-/* The first `blocks` bytes of the current buffer are in the file: moves the rest to its start. */
+/* The first `blocks` bytes of the buffer are in the file: moves the rest to its start. */
 static void forget(struct stage *st, size_t blocks)
 {
-	uint8_t *buf = st->buf[st->current];
-
-	memmove(buf, buf + blocks, st->used - blocks);
+	memmove(st->buf, st->buf + blocks, st->used - blocks);
 	st->at += blocks;
 	st->used -= blocks;
 	st->in_file = st->in_file > blocks ? st->in_file - blocks : 0;
@@ -239,18 +200,17 @@ static void forget(struct stage *st, size_t blocks)
 static int flush_buffered(struct output *out)
 {
 	struct stage *st = out->stage;
-	uint8_t *buf = st->buf[st->current];
-	int errnum = complete(out);
+	int errnum;
 	size_t done;
 
-	if (errnum || st->used == st->in_file)
-		return errnum;
+	if (st->used == st->in_file)
+		return 0;
 	if (!set_direct(out, false)) {
 		out->offset = st->at + st->in_file;
 		return fall_back(out, errno);
 	}
-	done = pwrite_all(
-		out->fd, buf + st->in_file, st->used - st->in_file, st->at + st->in_file, &errnum);
+	done = pwrite_all(out->fd, st->buf + st->in_file, st->used - st->in_file,
+		st->at + st->in_file, &errnum);
 	if (errnum) {
 		out->offset = st->at + st->in_file + done;
 		return fall_back(out, errnum);
@@ -265,12 +225,10 @@ static int direct_flush(struct output *out)
 {
 	struct stage *st = out->stage;
 	size_t blocks = st->used - st->used % BLOCK_BYTES;
-	int errnum = complete(out);
+	int errnum = 0;
 
-	if (!errnum && !st->refused && blocks >= WORTH_BYTES + st->in_file &&
-		set_direct(out, true)) {
-		start(out, blocks);
-		errnum = complete(out);
+	if (!st->refused && blocks >= WORTH_BYTES + st->in_file && set_direct(out, true)) {
+		errnum = put_directly(out, blocks);
 		if (!errnum)
 			forget(st, blocks);
 	}
@@ -279,9 +237,7 @@ static int direct_flush(struct output *out)
 
 static uint64_t direct_completed(const struct output *out)
 {
-	const struct stage *st = out->stage;
-
-	return st->in_flight ? st->flight_at : st->at + st->in_file;
+	return out->stage->at + out->stage->in_file;
 }
 
 const struct output_ops output_direct = {.name = "direct",
@@ -291,7 +247,7 @@ const struct output_ops output_direct = {.name = "direct",
 
 bool stage_is_flushed(const struct stage *st)
 {
-	return !st->in_flight && st->used == st->in_file;
+	return st->used == st->in_file;
 }
 
 bool stage_begin(struct output *out)
@@ -301,9 +257,8 @@ bool stage_begin(struct output *out)
 
 	st->at = out->offset - tail;
 	st->used = st->in_file = tail;
-	st->current = 0;
-	st->in_flight = st->direct = st->refused = false;
-	if (output_read_back(out, st->buf[0], tail, st->at) != tail || !set_direct(out, true))
+	st->direct = st->refused = false;
+	if (output_read_back(out, st->buf, tail, st->at) != tail || !set_direct(out, true))
 		return false;
 	out->ops = &output_direct;
 	return true;
@@ -318,36 +273,20 @@ void stage_close(struct stage *st)
 {
 	if (!st)
 		return;
-	uring_close(st->uring);
-	for (unsigned int i = 0; i < st->n_bufs; i++)
-		munmap(st->buf[i], STAGE_BYTES);
+	munmap(st->buf, STAGE_BYTES);
 	free(st);
 }
 
-struct stage *stage_open(bool uring)
+struct stage *stage_open(void)
 {
 	struct stage *st = calloc(1, sizeof(*st));
-	int errnum;
 
 	if (!st)
 		return NULL;
-	if (uring) {
-		st->uring = uring_open();
-		if (!st->uring)
-			goto fail;
-	}
-	while (st->n_bufs < (uring ? 2U : 1U)) {
-		uint8_t *p = mmap(NULL, STAGE_BYTES, PROT_READ | PROT_WRITE,
-			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-		if (p == MAP_FAILED)
-			goto fail;
-		st->buf[st->n_bufs++] = p;
-	}
-	return st;
-fail:
-	errnum = errno;
-	stage_close(st);
-	errno = errnum;
+	st->buf =
+		mmap(NULL, STAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (st->buf != MAP_FAILED)
+		return st;
+	free(st);
 	return NULL;
 }

@@ -70,7 +70,7 @@ with_libraries() {
 oldest
 with_libraries
 is "the oldest libraries: exit status" "$status" 0
-is "... and no optional library is needed" "$(value ZLIB_LIBS)$(value ZSTD_LIBS)$(value LIBNL_LIBS)$(value URING_LIBS)$(value LIBBPF_LIBS)" ""
+is "... and no optional library is needed" "$(value ZLIB_LIBS)$(value ZSTD_LIBS)$(value LIBNL_LIBS)$(value LIBBPF_LIBS)" ""
 is "no wireshark.pc: a folder below our own prefix" "$(value extcapdir)" "\${libdir}/wireshark/extcap"
 is "... and make install says what to do" "$(value extcap_note)" yes
 
@@ -79,7 +79,7 @@ libraries='libibverbs|1.13.38|1.14|libibverbs-dev|rdma-core-devel|rdma-core-deve
 libmlx5|1.21.38|1.22|libibverbs-dev|rdma-core-devel|rdma-core-devel
 libpcap|1.8.1|1.9|libpcap-dev|libpcap-devel|libpcap-devel
 jansson|2.9|2.10|libjansson-dev|jansson-devel|libjansson-devel'
-optional="zlib liburing zstd libnl libarchive"
+optional="zlib zstd libnl libarchive"
 # Nothing here depends on how the program was built.
 if [ -z "${TEST_FULL-}" ]; then
 	libraries=${libraries%%$'\n'*} optional=zlib

@@ -10,7 +10,6 @@ cleanup() { mountpoint -q "$tmp/small" 2>/dev/null && umount "$tmp/small"; }
 frames_of() { "$SOFTHCA_FRAMES" --hash "$1" | awk '{print $1}'; }
 
 modes='auto buffered direct'
-"$RDMADUMP" --version | grep -q uring && modes="$modes uring"
 mkdir "$tmp/small"
 gen=count=40000,size=60-1500,seed=21
 want=$("$SOFTHCA_FRAMES" $gen)

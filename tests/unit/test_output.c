@@ -42,14 +42,6 @@ ssize_t __wrap_pwrite(int fd, const void *data, size_t len, off_t offset)
 	return -1;
 }
 
-ssize_t __real_uring_wait(struct uring *u);
-ssize_t __wrap_uring_wait(struct uring *u)
-{
-	ssize_t res = __real_uring_wait(u);
-
-	return strikes() ? result_errno ? -result_errno : res / 2 : res;
-}
-
 struct place {
 	char path[64];
 	struct rd_iface iface;
@@ -146,8 +138,7 @@ static void end(struct place *p, bool failed, bool statistics)
 	free(p->piece);
 }
 
-static const enum rd_write_mode modes[] = {
-	RD_WRITE_AUTO, RD_WRITE_BUFFERED, RD_WRITE_DIRECT, RD_WRITE_URING};
+static const enum rd_write_mode modes[] = {RD_WRITE_AUTO, RD_WRITE_BUFFERED, RD_WRITE_DIRECT};
 #define for_each_mode(m)                                                                           \
 	for (const enum rd_write_mode *m = modes; m < modes + sizeof(modes) / sizeof(modes[0]); m++)
 
@@ -286,8 +277,7 @@ TEST(recovery)
 		for (unsigned int i = 0; i < 3; i++) {
 			struct place p;
 
-			if (*m == RD_WRITE_BUFFERED ||
-				(reasons[i] == EINTR && *m == RD_WRITE_URING))
+			if (*m == RD_WRITE_BUFFERED)
 				continue;
 			begin(&p, *m, "pcapng");
 			at = 3;
