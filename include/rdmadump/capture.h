@@ -41,18 +41,9 @@ struct rd_capture_config {
 	 */
 	unsigned int n_threads;
 	const int *cpus;
-	/*
-	 * One per thread (at least one) and stripe, those of the first thread first; NULL: frames
-	 * are not written, only passed to `seen`. A thread's chunks go to its stripes round robin,
-	 * without those that have no free chunk.
-	 */
+	/* One per thread, at least one; NULL: frames are not written, only passed to `seen`. */
 	struct rd_feed *const *feeds;
-	unsigned int n_stripes; /* 0: one */
-	/*
-	 * The sink of each stripe, which all threads' feeds belong to; NULL: each feed has its own
-	 * sink.
-	 */
-	struct rd_sink *const *merged;
+	struct rd_sink *sink;	  /* that merges the feeds of several threads; else NULL */
 	const struct rd_cut *cut; /* NULL: whole frames */
 	enum rd_decap_mode decap;
 	/* A new file for each interval of this length, by the frames' timestamps; 0: none. */
@@ -113,14 +104,7 @@ struct rd_capture {
 	struct rd_frame_account account;
 	uint64_t start_ns, end_ns; /* Unix epoch */
 	enum rd_end end;
-	bool rotate; /* set by a watch: the next frame starts a new file */
-	/* Per thread, set at the end. */
-	struct rd_tally lane_tally[RD_IFACES_MAX][RD_IFACES_MAX];
-	/*
-	 * Per stripe. Frames that were filtered or dropped belong to no stripe, and count in the
-	 * first.
-	 */
-	struct rd_tally stripe_tally[RD_STRIPES_MAX][RD_IFACES_MAX];
+	bool rotate;		  /* set by a watch: the next frame starts a new file */
 	const struct lane *lanes; /* private to the engine */
 	unsigned int n_lanes;
 };

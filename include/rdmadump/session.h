@@ -67,12 +67,9 @@ struct rd_session_config {
 	enum rd_write_mode write_mode;
 	enum rd_sync sync;
 	struct rd_rotation rotation;
-	uint64_t slice_s;	    /* length of a time slice; 0: none */
-	bool slice_aligned;	    /* slices begin at multiples of slice_s of the clock */
-	bool per_queue;		    /* a file for each queue */
-	const char *const *stripes; /* directories over which frames are spread; path is a name */
-	unsigned int n_stripes;
-	uint64_t buffer; /* bytes between receiver and writer; not 0 */
+	uint64_t slice_s;   /* length of a time slice; 0: none */
+	bool slice_aligned; /* slices begin at multiples of slice_s of the clock */
+	uint64_t buffer;    /* bytes between receiver and writer; not 0 */
 	enum rd_when_full when_full;
 	bool hold;	 /* the capture stays in memory until its end */
 	bool unbuffered; /* frames are written as soon as traffic pauses */
@@ -158,7 +155,7 @@ struct rd_session_result {
 	bool stopped;		   /* rd_session_stop() */
 	bool paused;		   /* by stop_on_pause */
 	bool duration_over;	   /* duration_s */
-	bool broken_pipe;	   /* the reader of an output closed it: no error */
+	bool broken_pipe;	   /* the reader of the output closed it: no error */
 	struct rd_error error;	   /* class NONE: all went well */
 	uint64_t start_ns, end_ns; /* Unix epoch */
 	uint64_t bytes;		   /* bytes on the wire of the frames delivered */
@@ -167,9 +164,7 @@ struct rd_session_result {
 	 * file was full. */
 	struct rd_tally tally[RD_IFACES_MAX];
 	struct rd_tally total;
-	struct rd_sink_stats written;		     /* sum over all outputs */
-	struct rd_sink_stats outputs[RD_IFACES_MAX]; /* per output: of a queue or a stripe */
-	unsigned int n_outputs;
+	struct rd_sink_stats written;
 	uint64_t dropped;  /* by the program: no chunk was free, or the output failed */
 	uint64_t lost;	   /* before the program, at least; exact if lost_known */
 	bool lost_known;   /* for all sources */
@@ -262,10 +257,5 @@ void rd_loss_reason(const struct rd_source_stats *stats, char out[RD_LOSS_TEXT])
  * "" where it is not a device's sniffer.
  */
 void rd_session_scope_text(const struct rd_session_source *source, char out[RD_LOSS_TEXT]);
-
-/* --- ports and stripes --------------------------------------------------------------------- */
-
-/* The path of stripe i's file, to be freed; NULL: out of memory. */
-char *rd_stripe_path(const struct rd_session_config *config, unsigned int i);
 
 #endif

@@ -15,8 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RD_IFACES_MAX  64
-#define RD_STRIPES_MAX 16
+#define RD_IFACES_MAX 64
 
 /* Frames of one interface since the start of the capture. */
 struct rd_tally {

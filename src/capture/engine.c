@@ -6,7 +6,6 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -27,11 +26,6 @@ static void wake_all(struct engine *e)
 		control_wake(e->lanes[i].wake_fd);
 }
 
-static unsigned int stripes(const struct engine *e)
-{
-	return e->config->n_stripes ? e->config->n_stripes : 1;
-}
-
 /* --- lanes ------------------------------------------------------------------------------ */
 
 static void lane_init(struct engine *e, unsigned int i)
@@ -47,12 +41,7 @@ static void lane_init(struct engine *e, unsigned int i)
 	l->pipe.base = e->base;
 	l->pipe.kept = &e->control.kept;
 	l->pipe.start_ns = e->c->start_ns;
-	l->pipe.out = (struct outlet){
-		.feeds = config->feeds ? config->feeds + (size_t)i * stripes(e) : NULL,
-		.n_feeds = config->feeds ? stripes(e) : 0,
-		.n_ifaces = config->encoder ? config->encoder->n_ifaces : 0,
-		.merged = config->merged,
-		.at = stripes(e) - 1};
+	l->pipe.feed = config->feeds ? config->feeds[i] : NULL;
 }
 
 static int lanes_make(struct engine *e)
@@ -104,7 +93,7 @@ static void *lane_thread(void *arg)
 	}
 	if (!c->quit)
 		lane_drain(l);
-	outlet_end(&l->pipe.out, l->pipe.tally);
+	pipe_end(&l->pipe);
 	atomic_fetch_sub(&c->running, 1);
 	control_wake(c->wake_fd);
 	return NULL;
@@ -227,7 +216,7 @@ static int run_one(struct engine *e)
 	stop_sources(e->config, e->config->n_sources);
 	if (drains(e))
 		lane_drain(l);
-	outlet_end(&l->pipe.out, l->pipe.tally);
+	pipe_end(&l->pipe);
 	return 0;
 }
 
@@ -256,22 +245,6 @@ static void number_ifaces(struct engine *e)
 	}
 }
 
-static struct rd_tally stripe_tally(const struct engine *e, unsigned int stripe, unsigned int iface)
-{
-	struct rd_tally sum = {0};
-
-	for (unsigned int i = 0; i < e->n_lanes; i++) {
-		struct rd_tally t =
-			outlet_tally(&e->lanes[i].pipe.out, e->lanes[i].pipe.tally, stripe, iface);
-
-		sum.delivered += t.delivered;
-		sum.encoded += t.encoded;
-		sum.filtered += t.filtered;
-		sum.dropped += t.dropped;
-	}
-	return sum;
-}
-
 static void add_account(struct rd_frame_account *sum, const struct rd_frame_account *a)
 {
 	for (unsigned int i = 0; i < RD_DIRECTIONS; i++) {
@@ -288,11 +261,6 @@ static void sum_up(struct engine *e)
 
 	for (unsigned int i = 0; i < RD_IFACES_MAX; i++)
 		c->tally[i] = rd_capture_tally(c, i);
-	for (unsigned int i = 0; i < e->n_lanes; i++)
-		memcpy(c->lane_tally[i], e->lanes[i].pipe.tally, sizeof(c->lane_tally[i]));
-	for (unsigned int k = 0; k < stripes(e); k++)
-		for (unsigned int i = 0; i < RD_IFACES_MAX; i++)
-			c->stripe_tally[k][i] = stripe_tally(e, k, i);
 	for (unsigned int i = 0; i < e->n_lanes; i++)
 		add_account(&c->account, &e->lanes[i].pipe.account);
 	c->bytes = rd_capture_bytes(c);

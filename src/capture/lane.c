@@ -24,11 +24,9 @@ static unsigned int n_sources(const struct lane *l)
 
 static void sink_check(struct lane *l)
 {
-	for (unsigned int i = 0; i < l->pipe.out.n_feeds; i++)
-		if (rd_feed_ended(l->pipe.out.feeds[i]))
-			control_end(l->control,
-				rd_feed_failed(l->pipe.out.feeds[i]) ? RD_END_OUTPUT : RD_END_FILES,
-				NULL);
+	if (l->pipe.feed && rd_feed_ended(l->pipe.feed))
+		control_end(l->control, rd_feed_failed(l->pipe.feed) ? RD_END_OUTPUT : RD_END_FILES,
+			NULL);
 }
 
 void lanes_rotate(struct lane *lanes, unsigned int n)
@@ -36,9 +34,8 @@ void lanes_rotate(struct lane *lanes, unsigned int n)
 	const struct rd_capture_config *config = lanes->config;
 	uint64_t newest = 0;
 
-	if (!config->merged) {
-		for (unsigned int i = 0; i < n; i++)
-			lanes[i].pipe.rotate = true;
+	if (!config->sink) {
+		lanes->pipe.rotate = true;
 		return;
 	}
 	for (unsigned int i = 0; i < n; i++) {
@@ -46,8 +43,7 @@ void lanes_rotate(struct lane *lanes, unsigned int n)
 
 		newest = ns > newest ? ns : newest;
 	}
-	for (unsigned int i = 0; i == 0 || i < config->n_stripes; i++)
-		rd_sink_rotate(config->merged[i], newest + 1);
+	rd_sink_rotate(config->sink, newest + 1);
 }
 
 static void woken(struct lane *l, enum fd_kind kind, unsigned int index)
@@ -57,7 +53,7 @@ static void woken(struct lane *l, enum fd_kind kind, unsigned int index)
 
 	switch (kind) {
 	case FD_SINK:
-		rd_feed_disarm(l->pipe.out.feeds[index]);
+		rd_feed_disarm(l->pipe.feed);
 		break;
 	case FD_WAKE:
 		if (read(l->wake_fd, &count, sizeof(count)) < 0)
@@ -106,11 +102,9 @@ int lane_open(struct lane *l, struct rd_error *err)
 			return -1;
 	if (control_poll(l->epfd, l->wake_fd, FD_WAKE, 0, EPOLL_CTL_ADD, err) < 0)
 		return -1;
-	for (unsigned int i = 0; i < l->pipe.out.n_feeds; i++)
-		if (control_poll(l->epfd, rd_feed_fd(l->pipe.out.feeds[i]), FD_SINK, i,
-			    EPOLL_CTL_ADD, err) < 0)
-			return -1;
-	return 0;
+	return l->pipe.feed ? control_poll(l->epfd, rd_feed_fd(l->pipe.feed), FD_SINK, 0,
+				      EPOLL_CTL_ADD, err)
+			    : 0;
 }
 
 void lane_close(struct lane *l)
@@ -141,10 +135,10 @@ static bool await_chunk(struct lane *l)
 {
 	if (l->config->when_full == RD_FULL_END)
 		control_end(l->control, RD_END_MEMORY, NULL);
-	if (l->config->when_full != RD_FULL_WAIT || outlet_ended(&l->pipe.out) ||
+	if (l->config->when_full != RD_FULL_WAIT || rd_feed_ended(l->pipe.feed) ||
 		l->control->abandon)
 		return false;
-	if (outlet_arm(&l->pipe.out))
+	if (rd_feed_arm_for_chunk(l->pipe.feed))
 		check_events(l, STOP_MS);
 	return true;
 }
@@ -216,39 +210,27 @@ static uint64_t watermark(struct lane *l)
 	return least;
 }
 
-/* The oldest watermark that a writer requests from this lane; 0: none is requested. */
+/* The watermark that the writer requests from this lane; 0: none. */
 static uint64_t requested(const struct lane *l)
 {
-	uint64_t least = 0;
-
-	for (unsigned int i = 0; i < l->pipe.out.n_feeds; i++) {
-		uint64_t ns = rd_feed_requested(l->pipe.out.feeds[i]);
-
-		if (ns && (!least || ns < least))
-			least = ns;
-	}
-	return least;
+	return l->pipe.feed ? rd_feed_requested(l->pipe.feed) : 0;
 }
 
-/*
- * receive_all(), and a watermark for the writers that request one. Frames received later are not
- * older than those already put into chunks of any stripe.
- */
+/* receive_all(), and the watermark that the writer requests, or the chunk. */
 static enum round receive_and_report(struct lane *l)
 {
+	struct pipe *p = &l->pipe;
 	uint64_t ns = watermark(l);
 	enum round round = receive_all(l);
 
-	if (round != ROUND_EMPTY || ns < l->pipe.newest_ns)
-		ns = l->pipe.newest_ns;
-	for (unsigned int i = 0; i < l->pipe.out.n_feeds; i++) {
-		if (!rd_feed_requested(l->pipe.out.feeds[i]))
-			continue;
-		if (i == l->pipe.out.at && l->pipe.out.chunk && l->pipe.out.chunk->frames)
-			outlet_put(&l->pipe.out, l->pipe.tally);
-		else if (ns)
-			rd_feed_watermark(l->pipe.out.feeds[i], ns);
-	}
+	if (round != ROUND_EMPTY || ns < p->newest_ns)
+		ns = p->newest_ns;
+	if (!requested(l))
+		return round;
+	if (p->chunk && p->chunk->frames)
+		pipe_put(p);
+	else if (ns)
+		rd_feed_watermark(p->feed, ns);
 	return round;
 }
 
@@ -264,12 +246,12 @@ static uint64_t flush_due(struct lane *l)
 {
 	uint64_t now, waited;
 
-	if (!l->pipe.out.chunk || !l->pipe.out.chunk->frames)
+	if (!l->pipe.chunk || !l->pipe.chunk->frames)
 		return UINT64_MAX;
 	now = rd_monotonic_ns();
-	if (!l->pipe.out.chunk_since)
-		l->pipe.out.chunk_since = now;
-	waited = now - l->pipe.out.chunk_since;
+	if (!l->pipe.chunk_since)
+		l->pipe.chunk_since = now;
+	waited = now - l->pipe.chunk_since;
 	return waited < l->config->flush_ns ? l->config->flush_ns - waited : 0;
 }
 
@@ -279,8 +261,8 @@ static uint64_t flush_due(struct lane *l)
  */
 static void flush(struct lane *l)
 {
-	if (flush_due(l) == 0 && rd_feed_idle(l->pipe.out.feeds[l->pipe.out.at]))
-		outlet_put(&l->pipe.out, l->pipe.tally);
+	if (flush_due(l) == 0 && rd_feed_idle(l->pipe.feed))
+		pipe_put(&l->pipe);
 }
 
 /* The timeout of a sleep in ms, -1: none; 0: do not sleep. */
@@ -290,9 +272,8 @@ static int flush_timeout(struct lane *l)
 
 	flush(l);
 	due = flush_due(l);
-	for (unsigned int i = 0; i < l->pipe.out.n_feeds; i++)
-		if (!rd_feed_arm(l->pipe.out.feeds[i]))
-			return 0;
+	if (l->pipe.feed && !rd_feed_arm(l->pipe.feed))
+		return 0;
 	if (due == UINT64_MAX)
 		return -1;
 	return due == 0 ? -1 : (int)(due / 1000000) + 1;

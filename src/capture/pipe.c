@@ -127,12 +127,53 @@ static void unaccount(struct pipe *p, const struct rd_frame *frames, unsigned in
 	counter_add(&p->bytes, -bytes);
 }
 
+/* --- chunks ------------------------------------------------------------------------------ */
+
+static bool get_chunk(struct pipe *p)
+{
+	p->chunk = rd_feed_get(p->feed);
+	if (!p->chunk)
+		return false;
+	p->chunk->rotate = p->begins_file;
+	p->begins_file = false;
+	return true;
+}
+
+void pipe_put(struct pipe *p)
+{
+	for (unsigned int i = 0; i < p->config->encoder->n_ifaces; i++) {
+		struct rd_tally *t = &p->chunk->tally[i];
+
+		/* Frames of the current batch may be delivered, and not in a chunk yet. */
+		*t = p->tally[i];
+		t->delivered = t->encoded + t->filtered + t->dropped;
+	}
+	rd_feed_put(p->feed, p->chunk);
+	p->chunk = NULL;
+	p->chunk_since = 0;
+}
+
+static void begin_file(struct pipe *p)
+{
+	if (p->chunk)
+		pipe_put(p);
+	p->begins_file = true;
+}
+
+void pipe_end(struct pipe *p)
+{
+	if (p->chunk)
+		pipe_put(p);
+	if (p->feed)
+		rd_feed_watermark(p->feed, UINT64_MAX);
+}
+
 /* --- encoding --------------------------------------------------------------------------- */
 
 /* The first n of the kept frames became `bytes` in the chunk. */
 static void count_encoded(struct pipe *p, const struct pipe_batch *b, unsigned int n, size_t bytes)
 {
-	struct rd_chunk *c = p->out.chunk;
+	struct rd_chunk *c = p->chunk;
 	uint64_t first, last;
 
 	if (!n)
@@ -175,7 +216,7 @@ static unsigned int encode_noted(struct pipe *p, const struct pipe_batch *b)
 	char text[RD_NOTE_MAX + 8] = ""; /* the format cuts it between characters */
 	struct rd_note note = {
 		.dropped = p->lost[frame->iface] + (b->has_note ? b->note.dropped : 0)};
-	struct rd_chunk *c = p->out.chunk;
+	struct rd_chunk *c = p->chunk;
 	size_t used;
 
 	join_comment(text, sizeof(text), b->has_note ? b->note.comment : NULL);
@@ -196,7 +237,7 @@ static unsigned int encode_noted(struct pipe *p, const struct pipe_batch *b)
 static unsigned int encode_plain(struct pipe *p, const struct pipe_batch *b, unsigned int n)
 {
 	const struct rd_encoder *enc = p->config->encoder;
-	struct rd_chunk *c = p->out.chunk;
+	struct rd_chunk *c = p->chunk;
 	size_t used;
 	unsigned int done = enc->format->frames(
 		enc, b->kept, n, c->data + c->used, c->capacity - c->used, &used);
@@ -237,11 +278,11 @@ static enum pipe_status encode_slice(struct pipe *p, struct pipe_batch *b)
 			b->has_note || p->lost[b->kept->iface] || s->note[0] || b->commented & 1;
 		unsigned int want = noted ? 1 : uncommented(b), done;
 
-		if (!p->out.chunk && !outlet_get(&p->out))
+		if (!p->chunk && !get_chunk(p))
 			return PIPE_NEED_CHUNK;
 		done = noted ? encode_noted(p, b) : encode_plain(p, b, want);
 		if (done < want)
-			outlet_put(&p->out, p->tally);
+			pipe_put(p);
 		advance(b, done);
 	}
 	return PIPE_OK;
@@ -287,7 +328,7 @@ static void next_slice(struct pipe *p, uint64_t ns)
 {
 	uint64_t slice = p->config->slice_ns;
 
-	outlet_rotate(&p->out, p->tally);
+	begin_file(p);
 	p->slice_end += (ns - p->slice_end) / slice * slice + slice;
 }
 
@@ -376,12 +417,6 @@ static uint64_t number_iface(struct rd_frame *frames, unsigned int n, uint16_t i
 	return bytes;
 }
 
-static void rotate(struct pipe *p)
-{
-	p->rotate = false;
-	outlet_rotate(&p->out, p->tally);
-}
-
 /* Filter and cut: sets the kept frames of the next n, which may have a note. */
 static void take(struct pipe *p, struct pipe_batch *b, unsigned int n)
 {
@@ -423,12 +458,14 @@ static void take(struct pipe *p, struct pipe_batch *b, unsigned int n)
 	}
 	b->kept = frames;
 	b->n_kept = n;
-	if (!p->out.feeds) {
+	if (!p->feed) {
 		tally(p, ENCODED, b, frames, n, 1);
 		b->n_kept = 0;
 	}
-	if (__builtin_expect(atomic_load_explicit(&p->rotate, memory_order_relaxed), 0) && n)
-		rotate(p);
+	if (__builtin_expect(atomic_load_explicit(&p->rotate, memory_order_relaxed), 0) && n) {
+		p->rotate = false;
+		begin_file(p);
+	}
 }
 
 static bool counted_out(const struct pipe *p)

@@ -7,7 +7,6 @@
 #ifndef RDMADUMP_CAPTURE_PIPE_H
 #define RDMADUMP_CAPTURE_PIPE_H
 
-#include "outlet.h"
 #include <rdmadump/capture.h>
 #include <stdatomic.h>
 
@@ -16,7 +15,14 @@ struct pipe {
 	const unsigned int *base; /* first interface of each source in the encoder */
 	_Atomic uint64_t *kept;	  /* frames kept by all pipes; counted only if there is a limit */
 	bool limit_reached;	  /* max_frames were kept: later frames do not count */
-	struct outlet out;
+	struct rd_feed *feed;	  /* NULL: frames are not written */
+	struct rd_chunk *chunk;	  /* that is filled */
+	/*
+	 * Monotonic time at which the chunk's first frame began to wait; 0: unknown. Set by the
+	 * lane.
+	 */
+	uint64_t chunk_since;
+	bool begins_file;		 /* the next chunk does */
 	uint64_t lost[RD_IFACES_MAX];	 /* dropped since the interface's last frame */
 	struct rd_frame outer[RD_BATCH]; /* the batch before decapsulation */
 	uint64_t slice_end;		 /* by the frames' timestamps; 0: no slice has started */
@@ -74,6 +80,10 @@ enum pipe_status {
  * pipe_drop(). The batch must not be released before PIPE_OK.
  */
 enum pipe_status pipe_run(struct pipe *p, struct pipe_batch *b);
+/* Passes the chunk to the feed, with the tally of its frames. There must be a chunk. */
+void pipe_put(struct pipe *p);
+/* No more frames follow. */
+void pipe_end(struct pipe *p);
 /* Drops the frames that wait for a chunk, and counts them. */
 void pipe_drop(struct pipe *p, struct pipe_batch *b);
 

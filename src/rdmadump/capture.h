@@ -20,7 +20,6 @@
 struct capture_options {
 	struct rd_session_config session;	     /* without the fields of the caller's part */
 	struct rd_wanted_port wanted[RD_IFACES_MAX]; /* session.n_wanted of them */
-	const char *stripe[RD_STRIPES_MAX];	     /* session.n_stripes directories */
 	bool filter_explain, list_stamps;	     /* printed instead of a capture */
 	bool json, quiet, print, analyze;
 	bool only_count; /* print nothing but the number of frames */
@@ -65,10 +64,6 @@ static inline bool capture_to_pipe(const struct capture_options *o)
 {
 	return o->session.path && strcmp(o->session.path, "-") == 0;
 }
-
-/* stripes.c: the report of each stripe */
-void stripes_text(const struct capture_run *r);
-json_t *stripes_json(const struct capture_run *r);
 
 /* timestamps.c. -J: prints the timestamp types of each device that was named. */
 int timestamps_list(const struct capture_options *o, struct rd_error *err);

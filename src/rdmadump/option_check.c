@@ -61,8 +61,6 @@ static int check_output(const struct arguments *a, struct rd_error *err)
 	const struct contradiction list[] = {
 		{rotates && !named,
 			"a series of files needs a name, not standard output: give -w FILE"},
-		{o->session.per_queue && (!o->session.queues || !named),
-			"--per-queue-files needs --queues and -w FILE"},
 		{o->session.hold && rotates,
 			"-M writes one file at the end: not with -C, -G or -b KEY:VALUE"},
 		{to_stdout(o) && o->json && o->print,
@@ -85,41 +83,7 @@ static int check_output(const struct arguments *a, struct rd_error *err)
 	return REPORT_FIRST(list, err);
 }
 
-static int check_stripes(const struct arguments *a, struct rd_error *err)
-{
-	const struct capture_options *o = a->o;
-	const struct contradiction list[] = {
-		{!o->session.path || to_stdout(o),
-			"--stripe needs the name of a file: give -w FILE"},
-		{o->session.per_queue,
-			"--stripe and --per-queue-files both divide the frames: give one "
-			"of them"},
-		{o->session.hold,
-			"--stripe and -M exclude each other: -M writes at the end, when one disk "
-			"is fast enough"},
-		/* One full file would end the capture with frames missing between those of the
-		 * others. */
-		{o->session.rotation.files,
-			"--stripe: stripes are not full at the same time, so that -a filesize, -a "
-			"files and -W with -G would lose frames: end the capture by -c or -a "
-			"duration"},
-	};
-
-	if (!o->session.n_stripes)
-		return 0;
-	if (o->session.n_stripes < 2)
-		return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
-			"--stripe %s: give two directories or more, like /disk1,/disk2",
-			o->stripe[0]);
-	if (o->session.path && strchr(o->session.path, '/'))
-		return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
-			"--stripe: -w '%s' names a directory too: give the name of a file only",
-			o->session.path);
-	return REPORT_FIRST(list, err);
-}
-
 int options_check(const struct arguments *a, struct rd_error *err)
 {
-	return check_input(a, err) < 0 || check_output(a, err) < 0 || check_stripes(a, err) < 0 ? -1
-												: 0;
+	return check_input(a, err) < 0 || check_output(a, err) < 0 ? -1 : 0;
 }

@@ -157,25 +157,6 @@ int set_decap(struct arguments *a, const struct option_use *use, struct rd_error
 
 /* --- output ----------------------------------------------------------------------------- */
 
-int set_stripes(struct arguments *a, const struct option_use *use, struct rd_error *err)
-{
-	struct capture_options *o = a->o;
-	char *rest = strdup(use->arg), *dir; /* its parts live as long as the program */
-
-	if (!rest)
-		return rd_fail(err, RD_CLASS_USAGE, errno, NULL, "%s", use->as);
-	while ((dir = strsep(&rest, ","))) {
-		if (!dir[0])
-			return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
-				"%s: '%s' has a directory without a name", use->as, use->arg);
-		if (o->session.n_stripes == RD_STRIPES_MAX)
-			return rd_fail(err, RD_CLASS_USAGE, 0, NULL, "%s: more than %d directories",
-				use->as, RD_STRIPES_MAX);
-		o->stripe[o->session.n_stripes++] = dir;
-	}
-	return 0;
-}
-
 int set_file_size(struct arguments *a, const struct option_use *use, struct rd_error *err)
 {
 	a->by_size = true;

@@ -167,10 +167,6 @@ const struct cli_option cli_options[] = {
 		IBDUMP('w', .help = "write to FILE (default sniffer.pcap); - is standard output, "
 				    "without messages")},
 	{"output", 'o', .group = GROUP_OUTPUT, .flags = OPT_ALIAS, IBDUMP('o', .help = "the same")},
-	{"stripe", 0, "DIR,DIR[,...]",
-		"distribute the frames over files named FILE in these directories, for when one "
-		"disk is too slow; mergecap(1) merges them",
-		NULL, GROUP_OUTPUT, .set = set_stripes},
 	{"format", 0, "FORMAT",
 		"pcapng, pcap (nanoseconds), pcap-us (microseconds) or erf; ',dlt=247' after it "
 		"writes InfiniBand without ERF, ',dlt=197' Ethernet in ERF (default: from FILE's "
@@ -293,9 +289,6 @@ const struct cli_option cli_options[] = {
 		"bind a hardware counter to the capture's queue pair, so that its loss is exact "
 		"(mlx5; needs CAP_NET_ADMIN; not with --queues)",
 		NULL, GROUP_MEMORY, FLAG(session.own_counter)},
-	{"per-queue-files", 0, NULL,
-		"do not merge queues: write FILE-q0, FILE-q1, ... for the highest rates", NULL,
-		GROUP_MEMORY, FLAG(session.per_queue)},
 	{"contiguous-pages", 'T', .group = GROUP_MEMORY, .flags = OPT_HIDDEN, .set = set_nothing,
 		IBDUMP('T', "conti", .help = "no effect: contiguous memory is always tried")},
 

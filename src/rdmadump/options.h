@@ -77,9 +77,9 @@ option_setter set_instead;
 
 /* For one row (option_setters.c). */
 option_setter set_device, set_interface, set_autostop, set_snaplen, set_decap, set_stamps,
-	set_sniffer, set_stripes, set_file_size, set_file_seconds, set_file_count,
-	set_burst_or_ring, set_buffer_size, set_mem_mode, set_queues, set_word, set_filter_file,
-	set_bare_t, set_link_style, set_update;
+	set_sniffer, set_file_size, set_file_seconds, set_file_count, set_burst_or_ring,
+	set_buffer_size, set_mem_mode, set_queues, set_word, set_filter_file, set_bare_t,
+	set_link_style, set_update;
 
 /* Checks for contradictions once all options are read. Returns 0, or -1 with the error. */
 int options_check(const struct arguments *a, struct rd_error *err);

@@ -79,7 +79,7 @@ static bool only_named_after(const struct rd_session_config *c)
 {
 	const struct rd_rotation *rotation = &c->rotation;
 
-	if (!(rotation->bytes || rotation->frames || c->slice_s) || c->n_stripes)
+	if (!(rotation->bytes || rotation->frames || c->slice_s))
 		return false;
 	return rotation->naming == RD_NAMES_DUMPCAP || (rotation->ring && !rotation->timed) ||
 	       (rotation->timed && strchr(c->path, '%'));
@@ -98,10 +98,6 @@ static void report_where(const struct capture_run *r)
 	if (only_named_after(&r->opt->session))
 		snprintf(before, sizeof(before), "%u file%s named after ", r->result->written.files,
 			rd_plural(r->result->written.files));
-	else if (r->opt->session.n_stripes)
-		snprintf(files, sizeof(files), " in %u director%s, %u file%s",
-			r->opt->session.n_stripes, r->opt->session.n_stripes == 1 ? "y" : "ies",
-			r->result->written.files, rd_plural(r->result->written.files));
 	else if (r->result->written.files > 1)
 		snprintf(files, sizeof(files), " and others, %u files", r->result->written.files);
 	fprintf(stderr, "%s frame%s in %.1f s, written to %s",
@@ -168,7 +164,6 @@ static void report_text(const struct capture_run *r)
 	struct rd_drops drops;
 
 	report_where(r);
-	stripes_text(r);
 	rd_session_drops(r->session, &drops);
 	rd_drops_text(&drops, text);
 	fprintf(stderr, "  filtered out %s, %s\n", rd_fmt_count(filtered, t.filtered), text);
@@ -289,8 +284,6 @@ static void report_json(const struct capture_run *r)
 	json_object_set_new(root, "lost_before_us", loss_json(r));
 	json_object_set_new(root, "bytes", rd_json_u64(r->result->bytes));
 	json_object_set_new(root, "file_bytes", rd_json_u64(r->result->written.file_bytes));
-	if (r->opt->session.n_stripes)
-		json_object_set_new(root, "stripes", stripes_json(r));
 	json_object_set_new(root, "gaps", rd_json_u64(r->result->gaps));
 	json_object_set_new(root, "error",
 		r->result->error.class == RD_CLASS_NONE ? json_null()

@@ -130,7 +130,6 @@ static void configure(struct capture_run *r)
 		"waiting for the commands of -z to end; Ctrl-C again ends without them";
 	r->config = o->session;
 	r->config.wanted = o->wanted;
-	r->config.stripes = o->stripe;
 	r->config.root_option = r->style ? NULL : "-Z root";
 	r->config.ctx = r;
 	r->config.ready = on_ready;

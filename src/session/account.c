@@ -38,9 +38,6 @@ void account_result(struct rd_session *s)
 	for (unsigned int i = 0; i < RD_IFACES_MAX; i++)
 		r->tally[i] = rd_capture_tally(&s->capture, i);
 	r->total = total(s);
-	r->n_outputs = s->out.n;
-	for (unsigned int i = 0; i < s->out.n; i++)
-		r->outputs[i] = s->out.list[i].written;
 	r->dropped = r->total.dropped + r->written.unwritten;
 	r->lost = account_loss(s, &r->lost_known);
 	r->gaps = r->left_out = 0;

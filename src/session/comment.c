@@ -52,16 +52,15 @@ static int comment_head(const struct rd_session *s, char *out, size_t size)
 		s->n_listed > 1 ? " and others" : "", host, start, scope, *scope ? ". " : "");
 }
 
-/* Fills o->sentence for the file that ends: the same words as the report's. */
-static void make_sentence(struct output *o, const struct rd_file_account *a)
+/* Fills s->out.sentence for the file that ends: the same words as the report's. */
+static void make_sentence(struct rd_session *s, const struct rd_file_account *a)
 {
-	const struct rd_session *s = o->s;
 	struct rd_drops d;
 
-	o->sentence[0] = '\0';
+	s->out.sentence[0] = '\0';
 	if (s->config->recording)
 		recording_drops(s, &d);
-	else if (a->last && !(s->config->n_stripes && o->index))
+	else if (a->last)
 		rd_session_drops(s, &d);
 	else
 		return;
@@ -70,14 +69,13 @@ static void make_sentence(struct output *o, const struct rd_file_account *a)
 		d.no_buffer += a->tally[i].dropped;
 		d.unwritten += a->unwritten[i];
 	}
-	rd_drops_sentence(&d, o->sentence);
+	rd_drops_sentence(&d, s->out.sentence);
 }
 
 /* The last file has the numbers of the whole capture, the others their own. */
 static void comment_numbers(
-	const struct output *o, const struct rd_file_account *a, char *out, size_t size)
+	const struct rd_session *s, const struct rd_file_account *a, char *out, size_t size)
 {
-	const struct rd_session *s = o->s;
 	char written[RD_UNITS_LEN], filtered[RD_UNITS_LEN], dropped[RD_UNITS_LEN],
 		related[RD_LOSS_TEXT];
 	uint64_t w = 0, f = 0, d = 0;
@@ -99,61 +97,35 @@ static void comment_numbers(
 	snprintf(out, size, "%s frame%s written in %.1f s; filtered out %s, %s.%s%s%.256s",
 		rd_fmt_count(written, w), rd_plural(w),
 		(double)(s->capture.end_ns - s->capture.start_ns) / 1e9, rd_fmt_count(filtered, f),
-		o->sentence, related, s->error.class != RD_CLASS_NONE ? " Ended by a fault: " : "",
+		s->out.sentence, related,
+		s->error.class != RD_CLASS_NONE ? " Ended by a fault: " : "",
 		s->error.class != RD_CLASS_NONE ? s->error.text : "");
 }
 
-/* A stripe after the first. Frames that are in no stripe are counted in the first one. */
-static void comment_stripe(
-	const struct rd_session *s, const struct rd_file_account *a, char *out, size_t size)
-{
-	char written[RD_UNITS_LEN], unwritten[RD_UNITS_LEN];
-	uint64_t w = 0, u = 0;
-
-	for (unsigned int i = 0; i < s->in.n_ifaces; i++) {
-		w += a->written[i];
-		u += a->unwritten[i];
-	}
-	snprintf(out, size,
-		"File %u: %s frame%s written, %s that could not be written; what was filtered out "
-		"or dropped before is in stripe 1.",
-		a->number, rd_fmt_count(written, w), rd_plural(w), rd_fmt_count(unwritten, u));
-}
-
 /* The length is constant, so that the final comment can overwrite the first one. */
-void comment_make(struct output *o, const struct rd_file_account *account)
+void comment_make(struct rd_session *s, const struct rd_file_account *account)
 {
-	const size_t size = sizeof(o->comment);
+	char *text = s->out.comment;
+	const size_t size = sizeof(s->out.comment);
 	size_t used;
 
 	if (account)
-		make_sentence(o, account);
-	used = (size_t)comment_head(o->s, o->comment, size);
-
-	if (used < size && o->s->config->n_stripes)
-		used += (size_t)snprintf(o->comment + used, size - used,
-			"This is stripe %u of %u: the others' frames are in other directories. ",
-			o->index + 1, o->s->out.n);
-	else if (used < size && o->s->out.n > 1)
-		used += (size_t)snprintf(o->comment + used, size - used,
-			"Receive queue %u of %u: the others' frames are in other files. ", o->index,
-			o->s->out.n);
+		make_sentence(s, account);
+	used = (size_t)comment_head(s, text, size);
 	if (used < size) {
-		if (o->s->config->recording)
-			recording_comment(o, account, o->comment + used, size - used);
-		else if (account && o->s->config->n_stripes && o->index)
-			comment_stripe(o->s, account, o->comment + used, size - used);
+		if (s->config->recording)
+			recording_comment(s, account, text + used, size - used);
 		else if (account)
-			comment_numbers(o, account, o->comment + used, size - used);
+			comment_numbers(s, account, text + used, size - used);
 		else
-			snprintf(o->comment + used, size - used, "%s",
-				o->rewritable
+			snprintf(text + used, size - used, "%s",
+				s->out.rewritable
 					? "Not finished: the program still writes, or was killed; "
 					  "what was lost is not known."
 					: "What was lost is in the interface statistics at "
 					  "the end; without them the capture was not finished.");
 	}
-	used = strlen(o->comment);
-	memset(o->comment + used, ' ', size - 1 - used);
-	o->comment[size - 1] = '\0';
+	used = strlen(text);
+	memset(text + used, ' ', size - 1 - used);
+	text[size - 1] = '\0';
 }

@@ -6,8 +6,7 @@
 
 #define ALWAYS	  24 /* device, outputs, signals, timers, netlink, files read meanwhile */
 #define PER_PORT  8
-#define PER_QUEUE 5 /* completion channel, events, and the thread that serves it */
-#define PER_FEED  2 /* full and empty chunks of a queue to one output */
+#define PER_QUEUE 7 /* completion channel, events, its thread, full and empty chunks */
 
 static unsigned int open_now(void)
 {
@@ -26,12 +25,10 @@ static unsigned int open_now(void)
 static rlim_t descriptors_needed(const struct rd_session *s, unsigned int queues)
 {
 	const struct rd_session_config *o = s->config;
-	unsigned int all = s->in.n + queues, stripes = o->n_stripes ? o->n_stripes : 1;
-	unsigned int outputs = o->per_queue ? all : stripes;
-	unsigned int feeds = o->per_queue ? all : all * stripes;
+	unsigned int all = s->in.n + queues;
 
 	return open_now() + ALWAYS + PER_PORT * (o->n_wanted > 1 ? o->n_wanted - 1 : 0) +
-	       PER_QUEUE * all + PER_FEED * feeds + 2 * (outputs - 1);
+	       PER_QUEUE * all;
 }
 
 bool descriptors_fit(const struct rd_session *s, unsigned int queues, uint64_t *most)

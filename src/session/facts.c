@@ -72,9 +72,8 @@ void facts_before_open(
 void facts_from_file(void *ctx, const char *json, size_t len)
 {
 	struct rd_session *s = ctx;
-	struct output *o = &s->out.list[0];
 	/* Once the output is open, another thread may read facts_start. */
-	struct rd_facts *to = o->sink ? &s->out.facts_end : &o->facts_start;
+	struct rd_facts *to = s->out.sink ? &s->out.facts_end : &s->out.facts_start;
 
 	if (s->config->no_owners)
 		rd_facts_add_no_owners(to, json, len);
@@ -84,32 +83,24 @@ void facts_from_file(void *ctx, const char *json, size_t len)
 
 void facts_at_end(struct rd_session *s)
 {
-	if (!s->config->no_facts && !s->config->recording && s->out.n &&
+	if (!s->config->no_facts && !s->config->recording && s->config->path &&
 		s->out.encoder.format->facts)
 		rd_session_facts(s, "end", &s->out.facts_end);
 }
 
 void facts_at_start(struct rd_session *s)
 {
-	struct rd_facts facts = {0};
-
-	if (s->config->no_facts || s->config->recording || is_offline(s) || !s->out.n ||
+	if (s->config->no_facts || s->config->recording || is_offline(s) || !s->config->path ||
 		!s->out.encoder.format->facts)
 		return;
-	rd_session_facts(s, "start", &facts);
-	for (unsigned int i = 0; i < s->out.n; i++) {
-		for (size_t k = 0; k < facts.n; k++)
-			rd_facts_add(
-				&s->out.list[i].facts_start, facts.fact[k].json, facts.fact[k].len);
-		s->out.list[i].facts_ns = rd_monotonic_ns();
-	}
-	rd_facts_free(&facts);
+	rd_session_facts(s, "start", &s->out.facts_start);
+	s->out.facts_ns = rd_monotonic_ns();
 }
 
 const struct rd_facts *facts_for_file(void *ctx, unsigned int file, bool end)
 {
-	struct output *o = ctx;
-	struct rd_session *s = o->s;
+	struct rd_session *s = ctx;
+	struct output *o = &s->out;
 	uint64_t now = rd_monotonic_ns();
 
 	if (s->config->no_facts || !s->out.encoder.format->facts)
@@ -126,8 +117,7 @@ const struct rd_facts *facts_for_file(void *ctx, unsigned int file, bool end)
 
 void facts_free(struct rd_session *s)
 {
-	for (unsigned int i = 0; i < RD_IFACES_MAX; i++)
-		rd_facts_free(&s->out.list[i].facts_start);
+	rd_facts_free(&s->out.facts_start);
 	rd_facts_free(&s->out.facts_end);
 	rd_facts_free(&s->in.early_facts);
 }

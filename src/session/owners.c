@@ -179,7 +179,7 @@ void owners_begin(struct rd_session *s)
 	if (s->config->no_facts || is_offline(s))
 		return;
 	/* The thread that handles the frames also handles the facts. */
-	if (!s->config->frames && (!s->out.n || !s->out.encoder.format->facts)) {
+	if (!s->config->frames && (!s->config->path || !s->out.encoder.format->facts)) {
 		s->sampling.next_ns = 0;
 		owner_events_free(s);
 		return;

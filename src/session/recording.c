@@ -105,9 +105,9 @@ static const struct rd_facts *facts_before(struct rd_session *s)
 	return &r->begin.facts;
 }
 
-const struct rd_facts *recording_facts(void *output, unsigned int file, bool end)
+const struct rd_facts *recording_facts(void *ctx, unsigned int file, bool end)
 {
-	struct rd_session *s = ((struct output *)output)->s;
+	struct rd_session *s = ctx;
 	const struct rd_session_recording *config = s->config->recording;
 	struct recording *r = &s->recording;
 
@@ -150,9 +150,8 @@ static void missing_text(const struct rd_dump *dump, char *out, size_t size)
 }
 
 void recording_comment(
-	const struct output *o, const struct rd_file_account *a, char *out, size_t size)
+	const struct rd_session *s, const struct rd_file_account *a, char *out, size_t size)
 {
-	const struct rd_session *s = o->s;
 	const struct rd_session_recording *config = s->config->recording;
 	char written[RD_UNITS_LEN], missing[128] = "";
 	uint64_t w = 0;
@@ -172,5 +171,5 @@ void recording_comment(
 	missing_text(a->dump, missing, sizeof(missing));
 	snprintf(out + used, size - used,
 		"File %u: %s frame%s written; since the counters at its beginning: %s.%s",
-		a->number, rd_fmt_count(written, w), rd_plural(w), o->sentence, missing);
+		a->number, rd_fmt_count(written, w), rd_plural(w), s->out.sentence, missing);
 }

@@ -63,7 +63,7 @@ void rd_session_stop(struct rd_session *s)
 void rd_session_rotate(struct rd_session *s)
 {
 	/* A pipe cannot begin a new file. */
-	s->capture.rotate = !outputs_to_pipe(s);
+	s->capture.rotate = !out_to_pipe(s);
 }
 
 /* Fires every `period` seconds; aligned: at the clock's multiples of it. -1 if period is 0. */
@@ -116,7 +116,7 @@ static int all_started(void *ctx, struct rd_error *err)
 	struct rd_session *s = ctx;
 
 	rd_identity_allow_pinned((uint64_t)s->in.n * PINNED_BYTES << s->config->log2_buffers);
-	if (rd_identity_become(&s->identity, err) < 0 || outputs_start(s) < 0 || loss_watch(s) < 0)
+	if (rd_identity_become(&s->identity, err) < 0 || out_start(s) < 0 || loss_watch(s) < 0)
 		return -1;
 	if (s->config->started)
 		s->config->started(s->config->ctx);
@@ -157,9 +157,9 @@ static void choose_cpus(struct rd_session *s)
 
 static uint64_t flush_ns(const struct rd_session *s)
 {
-	if (s->config->unbuffered || outputs_to_pipe(s))
+	if (s->config->unbuffered || out_to_pipe(s))
 		return 0;
-	return s->config->path && outputs_compression(s) ? FLUSH_COMPRESSED_NS : FLUSH_NS;
+	return s->config->path && out_compression(s) ? FLUSH_COMPRESSED_NS : FLUSH_NS;
 }
 
 static bool cuts(const struct rd_cut *cut)
@@ -179,9 +179,8 @@ static void capture(struct rd_session *s, const struct rd_watch *watches, unsign
 		.bases = s->in.bases,
 		.n_threads = s->n_threads,
 		.cpus = s->cpus,
-		.feeds = s->out.n ? s->out.feeds : NULL,
-		.n_stripes = c->n_stripes,
-		.merged = s->n_threads && s->out.n && !c->per_queue ? s->out.merged : NULL,
+		.feeds = s->out.sink ? s->out.feeds : NULL,
+		.sink = s->n_threads ? s->out.sink : NULL,
 		.cut = cuts(&c->cut) ? &c->cut : NULL,
 		.decap = c->decap,
 		.slice_aligned = c->slice_aligned,
@@ -202,7 +201,7 @@ static void capture(struct rd_session *s, const struct rd_watch *watches, unsign
 	s->started_ns = rd_monotonic_ns();
 	rd_capture_run(&s->capture, &config, &s->error);
 	/* A reader that closed the pipe before the header is not an error. */
-	if (s->error.errnum == EPIPE && s->out.n && !s->out.list[0].started) {
+	if (s->error.errnum == EPIPE && s->out.sink && !s->out.started) {
 		s->error = (struct rd_error){0};
 		s->result.broken_pipe = true;
 	}
@@ -236,7 +235,7 @@ static void run(struct rd_session *s)
 
 static int open_outputs(struct rd_session *s)
 {
-	if (outputs_open(s) == 0)
+	if (out_open(s) == 0)
 		return 0;
 	s->result.error = s->error;
 	return -1;
@@ -261,7 +260,7 @@ int rd_session_run(struct rd_session *s)
 		if (c->ended)
 			c->ended(c->ctx);
 		facts_at_end(s);
-		outputs_close(s);
+		out_close(s);
 		account_result(s);
 	}
 	return s->error.class == RD_CLASS_NONE ? 0 : -1;
@@ -273,7 +272,7 @@ void rd_session_abandon(struct rd_session *s)
 
 	rd_fail(&s->error, RD_CLASS_OUTPUT, 0, NULL,
 		"abandoned: the end of the capture is not in '%s'", s->config->path);
-	outputs_stats(s, w);
+	out_stats(s, w);
 	w->unwritten = rd_capture_total(&s->capture).encoded - w->written - w->beyond;
 	account_result(s);
 }
@@ -350,7 +349,7 @@ void rd_session_close(struct rd_session *s)
 
 enum rd_triggered rd_session_trigger(struct rd_session *s, uint64_t ns)
 {
-	return rd_sink_trigger(s->out.list[0].sink, ns);
+	return rd_sink_trigger(s->out.sink, ns);
 }
 
 uint64_t rd_session_now(const struct rd_session *s)
@@ -360,7 +359,7 @@ uint64_t rd_session_now(const struct rd_session *s)
 
 size_t rd_session_memory(const struct rd_session *s, bool *locked)
 {
-	return rd_sink_memory(s->out.list[0].sink, locked);
+	return rd_sink_memory(s->out.sink, locked);
 }
 
 /* --- queries --------------------------------------------------------------------------- */
@@ -408,7 +407,7 @@ void rd_session_progress(const struct rd_session *s, struct rd_session_progress 
 	struct rd_tally t = rd_capture_total(&s->capture);
 	struct rd_sink_stats written;
 
-	outputs_stats(s, &written);
+	out_stats(s, &written);
 	*p = (struct rd_session_progress){.elapsed_ns = rd_monotonic_ns() - s->started_ns,
 		.frames = t.delivered,
 		.bytes = rd_capture_bytes(&s->capture),

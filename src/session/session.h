@@ -53,14 +53,13 @@ struct recording {
 
 #define COMMENT_ROOM 1600 /* longer text is truncated */
 
-/* One file or series of files. */
+/* The file or series of files. */
 struct output {
-	struct rd_session *s;
-	unsigned int index;
-	char *path;
-	struct rd_sink *sink;
+	struct rd_sink *sink;		      /* NULL: not open */
+	struct rd_feed *feeds[RD_IFACES_MAX]; /* one per thread */
 	struct rd_encoder encoder;
 	struct rd_section section;
+	char hardware[320], os[320];
 	struct rd_sink_ending ending;
 	struct rd_sink_stats written; /* set when the sink is closed */
 	char comment[COMMENT_ROOM];
@@ -74,16 +73,6 @@ struct output {
 	 */
 	struct rd_facts facts_start;
 	uint64_t facts_ns;
-};
-
-struct outputs {
-	struct rd_encoder encoder;
-	struct output list[RD_IFACES_MAX];
-	unsigned int n;
-	struct rd_feed *feeds[RD_IFACES_MAX * RD_STRIPES_MAX]; /* one per thread and stripe */
-	struct rd_sink *merged[RD_STRIPES_MAX];
-	struct rd_section section;
-	char hardware[320], os[320];
 	struct rd_facts facts_end; /* stored at the end of the last file */
 };
 
@@ -126,7 +115,7 @@ struct sampling {
 struct rd_session {
 	const struct rd_session_config *config;
 	struct inputs in;
-	struct outputs out;
+	struct output out;
 	struct loss loss;
 	struct recording recording; /* facts of a recording */
 	struct sampling sampling;
@@ -162,28 +151,18 @@ void inputs_close(struct rd_session *s);
  */
 bool descriptors_fit(const struct rd_session *s, unsigned int queues, uint64_t *most);
 
-/* outputs.c */
-/* Opens each output's first file with the rights of the later user; no existing file is changed. On
- * an error all are closed again. */
-int outputs_open(struct rd_session *s);
-/* Called after privileges are dropped: truncates the files and starts the writers. */
-int outputs_start(struct rd_session *s);
-/* Completes the files; removes those that were opened but not started. */
-void outputs_close(struct rd_session *s);
-/* Sum over the outputs, at any time. */
-void outputs_stats(const struct rd_session *s, struct rd_sink_stats *sum);
-bool outputs_to_pipe(const struct rd_session *s);
+/* output.c */
+/* Opens the first file with the rights of the later user; no existing file is changed. */
+int out_open(struct rd_session *s);
+/* Called after privileges are dropped: truncates the file and starts the writer. */
+int out_start(struct rd_session *s);
+/* Completes the file; removes one that was opened but not started. */
+void out_close(struct rd_session *s);
+/* At any time. */
+void out_stats(const struct rd_session *s, struct rd_sink_stats *sum);
+bool out_to_pipe(const struct rd_session *s);
 /* "gz", "zst", NULL. */
-const char *outputs_compression(const struct rd_session *s);
-
-/* stripes.c */
-/*
- * The path as the name of a series; its directory is escaped if strftime(3) expands the name. To be
- * freed; NULL: out of memory.
- */
-char *stripe_pattern(const struct rd_session_config *config, unsigned int i);
-/* Checks whether a file can be created in each directory; creates none. */
-int stripes_check(const struct rd_session_config *config, struct rd_error *err);
+const char *out_compression(const struct rd_session *s);
 
 /* recording.c: facts before and after a trigger. */
 void recording_init(struct rd_session *s);
@@ -191,19 +170,19 @@ void recording_fini(struct rd_session *s);
 /* Reads facts if they are due; from the thread that reads counters, or before it runs. */
 void recording_read(struct rd_session *s);
 /* rd_sink_ending's `facts`. */
-const struct rd_facts *recording_facts(void *output, unsigned int file, bool end);
+const struct rd_facts *recording_facts(void *session, unsigned int file, bool end);
 /* Frames that the device has lost since the facts at the start of the file were read. */
 uint64_t recording_lost(const struct rd_session *s);
 /* What the file that ends lacks: the device's part since the counters at its beginning. */
 void recording_drops(const struct rd_session *s, struct rd_drops *d);
 /* Appends the file's numbers to its comment. */
 void recording_comment(
-	const struct output *o, const struct rd_file_account *a, char *out, size_t size);
+	const struct rd_session *s, const struct rd_file_account *a, char *out, size_t size);
 
 /* comment.c: the texts in the file's header. */
 void comment_describe(struct rd_session *s);
 /* The file's comment; account is NULL while the file is being written. */
-void comment_make(struct output *o, const struct rd_file_account *account);
+void comment_make(struct rd_session *s, const struct rd_file_account *account);
 
 /* loss.c */
 void loss_init(struct rd_session *s);

@@ -59,9 +59,6 @@ static void refill(struct merge *m, struct merge_head *h, bool all)
 	h->ns = watermark;
 	if (!h->chunk)
 		return;
-	/* Newer frames of this feed may be in the chunks of another stripe. */
-	if (h->newest < h->chunk->first_ns)
-		h->newest = h->chunk->first_ns;
 	h->ns = chunk_order_ns(h->chunk, m->encoder->format->record_ns(h->chunk->data), h->newest);
 }
 

@@ -46,12 +46,8 @@ has "10 files: what to do" "$tmp/log" 'Too many open files; .*ulimit -n'
 limits=(34 36 44 52 60 68 76 90)
 [ -z "${TEST_FULL-}" ] && limits=(34 60 76)
 for limit in "${limits[@]}"; do
-	for args in '' --per-queue-files "--stripe $tmp/a,$tmp/b"; do
-		# shellcheck disable=SC2086
-		capture "$limit:$limit" --queues 8 $args -w "$(case $args in --stripe*) echo s ;; *) echo "$tmp/o" ;; esac)"
-		is "$limit files, 8 queues ${args%% *}: exit status and frames" \
-			"$status $(jq .frames.written "$tmp/report")" "0 $count"
-	done
+	capture "$limit:$limit" --queues 8 -w "$tmp/o"
+	is "$limit files, 8 queues: exit status and frames" "$status $(jq .frames.written "$tmp/report")" "0 $count"
 done
 capture 200:200 --queues 8 -w "$tmp/o"
 whole "200 files, 8 queues" 8

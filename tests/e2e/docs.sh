@@ -99,11 +99,10 @@ report() {
 	is "$name: each delivered frame has one place" "$(json "$tmp/report.json" '.frames | .delivered - .written - .filtered - .dropped.buffer_full - .dropped.output - .left_out')" 0
 }
 if has_tool jq "capture --json fits its schema" && has_jsonschema "capture --json fits its schema"; then
-	mkdir "$tmp/1" "$tmp/2"
 	generate=count=500,size=60-1500
 	report "a file" -- -r "$TEST_DATA/roce/10_rc_write_loss/a.pcap.zst" --qp 0x18 -w "$tmp/out.pcapng"
 	report "a device" --gen $generate -- -d mlx5_0 -w "$tmp/out.pcapng"
-	report "several queues, stripes" --gen $generate -- -d mlx5_0 --queues 2 --stripe "$tmp/1,$tmp/2" -w out.pcapng
+	report "several queues" --gen $generate -- -d mlx5_0 --queues 2 -w "$tmp/out.pcapng"
 	report "a limit" --gen $generate -- -d mlx5_0 -c 70 -w "$tmp/out.pcap"
 	report "analysis" --gen $generate -- -d mlx5_0 --analyze -w "$tmp/out.pcapng"
 	report "a full disk" --gen $generate -- -d mlx5_0 -w /dev/full

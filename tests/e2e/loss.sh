@@ -64,12 +64,6 @@ model --gen count=40000,size=1024 --at-end sigint -- bash -c \
 has "a full output: its frames are rdmadump's" "$tmp/log" \
 	"dropped by rdmadump [0-9 ]+ \(buffer full [0-9 ]+, not written [0-9 ]+\), dropped by the device 0 \(out_of_buffer\)$"
 
-# A file per queue says that it has not all frames
-capture --gen count=200,size=256 -- --queues 2 --per-queue-files
-comment "$tmp/out-q1.pcapng" >"$tmp/comment"
-has "a file per queue: its comment" "$tmp/comment" "Receive queue 1 of 2: the others' frames are in other files"
-has "a file per queue: what was lost" "$tmp/comment" "frames written in [0-9.]+ s; filtered out 0, dropped by rdmadump 0, dropped by the device 0"
-
 # Nothing lost, and little: no advice
 capture --gen count=2000,size=256 --
 is "nothing lost: JSON" "$(loss)" '[true,0,0,null]'

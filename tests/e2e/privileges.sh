@@ -71,9 +71,8 @@ model --gen count=10 -- "$RDMADUMP" -d mlx5_0 -q -Z nobody -w "$ours/z" >"$tmp/l
 is "-Z, a file where they may not write: exit status" $? 3
 has "-Z, a file where they may not write: what to do" "$tmp/log" "z': Permission denied; .*opened as user 'nobody'; -Z root keeps root"
 is "-Z, a file where they may not write: nothing is left" "$(ls "$ours")" ""
-for extra in '--queues 4' '--queues 2 --per-queue-files' '-C 1'; do
+for extra in '--queues 4' '-C 1'; do
 	file=$theirs/t
-	[ "$extra" = '--queues 2 --per-queue-files' ] && file=$theirs/t-q0
 	# shellcheck disable=SC2086
 	running "$file" -Z nobody $extra -w "$theirs/t"
 	dropped "-Z nobody $extra"

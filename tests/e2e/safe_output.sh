@@ -40,9 +40,6 @@ if [ "$(id -u)" = 0 ]; then
 	SUDO_UID=$uid SUDO_GID=$(id -g $user) SUDO_USER=$user trap_link "sudo, the output is a link" 3 -w "$theirs/out.pcapng"
 	link "$theirs/turn1"
 	trap_link "a later file is a link" 3 -Z $user -C 1k -w "$theirs/turn"
-	link "$theirs/stripe.pcapng"
-	trap_link "a stripe is a link" 3 -Z $user --stripe "$other,$theirs" -w stripe.pcapng
-	is "a stripe is a link: the other stripe is not left behind" "$(ls "$other")" ""
 	link "$theirs/names"
 	trap_link "printname is a link" 0 -Z $user -b packets:500 -b printname:"$theirs/names" -w "$theirs/n.pcapng"
 	has "printname is a link: reported" "$tmp/log" "cannot print the file's name to '.*names': Permission denied"
@@ -137,27 +134,6 @@ for i in 1 2; do
 	"$RDMADUMP" analyze --html "$tmp/page.html" "$tmp/y.pcapng" >/dev/null 2>"$tmp/log"
 	is "analyze --html, time $i: a page may be replaced" "$? $(stat -c %a "$tmp/page.html")" "0 600"
 done
-
-# --- two outputs with the same file ---------------------------------------------------------
-
-mkdir "$tmp/q" "$tmp/q/o-q1.pcapng" && echo "from before" >"$tmp/q/o-q0.pcapng" && keep "$tmp/q/o-q0.pcapng"
-capture --queues 2 --per-queue-files -w "$tmp/q/o.pcapng"
-is "a directory where the second file should be: exit status" $? 3
-unchanged "a directory where the second file should be: the first is as it was" "$tmp/q/o-q0.pcapng"
-rm "$tmp/q/o-q0.pcapng"
-capture --queues 2 --per-queue-files -w "$tmp/q/o.pcapng"
-is "a directory where the second file should be: no first file is left" "$? $(ls "$tmp/q")" "3 o-q1.pcapng"
-mkdir "$tmp/s1" "$tmp/s2" && ln -s ../s1/s.pcapng "$tmp/s2/s.pcapng" && : >"$tmp/s1/s.pcapng"
-capture --stripe "$tmp/s1,$tmp/s2" -w s.pcapng
-is "two stripes in one file: exit status" $? 1
-has "two stripes in one file: message" "$tmp/log" 'is used twice'
-
-# Only the name of a series is expanded by strftime
-mkdir "$tmp/100%d" "$tmp/b%n"
-capture --stripe "$tmp/100%d,$tmp/b%n" -G 3600 -w 'at-%Y.pcapng'
-is "a % in a stripe's directory: exit status" $? 0
-[ -s "$tmp/100%d/at-$(date +%Y).pcapng" ] && [ -s "$tmp/b%n/at-$(date +%Y).pcapng" ]
-ok "a % in a stripe's directory is a %"
 
 # --- removed while it is written ------------------------------------------------------------
 

@@ -105,14 +105,6 @@ capture --queues 2 -M 512Mi
 accounts "-M" "$tmp/out.pcapng"
 same "-M"
 
-# A file for each queue
-capture --queues 4 --per-queue-files --when-full wait
-accounts "a file for each" "$tmp"/out-q[0-3].pcapng
-is "a file for each: all" "$(json "$tmp/report" .frames.written)" $count
-is "a file for each: files" "$(json "$tmp/report" .files)" 4
-[ "$(for q in 0 1 2 3; do "$SOFTHCA_FRAMES" --hash "$tmp/out-q$q.pcapng"; done | awk '$1 > 0' | wc -l)" -ge 2 ]
-ok "a file for each: traffic is spread"
-
 # An output that is too slow: dropped by us, and counted
 rm -f "$tmp"/out*
 model --clock cycles --mode drop --gen count=$count,size=1024,qps=64,seed=1 --burst 2000,20000 --at-end sigint --keep "$tmp/tree" \
@@ -150,7 +142,7 @@ is "a device that goes: what came is written" "$(json "$tmp/report" .frames.writ
 capture --queues 4 --when-full wait -- --dev name=mlx5_0,rss=no
 accounts "no spreading" "$tmp/out.pcapng"
 has "no spreading: says so" "$tmp/log" '1 queue instead of 4'
-for args in "--queues 0" "--queues many" "--per-queue-files -w x" "--queues 2 --src-qp 5 -w x" "--queues 2 -r x"; do
+for args in "--queues 0" "--queues many" "--queues 2 --src-qp 5 -w x" "--queues 2 -r x"; do
 	# shellcheck disable=SC2086 # words of a command line
 	"$RDMADUMP" $args >"$tmp/log" 2>&1
 	is "$args: exit status" $? 1

@@ -172,7 +172,7 @@ static struct rd_source *sources[SOURCES];
 static struct rd_capture capture;
 static struct rd_capture_config config;
 static struct rd_encoder encoder;
-static struct sink_state sinks[RD_STRIPES_MAX];
+static struct sink_state sink;
 static struct rd_feed feeds[SOURCES];
 static struct rd_feed *feed_list[SOURCES];
 static unsigned int n_feeds;
@@ -213,7 +213,7 @@ static inline void capture_begin(unsigned int n, uint64_t total)
 	memset(&config, 0, sizeof(config));
 	memset(&capture, 0, sizeof(capture));
 	memset(&error, 0, sizeof(error));
-	memset(sinks, 0, sizeof(sinks));
+	sink = (struct sink_state){0};
 	seen.n = 0;
 	for (unsigned int i = 0; i < n; i++) {
 		fakes[i] = (struct fake){.src = {.ops = &fake_ops,
@@ -241,14 +241,12 @@ static inline void capture_begin(unsigned int n, uint64_t total)
 	n_feeds = 0;
 }
 
-/* The feeds of a run: `n` of so many chunks of that room, those of stripe k with sink k. */
+/* The feeds of a run: `n` of so many chunks of that room. */
 static inline void capture_feeds(unsigned int n, size_t chunks, size_t capacity)
 {
-	unsigned int stripes = config.n_stripes ? config.n_stripes : 1;
-
 	n_feeds = n;
 	for (unsigned int i = 0; i < n; i++) {
-		feed_make(&feeds[i], &sinks[i % stripes], chunks, capacity);
+		feed_make(&feeds[i], &sink, chunks, capacity);
 		feed_list[i] = &feeds[i];
 	}
 }
@@ -272,27 +270,17 @@ static inline unsigned int feed_drain(struct rd_feed *f)
 	return turns;
 }
 
-/* Each frame delivered is in one place, in the sum, of each lane and of each stripe. */
+/* Each frame delivered is in one place, and in the sum. */
 static inline void assert_accounted(void)
 {
-	struct rd_tally total = rd_capture_total(&capture), lanes = {0}, striped = {0};
+	struct rd_tally total = rd_capture_total(&capture);
 
 	assert_int_equal(total.delivered, total.encoded + total.filtered + total.dropped);
 	for (unsigned int k = 0; k < RD_IFACES_MAX; k++) {
 		const struct rd_tally *t = &capture.tally[k];
 
 		assert_int_equal(t->delivered, t->encoded + t->filtered + t->dropped);
-		for (unsigned int i = 0; i < RD_IFACES_MAX; i++)
-			lanes.delivered += capture.lane_tally[i][k].delivered;
-		for (unsigned int i = 0; i < RD_STRIPES_MAX; i++) {
-			striped.delivered += capture.stripe_tally[i][k].delivered;
-			striped.encoded += capture.stripe_tally[i][k].encoded;
-		}
 	}
-	assert_int_equal(lanes.delivered, total.delivered);
-	if (!config.feeds)
-		return;
-	same(striped.encoded, total.encoded, striped.delivered, total.delivered);
 }
 
 #endif

@@ -231,8 +231,8 @@ TEST_CAPTURE(sink_ends)
 	for (unsigned int i = 0; i < 4; i++) {
 		begin(1, 1000, 1, 8);
 		config.n_threads = i / 2;
-		sinks[0].complete = true;
-		sinks[0].failed = i % 2;
+		sink.complete = true;
+		sink.failed = i % 2;
 		same(capture_run(), 0, capture.end, i % 2 ? RD_END_OUTPUT : RD_END_FILES);
 		assert_accounted();
 		assert_stopped(1);
@@ -306,11 +306,12 @@ TEST_CAPTURE(lanes_tell)
 
 /* --- a new file now --------------------------------------------------------------------- */
 
-static uint64_t turned_at[2];
+static uint64_t turned_at;
 
 void __wrap_rd_sink_rotate(struct rd_sink *s, uint64_t ns)
 {
-	turned_at[(struct sink_state *)(void *)s - sinks] = ns;
+	assert_ptr_equal(s, &sink);
+	turned_at = ns;
 }
 
 static unsigned int looks;
@@ -330,17 +331,15 @@ static bool watch_turns(void *ctx, int fd)
 
 TEST_CAPTURE(rotate)
 {
-	struct rd_sink *merged[1] = {(struct rd_sink *)(void *)&sinks[0]};
-
 	for (unsigned int i = 0; i < 2; i++) {
 		begin(1, 100, 1, 8);
 		looks = 0;
-		turned_at[0] = 0;
+		turned_at = 0;
 		watch.ready = watch_turns;
 		fakes[0].done_fd = watch.fd;
-		config.merged = i ? merged : NULL;
+		config.sink = i ? (struct rd_sink *)(void *)&sink : NULL;
 		same(capture_run(), 0, feed_drain(&feeds[0]), i ? 0 : 1, seen.n, 110);
 		/* After the newest frame of any lane. */
-		same(turned_at[0], i ? FIRST_NS + 99 * SOURCES + 1 : 0, capture.rotate, false);
+		same(turned_at, i ? FIRST_NS + 99 * SOURCES + 1 : 0, capture.rotate, false);
 	}
 }

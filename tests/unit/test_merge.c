@@ -265,22 +265,6 @@ TEST(implausible)
 	expect("0 35", t.m.late, t.m.newest);
 }
 
-/* Some frames of a feed went to another stripe: those that follow are not ordered before them. */
-TEST(floor)
-{
-	struct rd_chunk *c;
-
-	begin(2);
-	c = rd_feed_get(&t.feed[0]);
-	assert_non_null(c);
-	assert_true(chunk_add(&t.e, c, 10, 0));
-	c->first_ns = c->last_ns = 20;
-	rd_feed_put(&t.feed[0], c);
-	PUT(1, 15, 25);
-	assert_non_null(merge_next(&t.m, true));
-	expect("25 0", t.m.newest, t.m.late);
-}
-
 /* --- pieces ----------------------------------------------------------------------------- */
 
 /* A long run is written from its chunk, which is then returned. */
