@@ -39,7 +39,7 @@ void rd_cli_streams(void);
 FILE *rd_cli_screen(void);
 
 /* Colours of a terminal, for what needs attention. */
-enum rd_colour { RD_COLOUR_NONE, RD_COLOUR_WARNING, RD_COLOUR_PROBLEM, RD_COLOUR_FAINT };
+enum rd_colour { RD_COLOUR_NONE, RD_COLOUR_WARNING, RD_COLOUR_PROBLEM };
 
 #define RD_COLOUR_END "\033[0m"
 

@@ -127,11 +127,10 @@ FILE *rd_cli_screen(void)
 
 /* --- colours -------------------------------------------------------------------------------- */
 
-/* Bold red, bold magenta, faint (ECMA-48): yellow is hard to read on a light ground. */
+/* Bold red, bold magenta (ECMA-48): yellow is hard to read on a light ground. */
 static const char *const colours[] = {[RD_COLOUR_NONE] = "",
 	[RD_COLOUR_WARNING] = "\033[1;35m",
-	[RD_COLOUR_PROBLEM] = "\033[1;31m",
-	[RD_COLOUR_FAINT] = "\033[2m"};
+	[RD_COLOUR_PROBLEM] = "\033[1;31m"};
 
 const char *rd_cli_colour(enum rd_colour colour)
 {

@@ -194,8 +194,6 @@ done <<'LIST'
 --diff one
 --diff one two three
 --json --prometheus
---json --watch
---watch --diff a b
 --count 3
 --interval 0
 --interval x
@@ -226,15 +224,6 @@ echo "# $sum of $total packets within the intervals"
 ok "--interval, --diff: real growth" "$tmp/err"
 live "'$RDMADUMP' counters mlx5_0 --interval 0.5 --count 1 --all >$tmp/text"
 has "--interval: text" "$tmp/text" "^[0-9:]{8}  mlx5_0 port 1 .* counters in 0.5 s|^[0-9:]{8}  mlx5_0 port 1 .* in [0-9]+\.[0-9] s"
-if has_tool script "--watch on a terminal"; then
-	live "script -qec \"stty rows 20 cols 100; '$RDMADUMP' counters mlx5_0 --watch --count 2; echo status \\\$?\" /dev/null </dev/null >$tmp/screen"
-	tr -d '\r' <"$tmp/screen" | grep -q 'status 0'
-	ok "--watch --count: ends" "$tmp/screen"
-	is "--watch: the terminal is left as it was" "$(grep -c $'\033\[?1049h' "$tmp/screen") $(grep -o $'\033\[?1049l' "$tmp/screen" | wc -l)" "1 1"
-fi
-counters --sysroot "$tmp/rxe" --watch </dev/null >"$tmp/out" 2>"$tmp/err"
-is "--watch without a terminal" "$?" 1
-
 # A driver's own statistics: a veth has some
 if unshare -n true 2>/dev/null; then
 	unshare -n bash -c "ip link add v0 type veth peer name v1 2>/dev/null && ip link set v0 up && ip link set v1 up && ethtool -S v0" >"$tmp/ethtool" 2>/dev/null

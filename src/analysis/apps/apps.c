@@ -6,7 +6,7 @@
 #define PORT_TCP 6
 
 /* NVMe last: a capsule has fewer bytes that identify it. */
-const struct app *const apps[APPS] = {&app_rpc, &app_iser, &app_smb, &app_nvme};
+const struct app *const apps[APPS] = {&app_rpc, &app_nvme};
 
 static bool has_port(const struct app *app, uint16_t port)
 {

@@ -65,7 +65,7 @@ struct app {
 	const char *(*group)(uint64_t operation, const struct rd_app_queue *q);
 };
 
-#define APPS 4
+#define APPS 2
 
 /* By number - 1, as in struct rd_connection. */
 extern const struct app *const apps[APPS];
@@ -111,6 +111,6 @@ static inline const char *app_name_of(const struct app_name *names, uint32_t num
 	return NULL;
 }
 
-extern const struct app app_nvme, app_rpc, app_iser, app_smb;
+extern const struct app app_nvme, app_rpc;
 
 #endif

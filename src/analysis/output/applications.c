@@ -295,7 +295,7 @@ static json_t *signs_json(const struct rd_at *at)
 
 /* What a conversation and the whole capture have in common. */
 #define COMMON                                                                                     \
-	{"key", NULL, RD_TEXT(key), .schema = "'enum': ['nvme', 'nfs', 'iser', 'smb']"},           \
+	{"key", NULL, RD_TEXT(key), .schema = "'enum': ['nvme', 'nfs']"},                          \
 		{"name", NULL, RD_TEXT(name)},                                                     \
 		{"certainty", "of all conversations: the lowest",                                  \
 			RD_NAME(certainty, certainty_name)},                                       \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* `rdmadump counters`: every counter of a port: read, compared, watched, explained, exported. */
+/* `rdmadump counters`: every counter of a port: read, compared, explained, exported. */
 #include "cli/command.h"
 #include "../commands.h"
 #include "cli/read_back.h"
@@ -60,8 +60,6 @@ static const struct cli_option options[] = {
 		FIELD(interval)},
 	{"count", 0, "N", "Stop after N intervals", NUMBER(count, 1, UINT64_MAX)},
 	{"diff", 0, NULL, "Compare two files written with --json: --diff BEFORE AFTER", FLAG(diff)},
-	{"watch", 0, NULL, "Live view on the terminal, changing counters first; q quits",
-		FLAG(watch)},
 	{"explain", 0, "NAME", "Explain a counter, or all of them", .set = set_explain,
 		.flags = OPT_OPTIONAL},
 	{"json", 0, "FILE",
@@ -91,25 +89,23 @@ static error_t parse_word(struct argp_state *state, struct counters_options *o, 
 
 static void check_together(struct argp_state *state, const struct counters_options *o)
 {
-	int modes = o->diff + o->watch + o->explains + o->prometheus;
+	int modes = o->diff + o->explains + o->prometheus;
 
 	if (modes > 1)
-		rd_cli_usage_error(state->name,
-			"--diff, --watch, --explain and --prometheus exclude each other");
+		rd_cli_usage_error(
+			state->name, "--diff, --explain and --prometheus exclude each other");
 	if (o->diff && !o->after)
 		rd_cli_usage_error(state->name, "--diff needs two files: --diff BEFORE AFTER");
-	if ((o->json || o->json_file) && (o->prometheus || o->watch || o->explains))
-		rd_cli_usage_error(state->name,
-			"--json cannot be combined with --prometheus, --watch or --explain");
+	if ((o->json || o->json_file) && (o->prometheus || o->explains))
+		rd_cli_usage_error(
+			state->name, "--json cannot be combined with --prometheus or --explain");
 	if ((o->diff || o->explains) && o->interval > 0)
 		rd_cli_usage_error(
 			state->name, "--interval reads a device; --diff and --explain do not");
-	if (o->count && o->interval <= 0 && !o->watch)
+	if (o->count && o->interval <= 0)
 		rd_cli_usage_error(state->name, "--count counts intervals: give --interval too");
 	if (o->output && o->json_file)
 		rd_cli_usage_error(state->name, "-o and --json=FILE: give one of them");
-	if (o->output && o->watch)
-		rd_cli_usage_error(state->name, "--watch needs a terminal: not with -o");
 	if (o->output && o->interval > 0 && !o->prometheus)
 		rd_cli_usage_error(state->name,
 			"-o with --interval: only --prometheus replaces a file each time");
@@ -283,9 +279,7 @@ static int read_ports(const struct counters_options *o, struct rd_error *err)
 	int ret = ports_find(&ports, o, err);
 
 	if (ret == 0)
-		ret = o->watch		? counters_watch(&ports, o, err)
-		      : o->interval > 0 ? run_interval(&ports, o, err)
-					: run_once(&ports, o, err);
+		ret = o->interval > 0 ? run_interval(&ports, o, err) : run_once(&ports, o, err);
 	ports_free(&ports);
 	return ret;
 }

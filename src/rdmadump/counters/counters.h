@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The parts of the counters command: options and modes (command.c), and how readings are shown:
- * text, JSON, Prometheus, a live view on a terminal.
+ * text, JSON, Prometheus.
  */
 #ifndef RDMADUMP_CLI_COUNTERS_H
 #define RDMADUMP_CLI_COUNTERS_H
@@ -18,7 +18,7 @@ struct counters_options {
 	const char *json_file; /* every counter, beside the text; NULL: none */
 	FILE *json_out;
 	const char *before, *after; /* --diff */
-	bool all, json, prometheus, watch, diff, explains;
+	bool all, json, prometheus, diff, explains;
 	double interval; /* seconds; 0: once */
 	uint64_t count;	 /* readings with an interval; 0: no end */
 	const char *wanted;
@@ -28,7 +28,6 @@ struct counters_options {
 struct reading {
 	struct rd_counters counters;
 	struct rd_growth *growth; /* NULL: a first reading */
-	struct rd_growth *total;  /* since the view began; NULL without --watch */
 	double seconds;		  /* between the two; 0: unknown */
 	struct rd_findings findings;
 };
@@ -90,9 +89,5 @@ int counters_json_read(struct readings *r, const char *path, struct rd_error *er
 
 /* prometheus.c */
 int counters_prometheus(FILE *out, const struct readings *r);
-
-/* watch.c: until q, a signal, or the count. */
-int counters_watch(
-	const struct ports *ports, const struct counters_options *o, struct rd_error *err);
 
 #endif

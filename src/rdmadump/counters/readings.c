@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WATCH_INTERVAL 1.0
-
 static int ports_add(struct ports *p, const struct rd_device *device, const struct rd_port *port,
 	struct rd_error *err)
 {
@@ -119,7 +117,6 @@ void readings_free(struct readings *r)
 {
 	for (size_t i = 0; i < r->n; i++) {
 		free(r->port[i].growth);
-		free(r->port[i].total);
 		rd_findings_free(&r->port[i].findings);
 		rd_counters_free(&r->port[i].counters);
 	}
@@ -130,7 +127,7 @@ void readings_free(struct readings *r)
 /* Values come from a cache for the device's lifespan: reading more often would show no growth. */
 uint64_t counters_step(const struct readings *r, const struct counters_options *o)
 {
-	double seconds = o->interval > 0 ? o->interval : WATCH_INTERVAL;
+	double seconds = o->interval;
 
 	for (size_t i = 0; i < r->n; i++)
 		if (seconds < r->port[i].counters.lifespan_ms / 1000.0)
