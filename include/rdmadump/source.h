@@ -190,7 +190,6 @@ struct rd_source {
 enum rd_rx_mode {
 	RD_RX_AUTO,	/* RD_RX_WQE if the device supports it, else RD_RX_VERBS */
 	RD_RX_WQE,	/* a work queue entry per frame, mlx5 read directly */
-	RD_RX_STRIDING, /* many frames per work queue entry, mlx5 only; fails if not supported */
 	RD_RX_VERBS,	/* a work queue entry per frame, through libibverbs only */
 };
 

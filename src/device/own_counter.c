@@ -14,7 +14,7 @@
  *   state RESET is given to the receive queue of a raw packet QP at each transition from
  *   RESET to INIT, if the firmware has modify_rq_counter_set_id. In other states the driver
  *   only tries RTS2RTS_QP, which is not for raw packet QPs.
- * - hw/mlx5/qp.c, mlx5_ib_modify_wq(): work queues (RSS, striding) always count in the
+ * - hw/mlx5/qp.c, mlx5_ib_modify_wq(): work queues (RSS) always count in the
  *   port's set. Binding to the QP in front of their table succeeds, without effect.
  */
 #include "netlink/nldev.h"

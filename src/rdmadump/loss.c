@@ -16,8 +16,8 @@ static const struct advice {
 	const char *source, *counter, *text;
 } advices[] = {
 	{"verbs", NULL,
-		"the device's receive ring was full: raise -b, use --queues auto or --rx-mode "
-		"striding, or keep less of each frame (-s, --headers-only)"},
+		"the device's receive ring was full: raise -b, use --queues auto, or keep "
+		"less of each frame (-s, --headers-only)"},
 	{"netdev", "ps_drop",
 		"the kernel's ring was full: raise -B, keep less of each frame (-s, "
 		"--headers-only), or give a filter"},

@@ -260,13 +260,12 @@ const struct cli_option cli_options[] = {
 		IBDUMP('M', .min = 1,
 			.help = "keep frames in SIZE bytes of memory, write them at the end; ends "
 				"when it is full")},
-	{"rx-mode", 0, "auto|wqe|striding|verbs",
-		"wqe: one receive buffer per frame; striding: many frames per buffer (mlx5); "
-		"verbs: through libibverbs; auto (default): wqe on mlx5 (striding if -b exceeds "
-		"its limit), else verbs",
+	{"rx-mode", 0, "auto|wqe|verbs",
+		"wqe: read the receive queue of mlx5 directly; verbs: through libibverbs; auto "
+		"(default): wqe on mlx5, else verbs",
 		NULL, GROUP_MEMORY,
 		/* enum rd_rx_mode */
-		CHOICE(session.rx_mode, "auto", "wqe", "striding", "verbs")},
+		CHOICE(session.rx_mode, "auto", "wqe", "verbs")},
 	{"queues", 0, "N|auto",
 		"receive with N queues of the device (a power of two), each with its own thread, "
 		"and merge by time; auto: one per 50 Gb/s of the port",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Whether each receive path of captures delivers the same frames: through libibverbs, reading the
- * device directly, striding queues, and several queues among which the device spreads frames.
+ * device directly, and several queues among which the device spreads frames.
  */
 #include "paths.h"
 #include <rdmadump/units.h>
@@ -22,8 +22,6 @@ static const struct path {
 } paths[] = {
 	{"libibverbs", "through libibverbs", RD_RX_VERBS, 1, NULL, NULL},
 	{"direct", "as captures do by default", RD_RX_WQE, 1, NULL, NULL},
-	{"striding", "with a striding queue", RD_RX_STRIDING, 1, "no_striding",
-		"no striding queues, so -b has the limit of a usual queue"},
 	{"rss_2", "with two queues", RD_RX_AUTO, 2, "no_rss",
 		"frames are not spread among several queues (--queues)"},
 	{"rss_4", "with four queues", RD_RX_AUTO, 4, "fewer_queues",

@@ -198,7 +198,7 @@ static void verbs_stop(struct rd_source *src)
 
 	pthread_mutex_lock(&port->lock);
 	for (unsigned int i = 0; i < port->n_queues; i++)
-		port->queue[i]->rest = port->queue[i]->ring.cqes;
+		port->queue[i]->rest = port->queue[i]->ring.n;
 	verbs_flow_destroy(port, &why);
 	port->stopped = true;
 	pthread_mutex_unlock(&port->lock);
@@ -331,10 +331,9 @@ static void describe(struct verbs_port *port, const struct rd_port *p)
 	snprintf(src->title, sizeof(src->title), "%s port %u (%s%s%s, %s)", port->device->name,
 		port->num, netdev, comma, kind, rate);
 	src->path = port->queue[0]->path->name;
-	snprintf(src->details, sizeof(src->details), "%s%s, %u %sbuffers of %s%s",
+	snprintf(src->details, sizeof(src->details), "%s%s, %u buffers of %s%s",
 		port->icmd.sniffer ? "port sniffer, " : "", port->clock.kind->title, ring->n,
-		port->striding ? "striding " : "", rd_fmt_kib(size, ring->buffer_size),
-		ring->huge ? " in huge pages" : "");
+		rd_fmt_kib(size, ring->buffer_size), ring->huge ? " in huge pages" : "");
 	snprintf(port->description, sizeof(port->description), "%s%s%s, %s; %s", netdev, comma,
 		kind, rate, port->clock.kind->description);
 	describe_iface(port, &src->iface, p);

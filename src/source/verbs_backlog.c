@@ -51,9 +51,7 @@ static void poll_all(struct verbs_queue *q, uint64_t *polled_at)
 /* Nearly: entries of frames that were too long count as well. */
 static bool ring_was_full(const struct verbs_queue *q)
 {
-	unsigned int used = q->port->striding ? q->taken + 1 : q->backlog.n;
-
-	return used >= q->ring.n - q->ring.n / 8;
+	return q->backlog.n >= q->ring.n - q->ring.n / 8;
 }
 
 /* False: out of memory, the frames stay in the ring. */

@@ -14,11 +14,6 @@
 #define EARLY_MAX	16
 #define COMPARED_US_MAX 1000U /* of clocks that are compared with the host's by frames */
 
-static unsigned int frames_that_fit(const struct verbs_queue *q)
-{
-	return q->port->striding ? q->port->n_wanted : q->ring.n;
-}
-
 static uint32_t at_most(uint32_t value, uint32_t most)
 {
 	return value < most ? value : most;
@@ -36,7 +31,7 @@ static uint32_t latency_us(const struct verbs_queue *q)
 /* The time in which frames of this length fill a quarter of the ring at the port's speed. */
 static uint64_t quarter_ns(const struct verbs_queue *q, uint32_t wire_bytes)
 {
-	uint64_t bits = (uint64_t)(frames_that_fit(q) / 4) * wire_bytes * 8;
+	uint64_t bits = (uint64_t)(q->ring.n / 4) * wire_bytes * 8;
 	uint64_t latency = latency_us(q) * UINT64_C(1000);
 	uint64_t ns = q->port->speed ? bits * 1000000000 / q->port->speed : 0;
 
@@ -56,7 +51,7 @@ static void set_nap(struct verbs_queue *q)
 void verbs_gather_init(struct verbs_queue *q)
 {
 	const struct ibv_cq_moderation_caps *caps = &q->port->moderation;
-	uint32_t count = at_most(frames_that_fit(q) / 4, at_most(COUNT_MAX, caps->max_cq_count));
+	uint32_t count = at_most(q->ring.n / 4, at_most(COUNT_MAX, caps->max_cq_count));
 	uint32_t period_us = at_most(latency_us(q), caps->max_cq_period);
 	struct ibv_modify_cq_attr attr = {.attr_mask = IBV_CQ_ATTR_MODERATE,
 		.moderate = {.cq_count = (uint16_t)count, .cq_period = (uint16_t)period_us}};

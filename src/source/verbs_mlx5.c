@@ -42,7 +42,11 @@ void verbs_fail_compressed(struct verbs_queue *q)
 		.unpollable = true};
 }
 
-bool verbs_mlx5_take_error(struct verbs_queue *q, const struct mlx5_cqe64 *cqe, uint32_t len)
+/*
+ * Processes a completion that is not a frame; true: a frame was too long, and its entry is to be
+ * posted again.
+ */
+static bool take_error(struct verbs_queue *q, const struct mlx5_cqe64 *cqe, uint32_t len)
 {
 	const struct mlx5_err_cqe *error = (const void *)cqe;
 	uint8_t opcode = cqe->op_own >> 4;
@@ -61,7 +65,8 @@ bool verbs_mlx5_take_error(struct verbs_queue *q, const struct mlx5_cqe64 *cqe, 
 	return false;
 }
 
-void verbs_mlx5_copy_inline(uint8_t *to, const struct mlx5_cqe64 *cqe, uint32_t len)
+/* Small frames may be stored in the CQE instead of the buffer (IBV "scatter to CQE"). */
+static void copy_inline(uint8_t *to, const struct mlx5_cqe64 *cqe, uint32_t len)
 {
 	bool precedes = cqe->op_own & MLX5_INLINE_SCATTER_64;
 	const uint8_t *from = (const uint8_t *)cqe - (precedes ? CQE_BYTES : 0);
@@ -70,15 +75,19 @@ void verbs_mlx5_copy_inline(uint8_t *to, const struct mlx5_cqe64 *cqe, uint32_t 
 	memcpy(to, from, len < most ? len : most);
 }
 
-unsigned int verbs_mlx5_drop_long(struct verbs_queue *q, struct rd_frame *frames, unsigned int n)
+/*
+ * Removes frames that are longer than their buffer from the batch, and counts them as too long. A
+ * device should report an error instead, but the kernel's driver also checks (en_rx.c,
+ * oversize_pkts_sw_drop). Called where the lengths of a batch, ORed, exceed the size of a buffer.
+ * Returns the number of frames left.
+ */
+static unsigned int drop_long(struct verbs_queue *q, struct rd_frame *frames, unsigned int n)
 {
 	const uint32_t size = q->ring.buffer_size;
 	unsigned int kept = 0;
 
 	for (unsigned int i = 0; i < n; i++) {
-		uint32_t at = (uint32_t)((size_t)(frames[i].data - q->ring.memory) % size);
-
-		if (frames[i].len <= size - at)
+		if (frames[i].len <= size)
 			frames[kept++] = frames[i];
 		else
 			verbs_completion_error(q, IBV_WC_LOC_LEN_ERR, 0, frames[i].len);
@@ -108,7 +117,7 @@ static inline unsigned int poll_run(
 			break;
 		data = slot[tail++ & mask];
 		if (__builtin_expect(what == CQE_OTHER, 0)) {
-			q->taken += verbs_mlx5_take_error(q, cqe, be32toh(cqe->byte_cnt));
+			q->taken += take_error(q, cqe, be32toh(cqe->byte_cnt));
 			if (q->fault.unpollable)
 				break;
 			continue;
@@ -116,7 +125,7 @@ static inline unsigned int poll_run(
 		len = be32toh(cqe->byte_cnt);
 		lengths |= len;
 		if (__builtin_expect(what == CQE_FRAME_INLINE, 0))
-			verbs_mlx5_copy_inline(data, cqe, len);
+			copy_inline(data, cqe, len);
 		verbs_frame_set(f++, data, len, be64toh(cqe->timestamp));
 	}
 	if (!verbs_mlx5_consumed(m, &run, at)) {
@@ -127,9 +136,7 @@ static inline unsigned int poll_run(
 	m->tail = tail;
 	n = (unsigned int)(f - frames);
 	q->taken += n;
-	return __builtin_expect(lengths > q->ring.buffer_size, 0)
-		       ? verbs_mlx5_drop_long(q, frames, n)
-		       : n;
+	return __builtin_expect(lengths > q->ring.buffer_size, 0) ? drop_long(q, frames, n) : n;
 }
 
 static unsigned int mlx5_poll(struct verbs_queue *q, struct rd_frame *frames, unsigned int max)
@@ -163,7 +170,7 @@ static int mlx5_post(struct verbs_queue *q)
 	return 0;
 }
 
-int verbs_mlx5_arm(struct verbs_queue *q)
+static int mlx5_arm(struct verbs_queue *q)
 {
 	struct verbs_mlx5 *m = q->mlx5;
 	uint32_t word =
@@ -196,11 +203,11 @@ static const struct verbs_path mlx5_path = {
 	.name = "mlx5",
 	.poll = mlx5_poll,
 	.post = mlx5_post,
-	.arm = verbs_mlx5_arm,
+	.arm = mlx5_arm,
 	.cleared = mlx5_cleared,
 };
 
-void verbs_mlx5_set_cq(struct verbs_mlx5 *m, const struct mlx5dv_cq *cq)
+static void set_cq(struct verbs_mlx5 *m, const struct mlx5dv_cq *cq)
 {
 	*m = (struct verbs_mlx5){
 		.window = m->window,
@@ -225,7 +232,7 @@ unsigned int rd_verbs_readable(struct ibv_cq *cq, unsigned int most, bool *compr
 
 	if (!mlx5dv_is_supported(cq->context->device) || mlx5dv_init_obj(&obj, MLX5DV_OBJ_CQ))
 		return most;
-	verbs_mlx5_set_cq(&m, &shared);
+	set_cq(&m, &shared);
 	m.ci = be32toh(m.cq_record[SET_CI]);
 	run = verbs_mlx5_run(&m, most);
 	for (const uint8_t *at = run.first; at != run.end; at += run.size, n++) {
@@ -261,7 +268,7 @@ bool verbs_mlx5_adopt(struct verbs_queue *q)
 		q->mlx5 = calloc(1, sizeof(*q->mlx5));
 	if (!q->mlx5 || verbs_window_init(&q->mlx5->window, &q->ring, q->ring.n, BUSY_BUFFERS) != 0)
 		return false;
-	verbs_mlx5_set_cq(q->mlx5, &cq);
+	set_cq(q->mlx5, &cq);
 	q->mlx5->rq_record = q->wq ? rwq.dbrec : qp.dbrec;
 	q->mlx5->wqes = q->wq ? rwq.buf : qp.rq.buf;
 	q->mlx5->wqe_bytes = q->wq ? rwq.stride : qp.rq.stride;

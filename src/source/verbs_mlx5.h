@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Reads CQEs directly from the memory that an mlx5 device writes; shared by the two receive modes.
- */
+/* Reads CQEs directly from the memory that an mlx5 device writes. */
 #ifndef RDMADUMP_SOURCE_VERBS_MLX5_H
 #define RDMADUMP_SOURCE_VERBS_MLX5_H
 
@@ -35,11 +33,6 @@ struct verbs_mlx5 {
 	uint8_t *wqes; /* data segment of the first entry */
 	uint32_t wqe_bytes, n_wqes;
 	struct verbs_window window;
-
-	/* Only for a striding queue. */
-	uint32_t n_strides, stride_bytes; /* of a buffer; of a stride */
-	uint8_t *buffer;		  /* the buffer that is being filled */
-	int32_t left;			  /* strides of it that are not consumed yet */
 };
 
 static inline struct mlx5_wqe_data_seg *verbs_mlx5_wqe(const struct verbs_mlx5 *m, uint32_t i)
@@ -134,22 +127,5 @@ static inline void verbs_mlx5_skip(struct verbs_mlx5 *m)
 	while (verbs_mlx5_look(verbs_mlx5_last_word(run.first), run.plain) != CQE_NONE &&
 		verbs_mlx5_consumed(m, &run, run.end));
 }
-
-/* Small frames may be stored in the CQE instead of the buffer (IBV "scatter to CQE"). */
-void verbs_mlx5_copy_inline(uint8_t *to, const struct mlx5_cqe64 *cqe, uint32_t len);
-void verbs_mlx5_set_cq(struct verbs_mlx5 *m, const struct mlx5dv_cq *cq);
-/*
- * Processes a completion that is not a frame; true: a frame was too long, and its entry or strides
- * are to be posted again.
- */
-bool verbs_mlx5_take_error(struct verbs_queue *q, const struct mlx5_cqe64 *cqe, uint32_t len);
-/*
- * Removes frames that are longer than their buffer from the batch, and counts them as too long. A
- * device should report an error instead, but the kernel's driver also checks (en_rx.c,
- * oversize_pkts_sw_drop). Called where the lengths of a batch, ORed, exceed the size of a buffer.
- * Returns the number of frames left.
- */
-unsigned int verbs_mlx5_drop_long(struct verbs_queue *q, struct rd_frame *frames, unsigned int n);
-int verbs_mlx5_arm(struct verbs_queue *q);
 
 #endif

@@ -12,14 +12,13 @@
 
 static void count_oversize(struct verbs_queue *q, uint32_t len)
 {
-	bool known = len && len <= FRAME_MAX && (q->port->striding || len > q->ring.buffer_size);
+	bool known = len && len <= FRAME_MAX && len > q->ring.buffer_size;
 
 	atomic_fetch_add_explicit(&q->oversize.frames, 1, memory_order_relaxed);
 	q->oversize.unsure = true;
 	q->oversize.checked = false;
 	q->src.recheck_ns = rd_monotonic_ns() + RECHECK_NS;
-	/* The buffers of a striding queue hold the longest possible frame. */
-	q->oversize.grow = !q->port->striding && !q->port->keep_buffers;
+	q->oversize.grow = !q->port->keep_buffers;
 	q->oversize.since_grown++;
 	if (known && len > q->oversize.longest)
 		q->oversize.longest = len;

@@ -45,8 +45,7 @@ void verbs_own_counter_check(struct verbs_port *port)
 	if (!own->wanted || own->counter)
 		return;
 	if (own->why.class == RD_CLASS_NONE)
-		rd_fail(&own->why, RD_CLASS_DEVICE, 0,
-			"capture without --queues and --rx-mode striding",
+		rd_fail(&own->why, RD_CLASS_DEVICE, 0, "capture without --queues",
 			"frames are received by work queues, and a counter can be bound to a queue "
 			"pair only");
 	rd_log(RD_LOG_WARNING,

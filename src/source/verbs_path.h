@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* How completions are polled and receives posted: libibverbs, mlx5, mlx5 striding. */
+/* How completions are polled and receives posted: libibverbs, mlx5. */
 #ifndef RDMADUMP_SOURCE_VERBS_PATH_H
 #define RDMADUMP_SOURCE_VERBS_PATH_H
 
@@ -17,11 +17,6 @@ struct verbs_path {
 	/* Posts the buffers of the last poll() again. Returns 0 or an errno. */
 	int (*post)(struct verbs_queue *q);
 	int (*arm)(struct verbs_queue *q);
-	/*
-	 * Posts all buffers of a new or reset queue. Returns 0 or an errno. NULL:
-	 * verbs_ring_fill().
-	 */
-	int (*fill)(struct verbs_queue *q);
 	void (*cleared)(struct verbs_queue *q); /* the queue was reset; NULL: nothing to do */
 };
 
@@ -57,15 +52,5 @@ void verbs_fail_compressed(struct verbs_queue *q);
  */
 bool verbs_mlx5_adopt(struct verbs_queue *q);
 void verbs_mlx5_free(struct verbs_queue *q);
-
-/* verbs_striding_mlx5.c */
-
-/* Whether the device supports striding receive queues; if not, *why (static). */
-bool verbs_striding_offered(const struct verbs_port *port, const char **why);
-/* Sets port->strides from the device's limits and port->n_wanted. False: too many buffers. */
-bool verbs_striding_layout(struct verbs_port *port);
-int verbs_striding_ring(struct verbs_queue *q, struct rd_error *err);
-/* Creates the work queue on the CQ, and sets its path. Returns 0 or -1. */
-int verbs_striding_create(struct verbs_queue *q, struct rd_error *err);
 
 #endif

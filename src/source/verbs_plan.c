@@ -13,13 +13,6 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* A configuration of receive queues to try. */
-struct verbs_plan {
-	unsigned int queues; /* work queues behind a QP with a table (RSS); 0: the QP's own queue */
-	bool striding;
-};
-
-#define PLANS_MAX   3
 #define BUFFERS_MIN 32 /* smallest ring that is useful if locked memory is limited */
 
 static int queue_open(struct verbs_queue *q, struct rd_error *err)
@@ -31,8 +24,6 @@ static int queue_open(struct verbs_queue *q, struct rd_error *err)
 	if (verbs_nonblocking(q->port, q->channel->fd, err) < 0)
 		return -1;
 	q->src.frame_fd = q->channel->fd;
-	if (q->port->striding)
-		return verbs_striding_ring(q, err);
 	return verbs_ring_init(&q->ring, q->port->pd, q->port->n_buffers, q->port->frame_room,
 		&q->port->memory, err);
 }
@@ -115,33 +106,32 @@ static int queue_pair_renew(struct verbs_port *port, bool in_table, struct rd_er
 
 /*
  * Creates everything including the flow, which is removed again: if the kernel refuses something,
- * it does so before an output file is created.
+ * it does so before an output file is created. queues: work queues behind a QP with a table (RSS);
+ * 0: the QP's own queue.
  */
-static int queues_create(
-	struct verbs_port *port, const struct verbs_plan *plan, struct rd_error *err)
+static int queues_create(struct verbs_port *port, unsigned int queues, struct rd_error *err)
 {
-	port->striding = plan->striding;
-	for (unsigned int i = 0; i == 0 || i < plan->queues; i++) {
+	for (unsigned int i = 0; i == 0 || i < queues; i++) {
 		struct verbs_queue *q = queue_new(port, err);
 
 		if (!q)
 			return -1;
 		if (queue_open(q, err) < 0 || cq_create(q, err) < 0 ||
-			(plan->queues ? verbs_wq_create(q, err) : verbs_queue_create(q, err)) < 0)
+			(queues ? verbs_wq_create(q, err) : verbs_queue_create(q, err)) < 0)
 			return -1;
 	}
 	port->queue[0]->src.event_fd = port->ctx->async_fd;
 	if (port->n_queues > 1 && wakes_open(port, err) < 0)
 		return -1;
 	verbs_addresses_watch(port);
-	if (plan->queues && verbs_spread_create(port, err) < 0)
+	if (queues && verbs_spread_create(port, err) < 0)
 		return -1;
 	/* Whether the firmware has the command was checked when the device was opened. */
 	if (port->icmd.sniffer)
 		return 0;
 	if (verbs_flow_create(port, err) < 0 || verbs_flow_destroy(port, err) < 0)
 		return -1;
-	return queue_pair_renew(port, plan->queues > 0, err);
+	return queue_pair_renew(port, queues > 0, err);
 }
 
 static void close_fd(int *fd)
@@ -176,59 +166,12 @@ void verbs_queues_close(struct verbs_port *port)
 	close_fd(&port->epoll_fd);
 }
 
-static bool can_stride(struct verbs_port *port)
-{
-	const char *ignored;
-
-	return verbs_striding_offered(port, &ignored) && verbs_striding_layout(port);
-}
-
-/*
- * Plans from the best one down to the one that every device with a sniffer supports. Striding is
- * chosen automatically only if a queue of single buffers cannot have the wanted length: it is not
- * cheaper (docs/performance.md), and it has not been tested on a real device.
- */
-static unsigned int plans_list(
-	struct verbs_port *port, unsigned int wanted, struct verbs_plan *plans)
-{
-	bool striding = port->rx_mode == RD_RX_STRIDING;
-	const char *why = "";
-	unsigned int n = 0, most = verbs_spread_most(port, wanted, &why);
-
-	if (most < wanted)
-		snprintf(port->spread_note, sizeof(port->spread_note), "%s", why);
-	if (striding) {
-		if (most && can_stride(port))
-			plans[n++] = (struct verbs_plan){.queues = most, .striding = true};
-		return n;
-	}
-	if (port->rx_mode == RD_RX_AUTO && port->n_wanted > port->n_buffers && most &&
-		can_stride(port))
-		plans[n++] = (struct verbs_plan){.queues = most, .striding = true};
-	if (most > 1)
-		plans[n++] = (struct verbs_plan){.queues = most};
-	plans[n++] = (struct verbs_plan){0};
-	return n;
-}
-
-static int striding_refused(const struct verbs_port *port, struct rd_error *err)
-{
-	const char *why = port->spread_note;
-
-	if (verbs_striding_offered(port, &why) && !*port->spread_note)
-		why = "the device takes no striding receive queue for so many buffers (-b)";
-	return rd_fail(err, RD_CLASS_DEVICE, 0, "use --rx-mode auto",
-		"--rx-mode striding on %s: %s", port->name, why);
-}
-
 /* Pinned memory counts against the limit of locked memory: half as many buffers may fit. */
 static bool shrink(struct verbs_port *port, const struct rd_error *why)
 {
-	if (!verbs_limited(why->errnum) || port->n_buffers <= BUFFERS_MIN ||
-		port->n_wanted <= BUFFERS_MIN)
+	if (!verbs_limited(why->errnum) || port->n_buffers <= BUFFERS_MIN)
 		return false;
 	port->n_buffers /= 2;
-	port->n_wanted /= 2;
 	return true;
 }
 
@@ -240,67 +183,51 @@ static void warn_shrunk(const struct verbs_port *port, unsigned int asked)
 	rd_log(RD_LOG_WARNING,
 		"%s: only %s of memory may be locked (ulimit -l): %u receive buffers instead of "
 		"%u; " RD_NEEDS_LOCK ", or ask for fewer (-b %d)",
-		port->name, rd_fmt_kib(most, limit), port->n_wanted, asked,
-		__builtin_ctz(port->n_wanted));
+		port->name, rd_fmt_kib(most, limit), port->n_buffers, asked,
+		__builtin_ctz(port->n_buffers));
 }
 
 /*
  * Halves the buffers as long as the limit of locked memory is the cause; returns the first error.
  */
-static int plan_try(struct verbs_port *port, const struct verbs_plan *plan, struct rd_error *err)
+static int plan_try(struct verbs_port *port, unsigned int queues, struct rd_error *err)
 {
-	unsigned int wanted = port->n_wanted, buffers = port->n_buffers;
+	unsigned int buffers = port->n_buffers;
 	struct rd_error first = {0};
 
-	while (queues_create(port, plan, err) < 0) {
+	while (queues_create(port, queues, err) < 0) {
 		verbs_queues_close(port);
 		if (first.class == RD_CLASS_NONE)
 			first = *err;
-		if (!shrink(port, err) || (plan->striding && !verbs_striding_layout(port))) {
-			port->n_wanted = wanted;
+		if (!shrink(port, err)) {
 			port->n_buffers = buffers;
-			if (plan->striding)
-				verbs_striding_layout(port);
 			*err = first;
 			return -1;
 		}
 		*err = (struct rd_error){0};
 	}
-	if (port->n_wanted != wanted)
-		warn_shrunk(port, wanted);
+	if (port->n_buffers != buffers)
+		warn_shrunk(port, buffers);
 	return 0;
 }
 
-static void warn_shorter(const struct verbs_port *port)
-{
-	if (port->n_wanted > port->n_buffers)
-		rd_log(RD_LOG_WARNING,
-			"%s takes at most %u receives per queue: using so many buffers instead of "
-			"%u",
-			port->name, port->n_buffers, port->n_wanted);
-}
-
+/* Work queues if several are wanted, else the queue that every device with a sniffer has. */
 static int plans_try(struct verbs_port *port, unsigned int wanted, struct rd_error *err)
 {
-	struct verbs_plan plans[PLANS_MAX];
-	unsigned int n = plans_list(port, wanted, plans);
+	const char *why = "";
+	unsigned int most = verbs_spread_most(port, wanted, &why);
 
-	if (!n)
-		return striding_refused(port, err);
-	for (unsigned int i = 0; i < n; i++) {
-		if (plan_try(port, &plans[i], err) == 0) {
-			if (!plans[i].striding)
-				warn_shorter(port);
+	if (most < wanted)
+		snprintf(port->spread_note, sizeof(port->spread_note), "%s", why);
+	if (most > 1) {
+		if (plan_try(port, most, err) == 0)
 			return 0;
-		}
-		if (i + 1 == n)
-			break;
-		rd_log(RD_LOG_DEBUG, "%u queues: %s", plans[i].queues, err->text);
+		rd_log(RD_LOG_DEBUG, "%u queues: %s", most, err->text);
 		snprintf(port->spread_note, sizeof(port->spread_note), "%.*s",
 			(int)strcspn(err->text, ";"), err->text);
 		*err = (struct rd_error){0};
 	}
-	return -1;
+	return plan_try(port, 0, err);
 }
 
 /* Some firmware accepts a CQ with real-time timestamps and refuses a queue on that CQ. */

@@ -53,12 +53,15 @@ static int ring_size(
 	if (rc)
 		return verbs_fail(port, err, rc, "see the kernel's log (dmesg)", "query_device");
 	port->moderation = attr.cq_mod_caps;
-	port->cqe_most = old->max_cqe;
-	port->wqe_most = (uint32_t)old->max_qp_wr;
 	most = (unsigned int)(old->max_qp_wr < old->max_cqe ? old->max_qp_wr : old->max_cqe);
-	port->n_wanted = port->n_buffers = 1U << config->log2_buffers;
+	port->n_buffers = 1U << config->log2_buffers;
 	while (port->n_buffers > most)
 		port->n_buffers /= 2;
+	if (port->n_buffers < 1U << config->log2_buffers)
+		rd_log(RD_LOG_WARNING,
+			"%s takes at most %u receives per queue: using so many buffers instead of "
+			"%u",
+			port->name, port->n_buffers, 1U << config->log2_buffers);
 	return 0;
 }
 

@@ -15,13 +15,6 @@
 
 #define FRAME_MAX 65536
 
-/* Layout of striding queues. */
-struct verbs_strides {
-	uint32_t log_bytes; /* log2 of the bytes of a stride */
-	uint32_t log_count; /* log2 of the strides of a buffer */
-	unsigned int buffers;
-};
-
 /* Addresses for the direction of frames; `now` is guarded by the port's lock. */
 struct verbs_addresses {
 	const struct rd_port *port;
@@ -73,14 +66,9 @@ struct verbs_port {
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
 	struct verbs_clock clock;
-	/* Per queue: frames that must fit, and buffers of a queue with one buffer per frame. */
-	unsigned int n_wanted, n_buffers;
-	uint32_t frame_room; /* bytes of a buffer for the longest frame */
-	bool striding;
-	struct verbs_strides strides;
-	int cqe_most;		    /* limit of one CQ */
+	unsigned int n_buffers;	    /* of each queue */
+	uint32_t frame_room;	    /* bytes of a buffer for the longest frame */
 	struct verbs_memory memory; /* of the rings */
-	uint32_t wqe_most;	    /* limit of one receive queue */
 	uint32_t latency_us; /* how long frames may wait in the ring while the thread sleeps */
 	struct ibv_cq_moderation_caps moderation; /* zeros: CQs have no moderation */
 	bool ipv6;				  /* the port's own addresses are IPv6 */

@@ -14,7 +14,7 @@
  */
 int verbs_cq_create(struct verbs_queue *q, struct rd_error *err)
 {
-	struct ibv_cq_init_attr_ex attr = {.cqe = q->ring.cqes,
+	struct ibv_cq_init_attr_ex attr = {.cqe = q->ring.n,
 		.channel = q->channel,
 		.comp_vector = q->index % (unsigned int)q->port->ctx->num_comp_vectors,
 		.wc_flags = IBV_WC_EX_WITH_BYTE_LEN | q->port->clock.kind->wc_flags,
@@ -28,7 +28,7 @@ int verbs_cq_create(struct verbs_queue *q, struct rd_error *err)
 		q->cq = ibv_cq_ex_to_cq(q->cq_ex);
 	else if (!q->port->clock.kind->wc_flags)
 		q->cq = ibv_create_cq(
-			q->port->ctx, (int)q->ring.cqes, NULL, q->channel, (int)attr.comp_vector);
+			q->port->ctx, (int)q->ring.n, NULL, q->channel, (int)attr.comp_vector);
 	if (!q->cq)
 		return verbs_fail_object(q->port, err, errno, VERBS_CQ, "create_cq");
 	verbs_gather_init(q);

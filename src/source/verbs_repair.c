@@ -257,7 +257,7 @@ int verbs_queue_empty(struct verbs_queue *q, struct rd_error *err)
 	unsigned int n;
 
 	/* Bounded, even if the device misbehaves: without a flow nothing arrives. */
-	for (uint64_t i = 0; i < 2 * (uint64_t)q->ring.cqes; i += n) {
+	for (uint64_t i = 0; i < 2 * (uint64_t)q->ring.n; i += n) {
 		n = q->path->poll(q, frames, RD_BATCH);
 		if (q->path->post(q) && !q->fault.text)
 			q->fault.text = "receives cannot be posted";

@@ -66,7 +66,7 @@ int verbs_ring_init(struct verbs_ring *ring, struct ibv_pd *pd, unsigned int n,
 		access |= IBV_ACCESS_RELAXED_ORDERING;
 	if (map_memory(ring, bytes, how, err) < 0)
 		return -1;
-	ring->n = ring->cqes = n;
+	ring->n = n;
 	ring->buffer_size = buffer_size;
 	ring->tail = &ring->first;
 	ring->wr = calloc(n, sizeof(*ring->wr));

@@ -22,7 +22,6 @@ struct verbs_ring {
 	struct ibv_mr *mr;
 	uint32_t buffer_size; /* bytes of one buffer */
 	unsigned int n;
-	unsigned int cqes;	/* limit of outstanding completions */
 	struct ibv_recv_wr *wr; /* wr[i] posts buffer i; wr_id is i */
 	struct ibv_sge *sge;
 	struct ibv_recv_wr *first, **tail; /* list of taken buffers, to be posted again */

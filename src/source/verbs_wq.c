@@ -24,7 +24,7 @@ static int wq_ready(struct verbs_queue *q, struct rd_error *err)
 
 	if (rc)
 		return verbs_fail_object(q->port, err, rc, VERBS_QUEUE, "modify_wq to RDY");
-	rc = q->path->fill ? q->path->fill(q) : verbs_ring_fill(&q->ring, NULL, q->wq);
+	rc = verbs_ring_fill(&q->ring, NULL, q->wq);
 	if (rc)
 		return verbs_fail(q->port, err, rc, "use fewer buffers (-b)", "post_wq_recv");
 	return 0;
@@ -40,8 +40,6 @@ static int wq_make(struct verbs_queue *q, struct rd_error *err)
 		.cq = q->cq,
 	};
 
-	if (q->port->striding)
-		return verbs_striding_create(q, err);
 	q->path = verbs_path_libibverbs(q);
 	q->wq = ibv_create_wq(q->port->ctx, &attr);
 	return q->wq ? 0 : verbs_fail_object(q->port, err, errno, VERBS_QUEUE, "create_wq");
@@ -51,7 +49,7 @@ int verbs_wq_create(struct verbs_queue *q, struct rd_error *err)
 {
 	if (wq_make(q, err) < 0 || wq_ready(q, err) < 0)
 		return -1;
-	if (q->port->rx_mode != RD_RX_VERBS && !q->port->striding)
+	if (q->port->rx_mode != RD_RX_VERBS)
 		verbs_mlx5_adopt(q);
 	return 0;
 }

@@ -32,7 +32,7 @@ wrong() {
 	} END { print n + 0 }' "$tmp/flags"
 }
 
-for mode in wqe striding; do
+for mode in wqe; do
 	name="new MAC, $mode"
 	command=(-- "$RDMADUMP" -d mlx5_0 --when-full wait --rx-mode "$mode" -w "$tmp/out")
 	capture --dev mac=$foreign --fault mac=$mine,frame=$change

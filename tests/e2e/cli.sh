@@ -178,7 +178,6 @@ done <<'LIST'
 co|counters
 --when-full d|drop
 --when-full |drop wait
---rx-mode = s|striding
 -Q in|in inout
 --zero-payload --he|--headers-only --help --help-all
 list --js|--json

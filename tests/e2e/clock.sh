@@ -36,7 +36,7 @@ right() {
 }
 
 follows='timestamps: the device.s clock .* following the system clock'
-for mode in auto striding verbs; do
+for mode in auto verbs; do
 	capture cycles,drift=100 --rx-mode $mode
 	right "ticks, $mode" ', hardware clock, ' "$follows"
 	capture realtime --rx-mode $mode

@@ -51,16 +51,6 @@ wqe modify_qp EINVAL modify_qp to INIT on mlx5_0:1: Invalid argument;
 wqe create_flow EPERM create_flow on mlx5_0:1: Operation not permitted; this process has CAP_NET_RAW: in a container, run it on the host
 wqe create_flow EOPNOTSUPP create_flow on mlx5_0:1: Operation not supported; .*sniffer
 wqe create_flow EBUSY create_flow on mlx5_0:1: Device or resource busy; another program is sniffing
-striding reg_mr ENOMEM reg_mr of [0-9.]+ MiB: Cannot allocate memory; use fewer buffers \(-b\)$
-striding create_cq ENOMEM create_cq on mlx5_0:1: Cannot allocate memory; .*-b
-striding create_qp EPERM create_qp on mlx5_0:1: Operation not permitted; this process has CAP_NET_RAW: in a container, run it on the host
-striding create_qp EOPNOTSUPP create_qp on mlx5_0:1: Operation not supported; .*RAW_PACKET
-striding create_flow EPERM create_flow on mlx5_0:1: Operation not permitted; this process has CAP_NET_RAW: in a container, run it on the host
-striding create_flow EOPNOTSUPP create_flow on mlx5_0:1: Operation not supported; .*sniffer
-striding create_flow EBUSY create_flow on mlx5_0:1: Device or resource busy; another program is sniffing
-striding create_wq ENOMEM create_wq \(striding\) on mlx5_0:1: Cannot allocate memory; .*-b
-striding create_table ENOMEM create_rwq_ind_table on mlx5_0:1: Cannot allocate memory; .*-b
-striding modify_wq EINVAL modify_wq to RDY on mlx5_0:1: Invalid argument;
 auto create_flow EBUSY create_flow on mlx5_0:1: Device or resource busy; another program is sniffing
 LIST
 
@@ -92,7 +82,7 @@ ok "a completion that cannot be polled: the capture went on"
 run "the device is removed while the queue is replaced" 4 'mlx5_0:1 failed fatally or was removed' --gen count=100000,size=300 \
 	--rate 20000 --latency create_cq=100 --fault cqe=no_qp,frame=1000 --fault fatal,after_ms=20 -- --json -Z root
 
-for rx in wqe striding; do
+for rx in wqe; do
 	# The flow that was possible a moment ago is refused
 	run "$rx: second create_flow fails" 2 'create_flow on mlx5_0:1' --gen $gen \
 		--fault verb=create_flow,errno=EOPNOTSUPP,nth=2 --

@@ -34,7 +34,7 @@ capture --clock cycles -- --latency 0
 complete 'at once'
 echo "# at once: $(events) completion events"
 
-for mode in wqe verbs striding; do
+for mode in wqe verbs; do
 	capture --clock cycles -- --rx-mode $mode
 	complete "by default, $mode"
 	fewer "by default, $mode"
@@ -55,7 +55,7 @@ complete 'host timestamps'
 is 'host timestamps: nothing gathers' "$(json "$tmp/stats" .injected.verbs)" 0
 
 # An event that is lost costs a second, not the rest of the capture.
-for options in '--rx-mode wqe' '--rx-mode striding' '--rx-mode verbs' '--queues 2'; do
+for options in '--rx-mode wqe' '--rx-mode verbs' '--queues 2'; do
 	# shellcheck disable=SC2086
 	model --time virtual --gen count=60,size=300,qps=8 --at-end sigint --stats "$tmp/stats" --dev name=mlx5_0,lost_events=1 -- \
 		"$RDMADUMP" -d mlx5_0 $options -w "$tmp/out" >"$tmp/log" 2>&1

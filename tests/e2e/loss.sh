@@ -99,7 +99,7 @@ capture --mode drop --gen count=400000,size=256 -- --max-burst 5
 lost=$(json "$tmp/json.stats" .dropped)
 share=$(jq --argjson all "$(json "$tmp/json.stats" .offered)" '.dropped * 100 / $all' "$tmp/json.stats")
 is "ring full: JSON" "$(jq --argjson share "$share" -c '.lost_before_us | [.known, .frames, (.percent - $share | fabs) < 0.000001]' "$tmp/json")" "[true,$lost,true]"
-has "ring full: what to raise" "$tmp/log" "the device's receive ring was full: raise -b, use --queues auto or --rx-mode striding, or keep less of each frame \(-s, --headers-only\)"
+has "ring full: what to raise" "$tmp/log" "the device's receive ring was full: raise -b, use --queues auto, or keep less of each frame \(-s, --headers-only\)"
 is "ring full: one line of advice" "$(grep -c 'raise' "$tmp/log")" 1
 
 # Our own buffer, with an output that is not read until all frames have arrived

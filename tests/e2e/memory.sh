@@ -20,7 +20,7 @@ calls() {
 }
 bound() { grep -cE "mbind\(0x[0-9a-f]+, $1, MPOL_PREFERRED, \[0x0+1" "$tmp/calls"; }
 
-for mode in wqe striding verbs; do
+for mode in wqe verbs; do
 	calls "$mode" --rx-mode $mode -b 10 --buffer-size 8Mi
 	[ "$(bound '[0-9]+')" -ge 2 ]
 	ok "$mode: ring and chunks prefer the device's node" "$tmp/calls"
@@ -50,7 +50,7 @@ relaxed() {
 	is "$*: exit status" $? 0
 	is "$*: regions with relaxed ordering, of all" "$(jq -c '.devices[0] | [.relaxed_mrs, .created.mrs]' "$tmp/stats")" "$want"
 }
-for mode in wqe striding verbs; do
+for mode in wqe verbs; do
 	relaxed '[0,1]' --rx-mode $mode
 	relaxed '[1,1]' --rx-mode $mode --relaxed-ordering
 done

@@ -91,7 +91,6 @@ if $root; then
 	capture link=ib,ib_sniffer=1,qp_counter=yes,caps=shared_tir+sniffer_rx+sniffer_tx+no_rq_counter --own-counter --sniffer verbs
 	is "InfiniBand, where the firmware need not be able to: of this one alone" "$(lost)" "[true,false,true]"
 	refused "work queues" qp_counter=yes "frames are received by work queues, .*; capture without --queues" --queues 2
-	refused "striding" qp_counter=yes "frames are received by work queues" --rx-mode striding
 fi
 refused "no RDMA netlink" qp_counter=no "RDMA netlink: "
 

@@ -33,7 +33,7 @@ frames() { got sum | cut -d' ' -f1; }
 "$SOFTHCA_FRAMES" --write "$tmp/all.pcap" "$gen" >/dev/null
 want=$("$QUEUES_TOOL" -r "$tmp/all.pcap" | sed 's/^sum //')
 
-for mode in wqe striding verbs; do
+for mode in wqe verbs; do
 	for n in 1 2 8; do
 		queues "$mode, $n queues" --dev name=mlx5_0,mtu=4200 --gen "$gen" -- -m $mode -n $n -b 8
 		is "$mode, $n queues: given" "$(given)" $n

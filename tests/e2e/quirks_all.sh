@@ -33,7 +33,6 @@ options() {
 		creds creds d creds=checked
 		moderation no-moderation d moderation=no
 		moderation ignored-moderation d moderation=ignored
-		plan no-striding d striding=no
 		plan no-rss d rss=no
 		plan rss-sniffer d rss_sniffer=no
 		caps caps=none d caps=none
@@ -55,7 +54,6 @@ options() {
 		burst burst m --burst 500,5000
 		loss drops m --mode drop
 		rx wqe p --rx-mode wqe
-		rx striding p --rx-mode striding
 		rx verbs p --rx-mode verbs
 		queues two-queues p --queues 2
 		user nobody p -Z nobody
@@ -80,7 +78,6 @@ random() {
 # possible NAMES: what excludes each other, or what the program refuses and says so
 possible() {
 	local n=" $1 "
-	[[ $n == *" striding "* && ($n == *" no-striding "* || $n == *" no-rss "* || $n == *" rss-sniffer "* || $n == *" two-queues "*) ]] && return 1
 	[[ $n == *" two-queues "* && ($n == *" no-rss "* || $n == *" rss-sniffer "*) ]] && return 1
 	# Where privileges are needed, and this script has none
 	[ "$own_uid" = 0 ] || [[ $n != *" nobody "* ]]
@@ -150,11 +147,8 @@ while read -r names; do
 	done
 	run "${chosen_rows[@]}"
 done <<-LIST
-	wqes=64 striding
 	long-frames halts verbs
-	halts striding
 	halts two-queues no-devx
-	halts striding refusing-firmware
 LIST
 
 tested=0

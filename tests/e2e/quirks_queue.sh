@@ -26,12 +26,11 @@ frames_of() { hash_of "$1" | cut -d' ' -f1; }
 before_flow() { jq '.devices[0].ports[0].before_flow' "$tmp/stats"; }
 stat() { jq ".$1" "$tmp/stats"; }
 
-# turn MODE: begins a case of a loop over the three modes. In the short form each case runs in one of them, and each mode
-# has a third of the cases.
-declare -A turns=([wqe]=0 [striding]=1 [verbs]=2)
+# turn MODE: begins a case of a loop over the two modes. In the short form each case runs in one of them.
+declare -A turns=([wqe]=0 [verbs]=1)
 turn() {
 	turns[$1]=$((turns[$1] + 1))
-	[ -n "${TEST_FULL-}" ] || [ $((turns[$1] % 3)) = 1 ]
+	[ -n "${TEST_FULL-}" ] || [ $((turns[$1] % 2)) = 1 ]
 }
 
 # --- the start: traffic flows already, commands take their time ---------------------------------
@@ -41,7 +40,7 @@ count=30000
 [ -n "${TEST_FULL-}" ] || count=12000
 gen=count=$count,size=300,qps=8,seed=9
 flowing=(--flowing --gen "$gen" --rate $((count * 2 / 3)))
-for mode in wqe striding verbs; do
+for mode in wqe verbs; do
 	while read -r latency linger; do
 		turn $mode || continue
 		name="$mode, commands take ${latency//,/ }, frames for $linger ms after"
@@ -89,7 +88,7 @@ is "late reader: the frames since the start and no others" "$(hash_of "$tmp/read
 # A device with an MTU of 1500 gets frames of 2000 bytes now and then: no other frame is lost
 export short_count=6000
 short=(--gen "count=$short_count,size=300,seed=4" --rate 40000)
-for mode in wqe striding verbs; do
+for mode in wqe verbs; do
 	for oversize in lives kills halts; do
 		turn $mode || continue
 		name="$mode, a long frame: the queue $oversize"
@@ -112,12 +111,11 @@ for mode in wqe striding verbs; do
 		is "$name: the frames in the file were delivered" "$got" "$(stat delivered)"
 	done
 	# A work queue's state can be read by DEVX only
-	[ $mode = striding ] && queues=1 || queues=4
 	for device in devx=yes devx=no fw_refuse=90b; do
 		turn $mode || continue
-		name="$mode, queues: $queues, a long frame: the queue halts, $device"
+		name="$mode, 4 queues, a long frame: the queue halts, $device"
 		capture "$name" "${short[@]}" --dev name=mlx5_0,oversize=halts,$device --fault cqe=loc_len,frame=2000 \
-			--fault cqe=loc_len,frame=4000 -- --rx-mode $mode -b 8 --queues "$queues"
+			--fault cqe=loc_len,frame=4000 -- --rx-mode $mode -b 8 --queues 4
 		is "$name: exit status" $status 0
 		is "$name: all others captured" "$(frames_of "$tmp/out")" $((short_count - 2))
 		is "$name: restored each time" "$(json "$tmp/report" .gaps)" 2
@@ -129,12 +127,11 @@ for mode in wqe striding verbs; do
 	for device in devx=yes devx=no; do
 		turn $mode || continue
 		name="$mode, a long frame, then silence: the queue lives, $device"
-		[ $device = devx=no ] && [ $mode = striding ] && resets=1 pause=5000000 || resets=0 pause=1500000
-		capture "$name" --gen count=4000,size=300,seed=4 --burst 2000,"$pause" --dev name=mlx5_0,oversize=lives,$device \
+		capture "$name" --gen count=4000,size=300,seed=4 --burst 2000,1500000 --dev name=mlx5_0,oversize=lives,$device \
 			--fault cqe=loc_len,frame=2000 -- --rx-mode $mode -b 12
 		is "$name: exit status" $status 0
 		is "$name: all others captured" "$(frames_of "$tmp/out")" 3999
-		is "$name: reset only where its state is unknown" "$(json "$tmp/report" .gaps)" "$resets"
+		is "$name: not reset" "$(json "$tmp/report" .gaps)" 0
 	done
 	# Without larger buffers it is exactly those two frames, whatever the size of the ring
 	for ring in 3 8; do
@@ -148,7 +145,6 @@ for mode in wqe striding verbs; do
 		is "$name: nothing repaired" "$(json "$tmp/report" .gaps)" 0
 	done
 	# Every frame is too long: all are counted, and their receives are posted again
-	[ $mode = striding ] && continue
 	name="$mode, all frames too long, no larger buffers"
 	capture "$name" --gen count=3000,size=3000 --fault verb=reg_mr,errno=ENOMEM,nth=2 --dev name=mlx5_0,oversize=lives -- \
 		--rx-mode $mode -b 6
@@ -182,7 +178,7 @@ if command -v setpriv >/dev/null; then
 fi
 
 # The queues of a port, each with its own
-for mode in wqe striding; do
+for mode in wqe; do
 	name="$mode, 4 queues, long frames"
 	capture "$name" --gen count=20000,size=300,qps=32,seed=5 --dev name=mlx5_0,oversize=lives \
 		--fault cqe=loc_len,frame=5000 --fault cqe=loc_len,frame=9000 -- --rx-mode $mode -b 8 --queues 4 --max-frame 65536 --when-full wait
@@ -213,13 +209,12 @@ is "$name: all frames" "$(frames_of "$tmp/out")" $short_count
 
 capture "one sniffer at a time" "${short[@]}" --dev name=mlx5_0,sniffers=1 --
 is "one sniffer at a time: all frames" "$(frames_of "$tmp/out")" $short_count
-for mode in auto wqe striding verbs; do
+for mode in auto wqe verbs; do
 	name="$mode, 1024 work queue entries, no RSS"
-	[ $mode = striding ] && rss=yes || rss=no
-	capture "$name" "${short[@]}" --dev name=mlx5_0,wqes=1024,rss="$rss" -- --rx-mode $mode
+	capture "$name" "${short[@]}" --dev name=mlx5_0,wqes=1024,rss=no -- --rx-mode $mode
 	is "$name: all frames" "$(frames_of "$tmp/out")" $short_count
 done
-for mode in wqe striding verbs; do
+for mode in wqe verbs; do
 	name="$mode, compressed completions"
 	capture "$name" "${short[@]}" --dev name=mlx5_0,cqe_comp=forced -- --rx-mode $mode
 	is "$name: exit status" $status 4
@@ -233,7 +228,7 @@ has "$name: message" "$tmp/log" 'no sniffer'
 
 # --- all of it ------------------------------------------------------------------------------------
 
-for mode in wqe striding verbs; do
+for mode in wqe verbs; do
 	turn $mode || continue
 	name="$mode, everything at once"
 	# In virtual time, the long frame comes after the start, however long a busy machine takes for that.

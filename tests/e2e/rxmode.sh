@@ -11,7 +11,7 @@ gen=count=$count,size=60-3000,qps=8,seed=11
 want=$("$SOFTHCA_FRAMES" "$gen")
 large=count=${bursts%,*},size=60-9216,seed=3
 
-for mode in auto wqe striding verbs; do
+for mode in auto wqe verbs; do
 	# small rings wrap often, large ones rarely; an odd buffer size must not matter
 	for ring in $rings; do
 		model --dev name=mlx5_0,mtu=4200 --gen "$gen" --at-end sigint --stats "$tmp/stats" -- \
@@ -23,7 +23,6 @@ for mode in auto wqe striding verbs; do
 			"$(jq -r '[.leaked[]?] | add // 0' "$tmp/stats")" 0
 	done
 	case $mode in # the last ring was a large one
-	striding) by='mlx5, striding$' ;;
 	auto | wqe) by='mlx5$' ;;
 	verbs) by='libibverbs' ;;
 	esac
@@ -52,21 +51,15 @@ for mode in auto wqe striding verbs; do
 	ok "$mode, three errors: the rest was captured" "$tmp/report"
 done
 
-# auto does without what the device refuses; striding, when asked for, does not
-for refused in striding rss rss_sniffer; do
+# auto does without what the device refuses
+for refused in rss rss_sniffer; do
 	model --dev name=mlx5_0,$refused=no --gen count=1000,size=300 --at-end sigint -- \
 		"$RDMADUMP" -d mlx5_0 --debug -w "$tmp/out" 2>"$tmp/log"
 	is "auto, $refused=no: exit status" $? 0
 	has "auto, $refused=no: the way to receive" "$tmp/log" 'receiving by mlx5$'
-	model --dev name=mlx5_0,$refused=no -- "$RDMADUMP" -d mlx5_0 --rx-mode striding -w "$tmp/none" 2>"$tmp/log"
-	is "striding, $refused=no: exit status" $? 2
-	has "striding, $refused=no: message" "$tmp/log" \
-		'^rdmadump: (--rx-mode striding on mlx5_0:1: the device has no .*use --rx-mode auto|create_flow on mlx5_0:1: )'
-	[ ! -e "$tmp/none" ]
-	ok "striding, $refused=no: no file is made"
 done
 "$RDMADUMP" --rx-mode fast 2>"$tmp/log"
 is "--rx-mode fast: exit status" $? 1
-has "--rx-mode fast: message" "$tmp/log" "'fast' is not one of auto, wqe, striding, verbs"
+has "--rx-mode fast: message" "$tmp/log" "'fast' is not one of auto, wqe, verbs"
 
 tap_done

@@ -39,9 +39,8 @@ cases() {
 		fcs receive:fcs_present --pcap $tmp/fcs.pcap --loop 100000
 		icrc receive:icrc_wrong_received --pcap $tmp/icrc.pcap --loop 100000
 		flow-in-two-queues paths:flow_in_several_queues --dev rss_hash=frame
-		no-striding paths:no_striding --dev striding=no
-		no-rss paths:no_striding,paths:no_rss --dev rss=no
-		no-sniffer-behind-rss paths:no_striding,paths:no_rss --dev rss_sniffer=no
+		no-rss paths:no_rss --dev rss=no
+		no-sniffer-behind-rss paths:no_rss --dev rss_sniffer=no
 		no-clock clocks:no_hardware_clock --clock none
 		clock-refused clocks:real_time_refused --clock realtime,refuse=yes
 		clock-unreadable clocks:clock_unreadable --clock cycles,core=no
@@ -82,9 +81,9 @@ cases() {
 		retransmissions-unseen send:retransmissions_not_seen --deliver retransmissions=no
 		unsegmented contents:not_segmented --deliver segmented=no
 		one-queue paths:all_in_one_queue --dev rss_hash=none
-		lossy-striding paths:frames_missing --dev striding=lossy
-		changing-striding paths:frames_changed --dev striding=changes
-		longer-striding paths:frames_differ --dev striding=longer
+		lossy-queues paths:frames_missing --dev work_queues=lossy
+		changing-queues paths:frames_changed --dev work_queues=changes
+		longer-queues paths:frames_differ,paths:frames_differ --dev work_queues=longer
 		two-queues paths:fewer_queues --dev table=2
 		longer contents:frames_longer --deliver longer=6
 		changed send:raw_changed,send:multicast_changed,loopback:rc_changed,loopback:ud_changed,contents:icrc_wrong --deliver changed=3
@@ -266,8 +265,8 @@ is "idle: skipped" "$(jq -r '[.probes[] | select(.outcome == "skipped") | .name]
 jq -r '.probes[] | .name as $p | .found[] | [$p + ":" + .key, .meaning] | @tsv' "$tmp"/runs/*/json >"$tmp/said"
 meanings() {
 	cat <<-'LIST'
-		paths:frames_changed	with a striding queue, [0-9]+ frames with other bytes than were sent$
-		paths:frames_differ	with a striding queue, frames have other bytes than through libibverbs$
+		paths:frames_changed	with two queues, [0-9]+ frames with other bytes than were sent$
+		paths:frames_differ	with two queues, frames have other bytes than through libibverbs$
 		paths:fewer_queues	fewer than four queues \(--queues\): .*1 queue \(create_rwq_ind_table on mlx5_0:1: Invalid argument\)$
 		clocks:timestamps_refused	the device reports timestamps of its counter, but refuses a queue with them \(cq: Operation not supported\): captures use the next best clock$
 		contents:frames_longer	[0-9]+ of [0-9]+ frames are longer than they were sent: bytes behind a packet are not the sender's$

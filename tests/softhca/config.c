@@ -308,7 +308,7 @@ static const struct conf_key device_keys[] = {
 	KEY_WORD("rss", DEVICE, no_rss, "yes|no"),
 	KEY_WORD("rss_sniffer", DEVICE, no_rss_sniffer, "yes|no"),
 	KEY_WORD("rss_hash", DEVICE, rss_hash, "toeplitz|frame|none"),
-	KEY_WORD("striding", DEVICE, striding, "yes|no|lossy|changes|longer"),
+	KEY_WORD("work_queues", DEVICE, work_queues, "yes|lossy|changes|longer"),
 	KEY_WORD("moderation", DEVICE, moderation, "yes|no|ignored"),
 	KEY_WORD("oversize", DEVICE, oversize, "kills|halts|lives|other"),
 	KEY_WORD("cqe_comp", DEVICE, compresses, "asked|forced"),

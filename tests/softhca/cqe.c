@@ -124,16 +124,6 @@ void cqe_write_stray(struct cq *cq)
 	cqe_publish(cq, cqe_fill(cq, &none, 64, 0), MLX5_CQE_RESP_SEND);
 }
 
-void cqe_write_strides(struct hca *h, struct cq *cq, const struct qp *rq, uint32_t byte_cnt,
-	uint16_t stride, uint64_t stamp)
-{
-	struct mlx5_cqe64 *cqe = cqe_fill(cq, rq, byte_cnt, stamp);
-
-	cqe->wqe_id = htobe16(rq->rq_head);
-	cqe->wqe_counter = htobe16(stride);
-	cqe_publish_frame(h, cq, cqe, byte_cnt);
-}
-
 void cqe_write_error(
 	struct hca *h, struct cq *cq, const struct qp *qp, uint16_t wqe, const struct rq_error *e)
 {
@@ -151,7 +141,7 @@ void cqe_write_error(
 	cqe->vendor_err_synd = e->vendor;
 	cqe->syndrome = e->syndrome;
 	cqe->s_wqe_opcode_qpn = htobe32(qp->qpn);
-	cqe->wqe_counter = htobe16(qp->stride.on ? (uint16_t)qp->stride.at : wqe);
+	cqe->wqe_counter = htobe16(wqe);
 	cqe_publish(cq, (struct mlx5_cqe64 *)cqe, MLX5_CQE_RESP_ERR);
 }
 

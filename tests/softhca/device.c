@@ -120,11 +120,9 @@ struct qp *qp_queue(struct qp *qp, const struct frame *f)
 	return qp->rss ? rss_choose(qp->rss, f) : qp;
 }
 
-bool rq_has_room(struct hca *h, struct qp *rq, uint32_t len)
+bool rq_has_room(struct qp *rq)
 {
-	if (!qp_receiving(rq) || (!rq->rq_ready && !qp_posted(rq)))
-		return false;
-	return !rq->stride.on || striding_has_room(h, rq, len);
+	return qp_receiving(rq) && (rq->rq_ready || qp_posted(rq));
 }
 
 static void qp_flush(struct hca *h, struct qp *qp)
@@ -158,11 +156,11 @@ static void qp_fail(struct hca *h, struct port *p, struct qp *qp, const struct r
 				       : e);
 	h->stat.errors++;
 	p->errored++;
+	qp->rq_head++;
 	if (then == OVERSIZE_LIVES) {
-		rq_consume(qp, e->byte_cnt);
+		qp->rq_ready--;
 		return;
 	}
-	qp->rq_head++;
 	qp->halted = then == OVERSIZE_HALTS;
 	qp_to_error(h, qp);
 }
@@ -170,13 +168,13 @@ static void qp_fail(struct hca *h, struct port *p, struct qp *qp, const struct r
 static void deliver(struct hca *h, struct port *p, struct qp *qp, const struct frame *f,
 	const struct fault *fault)
 {
-	uint8_t syndrome, bytes[STRIDING_FRAME_MAX];
+	uint8_t syndrome, bytes[WQ_FRAME_MAX];
 	struct frame other;
 
 	p->copies++;
 	qp = qp_queue(qp, f);
-	f = striding_shape(h, qp, f, &other, bytes);
-	if (!rq_has_room(h, qp, f->len)) {
+	f = wq_shape(h, qp, f, &other, bytes);
+	if (!rq_has_room(qp)) {
 		p->out_of_buffer++;
 		if (qp->own.counts)
 			qp->own.out_of_buffer++;
@@ -198,26 +196,21 @@ static void deliver(struct hca *h, struct port *p, struct qp *qp, const struct f
 	}
 	if (fault) {
 		h->stat.injected_cqes++;
-		qp_fail(h, p, qp,
-			&(struct rq_error){
-				fault->syndrome, fault->vendor, rq_byte_cnt(qp, f->len)});
+		qp_fail(h, p, qp, &(struct rq_error){fault->syndrome, fault->vendor, f->len});
 		return;
 	}
-	if (qp->stride.on && striding_loses(h, qp))
+	if (wq_loses(h, qp))
 		return;
-	syndrome = qp->stride.on ? striding_deliver(h, qp, f, clock_stamp(qp->recv_cq, f))
-				 : rq_scatter(h, qp, 0, f->data, f->len);
+	syndrome = rq_scatter(h, qp, 0, f->data, f->len);
 	if (syndrome) {
 		qp_fail(h, p, qp,
 			&(struct rq_error){syndrome,
 				syndrome == MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR ? 0x68 : 0x52,
-				rq_byte_cnt(qp, f->len)});
+				f->len});
 		return;
 	}
 	p->delivered++;
 	p->delivered_bytes += f->len;
-	if (qp->stride.on)
-		return;
 	qp->rq_head++;
 	qp->rq_ready--;
 	cqe_write(h, qp->recv_cq, qp, f->len, clock_stamp(qp->recv_cq, f));
@@ -313,7 +306,7 @@ bool frame_hold(struct port *p)
 static bool all_ready(struct hca *h, const struct port *p)
 {
 	for (uint32_t i = 0; i < p->ndests; i++)
-		if (!rq_has_room(h, qp_queue(p->dest[i], &p->frame), p->frame.len))
+		if (!rq_has_room(qp_queue(p->dest[i], &p->frame)))
 			return false;
 	return true;
 }

@@ -22,14 +22,6 @@ static bool drain_settled(struct port *p, uint16_t posted, uint64_t now)
 	return posted && (posted == p->drain.ring || now - p->drain.changed_ns > SETTLED_NS);
 }
 
-/* A striding queue takes frames until the last entry is closed, so that all can be posted again. */
-static bool drain_wants(struct hca *h, struct port *p, struct qp *qp, uint32_t n, uint32_t want)
-{
-	if (!qp->stride.on)
-		return n < want && frame_hold(p);
-	return frame_hold(p) && cq_has_room(qp->recv_cq) && rq_has_room(h, qp, p->frame.len);
-}
-
 static bool drain_fill(struct hca *h, struct port *p, struct qp *qp)
 {
 	uint32_t n = 0, want = p->drain.posted;
@@ -38,7 +30,7 @@ static bool drain_fill(struct hca *h, struct port *p, struct qp *qp)
 	if (want > cq->entries)
 		want = cq->entries;
 	cq_hold(cq);
-	for (; drain_wants(h, p, qp, n, want); n++) {
+	for (; n < want && frame_hold(p); n++) {
 		frame_spend(h, p, NULL);
 		if (!qp_receiving(qp))
 			break;

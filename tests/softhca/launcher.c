@@ -296,7 +296,7 @@ static const struct key {
 	{"rss", "yes", "yes|no", OF_DEVICE},
 	{"rss_sniffer", "yes", "yes|no", OF_DEVICE},
 	{"rss_hash", "toeplitz", "toeplitz|frame|none", OF_DEVICE},
-	{"striding", "yes", ".*", OF_DEVICE},
+	{"work_queues", "yes", ".*", OF_DEVICE},
 	{"moderation", "yes", "yes|no|ignored", OF_DEVICE},
 	{"oversize", "kills", "kills|halts|lives|other", OF_DEVICE},
 	{"linger_ms", "0", NUMBER, OF_DEVICE},

@@ -75,19 +75,12 @@ enum rss_hash { RSS_TOEPLITZ, RSS_BY_FRAME, RSS_NONE };
 enum oversize {
 	OVERSIZE_KILLS, /* the queue is in error, receives are flushed */
 	OVERSIZE_HALTS, /* the queue is in error and flushes nothing */
-	OVERSIZE_LIVES, /* only its entry or its strides are lost */
+	OVERSIZE_LIVES, /* only its entry is lost */
 	OVERSIZE_OTHER, /* as KILLS, with the status of another error */
 };
 
-/* Each so many-th frame of a striding queue vanishes, or has another byte, or each has four more.
- */
-enum striding_conf {
-	STRIDING_WORKS,
-	STRIDING_NONE,
-	STRIDING_LOSSY,
-	STRIDING_CHANGES,
-	STRIDING_LONGER
-};
+/* Each so many-th frame of a work queue vanishes, or has another byte, or each has four more. */
+enum wq_conf { WQ_WORKS, WQ_LOSSY, WQ_CHANGES, WQ_LONGER };
 
 struct latency {
 	char verb[24]; /* "": every command */
@@ -136,7 +129,7 @@ struct hca_conf {
 	uint64_t guid;
 	bool sniffer, ib_sniffer;
 	bool no_rss, no_rss_sniffer;
-	enum striding_conf striding;
+	enum wq_conf work_queues;
 	enum moderation moderation;
 	enum oversize oversize;
 	bool compresses;       /* completions, without being asked */
@@ -297,14 +290,6 @@ struct flow;
 struct mcast;
 struct rss;
 
-/* Many frames to a work queue entry; all zeros: one. */
-struct striding {
-	bool on, two_byte_shift;
-	uint8_t log_bytes, log_strides;
-	uint32_t at;	 /* strides consumed of the entry that is being filled */
-	uint64_t frames; /* that arrived, where some vanish */
-};
-
 /* A reliable connection. Of a UD queue pair only psn is used. */
 struct rc_state {
 	/* The requester's message, whose first packet has the PSN; packets 0: none is under way. */
@@ -338,9 +323,10 @@ struct qp {
 	uint16_t sq_head;  /* in units of 64 bytes */
 	uint16_t rq_head;  /* WQEs consumed */
 	uint16_t rq_ready; /* posted and known to be */
-	struct striding stride;
-	bool halted;	 /* in error, and flushes nothing */
-	bool deaf;	 /* was reset, and gets nothing of its flows */
+	bool is_wq;
+	uint64_t wq_frames; /* that arrived, where some vanish or change */
+	bool halted;	    /* in error, and flushes nothing */
+	bool deaf;	    /* was reset, and gets nothing of its flows */
 	struct rss *rss; /* frames go to the work queues of its table; this one has no receives */
 	struct {
 		uint32_t counter; /* bound by RDMA netlink; 0: none */
@@ -524,7 +510,7 @@ struct mlx5_wqe_data_seg *qp_wqe(const struct qp *qp, uint16_t index);
 /* The receive queue that this frame of a queue pair goes to: its own, or one of its table. */
 struct qp *qp_queue(struct qp *qp, const struct frame *f);
 /* Whether a receive is there for a frame of this length. */
-bool rq_has_room(struct hca *h, struct qp *rq, uint32_t len);
+bool rq_has_room(struct qp *rq);
 bool frame_hold(struct port *p);
 void frame_spend(struct hca *h, struct port *p, const struct fault *fault);
 /* To every queue pair whose flows want it. */
@@ -551,9 +537,6 @@ enum turn drain_turn(struct hca *h, struct port *p, uint64_t *wake); /* drain.c 
 
 bool cq_has_room(struct cq *cq);
 void cqe_write(struct hca *h, struct cq *cq, const struct qp *qp, uint32_t len, uint64_t stamp);
-/* Of a striding queue: byte_cnt as in the entry, the first stride of the frame. */
-void cqe_write_strides(struct hca *h, struct cq *cq, const struct qp *rq, uint32_t byte_cnt,
-	uint16_t stride, uint64_t stamp);
 struct rq_error {
 	uint8_t syndrome, vendor;
 	uint32_t byte_cnt; /* of the frame, as a completion has it; 0: no frame */
@@ -635,27 +618,17 @@ void time_enter_own(void);
 /* Whether reads of this descriptor wait for the model. */
 bool event_fd_waits(int fd);
 
-/* ---- striding receive queues (striding.c) ---- */
-
-/* A frame's length as a completion of this queue has it. */
-uint32_t rq_byte_cnt(const struct qp *rq, uint32_t len);
-/* The entry, or the strides, that such a completion takes. */
-void rq_consume(struct qp *rq, uint32_t byte_cnt);
-/* Closes the current entry with a filler when it cannot hold the frame. */
-/* Whether this frame vanishes, and nothing counts it. */
-bool striding_loses(const struct hca *h, struct qp *rq);
-bool striding_has_room(struct hca *h, struct qp *rq, uint32_t len);
-/* Writes frame and completion. Returns 0 or the syndrome that the entry earns. */
-uint8_t striding_deliver(struct hca *h, struct qp *rq, const struct frame *f, uint64_t stamp);
-/*
- * How a striding queue gets the frame, where that is not as other queues do: `to` has room for
- * STRIDING_FRAME_MAX bytes, `other` for what is returned then.
- */
-enum { STRIDING_FRAME_MAX = 16384 };
-const struct frame *striding_shape(const struct hca *h, struct qp *rq, const struct frame *f,
-	struct frame *other, uint8_t *to);
-
 /* ---- work queues and their tables (wq.c), receive side scaling (rss.c) ---- */
+
+/* Whether this frame vanishes, and nothing counts it. */
+bool wq_loses(const struct hca *h, struct qp *rq);
+/*
+ * How a work queue gets the frame, where that is not as other queues do: `to` has room for
+ * WQ_FRAME_MAX bytes, `other` for what is returned then.
+ */
+enum { WQ_FRAME_MAX = 16384 };
+const struct frame *wq_shape(const struct hca *h, struct qp *rq, const struct frame *f,
+	struct frame *other, uint8_t *to);
 
 struct table {
 	struct obj obj;

@@ -146,7 +146,7 @@ CMD(query_device)
 	return 0;
 }
 
-/* Receive side scaling and striding receive queues, of Ethernet ports only. */
+/* Receive side scaling, of Ethernet ports only. */
 static void rss_fill(const struct hca_conf *conf, struct ib_uverbs_ex_query_device_resp *resp,
 	struct mlx5_ib_query_device_resp *drv)
 {
@@ -161,15 +161,6 @@ static void rss_fill(const struct hca_conf *conf, struct ib_uverbs_ex_query_devi
 					    MLX5_RX_HASH_SRC_IPV6 | MLX5_RX_HASH_DST_IPV6 |
 					    MLX5_RX_HASH_SRC_PORT_TCP | MLX5_RX_HASH_DST_PORT_TCP |
 					    MLX5_RX_HASH_SRC_PORT_UDP | MLX5_RX_HASH_DST_PORT_UDP;
-	if (conf->striding == STRIDING_NONE)
-		return;
-	drv->striding_rq_caps = (struct mlx5_ib_striding_rq_caps){
-		.min_single_stride_log_num_of_bytes = 6,
-		.max_single_stride_log_num_of_bytes = 13,
-		.min_single_wqe_log_num_of_strides = 9,
-		.max_single_wqe_log_num_of_strides = 16,
-		.supported_qpts = 1 << QPT_RAW_PACKET,
-	};
 }
 
 CMD(query_device_ex)

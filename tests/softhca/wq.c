@@ -11,13 +11,7 @@
 
 #include "softhca.h"
 
-enum {
-	TABLE_LOG_MAX = 11,
-	STRIDE_LOG_MIN = 6,
-	STRIDE_LOG_MAX = 13,
-	STRIDES_LOG_MIN = 9,
-	STRIDES_LOG_MAX = 16,
-};
+enum { TABLE_LOG_MAX = 11, EVERY = 16, FCS = 4 };
 
 /* The state of the receive queue that each state of a work queue is. */
 static const uint32_t states[] = {
@@ -26,25 +20,28 @@ static const uint32_t states[] = {
 	[IBV_WQS_ERR] = IBV_QPS_ERR,
 };
 
-static int striding_check(const struct hca *h, const struct mlx5_ib_create_wq *drv)
+bool wq_loses(const struct hca *h, struct qp *rq)
 {
-	if (h->conf->striding == STRIDING_NONE)
-		return EOPNOTSUPP;
-	if (drv->single_stride_log_num_of_bytes < STRIDE_LOG_MIN ||
-		drv->single_stride_log_num_of_bytes > STRIDE_LOG_MAX ||
-		drv->single_wqe_log_num_of_strides < STRIDES_LOG_MIN ||
-		drv->single_wqe_log_num_of_strides > STRIDES_LOG_MAX)
-		return EINVAL;
-	/* A next segment, then the data segments. */
-	return drv->rq_wqe_shift >= 5 ? 0 : EINVAL;
+	return rq->is_wq && h->conf->work_queues == WQ_LOSSY && ++rq->wq_frames % EVERY == 0;
 }
 
-static void striding_set(struct striding *s, const struct mlx5_ib_create_wq *drv)
+const struct frame *wq_shape(
+	const struct hca *h, struct qp *rq, const struct frame *f, struct frame *other, uint8_t *to)
 {
-	s->on = drv->comp_mask & MLX5_IB_CREATE_WQ_STRIDING_RQ;
-	s->log_bytes = (uint8_t)drv->single_stride_log_num_of_bytes;
-	s->log_strides = (uint8_t)drv->single_wqe_log_num_of_strides;
-	s->two_byte_shift = drv->two_byte_shift_en;
+	bool change = h->conf->work_queues == WQ_CHANGES && ++rq->wq_frames % EVERY == 0;
+
+	if (!rq->is_wq || f->len > WQ_FRAME_MAX - FCS ||
+		(!change && h->conf->work_queues != WQ_LONGER))
+		return f;
+	memcpy(to, f->data, f->len);
+	memset(to + f->len, 0, FCS);
+	*other = *f;
+	other->data = to;
+	if (change)
+		to[f->len - 1] ^= 0x55;
+	if (h->conf->work_queues == WQ_LONGER)
+		other->len += FCS;
+	return other;
 }
 
 static int wq_check(const struct hca *h, const struct ib_uverbs_ex_create_wq *req,
@@ -52,12 +49,12 @@ static int wq_check(const struct hca *h, const struct ib_uverbs_ex_create_wq *re
 {
 	if (h->conf->no_rss || req->wq_type != IBV_WQT_RQ || req->create_flags)
 		return EOPNOTSUPP;
-	if (req->comp_mask || drv->comp_mask & ~(uint32_t)MLX5_IB_CREATE_WQ_STRIDING_RQ ||
-		!drv->db_addr || !drv->buf_addr || !drv->rq_wqe_count ||
-		drv->rq_wqe_count > h->conf->wqes || drv->rq_wqe_count & (drv->rq_wqe_count - 1) ||
-		drv->rq_wqe_shift < 4 || drv->rq_wqe_shift > 9)
+	if (req->comp_mask || drv->comp_mask || !drv->db_addr || !drv->buf_addr ||
+		!drv->rq_wqe_count || drv->rq_wqe_count > h->conf->wqes ||
+		drv->rq_wqe_count & (drv->rq_wqe_count - 1) || drv->rq_wqe_shift < 4 ||
+		drv->rq_wqe_shift > 9)
 		return EINVAL;
-	return drv->comp_mask ? striding_check(h, drv) : 0;
+	return 0;
 }
 
 CMD(create_wq)
@@ -94,7 +91,7 @@ CMD(create_wq)
 	wq->db = (volatile uint32_t *)(uintptr_t)drv.db_addr;
 	wq->rq_count = drv.rq_wqe_count;
 	wq->rq_shift = drv.rq_wqe_shift;
-	striding_set(&wq->stride, &drv);
+	wq->is_wq = true;
 	pd->obj.users++;
 	cq->obj.users++;
 	LIST_INIT(&wq->flows);
@@ -141,7 +138,6 @@ CMD(modify_wq)
 	if (to == IBV_QPS_RESET) {
 		wq->rq_head = wq->rq_ready = 0;
 		wq->halted = false;
-		wq->stride.at = 0;
 	}
 	hca_retarget(ctx->hca);
 	return 0;

@@ -21,7 +21,7 @@
 #include <sys/eventfd.h>
 
 static const char usage[] =
-	"usage: queues_tool [-n QUEUES] [-m auto|wqe|striding|verbs] [-b LOG2] [-y MS] DEVICE\n"
+	"usage: queues_tool [-n QUEUES] [-m auto|wqe|verbs] [-b LOG2] [-y MS] DEVICE\n"
 	"       queues_tool -r PCAP\n"
 	"  -y MS  each thread sleeps so long before its first look\n";
 
@@ -227,7 +227,7 @@ static int capture(const char *name, const struct rd_verbs_config *config, unsig
 
 int main(int argc, char **argv)
 {
-	static const char *const modes[] = {"auto", "wqe", "striding", "verbs"};
+	static const char *const modes[] = {"auto", "wqe", "verbs"};
 	struct rd_verbs_config config = {.log2_buffers = 10, .sysroot = ""};
 	unsigned int n = 1, delay_ms = 0;
 	int c;

@@ -745,12 +745,6 @@ bool __wrap_mlx5dv_is_supported(struct ibv_device *device)
 	return shared.is_mlx5;
 }
 
-struct ibv_wq *__wrap_mlx5dv_create_wq(struct ibv_context *ctx, struct ibv_wq_init_attr *attr,
-	struct mlx5dv_wq_init_attr *mlx5_attr)
-{
-	return &shared.wq;
-}
-
 int __wrap_mlx5dv_init_obj(struct mlx5dv_obj *obj, uint64_t type)
 {
 	if (type & MLX5DV_OBJ_CQ)
@@ -767,7 +761,6 @@ int __wrap_mlx5dv_init_obj(struct mlx5dv_obj *obj, uint64_t type)
 	return 0;
 }
 
-/* wqe_counter: the stride, in a striding queue. */
 static void complete(unsigned int i, uint32_t byte_cnt, uint16_t wqe_counter)
 {
 	shared.cqe[i].byte_cnt = htobe32(byte_cnt);
@@ -823,31 +816,6 @@ TEST(impossible_length)
 	/* By one byte. */
 	complete(6, 193, 6);
 	expect("0 3", queue.path->poll(&queue, frames, RD_BATCH), queue.oversize.frames);
-	mlx5_queue_free();
-}
-
-/* In a striding queue the end counts. */
-TEST(impossible_end)
-{
-	static uint8_t memory[8 * 1024];
-	struct rd_frame frames[RD_BATCH];
-
-	if (!MMIO_DIRECT)
-		skip();
-	mlx5_queue_make(memory, 1024);
-	port.striding = true;
-	port.strides = (struct verbs_strides){.log_bytes = 8, .log_count = 2, .buffers = 8};
-	expect("0 0", verbs_striding_create(&queue, &failure), queue.path->fill(&queue));
-	complete(0, 1 << 16 | 200, 0);
-	complete(1, 3 << 16 | 769, 1);
-	complete(2, 4 << 16 | 1024, 0);
-	complete(3, 1 << 16 | 256, 0);
-	complete(4, 3 << 16 | 768, 1);
-	expect("4 1", queue.path->poll(&queue, frames, RD_BATCH), queue.oversize.frames);
-	assert_ptr_equal(frames[1].data, memory + 1024);
-	assert_int_equal(frames[1].len, 1024);
-	assert_ptr_equal(frames[3].data, memory + 2 * 1024 + 256);
-	assert_int_equal(queue.taken, 3);
 	mlx5_queue_free();
 }
 
