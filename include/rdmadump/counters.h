@@ -112,6 +112,18 @@ extern const struct rd_counter_kind rd_counter_kinds[];
 
 /* "packets", "4-byte words" ... */
 const char *rd_unit_name(enum rd_unit unit);
+/* The bytes that one of a unit is; 0: it is not a number of bytes. */
+static inline unsigned int rd_unit_bytes(enum rd_unit unit)
+{
+	return unit == RD_UNIT_WORDS ? 4 : unit == RD_UNIT_BYTES;
+}
+/* The bytes that an amount is, at most what 64 bits hold; as it is where it is no bytes. */
+static inline uint64_t rd_counter_bytes(const struct rd_counter_kind *kind, uint64_t amount)
+{
+	return kind && kind->unit == RD_UNIT_WORDS
+		       ? amount > UINT64_MAX / 4 ? UINT64_MAX : amount * 4
+		       : amount;
+}
 
 /* --- what happened between two readings ----------------------------------------------------- */
 

@@ -41,14 +41,6 @@ FILE *rd_cli_screen(void);
 /* Colours of a terminal, for what needs attention. */
 enum rd_colour { RD_COLOUR_NONE, RD_COLOUR_WARNING, RD_COLOUR_PROBLEM };
 
-#define RD_COLOUR_END "\033[0m"
-
-/*
- * The sequence that switches to this colour, "" for RD_COLOUR_NONE; for rd_cli_screen() only.
- * Static.
- */
-const char *rd_cli_colour(enum rd_colour colour);
-
 /* Whether stdout or stderr is a terminal with colours, and NO_COLOR is not set. */
 bool rd_cli_has_colours(FILE *out);
 

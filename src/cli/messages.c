@@ -132,10 +132,7 @@ static const char *const colours[] = {[RD_COLOUR_NONE] = "",
 	[RD_COLOUR_WARNING] = "\033[1;35m",
 	[RD_COLOUR_PROBLEM] = "\033[1;31m"};
 
-const char *rd_cli_colour(enum rd_colour colour)
-{
-	return colours[colour];
-}
+#define COLOUR_END "\033[0m"
 
 static struct cleaner *cleaner_of(FILE *out)
 {
@@ -154,7 +151,7 @@ static void put_coloured(struct cleaner *c, enum rd_colour colour, const char *t
 {
 	fputs(colours[colour], c->raw);
 	rd_printable_put(c->raw, text, SIZE_MAX);
-	fputs(RD_COLOUR_END, c->raw);
+	fputs(COLOUR_END, c->raw);
 	fflush(c->raw);
 }
 

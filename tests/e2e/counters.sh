@@ -70,6 +70,12 @@ sort -u "$tmp/severities" | awk -F ': ' '{ of[$1] = of[$1] " " $2 }
 keep "how bad growth is" "$kept/severities.txt"
 is "words are bytes for Prometheus" "$(counters --sysroot "$tmp/mlx5-ib" --prometheus | grep '^rdmadump_port_rcv_data_bytes_total')" \
 	"rdmadump_port_rcv_data_bytes_total{device=\"mlx5_0\",port=\"1\",netdev=\"ib0\"} $(($(cat "$tmp"/mlx5-ib/sys/class/infiniband/mlx5_0/ports/1/counters/port_rcv_data) * 4))"
+data=$tmp/mlx5-ib/sys/class/infiniband/mlx5_0/ports/1/counters/port_rcv_data
+cp "$data" "$tmp/data" && echo 9223372036854775808 >"$data"
+is "more words than 64 bits hold bytes of: the most that they do" "$(counters --sysroot "$tmp/mlx5-ib" --prometheus |
+	sed -n 's/^rdmadump_port_rcv_data_bytes_total.*} //p') $(counters --sysroot "$tmp/mlx5-ib" --json |
+	jq '.ports[0].counters[] | select(.name == "counters/port_rcv_data") | .bytes > 18446744073709550000')" "18446744073709551615 true"
+cp "$tmp/data" "$data"
 is "words that begin after a digit" "$(counters --sysroot "$tmp/irdma" --prometheus | grep -c '^rdmadump_hw_ip4_in_pkts_total{')" \
 	"$(find "$tmp"/irdma/sys/class/infiniband/*/ports/*/hw_counters/ip4InPkts | wc -l)"
 counters --sysroot "$tmp/mlx5-eth" mlx5_0:1 --json >"$tmp/out"

@@ -303,7 +303,7 @@ bool frame_hold(struct port *p)
 	return p->held;
 }
 
-static bool all_ready(struct hca *h, const struct port *p)
+static bool all_ready(const struct port *p)
 {
 	for (uint32_t i = 0; i < p->ndests; i++)
 		if (!rq_has_room(qp_queue(p->dest[i], &p->frame)))
@@ -383,7 +383,7 @@ static enum turn port_turn(struct hca *h, struct port *p, uint64_t now, uint64_t
 		}
 		if (c->burst_armed && p->burst_left == c->burst && !consumers_wait(h))
 			return n ? TURN_BUSY : TURN_WAITS;
-		if (!c->drop && !all_ready(h, p)) {
+		if (!c->drop && !all_ready(p)) {
 			h->stat.waits += !p->waited;
 			p->waited = true;
 			return n ? TURN_BUSY : TURN_WAITS;

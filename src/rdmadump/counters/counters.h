@@ -56,17 +56,6 @@ void readings_free(struct readings *r);
 /* Nanoseconds from one reading to the next. */
 uint64_t counters_step(const struct readings *r, const struct counters_options *o);
 
-/* A value with its unit; words are converted to bytes. Size of buf: RD_UNITS_LEN twice. */
-#define COUNTER_TEXT (2 * 32)
-char *counter_amount(char *buf, const struct rd_counter *c, uint64_t amount);
-char *counter_rate(char *buf, const struct rd_counter *c, uint64_t delta, double seconds);
-/* The same for growth: "unknown" if it is; ">=" is prefixed if there may be more. */
-char *counter_growth(char *buf, const struct rd_counter *c, const struct rd_growth *growth);
-/* One line: what grew, what that means, the usual cause. Size: COUNTER_FINDING_TEXT */
-#define COUNTER_FINDING_TEXT 400
-char *counter_finding(char *buf, const struct rd_finding *f);
-enum rd_severity counter_severity(const struct rd_counter *c);
-
 /* places.c: a place is the beginning of the full names of the counters in it. */
 enum { COUNTER_PLACE_OTHER = 16, COUNTER_PLACES };
 struct counter_place {

@@ -45,8 +45,9 @@ static json_t *counter_object(const struct reading *p, size_t i)
 		json_object_set_new(o, "meaning", json_string(c->kind->meaning));
 		json_object_set_new(
 			o, "severity", json_string(rd_severity_name(c->kind->severity)));
-		if (c->kind->unit == RD_UNIT_WORDS && c->value <= INT64_MAX / 4)
-			json_object_set_new(o, "bytes", rd_json_u64(c->value * 4));
+		if (c->kind->unit == RD_UNIT_WORDS)
+			json_object_set_new(
+				o, "bytes", rd_json_u64(rd_counter_bytes(c->kind, c->value)));
 	}
 	if (growth)
 		put_growth(o, growth, p->seconds);

@@ -52,7 +52,7 @@ static bool is_gauge(const struct rd_counter *c)
 
 static bool is_bytes(const struct rd_counter *c)
 {
-	return c->kind && (c->kind->unit == RD_UNIT_WORDS || c->kind->unit == RD_UNIT_BYTES);
+	return c->kind && rd_unit_bytes(c->kind->unit);
 }
 
 static void make_sample(struct sample *s, const struct rd_counters *of, const struct rd_counter *c)
@@ -114,7 +114,6 @@ static void print_label(FILE *out, const char *name, const char *value)
 
 static void print_sample(FILE *out, const struct sample *s)
 {
-	uint64_t value = s->counter->value;
 	char port[16];
 
 	snprintf(port, sizeof(port), "%u", s->of->port);
@@ -130,9 +129,7 @@ static void print_sample(FILE *out, const struct sample *s)
 		fputc(',', out);
 		print_label(out, "entry", s->entry);
 	}
-	if (s->counter->kind && s->counter->kind->unit == RD_UNIT_WORDS && value <= UINT64_MAX / 4)
-		value *= 4;
-	fprintf(out, "} %" PRIu64 "\n", value);
+	fprintf(out, "} %" PRIu64 "\n", rd_counter_bytes(s->counter->kind, s->counter->value));
 }
 
 int counters_prometheus(FILE *out, const struct readings *r)

@@ -11,43 +11,34 @@
 #define NAME_WIDTH     34
 #define FINDINGS_SHOWN 8 /* leaves space for the numbers on one screen */
 
-enum rd_severity counter_severity(const struct rd_counter *c)
+/* A value with its unit; words are converted to bytes. */
+#define COUNTER_TEXT	     (2 * RD_UNITS_LEN)
+#define COUNTER_FINDING_TEXT 400
+
+static unsigned int bytes_each(const struct rd_counter *c)
 {
-	return c->kind ? c->kind->severity : RD_SEV_NONE;
+	return c->kind ? rd_unit_bytes(c->kind->unit) : 0;
 }
 
-static bool is_volume(const struct rd_counter *c, unsigned int *scale)
+static char *put_amount(char *buf, const struct rd_counter *c, uint64_t amount)
 {
-	*scale = c->kind && c->kind->unit == RD_UNIT_WORDS ? 4 : 1;
-	return c->kind && (c->kind->unit == RD_UNIT_WORDS || c->kind->unit == RD_UNIT_BYTES);
+	if (bytes_each(c))
+		return rd_fmt_bytes(buf, rd_counter_bytes(c->kind, amount));
+	rd_fmt_count(buf, amount);
+	if (c->kind && c->kind->unit == RD_UNIT_US)
+		strcat(buf, " us");
+	return buf;
 }
 
-char *counter_amount(char *buf, const struct rd_counter *c, uint64_t amount)
-{
-	unsigned int scale;
-	uint64_t bytes;
-
-	if (!is_volume(c, &scale)) {
-		rd_fmt_count(buf, amount);
-		if (c->kind && c->kind->unit == RD_UNIT_US)
-			strcat(buf, " us");
-		return buf;
-	}
-	if (__builtin_mul_overflow(amount, scale, &bytes))
-		bytes = UINT64_MAX;
-	return rd_fmt_bytes(buf, bytes);
-}
-
-char *counter_rate(char *buf, const struct rd_counter *c, uint64_t delta, double seconds)
+static char *put_rate(char *buf, const struct rd_counter *c, uint64_t delta, double seconds)
 {
 	double rate = seconds > 0 ? (double)delta / seconds : 0;
-	unsigned int scale;
 
 	*buf = '\0';
 	if (seconds <= 0 || (c->kind && c->kind->flags & RD_COUNTER_GAUGE))
 		return buf;
-	if (is_volume(c, &scale))
-		return rd_fmt_bitrate(buf, rate * scale * 8);
+	if (bytes_each(c))
+		return rd_fmt_bitrate(buf, rate * bytes_each(c) * 8);
 	if (rate >= 10 && rate < 1e18) {
 		rd_fmt_count(buf, (uint64_t)(rate + 0.5));
 		strcat(buf, "/s");
@@ -57,14 +48,15 @@ char *counter_rate(char *buf, const struct rd_counter *c, uint64_t delta, double
 	return buf;
 }
 
-char *counter_growth(char *buf, const struct rd_counter *c, const struct rd_growth *growth)
+/* "unknown" if it is; ">=" is prefixed if there may be more. */
+static char *put_growth(char *buf, const struct rd_counter *c, const struct rd_growth *growth)
 {
 	char amount[COUNTER_TEXT];
 
 	if (!rd_growth_known(growth))
 		return strcpy(buf, "unknown");
 	snprintf(buf, COUNTER_TEXT, "%s%.*s", growth->verdict == RD_GROWTH_AT_LEAST ? ">=" : "",
-		COUNTER_TEXT - 3, counter_amount(amount, c, growth->amount));
+		COUNTER_TEXT - 3, put_amount(amount, c, growth->amount));
 	return buf;
 }
 
@@ -89,22 +81,23 @@ static void print_counter(FILE *out, const struct reading *p, size_t i, const ch
 	char amount[COUNTER_TEXT], total[COUNTER_TEXT], rate[COUNTER_TEXT];
 	const char *unit = "", *said = remark(c, growth);
 
-	if (c->kind && c->kind->unit != RD_UNIT_WORDS && c->kind->unit != RD_UNIT_BYTES &&
-		c->kind->unit != RD_UNIT_US)
+	if (c->kind && !bytes_each(c) && c->kind->unit != RD_UNIT_US)
 		unit = rd_unit_name(c->kind->unit);
 	fprintf(out, "%s  %-*s ",
-		growth && growth->amount ? rd_severity_mark(counter_severity(c)) : "  ", NAME_WIDTH,
-		name);
+		growth && growth->amount
+			? rd_severity_mark(c->kind ? c->kind->severity : RD_SEV_NONE)
+			: "  ",
+		NAME_WIDTH, name);
 	if (growth)
 		fprintf(out, "%s%20s  %16s  %22s",
 			growth->amount && !(c->kind && c->kind->flags & RD_COUNTER_GAUGE) ? "+"
 											  : " ",
-			counter_growth(amount, c, growth),
-			rd_growth_known(growth) ? counter_rate(rate, c, growth->amount, p->seconds)
+			put_growth(amount, c, growth),
+			rd_growth_known(growth) ? put_rate(rate, c, growth->amount, p->seconds)
 						: "",
-			counter_amount(total, c, c->value));
+			put_amount(total, c, c->value));
 	else
-		fprintf(out, "%22s", counter_amount(amount, c, c->value));
+		fprintf(out, "%22s", put_amount(amount, c, c->value));
 	fprintf(out, "%s%s%s%s\n", *unit ? "  " : "", unit, *said ? "  " : "", said);
 }
 
@@ -171,7 +164,8 @@ static void print_head(FILE *out, const struct reading *p, bool all)
 		fprintf(out, "  firmware not queried: %s\n", c->not_asked);
 }
 
-char *counter_finding(char *buf, const struct rd_finding *f)
+/* One line: what grew, what that means, the usual cause. */
+static char *put_finding(char *buf, const struct rd_finding *f)
 {
 	snprintf(buf, COUNTER_FINDING_TEXT, "%s: %s%s%s", f->title, f->detail,
 		f->meaning ? "; usually " : "", f->meaning ? f->meaning : "");
@@ -186,7 +180,7 @@ static void print_findings(FILE *out, const struct rd_findings *f, bool all)
 		char text[COUNTER_FINDING_TEXT];
 
 		fprintf(out, "%s %s\n", rd_severity_mark(f->finding[i].severity),
-			counter_finding(text, &f->finding[i]));
+			put_finding(text, &f->finding[i]));
 		if (f->finding[i].next)
 			fprintf(out, "   next: %s\n", f->finding[i].next);
 	}
