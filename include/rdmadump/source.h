@@ -188,9 +188,9 @@ struct rd_source {
 
 /* The receive mode: how receives are posted and completions read. */
 enum rd_rx_mode {
-	RD_RX_AUTO,	/* RD_RX_WQE if the device supports it, else RD_RX_VERBS */
-	RD_RX_WQE,	/* a work queue entry per frame, mlx5 read directly */
-	RD_RX_VERBS,	/* a work queue entry per frame, through libibverbs only */
+	RD_RX_AUTO,  /* RD_RX_WQE if the device supports it, else RD_RX_VERBS */
+	RD_RX_WQE,   /* a work queue entry per frame, mlx5 read directly */
+	RD_RX_VERBS, /* a work queue entry per frame, through libibverbs only */
 };
 
 #define RD_QUEUES_MAX 32 /* per port */
