@@ -82,67 +82,66 @@ ok "a completion that cannot be polled: the capture went on"
 run "the device is removed while the queue is replaced" 4 'mlx5_0:1 failed fatally or was removed' --gen count=100000,size=300 \
 	--rate 20000 --latency create_cq=100 --fault cqe=no_qp,frame=1000 --fault fatal,after_ms=20 -- --json -Z root
 
-for rx in wqe; do
-	# The flow that was possible a moment ago is refused
-	run "$rx: second create_flow fails" 2 'create_flow on mlx5_0:1' --gen $gen \
-		--fault verb=create_flow,errno=EOPNOTSUPP,nth=2 --
+rx=wqe
+# The flow that was possible a moment ago is refused
+run "$rx: second create_flow fails" 2 'create_flow on mlx5_0:1' --gen $gen \
+	--fault verb=create_flow,errno=EOPNOTSUPP,nth=2 --
 
-	# Error completions: the queue is restored, the gap is noted, the rest is captured
-	for kind in loc_len loc_prot flush; do
-		run "$rx: error completion $kind" 0 'restored' --gen $gen --fault "cqe=$kind,frame=1000" \
-			--at-end sigint -- --json
-		readable
-		ok "$rx: error completion $kind: file readable"
-		is "$rx: error completion $kind: gaps" "$(json "$tmp/stdout" .gaps)" 1
-		delivered=$(json "$tmp/stdout" .frames.delivered)
-		[ "$delivered" -ge 1900 ] && [ "$delivered" -lt 3000 ]
-		ok "$rx: error completion $kind: the others were captured"
-		is "$rx: error completion $kind: all in the file" "$(frames)" "$delivered"
-		grep -q 'restored: frames are missing' "$tmp/comments"
-		ok "$rx: error completion $kind: the gap is noted on a frame"
-	done
-
-	# A frame longer than the port's MTU says: the buffers grow, where they do not hold it anyway.
-	# More memory is pinned then, which containers let a process with capabilities do only.
-	grown='buffers are now'
-	[ $rx = wqe ] || grown=
-	run "$rx: frames longer than the buffers" 0 "$grown" --dev name=mlx5_0,mtu=1500 \
-		--gen count=200,size=8000,seed=1 --at-end sigint -- --json -Z root
-	[ $rx = wqe ] || is "$rx: frames longer than the buffers: none lost" "$(frames)" 200
-	readable && [ "$(frames)" -gt 0 ] && [ "$(frames)" = "$(json "$tmp/stdout" .frames.written)" ]
-	ok "$rx: frames longer than the buffers: captured after growing"
-
-	# Port down and up again do not end it
-	run "$rx: port down and up" 0 'port down' --gen $gen --rate 5000 --fault port=down,frame=1000 \
-		--fault port=up,after_ms=200 --at-end sigint --
-	has "$rx: port down and up: reported" "$tmp/stderr" 'port up'
-	is "$rx: port down and up: all frames" "$(frames)" 3000
-	readable && grep -q 'port down' "$tmp/comments"
-	ok "$rx: port down and up: noted on a frame"
-
-	# The device is removed: the captured frames are complete
-	run "$rx: device removed" 4 'mlx5_0:1 failed fatally or was removed' --gen $gen \
-		--fault fatal,frame=1000 -- --json
+# Error completions: the queue is restored, the gap is noted, the rest is captured
+for kind in loc_len loc_prot flush; do
+	run "$rx: error completion $kind" 0 'restored' --gen $gen --fault "cqe=$kind,frame=1000" \
+		--at-end sigint -- --json
 	readable
-	ok "$rx: device removed: file readable"
-	[ "$(frames)" -ge 900 ] && [ "$(frames)" = "$(json "$tmp/stdout" .frames.written)" ]
-	ok "$rx: device removed: frames before it are in the file"
-	is "$rx: device removed: the report says so" "$(json "$tmp/stdout" .exit_status)" 4
-	capinfos "$tmp/out" | grep -q 'Ended by a fault'
-	ok "$rx: device removed: the file says so"
-
-	# The completion queue overruns: a new one needs the privilege that was dropped
-	run "$rx: completion queue overrun, privileges dropped" 4 'overran.*could not be replaced: create_qp.*-Z root keeps it' --gen $gen \
-		--fault event=cq_err,frame=1000 --at-end sigint -- --json
-	readable
-	ok "$rx: completion queue overrun, privileges dropped: file readable"
-	[ "$(frames)" -ge 900 ] && [ "$(frames)" = "$(json "$tmp/stdout" .frames.written)" ]
-	ok "$rx: completion queue overrun, privileges dropped: frames before it are in the file"
-	run "$rx: completion queue overrun" 0 'overran' --gen $gen --fault event=cq_err,frame=1000 \
-		--at-end sigint -- --json -Z root
-	readable
-	ok "$rx: completion queue overrun: file readable"
-	is "$rx: completion queue overrun: gaps" "$(json "$tmp/stdout" .gaps)" 1
+	ok "$rx: error completion $kind: file readable"
+	is "$rx: error completion $kind: gaps" "$(json "$tmp/stdout" .gaps)" 1
+	delivered=$(json "$tmp/stdout" .frames.delivered)
+	[ "$delivered" -ge 1900 ] && [ "$delivered" -lt 3000 ]
+	ok "$rx: error completion $kind: the others were captured"
+	is "$rx: error completion $kind: all in the file" "$(frames)" "$delivered"
+	grep -q 'restored: frames are missing' "$tmp/comments"
+	ok "$rx: error completion $kind: the gap is noted on a frame"
 done
+
+# A frame longer than the port's MTU says: the buffers grow, where they do not hold it anyway.
+# More memory is pinned then, which containers let a process with capabilities do only.
+grown='buffers are now'
+[ $rx = wqe ] || grown=
+run "$rx: frames longer than the buffers" 0 "$grown" --dev name=mlx5_0,mtu=1500 \
+	--gen count=200,size=8000,seed=1 --at-end sigint -- --json -Z root
+[ $rx = wqe ] || is "$rx: frames longer than the buffers: none lost" "$(frames)" 200
+readable && [ "$(frames)" -gt 0 ] && [ "$(frames)" = "$(json "$tmp/stdout" .frames.written)" ]
+ok "$rx: frames longer than the buffers: captured after growing"
+
+# Port down and up again do not end it
+run "$rx: port down and up" 0 'port down' --gen $gen --rate 5000 --fault port=down,frame=1000 \
+	--fault port=up,after_ms=200 --at-end sigint --
+has "$rx: port down and up: reported" "$tmp/stderr" 'port up'
+is "$rx: port down and up: all frames" "$(frames)" 3000
+readable && grep -q 'port down' "$tmp/comments"
+ok "$rx: port down and up: noted on a frame"
+
+# The device is removed: the captured frames are complete
+run "$rx: device removed" 4 'mlx5_0:1 failed fatally or was removed' --gen $gen \
+	--fault fatal,frame=1000 -- --json
+readable
+ok "$rx: device removed: file readable"
+[ "$(frames)" -ge 900 ] && [ "$(frames)" = "$(json "$tmp/stdout" .frames.written)" ]
+ok "$rx: device removed: frames before it are in the file"
+is "$rx: device removed: the report says so" "$(json "$tmp/stdout" .exit_status)" 4
+capinfos "$tmp/out" | grep -q 'Ended by a fault'
+ok "$rx: device removed: the file says so"
+
+# The completion queue overruns: a new one needs the privilege that was dropped
+run "$rx: completion queue overrun, privileges dropped" 4 'overran.*could not be replaced: create_qp.*-Z root keeps it' --gen $gen \
+	--fault event=cq_err,frame=1000 --at-end sigint -- --json
+readable
+ok "$rx: completion queue overrun, privileges dropped: file readable"
+[ "$(frames)" -ge 900 ] && [ "$(frames)" = "$(json "$tmp/stdout" .frames.written)" ]
+ok "$rx: completion queue overrun, privileges dropped: frames before it are in the file"
+run "$rx: completion queue overrun" 0 'overran' --gen $gen --fault event=cq_err,frame=1000 \
+	--at-end sigint -- --json -Z root
+readable
+ok "$rx: completion queue overrun: file readable"
+is "$rx: completion queue overrun: gaps" "$(json "$tmp/stdout" .gaps)" 1
 
 tap_done

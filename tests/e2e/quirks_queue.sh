@@ -178,12 +178,11 @@ if command -v setpriv >/dev/null; then
 fi
 
 # The queues of a port, each with its own
-for mode in wqe; do
-	name="$mode, 4 queues, long frames"
-	capture "$name" --gen count=20000,size=300,qps=32,seed=5 --dev name=mlx5_0,oversize=lives \
-		--fault cqe=loc_len,frame=5000 --fault cqe=loc_len,frame=9000 -- --rx-mode $mode -b 8 --queues 4 --max-frame 65536 --when-full wait
-	is "$name: two lost" "$(frames_of "$tmp/out")" 19998
-done
+mode=wqe
+name="$mode, 4 queues, long frames"
+capture "$name" --gen count=20000,size=300,qps=32,seed=5 --dev name=mlx5_0,oversize=lives \
+	--fault cqe=loc_len,frame=5000 --fault cqe=loc_len,frame=9000 -- --rx-mode $mode -b 8 --queues 4 --max-frame 65536 --when-full wait
+is "$name: two lost" "$(frames_of "$tmp/out")" 19998
 
 # --- kernels that refuse commands after a change of credentials ------------------------------------
 
