@@ -34,10 +34,6 @@ rd_command_fn rd_cmd_analyze, rd_cmd_bundle, rd_cmd_selftest;
  */
 void rd_cli_streams(void);
 
-/* Standard output without this filter, for sequences that control the terminal; text is written
- * there with rd_printable_put(). */
-FILE *rd_cli_screen(void);
-
 /* Colours of a terminal, for what needs attention. */
 enum rd_colour { RD_COLOUR_NONE, RD_COLOUR_WARNING, RD_COLOUR_PROBLEM };
 

@@ -119,12 +119,6 @@ void rd_cli_streams(void)
 	on_exit(check_output, NULL);
 }
 
-FILE *rd_cli_screen(void)
-{
-	fflush(stdout);
-	return out_cleaner.raw;
-}
-
 /* --- colours -------------------------------------------------------------------------------- */
 
 /* Bold red, bold magenta (ECMA-48): yellow is hard to read on a light ground. */
