@@ -3,7 +3,6 @@
 #include "cli/command.h"
 #include "analyze.h"
 #include "cli/cli.h"
-#include "cli/parse.h"
 #include "cli/report_file.h"
 #include <argp.h>
 #include <errno.h>

@@ -234,3 +234,11 @@ int set_link_style(struct arguments *a, const struct option_use *use, struct rd_
 	a->o->line_style |= RD_LINE_LINK;
 	return 0;
 }
+
+/* row->min: enum instead. */
+int set_instead(struct arguments *a, const struct option_use *use, struct rd_error *err)
+{
+	(void)err;
+	a->instead = (enum instead)use->row->min;
+	return 0;
+}

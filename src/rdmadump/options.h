@@ -8,7 +8,7 @@
 #define RDMADUMP_CLI_OPTIONS_H
 
 #include "capture.h"
-#include "command.h"
+#include "cli/command.h"
 #include <rdmadump/error.h>
 #include <stddef.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Sets the options that their rows describe completely: flags, texts, numbers, sizes, choices. */
-#include "options.h"
+#include "command.h"
 #include <rdmadump/units.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -129,14 +130,6 @@ int set_more(struct arguments *a, const struct option_use *use, struct rd_error 
 {
 	(void)a, (void)err;
 	++*(unsigned int *)option_field(use);
-	return 0;
-}
-
-/* row->min: enum instead. */
-int set_instead(struct arguments *a, const struct option_use *use, struct rd_error *err)
-{
-	(void)err;
-	a->instead = (enum instead)use->row->min;
 	return 0;
 }
 
