@@ -21,7 +21,6 @@ struct name_value {
 
 static const struct name_value errno_names[] = {
 	{"EPERM", EPERM},
-	{"ENOENT", ENOENT},
 	{"EIO", EIO},
 	{"EAGAIN", EAGAIN},
 	{"ENOMEM", ENOMEM},
@@ -31,16 +30,10 @@ static const struct name_value errno_names[] = {
 	{"ENODEV", ENODEV},
 	{"EINVAL", EINVAL},
 	{"EMFILE", EMFILE},
-	{"ENOSPC", ENOSPC},
-	{"ENOSYS", ENOSYS},
 	{"EOPNOTSUPP", EOPNOTSUPP},
-	{"ENOTSUP", ENOTSUP},
-	{"EPROTO", EPROTO},
 	{"ETIMEDOUT", ETIMEDOUT},
 	{"EINTR", EINTR},
-	{"ENOTTY", ENOTTY},
 	{"ENXIO", ENXIO},
-	{"EREMOTEIO", EREMOTEIO},
 };
 
 static const struct name_value event_names[] = {
@@ -49,7 +42,6 @@ static const struct name_value event_names[] = {
 	{"device_fatal", IBV_EVENT_DEVICE_FATAL},
 	{"fatal", IBV_EVENT_DEVICE_FATAL},
 	{"port_active", IBV_EVENT_PORT_ACTIVE},
-	{"port_err", IBV_EVENT_PORT_ERR},
 	{"lid_change", IBV_EVENT_LID_CHANGE},
 	{"pkey_change", IBV_EVENT_PKEY_CHANGE},
 	{"sm_change", IBV_EVENT_SM_CHANGE},
@@ -382,8 +374,7 @@ static const struct conf_key model_keys[] = {
 	KEY_TEXT("gen", MODEL, gen),
 	KEY_TEXT("slow_while", MODEL, slow_while),
 	KEY_WORD("mode", MODEL, drop, "lossless|drop"),
-	KEY_WORD("at_end", MODEL, at_end, "idle|fatal|sigint|exit-consumer"),
-	KEY_NUMBER("pace", MODEL, paced, 1),
+	KEY_WORD("at_end", MODEL, sigint, "idle|sigint"),
 	KEY_NUMBER("flowing", MODEL, flowing, 1),
 	KEY_NUMBER("loop", MODEL, loops, 1),
 	KEY_NUMBER("rate", MODEL, rate, 1),

@@ -255,17 +255,12 @@ static bool frame_due(struct hca *h, struct port *p, uint64_t now, bool waited, 
 	const struct model_conf *c = conf_get();
 	uint64_t due = p->due_ns;
 
-	if (c->paced) {
-		if (!p->first_ts)
-			p->first_ts = p->frame.ts_ns;
-		due += p->frame.ts_ns - p->first_ts;
-	}
 	if (now < due) {
 		if (due < *wake)
 			*wake = due;
 		return false;
 	}
-	if ((c->rate || c->paced) && now - due > LATE_NS) {
+	if (c->rate && now - due > LATE_NS) {
 		p->due_ns += now - due;
 		if (!waited) {
 			h->stat.pauses++;
@@ -364,7 +359,7 @@ static bool port_begins(struct hca *h, struct port *p, uint64_t now, uint64_t *w
 static enum turn port_turn(struct hca *h, struct port *p, uint64_t now, uint64_t *wake)
 {
 	const struct model_conf *c = conf_get();
-	bool clocked = c->rate || c->paced || c->burst;
+	bool clocked = c->rate || c->burst;
 
 	if ((!p->capturing && !c->flowing) || !p->up || !p->tried || p->ended)
 		return TURN_IDLE;
@@ -419,11 +414,10 @@ void hca_fatal(struct hca *h)
 /* Acts once every capturing port has nothing left and what it delivered has been polled. */
 static void end_check(struct hca *h)
 {
-	enum at_end what = conf_get()->at_end;
 	struct cq *cq;
 	bool any = false;
 
-	if (what == END_IDLE || h->port[0].end_done)
+	if (!conf_get()->sigint || h->port[0].end_done)
 		return;
 	for (uint32_t i = 0; i < h->conf->nports; i++) {
 		struct port *p = &h->port[i];
@@ -438,10 +432,7 @@ static void end_check(struct hca *h)
 	if (!any)
 		return;
 	h->port[0].end_done = true;
-	if (what == END_FATAL)
-		hca_fatal(h);
-	else
-		kill(getpid(), what == END_SIGINT ? SIGINT : SIGTERM);
+	kill(getpid(), SIGINT);
 }
 
 /*

@@ -4,7 +4,6 @@
  * tests the model, and is the reference in benchmarks.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <infiniband/verbs.h>
 #include <poll.h>
 #include <signal.h>
@@ -19,9 +18,9 @@
 
 struct options {
 	const char *device, *output;
-	unsigned int port, ring, buffer, cqe, batch, delay_ms;
+	unsigned int ring, buffer;
 	uint64_t count;
-	bool quiet, hash, ud, events, extended, recover, leak, disorder;
+	bool quiet, hash, events, leak, disorder;
 };
 
 struct probe {
@@ -36,9 +35,6 @@ struct probe {
 	uint8_t *mem;
 	FILE *out;
 	struct frame_hash seen;
-	uint64_t errors, flushed, outstanding;
-	enum ibv_wc_status last_status;
-	unsigned int last_vendor;
 };
 
 static volatile sig_atomic_t stop;
@@ -62,16 +58,13 @@ static int post(struct probe *p, uint64_t i)
 		.lkey = p->mr->lkey};
 	struct ibv_recv_wr wr = {.wr_id = i, .sg_list = &sge, .num_sge = 1}, *bad;
 
-	p->outstanding++;
 	return ibv_post_recv(p->qp, &wr, &bad);
 }
 
 static int start(struct probe *p)
 {
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_INIT, .port_num = (uint8_t)p->o.port, .qkey = 0x12345};
-	int rc = ibv_modify_qp(p->qp, &attr,
-		IBV_QP_STATE | IBV_QP_PORT | (p->o.ud ? IBV_QP_PKEY_INDEX | IBV_QP_QKEY : 0));
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1};
+	int rc = ibv_modify_qp(p->qp, &attr, IBV_QP_STATE | IBV_QP_PORT);
 
 	if (rc)
 		return fail("modify_qp INIT", rc);
@@ -101,28 +94,11 @@ static struct ibv_context *open_named(const char *name)
 	return ctx;
 }
 
-static int make_cq(struct probe *p)
-{
-	struct ibv_cq_init_attr_ex attr = {.cqe = p->o.cqe ? p->o.cqe : p->o.ring + p->o.batch,
-		.channel = p->channel,
-		.wc_flags = IBV_WC_EX_WITH_BYTE_LEN};
-
-	if (p->o.extended) {
-		struct ibv_cq_ex *ex = ibv_create_cq_ex(p->ctx, &attr);
-
-		p->cq = ex ? ibv_cq_ex_to_cq(ex) : NULL;
-	} else {
-		p->cq = ibv_create_cq(p->ctx, (int)attr.cqe, NULL, p->channel, 0);
-	}
-	return p->cq ? 0 : fail("create_cq", errno);
-}
-
 static int setup(struct probe *p)
 {
 	struct ibv_qp_init_attr qa = {.cap = {.max_recv_wr = p->o.ring, .max_recv_sge = 1},
-		.qp_type = p->o.ud ? IBV_QPT_UD : IBV_QPT_RAW_PACKET};
-	struct ibv_flow_attr fa = {
-		.type = IBV_FLOW_ATTR_SNIFFER, .size = sizeof(fa), .port = (uint8_t)p->o.port};
+		.qp_type = IBV_QPT_RAW_PACKET};
+	struct ibv_flow_attr fa = {.type = IBV_FLOW_ATTR_SNIFFER, .size = sizeof(fa), .port = 1};
 	size_t bytes = (size_t)p->o.ring * p->o.buffer;
 
 	p->ctx = open_named(p->o.device);
@@ -133,8 +109,9 @@ static int setup(struct probe *p)
 		return fail("alloc_pd", errno);
 	if (p->o.events && !(p->channel = ibv_create_comp_channel(p->ctx)))
 		return fail("create_comp_channel", errno);
-	if (make_cq(p))
-		return 1;
+	p->cq = ibv_create_cq(p->ctx, (int)p->o.ring, NULL, p->channel, 0);
+	if (!p->cq)
+		return fail("create_cq", errno);
 	p->mem = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (p->mem == MAP_FAILED)
 		return fail("mmap", errno);
@@ -172,78 +149,18 @@ static void take(struct probe *p, const uint8_t *data, uint32_t len)
 	fwrite(data, len, 1, p->out);
 }
 
-static void note_error(struct probe *p, enum ibv_wc_status status, unsigned int vendor)
-{
-	p->outstanding--;
-	if (status == IBV_WC_WR_FLUSH_ERR) {
-		p->flushed++;
-		return;
-	}
-	p->errors++;
-	p->last_status = status;
-	p->last_vendor = vendor;
-}
-
-/* Everything posted comes back flushed; then the queue is reset, refilled and run again. */
-static bool recovered(struct probe *p)
-{
-	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RESET};
-	struct ibv_wc wc;
-
-	if (!p->o.recover)
-		return false;
-	while (p->outstanding && !stop)
-		if (ibv_poll_cq(p->cq, 1, &wc) == 1)
-			note_error(p, wc.status, wc.vendor_err);
-	return !stop && !ibv_modify_qp(p->qp, &attr, IBV_QP_STATE) && !start(p);
-}
-
 /* Returns how many completions there were, or -1 to end. */
-static int turn_plain(struct probe *p)
+static int turn(struct probe *p)
 {
 	struct ibv_wc wc;
 	int n = ibv_poll_cq(p->cq, 1, &wc);
 
 	if (n <= 0)
 		return n;
-	if (wc.status != IBV_WC_SUCCESS) {
-		note_error(p, wc.status, wc.vendor_err);
-		return recovered(p) ? 1 : -1;
-	}
-	p->outstanding--;
+	if (wc.status != IBV_WC_SUCCESS)
+		return -1;
 	take(p, p->mem + wc.wr_id * p->o.buffer, wc.byte_len);
 	return post(p, wc.wr_id) ? -1 : 1;
-}
-
-static int turn_extended(struct probe *p)
-{
-	struct ibv_cq_ex *ex = (struct ibv_cq_ex *)p->cq;
-	struct ibv_poll_cq_attr attr = {0};
-	int n = 0, rc = ibv_start_poll(ex, &attr);
-
-	if (rc == ENOENT)
-		return 0;
-	while (!rc) {
-		uint64_t i = ex->wr_id;
-
-		if (ex->status != IBV_WC_SUCCESS) {
-			note_error(p, ex->status, ibv_wc_read_vendor_err(ex));
-			n = -1;
-			break;
-		}
-		p->outstanding--;
-		take(p, p->mem + i * p->o.buffer, ibv_wc_read_byte_len(ex));
-		if (post(p, i)) {
-			n = -1;
-			break;
-		}
-		/* Only the end of the poll frees entries of the queue, so it must end soon. */
-		if (++n == (int)p->o.batch)
-			break;
-		rc = ibv_next_poll(ex);
-	}
-	ibv_end_poll(ex);
-	return n;
 }
 
 static void report_async(struct probe *p)
@@ -277,7 +194,7 @@ static void loop(struct probe *p)
 	bool armed = false;
 
 	while (!stop && (!p->o.count || p->seen.frames < p->o.count)) {
-		int n = p->o.extended ? turn_extended(p) : turn_plain(p);
+		int n = turn(p);
 
 		if (n < 0)
 			break;
@@ -328,90 +245,24 @@ static int teardown(struct probe *p)
 	return rc;
 }
 
-static const struct option options[] = {
-	{"device", required_argument, NULL, 'd'},
-	{"port", required_argument, NULL, 'p'},
-	{"output", required_argument, NULL, 'w'},
-	{"ring", required_argument, NULL, 'r'},
-	{"buffer", required_argument, NULL, 'b'},
-	{"count", required_argument, NULL, 'c'},
-	{"cqe", required_argument, NULL, 'C'},
-	{"quiet", no_argument, NULL, 'q'},
-	{"hash", no_argument, NULL, 'H'},
-	{"ud", no_argument, NULL, 'u'},
-	{"events", no_argument, NULL, 'e'},
-	{"extended", no_argument, NULL, 'x'},
-	{"recover", no_argument, NULL, 'R'},
-	{"leak", no_argument, NULL, 'l'},
-	{"disorder", no_argument, NULL, 'D'},
-	{"batch", required_argument, NULL, 'B'},
-	{"delay", required_argument, NULL, 'y'},
-	{NULL, 0, NULL, 0},
-};
-
 static void parse(struct options *o, int argc, char **argv)
 {
 	int c;
 
-	*o = (struct options){.port = 1, .ring = 4096, .buffer = 10240, .batch = 64};
-	while ((c = getopt_long(argc, argv, "d:p:w:r:b:c:C:qHuexRlDB:y:", options, NULL)) != -1) {
-		unsigned long long v = optarg ? strtoull(optarg, NULL, 0) : 0;
-
-		switch (c) {
-		case 'd':
-			o->device = optarg;
-			break;
-		case 'p':
-			o->port = (unsigned int)v;
-			break;
-		case 'w':
-			o->output = optarg;
-			break;
-		case 'r':
-			o->ring = (unsigned int)v;
-			break;
-		case 'b':
-			o->buffer = (unsigned int)v;
-			break;
-		case 'c':
-			o->count = v;
-			break;
-		case 'y':
-			o->delay_ms = (unsigned int)v;
-			break;
-		case 'B':
-			o->batch = (unsigned int)v;
-			break;
-		case 'C':
-			o->cqe = (unsigned int)v;
-			break;
-		case 'q':
-			o->quiet = true;
-			break;
-		case 'H':
-			o->hash = true;
-			break;
-		case 'u':
-			o->ud = true;
-			break;
-		case 'e':
-			o->events = true;
-			break;
-		case 'x':
-			o->extended = true;
-			break;
-		case 'R':
-			o->recover = true;
-			break;
-		case 'l':
-			o->leak = true;
-			break;
-		case 'D':
-			o->disorder = true;
-			break;
-		default:
+	*o = (struct options){.ring = 4096, .buffer = 10240};
+	while ((c = getopt(argc, argv, "d:w:r:b:c:qHelD")) != -1) {
+		o->device = c == 'd' ? optarg : o->device;
+		o->output = c == 'w' ? optarg : o->output;
+		o->ring = c == 'r' ? (unsigned int)atoi(optarg) : o->ring;
+		o->buffer = c == 'b' ? (unsigned int)atoi(optarg) : o->buffer;
+		o->count = c == 'c' ? strtoull(optarg, NULL, 0) : o->count;
+		o->quiet |= c == 'q';
+		o->hash |= c == 'H';
+		o->events |= c == 'e';
+		o->leak |= c == 'l';
+		o->disorder |= c == 'D';
+		if (c == '?')
 			exit(2);
-		}
 	}
 }
 
@@ -439,10 +290,8 @@ int main(int argc, char **argv)
 	sigaction(SIGTERM, &sa, NULL);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	rc = open_output(&p) || setup(&p);
-	if (!rc) {
-		usleep(p.o.delay_ms * 1000);
+	if (!rc)
 		loop(&p);
-	}
 	if (p.out && fclose(p.out))
 		rc = fail("writing", errno);
 	rc |= teardown(&p);
@@ -450,9 +299,5 @@ int main(int argc, char **argv)
 		printf("%llu %llu %016llx\n", (unsigned long long)p.seen.frames,
 			(unsigned long long)p.seen.bytes,
 			(unsigned long long)(p.o.hash ? p.seen.h : 0));
-	if (p.errors || p.flushed)
-		printf("errors %llu flushed %llu status %d vendor 0x%x\n",
-			(unsigned long long)p.errors, (unsigned long long)p.flushed,
-			(int)p.last_status, p.last_vendor);
 	return rc ? 1 : 0;
 }

@@ -87,114 +87,17 @@ if section discovery; then
 fi
 
 if section identity; then
-	for spec in count=20000,size=60 count=20000,size=1024,acks=1 \
-		count=${TEST_FULL:+100}000,size=60-9216,qps=8,seed=1 count=5000,size=61-99,qps=1,seed=7; do
-		want=$(frames $spec)
-		same "lossless: $spec" "$want" "$(hca --gen $spec --at-end sigint -- "$bin/probe" -H)"
-	done
-	spec=count=3${TEST_FULL:+0}000,size=60-2000,seed=5 want=$(frames $spec)
-	same "extended CQ" "$want" "$(hca --gen $spec --at-end sigint -- "$bin/probe" -H -x)"
-	same "events" "$want" "$(hca --gen $spec --at-end sigint -- "$bin/probe" -H -e)"
-	same "events, extended, small ring" "$want" \
-		"$(hca --gen $spec --at-end sigint -- "$bin/probe" -H -e -x -r 16 -B 4)"
+	spec=count=5000,size=60-9216,qps=8,seed=1 want=$(frames $spec)
+	same "lossless" "$want" "$(hca --gen $spec --at-end sigint -- "$bin/probe" -H)"
+	same "events, small ring" "$want" "$(hca --gen $spec --at-end sigint -- "$bin/probe" -H -e -r 16)"
 	same "one receive at a time" "$want" "$(hca --gen $spec --at-end sigint -- "$bin/probe" -H -r 1)"
-	same "bursts" "$want" \
-		"$(hca --gen $spec --burst 3000,500 --at-end sigint -- "$bin/probe" -H -e)"
-	same "at a rate" "$want" "$(hca --gen $spec --rate 100000 --at-end sigint -- "$bin/probe" -H -e)"
-	frames --write "$tmp/a.pcap" $spec > /dev/null
-	same "pcap file" "$want" "$(hca --pcap "$tmp/a.pcap" --at-end sigint -- "$bin/probe" -H)"
-	same "pcap file at its pace" "$want" \
-		"$(hca --pcap "$tmp/a.pcap" --pace --at-end sigint -- "$bin/probe" -H)"
-	same "pcap file, looped" $((3 * ${want%% *})) \
-		"$(hca --pcap "$tmp/a.pcap" --loop 3 --at-end sigint -- "$bin/probe" -H | cut -d' ' -f1)"
-	hca --pcap "$tmp/a.pcap" --at-end sigint -- "$bin/probe" -q -w "$tmp/b.pcap" > /dev/null
+	same "first frames only" "$(frames --first 777 $spec)" "$(hca --gen $spec -- "$bin/probe" -H -c 777)"
+	hca --gen $spec --at-end sigint -- "$bin/probe" -q -w "$tmp/b.pcap" > /dev/null
 	same "captured file" "$want" "$(frames --hash "$tmp/b.pcap")"
-	same "first frames only" "$(frames --hash "$tmp/a.pcap" --first 777)" \
-		"$(hca --gen $spec -- "$bin/probe" -H -c 777)"
-fi
-
-if section drop; then
-	total=200000
-	[ -n "${TEST_FULL-}" ] || total=20000
-	for opt in "" "--rate 400000" "--burst 6000,2000"; do
-		out=$(hca --keep "$tmp/tree" --gen count=$total,size=128 --mode drop $opt --at-end sigint -- \
-			"$bin/probe" -r 256)
-		got=${out%% *} lost=$(cat "$tmp/tree/sys/class/infiniband/mlx5_0/ports/1/hw_counters/out_of_buffer")
-		same "drop mode${opt:+ ($opt)}: delivered + out_of_buffer = offered" $total $((got + lost))
-		same "drop mode${opt:+ ($opt)}: the statistics agree" "$lost" "$(stat_of dropped)"
-	done
-	out=$(hca --gen count=1000,size=128 --mode drop --at-end sigint -- "$bin/probe" -r 256 -y 300)
-	same "a sleeping consumer gets its ring and no more" "256 744" "${out%% *} $(stat_of dropped)"
-fi
-
-if section faults; then
-	has "verb fails" "failed create_flow: Operation not supported" \
-		"$(hca --fault verb=create_flow,errno=EOPNOTSUPP -- "$bin/probe")"
-	for v in open_device alloc_pd create_cq reg_mr create_qp create_comp_channel; do
-		has "verb fails: $v" "failed $v: Cannot allocate" \
-			"$(hca --fault verb=$v,errno=ENOMEM -- "$bin/probe" -e)"
-	done
-	has "verb fails the second time" "failed modify_qp RTR" \
-		"$(hca --fault verb=modify_qp,errno=EINVAL,nth=2 -- "$bin/probe")"
-	spec=count=10000,size=200
-	out=$(hca --gen $spec --fault cqe=loc_prot,frame=5000 --at-end sigint -- "$bin/probe" -r 64)
-	has "error completion" "4999 " "$out"
-	has "error completion: status, vendor" "errors 1 flushed 0 status 4 vendor 0x52" "$out"
-	out=$(hca --gen $spec --fault cqe=loc_len,frame=5000 --fault cqe=flush,frame=6000 --at-end sigint -- \
-		"$bin/probe" -r 64 -R)
-	has "recovery" "9998 " "$out"
-	has "recovery: every receive came back" "flushed 127 " "$out"
-	same "recovery: accounted" "10000 9998 2" \
-		"$(stat_of offered) $(stat_of delivered) $(stat_of errored)"
-	has "too long for the buffer" "errors 1 flushed 0 status 1" \
-		"$(hca --gen $spec --at-end sigint -- "$bin/probe" -b 199)"
-	out=$(hca --keep "$tmp/tree" --gen $spec --fault port=down,frame=100 --fault port=up,after_ms=100 \
-		--at-end sigint -- "$bin/probe" -e)
-	has "port down" "port error" "$out"
-	has "port up" "port active" "$out"
-	has "port: nothing lost" "10000 " "$out"
-	hca --keep "$tmp/tree" --gen $spec --fault port=down,frame=100 -- "$bin/probe" -c 99 > /dev/null
-	hca --keep "$tmp/tree" --gen $spec --fault port=down,after_ms=0 -- sh -c \
-		"timeout -s INT 1 $bin/probe -e; cat /sys/class/infiniband/mlx5_0/ports/1/state" > "$tmp/out"
-	has "port down shows in sysfs" "DOWN" "$(cat "$tmp/out")"
-	out=$(hca --gen $spec --fault fatal,frame=5000 -- "$bin/probe")
-	has "device fatal" "local catastrophic error" "$out"
-	for e in gid_change lid_change sm_change; do
-		has "event $e" "event " "$(hca --fault event=$e,after_ms=10 -- timeout -s INT 1 "$bin/probe" -e)"
-	done
-	out=$(hca --gen $spec -- "$bin/probe" -r 256 -C 63 -y 300)
-	has "CQ overrun" "CQ error" "$out"
-	same "CQ overrun: counted" 1 "$(stat_of cq_overruns)"
-fi
-
-if section devices; then
-	want=$(frames count=5000,size=300)
-	for d in mlx5_0 mlx5_9; do
-		same "capture on $d of two" "$want" "$(hca --dev name=mlx5_0 --dev name=mlx5_9 \
-			--gen count=5000,size=300 --at-end sigint -- "$bin/probe" -H -d $d)"
-	done
 	same "a device's own source" "$(frames count=77,size=500)" "$(hca --gen count=5,size=300 \
 		--dev "gen=count=77;size=500" --at-end sigint -- "$bin/probe" -H)"
-	same "second port" "$want" "$(hca --dev ports=2 --gen count=5000,size=300 --at-end sigint -- \
-		"$bin/probe" -H -p 2)"
 	same "several programs in a row" "$want
-$want" "$(hca --gen count=5000,size=300 --at-end sigint -- sh -c "$bin/probe -H; $bin/probe -H")"
-	has "no sniffer" "Operation not supported" "$(hca --dev sniffer=no -- "$bin/probe")"
-fi
-
-if section infiniband; then
-	has "RAW_PACKET on InfiniBand" "failed create_qp: Operation not supported" \
-		"$(hca --dev link=ib -- "$bin/probe")"
-	has "sniffer refused on InfiniBand" "failed create_flow: Operation not supported" \
-		"$(hca --dev link=ib -- "$bin/probe" -u)"
-	for spec in count=5000,size=30-2048,seed=3 count=5000,size=256; do
-		same "InfiniBand: $spec" "$(frames --ib $spec)" \
-			"$(hca --dev link=ib,ib_sniffer=1 --gen $spec --at-end sigint -- "$bin/probe" -u -H)"
-	done
-	frames --ib --write "$tmp/ib.pcap" $spec > /dev/null
-	same "ERF file" "$(frames --ib $spec)" "$(frames --hash "$tmp/ib.pcap")"
-	same "InfiniBand from an ERF file" "$(frames --ib $spec)" "$(hca --dev link=ib,ib_sniffer=1 \
-		--pcap "$tmp/ib.pcap" --at-end sigint -- "$bin/probe" -u -H)"
+$want" "$(hca --gen $spec --at-end sigint -- sh -c "$bin/probe -H; $bin/probe -H")"
 fi
 
 # traffic NAME FRAMES SENDER-OPTIONS... : sent by the program itself, counted on the wire
@@ -219,56 +122,12 @@ if section sends; then
 	traffic "RC, small packets" 25 -m 256 -s 1000 $rc
 	traffic "RC, errors" 13 -r 2 -s 100 no_receive no_peer bad_rkey write
 	traffic "UD and RAW_PACKET" 12 -c 3 ud multicast raw raw_vlan
-	wire=(--loopback twice)
-	traffic "seen twice" 28 -s 900 $rc ud multicast raw raw_vlan
-	wire=(--loopback never)
-	traffic "seen never" 0 $rc ud multicast raw raw_vlan
-	wire=(--drop-tx 3)
-	traffic "lost packets: payload arrives all the same" 9 -s 3000 -t 6 write
-	same "lost packets: retransmitted" 1 "$(stat_of devices.0.retransmits)"
-	wire=(--drop-tx 1)
-	hca "${wire[@]}" -- "$bin/sender" -c 3 -s 3000 -t 6 $rc > /dev/null
-	same "every packet is lost once" 0 $?
 	wire=(--dev ports=2)
 	traffic "second port" 2 -p 2 write
 	traffic "from port to port: seen on both" 6 -P 2 write ud
 	has "no attached queue pair is destroyed, no datagram exceeds the MTU" "ud 0 of 1" \
 		"$(hca -- "$bin/sender" -s 2000 ud)"
 fi
-
-if section quirks; then
-	spec=count=200,size=300
-	same "lost completion events: nothing is lost" "$(frames $spec)" \
-		"$(hca --dev lost_events=10 --gen $spec --rate 2000 --at-end sigint -- "$bin/probe" -H -e)"
-	[ "$(stat_of devices.0.lost_events)" -gt 0 ]
-	ok $? "lost completion events: counted"
-	for c in rx_discards_phy none; do
-		hca --keep "$tmp/tree" --dev drop_counter=$c --ethtool rx_discards_phy=7 --gen count=1000,size=128 \
-			--mode drop --at-end sigint -- "$bin/probe" -q -r 256 -y 300 > /dev/null
-		same "drops counted by $c: not by out_of_buffer" 0 \
-			"$(cat "$tmp/tree/sys/class/infiniband/mlx5_0/ports/1/hw_counters/out_of_buffer")"
-		same "drops counted by $c: the statistic" "$([ $c = none ] && echo 7 || echo 751)" \
-			"$(cat "$tmp/tree/ethtool/enp1s0f0np0/rx_discards_phy")"
-	done
-fi
-
-nobody="setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all"
-if section privileges && [ "$(id -u)" = 0 ] && ! $nobody test -x "$bin/probe" 2>/dev/null; then
-	if has_tool setpriv "privileges"; then
-		skip "privileges" "the build directory is not readable for others"
-	fi
-elif section privileges && [ "$(id -u)" = 0 ]; then
-	has "RAW_PACKET needs CAP_NET_RAW" "failed create_qp: Operation not permitted" \
-		"$(hca -- $nobody "$bin/probe" -r 16)"
-	has "flows need CAP_NET_RAW" "failed create_flow: Operation not permitted" \
-		"$(hca -- $nobody "$bin/probe" -u -r 16)"
-	has "registration beyond RLIMIT_MEMLOCK" "failed reg_mr: Cannot allocate memory" \
-		"$(ulimit -l 64; hca -- $nobody "$bin/probe" -u)"
-	has_tool ibv_devinfo "unprivileged discovery" &&
-		has "unprivileged discovery" "PORT_ACTIVE" "$(hca -- $nobody ibv_devinfo)"
-fi
-
-[ "$(id -u)" = 0 ] || ! section privileges || skip "privileges" "not root"
 
 if section lifetime; then
 	hca --gen count=10,size=100 -- "$bin/probe" -c 10 > /dev/null

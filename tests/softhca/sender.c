@@ -5,13 +5,13 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <getopt.h>
 #include <infiniband/verbs.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "sender.h"
 
@@ -389,20 +389,6 @@ static void setup(struct sender *s)
 		die("ibv_reg_mr");
 }
 
-static const struct option options[] = {
-	{"device", required_argument, NULL, 'd'},
-	{"port", required_argument, NULL, 'p'},
-	{"to-port", required_argument, NULL, 'P'},
-	{"gid-index", required_argument, NULL, 'g'},
-	{"mtu", required_argument, NULL, 'm'},
-	{"size", required_argument, NULL, 's'},
-	{"count", required_argument, NULL, 'c'},
-	{"timeout", required_argument, NULL, 't'},
-	{"retry", required_argument, NULL, 'r'},
-	{"inline", no_argument, NULL, 'i'},
-	{NULL, 0, NULL, 0},
-};
-
 static void parse(struct options *o, int argc, char **argv)
 {
 	unsigned int *const number[256] = {
@@ -417,7 +403,7 @@ static void parse(struct options *o, int argc, char **argv)
 	};
 	int c;
 
-	while ((c = getopt_long(argc, argv, "d:p:P:g:m:s:c:t:r:i", options, NULL)) != -1) {
+	while ((c = getopt(argc, argv, "d:p:P:g:m:s:c:t:r:i")) != -1) {
 		if (c == 'd')
 			o->device = optarg;
 		else if (c == 'i')

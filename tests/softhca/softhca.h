@@ -38,7 +38,6 @@ enum {
 
 /* ---- configuration (config.c) ---- */
 
-enum at_end { END_IDLE, END_FATAL, END_SIGINT, END_EXIT };
 enum fault_kind {
 	FAULT_VERB,
 	FAULT_CQE,
@@ -157,7 +156,7 @@ struct hca_conf {
 
 struct model_conf {
 	char tree[512], dev_dir[512], stats[512], pcap[512], gen[256];
-	bool drop, paced, flowing;
+	bool drop, flowing;
 	struct latency latency[16];
 	uint32_t nlatencies;
 	uint64_t loops, rate, burst, burst_pause_ns, start_delay_ns;
@@ -165,7 +164,7 @@ struct model_conf {
 	uint64_t lifespan_ns, slow_ns; /* of hw_counters; lifespan 0: never cached */
 	char slow_while[512];	       /* a refresh takes as long as this file exists */
 	uint32_t drain_rounds;
-	enum at_end at_end;
+	bool sigint; /* once all was delivered and polled */
 	uint32_t ndevices, nfaults;
 	struct hca_conf device[MAX_DEVICES];
 	struct fault fault[MAX_FAULTS];
@@ -418,7 +417,7 @@ struct port {
 	struct frames *frames;
 	bool tried, held, ended, end_done;
 	struct frame frame;
-	uint64_t flow_ns, start_ns, due_ns, due_frac, burst_left, first_ts;
+	uint64_t flow_ns, start_ns, due_ns, due_frac, burst_left;
 	bool waited; /* for a posted receive: not a pause of the schedule */
 	struct {
 		uint16_t posted, ring;

@@ -112,6 +112,31 @@ static void count_alive(const struct hca *h, uint64_t *leaked)
 			leaked[ctx->obj[i]->type]++;
 }
 
+/* One of the numbers for each of the words, as members of an object. */
+static void put_counts(struct text *t, const char *words, const uint64_t *n)
+{
+	for (const char *w = words; *w; n++) {
+		int len = (int)strcspn(w, " ");
+
+		put(t, "%s\"%.*s\": %llu", w == words ? "" : ", ", len, w, (unsigned long long)*n);
+		w += len + (w[len] == ' ');
+	}
+}
+
+static void put_port(struct text *t, const struct port *p, struct sums *s)
+{
+	put_counts(t, "port frames before_flow offered delivered delivered_bytes dropped errored",
+		(const uint64_t[]){p->num, p->offered, p->before_flow, p->copies, p->delivered,
+			p->delivered_bytes, p->out_of_buffer, p->errored});
+	put(t, ", \"finished\": %s}", p->ended && !p->held ? "true" : "false");
+	s->offered += p->offered;
+	s->copies += p->copies;
+	s->delivered += p->delivered;
+	s->bytes += p->delivered_bytes;
+	s->lost += p->out_of_buffer;
+	s->errored += p->errored;
+}
+
 static void put_device(struct text *t, const struct hca *h, struct sums *s)
 {
 	uint64_t leaked[OBJ_TYPES];
@@ -123,38 +148,19 @@ static void put_device(struct text *t, const struct hca *h, struct sums *s)
 	put_objects(t, "created", h->stat.created);
 	put(t, ", ");
 	put_objects(t, "leaked", leaked);
-	put(t, ", \"relaxed_mrs\": %llu, \"order_violations\": %llu,\n   \"ports\": [",
-		(unsigned long long)h->stat.relaxed_mrs,
-		(unsigned long long)h->stat.order_violations);
+	put(t, ",\n   \"ports\": [");
 	for (uint32_t i = 0; i < h->conf->nports; i++) {
-		const struct port *p = &h->port[i];
-
-		put(t,
-			"%s{\"port\": %u, \"frames\": %llu, \"before_flow\": %llu, \"offered\": "
-			"%llu, \"delivered\": "
-			"%llu, "
-			"\"delivered_bytes\": %llu, \"dropped\": %llu, \"errored\": %llu, "
-			"\"finished\": %s}",
-			i ? ", " : "", p->num, (unsigned long long)p->offered,
-			(unsigned long long)p->before_flow, (unsigned long long)p->copies,
-			(unsigned long long)p->delivered, (unsigned long long)p->delivered_bytes,
-			(unsigned long long)p->out_of_buffer, (unsigned long long)p->errored,
-			p->ended && !p->held ? "true" : "false");
-		s->offered += p->offered;
-		s->copies += p->copies;
-		s->delivered += p->delivered;
-		s->bytes += p->delivered_bytes;
-		s->lost += p->out_of_buffer;
-		s->errored += p->errored;
+		put(t, i ? ", {" : "{");
+		put_port(t, &h->port[i], s);
 	}
-	put(t, "],\n   \"error_completions\": %llu, \"flushed\": %llu, \"cq_overruns\": %llu, ",
-		(unsigned long long)h->stat.errors, (unsigned long long)h->stat.flushed,
-		(unsigned long long)h->stat.overruns);
-	put(t, "\"retransmits\": %llu, ", (unsigned long long)h->stat.retransmits);
-	put(t, "\"lost_events\": %llu, ", (unsigned long long)h->stat.lost_events);
-	put(t, "\"completion_events\": %llu, ", (unsigned long long)h->stat.completion_events);
-	put(t, "\"waits\": %llu, \"fatal\": %s, \"source_error\": \"%s\"",
-		(unsigned long long)h->stat.waits, h->fatal ? "true" : "false",
+	put(t, "],\n   ");
+	put_counts(t,
+		"relaxed_mrs order_violations error_completions flushed cq_overruns retransmits "
+		"lost_events completion_events waits",
+		(const uint64_t[]){h->stat.relaxed_mrs, h->stat.order_violations, h->stat.errors,
+			h->stat.flushed, h->stat.overruns, h->stat.retransmits, h->stat.lost_events,
+			h->stat.completion_events, h->stat.waits});
+	put(t, ", \"fatal\": %s, \"source_error\": \"%s\"", h->fatal ? "true" : "false",
 		h->source_error[0] ? "see stderr" : "");
 	if (h->stat.round)
 		put_drain(t, h);
@@ -180,28 +186,22 @@ static void put_sums(struct text *t, const struct sums *s)
 
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
 	ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
-	put(t,
-		" \"frames\": %llu, \"offered\": %llu, \"delivered\": %llu, \"delivered_bytes\": "
-		"%llu, "
-		"\"dropped\": %llu, \"errored\": %llu,\n",
-		(unsigned long long)s->offered, (unsigned long long)s->copies,
-		(unsigned long long)s->delivered, (unsigned long long)s->bytes,
-		(unsigned long long)s->lost, (unsigned long long)s->errored);
-	put(t, " \"error_completions\": %llu, \"flushed\": %llu, \"cq_overruns\": %llu,\n",
-		(unsigned long long)s->errors, (unsigned long long)s->flushed,
-		(unsigned long long)s->overruns);
-	put(t, " \"injected\": {\"verbs\": %llu, \"completions\": %llu, \"events\": %llu},\n",
-		(unsigned long long)s->verbs, (unsigned long long)s->cqes,
-		(unsigned long long)s->events);
-	put(t, " \"pauses\": {\"count\": %llu, \"ns\": %llu},\n ", (unsigned long long)s->pauses,
-		(unsigned long long)s->pause_ns);
+	put_counts(t,
+		"frames offered delivered delivered_bytes dropped errored error_completions "
+		"flushed cq_overruns order_violations qp_lists qp_answers",
+		(const uint64_t[]){s->offered, s->copies, s->delivered, s->bytes, s->lost,
+			s->errored, s->errors, s->flushed, s->overruns, s->order, nldev_qp_lists(),
+			nldev_qp_answers()});
+	put(t, ",\n \"injected\": {");
+	put_counts(t, "verbs completions events", (const uint64_t[]){s->verbs, s->cqes, s->events});
+	put(t, "},\n \"pauses\": {");
+	put_counts(t, "count ns", (const uint64_t[]){s->pauses, s->pause_ns});
+	put(t, "},\n ");
 	put_objects(t, "leaked", s->leaked);
-	put(t, ",\n \"order_violations\": %llu, \"qp_lists\": %llu, \"qp_answers\": %llu,\n",
-		(unsigned long long)s->order, (unsigned long long)nldev_qp_lists(),
-		(unsigned long long)nldev_qp_answers());
-	put(t, " \"cpu\": {\"process_ns\": %llu, \"model_ns\": %llu, \"consumer_ns\": %llu}\n}\n",
-		(unsigned long long)ns, (unsigned long long)s->thread_ns,
-		(unsigned long long)(ns - s->thread_ns));
+	put(t, ",\n \"cpu\": {");
+	put_counts(t, "process_ns model_ns consumer_ns",
+		(const uint64_t[]){ns, s->thread_ns, ns - s->thread_ns});
+	put(t, "}\n}\n");
 }
 
 static void replace_file(const char *path, const struct text *t)
