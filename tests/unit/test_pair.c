@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Unit tests of who talks with whom: pairs found by PSNs, by messages of the CM. */
+/* Pairs of QPs, whatever the key of the hash is. How they are found: tests/cases/pairs.txt. */
 #include "analysis/model/state.h"
 #include "test.h"
 #include "test_packet_make.h"
@@ -10,14 +10,11 @@
 #define SEND_ONLY 0x04
 #define ACK	  0x11
 #define UD_ONLY	  0x64
-#define CNP	  0x81
 #define BTH	  (14 + 20 + 8)
 
 static struct rd_analysis *analysis;
 static struct rd_report *report;
 static uint64_t now;
-static uint16_t port;	 /* UDP source port, 0: shows no pair */
-static uint32_t cm_from; /* source QP of MADs, 0: any bytes */
 
 static void begin(void)
 {
@@ -41,19 +38,19 @@ static void put(struct make *m, bool back)
 	struct rd_frame frame = {.data = m->b, .caplen = m->n, .len = m->n, .ts_ns = now += 10000};
 
 	rd_put_be16(m->b + 14 + 4, (uint16_t)(now / 10000));
-	rd_put_be16(m->b + 14 + 20, port);
+	rd_put_be16(m->b + 14 + 20, 0); /* a source port that shows no pair */
 	if (back)
 		memcpy(m->b + 14 + 12, "\x0a\0\0\x01\x0a\0\0\x02", 8);
 	rd_analysis_frames(analysis, RD_LINK_ETHERNET, &frame, 1);
 }
 
-static void request(bool back, uint32_t qp, uint32_t psn)
+static void request(uint32_t qp, uint32_t psn)
 {
 	struct make m = {.n = 0};
 
 	make_packet(&m, MAKE_V2_IPV4, SEND_ONLY, qp, 1024, 0);
 	rd_put_be32(m.b + BTH + 8, 0x80000000 | psn);
-	put(&m, back);
+	put(&m, false);
 }
 
 static void ack(uint32_t qp, uint32_t psn)
@@ -66,162 +63,14 @@ static void ack(uint32_t qp, uint32_t psn)
 	put(&m, true);
 }
 
-static void cnp(bool back, uint32_t qp)
-{
-	struct make m = {.n = 0};
-
-	make_packet(&m, MAKE_V2_IPV4, CNP, qp, 16, 0);
-	put(&m, back);
-}
-
-static void cm(bool back, unsigned int attribute, uint32_t local, uint32_t remote, uint32_t qpn)
-{
-	struct make m = {.n = 0};
-	uint8_t *mad;
-
-	make_packet(&m, MAKE_V2_IPV4, UD_ONLY, 1, 8 + 256, 0);
-	mad = m.b + m.n - 4 - 256;
-	if (cm_from) {
-		rd_put_be32(mad - 8, 0x80010000);
-		rd_put_be32(mad - 4, cm_from);
-	}
-	memset(mad, 0, 256);
-	mad[1] = RD_MAD_CM;
-	rd_put_be16(mad + 16, (uint16_t)attribute);
-	rd_put_be32(mad + 24, local);
-	rd_put_be32(mad + 28, remote);
-	rd_put_be32(mad + 24 +
-			    (attribute == RD_CM_REQ	     ? 32
-				    : attribute == RD_CM_REP ? 12
-							     : 8),
-		qpn << 8);
-	put(&m, back);
-}
-
-static unsigned int paired(enum rd_pairing how)
+static unsigned int paired(void)
 {
 	unsigned int n = 0;
 
 	assert_int_equal(rd_analysis_report(analysis, &report, NULL), 0);
 	for (size_t i = 0; i < report->n_conversations; i++)
-		n += report->conversations[i].pairing == how;
+		n += report->conversations[i].pairing == RD_PAIR_PSN;
 	return n;
-}
-
-TEST(by_psn)
-{
-	begin();
-	request(false, 0x100, 5);
-	request(false, 0x101, 9);
-	ack(0x200, 9);
-	assert_int_equal(paired(RD_PAIR_PSN), 1);
-	for (size_t i = 0; i < report->n_conversations; i++) {
-		const struct rd_conversation *c = &report->conversations[i];
-
-		assert_int_equal(c->pairing == RD_PAIR_PSN, c->a.qp == 0x101 || c->b.qp == 0x101);
-	}
-	end();
-}
-
-/* Two requests with the same PSN wait: the answer could be one to either. */
-TEST(ambiguous)
-{
-	begin();
-	request(false, 0x100, 5);
-	request(false, 0x101, 5);
-	ack(0x200, 5);
-	assert_int_equal(paired(RD_PAIR_PSN), 0);
-	end();
-}
-
-/*
- * The kernel's rdma_get_udp_sport(): QPs 0x100 and 0x200 have port 0xc008. If a third QP has it,
- * ports do not follow that rule.
- */
-TEST(by_port)
-{
-	for (unsigned int third = 0; third < 4; third++) {
-		begin();
-		port = 0xc008;
-		if (third == 1 || third == 2)
-			request(third == 1, 0x101, 5);
-		request(false, 0x100, 5);
-		if (third == 3)
-			request(false, 0x101, 5);
-		request(true, 0x200, 9);
-		port = 0;
-		assert_int_equal(paired(RD_PAIR_PORT), !third);
-		end();
-	}
-}
-
-/* A connection as the CM makes it, and ends it: for both directions. */
-TEST(connection)
-{
-	for (unsigned int by = 0; by < 2; by++) {
-		const struct rd_conversation *c = NULL;
-
-		begin();
-		cm(false, RD_CM_REQ, 7, 0, 0x200);
-		cm(true, RD_CM_REP, 8, 7, 0x100);
-		request(false, 0x100, 0);
-		request(true, 0x200, 0);
-		/* DREQ names the QP of the one that it goes to. */
-		cm(by, RD_CM_DREQ, 7, 8, by ? 0x200 : 0x100);
-		assert_int_equal(paired(RD_PAIR_CM), 1);
-		for (size_t i = 0; i < report->n_conversations; i++)
-			if (report->conversations[i].pairing == RD_PAIR_CM)
-				c = &report->conversations[i];
-		if (!c)
-			fail_msg("no conversation was paired by the CM");
-		assert_true(c->cm);
-		for (unsigned int side = 0; side < 2; side++)
-			assert_int_equal(c->side[side].end.how, RD_ENDING_CLOSED);
-		end();
-	}
-}
-
-/* A QP to which only CNPs were captured has the transport of its peer. */
-TEST(cnps_of_a_connection)
-{
-	begin();
-	cm(false, RD_CM_REQ, 7, 0, 0x200);
-	cm(true, RD_CM_REP, 8, 7, 0x100);
-	cnp(true, 0x200);
-	request(false, 0x100, 0);
-	assert_int_equal(paired(RD_PAIR_CM), 1);
-	for (size_t i = 0; i < report->n_conversations; i++)
-		if (report->conversations[i].pairing == RD_PAIR_CM)
-			assert_int_equal(report->conversations[i].transport, RD_RC);
-	end();
-}
-
-/* A MAD of the CM, from QP 1 and with its Q_Key. */
-static void gsi(bool back, unsigned int attribute)
-{
-	cm_from = 1;
-	cm(back, attribute, 7, 0, 0x200);
-	cm_from = 0;
-}
-
-/* A REQ without a reply, and how often it was sent. */
-TEST(no_reply)
-{
-	for (unsigned int reverse = 0; reverse < 2; reverse++) {
-		begin();
-		for (unsigned int i = 0; i < 4; i++)
-			gsi(false, RD_CM_REQ);
-		if (reverse) /* another one: so MADs of this direction are captured */
-			gsi(true, RD_CM_REQ);
-		expect("0 1 cm-no-reply", rd_analysis_report(analysis, &report, NULL),
-			report->findings.n, report->findings.finding[0].rule);
-		expect("4 1", report->findings.finding[0].evidence.count,
-			report->findings.finding[0].evidence.last_ns >
-				report->findings.finding[0].evidence.first_ns);
-		same(report->findings.finding[0].evidence.frames[1], 4,
-			report->findings.finding[0].certainty, reverse ? RD_LIKELY : RD_POSSIBLE);
-		end();
-	}
 }
 
 /* Flows between two hosts whose QPs have few different numbers, as usual, all stay in the cache. */
@@ -291,8 +140,8 @@ static char *report_of_many(void)
 
 	begin();
 	for (uint32_t i = 0; i < MANY; i++) {
-		request(false, 0x1000 + i, 16 * i + 100);
-		request(false, 0x9000 + i, i % 8); /* as many others do */
+		request(0x1000 + i, 16 * i + 100);
+		request(0x9000 + i, i % 8); /* as many others do */
 		datagram(0x11000 + i, 7, i, i + 1);
 		query(false, i);
 	}
@@ -302,7 +151,7 @@ static char *report_of_many(void)
 		datagram(0x11000 + i, 8, i, i + i % 2);
 		query(true, i);
 	}
-	assert_int_equal(paired(RD_PAIR_PSN), MANY);
+	assert_int_equal(paired(), MANY);
 	json = rd_report_json(report);
 	assert_non_null(json);
 	text = json_dumps(json, JSON_COMPACT);
