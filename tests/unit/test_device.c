@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What is read from each sysfs tree, which device a name means, texts about capture and loss. */
+/* Which device a name means, texts about capture and loss. What is read of a tree:
+ * tests/e2e/list.sh. */
 #include "test.h"
 #include "test_device_tree.h"
 #include <rdmadump/counters.h>
@@ -57,93 +58,6 @@ static void open_mlx4(const char *mode)
 	if (mode)
 		tree_text("sys/module/mlx4_core/parameters/log_num_mgm_entry_size", mode);
 	load();
-}
-
-TEST(mlx5_eth)
-{
-	const struct rd_device *dev;
-	const struct rd_port *port;
-
-	open_tree("mlx5-eth");
-	assert_int_equal(devices.n, 3);
-	dev = &devices.dev[0];
-	port = &dev->ports[0];
-	expect("mlx5_0 0000:3b:00.0 mlx5_core 16.35.2000 MT_0000000011 MT4119 CA", dev->name,
-		dev->pci, dev->driver, dev->fw, dev->board_id, dev->hca_type, dev->node_type);
-	expect("0x15b3 0x1017 1 1 1", dev->vendor_id, dev->part_id,
-		dev->node_guid == UINT64_C(0x0c42a103005b7708), dev->n_ports, port->num);
-	assert_int_equal(port->link, RD_LINK_ETHERNET);
-	expect("active link up 100 Gb/s 1", port->state, port->phys_state, port->rate,
-		port->speed == UINT64_C(100000000000));
-	/* Neither the VLAN device nor the VF's representor. */
-	expect("1 enp59s0f0np0 9000 4 up", port->n_netdevs, port->netdevs[0].name,
-		port->netdevs[0].mtu, port->netdevs[0].ifindex, port->netdevs[0].operstate);
-	assert_memory_equal(port->netdevs[0].mac, "\x0c\x42\xa1\x5b\x77\x08", 6);
-	expect("5 5", port->n_gids, port->gids[4].index);
-	same(port->gids[4].type, RD_GID_ROCE_V2, port->gids[4].ndev, "vlan100", port->gids[0].type,
-		RD_GID_ROCE_V1, devices.dev[1].ports[0].state, "down");
-	/* Natural order, and the subfunction's PCI address and driver are its parent's. */
-	expect("mlx5_10 0000:3b:00.0 mlx5_core", devices.dev[2].name, devices.dev[2].pci,
-		devices.dev[2].driver);
-}
-
-TEST(mlx5_ib)
-{
-	const struct rd_port *port;
-	uint64_t value;
-
-	open_tree("mlx5-ib");
-	assert_int_equal(devices.n, 1);
-	port = &devices.dev[0].ports[0];
-	assert_int_equal(port->link, RD_LINK_INFINIBAND);
-	expect("0x1f 1", port->lid, port->sm_lid);
-	/* A subnet prefix without GUID is no GID; a P_Key interface is no further netdev. */
-	same(port->n_gids, 1, port->gids[0].type, RD_GID_IB);
-	expect("1 ib0", port->n_netdevs, port->netdevs[0].name);
-	assert_memory_equal(port->netdevs[0].mac, "\0\0\0\0\0\0", 6);
-	expect("0 1", rd_counter_read(tree.root, "mlx5_0", 1, "counters/port_rcv_packets", &value),
-		value == 99887);
-	expect("-1 -1", rd_counter_read(tree.root, "mlx5_0", 1, "counters/none", &value),
-		rd_counter_read(tree.root, "mlx5_0", 2, "counters/symbol_error", &value));
-}
-
-TEST(rxe)
-{
-	const struct rd_device *dev;
-	struct rd_loss_counters loss;
-
-	open_tree("rxe");
-	dev = &devices.dev[0];
-	expect("rdma_rxe   0 3 1 eth0", dev->driver, dev->pci, dev->fw, dev->vendor_id,
-		dev->ports[0].n_gids, dev->ports[0].n_netdevs, dev->ports[0].netdevs[0].name);
-	expect("2.5 Gb/s 1", dev->ports[0].rate, dev->ports[0].speed == UINT64_C(2500000000));
-	rd_loss_read(tree.root, dev, 1, &loss);
-	assert_int_equal(loss.n, 0);
-}
-
-TEST(irdma)
-{
-	uint64_t value;
-
-	open_tree("irdma");
-	expect("2 RNIC eno1 ", devices.n, devices.dev[0].node_type,
-		devices.dev[0].ports[0].netdevs[0].name, devices.dev[1].node_desc);
-	expect("0 1",
-		rd_counter_read(
-			tree.root, "rocep24s0f0", 1, "hw_counters/Nak Sequence Error", &value),
-		value == 5);
-}
-
-TEST(mlx4)
-{
-	const struct rd_port *ports;
-
-	open_mlx4(NULL);
-	ports = devices.dev[0].ports;
-	expect("2 1 eth1 1 eth2", devices.dev[0].n_ports, ports[0].n_netdevs,
-		ports[0].netdevs[0].name, ports[1].n_netdevs, ports[1].netdevs[0].name);
-	assert_string_equal(ports[1].phys_state, "port configuration training");
-	assert_true(ports[1].speed == UINT64_C(56000000000));
 }
 
 /* A software device whose kernel names no netdev: the GID holds its MAC address. */

@@ -5,8 +5,10 @@
 #include "test_device_tree.h"
 #include <rdmadump/device.h>
 #include <rdmadump/growth.h>
+#include <rdmadump/info.h>
 
-#define DEV "sys/class/infiniband/mlx5_0/"
+#define DEV  "sys/class/infiniband/mlx5_0/"
+#define PORT DEV "ports/1/"
 
 static struct rd_error err;
 
@@ -31,6 +33,38 @@ static void check_port(const struct rd_port *port)
 	}
 	for (unsigned int i = 0; i < port->n_gids; i++)
 		ASSERT_PRINTABLE(port->gids[i].ndev);
+}
+
+static void check_info(const struct rd_devices *devices, const struct rd_device *dev)
+{
+	struct rd_capture_condition checks[RD_CONDITIONS_MAX];
+	enum rd_verdict verdict;
+	struct rd_info info;
+
+	assert_int_equal(rd_info_load(&info, dev, devices->sysroot, &err), 0);
+	ASSERT_PRINTABLE(info.sys_image_guid);
+	ASSERT_PRINTABLE(info.hw_rev);
+	ASSERT_PRINTABLE(info.pci.speed);
+	ASSERT_PRINTABLE(info.pci.max_speed);
+	ASSERT_PRINTABLE(info.pci.cpus);
+	ASSERT_PRINTABLE(info.lockdown);
+	for (size_t k = 0; k < 2; k++) {
+		ASSERT_PRINTABLE(info.modules[k].version);
+		ASSERT_PRINTABLE(info.modules[k].srcversion);
+	}
+	for (unsigned int p = 0; p < dev->n_ports; p++) {
+		const struct rd_attrs *settings = &info.ports[p].settings;
+
+		for (size_t i = 0; i < settings->n; i++) {
+			ASSERT_PRINTABLE(settings->attr[i].key);
+			ASSERT_PRINTABLE(settings->attr[i].title);
+			assert_printable(
+				settings->attr[i].text, strlen(settings->attr[i].text) + 1);
+		}
+		assert_in_range(rd_info_conditions(&info, &dev->ports[p], checks, &verdict), 1,
+			RD_CONDITIONS_MAX);
+	}
+	rd_info_free(&info);
 }
 
 /* Loads, checks and asks everything that can be asked. */
@@ -59,6 +93,7 @@ static void check_tree(size_t n_devices)
 			rd_port_verdict(dev, &dev->ports[p], &why, &todo);
 			rd_loss_read(tree.root, dev, dev->ports[p].num, &loss);
 		}
+		check_info(&devices, dev);
 		if (rd_devices_find(&devices, dev->name, 0, &found, &port, &err))
 			ASSERT_PRINTABLE(err.text);
 		if (rd_devices_default(&devices, &found, &port, &err))
@@ -68,19 +103,33 @@ static void check_tree(size_t n_devices)
 }
 
 static const char *const value_files[] = {DEV "fw_ver", DEV "board_id", DEV "hca_type",
-	DEV "node_desc", DEV "node_type", DEV "node_guid", DEV "parent", DEV "ports/1/link_layer",
-	DEV "ports/1/state", DEV "ports/1/phys_state", DEV "ports/1/rate", DEV "ports/1/lid",
-	DEV "ports/1/sm_lid", DEV "ports/1/gids/0", DEV "ports/1/gid_attrs/types/0",
-	DEV "ports/1/gid_attrs/ndevs/0", DEV "ports/1/hw_counters/out_of_buffer",
-	DEV "device/vendor", DEV "device/device", DEV "device/uevent",
-	DEV "device/net/eth0/dev_port", "sys/class/net/eth0/address", "sys/class/net/eth0/mtu",
-	"sys/class/net/eth0/uevent"};
+	DEV "node_desc", DEV "node_type", DEV "node_guid", DEV "parent", DEV "hw_rev",
+	DEV "sys_image_guid", DEV "tc/1/traffic_class", DEV "ttl/1/ttl", PORT "link_layer",
+	PORT "state", PORT "phys_state", PORT "rate", PORT "lid", PORT "sm_lid", PORT "cap_mask",
+	PORT "lid_mask_count", PORT "sm_sl", PORT "pkeys/0", PORT "pkeys/x", PORT "gids/0",
+	PORT "gid_attrs/types/0", PORT "gid_attrs/ndevs/0", PORT "hw_counters/out_of_buffer",
+	DEV "device/vendor", DEV "device/device", DEV "device/uevent", DEV "device/numa_node",
+	DEV "device/current_link_speed", DEV "device/current_link_width",
+	DEV "device/max_link_speed", DEV "device/max_link_width", DEV "device/local_cpulist",
+	DEV "device/sriov_numvfs", DEV "device/sfnum", DEV "device/net/eth0/dev_port",
+	DEV "device/net/eth0/phys_port_name", "sys/class/net/eth0/address",
+	"sys/class/net/eth0/mtu", "sys/class/net/eth0/uevent",
+	"sys/class/net/eth0/ecn/roce_np/enable/0", "sys/class/net/eth0/ecn/roce_rp/x\033[2Jy",
+	"sys/module/mlx5_core/version", "sys/module/mlx5_core/srcversion",
+	"sys/module/mlx5_core/taint", "sys/kernel/security/lockdown",
+	"sys/kernel/debug/mlx5/0000:3b:00.0/cc_params/a\nb"};
 
 static void check_value(const char *bytes, size_t n)
 {
 	tree_make();
 	for (size_t i = 0; i < sizeof(value_files) / sizeof(*value_files); i++)
 		tree_write(value_files[i], bytes, n);
+	check_tree(1);
+	/* Enough that the rest is looked for. */
+	tree_text(DEV "device/uevent", "DRIVER=mlx5_core\nPCI_SLOT_NAME=0000:3b:00.0\n");
+	tree_text(DEV "device/vendor", "0x15b3\n");
+	tree_text(PORT "link_layer", "Ethernet\n");
+	tree_text("sys/class/net/eth0/mtu", "1500\n");
 	check_tree(1);
 }
 
@@ -110,6 +159,11 @@ TEST(values)
 		{"ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", 44},
 		{"ffff:ffff:ffff:ffff:ffff:ffff:ffff:fff", 38},
 		{"%s%n%s%n", 8},
+		{"[[[]]]", 6},
+		{"]x[", 3},
+		{"none [integrity", 15},
+		{"pf0vf4294967295", 15},
+		{"Global tclass=106\nGlobal tclass=1", 33},
 		/* Words whose separating space is the last character that there is room for */
 		{"aBaBaBaBaBaBaBaBaBaBaBaBaBaBaBaBaBaBaBaB", 40},
 		{"xaBaBaBaBaBaBaBaBaBaBaBaBaBaBaBaBaBaBaBaB", 41},
@@ -198,6 +252,10 @@ TEST(loops)
 	tree_link(DEV "ports", ".");
 	tree_link(DEV "1", ".");
 	tree_link(DEV "gids", ".");
+	tree_link(DEV "physfn", ".");
+	tree_link(DEV "tc", ".");
+	tree_link(DEV "pkeys", ".");
+	tree_link("sys/module", ".");
 	tree_link(DEV "net", ".");
 	check_tree(4);
 }

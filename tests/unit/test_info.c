@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What info is made of: versions, names, masks, functions, messages; and contradictory trees. */
+/* What info is made of: versions, names, masks, functions, messages. Hostile trees:
+ * test_device_hostile.c. */
 #include "config.h"
 #include "device/device_changes.h"
 #include "device/firmware_mlx5.h"
@@ -442,54 +443,6 @@ TEST(devlink)
 #define DEV  "sys/class/infiniband/mlx5_0/"
 #define PORT DEV "ports/1/"
 
-static void assert_clean(const char *text)
-{
-	for (; *text; text++)
-		assert_in_range(*text, 0x20, 0x7e);
-}
-
-static void check_attrs(const struct rd_attrs *attrs)
-{
-	for (size_t i = 0; i < attrs->n; i++) {
-		assert_clean(attrs->attr[i].key);
-		assert_clean(attrs->attr[i].title);
-		assert_clean(attrs->attr[i].text);
-	}
-}
-
-static void check_tree(void)
-{
-	struct rd_devices devices;
-
-	assert_int_equal(rd_devices_load(&devices, tree.root, &err), 0);
-	assert_int_not_equal(devices.n, 0);
-	for (size_t i = 0; i < devices.n; i++) {
-		struct rd_info info;
-		struct rd_capture_condition checks[RD_CONDITIONS_MAX];
-		enum rd_verdict verdict;
-
-		assert_int_equal(rd_info_load(&info, &devices.dev[i], devices.sysroot, &err), 0);
-		assert_clean(info.sys_image_guid);
-		assert_clean(info.hw_rev);
-		assert_clean(info.pci.speed);
-		assert_clean(info.pci.max_speed);
-		assert_clean(info.pci.cpus);
-		assert_clean(info.lockdown);
-		for (size_t k = 0; k < 2; k++) {
-			assert_clean(info.modules[k].version);
-			assert_clean(info.modules[k].srcversion);
-		}
-		for (unsigned int p = 0; p < devices.dev[i].n_ports; p++) {
-			check_attrs(&info.ports[p].settings);
-			assert_in_range(rd_info_conditions(
-						&info, &devices.dev[i].ports[p], checks, &verdict),
-				1, RD_CONDITIONS_MAX);
-		}
-		rd_info_free(&info);
-	}
-	rd_devices_free(&devices);
-}
-
 /* Names in the order of their numbers; a key that begins like another is another. */
 TEST(sysfs)
 {
@@ -676,65 +629,6 @@ TEST(firmware_short)
 			free(out);
 		}
 	assert_in_range(whole, 150, 1000);
-}
-
-static const char *const value_files[] = {DEV "hw_rev", DEV "sys_image_guid", DEV "device/vendor",
-	DEV "device/device", DEV "device/uevent", DEV "device/current_link_speed",
-	DEV "device/current_link_width", DEV "device/max_link_speed", DEV "device/max_link_width",
-	DEV "device/numa_node", DEV "device/local_cpulist", DEV "device/sriov_numvfs",
-	DEV "device/sfnum", DEV "device/net/eth0/phys_port_name", PORT "link_layer",
-	PORT "cap_mask", PORT "lid_mask_count", PORT "sm_sl", PORT "pkeys/0", PORT "pkeys/x",
-	PORT "gids/0", PORT "gid_attrs/ndevs/0", DEV "tc/1/traffic_class", DEV "ttl/1/ttl",
-	"sys/module/mlx5_core/version", "sys/module/mlx5_core/srcversion",
-	"sys/module/mlx5_core/taint", "sys/kernel/security/lockdown",
-	"sys/kernel/debug/mlx5/0000:3b:00.0/cc_params/a\nb",
-	"sys/class/net/eth0/ecn/roce_np/enable/0", "sys/class/net/eth0/ecn/roce_rp/x\033[2Jy"};
-
-static void check_value(const char *bytes, size_t n)
-{
-	tree_make();
-	for (size_t i = 0; i < sizeof(value_files) / sizeof(*value_files); i++)
-		tree_write(value_files[i], bytes, n);
-	/* Enough that the rest is looked for. */
-	tree_text(DEV "device/uevent", "DRIVER=mlx5_core\nPCI_SLOT_NAME=0000:3b:00.0\n");
-	tree_text(DEV "device/vendor", "0x15b3\n");
-	tree_text(PORT "link_layer", "Ethernet\n");
-	tree_text("sys/class/net/eth0/mtu", "1500\n");
-	check_tree();
-}
-
-TEST(values)
-{
-	static const char *const values[] = {"", "\n", "\033[2J\033]0;gone\007", "\xff\xfe\xc2\x9b",
-		"-1", "99999999999999999999999", "0xffffffffffffffff", "%s%n%s%n", "[[[]]]", "]x[",
-		"none [integrity", "pf0vf4294967295", "Global tclass=106\nGlobal tclass=1"};
-	size_t n = 1 << 20;
-	char *megabyte = malloc(n);
-
-	assert_non_null(megabyte);
-	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++)
-		check_value(values[i], strlen(values[i]));
-	memset(megabyte, 'A', n);
-	check_value(megabyte, n);
-	memset(megabyte, '\033', n);
-	check_value(megabyte, n);
-	free(megabyte);
-}
-
-TEST(loops)
-{
-	tree_make();
-	tree_text(DEV "fw_ver", "1.2\n");
-	tree_link(DEV "device", ".");
-	tree_link(DEV "physfn", ".");
-	tree_link(DEV "net", ".");
-	tree_link(DEV "tc", ".");
-	tree_link(DEV "pkeys", ".");
-	tree_text(PORT "link_layer", "Ethernet\n");
-	tree_link(PORT "pkeys", "..");
-	tree_link("sys/class/infiniband/self", "self");
-	tree_link("sys/module", ".");
-	check_tree();
 }
 
 /* Thousands of entries where a handful is usual. */
