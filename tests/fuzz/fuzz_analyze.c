@@ -4,14 +4,8 @@
  * InfiniBand, 4: longer on the wire, 8: a loss behind it; upper half: scale of the time step), two
  * bytes of length, two of time step, the bytes.
  */
+#include "fuzz.h"
 #include <rdmadump/analysis.h>
-#include <stdlib.h>
-
-static void require(bool right)
-{
-	if (!right)
-		abort();
-}
 
 static void feed(struct rd_analysis *a, const uint8_t *data, size_t size)
 {
@@ -25,9 +19,7 @@ static void feed(struct rd_analysis *a, const uint8_t *data, size_t size)
 		ns += (uint64_t)rd_be16(data + 3) << (data[0] >> 4);
 		if (n > size - 5)
 			n = size - 5;
-		copy = malloc(n ? n : 1);
-		require(copy != NULL);
-		memcpy(copy, data + 5, n);
+		copy = exact_copy(data + 5, n);
 		frame = (struct rd_frame){.data = copy,
 			.caplen = (uint32_t)n,
 			.len = (uint32_t)n + (data[0] & 4),
@@ -59,13 +51,10 @@ static void report(struct rd_analysis *a)
 	require(out != NULL);
 	rd_report_text(r, &style, out);
 	fclose(out);
-	for (size_t i = 0; i < length; i++)
-		require(text[i] == '\n' || (text[i] >= ' ' && text[i] <= '~'));
+	require_printable(text, length);
 	free(text);
 	rd_report_free(r);
 }
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -5,16 +5,10 @@
  * 2: not at A, 4: not at B, 8: twice at B; upper half: kind of the time step), two bytes of length,
  * two of time step, the bytes.
  */
+#include "fuzz.h"
 #include <rdmadump/ends.h>
-#include <stdlib.h>
 
 enum { INFINIBAND = 1, LOST_A = 2, LOST_B = 4, DOUBLE_B = 8 };
-
-static void require(bool right)
-{
-	if (!right)
-		abort();
-}
 
 /* Moments at which arithmetic may go wrong. */
 static const uint64_t moments[] = {0, 1, UINT64_C(1700000000000000000), INT64_MAX,
@@ -65,9 +59,7 @@ static void feed(struct input *in, const uint8_t *data, size_t size)
 		step(in, data[0] >> 4, rd_be16(data + 3));
 		if (n > size - 5)
 			n = size - 5;
-		copy = malloc(n ? n : 1);
-		require(copy != NULL);
-		memcpy(copy, data + 5, n);
+		copy = exact_copy(data + 5, n);
 		frame.data = copy;
 		frame.caplen = frame.len = (uint32_t)n;
 		if (!(data[0] & LOST_A))
@@ -92,12 +84,9 @@ static void print(const struct rd_ends_report *r)
 	json_decref(json);
 	rd_ends_text(r, &style, out);
 	fclose(out);
-	for (size_t i = 0; i < length; i++)
-		require(text[i] == '\n' || (text[i] >= ' ' && text[i] <= '~'));
+	require_printable(text, length);
 	free(text);
 }
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -3,11 +3,9 @@
  * Fuzzes the checksums: any bytes as a packet of any link type, and through every way of computing
  * that the processor has, which must agree.
  */
+#include "fuzz.h"
 #include "wire/crc.h"
 #include <rdmadump/wire.h>
-#include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void compare(enum crc_kind kind, const uint8_t *data, size_t size)
 {

@@ -4,19 +4,13 @@
  * any bytes as the payload of a RoCE v2 packet to QP 1, and of InfiniBand packets to QPs 0, 1 and
  * 0x48, whole and cut short by as many bytes as the first one says.
  */
+#include "fuzz.h"
 #include <rdmadump/analysis.h>
 #include <rdmadump/packet.h>
-#include <stdlib.h>
 
 #define HEADERS 62 /* Ethernet to DETH */
 #define NATIVE	28 /* LRH to DETH */
 #define MOST	2048
-
-static void require(bool right)
-{
-	if (!right)
-		abort();
-}
 
 /* Whether [p, p + n) is within the packet; nothing at all is, too. */
 static bool inside(const struct rd_packet *packet, const uint8_t *p, uint32_t n)
@@ -80,8 +74,7 @@ static void read_mad(const struct rd_frame *f, enum rd_link link)
 	}
 	read_ipoib(&p);
 	n = rd_packet_line(line, sizeof(line), f, link, 0);
-	for (size_t i = 0; i < n; i++)
-		require(line[i] >= ' ' && line[i] <= '~');
+	require_printable(line, n);
 	require(rd_packet_line(small, sizeof(small), f, link, 0) < sizeof(small));
 }
 
@@ -142,14 +135,10 @@ static void read_both(const uint8_t *p, uint32_t len, uint32_t cut, enum rd_link
 	read_mad(&(struct rd_frame){.data = p, .caplen = len, .len = len}, link);
 	if (!cut)
 		return;
-	exact = malloc(len - cut + 1); /* so that a sanitizer sees a byte too far */
-	require(exact);
-	memcpy(exact + 1, p, len - cut);
-	read_mad(&(struct rd_frame){.data = exact + 1, .caplen = len - cut, .len = len}, link);
+	exact = exact_copy(p, len - cut);
+	read_mad(&(struct rd_frame){.data = exact, .caplen = len - cut, .len = len}, link);
 	free(exact);
 }
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -3,14 +3,8 @@
  * libFuzzer: decap, parse, text and cut over any bytes, as a frame of each link type. The first
  * byte chooses how many bytes fewer were captured than were on the wire.
  */
+#include "fuzz.h"
 #include <rdmadump/filter.h>
-#include <stdlib.h>
-
-static void require(bool right)
-{
-	if (!right)
-		abort();
-}
 
 static void read_all(enum rd_link link, const struct rd_frame *frame)
 {
@@ -38,8 +32,7 @@ static void read_all(enum rd_link link, const struct rd_frame *frame)
 		require(rd_iwarp_opcode_name(iwarp.opcode) && iwarp.fpdus);
 	rd_packet_icrc(&p, &computed, &stored);
 	n = rd_packet_line(line, sizeof(line), frame, link, RD_LINE_LINK);
-	for (size_t i = 0; i < n; i++)
-		require(line[i] >= ' ' && line[i] <= '~');
+	require_printable(line, n);
 }
 
 static void cut(enum rd_link link, struct rd_frame frame)
@@ -58,8 +51,6 @@ static void cut(enum rd_link link, struct rd_frame frame)
 	}
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const enum rd_link links[] = {RD_LINK_ETHERNET, RD_LINK_INFINIBAND, RD_LINK_RAW,
@@ -69,13 +60,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	for (size_t i = 0; i < sizeof(links) / sizeof(*links); i++) {
 		uint32_t caplen = (uint32_t)size - 1;
-		uint8_t *copy = malloc(caplen ? caplen : 1);
+		uint8_t *copy = exact_copy(data + 1, caplen);
 		struct rd_frame frame = {
 			.data = copy, .caplen = caplen, .len = caplen + data[0] / 2};
 
-		if (!copy)
-			abort();
-		memcpy(copy, data + 1, caplen);
 		read_all(links[i], &frame);
 		rd_decap_run(links[i], &frame, 1);
 		require(frame.data >= copy && frame.data + frame.caplen <= copy + caplen);

@@ -4,10 +4,7 @@
  * and what runs of plain records give must be what record by record gives.
  */
 #include "format/reader.h"
-#include <stdlib.h>
-#include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 struct input {
 	const uint8_t *data;
@@ -27,12 +24,6 @@ static ssize_t input_read(void *ctx, uint8_t *buf, size_t capacity, struct rd_er
 	in->data += n;
 	in->left -= n;
 	return (ssize_t)n;
-}
-
-static void require(bool holds)
-{
-	if (!holds)
-		abort();
 }
 
 static uint32_t touch_text(const char *s)

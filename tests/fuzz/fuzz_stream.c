@@ -2,20 +2,12 @@
 /* Fuzzes what uncompresses input: any bytes as a file, read to its end in large and small pieces.
  */
 #include "file/stream.h"
-#include <stdbool.h>
+#include "fuzz.h"
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #define MOST (8u << 20) /* a few bytes can stand for a terabyte of zeros */
-
-static void require(bool right)
-{
-	if (!right)
-		abort();
-}
 
 /* Reads all and returns a sum over it; *fault: whether it ended with one. */
 static uint64_t read_all(const char *path, size_t step, size_t *total, bool *fault)
@@ -48,8 +40,6 @@ static uint64_t read_all(const char *path, size_t step, size_t *total, bool *fau
 	stream_close(s);
 	return sum;
 }
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Runs a fuzz target over the files named, for compilers without libFuzzer. */
+#include "fuzz.h"
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static int replay(const char *path)
 {
