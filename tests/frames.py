@@ -95,14 +95,22 @@ def udp(sport, dport, payload):
     return struct.pack(">HHHH", sport, dport, 8 + len(payload), 0) + payload
 
 
-def infiniband(source, target, packet, gids, lane):
-    """LRH, GRH where there are `gids`, the packet, its invariant CRC; two bytes in place of the variant CRC."""
+def erf(stamp, packet):
+    """A record of InfiniBand; `stamp`: seconds in its upper half."""
+    return struct.pack("<Q", stamp) + struct.pack(">BBHHH", 21, 4, 16 + len(packet), 0, len(packet)) + packet
+
+
+def infiniband(source, target, packet, gids, lane, level=None):
+    """LRH, GRH where there are `gids`, the packet, its invariant CRC; two bytes in place of the variant CRC.
+
+    The service level is the lane, unless it is given.
+    """
     length = len(packet) + 4
     grh = b""
     if gids:
         grh = struct.pack(">IHBB", 6 << 28, length, 0x1B, 64) + gids[0] + gids[1]
     words = (8 + len(grh) + length) // 4
-    lrh = struct.pack(">BBHHH", lane << 4, lane << 4 | (3 if gids else 2), target, words, source)
+    lrh = struct.pack(">BBHHH", lane << 4, (lane if level is None else level) << 4 | (3 if gids else 2), target, words, source)
     if gids:
         masked = b"\xff" * 8 + b"\x6f\xff\xff\xff" + grh[4:7] + b"\xff" + grh[8:]
     else:

@@ -2,17 +2,17 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Native InfiniBand: ERF files unchanged by reading and writing, fields against tshark, and what
 # `rdmadump analyze` reports about management datagrams, LIDs, groups and IP over InfiniBand.
-# FRAMES_TOOL: tests/unit/frames_tool; PACKET_TOOL: tests/unit/packet_tool.
+# PACKET_TOOL: tests/unit/packet_tool.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
-: "${PACKET_TOOL:?path of packet_tool}" "${FRAMES_TOOL:?path of frames_tool}"
+: "${PACKET_TOOL:?path of packet_tool}"
 need_tool jq python3
 
 # --- files ------------------------------------------------------------------------------------
 
 captures() { python3 "$srcdir/tests/e2e/captures.py" "$@"; }
-"$FRAMES_TOOL" subnet "$tmp/subnet.pcap"
-"$FRAMES_TOOL" infiniband "$tmp/infiniband.pcap"
+python3 "$srcdir/tests/e2e/made.py" subnet "$tmp/subnet.pcap"
+python3 "$srcdir/tests/e2e/made.py" infiniband "$tmp/infiniband.pcap"
 captures ports "$tmp/infiniband.pcap" "$tmp/ports.pcap"
 for kind in subnet infiniband ports; do
 	"$RDMADUMP" -r "$tmp/$kind.pcap" -q -w "$tmp/one.erf" 2>"$tmp/err"

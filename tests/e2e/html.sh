@@ -4,7 +4,6 @@
 # the capture interpreted as markup, no network request.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
-: "${FRAMES_TOOL:?path of frames_tool}"
 need_tool jq zstd python3
 
 page=$tmp/page.html
@@ -237,7 +236,7 @@ right "two networks, two ends" "$tmp/tunnels.html" 800x1000 light
 is "... and in the text no line ends before its number" "$(grep -c 'network 20' "$tmp/tunnels.txt" | awk '{ print ($1 > 2) }') $(grep -c 'network$' "$tmp/tunnels.txt")" "1 0"
 
 # Native InfiniBand: management datagrams are RDMA frames like others, and counted once.
-"$FRAMES_TOOL" subnet "$tmp/subnet.pcap"
+python3 "$srcdir/tests/e2e/made.py" subnet "$tmp/subnet.pcap"
 "$RDMADUMP" analyze --html "$tmp/subnet.html" "$tmp/subnet.pcap" >/dev/null 2>"$tmp/log"
 is "InfiniBand: frames are counted once" \
 	"$(look "$tmp/subnet.html" 1400x1000 light '[...document.querySelectorAll(".tile")].slice(0, 3).map(t => t.textContent).join("|")')" \

@@ -9,7 +9,7 @@ import sys
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 sys.dont_write_bytecode = True
-from frames import deth, bth, pcap  # noqa: E402
+from frames import bth, deth, erf, pcap  # noqa: E402
 
 METHODS = {1: [1, 2, 5, 7, 0x81], 0x81: [1, 2, 5, 7, 0x81], 3: [1, 2, 6, 0x12, 0x13, 0x14, 0x15, 0x81, 0x86, 0x92, 0x94, 0x95],
            4: [1], 7: [1]}
@@ -22,7 +22,7 @@ def records():
         mad = struct.pack(">BBBBHHQHHI", 1, cls, 1, method, 0, 0, n + 1, attribute, 0, 0).ljust(256, b"\0")
         body = bth(0x64, qp, n) + deth(0x80010000, qp) + mad
         packet = struct.pack(">BBHHH", 0xf0 if not qp else 0, 2, 1, (12 + len(body)) // 4, 2) + body + bytes(6)
-        record = struct.pack("<Q", (1700000000 + n) << 32) + struct.pack(">BBHHH", 21, 4, 16 + len(packet), 0, len(packet)) + packet
+        record = erf((1700000000 + n) << 32, packet)
         yield (1700000000 + n) * 10**9, record, len(record)
 
 

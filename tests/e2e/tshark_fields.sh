@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # rd_packet_parse() against tshark, frame by frame, over every capture of tests/data/roce, and over frames of kinds that
-# those lack. PACKET_TOOL: tests/unit/packet_tool; FRAMES_TOOL: tests/unit/frames_tool; TEST_DATA: tests/data. Output: TAP.
+# those lack. PACKET_TOOL: tests/unit/packet_tool; TEST_DATA: tests/data. Output: TAP.
 set -u
-: "${PACKET_TOOL:?path of packet_tool}" "${FRAMES_TOOL:?path of frames_tool}" "${TEST_DATA:?path of tests/data}"
+: "${PACKET_TOOL:?path of packet_tool}" "${TEST_DATA:?path of tests/data}"
 LC_ALL=C
 export LC_ALL
 n=0
@@ -12,7 +12,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 
 missing=
-for tool in mergecap tshark zstd; do command -v $tool >/dev/null || missing="$missing $tool"; done
+for tool in mergecap python3 tshark zstd; do command -v $tool >/dev/null || missing="$missing $tool"; done
 if [ -n "$missing" ]; then
 	echo "1..0 # SKIP not installed:$missing"
 	exit 0
@@ -124,12 +124,12 @@ done
 mergecap -a -F nsecpcap -w "$tmp/in" "$tmp"/captures/* || exit 1
 compare_capture "$tmp/in" "the captures of real traffic"
 for link in ethernet infiniband; do
-	"$FRAMES_TOOL" "$link" "$tmp/in"
+	python3 "${srcdir:-.}/tests/e2e/made.py" "$link" "$tmp/in"
 	compare_capture "$tmp/in" "$link, made here"
 done
 # iWARP: tshark follows the connection, rd_packet_iwarp() judges each segment alone.
 n=$((n + 1))
-"$FRAMES_TOOL" iwarp "$tmp/in"
+python3 "${srcdir:-.}/tests/e2e/made.py" iwarp "$tmp/in"
 tshark -n -r "$tmp/in" -T fields -E separator='|' -E occurrence=f -e frame.number -e iwarp_mpa.rev -e iwarp_mpa.pdlength \
 	-e iwarp_mpa.ulpdulength -e iwarp_rdma.opcode -e iwarp_ddp.stag -e iwarp_ddp.qn -e iwarp_ddp.msn -e iwarp_ddp.mo \
 	>"$tmp/tshark" 2>"$tmp/err"
@@ -143,7 +143,7 @@ else
 fi
 # Pause frames of both sorts.
 n=$((n + 1))
-"$FRAMES_TOOL" pause "$tmp/in"
+python3 "${srcdir:-.}/tests/e2e/made.py" pause "$tmp/in"
 columns=
 for i in 0 1 2 3 4 5 6 7; do columns="$columns -e macc.cbfc.pause_time.c$i"; done
 # shellcheck disable=SC2086 # a list

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Prints what rd_packet_parse() finds in a capture, one line per frame: with -t the line for
- * people, with -i the fields of iWARP, with -l those of native InfiniBand alone, with -p those of
- * pause frames, else those that `tshark -T fields` prints for the list in
- * tests/e2e/tshark_fields.sh, in its form.
+ * Prints what rd_packet_parse() finds in a capture, one line per frame: with -i the fields of
+ * iWARP, with -l those of native InfiniBand alone, with -p those of pause frames, else those that
+ * `tshark -T fields` prints for the list in tests/e2e/tshark_fields.sh, in its form.
  */
 #include <inttypes.h>
 #include <pcap/pcap.h>
@@ -275,11 +274,10 @@ int main(int argc, char **argv)
 	pcap_t *in;
 
 	if (argc < 2) {
-		fprintf(stderr, "usage: packet_tool [-t|-i|-l|-p] FILE\n");
+		fprintf(stderr, "usage: packet_tool [-i|-l|-p] FILE\n");
 		return 1;
 	}
-	in = pcap_open_offline_with_tstamp_precision(
-		argv[argc - 1], PCAP_TSTAMP_PRECISION_NANO, error);
+	in = pcap_open_offline(argv[argc - 1], error);
 	if (!in) {
 		fprintf(stderr, "packet_tool: %s\n", error);
 		return 2;
@@ -287,26 +285,17 @@ int main(int argc, char **argv)
 	if (pcap_datalink(in) == DLT_ERF)
 		link = RD_LINK_INFINIBAND;
 	while (pcap_next_ex(in, &h, &data) == 1) {
-		struct rd_frame frame = {.data = data,
-			.caplen = h->caplen,
-			.len = h->len,
-			.ts_ns = (uint64_t)h->ts.tv_sec * 1000000000 + (uint64_t)h->ts.tv_usec};
+		struct rd_frame frame = {.data = data, .caplen = h->caplen, .len = h->len};
 		struct rd_packet p;
-		char line[512];
 
 		number++;
 		if (link == RD_LINK_INFINIBAND && !unwrap(&frame))
 			return 3;
 		rd_packet_parse(link, frame.data, frame.caplen, frame.len, &p);
-		if (form == 't') {
-			rd_packet_line(line, sizeof(line), &frame, link, RD_LINE_UTC);
-			puts(line);
-		} else {
-			(form == 'i'	      ? print_iwarp
-				: form == 'p' ? print_pause
-				: form == 'l' ? print_native
-					      : print_fields)(number, &p);
-		}
+		(form == 'i'	      ? print_iwarp
+			: form == 'p' ? print_pause
+			: form == 'l' ? print_native
+				      : print_fields)(number, &p);
 	}
 	pcap_close(in);
 	return 0;
