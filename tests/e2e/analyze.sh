@@ -10,13 +10,14 @@ an() { timeout 60 "$RDMADUMP" analyze "$@"; }
 
 # --- text -------------------------------------------------------------------------------------
 
-# golden NAME CAPTURE [OPTION...]: the text is tests/data/analyze/NAME.txt; UPDATE_GOLDEN=1 writes it
+bash "$srcdir/tests/pack" unpack "$TEST_DATA/analyze.tar.gz" "$tmp/kept"
+# golden NAME CAPTURE [OPTION...]: the text is NAME.txt of tests/data/analyze.tar.gz; UPDATE_GOLDEN=1 writes it
 golden() {
 	local name=$1 capture=$2
 	shift 2
 	(cd "$roce" && an "$@" "$capture") >"$tmp/$name.txt" 2>&1
-	[ -z "${UPDATE_GOLDEN-}" ] || cp "$tmp/$name.txt" "$TEST_DATA/analyze/$name.txt"
-	diff "$TEST_DATA/analyze/$name.txt" "$tmp/$name.txt" >"$tmp/diff"
+	[ -z "${UPDATE_GOLDEN-}" ] || { cp "$tmp/$name.txt" "$tmp/kept" && bash "$srcdir/tests/pack" pack "$tmp/kept" "$TEST_DATA/analyze.tar.gz"; }
+	diff "$tmp/kept/$name.txt" "$tmp/$name.txt" >"$tmp/diff"
 	ok "text: $name" "$tmp/diff"
 }
 golden loss 10_rc_write_loss/b.pcap.zst
