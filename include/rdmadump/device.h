@@ -213,10 +213,6 @@ struct rd_other_functions rd_other_functions(
 /* "its 2 VFs and 1 SF", "" if there are none; 48 bytes are enough. */
 void rd_other_functions_text(struct rd_other_functions others, char *buf, size_t size);
 
-/* A counter file of a port ("hw_counters/out_of_buffer"); -1 if it is absent or holds no number. */
-int rd_counter_read(const char *sysroot, const char *device, unsigned int port, const char *name,
-	uint64_t *value);
-
 #define RD_CPUS_MAX 1024
 /*
  * CPUs near the device (its NUMA node) that this process may run on, ascending; returns how many of

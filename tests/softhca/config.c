@@ -21,6 +21,7 @@ struct name_value {
 
 static const struct name_value errno_names[] = {
 	{"EPERM", EPERM},
+	{"ENOENT", ENOENT},
 	{"EIO", EIO},
 	{"EAGAIN", EAGAIN},
 	{"ENOMEM", ENOMEM},
@@ -375,6 +376,7 @@ static const struct conf_key model_keys[] = {
 	KEY_TEXT("slow_while", MODEL, slow_while),
 	KEY_WORD("mode", MODEL, drop, "lossless|drop"),
 	KEY_WORD("at_end", MODEL, sigint, "idle|sigint"),
+	KEY_NUMBER("pace", MODEL, paced, 1),
 	KEY_NUMBER("flowing", MODEL, flowing, 1),
 	KEY_NUMBER("loop", MODEL, loops, 1),
 	KEY_NUMBER("rate", MODEL, rate, 1),

@@ -255,12 +255,17 @@ static bool frame_due(struct hca *h, struct port *p, uint64_t now, bool waited, 
 	const struct model_conf *c = conf_get();
 	uint64_t due = p->due_ns;
 
+	if (c->paced) {
+		if (!p->first_ts)
+			p->first_ts = p->frame.ts_ns;
+		due += p->frame.ts_ns - p->first_ts;
+	}
 	if (now < due) {
 		if (due < *wake)
 			*wake = due;
 		return false;
 	}
-	if (c->rate && now - due > LATE_NS) {
+	if ((c->rate || c->paced) && now - due > LATE_NS) {
 		p->due_ns += now - due;
 		if (!waited) {
 			h->stat.pauses++;
@@ -359,7 +364,7 @@ static bool port_begins(struct hca *h, struct port *p, uint64_t now, uint64_t *w
 static enum turn port_turn(struct hca *h, struct port *p, uint64_t now, uint64_t *wake)
 {
 	const struct model_conf *c = conf_get();
-	bool clocked = c->rate || c->burst;
+	bool clocked = c->rate || c->paced || c->burst;
 
 	if ((!p->capturing && !c->flowing) || !p->up || !p->tried || p->ended)
 		return TURN_IDLE;

@@ -15,6 +15,7 @@ enum { ERF_HEAD = 16, ERF_TYPE_IB = 21 };
 struct entry {
 	size_t offset;
 	uint32_t len;
+	uint64_t ts_ns;
 };
 
 struct file_frames {
@@ -25,11 +26,12 @@ struct file_frames {
 	size_t count, slots;
 	size_t at;
 	uint64_t loops, loop;
+	uint64_t span_ns;
 };
 
 struct pcap_calls {
 	void *lib;
-	pcap_t *(*open)(const char *, char *);
+	pcap_t *(*open)(const char *, u_int, char *);
 	int (*datalink)(pcap_t *);
 	int (*next)(pcap_t *, struct pcap_pkthdr **, const u_char **);
 	char *(*error)(pcap_t *);
@@ -43,7 +45,7 @@ static bool pcap_calls_load(struct pcap_calls *c)
 		c->lib = dlopen("libpcap.so.1", RTLD_NOW | RTLD_LOCAL);
 	if (!c->lib)
 		return false;
-	*(void **)&c->open = dlsym(c->lib, "pcap_open_offline");
+	*(void **)&c->open = dlsym(c->lib, "pcap_open_offline_with_tstamp_precision");
 	*(void **)&c->datalink = dlsym(c->lib, "pcap_datalink");
 	*(void **)&c->next = dlsym(c->lib, "pcap_next_ex");
 	*(void **)&c->error = dlsym(c->lib, "pcap_geterr");
@@ -51,7 +53,7 @@ static bool pcap_calls_load(struct pcap_calls *c)
 	return c->open && c->datalink && c->next && c->error && c->close;
 }
 
-static bool file_add(void *ctx, const uint8_t *p, uint32_t len)
+static bool file_add(void *ctx, const uint8_t *p, uint32_t len, uint64_t ts)
 {
 	struct file_frames *f = ctx;
 	size_t need = f->used + ((size_t)len + 63) / 64 * 64;
@@ -75,7 +77,7 @@ static bool file_add(void *ctx, const uint8_t *p, uint32_t len)
 		f->slots = slots;
 	}
 	memcpy(f->mem + f->used, p, len);
-	f->entries[f->count++] = (struct entry){f->used, len};
+	f->entries[f->count++] = (struct entry){f->used, len, ts};
 	f->used = need;
 	return true;
 }
@@ -94,6 +96,7 @@ static bool file_next(struct frames *base, struct frame *out)
 	e = &f->entries[f->at++];
 	out->data = f->mem + e->offset;
 	out->len = e->len;
+	out->ts_ns = e->ts_ns + f->loop * f->span_ns;
 	return true;
 }
 
@@ -114,6 +117,7 @@ static bool file_read(const struct pcap_calls *c, pcap_t *pc, int dlt, frame_vis
 	int rc;
 
 	while ((rc = c->next(pc, &h, &p)) == 1) {
+		uint64_t ts = (uint64_t)h->ts.tv_sec * 1000000000u + (uint64_t)h->ts.tv_usec;
 		uint32_t len = h->caplen, skip = 0;
 
 		if (dlt == DLT_ERF) {
@@ -123,7 +127,7 @@ static bool file_read(const struct pcap_calls *c, pcap_t *pc, int dlt, frame_vis
 			for (uint32_t at = 8; p[at] & 0x80 && skip + 8 <= len; at = skip, skip += 8)
 				;
 		}
-		if (!visit(ctx, p + skip, len - skip))
+		if (!visit(ctx, p + skip, len - skip, ts))
 			return true;
 	}
 	if (rc == -1)
@@ -143,7 +147,7 @@ bool frames_visit(
 		snprintf(err, errlen, "cannot load libpcap to read '%s'", path);
 		return false;
 	}
-	pc = c.open(path, pcap_err);
+	pc = c.open(path, PCAP_TSTAMP_PRECISION_NANO, pcap_err);
 	if (!pc) {
 		snprintf(err, errlen, "%s", pcap_err);
 		return false;
@@ -169,6 +173,10 @@ struct frames *frames_load(const char *path, bool ib, uint64_t loops, char *err,
 		snprintf(err, errlen, "'%s' has link type %d, an %s port needs %d", path, dlt,
 			ib ? "InfiniBand" : "Ethernet", want);
 		goto fail;
+	}
+	if (f->count > 1) {
+		f->span_ns = f->entries[f->count - 1].ts_ns - f->entries[0].ts_ns;
+		f->span_ns += f->span_ns / (f->count - 1);
 	}
 	return &f->base;
 fail:

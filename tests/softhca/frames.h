@@ -14,6 +14,7 @@ enum origin { ORIGIN_UNKNOWN, ORIGIN_SENT, ORIGIN_RECEIVED };
 struct frame {
 	const uint8_t *data;
 	uint32_t len;
+	uint64_t ts_ns; /* capture files only; 0 from the generator */
 	enum origin origin;
 };
 
@@ -32,7 +33,7 @@ struct frames;
 struct frames *frames_generate(const struct gen_conf *conf, bool ib, char *err, size_t errlen);
 struct frames *frames_load(const char *path, bool ib, uint64_t loops, char *err, size_t errlen);
 /* False ends the visit. */
-typedef bool frame_visitor(void *ctx, const uint8_t *data, uint32_t len);
+typedef bool frame_visitor(void *ctx, const uint8_t *data, uint32_t len, uint64_t ts_ns);
 /*
  * Shows each frame of a capture file of any link type, which goes to *linktype; ERF headers are
  * stripped. Nothing is kept in memory. False with a message in err if the file is bad.

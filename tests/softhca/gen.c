@@ -381,6 +381,7 @@ static bool gen_next(struct frames *base, struct frame *out)
 	}
 	out->data = p;
 	out->len = s->len;
+	out->ts_ns = 0;
 	if (++g->at == g->nslots) {
 		g->at = 0;
 		g->cycle++;

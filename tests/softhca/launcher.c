@@ -246,6 +246,7 @@ static const struct option {
 	{"no-devices", "", NULL, TO_PLACE, &no_devices},
 	{"pcap", "FILE", ".*", FILE_TO_MODEL, NULL},
 	{"loop", "N", NUMBER, TO_MODEL, NULL},
+	{"pace", "", NULL, TO_MODEL, NULL},
 	{"gen", "count=N,size=A[-B],qps=N,seed=N,acks=0|1,subnet=0|1", ".*", TO_MODEL, NULL},
 	{"rate", "FRAMES_PER_S", NUMBER, TO_MODEL, NULL},
 	{"burst", "N,PAUSE_US | N,armed", NUMBER ",(" NUMBER "|armed)", TO_MODEL, NULL},

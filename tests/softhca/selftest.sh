@@ -94,6 +94,7 @@ if section identity; then
 	same "first frames only" "$(frames --first 777 $spec)" "$(hca --gen $spec -- "$bin/probe" -H -c 777)"
 	hca --gen $spec --at-end sigint -- "$bin/probe" -q -w "$tmp/b.pcap" > /dev/null
 	same "captured file" "$want" "$(frames --hash "$tmp/b.pcap")"
+	same "a file at its pace" "$want" "$(hca --pcap "$tmp/b.pcap" --pace --at-end sigint -- "$bin/probe" -H)"
 	same "a device's own source" "$(frames count=77,size=500)" "$(hca --gen count=5,size=300 \
 		--dev "gen=count=77;size=500" --at-end sigint -- "$bin/probe" -H)"
 	same "several programs in a row" "$want

@@ -100,10 +100,11 @@ struct hashing {
 	uint64_t first;
 };
 
-static bool hash_frame(void *ctx, const uint8_t *data, uint32_t len)
+static bool hash_frame(void *ctx, const uint8_t *data, uint32_t len, uint64_t ts_ns)
 {
 	struct hashing *h = ctx;
 
+	(void)ts_ns;
 	if (h->first && h->hash.frames == h->first)
 		return false;
 	frame_hash_add(&h->hash, data, len);

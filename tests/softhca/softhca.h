@@ -156,7 +156,7 @@ struct hca_conf {
 
 struct model_conf {
 	char tree[512], dev_dir[512], stats[512], pcap[512], gen[256];
-	bool drop, flowing;
+	bool drop, paced, flowing;
 	struct latency latency[16];
 	uint32_t nlatencies;
 	uint64_t loops, rate, burst, burst_pause_ns, start_delay_ns;
@@ -417,7 +417,7 @@ struct port {
 	struct frames *frames;
 	bool tried, held, ended, end_done;
 	struct frame frame;
-	uint64_t flow_ns, start_ns, due_ns, due_frac, burst_left;
+	uint64_t flow_ns, start_ns, due_ns, due_frac, burst_left, first_ts;
 	bool waited; /* for a posted receive: not a pause of the schedule */
 	struct {
 		uint16_t posted, ring;

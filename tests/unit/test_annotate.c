@@ -215,23 +215,6 @@ TEST(pcapng)
 	}
 }
 
-/* Without comments only the length of a section changes. */
-TEST(no_comment)
-{
-	struct memory got = {0};
-	struct maker in = {0}, want = {0};
-	struct rd_annotation a = annotation(NULL, 0, &got);
-
-	scene(&in, false, 0);
-	section_of(&want, true, 0);
-	same(annotate(&a, &in.m, 0), 0, got.len, in.m.len);
-	assert_memory_equal(got.data, want.m.data, want.m.len);
-	assert_memory_equal(got.data + want.m.len, in.m.data + want.m.len, in.m.len - want.m.len);
-	memory_free(&in.m);
-	memory_free(&want.m);
-	memory_free(&got);
-}
-
 /* --- other formats ---------------------------------------------------------------------------- */
 
 /* Reads both to their ends: the same frames, and the comments that `comments` asks for. */

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* One packet of native InfiniBand: IP over InfiniBand, groups, names of statuses. */
+/* One packet of native InfiniBand: IP over InfiniBand, groups. */
 #include "test.h"
 #include "test_packet_make.h"
 
-#define BTH	 8 /* behind the LRH */
-#define DETH	 (BTH + 12)
-#define MAD	 (DETH + 8)
-#define HOST	 2 /* a LID */
-#define CLASS_SA 3
+#define BTH  8 /* behind the LRH */
+#define DETH (BTH + 12)
+#define MAD  (DETH + 8)
+#define HOST 2 /* a LID */
 
 enum { SEND_FIRST, SEND_MIDDLE };
 
@@ -102,36 +101,5 @@ TEST(groups_by_lid)
 		assert_true(rd_packet_lrh(&p, &lrh));
 		same(lrh.dlid, rows[i].dlid, lrh.slid, HOST);
 		expect("3 9", lrh.vl, lrh.sl);
-	}
-}
-
-TEST(statuses_have_names)
-{
-	static const struct {
-		unsigned int class, status;
-		const char *name;
-	} rows[] = {
-		{CLASS_SA, 0x0100, "no resources"},
-		{CLASS_SA, 0x0700, "denied"},
-		{CLASS_SA, 0x0c, "method not supported for the attribute"},
-		{RD_MAD_SMP, 0x1c, "invalid attribute or modifier"},
-		{RD_MAD_SMP, 0x04, "version not supported"},
-		{4, 0x08, "method not supported"},
-		{4, 0x01, "busy"},
-		{4, 0x02, "redirect"},
-		{4, 0x0300, NULL},
-		{4, 0x0101, NULL},
-		{CLASS_SA, 0xff00, NULL},
-		{CLASS_SA, 0, NULL},
-		{RD_MAD_SMP, 0x10, NULL},
-	};
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		const char *name = rd_mad_status_name(rows[i].class, rows[i].status);
-
-		if (rows[i].name)
-			assert_string_equal(name, rows[i].name);
-		else
-			assert_null(name);
 	}
 }

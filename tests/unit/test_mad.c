@@ -343,7 +343,10 @@ TEST(status_names)
 		{RD_MAD_SMP_DIRECTED, 8, "method not supported"},
 		{RD_MAD_SA, 12, "method not supported for the attribute"},
 		{RD_MAD_SA, 28, "invalid attribute or modifier"}, {RD_MAD_SA, 0x900, NULL},
-		{RD_MAD_SMP_DIRECTED, 0x100, NULL}};
+		{RD_MAD_SMP_DIRECTED, 0x100, NULL}, {RD_MAD_SMP, 4, "version not supported"},
+		{4, 8, "method not supported"}, {4, 1, "busy"}, {4, 2, "redirect"},
+		{4, 0x300, NULL}, {4, 0x101, NULL}, {RD_MAD_SA, 0xff00, NULL}, {RD_MAD_SA, 0, NULL},
+		{RD_MAD_SMP, 0x10, NULL}};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		const char *name = rd_mad_status_name(rows[i].class, rows[i].status);

@@ -4,9 +4,7 @@
  * and their line of text.
  */
 #include "test.h"
-#include "test_bits.h"
 #include "test_packet_make.h"
-#include <pcap/pcap.h>
 
 static struct make m;
 static struct rd_packet p;
@@ -225,21 +223,6 @@ TEST_FRAME(truncated)
 	}
 }
 
-TEST_FRAME(vlans)
-{
-	struct make tagged = {.n = 0};
-
-	make_packet(&m, MAKE_V2_IPV4, 0x04, 0x11, 8, 0);
-	make_bytes(&tagged, m.b, 12);
-	make_be32(&tagged, 0x88a80064);
-	make_be32(&tagged, 0x91000065);
-	make_be32(&tagged, 0x81006066);
-	make_bytes(&tagged, m.b + 12, m.n - 12);
-	expect("1 26 0x0800 54 8",
-		rd_packet_parse(RD_LINK_ETHERNET, tagged.b, tagged.n, tagged.n, &p), p.l3,
-		p.ethertype, p.bth, p.payload_len);
-}
-
 /* Bytes after the IP packet are neither payload nor ICRC. */
 TEST_FRAME(trailer)
 {
@@ -251,61 +234,7 @@ TEST_FRAME(trailer)
 	assert_int_equal(p.payload_len, 0);
 }
 
-/* --- invariant CRC ---------------------------------------------------------------------------- */
-
-/* By the text of the specification (7.8.1, annexes A16 and A17): what may change is ones. */
-static uint32_t icrc_of(enum make_outer outer)
-{
-	static const uint8_t no_lrh[8] = {255, 255, 255, 255, 255, 255, 255, 255};
-	uint32_t crc = 0, from = 0;
-	uint8_t b[4096];
-
-	memcpy(b, m.b, m.n);
-	if (outer == MAKE_IB_GRH)
-		memset(b, 0xff, sizeof(no_lrh)); /* routers replace it */
-	else if (outer == MAKE_IB)
-		b[0] |= 0xf0; /* VL */
-	else
-		crc = crc32_of(0, no_lrh, sizeof(no_lrh)), from = p.l3;
-	if (outer == MAKE_V2_IPV4) {
-		b[p.l3 + 1] = b[p.l3 + 8] = b[p.l3 + 10] = b[p.l3 + 11] = 0xff;
-	} else if (outer != MAKE_IB) {
-		b[p.l3] |= 0xf; /* traffic class, flow label, hop limit */
-		b[p.l3 + 1] = b[p.l3 + 2] = b[p.l3 + 3] = b[p.l3 + 7] = 0xff;
-	}
-	if (outer == MAKE_V2_IPV4 || outer == MAKE_V2_IPV6)
-		b[p.bth - 2] = b[p.bth - 1] = 0xff; /* checksum of UDP */
-	b[p.bth + 4] = 0xff;
-	return crc32_of(crc, b + from, p.icrc - from);
-}
-
-/* Of each type of packet, short and long, with tags. */
-TEST_FRAME(icrc)
-{
-	static const uint8_t tag[4] = {0x81, 0, 0x60, 5};
-
-	for (enum make_outer outer = MAKE_V2_IPV4; outer <= MAKE_IB_GRH; outer++) {
-		bool ethernet = outer < MAKE_IB;
-
-		for (uint32_t body = 0; body < 300; body += 4)
-			for (int tags = 0; tags < (ethernet ? 3 : 1); tags++) {
-				uint32_t computed, stored;
-
-				m.n = 0;
-				make_packet(&m, outer, 0x04, 0x11, body, 0);
-				for (int i = 0; i < tags; i++) {
-					memmove(m.b + 16, m.b + 12, m.n - 12);
-					memcpy(m.b + 12, tag, sizeof(tag));
-					m.n += (uint32_t)sizeof(tag);
-				}
-				assert_true(parse(make_link(outer)));
-				assert_true(rd_packet_icrc(&p, &computed, &stored));
-				if (computed != icrc_of(outer))
-					fail_msg("type %d, %u bytes, %d tags", (int)outer, body,
-						tags);
-			}
-	}
-}
+/* --- other packets ---------------------------------------------------------------------------- */
 
 TEST_FRAME(ipv4_options_and_fragments)
 {
@@ -597,33 +526,6 @@ TEST_FRAME(line_naks)
 		assert_non_null(strstr(line, cases[i].name));
 		assert_non_null(strstr(line, cases[i].detail));
 	}
-}
-
-/* Messages of the CM of a real kernel; the numbers are tshark's. */
-TEST_FRAME(cm)
-{
-	const char *dir = getenv("TEST_DATA");
-	char path[4096];
-	struct pcap_pkthdr h;
-	const u_char *data;
-	struct rd_mad mad;
-	struct rd_cm cm;
-	pcap_t *in;
-
-	snprintf(path, sizeof(path), "%s/roce/07_rping/a.pcap.zst", dir ? dir : "");
-	in = capture_open(path);
-	assert_non_null(in);
-	data = pcap_next(in, &h);
-	expect("1 1 1", rd_packet_parse(RD_LINK_ETHERNET, data, h.caplen, h.len, &p),
-		rd_packet_mad(&p, &mad), rd_mad_cm(&mad, &cm));
-	expect("ConnectRequest 0x13 0x15b745 0", rd_mad_attribute_name(mad.class, mad.attribute),
-		cm.qpn, cm.psn, cm.transport);
-	data = pcap_next(in, &h);
-	expect("1 1 1", rd_packet_parse(RD_LINK_ETHERNET, data, h.caplen, h.len, &p),
-		rd_packet_mad(&p, &mad), rd_mad_cm(&mad, &cm));
-	assert_int_equal(mad.attribute, RD_CM_REP);
-	expect("0x81468c81 0xb3d60d", cm.remote_id, cm.psn);
-	pcap_close(in);
 }
 
 /* What precedes the IP header of a packet on each link. */

@@ -17,8 +17,9 @@
 #define SLACK		0.05   /* s, allowance for the duration of a reading */
 #define WRAP_MAX	(UINT32_MAX / 16)
 
-int rd_counter_read(const char *sysroot, const char *device, unsigned int port, const char *name,
-	uint64_t *value)
+/* A counter file of a port ("hw_counters/out_of_buffer"); -1 if it is absent or holds no number. */
+static int counter_read(const char *sysroot, const char *device, unsigned int port,
+	const char *name, uint64_t *value)
 {
 	return rd_sysfs_u64(
 		value, "%s/sys/class/infiniband/%s/ports/%u/%s", sysroot, device, port, name);
@@ -55,14 +56,14 @@ void rd_loss_read(const char *sysroot, const struct rd_device *device, unsigned 
 	uint64_t lifespan;
 
 	*counters = (struct rd_loss_counters){.time_ns = rd_monotonic_ns()};
-	if (!rd_counter_read(sysroot, device->name, port, HW "lifespan", &lifespan))
+	if (!counter_read(sysroot, device->name, port, HW "lifespan", &lifespan))
 		counters->lifespan_ms = lifespan < UINT_MAX ? (unsigned int)lifespan : UINT_MAX;
 	for (const struct rd_counter_kind *k = rd_counter_kinds; k->name; k++) {
 		uint64_t value;
 
 		if (!(k->flags & (RD_COUNTER_LOSS | RD_COUNTER_WITNESS)) ||
 			strcmp(k->drivers, device->driver) ||
-			rd_counter_read(sysroot, device->name, port, k->name, &value))
+			counter_read(sysroot, device->name, port, k->name, &value))
 			continue;
 		if (k->flags & RD_COUNTER_WITNESS)
 			add_witness(counters, k, value);
