@@ -2,7 +2,7 @@
 /*
  * The C library's entry points through which programs reach /sys and /dev/infiniband: paths below
  * them are redirected to the launcher's tree, and calls on a verbs device's descriptors to the
- * model. The exported names are those of glibc 2.36, the *64, __xstat and fortified names included.
+ * model. The exported names are those of glibc 2.36, the *64 and fortified names included.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -178,32 +178,23 @@ static mode_t mode_arg(int flags, va_list ap)
 	return flags & (O_CREAT | __O_TMPFILE) ? va_arg(ap, mode_t) : 0;
 }
 
-#define OPEN_BODY(dir, extra)                                                                      \
+#define OPEN_BODY(dir)                                                                             \
 	va_list ap;                                                                                \
 	mode_t mode;                                                                               \
+                                                                                                   \
 	va_start(ap, flags);                                                                       \
 	mode = mode_arg(flags, ap);                                                                \
 	va_end(ap);                                                                                \
-	return open_path(dir, path, flags | (extra), mode)
+	return open_path(dir, path, flags, mode)
 
 EXPORT int open(const char *path, int flags, ...)
 {
-	OPEN_BODY(AT_FDCWD, 0);
-}
-
-EXPORT int open64(const char *path, int flags, ...)
-{
-	OPEN_BODY(AT_FDCWD, O_LARGEFILE);
+	OPEN_BODY(AT_FDCWD);
 }
 
 EXPORT int openat(int dir, const char *path, int flags, ...)
 {
-	OPEN_BODY(dir, 0);
-}
-
-EXPORT int openat64(int dir, const char *path, int flags, ...)
-{
-	OPEN_BODY(dir, O_LARGEFILE);
+	OPEN_BODY(dir);
 }
 
 EXPORT int __open_2(const char *path, int flags)
@@ -211,50 +202,29 @@ EXPORT int __open_2(const char *path, int flags)
 	return open_path(AT_FDCWD, path, flags, 0);
 }
 
-EXPORT int __open64_2(const char *path, int flags)
-{
-	return open_path(AT_FDCWD, path, flags | O_LARGEFILE, 0);
-}
-
 EXPORT int __openat_2(int dir, const char *path, int flags)
 {
 	return open_path(dir, path, flags, 0);
 }
 
-EXPORT int __openat64_2(int dir, const char *path, int flags)
+static FILE *fopen_redirected(const char *to)
 {
-	return open_path(dir, path, flags | O_LARGEFILE, 0);
-}
+	int fd = counter_open(to);
 
-static FILE *fopen_redirected(const char *path, const char *mode, const char *to)
-{
-	int fd;
-
-	(void)path;
-	if (mode[0] != 'r' || strchr(mode, '+'))
-		return NULL;
-	fd = counter_open(to);
 	if (fd < 0)
 		fd = gid_attr_unset(real_open(to, O_RDONLY | O_CLOEXEC, 0), to);
 	return fd < 0 ? NULL : fdopen(fd, "r");
 }
 
-#define FOPEN_BODY(name)                                                                           \
-	char buf[PATH_ROOM];                                                                       \
-	const char *to = redirect(path, buf);                                                      \
-	REAL(name);                                                                                \
-	if (to != path && mode[0] == 'r' && !strchr(mode, '+'))                                    \
-		return fopen_redirected(path, mode, to);                                           \
-	return real(to, mode)
-
 EXPORT FILE *fopen(const char *path, const char *mode)
 {
-	FOPEN_BODY(fopen);
-}
+	char buf[PATH_ROOM];
+	const char *to = redirect(path, buf);
+	REAL(fopen);
 
-EXPORT FILE *fopen64(const char *path, const char *mode)
-{
-	FOPEN_BODY(fopen64);
+	if (to != path && mode[0] == 'r' && !strchr(mode, '+'))
+		return fopen_redirected(to);
+	return real(to, mode);
 }
 
 EXPORT DIR *opendir(const char *path)
@@ -270,16 +240,6 @@ EXPORT int scandir(const char *path, struct dirent ***list, int (*filter)(const 
 {
 	char buf[PATH_ROOM];
 	REAL(scandir);
-
-	return real(redirect(path, buf), list, filter, order);
-}
-
-EXPORT int scandir64(const char *path, struct dirent64 ***list,
-	int (*filter)(const struct dirent64 *),
-	int (*order)(const struct dirent64 **, const struct dirent64 **))
-{
-	char buf[PATH_ROOM];
-	REAL(scandir64);
 
 	return real(redirect(path, buf), list, filter, order);
 }
@@ -345,71 +305,6 @@ EXPORT int fstatat(int dir, const char *path, struct stat *st, int flags)
 	return stat_path(dir, path, st, flags);
 }
 
-/* On 64-bit systems both structures are one. */
-EXPORT int stat64(const char *path, struct stat64 *st)
-{
-	return stat_path(AT_FDCWD, path, (struct stat *)st, 0);
-}
-
-EXPORT int lstat64(const char *path, struct stat64 *st)
-{
-	return stat_path(AT_FDCWD, path, (struct stat *)st, AT_SYMLINK_NOFOLLOW);
-}
-
-EXPORT int fstat64(int fd, struct stat64 *st)
-{
-	return stat_fd(fd, (struct stat *)st);
-}
-
-EXPORT int fstatat64(int dir, const char *path, struct stat64 *st, int flags)
-{
-	return stat_path(dir, path, (struct stat *)st, flags);
-}
-
-EXPORT int __xstat(int version, const char *path, struct stat *st)
-{
-	(void)version;
-	return stat_path(AT_FDCWD, path, st, 0);
-}
-
-EXPORT int __lxstat(int version, const char *path, struct stat *st)
-{
-	(void)version;
-	return stat_path(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW);
-}
-
-EXPORT int __fxstat(int version, int fd, struct stat *st)
-{
-	(void)version;
-	return stat_fd(fd, st);
-}
-
-EXPORT int __fxstatat(int version, int dir, const char *path, struct stat *st, int flags)
-{
-	(void)version;
-	return stat_path(dir, path, st, flags);
-}
-
-EXPORT int __xstat64(int version, const char *path, struct stat64 *st)
-{
-	return __xstat(version, path, (struct stat *)st);
-}
-
-EXPORT int __lxstat64(int version, const char *path, struct stat64 *st)
-{
-	return __lxstat(version, path, (struct stat *)st);
-}
-
-EXPORT int __fxstat64(int version, int fd, struct stat64 *st)
-{
-	return __fxstat(version, fd, (struct stat *)st);
-}
-
-EXPORT int __fxstatat64(int version, int dir, const char *path, struct stat64 *st, int flags)
-{
-	return __fxstatat(version, dir, path, (struct stat *)st, flags);
-}
-
 EXPORT int statx(int dir, const char *path, int flags, unsigned int mask, struct statx *st)
 {
 	char buf[PATH_ROOM];
@@ -436,14 +331,6 @@ EXPORT int euidaccess(const char *path, int mode)
 {
 	char buf[PATH_ROOM];
 	REAL(euidaccess);
-
-	return real(redirect(path, buf), mode);
-}
-
-EXPORT int eaccess(const char *path, int mode)
-{
-	char buf[PATH_ROOM];
-	REAL(eaccess);
 
 	return real(redirect(path, buf), mode);
 }
@@ -480,18 +367,6 @@ EXPORT ssize_t readlinkat(int dir, const char *path, char *out, size_t len)
 	return real(dir, redirect(path, buf), out, len);
 }
 
-EXPORT ssize_t __readlink_chk(const char *path, char *out, size_t len, size_t capacity)
-{
-	(void)capacity;
-	return readlink(path, out, len);
-}
-
-EXPORT ssize_t __readlinkat_chk(int dir, const char *path, char *out, size_t len, size_t capacity)
-{
-	(void)capacity;
-	return readlinkat(dir, path, out, len);
-}
-
 /* Paths inside the tree are returned under the names that the program used. */
 static char *path_restore(char *path)
 {
@@ -516,12 +391,6 @@ EXPORT char *realpath(const char *path, char *out)
 	return path_restore(real(redirect(path, buf), out));
 }
 
-EXPORT char *__realpath_chk(const char *path, char *out, size_t capacity)
-{
-	(void)capacity;
-	return realpath(path, out);
-}
-
 EXPORT char *canonicalize_file_name(const char *path)
 {
 	return realpath(path, NULL);
@@ -534,23 +403,6 @@ EXPORT ssize_t pread(int fd, void *to, size_t n, off_t at)
 	ssize_t rc;
 
 	return gateway_pread(fd, to, n, at, &rc) ? rc : syscall(SYS_pread64, fd, to, n, at);
-}
-
-EXPORT ssize_t pread64(int fd, void *to, size_t n, off64_t at)
-{
-	return pread(fd, to, n, at);
-}
-
-EXPORT ssize_t __pread_chk(int fd, void *to, size_t n, off_t at, size_t capacity)
-{
-	(void)capacity;
-	return pread(fd, to, n, at);
-}
-
-EXPORT ssize_t __pread64_chk(int fd, void *to, size_t n, off64_t at, size_t capacity)
-{
-	(void)capacity;
-	return pread(fd, to, n, at);
 }
 
 EXPORT ssize_t pwrite(int fd, const void *from, size_t n, off_t at)
@@ -568,19 +420,9 @@ EXPORT int nanosleep(const struct timespec *wanted, struct timespec *left)
 	return time_sleep(wanted, left);
 }
 
-EXPORT ssize_t pwrite64(int fd, const void *from, size_t n, off64_t at)
-{
-	return pwrite(fd, from, n, at);
-}
-
 EXPORT off_t lseek(int fd, off_t at, int from)
 {
 	return kmsg_seek(fd, from) ? 0 : syscall(SYS_lseek, fd, at, from);
-}
-
-EXPORT off64_t lseek64(int fd, off64_t at, int from)
-{
-	return lseek(fd, at, from);
 }
 
 EXPORT int close(int fd)
@@ -631,11 +473,6 @@ EXPORT void *mmap(void *at, size_t len, int prot, int flags, int fd, off_t offse
 	if (ctx)
 		return uverbs_mmap(ctx, len, prot, offset);
 	return (void *)syscall(SYS_mmap, at, len, prot, flags, fd, offset);
-}
-
-EXPORT void *mmap64(void *at, size_t len, int prot, int flags, int fd, off_t offset)
-{
-	return mmap(at, len, prot, flags, fd, offset);
 }
 
 static bool exists(const char *file)
@@ -727,3 +564,29 @@ EXPORT char *if_indextoname(unsigned int index, char name[IF_NAMESIZE])
 
 	return p ? memcpy(name, p->netdev, IF_NAMESIZE) : real(index, name);
 }
+
+/*
+ * Other names of these functions. On 64-bit systems, offsets and structures of both sorts are one;
+ * the fortified ones have the room as one more argument at their end.
+ */
+#define ALIAS(name, of) __asm__(".globl " #name "\n.set " #name ", " #of)
+ALIAS(open64, open);
+ALIAS(openat64, openat);
+ALIAS(__open64_2, __open_2);
+ALIAS(__openat64_2, __openat_2);
+ALIAS(fopen64, fopen);
+ALIAS(scandir64, scandir);
+ALIAS(stat64, stat);
+ALIAS(lstat64, lstat);
+ALIAS(fstat64, fstat);
+ALIAS(fstatat64, fstatat);
+ALIAS(eaccess, euidaccess);
+ALIAS(__readlink_chk, readlink);
+ALIAS(__readlinkat_chk, readlinkat);
+ALIAS(__realpath_chk, realpath);
+ALIAS(pread64, pread);
+ALIAS(__pread_chk, pread);
+ALIAS(__pread64_chk, pread);
+ALIAS(pwrite64, pwrite);
+ALIAS(lseek64, lseek);
+ALIAS(mmap64, mmap);

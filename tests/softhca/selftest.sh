@@ -90,7 +90,8 @@ if section identity; then
 	spec=count=5000,size=60-9216,qps=8,seed=1 want=$(frames $spec)
 	same "lossless" "$want" "$(hca --gen $spec --at-end sigint -- "$bin/probe" -H)"
 	same "events, small ring" "$want" "$(hca --gen $spec --at-end sigint -- "$bin/probe" -H -e -r 16)"
-	same "one receive at a time" "$want" "$(hca --gen $spec --at-end sigint -- "$bin/probe" -H -r 1)"
+	same "one receive at a time" "$(frames count=300,size=60-2000)" \
+		"$(hca --gen count=300,size=60-2000 --at-end sigint -- "$bin/probe" -H -r 1)"
 	same "first frames only" "$(frames --first 777 $spec)" "$(hca --gen $spec -- "$bin/probe" -H -c 777)"
 	hca --gen $spec --at-end sigint -- "$bin/probe" -q -w "$tmp/b.pcap" > /dev/null
 	same "captured file" "$want" "$(frames --hash "$tmp/b.pcap")"
