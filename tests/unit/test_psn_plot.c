@@ -16,33 +16,6 @@ static const struct rd_psn_plot *plot_of(struct scene *s)
 	return result(s)->side[0].psn_plot;
 }
 
-/* The PSN wraps; packet 2 is lost, and all from there on are retransmitted. */
-TEST(loss)
-{
-	struct scene s = begin_plots();
-	const struct rd_psn_plot *p;
-	unsigned int sent = 0, again = 0;
-
-	sends(&s, 0xfffffe, 0xffffff);
-	sends(&s, 1, 2);
-	respond(&s, 0xffffff, OK);
-	respond(&s, 0, NAK_SEQ);
-	sends(&s, 0, 2);
-	respond(&s, 2, OK);
-	p = plot_of(&s);
-	assert_non_null(p);
-	expect("0xfffffe 0 1 2 6 0", p->psn, p->late, p->naks_in_all, p->naks[0].psn,
-		p->naks[0].frame, p->steps[0].sent.low);
-	for (unsigned int i = 0; i < p->n; i++) {
-		sent += p->steps[i].sent.high != RD_PSN_NONE;
-		again += p->steps[i].again.high != RD_PSN_NONE;
-		if (p->steps[i].again.high != RD_PSN_NONE)
-			assert_in_range(p->steps[i].again.low, 2, 4);
-	}
-	expect("4 3 5", sent, again, p->steps[p->n - 1].acked);
-	end(&s);
-}
-
 /* Whatever the time is, all packets stay in the plot, in order. */
 TEST(long_time)
 {
