@@ -13,7 +13,7 @@ make() { python3 "$srcdir/tests/e2e/burn.py" "$1" "$2" "$tmp/$1.$2"; }
 
 # instructions OPTION... FILE...: of analyze
 instructions() {
-	valgrind -q --tool=cachegrind --cache-sim=no --cachegrind-out-file="$tmp/counted" "$RDMADUMP" analyze "$@" \
+	valgrind -q --tool=cachegrind --cache-sim=no --cachegrind-out-file="$tmp/counted" "$RDMADUMP-analyze" "$@" \
 		>"$tmp/out" 2>"$tmp/err"
 	sed -n 's/^summary: //p' "$tmp/counted"
 }

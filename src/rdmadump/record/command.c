@@ -62,8 +62,7 @@ static int set_sniffer(struct arguments *a, const struct option_use *use, struct
 	(void)a;
 	if (rd_cli_sniffer(option_field(use), use->arg))
 		return 0;
-	return rd_fail(
-		err, RD_CLASS_USAGE, 0, NULL, "--sniffer '%s': verbs or icmd", use->arg);
+	return rd_fail(err, RD_CLASS_USAGE, 0, NULL, "--sniffer '%s': verbs or icmd", use->arg);
 }
 
 #define OPTIONS_OF struct record_settings
