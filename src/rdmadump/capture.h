@@ -51,6 +51,7 @@ struct capture_run {
 	struct rd_session *session;
 	const struct rd_session_result *result;
 	struct rd_watch watches[2];
+	bool unprinted; /* the report of --analyze: exit status of an output */
 	bool broken_pipe;
 	uint64_t last_bytes, last_ns; /* at the last progress line */
 	struct live *live;	      /* --analyze; else NULL */
@@ -88,6 +89,7 @@ void live_stop(struct live *l);
 /* The report, on standard output, or on standard error if frames are written there. */
 void live_report(struct live *l);
 json_t *live_json(struct live *l);
-void live_close(struct live *l);
+/* False: the report could not be written; the program has said so. */
+bool live_close(struct live *l);
 
 #endif

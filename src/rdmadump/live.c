@@ -23,8 +23,9 @@ struct live {
 	struct rd_encoder encoder;
 	uint64_t received;
 	pid_t pid;
-	int to, from; /* pipes; from: only for JSON */
-	int failure;  /* an errno: nothing more is written */
+	int to, from;	/* pipes; from: only for JSON */
+	int failure;	/* an errno: nothing more is written */
+	bool unprinted; /* the program could not write its report, and said so */
 	size_t used;
 	uint8_t block[2 * BLOCK_BYTES];
 };
@@ -192,6 +193,7 @@ static void wait_for_end(struct live *l)
 		while (waitpid(l->pid, &status, 0) < 0 && errno == EINTR)
 			;
 	l->pid = 0;
+	l->unprinted = WIFEXITED(status) && WEXITSTATUS(status) == RD_CLASS_OUTPUT;
 	if (l->failure && l->failure != EPIPE)
 		rd_log(RD_LOG_WARNING, "--analyze: cannot pass frames to '%s': %s", l->program,
 			strerror(l->failure));
@@ -221,19 +223,24 @@ void live_report(struct live *l)
 {
 	FILE *out = capture_to_pipe(l->r->opt) ? stderr : stdout;
 
-	if (!l->failure)
+	/* Apart from the capture's own report. */
+	if (!l->failure && !l->r->opt->quiet)
 		fputc('\n', out);
 	fflush(out);
 	wait_for_end(l);
 }
 
-void live_close(struct live *l)
+bool live_close(struct live *l)
 {
+	bool unprinted;
+
 	if (!l)
-		return;
+		return true;
 	if (l->pid)
 		wait_for_end(l);
 	if (l->from >= 0)
 		close(l->from);
+	unprinted = l->unprinted;
 	free(l);
+	return !unprinted;
 }

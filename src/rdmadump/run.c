@@ -184,7 +184,7 @@ static int open_and_run(struct capture_run *r, struct rd_error *err)
 	if (r->opt->session.read)
 		ending_block(&r->ending);
 	rc = run_session(r, err);
-	live_close(r->live);
+	r->unprinted = !live_close(r->live);
 	rd_session_close(r->session);
 	return rc;
 }
@@ -200,6 +200,6 @@ int capture_run(struct capture_run *r)
 		ending_block(&r->ending);
 	rc = r->opt->list_stamps ? timestamps_list(r->opt, &err) : open_and_run(r, &err);
 	if (rc == 0)
-		return 0;
+		return r->unprinted ? RD_CLASS_OUTPUT : 0;
 	return r->style ? r->style->fail(&err) : rd_cli_fail(&err);
 }
