@@ -82,7 +82,7 @@ cases() {
 		unsegmented contents:not_segmented --deliver segmented=no
 		one-queue paths:all_in_one_queue --dev rss_hash=none
 		lossy-queues paths:frames_missing --dev work_queues=lossy
-		changing-queues paths:frames_changed --dev work_queues=changes
+		changing-queues paths:frames_changed,paths:frames_changed --dev work_queues=changes
 		longer-queues paths:frames_differ,paths:frames_differ --dev work_queues=longer
 		two-queues paths:fewer_queues --dev table=2
 		longer contents:frames_longer --deliver longer=6
