@@ -197,8 +197,6 @@ static void verbs_stop(struct rd_source *src)
 	struct rd_error why;
 
 	pthread_mutex_lock(&port->lock);
-	for (unsigned int i = 0; i < port->n_queues; i++)
-		port->queue[i]->rest = port->queue[i]->ring.n;
 	verbs_flow_destroy(port, &why);
 	port->stopped = true;
 	pthread_mutex_unlock(&port->lock);

@@ -116,7 +116,10 @@ static int queues_create(struct verbs_port *port, unsigned int queues, struct rd
 
 		if (!q)
 			return -1;
-		if (queue_open(q, err) < 0 || cq_create(q, err) < 0 ||
+		if (queue_open(q, err) < 0)
+			return -1;
+		q->rest = q->ring.n;
+		if (cq_create(q, err) < 0 ||
 			(queues ? verbs_wq_create(q, err) : verbs_queue_create(q, err)) < 0)
 			return -1;
 	}
