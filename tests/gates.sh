@@ -27,6 +27,12 @@ tests/words >"$tmp/log" 2>&1
 ok "words and licence" "$tmp/log"
 tests/house . "$BUILD_DIR" >"$tmp/log"
 ok "structure" "$tmp/log"
+# A pause is a guess at how long something takes. Tests wait for what is to happen: wait_for, a pipe, a process. A pause that
+# nothing depends on, or that takes no time, says so: "# pause: REASON".
+own_files | grep -E '^(\./)?tests/(e2e|vm|world)/' |
+	xargs grep -nE '(^|[^-_a-z])(sleep [0-9."$]|time\.sleep\()' | grep -v '# pause: .' >"$tmp/log"
+[ ! -s "$tmp/log" ]
+ok "no test sleeps" "$tmp/log"
 [ -z "${TEST_FULL-}" ] || {
 	cppcheck -q --error-exitcode=1 --std=c11 --inline-suppr --enable=warning,portability \
 		--suppress=missingIncludeSystem -D__linux__ -D_GNU_SOURCE -Iinclude -Isrc -I"$BUILD_DIR/src" \

@@ -125,11 +125,12 @@ python3() {
 	"$own" "$@"
 }
 
+# A pipe into which nobody writes: what reads it hangs.
+mkfifo -m 666 "$tmp/never"
 # wait_for SECONDS COMMAND...: until it succeeds, tried again after 20 ms; status 1 if it never does. A long limit
-# costs a busy machine nothing. It waits for a pipe into which nobody writes: that takes no process, as sleep does.
+# costs a busy machine nothing.
 wait_for() {
 	local limit=$(($1 + SECONDS))
-	[ -p "$tmp/never" ] || mkfifo "$tmp/never" 2>/dev/null
 	shift
 	until "$@" 2>/dev/null; do
 		if [ "$SECONDS" -gt "$limit" ]; then
@@ -141,9 +142,13 @@ wait_for() {
 }
 # larger FILE BYTES: it exists, and is
 larger() { [ "$(stat -c %s "$1")" -gt "$2" ]; }
+is_gone() { ! kill -0 "$1"; }
 
 # received TREE FRAMES: port 1 of mlx5_0 has had so many; TREE as of the model's --keep
 received() { [ "$(cat "$1/sys/class/infiniband/mlx5_0/ports/1/counters/port_rcv_packets")" -ge "$2" ]; }
+# Also for scripts in bash that a test starts
+export tmp
+export -f wait_for larger is_gone received
 
 # The model with a limit: a test that hangs fails
 model() { timeout -k 5 "${MODEL_SECONDS:-120}" "$SOFTHCA" "$@"; }

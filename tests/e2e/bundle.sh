@@ -198,7 +198,7 @@ rm -f half selftest-*
 
 # --- without a device ----------------------------------------------------------------------------
 
-tool ibstat "trap '' TERM; echo \$\$ >$tmp/pid; echo begun; while :; do sleep 1000; done"
+tool ibstat "trap '' TERM; echo \$\$ >$tmp/pid; echo begun; while :; do cat <>$tmp/never; done"
 tool numactl 'echo numactl'
 # bare ARGUMENTS...: few commands, so that all begin within the limit
 bare() { model --no-devices -- "$RDMADUMP" bundle "$@"; }
@@ -246,7 +246,7 @@ bare -w none.tar.zst --timeout 100 --file "$tmp/incast/90.pcapng" >"$tmp/log" 2>
 unpacked none.tar.zst
 is "a cause at several QPs is one card" "$(cards | sort | uniq -d)" ""
 has "... which counts the others" "$b/index.html" '<p class=soft>The same in [1-9][0-9]* more findings of the report\.</p>'
-tool ibstat "trap '' TERM; echo \$\$ >$tmp/pid; echo begun; while :; do sleep 1000; done"
+tool ibstat "trap '' TERM; echo \$\$ >$tmp/pid; echo begun; while :; do cat <>$tmp/never; done"
 
 # --- ends ----------------------------------------------------------------------------------------
 

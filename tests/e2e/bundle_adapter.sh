@@ -20,9 +20,9 @@ mkdir "$tmp/held/${function%.*}" || note overlaps
 [ "${*:3}" != "-m -e -c" ] || note eye
 note begins
 : >"$tmp/seen-${function%.*}"
-until [ -e "$tmp/seen-0000:3b:00" ] && [ -e "$tmp/seen-0000:5e:00" ]; do sleep .02; done
+for adapter in 3b 5e; do wait_for 60 test -e "$tmp/seen-0000:$adapter:00"; done
 [ "$name" != "${gated-}" ] || read -r _ <"$tmp/gate"
-[ "$name" != "${slow-}" ] || sleep 2
+[ "$name" != "${slow-}" ] || sleep 2 # pause: in virtual time
 echo "output of $name"; note ends
 rmdir "$tmp/held/${function%.*}"
 END
@@ -47,7 +47,7 @@ steps() {
 manifest() { tar -xOf b.tar.zst --wildcards '*/manifest.json'; }
 why() { manifest | jq -r --arg n "$1" '.not_taken[] | select(.name == $n) | .why'; }
 
-slow=mlxlink collect -- "$RDMADUMP" bundle -w b.tar.zst --timeout 1
+slow=mlxlink collect --time virtual -- "$RDMADUMP" bundle -w b.tar.zst --timeout 1
 is "exit status" $? 0
 sort "$tmp/notes" | diff - <(steps mstflint mlxconfig mlxlink) >"$tmp/log"
 ok "one at a time, one variant, to its end, no measurement of the eye" "$tmp/log"

@@ -56,14 +56,12 @@ only_standard "-r -" 3
 if ! ip netns add "$ns" 2>/dev/null || ! ip -n "$ns" link set lo up; then
 	skip "netdev" "no right to make a network namespace"
 else
-	ip netns exec "$ns" timeout -k 2 100 "$RDMADUMP" -q -i lo -U -c 5 -z "$tmp/command" -w "$tmp/lo.pcapng" \
+	: >"$tmp/log"
+	ip netns exec "$ns" timeout -k 2 100 "$RDMADUMP" -i lo -U -c 5 -z "$tmp/command" -w "$tmp/lo.pcapng" \
 		udp port 9 >"$tmp/log" 2>&1 &
 	pid=$!
-	for _ in $(seq 600); do
-		kill -0 $pid 2>/dev/null || break
-		[ -s "$tmp/lo.pcapng" ] && ip netns exec "$ns" bash -c 'echo hello >/dev/udp/127.0.0.1/9' 2>/dev/null
-		sleep 0.05
-	done
+	wait_for 60 grep -q 'capturing on' "$tmp/log"
+	ip netns exec "$ns" bash -c 'for i in 1 2 3 4 5; do echo hello >/dev/udp/127.0.0.1/9; done'
 	wait $pid
 	is "netdev: exit status" $? 0
 	only_standard "netdev" 1

@@ -215,7 +215,7 @@ is "no such tree" "$?" 2
 # Live: what the model received is what the counters grew by
 live() { rm -f "$tmp/live.pcapng"; model --gen count=100000000,size=256,seed=3 --rate 8000 --at-end idle -- bash -c "
 	'$RDMADUMP' -d mlx5_0 -q -w $tmp/live.pcapng & capture=\$!
-	until [ \$(stat -c %s $tmp/live.pcapng || echo 0) -gt 5000 ]; do sleep 0.05; done 2>/dev/null
+	wait_for 60 larger $tmp/live.pcapng 5000
 	$1
 	kill -INT \$capture; wait \$capture" 2>"$tmp/err"; }
 live "'$RDMADUMP' counters mlx5_0 --json -o $tmp/b.json; '$RDMADUMP' counters mlx5_0 --interval 0.3 --count 3 --json >$tmp/out

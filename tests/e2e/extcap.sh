@@ -45,8 +45,8 @@ frames() { hash_of "$1" | awk '{print $1}'; }
 running() { pgrep -f -- "--capture .*$tmp" >/dev/null; }
 # clean NAME: the extcap has ended normally and left nothing on the device
 clean() {
-	gone() { ! running; }
-	wait_for 60 gone && [ "$(jq '[.leaked[]] | add' "$tmp/stats")" = 0 ]
+	is_over() { ! running; }
+	wait_for 60 is_over && [ "$(jq '[.leaked[]] | add' "$tmp/stats")" = 0 ]
 	ok "$1: nothing is left, no process, nothing on the device" "$tmp/stats"
 }
 

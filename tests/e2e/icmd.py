@@ -55,7 +55,7 @@ class Tool:
         while self.get(16) >> 31 != (value is None):
             pass
         word = self.get(20)
-        time.sleep(random.random() * 0.004)
+        takes(random.random() * 0.004)
         self.put(12, 0)
         return word
 
@@ -66,12 +66,17 @@ class Tool:
         return self.access(COMMANDS, 0) == os.getpid()
 
 
+def takes(seconds):
+    """What another tool does with the adapter, or beside it, takes a while."""
+    time.sleep(seconds)  # pause: nothing depends on how long
+
+
 def until(done, what):
     limit = time.monotonic() + 60
     while not done():
         if time.monotonic() > limit:
             sys.exit(f"the {what} is not free for a minute")
-        time.sleep(0.001)
+        takes(0.001)
 
 
 def tool(config, hold=None):
@@ -79,8 +84,9 @@ def tool(config, hold=None):
     if hold:
         until(t.take_commands, "command interface")
         print("held", flush=True)
-        while not t.ended:
-            time.sleep(0.01)
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+        if not t.ended:
+            t.ended = signal.sigwait([signal.SIGTERM])
         t.access(COMMANDS, 0, 0)
     rounds = 0
     while not t.ended:
@@ -88,9 +94,9 @@ def tool(config, hold=None):
         t.access(2, 0xF0014)
         if rounds % 8 == 0:
             until(t.take_commands, "command interface")
-            time.sleep(random.random() * 0.03)
+            takes(random.random() * 0.03)
             t.access(COMMANDS, 0, 0)
-        time.sleep(0.005)
+        takes(0.005)
     print(rounds)
 
 

@@ -37,14 +37,11 @@ who() {
 		"$(find "/proc/$1/fd" -lname '*/config' 2>/dev/null | wc -l)" \
 		"$(find "/proc/$1/fd" -lname '*.pcapng' 2>/dev/null | wc -l)"
 }
+attached() { is_gone "$1" || grep -q 'rules 3' "$at/tree/run/rdmadump"/*; }
 # started PID: waits until the capture's helper has attached both rules; its process id in $helper
 started() {
 	local task name
-	for _ in $(seq 3000); do
-		kill -0 "$1" 2>/dev/null || return 1
-		grep -q 'rules 3' "$at/tree/run/rdmadump"/* 2>/dev/null && break
-		sleep 0.02
-	done
+	wait_for 60 attached "$1" || return 1
 	helper=
 	for task in /proc/[0-9]*/comm; do
 		{ read -r name <"$task"; } 2>/dev/null && [ "$name" = rdmadump-icmd ] || continue
@@ -58,16 +55,20 @@ ended() { flock -w 60 "$at/tree/run/rdmadump/port-sniffer-0000:01:00.0" true; }
 # lives SPEC SCRIPT: a shell in the model with a capture in the background, $! of it in $pid; files in $at
 lives() {
 	rm -rf "$at/tree"
-	export -f who started ended wait_for
-	export tmp at clean kills both SOFTHCA_GATEWAY
+	export -f who attached started ended
+	export at clean kills both SOFTHCA_GATEWAY
 	# shellcheck disable=SC2016 # for the inner shell
 	model --keep "$at/tree" --dev "link=ib,lid=1,gateway=$1" --gen size=300 --rate 1000 -- bash -c '
 		go() { $RDMADUMP -d mlx5_0 --sniffer icmd -q -w "$at/f.pcapng" "$@" 2>>"$at/log" & pid=$!; }
-		state() { LD_PRELOAD="" "$SOFTHCA_GATEWAY" "$at/tree/gateway.0" | head -n 1; }
+		states() { LD_PRELOAD="" "$SOFTHCA_GATEWAY" "$at/tree/gateway.0"; }
+		state() { states | head -n 1; }
+		accesses() { states | sed -n "2s/.* accesses \([0-9]*\).*/\1/p"; }
+		# moment UNTIL COMMAND...: the gateway had so many accesses, or the capture has ended, or COMMAND succeeds
+		moment() { is_gone $pid || [ "$(accesses)" -ge "$1" ] || "${@:2}"; }
 		'"$2" >"$at/out" 2>"$at/err"
 }
 
-# killed NAME COUNT SPEC [tool]: captures that are killed at random moments, while another tool is there or
+# killed NAME COUNT SPEC [tool]: captures that are killed at random accesses to the gateway, while another tool is there or
 # not. The next line after the number of those that left nothing is the gateway's state.
 killed() {
 	export count=$2 tool=${4-}
@@ -75,19 +76,20 @@ killed() {
 	at=$tmp/$1 lives "$3" '
 		n=0 left=
 		go -c 1; wait $pid
-		start=${EPOCHREALTIME/./}; go -c 1; wait $pid; took=$(((${EPOCHREALTIME/./} - start) / 1000))
+		all=$(accesses)
 		if [ -n "$tool" ]; then
 			/usr/bin/python3 "$tools" tool "$at/tree/sys/bus/pci/devices/0000:01:00.0/config" >"$at/tool" 2>&1 & tool=$!
 			left="semaphore . icmd ."
 		fi
 		for i in $(seq $count); do
 			# The first one is attached for certain. Then each second one ends by itself, and may be killed while it detaches.
+			before=$(accesses)
 			if [ $((i % 2)) = 1 ]; then go; else go -c $((1 + RANDOM % 40)); fi
 			if [ $i = 1 ]; then
 				started $pid
 			else
-				ms=$((RANDOM % (took * 5 / 4 + 20)))
-				sleep $((ms / 1000)).$(printf %03d $((ms % 1000)))
+				[ $((i % 2)) = 1 ] && attached="attached $pid" || attached=false
+				wait_for 60 moment $((before + RANDOM % all)) $attached
 			fi
 			kill -9 $pid; wait $pid 2>/dev/null; ended
 			[[ $(state) =~ ^attached\ 0\ ${left:-semaphore 0 icmd 0}\ violations\ 0$ ]] && n=$((n + 1))
@@ -105,9 +107,11 @@ killed contended $quarter by_qpn+slow:3 tool &
 at=$tmp/both lives by_qpn+strict '
 	n=0
 	go -c 1; wait $pid
+	all=$(accesses)
 	for i in $(seq $both); do
+		before=$(accesses)
 		go
-		sleep 0.$(printf %03d $((30 + RANDOM % 100)))
+		wait_for 60 moment $((before + RANDOM % all)) attached $pid
 		kids=$(cat /proc/$pid/task/$pid/children 2>/dev/null)
 		if [ $((i % 3)) = 0 ]; then
 			kill -9 $kids 2>/dev/null; kill $pid
@@ -302,11 +306,11 @@ lives yes '
 	kill -9 $pid; wait $pid; ended; state'
 has "a second capture: who has the sniffer" "$tmp/out" 'sniffer of 0000:01:00.0 port 1 is attached by rdmadump, process [0-9]+; end that capture first'
 is "a second capture: refused, the right process named; then the first is killed" "$(tail -n 3 "$tmp/out")" $'2\n1\n'"$clean"
-cp "$(type -P sleep)" "$tmp/ibdump"
+cp "$(type -P cat)" "$tmp/ibdump"
 # shellcheck disable=SC2016 # for the inner shell
 lives yes '
-	LD_PRELOAD="" "$tmp/ibdump" 60 9<>"$tmp/tree/sys/bus/pci/devices/0000:01:00.0/config" & other=$!
-	until [ "$(cat /proc/$other/comm)" = ibdump ]; do sleep 0.01; done
+	LD_PRELOAD="" "$tmp/ibdump" <>"$tmp/never" 9<>"$tmp/tree/sys/bus/pci/devices/0000:01:00.0/config" & other=$!
+	wait_for 60 grep -q ibdump /proc/$other/comm
 	$RDMADUMP -d mlx5_0 --sniffer icmd -w "$tmp/second.pcapng" 2>&1; echo $?
 	grep -c "process $other;" "$tmp/out"
 	kill $other; state'

@@ -19,8 +19,8 @@ ended() { flock -w 60 "$at/tree/run/rdmadump/port-sniffer-0000:01:00.0" true; }
 lives() {
 	export at=$tmp/$1
 	mkdir -p "$at"
-	export -f ended wait_for
-	export tmp SOFTHCA_GATEWAY
+	export -f ended
+	export SOFTHCA_GATEWAY
 	# shellcheck disable=SC2016 # for the inner shell
 	model --keep "$at/tree" --dev "link=ib,lid=1,gateway=$2" --gen size=300 --rate 1000 -- bash -c '
 		state() { LD_PRELOAD="" "$SOFTHCA_GATEWAY" "$at/tree/gateway.0" | head -n "${1:-1}"; }

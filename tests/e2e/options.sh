@@ -318,14 +318,12 @@ ns=rdopt$$
 cleanup() { ip netns del "$ns" 2>/dev/null; }
 if ip netns add "$ns" 2>/dev/null && ip -n "$ns" link set lo up 2>/dev/null; then
 	for args in '-i lo' '-i lo -B 1024' '-i lo --kernel-buffer=4Mi' '-i lo --no-promiscuous-mode' '-d lo --netdev'; do
+		: >"$tmp/log"
 		# shellcheck disable=SC2086
-		ip netns exec "$ns" timeout -k 2 100 "$RDMADUMP" -q $args -U -c 1 -w "$tmp/out.pcapng" 'udp port 9' 2>"$tmp/log" &
+		ip netns exec "$ns" timeout -k 2 100 "$RDMADUMP" $args -U -c 1 -w "$tmp/out.pcapng" 'udp port 9' 2>"$tmp/log" &
 		pid=$!
-		for _ in $(seq 600); do
-			kill -0 $pid 2>/dev/null || break
-			ip netns exec "$ns" bash -c 'echo hello >/dev/udp/127.0.0.1/9' 2>/dev/null
-			sleep 0.1
-		done
+		wait_for 60 grep -q 'capturing on' "$tmp/log"
+		ip netns exec "$ns" bash -c 'echo hello >/dev/udp/127.0.0.1/9'
 		wait $pid
 		is "$args: a frame of the netdev" "$(frames_of "$tmp/out.pcapng")" 1
 	done

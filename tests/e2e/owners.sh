@@ -13,15 +13,15 @@ owners() { facts "$1" | jq -c 'select(.kind == "owners")'; }
 # A second process has a queue pair; it begins after the capture and ends before it does.
 began=$EPOCHSECONDS
 # shellcheck disable=SC2016
-model --dev name=mlx5_0,qp_counter=yes --gen count=1000,size=256 -- bash -c '
+model --time virtual --dev name=mlx5_0,qp_counter=yes --gen count=1000,size=256 -- bash -c '
 	"$1" -d mlx5_0 -q -Z root -w "$2/out.pcapng" 2>"$2/err" &
 	capture=$!
-	until [ -s "$2/out.pcapng" ]; do sleep 0.05; done
+	wait_for 60 test -s "$2/out.pcapng"
 	RANK=12 LOCAL_RANK=4 SLURM_JOB_ID=777 PMIX_RANK=none SECRET=hidden \
 		"$1" -d mlx5_0 -q -w "$2/other.pcapng" 2>"$2/other.err" &
 	echo $! >"$2/pid"
-	until [ -s "$2/other.pcapng" ]; do sleep 0.05; done
-	sleep 3 # six samples, one each 0.5 s
+	wait_for 60 test -s "$2/other.pcapng"
+	sleep 3 # pause: in virtual time: six samples, one each 0.5 s
 	kill -TERM $!
 	wait $!
 	kill -TERM $capture
@@ -51,11 +51,11 @@ set_clock() {
 	model --dev name=mlx5_0,qp_counter=yes --clock "realtime,$1=$tmp/set" --gen count=1000,size=256 -- bash -c '
 		"$1" -d mlx5_0 -q -Z root -w "$2/set.pcapng" 2>"$2/err" &
 		capture=$!
-		until [ -s "$2/set.pcapng" ]; do sleep 0.05; done
+		wait_for 60 test -s "$2/set.pcapng"
 		: >"$2/set"
 		"$1" -d mlx5_0 -q -w "$2/other.pcapng" 2>"$2/other.err" &
 		echo $! >"$2/pid"
-		until [ -s "$2/other.pcapng" ]; do sleep 0.05; done
+		wait_for 60 test -s "$2/other.pcapng"
 		kill -TERM $capture
 		wait $capture
 		kill -TERM "$(cat "$2/pid")"
@@ -81,10 +81,8 @@ model --dev name=mlx5_0,qp_counter=yes --gen count=1000,size=256 -- bash -c '
 	mkfifo "$2/held"
 	"$3" mlx5_0 "$4" 24 <"$2/held" >"$2/truth" &
 	exec 9>"$2/held"
-	for _ in $(seq 1200); do
-		[ "$(grep -c ^long "$2/truth")" = "$4" ] && [ "$(grep -c ^short "$2/truth")" -ge "$5" ] && [ -s "$2/many.pcapng" ] && break
-		sleep 0.05
-	done
+	enough() { [ "$(grep -c ^long "$1/truth")" = "$2" ] && [ "$(grep -c ^short "$1/truth")" -ge "$3" ] && [ -s "$1/many.pcapng" ]; }
+	wait_for 60 enough "$2" "$4" "$5"
 	kill -TERM $capture
 	wait $capture
 	exec 9>&-

@@ -221,18 +221,13 @@ elif ! ip netns exec "$ns" setpriv --reuid "$uid" --regid "$gid" --clear-groups 
 	skip "a file capability" "the file system does not honour it"
 else
 	rm -f "$tmp/status"
+	: >"$tmp/log"
 	ip netns exec "$ns" setpriv --reuid "$uid" --regid "$gid" --clear-groups \
-		timeout -k 2 100 "$bin/rdmadump" -q -i lo -U -c 5 -w "$theirs/lo.pcapng" udp port 9 >"$tmp/log" 2>&1 &
+		timeout -k 2 100 "$bin/rdmadump" -i lo -U -c 5 -w "$theirs/lo.pcapng" udp port 9 >"$tmp/log" 2>&1 &
 	pid=$!
-	for _ in $(seq 1200); do
-		kill -0 $pid 2>/dev/null || break
-		# frames, which end it, only once it was looked at
-		[ -s "$tmp/status" ] && ip netns exec "$ns" bash -c 'echo hello >/dev/udp/127.0.0.1/9' 2>/dev/null
-		child=$(pgrep -P $pid rdmadump | head -n 1)
-		[ -n "$child" ] && [ "$(find "/proc/$child/task" -mindepth 1 -maxdepth 1 2>/dev/null | wc -l)" = 2 ] &&
-			cat "/proc/$child/task"/*/status >"$tmp/now" 2>/dev/null && [ "$(grep -c '^Name:' "$tmp/now")" = 2 ] && mv "$tmp/now" "$tmp/status"
-		sleep 0.05
-	done
+	wait_for 60 grep -q 'capturing on' "$tmp/log"
+	cat "/proc/$(pgrep -P $pid rdmadump | head -n 1)/task"/*/status >"$tmp/status"
+	ip netns exec "$ns" bash -c 'for i in 1 2 3 4 5; do echo hello >/dev/udp/127.0.0.1/9; done'
 	wait $pid
 	is "a file capability: exit status" $? 0
 	is "a file capability: frames" "$(frames_of "$theirs/lo.pcapng")" 5

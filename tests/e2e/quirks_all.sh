@@ -106,9 +106,9 @@ run() {
 	done
 	possible "$names" || return 1
 	local work=$tmp/d truth='' skip
-	rm -f "$work"/*
+	rm -rf "${work:?}"/*
 	[ -z "$clock" ] || { truth=$work/truth; m+=(--clock "$clock,truth=$truth"); }
-	[ -z "$slow" ] || { mkfifo -m 666 "$work/out"; slow_reader "$work" & }
+	[ -z "$slow" ] || { mkfifo -m 666 "$work/out"; m+=(--keep "$work/tree"); slow_reader "$work" & }
 	started=$(date +%s%N)
 	model --stats "$work/stats" --at-end sigint --gen "$gen" --rate "$rate" --dev "$dev" "${fault[@]}" "${m[@]}" -- \
 		"$RDMADUMP" -d mlx5_0 --json "${p[@]}" -w "$work/out" >"$work/report" 2>"$work/log"
@@ -131,11 +131,8 @@ run() {
 	[ ! -s "$work/wrong" ] || grep -v 'Ctrl-C stops' "$work/log" | tail -n 5 | sed 's/^/# /'
 }
 
-# A reader that opens late and pauses
-slow_reader() {
-	sleep 0.2
-	{ head -c 65536; sleep 0.1; cat; } <"$1/out" >"$1/read"
-}
+# A reader that pauses until most frames have come
+slow_reader() { { head -c 65536; wait_for 60 received "$1/tree" $((count * 3 / 4)) >&2; cat; } <"$1/out" >"$1/read"; }
 
 for row in "${rows[@]:0:alone}"; do run "$row"; done
 

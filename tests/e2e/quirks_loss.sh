@@ -88,7 +88,7 @@ done
 blocked() { # MODEL-OPTIONS -- : JSON
 	model "$@" --mode drop --gen count=40000,size=1024 --burst 30000,2500000 --at-end sigint --stats "$tmp/stats" -- bash -c \
 		"'$RDMADUMP' -d mlx5_0 -b 6 -q --json --buffer-size 1Mi --when-full wait -w - 2>'$tmp/json' | {
-			until [ \"\$(cat /sys/class/infiniband/mlx5_0/ports/1/counters/port_rcv_packets)\" = 40000 ]; do sleep 0.1; done; cat >'$tmp/out'; }"
+			wait_for 60 received '' 40000; cat >'$tmp/out'; }"
 }
 blocked --fault counter=0,frame=30001
 dropped=$(json "$tmp/stats" .dropped)

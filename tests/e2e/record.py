@@ -9,7 +9,6 @@
     record.py check PRE POST TRUTH FILE...  prints "frames files triggers fired", `fired` being the commented
                                           frames: each frame in the time around a trigger once, in order, and
                                           no other; else a fault. TRUTH: when the model sent each frame
-    record.py lines FIFO N                writes N lines, at random times
     record.py comments FILE...            the comments of frames
     record.py section FILE                the comment of the file
     record.py listen SOCKET               prints the messages to a service manager, until one is END
@@ -153,15 +152,6 @@ def check(pre, post, truth, names):
     return "%d %d %d %s" % (len(seen), len(names), len(times), " ".join(map(str, sorted(fired))))
 
 
-def lines(name, n):
-    """At random times, of which most are while the frames are sent"""
-    random.seed(6)
-    for i in range(int(n)):
-        time.sleep(random.uniform(0, 0.05))
-        with open(name, "w") as f:
-            f.write("line %d\n" % i)
-
-
 def listen(name):
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
         s.bind(name)
@@ -200,8 +190,6 @@ def main(what, *args):
         wire(args[0])
     elif what == "check":
         print(check(*args[:3], args[3:]))
-    elif what == "lines":
-        lines(*args)
     elif what == "comments":
         for name in args:
             for number, _, comment in frames_of(name):

@@ -54,7 +54,10 @@ balance() {
 fired() { [ "$(grep -c "$1" "$tmp/log")" -ge "${2-1}" ]; }
 live --pcap "$tmp/in.pcap" --rate 6000 -- --whole-frames --no-analysis -D --pre 8ms --post 4ms \
 	--trigger nak=access --trigger retransmission,qp=7 --trigger fifo="$tmp/fifo"
-tool lines "$tmp/fifo" $lines
+for at in $(shuf -i "1-$((n / 2))" -n "$lines" | sort -n); do
+	until_true has_truth "$at"
+	echo "line $at" >"$tmp/fifo"
+done
 until_true fired '^rdmadump: trigger' $((triggers + lines))
 finish
 is "windows: it ends as asked" "$?" 0
@@ -80,9 +83,9 @@ is "... and the statistics say so" "$(jq -r '"\(.frames.written) \(.frames.expir
 # --- everything else that fires -------------------------------------------------------------------
 
 cat >"$tmp/command" <<END
-#!/bin/sh
+#!/bin/bash
 echo "\$1" "\$(ls "\${1%.*}".html)" >>"$tmp/names"
-while [ -e "$tmp/hold" ]; do sleep 0.05; done
+wait_for 300 test ! -e "$tmp/hold"
 END
 chmod +x "$tmp/command"
 tool listen "$tmp/notify" >"$tmp/notes" 2>/dev/null &
@@ -295,7 +298,7 @@ lines"
 # shellcheck disable=SC2016 # the inner shell's
 if unshare -m bash -c 'mount -t tmpfs none /run && mkdir -p /run/systemd/journal || exit 125
 	/usr/bin/python3 "$1" journal /run/systemd/journal/socket 2 >"$2/journal" &
-	until [ -S /run/systemd/journal/socket ]; do sleep 0.05; done
+	wait_for 60 test -S /run/systemd/journal/socket
 	shift
 	JOURNAL_STREAM=$(stat -c %d:%i "$1/log") timeout 100 "$SOFTHCA" --pcap "$1/in.pcap" --rate 3000 --clock realtime -- \
 		"$RDMADUMP" record mlx5_0 -w "$1/two

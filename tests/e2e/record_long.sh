@@ -32,12 +32,13 @@ pid=$(cat "$tmp/pid")
 until_true test -p "$tmp/fifo"
 # All memory for frames was used
 until_true received "$tmp/tree" 300001
-# Between two triggers: steps of a second at most, after each of which the memory is read
-steps=$(((seconds + triggers - 1) / triggers))
-step=$(awk -v s="$seconds" -v n=$((triggers * steps)) 'BEGIN {print s / n}')
+# Between two triggers: steps of as many frames as an idle machine captures in a second, or less, after each of which the
+# memory is read
+steps=$(((seconds + triggers - 1) / triggers)) due=300001
+frames=$((2000000 * seconds / (triggers * steps)))
 between() {
 	for _ in $(seq $steps); do
-		sleep "$step"
+		until_true received "$tmp/tree" $((due += frames))
 		rss >>"$tmp/rss"
 	done
 }

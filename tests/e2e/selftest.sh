@@ -128,7 +128,8 @@ fresh
 cat >"$tmp/two" <<-END
 	"$RDMADUMP" selftest --output "$tmp/out" --probe objects --probe flow --probe clocks >"$tmp/first" 2>&1 &
 	first=\$!
-	until grep -q '^objects' "$tmp/first" || ! kill -0 \$first; do sleep 0.02; done
+	has_objects() { grep -q '^objects' "$tmp/first" || is_gone \$first; }
+	wait_for 60 has_objects
 	"$RDMADUMP" selftest --output "$tmp/out" >"$tmp/second" 2>&1
 	echo \$? >"$tmp/status"
 	wait \$first
@@ -164,8 +165,8 @@ hit() {
 	# In virtual time: the delay is one of the probe, however busy the machine is
 	cat >"$at/run" <<-END
 		"$RDMADUMP" selftest --output "$at/out" --probe "$2" >"$at/table" 2>"$at/log" </dev/null &
-		until [ -e "$at/out/$name.tar.zst" ] || grep -qs '{' "$partial"; do sleep 0.1; done
-		sleep $3
+		until [ -e "$at/out/$name.tar.zst" ] || grep -qs '{' "$partial"; do sleep 0.1; done # pause: in virtual time
+		sleep $3 # pause: in virtual time
 		case $1 in
 		DISK) head -c 100000 /dev/zero >"$at/out/fill" 2>/dev/null ;;
 		*) kill -$1 \$! ;;

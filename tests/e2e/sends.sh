@@ -97,10 +97,7 @@ other() {
 		frames=$1 dir=$2
 		shift 2
 		$RDMADUMP -d mlx5_0 -q -Z root -U -c $((frames + 1)) -w "$dir/other.pcap" 2>"$dir/log" &
-		until [ "$(stat -c %s "$dir/other.pcap" 2>/dev/null || echo 0)" -gt 100 ]; do
-			kill -0 $! || exit 1
-			sleep 0.05
-		done
+		wait_for 60 larger "$dir/other.pcap" 100 || exit 1
 		$SENDER "$@" || exit
 		wait $!
 	' bash "$frames" "$tmp" "$@" >"$tmp/out"

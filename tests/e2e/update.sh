@@ -54,12 +54,12 @@ asked "a program of that name that was replaced" 0 '' "$RDMADUMP" --update=$pid
 updated "a program of that name that was replaced"
 
 # A process that is not a capture continues.
-cp "$(type -P sleep)" "$tmp/$(printf 'sl\033[1mx')"
-for program in "$(type -P sleep)" "$tmp"/sl*; do
-	"$program" 1000 &
+cp "$(type -P cat)" "$tmp/$(printf 'ca\033[1mx')"
+for program in "$(type -P cat)" "$tmp"/ca*; do
+	"$program" <>"$tmp/never" &
 	pid=$!
 	wait_for 60 runs "$program"
-	asked "another program" 1 "process $pid is 'sl[]?[1a-z]*', not rdmadump; .*pgrep rdmadump" "$RDMADUMP" --update=$pid
+	asked "another program" 1 "process $pid is 'ca[]?[1a-z]*', not rdmadump; .*pgrep rdmadump" "$RDMADUMP" --update=$pid
 	kill -0 $pid
 	ok "another program: it lives"
 	kill -9 $pid
@@ -90,10 +90,10 @@ else
 	asked "root's, asked by root" 0 '' "$RDMADUMP" --update=$pid
 	updated "root's, asked by root"
 
-	sleep 1000 &
+	cat <>"$tmp/never" &
 	pid=$!
-	wait_for 60 runs "$(type -P sleep)"
-	asked "root's other program, asked by a user" 1 "process $pid is 'sleep', not rdmadump" \
+	wait_for 60 runs "$(type -P cat)"
+	asked "root's other program, asked by a user" 1 "process $pid is 'cat', not rdmadump" \
 		as_nobody "$RDMADUMP" --update=$pid
 	kill -9 $pid
 	wait $pid 2>/dev/null

@@ -48,11 +48,8 @@ judge $? "--own-counter on rxe: a warning" /tmp/reported
 # What the kernel answers where a driver cannot bind (src/device/own_counter.c)
 timeout 120 ibv_rc_pingpong -d "$DEV" -g 1 >/dev/null 2>&1 &
 server=$!
-for _ in 1 2 3 4 5 6 7 8 9 10; do
-	qp=$(rdma resource show qp link "$DEV/1" | sed -n 's/.* lqpn \([0-9]*\) .*comm ibv_rc_pingpong.*/\1/p' | head -n 1)
-	[ -n "$qp" ] && break
-	sleep 1
-done
+guest until 60 sh -c "rdma resource show qp link $DEV/1 | grep -q ibv_rc_pingpong"
+qp=$(rdma resource show qp link "$DEV/1" | sed -n 's/.* lqpn \([0-9]*\) .*comm ibv_rc_pingpong.*/\1/p' | head -n 1)
 rdma statistic qp bind link "$DEV/1" lqpn "$qp" >/tmp/reported 2>&1
 grep -q "Cannot allocate memory\|not supported" /tmp/reported
 judge $? "the kernel does not bind a counter on rxe" /tmp/reported

@@ -37,7 +37,7 @@ new_events() {
 # expect NAME <<END: exactly these new events, in this order
 expect() {
 	cat >/tmp/expected
-	sleep "$settle"
+	guest still "$settle" /tmp/events
 	new_events >/tmp/new
 	diff /tmp/expected /tmp/new >/tmp/diff
 	judge $? "events: $1" /tmp/diff
@@ -75,7 +75,7 @@ watch_devices() {
 		rdma link add rxe_a type rxe netdev va
 		rdma link del rxe_a
 	done
-	sleep "$settle"
+	guest still "$settle" /tmp/events
 	new_events | grep -E 'device_(added|removed)' >/tmp/new
 	printf 'rxe_a device_added: device added\nrxe_a device_removed: device removed\n%.0s' 1 2 3 >/tmp/expected
 	diff /tmp/expected /tmp/new >/tmp/diff
@@ -85,7 +85,7 @@ watch_devices() {
 
 watch_netdevs() {
 	rdma link add rxe_a type rxe netdev va
-	sleep "$settle"
+	guest still "$settle" /tmp/events
 	seen=$(wc -l </tmp/events)
 	ip addr add 10.77.5.1/24 dev va
 	expect "a GID is added" <<-END
@@ -99,14 +99,14 @@ watch_netdevs() {
 	ip link add link va name va.7 type vlan id 7
 	sysctl -qw net.ipv6.conf.va/7.disable_ipv6=1
 	ip link set va.7 up
-	sleep "$settle"
+	guest still "$settle" /tmp/events
 	seen=$(wc -l </tmp/events)
 	ip addr add 10.99.0.1/24 dev va.7
 	expect "a VLAN's address becomes a GID" <<-END
 		rxe_a gid_added: GID 2 added: ::ffff:10.99.0.1, RoCE v2
 	END
 	ip link del va.7
-	sleep "$settle"
+	guest still "$settle" /tmp/events
 	seen=$(wc -l </tmp/events)
 	ip link set va mtu 4300
 	expect "an MTU changes" <<-END
@@ -148,12 +148,12 @@ unload_driver() {
 	END
 	modprobe rdma_rxe
 	rdma link add rxe_a type rxe netdev va
-	sleep "$settle"
+	guest still "$settle" /tmp/events
 	seen=$(wc -l </tmp/events)
 	ip link add tmp0 type dummy 2>/dev/null || ip link add tmp0 type veth peer name tmp1
 	ip link set tmp0 up
 	rdma link add rxe_t type rxe netdev tmp0
-	sleep "$settle"
+	guest still "$settle" /tmp/events
 	seen=$(wc -l </tmp/events)
 	ip link del tmp0
 	expect "a netdev is removed, and its device with it" <<-END

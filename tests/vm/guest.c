@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Work that the scripts in a test machine would need many processes for: waiting for files, text,
- * listeners and constant counters, copying the counters of all RDMA devices (sysfs, infiniband
- * class) and of UDP (/proc/net/snmp, snmp6), which include all packets passed to rxe, setting the
- * clock, and writing to a disk with a flush after each write.
+ * listeners, constant counters and commands that succeed, copying the counters of all RDMA devices
+ * (sysfs, infiniband class) and of UDP (/proc/net/snmp, snmp6), which include all packets passed to
+ * rxe, setting the clock, and writing to a disk with a flush after each write.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <spawn.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -76,6 +78,16 @@ static bool has_text(char **args)
 		close(fd);
 	text[n > 0 ? n : 0] = '\0';
 	return strstr(text, args[1]);
+}
+
+static bool succeeds(char **command)
+{
+	extern char **environ;
+	int status;
+	pid_t pid;
+
+	return !posix_spawnp(&pid, command[0], NULL, NULL, command, environ) &&
+	       waitpid(pid, &status, 0) == pid && status == 0;
 }
 
 static bool listens_in(const char *path, unsigned int port)
@@ -271,6 +283,29 @@ static int do_listen(char **a)
 	return wait_until(a[0], listens, a + 1);
 }
 
+static int do_until(char **a)
+{
+	return wait_until(a[0], succeeds, a + 1);
+}
+
+/* Events that must not come have no end to wait for. */
+static int do_still(char **a)
+{
+	uint64_t end = 0;
+	off_t size = -1;
+	struct stat st;
+
+	do {
+		if (stat(a[1], &st))
+			return 1;
+		if (st.st_size != size)
+			end = now_ms() + strtoull(a[0], NULL, 10) * 1000;
+		size = st.st_size;
+		pause_ms(20);
+	} while (now_ms() < end);
+	return 0;
+}
+
 static int do_quiet(char **a)
 {
 	static char *what[] = {(char *)"the counters to stand still", NULL};
@@ -302,6 +337,8 @@ static const struct {
 	{"wait", 2, do_wait, "SECONDS FILE...    until the files exist"},
 	{"text", 3, do_text, "SECONDS FILE TEXT  until the file has the text"},
 	{"listen", 2, do_listen, "SECONDS PORT     until somebody listens on the TCP port"},
+	{"until", 2, do_until, "SECONDS COMMAND... until it succeeds"},
+	{"still", 2, do_still, "SECONDS FILE     until nothing was appended to it for so long"},
 	{"quiet", 1, do_quiet, "SECONDS           until no RDMA counter moves"},
 	{"counters", 1, do_counters, "FILE           the counters of all RDMA devices"},
 	{"clock", 1, do_clock, "FILE              set by the host that stores FILE"},

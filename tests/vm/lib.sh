@@ -142,16 +142,11 @@ begin() {
 
 # At its end tcpdump does not read what is left in its ring: waits until it has as many as the kernel counted
 caught_up() {
-	looks=0
-	while [ "$looks" -lt 50 ]; do
-		kill -USR1 "$tcpdump_pid" || return 0
-		sleep 0.1
-		# "tcpdump: 7 packets captured, 7 packets received by filter, ..."
-		# shellcheck disable=SC2046 # words
-		set -- $(tail -n 1 "$dir/tcpdump.log")
-		[ "${4-}" = captured, ] && [ "$2" = "$5" ] && return 0
-		looks=$((looks + 1))
-	done
+	# "tcpdump: 7 packets captured, 7 packets received by filter, ..."
+	# shellcheck disable=SC2016 # the inner shell's
+	guest until 60 sh -c 'kill -USR1 "$0" || exit 0
+		set -- $(tail -n 1 "$1")
+		[ "${4-}" = captured, ] && [ "$2" = "$5" ]' "$tcpdump_pid" "$dir/tcpdump.log"
 }
 
 finish() {

@@ -9,9 +9,6 @@
 
 mount -t cgroup2 none /sys/fs/cgroup
 
-# count KIND: how many processes had a queue pair
-count() { grep -c "^$1" "/tmp/$name.truth"; }
-
 # measure NAME LONG SHORT ENOUGH COMMAND...: the command captures, and processes begin, LONG and SHORT at a time, until
 # ENOUGH short ones had a queue pair
 measure() {
@@ -26,11 +23,8 @@ measure() {
 	owned_qps_tool "$DEV" "$long" "$short" </tmp/held >"/tmp/$name.truth" 2>>"/tmp/$name.log" &
 	tool=$!
 	exec 9>/tmp/held
-	looks=0
-	until [ "$(count long)" = "$long" ] && [ "$(count short)" -ge "$enough" ] || [ "$looks" -ge 600 ]; do
-		sleep 0.2
-		looks=$((looks + 1))
-	done
+	# shellcheck disable=SC2016 # the inner shell's
+	guest until 240 sh -c '[ "$(grep -c ^long "$0")" = "$1" ] && [ "$(grep -c ^short "$0")" -ge "$2" ]' "/tmp/$name.truth" "$long" "$enough"
 	# No queue pair in it is created after the capture.
 	cp "/tmp/$name.truth" "/tmp/$name.ended"
 	echo /proc/[0-9]* >"/tmp/$name.alive"

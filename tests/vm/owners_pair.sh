@@ -17,12 +17,8 @@ barrier capturing
 owned_qps_tool "$DEV" $long $short "$peer" </tmp/held >"/tmp/$SIDE.truth" 2>"/tmp/$SIDE.tool" &
 tool=$!
 exec 9>/tmp/held
-count() { grep -c "^$1" "/tmp/$SIDE.truth"; }
-looks=0
-until [ "$(count long)" = $long ] && [ "$(count short)" -ge $enough ] || [ $looks -ge 600 ]; do
-	sleep 0.2
-	looks=$((looks + 1))
-done
+# shellcheck disable=SC2016 # the inner shell's
+guest until 240 sh -c '[ "$(grep -c ^long "$0")" = "$1" ] && [ "$(grep -c ^short "$0")" -ge "$2" ]' "/tmp/$SIDE.truth" "$long" "$enough"
 wait_seconds=240
 barrier enough
 exec 9>&-

@@ -269,7 +269,7 @@ nvme_host() {
 	dd if=/tmp/written of=/dev/nvme0n1 bs=16k oflag=direct
 	dd if=/dev/nvme0n1 of=/tmp/read bs=16k count=4 iflag=direct
 	# Until the queue pairs were in a sample of owners, also on a slow machine
-	sleep 4
+	sleep 4 # pause: samples are taken each 0.5 s, and not seen before the capture ends
 	echo 1 >/sys/class/nvme/nvme0/delete_controller
 	cmp /tmp/written /tmp/read
 }
@@ -295,7 +295,7 @@ link_flap() {
 	both -r 10 -- send:2000:10
 	barrier link_flap.first
 	on a ip link set "$NETDEV" down
-	on a sleep 0.3
+	on a guest text 60 "/sys/class/net/$NETDEV/operstate" down
 	on a ip link set "$NETDEV" up
 	barrier link_flap.up
 	both -r 10 -- send:3000:10

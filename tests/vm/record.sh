@@ -62,14 +62,11 @@ properties() {
 	for p in "$@"; do sed -n "s/^$p=//p" /tmp/properties; done | tr '\n' ' '
 }
 
-# until_is VALUES NAME...: or 20 s
+# until_is VALUES NAME...: or in vain
 until_is() {
 	wanted=$1 looks=0
 	shift
-	until [ "$(properties "$@")" = "$wanted" ] || [ $looks -ge 40 ]; do
-		sleep 0.3
-		looks=$((looks + 1))
-	done
+	until [ "$(properties "$@")" = "$wanted" ] || [ $looks -ge 400 ]; do looks=$((looks + 1)); done
 }
 
 options() { echo "RECORD_OPTIONS=--memory 4Mi --pre 20s --post 200ms $*" >/etc/default/rdmadump-record; }
@@ -96,11 +93,7 @@ chmod 755 /tmp/may && cp /tmp/may /usr/local/bin/may
 the() { echo "$state/rxe_a_0000$1"_*".$2"; }
 # written NUMBER ENDING
 written() {
-	looks=0
-	until [ -s "$(the "$1" "$2")" ] || [ $looks -ge 100 ]; do
-		sleep 0.2
-		looks=$((looks + 1))
-	done
+	guest until 60 sh -c "[ -s '$state/rxe_a_0000$1_'*'.$2' ]"
 }
 
 # For the kernel's reports of queue pairs: docs/security.md
@@ -135,7 +128,7 @@ is "it is private" "$(stat -c %a "$state" "$(the 1 pcapng)" | tr '\n' ' ')" "700
 
 # Frames of a netdev have the kernel's times, which step; those of triggers must not differ.
 date -s "@$(($(date +%s) - 3600))" >/dev/null
-sleep 1
+sleep 1 # pause: the recorder compares its clocks now and then
 ping -c 4 -i 0.2 -I "$NETDEV" "$PEER" >/dev/null 2>&1
 echo "job 7 hangs" >/run/rdmadump-record/fifo
 written 2 may

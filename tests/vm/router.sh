@@ -16,7 +16,7 @@ towards() {
 # A ping long before and after: packets at the start or end of a capture are not called lost.
 edge() {
 	[ "$SIDE" != b ] || ping -c 1 -W 5 "$PEER"
-	sleep 0.5
+	sleep 0.5 # pause: no packet in that time
 	barrier "$name.edge.$1"
 }
 kindly() {

@@ -71,7 +71,8 @@ rdmadump selftest --show "/tmp/killed/selftest-vm-a-$DEV.partial.json" >/tmp/log
 judge $? "SIGKILL: what is left can be shown" /tmp/log
 
 # Its second process, killed while the kernel lists its objects.
-sleep 100 | rdmadump selftest --hold "$DEV:1" >/tmp/held 2>&1 &
+mkfifo /tmp/never
+rdmadump selftest --hold "$DEV:1" <>/tmp/never >/tmp/held 2>&1 &
 guest text 120 /tmp/held "qp 95"
 is "the second process: CQ, MR, PD, QP" "$(objects)" 4
 held=$(rdma resource show qp | sed -n 's/.* pid \([0-9]*\) comm rdmadump.*/\1/p')

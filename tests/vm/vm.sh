@@ -283,7 +283,7 @@ vm_wait_wire() {
 	for w in $wires; do
 		for ((i = 0; i < 500; i++)); do
 			[ -S "$3/$w.wire" ] && break
-			sleep 0.02
+			sleep 0.02 # pause: a socket that qemu makes
 		done
 	done
 }
