@@ -9,6 +9,7 @@ state=/var/lib/rdmadump
 
 # --- outside: makes a system of systemd's files in /x and starts it -----------------------------
 
+[ -n "${SHARE-}" ] || { echo "record.sh: only in a machine, which it changes: tests/vm/suite.sh" >&2; exit 2; }
 if [ "${1-}" != inside ]; then
 	mkdir -p /lib/systemd/system /etc/default /var/log/journal /usr/local/bin "/run/systemd/system/$unit.d"
 	for f in systemd systemd-journald; do ln -s /x/$f /lib/systemd/$f; done
