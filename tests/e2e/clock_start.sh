@@ -31,10 +31,10 @@ right() {
 }
 
 for clock in cycles realtime cycles,core=no realtime,core=no realtime,core=no,info=no; do
-	capture "$clock" 4000 1
+	capture "$clock" 1500 1
 	right "$clock, a fast start"
 	for moderation in 0 5; do
-		capture "$clock" 4000 300 --latency $moderation
+		capture "$clock" 1500 300 --latency $moderation
 		right "$clock, a slow start, --latency $moderation"
 	done
 done
@@ -42,7 +42,7 @@ done
 # Clocks that are not UTC, or that were never set
 for offset in 37000 -5123456 150 -150 40; do
 	for clock in realtime,core=no cycles,core=no; do
-		capture "$clock,offset_ms=$offset" 4000 300
+		capture "$clock,offset_ms=$offset" 1500 300
 		right "$clock, off by $offset ms"
 	done
 done
