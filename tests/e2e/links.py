@@ -256,9 +256,11 @@ def main(argv):
     elif argv[0] == "mixed":
         with open(argv[3], "wb") as out:
             mixed(out, argv[2])
-    else:
-        with open(argv[3], "wb") as out:
-            pcap(out, KINDS[argv[0]][0], wrap(argv[0], argv[2]), argv[1])
+    else:  # KIND FORM IN OUT; "KIND KIND..." FORM IN OUT: each of them in OUT.KIND
+        kinds = argv[0].split()
+        for kind in kinds:
+            with open(argv[3] + (f".{kind}" if len(kinds) > 1 else ""), "wb") as out:
+                pcap(out, KINDS[kind][0], wrap(kind, argv[2]), argv[1])
     return 0
 
 
