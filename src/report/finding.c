@@ -213,10 +213,14 @@ void rd_findings_sort(struct rd_findings *list,
 
 /* --- texts and evidence --------------------------------------------------------------------- */
 
+/* In place of what is there; the arguments may be of that. */
 static void print(char **text, const char *fmt, va_list args)
 {
+	char *was = *text;
+
 	if (vasprintf(text, fmt, args) < 0)
 		*text = NULL;
+	free(was);
 }
 
 #define PRINT(text, fmt)                                                                           \
@@ -244,9 +248,10 @@ void rd_finding_detail(struct rd_finding *f, const char *fmt, ...)
 
 void rd_finding_filter(struct rd_finding *f, uint64_t first_frame, const char *fmt, ...)
 {
-	char *text;
+	char *text = NULL;
 
 	PRINT(&text, fmt);
+	free(f->evidence.filter);
 	if (!text || !first_frame) {
 		f->evidence.filter = text;
 		return;
