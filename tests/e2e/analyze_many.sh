@@ -10,7 +10,7 @@ fi
 many() { python3 "$srcdir/tests/e2e/analyze_many.py" "$@"; }
 
 pairs=30000 few=9000
-[ -n "${TEST_FULL-}" ] || pairs=9008 few=4000
+[ -n "${TEST_FULL-}" ] || pairs=9008 few=3000
 limit=$((48 * 1024 + 2 * pairs))
 many make "$pairs" 2 "$tmp/many.pcap"
 ok "a capture of $pairs QP pairs"
