@@ -137,7 +137,7 @@ static uint64_t late_or_damaged(const struct sight *s)
 {
 	uint64_t sum = 0;
 
-	for (int tap = 0; tap < RD_TAPS; tap++)
+	for (enum rd_tap tap = RD_TAP_A; tap < RD_TAPS; tap++)
 		sum += count_at(s, tap, RD_INC_REORDERED) + count_at(s, tap, RD_INC_ICRC);
 	return sum;
 }
