@@ -267,7 +267,6 @@ struct rd_mad {
 	const uint8_t *data; /* the MAD's first byte */
 	uint32_t left;	     /* bytes captured from there */
 	uint64_t tid;
-	uint32_t modifier;
 	uint16_t status, attribute;
 	uint8_t class, method;
 };
@@ -292,20 +291,16 @@ const char *rd_mad_attribute_name(unsigned int class, unsigned int attribute);
 
 /* An SMP's own header, 14.2.1. */
 struct rd_smp {
-	uint64_t mkey;
 	bool directed;	/* if not, the following fields are 0 */
 	bool returning; /* the D bit */
 	uint8_t hop_pointer, hop_count;
-	uint16_t dr_slid, dr_dlid;
 };
 
 /* RMPP and SA header, 13.6.2 and 15.2.1. */
 struct rd_sa {
 	uint8_t rmpp_type;  /* 0 none, 1 data, 2 ack, 3 stop, 4 abort */
 	uint8_t rmpp_flags; /* 1 active, 2 first, 4 last */
-	uint8_t rmpp_status;
 	uint32_t segment;
-	uint64_t component_mask;
 };
 
 /* Each returns false if the MAD is of another class, or its headers were not captured. */
@@ -343,33 +338,27 @@ enum rd_cm_attribute {
  * rd_cm_timeout_ns(). Pointers point into the packet, NULL if absent or not captured.
  */
 struct rd_cm {
-	uint32_t local_id, remote_id; /* communication ids, of the sender and of its peer */
 	uint64_t service_id;	      /* REQ, SIDR_REQ, SIDR_REP */
+	uint32_t local_id, remote_id; /* communication ids, of the sender and of its peer */
 	uint32_t qpn;		      /* the sender's: REQ, REP, SIDR_REP */
 	uint32_t psn;		      /* first PSN that the peer must use: REQ, REP */
 	uint32_t remote_qpn;	      /* DREQ, LAP */
-	uint16_t reason;	      /* REJ */
-	uint8_t transport;	      /* REQ: 0 RC, 1 UC, 2 RD, 3 XRC (extended) */
-
-	uint32_t qkey;			 /* REQ, REP, SIDR_REP */
-	uint16_t pkey;			 /* REQ, SIDR_REQ */
-	uint8_t responder_resources;	 /* READs and atomics that the sender accepts: REQ, REP */
-	uint8_t initiator_depth;	 /* ... and that it wants outstanding: REQ, REP */
-	uint8_t mtu;			 /* REQ: a value of rd_cm_mtu() */
-	uint8_t retry_count, cm_retries; /* REQ */
-	uint8_t rnr_retry;		 /* 7: unlimited; REQ, REP */
-	uint8_t local_timeout;	/* until the sender responds: REQ; MRA: until it will respond */
-	uint8_t remote_timeout; /* until the peer must respond: REQ, LAP */
-	uint8_t ack_timeout;	/* of the path: REQ (primary), LAP (alternate) */
-	uint8_t ack_delay;	/* REP */
-	uint8_t failover;	/* REP: 0 accepted, 1 not supported, 2 rejected */
-	uint8_t status;		/* SIDR_REP, APR */
-	uint8_t message;	/* REJ, MRA: refers to 0 REQ, 1 REP, 2 none, MRA's LAP */
-	bool flow_control, srq; /* REQ, REP */
-	bool xrc;		/* REQ */
-	/* The primary path of REQ, the alternate one of LAP; GIDs of 16 bytes, local is the
-	 * sender's. */
-	uint16_t local_lid, remote_lid;
+	uint32_t reason;	      /* REJ */
+	uint32_t transport;	      /* REQ: 0 RC, 1 UC, 2 RD, 3 XRC (extended) */
+	uint32_t qkey;		      /* SIDR_REP */
+	uint32_t responder_resources; /* READs and atomics that the sender accepts: REQ, REP */
+	uint32_t initiator_depth;     /* ... and that it wants outstanding: REQ, REP */
+	uint32_t mtu;		      /* REQ: a value of rd_cm_mtu() */
+	uint32_t retry_count;	      /* REQ */
+	uint32_t rnr_retry;	      /* 7: unlimited; REQ, REP */
+	uint32_t local_timeout;	      /* MRA: until the sender will respond */
+	uint32_t remote_timeout;      /* until the peer must respond: REQ */
+	uint32_t ack_timeout;	      /* of the path: REQ (primary), LAP (alternate) */
+	uint32_t status;	      /* SIDR_REP, APR */
+	uint32_t message;	      /* REJ, MRA: refers to 0 REQ, 1 REP, 2 none, MRA's LAP */
+	uint32_t srq;		      /* REQ, REP */
+	bool xrc;		      /* REQ */
+	/* Of 16 bytes, local is the sender's: primary path of REQ, alternate one of LAP. */
 	const uint8_t *local_gid, *remote_gid;
 	const uint8_t *private_data;
 	uint32_t private_len;
@@ -399,36 +388,6 @@ struct rd_cm_ip {
 
 /* False if the service id is not for IP addresses. *out borrows cm's private data. */
 bool rd_cm_ip(const struct rd_cm *cm, struct rd_cm_ip *out);
-
-enum rd_iwarp_kind { RD_IWARP_REQUEST, RD_IWARP_REPLY, RD_IWARP_FPDU };
-
-#define RD_IWARP_MARKERS 0x80 /* flags of request and reply, RFC 5044 7.1 */
-#define RD_IWARP_CRC	 0x40
-#define RD_IWARP_REJECT	 0x20
-
-/* iWARP in a TCP segment: MPA (RFC 5044), DDP (RFC 5041), RDMAP (RFC 5040, 7306). */
-struct rd_iwarp {
-	enum rd_iwarp_kind kind;
-	uint8_t revision, flags; /* request and reply */
-	uint16_t private_len;	 /* request and reply; bytes of private data */
-	uint8_t opcode;		 /* this and the following: the first FPDU */
-	bool tagged, last;	 /* DDP's T and L bits */
-	uint16_t ulpdu_len;	 /* DDP header and payload */
-	uint32_t payload_len;	 /* after the DDP header */
-	uint32_t stag;	 /* tagged; of an untagged SEND with Invalidate: the STag to invalidate */
-	uint64_t offset; /* tagged */
-	uint32_t queue, msn, mo; /* untagged */
-	unsigned int fpdus;	 /* in the segment, counted as far as captured */
-};
-
-/*
- * Whether a TCP segment is iWARP, judged by this segment alone: a negotiation frame, or FPDUs with
- * valid versions that fill the segment. FPDUs with markers, and those that begin in an earlier
- * segment, are not recognized.
- */
-bool rd_packet_iwarp(const struct rd_packet *p, struct rd_iwarp *out);
-/* "RDMA Write"; NULL for reserved opcodes. */
-const char *rd_iwarp_opcode_name(unsigned int opcode);
 
 #define RD_PRIORITIES 8
 

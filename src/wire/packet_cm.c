@@ -5,179 +5,95 @@
  */
 #include <rdmadump/packet.h>
 
-#define MESSAGE_LEN 232U /* in bytes: a MAD without its header */
-
-/* Offsets in a message, from the end of the MAD header. */
-enum {
-	LOCAL_ID = 0,
-	REMOTE_ID = 4,
-	REQ_SERVICE = 8,
-	REQ_QKEY = 28,
-	REQ_QPN = 32,
-	REQ_RESOURCES = 35,
-	REQ_DEPTH = 39,
-	REQ_BITS = 43, /* peer's response timeout, transport, end-to-end flow control */
-	REQ_PSN = 44,
-	REQ_RETRY = 47, /* own response timeout, retry count */
-	REQ_PKEY = 48,
-	REQ_MTU = 50, /* path MTU, RDC exists, RNR retry count */
-	REQ_CM = 51,  /* CM retries, SRQ, extended transport */
-	REQ_LID = 52,
-	REQ_GID = 56,
-	REQ_ACK_TIMEOUT = 95,
-	MRA_MESSAGE = 8,
-	MRA_TIMEOUT = 9,
-	REJ_MESSAGE = 8,
-	REJ_REASON = 10,
-	REP_QKEY = 8,
-	REP_QPN = 12,
-	REP_PSN = 20,
-	REP_RESOURCES = 24,
-	REP_DEPTH = 25,
-	REP_BITS = 26, /* target ACK delay, failover accepted, end-to-end flow control */
-	REP_RNR = 27,  /* RNR retry count, SRQ */
-	DREQ_QPN = 8,
-	SIDR_REQ_PKEY = 4,
-	SIDR_REQ_SERVICE = 8,
-	SIDR_REP_STATUS = 4,
-	SIDR_REP_QPN = 8,
-	SIDR_REP_SERVICE = 12,
-	SIDR_REP_QKEY = 20,
-	LAP_QPN = 12,
-	LAP_TIMEOUT = 15,
-	LAP_LID = 20,
-	LAP_GID = 24,
-	LAP_ACK_TIMEOUT = 63,
-	APR_STATUS = 9,
-};
-
+#define MESSAGE_LEN  232U /* in bytes: a MAD without its header */
+#define EXTENDED     51	  /* of a REQ: the extended transport, in the lowest bits */
 #define EXTENDED_XRC 1
 #define GID	     16
 
-/*
- * A path: both LIDs, both GIDs, the local ACK timeout; fields that were not captured are skipped.
- */
-static void read_path(struct rd_cm *cm, const uint8_t *m, uint32_t left, uint32_t lid, uint32_t gid,
-	uint32_t timeout)
-{
-	if (left <= timeout)
-		return;
-	cm->local_lid = rd_be16(m + lid);
-	cm->remote_lid = rd_be16(m + lid + 2);
-	cm->local_gid = m + gid;
-	cm->remote_gid = m + gid + GID;
-	cm->ack_timeout = m[timeout] >> 3;
-}
-
-static void read_req(struct rd_cm *cm, const uint8_t *m, uint32_t left)
-{
-	cm->remote_id = 0;
-	cm->service_id = rd_be64(m + REQ_SERVICE);
-	cm->qkey = rd_be32(m + REQ_QKEY);
-	cm->qpn = rd_be24(m + REQ_QPN);
-	cm->responder_resources = m[REQ_RESOURCES];
-	cm->initiator_depth = m[REQ_DEPTH];
-	cm->remote_timeout = m[REQ_BITS] >> 3;
-	cm->transport = m[REQ_BITS] >> 1 & 3;
-	cm->flow_control = m[REQ_BITS] & 1;
-	cm->psn = rd_be24(m + REQ_PSN);
-	cm->local_timeout = m[REQ_RETRY] >> 3;
-	cm->retry_count = m[REQ_RETRY] & 7;
-	cm->pkey = rd_be16(m + REQ_PKEY);
-	cm->mtu = m[REQ_MTU] >> 4;
-	cm->rnr_retry = m[REQ_MTU] & 7;
-	cm->cm_retries = m[REQ_CM] >> 4;
-	cm->srq = m[REQ_CM] >> 3 & 1;
-	cm->xrc = cm->transport == 3 && (m[REQ_CM] & 7) == EXTENDED_XRC;
-	read_path(cm, m, left, REQ_LID, REQ_GID, REQ_ACK_TIMEOUT);
-}
-
-static void read_mra(struct rd_cm *cm, const uint8_t *m, uint32_t left)
-{
-	(void)left;
-	cm->message = m[MRA_MESSAGE] >> 6;
-	cm->local_timeout = m[MRA_TIMEOUT] >> 3;
-}
-
-static void read_rej(struct rd_cm *cm, const uint8_t *m, uint32_t left)
-{
-	(void)left;
-	cm->message = m[REJ_MESSAGE] >> 6;
-	cm->reason = rd_be16(m + REJ_REASON);
-}
-
-static void read_rep(struct rd_cm *cm, const uint8_t *m, uint32_t left)
-{
-	(void)left;
-	cm->qkey = rd_be32(m + REP_QKEY);
-	cm->qpn = rd_be24(m + REP_QPN);
-	cm->psn = rd_be24(m + REP_PSN);
-	cm->responder_resources = m[REP_RESOURCES];
-	cm->initiator_depth = m[REP_DEPTH];
-	cm->ack_delay = m[REP_BITS] >> 3;
-	cm->failover = m[REP_BITS] >> 1 & 3;
-	cm->flow_control = m[REP_BITS] & 1;
-	cm->rnr_retry = m[REP_RNR] >> 5;
-	cm->srq = m[REP_RNR] >> 4 & 1;
-}
-
-static void read_dreq(struct rd_cm *cm, const uint8_t *m, uint32_t left)
-{
-	(void)left;
-	cm->remote_qpn = rd_be24(m + DREQ_QPN);
-}
-
-static void read_sidr_req(struct rd_cm *cm, const uint8_t *m, uint32_t left)
-{
-	(void)left;
-	cm->remote_id = 0;
-	cm->pkey = rd_be16(m + SIDR_REQ_PKEY);
-	cm->service_id = rd_be64(m + SIDR_REQ_SERVICE);
-}
-
-static void read_sidr_rep(struct rd_cm *cm, const uint8_t *m, uint32_t left)
-{
-	(void)left;
-	cm->remote_id = cm->local_id;
-	cm->local_id = 0;
-	cm->status = m[SIDR_REP_STATUS];
-	cm->qpn = rd_be24(m + SIDR_REP_QPN);
-	cm->service_id = rd_be64(m + SIDR_REP_SERVICE);
-	cm->qkey = rd_be32(m + SIDR_REP_QKEY);
-}
-
-static void read_lap(struct rd_cm *cm, const uint8_t *m, uint32_t left)
-{
-	cm->remote_qpn = rd_be24(m + LAP_QPN);
-	cm->remote_timeout = m[LAP_TIMEOUT] >> 3;
-	read_path(cm, m, left, LAP_LID, LAP_GID, LAP_ACK_TIMEOUT);
-}
-
-static void read_apr(struct rd_cm *cm, const uint8_t *m, uint32_t left)
-{
-	(void)left;
-	cm->status = m[APR_STATUS];
-}
-
-/* By attribute: the bytes that must have been captured, and where private data begin; 0: none. */
+/* By attribute: offsets in a message, from the end of the MAD header; 0: it has none. */
 static const struct message {
-	uint8_t needs, private_data;
-	void (*read)(struct rd_cm *cm, const uint8_t *m, uint32_t left);
+	uint8_t needs; /* bytes that must have been captured */
+	uint8_t private_data, service_id;
+	uint8_t gids, ack_timeout; /* of its path, and may not have been captured */
 } messages[] = {
-	[RD_CM_REQ - RD_CM_REQ] = {52, 140, read_req},
-	[RD_CM_MRA - RD_CM_REQ] = {10, 10, read_mra},
-	[RD_CM_REJ - RD_CM_REQ] = {12, 84, read_rej},
-	[RD_CM_REP - RD_CM_REQ] = {28, 36, read_rep},
-	[RD_CM_RTU - RD_CM_REQ] = {8, 8, NULL},
-	[RD_CM_DREQ - RD_CM_REQ] = {12, 12, read_dreq},
-	[RD_CM_DREP - RD_CM_REQ] = {8, 8, NULL},
-	[RD_CM_SIDR_REQ - RD_CM_REQ] = {16, 16, read_sidr_req},
-	[RD_CM_SIDR_REP - RD_CM_REQ] = {24, 96, read_sidr_rep},
-	[RD_CM_LAP - RD_CM_REQ] = {16, 64, read_lap},
-	[RD_CM_APR - RD_CM_REQ] = {10, 84, read_apr},
-	[RD_CM_SAP - RD_CM_REQ] = {8, 0, NULL},
-	[RD_CM_SPR - RD_CM_REQ] = {8, 0, NULL},
+	[RD_CM_REQ - RD_CM_REQ] = {52, 140, 8, 56, 95},
+	[RD_CM_MRA - RD_CM_REQ] = {10, 10},
+	[RD_CM_REJ - RD_CM_REQ] = {12, 84},
+	[RD_CM_REP - RD_CM_REQ] = {28, 36},
+	[RD_CM_RTU - RD_CM_REQ] = {8, 8},
+	[RD_CM_DREQ - RD_CM_REQ] = {12, 12},
+	[RD_CM_DREP - RD_CM_REQ] = {8, 8},
+	[RD_CM_SIDR_REQ - RD_CM_REQ] = {16, 16, 8},
+	[RD_CM_SIDR_REP - RD_CM_REQ] = {24, 96, 12},
+	[RD_CM_LAP - RD_CM_REQ] = {16, 64, 0, 24, 63},
+	[RD_CM_APR - RD_CM_REQ] = {10, 84},
+	[RD_CM_SAP - RD_CM_REQ] = {8},
+	[RD_CM_SPR - RD_CM_REQ] = {8},
 };
+
+#define FIELD(message, name, byte, bit, bits)                                                      \
+	{                                                                                          \
+		RD_CM_##message, byte, bit, bits, offsetof(struct rd_cm, name)                     \
+	}
+
+/* Each is in the bytes that its message needs; bit 0 is the highest one of the byte. */
+static const struct field {
+	uint16_t attribute;
+	uint8_t byte, bit, bits;
+	size_t to;
+} fields[] = {
+	FIELD(REQ, qpn, 32, 0, 24),
+	FIELD(REQ, responder_resources, 35, 0, 8),
+	FIELD(REQ, initiator_depth, 39, 0, 8),
+	FIELD(REQ, remote_timeout, 43, 0, 5),
+	FIELD(REQ, transport, 43, 5, 2),
+	FIELD(REQ, psn, 44, 0, 24),
+	FIELD(REQ, retry_count, 47, 5, 3),
+	FIELD(REQ, mtu, 50, 0, 4),
+	FIELD(REQ, rnr_retry, 50, 5, 3),
+	FIELD(REQ, srq, 51, 4, 1),
+	FIELD(MRA, message, 8, 0, 2),
+	FIELD(MRA, local_timeout, 9, 0, 5),
+	FIELD(REJ, message, 8, 0, 2),
+	FIELD(REJ, reason, 10, 0, 16),
+	FIELD(REP, qpn, 12, 0, 24),
+	FIELD(REP, psn, 20, 0, 24),
+	FIELD(REP, responder_resources, 24, 0, 8),
+	FIELD(REP, initiator_depth, 25, 0, 8),
+	FIELD(REP, rnr_retry, 27, 0, 3),
+	FIELD(REP, srq, 27, 3, 1),
+	FIELD(DREQ, remote_qpn, 8, 0, 24),
+	FIELD(SIDR_REP, status, 4, 0, 8),
+	FIELD(SIDR_REP, qpn, 8, 0, 24),
+	FIELD(SIDR_REP, qkey, 20, 0, 32),
+	FIELD(LAP, remote_qpn, 12, 0, 24),
+	FIELD(APR, status, 9, 0, 8),
+};
+
+static uint32_t read_field(const uint8_t *m, const struct field *f)
+{
+	unsigned int end = f->bit + f->bits;
+	uint64_t v = 0;
+
+	for (unsigned int i = 0; i * 8 < end; i++)
+		v = v << 8 | m[f->byte + i];
+	return (uint32_t)(v >> (8 - end % 8) % 8 & ((UINT64_C(1) << f->bits) - 1));
+}
+
+static void read_fields(struct rd_cm *cm, uint16_t attribute, const uint8_t *m)
+{
+	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++)
+		if (fields[i].attribute == attribute)
+			*(uint32_t *)((char *)cm + fields[i].to) = read_field(m, &fields[i]);
+	if (attribute == RD_CM_REQ || attribute == RD_CM_SIDR_REQ)
+		cm->remote_id = 0;
+	if (attribute == RD_CM_REQ)
+		cm->xrc = cm->transport == 3 && (m[EXTENDED] & 7) == EXTENDED_XRC;
+	if (attribute == RD_CM_SIDR_REP) { /* it has the id of its request only */
+		cm->remote_id = cm->local_id;
+		cm->local_id = 0;
+	}
+}
 
 bool rd_mad_cm(const struct rd_mad *mad, struct rd_cm *out)
 {
@@ -190,10 +106,15 @@ bool rd_mad_cm(const struct rd_mad *mad, struct rd_cm *out)
 	message = &messages[mad->attribute - RD_CM_REQ];
 	if (left < message->needs)
 		return false;
-	*out = (struct rd_cm){
-		.local_id = rd_be32(m + LOCAL_ID), .remote_id = rd_be32(m + REMOTE_ID)};
-	if (message->read)
-		message->read(out, m, left);
+	*out = (struct rd_cm){.local_id = rd_be32(m), .remote_id = rd_be32(m + 4)};
+	read_fields(out, mad->attribute, m);
+	if (message->service_id)
+		out->service_id = rd_be64(m + message->service_id);
+	if (message->gids && left > message->ack_timeout) {
+		out->local_gid = m + message->gids;
+		out->remote_gid = out->local_gid + GID;
+		out->ack_timeout = m[message->ack_timeout] >> 3;
+	}
 	/* They fill the rest of the MAD. */
 	if (left > MESSAGE_LEN)
 		left = MESSAGE_LEN;

@@ -31,8 +31,7 @@ bool rd_packet_mad(const struct rd_packet *p, struct rd_mad *out)
 		.method = m[3],
 		.status = rd_be16(m + 4),
 		.tid = rd_be64(m + 8),
-		.attribute = rd_be16(m + 16),
-		.modifier = rd_be32(m + 20)};
+		.attribute = rd_be16(m + 16)};
 	return true;
 }
 
@@ -43,15 +42,12 @@ bool rd_mad_smp(const struct rd_mad *mad, struct rd_smp *out)
 
 	if ((!directed && mad->class != RD_MAD_SMP) || mad->left < SMP_HEADER)
 		return false;
-	*out = (struct rd_smp){.mkey = rd_be64(m + 24)};
+	*out = (struct rd_smp){.directed = directed};
 	if (!directed)
 		return true;
-	out->directed = true;
 	out->returning = m[4] & 0x80;
 	out->hop_pointer = m[6];
 	out->hop_count = m[7];
-	out->dr_slid = rd_be16(m + 32);
-	out->dr_dlid = rd_be16(m + 34);
 	return true;
 }
 
@@ -61,11 +57,8 @@ bool rd_mad_sa(const struct rd_mad *mad, struct rd_sa *out)
 
 	if (mad->class != RD_MAD_SA || mad->left < SA_HEADER)
 		return false;
-	*out = (struct rd_sa){.rmpp_type = m[25],
-		.rmpp_flags = m[26] & 7,
-		.rmpp_status = m[27],
-		.segment = rd_be32(m + 28),
-		.component_mask = rd_be64(m + 48)};
+	*out = (struct rd_sa){
+		.rmpp_type = m[25], .rmpp_flags = m[26] & 7, .segment = rd_be32(m + 28)};
 	return true;
 }
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A short description of packets that are not InfiniBand: ARP (RFC 826), ICMP (RFC 792, 4443,
- * 4861), TCP and iWARP in it, UDP, MAC control and known Ethertypes.
+ * 4861), TCP, UDP, MAC control and known Ethertypes.
  */
 #include "names.h"
 #include "text.h"
-#include <inttypes.h>
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
@@ -33,45 +32,6 @@ static void add_arp(struct rd_line *line, const struct rd_packet *p)
 	} else {
 		rd_line_add(line, "ARP operation %u", rd_be16(arp + 6));
 	}
-}
-
-static void add_negotiation(struct rd_line *line, const struct rd_iwarp *i)
-{
-	static const struct {
-		uint8_t bit;
-		const char *name;
-	} flags[] = {
-		{RD_IWARP_MARKERS, " markers"},
-		{RD_IWARP_CRC, " CRC"},
-		{RD_IWARP_REJECT, " rejected"},
-	};
-
-	rd_line_add(line, "iWARP MPA %s revision %u",
-		i->kind == RD_IWARP_REQUEST ? "request" : "reply", i->revision);
-	for (size_t k = 0; k < COUNT(flags); k++)
-		if (i->flags & flags[k].bit)
-			rd_line_add(line, "%s", flags[k].name);
-	rd_line_add(line, " private data %u", i->private_len);
-}
-
-static void add_fpdu(struct rd_line *line, const struct rd_iwarp *i)
-{
-	rd_line_add(line, "iWARP %s", rd_iwarp_opcode_name(i->opcode));
-	if (i->tagged)
-		rd_line_add(line, " stag 0x%08x offset 0x%" PRIx64, i->stag, i->offset);
-	else
-		rd_line_add(line, " queue %u MSN %u offset %u", i->queue, i->msn, i->mo);
-	rd_line_add(line, " payload %u%s", i->payload_len, i->last ? " last" : "");
-	if (i->fpdus > 1)
-		rd_line_add(line, " and %u more", i->fpdus - 1);
-}
-
-static void add_iwarp(struct rd_line *line, const struct rd_iwarp *i)
-{
-	if (i->kind == RD_IWARP_FPDU)
-		add_fpdu(line, i);
-	else
-		add_negotiation(line, i);
 }
 
 static void add_tcp(struct rd_line *line, const struct rd_packet *p)
@@ -161,11 +121,8 @@ static void add_ip(struct rd_line *line, const struct rd_packet *p)
 		{132, "SCTP"},
 	};
 	const char *name = find_name(names, COUNT(names), p->proto);
-	struct rd_iwarp iwarp;
 
-	if (rd_packet_iwarp(p, &iwarp))
-		add_iwarp(line, &iwarp);
-	else if (p->l4 && p->proto == 6)
+	if (p->l4 && p->proto == 6)
 		add_tcp(line, p);
 	else if (p->l4 && p->proto == 17)
 		rd_line_add(line, "UDP payload %u", p->payload_len);

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""made.py ethernet|infiniband|iwarp|pause|subnet FILE: a capture of packets that tests/data/roce lacks.
+"""made.py ethernet|infiniband|pause|subnet FILE: a capture of packets that tests/data/roce lacks.
 
 Every opcode in every frame there is, VLAN stacks, IPv6 extension headers, MADs of all classes, with random bytes in all
 fields that may have any; InfiniBand in ERF records. `subnet`: what a port of an InfiniBand subnet sees as it comes up.
@@ -104,33 +104,6 @@ def extensions():
         yield plain[:18] + length + bytes([chain[0]]) + plain[21:54] + between + plain[54:]
 
 
-def iwarp():
-    """A connection of TCP: MPA, then every opcode; two FPDUs in a segment; what is no iWARP at all."""
-    seq = [1000, 5000]
-
-    def segment(way, flags, data=b""):
-        ports, ends = ((49152, 20100), ENDS4) if not way else ((20100, 49152), ENDS4[::-1])
-        tcp = struct.pack(">HHIIHHHH", *ports, seq[way], seq[not way], 0x5000 | flags, 65535, 0, 0)
-        seq[way] += len(data) + (flags >> 1 & 1)
-        return MACS + b"\x08\0" + ipv4(*ends, tcp + data, 0, 0, 64, 6)
-
-    def fpdu(opcode, tagged, payload):
-        ulpdu = bytearray(any_of.randbytes((14 if tagged else 18) + payload))
-        ulpdu[0:2] = bytes([(0x80 if tagged else 0) | any_of.randrange(2) << 6 | 1, 0x40 | opcode])
-        if not tagged:
-            ulpdu[6:10] = struct.pack(">I", {1: 1, 7: 2}.get(opcode, 0))
-        body = struct.pack(">H", len(ulpdu)) + ulpdu
-        return body + bytes(-len(body) % 4) + any_of.randbytes(4)
-
-    yield from (segment(0, 0x02), segment(1, 0x12), segment(0, 0x10))
-    yield segment(0, 0x18, b"MPA ID Req Frame\x40\1\0\x18" + any_of.randbytes(24))
-    yield segment(1, 0x18, b"MPA ID Rep Frame\x40\1\0\0")
-    for row in ((3, False, 40), (0, True, 100), (1, False, 28), (2, True, 77), (4, False, 9), (5, False, 1), (6, False, 64)):
-        yield segment(0, 0x18, fpdu(*row))
-    yield segment(0, 0x18, fpdu(0, True, 33) + fpdu(2, True, 16))
-    yield segment(1, 0x18, b"x" * 300)
-
-
 def pauses():
     """Of both sorts, tagged and not, with any priorities and times."""
     for i in range(600):
@@ -197,7 +170,7 @@ def infiniband():
 
 
 def main(kind, path):
-    rows = enumerate({"ethernet": ethernet, "infiniband": infiniband, "iwarp": iwarp, "pause": pauses, "subnet": subnet}[kind]())
+    rows = enumerate({"ethernet": ethernet, "infiniband": infiniband, "pause": pauses, "subnet": subnet}[kind]())
     erf = kind in ("infiniband", "subnet")
     # 1/128 s apart: exact in both nanoseconds and 2^-32 s
     rows = ((1700000000 * 10**9 + n * 7812500, frames.erf((1700000000 << 32) + (n << 25), data) if erf else data) for n, data in rows)

@@ -10,7 +10,6 @@ static void read_all(enum rd_link link, const struct rd_frame *frame)
 {
 	uint32_t computed, stored;
 	struct rd_atomic atomic;
-	struct rd_iwarp iwarp;
 	struct rd_aeth aeth;
 	struct rd_deth deth;
 	struct rd_reth reth;
@@ -28,8 +27,6 @@ static void read_all(enum rd_link link, const struct rd_frame *frame)
 	rd_packet_aeth(&p, &aeth);
 	if (rd_packet_mad(&p, &mad))
 		rd_mad_cm(&mad, &cm);
-	if (rd_packet_iwarp(&p, &iwarp) && iwarp.kind == RD_IWARP_FPDU)
-		require(rd_iwarp_opcode_name(iwarp.opcode) && iwarp.fpdus);
 	rd_packet_icrc(&p, &computed, &stored);
 	n = rd_packet_line(line, sizeof(line), frame, link, RD_LINE_LINK);
 	require_printable(line, n);

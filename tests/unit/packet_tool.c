@@ -81,26 +81,24 @@ static void print_cm_req(const struct rd_cm *cm)
 
 	printf("|0x%06x|0x%06x", cm->qpn, cm->psn);
 	print_none(2);
-	printf("|0x%08x|0x%016" PRIx64 "|0x%08x|0x%02x|0x%02x|0x%02x|0x%02x|0x%02x|0x%02x|0x%02x"
-	       "|0x%02x|0x%02x|0x%04x",
-		cm->local_id, cm->service_id, cm->qkey, cm->responder_resources,
-		cm->initiator_depth, cm->retry_count, cm->rnr_retry, cm->mtu, cm->cm_retries,
-		cm->remote_timeout, cm->ack_timeout, cm->transport, cm->pkey);
+	printf("|0x%08x|0x%016" PRIx64 "|0x%02x|0x%02x|0x%02x|0x%02x|0x%02x|0x%02x|0x%02x|0x%02x",
+		cm->local_id, cm->service_id, cm->responder_resources, cm->initiator_depth,
+		cm->retry_count, cm->rnr_retry, cm->mtu, cm->remote_timeout, cm->ack_timeout,
+		cm->transport);
 	if (rd_cm_ip(cm, &ip) && ip.length)
 		printf("|0x%04x", ip.src_port);
 	else
 		print_none(1);
-	print_none(18);
+	print_none(16);
 }
 
 static void print_cm_rep(const struct rd_cm *cm)
 {
 	print_none(2);
 	printf("|0x%06x|0x%06x", cm->qpn, cm->psn);
-	print_none(14);
-	printf("|0x%08x|0x%08x|0x%08x|0x%02x|0x%02x|0x%02x|0x%02x", cm->local_id, cm->remote_id,
-		cm->qkey, cm->responder_resources, cm->initiator_depth, cm->ack_delay,
-		cm->rnr_retry);
+	print_none(11);
+	printf("|0x%08x|0x%08x|0x%02x|0x%02x|0x%02x", cm->local_id, cm->remote_id,
+		cm->responder_resources, cm->initiator_depth, cm->rnr_retry);
 	print_none(11);
 }
 
@@ -110,7 +108,7 @@ static void print_cm_ids(uint16_t attribute, const struct rd_cm *cm)
 	bool rtu = attribute == RD_CM_RTU, rej = attribute == RD_CM_REJ;
 	bool dreq = attribute == RD_CM_DREQ;
 
-	print_none(25 + (rtu ? 0 : rej ? 2 : dreq ? 6 : 9));
+	print_none(20 + (rtu ? 0 : rej ? 2 : dreq ? 6 : 9));
 	printf("|0x%08x|0x%08x", cm->local_id, cm->remote_id);
 	if (rej)
 		printf("|0x%02x|0x%04x", cm->message, cm->reason);
@@ -125,7 +123,7 @@ static void print_cm(const struct rd_mad *mad)
 	struct rd_cm cm;
 
 	if (!rd_mad_cm(mad, &cm))
-		print_none(36);
+		print_none(31);
 	else if (attribute == RD_CM_REQ)
 		print_cm_req(&cm);
 	else if (attribute == RD_CM_REP)
@@ -134,7 +132,7 @@ static void print_cm(const struct rd_mad *mad)
 		 attribute == RD_CM_DREP)
 		print_cm_ids(attribute, &cm);
 	else
-		print_none(36);
+		print_none(31);
 }
 
 static void print_smp(const struct rd_mad *mad)
@@ -142,10 +140,9 @@ static void print_smp(const struct rd_mad *mad)
 	struct rd_smp smp;
 
 	if (rd_mad_smp(mad, &smp) && smp.directed)
-		printf("|0x%02x|0x%02x|0x%04x|0x%04x", smp.hop_pointer, smp.hop_count, smp.dr_slid,
-			smp.dr_dlid);
+		printf("|0x%02x|0x%02x", smp.hop_pointer, smp.hop_count);
 	else
-		print_none(4);
+		print_none(2);
 }
 
 static void print_sa(const struct rd_mad *mad)
@@ -153,10 +150,9 @@ static void print_sa(const struct rd_mad *mad)
 	struct rd_sa sa;
 
 	if (rd_mad_sa(mad, &sa))
-		printf("|0x%016" PRIx64 "|0x%02x|0x%08x", sa.component_mask, sa.rmpp_type,
-			sa.segment);
+		printf("|0x%02x|0x%08x", sa.rmpp_type, sa.segment);
 	else
-		print_none(3);
+		print_none(2);
 }
 
 static void print_mad(const struct rd_packet *p)
@@ -164,13 +160,12 @@ static void print_mad(const struct rd_packet *p)
 	struct rd_mad mad;
 
 	if (!rd_packet_mad(p, &mad)) {
-		print_none(48);
+		print_none(39);
 		return;
 	}
 	printf("|0x%02x|0x%02x|0x%04x|0x%016" PRIx64, mad.class, mad.method, mad.attribute,
 		mad.tid);
 	print_cm(&mad);
-	printf("|0x%08x", mad.modifier);
 	print_smp(&mad);
 	print_sa(&mad);
 }
@@ -194,25 +189,6 @@ static void print_fields(unsigned long number, const struct rd_packet *p)
 		printf("|0x%08x\n", rd_be32(p->data + p->icrc));
 	else
 		printf("|\n");
-}
-
-/* With -i: the fields of iWARP. */
-static void print_iwarp(unsigned long number, const struct rd_packet *p)
-{
-	struct rd_iwarp i;
-
-	printf("%lu", number);
-	if (!rd_packet_iwarp(p, &i)) {
-		print_none(8);
-	} else if (i.kind != RD_IWARP_FPDU) {
-		printf("|%u|%u", i.revision, i.private_len);
-		print_none(6);
-	} else if (i.tagged) {
-		printf("|||%u|0x%02x|0x%08x|||", i.ulpdu_len, i.opcode, i.stag);
-	} else {
-		printf("|||%u|0x%02x||%u|%u|%u", i.ulpdu_len, i.opcode, i.queue, i.msn, i.mo);
-	}
-	printf("\n");
 }
 
 /* With -p: the fields of pause frames. */
@@ -274,7 +250,7 @@ int main(int argc, char **argv)
 	pcap_t *in;
 
 	if (argc < 2) {
-		fprintf(stderr, "usage: packet_tool [-i|-l|-p] FILE\n");
+		fprintf(stderr, "usage: packet_tool [-l|-p] FILE\n");
 		return 1;
 	}
 	in = pcap_open_offline(argv[argc - 1], error);
@@ -292,10 +268,7 @@ int main(int argc, char **argv)
 		if (link == RD_LINK_INFINIBAND && !unwrap(&frame))
 			return 3;
 		rd_packet_parse(link, frame.data, frame.caplen, frame.len, &p);
-		(form == 'i'	      ? print_iwarp
-			: form == 'p' ? print_pause
-			: form == 'l' ? print_native
-				      : print_fields)(number, &p);
+		(form == 'p' ? print_pause : form == 'l' ? print_native : print_fields)(number, &p);
 	}
 	pcap_close(in);
 	return 0;

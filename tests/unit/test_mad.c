@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* MADs and iWARP, written byte by byte as in the standards. */
+/* MADs, written byte by byte as in the standards. */
 #include "test.h"
 #include "test_packet_make.h"
 
@@ -94,12 +94,11 @@ TEST(req)
 
 	put_req(make_cm(RD_CM_REQ));
 	cm = parse_cm();
-	expect("0x11223344 0 0x0000000001061c06 0x80010000 0xabcdef 0x10", cm.local_id,
-		cm.remote_id, cm.service_id, cm.qkey, cm.qpn, cm.responder_resources);
-	expect("3 20 3 1 0x123456 19 6", cm.initiator_depth, cm.remote_timeout, cm.transport,
-		cm.flow_control && cm.srq && cm.xrc, cm.psn, cm.local_timeout, cm.retry_count);
-	expect("0x8001 2048 7 15 17 18 0xaa", cm.pkey, rd_cm_mtu(cm.mtu), cm.rnr_retry,
-		cm.cm_retries, cm.local_lid, cm.remote_lid, cm.local_gid[15]);
+	expect("0x11223344 0 0x0000000001061c06 0xabcdef 0x10", cm.local_id, cm.remote_id,
+		cm.service_id, cm.qpn, cm.responder_resources);
+	expect("3 20 3 1 0x123456 6", cm.initiator_depth, cm.remote_timeout, cm.transport,
+		cm.srq && cm.xrc, cm.psn, cm.retry_count);
+	expect("2048 7 0xaa", rd_cm_mtu(cm.mtu), cm.rnr_retry, cm.local_gid[15]);
 	expect("0xbb 14 67108864 92 1 6 7174", cm.remote_gid[0], cm.ack_timeout,
 		rd_cm_timeout_ns(cm.ack_timeout), cm.private_len, rd_cm_ip(&cm, &ip), ip.protocol,
 		ip.port);
@@ -144,10 +143,9 @@ TEST(rep)
 	r[26] = 15 << 3 | 1 << 1 | 1;
 	r[27] = 5 << 5 | 1 << 4;
 	cm = parse_cm();
-	expect("0x11223344 0x55667788 0x80010000 0xabcdef 0x123456 16 3", cm.local_id, cm.remote_id,
-		cm.qkey, cm.qpn, cm.psn, cm.responder_resources, cm.initiator_depth);
-	expect("15 1 5 1 196", cm.ack_delay, cm.failover, cm.rnr_retry, cm.flow_control && cm.srq,
-		cm.private_len);
+	expect("0x11223344 0x55667788 0xabcdef 0x123456 16 3", cm.local_id, cm.remote_id, cm.qpn,
+		cm.psn, cm.responder_resources, cm.initiator_depth);
+	expect("5 1 196", cm.rnr_retry, cm.srq, cm.private_len);
 	assert_line_has("first PSN 1193046 resources 16 depth 3 RNR retries 5 SRQ");
 }
 
@@ -187,8 +185,8 @@ TEST(sidr)
 	rd_put_be16(r + 4, 0x8001);
 	rd_put_be64(r + 8, 0x0000000001111c06);
 	cm = parse_cm();
-	expect("0x11223344 0 0x8001 0x0000000001111c06 216", cm.local_id, cm.remote_id, cm.pkey,
-		cm.service_id, cm.private_len);
+	expect("0x11223344 0 0x0000000001111c06 216", cm.local_id, cm.remote_id, cm.service_id,
+		cm.private_len);
 
 	r = make_cm(RD_CM_SIDR_REP);
 	r[4] = 1;
@@ -215,8 +213,7 @@ TEST(paths)
 	r[55] = 1;
 	r[63] = 14 << 3;
 	cm = parse_cm();
-	expect("0xabcdef 20 17 18 14", cm.remote_qpn, cm.remote_timeout, cm.local_lid,
-		cm.remote_lid, cm.ack_timeout);
+	expect("0xabcdef 14", cm.remote_qpn, cm.ack_timeout);
 	assert_line_has("peer's QP 0xabcdef fd00::2 > fd00::1");
 
 	r = make_cm(RD_CM_APR);
@@ -293,9 +290,8 @@ TEST(smp)
 	rd_put_be16(b + 32, 0xffff);
 	rd_put_be16(b + 34, 7);
 	mad = parse_mad(&p);
-	expect("1 1 0x1122334455667788 2 5 0xffff 7", rd_mad_smp(&mad, &smp),
-		smp.directed && smp.returning, smp.mkey, smp.hop_pointer, smp.hop_count,
-		smp.dr_slid, smp.dr_dlid);
+	expect("1 1 2 5", rd_mad_smp(&mad, &smp), smp.directed && smp.returning, smp.hop_pointer,
+		smp.hop_count);
 	assert_int_equal(rd_mad_status(&mad), 0x1c);
 	assert_line_has(
 		"SMP (directed) GetResp PortInfo status 0x001c (invalid attribute or modifier) "
@@ -322,8 +318,7 @@ TEST(sa)
 	rd_put_be32(b + 28, 3);
 	rd_put_be64(b + 48, 0x1234);
 	mad = parse_mad(&p);
-	expect("1 1 5 9 3 0x1234", rd_mad_sa(&mad, &sa), sa.rmpp_type, sa.rmpp_flags,
-		sa.rmpp_status, sa.segment, sa.component_mask);
+	expect("1 1 5 3", rd_mad_sa(&mad, &sa), sa.rmpp_type, sa.rmpp_flags, sa.segment);
 	assert_line_has("SA GetTableResp PathRecord RMPP data segment 3");
 	mad.left = 55;
 	assert_false(rd_mad_sa(&mad, &sa));
@@ -355,107 +350,5 @@ TEST(status_names)
 			assert_null(name);
 		else if (!name || strcmp(name, rows[i].name) != 0)
 			fail_msg("0x%x: %s", rows[i].status, name ? name : "none");
-	}
-}
-
-/* --- iWARP ------------------------------------------------------------------------------ */
-
-static void make_tcp(const void *data, uint32_t n)
-{
-	m.n = 0;
-	make_ethernet(&m, 0x0800);
-	make_ipv4(&m, 6, 20 + n);
-	make_be32(&m, 49152U << 16 | 7174);
-	make_be32(&m, 1);
-	make_be32(&m, 2);
-	make_be16(&m, 0x5018);
-	make_be16(&m, 1000);
-	make_be32(&m, 0);
-	make_bytes(&m, data, n);
-}
-
-static bool iwarp_of(uint32_t caplen, struct rd_iwarp *out)
-{
-	uint8_t *exact = make_exact(m.b, caplen);
-	struct rd_packet p;
-	bool is;
-
-	rd_packet_parse(RD_LINK_ETHERNET, exact, caplen, m.n, &p);
-	is = rd_packet_iwarp(&p, out);
-	free(exact);
-	return is;
-}
-
-TEST(mpa)
-{
-	static const uint8_t reply[] = "MPA ID Rep Frame\x60\x01\x00\x04"
-				       "data";
-	struct rd_iwarp i;
-	uint8_t b[24];
-
-	make_tcp(reply, sizeof(reply) - 1);
-	assert_true(iwarp_of(m.n, &i));
-	same(i.kind, RD_IWARP_REPLY, i.flags, RD_IWARP_CRC | RD_IWARP_REJECT, i.private_len, 4);
-	assert_line_has("iWARP MPA reply revision 1 CRC rejected private data 4");
-	for (uint32_t n = 0; n < m.n; n++)
-		assert_int_equal(iwarp_of(n, &i), n >= 54 + 20);
-	m.n = 0; /* the same in UDP */
-	make_ethernet(&m, 0x0800);
-	make_ipv4(&m, 17, 8 + sizeof(reply) - 1);
-	make_udp(&m, 7174, sizeof(reply) - 1);
-	make_bytes(&m, reply, sizeof(reply) - 1);
-	assert_false(iwarp_of(m.n, &i));
-	memcpy(b, reply, sizeof(b));
-	b[17] = 3; /* a future revision */
-	make_tcp(b, sizeof(b));
-	assert_false(iwarp_of(m.n, &i));
-	make_tcp(reply, 10); /* the rest of it is in the padding of the frame */
-	make_bytes(&m, reply + 10, sizeof(reply) - 1 - 10);
-	assert_false(iwarp_of(m.n, &i));
-	b[17] = 1;
-	b[18] = 3; /* more private data than allowed */
-	make_tcp(b, sizeof(b));
-	assert_false(iwarp_of(m.n, &i));
-}
-
-/* Two FPDUs: an RDMA Write of 5 bytes, a Send of 8. */
-static const uint8_t fpdus[] = {0, 19, 0xc1, 0x40, 1, 2, 3, 4, 0, 0, 0, 0, 0, 0, 0, 9, 'h', 'e',
-	'l', 'l', 'o', 0, 0, 0, 'C', 'R', 'C', '1', 0, 26, 0x41, 0x43, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-	0, 7, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 'C', 'R', 'C', '2'};
-
-TEST(fpdus)
-{
-	struct rd_iwarp i;
-
-	make_tcp(fpdus, sizeof(fpdus));
-	assert_true(iwarp_of(m.n, &i));
-	assert_int_equal(i.kind, RD_IWARP_FPDU);
-	expect("0 1 0x01020304 9 5 2", i.opcode, i.tagged && i.last, i.stag, i.offset,
-		i.payload_len, i.fpdus);
-	assert_line_has("iWARP RDMA Write stag 0x01020304 offset 0x9 payload 5 last and 1 more");
-	for (uint32_t n = 0; n < m.n; n++)
-		assert_int_equal(iwarp_of(n, &i), n >= 54 + 2 + 14);
-	make_tcp(fpdus + 28, sizeof(fpdus) - 28);
-	expect("1 0 7", iwarp_of(m.n, &i), i.tagged, i.msn);
-	assert_line_has("iWARP Send queue 0 MSN 7 offset 0 payload 8 last");
-}
-
-/* One field wrong at a time. */
-TEST(no_fpdu)
-{
-	static const struct {
-		uint8_t at, value;
-	} wrong[] = {{0, 1}, {1, 13}, {1, 24}, {2, 0xc2}, {2, 0xc5}, {2, 0x41}, {3, 0x00},
-		{3, 0x50}, {3, 0x43}, {3, 0x4f}, {30, 0x81}, {31, 0xc3}, {29, 22}};
-
-	for (size_t k = 0; k < COUNT(wrong); k++) {
-		uint8_t b[sizeof(fpdus)];
-		struct rd_iwarp i;
-
-		memcpy(b, fpdus, sizeof(b));
-		b[wrong[k].at] = wrong[k].value;
-		make_tcp(b, sizeof(b));
-		if (iwarp_of(m.n, &i))
-			fail_msg("byte %u = 0x%02x is iWARP", wrong[k].at, wrong[k].value);
 	}
 }

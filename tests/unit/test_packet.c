@@ -295,7 +295,7 @@ TEST_FRAME(not_roce)
 	assert_false(parse(RD_LINK_ETHERNET));
 	same(p.kind, RD_KIND_OTHER, p.payload_len, 15);
 
-	/* TCP with options; iWARP is one of these. */
+	/* TCP with options. */
 	m.n = 0;
 	make_ethernet(&m, 0x0800);
 	make_ipv4(&m, 6, 32 + 5);

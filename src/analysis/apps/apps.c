@@ -13,29 +13,22 @@ static bool has_port(const struct app *app, uint16_t port)
 	return port && (app->ports[0] == port || app->ports[1] == port);
 }
 
-unsigned int app_asked(
-	const struct rd_cm *cm, uint16_t *port, uint8_t *signs, struct rd_app_queue *queue)
+void app_asked(const struct rd_cm *cm, struct rd_connection *made)
 {
 	struct rd_cm_ip ip;
 
-	*port = 0;
-	*signs = 0;
-	*queue = (struct rd_app_queue){0};
 	if (!rd_cm_ip(cm, &ip) || ip.protocol != PORT_TCP)
-		return 0;
-	*port = ip.port;
-	for (unsigned int i = 0; i < APPS; i++) {
+		return;
+	made->port = ip.port;
+	for (uint8_t i = 0; i < APPS && !made->app; i++) {
 		const struct app *app = apps[i];
-		uint8_t found = has_port(app, ip.port) ? RD_APP_BY_PORT : 0;
 
+		made->app_signs = has_port(app, ip.port) ? RD_APP_BY_PORT : 0;
 		if (ip.length && app->private_data &&
-			app->private_data(
-				cm->private_data + IP_DATA, cm->private_len - IP_DATA, queue))
-			found |= RD_APP_BY_PRIVATE;
-		if (found) {
-			*signs = found;
-			return i + 1;
-		}
+			app->private_data(cm->private_data + IP_DATA, cm->private_len - IP_DATA,
+				&made->queue))
+			made->app_signs |= RD_APP_BY_PRIVATE;
+		if (made->app_signs)
+			made->app = (uint8_t)(i + 1);
 	}
-	return 0;
 }

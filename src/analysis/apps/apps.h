@@ -6,8 +6,7 @@
 #ifndef RDMADUMP_ANALYSIS_APPS_H
 #define RDMADUMP_ANALYSIS_APPS_H
 
-#include <rdmadump/application.h>
-#include <rdmadump/packet.h>
+#include <rdmadump/analysis.h>
 
 /* The first packet of a SEND. */
 struct app_bytes {
@@ -70,12 +69,8 @@ struct app {
 /* By number - 1, as in struct rd_connection. */
 extern const struct app *const apps[APPS];
 
-/*
- * What a CM REQ requests: the number of an application and how it was recognized, its port, and its
- * queue. 0: unknown application.
- */
-unsigned int app_asked(
-	const struct rd_cm *cm, uint16_t *port, uint8_t *signs, struct rd_app_queue *queue);
+/* Fills in what a CM REQ requests: the application and how it was recognized, port, queue. */
+void app_asked(const struct rd_cm *cm, struct rd_connection *made);
 /* The message in the first packet of a SEND. */
 static inline struct app_bytes app_bytes_of(const struct rd_packet *p)
 {

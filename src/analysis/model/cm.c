@@ -44,15 +44,15 @@ static void cm_request(struct rd_analysis *a, struct flow *f, const struct rd_cm
 		.network = f->id.network,
 		.ns = a->ns,
 		.last_ns = a->ns,
-		.frame = a->frame,
 		.last_frame = a->frame,
-		.service = cm->service_id,
-		.retry_count = cm->retry_count,
-		.rnr_retry = cm->rnr_retry,
-		.ack_timeout = cm->ack_timeout,
+		.made = {.service_id = cm->service_id,
+			.frame = a->frame,
+			.retry_count = (uint8_t)cm->retry_count,
+			.rnr_retry = (uint8_t)cm->rnr_retry,
+			.ack_timeout = (uint8_t)cm->ack_timeout},
 		.net = f->id.net,
 		.used = true};
-	r->app = (uint8_t)app_asked(cm, &r->port, &r->app_signs, &r->queue);
+	app_asked(cm, &r->made);
 	memcpy(r->src, f->id.src, sizeof(r->src));
 	memcpy(r->dst, f->id.dst, sizeof(r->dst));
 }
@@ -69,8 +69,8 @@ static void cm_reply(struct rd_analysis *a, struct flow *f, const struct rd_cm *
 	r->answered = true;
 	there = flow_key(f->id.net, f->id.dst, f->id.src, cm->qpn, RD_QP_UNKNOWN);
 	back = flow_key(f->id.net, f->id.src, f->id.dst, r->qpn, RD_QP_UNKNOWN);
-	made = (struct rd_connection){r->service, r->frame, r->retry_count, r->rnr_retry,
-		cm->rnr_retry, r->ack_timeout, r->app, r->app_signs, r->port, r->queue};
+	made = r->made;
+	made.reply_rnr_retry = (uint8_t)cm->rnr_retry;
 	pair_link(a, &(struct link_pair){there.k1, there.k2, back.k1, back.k2, r->network,
 			     f->id.network, cm->psn, RD_PAIR_CM, true, made});
 	pair_link(a, &(struct link_pair){back.k1, back.k2, there.k1, there.k2, f->id.network,
@@ -93,8 +93,9 @@ static void cm_reject(struct rd_analysis *a, struct flow *f, const struct rd_cm 
 		return;
 	if (!j) {
 		j = &a->rejects[a->n_rejects++];
-		*j = (struct cm_reject){
-			.reason = cm->reason, .service = r ? r->service : 0, .net = f->id.net};
+		*j = (struct cm_reject){.reason = cm->reason,
+			.service = r ? r->made.service_id : 0,
+			.net = f->id.net};
 		memcpy(j->src, f->id.src, sizeof(j->src));
 		memcpy(j->dst, f->id.dst, sizeof(j->dst));
 	}

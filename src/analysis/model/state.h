@@ -21,17 +21,15 @@ struct link_pair { /* two flows that are a pair, according to the CM or to the Q
 struct cm_request {
 	uint8_t src[16], dst[16];
 	uint32_t local_id, qpn, psn, network;
-	uint64_t ns, last_ns, frame, last_frame, service;
-	uint8_t retry_count, rnr_retry, ack_timeout;
+	uint64_t ns, last_ns, last_frame;
+	struct rd_connection made; /* what it asks for */
 	uint8_t net;
 	bool used, answered, rejected;
-	uint8_t app, app_signs;
-	uint16_t repeats, port;
-	struct rd_app_queue queue;
+	uint16_t repeats;
 };
 
 struct cm_reject {
-	uint16_t reason;
+	uint32_t reason;
 	struct rd_incident incident;
 	uint8_t src[16], dst[16];
 	uint64_t service;

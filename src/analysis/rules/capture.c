@@ -413,13 +413,13 @@ static bool not_connected(const struct look *l, struct rd_finding *f)
 		f->evidence.count = r->repeats + 1U;
 		f->evidence.first_ns = r->ns;
 		f->evidence.last_ns = r->last_ns;
-		rd_finding_frame(f, r->frame);
+		rd_finding_frame(f, r->made.frame);
 		rd_finding_frame(f, r->last_frame);
 		if (!has_reverse(l, r))
 			finding_doubt(f, RD_POSSIBLE, "no MAD of the other direction was captured");
 		between(f, r->net, r->src, r->dst);
 		rd_finding_detail(f, "%u requests from QP 0x%x, service id 0x%016" PRIx64,
-			r->repeats + 1U, r->qpn, r->service);
+			r->repeats + 1U, r->qpn, r->made.service_id);
 		return true;
 	}
 	return false;
