@@ -579,8 +579,6 @@ void rd_analysis_file_end(struct rd_analysis *a, uint64_t dropped, bool dropped_
  * A block of facts of the current file: JSON text, untrusted; unknown content is ignored.
  */
 void rd_analysis_facts(struct rd_analysis *a, const char *json, size_t len);
-/* The result so far; more frames may follow. Owned by the caller. */
-int rd_analysis_look(struct rd_analysis *a, struct rd_report **report, struct rd_error *err);
 /*
  * The result. Frees the state for further frames, so the analysis can only be closed afterwards.
  * Owned by the caller.
@@ -589,18 +587,16 @@ int rd_analysis_report(struct rd_analysis *a, struct rd_report **report, struct 
 void rd_analysis_close(struct rd_analysis *a);
 
 void rd_report_free(struct rd_report *r);
-/* docs/schema/analyze.json describes it. NULL if out of memory. Owned by the caller. */
-json_t *rd_report_json(const struct rd_report *r);
-/* Writes the same in parts, with little memory. Flags are jansson's: JSON_COMPACT or
- * JSON_INDENT(n). -1 if memory (errno) or `callback` fails. */
+/* Writes the report as docs/schema/analyze.json describes it, in parts, with little memory. Flags
+ * are jansson's: JSON_COMPACT or JSON_INDENT(n). -1 if memory (errno) or `callback` fails. */
 int rd_report_json_write(
 	const struct rd_report *r, size_t flags, json_dump_callback_t callback, void *ctx);
 /*
- * The same for a page: at most about this many bytes, with the findings, conversations and rows
- * of tables that matter most, and "left_out" with the number of the others.
+ * The same for a page, with plots: with these flags of jansson at most about this many bytes, with
+ * the findings, conversations and rows of tables that matter most, and "left_out" with the number
+ * of the others. NULL if out of memory. Owned by the caller.
  */
-int rd_report_json_write_within(const struct rd_report *r, size_t bytes, size_t flags,
-	json_dump_callback_t callback, void *ctx);
+json_t *rd_report_json_within(const struct rd_report *r, size_t bytes, size_t flags);
 
 /* The content of a page. Both functions return -1 on failure (errno). */
 struct rd_report_page {

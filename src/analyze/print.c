@@ -28,21 +28,34 @@ static void put_text(
 	}
 }
 
+/* In at most so many bytes; SIZE_MAX: all of it. */
 static int put_capture(
 	const struct rd_report *r, size_t bytes, size_t flags, json_dump_callback_t put, void *sink)
 {
+	json_t *page;
+	int ret;
+
 	if (bytes == SIZE_MAX)
 		return rd_report_json_write(r, flags, put, sink);
-	return rd_report_json_write_within(r, bytes, flags, put, sink);
+	page = rd_report_json_within(r, bytes, flags);
+	if (!page) {
+		errno = ENOMEM;
+		return -1;
+	}
+	ret = json_dump_callback(page, put, sink, flags);
+	json_decref(page);
+	return ret;
 }
 
 /*
- * The comparison, which is released, and each of the captures in at most so many bytes; SIZE_MAX:
- * whole. They are written one after the other, since each may have many thousands of QPs.
+ * The comparison and each of the captures, one after the other, since each may have many thousands
+ * of QPs. The comparison has half of a page, each of the captures a quarter.
  */
-static int put_two(const struct analyze_outcome *o, json_t *ends, size_t bytes, size_t flags,
+static int put_two(const struct analyze_outcome *o, size_t bytes, size_t flags,
 	json_dump_callback_t put, void *sink)
 {
+	json_t *ends = bytes == SIZE_MAX ? rd_ends_json(o->ends)
+					 : rd_ends_json_within(o->ends, bytes / 2, flags);
 	json_t *document = rd_document(RD_REPORT_VERSION,
 		o->ends->start_ns - o->reports[0]->totals.moved_ns, json_object());
 	char *head = json_dumps(document, JSON_COMPACT);
@@ -61,35 +74,22 @@ static int put_two(const struct analyze_outcome *o, json_t *ends, size_t bytes, 
 		const char *before = i ? "," : ",\"captures\":[";
 
 		ret = put(before, strlen(before), sink) ||
-		      put_capture(o->reports[i], bytes, flags, put, sink);
+		      put_capture(o->reports[i], bytes == SIZE_MAX ? bytes : bytes / 4, flags, put,
+			      sink);
 	}
 	return ret || put("]}", 2, sink) ? -1 : 0;
 }
 
-static int put_document(const void *ctx, size_t flags, json_dump_callback_t put, void *sink)
+static int put_document(const struct analyze_outcome *o, size_t bytes, size_t flags,
+	json_dump_callback_t put, void *sink)
 {
-	const struct analyze_outcome *o = ctx;
-
-	if (!o->ends)
-		return rd_report_json_write(o->reports[0], flags, put, sink);
-	return put_two(o, rd_ends_json(o->ends), SIZE_MAX, flags, put, sink);
-}
-
-/* The comparison has half of a page, each of the captures a quarter. */
-static int put_page_ends(
-	const struct analyze_outcome *o, size_t flags, json_dump_callback_t put, void *sink)
-{
-	return put_two(o, rd_ends_json_within(o->ends, RD_PAGE_BYTES / 2, flags), RD_PAGE_BYTES / 4,
-		flags, put, sink);
+	return o->ends ? put_two(o, bytes, flags, put, sink)
+		       : put_capture(o->reports[0], bytes, flags, put, sink);
 }
 
 static int put_page_document(const void *ctx, size_t flags, json_dump_callback_t put, void *sink)
 {
-	const struct analyze_outcome *o = ctx;
-
-	if (o->ends)
-		return put_page_ends(o, flags, put, sink);
-	return rd_report_json_write_within(o->reports[0], RD_PAGE_BYTES, flags, put, sink);
+	return put_document(ctx, RD_PAGE_BYTES, flags, put, sink);
 }
 
 static int put_page_text(const void *ctx, FILE *out)
@@ -176,7 +176,7 @@ static int put_json(const struct analyze_settings *s, const struct analyze_outco
 	const size_t flags = JSON_INDENT(1) | JSON_REAL_PRECISION(9);
 	json_t *changes = o->changes ? rd_changes_json(o->changes, s->compare) : NULL;
 	int ret = o->changes ? json_dump_callback(changes, put_chunk, out, flags)
-			     : put_document(o, flags, put_chunk, out);
+			     : put_document(o, SIZE_MAX, flags, put_chunk, out);
 
 	json_decref(changes);
 	return ret < 0 || fputc('\n', out) < 0;

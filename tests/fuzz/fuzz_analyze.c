@@ -44,7 +44,7 @@ static void report(struct rd_analysis *a)
 	FILE *out;
 
 	require(rd_analysis_report(a, &r, NULL) == 0);
-	json = rd_report_json(r);
+	json = rd_report_json_within(r, SIZE_MAX, JSON_COMPACT);
 	require(json != NULL);
 	json_decref(json);
 	out = open_memstream(&text, &length);
@@ -65,8 +65,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	require(rd_analysis_open(&a, &config, NULL) == 0);
 	require(rd_analysis_file(a, "fuzz\x1b", "any", NULL, NULL) == 0);
 	feed(a, data, size);
-	report(a);
 	rd_analysis_file_end(a, 0, true, NULL, NULL);
+	report(a);
 	rd_analysis_close(a);
 	return 0;
 }

@@ -437,14 +437,6 @@ size_t frames_statement(struct run *r, size_t at)
 		rd_analysis_filtered(r->a);
 		return at + 1;
 	}
-	if (!strcmp(word, "look")) { /* at what was found so far; the report must not change */
-		struct rd_report *early;
-
-		if (rd_analysis_look(r->a, &early, NULL) < 0)
-			abort();
-		rd_report_free(early);
-		return at + 1;
-	}
 	return about_file(r, at);
 }
 
@@ -491,7 +483,7 @@ void frames_report(struct run *r)
 	analysis(r);
 	if (!out || rd_analysis_report(r->a, &r->r, NULL) < 0)
 		abort();
-	r->json = rd_report_json(r->r);
+	r->json = rd_report_json_within(r->r, SIZE_MAX, JSON_COMPACT);
 	add_inner(r->r, r->json);
 	rd_report_text(r->r, &style, out);
 	fclose(out);

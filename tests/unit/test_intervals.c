@@ -102,13 +102,8 @@ TEST(random_traffic)
 	for (uint32_t i = 0; i < 100; i++) {
 		const size_t c = i % (sizeof(cases) / sizeof(*cases));
 		struct scene s = begin_intervals(cases[c].width);
-		struct rd_report *early;
 
 		random_frames(&s, i, cases[c].step, times);
-		if (i % 2) { /* a look changes nothing */
-			assert_int_equal(rd_analysis_look(s.a, &early, NULL), 0);
-			rd_report_free(early);
-		}
 		intervals_of(&s);
 		assert_int_equal(s.r->intervals.wanted_ns, cases[c].width);
 		assert_int_equal(s.r->intervals.width_ns != cases[c].width, cases[c].too_many);

@@ -152,7 +152,7 @@ static char *report_of_many(void)
 		query(true, i);
 	}
 	assert_int_equal(paired(), MANY);
-	json = rd_report_json(report);
+	json = rd_report_json_within(report, SIZE_MAX, JSON_COMPACT);
 	assert_non_null(json);
 	text = json_dumps(json, JSON_COMPACT);
 	json_decref(json);

@@ -293,13 +293,12 @@ int rd_snapshot_of_json(
 }
 
 /* Item after item: a tree of all would need ten times the memory of the analysis. */
-static void take_items(struct making *m, const struct rd_report *r, const char *key, size_t n,
+static void take_items(struct making *m, const struct rd_report *r, size_t n,
+	json_t *(*make)(const struct rd_report *r, size_t i),
 	void (*take)(struct making *m, const json_t *item))
 {
-	const struct list *list = report_list(key);
-
 	for (size_t i = 0; i < n; i++) {
-		json_t *item = list->make(r, i);
+		json_t *item = make(r, i);
 
 		take(m, item);
 		json_decref(item);
@@ -316,9 +315,9 @@ int rd_snapshot_of_report(struct rd_snapshot **out, const struct rd_report *r, s
 	m.s->start_ns = r->totals.first_ns - r->totals.moved_ns;
 	m.s->duration_ns = r->totals.last_ns - r->totals.first_ns;
 	m.s->frames = r->totals.frames;
-	take_items(&m, r, "conversations", r->n_conversations, take_conversation);
+	take_items(&m, r, r->n_conversations, report_conversation_json, take_conversation);
 	making_turn(&m);
-	take_items(&m, r, "findings", r->findings.n, take_finding);
+	take_items(&m, r, r->findings.n, report_finding_json, take_finding);
 	frame = report_frame_json(r);
 	*out = making_end(&m, json_object_get(frame, "groups"));
 	json_decref(frame);

@@ -576,7 +576,7 @@ void rd_analysis_close(struct rd_analysis *a)
 {
 	if (!a)
 		return;
-	for (size_t i = 0; i < a->in.n_files; i++) {
+	for (size_t i = 0; a->in.files && i < a->in.n_files; i++) {
 		free(a->in.files[i].name);
 		free(a->in.files[i].losses);
 		free(a->in.files[i].damage);

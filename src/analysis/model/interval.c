@@ -162,17 +162,11 @@ void intervals_take_back(struct intervals *v, enum rd_incident_kind kind)
 	}
 }
 
-bool intervals_copy(struct rd_intervals *to, struct intervals *v, const struct rd_totals *t)
+void intervals_take(struct rd_intervals *to, struct intervals *v, const struct rd_totals *t)
 {
-	*to = (struct rd_intervals){0};
-	if (!v)
-		return true;
 	row_end(v, t);
 	*to = v->all;
-	to->rows = calloc(v->all.n + 1, sizeof(*to->rows));
-	if (to->rows && v->all.n)
-		memcpy(to->rows, v->all.rows, v->all.n * sizeof(*to->rows));
-	return to->rows != NULL;
+	v->all = (struct rd_intervals){0};
 }
 
 void opcodes_take(struct rd_opcode_use *opcodes, const struct rd_packet *p, uint64_t frame)

@@ -16,8 +16,8 @@ void intervals_move(struct rd_analysis *a, uint64_t ns);
 void intervals_incident(struct intervals *v, enum rd_incident_kind kind, uint64_t n);
 /* Takes back the last incident of this kind, which was counted in error. */
 void intervals_take_back(struct intervals *v, enum rd_incident_kind kind);
-/* Copies the intervals so far; `v` may be NULL. False if out of memory. */
-bool intervals_copy(struct rd_intervals *to, struct intervals *v, const struct rd_totals *t);
+/* Moves the intervals, of which there are no more. */
+void intervals_take(struct rd_intervals *to, struct intervals *v, const struct rd_totals *t);
 
 /* Counts a packet by its opcode. */
 void opcodes_take(struct rd_opcode_use *opcodes, const struct rd_packet *p, uint64_t frame);

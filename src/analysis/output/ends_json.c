@@ -211,10 +211,9 @@ json_t *rd_ends_json(const struct rd_ends_report *r)
 
 struct page {
 	const struct rd_ends_report *r;
-	size_t flags, bytes;	      /* that are left */
+	struct room room;
 	json_t **paths;		      /* NULL: no QP of it was chosen */
 	size_t findings, qps, faulty; /* that did not fit */
-	bool no_memory;
 };
 
 #define RD_THIS struct page
@@ -227,28 +226,14 @@ static const struct rd_field left_out_fields[] = {
 static const struct rd_shape page_left_out_shape = {NULL, NULL, RD_FIELDS(left_out_fields)};
 #undef RD_THIS
 
-/* Adds what fits; consumes the value. False: it does not fit. */
-static bool add(struct page *p, json_t *list, json_t *value)
-{
-	const size_t bytes = page_bytes(value, p->flags);
-	const bool fits = bytes <= p->bytes;
-
-	p->no_memory |= bytes == SIZE_MAX;
-	if (!fits)
-		json_decref(value);
-	else
-		p->no_memory |= json_array_append_new(list, value) < 0;
-	p->bytes -= fits ? bytes : 0;
-	return fits;
-}
-
 static json_t *page_findings(struct page *p)
 {
 	const struct rd_findings *list = &p->r->findings;
 	json_t *findings = json_array();
 	size_t i = 0;
 
-	while (i < list->n && add(p, findings, rd_finding_json(&list->finding[i], p->r->start_ns)))
+	while (i < list->n &&
+		room_add(&p->room, findings, rd_finding_json(&list->finding[i], p->r->start_ns)))
 		i++;
 	p->findings = list->n - i;
 	return findings;
@@ -260,19 +245,14 @@ static bool add_qp(struct page *p, size_t path, const struct rd_path_qp *w)
 	json_t *o = p->paths[path];
 
 	if (!o) {
-		size_t bytes;
-
 		o = path_json(&p->r->paths[path]);
-		bytes = page_bytes(o, p->flags);
-		p->no_memory |= bytes == SIZE_MAX;
-		if (bytes > p->bytes) {
+		if (!room_spend(&p->room, o)) {
 			json_decref(o);
 			return false;
 		}
-		p->bytes -= bytes;
 		p->paths[path] = o;
 	}
-	return add(p, json_object_get(o, "qps"), qp_json(w, p->r->start_ns));
+	return room_add(&p->room, json_object_get(o, "qps"), qp_json(w, p->r->start_ns));
 }
 
 /* The QPs of all paths that have a fault, or those that have none. */
@@ -299,15 +279,14 @@ static json_t *page_paths(struct page *p)
 	page_qps(p, false);
 	for (size_t i = 0; i < p->r->n_paths; i++)
 		if (p->paths[i])
-			p->no_memory |= json_array_append_new(paths, p->paths[i]) < 0;
+			p->room.no_memory |= json_array_append_new(paths, p->paths[i]) < 0;
 	return paths;
 }
 
 json_t *rd_ends_json_within(const struct rd_ends_report *r, size_t bytes, size_t flags)
 {
 	struct page p = {.r = r,
-		.flags = flags,
-		.bytes = bytes / 4,
+		.room = {.flags = flags, .bytes = bytes / 4},
 		.paths = calloc(r->n_paths + 1, sizeof(json_t *))};
 	json_t *o = p.paths ? frame_json(r) : NULL;
 
@@ -316,13 +295,13 @@ json_t *rd_ends_json_within(const struct rd_ends_report *r, size_t bytes, size_t
 		return NULL;
 	}
 	json_object_set_new(o, "findings", page_findings(&p));
-	p.bytes += bytes - bytes / 4;
+	p.room.bytes += bytes - bytes / 4;
 	json_object_set_new(o, "paths", page_paths(&p));
 	free(p.paths);
 	if (p.findings || p.qps)
 		json_object_set_new(o, "page_left_out",
 			rd_shape_json(&page_left_out_shape, &(struct rd_at){.object = &p}));
-	if (!p.no_memory)
+	if (!p.room.no_memory)
 		return o;
 	json_decref(o);
 	return NULL;

@@ -222,39 +222,15 @@ json_t *report_frame_json(const struct rd_report *r)
 		rd_shape_json(&report_shape, &at));
 }
 
-static size_t count_findings(const struct rd_report *r)
-{
-	return r->findings.n;
-}
-
-static json_t *make_finding(const struct rd_report *r, size_t i)
+json_t *report_finding_json(const struct rd_report *r, size_t i)
 {
 	return rd_finding_json(&r->findings.finding[i], r->totals.first_ns);
 }
 
-static size_t count_conversations(const struct rd_report *r)
-{
-	return r->n_shown;
-}
-
-static json_t *make_conversation(const struct rd_report *r, size_t i)
+json_t *report_conversation_json(const struct rd_report *r, size_t i)
 {
 	return rd_shape_json(&conversation_shape,
 		&(struct rd_at){.object = &r->conversations[i], .start_ns = r->totals.first_ns});
-}
-
-static const struct list lists[] = {
-	{"findings", count_findings, make_finding},
-	{"conversations", count_conversations, make_conversation},
-	{0},
-};
-
-const struct list *report_list(const char *key)
-{
-	for (const struct list *list = lists; list->key; list++)
-		if (!strcmp(list->key, key))
-			return list;
-	return NULL;
 }
 
 void conversation_json_drop_plots(json_t *conversation)
@@ -265,27 +241,4 @@ void conversation_json_drop_plots(json_t *conversation)
 	json_object_foreach (json_object_get(conversation, "sides"), key, side) {
 		json_object_del(side, "psn_plot");
 	}
-}
-
-void conversation_json_shorten(json_t *conversation)
-{
-	static const char *const details[] = {"operations", "statuses", "slowest"};
-	json_t *application = json_object_get(conversation, "application");
-
-	if (!conversation)
-		return;
-	json_object_set_new(conversation, "series", json_null());
-	for (size_t i = 0; i < sizeof(details) / sizeof(*details); i++)
-		json_object_del(application, details[i]);
-	conversation_json_drop_plots(conversation);
-}
-
-json_t *rd_report_json(const struct rd_report *r)
-{
-	json_t *o = report_frame_json(r);
-
-	for (const struct list *list = lists; list->key; list++)
-		for (size_t i = 0; i < list->count(r); i++)
-			json_array_append_new(json_object_get(o, list->key), list->make(r, i));
-	return o;
 }

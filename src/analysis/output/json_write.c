@@ -3,8 +3,9 @@
  * Writes a report as JSON, one conversation after the other: a tree of all of them would need ten
  * times the memory of the analysis.
  */
-#include "selection.h"
+#include "output.h"
 #include <errno.h>
+#include <string.h>
 
 /* jansson writes each value and each space alone. */
 struct buffer {
@@ -17,9 +18,8 @@ struct writer {
 	json_dump_callback_t put;
 	void *ctx;
 	size_t flags;
-	unsigned int indent;		   /* of a level; 0: all on one line */
-	unsigned int depth;		   /* levels around what is written */
-	const struct selection *selection; /* NULL: everything */
+	unsigned int indent; /* of a level; 0: all on one line */
+	unsigned int depth;  /* levels around what is written */
 };
 
 static int flush(struct writer *w)
@@ -87,63 +87,43 @@ static int put_value(struct writer *w, const json_t *value)
 	return json_dump_callback(value, put_deeper, w, w->flags | JSON_ENCODE_ANY);
 }
 
-static enum selected selected(const struct writer *w, const struct list *list, size_t i)
+/* Only one item at a time is a tree. */
+static int put_list(struct writer *w, const struct rd_report *r, size_t n,
+	json_t *(*make)(const struct rd_report *r, size_t i))
 {
-	const struct selection *s = w->selection;
-
-	if (!s)
-		return SELECTED_WHOLE;
-	if (list == report_list("conversations"))
-		return (enum selected)s->conversations[i];
-	return i < s->findings ? SELECTED_WHOLE : SELECTED_NOT;
-}
-
-static int put_item(
-	struct writer *w, const struct rd_report *r, const struct list *list, size_t i, bool first)
-{
-	json_t *value = list->make(r, i);
-	int ret;
-
-	if (!w->selection)
-		conversation_json_drop_plots(value);
-	else if (selected(w, list, i) == SELECTED_NUMBERS)
-		conversation_json_shorten(value);
-	ret = (!first && put(w, ",")) || new_line(w) || put_value(w, value);
-	json_decref(value);
-	return ret;
-}
-
-/* A list of the report; only one item at a time is a tree. */
-static int put_list(struct writer *w, const struct rd_report *r, const struct list *list)
-{
-	size_t n = list->count(r);
-	bool first = true;
 	int ret = put(w, "[");
 
 	w->depth++;
 	for (size_t i = 0; i < n && !ret; i++) {
-		if (selected(w, list, i) == SELECTED_NOT)
-			continue;
-		ret = put_item(w, r, list, i, first);
-		first = false;
+		json_t *value = make(r, i);
+
+		conversation_json_drop_plots(value);
+		ret = (i && put(w, ",")) || new_line(w) || put_value(w, value);
+		json_decref(value);
 	}
 	w->depth--;
-	return ret || (!first && new_line(w)) || put(w, "]") ? -1 : 0;
+	return ret || (n && new_line(w)) || put(w, "]") ? -1 : 0;
+}
+
+static int put_member(
+	struct writer *w, const struct rd_report *r, const char *key, const json_t *value)
+{
+	if (!strcmp(key, "findings"))
+		return put_list(w, r, r->findings.n, report_finding_json);
+	if (!strcmp(key, "conversations"))
+		return put_list(w, r, r->n_shown, report_conversation_json);
+	return put_value(w, value);
 }
 
 static int put_members(struct writer *w, const struct rd_report *r, json_t *frame)
 {
 	const char *key, *comma = "";
-	const struct list *list;
 	json_t *value;
 
 	w->depth++;
 	json_object_foreach (frame, key, value) {
 		if (put(w, comma) || new_line(w) || put(w, "\"") || put(w, key) ||
-			put(w, w->indent ? "\": " : "\":"))
-			return -1;
-		list = report_list(key);
-		if (list ? put_list(w, r, list) : put_value(w, value))
+			put(w, w->indent ? "\": " : "\":") || put_member(w, r, key, value))
 			return -1;
 		comma = ",";
 	}
@@ -167,31 +147,5 @@ int rd_report_json_write(
 	int ret = put_report(&w, r, frame);
 
 	json_decref(frame);
-	return ret;
-}
-
-int rd_report_json_write_within(const struct rd_report *r, size_t bytes, size_t flags,
-	json_dump_callback_t callback, void *ctx)
-{
-	struct selection selection;
-	struct writer w = {.put = callback,
-		.ctx = ctx,
-		.flags = flags,
-		.indent = flags & JSON_MAX_INDENT,
-		.selection = &selection};
-	json_t *frame = report_frame_json(r), *left;
-	int ret;
-
-	if (!selection_make(&selection, r, frame, flags, bytes)) {
-		json_decref(frame);
-		errno = ENOMEM;
-		return -1;
-	}
-	left = selection_left_out(&selection, r);
-	if (left)
-		json_object_set_new(frame, "left_out", left);
-	ret = put_report(&w, r, frame);
-	json_decref(frame);
-	selection_free(&selection);
 	return ret;
 }

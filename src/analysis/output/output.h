@@ -45,21 +45,14 @@ void applications_text(const struct rd_report *r, const struct rd_report_style *
 void application_text(const struct rd_application *app, FILE *out);
 
 /*
- * A report in parts: the first one has empty arrays for the lists below, whose items are made one
+ * A report in parts: all of it with empty arrays for findings and conversations, which are made one
  * by one. NULL if out of memory.
  */
 json_t *report_frame_json(const struct rd_report *r);
-struct list {
-	const char *key;
-	size_t (*count)(const struct rd_report *r);
-	json_t *(*make)(const struct rd_report *r, size_t i);
-};
-/* The list with this key; NULL: it is not a list. */
-const struct list *report_list(const char *key);
+json_t *report_finding_json(const struct rd_report *r, size_t i);
+json_t *report_conversation_json(const struct rd_report *r, size_t i);
 /* Removes the PSNs over time, which only pages have. */
 void conversation_json_drop_plots(json_t *conversation);
-/* Removes the data of a conversation's plots, which are most of its bytes. */
-void conversation_json_shorten(json_t *conversation);
 
 /* What is not in a page. */
 struct left_out {

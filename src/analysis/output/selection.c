@@ -4,8 +4,10 @@
  * conversations of 65 536 QPs would be.
  */
 #include "selection.h"
+#include "../verdict/verdict.h"
 #include <rdmadump/json.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define INTERVALS_MAX 2048 /* rows; more would need most of the page */
 
@@ -19,11 +21,34 @@ static int count_bytes(const char *text, size_t n, void *ctx)
 	return 0;
 }
 
-size_t page_bytes(const json_t *value, size_t flags)
+/* With a comma. SIZE_MAX if out of memory, or for NULL. */
+static size_t page_bytes(const json_t *value, size_t flags)
 {
-	size_t bytes = 1; /* the comma */
+	size_t bytes = 1;
 
 	return value && !json_dump_callback(value, count_bytes, &bytes, flags) ? bytes : SIZE_MAX;
+}
+
+bool room_spend(struct room *room, const json_t *value)
+{
+	const size_t bytes = page_bytes(value, room->flags);
+
+	room->no_memory |= bytes == SIZE_MAX;
+	if (bytes > room->bytes)
+		return false;
+	room->bytes -= bytes;
+	return true;
+}
+
+bool room_add(struct room *room, json_t *list, json_t *value)
+{
+	const bool fits = room_spend(room, value);
+
+	if (fits)
+		room->no_memory |= json_array_append_new(list, value) < 0;
+	else
+		json_decref(value);
+	return fits;
 }
 
 /* --- tables ----------------------------------------------------------------------------------- */
@@ -34,16 +59,11 @@ size_t page_bytes(const json_t *value, size_t flags)
 static size_t cut_rows(json_t *rows, size_t flags, size_t bytes)
 {
 	const size_t n = json_array_size(rows);
+	struct room room = {.flags = flags, .bytes = bytes};
 	size_t fit = 0;
 
-	while (fit < n) {
-		const size_t row = page_bytes(json_array_get(rows, fit), flags);
-
-		if (row > bytes)
-			break;
-		bytes -= row;
+	while (fit < n && room_spend(&room, json_array_get(rows, fit)))
 		fit++;
-	}
 	for (size_t i = n; i > fit; i--)
 		json_array_remove(rows, i - 1);
 	return n - fit;
@@ -66,151 +86,137 @@ static size_t cut_tables(json_t *frame, size_t flags, size_t bytes)
 
 /* --- lists ------------------------------------------------------------------------------------ */
 
-struct budget {
+struct page {
 	const struct rd_report *r;
-	size_t flags, bytes, whole; /* until `whole` bytes are left, with series */
-	bool no_memory;
+	struct room room;
+	size_t whole;	/* until so many bytes are left, with series */
+	json_t **talks; /* of conversations, by index; NULL: not in the page */
+	struct left_out left;
 };
 
-static bool spend(struct budget *b, size_t bytes)
+static size_t add_findings(struct page *p, json_t *list)
 {
-	b->no_memory |= bytes == SIZE_MAX;
-	if (bytes > b->bytes)
-		return false;
-	b->bytes -= bytes;
-	return true;
+	const struct rd_findings *all = &p->r->findings;
+	size_t i = 0;
+
+	while (i < all->n && room_add(&p->room, list, report_finding_json(p->r, i)))
+		i++;
+	return all->n - i;
 }
 
-static size_t choose_findings(struct budget *b)
+/* Removes the data of plots, which are most of a conversation's bytes. */
+static void shorten(json_t *conversation)
 {
-	const struct list *list = report_list("findings");
-	size_t n = list->count(b->r);
+	static const char *const details[] = {"operations", "statuses", "slowest"};
+	json_t *application = json_object_get(conversation, "application");
 
-	for (size_t i = 0; i < n; i++) {
-		json_t *value = list->make(b->r, i);
-		bool fits = spend(b, page_bytes(value, b->flags));
-
-		json_decref(value);
-		if (!fits)
-			return i;
-	}
-	return n;
+	if (!conversation)
+		return;
+	json_object_set_new(conversation, "series", json_null());
+	for (size_t i = 0; i < sizeof(details) / sizeof(*details); i++)
+		json_object_del(application, details[i]);
+	conversation_json_drop_plots(conversation);
 }
 
 /* False: it does not fit, and the choice ends. */
-static bool choose(struct budget *b, struct selection *s, size_t i)
+static bool choose(struct page *p, size_t i)
 {
-	const struct list *list = report_list("conversations");
-	bool whole = b->bytes > b->whole, fits;
+	const bool whole = p->room.bytes > p->whole;
 	json_t *value;
 
-	if (s->conversations[i] != SELECTED_NOT)
+	if (p->talks[i])
 		return true;
-	value = list->make(b->r, i);
+	value = report_conversation_json(p->r, i);
 	if (!whole)
-		conversation_json_shorten(value);
-	fits = spend(b, page_bytes(value, b->flags));
-	json_decref(value);
-	if (fits)
-		s->conversations[i] = whole ? SELECTED_WHOLE : SELECTED_NUMBERS;
-	return fits;
+		shorten(value);
+	if (!room_spend(&p->room, value)) {
+		json_decref(value);
+		return false;
+	}
+	p->talks[i] = value;
+	p->left.series += !whole && p->r->conversations[i].series.n;
+	return true;
 }
 
-/* The index of each conversation by its id, plus 1; 0: none is shown. */
-static size_t *index_by_id(const struct rd_report *r, size_t *n)
+/* The index of the conversation of a finding; n_shown: none is shown. */
+static size_t talk_of(const struct page *p, size_t finding)
 {
-	size_t *index;
+	const struct rd_conversation *c =
+		conversation_of(p->r, p->r->findings.finding[finding].conversation);
+	const size_t i = c ? (size_t)(c - p->r->conversations) : p->r->n_shown;
 
-	*n = 1;
-	for (size_t i = 0; i < r->n_shown; i++)
-		if (r->conversations[i].id >= *n)
-			*n = (size_t)r->conversations[i].id + 1;
-	index = calloc(*n, sizeof(*index));
-	for (size_t i = 0; index && i < r->n_shown; i++)
-		index[r->conversations[i].id] = i + 1;
-	return index;
+	return i < p->r->n_shown ? i : p->r->n_shown;
 }
 
-static void choose_conversations(struct budget *b, struct selection *s)
+/* Those that have findings first, then the busiest. */
+static void choose_conversations(struct page *p)
 {
-	const struct rd_report *r = b->r;
-	size_t n, *index = index_by_id(r, &n);
+	const struct rd_report *r = p->r;
 	bool fits = true;
 
-	b->no_memory |= !index;
-	for (size_t i = 0; i < r->findings.n && fits && index; i++) {
-		unsigned int id = r->findings.finding[i].conversation;
+	for (size_t i = 0; i < r->findings.n && fits; i++) {
+		const size_t talk = talk_of(p, i);
 
-		if (id < n && index[id])
-			fits = choose(b, s, index[id] - 1);
+		fits = talk == r->n_shown || choose(p, talk);
 	}
 	for (size_t i = 0; i < r->n_shown && fits; i++)
-		fits = choose(b, s, i);
-	free(index);
+		fits = choose(p, i);
 }
 
-bool selection_make(
-	struct selection *s, const struct rd_report *r, json_t *frame, size_t flags, size_t bytes)
+static void add_conversations(struct page *p, json_t *list)
 {
-	struct budget b = {.r = r, .flags = flags};
-	size_t used;
+	const struct rd_report *r = p->r;
 
-	*s = (struct selection){.intervals = r->intervals.n <= INTERVALS_MAX};
-	s->conversations = calloc(r->n_shown + 1, 1);
-	if (!s->intervals)
-		json_object_del(frame, "intervals");
-	s->rows = cut_tables(frame, flags, bytes / TABLE_PART);
-	used = page_bytes(frame, flags);
-	b.no_memory = !s->conversations || used == SIZE_MAX;
-	bytes -= used < bytes ? used : bytes;
-	b.bytes = bytes / 4;
-	if (!b.no_memory) {
-		s->findings = choose_findings(&b);
-		b.bytes += bytes - bytes / 4;
-		b.whole = b.bytes / 3;
-		choose_conversations(&b, s);
-	}
-	if (b.no_memory)
-		selection_free(s);
-	return !b.no_memory;
-}
+	choose_conversations(p);
+	/* Of those that are left out, each is counted once. */
+	for (size_t i = 0; i < r->findings.n; i++) {
+		const size_t talk = talk_of(p, i);
 
-void selection_free(struct selection *s)
-{
-	free(s->conversations);
-	s->conversations = NULL;
-}
-
-/* Conversations that are left out and have findings; each is counted once. */
-static size_t left_with_findings(const struct selection *s, const struct rd_report *r)
-{
-	size_t n, count = 0, *index = index_by_id(r, &n);
-
-	for (size_t i = 0; i < r->findings.n && index; i++) {
-		unsigned int id = r->findings.finding[i].conversation;
-
-		if (id >= n || !index[id] || s->conversations[index[id] - 1] != SELECTED_NOT)
+		if (talk == r->n_shown || p->talks[talk])
 			continue;
-		index[id] = 0;
-		count++;
+		p->talks[talk] = json_null();
+		p->left.with_findings++;
 	}
-	free(index);
-	return count;
+	for (size_t i = 0; i < r->n_shown; i++)
+		if (p->talks[i] && !json_is_null(p->talks[i]))
+			p->room.no_memory |= json_array_append_new(list, p->talks[i]) < 0;
+	p->left.conversations = r->n_shown - json_array_size(list);
 }
 
-json_t *selection_left_out(const struct selection *s, const struct rd_report *r)
+static void fill(struct page *p, json_t *frame, size_t bytes)
 {
-	struct left_out left = {.findings = r->findings.n - s->findings,
-		.intervals = s->intervals ? 0 : r->intervals.n,
-		.rows = s->rows};
+	struct room all = {.flags = p->room.flags, .bytes = bytes};
 
-	for (size_t i = 0; i < r->n_shown; i++) {
-		left.conversations += s->conversations[i] == SELECTED_NOT;
-		left.series +=
-			s->conversations[i] == SELECTED_NUMBERS && r->conversations[i].series.n > 0;
+	if (p->r->intervals.n > INTERVALS_MAX) {
+		p->left.intervals = p->r->intervals.n;
+		json_object_del(frame, "intervals");
 	}
-	if (!left.findings && !left.intervals && !left.rows && !left.conversations && !left.series)
-		return NULL;
-	left.with_findings = left_with_findings(s, r);
-	return rd_shape_json(&left_out_shape, &(struct rd_at){.object = &left});
+	p->left.rows = cut_tables(frame, all.flags, bytes / TABLE_PART);
+	if (!room_spend(&all, frame))
+		all.bytes = 0;
+	p->room.no_memory |= all.no_memory;
+	p->room.bytes = all.bytes / 4;
+	p->left.findings = add_findings(p, json_object_get(frame, "findings"));
+	p->room.bytes += all.bytes - all.bytes / 4;
+	p->whole = p->room.bytes / 3;
+	add_conversations(p, json_object_get(frame, "conversations"));
+}
+
+json_t *rd_report_json_within(const struct rd_report *r, size_t bytes, size_t flags)
+{
+	static const struct left_out nothing;
+	struct page p = {
+		.r = r, .room.flags = flags, .talks = calloc(r->n_shown + 1, sizeof(*p.talks))};
+	json_t *frame = p.talks ? report_frame_json(r) : NULL;
+
+	if (frame)
+		fill(&p, frame, bytes);
+	free(p.talks);
+	if (memcmp(&p.left, &nothing, sizeof(nothing)) != 0)
+		json_object_set_new(frame, "left_out",
+			rd_shape_json(&left_out_shape, &(struct rd_at){.object = &p.left}));
+	if (frame && !p.room.no_memory)
+		return frame;
+	json_decref(frame);
+	return NULL;
 }

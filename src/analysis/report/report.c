@@ -312,9 +312,8 @@ static void flow_leave(struct rd_analysis *a, struct flow *f)
 		flow_finish(f);
 }
 
-/* `final`: no frames follow, so pending decisions are made and state is freed. */
-static int make_conversations(
-	struct rd_analysis *a, struct rd_report *r, struct app_sum sums[APPS], bool final)
+/* No frames follow: pending decisions are made and state is freed. */
+static int make_conversations(struct rd_analysis *a, struct rd_report *r, struct app_sum sums[APPS])
 {
 	r->conversations = calloc(a->flows.n + 1, sizeof(*r->conversations));
 	if (!r->conversations)
@@ -326,17 +325,15 @@ static int make_conversations(
 		if (!f) /* it was its peer's */
 			continue;
 		g = f->pair.peer ? f->pair.peer : datagram_peer(a, f);
-		if (final)
-			request_settle(a, f);
+		request_settle(a, f);
 		if ((g && g->id.number < f->id.number) || !is_wanted(a, f) || are_foreign(f, g))
 			continue;
-		if (final && g)
+		if (g)
 			request_settle(a, g);
 		if (!fill_conversation(a, &r->conversations[r->n_conversations++], f, g, sums))
 			return -1;
-		if (final)
-			flow_leave(a, f);
-		if (final && g)
+		flow_leave(a, f);
+		if (g)
 			flow_leave(a, g);
 	}
 	qsort(r->conversations, r->n_conversations, sizeof(*r->conversations), busier);
@@ -356,39 +353,30 @@ static int make_applications(struct rd_report *r, struct app_sum sums[APPS])
 	return 0;
 }
 
-static int fill_conversations(struct rd_analysis *a, struct rd_report *r, bool final)
+static int fill_conversations(struct rd_analysis *a, struct rd_report *r)
 {
 	struct app_sum sums[APPS] = {0};
-	int ret = make_conversations(a, r, sums, final) < 0 ? -1 : make_applications(r, sums);
+	int ret = make_conversations(a, r, sums) < 0 ? -1 : make_applications(r, sums);
 
 	for (unsigned int i = 0; i < APPS; i++)
 		app_sum_free(&sums[i]);
 	return ret;
 }
 
-static char *copy(const char *text)
+/* What the analysis has already in the form of the report. */
+static void take_over(struct rd_analysis *a, struct rd_report *r)
 {
-	return text ? strdup(text) : NULL;
-}
-
-static int fill_files(const struct rd_analysis *a, struct rd_report *r)
-{
-	r->files = calloc(a->in.n_files + 1, sizeof(*r->files));
-	if (!r->files)
-		return -1;
+	r->files = a->in.files;
 	r->n_files = a->in.n_files;
-	for (size_t i = 0; i < a->in.n_files; i++) {
-		r->files[i] = a->in.files[i];
-		r->files[i].name = copy(a->in.files[i].name);
-		r->files[i].losses = copy(a->in.files[i].losses);
-		r->files[i].damage = copy(a->in.files[i].damage);
-		if (!r->files[i].name)
-			return -1;
-	}
-	r->application = copy(a->in.application);
-	r->hardware = copy(a->in.hardware);
-	r->os = copy(a->in.os);
-	return 0;
+	r->application = a->in.application;
+	r->hardware = a->in.hardware;
+	r->os = a->in.os;
+	r->opcodes = a->asked.opcodes;
+	a->in.files = NULL;
+	a->in.application = a->in.hardware = a->in.os = NULL;
+	a->asked.opcodes = NULL;
+	if (a->asked.intervals)
+		intervals_take(&r->intervals, a->asked.intervals, &a->totals);
 }
 
 static void fill_totals(const struct rd_analysis *a, struct rd_report *r)
@@ -446,35 +434,21 @@ static int fill_sum(const struct rd_analysis *a, struct rd_report *r)
 	return 0;
 }
 
-static int fill_tables(const struct rd_analysis *a, struct rd_report *r)
-{
-	if (!intervals_copy(&r->intervals, a->asked.intervals, &a->totals))
-		return -1;
-	if (!a->asked.opcodes)
-		return 0;
-	r->opcodes = calloc(256, sizeof(*r->opcodes));
-	if (r->opcodes)
-		memcpy(r->opcodes, a->asked.opcodes, 256 * sizeof(*r->opcodes));
-	return r->opcodes ? 0 : -1;
-}
-
-static int make_report(
-	struct rd_analysis *a, struct rd_report **out, bool final, struct rd_error *err)
+int rd_analysis_report(struct rd_analysis *a, struct rd_report **out, struct rd_error *err)
 {
 	struct rd_report *r = calloc(1, sizeof(*r));
 
-	if (final)
-		facts_settle(a);
-	if (!r || fill_files(a, r) < 0 || fill_sum(a, r) < 0 || fill_tables(a, r) < 0 ||
-		pauses_result(a, r) < 0)
+	facts_settle(a);
+	if (!r || fill_sum(a, r) < 0 || pauses_result(a, r) < 0)
 		goto fail;
+	take_over(a, r);
 	fill_totals(a, r);
 	fill_unread(a, r);
 	if (!mad_rows(a, r))
 		goto fail;
 	/* Conversations take over what flows have. */
 	if (comparisons_make(a, r) < 0 || hosts_make(a, &r->hosts) < 0 ||
-		fill_conversations(a, r, final) < 0)
+		fill_conversations(a, r) < 0)
 		goto fail;
 	classes_fill(a, r);
 	readings_correct(a, r);
@@ -486,16 +460,6 @@ static int make_report(
 fail:
 	rd_report_free(r);
 	return rd_fail(err, RD_CLASS_PARTIAL, ENOMEM, NULL, "cannot make the report");
-}
-
-int rd_analysis_look(struct rd_analysis *a, struct rd_report **out, struct rd_error *err)
-{
-	return make_report(a, out, false, err);
-}
-
-int rd_analysis_report(struct rd_analysis *a, struct rd_report **out, struct rd_error *err)
-{
-	return make_report(a, out, true, err);
 }
 
 void rd_report_free(struct rd_report *r)
