@@ -5,30 +5,55 @@
  */
 #include "port_sniffer_mlx5.h"
 #include "sysfs.h"
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/vfs.h>
 
-/* Whether the link of a descriptor names configuration space of the function, or of any function of
- * the device. */
-static bool is_config(const char *process, const char *fd, const char *pci, bool any_function)
+#define FUNCTIONS 8
+
+/* The files of configuration space that are meant. */
+struct configs {
+	struct stat file[FUNCTIONS];
+	unsigned int n;
+};
+
+/* That of the function, or of all functions of its device: the address ends with their digit. */
+static struct configs configs_of(const char *pci, bool any_function)
 {
-	char path[80], target[512], end[40];
-	size_t n = (size_t)snprintf(end, sizeof(end), "/%s/config", pci);
-	ssize_t len;
+	const int rest = (int)strlen(pci) - 1;
+	struct configs c = {.n = 0};
 
-	snprintf(path, sizeof(path), "/proc/%.20s/fd/%.20s", process, fd);
-	len = readlink(path, target, sizeof(target));
-	if (len < (ssize_t)n)
-		return false;
-	/* The address ends with the function's digit. */
-	if (any_function)
-		target[(size_t)len - n + strlen(pci)] = end[strlen(pci)];
-	return !memcmp(target + (size_t)len - n, end, n);
+	for (unsigned int i = 0; i < FUNCTIONS && rest >= 0; i++)
+		if ((any_function || pci[rest] == (char)('0' + i)) &&
+			!rd_sysfs_stat(
+				&c.file[c.n], "/sys/bus/pci/devices/%.*s%u/config", rest, pci, i))
+			c.n++;
+	return c;
 }
 
-static bool has_config(const char *process, const char *pci, bool any_function)
+/*
+ * Names say nothing: other machines' and containers' files have the same. In another network
+ * namespace sysfs is mounted again, with the same inodes.
+ */
+static bool is_config(const char *process, const char *fd, const struct configs *c)
+{
+	struct statfs fs;
+	struct stat st;
+	char path[80];
+
+	snprintf(path, sizeof(path), "/proc/%.20s/fd/%.20s", process, fd);
+	if (stat(path, &st) < 0 || statfs(path, &fs) < 0)
+		return false;
+	for (unsigned int i = 0; i < c->n; i++)
+		if (st.st_ino == c->file[i].st_ino &&
+			(st.st_dev == c->file[i].st_dev || fs.f_type == SYSFS_MAGIC))
+			return true;
+	return false;
+}
+
+static bool has_config(const char *process, const struct configs *c)
 {
 	struct rd_names fds;
 	bool has = false;
@@ -36,13 +61,14 @@ static bool has_config(const char *process, const char *pci, bool any_function)
 	if (rd_sysfs_list(&fds, "/proc/%s/fd", process))
 		return false;
 	for (size_t i = 0; i < fds.n && !has; i++)
-		has = is_config(process, fds.name[i], pci, any_function);
+		has = is_config(process, fds.name[i], c);
 	rd_names_free(&fds);
 	return has;
 }
 
 int sniffer_other_process(const char *pci)
 {
+	const struct configs own = configs_of(pci, false);
 	struct rd_names processes;
 	char name[32];
 	int found = 0;
@@ -51,7 +77,7 @@ int sniffer_other_process(const char *pci)
 		return 0;
 	for (size_t i = 0; i < processes.n && !found; i++)
 		if (!rd_sysfs_text(name, sizeof(name), "/proc/%s/comm", processes.name[i]) &&
-			!strcmp(name, "ibdump") && has_config(processes.name[i], pci, false))
+			!strcmp(name, "ibdump") && has_config(processes.name[i], &own))
 			found = atoi(processes.name[i]);
 	rd_names_free(&processes);
 	return found;
@@ -59,6 +85,7 @@ int sniffer_other_process(const char *pci)
 
 void sniffer_forget_living(struct sniffer_record *left, const char *pci)
 {
+	const struct configs all = configs_of(pci, true);
 	pid_t killed[1 + SNIFFER_ORPHANS] = {0};
 	unsigned int n = 0;
 	char process[16];
@@ -67,7 +94,7 @@ void sniffer_forget_living(struct sniffer_record *left, const char *pci)
 		pid_t pid = i ? left->orphans[i - 1] : left->helper;
 
 		snprintf(process, sizeof(process), "%d", (int)pid);
-		if (pid > 0 && !has_config(process, pci, true))
+		if (pid > 0 && !has_config(process, &all))
 			killed[n++] = pid;
 	}
 	left->helper = killed[0];

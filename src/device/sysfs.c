@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define MAKE_PATH(path, fmt, ret)                                                                  \
@@ -159,6 +158,15 @@ int rd_sysfs_open(int flags, const char *fmt, ...)
 		return open(path, flags | O_CLOEXEC | O_NOCTTY);
 	errno = ENAMETOOLONG;
 	return -1;
+}
+
+int rd_sysfs_stat(struct stat *st, const char *fmt, ...)
+{
+	char path[PATH_MAX];
+	int ret;
+
+	MAKE_PATH(path, fmt, ret);
+	return ret ? -1 : stat(path, st);
 }
 
 bool rd_sysfs_exists(const char *fmt, ...)

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #define RD_SYSFS_MAX	 4096 /* longest value in bytes: sysfs returns at most a page */
@@ -45,6 +46,8 @@ int rd_sysfs_link(char *buf, size_t size, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Opens a binary file, like a function's configuration space; -1 with errno. */
 int rd_sysfs_open(int flags, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* As stat(2). */
+int rd_sysfs_stat(struct stat *st, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 bool rd_sysfs_exists(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /*

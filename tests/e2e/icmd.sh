@@ -316,6 +316,16 @@ lives yes '
 	kill $other; state'
 is "ibdump captures: refused, its process named, nothing touched" "$(tail -n 3 "$tmp/out")" $'2\n1\n'"$clean"
 has "ibdump captures: who has the sniffer" "$tmp/out" 'sniffer of mlx5_0 is used by ibdump, process [0-9]+; end that capture first'
+# One on another adapter, whose file has the same name there
+mkdir -p "$tmp/elsewhere/0000:01:00.0"
+: >"$tmp/elsewhere/0000:01:00.0/config"
+# shellcheck disable=SC2016 # for the inner shell
+lives yes '
+	LD_PRELOAD="" "$tmp/ibdump" <>"$tmp/never" 9<>"$tmp/elsewhere/0000:01:00.0/config" & other=$!
+	wait_for 60 grep -q ibdump /proc/$other/comm
+	$RDMADUMP -d mlx5_0 --sniffer icmd -q -c 1 -w "$tmp/second.pcapng" 2>&1; echo $?
+	kill $other; state'
+is "ibdump captures on another adapter: this one is captured" "$(cat "$tmp/out")" $'0\n'"$clean"
 has "killed: the helper says so" "$tmp/log" 'mlx5_0 port 1: the capture ended without detaching the sniffer: it is detached now'
 # A tool holds the command interface, and has the process id that a killed helper had.
 # shellcheck disable=SC2016 # for the inner shell
