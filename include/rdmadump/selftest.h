@@ -64,8 +64,6 @@ struct rd_selftest_config {
 	unsigned short vlan;		      /* the VLAN of tagged frames; 0: priority tags */
 	bool icmd;			      /* probes that use the command gateway may run */
 	bool hash_addresses;
-	/* Command line, ended by NULL, that calls rd_selftest_hold() on descriptors 0 and 1. */
-	const char *const *holder;
 	const volatile sig_atomic_t *stop; /* the run ends when this is not 0; NULL: never */
 
 	/* From the thread of the run. May be NULL. */
@@ -88,14 +86,6 @@ struct rd_selftest_config {
  */
 int rd_selftest_run(const struct rd_selftest_config *config, json_t **document, char path[PATH_MAX],
 	struct rd_error *err);
-
-/*
- * A capture in another process: creates a sniffer on the port, as far as the device allows (with
- * `icmd` the port sniffer), and writes a line about it to `out`; without `icmd` it writes the
- * number of its frames when `in` ends. Returns 0 or -1 with RD_CLASS_DEVICE.
- */
-int rd_selftest_hold(const struct rd_device *device, const struct rd_port *port, bool icmd, int in,
-	int out, struct rd_error *err);
 
 /*
  * Reads the document of an archive, or of a file whose name ends with ".json". Returns 0 with the

@@ -19,7 +19,7 @@ struct settings {
 	const struct rd_probe *probe[PROBES_MAX + 1];
 	unsigned int n_probes;
 	uint64_t vlan;
-	bool json, dry_run, hash, hold, icmd;
+	bool json, dry_run, hash, icmd;
 };
 
 static int add_probe(struct arguments *a, const struct option_use *use, struct rd_error *err)
@@ -65,8 +65,7 @@ static const struct cli_option options[] = {
 		NUMBER(vlan, 0, 4094)},
 	{"output", 0, "DIR", "Write the result to DIR", STRING(output)},
 	{"json", 0, NULL, "Print JSON", FLAG(json)},
-	{"show", 0, "FILE", "Print the table of a result", STRING(show)},
-	{"hold", 0, NULL, "", FLAG(hold), .flags = OPT_HIDDEN}, {0}};
+	{"show", 0, "FILE", "Print the table of a result", STRING(show)}, {0}};
 
 static error_t parse_other(int key, char *arg, struct argp_state *state)
 {
@@ -211,10 +210,6 @@ static int run(const struct settings *s, struct rd_selftest_config *config)
 static int with_port(const struct settings *s, const struct rd_devices *devices)
 {
 	const struct rd_wanted_port wanted = {.name = s->device};
-	char place[RD_NAME_MAX + 16];
-	const char *const flow_holder[] = {"rdmadump-selftest", "--hold", place, NULL};
-	const char *const icmd_holder[] = {
-		"rdmadump-selftest", "--hold", "--sniffer", "icmd", place, NULL};
 	struct rd_selftest_config config = {.directory = s->output,
 		.probes = s->n_probes ? s->probe
 			  : s->icmd   ? rd_probes_of_icmd
@@ -222,7 +217,6 @@ static int with_port(const struct settings *s, const struct rd_devices *devices)
 		.vlan = (unsigned short)s->vlan,
 		.icmd = s->icmd,
 		.hash_addresses = s->hash,
-		.holder = s->icmd ? icmd_holder : flow_holder,
 		.stop = &stop,
 		.ctx = (void *)(uintptr_t)s,
 		.began = on_began,
@@ -231,13 +225,6 @@ static int with_port(const struct settings *s, const struct rd_devices *devices)
 
 	if (rd_wanted_port_find(devices, &wanted, &config.device, &config.port, &err) < 0)
 		return rd_cli_fail(&err);
-	snprintf(place, sizeof(place), "%s:%u", config.device->name, config.port->num);
-	if (s->hold) {
-		if (rd_selftest_hold(config.device, config.port, s->icmd, STDIN_FILENO,
-			    STDOUT_FILENO, &err) < 0)
-			return rd_cli_fail(&err);
-		return RD_CLASS_NONE;
-	}
 	if (!s->dry_run)
 		return run(s, &config);
 	return plan(s, &config, &err) < 0 ? rd_cli_fail(&err) : RD_CLASS_NONE;

@@ -12,7 +12,6 @@ int port_capture_open(struct port_capture *c, const struct rd_device *device,
 	int rc;
 
 	*c = (struct port_capture){0};
-	rd_port_addresses(&c->local, "", device, port);
 	if (rd_port_sniffer_check_link(device, port, err) < 0 ||
 		rd_verbs_device_open(&c->ctx, device->name, NULL, NULL, err) < 0)
 		return -1;
@@ -27,34 +26,9 @@ int port_capture_open(struct port_capture *c, const struct rd_device *device,
 		sniffer_step_name(c->queue.reached));
 }
 
-int port_capture_start(
-	struct port_capture *c, const struct rd_selftest *st, struct rd_probe_result *r)
-{
-	struct rd_error err = {0};
-
-	if (port_capture_open(c, st->device, st->port, &err) == 0)
-		return 0;
-	result_failed(r, "%s", err.text);
-	return -1;
-}
-
 int port_capture_attach(struct port_capture *c, unsigned int rules, struct rd_error *err)
 {
 	return rd_port_sniffer_attach(c->icmd, c->queue.qp->qp_num, rules, err);
-}
-
-int port_capture_detach(struct port_capture *c, struct rd_error *err)
-{
-	return rd_port_sniffer_detach(c->icmd, err);
-}
-
-enum rd_direction port_capture_direction(
-	const struct port_capture *c, const uint8_t *data, uint32_t len)
-{
-	struct rd_frame frame = {.data = data, .caplen = len, .len = len};
-
-	rd_direction_mark(&c->local, &frame, 1);
-	return (enum rd_direction)frame.direction;
 }
 
 /* The process keeps the device open until it has detached, so that its queue pair outlives that. */
@@ -63,7 +37,7 @@ void port_capture_close(struct port_capture *c)
 	struct rd_error err;
 
 	if (c->icmd)
-		port_capture_detach(c, &err);
+		rd_port_sniffer_detach(c->icmd, &err);
 	sniffer_close(&c->queue);
 	rd_port_sniffer_close(c->icmd);
 	if (c->ctx)

@@ -6,13 +6,11 @@
 
 #include "sniffer.h"
 #include <rdmadump/port_sniffer.h>
-#include <rdmadump/wire.h>
 
 struct port_capture {
 	struct ibv_context *ctx;
 	struct rd_port_sniffer *icmd;
 	struct sniffer queue; /* without a flow */
-	struct rd_local local;
 };
 
 /*
@@ -21,19 +19,9 @@ struct port_capture {
  */
 int port_capture_open(struct port_capture *c, const struct rd_device *device,
 	const struct rd_port *port, struct rd_error *err);
-/* The same; an error becomes the result of the probe. */
-int port_capture_start(
-	struct port_capture *c, const struct rd_selftest *st, struct rd_probe_result *r);
 /* Attaches RD_SNIFF_...; rules that are no longer needed are detached first. -1 with
  * RD_CLASS_DEVICE. */
 int port_capture_attach(struct port_capture *c, unsigned int rules, struct rd_error *err);
-int port_capture_detach(struct port_capture *c, struct rd_error *err);
-/*
- * The direction of a frame, by its source address; unknown for frames that the port sends to
- * itself.
- */
-enum rd_direction port_capture_direction(
-	const struct port_capture *c, const uint8_t *data, uint32_t len);
 /* Detaches, and destroys all objects. */
 void port_capture_close(struct port_capture *c);
 

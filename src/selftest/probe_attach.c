@@ -27,7 +27,7 @@ static int run_round(struct port_capture *c, struct rounds *t, struct rd_error *
 	t->frames += sniffer_drain(&c->queue, NULL, NULL);
 	t->attach_us[t->n] = (attached - start) / 1000;
 	start = rd_monotonic_ns();
-	if (port_capture_detach(c, err) < 0)
+	if (rd_port_sniffer_detach(c->icmd, err) < 0)
 		return -1;
 	t->detach_us[t->n++] = (rd_monotonic_ns() - start) / 1000;
 	t->frames += sniffer_drain(&c->queue, NULL, NULL);
@@ -79,7 +79,7 @@ static int try_end(const struct rd_selftest *st, struct port_capture *c, struct 
 		probe_sleep_ms(st, 1);
 		attached = sniffer_drain(&c->queue, NULL, NULL);
 	}
-	if (port_capture_detach(c, err) < 0)
+	if (rd_port_sniffer_detach(c->icmd, err) < 0)
 		return -1;
 	sniffer_drain(&c->queue, NULL, NULL);
 	late = count_late(st, c, &quiet);

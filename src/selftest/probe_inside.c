@@ -6,28 +6,22 @@
 #include "port_capture.h"
 #include "traffic.h"
 
-static void try_kinds(
-	const struct rd_selftest *st, struct port_capture *c, struct rd_probe_result *r)
-{
-	struct rd_error err = {0};
-	unsigned int acks;
-
-	if (port_capture_attach(c, RD_SNIFF_BOTH, &err) < 0) {
-		result_failed(r, "%s", err.text);
-		return;
-	}
-	traffic_summarize(st, r, &c->queue, traffic_within_port(st, r, &c->queue, &acks), 2,
-		"traffic within the adapter");
-	if (port_capture_detach(c, &err) < 0)
-		result_failed(r, "%s", err.text);
-}
-
 static void run(struct rd_selftest *st, struct rd_probe_result *r)
 {
 	struct port_capture c;
+	struct rd_error err = {0};
+	unsigned int acks;
+	int rc = port_capture_open(&c, st->device, st->port, &err);
 
-	if (port_capture_start(&c, st, r) == 0)
-		try_kinds(st, &c, r);
+	if (!rc)
+		rc = port_capture_attach(&c, RD_SNIFF_BOTH, &err);
+	if (!rc) {
+		traffic_summarize(st, r, &c.queue, traffic_within_port(st, r, &c.queue, &acks), 2,
+			"traffic within the adapter");
+		rc = rd_port_sniffer_detach(c.icmd, &err);
+	}
+	if (rc)
+		result_failed(r, "%s", err.text);
 	port_capture_close(&c);
 }
 

@@ -4,29 +4,33 @@
  * device's loss counters. A second sniffer, which is polled, shows what arrived; without traffic,
  * this program sends numbered frames.
  */
-#include "moved.h"
 #include "numbered.h"
 #include <rdmadump/clock.h>
+#include <rdmadump/counters.h>
+#include <rdmadump/json.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define VICTIM_BUFFERS 64
-#define OWN_FRAMES     2000
-#define OWN_BYTES      128
-#define BURST	       16 /* frames between two polls of the witness */
-#define LAST	       64 /* frames that are lost between two readings of the counters */
-#define FOREIGN_FRAMES 1000
-#define FOREIGN_MS     1000
-#define FOREIGN_MIN    64 /* more missing frames than the edges of the measurement explain */
-#define EDGE	       16 /* frames that may arrive while one flow exists and the other does not */
-#define CACHED_MS      50 /* a cache older than this is reported */
+#define VICTIM_BUFFERS	  64
+#define OWN_FRAMES	  2000
+#define OWN_BYTES	  128
+#define BURST		  16 /* frames between two polls of the witness */
+#define LAST		  64 /* frames that are lost between two readings of the counters */
+#define FOREIGN_FRAMES	  1000
+#define FOREIGN_MS	  1000
+#define FOREIGN_MIN	  64 /* more missing frames than the edges of the measurement explain */
+#define EDGE		  16 /* frames that may arrive while one flow exists and the other does not */
+#define CACHED_MS	  50 /* a cache older than this is reported */
+#define LIFESPAN_SLACK_MS 20
 
 struct overload {
 	struct sniffer victim, witness;
 	bool has_witness, witness_full;
 	struct numbered_sender sender;
-	struct numbered sent; /* as the victim sees it */
-	struct moved moved;
+	struct numbered sent;			  /* as the victim sees it */
+	struct rd_counters all_before, all_after; /* all counters of the port */
+	struct rd_growth *growth_of;		  /* of all_after.counter[i]; NULL: unknown */
 	struct rd_loss loss;
 	int sender_error, witness_error;
 	uint32_t sent_frames,
@@ -34,7 +38,7 @@ struct overload {
 	uint64_t before_victim; /* frames at the witness before the victim began; then, until */
 	uint64_t arrived_least, arrived; /* ... the victim's flow was to be destroyed, and was */
 	uint64_t least, most;		 /* missing frames */
-	uint64_t at_start, growth_at_once, growth;
+	uint64_t growth_at_once, growth;
 	uint64_t last_at_once, last_after; /* growth caused by the last frames */
 };
 
@@ -107,6 +111,30 @@ static uint64_t read_loss(const struct rd_selftest *st, struct overload *o)
 	return sum;
 }
 
+/* How much one of all counters grew; 0 also where that is not known. */
+static uint64_t grown(const struct overload *o, size_t i)
+{
+	const struct rd_counter_kind *kind = o->all_after.counter[i].kind;
+
+	return kind && kind->flags & RD_COUNTER_GAUGE ? 0 : o->growth_of[i].amount;
+}
+
+static void read_all_again(const struct rd_selftest *st, struct overload *o)
+{
+	struct rd_error err;
+
+	if (rd_counters_load(&o->all_after, "", st->device, st->port, &err) == 0)
+		o->growth_of = rd_counters_compare(&o->all_before, &o->all_after);
+}
+
+/* The lifetime of the kernel's counter cache plus a margin. */
+static unsigned int lifespan_wait_ms(const struct overload *o)
+{
+	unsigned int ms = o->loss.last.lifespan_ms;
+
+	return (ms < LIFESPAN_MOST_MS ? ms : LIFESPAN_MOST_MS) + LIFESPAN_SLACK_MS;
+}
+
 static bool was_reset(const struct rd_loss *loss)
 {
 	for (unsigned int i = 0; i < loss->last.n; i++)
@@ -123,7 +151,7 @@ static void lose_last(const struct rd_selftest *st, struct overload *o)
 	uint64_t before;
 
 	/* If the cache has expired, the first reading refreshes it and the second one does not. */
-	watch_ms(st, o, lifespan_wait_ms(o->loss.last.lifespan_ms), UINT64_MAX);
+	watch_ms(st, o, lifespan_wait_ms(o), UINT64_MAX);
 	before = read_loss(st, o);
 	if (o->copies)
 		send_frames(st, o, LAST);
@@ -136,10 +164,10 @@ static void lose_last(const struct rd_selftest *st, struct overload *o)
 	o->arrived = o->witness.frames - o->before_victim;
 	sniffer_flow_destroy(&o->witness);
 	/* The previous reading may have refreshed the cache. */
-	probe_sleep_ms(st, lifespan_wait_ms(o->loss.last.lifespan_ms));
+	probe_sleep_ms(st, lifespan_wait_ms(o));
 	o->growth = read_loss(st, o);
 	o->last_after = o->growth - before;
-	moved_read(&o->moved, st);
+	read_all_again(st, o);
 }
 
 static void count_missing(struct overload *o)
@@ -161,13 +189,15 @@ static void count_missing(struct overload *o)
 
 static void measure(const struct rd_selftest *st, struct overload *o)
 {
+	struct rd_error err;
+
 	try_sender(st, o);
 	sniffer_drain(&o->victim, NULL, NULL);
 	numbered_reset(&o->sent);
 	watch(o);
 	o->witness_full = false;
 	o->before_victim = o->witness.frames;
-	if (moved_begin(&o->moved, st, 0) < 0)
+	if (rd_counters_load(&o->all_before, "", st->device, st->port, &err) < 0)
 		return;
 	read_loss(st, o);
 	if (o->copies)
@@ -183,7 +213,7 @@ static void measure(const struct rd_selftest *st, struct overload *o)
 static void report(struct rd_probe_result *r, const struct overload *o)
 {
 	const struct rd_loss *loss = &o->loss;
-	json_t *names = json_array();
+	json_t *names = json_array(), *moved = json_object();
 
 	for (unsigned int i = 0; i < loss->last.n; i++)
 		json_array_append_new(names, json_string(loss->last.counter[i].name));
@@ -200,18 +230,34 @@ static void report(struct rd_probe_result *r, const struct overload *o)
 	result_number(r, "last_growth_at_once", "frames", o->last_at_once);
 	result_number(r, "last_growth", "frames", o->last_after);
 	result_number(r, "lifespan_ms", "ms", loss->last.lifespan_ms);
-	result_json(r, "moved", moved_json(&o->moved));
+	for (size_t i = 0; o->growth_of && i < o->all_after.n; i++)
+		if (grown(o, i))
+			json_object_set_new(
+				moved, o->all_after.counter[i].name, rd_json_u64(grown(o, i)));
+	result_json(r, "moved", moved);
 }
 
-/* Names other counters that grew by about as much. */
+/*
+ * Names other counters that grew by about as much: those of loss, and unknown ones, since counters
+ * of all traffic grow by as much as frames are sent.
+ */
 static void others(const struct overload *o, char *text, size_t size)
 {
-	char names[200];
+	uint64_t least = o->least - o->least / 4;
 	uint64_t most = o->most < UINT64_MAX / 2 ? o->most + o->most / 4 : o->least + o->least / 4;
+	size_t used = 0;
 
 	text[0] = '\0';
-	if (moved_by(&o->moved, o->least - o->least / 4, most, names, sizeof(names)))
-		snprintf(text, size, "; by about as much grew %s", names);
+	for (size_t i = 0; o->growth_of && i < o->all_after.n && used < size; i++) {
+		const struct rd_counter *c = &o->all_after.counter[i];
+		uint64_t n = grown(o, i);
+
+		if (n && n >= least && n <= most &&
+			(!c->kind || c->kind->severity >= RD_SEV_WARNING))
+			used += (size_t)snprintf(text + used, size - used, "%s%s %llu",
+				used ? ", " : "; by about as much grew ", c->name,
+				(unsigned long long)n);
+	}
 }
 
 static void judge_growth(struct rd_probe_result *r, const struct overload *o)
@@ -296,7 +342,9 @@ static void run(struct rd_selftest *st, struct rd_probe_result *r)
 	sniffer_close(&o.witness);
 	sniffer_close(&o.victim);
 	numbered_free(&o.sent);
-	moved_free(&o.moved);
+	rd_counters_free(&o.all_before);
+	rd_counters_free(&o.all_after);
+	free(o.growth_of);
 }
 
 const struct rd_probe rd_probe_overload = {.name = "overload",

@@ -16,16 +16,11 @@
 	X(clocks)                                                                                  \
 	X(oversize)                                                                                \
 	X(overload)                                                                                \
-	X(recovery)                                                                                \
-	X(cost)                                                                                    \
-	X(residue)
+	X(recovery)
 
 #define PROBES_OF_ICMD(X)                                                                          \
 	X(attach)                                                                                  \
-	X(directions)                                                                              \
-	X(inside)                                                                                  \
-	X(packets)                                                                                 \
-	X(killed)
+	X(inside)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct rd_probe rd_probe_##name;

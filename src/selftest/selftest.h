@@ -30,10 +30,6 @@
 #define NUMBERED_MAX	 ((uint32_t)1 << 17)
 #define WAIT_NUMBERED_MS 500 /* wait for frames that were sent but not seen yet */
 
-/* One RC stream, sent at the device's full speed. */
-#define STREAM_MESSAGES 1024
-#define STREAM_MS	60
-
 /* Longest wait for the kernel's counter cache to expire. */
 #define LIFESPAN_MOST_MS 2000
 

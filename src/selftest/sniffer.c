@@ -289,16 +289,6 @@ unsigned int sniffer_drain(struct sniffer *s, sniffer_frame_fn *frame, void *ctx
 	return all;
 }
 
-void sniffer_receive(const struct rd_selftest *st, struct sniffer *s, unsigned int ms,
-	sniffer_frame_fn *frame, void *ctx)
-{
-	uint64_t end = rd_monotonic_ns() + ms * 1000000ULL;
-
-	while (!probe_over(st) && rd_monotonic_ns() < end)
-		if (!sniffer_drain(s, frame, ctx))
-			probe_sleep_ms(st, 1);
-}
-
 static void destroy_objects(struct sniffer *s)
 {
 	if (s->qp)

@@ -86,9 +86,6 @@ typedef void sniffer_frame_fn(void *ctx, const uint8_t *data, uint32_t len);
 unsigned int sniffer_poll(struct sniffer *s, sniffer_frame_fn *frame, void *ctx);
 /* Polls until the queue is empty, or a ring's worth of frames was taken. */
 unsigned int sniffer_drain(struct sniffer *s, sniffer_frame_fn *frame, void *ctx);
-/* Does so for `ms`, or until the probe is over. */
-void sniffer_receive(const struct rd_selftest *st, struct sniffer *s, unsigned int ms,
-	sniffer_frame_fn *frame, void *ctx);
 /* Destroys all objects, in an order in which no frame can arrive at a destroyed object. */
 void sniffer_close(struct sniffer *s);
 

@@ -34,7 +34,7 @@ is "the version of rdma-core, as its library has it" "$(json "$result" '.probes[
 	"$(ldd "$RDMADUMP" | sed -n 's/.*=> \(.*libibverbs[^ ]*\) .*/\1/p' | xargs readlink -f | sed 's/.*\.so\.[0-9]*\.[0-9]*\.//')"
 is "complete" "$(json "$result" .ended)" complete
 is "probes" "$(json "$result" '[.probes[].name] | join(" ")')" \
-	"inventory objects flow receive send loopback contents paths clocks oversize overload recovery cost residue"
+	"inventory objects flow receive send loopback contents paths clocks oversize overload recovery"
 is "nothing is found" "$(json "$result" '[.probes[] | select(.outcome != "passed") | .name] | join(" ")')" ""
 is "frames in the capture" "$(capinfos -rcMT "$tmp/$name/receive.pcapng" | cut -f2)" \
 	"$(json "$result" '.probes[] | select(.name == "receive") | .values.frames.value')"
@@ -104,7 +104,7 @@ has "no directory: message" "$tmp/log" "name a directory that exists"
 fresh
 model --time virtual -- "$RDMADUMP" selftest --dry-run --output "$tmp/out" >"$tmp/plan" 2>&1
 is "--dry-run: exit status" $? 0
-is "--dry-run: all probes" "$(grep -cE '^[a-z]+ +[0-9]+ s +[0-9]+ ' "$tmp/plan")" 14
+is "--dry-run: all probes" "$(grep -cE '^[a-z]+ +[0-9]+ s +[0-9]+ ' "$tmp/plan")" 12
 model --time virtual -- "$RDMADUMP" selftest --dry-run --json --probe flow >"$tmp/json" 2>&1
 is "--dry-run --json" "$(jq -c '[.[0].name, .[0].frames, .[0].limit_s, length]' "$tmp/json")" '["flow",0,20,1]'
 is "--dry-run: no file" "$(ls "$tmp/out")" ""
@@ -268,7 +268,7 @@ done
 disk() { # SIZE: a selftest on a file system of that size, its files in $tmp/disk.SIZE
 	local at=$tmp/disk.$1
 	model --time virtual --gen $gen --rate 5000 --stats "$at.stats" -- "$RDMADUMP" selftest --output "$at" \
-		--probe objects --probe receive --probe contents --probe oversize --probe residue >"$at.table" 2>"$at.log"
+		--probe objects --probe receive --probe contents --probe oversize >"$at.table" 2>"$at.log"
 	echo $? >"$at.status"
 }
 sizes="4k 8k 20k 100k"
@@ -287,7 +287,7 @@ for size in $sizes; do
 	readable "$at"
 	ok "disk of $size: what is left can be read" "$tmp/shown"
 	umount "$at"
-	has "disk of $size: all probes were run" "$at.table" '^residue '
+	has "disk of $size: all probes were run" "$at.table" '^oversize '
 done
 has "disk of $size: where the partial result is" "$at.log" "the partial result is in $at/$name\\.partial\\.json"
 

@@ -24,9 +24,6 @@ cases() {
 		slow-all flow:slow_commands --latency 25
 		queue-fails - --fault cqe=loc_prot,frame=300
 		unpollable - --fault cqe=no_qp,frame=300
-		list - --dev qp_counter=yes
-		left-qps residue:objects_left --dev qp_counter=yes,leftovers=yes
-		left-flows residue:capture_refused --dev all_sniffers=1,leftovers=yes
 		port-down inventory:port_not_active --dev state=down
 		no-sniffer objects! --dev sniffer=no
 		eacces objects! --fault verb=create_flow,errno=EACCES
@@ -126,7 +123,7 @@ judge() { # NAME EXPECTED STATUS
 
 # The probes that a row runs: those that need little time, and those of the kind that it is about
 probes_of() { # NAME EXPECTED
-	local list="inventory objects flow receive residue"
+	local list="inventory objects flow receive"
 	[ "$1" = kind ] && return
 	case $2 in *send:* | *loopback:* | *contents:*) list+=" send loopback contents" ;; esac
 	case $2 in *paths:* | *clocks:*) list+=" paths clocks" ;; esac
@@ -193,10 +190,9 @@ load_cases() {
 		no-counter overload:no_loss_counter --dev drop_counter=absent
 		counted-in-part overload:loss_counted_in_part --dev drop_every=2
 		deaf recovery:deaf_after_restart --dev reset=deaf
-		slowed cost:traffic_slowed --dev slow_ms=4
 	LIST
 }
-load_probes="oversize overload recovery cost"
+load_probes="oversize overload recovery"
 # load NAME PROBES OPTION...: options of the model; in the background, as `start`
 load() {
 	local name=$1 probes=$2
@@ -221,7 +217,6 @@ load elsewhere overload --dev drop_counter=rx_out_of_buffer --ethtool rx_out_of_
 load reset overload --counter out_of_buffer=1000000 $(faults 1000000 -20000)
 # shellcheck disable=SC2046 # lists of options
 load others-too overload $(faults 0 20000)
-load failed-before residue --fault verb=create_flow,errno=EBUSY
 load ticks-refused clocks --clock cycles --fault verb=create_cq,errno=EOPNOTSUPP,nth=1
 load no-reset recovery --fault verb=modify_qp,errno=EINVAL,nth=7
 wait
@@ -243,9 +238,6 @@ finished elsewhere
 has "what counts instead is named" "$tmp/json" "by about as much grew ethtool/rx_out_of_buffer [0-9]+\""
 finished reset
 is "a counter that is reset" "$(found "$tmp/json")" overload:counter_reset
-finished failed-before
-is "captures that are refused before one is killed" "$(found "$tmp/json")" "residue!"
-has "... and why" "$tmp/json" 'captures are refused, also before one was killed: Device or resource busy'
 finished others-too
 is "others lose frames during an overload" "$(found "$tmp/json")" overload:more_counted
 finished ticks-refused
@@ -277,7 +269,6 @@ meanings() {
 		overload:loss_counted_in_part	frames missing: [0-9]+, and the counter grew by [0-9]+: captures miss more than they say
 		overload:more_counted	frames missing: [0-9]+, and the counter grew by [0-9]+: it counts what others lose, too$
 		recovery:deaf_after_restart	the queue restarts and receives nothing: a capture has to create its flow again$
-		cost:traffic_slowed	an RC stream of the port is more than 10 times slower while a sniffer runs: captures change what they measure$
 	LIST
 }
 while IFS=$'\t' read -r key text; do
@@ -305,7 +296,7 @@ model --time virtual --rate 5000 --gen count=100000000,size=60-1400 --dev cqe_co
 is "compressed completions: exit status" $? 0
 is "... found once, and then no frame is asked for" \
 	"$(found "$tmp/json") $(jq -r '[.probes[] | select(.reason // "" | test("compresses")) | .name] | join(" ")' "$tmp/json")" \
-	"receive:completions_compressed send loopback contents paths clocks oversize overload recovery cost"
+	"receive:completions_compressed send loopback contents paths clocks oversize overload recovery"
 rm -rf "$tmp/out"/*
 
 # The probe of the receive paths alone: each path refuses them by itself
@@ -335,7 +326,7 @@ rm -rf "$tmp/out"/* "$tmp/old"
 model --gen count=100000000,size=60-1400 --fault verb=create_flow,errno=EIO --stats "$tmp/stats" --keep "$tmp/old" -- bash -c '
 	mkdir "$1/sys/kernel" && echo 5.4.0-42-generic >"$1/sys/kernel/osrelease"
 	echo 08775b0003a1420c >"$1/sys/class/net/enp1s0f0np0/phys_switch_id"
-	"$RDMADUMP" selftest --json --output "$0" --probe paths --probe residue mlx5_0 >"$1/part" &&
+	"$RDMADUMP" selftest --json --output "$0" --probe paths --probe clocks mlx5_0 >"$1/part" &&
 	"$RDMADUMP" selftest --json --output "$0" mlx5_0' "$tmp/out" "$tmp/old" >"$tmp/json" 2>"$tmp/log"
 is "switchdev mode on Linux 5.4: exit status" $? 0
 is "... what is found" "$(found "$tmp/json")" \

@@ -234,19 +234,6 @@ static bool retransmit(struct hca *h, struct qp *qp, uint8_t *tries, uint8_t mos
 	return true;
 }
 
-/* Models a device whose sniffer slows down other traffic. */
-static bool is_slowed(struct hca *h, struct qp *qp)
-{
-	uint64_t now = now_ns();
-
-	if (!h->conf->slow_ns || !qp->port || !h->port[qp->port - 1].ndests)
-		return false;
-	if (now < qp->rc.slow_until_ns)
-		return true;
-	qp->rc.slow_until_ns = now + h->conf->slow_ns;
-	return false;
-}
-
 bool rc_turn(struct hca *h, struct qp *qp)
 {
 	struct rc_state *rc = &qp->rc;
@@ -266,8 +253,6 @@ bool rc_turn(struct hca *h, struct qp *qp)
 			(now_ns() < rc->wait_ns ||
 				!retransmit(h, qp, &rc->tries, qp->attr.retry,
 					MLX5_CQE_SYNDROME_TRANSPORT_RETRY_EXC_ERR)))
-			return false;
-		if (is_slowed(h, qp))
 			return false;
 		packet_send(h, qp, &w);
 	}

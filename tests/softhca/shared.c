@@ -53,9 +53,9 @@ static void record_write(struct hca *h, uint32_t slot, const struct shared_objec
 		perror("softhca: shared objects");
 }
 
-static bool exists(const struct hca *h, const struct shared_object *o)
+static bool exists(const struct shared_object *o)
 {
-	return o->pid && (h->conf->leftovers || kill(o->pid, 0) == 0 || errno == EPERM);
+	return o->pid && (kill(o->pid, 0) == 0 || errno == EPERM);
 }
 
 int shared_add(struct hca *h, struct obj *obj, struct shared_object *o)
@@ -68,7 +68,7 @@ int shared_add(struct hca *h, struct obj *obj, struct shared_object *o)
 	o->pid = getpid();
 	file_lock(h, F_WRLCK);
 	for (; record_read(h, slot, &other); slot++) {
-		if (!exists(h, &other)) {
+		if (!exists(&other)) {
 			free_slot = free_slot ? free_slot : slot;
 		} else if (other.type == o->type) {
 			same += other.number == o->number;
@@ -104,7 +104,7 @@ void shared_remove(struct obj *obj)
 bool shared_next(struct hca *h, uint32_t *slot, struct shared_object *o)
 {
 	while (h->shared_fd >= 0 && record_read(h, ++*slot, o))
-		if (exists(h, o))
+		if (exists(o))
 			return true;
 	return false;
 }

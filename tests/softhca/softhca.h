@@ -137,7 +137,6 @@ struct hca_conf {
 	uint32_t table;	       /* work queues of a table at most */
 	uint32_t sniffers;     /* flows of a port at most */
 	uint32_t all_sniffers; /* the same of all processes of the run */
-	bool leftovers;	       /* objects of killed processes stay */
 	uint64_t linger_ns;    /* how long frames go on after destroy_flow */
 	int qp_counter;
 	uint64_t more_qps; /* that RDMA netlink counts; its list has only the answers */
@@ -146,7 +145,6 @@ struct hca_conf {
 	enum rss_hash rss_hash;
 	uint64_t lost_events;  /* each so many-th completion event; 0: none */
 	uint64_t drop_every;   /* of the drops, the counter counts each so many-th */
-	uint64_t slow_ns;      /* between packets of a reliable connection while a flow exists */
 	bool deaf;	       /* a reset queue pair gets no frames of the flows that it has */
 	bool ioctl_context;    /* contexts are made by ioctl */
 	char gateway[128];     /* how the command gateway behaves */
@@ -298,7 +296,6 @@ struct rc_state {
 	uint32_t rkey;
 	uint8_t tries, rnr_tries;
 	bool rnr_wait;
-	uint64_t slow_until_ns;
 	uint64_t wait_ns;  /* when the answer is overdue, or the wait for a receive ends */
 	uint64_t requests; /* packets of all messages, without repetitions */
 	/* The responder. */
