@@ -20,7 +20,6 @@ static error_t fail(struct argp_state *state, const struct rd_error *err)
 static void run_instead(const struct arguments *a, struct argp_state *state)
 {
 	static char *list[] = {(char *)"rdmadump list", NULL};
-	struct rd_error err;
 
 	switch (a->instead) {
 	case INSTEAD_HELP:
@@ -37,8 +36,6 @@ static void run_instead(const struct arguments *a, struct argp_state *state)
 		exit(0);
 	case INSTEAD_LIST:
 		exit(rd_cmd_list(1, list));
-	case INSTEAD_UPDATE:
-		exit(capture_update((unsigned int)a->update_pid, &err) < 0 ? rd_cli_fail(&err) : 0);
 	case INSTEAD_NOTHING:
 		return;
 	}

@@ -75,9 +75,6 @@ void report_progress(struct capture_run *r, bool on_request, char *line, size_t 
 /* At the end, in the requested form. */
 void report_end(const struct capture_run *r);
 
-/* update.c: makes the capture with this PID start a new file. */
-int capture_update(unsigned int pid, struct rd_error *err);
-
 /* live.c: --analyze. */
 /* Before privileges are dropped: whether it can be done. */
 int live_open(struct capture_run *r, struct rd_error *err);

@@ -179,14 +179,6 @@ int set_file_count(struct arguments *a, const struct option_use *use, struct rd_
 	return 0;
 }
 
-int set_update(struct arguments *a, const struct option_use *use, struct rd_error *err)
-{
-	if (rd_parse_u64(use->arg, use->min, use->max, &a->update_pid))
-		return set_number(a, use, err);
-	a->instead = INSTEAD_UPDATE;
-	return 0;
-}
-
 /* --- memory ----------------------------------------------------------------------------- */
 
 /* dumpcap's -b and ibdump's. */

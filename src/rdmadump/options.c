@@ -222,8 +222,6 @@ const struct cli_option cli_options[] = {
 		"--max-burst",
 		NULL, GROUP_ROTATION, .set = set_burst_or_ring, FIELD(session.log2_buffers),
 		RANGE(1, LOG2_BUFFERS_MAX)},
-	{"update", 0, "PID", "make the capture with this PID start a new file", NULL,
-		GROUP_ROTATION, .set = set_update, RANGE(2, 4194304)},
 
 	{"max-burst", 'b', "LOG2", "2^LOG2 receive buffers (default 14)", NULL, GROUP_MEMORY,
 		.set = set_burst_or_ring, FIELD(session.log2_buffers), RANGE(1, LOG2_BUFFERS_MAX),

@@ -22,8 +22,7 @@ enum instead {
 	INSTEAD_HELP_ALL,
 	INSTEAD_USAGE,
 	INSTEAD_VERSION,
-	INSTEAD_LIST,	/* -D */
-	INSTEAD_UPDATE, /* --update */
+	INSTEAD_LIST, /* -D */
 };
 
 /* A command line while it is parsed. */
@@ -34,7 +33,6 @@ struct arguments {
 	unsigned int files, bare_t;
 	bool by_size;
 	enum instead instead;
-	uint64_t update_pid;
 };
 
 enum option_group {
@@ -79,7 +77,7 @@ option_setter set_instead;
 option_setter set_device, set_interface, set_autostop, set_snaplen, set_decap, set_stamps,
 	set_sniffer, set_file_size, set_file_seconds, set_file_count, set_burst_or_ring,
 	set_buffer_size, set_mem_mode, set_queues, set_word, set_filter_file, set_bare_t,
-	set_link_style, set_update;
+	set_link_style;
 
 /* Checks for contradictions once all options are read. Returns 0, or -1 with the error. */
 int options_check(const struct arguments *a, struct rd_error *err);

@@ -209,14 +209,10 @@ turned() {
 # shellcheck disable=SC2317 # called by turned
 usr2() { kill -USR2 "$(cat "$tmp/pid")"; }
 # shellcheck disable=SC2317
-update() { "$RDMADUMP" --update "$(cat "$tmp/pid")"; }
-# shellcheck disable=SC2317
 usr1() { kill -USR1 "$(cat "$tmp/pid")"; }
-for by in usr2 update; do
-	turned $by larger "$tmp/f/t1" 20000
-	is "$by: a second file" "$(cd "$tmp/f" && echo *)" "t t1"
-	is "$by: no frame is lost" $(($(frames_of "$tmp/f/t") + $(frames_of "$tmp/f/t1"))) "$(jq .frames.delivered "$tmp/said")"
-done
+turned usr2 larger "$tmp/f/t1" 20000
+is "SIGUSR2: a second file" "$(cd "$tmp/f" && echo *)" "t t1"
+is "SIGUSR2: no frame is lost" $(($(frames_of "$tmp/f/t") + $(frames_of "$tmp/f/t1"))) "$(jq .frames.delivered "$tmp/said")"
 turned usr1 grep -q 'frames .* lost' "$tmp/log"
 has "SIGUSR1: the progress line" "$tmp/log" 'frames .* lost 0'
 

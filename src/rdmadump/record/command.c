@@ -113,7 +113,7 @@ static const struct cli_option options[] = {
 	{"latency", 0, "MS",
 		"Let frames wait in the receive ring for up to MS milliseconds (default 5)",
 		NUMBER(config.session.latency_ms, 0, 1000)},
-	{"sniffer", 0, "verbs|icmd|ibdump",
+	{"sniffer", 0, "verbs|icmd",
 		"As of 'rdmadump capture'; icmd: on InfiniBand ports of ConnectX-4 and later, as "
 		"root",
 		.set = set_sniffer, FIELD(config.session)},
