@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* DCB of a port's netdevs: a line for each, with -v what mlnx_qos(8) and dcb(8) show. */
+/* DCB of a port's netdevs: a line for each; the JSON has what mlnx_qos(8) and dcb(8) show. */
 #include "info.h"
 #include <rdmadump/json.h>
 #include <stdarg.h>
@@ -21,19 +21,6 @@ static const struct {
 	{RD_DCB_SEL_PCP, "PCP", "pcp"},
 };
 
-static const struct {
-	uint8_t algorithm;
-	const char *name, *key;
-} algorithms[] = {
-	{IEEE_8021QAZ_TSA_STRICT, "strict priority", "strict"},
-	{IEEE_8021QAZ_TSA_CB_SHAPER, "credit-based shaper", "cb_shaper"},
-	{IEEE_8021QAZ_TSA_ETS, "ETS", "ets"},
-	{IEEE_8021QAZ_TSA_VENDOR, "vendor's", "vendor"},
-};
-
-static const struct rd_bit_name dcbx_bits[] = {
-	{0, "by the host"}, {1, "by the device"}, {2, "CEE"}, {3, "IEEE"}, {4, "static"}};
-
 static void append(char *text, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void append(char *text, const char *fmt, ...)
 {
@@ -46,11 +33,6 @@ static void append(char *text, const char *fmt, ...)
 	va_end(args);
 }
 
-static const char *comma(const char *text)
-{
-	return *text ? ", " : "";
-}
-
 static const char *selector_name(uint8_t selector, bool key)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(selectors); i++)
@@ -59,17 +41,9 @@ static const char *selector_name(uint8_t selector, bool key)
 	return key ? "unknown" : "unknown selector";
 }
 
-static const char *algorithm_name(uint8_t algorithm, bool key)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(algorithms); i++)
-		if (algorithms[i].algorithm == algorithm)
-			return key ? algorithms[i].key : algorithms[i].name;
-	return key ? "unknown" : "unknown algorithm";
-}
-
 /* ---- text ---- */
 
-/* "DSCP 24-31, 46": those of the priorities in `mask`; nothing if there are none. */
+/* "DSCP 24-31, 46": those of the priorities in `mask`; "" if there are none. */
 static void put_dscps(char *text, const struct rd_dcb *dcb, uint8_t mask)
 {
 	bool has[RD_DCB_DSCPS + 1] = {0};
@@ -88,7 +62,7 @@ static void put_dscps(char *text, const struct rd_dcb *dcb, uint8_t mask)
 			continue;
 		while (has[to + 1])
 			to++;
-		append(text, "%s%u", *before == 'D' && *text ? ", DSCP " : before, from);
+		append(text, "%s%u", before, from);
 		if (to > from)
 			append(text, "-%u", to);
 		before = ", ";
@@ -124,136 +98,12 @@ static void print_summary(const struct info_output *t, const struct rd_dcb *dcb)
 	rd_sheet_row(t->sheet, "DCB", text);
 }
 
-static void print_counts(const struct info_output *t, const char *title, const __u64 *counts)
-{
-	char text[LINE] = "";
-
-	for (unsigned int i = 0; i < RD_DCB_PRIORITIES; i++)
-		if (counts[i])
-			append(text, "%spriority %u: %ju", comma(text), i, (uintmax_t)counts[i]);
-	rd_sheet_row(t->sheet, title, *text ? text : "none");
-}
-
-static void print_pfc(const struct info_output *t, const struct ieee_pfc *pfc)
-{
-	char text[LINE] = "", priorities[RD_DCB_PRIORITIES_LEN];
-
-	append(text, "%s, at most %u at a time, MACsec bypass %s",
-		rd_dcb_priorities_text(priorities, pfc->pfc_en), pfc->pfc_cap,
-		pfc->mbc ? "yes" : "no");
-	rd_sheet_row(t->sheet, "  PFC", text);
-	text[0] = '\0';
-	append(text, "%u", pfc->delay);
-	rd_sheet_row(t->sheet, "  PFC delay (mlx5: cable, m)", text);
-	print_counts(t, "  PFC frames sent", pfc->requests);
-	print_counts(t, "  PFC frames received", pfc->indications);
-}
-
-static unsigned int classes(const struct ieee_ets *ets)
-{
-	/* IEEE 802.1Q, D.2.8.5: 0 means 8. */
-	return ets->ets_cap && ets->ets_cap < IEEE_8021QAZ_MAX_TCS ? ets->ets_cap
-								   : IEEE_8021QAZ_MAX_TCS;
-}
-
-static void print_ets(const struct info_output *t, const struct rd_dcb *dcb)
-{
-	const struct ieee_ets *ets = &dcb->ets;
-	char priorities[RD_DCB_PRIORITIES_LEN];
-
-	for (unsigned int tc = 0; tc < classes(ets); tc++) {
-		char title[32], text[LINE] = "";
-		uint8_t mask = 0;
-
-		for (unsigned int i = 0; i < RD_DCB_PRIORITIES; i++)
-			if (ets->prio_tc[i] == tc)
-				mask |= (uint8_t)(1U << i);
-		append(text, "%s, %s", rd_dcb_priorities_text(priorities, mask),
-			algorithm_name(ets->tc_tsa[tc], false));
-		if (ets->tc_tsa[tc] == IEEE_8021QAZ_TSA_ETS)
-			append(text, " %u %%", ets->tc_tx_bw[tc]);
-		if (dcb->has_maxrate && dcb->maxrate.tc_maxrate[tc])
-			append(text, ", at most %g Gb/s",
-				(double)dcb->maxrate.tc_maxrate[tc] / 1e6);
-		snprintf(title, sizeof(title), "  traffic class %u", tc);
-		rd_sheet_row(t->sheet, title, text);
-	}
-}
-
-static void put_app(char *text, const struct dcb_app *app)
-{
-	append(text, "%s%s ", comma(text), selector_name(app->selector, false));
-	if (app->selector == IEEE_8021QAZ_APP_SEL_ETHERTYPE)
-		append(text, "0x%04x", app->protocol);
-	else
-		append(text, "%u", app->protocol);
-}
-
-static void print_apps(const struct info_output *t, const struct rd_dcb *dcb)
-{
-	for (unsigned int i = 0; i < RD_DCB_PRIORITIES; i++) {
-		char title[32], text[LINE] = "";
-
-		put_dscps(text, dcb, (uint8_t)(1U << i));
-		for (size_t k = 0; k < dcb->n_apps; k++)
-			if (dcb->apps[k].priority == i &&
-				dcb->apps[k].selector != IEEE_8021QAZ_APP_SEL_DSCP)
-				put_app(text, &dcb->apps[k]);
-		snprintf(title, sizeof(title), "  priority %u for", i);
-		if (*text)
-			rd_sheet_row(t->sheet, title, text);
-	}
-}
-
-static void print_buffers(const struct info_output *t, const struct dcbnl_buffer *buffer)
-{
-	char priorities[RD_DCB_PRIORITIES_LEN], text[LINE] = "";
-
-	for (unsigned int b = 0; b < DCBX_MAX_BUFFERS; b++) {
-		uint8_t mask = 0;
-		char title[32];
-
-		for (unsigned int i = 0; i < IEEE_8021Q_MAX_PRIORITIES; i++)
-			if (buffer->prio2buffer[i] == b)
-				mask |= (uint8_t)(1U << i);
-		if (!mask && !buffer->buffer_size[b])
-			continue;
-		snprintf(title, sizeof(title), "  receive buffer %u", b);
-		text[0] = '\0';
-		append(text, "%u bytes, %s", buffer->buffer_size[b],
-			rd_dcb_priorities_text(priorities, mask));
-		rd_sheet_row(t->sheet, title, text);
-	}
-	text[0] = '\0';
-	append(text, "%u bytes", buffer->total_size);
-	rd_sheet_row(t->sheet, "  receive buffers together", text);
-}
-
-static void print_details(const struct info_output *t, const struct rd_dcb *dcb)
-{
-	char text[LINE];
-
-	if (dcb->has_dcbx) {
-		rd_bits_text(text, sizeof(text), dcb->dcbx, dcbx_bits, ARRAY_SIZE(dcbx_bits));
-		rd_sheet_row(t->sheet, "  DCBX", *text ? text : "none");
-	}
-	if (dcb->has_pfc)
-		print_pfc(t, &dcb->pfc);
-	if (dcb->has_ets)
-		print_ets(t, dcb);
-	print_apps(t, dcb);
-	if (dcb->has_buffer)
-		print_buffers(t, &dcb->buffer);
-}
-
 static void print_text(const struct info_output *t, const struct rd_dcb *dcb)
 {
 	char text[sizeof(dcb->netdev) + sizeof(dcb->why) + 4];
 
 	if (dcb->state == RD_DCB_KNOWN) {
 		print_summary(t, dcb);
-		if (t->verbose)
-			print_details(t, dcb);
 		return;
 	}
 	snprintf(text, sizeof(text), "%s: %s", dcb->netdev, dcb->why);
@@ -291,12 +141,28 @@ static json_t *json_numbers(const __u64 *numbers)
 	return list;
 }
 
+static const char *algorithm_key(uint8_t algorithm)
+{
+	switch (algorithm) {
+	case IEEE_8021QAZ_TSA_STRICT:
+		return "strict";
+	case IEEE_8021QAZ_TSA_CB_SHAPER:
+		return "cb_shaper";
+	case IEEE_8021QAZ_TSA_ETS:
+		return "ets";
+	case IEEE_8021QAZ_TSA_VENDOR:
+		return "vendor";
+	default:
+		return "unknown";
+	}
+}
+
 static json_t *json_algorithms(const __u8 *tsa)
 {
 	json_t *list = json_array();
 
 	for (int i = 0; i < IEEE_8021QAZ_MAX_TCS; i++)
-		json_array_append_new(list, json_string(algorithm_name(tsa[i], true)));
+		json_array_append_new(list, json_string(algorithm_key(tsa[i])));
 	return list;
 }
 
@@ -305,6 +171,13 @@ static json_t *json_pfc(const struct ieee_pfc *pfc)
 	return json_pack("{s:o, s:i, s:b, s:i, s:o, s:o}", "enabled", json_priorities(pfc->pfc_en),
 		"max", pfc->pfc_cap, "macsec_bypass", pfc->mbc, "delay", pfc->delay, "requests",
 		json_numbers(pfc->requests), "indications", json_numbers(pfc->indications));
+}
+
+static unsigned int classes(const struct ieee_ets *ets)
+{
+	/* IEEE 802.1Q, D.2.8.5: 0 means 8. */
+	return ets->ets_cap && ets->ets_cap < IEEE_8021QAZ_MAX_TCS ? ets->ets_cap
+								   : IEEE_8021QAZ_MAX_TCS;
 }
 
 static json_t *json_ets(const struct ieee_ets *ets)
