@@ -28,9 +28,9 @@ enum phase {
 /*
  * Name and command may have one placeholder, and the row is repeated for each of its values:
  * @device (RDMA devices), @netdev (of their ports), @pci (their PCI functions), @mlxpci (those of
- * NVIDIA's adapters), @port (the port that is captured), @file (a given capture), @selftest (a
- * result in this directory). @files in a command are all given captures, @seconds the capture's
- * length, @capture its file as standard input.
+ * NVIDIA's adapters), @port (the port that is captured), @file (a given capture). @files in a
+ * command are all given captures, @seconds the capture's length, @capture its file as standard
+ * input.
  */
 struct member {
 	const char *name, *what;

@@ -10,16 +10,13 @@
 
 static const struct part {
 	const char *name;
-	part_fn *make; /* NULL: the part writes its own output */
-	int (*write)(const struct rd_devices *devices, int fd, struct rd_error *err);
+	part_fn *make; /* NULL: part_sysroot() */
 } parts[] = {
-	{"host", part_host, NULL},
-	{"modules", part_modules, NULL},
-	{"environment", part_environment, NULL},
-	{"resources", part_resources, NULL},
-	{"names", part_names, NULL}, /* not a member: for redaction */
-	{"kernel-messages", NULL, part_kernel_messages},
-	{"sysroot", NULL, part_sysroot},
+	{"host", part_host},
+	{"modules", part_modules},
+	{"environment", part_environment},
+	{"names", part_names}, /* not a member: for redaction */
+	{"sysroot", NULL},
 };
 
 static int write_json(json_t *document, int fd, struct rd_error *err)
@@ -46,8 +43,8 @@ int rd_bundle_part(const char *name, int fd, struct rd_error *err)
 			err, RD_CLASS_USAGE, 0, NULL, "'%s' is not a part of a bundle", name);
 	if (rd_devices_load(&devices, "", err) < 0)
 		return -1;
-	if (p->write) {
-		rc = p->write(&devices, fd, err);
+	if (!p->make) {
+		rc = part_sysroot(&devices, fd, err);
 	} else {
 		document = p->make(&devices, err);
 		/* "names" is a list, which only the redaction reads. */

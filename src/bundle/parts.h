@@ -10,10 +10,8 @@
 /* The part as JSON; NULL with the error. */
 typedef json_t *part_fn(const struct rd_devices *devices, struct rd_error *err);
 
-part_fn part_host, part_modules, part_environment, part_resources, part_names;
-
-/* These write their own output. */
-int part_kernel_messages(const struct rd_devices *devices, int fd, struct rd_error *err);
+part_fn part_host, part_modules, part_environment, part_names;
+/* Writes its own output. */
 int part_sysroot(const struct rd_devices *devices, int fd, struct rd_error *err);
 
 /*

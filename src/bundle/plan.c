@@ -2,13 +2,10 @@
 /* The table's rows as tasks: placeholders become devices, netdevs, PCI functions and files. */
 #include "task.h"
 #include <ctype.h>
-#include <dirent.h>
 #include <rdmadump/resource.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -105,35 +102,6 @@ static void list_files(struct subjects *s, const struct rd_bundle_config *c)
 	}
 }
 
-static int is_result(const struct dirent *entry)
-{
-	char start[128];
-	struct utsname u;
-	size_t n = strlen(entry->d_name);
-	struct stat st;
-
-	uname(&u);
-	snprintf(start, sizeof(start), "selftest-%.100s-", u.nodename);
-	return strncmp(entry->d_name, start, strlen(start)) == 0 && n > 8 &&
-	       strcmp(entry->d_name + n - 8, ".tar.zst") == 0 && lstat(entry->d_name, &st) == 0 &&
-	       S_ISREG(st.st_mode);
-}
-
-/* Where `rdmadump selftest` writes: the working directory. */
-static void list_results(struct subjects *s, const struct rd_bundle_config *c)
-{
-	struct dirent **list;
-	int n = scandir(".", &list, is_result, alphasort);
-
-	(void)c;
-	for (int i = 0; i < n; i++) {
-		add_subject(s, list[i]->d_name);
-		free(list[i]);
-	}
-	if (n >= 0)
-		free(list);
-}
-
 /* The longer ones first: "@files" begins with "@file". */
 static const struct placeholder {
 	const char *name;
@@ -148,7 +116,6 @@ static const struct placeholder {
 	{"@port", list_port, "not requested: --capture"},
 	{"@files", list_files, "not requested: --file"},
 	{"@file", list_files, "not requested: --file"},
-	{"@selftest", list_results, "no result of selftest in this directory"},
 };
 #define N_PLACEHOLDERS (sizeof(placeholders) / sizeof(*placeholders))
 
@@ -275,7 +242,7 @@ static int add_task(struct tasks *tasks, const struct member *m, const struct pl
 		.output.most = most,
 		.errors.most = TASK_ERROR_TEXT};
 	if (m->form == FORM_COPY)
-		t->path = p->list == list_files ? c->files[atoi(subject)] : subject;
+		t->path = c->files[atoi(subject)];
 	if (m->phase == PHASE_ADAPTER)
 		snprintf(t->function, sizeof(t->function), "%s", subject);
 	if (strstr(m->command, "@seconds") || strstr(m->command, "@interval"))

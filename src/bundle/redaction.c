@@ -218,16 +218,9 @@ static struct rd_rewrite rewriting(struct redaction *x, int *to)
 		.put_ctx = to};
 }
 
-static void leave_out(struct task *t, const char *why)
-{
-	t->outcome = OUTCOME_LEFT_OUT;
-	free(t->left_out);
-	t->left_out = strdup(why);
-}
-
 static bool is_capture(const struct task *t)
 {
-	return strncmp(t->member->name, "captures/", 9) == 0;
+	return t->member->form == FORM_CAPTURE || t->member->form == FORM_COPY;
 }
 
 /* The open file of the task; -1: none. */
@@ -260,11 +253,14 @@ static int capture_rewrite(struct redaction *x, struct task *t, int *to, struct 
 		*err = why;
 		return -1;
 	}
+	if (rc == 0)
+		return 0;
+	t->outcome = OUTCOME_LEFT_OUT;
+	free(t->left_out);
 	/* An empty capture has no header. */
-	if (rc < 0)
-		leave_out(t, w.frames ? why.text
-				      : "it is not a capture that this program reads, or its link "
-					"type is unknown");
+	t->left_out = strdup(w.frames ? why.text
+				      : "it is not a capture that this program reads, or "
+					"its link type is unknown");
 	return 0;
 }
 
@@ -343,8 +339,6 @@ static int entry_store(void *ctx, const struct task *t, const struct rd_archive_
 
 static int task_collect(struct redaction *x, struct task *t, struct rd_error *err)
 {
-	if (t->member->form == FORM_COPY && !is_capture(t) && t->outcome == OUTCOME_WAITING)
-		leave_out(t, "an archive of another command");
 	if (is_capture(t) && t->outcome != OUTCOME_NOTHING && capture_rewrite(x, t, NULL, err) < 0)
 		return -1;
 	if (collected(name_redact(x, t), err) < 0 ||

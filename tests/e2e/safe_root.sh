@@ -198,9 +198,6 @@ is "... and what was there stays" "$(stat -c '%U %a %s' "$planted")" "$user 666 
 
 # --- bundle: files that it copies -----------------------------------------------------------------
 
-cp "$secret" "$theirs/selftest-$(uname -n)-mlx5_1.tar.zst" && chmod 600 "$theirs/selftest-$(uname -n)-mlx5_1.tar.zst"
-echo "of a third" >"$theirs/selftest-$(uname -n)-mlx5_2.tar.zst" && chown 12345 "$theirs/selftest-$(uname -n)-mlx5_2.tar.zst"
-truncate -s 17M "$theirs/selftest-$(uname -n)-mlx5_3.tar.zst" && chown "$uid" "$theirs/selftest-$(uname -n)-mlx5_3.tar.zst"
 ln -s "$secret" "$theirs/capture.pcap"
 as_sudo "$SOFTHCA" -- "$RDMADUMP" bundle --timeout 20 --file "$theirs/capture.pcap" -w "$theirs/b.tar.zst" >"$tmp/out" 2>"$tmp/log"
 is "sudo bundle, --file is a link to root's: exit status" $? 2
@@ -210,8 +207,6 @@ is "sudo bundle: it is the caller's" "$(stat -c '%u %a' "$theirs/b.tar.zst")" "$
 mkdir "$tmp/un" && tar -xf "$theirs/b.tar.zst" -C "$tmp/un"
 ! grep -rq "of root alone" "$tmp/un"
 ok "sudo bundle: it has no file that the caller may not read"
-is "... and says why" "$(jq -r '.not_taken[] | select(.name | startswith("selftest/")) | .why' "$tmp"/un/*/manifest.json | sort -u | paste -sd,)" \
-	"File too large,Operation not permitted,Permission denied"
 untouched "sudo bundle"
 
 # A capture that becomes a link to root's once it was opened for its copy, before it is analysed

@@ -184,8 +184,8 @@ check_bundle() {
 # check_bundle_qps NAME: the queue pairs that were open, of the bundle that check_bundle unpacked
 check_bundle_qps() {
 	is "$1: the queue pairs that were open, and their processes" \
-		"$(jq -c '[.qps[] | select(.type == "RC" and .state == "RTS") | [.device, .comm, .pid]] | group_by(.) | map([.[0][0, 1], .[0][2] > 0, length])' \
-			"$tmp/bundle/host/resources.json")" '[["rxe_a","traffic",true,3],["rxe_b","traffic",true,3]]'
+		"$(jq -sc 'map(.identity.name as $name | .resources.qps[] | select(.type == "RC" and .state == "RTS") | [$name, .comm, .pid]) | group_by(.) | map([.[0][0, 1], .[0][2] > 0, length])' \
+			"$tmp"/bundle/rdmadump/info-*.json)" '[["rxe_a","traffic",true,3],["rxe_b","traffic",true,3]]'
 }
 
 # take_verdicts NAME LEAST: the results that the script of one machine printed, LEAST at least
