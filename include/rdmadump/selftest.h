@@ -87,10 +87,4 @@ struct rd_selftest_config {
 int rd_selftest_run(const struct rd_selftest_config *config, json_t **document, char path[PATH_MAX],
 	struct rd_error *err);
 
-/*
- * Reads the document of an archive, or of a file whose name ends with ".json". Returns 0 with the
- * document, which the caller owns, or -1 with RD_CLASS_DEVICE.
- */
-int rd_selftest_load(json_t **document, const char *path, struct rd_error *err);
-
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* `rdmadump selftest`: runs the probes of a device, or shows a result. */
+/* `rdmadump selftest`: runs the probes of a device. */
 #include "cli/command.h"
 #include "cli/cli.h"
 #include "command.h"
@@ -15,7 +15,7 @@
 #define PROBES_MAX 64
 
 struct settings {
-	const char *device, *output, *show;
+	const char *device, *output;
 	const struct rd_probe *probe[PROBES_MAX + 1];
 	unsigned int n_probes;
 	uint64_t vlan;
@@ -64,15 +64,12 @@ static const struct cli_option options[] = {
 	{"vlan", 0, "VID", "Send tagged frames in this VLAN (default: 0, priority tags only)",
 		NUMBER(vlan, 0, 4094)},
 	{"output", 0, "DIR", "Write the result to DIR", STRING(output)},
-	{"json", 0, NULL, "Print JSON", FLAG(json)},
-	{"show", 0, "FILE", "Print the table of a result", STRING(show)}, {0}};
+	{"json", 0, NULL, "Print JSON", FLAG(json)}, {0}};
 
 static error_t parse_other(int key, char *arg, struct argp_state *state)
 {
 	struct settings *s = state->input;
 
-	if (key == ARGP_KEY_END && s->show && s->device)
-		rd_cli_usage_error(state->name, "--show '%s' takes no device", s->show);
 	if (key != ARGP_KEY_ARG)
 		return ARGP_ERR_UNKNOWN;
 	if (s->device)
@@ -82,7 +79,7 @@ static error_t parse_other(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-/* --- results that exist ------------------------------------------------------------------- */
+/* --- output ------------------------------------------------------------------------------- */
 
 static int put_json(const json_t *value, struct rd_error *err)
 {
@@ -108,21 +105,6 @@ static int end_output(struct rd_error *err)
 	if (output_errno || ferror(stdout))
 		return rd_cli_stdout_failed(output_errno, err);
 	return 0;
-}
-
-static int show(const struct settings *s, struct rd_error *err)
-{
-	json_t *document;
-	int rc = 0;
-
-	if (rd_selftest_load(&document, s->show, err) < 0)
-		return -1;
-	if (s->json)
-		rc = put_json(document, err);
-	else
-		selftest_print_document(document);
-	json_decref(document);
-	return rc ? rc : end_output(err);
 }
 
 static int plan(
@@ -166,7 +148,7 @@ static void on_ended(void *ctx, const json_t *result)
 	if (isatty(STDERR_FILENO))
 		rd_cli_status(NULL);
 	if (!s->json)
-		selftest_print_probe(result);
+		selftest_print_probe(stdout, result);
 	flush_output();
 }
 
@@ -182,7 +164,7 @@ static int run(const struct settings *s, struct rd_selftest_config *config)
 	rd_cli_catch_ending(on_signal, (int)SA_RESETHAND);
 	if (!s->json) {
 		selftest_print_effects();
-		selftest_print_heading();
+		selftest_print_heading(stdout);
 	}
 	flush_output();
 	rc = rd_selftest_run(config, &document, path, &err);
@@ -194,7 +176,7 @@ static int run(const struct settings *s, struct rd_selftest_config *config)
 	if (s->json)
 		printed = put_json(document, &later);
 	else
-		selftest_print_end(document);
+		selftest_print_end(stdout, document);
 	json_decref(document);
 	if (rc < 0) {
 		fflush(stdout);
@@ -246,17 +228,14 @@ static int with_device(const struct settings *s)
 int rd_cmd_selftest(int argc, char **argv)
 {
 	static const struct argp argp = {.parser = parse_other,
-		.args_doc = "[DEV[:PORT]]\n--show FILE",
+		.args_doc = "[DEV[:PORT]]",
 		.doc = "Tests whether a device can be captured, and how well. Creates only objects "
 		       "of its own, and prints the result of each probe and what it means for "
 		       "captures. Writes all details to an archive, selftest-HOST-DEV.tar.zst."};
 	struct settings s = {0};
-	struct rd_error err;
 
 	if (rd_cli_read(options, &argp, argc, argv, &s))
 		return RD_CLASS_USAGE;
 	rd_cli_log(RD_LOG_INFO);
-	if (s.show)
-		return show(&s, &err) < 0 ? rd_cli_fail(&err) : RD_CLASS_NONE;
 	return with_device(&s);
 }

@@ -4,6 +4,7 @@
 #define RDMADUMP_SELFTEST_COMMAND_H
 
 #include <rdmadump/selftest.h>
+#include <stdio.h>
 
 /* Prints what would be done; opens nothing. */
 void selftest_print_plan(const struct rd_selftest_config *config);
@@ -11,10 +12,10 @@ void selftest_print_plan(const struct rd_selftest_config *config);
 json_t *selftest_plan_json(const struct rd_selftest_config *config);
 /* What a run does to the port; the headings, one probe's rows, and what follows the table. */
 void selftest_print_effects(void);
-void selftest_print_heading(void);
-void selftest_print_probe(const json_t *probe);
-void selftest_print_end(const json_t *document);
-/* Both of them, and all probes. */
-void selftest_print_document(const json_t *document);
+void selftest_print_heading(FILE *out);
+void selftest_print_probe(FILE *out, const json_t *probe);
+void selftest_print_end(FILE *out, const json_t *document);
+/* Both of them, and all probes: what the archive has. */
+void selftest_print_document(FILE *out, const json_t *document);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "selftest.h"
 
-#define DOCUMENT_VERSION 2 /* of version 1 only the keys of times differ, which are not read */
+#define DOCUMENT_VERSION 2
 
 /* NULL: out of memory. The caller owns it. `host`: the name to store. */
 json_t *document_begin(const struct rd_selftest *st, const char *host);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Runs the probes in order, and stores what is known after each one. */
 #include "../device/sysfs.h"
+#include "command.h"
 #include "document.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -195,6 +196,22 @@ static int run_all(struct rd_selftest *st, struct rd_error *err)
 	return rc;
 }
 
+/* The archive has the table, too. */
+static void keep_table(struct rd_selftest *st)
+{
+	char *text = NULL;
+	size_t n = 0;
+	FILE *out = open_memstream(&text, &n);
+
+	if (!out)
+		return;
+	selftest_print_document(out, st->document);
+	if (fclose(out) == 0)
+		saved_keep(&st->saved, "result.txt", text, n);
+	else
+		free(text);
+}
+
 static int run_and_store(struct rd_selftest *st, char path[PATH_MAX], struct rd_error *err)
 {
 	struct rd_error later;
@@ -206,6 +223,7 @@ static int run_and_store(struct rd_selftest *st, char path[PATH_MAX], struct rd_
 		store(st, &later);
 		return -1;
 	}
+	keep_table(st);
 	text = text_of(st, err);
 	rc = text ? saved_finish(&st->saved, text, path, err) : -1;
 	free(text);

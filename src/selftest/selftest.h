@@ -35,8 +35,6 @@
 
 #define RAW_CQE_BYTES ((size_t)1 << 16) /* size of the stored part of a completion queue */
 
-#define DOCUMENT_BYTES ((size_t)16 << 20) /* largest result.json that is read */
-
 enum sniffer_state { SNIFFER_UNTRIED, SNIFFER_WORKS, SNIFFER_REFUSED };
 
 struct rd_selftest {

@@ -33,48 +33,50 @@ static size_t line_length(const char *text, size_t width)
 }
 
 /* Prints text in lines of `width` columns, each but the first one indented. */
-static void put_wrapped(const char *text, size_t indent, size_t width)
+static void put_wrapped(FILE *out, const char *text, size_t indent, size_t width)
 {
 	for (bool first = true; *text || first; first = false) {
 		size_t n = line_length(text, width);
 
 		if (!first)
-			printf("%*s", (int)indent, "");
-		printf("%.*s\n", (int)n, text);
+			fprintf(out, "%*s", (int)indent, "");
+		fprintf(out, "%.*s\n", (int)n, text);
 		text += n;
 		while (*text == ' ')
 			text++;
 	}
 }
 
-static void put_row(const char *probe, const char *result, const char *value, const char *text)
+static void put_row(
+	FILE *out, const char *probe, const char *result, const char *value, const char *text)
 {
-	printf("%-*s%*s%-*s%*s", WIDTH_PROBE, probe, GAP, "", WIDTH_RESULT, result, GAP, "");
+	fprintf(out, "%-*s%*s%-*s%*s", WIDTH_PROBE, probe, GAP, "", WIDTH_RESULT, result, GAP, "");
 	if (strlen(value) > WIDTH_VALUE) {
-		printf("%s\n%*s", value, TEXT_AT, "");
+		fprintf(out, "%s\n%*s", value, TEXT_AT, "");
 	} else {
-		printf("%-*s%*s", WIDTH_VALUE, value, GAP, "");
+		fprintf(out, "%-*s%*s", WIDTH_VALUE, value, GAP, "");
 	}
-	put_wrapped(text, TEXT_AT, TEXT_WIDTH);
+	put_wrapped(out, text, TEXT_AT, TEXT_WIDTH);
 }
 
 void selftest_print_effects(void)
 {
-	put_wrapped("The sniffer's copies double what the port writes over PCIe. Where PCIe "
-		    "stalls, the port may send pause frames (tx_prioN_pause), which slow down "
-		    "other hosts. Counters that the test moves: those of frames and bytes, "
-		    "out_of_buffer, rx_out_of_buffer, local_ack_timeout_err, "
-		    "req_transport_retries_exceeded, resp_local_length_error, req_cqe_error, "
-		    "resp_cqe_error and those of flushed entries.",
+	put_wrapped(stdout,
+		"The sniffer's copies double what the port writes over PCIe. Where PCIe "
+		"stalls, the port may send pause frames (tx_prioN_pause), which slow down "
+		"other hosts. Counters that the test moves: those of frames and bytes, "
+		"out_of_buffer, rx_out_of_buffer, local_ack_timeout_err, "
+		"req_transport_retries_exceeded, resp_local_length_error, req_cqe_error, "
+		"resp_cqe_error and those of flushed entries.",
 		0, COLUMNS);
 }
 
-void selftest_print_heading(void)
+void selftest_print_heading(FILE *out)
 {
-	put_row("PROBE", "RESULT", "VALUE", "WHAT IT MEANS FOR CAPTURES");
+	put_row(out, "PROBE", "RESULT", "VALUE", "WHAT IT MEANS FOR CAPTURES");
 }
 
-void selftest_print_probe(const json_t *probe)
+void selftest_print_probe(FILE *out, const json_t *probe)
 {
 	const json_t *found = json_object_get(probe, "found"), *one;
 	const char *reason = text_of(probe, "reason");
@@ -82,21 +84,22 @@ void selftest_print_probe(const json_t *probe)
 	size_t i;
 
 	if (*reason) {
-		put_row(text_of(probe, "name"), text_of(probe, "outcome"), text_of(probe, "value"),
-			reason);
+		put_row(out, text_of(probe, "name"), text_of(probe, "outcome"),
+			text_of(probe, "value"), reason);
 		first = false;
 	}
 	json_array_foreach (found, i, one) {
-		put_row(first ? text_of(probe, "name") : "", first ? text_of(probe, "outcome") : "",
+		put_row(out, first ? text_of(probe, "name") : "",
+			first ? text_of(probe, "outcome") : "",
 			first ? text_of(probe, "value") : "", text_of(one, "meaning"));
 		first = false;
 	}
 	if (first)
-		put_row(text_of(probe, "name"), text_of(probe, "outcome"), text_of(probe, "value"),
-			text_of(probe, "meaning"));
+		put_row(out, text_of(probe, "name"), text_of(probe, "outcome"),
+			text_of(probe, "value"), text_of(probe, "meaning"));
 }
 
-void selftest_print_end(const json_t *document)
+void selftest_print_end(FILE *out, const json_t *document)
 {
 	static const struct {
 		const char *ended, *text;
@@ -110,22 +113,22 @@ void selftest_print_end(const json_t *document)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		if (rows[i].text && strcmp(rows[i].ended, ended) == 0)
-			puts(rows[i].text);
+			fprintf(out, "%s\n", rows[i].text);
 }
 
-void selftest_print_document(const json_t *document)
+void selftest_print_document(FILE *out, const json_t *document)
 {
 	const json_t *probe;
 	size_t i;
 
-	printf("%s port %lld on %s, by %s\n", text_of(document, "device"),
+	fprintf(out, "%s port %lld on %s, by %s\n", text_of(document, "device"),
 		(long long)json_integer_value(json_object_get(document, "port")),
 		text_of(document, "host"), text_of(document, "program"));
-	selftest_print_heading();
+	selftest_print_heading(out);
 	json_array_foreach (json_object_get(document, "probes"), i, probe) {
-		selftest_print_probe(probe);
+		selftest_print_probe(out, probe);
 	}
-	selftest_print_end(document);
+	selftest_print_end(out, document);
 }
 
 /* --- the plan ----------------------------------------------------------------------------- */
@@ -151,12 +154,14 @@ void selftest_print_plan(const struct rd_selftest_config *c)
 
 		snprintf(limit, sizeof(limit), "%u s", rd_probe_limit(*probe));
 		printf("%-*s%8s %7u  ", WIDTH_PROBE, (*probe)->name, limit, (*probe)->frames);
-		put_wrapped(why			 ? why
-			    : *(*probe)->objects ? (*probe)->objects
-						 : "none",
+		put_wrapped(stdout,
+			why		     ? why
+			: *(*probe)->objects ? (*probe)->objects
+					     : "none",
 			WIDTH_PROBE + 18, COLUMNS - WIDTH_PROBE - 18);
 		printf("%*s", WIDTH_PROBE + 18, "");
-		put_wrapped((*probe)->question, WIDTH_PROBE + 18, COLUMNS - WIDTH_PROBE - 18);
+		put_wrapped(
+			stdout, (*probe)->question, WIDTH_PROBE + 18, COLUMNS - WIDTH_PROBE - 18);
 	}
 	selftest_print_effects();
 }

@@ -50,7 +50,6 @@ refused "-F, a filter" -r "$theirs/a.pcap" -F "$tmp/root/text"
 refused "analyze, a capture" analyze "$tmp/root/a.pcap"
 refused "--compare, a report" analyze --compare "$tmp/root/text" "$theirs/a.pcap"
 refused "--diff, counters" counters --diff "$tmp/root/text" "$tmp/root/text"
-refused "selftest --show, a result" selftest --show "$tmp/root/result.json"
 if [ -n "${archives-}" ]; then
 	refused "--bundle, a bundle" analyze --bundle "$tmp/root/b.tar.zst"
 	refused "bundle --file, a capture" bundle --dry-run --file "$tmp/root/a.pcap"
@@ -122,8 +121,6 @@ silent "-F" -r "$theirs/a.pcap" -F "$theirs/text"
 has "... but its name" "$tmp/log" "the expression in '.*/theirs/text'"
 silent "--compare" analyze --compare "$theirs/text" "$theirs/a.pcap"
 silent "--diff" counters --diff "$theirs/text" "$theirs/text"
-cp "$theirs/text" "$theirs/result.json"
-silent "selftest --show" selftest --show "$theirs/result.json"
 
 # --- -Z root by sudo ---------------------------------------------------------------------------------
 

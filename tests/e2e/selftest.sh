@@ -27,7 +27,7 @@ has "the log names the archive" "$tmp/log" "the result is in $tmp/out/$name.tar.
 is "nothing but the archive" "$(ls "$tmp/out")" "$name.tar.zst"
 tar -xf "$tmp/out/$name.tar.zst" 2>"$tmp/log"
 ok "tar reads the archive" "$tmp/log"
-is "the archive's files" "$(cd "$name" && echo *)" "contents.pcapng oversize.cqes receive.cqes receive.pcapng result.json"
+is "the archive's files" "$(cd "$name" && echo *)" "contents.pcapng oversize.cqes receive.cqes receive.pcapng result.json result.txt"
 result=$tmp/$name/result.json
 is "what it ran on, by the kernel" "$(json "$result" '.probes[0].values.runs_on.value')" model
 is "the version of rdma-core, as its library has it" "$(json "$result" '.probes[0].values.rdma_core.value')" \
@@ -50,15 +50,8 @@ fits schema selftest "$result"
 [ "$(stat -c %a "$tmp/out/$name.tar.zst")" = 600 ]
 ok "the archive is private"
 
-"$RDMADUMP" selftest --show "$tmp/out/$name.tar.zst" >"$tmp/shown" 2>"$tmp/log"
-is "--show: exit status" $? 0
-diff <(tail -n +2 "$tmp/shown") <(sed -n "/^PROBE/,\$p" "$tmp/table") >"$tmp/log"
-ok "--show prints the same table" "$tmp/log"
-"$RDMADUMP" selftest --show "$result" >"$tmp/shown2" 2>"$tmp/log" && cmp -s "$tmp/shown" "$tmp/shown2"
-ok "--show reads result.json" "$tmp/log"
-"$RDMADUMP" selftest --show "$result" --json | jq -S . >"$tmp/a"
-jq -S . "$result" | diff - "$tmp/a" >"$tmp/log"
-ok "--show --json" "$tmp/log"
+diff <(tail -n +2 "$name/result.txt") <(sed -n "/^PROBE/,\$p" "$tmp/table") >"$tmp/log"
+ok "the archive has the same table" "$tmp/log"
 fresh
 selftest --json --probe objects --probe flow >"$tmp/json" 2>/dev/null
 is "--probe, --json" "$(json "$tmp/json" '[.probes[].name] | join(" ")')" "objects flow"
@@ -83,15 +76,6 @@ is "a VF: nothing is left" "$(json "$tmp/stats" '[.devices[].leaked[]] + [.devic
 
 # --- refusals ------------------------------------------------------------------------------
 
-for file in /dev/null "$tmp/none" "$tmp/stats" "$tmp/out"; do
-	"$RDMADUMP" selftest --show "$file" >"$tmp/log" 2>&1
-	is "--show of ${file##*/}: refused" $? 2
-done
-for bad in '{"version":1}' '[]' '{' '{"version":1,"program":"","host":"","device":"","ended":"","probes":[{}]}' ''; do
-	printf '%s' "$bad" >"$tmp/bad.json"
-	"$RDMADUMP" selftest --show "$tmp/bad.json" >"$tmp/log" 2>&1
-	is "--show of '$bad': refused" $? 2
-done
 "$RDMADUMP" selftest --probe nothing >"$tmp/log" 2>&1
 is "--probe nothing: refused" $? 1
 has "... and says which there are" "$tmp/log" "no such probe; --dry-run lists them"
@@ -151,11 +135,13 @@ left_in() {
 		find "$1" -mindepth 1 -maxdepth 1 ! -name "*.new" -printf '%f\n'
 	fi
 }
+# document FILE: of an archive, or of a partial result
+document() { case $1 in *.json) cat "$1" ;; *) tar -xOf "$1" --wildcards '*/result.json' ;; esac; }
 # What is left can be read, or nothing is left
 readable() { # DIRECTORY
 	local file
 	file=$(left_in "$1")
-	[ -z "$file" ] || "$RDMADUMP" selftest --show "$1/$file" >"$tmp/shown" 2>&1
+	[ -z "$file" ] || document "$1/$file" 2>&1 | jq '.probes | length' >"$tmp/shown" 2>&1
 }
 # hit HOW PROBE DELAY: in the middle of that probe. HOW: a signal, or DISK: the file system becomes full.
 hit() {
@@ -182,7 +168,7 @@ judge_signal() { # SIGNAL PROBE
 	local at=$tmp/hit/$1.$2 status
 	status=$(cat "$at/status")
 	is "$1 at $2: an archive, and nothing else" "$(ls "$at/out")" "$name.tar.zst"
-	"$RDMADUMP" selftest --show "$at/out/$name.tar.zst" --json >"$tmp/json" 2>"$tmp/log"
+	document "$at/out/$name.tar.zst" >"$tmp/json" 2>"$tmp/log"
 	is "$1 at $2: exit status, end, the probe" "$status $(json "$tmp/json" .ended) $(json "$tmp/json" '.probes[-1].name')" \
 		"$([ "$status" = 0 ] && echo 0 complete || echo 4 interrupted) $2"
 	is "$1 at $2: nothing is left on the device" \
@@ -196,7 +182,7 @@ judge_hit() { # HOW PROBE
 		[ -e "$at/out/$name.tar.zst" ] || [ "$(cat "$at/status") $(left_in "$at/out")" = "137 $name.partial.json" ]
 		ok "KILL at $2: what is left" "$at/log"
 		readable "$at/out"
-		ok "KILL at $2: it can be shown" "$tmp/shown"
+		ok "KILL at $2: it can be read" "$tmp/shown"
 		;;
 	DISK)
 		[ -d "$at/left" ] || { skip "a full disk at $2" "no right to mount a tmpfs"; return; }
@@ -245,7 +231,7 @@ for how in KILL INT; do
 	kill -$how "$(cat "$tmp/whole/$how/pid")"
 	wait $!
 	readable "$tmp/whole/$how/out"
-	[ "$(grep -cE '^[a-z]+ +(passed|found|skipped|failed) ' "$tmp/shown")" -ge 7 ]
+	[ "$(cat "$tmp/shown")" -ge 7 ]
 	ok "$how after seven probes: the result has them" "$tmp/shown"
 done
 

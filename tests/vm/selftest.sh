@@ -28,11 +28,10 @@ mkdir /tmp/out /tmp/killed
 rdmadump selftest --dry-run "$DEV" >/tmp/plan 2>&1
 judge $? "--dry-run" /tmp/plan
 
-# value NAME: of the last result, in its JSON
-value() {
-	rdmadump selftest --show /tmp/out/*.zst --json |
-		sed -n '/^ *"'"$1"'": {/,/}/s/^ *"value": "\{0,1\}\([^",]*\).*/\1/p'
-}
+# value NAME: of the inventory
+value() { sed -n '/^ *"'"$1"'": {/,/}/s/^ *"value": "\{0,1\}\([^",]*\).*/\1/p' /tmp/json; }
+rdmadump selftest --json --probe inventory --output /tmp "$DEV" >/tmp/json 2>/tmp/log
+judge $? "the inventory as JSON" /tmp/log
 
 # With traffic of the kernel on the port.
 ping -i 0.2 -I "$NETDEV" "$PEER" >/dev/null 2>&1 &
@@ -63,8 +62,6 @@ judge $? "two at once: the second one is refused" /tmp/log
 kill -KILL "$selftest_pid"
 wait "$selftest_pid" 2>/dev/null
 is "SIGKILL: what is left" "$(ls /tmp/killed)" "selftest-vm-a-$DEV.partial.json"
-rdmadump selftest --show "/tmp/killed/selftest-vm-a-$DEV.partial.json" >/tmp/log 2>&1
-judge $? "SIGKILL: what is left can be shown" /tmp/log
 
 # As nobody: each refusal by its name, and the table is complete.
 mkdir -m 777 /tmp/nobody
