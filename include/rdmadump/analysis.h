@@ -347,11 +347,6 @@ struct rd_intervals {
 	struct rd_interval *rows;
 };
 
-/* Packets with one BTH opcode; damaged ones are not counted. */
-struct rd_opcode_use {
-	uint64_t frames, wire_bytes, payload_bytes, first_frame, last_frame;
-};
-
 struct rd_conversation {
 	unsigned int id; /* from 1, by first frame */
 	enum rd_transport transport;
@@ -492,7 +487,6 @@ struct rd_report {
 	size_t n_readings;
 	struct rd_series series; /* all frames */
 	struct rd_intervals intervals;
-	struct rd_opcode_use *opcodes;	       /* 256, by BTH opcode; NULL: not requested */
 	struct rd_pause_sender *pause_senders; /* in the order of their first frames */
 	size_t n_pause_senders;
 	uint64_t pauses_left_out; /* frames of further senders */
@@ -534,7 +528,6 @@ struct rd_analysis_config {
 	uint32_t qp;		 /* only conversations with this QP; RD_QP_UNKNOWN: all */
 	enum rd_tunnels tunnels;
 	uint64_t interval_ns; /* 0: no intervals */
-	bool opcodes;
 	bool psn_plots;
 };
 

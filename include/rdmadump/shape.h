@@ -42,7 +42,6 @@ enum rd_field_kind {
 	RD_FIELD_MADE,	    /* by a function */
 	RD_FIELD_MADE_LIST, /* the same: an array */
 	RD_FIELD_MAYBE,	    /* absent if the function returns NULL */
-	RD_FIELD_MAYBE_LIST,
 };
 
 struct rd_member {
@@ -96,11 +95,10 @@ struct rd_shape {
 #define RD_LIST(m, n, s)	 RD_OF(LIST, m), RD_IF(n), .shape = &(s)
 #define RD_ARRAY(m, n, s)	 RD_OF(ARRAY, m), RD_IF(n), .shape = &(s)
 /* Made by a function: of this type in the schema; an object or array of this shape. */
-#define RD_MADE(f, type)    .kind = RD_FIELD_MADE, .make = (f), .schema = (type)
-#define RD_MADE_OF(f, s)    .kind = RD_FIELD_MADE, .make = (f), .shape = &(s)
-#define RD_MADE_LIST(f, s)  .kind = RD_FIELD_MADE_LIST, .make = (f), .shape = &(s)
-#define RD_MAYBE(f, s)	    .kind = RD_FIELD_MAYBE, .make = (f), .shape = &(s)
-#define RD_MAYBE_LIST(f, s) .kind = RD_FIELD_MAYBE_LIST, .make = (f), .shape = &(s)
+#define RD_MADE(f, type)   .kind = RD_FIELD_MADE, .make = (f), .schema = (type)
+#define RD_MADE_OF(f, s)   .kind = RD_FIELD_MADE, .make = (f), .shape = &(s)
+#define RD_MADE_LIST(f, s) .kind = RD_FIELD_MADE_LIST, .make = (f), .shape = &(s)
+#define RD_MAYBE(f, s)	   .kind = RD_FIELD_MAYBE, .make = (f), .shape = &(s)
 /* Further members of the same structure, as an object. */
 #define RD_VIEW(s) .kind = RD_FIELD_OBJECT, .shape = &(s)
 #define RD_FIELDS(rows)                                                                            \

@@ -131,7 +131,6 @@ static const struct cli_option options[] = {
 		"Print a table of all traffic in intervals of this length: frames, bytes, rate, "
 		"retransmissions, NAKs, RNR NAKs, CNPs, CE marks",
 		.set = set_interval, FIELD(config.interval_ns)},
-	{"opcodes", 0, NULL, "Print a table of packets and bytes by opcode", FLAG(config.opcodes)},
 	{"color", 0, "WHEN",
 		"Show the severity of findings in colour: auto (the default: on a terminal, unless "
 		"NO_COLOR is set), always or never",

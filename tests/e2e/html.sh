@@ -154,8 +154,8 @@ cp "$tmp/loss.pcap" "$tmp"/a_long_name_*/
 right "a long name of a file" "$tmp/long.html" 400x800 light
 right "a long name of a file" "$tmp/long.html" 800x800 light
 
-# --interval and --opcodes: the tables have what --json has; without them there is none.
-"$RDMADUMP" analyze --interval 0.05 --opcodes --json --html "$tmp/tables.html" "$tmp/loss.pcap" >"$tmp/tables.json" 2>"$tmp/log"
+# --interval: the table has what --json has; without it there is none.
+"$RDMADUMP" analyze --interval 0.05 --json --html "$tmp/tables.html" "$tmp/loss.pcap" >"$tmp/tables.json" 2>"$tmp/log"
 # cells TITLE: the numbers of the table below this heading, one line for each row, without units and spaces
 # shellcheck disable=SC2016 # JavaScript
 cells() {
@@ -179,15 +179,10 @@ jq -r '.intervals as $v | range($v.points) | [.,$v.frames[.],$v.rdma_frames[.],$
 	| join(",")' "$tmp/tables.json" | awk -F, -v OFS=, '{ $1 = sprintf("%.2f", $1 / 20); print }' >"$tmp/want"
 [ "$(wc -l <"$tmp/want")" -gt 5 ] && diff "$tmp/want" "$tmp/got" >"$tmp/log"
 ok "--interval: the table" "$tmp/log"
-look "$tmp/tables.html" 1400x1000 light "$(cells Opcodes)" >"$tmp/cells"
-tr " " "\n" <"$tmp/cells" | cut -d, -f1-3,5-7 >"$tmp/got"
-jq -r '.opcodes[] | [.opcode, .name, .frames, .wire_bytes, .payload_bytes, .first_frame] | join(",")' "$tmp/tables.json" >"$tmp/want"
-[ -s "$tmp/want" ] && diff "$tmp/want" "$tmp/got" >"$tmp/log"
-ok "--opcodes: the table" "$tmp/log"
-is "... without these options there is none" "$(look "$page" 1400x1000 light "$(cells Intervals)") $(look "$page" 1400x1000 light "$(cells Opcodes)")" "none none"
+is "... without this option there is none" "$(look "$page" 1400x1000 light "$(cells Intervals)")" none
 is "... and the first screen is as before" "$(look "$tmp/tables.html" 1400x1000 light "$first")" "true 3 true"
 for size in 1400x1000 800x1000 400x800; do
-	right "--interval and --opcodes" "$tmp/tables.html" $size light
+	right "--interval" "$tmp/tables.html" $size light
 done
 
 # Two ends: the plots are of both.

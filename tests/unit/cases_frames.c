@@ -359,8 +359,6 @@ static void config(struct run *r, size_t at, const char *key, int64_t n)
 		r->config.tunnels = (enum rd_tunnels)n;
 	else if (!strcmp(key, "interval"))
 		r->config.interval_ns = (uint64_t)n;
-	else if (!strcmp(key, "opcodes"))
-		r->config.opcodes = n;
 	else if (!strcmp(key, "psn_plots"))
 		r->config.psn_plots = n;
 	else

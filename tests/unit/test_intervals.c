@@ -9,7 +9,7 @@
 static struct scene begin_intervals(uint64_t width_ns)
 {
 	const struct rd_analysis_config config = {
-		.skip_icrc = true, .qp = RD_QP_UNKNOWN, .interval_ns = width_ns, .opcodes = true};
+		.skip_icrc = true, .qp = RD_QP_UNKNOWN, .interval_ns = width_ns};
 
 	return begin_with(&config);
 }

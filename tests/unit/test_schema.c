@@ -86,7 +86,6 @@ static json_t *kind_of(const struct rd_field *f, json_t *defs)
 	case RD_FIELD_LIST:
 	case RD_FIELD_ARRAY:
 	case RD_FIELD_MADE_LIST:
-	case RD_FIELD_MAYBE_LIST:
 		return list_of(schema_of(f->shape, defs));
 	default:
 		return f->shape ? schema_of(f->shape, defs) : json_object();
@@ -95,7 +94,7 @@ static json_t *kind_of(const struct rd_field *f, json_t *defs)
 
 static bool is_required(const struct rd_field *f)
 {
-	return f->kind != RD_FIELD_MAYBE && f->kind != RD_FIELD_MAYBE_LIST;
+	return f->kind != RD_FIELD_MAYBE;
 }
 
 static void add_field(json_t *properties, json_t *required, const struct rd_field *f, json_t *value)

@@ -67,12 +67,9 @@ int rd_analysis_open(
 		goto fail;
 	if (config->interval_ns)
 		a->asked.intervals = intervals_open(config->interval_ns);
-	if (config->opcodes)
-		a->asked.opcodes = calloc(256, sizeof(*a->asked.opcodes));
 	if (config->psn_plots)
 		a->asked.psn_plots = psn_plots_open();
 	if ((config->interval_ns && !a->asked.intervals) ||
-		(config->opcodes && !a->asked.opcodes) ||
 		(config->psn_plots && !a->asked.psn_plots))
 		goto fail;
 	for (unsigned int i = 0; i < 256; i++)
@@ -488,8 +485,6 @@ static inline void packet_take(struct rd_analysis *a, struct item *it, unsigned 
 		mad_take_smp(a, it);
 		return;
 	}
-	if (a->asked.opcodes)
-		opcodes_take(a->asked.opcodes, p, a->frame);
 	part = a->parts[p->opcode];
 	f = part ? flow_of(a, it, part) : NULL;
 	if (!f) {
@@ -588,7 +583,6 @@ void rd_analysis_close(struct rd_analysis *a)
 	refused_free(a);
 	intervals_free(a->asked.intervals);
 	psn_plots_free(a->asked.psn_plots);
-	free(a->asked.opcodes);
 	free(a->legs);
 	free(a->in.files);
 	pauses_free(a->pauses);

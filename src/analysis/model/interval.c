@@ -168,14 +168,3 @@ void intervals_take(struct rd_intervals *to, struct intervals *v, const struct r
 	*to = v->all;
 	v->all = (struct rd_intervals){0};
 }
-
-void opcodes_take(struct rd_opcode_use *opcodes, const struct rd_packet *p, uint64_t frame)
-{
-	struct rd_opcode_use *o = &opcodes[p->opcode];
-
-	if (!o->frames++)
-		o->first_frame = frame;
-	o->last_frame = frame;
-	o->wire_bytes += p->len;
-	o->payload_bytes += p->payload_len;
-}

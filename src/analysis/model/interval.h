@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The tables of --interval and --opcodes. */
+/* The table of --interval. */
 #ifndef RDMADUMP_ANALYSIS_INTERVAL_H
 #define RDMADUMP_ANALYSIS_INTERVAL_H
 
@@ -18,8 +18,5 @@ void intervals_incident(struct intervals *v, enum rd_incident_kind kind, uint64_
 void intervals_take_back(struct intervals *v, enum rd_incident_kind kind);
 /* Moves the intervals, of which there are no more. */
 void intervals_take(struct rd_intervals *to, struct intervals *v, const struct rd_totals *t);
-
-/* Counts a packet by its opcode. */
-void opcodes_take(struct rd_opcode_use *opcodes, const struct rd_packet *p, uint64_t frame);
 
 #endif

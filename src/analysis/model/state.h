@@ -80,7 +80,6 @@ struct input {
 /* NULL: not asked for. */
 struct asked {
 	struct intervals *intervals;
-	struct rd_opcode_use *opcodes; /* 256 */
 	struct psn_plots *psn_plots;
 };
 

@@ -197,10 +197,6 @@ static const struct rd_field report_fields[] = {
 	{"mads_left_out", "MADs that are in no row: the table is full", RD_UINT(mads_left_out)},
 	{"series", NULL, RD_OBJECT(series, series_shape)},
 	{"intervals", NULL, RD_MAYBE(intervals_json, intervals_shape)},
-	{"opcodes",
-		"Only with --opcodes: RDMA packets by BTH opcode, without those with a wrong "
-		"invariant CRC.",
-		RD_MAYBE_LIST(opcodes_json, opcode_shape)},
 	{"pauses",
 		"Pause frames: 802.3x and priority-based flow control. They are captured only at a "
 		"passive tap, or on adapters that do not consume them.",

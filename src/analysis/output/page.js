@@ -429,15 +429,6 @@
 				}, value => value === null ? "-" : rate(value)), counted("Retx", "retransmitted", true), counted("NAK", "nak", true),
 				counted("RNR", "rnr", true), counted("CNP", "cnp", true), counted("CE", "ecn_ce", true)], [...Array(v.points).keys()])];
 	};
-	/* Of --opcodes. */
-	const opcodes = () => {
-		const list = report.opcodes, all = list && sum(list.map(o => o.frames));
-		const number = (name, value, show) => ({name, number: true, value, cell: o => show(value(o))});
-		return list && list.length > 0 && [el("h2", {}, "Opcodes"), table([number("Opcode", o => o.opcode, String),
-			{name: "Name", value: o => o.name || "reserved", cell: o => o.name || "reserved"}, number("Frames", o => o.frames, count),
-			number("Share", o => o.frames / all, share => (100 * share).toFixed(1) + "\u00a0%"), number("On the wire", o => o.wire_bytes, exact),
-			number("Payload", o => o.payload_bytes, exact), number("First frame", o => o.first_frame, String)], list.slice())];
-	};
 
 	const files = () => [el("h2", {}, "Files"), plain([["File"], ["Format"], ["Frames", 1], ["Numbered from", 1], ["From", 1], ["To", 1], ["Dropped", 1], ["Damage"]],
 		report.capture.files.map(f => [el("span", {class: "name"}, f.name), f.format, count(f.frames), String(f.first_frame), moment(f.first_ns), moment(f.last_ns),
@@ -449,7 +440,7 @@
 		/* Plots are drawn when another capture may be the current one. */
 		for (const c of one.conversations)
 			c.findings = one.findings.filter(f => f.conversation === c.id);
-		return [title(), verdict(report.verdict), tiles(), course(), groups(report.groups, report.findings), psnplots(), intervals(), opcodes(), applications(), pairs(), hosts(), pauses(), mads(),
+		return [title(), verdict(report.verdict), tiles(), course(), groups(report.groups, report.findings), psnplots(), intervals(), applications(), pairs(), hosts(), pauses(), mads(),
 			checks(), files()];
 	};
 

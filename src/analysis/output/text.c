@@ -558,7 +558,7 @@ void rd_report_text(const struct rd_report *r, const struct rd_report_style *sty
 	hosts_text(r, style, p.out);
 	mads_text(r, style, p.out);
 	put_comparisons(&p);
-	tables_text(r, style, p.out);
+	intervals_text(r, style, p.out);
 	if (lines)
 		fclose(lines);
 }

@@ -371,10 +371,8 @@ static void take_over(struct rd_analysis *a, struct rd_report *r)
 	r->application = a->in.application;
 	r->hardware = a->in.hardware;
 	r->os = a->in.os;
-	r->opcodes = a->asked.opcodes;
 	a->in.files = NULL;
 	a->in.application = a->in.hardware = a->in.os = NULL;
-	a->asked.opcodes = NULL;
 	if (a->asked.intervals)
 		intervals_take(&r->intervals, a->asked.intervals, &a->totals);
 }
@@ -505,7 +503,6 @@ void rd_report_free(struct rd_report *r)
 	free(r->comparisons);
 	free(r->series.points);
 	free(r->intervals.rows);
-	free(r->opcodes);
 	free(r->pause_senders);
 	free(r->application);
 	free(r->hardware);

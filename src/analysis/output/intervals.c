@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Tables that are printed on request: traffic by interval, packets by opcode. */
+/* The table that is printed on request: traffic by interval. */
 #include "layout.h"
 #include "output.h"
 #include <inttypes.h>
 #include <rdmadump/json.h>
-
-/* --- intervals -------------------------------------------------------------------------------- */
 
 #define RD_THIS struct rd_interval
 static const struct rd_field interval_fields[] = {
@@ -104,8 +102,7 @@ static void put_interval(
 		grid_put(g, "%" PRIu64, events[i]);
 }
 
-static void intervals_text(
-	const struct rd_report *r, const struct rd_report_style *style, FILE *out)
+void intervals_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out)
 {
 	static const struct grid_column names[] = {
 		{"FROM s", false, 0},
@@ -123,6 +120,8 @@ static void intervals_text(
 	const int digits = digits_of(v->width_ns);
 	char text[SECONDS_LEN];
 
+	if (!v->width_ns)
+		return;
 	fprintf(out, "\nintervals of %s s, from the first frame",
 		seconds_text(text, v->width_ns, digits));
 	if (v->width_ns != v->wanted_ns)
@@ -133,86 +132,4 @@ static void intervals_text(
 	for (size_t i = 0; i < v->n; i++)
 		put_interval(&g, r, &v->rows[i], digits);
 	grid_print(&g, layout_columns(style), out, NULL, NULL);
-}
-
-/* --- opcodes ---------------------------------------------------------------------------------- */
-
-#define RD_THIS struct rd_opcode_use
-static unsigned int opcode_of(const struct rd_at *at)
-{
-	const struct rd_report *r = at->up->object;
-
-	return (unsigned int)((const RD_THIS *)at->object - r->opcodes);
-}
-
-static json_t *opcode(const struct rd_at *at)
-{
-	return json_integer(opcode_of(at));
-}
-
-static json_t *opcode_name(const struct rd_at *at)
-{
-	return rd_json_string(rd_opcodes[opcode_of(at)].name);
-}
-
-static const struct rd_field opcode_fields[] = {
-	{"opcode", NULL, RD_MADE(opcode, RD_TYPE_UINT ", 'maximum': 255")},
-	{"name", "null: reserved", RD_MADE(opcode_name, RD_TYPE_TEXT_OR)},
-	{"frames", NULL, RD_UINT(frames)},
-	{"wire_bytes", NULL, RD_UINT(wire_bytes)},
-	{"payload_bytes", NULL, RD_UINT(payload_bytes)},
-	{"first_frame", NULL, RD_UINT(first_frame)},
-	{"last_frame", NULL, RD_UINT(last_frame)},
-};
-const struct rd_shape opcode_shape = {"opcode", NULL, RD_FIELDS(opcode_fields)};
-#undef RD_THIS
-
-json_t *opcodes_json(const struct rd_at *at)
-{
-	const struct rd_opcode_use *opcodes = ((const struct rd_report *)at->object)->opcodes;
-	json_t *array = opcodes ? json_array() : NULL;
-
-	for (unsigned int i = 0; opcodes && i < 256; i++)
-		if (opcodes[i].frames)
-			json_array_append_new(array, rd_shape_part(&opcode_shape, &opcodes[i], at));
-	return array;
-}
-
-static void opcodes_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out)
-{
-	static const struct grid_column names[] = {
-		{"OPCODE", true, 0},
-		{"FRAMES", false, 0},
-		{"SHARE", false, 2},
-		{"BYTES", false, 1},
-		{"PAYLOAD BYTES", false, 3},
-	};
-	struct grid g = {.column = names, .n_columns = sizeof(names) / sizeof(*names)};
-	uint64_t all = 0;
-
-	for (unsigned int i = 0; i < 256; i++)
-		all += r->opcodes[i].frames;
-	for (unsigned int i = 0; i < 256; i++) {
-		const struct rd_opcode_use *u = &r->opcodes[i];
-
-		if (!u->frames)
-			continue;
-		grid_put(&g, "%3u %s", i, rd_opcodes[i].name ? rd_opcodes[i].name : "reserved");
-		grid_put(&g, "%" PRIu64, u->frames);
-		grid_put(&g, "%.1f %%", 100 * (double)u->frames / (double)all);
-		grid_put(&g, "%" PRIu64, u->wire_bytes);
-		grid_put(&g, "%" PRIu64, u->payload_bytes);
-	}
-	fputc('\n', out);
-	grid_print(&g, layout_columns(style), out, NULL, NULL);
-}
-
-/* --- both ------------------------------------------------------------------------------------- */
-
-void tables_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out)
-{
-	if (r->intervals.width_ns)
-		intervals_text(r, style, out);
-	if (r->opcodes)
-		opcodes_text(r, style, out);
 }
