@@ -48,6 +48,7 @@ static void assert_same(const struct bounded *b, const struct list *l)
 static void take(struct bounded *b, struct list *l, uint32_t key)
 {
 	bool made;
+	const bool full = bounded_is_full(b);
 	uint32_t number = bounded_take(b, first_part(key), key, &made), *value;
 
 	assert_true(number);
@@ -57,6 +58,7 @@ static void take(struct bounded *b, struct list *l, uint32_t key)
 		assert_int_equal(*value, key);
 		return;
 	}
+	assert_int_equal(full, l->n == MAX);
 	/* What it replaced. */
 	assert_int_equal(*value, l->n == MAX ? l->key[0] : 0);
 	if (l->n == MAX) {

@@ -11,6 +11,7 @@
 #include "psn_plot.h"
 #include "request.h"
 #include "response.h"
+#include "side.h"
 #include <errno.h>
 #include <stdlib.h>
 
@@ -56,10 +57,10 @@ int rd_analysis_open(
 	a->in.linktype = -1;
 	a->app_budget = (struct app_budget){SAMPLES_ALL, APP_OPEN_ALL, APP_OPERATIONS_ALL};
 	a->facts_ns = UINT64_MAX;
-	pair_init(a);
-	datagram_init(a);
 	if (!a->config.max_qps)
 		a->config.max_qps = RD_ANALYSIS_QPS;
+	pair_init(a);
+	datagram_init(a);
 	a->refused.beginning = calloc(BEGINNINGS, sizeof(*a->refused.beginning));
 	a->legs = calloc(1, sizeof(*a->legs));
 	if (!a->refused.beginning || !a->legs || !grid_init(&a->grid) ||
@@ -571,11 +572,7 @@ void rd_analysis_close(struct rd_analysis *a)
 {
 	if (!a)
 		return;
-	for (size_t i = 0; a->in.files && i < a->in.n_files; i++) {
-		free(a->in.files[i].name);
-		free(a->in.files[i].losses);
-		free(a->in.files[i].damage);
-	}
+	report_files_free(a->in.files, a->in.n_files);
 	apps_free(a);
 	flow_table_free(&a->flows);
 	analysis_facts_free(a->facts);
@@ -584,12 +581,11 @@ void rd_analysis_close(struct rd_analysis *a)
 	intervals_free(a->asked.intervals);
 	psn_plots_free(a->asked.psn_plots);
 	free(a->legs);
-	free(a->in.files);
 	pauses_free(a->pauses);
 	bounded_free(&a->psns);
 	bounded_free(&a->qkeys);
 	mad_free(a->mads);
-	free(a->links.pair);
+	bounded_free(&a->links);
 	free(a->in.application);
 	free(a->in.hardware);
 	free(a->in.os);

@@ -2,11 +2,9 @@
 /* Which application a flow belongs to, and the replies to its requests. */
 #include "app.h"
 #include "pair.h"
-#include <rdmadump/hash.h>
 #include <stdlib.h>
 
-#define TRIES	   8 /* SENDs of a flow after which it is none that is known */
-#define OPEN_FIRST 8
+#define TRIES 8 /* SENDs of a flow after which it is none that is known */
 
 /* --- operations ------------------------------------------------------------------------------- */
 
@@ -86,71 +84,26 @@ static void slow_add(struct app_queue *q, const struct app_slow *slow)
 
 /* --- open requests ---------------------------------------------------------------------------- */
 
-static uint32_t open_slot(const struct app_queue *q, uint32_t id, bool server)
+/* Room for one more; its memory stays when it has its reply. */
+static bool open_has_room(struct rd_analysis *a, struct app_queue *q)
 {
-	uint32_t i = (uint32_t)rd_hash2(id, server) & q->open_mask;
-
-	while (q->open[i].used && (q->open[i].id != id || q->open[i].server != server))
-		i = (i + 1) & q->open_mask;
-	return i;
-}
-
-/* Removes a slot, and moves up the following ones that were displaced by a collision. */
-static void open_remove(struct app_queue *q, uint32_t hole)
-{
-	uint32_t i = hole;
-
-	for (;;) {
-		uint32_t home;
-
-		q->open[hole].used = false;
-		do {
-			i = (i + 1) & q->open_mask;
-			if (!q->open[i].used) {
-				q->n_open--;
-				return;
-			}
-			home = (uint32_t)rd_hash2(q->open[i].id, q->open[i].server) & q->open_mask;
-		} while (((i - home) & q->open_mask) < ((i - hole) & q->open_mask));
-		q->open[hole] = q->open[i];
-		hole = i;
-	}
-}
-
-/* Room for one more request. */
-static bool open_grow(struct rd_analysis *a, struct app_queue *q)
-{
-	uint32_t capacity = q->open ? (q->open_mask + 1) * 2 : OPEN_FIRST, n = q->open_mask + 1;
-	struct app_open *old = q->open, *list;
-
-	if (old && q->n_open * 2 < n)
+	if (q->open.free)
 		return true;
-	if (q->n_open >= APP_OPEN_MAX)
+	if (bounded_is_full(&q->open) || !a->app_budget.open)
 		return false;
-	list = capacity <= a->app_budget.open ? calloc(capacity, sizeof(*list)) : NULL;
-	if (!list) /* one slot stays free: it ends searches */
-		return old && q->n_open < q->open_mask;
-	a->app_budget.open -= capacity;
-	q->open = list;
-	q->open_mask = capacity - 1;
-	for (uint32_t i = 0; old && i < n; i++)
-		if (old[i].used)
-			list[open_slot(q, old[i].id, old[i].server)] = old[i];
-	if (old)
-		a->app_budget.open += n;
-	free(old);
+	a->app_budget.open--;
 	return true;
 }
 
 /* The connection ended: its requests will have no reply. */
-static void open_clear(struct app_queue *q)
+void app_close(struct app_queue *q)
 {
-	for (uint32_t i = 0; q->open && i <= q->open_mask; i++) {
-		if (q->open[i].used)
-			q->operations[q->open[i].operation].open++;
-		q->open[i].used = false;
+	while (q->open.oldest) {
+		const struct app_open *o = bounded_value(&q->open, q->open.oldest);
+
+		q->operations[o->operation].open++;
+		bounded_remove(&q->open, q->open.oldest);
 	}
-	q->n_open = 0;
 }
 
 /*
@@ -173,7 +126,9 @@ static void request_opens(struct rd_analysis *a, struct app_queue *q, const stru
 	bool server, const struct app_message *m)
 {
 	struct app_operation *op = operation_of(a, q, m->operation);
-	uint32_t i = q->open ? open_slot(q, m->id, server) : 0;
+	uint32_t open = bounded_find(&q->open, m->id, server);
+	struct app_open *o;
+	bool made;
 
 	if (!op) {
 		a->out_of_memory = true;
@@ -183,22 +138,22 @@ static void request_opens(struct rd_analysis *a, struct app_queue *q, const stru
 	op->waits |= m->waits;
 	if (m->data != APP_NO_DATA)
 		data_add(m->data == APP_INLINE ? &op->inlined : &op->keyed, m->bytes);
-	if (q->open && q->open[i].used) {
-		q->operations[q->open[i].operation].unanswered++;
-	} else if (open_grow(a, q)) {
-		i = open_slot(q, m->id, server);
-		q->n_open++;
-	} else {
+	if (open) {
+		o = bounded_value(&q->open, open);
+		q->operations[o->operation].unanswered++;
+	} else if (open_has_room(a, q)) {
+		open = bounded_take(&q->open, m->id, server, &made);
+	}
+	if (!open) {
 		q->not_followed++;
 		return;
 	}
-	q->open[i] = (struct app_open){.ns = it->ns,
+	o = bounded_value(&q->open, open);
+	*o = (struct app_open){.ns = it->ns,
 		.frame = it->frame,
-		.id = m->id,
 		.psn = it->p->psn,
 		.operation = (uint8_t)(op - q->operations),
-		.server = server,
-		.used = true};
+		.server = server};
 }
 
 static void time_take(struct rd_analysis *a, struct app_queue *q, struct app_operation *op,
@@ -227,20 +182,22 @@ static void time_take(struct rd_analysis *a, struct app_queue *q, struct app_ope
 static bool reply_closes(struct rd_analysis *a, struct app_queue *q, const struct item *it,
 	bool server, const struct app_message *m)
 {
-	uint32_t i = q->open ? open_slot(q, m->id, !server) : 0;
+	uint32_t open = bounded_find(&q->open, m->id, !server);
+	const struct app_open *o;
 	struct app_operation *op;
 
-	if (!q->open || !q->open[i].used)
+	if (!open)
 		return false;
-	op = &q->operations[q->open[i].operation];
+	o = bounded_value(&q->open, open);
+	op = &q->operations[o->operation];
 	op->replies++;
 	q->signs |= RD_APP_BY_BYTES;
 	if (m->status) {
 		op->errors++;
 		status_add(a, q, op->operation, m->status);
 	}
-	time_take(a, q, op, &q->open[i], it);
-	open_remove(q, i);
+	time_take(a, q, op, o, it);
+	bounded_remove(&q->open, open);
 	return true;
 }
 
@@ -284,7 +241,7 @@ static void queue_free(struct app_queue *q)
 		samples_free(&q->operations[i].latency);
 	free(q->operations);
 	free(q->statuses);
-	free(q->open);
+	bounded_free(&q->open);
 	free(q);
 }
 
@@ -349,6 +306,7 @@ static void begin(struct rd_analysis *a, struct flow *f, const struct item *it)
 	a->out_of_memory |= app && !q;
 	if (q) {
 		q->app = app;
+		bounded_init(&q->open, APP_OPEN_MAX, sizeof(struct app_open));
 		join(q, f, client);
 	} else if (sends_of(f) >= TRIES || f->id.transport != RD_RC) {
 		f->app = &app_none;
@@ -368,7 +326,7 @@ static void restart(struct rd_analysis *a, struct flow *f)
 	const struct app *app = asked_for(a, f, &link);
 
 	q->restarted = false;
-	open_clear(q);
+	app_close(q);
 	if (!app)
 		return;
 	if (app != q->app) {

@@ -29,7 +29,7 @@ void samples_free(struct samples *s);
 /* --- requests and replies (app.c) ------------------------------------------------------------- */
 
 #define APP_OPEN_MAX	   4096	      /* open requests of a queue */
-#define APP_OPEN_ALL	   (1U << 20) /* slots for them, of all queues */
+#define APP_OPEN_ALL	   (1U << 19) /* of all queues */
 #define APP_OPERATIONS	   64	      /* of a queue; the last one stands for all others */
 #define APP_OPERATIONS_ALL (1U << 18)
 #define APP_STATUSES	   16
@@ -57,10 +57,9 @@ struct app_slow {
 /* A request without a reply yet. */
 struct app_open {
 	uint64_t ns, frame;
-	uint32_t id, psn;
+	uint32_t psn;
 	uint8_t operation; /* its index */
 	bool server;	   /* sent by the server */
-	bool used;
 };
 
 /* One connection of an application; both flows have it. */
@@ -74,8 +73,7 @@ struct app_queue {
 	uint16_t port;
 	struct rd_app_queue queue;
 	uint64_t messages, unreadable, misfits, unmatched, not_followed;
-	struct app_open *open; /* an open hash by id and sender */
-	uint32_t open_mask, n_open;
+	struct bounded open; /* struct app_open, by id and sender */
 	struct app_operation *operations;
 	uint8_t n_operations, operations_capacity;
 	struct app_status *statuses;
@@ -95,6 +93,8 @@ static inline void app_restart(struct flow *f)
 
 /* The first packet of a SEND with new data, in a flow whose application is not `app_none`. */
 void app_send(struct rd_analysis *a, struct flow *f, const struct item *it);
+/* Its connection ended: requests that are open will have no reply. */
+void app_close(struct app_queue *q);
 /* How certain the application is. False: too little is known to name it. */
 bool app_certainty(const struct app_queue *q, enum rd_certainty *certainty);
 /* The flow no longer needs it. */

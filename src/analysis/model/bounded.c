@@ -5,11 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CAPACITY_FIRST 64
+#define CAPACITY_FIRST 8
 
 void bounded_init(struct bounded *b, uint32_t max, uint32_t size)
 {
-	*b = (struct bounded){.max = max, .size = size};
+	*b = (struct bounded){.max = CAPACITY_FIRST, .size = size};
+	while (b->max < max)
+		b->max *= 2;
 }
 
 void bounded_free(struct bounded *b)
@@ -50,8 +52,6 @@ static bool grow(struct bounded *b)
 	unsigned char *values;
 	uint32_t *buckets;
 
-	if (capacity > b->max)
-		capacity = b->max;
 	keys = reallocarray(b->keys, capacity, sizeof(*keys));
 	if (!keys)
 		return false;

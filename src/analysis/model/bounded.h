@@ -28,7 +28,7 @@ struct bounded {
 	unsigned char *values;
 };
 
-/* `max` is a power of two. */
+/* `max` is rounded up to a power of two. */
 void bounded_init(struct bounded *b, uint32_t max, uint32_t size);
 void bounded_free(struct bounded *b);
 /* The number of a key; 0: absent. */
@@ -44,6 +44,12 @@ void bounded_remove(struct bounded *b, uint32_t number);
 static inline void *bounded_value(const struct bounded *b, uint32_t number)
 {
 	return b->values + (size_t)(number - 1) * b->size;
+}
+
+/* Whether a new key would replace another one. */
+static inline bool bounded_is_full(const struct bounded *b)
+{
+	return !b->free && b->used == b->max;
 }
 
 /* The key that was added after this one; 0: none. */

@@ -149,23 +149,22 @@ void congestion_notified(struct rd_analysis *a, struct flow *f)
 
 bool congestion_result(struct rd_congestion **out, const struct flow *f)
 {
+	struct congestion *c = f->congestion;
 	struct rd_congestion *r;
-	struct congestion c;
 
-	if (!f->congestion)
+	if (!c)
 		return true;
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return false;
-	c = *f->congestion; /* more frames may follow */
-	episode_end(&c);
-	r->reaction = hist_result(c.reaction);
-	r->interval = hist_result(c.interval);
-	r->recovery = hist_result(c.recovery);
-	r->episodes = c.episodes;
-	if (c.episodes) {
-		r->rate_before = (uint64_t)(c.before_sum / (double)c.episodes);
-		r->rate_after = (uint64_t)(c.lowest_sum / (double)c.episodes);
+	episode_end(c);
+	r->reaction = hist_result(c->reaction);
+	r->interval = hist_result(c->interval);
+	r->recovery = hist_result(c->recovery);
+	r->episodes = c->episodes;
+	if (c->episodes) {
+		r->rate_before = (uint64_t)(c->before_sum / (double)c->episodes);
+		r->rate_after = (uint64_t)(c->lowest_sum / (double)c->episodes);
 	}
 	*out = r;
 	return true;

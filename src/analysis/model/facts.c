@@ -6,74 +6,43 @@
 #include <rdmadump/json.h>
 #include <stdlib.h>
 
-#define PEERS_FIRST  256
-#define PEERS_MAX    (1U << 20)
+#define PEERS_MAX    (1U << 19)
 #define PEERS_OF_ONE 64	  /* a new flow is compared with each */
 #define COUNTERS_MAX 4096 /* of a port; devices have some hundred */
 
 /* --- queue pairs ------------------------------------------------------------------------------ */
 
-/* The slot of a QP's nth peer, or the empty slot (local QP 0) for it. */
-static struct qp_peer *peer_slot(const struct facts *f, uint32_t local, uint32_t nth)
+/* NULL: it has not so many. */
+static uint32_t *peer_at(const struct facts *f, uint32_t local, uint32_t nth)
 {
-	size_t i = (size_t)rd_hash2(local, nth) & f->mask;
+	uint32_t number = bounded_find(&f->peers, local, nth);
 
-	while (f->peers[i].local && (f->peers[i].local != local || f->peers[i].nth != nth))
-		i = (i + 1) & f->mask;
-	return &f->peers[i];
-}
-
-/* Room for one more. */
-static bool peers_grow(struct facts *f)
-{
-	size_t n = f->peers ? f->mask + 1 : 0, capacity = n ? n * 2 : PEERS_FIRST;
-	struct qp_peer *old = f->peers;
-
-	if (old && f->n * 2 < f->mask)
-		return true;
-	if (capacity > PEERS_MAX)
-		return false;
-	f->peers = calloc(capacity, sizeof(*f->peers));
-	if (!f->peers) {
-		f->peers = old;
-		return false;
-	}
-	f->mask = capacity - 1;
-	for (size_t i = 0; i < n; i++)
-		if (old[i].local)
-			*peer_slot(f, old[i].local, old[i].nth) = old[i];
-	free(old);
-	return true;
+	return number ? bounded_value(&f->peers, number) : NULL;
 }
 
 static void peer_add(struct facts *f, uint32_t local, uint32_t remote)
 {
+	uint32_t nth = 0, number = 0;
+	bool made;
+
 	if (!local || !remote)
 		return;
-	if (!peers_grow(f)) {
+	for (const uint32_t *p; (p = peer_at(f, local, nth)); nth++)
+		if (*p == remote)
+			return;
+	if (nth < PEERS_OF_ONE && !bounded_is_full(&f->peers))
+		number = bounded_take(&f->peers, local, nth, &made);
+	if (number)
+		*(uint32_t *)bounded_value(&f->peers, number) = remote;
+	else
 		f->left_out++;
-		return;
-	}
-	for (uint32_t nth = 0; nth < PEERS_OF_ONE; nth++) {
-		struct qp_peer *p = peer_slot(f, local, nth);
-
-		if (p->local && p->remote == remote)
-			return;
-		if (!p->local) {
-			*p = (struct qp_peer){local, remote, nth};
-			f->n++;
-			return;
-		}
-	}
-	f->left_out++;
 }
 
 uint32_t facts_peer(const struct rd_analysis *a, uint32_t qp, unsigned int nth)
 {
-	const struct facts *f = a->facts;
-	const struct qp_peer *p = f->peers && qp ? peer_slot(f, qp, nth) : NULL;
+	const uint32_t *peer = peer_at(a->facts, qp, nth);
 
-	return p && p->local ? p->remote : RD_QP_UNKNOWN;
+	return peer ? *peer : RD_QP_UNKNOWN;
 }
 
 /* --- ports ------------------------------------------------------------------------------------ */
@@ -405,8 +374,10 @@ void rd_analysis_facts(struct rd_analysis *a, const char *json, size_t len)
 	json_t *facts = json_loadb(json, len, 0, NULL);
 	const char *kind = json_string_value(json_object_get(facts, "kind"));
 
-	if (!a->facts)
-		a->facts = calloc(1, sizeof(*a->facts));
+	if (!a->facts && (a->facts = calloc(1, sizeof(*a->facts)))) {
+		bounded_init(&a->facts->peers, PEERS_MAX, sizeof(uint32_t));
+		owner_list_init(&a->facts->owners);
+	}
 	for (size_t i = 0; kind && a->facts && i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (!strcmp(kind, kinds[i].kind))
 			kinds[i].take(a, facts);
@@ -425,6 +396,6 @@ void analysis_facts_free(struct facts *f)
 		}
 	}
 	owner_list_free(&f->owners);
-	free(f->peers);
+	bounded_free(&f->peers);
 	free(f);
 }

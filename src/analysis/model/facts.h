@@ -12,11 +12,6 @@
 #define FACTS_GIDS  64
 #define FACTS_SPANS 16
 
-/* A QP and its nth peer. */
-struct qp_peer {
-	uint32_t local, remote, nth;
-};
-
 /* Counters at the beginning and at the end of one capture: facts with an object of numbers. */
 struct facts_span {
 	json_t *first, *last; /* last NULL: the capture has no end */
@@ -68,27 +63,22 @@ struct facts_port {
 
 /* A QP and the nth process that had one of its number. */
 struct qp_owner {
-	uint32_t qp, port; /* number of its facts_port */
-	uint32_t nth;
+	uint32_t qp, port;	    /* number of its facts_port */
 	bool more;		    /* of the first one: there was no room for others */
 	uint64_t first_ns, last_ns; /* it had the QP at both times and in between; 0: unknown */
 	struct rd_owner who;
 };
 
-struct owners {
-	struct qp_owner *list; /* an open hash by QP, port and nth */
-	size_t mask, n;
-};
-
+void owner_list_init(struct bounded *owners);
+void owner_list_free(struct bounded *owners);
 /*
  * Of a QP on a port, from `first_ns` to `last_ns` (0: it is unknown when); takes a reference to the
  * details. False: no room.
  */
-bool owner_add(struct owners *o, uint32_t qp, uint32_t port, const struct rd_owner *who,
+bool owner_add(struct bounded *o, uint32_t qp, uint32_t port, const struct rd_owner *who,
 	uint64_t first_ns, uint64_t last_ns);
 /* NULL: no process, or not so many. */
-const struct qp_owner *owner_at(const struct owners *o, uint32_t qp, uint32_t port, uint32_t nth);
-void owner_list_free(struct owners *o);
+struct qp_owner *owner_at(const struct bounded *o, uint32_t qp, uint32_t port, uint32_t nth);
 /*
  * The process named in an object of facts, without unknown members; false: it names no process. The
  * caller owns who->details.
@@ -106,10 +96,9 @@ struct rd_owner *owner_of(const struct rd_analysis *a, const struct rd_conversat
 void owner_free(struct rd_owner *owner);
 
 struct facts {
-	struct owners owners;
-	struct qp_peer *peers; /* an open hash by local QP and nth */
-	size_t mask, n;
-	uint64_t left_out; /* facts over the limits */
+	struct bounded owners; /* struct qp_owner, by QP, port and nth */
+	struct bounded peers;  /* remote QPs, by local QP and nth */
+	uint64_t left_out;     /* facts over the limits */
 	struct facts_port ports[FACTS_PORTS];
 	unsigned int n_ports;
 	struct facts_port *current; /* the last one that a device was stored for in this file */

@@ -1,47 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Which processes had a queue pair open, and when, by the facts of the file. */
 #include "facts.h"
-#include <rdmadump/hash.h>
 #include <rdmadump/json.h>
 #include <rdmadump/owner.h>
 #include <rdmadump/units.h>
 #include <stdlib.h>
 
-#define FIRST 256
-#define MOST  (1U << 18)
+#define MOST  (1U << 17)
 #define OF_QP 64 /* processes, one after the other */
 
-static struct qp_owner *slot(const struct owners *o, uint32_t qp, uint32_t port, uint32_t nth)
+void owner_list_init(struct bounded *owners)
 {
-	size_t i = (size_t)rd_hash2(qp, port + nth * FACTS_PORTS) & o->mask;
-
-	while (o->list[i].qp &&
-		(o->list[i].qp != qp || o->list[i].port != port || o->list[i].nth != nth))
-		i = (i + 1) & o->mask;
-	return &o->list[i];
+	bounded_init(owners, MOST, sizeof(struct qp_owner));
 }
 
-/* Room for one more. */
-static bool grow(struct owners *o)
+void owner_list_free(struct bounded *owners)
 {
-	size_t n = o->list ? o->mask + 1 : 0, capacity = n ? n * 2 : FIRST;
-	struct qp_owner *old = o->list;
+	for (uint32_t i = owners->oldest; i; i = bounded_newer(owners, i))
+		json_decref(((struct qp_owner *)bounded_value(owners, i))->who.details);
+	bounded_free(owners);
+}
 
-	if (old && o->n * 2 < o->mask)
-		return true;
-	if (capacity > MOST)
-		return false;
-	o->list = calloc(capacity, sizeof(*o->list));
-	if (!o->list) {
-		o->list = old;
-		return false;
-	}
-	o->mask = capacity - 1;
-	for (size_t i = 0; i < n; i++)
-		if (old[i].qp)
-			*slot(o, old[i].qp, old[i].port, old[i].nth) = old[i];
-	free(old);
-	return true;
+struct qp_owner *owner_at(const struct bounded *o, uint32_t qp, uint32_t port, uint32_t nth)
+{
+	uint32_t number = bounded_find(o, (uint64_t)port << 32 | qp, nth);
+
+	return number ? bounded_value(o, number) : NULL;
 }
 
 /* The kernel's connection manager, which owns the QP until it names the module that uses it. */
@@ -86,57 +70,32 @@ static void merge(
 	json_incref(own->who.details);
 }
 
-/* False: there are too many. */
-static bool add(struct owners *o, uint32_t qp, uint32_t port, const struct rd_owner *who,
+bool owner_add(struct bounded *o, uint32_t qp, uint32_t port, const struct rd_owner *who,
 	uint64_t first_ns, uint64_t last_ns)
 {
-	for (uint32_t nth = 0; nth < OF_QP; nth++) {
-		struct qp_owner *own = slot(o, qp, port, nth);
+	uint32_t nth = 0, number = 0;
+	struct qp_owner *own;
+	bool made;
 
-		if (!own->qp) {
-			*own = (struct qp_owner){.qp = qp,
-				.port = port,
-				.nth = nth,
-				.first_ns = first_ns,
-				.last_ns = last_ns,
-				.who = *who};
-			json_incref(own->who.details);
-			o->n++;
-			return true;
-		}
+	for (; (own = owner_at(o, qp, port, nth)); nth++)
 		if (is_same(&own->who, who)) {
 			merge(own, who, first_ns, last_ns);
 			return true;
 		}
-	}
-	return false;
-}
-
-bool owner_add(struct owners *o, uint32_t qp, uint32_t port, const struct rd_owner *who,
-	uint64_t first_ns, uint64_t last_ns)
-{
-	struct qp_owner *own;
-
-	if (grow(o) && add(o, qp, port, who, first_ns, last_ns))
-		return true;
-	own = o->list ? slot(o, qp, port, 0) : NULL;
-	if (own && own->qp)
+	if (nth < OF_QP && !bounded_is_full(o))
+		number = bounded_take(o, (uint64_t)port << 32 | qp, nth, &made);
+	own = number ? bounded_value(o, number) : owner_at(o, qp, port, 0);
+	if (number) {
+		*own = (struct qp_owner){.qp = qp,
+			.port = port,
+			.first_ns = first_ns,
+			.last_ns = last_ns,
+			.who = *who};
+		json_incref(own->who.details);
+	} else if (own) {
 		own->more = true;
-	return false;
-}
-
-const struct qp_owner *owner_at(const struct owners *o, uint32_t qp, uint32_t port, uint32_t nth)
-{
-	const struct qp_owner *own = o->list ? slot(o, qp, port, nth) : NULL;
-
-	return own && own->qp ? own : NULL;
-}
-
-void owner_list_free(struct owners *o)
-{
-	for (size_t i = 0; o->list && i <= o->mask; i++)
-		json_decref(o->list[i].who.details);
-	free(o->list);
+	}
+	return number;
 }
 
 /* --- from facts ------------------------------------------------------------------------------- */

@@ -121,7 +121,7 @@ static bool is_proven(const struct qp_owner *own, const struct owner_watch *w,
 	return frames->first_ns >= all.first_ns && (alone || meet(&sure, frames));
 }
 
-static const struct qp_owner *find(const struct owners *o, const struct qp_owner *first,
+static const struct qp_owner *find(const struct bounded *o, const struct qp_owner *first,
 	const struct owner_watch *w, const struct range *frames, enum rd_owner_state *state)
 {
 	const struct qp_owner *found = NULL, *own = first;
@@ -147,7 +147,7 @@ struct rd_owner *owner_of(const struct rd_analysis *a, const struct rd_conversat
 {
 	const struct rd_endpoint *e = side ? &c->b : &c->a, *peer = side ? &c->a : &c->b;
 	const struct facts_port *p = e->qp == RD_QP_UNKNOWN ? NULL : facts_port_at(a, e->address);
-	const struct owners *o = a->facts ? &a->facts->owners : NULL;
+	const struct bounded *o = a->facts ? &a->facts->owners : NULL;
 	const struct range frames = {first_ns, last_ns};
 	const struct qp_owner *own;
 	const struct owner_watch *w;

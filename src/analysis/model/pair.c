@@ -11,12 +11,12 @@
 #include <rdmadump/hash.h>
 #include <stdlib.h>
 
-#define PSNS_MAX    65536 /* PSNs that wait for a response of an unknown QP */
-#define PORT_TRIES  64	  /* flows that a new one is compared with */
-#define LINKS_FIRST 256
-#define NAK_TRIES   8	 /* NAKs of a flow without a peer, for which one is searched */
-#define NAK_FLOWS   1024 /* flows that are compared, the newest first */
-#define NAK_WINDOW  256	 /* packets that may be sent after the one that a NAK requests */
+#define PSNS_MAX   65536 /* PSNs that wait for a response of an unknown QP */
+#define PORT_TRIES 64	 /* flows that a new one is compared with */
+#define LINKS_MAX  (1U << 24)
+#define NAK_TRIES  8	/* NAKs of a flow without a peer, for which one is searched */
+#define NAK_FLOWS  1024 /* flows that are compared, the newest first */
+#define NAK_WINDOW 256	/* packets that may be sent after the one that a NAK requests */
 
 /* Flows that requested a response with this PSN: the only one, or the first of several. */
 struct psn_waiting {
@@ -27,6 +27,9 @@ struct psn_waiting {
 void pair_init(struct rd_analysis *a)
 {
 	bounded_init(&a->psns, PSNS_MAX, sizeof(struct psn_waiting));
+	bounded_init(&a->links,
+		a->config.max_qps < LINKS_MAX / 2 ? (uint32_t)a->config.max_qps * 2 : LINKS_MAX,
+		sizeof(struct link_pair));
 }
 
 /*
@@ -176,33 +179,10 @@ static void pair_by_port(struct rd_analysis *a, struct flow *f)
 		pair(f, found, RD_PAIR_PORT);
 }
 
-static size_t link_slot(const struct rd_analysis *a, uint64_t k1, uint64_t k2, uint32_t network)
+/* Of the flow with this key, in this network. */
+static uint64_t link_key(uint64_t k1, uint64_t k2, uint32_t network)
 {
-	size_t i = (size_t)rd_hash2(flow_network_key(k1, network), k2) & a->links.mask;
-
-	while (a->links.pair[i].how && (a->links.pair[i].k1 != k1 || a->links.pair[i].k2 != k2 ||
-					       a->links.pair[i].network != network))
-		i = (i + 1) & a->links.mask;
-	return i;
-}
-
-static bool links_grow(struct rd_analysis *a)
-{
-	size_t capacity = a->links.pair ? (a->links.mask + 1) * 2 : LINKS_FIRST;
-	struct link_pair *old = a->links.pair;
-	size_t n = old ? a->links.mask + 1 : 0;
-
-	a->links.pair = calloc(capacity, sizeof(*a->links.pair));
-	if (!a->links.pair) {
-		a->links.pair = old;
-		return false;
-	}
-	a->links.mask = capacity - 1;
-	for (size_t i = 0; i < n; i++)
-		if (old[i].how)
-			a->links.pair[link_slot(a, old[i].k1, old[i].k2, old[i].network)] = old[i];
-	free(old);
-	return true;
+	return rd_hash2(flow_network_key(k1, network), k2);
 }
 
 /* Applies a link to flows that exist. */
@@ -232,25 +212,22 @@ static void link_apply(struct rd_analysis *a, const struct link_pair *l)
 
 void pair_link(struct rd_analysis *a, const struct link_pair *link)
 {
-	size_t i;
+	bool made;
+	uint32_t number = bounded_take(
+		&a->links, link_key(link->k1, link->k2, link->network), (uint32_t)link->k2, &made);
 
-	if ((!a->links.pair || a->links.n * 2 > a->links.mask) &&
-		(a->links.n >= a->config.max_qps * 2 || !links_grow(a)))
+	if (!number)
 		return;
-	i = link_slot(a, link->k1, link->k2, link->network);
-	a->links.n += !a->links.pair[i].how;
-	a->links.pair[i] = *link;
+	*(struct link_pair *)bounded_value(&a->links, number) = *link;
 	link_apply(a, link);
 }
 
 const struct link_pair *pair_link_of(const struct rd_analysis *a, const struct flow *f)
 {
-	const struct link_pair *l =
-		a->links.pair
-			? &a->links.pair[link_slot(a, flow_plain(f), f->key.k2, f->id.network)]
-			: NULL;
+	const uint64_t key = link_key(flow_plain(f), f->key.k2, f->id.network);
+	uint32_t number = bounded_find(&a->links, key, (uint32_t)f->key.k2);
 
-	return l && l->how ? l : NULL;
+	return number ? bounded_value(&a->links, number) : NULL;
 }
 
 /* By the list of QPs that the capture file has of its host. */

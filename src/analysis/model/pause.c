@@ -250,7 +250,7 @@ void pause_gap(struct rd_analysis *a, struct flow *f, const struct item *it)
 
 int pauses_result(const struct rd_analysis *a, struct rd_report *r)
 {
-	const struct pauses *p = a->pauses;
+	struct pauses *p = a->pauses;
 
 	if (!p)
 		return 0;
@@ -263,10 +263,8 @@ int pauses_result(const struct rd_analysis *a, struct rd_report *r)
 
 		*s = p->senders[i].sum;
 		for (unsigned int k = 0; k < RD_PAUSE_CLASSES; k++) {
-			struct class c = p->senders[i].classes[k];
-
-			pause_end(&c, a->totals.last_ns);
-			s->classes[k] = c.sum;
+			pause_end(&p->senders[i].classes[k], a->totals.last_ns);
+			s->classes[k] = p->senders[i].classes[k].sum;
 		}
 	}
 	return 0;

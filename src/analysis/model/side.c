@@ -170,3 +170,13 @@ void side_free(struct rd_side *s)
 	free(s->times);
 	free(s->psn_plot);
 }
+
+void report_files_free(struct rd_report_file *files, size_t n)
+{
+	for (size_t i = 0; files && i < n; i++) {
+		free(files[i].name);
+		free(files[i].losses);
+		free(files[i].damage);
+	}
+	free(files);
+}

@@ -14,5 +14,7 @@ bool side_is_in_peer(enum rd_incident_kind kind);
 bool side_incidents(struct rd_side *s, const struct flow *own, const struct flow *other);
 bool side_requests(struct rd_side *s, const struct flow *f);
 void side_free(struct rd_side *s);
+/* `files` may be NULL. */
+void report_files_free(struct rd_report_file *files, size_t n);
 
 #endif

@@ -48,12 +48,6 @@ struct link_event {
 #define CM_OPEN	   256
 #define CM_REJECTS 16
 
-/* An open hash, by key of the flow. */
-struct links {
-	struct link_pair *pair;
-	size_t n, mask;
-};
-
 /* Requests that were refused for good, and the beginnings of messages (refused.h). */
 struct refused {
 	struct beginning *beginning; /* a ring */
@@ -114,7 +108,7 @@ struct rd_analysis {
 	struct bounded psns;
 	struct bounded qkeys; /* of UD QPs (datagram.c) */
 	struct mads *mads;    /* NULL: there was none (mad.c) */
-	struct links links;
+	struct bounded links; /* struct link_pair, by key of the flow (pair.c) */
 	struct cm_request cm[CM_OPEN];
 	unsigned int cm_at;
 	struct cm_reject rejects[CM_REJECTS];

@@ -99,26 +99,6 @@ static bool operation_add(
 	return samples_join(&s->latencies[row], &from->latency);
 }
 
-/* Requests that still wait. */
-static bool open_add(struct app_sum *s, const struct app_queue *q)
-{
-	for (uint32_t i = 0; q->open && i <= q->open_mask; i++) {
-		uint64_t operation;
-		char name[RD_APP_NAME];
-		size_t row;
-
-		if (!q->open[i].used)
-			continue;
-		operation = q->operations[q->open[i].operation].operation;
-		operation_name(name, q, operation);
-		row = row_of(s, name, group_of(q, operation));
-		if (row == SIZE_MAX)
-			return false;
-		s->app.operations[row].open++;
-	}
-	return true;
-}
-
 /* --- errors and slow requests ----------------------------------------------------------------- */
 
 static void incident_join(struct rd_incident *to, const struct rd_incident *from)
@@ -209,7 +189,7 @@ static bool app_sum_add(struct app_sum *s, const struct app_queue *q)
 			return false;
 	for (unsigned int i = 0; i < q->n_slowest; i++)
 		slow_add(app, q, &q->slowest[i]);
-	return open_add(s, q);
+	return true;
 }
 
 /* I/O before admin, then those with most requests. */
@@ -259,7 +239,7 @@ void application_clear(struct rd_application *app)
 
 /* --- a conversation --------------------------------------------------------------------------- */
 
-static const struct app_queue *queue_of(const struct flow *f)
+static struct app_queue *queue_of(const struct flow *f)
 {
 	return f && f->app && f->app != &app_none ? f->app : NULL;
 }
@@ -274,7 +254,7 @@ static uint8_t side_of_client(const struct app_queue *q, const struct flow *a, c
 bool application_fill(struct rd_conversation *c, struct app_sum sums[APPS], const struct flow *a,
 	const struct flow *b)
 {
-	const struct app_queue *q = queue_of(a) ? queue_of(a) : queue_of(b);
+	struct app_queue *q = queue_of(a) ? queue_of(a) : queue_of(b);
 	struct app_sum one = {0};
 	enum rd_certainty certainty;
 	unsigned int number = 0;
@@ -284,6 +264,7 @@ bool application_fill(struct rd_conversation *c, struct app_sum sums[APPS], cons
 		return true;
 	while (apps[number] != q->app)
 		number++;
+	app_close(q);
 	c->application = calloc(1, sizeof(*c->application));
 	done = c->application && app_sum_add(&one, q) && app_sum_end(&one, c->application) &&
 	       app_sum_add(&sums[number], q);

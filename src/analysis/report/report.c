@@ -464,11 +464,7 @@ void rd_report_free(struct rd_report *r)
 {
 	if (!r)
 		return;
-	for (size_t i = 0; i < r->n_files; i++) {
-		free(r->files[i].name);
-		free(r->files[i].losses);
-		free(r->files[i].damage);
-	}
+	report_files_free(r->files, r->n_files);
 	for (size_t i = 0; i < r->n_conversations; i++) {
 		side_free(&r->conversations[i].side[0]);
 		side_free(&r->conversations[i].side[1]);
@@ -495,7 +491,6 @@ void rd_report_free(struct rd_report *r)
 	free(r->place_of);
 	hosts_free(&r->hosts);
 	verdict_free(&r->verdict);
-	free(r->files);
 	free(r->readings);
 	free(r->mads);
 	free(r->conversations);
