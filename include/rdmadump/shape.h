@@ -26,6 +26,7 @@ typedef json_t *rd_shape_make(const struct rd_at *at);
 enum rd_field_kind {
 	RD_FIELD_UINT,	   /* unsigned, of any size */
 	RD_FIELD_POSITIVE, /* the same; null for 0 */
+	RD_FIELD_KNOWN,	   /* the same; null if all bits are set */
 	RD_FIELD_INT,	   /* int16_t or int64_t; null if it is negative */
 	RD_FIELD_REAL,	   /* double */
 	RD_FIELD_BOOL,
@@ -35,6 +36,7 @@ enum rd_field_kind {
 	RD_FIELD_CHARS_OR,
 	RD_FIELD_TIME,	    /* nanoseconds since the start; 0, unknown, stays 0 */
 	RD_FIELD_NAME,	    /* an enumeration; null if it has no name */
+	RD_FIELD_BITS,	    /* unsigned, of any size: the names of the bits that are set */
 	RD_FIELD_OBJECT,    /* a structure in this one */
 	RD_FIELD_POINTER,   /* to a structure; null for NULL */
 	RD_FIELD_LIST,	    /* pointer to an array of structures; the number is `known` */
@@ -81,6 +83,7 @@ struct rd_shape {
 #define RD_IF(m)		 .known = RD_MEMBER(m)
 #define RD_UINT(m)		 RD_OF(UINT, m)
 #define RD_POSITIVE(m)		 RD_OF(POSITIVE, m)
+#define RD_KNOWN(m)		 RD_OF(KNOWN, m)
 #define RD_INT(m)		 RD_OF(INT, m)
 #define RD_REAL(m)		 RD_OF(REAL, m)
 #define RD_BOOL(m)		 RD_OF(BOOL, m)
@@ -90,6 +93,7 @@ struct rd_shape {
 #define RD_CHARS_OR(m)		 RD_OF(CHARS_OR, m)
 #define RD_TIME(m)		 RD_OF(TIME, m)
 #define RD_NAME(m, f)		 RD_OF(NAME, m), .name = (f)
+#define RD_BITS(m, f)		 RD_OF(BITS, m), .name = (f)
 #define RD_OBJECT(m, s)		 RD_OF(OBJECT, m), .shape = &(s)
 #define RD_POINTER(m, s)	 RD_OF(POINTER, m), .shape = &(s)
 #define RD_LIST(m, n, s)	 RD_OF(LIST, m), RD_IF(n), .shape = &(s)
@@ -117,5 +121,7 @@ struct rd_shape {
 json_t *rd_shape_json(const struct rd_shape *shape, const struct rd_at *at);
 /* The same for a part of the object that is being written, or something that belongs to it. */
 json_t *rd_shape_part(const struct rd_shape *shape, const void *object, const struct rd_at *at);
+/* The names of the bits that are set. */
+json_t *rd_bits_json(uint64_t bits, const char *(*name)(unsigned int bit));
 
 #endif

@@ -31,6 +31,23 @@ static uint64_t number(const struct rd_at *at, const struct rd_member *m)
 	}
 }
 
+json_t *rd_bits_json(uint64_t bits, const char *(*name)(unsigned int bit))
+{
+	json_t *list = json_array();
+
+	for (unsigned int i = 0; i < 64 && bits >> i; i++)
+		if (bits >> i & 1)
+			json_array_append_new(list, rd_json_string(name(i)));
+	return list;
+}
+
+static json_t *known(const struct rd_at *at, const struct rd_member *m)
+{
+	const uint64_t n = number(at, m);
+
+	return n == UINT64_MAX >> (64 - 8 * m->size) ? json_null() : rd_json_u64(n);
+}
+
 static json_t *integer(const struct rd_at *at, const struct rd_member *m)
 {
 	const uint64_t n = number(at, m);
@@ -92,6 +109,8 @@ static json_t *value_of(const struct rd_at *at, const struct rd_field *f)
 		return rd_json_u64(number(at, &f->member));
 	case RD_FIELD_POSITIVE:
 		return rd_json_u64_or_null(number(at, &f->member));
+	case RD_FIELD_KNOWN:
+		return known(at, &f->member);
 	case RD_FIELD_INT:
 		return integer(at, &f->member);
 	case RD_FIELD_REAL:
@@ -104,6 +123,8 @@ static json_t *value_of(const struct rd_at *at, const struct rd_field *f)
 		return json_integer(n ? (json_int_t)(n - at->start_ns) : 0);
 	case RD_FIELD_NAME:
 		return rd_json_string(f->name((unsigned int)number(at, &f->member)));
+	case RD_FIELD_BITS:
+		return rd_bits_json(number(at, &f->member), f->name);
 	case RD_FIELD_OBJECT:
 		return rd_shape_part(f->shape, place(at, &f->member), at);
 	case RD_FIELD_POINTER:

@@ -67,6 +67,7 @@ static json_t *kind_of(const struct rd_field *f, json_t *defs)
 	case RD_FIELD_UINT:
 		return unsigned_type(nullable);
 	case RD_FIELD_POSITIVE:
+	case RD_FIELD_KNOWN:
 	case RD_FIELD_INT:
 		return unsigned_type(true);
 	case RD_FIELD_REAL:

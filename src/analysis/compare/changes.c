@@ -77,7 +77,7 @@ static struct change *change_add(struct rd_changes *c, enum presence presence,
 {
 	struct change *change = &c->streams[c->n_streams++];
 
-	*change = (struct change){.presence = presence, .like = like, .same_qps = level->qps};
+	*change = (struct change){.presence = presence, .like = *like, .same_qps = level->qps};
 	return change;
 }
 
@@ -85,6 +85,7 @@ static void change_judge(struct change *c)
 {
 	for (unsigned int i = 0; i < METRICS; i++)
 		c->changed |= metric_value(i, &c->before, &c->after).change != 0;
+	c->status = c->changed ? "changed" : "same";
 }
 
 static void match(
@@ -122,17 +123,10 @@ static void left_over(struct rd_changes *c, struct rest *rest, enum presence pre
 			presence == BEFORE_ONLY ? &change->before : &change->after);
 		change->unknown = presence == AFTER_ONLY && c->before->left_out;
 		change->changed = !change->unknown;
+		change->status = presence == BEFORE_ONLY ? "gone"
+				 : change->unknown	 ? "unknown"
+							 : "new";
 	}
-}
-
-const char *change_status(const struct change *c)
-{
-	static const char *const names[] = {
-		[BEFORE_ONLY] = "gone", [AFTER_ONLY] = "new", [BOTH] = "same"};
-
-	if (c->unknown)
-		return "unknown";
-	return c->presence == BOTH && c->changed ? "changed" : names[c->presence];
 }
 
 static uint64_t weight(const struct change *c)
@@ -149,7 +143,7 @@ static int change_order(const void *a, const void *b)
 		return x->changed ? -1 : 1;
 	if (weight(x) != weight(y))
 		return weight(x) > weight(y) ? -1 : 1;
-	return stream_order(&levels[0], x->like, y->like);
+	return stream_order(&levels[0], &x->like, &y->like);
 }
 
 /* --- findings --------------------------------------------------------------------------------- */
@@ -229,6 +223,11 @@ static void match_findings(struct rd_changes *c)
 			a.at += order >= 0;
 		}
 		f->changed = is_changed(f->before, f->after);
+		f->shown = f->after ? *f->after : *f->before;
+		f->status = !f->before	 ? "new"
+			    : !f->after	 ? "gone"
+			    : f->changed ? "changed"
+					 : "same";
 	}
 }
 
@@ -241,8 +240,7 @@ static unsigned int rank(const struct found_change *f)
 static int finding_order(const void *a, const void *b)
 {
 	const struct found_change *x = a, *y = b;
-	const struct found *p = x->after ? x->after : x->before,
-			   *q = y->after ? y->after : y->before;
+	const struct found *p = &x->shown, *q = &y->shown;
 
 	if (rank(x) != rank(y))
 		return rank(x) < rank(y) ? -1 : 1;

@@ -123,20 +123,20 @@ struct value metric_value(
 /* Streams that are compared: one queue pair with itself, or all of a service. */
 struct change {
 	enum presence presence;
-	const struct stream *like; /* addresses, verb and service of the first one */
-	bool same_qps;		   /* the queue pair has the same numbers */
+	struct stream like; /* addresses, verb and service of the first one */
+	bool same_qps;	    /* the queue pair has the same numbers */
 	struct numbers before, after;
 	bool changed; /* a metric has changed */
 	/* It is present now, and may be something that the earlier report left out. */
 	bool unknown;
+	const char *status; /* "new", "gone", "changed", "same", "unknown" */
 };
-
-/* "new", "gone", "changed", "same", "unknown". Static. */
-const char *change_status(const struct change *c);
 
 struct found_change {
 	const struct found *before, *after; /* NULL: absent */
+	struct found shown;		    /* the one after, if there is one */
 	bool changed;
+	const char *status; /* "new", "gone", "changed", "same" */
 };
 
 struct rd_changes {

@@ -5,6 +5,8 @@
 #include <rdmadump/document.h>
 #include <rdmadump/json.h>
 
+#define STATUS(more) "'enum': ['new', 'gone', 'changed', 'same'" more "]"
+
 #define RD_THIS struct rd_snapshot
 static json_t *start(const struct rd_at *at)
 {
@@ -58,51 +60,17 @@ static const struct rd_shape found_shape = {
 #undef RD_THIS
 
 #define RD_THIS struct found_change
-static json_t *finding_status(const struct rd_at *at)
-{
-	const struct found_change *f = at->object;
-
-	return json_string(!f->before	? "new"
-			   : !f->after	? "gone"
-			   : f->changed ? "changed"
-					: "same");
-}
-
-static const struct found *present(const struct rd_at *at)
-{
-	const struct found_change *f = at->object;
-
-	return f->after ? f->after : f->before;
-}
-
-static json_t *finding_text(const struct rd_at *at)
-{
-	return rd_json_string((const char *)present(at) + at->which);
-}
-
-static json_t *finding_place(const struct rd_at *at)
-{
-	return rd_json_text((const char *)present(at) + at->which);
-}
-
-static json_t *by_rule(const struct rd_at *at)
-{
-	return json_boolean(present(at)->by_rule);
-}
-
-#define FOUND(make, type, member) RD_MADE(make, type), .which = offsetof(struct found, member)
-
 static const struct rd_field finding_fields[] = {
-	{"status", NULL, RD_MADE(finding_status, "'enum': ['new', 'gone', 'changed', 'same']")},
-	{"rule", NULL, FOUND(finding_text, RD_TYPE_TEXT, rule)},
-	{"title", NULL, FOUND(finding_text, RD_TYPE_TEXT, title)},
-	{"from", NULL, FOUND(finding_place, RD_TYPE_TEXT_OR, from)},
-	{"to", NULL, FOUND(finding_place, RD_TYPE_TEXT_OR, to)},
-	{"where", "if it is of no conversation", FOUND(finding_place, RD_TYPE_TEXT_OR, where)},
+	{"status", NULL, RD_TEXT(status), .schema = STATUS("")},
+	{"rule", NULL, RD_CHARS(shown.rule)},
+	{"title", NULL, RD_CHARS(shown.title)},
+	{"from", NULL, RD_CHARS_OR(shown.from)},
+	{"to", NULL, RD_CHARS_OR(shown.to)},
+	{"where", "if it is of no conversation", RD_CHARS_OR(shown.where)},
 	{"by_rule",
 		"true: all findings of the rule as one, without a place, since a report has only a "
 		"part of them",
-		RD_MADE(by_rule, "'type': 'boolean'")},
+		RD_BOOL(shown.by_rule)},
 	{"before", NULL, RD_POINTER(before, found_shape)},
 	{"after", NULL, RD_POINTER(after, found_shape)},
 };
@@ -151,42 +119,17 @@ static const struct rd_field values_fields[] = {
 	METRIC_ROWS(METRIC_FIELD, METRIC_FIELD, METRIC_FIELD)};
 static const struct rd_shape values_shape = {NULL, NULL, RD_FIELDS(values_fields)};
 
-static json_t *status(const struct rd_at *at)
-{
-	return json_string(change_status(at->object));
-}
-
-static json_t *stream_text(const struct rd_at *at)
-{
-	return rd_json_string((const char *)((const RD_THIS *)at->object)->like + at->which);
-}
-
-static json_t *stream_word(const struct rd_at *at)
-{
-	return rd_json_text((const char *)((const RD_THIS *)at->object)->like + at->which);
-}
-
-static json_t *qp(const struct rd_at *at)
-{
-	const struct change *c = at->object;
-	const uint32_t qp = at->which ? c->like->to_qp : c->like->from_qp;
-
-	return c->same_qps && qp != RD_QP_UNKNOWN ? rd_json_u64(qp) : json_null();
-}
-
-#define STREAM(make, type, member) RD_MADE(make, type), .which = offsetof(struct stream, member)
-
 static const struct rd_field stream_fields[] = {
-	{"status", "unknown: the former report may have left it out (--top)",
-		RD_MADE(status, "'enum': ['new', 'gone', 'changed', 'same', 'unknown']")},
-	{"from", NULL, STREAM(stream_text, RD_TYPE_TEXT, from)},
+	{"status", "unknown: the former report may have left it out (--top)", RD_TEXT(status),
+		.schema = STATUS(", 'unknown'")},
+	{"from", NULL, RD_CHARS(like.from)},
 	{"from_qp", "null: all QPs of the verb and service between these addresses",
-		RD_MADE(qp, RD_TYPE_UINT_OR)},
-	{"to", NULL, STREAM(stream_text, RD_TYPE_TEXT, to)},
-	{"to_qp", NULL, RD_MADE(qp, RD_TYPE_UINT_OR), .which = 1},
-	{"transport", NULL, STREAM(stream_text, RD_TYPE_TEXT, transport)},
-	{"verb", "with most bytes", STREAM(stream_word, RD_TYPE_TEXT_OR, verb)},
-	{"service_id", NULL, STREAM(stream_word, RD_TYPE_TEXT_OR, service)},
+		RD_KNOWN(like.from_qp), RD_IF(same_qps)},
+	{"to", NULL, RD_CHARS(like.to)},
+	{"to_qp", NULL, RD_KNOWN(like.to_qp), RD_IF(same_qps)},
+	{"transport", NULL, RD_CHARS(like.transport)},
+	{"verb", "with most bytes", RD_CHARS_OR(like.verb)},
+	{"service_id", NULL, RD_CHARS_OR(like.service)},
 	{"qps_before", NULL, RD_UINT(before.qps)},
 	{"qps_after", NULL, RD_UINT(after.qps)},
 	{"values", NULL, RD_VIEW(values_shape)},

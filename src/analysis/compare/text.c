@@ -117,13 +117,9 @@ static void put_counts(FILE *out, const struct found *f)
 
 static void put_finding(const struct found_change *f, FILE *out)
 {
-	const struct found *x = f->after ? f->after : f->before;
-	const char *word = !f->before	? "new"
-			   : !f->after	? "gone"
-			   : f->changed ? "changed"
-					: "same";
+	const struct found *x = &f->shown;
 
-	fprintf(out, "%-8s%s ", word, rd_severity_mark(x->severity));
+	fprintf(out, "%-8s%s ", f->status, rd_severity_mark(x->severity));
 	put_place(out, x);
 	fputs("\n           ", out);
 	put_clean(out, x->title);
@@ -138,23 +134,38 @@ static void put_finding(const struct found_change *f, FILE *out)
 	fputc('\n', out);
 }
 
-static void put_findings(const struct rd_changes *c, unsigned int verbose, FILE *out)
-{
-	size_t left = 0, shown = 0;
+/* What is shown without -v: the first rows of those that changed. */
+struct screen {
+	FILE *out;
+	unsigned int verbose;
+	size_t shown, left;
+};
 
-	for (size_t i = 0; i < c->n_found; i++) {
-		if (!c->found[i].changed && !verbose)
-			continue;
-		if (shown == ROWS_SHOWN && !verbose) {
-			left++;
-			continue;
-		}
-		if (!shown++)
-			fputc('\n', out);
-		put_finding(&c->found[i], out);
+static bool is_shown(struct screen *s, bool changed)
+{
+	if (!changed && !s->verbose)
+		return false;
+	if (s->shown == ROWS_SHOWN && !s->verbose) {
+		s->left++;
+		return false;
 	}
-	if (left)
-		fprintf(out, "        %zu more: -v shows them\n", left);
+	if (!s->shown++)
+		fputc('\n', s->out);
+	return true;
+}
+
+static void put_left(const struct screen *s)
+{
+	if (s->left)
+		fprintf(s->out, "        %zu more: -v shows them\n", s->left);
+}
+
+static void put_findings(const struct rd_changes *c, struct screen s)
+{
+	for (size_t i = 0; i < c->n_found; i++)
+		if (is_shown(&s, c->found[i].changed))
+			put_finding(&c->found[i], s.out);
+	put_left(&s);
 }
 
 /* --- traffic ---------------------------------------------------------------------------------- */
@@ -212,9 +223,9 @@ static void put_end(FILE *out, const char *address, uint32_t qp, bool with_qp)
 
 static void put_stream(const struct change *c, FILE *out)
 {
-	const struct stream *x = c->like;
+	const struct stream *x = &c->like;
 
-	fprintf(out, "%-8s", change_status(c));
+	fprintf(out, "%-8s", c->status);
 	put_end(out, x->from, x->from_qp, c->same_qps);
 	fputs(" -> ", out);
 	put_end(out, x->to, x->to_qp, c->same_qps);
@@ -247,9 +258,17 @@ static void put_change(const struct change *c, unsigned int verbose, FILE *out)
 	}
 }
 
+static void put_traffic(const struct rd_changes *c, struct screen s)
+{
+	for (size_t i = 0; i < c->n_streams; i++)
+		if (is_shown(&s, c->streams[i].changed))
+			put_change(&c->streams[i], s.verbose, s.out);
+	put_left(&s);
+}
+
 void rd_changes_text(const struct rd_changes *c, const char *name, unsigned int verbose, FILE *out)
 {
-	size_t left = 0, shown = 0;
+	const struct screen screen = {.out = out, .verbose = verbose};
 
 	fputs("compared with ", out);
 	put_clean(out, name);
@@ -257,18 +276,6 @@ void rd_changes_text(const struct rd_changes *c, const char *name, unsigned int 
 	put_capture(out, "before", c->before);
 	put_capture(out, "now   ", c->after);
 	put_summary(c, out);
-	put_findings(c, verbose, out);
-	for (size_t i = 0; i < c->n_streams; i++) {
-		if (!c->streams[i].changed && !verbose)
-			continue;
-		if (shown == ROWS_SHOWN && !verbose) {
-			left++;
-			continue;
-		}
-		if (!shown++)
-			fputc('\n', out);
-		put_change(&c->streams[i], verbose, out);
-	}
-	if (left)
-		fprintf(out, "        %zu more: -v shows them\n", left);
+	put_findings(c, screen);
+	put_traffic(c, screen);
 }

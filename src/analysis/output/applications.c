@@ -263,19 +263,11 @@ static const struct rd_shape slow_shape = {"app_slow", NULL, RD_FIELDS(slow_fiel
 #undef RD_THIS
 
 #define RD_THIS struct rd_app_queue
-static json_t *controller(const struct rd_at *at)
-{
-	const struct rd_app_queue *q = at->object;
-
-	return q->controller == 0xffff ? json_null() : rd_json_u64(q->controller);
-}
-
 static const struct rd_field queue_fields[] = {
 	{"id", "0: the admin queue", RD_UINT(id)},
 	{"send_size", "entries of the submission queue", RD_POSITIVE(send_size)},
 	{"recv_size", "entries of the host's receive queue", RD_POSITIVE(recv_size)},
-	{"controller", "that the host asks for; null: any, or unknown",
-		RD_MADE(controller, RD_TYPE_INT_OR)},
+	{"controller", "that the host asks for; null: any, or unknown", RD_KNOWN(controller)},
 };
 static const struct rd_shape queue_shape = {NULL,
 	"NVMe-oF: private data of the REQ or Connect command; null: unknown",
@@ -288,11 +280,6 @@ static const char *sign_name(unsigned int bit)
 	return signs[bit].key;
 }
 
-static json_t *signs_json(const struct rd_at *at)
-{
-	return bits_json(((const RD_THIS *)at->object)->signs, sign_name);
-}
-
 /* What a conversation and the whole capture have in common. */
 #define COMMON                                                                                     \
 	{"key", NULL, RD_TEXT(key), .schema = "'enum': ['nvme', 'nfs']"},                          \
@@ -302,8 +289,8 @@ static json_t *signs_json(const struct rd_at *at)
 		{"signs",                                                                          \
 			"what it was recognized by: the service id and the private data of the "   \
 			"CM's REQ, the format of messages",                                        \
-			RD_MADE(signs_json,                                                        \
-				RD_TYPE_LIST("'enum': ['port', 'private_data', 'messages']"))},    \
+			RD_BITS(signs, sign_name),                                                 \
+			.schema = RD_TYPE_LIST("'enum': ['port', 'private_data', 'messages']")},   \
 		{"port",                                                                           \
 			"that was connected to; null: no REQ was captured. Of several "            \
 			"conversations: of the first one",                                         \

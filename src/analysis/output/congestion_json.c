@@ -6,18 +6,11 @@
 #define PRIORITY "'maximum': 7"
 
 /* Fields of the ECN bits that packets had: RFC 3168. */
-static const char *ecn_name(unsigned int bits)
+const char *ecn_name(unsigned int bits)
 {
 	static const char *const names[] = {"not-ECT", "ECT(1)", "ECT(0)", "CE"};
 
 	return bits < sizeof(names) / sizeof(*names) ? names[bits] : NULL;
-}
-
-json_t *ecn_json(const struct rd_at *at)
-{
-	const struct rd_side *s = at->object;
-
-	return bits_json(s->priority.ecn, ecn_name);
 }
 
 #define RD_THIS struct rd_priority

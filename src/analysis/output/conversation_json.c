@@ -190,8 +190,8 @@ static const struct rd_field side_fields[] = {
 	{"end_ns", NULL, RD_TIME(end.ns), RD_IF(end.ns)},
 	{"attempts", "retransmission rounds without progress at the end", RD_UINT(end.attempts)},
 	{"refused", NULL, RD_POINTER(refusal, refusal_shape)},
-	{"ecn", "ECN fields of its frames, CNPs excluded",
-		RD_MADE(ecn_json, RD_TYPE_LIST("'enum': ['not-ECT', 'ECT(0)', 'ECT(1)', 'CE']"))},
+	{"ecn", "ECN fields of its frames, CNPs excluded", RD_BITS(priority.ecn, ecn_name),
+		.schema = RD_TYPE_LIST("'enum': ['not-ECT', 'ECT(0)', 'ECT(1)', 'CE']")},
 	{"priority", NULL, RD_MADE_OF(priority_json, priority_shape)},
 	{"congestion", NULL, RD_POINTER(congestion, congestion_shape)},
 	{"held", NULL, RD_POINTER(held, held_shape)},
@@ -257,13 +257,6 @@ static json_t *job(const struct rd_at *at)
 	return job ? json_incref(job) : json_object();
 }
 
-static json_t *rank(const struct rd_at *at)
-{
-	const struct rd_owner *o = at->object;
-
-	return o->rank == UINT32_MAX ? json_null() : rd_json_u64(o->rank);
-}
-
 static const struct rd_field owner_fields[] = {
 	{"pid", "0: the kernel owns it", RD_UINT(pid)},
 	{"comm", "the process' command, or the kernel's module; empty: not known", RD_CHARS(comm)},
@@ -271,7 +264,7 @@ static const struct rd_field owner_fields[] = {
 		"of a kernel module: the port that the connection was made to; null: not known",
 		RD_MADE(detail, RD_TYPE_INT_OR ", 'minimum': 1, 'maximum': 65535")},
 	{"rank", "RANK, else OMPI_COMM_WORLD_RANK, PMIX_RANK, SLURM_PROCID; null: none of them",
-		RD_MADE(rank, RD_TYPE_UINT_OR)},
+		RD_KNOWN(rank)},
 	{"start_ns", "since the Unix epoch; null: not known", RD_MADE(detail, RD_TYPE_UINT_OR),
 		.which = 1},
 	{"cgroup", NULL, RD_MADE(detail, RD_TYPE_TEXT_OR), .which = 2},
@@ -303,13 +296,6 @@ static unsigned int side_of(const struct rd_at *at)
 	return at->object != &((const struct rd_conversation *)at->up->object)->a;
 }
 
-static json_t *qp(const struct rd_at *at)
-{
-	const struct rd_endpoint *e = at->object;
-
-	return e->qp == RD_QP_UNKNOWN ? json_null() : rd_json_u64(e->qp);
-}
-
 static json_t *owner(const struct rd_at *at)
 {
 	const struct rd_conversation *c = at->up->object;
@@ -326,7 +312,7 @@ static json_t *owner_unknown(const struct rd_at *at)
 
 static const struct rd_field endpoint_fields[] = {
 	{"address", NULL, RD_CHARS(address)},
-	{"qp", "null: not known", RD_MADE(qp, RD_TYPE_UINT_OR)},
+	{"qp", "null: not known", RD_KNOWN(qp)},
 	{"owner", NULL, RD_MADE_OF(owner, owner_shape)},
 	{"owner_unknown",
 		"why owner is null: no file lists the QPs of this host; lists were made while the "

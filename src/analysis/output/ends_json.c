@@ -117,7 +117,7 @@ static json_t *verdict(const struct rd_at *at)
 		json_object_set_new(
 			o, "where_certainty", json_string(certainty_name(r->verdict.where)));
 	}
-	json_object_set_new(o, "missed_by", bits_json(r->missed_by, letter_of));
+	json_object_set_new(o, "missed_by", rd_bits_json(r->missed_by, letter_of));
 	json_object_set_new(
 		o, "shown_by", r->shown_by ? json_string(letters[r->shown_by >> 1]) : json_null());
 	return o;

@@ -67,7 +67,7 @@ extern const struct rd_shape application_shape, application_sum_shape, congestio
 	priority_shape, psn_plot_shape, report_shape, series_shape, times_shape, verdict_shape;
 
 /* Members of a side or a report. */
-json_t *ecn_json(const struct rd_at *at);
+const char *ecn_name(unsigned int bit);
 json_t *priority_json(const struct rd_at *at);
 json_t *intervals_json(const struct rd_at *at);
 
@@ -76,7 +76,5 @@ json_t *json_nothing_yet(const struct rd_at *at);
 json_t *json_in_a_page(const struct rd_at *at);
 /* "0x0000000000000001" */
 json_t *hex_json(uint64_t value);
-/* The names of the bits that are set. */
-json_t *bits_json(unsigned int bits, const char *(*name)(unsigned int bit));
 
 #endif

@@ -24,16 +24,6 @@ json_t *hex_json(uint64_t value)
 	return json_sprintf("0x%016" PRIx64, value);
 }
 
-json_t *bits_json(unsigned int bits, const char *(*name)(unsigned int bit))
-{
-	json_t *list = json_array();
-
-	for (unsigned int i = 0; bits >> i; i++)
-		if (bits >> i & 1)
-			json_array_append_new(list, rd_json_string(name(i)));
-	return list;
-}
-
 json_t *json_nothing_yet(const struct rd_at *at)
 {
 	(void)at;

@@ -52,22 +52,14 @@ static json_t *slow_share(const struct rd_at *at)
 	return json_real((double)(int)(((const RD_THIS *)at->object)->share * 1000 + 0.5) / 1000);
 }
 
-static json_t *slow_where(const struct rd_at *at)
-{
-	return rd_json_string(rd_place_key(((const RD_THIS *)at->object)->places));
-}
-
-static json_t *slow_places(const struct rd_at *at)
-{
-	return bits_json(((const RD_THIS *)at->object)->places, place_name);
-}
-
 static const struct rd_field slow_fields[] = {
 	{"spent", NULL, RD_NAME(what, time_name)},
 	{"share", NULL, RD_MADE(slow_share, "'type': 'number', 'minimum': 0, 'maximum': 1")},
 	{"where", "the place; unknown: this capture cannot tell several apart; null: none",
-		RD_MADE(slow_where, "'enum': [" PLACE_NAMES ", 'unknown', null]")},
-	{"places", PLACES, RD_MADE(slow_places, RD_TYPE_LIST("'enum': [" PLACE_NAMES "]"))},
+		RD_NAME(places, rd_place_key),
+		.schema = "'enum': [" PLACE_NAMES ", 'unknown', null]"},
+	{"places", PLACES, RD_BITS(places, place_name),
+		.schema = RD_TYPE_LIST("'enum': [" PLACE_NAMES "]")},
 	{"certainty", "that it is up to one of these places", RD_NAME(certainty, certainty_name)},
 	{"conversation", "that with most of this time; the places are of its hosts",
 		RD_UINT(conversation)},
@@ -123,16 +115,6 @@ static json_t *sentences(const struct rd_at *at)
 	return value;
 }
 
-static json_t *where(const struct rd_at *at)
-{
-	return rd_json_string(rd_place_key(((const RD_THIS *)at->object)->places));
-}
-
-static json_t *places(const struct rd_at *at)
-{
-	return bits_json(((const RD_THIS *)at->object)->places, place_name);
-}
-
 static const struct rd_field verdict_fields[] = {
 	{"text", "all sentences", RD_MADE(sentences, RD_TYPE_TEXT)},
 	{"rule", "of the main findings; null: no fault was found", RD_TEXT_OR(rule)},
@@ -152,8 +134,10 @@ static const struct rd_field verdict_fields[] = {
 	{"where",
 		"the place; capture: a capture itself, only of two ends; unknown: this capture "
 		"cannot tell several apart; null: none",
-		RD_MADE(where, "'enum': [" PLACE_NAMES ", 'capture', 'unknown', null]")},
-	{"places", PLACES, RD_MADE(places, RD_TYPE_LIST("'enum': [" PLACE_NAMES "]"))},
+		RD_NAME(places, rd_place_key),
+		.schema = "'enum': [" PLACE_NAMES ", 'capture', 'unknown', null]"},
+	{"places", PLACES, RD_BITS(places, place_name),
+		.schema = RD_TYPE_LIST("'enum': [" PLACE_NAMES "]")},
 	{"where_certainty", "that it is in one of these places", RD_NAME(where, certainty_name),
 		RD_IF(places)},
 	{"sender", "address of the host that the places call sender", RD_CHARS_OR(sender)},
