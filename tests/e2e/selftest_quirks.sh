@@ -78,7 +78,7 @@ cases() {
 		retransmissions-unseen send:retransmissions_not_seen --deliver retransmissions=no
 		unsegmented contents:not_segmented --deliver segmented=no
 		one-queue paths:all_in_one_queue --dev rss_hash=none
-		lossy-queues paths:frames_missing --dev work_queues=lossy
+		lossy-queues paths:frames_missing,paths:frames_missing --dev work_queues=lossy
 		changing-queues paths:frames_changed,paths:frames_changed --dev work_queues=changes
 		longer-queues paths:frames_differ,paths:frames_differ --dev work_queues=longer
 		two-queues paths:fewer_queues --dev table=2

@@ -30,12 +30,12 @@ is "no line is longer than a terminal of 80 columns" "$(awk 'length > 80' "$tmp/
 # --- culprits ---------------------------------------------------------------------------------
 
 count=161
-[ -n "${TEST_FULL-}" ] || count=23
+[ -n "${TEST_FULL-}" ] || count=13
 timeout -k 5 900 python3 "$srcdir/tests/world/verdicts" --count "$count" --least 95 >"$tmp/log" 2>&1
 ok "$count simulated captures: 95 % of the culprits are right where they can be known, none is wrong and certain" "$tmp/log"
 tail -n 3 "$tmp/log" | sed 's/^/# /'
 both=115
-[ -n "${TEST_FULL-}" ] || both=6
+[ -n "${TEST_FULL-}" ] || both=4
 timeout -k 5 900 python3 "$srcdir/tests/world/verdicts" --ends --count "$both" --least 95 >"$tmp/log" 2>&1
 ok "$both pairs of captures: the same of the verdict on both ends" "$tmp/log"
 tail -n 3 "$tmp/log" | sed 's/^/# /'

@@ -74,8 +74,8 @@ struct run {
  */
 
 /* A fault of the file: says where, and ends. */
-_Noreturn void bail(const struct run *r, size_t at, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+void bail(const struct run *r, size_t at, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4), noreturn));
 void words_read(struct run *r, const char *path);
 void words_free(struct run *r);
 /* The token with "$name" and "$(expression)" replaced, and without quotation marks. */

@@ -71,7 +71,8 @@ static inline void tree_write(const char *path, const char *bytes, size_t n)
 	FILE *f = fopen(tree_path(path), "w");
 
 	assert_non_null(f);
-	same(fwrite(bytes, 1, n, f), n, fclose(f), 0);
+	assert_int_equal(fwrite(bytes, 1, n, f), n);
+	assert_int_equal(fclose(f), 0);
 }
 
 static inline void tree_text(const char *path, const char *text)

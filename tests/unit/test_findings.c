@@ -84,7 +84,7 @@ TEST(doubts_lower)
 	finding_doubt(&f, RD_LIKELY, "d");
 	same(!strcmp(f.doubts[0], "c"), true, !f.doubts[1], true);
 	for (int i = 0; i < 2 * RD_DOUBTS; i++)
-		finding_doubt(&f, RD_POSSIBLE, "efghijklmnopqrstuvwxyz" + i);
+		finding_doubt(&f, RD_POSSIBLE, &"efghijklmnopqrstuvwxyz"[i]);
 	same(f.certainty, RD_POSSIBLE, f.doubts[RD_DOUBTS - 1] != NULL, true);
 	f = (struct rd_finding){.certainty = RD_POSSIBLE};
 	finding_doubt(&f, RD_POSSIBLE, "it was no more before");
