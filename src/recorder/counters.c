@@ -210,32 +210,58 @@ static void update(struct rd_recorder *r, struct watched_counter *w, const struc
 	recorder_fire(r, w->trigger, what);
 }
 
-/* Counters are read by the device's name; growth begins again with those of another device. */
+/*
+ * The growth since the last reading; owned by the caller, as *all is. NULL if they cannot be read.
+ * Counters are read by the device's name; growth begins again with those of another device.
+ */
+static struct rd_growth *read_once(struct watched_port *p, struct rd_counters *all)
+{
+	uint64_t identity = rd_port_identity("", p->device->name, p->port->num);
+	struct rd_growth *growth = NULL;
+
+	/* If another device took the name meanwhile, whose counters these are is not known. */
+	if (rd_counters_load(all, "", p->device, p->port, NULL) == 0 &&
+		rd_port_identity("", p->device->name, p->port->num) == identity) {
+		all->time_ns = rd_monotonic_ns();
+		if (identity != p->identity)
+			rd_counters_free(&p->last);
+		p->identity = identity;
+		growth = rd_counters_compare(&p->last, all);
+	}
+	if (!growth)
+		rd_counters_free(all);
+	return growth;
+}
+
+static bool any_fell(const struct rd_growth *growth, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (growth[i].wrapped || growth[i].verdict == RD_GROWTH_RESET)
+			return true;
+	return false;
+}
+
 static void read_port(struct rd_recorder *r, unsigned int index)
 {
 	struct counters_watch *w = &r->watch.counters;
 	struct watched_port *p = &w->ports[index];
-	uint64_t identity = rd_port_identity("", p->device->name, p->port->num);
 	struct rd_counters all;
-	struct rd_growth *growth;
+	struct rd_growth *growth = read_once(p, &all);
 
-	/* If another device took the name meanwhile, whose counters these are is not known. */
-	if (rd_counters_load(&all, "", p->device, p->port, NULL) < 0 ||
-		rd_port_identity("", p->device->name, p->port->num) != identity) {
+	/* Some files may have been read before a reset, and the others after it. */
+	if (growth && any_fell(growth, all.n)) {
+		free(growth);
 		rd_counters_free(&all);
-		return;
+		growth = read_once(p, &all);
 	}
-	all.time_ns = rd_monotonic_ns();
-	if (identity != p->identity)
-		rd_counters_free(&p->last);
-	growth = rd_counters_compare(&p->last, &all);
-	for (unsigned int i = 0; growth && i < w->n; i++)
+	if (!growth)
+		return;
+	for (unsigned int i = 0; i < w->n; i++)
 		if (w->counter[i].port == index)
 			update(r, &w->counter[i], &all, growth);
 	free(growth);
 	rd_counters_free(&p->last);
 	p->last = all;
-	p->identity = identity;
 }
 
 uint64_t counters_watch_read(struct rd_recorder *r)
