@@ -52,20 +52,16 @@ static void put_of_capture(FILE *out, const struct judging *j, const struct culp
 		put_event(out, j->sides[x->tap].report, v, x->worst, x->cause->mixed, point);
 }
 
-static bool word_what(struct judging *j, const struct culprit *x)
+static void put_what(FILE *out, struct judging *j, const struct culprit *x)
 {
 	struct rd_judgement *v = &j->r->verdict;
-	struct sentence s;
 
-	if (!sentence_begin(&s))
-		return false;
 	if (!v->rule)
-		put_nothing(s.out, j);
+		put_nothing(out, j);
 	else if (x->compared)
-		put_filled(s.out, x->cause->what, v->sender, v->receiver);
+		put_filled(out, x->cause->what, v->sender, v->receiver);
 	else
-		put_of_capture(s.out, j, x);
-	return sentence_keep_what(&s, v);
+		put_of_capture(out, j, x);
 }
 
 /* --- whom, how much --------------------------------------------------------------------------- */
@@ -92,51 +88,43 @@ static void put_owners(FILE *out, const struct judging *j, const struct culprit 
 	fputs(any ? "." : "", out);
 }
 
-static bool word_whom(struct judging *j, const struct culprit *x)
+static void put_whom(FILE *out, struct judging *j, const struct culprit *x)
 {
 	struct rd_judgement *v = &j->r->verdict;
 	const size_t n = x->group->n + x->group->left_out;
 	size_t of = 0;
-	struct sentence s;
 
-	if (!sentence_begin(&s))
-		return false;
 	for (size_t i = 0; i < j->r->n_paths; i++)
 		of += j->r->paths[i].n_qps;
 	if (x->compared)
-		fprintf(s.out, "This concerns packets to %zu of %zu QP%s: %s", n, of,
+		fprintf(out, "This concerns packets to %zu of %zu QP%s: %s", n, of,
 			of == 1 ? "" : "s", x->worst->where);
 	else if (*v->sender)
-		fprintf(s.out, "This concerns %s", x->worst->where);
-	if (n > 1 && ftell(s.out) > 0)
-		fprintf(s.out, " and %zu more", n - 1);
-	if (!x->compared && ftell(s.out) > 0)
-		fprintf(s.out, ", as capture %c shows", letters[x->tap]);
-	fputs(ftell(s.out) > 0 ? "." : "", s.out);
-	put_owners(s.out, j, x);
-	return sentence_keep(&s, &v->whom);
+		fprintf(out, "This concerns %s", x->worst->where);
+	if (n > 1 && ftell(out) > 0)
+		fprintf(out, " and %zu more", n - 1);
+	if (!x->compared && ftell(out) > 0)
+		fprintf(out, ", as capture %c shows", letters[x->tap]);
+	fputs(ftell(out) > 0 ? "." : "", out);
+	put_owners(out, j, x);
 }
 
-static bool word_how_much(struct judging *j, const struct culprit *x)
+static void put_how_much(FILE *out, struct judging *j, const struct culprit *x)
 {
 	struct rd_judgement *v = &j->r->verdict;
 	const char *counted = x->cause->counted;
-	struct sentence s;
 
 	if (!counted)
-		return true;
-	if (!sentence_begin(&s))
-		return false;
-	fprintf(s.out, "%s: %llu", counted, (unsigned long long)v->count);
+		return;
+	fprintf(out, "%s: %llu", counted, (unsigned long long)v->count);
 	for (const struct concern *c = j->concerns; x->compared && c < j->concerns + ENDS_RULES;
 		c++)
 		if (c->rule && !strcmp(c->rule, v->rule) && c->packets >= v->count &&
 			*x->cause->places != RD_PLACE_RECEIVER_NIC) /* it counts requests */
-			put_of(s.out, v->count, c->packets, " transmissions");
-	put_since(s.out, v, j->r->start_ns);
-	put_delayed(s.out, v);
-	fputc('.', s.out);
-	return sentence_keep(&s, &v->how_much);
+			put_of(out, v->count, c->packets, " transmissions");
+	put_since(out, v, j->r->start_ns);
+	put_delayed(out, v);
+	fputc('.', out);
 }
 
 /* --- where ------------------------------------------------------------------------------------ */
@@ -149,34 +137,30 @@ static void put_captures(FILE *out, unsigned int missed_by)
 		fprintf(out, "capture %c itself", letters[missed_by >> 1]);
 }
 
-static bool word_place(struct judging *j, const struct culprit *x)
+static void put_place(FILE *out, struct judging *j, const struct culprit *x)
 {
 	struct rd_judgement *v = &j->r->verdict;
 	const unsigned int missed = j->r->missed_by;
 	const bool several = v->places & (v->places - 1) || (v->places && missed);
-	struct sentence s;
 
 	if (!v->places && !missed)
-		return true;
-	if (!sentence_begin(&s))
-		return false;
-	fputs("Where: in ", s.out);
+		return;
+	fputs("Where: in ", out);
 	if (v->places == RD_PLACE_FABRIC)
-		fputs("the fabric between the two capture points", s.out);
+		fputs("the fabric between the two capture points", out);
 	else
-		put_places(s.out, v->places, v->sender, v->receiver);
+		put_places(out, v->places, v->sender, v->receiver);
 	if (missed) {
-		fputs(v->places ? ", or in " : "", s.out);
-		put_captures(s.out, missed);
+		fputs(v->places ? ", or in " : "", out);
+		put_captures(out, missed);
 	}
 	if (x->assumed)
-		fprintf(s.out, ", if %c was captured at the port of that host", letters[x->at]);
+		fprintf(out, ", if %c was captured at the port of that host", letters[x->at]);
 	if (several)
-		fputs("; which of them cannot be seen from these two captures", s.out);
+		fputs("; which of them cannot be seen from these two captures", out);
 	else
-		fprintf(s.out, " (%s)", rd_certainty_name(v->where));
-	fputc('.', s.out);
-	return sentence_keep(&s, &v->place);
+		fprintf(out, " (%s)", rd_certainty_name(v->where));
+	fputc('.', out);
 }
 
 /* --- how sure --------------------------------------------------------------------------------- */
@@ -238,21 +222,17 @@ static void put_next(FILE *out, const char *next)
 			next);
 }
 
-static bool word_surer(struct judging *j, const struct culprit *x)
+static void put_surer(FILE *out, struct judging *j, const struct culprit *x)
 {
 	struct rd_judgement *v = &j->r->verdict;
-	struct sentence s;
 
-	if (!sentence_begin(&s))
-		return false;
-	put_how_sure(s.out, v);
+	put_how_sure(out, v);
 	if (v->certainty < RD_CERTAIN) {
-		put_reason(s.out, j, x);
-		fputc('.', s.out);
+		put_reason(out, j, x);
+		fputc('.', out);
 	}
 	if (x->worst->next && !ends_answer(x->worst->rule))
-		put_next(s.out, x->worst->next);
-	return sentence_keep(&s, &v->surer);
+		put_next(out, x->worst->next);
 }
 
 /* --- other causes ----------------------------------------------------------------------------- */
@@ -287,15 +267,11 @@ static bool is_main(const char *main, const char *rule)
 	       (!strcmp(rule, main) || (!strcmp(main, "cnp-unmarked") && !strcmp(rule, "cnp")));
 }
 
-static bool word_also(struct judging *j, const struct culprit *x)
+static void put_also(FILE *out, struct judging *j, const struct culprit *x)
 {
 	struct rd_judgement *v = &j->r->verdict;
-	struct sentence s;
-	struct others o = {0};
+	struct others o = {.out = out};
 
-	if (!sentence_begin(&s))
-		return false;
-	o.out = s.out;
 	for (size_t i = 0; i < j->r->groups.n; i++) {
 		const struct rd_group *g = &j->r->groups.group[i];
 		const struct rd_finding *f = &j->r->findings.finding[g->finding[0]];
@@ -318,15 +294,29 @@ static bool word_also(struct judging *j, const struct culprit *x)
 		}
 	}
 	if (o.n > ALSO_MAX)
-		fprintf(s.out, "; and %zu further causes", o.n - ALSO_MAX);
-	fputs(o.n ? "." : "", s.out);
-	return sentence_keep(&s, &v->also);
+		fprintf(out, "; and %zu further causes", o.n - ALSO_MAX);
+	fputs(o.n ? "." : "", out);
+}
+
+static bool word(struct judging *j, const struct culprit *x, char **to,
+	void (*put)(FILE *out, struct judging *j, const struct culprit *x))
+{
+	size_t capacity;
+	FILE *out = open_memstream(to, &capacity);
+
+	if (out)
+		put(out, j, x);
+	return out && text_close(out, to);
 }
 
 bool ends_sentences(struct judging *j, const struct culprit *x)
 {
-	if (!word_what(j, x) || !word_also(j, x) || !ends_times(j))
+	struct rd_judgement *v = &j->r->verdict;
+
+	if (!word(j, x, &v->what, put_what) || !what_is_possible(v) ||
+		!word(j, x, &v->also, put_also) || !ends_times(j))
 		return false;
 	return !x->group ||
-	       (word_whom(j, x) && word_how_much(j, x) && word_place(j, x) && word_surer(j, x));
+	       (word(j, x, &v->whom, put_whom) && word(j, x, &v->how_much, put_how_much) &&
+		       word(j, x, &v->place, put_place) && word(j, x, &v->surer, put_surer));
 }

@@ -7,6 +7,18 @@
 
 #define FEW_COPIES 16 /* fewer than one of so many frames are not a second capture */
 
+/* Whether it happened; its count may differ from that of the incident, which is absent if NULL. */
+static bool happened(const struct look *l, struct rd_finding *f, uint64_t count,
+	const struct rd_incident *incident)
+{
+	if (l->nth || !count)
+		return false;
+	if (incident)
+		finding_evidence(f, incident);
+	f->evidence.count = count;
+	return true;
+}
+
 static bool no_rdma(const struct look *l, struct rd_finding *f)
 {
 	const struct rd_totals *t = &l->r->totals;
@@ -97,11 +109,9 @@ static bool in_tunnels(const struct look *l, struct rd_finding *f)
 	const struct rd_totals *t = &l->r->totals;
 	char kinds[96];
 
-	if (l->nth || !t->tunnelled)
+	if (!happened(l, f, t->tunnelled, &l->a->tunnels))
 		return false;
 	tunnels_text(kinds, sizeof(kinds), t->tunnel_kinds);
-	finding_evidence(f, &l->a->tunnels);
-	f->evidence.count = t->tunnelled;
 	rd_finding_title(f, "RDMA traffic is in tunnels: %s", kinds);
 	rd_finding_detail(f,
 		"%llu frame%s; all that is said is of the packets inside, without the tunnels%s%s",
@@ -118,20 +128,19 @@ static bool is_tunnel_unproven(const struct look *l)
 	return !l->a->tunnels_proven;
 }
 
+#define FOLLOWED "{count frame} left out: each QP is followed where its packets were captured first"
+
 static bool tunnels_left(const struct look *l, struct rd_finding *f)
 {
 	const struct rd_totals *t = &l->r->totals;
 	char kinds[96];
 
-	if (l->nth || !t->tunnels_left)
+	if (!happened(l, f, t->tunnels_left, &l->a->tunnels))
 		return false;
 	tunnels_text(kinds, sizeof(kinds), t->tunnel_kinds);
-	finding_evidence(f, &l->a->tunnels);
-	f->evidence.count = t->tunnels_left;
 	if (l->a->config.tunnels == RD_TUNNELS_NEVER) {
 		rd_finding_title(f, "RDMA traffic in tunnels was left out: %s", kinds);
-		rd_finding_detail(f, "%llu frame%s, of which nothing is said", n(t->tunnels_left),
-			rd_plural(t->tunnels_left));
+		f->detail = say(l, "{count frame}, of which nothing is said");
 		return true;
 	}
 	f->severity = RD_SEV_NOTE;
@@ -139,10 +148,7 @@ static bool tunnels_left(const struct look *l, struct rd_finding *f)
 		     "after the tunnel";
 	f->next = "to count both: analyze --decap always";
 	rd_finding_title(f, "QPs are in tunnels and outside of them: %s", kinds);
-	rd_finding_detail(f,
-		"%llu frame%s left out: each QP is followed where its packets were captured "
-		"first",
-		n(t->tunnels_left), rd_plural(t->tunnels_left));
+	f->detail = say(l, FOLLOWED);
 	return true;
 }
 
@@ -164,17 +170,11 @@ static bool go_on_beside_copies(const struct look *l)
 
 static bool copies_left(const struct look *l, struct rd_finding *f)
 {
-	const struct rd_totals *t = &l->r->totals;
-
-	if (l->nth || !t->copies_left)
+	if (!happened(l, f, l->r->totals.copies_left, &l->a->copies))
 		return false;
-	finding_evidence(f, &l->a->copies);
-	f->evidence.count = t->copies_left;
-	rd_finding_detail(f,
-		"%llu frame%s left out: each QP is followed where its packets were captured "
-		"first%s",
-		n(t->copies_left), rd_plural(t->copies_left),
-		t->moved ? ", and elsewhere if no more came from there" : "");
+	f->detail =
+		say(l, l->r->totals.moved ? FOLLOWED ", and elsewhere if no more came from there"
+					  : FOLLOWED);
 	return true;
 }
 
@@ -188,13 +188,7 @@ static bool may_have_moved(const struct look *l)
 
 static bool foreign(const struct look *l, struct rd_finding *f)
 {
-	const struct rd_totals *t = &l->r->totals;
-
-	if (l->nth || !t->foreign)
-		return false;
-	finding_evidence(f, &l->a->foreign);
-	f->evidence.count = t->foreign;
-	return true;
+	return happened(l, f, l->r->totals.foreign, &l->a->foreign);
 }
 
 /* --time: the capture has frames, but none in that time. */
@@ -231,11 +225,9 @@ static bool lost_by_capture(const struct look *l, struct rd_finding *f)
 
 	for (size_t i = 0; i < l->r->n_files; i++)
 		rd_sum_add(&lost, l->r->files[i].dropped);
-	if (l->nth || !lost)
+	if (!happened(l, f, lost, &l->a->dropped))
 		return false;
-	finding_evidence(f, &l->a->dropped);
 	rd_sum_add(&all, lost);
-	f->evidence.count = lost;
 	rd_finding_detail(f, "%llu frame%s, %s; gaps around them need not be network loss", n(lost),
 		rd_plural(lost), share_text(share, lost, all));
 	return true;
@@ -261,9 +253,8 @@ static bool truncated(const struct look *l, struct rd_finding *f)
 {
 	const struct rd_totals *t = &l->r->totals;
 
-	if (l->nth || !t->truncated)
+	if (!happened(l, f, t->truncated, NULL))
 		return false;
-	f->evidence.count = t->truncated;
 	rd_finding_title(f, "the capture has only the first bytes of %sframes",
 		t->truncated < t->frames ? "some " : "its ");
 	rd_finding_detail(f,
@@ -280,9 +271,8 @@ static bool wrong_icrc(const struct look *l, struct rd_finding *f)
 {
 	const struct rd_totals *t = &l->r->totals;
 
-	if (l->nth || !t->icrc_doubted)
+	if (!happened(l, f, t->icrc_doubted, NULL))
 		return false;
-	f->evidence.count = t->icrc_doubted;
 	rd_finding_title(f, t->icrc_trusted ? "one direction does not contain valid invariant CRCs"
 					    : "the file does not contain valid invariant CRCs");
 	rd_finding_detail(f,
@@ -296,9 +286,8 @@ static bool absent_icrc(const struct look *l, struct rd_finding *f)
 {
 	const struct rd_totals *t = &l->r->totals;
 
-	if (l->nth || !t->icrc_absent)
+	if (!happened(l, f, t->icrc_absent, NULL))
 		return false;
-	f->evidence.count = t->icrc_absent;
 	rd_finding_detail(f, "%llu of %llu; damage on the wire cannot be seen in them",
 		n(t->icrc_absent), n(t->icrc_good + t->icrc_bad + t->icrc_unchecked));
 	return true;
@@ -314,19 +303,15 @@ static bool is_infiniband(const struct rd_report *r)
 
 static bool damaged_strays(const struct look *l, struct rd_finding *f)
 {
-	if (l->nth || !l->a->icrc_lost.count || !l->r->totals.icrc_trusted)
-		return false;
 	if (is_infiniband(l->r))
 		f->meaning = "the same cause as other damaged frames";
-	finding_evidence(f, &l->a->icrc_lost);
-	return true;
+	return l->r->totals.icrc_trusted && happened(l, f, l->a->icrc_lost.count, &l->a->icrc_lost);
 }
 
 static bool merged(const struct look *l, struct rd_finding *f)
 {
-	if (l->nth || !l->a->merged.count)
+	if (!happened(l, f, l->a->merged.count, &l->a->merged))
 		return false;
-	finding_evidence(f, &l->a->merged);
 	rd_finding_detail(f,
 		"%llu packets in %llu frame%s; each is judged by itself, with the time of its "
 		"frame",
@@ -336,17 +321,13 @@ static bool merged(const struct look *l, struct rd_finding *f)
 
 static bool backwards(const struct look *l, struct rd_finding *f)
 {
-	if (l->nth || !l->r->totals.backwards)
-		return false;
-	f->evidence.count = l->r->totals.backwards;
-	return true;
+	return happened(l, f, l->r->totals.backwards, NULL);
 }
 
 static bool left_out(const struct look *l, struct rd_finding *f)
 {
-	if (l->nth || !l->r->totals.frames_left_out)
+	if (!happened(l, f, l->r->totals.frames_left_out, NULL))
 		return false;
-	f->evidence.count = l->r->totals.frames_left_out;
 	rd_finding_detail(f, "%llu frame%s of QPs beyond the first %llu, only counted",
 		n(f->evidence.count), rd_plural(f->evidence.count), n(l->r->totals.qps));
 	return true;
@@ -354,10 +335,7 @@ static bool left_out(const struct look *l, struct rd_finding *f)
 
 static bool facts_left_out(const struct look *l, struct rd_finding *f)
 {
-	if (l->nth || !l->a->facts || !l->a->facts->left_out)
-		return false;
-	f->evidence.count = l->a->facts->left_out;
-	return true;
+	return l->a->facts && happened(l, f, l->a->facts->left_out, NULL);
 }
 
 /* --- connections ------------------------------------------------------------------------------ */

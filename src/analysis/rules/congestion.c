@@ -146,27 +146,14 @@ static bool congested(const struct look *l, struct rd_finding *f)
 	return !is_unmarked(l);
 }
 
-static bool slowed_without_marks(const struct look *l, struct rd_finding *f)
-{
-	(void)f;
-	return is_unmarked(l);
-}
-
 static bool lacks_cnps(const struct look *l)
 {
 	return count(l, RD_INC_CE) >= 10 && !count(l, RD_INC_CNP) && l->other->seen && is_rc(l);
 }
 
-static bool marked_without_cnp(const struct look *l, struct rd_finding *f)
-{
-	(void)f;
-	return lacks_cnps(l);
-}
-
 /* Marks alone, where the other rules have nothing to say of CNPs. */
-static bool marked(const struct look *l, struct rd_finding *f)
+static bool marked(const struct look *l)
 {
-	(void)f;
 	return !count(l, RD_INC_CNP) && !lacks_cnps(l);
 }
 
@@ -407,10 +394,10 @@ const struct rule rules_of_congestion[] = {
 			RD_LIKELY, "Congestion notifications", 0, ANYWHERE(FA)),
 		.several = "{r} reports congestion on the path from several hosts, and asks them "
 			   "to slow down."},
-	{"cnp-unmarked", RD_SEV_WARNING, RD_LIKELY, HAPPENED(CNP), slowed_without_marks,
+	{"cnp-unmarked", RD_SEV_WARNING, RD_LIKELY, HAPPENED(CNP), NULL,
 		"the receiver asks this sender to slow down, but no packet reached it with a "
 		"congestion mark",
-		CNPS_DETAIL, CNPS,
+		CNPS_DETAIL, CNPS, .when = is_unmarked,
 		.meaning = "the receiver's NIC is congested itself (PCIe, memory, a full receive "
 			   "buffer), or its settings make it send CNPs without marks",
 		.next = "look at the receive buffer and PCIe counters of the receiver's NIC, and "
@@ -422,9 +409,10 @@ const struct rule rules_of_congestion[] = {
 			RD_LIKELY, "Congestion notifications", 0, ANYWHERE(RN)),
 		.surer = "counters of {r}, if np_cnp_sent grows there and "
 			 "np_ecn_marked_roce_packets does not"},
-	{"ecn-no-cnp", RD_SEV_WARNING, RD_LIKELY, HAPPENED(CE), marked_without_cnp,
+	{"ecn-no-cnp", RD_SEV_WARNING, RD_LIKELY, HAPPENED(CE), NULL,
 		"the receiver sends no CNPs for frames with congestion marks",
 		"{count frame} marked \"congestion experienced\", no CNP was captured", MARKED,
+		.when = lacks_cnps,
 		.meaning = "congestion control is off at the receiver, or CNPs are filtered on the "
 			   "path",
 		.next = "check roce_np enable for this priority at the receiver",
@@ -435,10 +423,10 @@ const struct rule rules_of_congestion[] = {
 			RD_LIKELY, "Frames marked", 0, ANYWHERE(RN | FA)),
 		.several =
 			"The path to {r} is congested, and {r} does not ask senders to slow down."},
-	{"ecn-ce", RD_SEV_NOTE, RD_CERTAIN, HAPPENED(CE), marked,
+	{"ecn-ce", RD_SEV_NOTE, RD_CERTAIN, HAPPENED(CE), NULL,
 		"packets of this sender have congestion marks",
 		"{count} of {frames frame} marked \"congestion experienced\"; no CNP was captured",
-		MARKED,
+		MARKED, .when = marked,
 		.meaning = "a queue on the path was longer than the limit from which a switch "
 			   "marks packets",
 		.next = "capture both directions, to see whether the receiver sends CNPs",

@@ -33,9 +33,9 @@ static uint64_t damaged_ones(const struct look *l)
 	return count(l, RD_INC_ICRC) + count(l, RD_INC_TRIMMED);
 }
 
-static bool is_lost_upstream(const struct look *l, struct rd_finding *f)
+static bool is_lost_upstream(const struct look *l)
 {
-	return damaged_ones(l) < f->evidence.count;
+	return damaged_ones(l) < l->f->evidence.count;
 }
 
 /* A damaged QP number or address hides whose packet it was. */
@@ -139,9 +139,8 @@ static bool has_other_responses(const struct look *l)
 
 /* --- unreliable ------------------------------------------------------------------------------- */
 
-static bool is_uc(const struct look *l, struct rd_finding *f)
+static bool is_uc(const struct look *l)
 {
-	(void)f;
 	return l->c->transport == RD_UC;
 }
 
@@ -170,9 +169,8 @@ static bool sends_to_others(const struct look *l)
  * PSNs count the packets of the sending QP, whomever it sends them to. A group may have members
  * elsewhere, and IP's broadcasts go with the same PSNs.
  */
-static bool sends_to_one(const struct look *l, struct rd_finding *f)
+static bool sends_to_one(const struct look *l)
 {
-	(void)f;
 	return l->c->transport == RD_UD && !(l->c->kind == RD_KIND_IB && l->c->multicast) &&
 	       !l->c->ipoib && l->from->qp > 1 && l->r->n_conversations <= GAPS_MAX &&
 	       !sends_to_others(l);
@@ -180,9 +178,8 @@ static bool sends_to_one(const struct look *l, struct rd_finding *f)
 
 /* --- damage ----------------------------------------------------------------------------------- */
 
-static bool are_icrcs_trusted(const struct look *l, struct rd_finding *f)
+static bool are_icrcs_trusted(const struct look *l)
 {
-	(void)f;
 	return l->r->totals.icrc_trusted;
 }
 
@@ -214,8 +211,9 @@ const struct rule rules_of_loss[] = {
 			IF(may_be_on_their_way, "they may have been on their way when the NAK was "
 						"sent: the capture's clock has coarse steps")},
 		.cause = CAUSE(4, NULL, RD_LIKELY, "Packets lost", LOST | DOWN, DOWNSTREAM)},
-	{"lost-upstream", RD_SEV_PROBLEM, RD_LIKELY, HAPPENED(LOST_UPSTREAM), is_lost_upstream,
+	{"lost-upstream", RD_SEV_PROBLEM, RD_LIKELY, HAPPENED(LOST_UPSTREAM), NULL,
 		"packets are lost upstream of this capture point", LOST_DETAIL, OF_REQUESTS,
+		.when = is_lost_upstream,
 		.meaning = "loss between the sender and this capture point: a switch without PFC "
 			   "on this priority, a bad link, or the sender's NIC; or the capture "
 			   "missed them",
@@ -257,11 +255,11 @@ const struct rule rules_of_loss[] = {
 			IF(has_other_responses, "responses are late or copied")},
 		.cause = CAUSE(5, NULL, RD_LIKELY, "Gaps in responses", LOST | UP | RESPONSES,
 			BACK_UPSTREAM)},
-	{"unreliable-lost", RD_SEV_PROBLEM, RD_LIKELY, HAPPENED(UNSEEN), is_uc,
+	{"unreliable-lost", RD_SEV_PROBLEM, RD_LIKELY, HAPPENED(UNSEEN), NULL,
 		"packets of an unreliable connection are lost upstream of this capture point",
 		"{unseen packet} in {gaps gap}, {share_unseen}, which break {messages_broken "
 		"message}; UC does not retransmit them",
-		OF_REQUESTS,
+		OF_REQUESTS, .when = is_uc,
 		.meaning = "loss on the path, which costs UC the whole message; or the capture "
 			   "missed them",
 		.next = "capture at the sender too; look at discards on the path",
@@ -270,11 +268,11 @@ const struct rule rules_of_loss[] = {
 					   "them")},
 		.traits = ENDS_ANSWER,
 		.cause = CAUSE(4, NULL, RD_LIKELY, "Packets lost", LOST | UP, UPSTREAM)},
-	{"datagram-gaps", RD_SEV_NOTE, RD_POSSIBLE, HAPPENED(UNSEEN), sends_to_one,
+	{"datagram-gaps", RD_SEV_NOTE, RD_POSSIBLE, HAPPENED(UNSEEN), NULL,
 		"the PSNs of a UD QP have gaps",
 		"{unseen packet} in {gaps gap}, {share_unseen}: lost upstream of this capture "
 		"point, missed by the capture, or sent to QPs that it does not see",
-		OF_REQUESTS,
+		OF_REQUESTS, .when = sends_to_one,
 		.meaning = "UD does not retransmit: the application notices lost datagrams itself, "
 			   "or nobody",
 		.next = "capture at the sender too"},
@@ -289,10 +287,10 @@ const struct rule rules_of_loss[] = {
 		.cause = CAUSE(4,
 			"A switch trimmed packets from {s} to {r}, for which it had no room.",
 			RD_LIKELY, "Packets trimmed", 0, ANYWHERE(FA))},
-	{"damaged", RD_SEV_PROBLEM, RD_LIKELY, HAPPENED(ICRC), are_icrcs_trusted,
+	{"damaged", RD_SEV_PROBLEM, RD_LIKELY, HAPPENED(ICRC), NULL,
 		"frames are damaged upstream of this capture point",
 		"{count frame} with a wrong invariant CRC, {share}; receivers drop them",
-		OF_REQUESTS,
+		OF_REQUESTS, .when = are_icrcs_trusted,
 		.meaning = "a bad cable, transceiver or memory on the path, a device that rewrites "
 			   "headers, or a capture of the sending host taken before the NIC "
 			   "computed the CRC",

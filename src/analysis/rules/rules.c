@@ -81,7 +81,7 @@ struct rd_finding *rule_try(
 	f->side = look.side;
 	if (rule->of)
 		finding_evidence(f, rd_side_incident(look.s, rule->of - 1));
-	if (rule->applies && !rule->applies(&look, f)) {
+	if ((rule->when && !rule->when(&look)) || (rule->applies && !rule->applies(&look, f))) {
 		rd_findings_drop_last(list);
 		return NULL;
 	}

@@ -59,8 +59,8 @@ enum trait {
 };
 
 /*
- * A rule applies where `of` happened and `applies` returns true; one of them may be absent. Texts
- * that `applies` does not set are the row's: templates, see say().
+ * A rule applies where `of` happened, `when` holds and `applies` returns true; some of them may be
+ * absent. Texts that `applies` does not set are the row's: templates, see say().
  */
 struct rule {
 	const char *key;
@@ -73,6 +73,7 @@ struct rule {
 	const char *filter;
 	const char *meaning, *next; /* the usual cause, what to do */
 	unsigned int traits;
+	bool (*when)(const struct look *look);
 	struct doubt doubts[DOUBTS_MAX];
 	struct cause cause;
 	const char *several; /* its sentence of several senders at once */
@@ -120,6 +121,8 @@ void finding_append(struct rd_finding *f, const char *fmt, ...)
  * The caller frees the result; NULL if out of memory.
  */
 char *say(const struct look *look, const char *template);
+/* Closes a stream of open_memstream(); false, and no text, if out of memory. */
+bool text_close(FILE *out, char **text);
 /* Whether one of the files reports frames that its capture lost. */
 bool capture_lost_frames(const struct rd_report *r);
 /* Whether all files report that their captures lost nothing; pcap files never report it. */

@@ -3,52 +3,6 @@
 #include "look.h"
 #include <stdlib.h>
 
-/* --- numbers ---------------------------------------------------------------------------------- */
-
-static uint64_t number_count(const struct look *l)
-{
-	return l->f->evidence.count;
-}
-
-static uint64_t number_frames(const struct look *l)
-{
-	return l->s->traffic.frames;
-}
-
-static uint64_t number_other_frames(const struct look *l)
-{
-	return l->other->traffic.frames;
-}
-
-static uint64_t number_requests(const struct look *l)
-{
-	return l->s->requests;
-}
-
-static uint64_t number_attempts(const struct look *l)
-{
-	return l->s->end.attempts;
-}
-
-static uint64_t number_end_frame(const struct look *l)
-{
-	return l->s->end.frame;
-}
-
-static const struct {
-	const char *name;
-	uint64_t (*number)(const struct look *l);
-} numbers[] = {
-	{"count", number_count}, /* of the evidence */
-	{"frames", number_frames},
-	{"other_frames", number_other_frames},
-	{"requests", number_requests},
-	{"rounds", rounds},
-	{"distinct", distinct},
-	{"attempts", number_attempts},
-	{"end_frame", number_end_frame},
-};
-
 /* --- texts ------------------------------------------------------------------------------------ */
 
 static void put_share(FILE *out, uint64_t part, uint64_t whole)
@@ -156,9 +110,25 @@ static bool is_name(const char *name, const char *text, size_t length)
 
 static bool find_number(const struct look *l, const char *text, size_t length, uint64_t *number)
 {
+	static const struct rd_side none;
+	const struct rd_side *s = l->s ? l->s : &none, *other = l->other ? l->other : &none;
+	const struct {
+		const char *name;
+		uint64_t number;
+	} numbers[] = {
+		{"count", l->f->evidence.count}, /* of the evidence */
+		{"frames", s->traffic.frames},
+		{"other_frames", other->traffic.frames},
+		{"requests", s->requests},
+		{"rounds", l->s ? rounds(l) : 0},
+		{"distinct", l->s ? distinct(l) : 0},
+		{"attempts", s->end.attempts},
+		{"end_frame", s->end.frame},
+	};
+
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
 		if (is_name(numbers[i].name, text, length)) {
-			*number = numbers[i].number(l);
+			*number = numbers[i].number;
 			return true;
 		}
 	for (unsigned int i = 0; i < RD_INC_COUNT; i++)
@@ -195,6 +165,15 @@ static void put_value(FILE *out, const struct look *l, const char *text, size_t 
 			noun ? rd_plural(number) : "");
 }
 
+bool text_close(FILE *out, char **text)
+{
+	if (!fclose(out))
+		return true;
+	free(*text);
+	*text = NULL;
+	return false;
+}
+
 char *say(const struct look *look, const char *template)
 {
 	char *text = NULL;
@@ -213,8 +192,6 @@ char *say(const struct look *look, const char *template)
 		put_value(out, look, at + 1, length - 1);
 		at += length;
 	}
-	if (!fclose(out))
-		return text;
-	free(text);
-	return NULL;
+	text_close(out, &text);
+	return text;
 }

@@ -15,10 +15,9 @@ static bool not_ready(const struct look *l, struct rd_finding *f)
 	return true;
 }
 
-static bool no_credits(const struct look *l, struct rd_finding *f)
+static bool no_credits(const struct look *l)
 {
-	(void)l;
-	return f->evidence.count > 1;
+	return l->f->evidence.count > 1;
 }
 
 /* That of QP 1 is constant; any other QP may have been created again with a new one. */
@@ -268,9 +267,9 @@ was silent is unknown */
 		.next = "post more receives, or look at what delays the receiving thread",
 		.cause = CAUSE(6, "{r} was not ready for requests of {s}.", RD_LIKELY,
 			"Requests refused for the time being (RNR NAK)", 0, ANYWHERE(RH))},
-	{"credits", RD_SEV_NOTE, RD_CERTAIN, HAPPENED(ZERO_CREDIT), no_credits,
+	{"credits", RD_SEV_NOTE, RD_CERTAIN, HAPPENED(ZERO_CREDIT), NULL,
 		"the receiver advertises no credits", "{count} ACKs allow no further SEND",
-		OF_RESPONSES, "infiniband.aeth.syndrome.credit_count == 0",
+		OF_RESPONSES, "infiniband.aeth.syndrome.credit_count == 0", .when = no_credits,
 		.meaning = "all receives of the receiver are in use: SENDs and WRITEs with "
 			   "immediate data wait, or get RNR NAKs",
 		.next = "post more receives"},

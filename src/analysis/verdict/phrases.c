@@ -10,23 +10,6 @@
 #define SHORT_NS UINT64_C(100000000) /* times below it have microseconds */
 #define NEAR_NS	 UINT64_C(10000000)  /* so do two that are this near to each other */
 
-bool sentence_begin(struct sentence *s)
-{
-	s->text = NULL;
-	s->out = open_memstream(&s->text, &s->capacity);
-	return s->out;
-}
-
-bool sentence_keep(struct sentence *s, char **to)
-{
-	if (fclose(s->out)) {
-		free(s->text);
-		return false;
-	}
-	*to = s->text;
-	return true;
-}
-
 /* The address, or "the host" if it is empty. */
 static const char *host_name(const char *address)
 {
@@ -121,14 +104,12 @@ void lower_first(char *text)
 		text[0] = (char)tolower((unsigned char)text[0]);
 }
 
-bool sentence_keep_what(struct sentence *s, struct rd_judgement *v)
+bool what_is_possible(struct rd_judgement *v)
 {
-	char *what;
+	char *what = v->what;
 
 	if (!v->rule || v->certainty != RD_POSSIBLE)
-		return sentence_keep(s, &v->what);
-	if (!sentence_keep(s, &what))
-		return false;
+		return true;
 	lower_first(what);
 	if (asprintf(&v->what, "Possibly: %s", what) < 0)
 		v->what = NULL;

@@ -171,21 +171,20 @@ void slow_judge(const struct rd_report *r, struct rd_slow *slow)
 	slow->certainty = certainty_of(r, s, slow->what);
 }
 
-#define HOSTS_NAMED 8
+#define HOSTS_NAMED    8
+#define SLOW_HOSTS_LEN ((HOSTS_NAMED + 1) * (RD_ADDRESS_LEN + 5)) /* with " and " */
 
 /* The hosts of one role among the conversations that took at least half as long as the slowest. */
-static char *slow_hosts(const struct rd_report *r, bool responder)
+static const char *slow_hosts(char text[SLOW_HOSTS_LEN], const struct rd_report *r, bool responder)
 {
 	const struct rd_slow *slow = &r->verdict.slow;
 	const struct rd_conversation *most = conversation_of(r, slow->conversation);
 	const uint64_t largest = most->side[slow->side].times->ns[slow->what];
 	const char *hosts[HOSTS_NAMED + 1];
-	char *text = NULL;
 	unsigned int n = 0, k;
-	size_t capacity;
-	FILE *out = open_memstream(&text, &capacity);
+	int length = 0;
 
-	for (size_t i = 0; out && i < r->n_conversations && n <= HOSTS_NAMED; i++) {
+	for (size_t i = 0; i < r->n_conversations && n <= HOSTS_NAMED; i++) {
 		const struct rd_conversation *c = &r->conversations[i];
 		unsigned int side;
 		const struct rd_side *s = busier_side(c, &side);
@@ -197,32 +196,23 @@ static char *slow_hosts(const struct rd_report *r, bool responder)
 			;
 		n += k == n;
 	}
-	for (k = 0; out && k < n; k++)
-		fprintf(out, "%s%s",
+	for (k = 0; k < n; k++)
+		length += snprintf(text + length, (size_t)(SLOW_HOSTS_LEN - length), "%s%s",
 			!k	    ? ""
 			: k + 1 < n ? ", "
 				    : " and ",
 			k < HOSTS_NAMED ? hosts[k] : "others");
-	if (!out || !fclose(out))
-		return text;
-	free(text);
-	return NULL;
+	return text;
 }
 
-bool put_bottleneck(FILE *out, const struct rd_report *r)
+void put_bottleneck(FILE *out, const struct rd_report *r)
 {
 	const struct rd_slow *slow = &r->verdict.slow;
-	char *sender = slow_hosts(r, false), *receiver = slow_hosts(r, true);
-	const bool ok = sender && receiver;
+	char sender[SLOW_HOSTS_LEN], receiver[SLOW_HOSTS_LEN];
 
-	if (ok) {
-		fputs(": the bottleneck is ", out);
-		put_places(out, slow->places, sender, receiver);
-		fprintf(out, " (%s)", rd_certainty_name(slow->certainty));
-	}
-	free(sender);
-	free(receiver);
-	return ok;
+	fputs(": the bottleneck is ", out);
+	put_places(out, slow->places, slow_hosts(sender, r, false), slow_hosts(receiver, r, true));
+	fprintf(out, " (%s)", rd_certainty_name(slow->certainty));
 }
 
 /* --- stragglers ------------------------------------------------------------------------------- */

@@ -91,21 +91,17 @@ static void put_nothing(FILE *out, struct rd_report *r)
 		fputs(" This is of the QPs that were followed: there are more.", out);
 }
 
-static bool word_what(struct rd_report *r, const struct rd_group *g)
+static void put_what(FILE *out, struct rd_report *r, const struct rd_group *g)
 {
 	struct rd_judgement *v = &r->verdict;
-	struct sentence s;
 
-	if (!sentence_begin(&s))
-		return false;
 	if (g)
-		put_event(s.out, r, v, &r->findings.finding[g->finding[0]], v->mixed,
+		put_event(out, r, v, &r->findings.finding[g->finding[0]], v->mixed,
 			v->mixed & RD_MIXED_LATE
 				? "this capture point, and late ones are taken for lost"
 				: "this capture point");
 	else
-		put_nothing(s.out, r);
-	return sentence_keep_what(&s, v);
+		put_nothing(out, r);
 }
 
 /* How many QP pairs there are; with the one-way flows of datagrams if findings are about such. */
@@ -126,40 +122,36 @@ static size_t conversations_like(const struct rd_report *r, const struct rd_grou
 	return n < g->conversations ? r->n_conversations : n;
 }
 
-static bool word_whom(struct rd_report *r, const struct rd_group *g)
+static void put_whom(FILE *out, struct rd_report *r, const struct rd_group *g)
 {
 	struct rd_judgement *v = &r->verdict;
 	const struct rd_group *paused = group_by(r, "paused");
 	size_t n, of;
-	struct sentence s;
 
-	if (!sentence_begin(&s))
-		return false;
 	if (!strcmp(g->rule, "pause-frames") && paused)
 		g = paused;
 	n = g->conversations;
 	of = conversations_like(r, g);
 	if (n) {
 		if (n < of || r->totals.frames_left_out)
-			fprintf(s.out, "This concerns %zu of %zu QP pair%s", n, of,
+			fprintf(out, "This concerns %zu of %zu QP pair%s", n, of,
 				of == 1 ? "" : "s");
 		else if (n == 1)
-			fputs("This concerns the only QP pair", s.out);
+			fputs("This concerns the only QP pair", out);
 		else if (n == 2)
-			fputs("This concerns both QP pairs", s.out);
+			fputs("This concerns both QP pairs", out);
 		else
-			fprintf(s.out, "This concerns all %zu QP pairs", n);
-		fprintf(s.out, ": %s", r->findings.finding[g->finding[0]].where);
+			fprintf(out, "This concerns all %zu QP pairs", n);
+		fprintf(out, ": %s", r->findings.finding[g->finding[0]].where);
 	}
 	if (!n && *v->sender)
-		fprintf(s.out, "This concerns %s -> %s", v->sender, v->receiver);
+		fprintf(out, "This concerns %s -> %s", v->sender, v->receiver);
 	if (n > 1)
-		fprintf(s.out, " and %zu more", n - 1);
+		fprintf(out, " and %zu more", n - 1);
 	if (n || *v->sender)
-		fputc('.', s.out);
+		fputc('.', out);
 	else if (!strcmp(g->rule, "pause-frames") && r->n_conversations)
-		fputs("This capture does not show whether RDMA packets waited for them.", s.out);
-	return sentence_keep(&s, &v->whom);
+		fputs("This capture does not show whether RDMA packets waited for them.", out);
 }
 
 /* Different request packets of the group's sides. */
@@ -217,97 +209,96 @@ static void put_pauses(FILE *out, const struct rd_report *r, const struct rd_fin
 			rd_fmt_percent(percent, 100 * share));
 }
 
-static bool word_how_much(struct rd_report *r, const struct rd_group *g)
+static void put_how_much(FILE *out, struct rd_report *r, const struct rd_group *g)
 {
 	struct rd_judgement *v = &r->verdict;
 	const struct cause *cause = cause_of(v->rule);
 	const double repeating = repeating_share(r, g);
 	uint64_t packets = packets_of(r, g);
-	struct sentence s;
 
-	if (!sentence_begin(&s))
-		return false;
 	if (!cause->counted)
-		return sentence_keep(&s, &v->how_much);
-	fprintf(s.out, "%s: %llu", (v->mixed & 3) == 3 ? "Packets lost or late" : cause->counted,
+		return;
+	fprintf(out, "%s: %llu", (v->mixed & 3) == 3 ? "Packets lost or late" : cause->counted,
 		(unsigned long long)v->count);
 	if (v->mixed && !(v->mixed & RD_MIXED_RESPONSES) && packets >= v->count && !g->left_out)
-		put_of(s.out, v->count, packets, "");
-	put_since(s.out, v, r->totals.first_ns);
-	put_pauses(s.out, r, &r->findings.finding[g->finding[0]]);
-	put_longest(s.out, r, g);
-	put_delayed(s.out, v);
+		put_of(out, v->count, packets, "");
+	put_since(out, v, r->totals.first_ns);
+	put_pauses(out, r, &r->findings.finding[g->finding[0]]);
+	put_longest(out, r, g);
+	put_delayed(out, v);
 	if (repeating > 0.01)
-		fprintf(s.out, "; repeating requests took %.0f %% of their time", 100 * repeating);
-	fputc('.', s.out);
-	return sentence_keep(&s, &v->how_much);
+		fprintf(out, "; repeating requests took %.0f %% of their time", 100 * repeating);
+	fputc('.', out);
 }
 
 /* --- where and how sure ----------------------------------------------------------------------- */
 
-static bool word_place(struct rd_report *r)
+static void put_place(FILE *out, struct rd_report *r, const struct rd_group *g)
 {
 	struct rd_judgement *v = &r->verdict;
-	struct sentence s;
 
-	if (!sentence_begin(&s))
-		return false;
+	(void)g;
 	if (!v->rule)
-		return sentence_keep(&s, &v->place);
+		return;
 	if (v->places & (v->places - 1)) {
 		if (v->places == RD_PLACE_ALL) {
-			fputs("Where it happened cannot be seen from here", s.out);
+			fputs("Where it happened cannot be seen from here", out);
 		} else {
-			fputs("Where: in ", s.out);
-			put_places(s.out, v->places, v->sender, v->receiver);
+			fputs("Where: in ", out);
+			put_places(out, v->places, v->sender, v->receiver);
 			if (!strcmp(v->rule, "duplicated"))
-				fputs(", or at the mirror port", s.out);
-			fputs("; which of them cannot be seen from here", s.out);
+				fputs(", or at the mirror port", out);
+			fputs("; which of them cannot be seen from here", out);
 		}
 		if (v->both_ends)
-			fputs(": see also the report of both ends", s.out);
+			fputs(": see also the report of both ends", out);
 		else if (*v->capture_next)
-			fprintf(s.out, ": capture at %s", v->capture_next);
-		fputc('.', s.out);
+			fprintf(out, ": capture at %s", v->capture_next);
+		fputc('.', out);
 	} else if (v->places) {
-		fputs("Where: in ", s.out);
-		put_places(s.out, v->places, v->sender, v->receiver);
-		fprintf(s.out, " (%s).", rd_certainty_name(v->where));
+		fputs("Where: in ", out);
+		put_places(out, v->places, v->sender, v->receiver);
+		fprintf(out, " (%s).", rd_certainty_name(v->where));
 	}
-	return sentence_keep(&s, &v->place);
 }
 
-static bool word_surer(struct rd_report *r, const struct rd_group *g)
+static void put_surer(FILE *out, struct rd_report *r, const struct rd_group *g)
 {
 	struct rd_judgement *v = &r->verdict;
 	const char *surer = v->rule ? rule_of(v->rule)->surer : NULL;
 	bool known = r->n_files > 0;
-	struct sentence s;
 
-	if (!sentence_begin(&s))
-		return false;
 	for (size_t i = 0; i < r->n_files; i++)
 		known &= r->files[i].dropped_known;
 	if (v->rule && !v->places) {
-		fprintf(s.out, "Next: %s.", r->findings.finding[g->finding[0]].next);
+		fprintf(out, "Next: %s.", r->findings.finding[g->finding[0]].next);
 	} else if (v->certainty < RD_CERTAIN && v->rule && v->both_ends) {
-		fprintf(s.out, "That it happened is %s, from this capture alone.",
+		fprintf(out, "That it happened is %s, from this capture alone.",
 			rd_certainty_name(v->certainty));
 	} else if (v->rule) {
-		put_how_sure(s.out, v);
+		put_how_sure(out, v);
 		if (v->certainty == RD_CERTAIN)
-			return sentence_keep(&s, &v->surer);
+			return;
 		if (surer)
-			put_filled(s.out, surer, v->sender, v->receiver);
+			put_filled(out, surer, v->sender, v->receiver);
 		else if (*v->capture_next && v->places & (v->places - 1))
-			fputs("a capture there at the same time", s.out);
+			fputs("a capture there at the same time", out);
 		else
-			fprintf(s.out, "a capture at %s at the same time",
+			fprintf(out, "a capture at %s at the same time",
 				*v->capture_next ? v->capture_next : "the other end");
-		fputs(known || surer ? "." : ", and files that say what their capture lost.",
-			s.out);
+		fputs(known || surer ? "." : ", and files that say what their capture lost.", out);
 	}
-	return sentence_keep(&s, &v->surer);
+}
+
+static bool word(struct rd_report *r, const struct rd_group *g, char **to,
+	void (*put)(FILE *out, struct rd_report *r, const struct rd_group *g))
+{
+	size_t capacity;
+	FILE *out = open_memstream(to, &capacity);
+
+	if (out)
+		put(out, r, g);
+	return out && text_close(out, to);
 }
 
 int rd_verdict_refer(struct rd_report *r)
@@ -324,7 +315,7 @@ int rd_verdict_refer(struct rd_report *r)
 	free(v->place);
 	free(v->surer);
 	v->place = v->surer = NULL;
-	return word_place(r) && word_surer(r, g) ? 0 : -1;
+	return word(r, g, &v->place, put_place) && word(r, g, &v->surer, put_surer) ? 0 : -1;
 }
 
 /* --- other causes ------------------------------------------------------------------------------
@@ -402,27 +393,23 @@ static void put_whose(FILE *out, const struct rd_report *r, const struct rd_grou
 	fputc(')', out);
 }
 
-static bool word_also(struct rd_report *r, const struct rd_group *g)
+static void put_also(FILE *out, struct rd_report *r, const struct rd_group *g)
 {
 	size_t n = 0;
-	struct sentence s;
 
-	if (!sentence_begin(&s))
-		return false;
 	for (size_t i = 0; g && i < r->groups.n; i++) {
 		const struct rd_group *h = &r->groups.group[i];
 
 		if (!is_another(r, g, h) || n++ >= ALSO_MAX)
 			continue;
-		fputs(n > 1 ? "; " : "There is more: ", s.out);
-		put_other_title(s.out, &r->findings.finding[h->finding[0]], h->conversations);
-		put_whose(s.out, r, h);
+		fputs(n > 1 ? "; " : "There is more: ", out);
+		put_other_title(out, &r->findings.finding[h->finding[0]], h->conversations);
+		put_whose(out, r, h);
 	}
 	if (n > ALSO_MAX)
-		fprintf(s.out, "; and %zu further causes", n - ALSO_MAX);
+		fprintf(out, "; and %zu further causes", n - ALSO_MAX);
 	if (n)
-		fputc('.', s.out);
-	return sentence_keep(&s, &r->verdict.also);
+		fputc('.', out);
 }
 
 /* --- time ------------------------------------------------------------------------------------- */
@@ -468,35 +455,32 @@ static void put_stragglers(FILE *out, const struct rd_report *r)
  * The times are of all requesters. A requester that has nothing to send is no bottleneck. Beside a
  * fault no bottleneck is named: it would read as another place of the fault.
  */
-static bool word_time(struct rd_report *r, const struct rd_group *g)
+static void put_time(FILE *out, struct rd_report *r, const struct rd_group *g)
 {
 	const bool part = g && g->conversations && g->conversations < conversations_like(r, g);
 	struct rd_judgement *v = &r->verdict;
 	const struct rd_slow *slow = &v->slow;
-	bool ok = true;
-	struct sentence s;
 
-	if (!sentence_begin(&s))
-		return false;
 	if (slow->all_ns && !(v->rule && is_repeating(slow->what))) {
-		fprintf(s.out, "%s spent %.0f %% of their time %s",
+		fprintf(out, "%s spent %.0f %% of their time %s",
 			part ? "All requesters together" : "Requesters", 100 * slow->share,
 			spent[slow->what]);
 		if (slow->what != RD_TIME_IDLE && !is_repeating(slow->what) &&
 			slow->share >= MOSTLY && !(v->rule && v->severity >= RD_SEV_WARNING))
-			ok = put_bottleneck(s.out, r);
-		fputc('.', s.out);
+			put_bottleneck(out, r);
+		fputc('.', out);
 	}
-	put_stragglers(s.out, r);
-	return sentence_keep(&s, &v->time) && ok;
+	put_stragglers(out, r);
 }
 
 int words_make(struct rd_report *r, const struct rd_group *g)
 {
-	bool ok = word_what(r, g) && word_place(r) && word_surer(r, g) && word_also(r, g) &&
-		  word_time(r, g);
+	struct rd_judgement *v = &r->verdict;
+	bool ok = word(r, g, &v->what, put_what) && what_is_possible(v) &&
+		  word(r, g, &v->place, put_place) && word(r, g, &v->surer, put_surer) &&
+		  word(r, g, &v->also, put_also) && word(r, g, &v->time, put_time);
 
 	if (ok && g)
-		ok = word_whom(r, g) && word_how_much(r, g);
+		ok = word(r, g, &v->whom, put_whom) && word(r, g, &v->how_much, put_how_much);
 	return ok ? 0 : -1;
 }

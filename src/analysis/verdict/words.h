@@ -6,18 +6,6 @@
 #include "verdict.h"
 #include <stdio.h>
 
-/* A sentence in memory. */
-struct sentence {
-	char *text;
-	size_t capacity;
-	FILE *out;
-};
-
-/* False if out of memory. */
-bool sentence_begin(struct sentence *s);
-/* Closes the stream and stores its text; false if out of memory. */
-bool sentence_keep(struct sentence *s, char **to);
-
 /* Sets the texts of report->verdict; g: its main group, or NULL. -1 if out of memory. */
 int words_make(struct rd_report *r, const struct rd_group *g);
 
@@ -34,8 +22,8 @@ void put_event(FILE *out, const struct rd_report *r, const struct rd_judgement *
 	const struct rd_finding *f, unsigned int mixed, const char *point);
 /* Makes the first letter lowercase, except in abbreviations. */
 void lower_first(char *text);
-/* Keeps v->what, behind "Possibly: " if it is only possible. */
-bool sentence_keep_what(struct sentence *s, struct rd_judgement *v);
+/* Puts "Possibly: " before v->what if it is only possible. False if out of memory. */
+bool what_is_possible(struct rd_judgement *v);
 /* "That it happened is likely; surer with " */
 void put_how_sure(FILE *out, const struct rd_judgement *v);
 /* "; messages delayed by retransmissions: at least 4 of 80 (5 %)" */
@@ -51,7 +39,7 @@ void put_other_title(FILE *out, const struct rd_finding *f, size_t n);
 void put_of(FILE *out, uint64_t some, uint64_t all, const char *what);
 /* ", from 0.2 s to 1.7 s", since the first frame. */
 void put_since(FILE *out, const struct rd_judgement *v, uint64_t first_ns);
-/* ": the bottleneck is ...": all hosts that are about as slow (times.c). False if out of memory. */
-bool put_bottleneck(FILE *out, const struct rd_report *r);
+/* ": the bottleneck is ...": all hosts that are about as slow (times.c). */
+void put_bottleneck(FILE *out, const struct rd_report *r);
 
 #endif
