@@ -24,6 +24,7 @@ struct analyze_settings {
 	const char *compare;   /* NULL: no former report */
 	const char *annotate;  /* NULL: no copy of the input with comments */
 	enum analyze_when ends, color;
+	struct rd_inputs inputs; /* all files that are read, which no output may replace */
 };
 
 /* Faults of the input that the exit status reports although it could be analysed. */
@@ -40,19 +41,16 @@ int analyze_open(
 /* Analyses all frames. 0 at the end of the file, -1 if it is damaged. */
 int analyze_read(
 	struct rd_analysis *a, struct rd_source *source, const char *name, struct rd_error *err);
-/* Analyses a batch of the source. */
-void analyze_frames(struct rd_analysis *a, const struct rd_source *source,
-	const struct rd_frame *frames, unsigned int n);
+/* Analyses the next batch. Returns the number of its frames; below 0: what receive() returned. */
+int analyze_batch(struct rd_analysis *a, struct rd_source *source, struct rd_frame frames[RD_BATCH],
+	struct rd_error *err);
 /* How many of the first frames (n > 0) are of the same link type. */
 unsigned int analyze_run(
 	const struct rd_source *source, const struct rd_frame *frames, unsigned int n);
 /* `damage` says why the file ended early, NULL: it did not. */
 void analyze_close(struct rd_source *source, struct rd_analysis *a, const char *damage);
-/* Passes losses and comments stored with the last batch to the analysis. Called before its frames.
- */
-void analyze_notes(struct rd_analysis *a, struct rd_source *source, const struct rd_frame *frames,
-	unsigned int n);
-/* Shows the progress on a terminal. */
+/* Shows the progress on a terminal; of a source. */
+void analyze_status(const char *doing, const char *name, uint64_t done, uint64_t size);
 void analyze_progress(struct rd_source *source, const char *name);
 
 /* --- two ends (ends.c) ------------------------------------------------------------------------ */
@@ -113,8 +111,6 @@ struct analyze_outcome {
 	const struct rd_changes *changes; /* printed in place of the report; NULL: none */
 };
 
-/* All files that are read, which no output may replace. */
-void analyze_inputs(const struct analyze_settings *s, struct rd_inputs *inputs);
 /* Before any work: 0 if the page may be written. */
 int analyze_check_page(const struct analyze_settings *s, struct rd_error *err);
 /* Prints text, JSON or a page, by the settings. */

@@ -25,8 +25,7 @@ static bool is_compressed_name(const char *path)
 	return dot && (strcmp(dot, ".gz") == 0 || strcmp(dot, ".zst") == 0);
 }
 
-static int check_stdout(
-	const struct analyze_settings *s, const struct rd_inputs *inputs, struct rd_error *err)
+static int check_stdout(const struct analyze_settings *s, struct rd_error *err)
 {
 	if (s->json || s->compare || (s->html && !strcmp(s->html, "-")))
 		return rd_fail(err, RD_CLASS_USAGE, 0, "give the copy a file name",
@@ -36,7 +35,7 @@ static int check_stdout(
 			"give a file, or another program: rdmadump analyze " OPTION
 			" - FILE | tshark -r -",
 			OPTION " -: standard output is a terminal");
-	if (rd_inputs_have_fd(inputs, STDOUT_FILENO))
+	if (rd_inputs_have_fd(&s->inputs, STDOUT_FILENO))
 		return rd_fail(err, RD_CLASS_USAGE, 0, "give the copy another name",
 			OPTION " -: standard output is a file that is read");
 	return 0;
@@ -44,7 +43,6 @@ static int check_stdout(
 
 int analyze_check_annotate(const struct analyze_settings *s, struct rd_error *err)
 {
-	struct rd_inputs inputs;
 	const char *odd;
 
 	if (!s->annotate)
@@ -57,9 +55,8 @@ int analyze_check_annotate(const struct analyze_settings *s, struct rd_error *er
 		return rd_fail(err, RD_CLASS_USAGE, 0,
 			"name it *.pcapng, and compress it afterwards",
 			OPTION " '%s': the copy is not compressed", s->annotate);
-	analyze_inputs(s, &inputs);
-	return to_stdout(s) ? check_stdout(s, &inputs, err)
-			    : report_file_check(s->annotate, OPTION, &inputs, err);
+	return to_stdout(s) ? check_stdout(s, err)
+			    : report_file_check(s->annotate, OPTION, &s->inputs, err);
 }
 
 static int put(void *out, const void *data, size_t len)
@@ -69,13 +66,7 @@ static int put(void *out, const void *data, size_t len)
 
 static void progress(void *ctx, uint64_t done, uint64_t size)
 {
-	char line[160];
-
-	if (!size || !isatty(STDERR_FILENO))
-		return;
-	snprintf(line, sizeof(line), "  writing %.100s: %u %%", (const char *)ctx,
-		(unsigned int)(100.0 * (double)done / (double)size));
-	rd_cli_status(line);
+	analyze_status("writing", ctx, done, size);
 }
 
 /* A file that is damaged is copied as far as it was analysed. */
@@ -125,13 +116,10 @@ static int copy_to_stdout(
 static int copy_to_file(struct rd_annotation *a, const struct analyze_settings *s,
 	const struct rd_report *report, struct rd_error *err)
 {
+	FILE *out = report_file_open_private(s->annotate, OPTION, &s->inputs, err);
 	struct rd_error unwritten;
-	struct rd_inputs inputs;
-	FILE *out;
 	int ret;
 
-	analyze_inputs(s, &inputs);
-	out = report_file_open_private(s->annotate, OPTION, &inputs, err);
 	if (!out)
 		return -1;
 	a->put_ctx = out;

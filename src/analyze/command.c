@@ -306,6 +306,10 @@ static int run(struct analyze_settings *s)
 	struct rd_error err;
 	int ret;
 
+	for (unsigned int i = 0; i < s->n_files; i++)
+		rd_inputs_add(&s->inputs, s->files[i]);
+	if (s->compare)
+		rd_inputs_add(&s->inputs, s->compare);
 	if (analyze_check_page(s, &err) < 0 || analyze_check_annotate(s, &err) < 0 ||
 		analyze_read_former(s, &former, &err) < 0)
 		return rd_cli_fail(&err);

@@ -4,7 +4,6 @@
 #include "cli/cli.h"
 #include <errno.h>
 #include <limits.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -39,18 +38,18 @@ static int walk(const char *path, enum rd_tap file, unsigned int left,
 }
 
 /* Searches for the first packets of files[of] in the other file, of which `most` are read. */
-static int look(const struct analyze_settings *s, enum rd_tap of, unsigned int most,
+static int look(char *const files[RD_TAPS], enum rd_tap of, bool any, unsigned int most,
 	struct analyze_common *common, struct rd_error *err)
 {
-	struct rd_ends_search *search = rd_ends_search_open(of, s->ends == WHEN_ALWAYS);
+	struct rd_ends_search *search = rd_ends_search_open(of, any);
 	int ret;
 
 	if (!search)
 		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory to compare two files");
 	do {
-		ret = walk(s->files[of], of, most, search, err);
+		ret = walk(files[of], of, most, search, err);
 		if (ret == 0)
-			ret = walk(s->files[!of], !of, most, search, err);
+			ret = walk(files[!of], !of, most, search, err);
 	} while (ret == 0 && rd_ends_search_again(search));
 	if (ret == 0)
 		ret = rd_ends_search_result(search, common->first_ns, &common->offset_ns);
@@ -58,7 +57,14 @@ static int look(const struct analyze_settings *s, enum rd_tap of, unsigned int m
 	return ret;
 }
 
-/* The first one that is not a regular file and cannot be read twice; NULL: none. */
+static int look_both(char *const files[RD_TAPS], bool any, unsigned int most,
+	struct analyze_common *common, struct rd_error *err)
+{
+	const int ret = look(files, RD_TAP_B, any, most, common, err);
+
+	return ret ? ret : look(files, RD_TAP_A, any, most, common, err);
+}
+
 const char *analyze_not_a_file(const struct analyze_settings *s)
 {
 	struct stat st;
@@ -94,9 +100,7 @@ int analyze_is_ends(
 
 	if (ret <= 0)
 		return ret;
-	ret = look(s, RD_TAP_B, UINT_MAX, common, err);
-	if (!ret)
-		ret = look(s, RD_TAP_A, UINT_MAX, common, err);
+	ret = look_both(s->files, s->ends == WHEN_ALWAYS, UINT_MAX, common, err);
 	if (ret == 0 && s->ends == WHEN_ALWAYS)
 		return rd_fail(err, RD_CLASS_DEVICE, 0,
 			"check that both were captured at the same time on these hosts",
@@ -116,16 +120,11 @@ int analyze_points(const struct analyze_settings *s, struct analyze_pair pairs[A
 	for (unsigned int a = 0; a < files; a++)
 		for (unsigned int b = a + 1; b < files; b++) {
 			struct analyze_pair *p = &pairs[n];
-			struct analyze_settings two = *s;
 			int same;
 
 			p->files[RD_TAP_A] = s->files[a];
 			p->files[RD_TAP_B] = s->files[b];
-			two.files = p->files;
-			two.n_files = RD_TAPS;
-			same = look(&two, RD_TAP_B, PARTLY, &p->common, err);
-			if (!same)
-				same = look(&two, RD_TAP_A, PARTLY, &p->common, err);
+			same = look_both(p->files, false, PARTLY, &p->common, err);
 			if (same < 0)
 				return -1;
 			n += same;
@@ -156,12 +155,7 @@ static bool refill(struct tap *t)
 	if (t->n)
 		t->source->ops->release(t->source);
 	t->n = t->at = 0;
-	while ((n = t->source->ops->receive(t->source, t->frames, RD_BATCH, &err)) == 0) {
-		struct pollfd fd = {.fd = t->source->frame_fd, .events = POLLIN};
-
-		if (t->source->ops->arm(t->source, &err) == 0)
-			poll(&fd, 1, -1);
-	}
+	n = analyze_batch(t->analysis, t->source, t->frames, &err);
 	if (n < 0) {
 		t->damaged = n != RD_SOURCE_END;
 		if (t->damaged)
@@ -169,9 +163,6 @@ static bool refill(struct tap *t)
 		return false;
 	}
 	t->n = (unsigned int)n;
-	if (t->source->batch_has_notes)
-		analyze_notes(t->analysis, t->source, t->frames, t->n);
-	analyze_frames(t->analysis, t->source, t->frames, t->n);
 	return true;
 }
 

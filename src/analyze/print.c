@@ -115,15 +115,6 @@ static int put_chunk(const char *text, size_t n, void *out)
 	return fwrite(text, 1, n, out) == n ? 0 : -1;
 }
 
-void analyze_inputs(const struct analyze_settings *s, struct rd_inputs *inputs)
-{
-	*inputs = (struct rd_inputs){0};
-	for (unsigned int i = 0; i < s->n_files; i++)
-		rd_inputs_add(inputs, s->files[i]);
-	if (s->compare)
-		rd_inputs_add(inputs, s->compare);
-}
-
 static bool page_is_file(const struct analyze_settings *s)
 {
 	return s->html && strcmp(s->html, "-") != 0;
@@ -131,25 +122,19 @@ static bool page_is_file(const struct analyze_settings *s)
 
 int analyze_check_page(const struct analyze_settings *s, struct rd_error *err)
 {
-	struct rd_inputs inputs;
-
 	if (s->json && s->html && !page_is_file(s))
 		return rd_fail(err, RD_CLASS_USAGE, 0, "give the page a file name",
 			"--json: the page goes to standard output, too");
-	analyze_inputs(s, &inputs);
-	if (s->json_file && report_file_check(s->json_file, "--json", &inputs, err) < 0)
+	if (s->json_file && report_file_check(s->json_file, "--json", &s->inputs, err) < 0)
 		return -1;
-	return page_is_file(s) ? report_file_check(s->html, "--html", &inputs, err) : 0;
+	return page_is_file(s) ? report_file_check(s->html, "--html", &s->inputs, err) : 0;
 }
 
 static int write_page(
 	const struct analyze_settings *s, const struct analyze_outcome *o, struct rd_error *err)
 {
-	struct rd_inputs inputs;
-	FILE *out;
+	FILE *out = report_file_open(s->html, "--html", &s->inputs, err);
 
-	analyze_inputs(s, &inputs);
-	out = report_file_open(s->html, "--html", &inputs, err);
 	if (!out)
 		return -1;
 	errno = 0;
@@ -186,11 +171,8 @@ static int put_json(const struct analyze_settings *s, const struct analyze_outco
 static int write_json(
 	const struct analyze_settings *s, const struct analyze_outcome *o, struct rd_error *err)
 {
-	struct rd_inputs inputs;
-
-	analyze_inputs(s, &inputs);
 	if (!*s->json_out)
-		*s->json_out = report_file_open(s->json_file, "--json", &inputs, err);
+		*s->json_out = report_file_open(s->json_file, "--json", &s->inputs, err);
 	if (!*s->json_out)
 		return -1;
 	errno = 0;

@@ -9,23 +9,28 @@
 
 #define STATUS_BATCHES 4096 /* between two updates of the progress */
 
-void analyze_progress(struct rd_source *source, const char *name)
+void analyze_status(const char *doing, const char *name, uint64_t done, uint64_t size)
 {
-	uint64_t done = 0, size = 0;
 	char line[160];
 
-	if (!isatty(STDERR_FILENO))
+	if (!size || !isatty(STDERR_FILENO))
 		return;
-	source->ops->progress(source, &done, &size);
-	if (!size)
-		return;
-	snprintf(line, sizeof(line), "  reading %.100s: %u %%", name,
+	snprintf(line, sizeof(line), "  %s %.100s: %u %%", doing, name,
 		(unsigned int)(100.0 * (double)done / (double)size));
 	rd_cli_status(line);
 }
 
-void analyze_notes(struct rd_analysis *a, struct rd_source *source, const struct rd_frame *frames,
-	unsigned int n)
+void analyze_progress(struct rd_source *source, const char *name)
+{
+	uint64_t done = 0, size = 0;
+
+	source->ops->progress(source, &done, &size);
+	analyze_status("reading", name, done, size);
+}
+
+/* Losses and comments stored with the batch, before its frames. */
+static void take_notes(struct rd_analysis *a, struct rd_source *source,
+	const struct rd_frame *frames, unsigned int n)
 {
 	struct rd_note note;
 
@@ -58,7 +63,7 @@ unsigned int analyze_run(
 	return i;
 }
 
-void analyze_frames(struct rd_analysis *a, const struct rd_source *source,
+static void take_frames(struct rd_analysis *a, const struct rd_source *source,
 	const struct rd_frame *frames, unsigned int n)
 {
 	if (source->n_ifaces > 1)
@@ -79,6 +84,24 @@ void analyze_frames(struct rd_analysis *a, const struct rd_source *source,
 	}
 }
 
+int analyze_batch(struct rd_analysis *a, struct rd_source *source, struct rd_frame frames[RD_BATCH],
+	struct rd_error *err)
+{
+	int n;
+
+	while ((n = source->ops->receive(source, frames, RD_BATCH, err)) == 0) {
+		struct pollfd fd = {.fd = source->frame_fd, .events = POLLIN};
+
+		if (source->ops->arm(source, err) == 0)
+			poll(&fd, 1, -1);
+	}
+	if (n > 0 && source->batch_has_notes)
+		take_notes(a, source, frames, (unsigned int)n);
+	if (n > 0)
+		take_frames(a, source, frames, (unsigned int)n);
+	return n;
+}
+
 int analyze_read(
 	struct rd_analysis *a, struct rd_source *source, const char *name, struct rd_error *err)
 {
@@ -86,17 +109,7 @@ int analyze_read(
 	uint64_t batches = 0;
 	int n;
 
-	while ((n = source->ops->receive(source, frames, RD_BATCH, err)) >= 0) {
-		if (!n) {
-			struct pollfd fd = {.fd = source->frame_fd, .events = POLLIN};
-
-			if (source->ops->arm(source, err) == 0)
-				poll(&fd, 1, -1);
-			continue;
-		}
-		if (source->batch_has_notes)
-			analyze_notes(a, source, frames, (unsigned int)n);
-		analyze_frames(a, source, frames, (unsigned int)n);
+	while ((n = analyze_batch(a, source, frames, err)) > 0) {
 		source->ops->release(source);
 		if (++batches % STATUS_BATCHES == 0)
 			analyze_progress(source, name);
