@@ -42,12 +42,7 @@ struct page {
 
 static enum rd_severity severity_of(const json_t *finding)
 {
-	const char *name = page_text_of(finding, "severity");
-
-	for (int s = RD_SEV_PROBLEM; s > RD_SEV_NONE; s--)
-		if (strcmp(name, rd_severity_name((enum rd_severity)s)) == 0)
-			return (enum rd_severity)s;
-	return RD_SEV_NOTE;
+	return rd_severity_of(page_text_of(finding, "severity"));
 }
 
 /* `others`: findings that are the same elsewhere; `leads`: a verdict is based on it. */

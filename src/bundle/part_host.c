@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The machine: kernel, distribution, CPUs, memory, and the privileges of this process. */
 #include "parts.h"
-#include <ctype.h>
 #include <errno.h>
 #include <rdmadump/json.h>
 #include <stdio.h>
@@ -11,15 +10,12 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-/* A file of one value, without the newline; JSON null if it cannot be read. */
+/* JSON null if it cannot be read. */
 static json_t *json_file(const char *path)
 {
 	char text[4096];
-	int n = read_text(text, sizeof(text), path);
 
-	while (n > 0 && isspace((unsigned char)text[n - 1]))
-		text[--n] = '\0';
-	return n < 0 ? json_null() : rd_json_text(text);
+	return read_value(text, sizeof(text), path) < 0 ? json_null() : rd_json_text(text);
 }
 
 /* KEY=value and KEY="value" (os-release(5)); "key : value" (/proc). JSON null if it is absent. */

@@ -2,7 +2,6 @@
 /* Loaded kernel modules that RDMA uses, and their parameters (kernel: Documentation/ABI/stable/
  * sysfs-module). */
 #include "parts.h"
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -90,13 +89,9 @@ static json_t *list_names(const struct rd_devices *devices)
 static json_t *json_value(const char *module, const char *file)
 {
 	char path[PATH_MAX], text[4096];
-	int n;
 
 	snprintf(path, sizeof(path), "/sys/module/%.100s/%.300s", module, file);
-	n = read_text(text, sizeof(text), path);
-	while (n > 0 && isspace((unsigned char)text[n - 1]))
-		text[--n] = '\0';
-	return n < 0 ? json_null() : rd_json_string(text);
+	return read_value(text, sizeof(text), path) < 0 ? json_null() : rd_json_string(text);
 }
 
 /* A parameter that only root may read is null. */

@@ -69,10 +69,8 @@ static void add_hosts(json_t *list)
 	add_host(list, u.nodename);
 	if (u.domainname[0] != '(')
 		add(list, "host", u.domainname);
-	if (read_text(text, sizeof(text), "/etc/hostname") > 0) {
-		text[strcspn(text, "\n")] = '\0';
+	if (read_value(text, sizeof(text), "/etc/hostname") > 0)
 		add_host(list, text);
-	}
 	add_words(list, "/etc/hosts", NULL);
 	add_words(list, "/etc/resolv.conf", "domain search");
 }
@@ -135,10 +133,8 @@ static void add_serials(json_t *list)
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
 		snprintf(path, sizeof(path), "/sys/class/dmi/id/%s", files[i]);
-		if (read_text(text, sizeof(text), path) <= 0)
-			continue;
-		text[strcspn(text, "\n")] = '\0';
-		add(list, "serial", text);
+		if (read_value(text, sizeof(text), path) > 0)
+			add(list, "serial", text);
 	}
 }
 

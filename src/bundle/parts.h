@@ -18,5 +18,7 @@ int part_sysroot(const struct rd_devices *devices, int fd, struct rd_error *err)
  * The file's text, truncated to `size`; "" if it cannot be read (errno). Returns its length, or -1.
  */
 int read_text(char *buf, size_t size, const char *path);
+/* The same for a file of one value: without white space at the end. */
+int read_value(char *buf, size_t size, const char *path);
 
 #endif

@@ -228,19 +228,23 @@ static int make_shown(struct task *t)
 	return fclose(out) ? -1 : 0;
 }
 
-static int add_task(struct tasks *tasks, const struct member *m, const struct placeholder *p,
-	const char *subject, const struct rd_bundle_config *c)
+struct task task_new(const struct member *m)
 {
-	struct task *t = &tasks->task[tasks->n++];
-	size_t most = m->bytes ? m->bytes : MEMBER_BYTES;
-
-	*t = (struct task){.member = m,
+	return (struct task){.member = m,
 		.in = -1,
 		.out = -1,
 		.out_pipe = -1,
 		.error_pipe = -1,
-		.output.most = most,
+		.output.most = m->bytes ? m->bytes : MEMBER_BYTES,
 		.errors.most = TASK_ERROR_TEXT};
+}
+
+static int add_task(struct tasks *tasks, const struct member *m, const struct placeholder *p,
+	const char *subject, const struct rd_bundle_config *c)
+{
+	struct task *t = &tasks->task[tasks->n++];
+
+	*t = task_new(m);
 	if (m->form == FORM_COPY)
 		t->path = c->files[atoi(subject)];
 	if (m->phase == PHASE_ADAPTER)
@@ -261,14 +265,10 @@ static int add_empty(struct tasks *tasks, const struct member *m)
 {
 	struct task *t = &tasks->task[tasks->n++];
 
-	*t = (struct task){.member = m,
-		.in = -1,
-		.out = -1,
-		.out_pipe = -1,
-		.error_pipe = -1,
-		.outcome = OUTCOME_NOTHING,
-		.name = strdup(m->name),
-		.command = strdup(m->command)};
+	*t = task_new(m);
+	t->outcome = OUTCOME_NOTHING;
+	t->name = strdup(m->name);
+	t->command = strdup(m->command);
 	return t->name && t->command ? 0 : -1;
 }
 

@@ -22,6 +22,7 @@ struct redaction {
 	struct store *store;
 	int capture;
 	const struct rd_bundle_config *config;
+	bool replacing; /* in the second pass */
 };
 
 static int no_memory(struct rd_error *err)
@@ -60,22 +61,16 @@ static int collect_names(struct redaction *x, struct rd_error *err)
 		    name[] = "names";
 	static const struct member member = {
 		.name = name, .command = "", .form = FORM_OUTPUT, .phase = PHASE_READ};
-	struct task t = {.member = &member,
-		.name = name,
-		.command = name,
-		.argv = {program, command, option, name},
-		.own = true,
-		.in = -1,
-		.out = -1,
-		.out_pipe = -1,
-		.error_pipe = -1,
-		.output.most = MEMBER_BYTES,
-		.errors.most = TASK_ERROR_TEXT};
+	char *const argv[] = {program, command, option, name};
+	struct task t = task_new(&member);
 	struct tasks one = {.task = &t, .n = 1};
 	json_t *names = NULL;
 	char why[512];
 	int rc = 0;
 
+	t.name = t.command = name;
+	memcpy(t.argv, argv, sizeof(argv));
+	t.own = true;
 	if (!tasks_run(&one, PHASE_READ, x->config))
 		rc = rd_fail(err, RD_CLASS_PARTIAL, 0, NULL, BUNDLE_INTERRUPTED);
 	task_why(&t, why, sizeof(why));
@@ -134,37 +129,29 @@ static char *name_redact(struct redaction *x, const struct task *t)
 	return name;
 }
 
-/* Replaces *text by `to`, its redacted copy. */
-static int text_set(char **text, char *to, struct rd_error *err)
+/* Replaces *text by `to`, its redacted copy. The first pass only collects: the copy is unchanged.
+ */
+static int text_set(struct redaction *x, char **text, char *to, struct rd_error *err)
 {
+	char *old = x->replacing ? *text : to;
+
 	if (!to)
 		return no_memory(err);
-	free(*text);
-	*text = to;
+	if (x->replacing)
+		*text = to;
+	free(old);
 	return 0;
+}
+
+static int text_redact(struct redaction *x, char **text, struct rd_error *err)
+{
+	return *text ? text_set(x, text, rd_redact_text(x->r, *text, strlen(*text), NULL), err) : 0;
 }
 
 static int output_set(
 	struct redaction *x, const struct task *t, struct bytes *o, struct rd_error *err)
 {
-	return text_set(&o->data, output_redact(x, t, o, &o->n), err);
-}
-
-static int text_redact(struct redaction *x, char **text, struct rd_error *err)
-{
-	return *text ? text_set(text, rd_redact_text(x->r, *text, strlen(*text), NULL), err) : 0;
-}
-
-/* In the first pass: `copy` is unchanged. */
-static int collected(char *copy, struct rd_error *err)
-{
-	free(copy);
-	return copy ? 0 : no_memory(err);
-}
-
-static int text_collect(struct redaction *x, const char *text, size_t n, struct rd_error *err)
-{
-	return collected(rd_redact_text(x->r, text, n, NULL), err);
+	return o->n ? text_set(x, &o->data, output_redact(x, t, o, &o->n), err) : 0;
 }
 
 /* --- captures --------------------------------------------------------------------------------- */
@@ -280,12 +267,14 @@ static void drop_suffix(char *name)
 	}
 }
 
-static int capture_store(struct redaction *x, struct task *t, struct rd_error *err)
+static int capture_redact(struct redaction *x, struct task *t, struct rd_error *err)
 {
 	int to, rc;
 
 	if (t->outcome == OUTCOME_LEFT_OUT || t->outcome == OUTCOME_NOTHING)
 		return 0;
+	if (!x->replacing)
+		return capture_rewrite(x, t, NULL, err);
 	to = store_file(x->store, err);
 	if (to < 0)
 		return -1;
@@ -300,19 +289,7 @@ static int capture_store(struct redaction *x, struct task *t, struct rd_error *e
 
 /* --- trees ------------------------------------------------------------------------------------ */
 
-static int entry_collect(void *ctx, const struct task *t, const struct rd_archive_entry *e,
-	const char *bytes, size_t n, struct rd_error *err)
-{
-	struct redaction *x = ctx;
-
-	(void)t;
-	if (collected(rd_redact_path(x->r, e->path), err) < 0 ||
-		(e->kind == RD_ARCHIVE_LINK && collected(rd_redact_path(x->r, e->target), err) < 0))
-		return -1;
-	return e->kind == RD_ARCHIVE_FILE ? text_collect(x, bytes, n, err) : 0;
-}
-
-static int entry_store(void *ctx, const struct task *t, const struct rd_archive_entry *e,
+static int entry_redact(void *ctx, const struct task *t, const struct rd_archive_entry *e,
 	const char *bytes, size_t n, struct rd_error *err)
 {
 	struct redaction *x = ctx;
@@ -324,6 +301,8 @@ static int entry_store(void *ctx, const struct task *t, const struct rd_archive_
 
 	if (!path || !link || !to)
 		rc = no_memory(err);
+	else if (!x->replacing)
+		rc = 0;
 	else if (e->kind == RD_ARCHIVE_FILE)
 		rc = store_put(x->store, path, to, to_n, t, err);
 	else
@@ -337,31 +316,26 @@ static int entry_store(void *ctx, const struct task *t, const struct rd_archive_
 
 /* --- both passes ------------------------------------------------------------------------------ */
 
-static int task_collect(struct redaction *x, struct task *t, struct rd_error *err)
-{
-	if (is_capture(t) && t->outcome != OUTCOME_NOTHING && capture_rewrite(x, t, NULL, err) < 0)
-		return -1;
-	if (collected(name_redact(x, t), err) < 0 ||
-		text_collect(x, t->command, strlen(t->command), err) < 0 ||
-		(t->errors.n && collected(output_redact(x, t, &t->errors, NULL), err) < 0))
-		return -1;
-	if (t->member->form == FORM_TREE)
-		return tree_each(t, entry_collect, x, err);
-	return t->output.n ? collected(output_redact(x, t, &t->output, NULL), err) : 0;
-}
-
 static int task_redact(struct redaction *x, struct task *t, struct rd_error *err)
 {
-	if (text_set(&t->name, name_redact(x, t), err) < 0 ||
-		text_redact(x, &t->command, err) < 0 || text_redact(x, &t->left_out, err) < 0)
-		return -1;
-	if (t->errors.n && output_set(x, t, &t->errors, err) < 0)
+	if (text_set(x, &t->name, name_redact(x, t), err) < 0 ||
+		text_redact(x, &t->command, err) < 0 || text_redact(x, &t->left_out, err) < 0 ||
+		output_set(x, t, &t->errors, err) < 0)
 		return -1;
 	if (is_capture(t))
-		return capture_store(x, t, err);
+		return capture_redact(x, t, err);
 	if (t->member->form == FORM_TREE)
-		return tree_each(t, entry_store, x, err);
-	return t->output.n ? output_set(x, t, &t->output, err) : 0;
+		return tree_each(t, entry_redact, x, err);
+	return output_set(x, t, &t->output, err);
+}
+
+static int tasks_redact(struct redaction *x, struct rd_error *err)
+{
+	int rc = 0;
+
+	for (unsigned int i = 0; i < x->tasks->n && !rc; i++)
+		rc = task_redact(x, &x->tasks->task[i], err);
+	return rc;
 }
 
 int redaction_run(struct rd_redact *r, struct tasks *tasks, struct store *store, int capture,
@@ -372,11 +346,12 @@ int redaction_run(struct rd_redact *r, struct tasks *tasks, struct store *store,
 	int rc = collect_names(&x, err);
 
 	collect_paths(&x);
-	for (unsigned int i = 0; i < tasks->n && !rc; i++)
-		rc = task_collect(&x, &tasks->task[i], err);
+	if (!rc)
+		rc = tasks_redact(&x, err);
 	rd_redact_begin(r);
-	for (unsigned int i = 0; i < tasks->n && !rc; i++)
-		rc = task_redact(&x, &tasks->task[i], err);
+	x.replacing = true;
+	if (!rc)
+		rc = tasks_redact(&x, err);
 	return !rc && rd_redact_failed(r) ? no_memory(err) : rc;
 }
 

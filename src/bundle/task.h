@@ -63,6 +63,8 @@ struct tasks {
 	unsigned int n;
 };
 
+/* A task that has not begun, without a name and a command. */
+struct task task_new(const struct member *member);
 /* Rows of the table as tasks for this machine. 0, or -1: out of memory. tasks_free() in any case.
  */
 int tasks_make(struct tasks *tasks, const struct rd_bundle_config *config);

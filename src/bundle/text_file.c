@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Reads small files of /proc and /sys. */
 #include "parts.h"
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -21,4 +22,13 @@ int read_text(char *buf, size_t size, const char *path)
 	errno = errnum;
 	buf[n] = '\0';
 	return got < 0 ? -1 : (int)n;
+}
+
+int read_value(char *buf, size_t size, const char *path)
+{
+	int n = read_text(buf, size, path);
+
+	while (n > 0 && isspace((unsigned char)buf[n - 1]))
+		buf[--n] = '\0';
+	return n;
 }

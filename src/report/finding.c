@@ -19,6 +19,15 @@ const char *rd_severity_name(enum rd_severity severity)
 	return NAME(names, severity);
 }
 
+enum rd_severity rd_severity_of(const char *name)
+{
+	enum rd_severity s = RD_SEV_PROBLEM;
+
+	while (s > RD_SEV_NOTE && strcmp(rd_severity_name(s), name) != 0)
+		s--;
+	return s;
+}
+
 const char *rd_certainty_name(enum rd_certainty certainty)
 {
 	static const char *const names[] = {

@@ -153,15 +153,6 @@ static int id_order(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-static enum rd_severity severity_of(const char *name)
-{
-	enum rd_severity s = RD_SEV_PROBLEM;
-
-	while (s > RD_SEV_NOTE && strcmp(rd_severity_name(s), name) != 0)
-		s--;
-	return s;
-}
-
 static enum rd_certainty certainty_of(const char *name)
 {
 	enum rd_certainty c = RD_CERTAIN;
@@ -184,7 +175,7 @@ static void take_finding(struct making *m, const json_t *f)
 	text(x->title, sizeof(x->title), f, "title");
 	text(x->counter, sizeof(x->counter), f, "counter");
 	text(word, sizeof(word), f, "severity");
-	x->severity = severity_of(word);
+	x->severity = rd_severity_of(word);
 	text(word, sizeof(word), f, "certainty");
 	x->certainty = certainty_of(word);
 	text(word, sizeof(word), f, "side");
