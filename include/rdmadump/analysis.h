@@ -581,9 +581,8 @@ void rd_analysis_close(struct rd_analysis *a);
 
 void rd_report_free(struct rd_report *r);
 /* Writes the report as docs/schema/analyze.json describes it, in parts, with little memory. Flags
- * are jansson's: JSON_COMPACT or JSON_INDENT(n). -1 if memory (errno) or `callback` fails. */
-int rd_report_json_write(
-	const struct rd_report *r, size_t flags, json_dump_callback_t callback, void *ctx);
+ * are jansson's: JSON_COMPACT or JSON_INDENT(n). -1 if memory or `out` fails (errno). */
+int rd_report_json_write(const struct rd_report *r, size_t flags, FILE *out);
 /*
  * The same for a page, with plots: with these flags of jansson at most about this many bytes, with
  * the findings, conversations and rows of tables that matter most, and "left_out" with the number
@@ -594,8 +593,8 @@ json_t *rd_report_json_within(const struct rd_report *r, size_t bytes, size_t fl
 /* The content of a page. Both functions return -1 on failure (errno). */
 struct rd_report_page {
 	const char *title;
-	/* Writes what --json prints, limited to a page, with these flags of jansson. */
-	int (*document)(const void *ctx, size_t flags, json_dump_callback_t put, void *sink);
+	/* What --json prints, limited to a page, with these flags of jansson. NULL: no memory. */
+	json_t *(*document)(const void *ctx, size_t flags);
 	/* Writes the report as text, for browsers without scripts. */
 	int (*text)(const void *ctx, FILE *out);
 	const void *ctx;

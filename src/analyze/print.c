@@ -28,68 +28,49 @@ static void put_text(
 	}
 }
 
-/* In at most so many bytes; SIZE_MAX: all of it. */
-static int put_capture(
-	const struct rd_report *r, size_t bytes, size_t flags, json_dump_callback_t put, void *sink)
+/* What a document of two captures has before, or around, the comparison and the captures. */
+static json_t *document_of(const struct analyze_outcome *o, json_t *rest)
 {
-	json_t *page;
-	int ret;
-
-	if (bytes == SIZE_MAX)
-		return rd_report_json_write(r, flags, put, sink);
-	page = rd_report_json_within(r, bytes, flags);
-	if (!page) {
-		errno = ENOMEM;
-		return -1;
-	}
-	ret = json_dump_callback(page, put, sink, flags);
-	json_decref(page);
-	return ret;
+	return rd_document(
+		RD_REPORT_VERSION, o->ends->start_ns - o->reports[0]->totals.moved_ns, rest);
 }
 
-/*
- * The comparison and each of the captures, one after the other, since each may have many thousands
- * of QPs. The comparison has half of a page, each of the captures a quarter.
- */
-static int put_two(const struct analyze_outcome *o, size_t bytes, size_t flags,
-	json_dump_callback_t put, void *sink)
+/* The captures one after the other, since each may have many thousands of QPs. */
+static int put_two(const struct analyze_outcome *o, size_t flags, FILE *out)
 {
-	json_t *ends = bytes == SIZE_MAX ? rd_ends_json(o->ends)
-					 : rd_ends_json_within(o->ends, bytes / 2, flags);
-	json_t *document = rd_document(RD_REPORT_VERSION,
-		o->ends->start_ns - o->reports[0]->totals.moved_ns, json_object());
+	json_t *document = document_of(o, json_object()), *ends = rd_ends_json(o->ends);
 	char *head = json_dumps(document, JSON_COMPACT);
 	int ret = -1;
 
-	/* "ends" and "captures" follow within the object. */
-	if (!ends || !head)
+	if (ends && head) {
+		/* "ends" and "captures" follow within the object. */
+		fprintf(out, "%.*s,\"ends\":", (int)strlen(head) - 1, head);
+		ret = json_dumpf(ends, out, flags);
+	} else {
 		errno = ENOMEM;
-	else if (!put(head, strlen(head) - 1, sink) && !put(",\"ends\":", 8, sink) &&
-		 !json_dump_callback(ends, put, sink, flags))
-		ret = 0;
+	}
 	free(head);
 	json_decref(document);
 	json_decref(ends);
 	for (int i = 0; i < RD_TAPS && !ret; i++) {
-		const char *before = i ? "," : ",\"captures\":[";
-
-		ret = put(before, strlen(before), sink) ||
-		      put_capture(o->reports[i], bytes == SIZE_MAX ? bytes : bytes / 4, flags, put,
-			      sink);
+		fputs(i ? "," : ",\"captures\":[", out);
+		ret = rd_report_json_write(o->reports[i], flags, out);
 	}
-	return ret || put("]}", 2, sink) ? -1 : 0;
+	return ret || fputs("]}", out) < 0 ? -1 : 0;
 }
 
-static int put_document(const struct analyze_outcome *o, size_t bytes, size_t flags,
-	json_dump_callback_t put, void *sink)
+/* The comparison has half of a page, each of the captures a quarter. */
+static json_t *page_document(const void *ctx, size_t flags)
 {
-	return o->ends ? put_two(o, bytes, flags, put, sink)
-		       : put_capture(o->reports[0], bytes, flags, put, sink);
-}
+	const struct analyze_outcome *o = ctx;
 
-static int put_page_document(const void *ctx, size_t flags, json_dump_callback_t put, void *sink)
-{
-	return put_document(ctx, RD_PAGE_BYTES, flags, put, sink);
+	if (!o->ends)
+		return rd_report_json_within(o->reports[0], RD_PAGE_BYTES, flags);
+	return document_of(
+		o, json_pack("{s:o, s:[o, o]}", "ends",
+			   rd_ends_json_within(o->ends, RD_PAGE_BYTES / 2, flags), "captures",
+			   rd_report_json_within(o->reports[0], RD_PAGE_BYTES / 4, flags),
+			   rd_report_json_within(o->reports[1], RD_PAGE_BYTES / 4, flags)));
 }
 
 static int put_page_text(const void *ctx, FILE *out)
@@ -102,17 +83,10 @@ static int put_page_text(const void *ctx, FILE *out)
 
 static int put_page(const struct analyze_outcome *o, FILE *out)
 {
-	const struct rd_report_page page = {.title = o->names[0],
-		.document = put_page_document,
-		.text = put_page_text,
-		.ctx = o};
+	const struct rd_report_page page = {
+		.title = o->names[0], .document = page_document, .text = put_page_text, .ctx = o};
 
 	return rd_report_html(&page, out);
-}
-
-static int put_chunk(const char *text, size_t n, void *out)
-{
-	return fwrite(text, 1, n, out) == n ? 0 : -1;
 }
 
 static bool page_is_file(const struct analyze_settings *s)
@@ -160,8 +134,9 @@ static int put_json(const struct analyze_settings *s, const struct analyze_outco
 {
 	const size_t flags = JSON_INDENT(1) | JSON_REAL_PRECISION(9);
 	json_t *changes = o->changes ? rd_changes_json(o->changes, s->compare) : NULL;
-	int ret = o->changes ? json_dump_callback(changes, put_chunk, out, flags)
-			     : put_document(o, SIZE_MAX, flags, put_chunk, out);
+	int ret = o->changes ? json_dumpf(changes, out, flags)
+		  : o->ends  ? put_two(o, flags, out)
+			     : rd_report_json_write(o->reports[0], flags, out);
 
 	json_decref(changes);
 	return ret < 0 || fputc('\n', out) < 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A report as a self-contained HTML page: page.html with its placeholders replaced. */
 #include "names.h"
+#include <errno.h>
 #include <rdmadump/printable.h>
 #include <string.h>
 
@@ -86,24 +87,32 @@ static int put_script(const struct rd_report_page *c, FILE *out)
 	return fputs(script, out);
 }
 
+/* Consumes the value. */
+static int put_json(json_t *value, FILE *out)
+{
+	const int ret = json_dump_callback(value, put_escaped, out, JSON_FLAGS);
+
+	if (!value)
+		errno = ENOMEM;
+	json_decref(value);
+	return ret;
+}
+
 static int put_document(const struct rd_report_page *c, FILE *out)
 {
-	return c->document(c->ctx, JSON_FLAGS, put_escaped, out);
+	return put_json(c->document(c->ctx, JSON_FLAGS), out);
 }
 
 /* The texts of the incidents. */
 static int put_words(const struct rd_report_page *c, FILE *out)
 {
 	json_t *words = json_object();
-	int status;
 
 	(void)c;
 	for (unsigned int i = 0; i < RD_INC_COUNT; i++)
 		json_object_set_new(
 			words, rd_incident_names[i].key, json_string(rd_incident_names[i].help));
-	status = words ? json_dump_callback(words, put_escaped, out, JSON_FLAGS) : -1;
-	json_decref(words);
-	return status;
+	return put_json(words, out);
 }
 
 /* For programs without scripts: a mail program, a text browser. */
