@@ -443,12 +443,9 @@ bool rd_decap_level(struct rd_inner *in);
 bool rd_packet_inner(
 	enum rd_link link, const struct rd_frame *frame, struct rd_packet *p, struct rd_inner *in);
 /*
- * Removes the encapsulation as far as the inner frame is of the same link: a file has one link
- * type. *data, *caplen and *len become those of the inner frame; returns the number of levels
- * removed.
+ * Of a batch, removes the encapsulation as far as the inner frame is of the same link: a file has
+ * one link type. Hot path.
  */
-unsigned int rd_decap(enum rd_link link, const uint8_t **data, uint32_t *caplen, uint32_t *len);
-/* The same for a batch. Hot path. */
 void rd_decap_run(enum rd_link link, struct rd_frame *frames, unsigned int n);
 
 #define RD_LINE_NO_TIME 0x01 /* tcpdump -t */

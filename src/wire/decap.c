@@ -271,25 +271,16 @@ bool rd_packet_inner(
 	return rd_packet_parse(in->link, in->data, in->caplen, in->len, p);
 }
 
-unsigned int rd_decap(enum rd_link link, const uint8_t **data, uint32_t *caplen, uint32_t *len)
-{
-	struct rd_inner in = {*data, *caplen, *len, link, 0, 0};
-	unsigned int levels = 0, taken = 0;
-
-	while (levels < LEVELS_MAX && rd_decap_level(&in)) {
-		levels++;
-		if (in.link != link)
-			continue;
-		*data = in.data;
-		*caplen = in.caplen;
-		*len = in.len;
-		taken = levels;
-	}
-	return taken;
-}
-
 void rd_decap_run(enum rd_link link, struct rd_frame *frames, unsigned int n)
 {
-	for (unsigned int i = 0; i < n; i++)
-		rd_decap(link, &frames[i].data, &frames[i].caplen, &frames[i].len);
+	for (struct rd_frame *f = frames; f < frames + n; f++) {
+		struct rd_inner in = {f->data, f->caplen, f->len, link, 0, 0};
+
+		for (unsigned int levels = 0; levels < LEVELS_MAX && rd_decap_level(&in); levels++)
+			if (in.link == link) {
+				f->data = in.data;
+				f->caplen = in.caplen;
+				f->len = in.len;
+			}
+	}
 }

@@ -58,11 +58,6 @@ static void add_req(struct rd_line *line, const struct rd_cm *cm)
 	rd_line_add(line, " %s", cm->xrc ? "XRC" : services[cm->transport & 3]);
 }
 
-static void add_rep(struct rd_line *line, const struct rd_cm *cm)
-{
-	add_offer(line, cm);
-}
-
 /* The message that a REJ or an MRA refers to; only the third name differs between the two. */
 static void add_about(struct rd_line *line, const struct rd_cm *cm, const char *third)
 {
@@ -116,7 +111,7 @@ static void add_cm(struct rd_line *line, const struct rd_mad *mad)
 		[RD_CM_REQ - RD_CM_REQ] = add_req,
 		[RD_CM_MRA - RD_CM_REQ] = add_mra,
 		[RD_CM_REJ - RD_CM_REQ] = add_rej,
-		[RD_CM_REP - RD_CM_REQ] = add_rep,
+		[RD_CM_REP - RD_CM_REQ] = add_offer,
 		[RD_CM_SIDR_REP - RD_CM_REQ] = add_sidr_rep,
 		[RD_CM_SIDR_REQ - RD_CM_REQ] = add_sockets,
 		[RD_CM_LAP - RD_CM_REQ] = add_lap,

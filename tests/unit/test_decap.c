@@ -130,22 +130,20 @@ TEST(least_inner)
 TEST(levels)
 {
 	struct make m = {.n = 0};
-	const uint8_t *data;
-	uint32_t caplen, len, inner;
+	uint32_t inner;
 
 	make_packet(&m, MAKE_V2_IPV4, 0x04, 0x11, 8, 0);
 	inner = m.n;
 	for (unsigned int level = 1; level <= 6; level++) {
 		struct make outer = {.n = 0};
+		struct rd_inner in;
 
 		wrap(&outer, level % 2 ? 6 : 11, m.b, m.n);
 		m = outer;
-		data = m.b;
-		caplen = len = m.n;
-		assert_int_equal(
-			rd_decap(RD_LINK_ETHERNET, &data, &caplen, &len), level < 4 ? level : 4);
+		in = (struct rd_inner){m.b, m.n, m.n, RD_LINK_ETHERNET, 0, 0};
+		assert_int_equal(rd_decap_any(&in), level < 4 ? level : 4);
 		if (level <= 4)
-			assert_int_equal(len, inner);
+			assert_int_equal(in.len, inner);
 	}
 }
 

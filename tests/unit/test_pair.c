@@ -82,7 +82,7 @@ TEST(near)
 
 	assert_non_null(t);
 	for (uint32_t i = 0; i < 64; i++) {
-		near[i] = flow_near(t, flow_key_ipv4(ends[i % 2]),
+		near[i] = flow_near(t, rd_le64(ends[i % 2]),
 			flow_key_qps(RD_NET_IPV4, 0x100 + i / 2, RD_QP_UNKNOWN));
 		for (uint32_t k = 0; k < i; k++)
 			assert_ptr_not_equal(near[k], near[i]);

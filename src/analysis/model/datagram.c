@@ -23,11 +23,9 @@ void datagram_init(struct rd_analysis *a)
 static uint64_t hash_of(const struct flow *f)
 {
 	struct rd_hash h = rd_hash_begin();
-	uint64_t dst[2];
 
-	memcpy(dst, f->id.dst, sizeof(dst));
-	rd_hash_add(&h, dst[0]);
-	rd_hash_add(&h, dst[1]);
+	rd_hash_add(&h, rd_le64(f->id.dst));
+	rd_hash_add(&h, rd_le64(f->id.dst + 8));
 	rd_hash_add(&h, f->id.net);
 	return rd_hash_end(&h, 3);
 }

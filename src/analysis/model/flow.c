@@ -12,14 +12,6 @@
 
 struct app_queue app_none; /* never changed */
 
-static inline uint64_t load64(const uint8_t *p)
-{
-	uint64_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
-
 /*
  * A key of 16 bytes: the addresses themselves where they fit (IPv4, LIDs), else a 64-bit hash of
  * them; QPs and the kind of address.
@@ -33,16 +25,16 @@ struct flow_key flow_key(
 	if (net == RD_NET_IPV4) {
 		memcpy(both, src, 4);
 		memcpy(both + 4, dst, 4);
-		key.k1 = flow_key_ipv4(both);
+		key.k1 = rd_le64(both);
 	} else if (net == RD_NET_NONE) {
 		key.k1 = (uint64_t)rd_be16(src) << 16 | rd_be16(dst);
 	} else {
 		struct rd_hash h = rd_hash_begin();
 
-		rd_hash_add(&h, load64(src));
-		rd_hash_add(&h, load64(src + 8));
-		rd_hash_add(&h, load64(dst));
-		rd_hash_add(&h, load64(dst + 8));
+		rd_hash_add(&h, rd_le64(src));
+		rd_hash_add(&h, rd_le64(src + 8));
+		rd_hash_add(&h, rd_le64(dst));
+		rd_hash_add(&h, rd_le64(dst + 8));
 		key.k1 = rd_hash_end(&h, 4);
 	}
 	return key;
@@ -401,7 +393,7 @@ struct times *flow_times(struct rd_analysis *a, struct flow *f)
 	f->times = must(a, calloc(1, sizeof(*f->times)));
 	if (f->times) {
 		f->times->last_ns = a->ns;
-		f->times->gap_ns = UINT32_MAX;
+		f->times->so_far.gap_ns = UINT32_MAX;
 	}
 	return f->times;
 }

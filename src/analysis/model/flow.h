@@ -329,15 +329,6 @@ static inline uint64_t flow_key_qps(unsigned int net, uint32_t dest_qp, uint32_t
 	       (src_qp == RD_QP_UNKNOWN ? 0 : UINT64_C(1) << 56);
 }
 
-/* Both addresses of an IPv4 header, in network byte order. */
-static inline uint64_t flow_key_ipv4(const uint8_t *src)
-{
-	uint64_t v;
-
-	memcpy(&v, src, sizeof(v));
-	return v;
-}
-
 static inline struct flow **flow_near(struct flow_table *t, uint64_t k1, uint64_t k2)
 {
 	/* Each direction has a half: both may have the same QP, or one next to the other's. */
@@ -352,7 +343,7 @@ static inline struct flow *flow_recent(struct flow_table *t, const struct item *
 	const struct rd_packet *p = it->p;
 
 	if (p->net == RD_NET_IPV4) {
-		uint64_t k1 = flow_key_ipv4(p->data + p->l3 + 12);
+		uint64_t k1 = rd_le64(p->data + p->l3 + 12); /* both addresses */
 		uint64_t k2 = flow_key_qps(RD_NET_IPV4, p->dest_qp, RD_QP_UNKNOWN);
 		struct flow *f = *flow_near(t, k1, k2);
 

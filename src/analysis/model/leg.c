@@ -5,18 +5,10 @@
 #include <rdmadump/hash.h>
 #include <stdlib.h>
 
-static uint64_t word(const uint8_t *p)
-{
-	uint64_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
-
 /* The host with this address, made if there is room; else the one for all others. */
 static struct host *host_of(struct legs *l, unsigned int net, const uint8_t *address)
 {
-	size_t i = (size_t)rd_hash2(word(address) ^ net, word(address + 8)) % (HOSTS_MAX * 2);
+	size_t i = (size_t)rd_hash2(rd_le64(address) ^ net, rd_le64(address + 8)) % (HOSTS_MAX * 2);
 	struct host *h;
 
 	for (; l->host_slots[i]; i = (i + 1) % (HOSTS_MAX * 2)) {

@@ -79,15 +79,13 @@ static uint64_t key_of(const struct rd_packet *p, const struct rd_mad *mad, bool
 	const uint8_t *src, *dst;
 	unsigned int len = rd_packet_addresses(p, &src, &dst);
 	struct rd_lrh lrh;
-	uint64_t half[2];
 
 	if (len)
 		memcpy(requester, response ? dst : src, len);
 	else if (rd_packet_lrh(p, &lrh))
 		rd_put_be16(requester, response ? lrh.dlid : lrh.slid);
-	memcpy(half, requester, sizeof(half));
-	rd_hash_add(&h, half[0]);
-	rd_hash_add(&h, half[1]);
+	rd_hash_add(&h, rd_le64(requester));
+	rd_hash_add(&h, rd_le64(requester + 8));
 	rd_hash_add(&h, mad->tid);
 	rd_hash_add(&h, (uint64_t)mad->class << 32 | len);
 	return rd_hash_end(&h, 4);

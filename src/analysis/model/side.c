@@ -148,9 +148,9 @@ static bool side_times(struct rd_side *s, const struct flow *f)
 	s->times = calloc(1, sizeof(*s->times));
 	if (!s->times)
 		return false;
-	memcpy(s->times->ns, t->spent_ns, sizeof(s->times->ns));
-	s->times->pauses = t->pauses;
-	s->times->gap_ns = t->gap_ns < UINT32_MAX ? t->gap_ns : 0;
+	*s->times = t->so_far;
+	if (t->so_far.gap_ns == UINT32_MAX)
+		s->times->gap_ns = 0;
 	return true;
 }
 

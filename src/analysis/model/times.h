@@ -10,10 +10,8 @@
 
 /* Of a flow that has requests. */
 struct times {
-	uint64_t last_ns; /* of the last frame that belongs to them */
-	uint64_t spent_ns[RD_TIME_COUNT];
-	uint32_t gap_ns; /* shortest time between two full packets of a message; UINT32_MAX: none */
-	uint32_t pauses; /* requests after intervals in which none was open */
+	uint64_t last_ns;	/* of the last frame that belongs to them */
+	struct rd_times so_far; /* gap_ns UINT32_MAX: none */
 };
 
 /* A frame with an earlier timestamp than the previous one adds nothing. */
@@ -21,7 +19,7 @@ static inline void times_spend(struct times *t, enum rd_time what, uint64_t ns)
 {
 	if (ns <= t->last_ns)
 		return;
-	t->spent_ns[what] += ns - t->last_ns;
+	t->so_far.ns[what] += ns - t->last_ns;
 	t->last_ns = ns;
 }
 
@@ -31,7 +29,7 @@ static inline void times_spend(struct times *t, enum rd_time what, uint64_t ns)
  */
 static inline void times_resume(struct times *t, uint64_t peer_ns, uint64_t ns)
 {
-	t->pauses++;
+	t->so_far.pauses++;
 	if (peer_ns > t->last_ns && peer_ns < ns)
 		times_spend(t, RD_TIME_REPLY, peer_ns);
 	times_spend(t, RD_TIME_IDLE, ns);
@@ -40,8 +38,8 @@ static inline void times_resume(struct times *t, uint64_t peer_ns, uint64_t ns)
 /* A full packet after another one of its message: shows how fast the sender can send. */
 static inline void times_gap(struct times *t, uint64_t ns)
 {
-	if (ns > t->last_ns && ns - t->last_ns < t->gap_ns)
-		t->gap_ns = (uint32_t)(ns - t->last_ns);
+	if (ns > t->last_ns && ns - t->last_ns < t->so_far.gap_ns)
+		t->so_far.gap_ns = (uint32_t)(ns - t->last_ns);
 }
 
 /* Before the time of a frame is used; `ns`: of the next frame. */
