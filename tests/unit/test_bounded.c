@@ -37,22 +37,23 @@ static uint64_t first_part(uint32_t key)
 
 static void assert_same(const struct bounded *b, const struct list *l)
 {
-	uint32_t number = b->oldest;
+	const uint32_t *value = bounded_oldest(b);
 
-	for (unsigned int i = 0; i < l->n; i++, number = bounded_newer(b, number))
-		same(number != 0, true, *(uint32_t *)bounded_value(b, number), l->key[i],
-			bounded_find(b, first_part(l->key[i]), l->key[i]), number);
-	assert_int_equal(number, 0);
+	for (unsigned int i = 0; i < l->n; i++, value = bounded_newer(b, value)) {
+		assert_non_null(value);
+		assert_int_equal(*value, l->key[i]);
+		assert_ptr_equal(bounded_find(b, first_part(l->key[i]), l->key[i]), value);
+	}
+	assert_null(value);
 }
 
 static void take(struct bounded *b, struct list *l, uint32_t key)
 {
 	bool made;
 	const bool full = bounded_is_full(b);
-	uint32_t number = bounded_take(b, first_part(key), key, &made), *value;
+	uint32_t *value = bounded_take(b, first_part(key), key, &made);
 
-	assert_true(number);
-	value = bounded_value(b, number);
+	assert_non_null(value);
 	assert_int_equal(made, place_of(l, key) == l->n);
 	if (!made) {
 		assert_int_equal(*value, key);
@@ -75,15 +76,15 @@ TEST(as_list)
 	struct list l = {.n = 0};
 
 	bounded_init(&b, MAX, sizeof(uint32_t));
-	assert_int_equal(bounded_find(&b, 1, 1), 0);
+	assert_null(bounded_find(&b, 1, 1));
 	srandom(1);
 	for (unsigned int i = 0; i < STEPS; i++) {
 		uint32_t key = 1 + (uint32_t)random() % KEYS;
-		uint32_t number = bounded_find(&b, first_part(key), key);
+		uint32_t *value = bounded_find(&b, first_part(key), key);
 
-		assert_int_equal(!number, place_of(&l, key) == l.n);
-		if (number && random() % 2) {
-			bounded_remove(&b, number);
+		assert_int_equal(!value, place_of(&l, key) == l.n);
+		if (value && random() % 2) {
+			bounded_remove(&b, value);
 			drop(&l, place_of(&l, key));
 		} else {
 			take(&b, &l, key);
@@ -94,5 +95,5 @@ TEST(as_list)
 	assert_true(l.replaced > MAX);
 	assert_same(&b, &l);
 	bounded_free(&b);
-	assert_int_equal(bounded_find(&b, 1, 1), 0);
+	assert_null(bounded_find(&b, 1, 1));
 }

@@ -98,12 +98,8 @@ static bool open_has_room(struct rd_analysis *a, struct app_queue *q)
 /* The connection ended: its requests will have no reply. */
 void app_close(struct app_queue *q)
 {
-	while (q->open.oldest) {
-		const struct app_open *o = bounded_value(&q->open, q->open.oldest);
-
+	for (struct app_open *o; (o = bounded_oldest(&q->open)); bounded_remove(&q->open, o))
 		q->operations[o->operation].open++;
-		bounded_remove(&q->open, q->open.oldest);
-	}
 }
 
 /*
@@ -126,8 +122,7 @@ static void request_opens(struct rd_analysis *a, struct app_queue *q, const stru
 	bool server, const struct app_message *m)
 {
 	struct app_operation *op = operation_of(a, q, m->operation);
-	uint32_t open = bounded_find(&q->open, m->id, server);
-	struct app_open *o;
+	struct app_open *o = bounded_find(&q->open, m->id, server);
 	bool made;
 
 	if (!op) {
@@ -138,17 +133,14 @@ static void request_opens(struct rd_analysis *a, struct app_queue *q, const stru
 	op->waits |= m->waits;
 	if (m->data != APP_NO_DATA)
 		data_add(m->data == APP_INLINE ? &op->inlined : &op->keyed, m->bytes);
-	if (open) {
-		o = bounded_value(&q->open, open);
+	if (o)
 		q->operations[o->operation].unanswered++;
-	} else if (open_has_room(a, q)) {
-		open = bounded_take(&q->open, m->id, server, &made);
-	}
-	if (!open) {
+	else if (open_has_room(a, q))
+		o = bounded_take(&q->open, m->id, server, &made);
+	if (!o) {
 		q->not_followed++;
 		return;
 	}
-	o = bounded_value(&q->open, open);
 	*o = (struct app_open){.ns = it->ns,
 		.frame = it->frame,
 		.psn = it->p->psn,
@@ -182,13 +174,11 @@ static void time_take(struct rd_analysis *a, struct app_queue *q, struct app_ope
 static bool reply_closes(struct rd_analysis *a, struct app_queue *q, const struct item *it,
 	bool server, const struct app_message *m)
 {
-	uint32_t open = bounded_find(&q->open, m->id, !server);
-	const struct app_open *o;
+	struct app_open *o = bounded_find(&q->open, m->id, !server);
 	struct app_operation *op;
 
-	if (!open)
+	if (!o)
 		return false;
-	o = bounded_value(&q->open, open);
 	op = &q->operations[o->operation];
 	op->replies++;
 	q->signs |= RD_APP_BY_BYTES;
@@ -197,7 +187,7 @@ static bool reply_closes(struct rd_analysis *a, struct app_queue *q, const struc
 		status_add(a, q, op->operation, m->status);
 	}
 	time_take(a, q, op, o, it);
-	bounded_remove(&q->open, open);
+	bounded_remove(&q->open, o);
 	return true;
 }
 

@@ -27,21 +27,38 @@ static struct bounded_key *key_at(const struct bounded *b, uint32_t number)
 	return &b->keys[number - 1];
 }
 
+static void *value_of(const struct bounded *b, uint32_t number)
+{
+	return number ? b->values + (size_t)(number - 1) * b->size : NULL;
+}
+
+static uint32_t number_of(const struct bounded *b, const void *value)
+{
+	return (uint32_t)((size_t)((const unsigned char *)value - b->values) / b->size) + 1;
+}
+
+void *bounded_oldest(const struct bounded *b)
+{
+	return value_of(b, b->oldest);
+}
+
+void *bounded_newer(const struct bounded *b, const void *value)
+{
+	return value_of(b, key_at(b, number_of(b, value))->newer);
+}
+
 static uint32_t *bucket_of(const struct bounded *b, uint64_t k1, uint32_t k2)
 {
 	return &b->buckets[rd_hash2(k1, k2) & (b->capacity - 1)];
 }
 
-static uint32_t in_bucket(const struct bounded *b, uint32_t number, uint64_t k1, uint32_t k2)
+void *bounded_find(const struct bounded *b, uint64_t k1, uint32_t k2)
 {
+	uint32_t number = b->buckets ? *bucket_of(b, k1, k2) : 0;
+
 	while (number && (key_at(b, number)->k1 != k1 || key_at(b, number)->k2 != k2))
 		number = key_at(b, number)->next;
-	return number;
-}
-
-uint32_t bounded_find(const struct bounded *b, uint64_t k1, uint32_t k2)
-{
-	return b->buckets ? in_bucket(b, *bucket_of(b, k1, k2), k1, k2) : 0;
+	return value_of(b, number);
 }
 
 /* Called when all keys are used: none is free. */
@@ -88,10 +105,12 @@ static void unlink_key(struct bounded *b, uint32_t number)
 	*(key->newer ? &key_at(b, key->newer)->older : &b->newest) = key->older;
 }
 
-void bounded_remove(struct bounded *b, uint32_t number)
+void bounded_remove(struct bounded *b, void *value)
 {
+	const uint32_t number = number_of(b, value);
+
 	unlink_key(b, number);
-	memset(bounded_value(b, number), 0, b->size);
+	memset(value, 0, b->size);
 	key_at(b, number)->next = b->free;
 	b->free = number;
 }
@@ -113,25 +132,26 @@ static uint32_t number_for(struct bounded *b)
 	if (b->used == b->capacity && !grow(b))
 		return 0;
 	number = ++b->used;
-	memset(bounded_value(b, number), 0, b->size);
+	memset(value_of(b, number), 0, b->size);
 	return number;
 }
 
-uint32_t bounded_take(struct bounded *b, uint64_t k1, uint32_t k2, bool *made)
+void *bounded_take(struct bounded *b, uint64_t k1, uint32_t k2, bool *made)
 {
-	uint32_t number = bounded_find(b, k1, k2), *bucket;
+	void *value = bounded_find(b, k1, k2);
+	uint32_t number, *bucket;
 
-	*made = !number;
-	if (number)
-		return number;
+	*made = !value;
+	if (value)
+		return value;
 	number = number_for(b);
 	if (!number)
-		return 0;
+		return NULL;
 	bucket = bucket_of(b, k1, k2);
 	*key_at(b, number) =
 		(struct bounded_key){.k1 = k1, .k2 = k2, .next = *bucket, .older = b->newest};
 	*bucket = number;
 	*(b->newest ? &key_at(b, b->newest)->newer : &b->oldest) = number;
 	b->newest = number;
-	return number;
+	return value_of(b, number);
 }

@@ -18,7 +18,8 @@ struct bounded_key {
 	uint32_t older, newer; /* by when the keys were added */
 };
 
-/* Keys have numbers from 1; 0 is none. */
+/* Keys have numbers from 1; 0 is none. Callers have pointers to values, valid until a key is added.
+ */
 struct bounded {
 	uint32_t max, size; /* most keys, bytes of a value */
 	uint32_t capacity, used;
@@ -31,31 +32,24 @@ struct bounded {
 /* `max` is rounded up to a power of two. */
 void bounded_init(struct bounded *b, uint32_t max, uint32_t size);
 void bounded_free(struct bounded *b);
-/* The number of a key; 0: absent. */
-uint32_t bounded_find(const struct bounded *b, uint64_t k1, uint32_t k2);
+/* The value of a key; NULL: absent. */
+void *bounded_find(const struct bounded *b, uint64_t k1, uint32_t k2);
 /*
  * The same, but adds the key if it is absent (*made). Its value is then that of the key that it
- * replaced, or zero. 0: out of memory.
+ * replaced, or zero. NULL: out of memory.
  */
-uint32_t bounded_take(struct bounded *b, uint64_t k1, uint32_t k2, bool *made);
-void bounded_remove(struct bounded *b, uint32_t number);
-
-/* Valid until the next key is added. */
-static inline void *bounded_value(const struct bounded *b, uint32_t number)
-{
-	return b->values + (size_t)(number - 1) * b->size;
-}
+void *bounded_take(struct bounded *b, uint64_t k1, uint32_t k2, bool *made);
+/* Of the key with this value. */
+void bounded_remove(struct bounded *b, void *value);
+/* The value of the key that was added first; NULL: there is none. */
+void *bounded_oldest(const struct bounded *b);
+/* That of the one added after the key with this value; NULL: none was. */
+void *bounded_newer(const struct bounded *b, const void *value);
 
 /* Whether a new key would replace another one. */
 static inline bool bounded_is_full(const struct bounded *b)
 {
 	return !b->free && b->used == b->max;
-}
-
-/* The key that was added after this one; 0: none. */
-static inline uint32_t bounded_newer(const struct bounded *b, uint32_t number)
-{
-	return b->keys[number - 1].newer;
 }
 
 #endif

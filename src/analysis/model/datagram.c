@@ -33,17 +33,16 @@ static uint64_t hash_of(const struct flow *f)
 /* Whether the first packet to this QP had another Q_Key. */
 static bool qkey_differs(struct rd_analysis *a, const struct flow *f, uint32_t qkey)
 {
-	uint32_t number, *first;
+	uint32_t *first;
 	bool made;
 
 	if (f->id.dest_qp <= 1)
 		return f->id.dest_qp && qkey != QP1_QKEY;
-	number = bounded_take(&a->qkeys, hash_of(f), f->id.dest_qp, &made);
-	if (!number) {
+	first = bounded_take(&a->qkeys, hash_of(f), f->id.dest_qp, &made);
+	if (!first) {
 		a->out_of_memory = true;
 		return false;
 	}
-	first = bounded_value(&a->qkeys, number);
 	if (made)
 		*first = qkey;
 	return *first != qkey;

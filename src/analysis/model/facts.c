@@ -12,35 +12,27 @@
 
 /* --- queue pairs ------------------------------------------------------------------------------ */
 
-/* NULL: it has not so many. */
-static uint32_t *peer_at(const struct facts *f, uint32_t local, uint32_t nth)
-{
-	uint32_t number = bounded_find(&f->peers, local, nth);
-
-	return number ? bounded_value(&f->peers, number) : NULL;
-}
-
 static void peer_add(struct facts *f, uint32_t local, uint32_t remote)
 {
-	uint32_t nth = 0, number = 0;
+	uint32_t nth = 0, *peer = NULL;
 	bool made;
 
 	if (!local || !remote)
 		return;
-	for (const uint32_t *p; (p = peer_at(f, local, nth)); nth++)
+	for (const uint32_t *p; (p = bounded_find(&f->peers, local, nth)); nth++)
 		if (*p == remote)
 			return;
 	if (nth < PEERS_OF_ONE && !bounded_is_full(&f->peers))
-		number = bounded_take(&f->peers, local, nth, &made);
-	if (number)
-		*(uint32_t *)bounded_value(&f->peers, number) = remote;
+		peer = bounded_take(&f->peers, local, nth, &made);
+	if (peer)
+		*peer = remote;
 	else
 		f->left_out++;
 }
 
 uint32_t facts_peer(const struct rd_analysis *a, uint32_t qp, unsigned int nth)
 {
-	const uint32_t *peer = peer_at(a->facts, qp, nth);
+	const uint32_t *peer = bounded_find(&a->facts->peers, qp, nth);
 
 	return peer ? *peer : RD_QP_UNKNOWN;
 }

@@ -95,14 +95,12 @@ static void request_opens(
 	struct rd_analysis *a, struct mads *t, struct rd_mad_row *row, uint64_t key)
 {
 	bool made;
-	uint32_t number = bounded_take(&t->open, key, 0, &made);
-	struct mad_open *o;
+	struct mad_open *o = bounded_take(&t->open, key, 0, &made);
 
-	if (!number) {
+	if (!o) {
 		a->out_of_memory = true;
 		return;
 	}
-	o = bounded_value(&t->open, number);
 	if (!made) {
 		row->repeated++;
 		o->repeated = true;
@@ -115,13 +113,13 @@ static void request_opens(
 
 static void response_closes(struct mads *t, struct rd_mad_row *row, uint64_t key)
 {
-	uint32_t number = bounded_find(&t->open, key, 0);
+	struct mad_open *o = bounded_find(&t->open, key, 0);
 
-	if (!number)
+	if (!o)
 		return;
 	row->answers++;
-	t->rows[((struct mad_open *)bounded_value(&t->open, number))->row].answered++;
-	bounded_remove(&t->open, number);
+	t->rows[o->row].answered++;
+	bounded_remove(&t->open, o);
 }
 
 /* Acknowledgments of RMPP have the other side's method, and further segments their request's. */
@@ -188,9 +186,8 @@ bool mad_rows(const struct rd_analysis *a, struct rd_report *r)
 	memcpy(r->mads, t->rows, t->n * sizeof(*r->mads));
 	r->n_mads = t->n;
 	r->mads_left_out = t->left_out;
-	for (uint32_t i = t->open.oldest; i; i = bounded_newer(&t->open, i)) {
-		const struct mad_open *o = bounded_value(&t->open, i);
-
+	for (const struct mad_open *o = bounded_oldest(&t->open); o;
+		o = bounded_newer(&t->open, o)) {
 		if (o->repeated || a->totals.last_ns > o->ns + ANSWER_NS)
 			incident_add(&r->mads[o->row].unanswered, 1, o->frame, o->ns);
 		else

@@ -16,16 +16,14 @@ void owner_list_init(struct bounded *owners)
 
 void owner_list_free(struct bounded *owners)
 {
-	for (uint32_t i = owners->oldest; i; i = bounded_newer(owners, i))
-		json_decref(((struct qp_owner *)bounded_value(owners, i))->who.details);
+	for (struct qp_owner *own = bounded_oldest(owners); own; own = bounded_newer(owners, own))
+		json_decref(own->who.details);
 	bounded_free(owners);
 }
 
 struct qp_owner *owner_at(const struct bounded *o, uint32_t qp, uint32_t port, uint32_t nth)
 {
-	uint32_t number = bounded_find(o, (uint64_t)port << 32 | qp, nth);
-
-	return number ? bounded_value(o, number) : NULL;
+	return bounded_find(o, (uint64_t)port << 32 | qp, nth);
 }
 
 /* The kernel's connection manager, which owns the QP until it names the module that uses it. */
@@ -73,8 +71,8 @@ static void merge(
 bool owner_add(struct bounded *o, uint32_t qp, uint32_t port, const struct rd_owner *who,
 	uint64_t first_ns, uint64_t last_ns)
 {
-	uint32_t nth = 0, number = 0;
-	struct qp_owner *own;
+	struct qp_owner *own, *new = NULL;
+	uint32_t nth = 0;
 	bool made;
 
 	for (; (own = owner_at(o, qp, port, nth)); nth++)
@@ -83,19 +81,18 @@ bool owner_add(struct bounded *o, uint32_t qp, uint32_t port, const struct rd_ow
 			return true;
 		}
 	if (nth < OF_QP && !bounded_is_full(o))
-		number = bounded_take(o, (uint64_t)port << 32 | qp, nth, &made);
-	own = number ? bounded_value(o, number) : owner_at(o, qp, port, 0);
-	if (number) {
-		*own = (struct qp_owner){.qp = qp,
+		new = bounded_take(o, (uint64_t)port << 32 | qp, nth, &made);
+	if (new) {
+		*new = (struct qp_owner){.qp = qp,
 			.port = port,
 			.first_ns = first_ns,
 			.last_ns = last_ns,
 			.who = *who};
-		json_incref(own->who.details);
-	} else if (own) {
+		json_incref(new->who.details);
+	} else if ((own = owner_at(o, qp, port, 0))) {
 		own->more = true;
 	}
-	return number;
+	return new;
 }
 
 /* --- from facts ------------------------------------------------------------------------------- */

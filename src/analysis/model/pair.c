@@ -63,14 +63,12 @@ static void pair(struct flow *f, struct flow *g, enum rd_pairing how)
 static void waits_at(struct rd_analysis *a, struct flow *f, uint64_t k1, uint32_t psn)
 {
 	bool made;
-	uint32_t number = bounded_take(&a->psns, k1, psn, &made);
-	struct psn_waiting *w;
+	struct psn_waiting *w = bounded_take(&a->psns, k1, psn, &made);
 
-	if (!number) {
+	if (!w) {
 		a->out_of_memory = true;
 		return;
 	}
-	w = bounded_value(&a->psns, number);
 	if (made || w->flow->pair.peer)
 		*w = (struct psn_waiting){.flow = f};
 	else
@@ -95,20 +93,16 @@ static bool may_pair(const struct flow *f, const struct flow *g)
 void pair_response(struct rd_analysis *a, struct flow *f, uint32_t psn)
 {
 	uint64_t back = flow_network_key(f->id.back, f->id.network);
-	uint32_t number = bounded_find(&a->psns, back, psn);
-	struct psn_waiting w;
+	struct psn_waiting *w = bounded_find(&a->psns, back, psn);
+	struct flow *requester;
 
-	if (!number && f->id.network) {
-		back = f->id.back;
-		number = bounded_find(&a->psns, back, psn);
-	}
-	if (!number)
+	if (!w && f->id.network)
+		w = bounded_find(&a->psns, f->id.back, psn);
+	if (!w || w->ambiguous || !may_pair(f, w->flow))
 		return;
-	w = *(struct psn_waiting *)bounded_value(&a->psns, number);
-	if (w.ambiguous || !may_pair(f, w.flow))
-		return;
-	bounded_remove(&a->psns, number);
-	pair(f, w.flow, RD_PAIR_PSN);
+	requester = w->flow;
+	bounded_remove(&a->psns, w);
+	pair(f, requester, RD_PAIR_PSN);
 }
 
 /* Whether a flow has the same addresses, reversed, in the same network. */
@@ -213,21 +207,20 @@ static void link_apply(struct rd_analysis *a, const struct link_pair *l)
 void pair_link(struct rd_analysis *a, const struct link_pair *link)
 {
 	bool made;
-	uint32_t number = bounded_take(
+	struct link_pair *to = bounded_take(
 		&a->links, link_key(link->k1, link->k2, link->network), (uint32_t)link->k2, &made);
 
-	if (!number)
+	if (!to)
 		return;
-	*(struct link_pair *)bounded_value(&a->links, number) = *link;
+	*to = *link;
 	link_apply(a, link);
 }
 
 const struct link_pair *pair_link_of(const struct rd_analysis *a, const struct flow *f)
 {
 	const uint64_t key = link_key(flow_plain(f), f->key.k2, f->id.network);
-	uint32_t number = bounded_find(&a->links, key, (uint32_t)f->key.k2);
 
-	return number ? bounded_value(&a->links, number) : NULL;
+	return bounded_find(&a->links, key, (uint32_t)f->key.k2);
 }
 
 /* By the list of QPs that the capture file has of its host. */
