@@ -243,21 +243,37 @@ static int key_of(const struct cli_option *rows, size_t i)
 	return rows[i].letter ? rows[i].letter : FIRST_KEY + (int)i;
 }
 
+/* A word that is no option. */
+static void take_word(const char **field, const struct cli_option *last, char *arg,
+	const struct argp_state *state)
+{
+	if (!last->size || *field)
+		rd_cli_usage_error(state->name, "unexpected argument '%s': %s", arg, last->help);
+	*field = arg;
+}
+
 static error_t read_option(int key, char *arg, struct argp_state *state)
 {
 	struct reading *r = state->input;
+	const struct cli_option *last = r->rows;
 	struct rd_error err;
 	char as[40];
 	error_t ret;
 
-	for (size_t i = 0; r->rows[i].name; i++) {
-		if (key != key_of(r->rows, i))
+	for (; last->name; last++) {
+		if (key != key_of(r->rows, (size_t)(last - r->rows)))
 			continue;
-		snprintf(as, sizeof(as), "--%s", r->rows[i].name);
-		if (option_set(NULL, r->settings, &r->rows[i], as, arg, NULL, &err) < 0)
+		snprintf(as, sizeof(as), "--%s", last->name);
+		if (option_set(NULL, r->settings, last, as, arg, NULL, &err) < 0)
 			rd_cli_usage_error(state->name, "%s", err.text);
 		return 0;
 	}
+	if (key == ARGP_KEY_ARG && last->help) {
+		take_word((const char **)((char *)r->settings + last->at), last, arg, state);
+		return 0;
+	}
+	if (!r->other)
+		return ARGP_ERR_UNKNOWN;
 	state->input = r->settings;
 	ret = r->other(key, arg, state);
 	state->input = r;

@@ -73,6 +73,16 @@ struct cli_option {
 		__VA_ARGS__, NULL                                                                  \
 	}
 
+/* The last row: which words that are no options the command takes, for messages. */
+#define NO_WORD(text)                                                                              \
+	{                                                                                          \
+		.help = (text)                                                                     \
+	}
+#define ONE_WORD(name, text)                                                                       \
+	{                                                                                          \
+		.help = (text), FIELD(name)                                                        \
+	}
+
 /* For any row, by its fields (option_values.c). */
 option_setter set_flag, set_text, set_number, set_size, set_choice, set_choice_text, set_more,
 	set_nothing, set_refused;

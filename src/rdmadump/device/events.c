@@ -44,20 +44,7 @@ static const struct cli_option options[] = {
 		"P_Key changes or requests from the subnet manager. InfiniBand ports are then read "
 		"only after a kernel message: changes of state and LID may be missed",
 		FLAG(no_async)},
-	{0}};
-
-static error_t parse_other(int key, char *arg, struct argp_state *state)
-{
-	struct settings *settings = state->input;
-
-	if (key != ARGP_KEY_ARG)
-		return ARGP_ERR_UNKNOWN;
-	if (settings->device)
-		rd_cli_usage_error(
-			state->name, "unexpected argument '%s': events takes one device", arg);
-	settings->device = arg;
-	return 0;
-}
+	ONE_WORD(device, "events takes one device")};
 
 static volatile sig_atomic_t stopped;
 
@@ -203,8 +190,7 @@ static int find_device(
 
 int rd_cmd_events(int argc, char **argv)
 {
-	static const struct argp argp = {.parser = parse_other,
-		.args_doc = "[DEVICE]",
+	static const struct argp argp = {.args_doc = "[DEVICE]",
 		.doc = "Prints events of RDMA devices as they occur: devices added, removed and "
 		       "renamed, ports up and down, changes of GIDs, LIDs, P_Keys, subnet manager "
 		       "and netdevs, fatal errors. Default: all devices."};

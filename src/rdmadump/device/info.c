@@ -31,20 +31,8 @@ struct settings {
 
 static const struct cli_option options[] = {{"json", 0, NULL, "Print JSON", FLAG(json)},
 	TREE_OPTIONS("; the device itself is not queried"),
-	{"verbose", 'v', NULL, "Show all limits, GIDs and QPs", FLAG(verbose)}, {0}};
-
-static error_t parse_other(int key, char *arg, struct argp_state *state)
-{
-	struct settings *settings = state->input;
-
-	if (key != ARGP_KEY_ARG)
-		return ARGP_ERR_UNKNOWN;
-	if (settings->device)
-		rd_cli_usage_error(
-			state->name, "unexpected argument '%s': info takes one device", arg);
-	settings->device = arg;
-	return 0;
-}
+	{"verbose", 'v', NULL, "Show all limits, GIDs and QPs", FLAG(verbose)},
+	ONE_WORD(device, "info takes one device")};
 
 static void print_findings(const struct info_output *t)
 {
@@ -496,8 +484,7 @@ static int inform(void *ctx, struct rd_error *err)
 
 int rd_cmd_info(int argc, char **argv)
 {
-	static const struct argp argp = {.parser = parse_other,
-		.args_doc = "[DEVICE]",
+	static const struct argp argp = {.args_doc = "[DEVICE]",
 		.doc = "Prints what is known about an RDMA device: identity, firmware, driver, PCI "
 		       "link, ports, GIDs, RoCE settings, limits, open objects, and whether it can "
 		       "be captured. DEVICE is a name, a netdev or a PCI address; it may be "

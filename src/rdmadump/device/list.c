@@ -36,15 +36,7 @@ static const struct cli_option options[] = {
 		"Show more columns: PCI address, function, adapter, driver, physical state, lanes, "
 		"MTU",
 		FLAG(verbose)},
-	{0}};
-
-static error_t parse_other(int key, char *arg, struct argp_state *state)
-{
-	if (key == ARGP_KEY_ARG)
-		rd_cli_usage_error(
-			state->name, "unexpected argument '%s': list shows all devices", arg);
-	return ARGP_ERR_UNKNOWN;
-}
+	NO_WORD("list shows all devices")};
 
 /* ---- the table ---- */
 
@@ -397,7 +389,7 @@ static int list(void *ctx, struct rd_error *err)
 
 int rd_cmd_list(int argc, char **argv)
 {
-	static const struct argp argp = {.parser = parse_other,
+	static const struct argp argp = {
 		.doc = "Lists the RDMA devices of this machine: ports, netdevs, state, firmware, "
 		       "and whether each port can be captured; if not, why, and what to do."};
 	struct settings settings = {.tree.sysroot = ""};

@@ -132,7 +132,8 @@ static const struct cli_option options[] = {
 		FIELD(config.session.duration_s)},
 	{"json", 0, NULL, "Print the report as JSON on standard output", FLAG(json)},
 	{"quiet", 'q', NULL, "Print only errors and warnings", FLAG(quiet)},
-	{"debug", 'D', NULL, "Print more messages", MORE(debug)}, {0}};
+	{"debug", 'D', NULL, "Print more messages", MORE(debug)},
+	ONE_WORD(wanted.name, "one port is recorded")};
 
 static void check(struct argp_state *state, const struct record_settings *s)
 {
@@ -156,17 +157,10 @@ static void check(struct argp_state *state, const struct record_settings *s)
 
 static error_t parse_other(int key, char *arg, struct argp_state *state)
 {
-	struct record_settings *s = state->input;
-
+	(void)arg;
 	if (key == ARGP_KEY_END)
-		check(state, s);
-	if (key != ARGP_KEY_ARG)
-		return ARGP_ERR_UNKNOWN;
-	if (s->wanted.name)
-		rd_cli_usage_error(
-			state->name, "unexpected argument '%s': one port is recorded", arg);
-	s->wanted.name = arg;
-	return 0;
+		check(state, state->input);
+	return ARGP_ERR_UNKNOWN;
 }
 
 /* --- the run
