@@ -64,20 +64,7 @@ static const struct cli_option options[] = {
 	{"vlan", 0, "VID", "Send tagged frames in this VLAN (default: 0, priority tags only)",
 		NUMBER(vlan, 0, 4094)},
 	{"output", 0, "DIR", "Write the result to DIR", STRING(output)},
-	{"json", 0, NULL, "Print JSON", FLAG(json)}, {0}};
-
-static error_t parse_other(int key, char *arg, struct argp_state *state)
-{
-	struct settings *s = state->input;
-
-	if (key != ARGP_KEY_ARG)
-		return ARGP_ERR_UNKNOWN;
-	if (s->device)
-		rd_cli_usage_error(
-			state->name, "unexpected argument '%s': selftest takes one device", arg);
-	s->device = arg;
-	return 0;
-}
+	{"json", 0, NULL, "Print JSON", FLAG(json)}, ONE_WORD(device, "selftest takes one device")};
 
 /* --- output ------------------------------------------------------------------------------- */
 
@@ -227,8 +214,7 @@ static int with_device(const struct settings *s)
 
 int rd_cmd_selftest(int argc, char **argv)
 {
-	static const struct argp argp = {.parser = parse_other,
-		.args_doc = "[DEV[:PORT]]",
+	static const struct argp argp = {.args_doc = "[DEV[:PORT]]",
 		.doc = "Tests whether a device can be captured, and how well. Creates only objects "
 		       "of its own, and prints the result of each probe and what it means for "
 		       "captures. Writes all details to an archive, selftest-HOST-DEV.tar.zst."};

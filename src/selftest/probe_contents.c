@@ -337,8 +337,7 @@ static void run(struct rd_selftest *st, struct rd_probe_result *r)
 
 	rd_clock_set(&c.clock);
 	if (sniffer_begin(&s, st, r, NULL) == 0) {
-		c.pair = (struct pair){
-			.ctx = {s.ctx, s.ctx}, .port = {st->port, st->port}, .type = IBV_QPT_RC};
+		c.pair = (struct pair){.ctx = s.ctx, .port = st->port, .type = IBV_QPT_RC};
 		try_all(&c);
 	}
 	sniffer_close(&s);

@@ -188,12 +188,12 @@ int pair_open(void *ctx, uint32_t run)
 {
 	struct pair *p = ctx;
 	struct queue_pair *q = p->q;
-	int rc = queue_pair_open(&q[0], p->ctx[0], p->port[0], p->type);
+	int rc = queue_pair_open(&q[0], p->ctx, p->port, p->type);
 
 	(void)run;
 	p->acks = 0;
 	if (!rc)
-		rc = queue_pair_open(&q[1], p->ctx[1], p->port[1], p->type);
+		rc = queue_pair_open(&q[1], p->ctx, p->port, p->type);
 	if (!rc && p->type == IBV_QPT_UD)
 		return queue_pair_address(&q[0], &q[1]);
 	if (!rc)
@@ -201,7 +201,7 @@ int pair_open(void *ctx, uint32_t run)
 	return rc ? rc : queue_pair_connect(&q[0], &q[1]);
 }
 
-int pair_send(const struct rd_selftest *st, void *ctx, struct watch *w)
+static int pair_send(const struct rd_selftest *st, void *ctx, struct watch *w)
 {
 	struct pair *p = ctx;
 
@@ -221,7 +221,7 @@ static void count_acks(void *ctx, const uint8_t *data, uint32_t len)
 	struct pair *p = ctx;
 	struct rd_packet packet;
 
-	p->acks += rd_packet_parse(p->port[0]->link, data, len, len, &packet) &&
+	p->acks += rd_packet_parse(p->port->link, data, len, len, &packet) &&
 		   packet.op->bits & RD_OP_ACK && p->q[0].qp &&
 		   packet.dest_qp == p->q[0].qp->qp_num;
 }
@@ -229,7 +229,7 @@ static void count_acks(void *ctx, const uint8_t *data, uint32_t len)
 unsigned int traffic_within_port(const struct rd_selftest *st, struct rd_probe_result *r,
 	struct sniffer *s, unsigned int *acks)
 {
-	struct pair p = {.ctx = {s->ctx, s->ctx}, .port = {st->port, st->port}, .type = IBV_QPT_RC};
+	struct pair p = {.ctx = s->ctx, .port = st->port, .type = IBV_QPT_RC};
 	const struct traffic rc = {"rc", "WRITEs between two connected QPs of the port", pair_open,
 		pair_close, pair_send, &p, true, count_acks};
 	const struct traffic ud = {"ud", "datagrams between two QPs of the port", pair_open,

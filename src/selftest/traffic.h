@@ -64,17 +64,16 @@ int traffic_message(const struct rd_selftest *st, struct queue_pair *q, const st
 int traffic_messages(const struct rd_selftest *st, struct queue_pair *q,
 	const struct queue_pair *to, struct watch *w, uint32_t n);
 
-/* Two queue pairs of this program: `ctx` of the three functions. */
+/* Two queue pairs of the port: `ctx` of both functions. */
 struct pair {
-	struct ibv_context *ctx[2]; /* contexts of the sending queue pair and of the other one */
-	const struct rd_port *port[2];
+	struct ibv_context *ctx;
+	const struct rd_port *port;
 	enum ibv_qp_type type; /* IBV_QPT_RC: WRITEs; IBV_QPT_UD: datagrams */
 	struct queue_pair q[2];
 	unsigned int acks; /* ACKs that the sender received */
 };
 
 int pair_open(void *ctx, uint32_t run);
-int pair_send(const struct rd_selftest *st, void *ctx, struct watch *w);
 void pair_close(void *ctx);
 /* WRITEs, then datagrams, within the tested port. Returns how many of these two kinds are known. */
 unsigned int traffic_within_port(const struct rd_selftest *st, struct rd_probe_result *r,

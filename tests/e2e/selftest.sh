@@ -59,21 +59,6 @@ selftest --probe objects >/dev/null 2>&1
 is "an earlier result is not replaced" "$(ls "$tmp/out")" "$name.2.tar.zst
 $name.tar.zst"
 
-# --- another function of the adapter ---------------------------------------------------------
-
-# The model does not connect devices: both directions are tried, and none of them is judged.
-fresh
-cat >"$tmp/vf" <<-END
-	ln -s ../0000:3b:00.0 "$tmp/tree/sys/devices/pci0000:00/0000:3b:00.1/physfn"
-	"$RDMADUMP" selftest --json --output "$tmp/out" --probe loopback mlx5_0 >"$tmp/json"
-END
-model --time virtual --keep "$tmp/tree" --stats "$tmp/stats" --dev name=mlx5_0,pci=0000:3b:00.0 \
-	--dev name=mlx5_1,pci=0000:3b:00.1,netdev=enp1s0f0v0,ip=10.77.0.9,mac=02:00:00:00:00:77 -- bash "$tmp/vf" >"$tmp/log" 2>&1
-is "a VF: exit status" $? 0
-is "a VF: what is known" "$(jq -c '.probes[0] | [.outcome, .value, .values.to_vf.value.error, .values.from_vf.value.error]' "$tmp/json")" \
-	'["passed","2 of 4 kinds","EHOSTUNREACH","EHOSTUNREACH"]'
-is "a VF: nothing is left" "$(json "$tmp/stats" '[.devices[].leaked[]] + [.devices[].order_violations] | add')" 0
-
 # --- refusals ------------------------------------------------------------------------------
 
 "$RDMADUMP" selftest --probe nothing >"$tmp/log" 2>&1
