@@ -139,18 +139,15 @@ static void conclude(struct task *t, enum outcome outcome, int errnum)
 	}
 }
 
-static int fail_start(struct task *t, int errnum)
+static int fail_start(struct task *t, const int out[2], const int errors[2])
 {
+	const int errnum = errno, fds[] = {out[0], out[1], errors[0], errors[1]};
+
+	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
 	conclude(t, OUTCOME_FAILED, errnum);
 	return -1;
-}
-
-static void close_both(int fds[2])
-{
-	if (fds[0] >= 0)
-		close(fds[0]);
-	if (fds[1] >= 0)
-		close(fds[1]);
 }
 
 /* Pipes for the further outputs; -1: errno. */
@@ -193,26 +190,16 @@ static int start(struct run *r, struct task *t)
 		return -1;
 	}
 	if ((t->out < 0 && pipe2(out, O_CLOEXEC) < 0) || pipe2(errors, O_CLOEXEC) < 0 ||
-		open_also(t, also) < 0) {
-		int errnum = errno;
-
-		close_both(out);
-		close_both(errors);
-		return fail_start(t, errnum);
-	}
+		open_also(t, also) < 0)
+		return fail_start(t, out, errors);
 	t->pid = fork();
 	if (t->pid == 0)
 		become(t, path, r->environment, t->out >= 0 ? t->out : out[1],
 			t->member->form == FORM_TEXT && t->out < 0 ? out[1] : errors[1], also);
 	for (unsigned int i = 0; i < t->n_also; i++)
 		close(also[i]);
-	if (t->pid < 0) {
-		int errnum = errno;
-
-		close_both(out);
-		close_both(errors);
-		return fail_start(t, errnum);
-	}
+	if (t->pid < 0)
+		return fail_start(t, out, errors);
 	/* Done in parent and child, whichever runs first. */
 	setpgid(t->pid, t->pid);
 	if (out[1] >= 0)

@@ -7,19 +7,12 @@
 #include "compare.h"
 #include <errno.h>
 #include <rdmadump/json.h>
-#include <stdlib.h>
 #include <string.h>
-
-struct id {
-	uint64_t id;
-	char a[RD_ADDRESS_LEN], b[RD_ADDRESS_LEN];
-};
 
 /* A snapshot that is made of items. */
 struct making {
 	struct rd_snapshot *s;
-	struct id *ids; /* of the conversations, to be sorted before the findings */
-	size_t n_ids;
+	json_t *talks; /* of conversations by id: both addresses */
 };
 
 static uint64_t number(const json_t *object, const char *key)
@@ -32,6 +25,14 @@ static void text(char *to, size_t capacity, const json_t *object, const char *ke
 	const char *value = json_string_value(json_object_get(object, key));
 
 	snprintf(to, capacity, "%s", value ? value : "");
+}
+
+#define ID_LEN 24
+
+static const char *id_text(char id[ID_LEN], uint64_t number)
+{
+	snprintf(id, ID_LEN, "%ju", (uintmax_t)number);
+	return id;
 }
 
 /* --- conversations ---------------------------------------------------------------------------- */
@@ -119,11 +120,12 @@ static void take_conversation(struct making *m, const json_t *c)
 	static const char *const names[] = {"a", "b"};
 	const json_t *sides = json_object_get(c, "sides");
 	struct rd_snapshot *s = m->s;
-	struct id *id = &m->ids[m->n_ids++];
+	char id[ID_LEN], address[2][RD_ADDRESS_LEN];
 
-	id->id = number(c, "id");
-	text(id->a, sizeof(id->a), json_object_get(c, "a"), "address");
-	text(id->b, sizeof(id->b), json_object_get(c, "b"), "address");
+	text(address[0], sizeof(address[0]), json_object_get(c, "a"), "address");
+	text(address[1], sizeof(address[1]), json_object_get(c, "b"), "address");
+	json_object_set_new(m->talks, id_text(id, number(c, "id")),
+		json_pack("[s, s]", address[0], address[1]));
 	for (unsigned int i = 0; i < 2; i++) {
 		const json_t *from = json_object_get(c, names[i]);
 		const json_t *to = json_object_get(c, names[!i]);
@@ -133,8 +135,8 @@ static void take_conversation(struct making *m, const json_t *c)
 		if (!number(side, "requests"))
 			continue;
 		*x = (struct stream){.from_qp = qp_of(from), .to_qp = qp_of(to)};
-		memcpy(x->from, i ? id->b : id->a, sizeof(x->from));
-		memcpy(x->to, i ? id->a : id->b, sizeof(x->to));
+		memcpy(x->from, address[i], sizeof(x->from));
+		memcpy(x->to, address[!i], sizeof(x->to));
 		text(x->transport, sizeof(x->transport), c, "transport");
 		text(x->service, sizeof(x->service), json_object_get(c, "connection"),
 			"service_id");
@@ -145,13 +147,6 @@ static void take_conversation(struct making *m, const json_t *c)
 }
 
 /* --- findings --------------------------------------------------------------------------------- */
-
-static int id_order(const void *a, const void *b)
-{
-	const struct id *x = a, *y = b;
-
-	return x->id < y->id ? -1 : x->id > y->id;
-}
 
 static enum rd_certainty certainty_of(const char *name)
 {
@@ -164,9 +159,9 @@ static enum rd_certainty certainty_of(const char *name)
 
 static void take_finding(struct making *m, const json_t *f)
 {
-	const struct id key = {.id = number(f, "conversation")};
-	const struct id *id =
-		key.id ? bsearch(&key, m->ids, m->n_ids, sizeof(key), id_order) : NULL;
+	const uint64_t conversation = number(f, "conversation");
+	char id[ID_LEN];
+	const json_t *talk = json_object_get(m->talks, id_text(id, conversation));
 	struct found *x = &m->s->found[m->s->n_found++];
 	char word[WORD_LEN];
 
@@ -179,12 +174,12 @@ static void take_finding(struct making *m, const json_t *f)
 	text(word, sizeof(word), f, "certainty");
 	x->certainty = certainty_of(word);
 	text(word, sizeof(word), f, "side");
-	if (id) {
+	if (conversation && talk) {
 		const bool b = strcmp(word, "b") == 0;
 
-		memcpy(x->from, b ? id->b : id->a, sizeof(x->from));
-		memcpy(x->to, b ? id->a : id->b, sizeof(x->to));
-	} else if (key.id) {
+		strcpy(x->from, json_string_value(json_array_get(talk, b)));
+		strcpy(x->to, json_string_value(json_array_get(talk, !b)));
+	} else if (conversation) {
 		x->no_place = true;
 	} else {
 		text(x->where, sizeof(x->where), f, "where");
@@ -232,24 +227,17 @@ static int check(const json_t *report, const char *name, struct rd_error *err)
 static int making_begin(struct making *m, size_t conversations, size_t findings, const char *name,
 	struct rd_error *err)
 {
-	*m = (struct making){.s = snapshot_new(conversations, findings),
-		.ids = calloc(conversations + 1, sizeof(*m->ids))};
-	if (m->s && m->ids)
+	*m = (struct making){.s = snapshot_new(conversations, findings), .talks = json_object()};
+	if (m->s && m->talks)
 		return 0;
-	free(m->ids);
+	json_decref(m->talks);
 	rd_snapshot_free(m->s);
 	return rd_fail(err, RD_CLASS_PARTIAL, ENOMEM, NULL, "cannot compare '%s'", name);
 }
 
-/* Between conversations and findings. Ordered by id, so that hostile ones cost no memory. */
-static void making_turn(struct making *m)
-{
-	qsort(m->ids, m->n_ids, sizeof(*m->ids), id_order);
-}
-
 static struct rd_snapshot *making_end(struct making *m, const json_t *groups)
 {
-	free(m->ids);
+	json_decref(m->talks);
 	found_join(m->s);
 	take_groups(m->s, groups);
 	return m->s;
@@ -276,7 +264,6 @@ int rd_snapshot_of_json(
 	m.s->left_out = all > n ? all - n : 0;
 	for (size_t i = 0; i < n; i++)
 		take_conversation(&m, json_array_get(conversations, i));
-	making_turn(&m);
 	for (size_t i = 0; i < json_array_size(findings); i++)
 		take_finding(&m, json_array_get(findings, i));
 	*out = making_end(&m, json_object_get(report, "groups"));
@@ -307,7 +294,6 @@ int rd_snapshot_of_report(struct rd_snapshot **out, const struct rd_report *r, s
 	m.s->duration_ns = r->totals.last_ns - r->totals.first_ns;
 	m.s->frames = r->totals.frames;
 	take_items(&m, r, r->n_conversations, report_conversation_json, take_conversation);
-	making_turn(&m);
 	take_items(&m, r, r->findings.n, report_finding_json, take_finding);
 	frame = report_frame_json(r);
 	*out = making_end(&m, json_object_get(frame, "groups"));
