@@ -360,30 +360,28 @@ static int enter_bundle(struct analyze_settings *s, struct rd_bundle *b, struct 
 
 static int run_bundle(struct analyze_settings *s)
 {
-	char *html = from_here(s->html), *compare = from_here(s->compare);
-	char *annotate = from_here(s->annotate), *json = from_here(s->json_file);
+	const char **const paths[] = {&s->html, &s->compare, &s->annotate, &s->json_file};
+	enum { PATHS = sizeof(paths) / sizeof(*paths) };
 	struct rd_bundle bundle;
 	struct rd_error err;
-	int status;
+	char *here[PATHS];
+	int ret = 0, status;
 
-	if ((s->html && !html) || (s->compare && !compare) || (s->annotate && !annotate) ||
-		(s->json_file && !json)) {
-		rd_fail(&err, RD_CLASS_DEVICE, ENOMEM, NULL, "--bundle '%s'", s->bundle);
-		status = rd_cli_fail(&err);
-	} else if (rd_bundle_open(&bundle, s->bundle, RD_BUNDLE_CAPTURES, &err) < 0) {
+	for (size_t i = 0; i < PATHS; i++) {
+		here[i] = from_here(*paths[i]);
+		if (*paths[i] && !here[i])
+			ret = rd_fail(
+				&err, RD_CLASS_DEVICE, ENOMEM, NULL, "--bundle '%s'", s->bundle);
+		*paths[i] = here[i];
+	}
+	if (ret < 0 || rd_bundle_open(&bundle, s->bundle, RD_BUNDLE_CAPTURES, &err) < 0) {
 		status = rd_cli_fail(&err);
 	} else {
-		s->html = html;
-		s->compare = compare;
-		s->annotate = annotate;
-		s->json_file = json;
 		status = enter_bundle(s, &bundle, &err) < 0 ? rd_cli_fail(&err) : run(s);
 		rd_bundle_close(&bundle);
 	}
-	free(html);
-	free(compare);
-	free(annotate);
-	free(json);
+	for (size_t i = 0; i < PATHS; i++)
+		free(here[i]);
 	return status;
 }
 

@@ -360,16 +360,17 @@ static void put_details(const struct page *p, const struct rd_conversation *c, u
 				use->largest == 1 ? "" : "s");
 		fputc('\n', p->out);
 	}
-	for (unsigned int i = 0; i < RD_INC_COUNT; i++)
-		if (rd_side_incident(s, i)->count) {
-			fprintf(p->out, "      %s ",
-				rd_fmt_count(number, rd_side_incident(s, i)->count));
-			put_described(p->out, rd_incident_names[i].help,
-				rd_side_incident(s, i)->count == 1);
-			fputs(", first at frame ", p->out);
-			put_frame(p, rd_side_incident(s, i)->first_frame);
-			fputc('\n', p->out);
-		}
+	for (unsigned int i = 0; i < RD_INC_COUNT; i++) {
+		const struct rd_incident *it = rd_side_incident(s, i);
+
+		if (!it->count)
+			continue;
+		fprintf(p->out, "      %s ", rd_fmt_count(number, it->count));
+		put_described(p->out, rd_incident_names[i].help, it->count == 1);
+		fputs(", first at frame ", p->out);
+		put_frame(p, it->first_frame);
+		fputc('\n', p->out);
+	}
 	put_owner(p, c, side);
 	if (!side && c->connection)
 		put_connection(p, c->connection);
