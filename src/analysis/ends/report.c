@@ -17,31 +17,13 @@ struct making {
 
 /* --- paths and their QPs ---------------------------------------------------------------------- */
 
-/* What two lists of packets have together; their frames are of the same file. */
-static struct rd_incident sum(const struct rd_incident *x, const struct rd_incident *y)
-{
-	struct rd_incident s = *x;
-
-	if (!x->count || !y->count)
-		return x->count ? *x : *y;
-	s.count += y->count;
-	if (y->first_frame < s.first_frame) {
-		s.first_frame = y->first_frame;
-		s.first_ns = y->first_ns;
-	}
-	if (y->last_frame > s.last_frame) {
-		s.last_frame = y->last_frame;
-		s.last_ns = y->last_ns;
-	}
-	return s;
-}
-
 /* Packets that only the sender's capture has. */
 static void fill_lost(struct rd_path_qp *out, const struct path_qp *w, const struct making *m)
 {
 	const enum rd_tap sender = w->path->sender;
-	const struct rd_incident all = sum(&w->only[sender], &w->copies[sender]);
+	struct rd_incident all = w->only[sender];
 
+	incident_join(&all, &w->copies[sender]);
 	out->asked_for = w->fate[FATE_LOST].count;
 	out->missed_at_receiver = w->fate[FATE_DELIVERED];
 	if (trusted(&m->trust[!sender]) || !w->path->sender_known) {
@@ -78,8 +60,9 @@ static void fill_qp(struct rd_path_qp *out, const struct path_qp *w, const struc
 		.order_unknown = w->order_unknown[receiver],
 		.lost_runs = w->lone_runs[!receiver],
 		.duplicated_runs = w->runs[receiver],
-		.duplicated = sum(&w->copies[receiver], &w->twins[receiver]),
+		.duplicated = w->copies[receiver],
 		.missed = w->only[receiver]};
+	incident_join(&out->duplicated, &w->twins[receiver]);
 	memcpy(out->from, w->path->from, sizeof(out->from));
 	memcpy(out->to, w->path->to, sizeof(out->to));
 	fill_lost(out, w, m);

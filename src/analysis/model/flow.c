@@ -295,6 +295,21 @@ void incident_add(struct rd_incident *e, uint64_t n, uint64_t frame, uint64_t ns
 	e->last_ns = ns;
 }
 
+void incident_join(struct rd_incident *to, const struct rd_incident *from)
+{
+	if (!from->count)
+		return;
+	if (!to->count || from->first_frame < to->first_frame) {
+		to->first_frame = from->first_frame;
+		to->first_ns = from->first_ns;
+	}
+	if (from->last_frame > to->last_frame) {
+		to->last_frame = from->last_frame;
+		to->last_ns = from->last_ns;
+	}
+	to->count += from->count;
+}
+
 /* The index of a kind among those that happened. */
 static unsigned int incident_place(const struct incidents *incidents, enum rd_incident_kind kind)
 {

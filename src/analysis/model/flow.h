@@ -375,6 +375,8 @@ void flow_incident(struct rd_analysis *a, struct flow *f, enum rd_incident_kind 
 /* Takes back one incident of this kind, which was counted in error. */
 void flow_take_back(struct flow *f, enum rd_incident_kind kind);
 void incident_add(struct rd_incident *e, uint64_t n, uint64_t frame, uint64_t ns);
+/* Adds those of another list, whose frames may be before or between these. */
+void incident_join(struct rd_incident *to, const struct rd_incident *from);
 /* The incident of this kind; NULL: it never happened. */
 struct rd_incident *incident_of(const struct incidents *incidents, enum rd_incident_kind kind);
 /* The same, made if it is absent; NULL if out of memory. */

@@ -101,19 +101,6 @@ static bool operation_add(
 
 /* --- errors and slow requests ----------------------------------------------------------------- */
 
-static void incident_join(struct rd_incident *to, const struct rd_incident *from)
-{
-	if (!to->count || from->first_frame < to->first_frame) {
-		to->first_frame = from->first_frame;
-		to->first_ns = from->first_ns;
-	}
-	if (from->last_frame > to->last_frame) {
-		to->last_frame = from->last_frame;
-		to->last_ns = from->last_ns;
-	}
-	to->count += from->count;
-}
-
 static bool status_add(
 	struct rd_application *app, const struct app_queue *q, const struct app_status *from)
 {
