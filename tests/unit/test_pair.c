@@ -159,6 +159,16 @@ static char *report_of_many(void)
 	return text;
 }
 
+/* What the model could not keep is missing from the report, which says so. */
+TEST(short_of_memory)
+{
+	begin();
+	assert_null(must(analysis, NULL));
+	assert_int_equal(rd_analysis_report(analysis, &report, NULL), 0);
+	assert_true(report->incomplete);
+	end();
+}
+
 TEST(any_hash_key)
 {
 	char *first = NULL;

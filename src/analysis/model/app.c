@@ -53,13 +53,10 @@ static void status_add(
 			s = &q->statuses[i];
 	if (!s && q->n_statuses == APP_STATUSES)
 		return;
-	if (!q->statuses) {
-		q->statuses = calloc(APP_STATUSES, sizeof(*q->statuses));
-		if (!q->statuses) {
-			a->out_of_memory = true;
-			return;
-		}
-	}
+	if (!q->statuses)
+		q->statuses = must(a, calloc(APP_STATUSES, sizeof(*q->statuses)));
+	if (!q->statuses)
+		return;
 	if (!s) {
 		s = &q->statuses[q->n_statuses++];
 		*s = (struct app_status){.operation = operation, .code = code};
@@ -121,14 +118,12 @@ static bool is_doubtful(const struct flow *from, const struct flow *to, const st
 static void request_opens(struct rd_analysis *a, struct app_queue *q, const struct item *it,
 	bool server, const struct app_message *m)
 {
-	struct app_operation *op = operation_of(a, q, m->operation);
+	struct app_operation *op = must(a, operation_of(a, q, m->operation));
 	struct app_open *o = bounded_find(&q->open, m->id, server);
 	bool made;
 
-	if (!op) {
-		a->out_of_memory = true;
+	if (!op)
 		return;
-	}
 	op->requests++;
 	op->waits |= m->waits;
 	if (m->data != APP_NO_DATA)
@@ -292,8 +287,7 @@ static void begin(struct rd_analysis *a, struct flow *f, const struct item *it)
 	}
 	if (!app)
 		app = recognized(it, &client);
-	q = app ? calloc(1, sizeof(*q)) : NULL;
-	a->out_of_memory |= app && !q;
+	q = app ? must(a, calloc(1, sizeof(*q))) : NULL;
 	if (q) {
 		q->app = app;
 		bounded_init(&q->open, APP_OPEN_MAX, sizeof(struct app_open));

@@ -20,10 +20,8 @@
 
 static struct congestion *congestion_of(struct rd_analysis *a, struct flow *f)
 {
-	if (!f->congestion) {
-		f->congestion = calloc(1, sizeof(*f->congestion));
-		a->out_of_memory |= !f->congestion;
-	}
+	if (!f->congestion)
+		f->congestion = must(a, calloc(1, sizeof(*f->congestion)));
 	return f->congestion;
 }
 

@@ -38,11 +38,9 @@ static bool qkey_differs(struct rd_analysis *a, const struct flow *f, uint32_t q
 
 	if (f->id.dest_qp <= 1)
 		return f->id.dest_qp && qkey != QP1_QKEY;
-	first = bounded_take(&a->qkeys, hash_of(f), f->id.dest_qp, &made);
-	if (!first) {
-		a->out_of_memory = true;
+	first = must(a, bounded_take(&a->qkeys, hash_of(f), f->id.dest_qp, &made));
+	if (!first)
 		return false;
-	}
 	if (made)
 		*first = qkey;
 	return *first != qkey;

@@ -322,14 +322,6 @@ struct rd_incident *incident_of(const struct incidents *incidents, enum rd_incid
 					  : NULL;
 }
 
-/* Returns the pointer; NULL sets out_of_memory. */
-static void *must(struct rd_analysis *a, void *memory)
-{
-	if (!memory)
-		a->out_of_memory = true;
-	return memory;
-}
-
 struct rd_incident *flow_incident_of(
 	struct rd_analysis *a, struct flow *f, enum rd_incident_kind kind)
 {

@@ -35,11 +35,9 @@ static struct mads *table_of(struct rd_analysis *a)
 {
 	if (a->mads)
 		return a->mads;
-	a->mads = calloc(1, sizeof(*a->mads));
+	a->mads = must(a, calloc(1, sizeof(*a->mads)));
 	if (a->mads)
 		bounded_init(&a->mads->open, OPEN_MAX, sizeof(struct mad_open));
-	else
-		a->out_of_memory = true;
 	return a->mads;
 }
 
@@ -95,12 +93,10 @@ static void request_opens(
 	struct rd_analysis *a, struct mads *t, struct rd_mad_row *row, uint64_t key)
 {
 	bool made;
-	struct mad_open *o = bounded_take(&t->open, key, 0, &made);
+	struct mad_open *o = must(a, bounded_take(&t->open, key, 0, &made));
 
-	if (!o) {
-		a->out_of_memory = true;
+	if (!o)
 		return;
-	}
 	if (!made) {
 		row->repeated++;
 		o->repeated = true;

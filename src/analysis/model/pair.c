@@ -63,12 +63,10 @@ static void pair(struct flow *f, struct flow *g, enum rd_pairing how)
 static void waits_at(struct rd_analysis *a, struct flow *f, uint64_t k1, uint32_t psn)
 {
 	bool made;
-	struct psn_waiting *w = bounded_take(&a->psns, k1, psn, &made);
+	struct psn_waiting *w = must(a, bounded_take(&a->psns, k1, psn, &made));
 
-	if (!w) {
-		a->out_of_memory = true;
+	if (!w)
 		return;
-	}
 	if (made || w->flow->pair.peer)
 		*w = (struct psn_waiting){.flow = f};
 	else

@@ -70,11 +70,9 @@ static struct sender *sender_of(
 	struct sender *s;
 
 	if (!a->pauses)
-		a->pauses = calloc(1, sizeof(*a->pauses));
-	if (!a->pauses) {
-		a->out_of_memory = true;
+		a->pauses = must(a, calloc(1, sizeof(*a->pauses)));
+	if (!a->pauses)
 		return NULL;
-	}
 	for (unsigned int i = 0; i < a->pauses->n; i++) {
 		s = &a->pauses->senders[i];
 		if (s->sum.has_mac == known && (!known || !memcmp(s->sum.mac, p->data + 6, 6)))
@@ -158,11 +156,9 @@ static struct held_class *held_of(struct rd_analysis *a, struct flow *f, unsigne
 	struct flow_held *h = f->held;
 
 	if (!h)
-		h = f->held = calloc(1, sizeof(*h));
-	if (!h) {
-		a->out_of_memory = true;
+		h = f->held = must(a, calloc(1, sizeof(*h)));
+	if (!h)
 		return NULL;
-	}
 	for (unsigned int i = 0; i < h->n; i++)
 		if (h->classes[i].class == class)
 			return &h->classes[i];

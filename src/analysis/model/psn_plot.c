@@ -119,11 +119,9 @@ static struct drawn *drawn_of(
 	struct drawn *d = f->psn_plot ? plots->drawn[f->psn_plot - 1] : NULL;
 
 	if (!d && plots->n < PLOTS) {
-		d = malloc(sizeof(*d));
-		if (!d) {
-			a->out_of_memory = true;
+		d = must(a, malloc(sizeof(*d)));
+		if (!d)
 			return NULL;
-		}
 		begin(d, f, psn, ns);
 		plots->drawn[plots->n++] = d;
 		f->psn_plot = (uint8_t)plots->n;

@@ -124,6 +124,13 @@ struct rd_analysis {
 	struct asked asked;
 };
 
+/* Returns the pointer; NULL sets out_of_memory. */
+static inline void *must(struct rd_analysis *a, void *memory)
+{
+	a->out_of_memory |= !memory;
+	return memory;
+}
+
 /* Counts goodput of the current frame: in *total, of its flow, and in the time series. */
 static inline void goodput_add(struct rd_analysis *a, uint64_t *total, uint64_t bytes)
 {

@@ -418,7 +418,7 @@ static void fill_unread(const struct rd_analysis *a, struct rd_report *r)
 		r->incomplete |= u->why == RD_UNREAD_LINK ||
 				 (u->why == RD_UNREAD_CUT && !r->totals.rdma_frames);
 	}
-	r->incomplete |= types && types == r->totals.frames;
+	r->incomplete |= a->out_of_memory || (types && types == r->totals.frames);
 }
 
 static int fill_sum(const struct rd_analysis *a, struct rd_report *r)
