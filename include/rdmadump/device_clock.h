@@ -10,12 +10,6 @@ struct ibv_context; /* of libibverbs */
 
 /* The counter of ibv_query_rt_values_ex(3), in ticks; false: it cannot be read. */
 bool rd_clock_read_counter(struct ibv_context *ctx, uint64_t *ticks);
-/*
- * The counter, as the driver converts it: mlx5dv_get_clock_info(3). False: it has no conversion, or
- * is just changing it, or the counter cannot be read. `ns` NULL: only whether there is a
- * conversion.
- */
-bool rd_clock_read_driver(struct ibv_context *ctx, uint64_t *ns);
 /* Whether completions can have the device's real time. */
 bool rd_clock_has_real_time(struct ibv_context *ctx);
 /* The real-time clock itself, in ns; false: it cannot be read. */
@@ -29,10 +23,10 @@ bool rd_clock_read_real_time(struct ibv_context *ctx, uint64_t *ns);
 uint64_t rd_clock_real_time_ns(uint64_t stamp, uint64_t now);
 
 /*
- * What must be added to a clock that is `difference` ns behind the host's, or up to `delay` less:
- * nothing where they agree, whole seconds where the clock is right but not UTC (TAI), else the
- * difference; *set is false then.
+ * What must be added to a clock that is `difference` ns behind the host's: nothing where they
+ * agree, whole seconds where the clock is right but not UTC (TAI), else the difference; *set is
+ * false then.
  */
-int64_t rd_clock_epoch_offset(int64_t difference, int64_t delay, bool *set);
+int64_t rd_clock_epoch_offset(int64_t difference, bool *set);
 
 #endif

@@ -154,7 +154,8 @@ const struct cli_option cli_options[] = {
 		IBDUMP('E', .bare = true, .help = "remove the encapsulation of mirrored frames")},
 	{"time-stamp-type", 'j', "TYPE",
 		"timestamp clock: host, adapter (the device's clock, kept in step with the "
-		"system's) or adapter_unsynced (its PTP clock, unchanged); default: adapter if it "
+		"system's) or adapter_unsynced (its real-time clock, unchanged); default: adapter "
+		"if it "
 		"has a clock",
 		NULL, GROUP_CUT, .set = set_stamps},
 	{"time_stamp_type", .group = GROUP_CUT, .flags = OPT_ALIAS | OPT_HIDDEN},

@@ -8,7 +8,6 @@
 
 enum device_clock {
 	CLOCK_COUNTER,	 /* ibv_query_rt_values_ex(3); ticks */
-	CLOCK_DRIVER,	 /* the counter as the driver converts it: mlx5dv_get_clock_info(3) */
 	CLOCK_REAL_TIME, /* the device's real-time clock */
 	DEVICE_CLOCKS,
 };

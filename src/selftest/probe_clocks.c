@@ -28,7 +28,6 @@ struct clocks {
 	struct ibv_context *ctx;
 	struct rd_clock host;
 	uint64_t mask, khz;
-	bool driver;	     /* the driver reports how to convert the counter */
 	bool offered[KINDS]; /* timestamps of that kind */
 	struct clock_watch watch[DEVICE_CLOCKS];
 	struct timestamp_counts counts[KINDS];
@@ -56,7 +55,6 @@ static int look_up(struct clocks *c, const struct rd_selftest *st, struct rd_err
 		c->mask = attr.completion_timestamp_mask;
 		c->khz = attr.hca_core_clock;
 	}
-	c->driver = c->mask && rd_clock_read_driver(c->ctx, NULL);
 	c->offered[0] = c->mask != 0;
 	c->offered[1] = rd_clock_has_real_time(c->ctx);
 	for (int i = 0; i < DEVICE_CLOCKS; i++) {
@@ -77,7 +75,6 @@ static void report_device(const struct clocks *c, struct rd_probe_result *r)
 	result_number(r, "counter_bits", "bits", (uint64_t)__builtin_popcountll(c->mask));
 	result_number(r, "counter_khz", "kHz", c->khz);
 	result_bool(r, "counter_readable", c->watch[CLOCK_COUNTER].readable);
-	result_bool(r, "driver_conversion", c->driver);
 	result_bool(r, "real_time", c->offered[1]);
 	result_bool(r, "real_time_readable", c->watch[CLOCK_REAL_TIME].readable);
 	if (c->khz)
@@ -94,16 +91,12 @@ static void judge_device(const struct clocks *c, struct rd_probe_result *r)
 	if (c->mask && !c->watch[CLOCK_COUNTER].readable)
 		result_found(r, "clock_unreadable",
 			"the counter behind the timestamps cannot be read: %s",
-			c->offered[1] ? "captures use the real-time clock"
-			: c->driver   ? "captures use the PTP clock, as the driver converts it"
-				      : "captures use the time at which frames are polled");
-	if (c->mask && !c->driver && !c->offered[1])
-		result_found(r, "no_ptp_clock",
-			"neither device nor driver has a PTP clock: -j adapter_unsynced is "
-			"impossible, -j adapter works");
+			c->watch[CLOCK_REAL_TIME].readable
+				? "captures use the real-time clock"
+				: "captures use the time at which frames are polled");
 	if (c->offered[1] && !c->watch[CLOCK_REAL_TIME].readable)
 		result_found(r, "real_time_unreadable",
-			"the real-time clock cannot be read: captures compare it by frames");
+			"the real-time clock cannot be read: captures do not use it");
 	if (c->mask && c->khz && clock_ticks_ns(c->khz, (int64_t)(c->mask >> 1)) < NARROW_NS)
 		result_found(r, "narrow_counter",
 			"the counter wraps every %.1f s: a capture that is delayed for half of "
@@ -114,39 +107,33 @@ static void judge_device(const struct clocks *c, struct rd_probe_result *r)
 /* --- the clocks themselves ---------------------------------------------------------------- */
 
 /* How captures handle a clock that is not UTC: docs/architecture.md, Timestamps. */
-static bool judge_offset(const struct clock_watch *w, struct rd_probe_result *r)
+static void judge_offset(const struct clock_watch *w, struct rd_probe_result *r)
 {
 	bool set;
-	int64_t offset = rd_clock_epoch_offset(-w->ahead, 0, &set);
+	int64_t offset = rd_clock_epoch_offset(-w->ahead, &set);
 
 	if (!set)
 		result_found(r, "clock_not_set",
-			"the device's PTP clock differs from the system clock by %.3f s: captures "
+			"the device's real-time clock differs from the system clock by %.3f s: "
+			"captures "
 			"do not use its time unchanged (ptp4l or phc2sys would set it)",
 			(double)w->ahead / 1e9);
 	else if (offset)
 		result_found(r, "clock_not_utc",
-			"the device's PTP clock is %lld s ahead of the system clock (TAI?), which "
+			"the device's real-time clock is %lld s ahead of the system clock (TAI?), "
+			"which "
 			"captures correct",
 			(long long)(-offset / 1000000000));
-	return !set || offset;
 }
 
-/* Several clocks may be the same oscillator or PTP clock: each fact is reported once. */
-static void judge_watches(struct clocks *c, struct rd_probe_result *r)
+static void judge_real_time(struct clocks *c, struct rd_probe_result *r)
 {
-	bool found = false;
-	char name[64];
+	struct clock_watch *w = &c->watch[CLOCK_REAL_TIME];
 
-	for (int i = DEVICE_CLOCKS - 1; i > CLOCK_COUNTER; i--) {
-		struct clock_watch *w = &c->watch[i];
-
-		if (!w->readable || !clock_watch_read(w))
-			continue;
-		snprintf(name, sizeof(name), "%s_ahead_ms", w->name);
-		result_real(r, name, "ms", (double)w->ahead / 1e6);
-		found = found || judge_offset(w, r);
-	}
+	if (!w->readable || !clock_watch_read(w))
+		return;
+	result_real(r, "real_time_ahead_ms", "ms", (double)w->ahead / 1e6);
+	judge_offset(w, r);
 }
 
 /* --- timestamps --------------------------------------------------------------------------- */
@@ -266,7 +253,7 @@ static void judge(struct clocks *c, struct rd_probe_result *r)
 	struct timestamp_counts all = sum(c);
 
 	judge_device(c, r);
-	judge_watches(c, r);
+	judge_real_time(c, r);
 	judge_timestamps(&all, r);
 	result_value(r, "%s%s%s", c->offered[1] ? "real time" : "",
 		c->offered[0] && c->offered[1] ? ", " : "",

@@ -24,7 +24,6 @@ static const struct {
 	const char *name;
 	bool (*read)(struct ibv_context *ctx, uint64_t *value);
 } clocks[DEVICE_CLOCKS] = {[CLOCK_COUNTER] = {"counter", rd_clock_read_counter},
-	[CLOCK_DRIVER] = {"driver", rd_clock_read_driver},
 	[CLOCK_REAL_TIME] = {"real_time", rd_clock_read_real_time}};
 
 double clock_ticks_ns(uint64_t khz, int64_t ticks)

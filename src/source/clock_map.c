@@ -29,7 +29,7 @@ const struct clock_line *clock_older_line(const struct clock_map *m, uint64_t ti
 	return line;
 }
 
-void clock_map_add(struct clock_map *m, const struct clock_line *line)
+static void add_line(struct clock_map *m, const struct clock_line *line)
 {
 	m->newest = m->n ? (m->newest + 1) % CLOCK_LINES : 0;
 	m->line[m->newest] = *line;
@@ -108,7 +108,7 @@ static void start_over(struct clock_fit *f, uint64_t ticks, uint64_t ns, uint64_
 
 	f->n_samples = 0;
 	remember(f, ticks, ns);
-	clock_map_add(&f->map, &(struct clock_line){ticks - back, ns - before, f->nominal});
+	add_line(&f->map, &(struct clock_line){ticks - back, ns - before, f->nominal});
 }
 
 /* The last sample is too old to continue the line. Frames may be as old as half of that. */
@@ -116,8 +116,8 @@ static void resume(struct clock_fit *f, uint64_t ticks, uint64_t ns, uint64_t pa
 {
 	uint64_t rate = measured_rate(f), back = to_ticks(f, past / 2 < SECOND ? past / 2 : SECOND);
 
-	clock_map_add(&f->map, &(struct clock_line){ticks - back,
-				       ns - (uint64_t)clock_scale((int64_t)back, rate), rate});
+	add_line(&f->map, &(struct clock_line){ticks - back,
+				  ns - (uint64_t)clock_scale((int64_t)back, rate), rate});
 }
 
 static void bend(struct clock_fit *f, uint64_t ticks, uint64_t ns, uint64_t interval)
@@ -128,7 +128,7 @@ static void bend(struct clock_fit *f, uint64_t ticks, uint64_t ns, uint64_t inte
 		clamp((int64_t)(ns + AHEAD_NS - line) * 1000000 / (int64_t)interval, BEND_MAX);
 
 	rate += (uint64_t)((int64_t)(rate / 1000000) * ppm);
-	clock_map_add(&f->map, &(struct clock_line){at, line, rate});
+	add_line(&f->map, &(struct clock_line){at, line, rate});
 }
 
 void clock_fit_sample(struct clock_fit *f, uint64_t ticks, uint64_t ns, uint64_t interval)
@@ -172,12 +172,12 @@ uint64_t rd_clock_real_time_ns(uint64_t stamp, uint64_t now)
 	return (stamp & 0xffffffff) < SECOND && apart(stamp, now) > DECADE ? split : stamp;
 }
 
-int64_t rd_clock_epoch_offset(int64_t difference, int64_t delay, bool *set)
+int64_t rd_clock_epoch_offset(int64_t difference, bool *set)
 {
 	int64_t half = difference < 0 ? -SECOND / 2 : SECOND / 2;
 	int64_t seconds = (difference + half) / SECOND, rest = difference - seconds * SECOND;
 
-	*set = seconds >= -LEAP_MAX && seconds <= LEAP_MAX && rest <= CLOCK_AGREE_NS + delay &&
+	*set = seconds >= -LEAP_MAX && seconds <= LEAP_MAX && rest <= CLOCK_AGREE_NS &&
 	       rest >= -CLOCK_AGREE_NS;
 	return *set ? seconds * SECOND : difference;
 }

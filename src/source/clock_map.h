@@ -76,8 +76,6 @@ static inline uint64_t clock_map_ns(const struct clock_map *m, uint64_t ticks)
 	return line->ns + (uint64_t)clock_scale(d, line->rate);
 }
 
-void clock_map_add(struct clock_map *m, const struct clock_line *line);
-
 /* A counter with this mask (2^n - 1) and a nominal rate of khz. */
 void clock_fit_init(struct clock_fit *f, uint64_t mask, uint64_t khz);
 /*

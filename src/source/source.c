@@ -14,7 +14,7 @@ const struct rd_stamp_name rd_stamp_types[RD_STAMP_TYPES] = {
 	[RD_STAMPS_HOST] = {"host", "the system clock when a batch of frames is polled"},
 	[RD_STAMPS_ADAPTER] = {"adapter", "the device's clock, following the system clock"},
 	[RD_STAMPS_ADAPTER_UNSYNCED] = {"adapter_unsynced",
-		"the device's PTP clock without correction"},
+		"the device's real-time clock without correction"},
 };
 
 uint64_t rd_source_now(const struct rd_source *s)

@@ -27,14 +27,8 @@ static struct verbs_port *port_of(struct rd_source *src)
 
 static unsigned int poll(struct verbs_queue *q, struct rd_frame *frames, unsigned int max)
 {
-	unsigned int n;
+	unsigned int n = q->fault.unpollable ? 0 : q->path->poll(q, frames, max);
 
-	if (__builtin_expect(q->backlog.frames || !q->port->clock.offset_known, 0)) {
-		n = verbs_backlog_receive(q, frames, max);
-		if (n)
-			return n;
-	}
-	n = q->fault.unpollable ? 0 : q->path->poll(q, frames, max);
 	if (__builtin_expect(q->oversize.frames != q->oversize.seen, 0)) {
 		q->oversize.seen = q->oversize.frames;
 		verbs_oversize_report(q);
@@ -95,8 +89,6 @@ static void verbs_release(struct rd_source *src)
 {
 	struct verbs_queue *q = (struct verbs_queue *)src;
 
-	if (__builtin_expect(q->backlog.frames != NULL, 0) && !verbs_backlog_release(&q->backlog))
-		return;
 	if (q->path->post(q) && !q->fault.text)
 		q->fault.text = "receives cannot be posted";
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Chooses the clock of a device's frames. What a device has differs: timestamps that are a time of
- * day (mlx5's real-time format), ticks of a counter that can be read (ibv_query_rt_values_ex(3)) or
- * that the driver converts (mlx5dv_get_clock_info(3)), or nothing.
+ * day (mlx5's real-time format), ticks of a counter (ibv_query_rt_values_ex(3)), or nothing. A
+ * clock that cannot be read is not used.
  */
 #include "verbs_clock_follow.h"
 #include <rdmadump/log.h>
@@ -15,8 +15,12 @@
 
 static const char *usable_as_it_is(struct verbs_clock *c)
 {
+	int64_t difference;
+
 	if (!rd_clock_has_real_time(c->ctx))
 		return "it has no real-time format of timestamps";
+	if (!verbs_clock_difference(c, &difference))
+		return "its real-time clock cannot be read";
 	c->interval = REFRESH_NS;
 	return NULL;
 }
@@ -30,7 +34,7 @@ static const char *usable_real_time(struct verbs_clock *c)
 
 	if (why || !verbs_clock_difference(c, &difference))
 		return why;
-	rd_clock_epoch_offset(difference, 0, &set);
+	rd_clock_epoch_offset(difference, &set);
 	c->unset = set ? 0 : -difference;
 	return set ? NULL : "its real-time clock is not set";
 }
@@ -60,22 +64,6 @@ static const char *usable_fit(struct verbs_clock *c)
 	return NULL;
 }
 
-static const char *usable_info(struct verbs_clock *c)
-{
-	const char *why = has_ticks(c);
-	struct clock_line line;
-	unsigned int unused;
-	uint64_t period;
-
-	if (why)
-		return why;
-	if (!verbs_mlx5_clock_line(c->ctx, &line, &unused))
-		return "its driver does not say how to read them";
-	period = verbs_mlx5_clock_period(c->ctx);
-	c->interval = period && period / 2 < REFRESH_NS / 10 ? period / 2 : REFRESH_NS / 10;
-	return NULL;
-}
-
 static const char *usable_host(struct verbs_clock *c)
 {
 	(void)c;
@@ -97,25 +85,17 @@ static const struct verbs_clock_kind kinds[] = {
 		"timestamps: the device's real-time clock when the frame crossed the port, moved "
 		"to UTC",
 		IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK, usable_real_time, read_wallclock,
-		verbs_refresh_real_time, verbs_stamp_real_time, verbs_watermark_compared},
+		verbs_refresh_real_time, verbs_stamp_real_time, verbs_watermark_real_time},
 	{RD_STAMPS_ADAPTER, "hardware clock",
 		"timestamps: the device's clock when the frame crossed the port, following the "
 		"system clock",
 		IBV_WC_EX_WITH_COMPLETION_TIMESTAMP, usable_fit, read_ticks, verbs_refresh_fit,
 		verbs_stamp_fit, verbs_watermark_fit},
-	{RD_STAMPS_ADAPTER, "hardware clock (PTP)",
-		"timestamps: the device's PTP clock when the frame crossed the port, moved to UTC",
-		IBV_WC_EX_WITH_COMPLETION_TIMESTAMP, usable_info, read_ticks, verbs_refresh_info,
-		verbs_stamp_info, verbs_watermark_compared},
 	{RD_STAMPS_ADAPTER_UNSYNCED, "hardware clock (real time, as it is)",
 		"timestamps: the device's real-time clock when the frame crossed the port, as it "
 		"is",
 		IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK, usable_as_it_is, read_wallclock,
-		verbs_refresh_real_time, verbs_stamp_real_time, verbs_watermark_compared},
-	{RD_STAMPS_ADAPTER_UNSYNCED, "hardware clock (PTP, as it is)",
-		"timestamps: the device's PTP clock when the frame crossed the port, as it is",
-		IBV_WC_EX_WITH_COMPLETION_TIMESTAMP, usable_info, read_ticks, verbs_refresh_info,
-		verbs_stamp_info, verbs_watermark_compared},
+		verbs_refresh_real_time, verbs_stamp_real_time, verbs_watermark_real_time},
 	{RD_STAMPS_HOST, "software clock",
 		"timestamps: system clock when the batch of frames was polled, frames of a batch "
 		"as far apart as the port's speed has them",
@@ -192,7 +172,6 @@ void verbs_clock_start(struct verbs_clock *c)
 	c->generation = 0;
 	c->skew_at = 0;
 	c->format = FORMAT_UNKNOWN;
-	c->offset_known = c->kind->watermark != verbs_watermark_compared;
 	c->measured = c->drifting = false;
 	c->offset = c->former = 0;
 	c->map = (struct clock_map){0};

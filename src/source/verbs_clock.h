@@ -20,13 +20,6 @@ struct verbs_stamps {
 	uint64_t last;	 /* newest timestamp so far, except implausible ones; 0: none */
 	bool disordered; /* the last batch has timestamps that are implausible, zero or out of order
 			  */
-	/* Consecutive frames that show the clock `apart` ns behind the host's, as if it was set. */
-	unsigned int n_apart;
-	int64_t apart;
-	uint64_t apart_last; /* `last` then: any other frame increases it */
-	/* Consecutive batches with timestamps after their poll, by at least `early` ns. */
-	unsigned int n_early;
-	int64_t early;
 };
 
 /* One row per kind of timestamp, the best first; chosen when the queue is made. */
@@ -68,13 +61,12 @@ struct verbs_clock {
 	 */
 	_Atomic uint64_t interval; /* ns between two refreshes */
 	_Atomic int format;	   /* of real-time timestamps, enum verbs_clock_format */
-	_Atomic bool offset_known; /* else verbs_clock_compare() is to be called first */
-	bool measured;		  /* the offset comes from readings of the clock, not from frames */
-	bool drifting;		  /* that has been reported */
-	int64_t offset;		  /* what is added to the device's time */
-	int64_t former;		  /* the same before the last step: of frames that are older */
-	_Atomic int64_t skew;	  /* the host's clock minus newest timestamps: the least seen */
-	_Atomic uint64_t skew_at; /* when; 0: not known */
+	bool measured;		   /* the real-time clock was read: the offset is known */
+	bool drifting;		   /* that has been reported */
+	int64_t offset;		   /* what is added to the device's time */
+	int64_t former;		   /* the same before the last step: of frames that are older */
+	_Atomic int64_t skew;	   /* the host's clock minus the corrected one */
+	_Atomic uint64_t skew_at;  /* when; 0: not known */
 	_Atomic uint64_t refreshed;
 	atomic_flag refreshing;
 	pthread_mutex_t lock;
@@ -98,13 +90,6 @@ uint64_t verbs_clock_now(const struct verbs_clock *c);
 void verbs_clock_close(struct verbs_clock *c);
 
 /*
- * Compares a clock that cannot be read with the host's, by the raw timestamps of frames; the newest
- * frames were polled at `now`. Nothing is known yet if none of them has a usable timestamp.
- */
-void verbs_clock_compare(struct verbs_clock *c, struct verbs_stamps *s,
-	const struct rd_frame *frames, unsigned int n, uint64_t now);
-
-/*
  * Gives a batch its timestamps, in ns. They are the device's even if they are out of order;
  * RD_FRAME_BAD_TIME and RD_FRAME_NO_TIME mark those that must not be used for sorting.
  */
@@ -113,11 +98,5 @@ static inline void verbs_stamp(
 {
 	c->kind->stamp(c, s, frames, n);
 }
-
-/* verbs_clock_mlx5.c. */
-/* The driver's own conversion of the counter; false: it has none, or is just changing it. */
-bool verbs_mlx5_clock_line(struct ibv_context *ctx, struct clock_line *line, unsigned int *unused);
-/* The longest interval between two readings of it, in ns; 0: unknown. */
-uint64_t verbs_mlx5_clock_period(struct ibv_context *ctx);
 
 #endif

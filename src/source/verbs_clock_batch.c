@@ -13,11 +13,7 @@
 #define IMPLAUSIBLE_NS                                                                             \
 	1000000000U /* a timestamp this far from any time that the frame can have is implausible   \
 		     */
-#define EARLY_NS       8000000U /* ahead of the host's clock by more: look at the clock again */
-#define EARLY_LEAST_NS 100000	/* what the two clocks may differ by while they are read */
-#define EARLY_BATCHES  3
-#define APART_NS       50000000 /* frames that agree with each other on the time */
-#define APART_FRAMES   8	/* so many in a row show that the clock was set */
+#define EARLY_NS 8000000U /* ahead of the host's clock by more: look at the clock again */
 
 /* --- what is unusual ---------------------------------------------------------------------- */
 
@@ -50,50 +46,11 @@ static bool plausible(const struct verbs_stamps *s, uint64_t ns, uint64_t shown)
 	return (int64_t)(ns - shown) <= IMPLAUSIBLE_NS && (int64_t)(s->last - ns) <= IMPLAUSIBLE_NS;
 }
 
-/* Whether a clock that cannot be read was set: enough consecutive frames show the same offset. */
-static bool clock_was_set(const struct verbs_clock *c, struct verbs_stamps *s,
-	const struct rd_frame *f, const struct rd_frame *end, uint64_t now)
-{
-	int64_t apart = (int64_t)(now - device_ns(c, s, f->ts_ns, now));
-
-	if (c->measured || c->kind->stamp == verbs_stamp_fit)
-		return false;
-	if (s->last != s->apart_last || llabs(apart - s->apart) > APART_NS)
-		s->n_apart = 0;
-	s->apart = apart;
-	s->apart_last = s->last;
-	s->n_apart++;
-	for (unsigned int n = s->n_apart; n < APART_FRAMES; n++) {
-		if (++f == end)
-			return false;
-		if (!f->ts_ns ||
-			llabs((int64_t)(now - device_ns(c, s, f->ts_ns, now)) - apart) > APART_NS)
-			return false;
-	}
-	s->n_apart = 0;
-	return true;
-}
-
-/*
- * Whether a frame is older than the newest one by more than frames of a queue are, and the host's
- * clock says so, too: else it is the newest one that was ahead.
- */
-static bool is_back(
-	const struct verbs_clock *c, const struct verbs_stamps *s, uint64_t ns, uint64_t now)
-{
-	return (int64_t)(s->last - ns) > APART_NS && (int64_t)(shown_at(c, now) - ns) > APART_NS;
-}
-
 /* Reads the clock again if the frame suggests that it was set. */
-static void look_again(struct verbs_clock *c, struct verbs_stamps *s, const struct rd_frame *f,
-	const struct rd_frame *end, uint64_t ns, uint64_t now)
+static void look_again(struct verbs_clock *c, struct verbs_stamps *s, uint64_t ns, uint64_t now)
 {
-	if ((int64_t)(ns - shown_at(c, now)) <= EARLY_NS && (int64_t)(s->last - ns) <= EARLY_NS)
-		return;
-	verbs_clock_recheck(c, s, now);
-	if ((is_back(c, s, ns, now) || !plausible(s, ns, shown_at(c, now))) &&
-		clock_was_set(c, s, f, end, now))
-		verbs_clock_adopt(c, s, s->apart);
+	if ((int64_t)(ns - shown_at(c, now)) > EARLY_NS || (int64_t)(s->last - ns) > EARLY_NS)
+		verbs_clock_recheck(c, s, now);
 }
 
 /*
@@ -101,7 +58,7 @@ static void look_again(struct verbs_clock *c, struct verbs_stamps *s, const stru
  * ns; `last` grows only by plausible timestamps.
  */
 static __attribute__((noinline)) uint64_t unusual(struct verbs_clock *c, struct verbs_stamps *s,
-	struct rd_frame *f, const struct rd_frame *end, uint64_t now, uint64_t *last)
+	struct rd_frame *f, uint64_t now, uint64_t *last)
 {
 	uint64_t raw = f->ts_ns, shown, ns, former;
 
@@ -111,7 +68,7 @@ static __attribute__((noinline)) uint64_t unusual(struct verbs_clock *c, struct 
 		return now;
 	}
 	s->last = *last;
-	look_again(c, s, f, end, device_ns(c, s, raw, now) + (uint64_t)s->offset, now);
+	look_again(c, s, device_ns(c, s, raw, now) + (uint64_t)s->offset, now);
 	ns = device_ns(c, s, raw, now) + (uint64_t)s->offset;
 	former = ns + (uint64_t)(s->former - s->offset);
 	shown = shown_at(c, now);
@@ -123,11 +80,7 @@ static __attribute__((noinline)) uint64_t unusual(struct verbs_clock *c, struct 
 		ns = former; /* from before the step */
 	else if (!plausible(s, ns, shown))
 		f->flags |= RD_FRAME_BAD_TIME;
-	if (f->flags & RD_FRAME_BAD_TIME)
-		return ns;
-	if (!is_back(c, s, ns, now))
-		s->n_apart = 0;
-	if (ns > *last)
+	if (!(f->flags & RD_FRAME_BAD_TIME) && ns > *last)
 		*last = ns;
 	return ns;
 }
@@ -146,7 +99,37 @@ static void batch_begin(struct verbs_clock *c, struct verbs_stamps *s, uint64_t 
 		s->last = shown_at(c, c->start);
 }
 
-/* --- comparing by frames ----------------------------------------------------------------- */
+/* --- ticks ------------------------------------------------------------------------------ */
+
+void verbs_stamp_fit(
+	struct verbs_clock *c, struct verbs_stamps *s, struct rd_frame *frames, unsigned int n)
+{
+	uint64_t now = rd_clock_now(&c->host), most, last;
+
+	batch_begin(c, s, now);
+	most = limit(c, now);
+	last = s->last;
+	for (struct rd_frame *f = frames, *end = frames + n; f != end; f++) {
+		uint64_t ns = clock_map_ns(&s->map, f->ts_ns);
+
+		if (__builtin_expect(ns < last || ns > most, 0))
+			ns = unusual(c, s, f, now, &last);
+		else
+			last = ns;
+		f->ts_ns = ns;
+	}
+	s->last = last;
+}
+
+uint64_t verbs_watermark_fit(struct verbs_clock *c, struct verbs_stamps *s)
+{
+	uint64_t now = rd_clock_now(&c->host);
+
+	(void)s;
+	return now > SLACK_NS ? now - SLACK_NS : 0;
+}
+
+/* --- a time of day in the completion ---------------------------------------------------- */
 
 /*
  * Seconds and nanoseconds in a word, or plain ns: it depends on the library. One timestamp near
@@ -164,144 +147,6 @@ static void recognize_format(
 		}
 	}
 }
-
-static int by_value(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-/* The least of them, since each includes its frame's delay, unless that frame's timestamp is
- * implausible. */
-static int64_t least_apart(int64_t *apart, unsigned int n)
-{
-	unsigned int i = 0;
-
-	qsort(apart, n, sizeof(*apart), by_value);
-	while (apart[n / 2] - apart[i] > (int64_t)IMPLAUSIBLE_NS)
-		i++;
-	return apart[i];
-}
-
-void verbs_clock_compare(struct verbs_clock *c, struct verbs_stamps *s,
-	const struct rd_frame *frames, unsigned int n, uint64_t now)
-{
-	const struct clock_line *oldest = &s->map.line[0];
-	int64_t apart[RD_BATCH];
-	unsigned int used = 0;
-
-	batch_begin(c, s, now);
-	if (c->kind->stamp == verbs_stamp_real_time)
-		recognize_format(c, frames, n, now);
-	for (unsigned int i = 0; i < n && used < RD_BATCH; i++)
-		/* Frames from before the start may be of any age. */
-		if (frames[i].ts_ns &&
-			(!s->map.n || clock_ticks_since(&s->map, oldest, frames[i].ts_ns) >= 0))
-			apart[used++] = (int64_t)(now - device_ns(c, s, frames[i].ts_ns, now));
-	if (!used)
-		return;
-	verbs_clock_adopt(c, s, least_apart(apart, used));
-	s->last = shown_at(c, c->start);
-}
-
-/*
- * A frame cannot be timestamped after it was polled. Where the last frames of several batches seem
- * to be, the frames that the clock was compared by had waited longer, or the clock runs faster.
- * One batch is not enough, since its last timestamp may be implausible.
- */
-static void check_early(
-	struct verbs_clock *c, struct verbs_stamps *s, const struct rd_frame *last, uint64_t now)
-{
-	int64_t early = (int64_t)(last->ts_ns - now);
-	/* A clock that is right may be ahead of the host's by a little. */
-	int64_t most = s->offset % 1000000000 ? EARLY_LEAST_NS : CLOCK_AGREE_NS;
-
-	if (c->kind->type == RD_STAMPS_ADAPTER_UNSYNCED || early <= most ||
-		early > (int64_t)IMPLAUSIBLE_NS) {
-		s->n_early = 0;
-		return;
-	}
-	s->early = s->n_early && s->early < early ? s->early : early;
-	if (++s->n_early < EARLY_BATCHES)
-		return;
-	s->n_early = 0;
-	verbs_clock_correct(c, s, s->early);
-}
-
-/* The difference includes the delay of the frame, so it is an upper bound. */
-static void compare(struct verbs_clock *c, uint64_t newest, uint64_t now)
-{
-	int64_t skew = (int64_t)(now - newest);
-	uint64_t at = atomic_load_explicit(&c->skew_at, memory_order_acquire);
-	int64_t least = atomic_load_explicit(&c->skew, memory_order_relaxed);
-
-	if (at && skew > least + (int64_t)(now - at) / DRIFT_PARTS)
-		return;
-	atomic_store_explicit(&c->skew, skew, memory_order_relaxed);
-	atomic_store_explicit(&c->skew_at, now, memory_order_release);
-}
-
-/* `skew`: the minimum clock offset; 0 until a frame was compared. */
-uint64_t verbs_watermark_compared(struct verbs_clock *c, struct verbs_stamps *s)
-{
-	uint64_t at = atomic_load_explicit(&c->skew_at, memory_order_acquire);
-	uint64_t now = rd_clock_now(&c->host);
-	int64_t skew = atomic_load_explicit(&c->skew, memory_order_relaxed);
-
-	(void)s;
-	return at ? now - (uint64_t)(skew + (int64_t)((now - at) / DRIFT_PARTS)) - SLACK_NS : 0;
-}
-
-/* --- ticks ------------------------------------------------------------------------------ */
-
-static inline void stamp_ticks(struct verbs_clock *c, struct verbs_stamps *s,
-	struct rd_frame *frames, unsigned int n, uint64_t now)
-{
-	const uint64_t most = limit(c, now);
-	uint64_t last = s->last;
-
-	for (struct rd_frame *f = frames, *end = frames + n; f != end; f++) {
-		uint64_t ns = clock_map_ns(&s->map, f->ts_ns) + (uint64_t)s->offset;
-
-		if (__builtin_expect(ns < last || ns > most, 0))
-			ns = unusual(c, s, f, end, now, &last);
-		else
-			last = ns;
-		f->ts_ns = ns;
-	}
-	s->last = last;
-}
-
-void verbs_stamp_fit(
-	struct verbs_clock *c, struct verbs_stamps *s, struct rd_frame *frames, unsigned int n)
-{
-	uint64_t now = rd_clock_now(&c->host);
-
-	batch_begin(c, s, now);
-	stamp_ticks(c, s, frames, n, now);
-}
-
-uint64_t verbs_watermark_fit(struct verbs_clock *c, struct verbs_stamps *s)
-{
-	uint64_t now = rd_clock_now(&c->host);
-
-	(void)s;
-	return now > SLACK_NS ? now - SLACK_NS : 0;
-}
-
-void verbs_stamp_info(
-	struct verbs_clock *c, struct verbs_stamps *s, struct rd_frame *frames, unsigned int n)
-{
-	uint64_t now = rd_clock_now(&c->host);
-
-	batch_begin(c, s, now);
-	stamp_ticks(c, s, frames, n, now);
-	compare(c, s->last, now);
-	check_early(c, s, &frames[n - 1], now);
-}
-
-/* --- a time of day in the completion ---------------------------------------------------- */
 
 static inline uint64_t split_ns(uint64_t raw)
 {
@@ -326,16 +171,23 @@ void verbs_stamp_real_time(
 		uint64_t ns = (split ? split_ns(f->ts_ns) : f->ts_ns) + (uint64_t)s->offset;
 
 		if (__builtin_expect(ns < last || ns > most, 0))
-			ns = unusual(c, s, f, end, now, &last);
+			ns = unusual(c, s, f, now, &last);
 		else
 			last = ns;
 		f->ts_ns = ns;
 	}
 	s->last = last;
-	if (c->measured)
-		return;
-	compare(c, s->last, now);
-	check_early(c, s, &frames[n - 1], now);
+}
+
+/* 0 until the clock was read. */
+uint64_t verbs_watermark_real_time(struct verbs_clock *c, struct verbs_stamps *s)
+{
+	uint64_t at = atomic_load_explicit(&c->skew_at, memory_order_acquire);
+	uint64_t now = rd_clock_now(&c->host);
+	int64_t skew = atomic_load_explicit(&c->skew, memory_order_relaxed);
+
+	(void)s;
+	return at ? now - (uint64_t)(skew + (int64_t)((now - at) / DRIFT_PARTS)) - SLACK_NS : 0;
 }
 
 /* --- no clock but the host's ------------------------------------------------------------ */

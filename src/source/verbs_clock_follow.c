@@ -3,15 +3,14 @@
 #include "verbs_clock_follow.h"
 #include <rdmadump/log.h>
 
-#define REFRESH_NS     1000000000U
-#define READS	       8 /* of the clock for one sample: the fastest one is used */
-#define FAST_READ_NS   2000U
-#define SLOW_READ_NS   100000U	 /* another thread ran meanwhile: no sample */
-#define RECHECK_NS     10000000U /* minimum time between two extra refreshes */
-#define STEP_NS	       1000000	 /* a clock that jumps by more has been set */
-#define DRIFT_PARTS    5000	 /* 200 ppm: what two clocks may drift apart */
-#define FRAME_DELAY_NS 15000000	 /* how long the newest frame may have waited for its poll */
-#define SLEW_PARTS     2000	 /* 500 ppm: how fast the offset follows a clock that drifts away */
+#define REFRESH_NS   1000000000U
+#define READS	     8 /* of the clock for one sample: the fastest one is used */
+#define FAST_READ_NS 2000U
+#define SLOW_READ_NS 100000U   /* another thread ran meanwhile: no sample */
+#define RECHECK_NS   10000000U /* minimum time between two extra refreshes */
+#define STEP_NS	     1000000   /* a clock that jumps by more has been set */
+#define DRIFT_PARTS  5000      /* 200 ppm: what two clocks may drift apart */
+#define SLEW_PARTS   2000      /* 500 ppm: how fast the offset follows a clock that drifts away */
 
 /* --- reading ---------------------------------------------------------------------------- */
 
@@ -23,23 +22,6 @@ bool rd_clock_read_counter(struct ibv_context *ctx, uint64_t *ticks)
 		return false;
 	*ticks = (uint64_t)values.raw_clock.tv_nsec +
 		 (uint64_t)values.raw_clock.tv_sec * 1000000000U;
-	return true;
-}
-
-bool rd_clock_read_driver(struct ibv_context *ctx, uint64_t *ns)
-{
-	struct clock_map map = {0};
-	struct clock_line line;
-	uint64_t ticks;
-
-	if (!verbs_mlx5_clock_line(ctx, &line, &map.unused))
-		return false;
-	if (!ns)
-		return true;
-	if (!rd_clock_read_counter(ctx, &ticks))
-		return false;
-	clock_map_add(&map, &line);
-	*ns = clock_map_ns(&map, ticks);
 	return true;
 }
 
@@ -120,32 +102,13 @@ bool verbs_refresh_fit(struct verbs_clock *c)
 	return true;
 }
 
-/* The driver's line continues the one before, unless its clock was set. */
-bool verbs_refresh_info(struct verbs_clock *c)
-{
-	struct clock_line line;
-	int64_t back;
-
-	if (!verbs_mlx5_clock_line(c->ctx, &line, &c->map.unused))
-		return false;
-	if (c->map.n) {
-		if (line.ticks == c->map.line[c->map.newest].ticks)
-			return false;
-		back = (int64_t)(clock_map_ns(&c->map, line.ticks) - line.ns);
-		if (back > STEP_NS || back < -STEP_NS)
-			step(c, back);
-	}
-	clock_map_add(&c->map, &line);
-	return true;
-}
-
 /* What the first reading shows. A clock that is as it should be, or whole seconds off, stays. */
 static void real_time_found(struct verbs_clock *c, int64_t difference)
 {
 	bool set = true;
 
 	c->measured = true;
-	c->offset = as_it_is(c) ? 0 : rd_clock_epoch_offset(difference, 0, &set);
+	c->offset = as_it_is(c) ? 0 : rd_clock_epoch_offset(difference, &set);
 	c->former = c->offset;
 	if (c->offset && set)
 		rd_log(RD_LOG_INFO,
@@ -153,7 +116,6 @@ static void real_time_found(struct verbs_clock *c, int64_t difference)
 			"corrected "
 			"by that",
 			(long long)-c->offset / 1000000000);
-	c->offset_known = true;
 	skew_set(c, difference - c->offset);
 }
 
@@ -248,69 +210,5 @@ void verbs_clock_recheck(struct verbs_clock *c, struct verbs_stamps *s, uint64_t
 
 	if ((int64_t)(now - refreshed) >= RECHECK_NS)
 		refresh(c, now);
-	copy(c, s);
-}
-
-/* --- what the frames show --------------------------------------------------------------- */
-
-static void found_by_frames(struct verbs_clock *c, int64_t apart)
-{
-	bool set = true;
-
-	if (as_it_is(c))
-		return;
-	c->offset = rd_clock_epoch_offset(apart, FRAME_DELAY_NS, &set);
-	c->former = c->offset;
-	if (!set)
-		rd_log(RD_LOG_WARNING,
-			"the device's clock is off by %.3f s: is ptp4l running? Timestamps are "
-			"corrected by that",
-			(double)-c->offset / 1e9);
-	else if (c->offset)
-		rd_log(RD_LOG_INFO,
-			"the device's clock is %lld s ahead of UTC (TAI?): timestamps are "
-			"corrected "
-			"by that",
-			(long long)-c->offset / 1000000000);
-}
-
-void verbs_clock_adopt(struct verbs_clock *c, struct verbs_stamps *s, int64_t apart)
-{
-	pthread_mutex_lock(&c->lock);
-	/* Another queue's thread may have adopted it already. */
-	if (s->generation == atomic_load_explicit(&c->generation, memory_order_relaxed)) {
-		if (c->offset_known)
-			step(c, apart - (as_it_is(c) ? c->skew : c->offset));
-		else
-			found_by_frames(c, apart);
-		c->offset_known = true;
-		skew_set(c, apart - c->offset);
-		atomic_fetch_add_explicit(&c->generation, 1, memory_order_release);
-	}
-	pthread_mutex_unlock(&c->lock);
-	copy(c, s);
-}
-
-void verbs_clock_correct(struct verbs_clock *c, struct verbs_stamps *s, int64_t early)
-{
-	int64_t apart, before;
-	bool set;
-
-	pthread_mutex_lock(&c->lock);
-	before = c->offset;
-	apart = before - early;
-	if (!as_it_is(c) &&
-		s->generation == atomic_load_explicit(&c->generation, memory_order_relaxed)) {
-		c->offset = rd_clock_epoch_offset(apart, FRAME_DELAY_NS, &set);
-		if (c->offset != before) {
-			rd_log(RD_LOG_DEBUG, "timestamps were late by %.3f ms: corrected",
-				(double)(before - c->offset) / 1e6);
-			c->former = c->offset;
-			s->last += (uint64_t)(c->offset - before);
-			skew_set(c, apart - c->offset);
-			atomic_fetch_add_explicit(&c->generation, 1, memory_order_release);
-		}
-	}
-	pthread_mutex_unlock(&c->lock);
 	copy(c, s);
 }

@@ -11,7 +11,6 @@
 bool verbs_clock_difference(struct verbs_clock *c, int64_t *ns);
 
 bool verbs_refresh_fit(struct verbs_clock *c);
-bool verbs_refresh_info(struct verbs_clock *c);
 bool verbs_refresh_real_time(struct verbs_clock *c);
 /* At the start of the capture. */
 void verbs_clock_first_refresh(struct verbs_clock *c);
@@ -20,23 +19,17 @@ void verbs_clock_first_refresh(struct verbs_clock *c);
 void verbs_clock_keep_fresh(struct verbs_clock *c, struct verbs_stamps *s, uint64_t now);
 /* An extra refresh: a timestamp suggests that the clock was set. */
 void verbs_clock_recheck(struct verbs_clock *c, struct verbs_stamps *s, uint64_t now);
-/* Frames show that a clock that cannot be read is `apart` ns behind the host's. */
-void verbs_clock_adopt(struct verbs_clock *c, struct verbs_stamps *s, int64_t apart);
-/* The same, later: timestamps are `early` ns later than possible. */
-void verbs_clock_correct(struct verbs_clock *c, struct verbs_stamps *s, int64_t early);
 
 /* verbs_clock_batch.c: the rows of struct verbs_clock_kind */
 
 void verbs_stamp_fit(
-	struct verbs_clock *c, struct verbs_stamps *s, struct rd_frame *frames, unsigned int n);
-void verbs_stamp_info(
 	struct verbs_clock *c, struct verbs_stamps *s, struct rd_frame *frames, unsigned int n);
 void verbs_stamp_real_time(
 	struct verbs_clock *c, struct verbs_stamps *s, struct rd_frame *frames, unsigned int n);
 void verbs_stamp_host(
 	struct verbs_clock *c, struct verbs_stamps *s, struct rd_frame *frames, unsigned int n);
 uint64_t verbs_watermark_fit(struct verbs_clock *c, struct verbs_stamps *s);
-uint64_t verbs_watermark_compared(struct verbs_clock *c, struct verbs_stamps *s);
+uint64_t verbs_watermark_real_time(struct verbs_clock *c, struct verbs_stamps *s);
 uint64_t verbs_watermark_host(struct verbs_clock *c, struct verbs_stamps *s);
 
 #endif

@@ -9,30 +9,20 @@
 #define COUNT_MAX 1024U
 
 /* The shortest Ethernet frame on the wire, with preamble and gap: it fills a ring fastest. */
-#define WIRE_BYTES_MIN	84U
-#define NAP_NS_MIN	UINT64_C(20000) /* shorter waits cost more than polling */
-#define EARLY_MAX	16
-#define COMPARED_US_MAX 1000U /* of clocks that are compared with the host's by frames */
+#define WIRE_BYTES_MIN 84U
+#define NAP_NS_MIN     UINT64_C(20000) /* shorter waits cost more than polling */
+#define EARLY_MAX      16
 
 static uint32_t at_most(uint32_t value, uint32_t most)
 {
 	return value < most ? value : most;
 }
 
-/* A frame's delay makes the comparison of the clocks wrong by as much. */
-static uint32_t latency_us(const struct verbs_queue *q)
-{
-	const struct verbs_port *port = q->port;
-
-	return at_most(
-		port->latency_us, port->clock.offset_known ? port->latency_us : COMPARED_US_MAX);
-}
-
 /* The time in which frames of this length fill a quarter of the ring at the port's speed. */
 static uint64_t quarter_ns(const struct verbs_queue *q, uint32_t wire_bytes)
 {
 	uint64_t bits = (uint64_t)(q->ring.n / 4) * wire_bytes * 8;
-	uint64_t latency = latency_us(q) * UINT64_C(1000);
+	uint64_t latency = q->port->latency_us * UINT64_C(1000);
 	uint64_t ns = q->port->speed ? bits * 1000000000 / q->port->speed : 0;
 
 	return ns < latency ? ns : latency;
@@ -52,7 +42,7 @@ void verbs_gather_init(struct verbs_queue *q)
 {
 	const struct ibv_cq_moderation_caps *caps = &q->port->moderation;
 	uint32_t count = at_most(q->ring.n / 4, at_most(COUNT_MAX, caps->max_cq_count));
-	uint32_t period_us = at_most(latency_us(q), caps->max_cq_period);
+	uint32_t period_us = at_most(q->port->latency_us, caps->max_cq_period);
 	struct ibv_modify_cq_attr attr = {.attr_mask = IBV_CQ_ATTR_MODERATE,
 		.moderate = {.cq_count = (uint16_t)count, .cq_period = (uint16_t)period_us}};
 

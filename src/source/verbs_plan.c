@@ -151,7 +151,6 @@ void verbs_queues_close(struct verbs_port *port)
 	for (unsigned int i = 0; i < port->n_queues; i++) {
 		struct verbs_queue *q = port->queue[i];
 
-		verbs_backlog_free(&q->backlog);
 		verbs_mlx5_free(q);
 		/* The device may write to the pages until the context is closed. */
 		if (port->abandoned) {

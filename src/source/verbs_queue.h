@@ -5,7 +5,6 @@
 #ifndef RDMADUMP_SOURCE_VERBS_QUEUE_H
 #define RDMADUMP_SOURCE_VERBS_QUEUE_H
 
-#include "verbs_backlog.h"
 #include "verbs_clock.h"
 #include "verbs_gather.h"
 #include "verbs_ring.h"
@@ -46,7 +45,6 @@ struct verbs_queue {
 	const struct verbs_path *path;
 	struct verbs_mlx5 *mlx5; /* NULL: polled and posted by libibverbs */
 	struct verbs_stamps stamps;
-	struct verbs_backlog backlog;
 	struct ibv_comp_channel *channel;
 	struct ibv_cq *cq;
 	struct ibv_cq_ex *cq_ex; /* the same CQ, if the provider has extended CQs; else NULL */

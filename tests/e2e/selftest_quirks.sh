@@ -42,7 +42,6 @@ cases() {
 		clock-refused clocks:real_time_refused --clock realtime,refuse=yes
 		clock-unreadable clocks:clock_unreadable --clock cycles,core=no
 		real-time-unreadable clocks:clock_unreadable,clocks:real_time_unreadable --clock realtime,core=no
-		no-ptp-clock clocks:no_ptp_clock --clock cycles,info=no
 		narrow-clock clocks:narrow_counter --clock cycles,bits=28
 		clock-unset clocks:clock_not_set --clock realtime,offset_ms=-86400000
 		clock-tai clocks:clock_not_utc --clock realtime,offset_ms=37000

@@ -68,7 +68,6 @@ static const struct conf_key keys[] = {
 	KEY_NUMBER("zero_every", CLOCK, zero_every, 1),
 	KEY_NUMBER("tx_lag_us", CLOCK, tx_lag_ns, 1000),
 	KEY_WORD("core", CLOCK, no_core, "yes|no"),
-	KEY_WORD("info", CLOCK, no_info, "yes|no"),
 	KEY_WORD("refuse", CLOCK, refuse, "no|yes"),
 	KEY_TEXT("truth", CLOCK, truth),
 	KEY_TEXT("back", CLOCK, back),
@@ -261,8 +260,7 @@ void clock_context(const struct hca *h, struct mlx5_ib_alloc_ucontext_resp *resp
 		resp->comp_mask |= MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_CORE_CLOCK_OFFSET;
 		resp->hca_core_clock_offset = CORE_OFFSET;
 	}
-	if (!conf.no_info)
-		resp->clock_info_versions = 1 << MLX5_IB_CLOCK_INFO_V1;
+	resp->clock_info_versions = 1 << MLX5_IB_CLOCK_INFO_V1;
 	if (conf.real_time)
 		resp->comp_mask |= MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_REAL_TIME_TS;
 }

@@ -566,7 +566,7 @@ void async_qp_event(struct qp *qp, uint32_t type);
 /* ---- the clock (clock.c) ---- */
 
 struct clock_conf {
-	bool on, real_time, no_core, no_info, refuse;
+	bool on, real_time, no_core, refuse;
 	uint64_t khz, start, step_after_ns;
 	uint32_t bits;
 	double drift; /* 1e-6: a millionth too fast */
