@@ -51,7 +51,10 @@ struct rd_format {
 	 * format.
 	 */
 	uint64_t (*record_ns)(const uint8_t *p);
-	/* See rd_encoder_bound() and rd_encoder_header_bound(). */
+	/*
+	 * Upper bounds, in bytes: of a frame of caplen bytes with the longest note; of header() and
+	 * trailer().
+	 */
 	size_t (*bound)(uint32_t caplen);
 	size_t (*header_bound)(const struct rd_encoder *e);
 };
@@ -76,11 +79,6 @@ int rd_encoder_init(struct rd_encoder *e, const char *spec, const char *filename
 
 /* Whether `spec` is one that rd_encoder_init() knows. Returns 0, or -1 with RD_CLASS_USAGE. */
 int rd_format_check(const char *spec, struct rd_error *err);
-
-/* Upper bound of the encoded size of a frame of caplen bytes with the longest note, in bytes. */
-size_t rd_encoder_bound(const struct rd_encoder *e, uint32_t caplen);
-/* Upper bound of the size of header() and trailer(), in bytes. */
-size_t rd_encoder_header_bound(const struct rd_encoder *e);
 
 /*
  * Facts: counters, QPs and device data as JSON text, in a block type that only this program reads

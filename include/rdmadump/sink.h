@@ -247,9 +247,6 @@ bool rd_feed_failed(const struct rd_feed *feed);
  * one thread at a time.
  */
 void rd_sink_rotate(struct rd_sink *sink, uint64_t ns);
-/* True once nothing more will be written: writing failed, or the last file is full. */
-bool rd_sink_ended(const struct rd_sink *sink);
-bool rd_sink_failed(const struct rd_sink *sink);
 void rd_sink_read_stats(const struct rd_sink *sink, struct rd_sink_stats *stats);
 
 /* The effect of a trigger. */

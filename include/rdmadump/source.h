@@ -305,6 +305,18 @@ static inline const struct rd_iface *rd_source_iface(
 /* The timestamp of a frame that arrives now, as ops->now() has it. After start(); from any thread.
  */
 uint64_t rd_source_now(const struct rd_source *s);
+/* Operations of sources that have nothing to do for them. */
+static inline int rd_source_no_work(struct rd_source *s, struct rd_error *err)
+{
+	(void)s, (void)err;
+	return 0;
+}
+
+static inline void rd_source_ignore(struct rd_source *s)
+{
+	(void)s;
+}
+
 /*
  * Appends a line with the time of day to s->note, and writes it to the log as a warning. In the
  * source's thread.

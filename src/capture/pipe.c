@@ -14,24 +14,16 @@ static void counter_add(uint64_t *counter, uint64_t n)
 	__atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);
 }
 
-enum tally_field { DELIVERED, ENCODED, FILTERED, DROPPED };
+enum tally_field {
+	DELIVERED = offsetof(struct rd_tally, delivered),
+	ENCODED = offsetof(struct rd_tally, encoded),
+	FILTERED = offsetof(struct rd_tally, filtered),
+	DROPPED = offsetof(struct rd_tally, dropped),
+};
 
 static void tally_add(struct rd_tally *t, enum tally_field field, uint64_t n)
 {
-	switch (field) {
-	case DELIVERED:
-		counter_add(&t->delivered, n);
-		break;
-	case ENCODED:
-		counter_add(&t->encoded, n);
-		break;
-	case FILTERED:
-		counter_add(&t->filtered, n);
-		break;
-	case DROPPED:
-		counter_add(&t->dropped, n);
-		break;
-	}
+	counter_add((uint64_t *)(void *)((char *)t + field), n);
 }
 
 /* Adds `each` (1, or -1 to undo) per frame to its interface's tally. */

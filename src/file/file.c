@@ -395,32 +395,13 @@ static bool file_note(struct rd_source *src, unsigned int i, struct rd_note *not
 	return true;
 }
 
-static void file_release(struct rd_source *src)
-{
-	(void)src;
-}
-
 /* --- life ------------------------------------------------------------------------------- */
-
-static int file_start(struct rd_source *src, struct rd_error *err)
-{
-	(void)src;
-	(void)err;
-	return 0;
-}
 
 /* A pipe can be polled; the next frame of a file is always available. */
 static int file_arm(struct rd_source *src, struct rd_error *err)
 {
 	(void)err;
 	return src->frame_fd < 0;
-}
-
-static int file_service(struct rd_source *src, struct rd_error *err)
-{
-	(void)src;
-	(void)err;
-	return 0;
 }
 
 static void file_stop(struct rd_source *src)
@@ -533,11 +514,11 @@ static void file_close(struct rd_source *src)
 
 static const struct rd_source_ops file_ops = {
 	.name = "file",
-	.start = file_start,
+	.start = rd_source_no_work,
 	.receive = file_receive,
-	.release = file_release,
+	.release = rd_source_ignore,
 	.arm = file_arm,
-	.service = file_service,
+	.service = rd_source_no_work,
 	.stop = file_stop,
 	.stats = file_stats,
 	.close = file_close,

@@ -197,7 +197,7 @@ static void section_begin(struct job *j, const struct rd_reader *r)
 		.ifaces = r->ifaces.list,
 		.n_ifaces = 1,
 		.dlt = r->ifaces.of_file[0].dlt};
-	size_t size = rd_encoder_header_bound(&e);
+	size_t size = e.format->header_bound(&e);
 	uint8_t *header = copy_add(&j->copy, NULL, size);
 
 	j->copy.begun = true;

@@ -204,16 +204,6 @@ int rd_format_check(const char *spec, struct rd_error *err)
 	return parse_spec(spec, &format, &dlt, err);
 }
 
-size_t rd_encoder_bound(const struct rd_encoder *e, uint32_t caplen)
-{
-	return e->format->bound(caplen);
-}
-
-size_t rd_encoder_header_bound(const struct rd_encoder *e)
-{
-	return e->format->header_bound(e);
-}
-
 size_t rd_encoder_facts(
 	const struct rd_encoder *e, const char *json, size_t len, uint8_t *dst, size_t size)
 {

@@ -84,7 +84,7 @@ int live_open(struct capture_run *r, struct rd_error *err)
 	if (rd_program_find(l->program, "rdmadump-analyze", err) < 0 ||
 		rd_encoder_init(&l->encoder, "pcapng", NULL, &l->section, ifaces, n, err) < 0)
 		return -1;
-	if (rd_encoder_header_bound(&l->encoder) > BLOCK_BYTES)
+	if (l->encoder.format->header_bound(&l->encoder) > BLOCK_BYTES)
 		return rd_fail(err, RD_CLASS_USAGE, 0, "name fewer devices",
 			"--analyze: the descriptions of %u interfaces are too long", n);
 	return 0;
@@ -120,7 +120,7 @@ static int start(struct live *l)
 
 void live_start(struct live *l)
 {
-	size_t size = rd_encoder_header_bound(&l->encoder);
+	size_t size = l->encoder.format->header_bound(&l->encoder);
 
 	l->failure = start(l);
 	if (l->failure) {
@@ -136,7 +136,7 @@ void live_see(struct live *l, const struct rd_frame *frames, unsigned int n)
 {
 	l->received += n;
 	while (n && !l->failure) {
-		size_t used, size = rd_encoder_bound(&l->encoder, frames->caplen);
+		size_t used, size = l->encoder.format->bound(frames->caplen);
 		uint8_t *to = room(l, size);
 		unsigned int done = l->encoder.format->frames(
 			&l->encoder, frames, n, to, sizeof(l->block) - l->used, &used);
@@ -154,7 +154,7 @@ void live_stop(struct live *l)
 {
 	const struct rd_session_result *result = rd_session_result(l->r->session);
 	struct rd_iface_stats stats[RD_IFACES_MAX] = {0};
-	size_t size = rd_encoder_header_bound(&l->encoder);
+	size_t size = l->encoder.format->header_bound(&l->encoder);
 	char sentence[2 * RD_DROPS_TEXT];
 	struct rd_drops drops;
 

@@ -47,9 +47,9 @@ static uint8_t *capture_file(
 	snprintf(name, sizeof(name), "%s:%u", st->device->name, st->port->num);
 	if (rd_encoder_init(&e, "pcapng", NULL, &section, &iface, 1, &err) < 0)
 		return NULL;
-	size = rd_encoder_header_bound(&e);
+	size = e.format->header_bound(&e);
 	for (unsigned int i = 0; i < r->n_frames; i++)
-		size += rd_encoder_bound(&e, r->frame[i].len);
+		size += e.format->bound(r->frame[i].len);
 	to = malloc(size);
 	if (!to)
 		return NULL;

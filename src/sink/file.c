@@ -47,8 +47,8 @@ size_t records_walk(const struct rd_encoder *e, const uint8_t *p, size_t len, ui
 int file_init(
 	struct file *f, const struct rd_sink_config *config, size_t block, struct rd_error *err)
 {
-	*f = (struct file){.encoder = config->encoder, .inputs = config->inputs};
-	f->text_room = rd_encoder_header_bound(config->encoder);
+	*f = (struct file){.encoder = config->encoder};
+	f->text_room = config->encoder->format->header_bound(config->encoder);
 	f->text = malloc(f->text_room);
 	f->facts_room = block > f->text_room ? block : f->text_room;
 	f->facts = malloc(f->facts_room);
@@ -101,16 +101,6 @@ static bool write_facts(struct file *f, const struct rd_facts *facts)
 	return whole;
 }
 
-int file_open(struct file *f, const char *path, struct rd_error *err)
-{
-	return output_open(&f->out, path, f->inputs, err);
-}
-
-void file_abandon(struct file *f)
-{
-	output_abandon(&f->out);
-}
-
 int file_check(struct file *f)
 {
 	int errnum = output_check(&f->out);
@@ -128,7 +118,7 @@ int file_begin(struct file *f, const struct rd_facts *facts, struct rd_error *er
 	bool whole;
 
 	if (output_begin(&f->out, err) < 0) {
-		file_abandon(f);
+		output_abandon(&f->out);
 		return -1;
 	}
 	whole = write_header(f, &errnum);
@@ -139,7 +129,7 @@ int file_begin(struct file *f, const struct rd_facts *facts, struct rd_error *er
 	}
 	if (!whole) {
 		/* A file without a header is unreadable. */
-		file_abandon(f);
+		output_abandon(&f->out);
 		return rd_fail(err, RD_CLASS_OUTPUT, errnum,
 			"free some space or choose another file system",
 			"cannot write the header of '%s'", f->out.path);
@@ -246,7 +236,7 @@ static void undo_taken(struct file *f)
 
 int file_flush(struct file *f, bool last)
 {
-	int errnum = last ? output_stream_end(&f->out) : output_flush(&f->out);
+	int errnum = last ? output_stream_end(&f->out) : f->out.ops->flush(&f->out);
 
 	if (errnum)
 		undo_taken(f);
@@ -310,9 +300,4 @@ int file_end(struct file *f, const struct rd_facts *facts, const struct rd_iface
 	if (len == f->header_len)
 		output_rewrite_first(&f->out, f->text, len);
 	return whole ? 0 : errnum;
-}
-
-int file_close(struct file *f, struct rd_error *err)
-{
-	return output_close(&f->out, err);
 }

@@ -26,7 +26,6 @@ struct file_mark {
 struct file {
 	struct output out;
 	const struct rd_encoder *encoder;
-	const struct rd_inputs *inputs;
 	uint8_t *text; /* buffer for header and trailer */
 	size_t text_room, header_len;
 	uint8_t *facts; /* buffer for one fact */
@@ -43,17 +42,10 @@ int file_init(
 void file_fini(struct file *f);
 
 /*
- * Opens the file; its content stays until file_begin(). `path` must outlive the file. Returns 0, or
- * -1 with RD_CLASS_OUTPUT or RD_CLASS_USAGE.
- */
-int file_open(struct file *f, const char *path, struct rd_error *err);
-/*
- * Truncates the file, writes its header, and facts (may be NULL) if there is room for them. Returns
- * 0, or -1 with RD_CLASS_OUTPUT.
+ * After output_open(): truncates the file, writes its header, and facts (may be NULL) if there is
+ * room for them. Returns 0, or -1 with RD_CLASS_OUTPUT.
  */
 int file_begin(struct file *f, const struct rd_facts *facts, struct rd_error *err);
-/* Closes a file without file_begin(), and removes it if file_open() created it. */
-void file_abandon(struct file *f);
 /*
  * Checks whether another program removed or truncated the file. If so, all its frames count as
  * unwritten, and ENOENT or ESTALE is returned. Else 0.
@@ -77,7 +69,6 @@ int file_flush(struct file *f, bool last);
  */
 int file_end(struct file *f, const struct rd_facts *facts, const struct rd_iface_stats *stats,
 	bool failed);
-int file_close(struct file *f, struct rd_error *err);
 
 /*
  * Counts complete records from p on until `bytes` bytes or `frames` frames are reached or exceeded,

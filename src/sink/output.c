@@ -218,11 +218,6 @@ int output_stream_end(struct output *out)
 	return rc || out->ops != &output_direct ? rc : stage_end(out);
 }
 
-int output_flush(struct output *out)
-{
-	return out->ops->flush(out);
-}
-
 bool output_is_flushed(const struct output *out)
 {
 	return out->ops != &output_direct || stage_is_flushed(out->stage);

@@ -95,8 +95,6 @@ size_t output_write_last(
  */
 void output_stream_begin(struct output *out);
 int output_stream_end(struct output *out);
-/* Writes what is buffered. Returns 0 or an errno, as output_write(). */
-int output_flush(struct output *out);
 /* True if nothing is buffered. */
 bool output_is_flushed(const struct output *out);
 /* Sets whether the writer is behind: with a slow disk, data may then go to the page cache. */

@@ -15,7 +15,7 @@
 
 static int make_feeds(struct rd_sink *s, const struct rd_sink_config *config, struct rd_error *err)
 {
-	size_t size = CHUNK_BYTES, bound = rd_encoder_bound(config->encoder, config->max_frame);
+	size_t size = CHUNK_BYTES, bound = config->encoder->format->bound(config->max_frame);
 	unsigned int n = config->feeds ? config->feeds : 1;
 	size_t buffer = config->buffer / n, chunks;
 
@@ -111,7 +111,7 @@ int rd_sink_start(struct rd_sink *s, struct rd_error *err)
 void rd_sink_abandon(struct rd_sink *s)
 {
 	if (s->file.out.fd >= 0)
-		file_abandon(&s->file);
+		output_abandon(&s->file.out);
 	sink_free(s);
 }
 
@@ -123,16 +123,6 @@ struct rd_feed *rd_sink_feed(struct rd_sink *s, unsigned int i)
 void rd_sink_rotate(struct rd_sink *s, uint64_t ns)
 {
 	merge_rotate(&s->merge, ns);
-}
-
-bool rd_sink_failed(const struct rd_sink *s)
-{
-	return sink_state_failed(&s->state);
-}
-
-bool rd_sink_ended(const struct rd_sink *s)
-{
-	return sink_state_ended(&s->state);
 }
 
 void rd_sink_read_stats(const struct rd_sink *s, struct rd_sink_stats *stats)
@@ -178,7 +168,7 @@ int rd_sink_close(struct rd_sink *s, const struct rd_tally *final, struct rd_sin
 	wait_for_writer(s);
 	series_wait(&s->series, s->ending);
 	rd_sink_read_stats(s, stats);
-	failed = rd_sink_failed(s) || s->retained.any_failed;
+	failed = sink_state_failed(&s->state) || s->retained.any_failed;
 	if (failed) {
 		*err = s->retained.any_failed ? s->retained.error : s->error;
 		*quiet = s->quiet;

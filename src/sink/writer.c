@@ -186,7 +186,7 @@ int writer_end_file(struct rd_sink *s, bool last, struct rd_error *err)
 		fail(s, errnum);
 	show_bytes(s);
 	s->bytes_before += s->file.out.offset;
-	if (file_close(&s->file, err) < 0)
+	if (output_close(&s->file.out, err) < 0)
 		return -1;
 	if (!s->gone)
 		series_closed(&s->series);
@@ -198,7 +198,7 @@ int writer_open_file(struct rd_sink *s, uint64_t first_ns, struct rd_error *err)
 	if (series_next(&s->series, first_ns, err) < 0)
 		return -1;
 	s->file.out.own_name = strcmp(s->series.path, s->config.path) != 0;
-	return file_open(&s->file, s->series.path, err);
+	return output_open(&s->file.out, s->series.path, s->config.inputs, err);
 }
 
 int writer_begin_file(struct rd_sink *s, struct rd_error *err)

@@ -282,11 +282,6 @@ static int netdev_receive(
 	return (int)n->got;
 }
 
-static void netdev_release(struct rd_source *src)
-{
-	(void)src;
-}
-
 static int netdev_arm(struct rd_source *src, struct rd_error *err)
 {
 	(void)err;
@@ -306,13 +301,6 @@ static int netdev_service(struct rd_source *src, struct rd_error *err)
 }
 
 /* --- life ------------------------------------------------------------------------------- */
-
-static int netdev_start(struct rd_source *src, struct rd_error *err)
-{
-	(void)src;
-	(void)err;
-	return 0;
-}
 
 /*
  * Stops by a filter that accepts nothing. Not through libpcap, which would apply it also to frames
@@ -342,9 +330,9 @@ static void netdev_close(struct rd_source *src)
 
 static const struct rd_source_ops netdev_ops = {
 	.name = "netdev",
-	.start = netdev_start,
+	.start = rd_source_no_work,
 	.receive = netdev_receive,
-	.release = netdev_release,
+	.release = rd_source_ignore,
 	.arm = netdev_arm,
 	.service = netdev_service,
 	.stop = netdev_stop,

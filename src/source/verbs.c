@@ -254,18 +254,6 @@ const struct rd_source_ops verbs_ops = {
 
 /* --- the queues beside the first one ------------------------------------------------------ */
 
-static int follower_start(struct rd_source *src, struct rd_error *err)
-{
-	(void)src;
-	(void)err;
-	return 0;
-}
-
-static void follower_ignore(struct rd_source *src)
-{
-	(void)src;
-}
-
 static void follower_stats(struct rd_source *src, struct rd_source_stats *stats)
 {
 	*stats = (struct rd_source_stats){
@@ -274,14 +262,14 @@ static void follower_stats(struct rd_source *src, struct rd_source_stats *stats)
 
 static const struct rd_source_ops follower_ops = {
 	.name = "verbs",
-	.start = follower_start,
+	.start = rd_source_no_work,
 	.receive = verbs_receive,
 	.release = verbs_release,
 	.arm = verbs_arm,
 	.service = verbs_service,
-	.stop = follower_ignore,
+	.stop = rd_source_ignore,
 	.stats = follower_stats,
-	.close = follower_ignore,
+	.close = rd_source_ignore,
 	.watermark = verbs_watermark,
 	.now = verbs_now,
 };

@@ -101,7 +101,7 @@ static void init(
 
 static void add_header(struct memory *m, const struct rd_encoder *e)
 {
-	size_t capacity = rd_encoder_header_bound(e), n;
+	size_t capacity = e->format->header_bound(e), n;
 	uint8_t *buf = malloc(capacity);
 
 	n = e->format->header(e, buf, capacity);
@@ -118,7 +118,7 @@ static void add_header(struct memory *m, const struct rd_encoder *e)
 static void add_frame(struct memory *m, const struct rd_encoder *e, const struct rd_frame *f,
 	const struct rd_note *note)
 {
-	size_t bound = rd_encoder_bound(e, f->caplen), n, used = 7;
+	size_t bound = e->format->bound(f->caplen), n, used = 7;
 	uint8_t *big = malloc(bound), *exact;
 
 	memset(big, 0xee, bound);
@@ -307,8 +307,8 @@ TEST(pcapng_descriptions)
 	ifaces[1].fcslen = 4;
 	init(&e, NULL, ifaces, 2);
 	add_header(&m, &e);
-	len = e.format->trailer(&e, stats, buf, rd_encoder_header_bound(&e));
-	assert_in_range(len, 1, rd_encoder_header_bound(&e));
+	len = e.format->trailer(&e, stats, buf, e.format->header_bound(&e));
+	assert_in_range(len, 1, e.format->header_bound(&e));
 	assert_int_equal(e.format->trailer(&e, stats, buf, len - 1), 0);
 	memory_add(&m, buf, len);
 	r = memory_open(&m);
@@ -560,7 +560,7 @@ TEST(late_comment)
 	memset(comment, 'c', sizeof(comment) - 1);
 	memset(filter, 'f', sizeof(filter) - 1);
 	assert_int_equal(rd_encoder_init(&e, "pcapng", NULL, &late, &iface, 1, NULL), 0);
-	capacity = rd_encoder_header_bound(&e);
+	capacity = e.format->header_bound(&e);
 	late.comment = comment;
 	buf = malloc(capacity);
 	assert_in_range(

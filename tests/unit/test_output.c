@@ -69,7 +69,7 @@ static void begin(struct place *p, enum rd_write_mode mode, const char *format)
 		rd_encoder_init(&p->encoder, format, p->path, &p->section, &p->iface, 1, &failure),
 		0);
 	if (file_init(&p->file, &config, PIECE, &failure) < 0 ||
-		file_open(&p->file, p->path, &failure) < 0 ||
+		output_open(&p->file.out, p->path, NULL, &failure) < 0 ||
 		file_begin(&p->file, NULL, &failure) < 0)
 		fail_msg("%s", failure.text);
 }
@@ -131,7 +131,8 @@ static void end(struct place *p, bool failed, bool statistics)
 	static const char comment[] = {[0 ... RD_NOTE_MAX - 2] = 'c', '\0'};
 	const struct rd_iface_stats stats = {.comment = comment};
 
-	expect("0 0", file_end(&p->file, NULL, &stats, failed), file_close(&p->file, &failure));
+	expect("0 0", file_end(&p->file, NULL, &stats, failed),
+		output_close(&p->file.out, &failure));
 	check(p, statistics);
 	file_fini(&p->file);
 	unlink(p->path);

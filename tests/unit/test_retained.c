@@ -408,9 +408,9 @@ TEST_RETAINED(most_files)
 	assert_int_equal(fire(50 * HOUR), RD_TRIGGER_CLOSED);
 	put(50 * HOUR);
 	hand_over();
-	while (!rd_sink_ended(p->sink))
+	while (!rd_feed_ended(rd_sink_feed(p->sink, 0)))
 		usleep(1000);
-	assert_false(rd_sink_failed(p->sink));
+	assert_false(rd_feed_failed(rd_sink_feed(p->sink, 0)));
 	finish();
 	check_exact();
 	assert_int_equal(p->n_dumps, 2);
@@ -424,16 +424,16 @@ TEST_RETAINED(most_bytes)
 	p->retention.bytes = 300000;
 	start(512 << 10);
 	assert_int_equal(fire(10 * HOUR), RD_TRIGGER_BEGINS);
-	for (unsigned int i = 0; i < 1000 && !rd_sink_ended(p->sink); i++)
+	for (unsigned int i = 0; i < 1000 && !rd_feed_ended(rd_sink_feed(p->sink, 0)); i++)
 		put(10 * HOUR + i);
 	hand_over();
-	while (!rd_sink_ended(p->sink))
+	while (!rd_feed_ended(rd_sink_feed(p->sink, 0)))
 		usleep(1000);
 	assert_int_equal(rd_sink_trigger(p->sink, 5000 * HOUR), RD_TRIGGER_CLOSED);
 	finish();
 	expect("1 1", p->n_dumps, p->dump[0].cut);
 	/* What is left is reserved for header and trailer, or too small for a frame. */
-	least = p->retention.bytes - 2 * rd_encoder_header_bound(&p->encoder) - FRAME;
+	least = p->retention.bytes - 2 * p->encoder.format->header_bound(&p->encoder) - FRAME;
 	assert_in_range(p->dump[0].bytes, least, p->retention.bytes);
 }
 
@@ -444,12 +444,12 @@ TEST_RETAINED(no_bytes)
 	assert_int_equal(
 		rd_encoder_init(&p->encoder, "pcapng", "ring.pcapng", &section, &iface, 1, &p->err),
 		0);
-	p->retention.bytes = rd_encoder_header_bound(&p->encoder) + FRAME / 2;
+	p->retention.bytes = p->encoder.format->header_bound(&p->encoder) + FRAME / 2;
 	start((size_t)16 << 20);
 	assert_int_equal(fire(10 * HOUR), RD_TRIGGER_BEGINS);
 	put(10 * HOUR);
 	hand_over();
-	while (!rd_sink_ended(p->sink))
+	while (!rd_feed_ended(rd_sink_feed(p->sink, 0)))
 		usleep(1000);
 	finish();
 	expect("0 1 1", p->n_dumps, p->n_empty, p->stats.expired);
@@ -491,7 +491,7 @@ TEST_RETAINED(failing_files)
 	dump_at(300);
 	assert_true(p->dump[2].failed && p->dump[2].cut);
 	assert_in_range(p->dump[2].frames, 100, 200);
-	assert_false(rd_sink_failed(p->sink));
+	assert_false(rd_feed_failed(rd_sink_feed(p->sink, 0)));
 	limit_files(RLIM_INFINITY);
 	dump_at(400);
 	expect("0 500 0", p->dump[3].failed, p->dump[3].frames, closed());

@@ -396,9 +396,9 @@ TEST(files_limit)
 	assert_int_equal(sink_begin(&p, "limit", "pcapng"), 0);
 	put(&p, 0, 10, 1000, false);
 	put(&p, 0, 7, 2000, false);
-	while (!rd_sink_ended(p.sink))
+	while (!rd_feed_ended(rd_sink_feed(p.sink, 0)))
 		usleep(100);
-	assert_false(rd_sink_failed(p.sink));
+	assert_false(rd_feed_failed(rd_sink_feed(p.sink, 0)));
 	put(&p, 0, 1, 3000, false);
 	expect("0 10 8 0", sink_end(&p), p.stats.written, p.stats.beyond, p.stats.unwritten);
 	files_hold("limit", (unsigned int[]){5, 5, 0}, 0);
@@ -470,7 +470,7 @@ static unsigned int syncs;
 
 static void await_failure(const struct place *p)
 {
-	while (!rd_sink_failed(p->sink))
+	while (!rd_feed_failed(rd_sink_feed(p->sink, 0)))
 		usleep(100);
 }
 
@@ -494,7 +494,7 @@ TEST(no_room)
 	for (unsigned int i = 0; i < 10; i++)
 		put(&p, 0, 10, 1000 + 100 * i, false);
 	await_failure(&p);
-	assert_true(rd_sink_ended(p.sink));
+	assert_true(rd_feed_ended(rd_sink_feed(p.sink, 0)));
 	ends_with(&p, "writing 'full' failed after");
 	assert_false(p.quiet);
 	same(p.stats.written > 40 && p.stats.written < 50, true,
