@@ -19,10 +19,8 @@ struct rd_recorder_config {
 	 * ready and ended, and one more watch than there are.
 	 */
 	struct rd_session_config session;
-	uint64_t pre_ns, post_ns, holdoff_ns;
-	unsigned int files;	     /* maximum number of files; 0: no limit */
-	uint64_t bytes;		     /* maximum bytes of all files; 0: no limit */
-	const char *const *triggers; /* n_triggers texts, see rd_triggers_parse() */
+	struct rd_retention retention; /* its callbacks are set by the recorder */
+	const char *const *triggers;   /* n_triggers texts, see rd_triggers_parse() */
 	unsigned int n_triggers;
 	const char *program;  /* that is run as "PROGRAM --json --html ..." for each file;
 				 NULL: files are not analysed */
@@ -65,9 +63,10 @@ struct rd_recorder_trigger {
 
 /* A complete file, for the report. */
 struct rd_recorder_file {
-	char *path, *reason; /* reason: of its first trigger */
-	uint64_t trigger_ns, from_ns, until_ns, missing_until_ns, frames, bytes, triggers;
-	bool cut, failed, analysed;
+	struct rd_dump dump; /* without its error */
+	char *reason;	     /* of its first trigger */
+	uint64_t triggers;
+	bool analysed;
 };
 
 /*

@@ -40,17 +40,12 @@ struct rd_session_config {
 	bool port_sniffer;     /* the one that a firmware command attaches; with sniffer_only */
 	bool force; /* the sniffer in switchdev mode before Linux 5.10; port_sniffer on Ethernet */
 	bool promiscuous_off;
-	unsigned int log2_buffers; /* log2 of the buffers of each receive queue; not 0 */
-	uint64_t max_frame;	   /* 0: from the port's MTU */
-	uint64_t kernel_buffer;	   /* buffer of a netdev, bytes */
-	enum rd_rx_mode rx_mode;
-	enum rd_stamp_type stamps;
-	bool huge_pages;       /* receive rings use reserved huge pages */
-	bool relaxed_ordering; /* the device may write to the receive rings in relaxed order */
-	bool own_counter;      /* count the device's loss for this capture alone */
-	uint64_t latency_ms;   /* how long frames may wait in the ring; 0: wake up for each */
-	unsigned int queues;   /* receive queues of each port; 0: one, and no thread for it */
-	bool queues_auto;      /* as many queues as the port's speed requires */
+	uint64_t kernel_buffer; /* buffer of a netdev, bytes */
+	/* How a device's sniffer receives; the session sets device, port, sniffer and what follows.
+	 */
+	struct rd_verbs_config device;
+	unsigned int queues; /* receive queues of each port; 0: one, and no thread for it */
+	bool queues_auto;    /* as many queues as the port's speed requires */
 
 	/* Which frames, how much of each, how many. */
 	struct rd_filter_spec filter;
@@ -60,18 +55,15 @@ struct rd_session_config {
 	uint64_t duration_s; /* 0: no limit */
 
 	/* The output of a capture. */
-	const char *path;	 /* "-" is stdout; NULL: nothing is written */
-	const char *format;	 /* NULL: by the path's ending */
-	const char *compression; /* "gz", "zst", "none"; NULL: by the path's ending */
-	int compression_level;
-	enum rd_write_mode write_mode;
-	enum rd_sync sync;
-	struct rd_rotation rotation;
+	/*
+	 * path NULL: nothing is written. compression may also be "none"; NULL: by the path's
+	 * ending. buffer: not 0. What depends on the inputs is set by the session.
+	 */
+	struct rd_sink_config out;
+	const char *format; /* NULL: by the path's ending */
 	uint64_t slice_s;   /* length of a time slice; 0: none */
 	bool slice_aligned; /* slices begin at multiples of slice_s of the clock */
-	uint64_t buffer;    /* bytes between receiver and writer; not 0 */
 	enum rd_when_full when_full;
-	bool hold;	 /* the capture stays in memory until its end */
 	bool unbuffered; /* frames are written as soon as traffic pauses */
 	bool no_facts;	 /* only frames and statistics are stored */
 	const struct rd_session_recording *recording; /* NULL: all frames are written */

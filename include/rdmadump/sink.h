@@ -115,7 +115,7 @@ struct rd_sink_config {
 	const struct rd_retention *retention;
 	const struct rd_encoder *encoder;
 	unsigned int feeds; /* threads that fill chunks; 0: one */
-	size_t buffer;	    /* bytes of all chunks together */
+	uint64_t buffer;    /* bytes of all chunks together */
 	int numa_node;	    /* NUMA node of the chunks; -1: any */
 	uint32_t max_frame; /* longest frame that must fit */
 	bool hold;	    /* write nothing before rd_sink_close(): the capture stays in memory */

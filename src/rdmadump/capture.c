@@ -78,14 +78,14 @@ static int settle(struct arguments *a, struct rd_error *err)
 
 	/* tcpdump's -W: a ring for -C, an end for -G alone */
 	if (a->files && a->by_size)
-		o->session.rotation.ring = a->files;
+		o->session.out.rotation.ring = a->files;
 	else if (a->files)
-		o->session.rotation.files = a->files;
+		o->session.out.rotation.files = a->files;
 	if (options_check(a, err) < 0)
 		return -1;
 	o->session.filter.expression = a->filter_file ? a->filter_file : a->words;
 	o->line_style |= styles[a->bare_t > most ? most : a->bare_t];
-	if (!o->session.path && !o->analyze && !o->only_count)
+	if (!o->session.out.path && !o->analyze && !o->only_count)
 		o->print = true;
 	if (o->only_count)
 		o->quiet = true;
@@ -154,9 +154,9 @@ static const struct argp_option *make_argp_options(void)
 
 int rd_cmd_capture(int argc, char **argv)
 {
-	static struct capture_options o = {.session = {.log2_buffers = RD_LOG2_BUFFERS,
-						   .latency_ms = RD_LATENCY_MS,
-						   .buffer = RD_BUFFER_BYTES}};
+	static struct capture_options o = {.session = {.device.log2_buffers = RD_LOG2_BUFFERS,
+						   .device.latency_ms = RD_LATENCY_MS,
+						   .out.buffer = RD_BUFFER_BYTES}};
 	static struct capture_run run = {.opt = &o};
 	struct arguments a = {.o = &o};
 	const struct argp argp = {

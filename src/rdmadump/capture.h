@@ -63,7 +63,7 @@ int capture_run(struct capture_run *r);
 
 static inline bool capture_to_pipe(const struct capture_options *o)
 {
-	return o->session.path && strcmp(o->session.path, "-") == 0;
+	return o->session.out.path && strcmp(o->session.out.path, "-") == 0;
 }
 
 /* timestamps.c. -J: prints the timestamp types of each device that was named. */

@@ -312,9 +312,9 @@ static int capture(struct request *r, const struct place *p)
 	end_once();
 	o->wanted[0] = (struct rd_wanted_port){.name = p->device->name, .port = p->port->num};
 	o->session.n_wanted = 1;
-	o->session.path = "-";
+	o->session.out.path = "-";
 	o->session.format = "pcapng";
-	o->session.compression = "none";
+	o->session.out.compression = "none";
 	/* Wireshark shows text on stderr as an error when the capture ends. */
 	o->quiet = true;
 	o->session.cut.writable = true;
@@ -393,9 +393,9 @@ static int parse(struct request *r, int argc, char **argv)
 
 int extcap_run(int argc, char **argv)
 {
-	static struct request r = {.o = {.session = {.log2_buffers = RD_LOG2_BUFFERS,
-						 .latency_ms = RD_LATENCY_MS,
-						 .buffer = RD_BUFFER_BYTES}}};
+	static struct request r = {.o = {.session = {.device.log2_buffers = RD_LOG2_BUFFERS,
+						 .device.latency_ms = RD_LATENCY_MS,
+						 .out.buffer = RD_BUFFER_BYTES}}};
 	struct rd_devices devices;
 	struct rd_error err;
 	struct place p;

@@ -35,12 +35,12 @@ static struct {
 	unsigned int port; /* 0: not given */
 	int erf;
 	bool buffer; /* -p was given */
-} dump = {.o = {.session = {.path = DEFAULT_FILE,
+} dump = {.o = {.session = {.out.path = DEFAULT_FILE,
 			.format = "pcap-us",
-			.compression = "none",
-			.log2_buffers = LOG2_DEFAULT,
-			.latency_ms = RD_LATENCY_MS,
-			.buffer = RD_BUFFER_BYTES},
+			.out.compression = "none",
+			.device.log2_buffers = LOG2_DEFAULT,
+			.device.latency_ms = RD_LATENCY_MS,
+			.out.buffer = RD_BUFFER_BYTES},
 		  .ibdump = true},
 	.erf = ERF_BY_LINK};
 
@@ -104,7 +104,7 @@ static int set_jumbo(struct arguments *a, const struct option_use *use, struct r
 {
 	(void)use;
 	(void)err;
-	a->o->session.max_frame = JUMBO_FRAME;
+	a->o->session.device.max_frame = JUMBO_FRAME;
 	return 0;
 }
 
@@ -220,12 +220,12 @@ static int settle(const struct arguments *a)
 	struct capture_options *o = a->o;
 	struct rd_error err;
 
-	if (strcmp(o->session.path, "-") == 0)
+	if (strcmp(o->session.out.path, "-") == 0)
 		o->quiet = true;
-	if (dump.buffer && o->session.hold)
+	if (dump.buffer && o->session.out.hold)
 		return complain("-M writes at the end and -p while it captures: give one of them");
 	if (dump.buffer)
-		o->session.buffer *= WRITER_PIECES;
+		o->session.out.buffer *= WRITER_PIECES;
 	return options_check(a, &err) < 0 ? complain("%s", err.text) : 0;
 }
 

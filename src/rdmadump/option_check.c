@@ -6,7 +6,7 @@
 
 static bool to_stdout(const struct capture_options *o)
 {
-	return o->session.path && strcmp(o->session.path, "-") == 0;
+	return o->session.out.path && strcmp(o->session.out.path, "-") == 0;
 }
 
 /* One contradiction, and its message. */
@@ -36,11 +36,11 @@ static int check_input(const struct arguments *a, struct rd_error *err)
 			"--sniffer icmd changes the adapter: name it with -d"},
 		{o->session.cut.headers_only && o->session.cut.zero_payload,
 			"--headers-only and --zero-payload exclude each other"},
-		{o->session.read && (o->session.stamps != RD_STAMPS_AUTO || o->list_stamps),
+		{o->session.read && (o->session.device.stamps != RD_STAMPS_AUTO || o->list_stamps),
 			"-r: the frames of a file have timestamps already: leave -j and -J out"},
 		{a->filter_file && a->words,
 			"the filter is given by -F and on the command line: give one"},
-		{o->session.own_counter && o->session.read,
+		{o->session.device.own_counter && o->session.read,
 			"--own-counter: not with -r, which opens no device"},
 		{o->session.queues && o->session.read,
 			"--queues: not with -r, which opens no device"},
@@ -55,17 +55,17 @@ static int check_input(const struct arguments *a, struct rd_error *err)
 static int check_output(const struct arguments *a, struct rd_error *err)
 {
 	const struct capture_options *o = a->o;
-	bool rotates =
-		o->session.rotation.bytes || o->session.rotation.frames || o->session.slice_s;
-	bool named = o->session.path && !to_stdout(o);
+	bool rotates = o->session.out.rotation.bytes || o->session.out.rotation.frames ||
+		       o->session.slice_s;
+	bool named = o->session.out.path && !to_stdout(o);
 	const struct contradiction list[] = {
 		{rotates && !named,
 			"a series of files needs a name, not standard output: give -w FILE"},
-		{o->session.hold && rotates,
+		{o->session.out.hold && rotates,
 			"-M writes one file at the end: not with -C, -G or -b KEY:VALUE"},
 		{to_stdout(o) && o->json && o->print,
 			"-w - takes standard output: not with --json and -v together"},
-		{o->only_count && (o->session.path || o->print || o->analyze || o->json),
+		{o->only_count && (o->session.out.path || o->print || o->analyze || o->json),
 			"--count prints a number only: not with -w, -v, --analyze or --json"},
 		{to_stdout(o) && isatty(STDOUT_FILENO),
 			"-w -: standard output is a terminal; give a file, or another program: "
@@ -74,8 +74,8 @@ static int check_output(const struct arguments *a, struct rd_error *err)
 
 	if (o->session.format && rd_format_check(o->session.format, err) < 0)
 		return -1;
-	if (o->session.path && !o->session.compression &&
-		rd_compression_check(o->session.path, err) < 0)
+	if (o->session.out.path && !o->session.out.compression &&
+		rd_compression_check(o->session.out.path, err) < 0)
 		return -1;
 	if (a->files && !rotates)
 		return rd_fail(err, RD_CLASS_USAGE, 0, NULL,

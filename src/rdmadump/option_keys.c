@@ -27,16 +27,16 @@ static void set_packets(struct capture_options *o, uint64_t n)
 
 static void set_files(struct capture_options *o, uint64_t n)
 {
-	o->session.rotation.files = (unsigned int)n;
+	o->session.out.rotation.files = (unsigned int)n;
 }
 
 /* Without a ring buffer the capture ends when its only file is full. */
 static void set_filesize(struct capture_options *o, uint64_t n)
 {
-	o->session.rotation.bytes = n * FILESIZE_UNIT;
-	if (!o->session.rotation.files && !o->session.slice_s &&
-		o->session.rotation.naming != RD_NAMES_DUMPCAP)
-		o->session.rotation.files = 1;
+	o->session.out.rotation.bytes = n * FILESIZE_UNIT;
+	if (!o->session.out.rotation.files && !o->session.slice_s &&
+		o->session.out.rotation.naming != RD_NAMES_DUMPCAP)
+		o->session.out.rotation.files = 1;
 }
 
 static const struct key autostop_keys[] = {
@@ -49,13 +49,13 @@ static const struct key autostop_keys[] = {
 
 static void set_ring_filesize(struct capture_options *o, uint64_t n)
 {
-	o->session.rotation.bytes = n * FILESIZE_UNIT;
+	o->session.out.rotation.bytes = n * FILESIZE_UNIT;
 }
 
 static void set_ring_duration(struct capture_options *o, uint64_t n)
 {
 	o->session.slice_s = n;
-	o->session.rotation.timed = true;
+	o->session.out.rotation.timed = true;
 }
 
 static void set_ring_interval(struct capture_options *o, uint64_t n)
@@ -66,12 +66,12 @@ static void set_ring_interval(struct capture_options *o, uint64_t n)
 
 static void set_ring_files(struct capture_options *o, uint64_t n)
 {
-	o->session.rotation.ring = (unsigned int)n;
+	o->session.out.rotation.ring = (unsigned int)n;
 }
 
 static void set_ring_packets(struct capture_options *o, uint64_t n)
 {
-	o->session.rotation.frames = n;
+	o->session.out.rotation.frames = n;
 }
 
 static const struct key ring_keys[] = {
@@ -129,13 +129,13 @@ int option_ring_buffer(struct capture_options *o, const char *arg, struct rd_err
 {
 	static const char print[] = "printname:";
 
-	o->session.rotation.naming = RD_NAMES_DUMPCAP;
+	o->session.out.rotation.naming = RD_NAMES_DUMPCAP;
 	if (strncmp(arg, print, sizeof(print) - 1) == 0) {
-		o->session.rotation.print_names_to = arg + sizeof(print) - 1;
+		o->session.out.rotation.print_names_to = arg + sizeof(print) - 1;
 		return 0;
 	}
 	/* "-a filesize" before it meant one file; now it is the size of each. */
-	if (o->session.rotation.files == 1 && o->session.rotation.bytes)
-		o->session.rotation.files = 0;
+	if (o->session.out.rotation.files == 1 && o->session.out.rotation.bytes)
+		o->session.out.rotation.files = 0;
 	return set_pairs(o, "--ring-buffer", ring_keys, arg, err);
 }

@@ -59,7 +59,7 @@ int set_stamps(struct arguments *a, const struct option_use *use, struct rd_erro
 {
 	for (unsigned int i = 0; i < RD_STAMP_TYPES; i++) {
 		if (strcmp(use->arg, rd_stamp_types[i].name) == 0) {
-			a->o->session.stamps = (enum rd_stamp_type)i;
+			a->o->session.device.stamps = (enum rd_stamp_type)i;
 			return 0;
 		}
 	}
@@ -165,7 +165,7 @@ int set_file_size(struct arguments *a, const struct option_use *use, struct rd_e
 
 int set_file_seconds(struct arguments *a, const struct option_use *use, struct rd_error *err)
 {
-	a->o->session.rotation.timed = true;
+	a->o->session.out.rotation.timed = true;
 	return set_number(a, use, err);
 }
 
@@ -204,7 +204,7 @@ int set_buffer_size(struct arguments *a, const struct option_use *use, struct rd
 
 int set_mem_mode(struct arguments *a, const struct option_use *use, struct rd_error *err)
 {
-	a->o->session.hold = true;
+	a->o->session.out.hold = true;
 	a->o->session.when_full = RD_FULL_END;
 	return set_size(a, use, err);
 }

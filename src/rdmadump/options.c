@@ -164,7 +164,7 @@ const struct cli_option cli_options[] = {
 
 	{"write", 'w', "FILE", "write to FILE; '-' is standard output",
 		"write to FILE: .pcapng, .pcap, .erf; .gz, .zst", GROUP_OUTPUT,
-		STRING(session.path),
+		STRING(session.out.path),
 		IBDUMP('w', .help = "write to FILE (default sniffer.pcap); - is standard output, "
 				    "without messages")},
 	{"output", 'o', .group = GROUP_OUTPUT, .flags = OPT_ALIAS, IBDUMP('o', .help = "the same")},
@@ -174,19 +174,19 @@ const struct cli_option cli_options[] = {
 		"suffix, else pcapng)",
 		NULL, GROUP_OUTPUT, STRING(session.format)},
 	{"compress", 0, "gz|zst|none", "compression (default: from FILE's suffix)", NULL,
-		GROUP_OUTPUT, WORD(session.compression, "gz", "zst", "none")},
+		GROUP_OUTPUT, WORD(session.out.compression, "gz", "zst", "none")},
 	{"compress-level", 0, "N", "compression level (default 1)", NULL, GROUP_OUTPUT,
-		NUMBER(session.compression_level, 1, 19)},
+		NUMBER(session.out.compression_level, 1, 19)},
 	{"write-mode", 0, "auto|buffered|direct",
 		"through the page cache, or with O_DIRECT; auto (default) selects the fastest",
 		NULL, GROUP_OUTPUT,
 		/* enum rd_write_mode */
-		CHOICE(session.write_mode, "auto", "buffered", "direct")},
+		CHOICE(session.out.write_mode, "auto", "buffered", "direct")},
 	{"sync", 0, "none|file|periodic",
 		"force data to disk: never (the kernel decides; default), at the end of each file, "
 		"or every 32 MiB",
 		NULL, GROUP_OUTPUT,
-		CHOICE(session.sync, "none", "file", "periodic") /* enum rd_sync */},
+		CHOICE(session.out.sync, "none", "file", "periodic") /* enum rd_sync */},
 	{"packet-buffered", 'U', NULL, "flush the file whenever traffic pauses", NULL, GROUP_OUTPUT,
 		FLAG(session.unbuffered)},
 	{"no-facts", 0, NULL,
@@ -207,7 +207,7 @@ const struct cli_option cli_options[] = {
 
 	{NULL, 'C', "SIZE", "when the file reaches SIZE million bytes; also 64Mi, 2G",
 		"start a new file every SIZE million bytes", GROUP_ROTATION, .set = set_file_size,
-		FIELD(session.rotation.bytes), RANGE(1, UINT64_MAX / 2), .unit = 1000000},
+		FIELD(session.out.rotation.bytes), RANGE(1, UINT64_MAX / 2), .unit = 1000000},
 	{NULL, 'G', "SECONDS", "every SECONDS; the file name may contain strftime(3) conversions",
 		"start a new file every SECONDS", GROUP_ROTATION, .set = set_file_seconds,
 		FIELD(session.slice_s), RANGE(1, SECONDS_MAX)},
@@ -216,16 +216,17 @@ const struct cli_option cli_options[] = {
 		"keep N files: overwrite the oldest (-G: stop)", GROUP_ROTATION,
 		.set = set_file_count, RANGE(1, FILES_MAX)},
 	{"postrotate-command", 'z', "COMMAND", "run COMMAND FILE for each completed file", NULL,
-		GROUP_ROTATION, STRING(session.rotation.command)},
+		GROUP_ROTATION, STRING(session.out.rotation.command)},
 	{"ring-buffer", 'b', "KEY:N",
 		"duration:SECONDS, interval:SECONDS, filesize:kB, packets:N; files:N keeps the "
 		"newest; printname:FILE; file names like dumpcap's. A plain number means "
 		"--max-burst",
-		NULL, GROUP_ROTATION, .set = set_burst_or_ring, FIELD(session.log2_buffers),
+		NULL, GROUP_ROTATION, .set = set_burst_or_ring, FIELD(session.device.log2_buffers),
 		RANGE(1, LOG2_BUFFERS_MAX)},
 
 	{"max-burst", 'b', "LOG2", "2^LOG2 receive buffers (default 14)", NULL, GROUP_MEMORY,
-		.set = set_burst_or_ring, FIELD(session.log2_buffers), RANGE(1, LOG2_BUFFERS_MAX),
+		.set = set_burst_or_ring, FIELD(session.device.log2_buffers),
+		RANGE(1, LOG2_BUFFERS_MAX),
 		IBDUMP('b', .help = "2^LOG2 receive buffers (default 12: 4096)"),
 		EXTCAP(.number = 4, "buffers", "Receive buffers (log2)", "integer",
 			"{range=1," TEXT(LOG2_BUFFERS_MAX) "}{default=" TEXT(RD_LOG2_BUFFERS) "}",
@@ -233,9 +234,9 @@ const struct cli_option cli_options[] = {
 	{"max-frame", 0, "BYTES",
 		"size of one receive buffer (default: the longest frame that the port's MTU "
 		"allows; grows when a longer one arrives)",
-		NULL, GROUP_MEMORY, BYTES(session.max_frame, 256, 65536)},
+		NULL, GROUP_MEMORY, BYTES(session.device.max_frame, 256, 65536)},
 	{"buffer-size", 0, "SIZE", "memory between receiver and writer, e.g. 512Mi (default 256Mi)",
-		NULL, GROUP_MEMORY, .set = set_buffer_size, FIELD(session.buffer),
+		NULL, GROUP_MEMORY, .set = set_buffer_size, FIELD(session.out.buffer),
 		RANGE(MEMORY_MIN, MEMORY_MAX), .unit = 1,
 		IBDUMP('p', "writer-thread", .min = 1,
 			.help = "SIZE of each of the writer's two buffers (default: 256Mi "
@@ -254,7 +255,7 @@ const struct cli_option cli_options[] = {
 		NULL, GROUP_MEMORY,
 		CHOICE(session.when_full, "drop", "wait") /* enum rd_when_full */},
 	{"mem-mode", 'M', "SIZE", "keep the capture in SIZE bytes of memory, write it at the end",
-		NULL, GROUP_MEMORY, .set = set_mem_mode, FIELD(session.buffer),
+		NULL, GROUP_MEMORY, .set = set_mem_mode, FIELD(session.out.buffer),
 		RANGE(MEMORY_MIN, MEMORY_MAX), .unit = 1,
 		IBDUMP('M', .min = 1,
 			.help = "keep frames in SIZE bytes of memory, write them at the end; ends "
@@ -264,7 +265,7 @@ const struct cli_option cli_options[] = {
 		"(default): wqe on mlx5, else verbs",
 		NULL, GROUP_MEMORY,
 		/* enum rd_rx_mode */
-		CHOICE(session.rx_mode, "auto", "wqe", "verbs")},
+		CHOICE(session.device.rx_mode, "auto", "wqe", "verbs")},
 	{"queues", 0, "N|auto",
 		"receive with N queues of the device (a power of two), each with its own thread, "
 		"and merge by time; auto: one per 50 Gb/s of the port",
@@ -274,19 +275,19 @@ const struct cli_option cli_options[] = {
 		"let frames wait in the receive ring for up to MS milliseconds, so that the "
 		"program wakes up less often (default " TEXT(RD_LATENCY_MS) "; 0: wake up for each "
 									    "frame)",
-		NULL, GROUP_MEMORY, NUMBER(session.latency_ms, 0, 1000)},
+		NULL, GROUP_MEMORY, NUMBER(session.device.latency_ms, 0, 1000)},
 	{"huge-pages", 0, NULL,
 		"receive into reserved huge pages of 2 MiB, which other programs may "
 		"need; default: transparent huge pages if available",
-		NULL, GROUP_MEMORY, FLAG(session.huge_pages)},
+		NULL, GROUP_MEMORY, FLAG(session.device.huge_pages)},
 	{"relaxed-ordering", 0, NULL,
 		"allow the device to write frames in any order (PCIe relaxed ordering): faster on "
 		"some hosts, not yet tested on a device",
-		NULL, GROUP_MEMORY, FLAG(session.relaxed_ordering)},
+		NULL, GROUP_MEMORY, FLAG(session.device.relaxed_ordering)},
 	{"own-counter", 0, NULL,
 		"bind a hardware counter to the capture's queue pair, so that its loss is exact "
 		"(mlx5; needs CAP_NET_ADMIN; not with --queues)",
-		NULL, GROUP_MEMORY, FLAG(session.own_counter)},
+		NULL, GROUP_MEMORY, FLAG(session.device.own_counter)},
 	{"contiguous-pages", 'T', .group = GROUP_MEMORY, .flags = OPT_HIDDEN, .set = set_nothing,
 		IBDUMP('T', "conti", .help = "no effect: contiguous memory is always tried")},
 

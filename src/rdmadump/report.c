@@ -77,19 +77,19 @@ void report_progress(struct capture_run *r, bool on_request, char *line, size_t 
 /* No file of the series has the name of -w itself. */
 static bool only_named_after(const struct rd_session_config *c)
 {
-	const struct rd_rotation *rotation = &c->rotation;
+	const struct rd_rotation *rotation = &c->out.rotation;
 
 	if (!(rotation->bytes || rotation->frames || c->slice_s))
 		return false;
 	return rotation->naming == RD_NAMES_DUMPCAP || (rotation->ring && !rotation->timed) ||
-	       (rotation->timed && strchr(c->path, '%'));
+	       (rotation->timed && strchr(c->out.path, '%'));
 }
 
 static void report_where(const struct capture_run *r)
 {
 	char n[RD_UNITS_LEN], size[RD_UNITS_LEN], before[48] = "", files[48] = "";
 
-	if (!r->opt->session.path) {
+	if (!r->opt->session.out.path) {
 		fprintf(stderr, "%s frame%s in %.1f s\n",
 			rd_fmt_count(n, r->result->written.written),
 			rd_plural(r->result->written.written), seconds(r));
@@ -104,7 +104,8 @@ static void report_where(const struct capture_run *r)
 		rd_fmt_count(n, r->result->written.written), rd_plural(r->result->written.written),
 		seconds(r), before);
 	rd_printable_put(stderr,
-		strcmp(r->opt->session.path, "-") ? r->opt->session.path : "standard output",
+		strcmp(r->opt->session.out.path, "-") ? r->opt->session.out.path
+						      : "standard output",
 		SIZE_MAX);
 	fprintf(stderr, "%s (%s)\n", files, rd_fmt_bytes(size, r->result->written.file_bytes));
 }
@@ -261,7 +262,7 @@ static void report_json(const struct capture_run *r)
 	root = rd_document(2, r->result->start_ns,
 		json_pack("{s:f, s:s, s:o, s:o, s:s?, s:I, s:o}", "duration_s", seconds(r),
 			"ended_by", end_name(r), "sources", json_sources(r), "file",
-			rd_json_string(r->opt->session.path), "format",
+			rd_json_string(r->opt->session.out.path), "format",
 			format ? format->name : NULL, "files", (json_int_t)r->result->written.files,
 			"filter", rd_json_string(rd_session_filter_text(r->session))));
 	if (!root)

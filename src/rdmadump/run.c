@@ -36,7 +36,7 @@ static int progress_timer(const struct capture_run *r)
 		.it_value.tv_sec = PROGRESS_SECONDS, .it_interval.tv_sec = PROGRESS_SECONDS};
 	int fd;
 
-	if (!(r->opt->session.path || r->live) || r->opt->quiet || !isatty(STDERR_FILENO))
+	if (!(r->opt->session.out.path || r->live) || r->opt->quiet || !isatty(STDERR_FILENO))
 		return -1;
 	fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (fd >= 0)

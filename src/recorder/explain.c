@@ -29,7 +29,7 @@ static bool of_frames(const struct trigger *t)
 /* A stall fires when its time has expired. */
 static bool is_begin_missing(const struct rd_recorder *r, const struct trigger *t)
 {
-	return t->source == TRIGGER_STALL && t->most >= r->config.pre_ns;
+	return t->source == TRIGGER_STALL && t->most >= r->config.retention.pre_ns;
 }
 
 void explain_warn(const struct rd_recorder *r)

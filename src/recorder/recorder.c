@@ -144,7 +144,7 @@ static void on_facts(void *ctx, const struct rd_dump *dump, struct rd_facts *to)
 
 static void file_free(struct rd_recorder_file *f)
 {
-	free(f->path);
+	free((char *)(uintptr_t)f->dump.path);
 	free(f->reason);
 	*f = (struct rd_recorder_file){0};
 }
@@ -156,7 +156,7 @@ static void on_found(void *ctx, unsigned int files, uint64_t bytes)
 
 	r->counts.files_found = files;
 	r->counts.bytes_found = bytes;
-	if (files && (r->config.files || r->config.bytes))
+	if (files && (r->config.retention.files || r->config.retention.bytes))
 		rd_log(RD_LOG_INFO, "%u earlier file%s of this name (%s) count for the limits",
 			files, rd_plural(files), rd_fmt_bytes(size, bytes));
 }
@@ -211,17 +211,11 @@ static void on_dump(void *ctx, const struct rd_dump *dump)
 	}
 	f = &r->files[r->n_files++ % RD_RECORDER_FILES];
 	file_free(f);
-	*f = (struct rd_recorder_file){.path = strdup(dump->path),
+	*f = (struct rd_recorder_file){.dump = *dump,
 		.reason = strdup(triggers ? triggers->first : ""),
-		.trigger_ns = dump->trigger_ns,
-		.from_ns = dump->from_ns,
-		.until_ns = dump->until_ns,
-		.missing_until_ns = dump->missing_until_ns,
-		.frames = dump->frames,
-		.bytes = dump->bytes,
-		.triggers = triggers ? triggers->n : 0,
-		.cut = dump->cut,
-		.failed = dump->failed};
+		.triggers = triggers ? triggers->n : 0};
+	f->dump.path = strdup(dump->path);
+	f->dump.error = NULL;
 	r->counts.files++;
 	r->counts.bytes += dump->bytes;
 	r->counts.frames += dump->frames;
@@ -267,7 +261,7 @@ static bool on_tick(void *ctx, int fd)
 		return false;
 	check_wall_clock(r);
 	if (r->wire.stall) {
-		stall_tick(&r->stall, now, r->session_config.latency_ms * 1000000);
+		stall_tick(&r->stall, now, r->session_config.device.latency_ms * UINT64_C(1000000));
 		fire_stalls(r);
 	}
 	rd_session_progress(r->session, &progress);
@@ -340,16 +334,11 @@ static void configure(struct rd_recorder *r)
 	unsigned int n = from->session.n_watches;
 
 	*c = from->session;
-	r->recording = (struct rd_session_recording){.retention = {.pre_ns = from->pre_ns,
-							     .post_ns = from->post_ns,
-							     .holdoff_ns = from->holdoff_ns,
-							     .files = from->files,
-							     .bytes = from->bytes,
-							     .found = on_found,
-							     .ended = on_dump,
-							     .ctx = r},
-		.describe = on_describe,
-		.facts = on_facts};
+	r->recording = (struct rd_session_recording){
+		.retention = from->retention, .describe = on_describe, .facts = on_facts};
+	r->recording.retention.found = on_found;
+	r->recording.retention.ended = on_dump;
+	r->recording.retention.ctx = r;
 	r->tick_fd = tick_open();
 	if (n > RD_SESSION_WATCHES - 1)
 		n = RD_SESSION_WATCHES - 1;
@@ -357,7 +346,7 @@ static void configure(struct rd_recorder *r)
 		memcpy(r->watches, c->watches, n * sizeof(*r->watches));
 	r->watches[n] = (struct rd_watch){r->tick_fd, on_tick, r};
 	c->recording = &r->recording;
-	c->rotation = (struct rd_rotation){.naming = RD_NAMES_DUMPCAP};
+	c->out.rotation = (struct rd_rotation){.naming = RD_NAMES_DUMPCAP};
 	c->when_full = RD_FULL_DROP;
 	c->watches = r->watches;
 	c->n_watches = n + 1;

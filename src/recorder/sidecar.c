@@ -80,7 +80,7 @@ static void remove_part(int dir, const char *name)
 
 void sidecar_clean(const struct rd_recorder *r)
 {
-	const char *path = r->config.session.path, *slash = strrchr(path, '/');
+	const char *path = r->config.session.out.path, *slash = strrchr(path, '/');
 	const char *base = slash ? slash + 1 : path;
 	char *name = slash ? strndup(path, (size_t)(base - path)) : strdup(".");
 	DIR *d = name ? opendir(name) : NULL;

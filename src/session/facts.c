@@ -61,7 +61,7 @@ void rd_session_facts(struct rd_session *s, const char *when, struct rd_facts *t
 void facts_before_open(
 	struct rd_session *s, const struct rd_device *device, const struct rd_port *port)
 {
-	if (s->config->no_facts || (!s->config->path && !s->config->frames))
+	if (s->config->no_facts || (!s->config->out.path && !s->config->frames))
 		return;
 	s->in.early[s->in.n] = true;
 	rd_facts_add_port(&s->in.early_facts, device, port, s->in.n_ifaces, "start",
@@ -83,14 +83,14 @@ void facts_from_file(void *ctx, const char *json, size_t len)
 
 void facts_at_end(struct rd_session *s)
 {
-	if (!s->config->no_facts && !s->config->recording && s->config->path &&
+	if (!s->config->no_facts && !s->config->recording && s->config->out.path &&
 		s->out.encoder.format->facts)
 		rd_session_facts(s, "end", &s->out.facts_end);
 }
 
 void facts_at_start(struct rd_session *s)
 {
-	if (s->config->no_facts || s->config->recording || is_offline(s) || !s->config->path ||
+	if (s->config->no_facts || s->config->recording || is_offline(s) || !s->config->out.path ||
 		!s->out.encoder.format->facts)
 		return;
 	rd_session_facts(s, "start", &s->out.facts_start);

@@ -55,16 +55,17 @@ static int open_netdev(struct rd_session *s, const char *netdev, const struct rd
 		.port = port};
 	struct rd_source *source;
 
-	if (s->config->own_counter)
+	if (s->config->device.own_counter)
 		rd_log(RD_LOG_WARNING,
 			"--own-counter has no effect on netdev %s: the kernel counts the loss of "
 			"each program there by itself",
 			netdev);
-	if (s->config->stamps != RD_STAMPS_AUTO && s->config->stamps != RD_STAMPS_HOST)
+	if (s->config->device.stamps != RD_STAMPS_AUTO &&
+		s->config->device.stamps != RD_STAMPS_HOST)
 		return rd_fail(&s->error, RD_CLASS_DEVICE, 0, "omit -j, or give -j host",
 			"%s has no timestamps of type '%s': the kernel timestamps the frames of a "
 			"netdev",
-			netdev, rd_stamp_types[s->config->stamps].name);
+			netdev, rd_stamp_types[s->config->device.stamps].name);
 	if (rd_netdev_open(&source, &config, &s->error) < 0)
 		return -1;
 	return add_source(s, source, device, port);
@@ -137,24 +138,17 @@ static unsigned int rules_of(const char *direction)
 static int open_verbs(
 	struct rd_session *s, const struct rd_device *device, const struct rd_port *port)
 {
-	const struct rd_verbs_config config = {.device = device,
-		.port = port,
-		.log2_buffers = s->config->log2_buffers,
-		.max_frame = (uint32_t)s->config->max_frame,
-		.rx_mode = s->config->rx_mode,
-		.huge_pages = s->config->huge_pages,
-		.relaxed_ordering = s->config->relaxed_ordering,
-		.own_counter = s->config->own_counter,
-		.stamps = s->config->stamps,
-		.latency_us = (uint32_t)s->config->latency_ms * 1000,
-		.sniffer = s->config->port_sniffer ? RD_SNIFFER_ICMD : RD_SNIFFER_FLOW,
-		.rules = rules_of(s->config->filter.direction),
-		.waiting = s->config->waiting_for_gateway,
-		.ctx = s->config->waiting_ctx,
-		.sysroot = ""};
+	struct rd_verbs_config config = s->config->device;
 	struct rd_source *queues[RD_QUEUES_MAX];
 	unsigned int n;
 
+	config.device = device;
+	config.port = port;
+	config.sniffer = s->config->port_sniffer ? RD_SNIFFER_ICMD : RD_SNIFFER_FLOW;
+	config.rules = rules_of(s->config->filter.direction);
+	config.waiting = s->config->waiting_for_gateway;
+	config.ctx = s->config->waiting_ctx;
+	config.sysroot = "";
 	n = queues_that_fit(s, device, port, queues_of(s, device, port));
 	if (rd_verbs_open_queues(queues, &n, &config, &s->error) < 0)
 		return -1;
@@ -240,7 +234,7 @@ static int open_wanted(struct rd_session *s, const struct rd_wanted_port *w)
 static int open_file(struct rd_session *s)
 {
 	const struct rd_file_config config = {.path = s->config->read,
-		.facts = s->config->no_facts || !s->config->path ? NULL : facts_from_file,
+		.facts = s->config->no_facts || !s->config->out.path ? NULL : facts_from_file,
 		.facts_ctx = s};
 	struct rd_source *source;
 

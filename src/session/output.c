@@ -14,14 +14,14 @@
 
 bool out_to_pipe(const struct rd_session *s)
 {
-	return s->config->path && strcmp(s->config->path, "-") == 0;
+	return s->config->out.path && strcmp(s->config->out.path, "-") == 0;
 }
 
 const char *out_compression(const struct rd_session *s)
 {
-	if (!s->config->compression)
-		return rd_compression_of(s->config->path);
-	return strcmp(s->config->compression, "none") ? s->config->compression : NULL;
+	if (!s->config->out.compression)
+		return rd_compression_of(s->config->out.path);
+	return strcmp(s->config->out.compression, "none") ? s->config->out.compression : NULL;
 }
 
 static bool waiting(void *ctx, bool commands)
@@ -98,21 +98,15 @@ static void fill_ending(
 static int open_file(struct rd_session *s, unsigned int feeds)
 {
 	struct output *o = &s->out;
-	struct rd_sink_config config = {.path = s->config->path,
-		.encoder = &o->encoder,
-		.feeds = feeds,
-		.buffer = s->config->buffer,
-		.numa_node = inputs_numa_node(s),
-		.hold = s->config->hold,
-		.compression_level = s->config->compression_level,
-		.compression = out_compression(s),
-		.write_mode = s->config->write_mode,
-		.sync = s->config->sync,
-		.patient = is_offline(s),
-		.inputs = &s->in.files,
-		.rotation = s->config->rotation,
-		.retention = s->config->recording ? &s->config->recording->retention : NULL};
+	struct rd_sink_config config = s->config->out;
 
+	config.encoder = &o->encoder;
+	config.feeds = feeds;
+	config.numa_node = inputs_numa_node(s);
+	config.compression = out_compression(s);
+	config.patient = is_offline(s);
+	config.inputs = &s->in.files;
+	config.retention = s->config->recording ? &s->config->recording->retention : NULL;
 	o->section.comment = o->comment;
 	o->ending = (struct rd_sink_ending){waiting, begin_file, fill_ending, s,
 		s->config->recording ? recording_facts : facts_for_file};
@@ -126,26 +120,27 @@ static int open_file(struct rd_session *s, unsigned int feeds)
 /* Checks whether later files can be created, before the first one is, and what root writes to. */
 static int check_directories(struct rd_session *s)
 {
-	const struct rd_rotation *r = &s->config->rotation;
+	const struct rd_rotation *r = &s->config->out.rotation;
 	/* A single file that ends the capture when it is full needs no further directory entry. */
 	bool later = r->files != 1 &&
 		     (s->config->slice_s || r->bytes || r->frames || s->config->recording);
 
 	if (out_to_pipe(s))
 		return 0;
-	if (rd_identity_check_root(&s->identity, s->config->path, &s->error) < 0)
+	if (rd_identity_check_root(&s->identity, s->config->out.path, &s->error) < 0)
 		return -1;
-	return later ? rd_identity_check_directory(&s->identity, s->config->path, &s->error) : 0;
+	return later ? rd_identity_check_directory(&s->identity, s->config->out.path, &s->error)
+		     : 0;
 }
 
 /* The output may not be an input, nor be the file of `printname`, under any name. */
 static int check_distinct(struct rd_session *s)
 {
-	const char *names = s->config->rotation.print_names_to, *twice = NULL;
+	const char *names = s->config->out.rotation.print_names_to, *twice = NULL;
 	struct rd_inputs taken = s->in.files;
 
 	if (!rd_sink_claim(s->out.sink, &taken))
-		twice = s->config->path;
+		twice = s->config->out.path;
 	if (names && rd_inputs_have(&taken, names))
 		twice = names;
 	if (!twice)
@@ -194,18 +189,18 @@ static int await_reader(struct rd_session *s, int *reader)
 	struct stat st;
 
 	*reader = -1;
-	if (stat(config->path, &st) < 0 || !S_ISFIFO(st.st_mode) ||
-		rd_outfile_is_planted(config->path))
+	if (stat(config->out.path, &st) < 0 || !S_ISFIFO(st.st_mode) ||
+		rd_outfile_is_planted(config->out.path))
 		return 0;
 	for (;;) {
-		*reader = open(config->path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+		*reader = open(config->out.path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
 		if (*reader >= 0 || errno != ENXIO)
 			return 0;
 		if (config->waiting_for_reader)
 			config->waiting_for_reader(config->ctx);
 		if (stopped(s, config->waiting_for_reader ? 0 : READER_MS))
 			return rd_fail(&s->error, RD_CLASS_OUTPUT, 0, NULL,
-				"stopped before '%s' had a reader", config->path);
+				"stopped before '%s' had a reader", config->out.path);
 	}
 }
 
@@ -217,10 +212,10 @@ int out_open(struct rd_session *s)
 
 	comment_describe(s);
 	s->out.encoder = (struct rd_encoder){.ifaces = s->in.ifaces, .n_ifaces = s->in.n_ifaces};
-	if (!s->config->path)
+	if (!s->config->out.path)
 		return 0;
-	if (rd_encoder_init(&s->out.encoder, s->config->format, s->config->path, &s->out.section,
-		    s->in.ifaces, s->in.n_ifaces, &s->error) < 0 ||
+	if (rd_encoder_init(&s->out.encoder, s->config->format, s->config->out.path,
+		    &s->out.section, s->in.ifaces, s->in.n_ifaces, &s->error) < 0 ||
 		check_directories(s) < 0 ||
 		rd_identity_assume(&s->identity, &before, &s->error) < 0)
 		return -1;

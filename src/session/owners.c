@@ -160,7 +160,7 @@ static void open_one(struct rd_session *s, unsigned int i, const struct rd_devic
 		rd_owners_free(o);
 		return;
 	}
-	if (s->config->stamps == RD_STAMPS_ADAPTER_UNSYNCED)
+	if (s->config->device.stamps == RD_STAMPS_ADAPTER_UNSYNCED)
 		rd_owners_other_clock(o);
 	rd_owners_free(s->sampling.owners[i]); /* of a source that could not be opened */
 	s->sampling.owners[i] = o;
@@ -179,7 +179,7 @@ void owners_begin(struct rd_session *s)
 	if (s->config->no_facts || is_offline(s))
 		return;
 	/* The thread that handles the frames also handles the facts. */
-	if (!s->config->frames && (!s->config->path || !s->out.encoder.format->facts)) {
+	if (!s->config->frames && (!s->config->out.path || !s->out.encoder.format->facts)) {
 		s->sampling.next_ns = 0;
 		owner_events_free(s);
 		return;

@@ -115,7 +115,8 @@ static int all_started(void *ctx, struct rd_error *err)
 {
 	struct rd_session *s = ctx;
 
-	rd_identity_allow_pinned((uint64_t)s->in.n * PINNED_BYTES << s->config->log2_buffers);
+	rd_identity_allow_pinned(
+		(uint64_t)s->in.n * PINNED_BYTES << s->config->device.log2_buffers);
 	if (rd_identity_become(&s->identity, err) < 0 || out_start(s) < 0 || loss_watch(s) < 0)
 		return -1;
 	if (s->config->started)
@@ -127,7 +128,7 @@ static int all_started(void *ctx, struct rd_error *err)
 /* Each receive queue gets a thread if its frames can be merged into order. */
 static void choose_threads(struct rd_session *s)
 {
-	bool can = s->config->queues && s->in.n > 1 && s->config->path && !s->config->frames &&
+	bool can = s->config->queues && s->in.n > 1 && s->config->out.path && !s->config->frames &&
 		   !s->config->recording;
 
 	for (unsigned int i = 0; i < s->in.n; i++)
@@ -159,7 +160,7 @@ static uint64_t flush_ns(const struct rd_session *s)
 {
 	if (s->config->unbuffered || out_to_pipe(s))
 		return 0;
-	return s->config->path && out_compression(s) ? FLUSH_COMPRESSED_NS : FLUSH_NS;
+	return s->config->out.path && out_compression(s) ? FLUSH_COMPRESSED_NS : FLUSH_NS;
 }
 
 static bool cuts(const struct rd_cut *cut)
@@ -188,7 +189,7 @@ static void capture(struct rd_session *s, const struct rd_watch *watches, unsign
 		.watches = watches,
 		.n_watches = n_watches,
 		.max_frames = c->count,
-		.when_full = live || c->hold ? c->when_full : RD_FULL_WAIT,
+		.when_full = live || c->out.hold ? c->when_full : RD_FULL_WAIT,
 		.flush_ns = flush_ns(s),
 		.started = all_started,
 		.started_ctx = s,
@@ -271,7 +272,7 @@ void rd_session_abandon(struct rd_session *s)
 	struct rd_sink_stats *w = &s->result.written;
 
 	rd_fail(&s->error, RD_CLASS_OUTPUT, 0, NULL,
-		"abandoned: the end of the capture is not in '%s'", s->config->path);
+		"abandoned: the end of the capture is not in '%s'", s->config->out.path);
 	out_stats(s, w);
 	w->unwritten = rd_capture_total(&s->capture).encoded - w->written - w->beyond;
 	account_result(s);

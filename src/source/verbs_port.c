@@ -129,7 +129,7 @@ struct verbs_port *verbs_port_open(const struct rd_verbs_config *config, struct 
 	port->stamp_type = config->stamps;
 	port->memory = (struct verbs_memory){rd_device_numa_node(config->sysroot, config->device),
 		config->huge_pages, config->relaxed_ordering};
-	port->latency_us = config->latency_us;
+	port->latency_us = config->latency_ms * 1000;
 	port->own.wanted = config->own_counter;
 	port->epoll_fd = port->addresses.fd = -1;
 	pthread_mutex_init(&port->lock, NULL);

@@ -51,9 +51,9 @@ int main(int argc, char **argv)
 {
 	int fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
 	const struct rd_watch watch = {fd, on_running, NULL};
-	struct rd_session_config config = {.path = argc > 1 ? argv[1] : NULL,
-		.log2_buffers = 14,
-		.buffer = 1 << 24,
+	struct rd_session_config config = {.out.path = argc > 1 ? argv[1] : NULL,
+		.device.log2_buffers = 14,
+		.out.buffer = 1 << 24,
 		.user = getuid() ? NULL : "root",
 		.watches = &watch,
 		.n_watches = 1};

@@ -68,9 +68,9 @@ static int teardown(void **state)
 static struct rd_session_config config_of(const char *from, const char *to)
 {
 	return (struct rd_session_config){.read = from,
-		.path = to,
-		.log2_buffers = 4,
-		.buffer = 1 << 20,
+		.out.path = to,
+		.device.log2_buffers = 4,
+		.out.buffer = 1 << 20,
 		/* Privileges stay where there are any: other tests follow. */
 		.user = geteuid() == 0 ? "root" : NULL,
 		.cut = {.writable = true}};

@@ -71,7 +71,7 @@ static const struct cli_option options[] = {
 	{"write", 'w', "FILE",
 		"Name of the files: number and time are added before the suffix (default "
 		"DEV.pcapng)",
-		STRING(config.session.path)},
+		STRING(config.session.out.path)},
 	{"trigger", 0, "EXPR",
 		"What starts a file, besides SIGUSR1; may be repeated: nak[=CODE], rnr, "
 		"retransmission, gave-up, qp-error, cnp, cm-reject, icrc-error, each with >N/s, "
@@ -84,16 +84,16 @@ static const struct cli_option options[] = {
 		FLAG(explain)},
 	{"pre", 0, "TIME",
 		"Write frames from this long before a trigger: 500ms, 10s, 2m (default 10s)",
-		.set = set_time, FIELD(config.pre_ns)},
+		.set = set_time, FIELD(config.retention.pre_ns)},
 	{"post", 0, "TIME", "Write frames until this long after a trigger (default 5s)",
-		.set = set_time, FIELD(config.post_ns)},
+		.set = set_time, FIELD(config.retention.post_ns)},
 	{"holdoff", 0, "TIME", "Ignore triggers for this long after the end of a file (default 0)",
-		.set = set_time, FIELD(config.holdoff_ns)},
+		.set = set_time, FIELD(config.retention.holdoff_ns)},
 	{"memory", 0, "SIZE", "Memory for frames, e.g. 512Mi (default 256Mi)", .set = set_bytes,
-		FIELD(config.session.buffer), RANGE(MEMORY_MIN, MEMORY_MAX)},
-	{"max-dumps", 0, "N", "Stop after N files", NUMBER(config.files, 1, 1000000)},
+		FIELD(config.session.out.buffer), RANGE(MEMORY_MIN, MEMORY_MAX)},
+	{"max-dumps", 0, "N", "Stop after N files", NUMBER(config.retention.files, 1, 1000000)},
 	{"max-disk", 0, "SIZE", "Stop before the frames of all files exceed SIZE, e.g. 10G",
-		.set = set_bytes, FIELD(config.bytes), RANGE(1 << 20, (uint64_t)1 << 50)},
+		.set = set_bytes, FIELD(config.retention.bytes), RANGE(1 << 20, (uint64_t)1 << 50)},
 	{"zero-payload", 0, NULL,
 		"Keep whole frames, payload replaced with zeros (default: headers only)",
 		FLAG(zero_payload)},
@@ -109,10 +109,10 @@ static const struct cli_option options[] = {
 		"caller of sudo)",
 		STRING(config.session.user)},
 	{"ring", 'b', "N", "2^N receive buffers (default 14)",
-		NUMBER(config.session.log2_buffers, 6, 20)},
+		NUMBER(config.session.device.log2_buffers, 6, 20)},
 	{"latency", 0, "MS",
 		"Let frames wait in the receive ring for up to MS milliseconds (default 5)",
-		NUMBER(config.session.latency_ms, 0, 1000)},
+		NUMBER(config.session.device.latency_ms, 0, 1000)},
 	{"sniffer", 0, "verbs|icmd",
 		"As of 'rdmadump capture'; icmd: on InfiniBand ports of ConnectX-4 and later, as "
 		"root",
@@ -143,15 +143,16 @@ static void check(struct argp_state *state, const struct record_settings *s)
 		rd_cli_usage_error(state->name,
 			"--whole-frames keeps the payload that --zero-payload removes: "
 			"give one of them");
-	if (s->config.session.path &&
-		(!*s->config.session.path || strcmp(s->config.session.path, "-") == 0))
+	if (s->config.session.out.path &&
+		(!*s->config.session.out.path || strcmp(s->config.session.out.path, "-") == 0))
 		rd_cli_usage_error(state->name,
 			"-w '%s': every trigger begins a file of its own, so it cannot be standard "
 			"output: give a name, like /var/tmp/fault.pcapng",
-			s->config.session.path);
-	if (s->config.session.path && rd_compression_check(s->config.session.path, &err) < 0)
+			s->config.session.out.path);
+	if (s->config.session.out.path &&
+		rd_compression_check(s->config.session.out.path, &err) < 0)
 		rd_cli_usage_error(state->name, "%s", err.text);
-	if (!s->config.pre_ns && !s->config.post_ns)
+	if (!s->config.retention.pre_ns && !s->config.retention.post_ns)
 		rd_cli_usage_error(state->name, "--pre 0 and --post 0: no frame would be written");
 }
 
@@ -229,8 +230,8 @@ static void configure(struct record_run *r)
 	snprintf(r->path, sizeof(r->path), "%.*s.pcapng",
 		s->wanted.name ? (int)strcspn(s->wanted.name, ":/") : 6,
 		s->wanted.name ? s->wanted.name : "record");
-	if (!c->session.path)
-		c->session.path = r->path;
+	if (!c->session.out.path)
+		c->session.out.path = r->path;
 	c->session.wanted = &s->wanted;
 	c->session.n_wanted = s->wanted.name ? 1 : 0;
 	c->session.cut = (struct rd_cut){.headers_only = !s->whole_frames && !s->zero_payload,
@@ -291,11 +292,11 @@ int rd_cmd_record(int argc, char **argv)
 		       "to a file.\vExample: rdmadump record mlx5_0 -w /var/tmp/fault.pcapng "
 		       "--trigger 'out_of_buffer>100/s' --trigger nak"};
 	static struct record_settings settings = {
-		.config = {.pre_ns = 10 * (uint64_t)SECOND,
-			.post_ns = 5 * (uint64_t)SECOND,
-			.session = {.log2_buffers = RD_LOG2_BUFFERS,
-				.latency_ms = RD_LATENCY_MS,
-				.buffer = (uint64_t)256 << 20}}};
+		.config = {.retention = {.pre_ns = 10 * (uint64_t)SECOND,
+				   .post_ns = 5 * (uint64_t)SECOND},
+			.session = {.device.log2_buffers = RD_LOG2_BUFFERS,
+				.device.latency_ms = RD_LATENCY_MS,
+				.out.buffer = (uint64_t)256 << 20}}};
 	static struct record_run r = {.settings = &settings};
 	struct rd_error err = {0};
 	int rc;

@@ -39,7 +39,7 @@ void record_report_start(const struct record_run *r)
 		"%s of memory for frames%s: the last %g s are kept, and as much of them as fits; "
 		"SIGUSR1 (process %d) triggers, Ctrl-C stops",
 		rd_fmt_kib(memory, counts.memory), counts.locked ? ", locked" : ", not locked",
-		seconds(c->pre_ns), (int)getpid());
+		seconds(c->retention.pre_ns), (int)getpid());
 }
 
 bool record_report_progress(void *ctx, int fd)
@@ -68,7 +68,7 @@ bool record_report_progress(void *ctx, int fd)
 
 static const char *end_name(const struct record_run *r, const struct rd_recorder_counts *c)
 {
-	unsigned int most = r->settings->config.files;
+	unsigned int most = r->settings->config.retention.files;
 
 	switch (r->result->end) {
 	case RD_END_WATCH:
@@ -99,12 +99,12 @@ static json_t *json_triggers(const struct record_run *r)
 static json_t *json_file(const struct rd_recorder_file *f)
 {
 	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:b, s:b}", "file",
-		rd_json_string(f->path), "trigger", rd_json_string(f->reason), "trigger_ns",
-		rd_json_u64(f->trigger_ns), "from_ns", rd_json_u64(f->from_ns), "until_ns",
-		rd_json_u64(f->until_ns), "missing_until_ns",
-		rd_json_u64_or_null(f->missing_until_ns), "triggers", rd_json_u64(f->triggers),
-		"frames", rd_json_u64(f->frames), "bytes", rd_json_u64(f->bytes), "cut", f->cut,
-		"failed", f->failed, "analysed", f->analysed);
+		rd_json_string(f->dump.path), "trigger", rd_json_string(f->reason), "trigger_ns",
+		rd_json_u64(f->dump.trigger_ns), "from_ns", rd_json_u64(f->dump.from_ns),
+		"until_ns", rd_json_u64(f->dump.until_ns), "missing_until_ns",
+		rd_json_u64_or_null(f->dump.missing_until_ns), "triggers", rd_json_u64(f->triggers),
+		"frames", rd_json_u64(f->dump.frames), "bytes", rd_json_u64(f->dump.bytes), "cut",
+		f->dump.cut, "failed", f->dump.failed, "analysed", f->analysed);
 }
 
 static json_t *json_files(const struct record_run *r)
