@@ -26,9 +26,8 @@ int wire_init(struct wire *w, struct trigger *triggers, unsigned int n)
 	}
 	if (!(w->wanted & (1U << WIRE_RETRANSMISSION | 1U << WIRE_GAVE_UP)))
 		return 0;
-	w->flows = calloc(WIRE_FLOWS + 1, sizeof(*w->flows));
-	w->lists = calloc(WIRE_FLOWS, sizeof(*w->lists));
-	return w->flows && w->lists ? 0 : -1;
+	w->flows = calloc(WIRE_FLOWS, sizeof(*w->flows));
+	return w->flows ? 0 : -1;
 }
 
 void wire_fini(struct wire *w)
@@ -36,7 +35,6 @@ void wire_fini(struct wire *w)
 	free(w->triggers);
 	free(w->rates);
 	free(w->flows);
-	free(w->lists);
 	*w = (struct wire){0};
 }
 
@@ -64,63 +62,21 @@ static uint64_t flow_key(const struct rd_packet *p, const struct rd_frame *frame
 	return rd_hash_end(&h, words) | 1;
 }
 
-static uint32_t *list_of(struct wire *w, uint64_t key)
+/*
+ * The place of a flow: its own, else the one of its set that was idle longest. Unused ones are all
+ * zeros, and so the first.
+ */
+static struct wire_flow *place_of(struct wire *w, uint64_t key)
 {
-	return &w->lists[(key >> 16) & (WIRE_FLOWS - 1)];
-}
+	struct wire_flow *set = &w->flows[(key >> 16) & (WIRE_FLOWS - WIRE_WAYS)], *place = set;
 
-static void set_youngest(struct wire *w, uint32_t i)
-{
-	struct wire_flow *f = &w->flows[i];
-
-	f->older = w->youngest;
-	f->younger = 0;
-	if (w->youngest)
-		w->flows[w->youngest].younger = i;
-	else
-		w->oldest = i;
-	w->youngest = i;
-}
-
-static void take_out(struct wire *w, uint32_t i)
-{
-	const struct wire_flow *f = &w->flows[i];
-
-	if (f->older)
-		w->flows[f->older].younger = f->younger;
-	else
-		w->oldest = f->younger;
-	if (f->younger)
-		w->flows[f->younger].older = f->older;
-	else
-		w->youngest = f->older;
-}
-
-/* Removes the flow with the oldest last request from all lists, and returns it. */
-static uint32_t forget_oldest(struct wire *w)
-{
-	uint32_t i = w->oldest, *at = list_of(w, w->flows[i].key);
-
-	while (*at != i)
-		at = &w->flows[*at].next;
-	*at = w->flows[i].next;
-	take_out(w, i);
-	w->forgotten++;
-	return i;
-}
-
-/* The flow of this key, which becomes the newest; NULL: none. */
-static struct wire_flow *find_flow(struct wire *w, uint64_t key)
-{
-	uint32_t i = *list_of(w, key);
-
-	while (i && w->flows[i].key != key)
-		i = w->flows[i].next;
-	if (i && i != w->youngest) {
-		take_out(w, i);
-		set_youngest(w, i);
+	for (unsigned int i = 0; i < WIRE_WAYS; i++) {
+		if (set[i].key == key)
+			return &set[i];
+		if (set[i].used < place->used)
+			place = &set[i];
 	}
-	return i ? &w->flows[i] : NULL;
+	return place;
 }
 
 static void begin_flow(struct wire_flow *f, uint32_t psn)
@@ -128,19 +84,6 @@ static void begin_flow(struct wire_flow *f, uint32_t psn)
 	f->newest = f->last = psn;
 	f->first = UINT32_MAX;
 	f->rounds = 0;
-}
-
-static void add_flow(struct wire *w, uint64_t key, uint32_t psn)
-{
-	uint32_t i = w->n_flows < WIRE_FLOWS ? ++w->n_flows : forget_oldest(w);
-	struct wire_flow *f = &w->flows[i];
-	uint32_t *list = list_of(w, key);
-
-	f->key = key;
-	f->next = *list;
-	*list = i;
-	set_youngest(w, i);
-	begin_flow(f, psn);
 }
 
 static bool is_request(const struct rd_packet *p)
@@ -155,11 +98,14 @@ static uint32_t follow_request(
 	struct wire *w, const struct rd_packet *p, const struct rd_frame *frame)
 {
 	uint64_t key = flow_key(p, frame);
-	struct wire_flow *f = find_flow(w, key);
+	struct wire_flow *f = place_of(w, key);
 	uint32_t back, last;
 
-	if (!f) {
-		add_flow(w, key, p->psn);
+	f->used = ++w->requests;
+	if (f->key != key) {
+		w->forgotten += f->key != 0;
+		f->key = key;
+		begin_flow(f, p->psn);
 		return 0;
 	}
 	back = (f->newest - p->psn) & PSN_MASK;

@@ -1,29 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Triggers that frames fire. One thread. Memory is constant: if the table is full, the flow that
- * was idle longest is evicted and counted.
+ * Triggers that frames fire. One thread. Memory is constant: a flow for which there is no room
+ * replaces one that was idle longer, which is counted.
  */
 #ifndef RDMADUMP_RECORDER_WIRE_H
 #define RDMADUMP_RECORDER_WIRE_H
 
 #include "stall.h"
 
-#define WIRE_FLOWS   32768 /* a power of two: also the number of lists */
+#define WIRE_FLOWS   65536 /* twice those that have room nearly always; a power of two */
+#define WIRE_WAYS    8	   /* associativity of the table, as in a cache; a power of two */
 #define WIRE_BUCKETS 10	   /* parts of a second, for rates */
 
 /*
- * The requests from one connected QP to another, as sent or received by a port. Indexes of flows
- * count from 1; 0: none.
+ * The requests from one connected QP to another, as sent or received by a port.
  */
 struct wire_flow {
-	uint64_t key;	  /* a hash */
-	uint32_t newest;  /* PSN */
-	uint32_t last;	  /* PSN of the packet before */
-	uint32_t first;	  /* first PSN of the last retransmission round */
-	uint32_t rounds;  /* retransmission rounds that started with it */
-	uint32_t next;	  /* the list of flows with this hash */
-	uint32_t older;	  /* by their last request */
-	uint32_t younger; /* ... */
+	uint64_t key;	 /* a hash; 0: unused */
+	uint64_t used;	 /* number of its last request */
+	uint32_t newest; /* PSN */
+	uint32_t last;	 /* PSN of the packet before */
+	uint32_t first;	 /* first PSN of the last retransmission round */
+	uint32_t rounds; /* retransmission rounds that started with it */
 };
 
 /* How often something happened within the last second. */
@@ -39,10 +37,9 @@ struct wire {
 	struct wire_rate *rates; /* one for each */
 	uint32_t wanted;	 /* bit for each enum wire_kind */
 	struct wire_flow *flows; /* NULL: no trigger needs them */
-	uint32_t *lists;	 /* by hash: the first flow of each */
-	uint32_t n_flows, oldest, youngest;
-	uint64_t forgotten;  /* flows evicted from the full table */
-	struct stall *stall; /* gets every packet; may be NULL */
+	uint64_t requests;	 /* so far */
+	uint64_t forgotten;	 /* flows that were replaced */
+	struct stall *stall;	 /* gets every packet; may be NULL */
 };
 
 /* Uses the frame triggers among all triggers. -1 if out of memory. wire_fini() in both cases. */
