@@ -29,6 +29,9 @@ json_t *rd_json_u64_or_null(uint64_t n);
 /* Reads what rd_json_u64() wrote. 0 if the value is absent or not a number from 0 to 2^64 - 1. */
 uint64_t rd_json_u64_value(const json_t *value);
 
+/* A string of an object; "": it has none. Borrowed from the object. */
+const char *rd_json_text_of(const json_t *object, const char *key);
+
 struct rd_json_failure {
 	int errnum;    /* it cannot be read; 0: it can */
 	bool too_long; /* more than `most` bytes */

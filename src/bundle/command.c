@@ -11,6 +11,7 @@
 #include <rdmadump/bundle.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/identity.h>
+#include <rdmadump/json.h>
 #include <rdmadump/log.h>
 #include <rdmadump/printable.h>
 #include <rdmadump/session.h>
@@ -134,31 +135,24 @@ static error_t parse_other(int key, char *arg, struct argp_state *state)
 
 /* --- printing ----------------------------------------------------------------------------- */
 
-static const char *text_of(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-
-	return text ? text : "";
-}
-
 static void print_plan(const json_t *manifest)
 {
 	const json_t *m;
 	size_t i;
 
 	json_array_foreach (json_object_get(manifest, "members"), i, m) {
-		rd_printable_put(stdout, text_of(m, "name"), SIZE_MAX);
-		printf(": %s%s\n    ", text_of(m, "what"),
+		rd_printable_put(stdout, rd_json_text_of(m, "name"), SIZE_MAX);
+		printf(": %s%s\n    ", rd_json_text_of(m, "what"),
 			json_is_true(json_object_get(m, "needs_root")) && geteuid()
 				? " (needs root to be complete)"
 				: "");
-		rd_printable_put(stdout, text_of(m, "command"), SIZE_MAX);
+		rd_printable_put(stdout, rd_json_text_of(m, "command"), SIZE_MAX);
 		putchar('\n');
 	}
 	json_array_foreach (json_object_get(manifest, "not_taken"), i, m) {
 		printf("not ");
-		rd_printable_put(stdout, text_of(m, "name"), SIZE_MAX);
-		printf(": %s\n", text_of(m, "why"));
+		rd_printable_put(stdout, rd_json_text_of(m, "name"), SIZE_MAX);
+		printf(": %s\n", rd_json_text_of(m, "why"));
 	}
 }
 
@@ -182,11 +176,11 @@ static int put_json(const json_t *document, struct rd_error *err)
 /* A capture or its analysis; a row of the table that nobody requested still has its "@". */
 static bool was_requested(const json_t *missing)
 {
-	const char *name = text_of(missing, "name");
+	const char *name = rd_json_text_of(missing, "name");
 
 	return !strchr(name, '@') &&
 	       (strncmp(name, "captures/", 9) == 0 || strncmp(name, "analysis/", 9) == 0) &&
-	       strncmp(text_of(missing, "why"), "not requested", 13) != 0;
+	       strncmp(rd_json_text_of(missing, "why"), "not requested", 13) != 0;
 }
 
 /* What is missing, on standard error: the bundle itself may be on standard output. */
@@ -199,22 +193,24 @@ static void report(const struct settings *s, const json_t *manifest, const char 
 	size_t i;
 
 	json_array_foreach (json_object_get(manifest, "not_taken"), i, m) {
-		bool is_capture = strncmp(text_of(m, "name"), "captures/", 9) == 0;
+		bool is_capture = strncmp(rd_json_text_of(m, "name"), "captures/", 9) == 0;
 
 		failed += json_is_true(json_object_get(m, "failed"));
 		/* Without a capture there is nothing to analyse. */
 		rd_log(was_requested(m) && (is_capture || !no_capture) ? RD_LOG_WARNING
 								       : RD_LOG_DEBUG,
-			"missing or incomplete: %s: %s", text_of(m, "name"), text_of(m, "why"));
+			"missing or incomplete: %s: %s", rd_json_text_of(m, "name"),
+			rd_json_text_of(m, "why"));
 		no_capture |= is_capture && was_requested(m);
 	}
 	rd_log(RD_LOG_INFO, "%s is complete: %s", named ? path : "the bundle",
-		text_of(manifest, "headline"));
+		rd_json_text_of(manifest, "headline"));
 	json_array_foreach (json_object_get(manifest, "verdicts"), i, m) {
-		rd_log(RD_LOG_INFO, "%s: %s", text_of(m, "member"), text_of(m, "what"));
+		rd_log(RD_LOG_INFO, "%s: %s", rd_json_text_of(m, "member"),
+			rd_json_text_of(m, "what"));
 	}
 	rd_log(RD_LOG_INFO, "to read it: tar -xf %s, then open %s/index.html in a browser",
-		named ? path : "FILE", text_of(manifest, "bundle"));
+		named ? path : "FILE", rd_json_text_of(manifest, "bundle"));
 	if (failed)
 		rd_log(RD_LOG_INFO, "%u member%s failed or incomplete: index.html says why", failed,
 			rd_plural(failed));

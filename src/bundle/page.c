@@ -42,7 +42,7 @@ struct page {
 
 static enum rd_severity severity_of(const json_t *finding)
 {
-	return rd_severity_of(page_text_of(finding, "severity"));
+	return rd_severity_of(rd_json_text_of(finding, "severity"));
 }
 
 /* `others`: findings that are the same elsewhere; `leads`: a verdict is based on it. */
@@ -66,7 +66,7 @@ static void add_group(struct page *p, const char *section, const json_t *report,
 {
 	const json_t *findings = json_object_get(report, "findings");
 	const json_int_t all = json_integer_value(json_object_get(group, "findings_in_all"));
-	bool leads = strcmp(page_text_of(group, "rule"), rule) == 0;
+	bool leads = strcmp(rd_json_text_of(group, "rule"), rule) == 0;
 	const json_t *nth;
 	size_t i;
 
@@ -104,7 +104,7 @@ static void read_findings(struct page *p, const char *section, const struct task
 	json_t *root = page_json(t), *one;
 	const json_t *ends = json_object_get(root, "ends");
 	const json_t *verdict = json_object_get(json_is_object(ends) ? ends : root, "verdict");
-	const char *rule = page_text_of(verdict, "rule");
+	const char *rule = rd_json_text_of(verdict, "rule");
 	size_t i;
 
 	add_findings(p, section, root, rule);
@@ -171,15 +171,15 @@ static void put_finding(FILE *out, const json_t *f, json_int_t others)
 	const char *name = rd_severity_name(severity_of(f));
 
 	page_put(out, "<article class=\"finding %s\"><header><h3>", name);
-	put_title(out, page_text_of(f, "title"));
+	put_title(out, rd_json_text_of(f, "title"));
 	page_put(out, "</h3><span class=mark>%s, %s</span></header>", name,
-		page_text_of(f, "certainty"));
-	page_element(out, "<p class=where>", page_text_of(f, "where"), "</p>");
-	page_element(out, "<p>", page_text_of(f, "detail"), "</p>");
+		rd_json_text_of(f, "certainty"));
+	page_element(out, "<p class=where>", rd_json_text_of(f, "where"), "</p>");
+	page_element(out, "<p>", rd_json_text_of(f, "detail"), "</p>");
 	page_element(
-		out, "<p><span class=soft>Usually:</span> ", page_text_of(f, "meaning"), "</p>");
-	page_element(out, "<p><span class=soft>Next:</span> ", page_text_of(f, "next"), "</p>");
-	page_element(out, "<p class=filter><code>", page_text_of(f, "filter"), "</code></p>");
+		out, "<p><span class=soft>Usually:</span> ", rd_json_text_of(f, "meaning"), "</p>");
+	page_element(out, "<p><span class=soft>Next:</span> ", rd_json_text_of(f, "next"), "</p>");
+	page_element(out, "<p class=filter><code>", rd_json_text_of(f, "filter"), "</code></p>");
 	if (others > 0)
 		page_put(out, "<p class=soft>The same in %d more finding%s of the report.</p>",
 			others, others == 1 ? "" : "s");
@@ -199,7 +199,7 @@ static void put_section(struct page *p, const struct section *s, bool was_read)
 			const json_t *f = json_object_get(one, "finding");
 			const bool leads = json_is_true(json_object_get(one, "leads"));
 
-			if (strcmp(page_text_of(one, "section"), s->key) != 0 ||
+			if (strcmp(rd_json_text_of(one, "section"), s->key) != 0 ||
 				(leads ? RD_SEV_PROBLEM + 1 : (int)severity_of(f)) != severity)
 				continue;
 			if (n++ < FINDINGS_SHOWN)
@@ -229,16 +229,16 @@ static void put_port(FILE *out, const json_t *device, const json_t *port)
 {
 	const json_t *netdev = json_array_get(json_object_get(port, "netdevs"), 0);
 	const json_t *capture = json_object_get(port, "capture");
-	const char *state = page_text_of(port, "state"), *why = page_text_of(capture, "why");
+	const char *state = rd_json_text_of(port, "state"), *why = rd_json_text_of(capture, "why");
 
 	page_put(out,
 		"<tr><td>%s<td class=number>%d<td>%s<td>%s<td>%s<td>%s<td%s>%s<td>%s<td>%s%s%s"
 		"</tr>\n",
-		page_text_of(device, "name"), json_integer_value(json_object_get(port, "port")),
-		page_text_of(netdev, "name"), page_text_of(device, "model"),
-		page_text_of(device, "firmware"), page_text_of(port, "link"),
-		strcmp(state, "active") ? " class=bad" : "", state, page_text_of(port, "rate"),
-		page_text_of(capture, "verdict"), *why ? ": " : "", why);
+		rd_json_text_of(device, "name"), json_integer_value(json_object_get(port, "port")),
+		rd_json_text_of(netdev, "name"), rd_json_text_of(device, "model"),
+		rd_json_text_of(device, "firmware"), rd_json_text_of(port, "link"),
+		strcmp(state, "active") ? " class=bad" : "", state, rd_json_text_of(port, "rate"),
+		rd_json_text_of(capture, "verdict"), *why ? ": " : "", why);
 }
 
 static void put_devices(FILE *out, const struct tasks *tasks)
@@ -273,7 +273,7 @@ static bool is_below_tree(const char *name)
 
 static void put_member(FILE *out, const struct tasks *tasks, const json_t *m)
 {
-	const char *name = page_text_of(m, "name");
+	const char *name = rd_json_text_of(m, "name");
 	const json_t *status = json_object_get(m, "exit_status");
 	const struct task *t = page_task(tasks, name);
 	char why[8] = "";
@@ -283,7 +283,7 @@ static void put_member(FILE *out, const struct tasks *tasks, const json_t *m)
 	page_put(out,
 		"<tr><td><a href=\"%s\">%s</a><td>%s<td><code>%s</code><td class=number>%d"
 		"<td class=\"number%s\">",
-		name, name, page_text_of(m, "what"), page_text_of(m, "command"),
+		name, name, rd_json_text_of(m, "what"), rd_json_text_of(m, "command"),
 		json_integer_value(json_object_get(m, "size")), *why ? " bad" : "");
 	if (json_is_integer(status))
 		page_put(out, "%d", json_integer_value(status));
@@ -302,7 +302,7 @@ static void put_members(FILE *out, const struct tasks *tasks, const json_t *mani
 	      "<th class=number>Bytes<th class=number>Exit status</thead><tbody>\n",
 		out);
 	json_array_foreach (json_object_get(manifest, "members"), i, m) {
-		if (is_below_tree(page_text_of(m, "name")))
+		if (is_below_tree(rd_json_text_of(m, "name")))
 			below++;
 		else
 			put_member(out, tasks, m);
@@ -360,7 +360,7 @@ static void put_head(FILE *out, const json_t *manifest)
 	      "style-src 'unsafe-inline'\">\n",
 		out);
 	page_put(out, "<title>%s - rdmadump bundle</title>\n<style>\n",
-		page_text_of(manifest, "host"));
+		rd_json_text_of(manifest, "host"));
 	fputs(style, out);
 	fputs(own_style, out);
 	fputs("</style>\n</head>\n<body>\n<main>\n", out);
@@ -417,7 +417,7 @@ static void put_parts(FILE *out, const json_t *verdict)
 		const char *open = "<p>";
 
 		for (size_t k = 0; k < 2 && parts[i][k]; k++) {
-			const char *text = page_text_of(verdict, parts[i][k]);
+			const char *text = rd_json_text_of(verdict, parts[i][k]);
 
 			if (!*text)
 				continue;
@@ -441,7 +441,7 @@ static void put_files(FILE *out, const json_t *capture, const struct task *t, co
 
 	snprintf(port, sizeof(port), "%.*s.pcapng", dot ? (int)(dot - base) : 0, base);
 	json_array_foreach (files, i, file) {
-		const char *name = page_text_of(file, "name"), *slash = strrchr(name, '/');
+		const char *name = rd_json_text_of(file, "name"), *slash = strrchr(name, '/');
 
 		if (strcmp(name, "-") == 0)
 			name = port;
@@ -485,7 +485,7 @@ static void put_verdict(const struct page *p, const struct tasks *tasks, const s
 		if (report)
 			page_element(out, ": <a href=\"", report, "\">the whole report</a>");
 		fputs("</p>", out);
-		page_element(out, "<p class=lead>", page_text_of(verdict, "what"), "</p>");
+		page_element(out, "<p class=lead>", rd_json_text_of(verdict, "what"), "</p>");
 		put_parts(out, verdict);
 		fputs("</section>\n", out);
 		json_array_append_new(p->verdicts,

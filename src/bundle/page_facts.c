@@ -30,8 +30,8 @@ void page_origin(FILE *out, const json_t *manifest)
 	start[10] = start[19] = '\0'; /* date and time of day */
 	page_put(out,
 		"<p class=\"soft small\">Support bundle of %s, collected %s %s UTC by %s%s</p>\n",
-		page_text_of(manifest, "host"), start, start + 11,
-		page_text_of(manifest, "program"),
+		rd_json_text_of(manifest, "host"), start, start + 11,
+		rd_json_text_of(manifest, "program"),
 		json_is_true(json_object_get(manifest, "root"))
 			? ""
 			: ", not as root: some members are missing or incomplete");
@@ -68,11 +68,11 @@ static void put_drivers(FILE *out, const struct tasks *tasks)
 		info = page_json(&tasks->task[i]);
 		json_array_foreach (
 			json_object_get(json_object_get(info, "driver"), "modules"), k, module) {
-			const char *version = page_text_of(module, "version");
-			const char *origin = page_text_of(module, "origin");
+			const char *version = rd_json_text_of(module, "version");
+			const char *origin = rd_json_text_of(module, "origin");
 			size_t n = strlen(text);
 
-			snprintf(one, sizeof(one), "%s%s%s%s%s", page_text_of(module, "name"),
+			snprintf(one, sizeof(one), "%s%s%s%s%s", rd_json_text_of(module, "name"),
 				*version ? " " : "", version, *origin ? ", " : "", origin);
 			if (!strstr(text, one))
 				snprintf(text + n, sizeof(text) - n, "%s%s", n ? "; " : "", one);
@@ -118,8 +118,8 @@ void page_facts(FILE *out, const struct tasks *tasks, const json_t *manifest)
 	json_t *host = page_json(page_task(tasks, "host/host.json"));
 
 	fputs("<dl class=facts>\n", out);
-	put_fact(out, "System", page_text_of(host, "distribution"));
-	put_fact(out, "Kernel", page_text_of(manifest, "kernel"));
+	put_fact(out, "System", rd_json_text_of(host, "distribution"));
+	put_fact(out, "Kernel", rd_json_text_of(manifest, "kernel"));
 	put_uptime(out, host);
 	put_drivers(out, tasks);
 	put_ofed(out, tasks);

@@ -51,13 +51,6 @@ void page_put(FILE *out, const char *format, ...)
 	va_end(args);
 }
 
-const char *page_text_of(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-
-	return text ? text : "";
-}
-
 void page_element(FILE *out, const char *open, const char *text, const char *close)
 {
 	if (!*text)

@@ -8,8 +8,6 @@
 
 /* Like fprintf(): %s is escaped, without control characters; %d is a json_int_t. No others. */
 void page_put(FILE *out, const char *format, ...);
-/* A string of an object; "": it has none. Borrowed from the object. */
-const char *page_text_of(const json_t *object, const char *key);
 /* An element with text; writes nothing if the text is empty. */
 void page_element(FILE *out, const char *open, const char *text, const char *close);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Prints plans and results as tables of 80 columns. */
 #include "command.h"
+#include <rdmadump/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,13 +13,6 @@
 #define GAP	     2
 #define TEXT_AT	     (WIDTH_PROBE + WIDTH_RESULT + WIDTH_VALUE + 3 * GAP)
 #define TEXT_WIDTH   (COLUMNS - TEXT_AT)
-
-static const char *text_of(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-
-	return text ? text : "";
-}
 
 /* The bytes of `text` that go into one line of `width` columns. */
 static size_t line_length(const char *text, size_t width)
@@ -79,24 +73,25 @@ void selftest_print_heading(FILE *out)
 void selftest_print_probe(FILE *out, const json_t *probe)
 {
 	const json_t *found = json_object_get(probe, "found"), *one;
-	const char *reason = text_of(probe, "reason");
+	const char *reason = rd_json_text_of(probe, "reason");
 	bool first = true;
 	size_t i;
 
 	if (*reason) {
-		put_row(out, text_of(probe, "name"), text_of(probe, "outcome"),
-			text_of(probe, "value"), reason);
+		put_row(out, rd_json_text_of(probe, "name"), rd_json_text_of(probe, "outcome"),
+			rd_json_text_of(probe, "value"), reason);
 		first = false;
 	}
 	json_array_foreach (found, i, one) {
-		put_row(out, first ? text_of(probe, "name") : "",
-			first ? text_of(probe, "outcome") : "",
-			first ? text_of(probe, "value") : "", text_of(one, "meaning"));
+		put_row(out, first ? rd_json_text_of(probe, "name") : "",
+			first ? rd_json_text_of(probe, "outcome") : "",
+			first ? rd_json_text_of(probe, "value") : "",
+			rd_json_text_of(one, "meaning"));
 		first = false;
 	}
 	if (first)
-		put_row(out, text_of(probe, "name"), text_of(probe, "outcome"),
-			text_of(probe, "value"), text_of(probe, "meaning"));
+		put_row(out, rd_json_text_of(probe, "name"), rd_json_text_of(probe, "outcome"),
+			rd_json_text_of(probe, "value"), rd_json_text_of(probe, "meaning"));
 }
 
 void selftest_print_end(FILE *out, const json_t *document)
@@ -109,7 +104,7 @@ void selftest_print_end(FILE *out, const json_t *document)
 		{"interrupted", "Interrupted: not all probes were run."},
 		{"time_limit", "Ended early: the limit of time for all probes is over."},
 		{"unfinished", "Unfinished: the program was ended before all probes were run."}};
-	const char *ended = text_of(document, "ended");
+	const char *ended = rd_json_text_of(document, "ended");
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		if (rows[i].text && strcmp(rows[i].ended, ended) == 0)
@@ -121,9 +116,9 @@ void selftest_print_document(FILE *out, const json_t *document)
 	const json_t *probe;
 	size_t i;
 
-	fprintf(out, "%s port %lld on %s, by %s\n", text_of(document, "device"),
+	fprintf(out, "%s port %lld on %s, by %s\n", rd_json_text_of(document, "device"),
 		(long long)json_integer_value(json_object_get(document, "port")),
-		text_of(document, "host"), text_of(document, "program"));
+		rd_json_text_of(document, "host"), rd_json_text_of(document, "program"));
 	selftest_print_heading(out);
 	json_array_foreach (json_object_get(document, "probes"), i, probe) {
 		selftest_print_probe(out, probe);

@@ -35,6 +35,13 @@ json_t *rd_json_u64_or_null(uint64_t n)
 	return n ? rd_json_u64(n) : json_null();
 }
 
+const char *rd_json_text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
 uint64_t rd_json_u64_value(const json_t *value)
 {
 	double real = json_number_value(value);
