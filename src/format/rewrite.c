@@ -18,8 +18,7 @@ struct rewriting {
 	uint16_t dlt;  /* copy.refused: link type of the frame that cannot be changed */
 };
 
-/* --- frames ------------------------------------------------------------------------------------
- */
+/* --- frames ------------------------------------------------------------------------------ */
 
 /*
  * The frame of the record, which begins at `from` of the copy; `captured` bytes of the record
@@ -45,8 +44,7 @@ static void frame_rewrite(struct rewriting *j, const struct rd_reader *r, const 
 	}
 }
 
-/* --- options -----------------------------------------------------------------------------------
- */
+/* --- options ----------------------------------------------------------------------------- */
 
 enum option_kind { OPTION_UNKNOWN, OPTION_TEXT, OPTION_NUMBER, OPTION_ADDRESS, OPTION_FILTER };
 
@@ -164,8 +162,7 @@ static void options_rewrite(struct rewriting *j, const struct rd_reader *r, uint
 		copy_option(&j->copy, OPT_END, NULL, 0);
 }
 
-/* --- blocks of pcapng --------------------------------------------------------------------------
- */
+/* --- blocks of pcapng -------------------------------------------------------------------- */
 
 /* Bytes of a block before its options; 0: such blocks are left out. */
 static size_t fixed_of(uint32_t block)
@@ -262,8 +259,7 @@ static void pcapng_rewrite(
 		other_block(j, r, p, len);
 }
 
-/* --- pcap and ERF ------------------------------------------------------------------------------
- */
+/* --- pcap and ERF ------------------------------------------------------------------------ */
 
 /* Records without a frame are ERF padding, and ERF metadata, which contains names. */
 static void record_rewrite(

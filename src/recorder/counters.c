@@ -132,8 +132,7 @@ bool counters_watch_find(struct rd_recorder *r, const struct trigger *t, char *n
 	return c != NULL;
 }
 
-/* --- growth
- * --------------------------------------------------------------------------------------- */
+/* --- growth ------------------------------------------------------------------------------ */
 
 /* The growth within the last second. */
 static uint64_t recent(struct watched_counter *w, uint64_t now, uint64_t amount)

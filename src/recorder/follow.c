@@ -78,8 +78,7 @@ void follow_add(struct rd_recorder *r, const char *path, uint64_t number, bool a
 	pthread_mutex_unlock(&f->lock);
 }
 
-/* --- one process --------------------------------------------------------------------------------
- */
+/* --- one process ------------------------------------------------------------------------- */
 
 /* Its exit status, -1 if it could not be run or was killed. */
 static int run(struct rd_recorder *r, char *const argv[], const struct rd_spawn *how)
@@ -159,8 +158,7 @@ static void follow_one(struct rd_recorder *r, struct follow_job *job)
 	pthread_mutex_unlock(&r->lock);
 }
 
-/* --- the thread
- * ------------------------------------------------------------------------------------ */
+/* --- the thread -------------------------------------------------------------------------- */
 
 /* Waits for the next file, which stays in the list until it is finished. NULL: the thread must end.
  */

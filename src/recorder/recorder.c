@@ -19,8 +19,7 @@
 #define TICK_NS 250000000
 #define STEP_NS 1000000000 /* no smaller step of the system clock is reported */
 
-/* --- frames ------------------------------------------------------------------------------------
- */
+/* --- frames ------------------------------------------------------------------------------ */
 
 /* Takes the comment for the next frame after a trigger that was not fired by a frame. */
 static bool take_pending(struct rd_recorder *r)
@@ -86,8 +85,7 @@ static const char *on_comment(void *ctx, unsigned int i)
 	return r->comment;
 }
 
-/* --- files, from the writer's thread
- * -------------------------------------------------------------- */
+/* --- files, from the writer's thread ----------------------------------------------------- */
 
 /* Called with the lock held. NULL: too many files have begun since then, and its entry was
  * overwritten. */
@@ -224,8 +222,7 @@ static void on_dump(void *ctx, const struct rd_dump *dump)
 	follow_add(r, dump->path, r->n_files - 1, !dump->failed);
 }
 
-/* --- the session
- * -------------------------------------------------------------------------------------- */
+/* --- the session ------------------------------------------------------------------------- */
 
 /* Called with the lock held, from the lane's thread, or after its end. */
 static void count_forgotten(struct rd_recorder *r)
@@ -359,8 +356,7 @@ static void configure(struct rd_recorder *r)
 	c->comment = on_comment;
 }
 
-/* --- open, run, close
- * ----------------------------------------------------------------------------------- */
+/* --- open, run, close -------------------------------------------------------------------- */
 
 static int parse_all(struct rd_recorder *r, struct rd_error *err)
 {
@@ -468,9 +464,7 @@ void rd_recorder_signal(struct rd_recorder *r)
 	recorder_fire(r, &r->trigger[0], "");
 }
 
-/* --- queries
- * ------------------------------------------------------------------------------------------------
- */
+/* --- queries ----------------------------------------------------------------------------- */
 
 struct rd_session *rd_recorder_session(struct rd_recorder *r)
 {

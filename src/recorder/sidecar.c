@@ -60,8 +60,7 @@ bool sidecar_finish(struct sidecar *b, bool whole)
 	return whole;
 }
 
-/* --- leftovers of killed recorders -------------------------------------------------------------
- */
+/* --- leftovers of killed recorders ------------------------------------------------------- */
 
 static void remove_part(int dir, const char *name)
 {

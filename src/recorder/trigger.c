@@ -120,7 +120,6 @@ static int parse_limit(struct trigger *t, char *limit, struct rd_error *err)
 	if (slash)
 		*slash = '\0';
 	t->rate = slash != NULL;
-	t->limited = true;
 	if (rd_parse_size(limit, 0, UINT64_MAX / 2, &t->most))
 		return refuse(t, err, "after '>' there must be a number, or a rate like 5/s");
 	return 0;

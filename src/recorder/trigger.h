@@ -58,7 +58,6 @@ struct trigger {
 	const char *value; /* pattern, path, name of an event */
 	uint64_t most;	   /* fires above this; stall: ns */
 	bool rate;	   /* per second */
-	bool limited;	   /* `most` was given */
 	uint8_t nak;
 	uint32_t qp;
 	uint8_t host[16];

@@ -118,8 +118,7 @@ int watch_open(struct rd_recorder *r, struct rd_error *err)
 	return 0;
 }
 
-/* --- events of the device ----------------------------------------------------------------------
- */
+/* --- events of the device ---------------------------------------------------------------- */
 
 static bool is_event(const struct trigger *t, const struct rd_event *e)
 {
@@ -148,8 +147,7 @@ static void take_events(struct rd_recorder *r)
 	}
 }
 
-/* --- kernel messages
- * ------------------------------------------------------------------------------ */
+/* --- kernel messages --------------------------------------------------------------------- */
 
 /* The message of one record; NULL: it has none. Changes the record. */
 static char *kmsg_message(char *record)
@@ -208,8 +206,7 @@ static void take_kmsg(struct rd_recorder *r)
 	}
 }
 
-/* --- FIFOs
- * ---------------------------------------------------------------------------------------------- */
+/* --- FIFOs ------------------------------------------------------------------------------- */
 
 /* Whoever may write to it chose the bytes, which become comments of files. */
 static void fire_line(struct rd_recorder *r, struct fifo *f)
@@ -246,8 +243,7 @@ static void take_lines(struct rd_recorder *r, struct fifo *f)
 	}
 }
 
-/* --- the thread
- * --------------------------------------------------------------------------------------------- */
+/* --- the thread -------------------------------------------------------------------------- */
 
 static int wait_ms(uint64_t now, uint64_t due)
 {
