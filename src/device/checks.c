@@ -10,6 +10,7 @@
 #include <rdmadump/port_sniffer.h>
 #include <rdmadump/privilege.h>
 #include <rdmadump/units.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -91,71 +92,51 @@ static const char *guest_function(const struct rd_device *device)
 	return kind == RD_FUNCTION_VF || kind == RD_FUNCTION_SF ? rd_function_name(kind) : NULL;
 }
 
-static bool check_bit(const struct subject *s, struct rd_capture_condition *c,
-	enum rd_answer answer, const char *field, const char *todo)
+/* A capability of the firmware, in rd_info.mlx5: by the link that it is for. */
+static const struct capability {
+	const char *key, *field;
+	enum rd_link link;
+	size_t answer;
+} capabilities[] = {
+#define CAPABILITY(key, member, field, link)                                                       \
+	{                                                                                          \
+		key, field, RD_LINK_##link, offsetof(struct rd_mlx5_caps, member)                  \
+	}
+	CAPABILITY("flow_tables", nic_flow_table, "nic_flow_table", ETHERNET),
+	CAPABILITY("shared_tir", shared_tir, "allow_sniffer_and_nic_rx_shared_tir", ETHERNET),
+	CAPABILITY("sniffer_rx", sniffer_rx, "flow_table_properties_nic_receive_sniffer.ft_support",
+		ETHERNET),
+	CAPABILITY("sniffer_tx", sniffer_tx,
+		"flow_table_properties_nic_transmit_sniffer.ft_support", ETHERNET),
+	CAPABILITY("ib_port_sniffer", ib_port_sniffer, "ib_port_sniffer", INFINIBAND),
+#undef CAPABILITY
+};
+
+static bool check_capability_bit(const struct subject *s, struct rd_capture_condition *c)
 {
+	const struct rd_mlx5_caps *caps = &s->info->mlx5;
+	const struct capability *of = capabilities;
 	const char *guest = guest_function(s->info->device);
+	enum rd_answer answer;
 	char why[200];
 
-	if (!is_mlx5(s))
+	while (strcmp(of->key, c->key) != 0)
+		of++;
+	if (!is_mlx5(s) || s->port->link != of->link)
 		return false;
-	if (!s->info->mlx5.asked)
-		snprintf(why, sizeof(why), "%s",
-			*s->info->mlx5.reason ? s->info->mlx5.reason
-					      : "the device was not queried");
-	else
-		snprintf(why, sizeof(why), "%s is %d%s%s", field, answer == RD_ANSWER_YES,
-			answer == RD_ANSWER_NO && guest
-				? ": the firmware does not grant it to this "
-				: "",
-			answer == RD_ANSWER_NO && guest ? guest : "");
-	say(c, s->info->mlx5.asked ? answer : RD_ANSWER_UNKNOWN, why,
-		s->info->mlx5.asked ? todo : "run this as root, on the machine itself");
+	if (!caps->asked) {
+		say(c, RD_ANSWER_UNKNOWN,
+			*caps->reason ? caps->reason : "the device was not queried",
+			"run this as root, on the machine itself");
+		return true;
+	}
+	memcpy(&answer, (const char *)caps + of->answer, sizeof(answer));
+	snprintf(why, sizeof(why), "%s is %d%s%s", of->field, answer == RD_ANSWER_YES,
+		answer == RD_ANSWER_NO && guest ? ": the firmware does not grant it to this " : "",
+		answer == RD_ANSWER_NO && guest ? guest : "");
+	say(c, answer, why,
+		guest || of->link == RD_LINK_INFINIBAND ? NOT_GRANTED : UPDATE_FIRMWARE);
 	return true;
-}
-
-static bool is_mlx5_ethernet(const struct subject *s)
-{
-	return is_mlx5(s) && s->port->link == RD_LINK_ETHERNET;
-}
-
-static const char *lacking_todo(const struct subject *s)
-{
-	return guest_function(s->info->device) ? NOT_GRANTED : UPDATE_FIRMWARE;
-}
-
-static bool check_flow_tables(const struct subject *s, struct rd_capture_condition *c)
-{
-	return is_mlx5_ethernet(s) &&
-	       check_bit(s, c, s->info->mlx5.nic_flow_table, "nic_flow_table", lacking_todo(s));
-}
-
-static bool check_shared_tir(const struct subject *s, struct rd_capture_condition *c)
-{
-	return is_mlx5_ethernet(s) &&
-	       check_bit(s, c, s->info->mlx5.shared_tir, "allow_sniffer_and_nic_rx_shared_tir",
-		       lacking_todo(s));
-}
-
-static bool check_rx_table(const struct subject *s, struct rd_capture_condition *c)
-{
-	return is_mlx5_ethernet(s) &&
-	       check_bit(s, c, s->info->mlx5.sniffer_rx,
-		       "flow_table_properties_nic_receive_sniffer.ft_support", lacking_todo(s));
-}
-
-static bool check_tx_table(const struct subject *s, struct rd_capture_condition *c)
-{
-	return is_mlx5_ethernet(s) &&
-	       check_bit(s, c, s->info->mlx5.sniffer_tx,
-		       "flow_table_properties_nic_transmit_sniffer.ft_support", lacking_todo(s));
-}
-
-static bool check_ib_sniffer(const struct subject *s, struct rd_capture_condition *c)
-{
-	return is_mlx5(s) && s->port->link == RD_LINK_INFINIBAND &&
-	       check_bit(s, c, s->info->mlx5.ib_port_sniffer, "ib_port_sniffer",
-		       "mirror the port on the switch");
 }
 
 /* Where verbs have no sniffer, a firmware command may; only running it shows whether it works.
@@ -259,11 +240,11 @@ static const struct condition {
 	{"firmware", "firmware", true, check_firmware},
 	{"steering", "flow steering", true, check_steering},
 	{"switchdev", "switchdev mode", true, check_switchdev},
-	{"flow_tables", "NIC flow tables", true, check_flow_tables},
-	{"shared_tir", "shared receive target", true, check_shared_tir},
-	{"sniffer_rx", "sniffer table, receive", true, check_rx_table},
-	{"sniffer_tx", "sniffer table, transmit", true, check_tx_table},
-	{"ib_port_sniffer", "port sniffer of InfiniBand", false, check_ib_sniffer},
+	{"flow_tables", "NIC flow tables", true, check_capability_bit},
+	{"shared_tir", "shared receive target", true, check_capability_bit},
+	{"sniffer_rx", "sniffer table, receive", true, check_capability_bit},
+	{"sniffer_tx", "sniffer table, transmit", true, check_capability_bit},
+	{"ib_port_sniffer", "port sniffer of InfiniBand", false, check_capability_bit},
 	{"icmd", "port sniffer by command", false, check_port_sniffer},
 	{"lockdown", "kernel lockdown", false, check_lockdown},
 	{"opened", "device opens", false, check_opened},
