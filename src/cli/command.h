@@ -95,6 +95,8 @@ option_setter set_stop_after;
  */
 int option_set(struct arguments *a, void *settings, const struct cli_option *row, const char *as,
 	const char *arg, const struct option_use *range, struct rd_error *err);
+/* Sets a field: uint64_t, or four bytes (unsigned int, uint32_t, an enumeration). */
+void option_put(void *field, size_t size, uint64_t n);
 /* What the row sets. */
 void *option_field(const struct option_use *use);
 /* As argp needs it. */

@@ -25,15 +25,19 @@ void *option_field(const struct option_use *use)
 	return (char *)use->settings + use->row->at;
 }
 
-/* Fields are uint64_t, or four bytes: unsigned int, uint32_t, an enumeration. */
-static void put(const struct option_use *use, uint64_t n)
+void option_put(void *field, size_t size, uint64_t n)
 {
 	uint32_t small = (uint32_t)n;
 
-	if (use->row->size == sizeof(n))
-		memcpy(option_field(use), &n, sizeof(n));
+	if (size == sizeof(n))
+		memcpy(field, &n, sizeof(n));
 	else
-		memcpy(option_field(use), &small, sizeof(small));
+		memcpy(field, &small, sizeof(small));
+}
+
+static void put(const struct option_use *use, uint64_t n)
+{
+	option_put(option_field(use), use->row->size, n);
 }
 
 int set_flag(struct arguments *a, const struct option_use *use, struct rd_error *err)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* dumpcap's KEY:VALUE pairs, of --autostop and --ring-buffer. */
 #include "option_keys.h"
+#include "options.h"
 #include <errno.h>
 #include <rdmadump/units.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,75 +13,46 @@
 
 struct key {
 	const char *name;
-	uint64_t min, max;
-	void (*set)(struct capture_options *o, uint64_t n);
+	uint64_t min, max, unit;
+	size_t at, size;			   /* field of the options */
+	void (*then)(struct rd_session_config *c); /* what follows from it; NULL: nothing */
 };
-
-static void set_duration(struct capture_options *o, uint64_t n)
-{
-	o->session.duration_s = n;
-}
-
-static void set_packets(struct capture_options *o, uint64_t n)
-{
-	o->session.count = n;
-}
-
-static void set_files(struct capture_options *o, uint64_t n)
-{
-	o->session.out.rotation.files = (unsigned int)n;
-}
+#define INTO(field)                                                                                \
+	offsetof(struct capture_options, session.field),                                           \
+		sizeof(((struct capture_options *)0)->session.field)
 
 /* Without a ring buffer the capture ends when its only file is full. */
-static void set_filesize(struct capture_options *o, uint64_t n)
+static void end_with_the_file(struct rd_session_config *c)
 {
-	o->session.out.rotation.bytes = n * FILESIZE_UNIT;
-	if (!o->session.out.rotation.files && !o->session.slice_s &&
-		o->session.out.rotation.naming != RD_NAMES_DUMPCAP)
-		o->session.out.rotation.files = 1;
+	if (!c->out.rotation.files && !c->slice_s && c->out.rotation.naming != RD_NAMES_DUMPCAP)
+		c->out.rotation.files = 1;
 }
 
 static const struct key autostop_keys[] = {
-	{"duration", 1, SECONDS_MAX, set_duration},
-	{"filesize", 1, UINT64_MAX / FILESIZE_UNIT, set_filesize},
-	{"files", 1, UINT32_MAX, set_files},
-	{"packets", 1, UINT64_MAX, set_packets},
+	{"duration", 1, SECONDS_MAX, 1, INTO(duration_s), NULL},
+	{"filesize", 1, UINT64_MAX / FILESIZE_UNIT, FILESIZE_UNIT, INTO(out.rotation.bytes),
+		end_with_the_file},
+	{"files", 1, UINT32_MAX, 1, INTO(out.rotation.files), NULL},
+	{"packets", 1, UINT64_MAX, 1, INTO(count), NULL},
 	{0},
 };
 
-static void set_ring_filesize(struct capture_options *o, uint64_t n)
+static void time_files(struct rd_session_config *c)
 {
-	o->session.out.rotation.bytes = n * FILESIZE_UNIT;
+	c->out.rotation.timed = true;
 }
 
-static void set_ring_duration(struct capture_options *o, uint64_t n)
+static void align_files(struct rd_session_config *c)
 {
-	o->session.slice_s = n;
-	o->session.out.rotation.timed = true;
-}
-
-static void set_ring_interval(struct capture_options *o, uint64_t n)
-{
-	set_ring_duration(o, n);
-	o->session.slice_aligned = true;
-}
-
-static void set_ring_files(struct capture_options *o, uint64_t n)
-{
-	o->session.out.rotation.ring = (unsigned int)n;
-}
-
-static void set_ring_packets(struct capture_options *o, uint64_t n)
-{
-	o->session.out.rotation.frames = n;
+	c->out.rotation.timed = c->slice_aligned = true;
 }
 
 static const struct key ring_keys[] = {
-	{"duration", 1, SECONDS_MAX, set_ring_duration},
-	{"interval", 1, SECONDS_MAX, set_ring_interval},
-	{"filesize", 1, UINT64_MAX / FILESIZE_UNIT, set_ring_filesize},
-	{"files", 1, FILES_MAX, set_ring_files},
-	{"packets", 1, UINT64_MAX, set_ring_packets},
+	{"duration", 1, SECONDS_MAX, 1, INTO(slice_s), time_files},
+	{"interval", 1, SECONDS_MAX, 1, INTO(slice_s), align_files},
+	{"filesize", 1, UINT64_MAX / FILESIZE_UNIT, FILESIZE_UNIT, INTO(out.rotation.bytes), NULL},
+	{"files", 1, FILES_MAX, 1, INTO(out.rotation.ring), NULL},
+	{"packets", 1, UINT64_MAX, 1, INTO(out.rotation.frames), NULL},
 	{0},
 };
 
@@ -101,7 +74,9 @@ static int set_pair(struct capture_options *o, const char *option, const struct 
 				"%s %s: '%s' is not a whole number from %llu to %llu", option,
 				k->name, colon + 1, (unsigned long long)k->min,
 				(unsigned long long)k->max);
-		k->set(o, n);
+		option_put((char *)o + k->at, k->size, n * k->unit);
+		if (k->then)
+			k->then(&o->session);
 		return 0;
 	}
 	return rd_fail(err, RD_CLASS_USAGE, 0, NULL, "%s: '%s' is not KEY:VALUE with a key of %s",
@@ -120,9 +95,9 @@ static int set_pairs(struct capture_options *o, const char *option, const struct
 	return rc;
 }
 
-int option_autostop(struct capture_options *o, const char *arg, struct rd_error *err)
+int set_autostop(struct arguments *a, const struct option_use *use, struct rd_error *err)
 {
-	return set_pairs(o, "--autostop", autostop_keys, arg, err);
+	return set_pairs(a->o, "--autostop", autostop_keys, use->arg, err);
 }
 
 int option_ring_buffer(struct capture_options *o, const char *arg, struct rd_error *err)

@@ -8,7 +8,6 @@
 #define SECONDS_MAX 4000000000U
 #define FILES_MAX   100000
 
-int option_autostop(struct capture_options *o, const char *arg, struct rd_error *err);
 int option_ring_buffer(struct capture_options *o, const char *arg, struct rd_error *err);
 
 #endif

@@ -50,11 +50,6 @@ int set_interface(struct arguments *a, const struct option_use *use, struct rd_e
 	return 0;
 }
 
-int set_autostop(struct arguments *a, const struct option_use *use, struct rd_error *err)
-{
-	return option_autostop(a->o, use->arg, err);
-}
-
 int set_stamps(struct arguments *a, const struct option_use *use, struct rd_error *err)
 {
 	for (unsigned int i = 0; i < RD_STAMP_TYPES; i++) {
