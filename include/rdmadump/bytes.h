@@ -67,4 +67,26 @@ static inline const uint8_t *rd_view_take(struct rd_view *v, size_t n)
 	return p;
 }
 
+/* An unsigned number of 1, 2, 4 or 8 bytes in this machine's order. */
+static inline uint64_t rd_number_at(const void *p, size_t size)
+{
+	uint64_t wide;
+	uint32_t word;
+	uint16_t half;
+
+	switch (size) {
+	case sizeof(wide):
+		memcpy(&wide, p, sizeof(wide));
+		return wide;
+	case sizeof(word):
+		memcpy(&word, p, sizeof(word));
+		return word;
+	case sizeof(half):
+		memcpy(&half, p, sizeof(half));
+		return half;
+	default:
+		return *(const uint8_t *)p;
+	}
+}
+
 #endif

@@ -140,6 +140,9 @@ const char *rd_devices_none_todo(const struct rd_devices *devices);
 /* The product name of the adapter: "ConnectX-5", "" if it is not known. Static. */
 const char *rd_device_model(const struct rd_device *device);
 
+/* "IB", "RoCE v1", "RoCE v2". */
+const char *rd_gid_type_name(enum rd_gid_type type);
+
 /* "PF", "VF", ...; "" for RD_FUNCTION_UNKNOWN. */
 const char *rd_function_name(enum rd_function_kind kind);
 /* "PF with 4 VFs", "VF 3 of 0000:3b:00.0"; 48 bytes are enough. */

@@ -73,17 +73,16 @@ static void add_counters(const struct subject *s, const char *when)
 
 static json_t *gids(const struct rd_port *p)
 {
-	static const char *const types[] = {
-		[RD_GID_IB] = "IB", [RD_GID_ROCE_V1] = "RoCE v1", [RD_GID_ROCE_V2] = "RoCE v2"};
 	json_t *list = json_array();
 
 	for (unsigned int i = 0; i < p->n_gids; i++) {
 		const struct rd_gid *g = &p->gids[i];
 		char text[RD_ADDRESS_LEN];
 
-		json_array_append_new(list, json_pack("{s:i, s:s, s:s, s:s}", "index",
-						    (int)g->index, "gid", rd_gid_text(text, g->raw),
-						    "type", types[g->type], "netdev", g->ndev));
+		json_array_append_new(
+			list, json_pack("{s:i, s:s, s:s, s:s}", "index", (int)g->index, "gid",
+				      rd_gid_text(text, g->raw), "type", rd_gid_type_name(g->type),
+				      "netdev", g->ndev));
 	}
 	return list;
 }

@@ -103,14 +103,14 @@ int rd_mlx5_decode_counters(struct rd_counters *counters, const struct rd_mlx5_c
 	return 0;
 }
 
-struct ibv_context *rd_mlx5_open(struct ibv_device *device, bool *devx)
+struct ibv_context *rd_mlx5_open(struct ibv_device *device, void *devx)
 {
 	struct mlx5dv_context_attr attr = {.flags = MLX5DV_CONTEXT_FLAGS_DEVX};
 	struct ibv_context *context = NULL;
 
 	if (mlx5dv_is_supported(device))
 		context = mlx5dv_open_device(device, &attr);
-	*devx = context != NULL;
+	*(bool *)devx = context != NULL;
 	return context;
 }
 
@@ -176,11 +176,6 @@ static int load_counters(struct rd_counters *counters, struct ibv_context *conte
 	return ret;
 }
 
-static struct ibv_context *open_mlx5(struct ibv_device *device, void *devx)
-{
-	return rd_mlx5_open(device, devx);
-}
-
 int rd_counters_load_firmware(struct rd_counters *counters, struct rd_error *err)
 {
 	struct ibv_context *context;
@@ -190,7 +185,7 @@ int rd_counters_load_firmware(struct rd_counters *counters, struct rd_error *err
 
 	if (strcmp(counters->driver, "mlx5_core") != 0)
 		return 0;
-	if (rd_verbs_device_open(&context, counters->device, open_mlx5, &devx, &why) < 0) {
+	if (rd_verbs_device_open(&context, counters->device, rd_mlx5_open, &devx, &why) < 0) {
 		rd_text_clean(counters->not_asked, sizeof(counters->not_asked), why.text);
 		return 0;
 	}

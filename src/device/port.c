@@ -13,6 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *rd_gid_type_name(enum rd_gid_type type)
+{
+	static const char *const names[] = {
+		[RD_GID_IB] = "IB", [RD_GID_ROCE_V1] = "RoCE v1", [RD_GID_ROCE_V2] = "RoCE v2"};
+
+	return names[type];
+}
+
 /* "4: ACTIVE" -> "active", "5: LinkUp" -> "link up". */
 static void format_state(char *buf, size_t size, const char *text)
 {

@@ -17,14 +17,6 @@ static bool has_gid(const struct rd_port *port, const struct rd_gid *gid)
 	return false;
 }
 
-static const char *type_name(const struct rd_gid *gid, bool is_iwarp)
-{
-	static const char *const names[] = {
-		[RD_GID_IB] = "IB", [RD_GID_ROCE_V1] = "RoCE v1", [RD_GID_ROCE_V2] = "RoCE v2"};
-
-	return is_iwarp ? "iWARP" : names[gid->type];
-}
-
 /* The GIDs of `port` that `other` does not have. */
 static unsigned int report_gids(const struct rd_port *port, const struct rd_port *other,
 	bool is_iwarp, bool is_added, port_change_fn *fn, void *ctx)
@@ -45,7 +37,7 @@ static unsigned int report_gids(const struct rd_port *port, const struct rd_port
 		memcpy(e.netdev, gid->ndev, sizeof(e.netdev));
 		snprintf(e.text, sizeof(e.text), "GID %u %s: %s, %s", gid->index,
 			is_added ? "added" : "removed", rd_gid_text(text, gid->raw),
-			type_name(gid, is_iwarp));
+			is_iwarp ? "iWARP" : rd_gid_type_name(gid->type));
 		fn(ctx, &e);
 		n++;
 	}

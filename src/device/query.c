@@ -4,6 +4,7 @@
 #include "config.h"
 #include "sysfs.h"
 #include <infiniband/verbs.h>
+#include <rdmadump/bytes.h>
 #include <rdmadump/verbs.h>
 #include <stddef.h>
 #include <string.h>
@@ -76,28 +77,6 @@ static const struct limit {
 #undef LIMIT
 #undef LIMIT_EX
 };
-
-static uint64_t number_at(const void *base, const struct limit *limit)
-{
-	const uint8_t *at = (const uint8_t *)base + limit->offset;
-	uint64_t wide;
-	uint32_t word;
-	uint16_t half;
-
-	switch (limit->size) {
-	case sizeof(wide):
-		memcpy(&wide, at, sizeof(wide));
-		return wide;
-	case sizeof(word):
-		memcpy(&word, at, sizeof(word));
-		return word;
-	case sizeof(half):
-		memcpy(&half, at, sizeof(half));
-		return half;
-	default:
-		return *at;
-	}
-}
 
 static const struct rd_bit_name device_caps[] = {{0, "RESIZE_MAX_WR"}, {1, "BAD_PKEY_CNTR"},
 	{2, "BAD_QKEY_CNTR"}, {3, "RAW_MULTI"}, {4, "AUTO_PATH_MIG"}, {5, "CHANGE_PHY_PORT"},
@@ -182,7 +161,8 @@ static void query_limits(struct ibv_context *context, struct rd_info *info)
 	rd_attrs_number(f, "num_comp_vectors", "completion vectors",
 		context->num_comp_vectors > 0 ? (uint64_t)context->num_comp_vectors : 0);
 	for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
-		rd_attrs_number(f, limits[i].key, limits[i].title, number_at(&attr, &limits[i]));
+		rd_attrs_number(f, limits[i].key, limits[i].title,
+			rd_number_at((const char *)&attr + limits[i].offset, limits[i].size));
 	rd_attrs_hex(f, "max_mr_size", "bytes per MR", attr.orig_attr.max_mr_size);
 	rd_attrs_hex(f, "page_size_cap", "page sizes", attr.orig_attr.page_size_cap);
 	rd_attrs_text(f, "atomics", "atomics", atomic_name(attr.orig_attr.atomic_cap));
@@ -192,7 +172,8 @@ static void query_limits(struct ibv_context *context, struct rd_info *info)
 		attr.device_cap_flags_ex | attr.orig_attr.device_cap_flags, device_caps,
 		ARRAY_SIZE(device_caps));
 	for (size_t i = 0; i < ARRAY_SIZE(masks); i++)
-		rd_attrs_bits(f, masks[i].at.key, masks[i].at.title, number_at(&attr, &masks[i].at),
+		rd_attrs_bits(f, masks[i].at.key, masks[i].at.title,
+			rd_number_at((const char *)&attr + masks[i].at.offset, masks[i].at.size),
 			masks[i].names, masks[i].n);
 }
 
@@ -228,11 +209,6 @@ static void query_port(struct ibv_context *context, unsigned int num, struct rd_
 		attr.subnet_timeout);
 }
 
-static struct ibv_context *open_mlx5(struct ibv_device *device, void *devx)
-{
-	return rd_mlx5_open(device, devx);
-}
-
 int rd_query_verbs(struct rd_info *info)
 {
 	struct ibv_context *context;
@@ -240,7 +216,7 @@ int rd_query_verbs(struct rd_info *info)
 	bool devx = false;
 	int ret;
 
-	if (rd_verbs_device_open(&context, info->device->name, open_mlx5, &devx, &why) < 0) {
+	if (rd_verbs_device_open(&context, info->device->name, rd_mlx5_open, &devx, &why) < 0) {
 		rd_text_clean(info->closed_why, sizeof(info->closed_why), why.text);
 		return 0;
 	}

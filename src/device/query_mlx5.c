@@ -136,11 +136,6 @@ static void query_caps(struct ibv_context *context, bool devx, struct rd_mlx5_ca
 	rd_text_clean(caps->psid, sizeof(caps->psid), psid);
 }
 
-static struct ibv_context *open_provider(struct ibv_device *device, void *devx)
-{
-	return rd_mlx5_open(device, devx);
-}
-
 enum rd_answer rd_mlx5_counts_per_queue(const char *device)
 {
 	uint8_t out[HEADER + CAP_BYTES];
@@ -149,7 +144,7 @@ enum rd_answer rd_mlx5_counts_per_queue(const char *device)
 	bool devx = false;
 	int rc;
 
-	if (rd_verbs_device_open(&context, device, open_provider, &devx, &ignored) < 0)
+	if (rd_verbs_device_open(&context, device, rd_mlx5_open, &devx, &ignored) < 0)
 		return RD_ANSWER_UNKNOWN;
 	rc = devx ? command(context, CMD_QUERY_HCA_CAP, CAP_GENERAL << 1 | CAP_CURRENT, out,
 			    sizeof(out))

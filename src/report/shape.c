@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Structures as JSON, by their rows. */
+#include <rdmadump/bytes.h>
 #include <rdmadump/json.h>
 #include <rdmadump/shape.h>
 #include <string.h>
@@ -11,24 +12,7 @@ static const char *place(const struct rd_at *at, const struct rd_member *m)
 
 static uint64_t number(const struct rd_at *at, const struct rd_member *m)
 {
-	const char *value = place(at, m);
-	uint64_t n64;
-	uint32_t n32;
-	uint16_t n16;
-
-	switch (m->size) {
-	case sizeof(n64):
-		memcpy(&n64, value, sizeof(n64));
-		return n64;
-	case sizeof(n32):
-		memcpy(&n32, value, sizeof(n32));
-		return n32;
-	case sizeof(n16):
-		memcpy(&n16, value, sizeof(n16));
-		return n16;
-	default:
-		return (uint8_t)*value;
-	}
+	return rd_number_at(place(at, m), m->size);
 }
 
 json_t *rd_bits_json(uint64_t bits, const char *(*name)(unsigned int bit))

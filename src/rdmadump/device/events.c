@@ -56,14 +56,12 @@ static void on_signal(int number)
 
 static json_t *json_gid(const struct rd_event *e)
 {
-	static const char *const types[] = {
-		[RD_GID_IB] = "IB", [RD_GID_ROCE_V1] = "RoCE v1", [RD_GID_ROCE_V2] = "RoCE v2"};
 	char text[RD_ADDRESS_LEN];
 
 	if (!e->has_gid)
 		return json_null();
 	return json_pack("{s:i, s:s, s:s}", "index", (int)e->gid.index, "gid",
-		rd_gid_text(text, e->gid.raw), "type", types[e->gid.type]);
+		rd_gid_text(text, e->gid.raw), "type", rd_gid_type_name(e->gid.type));
 }
 
 static void print_json(const struct rd_event *e, uint64_t start_ns)

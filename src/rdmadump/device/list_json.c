@@ -62,8 +62,6 @@ json_t *rd_json_netdevs(const struct rd_port *port)
 
 json_t *rd_json_gids(const struct rd_device *device, const struct rd_port *port)
 {
-	static const char *const types[] = {
-		[RD_GID_IB] = "IB", [RD_GID_ROCE_V1] = "RoCE v1", [RD_GID_ROCE_V2] = "RoCE v2"};
 	bool iwarp = !strcmp(device->node_type, "RNIC");
 	json_t *list = json_array();
 
@@ -74,7 +72,7 @@ json_t *rd_json_gids(const struct rd_device *device, const struct rd_port *port)
 		json_array_append_new(
 			list, json_pack("{s:i, s:s, s:s, s:o, s:o}", "index", (int)gid->index,
 				      "gid", rd_gid_text(text, gid->raw), "type",
-				      iwarp ? "iWARP" : types[gid->type], "ip",
+				      iwarp ? "iWARP" : rd_gid_type_name(gid->type), "ip",
 				      rd_json_text(rd_gid_ipv4_text(ip, gid->raw)), "netdev",
 				      rd_json_text(gid->ndev)));
 	}
