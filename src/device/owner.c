@@ -222,3 +222,23 @@ void rd_process_of_event(const char *root, const struct rd_qp_event *event,
 		.pid = event->pid, .start_ticks = ticks, .start_ns = start_ns(clock, ticks)};
 	memcpy(p->comm, event->comm, sizeof(p->comm));
 }
+
+void rd_resources_name(const char *root, struct rd_resources *r)
+{
+	uint32_t listed = 0;
+
+	for (size_t i = 0; i < r->n_qps; i++) {
+		struct rd_qp_res *q = &r->qps[i];
+		uint32_t pid = q->pid;
+
+		/* A process may have many QPs, which are listed consecutively. */
+		if (pid && pid == listed) {
+			q->pid = q[-1].pid;
+			memcpy(q->comm, q[-1].comm, sizeof(q->comm));
+		} else if (pid) {
+			rd_process_of(root, pid, &q->pid);
+			rd_sysfs_text(q->comm, sizeof(q->comm), "%s/proc/%u/comm", root, q->pid);
+		}
+		listed = pid;
+	}
+}

@@ -2,7 +2,7 @@
 /* RDMA netlink's messages, valid ones as the kernel sends them, and invalid ones: read, or refused.
  */
 #include "config.h"
-#include "device/cm_users.h"
+#include "device/netlink/cm_users.h"
 #include "device/netlink/netlink.h"
 #include "device/netlink/nldev.h"
 #include "test_netlink.h"

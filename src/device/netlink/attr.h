@@ -3,8 +3,8 @@
 #ifndef RDMADUMP_DEVICE_NETLINK_ATTR_H
 #define RDMADUMP_DEVICE_NETLINK_ATTR_H
 
-#include "../sysfs.h"
 #include <netlink/attr.h>
+#include <rdmadump/printable.h>
 #include <stdbool.h>
 #include <string.h>
 

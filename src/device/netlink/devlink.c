@@ -4,7 +4,6 @@
  * MLNX_OFED's own family, which uses the same numbers (its include/uapi/mlxdevm).
  */
 #include "devlink.h"
-#include "../sysfs.h"
 #include "config.h"
 #include <string.h>
 

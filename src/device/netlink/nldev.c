@@ -4,8 +4,7 @@
  * of Linux). Integers are in the host's byte order; text may lack its NUL.
  */
 #include "nldev.h"
-#include "../cm_users.h"
-#include "../sysfs.h"
+#include "cm_users.h"
 #include "config.h"
 #include <errno.h>
 #include <rdma/rdma_netlink.h>

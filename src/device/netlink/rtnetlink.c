@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Changes of network links and of their IP addresses, as the kernel reports them (rtnetlink(7)). */
 #include "rtnetlink.h"
-#include "../sysfs.h"
 #include <errno.h>
 #include <linux/if_addr.h>
 #include <linux/rtnetlink.h>
 #include <rdmadump/log.h>
+#include <rdmadump/printable.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>

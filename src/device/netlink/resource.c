@@ -3,8 +3,7 @@
  * Open objects of a device: names of QP types and states (include/rdma/ib_verbs.h of Linux), and
  * lookup functions; nldev.c reads them.
  */
-#include "sysfs.h"
-#include <rdmadump/owner.h>
+#include <rdmadump/resource.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,26 +29,6 @@ void rd_resources_free(struct rd_resources *r)
 	free(r->cm_ids);
 	free(r->counts);
 	*r = (struct rd_resources){0};
-}
-
-void rd_resources_name(const char *root, struct rd_resources *r)
-{
-	uint32_t listed = 0;
-
-	for (size_t i = 0; i < r->n_qps; i++) {
-		struct rd_qp_res *q = &r->qps[i];
-		uint32_t pid = q->pid;
-
-		/* A process may have many QPs, which are listed consecutively. */
-		if (pid && pid == listed) {
-			q->pid = q[-1].pid;
-			memcpy(q->comm, q[-1].comm, sizeof(q->comm));
-		} else if (pid) {
-			rd_process_of(root, pid, &q->pid);
-			rd_sysfs_text(q->comm, sizeof(q->comm), "%s/proc/%u/comm", root, q->pid);
-		}
-		listed = pid;
-	}
 }
 
 bool rd_resources_count(
