@@ -117,6 +117,9 @@ void verbs_events_apply(struct verbs_queue *q)
 {
 	unsigned int pending = atomic_exchange(&q->pending_faults, 0);
 
+	/* The completions of a failure may lead to its repair before its event arrives. */
+	if (pending && !(pending & FAULT_CQ) && verbs_queue_state(q) == VERBS_STATE_READY)
+		return;
 	for (size_t i = 0; i < N_FAULTS; i++)
 		if (pending & faults[i].fault && !q->fault.text)
 			q->fault.text = faults[i].text;

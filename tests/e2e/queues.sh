@@ -63,6 +63,9 @@ for mode in wqe verbs; do
 		is "$mode, $fault: gaps" "$(got lost | cut -d' ' -f3)" $gaps
 		is "$mode, $fault: all that was delivered" "$(frames)" "$(jq .delivered "$tmp/stats")"
 	done
+	# An event that comes after the repair, which began with the completions of the failure
+	queues "$mode, late event" --gen count=30000,size=300,qps=32 --rate 100000 --fault event=qp_late,frame=9000 -- -m $mode -n 4
+	is "$mode, late event: a queue that works is not reset" "$(got lost | cut -d' ' -f3) $(frames)" "0 30000"
 	queues "$mode, port down and up" --gen count=5000,size=300,qps=32 --fault port=down,frame=1000 \
 		--fault port=up,after_ms=100 -- -m $mode -n 4
 	is "$mode, port down and up: all" "$(frames)" 5000

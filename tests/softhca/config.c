@@ -40,6 +40,7 @@ static const struct name_value errno_names[] = {
 static const struct name_value event_names[] = {
 	{"cq_err", IBV_EVENT_CQ_ERR},
 	{"qp_fatal", IBV_EVENT_QP_FATAL},
+	{"qp_late", EVENT_QP_LATE},
 	{"device_fatal", IBV_EVENT_DEVICE_FATAL},
 	{"fatal", IBV_EVENT_DEVICE_FATAL},
 	{"port_active", IBV_EVENT_PORT_ACTIVE},

@@ -141,6 +141,11 @@ static void fault_happen(struct hca *h, struct port *p, uint32_t i, uint64_t now
 			}
 		}
 		break;
+	case EVENT_QP_LATE:
+		LIST_FOREACH(qp, &h->qps, link)
+		if (qp_receiving(qp) && !qp->rss)
+			async_qp_event(qp, IBV_EVENT_QP_FATAL);
+		break;
 	default:
 		async_port_event(h, f->event, p->num);
 	}

@@ -50,6 +50,9 @@ enum fault_kind {
 	FAULT_KMSG
 };
 
+/* IBV_EVENT_QP_FATAL of a queue that works. */
+#define EVENT_QP_LATE (IBV_EVENT_QP_FATAL | 1U << 16)
+
 struct fault {
 	enum fault_kind kind;
 	char verb[32]; /* or the name of a driver statistic */
