@@ -91,10 +91,11 @@ static int open_sniffer(struct helper *h, struct rd_error *err)
 		return -1;
 	h->opened = true;
 	if (h->left.rules)
-		rd_log(RD_LOG_WARNING,
-			"%s port %u: a capture that was killed (process %d) had left its sniffer "
-			"attached: it is detached now",
-			c->device->name, h->left.port, (int)h->left.capture);
+		rd_log(RD_LOG_WARNING, "%s port %u: a capture that was killed (process %d) %s",
+			c->device->name, h->left.port, (int)h->left.capture,
+			h->left.rules & ~h->sniffer.absent
+				? "had left its sniffer attached: it is detached now"
+				: "may have left its sniffer attached: the firmware found none");
 	return 0;
 }
 

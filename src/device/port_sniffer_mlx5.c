@@ -117,6 +117,8 @@ static int detach_rule(struct mlx5_sniffer *s, unsigned int rule, bool any, stru
 
 	if (set(s, false, rule, &status, err) < 0 && !(any && is_nothing_there(status)))
 		return fail_set(s, false, rule, err);
+	if (err->class)
+		s->absent |= rule;
 	*err = (struct rd_error){0};
 	forget(s, rule);
 	return 0;

@@ -41,6 +41,7 @@ struct mlx5_sniffer {
 	struct gateway gateway;
 	struct icmd icmd;
 	struct sniffer_record record; /* record.rules: what is, or may be, attached */
+	unsigned int absent; /* rules that the firmware did not find when it detached them */
 };
 
 /*

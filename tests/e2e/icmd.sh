@@ -361,6 +361,16 @@ lives slow_attach:250 '
 is "the helper is killed while it attaches: the queue pair stays, and the next capture undoes it" "$(cat "$tmp/out")" \
 	$'2\nviolations 0\n0\n'"$clean"
 
+# Firmware that lets the process detach which attached: after a kill of both, only a reset of the adapter helps
+# shellcheck disable=SC2016 # for the inner shell
+lives clings '
+	go; started $pid
+	kill -9 $helper $pid; wait $pid 2>/dev/null; ended
+	: >"$at/log"
+	go -c 3; wait $pid; echo $?'
+is "a sniffer that a killed capture left and nobody can detach: the next capture is refused" "$(cat "$tmp/out")" 2
+is "... which does not say that it was detached" "$(grep -c 'is detached now' "$tmp/log") $(grep -c 'the firmware found none' "$tmp/log")" "0 1"
+
 wait
 is "killed at random, $half times: nothing is left, no violation" "$(cat "$tmp/one/out")" "$half"$'\n'"$clean"
 is "... on a ConnectX-8, $quarter times" "$(cat "$tmp/twins/out")" "$quarter"$'\n'"$clean"
