@@ -109,7 +109,6 @@ static const struct word_number switches[] = {
 	NUMBER("reversed", reversed),
 	NUMBER("both", both),
 	NUMBER("retaken", retaken),
-	NUMBER("undirected", undirected),
 	NUMBER("keeps", keeps),
 	NUMBER("clings", clings),
 	NUMBER("brief", brief),

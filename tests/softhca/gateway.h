@@ -22,7 +22,7 @@ struct gw_conf {
 	uint32_t stolen;
 	uint16_t lacks[GW_LACKING];
 	bool twins, moved, loops, readonly, not_ready, small, relocks, sealed, strict, by_qpn,
-		reversed, retaken, both, undirected, keeps, clings, brief, wipes, edge,
+		reversed, retaken, both, keeps, clings, brief, wipes, edge,
 		hurry; /* the program's pauses take no time */
 	uint32_t stuck, fault, late, blink, gone, reset, hangs, vanishes, locked, taken,
 		icmd_taken; /* numbers of accesses, selections or commands */

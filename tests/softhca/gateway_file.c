@@ -228,8 +228,6 @@ bool gateway_copies(const struct port *p, const struct qp *qp, const struct fram
 			   : !memcmp(f->data + 6, p->conf->mac, 6);
 	if (f->origin != ORIGIN_UNKNOWN)
 		sent = f->origin == ORIGIN_SENT;
-	if (confs[p->hca->conf->minor].undirected)
-		return gateway_wants(p, qp);
 	return is_named(&r[!sent], qp);
 }
 

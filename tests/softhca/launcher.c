@@ -228,8 +228,8 @@ __attribute__((format(printf, 1, 2))) static void line_add(const char *format, .
 #define LOOPBACK  "((rc|ud|multicast|raw)=)?(once|twice|never)"
 #define CABLE	  "(yes|(lost|unseen|twice|changed)=[0-9]+)"
 #define DELIVER                                                                                    \
-	"(fcs=yes|lrh=no|vlan=(stripped|changed|dropped|added)|icrc=(absent|zero|wrong)|"          \
-	"(unseen|twice|changed|cut|longer|head)=[0-9]+|(sent_)?trailer=[a-z_]+|"                   \
+	"(fcs=yes|vlan=(stripped|changed|dropped|added)|icrc=(absent|zero|wrong)|"                 \
+	"(unseen|twice|changed|cut|longer)=[0-9]+|(sent_)?trailer=[a-z_]+|"                        \
 	"(retransmissions|segmented)=no)"
 #define FAULT                                                                                      \
 	"(kmsg=[^=,]+|fatal|port=(up|down)|(nth|frame|after_ms|device|counter)=[0-9]+|"            \

@@ -34,8 +34,7 @@ enum vlan { VLAN_KEPT, VLAN_STRIPPED, VLAN_CHANGED, VLAN_DROPPED, VLAN_ADDED };
 enum icrc { ICRC_KEPT, ICRC_ABSENT, ICRC_ZERO, ICRC_WRONG };
 
 /* How packets of InfiniBand ports end when they are delivered. */
-static const char trailer_names[] =
-	"whole|icrc|payload|zeros|wrong_vcrc|wrong_icrc|mixed|padded|mixed_vcrc";
+static const char trailer_names[] = "whole|icrc|payload|zeros|wrong_vcrc|wrong_icrc|mixed|padded";
 enum trailer {
 	TRAILER_WHOLE,
 	TRAILER_ICRC,
@@ -44,8 +43,7 @@ enum trailer {
 	TRAILER_WRONG_VCRC,
 	TRAILER_WRONG_ICRC,
 	TRAILER_MIXED,
-	TRAILER_PADDED,
-	TRAILER_MIXED_VCRC
+	TRAILER_PADDED
 };
 
 static struct wire_conf {
@@ -56,8 +54,6 @@ static struct wire_conf {
 	enum trailer trailer[2]; /* of received and of sent packets */
 	uint32_t cut;		 /* bytes that every frame lacks at its end */
 	uint32_t longer;	 /* zeros behind every frame */
-	uint32_t head;		 /* zeros before every packet of InfiniBand */
-	bool no_lrh;		 /* packets of InfiniBand begin behind their LRH */
 	uint64_t unseen_every;	 /* of the frames as sent; 0: all are seen */
 	uint64_t twice_every;	 /* of those that are seen; 0: all are seen once */
 	uint64_t changed_every;	 /* of those that are seen; 0: all are as they were sent */
@@ -96,14 +92,12 @@ static const struct conf_key deliver_keys[] = {
 	KEY_WORD("fcs", WIRE, fcs, "no|yes"),
 	KEY_WORD("vlan", WIRE, vlan, "kept|stripped|changed|dropped|added"),
 	KEY_WORD("icrc", WIRE, icrc, "kept|absent|zero|wrong"),
-	KEY_WORD("lrh", WIRE, no_lrh, "yes|no"),
 	KEY_WORD("retransmissions", WIRE, once, "yes|no"),
 	KEY_WORD("segmented", WIRE, unsegmented, "yes|no"),
 	KEY_READ("trailer", WIRE, trailer, trailer_read),
 	KEY_WORD("sent_trailer", WIRE, trailer[1], trailer_names),
 	KEY_NUMBER("cut", WIRE, cut, 1),
 	KEY_NUMBER("longer", WIRE, longer, 1),
-	KEY_NUMBER("head", WIRE, head, 1),
 	KEY_NUMBER("unseen", WIRE, unseen_every, 1),
 	KEY_NUMBER("twice", WIRE, twice_every, 1),
 	KEY_NUMBER("changed", WIRE, changed_every, 1),
@@ -169,19 +163,14 @@ void wire_trailer(struct port *p, struct shaped *buffer, struct frame *f)
 	uint8_t *end;
 
 	/* A frame that is in the buffer already was shaped otherwise. */
-	if (!p->conf->ib || (how == TRAILER_WHOLE && !conf.head && !conf.no_lrh) ||
-		f->len < LRH + ICRC + VCRC || f->data == buffer->data ||
-		!has_room(buffer, conf.head + f->len + PADDING))
+	if (!p->conf->ib || how == TRAILER_WHOLE || f->len < LRH + ICRC + VCRC ||
+		f->data == buffer->data || !has_room(buffer, f->len + PADDING))
 		return;
-	memset(buffer->data, 0, conf.head);
-	memcpy(buffer->data + conf.head, f->data, f->len);
+	memcpy(buffer->data, f->data, f->len);
 	f->data = buffer->data;
-	f->len += conf.head;
 	end = buffer->data + f->len - VCRC;
 	if (how == TRAILER_MIXED)
 		how = p->offered % 2 ? TRAILER_WHOLE : TRAILER_PAYLOAD;
-	else if (how == TRAILER_MIXED_VCRC)
-		how = p->offered % 2 ? TRAILER_WHOLE : TRAILER_ICRC;
 	if (how == TRAILER_ICRC)
 		f->len -= VCRC;
 	else if (how == TRAILER_PAYLOAD)
@@ -195,10 +184,6 @@ void wire_trailer(struct port *p, struct shaped *buffer, struct frame *f)
 	if (how == TRAILER_PADDED) {
 		memset(end + VCRC, 0, PADDING);
 		f->len += PADDING;
-	}
-	if (conf.no_lrh) {
-		f->len -= LRH;
-		memmove(buffer->data, buffer->data + LRH, f->len);
 	}
 }
 
