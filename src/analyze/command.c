@@ -315,6 +315,7 @@ static int run(struct analyze_settings *s)
 		return rd_cli_fail(&err);
 	s->json_out = &json;
 	ret = report_files(s, former, &faults, &err);
+	s->json_out = NULL;
 	if (json &&
 		report_file_close(json, s->json_file, "--json", ret == 0, ret ? NULL : &err) < 0)
 		ret = -1;

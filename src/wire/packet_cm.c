@@ -17,18 +17,18 @@ static const struct message {
 	uint8_t gids, ack_timeout; /* of its path, and may not have been captured */
 } messages[] = {
 	[RD_CM_REQ - RD_CM_REQ] = {52, 140, 8, 56, 95},
-	[RD_CM_MRA - RD_CM_REQ] = {10, 10},
-	[RD_CM_REJ - RD_CM_REQ] = {12, 84},
-	[RD_CM_REP - RD_CM_REQ] = {28, 36},
-	[RD_CM_RTU - RD_CM_REQ] = {8, 8},
-	[RD_CM_DREQ - RD_CM_REQ] = {12, 12},
-	[RD_CM_DREP - RD_CM_REQ] = {8, 8},
-	[RD_CM_SIDR_REQ - RD_CM_REQ] = {16, 16, 8},
-	[RD_CM_SIDR_REP - RD_CM_REQ] = {24, 96, 12},
+	[RD_CM_MRA - RD_CM_REQ] = {10, 10, 0, 0, 0},
+	[RD_CM_REJ - RD_CM_REQ] = {12, 84, 0, 0, 0},
+	[RD_CM_REP - RD_CM_REQ] = {28, 36, 0, 0, 0},
+	[RD_CM_RTU - RD_CM_REQ] = {8, 8, 0, 0, 0},
+	[RD_CM_DREQ - RD_CM_REQ] = {12, 12, 0, 0, 0},
+	[RD_CM_DREP - RD_CM_REQ] = {8, 8, 0, 0, 0},
+	[RD_CM_SIDR_REQ - RD_CM_REQ] = {16, 16, 8, 0, 0},
+	[RD_CM_SIDR_REP - RD_CM_REQ] = {24, 96, 12, 0, 0},
 	[RD_CM_LAP - RD_CM_REQ] = {16, 64, 0, 24, 63},
-	[RD_CM_APR - RD_CM_REQ] = {10, 84},
-	[RD_CM_SAP - RD_CM_REQ] = {8},
-	[RD_CM_SPR - RD_CM_REQ] = {8},
+	[RD_CM_APR - RD_CM_REQ] = {10, 84, 0, 0, 0},
+	[RD_CM_SAP - RD_CM_REQ] = {8, 0, 0, 0, 0},
+	[RD_CM_SPR - RD_CM_REQ] = {8, 0, 0, 0, 0},
 };
 
 #define FIELD(message, name, byte, bit, bits)                                                      \
