@@ -103,7 +103,7 @@ cat >"$tmp/two" <<-END
 	echo \$? >"$tmp/status"
 	wait \$first
 END
-model --time virtual --latency create_flow=60 --gen $gen --rate 2000 -- bash "$tmp/two" >"$tmp/log" 2>&1
+model --latency create_flow=60 --gen $gen --rate 2000 -- bash "$tmp/two" >"$tmp/log" 2>&1
 is "two at once: the first one" $? 0
 is "two at once: the second one is refused" "$(cat "$tmp/status")" 1
 has "... and says why" "$tmp/second" 'another selftest is running on mlx5_0; wait until it has ended'
