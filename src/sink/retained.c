@@ -370,28 +370,42 @@ static enum progress write_window(struct rd_sink *s)
 
 /* --- the lane ------------------------------------------------------------------------------ */
 
-/* Whether all frames of the window have arrived: if no newer frame has, the lane's watermark
- * decides. */
-static bool is_over(struct rd_sink *s, uint64_t now)
+/* Whether the lane has received all frames until this time, which is due at this CLOCK_MONOTONIC.
+ */
+static bool has_received(struct rd_sink *s, uint64_t until, uint64_t due_ns)
 {
 	struct rd_feed *f = &s->feeds[0];
-	uint64_t until = s->retained.window.until + SLACK_NS;
 
-	if (atomic_load_explicit(&f->watermark, memory_order_seq_cst) < until &&
-		now < s->retained.window.due_ns + GRACE_NS)
-		return false;
-	/* A chunk that was put before the watermark. */
-	return !rd_ring_used(&f->full);
+	return atomic_load_explicit(&f->watermark, memory_order_seq_cst) >= until ||
+	       rd_monotonic_ns() >= due_ns + GRACE_NS;
 }
 
-/* Requests the lane's current chunk, or its watermark. Returns ns until the next request.
+/* Until then, an earlier frame may fire: its window would begin before frames that are skipped now.
  */
-static uint64_t request(struct rd_sink *s, uint64_t now)
+static bool may_begin(struct rd_sink *s, uint64_t due_ns)
 {
 	struct retained *r = &s->retained;
-	bool last = now >= r->window.due_ns + SLACK_NS;
-	uint64_t period = last ? REQUEST_LAST_NS : REQUEST_NS, due = r->window.due_ns + SLACK_NS,
-		 until = r->window.until + SLACK_NS;
+
+	return (r->n && newest(r)->last_ns >= r->window.trigger) ||
+	       has_received(s, r->window.trigger, due_ns);
+}
+
+/* Whether all frames of the window have arrived, if no newer frame has. */
+static bool is_over(struct rd_sink *s)
+{
+	const struct window *w = &s->retained.window;
+
+	/* A chunk that was put before the watermark. */
+	return has_received(s, w->until + SLACK_NS, w->due_ns) && !rd_ring_used(&s->feeds[0].full);
+}
+
+/* Requests the lane's current chunk, or its watermark. Returns ns until the next request. */
+static uint64_t request(struct rd_sink *s, uint64_t until, uint64_t due)
+{
+	struct retained *r = &s->retained;
+	uint64_t now = rd_monotonic_ns();
+	bool last = now >= due;
+	uint64_t period = last ? REQUEST_LAST_NS : REQUEST_NS;
 
 	/* Again if the window has grown, or the lane has answered and the window is not over. */
 	if (rd_feed_requested(&s->feeds[0]) != until &&
@@ -438,23 +452,29 @@ static uint64_t serve(struct rd_sink *s, bool closing)
 {
 	struct retained *r = &s->retained;
 	enum progress progress;
-	uint64_t now;
+	uint64_t fired_ns;
 
 	if (sink_state_ended(&s->state) || !windows_next(&r->windows, &r->window)) {
 		expire(s);
 		return 0;
 	}
-	now = rd_monotonic_ns();
+	fired_ns = r->window.due_ns - s->config.retention->post_ns;
+	if (!r->dumping && !closing && !may_begin(s, fired_ns)) {
+		expire(s);
+		return request(s, r->window.trigger, fired_ns);
+	}
+	/* A frame that arrived meanwhile may have extended it. */
+	windows_next(&r->windows, &r->window);
 	/* Writing what was buffered may have failed since. */
 	progress = r->failed ? PROGRESS_FAILED : write_window(s);
 	if (progress == PROGRESS_FULL)
 		end_full(s);
 	else if (progress == PROGRESS_FAILED)
 		end_failed(s);
-	else if (progress == PROGRESS_BEYOND || closing || is_over(s, now))
+	else if (progress == PROGRESS_BEYOND || closing || is_over(s))
 		end_complete(s, progress != PROGRESS_BEYOND && closing);
 	else
-		return request(s, now);
+		return request(s, r->window.until + SLACK_NS, r->window.due_ns + SLACK_NS);
 	r->requested_ns = 0;
 	return UINT64_MAX;
 }

@@ -316,16 +316,6 @@ TEST_RETAINED(overlap)
 	assert_int_equal(p->dump[1].frames, 11);
 }
 
-TEST_RETAINED(no_trigger)
-{
-	p->retention.pre_ns = HOUR;
-	start((size_t)16 << 20);
-	for (unsigned int i = 0; i < 10000; i++)
-		put((1 + i) * HOUR / 100);
-	finish();
-	expect("0 10000", p->n_dumps, p->stats.expired);
-}
-
 /* A frame behind the window ends it. */
 static void end_window(uint64_t ns)
 {
@@ -335,6 +325,35 @@ static void end_window(uint64_t ns)
 	hand_over();
 	while (p->n_dumps + p->n_empty == ended)
 		usleep(1000);
+}
+
+/* A line in a FIFO fires while the lane is behind, then an earlier frame that it receives only now:
+ * what that one wants was received before, and is still there. */
+TEST_RETAINED(earlier_frame)
+{
+	start((size_t)16 << 20);
+	for (unsigned int i = 0; i < 10; i++)
+		put(100 * HOUR + i * HOUR / 4);
+	hand_over();
+	assert_int_equal(fire(120 * HOUR), RD_TRIGGER_BEGINS);
+	while (!rd_feed_requested(rd_sink_feed(p->sink, 0)))
+		usleep(1000);
+	put(103 * HOUR);
+	assert_int_equal(fire(103 * HOUR), RD_TRIGGER_EXTENDS);
+	put(120 * HOUR);
+	end_window(130 * HOUR);
+	finish();
+	check_exact();
+}
+
+TEST_RETAINED(no_trigger)
+{
+	p->retention.pre_ns = HOUR;
+	start((size_t)16 << 20);
+	for (unsigned int i = 0; i < 10000; i++)
+		put((1 + i) * HOUR / 100);
+	finish();
+	expect("0 10000", p->n_dumps, p->stats.expired);
 }
 
 /* Triggers on an idle port, and one whose frames are in the file before: there is no file, and none
