@@ -5,8 +5,11 @@
 #define IP_DATA	 36 /* annex A11: addresses, before the private data of the application */
 #define PORT_TCP 6
 
-/* NVMe last: a capsule has fewer bytes that identify it. */
-const struct app *const apps[APPS] = {&app_rpc, &app_nvme};
+#define APP(name) &app_##name,
+const struct app *const apps[APPS] = {
+#include "apps.def"
+};
+#undef APP
 
 static bool has_port(const struct app *app, uint16_t port)
 {

@@ -64,7 +64,12 @@ struct app {
 	const char *(*group)(uint64_t operation, const struct rd_app_queue *q);
 };
 
-#define APPS 2
+#define APP(name) APP_NUMBER_##name,
+enum {
+#include "apps.def"
+	APPS
+};
+#undef APP
 
 /* By number - 1, as in struct rd_connection. */
 extern const struct app *const apps[APPS];
@@ -106,6 +111,8 @@ static inline const char *app_name_of(const struct app_name *names, uint32_t num
 	return NULL;
 }
 
-extern const struct app app_nvme, app_rpc;
+#define APP(name) extern const struct app app_##name;
+#include "apps.def"
+#undef APP
 
 #endif

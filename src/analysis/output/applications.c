@@ -282,8 +282,7 @@ static const char *sign_name(unsigned int bit)
 
 /* What a conversation and the whole capture have in common. */
 #define COMMON                                                                                     \
-	{"key", NULL, RD_TEXT(key), .schema = "'enum': ['nvme', 'nfs']"},                          \
-		{"name", NULL, RD_TEXT(name)},                                                     \
+	{"key", "short name, as 'nvme' or 'nfs'", RD_TEXT(key)}, {"name", NULL, RD_TEXT(name)},    \
 		{"certainty", "of all conversations: the lowest",                                  \
 			RD_NAME(certainty, certainty_name)},                                       \
 		{"signs",                                                                          \
