@@ -29,6 +29,47 @@ struct rd_session_recording {
 	void (*facts)(void *ctx, const struct rd_dump *dump, struct rd_facts *to);
 };
 
+/* The caller's part, from the thread of rd_session_run(). All may be NULL. */
+struct rd_session_calls {
+	void *ctx;
+	/* Sources and outputs are open, frames come next. */
+	void (*ready)(void *ctx);
+	/* The devices are started and privileges dropped: threads may be started. */
+	void (*started)(void *ctx);
+	/* Each batch that is kept, after the cut. One thread then serves all queues. */
+	void (*frames)(void *ctx, const struct rd_source *source, const struct rd_frame *frames,
+		unsigned int n);
+	/* For the same frames: see struct rd_capture_config. */
+	uint64_t (*commented)(void *ctx, const struct rd_source *source,
+		const struct rd_frame *frames, unsigned int n);
+	const char *(*comment)(void *ctx, unsigned int i);
+	/* No more frames come; the outputs are still to be completed. */
+	void (*ended)(void *ctx);
+	/*
+	 * Called at intervals while the outputs are completed, `commands`: while only the commands
+	 * of the rotation still run. False: stop waiting for the commands.
+	 */
+	bool (*waiting)(void *ctx, bool commands);
+	/* Called every 50 ms or less often while a FIFO waits for its reader. Must sleep that long.
+	 */
+	void (*waiting_for_reader)(void *ctx);
+	void *waiting_ctx; /* of the next two */
+	/*
+	 * Called every 20 ms while waiting for the device's counters, which may take seconds to
+	 * include the last losses. False: stop waiting.
+	 */
+	bool (*waiting_for_counters)(void *ctx);
+	/*
+	 * Called every 50 ms while the command gateway of an adapter is used (port_sniffer), also
+	 * by rd_session_open(), and by the threads of queues. False: stop waiting; another
+	 * process detaches the sniffer.
+	 */
+	bool (*waiting_for_gateway)(void *ctx);
+	/* Whether the user wants to end: asked while QPs are listed before and after the capture.
+	 */
+	bool (*is_ending)(void);
+};
+
 /* All strings and pointers must outlive the session. Zero is the default unless noted. */
 struct rd_session_config {
 	/* The input of a capture. */
@@ -75,44 +116,7 @@ struct rd_session_config {
 	const char *user;	 /* to become after opening; NULL: the caller of sudo */
 	const char *root_option; /* "-Z root", for advice; NULL: the command has none */
 
-	/* The caller's part, from the thread of rd_session_run(). All may be NULL. */
-	void *ctx;
-	/* Sources and outputs are open, frames come next. */
-	void (*ready)(void *ctx);
-	/* The devices are started and privileges dropped: threads may be started. */
-	void (*started)(void *ctx);
-	/* Each batch that is kept, after the cut. One thread then serves all queues. */
-	void (*frames)(void *ctx, const struct rd_source *source, const struct rd_frame *frames,
-		unsigned int n);
-	/* For the same frames: see struct rd_capture_config. */
-	uint64_t (*commented)(void *ctx, const struct rd_source *source,
-		const struct rd_frame *frames, unsigned int n);
-	const char *(*comment)(void *ctx, unsigned int i);
-	/* No more frames come; the outputs are still to be completed. */
-	void (*ended)(void *ctx);
-	/*
-	 * Called at intervals while the outputs are completed, `commands`: while only the commands
-	 * of the rotation still run. False: stop waiting for the commands.
-	 */
-	bool (*waiting)(void *ctx, bool commands);
-	/* Called every 50 ms or less often while a FIFO waits for its reader. Must sleep that long.
-	 */
-	void (*waiting_for_reader)(void *ctx);
-	void *waiting_ctx; /* of the next two */
-	/*
-	 * Called every 20 ms while waiting for the device's counters, which may take seconds to
-	 * include the last losses. False: stop waiting.
-	 */
-	bool (*waiting_for_counters)(void *ctx);
-	/*
-	 * Called every 50 ms while the command gateway of an adapter is used (port_sniffer), also
-	 * by rd_session_open(), and by the threads of queues. False: stop waiting; another
-	 * process detaches the sniffer.
-	 */
-	bool (*waiting_for_gateway)(void *ctx);
-	/* Whether the user wants to end: asked while QPs are listed before and after the capture.
-	 */
-	bool (*is_ending)(void);
+	struct rd_session_calls calls;
 	/* Further descriptors to watch while frames come: signals, timers. */
 	const struct rd_watch *watches;
 	unsigned int n_watches; /* RD_SESSION_WATCHES at most */

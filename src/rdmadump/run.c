@@ -131,16 +131,16 @@ static void configure(struct capture_run *r)
 	r->config = o->session;
 	r->config.wanted = o->wanted;
 	r->config.root_option = r->style ? NULL : "-Z root";
-	r->config.ctx = r;
-	r->config.ready = on_ready;
-	r->config.frames = o->print || o->analyze ? on_frames : NULL;
-	r->config.ended = on_ended;
-	r->config.waiting = ending_while_waiting;
-	r->config.waiting_ctx = r;
-	r->config.waiting_for_counters = ending_while_counters_settle;
-	r->config.is_ending = rd_cli_is_ending;
-	r->config.waiting_for_gateway = ending_while_gateway_works;
-	r->config.waiting_for_reader = ending_while_fifo_waits;
+	r->config.calls.ctx = r;
+	r->config.calls.ready = on_ready;
+	r->config.calls.frames = o->print || o->analyze ? on_frames : NULL;
+	r->config.calls.ended = on_ended;
+	r->config.calls.waiting = ending_while_waiting;
+	r->config.calls.waiting_ctx = r;
+	r->config.calls.waiting_for_counters = ending_while_counters_settle;
+	r->config.calls.is_ending = rd_cli_is_ending;
+	r->config.calls.waiting_for_gateway = ending_while_gateway_works;
+	r->config.calls.waiting_for_reader = ending_while_fifo_waits;
 	r->config.watches = r->watches;
 	r->config.n_watches = 2;
 }

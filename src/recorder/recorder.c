@@ -347,13 +347,13 @@ static void configure(struct rd_recorder *r)
 	c->when_full = RD_FULL_DROP;
 	c->watches = r->watches;
 	c->n_watches = n + 1;
-	c->ctx = r;
-	c->ready = on_ready;
-	c->started = on_started;
-	c->ended = on_ended;
-	c->waiting = on_waiting;
-	c->commented = on_frames;
-	c->comment = on_comment;
+	c->calls.ctx = r;
+	c->calls.ready = on_ready;
+	c->calls.started = on_started;
+	c->calls.ended = on_ended;
+	c->calls.waiting = on_waiting;
+	c->calls.commented = on_frames;
+	c->calls.comment = on_comment;
 }
 
 /* --- open, run, close -------------------------------------------------------------------- */

@@ -61,7 +61,7 @@ void rd_session_facts(struct rd_session *s, const char *when, struct rd_facts *t
 void facts_before_open(
 	struct rd_session *s, const struct rd_device *device, const struct rd_port *port)
 {
-	if (s->config->no_facts || (!s->config->out.path && !s->config->frames))
+	if (s->config->no_facts || (!s->config->out.path && !s->config->calls.frames))
 		return;
 	s->in.early[s->in.n] = true;
 	rd_facts_add_port(&s->in.early_facts, device, port, s->in.n_ifaces, "start",

@@ -146,8 +146,8 @@ static int open_verbs(
 	config.port = port;
 	config.sniffer = s->config->port_sniffer ? RD_SNIFFER_ICMD : RD_SNIFFER_FLOW;
 	config.rules = rules_of(s->config->filter.direction);
-	config.waiting = s->config->waiting_for_gateway;
-	config.ctx = s->config->waiting_ctx;
+	config.waiting = s->config->calls.waiting_for_gateway;
+	config.ctx = s->config->calls.waiting_ctx;
 	config.sysroot = "";
 	n = queues_that_fit(s, device, port, queues_of(s, device, port));
 	if (rd_verbs_open_queues(queues, &n, &config, &s->error) < 0)

@@ -150,7 +150,8 @@ static bool wait_until(struct rd_session *s, uint64_t until)
 		const struct timespec step = {
 			.tv_nsec = (long)(left < WAIT_STEP ? left : WAIT_STEP)};
 
-		if (c->waiting_for_counters && !c->waiting_for_counters(c->waiting_ctx)) {
+		if (c->calls.waiting_for_counters &&
+			!c->calls.waiting_for_counters(c->calls.waiting_ctx)) {
 			s->sampling.hurried = true;
 			return false;
 		}

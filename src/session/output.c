@@ -28,7 +28,7 @@ static bool waiting(void *ctx, bool commands)
 {
 	const struct rd_session_config *config = ((struct rd_session *)ctx)->config;
 
-	return config->waiting ? config->waiting(config->ctx, commands) : true;
+	return config->calls.waiting ? config->calls.waiting(config->calls.ctx, commands) : true;
 }
 
 static void begin_file(void *ctx)
@@ -196,9 +196,9 @@ static int await_reader(struct rd_session *s, int *reader)
 		*reader = open(config->out.path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
 		if (*reader >= 0 || errno != ENXIO)
 			return 0;
-		if (config->waiting_for_reader)
-			config->waiting_for_reader(config->ctx);
-		if (stopped(s, config->waiting_for_reader ? 0 : READER_MS))
+		if (config->calls.waiting_for_reader)
+			config->calls.waiting_for_reader(config->calls.ctx);
+		if (stopped(s, config->calls.waiting_for_reader ? 0 : READER_MS))
 			return rd_fail(&s->error, RD_CLASS_OUTPUT, 0, NULL,
 				"stopped before '%s' had a reader", config->out.path);
 	}

@@ -28,7 +28,7 @@ static bool is_over(void *ctx)
 	after = s->loss.stop;
 	during = !after && s->loss.running;
 	pthread_mutex_unlock(&s->loss.lock);
-	if (!during && s->config->is_ending && s->config->is_ending())
+	if (!during && s->config->calls.is_ending && s->config->calls.is_ending())
 		s->sampling.hurried = true;
 	return s->sampling.hurried ||
 	       (after && s->sampling.slowest_ns > SLOW_NS && !s->config->all_qps);
@@ -179,7 +179,7 @@ void owners_begin(struct rd_session *s)
 	if (s->config->no_facts || is_offline(s))
 		return;
 	/* The thread that handles the frames also handles the facts. */
-	if (!s->config->frames && (!s->config->out.path || !s->out.encoder.format->facts)) {
+	if (!s->config->calls.frames && (!s->config->out.path || !s->out.encoder.format->facts)) {
 		s->sampling.next_ns = 0;
 		owner_events_free(s);
 		return;

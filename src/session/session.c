@@ -119,8 +119,8 @@ static int all_started(void *ctx, struct rd_error *err)
 		(uint64_t)s->in.n * PINNED_BYTES << s->config->device.log2_buffers);
 	if (rd_identity_become(&s->identity, err) < 0 || out_start(s) < 0 || loss_watch(s) < 0)
 		return -1;
-	if (s->config->started)
-		s->config->started(s->config->ctx);
+	if (s->config->calls.started)
+		s->config->calls.started(s->config->calls.ctx);
 	stay_near(s);
 	return 0;
 }
@@ -128,8 +128,8 @@ static int all_started(void *ctx, struct rd_error *err)
 /* Each receive queue gets a thread if its frames can be merged into order. */
 static void choose_threads(struct rd_session *s)
 {
-	bool can = s->config->queues && s->in.n > 1 && s->config->out.path && !s->config->frames &&
-		   !s->config->recording;
+	bool can = s->config->queues && s->in.n > 1 && s->config->out.path &&
+		   !s->config->calls.frames && !s->config->recording;
 
 	for (unsigned int i = 0; i < s->in.n; i++)
 		can &= s->in.sources[i]->ops->watermark != NULL;
@@ -193,10 +193,10 @@ static void capture(struct rd_session *s, const struct rd_watch *watches, unsign
 		.flush_ns = flush_ns(s),
 		.started = all_started,
 		.started_ctx = s,
-		.seen = c->frames,
-		.commented = c->commented,
-		.comment = c->comment,
-		.seen_ctx = c->ctx,
+		.seen = c->calls.frames,
+		.commented = c->calls.commented,
+		.comment = c->calls.comment,
+		.seen_ctx = c->calls.ctx,
 	};
 
 	s->started_ns = rd_monotonic_ns();
@@ -250,16 +250,16 @@ int rd_session_run(struct rd_session *s)
 	choose_cpus(s);
 	if (open_outputs(s) == 0) {
 		s->result.ran = true;
-		if (c->ready)
-			c->ready(c->ctx);
+		if (c->calls.ready)
+			c->calls.ready(c->calls.ctx);
 		facts_at_start(s);
 		owners_begin(s);
 		recording_read(s);
 		loss_before(s);
 		run(s);
 		account_result(s);
-		if (c->ended)
-			c->ended(c->ctx);
+		if (c->calls.ended)
+			c->calls.ended(c->calls.ctx);
 		facts_at_end(s);
 		out_close(s);
 		account_result(s);

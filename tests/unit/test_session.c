@@ -112,10 +112,10 @@ TEST(file_to_file)
 	struct rd_session *s;
 	unsigned int n;
 
-	config.ctx = &calls;
-	config.ready = count_ready;
-	config.frames = count_frames;
-	config.ended = count_ended;
+	config.calls.ctx = &calls;
+	config.calls.ready = count_ready;
+	config.calls.frames = count_frames;
+	config.calls.ended = count_ended;
 	expect("0 1", rd_session_open(&s, &config, &failure), rd_session_offline(s));
 	assert_non_null(rd_session_sources(s, &n));
 	expect("1 -1 0", n, size_of(output), rd_session_run(s));
@@ -158,9 +158,9 @@ TEST(refused)
 
 	assert_int_equal(link(input, other), 0);
 	config = config_of(input, other);
-	config.ctx = &calls;
-	config.ready = count_ready;
-	config.ended = count_ended;
+	config.calls.ctx = &calls;
+	config.calls.ready = count_ready;
+	config.calls.ended = count_ended;
 	expect("0 -1", rd_session_open(&s, &config, &failure), rd_session_run(s));
 	r = rd_session_result(s);
 	same(r->ran, false, r->error.class, RD_CLASS_USAGE);
@@ -236,8 +236,8 @@ TEST(stopped)
 	fflush(f);
 	snprintf(path, sizeof(path), "/dev/fd/%d", ends[0]);
 	config = config_of(path, output);
-	config.ctx = &stopper;
-	config.frames = stop_after_three;
+	config.calls.ctx = &stopper;
+	config.calls.frames = stop_after_three;
 	expect("0 0", rd_session_open(&stopper.s, &config, &failure), rd_session_run(stopper.s));
 	pthread_join(stopper.thread, NULL);
 	r = rd_session_result(stopper.s);
@@ -267,8 +267,8 @@ TEST(stopped_before_reader)
 
 	unlink(output);
 	assert_int_equal(mkfifo(output, 0600), 0);
-	config.ctx = &stopper;
-	config.waiting_for_reader = stop_while_waiting;
+	config.calls.ctx = &stopper;
+	config.calls.waiting_for_reader = stop_while_waiting;
 	expect("0 -1", rd_session_open(&stopper.s, &config, &failure), rd_session_run(stopper.s));
 	pthread_join(stopper.thread, NULL);
 	r = rd_session_result(stopper.s);
@@ -293,8 +293,8 @@ static bool breaks(
 	if (reader_goes)
 		assert_int_equal(mkfifo(output, 0600), 0);
 	reader = reader_goes ? open(output, O_RDONLY | O_NONBLOCK) : -1;
-	config.ctx = &reader;
-	config.ready = reader_goes ? close_reader : NULL;
+	config.calls.ctx = &reader;
+	config.calls.ready = reader_goes ? close_reader : NULL;
 	assert_int_equal(rd_session_open(s, &config, &failure), 0);
 	limit_files(bytes);
 	rc = rd_session_run(*s);

@@ -238,7 +238,7 @@ static void configure(struct record_run *r)
 		.zero_payload = s->zero_payload,
 		.writable = true};
 	c->session.root_option = "-Z root";
-	c->session.is_ending = rd_cli_is_ending;
+	c->session.calls.is_ending = rd_cli_is_ending;
 	c->session.watches = r->watches;
 	c->session.n_watches = 2;
 	c->triggers = s->triggers;
@@ -248,9 +248,9 @@ static void configure(struct record_run *r)
 	c->ready = on_ready;
 	c->ended = on_ended;
 	c->waiting = ending_while_waiting;
-	c->session.waiting_ctx = r;
-	c->session.waiting_for_counters = ending_while_counters_settle;
-	c->session.waiting_for_gateway = ending_while_gateway_works;
+	c->session.calls.waiting_ctx = r;
+	c->session.calls.waiting_for_counters = ending_while_counters_settle;
+	c->session.calls.waiting_for_gateway = ending_while_gateway_works;
 }
 
 static void explain(struct record_run *r)
