@@ -44,7 +44,7 @@ static enum app_role kv_read(
 	return p[FLAGS] & IS_REPLY ? APP_REPLY : APP_REQUEST;
 }
 
-/* A magic number of 32 bits: no other protocol's message is taken for one, hence `strong`. */
+/* A magic number of 32 bits: no other protocol's message is taken for one, so it is `strong`. */
 static bool kv_recognize(const struct app_bytes *b, bool *client)
 {
 	struct rd_app_queue queue = {0};
