@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The probes, in the order in which they run. A probe is one file and one row here. */
+/* The probes, in the order in which they run. A probe is one row here, and a file. */
 #include "selftest.h"
 #include <string.h>
 
@@ -41,6 +41,11 @@ const struct rd_probe *rd_probe_find(const char *name)
 			if (strcmp(lists[k][i]->name, name) == 0)
 				return lists[k][i];
 	return NULL;
+}
+
+const struct rd_probe *const *rd_probes_chosen(const struct rd_selftest_config *config)
+{
+	return config->n_probes ? config->probe : config->icmd ? rd_probes_of_icmd : rd_probes;
 }
 
 unsigned int rd_probe_limit(const struct rd_probe *probe)

@@ -1,16 +1,80 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Attaches and detaches the port sniffer ten times, both directions. Then no frame may arrive: the
- * firmware's response alone does not show that detaching had an effect.
+ * The probes of the port sniffer (rdmadump/port_sniffer.h), step by step, as captures with
+ * --sniffer icmd use it. One attaches and detaches it ten times, both directions. Then no frame may
+ * arrive: the firmware's response alone does not show that detaching had an effect. The other one
+ * asks how often it sees traffic between two queue pairs of the port, which does not leave the
+ * adapter: two rules may copy it twice, or not at all.
  */
-#include "port_capture.h"
+#include "traffic.h"
 #include <rdmadump/clock.h>
+#include <rdmadump/port_sniffer.h>
+#include <rdmadump/verbs.h>
 
 #define ROUNDS	     10
 #define SLOW_US	     100000 /* duration of two commands */
 #define TRAFFIC_MS   300    /* wait for frames while it is attached */
 #define QUIET_MS     200    /* no frame for this long: it is detached */
 #define LATE_MOST_MS 3000   /* wait for frames that were in flight */
+
+struct port_capture {
+	struct ibv_context *ctx;
+	struct rd_port_sniffer *icmd;
+	struct sniffer queue; /* without a flow */
+};
+
+/* --- a capture ---------------------------------------------------------------------------- */
+
+/*
+ * Starts the process of the command gateway, which detaches any attached sniffer, and creates the
+ * receive queue. The process is forked before memory is registered: both would share that memory.
+ * close_capture() in any case.
+ */
+static int open_capture(struct port_capture *c, const struct rd_selftest *st, struct rd_error *err)
+{
+	struct rd_port_sniffer_config config = {
+		.device = st->device, .sysroot = "", .port = st->port->num};
+	struct sniffer share = {0};
+	int rc;
+
+	*c = (struct port_capture){0};
+	if (rd_port_sniffer_check_link(st->device, st->port, err) < 0 ||
+		rd_verbs_device_open(&c->ctx, st->device->name, NULL, NULL, err) < 0)
+		return -1;
+	config.keep = c->ctx->cmd_fd;
+	if (rd_port_sniffer_open(&c->icmd, &config, err) < 0)
+		return -1;
+	share.ctx = c->ctx;
+	rc = sniffer_open(&c->queue, st->device, st->port, &share, NULL);
+	if (!rc)
+		return 0;
+	return rd_fail(err, RD_CLASS_DEVICE, rc, NULL, "%s of the port sniffer",
+		sniffer_step_name(c->queue.reached));
+}
+
+/* Both directions. */
+static int attach(struct port_capture *c, struct rd_error *err)
+{
+	return rd_port_sniffer_attach(c->icmd, c->queue.qp->qp_num, RD_SNIFF_BOTH, err);
+}
+
+/*
+ * Detaches, and destroys all objects. The process keeps the device open until it has detached, so
+ * that its queue pair outlives that.
+ */
+static void close_capture(struct port_capture *c)
+{
+	struct rd_error err;
+
+	if (c->icmd)
+		rd_port_sniffer_detach(c->icmd, &err);
+	sniffer_close(&c->queue);
+	rd_port_sniffer_close(c->icmd);
+	if (c->ctx)
+		ibv_close_device(c->ctx);
+}
+
+/* --- attaching and detaching -------------------------------------------------------------- */
 
 struct rounds {
 	uint64_t attach_us[ROUNDS], detach_us[ROUNDS], frames;
@@ -21,7 +85,7 @@ static int run_round(struct port_capture *c, struct rounds *t, struct rd_error *
 {
 	uint64_t start = rd_monotonic_ns(), attached;
 
-	if (port_capture_attach(c, RD_SNIFF_BOTH, err) < 0)
+	if (attach(c, err) < 0)
 		return -1;
 	attached = rd_monotonic_ns();
 	t->frames += sniffer_drain(&c->queue, NULL, NULL);
@@ -73,7 +137,7 @@ static int try_end(const struct rd_selftest *st, struct port_capture *c, struct 
 	uint64_t attached = 0, late;
 	bool quiet;
 
-	if (port_capture_attach(c, RD_SNIFF_BOTH, err) < 0)
+	if (attach(c, err) < 0)
 		return -1;
 	for (unsigned int ms = 0; ms < TRAFFIC_MS && !attached && !probe_over(st); ms++) {
 		probe_sleep_ms(st, 1);
@@ -114,19 +178,19 @@ static void try_rounds(
 		judge_rounds(r, &t);
 }
 
-static void run(struct rd_selftest *st, struct rd_probe_result *r)
+static void run_attach(struct rd_selftest *st, struct rd_probe_result *r)
 {
 	uint64_t start = rd_monotonic_ns();
 	struct rd_error err = {0};
 	struct port_capture c;
 
-	if (port_capture_open(&c, st->device, st->port, &err) < 0) {
+	if (open_capture(&c, st, &err) < 0) {
 		result_failed(r, "%s", err.text);
 	} else {
 		result_number(r, "open_us", "us", (rd_monotonic_ns() - start) / 1000);
 		try_rounds(st, &c, r);
 	}
-	port_capture_close(&c);
+	close_capture(&c);
 }
 
 const struct rd_probe rd_probe_attach = {.name = "attach",
@@ -135,4 +199,33 @@ const struct rd_probe rd_probe_attach = {.name = "attach",
 	.needs = RD_PROBE_ICMD,
 	.limit_s = 60,
 	.required = true,
-	.run = run};
+	.run = run_attach};
+
+/* --- traffic within the adapter ----------------------------------------------------------- */
+
+static void run_inside(struct rd_selftest *st, struct rd_probe_result *r)
+{
+	struct port_capture c;
+	struct rd_error err = {0};
+	unsigned int acks;
+	int rc = open_capture(&c, st, &err);
+
+	if (!rc)
+		rc = attach(&c, &err);
+	if (!rc) {
+		traffic_summarize(st, r, &c.queue, traffic_within_port(st, r, &c.queue, &acks), 2,
+			"traffic within the adapter");
+		rc = rd_port_sniffer_detach(c.icmd, &err);
+	}
+	if (rc)
+		result_failed(r, "%s", err.text);
+	close_capture(&c);
+}
+
+const struct rd_probe rd_probe_inside = {.name = "inside",
+	.question = "how often the port sniffer sees traffic within the adapter",
+	.objects = "three of each: PD, MR, CQ, QP; AH; 6 firmware commands",
+	.frames = TRAFFIC_TRIES * TRAFFIC_FRAMES * 2,
+	.needs = RD_PROBE_ICMD | RD_PROBE_ACTIVE,
+	.limit_s = 60,
+	.run = run_inside};
