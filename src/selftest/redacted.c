@@ -3,9 +3,8 @@
  * Replaces addresses and names probe by probe, since each result is written at once. The device's
  * addresses are collected first, so that no replacement is one of them.
  */
-#include "document.h"
+#include "selftest.h"
 #include <rdmadump/redact.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

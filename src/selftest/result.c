@@ -8,16 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const outcomes[] = {[RD_PROBE_PASSED] = "passed",
-	[RD_PROBE_FOUND] = "found",
-	[RD_PROBE_FAILED] = "failed",
-	[RD_PROBE_SKIPPED] = "skipped"};
-
-const char *rd_probe_outcome_name(enum rd_probe_outcome outcome)
-{
-	return outcomes[outcome];
-}
-
 void result_init(struct rd_probe_result *r)
 {
 	*r = (struct rd_probe_result){.values = json_object(), .found = json_array()};

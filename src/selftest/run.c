@@ -1,25 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Runs the probes in order, and stores what is known after each one. */
 #include "../device/sysfs.h"
-#include "command.h"
-#include "document.h"
-#include <errno.h>
+#include "selftest.h"
 #include <fcntl.h>
 #include <infiniband/verbs.h>
+#include <rdmadump/archive.h>
 #include <rdmadump/clock.h>
+#include <rdmadump/document.h>
+#include <rdmadump/format.h>
+#include <rdmadump/json.h>
 #include <rdmadump/verbs.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
 
-#define NS_PER_S 1000000000ULL
-
-static bool interrupted(const struct rd_selftest *st)
-{
-	return st->config->stop && *st->config->stop;
-}
+#define NS_PER_S	 1000000000ULL
+#define DOCUMENT_VERSION 2
 
 /* --- one probe ---------------------------------------------------------------------------- */
 
@@ -52,7 +49,7 @@ static void judge_time(
 
 	if (r->outcome != RD_PROBE_PASSED && r->outcome != RD_PROBE_FOUND)
 		return;
-	if (interrupted(st)) {
+	if (run_interrupted()) {
 		json_array_clear(r->found);
 		result_skipped(r, "interrupted before it was complete");
 	} else if (late && r->outcome == RD_PROBE_FOUND) {
@@ -112,13 +109,109 @@ static void run_probe(
 		st->deadline_ns = st->run_deadline_ns;
 	if (must_skip(st, probe, r))
 		return;
-	if (st->config->began)
-		st->config->began(st->config->ctx, probe);
+	print_began(probe);
 	probe->run(st, r);
 	judge_sending(st, probe, r);
 	st->compressed |= r->compressed;
 	judge_time(st, probe, r);
 	judge_removal(st, r);
+}
+
+/* --- files of a probe --------------------------------------------------------------------- */
+
+/* The frames as pcapng; NULL: out of memory. */
+static uint8_t *capture_file(
+	const struct rd_selftest *st, const struct rd_probe_result *r, size_t *n)
+{
+	char name[RD_NAME_MAX + 8];
+	const struct rd_section section = {.application = rd_program()};
+	const struct rd_iface iface = {.link = st->port->link,
+		.name = name,
+		.description = "software clock",
+		.speed = st->port->speed};
+	struct rd_encoder e;
+	struct rd_error err;
+	size_t size, used;
+	uint8_t *to;
+
+	snprintf(name, sizeof(name), "%s:%u", st->device->name, st->port->num);
+	if (rd_encoder_init(&e, "pcapng", NULL, &section, &iface, 1, &err) < 0)
+		return NULL;
+	size = e.format->header_bound(&e);
+	for (unsigned int i = 0; i < r->n_frames; i++)
+		size += e.format->bound(r->frame[i].len);
+	to = malloc(size);
+	if (!to)
+		return NULL;
+	*n = e.format->header(&e, to, size);
+	for (unsigned int i = 0; i < r->n_frames; i++) {
+		const struct rd_frame frame = {.data = r->bytes + r->frame[i].at,
+			.caplen = r->frame[i].len,
+			.len = r->frame[i].len,
+			.ts_ns = r->frame[i].ts_ns};
+
+		e.format->frames(&e, &frame, 1, to + *n, size - *n, &used);
+		*n += used;
+	}
+	return to;
+}
+
+/* `why`: it is missing for this reason; NULL: it is kept, if there are `bytes`. */
+static void add_file(struct rd_selftest *st, json_t *files, const char *probe, const char *ending,
+	void *bytes, size_t n, const char *why)
+{
+	char name[SAVED_NAME];
+
+	snprintf(name, sizeof(name), "%s.%s", probe, ending);
+	if (!why && !rd_archive_available())
+		why = "this build has no libarchive";
+	if (why)
+		free(bytes);
+	else if (!saved_keep(&st->saved, name, bytes, n))
+		why = "there are too many files";
+	json_array_append_new(files, json_pack("{s:s, s:s?}", "name", name, "missing", why));
+}
+
+static json_t *add_files(struct rd_selftest *st, const char *probe, struct rd_probe_result *r)
+{
+	json_t *files = json_array();
+	uint8_t *capture = NULL;
+	const char *why = NULL;
+	size_t n = 0;
+
+	if (r->n_frames && !redacted_frames(st, r))
+		why = "addresses in these frames cannot be replaced";
+	else if (r->n_frames)
+		capture = capture_file(st, r, &n);
+	if (capture || why)
+		add_file(st, files, probe, "pcapng", capture, n, why);
+	if (r->cqes)
+		add_file(st, files, probe, "cqes", r->cqes, r->n_cqes, NULL);
+	r->cqes = NULL;
+	return files;
+}
+
+/*
+ * Adds the probe's result to the document, and keeps its capture and raw CQEs for the archive.
+ * Frames of *r may be replaced. Returns its object, borrowed; NULL: out of memory.
+ */
+static const json_t *document_add(struct rd_selftest *st, const struct rd_probe *probe,
+	struct rd_probe_result *r, uint64_t took_ns)
+{
+	static const char *const outcomes[] = {[RD_PROBE_PASSED] = "passed",
+		[RD_PROBE_FOUND] = "found",
+		[RD_PROBE_FAILED] = "failed",
+		[RD_PROBE_SKIPPED] = "skipped"};
+	json_t *o = json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:O, s:O, s:o, s:o}", "name",
+		probe->name, "question", probe->question, "outcome", outcomes[r->outcome], "value",
+		rd_json_text(r->value), "reason", rd_json_text(r->reason), "meaning",
+		rd_json_text(r->meaning), "found", r->found, "values", r->values, "files",
+		add_files(st, probe->name, r), "duration_ms", rd_json_u64(took_ns / 1000000));
+
+	if (!o || redacted_probe(st, o) < 0 ||
+		json_array_append_new(json_object_get(st->document, "probes"), o) < 0)
+		return NULL;
+	return o;
 }
 
 /* Returns the outcome, or -1 if the document cannot be extended. */
@@ -136,8 +229,7 @@ static int add_probe(struct rd_selftest *st, const struct rd_probe *probe, struc
 	result_free(&r);
 	if (!object)
 		return rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "the result");
-	if (st->config->ended)
-		st->config->ended(st->config->ctx, object);
+	print_ended(st->config, object);
 	return outcome;
 }
 
@@ -168,16 +260,17 @@ static int store(const struct rd_selftest *st, struct rd_error *err)
  */
 static int run_all(struct rd_selftest *st, struct rd_error *err)
 {
-	const struct rd_probe *const *probe = st->config->probes ? st->config->probes : rd_probes;
+	const struct rd_probe *const *probe = rd_probes_chosen(st->config);
 	const char *ended = "complete";
 	struct rd_error later, *to = err;
+	uint64_t start_ns;
 	int rc = 0;
 
 	for (; *probe && strcmp(ended, "complete") == 0; probe++) {
 		int outcome = -1;
 
-		if (interrupted(st) || rd_monotonic_ns() >= st->run_deadline_ns) {
-			ended = interrupted(st) ? "interrupted" : "time_limit";
+		if (run_interrupted() || rd_monotonic_ns() >= st->run_deadline_ns) {
+			ended = run_interrupted() ? "interrupted" : "time_limit";
 			break;
 		}
 		outcome = add_probe(st, *probe, to);
@@ -185,14 +278,17 @@ static int run_all(struct rd_selftest *st, struct rd_error *err)
 			to = &later;
 			rc = -1;
 		}
-		if (interrupted(st))
+		if (run_interrupted())
 			ended = "interrupted";
 		else if (st->removed)
 			ended = "removed";
 		else if ((*probe)->required && outcome == RD_PROBE_FAILED)
 			ended = "required_probe";
 	}
-	document_end(st->document, ended);
+	start_ns = rd_json_u64_value(json_object_get(st->document, "start_ns"));
+	json_object_set_new(
+		st->document, "duration_s", rd_json_seconds((int64_t)(rd_wall_ns() - start_ns)));
+	json_object_set_new(st->document, "ended", json_string(ended));
 	return rc;
 }
 
@@ -205,7 +301,7 @@ static void keep_table(struct rd_selftest *st)
 
 	if (!out)
 		return;
-	selftest_print_document(out, st->document);
+	print_document(out, st->document);
 	if (fclose(out) == 0)
 		saved_keep(&st->saved, "result.txt", text, n);
 	else
@@ -238,7 +334,11 @@ static int begin(struct rd_selftest *st, struct rd_error *err)
 	gethostname(host, sizeof(host) - 1);
 	if (redacted_begin(st) < 0 || redacted_name(st, host, sizeof(host)) < 0)
 		return rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "the result");
-	st->document = document_begin(st, host);
+	st->document = rd_document(DOCUMENT_VERSION, rd_wall_ns(),
+		json_pack("{s:n, s:o, s:s, s:i, s:s, s:b, s:[]}", "duration_s", "host",
+			rd_json_string(host), "device", st->device->name, "port",
+			(int)st->port->num, "ended", "unfinished", "hashed",
+			(int)st->config->hash_addresses, "probes"));
 	if (!st->document)
 		return rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "the result");
 	for (char *c = host; *c; c++)

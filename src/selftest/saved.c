@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Writes each file under a new name, and renames it when it is complete. */
-#include "saved.h"
-#include <errno.h>
+#include "selftest.h"
 #include <fcntl.h>
 #include <rdmadump/archive.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/outfile.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

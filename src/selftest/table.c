@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Prints plans and results as tables of 80 columns. */
-#include "command.h"
+/* Prints plans and results as tables of 80 columns, or as JSON. */
+#include "cli/cli.h"
+#include "selftest.h"
 #include <rdmadump/json.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define COLUMNS	     80
 #define WIDTH_PROBE  12
@@ -53,7 +53,7 @@ static void put_row(
 	put_wrapped(out, text, TEXT_AT, TEXT_WIDTH);
 }
 
-void selftest_print_effects(void)
+static void put_effects(void)
 {
 	put_wrapped(stdout,
 		"The sniffer's copies double what the port writes over PCIe. Where PCIe "
@@ -65,40 +65,31 @@ void selftest_print_effects(void)
 		0, COLUMNS);
 }
 
-void selftest_print_heading(FILE *out)
+static void put_heading(FILE *out)
 {
 	put_row(out, "PROBE", "RESULT", "VALUE", "WHAT IT MEANS FOR CAPTURES");
 }
 
-void selftest_print_probe(FILE *out, const json_t *probe)
+/* A row each for the reason and the findings; the first one has the name. */
+static void put_probe(FILE *out, const json_t *probe)
 {
-	const json_t *found = json_object_get(probe, "found"), *one;
+	const json_t *found = json_object_get(probe, "found");
 	const char *reason = rd_json_text_of(probe, "reason");
+	size_t n = json_array_size(found), i = *reason ? 0 : 1;
 	bool first = true;
-	size_t i;
 
-	if (*reason) {
-		put_row(out, rd_json_text_of(probe, "name"), rd_json_text_of(probe, "outcome"),
-			rd_json_text_of(probe, "value"), reason);
-		first = false;
-	}
-	json_array_foreach (found, i, one) {
+	for (; i <= n || first; i++, first = false)
 		put_row(out, first ? rd_json_text_of(probe, "name") : "",
 			first ? rd_json_text_of(probe, "outcome") : "",
 			first ? rd_json_text_of(probe, "value") : "",
-			rd_json_text_of(one, "meaning"));
-		first = false;
-	}
-	if (first)
-		put_row(out, rd_json_text_of(probe, "name"), rd_json_text_of(probe, "outcome"),
-			rd_json_text_of(probe, "value"), rd_json_text_of(probe, "meaning"));
+			!i	 ? reason
+			: i <= n ? rd_json_text_of(json_array_get(found, i - 1), "meaning")
+				 : rd_json_text_of(probe, "meaning"));
 }
 
-void selftest_print_end(FILE *out, const json_t *document)
+static void put_end(FILE *out, const json_t *document)
 {
-	static const struct {
-		const char *ended, *text;
-	} rows[] = {{"complete", NULL},
+	static const char *const rows[][2] = {
 		{"required_probe", "Ended early: without this probe no other one makes sense."},
 		{"removed", "Ended early: the device was removed, or has failed fatally."},
 		{"interrupted", "Interrupted: not all probes were run."},
@@ -107,11 +98,11 @@ void selftest_print_end(FILE *out, const json_t *document)
 	const char *ended = rd_json_text_of(document, "ended");
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		if (rows[i].text && strcmp(rows[i].ended, ended) == 0)
-			fprintf(out, "%s\n", rows[i].text);
+		if (strcmp(rows[i][0], ended) == 0)
+			fprintf(out, "%s\n", rows[i][1]);
 }
 
-void selftest_print_document(FILE *out, const json_t *document)
+void print_document(FILE *out, const json_t *document)
 {
 	const json_t *probe;
 	size_t i;
@@ -119,11 +110,76 @@ void selftest_print_document(FILE *out, const json_t *document)
 	fprintf(out, "%s port %lld on %s, by %s\n", rd_json_text_of(document, "device"),
 		(long long)json_integer_value(json_object_get(document, "port")),
 		rd_json_text_of(document, "host"), rd_json_text_of(document, "program"));
-	selftest_print_heading(out);
+	put_heading(out);
 	json_array_foreach (json_object_get(document, "probes"), i, probe) {
-		selftest_print_probe(out, probe);
+		put_probe(out, probe);
 	}
-	selftest_print_end(out, document);
+	put_end(out, document);
+}
+
+/* --- standard output ---------------------------------------------------------------------- */
+
+/* The first error of standard output, which the stream does not keep. */
+static int output_errno;
+
+static void flush_output(void)
+{
+	errno = 0;
+	if (fflush(stdout) && !output_errno)
+		output_errno = errno;
+}
+
+static int end_output(struct rd_error *err)
+{
+	flush_output();
+	if (output_errno || ferror(stdout))
+		return rd_cli_stdout_failed(output_errno, err);
+	return 0;
+}
+
+static int put_json(const json_t *value, struct rd_error *err)
+{
+	errno = 0;
+	if (!value || json_dumpf(value, stdout, JSON_INDENT(1)) || putchar('\n') == EOF)
+		return rd_cli_stdout_failed(errno ? errno : ENOMEM, err);
+	return end_output(err);
+}
+
+void print_beginning(const struct rd_selftest_config *config)
+{
+	if (!config->json) {
+		put_effects();
+		put_heading(stdout);
+	}
+	flush_output();
+}
+
+void print_began(const struct rd_probe *probe)
+{
+	char line[128];
+
+	if (!isatty(STDERR_FILENO))
+		return;
+	snprintf(line, sizeof(line), "%s: %s (at most %u s)", probe->name, probe->question,
+		rd_probe_limit(probe));
+	rd_cli_status(line);
+}
+
+void print_ended(const struct rd_selftest_config *config, const json_t *result)
+{
+	if (isatty(STDERR_FILENO))
+		rd_cli_status(NULL);
+	if (!config->json)
+		put_probe(stdout, result);
+	flush_output();
+}
+
+int print_end(const struct rd_selftest_config *config, const json_t *document, struct rd_error *err)
+{
+	if (config->json)
+		return put_json(document, err);
+	put_end(stdout, document);
+	return end_output(err);
 }
 
 /* --- the plan ----------------------------------------------------------------------------- */
@@ -131,14 +187,27 @@ void selftest_print_document(FILE *out, const json_t *document)
 /* The reason why the probe would be skipped; NULL: it would run. */
 static const char *skipped(const struct rd_selftest_config *c, const struct rd_probe *probe)
 {
-	if (probe->needs & RD_PROBE_ICMD && !c->icmd)
-		return "skipped without --sniffer icmd";
-	return NULL;
+	return probe->needs & RD_PROBE_ICMD && !c->icmd ? "skipped without --sniffer icmd" : NULL;
 }
 
-void selftest_print_plan(const struct rd_selftest_config *c)
+static json_t *plan_json(const struct rd_selftest_config *c)
 {
-	const struct rd_probe *const *probe = c->probes ? c->probes : rd_probes;
+	const struct rd_probe *const *probe = rd_probes_chosen(c);
+	json_t *list = json_array();
+
+	for (; *probe; probe++)
+		json_array_append_new(
+			list, json_pack("{s:s, s:s, s:s, s:i, s:i, s:s?}", "name", (*probe)->name,
+				      "question", (*probe)->question, "objects", (*probe)->objects,
+				      "frames", (int)(*probe)->frames, "limit_s",
+				      (int)rd_probe_limit(*probe), "skipped", skipped(c, *probe)));
+	return list;
+}
+
+static void put_plan(const struct rd_selftest_config *c)
+{
+	const struct rd_probe *const *probe = rd_probes_chosen(c);
+	const size_t at = WIDTH_PROBE + 18;
 
 	printf("%s port %u: nothing is done, the device is not opened.\n", c->device->name,
 		c->port->num);
@@ -153,24 +222,21 @@ void selftest_print_plan(const struct rd_selftest_config *c)
 			why		     ? why
 			: *(*probe)->objects ? (*probe)->objects
 					     : "none",
-			WIDTH_PROBE + 18, COLUMNS - WIDTH_PROBE - 18);
-		printf("%*s", WIDTH_PROBE + 18, "");
-		put_wrapped(
-			stdout, (*probe)->question, WIDTH_PROBE + 18, COLUMNS - WIDTH_PROBE - 18);
+			at, COLUMNS - at);
+		printf("%*s", (int)at, "");
+		put_wrapped(stdout, (*probe)->question, at, COLUMNS - at);
 	}
-	selftest_print_effects();
+	put_effects();
 }
 
-json_t *selftest_plan_json(const struct rd_selftest_config *c)
+int print_plan(const struct rd_selftest_config *config, struct rd_error *err)
 {
-	const struct rd_probe *const *probe = c->probes ? c->probes : rd_probes;
-	json_t *list = json_array();
+	json_t *list = config->json ? plan_json(config) : NULL;
+	int rc = config->json ? put_json(list, err) : 0;
 
-	for (; *probe; probe++)
-		json_array_append_new(
-			list, json_pack("{s:s, s:s, s:s, s:i, s:i, s:s?}", "name", (*probe)->name,
-				      "question", (*probe)->question, "objects", (*probe)->objects,
-				      "frames", (int)(*probe)->frames, "limit_s",
-				      (int)rd_probe_limit(*probe), "skipped", skipped(c, *probe)));
-	return list;
+	json_decref(list);
+	if (config->json)
+		return rc;
+	put_plan(config);
+	return end_output(err);
 }

@@ -1,14 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* When a probe must end, and waiting within that. */
+#include "cli/cli.h"
 #include "selftest.h"
 #include <rdmadump/clock.h>
 #include <time.h>
 
 #define STEP_MS 10 /* between two looks at the time */
 
+static volatile sig_atomic_t stop;
+
+static void on_signal(int number)
+{
+	(void)number;
+	stop = 1;
+}
+
+void run_catch_signals(void)
+{
+	rd_cli_catch_ending(on_signal, (int)SA_RESETHAND);
+}
+
+bool run_interrupted(void)
+{
+	return stop;
+}
+
 bool probe_over(const struct rd_selftest *st)
 {
-	return (st->config->stop && *st->config->stop) || rd_monotonic_ns() >= st->deadline_ns;
+	return stop || rd_monotonic_ns() >= st->deadline_ns;
 }
 
 void probe_sleep_ms(const struct rd_selftest *st, unsigned int ms)

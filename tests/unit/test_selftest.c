@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Selftest: what is replaced on request, the table of probes, numbered frames. */
 #include "test.h"
-#include "selftest/document.h"
 #include "selftest/numbered.h"
 #include "selftest/selftest.h"
-#include <rdmadump/selftest.h>
 
 /* --- replaced addresses ------------------------------------------------------------------- */
 
