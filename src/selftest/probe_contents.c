@@ -153,8 +153,8 @@ static void try_tags(struct contents *c)
 	for (size_t i = 0; i < sizeof(tags) / sizeof(*tags); i++) {
 		bool known;
 
-		numbered_sender_tag(&c->sender, tags[i].tpid,
-			(uint16_t)(TCI_PRIORITY | c->st->config->vlan));
+		numbered_sender_tag(
+			&c->sender, tags[i].tpid, (uint16_t)(TCI_PRIORITY | c->st->config->vlan));
 		known = try_shape(c, &t);
 		report_shape(c, tags[i].name);
 		if (!found)

@@ -120,12 +120,11 @@ int redacted_probe(const struct rd_selftest *st, json_t *probe)
 
 bool redacted_frames(const struct rd_selftest *st, struct rd_probe_result *r)
 {
-	for (unsigned int i = 0; st->redact && i < r->n_frames; i++) {
-		const struct kept_frame *f = &r->frame[i];
+	uint8_t *at = r->bytes;
 
+	for (unsigned int i = 0; st->redact && i < r->n_frames; at += r->frame[i++].len)
 		if (!rd_redact_frame(
-			    st->redact, st->port->link, r->bytes + f->at, f->len, f->len, 0))
+			    st->redact, st->port->link, at, r->frame[i].len, r->frame[i].len, 0))
 			return false;
-	}
 	return !st->redact || !rd_redact_failed(st->redact);
 }

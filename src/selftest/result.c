@@ -150,7 +150,8 @@ void result_frame(struct rd_probe_result *r, const uint8_t *data, uint32_t len, 
 	if (!r->frame || !r->bytes || r->n_frames == KEPT_FRAMES || len > KEPT_BYTES - r->n_bytes)
 		return;
 	memcpy(r->bytes + r->n_bytes, data, len);
-	r->frame[r->n_frames++] = (struct kept_frame){(uint32_t)r->n_bytes, len, ts_ns};
+	r->frame[r->n_frames++] = (struct rd_frame){
+		.data = r->bytes + r->n_bytes, .caplen = len, .len = len, .ts_ns = ts_ns};
 	r->n_bytes += len;
 }
 

@@ -144,15 +144,8 @@ static uint8_t *capture_file(
 	if (!to)
 		return NULL;
 	*n = e.format->header(&e, to, size);
-	for (unsigned int i = 0; i < r->n_frames; i++) {
-		const struct rd_frame frame = {.data = r->bytes + r->frame[i].at,
-			.caplen = r->frame[i].len,
-			.len = r->frame[i].len,
-			.ts_ns = r->frame[i].ts_ns};
-
-		e.format->frames(&e, &frame, 1, to + *n, size - *n, &used);
-		*n += used;
-	}
+	e.format->frames(&e, r->frame, r->n_frames, to + *n, size - *n, &used);
+	*n += used;
 	return to;
 }
 

@@ -12,6 +12,7 @@
 #include <limits.h>
 #include <rdmadump/device.h>
 #include <rdmadump/error.h>
+#include <rdmadump/frame.h>
 #include <rdmadump/identity.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -192,22 +193,16 @@ bool port_may_send(const struct rd_port *port, char why[MAY_SEND_TEXT]);
 
 /* --- the result --------------------------------------------------------------------------- */
 
-/* A frame that is kept for the probe's capture file. */
-struct kept_frame {
-	uint32_t at, len;
-	uint64_t ts_ns;
-};
-
 struct rd_probe_result {
 	enum rd_probe_outcome outcome; /* RD_PROBE_PASSED at first */
 	char reason[RESULT_TEXT];      /* why it failed or was skipped, or is not certain */
 	char value[96];		       /* the main value, for the table */
 	char meaning[RESULT_TEXT];     /* what it means for captures if there was no finding */
 	json_t *values, *found;
-	bool compressed; /* sets rd_selftest.compressed */
-	struct kept_frame *frame;
+	bool compressed;	/* sets rd_selftest.compressed */
+	struct rd_frame *frame; /* kept for the probe's capture file */
 	unsigned int n_frames;
-	uint8_t *bytes; /* bytes of all kept frames */
+	uint8_t *bytes; /* of all these frames, one after another */
 	size_t n_bytes;
 	uint8_t *cqes; /* raw completion queue entries; NULL: none */
 	size_t n_cqes;
