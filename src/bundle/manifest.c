@@ -9,15 +9,13 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Where a member comes from. */
+/* Where a member comes from. -1: out of memory. */
 static int set_source(json_t *o, const struct task *t)
 {
-	const struct member *m = t->member;
-
-	return json_object_set_new(o, "what", json_string(m->what)) ||
-	       json_object_set_new(o, "command", rd_json_string(t->command)) ||
-	       json_object_set_new(o, "needs_root", json_boolean(m->root)) ||
-	       json_object_set_new(o, "may_hold_addresses", json_boolean(m->addresses));
+	return json_object_update_new(
+		o, json_pack("{s:s, s:o, s:b, s:b}", "what", t->member->what, "command",
+			   rd_json_string(t->command), "needs_root", t->member->root,
+			   "may_hold_addresses", t->member->addresses));
 }
 
 static json_t *exit_status(const struct task *t)
@@ -38,12 +36,11 @@ static json_t *signal_of(const struct task *t)
 /* How its command ended. */
 static int set_end(json_t *o, const struct task *t)
 {
-	return json_object_set_new(o, "exit_status", exit_status(t)) ||
-	       json_object_set_new(o, "signal", signal_of(t)) ||
-	       json_object_set_new(
-		       o, "duration_s", rd_json_seconds((int64_t)(t->ended_ns - t->began_ns))) ||
-	       json_object_set_new(o, "cut", json_boolean(t->output.cut)) ||
-	       json_object_set_new(o, "message", rd_json_text(t->errors.n ? t->errors.data : ""));
+	return json_object_update_new(o,
+		json_pack("{s:o, s:o, s:o, s:b, s:o}", "exit_status", exit_status(t), "signal",
+			signal_of(t), "duration_s",
+			rd_json_seconds((int64_t)(t->ended_ns - t->began_ns)), "cut", t->output.cut,
+			"message", rd_json_text(t->errors.n ? t->errors.data : "")));
 }
 
 static json_t *json_stored(const struct stored *m)

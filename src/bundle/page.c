@@ -5,8 +5,6 @@
  * captures and tools is escaped.
  */
 #include "page.h"
-#include "page_facts.h"
-#include "page_text.h"
 #include <ctype.h>
 #include <fnmatch.h>
 #include <rdmadump/finding.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Text of devices, captures and tools, escaped for a page. */
-#include "page_text.h"
+#include "page.h"
 #include <rdmadump/printable.h>
 #include <stdarg.h>
 
@@ -9,29 +9,19 @@ static void put_text(FILE *out, const char *text)
 	char clean[RD_PRINTABLE_GROWTH];
 
 	for (; *text; text++) {
-		size_t n = 1;
+		const char *escape = *text == '<'   ? "&lt;"
+				     : *text == '>' ? "&gt;"
+				     : *text == '&' ? "&amp;"
+				     : *text == '"' ? "&quot;"
+						    : NULL;
 
-		switch (*text) {
-		case '<':
-			fputs("&lt;", out);
-			break;
-		case '>':
-			fputs("&gt;", out);
-			break;
-		case '&':
-			fputs("&amp;", out);
-			break;
-		case '"':
-			fputs("&quot;", out);
-			break;
-		default:
-			/* JSON is always valid UTF-8: bytes of a character are copied unchanged. */
-			if ((unsigned char)*text < 0x80)
-				n = rd_printable(clean, text, 1, "\n\t");
-			else
-				clean[0] = *text;
-			fwrite(clean, 1, n, out);
-		}
+		/* JSON is always valid UTF-8: bytes of a character are copied unchanged. */
+		if (escape)
+			fputs(escape, out);
+		else if ((unsigned char)*text < 0x80)
+			fwrite(clean, 1, rd_printable(clean, text, 1, "\n\t"), out);
+		else
+			fputc(*text, out);
 	}
 }
 
