@@ -3,38 +3,27 @@
 #include "cli/command.h"
 #include "cli/cli.h"
 #include "cli/report_file.h"
-#include "compare_text.h"
+#include "compare.h"
 #include "config.h"
+#include "task.h"
 #include <argp.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <rdmadump/bundle.h>
-#include <rdmadump/clock.h>
 #include <rdmadump/identity.h>
 #include <rdmadump/json.h>
 #include <rdmadump/log.h>
+#include <rdmadump/outfile.h>
 #include <rdmadump/printable.h>
 #include <rdmadump/session.h>
 #include <rdmadump/units.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define LIMIT_MOST_S 600
 
-struct settings {
-	const char *device, *output, *part, *map;
-	const char *old; /* the old one of two bundles; the new one is in `device` */
-	const char *files[RD_BUNDLE_FILES];
-	unsigned int n_files;
-	uint64_t capture_s, limit_s; /* capture_s 0: no capture */
-	bool dry_run, json, redact;
-};
-
 static int add_file(struct arguments *a, const struct option_use *use, struct rd_error *err)
 {
-	struct settings *s = use->settings;
+	struct rd_bundle_config *s = use->settings;
 
 	(void)a;
 	if (strcmp(use->arg, "-") == 0 || !*use->arg)
@@ -47,7 +36,7 @@ static int add_file(struct arguments *a, const struct option_use *use, struct rd
 	return 0;
 }
 
-static void check_compare(const struct settings *s, struct argp_state *state)
+static void check_compare(const struct rd_bundle_config *s, struct argp_state *state)
 {
 	if (!s->device)
 		rd_cli_usage_error(state->name, "--compare '%s': name the new bundle, too", s->old);
@@ -57,7 +46,7 @@ static void check_compare(const struct settings *s, struct argp_state *state)
 			"--json");
 }
 
-static void check(const struct settings *s, struct argp_state *state)
+static void check(const struct rd_bundle_config *s, struct argp_state *state)
 {
 	if (s->old) {
 		check_compare(s, state);
@@ -82,7 +71,7 @@ static void check(const struct settings *s, struct argp_state *state)
 		rd_cli_usage_error(state->name, "--json and -w - both write to standard output");
 }
 
-#define OPTIONS_OF struct settings
+#define OPTIONS_OF struct rd_bundle_config
 
 static const struct cli_option options[] = {
 	{"write", 'w', "FILE",
@@ -118,7 +107,7 @@ static const struct cli_option options[] = {
 
 static error_t parse_other(int key, char *arg, struct argp_state *state)
 {
-	struct settings *s = state->input;
+	struct rd_bundle_config *s = state->input;
 
 	if (key == ARGP_KEY_END)
 		check(s, state);
@@ -184,7 +173,7 @@ static bool was_requested(const json_t *missing)
 }
 
 /* What is missing, on standard error: the bundle itself may be on standard output. */
-static void report(const struct settings *s, const json_t *manifest, const char *path)
+static void report(const struct rd_bundle_config *s, const json_t *manifest, const char *path)
 {
 	const bool named = strcmp(path, "-") != 0;
 	unsigned int failed = 0;
@@ -231,26 +220,24 @@ static void on_signal(int number)
 	stop = 1;
 }
 
-static void on_progress(void *ctx, unsigned int done, unsigned int all, const char *doing)
+static void on_progress(unsigned int done, unsigned int all, const char *doing)
 {
 	char line[100];
 
-	(void)ctx;
 	if (!isatty(STDERR_FILENO))
 		return;
 	snprintf(line, sizeof(line), "  %u of %u: %.60s", done, all, doing);
 	rd_cli_status(line);
 }
 
-static int create(
-	const struct settings *s, const struct rd_bundle_config *config, struct rd_error *err)
+static int create(const struct rd_bundle_config *s, struct rd_error *err)
 {
 	char path[PATH_MAX];
 	json_t *manifest;
 	int rc;
 
 	rd_cli_catch_ending(on_signal, 0);
-	rc = rd_bundle_create(config, path, &manifest, err);
+	rc = rd_bundle_create(s, path, &manifest, err);
 	if (isatty(STDERR_FILENO))
 		rd_cli_status(NULL);
 	if (rc < 0)
@@ -262,10 +249,9 @@ static int create(
 	return rc;
 }
 
-static int plan(
-	const struct settings *s, const struct rd_bundle_config *config, struct rd_error *err)
+static int plan(const struct rd_bundle_config *s, struct rd_error *err)
 {
-	json_t *manifest = rd_bundle_plan(config);
+	json_t *manifest = rd_bundle_plan(s);
 	int rc = 0;
 
 	if (!manifest)
@@ -278,24 +264,21 @@ static int plan(
 	return rc ? rc : end_output(err);
 }
 
-/* With the rights of the user who gets the bundle, the caller of sudo. */
 static int check_given(const char *path, struct rd_error *err)
 {
-	int fd = rd_open_input(path, O_NONBLOCK), rc;
-	struct stat st;
+	int fd = open_given(path);
 
-	if (fd < 0)
+	if (fd < 0 && errno)
 		return rd_fail(
 			err, RD_CLASS_DEVICE, errno, rd_open_advice(errno), "--file '%s'", path);
-	rc = fstat(fd, &st) == 0 && S_ISREG(st.st_mode)
-		     ? 0
-		     : rd_fail(err, RD_CLASS_DEVICE, 0, "give the name of a capture file",
-			       "--file '%s' is not a regular file", path);
+	if (fd < 0)
+		return rd_fail(err, RD_CLASS_DEVICE, 0, "give the name of a capture file",
+			"--file '%s' is not a regular file", path);
 	close(fd);
-	return rc;
+	return 0;
 }
 
-static int compare(const struct settings *s, struct rd_error *err)
+static int compare(const struct rd_bundle_config *s, struct rd_error *err)
 {
 	json_t *changes;
 	int rc = 0;
@@ -311,7 +294,7 @@ static int compare(const struct settings *s, struct rd_error *err)
 }
 
 /* Before any work: captures that exist, an output that is neither one nor any other capture. */
-static int check_files(const struct settings *s, struct rd_error *err)
+static int check_files(const struct rd_bundle_config *s, struct rd_error *err)
 {
 	struct rd_inputs inputs = {.n = 0};
 
@@ -327,38 +310,27 @@ static int check_files(const struct settings *s, struct rd_error *err)
 	return report_file_check(s->output, "--write", &inputs, err);
 }
 
-static int run(const struct settings *s, const struct rd_devices *devices, struct rd_error *err)
+static int run(struct rd_bundle_config *s, struct rd_error *err)
 {
 	const struct rd_wanted_port wanted = {.name = s->device};
 	char port_name[RD_NAME_MAX + 16];
-	struct rd_bundle_config config = {.output = s->output,
-		.devices = devices,
-		.capture_s = (unsigned int)s->capture_s,
-		.files = s->files,
-		.n_files = s->n_files,
-		.limit_s = (unsigned int)s->limit_s,
-		.adapter_s = RD_BUNDLE_ADAPTER_S,
-		.redact = s->redact,
-		.map = s->map,
-		.stop = &stop,
-		.progress = on_progress};
 	const struct rd_device *device;
 	const struct rd_port *port;
 
 	if (check_files(s, err) < 0)
 		return -1;
 	if (s->capture_s) {
-		if (rd_wanted_port_find(devices, &wanted, &device, &port, err) < 0)
+		if (rd_wanted_port_find(s->devices, &wanted, &device, &port, err) < 0)
 			return -1;
 		snprintf(port_name, sizeof(port_name), "%s:%u", device->name, port->num);
-		config.capture_port = port_name;
+		s->capture_port = port_name;
 	}
 	if (s->dry_run)
-		return plan(s, &config, err);
+		return plan(s, err);
 	if (s->output && strcmp(s->output, "-") == 0 && isatty(STDOUT_FILENO))
 		return rd_fail(err, RD_CLASS_USAGE, 0, "redirect it to a file",
 			"-w -: standard output is a terminal");
-	return create(s, &config, err);
+	return create(s, err);
 }
 
 int rd_cmd_bundle(int argc, char **argv)
@@ -369,8 +341,12 @@ int rd_cmd_bundle(int argc, char **argv)
 		       "devices, counters, a copy of sysfs, kernel messages, output of installed "
 		       "tools, and optionally a capture with its analysis. Start with index.html "
 		       "in it. DEV is the device of --capture; the rest covers all devices."};
-	struct settings s = {.limit_s = RD_BUNDLE_LIMIT_S};
 	struct rd_devices devices;
+	struct rd_bundle_config s = {.limit_s = RD_BUNDLE_LIMIT_S,
+		.adapter_s = RD_BUNDLE_ADAPTER_S,
+		.devices = &devices,
+		.stop = &stop,
+		.progress = on_progress};
 	struct rd_error err;
 	int rc;
 
@@ -384,7 +360,7 @@ int rd_cmd_bundle(int argc, char **argv)
 		return compare(&s, &err) < 0 ? rd_cli_fail(&err) : RD_CLASS_NONE;
 	if (rd_devices_load(&devices, "", &err) < 0)
 		return rd_cli_fail(&err);
-	rc = run(&s, &devices, &err);
+	rc = run(&s, &err);
 	rd_devices_free(&devices);
 	return rc < 0 ? rd_cli_fail(&err) : RD_CLASS_NONE;
 }

@@ -3,7 +3,7 @@
  * What differs between two bundles. Each is unpacked, read into lists of named values, and removed
  * before the next one.
  */
-#include "flatten.h"
+#include "compare.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
@@ -23,8 +23,8 @@
  * used. A value without a row changes on every run (times, for example) or is compared in another
  * member.
  */
-static const struct {
-	const char *member, *name, *topic;
+static const struct row {
+	const char *member, *name, *topic; /* topic NULL: not compared */
 } rows[] = {
 	{"host/host.json", "kernel", "versions"},
 	{"host/host.json", "build", "versions"},
@@ -89,23 +89,17 @@ static const char *const topics[] = {"findings", "links", "counters of faults", 
 
 #define N_TOPICS (sizeof(topics) / sizeof(*topics))
 
-/* NULL: not compared. */
-static const char *topic_of(const char *member, const char *name)
+/*
+ * The first row of a value, or if `name` is NULL of any value of the member; NULL: there is none.
+ * FNM_PATHNAME: a name of the manifest cannot lead out of the folder of the row.
+ */
+static const struct row *row_of(const char *member, const char *name)
 {
 	for (size_t i = 0; i < N_ROWS; i++)
 		if (fnmatch(rows[i].member, member, FNM_PATHNAME) == 0 &&
-			fnmatch(rows[i].name, name, 0) == 0)
-			return rows[i].topic;
+			(!name || fnmatch(rows[i].name, name, 0) == 0))
+			return &rows[i];
 	return NULL;
-}
-
-/* FNM_PATHNAME: a name of the manifest cannot lead out of the folder of the row. */
-static bool is_compared(const char *member)
-{
-	for (size_t i = 0; i < N_ROWS; i++)
-		if (fnmatch(rows[i].member, member, FNM_PATHNAME) == 0)
-			return true;
-	return false;
 }
 
 /* --- one bundle ----------------------------------------------------------------------------- */
@@ -155,7 +149,7 @@ static json_t *read_all(const struct rd_bundle *b)
 	json_array_foreach (json_object_get(b->manifest, "members"), i, m) {
 		const char *name = json_string_value(json_object_get(m, "name"));
 
-		if (name && is_compared(name))
+		if (name && row_of(name, NULL))
 			json_object_set_new(all, name, read_values(b, name));
 	}
 	json_array_foreach (json_object_get(b->manifest, "not_taken"), i, m) {
@@ -163,7 +157,8 @@ static json_t *read_all(const struct rd_bundle *b)
 		json_t *why = json_object_get(m, "why");
 
 		/* A member whose output was cut off is compared as well. */
-		if (name && is_compared(name) && json_is_string(why) && !json_object_get(all, name))
+		if (name && row_of(name, NULL) && json_is_string(why) &&
+			!json_object_get(all, name))
 			json_object_set(all, name, why);
 	}
 	return all;
@@ -213,10 +208,10 @@ struct comparison {
 static void add_change(struct comparison *c, const char *member, const char *name,
 	const json_t *before, const json_t *after)
 {
-	const char *topic = topic_of(member, name);
+	const struct row *row = row_of(member, name);
 
-	for (size_t i = 0; topic && i < N_TOPICS; i++) {
-		if (strcmp(topics[i], topic) != 0)
+	for (size_t i = 0; row && row->topic && i < N_TOPICS; i++) {
+		if (strcmp(topics[i], row->topic) != 0)
 			continue;
 		if (c->n >= CHANGES_MAX) {
 			c->omitted++;
@@ -224,8 +219,8 @@ static void add_change(struct comparison *c, const char *member, const char *nam
 		}
 		c->n++;
 		json_array_append_new(c->topics[i],
-			json_pack("{s:s, s:s, s:s, s:O?, s:O?}", "topic", topic, "member", member,
-				"name", name, "old", before, "new", after));
+			json_pack("{s:s, s:s, s:s, s:O?, s:O?}", "topic", row->topic, "member",
+				member, "name", name, "old", before, "new", after));
 	}
 }
 

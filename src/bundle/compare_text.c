@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Prints the differences between two bundles as text. */
-#include "compare_text.h"
+#include "compare.h"
 #include <rdmadump/json.h>
 #include <rdmadump/notation.h>
 #include <rdmadump/printable.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Flattens JSON documents and text into lists of named values. */
-#include "flatten.h"
+#include "compare.h"
 #include <ctype.h>
 #include <rdmadump/json.h>
 #include <rdmadump/printable.h>

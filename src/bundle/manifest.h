@@ -6,6 +6,7 @@
 #include "store.h"
 #include "task.h"
 #include <jansson.h>
+#include <rdmadump/bundle.h>
 
 /*
  * The format is that of docs/schema/bundle.json; the caller owns the result. If store is NULL, the

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The list of parts. */
 #include "parts.h"
+#include "task.h"
 #include <errno.h>
-#include <rdmadump/bundle.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/document.h>
 #include <string.h>

@@ -168,10 +168,12 @@ static char *member_name(const struct member *m, const struct placeholder *p, co
 static const char *word_for(const struct task *t, const char *word, const struct placeholder *p,
 	const char *subject, char text[32], const struct rd_bundle_config *c)
 {
+	const unsigned int seconds = (unsigned int)c->capture_s;
+
 	if (strcmp(word, "@interval") == 0)
-		snprintf(text, 32, "%u", c->capture_port ? c->capture_s + 1 : GROWTH_S);
+		snprintf(text, 32, "%u", seconds ? seconds + 1 : GROWTH_S);
 	else if (strcmp(word, "duration:@seconds") == 0)
-		snprintf(text, 32, "duration:%u", c->capture_s);
+		snprintf(text, 32, "duration:%u", seconds);
 	else if (strcmp(word, "@capture") == 0)
 		return "-";
 	else if (strcmp(word, "@file") == 0)
@@ -250,7 +252,7 @@ static int add_task(struct tasks *tasks, const struct member *m, const struct pl
 	if (m->phase == PHASE_ADAPTER)
 		snprintf(t->function, sizeof(t->function), "%s", subject);
 	if (strstr(m->command, "@seconds") || strstr(m->command, "@interval"))
-		t->more_ms = c->capture_s * 1000;
+		t->more_ms = (unsigned int)c->capture_s * 1000;
 	t->name = member_name(m, p, subject, c);
 	if (!t->name || make_argv(t, p, subject, c) < 0 || make_shown(t) < 0)
 		return -1;

@@ -498,16 +498,16 @@ static void report(struct run *r, const struct tasks *tasks, const struct rd_bun
 		if (r->running[i] && (!oldest || r->running[i]->began_ns < oldest->began_ns))
 			oldest = r->running[i];
 	if (config->progress && oldest)
-		config->progress(config->ctx, done, tasks->n, oldest->name);
+		config->progress(done, tasks->n, oldest->name);
 }
 
 static unsigned int limit_of(enum phase phase, const struct rd_bundle_config *config)
 {
-	unsigned int seconds = phase == PHASE_ADAPTER ? config->adapter_s
-			       : phase == PHASE_READ  ? config->limit_s * READ_TIMES
-						      : config->limit_s;
+	uint64_t seconds = phase == PHASE_ADAPTER ? config->adapter_s
+			   : phase == PHASE_READ  ? config->limit_s * READ_TIMES
+						  : config->limit_s;
 
-	return seconds * 1000;
+	return (unsigned int)(seconds * 1000);
 }
 
 bool tasks_run(struct tasks *tasks, enum phase phase, const struct rd_bundle_config *config)

@@ -1,12 +1,63 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A row of the table for one device, netdev or file, and its result. */
+/* What a bundle is made of: what the user asked for, and for each device, netdev or file a row of
+ * the table with its result. */
 #ifndef RDMADUMP_BUNDLE_TASK_H
 #define RDMADUMP_BUNDLE_TASK_H
 
 #include "members.h"
-#include <rdmadump/bundle.h>
+#include <jansson.h>
+#include <limits.h>
+#include <rdmadump/device.h>
+#include <rdmadump/error.h>
+#include <signal.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+#define RD_BUNDLE_FILES		 32 /* captures that can be given */
+#define RD_BUNDLE_LIMIT_S	 4  /* default time limit of one command, s */
+#define RD_BUNDLE_ADAPTER_S	 60 /* time limit of a tool that opens an adapter, s */
+#define RD_BUNDLE_CAPTURE_MOST_S 3600
+
+/* What the user asked for, and this machine. */
+struct rd_bundle_config {
+	const char *device; /* of --capture; the new bundle of --compare */
+	const char *old;    /* --compare: the old bundle */
+	const char *part;   /* the only part that is written */
+	const char *output; /* "-": standard output, NULL: rdmadump-bundle-HOST-DATE.tar.zst */
+	const char *map;    /* where to write the map of replacements; NULL: output and ".map" */
+	const char *files[RD_BUNDLE_FILES]; /* captures to be included */
+	unsigned int n_files;
+	uint64_t capture_s; /* 0: no capture */
+	uint64_t limit_s; /* seconds that a tool may take; all together about eight times as long */
+	uint64_t adapter_s; /* seconds that a tool that opens an adapter may take */
+	bool dry_run, json;
+	bool redact;			   /* replace what identifies machines and people */
+	const char *capture_port;	   /* "mlx5_0:1"; NULL: no capture */
+	const struct rd_devices *devices;  /* this machine's */
+	const volatile sig_atomic_t *stop; /* not 0: end without a bundle */
+	/* Called at intervals; may be NULL. `doing` is a member's name. */
+	void (*progress)(unsigned int done, unsigned int all, const char *doing);
+};
+
+/*
+ * Collects and writes the bundle; `path` is its name. The manifest is returned in *manifest, which
+ * the caller frees. On failure (-1 with the error) no file is left, and *manifest is NULL.
+ * No child process is left but tools that could not be ended. Starts programs; call it before any
+ * thread is started.
+ */
+int rd_bundle_create(const struct rd_bundle_config *config, char path[PATH_MAX], json_t **manifest,
+	struct rd_error *err);
+/* The planned content of a bundle, as a manifest without sizes. NULL: out of memory. */
+json_t *rd_bundle_plan(const struct rd_bundle_config *config);
+
+/*
+ * Writes one part of a bundle to `fd`: what this program reads by itself, in a process of its own,
+ * so that a read that hangs can be ended. Notes go to the log. -1 with RD_CLASS_USAGE for an
+ * unknown name.
+ */
+int rd_bundle_part(const char *name, int fd, struct rd_error *err);
+
+/* --- tasks -------------------------------------------------------------------------------- */
 
 #define TASK_ARGS 64
 #define TASK_ALSO 2 /* most further outputs of a command */
@@ -75,9 +126,11 @@ void task_why(const struct task *t, char *buf, size_t size);
  */
 bool task_failed(const struct task *t);
 /*
- * Opens a regular file that the task copies, with the rights of the user who gets the bundle (the
- * caller of sudo). Its descriptor, or -1; sets the outcome.
+ * Opens a regular file that the user named, with the rights of the user who gets the bundle (the
+ * caller of sudo). Its descriptor, or -1 with errno, 0 if it is not a regular file.
  */
+int open_given(const char *path);
+/* The same for the file that the task copies; sets its outcome. */
 int task_open_file(struct task *t);
 /* Makes a file name from text: keeps letters, digits, ".", "_" and "-". */
 void file_name(char *buf, size_t size, const char *text);

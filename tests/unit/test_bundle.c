@@ -6,6 +6,7 @@
 #include "test.h"
 #include <dirent.h>
 #include <rdmadump/archive.h>
+#include <rdmadump/bundle.h>
 #include <rdmadump/log.h>
 #include <rdmadump/sha256.h>
 #include <sched.h>
@@ -171,9 +172,9 @@ TEST(leftover)
 	free_outputs(t, 1);
 }
 
-static void request_stop(void *ctx, unsigned int done, unsigned int all, const char *doing)
+static void request_stop(unsigned int done, unsigned int all, const char *doing)
 {
-	(void)ctx, (void)done, (void)all, (void)doing;
+	(void)done, (void)all, (void)doing;
 	if (access("own", F_OK) == 0)
 		stop = 1;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Members of bundles as named values: JSON and text of tools, hostile ones included. */
-#include "bundle/flatten.h"
+#include "bundle/compare.h"
 #include "test.h"
 
 struct pair {
