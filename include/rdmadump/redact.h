@@ -65,6 +65,11 @@ void rd_redact_mac(struct rd_redact *r, uint8_t mac[6]);
 void rd_redact_guid(struct rd_redact *r, uint8_t guid[8]);
 void rd_redact_ipv4(struct rd_redact *r, uint8_t ip[4]);
 void rd_redact_ipv6(struct rd_redact *r, uint8_t ip[16]);
+/*
+ * The one of them that has `n` bytes, or the GID in a hardware address of IPoIB, which has 20.
+ * False: there is none.
+ */
+bool rd_redact_address(struct rd_redact *r, uint8_t *bytes, size_t n);
 /* The upper half of a GID. */
 void rd_redact_prefix(struct rd_redact *r, uint8_t prefix[8]);
 /* Text in a field of `n` bytes, padded with zeros. */

@@ -175,19 +175,7 @@ static void address_redact(void *ctx, uint8_t *bytes, size_t n)
 {
 	const struct redaction *x = ctx;
 
-	switch (n) {
-	case 4:
-		rd_redact_ipv4(x->r, bytes);
-		return;
-	case 6:
-		rd_redact_mac(x->r, bytes);
-		return;
-	case 8:
-		rd_redact_guid(x->r, bytes);
-		return;
-	default:
-		rd_redact_ipv6(x->r, bytes);
-	}
+	rd_redact_address(x->r, bytes, n);
 }
 
 static int put_bytes(void *ctx, const void *bytes, size_t n)

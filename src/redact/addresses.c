@@ -176,3 +176,26 @@ void rd_redact_ipv6(struct rd_redact *r, uint8_t ip[16])
 	}
 	record_address(r, RD_REDACT_IPV6, old, ip);
 }
+
+bool rd_redact_address(struct rd_redact *r, uint8_t *bytes, size_t n)
+{
+	switch (n) {
+	case 4:
+		rd_redact_ipv4(r, bytes);
+		return true;
+	case 6:
+		rd_redact_mac(r, bytes);
+		return true;
+	case 8:
+		rd_redact_guid(r, bytes);
+		return true;
+	case 16:
+		rd_redact_ipv6(r, bytes);
+		return true;
+	case 20: /* flags and QPN before it */
+		rd_redact_ipv6(r, bytes + 4);
+		return true;
+	default:
+		return false;
+	}
+}

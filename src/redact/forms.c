@@ -12,8 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define GROUPS_MAX 20 /* bytes of an IPoIB hardware address: flags and QPN, GID */
-#define IPOIB_GID  4
+#define GROUPS_MAX 20 /* bytes of an IPoIB hardware address */
 #define NETFILTER  14 /* bytes after "MAC=": two MAC addresses, ethertype */
 
 #define VERSION_MAX 9 /* first number of a version of four */
@@ -113,25 +112,12 @@ static bool pairs(
 	struct rd_redact *r, const char *text, size_t left, char separator, struct form *f)
 {
 	uint8_t b[GROUPS_MAX];
-	size_t n;
+	size_t n, count = groups_of(text, left, 2, separator, b, &n);
 
-	switch (groups_of(text, left, 2, separator, b, &n)) {
-	case NETFILTER:
+	if (count == NETFILTER) {
 		rd_redact_mac(r, b + 6);
-		__attribute__((fallthrough));
-	case 6:
 		rd_redact_mac(r, b);
-		break;
-	case 8:
-		rd_redact_guid(r, b);
-		break;
-	case 16:
-		rd_redact_ipv6(r, b);
-		break;
-	case GROUPS_MAX:
-		rd_redact_ipv6(r, b + IPOIB_GID);
-		break;
-	default:
+	} else if (count == 4 || !rd_redact_address(r, b, count)) {
 		return false;
 	}
 	put_same(f, text, n, b);
@@ -145,15 +131,8 @@ static bool fours(
 	uint8_t b[GROUPS_MAX];
 	size_t n, count = groups_of(text, left, 4, separator, b, &n);
 
-	if (n != left)
-		return false;
-	if (separator == ':' && count == 4)
-		rd_redact_guid(r, b);
-	else if (separator == ':' && count == 8)
-		rd_redact_ipv6(r, b);
-	else if (separator == '.' && count == 3)
-		rd_redact_mac(r, b);
-	else
+	if (n != left || !(separator == ':' ? count == 4 || count == 8 : count == 3) ||
+		!rd_redact_address(r, b, 2 * count))
 		return false;
 	put_same(f, text, n, b);
 	return true;

@@ -57,14 +57,9 @@ static void cooked(struct rd_redact *r, const struct layer *l, uint32_t length, 
 		zero(l, address, l->caplen);
 		return;
 	}
-	if (n == 6) {
-		rd_redact_mac(r, at);
-		memset(at + 6, 0, ADDRESS_MAX - 6);
-	} else if (n == ADDRESS_MAX) {
-		rd_redact_guid(r, at);
-	} else {
-		memset(at, 0, ADDRESS_MAX);
-	}
+	n = n == 6 || n == ADDRESS_MAX ? n : 0;
+	rd_redact_address(r, at, n);
+	memset(at + n, 0, ADDRESS_MAX - n);
 }
 
 static void link_header(struct rd_redact *r, const struct layer *l)

@@ -165,10 +165,8 @@ static void field_redact(
 			ip_private(r, mad, p + at, n);
 		else if (f->what == ZERO || n < size)
 			memset(p + at, 0, n);
-		else if (f->what == GUID)
-			rd_redact_guid(r, p + at);
-		else if (f->what == GID)
-			rd_redact_ipv6(r, p + at);
+		else if (f->what == GUID || f->what == GID)
+			rd_redact_address(r, p + at, size);
 		else if (f->what == PREFIX)
 			rd_redact_prefix(r, p + at);
 		else

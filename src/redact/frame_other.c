@@ -19,23 +19,11 @@
 #define MLD_DONE	 132
 #define ICMP_REDIRECT	 5
 
-static void hardware_address(struct rd_redact *r, uint8_t *p, unsigned int n)
+/* Those of one of two lengths; others are zeroed. */
+static void address(
+	struct rd_redact *r, uint8_t *p, unsigned int n, unsigned int one, unsigned int two)
 {
-	if (n == 6)
-		rd_redact_mac(r, p);
-	else if (n == IPOIB_LEN)
-		rd_redact_ipv6(r, p + 4);
-	else
-		memset(p, 0, n);
-}
-
-static void protocol_address(struct rd_redact *r, uint8_t *p, unsigned int n)
-{
-	if (n == 4)
-		rd_redact_ipv4(r, p);
-	else if (n == 16)
-		rd_redact_ipv6(r, p);
-	else
+	if ((n != one && n != two) || !rd_redact_address(r, p, n))
 		memset(p, 0, n);
 }
 
@@ -51,9 +39,9 @@ void arp_redact(struct rd_redact *r, uint8_t *p, uint32_t left)
 		if (left - at < n)
 			break;
 		if (i % 2)
-			protocol_address(r, p + at, n);
+			address(r, p + at, n, 4, 16);
 		else
-			hardware_address(r, p + at, n);
+			address(r, p + at, n, 6, IPOIB_LEN);
 		at += n;
 	}
 	memset(p + at, 0, left - at); /* truncated data, and padding */

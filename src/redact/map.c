@@ -21,8 +21,7 @@ static struct table_row *table_row(const struct table *t, enum space space, uint
 
 	if (!t->capacity)
 		return NULL;
-	while (t->row[i].space_plus_1 &&
-		(t->row[i].space_plus_1 != (uint32_t)space + 1 || t->row[i].value != value))
+	while (t->row[i].space && (t->row[i].space != space || t->row[i].value != value))
 		i = (i + 1) & (t->capacity - 1);
 	return &t->row[i];
 }
@@ -31,7 +30,7 @@ static const struct table_row *table_find(const struct table *t, enum space spac
 {
 	const struct table_row *row = table_row(t, space, value);
 
-	return row && row->space_plus_1 ? row : NULL;
+	return row && row->space ? row : NULL;
 }
 
 static bool table_grow(struct table *t)
@@ -42,9 +41,8 @@ static bool table_grow(struct table *t)
 	if (!grown.row)
 		return false;
 	for (size_t i = 0; i < t->capacity; i++)
-		if (t->row[i].space_plus_1)
-			*table_row(&grown, (enum space)(t->row[i].space_plus_1 - 1),
-				t->row[i].value) = t->row[i];
+		if (t->row[i].space)
+			*table_row(&grown, t->row[i].space, t->row[i].value) = t->row[i];
 	free(t->row);
 	*t = grown;
 	return true;
@@ -61,9 +59,9 @@ static bool table_add(
 		return false;
 	}
 	row = table_row(t, space, value);
-	if (row->space_plus_1)
+	if (row->space)
 		return false;
-	*row = (struct table_row){.value = value, .to = to, .space_plus_1 = (uint32_t)space + 1};
+	*row = (struct table_row){.value = value, .to = to, .space = space};
 	t->n++;
 	return true;
 }
@@ -199,13 +197,13 @@ static int compare_text(enum space space, uint64_t a, uint64_t b)
 static int compare(const void *x, const void *y)
 {
 	const struct table_row *a = x, *b = y;
-	enum space space = (enum space)(a->space_plus_1 - 1);
+	enum space space = a->space;
 	uint64_t least[2] = {range_of(space, a->value).least, range_of(space, b->value).least};
 	uint64_t parent[2] = {a->value >> range_of(space, a->value).bits,
 		b->value >> range_of(space, b->value).bits};
 
-	if (a->space_plus_1 != b->space_plus_1)
-		return a->space_plus_1 < b->space_plus_1 ? -1 : 1;
+	if (a->space != b->space)
+		return a->space < b->space ? -1 : 1;
 	if (parent[0] != parent[1])
 		return parent[0] < parent[1] ? -1 : 1;
 	if (least[0] != least[1])
@@ -217,19 +215,19 @@ static int compare_to(const void *x, const void *y)
 {
 	const struct table_row *a = x, *b = y;
 
-	return compare_text((enum space)(a->space_plus_1 - 1), a->to, b->to);
+	return compare_text(a->space, a->to, b->to);
 }
 
 /* Replaces rows of one range and parent so that their order is kept, since reports are sorted. */
 static void group_replace(struct rd_redact *r, const struct table_row *row, size_t n)
 {
-	enum space space = (enum space)(row->space_plus_1 - 1);
+	enum space space = row->space;
 	uint64_t parent = before(r, space, row->value);
 	struct table_row *to = calloc(n, sizeof(*to));
 
 	r->no_memory |= !to;
 	for (size_t i = 0; to && i < n; i++) {
-		to[i].space_plus_1 = row->space_plus_1;
+		to[i].space = row->space;
 		to[i].to = choose(r, space, row[i].value, parent);
 		table_add(r, &r->used, space, to[i].to, 0);
 	}
@@ -242,11 +240,10 @@ static void group_replace(struct rd_redact *r, const struct table_row *row, size
 
 static bool is_same_group(const struct table_row *a, const struct table_row *b)
 {
-	enum space space = (enum space)(a->space_plus_1 - 1);
+	enum space space = a->space;
 	const struct range range = range_of(space, a->value);
 
-	return a->space_plus_1 == b->space_plus_1 &&
-	       a->value >> range.bits == b->value >> range.bits &&
+	return a->space == b->space && a->value >> range.bits == b->value >> range.bits &&
 	       range.least == range_of(space, b->value).least;
 }
 
@@ -258,7 +255,7 @@ void rd_redact_begin(struct rd_redact *r)
 	r->replacing = true;
 	r->no_memory |= !rows;
 	for (size_t i = 0; rows && i < r->originals.capacity; i++)
-		if (r->originals.row[i].space_plus_1)
+		if (r->originals.row[i].space)
 			rows[n++] = r->originals.row[i];
 	if (rows)
 		qsort(rows, n, sizeof(*rows), compare);

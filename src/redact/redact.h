@@ -8,6 +8,7 @@
 
 /* A part of an address, which is replaced as a whole. */
 enum space {
+	SPACE_NONE,
 	SPACE_IPV4_8, /* the first 8 bits, and so on: a part's value includes the bits before it */
 	SPACE_IPV4_16,
 	SPACE_IPV4_24,
@@ -24,7 +25,7 @@ enum space {
 
 struct table_row {
 	uint64_t value, to;
-	uint32_t space_plus_1; /* 0: the row is free */
+	enum space space; /* SPACE_NONE: the row is free */
 };
 
 /* A hash table of parts; the caller defines the meaning of `to`. */

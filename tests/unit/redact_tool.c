@@ -25,14 +25,7 @@ static char *text(void *ctx, const char *bytes, size_t n, size_t *out_n)
 
 static void address(void *ctx, uint8_t *bytes, size_t n)
 {
-	if (n == 4)
-		rd_redact_ipv4(ctx, bytes);
-	else if (n == 6)
-		rd_redact_mac(ctx, bytes);
-	else if (n == 8)
-		rd_redact_guid(ctx, bytes);
-	else
-		rd_redact_ipv6(ctx, bytes);
+	rd_redact_address(ctx, bytes, n);
 }
 
 static int put(void *ctx, const void *bytes, size_t n)
