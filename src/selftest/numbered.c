@@ -277,7 +277,7 @@ bool numbered_collect(const struct rd_selftest *st, struct sniffer *s, struct nu
 	return full;
 }
 
-enum numbered_end numbered_exchange(const struct rd_selftest *st, struct numbered_sender *sender,
+bool numbered_exchange(const struct rd_selftest *st, struct numbered_sender *sender,
 	struct sniffer *s, struct numbered *m)
 {
 	bool full = false;
@@ -289,11 +289,10 @@ enum numbered_end numbered_exchange(const struct rd_selftest *st, struct numbere
 		uint32_t burst = m->count - i < BURST ? m->count - i : BURST;
 
 		if (numbered_send(st, sender, i, burst) != burst)
-			return NUMBERED_NOT_SENT;
+			return false;
 		full |= drain(s, m, &n);
 		probe_sleep_ms(st, burst * 1000 / SEND_PER_S);
 		full |= drain(s, m, &n);
 	}
-	full |= numbered_collect(st, s, m);
-	return full ? NUMBERED_OVERFLOW : NUMBERED_SEEN;
+	return !(numbered_collect(st, s, m) | full);
 }

@@ -84,19 +84,17 @@ void numbered_sender_close(struct numbered_sender *s);
 
 /* --- both --------------------------------------------------------------------------------- */
 
-enum numbered_end {
-	NUMBERED_SEEN,	   /* what was not seen did not reach the sniffer */
-	NUMBERED_OVERFLOW, /* the ring was full: what was not seen may be lost there */
-	NUMBERED_NOT_SENT, /* the device did not send all, or the time limit expired */
-};
-
 /*
  * Drains the sniffer until every number was seen and nothing follows, or for WAIT_NUMBERED_MS.
  * True if the ring was full at least once.
  */
 bool numbered_collect(const struct rd_selftest *st, struct sniffer *s, struct numbered *m);
-/* Sends all numbers at a rate of at most SEND_PER_S while draining the sniffer, then collects. */
-enum numbered_end numbered_exchange(const struct rd_selftest *st, struct numbered_sender *sender,
+/*
+ * Sends all numbers at a rate of at most SEND_PER_S while draining the sniffer, then collects.
+ * True: what was not seen did not reach the sniffer. Else the ring was full, the device did not
+ * send all, or the time limit expired.
+ */
+bool numbered_exchange(const struct rd_selftest *st, struct numbered_sender *sender,
 	struct sniffer *s, struct numbered *m);
 
 #endif

@@ -368,7 +368,7 @@ static bool take_all(const struct rd_selftest *st, struct clocks *c, struct devi
 {
 	const struct sniffer_shape shape = {.timestamps = d->kind->timestamps};
 	struct taking t = {.port = st->port, .c = c, .d = d, .last_sent = -1};
-	int rc = sniffer_open(&t.s, st->device, st->port, NULL, &shape);
+	int rc = sniffer_open(&t.s, st, NULL, &shape);
 	enum sniffer_step step;
 
 	t.finds_implausible = d->readable && (!is_counter(&t) || half_ns(c) > 4 * IMPLAUSIBLE_NS);

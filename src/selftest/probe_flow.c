@@ -68,7 +68,7 @@ static void run(struct rd_selftest *st, struct rd_probe_result *r)
 {
 	struct rounds t = {.n = 0};
 	struct sniffer s;
-	int rc = sniffer_open(&s, st->device, st->port, NULL, NULL);
+	int rc = sniffer_open(&s, st, NULL, NULL);
 
 	if (rc) {
 		result_failed(r, "%s: %s", sniffer_step_name(s.reached), strerror(rc));

@@ -34,7 +34,6 @@ static int open_capture(struct port_capture *c, const struct rd_selftest *st, st
 {
 	struct rd_port_sniffer_config config = {
 		.device = st->device, .sysroot = "", .port = st->port->num};
-	struct sniffer share = {0};
 	int rc;
 
 	*c = (struct port_capture){0};
@@ -44,8 +43,7 @@ static int open_capture(struct port_capture *c, const struct rd_selftest *st, st
 	config.keep = c->ctx->cmd_fd;
 	if (rd_port_sniffer_open(&c->icmd, &config, err) < 0)
 		return -1;
-	share.ctx = c->ctx;
-	rc = sniffer_open(&c->queue, st->device, st->port, &share, NULL);
+	rc = sniffer_open(&c->queue, st, c->ctx, NULL);
 	if (!rc)
 		return 0;
 	return rd_fail(err, RD_CLASS_DEVICE, rc, NULL, "%s of the port sniffer",

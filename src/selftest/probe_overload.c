@@ -79,16 +79,14 @@ static bool send_frames(const struct rd_selftest *st, struct overload *o, uint32
 /* How often the victim sees an own frame; 0: the sniffer does not, or they cannot be sent. */
 static void try_sender(const struct rd_selftest *st, struct overload *o)
 {
-	enum numbered_end end;
-
 	o->sender_error =
 		numbered_sender_open(&o->sender, o->victim.ctx, st->port, o->sent.run, OWN_BYTES);
 	if (o->sender_error)
 		return;
 	/* The first numbers only: the matcher waits for all that it knows. */
 	o->sent.count = BURST;
-	end = numbered_exchange(st, &o->sender, &o->victim, &o->sent);
-	if (end == NUMBERED_SEEN && numbered_counts(&o->sent).never == 0)
+	if (numbered_exchange(st, &o->sender, &o->victim, &o->sent) &&
+		numbered_counts(&o->sent).never == 0)
 		o->copies = (uint32_t)(o->sent.frames / BURST);
 	o->sent.count = OWN_FRAMES + LAST + VICTIM_BUFFERS + BURST;
 	o->sent_frames = BURST;
@@ -332,7 +330,7 @@ static void run(struct rd_selftest *st, struct rd_probe_result *r)
 
 	if (sniffer_begin(&o.victim, st, r, &small) == 0 &&
 		numbered_init(&o.sent, OWN_FRAMES + LAST + VICTIM_BUFFERS + BURST) == 0) {
-		o.witness_error = sniffer_start(&o.witness, st, &o.victim, NULL);
+		o.witness_error = sniffer_start(&o.witness, st, o.victim.ctx, NULL);
 		o.has_witness = !o.witness_error;
 		measure(st, &o);
 		report(r, &o);

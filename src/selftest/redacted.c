@@ -4,6 +4,7 @@
  * addresses are collected first, so that no replacement is one of them.
  */
 #include "selftest.h"
+#include <rdmadump/bytes.h>
 #include <rdmadump/redact.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,28 +32,19 @@ static void add_names(struct rd_redact *r, const struct rd_selftest_config *conf
 		rd_redact_name(r, RD_REDACT_PATH, config->directory, strlen(config->directory));
 }
 
-static void collect_text(struct rd_redact *r, const char *text)
-{
-	free(rd_redact_text(r, text, strlen(text), NULL));
-}
-
 static void collect_addresses(struct rd_redact *r, const struct rd_selftest *st)
 {
-	char guid[32];
+	uint8_t address[16];
 
-	snprintf(guid, sizeof(guid), "guid 0x%016llx", (unsigned long long)st->device->node_guid);
-	collect_text(r, guid);
+	rd_put_be64(address, st->device->node_guid);
+	rd_redact_guid(r, address);
 	for (unsigned int i = 0; i < st->port->n_netdevs; i++) {
-		uint8_t mac[6];
-
-		memcpy(mac, st->port->netdevs[i].mac, sizeof(mac));
-		rd_redact_mac(r, mac);
+		memcpy(address, st->port->netdevs[i].mac, 6);
+		rd_redact_mac(r, address);
 	}
 	for (unsigned int i = 0; i < st->port->n_gids; i++) {
-		uint8_t gid[16];
-
-		memcpy(gid, st->port->gids[i].raw, sizeof(gid));
-		rd_redact_ipv6(r, gid);
+		memcpy(address, st->port->gids[i].raw, sizeof(address));
+		rd_redact_ipv6(r, address);
 	}
 }
 

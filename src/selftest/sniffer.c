@@ -13,20 +13,6 @@
 #define QKEY	   0x11111111
 #define FLUSH_MS   200 /* wait for flushed receives */
 
-static const char *const names[STEPS] = {[STEP_CONTEXT] = "context",
-	[STEP_PD] = "pd",
-	[STEP_MR] = "mr",
-	[STEP_CQ] = "cq",
-	[STEP_QP] = "qp",
-	[STEP_INIT] = "qp_init",
-	[STEP_RTR] = "qp_rtr",
-	[STEP_FLOW] = "flow"};
-
-const char *sniffer_step_name(enum sniffer_step step)
-{
-	return names[step];
-}
-
 /* --- steps -------------------------------------------------------------------------------- */
 
 /* Functions of verbs that return a pointer set errno, but not all do so in every case. */
@@ -112,34 +98,40 @@ static int make_rtr(struct sniffer *s)
 	return ibv_modify_qp(s->qp, &attr, IBV_QP_STATE);
 }
 
-static int (*const steps[STEPS])(struct sniffer *s) = {[STEP_PD] = make_pd,
-	[STEP_MR] = make_mr,
-	[STEP_CQ] = make_cq,
-	[STEP_QP] = make_qp,
-	[STEP_INIT] = make_init,
-	[STEP_RTR] = make_rtr};
+static const struct {
+	const char *name;
+	int (*make)(struct sniffer *s);
+} steps[STEPS] = {[STEP_CONTEXT] = {"context", NULL},
+	[STEP_PD] = {"pd", make_pd},
+	[STEP_MR] = {"mr", make_mr},
+	[STEP_CQ] = {"cq", make_cq},
+	[STEP_QP] = {"qp", make_qp},
+	[STEP_INIT] = {"qp_init", make_init},
+	[STEP_RTR] = {"qp_rtr", make_rtr},
+	[STEP_FLOW] = {"flow", NULL}};
 
-static int make_context(
-	struct sniffer *s, const struct rd_device *device, const struct sniffer *share)
+const char *sniffer_step_name(enum sniffer_step step)
+{
+	return steps[step].name;
+}
+
+static int make_context(struct sniffer *s, const char *device)
 {
 	struct rd_error err;
 
-	if (share) {
-		s->ctx = share->ctx;
-		s->borrowed = true;
-		return 0;
-	}
-	if (rd_verbs_device_open(&s->ctx, device->name, NULL, NULL, &err) == 0)
+	if (s->borrowed || rd_verbs_device_open(&s->ctx, device, NULL, NULL, &err) == 0)
 		return 0;
 	return err.errnum ? err.errnum : ENODEV;
 }
 
-int sniffer_open(struct sniffer *s, const struct rd_device *device, const struct rd_port *port,
-	const struct sniffer *share, const struct sniffer_shape *shape)
+int sniffer_open(struct sniffer *s, const struct rd_selftest *st, struct ibv_context *ctx,
+	const struct sniffer_shape *shape)
 {
-	*s = (struct sniffer){.port = (uint8_t)port->num,
-		.ib = port->link == RD_LINK_INFINIBAND,
-		.forbidden = device->old_switchdev};
+	*s = (struct sniffer){.ctx = ctx,
+		.borrowed = ctx != NULL,
+		.port = (uint8_t)st->port->num,
+		.ib = st->port->link == RD_LINK_INFINIBAND,
+		.forbidden = st->device->old_switchdev};
 	if (shape)
 		s->shape = *shape;
 	if (!s->shape.buffers)
@@ -151,7 +143,8 @@ int sniffer_open(struct sniffer *s, const struct rd_device *device, const struct
 
 		s->reached = (enum sniffer_step)i;
 		errno = 0;
-		s->step[i].errnum = steps[i] ? steps[i](s) : make_context(s, device, share);
+		s->step[i].errnum =
+			steps[i].make ? steps[i].make(s) : make_context(s, st->device->name);
 		s->step[i].ns = rd_monotonic_ns() - start;
 		if (s->step[i].errnum)
 			return s->step[i].errnum;
@@ -171,7 +164,7 @@ static int sniffer_restart(struct sniffer *s)
 	if (!rc)
 		rd_verbs_discard(s->cq, s->qp);
 	for (s->reached = STEP_INIT; !rc && s->reached < STEP_FLOW; s->reached++)
-		rc = steps[s->reached](s);
+		rc = steps[s->reached].make(s);
 	s->reached -= rc != 0;
 	return rc;
 }
@@ -202,10 +195,10 @@ int sniffer_flow_destroy(struct sniffer *s)
 	return rc;
 }
 
-int sniffer_start(struct sniffer *s, const struct rd_selftest *st, const struct sniffer *share,
+int sniffer_start(struct sniffer *s, const struct rd_selftest *st, struct ibv_context *ctx,
 	const struct sniffer_shape *shape)
 {
-	int rc = sniffer_open(s, st->device, st->port, share, shape);
+	int rc = sniffer_open(s, st, ctx, shape);
 
 	return rc ? rc : sniffer_flow_create(s);
 }

@@ -63,14 +63,14 @@ struct sniffer {
 const char *sniffer_step_name(enum sniffer_step step);
 
 /*
- * Creates everything except the flow, in `share`'s context or, if that is NULL, in a new one.
- * `shape` NULL: the usual one. Returns 0 or the errno of the step `reached`. sniffer_close() in any
- * case.
+ * Creates everything except the flow, on the tested port, in `ctx` or, if that is NULL, in a new
+ * context. `shape` NULL: the usual one. Returns 0 or the errno of the step `reached`.
+ * sniffer_close() in any case.
  */
-int sniffer_open(struct sniffer *s, const struct rd_device *device, const struct rd_port *port,
-	const struct sniffer *share, const struct sniffer_shape *shape);
-/* The same with its flow, on the tested port. */
-int sniffer_start(struct sniffer *s, const struct rd_selftest *st, const struct sniffer *share,
+int sniffer_open(struct sniffer *s, const struct rd_selftest *st, struct ibv_context *ctx,
+	const struct sniffer_shape *shape);
+/* The same with its flow. */
+int sniffer_start(struct sniffer *s, const struct rd_selftest *st, struct ibv_context *ctx,
 	const struct sniffer_shape *shape);
 /* The same: 0, or -1 with the result set to failed. */
 int sniffer_begin(struct sniffer *s, const struct rd_selftest *st, struct rd_probe_result *r,
