@@ -3,6 +3,7 @@
  * Environment variables that configure verbs, NCCL, UCX and libfabric: of this process and of the
  * owners of queue pairs. No other variable is stored.
  */
+#include "../device/sysfs.h"
 #include "parts.h"
 #include <errno.h>
 #include <rdmadump/json.h>
@@ -50,13 +51,12 @@ static json_t *own_variables(void)
 /* The environment of an owner; null, with the reason, if this user may not read it. */
 static json_t *owner(const struct rd_qp_res *qp)
 {
-	char path[64], *text = malloc(ENVIRONMENT_BYTES);
+	char *text = malloc(ENVIRONMENT_BYTES);
 	json_t *variables = json_object(), *why = json_null();
 	int n = -1;
 
-	snprintf(path, sizeof(path), "/proc/%u/environ", qp->pid);
 	if (text)
-		n = read_text(text, ENVIRONMENT_BYTES, path);
+		n = (int)rd_sysfs_file(text, ENVIRONMENT_BYTES - 1, "/proc/%u/environ", qp->pid);
 	if (n < 0) {
 		why = json_string(strerror(errno));
 		json_decref(variables);

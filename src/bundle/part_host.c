@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The machine: kernel, distribution, CPUs, memory, and the privileges of this process. */
+#include "../device/sysfs.h"
 #include "parts.h"
 #include <errno.h>
 #include <rdmadump/json.h>
@@ -87,10 +88,10 @@ json_t *part_host(const struct rd_devices *devices, struct rd_error *err)
 	(void)devices;
 	uname(&u);
 	sysinfo(&s);
-	read_text(release, sizeof(release), "/etc/os-release");
-	read_text(cpu, sizeof(cpu), "/proc/cpuinfo");
-	read_text(memory, sizeof(memory), "/proc/meminfo");
-	read_text(status, sizeof(status), "/proc/self/status");
+	rd_sysfs_file(release, sizeof(release) - 1, "/etc/os-release");
+	rd_sysfs_file(cpu, sizeof(cpu) - 1, "/proc/cpuinfo");
+	rd_sysfs_file(memory, sizeof(memory) - 1, "/proc/meminfo");
+	rd_sysfs_file(status, sizeof(status) - 1, "/proc/self/status");
 	o = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:I}", "host", rd_json_string(u.nodename),
 		"kernel", rd_json_string(u.release), "build", rd_json_string(u.version), "machine",
 		rd_json_string(u.machine), "distribution", json_line(release, "PRETTY_NAME", '='),

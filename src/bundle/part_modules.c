@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Loaded kernel modules that RDMA uses, and their parameters (kernel: Documentation/ABI/stable/
  * sysfs-module). */
+#include "../device/sysfs.h"
 #include "parts.h"
 #include <dirent.h>
 #include <errno.h>
@@ -76,7 +77,7 @@ static json_t *list_names(const struct rd_devices *devices)
 	json_t *names = json_object();
 	char *text = malloc(LIST_BYTES), *save = NULL;
 
-	if (text && read_text(text, LIST_BYTES, "/proc/modules") > 0)
+	if (text && rd_sysfs_file(text, LIST_BYTES - 1, "/proc/modules") > 0)
 		for (char *l = strtok_r(text, "\n", &save); l; l = strtok_r(NULL, "\n", &save))
 			add_line(names, l);
 	free(text);

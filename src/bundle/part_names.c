@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Collects the names of this machine, of hosts in its configuration, and of its users, for
  * redaction. */
+#include "../device/sysfs.h"
 #include "parts.h"
 #include <ctype.h>
 #include <dirent.h>
@@ -43,7 +44,7 @@ static void add_words(json_t *list, const char *path, const char *keywords)
 {
 	char *text = malloc(TEXT_BYTES), *lines = NULL;
 
-	if (!text || read_text(text, TEXT_BYTES, path) < 0) {
+	if (!text || rd_sysfs_file(text, TEXT_BYTES - 1, "%s", path) < 0) {
 		free(text);
 		return;
 	}

@@ -14,11 +14,7 @@ part_fn part_host, part_modules, part_environment, part_names;
 /* Writes its own output. */
 int part_sysroot(const struct rd_devices *devices, int fd, struct rd_error *err);
 
-/*
- * The file's text, truncated to `size`; "" if it cannot be read (errno). Returns its length, or -1.
- */
-int read_text(char *buf, size_t size, const char *path);
-/* The same for a file of one value: without white space at the end. */
+/* A file of one value, without white space at the end. Its length; -1: it cannot be read. */
 int read_value(char *buf, size_t size, const char *path);
 
 #endif

@@ -699,7 +699,7 @@ static int tear_down(void **state)
 }
 
 /* Of a file that is larger than the buffer, only what there is room for, and its end. */
-TEST(read_text)
+TEST(read_value)
 {
 	int fd = memfd_create("text", MFD_CLOEXEC);
 	char path[64], buf[17];
@@ -707,10 +707,10 @@ TEST(read_text)
 	expect("1 36", fd >= 0, write(fd, "0123456789abcdefghijklmnopqrstuvwxyz", 36));
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	memset(buf, 0x7f, sizeof(buf));
-	expect("15 0123456789abcde 0x7f 0 ", read_text(buf, sizeof(buf) - 1, path), buf, buf[16],
-		read_text(buf, 1, path), buf);
+	expect("15 0123456789abcde 0x7f 0 ", read_value(buf, sizeof(buf) - 1, path), buf, buf[16],
+		read_value(buf, 1, path), buf);
 	close(fd);
-	expect("-1 ", read_text(buf, sizeof(buf), path), buf);
+	expect("-1 ", read_value(buf, sizeof(buf), path), buf);
 }
 
 ALL_TESTS_WITH(set_up, tear_down)
