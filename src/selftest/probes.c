@@ -30,7 +30,8 @@ PROBES_OF_ICMD(DECLARE)
 #define ROW(name) &rd_probe_##name,
 const struct rd_probe *const rd_probes[] = {PROBES(ROW) NULL};
 
-const struct rd_probe *const rd_probes_of_icmd[] = {&rd_probe_inventory, PROBES_OF_ICMD(ROW) NULL};
+static const struct rd_probe *const rd_probes_of_icmd[] = {
+	&rd_probe_inventory, PROBES_OF_ICMD(ROW) NULL};
 
 const struct rd_probe *rd_probe_find(const char *name)
 {

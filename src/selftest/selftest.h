@@ -77,8 +77,6 @@ struct rd_probe {
 
 /* All probes in order, ended by NULL. */
 extern const struct rd_probe *const rd_probes[];
-/* The probes of the port sniffer. */
-extern const struct rd_probe *const rd_probes_of_icmd[];
 
 /* The probe of that name; NULL if there is none. */
 const struct rd_probe *rd_probe_find(const char *name);
