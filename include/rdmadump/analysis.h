@@ -331,22 +331,6 @@ struct rd_series {
 	struct rd_point *points;
 };
 
-#define RD_INTERVALS_MAX 65536
-
-/* All traffic in one interval; retransmissions and what follows as in the conversations. */
-struct rd_interval {
-	uint64_t frames, rdma_frames, wire_bytes;
-	uint64_t retransmitted, nak, rnr, cnp, ce; /* nak: without RNR NAKs */
-};
-
-/* From the first frame on. If RD_INTERVALS_MAX are too few, the width doubles. */
-struct rd_intervals {
-	uint64_t wanted_ns, width_ns; /* 0: not requested */
-	uint64_t start_ns;
-	size_t n;
-	struct rd_interval *rows;
-};
-
 struct rd_conversation {
 	unsigned int id; /* from 1, by first frame */
 	enum rd_transport transport;
@@ -485,8 +469,7 @@ struct rd_report {
 	size_t n_comparisons;
 	struct rd_counters *readings; /* whose names findings borrow */
 	size_t n_readings;
-	struct rd_series series; /* all frames */
-	struct rd_intervals intervals;
+	struct rd_series series;	       /* all frames */
 	struct rd_pause_sender *pause_senders; /* in the order of their first frames */
 	size_t n_pause_senders;
 	uint64_t pauses_left_out; /* frames of further senders */
@@ -527,7 +510,6 @@ struct rd_analysis_config {
 	uint64_t from_ns, to_ns; /* only frames of this time after the first frame; 0, 0: all */
 	uint32_t qp;		 /* only conversations with this QP; RD_QP_UNKNOWN: all */
 	enum rd_tunnels tunnels;
-	uint64_t interval_ns; /* 0: no intervals */
 	bool psn_plots;
 };
 

@@ -44,19 +44,6 @@ static int set_time(struct arguments *a, const struct option_use *use, struct rd
 		"--time: '%s' is not a range of seconds like 2.5-4, 10- or -3", use->arg);
 }
 
-static int set_interval(struct arguments *a, const struct option_use *use, struct rd_error *err)
-{
-	uint64_t *ns = option_field(use);
-	char *end;
-
-	(void)a;
-	if (parse_seconds(use->arg, &end, ns) && !*end && *ns)
-		return 0;
-	return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
-		"--interval: '%s' is not a number of seconds from 0.000000001 to 1000000000",
-		use->arg);
-}
-
 static int set_tunnels(struct arguments *a, const struct option_use *use, struct rd_error *err)
 {
 	struct analyze_settings *s = use->settings;
@@ -127,10 +114,6 @@ static const struct cli_option options[] = {
 	{"max-qps", 0, "N",
 		"Analyse at most N QPs (default 65536); frames of others are only counted",
 		NUMBER(config.max_qps, 1, 16000000)},
-	{"interval", 0, "SECONDS",
-		"Print a table of all traffic in intervals of this length: frames, bytes, rate, "
-		"retransmissions, NAKs, RNR NAKs, CNPs, CE marks",
-		.set = set_interval, FIELD(config.interval_ns)},
 	{"color", 0, "WHEN",
 		"Show the severity of findings in colour: auto (the default: on a terminal, unless "
 		"NO_COLOR is set), always or never",

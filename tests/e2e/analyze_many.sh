@@ -44,7 +44,7 @@ is "each pair is one conversation" "$(jq .conversations "$tmp/sums")" "$pairs"
 ok "the same output again: the random key of hash tables does not matter"
 
 # A page that a browser can show: what matters most, and how much is left out.
-"$RDMADUMP" analyze --html=- --interval 0.00001 "$tmp/many.pcap" >"$tmp/page"
+"$RDMADUMP" analyze --html=- "$tmp/many.pcap" >"$tmp/page"
 bytes=$(stat -c %s "$tmp/page")
 [ "$bytes" -gt 2000000 ] && [ "$bytes" -lt 5000000 ]
 ok "the page of all of them: $bytes bytes, less than 5 MB"
@@ -55,7 +55,6 @@ jq -c '{all: [(.findings | length) + .left_out.findings, (.conversations | lengt
 is "with what is left out, it is everything" "$(jq -c .all "$tmp/shown")" "$(jq -c '[.findings, .conversations]' "$tmp/sums")"
 is "its findings are the worst" "$(jq -c .worst "$tmp/shown")" "$(jq -c .worst "$tmp/sums")"
 is "the conversations of these are in it" "$(jq .missing "$tmp/shown")" 0
-has "65536 intervals are not" "$tmp/inside" '"intervals":[1-9][0-9]+,'
 if [ -n "${TEST_FULL-}" ]; then
 	"$RDMADUMP" analyze --html=- --top 20 "$tmp/many.pcap" | sed -n 's,^<script type="application/json" id="report">\(.*\)</script>$,\1,p' >"$tmp/inside"
 	is "--top 20: the busiest" "$(jq -c '[.conversations[].id]' "$tmp/inside")" "$(jq -c .busiest "$tmp/sums")"

@@ -154,37 +154,6 @@ cp "$tmp/loss.pcap" "$tmp"/a_long_name_*/
 right "a long name of a file" "$tmp/long.html" 400x800 light
 right "a long name of a file" "$tmp/long.html" 800x800 light
 
-# --interval: the table has what --json has; without it there is none.
-"$RDMADUMP" analyze --interval 0.05 --json --html "$tmp/tables.html" "$tmp/loss.pcap" >"$tmp/tables.json" 2>"$tmp/log"
-# cells TITLE: the numbers of the table below this heading, one line for each row, without units and spaces
-# shellcheck disable=SC2016 # JavaScript
-cells() {
-	printf '%s' '(() => {
-		const head = [...document.querySelectorAll("h2")].find(e => e.textContent.startsWith("'"$1"'"));
-		return head ? [...[...head.parentNode.querySelectorAll(".scroll")].find(e => head.compareDocumentPosition(e) & 4)
-			.querySelectorAll("tbody tr")].map(r => [...r.cells].map(c => c.textContent.replace(/\u202f|\u00a0B$/g, "")).join(",")).join(" ") : "none";
-	})()'
-}
-# The last interval ends with the last frame, 0.339 s; in the other capture it has one frame.
-"$RDMADUMP" analyze --interval 1 --html "$tmp/last.html" "$TEST_DATA/roce/20_mixed/a.pcap.zst" >/dev/null 2>"$tmp/log"
-for name in last tables; do
-	look "$tmp/$name.html" 1400x1000 light "$(cells Intervals)" >"$tmp/cells"
-	tr " " "\n" <"$tmp/cells" | sed -n '$p' | cut -d, -f5
-done >"$tmp/rates"
-is "--interval: the rate of the last one is over its own time" "$(tr '\240\302' '  ' <"$tmp/rates" | paste -sd'|')" "287  kb/s|-"
-is "--interval: the heading" "$(look "$tmp/tables.html" 1400x1000 light '[...document.querySelectorAll("h2")].map(e => e.textContent).filter(t => /^Interval/.test(t)).join()')" "Intervals of 0.05 s"
-look "$tmp/tables.html" 1400x1000 light "$(cells Intervals)" >"$tmp/cells"
-tr " " "\n" <"$tmp/cells" | cut -d, -f1-4,6- >"$tmp/got"
-jq -r '.intervals as $v | range($v.points) | [.,$v.frames[.],$v.rdma_frames[.],$v.wire_bytes[.],$v.retransmitted[.],$v.nak[.],$v.rnr[.],$v.cnp[.],$v.ecn_ce[.]]
-	| join(",")' "$tmp/tables.json" | awk -F, -v OFS=, '{ $1 = sprintf("%.2f", $1 / 20); print }' >"$tmp/want"
-[ "$(wc -l <"$tmp/want")" -gt 5 ] && diff "$tmp/want" "$tmp/got" >"$tmp/log"
-ok "--interval: the table" "$tmp/log"
-is "... without this option there is none" "$(look "$page" 1400x1000 light "$(cells Intervals)")" none
-is "... and the first screen is as before" "$(look "$tmp/tables.html" 1400x1000 light "$first")" "true 3 true"
-for size in 1400x1000 800x1000 400x800; do
-	right "--interval" "$tmp/tables.html" $size light
-done
-
 # Two ends: the plots are of both.
 zstd -q -d -f -o "$tmp/other.pcap" "$TEST_DATA/roce/10_rc_write_loss/a.pcap.zst"
 "$RDMADUMP" analyze --ends always --html "$tmp/ends.html" "$tmp/other.pcap" "$tmp/loss.pcap" >/dev/null 2>"$tmp/log"

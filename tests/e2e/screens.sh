@@ -20,7 +20,7 @@ mkdir "$tmp/short" "$tmp/long"
 for f in "${captures[@]}"; do
 	name=$(basename "$(dirname "$f")")-$(basename "$f")
 	an "$f" >"$tmp/short/$name" 2>&1
-	an -v --interval 0.123456 "$f" >"$tmp/long/$name" 2>&1
+	an -v "$f" >"$tmp/long/$name" 2>&1
 done
 [ "${#captures[@]}" -ge 8 ]
 ok "${#captures[@]} captures"

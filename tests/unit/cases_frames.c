@@ -357,8 +357,6 @@ static void config(struct run *r, size_t at, const char *key, int64_t n)
 		r->config.qp = (uint32_t)n;
 	else if (!strcmp(key, "tunnels"))
 		r->config.tunnels = (enum rd_tunnels)n;
-	else if (!strcmp(key, "interval"))
-		r->config.interval_ns = (uint64_t)n;
 	else if (!strcmp(key, "psn_plots"))
 		r->config.psn_plots = n;
 	else

@@ -3,7 +3,6 @@
 #include "cm.h"
 #include "facts.h"
 #include "foreign.h"
-#include "interval.h"
 #include "mad.h"
 #include "message.h"
 #include "pair.h"
@@ -66,12 +65,9 @@ int rd_analysis_open(
 	if (!a->refused.beginning || !a->legs || !grid_init(&a->grid) ||
 		!flow_table_init(&a->flows, a->config.max_qps))
 		goto fail;
-	if (config->interval_ns)
-		a->asked.intervals = intervals_open(config->interval_ns);
 	if (config->psn_plots)
-		a->asked.psn_plots = psn_plots_open();
-	if ((config->interval_ns && !a->asked.intervals) ||
-		(config->psn_plots && !a->asked.psn_plots))
+		a->psn_plots = psn_plots_open();
+	if (config->psn_plots && !a->psn_plots)
 		goto fail;
 	for (unsigned int i = 0; i < 256; i++)
 		a->parts[i] = part_of(i);
@@ -519,8 +515,6 @@ static inline void frame_take(
 	if (a->config.to_ns && !in_time(a, it.ns))
 		return;
 	time_take(a, it.ns);
-	if (a->asked.intervals)
-		intervals_move(a, it.ns);
 	it.frame = a->frame;
 	a->totals.frames++;
 	a->totals.wire_bytes += frame->len;
@@ -578,8 +572,7 @@ void rd_analysis_close(struct rd_analysis *a)
 	analysis_facts_free(a->facts);
 	grid_free(&a->grid);
 	refused_free(a);
-	intervals_free(a->asked.intervals);
-	psn_plots_free(a->asked.psn_plots);
+	psn_plots_free(a->psn_plots);
 	free(a->legs);
 	pauses_free(a->pauses);
 	bounded_free(&a->psns);

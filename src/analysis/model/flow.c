@@ -2,7 +2,6 @@
 /* The table of flows: an open hash of pointers, with a cache of the flows used last. */
 #include "flow.h"
 #include "app.h"
-#include "interval.h"
 #include "psn_plot.h"
 #include <rdmadump/hash.h>
 #include <rdmadump/sum.h>
@@ -347,9 +346,7 @@ void flow_incident(struct rd_analysis *a, struct flow *f, enum rd_incident_kind 
 
 	if (e)
 		incident_add(e, n, a->frame, a->ns);
-	if (a->asked.intervals)
-		intervals_incident(a->asked.intervals, kind, n);
-	if (a->asked.psn_plots && n)
+	if (a->psn_plots && n)
 		psn_plots_incident(a, kind);
 }
 

@@ -115,7 +115,7 @@ static struct drawn *least(const struct psn_plots *plots)
 static struct drawn *drawn_of(
 	struct rd_analysis *a, struct flow *f, uint32_t psn, uint64_t ns, bool trouble)
 {
-	struct psn_plots *plots = a->asked.psn_plots;
+	struct psn_plots *plots = a->psn_plots;
 	struct drawn *d = f->psn_plot ? plots->drawn[f->psn_plot - 1] : NULL;
 
 	if (!d && plots->n < PLOTS) {
@@ -144,7 +144,7 @@ static struct drawn *drawn_of(
 
 void psn_plots_incident(struct rd_analysis *a, enum rd_incident_kind kind)
 {
-	struct psn_plots *plots = a->asked.psn_plots;
+	struct psn_plots *plots = a->psn_plots;
 
 	if (kind == RD_INC_RETRANSMITTED)
 		plots->again = a->frame;
@@ -161,7 +161,7 @@ static int64_t place_of(const struct drawn *d, uint32_t psn)
 
 void psn_plots_request(struct rd_analysis *a, struct flow *f, const struct item *it, uint32_t span)
 {
-	const struct psn_plots *plots = a->asked.psn_plots;
+	const struct psn_plots *plots = a->psn_plots;
 	bool again = plots->again == a->frame;
 	uint32_t psn = it->p->psn;
 	struct rd_psn_step *step;
@@ -208,7 +208,7 @@ void psn_plots_response(struct rd_analysis *a, struct flow *r, const struct item
 	struct rd_psn_step *step;
 	struct drawn *d;
 
-	if (a->asked.psn_plots->copy == a->frame || !r->req.started)
+	if (a->psn_plots->copy == a->frame || !r->req.started)
 		return;
 	d = drawn_of(a, r, it->p->psn, it->ns, nak);
 	if (!d)

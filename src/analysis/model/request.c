@@ -4,7 +4,6 @@
  * IBTA volume 1: 9.7.2 (PSNs), 9.7.3 (requests), 9.7.5.1 (responder).
  */
 #include "request.h"
-#include "interval.h"
 #include "message.h"
 #include "pair.h"
 #include "psn_plot.h"
@@ -171,8 +170,6 @@ static void round_begins_later(struct rd_analysis *a, struct flow *f, uint32_t p
 	flow_take_back(f, RD_INC_LOST_UPSTREAM);
 	flow_take_back(f, RD_INC_RETRANSMITTED);
 	delayed_take_back(f, f->trouble, psn_add(psn, 1));
-	if (a->asked.intervals)
-		intervals_take_back(a->asked.intervals, RD_INC_RETRANSMITTED);
 	if (!f->round.active)
 		flow_take_back(f, RD_INC_SELECTIVE);
 	flow_incident(a, f, RD_INC_REORDERED, 1);
@@ -465,7 +462,7 @@ void request_rc(struct rd_analysis *a, struct flow *f, const struct item *it)
 		if (!f->pair.peer)
 			pair_request(a, f, psn);
 	}
-	if (a->asked.psn_plots)
+	if (a->psn_plots)
 		psn_plots_request(a, f, it, span);
 	flow_remember(a, f, it, false);
 }

@@ -434,7 +434,7 @@ void response_rc(struct rd_analysis *a, struct flow *f, const struct item *it)
 		atomic_response(a, f, it);
 	else
 		acknowledge_packet(a, f, it);
-	if (a->asked.psn_plots && f->pair.peer)
+	if (a->psn_plots && f->pair.peer)
 		psn_plots_response(a, f->pair.peer, it);
 	if (f->pair.misses > MISSES_MAX && f->pair.peer && f->pair.how == RD_PAIR_PSN) {
 		f->pair.peer->pair.peer = NULL;

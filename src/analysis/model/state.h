@@ -71,12 +71,6 @@ struct input {
 	bool filtered; /* the frames were selected by a filter */
 };
 
-/* NULL: not asked for. */
-struct asked {
-	struct intervals *intervals;
-	struct psn_plots *psn_plots;
-};
-
 struct rd_analysis {
 	struct rd_analysis_config config;
 	struct rd_totals totals;
@@ -121,7 +115,7 @@ struct rd_analysis {
 	bool out_of_memory;
 	struct app_budget app_budget;
 	struct refused refused;
-	struct asked asked;
+	struct psn_plots *psn_plots; /* NULL: not asked for */
 };
 
 /* Returns the pointer; NULL sets out_of_memory. */

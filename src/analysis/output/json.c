@@ -147,7 +147,6 @@ static const struct rd_field left_out_fields[] = {
 	{"conversations", NULL, RD_UINT(conversations)},
 	{"conversations_with_findings", "of these conversations", RD_UINT(with_findings)},
 	{"series", "conversations without their series", RD_UINT(series)},
-	{"intervals", NULL, RD_UINT(intervals)},
 	{"rows", "of applications, counters, mads, hosts.list and hosts.pairs", RD_UINT(rows)},
 };
 const struct rd_shape left_out_shape = {NULL,
@@ -196,7 +195,6 @@ static const struct rd_field report_fields[] = {
 	{"mads", "by class, attribute, method and status", RD_LIST(mads, n_mads, mad_shape)},
 	{"mads_left_out", "MADs that are in no row: the table is full", RD_UINT(mads_left_out)},
 	{"series", NULL, RD_OBJECT(series, series_shape)},
-	{"intervals", NULL, RD_MAYBE(intervals_json, intervals_shape)},
 	{"pauses",
 		"Pause frames: 802.3x and priority-based flow control. They are captured only at a "
 		"passive tap, or on adapters that do not consume them.",

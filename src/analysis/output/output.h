@@ -21,9 +21,6 @@ const char *losses_text(const struct rd_report *r, char text[RD_DROPS_TEXT]);
 /* Prints only the findings of a report. */
 void findings_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out);
 
-/* Intervals, if requested. */
-void intervals_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out);
-
 /* With -v: the priorities of a side's packets, and the effect of congestion control on it. */
 void side_congestion_text(const struct rd_side *s, FILE *out);
 /* The table of pause frames; nothing without any. */
@@ -56,20 +53,19 @@ void conversation_json_drop_plots(json_t *conversation);
 
 /* What is not in a page. */
 struct left_out {
-	size_t findings, conversations, with_findings, series, intervals, rows;
+	size_t findings, conversations, with_findings, series, rows;
 };
 
 /* --- rows of the JSON ------------------------------------------------------------------------- */
 
 extern const struct rd_shape application_shape, application_sum_shape, congestion_shape,
 	conversation_shape, ends_shape, group_shape, held_shape, hosts_shape, incident_shape,
-	intervals_shape, latency_shape, left_out_shape, mad_shape, pause_sender_shape,
-	priority_shape, psn_plot_shape, report_shape, series_shape, times_shape, verdict_shape;
+	latency_shape, left_out_shape, mad_shape, pause_sender_shape, priority_shape,
+	psn_plot_shape, report_shape, series_shape, times_shape, verdict_shape;
 
 /* Members of a side or a report. */
 const char *ecn_name(unsigned int bit);
 json_t *priority_json(const struct rd_at *at);
-json_t *intervals_json(const struct rd_at *at);
 
 /* An empty list, which is filled item by item; something that only a page has. */
 json_t *json_nothing_yet(const struct rd_at *at);

@@ -157,7 +157,6 @@
 		left.conversations && many(left.conversations, "QP pair") +
 			(left.conversations_with_findings ? ` (${count(left.conversations_with_findings)} with findings)` : ", none with findings"),
 		left.series && `plots of ${many(left.series, "QP pair")}`,
-		left.intervals && many(left.intervals, "interval"),
 		left.rows && many(left.rows, "row") + " of tables"].filter(Boolean).join("; ");
 
 	const onlycounted = n => `${many(n, "finding")} ${n === 1 ? "is" : "are"} only counted: every report, with --json too, has the worst alone.`;
@@ -403,33 +402,6 @@
 		{name: "No response", number: true, value: m => m.unanswered, cell: m => m.unanswered === null ? "" : count(m.unanswered), bad: m => m.unanswered > 0}],
 	report.mads.slice())];
 
-	/* Of --interval, in seconds with as many digits as the width has. */
-	const seconds = (ns, width) => (ns / 1e9).toFixed(Math.max(0, 9 - /0*$/.exec(String(width))[0].length));
-	const RATE_FRAMES = 10; /* as in the text */
-	const intervals = () => {
-		const v = report.intervals;
-		if (!v)
-			return false;
-		const number = (name, value, show, bad) => ({name, number: true, value, cell: i => show(value(i)), bad: bad && (i => value(i) > 0)});
-		const counted = (name, key, bad) => number(name, i => v[key][i], count, bad);
-		/* The last interval ends with its last frame; few frames do not show a rate. */
-		const lasted = i => {
-			if (i + 1 < v.points)
-				return v.width_ns;
-			const ns = report.duration_s * 1e9 - v.start_ns - i * v.width_ns;
-			return v.frames[i] < RATE_FRAMES || ns <= 0 ? null : Math.min(ns, v.width_ns);
-		};
-		return [el("h2", {}, `Intervals of ${seconds(v.width_ns, v.width_ns)} s`),
-			v.width_ns !== v.asked_ns && el("p", {class: "soft small"}, `Intervals of ${seconds(v.asked_ns, v.asked_ns)} s would be too many.`),
-			table([number("From (s)", i => v.start_ns + i * v.width_ns, ns => seconds(ns, v.width_ns)), counted("Frames", "frames"),
-				counted("RDMA frames", "rdma_frames"), number("On the wire", i => v.wire_bytes[i], exact),
-				number("Rate", i => {
-					const ns = lasted(i);
-					return ns === null ? null : v.wire_bytes[i] * 8e9 / ns;
-				}, value => value === null ? "-" : rate(value)), counted("Retx", "retransmitted", true), counted("NAK", "nak", true),
-				counted("RNR", "rnr", true), counted("CNP", "cnp", true), counted("CE", "ecn_ce", true)], [...Array(v.points).keys()])];
-	};
-
 	const files = () => [el("h2", {}, "Files"), plain([["File"], ["Format"], ["Frames", 1], ["Numbered from", 1], ["From", 1], ["To", 1], ["Dropped", 1], ["Damage"]],
 		report.capture.files.map(f => [el("span", {class: "name"}, f.name), f.format, count(f.frames), String(f.first_frame), moment(f.first_ns), moment(f.last_ns),
 			f.dropped === null ? "unknown" : count(f.dropped), f.damage || ""])),
@@ -440,7 +412,7 @@
 		/* Plots are drawn when another capture may be the current one. */
 		for (const c of one.conversations)
 			c.findings = one.findings.filter(f => f.conversation === c.id);
-		return [title(), verdict(report.verdict), tiles(), course(), groups(report.groups, report.findings), psnplots(), intervals(), applications(), pairs(), hosts(), pauses(), mads(),
+		return [title(), verdict(report.verdict), tiles(), course(), groups(report.groups, report.findings), psnplots(), applications(), pairs(), hosts(), pauses(), mads(),
 			checks(), files()];
 	};
 

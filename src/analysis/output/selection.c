@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define INTERVALS_MAX 2048 /* rows; more would need most of the page */
-
 /* The bytes that a value has in a page, where each "<" is escaped. */
 static int count_bytes(const char *text, size_t n, void *ctx)
 {
@@ -187,10 +185,6 @@ static void fill(struct page *p, json_t *frame, size_t bytes)
 {
 	struct room all = {.flags = p->room.flags, .bytes = bytes};
 
-	if (p->r->intervals.n > INTERVALS_MAX) {
-		p->left.intervals = p->r->intervals.n;
-		json_object_del(frame, "intervals");
-	}
 	p->left.rows = cut_tables(frame, all.flags, bytes / TABLE_PART);
 	if (!room_spend(&all, frame))
 		all.bytes = 0;

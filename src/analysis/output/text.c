@@ -559,7 +559,6 @@ void rd_report_text(const struct rd_report *r, const struct rd_report_style *sty
 	hosts_text(r, style, p.out);
 	mads_text(r, style, p.out);
 	put_comparisons(&p);
-	intervals_text(r, style, p.out);
 	if (lines)
 		fclose(lines);
 }

@@ -3,7 +3,6 @@
 #include "report.h"
 #include "../model/app.h"
 #include "../model/facts.h"
-#include "../model/interval.h"
 #include "../model/mad.h"
 #include "../model/pair.h"
 #include "../model/psn_plot.h"
@@ -130,7 +129,7 @@ static bool fill_side(const struct rd_analysis *a, struct rd_side *s, const stru
 		s->first = own->id.first;
 		s->priority = priority_result(&own->priority, own->traffic.frames);
 		if (!congestion_result(&s->congestion, own) || !held_result(&s->held, own) ||
-			!psn_plot_copy(&s->psn_plot, a->asked.psn_plots, own))
+			!psn_plot_copy(&s->psn_plot, a->psn_plots, own))
 			return false;
 		if (!fill_requests(s, own) || !refused_copy(a, s, own))
 			return false;
@@ -373,8 +372,6 @@ static void take_over(struct rd_analysis *a, struct rd_report *r)
 	r->os = a->in.os;
 	a->in.files = NULL;
 	a->in.application = a->in.hardware = a->in.os = NULL;
-	if (a->asked.intervals)
-		intervals_take(&r->intervals, a->asked.intervals, &a->totals);
 }
 
 static void fill_totals(const struct rd_analysis *a, struct rd_report *r)
@@ -497,7 +494,6 @@ void rd_report_free(struct rd_report *r)
 	rd_findings_free(&r->findings);
 	free(r->comparisons);
 	free(r->series.points);
-	free(r->intervals.rows);
 	free(r->pause_senders);
 	free(r->application);
 	free(r->hardware);
