@@ -59,7 +59,7 @@ static inline bool waiting_done(struct rd_analysis *a, struct flow *r, uint32_t 
 	bool known, uint32_t *missing)
 {
 	while (r->ack.waiting_n) {
-		const struct waiting *w = &r->ack.waiting[r->ack.waiting_at];
+		const struct waiting *w = waiting_at(r, 0);
 		int32_t d = psn_diff(upto, psn_add(w->psn, w->span));
 
 		if (w->verb == RD_VERB_READ && psn_diff(upto, w->psn) == 1)
@@ -75,9 +75,7 @@ static inline bool waiting_done(struct rd_analysis *a, struct flow *r, uint32_t 
 		} else {
 			takes_at_most(r, w, ns);
 		}
-		r->ack.waiting_at =
-			(uint8_t)((r->ack.waiting_at + 1U) & (r->ack.waiting_capacity - 1U));
-		r->ack.waiting_n--;
+		waiting_next(r);
 	}
 	return true;
 }

@@ -117,14 +117,8 @@ static inline enum icrc icrc_of(const struct rd_analysis *a, const struct rd_pac
 static void damaged(struct rd_analysis *a, const struct item *it, enum rd_incident_kind kind)
 {
 	const struct rd_packet *p = it->p;
-	const uint8_t *src, *dst;
-	struct flow_key key;
-	struct flow *f = NULL;
+	struct flow *f = flow_made(a, it);
 
-	if (rd_packet_addresses(p, &src, &dst)) {
-		key = flow_key(p->net, src, dst, p->dest_qp, RD_QP_UNKNOWN);
-		f = flow_in(&a->flows, &key, it->network);
-	}
 	if (f) {
 		f->traffic.frames++;
 		flow_unproven(f);
@@ -574,7 +568,7 @@ void rd_analysis_close(struct rd_analysis *a)
 	refused_free(a);
 	psn_plots_free(a->psn_plots);
 	free(a->legs);
-	pauses_free(a->pauses);
+	free(a->pauses);
 	bounded_free(&a->psns);
 	bounded_free(&a->qkeys);
 	mad_free(a->mads);

@@ -79,18 +79,10 @@ struct pauses;
 
 #define HELD_CLASSES 4 /* that a flow remembers */
 
-/* Gaps in a flow that match pauses of a priority. */
-struct held_class {
-	uint8_t class; /* RD_PRIORITIES: all traffic */
-	struct rd_incident gaps;
-	uint64_t ns, longest_ns, longest_frame;
-	uint64_t through; /* packets that were captured in the middle of a pause */
-};
-
-/* Allocated at the first gap that fits, or packet in a pause. */
+/* Gaps that match pauses, of one class each. Allocated at the first one, or packet in a pause. */
 struct flow_held {
 	unsigned int n;
-	struct held_class classes[HELD_CLASSES];
+	struct rd_held of[HELD_CLASSES];
 };
 
 /* A MAC control frame, at the current time. */
@@ -101,6 +93,5 @@ void pause_gap(struct rd_analysis *a, struct flow *f, const struct item *it);
 int pauses_result(const struct rd_analysis *a, struct rd_report *r);
 /* False if out of memory. *out stays NULL without gaps that fit. */
 bool held_result(struct rd_held **out, const struct flow *f);
-void pauses_free(struct pauses *p);
 
 #endif

@@ -187,7 +187,7 @@ static void show(struct rd_analysis *a, struct facts_port *p, bool skip)
 	uint8_t *places = quantity_places(a, p);
 
 	for (size_t i = 0; i < QUANTITIES && quantities[i].counter; i++) {
-		uint64_t now = quantity_shown(a, places, &quantities[i]);
+		uint64_t now = quantity_shown(a, places, 0, &quantities[i]);
 
 		/* What was counted may be taken back later. */
 		if (skip && now > p->shown[i])

@@ -113,14 +113,12 @@ const struct facts_port *facts_port_at(const struct rd_analysis *a, const char *
 uint64_t reading_ns(const json_t *reading);
 /*
  * Growth of a counter, in all captures that have its value at the beginning and at the end. False
- * if the device has no such counter, or no capture has both readings.
+ * if the device has no such counter, or no capture has both readings. `exact`: not known if other
+ * counters of its folder show a reset, after which this one may have passed its former value again:
+ * else growth is then a lower bound only.
  */
-bool facts_growth(const struct facts_port *p, const char *counter, struct rd_growth *grown);
-/*
- * The same, but not known if other counters of its folder show a reset, after which this one may
- * have passed its former value again: growth is then a lower bound only.
- */
-bool facts_growth_exact(const struct facts_port *p, const char *counter, struct rd_growth *grown);
+bool facts_growth(
+	const struct facts_port *p, const char *counter, bool exact, struct rd_growth *grown);
 /* Whether counters of this span fell that cannot wrap. */
 bool facts_show_reset(const struct facts_port *p, const struct facts_span *s);
 /* How long these captures were. */

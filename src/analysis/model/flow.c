@@ -125,18 +125,25 @@ void flow_drop(struct flow_table *t, struct flow *f)
 	flow_release(t, index);
 }
 
-static struct flow *flow_by_key(const struct flow_table *t, uint64_t k1, uint64_t k2)
-{
-	return *slot_of(t, k1, k2);
-}
-
 struct flow *flow_in(const struct flow_table *t, const struct flow_key *key, uint32_t network)
 {
-	struct flow *f = flow_by_key(t, key->k1, key->k2);
+	struct flow *f = *slot_of(t, key->k1, key->k2);
 
 	if (!f || !network || !f->id.network || f->id.network == network)
 		return f;
-	return flow_by_key(t, flow_network_key(key->k1, network), key->k2);
+	return *slot_of(t, flow_network_key(key->k1, network), key->k2);
+}
+
+struct flow *flow_made(const struct rd_analysis *a, const struct item *it)
+{
+	const struct rd_packet *p = it->p;
+	const uint8_t *src, *dst;
+	struct flow_key key;
+
+	if (!rd_packet_addresses(p, &src, &dst))
+		return NULL;
+	key = flow_key(p->net, src, dst, p->dest_qp, RD_QP_UNKNOWN);
+	return flow_in(&a->flows, &key, it->network);
 }
 
 static bool table_grow(struct flow_table *t)
@@ -246,7 +253,7 @@ static struct flow *network_flow(
 	}
 	first->id.shared = true;
 	key->k1 = flow_network_key(key->k1, network);
-	return flow_by_key(t, key->k1, key->k2);
+	return *slot_of(t, key->k1, key->k2);
 }
 
 struct flow *flow_find(struct rd_analysis *a, const struct item *it, bool *made)
@@ -268,7 +275,7 @@ struct flow *flow_find(struct rd_analysis *a, const struct item *it, bool *made)
 		rd_packet_deth(p, &deth))
 		src_qp = deth.src_qp;
 	key = flow_key(p->net, src, dst, p->dest_qp, src_qp);
-	f = flow_by_key(&a->flows, key.k1, key.k2);
+	f = *slot_of(&a->flows, key.k1, key.k2);
 	if (f && it->network && it->network != f->id.network) {
 		first = f;
 		f = network_flow(&a->flows, first, &key, it->network);
@@ -425,8 +432,7 @@ bool flow_waiting_grow(struct rd_analysis *a, struct flow *f)
 	if (!waiting)
 		return false;
 	for (unsigned int i = 0; i < f->ack.waiting_n; i++)
-		waiting[i] =
-			f->ack.waiting[(f->ack.waiting_at + i) & (f->ack.waiting_capacity - 1U)];
+		waiting[i] = *waiting_at(f, i);
 	free(f->ack.waiting);
 	f->ack.waiting = waiting;
 	f->ack.waiting_at = 0;

@@ -315,6 +315,8 @@ struct item {
 
 /* Finds the flow of a packet or makes it (*made). NULL: over the limit, or out of memory. */
 struct flow *flow_find(struct rd_analysis *a, const struct item *it, bool *made);
+/* That of a packet whose addresses or QP may be wrong; NULL: it has none. */
+struct flow *flow_made(const struct rd_analysis *a, const struct item *it);
 /* The first request or response of a flow: CNPs before it do not show its transport. */
 void flow_transport(struct flow *f, const struct rd_packet *p);
 /* Starts the sequence of its requests at this PSN. */
@@ -392,6 +394,20 @@ void flow_remember_more(
 	struct rd_analysis *a, struct flow *f, uint32_t psn, uint32_t value, bool response);
 /* Enlarges the ring of waiting requests; false if out of memory. */
 bool flow_waiting_grow(struct rd_analysis *a, struct flow *f);
+
+/* The nth request that waits, the oldest one first; n may be the number of them, for a new one. */
+static inline struct waiting *waiting_at(const struct flow *f, unsigned int n)
+{
+	return &f->ack.waiting[(f->ack.waiting_at + n) & (f->ack.waiting_capacity - 1U)];
+}
+
+/* The oldest one waits no longer. */
+static inline void waiting_next(struct flow *f)
+{
+	f->ack.waiting_at = (uint8_t)((f->ack.waiting_at + 1U) & (f->ack.waiting_capacity - 1U));
+	f->ack.waiting_n--;
+}
+
 /* Frees the memory that it owns, when the report has copies; its plain numbers stay. */
 void flow_finish(struct flow *f);
 /* Also frees the flow if no frames follow. */

@@ -49,17 +49,11 @@ bool foreign_may_be(const struct rd_packet *p)
 
 bool foreign_take(struct rd_analysis *a, const struct item *it)
 {
-	const struct rd_packet *p = it->p;
-	const uint8_t *src, *dst;
-	struct flow *f = NULL;
-	struct flow_key key;
+	struct flow *f;
 
-	if (!foreign_may_be(p))
+	if (!foreign_may_be(it->p))
 		return false;
-	if (rd_packet_addresses(p, &src, &dst)) {
-		key = flow_key(p->net, src, dst, p->dest_qp, RD_QP_UNKNOWN);
-		f = flow_in(&a->flows, &key, it->network);
-	}
+	f = flow_made(a, it);
 	if (f && flow_is_proven(f))
 		return false;
 	if (f && f->all.implausible < UINT16_MAX)

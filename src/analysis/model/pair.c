@@ -40,11 +40,8 @@ static void answered_before(struct flow *f, const struct flow *peer)
 {
 	f->ack.answered = peer->resp.early;
 	while (f->ack.answered && f->ack.waiting_n &&
-		psn_diff(f->ack.waiting[f->ack.waiting_at].psn, peer->resp.until) < 0) {
-		f->ack.waiting_at =
-			(uint8_t)((f->ack.waiting_at + 1U) & (f->ack.waiting_capacity - 1U));
-		f->ack.waiting_n--;
-	}
+		psn_diff(waiting_at(f, 0)->psn, peer->resp.until) < 0)
+		waiting_next(f);
 }
 
 static void pair(struct flow *f, struct flow *g, enum rd_pairing how)

@@ -151,7 +151,7 @@ static uint64_t overlap(const struct span *s, uint64_t from, uint64_t to)
 }
 
 /* The class's row in the flow; NULL: no room, or out of memory. */
-static struct held_class *held_of(struct rd_analysis *a, struct flow *f, unsigned int class)
+static struct rd_held *held_of(struct rd_analysis *a, struct flow *f, unsigned int class)
 {
 	struct flow_held *h = f->held;
 
@@ -160,12 +160,12 @@ static struct held_class *held_of(struct rd_analysis *a, struct flow *f, unsigne
 	if (!h)
 		return NULL;
 	for (unsigned int i = 0; i < h->n; i++)
-		if (h->classes[i].class == class)
-			return &h->classes[i];
+		if (h->of[i].classes == 1U << class)
+			return &h->of[i];
 	if (h->n == HELD_CLASSES)
 		return NULL;
-	h->classes[h->n].class = (uint8_t) class;
-	return &h->classes[h->n++];
+	h->of[h->n].classes = (uint16_t)(1U << class);
+	return &h->of[h->n++];
 }
 
 /* Whether pauses fill most of the time without packets, and its end is theirs. */
@@ -188,7 +188,7 @@ static void class_gap(
 	struct rd_analysis *a, struct flow *f, const struct class *c, unsigned int class)
 {
 	uint64_t start = f->traffic.last_ns, end = a->ns, newest = c->spans[(c->at - 1) % SPANS].to;
-	struct held_class *h;
+	struct rd_held *h;
 
 	if (c->since_ns && end > c->since_ns + REACTION_NS && end + REACTION_NS < c->until_ns) {
 		h = held_of(a, f, class);
@@ -267,40 +267,30 @@ int pauses_result(const struct rd_analysis *a, struct rd_report *r)
 }
 
 /* A priority whose pauses the flow's packets ignore is not what stops them. */
-static bool is_stopped(const struct held_class *h)
+static bool is_stopped(const struct rd_held *h)
 {
 	return h->gaps.count && h->through <= h->gaps.count / 4;
 }
 
 bool held_result(struct rd_held **out, const struct flow *f)
 {
-	const struct held_class *most = NULL;
+	const struct rd_held *most = NULL;
 	struct rd_held *r;
 
 	for (unsigned int i = 0; f->held && i < f->held->n; i++) {
-		const struct held_class *h = &f->held->classes[i];
+		const struct rd_held *h = &f->held->of[i];
 
 		if (is_stopped(h) && (!most || h->ns > most->ns))
 			most = h;
 	}
 	if (!most)
 		return true;
-	r = calloc(1, sizeof(*r));
+	*out = r = malloc(sizeof(*r));
 	if (!r)
 		return false;
-	r->gaps = most->gaps;
-	r->ns = most->ns;
-	r->longest_ns = most->longest_ns;
-	r->longest_frame = most->longest_frame;
-	r->through = most->through;
+	*r = *most;
 	for (unsigned int i = 0; i < f->held->n; i++)
-		if (is_stopped(&f->held->classes[i]) && f->held->classes[i].ns >= most->ns / 10 * 9)
-			r->classes |= (uint16_t)(1U << f->held->classes[i].class);
-	*out = r;
+		if (is_stopped(&f->held->of[i]) && f->held->of[i].ns >= most->ns / 10 * 9)
+			r->classes |= f->held->of[i].classes;
 	return true;
-}
-
-void pauses_free(struct pauses *p)
-{
-	free(p);
 }

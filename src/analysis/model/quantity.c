@@ -93,7 +93,7 @@ static uint64_t of_flow(const struct flow *f, uint8_t place, const struct quanti
 		return arrives(place) ? f->traffic.frames - happened(f, RD_INC_ICRC) : 0;
 	for (unsigned int i = 0; q->incidents[i] != NO_INCIDENT; i++) {
 		/* Responses to own requests arrive; responses to the peer's are sent. */
-		bool sent = (q->whose == OWN) != side_is_in_peer(q->incidents[i]);
+		bool sent = (q->whose == OWN) != side_is_in_peer[q->incidents[i]];
 
 		if (sent ? place & FROM_PORT : arrives(place))
 			sum += happened(f, q->incidents[i]);
@@ -101,7 +101,7 @@ static uint64_t of_flow(const struct flow *f, uint8_t place, const struct quanti
 	return sum;
 }
 
-static uint64_t sum_of(
+uint64_t quantity_shown(
 	const struct rd_analysis *a, const uint8_t *places, uint8_t bits, const struct quantity *q)
 {
 	uint64_t sum = 0;
@@ -110,16 +110,4 @@ static uint64_t sum_of(
 		if ((places[i] & bits) == bits)
 			sum += of_flow(a->flows.all[i], places[i], q);
 	return sum;
-}
-
-uint64_t quantity_shown(
-	const struct rd_analysis *a, const uint8_t *places, const struct quantity *q)
-{
-	return sum_of(a, places, 0, q);
-}
-
-uint64_t quantity_twice(
-	const struct rd_analysis *a, const uint8_t *places, const struct quantity *q)
-{
-	return sum_of(a, places, TWICE, q);
 }

@@ -40,11 +40,8 @@ enum { FROM_PORT = 1, TO_PORT = 2, TO_GROUP = 4, TWICE = 8 };
  * make it again after flows were added.
  */
 uint8_t *quantity_places(const struct rd_analysis *a, const struct facts_port *p);
-/* The count from all packets so far; not after flow_finish(). */
+/* The count from all packets so far, of flows with all these bits; not after flow_finish(). */
 uint64_t quantity_shown(
-	const struct rd_analysis *a, const uint8_t *places, const struct quantity *q);
-/* The same for those flows whose frames may be in the file twice. */
-uint64_t quantity_twice(
-	const struct rd_analysis *a, const uint8_t *places, const struct quantity *q);
+	const struct rd_analysis *a, const uint8_t *places, uint8_t bits, const struct quantity *q);
 
 #endif

@@ -27,8 +27,7 @@ static void read_waits(struct flow *f, uint32_t next)
 
 	if (!f->ack.waiting_n || psn_diff(next, f->req.read_psn) <= 0)
 		return;
-	w = &f->ack.waiting[(f->ack.waiting_at + f->ack.waiting_n - 1U) &
-			    (f->ack.waiting_capacity - 1U)];
+	w = waiting_at(f, f->ack.waiting_n - 1U);
 	if (w->psn == f->req.read_psn && w->verb == RD_VERB_READ)
 		w->span = (uint32_t)psn_diff(next, f->req.read_psn) & 0xffffff;
 }
@@ -144,8 +143,7 @@ bool read_is_rest(const struct flow *f, uint32_t psn, uint32_t span)
 	if (psn_diff(psn, f->ack.una) <= 0)
 		return false;
 	for (unsigned int i = 0; i < f->ack.waiting_n; i++) {
-		const struct waiting *w =
-			&f->ack.waiting[(f->ack.waiting_at + i) & (f->ack.waiting_capacity - 1U)];
+		const struct waiting *w = waiting_at(f, i);
 
 		if (w->verb == RD_VERB_READ && is_rest_of(psn, span, w->psn, w->span))
 			return true;

@@ -56,8 +56,7 @@ bool facts_show_reset(const struct facts_port *p, const struct facts_span *s)
 	return false;
 }
 
-/* Of all spans; false where the device has no such counter. */
-static bool growth_of(
+bool facts_growth(
 	const struct facts_port *p, const char *counter, bool exact, struct rd_growth *grown)
 {
 	const bool hw = !strncmp(counter, HW, strlen(HW));
@@ -76,16 +75,6 @@ static bool growth_of(
 		any = true;
 	}
 	return any;
-}
-
-bool facts_growth(const struct facts_port *p, const char *counter, struct rd_growth *grown)
-{
-	return growth_of(p, counter, false, grown);
-}
-
-bool facts_growth_exact(const struct facts_port *p, const char *counter, struct rd_growth *grown)
-{
-	return growth_of(p, counter, true, grown);
 }
 
 double facts_seconds(const struct facts_port *p)
@@ -138,7 +127,7 @@ bool facts_gave_up(const struct rd_analysis *a, const char *address, bool rnr, u
 	const struct facts_port *p = facts_port_at(a, address);
 
 	for (unsigned int i = 0; p && covers(p, from_ns, to_ns) && names[rnr][i]; i++)
-		if (facts_growth_exact(p, names[rnr][i], grown))
+		if (facts_growth(p, names[rnr][i], true, grown))
 			return rd_growth_known(grown) && !grown->wrapped;
 	return false;
 }

@@ -397,8 +397,6 @@ static bool was_answered(struct flow *f, uint32_t psn)
 static inline void wait_for_response(
 	struct rd_analysis *a, struct flow *f, const struct item *it, uint32_t span)
 {
-	struct waiting *w;
-
 	if (!f->ack.open_since_ns)
 		f->ack.open_since_ns = f->ack.quiet_ns = it->ns;
 	if (f->ack.waiting_n == WAITING || f->round.active ||
@@ -406,9 +404,7 @@ static inline void wait_for_response(
 		return;
 	if (f->ack.waiting_n == f->ack.waiting_capacity && !flow_waiting_grow(a, f))
 		return;
-	w = &f->ack.waiting[(f->ack.waiting_at + f->ack.waiting_n++) &
-			    (f->ack.waiting_capacity - 1U)];
-	*w = (struct waiting){.first_ns = f->req.message_ns,
+	*waiting_at(f, f->ack.waiting_n++) = (struct waiting){.first_ns = f->req.message_ns,
 		.last_ns = it->ns,
 		.psn = it->p->psn,
 		.span = span & 0xffffff,

@@ -212,8 +212,7 @@ static bool response_old(
 static void reads_missing(struct rd_analysis *a, struct flow *f, const struct flow *r, uint32_t psn)
 {
 	for (unsigned int i = 0; i < r->ack.waiting_n; i++) {
-		const struct waiting *w =
-			&r->ack.waiting[(r->ack.waiting_at + i) & (r->ack.waiting_capacity - 1U)];
+		const struct waiting *w = waiting_at(r, i);
 		struct seq *missing;
 
 		if (psn_diff(psn_add(w->psn, w->span), psn) > 0)
@@ -230,8 +229,7 @@ static void reads_missing(struct rd_analysis *a, struct flow *f, const struct fl
 static const struct waiting *read_of(const struct flow *r, uint32_t psn)
 {
 	for (unsigned int i = 0; r && i < r->ack.waiting_n; i++) {
-		const struct waiting *w =
-			&r->ack.waiting[(r->ack.waiting_at + i) & (r->ack.waiting_capacity - 1U)];
+		const struct waiting *w = waiting_at(r, i);
 
 		if (w->verb == RD_VERB_READ && psn_diff(psn, w->psn) >= 0 &&
 			psn_diff(psn, psn_add(w->psn, w->span)) < 0)
@@ -272,7 +270,7 @@ static uint32_t first_response(const struct flow *r, const struct rd_packet *p)
 	if (p->op->bits & RD_OP_FIRST || !r || !r->ack.waiting_n ||
 		psn_diff(p->psn, r->req.next) >= 0)
 		return p->psn;
-	w = &r->ack.waiting[r->ack.waiting_at];
+	w = waiting_at(r, 0);
 	if (w->verb != RD_VERB_READ || r->ack.waiting_n > 1 || psn_diff(p->psn, w->psn) < 0)
 		return p->psn;
 	return w->psn;

@@ -63,19 +63,13 @@ uint64_t rd_goodput(uint64_t bytes, const struct rd_conversation *conversations,
 	return last > first ? (uint64_t)((double)bytes * 8e9 / (double)(last - first)) : 0;
 }
 
-/* Whether an incident of a side is counted in the flow of its peer. */
-static const bool is_in_peer[RD_INC_COUNT] = {
+const bool side_is_in_peer[RD_INC_COUNT] = {
 #define OWN				false
 #define PEER				true
 #define INCIDENT(name, key, flow, help) [RD_INC_##name] = (flow),
 #include <rdmadump/incident.def>
 #undef INCIDENT
 };
-
-bool side_is_in_peer(enum rd_incident_kind kind)
-{
-	return is_in_peer[kind];
-}
 
 bool side_incidents(struct rd_side *s, const struct flow *own, const struct flow *other)
 {
@@ -84,7 +78,7 @@ bool side_incidents(struct rd_side *s, const struct flow *own, const struct flow
 
 	_Static_assert(RD_INC_COUNT <= 64, "has_incidents has a bit for each");
 	for (unsigned int i = 0; i < RD_INC_COUNT; i++) {
-		const struct flow *f = is_in_peer[i] ? other : own;
+		const struct flow *f = side_is_in_peer[i] ? other : own;
 		const struct rd_incident *e = f ? incident_of(&f->incidents, i) : NULL;
 
 		if (!e || !e->count)

@@ -3,6 +3,7 @@
  * Compares counters of a device between two readings with the packets captured between them.
  */
 #include "../model/facts.h"
+#include "../rules/rules.h"
 #include "report.h"
 #include <rdmadump/growth.h>
 #include <stdio.h>
@@ -47,15 +48,12 @@ static bool is_near(uint64_t a, uint64_t b)
 struct difference {
 	const struct scale *scale;
 	const struct quantity *c;
-	uint64_t packets, device_count;
+	uint64_t more, less; /* that the device counted than the packets show */
 };
 
 static bool capture_lost(const struct difference *d)
 {
-	for (size_t i = 0; i < d->scale->r->n_files; i++)
-		if (d->scale->r->files[i].dropped)
-			return true;
-	return false;
+	return capture_lost_frames(d->scale->r);
 }
 
 static bool qps_left_out(const struct difference *d)
@@ -65,39 +63,34 @@ static bool qps_left_out(const struct difference *d)
 
 static bool is_filtered(const struct difference *d)
 {
-	return d->scale->a->in.filtered && d->device_count > d->packets;
+	return d->scale->a->in.filtered && d->more;
 }
 
 static bool has_strangers(const struct difference *d)
 {
-	return d->device_count > d->packets && d->device_count - d->packets <= d->scale->strangers;
+	return d->more && d->more <= d->scale->strangers;
 }
 
 /* The host may deliver what it sends to a group to its own members. */
 static bool loops_back(const struct difference *d)
 {
-	return d->c->whose == RECEIVED && d->device_count > d->packets &&
-	       d->device_count - d->packets <= d->scale->own_multicast;
+	return d->c->whose == RECEIVED && d->more && d->more <= d->scale->own_multicast;
 }
 
 /* The last reading is stored after all frames, so later frames were counted before it was known. */
 static bool is_after(const struct difference *d)
 {
-	return d->packets > d->device_count && d->packets - d->device_count <= d->scale->after;
+	return d->less && d->less <= d->scale->after;
 }
 
 static bool is_twice(const struct difference *d)
 {
-	return d->packets > d->device_count &&
-	       d->packets - d->device_count <= quantity_twice(d->scale->a, d->scale->places, d->c);
+	return d->less && d->less <= quantity_shown(d->scale->a, d->scale->places, TWICE, d->c);
 }
 
 static bool is_at_ends(const struct difference *d)
 {
-	uint64_t more = d->device_count > d->packets ? d->device_count - d->packets
-						     : d->packets - d->device_count;
-
-	return (double)more <= d->scale->at_ends;
+	return (double)(d->more + d->less) <= d->scale->at_ends;
 }
 
 static bool sent_less(const struct difference *d)
@@ -108,7 +101,7 @@ static bool sent_less(const struct difference *d)
 
 static bool sent_more(const struct difference *d)
 {
-	return d->c->whose == SENT && d->packets > d->device_count;
+	return d->c->whose == SENT && d->less;
 }
 
 static bool received_less(const struct difference *d)
@@ -129,7 +122,7 @@ static uint64_t happened(const struct difference *d, enum rd_incident_kind kind)
 {
 	const struct quantity any = {.whose = d->c->whose, .incidents = {kind, NO_INCIDENT}};
 
-	return quantity_shown(d->scale->a, d->scale->places, &any);
+	return quantity_shown(d->scale->a, d->scale->places, 0, &any);
 }
 
 static bool rounds_differ(const struct difference *d)
@@ -149,7 +142,7 @@ static bool naks_cross(const struct difference *d)
  */
 static bool naks_at_start(const struct difference *d)
 {
-	return counts_incident(d, RD_INC_NAK_PROGRESS) && d->packets > d->device_count;
+	return counts_incident(d, RD_INC_NAK_PROGRESS) && d->less;
 }
 
 static bool refused_behind_rnr(const struct difference *d)
@@ -211,13 +204,14 @@ static const struct reason *reason(const struct difference *d)
 static const char *compare(struct rd_comparison *made, const struct scale *scale,
 	const struct quantity *c, const struct rd_growth *grown)
 {
-	struct difference d = {scale, c, made->packets, grown->amount};
+	const uint64_t packets = made->packets, device = grown->amount;
+	const struct difference d = {scale, c, device > packets ? device - packets : 0,
+		packets > device ? packets - device : 0};
 	const struct reason *why;
 
 	made->known = true;
-	made->device_count = grown->amount;
-	made->agrees =
-		c->exact ? made->packets == grown->amount : is_near(made->packets, grown->amount);
+	made->device_count = device;
+	made->agrees = c->exact ? packets == device : is_near(packets, device);
 	if (made->agrees)
 		return NULL;
 	made->explained = is_filtered(&d) || has_strangers(&d) || loops_back(&d) || is_after(&d) ||
@@ -360,7 +354,7 @@ static struct scale scale_of(const struct rd_analysis *a, const struct rd_report
 		const struct quantity *c = &quantities[i];
 
 		if ((c->whose == SENT || c->whose == RECEIVED) &&
-			facts_growth_exact(p, c->counter, &grown) && rd_growth_known(&grown)) {
+			facts_growth(p, c->counter, true, &grown) && rd_growth_known(&grown)) {
 			scale.grown[c->whose] = grown.amount;
 			scale.shown[c->whose] = shown(p, c);
 		}
@@ -380,7 +374,7 @@ static int compare_port(
 	int rc = 0;
 
 	for (size_t k = 0; p->n_gids && k < QUANTITIES && quantities[k].counter && !rc; k++)
-		if (facts_growth_exact(p, quantities[k].counter, &grown))
+		if (facts_growth(p, quantities[k].counter, true, &grown))
 			rc = add_comparison(r, &scale, &quantities[k], &grown);
 	free(places);
 	return rc;

@@ -32,7 +32,7 @@ static int take_counters(
 		/* The value of a gauge is not growth. */
 		if (c->counter[i].kind && c->counter[i].kind->flags & RD_COUNTER_GAUGE)
 			(*growth)[i].verdict = RD_GROWTH_MISSING;
-		else if (!facts_growth(p, name, &(*growth)[i]))
+		else if (!facts_growth(p, name, false, &(*growth)[i]))
 			(*growth)[i].verdict = RD_GROWTH_MISSING;
 	}
 	return 0;

@@ -4,6 +4,7 @@
  * conversations take far longer than their equals.
  */
 #include "../model/round.h"
+#include "../rules/rules.h"
 #include "verdict.h"
 #include "words.h"
 #include <stdlib.h>
@@ -85,23 +86,19 @@ static bool is_below_rate(const struct rd_report *r, const struct rd_side *s, en
 static enum rd_certainty certainty_of(
 	const struct rd_report *r, const struct rd_side *s, enum rd_time what)
 {
-	bool lost = r->totals.backwards > 0;
-
-	for (size_t i = 0; i < r->n_files; i++)
-		lost |= r->files[i].dropped > 0;
-	if (lost || rd_side_incident(s, RD_INC_UNSEEN)->count)
+	if (r->totals.backwards || capture_lost_frames(r) ||
+		rd_side_incident(s, RD_INC_UNSEEN)->count)
 		return RD_POSSIBLE;
 	if ((what == RD_TIME_SENDING || what == RD_TIME_RECEIVING) && !is_below_rate(r, s, what))
 		return RD_POSSIBLE;
 	return what == RD_TIME_RECOVERY ? RD_POSSIBLE : RD_LIKELY;
 }
 
-/* Of a group's requests: all of their time, and what was spent on retransmissions. */
-static uint64_t time_of(const struct rd_report *r, const struct rd_group *g, uint64_t *lost_ns)
+uint64_t repeating_ns(const struct rd_report *r, const struct rd_group *g, uint64_t *all_ns)
 {
-	uint64_t all_ns = 0;
+	uint64_t lost_ns = 0;
 
-	*lost_ns = 0;
+	*all_ns = 0;
 	for (size_t i = 0; i < g->n; i++) {
 		const struct rd_finding *f = &r->findings.finding[g->finding[i]];
 		const struct rd_conversation *c = conversation_of(r, f->conversation);
@@ -109,25 +106,10 @@ static uint64_t time_of(const struct rd_report *r, const struct rd_group *g, uin
 
 		if (!t)
 			continue;
-		*lost_ns += t->ns[RD_TIME_RECOVERY] + t->ns[RD_TIME_NOT_READY];
-		all_ns += time_sum(t);
+		lost_ns += t->ns[RD_TIME_RECOVERY] + t->ns[RD_TIME_NOT_READY];
+		*all_ns += time_sum(t);
 	}
-	return all_ns;
-}
-
-uint64_t repeating_ns(const struct rd_report *r, const struct rd_group *g)
-{
-	uint64_t lost_ns;
-
-	time_of(r, g, &lost_ns);
 	return lost_ns;
-}
-
-double repeating_share(const struct rd_report *r, const struct rd_group *g)
-{
-	uint64_t lost_ns, all_ns = time_of(r, g, &lost_ns);
-
-	return all_ns ? (double)lost_ns / (double)all_ns : 0;
 }
 
 void slow_judge(const struct rd_report *r, struct rd_slow *slow)

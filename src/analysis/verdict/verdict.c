@@ -47,9 +47,11 @@ static bool holds_senders_back(const char *rule)
 static bool costs_more(
 	const struct rd_report *r, const struct rd_group *g, const struct rd_group *h)
 {
+	uint64_t all_ns;
+
 	return rule_of(g->rule)->traits & BY_TIMER && holds_senders_back(h->rule) &&
 	       worst_of(r, g)->certainty > RD_POSSIBLE &&
-	       repeating_ns(r, g) > COSTS_MORE * (h->last_ns - h->first_ns);
+	       repeating_ns(r, g, &all_ns) > COSTS_MORE * (h->last_ns - h->first_ns);
 }
 
 /*
@@ -229,10 +231,11 @@ static void place_it(const struct rd_report *r, struct rd_judgement *v, const st
 	const struct rd_finding *f = worst_of(r, g);
 	const struct rd_conversation *c = conversation_of(r, f->conversation);
 	const struct rd_pause_sender *pauser = pauser_of(r, f);
+	const enum tap tap = c ? tap_of(c, f->side) : TAP_UNKNOWN;
 	const char *next;
 
 	if (c)
-		v->places = places_of(cause, c, f, tap_of(c, f->side));
+		v->places = places_of(cause, c, f, tap);
 	else if (is_cause(cause))
 		v->places = cause->places[TAP_UNKNOWN];
 	v->where = f->certainty < cause->where ? f->certainty : cause->where;
@@ -241,20 +244,18 @@ static void place_it(const struct rd_report *r, struct rd_judgement *v, const st
 		ends_of(v, f->where);
 		if (pauser)
 			place_pauser(r, v, pauser);
-		next = next_point(v, TAP_UNKNOWN);
-		snprintf(v->capture_next, sizeof(v->capture_next), "%s", next ? next : "");
-		return;
+	} else {
+		snprintf(v->sender, sizeof(v->sender), "%s", endpoint_of(c, f->side)->address);
+		snprintf(v->receiver, sizeof(v->receiver), "%s", endpoint_of(c, !f->side)->address);
 	}
-	snprintf(v->sender, sizeof(v->sender), "%s", endpoint_of(c, f->side)->address);
-	snprintf(v->receiver, sizeof(v->receiver), "%s", endpoint_of(c, !f->side)->address);
-	if (v->places & RD_PLACE_FABRIC && is_incast(r, g, v->receiver) &&
+	if (c && v->places & RD_PLACE_FABRIC && is_incast(r, g, v->receiver) &&
 		(!(v->places & RD_PLACE_RECEIVER_NIC) || fills_link(r, v->receiver))) {
 		v->incast = host_of(r, v->receiver)->most_senders;
 		v->places = RD_PLACE_FABRIC;
 		if (v->where > RD_LIKELY)
 			v->where = RD_LIKELY;
 	}
-	next = next_point(v, tap_of(c, f->side));
+	next = next_point(v, tap);
 	snprintf(v->capture_next, sizeof(v->capture_next), "%s", next ? next : "");
 }
 

@@ -56,10 +56,8 @@ void groups_free(struct rd_groups *groups);
  * How requesters spent their time, and conversations that are slower than similar ones (times.c).
  */
 void slow_judge(const struct rd_report *r, struct rd_slow *slow);
-/* The time of a group's requests that was spent on retransmissions. */
-uint64_t repeating_ns(const struct rd_report *r, const struct rd_group *g);
-/* The share of the time of a group's requests that was spent on retransmissions; 0: unknown. */
-double repeating_share(const struct rd_report *r, const struct rd_group *g);
+/* The time of a group's requests that was spent on retransmissions, of all their time. */
+uint64_t repeating_ns(const struct rd_report *r, const struct rd_group *g, uint64_t *all_ns);
 /* -1 if out of memory. */
 int stragglers_find(const struct rd_report *r, struct rd_stragglers *s);
 /*

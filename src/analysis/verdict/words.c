@@ -213,7 +213,7 @@ static void put_how_much(FILE *out, struct rd_report *r, const struct rd_group *
 {
 	struct rd_judgement *v = &r->verdict;
 	const struct cause *cause = cause_of(v->rule);
-	const double repeating = repeating_share(r, g);
+	uint64_t all_ns, lost_ns = repeating_ns(r, g, &all_ns);
 	uint64_t packets = packets_of(r, g);
 
 	if (!cause->counted)
@@ -226,8 +226,9 @@ static void put_how_much(FILE *out, struct rd_report *r, const struct rd_group *
 	put_pauses(out, r, &r->findings.finding[g->finding[0]]);
 	put_longest(out, r, g);
 	put_delayed(out, v);
-	if (repeating > 0.01)
-		fprintf(out, "; repeating requests took %.0f %% of their time", 100 * repeating);
+	if (all_ns && (double)lost_ns / (double)all_ns > 0.01)
+		fprintf(out, "; repeating requests took %.0f %% of their time",
+			100 * ((double)lost_ns / (double)all_ns));
 	fputc('.', out);
 }
 
