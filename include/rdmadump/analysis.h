@@ -336,11 +336,11 @@ struct rd_conversation {
 	enum rd_transport transport;
 	enum rd_kind kind;
 	enum rd_pairing pairing;
-	struct rd_endpoint a, b; /* UD: source QP and destination QP */
-	bool multicast, cm;	 /* cm: the CM connected or disconnected it within the capture */
-	bool ipoib;		 /* IP over InfiniBand */
-	uint32_t network;	 /* as in struct rd_inner; 0: none */
-	bool proven;		 /* a frame of it had a valid ICRC */
+	struct rd_endpoint end[2]; /* a and b; UD: source QP and destination QP */
+	bool multicast, cm;	   /* cm: the CM connected or disconnected it within the capture */
+	bool ipoib;		   /* IP over InfiniBand */
+	uint32_t network;	   /* as in struct rd_inner; 0: none */
+	bool proven;		   /* a frame of it had a valid ICRC */
 	/* a, b: of a device whose facts the file has, or whose frames it marks as sent. */
 	bool local[2];
 	struct rd_owner *owner[2]; /* owners of a's and b's QP; NULL: unknown */

@@ -14,7 +14,6 @@ enum rd_tap { RD_TAP_A, RD_TAP_B, RD_TAPS };
 
 /* The packets to one QP, from one address to another. */
 struct rd_path_qp {
-	char from[RD_ADDRESS_LEN], to[RD_ADDRESS_LEN];
 	uint32_t qp;
 	uint32_t network;   /* of its path; 0: no other one has packets with these addresses */
 	uint64_t sent;	    /* captured at the sender while both captures ran */

@@ -186,7 +186,7 @@ static bool member_set(struct alone *x, const char *key, uint64_t n)
 		x->report.totals.icrc_trusted = true;
 		x->report.totals.icrc_bad = n;
 	} else if (!strcmp(key, "qp")) {
-		x->c[0].b.qp = (uint32_t)n;
+		x->c[0].end[1].qp = (uint32_t)n;
 	} else {
 		return incident_set(x, key, n);
 	}
@@ -261,8 +261,7 @@ void ends_begin(struct run *r)
 		memset(x, 0, sizeof(*x));
 		x->c[0] = (struct rd_conversation){.id = 1,
 			.transport = RD_RC,
-			.a = {"10.0.0.2", 0x200},
-			.b = {"10.0.0.1", 0x100}};
+			.end = {{"10.0.0.2", 0x200}, {"10.0.0.1", 0x100}}};
 		x->c[0].side[0].incidents = x->incidents;
 		x->report.conversations = x->c;
 		x->report.n_conversations = 1;

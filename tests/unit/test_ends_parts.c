@@ -89,8 +89,8 @@ TEST(extremes)
 		assert_int_equal(d.slots[0].min_t, 600 * US);
 		assert_true(distances_add(&d, CLOCK_SLOTS * (int64_t)MS, -5000, frame));
 	}
-	free(d.above);
-	free(d.below);
+	free(d.delays[RD_TAP_A].hist);
+	free(d.delays[RD_TAP_B].hist);
 }
 
 TEST(clock_without_packets)

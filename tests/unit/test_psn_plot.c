@@ -86,7 +86,7 @@ TEST(trouble_is_drawn)
 
 		plots += p != NULL;
 		late += p && p->late;
-		if (c->b.qp == 0x1000 + 100) {
+		if (c->end[1].qp == 0x1000 + 100) {
 			assert_non_null(p);
 			assert_true(p->late);
 		}

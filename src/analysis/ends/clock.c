@@ -81,12 +81,14 @@ bool distances_recent(const struct distances *d, struct extremes *out)
 	return !is_empty(out);
 }
 
-/* Counts a delay that becomes long; up to half as long it is the same one. */
-static void note_rise(uint64_t ns, uint64_t *rises, bool *late)
+/* Counts one that becomes long; up to half as long it is the same one. */
+static bool delay_add(struct delays *d, uint64_t ns, uint64_t frame)
 {
-	if (!*late && ns >= RD_ENDS_LATE_NS)
-		++*rises;
-	*late = ns >= (*late ? RD_ENDS_LATE_NS / 2 : RD_ENDS_LATE_NS);
+	d->rises += !d->late && ns >= RD_ENDS_LATE_NS;
+	d->late = ns >= (d->late ? RD_ENDS_LATE_NS / 2 : RD_ENDS_LATE_NS);
+	if (ns > (d->hist ? d->hist->max : 0))
+		d->frame = frame;
+	return hist_add(&d->hist, ns);
 }
 
 bool distances_add(struct distances *d, int64_t t, int64_t distance, const uint64_t frame[RD_TAPS])
@@ -94,7 +96,6 @@ bool distances_add(struct distances *d, int64_t t, int64_t distance, const uint6
 	const struct extremes one = {distance, distance, t, t};
 	const uint64_t at = t > 0 ? (uint64_t)t : 0;
 	struct extremes near;
-	uint64_t above, below;
 
 	if (!d->n++) {
 		d->width = FIRST_WIDTH_NS;
@@ -108,15 +109,8 @@ bool distances_add(struct distances *d, int64_t t, int64_t distance, const uint6
 		return true;
 	merge(&d->slots[at / d->width], &one);
 	distances_recent(d, &near);
-	above = (uint64_t)(distance - near.min);
-	below = (uint64_t)(near.max - distance);
-	note_rise(above, &d->rises_above, &d->late_above);
-	note_rise(below, &d->rises_below, &d->late_below);
-	if (above > (d->above ? d->above->max : 0))
-		d->above_frame = frame[RD_TAP_B];
-	if (below > (d->below ? d->below->max : 0))
-		d->below_frame = frame[RD_TAP_A];
-	return hist_add(&d->above, above) && hist_add(&d->below, below);
+	return delay_add(&d->delays[RD_TAP_A], (uint64_t)(distance - near.min), frame[RD_TAP_B]) &&
+	       delay_add(&d->delays[RD_TAP_B], (uint64_t)(near.max - distance), frame[RD_TAP_A]);
 }
 
 void clock_add(struct clock_bounds *c, const struct distances *d, enum rd_tap sender)

@@ -20,6 +20,13 @@ struct extremes {
 	int64_t min_t, max_t;
 };
 
+struct delays {
+	struct hist *hist;
+	uint64_t rises; /* how often they grew by RD_ENDS_LATE_NS */
+	uint64_t frame; /* where the longest one arrived */
+	bool late;	/* they are so long now */
+};
+
 struct distances {
 	uint64_t n;
 	uint64_t width; /* of a slot; doubles when all slots are used */
@@ -27,12 +34,8 @@ struct distances {
 	/* Of the last quarter to half second, to compare the next distance with. */
 	uint64_t window;
 	struct extremes now, before;
-	struct hist *above; /* distance above the shortest one: delays, if A is the sender */
-	struct hist *below; /* below the longest one: delays, if B is */
-	/* How often they grew by RD_ENDS_LATE_NS, and whether they are so long now. */
-	uint64_t rises_above, rises_below;
-	bool late_above, late_below;
-	uint64_t above_frame, below_frame; /* where the largest one arrived */
+	/* If A is the sender, above the shortest distance; if B is, below the longest one. */
+	struct delays delays[RD_TAPS];
 };
 
 /*

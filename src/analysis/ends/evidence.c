@@ -121,7 +121,7 @@ static const struct path_qp *responses_to(
 			sides_find(&sides[end], p->from, p->to, w->qp, path_network(p), &side);
 
 		if (c)
-			peer = side ? c->b.qp : c->a.qp;
+			peer = c->end[side].qp;
 	}
 	if (peer == RD_QP_UNKNOWN || !p->reverse)
 		return NULL;

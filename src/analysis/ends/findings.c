@@ -607,7 +607,7 @@ static bool has_both(const struct rd_ends_report *e, struct pairs *pairs, const 
 {
 	const struct rd_conversation *c = conversation_of(r, conversation);
 
-	return c && pairs_find(pairs, e, c->a.address, c->b.address, c->network);
+	return c && pairs_find(pairs, e, c->end[0].address, c->end[1].address, c->network);
 }
 
 bool ends_answer(const char *rule)

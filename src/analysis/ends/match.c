@@ -548,8 +548,8 @@ void rd_ends_close(struct rd_ends *e)
 			free(e->qps[i]);
 		}
 	for (size_t i = 0; i < e->n_paths; i++) {
-		free(e->paths[i]->d.above);
-		free(e->paths[i]->d.below);
+		free(e->paths[i]->d.delays[RD_TAP_A].hist);
+		free(e->paths[i]->d.delays[RD_TAP_B].hist);
 		free(e->paths[i]);
 	}
 	for (int i = 0; i < RD_TAPS; i++) {

@@ -127,7 +127,7 @@ static enum rd_tap by_ttl(const struct path *p)
 /* By how much the distances of packets differ, as far as times show it; INT64_MAX: unknown. */
 static int64_t spread(const struct path *p)
 {
-	const struct rd_latency above = hist_result(p->d.above);
+	const struct rd_latency above = hist_result(p->d.delays[RD_TAP_A].hist);
 
 	return above.n < 2 ? INT64_MAX : (int64_t)above.max;
 }
@@ -205,7 +205,10 @@ static enum rd_tap guess(const struct rd_ends *e, const struct path *p)
 				only[end] += e->qps[i]->only[end].count;
 	if (only[RD_TAP_A] != only[RD_TAP_B])
 		return only[RD_TAP_B] > only[RD_TAP_A] ? RD_TAP_B : RD_TAP_A;
-	return hist_result(p->d.above).p50 > hist_result(p->d.below).p50 ? RD_TAP_B : RD_TAP_A;
+	return hist_result(p->d.delays[RD_TAP_A].hist).p50 >
+			       hist_result(p->d.delays[RD_TAP_B].hist).p50
+		       ? RD_TAP_B
+		       : RD_TAP_A;
 }
 
 /* The end at which an address is, by the paths whose sender is known; RD_TAPS: unknown. */

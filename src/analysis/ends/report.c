@@ -63,8 +63,6 @@ static void fill_qp(struct rd_path_qp *out, const struct path_qp *w, const struc
 		.duplicated = w->copies[receiver],
 		.missed = w->only[receiver]};
 	incident_join(&out->duplicated, &w->twins[receiver]);
-	memcpy(out->from, w->path->from, sizeof(out->from));
-	memcpy(out->to, w->path->to, sizeof(out->to));
 	fill_lost(out, w, m);
 	out->lost_kind = (w->only_ops[w->path->sender] & ~w->arrived_ops) != 0;
 	out->sent =
@@ -115,7 +113,7 @@ static size_t count_qps(const struct rd_ends *e, const struct path *p)
 
 static int fill_path(const struct making *m, struct rd_path *out, const struct path *p)
 {
-	const struct distances *d = &p->d;
+	const struct delays *d = &p->d.delays[p->sender];
 	const struct rd_ends *e = m->e;
 
 	memcpy(out->from, p->from, sizeof(out->from));
@@ -128,10 +126,10 @@ static int fill_path(const struct making *m, struct rd_path *out, const struct p
 	out->ids_tell = ids_tell(p);
 	for (int end = 0; end < RD_TAPS; end++)
 		out->sent_by_host[end] = p->frames_out[end] > 0;
-	out->variation = hist_result(out->sender == RD_TAP_A ? d->above : d->below);
-	out->rises = out->sender == RD_TAP_A ? d->rises_above : d->rises_below;
+	out->variation = hist_result(d->hist);
+	out->rises = d->rises;
 	m->r->proven |= out->variation.n > 0;
-	out->slowest_frame = out->sender == RD_TAP_A ? d->above_frame : d->below_frame;
+	out->slowest_frame = d->frame;
 	out->qps = calloc(count_qps(e, p) + 1, sizeof(*out->qps));
 	if (!out->qps)
 		return -1;

@@ -30,11 +30,6 @@ static size_t place_of(const struct sides *s, const char *from, const char *to, 
 	return (size_t)rd_hash_end(&h, words + 1) & (s->n_slots - 1);
 }
 
-static const struct rd_endpoint *endpoint(const struct rd_conversation *c, unsigned int side)
-{
-	return side ? &c->b : &c->a;
-}
-
 /* The slot of the packets to a QP, in this network or (NULL) any, or an empty one. */
 static size_t find(const struct sides *s, const char *from, const char *to, uint32_t qp,
 	const uint32_t *network)
@@ -44,11 +39,10 @@ static size_t find(const struct sides *s, const char *from, const char *to, uint
 	for (; s->slots[i]; i = (i + 1) & (s->n_slots - 1)) {
 		const uint32_t number = s->slots[i] - 1;
 		const struct rd_conversation *c = &s->report->conversations[number / 2];
-		const struct rd_endpoint *target = endpoint(c, !(number % 2));
+		const struct rd_endpoint *target = &c->end[!(number % 2)];
 
 		if (target->qp == qp && (!network || c->network == *network) &&
-			!strcmp(target->address, to) &&
-			!strcmp(endpoint(c, number % 2)->address, from))
+			!strcmp(target->address, to) && !strcmp(c->end[number % 2].address, from))
 			break;
 	}
 	return i;
@@ -65,8 +59,8 @@ bool sides_make(struct sides *s, const struct rd_report *r)
 	for (size_t i = 0; i < r->n_conversations; i++)
 		for (unsigned int side = 0; side < 2; side++) {
 			const struct rd_conversation *c = &r->conversations[i];
-			size_t at = find(s, endpoint(c, side)->address, endpoint(c, !side)->address,
-				endpoint(c, !side)->qp, &c->network);
+			size_t at = find(s, c->end[side].address, c->end[!side].address,
+				c->end[!side].qp, &c->network);
 
 			if (!s->slots[at]) /* else a busier conversation has it */
 				s->slots[at] = (uint32_t)(2 * i + side + 1);
@@ -103,7 +97,7 @@ const struct rd_owner *sides_owner(const struct sides sides[RD_TAPS], const char
 		if (!c)
 			continue;
 		side ^= receiver;
-		*owned = endpoint(c, side)->qp;
+		*owned = c->end[side].qp;
 		if (c->owner[side])
 			return c->owner[side];
 		*not_listed |= c->owner_state[side] == RD_OWNER_NOT_LISTED;

@@ -81,8 +81,8 @@ static bool compare_waiting(struct judging *j, enum rd_tap tap, bool *done)
 
 	if (!c || !slow->all_ns || slow->what != RD_TIME_WAITING || slow->share < MOSTLY)
 		return true;
-	from = endpoint_of(c, slow->side);
-	to = endpoint_of(c, !slow->side);
+	from = &c->end[slow->side];
+	to = &c->end[!slow->side];
 	p = pairs_find(&j->pairs, j->r, from->address, to->address, c->network);
 	if (!p || !p->sender_known || p->sender != tap)
 		return true;
@@ -111,8 +111,8 @@ static bool copy_time(struct judging *j, enum rd_tap tap)
 
 	if (!c)
 		return true;
-	from = endpoint_of(c, alone->slow.side)->address;
-	to = endpoint_of(c, !alone->slow.side)->address;
+	from = c->end[alone->slow.side].address;
+	to = c->end[!alone->slow.side].address;
 	p = pairs_find(&j->pairs, j->r, from, to, c->network);
 	if (!p || p->sender != tap || !p->sender_known || !alone->time || !*alone->time ||
 		alone->slow.what == RD_TIME_WAITING)

@@ -80,7 +80,7 @@ struct way {
 
 static struct way way_of(const struct rd_conversation *c, unsigned int side)
 {
-	return (struct way){endpoint_of(c, side), endpoint_of(c, !side), c->network};
+	return (struct way){&c->end[side], &c->end[!side], c->network};
 }
 
 static struct way back_of(const struct way *w)
@@ -182,8 +182,7 @@ static bool is_at_port(const struct judging *j, enum rd_tap tap, const char *hos
 		for (unsigned int side = 0; side < 2; side++) {
 			const struct rd_conversation *c = &r->conversations[i];
 
-			if (tap_of(c, side) == TAP_SENDER &&
-				!strcmp(endpoint_of(c, side)->address, host))
+			if (tap_of(c, side) == TAP_SENDER && !strcmp(c->end[side].address, host))
 				return true;
 		}
 	return false;

@@ -145,7 +145,7 @@ static const struct qp_owner *find(const struct bounded *o, const struct qp_owne
 struct rd_owner *owner_of(const struct rd_analysis *a, const struct rd_conversation *c,
 	unsigned int side, uint64_t first_ns, uint64_t last_ns, enum rd_owner_state *state)
 {
-	const struct rd_endpoint *e = side ? &c->b : &c->a, *peer = side ? &c->a : &c->b;
+	const struct rd_endpoint *e = &c->end[side], *peer = &c->end[!side];
 	const struct facts_port *p = e->qp == RD_QP_UNKNOWN ? NULL : facts_port_at(a, e->address);
 	const struct bounded *o = a->facts ? &a->facts->owners : NULL;
 	const struct range frames = {first_ns, last_ns};

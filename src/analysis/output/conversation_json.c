@@ -293,7 +293,7 @@ static const char *unknown_owner_name(unsigned int state)
 
 static unsigned int side_of(const struct rd_at *at)
 {
-	return at->object != &((const struct rd_conversation *)at->up->object)->a;
+	return at->object != ((const struct rd_conversation *)at->up->object)->end;
 }
 
 static json_t *owner(const struct rd_at *at)
@@ -373,8 +373,8 @@ static const struct rd_field conversation_fields[] = {
 	{"cm", "connected or disconnected by the CM within the capture", RD_BOOL(cm)},
 	{"connection", NULL, RD_POINTER(connection, connection_shape)},
 	{"application", NULL, RD_POINTER(application, application_shape)},
-	{"a", NULL, RD_OBJECT(a, endpoint_shape)},
-	{"b", NULL, RD_OBJECT(b, endpoint_shape)},
+	{"a", NULL, RD_OBJECT(end[0], endpoint_shape)},
+	{"b", NULL, RD_OBJECT(end[1], endpoint_shape)},
 	{"sides", NULL, RD_VIEW(sides_shape)},
 	{"series", NULL, RD_OBJECT(series, series_shape)},
 };

@@ -82,8 +82,8 @@ void pair_row_put(struct grid *g, const struct rd_conversation *c, unsigned int 
 	const struct rd_latency *l = latency(s);
 	char from[RD_ADDRESS_LEN + 16], to[RD_ADDRESS_LEN + 16], verb[16], number[RD_UNITS_LEN];
 
-	pair_endpoint_text(from, sizeof(from), side ? &c->b : &c->a);
-	pair_endpoint_text(to, sizeof(to), side ? &c->a : &c->b);
+	pair_endpoint_text(from, sizeof(from), &c->end[side]);
+	pair_endpoint_text(to, sizeof(to), &c->end[!side]);
 	verb_text(verb, c, s);
 	if (c->side[0].shared || c->side[1].shared)
 		grid_put(g, "%-*s -> %s (network %" PRIu32 ")", width, from, to, c->network);

@@ -305,7 +305,7 @@ static void put_owner(const struct page *p, const struct rd_conversation *c, uns
 		[RD_OWNER_SEVERAL] = "several processes had a QP of this number",
 		[RD_OWNER_OTHER_TIME] = "processes had a QP of this number at other times only"};
 	enum rd_owner_state state = c->owner_state[side];
-	const struct rd_endpoint *e = side ? &c->b : &c->a;
+	const struct rd_endpoint *e = &c->end[side];
 	char text[RD_OWNER_TEXT_MAX];
 
 	if (c->owner[side]) {
@@ -404,7 +404,7 @@ static void put_headers(const struct page *p, size_t rows)
 
 	for (size_t i = 0; i < rows; i++) {
 		const struct rd_conversation *c = &p->r->conversations[i];
-		bool lid = !strncmp(c->a.address, "LID ", 4);
+		bool lid = !strncmp(c->end[0].address, "LID ", 4);
 
 		lids |= lid;
 		gids |= !lid && (c->side[0].first.has_lrh || c->side[1].first.has_lrh);
@@ -443,7 +443,7 @@ static int left_width(const struct rows *rows)
 		const struct row *row = &rows->row[i];
 		char text[RD_ADDRESS_LEN + 16];
 
-		pair_endpoint_text(text, sizeof(text), row->side ? &row->c->b : &row->c->a);
+		pair_endpoint_text(text, sizeof(text), &row->c->end[row->side]);
 		if ((int)strlen(text) > width)
 			width = (int)strlen(text);
 	}

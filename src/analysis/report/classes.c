@@ -6,10 +6,8 @@
 /* Of the port of either end; NULL: unknown. */
 static const struct facts_dcb *dcb_of(const struct rd_analysis *a, const struct rd_conversation *c)
 {
-	const char *const addresses[] = {c->a.address, c->b.address};
-
 	for (unsigned int i = 0; i < 2; i++) {
-		const struct facts_port *p = facts_port_at(a, addresses[i]);
+		const struct facts_port *p = facts_port_at(a, c->end[i].address);
 
 		if (p && p->dcb.known)
 			return &p->dcb;

@@ -91,14 +91,15 @@ int readings_judge(const struct rd_analysis *a, struct rd_report *r)
 
 /* A device whose counter of such failures did not move has not given up. */
 static void correct_ending(
-	const struct rd_analysis *a, struct rd_side *s, const struct rd_endpoint *e)
+	const struct rd_analysis *a, struct rd_conversation *c, unsigned int side)
 {
+	struct rd_side *s = &c->side[side];
 	struct rd_growth grown;
 
 	if (s->end.how != RD_ENDING_RETRY && s->end.how != RD_ENDING_RNR)
 		return;
 	/* It gave up after its last frame, and before the end of the capture. */
-	if (!facts_gave_up(a, e->address, s->end.how == RD_ENDING_RNR, s->traffic.last_ns,
+	if (!facts_gave_up(a, c->end[side].address, s->end.how == RD_ENDING_RNR, s->traffic.last_ns,
 		    a->totals.last_ns, &grown) ||
 		grown.amount)
 		return;
@@ -109,9 +110,7 @@ static void correct_ending(
 void readings_correct(const struct rd_analysis *a, struct rd_report *r)
 {
 	for (size_t i = 0; a->facts && i < r->n_conversations; i++) {
-		struct rd_conversation *c = &r->conversations[i];
-
-		correct_ending(a, &c->side[0], &c->a);
-		correct_ending(a, &c->side[1], &c->b);
+		correct_ending(a, &r->conversations[i], 0);
+		correct_ending(a, &r->conversations[i], 1);
 	}
 }

@@ -204,12 +204,13 @@ static bool is_sent_here(const struct flow *f, const struct flow *back)
 static bool fill_conversation(struct rd_analysis *a, struct rd_conversation *c, struct flow *f,
 	struct flow *g, struct app_sum sums[APPS])
 {
-	struct rd_endpoint from = {.qp = RD_QP_UNKNOWN}, to = {.qp = f->id.dest_qp};
-	struct flow *requester = f, *responder = g;
+	const bool back = g ? g->req.packets > f->req.packets : !f->req.any && f->resp.any;
+	struct flow *requester = back ? g : f, *responder = back ? f : g;
 
-	rd_address_text(from.address, f->id.net, f->id.src);
-	rd_address_text(to.address, f->id.net, f->id.dst);
-	from.qp = g ? g->id.dest_qp : f->id.src_qp;
+	rd_address_text(c->end[back].address, f->id.net, f->id.src);
+	rd_address_text(c->end[!back].address, f->id.net, f->id.dst);
+	c->end[back].qp = g ? g->id.dest_qp : f->id.src_qp;
+	c->end[!back].qp = f->id.dest_qp;
 	c->id = f->id.number;
 	c->transport = (enum rd_transport)(
 		g && f->id.transport == RD_CNP ? g->id.transport : f->id.transport);
@@ -220,14 +221,6 @@ static bool fill_conversation(struct rd_analysis *a, struct rd_conversation *c, 
 	c->ipoib = f->id.ipoib || (g && g->id.ipoib);
 	c->proven = flow_is_proven(f) || (g && flow_is_proven(g));
 	c->cm = f->pair.cm_made || f->pair.cm_ended || (g && (g->pair.cm_made || g->pair.cm_ended));
-	c->a = from;
-	c->b = to;
-	if (g ? g->req.packets > f->req.packets : !f->req.any && f->resp.any) {
-		requester = g;
-		responder = f;
-		c->a = to;
-		c->b = from;
-	}
 	fill_owners(a, c, f, g);
 	c->connection = connection_of(a, f, g);
 	if (a->in.n_files == 1) {
@@ -292,8 +285,8 @@ static void fill_local(const struct rd_analysis *a, struct rd_report *r)
 			for (size_t k = 0; k < r->n_conversations; k++) {
 				struct rd_conversation *c = &r->conversations[k];
 
-				c->local[0] |= !strcmp(c->a.address, p->gids[g]);
-				c->local[1] |= !strcmp(c->b.address, p->gids[g]);
+				c->local[0] |= !strcmp(c->end[0].address, p->gids[g]);
+				c->local[1] |= !strcmp(c->end[1].address, p->gids[g]);
 			}
 	}
 }

@@ -209,7 +209,7 @@ static unsigned int requesters(const struct rd_report *r, const char *host, cons
 	for (size_t i = 0; i < r->n_conversations; i++) {
 		const struct rd_conversation *c = &r->conversations[i];
 
-		if (strcmp(c->a.address, host) != 0 && strcmp(c->b.address, host) != 0)
+		if (strcmp(c->end[0].address, host) != 0 && strcmp(c->end[1].address, host) != 0)
 			continue;
 		for (unsigned int side = 0; side < 2; side++) {
 			const struct rd_side *s = &c->side[side];

@@ -119,7 +119,7 @@ bool is_overtaken(const struct look *l)
 
 static bool is_between(const struct rd_conversation *c, const char *a, const char *b)
 {
-	return !strcmp(c->a.address, a) && !strcmp(c->b.address, b);
+	return !strcmp(c->end[0].address, a) && !strcmp(c->end[1].address, b);
 }
 
 /* Whether a side has this, of a QP pair of these two hosts. */

@@ -91,7 +91,7 @@ static bool timeout_early(const struct look *l, struct rd_finding *f)
 
 static void add_owner(struct rd_finding *f, const struct rd_conversation *c, unsigned int side)
 {
-	const struct rd_endpoint *e = side ? &c->b : &c->a;
+	const struct rd_endpoint *e = &c->end[side];
 	char text[RD_OWNER_TEXT_MAX];
 
 	if (c->owner[side])

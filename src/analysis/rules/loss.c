@@ -156,11 +156,10 @@ static bool sends_to_others(const struct look *l)
 	for (size_t i = 0; i < l->r->n_conversations; i++) {
 		const struct rd_conversation *c = &l->r->conversations[i];
 
-		if (c == l->c || c->transport != RD_UD)
-			continue;
-		if ((c->a.qp == l->from->qp && !strcmp(c->a.address, l->from->address)) ||
-			(c->b.qp == l->from->qp && !strcmp(c->b.address, l->from->address)))
-			return true;
+		for (int end = 0; end < 2 && c != l->c && c->transport == RD_UD; end++)
+			if (c->end[end].qp == l->from->qp &&
+				!strcmp(c->end[end].address, l->from->address))
+				return true;
 	}
 	return false;
 }

@@ -21,8 +21,7 @@ bool may_have_other_half(const struct look *l)
 
 		if (c != l->c && c->pairing == RD_PAIR_NONE &&
 			(c->transport == l->c->transport || c->transport == RD_CNP) &&
-			(!strcmp((back ? &c->b : &c->a)->address, to) ||
-				!strcmp((back ? &c->a : &c->b)->address, from)))
+			(!strcmp(c->end[back].address, to) || !strcmp(c->end[!back].address, from)))
 			return true;
 	}
 	return l->r->n_conversations > HALVES_MAX;
@@ -40,7 +39,7 @@ static bool is_other_notation(const struct look *l, const struct rd_conversation
 	const unsigned int side = !c->side[0].seen;
 	const struct rd_side *s = l->s->seen ? l->s : l->other;
 	const unsigned int to = lid_of(l->s->seen ? l->to : l->from);
-	const unsigned int back_to = lid_of(side ? &c->a : &c->b);
+	const unsigned int back_to = lid_of(&c->end[!side]);
 
 	return c->pairing == RD_PAIR_NONE && s->first.has_lrh && c->side[side].first.has_lrh &&
 	       !to != !back_to && (to ? to == c->side[side].first.lid : back_to == s->first.lid);
@@ -56,13 +55,11 @@ static bool may_be_by_lid(const struct look *l)
 
 bool is_one_direction(const struct look *l)
 {
-	for (size_t i = 0; i < l->r->n_conversations && i < HALVES_MAX; i++) {
-		const struct rd_conversation *c = &l->r->conversations[i];
+	for (size_t i = 0; i < 2 * l->r->n_conversations && i < 2 * HALVES_MAX; i++) {
+		const struct rd_conversation *c = &l->r->conversations[i / 2];
 
-		if ((c->side[0].seen && !strcmp(c->a.address, l->to->address) &&
-			    !strcmp(c->b.address, l->from->address)) ||
-			(c->side[1].seen && !strcmp(c->b.address, l->to->address) &&
-				!strcmp(c->a.address, l->from->address)))
+		if (c->side[i % 2].seen && !strcmp(c->end[i % 2].address, l->to->address) &&
+			!strcmp(c->end[!(i % 2)].address, l->from->address))
 			return false;
 	}
 	return true;

@@ -128,8 +128,8 @@ static void try_side(const struct rd_analysis *a, struct rd_report *r,
 		.c = c,
 		.s = &c->side[side],
 		.other = &c->side[!side],
-		.from = side ? &c->b : &c->a,
-		.to = side ? &c->a : &c->b,
+		.from = &c->end[side],
+		.to = &c->end[!side],
 		.side = side,
 		.missed = missed};
 

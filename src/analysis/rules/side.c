@@ -147,7 +147,8 @@ static bool starving(const struct look *l, struct rd_finding *f)
 	rd_finding_frame(f, l->s->traffic.first_frame);
 	rd_finding_detail(f,
 		"%.0f %% of all bytes; median message time of %s QP 0x%x is %s, its own %s",
-		percent(mine, all), worst->a.address, worst->a.qp, rd_fmt_duration(theirs, most),
+		percent(mine, all), worst->end[0].address, worst->end[0].qp,
+		rd_fmt_duration(theirs, most),
 		rd_fmt_duration(own, latency(l, RD_LATENCY_MESSAGE)->p50));
 	return true;
 }

@@ -56,7 +56,7 @@ static double link_rate(const struct rd_report *r, const char *receiver)
 			const struct rd_side *s = &c->side[side];
 
 			if (s->times && s->times->gap_ns &&
-				!strcmp(endpoint_of(c, !side)->address, receiver) &&
+				!strcmp(c->end[!side].address, receiver) &&
 				best < s->mtu * 8e9 / (double)s->times->gap_ns)
 				best = s->mtu * 8e9 / (double)s->times->gap_ns;
 		}
@@ -83,11 +83,11 @@ bool is_incast(const struct rd_report *r, const struct rd_group *g, const char *
 		const struct rd_finding *f = &r->findings.finding[g->finding[i]];
 		const struct rd_conversation *c = conversation_of(r, f->conversation);
 
-		if (!c || strcmp(endpoint_of(c, !f->side)->address, receiver))
+		if (!c || strcmp(c->end[!f->side].address, receiver))
 			continue;
-		if (first && strcmp(first, endpoint_of(c, f->side)->address))
+		if (first && strcmp(first, c->end[f->side].address))
 			return true;
-		first = endpoint_of(c, f->side)->address;
+		first = c->end[f->side].address;
 	}
 	return false;
 }

@@ -173,7 +173,7 @@ static const char *slow_hosts(char text[SLOW_HOSTS_LEN], const struct rd_report 
 
 		if (!s || s->times->ns[slow->what] * 2 < largest)
 			continue;
-		hosts[n] = endpoint_of(c, side ^ responder)->address;
+		hosts[n] = c->end[side ^ responder].address;
 		for (k = 0; strcmp(hosts[k], hosts[n]) != 0; k++)
 			;
 		n += k == n;
@@ -263,13 +263,13 @@ static uint64_t typical(const struct rd_side *s)
 
 static bool has_host(const struct rd_conversation *c, const char *address)
 {
-	return !strcmp(c->a.address, address) || !strcmp(c->b.address, address);
+	return !strcmp(c->end[0].address, address) || !strcmp(c->end[1].address, address);
 }
 
 /* The host that is part of all of the first n, and of none of the others. */
 static const char *common_host(const struct speed *list, size_t n, size_t all)
 {
-	const char *const ends[2] = {list[0].c->a.address, list[0].c->b.address};
+	const char *const ends[2] = {list[0].c->end[0].address, list[0].c->end[1].address};
 
 	for (unsigned int e = 0; e < 2; e++) {
 		size_t i = 0;
@@ -358,8 +358,8 @@ static void compare_at(const struct rd_report *r, struct rd_stragglers *s, bool 
 		uint64_t p50 = busy ? typical(busy) : 0;
 
 		if (p50)
-			list[n++] = (struct speed){equals_of(busy),
-				endpoint_of(c, side ^ responder)->address, p50, c, busy};
+			list[n++] = (struct speed){
+				equals_of(busy), c->end[side ^ responder].address, p50, c, busy};
 	}
 	qsort(list, n, sizeof(*list), slower);
 	for (size_t i = 0, end; i < n; i = end) {

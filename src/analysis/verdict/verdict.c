@@ -188,7 +188,7 @@ static bool is_local(const struct rd_report *r, const char *address)
 			const struct rd_conversation *c = &r->conversations[i];
 
 			if (c->local[side] && c->local[side] != c->local[!side] &&
-				!strcmp(endpoint_of(c, side)->address, address))
+				!strcmp(c->end[side].address, address))
 				return true;
 		}
 	return false;
@@ -245,8 +245,8 @@ static void place_it(const struct rd_report *r, struct rd_judgement *v, const st
 		if (pauser)
 			place_pauser(r, v, pauser);
 	} else {
-		snprintf(v->sender, sizeof(v->sender), "%s", endpoint_of(c, f->side)->address);
-		snprintf(v->receiver, sizeof(v->receiver), "%s", endpoint_of(c, !f->side)->address);
+		snprintf(v->sender, sizeof(v->sender), "%s", c->end[f->side].address);
+		snprintf(v->receiver, sizeof(v->receiver), "%s", c->end[!f->side].address);
 	}
 	if (c && v->places & RD_PLACE_FABRIC && is_incast(r, g, v->receiver) &&
 		(!(v->places & RD_PLACE_RECEIVER_NIC) || fills_link(r, v->receiver))) {

@@ -13,12 +13,6 @@ static inline enum tap tap_of(const struct rd_conversation *c, unsigned int side
 	return c->local[side] ? TAP_SENDER : TAP_RECEIVER;
 }
 
-static inline const struct rd_endpoint *endpoint_of(
-	const struct rd_conversation *c, unsigned int side)
-{
-	return side ? &c->b : &c->a;
-}
-
 /* Makes report->place_of, the index that conversation_of() uses. -1 if out of memory. */
 int lookup_make(struct rd_report *r);
 /* The conversation with this id; NULL. */

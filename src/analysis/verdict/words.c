@@ -369,7 +369,7 @@ static bool other_hosts(const struct rd_report *r, const struct rd_group *h, con
 		const struct rd_conversation *c = conversation_of(r, f->conversation);
 
 		for (unsigned int end = 0; c && end < 2; end++) {
-			const char *address = endpoint_of(c, end ? !f->side : f->side)->address;
+			const char *address = c->end[end ? !f->side : f->side].address;
 
 			if (i && strcmp(pair[end], address) != 0)
 				return false;
@@ -443,8 +443,8 @@ static void put_stragglers(FILE *out, const struct rd_report *r)
 	fprintf(out,
 		" %u of %u QP pairs respond far slower than the others: %s to %s (%s, "
 		"others %s)",
-		s->n, s->of, c->a.address, c->b.address, rd_fmt_duration(slow, s->p50_ns[0]),
-		rd_fmt_duration(usual, s->median_ns));
+		s->n, s->of, c->end[0].address, c->end[1].address,
+		rd_fmt_duration(slow, s->p50_ns[0]), rd_fmt_duration(usual, s->median_ns));
 	if (s->n > 1)
 		fprintf(out, " and %u more", s->n - 1);
 	if (*s->host)
