@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Takes frames in batches: counts each, checks its CRC, passes it to the part that handles it. */
-#include "cm.h"
 #include "facts.h"
 #include "foreign.h"
 #include "mad.h"
 #include "message.h"
-#include "pair.h"
-#include "place.h"
 #include "psn_plot.h"
 #include "request.h"
 #include "response.h"
-#include "side.h"
 #include <errno.h>
 #include <stdlib.h>
 

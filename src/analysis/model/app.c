@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Which application a flow belongs to, and the replies to its requests. */
 #include "app.h"
-#include "pair.h"
 #include <stdlib.h>
 
 #define TRIES 8 /* SENDs of a flow after which it is none that is known */

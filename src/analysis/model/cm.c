@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Connections that the CM makes and ends: IBTA volume 1, 12.6 and 12.9. */
-#include "cm.h"
 #include "../apps/apps.h"
-#include "pair.h"
+#include "mad.h"
 #include "state.h"
 
 /*

@@ -483,4 +483,37 @@ static inline enum rd_verb verb_of(const struct rd_opcode *op)
 	return (enum rd_verb)verbs[op->bits & WHICH];
 }
 
+/* --- which flows are a pair (pair.c) -----------------------------------------------------------
+ */
+
+struct link_pair;
+
+void pair_init(struct rd_analysis *a);
+void pair_request(struct rd_analysis *a, struct flow *f, uint32_t psn);
+void pair_response(struct rd_analysis *a, struct flow *f, uint32_t psn);
+/*
+ * Pairs a flow without a peer by a PSN that its NAK requests, if only one flow has sent to that
+ * address.
+ */
+void pair_nak(struct rd_analysis *a, struct flow *f, uint32_t psn);
+void pair_new_flow(struct rd_analysis *a, struct flow *f);
+void pair_link(struct rd_analysis *a, const struct link_pair *link);
+/* The link of a flow; NULL: none. */
+const struct link_pair *pair_link_of(const struct rd_analysis *a, const struct flow *f);
+
+/* --- sides of a conversation (side.c) ----------------------------------------------------------
+ */
+
+/* Whether an incident of a side is counted in the flow of its peer. */
+extern const bool side_is_in_peer[RD_INC_COUNT];
+/*
+ * Copy a flow into a side (side.c): incidents, of a side with the frames `own` and its peer's
+ * `other` (either may be NULL); verbs and latencies of its requests. False if out of memory.
+ */
+bool side_incidents(struct rd_side *s, const struct flow *own, const struct flow *other);
+bool side_requests(struct rd_side *s, const struct flow *f);
+void side_free(struct rd_side *s);
+/* `files` may be NULL. */
+void report_files_free(struct rd_report_file *files, size_t n);
+
 #endif

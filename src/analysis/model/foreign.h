@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Frames that are not RoCE, and those that are not decoded. */
+/* Frames that are left aside: not RoCE, not decoded, or captured at another place as well. */
 #ifndef RDMADUMP_ANALYSIS_FOREIGN_H
 #define RDMADUMP_ANALYSIS_FOREIGN_H
 
@@ -14,5 +14,13 @@ bool foreign_take(struct rd_analysis *a, const struct item *it);
 bool foreign_may_be(const struct rd_packet *p);
 /* Counts a frame that is not RDMA traffic, if its content is unknown. */
 void unread_take(struct rd_analysis *a, const struct rd_packet *p);
+
+/* A frame from a place other than the flow's: true if it is ignored (place.c). */
+bool place_leaves(struct rd_analysis *a, struct flow *f, const struct item *it);
+/*
+ * Sets the place of a new flow: that of other flows of its hosts, if their packets are at several
+ * places.
+ */
+void place_new(struct rd_analysis *a, struct flow *f);
 
 #endif

@@ -16,4 +16,7 @@ void mad_take_smp(struct rd_analysis *a, const struct item *it);
 /* Fills the table of a report; false if out of memory. */
 bool mad_rows(const struct rd_analysis *a, struct rd_report *r);
 
+/* A message of the CM: connections (cm.c). */
+void cm_message(struct rd_analysis *a, struct flow *f, const struct item *it);
+
 #endif

@@ -3,7 +3,6 @@
  * NAKs and RNR NAKs: what the receiver requests again, or refuses. IBTA volume 1: 9.7.5.1.1 (PSN
  * sequence errors), 9.7.5.2 (syndromes).
  */
-#include "nak.h"
 #include "refused.h"
 #include "response.h"
 

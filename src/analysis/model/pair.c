@@ -5,7 +5,6 @@
  * drivers compute from both QP numbers (rdma_get_udp_sport() in the kernel's ib_verbs.h), or by
  * PSNs that only one requester waits for.
  */
-#include "pair.h"
 #include "app.h"
 #include "facts.h"
 #include <rdmadump/hash.h>

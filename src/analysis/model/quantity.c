@@ -5,7 +5,6 @@
  */
 #include "quantity.h"
 #include "facts.h"
-#include "side.h"
 #include <stdlib.h>
 
 const struct quantity quantities[QUANTITIES] = {

@@ -5,7 +5,6 @@
  */
 #include "request.h"
 #include "message.h"
-#include "pair.h"
 #include "psn_plot.h"
 #include "response.h"
 #include "round.h"

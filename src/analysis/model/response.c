@@ -5,8 +5,6 @@
  */
 #include "response.h"
 #include "message.h"
-#include "nak.h"
-#include "pair.h"
 #include "psn_plot.h"
 #include "request.h"
 

@@ -49,4 +49,14 @@ static inline void responded(const struct rd_analysis *a, struct flow *r)
 /* Responses of RC and XRC (response.c). */
 void response_rc(struct rd_analysis *a, struct flow *f, const struct item *it);
 
+/*
+ * A NAK p (nak.c) in flow `f` to the requests of flow `r`, which may be NULL; `value`: the code in
+ * its syndrome.
+ */
+void nak_take(struct rd_analysis *a, struct flow *f, struct flow *r, const struct rd_packet *p,
+	unsigned int value);
+/* The same for an RNR NAK; `value`: the timer in its syndrome. */
+void nak_not_ready(struct rd_analysis *a, struct flow *f, struct flow *r, const struct rd_packet *p,
+	unsigned int value);
+
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Incidents, verbs and latencies of a side. Most sides have few, so only these are stored. */
-#include "side.h"
 #include "quantity.h"
 #include <stdlib.h>
 

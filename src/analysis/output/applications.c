@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Applications and the latencies of their requests, as text and as JSON. */
 #include "layout.h"
-#include "names.h"
 #include "output.h"
 #include <inttypes.h>
 #include <rdmadump/json.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A conversation and its two sides as JSON. */
-#include "names.h"
 #include "output.h"
 #include <rdmadump/json.h>
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The comparison of two captures as JSON: "ends" of docs/schema/analyze.json. */
-#include "names.h"
-#include "selection.h"
+#include "output.h"
 #include <rdmadump/ends.h>
 #include <rdmadump/json.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A report as a self-contained HTML page: page.html with its placeholders replaced. */
-#include "names.h"
+#include "output.h"
 #include <errno.h>
 #include <rdmadump/printable.h>
 #include <string.h>

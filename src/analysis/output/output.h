@@ -73,4 +73,27 @@ json_t *json_in_a_page(const struct rd_at *at);
 /* "0x0000000000000001" */
 json_t *hex_json(uint64_t value);
 
+/* --- names of enumerations, in JSON and in text (names.c) ---------------------------------------
+ */
+
+/* The name of a value; "?" if it has none. Static. */
+const char *kind_name(unsigned int kind);
+const char *pairing_name(unsigned int pairing);
+const char *ending_name(unsigned int ending);
+const char *certainty_name(unsigned int certainty);
+const char *side_name(unsigned int side); /* "a", "b"; NULL if it is neither */
+
+/* --- what fits a page of limited size (selection.c) ---------------------------------------------
+ */
+
+struct room {
+	size_t flags, bytes; /* that are left, of JSON with these flags of jansson */
+	bool no_memory;
+};
+
+/* False: the value does not fit, or no memory. NULL is no memory. */
+bool room_spend(struct room *room, const json_t *value);
+/* The same; consumes the value, and adds it if it fits. */
+bool room_add(struct room *room, json_t *list, json_t *value);
+
 #endif

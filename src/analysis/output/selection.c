@@ -3,8 +3,8 @@
  * Chooses what of a report is in a page: a browser cannot show a page of 60 MB, which the
  * conversations of 65 536 QPs would be.
  */
-#include "selection.h"
 #include "../verdict/verdict.h"
+#include "output.h"
 #include <rdmadump/json.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 /* A report as text: findings first, one screen; with -v everything. */
 #include "../verdict/verdict.h"
 #include "layout.h"
-#include "names.h"
 #include "output.h"
 #include "pair_rows.h"
 #include <ctype.h>

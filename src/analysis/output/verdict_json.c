@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The verdict, the hosts and the groups of a report as JSON. */
-#include "names.h"
 #include "output.h"
 #include <rdmadump/json.h>
 #include <stdlib.h>

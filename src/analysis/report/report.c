@@ -4,14 +4,11 @@
 #include "../model/app.h"
 #include "../model/facts.h"
 #include "../model/mad.h"
-#include "../model/pair.h"
 #include "../model/psn_plot.h"
 #include "../model/refused.h"
 #include "../model/request.h"
 #include "../model/response.h"
-#include "../model/side.h"
 #include "../rules/rules.h"
-#include "../verdict/hosts.h"
 #include "../verdict/verdict.h"
 #include <errno.h>
 #include <rdmadump/notation.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Totals of hosts and of pairs of hosts, fan-in and bursts. */
-#include "hosts.h"
 #include "../model/state.h"
+#include "verdict.h"
 #include <stdlib.h>
 
 static int larger_pair(const void *x, const void *y)

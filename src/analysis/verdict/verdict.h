@@ -61,4 +61,9 @@ int stragglers_find(const struct rd_report *r, struct rd_stragglers *s);
 int verdict_make(struct rd_report *r);
 void verdict_free(struct rd_judgement *v);
 
+/* Counts all frames of QPs by hosts (hosts.c), whether or not the report shows them. -1 if out of
+ * memory. */
+int hosts_make(const struct rd_analysis *a, struct rd_hosts *hosts);
+void hosts_free(struct rd_hosts *hosts);
+
 #endif
