@@ -98,9 +98,6 @@ int analyze_annotate(
 /* Before any work: reads the former report, if there is one. */
 int analyze_read_former(
 	const struct analyze_settings *s, struct rd_snapshot **former, struct rd_error *err);
-/* The changes since the former report. Freed by rd_changes_free(), then both snapshots. */
-int analyze_changes(const struct rd_snapshot *former, const struct rd_report *report,
-	struct rd_snapshot **present, struct rd_changes **changes, struct rd_error *err);
 
 /* --- printing (print.c) ----------------------------------------------------------------------- */
 

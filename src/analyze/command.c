@@ -183,10 +183,10 @@ static int print(const struct analyze_settings *s, const struct rd_snapshot *for
 	struct analyze_outcome outcome = {.reports = {report}, .names = {s->files[0]}};
 	struct rd_snapshot *present = NULL;
 	struct rd_changes *changes = NULL;
-	int ret = 0;
+	int ret = former ? rd_snapshot_of_report(&present, report, err) : 0;
 
-	if (former)
-		ret = analyze_changes(former, report, &present, &changes, err);
+	if (former && !ret)
+		ret = rd_changes_find(&changes, former, present, err);
 	outcome.changes = changes;
 	if (!ret)
 		ret = analyze_print(s, &outcome, err);

@@ -45,11 +45,3 @@ int analyze_read_former(
 			"--compare: the page goes to standard output, too");
 	return read_report(s->compare, former, err);
 }
-
-int analyze_changes(const struct rd_snapshot *former, const struct rd_report *report,
-	struct rd_snapshot **present, struct rd_changes **changes, struct rd_error *err)
-{
-	if (rd_snapshot_of_report(present, report, err) < 0)
-		return -1;
-	return rd_changes_find(changes, former, *present, err);
-}

@@ -73,7 +73,7 @@ int found_order(const void *a, const void *b);
 /* Sorts, joins those of the same key, and adds up each rule. */
 void found_join(struct rd_snapshot *s);
 /* NULL: it has no finding of this rule. */
-const struct rule_sum *rule_sum(const struct rd_snapshot *s, const char *rule);
+struct rule_sum *rule_sum(const struct rd_snapshot *s, const char *rule);
 /* A group of the report has this many findings, after found_join(). */
 void rule_total(struct rd_snapshot *s, const char *rule, uint64_t n, uint64_t count);
 void numbers_add(struct numbers *to, const struct numbers *x);

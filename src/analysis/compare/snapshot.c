@@ -106,7 +106,7 @@ static void sum_rules(struct rd_snapshot *s)
 	}
 }
 
-static struct rule_sum *find_rule(const struct rd_snapshot *s, const char *rule)
+struct rule_sum *rule_sum(const struct rd_snapshot *s, const char *rule)
 {
 	struct rule_sum key = {0};
 
@@ -114,14 +114,9 @@ static struct rule_sum *find_rule(const struct rd_snapshot *s, const char *rule)
 	return bsearch(&key, s->rules, s->n_rules, sizeof(key), rule_order);
 }
 
-const struct rule_sum *rule_sum(const struct rd_snapshot *s, const char *rule)
-{
-	return find_rule(s, rule);
-}
-
 void rule_total(struct rd_snapshot *s, const char *rule, uint64_t n, uint64_t count)
 {
-	struct rule_sum *sum = find_rule(s, rule);
+	struct rule_sum *sum = rule_sum(s, rule);
 
 	if (!sum || n <= sum->n)
 		return;

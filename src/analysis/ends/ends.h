@@ -507,10 +507,12 @@ struct culprit {
 	enum rd_tap tap;	      /* the capture that shows it, if it is not the comparison */
 	const struct rd_finding *worst;
 	enum rd_certainty certainty; /* not above that of `worst` */
-	uint32_t qp;		     /* of the comparison: that its worst finding is about */
-	uint32_t network;	     /* of the packets; 0: no other one has their addresses */
-	bool assumed;	/* the place follows if that capture was made at the port of its host */
-	enum rd_tap at; /* that capture */
+	/* Of the comparison: what its worst finding is about; NULL, 0: unknown. */
+	const struct rd_path *path;
+	uint32_t qp;
+	uint32_t network; /* of the packets; 0: no other one has their addresses */
+	bool assumed;	  /* the place follows if that capture was made at the port of its host */
+	enum rd_tap at;	  /* that capture */
 };
 
 /* Fills r->verdict. False if out of memory. */

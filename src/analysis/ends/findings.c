@@ -16,15 +16,6 @@ struct sight {
 	const struct rd_path_qp *w; /* NULL for rules over a path */
 };
 
-/* Whether the file says that its capture lost nothing. */
-static bool declared_whole(const struct rd_report *r)
-{
-	for (size_t i = 0; i < r->n_files; i++)
-		if (!r->files[i].dropped_known || r->files[i].dropped)
-			return false;
-	return r->n_files > 0;
-}
-
 /*
  * Whether so many runs of a QP's packets are more than a capture may have missed. If it misses
  * packets by chance, those of this QP and the `tested` ones alike, then all runs are among the
@@ -39,7 +30,7 @@ static bool too_many_to_be_missed(const struct sight *s, enum rd_tap tap, uint64
 
 	if (!trusted(t))
 		return false;
-	if (declared_whole(s->sides[tap].report))
+	if (s->sides[tap].report->n_files && capture_is_whole(s->sides[tap].report))
 		return true;
 	for (; t->tested && runs && chance >= MISSED_BY_CHANCE; runs--)
 		chance *= sent / (sent + (double)t->tested);
@@ -599,41 +590,7 @@ bool ends_findings(struct rd_ends_report *r, const struct sides sides[RD_TAPS],
 	return findings_finish(&r->findings, FINDINGS_MAX);
 }
 
-/* --- what the captures alone advise ----------------------------------------------------------- */
-
-/* Whether a conversation was captured at both ends. */
-static bool has_both(const struct rd_ends_report *e, struct pairs *pairs, const struct rd_report *r,
-	unsigned int conversation)
-{
-	const struct rd_conversation *c = conversation_of(r, conversation);
-
-	return c && pairs_find(pairs, e, c->end[0].address, c->end[1].address, c->network);
-}
-
 bool ends_answer(const char *rule)
 {
 	return rule_of(rule)->traits & ENDS_ANSWER;
-}
-
-static void refer(const struct rd_ends_report *e, struct pairs *pairs, const struct rd_report *r,
-	struct rd_finding *f)
-{
-	if (ends_answer(f->rule) && has_both(e, pairs, r, f->conversation))
-		f->next = "see what both ends show of this path, above";
-}
-
-int rd_ends_refer(const struct rd_ends_report *e, struct rd_report *const reports[RD_TAPS])
-{
-	struct pairs pairs;
-
-	pairs_make(&pairs, e);
-	for (int end = 0; end < RD_TAPS; end++) {
-		struct rd_report *r = reports[end];
-
-		for (size_t i = 0; i < r->findings.n; i++)
-			refer(e, &pairs, r, &r->findings.finding[i]);
-		if (has_both(e, &pairs, r, r->verdict.conversation) && rd_verdict_refer(r) < 0)
-			return -1;
-	}
-	return 0;
 }

@@ -132,13 +132,20 @@ static int64_t spread(const struct path *p)
 	return above.n < 2 ? INT64_MAX : (int64_t)above.max;
 }
 
-/* Whether the least difference that shows an order is more than times may jitter. */
+/* The least difference of both directions that shows this order; 0: none does. */
+static int64_t least_of(const struct path *p, enum rd_tap tap)
+{
+	const int64_t x = p->votes.least[tap], y = p->reverse->votes.least[!tap];
+
+	return x && (x < y || !y) ? x : y;
+}
+
+/* Whether that is more than times may jitter. */
 static bool exceeds_jitter(const struct path *p, const struct path *reverse, enum rd_tap tap)
 {
-	const int64_t x = p->votes.least[tap], y = reverse->votes.least[!tap];
 	const int64_t here = spread(p), there = spread(reverse);
 
-	return (x && (x < y || !y) ? x : y) > (here < there ? here : there);
+	return least_of(p, tap) > (here < there ? here : there);
 }
 
 /*
@@ -148,8 +155,7 @@ static bool exceeds_jitter(const struct path *p, const struct path *reverse, enu
 static bool may_be_bursts(const struct rd_ends *e, const struct path *p, enum rd_tap tap)
 {
 	const struct order_votes *v = &p->votes, *w = &p->reverse->votes;
-	const int64_t x = v->least[tap], y = w->least[!tap];
-	const int64_t least = x && (x < y || !y) ? x : y;
+	const int64_t least = least_of(p, tap);
 
 	if ((v->squeezed + w->squeezed) * SQUEEZED >= v->time[tap] + w->time[!tap])
 		return true;

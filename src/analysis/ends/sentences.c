@@ -168,15 +168,9 @@ static void put_place(FILE *out, struct judging *j, const struct culprit *x)
 /* A capture whose file does not say that it lost nothing; RD_TAPS: both say it. */
 static enum rd_tap unsure_capture(const struct judging *j, const struct culprit *x)
 {
-	const struct rd_judgement *v = &j->r->verdict;
-	const struct rd_path *p =
-		pairs_find((struct pairs *)&j->pairs, j->r, v->sender, v->receiver, x->network);
 	/* What it lacks is what may have been lost: that of the receiver comes first. */
-	const bool of_sender = x->compared && x->compared->traits & OF_SENDER;
-	const enum rd_tap first = !x->compared	   ? x->tap
-				  : p && of_sender ? p->sender
-				  : p		   ? !p->sender
-						   : 0;
+	const bool of_receiver = x->compared && !(x->compared->traits & OF_SENDER);
+	const enum rd_tap first = x->path ? x->path->sender ^ of_receiver : x->tap;
 
 	for (int i = 0; i < RD_TAPS; i++) {
 		const enum rd_tap tap = i ? !first : first;
@@ -190,14 +184,12 @@ static enum rd_tap unsure_capture(const struct judging *j, const struct culprit 
 static void put_reason(FILE *out, const struct judging *j, const struct culprit *x)
 {
 	const struct rd_judgement *v = &j->r->verdict;
-	const struct rd_path *p =
-		pairs_find((struct pairs *)&j->pairs, j->r, v->sender, v->receiver, x->network);
 	const enum rd_tap unsure = unsure_capture(j, x);
 	const char *surer = x->compared ? x->compared->surer : rule_of(v->rule)->surer;
 
 	if (x->compared && j->r->both_ways && !j->r->offset_known)
 		fputs("clocks that are not set while both captures run", out);
-	else if (x->compared && p && !p->sender_known)
+	else if (x->path && !x->path->sender_known)
 		fputs("packets of both directions in both captures, which show which one is at "
 		      "the sender",
 			out);

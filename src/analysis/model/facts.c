@@ -303,30 +303,29 @@ static void own(struct rd_analysis *a, const struct facts_port *p, const json_t 
 		a->facts->left_out++;
 }
 
-static void take_owner(struct rd_analysis *a, const struct facts_port *p, const json_t *qp)
+/* In both directions: either end may be captured first. */
+static void take_peers(struct facts *f, const json_t *qp)
 {
-	struct rd_owner who;
+	uint32_t local = qp_number(qp, "lqpn"), remote = qp_number(qp, "rqpn");
 
-	if (!p || !owner_read(qp, &who))
-		return;
-	own(a, p, qp, &who);
-	json_decref(who.details);
+	peer_add(f, local, remote);
+	peer_add(f, remote, local);
 }
 
-/* In both directions: either end may be captured first. */
 static void take_qps(struct rd_analysis *a, json_t *facts)
 {
 	const struct facts_port *p = port_of(a, facts);
-	struct facts *f = a->facts;
 	const json_t *qp;
 	size_t i;
 
 	json_array_foreach (json_object_get(facts, "qps"), i, qp) {
-		uint32_t local = qp_number(qp, "lqpn"), remote = qp_number(qp, "rqpn");
+		struct rd_owner who;
 
-		peer_add(f, local, remote);
-		peer_add(f, remote, local);
-		take_owner(a, p, qp);
+		take_peers(a->facts, qp);
+		if (!p || !owner_read(qp, &who))
+			continue;
+		own(a, p, qp, &who);
+		json_decref(who.details);
 	}
 }
 
@@ -346,10 +345,7 @@ static void take_owners(struct rd_analysis *a, json_t *facts)
 		if (!owner_read(owner, &who))
 			continue;
 		json_array_foreach (json_object_get(owner, "qps"), k, qp) {
-			uint32_t local = qp_number(qp, "lqpn"), remote = qp_number(qp, "rqpn");
-
-			peer_add(a->facts, local, remote);
-			peer_add(a->facts, remote, local);
+			take_peers(a->facts, qp);
 			own(a, p, qp, &who);
 		}
 		json_decref(who.details);

@@ -84,16 +84,24 @@ static bool make_room(struct hist **hist, unsigned int step)
 	return true;
 }
 
+/* The histogram with room for one more sample of this step; NULL: out of memory. */
+static struct hist *with_room(struct hist **hist, unsigned int step)
+{
+	struct hist *h = *hist;
+
+	if ((!h || step - h->first >= h->steps || is_full(h, step - h->first)) &&
+		!make_room(hist, step))
+		return NULL;
+	return *hist;
+}
+
 bool hist_add(struct hist **hist, uint64_t ns)
 {
 	unsigned int step = step_of(ns);
-	struct hist *h = *hist;
+	struct hist *h = with_room(hist, step);
 
-	if (!h || step - h->first >= h->steps || is_full(h, step - h->first)) {
-		if (!make_room(hist, step))
-			return false;
-		h = *hist;
-	}
+	if (!h)
+		return false;
 	if (!h->n++ || ns < h->min)
 		h->min = ns;
 	if (ns > h->max)
@@ -106,14 +114,11 @@ bool hist_add(struct hist **hist, uint64_t ns)
 static bool add_many(struct hist **to, unsigned int step, uint32_t n)
 {
 	while (n) {
-		struct hist *h = *to;
+		struct hist *h = with_room(to, step);
 		uint32_t count, left;
 
-		if (!h || step - h->first >= h->steps || is_full(h, step - h->first)) {
-			if (!make_room(to, step))
-				return false;
-			h = *to;
-		}
+		if (!h)
+			return false;
 		count = count_of(h, step - h->first);
 		left = (uint32_t)((UINT64_C(1) << h->width * 8) - 1) - count;
 		if (!left)

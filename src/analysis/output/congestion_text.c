@@ -8,8 +8,6 @@
  */
 static void put_priority(const struct rd_priority *p, FILE *out)
 {
-	static const char *const names[] = {" not-ECT", " ECT(1)", " ECT(0)", " CE"};
-
 	if (p->dscp < 0 && p->pcp < 0)
 		return;
 	fputs("      its packets:", out);
@@ -24,9 +22,9 @@ static void put_priority(const struct rd_priority *p, FILE *out)
 			p->untagged ? ", some without a tag" : "");
 	if (p->dscp >= 0) {
 		fputs(", ECN", out);
-		for (unsigned int i = 0; i < sizeof(names) / sizeof(*names); i++)
+		for (unsigned int i = 0; ecn_name(i); i++)
 			if (p->ecn >> i & 1)
-				fputs(names[i], out);
+				fprintf(out, " %s", ecn_name(i));
 	}
 	if (p->class >= 0)
 		fprintf(out, ", priority %d by the port's settings, %s PFC", p->class,

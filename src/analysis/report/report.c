@@ -288,6 +288,49 @@ static void fill_local(const struct rd_analysis *a, struct rd_report *r)
 	}
 }
 
+/* --- priorities ---------------------------------------------------------------------------------
+ */
+
+/* Of the port of either end; NULL: unknown. */
+static const struct facts_dcb *dcb_of(const struct rd_analysis *a, const struct rd_conversation *c)
+{
+	for (unsigned int i = 0; i < 2; i++) {
+		const struct facts_port *p = facts_port_at(a, c->end[i].address);
+
+		if (p && p->dcb.known)
+			return &p->dcb;
+	}
+	return NULL;
+}
+
+/* The priority that the settings lead to: only where nearly all packets of the side have one value.
+ */
+static int class_of(const struct facts_dcb *d, const struct rd_side *s)
+{
+	const struct rd_priority *p = &s->priority;
+
+	if (d->pcp && p->pcp >= 0 && (d->pcp_first || !d->dscp || p->dscp < 0))
+		return p->pcp_varies || p->untagged ? -1 : p->pcp;
+	if (!d->dscp || p->dscp < 0 || p->others >= s->traffic.frames / 16 + 1)
+		return -1;
+	return d->of[p->dscp];
+}
+
+static void fill_classes(const struct rd_analysis *a, struct rd_report *r)
+{
+	for (size_t i = 0; a->facts && i < r->n_conversations; i++) {
+		struct rd_conversation *c = &r->conversations[i];
+		const struct facts_dcb *d = dcb_of(a, c);
+
+		for (unsigned int k = 0; d && k < 2; k++) {
+			if (!c->side[k].seen)
+				continue;
+			c->side[k].priority.class = (int16_t)class_of(d, &c->side[k]);
+			c->side[k].priority.pfc = d->pfc;
+		}
+	}
+}
+
 /*
  * What the report has of a flow is all that is needed from now on. UD flows stay: others find them
  * by their keys.
@@ -435,7 +478,7 @@ int rd_analysis_report(struct rd_analysis *a, struct rd_report **out, struct rd_
 	if (comparisons_make(a, r) < 0 || hosts_make(a, &r->hosts) < 0 ||
 		fill_conversations(a, r) < 0)
 		goto fail;
-	classes_fill(a, r);
+	fill_classes(a, r);
 	readings_correct(a, r);
 	fill_local(a, r);
 	if (readings_judge(a, r) < 0 || rules_run(a, r) < 0 || verdict_make(r) < 0)

@@ -11,8 +11,6 @@ int comparisons_make(const struct rd_analysis *a, struct rd_report *r);
 int readings_judge(const struct rd_analysis *a, struct rd_report *r);
 /* Corrects conclusions from the packets of conversations. */
 void readings_correct(const struct rd_analysis *a, struct rd_report *r);
-/* Sets the priorities that result from the settings in the file, in all sides of conversations. */
-void classes_fill(const struct rd_analysis *a, struct rd_report *r);
 
 /* One application, of as many queues as are added. All zero is an empty one. */
 struct app_sum {
