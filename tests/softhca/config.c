@@ -34,7 +34,6 @@ static const struct name_value errno_names[] = {
 	{"EOPNOTSUPP", EOPNOTSUPP},
 	{"ETIMEDOUT", ETIMEDOUT},
 	{"EINTR", EINTR},
-	{"ENXIO", ENXIO},
 };
 
 static const struct name_value event_names[] = {
@@ -315,7 +314,6 @@ static const struct conf_key device_keys[] = {
 	KEY_NUMBER("wqes", DEVICE, wqes, 1),
 	KEY_NUMBER("table", DEVICE, table, 1),
 	KEY_NUMBER("sniffers", DEVICE, sniffers, 1),
-	KEY_NUMBER("all_sniffers", DEVICE, all_sniffers, 1),
 	KEY_NUMBER("more_qps", DEVICE, more_qps, 1),
 	KEY_NUMBER("lost_events", DEVICE, lost_events, 1),
 	KEY_NUMBER("linger_ms", DEVICE, linger_ns, 1000000),
@@ -389,7 +387,6 @@ static const struct conf_key model_keys[] = {
 	{.name = "deliver", .read = deliver_read},
 	{.name = "drop_tx", .read = drop_tx_read},
 	{.name = "shared_wire", .read = shared_wire_read},
-	{.name = "cable", .read = cable_read},
 	{.name = "fault", .read = fault_read},
 	{.name = "device", .read = device_read},
 	{0},

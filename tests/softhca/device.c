@@ -450,7 +450,7 @@ static bool must_look(struct hca *h)
 	struct qp *qp;
 	struct cq *cq;
 
-	if (h->wire.fd >= 0 || h->cable.fd >= 0)
+	if (h->wire.fd >= 0)
 		return true;
 	LIST_FOREACH(qp, &h->qps, link)
 	if (qp->rc.packets || (qp_receiving(qp) && LIST_EMPTY(&qp->flows)) ||
@@ -473,7 +473,6 @@ static bool housekeeping(struct hca *h, uint64_t now, uint64_t *wake)
 	if (h->gone)
 		return false;
 	more = wire_receive(h);
-	more |= cable_receive(h);
 	flows_expire(h, now);
 	if (!fault_timers(h) || h->conf->linger_ns)
 		wake_by(wake, now + LOOK_NS);

@@ -226,9 +226,8 @@ __attribute__((format(printf, 1, 2))) static void line_add(const char *format, .
 #define LIST(one) one "(," one ")*"
 #define NUMBER	  "[0-9]+"
 #define LOOPBACK  "((rc|ud|multicast|raw)=)?(once|twice|never)"
-#define CABLE	  "(yes|(lost|unseen|twice|changed)=[0-9]+)"
 #define DELIVER                                                                                    \
-	"(fcs=yes|vlan=(stripped|changed|dropped|added)|icrc=(absent|zero|wrong)|"                 \
+	"(fcs=yes|vlan=(stripped|changed|dropped)|icrc=(absent|zero|wrong)|"                       \
 	"(unseen|twice|changed|cut|longer)=[0-9]+|(sent_)?trailer=[a-z_]+|"                        \
 	"(retransmissions|segmented)=no)"
 #define FAULT                                                                                      \
@@ -260,7 +259,6 @@ static const struct option {
 	{"drop-tx", "N", NUMBER, TO_MODEL, NULL},
 	{"deliver", "SPEC", LIST(DELIVER), TO_MODEL, NULL},
 	{"shared-wire", "", NULL, TO_MODEL, NULL},
-	{"cable", "yes|lost=N|unseen=N|twice=N|changed=N,...", LIST(CABLE), TO_MODEL, NULL},
 	{"drain", "ROUNDS", NUMBER, TO_MODEL, NULL},
 	{"fault", "WHAT,WHEN", LIST(FAULT), TO_MODEL, NULL},
 	{"counter", "NAME=VALUE", "[a-z_]+=[0-9]+", TO_LIST, &counter_values},
@@ -301,7 +299,6 @@ static const struct key {
 	{"linger_ms", "0", NUMBER, OF_DEVICE},
 	{"wqes", "32768", NUMBER, OF_DEVICE},
 	{"sniffers", "1000", NUMBER, OF_DEVICE},
-	{"all_sniffers", "4294967295", NUMBER, OF_DEVICE},
 	{"cqe_comp", "asked", "asked|forced", OF_DEVICE},
 	{"creds", "any", "any|checked", OF_DEVICE},
 	{"context", "write", "write|ioctl", OF_DEVICE},

@@ -243,12 +243,12 @@ static void put_qp(struct reply *r, uint32_t qpn, uint8_t type, uint8_t state, u
 /* Those of other processes, whose states are not shared. */
 static void put_other_qps(struct reply *r, struct hca *h)
 {
-	struct shared_object o;
+	struct shared_qp o;
 	uint32_t slot = 0;
 
 	while (shared_next(h, &slot, &o) && r->head.nlmsg_len < ROOM - 128)
-		if (o.type == OBJ_QP && o.pid != getpid())
-			put_qp(r, o.number, (uint8_t)o.qp_type, IBV_QPS_RTR, (uint32_t)o.pid);
+		if (o.pid != getpid())
+			put_qp(r, o.number, (uint8_t)o.type, IBV_QPS_RTR, (uint32_t)o.pid);
 }
 
 static uint32_t pid_of(const struct hca *h)
@@ -337,7 +337,7 @@ static int get_qps(struct queue *out, const struct request *q)
 
 static uint64_t count_qps(struct hca *h)
 {
-	struct shared_object o;
+	struct shared_qp o;
 	uint32_t slot = 0;
 	uint64_t n = 0;
 	struct qp *qp;
@@ -346,7 +346,7 @@ static uint64_t count_qps(struct hca *h)
 	LIST_FOREACH(qp, &h->qps, link)
 	n += qp->obj.type == OBJ_QP;
 	while (shared_next(h, &slot, &o))
-		n += o.type == OBJ_QP && o.pid != getpid();
+		n += o.pid != getpid();
 	hca_unlock(h);
 	return n;
 }

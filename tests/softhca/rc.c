@@ -78,8 +78,6 @@ void rc_transmit(struct hca *h, struct qp *qp, const struct packet *pk, bool los
 	len = roce_build(&path, pk, frame);
 	if (!pk->hidden)
 		wire_send(path.from, path.to, TRAFFIC_RC, lost, frame, len);
-	if (!lost && !path.to)
-		cable_send(path.from, TRAFFIC_RC, frame, len, &path, pk);
 	if (lost || !path.from->up || !path.to || !path.to->up)
 		return;
 	peer = qp_by_number(h, pk->dest_qpn, IBV_QPT_RC);

@@ -192,8 +192,6 @@ static bool raw_head(
 static void raw_transmit(struct port *p, const uint8_t *frame, uint32_t len)
 {
 	wire_send(p, p, TRAFFIC_RAW, false, frame, len);
-	if (len >= sizeof(p->conf->mac) && memcmp(frame, p->conf->mac, sizeof(p->conf->mac)) != 0)
-		cable_send(p, TRAFFIC_RAW, frame, len, NULL, NULL);
 }
 
 static void raw_send(struct hca *h, struct qp *qp, const struct send_wqe *w)

@@ -134,13 +134,12 @@ struct hca_conf {
 	enum wq_conf work_queues;
 	enum moderation moderation;
 	enum oversize oversize;
-	bool compresses;       /* completions, without being asked */
-	bool checks_creds;     /* as uverbs by write(): EACCES once credentials have changed */
-	uint32_t wqes;	       /* of a receive queue at most */
-	uint32_t table;	       /* work queues of a table at most */
-	uint32_t sniffers;     /* flows of a port at most */
-	uint32_t all_sniffers; /* the same of all processes of the run */
-	uint64_t linger_ns;    /* how long frames go on after destroy_flow */
+	bool compresses;    /* completions, without being asked */
+	bool checks_creds;  /* as uverbs by write(): EACCES once credentials have changed */
+	uint32_t wqes;	    /* of a receive queue at most */
+	uint32_t table;	    /* work queues of a table at most */
+	uint32_t sniffers;  /* flows of a port at most */
+	uint64_t linger_ns; /* how long frames go on after destroy_flow */
 	int qp_counter;
 	uint64_t more_qps; /* that RDMA netlink counts; its list has only the answers */
 	bool foreign_qps;  /* RDMA netlink lists queue pairs as those of another process */
@@ -465,7 +464,7 @@ struct hca {
 	struct {
 		int fd; /* -1: not shared */
 		off_t at;
-	} wire, cable;
+	} wire;
 	int shared_fd; /* -1: nothing is shared */
 	struct {
 		uint64_t polled_ns;
@@ -578,8 +577,7 @@ struct clock_conf {
 	uint64_t wrong_every, wrong_at, zero_every; /* timestamps, counted from 1; 0: none */
 	int64_t wrong_ns;			    /* by how much a wrong one is off */
 	uint64_t tx_lag_ns;			    /* how much older those of sent frames are */
-	char back[512];	 /* once this file exists the wall clock is a day back */
-	char ahead[512]; /* the same, a day ahead */
+	char back[512]; /* once this file exists the wall clock is a day back */
 };
 
 struct mlx5_ib_alloc_ucontext_resp;
@@ -661,10 +659,6 @@ void shared_wire_read(void *at, char *v);
 void wire_open(struct hca *h);
 /* What other processes sent; true: there was any. */
 bool wire_receive(struct hca *h);
-void cable_read(void *at, char *spec);
-void cable_open(struct hca *h);
-/* Takes what the other end sent; true: there may be more. */
-bool cable_receive(struct hca *h);
 /* Changes a frame to what queues receive of it. */
 void wire_shape(struct shaped *to, struct frame *f);
 /* The frame with another byte of its payload, to `to`, which has room for it. */
@@ -782,21 +776,19 @@ bool gateway_wants(const struct port *p, const struct qp *qp);
 bool gateway_copies(const struct port *p, const struct qp *qp, const struct frame *f);
 void gateway_qp_gone(struct hca *h, uint32_t qpn);
 
-/* ---- objects of all processes (shared.c) ---- */
+/* ---- queue pairs of all processes (shared.c) ---- */
 
-/* A queue pair with its number and type, or a sniffer flow with its port as number. */
-struct shared_object {
+struct shared_qp {
 	int32_t pid; /* 0: an unused record */
-	uint32_t type, number, qp_type;
+	uint32_t number, type;
 };
 
 void shared_open(struct hca *h);
-/* The caller holds the device's mutex. A queue pair gets another number if a process has one of
- * this number. EBUSY: more sniffer flows than the device allows. */
-int shared_add(struct hca *h, struct obj *obj, struct shared_object *o);
+/* The caller holds the device's mutex. Changes the number if another process has one of it. */
+void shared_add(struct hca *h, struct obj *obj, struct shared_qp *o);
 void shared_remove(struct obj *obj);
 /* The next one that exists, of any process; *slot is 0 at first. */
-bool shared_next(struct hca *h, uint32_t *slot, struct shared_object *o);
+bool shared_next(struct hca *h, uint32_t *slot, struct shared_qp *o);
 
 /* ---- firmware commands (devx.c) ---- */
 

@@ -130,7 +130,6 @@ void flow_destroy(struct hca *h, struct flow *f)
 		LIST_REMOVE(f, link);
 		obj_free(&f->obj);
 	} else {
-		shared_remove(&f->obj);
 		f->until_ns = now_ns() + h->conf->linger_ns;
 		f->obj.ctx->obj[f->obj.handle] = NULL;
 	}

@@ -97,13 +97,6 @@ bool wire_shows_whole_messages(void);
 void wire_send(struct port *from, struct port *to, enum traffic kind, bool lost,
 	const uint8_t *data, uint32_t len);
 
-/*
- * The same for a frame that may leave the device, to the other end of the cable (cable.c). `pk`:
- * what it has for queue pairs; NULL: nothing.
- */
-void cable_send(struct port *from, enum traffic kind, const uint8_t *frame, uint32_t len,
-	const struct path *path, const struct packet *pk);
-
 /* ---- the send queue (send.c) ---- */
 
 /* An entry of a send queue. */

@@ -176,9 +176,6 @@ static uint8_t datagram_send(struct hca *h, struct qp *qp, const struct send_wqe
 	roce_grh(frame, &path, grh);
 	if (path.to && path.to->up && path.from->up)
 		ud_deliver(h, path.to->num, path.dgid, &pk, grh);
-	if (group || !path.to)
-		cable_send(
-			path.from, group ? TRAFFIC_MULTICAST : TRAFFIC_UD, frame, len, &path, &pk);
 	return 0;
 }
 

@@ -55,7 +55,6 @@ static struct hca *hca_new(const struct hca_conf *conf, uint32_t index)
 	}
 	port_files_open(h);
 	wire_open(h);
-	cable_open(h);
 	shared_open(h);
 	return h;
 }

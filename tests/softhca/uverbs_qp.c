@@ -90,7 +90,7 @@ static bool type_allowed(const struct hca *h, uint32_t type)
 static void share(struct qp *qp)
 {
 	struct hca *h = qp->obj.ctx->hca;
-	struct shared_object o = {.type = OBJ_QP, .number = qp->qpn, .qp_type = qp->type};
+	struct shared_qp o = {.number = qp->qpn, .type = qp->type};
 
 	shared_add(h, &qp->obj, &o);
 	qp->qpn = o.number;
@@ -514,14 +514,6 @@ CMD(create_flow)
 	f->qp = qp;
 	f->type = req.flow_attr.type;
 	f->port = req.flow_attr.port;
-	rc = f->type == IBV_FLOW_ATTR_SNIFFER
-		     ? shared_add(ctx->hca, &f->obj,
-			       &(struct shared_object){.type = OBJ_FLOW, .number = f->port})
-		     : 0;
-	if (rc) {
-		obj_free(&f->obj);
-		return rc;
-	}
 	qp->obj.users++;
 	LIST_INSERT_HEAD(&qp->flows, f, link);
 	qp->deaf = false;

@@ -30,16 +30,15 @@ static const char *const kind_names[TRAFFIC_KINDS] = {
 	[TRAFFIC_RAW] = "raw",
 };
 
-enum vlan { VLAN_KEPT, VLAN_STRIPPED, VLAN_CHANGED, VLAN_DROPPED, VLAN_ADDED };
+enum vlan { VLAN_KEPT, VLAN_STRIPPED, VLAN_CHANGED, VLAN_DROPPED };
 enum icrc { ICRC_KEPT, ICRC_ABSENT, ICRC_ZERO, ICRC_WRONG };
 
 /* How packets of InfiniBand ports end when they are delivered. */
-static const char trailer_names[] = "whole|icrc|payload|zeros|wrong_vcrc|wrong_icrc|mixed|padded";
+static const char trailer_names[] = "whole|icrc|payload|wrong_vcrc|wrong_icrc|mixed|padded";
 enum trailer {
 	TRAILER_WHOLE,
 	TRAILER_ICRC,
 	TRAILER_PAYLOAD,
-	TRAILER_ZEROS,
 	TRAILER_WRONG_VCRC,
 	TRAILER_WRONG_ICRC,
 	TRAILER_MIXED,
@@ -90,7 +89,7 @@ static void trailer_read(void *at, char *v)
 #define WIRE struct wire_conf
 static const struct conf_key deliver_keys[] = {
 	KEY_WORD("fcs", WIRE, fcs, "no|yes"),
-	KEY_WORD("vlan", WIRE, vlan, "kept|stripped|changed|dropped|added"),
+	KEY_WORD("vlan", WIRE, vlan, "kept|stripped|changed|dropped"),
 	KEY_WORD("icrc", WIRE, icrc, "kept|absent|zero|wrong"),
 	KEY_WORD("retransmissions", WIRE, once, "yes|no"),
 	KEY_WORD("segmented", WIRE, unsegmented, "yes|no"),
@@ -175,8 +174,6 @@ void wire_trailer(struct port *p, struct shaped *buffer, struct frame *f)
 		f->len -= VCRC;
 	else if (how == TRAILER_PAYLOAD)
 		f->len -= ICRC + VCRC;
-	else if (how == TRAILER_ZEROS)
-		memset(end - ICRC, 0, ICRC + VCRC);
 	else if (how == TRAILER_WRONG_VCRC)
 		end[0] ^= 0xff;
 	else if (how == TRAILER_WRONG_ICRC)
@@ -197,10 +194,10 @@ void wire_shape(struct shaped *buffer, struct frame *f)
 
 	if (f->len > MACS + conf.cut)
 		f->len -= conf.cut;
-	if (!conf.fcs && !strip && !change && conf.vlan != VLAN_ADDED && !conf.longer)
+	if (!conf.fcs && !strip && !change && !conf.longer)
 		return;
 	fcs = htole32(~crc32_ib(0xffffffff, f->data, f->len));
-	if (!has_room(buffer, f->len + VLAN_TAG + conf.longer + FCS))
+	if (!has_room(buffer, f->len + conf.longer + FCS))
 		return;
 	to = buffer->data;
 	memcpy(to, f->data, f->len);
@@ -209,11 +206,6 @@ void wire_shape(struct shaped *buffer, struct frame *f)
 	if (strip) {
 		memmove(to + MACS, to + MACS + VLAN_TAG, f->len - MACS - VLAN_TAG);
 		f->len -= VLAN_TAG;
-	}
-	if (conf.vlan == VLAN_ADDED) {
-		memmove(to + MACS + VLAN_TAG, to + MACS, f->len - MACS);
-		memcpy(to + MACS, "\x81\x00\x00\x05", VLAN_TAG);
-		f->len += VLAN_TAG;
 	}
 	memset(to + f->len, 0, conf.longer);
 	f->len += conf.longer;
