@@ -259,6 +259,7 @@ meanings() {
 		paths:frames_changed	with two queues, [0-9]+ frames with other bytes than were sent$
 		paths:frames_differ	with two queues, frames have other bytes than through libibverbs$
 		paths:fewer_queues	fewer than four queues \(--queues\): .*1 queue \(create_rwq_ind_table on mlx5_0:1: Invalid argument\)$
+		paths:flow_in_several_queues	[0-9]{1,4} frames on another queue than the first one of the flow: with --queues only timestamps show the order$
 		clocks:timestamps_refused	the device reports timestamps of its counter, but refuses a queue with them \(cq: Operation not supported\): captures use the next best clock$
 		contents:frames_longer	[0-9]+ of [0-9]+ frames are longer than they were sent: bytes behind a packet are not the sender's$
 		send:raw_changed	frames of a raw-packet QP: [0-9]+ were seen with other bytes than were sent$

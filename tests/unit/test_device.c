@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Which device a name means, texts about capture and loss. What is read of a tree:
  * tests/e2e/list.sh. */
+#include "device/drivers.h"
 #include "test.h"
 #include "test_device_tree.h"
+#include <linux/capability.h>
 #include <rdmadump/counters.h>
 #include <rdmadump/device.h>
+#include <rdmadump/privilege.h>
 #include <sched.h>
+#include <sys/syscall.h>
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
@@ -269,6 +273,42 @@ TEST(verdicts)
 			!*todo != !*verdict_cases[i].todo)
 			fail_msg("%s: %s", dev.driver, todo);
 	}
+}
+
+/* Without CAP_NET_RAW: that is why not, unless only the netdev can be captured. */
+TEST(verdict_without_privilege)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct had[2], less[2];
+	const struct rd_port port = {.num = 1,
+		.link = RD_LINK_ETHERNET,
+		.n_netdevs = 1,
+		.netdevs = {{.name = "lo", .ifindex = 1}}};
+	const struct rd_device mlx5 = {.driver = "mlx5_core"}, siw = {.driver = "siw"};
+	const char *why, *todo, *privilege;
+
+	assert_int_equal(syscall(SYS_capget, &head, had), 0);
+	memcpy(less, had, sizeof(less));
+	less[0].effective &= ~(1U << CAP_NET_RAW);
+	assert_int_equal(syscall(SYS_capset, &head, less), 0);
+	assert_int_equal(rd_port_verdict(&mlx5, &port, &privilege, &todo), RD_CAPTURE_YES);
+	assert_int_equal(rd_port_verdict(&siw, &port, &why, &todo), RD_CAPTURE_NETDEV);
+	assert_int_equal(syscall(SYS_capset, &head, had), 0);
+	assert_string_equal(privilege, RD_WHY_PRIVILEGE);
+	assert_string_not_equal(why, RD_WHY_PRIVILEGE);
+	assert_string_equal(todo, RD_RUN_PRIVILEGED);
+}
+
+TEST(modules)
+{
+	struct rd_module modules[2] = {0};
+
+	open_mlx4("-1\n");
+	tree_text("sys/module/mlx4_core/version", "4.0-0\n");
+	tree_text("sys/module/mlx4_core/srcversion", "0123456789ABCDEF\n");
+	rd_modules_load(modules, &devices.dev[0], tree.root);
+	expect("mlx4_core 1 4.0-0 0123456789ABCDEF", modules[0].name, modules[0].loaded,
+		modules[0].version, modules[0].srcversion);
 }
 
 TEST(steering_parameter)

@@ -156,6 +156,12 @@ TEST_FILE(sections)
 	iface(&k, 1, 0, 9);
 	iface(&k, 1, 0, 9);
 	epb(&k, 1, 77, "first", 5);
+	block(&k, 0x80000001); /* not a frame, although it has what a frame's block has */
+	u32(&k, 0);
+	u64(&k, 77);
+	u64(&k, UINT64_C(4) << 32 | 4);
+	bytes(&k, "fake", 4);
+	block_end(&k);
 	block(&k, 0x80000001);
 	for (int i = 0; i < 400000; i++) /* larger than the reader's buffer */
 		u64(&k, 1);

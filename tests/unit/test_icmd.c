@@ -335,6 +335,14 @@ TEST(same_process_id)
 	assert_nothing_left();
 }
 
+TEST(clean_record)
+{
+	const struct sniffer_record left[] = {{.rules = 1}, {.ticket = 1}, {.orphans = {1}}, {0}};
+
+	expect("0 0 0 1", sniffer_record_is_clean(&left[0]), sniffer_record_is_clean(&left[1]),
+		sniffer_record_is_clean(&left[2]), sniffer_record_is_clean(&left[3]));
+}
+
 /* Both are detached first; then as many commands to attach and to detach as there are rules. */
 TEST(rules)
 {

@@ -39,7 +39,8 @@ static struct place {
 	struct rd_chunk *chunk;
 	uint64_t trigger[FILES_MAX * 4];
 	unsigned int n_triggers;
-	bool removes; /* each file, once it has begun */
+	uint64_t unwritten; /* of the last file */
+	bool removes;	    /* each file, once it has begun */
 } place, *const p = &place;
 
 static void on_begin(void *ctx)
@@ -52,6 +53,7 @@ static void on_fill(void *ctx, const struct rd_file_account *account, struct rd_
 	assert_non_null(account->dump);
 	section.comment = "ended";
 	stats[0].delivered = account->written[0];
+	p->unwritten = account->unwritten[0];
 }
 
 static bool on_waiting(void *ctx, bool commands)
@@ -512,8 +514,9 @@ TEST_RETAINED(failing_files)
 	assert_in_range(p->dump[2].frames, 100, 200);
 	assert_false(rd_feed_failed(rd_sink_feed(p->sink, 0)));
 	limit_files(RLIM_INFINITY);
+	same(p->unwritten, 500 - p->dump[2].frames);
 	dump_at(400);
-	expect("0 500 0", p->dump[3].failed, p->dump[3].frames, closed());
+	expect("0 500 0 0", p->dump[3].failed, p->dump[3].frames, closed(), p->unwritten);
 	assert_non_null(strstr(p->err.text, "File too large"));
 	/* Neither those of the file that could not begin nor the rest of the other one expired. */
 	assert_int_equal(p->stats.unwritten, 500 + 500 - p->dump[2].frames);
