@@ -8,10 +8,8 @@
 #include "task.h"
 #include <argp.h>
 #include <errno.h>
-#include <rdmadump/identity.h>
 #include <rdmadump/json.h>
 #include <rdmadump/log.h>
-#include <rdmadump/outfile.h>
 #include <rdmadump/printable.h>
 #include <rdmadump/session.h>
 #include <rdmadump/units.h>

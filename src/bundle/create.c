@@ -3,17 +3,12 @@
  * Creates a bundle: runs the commands, stores their output, writes the page and the manifest, then
  * the archive. The archive gets its name only when it is complete.
  */
-#include "manifest.h"
 #include "page.h"
-#include "redaction.h"
-#include "result.h"
-#include "tree.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <rdmadump/bundle.h>
 #include <rdmadump/clock.h>
-#include <rdmadump/identity.h>
 #include <rdmadump/json.h>
-#include <rdmadump/outfile.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <rdmadump/clock.h>
-#include <rdmadump/identity.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

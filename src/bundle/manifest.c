@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Writes the manifest. */
-#include "manifest.h"
+#include "task.h"
+#include <rdmadump/bundle.h>
 #include <rdmadump/document.h>
 #include <rdmadump/json.h>
 #include <string.h>

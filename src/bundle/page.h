@@ -4,7 +4,6 @@
 #define RDMADUMP_BUNDLE_PAGE_H
 
 #include "task.h"
-#include <jansson.h>
 #include <stdio.h>
 
 /*

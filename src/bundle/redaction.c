@@ -3,12 +3,10 @@
  * Redacts a bundle in two passes over all members: the first pass collects addresses and names, the
  * second pass replaces them.
  */
-#include "redaction.h"
-#include "tree.h"
+#include "task.h"
 #include <errno.h>
 #include <rdmadump/document.h>
 #include <rdmadump/json.h>
-#include <rdmadump/outfile.h>
 #include <rdmadump/rewrite.h>
 #include <stdio.h>
 #include <stdlib.h>

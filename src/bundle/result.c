@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Writes a temporary file in the same directory and renames it. */
-#include "result.h"
+#include "task.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Keeps members in files without a name, and writes them into an archive. */
-#include "store.h"
+#include "task.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <rdmadump/outfile.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

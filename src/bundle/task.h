@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a bundle is made of: what the user asked for, and for each device, netdev or file a row of
- * the table with its result. */
+/*
+ * Internal interface of this folder: what the user asked for, tasks (for each device, netdev or
+ * file a row of the table of members with its result), and what becomes of their output.
+ */
 #ifndef RDMADUMP_BUNDLE_TASK_H
 #define RDMADUMP_BUNDLE_TASK_H
 
 #include "members.h"
 #include <jansson.h>
 #include <limits.h>
+#include <rdmadump/archive.h>
 #include <rdmadump/device.h>
 #include <rdmadump/error.h>
+#include <rdmadump/identity.h>
+#include <rdmadump/outfile.h>
+#include <rdmadump/redact.h>
+#include <rdmadump/sha256.h>
 #include <signal.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -141,5 +148,114 @@ void file_name(char *buf, size_t size, const char *text);
  * adapters that did not end when interrupted.
  */
 bool tasks_run(struct tasks *tasks, enum phase phase, const struct rd_bundle_config *config);
+
+/* --- store.c: members until they are archived ------------------------------------------------ */
+
+/*
+ * Their bytes are in unnamed files, so that no file remains, however the program ends.
+ */
+#define BUNDLE_INTERRUPTED "interrupted: no bundle was written"
+
+struct stored {
+	char *name, *target; /* target: of a link */
+	enum rd_archive_kind kind;
+	int fd; /* where its bytes are */
+	uint64_t at, size;
+	char sha256[RD_SHA256_TEXT];
+	const struct task *task; /* the source of the member; NULL: the bundle itself */
+};
+
+struct store {
+	char directory[4096];
+	const volatile sig_atomic_t *stop; /* not 0: copying ends with an error */
+	int fd;
+	uint64_t end;
+	struct stored *stored;
+	size_t n, capacity;
+};
+
+/*
+ * In the directory of `path`; the caller owns `stop`. 0, or -1 with RD_CLASS_OUTPUT. store_close()
+ * in any case.
+ */
+int store_open(
+	struct store *s, const char *path, const volatile sig_atomic_t *stop, struct rd_error *err);
+void store_close(struct store *s);
+/* Opens another unnamed file. Returns its descriptor, which the caller owns; -1 with the error. */
+int store_file(const struct store *s, struct rd_error *err);
+/* Adds bytes, a link, a directory. -1 with the error. */
+int store_put(struct store *s, const char *name, const void *bytes, size_t n,
+	const struct task *task, struct rd_error *err);
+int store_put_entry(struct store *s, const char *name, enum rd_archive_kind kind,
+	const char *target, const struct task *task, struct rd_error *err);
+/*
+ * Adds a copy of the file `fd`, at most `most` bytes; `adopt`: the file itself, whose descriptor
+ * must stay open as long as the store.
+ */
+int store_take(struct store *s, const char *name, int fd, uint64_t most, bool adopt,
+	const struct task *task, struct rd_error *err);
+/* Writes one member into an archive. -1 with the error, also when *stop is not 0. */
+int store_write(const struct stored *m, struct rd_archive *a, const char *path, int64_t time,
+	const volatile sig_atomic_t *stop, struct rd_error *err);
+
+/* --- result.c: a file that gets its name only when it is complete ---------------------------- */
+
+struct result {
+	const char *option; /* names the file in advice */
+	char path[PATH_MAX];
+	char part[PATH_MAX + 16]; /* the temporary file; `path` if not a regular file */
+	struct rd_outfile out;
+	bool is_stdout;
+};
+
+/*
+ * Called before any work, after the caller has assumed the rights of the user who called sudo.
+ * Checks that `path` ("-": standard output) can be written and is not an input. The temporary file
+ * has a unique name, so that two runs with the same `path` do not collide. -1 with the error; no
+ * file is left then.
+ */
+int result_open(struct result *o, const char *path, const char *option,
+	const struct rd_inputs *inputs, struct rd_error *err);
+/* The descriptor to write to. If the file exists, it is truncated. -1: error. */
+int result_begin(struct result *o, struct rd_error *err);
+/* Renames it to its final name. */
+int result_finish(struct result *o, const struct rd_identity *identity, struct rd_error *err);
+/* Removes the temporary file if it was not renamed. */
+void result_abandon(struct result *o, const struct rd_identity *identity);
+
+/* --- tree.c: the files in a task's tar archive ----------------------------------------------- */
+
+/*
+ * e->path is the member's name; `bytes` is the content of a file. A result other than 0 ends the
+ * walk.
+ */
+typedef int tree_fn(void *ctx, const struct task *t, const struct rd_archive_entry *e,
+	const char *bytes, size_t n, struct rd_error *err);
+/* Calls fn for each entry until the archive is damaged or truncated. Returns fn's last result. */
+int tree_each(const struct task *t, tree_fn *fn, void *ctx, struct rd_error *err);
+
+/* --- manifest.c: what is in the bundle, and what is not -------------------------------------- */
+
+/*
+ * The format is that of docs/schema/bundle.json; the caller owns the result. If store is NULL, the
+ * manifest is a plan: it lists the members that would be stored. `host` is the machine's name as
+ * printed. NULL: out of memory.
+ */
+json_t *manifest_make(const struct tasks *tasks, const struct store *store,
+	const struct rd_bundle_config *config, const char *host, uint64_t start_ns,
+	uint64_t took_ns);
+
+/* --- redaction.c: the same replacements in all members, including captures ------------------- */
+
+/*
+ * Called after all tasks have ended. Redacts their output, messages, names and commands, and adds
+ * captures and trees to the store. `capture` is the file of --capture, -1: none. A member that
+ * cannot be redacted is omitted, and its task has the reason. Starts a process. -1 with the error.
+ */
+int redaction_run(struct rd_redact *r, struct tasks *tasks, struct store *store, int capture,
+	const struct rd_bundle_config *config, struct rd_error *err);
+/* Writes the map to `fd` as docs/schema/bundle-map.json describes it. */
+int redaction_write_map(const struct rd_redact *r, const char *bundle, uint64_t start_ns, int fd,
+	struct rd_error *err);
 
 #endif
