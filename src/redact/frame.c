@@ -6,6 +6,7 @@
  */
 #include "../wire/crc.h"
 #include "redact.h"
+#include <netinet/in.h>
 #include <rdmadump/wire.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,17 +25,6 @@
 #define IP6_LEN	    40
 #define TCP_MIN	    20
 #define ADDRESS_MAX 8 /* bytes of a hardware address in a cooked header */
-
-#define PROTO_ICMP   1
-#define PROTO_TCP    6
-#define PROTO_UDP    17
-#define PROTO_ICMPV6 58
-
-/* IPv6 extension headers (RFC 8200): only type and length are kept. */
-#define PROTO_HOPOPTS  0
-#define PROTO_ROUTING  43
-#define PROTO_FRAGMENT 44
-#define PROTO_AH       51
 
 static void layer_redact(struct rd_redact *r, const struct layer *l);
 
@@ -86,21 +76,22 @@ static void link_header(struct rd_redact *r, const struct layer *l)
 
 /* --- network layer ---------------------------------------------------------------------------- */
 
+/* IPv6 extension headers (RFC 8200): only type and length are kept. */
 static void extensions(const struct layer *l, const struct rd_packet *p)
 {
 	uint32_t at = p->l3 + IP6_LEN, end = p->l4 ? p->l4 : p->payload;
 	uint8_t proto = l->data[p->l3 + 6];
 
 	while (at + 8 <= end && at + 8 <= l->caplen && at < end) {
-		uint32_t length = proto == PROTO_FRAGMENT ? 8
-				  : proto == PROTO_AH	  ? (l->data[at + 1] + 2U) * 4
-							  : (l->data[at + 1] + 1U) * 8;
+		uint32_t length = proto == IPPROTO_FRAGMENT ? 8
+				  : proto == IPPROTO_AH	    ? (l->data[at + 1] + 2U) * 4
+							    : (l->data[at + 1] + 1U) * 8;
 
-		if (proto != PROTO_FRAGMENT)
+		if (proto != IPPROTO_FRAGMENT)
 			zero(l,
-				at + (proto == PROTO_AH		      ? 12
-					     : proto == PROTO_ROUTING ? 4
-								      : 2),
+				at + (proto == IPPROTO_AH		? 12
+					     : proto == IPPROTO_ROUTING ? 4
+									: 2),
 				at + length);
 		proto = l->data[at];
 		at += length;
@@ -165,7 +156,7 @@ static bool tunnel(struct rd_redact *r, const struct layer *l, const struct rd_p
 	if (!rd_decap_level(&in))
 		return false;
 	at = (uint32_t)(in.data - l->old);
-	if (p->l4 && p->proto == PROTO_UDP && rd_be16(l->old + p->l4 + 2) == PORT_GENEVE)
+	if (p->l4 && p->proto == IPPROTO_UDP && rd_be16(l->old + p->l4 + 2) == PORT_GENEVE)
 		zero(l, p->l4 + 8 + GENEVE_LEN, at);
 	inner_redact(r, l, at, in.len, in.link);
 	return true;
@@ -217,7 +208,7 @@ static void tcp_options(const struct layer *l, const struct rd_packet *p)
 {
 	uint32_t end = p->payload < l->caplen ? p->payload : l->caplen;
 
-	if (p->l4 && p->proto == PROTO_TCP && p->l4 + TCP_MIN < end)
+	if (p->l4 && p->proto == IPPROTO_TCP && p->l4 + TCP_MIN < end)
 		memset(l->data + p->l4 + TCP_MIN, 1, end - p->l4 - TCP_MIN);
 }
 
@@ -228,7 +219,7 @@ static void other_payload(
 		arp_redact(r, l->data + p->payload, end > p->payload ? end - p->payload : 0);
 	else if (p->net != RD_NET_NONE && p->l4 && p->l4 < end &&
 		 !(p->flags & RD_PACKET_FRAGMENT) &&
-		 (p->proto == PROTO_ICMP || p->proto == PROTO_ICMPV6)) {
+		 (p->proto == IPPROTO_ICMP || p->proto == IPPROTO_ICMPV6)) {
 		uint32_t quoted = icmp_redact(r, l, p, end);
 
 		if (quoted && quoted < end)

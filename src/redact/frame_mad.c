@@ -35,37 +35,18 @@ struct attribute {
 	struct field field[8];
 };
 
-#define NODE_INFO(at)                                                                              \
-	{                                                                                          \
-		GUID, (at) + 4, 3                                                                  \
-	}
-#define DESCRIPTION(at)                                                                            \
-	{                                                                                          \
-		TEXT, at, 64                                                                       \
-	}
-#define PORT_INFO(at)                                                                              \
-	{ZERO, at, 8},                                                                             \
-	{                                                                                          \
-		PREFIX, (at) + 8, 1                                                                \
-	}
-#define NOTICE                                                                                     \
-	{ZERO, 10, 54},                                                                            \
-	{                                                                                          \
-		GID, 64, 1                                                                         \
-	}
-#define CLASS_PORT_INFO                                                                            \
-	{GID, 8, 1}, {ZERO, 36, 4}, {GID, 40, 1},                                                  \
-	{                                                                                          \
-		ZERO, 68, 4                                                                        \
-	}
-
+/*
+ * In records of the SA (15.2.5.2) the attributes of SMPs follow a header: 0x0010 NodeDescription,
+ * 0x0011 NodeInfo, 0x0012 and 0x0015 PortInfo. ClassPortInfo and Notice have the same form
+ * everywhere.
+ */
 static const struct attribute attributes[] = {
-	{RD_MAD_SMP, 0x0002, 64, {NOTICE}},
-	{RD_MAD_SMP, 0x0010, 64, {DESCRIPTION(0)}},
-	{RD_MAD_SMP, 0x0011, 40, {NODE_INFO(0)}},
+	{RD_MAD_SMP, 0x0002, 64, {{ZERO, 10, 54}, {GID, 64, 1}}},
+	{RD_MAD_SMP, 0x0010, 64, {{TEXT, 0, 64}}},
+	{RD_MAD_SMP, 0x0011, 40, {{GUID, 4, 3}}},
 	{RD_MAD_SMP, 0x0012, 64, {{END, 0, 0}}},
 	{RD_MAD_SMP, 0x0014, 64, {{GUID, 0, 8}}},
-	{RD_MAD_SMP, 0x0015, 64, {PORT_INFO(0)}},
+	{RD_MAD_SMP, 0x0015, 64, {{ZERO, 0, 8}, {PREFIX, 8, 1}}},
 	{RD_MAD_SMP, 0x0016, 64, {{END, 0, 0}}},
 	{RD_MAD_SMP, 0x0017, 64, {{END, 0, 0}}},
 	{RD_MAD_SMP, 0x0018, 64, {{END, 0, 0}}},
@@ -73,18 +54,18 @@ static const struct attribute attributes[] = {
 	{RD_MAD_SMP, 0x001a, 64, {{END, 0, 0}}},
 	{RD_MAD_SMP, 0x001b, 64, {{END, 0, 0}}},
 	{RD_MAD_SMP, 0x0020, 64, {{GUID, 0, 1}, {ZERO, 8, 8}}},
-	{RD_MAD_SA, 0x0001, 72, {CLASS_PORT_INFO}},
-	{RD_MAD_SA, 0x0002, 80, {NOTICE}},
+	{RD_MAD_SA, 0x0001, 72, {{GID, 8, 1}, {ZERO, 36, 4}, {GID, 40, 1}, {ZERO, 68, 4}}},
+	{RD_MAD_SA, 0x0002, 80, {{ZERO, 10, 54}, {GID, 64, 1}}},
 	{RD_MAD_SA, 0x0003, 36, {{GID, 0, 1}}},
-	{RD_MAD_SA, 0x0011, 112, {NODE_INFO(4), DESCRIPTION(44)}},
-	{RD_MAD_SA, 0x0012, 72, {PORT_INFO(4)}},
+	{RD_MAD_SA, 0x0011, 112, {{GUID, 8, 3}, {TEXT, 44, 64}}},
+	{RD_MAD_SA, 0x0012, 72, {{ZERO, 4, 8}, {PREFIX, 12, 1}}},
 	{RD_MAD_SA, 0x0018, 28, {{GUID, 4, 1}, {ZERO, 12, 8}}},
 	{RD_MAD_SA, 0x0020, 8, {{END, 0, 0}}},
 	{RD_MAD_SA, 0x0030, 72, {{GUID, 8, 8}}},
 	{RD_MAD_SA, 0x0031, 176, {{GID, 8, 1}, {ZERO, 32, 144}}},
 	{RD_MAD_SA, 0x0035, 64, {{GID, 8, 2}}},
 	{RD_MAD_SA, 0x0038, 56, {{GID, 0, 2}}},
-	{CLASS_PMA, 0x0001, 72, {CLASS_PORT_INFO}},
+	{CLASS_PMA, 0x0001, 72, {{GID, 8, 1}, {ZERO, 36, 4}, {GID, 40, 1}, {ZERO, 68, 4}}},
 	{CLASS_PMA, 0x0010, 192, {{END, 0, 0}}},
 	{CLASS_PMA, 0x0011, 192, {{END, 0, 0}}},
 	{CLASS_PMA, 0x0012, 192, {{END, 0, 0}}},

@@ -2,14 +2,13 @@
 /* Addresses in ARP (RFC 826; for InfiniBand RFC 4391), ICMP (RFC 792) and ICMPv6 (RFC 4443, 4861).
  */
 #include "redact.h"
+#include <netinet/in.h>
 #include <rdmadump/wire.h>
 #include <string.h>
 
 #define ARP_HEADER  8
 #define IPOIB_LEN   20 /* flags and QPN, GID */
 #define ICMP_HEADER 8
-
-#define PROTO_ICMPV6 58
 
 #define ND_ROUTER_ADVERT 134
 #define ND_SOLICIT	 135
@@ -100,8 +99,8 @@ static bool quotes(const struct rd_packet *p, uint8_t type)
 {
 	static const uint8_t types[] = {3, 4, 5, 11, 12};
 
-	return p->proto == PROTO_ICMPV6 ? type >= 1 && type <= 4
-					: memchr(types, type, sizeof(types)) != NULL;
+	return p->proto == IPPROTO_ICMPV6 ? type >= 1 && type <= 4
+					  : memchr(types, type, sizeof(types)) != NULL;
 }
 
 uint32_t icmp_redact(
@@ -114,13 +113,13 @@ uint32_t icmp_redact(
 		memset(icmp, 0, end - p->l4);
 		return 0;
 	}
-	if (p->proto != PROTO_ICMPV6 && icmp[0] == ICMP_REDIRECT)
+	if (p->proto != IPPROTO_ICMPV6 && icmp[0] == ICMP_REDIRECT)
 		rd_redact_ipv4(r, icmp + 4);
 	if (quotes(p, icmp[0]))
 		return from;
-	if (p->proto == PROTO_ICMPV6 && icmp[0] >= 133 && icmp[0] <= ND_REDIRECT)
+	if (p->proto == IPPROTO_ICMPV6 && icmp[0] >= 133 && icmp[0] <= ND_REDIRECT)
 		neighbor_discovery(r, l->data + from, end - from, icmp[0]);
-	else if (p->proto == PROTO_ICMPV6 && icmp[0] >= MLD_QUERY && icmp[0] <= MLD_DONE &&
+	else if (p->proto == IPPROTO_ICMPV6 && icmp[0] >= MLD_QUERY && icmp[0] <= MLD_DONE &&
 		 end - from == 16)
 		rd_redact_ipv6(r, l->data + from);
 	else

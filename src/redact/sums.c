@@ -5,13 +5,9 @@
  */
 #include "../wire/crc.h"
 #include "redact.h"
+#include <netinet/in.h>
 #include <rdmadump/wire.h>
 #include <string.h>
-
-#define PROTO_ICMP   1
-#define PROTO_TCP    6
-#define PROTO_UDP    17
-#define PROTO_ICMPV6 58
 
 /* The sum of 16-bit words, the last one padded. */
 static uint64_t sum16(const uint8_t *p, uint32_t n)
@@ -49,23 +45,23 @@ static void sum_update(const struct layer *l, uint32_t field, uint32_t from, uin
 
 static bool has_sum(const struct rd_packet *p)
 {
-	return p->proto == PROTO_UDP || p->proto == PROTO_TCP || p->proto == PROTO_ICMP ||
-	       p->proto == PROTO_ICMPV6;
+	return p->proto == IPPROTO_UDP || p->proto == IPPROTO_TCP || p->proto == IPPROTO_ICMP ||
+	       p->proto == IPPROTO_ICMPV6;
 }
 
 static void transport_sum(const struct layer *l, const struct rd_packet *p)
 {
-	uint32_t at = p->l4 + (p->proto == PROTO_UDP ? 6 : p->proto == PROTO_TCP ? 16 : 2);
+	uint32_t at = p->l4 + (p->proto == IPPROTO_UDP ? 6 : p->proto == IPPROTO_TCP ? 16 : 2);
 	uint32_t addresses = p->l3 + (p->net == RD_NET_IPV4 ? 12 : 8);
 	uint8_t *where = l->data + at;
 
 	/* 0 in UDP: no checksum. */
-	if (at + 2 > l->caplen || (p->proto == PROTO_UDP && !rd_be16(where)))
+	if (at + 2 > l->caplen || (p->proto == IPPROTO_UDP && !rd_be16(where)))
 		return;
 	sum_update(l, at, p->l4, p->end);
-	if (p->proto != PROTO_ICMP) /* it has no pseudo header */
+	if (p->proto != IPPROTO_ICMP) /* it has no pseudo header */
 		sum_update(l, at, addresses, addresses + (p->net == RD_NET_IPV4 ? 8 : 32));
-	if (p->proto == PROTO_UDP && !rd_be16(where))
+	if (p->proto == IPPROTO_UDP && !rd_be16(where))
 		rd_put_be16(where, 0xffff);
 }
 
