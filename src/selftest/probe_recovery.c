@@ -63,27 +63,22 @@ static void judge_here(struct rd_probe_result *r, const struct trial *t)
 		result_means(r, "the queue restarts; no frame arrived that could show it");
 }
 
-static void try_restart(const struct rd_selftest *st, struct rd_probe_result *r, struct trial *t)
-{
-	if (sniffer_begin(&t->s, st, r, NULL) == 0 && numbered_init(&t->m, FRAMES) == 0) {
-		t->sender_error =
-			numbered_sender_open(&t->sender, t->s.ctx, st->port, t->m.run, FRAME_BYTES);
-		t->own_before = receive(st, t, &t->before);
-		recover(&t->s, &t->done);
-		if (!t->done.errnum)
-			t->own_after = receive(st, t, &t->after);
-		judge_here(r, t);
-	}
-	numbered_sender_close(&t->sender);
-	sniffer_close(&t->s);
-	numbered_free(&t->m);
-}
-
 static void run(struct rd_selftest *st, struct rd_probe_result *r)
 {
 	struct trial t = {.sender_error = 0};
 
-	try_restart(st, r, &t);
+	if (sniffer_begin(&t.s, st, r, NULL) == 0 && numbered_init(&t.m, FRAMES) == 0) {
+		t.sender_error =
+			numbered_sender_open(&t.sender, t.s.ctx, st->port, t.m.run, FRAME_BYTES);
+		t.own_before = receive(st, &t, &t.before);
+		recover(&t.s, &t.done);
+		if (!t.done.errnum)
+			t.own_after = receive(st, &t, &t.after);
+		judge_here(r, &t);
+	}
+	numbered_sender_close(&t.sender);
+	sniffer_close(&t.s);
+	numbered_free(&t.m);
 }
 
 const struct rd_probe rd_probe_recovery = {.name = "recovery",
