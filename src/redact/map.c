@@ -272,98 +272,82 @@ void rd_redact_begin(struct rd_redact *r)
 
 static size_t address_length(enum rd_redact_kind kind)
 {
-	switch (kind) {
-	case RD_REDACT_MAC:
-		return 6;
-	case RD_REDACT_GUID:
-		return 8;
-	case RD_REDACT_IPV4:
-		return 4;
-	case RD_REDACT_IPV6:
-		return 16;
-	default:
-		return 0;
-	}
+	static const uint8_t lengths[RD_REDACT_KINDS] = {[RD_REDACT_MAC] = 6,
+		[RD_REDACT_GUID] = 8,
+		[RD_REDACT_IPV4] = 4,
+		[RD_REDACT_IPV6] = 16};
+
+	return lengths[kind];
 }
 
-/*
- * Adds an entry if there is none for these bytes of that kind. NULL: it exists, or out of memory.
- */
-static struct entry *entry_add(
-	struct rd_redact *r, enum rd_redact_kind kind, const void *bytes, size_t n)
+/* Whether there is an entry for these bytes of that kind; from now on there is. */
+static bool is_recorded(struct rd_redact *r, enum rd_redact_kind kind, const void *bytes, size_t n)
 {
 	struct rd_hash h = rd_hash_begin();
 	unsigned int words = rd_hash_add_bytes(&h, bytes, n);
 
-	if (!table_add(
-		    r, &r->recorded, (enum space)(SPACES + (int)kind), rd_hash_end(&h, words), 0))
-		return NULL;
+	return !table_add(
+		r, &r->recorded, (enum space)(SPACES + (int)kind), rd_hash_end(&h, words), 0);
+}
+
+static void entry_add(
+	struct rd_redact *r, enum rd_redact_kind kind, const char *from, size_t n, const char *to)
+{
+	struct entry *e;
+
 	if (r->n_entries == r->entries_room) {
 		size_t more = r->entries_room ? 2 * r->entries_room : 64;
 		struct entry *grown = reallocarray(r->entry, more, sizeof(*grown));
 
-		if (!grown) {
-			r->no_memory = true;
-			return NULL;
-		}
+		r->no_memory |= !grown;
+		if (!grown)
+			return;
 		r->entry = grown;
 		r->entries_room = more;
 	}
-	r->entry[r->n_entries] = (struct entry){.kind = kind};
-	return &r->entry[r->n_entries++];
+	e = &r->entry[r->n_entries++];
+	*e = (struct entry){kind, strndup(from, n), strdup(to)};
+	r->no_memory |= !e->from || !e->to;
+}
+
+static void put_address(char buf[64], enum rd_redact_kind kind, const uint8_t *p)
+{
+	if (kind == RD_REDACT_IPV4 || kind == RD_REDACT_IPV6)
+		inet_ntop(kind == RD_REDACT_IPV4 ? AF_INET : AF_INET6, p, buf, 64);
+	else if (kind == RD_REDACT_MAC)
+		snprintf(buf, 64, "%02x:%02x:%02x:%02x:%02x:%02x", p[0], p[1], p[2], p[3], p[4],
+			p[5]);
+	else
+		snprintf(buf, 64, "0x%016llx", (unsigned long long)rd_be64(p));
 }
 
 void record_address(
 	struct rd_redact *r, enum rd_redact_kind kind, const uint8_t *from, const uint8_t *to)
 {
 	size_t n = address_length(kind);
-	struct entry *e;
+	char old[64] = "", new[64] = "";
 
-	if (!r->replacing || memcmp(from, to, n) == 0)
+	if (!r->replacing || memcmp(from, to, n) == 0 || is_recorded(r, kind, from, n))
 		return;
-	e = entry_add(r, kind, from, n);
-	if (!e)
-		return;
-	memcpy(e->from, from, n);
-	memcpy(e->to, to, n);
+	put_address(old, kind, from);
+	put_address(new, kind, to);
+	entry_add(r, kind, old, strlen(old), new);
 }
 
 void record_text(
 	struct rd_redact *r, enum rd_redact_kind kind, const char *from, size_t n, const char *to)
 {
-	struct entry *e = r->replacing ? entry_add(r, kind, from, n) : NULL;
-
-	if (!e)
-		return;
-	e->from_text = strndup(from, n);
-	e->to_text = strdup(to);
-	r->no_memory |= !e->from_text || !e->to_text;
-}
-
-static void put_address(char *buf, size_t size, enum rd_redact_kind kind, const uint8_t *p)
-{
-	if (kind == RD_REDACT_IPV4 || kind == RD_REDACT_IPV6)
-		inet_ntop(kind == RD_REDACT_IPV4 ? AF_INET : AF_INET6, p, buf, (socklen_t)size);
-	else if (kind == RD_REDACT_MAC)
-		snprintf(buf, size, "%02x:%02x:%02x:%02x:%02x:%02x", p[0], p[1], p[2], p[3], p[4],
-			p[5]);
-	else
-		snprintf(buf, size, "0x%016llx", (unsigned long long)rd_be64(p));
+	if (r->replacing && !is_recorded(r, kind, from, n))
+		entry_add(r, kind, from, n, to);
 }
 
 static json_t *json_entry(const struct entry *e)
 {
 	static const char *const kinds[RD_REDACT_KINDS] = {"mac", "guid", "ipv4", "ipv6", "uuid",
 		"id", "host", "user", "serial", "node", "path"};
-	char from[64] = "", to[64] = "";
 
-	if (!e->from_text) {
-		put_address(from, sizeof(from), e->kind, e->from);
-		put_address(to, sizeof(to), e->kind, e->to);
-	}
 	return json_pack("{s:s, s:o, s:o}", "kind", kinds[e->kind], "original",
-		rd_json_string(e->from_text ? e->from_text : from), "replacement",
-		rd_json_string(e->to_text ? e->to_text : to));
+		rd_json_string(e->from), "replacement", rd_json_string(e->to));
 }
 
 json_t *rd_redact_map(const struct rd_redact *r)
@@ -388,8 +372,8 @@ void rd_redact_free(struct rd_redact *r)
 	if (!r)
 		return;
 	for (size_t i = 0; i < r->n_entries; i++) {
-		free(r->entry[i].from_text);
-		free(r->entry[i].to_text);
+		free(r->entry[i].from);
+		free(r->entry[i].to);
 	}
 	free(r->entry);
 	free(r->originals.row);

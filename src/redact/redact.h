@@ -44,11 +44,10 @@ struct name {
 
 #define NAME_BUCKETS 4096
 
-/* A replaced original: an address of 4, 6, 8 or 16 bytes, or text. */
+/* A replaced original, as text. */
 struct entry {
 	enum rd_redact_kind kind;
-	uint8_t from[16], to[16];
-	char *from_text, *to_text; /* NULL: it is an address */
+	char *from, *to;
 };
 
 struct rd_redact {
