@@ -119,11 +119,14 @@ static const struct placeholder {
 };
 #define N_PLACEHOLDERS (sizeof(placeholders) / sizeof(*placeholders))
 
-static const struct placeholder *placeholder_in(const char *text)
+static const struct placeholder *placeholder_of(const struct member *m)
 {
-	for (size_t i = 0; i < N_PLACEHOLDERS; i++)
-		if (strstr(text, placeholders[i].name))
-			return &placeholders[i];
+	const char *const texts[] = {m->name, m->command};
+
+	for (size_t k = 0; k < 2; k++)
+		for (size_t i = 0; i < N_PLACEHOLDERS; i++)
+			if (strstr(texts[k], placeholders[i].name))
+				return &placeholders[i];
 	return NULL;
 }
 
@@ -185,7 +188,10 @@ static const char *word_for(const struct task *t, const char *word, const struct
 	return text;
 }
 
-/* The words of the command, stored one after another in `words`, each terminated by NUL. */
+/*
+ * The words of the command, stored one after another in `words`, each terminated by NUL, and the
+ * command as it is shown: words joined by spaces.
+ */
 static int make_argv(struct task *t, const struct placeholder *p, const char *subject,
 	const struct rd_bundle_config *c)
 {
@@ -193,7 +199,6 @@ static int make_argv(struct task *t, const struct placeholder *p, const char *su
 	size_t length = 0;
 	FILE *out = open_memstream(&t->words, &length);
 	unsigned int n = 0;
-	char *at;
 
 	if (!copy || !out) {
 		free(copy);
@@ -209,25 +214,17 @@ static int make_argv(struct task *t, const struct placeholder *p, const char *su
 				all ? c->files[i] : word_for(t, w, p, subject, text, c), '\0');
 	}
 	free(copy);
-	if (fclose(out))
+	t->command = fclose(out) ? NULL : malloc(length);
+	if (!t->command)
 		return -1;
-	at = t->words;
-	for (unsigned int i = 0; i < n; i++, at += strlen(at) + 1)
-		t->argv[i] = at;
+	memcpy(t->command, t->words, length);
+	for (size_t at = 0, i = 0; i < n; i++) {
+		t->argv[i] = t->words + at;
+		at += strlen(t->argv[i]) + 1;
+		if (i + 1 < n)
+			t->command[at - 1] = ' ';
+	}
 	return 0;
-}
-
-/* The command as it is shown: words joined by spaces. */
-static int make_shown(struct task *t)
-{
-	size_t n = 0;
-	FILE *out = open_memstream(&t->command, &n);
-
-	if (!out)
-		return -1;
-	for (unsigned int i = 0; t->argv[i]; i++)
-		fprintf(out, "%s%s", i ? " " : "", t->argv[i]);
-	return fclose(out) ? -1 : 0;
 }
 
 struct task task_new(const struct member *m)
@@ -254,7 +251,7 @@ static int add_task(struct tasks *tasks, const struct member *m, const struct pl
 	if (strstr(m->command, "@seconds") || strstr(m->command, "@interval"))
 		t->more_ms = (unsigned int)c->capture_s * 1000;
 	t->name = member_name(m, p, subject, c);
-	if (!t->name || make_argv(t, p, subject, c) < 0 || make_shown(t) < 0)
+	if (!t->name || make_argv(t, p, subject, c) < 0)
 		return -1;
 	if (m->form == FORM_COPY)
 		t->path = t->argv[1];
@@ -276,14 +273,12 @@ static int add_empty(struct tasks *tasks, const struct member *m)
 
 static int add_row(struct tasks *tasks, const struct member *m, const struct rd_bundle_config *c)
 {
-	const struct placeholder *p = placeholder_in(m->name);
+	const struct placeholder *p = placeholder_of(m);
 	struct subjects s = {.n = 0};
 	unsigned int n = 1;
 	struct task *grown;
 	int rc = 0;
 
-	if (!p)
-		p = placeholder_in(m->command);
 	s.text = calloc(SUBJECTS_MAX, sizeof(*s.text));
 	if (!s.text)
 		return -1;
@@ -341,10 +336,8 @@ void tasks_free(struct tasks *tasks)
 
 static const char *none_of(const struct task *t)
 {
-	const struct placeholder *p = placeholder_in(t->member->name);
+	const struct placeholder *p = placeholder_of(t->member);
 
-	if (!p)
-		p = placeholder_in(t->member->command);
 	return p ? p->none : "";
 }
 

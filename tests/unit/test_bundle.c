@@ -56,13 +56,7 @@ static volatile sig_atomic_t stop;
 static struct task shell(const struct member *m, const char *script)
 {
 	static const char *const argv[] = {"sh", "-c"};
-	struct task t = {.member = m,
-		.in = -1,
-		.out = -1,
-		.out_pipe = -1,
-		.error_pipe = -1,
-		.output.most = m->bytes,
-		.errors.most = TASK_ERROR_TEXT};
+	struct task t = task_new(m);
 
 	memcpy(t.argv, argv, sizeof(argv));
 	memcpy(&t.argv[2], &script, sizeof(script));
