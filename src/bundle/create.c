@@ -160,10 +160,7 @@ static int keep_entry(void *ctx, const struct task *t, const struct rd_archive_e
 {
 	struct creation *c = ctx;
 
-	if (e->kind == RD_ARCHIVE_FILE)
-		return store_put(&c->store, e->path, bytes, n, t, err);
-	return store_put_entry(
-		&c->store, e->path, e->kind, e->kind == RD_ARCHIVE_LINK ? e->target : NULL, t, err);
+	return store_put_entry(&c->store, e, bytes, n, t, err);
 }
 
 /* Members that redaction has not stored yet. */

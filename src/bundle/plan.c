@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #define SUBJECTS_MAX 256
-#define SUBJECT_TEXT 256
+#define NAME_BYTES   256
 #define NVIDIA	     0x15b3 /* PCI vendor */
 #define GROWTH_S     2	    /* between two readings of counters */
 
@@ -28,18 +28,18 @@ void file_name(char *buf, size_t size, const char *text)
 /* --- what a placeholder stands for -------------------------------------------------------- */
 
 struct subjects {
-	char (*text)[SUBJECT_TEXT]; /* as it is passed to commands */
+	const char *text[SUBJECTS_MAX]; /* as it is passed to commands; of the configuration */
 	unsigned int n;
 };
 
 static void add_subject(struct subjects *s, const char *text)
 {
-	if (!*text || strlen(text) >= SUBJECT_TEXT || s->n == SUBJECTS_MAX)
+	if (!*text || s->n == SUBJECTS_MAX)
 		return;
 	for (unsigned int i = 0; i < s->n; i++)
 		if (strcmp(s->text[i], text) == 0)
 			return;
-	strcpy(s->text[s->n++], text);
+	s->text[s->n++] = text;
 }
 
 static void list_devices(struct subjects *s, const struct rd_bundle_config *c)
@@ -91,15 +91,11 @@ static void list_port(struct subjects *s, const struct rd_bundle_config *c)
 		add_subject(s, c->capture_port);
 }
 
-/* By index: names may be equal, and longer than SUBJECT_TEXT. */
+/* All of them, also if their names are equal. */
 static void list_files(struct subjects *s, const struct rd_bundle_config *c)
 {
-	char text[16];
-
-	for (unsigned int i = 0; i < c->n_files; i++) {
-		snprintf(text, sizeof(text), "%u", i);
-		add_subject(s, text);
-	}
+	memcpy(s->text, c->files, c->n_files * sizeof(*s->text));
+	s->n = c->n_files;
 }
 
 /* The longer ones first: "@files" begins with "@file". */
@@ -153,23 +149,19 @@ static const char *base_name(const char *path)
 
 /* "captures/2-NAME": the number keeps files of the same name apart. */
 static char *member_name(const struct member *m, const struct placeholder *p, const char *subject,
-	const struct rd_bundle_config *c)
+	unsigned int index)
 {
-	char clean[SUBJECT_TEXT], number[SUBJECT_TEXT + 16];
+	char clean[NAME_BYTES], number[NAME_BYTES + 16];
 
 	if (!p || !strstr(m->name, p->name))
 		return strdup(m->name);
-	if (p->list != list_files) {
-		file_name(clean, sizeof(clean), subject);
-		return replaced(m->name, p->name, clean);
-	}
-	file_name(clean, sizeof(clean), base_name(c->files[atoi(subject)]));
-	snprintf(number, sizeof(number), "%d-%s", atoi(subject) + 1, clean);
-	return replaced(m->name, p->name, number);
+	file_name(clean, sizeof(clean), p->list == list_files ? base_name(subject) : subject);
+	snprintf(number, sizeof(number), "%u-%s", index + 1, clean);
+	return replaced(m->name, p->name, p->list == list_files ? number : clean);
 }
 
-static const char *word_for(const struct task *t, const char *word, const struct placeholder *p,
-	const char *subject, char text[32], const struct rd_bundle_config *c)
+static const char *word_for(const char *word, const struct placeholder *p, const char *subject,
+	char text[32], const struct rd_bundle_config *c)
 {
 	const unsigned int seconds = (unsigned int)c->capture_s;
 
@@ -179,8 +171,6 @@ static const char *word_for(const struct task *t, const char *word, const struct
 		snprintf(text, 32, "duration:%u", seconds);
 	else if (strcmp(word, "@capture") == 0)
 		return "-";
-	else if (strcmp(word, "@file") == 0)
-		return t->path;
 	else if (p && strcmp(word, p->name) == 0)
 		return subject;
 	else
@@ -210,8 +200,8 @@ static int make_argv(struct task *t, const struct placeholder *p, const char *su
 		bool all = strcmp(w, "@files") == 0;
 
 		for (unsigned int i = 0; i < (all ? c->n_files : 1) && n < TASK_ARGS; i++, n++)
-			fprintf(out, "%s%c",
-				all ? c->files[i] : word_for(t, w, p, subject, text, c), '\0');
+			fprintf(out, "%s%c", all ? c->files[i] : word_for(w, p, subject, text, c),
+				'\0');
 	}
 	free(copy);
 	t->command = fclose(out) ? NULL : malloc(length);
@@ -239,18 +229,16 @@ struct task task_new(const struct member *m)
 }
 
 static int add_task(struct tasks *tasks, const struct member *m, const struct placeholder *p,
-	const char *subject, const struct rd_bundle_config *c)
+	const char *subject, unsigned int index, const struct rd_bundle_config *c)
 {
 	struct task *t = &tasks->task[tasks->n++];
 
 	*t = task_new(m);
-	if (m->form == FORM_COPY)
-		t->path = c->files[atoi(subject)];
 	if (m->phase == PHASE_ADAPTER)
 		snprintf(t->function, sizeof(t->function), "%s", subject);
 	if (strstr(m->command, "@seconds") || strstr(m->command, "@interval"))
 		t->more_ms = (unsigned int)c->capture_s * 1000;
-	t->name = member_name(m, p, subject, c);
+	t->name = member_name(m, p, subject, index);
 	if (!t->name || make_argv(t, p, subject, c) < 0)
 		return -1;
 	if (m->form == FORM_COPY)
@@ -279,9 +267,6 @@ static int add_row(struct tasks *tasks, const struct member *m, const struct rd_
 	struct task *grown;
 	int rc = 0;
 
-	s.text = calloc(SUBJECTS_MAX, sizeof(*s.text));
-	if (!s.text)
-		return -1;
 	if (p)
 		p->list(&s, c);
 	if (p && !(s.n && strcmp(p->name, "@files") == 0))
@@ -294,8 +279,7 @@ static int add_row(struct tasks *tasks, const struct member *m, const struct rd_
 	if (!rc && !n)
 		rc = add_empty(tasks, m);
 	for (unsigned int i = 0; i < n && !rc; i++)
-		rc = add_task(tasks, m, p, p ? s.text[i] : "", c);
-	free(s.text);
+		rc = add_task(tasks, m, p, p && s.n ? s.text[i] : "", i, c);
 	return rc;
 }
 

@@ -280,20 +280,16 @@ static int entry_redact(void *ctx, const struct task *t, const struct rd_archive
 {
 	struct redaction *x = ctx;
 	size_t to_n = 0;
-	const char *target = e->kind == RD_ARCHIVE_LINK ? e->target : "";
-	char *path = rd_redact_path(x->r, e->path), *link = rd_redact_path(x->r, target);
+	char *path = rd_redact_path(x->r, e->path);
+	char *link = rd_redact_path(x->r, e->kind == RD_ARCHIVE_LINK ? e->target : "");
 	char *to = rd_redact_text(x->r, bytes, n, &to_n);
-	int rc;
+	const struct rd_archive_entry entry = {.kind = e->kind, .path = path, .target = link};
+	int rc = 0;
 
 	if (!path || !link || !to)
 		rc = no_memory(err);
-	else if (!x->replacing)
-		rc = 0;
-	else if (e->kind == RD_ARCHIVE_FILE)
-		rc = store_put(x->store, path, to, to_n, t, err);
-	else
-		rc = store_put_entry(
-			x->store, path, e->kind, e->kind == RD_ARCHIVE_LINK ? link : NULL, t, err);
+	else if (x->replacing)
+		rc = store_put_entry(x->store, &entry, to, to_n, t, err);
 	free(path);
 	free(link);
 	free(to);

@@ -114,34 +114,29 @@ static int append(struct store *s, const char *bytes, size_t n, struct rd_error 
 	return 0;
 }
 
-int store_put(struct store *s, const char *name, const void *bytes, size_t n,
+int store_put_entry(struct store *s, const struct rd_archive_entry *e, const void *bytes, size_t n,
 	const struct task *task, struct rd_error *err)
 {
-	struct stored *m = next(s, name, NULL, task);
+	struct stored *m = next(s, e->path, e->kind == RD_ARCHIVE_LINK ? e->target : NULL, task);
 	struct rd_sha256 sum;
 
 	if (!m)
 		return fail(s, ENOMEM, err);
-	if (append(s, bytes, n, err) < 0)
+	m->kind = e->kind;
+	m->size = e->kind == RD_ARCHIVE_FILE ? n : 0;
+	if (append(s, bytes, m->size, err) < 0)
 		return drop(m);
 	rd_sha256_begin(&sum);
-	rd_sha256_add(&sum, bytes, n);
+	rd_sha256_add(&sum, bytes, m->size);
 	rd_sha256_end(&sum, m->sha256);
-	m->size = n;
 	s->n++;
 	return 0;
 }
 
-int store_put_entry(struct store *s, const char *name, enum rd_archive_kind kind,
-	const char *target, const struct task *task, struct rd_error *err)
+int store_put(struct store *s, const char *name, const void *bytes, size_t n,
+	const struct task *task, struct rd_error *err)
 {
-	struct stored *m = next(s, name, target, task);
-
-	if (!m)
-		return fail(s, ENOMEM, err);
-	m->kind = kind;
-	s->n++;
-	return 0;
+	return store_put_entry(s, &(struct rd_archive_entry){.path = name}, bytes, n, task, err);
 }
 
 int store_take(struct store *s, const char *name, int fd, uint64_t most, bool adopt,

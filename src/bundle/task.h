@@ -183,11 +183,12 @@ int store_open(
 void store_close(struct store *s);
 /* Opens another unnamed file. Returns its descriptor, which the caller owns; -1 with the error. */
 int store_file(const struct store *s, struct rd_error *err);
-/* Adds bytes, a link, a directory. -1 with the error. */
+/* Adds a file of these bytes; an entry of a tree: a file, a link, a directory. -1 with the error.
+ */
 int store_put(struct store *s, const char *name, const void *bytes, size_t n,
 	const struct task *task, struct rd_error *err);
-int store_put_entry(struct store *s, const char *name, enum rd_archive_kind kind,
-	const char *target, const struct task *task, struct rd_error *err);
+int store_put_entry(struct store *s, const struct rd_archive_entry *e, const void *bytes, size_t n,
+	const struct task *task, struct rd_error *err);
 /*
  * Adds a copy of the file `fd`, at most `most` bytes; `adopt`: the file itself, whose descriptor
  * must stay open as long as the store.
