@@ -129,11 +129,6 @@ static bool is_free(const struct rd_redact *r, enum space space, uint64_t to, bo
 	return !table_find(&r->used, space, to) && (any || !table_find(&r->originals, space, to));
 }
 
-static bool replace(struct rd_redact *r, enum space space, uint64_t value, uint64_t to)
-{
-	return table_add(r, &r->replaced, space, value, to) && table_add(r, &r->used, space, to, 0);
-}
-
 /* A free random replacement; in a small range, the next free one. */
 static uint64_t choose(const struct rd_redact *r, enum space space, uint64_t value, uint64_t parent)
 {
@@ -167,7 +162,8 @@ uint64_t part_replace(struct rd_redact *r, enum space space, uint64_t value)
 	if (known)
 		return known->to;
 	to = choose(r, space, value, before(r, space, value));
-	replace(r, space, value, to);
+	if (table_add(r, &r->replaced, space, value, to))
+		table_add(r, &r->used, space, to, 0);
 	return to;
 }
 
@@ -193,22 +189,26 @@ static int compare_text(enum space space, uint64_t a, uint64_t b)
 	return strcmp(text[0], text[1]);
 }
 
-/* Compares by space, by range, then as text. */
-static int compare(const void *x, const void *y)
+/* By space, by the bits before, by range: rows that are equal may exchange their places. */
+static int compare_groups(const struct table_row *a, const struct table_row *b)
 {
-	const struct table_row *a = x, *b = y;
-	enum space space = a->space;
-	uint64_t least[2] = {range_of(space, a->value).least, range_of(space, b->value).least};
-	uint64_t parent[2] = {a->value >> range_of(space, a->value).bits,
-		b->value >> range_of(space, b->value).bits};
+	const struct range x = range_of(a->space, a->value), y = range_of(b->space, b->value);
+	uint64_t before_a = a->value >> x.bits, before_b = b->value >> y.bits;
 
 	if (a->space != b->space)
 		return a->space < b->space ? -1 : 1;
-	if (parent[0] != parent[1])
-		return parent[0] < parent[1] ? -1 : 1;
-	if (least[0] != least[1])
-		return least[0] < least[1] ? -1 : 1;
-	return compare_text(space, a->value, b->value);
+	if (before_a != before_b)
+		return before_a < before_b ? -1 : 1;
+	return x.least < y.least ? -1 : x.least > y.least;
+}
+
+/* Then as text. */
+static int compare(const void *x, const void *y)
+{
+	const struct table_row *a = x, *b = y;
+	int by_group = compare_groups(a, b);
+
+	return by_group ? by_group : compare_text(a->space, a->value, b->value);
 }
 
 static int compare_to(const void *x, const void *y)
@@ -238,15 +238,6 @@ static void group_replace(struct rd_redact *r, const struct table_row *row, size
 	free(to);
 }
 
-static bool is_same_group(const struct table_row *a, const struct table_row *b)
-{
-	enum space space = a->space;
-	const struct range range = range_of(space, a->value);
-
-	return a->space == b->space && a->value >> range.bits == b->value >> range.bits &&
-	       range.least == range_of(space, b->value).least;
-}
-
 void rd_redact_begin(struct rd_redact *r)
 {
 	struct table_row *rows = calloc(r->originals.n + 1, sizeof(*rows));
@@ -261,7 +252,7 @@ void rd_redact_begin(struct rd_redact *r)
 		qsort(rows, n, sizeof(*rows), compare);
 	/* Spaces are sorted: the bits before a part are replaced first. */
 	for (size_t i = 0, k; i < n; i = k) {
-		for (k = i + 1; k < n && is_same_group(&rows[i], &rows[k]);)
+		for (k = i + 1; k < n && compare_groups(&rows[i], &rows[k]) == 0;)
 			k++;
 		group_replace(r, &rows[i], k - i);
 	}
