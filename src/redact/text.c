@@ -2,6 +2,7 @@
 /* Replaces names and addresses in the text output of any tool. */
 #include "redact.h"
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -10,30 +11,6 @@
 
 /* Whose text it is: this machine's tools'; a capture's or about one; a member's path. */
 enum text_kind { TEXT_OWN, TEXT_FOREIGN, TEXT_PATH };
-
-struct output {
-	char *bytes;
-	size_t n, capacity;
-	bool failed;
-};
-
-static void put(struct output *o, const char *bytes, size_t n)
-{
-	if (o->n + n + 1 > o->capacity && !o->failed) {
-		size_t size = 2 * (o->n + n + 64);
-		char *grown = realloc(o->bytes, size);
-
-		o->failed = !grown;
-		if (grown) {
-			o->bytes = grown;
-			o->capacity = size;
-		}
-	}
-	if (o->failed)
-		return;
-	memcpy(o->bytes + o->n, bytes, n);
-	o->n += n;
-}
 
 static bool has_word(const char *line, size_t n, const char *word)
 {
@@ -124,7 +101,7 @@ static bool is_key(const char *text, size_t end, size_t n)
 
 struct scan {
 	struct place place;
-	struct output out;
+	FILE *out;
 	struct form form; /* of the run of characters that was looked at last */
 	enum text_kind kind;
 	bool data, is_long;
@@ -161,7 +138,7 @@ static size_t escape(struct scan *s, size_t at)
 	/* Elsewhere a backslash may also be none: DOMAIN\user */
 	if (!s->data && n > 1 && (form_is_at(s, at + 1) || name_is_at(s, at + 1)))
 		n = 1;
-	put(&s->out, p->text + at, n);
+	fwrite_unlocked(p->text + at, 1, n, s->out);
 	if (n > 1) {
 		p->begin = at + n;
 		s->form = (struct form){.n = 0};
@@ -181,7 +158,7 @@ static bool label_replace(struct scan *s, size_t at)
 	to = name_replacement(p->r, l->kind, p->text + at, l->n);
 	if (!to)
 		return false;
-	put(&s->out, to, strlen(to));
+	fwrite_unlocked(to, 1, strlen(to), s->out);
 	free(to);
 	return true;
 }
@@ -197,16 +174,16 @@ static size_t replace_at(struct scan *s, size_t at)
 	if (s->kind == TEXT_FOREIGN && replacing && at >= s->label.at + s->label.n)
 		label_find(p->text, at, p->n, s->data, &s->label);
 	if (form_is_at(s, at) && (!name || s->form.n >= name->n)) {
-		put(&s->out, s->form.to, s->form.to_n);
+		fwrite_unlocked(s->form.to, 1, s->form.to_n, s->out);
 		n = s->form.n;
 	} else if (label_replace(s, at)) {
 		n = s->label.n;
 	} else if (name && replacing) {
 		record_text(p->r, name->kind, name->text, name->n, name->to);
-		put(&s->out, name->to, strlen(name->to));
+		fwrite_unlocked(name->to, 1, strlen(name->to), s->out);
 		n = name->n;
 	} else {
-		put(&s->out, p->text + at, 1);
+		putc_unlocked(p->text[at], s->out);
 		return 1;
 	}
 	s->form = (struct form){.n = 0};
@@ -231,28 +208,30 @@ static void look_ahead(struct scan *s, size_t at)
 static char *text_redact(
 	struct rd_redact *r, enum text_kind kind, const char *text, size_t n, size_t *out_n)
 {
+	char *to = NULL;
+	size_t to_n = 0;
 	struct scan s = {.place = {.r = r, .text = text, .n = n},
-		.out.capacity = n + n / 8 + 64,
+		.out = open_memstream(&to, &to_n),
 		.kind = kind,
 		.data = is_data(text, n)};
+	bool failed = !s.out;
 
-	s.out.bytes = malloc(s.out.capacity);
-	s.out.failed = !s.out.bytes;
 	if (!r->replacing && kind == TEXT_OWN)
 		labels_collect(r, text, n, s.data);
-	for (size_t at = 0; at < n && !s.out.failed;) {
+	for (size_t at = 0; at < n && !failed; failed = ferror(s.out)) {
 		look_ahead(&s, at);
 		at += text[at] == '\\' ? escape(&s, at) : replace_at(&s, at);
 	}
-	if (s.out.failed) {
+	if (s.out && fclose(s.out))
+		failed = true;
+	if (failed) {
 		r->no_memory = true;
-		free(s.out.bytes);
+		free(to);
 		return NULL;
 	}
-	s.out.bytes[s.out.n] = '\0';
 	if (out_n)
-		*out_n = s.out.n;
-	return s.out.bytes;
+		*out_n = to_n;
+	return to;
 }
 
 char *rd_redact_text(struct rd_redact *r, const char *text, size_t n, size_t *out_n)
