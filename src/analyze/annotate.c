@@ -116,7 +116,7 @@ static int copy_to_stdout(
 static int copy_to_file(struct rd_annotation *a, const struct analyze_settings *s,
 	const struct rd_report *report, struct rd_error *err)
 {
-	FILE *out = report_file_open_private(s->annotate, OPTION, &s->inputs, err);
+	FILE *out = report_file_open(s->annotate, OPTION, &s->inputs, true, err);
 	struct rd_error unwritten;
 	int ret;
 

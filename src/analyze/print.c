@@ -107,7 +107,7 @@ int analyze_check_page(const struct analyze_settings *s, struct rd_error *err)
 static int write_page(
 	const struct analyze_settings *s, const struct analyze_outcome *o, struct rd_error *err)
 {
-	FILE *out = report_file_open(s->html, "--html", &s->inputs, err);
+	FILE *out = report_file_open(s->html, "--html", &s->inputs, false, err);
 
 	if (!out)
 		return -1;
@@ -147,7 +147,7 @@ static int write_json(
 	const struct analyze_settings *s, const struct analyze_outcome *o, struct rd_error *err)
 {
 	if (!*s->json_out)
-		*s->json_out = report_file_open(s->json_file, "--json", &s->inputs, err);
+		*s->json_out = report_file_open(s->json_file, "--json", &s->inputs, false, err);
 	if (!*s->json_out)
 		return -1;
 	errno = 0;

@@ -37,7 +37,7 @@ int report_file_check(
 	return 0;
 }
 
-static FILE *open_file(const char *path, const char *option, const struct rd_inputs *inputs,
+FILE *report_file_open(const char *path, const char *option, const struct rd_inputs *inputs,
 	bool private, struct rd_error *err)
 {
 	struct rd_identity_before before;
@@ -70,18 +70,6 @@ static FILE *open_file(const char *path, const char *option, const struct rd_inp
 	}
 	rd_identity_resume(&before);
 	return file;
-}
-
-FILE *report_file_open(
-	const char *path, const char *option, const struct rd_inputs *inputs, struct rd_error *err)
-{
-	return open_file(path, option, inputs, false, err);
-}
-
-FILE *report_file_open_private(
-	const char *path, const char *option, const struct rd_inputs *inputs, struct rd_error *err)
-{
-	return open_file(path, option, inputs, true, err);
 }
 
 /*

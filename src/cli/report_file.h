@@ -17,14 +17,11 @@ int report_file_check(
 	const char *path, const char *option, const struct rd_inputs *inputs, struct rd_error *err);
 /*
  * The same check, then opens and truncates the file, with the rights of the caller of sudo if there
- * is one. "/dev/fd/N" is a descriptor of this process. NULL with the error. Close it with
- * report_file_close().
+ * is one; `private`: an existing file gets mode 0600, as a capture does. "/dev/fd/N" is a
+ * descriptor of this process. NULL with the error. Close it with report_file_close().
  */
-FILE *report_file_open(
-	const char *path, const char *option, const struct rd_inputs *inputs, struct rd_error *err);
-/* The same for a capture: an existing file becomes private, mode 0600. */
-FILE *report_file_open_private(
-	const char *path, const char *option, const struct rd_inputs *inputs, struct rd_error *err);
+FILE *report_file_open(const char *path, const char *option, const struct rd_inputs *inputs,
+	bool private, struct rd_error *err);
 /*
  * Closes it. A regular file that is not `whole` is removed, but not a link to one. 0, or -1 with
  * the error.

@@ -267,7 +267,7 @@ static int check_output(struct counters_options *o, struct rd_error *err)
 	if (o->after)
 		rd_inputs_add(&inputs, o->after);
 	if (o->json_file)
-		o->json_out = report_file_open(o->json_file, "--json", &inputs, err);
+		o->json_out = report_file_open(o->json_file, "--json", &inputs, false, err);
 	if (o->json_file && !o->json_out)
 		return -1;
 	return o->output ? report_file_check(o->output, "--output", &inputs, err) : 0;
