@@ -210,14 +210,6 @@ static void report(const struct rd_bundle_config *s, const json_t *manifest, con
 
 /* --- a run -------------------------------------------------------------------------------- */
 
-static volatile sig_atomic_t stop;
-
-static void on_signal(int number)
-{
-	(void)number;
-	stop = 1;
-}
-
 static void on_progress(unsigned int done, unsigned int all, const char *doing)
 {
 	char line[100];
@@ -234,7 +226,7 @@ static int create(const struct rd_bundle_config *s, struct rd_error *err)
 	json_t *manifest;
 	int rc;
 
-	rd_cli_catch_ending(on_signal, 0);
+	rd_cli_catch_ending(0);
 	rc = rd_bundle_create(s, path, &manifest, err);
 	if (isatty(STDERR_FILENO))
 		rd_cli_status(NULL);
@@ -343,7 +335,7 @@ int rd_cmd_bundle(int argc, char **argv)
 	struct rd_bundle_config s = {.limit_s = RD_BUNDLE_LIMIT_S,
 		.adapter_s = RD_BUNDLE_ADAPTER_S,
 		.devices = &devices,
-		.stop = &stop,
+		.stop = &rd_cli_ended,
 		.progress = on_progress};
 	struct rd_error err;
 	int rc;

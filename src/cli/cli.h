@@ -80,8 +80,10 @@ void rd_cli_hold_requests(void);
 
 /* The signals that end a command: SIGINT, SIGTERM, and SIGHUP unless it is ignored. */
 void rd_cli_ending_signals(sigset_t *set);
-/* Has them handled; `flags` of sigaction(2). */
-void rd_cli_catch_ending(void (*handler)(int number), int flags);
+/* Has them set rd_cli_ended. `flags` of sigaction(2): SA_RESETHAND, so that a second one ends the
+ * program. */
+void rd_cli_catch_ending(int flags);
+extern volatile sig_atomic_t rd_cli_ended;
 /* Whether one of them is pending; it stays so. */
 bool rd_cli_is_ending(void);
 /*

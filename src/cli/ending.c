@@ -35,9 +35,17 @@ void rd_cli_ending_signals(sigset_t *set)
 		sigaddset(set, SIGHUP);
 }
 
-void rd_cli_catch_ending(void (*handler)(int number), int flags)
+volatile sig_atomic_t rd_cli_ended;
+
+static void on_signal(int number)
 {
-	const struct sigaction action = {.sa_handler = handler, .sa_flags = flags};
+	(void)number;
+	rd_cli_ended = 1;
+}
+
+void rd_cli_catch_ending(int flags)
+{
+	const struct sigaction action = {.sa_handler = on_signal, .sa_flags = flags};
 	sigset_t ending;
 
 	rd_cli_ending_signals(&ending);

@@ -61,7 +61,8 @@ static int run(const struct rd_selftest_config *config)
 	json_t *document;
 	int rc, status, printed;
 
-	run_catch_signals();
+	/* A second one ends the program at once. */
+	rd_cli_catch_ending((int)SA_RESETHAND);
 	print_beginning(config);
 	rc = rd_selftest_run(config, &document, path, &err);
 	if (!document)

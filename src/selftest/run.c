@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Runs the probes in order, and stores what is known after each one. */
 #include "../device/sysfs.h"
+#include "cli/cli.h"
 #include "selftest.h"
 #include <fcntl.h>
 #include <infiniband/verbs.h>
@@ -49,7 +50,7 @@ static void judge_time(
 
 	if (r->outcome != RD_PROBE_PASSED && r->outcome != RD_PROBE_FOUND)
 		return;
-	if (run_interrupted()) {
+	if (rd_cli_ended) {
 		json_array_clear(r->found);
 		result_skipped(r, "interrupted before it was complete");
 	} else if (late && r->outcome == RD_PROBE_FOUND) {
@@ -262,8 +263,8 @@ static int run_all(struct rd_selftest *st, struct rd_error *err)
 	for (; *probe && strcmp(ended, "complete") == 0; probe++) {
 		int outcome = -1;
 
-		if (run_interrupted() || rd_monotonic_ns() >= st->run_deadline_ns) {
-			ended = run_interrupted() ? "interrupted" : "time_limit";
+		if (rd_cli_ended || rd_monotonic_ns() >= st->run_deadline_ns) {
+			ended = rd_cli_ended ? "interrupted" : "time_limit";
 			break;
 		}
 		outcome = add_probe(st, *probe, to);
@@ -271,7 +272,7 @@ static int run_all(struct rd_selftest *st, struct rd_error *err)
 			to = &later;
 			rc = -1;
 		}
-		if (run_interrupted())
+		if (rd_cli_ended)
 			ended = "interrupted";
 		else if (st->removed)
 			ended = "removed";

@@ -170,10 +170,8 @@ struct rd_selftest {
 int rd_selftest_run(const struct rd_selftest_config *config, json_t **document, char path[PATH_MAX],
 	struct rd_error *err);
 
-/* time.c: a first signal ends the run, a second one the program. */
-void run_catch_signals(void);
-bool run_interrupted(void);
-/* Whether the probe must end: its time limit has expired, or the user interrupted the run. */
+/* time.c: whether the probe must end: its time limit has expired, or the user interrupted the run.
+ */
 bool probe_over(const struct rd_selftest *st);
 /* Sleeps, but not longer than until probe_over(). */
 void probe_sleep_ms(const struct rd_selftest *st, unsigned int ms);

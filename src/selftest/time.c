@@ -7,27 +7,9 @@
 
 #define STEP_MS 10 /* between two looks at the time */
 
-static volatile sig_atomic_t stop;
-
-static void on_signal(int number)
-{
-	(void)number;
-	stop = 1;
-}
-
-void run_catch_signals(void)
-{
-	rd_cli_catch_ending(on_signal, (int)SA_RESETHAND);
-}
-
-bool run_interrupted(void)
-{
-	return stop;
-}
-
 bool probe_over(const struct rd_selftest *st)
 {
-	return stop || rd_monotonic_ns() >= st->deadline_ns;
+	return rd_cli_ended || rd_monotonic_ns() >= st->deadline_ns;
 }
 
 void probe_sleep_ms(const struct rd_selftest *st, unsigned int ms)

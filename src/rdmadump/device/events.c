@@ -46,14 +46,6 @@ static const struct cli_option options[] = {
 		FLAG(no_async)},
 	ONE_WORD(device, "events takes one device")};
 
-static volatile sig_atomic_t stopped;
-
-static void on_signal(int number)
-{
-	(void)number;
-	stopped = 1;
-}
-
 static json_t *json_gid(const struct rd_event *e)
 {
 	char text[RD_ADDRESS_LEN];
@@ -122,7 +114,7 @@ static int follow(const struct settings *settings, struct rd_monitor *m, const s
 		errno = 0;
 		if (fflush(stdout) || ferror(stdout))
 			return rd_cli_stdout_failed(errno, err);
-		if (stopped || (settings->count && shown >= settings->count))
+		if (rd_cli_ended || (settings->count && shown >= settings->count))
 			return 0;
 		if (settings->seconds && rd_monotonic_ns() >= end)
 			return 0;
@@ -136,7 +128,7 @@ static void catch_signals(sigset_t *before)
 	sigset_t ours;
 
 	rd_cli_ending_signals(&ours);
-	rd_cli_catch_ending(on_signal, 0);
+	rd_cli_catch_ending(0);
 	sigprocmask(SIG_BLOCK, &ours, before);
 }
 
