@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <rdmadump/hash.h>
 #include <rdmadump/json.h>
+#include <rdmadump/notation.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -306,8 +307,7 @@ static void put_address(char buf[64], enum rd_redact_kind kind, const uint8_t *p
 	if (kind == RD_REDACT_IPV4 || kind == RD_REDACT_IPV6)
 		inet_ntop(kind == RD_REDACT_IPV4 ? AF_INET : AF_INET6, p, buf, 64);
 	else if (kind == RD_REDACT_MAC)
-		snprintf(buf, 64, "%02x:%02x:%02x:%02x:%02x:%02x", p[0], p[1], p[2], p[3], p[4],
-			p[5]);
+		rd_mac_text(buf, p);
 	else
 		snprintf(buf, 64, "0x%016llx", (unsigned long long)rd_be64(p));
 }

@@ -9,6 +9,7 @@
 #include <linux/magic.h>
 #include <rdmadump/info.h>
 #include <rdmadump/json.h>
+#include <rdmadump/notation.h>
 #include <rdmadump/privilege.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,19 +95,16 @@ static void bond(const struct rd_selftest *st, struct rd_probe_result *r)
 static void addresses(const struct rd_selftest *st, struct rd_probe_result *r)
 {
 	const struct rd_port *port = st->port;
-	char text[24];
+	char text[24], mac[RD_MAC_LEN];
 	json_t *list = json_array();
 
 	snprintf(text, sizeof(text), "0x%016llx", (unsigned long long)st->device->node_guid);
 	result_text(r, "node_guid", text);
 	for (unsigned int i = 0; i < port->n_netdevs; i++) {
-		const uint8_t *m = port->netdevs[i].mac;
-
-		snprintf(text, sizeof(text), "%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2],
-			m[3], m[4], m[5]);
 		json_array_append_new(
 			list, json_pack("{s:s, s:s, s:i}", "name", port->netdevs[i].name, "mac",
-				      text, "mtu", (int)port->netdevs[i].mtu));
+				      rd_mac_text(mac, port->netdevs[i].mac), "mtu",
+				      (int)port->netdevs[i].mtu));
 	}
 	result_json(r, "netdevs", list);
 }
