@@ -242,11 +242,6 @@ uint32_t numbered_send(
 	return posted > lost ? posted - lost : 0;
 }
 
-void numbered_sender_close(struct numbered_sender *s)
-{
-	queue_pair_close(&s->q);
-}
-
 /* --- both --------------------------------------------------------------------------------- */
 
 /* A ring that was full has as many completions as buffers. */

@@ -68,7 +68,7 @@ struct numbered_sender {
 /*
  * `len`: of the frames, NUMBERED_HEAD + NUMBERED_MIN to RING_BUFFER - 8; a port may refuse what
  * is longer than its MTU. Returns 0 or an errno: EOPNOTSUPP on InfiniBand ports, ENODEV without a
- * netdev, MAY_SEND_NOT (may_send.h). numbered_sender_close() in any case.
+ * netdev, MAY_SEND_NOT (may_send.c). queue_pair_close() of its `q` in any case.
  */
 int numbered_sender_open(struct numbered_sender *s, struct ibv_context *ctx,
 	const struct rd_port *port, uint32_t run, uint32_t len);
@@ -80,7 +80,6 @@ void numbered_sender_tag(struct numbered_sender *s, uint16_t tpid, uint16_t tci)
  */
 uint32_t numbered_send(
 	const struct rd_selftest *st, struct numbered_sender *s, uint32_t first, uint32_t n);
-void numbered_sender_close(struct numbered_sender *s);
 
 /* --- both --------------------------------------------------------------------------------- */
 

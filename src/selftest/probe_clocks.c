@@ -345,7 +345,7 @@ static void receive_and_send(const struct rd_selftest *st, struct taking *t)
 		if (!receive(t))
 			probe_sleep_ms(st, 1);
 	}
-	numbered_sender_close(&sender);
+	queue_pair_close(&sender.q);
 }
 
 static void report_counts(const struct taking *t, int rc, struct rd_probe_result *r)

@@ -193,7 +193,7 @@ static void try_raw(struct contents *c)
 		judge_lengths(c);
 		try_tags(c);
 	}
-	numbered_sender_close(&c->sender);
+	queue_pair_close(&c->sender.q);
 }
 
 /* --- WRITEs: ICRC, packets ---------------------------------------------------------------- */

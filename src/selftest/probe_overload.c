@@ -336,7 +336,7 @@ static void run(struct rd_selftest *st, struct rd_probe_result *r)
 		report(r, &o);
 		judge(r, &o);
 	}
-	numbered_sender_close(&o.sender);
+	queue_pair_close(&o.sender.q);
 	sniffer_close(&o.witness);
 	sniffer_close(&o.victim);
 	numbered_free(&o.sent);

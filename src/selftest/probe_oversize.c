@@ -87,7 +87,7 @@ static void send_frames(const struct rd_selftest *st, struct oversize *o, uint32
 		o->sent += numbered_send(st, &sender, 0, FRAMES);
 	else
 		o->sender_error = rc;
-	numbered_sender_close(&sender);
+	queue_pair_close(&sender.q);
 }
 
 static void query_state(struct oversize *o)

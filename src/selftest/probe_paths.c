@@ -474,7 +474,7 @@ static void run_all(struct run *run)
 	try_all(run);
 	result_bool(run->result, "compared", run->sending);
 	judge(run);
-	numbered_sender_close(&run->sender);
+	queue_pair_close(&run->sender.q);
 }
 
 static void run(struct rd_selftest *st, struct rd_probe_result *r)

@@ -76,7 +76,7 @@ static void run(struct rd_selftest *st, struct rd_probe_result *r)
 			t.own_after = receive(st, &t, &t.after);
 		judge_here(r, &t);
 	}
-	numbered_sender_close(&t.sender);
+	queue_pair_close(&t.sender.q);
 	sniffer_close(&t.s);
 	numbered_free(&t.m);
 }

@@ -171,7 +171,7 @@ static void close_all(void *ctx)
 {
 	struct sending *sending = ctx;
 
-	numbered_sender_close(&sending->sender);
+	queue_pair_close(&sending->sender.q);
 	queue_pair_close(&sending->q);
 	queue_pair_close(&sending->silent);
 }
