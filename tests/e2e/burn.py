@@ -65,31 +65,6 @@ def peers(n):
         yield packet(frame(struct.pack(">II", 0x0A000001, 0x0B000000 + i), 5), i * 10)
 
 
-def crowd(n):
-    """Local QPs that stand in one place of a hash that is not seeded."""
-    yield SHB + interface()
-    inverse = pow(0x9E3779B1, -1, 1 << 32)
-    some, high = [], 0
-    while len(some) < n:
-        qp = (high << 26 | 0x1230) * inverse & 0xFFFFFFFF
-        high += 1
-        if high == 64:
-            break
-        if 0 < qp <= 0xFFFFFF:
-            some.append(qp)
-    # Few multiples are QP numbers: neighbours with the same upper bits of the product do as well
-    product = 0x9E3779B1
-    for qp in range(1, 1 << 24):
-        if len(some) >= n:
-            break
-        if (qp * product & 0xFFFFFFFF) >> 4 & 0x3FFFF < 64:
-            some.append(qp)
-    for first in range(0, n, 1000):
-        yield facts("qps", qps=[{"lqpn": qp, "rqpn": 7} for qp in some[first:first + 1000]])
-    for i, qp in enumerate(some[:n]):
-        yield packet(frame(b"\x0a\0\0\1\x0a\0\0\2", qp), i * 10)
-
-
 def flows(n):
     """Flows whose keys have one place in a table that is hashed by SplitMix64's finalizer."""
     yield SHB + interface()

@@ -105,7 +105,7 @@ static void value_take(const struct conf_key *k, void *at, char *v)
 		snprintf(at, k->size, "%s", v);
 }
 
-bool conf_take(const struct conf_key *keys, void *to, const char *name, char *v)
+static bool conf_take(const struct conf_key *keys, void *to, const char *name, char *v)
 {
 	const struct conf_key *k = keys;
 	char *at, *save = NULL;

@@ -65,14 +65,15 @@ uint16_t qp_posted(struct qp *qp)
 	return qp->rq_ready;
 }
 
-struct mlx5_wqe_data_seg *qp_wqe(const struct qp *qp, uint16_t index)
+/* The work queue entry at an index of the receive queue. */
+static struct mlx5_wqe_data_seg *qp_wqe(const struct qp *qp, uint16_t index)
 {
 	size_t at = (size_t)(index & (qp->rq_count - 1)) << qp->rq_shift;
 
 	return (struct mlx5_wqe_data_seg *)(void *)(qp->rq + at);
 }
 
-struct mr *mr_find(struct hca *h, struct qp *qp, uint32_t lkey)
+static struct mr *mr_find(struct hca *h, struct qp *qp, uint32_t lkey)
 {
 	struct mr *mr;
 
@@ -120,7 +121,7 @@ struct qp *qp_queue(struct qp *qp, const struct frame *f)
 	return qp->rss ? rss_choose(qp->rss, f) : qp;
 }
 
-bool rq_has_room(struct qp *rq)
+static bool rq_has_room(struct qp *rq)
 {
 	return qp_receiving(rq) && (rq->rq_ready || qp_posted(rq));
 }

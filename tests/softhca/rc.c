@@ -29,7 +29,7 @@ static uint32_t mtu_of(const struct qp *qp)
 	return 128u << qp->attr.path_mtu;
 }
 
-struct qp *qp_by_number(struct hca *h, uint32_t qpn, uint32_t type)
+static struct qp *qp_by_number(struct hca *h, uint32_t qpn, uint32_t type)
 {
 	struct qp *qp;
 

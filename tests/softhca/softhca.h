@@ -203,11 +203,9 @@ struct conf_key {
 		.name = key, KEY_AT(type, member), .scale = times, __VA_ARGS__                     \
 	}
 
-/* Keys end with a row without a name. False: there is no such key. */
-bool conf_take(const struct conf_key *keys, void *to, const char *name, char *value);
 /* The place of a word in a list "a|b|c"; 0 if it is not there */
 uint64_t conf_word(const char *words, const char *value);
-/* KEY=VALUE each; a word without a value is its own. */
+/* KEY=VALUE each; a word without a value is its own. Keys end with a row without a name. */
 void conf_list(const struct conf_key *keys, void *to, char *list, const char *separator);
 
 /* Reads the file that $SOFTHCA_CONFIG names, once; NULL when the process is not under the launcher.
@@ -460,7 +458,6 @@ struct hca {
 	uint32_t next_qpn, next_cqn;
 	struct port port[MAX_PORTS];
 	uint64_t opened_ns, fault_ns;
-	uint32_t next_timed;
 	struct {
 		int fd; /* -1: not shared */
 		off_t at;
@@ -502,13 +499,8 @@ void hca_poke(void);
 uint64_t now_ns(void);
 bool qp_receiving(const struct qp *qp);
 uint16_t qp_posted(struct qp *qp);
-struct mr *mr_find(struct hca *h, struct qp *qp, uint32_t lkey);
-/* The work queue entry at an index of the receive queue. */
-struct mlx5_wqe_data_seg *qp_wqe(const struct qp *qp, uint16_t index);
 /* The receive queue that this frame of a queue pair goes to: its own, or one of its table. */
 struct qp *qp_queue(struct qp *qp, const struct frame *f);
-/* Whether a receive is there for a frame of this length. */
-bool rq_has_room(struct qp *rq);
 bool frame_hold(struct port *p);
 void frame_spend(struct hca *h, struct port *p, const struct fault *fault);
 /* To every queue pair whose flows want it. */
@@ -661,8 +653,6 @@ void wire_open(struct hca *h);
 bool wire_receive(struct hca *h);
 /* Changes a frame to what queues receive of it. */
 void wire_shape(struct shaped *to, struct frame *f);
-/* The frame with another byte of its payload, to `to`, which has room for it. */
-void wire_change(const struct frame *f, uint8_t *to);
 void wire_trailer(struct port *p, struct shaped *to, struct frame *f);
 
 /* ---- faults, port state and counters (faults.c) ---- */

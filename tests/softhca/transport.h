@@ -129,14 +129,10 @@ enum { TURN_PACKETS = 256 };
 /* A turn of the device for this queue pair's sends; true: there is more to do at once. */
 bool rc_turn(struct hca *h, struct qp *qp);
 bool ud_turn(struct hca *h, struct qp *qp);
-/* Of a datagram that arrived at a port: to its queue pair, or to the members of its group. */
-void ud_deliver(struct hca *h, uint32_t port, const uint8_t dgid[16], const struct packet *pk,
-	const uint8_t *grh);
 /* Of a connected queue pair: to its peer, if that is on this device and it is not lost. */
 void rc_transmit(struct hca *h, struct qp *qp, const struct packet *pk, bool lost);
 void rc_request(struct hca *h, struct qp *qp, const struct packet *pk);	 /* responder.c */
 void rc_response(struct hca *h, struct qp *qp, const struct packet *pk); /* rc.c */
-struct qp *qp_by_number(struct hca *h, uint32_t qpn, uint32_t type);
 /* 0 or the syndrome that the receive earns; offset counts from the message's first byte. */
 uint8_t rq_scatter(
 	struct hca *h, struct qp *qp, uint32_t offset, const uint8_t *data, uint32_t len);

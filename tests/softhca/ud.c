@@ -108,8 +108,9 @@ static void receive(struct hca *h, struct qp *qp, const struct packet *pk, const
 			.grh = true});
 }
 
-void ud_deliver(struct hca *h, uint32_t port, const uint8_t dgid[16], const struct packet *pk,
-	const uint8_t *grh)
+/* To its queue pair, or to the members of its group. */
+static void ud_deliver(struct hca *h, uint32_t port, const uint8_t dgid[16],
+	const struct packet *pk, const uint8_t *grh)
 {
 	struct qp *qp;
 

@@ -288,7 +288,8 @@ static bool every(uint64_t n, uint64_t counter)
 	return n && counter % n == 0;
 }
 
-void wire_change(const struct frame *f, uint8_t *to)
+/* The frame with another byte of its payload, to `to`, which has room for it. */
+static void wire_change(const struct frame *f, uint8_t *to)
 {
 	memcpy(to, f->data, f->len);
 	to[f->len - ICRC - 1] ^= 0x55;
