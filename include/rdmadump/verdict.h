@@ -104,7 +104,8 @@ struct rd_hosts {
 /* Findings with one cause. */
 struct rd_group {
 	const char *rule;
-	size_t *finding;    /* indexes, worst first */
+	const struct rd_finding **finding; /* worst first */
+	const struct rd_finding *all;	   /* the first one of the report */
 	size_t n, left_out; /* left_out: further ones that the report does not have */
 	/* Over all of them: number of conversations, sum of the evidence, times; 0: unknown. */
 	size_t conversations;

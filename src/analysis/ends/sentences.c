@@ -266,7 +266,7 @@ static void put_also(FILE *out, struct judging *j, const struct culprit *x)
 
 	for (size_t i = 0; i < j->r->groups.n; i++) {
 		const struct rd_group *g = &j->r->groups.group[i];
-		const struct rd_finding *f = &j->r->findings.finding[g->finding[0]];
+		const struct rd_finding *f = g->finding[0];
 
 		if (g != x->group && f->certainty > RD_POSSIBLE &&
 			strcmp(f->rule, "delay-varies") != 0)
@@ -277,7 +277,7 @@ static void put_also(FILE *out, struct judging *j, const struct culprit *x)
 
 		for (size_t i = 0; i < r->groups.n; i++) {
 			const struct rd_group *g = &r->groups.group[i];
-			const struct rd_finding *f = &r->findings.finding[g->finding[0]];
+			const struct rd_finding *f = g->finding[0];
 
 			if (f->severity >= RD_SEV_WARNING && f->certainty > RD_POSSIBLE &&
 				is_cause(cause_of(f->rule)) && !ends_answer(f->rule) &&

@@ -52,7 +52,7 @@ static void choose_comparison(const struct judging *j, struct choice *best)
 {
 	for (size_t i = 0; i < j->r->groups.n; i++) {
 		const struct rd_group *g = &j->r->groups.group[i];
-		const struct rd_finding *f = &j->r->findings.finding[g->finding[0]];
+		const struct rd_finding *f = g->finding[0];
 		const struct rule *rule = compared(g->rule);
 		struct choice one = {.of = {.compared = rule,
 					     .group = g,
@@ -151,7 +151,7 @@ static void choose_of_capture(struct judging *j, enum rd_tap tap, struct choice 
 
 	for (size_t i = 0; i < r->groups.n; i++) {
 		const struct rd_group *g = &r->groups.group[i];
-		const struct rd_finding *f = &r->findings.finding[g->finding[0]];
+		const struct rd_finding *f = g->finding[0];
 		const struct cause *cause = cause_of(f->rule);
 		struct choice one = {.of = {.cause = cause, .group = g, .worst = f, .tap = tap},
 			.rank = cause->rank};
@@ -496,7 +496,7 @@ static void place(struct judging *j, struct culprit *x)
 	struct rd_judgement *v = &j->r->verdict;
 
 	if (x->compared)
-		x->group = groups_lead(&j->r->groups, &j->r->findings, x->worst->rule);
+		x->group = groups_lead(&j->r->groups, x->worst->rule);
 	else
 		j->r->shown_by = 1U << x->tap;
 	v->rule = x->worst->rule;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Breaks lines where they do not fit a terminal: between words, never within one. */
 #include "layout.h"
+#include <ctype.h>
 #include <rdmadump/printable.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,15 +17,11 @@ unsigned int layout_columns(const struct rd_report_style *style)
 	return style->columns < COLUMNS_MIN ? COLUMNS_MIN : style->columns;
 }
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 /* "284" of "1 284 551" */
 static bool is_group(const char *text)
 {
-	return is_digit(text[0]) && is_digit(text[1]) && is_digit(text[2]) && !is_digit(text[3]);
+	return isdigit((unsigned char)text[0]) && isdigit((unsigned char)text[1]) &&
+	       isdigit((unsigned char)text[2]) && !isdigit((unsigned char)text[3]);
 }
 
 /* A number stays with its unit and its groups of digits, a QP and a frame with their number. */
@@ -37,8 +34,8 @@ static bool is_one_word(const char *word, size_t n, const char *next)
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (n == strlen(names[i]) && !strncmp(word, names[i], n))
-			return is_digit(*next);
-	if (!n || !is_digit(word[n - 1]))
+			return isdigit((unsigned char)*next);
+	if (!n || !isdigit((unsigned char)word[n - 1]))
 		return false;
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
 		if (unit == strlen(units[i]) && !strncmp(next, units[i], unit))

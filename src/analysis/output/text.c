@@ -194,7 +194,7 @@ static void put_others(const struct page *p, const struct rd_group *g)
 	size_t shown = g->n - 1 < OTHERS_SHOWN ? g->n - 1 : OTHERS_SHOWN;
 	size_t others = g->n - 1 + g->left_out;
 
-	if (!shown || !(p->alone || p->r->findings.finding[g->finding[0]].conversation))
+	if (!shown || !(p->alone || g->finding[0]->conversation))
 		return;
 	if (p->alone)
 		fprintf(p->out, "   %zu more of these: ", others);
@@ -202,7 +202,7 @@ static void put_others(const struct page *p, const struct rd_group *g)
 		fprintf(p->out, "   the same for %zu other QP%s: ", others, others == 1 ? "" : "s");
 	for (size_t i = 1; i <= shown; i++) {
 		fputs(i > 1 ? ", " : "", p->out);
-		put_clean(p->out, p->r->findings.finding[g->finding[i]].where);
+		put_clean(p->out, g->finding[i]->where);
 	}
 	if (shown < others)
 		fprintf(p->out, " and %zu more", others - shown);
@@ -238,13 +238,13 @@ static void leave(struct screen *s, const struct rd_finding *f)
 static void put_group(struct screen *s, const struct rd_group *g, enum rd_severity severity)
 {
 	const struct page *p = s->page;
-	const struct rd_finding *all = p->r->findings.finding, *f = &all[g->finding[0]];
+	const struct rd_finding *f = g->finding[0];
 	const bool one = f->conversation || p->alone;
 
 	if (one && f->severity != severity)
 		return;
 	for (size_t k = 0; k < (one ? 1 : g->n); k++) {
-		f = &all[g->finding[k]];
+		f = g->finding[k];
 		if (f->severity != severity)
 			continue;
 		if (s->shown < s->room && (severity != RD_SEV_NOTE || !s->shown)) {
@@ -254,7 +254,7 @@ static void put_group(struct screen *s, const struct rd_group *g, enum rd_severi
 			continue;
 		}
 		for (size_t m = k; m < (one ? g->n : k + 1); m++)
-			leave(s, &all[g->finding[m]]);
+			leave(s, g->finding[m]);
 	}
 }
 
@@ -265,7 +265,7 @@ static void put_group(struct screen *s, const struct rd_group *g, enum rd_severi
 static void put_groups(const struct page *p)
 {
 	const struct rd_groups *groups = &p->r->groups;
-	const enum rd_severity lead = p->r->findings.finding[groups->group->finding[0]].severity;
+	const enum rd_severity lead = groups->group->finding[0]->severity;
 	struct screen s = {.page = p};
 
 	for (int severity = RD_SEV_PROBLEM; severity >= RD_SEV_NOTE; severity--) {
@@ -537,7 +537,7 @@ void findings_text(const struct rd_report *r, const struct rd_report_style *styl
 	if (!style->verbose && groups_make(&grouped.groups, &grouped.findings) < 0)
 		fputs("out of memory: findings are not grouped\n", p.out);
 	if (r->verdict.rule)
-		groups_lead(&grouped.groups, &r->findings, r->verdict.rule);
+		groups_lead(&grouped.groups, r->verdict.rule);
 	put_findings(&p);
 	groups_free(&grouped.groups);
 	if (lines)

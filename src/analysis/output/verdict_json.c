@@ -220,7 +220,7 @@ static json_t *named(const struct rd_at *at)
 	json_t *list = json_array();
 
 	for (size_t k = 0; k < g->n && k < GROUP_MAX; k++)
-		json_array_append_new(list, rd_json_u64(g->finding[k]));
+		json_array_append_new(list, rd_json_u64((uint64_t)(g->finding[k] - g->all)));
 	return list;
 }
 

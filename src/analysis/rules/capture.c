@@ -194,11 +194,8 @@ static bool foreign(const struct look *l, struct rd_finding *f)
 /* --time: the capture has frames, but none in that time. */
 static bool no_frames_in_time(const struct look *l, struct rd_finding *f)
 {
-	if (l->nth || !l->a->config.to_ns || l->r->totals.frames || !l->a->frame)
-		return false;
-	rd_finding_detail(f, "%llu frame%s outside of --time; nothing more is known",
-		n(l->a->frame), rd_plural(l->a->frame));
-	return true;
+	(void)f;
+	return !l->nth && l->a->config.to_ns && !l->r->totals.frames && l->a->frame;
 }
 
 static bool no_such_qp(const struct look *l, struct rd_finding *f)
@@ -271,26 +268,14 @@ static bool wrong_icrc(const struct look *l, struct rd_finding *f)
 {
 	const struct rd_totals *t = &l->r->totals;
 
-	if (!happened(l, f, t->icrc_doubted, NULL))
-		return false;
 	rd_finding_title(f, t->icrc_trusted ? "one direction does not contain valid invariant CRCs"
 					    : "the file does not contain valid invariant CRCs");
-	rd_finding_detail(f,
-		"%llu of %llu invariant CRCs are wrong: payload was zeroed or rewritten, or frames "
-		"were captured before the NIC computed them; they do not count as damage",
-		n(t->icrc_doubted), n(t->icrc_bad + t->icrc_good));
-	return true;
+	return happened(l, f, t->icrc_doubted, NULL);
 }
 
 static bool absent_icrc(const struct look *l, struct rd_finding *f)
 {
-	const struct rd_totals *t = &l->r->totals;
-
-	if (!happened(l, f, t->icrc_absent, NULL))
-		return false;
-	rd_finding_detail(f, "%llu of %llu; damage on the wire cannot be seen in them",
-		n(t->icrc_absent), n(t->icrc_good + t->icrc_bad + t->icrc_unchecked));
-	return true;
+	return happened(l, f, l->r->totals.icrc_absent, NULL);
 }
 
 static bool is_infiniband(const struct rd_report *r)
@@ -310,13 +295,7 @@ static bool damaged_strays(const struct look *l, struct rd_finding *f)
 
 static bool merged(const struct look *l, struct rd_finding *f)
 {
-	if (!happened(l, f, l->a->merged.count, &l->a->merged))
-		return false;
-	rd_finding_detail(f,
-		"%llu packets in %llu frame%s; each is judged by itself, with the time of its "
-		"frame",
-		n(l->a->merged_packets), n(f->evidence.count), rd_plural(f->evidence.count));
-	return true;
+	return happened(l, f, l->a->merged.count, &l->a->merged);
 }
 
 static bool backwards(const struct look *l, struct rd_finding *f)
@@ -326,11 +305,7 @@ static bool backwards(const struct look *l, struct rd_finding *f)
 
 static bool left_out(const struct look *l, struct rd_finding *f)
 {
-	if (!happened(l, f, l->r->totals.frames_left_out, NULL))
-		return false;
-	rd_finding_detail(f, "%llu frame%s of QPs beyond the first %llu, only counted",
-		n(f->evidence.count), rd_plural(f->evidence.count), n(l->r->totals.qps));
-	return true;
+	return happened(l, f, l->r->totals.frames_left_out, NULL);
 }
 
 static bool facts_left_out(const struct look *l, struct rd_finding *f)
@@ -443,6 +418,7 @@ const struct rule rules_of_capture[] = {
 			NULL, 0, ANYWHERE(0))},
 	{"no-frames-in-time", RD_SEV_NOTE, RD_CERTAIN, 0, no_frames_in_time,
 		"no frame of the capture is in the time that was asked for",
+		"{all_frames frame} outside of --time; nothing more is known",
 		.meaning = "--time counts seconds from the first frame of the first file",
 		.next = "look at the times of the files: analyze -v without --time",
 		.cause = CAUSE(SAYS_NOTHING, "No frame is in the time that was asked for.",
@@ -502,10 +478,14 @@ const struct rule rules_of_capture[] = {
 		.next = "if headers are missing, or damage or an application is suspected, capture "
 			"with a longer snapshot length, or without one"},
 	{"icrc-untrusted", RD_SEV_NOTE, RD_LIKELY, 0, wrong_icrc,
+		.detail = "{count} of {icrcs_checked} invariant CRCs are wrong: payload was zeroed "
+			  "or rewritten, or frames were captured before the NIC computed them; "
+			  "they do not count as damage",
 		.meaning = "this is no sign of a network problem",
 		.next = "capture without --zero-payload to see damage"},
 	{"icrc-absent", RD_SEV_NOTE, RD_CERTAIN, 0, absent_icrc,
 		"frames have zeros in place of their checksums",
+		"{count} of {icrcs}; damage on the wire cannot be seen in them",
 		.meaning =
 			"frames were captured before the sending NIC computed the invariant CRC, "
 			"or by an adapter that delivers InfiniBand packets without ICRC and VCRC",
@@ -519,6 +499,8 @@ const struct rule rules_of_capture[] = {
 		.next = "look at the frames; look at symbol errors and FCS errors of the links"},
 	{"merged-frames", RD_SEV_NOTE, RD_CERTAIN, 0, merged,
 		"the host merged packets before they were captured (GRO)",
+		"{merged_packets} packets in {count frame}; each is judged by itself, with the "
+		"time of its frame",
 		.meaning =
 			"times within such a frame are not known, nor what was between its packets",
 		.next = "switch it off: ethtool -K NETDEV gro off (or rx-gro-list off, "
@@ -529,6 +511,7 @@ const struct rule rules_of_capture[] = {
 		.next = "look at the source of the clock, name files in the order of their times"},
 	{"too-many-qps", RD_SEV_NOTE, RD_CERTAIN, 0, left_out,
 		"there are more QPs than the analysis follows",
+		"{count frame} of QPs beyond the first {qps}, only counted",
 		.meaning = "the memory of the analysis is limited", .next = "raise --max-qps"},
 	{"too-many-facts", RD_SEV_NOTE, RD_CERTAIN, 0, facts_left_out,
 		"the file has more facts of devices than the analysis keeps",

@@ -111,7 +111,9 @@ static bool is_name(const char *name, const char *text, size_t length)
 static bool find_number(const struct look *l, const char *text, size_t length, uint64_t *number)
 {
 	static const struct rd_side none;
+	static const struct rd_totals nothing;
 	const struct rd_side *s = l->s ? l->s : &none, *other = l->other ? l->other : &none;
+	const struct rd_totals *t = l->r ? &l->r->totals : &nothing;
 	const struct {
 		const char *name;
 		uint64_t number;
@@ -124,6 +126,11 @@ static bool find_number(const struct look *l, const char *text, size_t length, u
 		{"distinct", l->s ? distinct(l) : 0},
 		{"attempts", s->end.attempts},
 		{"end_frame", s->end.frame},
+		{"all_frames", l->a ? l->a->frame : 0}, /* those outside of --time included */
+		{"qps", t->qps},
+		{"icrcs", t->icrc_good + t->icrc_bad + t->icrc_unchecked},
+		{"icrcs_checked", t->icrc_good + t->icrc_bad},
+		{"merged_packets", l->a ? l->a->merged_packets : 0},
 	};
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)

@@ -28,7 +28,7 @@ static void sum_up(struct rd_group *g, const struct rd_findings *list)
 	const struct rd_rule_tally *tally = rd_findings_tally(list, g->rule);
 
 	for (size_t i = 0; i < g->n; i++) {
-		const struct rd_evidence *e = &list->finding[g->finding[i]].evidence;
+		const struct rd_evidence *e = &g->finding[i]->evidence;
 
 		g->count += e->count;
 		if (e->first_ns && (!g->first_ns || e->first_ns < g->first_ns))
@@ -57,15 +57,16 @@ int groups_make(struct rd_groups *groups, const struct rd_findings *list)
 	for (size_t i = 0; i < groups->n; i++) {
 		struct rd_group *g = &groups->group[i];
 
-		g->finding = malloc(g->n * sizeof(*g->finding));
+		g->finding = calloc(g->n, sizeof(*g->finding));
 		if (!g->finding)
 			return -1;
 		g->n = 0;
+		g->all = list->finding;
 	}
 	for (size_t i = 0; i < list->n; i++) {
 		struct rd_group *g = group_of(groups, list->finding[i].rule);
 
-		g->finding[g->n++] = i;
+		g->finding[g->n++] = &list->finding[i];
 	}
 	for (size_t i = 0; i < groups->n; i++)
 		sum_up(&groups->group[i], list);
@@ -80,13 +81,7 @@ const struct rd_group *group_by(const struct rd_report *r, const char *rule)
 	return NULL;
 }
 
-static enum rd_severity severity_of(const struct rd_group *g, const struct rd_findings *list)
-{
-	return list->finding[g->finding[0]].severity;
-}
-
-const struct rd_group *groups_lead(
-	struct rd_groups *groups, const struct rd_findings *of, const char *rule)
+const struct rd_group *groups_lead(struct rd_groups *groups, const char *rule)
 {
 	struct rd_group *list = groups->group, one;
 	size_t i = 0, first = 0;
@@ -96,7 +91,7 @@ const struct rd_group *groups_lead(
 	if (i == groups->n)
 		return NULL;
 	one = list[i];
-	while (severity_of(&list[first], of) > severity_of(&one, of))
+	while (list[first].finding[0]->severity > one.finding[0]->severity)
 		first++;
 	memmove(&list[first + 1], &list[first], (i - first) * sizeof(*list));
 	list[first] = one;

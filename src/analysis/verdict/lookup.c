@@ -80,7 +80,7 @@ bool is_incast(const struct rd_report *r, const struct rd_group *g, const char *
 	if (!h || h->most_senders < INCAST_SENDERS)
 		return false;
 	for (size_t i = 0; i < g->n; i++) {
-		const struct rd_finding *f = &r->findings.finding[g->finding[i]];
+		const struct rd_finding *f = g->finding[i];
 		const struct rd_conversation *c = conversation_of(r, f->conversation);
 
 		if (!c || strcmp(c->end[!f->side].address, receiver))

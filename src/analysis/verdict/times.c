@@ -100,7 +100,7 @@ uint64_t repeating_ns(const struct rd_report *r, const struct rd_group *g, uint6
 
 	*all_ns = 0;
 	for (size_t i = 0; i < g->n; i++) {
-		const struct rd_finding *f = &r->findings.finding[g->finding[i]];
+		const struct rd_finding *f = g->finding[i];
 		const struct rd_conversation *c = conversation_of(r, f->conversation);
 		const struct rd_times *t = c ? c->side[f->side].times : NULL;
 

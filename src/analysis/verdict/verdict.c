@@ -18,11 +18,6 @@ const char *rd_place_key(unsigned int places)
 	return places & (places - 1) ? "unknown" : keys[__builtin_ctz(places)];
 }
 
-static const struct rd_finding *worst_of(const struct rd_report *r, const struct rd_group *g)
-{
-	return &r->findings.finding[g->finding[0]];
-}
-
 /*
  * The sort of capture that shows nothing of RDMA: its note is the verdict. Where frames may be RDMA
  * traffic that cannot be recognized, that is what is certain, and has a finding of its own.
@@ -50,7 +45,7 @@ static bool costs_more(
 	uint64_t all_ns;
 
 	return rule_of(g->rule)->traits & BY_TIMER && holds_senders_back(h->rule) &&
-	       worst_of(r, g)->certainty > RD_POSSIBLE &&
+	       g->finding[0]->certainty > RD_POSSIBLE &&
 	       repeating_ns(r, g, &all_ns) > COSTS_MORE * (h->last_ns - h->first_ns);
 }
 
@@ -61,7 +56,7 @@ static bool costs_more(
  */
 static bool is_worse(const struct rd_report *r, const struct rd_group *g, const struct rd_group *h)
 {
-	const struct rd_finding *a = worst_of(r, g), *b = worst_of(r, h);
+	const struct rd_finding *a = g->finding[0], *b = h->finding[0];
 	bool likely[2] = {a->certainty > RD_POSSIBLE, b->certainty > RD_POSSIBLE};
 	unsigned int rank[2] = {cause_of(a->rule)->rank, cause_of(b->rule)->rank};
 	bool known[2] = {is_cause(cause_of(a->rule)), is_cause(cause_of(b->rule))};
@@ -86,7 +81,7 @@ static const struct rd_group *main_group(const struct rd_report *r)
 
 	for (size_t i = 0; i < r->groups.n; i++) {
 		const struct rd_group *g = &r->groups.group[i];
-		const struct rd_finding *f = worst_of(r, g);
+		const struct rd_finding *f = g->finding[0];
 		const struct cause *cause = cause_of(f->rule);
 
 		if (f->severity < RD_SEV_WARNING && !says_nothing(r, f, cause))
@@ -111,16 +106,15 @@ static const char *next_point(const struct rd_judgement *v, enum tap made_at)
 }
 
 /* How often h happened to sides of conversations for which g also has findings. */
-static uint64_t shared_count(
-	const struct rd_report *r, const struct rd_group *g, const struct rd_group *h)
+static uint64_t shared_count(const struct rd_group *g, const struct rd_group *h)
 {
 	uint64_t sum = 0;
 
 	for (size_t k = 0; k < h->n && k < SHARED_MAX; k++) {
-		const struct rd_finding *b = &r->findings.finding[h->finding[k]];
+		const struct rd_finding *b = h->finding[k];
 
 		for (size_t i = 0; i < g->n && i < SHARED_MAX; i++) {
-			const struct rd_finding *a = &r->findings.finding[g->finding[i]];
+			const struct rd_finding *a = g->finding[i];
 
 			if (a->conversation != b->conversation || a->side != b->side)
 				continue;
@@ -143,14 +137,14 @@ static void mix(const struct rd_report *r, struct rd_judgement *v, const struct 
 	v->count = g->count;
 	for (size_t i = 0; mine->mixed && i < r->groups.n; i++) {
 		const struct rd_group *h = &r->groups.group[i];
-		const struct rd_finding *f = worst_of(r, h);
+		const struct rd_finding *f = h->finding[0];
 		const struct rd_conversation *c = conversation_of(r, f->conversation);
 		const struct cause *other = cause_of(h->rule);
 		uint64_t shared, first;
 
 		if (h == g || !other->mixed || (mine->mixed ^ other->mixed) & RD_MIXED_RESPONSES)
 			continue;
-		shared = shared_count(r, g, h);
+		shared = shared_count(g, h);
 		if (!shared || shared * 4 < g->count)
 			continue;
 		v->mixed |= other->mixed;
@@ -228,7 +222,7 @@ static void place_pauser(
 static void place_it(const struct rd_report *r, struct rd_judgement *v, const struct rd_group *g,
 	const struct cause *cause)
 {
-	const struct rd_finding *f = worst_of(r, g);
+	const struct rd_finding *f = g->finding[0];
 	const struct rd_conversation *c = conversation_of(r, f->conversation);
 	const struct rd_pause_sender *pauser = pauser_of(r, f);
 	const enum tap tap = c ? tap_of(c, f->side) : TAP_UNKNOWN;
@@ -264,7 +258,7 @@ static void count_messages(
 	const struct rd_report *r, struct rd_judgement *v, const struct rd_group *g)
 {
 	for (size_t i = 0; i < g->n && !g->left_out; i++) {
-		const struct rd_finding *f = &r->findings.finding[g->finding[i]];
+		const struct rd_finding *f = g->finding[i];
 		const struct rd_conversation *c = conversation_of(r, f->conversation);
 		const struct rd_side *s = c ? &c->side[f->side] : NULL;
 
@@ -288,9 +282,9 @@ int verdict_make(struct rd_report *r)
 			v->slow.certainty = RD_POSSIBLE;
 	g = main_group(r);
 	if (g) {
-		const struct rd_finding *f = worst_of(r, g);
+		const struct rd_finding *f = g->finding[0];
 
-		g = groups_lead(&r->groups, &r->findings, f->rule);
+		g = groups_lead(&r->groups, f->rule);
 		v->rule = f->rule;
 		v->severity = f->severity;
 		v->certainty = f->certainty;

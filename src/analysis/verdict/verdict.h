@@ -43,8 +43,7 @@ int groups_make(struct rd_groups *groups, const struct rd_findings *list);
 /* The group of this rule; NULL: there is none. */
 const struct rd_group *group_by(const struct rd_report *r, const char *rule);
 /* Moves the group of this rule before the others of its severity, and returns it; NULL: none. */
-const struct rd_group *groups_lead(
-	struct rd_groups *groups, const struct rd_findings *of, const char *rule);
+const struct rd_group *groups_lead(struct rd_groups *groups, const char *rule);
 void groups_free(struct rd_groups *groups);
 /*
  * How requesters spent their time, and conversations that are slower than similar ones (times.c).

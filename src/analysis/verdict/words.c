@@ -36,7 +36,7 @@ static uint64_t missed_by_capture(const struct rd_report *r, bool *sure)
 		if (!g)
 			continue;
 		sum += g->count;
-		*sure |= r->findings.finding[g->finding[0]].certainty > RD_POSSIBLE;
+		*sure |= g->finding[0]->certainty > RD_POSSIBLE;
 	}
 	return sum;
 }
@@ -66,12 +66,9 @@ static void put_nothing(FILE *out, struct rd_report *r)
 		fprintf(out,
 			"No fault can be seen, but only one direction %s: it cannot show what was "
 			"lost, refused or late. Capture both directions%s.",
-			r->findings.finding[half->finding[0]].certainty < RD_LIKELY
-				? "is known"
-				: "was captured",
-			r->findings.finding[half->finding[0]].certainty < RD_LIKELY
-				? ", from the start of connections"
-				: "");
+			half->finding[0]->certainty < RD_LIKELY ? "is known" : "was captured",
+			half->finding[0]->certainty < RD_LIKELY ? ", from the start of connections"
+								: "");
 	} else if (!r->verdict.slow.all_ns) {
 		fputs("No fault can be seen. There is no reliable connection in both directions, "
 		      "and only its responses would show what was lost.",
@@ -96,7 +93,7 @@ static void put_what(FILE *out, struct rd_report *r, const struct rd_group *g)
 	struct rd_judgement *v = &r->verdict;
 
 	if (g)
-		put_event(out, r, v, &r->findings.finding[g->finding[0]], v->mixed,
+		put_event(out, r, v, g->finding[0], v->mixed,
 			v->mixed & RD_MIXED_LATE
 				? "this capture point, and late ones are taken for lost"
 				: "this capture point");
@@ -111,8 +108,7 @@ static size_t conversations_like(const struct rd_report *r, const struct rd_grou
 	size_t n = 0;
 
 	for (size_t i = 0; i < g->n && !datagrams; i++) {
-		const struct rd_conversation *c =
-			conversation_of(r, r->findings.finding[g->finding[i]].conversation);
+		const struct rd_conversation *c = conversation_of(r, g->finding[i]->conversation);
 
 		datagrams = c && c->transport == RD_UD;
 	}
@@ -142,7 +138,7 @@ static void put_whom(FILE *out, struct rd_report *r, const struct rd_group *g)
 			fputs("This concerns both QP pairs", out);
 		else
 			fprintf(out, "This concerns all %zu QP pairs", n);
-		fprintf(out, ": %s", r->findings.finding[g->finding[0]].where);
+		fprintf(out, ": %s", g->finding[0]->where);
 	}
 	if (!n && *v->sender)
 		fprintf(out, "This concerns %s -> %s", v->sender, v->receiver);
@@ -160,7 +156,7 @@ static uint64_t packets_of(const struct rd_report *r, const struct rd_group *g)
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < g->n; i++) {
-		const struct rd_finding *f = &r->findings.finding[g->finding[i]];
+		const struct rd_finding *f = g->finding[i];
 		const struct rd_conversation *c = conversation_of(r, f->conversation);
 		const struct rd_side *s = c ? &c->side[f->side] : NULL;
 		uint64_t again;
@@ -184,7 +180,7 @@ static void put_longest(FILE *out, const struct rd_report *r, const struct rd_gr
 						      : r->totals.longest_silence_ns;
 
 	for (size_t i = 0; i < g->n && !strcmp(g->rule, "stall"); i++) {
-		const struct rd_finding *f = &r->findings.finding[g->finding[i]];
+		const struct rd_finding *f = g->finding[i];
 		const struct rd_conversation *c = conversation_of(r, f->conversation);
 
 		if (c && c->side[f->side].stall.ns > longest)
@@ -223,7 +219,7 @@ static void put_how_much(FILE *out, struct rd_report *r, const struct rd_group *
 	if (v->mixed && !(v->mixed & RD_MIXED_RESPONSES) && packets >= v->count && !g->left_out)
 		put_of(out, v->count, packets, "");
 	put_since(out, v, r->totals.first_ns);
-	put_pauses(out, r, &r->findings.finding[g->finding[0]]);
+	put_pauses(out, r, g->finding[0]);
 	put_longest(out, r, g);
 	put_delayed(out, v);
 	if (all_ns && (double)lost_ns / (double)all_ns > 0.01)
@@ -272,7 +268,7 @@ static void put_surer(FILE *out, struct rd_report *r, const struct rd_group *g)
 	for (size_t i = 0; i < r->n_files; i++)
 		known &= r->files[i].dropped_known;
 	if (v->rule && !v->places) {
-		fprintf(out, "Next: %s.", r->findings.finding[g->finding[0]].next);
+		fprintf(out, "Next: %s.", g->finding[0]->next);
 	} else if (v->certainty < RD_CERTAIN && v->rule && v->both_ends) {
 		fprintf(out, "That it happened is %s, from this capture alone.",
 			rd_certainty_name(v->certainty));
@@ -323,14 +319,13 @@ int rd_verdict_refer(struct rd_report *r)
  */
 
 /* Whether all listed findings of h are about conversations for which g also has findings. */
-static bool is_of_same(
-	const struct rd_report *r, const struct rd_group *g, const struct rd_group *h)
+static bool is_of_same(const struct rd_group *g, const struct rd_group *h)
 {
 	for (size_t i = 0; i < h->n; i++) {
-		unsigned int id = r->findings.finding[h->finding[i]].conversation;
+		unsigned int id = h->finding[i]->conversation;
 		size_t k = 0;
 
-		while (k < g->n && r->findings.finding[g->finding[k]].conversation != id)
+		while (k < g->n && g->finding[k]->conversation != id)
 			k++;
 		if (k == g->n || !id)
 			return false;
@@ -343,7 +338,7 @@ static bool is_another(
 	const struct rd_report *r, const struct rd_group *g, const struct rd_group *h)
 {
 	const struct cause *main = cause_of(g->rule), *cause = cause_of(h->rule);
-	const struct rd_finding *f = &r->findings.finding[h->finding[0]];
+	const struct rd_finding *f = h->finding[0];
 	const unsigned int mixed = r->verdict.mixed;
 
 	if (h == g || !is_cause(cause) || f->severity < RD_SEV_WARNING ||
@@ -353,7 +348,7 @@ static bool is_another(
 		return false;
 	if (!strcmp(g->rule, "pause-frames") && !strcmp(h->rule, "paused"))
 		return false; /* whom says it */
-	return cause->rank < SYMPTOMS || cause->rank <= main->rank || !is_of_same(r, g, h);
+	return cause->rank < SYMPTOMS || cause->rank <= main->rank || !is_of_same(g, h);
 }
 
 /*
@@ -365,7 +360,7 @@ static bool other_hosts(const struct rd_report *r, const struct rd_group *h, con
 	const struct rd_judgement *v = &r->verdict;
 
 	for (size_t i = 0; i < h->n; i++) {
-		const struct rd_finding *f = &r->findings.finding[h->finding[i]];
+		const struct rd_finding *f = h->finding[i];
 		const struct rd_conversation *c = conversation_of(r, f->conversation);
 
 		for (unsigned int end = 0; c && end < 2; end++) {
@@ -404,7 +399,7 @@ static void put_also(FILE *out, struct rd_report *r, const struct rd_group *g)
 		if (!is_another(r, g, h) || n++ >= ALSO_MAX)
 			continue;
 		fputs(n > 1 ? "; " : "There is more: ", out);
-		put_other_title(out, &r->findings.finding[h->finding[0]], h->conversations);
+		put_other_title(out, h->finding[0], h->conversations);
 		put_whose(out, r, h);
 	}
 	if (n > ALSO_MAX)
