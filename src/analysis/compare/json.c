@@ -3,7 +3,6 @@
 #include "compare.h"
 #include <math.h>
 #include <rdmadump/document.h>
-#include <rdmadump/json.h>
 
 #define STATUS(more) "'enum': ['new', 'gone', 'changed', 'same'" more "]"
 

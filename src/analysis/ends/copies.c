@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Which of the identical copies there is the partner of a copy here, by order and time. */
 #include "ends.h"
-#include <stdlib.h>
 
 #define MARGIN_NS ((int64_t)1000000) /* beyond usual delays, or of a path without matches */
 #define NEVER	  ((int64_t)1 << 50) /* more than the sum of all distances in one comparison */

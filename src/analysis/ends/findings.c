@@ -3,7 +3,6 @@
 #include "../rules/doubts.h"
 #include "ends.h"
 #include <rdmadump/units.h>
-#include <stdlib.h>
 
 #define MISSED_BY_CHANCE 0.05
 #define RISES_MIN	 3 /* of a delay; more than a clock is set */

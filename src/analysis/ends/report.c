@@ -3,7 +3,6 @@
  */
 #include "ends.h"
 #include <errno.h>
-#include <inttypes.h>
 #include <rdmadump/notation.h>
 #include <stdlib.h>
 

@@ -2,8 +2,6 @@
 /* Puts the verdict of two captures into words, as verdict/words.c does it for one. */
 #include "../verdict/words.h"
 #include "ends.h"
-#include <ctype.h>
-#include <stdlib.h>
 
 #define ALSO_MAX 3
 

@@ -4,9 +4,7 @@
  * beyond the receiver's capture point is the receiver's, and the rest is the path's. Each capture
  * measures with its own clock, so that their offset does not matter.
  */
-#include "../verdict/verdict.h"
 #include "ends.h"
-#include <stdlib.h>
 
 #define MOSTLY	     0.5  /* of the time, before it matters */
 #define NEARLY_ALL   0.8  /* of the waiting, before one place is named */

@@ -4,7 +4,6 @@
  * comparison and of each capture alone, its place, and how certain both are. It is never more
  * certain than the finding that it rests on.
  */
-#include "../verdict/words.h"
 #include "ends.h"
 #include <stdlib.h>
 

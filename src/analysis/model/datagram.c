@@ -7,7 +7,6 @@
 #include "message.h"
 #include "request.h"
 #include <rdmadump/hash.h>
-#include <stdlib.h>
 
 #define QKEYS_MAX     16384	 /* QPs whose Q_Key is known */
 #define UD_FAR	      1024	 /* packets: a larger gap is another sequence */

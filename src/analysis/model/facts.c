@@ -2,7 +2,6 @@
 /* Reads the facts in a capture file: see FACTS in rdmadump-formats(5). */
 #include "facts.h"
 #include <arpa/inet.h>
-#include <rdmadump/hash.h>
 #include <rdmadump/json.h>
 #include <stdlib.h>
 

@@ -4,7 +4,6 @@
  * RoCE; without one, the headers must comply with IBTA volume 1, 9.2.
  */
 #include "foreign.h"
-#include "request.h"
 #include "state.h"
 
 #define BTH_RESERVED_6 0x3f /* in the fifth byte, after FECN and BECN */

@@ -3,7 +3,6 @@
 #include "leg.h"
 #include "flow.h"
 #include <rdmadump/hash.h>
-#include <stdlib.h>
 
 /* The host with this address, made if there is room; else the one for all others. */
 static struct host *host_of(struct legs *l, unsigned int net, const uint8_t *address)

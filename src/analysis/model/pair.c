@@ -8,7 +8,6 @@
 #include "app.h"
 #include "facts.h"
 #include <rdmadump/hash.h>
-#include <stdlib.h>
 
 #define PSNS_MAX   65536 /* PSNs that wait for a response of an unknown QP */
 #define PORT_TRIES 64	 /* flows that a new one is compared with */

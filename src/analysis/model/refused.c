@@ -5,7 +5,6 @@
  */
 #include "refused.h"
 #include "request.h"
-#include <rdmadump/bytes.h>
 #include <stdlib.h>
 
 #define REFUSALS_MAX	1024

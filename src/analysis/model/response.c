@@ -4,7 +4,6 @@
  * 9.7.5.1 (responses).
  */
 #include "response.h"
-#include "message.h"
 #include "psn_plot.h"
 #include "request.h"
 

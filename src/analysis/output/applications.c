@@ -3,8 +3,6 @@
 #include "layout.h"
 #include "output.h"
 #include <inttypes.h>
-#include <rdmadump/json.h>
-#include <string.h>
 
 #define ROWS_SHOWN 6 /* of an application, on one screen */
 

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <rdmadump/printable.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define COMMENT_MAX 4096 /* bytes */
 

@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <rdmadump/json.h>
 #include <rdmadump/units.h>
-#include <string.h>
 
 #define ROWS_SHOWN 8 /* on one screen */
 #define NAME_LEN   160

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* PSNs over time as JSON, as short as plots need it. */
 #include "output.h"
-#include <rdmadump/json.h>
 
 #define NUMBERS(n)                                                                                 \
 	"'type': 'array', 'items': {" RD_TYPE_INT "}, 'minItems': " #n ", 'maxItems': " #n

@@ -3,7 +3,6 @@
 #include "layout.h"
 #include "output.h"
 #include <stdlib.h>
-#include <string.h>
 
 #define COLUMNS_MAX 100 /* longer lines of a paragraph are hard to read */
 #define HOSTS_SHOWN 8

@@ -2,8 +2,6 @@
 /* Rules that need what the file knows beside its packets: links, counters, owners of QPs. */
 #include "../model/facts.h"
 #include "look.h"
-#include <inttypes.h>
-#include <stdlib.h>
 
 /* --- the link of the capturing port ----------------------------------------------------------- */
 
