@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The findings of two captures of the same traffic: one row of a table for each rule. */
-#include "../rules/doubts.h"
+#include "../rules/look.h"
 #include "ends.h"
 #include <rdmadump/units.h>
 

@@ -55,7 +55,7 @@ struct trouble {
 	uint32_t filled, filled_n; /* PSNs last captured in a round, and not before; 0: none */
 	uint32_t fetch, fetch_n;   /* PSNs of a READ or an atomic that was retransmitted; 0: none */
 	uint32_t read, read_n;	   /* responses of the READ captured last, since trouble began */
-	/* Messages that rounds delayed (delayed.c). */
+	/* Messages that rounds delayed (round.c). */
 	bool any_delayed;     /* delayed_end is valid */
 	bool within;	      /* the last packet of a round is not the end of its message */
 	bool rest_delayed;    /* the message with this number counts: a round ended within it */

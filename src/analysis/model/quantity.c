@@ -3,7 +3,6 @@
  * Counts in the packets what counters of devices count. Names and meanings of counters: rdma_rxe's
  * rxe_hw_counters.c; mlx5's main.c and NVIDIA's list of counters.
  */
-#include "quantity.h"
 #include "facts.h"
 #include <stdlib.h>
 

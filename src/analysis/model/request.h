@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The requests of a flow (request.c, datagram.c), READs (read.c) and delayed messages (delayed.c).
- */
+/* The requests of a flow (request.c, datagram.c) and READs (read.c). */
 #ifndef RDMADUMP_ANALYSIS_REQUEST_H
 #define RDMADUMP_ANALYSIS_REQUEST_H
 
@@ -27,18 +26,6 @@ void read_followed(struct flow *f, const struct rd_packet *p);
 void request_learn_mtu(struct flow *f, uint32_t mtu);
 /* All data of the last READ fits into one response. */
 void request_read_is_single(struct flow *f);
-/*
- * A packet was retransmitted: counts its message if it is the last packet and the message is not
- * counted yet (delayed.c).
- */
-void delayed_packet(struct rd_analysis *a, struct flow *f, struct trouble *t, const struct item *it,
-	uint32_t span);
-/* A round ended with a new packet: counts the message that it continues. */
-void delayed_rest(struct rd_analysis *a, struct flow *f, struct trouble *t);
-/* The packet before PSN `end`, the only one of its round, was not a retransmission. */
-void delayed_take_back(struct flow *f, struct trouble *t, uint32_t end);
-/* Messages of which the last packet was captured. */
-uint64_t messages_of(const struct flow *f);
 /* Counts pending late packets as reordered: no round followed. */
 void request_settle(struct rd_analysis *a, struct flow *f);
 /* Whether this request uses a posted receive; of a WRITE with several packets, the last one. */

@@ -6,6 +6,7 @@
 #include "response.h"
 #include "psn_plot.h"
 #include "request.h"
+#include "round.h"
 
 #define MISSES_MAX 8 /* responses that do not fit, before two flows are no longer a pair */
 

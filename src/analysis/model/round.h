@@ -44,4 +44,17 @@ void round_take(struct rd_analysis *a, struct flow *f, struct trouble *t, const 
 /* New data follows: the round, if there is one, has ended. */
 void round_end(struct rd_analysis *a, struct flow *f, struct trouble *t);
 
+/* --- messages that rounds delay --- */
+
+/*
+ * A packet was retransmitted: counts its message if it is the last packet and the message is not
+ * counted yet.
+ */
+void delayed_packet(struct rd_analysis *a, struct flow *f, struct trouble *t, const struct item *it,
+	uint32_t span);
+/* The packet before PSN `end`, the only one of its round, was not a retransmission. */
+void delayed_take_back(struct flow *f, struct trouble *t, uint32_t end);
+/* Messages of which the last packet was captured. */
+uint64_t messages_of(const struct flow *f);
+
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Incidents, verbs and latencies of a side. Most sides have few, so only these are stored. */
-#include "quantity.h"
+#include "facts.h"
 #include <stdlib.h>
 
 const struct rd_incident_name rd_incident_names[RD_INC_COUNT] = {

@@ -73,7 +73,7 @@ json_t *json_in_a_page(const struct rd_at *at);
 /* "0x0000000000000001" */
 json_t *hex_json(uint64_t value);
 
-/* --- names of enumerations, in JSON and in text (names.c) ---------------------------------------
+/* --- names of enumerations, in JSON and in text (values.c) ---------------------------------------
  */
 
 /* The name of a value; "?" if it has none. Static. */

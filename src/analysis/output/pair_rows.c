@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The cells of a QP pair in the table of the text report. */
-#include "pair_rows.h"
+#include "layout.h"
 #include <inttypes.h>
 #include <rdmadump/units.h>
 #include <stdio.h>

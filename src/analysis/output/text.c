@@ -3,7 +3,6 @@
 #include "../verdict/verdict.h"
 #include "layout.h"
 #include "output.h"
-#include "pair_rows.h"
 #include <ctype.h>
 #include <inttypes.h>
 #include <rdmadump/drops.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Rules over the whole capture: what it lacks, and what concerns no single QP. */
 #include "../model/facts.h"
-#include "doubts.h"
+#include "look.h"
 #include <inttypes.h>
 #include <rdmadump/sum.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Rules about congestion control, pauses and priorities. */
-#include "doubts.h"
+#include "look.h"
 
 #define LATE_NS	   UINT64_C(200000) /* for a CNP: adapters take microseconds */
 #define SILENCE_NS UINT64_C(50000000)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What rules over one side rest on beside the packets that are there, and when it is doubtful. */
-#include "doubts.h"
+#include "look.h"
 
 /* --- what the file lacks ---------------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Rules over one side of a conversation: packets that are lost or damaged. */
-#include "doubts.h"
+#include "look.h"
 
 #define GAPS_MAX   256 /* conversations among which other receivers of a UD QP are searched */
 #define LATE_SHARE 16  /* few packets that are proven late, among many that seem lost */

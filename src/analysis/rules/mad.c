@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Rules over management datagrams: errors that responses report, requests without a response. */
-#include "doubts.h"
+#include "look.h"
 
 #define NAME_LEN	96
 #define STATUS_REDIRECT 0x0002

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Rules over one side of a conversation: packets that the capture lacks. */
-#include "doubts.h"
+#include "look.h"
 #include <stdlib.h>
 
 #define HALVES_MAX   256 /* conversations among which frames of the other direction are searched */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Rules over one side of a conversation: packets that are reordered or duplicated. */
-#include "doubts.h"
+#include "look.h"
 
 #define FEW_COPIES 8 /* more of them may be those of a mirror */
 #define LATE_RUN   8 /* packets that a receiver misses at once, and requests with one NAK */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Rules over one side of a conversation: refused requests, endings, performance. */
-#include "doubts.h"
+#include "look.h"
 
 /* --- refused requests ------------------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Rules over one side of a conversation: rounds without a NAK, and long waits. */
-#include "doubts.h"
+#include "look.h"
 
 #define MS UINT64_C(1000000)
 

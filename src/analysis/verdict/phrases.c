@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Parts that the sentences of verdicts share: places, times, shares. */
 #include "../rules/rules.h"
-#include "words.h"
+#include "verdict.h"
 #include <ctype.h>
 #include <rdmadump/units.h>
 #include <stdlib.h>

@@ -6,7 +6,6 @@
 #include "../model/round.h"
 #include "../rules/rules.h"
 #include "verdict.h"
-#include "words.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The main cause among the findings of a report, its place, and how certain both are. */
+#include "verdict.h"
 #include "../rules/rules.h"
-#include "words.h"
 #include <stdlib.h>
 #include <string.h>
 

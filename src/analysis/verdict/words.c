@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Puts the verdict into words: short sentences, with the numbers that an engineer can check. */
-#include "words.h"
 #include "../rules/rules.h"
+#include "verdict.h"
 #include <rdmadump/units.h>
 #include <stdlib.h>
 #include <string.h>
