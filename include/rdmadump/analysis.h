@@ -493,16 +493,13 @@ int rd_analysis_file(struct rd_analysis *a, const char *name, const char *format
  * section is the same one.
  */
 void rd_analysis_ifaces(struct rd_analysis *a, const struct rd_iface *ifaces, unsigned int n);
-/* The speed of the link that the frames that follow are from, bit/s; 0: unknown. */
-void rd_analysis_speed(struct rd_analysis *a, uint64_t speed);
-/* Frames in the order of the file. Hot path. Never fails: what exceeds a limit is counted. */
-void rd_analysis_frames(
-	struct rd_analysis *a, enum rd_link link, const struct rd_frame *frames, unsigned int n);
-/* The same for frames of a link type that is not decoded. */
-void rd_analysis_undecoded(
-	struct rd_analysis *a, int linktype, const struct rd_frame *frames, unsigned int n);
-/* A filter selected the frames that follow: counters of devices count other frames as well. */
-void rd_analysis_filtered(struct rd_analysis *a);
+/*
+ * Frames in the order of the file, of interfaces with this link, LINKTYPE_ value and speed. If it
+ * has a filter, counters of devices count other frames as well. Hot path. Never fails: what exceeds
+ * a limit is counted.
+ */
+void rd_analysis_frames(struct rd_analysis *a, const struct rd_iface *iface,
+	const struct rd_frame *frames, unsigned int n);
 /* The capture lost this many frames before the next one. */
 void rd_analysis_dropped(struct rd_analysis *a, uint64_t frames);
 /*

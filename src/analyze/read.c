@@ -69,16 +69,9 @@ static void take_frames(struct rd_analysis *a, const struct rd_source *source,
 	if (source->n_ifaces > 1)
 		rd_analysis_ifaces(a, source->ifaces, source->n_ifaces);
 	while (n) {
-		const struct rd_iface *iface = rd_source_iface(source, frames);
-		unsigned int run = analyze_run(source, frames, n);
+		const unsigned int run = analyze_run(source, frames, n);
 
-		if (iface->filter)
-			rd_analysis_filtered(a);
-		rd_analysis_speed(a, iface->speed);
-		if (iface->link == RD_LINK_RAW)
-			rd_analysis_undecoded(a, iface->dlt, frames, run);
-		else
-			rd_analysis_frames(a, iface->link, frames, run);
+		rd_analysis_frames(a, rd_source_iface(source, frames), frames, run);
 		frames += run;
 		n -= run;
 	}

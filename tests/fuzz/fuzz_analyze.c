@@ -14,6 +14,7 @@ static void feed(struct rd_analysis *a, const uint8_t *data, size_t size)
 	while (size >= 5) {
 		size_t n = (size_t)rd_be16(data + 1) & 0x7ff;
 		struct rd_frame frame = {0};
+		struct rd_iface iface = {0};
 		uint8_t *copy;
 
 		ns += (uint64_t)rd_be16(data + 3) << (data[0] >> 4);
@@ -24,8 +25,8 @@ static void feed(struct rd_analysis *a, const uint8_t *data, size_t size)
 			.caplen = (uint32_t)n,
 			.len = (uint32_t)n + (data[0] & 4),
 			.ts_ns = ns};
-		rd_analysis_frames(
-			a, data[0] & 1 ? RD_LINK_INFINIBAND : RD_LINK_ETHERNET, &frame, 1);
+		iface.link = data[0] & 1 ? RD_LINK_INFINIBAND : RD_LINK_ETHERNET;
+		rd_analysis_frames(a, &iface, &frame, 1);
 		if (data[0] & 8)
 			rd_analysis_dropped(a, 1);
 		free(copy);

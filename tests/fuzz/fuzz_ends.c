@@ -30,7 +30,7 @@ static void see(struct input *in, enum rd_tap end, enum rd_link link, const stru
 	struct rd_frame own = *frame;
 
 	own.ts_ns = in->at[end].ns;
-	rd_analysis_frames(in->at[end].analysis, link, &own, 1);
+	rd_analysis_frames(in->at[end].analysis, &(struct rd_iface){.link = link}, &own, 1);
 	rd_ends_frames(in->ends, end, link, &own, 1);
 }
 

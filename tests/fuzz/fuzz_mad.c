@@ -87,7 +87,7 @@ static void analyse(const struct rd_frame *frames, unsigned int n)
 	uint64_t sum = 0;
 
 	require(!rd_analysis_open(&a, &config, NULL) && !rd_analysis_file(a, "f", "f", NULL, NULL));
-	rd_analysis_frames(a, RD_LINK_INFINIBAND, frames, n);
+	rd_analysis_frames(a, &(struct rd_iface){.link = RD_LINK_INFINIBAND}, frames, n);
 	require(!rd_analysis_report(a, &r, NULL));
 	for (size_t i = 0; i < r->n_mads; i++) {
 		const struct rd_mad_row *row = &r->mads[i];

@@ -163,6 +163,7 @@ static void case_begin(struct run *r, bool two)
 	r->two = two;
 	r->ns = two ? 0 : 1000000000;
 	r->n_ifaces = r->n_made = 0;
+	r->iface = (struct rd_iface){0};
 	if (two)
 		ends_begin(r);
 }

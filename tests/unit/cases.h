@@ -57,7 +57,7 @@ struct run {
 	uint64_t ns;
 	struct rd_analysis *a;
 	struct rd_analysis_config config;
-	struct rd_iface ifaces[8];
+	struct rd_iface ifaces[8], iface; /* iface: of the frames that follow */
 	unsigned int n_ifaces;
 	struct rd_report *r;
 	/* Two of them. */

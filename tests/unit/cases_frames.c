@@ -159,7 +159,8 @@ static void give(struct run *r, const struct make *m, const int64_t *slot, bool 
 	if (slot[S_cut] && slot[S_cut] < m->n)
 		frame.caplen = (uint32_t)slot[S_cut];
 	analysis(r);
-	rd_analysis_frames(r->a, slot[S_ib] ? RD_LINK_INFINIBAND : RD_LINK_ETHERNET, &frame, 1);
+	r->iface.link = slot[S_ib] ? RD_LINK_INFINIBAND : RD_LINK_ETHERNET;
+	rd_analysis_frames(r->a, &r->iface, &frame, 1);
 }
 
 static uint32_t body_of(const struct frame *f)
@@ -387,7 +388,7 @@ static size_t about_file(struct run *r, size_t at)
 	if (!strcmp(word, "fact"))
 		rd_analysis_facts(r->a, text, strlen(text));
 	else if (!strcmp(word, "speed"))
-		rd_analysis_speed(r->a, (uint64_t)value_of(r, at + 1, text));
+		r->iface.speed = (uint64_t)value_of(r, at + 1, text);
 	else if (!strcmp(word, "dropped"))
 		rd_analysis_dropped(r->a, (uint64_t)value_of(r, at + 1, text));
 	else if (!strcmp(word, "comment"))
@@ -430,7 +431,7 @@ size_t frames_statement(struct run *r, size_t at)
 		return at + 3;
 	}
 	if (!strcmp(word, "filtered")) {
-		rd_analysis_filtered(r->a);
+		r->iface.filter = "a filter";
 		return at + 1;
 	}
 	return about_file(r, at);

@@ -41,7 +41,7 @@ static void put(struct make *m, bool back)
 	rd_put_be16(m->b + 14 + 20, 0); /* a source port that shows no pair */
 	if (back)
 		memcpy(m->b + 14 + 12, "\x0a\0\0\x01\x0a\0\0\x02", 8);
-	rd_analysis_frames(analysis, RD_LINK_ETHERNET, &frame, 1);
+	rd_analysis_frames(analysis, &(struct rd_iface){.link = RD_LINK_ETHERNET}, &frame, 1);
 }
 
 static void request(uint32_t qp, uint32_t psn)

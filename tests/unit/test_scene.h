@@ -75,7 +75,7 @@ static inline void put(struct scene *s, bool back, uint32_t psn, uint8_t syndrom
 	}
 	frame = make_frame(&m);
 	frame.ts_ns = s->ns += 10000;
-	rd_analysis_frames(s->a, RD_LINK_ETHERNET, &frame, 1);
+	rd_analysis_frames(s->a, &(struct rd_iface){.link = RD_LINK_ETHERNET}, &frame, 1);
 }
 
 static inline void respond(struct scene *s, uint32_t psn, enum syndrome syndrome)

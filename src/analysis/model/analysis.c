@@ -49,7 +49,6 @@ int rd_analysis_open(
 	if (!a)
 		goto fail;
 	a->config = *config;
-	a->in.linktype = -1;
 	a->app_budget = (struct app_budget){SAMPLES_ALL, APP_OPEN_ALL, APP_OPERATIONS_ALL};
 	a->facts_ns = UINT64_MAX;
 	if (!a->config.max_qps)
@@ -521,35 +520,31 @@ static inline void frame_take(
 	packet_take(a, &it, frame->direction < RD_DIRECTIONS ? frame->direction : RD_DIR_UNKNOWN);
 }
 
-void rd_analysis_frames(
-	struct rd_analysis *a, enum rd_link link, const struct rd_frame *frames, unsigned int n)
+void rd_analysis_frames(struct rd_analysis *a, const struct rd_iface *iface,
+	const struct rd_frame *frames, unsigned int n)
 {
 	struct rd_report_file *file = a->in.n_files ? &a->in.files[a->in.n_files - 1] : NULL;
 
-	if (n)
-		times_begin(a, frames[0].ts_ns);
-	if (a->in.pending_dropped && n) {
+	if (!n)
+		return;
+	times_begin(a, frames[0].ts_ns);
+	if (a->in.pending_dropped) {
 		incident_add(&a->dropped, a->in.pending_dropped, a->frame + 1,
 			frames[0].ts_ns + a->totals.moved_ns);
 		a->in.pending_dropped = 0;
 	}
-	a->in.link = link;
+	a->in.link = iface->link;
+	a->in.linktype = iface->link == RD_LINK_RAW ? iface->dlt : -1;
+	a->in.speed = iface->speed;
+	a->in.filtered |= iface->filter != NULL;
 	for (unsigned int i = 0; i < n; i++)
-		frame_take(a, link, &frames[i]);
-	if (!file || !n)
+		frame_take(a, iface->link, &frames[i]);
+	if (!file)
 		return;
 	if (!file->frames)
 		file->first_ns = frames[0].ts_ns + a->totals.moved_ns;
 	file->frames += n;
 	file->last_ns = frames[n - 1].ts_ns + a->totals.moved_ns;
-}
-
-void rd_analysis_undecoded(
-	struct rd_analysis *a, int linktype, const struct rd_frame *frames, unsigned int n)
-{
-	a->in.linktype = linktype;
-	rd_analysis_frames(a, RD_LINK_RAW, frames, n);
-	a->in.linktype = -1;
 }
 
 void rd_analysis_close(struct rd_analysis *a)

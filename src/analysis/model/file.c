@@ -74,17 +74,7 @@ void rd_analysis_comment(
 	}
 }
 
-void rd_analysis_speed(struct rd_analysis *a, uint64_t speed)
-{
-	a->in.speed = speed;
-}
-
 void rd_analysis_dropped(struct rd_analysis *a, uint64_t frames)
 {
 	rd_sum_add(&a->in.pending_dropped, frames);
-}
-
-void rd_analysis_filtered(struct rd_analysis *a)
-{
-	a->in.filtered = true;
 }

@@ -65,7 +65,8 @@ static void add_doubts(struct rd_finding *f, const struct doubt *doubts, const s
 struct rd_finding *rule_try(
 	struct rd_findings *list, const struct rule *rule, const struct look *before)
 {
-	const bool happened = !rule->of || rd_side_incident(before->s, rule->of - 1)->count;
+	const bool happened = (!rule->of || rd_side_incident(before->s, rule->of - 1)->count) &&
+			      (!rule->ending || before->s->end.how == rule->ending);
 	struct rd_finding *f = happened ? rd_findings_add(list) : NULL;
 	struct look look = *before;
 

@@ -73,6 +73,7 @@ struct rule {
 	const char *filter;
 	const char *meaning, *next; /* the usual cause, what to do */
 	unsigned int traits;
+	enum rd_ending ending; /* of the side's requests; OPEN: whatever it is */
 	bool (*when)(const struct look *look);
 	struct doubt doubts[DOUBTS_MAX];
 	struct cause cause;

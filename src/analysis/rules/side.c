@@ -39,31 +39,16 @@ static bool qkey_differs(const struct look *l, struct rd_finding *f)
 /* --- endings ---------------------------------------------------------------------------------- */
 
 /* The last response, and the last packet that was sent after it. */
-static bool is_ending(const struct look *l, struct rd_finding *f, enum rd_ending ending)
+static bool ended(const struct look *l, struct rd_finding *f)
 {
-	if (l->s->end.how != ending)
-		return false;
+	const enum rd_ending ending = l->s->end.how;
+
 	f->evidence.count = ending == RD_ENDING_RNR ? 1 : l->s->end.attempts;
 	f->evidence.first_ns = f->evidence.last_ns = l->s->end.ns;
 	rd_finding_frame(f, l->s->end.frame);
 	if (ending != RD_ENDING_RNR)
 		rd_finding_frame(f, l->s->traffic.last_frame);
 	return ending == RD_ENDING_RNR || has_responses(l);
-}
-
-static bool responses_stopped(const struct look *l, struct rd_finding *f)
-{
-	return is_ending(l, f, RD_ENDING_STOPPED);
-}
-
-static bool gave_up(const struct look *l, struct rd_finding *f)
-{
-	return is_ending(l, f, RD_ENDING_RETRY);
-}
-
-static bool gave_up_rnr(const struct look *l, struct rd_finding *f)
-{
-	return is_ending(l, f, RD_ENDING_RNR);
 }
 
 /*
@@ -175,11 +160,12 @@ const struct rule rules_of_sides[] = {
 			IF(may_have_other_half, "other rows may have the responses")},
 		.cause = CAUSE(2, "{s} repeats its requests, and no response of {r} is seen.",
 			RD_LIKELY, "Rounds without a response", 0, UNANSWERED)},
-	{"gave-up", RD_SEV_PROBLEM, RD_LIKELY, 0, gave_up,
+	{"gave-up", RD_SEV_PROBLEM, RD_LIKELY, 0, ended,
 		"responses stopped at frame {end_frame}, and the sender gave up",
 		"{attempts} retransmission rounds without a response, then no more packets: retry "
 		"counter exceeded",
-		OF_REQUESTS, .meaning = "the receiver or the path failed during the transfer",
+		OF_REQUESTS, .ending = RD_ENDING_RETRY,
+		.meaning = "the receiver or the path failed during the transfer",
 		.next = "look at the receiver's log and link at that time; the application's "
 			"completion has status 12 (transport retry counter exceeded)",
 		.traits = SILENT | GAVE_UP,
@@ -187,11 +173,11 @@ const struct rule rules_of_sides[] = {
 			IF(are_few_rounds, "there are few rounds")},
 		.cause = CAUSE(2, "{r} stopped responding, and {s} gave up.", RD_LIKELY,
 			"Last rounds without a response", 0, UNANSWERED)},
-	{"responses-stopped", RD_SEV_PROBLEM, RD_LIKELY, 0, responses_stopped,
+	{"responses-stopped", RD_SEV_PROBLEM, RD_LIKELY, 0, ended,
 		"responses stopped at frame {end_frame}",
 		"{attempts} retransmission rounds without a response since then, up to the end of "
 		"the capture",
-		OF_REQUESTS,
+		OF_REQUESTS, .ending = RD_ENDING_STOPPED,
 		.meaning = "the receiver or the path back failed, or responses take another path "
 			   "since then",
 		.next = "look at the receiver's log and link at that time; capture at the "
@@ -200,10 +186,10 @@ const struct rule rules_of_sides[] = {
 			IF(are_few_rounds, "there are few rounds")},
 		.cause = CAUSE(2, "{r} stopped responding to {s}.", RD_LIKELY,
 			"Last rounds without a response", 0, UNANSWERED)},
-	{"gave-up-rnr", RD_SEV_PROBLEM, RD_LIKELY, 0, gave_up_rnr,
+	{"gave-up-rnr", RD_SEV_PROBLEM, RD_LIKELY, 0, ended,
 		"the sender gave up because the receiver was not ready",
 		"no packets after the last of {rnr} RNR NAKs: RNR retry counter exceeded",
-		OF_REQUESTS,
+		OF_REQUESTS, .ending = RD_ENDING_RNR,
 		.meaning = "the receiving application was blocked, or posts too few receives",
 		.next = "the sender's completion has status 13 (RNR retry counter exceeded); raise "
 			"rnr_retry or post more receives",
