@@ -476,13 +476,22 @@ struct concern {
 	uint64_t messages, delayed; /* delayed: partly or completely retransmitted */
 };
 
+/* What the report is made of. */
+struct judging {
+	struct rd_ends *e;
+	struct rd_ends_report *r;
+	struct sides sides[RD_TAPS];
+	struct trust trust[RD_TAPS];
+	struct concern concerns[ENDS_RULES];
+	struct pairs pairs;
+};
+
 #define ENDS_WHERE_LEN (2 * RD_ADDRESS_LEN + 64)
 
 /* Which packets a finding is about: those to a QP of this path, or all of it (w NULL). */
 void ends_where(char out[ENDS_WHERE_LEN], const struct rd_path *p, const struct rd_path_qp *w);
 /* False if out of memory. */
-bool ends_findings(struct rd_ends_report *r, const struct sides sides[RD_TAPS],
-	const struct trust trust[RD_TAPS], struct concern concerns[ENDS_RULES]);
+bool ends_findings(struct judging *j);
 /*
  * Whether the comparison of two captures shows where the cause is, which one capture alone cannot.
  */
@@ -490,14 +499,6 @@ bool ends_answer(const char *rule);
 
 /* --- the verdict (verdict.c, times.c, sentences.c)
  * ------------------------------------------------------ */
-
-struct judging {
-	struct rd_ends_report *r;
-	const struct sides *sides;
-	const struct trust *trust;
-	const struct concern *concerns;
-	struct pairs pairs;
-};
 
 /* The event that both captures together show: from the comparison, or from one of them. */
 struct culprit {

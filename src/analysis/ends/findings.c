@@ -570,14 +570,15 @@ static void try_rule(struct rd_findings *list, const struct rule *rule, const st
 	findings_bound(list, FINDINGS_MAX);
 }
 
-bool ends_findings(struct rd_ends_report *r, const struct sides sides[RD_TAPS],
-	const struct trust trust[RD_TAPS], struct concern concerns[ENDS_RULES])
+bool ends_findings(struct judging *j)
 {
+	struct rd_ends_report *r = j->r;
+
 	_Static_assert(sizeof(rules_of_ends) / sizeof(*rules_of_ends) == ENDS_RULES, "one each");
 
 	for (size_t i = 0; i < r->n_paths; i++) {
-		struct concern *concern = concerns;
-		struct sight s = {.sides = sides, .trust = trust, .r = r, .p = &r->paths[i]};
+		struct concern *concern = j->concerns;
+		struct sight s = {.sides = j->sides, .trust = j->trust, .r = r, .p = &r->paths[i]};
 
 		try_rule(&r->findings, rules_of_end_paths, &s, concern++);
 		for (const struct rule *rule = rules_of_ends; rule->key; rule++, concern++)

@@ -6,18 +6,10 @@
 #include <rdmadump/notation.h>
 #include <stdlib.h>
 
-struct making {
-	struct rd_ends *e;
-	struct rd_ends_report *r;
-	struct sides sides[RD_TAPS];
-	struct trust trust[RD_TAPS];
-	struct concern concerns[ENDS_RULES];
-};
-
 /* --- paths and their QPs ---------------------------------------------------------------------- */
 
 /* Packets that only the sender's capture has. */
-static void fill_lost(struct rd_path_qp *out, const struct path_qp *w, const struct making *m)
+static void fill_lost(struct rd_path_qp *out, const struct path_qp *w, const struct judging *m)
 {
 	const enum rd_tap sender = w->path->sender;
 	struct rd_incident all = w->only[sender];
@@ -46,7 +38,7 @@ static uint64_t order_unclear(const struct path_qp *w)
 	return w->order_unclear[!w->path->sender];
 }
 
-static void fill_qp(struct rd_path_qp *out, const struct path_qp *w, const struct making *m)
+static void fill_qp(struct rd_path_qp *out, const struct path_qp *w, const struct judging *m)
 {
 	const enum rd_tap receiver = !w->path->sender;
 
@@ -110,7 +102,7 @@ static size_t count_qps(const struct rd_ends *e, const struct path *p)
 	return n;
 }
 
-static int fill_path(const struct making *m, struct rd_path *out, const struct path *p)
+static int fill_path(const struct judging *m, struct rd_path *out, const struct path *p)
 {
 	const struct delays *d = &p->d.delays[p->sender];
 	const struct rd_ends *e = m->e;
@@ -142,7 +134,7 @@ static int fill_path(const struct making *m, struct rd_path *out, const struct p
 	return 0;
 }
 
-static void count_elsewhere(const struct making *m, const struct path *p)
+static void count_elsewhere(const struct judging *m, const struct path *p)
 {
 	for (size_t i = 0; i < PATH_QP_SLOTS; i++) {
 		const struct path_qp *w = m->e->qps[i];
@@ -153,7 +145,7 @@ static void count_elsewhere(const struct making *m, const struct path *p)
 	}
 }
 
-static int fill_paths(const struct making *m)
+static int fill_paths(const struct judging *m)
 {
 	m->r->paths = calloc(m->e->n_paths + 1, sizeof(*m->r->paths));
 	if (!m->r->paths)
@@ -169,7 +161,7 @@ static int fill_paths(const struct making *m)
 
 /* --- how complete each capture is ------------------------------------------------------------- */
 
-static void weigh(struct making *m)
+static void weigh(struct judging *m)
 {
 	for (int end = 0; end < RD_TAPS; end++)
 		m->trust[end].drops = capture_lost_frames(m->sides[end].report);
@@ -190,7 +182,7 @@ static void weigh(struct making *m)
 	}
 }
 
-static void fill_clock(const struct making *m)
+static void fill_clock(const struct judging *m)
 {
 	struct clock_bounds bounds = {0};
 
@@ -223,15 +215,7 @@ static void name_paths(struct rd_ends *e)
 	}
 }
 
-static bool judge(struct making *m)
-{
-	struct judging j = {
-		.r = m->r, .sides = m->sides, .trust = m->trust, .concerns = m->concerns};
-
-	return ends_judge(&j);
-}
-
-static void free_sides(struct making *m)
+static void free_sides(struct judging *m)
 {
 	for (int end = 0; end < RD_TAPS; end++)
 		sides_free(&m->sides[end]);
@@ -241,7 +225,7 @@ int rd_ends_report(struct rd_ends *e, const struct rd_report *const reports[RD_T
 	struct rd_ends_report **report, struct rd_error *err)
 {
 	const struct pending *a = &e->pending[RD_TAP_A], *b = &e->pending[RD_TAP_B];
-	struct making m = {.e = e, .r = calloc(1, sizeof(*m.r))};
+	struct judging m = {.e = e, .r = calloc(1, sizeof(*m.r))};
 	int64_t last = a->last < b->last ? a->last : b->last, first = later(a->first, b->first);
 
 	*report = m.r;
@@ -261,10 +245,10 @@ int rd_ends_report(struct rd_ends *e, const struct rd_report *const reports[RD_T
 	m.r->evicted = e->evicted;
 	m.r->left_out = e->left_out;
 	fill_clock(&m);
-	if (!ends_findings(m.r, m.sides, m.trust, m.concerns))
+	if (!ends_findings(&m))
 		goto memory;
 	qsort(m.r->paths, m.r->n_paths, sizeof(*m.r->paths), busier_path);
-	if (!judge(&m))
+	if (!ends_judge(&m))
 		goto memory;
 	free_sides(&m);
 	return 0;

@@ -135,7 +135,6 @@ static bool is_from_before(const struct flow *f, uint32_t psn)
 void request_uc(struct rd_analysis *a, struct flow *f, const struct item *it)
 {
 	uint32_t psn = it->p->psn;
-	struct rd_incident *unseen;
 	struct trouble *t;
 	int32_t d;
 
@@ -162,9 +161,7 @@ void request_uc(struct rd_analysis *a, struct flow *f, const struct item *it)
 			return;
 		} else if (seq_fill(&t->seen, psn, 1)) {
 			flow_incident(a, f, RD_INC_REORDERED, 1);
-			unseen = incident_of(&f->incidents, RD_INC_UNSEEN);
-			if (unseen && unseen->count)
-				unseen->count--;
+			flow_take_back(f, RD_INC_UNSEEN);
 			return;
 		} else {
 			flow_incident(a, f, RD_INC_DUPLICATED, 1);

@@ -316,15 +316,9 @@ void incident_join(struct rd_incident *to, const struct rd_incident *from)
 	to->count += from->count;
 }
 
-/* The index of a kind among those that happened. */
-static unsigned int incident_place(const struct incidents *incidents, enum rd_incident_kind kind)
-{
-	return (unsigned int)__builtin_popcountll(incidents->has & ((UINT64_C(1) << kind) - 1));
-}
-
 struct rd_incident *incident_of(const struct incidents *incidents, enum rd_incident_kind kind)
 {
-	return incidents->has >> kind & 1 ? &incidents->list[incident_place(incidents, kind)]
+	return incidents->has >> kind & 1 ? &incidents->list[bit_place(incidents->has, kind)]
 					  : NULL;
 }
 
@@ -332,7 +326,7 @@ struct rd_incident *flow_incident_of(
 	struct rd_analysis *a, struct flow *f, enum rd_incident_kind kind)
 {
 	struct incidents *e = &f->incidents;
-	unsigned int at = incident_place(e, kind), n = (unsigned int)__builtin_popcountll(e->has);
+	unsigned int at = bit_place(e->has, kind), n = (unsigned int)__builtin_popcountll(e->has);
 	struct rd_incident *list;
 
 	if (e->has >> kind & 1)

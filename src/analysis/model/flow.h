@@ -24,6 +24,12 @@ struct incidents {
 	struct rd_incident *list;
 };
 
+/* The index of a bit in such a list: how many lower ones are set. */
+static inline unsigned int bit_place(uint64_t has, unsigned int bit)
+{
+	return (unsigned int)__builtin_popcountll(has & ((UINT64_C(1) << bit) - 1));
+}
+
 /* Allocated for a flow when its request sequence breaks for the first time. */
 struct trouble {
 	struct seq seen;     /* request PSNs ever seen; start is the first one */

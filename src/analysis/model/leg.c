@@ -50,10 +50,10 @@ struct leg *leg_of(struct legs *l, const struct flow *f)
 
 void leg_close(struct host *h)
 {
-	h->peak_bytes = h->bytes;
-	h->peak_senders = h->senders;
-	h->peak_ns = h->window_ns;
-	h->peak_frame = h->window_frame;
+	h->sum.peak_bytes = h->bytes;
+	h->sum.peak_senders = h->senders;
+	h->sum.peak_ns = h->window_ns;
+	h->sum.peak_frame = h->window_frame;
 }
 
 void leg_begin(const struct legs *l, struct leg *leg, uint64_t ns, uint64_t frame)
@@ -62,7 +62,7 @@ void leg_begin(const struct legs *l, struct leg *leg, uint64_t ns, uint64_t fram
 
 	leg->window = l->window;
 	if (h->window != l->window) {
-		if (h->bytes > h->peak_bytes)
+		if (h->bytes > h->sum.peak_bytes)
 			leg_close(h);
 		h->window = l->window;
 		h->window_ns = ns;
@@ -70,8 +70,8 @@ void leg_begin(const struct legs *l, struct leg *leg, uint64_t ns, uint64_t fram
 		h->bytes = 0;
 		h->senders = 0;
 	}
-	if (++h->senders > h->most_senders)
-		h->most_senders = h->senders;
+	if (++h->senders > h->sum.most_senders)
+		h->sum.most_senders = h->senders;
 }
 
 /* False: the waits have too little time in common. Those of one QP have none. */

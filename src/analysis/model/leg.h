@@ -20,13 +20,12 @@ struct quiet {
 
 struct host {
 	uint8_t address[16], net;
-	uint64_t window;			  /* the last one in which it received */
-	uint64_t bytes;				  /* ... and how much, since the window began */
-	uint32_t senders;			  /* ... from how many hosts */
-	uint32_t peak_senders, most_senders;	  /* in the window of the peak; in any window */
-	uint64_t peak_bytes, peak_ns, peak_frame; /* of the window with most bytes */
-	uint64_t window_ns, window_frame;	  /* when its last window began */
-	struct quiet quiet[2];			  /* the one of most QPs, the last one */
+	uint64_t window;		  /* the last one in which it received */
+	uint64_t bytes;			  /* ... and how much, since the window began */
+	uint32_t senders;		  /* ... from how many hosts */
+	struct rd_host sum;		  /* the window with most bytes, most_senders */
+	uint64_t window_ns, window_frame; /* when its last window began */
+	struct quiet quiet[2];		  /* the one of most QPs, the last one */
 };
 
 struct leg {

@@ -20,31 +20,27 @@ const char *rd_verb_name(enum rd_verb verb)
 	return verb < RD_VERB_COUNT ? names[verb] : "?";
 }
 
-/* The index in the array: how many lower bits are set. */
-static unsigned int place(uint64_t has, unsigned int bit)
-{
-	return (unsigned int)__builtin_popcountll(has & ((UINT64_C(1) << bit) - 1));
-}
-
 const struct rd_incident *rd_side_incident(const struct rd_side *s, enum rd_incident_kind kind)
 {
 	static const struct rd_incident none;
 
-	return s->has_incidents >> kind & 1 ? &s->incidents[place(s->has_incidents, kind)] : &none;
+	return s->has_incidents >> kind & 1 ? &s->incidents[bit_place(s->has_incidents, kind)]
+					    : &none;
 }
 
 const struct rd_verb_use *rd_side_verb(const struct rd_side *s, enum rd_verb verb)
 {
 	static const struct rd_verb_use none;
 
-	return s->has_verbs >> verb & 1 ? &s->verbs[place(s->has_verbs, verb)] : &none;
+	return s->has_verbs >> verb & 1 ? &s->verbs[bit_place(s->has_verbs, verb)] : &none;
 }
 
 const struct rd_latency *rd_side_latency(const struct rd_side *s, enum rd_latency_kind kind)
 {
 	static const struct rd_latency none;
 
-	return s->has_latencies >> kind & 1 ? &s->latencies[place(s->has_latencies, kind)] : &none;
+	return s->has_latencies >> kind & 1 ? &s->latencies[bit_place(s->has_latencies, kind)]
+					    : &none;
 }
 
 uint64_t rd_goodput(uint64_t bytes, const struct rd_conversation *conversations, size_t n)

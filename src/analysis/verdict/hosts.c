@@ -82,14 +82,10 @@ static void fill_host(struct rd_host *to, const struct host *from)
 {
 	struct host last = *from;
 
-	if (last.bytes > last.peak_bytes)
+	if (last.bytes > last.sum.peak_bytes)
 		leg_close(&last);
+	*to = last.sum;
 	rd_address_text(to->address, last.net, last.address);
-	to->peak_bytes = last.peak_bytes;
-	to->peak_ns = last.peak_ns;
-	to->peak_frame = last.peak_frame;
-	to->peak_senders = last.peak_senders;
-	to->most_senders = last.most_senders;
 }
 
 int hosts_make(const struct rd_analysis *a, struct rd_hosts *hosts)
