@@ -45,7 +45,7 @@ enum rd_verb {
 	RD_VERB_COUNT
 };
 
-const char *rd_verb_name(enum rd_verb verb); /* "SEND" */
+const char *rd_verb_name(unsigned int verb); /* "SEND" */
 
 struct rd_verb_use {
 	uint64_t messages, bytes, packets; /* without retransmissions; READ: bytes requested */

@@ -21,8 +21,8 @@ enum rd_severity {
 enum rd_certainty { RD_POSSIBLE, RD_LIKELY, RD_CERTAIN };
 
 /* Names in JSON: "note", "certain"; "?" for other values. Static. */
-const char *rd_severity_name(enum rd_severity severity);
-const char *rd_certainty_name(enum rd_certainty certainty);
+const char *rd_severity_name(unsigned int severity);
+const char *rd_certainty_name(unsigned int certainty);
 /* Of untrusted text: a note if it is no name. */
 enum rd_severity rd_severity_of(const char *name);
 /* The first characters of its line of text: "!!", " !", "  ". Static. */

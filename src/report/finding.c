@@ -9,7 +9,7 @@
 
 #define NAME(table, i) ((unsigned int)(i) < sizeof(table) / sizeof(*(table)) ? (table)[i] : "?")
 
-const char *rd_severity_name(enum rd_severity severity)
+const char *rd_severity_name(unsigned int severity)
 {
 	static const char *const names[] = {[RD_SEV_NONE] = "none",
 		[RD_SEV_NOTE] = "note",
@@ -28,7 +28,7 @@ enum rd_severity rd_severity_of(const char *name)
 	return s;
 }
 
-const char *rd_certainty_name(enum rd_certainty certainty)
+const char *rd_certainty_name(unsigned int certainty)
 {
 	static const char *const names[] = {
 		[RD_POSSIBLE] = "possible", [RD_LIKELY] = "likely", [RD_CERTAIN] = "certain"};

@@ -36,20 +36,10 @@ static const struct rd_shape snapshot_shape = {"snapshot", NULL, RD_FIELDS(snaps
 /* --- findings --------------------------------------------------------------------------------- */
 
 #define RD_THIS struct found
-static const char *severity_name(unsigned int severity)
-{
-	return rd_severity_name((enum rd_severity)severity);
-}
-
-static const char *certainty_name(unsigned int certainty)
-{
-	return rd_certainty_name((enum rd_certainty)certainty);
-}
-
 static const struct rd_field found_fields[] = {
-	{"severity", NULL, RD_NAME(severity, severity_name),
+	{"severity", NULL, RD_NAME(severity, rd_severity_name),
 		.schema = "'enum': ['note', 'warning', 'problem']"},
-	{"certainty", NULL, RD_NAME(certainty, certainty_name)},
+	{"certainty", NULL, RD_NAME(certainty, rd_certainty_name)},
 	{"count", "how often, of all of them", RD_UINT(count)},
 	{"findings", "of QPs between the same addresses, or at one place", RD_UINT(n)},
 };

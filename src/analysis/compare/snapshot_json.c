@@ -97,7 +97,7 @@ static void take_verb(struct stream *x, const json_t *side)
 	const json_t *verbs = json_object_get(side, "verbs"), *best = NULL;
 
 	for (unsigned int v = 0; v < RD_VERB_COUNT; v++) {
-		const char *name = rd_verb_name((enum rd_verb)v);
+		const char *name = rd_verb_name(v);
 		const json_t *verb = json_object_get(verbs, name);
 
 		if (!number(verb, "packets") ||

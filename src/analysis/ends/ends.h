@@ -414,9 +414,8 @@ struct sides {
 	size_t n_slots; /* a power of two */
 };
 
-/* False if out of memory. */
+/* False if out of memory. The caller frees the slots. */
 bool sides_make(struct sides *s, const struct rd_report *r);
-void sides_free(struct sides *s);
 /*
  * The conversation with packets from one address to this QP of the other, and whose they are; NULL:
  * none. `network`: 0 if no other one has these addresses.

@@ -218,7 +218,7 @@ static void name_paths(struct rd_ends *e)
 static void free_sides(struct judging *m)
 {
 	for (int end = 0; end < RD_TAPS; end++)
-		sides_free(&m->sides[end]);
+		free(m->sides[end].slots);
 }
 
 int rd_ends_report(struct rd_ends *e, const struct rd_report *const reports[RD_TAPS],

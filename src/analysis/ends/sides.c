@@ -68,11 +68,6 @@ bool sides_make(struct sides *s, const struct rd_report *r)
 	return true;
 }
 
-void sides_free(struct sides *s)
-{
-	free(s->slots);
-}
-
 const struct rd_conversation *sides_find(const struct sides *s, const char *from, const char *to,
 	uint32_t qp, uint32_t network, unsigned int *side)
 {

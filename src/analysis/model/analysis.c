@@ -556,7 +556,8 @@ void rd_analysis_close(struct rd_analysis *a)
 	flow_table_free(&a->flows);
 	analysis_facts_free(a->facts);
 	grid_free(&a->grid);
-	refused_free(a);
+	free(a->refused.beginning);
+	free(a->refused.request);
 	psn_plots_free(a->psn_plots);
 	free(a->legs);
 	free(a->pauses);

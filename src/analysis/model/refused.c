@@ -131,9 +131,3 @@ bool refused_copy(const struct rd_analysis *a, struct rd_side *s, const struct f
 		}
 	return true;
 }
-
-void refused_free(struct rd_analysis *a)
-{
-	free(a->refused.beginning);
-	free(a->refused.request);
-}

@@ -52,6 +52,5 @@ void refused_take(struct rd_analysis *a, struct flow *r, uint32_t psn);
 bool refused_needs_no_receive(const struct rd_analysis *a, const struct flow *r, uint32_t psn);
 /* Copies the refused requests of flow r into its side. False if out of memory. */
 bool refused_copy(const struct rd_analysis *a, struct rd_side *s, const struct flow *r);
-void refused_free(struct rd_analysis *a);
 
 #endif

@@ -9,7 +9,7 @@ const struct rd_incident_name rd_incident_names[RD_INC_COUNT] = {
 #undef INCIDENT
 };
 
-const char *rd_verb_name(enum rd_verb verb)
+const char *rd_verb_name(unsigned int verb)
 {
 	static const char *const names[] = {[RD_VERB_SEND] = "SEND",
 		[RD_VERB_WRITE] = "WRITE",

@@ -23,7 +23,7 @@ static void put_signs(const struct rd_application *app, FILE *out)
 {
 	const char *comma = " by ";
 
-	fprintf(out, "[%s]", rd_certainty_name((enum rd_certainty)app->certainty));
+	fprintf(out, "[%s]", rd_certainty_name(app->certainty));
 	for (unsigned int i = 0; i < SIGNS; i++)
 		if (app->signs & signs[i].bit) {
 			fprintf(out, "%s%s", comma, signs[i].text);
@@ -174,8 +174,7 @@ static void put_application(const struct rd_report *r, const struct rd_applicati
 	if (app->port)
 		fprintf(out, ", port %u", app->port);
 	fprintf(out, ", %zu conversation%s  [%s]\n", app->conversations,
-		app->conversations == 1 ? "" : "s",
-		rd_certainty_name((enum rd_certainty)app->certainty));
+		app->conversations == 1 ? "" : "s", rd_certainty_name(app->certainty));
 	put_operations(app, style, out);
 	put_statuses(r, app, out);
 	if (style->verbose && app->n_slowest) {
@@ -281,7 +280,7 @@ static const char *sign_name(unsigned int bit)
 #define COMMON                                                                                     \
 	{"key", "short name, as 'nvme' or 'nfs'", RD_TEXT(key)}, {"name", NULL, RD_TEXT(name)},    \
 		{"certainty", "of all conversations: the lowest",                                  \
-			RD_NAME(certainty, certainty_name)},                                       \
+			RD_NAME(certainty, rd_certainty_name)},                                    \
 		{"signs",                                                                          \
 			"what it was recognized by: the service id and the private data of the "   \
 			"CM's REQ, the format of messages",                                        \

@@ -29,18 +29,13 @@ static const struct rd_shape verb_shape = {
 #undef RD_THIS
 
 #define RD_THIS struct rd_refusal
-static const char *verb_name(unsigned int verb)
-{
-	return rd_verb_name((enum rd_verb)verb);
-}
-
 static json_t *address(const struct rd_at *at)
 {
 	return hex_json(((const RD_THIS *)at->object)->address);
 }
 
 static const struct rd_field refusal_fields[] = {
-	{"verb", NULL, RD_NAME(verb, verb_name)},
+	{"verb", NULL, RD_NAME(verb, rd_verb_name)},
 	{"psn", "of the NAK", RD_UINT(psn)},
 	{"frame", "first packet of the request", RD_UINT(frame)},
 	{"address", "16 hexadecimal digits behind 0x; null: not captured, or a SEND",

@@ -5,13 +5,6 @@
 #include <rdmadump/json.h>
 #include <stdlib.h>
 
-static const char *const letters[RD_TAPS] = {"a", "b"};
-
-static const char *letter_of(unsigned int tap)
-{
-	return tap < RD_TAPS ? letters[tap] : NULL;
-}
-
 static const struct rd_shape page_left_out_shape;
 
 #define RD_THIS struct rd_path_qp
@@ -59,7 +52,7 @@ static const struct rd_field path_fields[] = {
 		"of a tunnel, as in a conversation: several networks may have the same addresses; "
 		"null: none",
 		RD_POSITIVE(network)},
-	{"sender", "whose capture is at the sender", RD_NAME(sender, letter_of)},
+	{"sender", "whose capture is at the sender", RD_NAME(sender, side_name)},
 	{"sender_known",
 		"false: neither TTLs nor times nor directions show it, the sender is an "
 		"assumption",
@@ -114,11 +107,11 @@ static json_t *verdict(const struct rd_at *at)
 		json_object_set_new(
 			o, "where", json_string(r->verdict.places ? "unknown" : "capture"));
 		json_object_set_new(
-			o, "where_certainty", json_string(certainty_name(r->verdict.where)));
+			o, "where_certainty", json_string(rd_certainty_name(r->verdict.where)));
 	}
-	json_object_set_new(o, "missed_by", rd_bits_json(r->missed_by, letter_of));
-	json_object_set_new(
-		o, "shown_by", r->shown_by ? json_string(letters[r->shown_by >> 1]) : json_null());
+	json_object_set_new(o, "missed_by", rd_bits_json(r->missed_by, side_name));
+	json_object_set_new(o, "shown_by",
+		r->shown_by ? json_string(side_name(r->shown_by >> 1)) : json_null());
 	return o;
 }
 

@@ -80,7 +80,6 @@ json_t *hex_json(uint64_t value);
 const char *kind_name(unsigned int kind);
 const char *pairing_name(unsigned int pairing);
 const char *ending_name(unsigned int ending);
-const char *certainty_name(unsigned int certainty);
 const char *side_name(unsigned int side); /* "a", "b"; NULL if it is neither */
 
 /* --- what fits a page of limited size (selection.c) ---------------------------------------------

@@ -31,7 +31,7 @@ static void verb_text(char buf[16], const struct rd_conversation *c, const struc
 	else if (c->transport == RD_UD || c->transport == RD_UC)
 		snprintf(buf, 16, "%s", rd_transport_name(c->transport));
 	else
-		snprintf(buf, 16, "%s%s", rd_verb_name((enum rd_verb)best), used > 1 ? "+" : "");
+		snprintf(buf, 16, "%s%s", rd_verb_name(best), used > 1 ? "+" : "");
 }
 
 static bool has_verb(const struct rd_side *s)

@@ -349,7 +349,7 @@ static void put_details(const struct page *p, const struct rd_conversation *c, u
 
 		if (!use->messages)
 			continue;
-		fprintf(p->out, "      %s: %s message%s", rd_verb_name((enum rd_verb)v),
+		fprintf(p->out, "      %s: %s message%s", rd_verb_name(v),
 			rd_fmt_count(number, use->messages), use->messages == 1 ? "" : "s");
 		if (use->smallest < use->largest)
 			fprintf(p->out, " of %u to %u bytes", use->smallest, use->largest);

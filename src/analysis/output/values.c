@@ -50,11 +50,6 @@ const char *side_name(unsigned int side)
 	return side < sizeof(names) / sizeof(*names) ? names[side] : NULL;
 }
 
-const char *certainty_name(unsigned int certainty)
-{
-	return rd_certainty_name((enum rd_certainty)certainty);
-}
-
 void frame_text(const struct rd_report *r, uint64_t frame, FILE *out)
 {
 	size_t i = r->n_files;
