@@ -507,8 +507,7 @@ int rd_ends_open(struct rd_ends **out, const uint64_t first_ns[RD_TAPS], int64_t
 
 	*out = e;
 	if (!e)
-		return rd_fail(
-			err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for matching two captures");
+		goto memory;
 	e->origin = first_ns[RD_TAP_A];
 	e->start = e->origin + rd_time_move(e->origin);
 	e->offset = offset_ns;
@@ -529,6 +528,7 @@ int rd_ends_open(struct rd_ends **out, const uint64_t first_ns[RD_TAPS], int64_t
 	}
 	if (!e->out_of_memory)
 		return 0;
+memory:
 	rd_ends_close(e);
 	*out = NULL;
 	return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for matching two captures");

@@ -31,9 +31,7 @@ static void cm_request(struct rd_analysis *a, struct flow *f, const struct rd_cm
 	struct cm_request *r = request_of(a, f->id.src, f->id.dst, cm->local_id, f->id.network);
 
 	if (r && r->network == f->id.network) {
-		r->repeats++;
-		r->last_ns = a->ns;
-		r->last_frame = a->frame;
+		incident_add(&r->tries, 1, a->frame, a->ns);
 		return;
 	}
 	r = &a->cm[a->cm_at++ % CM_OPEN];
@@ -41,9 +39,6 @@ static void cm_request(struct rd_analysis *a, struct flow *f, const struct rd_cm
 		.qpn = cm->qpn,
 		.psn = cm->psn,
 		.network = f->id.network,
-		.ns = a->ns,
-		.last_ns = a->ns,
-		.last_frame = a->frame,
 		.made = {.service_id = cm->service_id,
 			.frame = a->frame,
 			.retry_count = (uint8_t)cm->retry_count,
@@ -51,6 +46,7 @@ static void cm_request(struct rd_analysis *a, struct flow *f, const struct rd_cm
 			.ack_timeout = (uint8_t)cm->ack_timeout},
 		.net = f->id.net,
 		.used = true};
+	incident_add(&r->tries, 1, a->frame, a->ns);
 	app_asked(cm, &r->made);
 	memcpy(r->src, f->id.src, sizeof(r->src));
 	memcpy(r->dst, f->id.dst, sizeof(r->dst));

@@ -21,11 +21,10 @@ struct link_pair { /* two flows that are a pair, according to the CM or to the Q
 struct cm_request {
 	uint8_t src[16], dst[16];
 	uint32_t local_id, qpn, psn, network;
-	uint64_t ns, last_ns, last_frame;
+	struct rd_incident tries;  /* with those that repeat it */
 	struct rd_connection made; /* what it asks for */
 	uint8_t net;
 	bool used, answered, rejected;
-	uint16_t repeats;
 };
 
 struct cm_reject {

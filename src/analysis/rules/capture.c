@@ -357,22 +357,18 @@ static bool not_connected(const struct look *l, struct rd_finding *f)
 	for (unsigned int i = 0; i < CM_OPEN; i++) {
 		const struct cm_request *r = &l->a->cm[i];
 
-		if (!r->used || r->answered || r->rejected || !r->repeats || nth--)
+		if (!r->used || r->answered || r->rejected || r->tries.count < 2 || nth--)
 			continue;
 		if (is_infiniband(l->r))
 			f->meaning =
 				"the other end is down or in another partition, or its replies "
 				"take another path";
-		f->evidence.count = r->repeats + 1U;
-		f->evidence.first_ns = r->ns;
-		f->evidence.last_ns = r->last_ns;
-		rd_finding_frame(f, r->made.frame);
-		rd_finding_frame(f, r->last_frame);
+		finding_evidence(f, &r->tries);
 		if (!has_reverse(l, r))
 			finding_doubt(f, RD_POSSIBLE, "no MAD of the other direction was captured");
 		between(f, r->net, r->src, r->dst);
-		rd_finding_detail(f, "%u requests from QP 0x%x, service id 0x%016" PRIx64,
-			r->repeats + 1U, r->qpn, r->made.service_id);
+		rd_finding_detail(f, "%llu requests from QP 0x%x, service id 0x%016" PRIx64,
+			n(r->tries.count), r->qpn, r->made.service_id);
 		return true;
 	}
 	return false;

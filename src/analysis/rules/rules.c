@@ -99,26 +99,21 @@ struct rd_finding *rule_try(
 	return f;
 }
 
-static const struct rule *const of_sides[] = {rules_of_loss, rules_of_order, rules_of_missed,
-	rules_of_sides, rules_of_timeouts, rules_of_congestion, rules_of_facts, NULL};
-static const struct rule *const of_capture[] = {
-	rules_of_capture, rules_of_links, rules_of_pauses, rules_of_mads, NULL};
-
-static const struct rule *search(const struct rule *const *tables, const char *key)
-{
-	for (; *tables; tables++)
-		for (const struct rule *rule = *tables; rule->key; rule++)
-			if (!strcmp(rule->key, key))
-				return rule;
-	return NULL;
-}
+#define OF_SIDES 7 /* the others are over the capture */
+static const struct rule *const tables[] = {rules_of_loss, rules_of_order, rules_of_missed,
+	rules_of_sides, rules_of_timeouts, rules_of_congestion, rules_of_facts, rules_of_capture,
+	rules_of_links, rules_of_pauses, rules_of_mads};
+#define TABLES (sizeof(tables) / sizeof(*tables))
 
 const struct rule *rule_of(const char *key)
 {
 	static const struct rule none = {0};
-	const struct rule *of_side = search(of_sides, key), *other = search(of_capture, key);
 
-	return of_side ? of_side : other ? other : &none;
+	for (size_t i = 0; i < TABLES; i++)
+		for (const struct rule *rule = tables[i]; rule->key; rule++)
+			if (!strcmp(rule->key, key))
+				return rule;
+	return &none;
 }
 
 static void try_side(const struct rd_analysis *a, struct rd_report *r,
@@ -134,8 +129,8 @@ static void try_side(const struct rd_analysis *a, struct rd_report *r,
 		.side = side,
 		.missed = missed};
 
-	for (size_t i = 0; of_sides[i]; i++)
-		for (const struct rule *rule = of_sides[i]; rule->key; rule++)
+	for (size_t i = 0; i < OF_SIDES; i++)
+		for (const struct rule *rule = tables[i]; rule->key; rule++)
 			if (rule_try(&r->findings, rule, &look))
 				findings_bound(&r->findings, FINDINGS_MAX);
 }
@@ -173,8 +168,8 @@ int rules_run(const struct rd_analysis *a, struct rd_report *r)
 {
 	const uint64_t missed = missed_by_capture(r);
 
-	for (size_t i = 0; of_capture[i]; i++)
-		try_capture(a, r, of_capture[i], missed);
+	for (size_t i = OF_SIDES; i < TABLES; i++)
+		try_capture(a, r, tables[i], missed);
 	for (size_t i = 0; i < r->n_conversations; i++) {
 		try_side(a, r, &r->conversations[i], 0, missed);
 		try_side(a, r, &r->conversations[i], 1, missed);
