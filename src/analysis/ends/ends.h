@@ -402,9 +402,7 @@ void place_note(const struct rd_ends *e, struct path *p, const struct entry *con
 /* Sets sender, sender_known and between of all paths. */
 void place_senders(struct rd_ends *e);
 
-/*
- * --- what one capture alone shows (sides.c) ------------------------------------------------------
- */
+/* --- what one capture alone shows (sides.c) --------------------------------------------------- */
 
 /* The conversations of a report, by addresses and destination QP. */
 struct sides {
@@ -496,8 +494,7 @@ bool ends_findings(struct judging *j);
  */
 bool ends_answer(const char *rule);
 
-/* --- the verdict (verdict.c, times.c, sentences.c)
- * ------------------------------------------------------ */
+/* --- the verdict (verdict.c, times.c, sentences.c) -------------------------------------------- */
 
 /* The event that both captures together show: from the comparison, or from one of them. */
 struct culprit {

@@ -7,8 +7,7 @@
 #include <rdmadump/growth.h>
 #include <rdmadump/notation.h>
 
-/* --- counters of a device, derived from the packets (quantity.c) -------------------------------
- */
+/* --- counters of a device, derived from the packets (quantity.c) ------------------------------ */
 
 struct facts_port;
 
@@ -49,8 +48,7 @@ uint8_t *quantity_places(const struct rd_analysis *a, const struct facts_port *p
 uint64_t quantity_shown(
 	const struct rd_analysis *a, const uint8_t *places, uint8_t bits, const struct quantity *q);
 
-/* --- what files say of devices -----------------------------------------------------------------
- */
+/* --- what files say of devices ---------------------------------------------------------------- */
 
 #define FACTS_PORTS 16
 #define FACTS_GIDS  64

@@ -489,8 +489,7 @@ static inline enum rd_verb verb_of(const struct rd_opcode *op)
 	return (enum rd_verb)verbs[op->bits & WHICH];
 }
 
-/* --- which flows are a pair (pair.c) -----------------------------------------------------------
- */
+/* --- which flows are a pair (pair.c) ---------------------------------------------------------- */
 
 struct link_pair;
 
@@ -507,8 +506,7 @@ void pair_link(struct rd_analysis *a, const struct link_pair *link);
 /* The link of a flow; NULL: none. */
 const struct link_pair *pair_link_of(const struct rd_analysis *a, const struct flow *f);
 
-/* --- sides of a conversation (side.c) ----------------------------------------------------------
- */
+/* --- sides of a conversation (side.c) --------------------------------------------------------- */
 
 /* Whether an incident of a side is counted in the flow of its peer. */
 extern const bool side_is_in_peer[RD_INC_COUNT];

@@ -59,8 +59,7 @@ void delayed_take_back(struct flow *f, struct trouble *t, uint32_t end)
 		flow_take_back(f, RD_INC_DELAYED);
 }
 
-/* --- rounds ------------------------------------------------------------------------------------
- */
+/* --- rounds ----------------------------------------------------------------------------------- */
 
 /* Whether a NAK has had no round yet, and one that begins anywhere is its round. */
 static bool nak_waits(const struct flow *f)

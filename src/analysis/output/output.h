@@ -73,8 +73,7 @@ json_t *json_in_a_page(const struct rd_at *at);
 /* "0x0000000000000001" */
 json_t *hex_json(uint64_t value);
 
-/* --- names of enumerations, in JSON and in text (values.c) ---------------------------------------
- */
+/* --- names of enumerations, in JSON and in text (values.c) ------------------------------------ */
 
 /* The name of a value; "?" if it has none. Static. */
 const char *kind_name(unsigned int kind);
@@ -82,8 +81,7 @@ const char *pairing_name(unsigned int pairing);
 const char *ending_name(unsigned int ending);
 const char *side_name(unsigned int side); /* "a", "b"; NULL if it is neither */
 
-/* --- what fits a page of limited size (selection.c) ---------------------------------------------
- */
+/* --- what fits a page of limited size (selection.c) ------------------------------------------- */
 
 struct room {
 	size_t flags, bytes; /* that are left, of JSON with these flags of jansson */

@@ -288,8 +288,7 @@ static void fill_local(const struct rd_analysis *a, struct rd_report *r)
 	}
 }
 
-/* --- priorities ---------------------------------------------------------------------------------
- */
+/* --- priorities ------------------------------------------------------------------------------- */
 
 /* Of the port of either end; NULL: unknown. */
 static const struct facts_dcb *dcb_of(const struct rd_analysis *a, const struct rd_conversation *c)

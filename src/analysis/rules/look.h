@@ -114,8 +114,7 @@ bool may_have_other_half(const struct look *l);
  * (missed.c). */
 bool is_one_direction(const struct look *l);
 
-/* --- doubts that several rules share: what the file itself shows of what it may lack (doubts.c) --
- */
+/* --- doubts of several rules: what the file itself shows of what it may lack (doubts.c) ------- */
 
 /* Whether frames of a file are not in the order of the wire, or from several places. */
 bool is_disordered(const struct look *l);

@@ -93,8 +93,7 @@ void put_of(FILE *out, uint64_t some, uint64_t all, const char *what)
 		rd_fmt_percent(share, 100.0 * (double)some / (double)all));
 }
 
-/* --- words ---------------------------------------------------------------------------------------
- */
+/* --- words ------------------------------------------------------------------------------------ */
 
 /* A word in the middle of a sentence; abbreviations and numbers stay. */
 void lower_first(char *text)

@@ -65,8 +65,7 @@ void verdict_free(struct rd_judgement *v);
 int hosts_make(const struct rd_analysis *a, struct rd_hosts *hosts);
 void hosts_free(struct rd_hosts *hosts);
 
-/* --- sentences (words.c) ------------------------------------------------------------------------
- */
+/* --- sentences (words.c) ---------------------------------------------------------------------- */
 
 /* Sets the texts of report->verdict; g: its main group, or NULL. -1 if out of memory. */
 int words_make(struct rd_report *r, const struct rd_group *g);

@@ -314,8 +314,7 @@ int rd_verdict_refer(struct rd_report *r)
 	return word(r, g, &v->place, put_place) && word(r, g, &v->surer, put_surer) ? 0 : -1;
 }
 
-/* --- other causes ------------------------------------------------------------------------------
- */
+/* --- other causes ----------------------------------------------------------------------------- */
 
 /* Whether all listed findings of h are about conversations for which g also has findings. */
 static bool is_of_same(const struct rd_group *g, const struct rd_group *h)
