@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Words of the verdict. Whole verdicts: tests/cases. */
 #include "analysis/verdict/verdict.h"
-#include "analysis/verdict/verdict.h"
 #include "test.h"
 
 #define US UINT64_C(1000)
