@@ -37,7 +37,7 @@ turn() {
 
 # For 1.5 s
 count=30000
-[ -n "${TEST_FULL-}" ] || count=8000
+[ -n "${TEST_FULL-}" ] || count=5000
 gen=count=$count,size=300,qps=8,seed=9
 flowing=(--flowing --gen "$gen" --rate $((count * 2 / 3)))
 for mode in wqe verbs; do
