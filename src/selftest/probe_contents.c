@@ -331,17 +331,15 @@ static void try_all(struct contents *c)
 		c->r, "frames are as they were sent, without FCS, with VLAN tags and valid ICRCs");
 }
 
-static void run(struct rd_selftest *st, struct rd_probe_result *r)
+static void look(struct rd_selftest *st, struct rd_probe_result *r, struct sniffer *s)
 {
-	struct sniffer s;
-	struct contents c = {.st = st, .r = r, .sniffer = &s};
+	struct contents c = {.st = st,
+		.r = r,
+		.sniffer = s,
+		.pair = {.ctx = s->ctx, .port = st->port, .type = IBV_QPT_RC}};
 
 	rd_clock_set(&c.clock);
-	if (sniffer_begin(&s, st, r, NULL) == 0) {
-		c.pair = (struct pair){.ctx = s.ctx, .port = st->port, .type = IBV_QPT_RC};
-		try_all(&c);
-	}
-	sniffer_close(&s);
+	try_all(&c);
 }
 
 const struct rd_probe rd_probe_contents = {.name = "contents",
@@ -349,4 +347,4 @@ const struct rd_probe rd_probe_contents = {.name = "contents",
 	.objects = "three of each: PD, MR, CQ, QP; flow",
 	.frames = TRAFFIC_TRIES * (6 * FRAMES + WRITES + QUEUE_PAIR_BYTES / QUEUE_PAIR_MTU),
 	.needs = RD_PROBE_SNIFFER | RD_PROBE_SENDER | RD_PROBE_ACTIVE,
-	.run = run};
+	.look = look};

@@ -44,7 +44,7 @@ static unsigned int try_bond(
 
 /* --- the probe ---------------------------------------------------------------------------- */
 
-static void try_all(const struct rd_selftest *st, struct rd_probe_result *r, struct sniffer *s)
+static void try_all(struct rd_selftest *st, struct rd_probe_result *r, struct sniffer *s)
 {
 	unsigned int acks, known = traffic_within_port(st, r, s, &acks);
 
@@ -54,18 +54,9 @@ static void try_all(const struct rd_selftest *st, struct rd_probe_result *r, str
 		st, r, s, known, rd_device_bond(st->device) ? 3 : 2, "traffic within the adapter");
 }
 
-static void run(struct rd_selftest *st, struct rd_probe_result *r)
-{
-	struct sniffer s;
-
-	if (sniffer_begin(&s, st, r, NULL) == 0)
-		try_all(st, r, &s);
-	sniffer_close(&s);
-}
-
 const struct rd_probe rd_probe_loopback = {.name = "loopback",
 	.question = "how often traffic within the adapter is seen",
 	.objects = "three of each: PD, MR, CQ, QP; flow, AH",
 	.frames = TRAFFIC_TRIES * (2 * TRAFFIC_FRAMES + BOND_PAIRS),
 	.needs = RD_PROBE_SNIFFER | RD_PROBE_ACTIVE,
-	.run = run};
+	.look = try_all};

@@ -137,28 +137,24 @@ static void judge(const struct seen *s, struct rd_probe_result *r)
 	result_means(r, "frames are whole, without FCS, and their ICRCs are right");
 }
 
-static void run(struct rd_selftest *st, struct rd_probe_result *r)
+static void run(struct rd_selftest *st, struct rd_probe_result *r, struct sniffer *s)
 {
 	struct seen seen = {.result = r, .link = st->port->link};
-	struct sniffer s;
 	const void *cqes;
 	size_t n;
 
 	rd_port_addresses(&seen.local, "", st->device, st->port);
-	if (sniffer_begin(&s, st, r, NULL) == 0) {
-		receive(st, &s, &seen);
-		cqes = sniffer_cqes(&s, &n);
-		if (cqes && seen.frames)
-			result_cqes(r, cqes, n);
-		report(&seen, r, &s);
-		if (!traffic_is_unreadable(r, &s))
-			judge(&seen, r);
-	}
-	sniffer_close(&s);
+	receive(st, s, &seen);
+	cqes = sniffer_cqes(s, &n);
+	if (cqes && seen.frames)
+		result_cqes(r, cqes, n);
+	report(&seen, r, s);
+	if (!traffic_is_unreadable(r, s))
+		judge(&seen, r);
 }
 
 const struct rd_probe rd_probe_receive = {.name = "receive",
 	.question = "what received frames have: length, FCS, ICRC",
 	.objects = "PD, MR (2.5 MiB), CQ, QP, flow",
 	.needs = RD_PROBE_SNIFFER,
-	.run = run};
+	.look = run};

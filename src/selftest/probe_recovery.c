@@ -12,7 +12,7 @@
 #define FOREIGN_MS  200
 
 struct trial {
-	struct sniffer s;
+	struct sniffer *s;
 	struct numbered m;
 	struct numbered_sender sender;
 	int sender_error;
@@ -24,15 +24,15 @@ struct trial {
 /* Returns how many frames of this program were seen; `all`: including others. */
 static uint32_t receive(const struct rd_selftest *st, struct trial *t, uint64_t *all)
 {
-	uint64_t end = rd_monotonic_ns() + FOREIGN_MS * 1000000ULL, first = t->s.frames;
+	uint64_t end = rd_monotonic_ns() + FOREIGN_MS * 1000000ULL, first = t->s->frames;
 
 	numbered_reset(&t->m);
 	if (!t->sender_error)
-		numbered_exchange(st, &t->sender, &t->s, &t->m);
-	while (t->s.frames == first && !probe_over(st) && rd_monotonic_ns() < end)
-		if (!sniffer_drain(&t->s, NULL, NULL))
+		numbered_exchange(st, &t->sender, t->s, &t->m);
+	while (t->s->frames == first && !probe_over(st) && rd_monotonic_ns() < end)
+		if (!sniffer_drain(t->s, NULL, NULL))
 			probe_sleep_ms(st, 1);
-	*all = t->s.frames - first;
+	*all = t->s->frames - first;
 	return t->m.count - numbered_counts(&t->m).never;
 }
 
@@ -63,21 +63,19 @@ static void judge_here(struct rd_probe_result *r, const struct trial *t)
 		result_means(r, "the queue restarts; no frame arrived that could show it");
 }
 
-static void run(struct rd_selftest *st, struct rd_probe_result *r)
+static void run(struct rd_selftest *st, struct rd_probe_result *r, struct sniffer *s)
 {
-	struct trial t = {.sender_error = 0};
+	struct trial t = {.s = s};
 
-	if (sniffer_begin(&t.s, st, r, NULL) == 0 && numbered_init(&t.m, FRAMES) == 0) {
-		t.sender_error =
-			numbered_sender_open(&t.sender, t.s.ctx, st->port, t.m.run, FRAME_BYTES);
-		t.own_before = receive(st, &t, &t.before);
-		recover(&t.s, &t.done);
-		if (!t.done.errnum)
-			t.own_after = receive(st, &t, &t.after);
-		judge_here(r, &t);
-	}
+	if (numbered_init(&t.m, FRAMES) < 0)
+		return;
+	t.sender_error = numbered_sender_open(&t.sender, s->ctx, st->port, t.m.run, FRAME_BYTES);
+	t.own_before = receive(st, &t, &t.before);
+	recover(s, &t.done);
+	if (!t.done.errnum)
+		t.own_after = receive(st, &t, &t.after);
+	judge_here(r, &t);
 	queue_pair_close(&t.sender.q);
-	sniffer_close(&t.s);
 	numbered_free(&t.m);
 }
 
@@ -86,4 +84,4 @@ const struct rd_probe rd_probe_recovery = {.name = "recovery",
 	.objects = "PD, MR (2.5 MiB), CQ, QP, flow; a QP that sends",
 	.frames = 2 * FRAMES,
 	.needs = RD_PROBE_SNIFFER | RD_PROBE_SENDER,
-	.run = run};
+	.look = run};

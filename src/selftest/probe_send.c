@@ -227,7 +227,7 @@ static bool try_write(
 	return traffic_known(&seen);
 }
 
-static void try_all(const struct rd_selftest *st, struct rd_probe_result *r, struct sniffer *s)
+static void try_all(struct rd_selftest *st, struct rd_probe_result *r, struct sniffer *s)
 {
 	struct sending sending = {.sniffer = s, .port = st->port};
 	const struct traffic kinds[] = {
@@ -247,18 +247,9 @@ static void try_all(const struct rd_selftest *st, struct rd_probe_result *r, str
 	traffic_summarize(st, r, s, known, 4, "what this port sends");
 }
 
-static void run(struct rd_selftest *st, struct rd_probe_result *r)
-{
-	struct sniffer s;
-
-	if (sniffer_begin(&s, st, r, NULL) == 0)
-		try_all(st, r, &s);
-	sniffer_close(&s);
-}
-
 const struct rd_probe rd_probe_send = {.name = "send",
 	.question = "how often each kind of frames that this port sends is seen",
 	.objects = "two of each: PD, MR, CQ, QP; flow, AH, packet socket",
 	.frames = TRAFFIC_TRIES * (3 * TRAFFIC_FRAMES + 1 + WRITE_RETRIES),
 	.needs = RD_PROBE_SNIFFER | RD_PROBE_SENDER | RD_PROBE_ACTIVE,
-	.run = run};
+	.look = try_all};

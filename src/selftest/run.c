@@ -2,7 +2,7 @@
 /* Runs the probes in order, and stores what is known after each one. */
 #include "../device/sysfs.h"
 #include "cli/cli.h"
-#include "selftest.h"
+#include "sniffer.h"
 #include <fcntl.h>
 #include <infiniband/verbs.h>
 #include <rdmadump/archive.h>
@@ -100,6 +100,16 @@ static void judge_removal(struct rd_selftest *st, struct rd_probe_result *r)
 			 "(dmesg)");
 }
 
+static void run_look(
+	struct rd_selftest *st, const struct rd_probe *probe, struct rd_probe_result *r)
+{
+	struct sniffer s;
+
+	if (sniffer_begin(&s, st, r, NULL) == 0)
+		probe->look(st, r, &s);
+	sniffer_close(&s);
+}
+
 static void run_probe(
 	struct rd_selftest *st, const struct rd_probe *probe, struct rd_probe_result *r)
 {
@@ -111,7 +121,10 @@ static void run_probe(
 	if (must_skip(st, probe, r))
 		return;
 	print_began(probe);
-	probe->run(st, r);
+	if (probe->run)
+		probe->run(st, r);
+	else
+		run_look(st, probe, r);
 	judge_sending(st, probe, r);
 	st->compressed |= r->compressed;
 	judge_time(st, probe, r);

@@ -61,6 +61,7 @@ enum rd_probe_outcome {
 
 struct rd_selftest;
 struct rd_probe_result;
+struct sniffer;
 
 /* One row per probe. Strings are static. */
 struct rd_probe {
@@ -73,6 +74,9 @@ struct rd_probe {
 	bool required;	      /* if it fails, no further probe runs */
 	/* Fills in the result. Destroys all that it created, on every path. */
 	void (*run)(struct rd_selftest *st, struct rd_probe_result *result);
+	/* In its place: the same with a sniffer of the usual shape, which it neither opens nor
+	 * closes. */
+	void (*look)(struct rd_selftest *st, struct rd_probe_result *result, struct sniffer *s);
 };
 
 /* All probes in order, ended by NULL. */
