@@ -38,6 +38,8 @@ clean() {
 	esac
 }
 
+both() { "$1" --version | head -n 1 && "$1" analyze --usage | head -n 1; }
+built=$(both "$RDMADUMP")
 # NAME | ibdump before | ibdump_link | after install | said | after uninstall
 cases='no link by default||no|absent||absent
 a foreign program, no link wanted|-|no|vendor||vendor
@@ -53,10 +55,7 @@ while IFS='|' read -r name before wanted after said removed; do
 	clean "$before"
 	run_make install-exec-am ibdump_link="$wanted"
 	is "$name: installing succeeds" $? 0
-	is "$name: the program is there" "$("$installed/rdmadump" --version | head -n 1)" \
-		"$("$RDMADUMP" --version | head -n 1)"
-	is "$name: a command that is a program of its own" "$("$installed/rdmadump" analyze --usage | head -n 1)" \
-		"$("$RDMADUMP" analyze --usage | head -n 1)"
+	is "$name: the program, and a command that is one of its own" "$(both "$installed/rdmadump")" "$built"
 	is "$name: ibdump" "$(what)" "$after"
 	if [ -n "$said" ]; then
 		has "$name: the message" "$tmp/log" "$said"
