@@ -150,7 +150,8 @@ static bool wait_until(struct rd_session *s, uint64_t until)
 		const struct timespec step = {
 			.tv_nsec = (long)(left < WAIT_STEP ? left : WAIT_STEP)};
 
-		if (calls->waiting_for_counters && !calls->waiting_for_counters(calls->waiting_ctx)) {
+		if (calls->waiting_for_counters &&
+			!calls->waiting_for_counters(calls->waiting_ctx)) {
 			s->sampling.hurried = true;
 			return false;
 		}
