@@ -5,16 +5,19 @@
  */
 #include "port_sniffer_mlx5.h"
 #include "sysfs.h"
+#include <limits.h>
 #include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #define FUNCTIONS 8
 
 /* The files of configuration space that are meant. */
 struct configs {
+	const char *pci;
 	struct stat file[FUNCTIONS];
 	unsigned int n;
 };
@@ -23,7 +26,7 @@ struct configs {
 static struct configs configs_of(const char *pci, bool any_function)
 {
 	const int rest = (int)strlen(pci) - 1;
-	struct configs c = {.n = 0};
+	struct configs c = {.pci = pci};
 
 	for (unsigned int i = 0; i < FUNCTIONS && rest >= 0; i++)
 		if ((any_function || pci[rest] == (char)('0' + i)) &&
@@ -33,9 +36,24 @@ static struct configs configs_of(const char *pci, bool any_function)
 	return c;
 }
 
+/* "0000:3b:00.0/config", wherever sysfs is mounted: of any function of the device. */
+static bool is_named_so(const char *path, const char *pci)
+{
+	char target[PATH_MAX];
+	const ssize_t n = readlink(path, target, sizeof(target) - 1);
+	const size_t len = strlen(pci);
+	const char *name;
+
+	target[n > 0 ? n : 0] = '\0';
+	name = strrchr(target, '/');
+	return name && !strcmp(name, "/config") && (size_t)(name - target) > len &&
+	       !strncmp(name - len, pci, len - 1);
+}
+
 /*
- * Names say nothing: other machines' and containers' files have the same. In another network
- * namespace sysfs is mounted again, with the same inodes.
+ * The file itself is asked only if its name fits: one on a server that is gone would block for
+ * ever. Names say nothing more: other machines' and containers' files have the same. In another
+ * network namespace sysfs is mounted again, with the same inodes.
  */
 static bool is_config(const char *process, const char *fd, const struct configs *c)
 {
@@ -44,7 +62,7 @@ static bool is_config(const char *process, const char *fd, const struct configs 
 	char path[80];
 
 	snprintf(path, sizeof(path), "/proc/%.20s/fd/%.20s", process, fd);
-	if (stat(path, &st) < 0 || statfs(path, &fs) < 0)
+	if (!is_named_so(path, c->pci) || stat(path, &st) < 0 || statfs(path, &fs) < 0)
 		return false;
 	for (unsigned int i = 0; i < c->n; i++)
 		if (st.st_ino == c->file[i].st_ino &&

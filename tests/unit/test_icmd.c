@@ -8,7 +8,12 @@
 #include "device/pci_config.h"
 #include "device/port_sniffer_mlx5.h"
 #include "test.h"
+#include <fcntl.h>
 #include <rdmadump/log.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 
 #define QPN	   0x123
 #define PORT	   1
@@ -976,4 +981,79 @@ TEST(adapters)
 		o = capture_on(&d, RD_SNIFF_BOTH);
 		assert_non_null(strstr(o.error.text, "its registers are not known"));
 	}
+}
+
+/* --- other processes ------------------------------------------------------------------------ */
+
+#define CONFIG "/0000:3b:00.0/config"
+
+int __real_stat(const char *path, struct stat *st);
+
+static struct {
+	char fds[32]; /* "/proc/PID/fd/" of the process that is ibdump */
+	unsigned int asked;
+} other;
+
+/* Configuration space of the machine, and what the process has open: one file. */
+int __wrap_stat(const char *path, struct stat *st)
+{
+	const bool its = *other.fds && !strncmp(path, other.fds, strlen(other.fds));
+
+	other.asked += its;
+	if (!its && strcmp(path, "/sys/bus/pci/devices" CONFIG))
+		return __real_stat(path, st);
+	*st = (struct stat){.st_ino = 7, .st_dev = 7};
+	return 0;
+}
+
+static pid_t start_ibdump(const char *file)
+{
+	int ready[2];
+	char byte;
+	pid_t pid;
+
+	assert_int_equal(pipe(ready), 0);
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_NAME, "ibdump");
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (open(file, O_RDWR | O_CREAT, 0600) < 0 || write(ready[1], "", 1) < 0)
+			_exit(1);
+		pause();
+		_exit(0);
+	}
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	snprintf(other.fds, sizeof(other.fds), "/proc/%d/fd/", (int)pid);
+	other.asked = 0;
+	return pid;
+}
+
+/* Files on a server that is gone block stat(2): only what can be configuration space is asked. */
+TEST(files_of_ibdump)
+{
+	char folder[] = "/tmp/rdmadump-test-XXXXXX", file[64], data[64];
+	int found[2];
+	pid_t pid[2];
+
+	assert_non_null(mkdtemp(folder));
+	snprintf(data, sizeof(data), "%s/config", folder);
+	snprintf(file, sizeof(file), "%s" CONFIG, folder);
+	*strrchr(file, '/') = '\0';
+	assert_int_equal(mkdir(file, 0700), 0);
+	file[strlen(file)] = '/';
+	for (int i = 0; i < 2; i++) {
+		pid[i] = start_ibdump(i ? file : data);
+		found[i] = sniffer_other_process(device.pci);
+		kill(pid[i], SIGKILL);
+		waitpid(pid[i], NULL, 0);
+		unlink(i ? file : data);
+		assert_int_equal(other.asked, i);
+	}
+	*strrchr(file, '/') = '\0';
+	rmdir(file);
+	rmdir(folder);
+	assert_int_equal(found[0], 0);
+	assert_int_equal(found[1], pid[1]);
 }
