@@ -264,11 +264,11 @@ bool rd_monitor_next(struct rd_monitor *m, struct rd_event *event)
 {
 	struct epoll_event ready;
 
-	if (monitored_next(&m->all, event))
+	if (events_next(&m->all.events, event))
 		return true;
 	if (epoll_wait(m->epoll, &ready, 1, 0) > 0)
 		take_all(m);
-	return monitored_next(&m->all, event);
+	return events_next(&m->all.events, event);
 }
 
 void rd_monitor_names(const struct rd_monitor *m, char *buf, size_t size)

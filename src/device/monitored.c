@@ -1,74 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The state of watched devices; each difference from it becomes an event. */
 #include "monitored.h"
-#include "netdev_changes.h"
 #include "port.h"
 #include "port_changes.h"
 #include <errno.h>
 #include <net/if.h>
-#include <rdmadump/clock.h>
 #include <rdmadump/log.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-/* --- the queue of events ----------------------------------------------------------------- */
-
-static bool grow_queue(struct monitored *all)
-{
-	size_t size = all->capacity ? 2 * all->capacity : 16;
-	struct rd_event *grown = calloc(size, sizeof(*grown));
-
-	if (!grown) {
-		rd_log(RD_LOG_WARNING, "out of memory: an event is not reported");
-		return false;
-	}
-	for (size_t i = 0; i < all->queued; i++)
-		grown[i] = all->queue[(all->first + i) % all->capacity];
-	free(all->queue);
-	all->queue = grown;
-	all->capacity = size;
-	all->first = 0;
-	return true;
-}
-
-static void push(struct monitored *all, const struct rd_event *event)
-{
-	struct rd_event *to;
-
-	if (all->queued == all->capacity && !grow_queue(all))
-		return;
-	to = &all->queue[(all->first + all->queued++) % all->capacity];
-	*to = *event;
-	to->ts_ns = rd_wall_ns();
-}
-
-struct reading {
-	struct monitored *all;
-	const struct monitored_device *w;
-};
-
-static void report_change(void *ctx, const struct rd_event *event)
-{
-	const struct reading *r = ctx;
-	struct rd_event e = *event;
-
-	memcpy(e.device, r->w->device.name, sizeof(e.device));
-	push(r->all, &e);
-}
-
-bool monitored_next(struct monitored *all, struct rd_event *event)
-{
-	if (!all->queued)
-		return false;
-	*event = all->queue[all->first];
-	all->first = (all->first + 1) % all->capacity;
-	all->queued--;
-	return true;
-}
 
 /* --- devices ----------------------------------------------------------------------------- */
+
+/* Where events of a device go. */
+static struct event_to to(struct monitored *all, const struct monitored_device *w,
+	const char *origin, unsigned int port)
+{
+	struct event_to its = {&all->events, {.origin = origin, .port = port}};
+
+	memcpy(its.as.device, w->device.name, sizeof(its.as.device));
+	return its;
+}
 
 static struct monitored_device *find(const struct monitored *all, const char *name)
 {
@@ -196,7 +148,7 @@ void monitored_free(struct monitored *all)
 	for (size_t i = 0; i < all->n; i++)
 		clear(&all->device[i]);
 	free(all->device);
-	free(all->queue);
+	free(all->events.event);
 	device_changes_free(&all->changes);
 }
 
@@ -214,15 +166,13 @@ static void report_device(struct monitored *all, const struct device_change *cha
 		[DEVICE_REMOVED] = {"device_removed", "device removed"},
 		[DEVICE_RENAMED] = {"device_renamed", "device renamed"}};
 	const struct monitored_device *w = find(all, change->name);
-	struct rd_event e = {.kind = rows[change->kind].kind, .origin = origins[change->channel]};
+	struct event_to its = {&all->events, {.origin = origins[change->channel]}};
 
-	memcpy(e.device, change->name, sizeof(e.device));
-	memcpy(e.previous, change->previous, sizeof(e.previous));
-	if (w && w->device.n_ports)
-		memcpy(e.netdev, w->device.ports[0].netdevs[0].name, sizeof(e.netdev));
-	snprintf(e.text, sizeof(e.text), "%s%s%s", rows[change->kind].text,
-		*change->previous ? " from " : "", change->previous);
-	push(all, &e);
+	memcpy(its.as.device, change->name, sizeof(its.as.device));
+	events_put(&its, rows[change->kind].kind,
+		w && w->device.n_ports ? w->device.ports[0].netdevs[0].name : "", change->previous,
+		"%s%s%s", rows[change->kind].text, *change->previous ? " from " : "",
+		change->previous);
 }
 
 /*
@@ -271,18 +221,18 @@ static void rename_device(struct monitored *all, const struct device_change *cha
 /* Its netdev may be the cause of a removal; then rtnetlink's message comes before or after it. */
 static void report_gone_netdevs(struct monitored *all, struct monitored_device *w)
 {
-	struct reading r = {all, w};
 	char name[IF_NAMESIZE];
 
 	for (unsigned int p = 0; p < w->device.n_ports; p++) {
 		struct rd_port *port = &w->device.ports[p];
+		const struct event_to its = to(all, w, "rtnetlink", port->num);
 
 		for (unsigned int i = port->n_netdevs; i-- > 0;) {
 			const struct rd_link_change gone = {
 				.kind = RD_LINK_REMOVED, .ifindex = port->netdevs[i].ifindex};
 
 			if (gone.ifindex && !if_indextoname(gone.ifindex, name))
-				netdev_changes(port, &gone, report_change, &r);
+				netdev_changes(port, &gone, &its);
 		}
 	}
 }
@@ -371,11 +321,13 @@ bool monitored_link(struct monitored *all, const struct rd_link_change *change)
 
 	for (size_t d = 0; d < all->n; d++) {
 		struct monitored_device *w = &all->device[d];
-		struct reading r = {all, w};
 
-		for (unsigned int p = 0; p < w->device.n_ports; p++)
-			w->to_read |=
-				netdev_changes(&w->device.ports[p], change, report_change, &r);
+		for (unsigned int p = 0; p < w->device.n_ports; p++) {
+			struct rd_port *port = &w->device.ports[p];
+			const struct event_to its = to(all, w, "rtnetlink", port->num);
+
+			w->to_read |= netdev_changes(port, change, &its);
+		}
 		any |= w->to_read;
 	}
 	return any;
@@ -388,21 +340,18 @@ static bool take_event(
 	struct monitored *all, struct monitored_device *w, const struct ibv_async_event *event)
 {
 	const struct rd_async_event *row = rd_async_event(event->event_type);
-	struct rd_event e = {.origin = "verbs"};
+	struct event_to its = to(all, w, "verbs", 0);
 
 	if (!row)
 		return false;
 	if (row->of_port)
-		e.port = (unsigned int)event->element.port_num;
+		its.as.port = (unsigned int)event->element.port_num;
 	if (event->event_type == IBV_EVENT_GID_CHANGE) {
 		w->gid_event = w->to_read = true;
-		w->gid_port = e.port;
+		w->gid_port = its.as.port;
 		return true;
 	}
-	e.kind = row->kind;
-	memcpy(e.device, w->device.name, sizeof(e.device));
-	snprintf(e.text, sizeof(e.text), "%s", row->text);
-	push(all, &e);
+	events_put(&its, row->kind, "", "", "%s", row->text);
 	return false;
 }
 
@@ -448,7 +397,7 @@ static void keep_netdevs(struct rd_port *now, const struct rd_port *before)
 static void read_port(struct monitored *all, struct monitored_device *w, struct rd_port *port)
 {
 	struct rd_port now = {.num = port->num};
-	struct reading r = {all, w};
+	const struct event_to its = to(all, w, "sysfs", port->num);
 	char base[128];
 
 	snprintf(base, sizeof(base), "/sys/class/infiniband/%s", w->device.name);
@@ -461,9 +410,9 @@ static void read_port(struct monitored *all, struct monitored_device *w, struct 
 	}
 	/* An open device reports its state itself. */
 	if (!w->context)
-		port_state_changes(port, &now, report_change, &r);
-	port_netdev_changes(port, &now, report_change, &r);
-	if (port_gid_changes(port, &now, !strcmp(w->device.node_type, "RNIC"), report_change, &r))
+		port_state_changes(port, &now, &its);
+	port_netdev_changes(port, &now, &its);
+	if (port_gid_changes(port, &now, !strcmp(w->device.node_type, "RNIC"), &its))
 		w->gid_reported = true;
 	keep_netdevs(&now, port);
 	free(port->gids);
@@ -472,14 +421,11 @@ static void read_port(struct monitored *all, struct monitored_device *w, struct 
 
 static void finish_reading(struct monitored *all, struct monitored_device *w)
 {
-	struct rd_event e = {.origin = "verbs",
-		.port = w->gid_port,
-		.kind = "gid_change",
-		.text = "GID table changed, and is as it was before"};
+	const struct event_to its = to(all, w, "verbs", w->gid_port);
 
-	memcpy(e.device, w->device.name, sizeof(e.device));
 	if (w->gid_event && !w->gid_reported)
-		push(all, &e);
+		events_put(
+			&its, "gid_change", "", "", "GID table changed, and is as it was before");
 	w->gid_event = w->gid_reported = w->to_read = false;
 }
 

@@ -4,9 +4,9 @@
 #define RDMADUMP_DEVICE_MONITORED_H
 
 #include "device_changes.h"
+#include "events.h"
 #include "netlink/nldev.h"
 #include <infiniband/verbs.h>
-#include <rdmadump/event.h>
 #include <rdmadump/verbs.h>
 
 struct monitored_device {
@@ -28,17 +28,13 @@ struct monitored {
 	char only[RD_NAME_MAX];
 	bool async;
 	struct device_changes changes;
-	struct rd_event *queue;
-	size_t first, queued, capacity;
+	struct events events;
 };
 
 /* Reads the devices of the machine; opens them if config requests it. */
 int monitored_load(
 	struct monitored *all, const struct rd_monitor_config *config, struct rd_error *err);
 void monitored_free(struct monitored *all);
-
-/* The oldest event; false: there is none. */
-bool monitored_next(struct monitored *all, struct rd_event *event);
 
 /* These process what a channel reports. True: ports may have changed and must be read again. */
 bool monitored_change(struct monitored *all, const struct device_change *change);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Compares two readings of a port. */
+/* Compares a port with its last known state: by two readings, or a message of rtnetlink. */
 #include "port_changes.h"
+#include "sysfs.h"
 #include <net/if.h>
 #include <rdmadump/notation.h>
 #include <stdio.h>
@@ -19,69 +20,61 @@ static bool has_gid(const struct rd_port *port, const struct rd_gid *gid)
 
 /* The GIDs of `port` that `other` does not have. */
 static unsigned int report_gids(const struct rd_port *port, const struct rd_port *other,
-	bool is_iwarp, bool is_added, port_change_fn *fn, void *ctx)
+	bool is_iwarp, bool is_added, const struct event_to *to)
 {
+	struct event_to its = *to;
 	unsigned int n = 0;
 
+	its.as.has_gid = true;
 	for (unsigned int i = 0; i < port->n_gids; i++) {
 		const struct rd_gid *gid = &port->gids[i];
-		struct rd_event e = {.port = port->num,
-			.kind = is_added ? "gid_added" : "gid_removed",
-			.origin = "sysfs",
-			.gid = *gid,
-			.has_gid = true};
 		char text[RD_ADDRESS_LEN];
 
 		if (has_gid(other, gid))
 			continue;
-		memcpy(e.netdev, gid->ndev, sizeof(e.netdev));
-		snprintf(e.text, sizeof(e.text), "GID %u %s: %s, %s", gid->index,
-			is_added ? "added" : "removed", rd_gid_text(text, gid->raw),
+		its.as.gid = *gid;
+		events_put(&its, is_added ? "gid_added" : "gid_removed", gid->ndev, "",
+			"GID %u %s: %s, %s", gid->index, is_added ? "added" : "removed",
+			rd_gid_text(text, gid->raw),
 			is_iwarp ? "iWARP" : rd_gid_type_name(gid->type));
-		fn(ctx, &e);
 		n++;
 	}
 	return n;
 }
 
 unsigned int port_gid_changes(const struct rd_port *before, const struct rd_port *now,
-	bool is_iwarp, port_change_fn *fn, void *ctx)
+	bool is_iwarp, const struct event_to *to)
 {
-	return report_gids(before, now, is_iwarp, false, fn, ctx) +
-	       report_gids(now, before, is_iwarp, true, fn, ctx);
+	return report_gids(before, now, is_iwarp, false, to) +
+	       report_gids(now, before, is_iwarp, true, to);
 }
 
 /* --- state ------------------------------------------------------------------------------- */
 
-static void report_number(const struct rd_port *now, const char *kind, const char *what,
-	uint32_t from, uint32_t to, port_change_fn *fn, void *ctx)
+static void report_number(const struct event_to *to, const char *kind, const char *netdev,
+	const char *what, uint32_t from, uint32_t now)
 {
-	struct rd_event e = {.port = now->num, .kind = kind, .origin = "sysfs"};
+	char was[16];
 
-	if (from == to)
-		return;
-	snprintf(e.text, sizeof(e.text), "%s changed from %u to %u", what, from, to);
-	snprintf(e.previous, sizeof(e.previous), "%u", from);
-	fn(ctx, &e);
+	snprintf(was, sizeof(was), "%u", from);
+	if (from != now)
+		events_put(to, kind, netdev, was, "%s changed from %s to %u", what, was, now);
 }
 
 void port_state_changes(
-	const struct rd_port *before, const struct rd_port *now, port_change_fn *fn, void *ctx)
+	const struct rd_port *before, const struct rd_port *now, const struct event_to *to)
 {
 	bool was = !strcmp(before->state, "active"), is = !strcmp(now->state, "active");
-	struct rd_event e = {.port = now->num, .origin = "sysfs"};
 
-	if (was != is) {
-		e.kind = is ? "port_active" : "port_error";
-		snprintf(e.text, sizeof(e.text), "port %s", is ? "up" : "down");
-		fn(ctx, &e);
-	}
-	report_number(now, "lid_change", "LID", before->lid, now->lid, fn, ctx);
-	report_number(now, "sm_change", "LID of the subnet manager", before->sm_lid, now->sm_lid,
-		fn, ctx);
+	if (was != is)
+		events_put(to, is ? "port_active" : "port_error", "", "", "port %s",
+			is ? "up" : "down");
+	report_number(to, "lid_change", "", "LID", before->lid, now->lid);
+	report_number(
+		to, "sm_change", "", "LID of the subnet manager", before->sm_lid, now->sm_lid);
 }
 
-/* --- netdevs ----------------------------------------------------------------------------- */
+/* --- netdevs by sysfs -------------------------------------------------------------------- */
 
 static bool has_netdev(const struct rd_port *port, uint32_t ifindex)
 {
@@ -100,30 +93,106 @@ static bool exists(const struct rd_netdev *netdev)
 }
 
 static void report_netdevs(const struct rd_port *port, const struct rd_port *other,
-	const struct rd_event *as, port_change_fn *fn, void *ctx)
+	const char *kind, const char *text, const struct event_to *to)
 {
-	for (unsigned int i = 0; i < port->n_netdevs; i++) {
-		struct rd_event e = *as;
-
-		if (has_netdev(other, port->netdevs[i].ifindex) || !exists(&port->netdevs[i]))
-			continue;
-		memcpy(e.netdev, port->netdevs[i].name, sizeof(e.netdev));
-		fn(ctx, &e);
-	}
+	for (unsigned int i = 0; i < port->n_netdevs; i++)
+		if (!has_netdev(other, port->netdevs[i].ifindex) && exists(&port->netdevs[i]))
+			events_put(to, kind, port->netdevs[i].name, "", "%s", text);
 }
 
 void port_netdev_changes(
-	const struct rd_port *before, const struct rd_port *now, port_change_fn *fn, void *ctx)
+	const struct rd_port *before, const struct rd_port *now, const struct event_to *to)
 {
-	const struct rd_event detached = {.port = now->num,
-		.kind = "netdev_detached",
-		.text = "netdev detached",
-		.origin = "sysfs"};
-	const struct rd_event attached = {.port = now->num,
-		.kind = "netdev_attached",
-		.text = "netdev attached",
-		.origin = "sysfs"};
+	report_netdevs(before, now, "netdev_detached", "netdev detached", to);
+	report_netdevs(now, before, "netdev_attached", "netdev attached", to);
+}
 
-	report_netdevs(before, now, &detached, fn, ctx);
-	report_netdevs(now, before, &attached, fn, ctx);
+/* --- netdevs by rtnetlink ---------------------------------------------------------------- */
+
+static void take_name(const struct event_to *to, struct rd_netdev *netdev, const char *name)
+{
+	char was[IF_NAMESIZE];
+
+	if (!*name || !strcmp(netdev->name, name))
+		return;
+	memcpy(was, netdev->name, sizeof(was));
+	memcpy(netdev->name, name, sizeof(netdev->name));
+	events_put(to, "netdev_renamed", name, was, "netdev renamed from %s", was);
+}
+
+static void take_mac(const struct event_to *to, struct rd_netdev *netdev, const uint8_t mac[6])
+{
+	char was[RD_MAC_LEN], is[RD_MAC_LEN];
+
+	if (!memcmp(netdev->mac, mac, sizeof(netdev->mac)))
+		return;
+	rd_mac_text(was, netdev->mac);
+	memcpy(netdev->mac, mac, sizeof(netdev->mac));
+	events_put(to, "netdev_mac_changed", netdev->name, was, "MAC address changed from %s to %s",
+		was, rd_mac_text(is, mac));
+}
+
+static void take_mtu(const struct event_to *to, struct rd_netdev *netdev, uint32_t mtu)
+{
+	if (!mtu)
+		return;
+	report_number(to, "netdev_mtu_changed", netdev->name, "MTU", netdev->mtu, mtu);
+	netdev->mtu = mtu;
+}
+
+static void take_state(const struct event_to *to, struct rd_netdev *netdev, unsigned int flags)
+{
+	bool was = !strcmp(netdev->operstate, "up") || !strcmp(netdev->operstate, "unknown");
+	bool is = flags & IFF_RUNNING, known = *netdev->operstate;
+	const char *now = is ? "up" : "down";
+
+	snprintf(netdev->operstate, sizeof(netdev->operstate), "%s", now);
+	if (known && was != is)
+		events_put(
+			to, is ? "netdev_up" : "netdev_down", netdev->name, "", "netdev %s", now);
+}
+
+static void remove_netdev(const struct event_to *to, struct rd_port *port, unsigned int i)
+{
+	struct rd_netdev *netdev = &port->netdevs[i];
+
+	events_put(to, "netdev_removed", netdev->name, "", "netdev removed");
+	memmove(netdev, netdev + 1, (port->n_netdevs - i - 1) * sizeof(*netdev));
+	port->netdevs[--port->n_netdevs] = (struct rd_netdev){0};
+}
+
+/* A VLAN's addresses become GIDs of the port below. A removed netdev may have been above any port.
+ */
+static bool is_above(unsigned int ifindex, const struct rd_port *port)
+{
+	char name[IF_NAMESIZE];
+
+	if (!if_indextoname(ifindex, name))
+		return true;
+	for (unsigned int i = 0; i < port->n_netdevs; i++)
+		if (rd_sysfs_exists("/sys/class/net/%s/lower_%s", name, port->netdevs[i].name))
+			return true;
+	return false;
+}
+
+bool netdev_changes(
+	struct rd_port *port, const struct rd_link_change *change, const struct event_to *to)
+{
+	for (unsigned int i = 0; i < port->n_netdevs; i++) {
+		struct rd_netdev *netdev = &port->netdevs[i];
+
+		if (netdev->ifindex != change->ifindex)
+			continue;
+		if (change->kind == RD_LINK_REMOVED) {
+			remove_netdev(to, port, i);
+		} else if (change->kind == RD_LINK_STATE) {
+			take_name(to, netdev, change->name);
+			if (change->has_mac)
+				take_mac(to, netdev, change->mac);
+			take_mtu(to, netdev, change->mtu);
+			take_state(to, netdev, change->flags);
+		}
+		return true;
+	}
+	return change->kind != RD_LINK_STATE && is_above(change->ifindex, port);
 }

@@ -5,7 +5,6 @@
 #include "device/device_changes.h"
 #include "device/firmware_mlx5.h"
 #include "device/function.h"
-#include "device/netdev_changes.h"
 #include "device/netlink/devlink.h"
 #include "device/netlink/rtnetlink.h"
 #include "device/port_changes.h"
@@ -237,26 +236,13 @@ TEST(device_changes)
 	device_changes_free(&changes);
 }
 
-#define EVENTS_MAX 16
-struct events {
-	unsigned int n;
-	struct rd_event list[EVENTS_MAX];
-};
-
-static void take_change(void *ctx, const struct rd_event *event)
-{
-	struct events *events = ctx;
-
-	assert_true(events->n < EVENTS_MAX);
-	events->list[events->n++] = *event;
-}
-
 static void assert_events(struct events *events, const char *const *texts)
 {
 	unsigned int n = 0;
 
 	for (; texts[n]; n++)
-		same(n < events->n, true, events->list[n].text, texts[n], events->list[n].port, 1);
+		same(n < events->n, true, events->event[n].text, texts[n], events->event[n].port,
+			1);
 	assert_int_equal(events->n, n);
 	events->n = 0;
 }
@@ -275,28 +261,30 @@ TEST(port_changes)
 	struct rd_port before = {.num = 1, .gids = old, .n_gids = 3, .state = "active", .lid = 5};
 	struct rd_port now = {.num = 1, .gids = new, .n_gids = 3, .state = "down", .lid = 6};
 	struct events events = {0};
+	const struct event_to to = {&events, {.port = 1}};
 
-	expect("4 7 eth0 gid_added", port_gid_changes(&before, &now, false, take_change, &events),
-		events.list[3].gid.index, events.list[3].netdev, events.list[3].kind);
+	expect("4 7 eth0 gid_added", port_gid_changes(&before, &now, false, &to),
+		events.event[3].gid.index, events.event[3].netdev, events.event[3].kind);
 	assert_events(&events,
 		(const char *const[]){"GID 0 removed: fe80::1, RoCE v2",
 			"GID 1 removed: ::ffff:10.0.0.1, RoCE v1", "GID 0 added: fe80::2, RoCE v2",
 			"GID 7 added: ::ffff:10.0.0.2, RoCE v2", NULL});
-	assert_int_equal(port_gid_changes(&now, &now, false, take_change, &events), 0);
+	assert_int_equal(port_gid_changes(&now, &now, false, &to), 0);
 	/* A netdev's new name is no change of its GIDs. */
 	before = now;
 	old[0] = new[0], old[1] = new[1], old[2] = new[2];
 	memcpy(old[2].ndev, "eth9", 5);
 	before.gids = old;
-	assert_int_equal(port_gid_changes(&before, &now, false, take_change, &events), 0);
+	assert_int_equal(port_gid_changes(&before, &now, false, &to), 0);
 	memcpy(before.state, "active", 7);
 	before.lid = 5;
-	port_state_changes(&before, &now, take_change, &events);
+	port_state_changes(&before, &now, &to);
 	assert_events(&events, (const char *const[]){"port down", "LID changed from 5 to 6", NULL});
 	memcpy(before.state, "init", 5);
 	before.lid = 6;
-	port_state_changes(&before, &now, take_change, &events);
+	port_state_changes(&before, &now, &to);
 	assert_int_equal(events.n, 0);
+	free(events.event);
 }
 
 TEST(netdev_changes)
@@ -311,25 +299,27 @@ TEST(netdev_changes)
 		.mtu = 1500,
 		.has_mac = true};
 	struct events events = {0};
+	const struct event_to to = {&events, {.port = 1}};
 
-	expect("1 0", netdev_changes(&port, &change, take_change, &events), events.n);
+	expect("1 0", netdev_changes(&port, &change, &to), events.n);
 	change.mac[0] = 2;
 	change.mtu = 9000;
 	change.flags = 0;
 	memcpy(change.name, "lan0", 5);
-	expect("1 lan0 eth0", netdev_changes(&port, &change, take_change, &events),
-		events.list[0].netdev, events.list[0].previous);
+	expect("1 lan0 eth0", netdev_changes(&port, &change, &to), events.event[0].netdev,
+		events.event[0].previous);
 	assert_events(&events, (const char *const[]){"netdev renamed from eth0",
 				       "MAC address changed from 00:00:00:00:00:00 to "
 				       "02:00:00:00:00:00",
 				       "MTU changed from 1500 to 9000", "netdev down", NULL});
-	expect("1 0", netdev_changes(&port, &change, take_change, &events), events.n);
+	expect("1 0", netdev_changes(&port, &change, &to), events.n);
 	change.ifindex = 70003;
-	assert_false(netdev_changes(&port, &change, take_change, &events));
+	assert_false(netdev_changes(&port, &change, &to));
 	change = (struct rd_link_change){.kind = RD_LINK_REMOVED, .ifindex = 70001};
-	assert_true(netdev_changes(&port, &change, take_change, &events));
+	assert_true(netdev_changes(&port, &change, &to));
 	assert_events(&events, (const char *const[]){"netdev removed", NULL});
 	expect("1 lan0", port.n_netdevs, port.netdevs[0].name);
+	free(events.event);
 }
 
 TEST(link_messages)

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The queue of events: it begins anew whenever it is empty. */
+#include "events.h"
+#include <rdmadump/clock.h>
+#include <rdmadump/log.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static struct rd_event *append(struct events *q)
+{
+	if (q->n == q->capacity) {
+		size_t size = q->capacity ? 2 * q->capacity : 16;
+		struct rd_event *grown = reallocarray(q->event, size, sizeof(*grown));
+
+		if (!grown)
+			return NULL;
+		q->event = grown;
+		q->capacity = size;
+	}
+	return &q->event[q->n++];
+}
+
+void events_put(const struct event_to *to, const char *kind, const char *netdev,
+	const char *previous, const char *fmt, ...)
+{
+	struct rd_event *e = append(to->queue);
+	va_list ap;
+
+	if (!e) {
+		rd_log(RD_LOG_WARNING, "out of memory: an event is not reported");
+		return;
+	}
+	*e = to->as;
+	e->ts_ns = rd_wall_ns();
+	e->kind = kind;
+	snprintf(e->netdev, sizeof(e->netdev), "%s", netdev);
+	snprintf(e->previous, sizeof(e->previous), "%s", previous);
+	va_start(ap, fmt);
+	vsnprintf(e->text, sizeof(e->text), fmt, ap);
+	va_end(ap);
+}
+
+bool events_next(struct events *q, struct rd_event *event)
+{
+	if (q->first == q->n)
+		return false;
+	*event = q->event[q->first++];
+	if (q->first == q->n)
+		q->first = q->n = 0;
+	return true;
+}
