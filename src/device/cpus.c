@@ -41,12 +41,11 @@ unsigned int rd_device_cpus(
 
 int rd_device_numa_node(const char *sysroot, const struct rd_device *device)
 {
-	char text[RD_SYSFS_MAX], *end;
-	long node;
+	uint64_t node;
 
-	if (rd_sysfs_text(text, sizeof(text), "%s/sys/class/infiniband/%s/device/numa_node",
-		    sysroot, device->name) < 0)
-		return -1;
-	node = strtol(text, &end, 10);
-	return end == text || node < 0 || node > INT_MAX ? -1 : (int)node;
+	return rd_sysfs_u64(&node, "%s/sys/class/infiniband/%s/device/numa_node", sysroot,
+		       device->name) ||
+			       node > INT_MAX
+		       ? -1
+		       : (int)node;
 }

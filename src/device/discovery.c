@@ -33,15 +33,6 @@ static bool is_pci_address(const char *text)
 	       text[6] == '.' && isdigit((unsigned char)text[7]) && !text[8];
 }
 
-static uint32_t read_id(const char *base, const char *up, const char *file)
-{
-	uint64_t id;
-
-	if (rd_sysfs_u64(&id, "%s/device%s/%s", base, up, file) || id > UINT32_MAX)
-		return 0;
-	return (uint32_t)id;
-}
-
 /*
  * The PCI function is what `device` links to, or, of an auxiliary device (a subfunction), one of
  * its parents. A tree that was copied without links still has the uevent files.
@@ -63,8 +54,8 @@ static void load_pci(struct rd_device *device, const char *base)
 			    base, ups[i]))
 			rd_sysfs_uevent(device->driver, sizeof(device->driver), "DRIVER",
 				"%s/device%s/uevent", base, ups[i]);
-		device->vendor_id = read_id(base, ups[i], "vendor");
-		device->part_id = read_id(base, ups[i], "device");
+		device->vendor_id = rd_sysfs_u32("%s/device%s/vendor", base, ups[i]);
+		device->part_id = rd_sysfs_u32("%s/device%s/device", base, ups[i]);
 	}
 	if (!*device->driver)
 		rd_sysfs_link(device->driver, sizeof(device->driver), "%s/device/driver", base);

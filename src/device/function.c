@@ -65,15 +65,6 @@ int rd_representor_parse(const char *name, struct rd_representor *rep)
 	return *name ? -1 : 0;
 }
 
-static uint32_t read_u32(const char *base, const char *up, const char *file)
-{
-	uint64_t n;
-
-	if (rd_sysfs_u64(&n, "%s/device%s/%s", base, up, file) || n > UINT32_MAX)
-		return 0;
-	return (uint32_t)n;
-}
-
 /* Which of its PF's virtual functions this one is: the PF links to each by its number. */
 static bool find_vf_number(const char *base, const char *pci, uint32_t *number)
 {
@@ -193,8 +184,8 @@ void rd_function_load(struct rd_device *device, const char *root, const char *ba
 		f->kind = RD_FUNCTION_VF;
 		f->has_number = find_vf_number(base, device->pci, &f->number);
 	} else {
-		f->n_vfs = read_u32(base, "", "sriov_numvfs");
-		f->max_vfs = read_u32(base, "", "sriov_totalvfs");
+		f->n_vfs = rd_sysfs_u32("%s/device/sriov_numvfs", base);
+		f->max_vfs = rd_sysfs_u32("%s/device/sriov_totalvfs", base);
 	}
 	load_representors(device, base);
 	judge_switchdev(device, root, base);

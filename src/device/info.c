@@ -17,15 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint32_t read_u32(const char *dir, const char *file)
-{
-	uint64_t n;
-
-	if (rd_sysfs_u64(&n, "%s/%s", dir, file) || n > UINT32_MAX)
-		return 0;
-	return (uint32_t)n;
-}
-
 /*
  * Where the PCI function's directory is: `device`, or, of a subfunction, above it. A copied tree
  * may lack the links of sys/bus.
@@ -43,22 +34,19 @@ static void find_pci(char *dir, size_t size, const char *base)
 
 static void load_pci(struct rd_pci_link *pci, const char *base)
 {
-	char dir[PATH_MAX + 32], text[16];
-	const char *digits = text;
+	char dir[PATH_MAX + 32];
 	uint64_t node;
 
-	pci->numa_node = -1;
 	find_pci(dir, sizeof(dir), base);
 	rd_sysfs_text(pci->speed, sizeof(pci->speed), "%s/current_link_speed", dir);
 	rd_sysfs_text(pci->max_speed, sizeof(pci->max_speed), "%s/max_link_speed", dir);
-	pci->width = read_u32(dir, "current_link_width");
-	pci->max_width = read_u32(dir, "max_link_width");
-	rd_sysfs_text(text, sizeof(text), "%s/numa_node", dir);
-	if (!rd_parse_u64(digits, 0, INT_MAX, &node))
-		pci->numa_node = (int)node;
+	pci->width = rd_sysfs_u32("%s/current_link_width", dir);
+	pci->max_width = rd_sysfs_u32("%s/max_link_width", dir);
+	pci->numa_node =
+		rd_sysfs_u64(&node, "%s/numa_node", dir) || node > INT_MAX ? -1 : (int)node;
 	rd_sysfs_text(pci->cpus, sizeof(pci->cpus), "%s/local_cpulist", dir);
-	pci->subsystem_vendor = read_u32(dir, "subsystem_vendor");
-	pci->subsystem_device = read_u32(dir, "subsystem_device");
+	pci->subsystem_vendor = rd_sysfs_u32("%s/subsystem_vendor", dir);
+	pci->subsystem_device = rd_sysfs_u32("%s/subsystem_device", dir);
 }
 
 /* The highest bit distinguishes full from limited membership: without it an unset P_Key is 0. */
@@ -110,8 +98,8 @@ static int load_port(struct rd_port_info *out, const struct rd_device *device,
 	out->has_cap_mask = !rd_sysfs_u64(&mask, "%s/cap_mask", dir) && mask <= UINT32_MAX;
 	if (out->has_cap_mask)
 		out->cap_mask = (uint32_t)mask;
-	out->lmc = read_u32(dir, "lid_mask_count");
-	out->sm_sl = read_u32(dir, "sm_sl");
+	out->lmc = rd_sysfs_u32("%s/lid_mask_count", dir);
+	out->sm_sl = rd_sysfs_u32("%s/sm_sl", dir);
 	rd_port_sysfs_attrs(&out->sysfs, base, port->num);
 	rd_roce_settings(&out->settings, device, port, root);
 	return load_pkeys(out, port->num, base) || load_dcb(out, device, port) ? -1 : 0;

@@ -68,15 +68,6 @@ static void read_lanes(struct rd_port *port, const char *text)
 		snprintf(port->lanes, sizeof(port->lanes), "%.*s", (int)(to - from - 1), from + 1);
 }
 
-static uint32_t read_lid(const char *base, unsigned int port, const char *file)
-{
-	uint64_t lid;
-
-	if (rd_sysfs_u64(&lid, "%s/ports/%u/%s", base, port, file) || lid > UINT32_MAX)
-		return 0;
-	return (uint32_t)lid;
-}
-
 static void load_link(struct rd_port *port, const char *base)
 {
 	char text[64];
@@ -93,8 +84,8 @@ static void load_link(struct rd_port *port, const char *base)
 	rd_sysfs_text(text, sizeof(text), "%s/ports/%u/rate", base, port->num);
 	read_rate(port, text);
 	read_lanes(port, text);
-	port->lid = read_lid(base, port->num, "lid");
-	port->sm_lid = read_lid(base, port->num, "sm_lid");
+	port->lid = rd_sysfs_u32("%s/ports/%u/lid", base, port->num);
+	port->sm_lid = rd_sysfs_u32("%s/ports/%u/sm_lid", base, port->num);
 }
 
 /*
@@ -204,7 +195,6 @@ static void add_netdev(struct rd_port *port, const char *root, const char *name)
 {
 	struct rd_netdev *netdev;
 	char text[32];
-	uint64_t n;
 
 	if (!is_netdev_name(name) || port->n_netdevs == RD_NETDEV_MAX)
 		return;
@@ -218,10 +208,8 @@ static void add_netdev(struct rd_port *port, const char *root, const char *name)
 	rd_sysfs_text(text, sizeof(text), "%s/sys/class/net/%s/address", root, name);
 	if (rd_hex_bytes(text, 1, netdev->mac, sizeof(netdev->mac)))
 		memset(netdev->mac, 0, sizeof(netdev->mac));
-	if (!rd_sysfs_u64(&n, "%s/sys/class/net/%s/mtu", root, name) && n <= UINT32_MAX)
-		netdev->mtu = (uint32_t)n;
-	if (!rd_sysfs_u64(&n, "%s/sys/class/net/%s/ifindex", root, name) && n <= UINT32_MAX)
-		netdev->ifindex = (uint32_t)n;
+	netdev->mtu = rd_sysfs_u32("%s/sys/class/net/%s/mtu", root, name);
+	netdev->ifindex = rd_sysfs_u32("%s/sys/class/net/%s/ifindex", root, name);
 	rd_sysfs_text(netdev->operstate, sizeof(netdev->operstate), "%s/sys/class/net/%s/operstate",
 		root, name);
 	rd_sysfs_text(netdev->slaves, sizeof(netdev->slaves), "%s/sys/class/net/%s/bonding/slaves",
@@ -235,13 +223,11 @@ static void add_netdev(struct rd_port *port, const char *root, const char *name)
 static bool is_of_port(const struct rd_port *port, const struct rd_device *device, const char *base,
 	const char *name)
 {
-	uint64_t dev_port = 0, dev_id = 0;
+	uint32_t dev_port = rd_sysfs_u32("%s/device/net/%s/dev_port", base, name);
 
-	if (device->n_ports <= 1)
-		return true;
-	rd_sysfs_u64(&dev_port, "%s/device/net/%s/dev_port", base, name);
-	rd_sysfs_u64(&dev_id, "%s/device/net/%s/dev_id", base, name);
-	return (dev_port ? dev_port : dev_id) + 1 == port->num;
+	if (!dev_port)
+		dev_port = rd_sysfs_u32("%s/device/net/%s/dev_id", base, name);
+	return device->n_ports <= 1 || dev_port + 1 == port->num;
 }
 
 /* siw on older kernels does not report its netdev, but an iWARP GID begins with the MAC address. */

@@ -109,6 +109,18 @@ int rd_sysfs_u64(uint64_t *value, const char *fmt, ...)
 	return rd_parse_u64(text, 0, UINT64_MAX, value);
 }
 
+uint32_t rd_sysfs_u32(const char *fmt, ...)
+{
+	char path[PATH_MAX], text[32];
+	uint64_t value;
+	int ret;
+
+	MAKE_PATH(path, fmt, ret);
+	if (ret || read_text(path, text, sizeof(text)) || rd_parse_u64(text, 0, UINT32_MAX, &value))
+		return 0;
+	return (uint32_t)value;
+}
+
 int rd_sysfs_uevent(char *buf, size_t size, const char *key, const char *fmt, ...)
 {
 	char path[PATH_MAX], text[RD_SYSFS_MAX], *save = NULL;

@@ -38,6 +38,8 @@ int rd_sysfs_text(char *buf, size_t size, const char *fmt, ...)
 ssize_t rd_sysfs_file(char *buf, size_t size, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 int rd_sysfs_u64(uint64_t *value, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* 0: unknown, or larger. */
+uint32_t rd_sysfs_u32(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The value after "KEY=" in a uevent file. */
 int rd_sysfs_uevent(char *buf, size_t size, const char *key, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
