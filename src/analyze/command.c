@@ -28,12 +28,11 @@ static bool parse_seconds(const char *text, char **end, uint64_t *ns)
 	return true;
 }
 
-static int set_time(struct arguments *a, const struct option_use *use, struct rd_error *err)
+static int set_time(const struct option_use *use, struct rd_error *err)
 {
 	struct analyze_settings *s = use->settings;
 	char *end = (char *)(uintptr_t)use->arg;
 
-	(void)a;
 	s->config.from_ns = 0;
 	s->config.to_ns = UINT64_MAX;
 	if ((*end == '-' || parse_seconds(use->arg, &end, &s->config.from_ns)) && *end == '-' &&
@@ -44,31 +43,31 @@ static int set_time(struct arguments *a, const struct option_use *use, struct rd
 		"--time: '%s' is not a range of seconds like 2.5-4, 10- or -3", use->arg);
 }
 
-static int set_tunnels(struct arguments *a, const struct option_use *use, struct rd_error *err)
+static int set_tunnels(const struct option_use *use, struct rd_error *err)
 {
 	struct analyze_settings *s = use->settings;
 
 	if (use->arg)
-		return set_choice(a, use, err);
+		return set_choice(use, err);
 	s->config.tunnels = RD_TUNNELS_ALWAYS;
 	return 0;
 }
 
-static int set_html(struct arguments *a, const struct option_use *use, struct rd_error *err)
+static int set_html(const struct option_use *use, struct rd_error *err)
 {
 	struct analyze_settings *s = use->settings;
 
-	(void)a, (void)err;
+	(void)err;
 	s->html = use->arg;
 	s->config.psn_plots = true;
 	return 0;
 }
 
-static int set_json(struct arguments *a, const struct option_use *use, struct rd_error *err)
+static int set_json(const struct option_use *use, struct rd_error *err)
 {
 	struct analyze_settings *s = use->settings;
 
-	(void)a, (void)err;
+	(void)err;
 	s->json = !use->arg || !strcmp(use->arg, "-");
 	s->json_file = s->json ? NULL : use->arg;
 	return 0;

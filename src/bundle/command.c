@@ -19,11 +19,10 @@
 
 #define LIMIT_MOST_S 600
 
-static int add_file(struct arguments *a, const struct option_use *use, struct rd_error *err)
+static int add_file(const struct option_use *use, struct rd_error *err)
 {
 	struct rd_bundle_config *s = use->settings;
 
-	(void)a;
 	if (strcmp(use->arg, "-") == 0 || !*use->arg)
 		return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
 			"--file '%s': give the name of a capture file", use->arg);

@@ -13,16 +13,9 @@
 
 #define ALIKE_SHARE 4 /* one letter may differ, and one more per this many letters */
 
-static const struct argp_option end = {0};
-
 static bool is_end(const struct argp_option *o)
 {
 	return !o->name && !o->key && !o->doc && !o->group;
-}
-
-static const struct argp_option *options_of(const struct argp *argp)
-{
-	return argp->options ? argp->options : &end;
 }
 
 /* An alias has the argument of the row before it. */
@@ -177,51 +170,40 @@ static const struct argp_option common[] = {
 	{0},
 };
 
-/* The command's options, and those that argp adds. */
-static struct argp_option *all_options(const struct argp *argp, unsigned int flags)
+/* What argp does not do itself. `options` end with those that it adds. */
+static void check_line(const struct argp_option *options, bool argp_helps, int argc, char **argv)
 {
-	const struct argp_option *from = options_of(argp), *o = from;
-	size_t n = 0, more = flags & ARGP_NO_HELP ? 0 : sizeof(common) / sizeof(*common) - 1;
-	struct argp_option *all;
-
-	while (!is_end(o++))
-		n++;
-	all = calloc(n + more + 1, sizeof(*all));
-	if (!all)
-		return NULL;
-	memcpy(all, from, n * sizeof(*all));
-	memcpy(all + n, common, more * sizeof(*all));
-	return all;
-}
-
-error_t rd_cli_parse(
-	const struct argp *argp, int argc, char **argv, unsigned int flags, void *input)
-{
-	struct argp_option *options = all_options(argp, flags);
-
-	if (!options)
-		return ENOMEM;
 	if (argc == 2 && strcmp(argv[1], "--option-list") == 0) {
 		print_list(options);
 		exit(0);
 	}
-	if (argc == 2 && strcmp(argv[1], "-h") == 0 && !(flags & ARGP_NO_HELP))
+	if (argc == 2 && strcmp(argv[1], "-h") == 0 && argp_helps)
 		argv[1] = (char *)(uintptr_t) "--help";
 	check_names(options, argc, argv);
-	free(options);
-	return argp_parse(argp, argc, argv, flags, NULL, input);
 }
 
 /* --- rows ------------------------------------------------------------------------------- */
 
 #define FIRST_KEY 0x100 /* of options without a letter */
 
-struct argp_option option_for_argp(const struct cli_option *row, int key)
+static bool is_last(const struct cli_option *row)
 {
+	return !row->name && !row->letter;
+}
+
+/* 0: argp takes that of the row before it. */
+static int key_of(const struct cli_option *rows, size_t i)
+{
+	return rows[i].letter ? rows[i].letter : rows[i].flags & OPT_ALIAS ? 0 : FIRST_KEY + (int)i;
+}
+
+static struct argp_option for_argp(const struct cli_option *rows, size_t i)
+{
+	const struct cli_option *row = &rows[i];
 	bool alias = row->flags & OPT_ALIAS;
 
 	return (struct argp_option){.name = row->name,
-		.key = key,
+		.key = key_of(rows, i),
 		.arg = row->arg,
 		.doc = alias	   ? NULL
 		       : row->help ? row->help
@@ -236,11 +218,18 @@ struct reading {
 	const struct cli_option *rows;
 	argp_parser_t other;
 	void *settings;
+	bool by_letter;
 };
 
-static int key_of(const struct cli_option *rows, size_t i)
+static error_t read_other(struct reading *r, int key, char *arg, struct argp_state *state)
 {
-	return rows[i].letter ? rows[i].letter : FIRST_KEY + (int)i;
+	error_t ret = ARGP_ERR_UNKNOWN;
+
+	state->input = r->settings;
+	if (r->other)
+		ret = r->other(key, arg, state);
+	state->input = r;
+	return ret;
 }
 
 /* A word that is no option. */
@@ -255,50 +244,65 @@ static void take_word(const char **field, const struct cli_option *last, char *a
 static error_t read_option(int key, char *arg, struct argp_state *state)
 {
 	struct reading *r = state->input;
-	const struct cli_option *last = r->rows;
+	const struct cli_option *row = r->rows;
 	struct rd_error err;
 	char as[40];
+
+	while (!is_last(row) && (!key || key != key_of(r->rows, (size_t)(row - r->rows))))
+		row++;
+	if (is_last(row)) {
+		if (key != ARGP_KEY_ARG || !row->help)
+			return read_other(r, key, arg, state);
+		take_word((const char **)((char *)r->settings + row->at), row, arg, state);
+		return 0;
+	}
+	while (row->flags & OPT_ALIAS)
+		row--;
+	if (r->by_letter && key < FIRST_KEY)
+		snprintf(as, sizeof(as), "-%c", key);
+	else
+		snprintf(as, sizeof(as), "--%s", row->name);
+	if (option_set(r->settings, row, as, arg, NULL, &err) < 0)
+		rd_cli_usage_error(state->name, "%s", err.text);
+	read_other(r, KEY_TAKEN, NULL, state);
+	return 0;
+}
+
+error_t rd_cli_read_groups(const struct cli_option *rows, const char *const *headings,
+	const struct argp *argp, int argc, char **argv, void *settings)
+{
+	struct reading r = {rows, argp->parser, settings, headings};
+	struct argp whole = *argp;
+	struct argp_option *options, *to;
+	unsigned int group = 0;
+	size_t n = 0;
 	error_t ret;
 
-	for (; last->name; last++) {
-		if (key != key_of(r->rows, (size_t)(last - r->rows)))
-			continue;
-		snprintf(as, sizeof(as), "--%s", last->name);
-		if (option_set(NULL, r->settings, last, as, arg, NULL, &err) < 0)
-			rd_cli_usage_error(state->name, "%s", err.text);
-		return 0;
+	while (!is_last(&rows[n]))
+		n++;
+	options = to = calloc(2 * n + sizeof(common) / sizeof(*common), sizeof(*options));
+	if (!options)
+		return ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		if (headings && rows[i].group != group)
+			*to++ = (struct argp_option){
+				.doc = headings[rows[i].group], .group = (int)rows[i].group};
+		group = rows[i].group;
+		*to++ = for_argp(rows, i);
 	}
-	if (key == ARGP_KEY_ARG && last->help) {
-		take_word((const char **)((char *)r->settings + last->at), last, arg, state);
-		return 0;
-	}
-	if (!r->other)
-		return ARGP_ERR_UNKNOWN;
-	state->input = r->settings;
-	ret = r->other(key, arg, state);
-	state->input = r;
+	if (!headings)
+		memcpy(to, common, sizeof(common));
+	check_line(options, !headings, argc, argv);
+	*to = (struct argp_option){0};
+	whole.options = options;
+	whole.parser = read_option;
+	ret = argp_parse(&whole, argc, argv, headings ? ARGP_NO_HELP : 0, NULL, &r);
+	free(options);
 	return ret;
 }
 
 error_t rd_cli_read(const struct cli_option *rows, const struct argp *argp, int argc, char **argv,
 	void *settings)
 {
-	struct reading r = {.rows = rows, .other = argp->parser, .settings = settings};
-	struct argp whole = *argp;
-	struct argp_option *options;
-	size_t n = 0;
-	error_t ret;
-
-	while (rows[n].name)
-		n++;
-	options = calloc(n + 1, sizeof(*options));
-	if (!options)
-		return ENOMEM;
-	for (size_t i = 0; i < n; i++)
-		options[i] = option_for_argp(&rows[i], key_of(rows, i));
-	whole.options = options;
-	whole.parser = read_option;
-	ret = rd_cli_parse(&whole, argc, argv, 0, &r);
-	free(options);
-	return ret;
+	return rd_cli_read_groups(rows, NULL, argp, argc, argv, settings);
 }

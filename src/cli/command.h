@@ -17,22 +17,17 @@ __attribute__((format(printf, 2, 3), noreturn)) void rd_cli_usage_error(
 #define OPT_HIDDEN   0x02 /* not in the help */
 #define OPT_OPTIONAL 0x04 /* its argument may be absent */
 
-struct arguments;
-
 /* One option with its value, for a setter. */
 struct option_use {
 	const struct cli_option *row;
-	void *settings;	 /* of the command: what the row's field belongs to */
+	void *settings;	 /* of the command; begin with what the row's field belongs to */
 	char as[40];	 /* as the user typed it, for messages: "-b", "--buffers" */
 	const char *arg; /* NULL: none */
 	uint64_t min, max, unit;
 };
 
-/*
- * Returns 0, or -1 with a message that begins with use->as. Strings are kept, not copied. `a`: the
- * command line of a capture; NULL for other commands.
- */
-typedef int option_setter(struct arguments *a, const struct option_use *use, struct rd_error *err);
+/* Returns 0, or -1 with a message that begins with use->as. Strings are kept, not copied. */
+typedef int option_setter(const struct option_use *use, struct rd_error *err);
 
 struct cli_option {
 	const char *name; /* long, without "--"; NULL: a letter only */
@@ -93,29 +88,26 @@ option_setter set_stop_after;
  * Calls the setter. `as`: how the option was written. Of `range`, zeros mean the row's own; NULL:
  * all.
  */
-int option_set(struct arguments *a, void *settings, const struct cli_option *row, const char *as,
-	const char *arg, const struct option_use *range, struct rd_error *err);
+int option_set(void *settings, const struct cli_option *row, const char *as, const char *arg,
+	const struct option_use *range, struct rd_error *err);
 /* Sets a field: uint64_t, or four bytes (unsigned int, uint32_t, an enumeration). */
 void option_put(void *field, size_t size, uint64_t n);
 /* What the row sets. */
 void *option_field(const struct option_use *use);
-/* As argp needs it. */
-struct argp_option option_for_argp(const struct cli_option *row, int key);
-
 /*
- * Reads the command line of a command with these rows, the last of which is empty; argp->options
- * is not used, and argp->parser gets what is no option, with the settings as input. As
- * rd_cli_parse().
+ * Reads the command line of a command with these rows, the last of which has no name and no letter;
+ * argp->options is not used, and argp->parser gets what is no option, with the settings as input.
+ * As argp_parse(), but an unknown option or a missing argument ends the program, with a suggestion;
+ * -h is --help; --option-list prints the options for programs.
  */
 error_t rd_cli_read(const struct cli_option *rows, const struct argp *argp, int argc, char **argv,
 	void *settings);
-
 /*
- * argp_parse() with three additions: an unknown option or a missing argument ends the program, with
- * a suggestion; -h is --help; --option-list prints the options for programs. Returns what
- * argp_parse() does.
+ * The same with a heading for each group, and rows for --help and --usage; messages name options by
+ * their letters. argp->parser is also called after each option.
  */
-error_t rd_cli_parse(
-	const struct argp *argp, int argc, char **argv, unsigned int flags, void *input);
+#define KEY_TAKEN 0x7fffffff
+error_t rd_cli_read_groups(const struct cli_option *rows, const char *const *headings,
+	const struct argp *argp, int argc, char **argv, void *settings);
 
 #endif

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-int option_set(struct arguments *a, void *settings, const struct cli_option *row, const char *as,
-	const char *arg, const struct option_use *range, struct rd_error *err)
+int option_set(void *settings, const struct cli_option *row, const char *as, const char *arg,
+	const struct option_use *range, struct rd_error *err)
 {
 	struct option_use use = {.row = row,
 		.settings = settings,
@@ -17,7 +17,7 @@ int option_set(struct arguments *a, void *settings, const struct cli_option *row
 		.unit = range && range->unit ? range->unit : row->unit};
 
 	snprintf(use.as, sizeof(use.as), "%s", as);
-	return row->set(a, &use, err);
+	return row->set(&use, err);
 }
 
 void *option_field(const struct option_use *use)
@@ -40,25 +40,24 @@ static void put(const struct option_use *use, uint64_t n)
 	option_put(option_field(use), use->row->size, n);
 }
 
-int set_flag(struct arguments *a, const struct option_use *use, struct rd_error *err)
+int set_flag(const struct option_use *use, struct rd_error *err)
 {
-	(void)a, (void)err;
+	(void)err;
 	*(bool *)option_field(use) = true;
 	return 0;
 }
 
-int set_text(struct arguments *a, const struct option_use *use, struct rd_error *err)
+int set_text(const struct option_use *use, struct rd_error *err)
 {
-	(void)a, (void)err;
+	(void)err;
 	*(const char **)option_field(use) = use->arg;
 	return 0;
 }
 
-int set_number(struct arguments *a, const struct option_use *use, struct rd_error *err)
+int set_number(const struct option_use *use, struct rd_error *err)
 {
 	uint64_t n;
 
-	(void)a;
 	if (rd_parse_u64(use->arg, use->min, use->max, &n) == 0) {
 		put(use, n);
 		return 0;
@@ -72,12 +71,11 @@ int set_number(struct arguments *a, const struct option_use *use, struct rd_erro
 		(unsigned long long)use->min, (unsigned long long)use->max);
 }
 
-int set_size(struct arguments *a, const struct option_use *use, struct rd_error *err)
+int set_size(const struct option_use *use, struct rd_error *err)
 {
 	char least[RD_UNITS_LEN], most[RD_UNITS_LEN];
 	uint64_t n;
 
-	(void)a;
 	if (rd_parse_u64(use->arg, 0, UINT64_MAX / use->unit, &n) == 0 &&
 		n * use->unit >= use->min && n * use->unit <= use->max)
 		n *= use->unit;
@@ -107,22 +105,20 @@ static int find_choice(const struct option_use *use, struct rd_error *err)
 		err, RD_CLASS_USAGE, 0, NULL, "%s: '%s' is not one of %s", use->as, use->arg, all);
 }
 
-int set_choice(struct arguments *a, const struct option_use *use, struct rd_error *err)
+int set_choice(const struct option_use *use, struct rd_error *err)
 {
 	int i = find_choice(use, err);
 
-	(void)a;
 	if (i < 0)
 		return -1;
 	put(use, use->row->min + (unsigned int)i);
 	return 0;
 }
 
-int set_choice_text(struct arguments *a, const struct option_use *use, struct rd_error *err)
+int set_choice_text(const struct option_use *use, struct rd_error *err)
 {
 	int i = find_choice(use, err);
 
-	(void)a;
 	if (i < 0)
 		return -1;
 	*(const char **)option_field(use) = use->row->choices[i];
@@ -130,32 +126,29 @@ int set_choice_text(struct arguments *a, const struct option_use *use, struct rd
 }
 
 /* Counts how often the option is given. */
-int set_more(struct arguments *a, const struct option_use *use, struct rd_error *err)
+int set_more(const struct option_use *use, struct rd_error *err)
 {
-	(void)a, (void)err;
+	(void)err;
 	++*(unsigned int *)option_field(use);
 	return 0;
 }
 
 /* Options of other tools that request the default behaviour of this program. */
-int set_nothing(struct arguments *a, const struct option_use *use, struct rd_error *err)
+int set_nothing(const struct option_use *use, struct rd_error *err)
 {
-	(void)a;
 	(void)use;
 	(void)err;
 	return 0;
 }
 
 /* row->help: which option to use instead. */
-int set_refused(struct arguments *a, const struct option_use *use, struct rd_error *err)
+int set_refused(const struct option_use *use, struct rd_error *err)
 {
-	(void)a;
 	return rd_fail(err, RD_CLASS_USAGE, 0, NULL, "%s: %s", use->as, use->row->help);
 }
 
-int set_stop_after(struct arguments *a, const struct option_use *use, struct rd_error *err)
+int set_stop_after(const struct option_use *use, struct rd_error *err)
 {
-	(void)a;
 	if (strncmp(use->arg, "duration:", 9) == 0 &&
 		rd_parse_u64(use->arg + 9, 1, 1000000000, option_field(use)) == 0)
 		return 0;

@@ -8,20 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define KEY_OF_ROW 0x100 /* argp's key of an option without letter */
-
-static error_t fail(struct argp_state *state, const struct rd_error *err)
-{
-	rd_cli_usage_error(state->name, "%s", err->text);
-	return EINVAL;
-}
-
 /* Prints something instead of capturing. */
-static void run_instead(const struct arguments *a, struct argp_state *state)
+static void run_instead(const struct capture_options *o, struct argp_state *state)
 {
 	static char *list[] = {(char *)"rdmadump list", NULL};
 
-	switch (a->instead) {
+	switch (o->instead) {
 	case INSTEAD_HELP:
 		help_short();
 		exit(0);
@@ -57,34 +49,23 @@ static int check_words(const char *words, struct rd_error *err)
 
 /* --- argp ------------------------------------------------------------------------------- */
 
-static const struct cli_option *row_of(int key)
-{
-	unsigned int row = (unsigned int)(key - KEY_OF_ROW);
-
-	if (key >= KEY_OF_ROW)
-		return row < n_cli_options ? option_main(row) : NULL; /* argp has keys, too */
-	for (unsigned int i = 0; i < n_cli_options; i++)
-		if (cli_options[i].letter && cli_options[i].letter == key)
-			return option_main(i);
-	return NULL;
-}
-
-static int settle(struct arguments *a, struct rd_error *err)
+static int settle(struct capture_options *o, struct rd_error *err)
 {
 	static const unsigned int styles[] = {0, RD_LINE_NO_TIME, RD_LINE_EPOCH, RD_LINE_SINCE_LAST,
 		RD_LINE_DATE, RD_LINE_SINCE_FIRST};
 	const unsigned int most = sizeof(styles) / sizeof(*styles) - 1;
-	struct capture_options *o = a->o;
 
 	/* tcpdump's -W: a ring for -C, an end for -G alone */
-	if (a->files && a->by_size)
-		o->session.out.rotation.ring = a->files;
-	else if (a->files)
-		o->session.out.rotation.files = a->files;
-	if (options_check(a, err) < 0)
+	if (o->files && o->by_size)
+		o->session.out.rotation.ring = o->files;
+	else if (o->files)
+		o->session.out.rotation.files = o->files;
+	if (options_check(o, err) < 0)
 		return -1;
-	o->session.filter.expression = a->filter_file ? a->filter_file : a->words;
-	o->line_style |= styles[a->bare_t > most ? most : a->bare_t];
+	o->session.filter.expression = o->filter_file ? o->filter_file : o->words;
+	o->line_style = styles[o->bare_t > most ? most : o->bare_t];
+	if (o->show_link)
+		o->line_style |= RD_LINE_LINK;
 	if (!o->session.out.path && !o->analyze && !o->only_count)
 		o->print = true;
 	if (o->only_count)
@@ -94,62 +75,28 @@ static int settle(struct arguments *a, struct rd_error *err)
 	return 0;
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-	struct arguments *a = state->input;
-	const struct cli_option *row = row_of(key);
-	struct rd_error err;
-	char as[40];
-
-	if (!row)
-		return ARGP_ERR_UNKNOWN;
-	if (key < KEY_OF_ROW)
-		snprintf(as, sizeof(as), "-%c", key);
-	else
-		snprintf(as, sizeof(as), "--%s", row->name);
-	if (option_set(a, a->o, row, as, arg, NULL, &err) < 0)
-		return fail(state, &err);
-	run_instead(a, state);
-	return 0;
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-	struct arguments *a = state->input;
+	struct capture_options *o = state->input;
 	struct rd_error err;
 
 	switch (key) {
+	case KEY_TAKEN:
+		run_instead(o, state);
+		return 0;
 	case ARGP_KEY_ARG:
-		return options_add_word(a, arg, &err) < 0 ? fail(state, &err) : 0;
+		if (options_add_word(o, arg, &err) < 0)
+			rd_cli_usage_error(state->name, "%s", err.text);
+		return 0;
 	case ARGP_KEY_END:
-		if (settle(a, &err) < 0)
-			return fail(state, &err);
-		if (a->words && check_words(a->words, &err) < 0)
+		if (settle(o, &err) < 0)
+			rd_cli_usage_error(state->name, "%s", err.text);
+		if (o->words && check_words(o->words, &err) < 0)
 			argp_failure(state, (int)err.class, 0, "%s", err.text);
 		return 0;
 	default:
-		return parse_option(key, arg, state);
+		return ARGP_ERR_UNKNOWN;
 	}
-}
-
-/* One row for each option, one heading for each group. */
-static const struct argp_option *make_argp_options(void)
-{
-	struct argp_option *all = calloc(n_cli_options + GROUP_MESSAGES + 1, sizeof(*all));
-	unsigned int group = 0;
-	struct argp_option *to = all;
-
-	for (unsigned int i = 0; all && i < n_cli_options; i++) {
-		const struct cli_option *o = &cli_options[i];
-		bool alias = o->flags & OPT_ALIAS;
-
-		if (o->group != group)
-			*to++ = (struct argp_option){
-				.doc = option_groups[o->group], .group = (int)o->group};
-		group = o->group;
-		*to++ = option_for_argp(o, o->letter ? o->letter : alias ? 0 : KEY_OF_ROW + (int)i);
-	}
-	return all;
 }
 
 int rd_cmd_capture(int argc, char **argv)
@@ -158,9 +105,7 @@ int rd_cmd_capture(int argc, char **argv)
 						   .device.latency_ms = RD_LATENCY_MS,
 						   .out.buffer = RD_BUFFER_BYTES}};
 	static struct capture_run run = {.opt = &o};
-	struct arguments a = {.o = &o};
-	const struct argp argp = {
-		.options = make_argp_options(),
+	static const struct argp argp = {
 		.parser = parse,
 		.args_doc = "[FILTER]",
 		.doc = "Captures all traffic of an RDMA port, of this function only (PF, VF or "
@@ -173,10 +118,10 @@ int rd_cmd_capture(int argc, char **argv)
 	};
 	int rc;
 
-	rd_cli_parse(&argp, argc, argv, ARGP_NO_HELP, &a);
+	if (rd_cli_read_groups(cli_options, option_groups, &argp, argc, argv, &o))
+		return RD_CLASS_USAGE;
 	rd_cli_log(o.debug ? RD_LOG_DEBUG : o.quiet ? RD_LOG_WARNING : RD_LOG_INFO);
 	rc = capture_run(&run);
-	free(a.words);
-	free((void *)(uintptr_t)argp.options);
+	free(o.words);
 	return rc;
 }

@@ -16,6 +16,16 @@
 #include <stdint.h>
 #include <string.h>
 
+/* What the program does instead of a capture. */
+enum instead {
+	INSTEAD_NOTHING,
+	INSTEAD_HELP,
+	INSTEAD_HELP_ALL,
+	INSTEAD_USAGE,
+	INSTEAD_VERSION,
+	INSTEAD_LIST, /* -D */
+};
+
 /* The parsed command line: the session's configuration, and options of the command itself. */
 struct capture_options {
 	struct rd_session_config session;	     /* without the fields of the caller's part */
@@ -25,6 +35,12 @@ struct capture_options {
 	bool only_count; /* print nothing but the number of frames */
 	bool ibdump;
 	unsigned int debug, line_style;
+	/* While it is parsed. */
+	const char *filter_file;
+	char *words; /* the FILTER on the command line; freed by the caller */
+	unsigned int files, bare_t;
+	bool by_size, show_link;
+	enum instead instead;
 };
 
 #define RD_BUFFER_BYTES ((uint64_t)256 << 20)

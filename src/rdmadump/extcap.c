@@ -340,7 +340,6 @@ static void ask(struct request *r, int what)
 static int take_field(struct request *r, const struct cli_option *row, const char *value)
 {
 	const struct option_use range = {.max = row->extcap->max, .unit = row->extcap->unit};
-	struct arguments a = {.o = &r->o};
 	struct rd_error err;
 	char as[40];
 
@@ -349,7 +348,7 @@ static int take_field(struct request *r, const struct cli_option *row, const cha
 	if (!row->arg && value && strcmp(value, "false") == 0)
 		return 0;
 	snprintf(as, sizeof(as), "--%s", field_name(row));
-	if (option_set(&a, a.o, row, as, value, &range, &err) == 0)
+	if (option_set(&r->o, row, as, value, &range, &err) == 0)
 		return 0;
 	fprintf(stderr, "rdmadump: extcap: %s\n", err.text);
 	return -1;

@@ -29,8 +29,8 @@
 
 enum { ERF_BY_LINK = -1, ERF_NEVER, ERF_ALWAYS };
 
-static struct {
-	struct capture_options o;
+static struct dump {
+	struct capture_options o; /* first: rows of both tables name fields */
 	const char *device;
 	unsigned int port; /* 0: not given */
 	int erf;
@@ -79,19 +79,10 @@ static int __attribute__((format(printf, 1, 2))) complain(const char *fmt, ...)
 
 /* --- its options ------------------------------------------------------------------------ */
 
-static int set_ib_dev(struct arguments *a, const struct option_use *use, struct rd_error *err)
-{
-	(void)a;
-	(void)err;
-	dump.device = use->arg;
-	return 0;
-}
-
-static int set_ib_port(struct arguments *a, const struct option_use *use, struct rd_error *err)
+static int set_ib_port(const struct option_use *use, struct rd_error *err)
 {
 	uint64_t n;
 
-	(void)a;
 	if (rd_parse_u64(use->arg, 1, PORT_MAX, &n))
 		return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
 			"%s: '%s' is not the number of a port, 1 to %d", use->as, use->arg,
@@ -100,19 +91,18 @@ static int set_ib_port(struct arguments *a, const struct option_use *use, struct
 	return 0;
 }
 
-static int set_jumbo(struct arguments *a, const struct option_use *use, struct rd_error *err)
+static int set_jumbo(const struct option_use *use, struct rd_error *err)
 {
 	(void)use;
 	(void)err;
-	a->o->session.device.max_frame = JUMBO_FRAME;
+	dump.o.session.device.max_frame = JUMBO_FRAME;
 	return 0;
 }
 
-static int set_erf(struct arguments *a, const struct option_use *use, struct rd_error *err)
+static int set_erf(const struct option_use *use, struct rd_error *err)
 {
 	uint64_t n;
 
-	(void)a;
 	if (rd_parse_u64(use->arg, ERF_NEVER, ERF_ALWAYS, &n))
 		return rd_fail(err, RD_CLASS_USAGE, 0, NULL, "%s: '%s' is neither 0 nor 1", use->as,
 			use->arg);
@@ -120,34 +110,19 @@ static int set_erf(struct arguments *a, const struct option_use *use, struct rd_
 	return 0;
 }
 
-static int ignore_mst(struct arguments *a, const struct option_use *use, struct rd_error *err)
+static int ignore_mst(const struct option_use *use, struct rd_error *err)
 {
-	(void)a;
 	(void)err;
 	fprintf(stderr, "-I- -m %s is ignored: no mst device is needed\n", use->arg);
 	return 0;
 }
 
-static int want_version(struct arguments *a, const struct option_use *use, struct rd_error *err)
-{
-	(void)use;
-	(void)err;
-	a->instead = INSTEAD_VERSION;
-	return 0;
-}
-
-static int want_help(struct arguments *a, const struct option_use *use, struct rd_error *err)
-{
-	(void)use;
-	(void)err;
-	a->instead = INSTEAD_HELP;
-	return 0;
-}
+#define OPTIONS_OF struct dump
 
 /* Options of ibdump that the capture command lacks, or that mean something else there. */
 static const struct cli_option own[] = {
 	{"ib-dev", 'd', "DEV", "RDMA device (default: the first that can be captured)",
-		.set = set_ib_dev},
+		STRING(device)},
 	{"ib-port", 'i', "N", "its port (default 1)", .set = set_ib_port},
 	{"erf", 0, "0|1", "ERF header before each frame (default: InfiniBand 1, Ethernet 0)",
 		.set = set_erf},
@@ -157,8 +132,9 @@ static const struct cli_option own[] = {
 		"not supported: it writes registers of ConnectX to ConnectX-3 adapters, which "
 		"needs NVIDIA's firmware tools",
 		.set = set_refused},
-	{"help", 'h', NULL, "print this help", .set = want_help},
-	{"version", 'v', NULL, "version, libraries and features", .set = want_version},
+	{"help", 'h', NULL, "print this help", .set = set_instead, .min = INSTEAD_HELP},
+	{"version", 'v', NULL, "version, libraries and features", .set = set_instead,
+		.min = INSTEAD_VERSION},
 };
 #define N_OWN (sizeof(own) / sizeof(own[0]))
 
@@ -215,9 +191,9 @@ static int usage(const struct letter *letters, unsigned int n, const char *mista
 }
 
 /* If frames go to standard output, no messages are printed. */
-static int settle(const struct arguments *a)
+static int settle(void)
 {
-	struct capture_options *o = a->o;
+	struct capture_options *o = &dump.o;
 	struct rd_error err;
 
 	if (strcmp(o->session.out.path, "-") == 0)
@@ -226,10 +202,10 @@ static int settle(const struct arguments *a)
 		return complain("-M writes at the end and -p while it captures: give one of them");
 	if (dump.buffer)
 		o->session.out.buffer *= WRITER_PIECES;
-	return options_check(a, &err) < 0 ? complain("%s", err.text) : 0;
+	return options_check(o, &err) < 0 ? complain("%s", err.text) : 0;
 }
 
-static int set_letter(struct arguments *a, const struct letter *l)
+static int set_letter(const struct letter *l)
 {
 	const struct option_use range = {.min = l->min};
 	struct rd_error err;
@@ -240,8 +216,8 @@ static int set_letter(struct arguments *a, const struct letter *l)
 	else
 		snprintf(as, sizeof(as), "--%s", l->name);
 	dump.buffer |= l->letter == 'p';
-	return option_set(a, a->o, l->row, as, optarg, &range, &err) < 0 ? complain("%s", err.text)
-									 : 0;
+	return option_set(&dump, l->row, as, optarg, &range, &err) < 0 ? complain("%s", err.text)
+								       : 0;
 }
 
 /* Room for each letter and its colon. */
@@ -276,7 +252,7 @@ static const struct letter *find_letter(const struct letter *letters, unsigned i
 /* Returns 0, -1 after a mistake, or 1 if help or version was printed. */
 static int parse(int argc, char **argv)
 {
-	struct arguments a = {.o = &dump.o};
+	const enum instead *instead = &dump.o.instead;
 	struct letter letters[LETTERS_MAX];
 	unsigned int n = make_letters(letters);
 	struct option longs[LETTERS_MAX + 1] = {0};
@@ -284,20 +260,20 @@ static int parse(int argc, char **argv)
 	int c, rc = 0;
 
 	make_getopt(letters, n, longs, shorts);
-	while (rc == 0 && !a.instead && (c = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
+	while (rc == 0 && !*instead && (c = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
 		const struct letter *l = find_letter(letters, n, c);
 
-		rc = l ? set_letter(&a, l) : usage(letters, n, "");
+		rc = l ? set_letter(l) : usage(letters, n, "");
 	}
-	if (rc == 0 && a.instead == INSTEAD_HELP)
+	if (rc == 0 && *instead == INSTEAD_HELP)
 		usage(letters, n, NULL);
-	else if (rc == 0 && a.instead)
+	else if (rc == 0 && *instead)
 		rd_cli_version();
 	else if (rc == 0 && optind < argc)
 		rc = usage(letters, n, argv[optind]);
-	if (rc == 0 && a.instead)
+	if (rc == 0 && *instead)
 		return 1;
-	return rc == 0 ? settle(&a) : rc;
+	return rc == 0 ? settle() : rc;
 }
 
 /* --- its device ------------------------------------------------------------------------- */

@@ -24,9 +24,8 @@ static int report_first(const struct contradiction *c, size_t n, struct rd_error
 }
 #define REPORT_FIRST(list, err) report_first(list, sizeof(list) / sizeof(list[0]), err)
 
-static int check_input(const struct arguments *a, struct rd_error *err)
+static int check_input(const struct capture_options *o, struct rd_error *err)
 {
-	const struct capture_options *o = a->o;
 	const struct contradiction list[] = {
 		{o->session.read && o->session.n_wanted,
 			"-r reads a file, -d and -i name a device: give one of them"},
@@ -38,7 +37,7 @@ static int check_input(const struct arguments *a, struct rd_error *err)
 			"--headers-only and --zero-payload exclude each other"},
 		{o->session.read && (o->session.device.stamps != RD_STAMPS_AUTO || o->list_stamps),
 			"-r: the frames of a file have timestamps already: leave -j and -J out"},
-		{a->filter_file && a->words,
+		{o->filter_file && o->words,
 			"the filter is given by -F and on the command line: give one"},
 		{o->session.device.own_counter && o->session.read,
 			"--own-counter: not with -r, which opens no device"},
@@ -52,9 +51,8 @@ static int check_input(const struct arguments *a, struct rd_error *err)
 	return REPORT_FIRST(list, err);
 }
 
-static int check_output(const struct arguments *a, struct rd_error *err)
+static int check_output(const struct capture_options *o, struct rd_error *err)
 {
-	const struct capture_options *o = a->o;
 	bool rotates = o->session.out.rotation.bytes || o->session.out.rotation.frames ||
 		       o->session.slice_s;
 	bool named = o->session.out.path && !to_stdout(o);
@@ -77,13 +75,13 @@ static int check_output(const struct arguments *a, struct rd_error *err)
 	if (o->session.out.path && !o->session.out.compression &&
 		rd_compression_check(o->session.out.path, err) < 0)
 		return -1;
-	if (a->files && !rotates)
+	if (o->files && !rotates)
 		return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
-			"-W %u counts files: give -C or -G too", a->files);
+			"-W %u counts files: give -C or -G too", o->files);
 	return REPORT_FIRST(list, err);
 }
 
-int options_check(const struct arguments *a, struct rd_error *err)
+int options_check(const struct capture_options *o, struct rd_error *err)
 {
-	return check_input(a, err) < 0 || check_output(a, err) < 0 ? -1 : 0;
+	return check_input(o, err) < 0 || check_output(o, err) < 0 ? -1 : 0;
 }

@@ -95,9 +95,9 @@ static int set_pairs(struct capture_options *o, const char *option, const struct
 	return rc;
 }
 
-int set_autostop(struct arguments *a, const struct option_use *use, struct rd_error *err)
+int set_autostop(const struct option_use *use, struct rd_error *err)
 {
-	return set_pairs(a->o, "--autostop", autostop_keys, use->arg, err);
+	return set_pairs(use->settings, "--autostop", autostop_keys, use->arg, err);
 }
 
 int option_ring_buffer(struct capture_options *o, const char *arg, struct rd_error *err)

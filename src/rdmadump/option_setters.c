@@ -25,15 +25,15 @@ static int add_wanted(
 	return 0;
 }
 
-int set_device(struct arguments *a, const struct option_use *use, struct rd_error *err)
+int set_device(const struct option_use *use, struct rd_error *err)
 {
-	return add_wanted(a->o, use->arg, 0, err);
+	return add_wanted(use->settings, use->arg, 0, err);
 }
 
 /* A number is the port of the -d before it; without one, a place in the list. */
-int set_interface(struct arguments *a, const struct option_use *use, struct rd_error *err)
+int set_interface(const struct option_use *use, struct rd_error *err)
 {
-	struct capture_options *o = a->o;
+	struct capture_options *o = use->settings;
 	struct rd_wanted_port *last =
 		o->session.n_wanted ? &o->wanted[o->session.n_wanted - 1] : NULL;
 	uint64_t n;
@@ -50,11 +50,13 @@ int set_interface(struct arguments *a, const struct option_use *use, struct rd_e
 	return 0;
 }
 
-int set_stamps(struct arguments *a, const struct option_use *use, struct rd_error *err)
+int set_stamps(const struct option_use *use, struct rd_error *err)
 {
+	struct capture_options *o = use->settings;
+
 	for (unsigned int i = 0; i < RD_STAMP_TYPES; i++) {
 		if (strcmp(use->arg, rd_stamp_types[i].name) == 0) {
-			a->o->session.device.stamps = (enum rd_stamp_type)i;
+			o->session.device.stamps = (enum rd_stamp_type)i;
 			return 0;
 		}
 	}
@@ -69,43 +71,46 @@ bool rd_cli_sniffer(struct rd_session_config *session, const char *name)
 	return session->port_sniffer || strcmp(name, "verbs") == 0;
 }
 
-int set_sniffer(struct arguments *a, const struct option_use *use, struct rd_error *err)
+int set_sniffer(const struct option_use *use, struct rd_error *err)
 {
-	if (rd_cli_sniffer(&a->o->session, use->arg))
+	if (rd_cli_sniffer(option_field(use), use->arg))
 		return 0;
 	return rd_fail(
 		err, RD_CLASS_USAGE, 0, NULL, "%s: '%s' is not verbs or icmd", use->as, use->arg);
 }
 
-int set_queues(struct arguments *a, const struct option_use *use, struct rd_error *err)
+int set_queues(const struct option_use *use, struct rd_error *err)
 {
-	a->o->session.queues_auto = strcmp(use->arg, "auto") == 0;
-	a->o->session.queues = 1;
-	return a->o->session.queues_auto ? 0 : set_number(a, use, err);
+	struct capture_options *o = use->settings;
+
+	o->session.queues_auto = strcmp(use->arg, "auto") == 0;
+	o->session.queues = 1;
+	return o->session.queues_auto ? 0 : set_number(use, err);
 }
 
 /* --- frames ----------------------------------------------------------------------------- */
 
-int options_add_word(struct arguments *a, const char *word, struct rd_error *err)
+int options_add_word(struct capture_options *o, const char *word, struct rd_error *err)
 {
-	size_t had = a->words ? strlen(a->words) : 0;
-	char *words = realloc(a->words, had + strlen(word) + 2);
+	size_t had = o->words ? strlen(o->words) : 0;
+	char *words = realloc(o->words, had + strlen(word) + 2);
 
 	if (!words)
 		return rd_fail(err, RD_CLASS_USAGE, ENOMEM, NULL, "the filter is too long");
 	sprintf(words + had, "%s%s", had ? " " : "", word);
-	a->words = words;
+	o->words = words;
 	return 0;
 }
 
-int set_word(struct arguments *a, const struct option_use *use, struct rd_error *err)
+int set_word(const struct option_use *use, struct rd_error *err)
 {
-	return options_add_word(a, use->arg, err);
+	return options_add_word(use->settings, use->arg, err);
 }
 
 /* The text lives as long as the program. */
-int set_filter_file(struct arguments *a, const struct option_use *use, struct rd_error *err)
+int set_filter_file(const struct option_use *use, struct rd_error *err)
 {
+	struct capture_options *o = use->settings;
 	int fd = rd_open_input(use->arg, 0);
 	FILE *f = fd >= 0 ? fdopen(fd, "r") : NULL;
 	char *text = f ? calloc(1, FILTER_FILE_MAX) : NULL, *hash;
@@ -124,108 +129,94 @@ int set_filter_file(struct arguments *a, const struct option_use *use, struct rd
 	/* Comments, as netsniff-ng and bpf files have them; no operator begins with '#'. */
 	while (rc == 0 && (hash = strchr(text, '#')))
 		memset(hash, ' ', strcspn(hash, "\n"));
-	a->filter_file = text;
-	a->o->session.filter.expression_file = use->arg;
+	o->filter_file = text;
+	o->session.filter.expression_file = use->arg;
 	return rc;
 }
 
-int set_snaplen(struct arguments *a, const struct option_use *use, struct rd_error *err)
+int set_snaplen(const struct option_use *use, struct rd_error *err)
 {
+	struct capture_options *o = use->settings;
+
 	if (!isdigit((unsigned char)use->arg[0]) && strcmp(use->as, "-s") == 0)
 		return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
 			"-s: '%s' is not a number of bytes; ibdump's -s is called --silent here",
 			use->arg);
-	if (set_number(a, use, err) < 0)
+	if (set_number(use, err) < 0)
 		return -1;
-	if (a->o->session.cut.snaplen == SNAPLEN_MAX)
-		a->o->session.cut.snaplen = 0;
+	if (o->session.cut.snaplen == SNAPLEN_MAX)
+		o->session.cut.snaplen = 0;
 	return 0;
 }
 
-int set_decap(struct arguments *a, const struct option_use *use, struct rd_error *err)
+int set_decap(const struct option_use *use, struct rd_error *err)
 {
+	struct capture_options *o = use->settings;
+
 	if (use->arg)
-		return set_choice(a, use, err);
-	a->o->session.decap = RD_DECAP_INNER;
+		return set_choice(use, err);
+	o->session.decap = RD_DECAP_INNER;
 	return 0;
 }
 
 /* --- output ----------------------------------------------------------------------------- */
 
-int set_file_size(struct arguments *a, const struct option_use *use, struct rd_error *err)
+int set_file_size(const struct option_use *use, struct rd_error *err)
 {
-	a->by_size = true;
-	return set_size(a, use, err);
+	struct capture_options *o = use->settings;
+
+	o->by_size = true;
+	return set_size(use, err);
 }
 
-int set_file_seconds(struct arguments *a, const struct option_use *use, struct rd_error *err)
+int set_file_seconds(const struct option_use *use, struct rd_error *err)
 {
-	a->o->session.out.rotation.timed = true;
-	return set_number(a, use, err);
-}
+	struct capture_options *o = use->settings;
 
-int set_file_count(struct arguments *a, const struct option_use *use, struct rd_error *err)
-{
-	uint64_t n = 0;
-
-	if (rd_parse_u64(use->arg, use->min, use->max, &n))
-		return set_number(a, use, err);
-	a->files = (unsigned int)n;
-	return 0;
+	o->session.out.rotation.timed = true;
+	return set_number(use, err);
 }
 
 /* --- memory ----------------------------------------------------------------------------- */
 
 /* dumpcap's -b and ibdump's. */
-int set_burst_or_ring(struct arguments *a, const struct option_use *use, struct rd_error *err)
+int set_burst_or_ring(const struct option_use *use, struct rd_error *err)
 {
 	if (strchr(use->arg, ':'))
-		return option_ring_buffer(a->o, use->arg, err);
-	if (set_number(a, use, NULL) == 0)
+		return option_ring_buffer(use->settings, use->arg, err);
+	if (set_number(use, NULL) == 0)
 		return 0;
 	return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
 		"%s: '%s' is not a whole number from %u to %u, the log2 of the number of buffers",
 		use->as, use->arg, (unsigned int)use->min, (unsigned int)use->max);
 }
 
-int set_buffer_size(struct arguments *a, const struct option_use *use, struct rd_error *err)
+int set_buffer_size(const struct option_use *use, struct rd_error *err)
 {
 	if (!isdigit((unsigned char)use->arg[0]) && strcmp(use->as, "-p") == 0)
 		return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
 			"-p: '%s' is not a size; tcpdump's -p is called --no-promiscuous-mode here",
 			use->arg);
-	return set_size(a, use, err);
+	return set_size(use, err);
 }
 
-int set_mem_mode(struct arguments *a, const struct option_use *use, struct rd_error *err)
+int set_mem_mode(const struct option_use *use, struct rd_error *err)
 {
-	a->o->session.out.hold = true;
-	a->o->session.when_full = RD_FULL_END;
-	return set_size(a, use, err);
+	struct capture_options *o = use->settings;
+
+	o->session.out.hold = true;
+	o->session.when_full = RD_FULL_END;
+	return set_size(use, err);
 }
 
 /* --- messages --------------------------------------------------------------------------- */
 
-int set_bare_t(struct arguments *a, const struct option_use *use, struct rd_error *err)
-{
-	(void)use;
-	(void)err;
-	a->bare_t++;
-	return 0;
-}
-
-int set_link_style(struct arguments *a, const struct option_use *use, struct rd_error *err)
-{
-	(void)use;
-	(void)err;
-	a->o->line_style |= RD_LINE_LINK;
-	return 0;
-}
-
 /* row->min: enum instead. */
-int set_instead(struct arguments *a, const struct option_use *use, struct rd_error *err)
+int set_instead(const struct option_use *use, struct rd_error *err)
 {
+	struct capture_options *o = use->settings;
+
 	(void)err;
-	a->instead = (enum instead)use->row->min;
+	o->instead = (enum instead)use->row->min;
 	return 0;
 }

@@ -66,7 +66,7 @@ const struct cli_option cli_options[] = {
 		"verbs: try the device's sniffer even if its driver is not known to have one; "
 		"icmd: use a firmware command on ConnectX-4 and later, as root (see "
 		"docs/infiniband.md)",
-		NULL, GROUP_SOURCE, .set = set_sniffer},
+		NULL, GROUP_SOURCE, .set = set_sniffer, FIELD(session)},
 	{"force", 0, NULL,
 		"start the sniffer in switchdev mode even before Linux 5.10, where the driver "
 		"fails unless it has the fix; --sniffer icmd on an Ethernet port, where another "
@@ -214,7 +214,7 @@ const struct cli_option cli_options[] = {
 	{NULL, 'W', "N",
 		"with -C keep N files and overwrite the oldest; with -G stop after N files",
 		"keep N files: overwrite the oldest (-G: stop)", GROUP_ROTATION,
-		.set = set_file_count, RANGE(1, FILES_MAX)},
+		NUMBER(files, 1, FILES_MAX)},
 	{"postrotate-command", 'z', "COMMAND", "run COMMAND FILE for each completed file", NULL,
 		GROUP_ROTATION, STRING(session.out.rotation.command)},
 	{"ring-buffer", 'b', "KEY:N",
@@ -303,16 +303,15 @@ const struct cli_option cli_options[] = {
 	{NULL, 't', NULL,
 		"print no timestamps; -tt: since the epoch; -ttt: since the previous line; -tttt: "
 		"with the date; -ttttt: since the first line",
-		NULL, GROUP_MESSAGES, .set = set_bare_t},
+		NULL, GROUP_MESSAGES, MORE(bare_t)},
 	{NULL, 'e', NULL, "print MAC addresses and VLAN, or VL and SL", NULL, GROUP_MESSAGES,
-		.set = set_link_style},
+		FLAG(show_link)},
 	{"json", 0, NULL, "print the final report as JSON on standard output", NULL, GROUP_MESSAGES,
 		FLAG(json)},
 	{"quiet", 'q', NULL, "print only errors and warnings", "print only errors and warnings",
 		GROUP_MESSAGES, FLAG(quiet), IBDUMP('s', "silent", .help = "only errors")},
 	{"silent", .group = GROUP_MESSAGES, .flags = OPT_ALIAS},
-	{"debug", 0, NULL, "print debug messages", NULL, GROUP_MESSAGES, .set = set_more,
-		FIELD(debug)},
+	{"debug", 0, NULL, "print debug messages", NULL, GROUP_MESSAGES, MORE(debug)},
 	{"help", 'h', NULL, "print the most used options", NULL, GROUP_MESSAGES,
 		INSTEAD(INSTEAD_HELP)},
 	{NULL, '?', .group = GROUP_MESSAGES, .flags = OPT_ALIAS | OPT_HIDDEN},
@@ -321,7 +320,7 @@ const struct cli_option cli_options[] = {
 		INSTEAD(INSTEAD_USAGE)},
 	{"version", 'V', NULL, "print version, libraries and features", NULL, GROUP_MESSAGES,
 		INSTEAD(INSTEAD_VERSION)},
-	/* rd_cli_parse() */
+	/* rd_cli_read() */
 	{"option-list", .group = GROUP_MESSAGES, .flags = OPT_HIDDEN, .set = set_nothing},
 
 /* Letters of other tools: accepted, or refused with the option to use instead. */
@@ -348,9 +347,10 @@ const struct cli_option cli_options[] = {
 	REFUSED('P', NULL, "dumpcap's -P is --format pcap here"),
 	REFUSED('g', NULL, "dumpcap's -g lets the group read: files are 0600 here, use chmod"),
 	REFUSED('H', NULL, "netsniff-ng's -H is not offered: use chrt"),
+	{0},
 };
 
-const unsigned int n_cli_options = COUNT(cli_options);
+const unsigned int n_cli_options = COUNT(cli_options) - 1;
 
 const struct cli_option *option_main(unsigned int i)
 {

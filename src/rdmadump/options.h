@@ -15,26 +15,6 @@
 #define LOG2_BUFFERS_MAX 20
 #define SNAPLEN_MAX	 262144 /* Wireshark's longest frame: whole ones */
 
-/* What the program does instead of a capture. */
-enum instead {
-	INSTEAD_NOTHING,
-	INSTEAD_HELP,
-	INSTEAD_HELP_ALL,
-	INSTEAD_USAGE,
-	INSTEAD_VERSION,
-	INSTEAD_LIST, /* -D */
-};
-
-/* A command line while it is parsed. */
-struct arguments {
-	struct capture_options *o;
-	const char *filter_file;
-	char *words; /* the FILTER on the command line; freed by the caller */
-	unsigned int files, bare_t;
-	bool by_size;
-	enum instead instead;
-};
-
 enum option_group {
 	GROUP_SOURCE = 1,
 	GROUP_FILTER,
@@ -75,14 +55,13 @@ option_setter set_instead;
 
 /* For one row (option_setters.c). */
 option_setter set_device, set_interface, set_autostop, set_snaplen, set_decap, set_stamps,
-	set_sniffer, set_file_size, set_file_seconds, set_file_count, set_burst_or_ring,
-	set_buffer_size, set_mem_mode, set_queues, set_word, set_filter_file, set_bare_t,
-	set_link_style;
+	set_sniffer, set_file_size, set_file_seconds, set_burst_or_ring, set_buffer_size,
+	set_mem_mode, set_queues, set_word, set_filter_file;
 
 /* Checks for contradictions once all options are read. Returns 0, or -1 with the error. */
-int options_check(const struct arguments *a, struct rd_error *err);
+int options_check(const struct capture_options *o, struct rd_error *err);
 
 /* Adds a word to the filter. */
-int options_add_word(struct arguments *a, const char *word, struct rd_error *err);
+int options_add_word(struct capture_options *o, const char *word, struct rd_error *err);
 
 #endif

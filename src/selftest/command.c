@@ -9,12 +9,11 @@
 #include <rdmadump/session.h>
 #include <string.h>
 
-static int add_probe(struct arguments *a, const struct option_use *use, struct rd_error *err)
+static int add_probe(const struct option_use *use, struct rd_error *err)
 {
 	struct rd_selftest_config *c = use->settings;
 	const struct rd_probe *probe = rd_probe_find(use->arg);
 
-	(void)a;
 	if (!probe)
 		return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
 			"--probe '%s': no such probe; --dry-run lists them", use->arg);
@@ -23,11 +22,10 @@ static int add_probe(struct arguments *a, const struct option_use *use, struct r
 	return 0;
 }
 
-static int set_sniffer(struct arguments *a, const struct option_use *use, struct rd_error *err)
+static int set_sniffer(const struct option_use *use, struct rd_error *err)
 {
 	struct rd_selftest_config *c = use->settings;
 
-	(void)a;
 	c->icmd = strcmp(use->arg, "icmd") == 0;
 	return c->icmd ? 0
 		       : rd_fail(err, RD_CLASS_USAGE, 0, NULL,

@@ -18,12 +18,11 @@
 
 #define INTERVAL_MAX 86400.0
 
-static int set_interval(struct arguments *a, const struct option_use *use, struct rd_error *err)
+static int set_interval(const struct option_use *use, struct rd_error *err)
 {
 	double *interval = option_field(use);
 	char *end;
 
-	(void)a;
 	errno = 0;
 	*interval = strtod(use->arg, &end);
 	if (!errno && !*end && end != use->arg && *interval >= 0.01 && *interval <= INTERVAL_MAX)
@@ -32,21 +31,21 @@ static int set_interval(struct arguments *a, const struct option_use *use, struc
 		"--interval: '%s' is not a number of seconds from 0.01 to 86400", use->arg);
 }
 
-static int set_explain(struct arguments *a, const struct option_use *use, struct rd_error *err)
+static int set_explain(const struct option_use *use, struct rd_error *err)
 {
 	struct counters_options *o = use->settings;
 
-	(void)a, (void)err;
+	(void)err;
 	o->explains = true;
 	o->explain = use->arg;
 	return 0;
 }
 
-static int set_json(struct arguments *a, const struct option_use *use, struct rd_error *err)
+static int set_json(const struct option_use *use, struct rd_error *err)
 {
 	struct counters_options *o = use->settings;
 
-	(void)a, (void)err;
+	(void)err;
 	o->json = !use->arg || !strcmp(use->arg, "-");
 	o->json_file = o->json ? NULL : use->arg;
 	return 0;

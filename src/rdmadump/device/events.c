@@ -23,9 +23,8 @@ struct settings {
 	uint64_t count, seconds; /* 0: without end */
 };
 
-static int set_count(struct arguments *a, const struct option_use *use, struct rd_error *err)
+static int set_count(const struct option_use *use, struct rd_error *err)
 {
-	(void)a;
 	if (rd_parse_u64(use->arg, 1, UINT32_MAX, option_field(use)) == 0)
 		return 0;
 	return rd_fail(err, RD_CLASS_USAGE, 0, NULL,

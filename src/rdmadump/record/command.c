@@ -24,20 +24,18 @@
 /* --- options
  * -------------------------------------------------------------------------------------- */
 
-static int set_time(struct arguments *a, const struct option_use *use, struct rd_error *err)
+static int set_time(const struct option_use *use, struct rd_error *err)
 {
-	(void)a;
 	if (rd_parse_duration(use->arg, 0, DAY_NS, option_field(use)) == 0)
 		return 0;
 	return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
 		"%s: '%s' is not a time up to a day, like 500ms, 10s or 2m", use->as, use->arg);
 }
 
-static int set_bytes(struct arguments *a, const struct option_use *use, struct rd_error *err)
+static int set_bytes(const struct option_use *use, struct rd_error *err)
 {
 	char from[RD_UNITS_LEN], to[RD_UNITS_LEN];
 
-	(void)a;
 	if (rd_parse_size(use->arg, use->min, use->max, option_field(use)) == 0)
 		return 0;
 	return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
@@ -45,11 +43,10 @@ static int set_bytes(struct arguments *a, const struct option_use *use, struct r
 		rd_fmt_kib(from, use->min), rd_fmt_kib(to, use->max));
 }
 
-static int add_trigger(struct arguments *a, const struct option_use *use, struct rd_error *err)
+static int add_trigger(const struct option_use *use, struct rd_error *err)
 {
 	struct record_settings *s = use->settings;
 
-	(void)a;
 	if (s->config.n_triggers == RD_TRIGGERS_MAX)
 		return rd_fail(
 			err, RD_CLASS_USAGE, 0, NULL, "more than %d triggers", RD_TRIGGERS_MAX);
@@ -57,9 +54,8 @@ static int add_trigger(struct arguments *a, const struct option_use *use, struct
 	return 0;
 }
 
-static int set_sniffer(struct arguments *a, const struct option_use *use, struct rd_error *err)
+static int set_sniffer(const struct option_use *use, struct rd_error *err)
 {
-	(void)a;
 	if (rd_cli_sniffer(option_field(use), use->arg))
 		return 0;
 	return rd_fail(err, RD_CLASS_USAGE, 0, NULL, "--sniffer '%s': verbs or icmd", use->arg);
