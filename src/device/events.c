@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The queue of events: it begins anew whenever it is empty. */
+/* The queue of events: its memory is used again whenever it is empty. */
 #include "events.h"
 #include <rdmadump/clock.h>
 #include <rdmadump/log.h>
