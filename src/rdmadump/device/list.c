@@ -9,7 +9,8 @@
 #include "list_json.h"
 #include <argp.h>
 #include <errno.h>
-#include <rdmadump/device.h>
+#include <rdmadump/clock.h>
+#include <rdmadump/document.h>
 #include <rdmadump/privilege.h>
 #include <rdmadump/units.h>
 #include <stdbool.h>
@@ -40,45 +41,115 @@ static const struct cli_option options[] = {
 
 /* ---- the table ---- */
 
-enum column {
-	DEVICE,
-	PORT,
-	PCI,
-	FUNCTION,
-	ADAPTER,
-	DRIVER,
-	NETDEV,
-	LINK,
-	STATE,
-	PHYSICAL,
-	RATE,
-	LANES,
-	MTU,
-	FIRMWARE,
-	CAPTURE,
-	COLUMNS
-};
+/* A cell is made of the device and the port as JSON. */
+typedef void put_fn(char buf[TEXT_MAX], const json_t *device, const json_t *port);
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
+static json_int_t number_of(const json_t *object, const char *key)
+{
+	return json_integer_value(json_object_get(object, key));
+}
+
+static void put_number(char buf[TEXT_MAX], const json_t *device, const json_t *port)
+{
+	(void)device;
+	snprintf(buf, TEXT_MAX, "%jd", (intmax_t)number_of(port, "port"));
+}
+
+static void put_function(char buf[TEXT_MAX], const json_t *device, const json_t *port)
+{
+	const json_t *f = json_object_get(device, "function");
+	intmax_t n = number_of(f, "number"), vfs = number_of(f, "vfs");
+	const char *kind = text_of(f, "kind");
+
+	(void)port;
+	if (json_is_integer(json_object_get(f, "number")))
+		snprintf(buf, TEXT_MAX, "%s %jd", kind, n);
+	else
+		snprintf(buf, TEXT_MAX, vfs ? "%s, %jd VFs" : "%s", kind, vfs);
+}
+
+/* Shows the type only if it is one word like MT4119: some drivers write a sentence. */
+static void put_adapter(char buf[TEXT_MAX], const json_t *device, const json_t *port)
+{
+	const char *model = text_of(device, "model"), *type = text_of(device, "hca_type");
+
+	(void)port;
+	if (*model && *type && !strchr(type, ' '))
+		snprintf(buf, TEXT_MAX, "%s (%s)", model, type);
+	else
+		snprintf(buf, TEXT_MAX, "%s", *model ? model : type);
+}
+
+static void put_netdevs(char buf[TEXT_MAX], const json_t *device, const json_t *port)
+{
+	const json_t *netdev;
+	size_t i, n = 0;
+
+	(void)device;
+	json_array_foreach (json_object_get(port, "netdevs"), i, netdev)
+		n += (size_t)snprintf(
+			buf + n, TEXT_MAX - n, "%s%s", i ? "," : "", text_of(netdev, "name"));
+}
+
+static void put_mtu(char buf[TEXT_MAX], const json_t *device, const json_t *port)
+{
+	json_int_t mtu = number_of(json_array_get(json_object_get(port, "netdevs"), 0), "mtu");
+
+	(void)device;
+	if (mtu)
+		snprintf(buf, TEXT_MAX, "%jd", (intmax_t)mtu);
+}
+
+static void put_capture(char buf[TEXT_MAX], const json_t *device, const json_t *port)
+{
+	const json_t *c = json_object_get(port, "capture");
+	const char *verdict = text_of(c, "verdict"), *why = text_of(c, "why"),
+		   *todo = text_of(c, "todo");
+
+	(void)device;
+	if (!strcmp(why, RD_WHY_PRIVILEGE))
+		snprintf(buf, TEXT_MAX, "with CAP_NET_RAW: %s", todo);
+	else if (!strcmp(verdict, "yes") && !*todo)
+		snprintf(buf, TEXT_MAX, "%s",
+			*text_of(c, "scope") ? "yes: this function's traffic" : "yes");
+	else
+		snprintf(buf, TEXT_MAX, "%s%s: %s%s%s", verdict,
+			!strcmp(verdict, "netdev") ? " only" : "", why, *todo ? "; " : "", todo);
+}
 
 static const struct {
 	const char *title;
 	enum { ALWAYS, VERBOSE, MIXED } shown; /* MIXED: if there are others than PFs */
-} columns[COLUMNS] = {
-	[DEVICE] = {"DEVICE", ALWAYS},
-	[PORT] = {"PORT", ALWAYS},
-	[PCI] = {"PCI", VERBOSE},
-	[FUNCTION] = {"FUNCTION", MIXED},
-	[ADAPTER] = {"ADAPTER", VERBOSE},
-	[DRIVER] = {"DRIVER", VERBOSE},
-	[NETDEV] = {"NETDEV", ALWAYS},
-	[LINK] = {"LINK", ALWAYS},
-	[STATE] = {"STATE", ALWAYS},
-	[PHYSICAL] = {"PHYSICAL", VERBOSE},
-	[RATE] = {"RATE", ALWAYS},
-	[LANES] = {"LANES", VERBOSE},
-	[MTU] = {"MTU", VERBOSE},
-	[FIRMWARE] = {"FIRMWARE", ALWAYS},
-	[CAPTURE] = {"CAPTURE", ALWAYS},
+	bool of_device;
+	const char *key; /* NULL: by `put` */
+	put_fn *put;
+} columns[] = {
+	{"DEVICE", ALWAYS, true, "name", NULL},
+	{"PORT", ALWAYS, false, NULL, put_number},
+	{"PCI", VERBOSE, true, "pci", NULL},
+	{"FUNCTION", MIXED, true, NULL, put_function},
+	{"ADAPTER", VERBOSE, true, NULL, put_adapter},
+	{"DRIVER", VERBOSE, true, "driver", NULL},
+	{"NETDEV", ALWAYS, false, NULL, put_netdevs},
+	{"LINK", ALWAYS, false, "link", NULL},
+	{"STATE", ALWAYS, false, "state", NULL},
+	{"PHYSICAL", VERBOSE, false, "phys_state", NULL},
+	{"RATE", ALWAYS, false, "rate", NULL},
+	{"LANES", VERBOSE, false, "lanes", NULL},
+	{"MTU", VERBOSE, false, NULL, put_mtu},
+	{"FIRMWARE", ALWAYS, true, "firmware", NULL},
+	{"CAPTURE", ALWAYS, false, NULL, put_capture},
 };
+
+#define COLUMNS (int)(sizeof(columns) / sizeof(*columns))
+#define CAPTURE (COLUMNS - 1)
 
 struct row {
 	char cell[COLUMNS][TEXT_MAX];
@@ -86,95 +157,22 @@ struct row {
 
 static void set_cell(struct row *row, int column, const char *text)
 {
-	snprintf(row->cell[column], sizeof(row->cell[column]), "%s", *text ? text : "-");
+	snprintf(row->cell[column], TEXT_MAX, "%s", *text ? text : "-");
 }
 
-static void set_netdevs(struct row *row, const struct rd_port *port)
+/* `port` NULL: the device has none. */
+static void fill_row(struct row *row, const json_t *device, const json_t *port)
 {
-	char text[RD_NETDEV_MAX * (IF_NAMESIZE + 1)] = "";
-	size_t n = 0;
+	for (int c = 0; c < COLUMNS; c++) {
+		const json_t *of = columns[c].of_device ? device : port;
+		char text[TEXT_MAX] = "";
 
-	for (unsigned int i = 0; i < port->n_netdevs; i++)
-		n += (size_t)snprintf(
-			text + n, sizeof(text) - n, "%s%s", i ? "," : "", port->netdevs[i].name);
-	set_cell(row, NETDEV, text);
-}
-
-static void set_capture(struct row *row, const struct rd_device *device, const struct rd_port *port)
-{
-	static const char *const verdicts[] = {
-		[RD_CAPTURE_YES] = "yes",
-		[RD_CAPTURE_NETDEV] = "netdev only",
-		[RD_CAPTURE_NO] = "no",
-	};
-	const char *why, *todo;
-	enum rd_verdict verdict = rd_port_verdict(device, port, &why, &todo);
-
-	if (!strcmp(why, RD_WHY_PRIVILEGE))
-		snprintf(row->cell[CAPTURE], TEXT_MAX, "with CAP_NET_RAW: %s", todo);
-	else if (verdict == RD_CAPTURE_YES && !*todo)
-		set_cell(row, CAPTURE,
-			rd_sniffer_is_of_function(device) ? "yes: this function's traffic" : "yes");
-	else
-		snprintf(row->cell[CAPTURE], TEXT_MAX, "%s: %s%s%s", verdicts[verdict], why,
-			*todo ? "; " : "", todo);
-}
-
-static void set_function(struct row *row, const struct rd_function *f)
-{
-	char text[32];
-
-	if (f->has_number)
-		snprintf(text, sizeof(text), "%s %u", rd_function_name(f->kind), f->number);
-	else if (f->n_vfs)
-		snprintf(text, sizeof(text), "%s, %u VFs", rd_function_name(f->kind), f->n_vfs);
-	else
-		snprintf(text, sizeof(text), "%s", rd_function_name(f->kind));
-	set_cell(row, FUNCTION, text);
-}
-
-/* Shows the type only if it is one word like MT4119: some drivers write a sentence. */
-static void set_adapter(struct row *row, const struct rd_device *device)
-{
-	const char *model = rd_device_model(device), *type = device->hca_type;
-	char text[160];
-
-	if (*model && *type && !strchr(type, ' '))
-		snprintf(text, sizeof(text), "%s (%s)", model, type);
-	else
-		snprintf(text, sizeof(text), "%s", *model ? model : type);
-	set_cell(row, ADAPTER, text);
-}
-
-static void fill_row(struct row *row, const struct rd_device *device, const struct rd_port *port)
-{
-	char num[16];
-
-	for (int c = 0; c < COLUMNS; c++)
-		set_cell(row, c, "");
-	set_cell(row, DEVICE, device->name);
-	set_cell(row, PCI, device->pci);
-	set_function(row, &device->function);
-	set_adapter(row, device);
-	set_cell(row, DRIVER, device->driver);
-	set_cell(row, FIRMWARE, device->fw);
-	if (!port) {
+		if (of && columns[c].put)
+			columns[c].put(text, device, port);
+		set_cell(row, c, columns[c].key ? text_of(of, columns[c].key) : text);
+	}
+	if (!port)
 		set_cell(row, CAPTURE, "no: the device shows no port");
-		return;
-	}
-	snprintf(num, sizeof(num), "%u", port->num);
-	set_cell(row, PORT, num);
-	set_netdevs(row, port);
-	set_cell(row, LINK, rd_link_name(device, port));
-	set_cell(row, STATE, port->state);
-	set_cell(row, PHYSICAL, port->phys_state);
-	set_cell(row, RATE, port->rate);
-	set_cell(row, LANES, port->lanes);
-	if (port->n_netdevs && port->netdevs[0].mtu) {
-		snprintf(num, sizeof(num), "%u", port->netdevs[0].mtu);
-		set_cell(row, MTU, num);
-	}
-	set_capture(row, device, port);
 }
 
 /* Columns of the terminal, 0 if standard output is none. */
@@ -322,29 +320,30 @@ static void measure(
 	}
 }
 
-static int print_table(const struct rd_devices *devices, bool verbose)
+static int print_table(const struct rd_devices *devices, const json_t *list, bool verbose)
 {
-	size_t n = count_rows(devices), terminal = terminal_width(), width[COLUMNS], r = 1;
+	size_t n = count_rows(devices), terminal = terminal_width(), width[COLUMNS], r = 1, i, p;
 	struct row *rows = calloc(n + 1, sizeof(*rows));
+	const json_t *device, *port;
 
 	if (!rows)
 		return -1;
 	for (int c = 0; c < COLUMNS; c++)
 		set_cell(&rows[0], c, columns[c].title);
-	for (size_t i = 0; i < devices->n; i++) {
-		const struct rd_device *device = &devices->dev[i];
+	json_array_foreach (list, i, device) {
+		const json_t *ports = json_object_get(device, "ports");
 
-		if (!device->n_ports)
+		if (!json_array_size(ports))
 			fill_row(&rows[r++], device, NULL);
-		for (unsigned int p = 0; p < device->n_ports; p++)
-			fill_row(&rows[r++], device, &device->ports[p]);
+		json_array_foreach (ports, p, port)
+			fill_row(&rows[r++], device, port);
 	}
 	measure(width, rows, n + 1, verbose, has_mixed_functions(devices));
 	for (r = 0; r <= n; r++)
 		print_row(&rows[r], width, terminal);
 	print_not_captured(devices);
 	print_bonds(devices);
-	for (size_t i = 0; verbose && i < devices->n; i++)
+	for (i = 0; verbose && i < devices->n; i++)
 		print_representors(&devices->dev[i]);
 	free(rows);
 	return 0;
@@ -352,19 +351,36 @@ static int print_table(const struct rd_devices *devices, bool verbose)
 
 /* ---- the command ---- */
 
+static int print_json(const struct rd_devices *devices, json_t *list)
+{
+	json_t *root = rd_document(1, rd_wall_ns(),
+		json_pack("{s:s, s:O}", "source", devices->by_netlink ? "netlink" : "sysfs",
+			"devices", list));
+	int ret = root ? json_dumpf(root, stdout, JSON_INDENT(2)) : -1;
+
+	json_decref(root);
+	putchar('\n');
+	return ret;
+}
+
 static int print_devices(
 	const struct rd_devices *devices, const struct settings *settings, struct rd_error *err)
 {
-	bool json = settings->json;
+	json_t *list;
+	int rc = -1;
 
-	if (!devices->n && !json)
+	if (!devices->n && !settings->json)
 		return rd_fail(err, RD_CLASS_DEVICE, 0, rd_devices_none_todo(devices),
 			"no RDMA devices in %s/sys/class/infiniband", devices->sysroot);
 	errno = 0;
-	if ((json ? rd_list_json(devices) : print_table(devices, settings->verbose)) ||
-		fflush(stdout) || ferror(stdout))
-		return rd_cli_stdout_failed(errno ? errno : ENOMEM, err);
-	return 0;
+	list = rd_json_devices(devices);
+	if (json_array_size(list) == devices->n)
+		rc = settings->json ? print_json(devices, list)
+				    : print_table(devices, list, settings->verbose);
+	json_decref(list);
+	return rc || fflush(stdout) || ferror(stdout)
+		       ? rd_cli_stdout_failed(errno ? errno : ENOMEM, err)
+		       : 0;
 }
 
 /* Only JSON lists all GIDs, of which there may be thousands. */

@@ -2,8 +2,6 @@
 /* Devices and ports as JSON (docs/schema/list.json); what is unknown is null. */
 #include "list_json.h"
 #include <inttypes.h>
-#include <rdmadump/clock.h>
-#include <rdmadump/document.h>
 #include <rdmadump/json.h>
 #include <rdmadump/notation.h>
 #include <stdio.h>
@@ -170,10 +168,9 @@ json_t *rd_json_representors(const struct rd_device *device)
 	return list;
 }
 
-int rd_list_json(const struct rd_devices *devices)
+json_t *rd_json_devices(const struct rd_devices *devices)
 {
-	json_t *list = json_array(), *root;
-	int ret = -1;
+	json_t *list = json_array();
 
 	for (size_t i = 0; i < devices->n; i++) {
 		const struct rd_device *device = &devices->dev[i];
@@ -195,12 +192,5 @@ int rd_list_json(const struct rd_devices *devices)
 				json_id(device->vendor_id), "part_id", json_id(device->part_id),
 				"ports", json_ports(device)));
 	}
-	root = rd_document(1, rd_wall_ns(),
-		json_pack("{s:s, s:o}", "source", devices->by_netlink ? "netlink" : "sysfs",
-			"devices", list));
-	if (root && json_array_size(list) == devices->n)
-		ret = json_dumpf(root, stdout, JSON_INDENT(2));
-	json_decref(root);
-	putchar('\n');
-	return ret;
+	return list;
 }

@@ -17,7 +17,7 @@ json_t *rd_json_gids(const struct rd_device *device, const struct rd_port *port)
 json_t *rd_json_function(const struct rd_function *function);
 json_t *rd_json_representors(const struct rd_device *device);
 
-/* Prints all of them; -1 if that failed. */
-int rd_list_json(const struct rd_devices *devices);
+/* All of them; fewer if out of memory. */
+json_t *rd_json_devices(const struct rd_devices *devices);
 
 #endif
