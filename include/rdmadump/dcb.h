@@ -71,6 +71,8 @@ uint8_t rd_dcb_roce_without_pfc(const struct rd_dcb *dcb);
  */
 json_t *rd_dcb_fact(const struct rd_dcb *dcb);
 
+/* The numbers of the priorities in a mask. */
+json_t *rd_dcb_priorities_json(uint8_t mask);
 /* "priority 3", "priorities 3, 4", "no priority"; 40 bytes are enough. */
 #define RD_DCB_PRIORITIES_LEN 40
 const char *rd_dcb_priorities_text(char text[RD_DCB_PRIORITIES_LEN], uint8_t mask);

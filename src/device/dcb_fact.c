@@ -4,16 +4,12 @@
 #include <rdmadump/dcb.h>
 #include <rdmadump/json.h>
 
-/* Priorities with PFC; null: the driver does not report it. */
-static json_t *pfc_json(const struct rd_dcb *dcb)
+json_t *rd_dcb_priorities_json(uint8_t mask)
 {
-	json_t *list;
+	json_t *list = json_array();
 
-	if (!dcb->has_pfc)
-		return json_null();
-	list = json_array();
 	for (unsigned int i = 0; i < RD_DCB_PRIORITIES; i++)
-		if (dcb->pfc.pfc_en >> i & 1)
+		if (mask >> i & 1)
 			json_array_append_new(list, json_integer((json_int_t)i));
 	return list;
 }
@@ -59,7 +55,9 @@ json_t *rd_dcb_fact(const struct rd_dcb *dcb)
 		return NULL;
 	o = json_object();
 	json_object_set_new(o, "netdev", rd_json_string(dcb->netdev));
-	json_object_set_new(o, "pfc", pfc_json(dcb));
+	/* null: the driver does not report it */
+	json_object_set_new(
+		o, "pfc", dcb->has_pfc ? rd_dcb_priorities_json(dcb->pfc.pfc_en) : json_null());
 	json_object_set_new(o, "trust", trust_json(dcb));
 	json_object_set_new(o, "dscp_priorities", priorities_json(dcb));
 	return o;
