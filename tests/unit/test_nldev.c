@@ -116,9 +116,7 @@ TEST(device)
 	struct rd_nldev_device device;
 
 	make_device();
-	expect("0 3 mlx5_0 2 16.35.2000 roce", rd_nldev_parse_device(MESSAGE, &device),
-		device.index, device.name, device.n_ports, device.fw, device.protocol);
-	expect("1 1", device.node_guid == 0x0c42a10300000001, device.node_type);
+	expect("0 3 mlx5_0", rd_nldev_parse_device(MESSAGE, &device), device.index, device.name);
 	m.head.nlmsg_type++;
 	assert_int_equal(rd_nldev_parse_device(MESSAGE, &device), -1);
 }
@@ -265,7 +263,7 @@ TEST(event)
 
 	make_event();
 	same(rd_nldev_parse_event(MESSAGE, &event), 0, event.type, RD_NLDEV_NETDEV_ATTACHED);
-	expect("mlx5_1 eth1 1", event.device, event.netdev, event.port);
+	assert_string_equal(event.device, "mlx5_1");
 }
 
 /* The set of counters that the messages below are about. */
@@ -410,9 +408,7 @@ TEST(bad_values)
 	begin(RDMA_NLDEV_CMD_GET);
 	put_u32(RDMA_NLDEV_ATTR_DEV_INDEX, 3);
 	put(RDMA_NLDEV_ATTR_DEV_NAME, unending, sizeof(unending));
-	put(RDMA_NLDEV_ATTR_NODE_GUID, unending, sizeof(unending));
-	expect("0 a?cd 1", rd_nldev_parse_device(MESSAGE, &device), device.name,
-		device.node_guid == 0);
+	expect("0 a?cd", rd_nldev_parse_device(MESSAGE, &device), device.name);
 
 	begin(RDMA_NLDEV_CMD_GET);
 	put(RDMA_NLDEV_ATTR_DEV_INDEX, unending, 2);

@@ -35,11 +35,6 @@ int rd_nldev_parse_device(const struct nlmsghdr *msg, size_t len, struct rd_nlde
 		!get_u32(attr[RDMA_NLDEV_ATTR_DEV_INDEX], &out->index) ||
 		!attr_text(attr[RDMA_NLDEV_ATTR_DEV_NAME], out->name, sizeof(out->name)))
 		return -1;
-	get_u32(attr[RDMA_NLDEV_ATTR_PORT_INDEX], &out->n_ports);
-	attr_text(attr[RDMA_NLDEV_ATTR_FW_VERSION], out->fw, sizeof(out->fw));
-	attr_text(attr[RDMA_NLDEV_ATTR_DEV_PROTOCOL], out->protocol, sizeof(out->protocol));
-	attr_get(attr[RDMA_NLDEV_ATTR_NODE_GUID], &out->node_guid, sizeof(out->node_guid));
-	attr_get(attr[RDMA_NLDEV_ATTR_DEV_NODE_TYPE], &out->node_type, sizeof(out->node_type));
 	return 0;
 }
 
@@ -195,8 +190,6 @@ int rd_nldev_parse_event(const struct nlmsghdr *msg, size_t len, struct rd_nldev
 	out->type = type;
 	out->has_index = attr_get(attr[RDMA_NLDEV_ATTR_DEV_INDEX], &out->index, sizeof(out->index));
 	attr_text(attr[RDMA_NLDEV_ATTR_DEV_NAME], out->device, sizeof(out->device));
-	attr_text(attr[RDMA_NLDEV_ATTR_NDEV_NAME], out->netdev, sizeof(out->netdev));
-	get_u32(attr[RDMA_NLDEV_ATTR_PORT_INDEX], &out->port);
 	return 0;
 }
 

@@ -12,10 +12,6 @@
 struct rd_nldev_device {
 	uint32_t index; /* stays the same when the device is renamed */
 	char name[RD_NAME_MAX];
-	uint32_t n_ports;
-	char fw[64], protocol[16]; /* "" if the kernel does not report it */
-	uint64_t node_guid;
-	uint8_t node_type; /* enum rdma_node_type, 0 if unknown */
 };
 
 struct rd_nldev_devices {
@@ -52,8 +48,6 @@ struct rd_nldev_event {
 	uint32_t index;	   /* rd_nldev_device's, if has_index */
 	bool has_index;
 	char device[RD_NAME_MAX]; /* the new name, if it was renamed */
-	char netdev[IF_NAMESIZE];
-	uint32_t port; /* 0: none */
 };
 
 /*
