@@ -128,6 +128,12 @@ int rd_devices_glance(struct rd_devices *devices, const char *sysroot, struct rd
 void rd_devices_free(struct rd_devices *devices);
 
 /*
+ * The inode of the port's directory in sysfs; 0: there is none. A device keeps it under another
+ * name; one that is created again, as when its driver is reloaded, has another inode.
+ */
+uint64_t rd_port_identity(const char *sysroot, const char *device, unsigned int port);
+
+/*
  * The addresses of the port as sysfs has them now: the MACs of its netdevs; its GIDs where no MAC
  * is known; InfiniBand: LID and mask.
  */

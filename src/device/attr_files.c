@@ -4,7 +4,7 @@
  * drivers/infiniband/hw/mlx5/main.c, Documentation/ABI/testing/sysfs-devices-power; mr_cache/rel_*:
  * MLNX_OFED's driver).
  */
-#include "attr_files.h"
+#include "info_parts.h"
 #include "sysfs.h"
 #include <limits.h>
 #include <stdio.h>

@@ -40,4 +40,10 @@ struct device_changes {
 bool device_change_is_new(struct device_changes *changes, const struct device_change *change);
 void device_changes_free(struct device_changes *changes);
 
+/*
+ * Parses one uevent of `len` bytes ("add@/devices/...", then KEY=VALUE, each ended by NUL). False
+ * if it is not about an RDMA device that was added, removed or renamed.
+ */
+bool rd_uevent_parse(const char *bytes, size_t len, struct device_change *change);
+
 #endif

@@ -3,10 +3,9 @@
  * Every RDMA device of the machine, or of a copied sysfs tree (kernel:
  * Documentation/ABI/stable/sysfs-class-infiniband, Documentation/ABI/testing/sysfs-bus-pci).
  */
-#include "function.h"
+#include "discovery.h"
 #include "netlink/devlink.h"
 #include "netlink/nldev.h"
-#include "port.h"
 #include "sysfs.h"
 #include <ctype.h>
 #include <errno.h>
@@ -255,6 +254,15 @@ int rd_devices_load(struct rd_devices *devices, const char *sysroot, struct rd_e
 int rd_devices_glance(struct rd_devices *devices, const char *sysroot, struct rd_error *err)
 {
 	return devices_load(devices, sysroot, true, err);
+}
+
+uint64_t rd_port_identity(const char *sysroot, const char *device, unsigned int port)
+{
+	struct stat st;
+
+	return rd_sysfs_stat(&st, "%s/sys/class/infiniband/%s/ports/%u", sysroot, device, port)
+		       ? 0
+		       : st.st_ino;
 }
 
 void rd_devices_free(struct rd_devices *devices)

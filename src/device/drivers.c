@@ -3,7 +3,7 @@
  * The kernel modules of a device and where they come from (kernel: Documentation/ABI/stable/
  * sysfs-module; MLNX_OFED and DOCA load mlx_compat and put modules below updates/ or extra/).
  */
-#include "drivers.h"
+#include "info_parts.h"
 #include "sysfs.h"
 #include <stdio.h>
 #include <stdlib.h>

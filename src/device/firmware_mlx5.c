@@ -4,7 +4,7 @@
  * and the fields of their responses are in firmware_mlx5.def.
  */
 #include "firmware_mlx5.h"
-#include "query.h"
+#include "info_parts.h"
 #include "sysfs.h"
 #include <errno.h>
 #include <infiniband/mlx5dv.h>

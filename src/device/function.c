@@ -4,8 +4,8 @@
  * Documentation/networking/devlink/devlink-port.rst; names of representors as
  * net/core/devlink.c makes them: "p0", "pf0vf3", "c1pf0sf88").
  */
-#include "function.h"
-#include "drivers.h"
+#include "discovery.h"
+#include "info_parts.h"
 #include "sysfs.h"
 #include <ctype.h>
 #include <rdmadump/info.h>

@@ -3,11 +3,8 @@
  * Collects everything that can be read about one device: sysfs (kernel: Documentation/ABI/stable/
  * sysfs-class-infiniband, Documentation/ABI/testing/sysfs-bus-pci), then modules, verbs, devlink.
  */
-#include "attr_files.h"
-#include "drivers.h"
+#include "info_parts.h"
 #include "netlink/devlink.h"
-#include "query.h"
-#include "roce.h"
 #include "sysfs.h"
 #include <errno.h>
 #include <limits.h>

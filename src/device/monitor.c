@@ -7,7 +7,6 @@
 #include "netlink/netlink.h"
 #include "netlink/nldev.h"
 #include "netlink/rtnetlink.h"
-#include "uevent.h"
 #include <errno.h>
 #include <rdmadump/log.h>
 #include <stdio.h>

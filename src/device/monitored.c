@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The state of watched devices; each difference from it becomes an event. */
 #include "monitored.h"
-#include "port.h"
+#include "discovery.h"
 #include "port_changes.h"
 #include <errno.h>
 #include <net/if.h>

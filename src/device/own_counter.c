@@ -17,8 +17,8 @@
  * - hw/mlx5/qp.c, mlx5_ib_modify_wq(): work queues (RSS) always count in the
  *   port's set. Binding to the QP in front of their table succeeds, without effect.
  */
+#include "info_parts.h"
 #include "netlink/nldev.h"
-#include "query.h"
 #include <errno.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/counters.h>

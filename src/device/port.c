@@ -3,7 +3,7 @@
  * One port: state, rate, GIDs and netdevs (kernel: Documentation/ABI/stable/sysfs-class-infiniband,
  * Documentation/ABI/testing/sysfs-class-net; rxe as observed on Linux 6.1).
  */
-#include "port.h"
+#include "discovery.h"
 
 #include "sysfs.h"
 #include <ctype.h>

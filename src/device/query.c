@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Limits and features of an opened device (ibv_query_device_ex(3), ibv_query_port(3)). */
-#include "query.h"
 #include "config.h"
+#include "info_parts.h"
 #include "sysfs.h"
 #include <infiniband/verbs.h>
 #include <rdmadump/bytes.h>

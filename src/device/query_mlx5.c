@@ -4,7 +4,7 @@
  * QUERY_HCA_CAP and QUERY_ADAPTER (bit offsets: include/linux/mlx5/mlx5_ifc.h of Linux, MSB first).
  */
 #include "firmware_mlx5.h"
-#include "query.h"
+#include "info_parts.h"
 #include "sysfs.h"
 #include <errno.h>
 #include <infiniband/mlx5dv.h>

@@ -3,8 +3,7 @@
  * RoCE settings, wherever drivers expose them: traffic class and TTL (MLNX_OFED's sysfs), DCQCN
  * (mlx5's debugfs and the netdev's ecn folder), rdma_cm's defaults (configfs).
  */
-#include "roce.h"
-#include "attr_files.h"
+#include "info_parts.h"
 #include "sysfs.h"
 #include <rdmadump/device.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * Walks the files that the readers in this folder read. Each symbolic link on the path to a file is
  * an item of its own, so that a copy has the kernel's layout.
  */
-#include "drivers.h"
+#include "info_parts.h"
 #include "sysfs.h"
 #include <errno.h>
 #include <fnmatch.h>

@@ -3,7 +3,6 @@
 #include "capture.h"
 #include "cli/command.h"
 #include "commands.h"
-#include "help.h"
 #include "options.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,8 +8,8 @@
 
 #include "cli/cli.h"
 #include "ending.h"
-#include "frame_lines.h"
 #include <jansson.h>
+#include <rdmadump/packet.h>
 #include <rdmadump/session.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -58,6 +58,12 @@ struct capture_style {
 	int (*fail)(const struct rd_error *err);
 };
 
+/* Printed lines: state between two lines; all zeros before the first. */
+struct frame_lines {
+	bool begun, colours;
+	uint64_t base_ns; /* time of the first line, or of the last one */
+};
+
 /* One run of the capture command. The caller sets options and style. */
 struct capture_run {
 	struct ending ending;
@@ -90,6 +96,23 @@ void report_start(const struct capture_run *r);
 void report_progress(struct capture_run *r, bool on_request, char *line, size_t size);
 /* At the end, in the requested form. */
 void report_end(const struct capture_run *r);
+
+/* frame_lines.c. `style` is RD_LINE_*. The caller checks the stream for write errors. */
+void frame_line_put(FILE *out, struct frame_lines *lines, const struct rd_frame *frame,
+	enum rd_link link, unsigned int style);
+
+/* loss.c: lost frames in the report. */
+/*
+ * Prints which buffer to enlarge, one line for each ring that was full; nothing if the loss is
+ * small.
+ */
+void loss_advise(const struct capture_run *r);
+/* The loss of all sources, and of one source. frames and percent are null, with a reason, if they
+ * are unknown. */
+json_t *loss_json(const struct capture_run *r);
+json_t *loss_json_source(const struct capture_run *r, const struct rd_session_source *source);
+/* Prints what the loss counters include, and which other counters changed. */
+void loss_text(const struct capture_run *r);
 
 /* live.c: --analyze. */
 /* Before privileges are dropped: whether it can be done. */

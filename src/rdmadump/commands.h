@@ -22,6 +22,8 @@ struct rd_session_config;
 /* The argument of --sniffer. False: there is no such sniffer. */
 bool rd_cli_sniffer(struct rd_session_config *session, const char *name);
 
+/* --help of the program, on standard output; 40 lines at most. */
+void help_short(void);
 /* argp's hook: version, libraries, features. */
 void rd_cli_version(void);
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The help that fits on a screen: examples, the most used options, the commands. */
-#include "help.h"
 #include "commands.h"
 #include "options.h"
 #include <stdio.h>

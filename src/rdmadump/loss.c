@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Lost frames in the report: which buffer to enlarge, and the numbers as text and JSON. */
-#include "loss.h"
+#include "capture.h"
 #include <rdmadump/growth.h>
 #include <rdmadump/json.h>
 #include <rdmadump/sum.h>

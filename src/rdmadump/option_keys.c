@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* dumpcap's KEY:VALUE pairs, of --autostop and --ring-buffer. */
-#include "option_keys.h"
 #include "options.h"
 #include <errno.h>
 #include <rdmadump/units.h>

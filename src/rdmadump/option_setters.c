@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Setters of options that need more than the fields of their rows. */
 #include "commands.h"
-#include "option_keys.h"
 #include "options.h"
 #include <ctype.h>
 #include <errno.h>

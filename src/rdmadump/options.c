@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The table of a capture's options, in the order of the help. */
 #include "options.h"
-#include "option_keys.h"
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 

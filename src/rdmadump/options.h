@@ -12,6 +12,8 @@
 #include <rdmadump/error.h>
 #include <stddef.h>
 
+#define SECONDS_MAX	 4000000000U
+#define FILES_MAX	 100000
 #define LOG2_BUFFERS_MAX 20
 #define SNAPLEN_MAX	 262144 /* Wireshark's longest frame: whole ones */
 
@@ -60,6 +62,10 @@ option_setter set_device, set_interface, set_autostop, set_snaplen, set_decap, s
 
 /* Checks for contradictions once all options are read. Returns 0, or -1 with the error. */
 int options_check(const struct capture_options *o, struct rd_error *err);
+
+/* dumpcap's KEY:VALUE pairs, separated by commas (option_keys.c). Returns 0, or -1 with the error.
+ */
+int option_ring_buffer(struct capture_options *o, const char *arg, struct rd_error *err);
 
 /* Adds a word to the filter. */
 int options_add_word(struct capture_options *o, const char *word, struct rd_error *err);

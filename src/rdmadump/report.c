@@ -2,7 +2,6 @@
 /* Prints the start of a capture, its progress, and the report at the end, as text or JSON. */
 #include "capture.h"
 #include "cli/cli.h"
-#include "loss.h"
 #include <inttypes.h>
 #include <jansson.h>
 #include <rdmadump/document.h>

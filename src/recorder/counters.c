@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/log.h>
-#include <rdmadump/port_identity.h>
+#include <rdmadump/device.h>
 #include <rdmadump/sum.h>
 #include <stdio.h>
 #include <stdlib.h>

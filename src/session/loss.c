@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/log.h>
-#include <rdmadump/port_identity.h>
+#include <rdmadump/device.h>
 #include <stdlib.h>
 #include <time.h>
 

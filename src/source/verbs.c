@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/log.h>
-#include <rdmadump/port_identity.h>
+#include <rdmadump/device.h>
 #include <rdmadump/units.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include <rdmadump/clock.h>
 #include <rdmadump/log.h>
 #include <rdmadump/own_counter.h>
-#include <rdmadump/port_identity.h>
+#include <rdmadump/device.h>
 
 void verbs_own_counter_bind(struct verbs_port *port)
 {

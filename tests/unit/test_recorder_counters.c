@@ -2,7 +2,7 @@
 /* Unit tests of triggers of counters that are reset while a set of them is read, file by file. */
 #include "recorder/recorder.h"
 #include "test.h"
-#include <rdmadump/port_identity.h>
+#include <rdmadump/device.h>
 
 /* A reset from there looks like a wrap, where no other counter fell. */
 #define NEAR_END 4290000000

@@ -6,7 +6,7 @@
 #include "../commands.h"
 #include "cli/command.h"
 #include "cli/read_back.h"
-#include "list_json.h"
+#include "device_json.h"
 #include <argp.h>
 #include <errno.h>
 #include <rdmadump/clock.h>

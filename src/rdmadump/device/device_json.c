@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Devices and ports as JSON (docs/schema/list.json); what is unknown is null. */
-#include "list_json.h"
+#include "device_json.h"
 #include <inttypes.h>
 #include <rdmadump/json.h>
 #include <rdmadump/notation.h>
@@ -193,4 +193,35 @@ json_t *rd_json_devices(const struct rd_devices *devices)
 				"ports", json_ports(device)));
 	}
 	return list;
+}
+
+/* --- refusals of the firmware --- */
+
+const char *rd_refusal_text(
+	char buf[static RD_REFUSAL_LEN], const struct rd_firmware_refusal *refusal)
+{
+	const char *error = strerror(refusal->error);
+
+	if (!refusal->error)
+		buf[0] = '\0';
+	else if (refusal->status)
+		snprintf(buf, RD_REFUSAL_LEN, "%.80s (firmware status 0x%x, syndrome 0x%06x)",
+			error, refusal->status, refusal->syndrome);
+	else
+		snprintf(buf, RD_REFUSAL_LEN, "%s", error);
+	return buf;
+}
+
+json_t *rd_json_refusal(const struct rd_firmware_refusal *refusal)
+{
+	json_t *o;
+
+	if (!refusal->error)
+		return json_null();
+	o = json_pack("{s:i, s:s, s:i, s:I}", "errno", refusal->error, "error",
+		strerror(refusal->error), "status", (int)refusal->status, "syndrome",
+		(json_int_t)refusal->syndrome);
+	if (refusal->command)
+		json_object_set_new(o, "command", json_string(refusal->command));
+	return o;
 }

@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which function of an adapter a device is, for discovery.c. */
-#ifndef RDMADUMP_DEVICE_FUNCTION_H
-#define RDMADUMP_DEVICE_FUNCTION_H
+/* What discovery.c reads of a device: its ports (port.c), and which function it is (function.c). */
+#ifndef RDMADUMP_DEVICE_DISCOVERY_H
+#define RDMADUMP_DEVICE_DISCOVERY_H
 
 #include <rdmadump/device.h>
+
+/*
+ * Fills port->num's other fields. `base` is the device's directory in sysfs, below `root`. The
+ * device's own fields and its number of ports are set by then. `glance`: read the first GID only.
+ * -1 if out of memory.
+ */
+int rd_port_load(struct rd_port *port, const struct rd_device *device, const char *root,
+	const char *base, bool glance);
 
 /*
  * Fills in device->function, ->representors, ->old_switchdev and ->unsure_switchdev. `root` is the

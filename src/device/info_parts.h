@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What info.c collects, part by part. */
+#ifndef RDMADUMP_DEVICE_INFO_PARTS_H
+#define RDMADUMP_DEVICE_INFO_PARTS_H
+
+#include <infiniband/verbs.h>
+#include <rdmadump/info.h>
+
+/* --- drivers.c: a device's kernel modules --- */
+
+/* The NIC's module and the RDMA module; a name is "" if there is none. */
+void rd_modules_load(struct rd_module modules[2], const struct rd_device *device, const char *root);
+
+/* libibverbs' name of the user-space driver, "" if unknown. */
+const char *rd_provider_name(const struct rd_device *device);
+
+/* --- attr_files.c: files of sysfs and debugfs as attributes --- */
+
+/* Appends the file's content as text. Nothing if it is absent or empty. */
+void rd_attr_file(struct rd_attrs *attrs, const char *key, const char *title, const char *path);
+
+/*
+ * Calls `append` for each file of a directory; the key of FILE is "PREFIX.FILE". Subdirectories are
+ * skipped.
+ */
+void rd_attr_folder(struct rd_attrs *attrs, const char *prefix, const char *path,
+	void (*append)(struct rd_attrs *, const char *key, const char *title, const char *path));
+
+/*
+ * The sysfs attributes of a device and of a port, without counters; `base`: the device's directory.
+ */
+void rd_device_sysfs_attrs(struct rd_attrs *attrs, const char *base);
+void rd_port_sysfs_attrs(struct rd_attrs *attrs, const char *base, unsigned int port);
+
+/* --- roce.c: RoCE settings --- */
+
+void rd_roce_settings(struct rd_attrs *f, const struct rd_device *device,
+	const struct rd_port *port, const char *root);
+
+/* --- query.c: limits and features of an opened device --- */
+
+/*
+ * Opens the device and fills in all fields of info that verbs provide; if it cannot be opened,
+ * closed_why. -1 if out of memory.
+ */
+int rd_query_verbs(struct rd_info *info);
+
+/* firmware_mlx5.c: opens the device with DEVX. NULL, and *devx false, if it is not an mlx5 device
+ * or DEVX is refused. The caller closes the context. */
+struct ibv_context *rd_mlx5_open(struct ibv_device *device, void *devx);
+/* query_mlx5.c. -1 if out of memory. */
+int rd_mlx5_query(struct ibv_context *context, bool devx, struct rd_info *info);
+/*
+ * Opens the device and queries its firmware: whether the receive queue of a raw packet QP can have
+ * its own counter set (modify_rq_counter_set_id). Unknown if it is not an mlx5 device, or DEVX is
+ * refused.
+ */
+enum rd_answer rd_mlx5_counts_per_queue(const char *device);
+
+#endif
