@@ -210,6 +210,18 @@ static int fail_port(const struct rd_device *device, unsigned int num, struct rd
 		there.text);
 }
 
+/* Also with ":N" behind it: *behind, else 0. `clean` becomes the name without it. */
+static int find(const struct rd_devices *devices, const char *name, char clean[RD_NAME_MAX + 8],
+	struct match *match, unsigned int *behind, struct rd_error *err)
+{
+	*behind = 0;
+	rd_text_clean(clean, RD_NAME_MAX + 8, name);
+	if (find_name(devices, clean, match))
+		return 0;
+	*behind = split_port(clean);
+	return find_name(devices, clean, match) ? 0 : fail_unknown(devices, clean, err);
+}
+
 /* `num` 0: the one that the name implies, else by state. */
 static int choose_port(const struct match *match, const char *name, unsigned int num,
 	const struct rd_port **found, struct rd_error *err)
@@ -235,14 +247,10 @@ int rd_devices_find(const struct rd_devices *devices, const char *name, unsigned
 {
 	char clean[RD_NAME_MAX + 8];
 	struct match match;
-	unsigned int behind = 0;
+	unsigned int behind;
 
-	rd_text_clean(clean, sizeof(clean), name);
-	if (!find_name(devices, clean, &match)) {
-		behind = split_port(clean);
-		if (!find_name(devices, clean, &match))
-			return fail_unknown(devices, clean, err);
-	}
+	if (find(devices, name, clean, &match, &behind, err))
+		return -1;
 	if (port && behind && port != behind)
 		return rd_fail(err, RD_CLASS_USAGE, 0, "name one port",
 			"'%s:%u' and port %u contradict each other", clean, behind, port);
@@ -256,8 +264,9 @@ int rd_devices_one(const struct rd_devices *devices, const char *name,
 	const struct rd_device **device, struct rd_error *err)
 {
 	char clean[RD_NAME_MAX + 8];
-	struct match match;
+	struct match match = {.device = devices->dev};
 	struct words there = {0};
+	unsigned int behind;
 
 	if (!devices->n)
 		return fail_without_devices(devices, err);
@@ -266,16 +275,8 @@ int rd_devices_one(const struct rd_devices *devices, const char *name,
 		return rd_fail(err, RD_CLASS_USAGE, 0, "name one of them",
 			"there are %zu RDMA devices: %s", devices->n, there.text);
 	}
-	if (!name) {
-		*device = devices->dev;
-		return 0;
-	}
-	rd_text_clean(clean, sizeof(clean), name);
-	if (!find_name(devices, clean, &match)) {
-		split_port(clean);
-		if (!find_name(devices, clean, &match))
-			return fail_unknown(devices, clean, err);
-	}
+	if (name && find(devices, name, clean, &match, &behind, err))
+		return -1;
 	*device = match.device;
 	return 0;
 }

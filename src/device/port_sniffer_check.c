@@ -8,36 +8,6 @@
 #include <rdmadump/privilege.h>
 #include <string.h>
 
-static bool is_other_driver(const struct rd_device *device)
-{
-	return strcmp(device->driver, "mlx5_core") != 0;
-}
-
-static bool is_vf(const struct rd_device *device)
-{
-	return device->function.kind == RD_FUNCTION_VF;
-}
-
-static bool is_sf(const struct rd_device *device)
-{
-	return device->function.kind == RD_FUNCTION_SF;
-}
-
-static bool is_in_recovery(const struct rd_device *device)
-{
-	return sniffer_chip_in_recovery(device->part_id);
-}
-
-static bool is_undocumented(const struct rd_device *device)
-{
-	return sniffer_chip_undocumented(device->part_id);
-}
-
-static bool is_unknown(const struct rd_device *device)
-{
-	return !sniffer_chip_find(device->part_id);
-}
-
 static bool is_locked_down(const struct rd_device *device)
 {
 	char state[32];
@@ -48,44 +18,44 @@ static bool is_locked_down(const struct rd_device *device)
 	return *state && strcmp(state, "none") != 0;
 }
 
-static bool is_hidden(const struct rd_device *device)
-{
-	return !device->copied && !rd_sysfs_exists("/sys/bus/pci/devices/%s/config", device->pci);
-}
-
-static bool is_forbidden(const struct rd_device *device)
-{
-	return !device->copied && !rd_has_capability(CAP_SYS_ADMIN);
-}
-
-static const struct {
-	bool (*holds)(const struct rd_device *device);
-	struct rd_sniffer_refusal refusal;
-} refusals[] = {
-	{is_other_driver,
-		{"only ConnectX-4 and later have that command", "leave --sniffer icmd out"}},
-	{is_vf, {"a VF has no command gateway", RD_SNIFFER_ON_PF}},
-	{is_sf, {"an SF has no command gateway", RD_SNIFFER_ON_PF}},
-	{is_in_recovery, {"the adapter runs without firmware (recovery mode)",
-				 "burn its firmware (mstflint) and restart the machine"}},
-	{is_undocumented,
-		{"the command gateway of a ConnectX-10 is not documented", RD_SNIFFER_ELSEWHERE}},
-	{is_unknown,
-		{"the registers of this adapter are not known to rdmadump", RD_SNIFFER_ELSEWHERE}},
-	{is_hidden, {"PCI configuration space is not visible here",
-			    "use --sniffer icmd on the host itself, outside of any container, or "
-			    "mirror the port on the switch"}},
-	{is_locked_down,
-		{"kernel lockdown, as with Secure Boot, forbids writing PCI configuration space",
-			"boot without Secure Boot to use --sniffer icmd, or mirror the "
-			"port on the switch"}},
-	{is_forbidden, {"it needs root: CAP_SYS_ADMIN is missing", RD_SNIFFER_AS_ROOT}},
-};
-
 bool rd_port_sniffer_possible(const struct rd_device *device, struct rd_sniffer_refusal *why)
 {
+	const struct {
+		bool holds;
+		struct rd_sniffer_refusal refusal;
+	} refusals[] = {
+		{strcmp(device->driver, "mlx5_core") != 0,
+			{"only ConnectX-4 and later have that command",
+				"leave --sniffer icmd out"}},
+		{device->function.kind == RD_FUNCTION_VF,
+			{"a VF has no command gateway", RD_SNIFFER_ON_PF}},
+		{device->function.kind == RD_FUNCTION_SF,
+			{"an SF has no command gateway", RD_SNIFFER_ON_PF}},
+		{sniffer_chip_in_recovery(device->part_id),
+			{"the adapter runs without firmware (recovery mode)",
+				"burn its firmware (mstflint) and restart the machine"}},
+		{sniffer_chip_undocumented(device->part_id),
+			{"the command gateway of a ConnectX-10 is not documented",
+				RD_SNIFFER_ELSEWHERE}},
+		{!sniffer_chip_find(device->part_id),
+			{"the registers of this adapter are not known to rdmadump",
+				RD_SNIFFER_ELSEWHERE}},
+		{!device->copied && !rd_sysfs_exists("/sys/bus/pci/devices/%s/config", device->pci),
+			{"PCI configuration space is not visible here",
+				"use --sniffer icmd on the host itself, outside of any container, "
+				"or "
+				"mirror the port on the switch"}},
+		{is_locked_down(device),
+			{"kernel lockdown, as with Secure Boot, forbids writing PCI configuration "
+			 "space",
+				"boot without Secure Boot to use --sniffer icmd, or mirror the "
+				"port on the switch"}},
+		{!device->copied && !rd_has_capability(CAP_SYS_ADMIN),
+			{"it needs root: CAP_SYS_ADMIN is missing", RD_SNIFFER_AS_ROOT}},
+	};
+
 	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
-		if (!refusals[i].holds(device))
+		if (!refusals[i].holds)
 			continue;
 		*why = refusals[i].refusal;
 		return false;

@@ -34,7 +34,7 @@ static void trim_end(char *text)
  * One read: the first one returns the whole value. Non-blocking, since a copied tree may hold a
  * FIFO or a link to a device node.
  */
-ssize_t rd_sysfs_bytes(char *buf, size_t size, const char *path)
+static ssize_t read_bytes(const char *path, char *buf, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), errnum;
 	ssize_t n;
@@ -52,10 +52,20 @@ ssize_t rd_sysfs_bytes(char *buf, size_t size, const char *path)
 
 static int read_raw(const char *path, char *buf, size_t size)
 {
-	ssize_t n = rd_sysfs_bytes(buf, size - 1, path);
+	ssize_t n = read_bytes(path, buf, size - 1);
 
 	buf[n > 0 ? n : 0] = '\0';
 	return n < 0 ? -1 : 0;
+}
+
+ssize_t rd_sysfs_bytes(char *buf, size_t size, const char *fmt, ...)
+{
+	char path[PATH_MAX];
+	int ret;
+
+	MAKE_PATH(path, fmt, ret);
+	errno = ENAMETOOLONG;
+	return ret ? -1 : read_bytes(path, buf, size);
 }
 
 static int read_text(const char *path, char *buf, size_t size)

@@ -26,7 +26,8 @@ struct rd_names {
 };
 
 /* Reads at most `size` raw bytes. Returns their number, or -1 with errno. */
-ssize_t rd_sysfs_bytes(char *buf, size_t size, const char *path);
+ssize_t rd_sysfs_bytes(char *buf, size_t size, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /* The value, truncated to `size`; on failure buf is "". */
 int rd_sysfs_text(char *buf, size_t size, const char *fmt, ...)

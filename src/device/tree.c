@@ -116,12 +116,9 @@ static void put(
 
 static void put_file(struct walk *w, const char *path)
 {
-	char full[PATH_MAX], bytes[RD_SYSFS_MAX + 1];
-	ssize_t n;
+	char bytes[RD_SYSFS_MAX + 1];
+	ssize_t n = rd_sysfs_bytes(bytes, RD_SYSFS_MAX, "%s/%s", w->root, path);
 
-	if (snprintf(full, sizeof(full), "%s/%s", w->root, path) >= (int)sizeof(full))
-		return;
-	n = rd_sysfs_bytes(bytes, RD_SYSFS_MAX, full);
 	if (n < 0 && (errno == EACCES || errno == EPERM))
 		put(w, RD_TREE_UNREADABLE, path, "", 0);
 	if (n < 0)
@@ -216,12 +213,10 @@ static int resolve(struct walk *w, const char *path, char at[PATH_MAX])
 /* One path, without patterns. */
 static void take(struct walk *w, const char *path)
 {
-	char at[PATH_MAX], full[PATH_MAX];
+	char at[PATH_MAX];
 	struct stat st;
 
-	if (resolve(w, path, at) < 0 ||
-		snprintf(full, sizeof(full), "%s/%s", w->root, at) >= (int)sizeof(full) ||
-		stat(full, &st) < 0)
+	if (resolve(w, path, at) < 0 || rd_sysfs_stat(&st, "%s/%s", w->root, at) < 0)
 		return;
 	if (S_ISDIR(st.st_mode))
 		put(w, RD_TREE_DIRECTORY, at, "", 0);
@@ -232,19 +227,17 @@ static void take(struct walk *w, const char *path)
 /* Everything below a directory whose path has no links. */
 static void take_below(struct walk *w, const char *dir, unsigned int depth)
 {
-	char path[PATH_MAX], full[PATH_MAX], target[PATH_MAX];
+	char path[PATH_MAX], target[PATH_MAX];
 	struct rd_names names;
 	struct stat st;
 
 	if (rd_sysfs_list(&names, "%s/%s", w->root, dir))
 		return;
 	for (size_t i = 0; i < names.n && !w->status; i++) {
-		if (snprintf(path, sizeof(path), "%s/%s", dir, names.name[i]) >=
-				(int)sizeof(path) ||
-			snprintf(full, sizeof(full), "%s/%s", w->root, path) >= (int)sizeof(full))
+		if (snprintf(path, sizeof(path), "%s/%s", dir, names.name[i]) >= (int)sizeof(path))
 			continue;
 		read_link(w, path, target);
-		if (*target || stat(full, &st) < 0)
+		if (*target || rd_sysfs_stat(&st, "%s/%s", w->root, path) < 0)
 			continue;
 		if (S_ISDIR(st.st_mode) && depth)
 			take_below(w, path, depth - 1);
