@@ -88,8 +88,6 @@ void rd_owners_event(struct rd_owners *o, unsigned int port, const struct rd_qp_
 	const struct rd_process *who);
 /* Events are reported to rd_owners_event(); `lost` of them were not: the buffer was full. */
 void rd_owners_watched(struct rd_owners *o, uint64_t lost);
-/* False: there are only samples. *lost: how many did not fit, earlier or into the list of QPs. */
-bool rd_owners_events(const struct rd_owners *o, uint64_t *lost);
 
 /*
  * QPs that ended before this time, and processes that have no other, may be forgotten; they are
@@ -104,18 +102,21 @@ void rd_owners_forget(struct rd_owners *o, uint64_t before_ns);
 void rd_owners_frame_clock(struct rd_owners *o, uint64_t frame_ns, uint64_t monotonic_ns);
 /* Frames have times of a clock that does not follow that of this machine. */
 void rd_owners_other_clock(struct rd_owners *o);
-/*
- * How far the clocks of QPs and of frames may be apart, at most; false: by any time, or that of
- * frames was never read.
- */
-bool rd_owners_clock_error(const struct rd_owners *o, uint64_t *ns);
 
 /* Now, by the clock of QPs. */
 uint64_t rd_owners_now(const struct rd_owners *o);
-/* When the first sample was begun; 0: there is none. */
-uint64_t rd_owners_since(const struct rd_owners *o);
-/* How many samples there are, and the longest time from one to the next, in nanoseconds. */
-uint32_t rd_owners_samples(const struct rd_owners *o, uint64_t *interval_ns);
+/* What the list of owners is worth. */
+struct rd_owners_worth {
+	uint32_t samples;
+	uint64_t since_ns,
+		interval_ns; /* the first sample; the longest time from one to the next */
+	bool watched;	     /* not only samples */
+	uint64_t lost;	     /* events that did not fit, earlier or into the list of QPs */
+	/* How far the clocks of QPs and of frames may be apart, at most, if that is known. */
+	bool clock_known;
+	uint64_t clock_error_ns;
+};
+struct rd_owners_worth rd_owners_worth(const struct rd_owners *o);
 /* The nth owner, NULL after the last one; *n_qps gets the number of its QPs. */
 const struct rd_process *rd_owners_get(const struct rd_owners *o, size_t nth, size_t *n_qps);
 /* Copies its QPs: room for n_qps. */

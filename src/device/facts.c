@@ -238,17 +238,16 @@ struct owners_facts {
 
 static void keep_owners(struct owners_facts *f)
 {
-	uint64_t interval_ns, lost, error_ns;
-	uint32_t samples = rd_owners_samples(f->owners, &interval_ns);
+	const struct rd_owners_worth w = rd_owners_worth(f->owners);
 	json_t *fact = begin(f->s, "owners", "end", rd_owners_now(f->owners));
 
-	json_object_set_new(fact, "samples", json_integer(samples));
-	json_object_set_new(fact, "interval_ns", rd_json_u64(interval_ns));
-	json_object_set_new(fact, "since_ns", rd_json_u64(rd_owners_since(f->owners)));
-	if (rd_owners_clock_error(f->owners, &error_ns))
-		json_object_set_new(fact, "clock_error_ns", rd_json_u64(error_ns));
-	if (rd_owners_events(f->owners, &lost))
-		json_object_set_new(fact, "events_lost", rd_json_u64(lost));
+	json_object_set_new(fact, "samples", json_integer(w.samples));
+	json_object_set_new(fact, "interval_ns", rd_json_u64(w.interval_ns));
+	json_object_set_new(fact, "since_ns", rd_json_u64(w.since_ns));
+	if (w.clock_known)
+		json_object_set_new(fact, "clock_error_ns", rd_json_u64(w.clock_error_ns));
+	if (w.watched)
+		json_object_set_new(fact, "events_lost", rd_json_u64(w.lost));
 	json_object_set_new(fact, "owners", f->list);
 	keep(f->s, fact);
 	f->list = json_array();
@@ -282,10 +281,9 @@ void rd_facts_add_owners(struct rd_facts *to, const struct rd_device *device,
 	const struct subject s = {to, device, port, iface, true};
 	struct owners_facts f = {.s = &s, .owners = owners};
 	const struct rd_process *who;
-	uint64_t interval_ns;
 	size_t n;
 
-	if (!rd_owners_samples(owners, &interval_ns))
+	if (!rd_owners_worth(owners).samples)
 		return;
 	f.list = json_array();
 	for (size_t i = 0; (who = rd_owners_get(owners, i, &n)); i++) {

@@ -345,12 +345,6 @@ void rd_owners_watched(struct rd_owners *o, uint64_t lost)
 	o->lost = lost;
 }
 
-bool rd_owners_events(const struct rd_owners *o, uint64_t *lost)
-{
-	*lost = o->lost + o->no_room;
-	return o->watched;
-}
-
 /* --- clocks ----------------------------------------------------------------------------------- */
 
 void rd_owners_frame_clock(struct rd_owners *o, uint64_t frame_ns, uint64_t monotonic_ns)
@@ -369,20 +363,9 @@ void rd_owners_other_clock(struct rd_owners *o)
 	o->other_clock = true;
 }
 
-bool rd_owners_clock_error(const struct rd_owners *o, uint64_t *ns)
-{
-	*ns = CLOCK_NS + (uint64_t)(o->ahead_ns - o->behind_ns);
-	return o->clock_read && !o->other_clock;
-}
-
 uint64_t rd_owners_now(const struct rd_owners *o)
 {
 	return rd_clock_now(&o->clock);
-}
-
-uint64_t rd_owners_since(const struct rd_owners *o)
-{
-	return o->since_ns;
 }
 
 /* --- forgetting ------------------------------------------------------------------------------- */
@@ -489,10 +472,15 @@ void rd_owners_add(struct rd_owners *o, const char *root, unsigned int port,
 	}
 }
 
-uint32_t rd_owners_samples(const struct rd_owners *o, uint64_t *interval_ns)
+struct rd_owners_worth rd_owners_worth(const struct rd_owners *o)
 {
-	*interval_ns = o->interval_ns;
-	return o->n_samples;
+	return (struct rd_owners_worth){.samples = o->n_samples,
+		.since_ns = o->since_ns,
+		.interval_ns = o->interval_ns,
+		.watched = o->watched,
+		.lost = o->lost + o->no_room,
+		.clock_known = o->clock_read && !o->other_clock,
+		.clock_error_ns = CLOCK_NS + (uint64_t)(o->ahead_ns - o->behind_ns)};
 }
 
 const struct rd_process *rd_owners_get(const struct rd_owners *o, size_t nth, size_t *n_qps)

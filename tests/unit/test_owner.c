@@ -246,10 +246,9 @@ static size_t owned(uint32_t pid, uint64_t start)
 
 TEST_IN_PROC(samples)
 {
-	uint64_t interval;
 	struct rd_qp_res *q;
 
-	assert_int_equal(rd_owners_samples(o, &interval), 0);
+	assert_int_equal(rd_owners_worth(o).samples, 0);
 	process(100, "one", "50");
 	process(101, "two", "60");
 	put_bytes(101, "environ", "A=1", 4); /* nothing is left to be read */
@@ -278,8 +277,8 @@ TEST_IN_PROC(samples)
 	add(17, 102);
 	add(19, 101);
 	rd_owners_add(o, tree.root, 1, &list, 2000, 9000);
-	expect("2 4000 1 17 1 19", rd_owners_samples(o, &interval), interval, owned(102, 1001),
-		qps[0].lqpn, owned(101, 1500), qps[0].lqpn);
+	expect("2 4000 1 17 1 19", rd_owners_worth(o).samples, rd_owners_worth(o).interval_ns,
+		owned(102, 1001), qps[0].lqpn, owned(101, 1500), qps[0].lqpn);
 	expect("9000 2 5000 2", qps[0].first_ns, owned(101, 60), qps[0].last_ns, owned(100, 50));
 }
 
@@ -424,11 +423,10 @@ TEST_IN_PROC(process_of_event)
 TEST_IN_PROC(events)
 {
 	struct rd_qp_event later = created(17, 9, 101, 60), other = created(30, 12, 100, 50);
-	uint64_t lost;
 
-	assert_false(rd_owners_events(o, &lost));
+	assert_false(rd_owners_worth(o).watched);
 	rd_owners_watched(o, 3);
-	expect("1 3", rd_owners_events(o, &lost), lost);
+	expect("1 3", rd_owners_worth(o).watched, rd_owners_worth(o).lost);
 	/* A number that two processes had, one after the other: each has its own time. */
 	event(created(17, 8, 100, 50));
 	event(destroyed(8, 2000));
@@ -531,7 +529,7 @@ TEST_IN_PROC(forget)
  */
 TEST_IN_PROC(many_processes)
 {
-	uint64_t lost, key = 8;
+	uint64_t key = 8;
 	uint32_t pid = 1000;
 
 	rd_owners_watched(o, 0);
@@ -545,8 +543,8 @@ TEST_IN_PROC(many_processes)
 		if (i % 1000 == 0)
 			rd_owners_forget(o, i > 1000 ? 2000 + i - 1000 : 0);
 	}
-	expect("1 0 1 40000", rd_owners_events(o, &lost), lost, owned(pid + 9999, 61),
-		owned(100, 50));
+	expect("1 0 1 40000", rd_owners_worth(o).watched, rd_owners_worth(o).lost,
+		owned(pid + 9999, 61), owned(100, 50));
 }
 
 /* What is known of a process that had ended is replaced by what a sample reads of it. */
@@ -569,26 +567,29 @@ TEST_IN_PROC(event_before_sample)
 TEST_IN_PROC(clocks)
 {
 	const struct rd_clock clock = {.epoch_ns = 1795234971000000000};
-	uint64_t error, least;
+	uint64_t least;
 
 	rd_owners_free(o);
 	o = rd_owners_new(&clock);
-	assert_false(rd_owners_clock_error(o, &error));
+	assert_false(rd_owners_worth(o).clock_known);
 	rd_owners_frame_clock(o, 1795234971000001000, 1000);
-	assert_true(rd_owners_clock_error(o, &least));
+	assert_true(rd_owners_worth(o).clock_known);
+	least = rd_owners_worth(o).clock_error_ns;
 	assert_in_range(least, 5000000, 100000000);
 	rd_owners_frame_clock(o, 1795234974000001000, 3000001000);
 	rd_owners_frame_clock(o, 1795234973000001000, 4000001000); /* 2 s behind */
 	rd_owners_frame_clock(o, 1795234977500001000, 5000001000); /* 1.5 s ahead */
-	expect("1 3500000000", rd_owners_clock_error(o, &error), error - least);
+	expect("1 3500000000", rd_owners_worth(o).clock_known,
+		rd_owners_worth(o).clock_error_ns - least);
 	rd_owners_other_clock(o);
-	assert_false(rd_owners_clock_error(o, &error));
+	assert_false(rd_owners_worth(o).clock_known);
 	rd_owners_free(o);
 	/* One reading of it is enough: its distance from the clock of QPs counts. */
 	o = rd_owners_new(&clock);
 	assert_non_null(o);
 	rd_owners_frame_clock(o, 1795234973000001000, 1000);
-	expect("1 2000000000", rd_owners_clock_error(o, &error), error - least);
+	expect("1 2000000000", rd_owners_worth(o).clock_known,
+		rd_owners_worth(o).clock_error_ns - least);
 }
 
 /* The start of a process is a time of the clock that is given, whatever the system clock says. */
@@ -630,14 +631,13 @@ TEST_IN_PROC(connected)
 /* Events that do not fit are counted: an incomplete list does not count as complete. */
 TEST_IN_PROC(no_room)
 {
-	uint64_t lost;
 
 	for (uint32_t i = 0; i < MOST; i++)
 		event(created(2 + i, 64 * (uint64_t)i + 1, 100, 50));
 	rd_owners_watched(o, 3);
-	expect("1 3", rd_owners_events(o, &lost), lost);
+	expect("1 3", rd_owners_worth(o).watched, rd_owners_worth(o).lost);
 	event(created(2 + MOST, 7, 100, 50));
-	expect("1 4", rd_owners_events(o, &lost), lost);
+	expect("1 4", rd_owners_worth(o).watched, rd_owners_worth(o).lost);
 }
 
 static int set_clock(void **state)

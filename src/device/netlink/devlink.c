@@ -90,8 +90,9 @@ static void add_version(struct rd_info *info, const struct nlattr *nested, int k
 								 : RD_FW_RUNNING;
 }
 
-int rd_devlink_parse_info(const struct nlmsghdr *msg, size_t len, struct rd_info *info)
+int rd_devlink_parse_info(const struct nlmsghdr *msg, size_t len, void *ctx)
 {
+	struct rd_info *info = ctx;
 	static const uint8_t commands[] = {DEVLINK_CMD_INFO_GET, 0};
 	const struct nlattr *a;
 	int left;
@@ -189,12 +190,6 @@ void rd_devlink_representors(struct rd_devices *devices)
 	}
 }
 
-static int take_info(const struct nlmsghdr *msg, size_t len, void *ctx)
-{
-	rd_devlink_parse_info(msg, len, ctx);
-	return 0;
-}
-
 void rd_devlink_firmware(struct rd_info *info)
 {
 	int family;
@@ -206,7 +201,7 @@ void rd_devlink_firmware(struct rd_info *info)
 	msg = request(family, DEVLINK_CMD_INFO_GET, 0);
 	if (msg && nla_put_string(msg, DEVLINK_ATTR_BUS_NAME, "pci") >= 0 &&
 		nla_put_string(msg, DEVLINK_ATTR_DEV_NAME, info->device->pci) >= 0)
-		rd_netlink_request(nl, msg, take_info, info, NULL);
+		rd_netlink_request(nl, msg, rd_devlink_parse_info, info, NULL);
 	else
 		nlmsg_free(msg);
 	rd_netlink_close(nl);

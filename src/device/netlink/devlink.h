@@ -20,6 +20,6 @@ struct rd_devlink_port {
 };
 /* Parsers of replies of `len` bytes; -1 if it is another message or malformed. */
 int rd_devlink_parse_port(const struct nlmsghdr *msg, size_t len, struct rd_devlink_port *port);
-int rd_devlink_parse_info(const struct nlmsghdr *msg, size_t len, struct rd_info *info);
+int rd_devlink_parse_info(const struct nlmsghdr *msg, size_t len, void *info); /* struct rd_info */
 
 #endif

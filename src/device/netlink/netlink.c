@@ -78,7 +78,7 @@ static int on_valid(struct nl_msg *msg, void *arg)
 	struct answer *a = arg;
 	struct nlmsghdr *h = nlmsg_hdr(msg);
 
-	a->unwanted = a->fn && a->fn(h, h->nlmsg_len, a->ctx);
+	a->unwanted = a->fn && a->fn(h, h->nlmsg_len, a->ctx) > 0;
 	return a->unwanted ? NL_STOP : NL_OK;
 }
 

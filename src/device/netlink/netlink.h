@@ -11,7 +11,7 @@
 struct rd_netlink;
 struct nl_msg;
 
-/* One whole message of `len` bytes, header included. -1: no further messages are wanted. */
+/* One whole message of `len` bytes, header included. Above 0: no further messages are wanted. */
 typedef int rd_netlink_fn(const struct nlmsghdr *msg, size_t len, void *ctx);
 
 /* `protocol` is NETLINK_RDMA, NETLINK_GENERIC ... Also fails without libnl. */

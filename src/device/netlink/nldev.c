@@ -168,12 +168,12 @@ int rd_nldev_parse_qps(const struct nlmsghdr *msg, size_t len, struct rd_resourc
 	return parse_entries(msg, len, &qps, r);
 }
 
-int rd_nldev_parse_cm_ids(const struct nlmsghdr *msg, size_t len, struct rd_resources *r)
+int rd_nldev_parse_cm_ids(const struct nlmsghdr *msg, size_t len, void *r)
 {
 	return parse_entries(msg, len, &cm_ids, r);
 }
 
-int rd_nldev_parse_summary(const struct nlmsghdr *msg, size_t len, struct rd_resources *r)
+int rd_nldev_parse_summary(const struct nlmsghdr *msg, size_t len, void *r)
 {
 	return parse_entries(msg, len, &counts, r);
 }
@@ -193,7 +193,7 @@ int rd_nldev_parse_event(const struct nlmsghdr *msg, size_t len, struct rd_nldev
 	return 0;
 }
 
-int rd_nldev_parse_system(const struct nlmsghdr *msg, size_t len, bool *exclusive)
+int rd_nldev_parse_system(const struct nlmsghdr *msg, size_t len, void *exclusive)
 {
 	struct nlattr *attr[ATTRS];
 	uint8_t shared;
@@ -201,18 +201,12 @@ int rd_nldev_parse_system(const struct nlmsghdr *msg, size_t len, bool *exclusiv
 	if (parse(msg, len, RDMA_NLDEV_CMD_SYS_GET, attr) ||
 		!attr_get(attr[RDMA_NLDEV_SYS_ATTR_NETNS_MODE], &shared, sizeof(shared)))
 		return -1;
-	*exclusive = !shared;
+	*(bool *)exclusive = !shared;
 	return 0;
 }
 
 /* --- requests ----------------------------------------------------------------------------------
  */
-
-static int take_system(const struct nlmsghdr *msg, size_t len, void *exclusive)
-{
-	rd_nldev_parse_system(msg, len, exclusive);
-	return 0;
-}
 
 bool rd_nldev_is_exclusive(void)
 {
@@ -221,7 +215,8 @@ bool rd_nldev_is_exclusive(void)
 
 	if (rd_netlink_open(&nl, NETLINK_RDMA, NULL))
 		return false;
-	rd_netlink_request(nl, message(RDMA_NLDEV_CMD_SYS_GET, 0), take_system, &exclusive, NULL);
+	rd_netlink_request(
+		nl, message(RDMA_NLDEV_CMD_SYS_GET, 0), rd_nldev_parse_system, &exclusive, NULL);
 	rd_netlink_close(nl);
 	return exclusive;
 }
@@ -246,7 +241,7 @@ static int take_device(const struct nlmsghdr *msg, size_t len, void *ctx)
 		return 0;
 	grown = grow(devices->dev, devices->n, sizeof(*devices->dev));
 	if (!grown)
-		return -1;
+		return 1;
 	devices->dev = grown;
 	devices->dev[devices->n++] = device;
 	return 0;
@@ -300,7 +295,7 @@ int rd_nldev_index(struct rd_netlink *nl, const char *name, uint32_t *index, str
 static int take_qps(const struct nlmsghdr *msg, size_t len, void *r)
 {
 	rd_nldev_parse_qps(msg, len, r);
-	return rd_resources_stopped() ? -1 : 0;
+	return rd_resources_stopped();
 }
 
 static int take_one_qp(const struct nlmsghdr *msg, size_t len, void *qp)
@@ -332,18 +327,6 @@ int rd_nldev_qp(struct rd_netlink *nl, uint32_t device, uint32_t lqpn, struct rd
 		       : rd_fail(err, RD_CLASS_DEVICE, 0, NULL, "no queue pair 0x%x", lqpn);
 }
 
-static int take_cm_ids(const struct nlmsghdr *msg, size_t len, void *r)
-{
-	rd_nldev_parse_cm_ids(msg, len, r);
-	return 0;
-}
-
-static int take_summary(const struct nlmsghdr *msg, size_t len, void *r)
-{
-	rd_nldev_parse_summary(msg, len, r);
-	return 0;
-}
-
 /* QPs are listed for one device at a time. */
 static int load_qps(struct rd_netlink *nl, const struct rd_nldev_devices *devices,
 	const char *device, struct rd_resources *r, struct rd_error *err)
@@ -367,7 +350,7 @@ static int load_qps(struct rd_netlink *nl, const struct rd_nldev_devices *device
 		if (cm_users_wanted(r))
 			rd_netlink_request(nl,
 				request(RDMA_NLDEV_CMD_RES_CM_ID_GET, &devices->dev[i].index),
-				take_cm_ids, r, NULL);
+				rd_nldev_parse_cm_ids, r, NULL);
 	}
 	cm_users_find(r);
 	return device && !found ? unknown_device(device, err) : 0;
@@ -386,7 +369,7 @@ static int load(struct rd_resources *r, const char *device, bool counts_too, str
 	/* Counts are listed for all devices at once. */
 	if (!ret && counts_too)
 		ret = rd_netlink_request(
-			nl, request(RDMA_NLDEV_CMD_RES_GET, NULL), take_summary, r, err);
+			nl, request(RDMA_NLDEV_CMD_RES_GET, NULL), rd_nldev_parse_summary, r, err);
 	if (!ret)
 		ret = load_qps(nl, &devices, device, r, err);
 	rd_nldev_free(&devices);
@@ -418,7 +401,8 @@ int rd_resources_qp_count(const char *device, uint64_t *n, struct rd_error *err)
 	*n = 0;
 	if (rd_netlink_open(&nl, NETLINK_RDMA, err))
 		return -1;
-	ret = rd_netlink_request(nl, request(RDMA_NLDEV_CMD_RES_GET, NULL), take_summary, &r, err);
+	ret = rd_netlink_request(
+		nl, request(RDMA_NLDEV_CMD_RES_GET, NULL), rd_nldev_parse_summary, &r, err);
 	if (!ret && !rd_resources_count(&r, device, "qp", n))
 		ret = unknown_device(device, err);
 	rd_resources_free(&r);

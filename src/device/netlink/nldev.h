@@ -79,10 +79,11 @@ struct nl_msg *rd_nldev_stat_get_message(const struct rd_nldev_stat *stat);
 int rd_nldev_parse_device(const struct nlmsghdr *msg, size_t len, struct rd_nldev_device *out);
 /* Does not read the commands of processes: rd_resources_name() does. */
 int rd_nldev_parse_qps(const struct nlmsghdr *msg, size_t len, struct rd_resources *r);
-/* Connections and listeners of the connection manager. */
-int rd_nldev_parse_cm_ids(const struct nlmsghdr *msg, size_t len, struct rd_resources *r);
-int rd_nldev_parse_summary(const struct nlmsghdr *msg, size_t len, struct rd_resources *r);
-int rd_nldev_parse_system(const struct nlmsghdr *msg, size_t len, bool *exclusive);
+/* Those with a `void *` can be passed to rd_netlink_request(). Connections and listeners of the
+ * connection manager, counts (`r`: struct rd_resources); a bool. */
+int rd_nldev_parse_cm_ids(const struct nlmsghdr *msg, size_t len, void *r);
+int rd_nldev_parse_summary(const struct nlmsghdr *msg, size_t len, void *r);
+int rd_nldev_parse_system(const struct nlmsghdr *msg, size_t len, void *exclusive);
 /* The response to binding: refused unless it is about stat's device, port and QP. */
 int rd_nldev_parse_bound(const struct nlmsghdr *msg, size_t len, struct rd_nldev_stat *stat);
 /* One counter of the set that the message is about. */
