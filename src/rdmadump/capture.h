@@ -72,7 +72,6 @@ struct capture_run {
 	struct rd_session_config config;
 	struct rd_session *session;
 	const struct rd_session_result *result;
-	struct rd_watch watches[2];
 	bool unprinted; /* the report of --analyze: exit status of an output */
 	bool broken_pipe;
 	uint64_t last_bytes, last_ns; /* at the last progress line */

@@ -4,6 +4,7 @@
 #define RDMADUMP_ENDING_H
 
 #include "cli/cli.h"
+#include <rdmadump/session.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -16,22 +17,27 @@ struct ending {
 	/* Data that the output has not accepted counts as not written: prints that. */
 	void (*abandon)(void *run);
 
-	sigset_t signals;  /* that are blocked and waited for */
-	atomic_int signal; /* the one that ended it; 0: none */
-	bool announced[2]; /* of `waits` */
-	bool settling;	   /* waiting for the loss counters */
-	bool asked;	   /* by a signal after the end */
+	struct rd_watch watches[2]; /* of the session: signals; a timer */
+	sigset_t signals;	    /* that are blocked and waited for */
+	atomic_int signal;	    /* the one that ended it; 0: none */
+	bool announced[2];	    /* of `waits` */
+	bool settling;		    /* waiting for the loss counters */
+	bool asked;		    /* by a signal after the end */
 	struct gateway_wait gateway;
 };
 
 /* Blocks the signals until the process ends, so that the report is always printed. */
 void ending_block(struct ending *e);
-/* A watch on a signalfd; returns true if the run is to end. */
-bool ending_ready(void *run, int fd);
+/* Sets the callbacks and the watches of a session. */
+void ending_configure(struct ending *e, struct rd_session_config *c);
+/*
+ * Opens what is watched. `tick` is called each second with the run, if standard error is a
+ * terminal; NULL: never.
+ */
+void ending_open(struct ending *e, bool (*tick)(void *run, int fd));
+void ending_close(struct ending *e);
 /* Callbacks of rd_session_config. The first one does not return when an output is abandoned. */
 bool ending_while_waiting(void *run, bool commands);
-bool ending_while_counters_settle(void *run);
-bool ending_while_gateway_works(void *run);
 void ending_while_fifo_waits(void *run);
 
 #endif

@@ -9,11 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
-#include <sys/timerfd.h>
-#include <unistd.h>
-
-#define PROGRESS_SECONDS 1
 
 /* --- what the session calls back --------------------------------------------------------- */
 
@@ -30,27 +25,12 @@ static bool on_progress(void *ctx, int fd)
 	return false;
 }
 
-static int progress_timer(const struct capture_run *r)
-{
-	const struct itimerspec t = {
-		.it_value.tv_sec = PROGRESS_SECONDS, .it_interval.tv_sec = PROGRESS_SECONDS};
-	int fd;
-
-	if (!(r->opt->session.out.path || r->live) || r->opt->quiet || !isatty(STDERR_FILENO))
-		return -1;
-	fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (fd >= 0)
-		timerfd_settime(fd, 0, &t, NULL);
-	return fd;
-}
-
 static void on_ready(void *ctx)
 {
 	struct capture_run *r = ctx;
 
-	r->watches[0] = (struct rd_watch){
-		signalfd(-1, &r->ending.signals, SFD_CLOEXEC | SFD_NONBLOCK), ending_ready, r};
-	r->watches[1] = (struct rd_watch){progress_timer(r), on_progress, r};
+	ending_open(&r->ending,
+		(r->opt->session.out.path || r->live) && !r->opt->quiet ? on_progress : NULL);
 	if (r->live)
 		live_start(r->live);
 	if (!r->opt->quiet)
@@ -87,9 +67,7 @@ static void on_ended(void *ctx)
 	struct capture_run *r = ctx;
 
 	rd_cli_status(NULL);
-	for (unsigned int i = 0; i < 2; i++)
-		if (r->watches[i].fd >= 0)
-			close(r->watches[i].fd);
+	ending_close(&r->ending);
 	if (r->live)
 		live_stop(r->live);
 }
@@ -136,13 +114,8 @@ static void configure(struct capture_run *r)
 	r->config.calls.frames = o->print || o->analyze ? on_frames : NULL;
 	r->config.calls.ended = on_ended;
 	r->config.calls.waiting = ending_while_waiting;
-	r->config.calls.waiting_ctx = r;
-	r->config.calls.waiting_for_counters = ending_while_counters_settle;
-	r->config.calls.is_ending = rd_cli_is_ending;
-	r->config.calls.waiting_for_gateway = ending_while_gateway_works;
 	r->config.calls.waiting_for_reader = ending_while_fifo_waits;
-	r->config.watches = r->watches;
-	r->config.n_watches = 2;
+	ending_configure(&r->ending, &r->config);
 }
 
 /* --- the run ------------------------------------------------------------------------------ */

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 void ending_block(struct ending *e)
@@ -24,7 +25,7 @@ void ending_block(struct ending *e)
 	pthread_sigmask(SIG_BLOCK, &e->signals, NULL);
 }
 
-bool ending_ready(void *run, int fd)
+static bool on_signal(void *run, int fd)
 {
 	struct ending *e = run;
 	struct signalfd_siginfo info;
@@ -39,6 +40,31 @@ bool ending_ready(void *run, int fd)
 	}
 	e->requested(run, number, false);
 	return false;
+}
+
+static int second_timer(void)
+{
+	const struct itimerspec t = {.it_value.tv_sec = 1, .it_interval.tv_sec = 1};
+	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+
+	if (fd >= 0)
+		timerfd_settime(fd, 0, &t, NULL);
+	return fd;
+}
+
+void ending_open(struct ending *e, bool (*tick)(void *run, int fd))
+{
+	e->watches[0] = (struct rd_watch){
+		signalfd(-1, &e->signals, SFD_CLOEXEC | SFD_NONBLOCK), on_signal, e};
+	e->watches[1] =
+		(struct rd_watch){tick && isatty(STDERR_FILENO) ? second_timer() : -1, tick, e};
+}
+
+void ending_close(struct ending *e)
+{
+	for (unsigned int i = 0; i < 2; i++)
+		if (e->watches[i].fd >= 0)
+			close(e->watches[i].fd);
 }
 
 /* Signals are blocked, and opening a FIFO waits for its reader: an ending signal takes effect here.
@@ -76,14 +102,14 @@ static int next_ending(struct ending *e)
 	return 0;
 }
 
-bool ending_while_gateway_works(void *run)
+static bool while_gateway_works(void *run)
 {
 	struct ending *e = run;
 
 	return rd_cli_wait_for_gateway(&e->gateway, e->signal != 0 || e->asked);
 }
 
-bool ending_while_counters_settle(void *run)
+static bool while_counters_settle(void *run)
 {
 	struct ending *e = run;
 	bool first = !e->settling;
@@ -100,6 +126,16 @@ bool ending_while_counters_settle(void *run)
 	if (!e->signal)
 		e->asked = true;
 	return false;
+}
+
+void ending_configure(struct ending *e, struct rd_session_config *c)
+{
+	c->calls.is_ending = rd_cli_is_ending;
+	c->calls.waiting_ctx = e;
+	c->calls.waiting_for_counters = while_counters_settle;
+	c->calls.waiting_for_gateway = while_gateway_works;
+	c->watches = e->watches;
+	c->n_watches = 2;
 }
 
 static void abandon_output(struct ending *e)

@@ -12,9 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
-#include <sys/timerfd.h>
-#include <unistd.h>
 
 #define MEMORY_MIN ((uint64_t)4 << 20)
 #define MEMORY_MAX ((uint64_t)1 << 40)
@@ -195,19 +192,6 @@ static void on_abandon(void *ctx)
 	record_report_end(r);
 }
 
-static int progress_timer(const struct record_run *r)
-{
-	const struct itimerspec t = {.it_value.tv_sec = 1, .it_interval.tv_sec = 1};
-	int fd;
-
-	if (r->settings->quiet || !isatty(STDERR_FILENO))
-		return -1;
-	fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (fd >= 0)
-		timerfd_settime(fd, 0, &t, NULL);
-	return fd;
-}
-
 static void configure(struct record_run *r)
 {
 	struct record_settings *s = r->settings;
@@ -219,9 +203,6 @@ static void configure(struct record_run *r)
 		"waiting for the output to take the last frames; Ctrl-C again abandons it";
 	r->ending.waits[true] = "waiting for the analysis of the last files and their commands; "
 				"Ctrl-C again ends without them";
-	r->watches[0] = (struct rd_watch){
-		signalfd(-1, &r->ending.signals, SFD_CLOEXEC | SFD_NONBLOCK), ending_ready, r};
-	r->watches[1] = (struct rd_watch){progress_timer(r), record_report_progress, r};
 	/* ':' and '/' of a port or a path are not part of a name. */
 	snprintf(r->path, sizeof(r->path), "%.*s.pcapng",
 		s->wanted.name ? (int)strcspn(s->wanted.name, ":/") : 6,
@@ -234,9 +215,8 @@ static void configure(struct record_run *r)
 		.zero_payload = s->zero_payload,
 		.writable = true};
 	c->session.root_option = "-Z root";
-	c->session.calls.is_ending = rd_cli_is_ending;
-	c->session.watches = r->watches;
-	c->session.n_watches = 2;
+	ending_open(&r->ending, s->quiet ? NULL : record_report_progress);
+	ending_configure(&r->ending, &c->session);
 	c->triggers = s->triggers;
 	c->program = s->no_analysis ? NULL : r->program;
 	c->notify = true;
@@ -244,9 +224,6 @@ static void configure(struct record_run *r)
 	c->ready = on_ready;
 	c->ended = on_ended;
 	c->waiting = ending_while_waiting;
-	c->session.calls.waiting_ctx = r;
-	c->session.calls.waiting_for_counters = ending_while_counters_settle;
-	c->session.calls.waiting_for_gateway = ending_while_gateway_works;
 }
 
 static void explain(struct record_run *r)
@@ -303,8 +280,6 @@ int rd_cmd_record(int argc, char **argv)
 	ending_block(&r.ending);
 	configure(&r);
 	rc = run(&r, &err);
-	for (unsigned int i = 0; i < 2; i++)
-		if (r.watches[i].fd >= 0)
-			close(r.watches[i].fd);
+	ending_close(&r.ending);
 	return rc == 0 ? 0 : rd_cli_fail(&err);
 }

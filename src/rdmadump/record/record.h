@@ -20,7 +20,6 @@ struct record_run {
 	struct record_settings *settings;
 	struct rd_recorder *recorder;
 	const struct rd_session_result *result;
-	struct rd_watch watches[2];
 	char path[300], program[PATH_MAX];
 };
 
