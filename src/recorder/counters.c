@@ -3,8 +3,8 @@
 #include "recorder.h"
 #include <inttypes.h>
 #include <rdmadump/clock.h>
-#include <rdmadump/log.h>
 #include <rdmadump/device.h>
+#include <rdmadump/log.h>
 #include <rdmadump/sum.h>
 #include <stdio.h>
 #include <stdlib.h>

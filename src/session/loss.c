@@ -7,8 +7,8 @@
 #include "session.h"
 #include <inttypes.h>
 #include <rdmadump/clock.h>
-#include <rdmadump/log.h>
 #include <rdmadump/device.h>
+#include <rdmadump/log.h>
 #include <stdlib.h>
 #include <time.h>
 

@@ -7,8 +7,8 @@
 #include "verbs_port.h"
 #include <errno.h>
 #include <rdmadump/clock.h>
-#include <rdmadump/log.h>
 #include <rdmadump/device.h>
+#include <rdmadump/log.h>
 #include <rdmadump/units.h>
 #include <stdio.h>
 #include <stdlib.h>

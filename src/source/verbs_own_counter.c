@@ -6,9 +6,9 @@
  */
 #include "verbs_port.h"
 #include <rdmadump/clock.h>
+#include <rdmadump/device.h>
 #include <rdmadump/log.h>
 #include <rdmadump/own_counter.h>
-#include <rdmadump/device.h>
 
 void verbs_own_counter_bind(struct verbs_port *port)
 {

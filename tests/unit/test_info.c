@@ -3,8 +3,8 @@
  * test_device_hostile.c. */
 #include "config.h"
 #include "device/device_changes.h"
-#include "device/firmware_mlx5.h"
 #include "device/discovery.h"
+#include "device/firmware_mlx5.h"
 #include "device/netlink/devlink.h"
 #include "device/netlink/rtnetlink.h"
 #include "device/port_changes.h"
