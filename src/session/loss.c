@@ -142,7 +142,7 @@ static uint64_t settling_ns(const struct rd_session *s, const char **device)
 /* False: the caller ended the wait. */
 static bool wait_until(struct rd_session *s, uint64_t until)
 {
-	const struct rd_session_calls *calls = &s->config->calls;
+	const struct rd_session_calls *c = &s->config->calls;
 	uint64_t now = rd_monotonic_ns();
 
 	for (; now < until; now = rd_monotonic_ns()) {
@@ -150,8 +150,7 @@ static bool wait_until(struct rd_session *s, uint64_t until)
 		const struct timespec step = {
 			.tv_nsec = (long)(left < WAIT_STEP ? left : WAIT_STEP)};
 
-		if (calls->waiting_for_counters &&
-			!calls->waiting_for_counters(calls->waiting_ctx)) {
+		if (c->waiting_for_counters && !c->waiting_for_counters(c->waiting_ctx)) {
 			s->sampling.hurried = true;
 			return false;
 		}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Which device a name means, texts about capture and loss. What is read of a tree:
  * tests/e2e/list.sh. */
-#include "device/drivers.h"
+#include "device/info_parts.h"
 #include "test.h"
 #include "test_device_tree.h"
 #include <linux/capability.h>
