@@ -71,6 +71,7 @@ static const struct conf_key keys[] = {
 	KEY_WORD("refuse", CLOCK, refuse, "no|yes"),
 	KEY_TEXT("truth", CLOCK, truth),
 	KEY_TEXT("back", CLOCK, back),
+	KEY_TEXT("ahead", CLOCK, ahead),
 	{0},
 };
 

@@ -496,6 +496,8 @@ EXPORT int clock_gettime(clockid_t id, struct timespec *t)
 		return rc;
 	if (exists(clock_conf()->back))
 		t->tv_sec -= 86400;
+	if (exists(clock_conf()->ahead))
+		t->tv_sec += 86400;
 	return rc;
 }
 

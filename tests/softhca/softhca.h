@@ -569,7 +569,8 @@ struct clock_conf {
 	uint64_t wrong_every, wrong_at, zero_every; /* timestamps, counted from 1; 0: none */
 	int64_t wrong_ns;			    /* by how much a wrong one is off */
 	uint64_t tx_lag_ns;			    /* how much older those of sent frames are */
-	char back[512]; /* once this file exists the wall clock is a day back */
+	char back[512];	 /* once this file exists the wall clock is a day back */
+	char ahead[512]; /* the same, a day ahead */
 };
 
 struct mlx5_ib_alloc_ucontext_resp;
