@@ -129,13 +129,14 @@ python3() {
 # A pipe into which nobody writes: what reads it hangs.
 mkfifo -m 666 "$tmp/never"
 # wait_for SECONDS COMMAND...: until it succeeds, tried again after 20 ms. A long limit costs a busy machine nothing.
-# If it never does: status 1, the script fails, and waits for nothing else.
+# If it never does: the script fails and ends here, as nothing after it would be true; in a subshell, status 1.
 wait_for() {
 	local limit=$(($1 + SECONDS))
 	shift
 	until "$@" 2>/dev/null; do
 		if [ -e "$tmp/in-vain" ] || [ "$SECONDS" -gt "$limit" ]; then
 			echo "$*" >>"$tmp/in-vain"
+			[ "$BASHPID" != $$ ] || ! declare -F tap_done >/dev/null || tap_done
 			return 1
 		fi
 		read -rt 0.02 -u 9 || :

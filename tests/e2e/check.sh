@@ -64,11 +64,13 @@ rm "$tmp/tree/tests/quarantine"
 		true; ok "the one after it"
 		appears() { [ "$((tries += 1))" -ge 3 ]; }
 		wait_for 60 appears; is "wait_for: tried until it succeeds" "$? $tries" "0 3"
-		wait_for 0 false; is "wait_for: status" $? 1
+		(wait_for 0 false); is "wait_for: status" $? 1
+		wait_for 60 true; is "wait_for: what is so already" $? 0
+		wait_for 0 false; true; ok "never reached"
 		tap_done
 	END
 } >"$tmp/failing"
-is "tap.sh: every result is counted" "$(counted <"$tmp/failing")" "3  3  0  1"
+is "tap.sh: every result is counted" "$(counted <"$tmp/failing")" "4  3  0  1"
 
 # ok "$(...)" has the status of the substitution, not that of the case: it can never fail.
 grep -nE '^[^#]*\bok "[^"]*(\$\([^(]|`)' "$src"/tests/*/*.sh "$src"/tests/tap.sh >"$tmp/found"
