@@ -7,6 +7,7 @@
 static void put_text(FILE *out, const char *text)
 {
 	char clean[RD_PRINTABLE_GROWTH];
+	size_t n;
 
 	for (; *text; text++) {
 		const char *escape = *text == '<'   ? "&lt;"
@@ -16,12 +17,14 @@ static void put_text(FILE *out, const char *text)
 						    : NULL;
 
 		/* JSON is always valid UTF-8: bytes of a character are copied unchanged. */
-		if (escape)
+		if (escape) {
 			fputs(escape, out);
-		else if ((unsigned char)*text < 0x80)
-			fwrite(clean, 1, rd_printable(clean, text, 1, "\n\t"), out);
-		else
+		} else if ((unsigned char)*text < 0x80) {
+			n = rd_printable(clean, text, 1, "\n\t");
+			fwrite(clean, 1, n, out);
+		} else {
 			fputc(*text, out);
+		}
 	}
 }
 

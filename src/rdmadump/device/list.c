@@ -335,8 +335,9 @@ static int print_table(const struct rd_devices *devices, const json_t *list, boo
 
 		if (!json_array_size(ports))
 			fill_row(&rows[r++], device, NULL);
-		json_array_foreach (ports, p, port)
+		json_array_foreach (ports, p, port) {
 			fill_row(&rows[r++], device, port);
+		}
 	}
 	measure(width, rows, n + 1, verbose, has_mixed_functions(devices));
 	for (r = 0; r <= n; r++)
