@@ -370,8 +370,7 @@ static enum progress write_window(struct rd_sink *s)
 
 /* --- the lane ------------------------------------------------------------------------------ */
 
-/* Whether the lane has received all frames until this time, which is due at this CLOCK_MONOTONIC.
- */
+/* Whether the lane has received all frames until then; due_ns: CLOCK_MONOTONIC at that time. */
 static bool has_received(struct rd_sink *s, uint64_t until, uint64_t due_ns)
 {
 	struct rd_feed *f = &s->feeds[0];
@@ -380,8 +379,7 @@ static bool has_received(struct rd_sink *s, uint64_t until, uint64_t due_ns)
 	       rd_monotonic_ns() >= due_ns + GRACE_NS;
 }
 
-/* Until then, an earlier frame may fire: its window would begin before frames that are skipped now.
- */
+/* Until then an earlier frame may fire, whose window has frames that would be skipped now. */
 static bool may_begin(struct rd_sink *s, uint64_t due_ns)
 {
 	struct retained *r = &s->retained;
