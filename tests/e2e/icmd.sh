@@ -38,6 +38,8 @@ who() {
 		"$(find "/proc/$1/fd" -lname '*.pcapng' 2>/dev/null | wc -l)"
 }
 attached() { is_gone "$1" || grep -q 'rules 3' "$at/tree/run/rdmadump"/*; }
+# The record is written while the capture still has root's capabilities.
+dropped() { is_gone "$1" || grep -q '^CapEff:[[:space:]]0*$' "/proc/$1/status"; }
 # started PID: waits until the capture's helper has attached both rules; its process id in $helper
 started() {
 	local task name
@@ -55,7 +57,7 @@ ended() { flock -w 60 "$at/tree/run/rdmadump/port-sniffer-0000:01:00.0" true; }
 # lives SPEC SCRIPT: a shell in the model with a capture in the background, $! of it in $pid; files in $at
 lives() {
 	rm -rf "$at/tree"
-	export -f who attached started ended
+	export -f who attached dropped started ended
 	export at clean kills both SOFTHCA_GATEWAY
 	# shellcheck disable=SC2016 # for the inner shell
 	model --keep "$at/tree" --dev "link=ib,lid=1,gateway=$1" --gen size=300 --rate 1000 -- bash -c '
@@ -272,7 +274,7 @@ is "--json: the checksums" \
 : >"$tmp/log"
 
 # shellcheck disable=SC2016 # for the inner shell
-lives yes 'go; started $pid; who $pid; who $helper; kill -INT $pid; wait $pid; echo $?'
+lives yes 'go; started $pid; wait_for 60 dropped $pid; who $pid; who $helper; kill -INT $pid; wait $pid; echo $?'
 is "privileges: only the helper has configuration space, neither has capabilities" "$(head -n 2 "$tmp/out")" \
 	$'0000000000000000 0 1\n0000000000000000 1 0'
 is "privileges: Ctrl-C detaches" "$(tail -n 1 "$tmp/out") $(state)" "0 $clean"
@@ -280,7 +282,8 @@ is "privileges: Ctrl-C detaches" "$(tail -n 1 "$tmp/out") $(state)" "0 $clean"
 # A capture that hostile frames took over has the helper's socket, but is another user by then.
 if setpriv --reuid=65534 true 2>/dev/null; then
 	# shellcheck disable=SC2016 # for the inner shell
-	lives yes 'go -Z nobody -w /dev/null; started $pid; LD_PRELOAD="" /usr/bin/python3 "$tools" takeover $pid $helper 65534 2>&1
+	lives yes 'go -Z nobody -w /dev/null; started $pid; wait_for 60 dropped $pid
+		LD_PRELOAD="" /usr/bin/python3 "$tools" takeover $pid $helper 65534 2>&1
 		cat "$tmp/tree/run/rdmadump"/*; kill -INT $pid; wait $pid; echo $?'
 	has "a capture that is taken over: it cannot attach another queue pair" "$tmp/out" '^refused$'
 	is "... the first one stays attached until the end" \
