@@ -526,6 +526,13 @@ int rd_analysis_report(struct rd_analysis *a, struct rd_report **report, struct 
 void rd_analysis_close(struct rd_analysis *a);
 
 void rd_report_free(struct rd_report *r);
+
+/* What a rule is about, for users. All texts are static; all but the key may be NULL. */
+struct rd_rule_text {
+	const char *key, *title, *meaning, *next;
+};
+/* The rules over captures, the first `most` of them; returns how many there are. */
+size_t rd_rule_texts(struct rd_rule_text *texts, size_t most);
 /* Writes the report as docs/schema/analyze.json describes it, in parts, with little memory. Flags
  * are jansson's: JSON_COMPACT or JSON_INDENT(n). -1 if memory or `out` fails (errno). */
 int rd_report_json_write(const struct rd_report *r, size_t flags, FILE *out);

@@ -25,7 +25,7 @@ int rd_cli_start(void);
 int rd_cli_main(const char *name, rd_command_fn *run, int argc, char **argv);
 
 /* The commands that are programs of their own. */
-rd_command_fn rd_cmd_analyze, rd_cmd_bundle, rd_cmd_selftest;
+rd_command_fn rd_cmd_analyze, rd_cmd_bundle, rd_cmd_explain, rd_cmd_selftest;
 
 /*
  * Makes stdout and stderr streams that print control characters other than \n and \t as escapes.

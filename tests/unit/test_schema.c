@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * docs/schema/analyze.json, analyze-ends.json and analyze-compare.json are what the rows say that
+ * docs/schema/analyze.json, analyze-ends.json, analyze-compare.json and explain.json are what the rows say that
  * write the JSON; UPDATE_GOLDEN=1 writes them.
  */
 #include "analysis/output/output.h"
@@ -9,6 +9,7 @@
 #include <rdmadump/ends.h>
 
 extern const struct rd_shape changes_shape; /* src/analysis/compare/json.c */
+extern const struct rd_shape explain_shape; /* src/explain/json.c */
 
 #define NAMES 64 /* more than any enumeration has */
 
@@ -256,6 +257,11 @@ TEST(two_ends)
 	assert_file("analyze-ends.json", RD_REPORT_VERSION,
 		"rdmadump analyze --json, of two ends of the same traffic",
 		"A's first frame; nanoseconds since the Unix epoch", &document);
+}
+
+TEST(explanations)
+{
+	assert_file("explain.json", 1, "rdmadump explain --json", "null", &explain_shape);
 }
 
 TEST(changes)

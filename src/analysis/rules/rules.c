@@ -116,6 +116,18 @@ const struct rule *rule_of(const char *key)
 	return &none;
 }
 
+size_t rd_rule_texts(struct rd_rule_text *texts, size_t most)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < TABLES; i++)
+		for (const struct rule *rule = tables[i]; rule->key; rule++, n++)
+			if (n < most)
+				texts[n] = (struct rd_rule_text){
+					rule->key, rule->title, rule->meaning, rule->next};
+	return n;
+}
+
 static void try_side(const struct rd_analysis *a, struct rd_report *r,
 	const struct rd_conversation *c, unsigned int side, uint64_t missed)
 {

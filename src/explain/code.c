@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The tables of codes, and the codes that are computed from their number. */
+#include "code.h"
+#include <inttypes.h>
+#include <rdmadump/units.h>
+#include <stdint.h>
+#include <stdio.h>
+
+const struct space_row code_spaces[SPACES] = {
+#define SPACE(id, ...) [SPACE_##id] = {__VA_ARGS__},
+#include "spaces.def"
+};
+
+#define HERE		       WHERE_HERE
+#define PEER		       WHERE_PEER
+#define PATH		       WHERE_PATH
+#define CODE(id, n, text, ...) {.space = SPACE_##id, .number = (n), .name = (text), __VA_ARGS__},
+
+const struct code codes[] = {
+/* clang-format off */
+#include "status.def"
+#include "vendor.def"
+#include "syndrome.def"
+	/* clang-format on */
+	{0},
+};
+
+/* Units of 10 us. InfiniBand specification, table 45. */
+static const uint32_t rnr_timers[32] = {65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128,
+	192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576,
+	32768, 49152};
+
+static void rnr_timer(unsigned int number, char *text, size_t size)
+{
+	char wait[RD_UNITS_LEN];
+
+	snprintf(text, size,
+		"the receiver is not ready; the sender waits at least %s before it retransmits",
+		rd_fmt_duration(wait, rnr_timers[number] * 10000ull));
+}
+
+/* 4.096 us * 2^code; ConnectX as measured on ConnectX-5 and ConnectX-6. */
+static void ack_timeout(unsigned int number, char *text, size_t size)
+{
+	const uint64_t plain = 4096ull << number, connectx = 8192ull << (number < 16 ? 16 : number);
+	char wait[RD_UNITS_LEN], longer[RD_UNITS_LEN];
+
+	if (number == 0)
+		snprintf(text, size, "the sender waits for an ACK without a limit");
+	else
+		snprintf(text, size,
+			"%s between retransmissions by the specification; ConnectX with its "
+			"default "
+			"firmware settings waits %s, after some earlier retransmissions of its own",
+			rd_fmt_duration(wait, plain), rd_fmt_duration(longer, connectx));
+}
+
+void codes_compute(struct code code[CODES_COMPUTED], char text[CODES_COMPUTED][CODE_TEXT])
+{
+	for (unsigned int i = 0; i < 32; i++) {
+		rnr_timer(i, text[i], CODE_TEXT);
+		code[i] = (struct code){.space = SPACE_RNR_TIMER,
+			.number = i,
+			.meaning = text[i],
+			.where = WHERE_PEER};
+		ack_timeout(i, text[32 + i], CODE_TEXT);
+		code[32 + i] = (struct code){
+			.space = SPACE_ACK_TIMEOUT, .number = i, .meaning = text[32 + i]};
+	}
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* `rdmadump explain`: what a code or a line of a log means. */
+#include "cli/command.h"
+#include "cli/cli.h"
+#include "explain.h"
+#include <errno.h>
+#include <rdmadump/units.h>
+#include <rdmadump/words.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define COLUMNS_MIN 40
+
+struct explain_settings {
+	bool json, list;
+	char **words;
+	int n_words;
+};
+
+#define OPTIONS_OF struct explain_settings
+
+static const struct cli_option options[] = {
+	{"json", 0, NULL, "Print the answer as JSON", FLAG(json)},
+	{"list", 'l', NULL, "List everything that can be explained", FLAG(list)}, {0}};
+
+static error_t parse_other(int key, char *arg, struct argp_state *state)
+{
+	struct explain_settings *s = state->input;
+
+	(void)arg;
+	if (key == ARGP_KEY_NO_ARGS && !s->list)
+		rd_cli_usage_error(state->name, "no WORD: give a code, a name, a line of a log, or "
+						"'-' to read lines from standard input");
+	if (key != ARGP_KEY_ARGS)
+		return ARGP_ERR_UNKNOWN;
+	s->words = state->argv + state->next;
+	s->n_words = state->argc - state->next;
+	return 0;
+}
+
+/* --- words of the command line ---------------------------------------------------------------- */
+
+static char *join(char **words, int n)
+{
+	char *text;
+	size_t size;
+	FILE *s = open_memstream(&text, &size);
+
+	for (int i = 0; s && i < n; i++)
+		fprintf(s, "%s%s", i ? " " : "", words[i]);
+	return s && !fclose(s) ? text : NULL;
+}
+
+static void add_answer(struct log *log, const struct code *code)
+{
+	struct reading r = {.qpn = QPN_UNKNOWN, .peer_qpn = QPN_UNKNOWN};
+
+	reading_add(&r, code->space, code->number, code);
+	log->group[log->n_groups++] = (struct group){.first = r, .count = 1};
+}
+
+/* All codes of this name. */
+static void read_name(const struct catalogue *c, const char *text, struct log *log)
+{
+	for (size_t i = 0; i < c->n && log->n_groups < GROUPS_MAX; i++)
+		if (c->code[i].name && !strcasecmp(c->code[i].name, text))
+			add_answer(log, &c->code[i]);
+}
+
+/* A number alone: what it means of each kind. "12/0x81" and "12 0x81": a status with its vendor
+ * error. */
+static void read_numbers(const struct catalogue *c, const char *text, struct log *log)
+{
+	struct group *g = log->group;
+	char copy[64], *rest = copy, *word;
+	uint64_t n[2];
+	size_t count = 0;
+
+	if (strlen(text) >= sizeof(copy))
+		return;
+	strcpy(copy, text);
+	while ((word = strsep(&rest, "/ ,")))
+		if (*word && (count == 2 || rd_parse_u64(word, 0, ANY_NUMBER - 1, &n[count++]) < 0))
+			return;
+	for (size_t i = 0; count == 1 && i < c->n && log->n_groups < GROUPS_MAX; i++)
+		if (c->code[i].number == n[0])
+			add_answer(log, &c->code[i]);
+	if (count == 2) {
+		g->first = (struct reading){.qpn = QPN_UNKNOWN, .peer_qpn = QPN_UNKNOWN};
+		reading_add(&g->first, SPACE_STATUS, (unsigned int)n[0], NULL);
+		reading_add(&g->first, SPACE_VENDOR, (unsigned int)n[1], NULL);
+		reading_finish(c, &g->first);
+		log->n_groups = 1;
+	}
+}
+
+/* The name that differs in the fewest letters; NULL: none is alike. */
+static const char *nearest(const struct catalogue *c, const char *word)
+{
+	unsigned int best = (unsigned int)strlen(word) / 4 + 2;
+	const char *found = NULL;
+
+	for (size_t i = 0; i < c->n; i++) {
+		char lower[48];
+		unsigned int edits;
+
+		if (!c->code[i].name || strlen(c->code[i].name) >= sizeof(lower))
+			continue;
+		for (size_t k = 0; k <= strlen(c->code[i].name); k++)
+			lower[k] = (char)(c->code[i].name[k] |
+					  (c->code[i].name[k] >= 'A' && c->code[i].name[k] <= 'Z'
+							  ? 0x20
+							  : 0));
+		edits = rd_word_edits(word, lower);
+		if (edits < best) {
+			best = edits;
+			found = c->code[i].name;
+		}
+	}
+	return found;
+}
+
+static int read_words(const struct explain_settings *s, const struct catalogue *c, struct log *log,
+	struct rd_error *err)
+{
+	char *text = join(s->words, s->n_words);
+	const char *near;
+	int ret;
+
+	if (!text)
+		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "the words");
+	read_name(c, text, log);
+	ret = log->n_groups
+		      ? 0
+		      : log_line(log, c, text, strlen(text), MARK_COMPLETION | MARK_EVENT, err);
+	if (!ret && !log->n_groups)
+		read_numbers(c, text, log);
+	if (!ret && !log->n_groups) {
+		near = nearest(c, text);
+		ret = rd_fail(err, RD_CLASS_USAGE, 0,
+			"'rdmadump explain --list' has everything that is known",
+			"nothing in '%s' is known%s%s%s", text, near ? "; did you mean '" : "",
+			near ? near : "", near ? "'?" : "");
+	}
+	free(text);
+	return ret;
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+static unsigned int columns(void)
+{
+	struct winsize size;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || !size.ws_col)
+		return 80;
+	return size.ws_col < COLUMNS_MIN ? COLUMNS_MIN : size.ws_col;
+}
+
+static int print_document(json_t *document, struct rd_error *err)
+{
+	int ret = document && json_dumpf(document, stdout, JSON_INDENT(2)) == 0 ? 0 : -1;
+
+	json_decref(document);
+	putchar('\n');
+	return ret && !ferror(stdout) ? rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "the document")
+				      : 0;
+}
+
+static int read_and_print(const struct explain_settings *s, const struct catalogue *c,
+	struct log *log, struct rd_error *err)
+{
+	const bool from_stdin = s->n_words == 1 && !strcmp(s->words[0], "-");
+	int ret = from_stdin ? log_read(log, c, stdin, "standard input", err)
+			     : read_words(s, c, log, err);
+
+	if (!log->n_groups && !ret && !s->json)
+		puts("No line has a code that is known.");
+	if (log->n_groups || (!ret && s->json)) {
+		struct rd_error failure;
+
+		if (!s->json)
+			explain_print(stdout, log, columns());
+		else if (print_document(explain_json(log), &failure) < 0 && !ret) {
+			*err = failure;
+			ret = -1;
+		}
+	}
+	return ret;
+}
+
+static int run(const struct explain_settings *s, const struct catalogue *c, struct rd_error *err)
+{
+	struct log log;
+	int ret = 0;
+
+	if (s->list && s->json)
+		return print_document(explain_list_json(c), err);
+	if (s->list) {
+		explain_list(stdout, c);
+		return 0;
+	}
+	if (log_open(&log, err) < 0)
+		ret = -1;
+	else
+		ret = read_and_print(s, c, &log, err);
+	log_free(&log);
+	return ret;
+}
+
+int rd_cmd_explain(int argc, char **argv)
+{
+	static const struct argp argp = {.parser = parse_other,
+		.args_doc = "WORD...\n-\n--list",
+		.doc = "Says what a code, name or line of a log means: completion statuses and "
+		       "vendor "
+		       "errors, events, counters, findings; on which side the cause is, the usual "
+		       "causes, and what to look at next. WORD is a number, a name, or a whole "
+		       "line; "
+		       "'-' reads a log from standard input."};
+	struct explain_settings s = {0};
+	struct catalogue c = {0};
+	struct rd_error err;
+	int ret;
+
+	if (rd_cli_read(options, &argp, argc, argv, &s))
+		return RD_CLASS_USAGE;
+	rd_cli_log(RD_LOG_WARNING);
+	ret = catalogue_make(&c, &err);
+	if (!ret)
+		ret = run(&s, &c, &err);
+	catalogue_free(&c);
+	return ret < 0 ? rd_cli_fail(&err) : RD_CLASS_NONE;
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Answers as JSON, by rows: docs/schema/explain.json is made from them. */
+#include "explain.h"
+#include <rdmadump/document.h>
+#include <rdmadump/json.h>
+#include <rdmadump/shape.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *where_name(unsigned int bit)
+{
+	static const char *const names[] = {"here", "peer", "path"};
+
+	return bit < sizeof(names) / sizeof(*names) ? names[bit] : NULL;
+}
+
+static const char *space_name(unsigned int space)
+{
+	return space < SPACES ? code_spaces[space].key : NULL;
+}
+
+/* Parts separated by '\n', in order. */
+static json_t *parts(const char *text)
+{
+	json_t *list = json_array();
+
+	while (text && *text) {
+		const size_t n = strcspn(text, "\n");
+
+		json_array_append_new(list, json_stringn(text, n));
+		text += n + (text[n] == '\n');
+	}
+	return list;
+}
+
+#define TEXTS RD_TYPE_LIST(RD_TYPE_TEXT)
+
+#define RD_THIS struct code
+static json_t *causes(const struct rd_at *at)
+{
+	return parts(((const RD_THIS *)at->object)->causes);
+}
+
+static json_t *next(const struct rd_at *at)
+{
+	return parts(((const RD_THIS *)at->object)->next);
+}
+
+static json_t *source(const struct rd_at *at)
+{
+	const struct code *c = at->object;
+
+	return rd_json_string(c->source ? c->source : code_spaces[c->space].source);
+}
+
+#define CODE_FIELDS                                                                                \
+	{"kind", "what it is a code of", RD_NAME(space, space_name)},                              \
+		{"number", "null: it has none", RD_KNOWN(number)},                                 \
+		{"name", NULL, RD_TEXT_OR(name)}, {"meaning", NULL, RD_TEXT_OR(meaning)},          \
+		{"where", "where the cause can be, seen from what printed it; none: unknown",      \
+			RD_BITS(where, where_name),                                                \
+			.schema = RD_TYPE_LIST("'enum': ['here', 'peer', 'path']")},               \
+		{"causes", "the usual ones, the most frequent first", RD_MADE(causes, TEXTS)},     \
+		{"next", "what to look at, in order", RD_MADE(next, TEXTS)},                       \
+		{"unknown", "what does not follow from it", RD_TEXT_OR(unknown)},                  \
+		{"source", NULL, RD_MADE(source, RD_TYPE_TEXT)},
+static const struct rd_field code_fields[] = {CODE_FIELDS};
+static const struct rd_shape code_shape = {
+	"code", "meaning null: unknown, and never guessed", RD_FIELDS(code_fields)};
+#undef RD_THIS
+
+#define RD_THIS struct found
+static json_t *code_of_found(const struct rd_at *at)
+{
+	const struct found *f = at->object;
+	struct code code = f->code ? *f->code : (struct code){.space = f->space};
+
+	code.number = f->number;
+	return rd_shape_part(&code_shape, &code, at);
+}
+#undef RD_THIS
+
+#define RD_THIS struct group
+static json_t *codes_of_group(const struct rd_at *at)
+{
+	const struct reading *r = &((const RD_THIS *)at->object)->first;
+	json_t *list = json_array();
+
+	for (unsigned int i = 0; i < r->n; i++) {
+		const struct rd_at found = {.object = &r->found[i], .up = at};
+
+		json_array_append_new(list, code_of_found(&found));
+	}
+	return list;
+}
+
+static json_t *text(const struct rd_at *at)
+{
+	const struct group *g = at->object;
+	char *copy = strndup(g->text, g->length);
+	json_t *value = copy ? rd_json_string(copy) : NULL;
+
+	free(copy);
+	return value;
+}
+
+static const struct rd_field group_fields[] = {
+	{"line", "number of the first one, from 1", RD_UINT(line)},
+	{"count", "lines with the same codes", RD_UINT(count)},
+	{"text", "the first one", RD_MADE(text, RD_TYPE_TEXT)},
+	{"program", "what prints such lines", RD_TEXT_OR(first.program)},
+	{"time", "as it is written", RD_CHARS_OR(first.time)},
+	{"host", NULL, RD_CHARS_OR(first.host)},
+	{"device", NULL, RD_CHARS_OR(first.device)},
+	{"port", NULL, RD_POSITIVE(first.port)},
+	{"address", "of the side that printed it", RD_CHARS_OR(first.local)},
+	{"qpn", NULL, RD_KNOWN(first.qpn)},
+	{"peer", NULL, RD_CHARS_OR(first.peer)},
+	{"peer_qpn", NULL, RD_KNOWN(first.peer_qpn)},
+	{"codes", NULL, .kind = RD_FIELD_MADE_LIST, .make = codes_of_group, .shape = &code_shape},
+};
+static const struct rd_shape group_shape = {
+	"answer", "Lines with the same codes.", RD_FIELDS(group_fields)};
+#undef RD_THIS
+
+#define RD_THIS struct party
+static const struct rd_field party_fields[] = {
+	{"host", NULL, RD_CHARS_OR(host)},
+	{"address", NULL, RD_CHARS_OR(address)},
+	{"reports", "lines that it printed; 0: it is only named by others", RD_UINT(reports)},
+	{"named", "lines of others that have it as their peer", RD_UINT(named)},
+	{"first_line", "null: it printed none", RD_POSITIVE(line)},
+	{"first_time", NULL, RD_CHARS_OR(time)},
+};
+static const struct rd_shape party_shape = {"machine", NULL, RD_FIELDS(party_fields)};
+#undef RD_THIS
+
+#define RD_THIS struct log
+static const struct rd_field log_fields[] = {
+	{"lines", "read", RD_UINT(lines)},
+	{"with_codes", "lines that have a code", RD_UINT(explained)},
+	{"cut", "lines that were too long: their rest was not read", RD_UINT(cut)},
+	{"left_out", "lines with further codes, for which there was no room", RD_UINT(left_out)},
+	{"answers", NULL, RD_LIST(group, n_groups, group_shape)},
+	{"machines", "who reports, and who is named", RD_LIST(party, n_parties, party_shape)},
+};
+const struct rd_shape explain_shape = {
+	NULL, "Version 1. Keys are only added within a version.", RD_FIELDS(log_fields)};
+#undef RD_THIS
+
+json_t *explain_json(const struct log *log)
+{
+	return rd_document(
+		EXPLAIN_VERSION, 0, rd_shape_json(&explain_shape, &(struct rd_at){.object = log}));
+}
+
+json_t *explain_list_json(const struct catalogue *c)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < c->n; i++)
+		json_array_append_new(
+			list, rd_shape_json(&code_shape, &(struct rd_at){.object = &c->code[i]}));
+	return rd_document(EXPLAIN_VERSION, 0, json_pack("{s:o}", "codes", list));
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Reads a line of a log: phrases, the numbers after them, addresses, devices. */
+#include "line.h"
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define GAP_MAX 4 /* characters between a phrase and its value */
+
+static struct found *found_of(struct reading *r, enum space space)
+{
+	for (unsigned int i = 0; i < r->n; i++)
+		if (r->found[i].space == space)
+			return &r->found[i];
+	return NULL;
+}
+
+void reading_add(struct reading *r, enum space space, unsigned int number, const struct code *code)
+{
+	if (r->n < LINE_CODES && !found_of(r, space))
+		r->found[r->n++] = (struct found){.space = space, .number = number, .code = code};
+}
+
+/* What a code means may depend on another one of the line, before or after it. */
+void reading_finish(const struct catalogue *c, struct reading *r)
+{
+	struct found *f = found_of(r, SPACE_SYNDROME);
+	const struct code *code = f ? code_of(c, SPACE_SYNDROME, f->number, 0) : NULL;
+
+	if (code)
+		reading_add(r, SPACE_STATUS, code->with - 1, NULL);
+	f = found_of(r, SPACE_STATUS);
+	for (unsigned int i = 0; i < r->n; i++) {
+		struct found *x = &r->found[i];
+		const unsigned int with = x->space == SPACE_ERRNO	  ? r->call
+					  : x->space == SPACE_VENDOR && f ? f->number + 1
+									  : 0;
+
+		if (!x->code || with)
+			x->code = code_of(c, x->space, x->number, with);
+	}
+}
+
+/* The number that follows within GAP_MAX characters; where it ends, NULL: none follows. */
+static const char *number_after(const char *at, const char *end, unsigned int *number)
+{
+	char text[16], *stop;
+	size_t n = 0;
+	unsigned long value;
+
+	for (int gap = 0; at < end && !isalnum((unsigned char)*at); at++)
+		if (++gap > GAP_MAX)
+			return NULL;
+	while (at < end && isalnum((unsigned char)*at) && n < sizeof(text) - 1)
+		text[n++] = *at++;
+	text[n] = '\0';
+	if (!isdigit((unsigned char)*text) || (at < end && isalnum((unsigned char)*at)))
+		return NULL;
+	value = strtoul(text, &stop, strncasecmp(text, "0x", 2) ? 10 : 16);
+	if (*stop || value > 0xfffffffful)
+		return NULL;
+	*number = (unsigned int)value;
+	return at;
+}
+
+/* An IPv4 or IPv6 address, or a GID, as inet_ntop() writes it. Where it ends; NULL: it is none. */
+static const char *address_at(const char *at, const char *end, char text[ADDRESS_TEXT])
+{
+	unsigned char raw[16];
+	char copy[ADDRESS_TEXT];
+	size_t n = 0;
+	int family;
+
+	while (at < end && !isxdigit((unsigned char)*at) && *at != ':' && n++ < GAP_MAX)
+		at++;
+	for (n = 0; at + n < end && n < sizeof(copy) - 1 &&
+		    (isxdigit((unsigned char)at[n]) || at[n] == ':' || at[n] == '.');
+		n++)
+		copy[n] = at[n];
+	copy[n] = '\0';
+	family = strchr(copy, ':') && strchr(strchr(copy, ':') + 1, ':') ? AF_INET6 : AF_INET;
+	/* "10.0.0.1:4791" */
+	if (family == AF_INET && strchr(copy, ':')) {
+		n = (size_t)(strchr(copy, ':') - copy);
+		copy[n] = '\0';
+	}
+	if (inet_pton(family, copy, raw) != 1)
+		return NULL;
+	if (family == AF_INET6 && IN6_IS_ADDR_V4MAPPED((const struct in6_addr *)raw)) {
+		family = AF_INET;
+		memmove(raw, raw + 12, 4);
+	}
+	inet_ntop(family, raw, text, ADDRESS_TEXT);
+	return at + n;
+}
+
+/* "mlx5_0", "mlx5_bond_0:1", "rocep3s0f0" */
+static size_t device_at(const char *at, const char *end, struct reading *r)
+{
+	static const char *const names[] = {"mlx5_", "mlx4_", "bnxt_re", "irdma", "rxe", "siw",
+		"rocep", "ibp", "hns_", "efa_", "erdma_", "qedr", "ocrdma", "cxgb"};
+	size_t n = 0, length = (size_t)(end - at);
+	unsigned int port;
+	const char *after;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		const size_t prefix = strlen(names[i]);
+
+		if (length > prefix && !strncmp(at, names[i], prefix))
+			n = prefix;
+	}
+	if (!n || *r->device)
+		return 0;
+	while (n < length && (isalnum((unsigned char)at[n]) || at[n] == '_'))
+		n++;
+	/* a module's name: "mlx5_core" */
+	if (n >= sizeof(r->device) || !isdigit((unsigned char)at[n - 1]))
+		return 0;
+	memcpy(r->device, at, n);
+	if (n + 1 < length && at[n] == ':' && (after = number_after(at + n, end, &port)) && port &&
+		port < 256) {
+		r->port = port;
+		n = (size_t)(after - at);
+	}
+	return n;
+}
+
+static const char *take_field(struct reading *r, enum member m, const char *at, const char *end)
+{
+	unsigned int *qpn = m == MEMBER_QPN ? &r->qpn : &r->peer_qpn;
+	char *address = m == MEMBER_LOCAL ? r->local : r->peer;
+	char text[ADDRESS_TEXT];
+	const char *after;
+	unsigned int n;
+
+	if (m == MEMBER_QPN || m == MEMBER_PEER_QPN) {
+		after = number_after(at, end, &n);
+		if (after && *qpn == QPN_UNKNOWN && n <= 0xffffff)
+			*qpn = n;
+		return after;
+	}
+	after = address_at(at, end, text);
+	if (after && !*address)
+		strcpy(address, text);
+	return after;
+}
+
+/* Uses the phrase; returns where the line continues. */
+static const char *take(struct reading *r, const struct phrase *p, const char *at, const char *end,
+	unsigned int *marks)
+{
+	const char *after = NULL;
+	unsigned int number;
+
+	switch (p->kind) {
+	case PHRASE_CODE:
+		reading_add(r, p->code->space, p->code->number, p->code);
+		break;
+	case PHRASE_ABOUT:
+		*marks |= p->what;
+		break;
+	case PHRASE_CALL:
+		if (!r->call)
+			r->call = p->what;
+		break;
+	case PHRASE_FROM:
+		if (!r->program)
+			r->program = p->program;
+		break;
+	case PHRASE_VALUE:
+		after = number_after(at, end, &number);
+		if (after)
+			reading_add(r, p->what, number, NULL);
+		break;
+	case PHRASE_FIELD:
+		after = take_field(r, p->what, at, end);
+		break;
+	}
+	return after ? after : at;
+}
+
+void line_read(const struct catalogue *c, const char *line, size_t length, unsigned int marks,
+	struct reading *r)
+{
+	const char *at = line, *end = line + length, *after;
+	size_t n;
+
+	*r = (struct reading){.qpn = QPN_UNKNOWN, .peer_qpn = QPN_UNKNOWN};
+	while ((at = word_next(at, end, &n))) {
+		const struct phrase *p;
+		size_t device = device_at(at, end, r);
+
+		if (device) {
+			at += device;
+			continue;
+		}
+		p = phrase_at(c, at, n, end, marks, &after);
+		at = p ? take(r, p, after, end, &marks) : at + n;
+	}
+	reading_finish(c, r);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What one line of a log says: its codes, and who and where it was. */
+#ifndef RDMADUMP_EXPLAIN_LINE_H
+#define RDMADUMP_EXPLAIN_LINE_H
+
+#include "catalogue.h"
+
+#define LINE_CODES   6
+#define QPN_UNKNOWN  0xffffffffu
+#define ADDRESS_TEXT 48
+
+/* A code of a line. */
+struct found {
+	enum space space;
+	unsigned int number;	 /* ANY_NUMBER: the line has its name only */
+	const struct code *code; /* NULL: unknown */
+};
+
+struct reading {
+	struct found found[LINE_CODES]; /* each space once */
+	unsigned int n;
+	unsigned int call;   /* of libibverbs that failed: enum call; 0: unknown */
+	const char *program; /* who prints such lines; NULL: unknown */
+	char host[64];	     /* the machine that printed it; "": unknown */
+	char time[40];	     /* as it is written; "": none */
+	char device[32];
+	unsigned int port;			      /* 0: unknown */
+	char local[ADDRESS_TEXT], peer[ADDRESS_TEXT]; /* IP addresses or GIDs; "": unknown */
+	unsigned int qpn, peer_qpn;		      /* QPN_UNKNOWN */
+};
+
+/*
+ * Reads a line of `length` bytes of any content. `marks`: what it is about from the start; all for
+ * words that a user typed.
+ */
+void line_read(const struct catalogue *c, const char *line, size_t length, unsigned int marks,
+	struct reading *r);
+/* Adds a code, unless the space has one. */
+void reading_add(struct reading *r, enum space space, unsigned int number, const struct code *code);
+/* Finds the codes of the numbers, when all are added. */
+void reading_finish(const struct catalogue *c, struct reading *r);
+
+#endif

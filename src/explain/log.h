@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* A log of any length in bounded memory: which codes it has how often, and who is named by whom. */
+#ifndef RDMADUMP_EXPLAIN_LOG_H
+#define RDMADUMP_EXPLAIN_LOG_H
+
+#include "line.h"
+#include <stdio.h>
+
+#define LINE_MAX_BYTES 65536 /* of longer lines the rest is skipped */
+#define GROUPS_MAX     256
+#define PARTIES_MAX    4096
+
+/* Lines with the same codes. */
+struct group {
+	struct reading first; /* the first of these lines */
+	char *text;	      /* as it is in the log */
+	size_t length;
+	uint64_t line; /* its number, from 1 */
+	uint64_t count;
+};
+
+/* A machine, or an address that is not known to be one of a machine that reports. */
+struct party {
+	char host[64], address[ADDRESS_TEXT]; /* "": unknown */
+	uint64_t reports, named; /* lines of it; lines of others that have it as their peer */
+	uint64_t line;		 /* of its first report */
+	char time[40];
+};
+
+struct log {
+	struct group *group;
+	size_t n_groups;
+	struct party *party;
+	size_t n_parties;
+	uint64_t lines, explained;
+	uint64_t cut;	   /* lines that were longer */
+	uint64_t left_out; /* lines with codes for which there was no room */
+};
+
+/* -1 if out of memory, or if the input cannot be read: what was read stays. log_free() in any case.
+ */
+int log_open(struct log *log, struct rd_error *err);
+int log_read(struct log *log, const struct catalogue *c, FILE *in, const char *name,
+	struct rd_error *err);
+/* One line, without its end; words that a user typed are about everything. */
+int log_line(struct log *log, const struct catalogue *c, const char *line, size_t length,
+	unsigned int marks, struct rd_error *err);
+void log_free(struct log *log);
+
+#endif

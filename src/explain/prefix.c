@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Finds the time and the machine in the forms that logs begin with. */
+#include "prefix.h"
+#include <regex.h>
+#include <string.h>
+
+#define BEGINNING 200 /* bytes of the line that are looked at */
+#define NAME	  "([A-Za-z][A-Za-z0-9._-]*)"
+#define DATE	  "([0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9:]{8}[.,0-9]*(Z|[-+][0-9:]{4,6})?)"
+
+/* A form, and the group of the pattern that is wanted. The first row that matches is taken. */
+struct form {
+	const char *pattern;
+	unsigned int group;
+	regex_t compiled;
+	bool is_compiled;
+};
+
+static struct form times[] = {
+	{.pattern = "^\\[? *" DATE, .group = 1},
+	{.pattern = "^\\[ *([0-9]+\\.[0-9]+)\\]", .group = 1},		    /* UCX, the kernel */
+	{.pattern = "^([A-Z][a-z]{2} [ 0-9][0-9] [0-9:]{8}) ", .group = 1}, /* syslog */
+	{.pattern = "^[IWEF]([0-9]{4} [0-9:]{8}\\.[0-9]+) ", .group = 1},   /* glog */
+	{0},
+};
+static struct form hosts[] = {
+	{.pattern = "^[A-Z][a-z]{2} [ 0-9][0-9] [0-9:]{8} " NAME " ", .group = 1}, /* syslog */
+	{.pattern = NAME ":[0-9]+:[0-9]+ *\\[[0-9]+\\]", .group = 1},		   /* NCCL, RCCL */
+	{.pattern = "^(\\[[^]]*\\] *)?\\[" NAME ":[0-9]+(:[0-9]+)*\\]",
+		.group = 2},			       /* UCX, Open MPI */
+	{.pattern = "from " NAME " to: ", .group = 1}, /* Open MPI */
+	{.pattern = "^" DATE " " NAME " [A-Za-z0-9_./-]+(\\[[0-9]+\\])?: ", .group = 3},
+	{0},
+};
+
+/* Out of memory is as no match. */
+static void find(struct form *form, const char *line, char *out, size_t size)
+{
+	regmatch_t m[5];
+
+	for (; form->pattern; form++) {
+		size_t length;
+
+		if (!form->is_compiled && regcomp(&form->compiled, form->pattern, REG_EXTENDED))
+			continue;
+		form->is_compiled = true;
+		if (regexec(&form->compiled, line, 5, m, 0))
+			continue;
+		length = (size_t)(m[form->group].rm_eo - m[form->group].rm_so);
+		if (length >= size)
+			return;
+		memcpy(out, line + m[form->group].rm_so, length);
+		out[length] = '\0';
+		return;
+	}
+}
+
+void prefix_read(const char *line, size_t length, struct reading *r)
+{
+	char start[BEGINNING];
+	size_t n = length < sizeof(start) - 1 ? length : sizeof(start) - 1;
+
+	memcpy(start, line, n);
+	start[n] = '\0';
+	find(times, start, r->time, sizeof(r->time));
+	find(hosts, start, r->host, sizeof(r->host));
+}

@@ -1,0 +1,53 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# rdmadump explain: what codes, names and lines of logs mean.
+. "$(dirname "$0")/../tap.sh"
+
+explain() { "$RDMADUMP" explain "$@" 2>&1; }
+# codes: "kind number" of each answer of the document on standard input, in order
+codes() { jq -r '[.answers[].codes[] | "\(.kind) \(.number // .name)"] | join(", ")'; }
+
+has "a number: each kind of code" <(explain 12 | grep -v '^ ' | xargs) 'completion status 12, IBV_WC_RETRY_EXC_ERR RNR NAK timer code 12 ACK timeout code 12'
+is "a status with its vendor error" "$(explain --json 12/0x81 | codes)" 'completion-status 12, vendor-error 129'
+is "a name" "$(explain --json ibv_wc_rem_access_err | codes)" 'completion-status 10'
+has "a counter" <(explain local_ack_timeout_err) 'means +acknowledgements that did not come in time'
+has "a finding" <(explain lost-downstream) 'means +packets are lost downstream'
+explain quark >"$tmp/out"
+is "unknown: exit status" $? 1
+has "unknown: what to do" "$tmp/out" "nothing in 'quark' is known; 'rdmadump explain --list'"
+is "an unknown vendor error is not guessed" "$(explain --json 12/0x99 | jq -c '.answers[0].codes[1] | [.number, .meaning]')" '[153,null]'
+
+# The lines of tests/data/explain: each with the codes that are in it.
+while IFS=$'\t' read -r want line; do
+	is "$line" "$(explain --json -- "$line" | codes)" "$want"
+done < <(grep -v '^#' "$srcdir/tests/data/explain/lines")
+
+{
+	echo 'node1:12:13 [0] NCCL WARN NET/IB : Got completion from peer 10.0.0.2<47534> with status=12 opcode=0 len=0 vendor err 129 (Recv) localGid ::ffff:10.0.0.1'
+	echo 'node3:12:13 [0] NCCL WARN NET/IB : Got completion from peer 10.0.0.2<47534> with status=12 opcode=0 len=0 vendor err 129 (Recv) localGid ::ffff:10.0.0.3'
+	echo 'nothing here'
+	printf '\033]0;title\007 node3 transport retry counter exceeded\n'
+	head -c 100000 /dev/zero | tr '\0' x
+	echo
+} >"$tmp/log"
+explain --json - <"$tmp/log" >"$tmp/json"
+is "a log: lines with the same codes are one answer" "$(jq -c '[.lines, .with_codes, .cut, [.answers[] | [.line, .count]]]' "$tmp/json")" '[5,3,1,[[1,2],[4,1]]]'
+is "who reports, and who is only named" "$(jq -c '[.machines[] | [.host, .address, .reports, .named]]' "$tmp/json")" \
+	'[["node1","10.0.0.1",1,0],[null,"10.0.0.2",0,2],["node3","10.0.0.3",1,0]]'
+explain - <"$tmp/log" >"$tmp/out"
+is "no escape sequence of a log is printed" "$(tr -d '[:print:]\n\t' <"$tmp/out" | wc -c)" 0
+has "the silent peer is named" "$tmp/out" '^  10.0.0.2, by 2 lines'
+cat >"$tmp/dump" <<'END'
+mlx5: node: got completion with error:
+00000000 00000000 00000000 00000000
+00000000 00000000 00000000 00000000
+00000001 00000000 00000000 00000000
+00000000 00008813 0800012d 000c2de3
+END
+is "a dump of a CQE" "$(explain --json - <"$tmp/dump" | jq -c '[.answers[0].qpn, [.answers[0].codes[] | [.kind, .number]]]')" \
+	'[301,[["cqe-syndrome",19],["vendor-error",136],["completion-status",10]]]'
+if has_jsonschema "JSON by docs/schema/explain.json"; then
+	python3 "$srcdir/tests/unit/schema.py" "$srcdir/docs/schema/explain.json" "$tmp/json" >"$tmp/schema" 2>&1
+	ok "JSON by docs/schema/explain.json" "$tmp/schema"
+fi
+tap_done
