@@ -3,6 +3,7 @@
 #include "cli/command.h"
 #include "cli/cli.h"
 #include "explain.h"
+#include "join.h"
 #include <errno.h>
 #include <rdmadump/units.h>
 #include <rdmadump/words.h>
@@ -12,18 +13,38 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define COLUMNS_MIN 40
+#define FLUSHED	     5 /* IBV_WC_WR_FLUSH_ERR */
+#define COLUMNS_MIN  40
+#define CAPTURES_MAX 64
 
 struct explain_settings {
 	bool json, list;
+	char *captures[CAPTURES_MAX];
+	unsigned int n_captures;
 	char **words;
 	int n_words;
 };
+
+static int add_capture(const struct option_use *use, struct rd_error *err)
+{
+	struct explain_settings *s = use->settings;
+
+	if (s->n_captures == CAPTURES_MAX)
+		return rd_fail(
+			err, RD_CLASS_USAGE, 0, NULL, "--with: more than %d files", CAPTURES_MAX);
+	s->captures[s->n_captures++] = (char *)(uintptr_t)use->arg;
+	return 0;
+}
 
 #define OPTIONS_OF struct explain_settings
 
 static const struct cli_option options[] = {
 	{"json", 0, NULL, "Print the answer as JSON", FLAG(json)},
+	{"with", 'w', "FILE",
+		"Find the queue pair of the line in FILE, a capture, and say what happened to it; "
+		"again for "
+		"further files of the same capture, or one of the other end",
+		.set = add_capture},
 	{"list", 'l', NULL, "List everything that can be explained", FLAG(list)}, {0}};
 
 static error_t parse_other(int key, char *arg, struct argp_state *state)
@@ -160,6 +181,28 @@ static unsigned int columns(void)
 	return size.ws_col < COLUMNS_MIN ? COLUMNS_MIN : size.ws_col;
 }
 
+/* The first line that has a cause: flushed requests have none. */
+static const struct reading *line_to_join(const struct log *log)
+{
+	for (size_t i = 0; i < log->n_groups; i++)
+		for (unsigned int k = 0; k < log->group[i].first.n; k++)
+			if (log->group[i].first.found[k].space == SPACE_STATUS &&
+				log->group[i].first.found[k].number != FLUSHED)
+				return &log->group[i].first;
+	return &log->group[0].first;
+}
+
+static int join_captures(const struct explain_settings *s, struct log *log, struct rd_error *err)
+{
+	json_t *report = join_report(s->captures, s->n_captures, &log->damaged, err);
+
+	if (!report)
+		return -1;
+	log->joined = join_find(report, line_to_join(log));
+	json_decref(report);
+	return 0;
+}
+
 static int print_document(json_t *document, struct rd_error *err)
 {
 	int ret = document && json_dumpf(document, stdout, JSON_INDENT(2)) == 0 ? 0 : -1;
@@ -177,6 +220,8 @@ static int read_and_print(const struct explain_settings *s, const struct catalog
 	int ret = from_stdin ? log_read(log, c, stdin, "standard input", err)
 			     : read_words(s, c, log, err);
 
+	if (!ret && log->n_groups && s->n_captures)
+		ret = join_captures(s, log, err);
 	if (!log->n_groups && !ret && !s->json)
 		puts("No line has a code that is known.");
 	if (log->n_groups || (!ret && s->json)) {
@@ -192,6 +237,7 @@ static int read_and_print(const struct explain_settings *s, const struct catalog
 	return ret;
 }
 
+/* Returns the exit status, or -1 with the error. */
 static int run(const struct explain_settings *s, const struct catalogue *c, struct rd_error *err)
 {
 	struct log log;
@@ -207,6 +253,8 @@ static int run(const struct explain_settings *s, const struct catalogue *c, stru
 		ret = -1;
 	else
 		ret = read_and_print(s, c, &log, err);
+	if (!ret && log.damaged)
+		ret = RD_CLASS_PARTIAL;
 	log_free(&log);
 	return ret;
 }
@@ -233,5 +281,5 @@ int rd_cmd_explain(int argc, char **argv)
 	if (!ret)
 		ret = run(&s, &c, &err);
 	catalogue_free(&c);
-	return ret < 0 ? rd_cli_fail(&err) : RD_CLASS_NONE;
+	return ret < 0 ? rd_cli_fail(&err) : ret;
 }

@@ -136,12 +136,24 @@ static const struct rd_shape party_shape = {"machine", NULL, RD_FIELDS(party_fie
 #undef RD_THIS
 
 #define RD_THIS struct log
+static json_t *joined(const struct rd_at *at)
+{
+	const struct log *log = at->object;
+
+	return log->joined ? json_incref(log->joined) : json_null();
+}
+
 static const struct rd_field log_fields[] = {
 	{"lines", "read", RD_UINT(lines)},
 	{"with_codes", "lines that have a code", RD_UINT(explained)},
 	{"cut", "lines that were too long: their rest was not read", RD_UINT(cut)},
 	{"left_out", "lines with further codes, for which there was no room", RD_UINT(left_out)},
 	{"answers", NULL, RD_LIST(group, n_groups, group_shape)},
+	{"captures",
+		"the queue pairs that fit the line best, from the report of analyze.json: here and "
+		"peer are "
+		"its endpoints, happened its findings; null: no captures were given",
+		RD_MADE(joined, "'type': ['array', 'null']")},
 	{"machines", "who reports, and who is named", RD_LIST(party, n_parties, party_shape)},
 };
 const struct rd_shape explain_shape = {

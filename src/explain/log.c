@@ -153,6 +153,7 @@ void log_free(struct log *log)
 {
 	for (size_t i = 0; i < log->n_groups; i++)
 		free(log->group[i].text);
+	json_decref(log->joined);
 	free(log->group);
 	free(log->party);
 }

@@ -4,6 +4,7 @@
 #define RDMADUMP_EXPLAIN_LOG_H
 
 #include "line.h"
+#include <jansson.h>
 #include <stdio.h>
 
 #define LINE_MAX_BYTES 65536 /* of longer lines the rest is skipped */
@@ -32,6 +33,8 @@ struct log {
 	size_t n_groups;
 	struct party *party;
 	size_t n_parties;
+	bool damaged;	/* of the captures: a file ends early */
+	json_t *joined; /* what captures show of it; NULL: none were given */
 	uint64_t lines, explained;
 	uint64_t cut;	   /* lines that were longer */
 	uint64_t left_out; /* lines with codes for which there was no room */

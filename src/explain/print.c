@@ -55,8 +55,7 @@ static void put_wrapped(FILE *out, const char *text, size_t n, unsigned int colu
 	fputc('\n', out);
 }
 
-/* Parts of the text separated by '\n', each on lines of its own. */
-static void put_labelled(FILE *out, const char *label, const char *text, unsigned int columns)
+void explain_put(FILE *out, const char *label, const char *text, unsigned int columns)
 {
 	while (text && *text) {
 		size_t n = strcspn(text, "\n");
@@ -92,17 +91,17 @@ static void put_code(FILE *out, const struct found *f, unsigned int columns)
 
 	fprintf(out, "%s\n", explain_title(f, title, sizeof(title)));
 	if (!c) {
-		put_labelled(out, "means",
+		explain_put(out, "means",
 			"unknown: nobody has published what it means, and it is not guessed here",
 			columns);
 		return;
 	}
-	put_labelled(out, "means", c->meaning, columns);
-	put_labelled(out, "where", where_text(c->where), columns);
-	put_labelled(out, "causes", c->causes, columns);
-	put_labelled(out, "next", c->next, columns);
-	put_labelled(out, "not known", c->unknown, columns);
-	put_labelled(out, "source", c->source ? c->source : code_spaces[c->space].source, columns);
+	explain_put(out, "means", c->meaning, columns);
+	explain_put(out, "where", where_text(c->where), columns);
+	explain_put(out, "causes", c->causes, columns);
+	explain_put(out, "next", c->next, columns);
+	explain_put(out, "not known", c->unknown, columns);
+	explain_put(out, "source", c->source ? c->source : code_spaces[c->space].source, columns);
 }
 
 /* "NCCL on host7, mlx5_0 port 1, QP 0x8c, peer 10.0.0.2 QP 0x11" */
@@ -133,7 +132,7 @@ static void put_place(FILE *out, const struct reading *r, unsigned int columns)
 		fprintf(s, " QP 0x%x", r->peer_qpn);
 	fputc('\0', s);
 	if (!fclose(s) && strlen(text) > 2)
-		put_labelled(out, "in it", text + 2, columns);
+		explain_put(out, "in it", text + 2, columns);
 }
 
 static void put_group(FILE *out, const struct group *g, bool is_log, unsigned int columns)
@@ -195,6 +194,8 @@ void explain_print(FILE *out, const struct log *log, unsigned int columns)
 			fputc('\n', out);
 		put_group(out, &log->group[i], log->lines > 1, columns);
 	}
+	if (log->joined)
+		explain_print_joined(out, log->joined, columns);
 	put_parties(out, log);
 	if (log->left_out)
 		fprintf(out,

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What captures show about the queue pair of a line, as text. */
+#include "explain.h"
+#include <inttypes.h>
+#include <rdmadump/json.h>
+#include <string.h>
+
+#define TEXT 512
+
+static void put_end(FILE *s, const json_t *end)
+{
+	const json_t *qp = json_object_get(end, "qp"), *owner = json_object_get(end, "owner");
+
+	fprintf(s, "%s", rd_json_text_of(end, "address"));
+	if (json_is_integer(qp))
+		fprintf(s, " QP 0x%" PRIx64, rd_json_u64_value(qp));
+	if (json_is_object(owner))
+		fprintf(s, " of %s, process %" PRIu64, rd_json_text_of(owner, "comm"),
+			rd_json_u64_value(json_object_get(owner, "pid")));
+}
+
+/* "10.0.0.1 QP 0x11 of train, process 4711 -> 10.0.0.2 QP 0x12; found by QP, address of the peer"
+ */
+static void put_pair(FILE *out, const json_t *one, unsigned int columns)
+{
+	char text[TEXT];
+	FILE *s = fmemopen(text, sizeof(text), "w");
+	json_t *by;
+	size_t i;
+
+	if (!s)
+		return;
+	put_end(s, json_object_get(one, "here"));
+	fputs(" -> ", s);
+	put_end(s, json_object_get(one, "peer"));
+	fputs("; found by ", s);
+	json_array_foreach (json_object_get(one, "by"), i, by) {
+		fprintf(s, "%s%s", i ? ", " : "", json_string_value(by));
+	}
+	fclose(s);
+	text[sizeof(text) - 1] = '\0';
+	explain_put(out, "QP pair", text, columns);
+}
+
+static void put_finding(FILE *out, const json_t *finding, unsigned int columns)
+{
+	char text[TEXT];
+	const json_t *doubt;
+	size_t i;
+
+	snprintf(text, sizeof(text), "%s  [%s]", rd_json_text_of(finding, "title"),
+		rd_json_text_of(finding, "certainty"));
+	explain_put(out, "happened", text, columns);
+	explain_put(out, "", rd_json_text_of(finding, "detail"), columns);
+	json_array_foreach (json_object_get(finding, "doubts"), i, doubt) {
+		snprintf(text, sizeof(text), "no more than %s: %s",
+			rd_json_text_of(finding, "certainty"), json_string_value(doubt));
+		explain_put(out, "", text, columns);
+	}
+	explain_put(out, "next", rd_json_text_of(finding, "next"), columns);
+}
+
+void explain_print_joined(FILE *out, const json_t *found, unsigned int columns)
+{
+	const uint64_t n = json_array_size(found);
+	uint64_t fits;
+	json_t *one, *finding;
+	size_t i, k;
+
+	if (!n) {
+		fputs("\nin the captures: no queue pair fits what the line says of device, QP, "
+		      "address or "
+		      "error\n",
+			out);
+		return;
+	}
+	fits = rd_json_u64_value(json_object_get(json_array_get(found, 0), "fits"));
+	if (fits == 1)
+		fputs("\nin the captures\n", out);
+	else
+		fprintf(out,
+			"\nin the captures: %" PRIu64 " queue pairs fit equally well; a line with "
+			"QP and address would tell which\n",
+			fits);
+	json_array_foreach (found, i, one) {
+		put_pair(out, one, columns);
+		json_array_foreach (json_object_get(one, "happened"), k, finding) {
+			put_finding(out, finding, columns);
+		}
+		if (!json_array_size(json_object_get(one, "happened")))
+			explain_put(out, "happened",
+				"no finding about it: nothing unusual was captured", columns);
+	}
+	explain_put(out, "verdict", rd_json_text_of(json_array_get(found, 0), "verdict"), columns);
+}
