@@ -12,7 +12,7 @@ struct cqe_dump {
 
 /*
  * Takes a line: the last four words of eight hexadecimal digits each, or sixteen of two. True if a
- * dump is complete: *r is what it says. Any other line begins anew.
+ * dump is complete: *r is what it says. Any other line begins a new one.
  */
 bool cqe_line(const struct catalogue *c, struct cqe_dump *d, const char *line, size_t length,
 	struct reading *r);
