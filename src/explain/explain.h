@@ -20,7 +20,5 @@ void explain_list(FILE *out, const struct catalogue *c);
 /* The same as documents. NULL if out of memory; owned by the caller. */
 json_t *explain_json(const struct log *log);
 json_t *explain_list_json(const struct catalogue *c);
-/* "completion status 12 (IBV_WC_RETRY_EXC_ERR)". Returns buf. */
-char *explain_title(const struct found *f, char *buf, size_t size);
 
 #endif

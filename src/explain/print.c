@@ -12,7 +12,8 @@
 #define LINE_TEXT 160 /* bytes of a line of the log that are shown */
 #define PARTIES	  8
 
-char *explain_title(const struct found *f, char *buf, size_t size)
+/* "completion status 12, IBV_WC_RETRY_EXC_ERR". Returns buf. */
+static char *title_of(const struct found *f, char *buf, size_t size)
 {
 	const struct space_row *space = &code_spaces[f->space];
 	const char *name = f->code ? f->code->name : NULL;
@@ -89,7 +90,7 @@ static void put_code(FILE *out, const struct found *f, unsigned int columns)
 	const struct code *c = f->code;
 	char title[160];
 
-	fprintf(out, "%s\n", explain_title(f, title, sizeof(title)));
+	fprintf(out, "%s\n", title_of(f, title, sizeof(title)));
 	if (!c) {
 		explain_put(out, "means",
 			"unknown: nobody has published what it means, and it is not guessed here",

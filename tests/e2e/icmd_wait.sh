@@ -22,7 +22,8 @@ lives() {
 	export -f ended
 	export SOFTHCA_GATEWAY
 	# shellcheck disable=SC2016 # for the inner shell
-	model --keep "$at/tree" --dev "link=ib,lid=1,gateway=$2" --gen size=300 --rate 1000 -- bash -c '
+	# shellcheck disable=SC2086 # options
+	model ${time-} --keep "$at/tree" --dev "link=ib,lid=1,gateway=$2" --gen size=300 --rate 1000 -- bash -c '
 		state() { LD_PRELOAD="" "$SOFTHCA_GATEWAY" "$at/tree/gateway.0" | head -n "${1:-1}"; }
 		'"$3" >"$at/out" 2>"$at/err"
 }
@@ -63,19 +64,26 @@ on_terminal capture-terminal -d mlx5_0 &
 on_terminal record-terminal record mlx5_0 &
 
 # Another tool has the gateway when the capture has its frames: it tries to detach for seconds, reports, and waits
-# until its helper has tried again. Ctrl-C ends that, too.
-# shellcheck disable=SC2016 # for the inner shell
+# until its helper has tried again. Ctrl-C ends that, too. In virtual time, as each of the 23,000 pauses is longer on a busy machine.
 closing() {
-	local accesses
+	local accesses time='--time virtual'
+	# shellcheck disable=SC2016 # for the inner shell
 	lives plain yes '$RDMADUMP -d mlx5_0 --sniffer icmd -q -c 20 -w "$at/f.pcapng"; state 2 | tail -n 1'
 	accesses=$(awk 'END { print $NF }' "$tmp/plain/out")
+	# shellcheck disable=SC2016 # for the inner shell
 	lives closing "taken:$((accesses * 3 / 4)).23000" '
-		$RDMADUMP -d mlx5_0 --sniffer icmd -c 20 -w "$at/f.pcapng" 2>"$at/log" & pid=$!
-		wait_for 60 grep -q "^20 frames in" "$at/log"
+		mkfifo "$at/lines"
+		$RDMADUMP -d mlx5_0 --sniffer icmd -c 20 -w "$at/f.pcapng" 2>"$at/lines" & pid=$!
+		exec 8<"$at/lines"
+		while read -r line <&8; do
+			echo "$line" >>"$at/log"
+			[[ $line != "20 frames in"* ]] || break
+		done
+		cat <&8 >>"$at/log" &
 		helper=$(cat /proc/$pid/task/$pid/children)
 		kill -INT $pid; wait $pid; echo $?
 		kill -0 $helper && echo "the helper works"
-		ended; state'
+		ended; wait; state'
 }
 closing &
 wait
