@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # rdmadump explain: what codes, names and lines of logs mean.
-. "$(dirname "$0")/../tap.sh"
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
 
 explain() { "$RDMADUMP" explain "$@" 2>&1; }
 # codes: "kind number" of each answer of the document on standard input, in order

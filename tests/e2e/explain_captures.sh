@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # rdmadump explain --with: the queue pair of a line in captures of one and of both ends.
-. "$(dirname "$0")/../tap.sh"
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
 
 roce=$srcdir/tests/data/roce
 explain() { "$RDMADUMP" explain "$@" 2>"$tmp/err"; }
