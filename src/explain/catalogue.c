@@ -14,10 +14,13 @@ static const struct phrase table[] = {
 #define ROW(words, k, n, w, p)                                                                     \
 	{.text = (words), .kind = PHRASE_##k, .needs = (n), .what = (w), .program = (p)},
 #define NEEDS_0		   0
+#define NEEDS_CQE	   MARK_CQE
+#define NEEDS_HEALTH	   MARK_HEALTH
 #define NEEDS_COMPLETION   MARK_COMPLETION
 #define ABOUT(words, m)	   ROW(words, ABOUT, 0, MARK_##m, NULL)
 #define VALUE(words, n, s) ROW(words, VALUE, NEEDS_##n, SPACE_##s, NULL)
 #define FIELD(words, n, m) ROW(words, FIELD, NEEDS_##n, MEMBER_##m, NULL)
+#define ALSO		   CALL
 #define CALL(id, words)	   ROW(words, CALL, 0, CALL_##id, NULL)
 #define FROM(words, p)	   ROW(words, FROM, 0, 0, p)
 /* clang-format off */
@@ -51,12 +54,22 @@ static size_t hash_of(const char *word, size_t n)
 	return (size_t)rd_hash2(key, n);
 }
 
+/* Names of counters and findings are words of English: they count as they are written only. */
+static bool is_literal(const struct code *code)
+{
+	return code && (code->space == SPACE_COUNTER || code->space == SPACE_RULE);
+}
+
 /* Where the text continues after all words of the phrase; NULL: others follow. */
 static const char *match(const struct phrase *p, const char *text, const char *end)
 {
 	const char *word = p->text, *stop = p->text + p->length;
 	size_t n, length;
 
+	if (is_literal(p->code))
+		return (size_t)(end - text) >= p->length && !memcmp(text, p->text, p->length)
+			       ? text + p->length
+			       : NULL;
 	for (; (word = word_next(word, stop, &n)); word += n, text += length) {
 		text = word_next(text, end, &length);
 		if (!text || length != n || strncasecmp(word, text, n) != 0)
@@ -65,10 +78,11 @@ static const char *match(const struct phrase *p, const char *text, const char *e
 	return text;
 }
 
-const struct phrase *phrase_at(const struct catalogue *c, const char *word, size_t length,
-	const char *end, unsigned int marks, const char **after)
+const struct phrase *phrase_at(const struct catalogue *c, const struct phrase *former,
+	const char *word, size_t length, const char *end, unsigned int marks, const char **after)
 {
-	const struct phrase *p = c->first[hash_of(word, length) & (c->n_first - 1)];
+	const struct phrase *p =
+		former ? former->next : c->first[hash_of(word, length) & (c->n_first - 1)];
 
 	for (; p; p = p->next) {
 		if ((p->needs & marks) == p->needs && (*after = match(p, word, end)))
@@ -97,11 +111,11 @@ const struct code *code_of(
 	return any;
 }
 
-/* Logs are full of words like "packets": a name of one word counts only if it is asked for. */
+/* Logs are full of words like "packets" and "INIT": such a name counts only if it is asked for. */
 static bool is_common(const struct code *code, const char *text, size_t n)
 {
-	return (code->space == SPACE_COUNTER || code->space == SPACE_RULE) &&
-	       !memchr(text, '_', n) && !memchr(text, '-', n);
+	return code->space != SPACE_ERRNO && !memchr(text, '_', n) && !memchr(text, '-', n) &&
+	       !memchr(text, ' ', n);
 }
 
 /* Phrases of the code: its name and its words; with NULL only counts them. */
@@ -131,7 +145,10 @@ static int longer_first(const void *a, const void *b)
 {
 	const struct phrase *x = a, *y = b;
 
-	return (x->length < y->length) - (x->length > y->length);
+	if (x->length != y->length)
+		return x->length < y->length ? 1 : -1;
+	/* what a mark must allow is more particular */
+	return (x->needs < y->needs) - (x->needs > y->needs);
 }
 
 /* Chains those with the same first word; the longest is first, so it is entered last. */

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /* What the rest of a line is about. */
-enum mark { MARK_COMPLETION = 1, MARK_EVENT = 2 };
+enum mark { MARK_NOTHING = 0, MARK_COMPLETION = 1, MARK_HEALTH = 2, MARK_CQE = 4 };
 
 enum member { MEMBER_QPN, MEMBER_PEER_QPN, MEMBER_PEER, MEMBER_LOCAL };
 
@@ -54,10 +54,10 @@ const struct code *code_of(
  * left. */
 const char *word_next(const char *text, const char *end, size_t *length);
 /*
- * The longest phrase that begins with this word and that the marks allow; *after is where it ends.
- * NULL: none.
+ * The longest phrase that begins with this word and that the marks allow; with `former` not NULL
+ * the next one, which is as long or shorter. *after is where it ends. NULL: none.
  */
-const struct phrase *phrase_at(const struct catalogue *c, const char *word, size_t length,
-	const char *end, unsigned int marks, const char **after);
+const struct phrase *phrase_at(const struct catalogue *c, const struct phrase *former,
+	const char *word, size_t length, const char *end, unsigned int marks, const char **after);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The tables of codes, and the codes that are computed from their number. */
 #include "code.h"
+#include <errno.h>
 #include <inttypes.h>
 #include <rdmadump/units.h>
 #include <stdint.h>
@@ -9,6 +10,12 @@
 const struct space_row code_spaces[SPACES] = {
 #define SPACE(id, ...) [SPACE_##id] = {__VA_ARGS__},
 #include "spaces.def"
+};
+
+const char *const code_calls[] = {
+#define CALL(id, words) [CALL_##id] = (words),
+#define ALSO(id, words)
+#include "calls.def"
 };
 
 #define HERE		       WHERE_HERE
@@ -21,6 +28,12 @@ const struct code codes[] = {
 #include "status.def"
 #include "vendor.def"
 #include "syndrome.def"
+#include "event.def"
+#include "errno.def"
+#include "cm.def"
+#include "port.def"
+#include "mlx5.def"
+#include "message.def"
 	/* clang-format on */
 	{0},
 };

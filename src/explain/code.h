@@ -27,8 +27,10 @@ enum where {
 enum call {
 	CALL_NONE,
 #define CALL(id, words) CALL_##id,
+#define ALSO(id, words)
 #include "calls.def"
 #undef CALL
+#undef ALSO
 };
 
 #define ANY_NUMBER 0xffffffffu /* a code has no number */
@@ -62,6 +64,7 @@ struct space_row {
 };
 
 extern const struct space_row code_spaces[SPACES];
+extern const char *const code_calls[]; /* by enum call */
 /* Ended by a row without a meaning. */
 extern const struct code codes[];
 

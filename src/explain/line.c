@@ -29,8 +29,15 @@ void reading_finish(const struct catalogue *c, struct reading *r)
 	struct found *f = found_of(r, SPACE_SYNDROME);
 	const struct code *code = f ? code_of(c, SPACE_SYNDROME, f->number, 0) : NULL;
 
-	if (code)
-		reading_add(r, SPACE_STATUS, code->with - 1, NULL);
+	/* They are the same */
+	if (code && found_of(r, SPACE_STATUS))
+		*f = r->found[--r->n];
+	else if (code)
+		*f = (struct found){.space = SPACE_STATUS, .number = code->with - 1};
+	/* "Permission denied" of no call of RDMA */
+	f = found_of(r, SPACE_ERRNO);
+	if (f && !r->call && !r->program)
+		*f = r->found[--r->n];
 	f = found_of(r, SPACE_STATUS);
 	for (unsigned int i = 0; i < r->n; i++) {
 		struct found *x = &r->found[i];
@@ -147,11 +154,11 @@ static const char *take_field(struct reading *r, enum member m, const char *at, 
 	return after;
 }
 
-/* Uses the phrase; returns where the line continues. */
+/* Uses the phrase; returns where the line continues, NULL: what should follow it does not. */
 static const char *take(struct reading *r, const struct phrase *p, const char *at, const char *end,
 	unsigned int *marks)
 {
-	const char *after = NULL;
+	const char *after = at;
 	unsigned int number;
 
 	switch (p->kind) {
@@ -178,7 +185,7 @@ static const char *take(struct reading *r, const struct phrase *p, const char *a
 		after = take_field(r, p->what, at, end);
 		break;
 	}
-	return after ? after : at;
+	return after;
 }
 
 void line_read(const struct catalogue *c, const char *line, size_t length, unsigned int marks,
@@ -189,15 +196,17 @@ void line_read(const struct catalogue *c, const char *line, size_t length, unsig
 
 	*r = (struct reading){.qpn = QPN_UNKNOWN, .peer_qpn = QPN_UNKNOWN};
 	while ((at = word_next(at, end, &n))) {
-		const struct phrase *p;
+		const struct phrase *p = NULL;
+		const char *rest = NULL;
 		size_t device = device_at(at, end, r);
 
 		if (device) {
 			at += device;
 			continue;
 		}
-		p = phrase_at(c, at, n, end, marks, &after);
-		at = p ? take(r, p, after, end, &marks) : at + n;
+		while (!rest && (p = phrase_at(c, p, at, n, end, marks, &after)))
+			rest = take(r, p, after, end, &marks);
+		at = rest ? rest : at + n;
 	}
 	reading_finish(c, r);
 }

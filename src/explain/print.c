@@ -14,7 +14,7 @@
 static char *title_of(const struct found *f, char *buf, size_t size)
 {
 	const struct space_row *space = &code_spaces[f->space];
-	const char *name = f->code ? f->code->name : NULL;
+	const char *name = f->code ? f->code->name : NULL, *call = NULL;
 	char number[16] = "";
 
 	if (f->number != ANY_NUMBER)
@@ -22,11 +22,10 @@ static char *title_of(const struct found *f, char *buf, size_t size)
 	if (f->number != ANY_NUMBER && space->hex)
 		snprintf(number + strlen(number), sizeof(number) - strlen(number), " (%u)",
 			f->number);
-	if (name && *number)
-		snprintf(buf, size, "%s%s, %s", space->title, number, name);
-	else
-		snprintf(buf, size, "%s%s%s%s", space->title, number, name ? " " : "",
-			name ? name : "");
+	if (f->code && f->space == SPACE_ERRNO && f->code->with)
+		call = code_calls[f->code->with];
+	snprintf(buf, size, "%s%s%s%s%s%s", space->title, number, name ? *number ? ", " : " " : "",
+		name ? name : "", call ? " of " : "", call ? call : "");
 	return buf;
 }
 
@@ -47,7 +46,8 @@ static const char *where_text(unsigned int where)
 	return texts[where];
 }
 
-static void put_code(FILE *out, const struct found *f, unsigned int columns)
+/* The source where it is the only code of a line: the screen is small. */
+static void put_code(FILE *out, const struct found *f, bool is_only, unsigned int columns)
 {
 	const struct code *c = f->code;
 	char title[160];
@@ -64,7 +64,9 @@ static void put_code(FILE *out, const struct found *f, unsigned int columns)
 	explain_put(out, "causes", c->causes, columns);
 	explain_put(out, "next", c->next, columns);
 	explain_put(out, "not known", c->unknown, columns);
-	explain_put(out, "source", c->source ? c->source : code_spaces[c->space].source, columns);
+	if (is_only || c->source)
+		explain_put(out, "source", c->source ? c->source : code_spaces[c->space].source,
+			columns);
 }
 
 /* "NCCL on host7, mlx5_0 port 1, QP 0x8c, peer 10.0.0.2 QP 0x11" */
@@ -112,7 +114,7 @@ static void put_group(FILE *out, const struct group *g, bool is_log, unsigned in
 	}
 	put_place(out, &g->first, columns);
 	for (unsigned int i = 0; i < g->first.n; i++)
-		put_code(out, &g->first.found[i], columns);
+		put_code(out, &g->first.found[i], g->first.n == 1, columns);
 }
 
 /* Who reported first, and who is named as a peer and reports nothing. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * docs/schema/analyze.json, analyze-ends.json, analyze-compare.json and explain.json are what the rows say that
+ * docs/schema/analyze*.json and explain.json are what the rows say that
  * write the JSON; UPDATE_GOLDEN=1 writes them.
  */
 #include "analysis/output/output.h"
