@@ -115,7 +115,7 @@ static size_t device_at(const char *at, const char *end, struct reading *r)
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		const size_t prefix = strlen(names[i]);
 
-		if (length > prefix && !strncmp(at, names[i], prefix))
+		if (*at == *names[i] && length > prefix && !strncmp(at, names[i], prefix))
 			n = prefix;
 	}
 	if (!n || *r->device)

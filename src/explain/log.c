@@ -5,14 +5,16 @@
 #include "cqe.h"
 #include "prefix.h"
 #include <errno.h>
+#include <rdmadump/hash.h>
 #include <stdlib.h>
 #include <string.h>
 
 int log_open(struct log *log, struct rd_error *err)
 {
 	*log = (struct log){.group = calloc(GROUPS_MAX, sizeof(*log->group)),
-		.party = calloc(PARTIES_MAX, sizeof(*log->party))};
-	return log->group && log->party
+		.party = calloc(PARTIES_MAX, sizeof(*log->party)),
+		.slot = calloc(2, sizeof(*log->slot))};
+	return log->group && log->party && log->slot
 		       ? 0
 		       : rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "tables of a log");
 }
@@ -28,39 +30,64 @@ static bool is_same(const struct reading *a, const struct reading *b)
 	return same;
 }
 
-/* The party of this host or address; a new one if there is room, else NULL. */
+/* The place of a host (0) or address (1) in the table: 1 + its party, or 0 where it is not there.
+ */
+static uint16_t *slot_of(struct log *log, unsigned int which, const char *text)
+{
+	struct rd_hash h = rd_hash_begin();
+	const unsigned int words = rd_hash_add_bytes(&h, text, strlen(text));
+	size_t i = (size_t)rd_hash_end(&h, words) % SLOTS;
+
+	for (;; i = (i + 1) % SLOTS) {
+		uint16_t *slot = &log->slot[which][i];
+		const struct party *p = &log->party[*slot - !!*slot];
+
+		if (!*slot || !strcmp(which ? p->address : p->host, text))
+			return slot;
+	}
+}
+
+/* The party of this host or address, or a new one; NULL: both are unknown, or there is no room. */
 static struct party *party_of(struct log *log, const char *host, const char *address)
 {
+	uint16_t *by_host = *host ? slot_of(log, 0, host) : NULL,
+		 *by_address = *address ? slot_of(log, 1, address) : NULL,
+		 known = by_host && *by_host ? *by_host
+			 : by_address	     ? *by_address
+					     : 0;
 	struct party *p;
 
-	for (size_t i = 0; i < log->n_parties; i++) {
-		p = &log->party[i];
-		if ((*host && !strcmp(p->host, host)) || (*address && !strcmp(p->address, address)))
-			return p;
-	}
-	if (log->n_parties == PARTIES_MAX || (!*host && !*address))
+	if (!by_host && !by_address)
 		return NULL;
-	return &log->party[log->n_parties++];
+	if (!known && log->n_parties == PARTIES_MAX) {
+		log->unnamed++;
+		return NULL;
+	}
+	if (!known)
+		known = (uint16_t)++log->n_parties;
+	p = &log->party[known - 1];
+	if (by_host && !*by_host && !*p->host) {
+		memcpy(p->host, host, strlen(host) + 1);
+		*by_host = known;
+	}
+	if (by_address && !*by_address && !*p->address) {
+		memcpy(p->address, address, strlen(address) + 1);
+		*by_address = known;
+	}
+	return p;
 }
 
 static void note_parties(struct log *log, const struct reading *r)
 {
 	struct party *here = party_of(log, r->host, r->local), *peer;
 
-	if (here) {
-		memcpy(here->host, *here->host ? here->host : r->host, sizeof(here->host));
-		memcpy(here->address, *here->address ? here->address : r->local,
-			sizeof(here->address));
-		if (!here->reports++) {
-			here->line = log->lines;
-			memcpy(here->time, r->time, sizeof(here->time));
-		}
+	if (here && !here->reports++) {
+		here->line = log->lines;
+		memcpy(here->time, r->time, sizeof(here->time));
 	}
 	peer = party_of(log, "", r->peer);
-	if (peer) {
-		memcpy(peer->address, r->peer, sizeof(peer->address));
+	if (peer)
 		peer->named++;
-	}
 }
 
 static int add(struct log *log, const struct reading *r, const char *line, size_t length,
@@ -156,4 +183,5 @@ void log_free(struct log *log)
 	json_decref(log->joined);
 	free(log->group);
 	free(log->party);
+	free(log->slot);
 }

@@ -10,6 +10,7 @@
 #define LINE_MAX_BYTES 65536 /* of longer lines the rest is skipped */
 #define GROUPS_MAX     256
 #define PARTIES_MAX    4096
+#define SLOTS	       (2 * PARTIES_MAX)
 
 /* Lines with the same codes. */
 struct group {
@@ -33,10 +34,12 @@ struct log {
 	size_t n_groups;
 	struct party *party;
 	size_t n_parties;
-	bool damaged;	/* of the captures: a file ends early */
-	json_t *joined; /* what captures show of it; NULL: none were given */
+	uint16_t (*slot)[SLOTS]; /* of their hosts, and of their addresses */
+	bool damaged;		 /* of the captures: a file ends early */
+	json_t *joined;		 /* what captures show of it; NULL: none were given */
 	uint64_t lines, explained;
 	uint64_t cut;	   /* lines that were longer */
+	uint64_t unnamed;  /* machines of lines for which there was no room */
 	uint64_t left_out; /* lines with codes for which there was no room */
 };
 

@@ -162,6 +162,8 @@ void explain_print(FILE *out, const struct log *log, unsigned int columns)
 	if (log->joined)
 		explain_print_joined(out, log->joined, columns);
 	put_parties(out, log);
+	if (log->unnamed)
+		fprintf(out, "\nonly the first %d machines are listed\n", PARTIES_MAX);
 	if (log->left_out)
 		fprintf(out,
 			"\n%" PRIu64 " further line%s with other codes: too many different ones\n",
