@@ -118,6 +118,15 @@ static bool is_common(const struct code *code, const char *text, size_t n)
 	       !memchr(text, ' ', n);
 }
 
+/* "port error" is one of many things, and so is a link that is up: the line must tell that it is of
+ * RDMA. */
+static unsigned int needs_of(const struct code *code, const char *text)
+{
+	const bool is_state = code->space == SPACE_PORT_STATE || code->space == SPACE_PHYS_STATE;
+
+	return *text == '~' || (is_state && text == code->name) ? MARK_RDMA : 0;
+}
+
 /* Phrases of the code: its name and its words; with NULL only counts them. */
 static size_t phrases_of(const struct code *code, struct phrase *to)
 {
@@ -133,6 +142,7 @@ static size_t phrases_of(const struct code *code, struct phrase *to)
 				to[n] = (struct phrase){.text = at,
 					.length = length,
 					.kind = PHRASE_CODE,
+					.needs = needs_of(code, at),
 					.code = code};
 			n += counts;
 			at += length + (at[length] == '|');

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /* What the rest of a line is about. */
-enum mark { MARK_NOTHING = 0, MARK_COMPLETION = 1, MARK_HEALTH = 2, MARK_CQE = 4 };
+enum mark { MARK_NOTHING = 0, MARK_COMPLETION = 1, MARK_HEALTH = 2, MARK_CQE = 4, MARK_RDMA = 8 };
 
 enum member { MEMBER_QPN, MEMBER_PEER_QPN, MEMBER_PEER, MEMBER_LOCAL };
 

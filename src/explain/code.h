@@ -38,9 +38,9 @@ enum call {
 struct code {
 	enum space space;
 	unsigned int number;
-	const char *name; /* as programs write it; NULL: it has none */
-	const char
-		*words; /* texts by which a line has it, separated by '|'; NULL: the name alone */
+	const char *name;  /* as programs write it; NULL: it has none */
+	const char *words; /* texts by which a line has it, separated by '|'; after '~' only if the
+			    * line is about RDMA; NULL: the name alone */
 	/*
 	 * Of a vendor error: 1 + the completion status that it comes with; of a CQE syndrome: 1 +
 	 * the status that it is; of an errno: the call (enum call). 0: any.

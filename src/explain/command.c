@@ -154,7 +154,9 @@ static int read_words(const struct explain_settings *s, const struct catalogue *
 	if (!text)
 		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "the words");
 	read_name(c, text, log);
-	ret = log->n_groups ? 0 : log_line(log, c, text, strlen(text), MARK_COMPLETION, err);
+	ret = log->n_groups
+		      ? 0
+		      : log_line(log, c, text, strlen(text), MARK_COMPLETION | MARK_RDMA, err);
 	if (!ret && !log->n_groups)
 		read_numbers(c, text, log);
 	if (!ret && !log->n_groups) {

@@ -166,15 +166,17 @@ static const char *take(struct reading *r, const struct phrase *p, const char *a
 		reading_add(r, p->code->space, p->code->number, p->code);
 		break;
 	case PHRASE_ABOUT:
-		*marks |= p->what;
+		*marks |= p->what | MARK_RDMA;
 		break;
 	case PHRASE_CALL:
 		if (!r->call)
 			r->call = p->what;
+		*marks |= MARK_RDMA;
 		break;
 	case PHRASE_FROM:
 		if (!r->program)
 			r->program = p->program;
+		*marks |= MARK_RDMA;
 		break;
 	case PHRASE_VALUE:
 		after = number_after(at, end, &number);
@@ -201,6 +203,7 @@ void line_read(const struct catalogue *c, const char *line, size_t length, unsig
 		size_t device = device_at(at, end, r);
 
 		if (device) {
+			marks |= MARK_RDMA;
 			at += device;
 			continue;
 		}

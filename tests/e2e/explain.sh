@@ -8,7 +8,7 @@ explain() { "$RDMADUMP" explain "$@" 2>&1; }
 # codes: "kind number" of each answer of the document on standard input, in order
 codes() { jq -r '[.answers[].codes[] | "\(.kind) \(.number // "")" | sub(" $"; "")] | join(", ")'; }
 
-is "a number: each kind of code" "$(explain --json 12 | codes)" 'completion-status 12, async-event 12, errno 12, errno 12, errno 12, errno 12, errno 12, errno 12, cm-reject 12, cm-event 12, mad-status 12, mlx5-health 12, rnr-timer 12, ack-timeout 12'
+is "a number: each kind of code" "$(explain --json 12 | codes)" 'completion-status 12, async-event 12, errno 12, errno 12, errno 12, errno 12, errno 12, errno 12, errno 12, cm-reject 12, cm-event 12, mad-status 12, mlx5-health 12, rnr-timer 12, ack-timeout 12'
 is "a status with its vendor error" "$(explain --json 12/0x81 | codes)" 'completion-status 12, vendor-error 129'
 is "a name" "$(explain --json ibv_wc_rem_access_err | codes)" 'completion-status 10'
 has "a counter" <(explain local_ack_timeout_err) 'means +acknowledgements that did not come in time'
@@ -20,6 +20,28 @@ is "an unknown vendor error is not guessed" "$(explain --json 12/0x99 | jq -c '.
 
 is "ordinary text has no codes but those that it names" \
 	"$("$RDMADUMP" explain --json - <"$srcdir/COPYING" | jq -c '.answers[].codes')" ""
+explain --list >"$tmp/list"
+is "each code has a meaning" "$(awk -F'\t' 'NF != 4 || $4 == ""' "$tmp/list")" ""
+is "no number is two codes of a kind" \
+	"$(awk -F'\t' '$2 != "-" && $1 != "errno" && $1 != "vendor-error" {print $1, $2}' "$tmp/list" | sort | uniq -d)" ""
+unknown=
+for name in port_active port_error lid_change pkey_change gid_added gid_removed gid_change sm_change client_reregister \
+	device_fatal down init armed active 'active defer' polling disabled 'port configuration training' 'link up' \
+	'link error recovery' sleep 'phy test'; do
+	explain "$name" >/dev/null || unknown+=" $name"
+done
+is "names of events and states, as other commands print them, are known" "$unknown" ""
+cat >"$tmp/ordinary" <<'END'
+main.c:1:10: fatal error: foo.h: No such file or directory
+eth0: Link up at 1000 Mbps, port active
+usb usb1-port1: port down, port error
+ls: cannot access '/root': Permission denied
+pcieport 0000:00:01.0: AER: [20] UnsupReq, Unsupported Request
+db: stale connection closed: Connection reset by peer
+sshd: error: Bind to port 22 failed: Address already in use
+CPU3: high temperature, cpu clock throttled; lid change
+END
+is "phrases of other subjects count only where the line is about RDMA" "$(explain --json - <"$tmp/ordinary" | codes)" ""
 # The lines of tests/data/explain: each with the codes that are in it.
 while IFS=$'\t' read -r want line; do
 	got=$(printf '%s\n' "$line" | "$RDMADUMP" explain --json - 2>&1 | codes)
