@@ -118,13 +118,17 @@ static bool is_common(const struct code *code, const char *text, size_t n)
 	       !memchr(text, ' ', n);
 }
 
-/* "port error" is one of many things, and so is a link that is up: the line must tell that it is of
- * RDMA. */
+/*
+ * "port error" is one of many things, and so are a link that is up and the counter "CRC errors":
+ * the line must tell that it is of RDMA.
+ */
 static unsigned int needs_of(const struct code *code, const char *text)
 {
 	const bool is_state = code->space == SPACE_PORT_STATE || code->space == SPACE_PHYS_STATE;
 
-	return *text == '~' || (is_state && text == code->name) ? MARK_RDMA : 0;
+	if (text == code->name)
+		return is_state || strchr(text, ' ') ? MARK_RDMA : 0;
+	return *text == '~' ? MARK_RDMA : 0;
 }
 
 /* Phrases of the code: its name and its words; with NULL only counts them. */

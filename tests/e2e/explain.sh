@@ -40,6 +40,7 @@ pcieport 0000:00:01.0: AER: [20] UnsupReq, Unsupported Request
 db: stale connection closed: Connection reset by peer
 sshd: error: Bind to port 22 failed: Address already in use
 CPU3: high temperature, cpu clock throttled; lid change
+npm: connect error, route error, CRC errors in the archive
 END
 is "phrases of other subjects count only where the line is about RDMA" "$(explain --json - <"$tmp/ordinary" | codes)" ""
 # The lines of tests/data/explain: each with the codes that are in it.
