@@ -3,6 +3,7 @@
 #include "code.h"
 #include <errno.h>
 #include <inttypes.h>
+#include <rdmadump/packet.h>
 #include <rdmadump/units.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -38,18 +39,13 @@ const struct code codes[] = {
 	{0},
 };
 
-/* Units of 10 us. InfiniBand specification, table 45. */
-static const uint32_t rnr_timers[32] = {65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128,
-	192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576,
-	32768, 49152};
-
 static void rnr_timer(unsigned int number, char *text, size_t size)
 {
 	char wait[RD_UNITS_LEN];
 
 	snprintf(text, size,
 		"the receiver is not ready; the sender waits at least %s before it retransmits",
-		rd_fmt_duration(wait, rnr_timers[number] * 10000ull));
+		rd_fmt_duration(wait, rd_aeth_rnr_us(number) * 1000ull));
 }
 
 /* 4.096 us * 2^code; ConnectX as measured on ConnectX-5 and ConnectX-6. */
@@ -68,6 +64,17 @@ static void ack_timeout(unsigned int number, char *text, size_t size)
 			rd_fmt_duration(wait, plain), rd_fmt_duration(longer, connectx));
 }
 
+static void credits(unsigned int number, char *text, size_t size)
+{
+	const int n = rd_aeth_credits(number);
+
+	if (n < 0)
+		snprintf(text, size,
+			"an ACK that does not tell how many receives are posted; no error");
+	else
+		snprintf(text, size, "an ACK; at least %d receives are posted; no error", n);
+}
+
 void codes_compute(struct code code[CODES_COMPUTED], char text[CODES_COMPUTED][CODE_TEXT])
 {
 	for (unsigned int i = 0; i < 32; i++) {
@@ -79,5 +86,13 @@ void codes_compute(struct code code[CODES_COMPUTED], char text[CODES_COMPUTED][C
 		ack_timeout(i, text[32 + i], CODE_TEXT);
 		code[32 + i] = (struct code){
 			.space = SPACE_ACK_TIMEOUT, .number = i, .meaning = text[32 + i]};
+		credits(i, text[64 + i], CODE_TEXT);
+		code[64 + i] =
+			(struct code){.space = SPACE_AETH, .number = i, .meaning = text[64 + i]};
+		rnr_timer(i, text[96 + i], CODE_TEXT);
+		code[96 + i] = (struct code){.space = SPACE_AETH,
+			.number = 0x20 + i,
+			.meaning = text[96 + i],
+			.where = WHERE_PEER};
 	}
 }

@@ -69,9 +69,9 @@ extern const char *const code_calls[]; /* by enum call */
 extern const struct code codes[];
 
 #define CODE_TEXT      256
-#define CODES_COMPUTED 64
+#define CODES_COMPUTED 128
 
-/* Those whose meaning is computed from their number: timers. */
+/* Those whose meaning is computed from their number: timers, ACKs and RNR NAKs. */
 void codes_compute(struct code code[CODES_COMPUTED], char text[CODES_COMPUTED][CODE_TEXT]);
 
 #endif

@@ -8,7 +8,7 @@ explain() { "$RDMADUMP" explain "$@" 2>&1; }
 # codes: "kind number" of each answer of the document on standard input, in order
 codes() { jq -r '[.answers[].codes[] | "\(.kind) \(.number // "")" | sub(" $"; "")] | join(", ")'; }
 
-is "a number: each kind of code" "$(explain --json 12 | codes)" 'completion-status 12, async-event 12, errno 12, errno 12, errno 12, errno 12, errno 12, errno 12, errno 12, cm-reject 12, cm-event 12, mad-status 12, mlx5-health 12, rnr-timer 12, ack-timeout 12'
+is "a number: each kind of code" "$(explain --json 12 | codes)" 'completion-status 12, async-event 12, errno 12, errno 12, errno 12, errno 12, errno 12, errno 12, errno 12, cm-reject 12, cm-event 12, mad-status 12, mlx5-health 12, rnr-timer 12, ack-timeout 12, aeth-syndrome 12'
 is "a status with its vendor error" "$(explain --json 12/0x81 | codes)" 'completion-status 12, vendor-error 129'
 is "a name" "$(explain --json ibv_wc_rem_access_err | codes)" 'completion-status 10'
 has "a counter" <(explain local_ack_timeout_err) 'means +acknowledgements that did not come in time'
@@ -22,6 +22,8 @@ is "ordinary text has no codes but those that it names" \
 	"$("$RDMADUMP" explain --json - <"$srcdir/COPYING" | jq -c '.answers[].codes')" ""
 explain --list >"$tmp/list"
 is "each code has a meaning" "$(awk -F'\t' 'NF != 4 || $4 == ""' "$tmp/list")" ""
+is "ACKs: receives posted" "$(awk -F'\t' '$1 == "aeth-syndrome" {print $4}' "$tmp/list" | grep -oE '^an ACK; at least [0-9]+' | grep -oE '[0-9]+$' | xargs)" \
+	'0 1 2 3 4 6 8 12 16 24 32 48 64 96 128 192 256 384 512 768 1024 1536 2048 3072 4096 6144 8192 12288 16384 24576 32768'
 is "no number is two codes of a kind" \
 	"$(awk -F'\t' '$2 != "-" && $1 != "errno" && $1 != "vendor-error" {print $1, $2}' "$tmp/list" | sort | uniq -d)" ""
 unknown=
