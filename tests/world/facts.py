@@ -39,10 +39,14 @@ def rxe(host, world, out, into):
 
 def mlx5(host, world, out, into):
     return {"packet_seq_err": of_kind(into, wire.NAK_SEQUENCE), "rnr_nak_retry_err": of_kind(into, 0x20),
-            "rp_cnp_handled": cnps(into), "np_cnp_sent": cnps(out),
-            "local_ack_timeout_err": sum(r[1] == "timeout" and r[0] <= world.now for f in world.flows if f.source is host for r in f.rounds),
+            "rp_cnp_handled": cnps(into) + timeouts(host, world), "np_cnp_sent": cnps(out),
+            "local_ack_timeout_err": timeouts(host, world),
             "rx_icrc_encapsulated": sum(p.target is host and p.lost == "damaged" for p in world.packets),
             "req_transport_retries_exceeded": exceeded(host, world), "out_of_buffer": of_kind(out, 0x20)}
+
+
+def timeouts(host, world):
+    return sum(r[1] == "timeout" and r[0] <= world.now for f in world.flows if f.source is host for r in f.rounds)
 
 
 def exceeded(host, world):

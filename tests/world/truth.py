@@ -21,7 +21,7 @@ SHOWN = {
     "send_rnr_err": (True, lambda p: p.syndrome is not None and p.syndrome & 0xE0 == 0x20),
     "packet_seq_err": (False, lambda p: p.syndrome == wire.NAK_SEQUENCE),
     "rnr_nak_retry_err": (False, lambda p: p.syndrome is not None and p.syndrome & 0xE0 == 0x20),
-    "rp_cnp_handled": (False, lambda p: p.kind == "cnp"), "np_cnp_sent": (True, lambda p: p.kind == "cnp"),
+    "np_cnp_sent": (True, lambda p: p.kind == "cnp"),
     "rx_icrc_encapsulated": (False, lambda p: True),
 }
 BETWEEN = (FABRIC_BEFORE, QUEUE, FABRIC_BEHIND)

@@ -26,8 +26,8 @@ const struct quantity quantities[QUANTITIES] = {
 		{RD_INC_NAK_SEQUENCE, NO_INCIDENT}, false},
 	{HW "rnr_nak_retry_err", "RNR NAKs that it received", OWN, {RD_INC_RNR, NO_INCIDENT},
 		false},
-	{HW "rp_cnp_handled", "congestion notifications that it received", OWN,
-		{RD_INC_CNP, NO_INCIDENT}, false},
+	/* Not rp_cnp_handled: ConnectX counts its adaptive retransmissions and timeouts there, too.
+	 */
 	{HW "np_cnp_sent", "congestion notifications that it sent", PEERS,
 		{RD_INC_CNP, NO_INCIDENT}, false},
 	{HW "np_ecn_marked_roce_packets", "frames that it received marked", PEERS,
