@@ -10,7 +10,8 @@
 /* What the rest of a line is about. */
 enum mark { MARK_NOTHING = 0, MARK_COMPLETION = 1, MARK_HEALTH = 2, MARK_CQE = 4, MARK_RDMA = 8 };
 
-enum member { MEMBER_QPN, MEMBER_PEER_QPN, MEMBER_PEER, MEMBER_LOCAL };
+/* A GID is the address of RDMA; another one may be that of a program's own connection. */
+enum member { MEMBER_QPN, MEMBER_PEER_QPN, MEMBER_PEER, MEMBER_PEER_GID, MEMBER_LOCAL_GID };
 
 /* A sequence of words, and what it means in a line. */
 struct phrase {

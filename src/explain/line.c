@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#define GLUED	"remoteGids"
 #define GAP_MAX 4 /* characters between a phrase and its value */
 
 static struct found *found_of(struct reading *r, enum space space)
@@ -137,7 +138,7 @@ static size_t device_at(const char *at, const char *end, struct reading *r)
 static const char *take_field(struct reading *r, enum member m, const char *at, const char *end)
 {
 	unsigned int *qpn = m == MEMBER_QPN ? &r->qpn : &r->peer_qpn;
-	char *address = m == MEMBER_LOCAL ? r->local : r->peer;
+	char *address = m == MEMBER_LOCAL_GID ? r->local : r->peer;
 	char text[ADDRESS_TEXT];
 	const char *after;
 	unsigned int n;
@@ -149,8 +150,10 @@ static const char *take_field(struct reading *r, enum member m, const char *at, 
 		return after;
 	}
 	after = address_at(at, end, text);
-	if (after && !*address)
+	if (after && (m == MEMBER_PEER_GID ? !r->has_peer_gid : !*address)) {
 		strcpy(address, text);
+		r->has_peer_gid |= m == MEMBER_PEER_GID;
+	}
 	return after;
 }
 
@@ -207,6 +210,9 @@ void line_read(const struct catalogue *c, const char *line, size_t length, unsig
 			at += device;
 			continue;
 		}
+		/* NCCL writes the GID right behind the word. */
+		if (n > strlen(GLUED) && !strncasecmp(at, GLUED, strlen(GLUED)))
+			rest = take_field(r, MEMBER_PEER_GID, at + strlen(GLUED), end);
 		while (!rest && (p = phrase_at(c, p, at, n, end, marks, &after)))
 			rest = take(r, p, after, end, &marks);
 		at = rest ? rest : at + n;

@@ -26,6 +26,7 @@ struct reading {
 	char device[32];
 	unsigned int port;			      /* 0: unknown */
 	char local[ADDRESS_TEXT], peer[ADDRESS_TEXT]; /* IP addresses or GIDs; "": unknown */
+	bool has_peer_gid;			      /* peer is one */
 	unsigned int qpn, peer_qpn;		      /* QPN_UNKNOWN */
 };
 

@@ -81,7 +81,9 @@ static void note_parties(struct log *log, const struct reading *r)
 {
 	struct party *here = party_of(log, r->host, r->local), *peer;
 
-	if (here && !here->reports++) {
+	/* Lines of one machine need not be in order. */
+	if (here && (!here->reports++ || (strlen(r->time) == strlen(here->time) &&
+						 strcmp(r->time, here->time) < 0))) {
 		here->line = log->lines;
 		memcpy(here->time, r->time, sizeof(here->time));
 	}

@@ -117,9 +117,26 @@ static void put_group(FILE *out, const struct group *g, bool is_log, unsigned in
 		put_code(out, &g->first.found[i], g->first.n == 1, columns);
 }
 
+/* Times of one length that begin with digits are written alike: the smaller text is earlier. */
+static bool have_times(const struct log *log)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < log->n_parties; i++) {
+		const struct party *p = &log->party[i];
+
+		if (p->reports && (*p->time < '0' || *p->time > '9' || (n && strlen(p->time) != n)))
+			return false;
+		if (p->reports)
+			n = strlen(p->time);
+	}
+	return true;
+}
+
 /* Who reported first, and who is named as a peer and reports nothing. */
 static void put_parties(FILE *out, const struct log *log)
 {
+	const bool by_time = have_times(log);
 	unsigned int reporters = 0, silent = 0;
 	const struct party *first = NULL;
 
@@ -127,12 +144,13 @@ static void put_parties(FILE *out, const struct log *log)
 		const struct party *p = &log->party[i];
 
 		reporters += p->reports > 0;
-		if (p->reports && (!first || p->line < first->line))
+		if (p->reports && (!first || (by_time ? strcmp(p->time, first->time) < 0
+						      : p->line < first->line)))
 			first = p;
 	}
 	if (reporters > 1) {
-		fprintf(out, "\n%u machines report; the first in the order of the lines is ",
-			reporters);
+		fprintf(out, "\n%u machines report; the first %s is ", reporters,
+			by_time ? "by the times that they write" : "in the order of the lines");
 		rd_printable_put(out, *first->host ? first->host : first->address, SIZE_MAX);
 		fprintf(out, " (line %" PRIu64 "%s%s)\n", first->line, *first->time ? ", " : "",
 			first->time);

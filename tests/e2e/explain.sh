@@ -51,6 +51,16 @@ while IFS=$'\t' read -r want line; do
 	is "$line" "${got:-nothing}" "$want"
 done < <(grep -v '^#' "$srcdir/tests/data/explain/lines")
 
+# where LINE: device, port, addresses and QPs of it
+where() { explain --json -- "$1" | jq -c '.answers[0] | [.program, .host, .device, .port, .address, .qpn, .peer, .peer_qpn]'; }
+is "where, NCCL: the GIDs" "$(where "$(grep -m1 remoteGidsfd00 "$srcdir/tests/data/explain/lines" | cut -f2)")" \
+	'["NCCL","kp-ddp-worker-0",null,null,"fd00:1148:9000:5000:4:200:3:ff22",null,"fd00:1148:9000:5000:4:200:3:ff1f",null]'
+is "where, UCX" "$(where "$(grep -m1 'Remote QP on' "$srcdir/tests/data/explain/lines" | cut -f2)")" \
+	'["UCX","sh03-01n01","mlx5_0",1,null,null,null,null]'
+is "where, the kernel" "$(where "$(grep -m1 mlx5_poll_one "$srcdir/tests/data/explain/lines" | cut -f2)")" \
+	'[null,null,"rocep33s0f0",null,null,null,null,null]'
+is "where, QPs" "$(where 'Failed: QP 0x11, wc status 12, remote qpn 18, remote 10.0.0.2')" '[null,null,null,null,null,17,"10.0.0.2",18]'
+
 {
 	echo 'node1:12:13 [0] NCCL WARN NET/IB : Got completion from peer 10.0.0.2<47534> with status=12 opcode=0 len=0 vendor err 129 (Recv) localGid ::ffff:10.0.0.1'
 	echo 'node3:12:13 [0] NCCL WARN NET/IB : Got completion from peer 10.0.0.2<47534> with status=12 opcode=0 len=0 vendor err 129 (Recv) localGid ::ffff:10.0.0.3'
@@ -66,6 +76,10 @@ is "who reports, and who is only named" "$(jq -c '[.machines[] | [.host, .addres
 explain - <"$tmp/log" >"$tmp/out"
 is "no escape sequence of a log is printed" "$(tr -d '[:print:]\n\t' <"$tmp/out" | wc -c)" 0
 has "the silent peer is named" "$tmp/out" '^  10.0.0.2, by 2 lines'
+for host in 2:b 3:a 1:c; do
+	echo "2024-01-02 03:04:0${host%:*}.5 ${host#*:} app[1]: completion with error 12"
+done | explain - >"$tmp/out"
+has "who was first, by the times" "$tmp/out" '^3 machines report; the first by the times that they write is c .line 3, 2024'
 cat >"$tmp/dump" <<'END'
 mlx5: node: got completion with error:
 00000000 00000000 00000000 00000000
