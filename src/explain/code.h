@@ -60,6 +60,7 @@ struct space_row {
 	const char *key;    /* in JSON and for --list: "completion-status" */
 	const char *title;  /* "completion status" */
 	bool hex;	    /* numbers are written so */
+	unsigned int most;  /* the largest one; a larger number of a line is something else */
 	const char *source; /* specification, header or measurement */
 };
 

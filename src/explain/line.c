@@ -51,8 +51,12 @@ void reading_finish(const struct catalogue *c, struct reading *r)
 	}
 }
 
-/* The number that follows within GAP_MAX characters; where it ends, NULL: none follows. */
-static const char *number_after(const char *at, const char *end, unsigned int *number)
+/*
+ * The number that follows within GAP_MAX characters, and whether it is negative; where it ends,
+ * NULL: none follows.
+ */
+static const char *number_after(
+	const char *at, const char *end, unsigned int *number, bool *negative)
 {
 	char text[16], *stop;
 	size_t n = 0;
@@ -61,6 +65,7 @@ static const char *number_after(const char *at, const char *end, unsigned int *n
 	for (int gap = 0; at < end && !isalnum((unsigned char)*at); at++)
 		if (++gap > GAP_MAX)
 			return NULL;
+	*negative = at[-1] == '-';
 	while (at < end && isalnum((unsigned char)*at) && n < sizeof(text) - 1)
 		text[n++] = *at++;
 	text[n] = '\0';
@@ -112,6 +117,7 @@ static size_t device_at(const char *at, const char *end, struct reading *r)
 	size_t n = 0, length = (size_t)(end - at);
 	unsigned int port;
 	const char *after;
+	bool negative;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		const size_t prefix = strlen(names[i]);
@@ -127,8 +133,8 @@ static size_t device_at(const char *at, const char *end, struct reading *r)
 	if (n >= sizeof(r->device) || !isdigit((unsigned char)at[n - 1]))
 		return 0;
 	memcpy(r->device, at, n);
-	if (n + 1 < length && at[n] == ':' && (after = number_after(at + n, end, &port)) && port &&
-		port < 256) {
+	if (n + 1 < length && at[n] == ':' &&
+		(after = number_after(at + n, end, &port, &negative)) && port && port < 256) {
 		r->port = port;
 		n = (size_t)(after - at);
 	}
@@ -142,9 +148,10 @@ static const char *take_field(struct reading *r, enum member m, const char *at, 
 	char text[ADDRESS_TEXT];
 	const char *after;
 	unsigned int n;
+	bool negative;
 
 	if (m == MEMBER_QPN || m == MEMBER_PEER_QPN) {
-		after = number_after(at, end, &n);
+		after = number_after(at, end, &n, &negative);
 		if (after && *qpn == QPN_UNKNOWN && n <= 0xffffff)
 			*qpn = n;
 		return after;
@@ -163,6 +170,7 @@ static const char *take(struct reading *r, const struct phrase *p, const char *a
 {
 	const char *after = at;
 	unsigned int number;
+	bool negative;
 
 	switch (p->kind) {
 	case PHRASE_CODE:
@@ -182,7 +190,11 @@ static const char *take(struct reading *r, const struct phrase *p, const char *a
 		*marks |= MARK_RDMA;
 		break;
 	case PHRASE_VALUE:
-		after = number_after(at, end, &number);
+		after = number_after(at, end, &number, &negative);
+		/* The kernel returns errors as negative numbers. */
+		if (after && (number > code_spaces[p->what].most ||
+				     (negative && p->what != SPACE_ERRNO)))
+			after = NULL;
 		if (after)
 			reading_add(r, p->what, number, NULL);
 		break;
