@@ -28,7 +28,8 @@ static const struct phrase table[] = {
 #include "calls.def"
 	/* clang-format on */
 };
-#define TABLE (sizeof(table) / sizeof(*table))
+#define GAP_MAX 2 /* characters between the words of a phrase: more begin something else */
+#define TABLE	(sizeof(table) / sizeof(*table))
 
 /* --- words ------------------------------------------------------------------------------------ */
 
@@ -70,9 +71,11 @@ static const char *match(const struct phrase *p, const char *text, const char *e
 		return (size_t)(end - text) >= p->length && !memcmp(text, p->text, p->length)
 			       ? text + p->length
 			       : NULL;
-	for (; (word = word_next(word, stop, &n)); word += n, text += length) {
+	for (const char *from; (word = word_next(word, stop, &n)); word += n, text += length) {
+		from = text;
 		text = word_next(text, end, &length);
-		if (!text || length != n || strncasecmp(word, text, n) != 0)
+		if (!text || text - from > GAP_MAX || length != n ||
+			strncasecmp(word, text, n) != 0)
 			return NULL;
 	}
 	return text;
