@@ -97,8 +97,8 @@ static json_t *codes_of_group(const struct rd_at *at)
 static json_t *text(const struct rd_at *at)
 {
 	const struct group *g = at->object;
-	char *copy = strndup(g->text, g->length);
-	json_t *value = copy ? rd_json_string(copy) : NULL;
+	char *copy = g->text ? strndup(g->text, g->length) : NULL;
+	json_t *value = rd_json_string(copy);
 
 	free(copy);
 	return value;
@@ -107,7 +107,8 @@ static json_t *text(const struct rd_at *at)
 static const struct rd_field group_fields[] = {
 	{"line", "number of the first one, from 1", RD_UINT(line)},
 	{"count", "lines with the same codes", RD_UINT(count)},
-	{"text", "the first one", RD_MADE(text, RD_TYPE_TEXT)},
+	{"text", "the first one; null: a number or name that was asked for",
+		RD_MADE(text, RD_TYPE_TEXT_OR)},
 	{"program", "what prints such lines", RD_TEXT_OR(first.program)},
 	{"time", "as it is written", RD_CHARS_OR(first.time)},
 	{"host", NULL, RD_CHARS_OR(first.host)},
