@@ -4,11 +4,13 @@
 #include <ctype.h>
 #include <string.h>
 
-#define LINE_BYTES  16
-#define AT_VENDOR   54
-#define AT_SYNDROME 55
-#define AT_QPN	    57 /* three bytes */
-#define AT_OPCODE   63 /* upper four bits */
+#define LINE_BYTES 16
+/* Of the last line, which begins with byte 48. */
+#define RESERVED    4
+#define AT_VENDOR   6
+#define AT_SYNDROME 7
+#define AT_QPN	    9  /* three bytes */
+#define AT_OPCODE   15 /* upper four bits */
 #define REQ_ERR	    0xd
 #define RESP_ERR    0xe
 
@@ -39,21 +41,15 @@ static bool take_bytes(const char *line, size_t n, size_t digits, unsigned char 
 	return true;
 }
 
-bool cqe_line(const struct catalogue *c, struct cqe_dump *d, const char *line, size_t length,
-	struct reading *r)
+bool cqe_line(const struct catalogue *c, const char *line, size_t length, struct reading *r)
 {
-	const unsigned char *b = d->bytes;
+	unsigned char b[LINE_BYTES];
 
-	if (!take_bytes(line, length, 8, d->bytes + d->n) &&
-		!take_bytes(line, length, 2, d->bytes + d->n)) {
-		d->n = 0;
+	if (!take_bytes(line, length, 8, b) && !take_bytes(line, length, 2, b))
 		return false;
-	}
-	d->n += LINE_BYTES;
-	if (d->n < sizeof(d->bytes))
-		return false;
-	d->n = 0;
-	if (b[AT_OPCODE] >> 4 != REQ_ERR && b[AT_OPCODE] >> 4 != RESP_ERR)
+	if ((b[AT_OPCODE] >> 4 != REQ_ERR && b[AT_OPCODE] >> 4 != RESP_ERR) ||
+		memcmp(b, (const char[RESERVED]){0}, RESERVED) != 0 ||
+		!code_of(c, SPACE_SYNDROME, b[AT_SYNDROME], 0))
 		return false;
 	*r = (struct reading){.program = "mlx5",
 		.peer_qpn = QPN_UNKNOWN,

@@ -5,16 +5,11 @@
 
 #include "line.h"
 
-struct cqe_dump {
-	unsigned char bytes[64];
-	unsigned int n; /* bytes that the last lines had */
-};
-
 /*
- * Takes a line: the last four words of eight hexadecimal digits each, or sixteen of two. True if a
- * dump is complete: *r is what it says. Any other line begins a new one.
+ * The last of a dump's four lines has all that matters, so that dumps of several ranks may be
+ * mixed: it ends with four words of eight hexadecimal digits, or sixteen of two. True if the line
+ * is one, with a known syndrome: *r is what it says.
  */
-bool cqe_line(const struct catalogue *c, struct cqe_dump *d, const char *line, size_t length,
-	struct reading *r);
+bool cqe_line(const struct catalogue *c, const char *line, size_t length, struct reading *r);
 
 #endif

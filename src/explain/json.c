@@ -150,12 +150,15 @@ static const struct rd_field log_fields[] = {
 	{"cut", "lines that were too long: their rest was not read", RD_UINT(cut)},
 	{"left_out", "lines with further codes, for which there was no room", RD_UINT(left_out)},
 	{"answers", NULL, RD_LIST(group, n_groups, group_shape)},
+	{"unnamed", "lines of machines that are not listed, since there are too many",
+		RD_UINT(parties.unnamed)},
 	{"captures",
 		"the queue pairs that fit the line best, from the report of analyze.json: here and "
 		"peer are "
 		"its endpoints, happened its findings; null: no captures were given",
 		RD_MADE(joined, "'type': ['array', 'null']")},
-	{"machines", "who reports, and who is named", RD_LIST(party, n_parties, party_shape)},
+	{"machines", "who reports, and who is named",
+		RD_LIST(parties.party, parties.n, party_shape)},
 };
 const struct rd_shape explain_shape = {
 	NULL, "Version 1. Keys are only added within a version.", RD_FIELDS(log_fields)};

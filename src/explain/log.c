@@ -5,16 +5,13 @@
 #include "cqe.h"
 #include "prefix.h"
 #include <errno.h>
-#include <rdmadump/hash.h>
 #include <stdlib.h>
 #include <string.h>
 
 int log_open(struct log *log, struct rd_error *err)
 {
-	*log = (struct log){.group = calloc(GROUPS_MAX, sizeof(*log->group)),
-		.party = calloc(PARTIES_MAX, sizeof(*log->party)),
-		.slot = calloc(2, sizeof(*log->slot))};
-	return log->group && log->party && log->slot
+	*log = (struct log){.group = calloc(GROUPS_MAX, sizeof(*log->group))};
+	return parties_open(&log->parties) && log->group
 		       ? 0
 		       : rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "tables of a log");
 }
@@ -30,75 +27,13 @@ static bool is_same(const struct reading *a, const struct reading *b)
 	return same;
 }
 
-/* The place of a host (0) or address (1) in the table: 1 + its party, or 0 where it is not there.
- */
-static uint16_t *slot_of(struct log *log, unsigned int which, const char *text)
-{
-	struct rd_hash h = rd_hash_begin();
-	const unsigned int words = rd_hash_add_bytes(&h, text, strlen(text));
-	size_t i = (size_t)rd_hash_end(&h, words) % SLOTS;
-
-	for (;; i = (i + 1) % SLOTS) {
-		uint16_t *slot = &log->slot[which][i];
-		const struct party *p = &log->party[*slot - !!*slot];
-
-		if (!*slot || !strcmp(which ? p->address : p->host, text))
-			return slot;
-	}
-}
-
-/* The party of this host or address, or a new one; NULL: both are unknown, or there is no room. */
-static struct party *party_of(struct log *log, const char *host, const char *address)
-{
-	uint16_t *by_host = *host ? slot_of(log, 0, host) : NULL,
-		 *by_address = *address ? slot_of(log, 1, address) : NULL,
-		 known = by_host && *by_host ? *by_host
-			 : by_address	     ? *by_address
-					     : 0;
-	struct party *p;
-
-	if (!by_host && !by_address)
-		return NULL;
-	if (!known && log->n_parties == PARTIES_MAX) {
-		log->unnamed++;
-		return NULL;
-	}
-	if (!known)
-		known = (uint16_t)++log->n_parties;
-	p = &log->party[known - 1];
-	if (by_host && !*by_host && !*p->host) {
-		memcpy(p->host, host, strlen(host) + 1);
-		*by_host = known;
-	}
-	if (by_address && !*by_address && !*p->address) {
-		memcpy(p->address, address, strlen(address) + 1);
-		*by_address = known;
-	}
-	return p;
-}
-
-static void note_parties(struct log *log, const struct reading *r)
-{
-	struct party *here = party_of(log, r->host, r->local), *peer;
-
-	/* Lines of one machine need not be in order. */
-	if (here && (!here->reports++ || (strlen(r->time) == strlen(here->time) &&
-						 strcmp(r->time, here->time) < 0))) {
-		here->line = log->lines;
-		memcpy(here->time, r->time, sizeof(here->time));
-	}
-	peer = party_of(log, "", r->peer);
-	if (peer)
-		peer->named++;
-}
-
 static int add(struct log *log, const struct reading *r, const char *line, size_t length,
 	struct rd_error *err)
 {
 	struct group *g = log->group;
 
 	log->explained++;
-	note_parties(log, r);
+	parties_note(&log->parties, r, log->lines);
 	for (; g < log->group + log->n_groups; g++) {
 		if (is_same(&g->first, r)) {
 			g->count++;
@@ -116,7 +51,8 @@ static int add(struct log *log, const struct reading *r, const char *line, size_
 		.count = 1};
 	if (!g->text)
 		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "a line of a log");
-	memcpy(g->text, line, length);
+	for (size_t i = 0; i < length; i++)
+		g->text[i] = line[i] ? line[i] : '?';
 	log->n_groups++;
 	return 0;
 }
@@ -159,7 +95,6 @@ int log_read(struct log *log, const struct catalogue *c, FILE *in, const char *n
 	struct rd_error *err)
 {
 	char *line = malloc(LINE_MAX_BYTES);
-	struct cqe_dump dump = {0};
 	size_t length;
 	int ret = 0;
 
@@ -169,8 +104,10 @@ int log_read(struct log *log, const struct catalogue *c, FILE *in, const char *n
 		struct reading r;
 
 		ret = log_line(log, c, line, length, 0, err);
-		if (!ret && cqe_line(c, &dump, line, length, &r))
+		if (!ret && cqe_line(c, line, length, &r)) {
+			prefix_read(line, length, &r);
 			ret = add(log, &r, line, length, err);
+		}
 	}
 	if (!ret && ferror(in))
 		ret = rd_fail(err, RD_CLASS_DEVICE, errno, NULL, "'%s'", name);
@@ -184,6 +121,5 @@ void log_free(struct log *log)
 		free(log->group[i].text);
 	json_decref(log->joined);
 	free(log->group);
-	free(log->party);
-	free(log->slot);
+	parties_free(&log->parties);
 }

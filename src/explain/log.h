@@ -3,14 +3,12 @@
 #ifndef RDMADUMP_EXPLAIN_LOG_H
 #define RDMADUMP_EXPLAIN_LOG_H
 
-#include "line.h"
+#include "party.h"
 #include <jansson.h>
 #include <stdio.h>
 
 #define LINE_MAX_BYTES 65536 /* of longer lines the rest is skipped */
 #define GROUPS_MAX     256
-#define PARTIES_MAX    4096
-#define SLOTS	       (2 * PARTIES_MAX)
 
 /* Lines with the same codes. */
 struct group {
@@ -21,25 +19,14 @@ struct group {
 	uint64_t count;
 };
 
-/* A machine, or an address that is not known to be one of a machine that reports. */
-struct party {
-	char host[64], address[ADDRESS_TEXT]; /* "": unknown */
-	uint64_t reports, named; /* lines of it; lines of others that have it as their peer */
-	uint64_t line;		 /* of its first report */
-	char time[40];
-};
-
 struct log {
 	struct group *group;
 	size_t n_groups;
-	struct party *party;
-	size_t n_parties;
-	uint16_t (*slot)[SLOTS]; /* of their hosts, and of their addresses */
-	bool damaged;		 /* of the captures: a file ends early */
-	json_t *joined;		 /* what captures show of it; NULL: none were given */
+	struct parties parties;
+	bool damaged;	/* of the captures: a file ends early */
+	json_t *joined; /* what captures show of it; NULL: none were given */
 	uint64_t lines, explained;
 	uint64_t cut;	   /* lines that were longer */
-	uint64_t unnamed;  /* machines of lines for which there was no room */
 	uint64_t left_out; /* lines with codes for which there was no room */
 };
 

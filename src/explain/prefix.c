@@ -55,13 +55,26 @@ static void find(struct form *form, const char *line, char *out, size_t size)
 	}
 }
 
+/* "3: " of srun, "[1,3]<stderr>:" of mpirun: the rank that printed the line. */
+static size_t label_length(const char *line)
+{
+	static struct form label = {.pattern = "^([0-9]+|\\[[0-9]+,[0-9]+\\](<[a-z]+>)?): ?"};
+	regmatch_t m;
+
+	if (!label.is_compiled && regcomp(&label.compiled, label.pattern, REG_EXTENDED))
+		return 0;
+	label.is_compiled = true;
+	return regexec(&label.compiled, line, 1, &m, 0) ? 0 : (size_t)m.rm_eo;
+}
+
 void prefix_read(const char *line, size_t length, struct reading *r)
 {
-	char start[BEGINNING];
+	char start[BEGINNING], *text;
 	size_t n = length < sizeof(start) - 1 ? length : sizeof(start) - 1;
 
 	memcpy(start, line, n);
 	start[n] = '\0';
-	find(times, start, r->time, sizeof(r->time));
-	find(hosts, start, r->host, sizeof(r->host));
+	text = start + label_length(start);
+	find(times, text, r->time, sizeof(r->time));
+	find(hosts, text, r->host, sizeof(r->host));
 }

@@ -46,8 +46,9 @@ static const char *where_text(unsigned int where)
 	return texts[where];
 }
 
-/* The source where it is the only code of a line: the screen is small. */
-static void put_code(FILE *out, const struct found *f, bool is_only, unsigned int columns)
+/* What the code before it says is not repeated: the screen is small. */
+static void put_code(
+	FILE *out, const struct found *f, const struct found *before, unsigned int columns)
 {
 	const struct code *c = f->code;
 	char title[160];
@@ -60,13 +61,11 @@ static void put_code(FILE *out, const struct found *f, bool is_only, unsigned in
 		return;
 	}
 	explain_put(out, "means", c->meaning, columns);
-	explain_put(out, "where", where_text(c->where), columns);
+	if (!before || !before->code || before->code->where != c->where)
+		explain_put(out, "where", where_text(c->where), columns);
 	explain_put(out, "causes", c->causes, columns);
 	explain_put(out, "next", c->next, columns);
 	explain_put(out, "not known", c->unknown, columns);
-	if (is_only || c->source)
-		explain_put(out, "source", c->source ? c->source : code_spaces[c->space].source,
-			columns);
 }
 
 /* "NCCL on host7, mlx5_0 port 1, QP 0x8c, peer 10.0.0.2 QP 0x11" */
@@ -102,6 +101,7 @@ static void put_place(FILE *out, const struct reading *r, unsigned int columns)
 
 static void put_group(FILE *out, const struct group *g, bool is_log, unsigned int columns)
 {
+	const struct code *code;
 	char count[RD_UNITS_LEN];
 
 	if (is_log) {
@@ -114,49 +114,31 @@ static void put_group(FILE *out, const struct group *g, bool is_log, unsigned in
 	}
 	put_place(out, &g->first, columns);
 	for (unsigned int i = 0; i < g->first.n; i++)
-		put_code(out, &g->first.found[i], g->first.n == 1, columns);
-}
-
-/* Times of one length that begin with digits are written alike: the smaller text is earlier. */
-static bool have_times(const struct log *log)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < log->n_parties; i++) {
-		const struct party *p = &log->party[i];
-
-		if (p->reports && (*p->time < '0' || *p->time > '9' || (n && strlen(p->time) != n)))
-			return false;
-		if (p->reports)
-			n = strlen(p->time);
-	}
-	return true;
+		put_code(out, &g->first.found[i], i ? &g->first.found[i - 1] : NULL, columns);
+	code = g->first.found[0].code;
+	if (code && (g->first.n == 1 || code->source))
+		explain_put(out, "source",
+			code->source ? code->source : code_spaces[code->space].source, columns);
 }
 
 /* Who reported first, and who is named as a peer and reports nothing. */
-static void put_parties(FILE *out, const struct log *log)
+static void put_parties(FILE *out, const struct parties *parties)
 {
-	const bool by_time = have_times(log);
+	bool by_time, flushed;
+	const struct party *first = parties_first(parties, &by_time, &flushed);
 	unsigned int reporters = 0, silent = 0;
-	const struct party *first = NULL;
 
-	for (size_t i = 0; i < log->n_parties; i++) {
-		const struct party *p = &log->party[i];
-
-		reporters += p->reports > 0;
-		if (p->reports && (!first || (by_time ? strcmp(p->time, first->time) < 0
-						      : p->line < first->line)))
-			first = p;
-	}
+	for (size_t i = 0; i < parties->n; i++)
+		reporters += parties->party[i].reports > 0;
 	if (reporters > 1) {
 		fprintf(out, "\n%u machines report; the first %s is ", reporters,
 			by_time ? "by the times that they write" : "in the order of the lines");
 		rd_printable_put(out, *first->host ? first->host : first->address, SIZE_MAX);
-		fprintf(out, " (line %" PRIu64 "%s%s)\n", first->line, *first->time ? ", " : "",
-			first->time);
+		fprintf(out, " (line %" PRIu64 "%s%s%s)\n", first->line, *first->time ? ", " : "",
+			first->time, flushed ? "; flushed requests do not count" : "");
 	}
-	for (size_t i = 0; i < log->n_parties; i++) {
-		const struct party *p = &log->party[i];
+	for (size_t i = 0; i < parties->n; i++) {
+		const struct party *p = &parties->party[i];
 
 		if (p->reports || !p->named || !reporters)
 			continue;
@@ -179,8 +161,9 @@ void explain_print(FILE *out, const struct log *log, unsigned int columns)
 	}
 	if (log->joined)
 		explain_print_joined(out, log->joined, columns);
-	put_parties(out, log);
-	if (log->unnamed)
+	if (log->lines > 1)
+		put_parties(out, &log->parties);
+	if (log->parties.unnamed)
 		fprintf(out, "\nonly the first %d machines are listed\n", PARTIES_MAX);
 	if (log->left_out)
 		fprintf(out,

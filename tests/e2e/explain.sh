@@ -80,6 +80,26 @@ for host in 2:b 3:a 1:c; do
 	echo "2024-01-02 03:04:0${host%:*}.5 ${host#*:} app[1]: completion with error 12"
 done | explain - >"$tmp/out"
 has "who was first, by the times" "$tmp/out" '^3 machines report; the first by the times that they write is c .line 3, 2024'
+# machines: who reports or is named, as host, address, reports, named
+machines() { "$RDMADUMP" explain --json - | jq -c '[.machines[] | [.host, .address, .reports, .named]]'; }
+wc='NCCL WARN NET/IB : Got completion from peer 9.9.9.9<1> with status'
+is "a machine that tells its address later is not another one" \
+	"$(printf '%s\n' "n1:1:1 [0] $wc=12" "n2:1:1 [0] $wc=12 localGid ::ffff:10.0.0.2 remoteGids::ffff:10.0.0.1" \
+		"n1:1:1 [0] $wc=12 localGid ::ffff:10.0.0.1" | machines)" \
+	'[["n1","10.0.0.1",2,1],[null,"9.9.9.9",0,2],["n2","10.0.0.2",1,0]]'
+is "a machine of two addresses" \
+	"$(printf '%s\n' "n1:1:1 [0] $wc=12 localGid ::ffff:10.0.0.1" "n1:1:1 [0] $wc=12 localGid ::ffff:10.0.1.1" \
+		"n2:1:1 [0] $wc=12 remoteGids::ffff:10.0.1.1" | machines)" '[["n1","10.0.0.1",2,1],[null,"9.9.9.9",0,2],["n2",null,1,0]]'
+printf '%s\n' "b:1:1 [0] $wc=5" "c:1:1 [0] $wc=12" | explain - >"$tmp/out"
+has "flushed requests are no first report" "$tmp/out" 'the first in the order of the lines is c .line 2; flushed requests do not count'
+printf '%s\n' '3: [1502987696.853057] [host-3:36589:4] UCX ERROR retry exceeded error' '[1,3]<stderr>:host-4:11:22 [3] NCCL WARN retry exceeded error' |
+	explain --json - >"$tmp/json2"
+is "labels of ranks" "$(jq -c '[.machines[] | [.host, .first_time]]' "$tmp/json2")" '[["host-3","1502987696.853057"],["host-4",null]]'
+printf '[  12.1] mlx5_0: syndrome\0 transport retry counter exceeded\n' | explain --json - >"$tmp/json2"
+is "a NUL does not end a line" "$(jq -r '.answers[0].text' "$tmp/json2")" '[  12.1] mlx5_0: syndrome? transport retry counter exceeded'
+explain "$(grep -m1 'status=12.*err 129' "$srcdir/tests/data/explain/lines" | cut -f2)" >"$tmp/out"
+[ "$(wc -l <"$tmp/out")" -le 24 ]
+ok "a line of NCCL is explained on one screen" "$tmp/out"
 cat >"$tmp/dump" <<'END'
 mlx5: node: got completion with error:
 00000000 00000000 00000000 00000000
@@ -89,6 +109,14 @@ mlx5: node: got completion with error:
 END
 is "a dump of a CQE" "$(explain --json - <"$tmp/dump" | jq -c '[.answers[0].qpn, [.answers[0].codes[] | [.kind, .number]]]')" \
 	'[301,[["completion-status",10],["vendor-error",136]]]'
+{
+	sed 's/^/0: /' "$tmp/dump" | tail -n 4 >"$tmp/0"
+	sed 's/^/1: /; s/0800012d/0800012e/' "$tmp/dump" | tail -n 4 >"$tmp/1"
+	paste -d '\n' "$tmp/0" "$tmp/1"
+	echo 'a line between them'
+	echo '[   12.1] 00000030: 00 00 00 00 00 00 88 13 08 00 01 2f 00 0c 2d e3'
+} | "$RDMADUMP" explain --json - >"$tmp/json2"
+is "dumps of several ranks, and the kernel's" "$(jq -c '[.answers[] | [.qpn, .count, .line]]' "$tmp/json2")" '[[301,3,7]]'
 if has_jsonschema "JSON by docs/schema/explain.json"; then
 	python3 "$srcdir/tests/unit/schema.py" "$srcdir/docs/schema/explain.json" "$tmp/json" >"$tmp/schema" 2>&1
 	ok "JSON by docs/schema/explain.json" "$tmp/schema"
