@@ -8,7 +8,7 @@
 #define PARTIES_MAX 4096
 #define NAMES_MAX   (2 * PARTIES_MAX)
 
-/* A machine, or an address that no machine has told to be its own. */
+/* A machine, or an address that no machine is known to have. */
 struct party {
 	char host[64], address[ADDRESS_TEXT]; /* the first ones; "": unknown */
 	uint64_t reports, named; /* lines of it; lines of others that have it as their peer */
