@@ -205,13 +205,15 @@ void ethtool_add(const char *netdev, const char *name, uint64_t value)
 void ethtool_set(const char *netdev, const char *name, uint64_t value)
 {
 	char dir[700], path[1024], text[32];
-	int len = snprintf(text, sizeof(text), "%llu\n", (unsigned long long)value), fd;
+	int fd;
 
+	snprintf(text, sizeof(text), "%llu\n", (unsigned long long)value);
 	stats_dir(dir, sizeof(dir), netdev);
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	fd = real_open(path, O_WRONLY | O_TRUNC | O_CLOEXEC, 0);
-	if (fd < 0 || write(fd, text, (size_t)len) != len)
+	fd = real_open(path, O_WRONLY | O_CLOEXEC, 0);
+	if (fd < 0)
 		perror("softhca: driver statistics");
+	file_set(fd, text);
 	if (fd >= 0)
 		real_close(fd);
 }

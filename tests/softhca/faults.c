@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "softhca.h"
@@ -38,8 +39,6 @@ int fault_verb(struct hca *h, const char *verb)
 	}
 	return 0;
 }
-
-static void file_set(int fd, const char *text);
 
 /* As by a reloaded driver, or a tool that resets counters: the old value is lost. */
 static void counter_set(struct port *p, uint64_t value)
@@ -248,12 +247,22 @@ void port_files_open(struct hca *h)
 	}
 }
 
-static void file_set(int fd, const char *text)
+/* Nobody reads an empty file meanwhile: a kernel has none. What is longer ends with empty lines
+ * first. */
+void file_set(int fd, const char *text)
 {
-	size_t len = strlen(text);
+	char whole[64];
+	const size_t len = strlen(text);
+	struct stat st;
 
-	if (fd >= 0 && (ftruncate(fd, 0) || pwrite(fd, text, len, 0) != (ssize_t)len))
-		perror("softhca: port state");
+	if (fd < 0)
+		return;
+	memset(whole, '\n', sizeof(whole));
+	memcpy(whole, text, len < sizeof(whole) ? len : sizeof(whole));
+	if (fstat(fd, &st) || st.st_size > (off_t)sizeof(whole) || len > sizeof(whole) ||
+		pwrite(fd, whole, st.st_size > (off_t)len ? (size_t)st.st_size : len, 0) < 0 ||
+		ftruncate(fd, (off_t)len))
+		perror("softhca: file of a port");
 }
 
 void port_set_state(struct hca *h, struct port *p, bool up)

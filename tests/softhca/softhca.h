@@ -663,6 +663,8 @@ int fault_verb(struct hca *h, const char *verb);
 const struct fault *fault_frame(struct hca *h, struct port *p, uint64_t frame);
 /* True if no fault by time is pending. */
 bool fault_timers(struct hca *h);
+/* Replaces what a file of the tree says; at most 64 bytes. */
+void file_set(int fd, const char *text);
 void port_set_state(struct hca *h, struct port *p, bool up);
 void counters_flush(struct hca *h);
 /* Whether that would change any. */
