@@ -494,6 +494,7 @@ static void semaphore_write(
 	struct gw_state *s, const struct gw_conf *c, int32_t process, uint32_t value)
 {
 	int32_t *reader = &s->reader[value % GW_TICKETS];
+	const bool is_old = value <= s->counter && s->counter - value >= GW_TICKETS;
 
 	if (!value) {
 		if (s->semaphore && s->holder != process && !is_dead(s->holder))
@@ -504,10 +505,11 @@ static void semaphore_write(
 		note_end(s);
 		return;
 	}
-	/* A ticket is for one attempt; other processes may have read later ones. */
-	if (*reader != process || value > s->counter || s->counter - value >= GW_TICKETS)
+	/* A ticket is for one attempt. Who read it is remembered for the last ones only. */
+	if (!is_old && (*reader != process || value > s->counter))
 		violation(s, "0x%x is no ticket of this process", value);
-	*reader = 0;
+	if (!is_old)
+		*reader = 0;
 	if (s->semaphore || steal(s, c))
 		return;
 	s->semaphore = value;
