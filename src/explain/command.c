@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 #include "explain.h"
 #include "join.h"
+#include <ctype.h>
 #include <errno.h>
 #include <rdmadump/units.h>
 #include <rdmadump/words.h>
@@ -13,13 +14,11 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define FLUSHED	     5 /* IBV_WC_WR_FLUSH_ERR */
-#define COLUMNS_MIN  40
-#define CAPTURES_MAX 64
+#define COLUMNS_MIN 40
 
 struct explain_settings {
 	bool json, list;
-	char *captures[CAPTURES_MAX];
+	char *captures[JOIN_FILES];
 	unsigned int n_captures;
 	char **words;
 	int n_words;
@@ -29,9 +28,9 @@ static int add_capture(const struct option_use *use, struct rd_error *err)
 {
 	struct explain_settings *s = use->settings;
 
-	if (s->n_captures == CAPTURES_MAX)
-		return rd_fail(
-			err, RD_CLASS_USAGE, 0, NULL, "--with: more than %d files", CAPTURES_MAX);
+	if (s->n_captures == JOIN_FILES)
+		return rd_fail(err, RD_CLASS_USAGE, 0, "join them with mergecap(1)",
+			"--with: more than %d files", JOIN_FILES);
 	s->captures[s->n_captures++] = (char *)(uintptr_t)use->arg;
 	return 0;
 }
@@ -119,26 +118,20 @@ static void read_numbers(const struct catalogue *c, const char *text, struct log
 }
 
 /* The name that differs in the fewest letters; NULL: none is alike. */
-static const char *nearest(const struct catalogue *c, const char *word)
+static const char *nearest(const struct catalogue *c, char *word)
 {
 	unsigned int best = (unsigned int)strlen(word) / 4 + 2;
 	const char *found = NULL;
 
+	for (char *l = word; *l; l++)
+		*l = (char)tolower((unsigned char)*l);
 	for (size_t i = 0; i < c->n; i++) {
-		char lower[48];
-		unsigned int edits;
+		const char *name = c->code[i].name;
+		const unsigned int edits = name ? rd_word_edits(name, word) : best;
 
-		if (!c->code[i].name || strlen(c->code[i].name) >= sizeof(lower))
-			continue;
-		for (size_t k = 0; k <= strlen(c->code[i].name); k++)
-			lower[k] = (char)(c->code[i].name[k] |
-					  (c->code[i].name[k] >= 'A' && c->code[i].name[k] <= 'Z'
-							  ? 0x20
-							  : 0));
-		edits = rd_word_edits(word, lower);
 		if (edits < best) {
 			best = edits;
-			found = c->code[i].name;
+			found = name;
 		}
 	}
 	return found;
@@ -184,11 +177,12 @@ static unsigned int columns(void)
 /* The first line that has a cause: flushed requests have none. */
 static const struct reading *line_to_join(const struct log *log)
 {
-	for (size_t i = 0; i < log->n_groups; i++)
-		for (unsigned int k = 0; k < log->group[i].first.n; k++)
-			if (log->group[i].first.found[k].space == SPACE_STATUS &&
-				log->group[i].first.found[k].number != FLUSHED)
-				return &log->group[i].first;
+	for (size_t i = 0; i < log->n_groups; i++) {
+		const unsigned int status = reading_status(&log->group[i].first);
+
+		if (status != FLUSHED && status != ANY_NUMBER)
+			return &log->group[i].first;
+	}
 	return &log->group[0].first;
 }
 

@@ -11,14 +11,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define REPORT_FILES 64
-
 /* --- the report ------------------------------------------------------------------------------- */
 
 static int run_analysis(char *program, char *const files[], unsigned int n, FILE *out)
 {
 	const struct rd_spawn how = {.out = fileno(out)};
-	char *argv[REPORT_FILES + 3] = {program, (char *)(uintptr_t) "--json"};
+	char *argv[JOIN_FILES + 3] = {program, (char *)(uintptr_t) "--json"};
 	int status, rc;
 	pid_t pid;
 
@@ -42,10 +40,8 @@ json_t *join_report(char *const files[], unsigned int n, bool *damaged, struct r
 	json_t *report = NULL;
 	int status;
 
-	if (n > REPORT_FILES)
-		rd_fail(err, RD_CLASS_USAGE, 0, NULL, "more than %d files", REPORT_FILES);
-	else if (!out)
-		rd_fail(err, RD_CLASS_OUTPUT, errno, NULL, "temporary file");
+	if (!out)
+		rd_fail(err, RD_CLASS_OUTPUT, errno, "free some space in /tmp", "temporary file");
 	else if (rd_program_find(program, "rdmadump-analyze", err) == 0) {
 		status = run_analysis(program, files, n, out);
 		/* A file that is damaged is analysed as far as it goes. */
@@ -72,19 +68,15 @@ enum common { BY_QPN = 8, BY_PEER_QPN = 4, BY_PEER = 2, BY_LOCAL = 2, BY_ENDING 
 /* How the requests of the side that printed the status ended. */
 static const char *ending_of(const struct reading *r)
 {
-	for (unsigned int i = 0; i < r->n; i++) {
-		if (r->found[i].space != SPACE_STATUS)
-			continue;
-		switch (r->found[i].number) {
-		case 9:
-		case 10:
-		case 11:
-			return "remote_error";
-		case 12:
-			return "retry_exceeded";
-		case 13:
-			return "rnr_retry_exceeded";
-		}
+	switch (reading_status(r)) {
+	case 9:
+	case 10:
+	case 11:
+		return "remote_error";
+	case 12:
+		return "retry_exceeded";
+	case 13:
+		return "rnr_retry_exceeded";
 	}
 	return "";
 }

@@ -6,7 +6,8 @@
 #include "line.h"
 #include <jansson.h>
 
-#define JOINED_MAX 4 /* queue pairs that fit equally well */
+#define JOIN_FILES 64 /* at most */
+#define JOINED_MAX 4  /* queue pairs that fit equally well */
 
 /*
  * The report of `rdmadump analyze --json` about the files (of one capture, or of two ends). NULL

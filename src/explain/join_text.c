@@ -88,8 +88,8 @@ void explain_print_joined(FILE *out, const json_t *found, unsigned int columns)
 			put_finding(out, finding, columns);
 		}
 		if (!json_array_size(json_object_get(one, "happened")))
-			explain_put(out, "happened",
-				"no finding about it: nothing unusual was captured", columns);
+			explain_put(
+				out, "happened", "no finding of the report is about it", columns);
 	}
 	explain_put(out, "verdict", rd_json_text_of(json_array_get(found, 0), "verdict"), columns);
 }

@@ -53,18 +53,19 @@ static json_t *source(const struct rd_at *at)
 	return rd_json_string(c->source ? c->source : code_spaces[c->space].source);
 }
 
-#define CODE_FIELDS                                                                                \
-	{"kind", "what it is a code of", RD_NAME(space, space_name)},                              \
-		{"number", "null: it has none", RD_KNOWN(number)},                                 \
-		{"name", NULL, RD_TEXT_OR(name)}, {"meaning", NULL, RD_TEXT_OR(meaning)},          \
-		{"where", "where the cause can be, seen from what printed it; none: unknown",      \
-			RD_BITS(where, where_name),                                                \
-			.schema = RD_TYPE_LIST("'enum': ['here', 'peer', 'path']")},               \
-		{"causes", "the usual ones, the most frequent first", RD_MADE(causes, TEXTS)},     \
-		{"next", "what to look at, in order", RD_MADE(next, TEXTS)},                       \
-		{"unknown", "what does not follow from it", RD_TEXT_OR(unknown)},                  \
-		{"source", NULL, RD_MADE(source, RD_TYPE_TEXT)},
-static const struct rd_field code_fields[] = {CODE_FIELDS};
+static const struct rd_field code_fields[] = {
+	{"kind", "what it is a code of", RD_NAME(space, space_name)},
+	{"number", "null: it has none", RD_KNOWN(number)},
+	{"name", NULL, RD_TEXT_OR(name)},
+	{"meaning", NULL, RD_TEXT_OR(meaning)},
+	{"where", "where the cause can be, seen from what printed it; none: unknown",
+		RD_BITS(where, where_name),
+		.schema = RD_TYPE_LIST("'enum': ['here', 'peer', 'path']")},
+	{"causes", "the usual ones, the most frequent first", RD_MADE(causes, TEXTS)},
+	{"next", "what to look at, in order", RD_MADE(next, TEXTS)},
+	{"unknown", "what does not follow from it", RD_TEXT_OR(unknown)},
+	{"source", NULL, RD_MADE(source, RD_TYPE_TEXT)},
+};
 static const struct rd_shape code_shape = {
 	"code", "meaning null: unknown, and never guessed", RD_FIELDS(code_fields)};
 #undef RD_THIS
@@ -128,7 +129,7 @@ static const struct rd_shape group_shape = {
 static const struct rd_field party_fields[] = {
 	{"host", NULL, RD_CHARS_OR(host)},
 	{"address", NULL, RD_CHARS_OR(address)},
-	{"reports", "lines that it printed; 0: it is only named by others", RD_UINT(reports)},
+	{"reports", "lines that it printed; 0: no line is known to come from it", RD_UINT(reports)},
 	{"named", "lines of others that have it as their peer", RD_UINT(named)},
 	{"first_line", "null: it printed none", RD_POSITIVE(line)},
 	{"first_time", NULL, RD_CHARS_OR(time)},

@@ -18,6 +18,14 @@ static struct found *found_of(struct reading *r, enum space space)
 	return NULL;
 }
 
+unsigned int reading_status(const struct reading *r)
+{
+	for (unsigned int i = 0; i < r->n; i++)
+		if (r->found[i].space == SPACE_STATUS)
+			return r->found[i].number;
+	return ANY_NUMBER;
+}
+
 void reading_add(struct reading *r, enum space space, unsigned int number, const struct code *code)
 {
 	if (r->n < LINE_CODES && !found_of(r, space))

@@ -6,6 +6,7 @@
 #include "catalogue.h"
 
 #define LINE_CODES   6
+#define FLUSHED	     5 /* IBV_WC_WR_FLUSH_ERR: a consequence, never the cause */
 #define QPN_UNKNOWN  0xffffffffu
 #define ADDRESS_TEXT 48
 
@@ -38,6 +39,8 @@ void line_read(const struct catalogue *c, const char *line, size_t length, unsig
 	struct reading *r);
 /* Adds a code, unless the space has one. */
 void reading_add(struct reading *r, enum space space, unsigned int number, const struct code *code);
+/* The completion status that the line has; ANY_NUMBER: none. */
+unsigned int reading_status(const struct reading *r);
 /* Finds the codes of the numbers, when all are added. */
 void reading_finish(const struct catalogue *c, struct reading *r);
 

@@ -110,7 +110,8 @@ int log_read(struct log *log, const struct catalogue *c, FILE *in, const char *n
 		}
 	}
 	if (!ret && ferror(in))
-		ret = rd_fail(err, RD_CLASS_DEVICE, errno, NULL, "'%s'", name);
+		ret = rd_fail(err, RD_CLASS_DEVICE, errno,
+			"give lines of a log: rdmadump explain - <FILE", "'%s'", name);
 	free(line);
 	return ret;
 }

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #define SLOTS	 (2 * NAMES_MAX)
-#define FLUSHED	 5  /* IBV_WC_WR_FLUSH_ERR */
 #define TIME_MIN 17 /* of a date or seconds since 1970; shorter ones begin with each machine */
 
 bool parties_open(struct parties *p)
@@ -78,18 +77,10 @@ static struct party *party_of(struct parties *p, const char *host, const char *a
 	return party;
 }
 
-static bool is_flushed(const struct reading *r)
-{
-	for (unsigned int i = 0; i < r->n; i++)
-		if (r->found[i].space == SPACE_STATUS)
-			return r->found[i].number == FLUSHED;
-	return false;
-}
-
 void parties_note(struct parties *p, const struct reading *r, uint64_t line)
 {
 	struct party *here = party_of(p, r->host, r->local), *peer;
-	const bool flushed = is_flushed(r);
+	const bool flushed = reading_status(r) == FLUSHED;
 
 	/* Lines of one machine need not be in order. */
 	if (here && (!here->reports++ || (here->flushed && !flushed) ||

@@ -143,7 +143,7 @@ static void put_parties(FILE *out, const struct parties *parties)
 		if (p->reports || !p->named || !reporters)
 			continue;
 		if (silent++ == 0)
-			fputs("\nnamed as peer, and reports nothing here:\n", out);
+			fputs("\nnamed as peer, and no line is known to come from there:\n", out);
 		if (silent <= PARTIES)
 			fprintf(out, "  %s, by %" PRIu64 " line%s\n", p->address, p->named,
 				rd_plural(p->named));

@@ -13,6 +13,11 @@ is "a status with its vendor error" "$(explain --json 12/0x81 | codes)" 'complet
 is "a name" "$(explain --json ibv_wc_rem_access_err | codes)" 'completion-status 10'
 has "a counter" <(explain local_ack_timeout_err) 'means +acknowledgements that did not come in time'
 has "a finding" <(explain lost-downstream) 'means +packets are lost downstream'
+explain 12/0x81 >"$tmp/out"
+has "a number in hexadecimal: both bases" "$tmp/out" '^vendor error of mlx5 0x81 .129.$'
+is "lines fit 80 columns" "$(awk 'length > 80' "$tmp/out")" ""
+has "where, as text" <(explain 'wc status 12, QP 0x11, remote qpn 18, remote 10.0.0.2') 'in it +QP 0x11, peer 10.0.0.2 QP 0x12$'
+has "alike: a suggestion" <(explain IBV_WC_RETRY_EXC_ERX) "did you mean 'IBV_WC_RETRY_EXC_ERR'"
 explain quark >"$tmp/out"
 is "unknown: exit status" $? 1
 has "unknown: what to do" "$tmp/out" "nothing in 'quark' is known; 'rdmadump explain --list'"

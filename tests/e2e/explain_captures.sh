@@ -22,6 +22,8 @@ explain --with "$rkey/a.pcap.zst" 'completion with error 10, QP 0x999' >"$tmp/ou
 has "none fits" "$tmp/out" 'in the captures: no queue pair fits'
 is "of a log, the line that is no consequence" "$(printf '%s\n' 'completion with error 5, QP 0x60' 'completion with error 10, QP 0x62' |
 	explain --json --with "$rkey/a.pcap.zst" - | pairs | cut -d: -f1-2)" 'QP+how its requests ended: 98 97 of 1'
+is "both ends: each pair once" \
+	"$(explain --json --with "$rkey/a.pcap.zst" --with "$rkey/b.pcap.zst" 'completion from peer 10.77.0.1<1> with status=10' | jq -c '[.captures[] | [.peer.qp, .fits]]')" '[[95,3],[96,3],[97,3]]'
 explain --with "$tmp/absent" 'completion with error 12' >"$tmp/out"
 is "no such capture: exit status" $? 2
 has "no such capture: the line is explained" "$tmp/out" 'IBV_WC_RETRY_EXC_ERR'
