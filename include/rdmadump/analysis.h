@@ -224,6 +224,16 @@ struct rd_side_end {
 	unsigned int attempts; /* rounds without a response at the end */
 };
 
+/*
+ * What the longest series of rounds from one PSN, without any response, shows of the requester's
+ * timer: resends some milliseconds apart as of a ConnectX's adaptive retransmission, then waits of
+ * one length. All zero: there was none, or its waits fit no timer that is known.
+ */
+struct rd_timer {
+	unsigned int adaptive, timeouts;
+	uint64_t adaptive_ns, timeout_ns; /* all of these resends; each of these waits */
+};
+
 /* One side: the frames it sent, its requests, and the responses to them. */
 struct rd_side {
 	bool seen; /* a frame of it was captured */
@@ -242,8 +252,9 @@ struct rd_side {
 	struct rd_verb_use *verbs;
 	struct rd_latency *latencies; /* latencies of its requests */
 	uint8_t has_verbs, has_latencies;
-	struct rd_times *times;	      /* where its requests spent their time; NULL: it has none */
-	uint8_t ack_timeout;	      /* as encoded in the CM's REQ; 0: unknown */
+	struct rd_times *times; /* where its requests spent their time; NULL: it has none */
+	uint8_t ack_timeout;	/* as encoded in the CM's REQ; 0: unknown */
+	struct rd_timer timer;
 	uint32_t psn_first, psn_last; /* valid if requests > 0 */
 	uint32_t mtu;		      /* path MTU, derived from packets; 0: unknown */
 	uint32_t rnr_timer_us;	      /* longest wait that an RNR NAK requested */

@@ -193,6 +193,22 @@ static void round_without_reason(
 		round_answered(a, f);
 }
 
+/* `start` is where a round without a NAK begins; the round before it is still known. */
+static void waits_take(
+	const struct rd_analysis *a, const struct flow *f, struct trouble *t, uint32_t start)
+{
+	const uint32_t before = f->round.psn == start ? f->round.attempts : 0;
+
+	if (!f->round.waited_ns || before >= WAITS)
+		return;
+	/* Without a series of all rounds before, this one begins it. */
+	if (!before || t->waits.n != before)
+		t->waits.n = 0;
+	waits_add(&t->waits, t->waits.n ? a->ns - t->round_ns : f->round.waited_ns);
+	if (t->waits.n >= t->most_waits.n)
+		t->most_waits = t->waits;
+}
+
 /*
  * READs and atomics have responses of their own: a requester that gets a later one repeats them at
  * once, while all responses were captured. The later one may belong to the same READ: then a
@@ -246,6 +262,8 @@ void round_begin(struct rd_analysis *a, struct flow *f, struct trouble *t, uint3
 		flow_incident(a, f, cause, 1);
 		if (cause == RD_INC_ROUND_TIMEOUT || cause == RD_INC_ROUND_READ)
 			round_without_reason(a, f, psn, span, cause == RD_INC_ROUND_READ);
+		if (cause == RD_INC_ROUND_TIMEOUT)
+			waits_take(a, f, t, start);
 	}
 	if (f->ack.open_since_ns)
 		f->ack.open_since_ns = a->ns;

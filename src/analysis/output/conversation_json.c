@@ -48,6 +48,21 @@ static const struct rd_shape refusal_shape = {NULL,
 	RD_FIELDS(refusal_fields), .nullable = true};
 #undef RD_THIS
 
+#define RD_THIS struct rd_timer
+static const struct rd_field timer_fields[] = {
+	{"adaptive", "resends some milliseconds apart, as of adaptive retransmission",
+		RD_UINT(adaptive)},
+	{"adaptive_ns", "how long they took", RD_UINT(adaptive_ns)},
+	{"timeouts", "waits of one length, after these", RD_UINT(timeouts)},
+	{"timeout_ns", "of each of them", RD_UINT(timeout_ns)},
+};
+static const struct rd_shape timer_shape = {"timer",
+	"Of the longest series of rounds from one PSN without a response; absent: none, or no "
+	"known "
+	"timer waits so.",
+	RD_FIELDS(timer_fields)};
+#undef RD_THIS
+
 #define RD_THIS struct rd_side
 static json_t *verb(const struct rd_at *at)
 {
@@ -135,6 +150,13 @@ static json_t *psn_plot(const struct rd_at *at)
 	return plot ? rd_shape_part(&psn_plot_shape, plot, at) : NULL;
 }
 
+static json_t *timer(const struct rd_at *at)
+{
+	const struct rd_timer *t = &((const RD_THIS *)at->object)->timer;
+
+	return t->adaptive || t->timeouts ? rd_shape_part(&timer_shape, t, at) : NULL;
+}
+
 static const struct rd_field side_fields[] = {
 	{"seen", "false: none of its frames was captured", RD_BOOL(seen)},
 	{"frames", "sent by this side", RD_UINT(traffic.frames)},
@@ -166,6 +188,7 @@ static const struct rd_field side_fields[] = {
 		RD_MADE(timeout, RD_TYPE_UINT_OR)},
 	{"ack_timeout_ns", "local ACK timeout of the CM's request; null: not captured",
 		RD_MADE(ack_timeout, RD_TYPE_UINT_OR), RD_IF(ack_timeout)},
+	{"timer", NULL, RD_MAYBE(timer, timer_shape)},
 	{"reorder_depth", "most packets that overtook a reordered request", RD_UINT(reorder_depth)},
 	{"ports_differ", "request packets out of sequence have several UDP source ports",
 		RD_BOOL(unclear.ports_differ)},

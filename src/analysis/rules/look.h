@@ -106,6 +106,10 @@ static inline uint64_t distinct(const struct look *l)
 const char *waited_text(
 	char buf[WAITED_LEN], const struct look *l, enum rd_latency_kind kind, uint64_t rounds);
 
+#define TIMER_LEN 256
+/* Which timer the rounds without a response fit; "": none, or unknown (timeouts.c). */
+const char *timer_text(char buf[TIMER_LEN], const struct look *l);
+
 /* Whether requests were retransmitted although their responses had arrived (facts.c). */
 bool responses_arrived(const struct look *l);
 /* Whether the capture may lack only frames in the other direction (missed.c). */

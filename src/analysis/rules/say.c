@@ -52,6 +52,37 @@ static void text_waited(FILE *out, const struct look *l)
 	fputs(waited_text(waited, l, RD_LATENCY_TIMEOUT, UINT64_MAX), out);
 }
 
+/* "; 8 resends ..., then 6 timeouts of 537 ms"; nothing if no timer is known. */
+static void text_timer(FILE *out, const struct look *l)
+{
+	char timer[TIMER_LEN];
+
+	if (*timer_text(timer, l))
+		fprintf(out, "; %s", timer);
+}
+
+/* When the requester gave up, or will: at most so long after its last packet. */
+static void text_gives_up(FILE *out, const struct look *l)
+{
+	const struct rd_timer *t = &l->s->timer;
+	const struct rd_connection *c;
+	unsigned int waits;
+	char time[RD_UNITS_LEN];
+
+	if (!t->timeouts)
+		return;
+	c = l->c->connection;
+	/* A ConnectX has used up one retry by its adaptive retransmission. */
+	waits = (c ? c->retry_count : 7U) + !t->adaptive;
+	if (l->s->end.how == RD_ENDING_RETRY)
+		fprintf(out, "; it had its completion within %s after the last packet",
+			rd_fmt_duration(time, t->timeout_ns));
+	else if (waits > t->timeouts)
+		fprintf(out, "; with %s%u retries it gives up within %s after its last packet",
+			c ? "its " : "", c ? c->retry_count : 7U,
+			rd_fmt_duration(time, (waits - t->timeouts) * t->timeout_ns));
+}
+
 static void text_rnr_timer(FILE *out, const struct look *l)
 {
 	char delay[RD_UNITS_LEN];
@@ -96,6 +127,8 @@ static const struct {
 	{"share_unseen", text_share_unseen},
 	{"rates", text_rates},
 	{"waited", text_waited},
+	{"timer", text_timer},
+	{"gives_up", text_gives_up},
 	{"rnr_timer", text_rnr_timer},
 	{"rnr_pages", text_rnr_pages},
 	{"refused", text_refused},

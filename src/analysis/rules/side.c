@@ -146,7 +146,9 @@ static bool starving(const struct look *l, struct rd_finding *f)
 
 const struct rule rules_of_sides[] = {
 	{"no-response", RD_SEV_PROBLEM, RD_LIKELY, 0, no_response, NULL,
-		"{requests request}, {retransmitted} of them retransmitted {waited}", OF_REQUESTS,
+		"{requests request}, {retransmitted} of them retransmitted "
+		"{waited}{timer}{gives_up}",
+		OF_REQUESTS,
 		.meaning =
 			"the receiver drops the requests (QP not ready or destroyed, firewall on "
 			"UDP port 4791, wrong GID or VLAN), or its responses take another path",
@@ -163,9 +165,11 @@ const struct rule rules_of_sides[] = {
 	{"gave-up", RD_SEV_PROBLEM, RD_LIKELY, 0, ended,
 		"responses stopped at frame {end_frame}, and the sender gave up",
 		"{attempts} retransmission rounds without a response, then no more packets: retry "
-		"counter exceeded",
+		"counter exceeded{timer}{gives_up}",
 		OF_REQUESTS, .ending = RD_ENDING_RETRY,
-		.meaning = "the receiver or the path failed during the transfer",
+		.meaning = "the receiver's QP was destroyed or in error, as when its process ends; "
+			   "or its host or the path failed; the NIC of a process that only hangs "
+			   "still responds",
 		.next = "look at the receiver's log and link at that time; the application's "
 			"completion has status 12 (transport retry counter exceeded)",
 		.traits = SILENT | GAVE_UP,
@@ -176,7 +180,7 @@ const struct rule rules_of_sides[] = {
 	{"responses-stopped", RD_SEV_PROBLEM, RD_LIKELY, 0, ended,
 		"responses stopped at frame {end_frame}",
 		"{attempts} retransmission rounds without a response since then, up to the end of "
-		"the capture",
+		"the capture{timer}{gives_up}",
 		OF_REQUESTS, .ending = RD_ENDING_STOPPED,
 		.meaning = "the receiver or the path back failed, or responses take another path "
 			   "since then",

@@ -26,6 +26,53 @@ const char *waited_text(
 	return buf;
 }
 
+/* The n of 4.096 us * 2^n that a timer of a host, which may be late, waits for; 0: none. */
+static unsigned int exponent(uint64_t ns)
+{
+	for (unsigned int i = 1; i < 32; i++) {
+		const uint64_t most = rd_cm_timeout_ns(i) + rd_cm_timeout_ns(i) / 4;
+
+		if (ns <= most)
+			return ns >= rd_cm_timeout_ns(i) - rd_cm_timeout_ns(i) / 16 ? i : 0;
+	}
+	return 0;
+}
+
+/* A ConnectX doubles the formula, and takes a lower timeout for this one. */
+#define FLOOR 16
+
+const char *timer_text(char buf[TIMER_LEN], const struct look *l)
+{
+	const struct rd_timer *t = &l->s->timer;
+	const unsigned int e = exponent(t->timeout_ns);
+	char time[RD_UNITS_LEN];
+	int len = 0;
+
+	*buf = '\0';
+	if (t->adaptive)
+		len = snprintf(buf, TIMER_LEN,
+			"%u resends within %s as by a ConnectX's adaptive retransmission%s",
+			t->adaptive, rd_fmt_duration(time, t->adaptive_ns),
+			t->timeouts ? ", then " : "");
+	if (!t->timeouts)
+		return buf;
+	len += snprintf(buf + len, (size_t)(TIMER_LEN - len), "%u timeout%s of %s", t->timeouts,
+		rd_plural(t->timeouts), rd_fmt_duration(time, t->timeout_ns));
+	if (t->adaptive && e == FLOOR + 1)
+		snprintf(buf + len, (size_t)(TIMER_LEN - len),
+			", the floor of its firmware for timeouts up to %u", FLOOR);
+	else if (t->adaptive && e > FLOOR)
+		snprintf(buf + len, (size_t)(TIMER_LEN - len),
+			", which are twice those of timeout %u", e - 1);
+	else if (e > FLOOR)
+		snprintf(buf + len, (size_t)(TIMER_LEN - len),
+			", as with timeout %u, or %s%u on a ConnectX", e,
+			e - 1 == FLOOR ? "up to " : "", e - 1);
+	else if (e)
+		snprintf(buf + len, (size_t)(TIMER_LEN - len), ", as with timeout %u", e);
+	return buf;
+}
+
 /* The usual time of a response; 0: unknown. */
 static uint64_t response_time(const struct look *l)
 {
@@ -108,6 +155,10 @@ static bool timeout_rounds(const struct look *l, struct rd_finding *f)
 	return true;
 }
 
+/* Nothing that the application sets changes when a ConnectX repeats. */
+static const char of_firmware[] = "look at the adapter's firmware: `mlxreg --reg_name ROCE_ACCL` "
+				  "(adaptive retransmission, min_ack_timeout_limit_disabled)";
+
 static bool timeout_short(const struct look *l, struct rd_finding *f)
 {
 	const struct rd_latency *took = latency(l, RD_LATENCY_MESSAGE);
@@ -118,6 +169,14 @@ static bool timeout_short(const struct look *l, struct rd_finding *f)
 	if (took->n)
 		finding_append(f, "ACKs of messages take up to %s (p99)",
 			rd_fmt_duration(most, took->p99));
+	if (l->s->timer.adaptive) {
+		char timer[TIMER_LEN];
+
+		finding_append(f, "%s", timer_text(timer, l));
+		f->meaning = "the path is slower than the first steps of the firmware's adaptive "
+			     "retransmission, to which the QP's timeout is only the upper limit";
+		f->next = of_firmware;
+	}
 	return true;
 }
 
@@ -132,6 +191,12 @@ static bool timeout_long(const struct look *l, struct rd_finding *f)
 	rd_finding_detail(f, "each loss without a NAK costs %s, the median of %llu",
 		rd_fmt_duration(wait, latency(l, RD_LATENCY_TIMEOUT)->p50),
 		n(latency(l, RD_LATENCY_TIMEOUT)->n));
+	if (exponent(latency(l, RD_LATENCY_TIMEOUT)->p50) == FLOOR + 1) {
+		f->meaning = "a ConnectX takes QP timeouts below 16 for 16, and doubles it; or the "
+			     "QP's timeout is 17 there";
+		f->next = "find out why packets are lost; on a ConnectX a lower timeout of the QP "
+			  "changes nothing below 16: look at `mlxreg --reg_name ROCE_ACCL`";
+	}
 	return true;
 }
 
