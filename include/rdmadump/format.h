@@ -18,8 +18,6 @@ struct rd_format {
 	const char *name; /* as in --format */
 	const char *
 		suffixes; /* file name endings, separated by blanks; the first one is the default */
-	const char *help;
-	bool notes; /* whether drop counts, comments and statistics can be stored */
 
 	/*
 	 * Each writes at most `size` bytes at dst and returns the bytes written, 0 if they do not

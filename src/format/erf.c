@@ -57,7 +57,6 @@ static size_t header_bound(const struct rd_encoder *e)
 const struct rd_format format_erf = {
 	.name = "erf",
 	.suffixes = ".erf",
-	.help = "Endace's extensible record format",
 	.header = header,
 	.frames = encode_frames,
 	.noted = noted,

@@ -9,9 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* The first one is the default. */
-static const struct rd_format *const formats[] = {
-	&format_pcapng, &format_pcap, &format_pcap_us, &format_erf};
+#define FORMAT_ROW(name) &format_##name,
+static const struct rd_format *const formats[] = {FORMATS(FORMAT_ROW)};
 #define N_FORMATS (sizeof(formats) / sizeof(formats[0]))
 
 /* The link types that a file may declare for a link; the first one is used unless dlt= is given. */

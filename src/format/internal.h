@@ -161,6 +161,9 @@ static inline uint32_t encoder_snaplen(const struct rd_encoder *e, uint32_t snap
 	return snaplen + encoder_envelope(e).prefix;
 }
 
-extern const struct rd_format format_pcapng, format_pcap, format_pcap_us, format_erf;
+/* The formats that can be written; the first one is the default. */
+#define FORMATS(ROW)	      ROW(pcapng) ROW(pcap) ROW(pcap_us) ROW(erf)
+#define FORMAT_DECLARED(name) extern const struct rd_format format_##name;
+FORMATS(FORMAT_DECLARED)
 
 #endif

@@ -90,7 +90,6 @@ static size_t header_bound(const struct rd_encoder *e)
 const struct rd_format format_pcap = {
 	.name = "pcap",
 	.suffixes = ".pcap .cap",
-	.help = "classic pcap with nanoseconds",
 	.header = header,
 	.frames = encode_frames,
 	.noted = noted,
@@ -103,7 +102,6 @@ const struct rd_format format_pcap = {
 const struct rd_format format_pcap_us = {
 	.name = "pcap-us",
 	.suffixes = ".pcap",
-	.help = "classic pcap with microseconds, for old tools",
 	.header = header,
 	.frames = encode_frames,
 	.noted = noted,

@@ -441,8 +441,6 @@ static uint64_t record_ns(const uint8_t *p)
 const struct rd_format format_pcapng = {
 	.name = "pcapng",
 	.suffixes = ".pcapng",
-	.help = "nanoseconds, direction, losses, comments, statistics",
-	.notes = true,
 	.header = header,
 	.trailer = trailer,
 	.frames = encode_frames,

@@ -14,7 +14,7 @@ static struct cm_request *request_of(struct rd_analysis *a, const uint8_t *src, 
 	struct cm_request *other = NULL;
 
 	for (unsigned int i = 0; i < CM_OPEN; i++) {
-		struct cm_request *r = &a->cm[i];
+		struct cm_request *r = &a->cm.open[i];
 
 		if (!r->used || r->local_id != local_id || memcmp(r->src, src, 16) != 0 ||
 			memcmp(r->dst, dst, 16) != 0)
@@ -34,7 +34,7 @@ static void cm_request(struct rd_analysis *a, struct flow *f, const struct rd_cm
 		incident_add(&r->tries, 1, a->frame, a->ns);
 		return;
 	}
-	r = &a->cm[a->cm_at++ % CM_OPEN];
+	r = &a->cm.open[a->cm.at++ % CM_OPEN];
 	*r = (struct cm_request){.local_id = cm->local_id,
 		.qpn = cm->qpn,
 		.psn = cm->psn,
@@ -79,15 +79,15 @@ static void cm_reject(struct rd_analysis *a, struct flow *f, const struct rd_cm 
 
 	if (r)
 		r->rejected = true;
-	for (unsigned int i = 0; i < a->n_rejects && !j; i++)
-		if (a->rejects[i].reason == cm->reason &&
-			memcmp(a->rejects[i].src, f->id.src, 16) == 0 &&
-			memcmp(a->rejects[i].dst, f->id.dst, 16) == 0)
-			j = &a->rejects[i];
-	if (!j && a->n_rejects == CM_REJECTS)
+	for (unsigned int i = 0; i < a->cm.n_rejects && !j; i++)
+		if (a->cm.rejects[i].reason == cm->reason &&
+			memcmp(a->cm.rejects[i].src, f->id.src, 16) == 0 &&
+			memcmp(a->cm.rejects[i].dst, f->id.dst, 16) == 0)
+			j = &a->cm.rejects[i];
+	if (!j && a->cm.n_rejects == CM_REJECTS)
 		return;
 	if (!j) {
-		j = &a->rejects[a->n_rejects++];
+		j = &a->cm.rejects[a->cm.n_rejects++];
 		*j = (struct cm_reject){.reason = cm->reason,
 			.service = r ? r->made.service_id : 0,
 			.net = f->id.net};

@@ -65,8 +65,8 @@ void rd_analysis_comment(
 
 		for (size_t k = 0; k < sizeof(states) / sizeof(*states); k++)
 			if (strlen(states[k].text) == len && !memcmp(at, states[k].text, len) &&
-				a->n_links_seen < LINK_EVENTS)
-				a->links_seen[a->n_links_seen++] = (struct link_event){
+				a->ports.n < LINK_EVENTS)
+				a->ports.event[a->ports.n++] = (struct link_event){
 					i ? frames[i - 1].ts_ns + moved : a->ns,
 					frames[i].ts_ns + moved, a->frame + i + 1, states[k].down};
 		at += len;

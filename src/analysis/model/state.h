@@ -44,8 +44,21 @@ struct link_event {
 	bool down;
 };
 
+struct link_events {
+	struct link_event event[LINK_EVENTS];
+	unsigned int n;
+};
+
 #define CM_OPEN	   256
 #define CM_REJECTS 16
+
+/* The last requests of the CM, in a ring, and the kinds of rejects. */
+struct cm_seen {
+	struct cm_request open[CM_OPEN];
+	unsigned int at;
+	struct cm_reject rejects[CM_REJECTS];
+	unsigned int n_rejects;
+};
 
 /* Requests that were refused for good, and the beginnings of messages (refused.h). */
 struct refused {
@@ -102,15 +115,11 @@ struct rd_analysis {
 	struct bounded qkeys; /* of UD QPs (datagram.c) */
 	struct mads *mads;    /* NULL: there was none (mad.c) */
 	struct bounded links; /* struct link_pair, by key of the flow (pair.c) */
-	struct cm_request cm[CM_OPEN];
-	unsigned int cm_at;
-	struct cm_reject rejects[CM_REJECTS];
-	unsigned int n_rejects;
+	struct cm_seen cm;
 	struct rd_incident dropped; /* frames that the capture lost */
 	struct facts *facts;
-	struct link_event links_seen[LINK_EVENTS]; /* of the capturing ports */
-	unsigned int n_links_seen;
-	uint64_t facts_ns; /* facts_pass() is due with the first frame from then on */
+	struct link_events ports; /* of those that captured */
+	uint64_t facts_ns;	  /* facts_pass() is due with the first frame from then on */
 	bool out_of_memory;
 	struct app_budget app_budget;
 	struct refused refused;

@@ -326,10 +326,10 @@ static void between(struct rd_finding *f, unsigned int net, const uint8_t *src, 
 
 static bool rejected(const struct look *l, struct rd_finding *f)
 {
-	const struct cm_reject *j = &l->a->rejects[l->nth];
+	const struct cm_reject *j = &l->a->cm.rejects[l->nth];
 	const char *reason;
 
-	if (l->nth >= l->a->n_rejects)
+	if (l->nth >= l->a->cm.n_rejects)
 		return false;
 	reason = rd_cm_reason_name(j->reason);
 	finding_evidence(f, &j->incident);
@@ -355,7 +355,7 @@ static bool not_connected(const struct look *l, struct rd_finding *f)
 	unsigned int nth = l->nth;
 
 	for (unsigned int i = 0; i < CM_OPEN; i++) {
-		const struct cm_request *r = &l->a->cm[i];
+		const struct cm_request *r = &l->a->cm.open[i];
 
 		if (!r->used || r->answered || r->rejected || r->tries.count < 2 || nth--)
 			continue;

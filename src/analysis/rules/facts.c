@@ -9,8 +9,8 @@ static bool link_down(const struct look *l, struct rd_finding *f)
 {
 	unsigned int downs = 0;
 
-	for (unsigned int i = 0; i < l->a->n_links_seen; i++) {
-		const struct link_event *e = &l->a->links_seen[i];
+	for (unsigned int i = 0; i < l->a->ports.n; i++) {
+		const struct link_event *e = &l->a->ports.event[i];
 
 		if (!e->down)
 			continue;
@@ -28,9 +28,9 @@ static bool link_down(const struct look *l, struct rd_finding *f)
 /* When the link is noted to be up again after event i. */
 static uint64_t up_again(const struct rd_analysis *a, unsigned int i)
 {
-	for (unsigned int k = i + 1; k < a->n_links_seen; k++)
-		if (!a->links_seen[k].down)
-			return a->links_seen[k].ns;
+	for (unsigned int k = i + 1; k < a->ports.n; k++)
+		if (!a->ports.event[k].down)
+			return a->ports.event[k].ns;
 	return UINT64_MAX;
 }
 
@@ -41,8 +41,8 @@ static bool was_down(const struct look *l, const struct rd_finding *f)
 	uint64_t waited = timeout > l->s->stall.ns ? timeout : l->s->stall.ns;
 	uint64_t began = f->evidence.first_ns > waited ? f->evidence.first_ns - waited : 0;
 
-	for (unsigned int i = 0; f->evidence.first_ns && i < l->a->n_links_seen; i++) {
-		const struct link_event *e = &l->a->links_seen[i];
+	for (unsigned int i = 0; f->evidence.first_ns && i < l->a->ports.n; i++) {
+		const struct link_event *e = &l->a->ports.event[i];
 
 		if (e->down && e->before_ns <= f->evidence.last_ns && began <= up_again(l->a, i))
 			return true;
