@@ -104,6 +104,7 @@ struct path {
 	uint64_t id_changes;	    /* packets whose IP ID differs from that of the previous one */
 	uint16_t ip_id;
 	unsigned int net, length;
+	size_t n_qps;
 	uint8_t src[16], dst[16];
 	char from[RD_ADDRESS_LEN], to[RD_ADDRESS_LEN];
 	enum rd_tap sender; /* the rest is set by place_senders() */

@@ -212,6 +212,7 @@ static struct path_qp *qp_make(
 	(*slot)->key = key;
 	(*slot)->path = path;
 	(*slot)->qp = qp;
+	path->n_qps++;
 	e->n_qps++;
 	return *slot;
 }

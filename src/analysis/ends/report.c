@@ -93,15 +93,6 @@ static int busier_path(const void *x, const void *y)
 	return order ? order : a->network < b->network ? -1 : a->network > b->network;
 }
 
-static size_t count_qps(const struct rd_ends *e, const struct path *p)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < PATH_QP_SLOTS; i++)
-		n += e->qps[i] && e->qps[i]->path == p;
-	return n;
-}
-
 static int fill_path(const struct judging *m, struct rd_path *out, const struct path *p)
 {
 	const struct delays *d = &p->d.delays[p->sender];
@@ -121,7 +112,7 @@ static int fill_path(const struct judging *m, struct rd_path *out, const struct 
 	out->rises = d->rises;
 	m->r->proven |= out->variation.n > 0;
 	out->slowest_frame = d->frame;
-	out->qps = calloc(count_qps(e, p) + 1, sizeof(*out->qps));
+	out->qps = calloc(p->n_qps + 1, sizeof(*out->qps));
 	if (!out->qps)
 		return -1;
 	for (size_t i = 0; i < PATH_QP_SLOTS; i++) {

@@ -402,8 +402,6 @@ static enum tap tap_by_paths(struct judging *j, enum rd_tap tap, const struct wa
 	return TAP_UNKNOWN;
 }
 
-#define COMPARED_MAX 64 /* findings of the other capture */
-
 /* The same likely finding of the other capture leaves only the places that both name. */
 static void narrow(struct judging *j, struct culprit *x, const struct way *way)
 {
@@ -411,7 +409,7 @@ static void narrow(struct judging *j, struct culprit *x, const struct way *way)
 	const struct rd_report *r = j->sides[other].report;
 	struct rd_judgement *v = &j->r->verdict;
 
-	for (size_t i = 0, seen = 0; i < r->findings.n && seen < COMPARED_MAX; i++) {
+	for (size_t i = 0; i < r->findings.n; i++) {
 		const struct rd_finding *f = &r->findings.finding[i];
 		const struct rd_conversation *c = conversation_of(r, f->conversation);
 		unsigned int places;
@@ -420,7 +418,6 @@ static void narrow(struct judging *j, struct culprit *x, const struct way *way)
 
 		if (!c || strcmp(f->rule, x->worst->rule) != 0)
 			continue;
-		seen++;
 		same = way_of(c, f->side);
 		if (same.to->qp != way->to->qp || path_of(j, &same) != path_of(j, way) ||
 			strcmp(same.from->address, way->from->address) != 0 ||
