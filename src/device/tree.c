@@ -147,14 +147,9 @@ static char *next_component(char **rest)
 
 static int append(char at[PATH_MAX], const char *name)
 {
-	size_t n = strlen(at), more = strlen(name);
+	const size_t n = strlen(at), room = PATH_MAX - n;
 
-	if (n + more + 2 > PATH_MAX)
-		return -1;
-	if (n)
-		at[n++] = '/';
-	memcpy(at + n, name, more + 1);
-	return 0;
+	return snprintf(at + n, room, "%s%s", n ? "/" : "", name) < (int)room ? 0 : -1;
 }
 
 static int go_up(char at[PATH_MAX])

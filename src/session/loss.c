@@ -113,7 +113,6 @@ static void watch_end(struct loss *l)
 	pthread_mutex_unlock(&l->lock);
 	if (l->running)
 		pthread_join(l->thread, NULL);
-	l->running = false;
 }
 
 /* --- at the end ------------------------------------------------------------------------------ */

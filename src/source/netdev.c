@@ -408,18 +408,6 @@ static int set_filter(struct netdev *n, struct rd_error *err)
 	return rc < 0 ? fail_pcap(n, rc, err) : 0;
 }
 
-/* libpcap leaves its socket open across exec(2): a child could send frames with it. */
-static int close_on_exec(struct netdev *n, struct rd_error *err)
-{
-	const int fds[] = {pcap_fileno(n->pcap), pcap_get_selectable_fd(n->pcap)};
-
-	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
-		if (fds[i] >= 0 && fcntl(fds[i], F_SETFD, FD_CLOEXEC) < 0)
-			return rd_fail(err, RD_CLASS_DEVICE, errno, NULL,
-				"cannot capture on netdev '%s'", n->name);
-	return 0;
-}
-
 static int activate(struct netdev *n, const struct rd_netdev_config *config, struct rd_error *err)
 {
 	char why[PCAP_ERRBUF_SIZE] = "";
@@ -434,12 +422,16 @@ static int activate(struct netdev *n, const struct rd_netdev_config *config, str
 		return fail_pcap(n, status, err);
 	if (status > 0)
 		rd_log(RD_LOG_WARNING, "netdev %s: %s", n->name, pcap_statustostr(status));
-	if (close_on_exec(n, err) < 0 || set_filter(n, err) < 0)
+	n->src.frame_fd = pcap_get_selectable_fd(n->pcap);
+	/* libpcap leaves its socket open across exec(2): a child could send frames with it. */
+	if (fcntl(n->src.frame_fd, F_SETFD, FD_CLOEXEC) < 0)
+		return rd_fail(err, RD_CLASS_DEVICE, errno, NULL, "cannot capture on netdev '%s'",
+			n->name);
+	if (set_filter(n, err) < 0)
 		return -1;
 	if (pcap_setnonblock(n->pcap, 1, why) < 0)
 		return rd_fail(err, RD_CLASS_DEVICE, 0, NULL, "cannot capture on netdev '%s': %s",
 			n->name, why);
-	n->src.frame_fd = pcap_get_selectable_fd(n->pcap);
 	n->checked_ns = rd_monotonic_ns();
 	return 0;
 }
