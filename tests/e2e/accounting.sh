@@ -79,8 +79,11 @@ if has_tool capinfos "the comment: when the capture began"; then
 	[ -n "$from" ] && [ "$(date -d "$from" +%s)" -le "$now" ]
 	ok "the comment: when the capture began"
 	capinfos "$tmp/began.pcapng" >"$tmp/infos"
-	has "the file names the machine" "$tmp/infos" "^Capture hardware:.* [(]$(uname -m)[)]$"
-	has "... and its system" "$tmp/infos" "^Capture oper-sys: *$(uname -sr)"
+	cpu=$(sed -n 's/^model name[[:blank:]]*: *//p' /proc/cpuinfo | head -n 1)
+	grep '^Capture hardware: ' "$tmp/infos" | grep -qF " ${cpu:-unknown CPU} ($(uname -m))"
+	ok "the file names the machine" "$tmp/infos"
+	is "... and its system" "$(sed -n 's/^Capture oper-sys: *//p' "$tmp/infos")" \
+		"$(uname -sr)$(sed -n 's/^PRETTY_NAME="*\([^"]*\).*/, \1/p' /etc/os-release)"
 fi
 
 tap_done

@@ -328,7 +328,7 @@ static void erf_records(bool bare)
 		{20, 4, 9, 50, 0, "\0\0colour"},
 		{27, 4, 0, 4, 0, "meta"},
 		{48, 0, 0, 0, 0, "pad."},
-		{25, 0x14, 0, 4, 0, "link"},
+		{25, 0x14, 0, 2, 0, "link"},
 		{21, 4, 3, 9, 0, "again"},
 	};
 
