@@ -18,10 +18,13 @@
 #include <rdmadump/outfile.h>
 #include <rdmadump/recorder.h>
 
-#define FIRINGS	      64 /* the newest ones, whose descriptions are kept */
-#define TRIGGER_TEXT  200
+#define FIRINGS	      64  /* the newest ones, whose descriptions are kept */
+#define TRIGGER_TEXT  400 /* a line of a log with the path and the pattern of its trigger */
 #define PENDING_TEXT  (RD_NOTE_MAX - TRIGGER_TEXT)
 #define COUNTER_TIMES 16
+#define LINE_BYTES    2048 /* of a longer line the rest does not count */
+#define READS_MAX                                                                                  \
+	128 /* consecutive reads from one source: an endless writer must not block the others */
 
 #define PENDING_FILES 32  /* maximum number of incomplete files */
 #define DETAILED      100 /* triggers of a file that are described; further ones are only named */
@@ -65,13 +68,17 @@ struct counters_watch {
 	unsigned int n;
 };
 
-/* A FIFO whose lines fire a trigger. */
-struct fifo {
+/* A FIFO or a log whose lines fire a trigger. */
+struct lines {
 	struct trigger *trigger;
-	int fd;
-	bool created;
-	char line[TRIGGER_TEXT];
-	size_t used;
+	int fd;		  /* -1: the log is not there yet */
+	int wakes;	  /* becomes readable when there may be more: the FIFO, or inotify's; -1 */
+	int mark;	  /* inotify's of the log that is open */
+	bool created;	  /* the FIFO, by this program */
+	bool warned;	  /* that the log cannot be opened; cleared once one could */
+	uint64_t read_ns; /* monotonic clock: the last bytes were read */
+	size_t used, judged; /* bytes of the line; of them those that did not fire, or LINE_FIRED */
+	char line[LINE_BYTES];
 };
 
 /* The thread that watches everything except frames. */
@@ -81,9 +88,9 @@ struct watch {
 	int stop_fd;
 	struct rd_monitor *monitor;  /* NULL: no trigger is an event */
 	int kmsg_fd;		     /* -1: no trigger is a kernel message */
-	struct rd_identity identity; /* FIFOs are created, opened and removed with its rights */
-	struct fifo fifo[RD_TRIGGERS_MAX];
-	unsigned int n_fifos;
+	struct rd_identity identity; /* FIFOs and logs are opened with its rights */
+	struct lines lines[RD_TRIGGERS_MAX];
+	unsigned int n_lines;
 	struct counters_watch counters;
 };
 
@@ -175,6 +182,14 @@ bool counters_watch_find(struct rd_recorder *r, const struct trigger *t, char *n
 /* explain.c */
 /* Warns of triggers that cannot fire on this port. */
 void explain_warn(const struct rd_recorder *r);
+
+/* lines.c */
+int lines_open(struct rd_recorder *r, struct trigger *t, struct rd_error *err);
+/* Warns of logs that can no longer be opened, when privileges are dropped. */
+void lines_check(const struct rd_recorder *r);
+/* Takes the new lines of all; returns ns until there may be more, unless `wakes` is readable. */
+uint64_t lines_take(struct rd_recorder *r);
+void lines_close(struct rd_recorder *r);
 
 /* watch.c */
 void watch_init(struct rd_recorder *r);

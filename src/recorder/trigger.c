@@ -6,12 +6,14 @@
  *   stall>TIME[,qp=QP][,host=ADDRESS]               a QP that waits
  *   COUNTER[>N[/s]][,device=DEVICE[:PORT]]          a counter
  *   port-down, fatal, gid-change, event=NAME        an event of the device
- *   kmsg=PATTERN   fifo=PATH                        the rest of the text belongs to the value
+ *   kmsg=PATTERN   fifo=PATH   log=PATH[,match=PATTERN]
+ *                                                   the rest of the text belongs to the value
  */
 #include "trigger.h"
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <rdmadump/units.h>
 #include <rdmadump/words.h>
 #include <stdio.h>
@@ -47,6 +49,8 @@ static const struct trigger_name trigger_names[] = {
 		"kmsg=PATTERN: a kernel message that matches, '*' and '?' as in file names"},
 	{"fifo", TRIGGER_FIFO, VALUE_TEXT, 0, NULL,
 		"fifo=PATH: a line that is written to this FIFO, which is created"},
+	{"log", TRIGGER_LOG, VALUE_TEXT, 0, NULL,
+		"log=PATH[,match=PATTERN]: a new line of this file that matches"},
 	{0}};
 
 static const struct {
@@ -60,6 +64,17 @@ static const char *const event_names[] = {"port_active", "port_error", "lid_chan
 	"device_added", "device_removed", "device_renamed", "netdev_attached", "netdev_detached",
 	"netdev_renamed", "netdev_up", "netdev_down", "netdev_removed", "netdev_mac_changed",
 	"netdev_mtu_changed"};
+
+#define MATCH ",match="
+
+/*
+ * What libraries and programs print of a completion with an error (tests/data/explain/lines): NCCL,
+ * UCX, libfabric, perftest, drivers, and names and texts of ibv_wc_status. rdmadump-record(1) lists
+ * them.
+ */
+static const char *const failures[] = {"*Got completion from peer*", "*[Cc]ompletion with error*",
+	"*Failed status*", "*IBV_WC_*_ERR*", "*prov_err*", "*remote access error*", "*retry count*",
+	"*synd 0x*", "*vendor syndrome*"};
 
 #define STALL_LEAST_NS 1000000U
 #define STALL_MOST_NS  3600000000000U
@@ -266,6 +281,26 @@ static bool takes_rest(struct trigger *t)
 	return true;
 }
 
+/* The pattern of such a trigger. */
+static int parse_pattern(struct trigger *t, struct rd_error *err)
+{
+	char *match = t->source == TRIGGER_LOG ? strstr(t->value, MATCH) : NULL;
+	const char *pattern = t->source == TRIGGER_KMSG	  ? t->value
+			      : t->source == TRIGGER_FIFO ? ""
+			      : match			  ? match + strlen(MATCH)
+							  : NULL;
+
+	if (match)
+		*match = '\0';
+	if (match && (!*t->value || !*pattern))
+		return refuse(t, err, "it needs a value: log=PATH,match=PATTERN");
+	if (pattern && asprintf(&t->glob, "*%s*", pattern) < 0) {
+		t->glob = NULL;
+		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for triggers");
+	}
+	return 0;
+}
+
 int trigger_parse(struct trigger *t, const char *text, struct rd_error *err)
 {
 	char *next, *word;
@@ -276,7 +311,7 @@ int trigger_parse(struct trigger *t, const char *text, struct rd_error *err)
 	if (!t->text || !t->words)
 		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for triggers");
 	if (takes_rest(t))
-		return 0;
+		return parse_pattern(t, err);
 	next = t->words;
 	word = strsep(&next, ",");
 	if (parse_main(t, word, err) < 0)
@@ -291,7 +326,18 @@ void trigger_free(struct trigger *t)
 {
 	free(t->text);
 	free(t->words);
-	t->text = t->words = NULL;
+	free(t->glob);
+	t->text = t->words = t->glob = NULL;
+}
+
+bool trigger_matches(const struct trigger *t, const char *text)
+{
+	if (t->glob)
+		return fnmatch(t->glob, text, 0) == 0;
+	for (size_t i = 0; i < sizeof(failures) / sizeof(*failures); i++)
+		if (fnmatch(failures[i], text, 0) == 0)
+			return true;
+	return false;
 }
 
 /* --- in words --------------------------------------------------------------------------- */
@@ -353,6 +399,11 @@ void trigger_describe(const struct trigger *t, char *out, size_t size)
 		return;
 	case TRIGGER_FIFO:
 		snprintf(out, size, "a line written to %s", t->value);
+		return;
+	case TRIGGER_LOG:
+		snprintf(out, size, "a new line of %s that %s%s", t->value,
+			t->glob ? "matches " : "tells of a completion with an error",
+			t->glob ? t->glob : "");
 		return;
 	}
 }

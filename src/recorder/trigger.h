@@ -16,6 +16,7 @@ enum trigger_source {
 	TRIGGER_EVENT, /* an event of a device */
 	TRIGGER_KMSG,
 	TRIGGER_FIFO,
+	TRIGGER_LOG,   /* a line of an application's log */
 	TRIGGER_STALL, /* a stalled conversation */
 };
 
@@ -56,6 +57,7 @@ struct trigger {
 	const char
 		*device;   /* the counter's device: "mlx5_1", "mlx5_1:2"; NULL: the recorded port */
 	const char *value; /* pattern, path, name of an event */
+	char *glob;	   /* of trigger_matches(); NULL: what programs print of failures */
 	uint64_t most;	   /* fires above this; stall: ns */
 	bool rate;	   /* per second */
 	uint8_t nak;
@@ -68,6 +70,8 @@ struct trigger {
 /* -1 with RD_CLASS_USAGE. trigger_free() in both cases. */
 int trigger_parse(struct trigger *t, const char *text, struct rd_error *err);
 void trigger_free(struct trigger *t);
+/* Whether this text, a kernel message or a line, is one that it waits for. */
+bool trigger_matches(const struct trigger *t, const char *text);
 /* Describes what it waits for: "a NAK 'remote access error'". */
 void trigger_describe(const struct trigger *t, char *out, size_t size);
 

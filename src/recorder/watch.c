@@ -1,30 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The thread that watches everything except frames: counters, events of the device, kernel
- * messages, FIFOs.
+ * messages, FIFOs, logs.
  */
 #include "recorder.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <poll.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/log.h>
-#include <rdmadump/printable.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define STATE_NS 10000000000U /* between two writings of the textfile */
-#define FIFO_ADVICE                                                                                \
-	"choose a path that the later user (-Z, or the caller of sudo) may use; -Z root keeps "    \
-	"root"
-#define READS                                                                                      \
-	128 /* consecutive reads from one source: an endless writer must not block the others */
-#define RECORD 8192 /* longest record of /dev/kmsg: Documentation/ABI/testing/dev-kmsg */
+#define RECORD	 8192	      /* longest record of /dev/kmsg: Documentation/ABI/testing/dev-kmsg */
 
 void watch_init(struct rd_recorder *r)
 {
@@ -43,50 +34,6 @@ static int open_kmsg(struct rd_recorder *r, struct rd_error *err)
 			"kernel messages cannot be read from /dev/kmsg");
 	lseek(r->watch.kmsg_fd, 0, SEEK_END);
 	return 0;
-}
-
-static int make_fifo(struct rd_recorder *r, struct trigger *t, struct rd_error *err)
-{
-	struct fifo *f = &r->watch.fifo[r->watch.n_fifos];
-	struct stat st;
-
-	*f = (struct fifo){.trigger = t, .fd = -1};
-	f->created = mkfifo(t->value, 0600) == 0;
-	if (!f->created && errno != EEXIST)
-		return rd_fail(err, RD_CLASS_OUTPUT, errno, FIFO_ADVICE,
-			"the FIFO '%s' cannot be created", t->value);
-	r->watch.n_fifos++;
-	/* Opened for writing as well, so that there is no end of file when a writer closes it. */
-	f->fd = open(t->value, O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
-	if (f->fd < 0)
-		return rd_fail(err, RD_CLASS_OUTPUT, errno, FIFO_ADVICE,
-			"the FIFO '%s' cannot be opened", t->value);
-	if (fstat(f->fd, &st) < 0 || !S_ISFIFO(st.st_mode))
-		return rd_fail(err, RD_CLASS_USAGE, 0, "nothing was changed: choose another path",
-			"'%s' exists and is no FIFO", t->value);
-	/* Its owner could replace it, and read what others write. */
-	if (st.st_uid != geteuid())
-		return rd_fail(err, RD_CLASS_USAGE, 0, "remove it, or choose another path",
-			"the FIFO '%s' belongs to another user", t->value);
-	return 0;
-}
-
-/*
- * The file type is known only after open(). Opened with the user's rights: as root, it could be a
- * device with side effects.
- */
-static int open_fifo(struct rd_recorder *r, struct trigger *t, struct rd_error *err)
-{
-	struct rd_identity *identity = &r->watch.identity;
-	struct rd_identity_before before;
-	int rc;
-
-	if (rd_identity_choose(identity, r->config.session.user, err) < 0 ||
-		rd_identity_assume(identity, &before, err) < 0)
-		return -1;
-	rc = make_fifo(r, t, err);
-	rd_identity_resume(&before);
-	return rc;
 }
 
 static int open_monitor(struct rd_recorder *r, struct rd_error *err)
@@ -108,7 +55,8 @@ int watch_open(struct rd_recorder *r, struct rd_error *err)
 	for (unsigned int i = 0; i < r->n_triggers; i++) {
 		struct trigger *t = &r->trigger[i];
 		int rc = t->source == TRIGGER_KMSG    ? open_kmsg(r, err)
-			 : t->source == TRIGGER_FIFO  ? open_fifo(r, t, err)
+			 : t->source == TRIGGER_FIFO  ? lines_open(r, t, err)
+			 : t->source == TRIGGER_LOG   ? lines_open(r, t, err)
 			 : t->source == TRIGGER_EVENT ? open_monitor(r, err)
 						      : 0;
 
@@ -161,25 +109,12 @@ static char *kmsg_message(char *record)
 	return message;
 }
 
-/* Whether the pattern is within the message. */
-static bool kmsg_matches(const char *pattern, const char *message)
-{
-	char *anywhere;
-	bool matches;
-
-	if (asprintf(&anywhere, "*%s*", pattern) < 0)
-		return false;
-	matches = fnmatch(anywhere, message, 0) == 0;
-	free(anywhere);
-	return matches;
-}
-
 static void match_kmsg(struct rd_recorder *r, const char *message)
 {
 	for (unsigned int i = 0; i < r->n_triggers; i++) {
 		struct trigger *t = &r->trigger[i];
 
-		if (t->source == TRIGGER_KMSG && kmsg_matches(t->value, message))
+		if (t->source == TRIGGER_KMSG && trigger_matches(t, message))
 			recorder_fire(r, t, message);
 	}
 }
@@ -189,7 +124,7 @@ static void take_kmsg(struct rd_recorder *r)
 	char record[RECORD + 1];
 	ssize_t n;
 
-	for (unsigned int i = 0; i < READS; i++) {
+	for (unsigned int i = 0; i < READS_MAX; i++) {
 		char *message;
 
 		n = read(r->watch.kmsg_fd, record, RECORD);
@@ -206,51 +141,19 @@ static void take_kmsg(struct rd_recorder *r)
 	}
 }
 
-/* --- FIFOs ------------------------------------------------------------------------------- */
-
-/* Whoever may write to it chose the bytes, which become comments of files. */
-static void fire_line(struct rd_recorder *r, struct fifo *f)
-{
-	char text[sizeof(f->line) * RD_PRINTABLE_GROWTH + 1];
-
-	text[rd_printable(text, f->line, f->used, "")] = '\0';
-	recorder_fire(r, f->trigger, text);
-}
-
-static void take_byte(struct rd_recorder *r, struct fifo *f, char c)
-{
-	if (c != '\n') {
-		/* Text that does not fit is dropped; the line still counts as one line. */
-		if (f->used < sizeof(f->line))
-			f->line[f->used++] = c;
-		return;
-	}
-	fire_line(r, f);
-	f->used = 0;
-}
-
-static void take_lines(struct rd_recorder *r, struct fifo *f)
-{
-	char buf[512];
-	ssize_t n;
-
-	for (unsigned int reads = 0; reads < READS; reads++) {
-		n = read(f->fd, buf, sizeof(buf));
-		for (ssize_t i = 0; i < n; i++)
-			take_byte(r, f, buf[i]);
-		if (n <= 0)
-			return;
-	}
-}
-
 /* --- the thread -------------------------------------------------------------------------- */
 
-static int wait_ms(uint64_t now, uint64_t due)
+/* Until `due`, and no longer than `most` ns. */
+static int wait_ms(uint64_t due, uint64_t most)
 {
-	return due <= now ? 0 : (int)((due - now) / 1000000 + 1);
+	const uint64_t now = rd_monotonic_ns(), left = due <= now ? 0 : due - now,
+		       wait = left < most ? left : most;
+
+	return wait ? (int)(wait / 1000000 + 1) : 0;
 }
 
-static void take_all(struct rd_recorder *r)
+/* Returns ns until there may be more that wakes nobody. */
+static uint64_t take_all(struct rd_recorder *r)
 {
 	struct watch *w = &r->watch;
 
@@ -258,8 +161,7 @@ static void take_all(struct rd_recorder *r)
 		take_events(r);
 	if (w->kmsg_fd >= 0)
 		take_kmsg(r);
-	for (unsigned int i = 0; i < w->n_fifos; i++)
-		take_lines(r, &w->fifo[i]);
+	return lines_take(r);
 }
 
 static void *watch_run(void *arg)
@@ -271,19 +173,20 @@ static void *watch_run(void *arg)
 		{.fd = w->kmsg_fd, .events = POLLIN}};
 	uint64_t due = 0;
 
-	for (unsigned int i = 0; i < w->n_fifos; i++)
-		fds[3 + i] = (struct pollfd){.fd = w->fifo[i].fd, .events = POLLIN};
+	for (unsigned int i = 0; i < w->n_lines; i++)
+		fds[3 + i] = (struct pollfd){.fd = w->lines[i].wakes, .events = POLLIN};
+	lines_check(r);
 	while (!(fds[0].revents & POLLIN)) {
-		uint64_t now = rd_monotonic_ns();
+		uint64_t now = rd_monotonic_ns(), wait;
 
 		if (now >= due) {
 			uint64_t period = counters_watch_read(r);
 
 			due = rd_monotonic_ns() + (period < STATE_NS ? period : STATE_NS);
 		}
-		take_all(r);
+		wait = take_all(r);
 		state_write(r, false);
-		poll(fds, 3 + w->n_fifos, wait_ms(rd_monotonic_ns(), due));
+		poll(fds, 3 + w->n_lines, wait_ms(due, wait));
 	}
 	/* Events since the last check: one of them may have ended the recording. */
 	counters_watch_read(r);
@@ -331,27 +234,12 @@ void watch_stop(struct rd_recorder *r)
 	r->watch.running = false;
 }
 
-static void remove_fifo(const struct watch *w, const struct fifo *f)
-{
-	struct rd_identity_before before;
-
-	if (!f->created || rd_identity_assume(&w->identity, &before, NULL) < 0)
-		return;
-	if (unlink(f->trigger->value) < 0)
-		rd_log(RD_LOG_DEBUG, "cannot remove '%s': %s", f->trigger->value, strerror(errno));
-	rd_identity_resume(&before);
-}
-
 void watch_close(struct rd_recorder *r)
 {
 	struct watch *w = &r->watch;
 
 	watch_stop(r);
-	for (unsigned int i = 0; i < w->n_fifos; i++) {
-		if (w->fifo[i].fd >= 0)
-			close(w->fifo[i].fd);
-		remove_fifo(w, &w->fifo[i]);
-	}
+	lines_close(r);
 	if (w->monitor)
 		rd_monitor_close(w->monitor);
 	if (w->kmsg_fd >= 0)

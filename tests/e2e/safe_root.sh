@@ -54,6 +54,9 @@ has "sudo record, a FIFO of root's behind a link: message" "$tmp/log" "fifo' can
 recorded sudo -w "$theirs/r.pcapng" --trigger fifo="$theirs/way/new"
 is "sudo record, a FIFO in root's directory: exit status" $? 3
 untouched "sudo record, FIFOs"
+recorded sudo -w "$theirs/r.pcapng" --trigger log="$theirs/way/secret"
+is "sudo record, a log of root's behind a link: exit status" $? 2
+has "sudo record, a log of root's behind a link: message" "$tmp/log" "secret' cannot be opened: Permission denied; choose a path"
 mkfifo -m 666 "$theirs/other"
 recorded sudo -w "$theirs/r.pcapng" --trigger fifo="$theirs/other"
 has "sudo record, a FIFO that another user owns: message" "$tmp/log" "other' belongs to another user; remove it, or choose another path"

@@ -62,6 +62,8 @@ TEST(texts)
 	means("event=sm_change", "event sm_change");
 	means("kmsg=mlx5_core*,error", "matches 'mlx5_core*,error'");
 	means("fifo=/run/a,b=c>d", "a line written to /run/a,b=c>d");
+	means("log=/var/log/a.log", "a new line of /var/log/a.log that tells of a completion");
+	means("log=/a,b=c>d:e,match=x,match=*y", "of /a,b=c>d:e that matches *x,match=*y*");
 	means("out_of_buffer", "out_of_buffer grows by more than 0 since the start");
 	means("out_of_buffer>100/s", "grows by more than 100 within a second");
 	means("hw_counters/packet_seq_err>5", "hw_counters/packet_seq_err grows by more than 5");
@@ -85,6 +87,9 @@ TEST(refused)
 	refused("qp_error", "did you mean 'qp-error'?");
 	refused("kmsg=", "needs a value");
 	refused("fifo=", "needs a value");
+	refused("log=,match=x", "log=PATH,match=PATTERN");
+	refused("log=/a,match=", "log=PATH,match=PATTERN");
+	refused("log", "needs a value");
 	refused("event", "needs a value");
 	refused("event=port_up", "no event of that name");
 	refused("cnp>5", "must be a rate");

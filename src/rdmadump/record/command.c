@@ -70,7 +70,7 @@ static const struct cli_option options[] = {
 		"retransmission, gave-up, qp-error, cnp, cm-reject, icrc-error, each with >N/s, "
 		",qp=QP, ,host=ADDRESS; stall>TIME[,qp=QP][,host=ADDRESS]; "
 		"COUNTER[>N[/s]][,device=DEV]; port-down, fatal, gid-change, event=NAME; "
-		"kmsg=PATTERN; fifo=PATH",
+		"kmsg=PATTERN; fifo=PATH; log=PATH[,match=PATTERN]",
 		.set = add_trigger},
 	{"trigger-explain", 0, NULL,
 		"Record nothing: print what each trigger means, and whether it can fire here",
