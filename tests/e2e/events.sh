@@ -10,7 +10,8 @@ events=(lid_change sm_change pkey_change client_reregister)
 faults=(--fault "port=down,after_ms=100" --fault "port=up,after_ms=20")
 faults+=(--fault "event=gid_change,after_ms=10" --fault "event=gid_change,after_ms=10")
 for event in "${events[@]}"; do faults+=(--fault "event=$event,after_ms=10"); done
-faults+=(--fault "fatal,after_ms=20")
+# Nothing is read of a device after its fatal event.
+faults+=(--fault "fatal,after_ms=20" --fault "event=lid_change,after_ms=10")
 
 model "${faults[@]}" -- "$RDMADUMP" events --json -c 8 -a duration:60 >"$tmp/json" 2>"$tmp/err"
 is "ends after -c events" "$?" 0
