@@ -169,8 +169,8 @@ clock() { # NAME EXPECTED SPEC
 }
 # --- under load ----------------------------------------------------------------------------
 
-# A counter that someone sets every 100 ms, to less or to more than it was
-faults() { for i in $(seq 30); do printf -- '--fault counter=%d,after_ms=100 ' $(($1 + i * $2)); done; }
+# A counter that someone sets every 100 ms, to less or to more than it was; or so often, after so many ms
+faults() { for i in $(seq "${3-30}"); do printf -- '--fault counter=%d,after_ms=%d ' $(($1 + i * $2)) "${4-100}"; done; }
 load_cases() {
 	cat <<-LIST
 		load-kind - --dev oversize=kills
@@ -216,6 +216,8 @@ load elsewhere overload --dev drop_counter=rx_out_of_buffer --ethtool rx_out_of_
 load reset overload --counter out_of_buffer=1000000 $(faults 1000000 -20000)
 # shellcheck disable=SC2046 # lists of options
 load others-too overload $(faults 0 20000)
+# shellcheck disable=SC2046 # lists of options
+load counted-losses paths --dev work_queues=lossy $(faults 0 20000 300 200)
 load ticks-refused clocks --clock cycles --fault verb=create_cq,errno=EOPNOTSUPP,nth=1
 load no-reset recovery --fault verb=modify_qp,errno=EINVAL,nth=7
 wait
@@ -239,6 +241,9 @@ finished reset
 is "a counter that is reset" "$(found "$tmp/json")" overload:counter_reset
 finished others-too
 is "others lose frames during an overload" "$(found "$tmp/json")" overload:more_counted
+finished counted-losses
+is "frames that queues lose, and that a counter has" "$(jq -r '.probes[] | .outcome + ": " + .meaning' "$tmp/json")" \
+	"passed: paths work, but the device lost frames: repeat it with less traffic"
 finished ticks-refused
 is "timestamps of the counter that are refused" "$(found "$tmp/json")" clocks:timestamps_refused
 finished no-reset
