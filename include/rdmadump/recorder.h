@@ -25,6 +25,7 @@ struct rd_recorder_config {
 	const char *program;  /* that is run as "PROGRAM --json --html ..." for each file;
 				 NULL: files are not analysed */
 	const char *command;  /* run with the name of each file once it is analysed; NULL: none */
+	const char *tell;     /* HOST:/PATH, the FIFO of another recorder; NULL: none */
 	const char *textfile; /* for Prometheus; NULL: none */
 	bool notify;	      /* the service manager, by NOTIFY_SOCKET */
 	void *ctx;
@@ -51,7 +52,8 @@ struct rd_recorder_counts {
 	uint64_t forgotten;    /* conversations evicted from the triggers' full table */
 	uint64_t not_analysed; /* files whose analysis failed */
 	uint64_t commands_failed;
-	size_t memory; /* bytes for frames */
+	uint64_t sent, confirmed; /* triggers, to and by the recorder of another host */
+	size_t memory;		  /* bytes for frames */
 	bool locked;
 };
 

@@ -82,6 +82,7 @@ void recorder_fire_at(struct rd_recorder *r, struct trigger *t, uint64_t ns, con
 		remember(r, result, ns, text);
 		r->begun[r->newest].n++;
 		add_pending(r, text);
+		tell_line(r, result == RD_TRIGGER_BEGINS, ns, text);
 	}
 	pthread_mutex_unlock(&r->lock);
 	announce(r, t, result, text);
@@ -103,6 +104,7 @@ bool recorder_fire_frame(struct rd_recorder *r, struct trigger *t, const struct 
 			remember(r, result, ns, text);
 		}
 		r->begun[r->newest].n++;
+		tell_line(r, result == RD_TRIGGER_BEGINS, ns, *text ? text : t->text);
 	}
 	pthread_mutex_unlock(&r->lock);
 	if (*text)

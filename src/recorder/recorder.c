@@ -397,7 +397,8 @@ static int open_parts(struct rd_recorder *r, struct rd_error *err)
 	r->files = calloc(RD_RECORDER_FILES, sizeof(*r->files));
 	if (!r->files)
 		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for the recorder");
-	if (parse_all(r, err) < 0 || check_textfile(r, err) < 0)
+	if (tell_init(&r->tell, r->config.tell, err) < 0 || parse_all(r, err) < 0 ||
+		check_textfile(r, err) < 0)
 		return -1;
 	configure(r);
 	if (rd_session_open(&r->session, &r->session_config, err) < 0)
@@ -433,6 +434,7 @@ int rd_recorder_run(struct rd_recorder *r)
 
 	/* Also called if the session failed before it called ended(). */
 	watch_stop(r);
+	tell_close(r);
 	follow_finish(r);
 	state_write(r, true);
 	return rc;
@@ -443,6 +445,7 @@ void rd_recorder_close(struct rd_recorder *r)
 	if (!r)
 		return;
 	watch_close(r);
+	tell_close(r);
 	counters_watch_fini(r);
 	rd_session_close(r->session);
 	follow_fini(r);

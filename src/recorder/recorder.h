@@ -7,6 +7,7 @@
 #define RDMADUMP_RECORDER_RECORDER_H
 
 #include "stall.h"
+#include "tell.h"
 #include "wire.h"
 #include <limits.h>
 #include <pthread.h>
@@ -149,6 +150,7 @@ struct rd_recorder {
 	struct firing firings[FIRINGS];
 	uint64_t n_firings;
 	struct rd_recorder_counts counts;
+	struct tell tell;
 	struct file_triggers begun[PENDING_FILES];
 	unsigned int newest; /* index of the newest one */
 	struct rd_recorder_file *files;

@@ -168,13 +168,13 @@ static void *watch_run(void *arg)
 {
 	struct rd_recorder *r = arg;
 	struct watch *w = &r->watch;
-	struct pollfd fds[3 + RD_TRIGGERS_MAX] = {{.fd = w->stop_fd, .events = POLLIN},
+	struct pollfd fds[4 + RD_TRIGGERS_MAX] = {{.fd = w->stop_fd, .events = POLLIN},
 		{.fd = w->monitor ? rd_monitor_fd(w->monitor) : -1, .events = POLLIN},
-		{.fd = w->kmsg_fd, .events = POLLIN}};
+		{.fd = w->kmsg_fd, .events = POLLIN}, {.events = POLLIN}};
 	uint64_t due = 0;
 
 	for (unsigned int i = 0; i < w->n_lines; i++)
-		fds[3 + i] = (struct pollfd){.fd = w->lines[i].wakes, .events = POLLIN};
+		fds[4 + i] = (struct pollfd){.fd = w->lines[i].wakes, .events = POLLIN};
 	lines_check(r);
 	while (!(fds[0].revents & POLLIN)) {
 		uint64_t now = rd_monotonic_ns(), wait;
@@ -185,8 +185,11 @@ static void *watch_run(void *arg)
 			due = rd_monotonic_ns() + (period < STATE_NS ? period : STATE_NS);
 		}
 		wait = take_all(r);
+		tell_keep(r);
+		tell_take(r);
+		fds[3].fd = r->tell.host ? r->tell.out : -1;
 		state_write(r, false);
-		poll(fds, 3 + w->n_lines, wait_ms(due, wait));
+		poll(fds, 4 + w->n_lines, wait_ms(due, wait));
 	}
 	/* Events since the last check: one of them may have ended the recording. */
 	counters_watch_read(r);

@@ -155,6 +155,8 @@ static void put_json(const struct record_run *r, const struct rd_recorder_counts
 	json_object_set_new(root, "files", json_files(r));
 	json_object_set_new(root, "analyses_failed", rd_json_u64(c->not_analysed));
 	json_object_set_new(root, "commands_failed", rd_json_u64(c->commands_failed));
+	json_object_set_new(root, "triggers_sent", rd_json_u64(c->sent));
+	json_object_set_new(root, "triggers_confirmed", rd_json_u64(c->confirmed));
 	json_object_set_new(root, "error",
 		res->error.class == RD_CLASS_NONE ? json_null() : rd_json_string(res->error.text));
 	json_object_set_new(root, "exit_status", json_integer(res->error.class));
@@ -184,6 +186,9 @@ static void put_text(const struct record_run *r, const struct rd_recorder_counts
 			"too many conversations for the triggers retransmission, gave-up and "
 			"stall: idle ones forgotten: %" PRIu64 "\n",
 			c->forgotten);
+	if (c->sent)
+		fprintf(stderr, "sent to %s: %" PRIu64 ", confirmed %" PRIu64 "\n",
+			r->settings->config.tell, c->sent, c->confirmed);
 	rd_session_drops(rd_recorder_session(r->recorder), &drops);
 	rd_drops_sentence(&drops, sentence);
 	fprintf(stderr, "%s\n", sentence);
