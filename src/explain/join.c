@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Matches a line with the conversations of `rdmadump analyze`, which runs as a process. */
 #include "join.h"
+#include "prefix.h"
 #include <errno.h>
+#include <glob.h>
+#include <rdmadump/finding.h>
 #include <rdmadump/json.h>
 #include <rdmadump/program.h>
 #include <rdmadump/spawn.h>
+#include <rdmadump/units.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,12 +20,16 @@
 static int run_analysis(char *program, char *const files[], unsigned int n, FILE *out)
 {
 	const struct rd_spawn how = {.out = fileno(out)};
-	char *argv[JOIN_FILES + 3] = {program, (char *)(uintptr_t) "--json"};
+	char *argv[JOIN_FILES + 4] = {program, (char *)(uintptr_t) "--json"};
+	unsigned int args = 2;
 	int status, rc;
 	pid_t pid;
 
+	/* A bundle; its command refuses it beside others. */
+	if (strstr(files[0], ".tar"))
+		argv[args++] = (char *)(uintptr_t) "--bundle";
 	for (unsigned int i = 0; i < n; i++)
-		argv[2 + i] = files[i];
+		argv[args++] = files[i];
 	rc = rd_spawn(&pid, argv, &how);
 	if (rc) {
 		errno = rc;
@@ -33,7 +41,7 @@ static int run_analysis(char *program, char *const files[], unsigned int n, FILE
 	return WIFEXITED(status) ? WEXITSTATUS(status) : RD_CLASS_PARTIAL;
 }
 
-json_t *join_report(char *const files[], unsigned int n, bool *damaged, struct rd_error *err)
+static json_t *report_of(char *const files[], unsigned int n, bool *damaged, struct rd_error *err)
 {
 	FILE *out = tmpfile();
 	char program[PATH_MAX];
@@ -60,10 +68,112 @@ json_t *join_report(char *const files[], unsigned int n, bool *damaged, struct r
 	return report;
 }
 
+json_t *join_report(char *const files[], unsigned int n, bool *damaged, struct rd_error *err)
+{
+	glob_t unpacked = {0};
+	char pattern[PATH_MAX];
+	json_t *report;
+
+	/* Of the directory of a bundle that was unpacked. */
+	snprintf(pattern, sizeof(pattern), "%s/captures/*", files[0]);
+	if (n == 1 && glob(pattern, 0, NULL, &unpacked) == 0 && unpacked.gl_pathc <= JOIN_FILES)
+		report =
+			report_of(unpacked.gl_pathv, (unsigned int)unpacked.gl_pathc, damaged, err);
+	else
+		report = report_of(files, n, damaged, err);
+	globfree(&unpacked);
+	return report;
+}
+
 /* --- which conversation ----------------------------------------------------------------------- */
 
-/* What a line and a conversation have in common. */
-enum common { BY_QPN = 8, BY_PEER_QPN = 4, BY_PEER = 2, BY_LOCAL = 2, BY_ENDING = 1 };
+/* What a line and a conversation have in common. The time alone tells nothing. */
+enum common { BY_QPN = 16, BY_PEER_QPN = 8, BY_PEER = 4, BY_LOCAL = 4, BY_TIME = 2, BY_ENDING = 1 };
+
+#define CLOCKS_NS  INT64_C(1000000000)	/* logs have whole seconds, and clocks of their own */
+#define SILENCE_NS INT64_C(60000000000) /* retries take no longer with usual timeouts */
+
+/* When something was, in ns since 1970, and its distance from the line. */
+struct span {
+	uint64_t from, until;
+	int64_t apart; /* negative: it ended so long before; positive: it began so long after; 0 */
+};
+
+static const char *const sides[] = {"a", "b"};
+
+/* A line, and what fits it best so far. */
+struct search {
+	const struct reading *r;
+	uint64_t line; /* when it was printed, in ns since 1970; 0: unknown */
+	bool zoned;    /* it has a time zone */
+	json_t *found;
+	int best;
+	uint64_t distance; /* in time, of the best ones */
+	uint64_t fits;
+};
+
+static struct span span_of(const struct search *s, uint64_t from, uint64_t until)
+{
+	const int64_t later = (int64_t)(from - s->line), earlier = (int64_t)(s->line - until);
+
+	return (struct span){from, until,
+		!s->line	      ? 0
+		: later > CLOCKS_NS   ? later
+		: earlier > CLOCKS_NS ? -earlier
+				      : 0};
+}
+
+static struct span span_of_capture(const struct search *s, const json_t *report)
+{
+	const uint64_t from = rd_json_u64_value(json_object_get(report, "start_ns"));
+
+	return span_of(s, from,
+		from + (uint64_t)(json_number_value(json_object_get(report, "duration_s")) * 1e9));
+}
+
+/* The times of an object are since the start of the report's capture; null: none. */
+static struct span span_of_pair(
+	const struct search *s, const json_t *report, const json_t *conversation)
+{
+	const uint64_t start = rd_json_u64_value(json_object_get(report, "start_ns"));
+	uint64_t from = UINT64_MAX, until = 0;
+
+	for (unsigned int i = 0; i < 2; i++) {
+		const json_t *side = json_object_get(
+				     json_object_get(conversation, "sides"), sides[i]),
+			     *first = json_object_get(side, "first_ns");
+		const uint64_t a = start + rd_json_u64_value(first),
+			       b = start + rd_json_u64_value(json_object_get(side, "last_ns"));
+
+		if (!json_is_integer(first))
+			continue;
+		from = a < from ? a : from;
+		until = b > until ? b : until;
+	}
+	return span_of(s, from, until);
+}
+
+/* Why the queue pair may not be the line's, or not show its cause; "": time gives no reason. */
+static const char *doubt_of(
+	const struct search *s, struct span capture, struct span pair, char *text, size_t size)
+{
+	const int64_t apart = capture.apart ? capture.apart : pair.apart;
+	const bool is_late = apart > 0;
+	char time[RD_UNITS_LEN];
+
+	*text = '\0';
+	if (!capture.apart && !is_late && -apart < SILENCE_NS)
+		return text;
+	snprintf(text, size, "the %s %s %s %s the line: %s%s",
+		capture.apart ? "capture" : "packets of this queue pair",
+		is_late		? capture.apart ? "begins" : "begin"
+		: capture.apart ? "ends"
+				: "end",
+		rd_fmt_duration(time, (uint64_t)llabs(apart)), is_late ? "after" : "before",
+		capture.apart ? "it may lack the cause" : "another one may have had its number",
+		s->zoned ? "" : " (the line has no time zone: that of this machine is taken)");
+	return text;
+}
 
 /* How the requests of the side that printed the status ended. */
 static const char *ending_of(const struct reading *r)
@@ -100,8 +210,6 @@ static int compare_address(const json_t *end, const char *address, int weight)
 	return strcmp(value, address) == 0 ? weight : INT_MIN / 4;
 }
 
-static const char *const sides[] = {"a", "b"};
-
 /* How well the side `here` of the conversation fits; 0 or less: not at all. */
 static int fit(const json_t *conversation, unsigned int here, const struct reading *r)
 {
@@ -117,21 +225,24 @@ static int fit(const json_t *conversation, unsigned int here, const struct readi
 	return score;
 }
 
-static json_t *common_of(const json_t *conversation, unsigned int here, const struct reading *r)
+static json_t *common_of(
+	const json_t *conversation, unsigned int here, const struct search *s, struct span pair)
 {
 	const json_t *own = json_object_get(conversation, sides[here]),
 		     *peer = json_object_get(conversation, sides[!here]);
-	struct reading only = *r;
+	struct reading only = *s->r;
 	json_t *by = json_array();
 
-	if (compare_qpn(own, r->qpn, 1) > 0)
+	if (compare_qpn(own, s->r->qpn, 1) > 0)
 		json_array_append_new(by, json_string("QP"));
-	if (compare_qpn(peer, r->peer_qpn, 1) > 0)
+	if (compare_qpn(peer, s->r->peer_qpn, 1) > 0)
 		json_array_append_new(by, json_string("QP of the peer"));
-	if (compare_address(own, r->local, 1) > 0)
+	if (compare_address(own, s->r->local, 1) > 0)
 		json_array_append_new(by, json_string("address"));
-	if (compare_address(peer, r->peer, 1) > 0)
+	if (compare_address(peer, s->r->peer, 1) > 0)
 		json_array_append_new(by, json_string("address of the peer"));
+	if (s->line && !pair.apart)
+		json_array_append_new(by, json_string("time"));
 	only.qpn = only.peer_qpn = QPN_UNKNOWN;
 	*only.local = *only.peer = '\0';
 	if (fit(conversation, here, &only) > 0)
@@ -139,41 +250,70 @@ static json_t *common_of(const json_t *conversation, unsigned int here, const st
 	return by;
 }
 
-/* What the report says about a conversation: its findings, and those that name it as a like one. */
-static json_t *happened(const json_t *report, json_int_t id)
+/* A finding of the report as far as it is shown: never certain where time gives a reason for doubt.
+ */
+static json_t *part_of(const json_t *finding, const char *doubt)
 {
-	static const char *const keys[] = {
-		"title", "detail", "certainty", "meaning", "next", "doubts"};
+	static const char *const keys[] = {"title", "detail", "certainty", "meaning", "next"};
+	const char *certain = rd_certainty_name(RD_CERTAIN);
+	json_t *part = json_object(), *doubts = json_copy(json_object_get(finding, "doubts"));
+
+	for (size_t k = 0; k < sizeof(keys) / sizeof(*keys); k++)
+		json_object_set(part, keys[k], json_object_get(finding, keys[k]));
+	if (*doubt && strcmp(rd_json_text_of(finding, "certainty"), certain) == 0)
+		json_object_set_new(part, "certainty", json_string(rd_certainty_name(RD_LIKELY)));
+	if (*doubt && !doubts)
+		doubts = json_array();
+	if (*doubt)
+		json_array_append_new(doubts, json_string(doubt));
+	if (doubts)
+		json_object_set_new(part, "doubts", doubts);
+	return part;
+}
+
+/* What the report says about a conversation. The number of a queue pair may be used again there. */
+static json_t *happened(
+	const struct search *s, const json_t *report, json_int_t id, const char *doubt)
+{
+	static const char *const again = "it was after the line";
+	const uint64_t start = rd_json_u64_value(json_object_get(report, "start_ns"));
 	json_t *list = json_array(), *finding;
 	size_t i;
 
 	json_array_foreach (json_object_get(report, "findings"), i, finding) {
-		json_t *part = json_object();
+		const json_t *first = json_object_get(finding, "first_ns");
+		const uint64_t at = start + rd_json_u64_value(first);
+		const bool is_later = json_is_integer(first) && span_of(s, at, at).apart > 0;
 
-		if (json_integer_value(json_object_get(finding, "conversation")) != id) {
-			json_decref(part);
-			continue;
-		}
-		for (size_t k = 0; k < sizeof(keys) / sizeof(*keys); k++)
-			json_object_set(part, keys[k], json_object_get(finding, keys[k]));
-		json_array_append_new(list, part);
+		if (json_integer_value(json_object_get(finding, "conversation")) == id)
+			json_array_append_new(
+				list, part_of(finding, *doubt || !is_later ? doubt : again));
 	}
 	return list;
 }
 
-static json_t *describe(const json_t *report, size_t capture, const json_t *conversation,
-	unsigned int here, const struct reading *r)
+static json_t *time_of(const struct search *s, struct span pair)
+{
+	return s->line ? json_pack("{s:o, s:o, s:o}", "line_ns", rd_json_u64(s->line), "first_ns",
+				 rd_json_u64(pair.from), "last_ns", rd_json_u64(pair.until))
+		       : json_null();
+}
+
+static json_t *describe(const struct search *s, const json_t *report, size_t capture,
+	const json_t *conversation, unsigned int here, struct span pair)
 {
 	json_t *side = json_object_get(json_object_get(conversation, "sides"), sides[here]),
 	       *verdict = json_object_get(json_object_get(report, "verdict"), "text");
+	char doubt[256];
 
-	return json_pack("{s:I, s:o, s:O, s:O, s:O?, s:O?, s:o, s:O?}", "capture",
-		(json_int_t)capture, "by", common_of(conversation, here, r), "here",
+	doubt_of(s, span_of_capture(s, report), pair, doubt, sizeof(doubt));
+	return json_pack("{s:I, s:o, s:O, s:O, s:O?, s:O?, s:o, s:s, s:o, s:O?}", "capture",
+		(json_int_t)capture, "by", common_of(conversation, here, s, pair), "here",
 		json_object_get(conversation, sides[here]), "peer",
 		json_object_get(conversation, sides[!here]), "ending",
 		json_object_get(side, "ending"), "refused", json_object_get(side, "refused"),
-		"happened",
-		happened(report, json_integer_value(json_object_get(conversation, "id"))),
+		"time", time_of(s, pair), "doubt", doubt, "happened",
+		happened(s, report, json_integer_value(json_object_get(conversation, "id")), doubt),
 		"verdict", verdict);
 }
 
@@ -202,29 +342,47 @@ static bool merge(json_t *found, const json_t *more)
 	return false;
 }
 
-/* Keeps the best ones. */
-static void search(json_t *found, int *best, uint64_t *fits, const json_t *report, size_t capture,
-	const struct reading *r)
+/* The smaller, the more likely in time: what began after the line least of all. */
+static uint64_t distance_of(struct span pair)
 {
-	json_t *conversation;
+	return pair.apart > 0 ? (uint64_t)INT64_MAX + (uint64_t)pair.apart : (uint64_t)-pair.apart;
+}
+
+/* Whether it fits at least as well as the best ones so far, which are forgotten if it is better. */
+static bool is_best(struct search *s, int score, uint64_t distance)
+{
+	const bool is_better = score > s->best || (score == s->best && distance < s->distance);
+
+	if (score <= 0 || (!is_better && (score < s->best || distance > s->distance)))
+		return false;
+	if (is_better) {
+		json_array_clear(s->found);
+		s->best = score;
+		s->distance = distance;
+		s->fits = 0;
+	}
+	return true;
+}
+
+/* Keeps the best ones. */
+static void search(struct search *s, const json_t *report, size_t capture)
+{
+	json_t *conversation, *one;
 	size_t i;
 
 	json_array_foreach (json_object_get(report, "conversations"), i, conversation) {
+		const struct span pair = span_of_pair(s, report, conversation);
+
 		for (unsigned int here = 0; here < 2; here++) {
-			const int score = fit(conversation, here, r);
+			int score = fit(conversation, here, s->r);
 
-			json_t *one;
-
-			if (score <= 0 || score < *best)
+			if (score > 0 && s->line && !pair.apart)
+				score += BY_TIME;
+			if (!is_best(s, score, distance_of(pair)))
 				continue;
-			if (score > *best) {
-				json_array_clear(found);
-				*best = score;
-				*fits = 0;
-			}
-			one = describe(report, capture, conversation, here, r);
-			if (!merge(found, one) && ++*fits <= JOINED_MAX)
-				json_array_append(found, one);
+			one = describe(s, report, capture, conversation, here, pair);
+			if (!merge(s->found, one) && ++s->fits <= JOINED_MAX)
+				json_array_append(s->found, one);
 			json_decref(one);
 		}
 	}
@@ -232,21 +390,22 @@ static void search(json_t *found, int *best, uint64_t *fits, const json_t *repor
 
 json_t *join_find(const json_t *report, const struct reading *r)
 {
-	json_t *found = json_array(), *captures = json_object_get(report, "captures"), *one,
+	json_t *captures = json_object_get(report, "captures"), *one,
 	       *ends = json_object_get(json_object_get(report, "ends"), "verdict");
-	uint64_t fits = 0;
-	int best = 0;
+	struct search s = {.r = r, .found = json_array()};
 	size_t i;
 
+	s.line = prefix_time(
+		r->time, rd_json_u64_value(json_object_get(report, "start_ns")), &s.zoned);
 	if (!captures)
-		search(found, &best, &fits, report, 0, r);
+		search(&s, report, 0);
 	json_array_foreach (captures, i, one) {
-		search(found, &best, &fits, one, i, r);
+		search(&s, one, i);
 	}
-	json_array_foreach (found, i, one) {
-		json_object_set_new(one, "fits", rd_json_u64(fits));
+	json_array_foreach (s.found, i, one) {
+		json_object_set_new(one, "fits", rd_json_u64(s.fits));
 		if (ends)
 			json_object_set(one, "verdict", json_object_get(ends, "text"));
 	}
-	return found;
+	return s.found;
 }

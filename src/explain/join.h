@@ -10,14 +10,15 @@
 #define JOINED_MAX 4  /* queue pairs that fit equally well */
 
 /*
- * The report of `rdmadump analyze --json` about the files (of one capture, or of two ends). NULL
- * with the error; owned by the caller.
+ * The report of `rdmadump analyze --json` about the files (of one capture, or of two ends), or
+ * about the captures of a bundle, packed or not. NULL with the error; owned by the caller.
  */
 json_t *join_report(char *const files[], unsigned int n, bool *damaged, struct rd_error *err);
 /*
  * The conversations of the report that fit the line best, each an object: "capture" (index), "by"
- * (what they have in common), "fits" (how many fit as well), "here", "peer", "ending", "happened",
- * "verdict". An empty array: none fits. Owned by the caller.
+ * (what they have in common), "fits" (how many fit as well), "here", "peer", "ending", "time" (the
+ * line's and those of the packets in ns since 1970, or null), "happened", "verdict". An empty
+ * array: none fits. Owned by the caller.
  */
 json_t *join_find(const json_t *report, const struct reading *r);
 

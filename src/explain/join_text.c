@@ -3,6 +3,7 @@
 #include "explain.h"
 #include <inttypes.h>
 #include <rdmadump/json.h>
+#include <rdmadump/units.h>
 #include <string.h>
 
 #define TEXT 512
@@ -42,7 +43,27 @@ static void put_pair(FILE *out, const json_t *one, unsigned int columns)
 	explain_put(out, "QP pair", text, columns);
 }
 
-static void put_finding(FILE *out, const json_t *finding, unsigned int columns)
+/* When the line was printed, by the packets of the queue pair. */
+static void put_time(FILE *out, const json_t *time, unsigned int columns)
+{
+	const uint64_t line = rd_json_u64_value(json_object_get(time, "line_ns")),
+		       first = rd_json_u64_value(json_object_get(time, "first_ns")),
+		       last = rd_json_u64_value(json_object_get(time, "last_ns"));
+	char text[TEXT], much[RD_UNITS_LEN];
+
+	if (!line)
+		return;
+	snprintf(text, sizeof(text), "the line is %s%s",
+		line < first  ? rd_fmt_duration(much, first - line)
+		: line > last ? rd_fmt_duration(much, line - last)
+			      : "",
+		line < first  ? " before its first packet"
+		: line > last ? " after its last packet"
+			      : "between its first packet and its last one");
+	explain_put(out, "time", text, columns);
+}
+
+static void put_finding(FILE *out, const json_t *finding, const char *said, unsigned int columns)
 {
 	char text[TEXT];
 	const json_t *doubt;
@@ -53,6 +74,8 @@ static void put_finding(FILE *out, const json_t *finding, unsigned int columns)
 	explain_put(out, "happened", text, columns);
 	explain_put(out, "", rd_json_text_of(finding, "detail"), columns);
 	json_array_foreach (json_object_get(finding, "doubts"), i, doubt) {
+		if (strcmp(json_string_value(doubt), said) == 0)
+			continue;
 		snprintf(text, sizeof(text), "no more than %s: %s",
 			rd_json_text_of(finding, "certainty"), json_string_value(doubt));
 		explain_put(out, "", text, columns);
@@ -84,8 +107,10 @@ void explain_print_joined(FILE *out, const json_t *found, unsigned int columns)
 			fits);
 	json_array_foreach (found, i, one) {
 		put_pair(out, one, columns);
+		put_time(out, json_object_get(one, "time"), columns);
+		explain_put(out, "doubt", rd_json_text_of(one, "doubt"), columns);
 		json_array_foreach (json_object_get(one, "happened"), k, finding) {
-			put_finding(out, finding, columns);
+			put_finding(out, finding, rd_json_text_of(one, "doubt"), columns);
 		}
 		if (!json_array_size(json_object_get(one, "happened")))
 			explain_put(

@@ -156,7 +156,9 @@ static const struct rd_field log_fields[] = {
 	{"captures",
 		"the queue pairs that fit the line best, from the report of analyze.json: here and "
 		"peer are "
-		"its endpoints, happened its findings; null: no captures were given",
+		"its endpoints, happened its findings, time those of the line and of the packets "
+		"(ns since 1970; null: the line has none), doubt what the times do not fit; "
+		"null: no captures were given",
 		RD_MADE(joined, "'type': ['array', 'null']")},
 	{"machines", "who reports, and who is named",
 		RD_LIST(parties.party, parties.n, party_shape)},

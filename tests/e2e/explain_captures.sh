@@ -5,6 +5,7 @@
 . "${srcdir:-.}/tests/tap.sh"
 
 roce=$srcdir/tests/data/roce
+need_tool jq zstd
 explain() { "$RDMADUMP" explain "$@" 2>"$tmp/err"; }
 # pairs: "by, the QPs, rules' titles" of what fits
 pairs() { jq -r '.captures[] | "\(.by | join("+")): \(.here.qp) \(.peer.qp) of \(.fits): \([.happened[].title] | join("; "))"'; }
@@ -24,6 +25,71 @@ is "of a log, the line that is no consequence" "$(printf '%s\n' 'completion with
 	explain --json --with "$rkey/a.pcap.zst" - | pairs | cut -d: -f1-2)" 'QP+how its requests ended: 98 97 of 1'
 is "both ends: each pair once" \
 	"$(explain --json --with "$rkey/a.pcap.zst" --with "$rkey/b.pcap.zst" 'completion from peer 10.77.0.1<1> with status=10' | jq -c '[.captures[] | [.peer.qp, .fits]]')" '[[95,3],[96,3],[97,3]]'
+
+# --- the time of the line ---------------------------------------------------------------------------
+
+# talks FILE SECOND:PEER:QP:SYNDROME...: QP 9 of 10.0.0.2 sends for 3 s from this second after 10:00; how the last is answered
+cat >"$tmp/talks.py" <<'END'
+import sys
+sys.path.append(sys.argv[1])
+sys.dont_write_bytecode = True
+import frames
+here = b"\x0a\0\0\2"
+start = 1795341600 * 10**9  # 2026-11-22T10:00:00Z
+some = []
+def talk(at, peer, qp, syndrome):
+    ends, back = (here, b"\x0a\0\0" + bytes([peer])), (b"\x0a\0\0" + bytes([peer]), here)
+    for psn in range(4):
+        some.append((start + (at + psn) * 10**9, frames.rocev2(ends, frames.bth(0x04, qp, psn, True) + bytes(8), 50000 + qp)))
+        answer = frames.aeth(0x1f if psn < 3 else syndrome, psn + 1)
+        some.append((start + (at + psn) * 10**9 + 1000, frames.rocev2(back, frames.bth(0x11, 9, psn) + answer, 50000 + qp)))
+for arg in sys.argv[3:]:
+    talk(*(int(n, 0) for n in arg.split(":")))
+frames.write_pcap(sys.argv[2], 1, 65535, some, "pcap ns")
+END
+talks() { python3 "$tmp/talks.py" "$srcdir/tests" "$@"; }
+talks "$tmp/again.pcap" 0:1:7:0x62 3600:3:5:0x62
+# found LINE: peers, found by what, certainties, doubt
+found() { TZ=UTC0 explain --json --with "$tmp/again.pcap" "$1" | jq -r '.captures[] | "\(.peer.address) \(.by | join("+")) \([.happened[].certainty] | unique | join("+"))\(if .doubt != "" then ": " + .doubt else "" end)"'; }
+error='completion with error 10, QP 0x9'
+is "a QP number that is used again, a line without time: both" "$(found "$error" | sort | cut -d' ' -f1 | tr '\n' ' ')" "10.0.0.1 10.0.0.3 "
+for time in '2026-11-22T10:00:03.5Z' '2026-11-22 10:00:03' '2026-11-22T11:00:03+01:00' '[2026-11-22 08:00:03-0200]' 'Nov 22 10:00:03' 'E1122 10:00:03.25' '[1795341603.100000]'; do
+	is "$time: the first" "$(found "$time $error")" "10.0.0.1 QP+time+how its requests ended certain"
+done
+is "the second" "$(found "2026-11-22T11:00:03.5Z $error")" "10.0.0.3 QP+time+how its requests ended certain"
+is "a time since the kernel's start says nothing" "$(found "[ 3603.5] $error" | wc -l)" 2
+is "between the two: the first, soon after its end" "$(found "2026-11-22T10:00:31Z $error")" "10.0.0.1 QP+how its requests ended certain"
+is "... and long after it" "$(found "2026-11-22T10:30:03Z $error")" \
+	"10.0.0.1 QP+how its requests ended likely: the packets of this queue pair end 1800 s before the line: another one may have had its number"
+is "the capture begins later" "$(found "2026-11-22T09:59:00Z $error")" \
+	"10.0.0.1 QP+how its requests ended likely: the capture begins 60 s after the line: it may lack the cause"
+is "the capture ends before, and the line has no zone" "$(found "2026-11-22 12:00:03 $error")" \
+	"10.0.0.3 QP+how its requests ended likely: the capture ends 3600 s before the line: it may lack the cause (the line has no time zone: that of this machine is taken)"
+explain --with "$tmp/again.pcap" "2026-11-22T12:00:03Z $error" >"$tmp/out"
+has "as text" "$tmp/out" '^  time      the line is 3600 s after its last packet$'
+is "... the doubt once" "$(tr -s ' \n' ' ' <"$tmp/out" | grep -o 'the capture ends 3600 s before the line' | wc -l)" 1
+talks "$tmp/again.pcap" 0:1:7:0x1f 3600:1:7:0x62
+is "the same pair again: it happened after the line" "$(found "2026-11-22T10:00:03Z $error")" "10.0.0.1 QP+time+how its requests ended likely+possible"
+is "... and not after this one" "$(found "2026-11-22T11:00:03Z $error")" "10.0.0.1 QP+time+how its requests ended certain+possible"
+fits "the schema" explain <(explain --json --with "$tmp/again.pcap" "2026-11-22T12:00:03Z $error")
+
+# --- bundles ----------------------------------------------------------------------------------------
+
+mkdir -p "$tmp/b/captures"
+cp "$rkey/a.pcap.zst" "$tmp/b/captures/"
+jq -n --arg sum "$(sha256sum <"$rkey/a.pcap.zst" | cut -d' ' -f1)" --argjson size "$(stat -c %s "$rkey/a.pcap.zst")" \
+	'{version: 2, members: [{name: "captures/a.pcap.zst", $size, sha256: $sum}]}' >"$tmp/b/manifest.json"
+tar -C "$tmp" --zstd -cf "$tmp/b.tar.zst" b/manifest.json b/captures/a.pcap.zst
+for bundle in b.tar.zst b; do
+	is "a bundle, $bundle" "$(explain --json --with "$tmp/$bundle" 'completion with error 10, QP 0x61' | pairs)" \
+		"QP+how its requests ended: 97 96 of 1: $refused"
+done
+explain --with "$tmp/b.tar.zst" --with "$rkey/a.pcap.zst" 'completion with error 10, QP 0x61' >"$tmp/out"
+is "a bundle beside a capture: exit status" $? 2
+has "... and why" "$tmp/err" 'bundle has the captures'
+
+# --- what cannot be read ----------------------------------------------------------------------------
+
 explain --with "$tmp/absent" 'completion with error 12' >"$tmp/out"
 is "no such capture: exit status" $? 2
 has "no such capture: the line is explained" "$tmp/out" 'IBV_WC_RETRY_EXC_ERR'
