@@ -274,7 +274,7 @@ static int run_all(struct rd_selftest *st, struct rd_error *err)
 	int rc = 0;
 
 	for (; *probe && strcmp(ended, "complete") == 0; probe++) {
-		int outcome = -1;
+		int outcome;
 
 		if (rd_cli_ended || rd_monotonic_ns() >= st->run_deadline_ns) {
 			ended = rd_cli_ended ? "interrupted" : "time_limit";

@@ -151,9 +151,9 @@ static void put_rest(const struct rd_ends_report *r, FILE *out)
 	if (r->evicted)
 		fprintf(out,
 			"%" PRIu64
-			" packets may count as lost: more than 262144 at once waited for "
+			" packet%s may count as lost: more than 262144 at once waited for "
 			"their match\n",
-			r->evicted);
+			r->evicted, rd_plural(r->evicted));
 	if (r->left_out)
 		fprintf(out,
 			"%" PRIu64 " packets of further QPs were not compared; the number of these "
