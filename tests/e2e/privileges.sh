@@ -54,8 +54,8 @@ dropped() {
 	is "$1: user, effective, saved and file system's" "$(of_all Uid)" "$uid $uid $uid $uid"
 	is "$1: group" "$(of_all Gid)" "$gid $gid $gid $gid"
 	is "$1: the groups are the user's" "$(of_all Groups)" "$(id -G nobody)"
-	grep -q '^thread writer' "$tmp/status"
-	ok "$1: the writer's thread was looked at"
+	grep -q '^thread writer' "$tmp/status" && grep -q '^thread counters' "$tmp/status"
+	ok "$1: the threads that write and that read counters were looked at"
 	no_privilege "$1"
 	is "$1: exit status" "$status" 0
 }
