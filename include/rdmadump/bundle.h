@@ -14,7 +14,6 @@
 enum rd_bundle_want {
 	RD_BUNDLE_TREE,
 	RD_BUNDLE_CAPTURES,
-	RD_BUNDLE_REPORTS /* output of programs about the machine: text and JSON */
 };
 
 struct rd_bundle {
@@ -28,11 +27,11 @@ struct rd_bundle {
 };
 
 /*
- * Unpacks a bundle's sysfs tree, its captures, or its reports, into a temporary directory below
- * $TMPDIR. The archive is not trusted: only members that its manifest names, with their size and
- * SHA-256, bounded in number and size, nothing outside of the directory. -1 with RD_CLASS_DEVICE;
- * nothing is left then. rd_bundle_close() after success. Starts a process: call it before any
- * thread is started.
+ * Unpacks a bundle's sysfs tree or its captures into a temporary directory below $TMPDIR. The
+ * archive is not trusted: only members that its manifest names, with their size and SHA-256,
+ * bounded in number and size, nothing outside of the directory. -1 with RD_CLASS_DEVICE; nothing is
+ * left then. rd_bundle_close() after success. Starts a process: call it before any thread is
+ * started.
  */
 int rd_bundle_open(
 	struct rd_bundle *b, const char *path, enum rd_bundle_want want, struct rd_error *err);

@@ -3,7 +3,6 @@
 #include "cli/command.h"
 #include "cli/cli.h"
 #include "cli/report_file.h"
-#include "compare.h"
 #include "config.h"
 #include "task.h"
 #include <argp.h>
@@ -33,22 +32,8 @@ static int add_file(const struct option_use *use, struct rd_error *err)
 	return 0;
 }
 
-static void check_compare(const struct rd_bundle_config *s, struct argp_state *state)
-{
-	if (!s->device)
-		rd_cli_usage_error(state->name, "--compare '%s': name the new bundle, too", s->old);
-	if (s->output || s->map || s->n_files || s->capture_s || s->dry_run || s->redact)
-		rd_cli_usage_error(state->name,
-			"--compare writes no bundle: give it without options other than "
-			"--json");
-}
-
 static void check(const struct rd_bundle_config *s, struct argp_state *state)
 {
-	if (s->old) {
-		check_compare(s, state);
-		return;
-	}
 	if (s->device && !s->capture_s && !s->part)
 		rd_cli_usage_error(state->name,
 			"'%s': a bundle has all devices; to capture on one: --capture SECONDS",
@@ -84,7 +69,7 @@ static const struct cli_option options[] = {
 	{"dry-run", 0, NULL,
 		"Collect nothing: print what the bundle would contain, and the commands",
 		FLAG(dry_run)},
-	{"json", 0, NULL, "Print the manifest, or the differences, as JSON", FLAG(json)},
+	{"json", 0, NULL, "Print the manifest as JSON", FLAG(json)},
 	{"redact", 0, NULL,
 		"Replace addresses, names of hosts and users, and serial numbers in all members; "
 		"zero the payload of captures",
@@ -93,9 +78,6 @@ static const struct cli_option options[] = {
 		"Write the map of originals and replacements to FILE; keep it private (default: "
 		"the bundle's name and .map)",
 		STRING(map)},
-	{"compare", 0, "OLD",
-		"Write no bundle: print the differences between the bundles OLD and NEW",
-		STRING(old)},
 	{"timeout", 0, "SECONDS",
 		"Time limit of one tool (default 4); what this program reads by itself may take "
 		"three times as long; tools that open an adapter may take 60 s",
@@ -112,9 +94,7 @@ static error_t parse_other(int key, char *arg, struct argp_state *state)
 		return ARGP_ERR_UNKNOWN;
 	if (s->device)
 		rd_cli_usage_error(state->name,
-			"unexpected argument '%s': bundle takes one device, and --compare one new "
-			"bundle",
-			arg);
+			"unexpected argument '%s': bundle takes one device", arg);
 	s->device = arg;
 	return 0;
 }
@@ -267,21 +247,6 @@ static int check_given(const char *path, struct rd_error *err)
 	return 0;
 }
 
-static int compare(const struct rd_bundle_config *s, struct rd_error *err)
-{
-	json_t *changes;
-	int rc = 0;
-
-	if (rd_bundle_compare(s->old, s->device, &changes, err) < 0)
-		return -1;
-	if (s->json)
-		rc = put_json(changes, err);
-	else
-		bundle_print_changes(changes);
-	json_decref(changes);
-	return rc ? rc : end_output(err);
-}
-
 /* Before any work: captures that exist, an output that is neither one nor any other capture. */
 static int check_files(const struct rd_bundle_config *s, struct rd_error *err)
 {
@@ -325,7 +290,7 @@ static int run(struct rd_bundle_config *s, struct rd_error *err)
 int rd_cmd_bundle(int argc, char **argv)
 {
 	static const struct argp argp = {.parser = parse_other,
-		.args_doc = "[DEV[:PORT]]\n--compare OLD NEW",
+		.args_doc = "[DEV[:PORT]]",
 		.doc = "Collects in one file what support needs: machine, modules, packages, "
 		       "devices, counters, a copy of sysfs, kernel messages, output of installed "
 		       "tools, and optionally a capture with its analysis. Start with index.html "
@@ -345,8 +310,6 @@ int rd_cmd_bundle(int argc, char **argv)
 	if (s.part)
 		return rd_bundle_part(s.part, STDOUT_FILENO, &err) < 0 ? rd_cli_fail(&err)
 								       : RD_CLASS_NONE;
-	if (s.old)
-		return compare(&s, &err) < 0 ? rd_cli_fail(&err) : RD_CLASS_NONE;
 	if (rd_devices_load(&devices, "", &err) < 0)
 		return rd_cli_fail(&err);
 	rc = run(&s, &err);

@@ -27,8 +27,7 @@
 
 /* What the user asked for, and this machine. */
 struct rd_bundle_config {
-	const char *device; /* of --capture; the new bundle of --compare */
-	const char *old;    /* --compare: the old bundle */
+	const char *device; /* of --capture */
 	const char *part;   /* the only part that is written */
 	const char *output; /* "-": standard output, NULL: rdmadump-bundle-HOST-DATE.tar.zst */
 	const char *map;    /* where to write the map of replacements; NULL: output and ".map" */

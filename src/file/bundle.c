@@ -25,7 +25,7 @@
 
 #define ENTRIES_MAX    20000
 #define MANIFEST_BYTES ((size_t)4 << 20)
-#define TREE_BYTES     ((uint64_t)256 << 20) /* limit of all files of the tree, or of all reports */
+#define TREE_BYTES     ((uint64_t)256 << 20) /* limit of all files of the tree */
 #define CAPTURE_BYTES  ((uint64_t)16 << 30)  /* limit of all captures */
 #define CAPTURES_MIN   ((uint64_t)64 << 20)
 #define CAPTURE_RATIO  4096 /* a frame without payload takes more than a thousandth of its size */
@@ -237,14 +237,9 @@ static int add_capture(struct extraction *x, const char *name, struct rd_error *
 
 static bool is_wanted(const struct extraction *x, const char *name)
 {
-	static const char *const tops[][4] = {[RD_BUNDLE_TREE] = {"sysroot/"},
-		[RD_BUNDLE_CAPTURES] = {"captures/"},
-		[RD_BUNDLE_REPORTS] = {"host/", "rdmadump/", "tools/", "analysis/"}};
+	const char *top = x->want == RD_BUNDLE_TREE ? "sysroot/" : "captures/";
 
-	for (unsigned int i = 0; i < 4 && tops[x->want][i]; i++)
-		if (strncmp(name, tops[x->want][i], strlen(tops[x->want][i])) == 0)
-			return true;
-	return false;
+	return strncmp(name, top, strlen(top)) == 0;
 }
 
 static int take_member(struct extraction *x, const struct rd_archive_entry *e, const char *name,

@@ -572,8 +572,7 @@ static const struct task *first_of(const struct tasks *tasks, enum phase phase, 
 	return NULL;
 }
 
-/* What `--bundle` and `--compare` read needs no other tool, and is started before everything else.
- */
+/* What `--bundle` reads needs no other tool, and is started before everything else. */
 TEST(order)
 {
 	static const char *const needed[] = {"sysroot", "rdmadump/list.json",
