@@ -66,8 +66,8 @@ struct rd_resources {
 /*
  * Reads the QPs and counts of `device`, of all devices if NULL. Only what this network and PID
  * namespace may see; of a device with more than RD_QPS_LISTED_MAX QPs only the counts
- * (rd_resources_unlisted()). Fails (RD_CLASS_DEVICE) where the kernel or this build has no RDMA
- * netlink, or the device is unknown; *r is then empty. rd_resources_free() in any case.
+ * (rd_resources_unlisted()). Fails (RD_CLASS_DEVICE) where the kernel has no RDMA netlink,
+ * or the device is unknown; *r is then empty. rd_resources_free() in any case.
  */
 int rd_resources_load(struct rd_resources *r, const char *device, struct rd_error *err);
 /*

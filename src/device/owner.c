@@ -4,6 +4,7 @@
  * again at any time: the start time is read before and after everything else. The environment is
  * searched for a few variables; nothing else is kept, and command line arguments are not read.
  */
+#include "netlink/nldev.h"
 #include "sysfs.h"
 #include <rdmadump/clock.h>
 #include <rdmadump/owner.h>
@@ -241,4 +242,17 @@ void rd_resources_name(const char *root, struct rd_resources *r)
 		}
 		listed = pid;
 	}
+}
+
+int rd_resources_load(struct rd_resources *r, const char *device, struct rd_error *err)
+{
+	if (rd_nldev_resources(r, device, true, err))
+		return -1;
+	rd_resources_name("", r);
+	return 0;
+}
+
+int rd_resources_qps(struct rd_resources *r, const char *device, struct rd_error *err)
+{
+	return rd_nldev_resources(r, device, false, err);
 }

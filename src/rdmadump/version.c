@@ -5,9 +5,7 @@
 #include "config.h"
 #include <argp.h>
 #include <jansson.h>
-#ifdef HAVE_LIBNL
 #include <netlink/version.h>
-#endif
 #include <pcap/pcap.h>
 #include <rdmadump/archive.h>
 #include <rdmadump/qp_event.h>
@@ -38,11 +36,7 @@ void rd_cli_version(void)
 	put_rdma_core("libibverbs", LIBIBVERBS_VERSION);
 	put_rdma_core("libmlx5", LIBMLX5_VERSION);
 	printf("  jansson %s\n", jansson_version_str());
-#ifdef HAVE_LIBNL
 	printf("  %s: RDMA netlink\n", LIBNL_STRING);
-#else
-	printf("  without libnl: no RDMA netlink\n");
-#endif
 	if (*rd_qp_events_library())
 		printf("  %s: owners of short-lived QPs\n", rd_qp_events_library());
 	else

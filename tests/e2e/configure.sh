@@ -63,6 +63,7 @@ oldest() {
 	library libmlx5 1.22.39.0
 	library libpcap 1.9.0
 	library jansson 2.10
+	library libnl-genl-3.0 3.2
 }
 with_libraries() {
 	configured PKG_CONFIG_LIBDIR="$tmp/pc" PKG_CONFIG_PATH= "$@"
@@ -70,7 +71,7 @@ with_libraries() {
 oldest
 with_libraries
 is "the oldest libraries: exit status" "$status" 0
-is "... and no optional library is needed" "$(value ZLIB_LIBS)$(value ZSTD_LIBS)$(value LIBNL_LIBS)$(value LIBBPF_LIBS)" ""
+is "... and no optional library is needed" "$(value ZLIB_LIBS)$(value ZSTD_LIBS)$(value LIBBPF_LIBS)" ""
 is "no wireshark.pc: a folder below our own prefix" "$(value extcapdir)" "\${libdir}/wireshark/extcap"
 is "... and make install says what to do" "$(value extcap_note)" yes
 
@@ -78,8 +79,9 @@ is "... and make install says what to do" "$(value extcap_note)" yes
 libraries='libibverbs|1.13.38|1.14|libibverbs-dev|rdma-core-devel|rdma-core-devel
 libmlx5|1.21.38|1.22|libibverbs-dev|rdma-core-devel|rdma-core-devel
 libpcap|1.8.1|1.9|libpcap-dev|libpcap-devel|libpcap-devel
-jansson|2.9|2.10|libjansson-dev|jansson-devel|libjansson-devel'
-optional="zlib zstd libnl libarchive"
+jansson|2.9|2.10|libjansson-dev|jansson-devel|libjansson-devel
+libnl-genl-3.0|3.1|3.2|libnl-genl-3-dev|libnl3-devel|libnl3-devel'
+optional="zlib zstd libarchive"
 # Nothing here depends on how the program was built.
 if [ -z "${TEST_FULL-}" ]; then
 	libraries=${libraries%%$'\n'*} optional=zlib

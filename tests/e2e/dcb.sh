@@ -48,9 +48,7 @@ has "a copied tree is not asked: -v says so" "$tmp/out" '^  DCB +enp59s0f1np1: n
 # A device with all of it: the array of the unit test in the document of the model.
 DCB_JSON=$tmp/dcb.json "${DCB_TEST:?}" >"$tmp/unit" 2>&1
 ok "the unit test writes the JSON of a complete reply" "$tmp/unit"
-if [ ! -s "$tmp/dcb.json" ]; then
-	skip "the JSON of a complete reply, schema" "built without libnl"
-elif python3 -c 'import jsonschema' 2>/dev/null; then
+if python3 -c 'import jsonschema' 2>/dev/null; then
 	model -- "$RDMADUMP" info --json >"$tmp/json"
 	schema() { python3 "$here/../unit/schema.py" "$here/../../docs/schema/info.json" - >"$tmp/schema"; }
 	jq -c --slurpfile dcb "$tmp/dcb.json" '.ports[0].dcb = $dcb[0]' "$tmp/json" | schema

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* DCB of netdevs: replies of the kernel, whole, cut and hostile; refusals; findings; the output. */
-#include "config.h"
 #include "device/netlink/dcb.h"
 #include "rdmadump/device/info.h"
 #include "test_netlink.h"
 #include <linux/rtnetlink.h>
+#include <netlink/msg.h>
 #include <rdmadump/finding.h>
 #include <rdmadump/info.h>
 
@@ -32,9 +32,6 @@ void __wrap_rd_netlink_close(struct rd_netlink *nl)
 {
 	assert_ptr_equal(nl, &kernel);
 }
-
-#ifdef HAVE_LIBNL
-#include <netlink/msg.h>
 
 #define TRUST_TABLE 11 /* DCB_ATTR_DCB_APP_TRUST_TABLE of Linux 6.2 */
 
@@ -241,7 +238,6 @@ TEST(states)
 		rd_dcb_free(&dcb);
 	}
 }
-#endif
 
 /* ---- what it means ---- */
 
@@ -318,7 +314,6 @@ TEST(priorities)
 
 /* ---- the output ---- */
 
-#ifdef HAVE_LIBNL
 static json_t *print(const struct rd_dcb *dcb, bool verbose, char **text)
 {
 	struct rd_port_info port = {.dcb = (struct rd_dcb *)(uintptr_t)dcb, .n_dcb = 1};
@@ -436,4 +431,3 @@ TEST(text)
 	assert_null(rd_dcb_fact(&dcb));
 	rd_dcb_free(&dcb);
 }
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What info is made of: versions, names, masks, functions, messages. Hostile trees:
  * test_device_hostile.c. */
-#include "config.h"
 #include "device/device_changes.h"
 #include "device/discovery.h"
 #include "device/firmware_mlx5.h"
@@ -365,7 +364,6 @@ TEST(link_messages)
 	assert_false(rd_link_parse(MESSAGE, &link));
 }
 
-#ifdef HAVE_LIBNL
 static void begin(uint8_t command)
 {
 	message_begin(0, &(struct genlmsghdr){.cmd = command}, sizeof(struct genlmsghdr));
@@ -425,7 +423,6 @@ TEST(devlink)
 		}
 	rd_info_free(&info);
 }
-#endif
 
 /* ---- trees ---- */
 

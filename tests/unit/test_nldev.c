@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* RDMA netlink's messages, valid ones as the kernel sends them, and invalid ones: read, or refused.
  */
-#include "config.h"
 #include "device/netlink/cm_users.h"
 #include "device/netlink/netlink.h"
 #include "device/netlink/nldev.h"
 #include "test_netlink.h"
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
-#ifdef HAVE_LIBNL
 #include <netlink/msg.h>
-#endif
 #include <rdma/rdma_netlink.h>
 
 static void begin(int command)
@@ -95,8 +92,6 @@ static void make_system(void)
 	begin(RDMA_NLDEV_CMD_SYS_GET);
 	put_u8(RDMA_NLDEV_SYS_ATTR_NETNS_MODE, 0);
 }
-
-#ifdef HAVE_LIBNL
 
 TEST(system)
 {
@@ -489,18 +484,3 @@ TEST(refused)
 	same(rd_netlink_request(nl, msg, NULL, NULL, &failure), -1, failure.errnum, ENODEV);
 	rd_netlink_close(nl);
 }
-#else
-
-TEST(without)
-{
-	struct rd_resources r;
-
-	make_device();
-	make_qps();
-	make_summary();
-	make_event();
-	assert_int_equal(rd_resources_load(&r, NULL, &failure), -1);
-	assert_non_null(strstr(failure.text, "without libnl"));
-}
-
-#endif

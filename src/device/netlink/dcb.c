@@ -5,15 +5,12 @@
  * are in the host's byte order.
  */
 #include "dcb.h"
-#include "config.h"
+#include "attr.h"
 #include <errno.h>
 #include <linux/rtnetlink.h>
+#include <netlink/msg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#ifdef HAVE_LIBNL
-#include "attr.h"
-#include <netlink/msg.h>
 
 #define ATTRS 32 /* number of attributes that are parsed, with space for newer ones */
 
@@ -119,15 +116,3 @@ int rd_dcb_request(struct rd_dcb *dcb, struct rd_error *err)
 		ret = rd_fail(err, RD_CLASS_DEVICE, EBADMSG, NULL, "DCB netlink request");
 	return ret;
 }
-
-#else
-
-int rd_dcb_request(struct rd_dcb *dcb, struct rd_error *err)
-{
-	struct rd_netlink *nl;
-
-	(void)dcb;
-	return rd_netlink_open(&nl, NETLINK_ROUTE, err);
-}
-
-#endif

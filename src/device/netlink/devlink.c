@@ -4,15 +4,12 @@
  * MLNX_OFED's own family, which uses the same numbers (its include/uapi/mlxdevm).
  */
 #include "devlink.h"
-#include "config.h"
-#include <string.h>
-
-#ifdef HAVE_LIBNL
 #include "attr.h"
 #include <linux/devlink.h>
 #include <netlink/genl/genl.h>
 #include <netlink/msg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define ATTRS	     256
 #define VERSIONS_MAX 64
@@ -206,17 +203,3 @@ void rd_devlink_firmware(struct rd_info *info)
 		nlmsg_free(msg);
 	rd_netlink_close(nl);
 }
-
-#else
-
-void rd_devlink_representors(struct rd_devices *devices)
-{
-	(void)devices;
-}
-
-void rd_devlink_firmware(struct rd_info *info)
-{
-	(void)info;
-}
-
-#endif

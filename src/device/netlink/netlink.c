@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Netlink sockets through libnl-3, which is optional: without it every open fails with a message.
- */
+/* Netlink sockets through libnl-3. */
 #include "netlink.h"
-#include "config.h"
 #include <errno.h>
+#include <netlink/genl/ctrl.h>
+#include <netlink/msg.h>
+#include <netlink/netlink.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+
+#define WAIT_SECONDS 5
+
+struct rd_netlink {
+	struct nl_sock *sock;
+};
 
 static const char *protocol_name(int protocol)
 {
@@ -19,17 +25,6 @@ static const char *protocol_name(int protocol)
 		return "generic";
 	}
 }
-
-#ifdef HAVE_LIBNL
-#include <netlink/genl/ctrl.h>
-#include <netlink/msg.h>
-#include <netlink/netlink.h>
-
-#define WAIT_SECONDS 5
-
-struct rd_netlink {
-	struct nl_sock *sock;
-};
 
 int rd_netlink_open(struct rd_netlink **out, int protocol, struct rd_error *err)
 {
@@ -157,39 +152,3 @@ void rd_netlink_take(struct rd_netlink *nl, rd_netlink_fn *fn, void *ctx)
 		;
 	nl_cb_put(cb);
 }
-
-#else
-
-int rd_netlink_open(struct rd_netlink **nl, int protocol, struct rd_error *err)
-{
-	*nl = NULL;
-	return rd_fail(err, RD_CLASS_DEVICE, 0, "build it with libnl-3",
-		"%s netlink: this rdmadump was built without libnl", protocol_name(protocol));
-}
-
-void rd_netlink_close(struct rd_netlink *nl)
-{
-	(void)nl;
-}
-
-int rd_netlink_join(struct rd_netlink *nl, unsigned int group)
-{
-	(void)nl;
-	(void)group;
-	return -1;
-}
-
-int rd_netlink_fd(const struct rd_netlink *nl)
-{
-	(void)nl;
-	return -1;
-}
-
-void rd_netlink_take(struct rd_netlink *nl, rd_netlink_fn *fn, void *ctx)
-{
-	(void)nl;
-	(void)fn;
-	(void)ctx;
-}
-
-#endif

@@ -14,7 +14,7 @@ struct nl_msg;
 /* One whole message of `len` bytes, header included. Above 0: no further messages are wanted. */
 typedef int rd_netlink_fn(const struct nlmsghdr *msg, size_t len, void *ctx);
 
-/* `protocol` is NETLINK_RDMA, NETLINK_GENERIC ... Also fails without libnl. */
+/* `protocol` is NETLINK_RDMA, NETLINK_GENERIC ... */
 int rd_netlink_open(struct rd_netlink **nl, int protocol, struct rd_error *err);
 void rd_netlink_close(struct rd_netlink *nl);
 

@@ -5,15 +5,16 @@
  */
 #include "nldev.h"
 #include "cm_users.h"
-#include "config.h"
+#include "nldev_message.h"
 #include <errno.h>
-#include <rdma/rdma_netlink.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Newer than the oldest header that this is built with (Linux 6.12). */
 #define CMD_MONITOR	28
 #define ATTR_EVENT_TYPE 102
+#define STATE_LISTEN	8 /* enum rdma_cm_state in include/rdma/rdma_cm.h of Linux */
 
 void rd_nldev_free(struct rd_nldev_devices *devices)
 {
@@ -21,11 +22,6 @@ void rd_nldev_free(struct rd_nldev_devices *devices)
 	*devices = (struct rd_nldev_devices){0};
 }
 
-#ifdef HAVE_LIBNL
-#include "nldev_message.h"
-#include <netinet/in.h>
-
-#define STATE_LISTEN 8 /* enum rdma_cm_state in include/rdma/rdma_cm.h of Linux */
 int rd_nldev_parse_device(const struct nlmsghdr *msg, size_t len, struct rd_nldev_device *out)
 {
 	struct nlattr *attr[ATTRS];
@@ -356,7 +352,8 @@ static int load_qps(struct rd_netlink *nl, const struct rd_nldev_devices *device
 	return device && !found ? unknown_device(device, err) : 0;
 }
 
-static int load(struct rd_resources *r, const char *device, bool counts_too, struct rd_error *err)
+int rd_nldev_resources(
+	struct rd_resources *r, const char *device, bool counts_too, struct rd_error *err)
 {
 	struct rd_nldev_devices devices = {0};
 	struct rd_netlink *nl;
@@ -379,19 +376,6 @@ static int load(struct rd_resources *r, const char *device, bool counts_too, str
 	return ret;
 }
 
-int rd_resources_load(struct rd_resources *r, const char *device, struct rd_error *err)
-{
-	if (load(r, device, true, err))
-		return -1;
-	rd_resources_name("", r);
-	return 0;
-}
-
-int rd_resources_qps(struct rd_resources *r, const char *device, struct rd_error *err)
-{
-	return load(r, device, false, err);
-}
-
 int rd_resources_qp_count(const char *device, uint64_t *n, struct rd_error *err)
 {
 	struct rd_resources r = {0};
@@ -409,58 +393,3 @@ int rd_resources_qp_count(const char *device, uint64_t *n, struct rd_error *err)
 	rd_netlink_close(nl);
 	return ret;
 }
-
-#else
-
-/* Without libnl there are no sockets: rd_netlink_open() fails. */
-int rd_nldev_index(struct rd_netlink *nl, const char *name, uint32_t *index, struct rd_error *err)
-{
-	(void)name;
-	*index = 0;
-	return rd_netlink_open(&nl, NETLINK_RDMA, err);
-}
-
-int rd_nldev_parse_event(const struct nlmsghdr *msg, size_t len, struct rd_nldev_event *out)
-{
-	(void)msg;
-	(void)len;
-	*out = (struct rd_nldev_event){0};
-	return -1;
-}
-
-bool rd_nldev_is_exclusive(void)
-{
-	return false;
-}
-
-int rd_nldev_load(struct rd_nldev_devices *devices, struct rd_error *err)
-{
-	struct rd_netlink *nl;
-
-	*devices = (struct rd_nldev_devices){0};
-	return rd_netlink_open(&nl, NETLINK_RDMA, err);
-}
-
-int rd_resources_load(struct rd_resources *r, const char *device, struct rd_error *err)
-{
-	struct rd_netlink *nl;
-
-	(void)device;
-	*r = (struct rd_resources){0};
-	return rd_netlink_open(&nl, NETLINK_RDMA, err);
-}
-
-int rd_resources_qps(struct rd_resources *r, const char *device, struct rd_error *err)
-{
-	return rd_resources_load(r, device, err);
-}
-
-int rd_resources_qp_count(const char *device, uint64_t *n, struct rd_error *err)
-{
-	struct rd_resources r;
-
-	*n = 0;
-	return rd_resources_load(&r, device, err);
-}
-
-#endif

@@ -26,6 +26,9 @@ int rd_nldev_index(struct rd_netlink *nl, const char *name, uint32_t *index, str
 /* The QP with this number, without cm_ids and comm of a process; -1 also if there is none. */
 int rd_nldev_qp(struct rd_netlink *nl, uint32_t device, uint32_t lqpn, struct rd_qp_res *qp,
 	struct rd_error *err);
+/* What rd_resources_qps() lists, and the counts too; all of it without processes' commands. */
+int rd_nldev_resources(
+	struct rd_resources *r, const char *device, bool counts_too, struct rd_error *err);
 /* Each device belongs to one network namespace. False also where the kernel does not say. */
 bool rd_nldev_is_exclusive(void);
 void rd_nldev_free(struct rd_nldev_devices *devices);

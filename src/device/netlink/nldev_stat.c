@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Counters that are bound to one QP, by RDMA netlink (drivers/infiniband/core/counters.c of Linux).
  */
-#include "config.h"
 #include "nldev.h"
-
-#ifdef HAVE_LIBNL
 #include "nldev_message.h"
 
 static bool is_number(const struct nlattr *a, uint32_t wanted)
@@ -151,23 +148,3 @@ int rd_nldev_stat_read(struct rd_netlink *nl, const struct rd_nldev_stat *stat, 
 	*value = w.value;
 	return 0;
 }
-
-#else
-
-/* Without libnl there are no sockets: rd_netlink_open() fails. */
-int rd_nldev_stat_bind(struct rd_netlink *nl, struct rd_nldev_stat *stat, struct rd_error *err)
-{
-	(void)stat;
-	return rd_netlink_open(&nl, NETLINK_RDMA, err);
-}
-
-int rd_nldev_stat_read(struct rd_netlink *nl, const struct rd_nldev_stat *stat, const char *name,
-	uint64_t *value, struct rd_error *err)
-{
-	(void)stat;
-	(void)name;
-	*value = 0;
-	return rd_netlink_open(&nl, NETLINK_RDMA, err);
-}
-
-#endif
