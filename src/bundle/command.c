@@ -93,8 +93,8 @@ static error_t parse_other(int key, char *arg, struct argp_state *state)
 	if (key != ARGP_KEY_ARG)
 		return ARGP_ERR_UNKNOWN;
 	if (s->device)
-		rd_cli_usage_error(state->name,
-			"unexpected argument '%s': bundle takes one device", arg);
+		rd_cli_usage_error(
+			state->name, "unexpected argument '%s': bundle takes one device", arg);
 	s->device = arg;
 	return 0;
 }

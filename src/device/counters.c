@@ -3,8 +3,8 @@
  * Reads every counter of a port in sysfs, also those that are not in the table (kernel:
  * Documentation/ABI/stable/sysfs-class-infiniband, drivers/infiniband/core/{sysfs,cm}.c).
  */
-#include "../sysfs.h"
 #include "ethtool.h"
+#include "sysfs.h"
 #include <errno.h>
 #include <limits.h>
 #include <rdmadump/clock.h>

@@ -3,7 +3,7 @@
  * The counters of a port that count frames lost before they reached the sniffer's queue (kernel:
  * Documentation/ABI/stable/sysfs-class-infiniband, mlx5_ib and bnxt_re's tables of counters).
  */
-#include "../sysfs.h"
+#include "sysfs.h"
 #include <limits.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/counters.h>
