@@ -111,7 +111,7 @@ void owner_events_watch(struct rd_session *s)
 {
 	struct owner_events *e = s->sampling.events;
 
-	if (!e || e->running || pthread_create(&e->thread, NULL, watch, e))
+	if (!e || pthread_create(&e->thread, NULL, watch, e))
 		return;
 	pthread_setname_np(e->thread, "owners");
 	e->running = true;
