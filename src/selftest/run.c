@@ -271,7 +271,6 @@ static int run_all(struct rd_selftest *st, struct rd_error *err)
 	const char *ended = "complete";
 	struct rd_error later, *to = err;
 	uint64_t start_ns;
-	int rc = 0;
 
 	for (; *probe && strcmp(ended, "complete") == 0; probe++) {
 		int outcome;
@@ -281,10 +280,8 @@ static int run_all(struct rd_selftest *st, struct rd_error *err)
 			break;
 		}
 		outcome = add_probe(st, *probe, to);
-		if (outcome < 0 || store(st, to) < 0) {
+		if (outcome < 0 || store(st, to) < 0)
 			to = &later;
-			rc = -1;
-		}
 		if (rd_cli_ended)
 			ended = "interrupted";
 		else if (st->removed)
@@ -296,7 +293,7 @@ static int run_all(struct rd_selftest *st, struct rd_error *err)
 	json_object_set_new(
 		st->document, "duration_s", rd_json_seconds((int64_t)(rd_wall_ns() - start_ns)));
 	json_object_set_new(st->document, "ended", json_string(ended));
-	return rc;
+	return to == err ? 0 : -1;
 }
 
 /* The archive has the table, too. */

@@ -423,6 +423,10 @@ TEST(text)
 	expect_lines(&dcb, true, summary);
 	check_json(&dcb);
 	check_fact(&dcb);
+	dcb.has_trust = true;
+	expect_lines(&dcb, false,
+		"\nPort 1\n  DCB  lo: PFC: priority 3 (DSCP 24-31); trust: none; RoCE: priority "
+		"3\n");
 	rd_dcb_free(&dcb);
 	kernel.error = EOPNOTSUPP;
 	rd_dcb_load(&dcb, &device, &netdev);
