@@ -425,7 +425,7 @@ static void narrow(struct judging *j, struct culprit *x, const struct way *way)
 			continue;
 		at = tap_by_paths(j, other, way);
 		places = v->places & places_of(x->cause, c, f, at);
-		if (f->certainty < x->worst->certainty || !places || places == v->places)
+		if (f->certainty < x->worst->certainty || places == v->places)
 			return;
 		v->places = places;
 		assume(j, x, other, at == TAP_SENDER ? v->sender : v->receiver);
