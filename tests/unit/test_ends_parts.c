@@ -4,9 +4,10 @@
 #include "test.h"
 #include "test_packet_make.h"
 
-#define BTH (14 + 20 + 8)
-#define MS  1000000ULL
-#define US  1000ULL
+#define BTH    (14 + 20 + 8)
+#define MS     1000000ULL
+#define US     1000ULL
+#define WINDOW 250000000 /* of clock.c */
 
 static struct make m;
 
@@ -91,6 +92,24 @@ TEST(extremes)
 	}
 	free(d.delays[RD_TAP_A].hist);
 	free(d.delays[RD_TAP_B].hist);
+}
+
+/* The extremes of this window and of the one before it. */
+TEST(recent_extremes)
+{
+	static const struct {
+		int64_t window, distance, min, max;
+	} rows[] = {{0, -5000, -5000, -5000}, {1, 7000, -5000, 7000}, {2, 100, 100, 7000},
+		{2, -50, -50, 7000}, {4, 300, 300, 300}};
+	struct distances d = {0};
+	struct extremes near;
+
+	assert_false(distances_recent(&d, &near));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		assert_true(distances_add(&d, rows[i].window * WINDOW, rows[i].distance, NULL));
+		assert_true(distances_recent(&d, &near));
+		same(near.min, rows[i].min, near.max, rows[i].max);
+	}
 }
 
 TEST(clock_without_packets)
