@@ -175,20 +175,32 @@ static const char *doubt_of(
 	return text;
 }
 
-/* How the requests of the side that printed the status ended. */
-static const char *ending_of(const struct reading *r)
+/* How the requests of the side that printed the status end; of a capture that ends soon. */
+static const struct {
+	unsigned int status;
+	const char *ending, *soon, *event;
+} endings[] = {
+	{9, "remote_error", NULL, NULL},
+	{10, "remote_error", NULL, NULL},
+	{11, "remote_error", NULL, NULL},
+	{12, "retry_exceeded", "responses_stopped", NULL},
+	{13, "rnr_retry_exceeded", "open", "rnr"},
+};
+
+static bool ends_as(const json_t *side, unsigned int status)
 {
-	switch (reading_status(r)) {
-	case 9:
-	case 10:
-	case 11:
-		return "remote_error";
-	case 12:
-		return "retry_exceeded";
-	case 13:
-		return "rnr_retry_exceeded";
+	const char *ending = rd_json_text_of(side, "ending");
+
+	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
+		if (endings[i].status != status)
+			continue;
+		if (!strcmp(ending, endings[i].ending))
+			return true;
+		return endings[i].soon && !strcmp(ending, endings[i].soon) &&
+		       (!endings[i].event ||
+			       json_object_get(json_object_get(side, "events"), endings[i].event));
 	}
-	return "";
+	return false;
 }
 
 /* 0 if either is unknown, the weight if they are the same, INT_MIN if they differ. */
@@ -220,7 +232,7 @@ static int fit(const json_t *conversation, unsigned int here, const struct readi
 		    compare_address(own, r->local, BY_LOCAL) +
 		    compare_address(peer, r->peer, BY_PEER);
 
-	if (*ending_of(r) && strcmp(rd_json_text_of(side, "ending"), ending_of(r)) == 0)
+	if (ends_as(side, reading_status(r)))
 		score += BY_ENDING;
 	return score;
 }
@@ -317,6 +329,19 @@ static json_t *describe(const struct search *s, const json_t *report, size_t cap
 		"verdict", verdict);
 }
 
+/* Whether it is the same end in both; the first one gets the owner if only the other knows it. */
+static bool is_same_end(const json_t *one, const json_t *more, const char *key)
+{
+	json_t *end = json_object_get(one, key), *other = json_object_get(more, key);
+
+	if (!json_equal(json_object_get(end, "address"), json_object_get(other, "address")) ||
+		!json_equal(json_object_get(end, "qp"), json_object_get(other, "qp")))
+		return false;
+	if (!json_is_object(json_object_get(end, "owner")))
+		json_object_update(end, other);
+	return true;
+}
+
 /* Two captures show the same queue pairs: their findings are joined. True if it was there. */
 static bool merge(json_t *found, const json_t *more)
 {
@@ -324,8 +349,7 @@ static bool merge(json_t *found, const json_t *more)
 	size_t i, k, n;
 
 	json_array_foreach (found, i, one) {
-		if (!json_equal(json_object_get(one, "here"), json_object_get(more, "here")) ||
-			!json_equal(json_object_get(one, "peer"), json_object_get(more, "peer")))
+		if (!is_same_end(one, more, "here") || !is_same_end(one, more, "peer"))
 			continue;
 		json_array_foreach (json_object_get(more, "happened"), k, finding) {
 			bool is_new = true;

@@ -7,7 +7,7 @@
 . /lib.sh
 
 all="rc_send perftest uc ud multicast srq rping cm_reject ipv6 vlan mtu many_qps bad_rkey not_allowed
-	too_long rnr_exhausted retry_exhausted imm_inv write_loss read_loss atomic_loss uc_loss delay
+	too_long rnr_exhausted retry_exhausted peer_killed peer_stopped gid_gone imm_inv write_loss read_loss atomic_loss uc_loss delay
 	duplicate corrupt read_reorder write_reorder nvme link_flap overrun"
 
 exact="arrives=ab accepts=ab"
@@ -158,6 +158,58 @@ retry_exhausted() {
 	both -r 4 -- -t 12 -y 3 -e 12 send:2500:1
 	both -r 4 -- -t 12 -y 2 -e 12 read:2500:1
 	on a tc qdisc del dev "$NETDEV" ingress
+	finish
+}
+
+# while_sent OPERATION COMMAND...: b sends these, of which 12 or 13 must come; a does COMMAND meanwhile ("kill": of its program)
+while_sent() {
+	step=$((step + 1))
+	meet=$SHARE/$name/t$step
+	op=$1
+	shift
+	if [ "$SIDE" = a ]; then
+		counter=/sys/class/infiniband/$DEV/ports/1/hw_counters/rcvd_pkts
+		at=$(($(cat "$counter") + 40))
+		traffic -d "$DEV" -x "$meet" -r 20 &
+		pid=$!
+		# shellcheck disable=SC2016 # the inner shell's
+		guest until 60 sh -c '[ "$(cat "$0")" -ge "$1" ]' "$counter" "$at"
+		[ "$1" != kill ] || set -- "$@" "$pid"
+		run "$@"
+		: >"$meet.a.done"
+		: >"$meet.a.counted"
+		guest wait 60 "$meet.b.counted"
+		kill -KILL "$pid" 2>/dev/null
+		wait "$pid"
+	else
+		# shellcheck disable=SC2086 # words
+		run timeout 240 traffic -d "$DEV" -x "$meet" -p 1 -t 15 -y 3 -n 3 $op
+	fi
+}
+# The process is gone: its QP answers nothing any more.
+peer_killed() {
+	begin peer_killed "arrives=b"
+	while_sent "-e 12 write:300:30000" kill -KILL
+	finish
+}
+# It hangs, while its NIC responds: until its receives are used up.
+peer_stopped() {
+	begin peer_stopped "arrives=b"
+	while_sent "-e 13 write:300:50 send:300:100" kill -STOP
+	finish
+}
+# The address that the other end uses is gone.
+gid_gone() {
+	begin gid_gone "arrives=b"
+	while_sent "-e 12 write:300:30000" ip addr del "$SELF/24" dev "$NETDEV"
+	on a ip addr add "$SELF/24" dev "$NETDEV"
+	finish
+}
+# Not in the list: what the other end sends then is lost, and the capture cannot tell what its netdev lost.
+link_down() {
+	begin link_down "arrives=b"
+	while_sent "-e 12 write:300:30000" ip link set "$NETDEV" down
+	on a ip link set "$NETDEV" up
 	finish
 }
 

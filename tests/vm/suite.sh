@@ -29,6 +29,8 @@ declare -A must_see=(
 	[mtu]='udp port 4791 and greater 4096' [many_qps]='udp[8] = 0x14'
 	[bad_rkey]='udp[8] = 0x11 and udp[20] = 0x62' [not_allowed]='udp[8] = 0x11 and udp[20] = 0x61'
 	[too_long]='udp[8] = 0x11 and udp[20] = 0x63' [rnr_exhausted]='udp[8] = 0x11 and udp[20] = 0x2e'
+	[peer_killed]='udp[8] = 0x0a' [peer_stopped]='udp[8] = 0x11 and udp[20] = 0x21'
+	[gid_gone]='udp[8] = 0x0a'
 	[retry_exhausted]='udp[8] = 0x0c' [imm_inv]='udp[8] = 0x03' [write_loss]='udp[8] = 0x11 and udp[20] = 0x60'
 	[read_loss]='udp[8] = 0x0e' [atomic_loss]='udp[8] = 0x13' [uc_loss]='udp[8] = 0x26'
 	[delay]='udp[8] = 0x0c' [duplicate]='udp[8] = 0x00' [corrupt]='udp[8] = 0x00'
@@ -263,7 +265,7 @@ if [ -n "${VM_QUICK-}" ]; then
 else
 	wanted=$(names "$here/pair.sh")
 	# shellcheck disable=SC2086 # a list of names
-	wants 30 $wanted
+	wants 33 $wanted
 fi
 # shellcheck disable=SC2086 # a list of names
 machines 2 "${VM_SECONDS:-900}" pair.sh $wanted

@@ -8,7 +8,8 @@
 #include "timer.h"
 
 #define FLOOR_US     500000 /* less than the shortest timeout after adaptive retransmission */
-#define ADAPTIVE_MIN 3	    /* waits, as fewer may be anything */
+#define ADAPTIVE_MIN 4	    /* resends that were measured, and how many times their wait grew */
+#define ADAPTIVE_US  20000  /* more than the first of these waits */
 
 void waits_add(struct waits *w, uint64_t ns)
 {
@@ -24,31 +25,49 @@ static bool are_alike(uint32_t x, uint32_t y)
 	return most - least <= most / 6;
 }
 
-/* How many of the waits, from the first on, get longer as those of adaptive retransmission. */
-static uint8_t growing(const struct waits *w)
+/* Whether all from this one on are. */
+static bool end_alike(const struct waits *w, unsigned int from)
 {
-	uint8_t n = 0;
+	for (unsigned int i = from; i < w->n; i++)
+		if (!are_alike(w->us[i], w->us[w->n - 1]))
+			return false;
+	return from < w->n;
+}
+
+/* How many, from the first on, get longer as those of adaptive retransmission do. */
+static unsigned int growing(const struct waits *w)
+{
+	unsigned int n = 0;
 
 	while (n < w->n && w->us[n] < FLOOR_US &&
 		(!n || w->us[n] > w->us[n - 1] || are_alike(w->us[n], w->us[n - 1])))
 		n++;
-	return n >= ADAPTIVE_MIN && w->us[n - 1] / 2 >= w->us[0] ? n : 0;
+	return n >= ADAPTIVE_MIN && w->us[0] < ADAPTIVE_US &&
+			       w->us[n - 1] / ADAPTIVE_MIN >= w->us[0]
+		       ? n
+		       : 0;
 }
 
 struct rd_timer waits_explain(const struct waits *w)
 {
-	struct rd_timer t = {.adaptive = growing(w)};
+	/* A timer may run since an earlier request, so that the first wait is shorter. */
+	const unsigned int from = end_alike(w, 0) ? 0 : 1;
+	struct rd_timer t = {0};
 
+	if (w->n >= from + 2 && end_alike(w, from)) {
+		t.timeouts = w->n - from;
+	} else {
+		t.adaptive = growing(w);
+		if (t.adaptive == w->n || !t.adaptive)
+			t.timeouts = 0;
+		else if (w->us[t.adaptive] >= FLOOR_US && end_alike(w, t.adaptive))
+			t.timeouts = w->n - t.adaptive;
+		else
+			t.adaptive = 0;
+	}
 	for (unsigned int i = 0; i < t.adaptive; i++)
 		t.adaptive_ns += w->us[i] * UINT64_C(1000);
-	if (t.adaptive == w->n)
-		return t;
-	t.timeouts = w->n - t.adaptive;
-	t.timeout_ns = w->us[w->n - 1] * UINT64_C(1000);
-	for (unsigned int i = t.adaptive; i < w->n; i++)
-		if (!are_alike(w->us[i], w->us[w->n - 1]))
-			return (struct rd_timer){0};
-	if (t.timeouts == 1 && !t.adaptive)
-		return (struct rd_timer){0};
-	return t.adaptive && w->us[w->n - 1] < FLOOR_US ? (struct rd_timer){0} : t;
+	if (t.timeouts)
+		t.timeout_ns = w->us[w->n - 1] * UINT64_C(1000);
+	return t;
 }

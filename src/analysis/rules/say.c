@@ -66,21 +66,22 @@ static void text_gives_up(FILE *out, const struct look *l)
 {
 	const struct rd_timer *t = &l->s->timer;
 	const struct rd_connection *c;
-	unsigned int waits;
+	unsigned int all, seen;
 	char time[RD_UNITS_LEN];
 
 	if (!t->timeouts)
 		return;
 	c = l->c->connection;
 	/* A ConnectX has used up one retry by its adaptive retransmission. */
-	waits = (c ? c->retry_count : 7U) + !t->adaptive;
+	all = (c ? c->retry_count : 7U) + !t->adaptive;
+	seen = t->adaptive ? t->timeouts : l->s->end.attempts;
 	if (l->s->end.how == RD_ENDING_RETRY)
 		fprintf(out, "; it had its completion within %s after the last packet",
 			rd_fmt_duration(time, t->timeout_ns));
-	else if (waits > t->timeouts)
+	else if (all > seen)
 		fprintf(out, "; with %s%u retries it gives up within %s after its last packet",
 			c ? "its " : "", c ? c->retry_count : 7U,
-			rd_fmt_duration(time, (waits - t->timeouts) * t->timeout_ns));
+			rd_fmt_duration(time, (all - seen) * t->timeout_ns));
 }
 
 static void text_rnr_timer(FILE *out, const struct look *l)
