@@ -26,7 +26,7 @@ static int run_analysis(char *program, char *const files[], unsigned int n, FILE
 	pid_t pid;
 
 	/* A bundle; its command refuses it beside others. */
-	if (strstr(files[0], ".tar"))
+	if (strstr(basename(files[0]), ".tar"))
 		argv[args++] = (char *)(uintptr_t) "--bundle";
 	for (unsigned int i = 0; i < n; i++)
 		argv[args++] = files[i];

@@ -80,7 +80,8 @@ cp "$rkey/a.pcap.zst" "$tmp/b/captures/"
 jq -n --arg sum "$(sha256sum <"$rkey/a.pcap.zst" | cut -d' ' -f1)" --argjson size "$(stat -c %s "$rkey/a.pcap.zst")" \
 	'{version: 2, members: [{name: "captures/a.pcap.zst", $size, sha256: $sum}]}' >"$tmp/b/manifest.json"
 tar -C "$tmp" --zstd -cf "$tmp/b.tar.zst" b/manifest.json b/captures/a.pcap.zst
-for bundle in b.tar.zst b; do
+mkdir "$tmp/of.tar" && cp "$rkey/a.pcap.zst" "$tmp/of.tar"
+for bundle in b.tar.zst b of.tar/a.pcap.zst; do
 	is "a bundle, $bundle" "$(explain --json --with "$tmp/$bundle" 'completion with error 10, QP 0x61' | pairs)" \
 		"QP+how its requests ended: 97 96 of 1: $refused"
 done
