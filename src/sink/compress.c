@@ -54,38 +54,19 @@ static size_t gzip_bound(struct compressor *c, size_t len)
 	return a > b ? a : b;
 }
 
-static size_t gzip_member(z_stream *z, uint8_t *to, size_t size, const uint8_t *from, size_t len)
+/* A member of its own. The first one is stored, so that its length does not depend on its content.
+ */
+static size_t gzip_pack(struct compressor *c, uint8_t *to, size_t size, const uint8_t *from,
+	size_t len, enum block block)
 {
+	z_stream *z = block == BLOCK_FIRST ? &c->gz_stored : &c->gz;
+
 	deflateReset(z);
 	z->next_in = (Bytef *)(uintptr_t)from;
 	z->avail_in = (uInt)len;
 	z->next_out = to;
 	z->avail_out = (uInt)size;
 	return deflate(z, Z_FINISH) == Z_STREAM_END ? size - z->avail_out : 0;
-}
-
-static size_t gzip_block(
-	struct compressor *c, uint8_t *to, size_t size, const uint8_t *from, size_t len)
-{
-	return gzip_member(&c->gz, to, size, from, len);
-}
-
-static size_t gzip_first(
-	struct compressor *c, uint8_t *to, size_t size, const uint8_t *from, size_t len)
-{
-	return gzip_member(&c->gz_stored, to, size, from, len);
-}
-static bool gzip_begin(struct compressor *c)
-{
-	(void)c;
-	return true;
-}
-
-static size_t gzip_last(struct compressor *c, uint8_t *to, size_t size, const uint8_t *from,
-	size_t len, bool broken)
-{
-	(void)broken;
-	return gzip_member(&c->gz, to, size, from, len);
 }
 #endif
 
@@ -115,11 +96,6 @@ static struct compressor *zstd_open(int level)
 	return NULL;
 }
 
-static bool zstd_begin(struct compressor *c)
-{
-	return !ZSTD_isError(ZSTD_CCtx_reset(c->zst, ZSTD_reset_session_only));
-}
-
 static size_t zstd_bound(struct compressor *c, size_t len)
 {
 	(void)c;
@@ -139,12 +115,6 @@ static size_t zstd_stream(struct compressor *c, uint8_t *to, size_t size, const 
 			return 0;
 	} while (rc);
 	return out.pos;
-}
-
-static size_t zstd_block(
-	struct compressor *c, uint8_t *to, size_t size, const uint8_t *from, size_t len)
-{
-	return zstd_stream(c, to, size, from, len, ZSTD_e_flush);
 }
 
 /*
@@ -171,11 +141,14 @@ static size_t zstd_raw_end(uint8_t *to, size_t size, const uint8_t *from, size_t
 	return used;
 }
 
-static size_t zstd_last(struct compressor *c, uint8_t *to, size_t size, const uint8_t *from,
-	size_t len, bool broken)
+static size_t zstd_pack(struct compressor *c, uint8_t *to, size_t size, const uint8_t *from,
+	size_t len, enum block block)
 {
-	return broken ? zstd_raw_end(to, size, from, len)
-		      : zstd_stream(c, to, size, from, len, ZSTD_e_end);
+	if (block == BLOCK_LAST_BROKEN)
+		return zstd_raw_end(to, size, from, len);
+	if (block == BLOCK_FIRST && ZSTD_isError(ZSTD_CCtx_reset(c->zst, ZSTD_reset_session_only)))
+		return 0;
+	return zstd_stream(c, to, size, from, len, block == BLOCK_LAST ? ZSTD_e_end : ZSTD_e_flush);
 }
 #endif
 
@@ -189,11 +162,8 @@ const struct compression compressions[] = {
 		.level_max = 9,
 		.rewritable = true,
 		.open = gzip_open,
-		.begin = gzip_begin,
 		.bound = gzip_bound,
-		.first = gzip_first,
-		.block = gzip_block,
-		.last = gzip_last,
+		.pack = gzip_pack,
 		.close = gzip_close,
 	},
 #endif
@@ -205,11 +175,8 @@ const struct compression compressions[] = {
 		.level_min = 1,
 		.level_max = 19,
 		.open = zstd_open,
-		.begin = zstd_begin,
 		.bound = zstd_bound,
-		.first = zstd_block,
-		.block = zstd_block,
-		.last = zstd_last,
+		.pack = zstd_pack,
 		.close = zstd_close,
 	},
 #endif

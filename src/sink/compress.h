@@ -14,28 +14,31 @@
 
 struct compressor;
 
+/* The place of a block in its file. */
+enum block {
+	BLOCK_FIRST,
+	BLOCK_OTHER,
+	BLOCK_LAST,
+	BLOCK_LAST_BROKEN, /* blocks were removed from the file: the compressor's state does not
+			      match it */
+};
+
 /* One row per compression; ended by a row without a name. */
 struct compression {
 	const char *name;   /* as in --compress */
 	const char *suffix; /* ".gz" */
 	int level, level_min, level_max;
 	struct compressor *(*open)(int level);
-	bool rewritable; /* whether the length of first()'s output does not depend on the content */
-	/* Called before each file. False if the library failed. */
-	bool (*begin)(struct compressor *c);
+	bool rewritable; /* whether the length of the first block's output does not depend on the
+			    content */
 	/* Largest output for a block of len bytes. */
 	size_t (*bound)(struct compressor *c, size_t len);
 	/*
-	 * Each returns the length of its output at `to`, 0 if the library failed. first(): the
-	 * file's first block. last(): its last one; broken: blocks were removed from the file, so
-	 * that the compressor's state does not match it.
+	 * Returns the length of its output at `to`; 0 if the library failed, or for an empty first
+	 * block.
 	 */
-	size_t (*first)(
-		struct compressor *c, uint8_t *to, size_t size, const uint8_t *from, size_t len);
-	size_t (*block)(
-		struct compressor *c, uint8_t *to, size_t size, const uint8_t *from, size_t len);
-	size_t (*last)(struct compressor *c, uint8_t *to, size_t size, const uint8_t *from,
-		size_t len, bool broken);
+	size_t (*pack)(struct compressor *c, uint8_t *to, size_t size, const uint8_t *from,
+		size_t len, enum block block);
 	void (*close)(struct compressor *c);
 };
 

@@ -42,6 +42,31 @@ void feed_fini(struct rd_feed *f)
 	free(f->idle);
 }
 
+struct run chunk_run(const struct rd_encoder *e, const struct rd_chunk *c, size_t at, uint64_t ns,
+	uint64_t stop, uint64_t most)
+{
+	const uint8_t *p = c->data + at;
+	size_t left = c->used - at;
+	struct run r = {.next = ns};
+
+	while (left && r.next <= stop) {
+		size_t len = e->format->record_len(e, p, left);
+
+		/* That can only be a bug: all that is left, rather than waiting forever. */
+		if (!len)
+			len = left;
+		if (r.len + len > most)
+			break;
+		r.last = r.next;
+		r.len += len;
+		r.frames++;
+		p += len;
+		left -= len;
+		r.next = left ? chunk_order_ns(c, e->format->record_ns(p), r.last) : 0;
+	}
+	return r;
+}
+
 static void take_back(struct rd_feed *f)
 {
 	struct rd_chunk *c;

@@ -42,6 +42,19 @@ static inline uint64_t chunk_order_ns(const struct rd_chunk *c, uint64_t ns, uin
 	return ns < before || (c->marked && ns > c->last_ns) ? before : ns;
 }
 
+/* Records of a chunk that follow each other. */
+struct run {
+	size_t len;
+	unsigned int frames;
+	uint64_t last, next; /* order of its last record, and of the one after it */
+};
+/*
+ * The records from `at` on, the first of which is ordered by `ns`, that are not newer than `stop`;
+ * at most `most` bytes.
+ */
+struct run chunk_run(const struct rd_encoder *e, const struct rd_chunk *c, size_t at, uint64_t ns,
+	uint64_t stop, uint64_t most);
+
 bool sink_state_failed(const struct sink_state *s);
 bool sink_state_ended(const struct sink_state *s);
 

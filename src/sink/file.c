@@ -64,16 +64,15 @@ void file_fini(struct file *f)
 	free(f->facts);
 }
 
-static bool write_header(struct file *f, int *errnum)
+/* Returns 0 or an errno. */
+static int write_header(struct file *f)
 {
-	bool whole = true;
-
 	f->header_len = f->encoder->format->header(f->encoder, f->text, f->text_room);
-	/* ERF files have none. */
-	if (f->header_len || f->out.compression)
-		output_write_first(&f->out, f->text, f->header_len, &whole, errnum);
 	f->bytes = f->header_len;
-	return whole;
+	/* ERF files have none. */
+	if (!f->header_len && !f->out.compression)
+		return 0;
+	return output_write(&f->out, f->text, f->header_len, BLOCK_FIRST);
 }
 
 /*
@@ -84,14 +83,12 @@ static bool write_facts(struct file *f, const struct rd_facts *facts)
 {
 	uint64_t before = f->out.offset, bytes = f->bytes;
 	bool whole = true;
-	int errnum;
 
 	for (size_t i = 0; facts && i < facts->n && whole; i++) {
 		size_t len = rd_encoder_facts(f->encoder, facts->fact[i].json, facts->fact[i].len,
 			f->facts, f->facts_room);
 
-		if (len)
-			output_write(&f->out, f->facts, len, &whole, &errnum);
+		whole = !len || !output_write(&f->out, f->facts, len, BLOCK_OTHER);
 		f->bytes += len;
 	}
 	if (!whole) {
@@ -114,20 +111,19 @@ int file_check(struct file *f)
 
 int file_begin(struct file *f, const struct rd_facts *facts, struct rd_error *err)
 {
-	int errnum = 0;
-	bool whole;
+	int errnum;
 
 	if (output_begin(&f->out, err) < 0) {
 		output_abandon(&f->out);
 		return -1;
 	}
-	whole = write_header(f, &errnum);
+	errnum = write_header(f);
 	/* The compressor's state includes the bytes that were cut away: restart it. */
-	if (whole && !write_facts(f, facts) && f->out.regular) {
+	if (!errnum && !write_facts(f, facts) && f->out.regular) {
 		output_cut(&f->out, 0);
-		whole = write_header(f, &errnum);
+		errnum = write_header(f);
 	}
-	if (!whole) {
+	if (errnum) {
 		/* A file without a header is unreadable. */
 		output_abandon(&f->out);
 		return rd_fail(err, RD_CLASS_OUTPUT, errnum,
@@ -247,19 +243,17 @@ int file_write(
 	struct file *f, const uint8_t *records, size_t len, const struct frame_counts *frames)
 {
 	struct file_mark mark = {f->out.offset, f->bytes, f->all, f->frames};
-	int errnum = 0;
-	bool whole;
-	size_t done;
+	int errnum;
 
 	if (!f->n_marks)
 		output_stream_begin(&f->out);
-	done = output_write(&f->out, records, len, &whole, &errnum);
-	if (!whole && f->out.offset >= mark.offset) {
-		undo_part(f, records, done);
+	errnum = output_write(&f->out, records, len, BLOCK_OTHER);
+	if (errnum && f->out.offset >= mark.offset) {
+		undo_part(f, records, f->out.offset - mark.offset);
 		return errnum;
 	}
 	f->marks[f->n_marks++ % FILE_MARKS] = mark;
-	if (!whole) {
+	if (errnum) {
 		undo_taken(f);
 		return errnum;
 	}
@@ -277,8 +271,8 @@ int file_end(struct file *f, const struct rd_facts *facts, const struct rd_iface
 {
 	const struct rd_format *format = f->encoder->format;
 	uint64_t before = f->out.offset, behind;
-	bool whole = true, broken = failed;
-	int errnum = 0;
+	bool broken = failed;
+	int errnum;
 	size_t len;
 
 	/* A partial record cannot be removed from a pipe. */
@@ -288,16 +282,16 @@ int file_end(struct file *f, const struct rd_facts *facts, const struct rd_iface
 	if (!failed)
 		broken = !write_facts(f, facts);
 	behind = f->out.offset;
-	output_write_last(&f->out, f->text, len, broken, &whole, &errnum);
+	errnum = output_write(&f->out, f->text, len, broken ? BLOCK_LAST_BROKEN : BLOCK_LAST);
 	/* The facts may have used the space of the trailer. */
-	if (!whole && behind > before && f->out.regular) {
+	if (errnum && behind > before && f->out.regular) {
 		output_cut(&f->out, before);
-		output_write_last(&f->out, f->text, len, true, &whole, &errnum);
+		errnum = output_write(&f->out, f->text, len, BLOCK_LAST_BROKEN);
 	}
-	if (!whole)
+	if (errnum)
 		output_cut(&f->out, before);
 	len = format->header(f->encoder, f->text, f->text_room);
 	if (len == f->header_len)
 		output_rewrite_first(&f->out, f->text, len);
-	return whole ? 0 : errnum;
+	return errnum;
 }

@@ -115,37 +115,6 @@ void merge_rotate(struct merge *m, uint64_t ns)
 
 /* --- pieces ----------------------------------------------------------------------------- */
 
-struct run {
-	size_t len;
-	unsigned int frames;
-	uint64_t last, next; /* order of its last record and of the next one */
-};
-
-/* Measures the records from the head's position that are not newer than `stop`; at most `most`
- * bytes. */
-static struct run measure(
-	const struct merge *m, const struct merge_head *h, uint64_t stop, size_t most)
-{
-	const struct rd_format *format = m->encoder->format;
-	const uint8_t *p = h->chunk->data + h->at;
-	size_t left = h->chunk->used - h->at;
-	struct run r = {.next = h->ns};
-
-	while (left && r.next <= stop) {
-		size_t len = format->record_len(m->encoder, p, left);
-
-		if (!len || r.len + len > most)
-			break;
-		r.last = r.next;
-		r.len += len;
-		r.frames++;
-		p += len;
-		left -= len;
-		r.next = left ? chunk_order_ns(h->chunk, format->record_ns(p), r.last) : 0;
-	}
-	return r;
-}
-
 static void count(struct merge *m, const uint8_t *p, size_t len)
 {
 	const struct rd_encoder *e = m->encoder;
@@ -205,16 +174,11 @@ static const struct rd_chunk *gather(struct merge *m, bool all)
 			atomic_fetch_add_explicit(&m->rotations_taken, 1, memory_order_release);
 			continue;
 		}
-		r = measure(m, h, stop < rotation ? stop : rotation - 1, SIZE_MAX);
-		if (r.len >= LONG_RUN || !r.len) {
+		r = chunk_run(m->encoder, h->chunk, h->at, h->ns,
+			stop < rotation ? stop : rotation - 1, UINT64_MAX);
+		if (r.len >= LONG_RUN) {
 			if (out->frames)
 				break;
-			/*
-			 * An empty run can only be a bug: return what there is instead of waiting
-			 * forever.
-			 */
-			if (!r.len)
-				r.len = h->chunk->used - h->at;
 			return lend_run(m, h, &r);
 		}
 		if (r.len > m->capacity - out->used)

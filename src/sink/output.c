@@ -155,50 +155,27 @@ static int sync_periodically(struct output *out)
 	return rc;
 }
 
-static size_t write_all(
-	struct output *out, const uint8_t *data, size_t len, bool *whole, int *errnum)
+/* Compresses a block, if the file is compressed; *len is 0 if that failed. */
+static const void *pack(struct output *out, const void *data, size_t *len, enum block block)
 {
-	uint64_t before = out->offset;
-	int rc = out->ops->write(out, data, len);
-
-	if (rc == 0)
-		rc = sync_periodically(out);
-	*whole = rc == 0;
-	if (rc)
-		*errnum = rc;
-	return out->offset > before ? out->offset - before : 0;
-}
-
-static size_t fail_compression(bool *whole, int *errnum)
-{
-	*whole = false;
-	*errnum = ENOMEM;
-	return 0;
-}
-
-size_t output_write(struct output *out, const void *data, size_t len, bool *whole, int *errnum)
-{
-	size_t n;
-
 	if (!out->compression)
-		return write_all(out, data, len, whole, errnum);
-	n = out->compression->block(out->compressor, out->packed, out->packed_room, data, len);
-	return n ? write_all(out, out->packed, n, whole, errnum) : fail_compression(whole, errnum);
+		return data;
+	*len = out->compression->pack(
+		out->compressor, out->packed, out->packed_room, data, *len, block);
+	return out->packed;
 }
 
-size_t output_write_first(
-	struct output *out, const void *data, size_t len, bool *whole, int *errnum)
+int output_write(struct output *out, const void *data, size_t len, enum block block)
 {
-	size_t n;
+	size_t n = len;
+	const void *packed = pack(out, data, &n, block);
+	int rc;
 
-	if (!out->compression)
-		return write_all(out, data, len, whole, errnum);
-	if (!out->compression->begin(out->compressor))
-		return fail_compression(whole, errnum);
-	n = out->compression->first(out->compressor, out->packed, out->packed_room, data, len);
-	/* zstd writes nothing for an empty block. */
-	return n || !len ? write_all(out, out->packed, n, whole, errnum)
-			 : fail_compression(whole, errnum);
+	/* zstd writes nothing for an empty first block. */
+	if (!n && out->compression && (len || block != BLOCK_FIRST))
+		return ENOMEM;
+	rc = out->ops->write(out, packed, n);
+	return rc ? rc : sync_periodically(out);
 }
 
 void output_stream_begin(struct output *out)
@@ -228,36 +205,13 @@ void output_set_behind(struct output *out, bool behind)
 	out->behind = behind && out->mode == RD_WRITE_AUTO && !out->patient;
 }
 
-size_t output_write_last(
-	struct output *out, const void *data, size_t len, bool broken, bool *whole, int *errnum)
-{
-	size_t n;
-
-	if (!out->compression)
-		return write_all(out, data, len, whole, errnum);
-	n = out->compression->last(
-		out->compressor, out->packed, out->packed_room, data, len, broken);
-	return n ? write_all(out, out->packed, n, whole, errnum) : fail_compression(whole, errnum);
-}
-
-static bool is_rewritable(const struct output *out)
-{
-	return out->regular && (!out->compression || out->compression->rewritable);
-}
-
 void output_rewrite_first(struct output *out, const void *data, size_t len)
 {
-	const void *block = data;
-
-	if (!is_rewritable(out))
+	if (!out->regular || (out->compression && !out->compression->rewritable))
 		return;
-	if (out->compression) {
-		len = out->compression->first(
-			out->compressor, out->packed, out->packed_room, data, len);
-		block = out->packed;
-	}
+	data = pack(out, data, &len, BLOCK_FIRST);
 	/* A header with the first comment is as readable as one with the last: no error. */
-	if (pwrite(out->fd, block, len, 0) < 0)
+	if (pwrite(out->fd, data, len, 0) < 0)
 		return;
 }
 

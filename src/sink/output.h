@@ -78,17 +78,11 @@ void output_abandon(struct output *out);
  */
 int output_check(struct output *out);
 /*
- * Writes a block. Returns how many bytes of it are in the file, after compression: all (*whole
- * true), or fewer on an error (*errnum). After an error out->offset may be smaller than before: see
+ * Writes a block (len of the first and last one may be 0). Returns 0 or an errno: out->offset then
+ * shows how much of it is in the file, after compression, and may be smaller than before: see
  * struct output_ops.
  */
-size_t output_write(struct output *out, const void *data, size_t len, bool *whole, int *errnum);
-/* The same for the first block of a file. */
-size_t output_write_first(
-	struct output *out, const void *data, size_t len, bool *whole, int *errnum);
-/* The same for the last block (len may be 0); broken: output_cut() has removed bytes. */
-size_t output_write_last(
-	struct output *out, const void *data, size_t len, bool broken, bool *whole, int *errnum);
+int output_write(struct output *out, const void *data, size_t len, enum block block);
 /*
  * From now on the back end may buffer blocks. output_stream_end() writes what is buffered, and ends
  * this; it returns 0 or an errno, as output_write().

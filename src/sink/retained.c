@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The chunks of a sink that retains frames. They are kept as the lane filled them and written in
- * place; no frame is copied. A frame is written at most once, so that it is in one file at most.
+ * The writer of a sink that retains frames: which of the frames that it holds go into files, and
+ * when. A frame is written at most once, so that it is in one file at most.
  */
 #include "retained.h"
 #include "writer.h"
@@ -15,132 +15,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Timestamps are out of order by less than this; the window is extended by it at both ends. */
-#define SLACK_NS 1000000U
-/* A trigger may be detected this much later than it happened: frames are kept that much longer. */
-#define LATE_NS 2000000000U
 /* Interval at which the lane hands over its frames while a file is written. */
 #define REQUEST_NS 100000000U
 /* The same when the window has ended. */
 #define REQUEST_LAST_NS 2000000U
 /* A source without watermarks delivers its frames within this time. */
-#define GRACE_NS   1000000000U
-#define LANE_SHARE 8 /* one chunk in this many is kept free for the lane */
-#define LANE_MIN   3
-
-/* --- the ring --------------------------------------------------------------------------- */
-
-static struct rd_chunk *oldest(const struct retained *r)
-{
-	return r->chunk[r->first];
-}
-
-static struct rd_chunk *newest(const struct retained *r)
-{
-	return r->chunk[(r->first + r->n - 1) % r->capacity];
-}
-
-static uint64_t minus_slack(uint64_t ns)
-{
-	return ns > SLACK_NS ? ns - SLACK_NS : 0;
-}
-
-/* The order of the record at `at`; `before`: that of the previous record. */
-static uint64_t order_at(
-	const struct rd_sink *s, const struct rd_chunk *c, size_t at, uint64_t before)
-{
-	if (!at)
-		return c->first_ns;
-	return chunk_order_ns(c, s->encoder->format->record_ns(c->data + at), before);
-}
-
-static size_t length_at(const struct rd_sink *s, const struct rd_chunk *c, size_t at)
-{
-	return s->encoder->format->record_len(s->encoder, c->data + at, c->used - at);
-}
-
-/* A frame that no file got: either no trigger needed it, or its file could not be written. */
-static void count_left(struct rd_sink *s, uint64_t ns)
-{
-	bool missed = windows_missed(&s->retained.windows, ns, SLACK_NS);
-
-	atomic_fetch_add_explicit(missed ? &s->unwritten : &s->expired, 1, memory_order_relaxed);
-}
-
-static void count_rest(struct rd_sink *s, const struct rd_chunk *c)
-{
-	const struct retained *r = &s->retained;
-	uint64_t ns = r->at_ns;
-
-	if (!r->windows.n_missed) {
-		atomic_fetch_add_explicit(&s->expired, c->frames - r->taken, memory_order_relaxed);
-		return;
-	}
-	for (size_t at = r->at, len; at < c->used; at += len) {
-		len = length_at(s, c, at);
-		ns = order_at(s, c, at, ns);
-		count_left(s, ns);
-	}
-}
-
-/* Returns the oldest chunk to the lane, with the frames that are left in it. */
-static void release(struct rd_sink *s)
-{
-	struct retained *r = &s->retained;
-	struct rd_chunk *c = oldest(r);
-
-	count_rest(s, c);
-	windows_missed_until(&r->windows, minus_slack(c->first_ns));
-	memcpy(s->seen, c->tally, sizeof(s->seen));
-	r->first = (r->first + 1) % r->capacity;
-	r->n--;
-	r->at = r->taken = 0;
-	rd_ring_put(&s->feeds[0].free, c);
-}
-
-static bool take(struct rd_sink *s)
-{
-	struct retained *r = &s->retained;
-	struct rd_chunk *c = rd_ring_take(&s->feeds[0].full);
-
-	if (!c)
-		return false;
-	r->chunk[(r->first + r->n++) % r->capacity] = c;
-	return true;
-}
-
-/* Leaves the lane enough chunks, and discards frames that no later trigger can need. */
-static void expire(struct rd_sink *s)
-{
-	struct retained *r = &s->retained;
-	uint64_t keep = s->config.retention->pre_ns + LATE_NS;
-
-	for (; r->n > r->most; release(s))
-		r->missing_ns = oldest(r)->last_ns;
-	while (r->n && oldest(r)->last_ns + keep < newest(r)->last_ns)
-		release(s);
-}
-
-/* Skips frames older than the window: no later window needs them either. */
-static void skip_older(struct rd_sink *s)
-{
-	struct retained *r = &s->retained;
-	uint64_t from = minus_slack(r->window.from);
-
-	while (r->n && oldest(r)->last_ns < from)
-		release(s);
-	while (r->n && r->at < oldest(r)->used) {
-		uint64_t ns = order_at(s, oldest(r), r->at, r->at_ns);
-		size_t len = length_at(s, oldest(r), r->at);
-
-		if (!len || ns >= from)
-			return;
-		r->at += len;
-		r->at_ns = ns;
-		r->taken++;
-		count_left(s, ns);
-	}
-}
+#define GRACE_NS 1000000000U
 
 /* --- files ------------------------------------------------------------------------------- */
 
@@ -187,7 +67,7 @@ static struct rd_dump dump_of(const struct retained *r)
 	return (struct rd_dump){.from_ns = r->window.from,
 		.until_ns = r->window.until,
 		.trigger_ns = r->window.trigger,
-		.missing_until_ns = r->missing_ns >= r->window.from ? r->missing_ns : 0};
+		.missing_until_ns = r->held.missing_ns >= r->window.from ? r->held.missing_ns : 0};
 }
 
 static bool begin(struct rd_sink *s)
@@ -278,30 +158,6 @@ static uint64_t room(const struct rd_sink *s)
 	return most > used ? most - used : 0;
 }
 
-/* Bytes of the chunk from `at` on that belong to the window and fit; *last: order of the last
- * record. */
-static size_t wanted(
-	const struct rd_sink *s, const struct rd_chunk *c, uint64_t until, uint64_t *last)
-{
-	uint64_t most = room(s);
-	size_t begin = s->retained.at, at = begin;
-
-	if (c->last_ns <= until && c->used - begin <= most) {
-		*last = c->last_ns;
-		return c->used - begin;
-	}
-	*last = s->retained.at_ns;
-	for (size_t len; at < c->used; at += len) {
-		uint64_t ns = order_at(s, c, at, *last);
-
-		len = length_at(s, c, at);
-		if (!len || ns > until || at + len - begin > most)
-			break;
-		*last = ns;
-	}
-	return at - begin;
-}
-
 enum progress {
 	PROGRESS_MORE,	 /* all available frames were written; more may arrive */
 	PROGRESS_BEYOND, /* a frame newer than the window was found */
@@ -312,28 +168,24 @@ enum progress {
 /* Writes the part of the oldest chunk that belongs to the window. */
 static enum progress write_oldest(struct rd_sink *s, uint64_t until)
 {
-	struct retained *r = &s->retained;
-	const struct rd_chunk *c = oldest(r);
+	struct held *h = &s->retained.held;
+	const struct rd_chunk *c = held_oldest(h);
+	const uint8_t *data = c->data + h->at;
+	const struct run run = held_run(s, until, room(s));
 	struct frame_counts frames;
-	uint64_t last;
-	size_t len = wanted(s, c, until, &last);
-	bool whole;
 
-	if (!len)
-		return order_at(s, c, r->at, r->at_ns) > until ? PROGRESS_BEYOND : PROGRESS_FULL;
-	records_walk(s->encoder, c->data + r->at, len, UINT64_MAX, UINT64_MAX, &frames);
+	if (!run.len)
+		return held_ns(h) > until ? PROGRESS_BEYOND : PROGRESS_FULL;
+	records_walk(s->encoder, data, run.len, UINT64_MAX, UINT64_MAX, &frames);
 	memcpy(s->seen, c->tally, sizeof(s->seen));
 	if (!s->first_ns)
-		s->first_ns = order_at(s, c, r->at, r->at_ns);
-	s->last_ns = last;
-	whole = writer_write(s, c->data + r->at, len, &frames);
-	r->at += len;
-	r->at_ns = last;
-	r->taken += (unsigned int)frame_counts_sum(&frames);
-	if (!whole)
+		s->first_ns = held_ns(h);
+	s->last_ns = run.last;
+	held_advance(h, &run);
+	if (!writer_write(s, data, run.len, &frames))
 		return PROGRESS_FAILED;
-	if (r->at == c->used)
-		release(s);
+	if (h->at == c->used)
+		held_release(s);
 	return PROGRESS_MORE;
 }
 
@@ -342,9 +194,9 @@ static enum progress begin_window(struct rd_sink *s)
 {
 	struct retained *r = &s->retained;
 
-	if (!r->n)
+	if (!r->held.n)
 		return PROGRESS_MORE;
-	if (order_at(s, oldest(r), r->at, r->at_ns) > r->window.until + SLACK_NS)
+	if (held_ns(&r->held) > r->window.until + SLACK_NS)
 		return PROGRESS_BEYOND;
 	return begin(s) ? PROGRESS_MORE : PROGRESS_FAILED;
 }
@@ -356,14 +208,13 @@ static enum progress write_window(struct rd_sink *s)
 	enum progress progress = PROGRESS_MORE;
 
 	if (!r->dumping) {
-		skip_older(s);
+		held_skip_older(s);
 		memcpy(s->begun, s->seen, sizeof(s->begun));
 		progress = begin_window(s);
 	}
-	while (r->n && progress == PROGRESS_MORE) {
+	while (r->held.n && progress == PROGRESS_MORE) {
 		progress = write_oldest(s, r->window.until + SLACK_NS);
-		while (take(s))
-			;
+		held_take(s);
 	}
 	return progress;
 }
@@ -384,7 +235,7 @@ static bool may_begin(struct rd_sink *s, uint64_t due_ns)
 {
 	struct retained *r = &s->retained;
 
-	return (r->n && newest(r)->last_ns >= r->window.trigger) ||
+	return (r->held.n && held_newest(&r->held)->last_ns >= r->window.trigger) ||
 	       has_received(s, r->window.trigger, due_ns);
 }
 
@@ -453,12 +304,12 @@ static uint64_t serve(struct rd_sink *s, bool closing)
 	uint64_t fired_ns;
 
 	if (sink_state_ended(&s->state) || !windows_next(&r->windows, &r->window)) {
-		expire(s);
+		held_expire(s);
 		return 0;
 	}
 	fired_ns = r->window.due_ns - s->config.retention->post_ns;
 	if (!r->dumping && !closing && !may_begin(s, fired_ns)) {
-		expire(s);
+		held_expire(s);
 		return request(s, r->window.trigger, fired_ns);
 	}
 	/* A frame that arrived meanwhile may have extended it. */
@@ -497,8 +348,7 @@ static bool step(struct rd_sink *s)
 	struct window window;
 	uint64_t ns;
 
-	while (take(s))
-		;
+	held_take(s);
 	ns = serve(s, closing);
 	if (is_last(s) && !sink_state_ended(&s->state)) {
 		windows_close(&r->windows);
@@ -518,8 +368,8 @@ void *retained_run(void *arg)
 	/* After an error: what was written gets its statistics. */
 	if (s->retained.dumping)
 		end(s, true);
-	while (s->retained.n)
-		release(s);
+	while (s->retained.held.n)
+		held_release(s);
 	windows_close(&s->retained.windows);
 	sem_post(&s->ended);
 	return NULL;
@@ -590,16 +440,9 @@ static void lock(struct rd_sink *s)
 int retained_init(struct rd_sink *s, struct rd_error *err)
 {
 	struct retained *r = &s->retained;
-	struct rd_feed *f = &s->feeds[0];
-	size_t lane = f->n_chunks / LANE_SHARE;
 
 	windows_init(&r->windows, s->config.retention);
-	r->capacity = f->n_chunks;
-	r->most = f->n_chunks - (lane > LANE_MIN ? lane : LANE_MIN);
-	r->chunk = calloc(r->capacity, sizeof(*r->chunk));
-	if (!r->chunk)
-		return rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "memory for the writer");
-	if (check_directory(s, err) < 0)
+	if (held_init(&r->held, s->feeds[0].n_chunks, err) < 0 || check_directory(s, err) < 0)
 		return -1;
 	lock(s);
 	return 0;
@@ -609,5 +452,5 @@ void retained_fini(struct rd_sink *s)
 {
 	if (s->config.retention)
 		windows_fini(&s->retained.windows);
-	free(s->retained.chunk);
+	held_fini(&s->retained.held);
 }

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * The chunks of a sink that retains frames: a ring of full chunks. The oldest one is returned when
- * the lane needs it or when its frames are too old for any trigger.
- */
+/* The writer of a sink that retains frames: files with the frames around triggers. */
 #ifndef RDMADUMP_SINK_RETAINED_H
 #define RDMADUMP_SINK_RETAINED_H
 
+#include "held.h"
 #include "series.h"
 #include "windows.h"
 #include <rdmadump/error.h>
@@ -14,14 +12,7 @@ struct rd_sink;
 
 struct retained {
 	struct windows windows;
-	struct rd_chunk **chunk; /* ring of `capacity` entries */
-	size_t capacity, first, n;
-	size_t most; /* maximum number of retained chunks: the others are for the lane */
-	/* Offset in the oldest chunk: what is before it was written or has expired. */
-	size_t at;
-	unsigned int taken;
-	uint64_t at_ns;		   /* sort key of the record before `at` */
-	uint64_t missing_ns;	   /* timestamp of the newest frame that was evicted from memory */
+	struct held held;
 	struct window window;	   /* window of the current file */
 	struct rd_dump dump;	   /* the same for callers */
 	uint64_t bytes_before;	   /* bytes of the previous files */
