@@ -40,7 +40,7 @@ struct rd_counters {
 	unsigned int lifespan_ms;   /* minimum refresh interval of the device; 0: unknown */
 	unsigned int flags;	    /* only counters of these kinds are read; 0: all */
 	struct rd_counter *counter; /* in the order in which they were read */
-	size_t n, capacity;
+	size_t n;
 	struct rd_firmware_refusal refusal[RD_REFUSALS_MAX];
 	unsigned int n_refusals;
 	char not_asked[200]; /* why the firmware was not queried; "" if it was queried, or has no

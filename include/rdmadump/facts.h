@@ -16,7 +16,7 @@ struct rd_fact {
 
 struct rd_facts {
 	struct rd_fact *fact;
-	size_t n, capacity;
+	size_t n;
 	size_t bytes; /* memory of all texts, with overhead */
 };
 

@@ -72,7 +72,7 @@ struct rd_rule_tally {
 /* All zero is an empty list. */
 struct rd_findings {
 	struct rd_finding *finding;
-	size_t n, capacity, added;
+	size_t n, added;
 	struct rd_rule_tally *tally; /* of the rules whose findings were counted */
 	size_t n_tally;
 	bool incomplete; /* memory ran out */

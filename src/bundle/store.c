@@ -3,6 +3,7 @@
 #include "task.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <rdmadump/memory.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,18 +76,10 @@ static int drop(struct stored *m)
 static struct stored *next(
 	struct store *s, const char *name, const char *target, const struct task *task)
 {
-	struct stored *m;
+	struct stored *m = rd_append(&s->stored, s->n, sizeof(*m));
 
-	if (s->n == s->capacity) {
-		size_t more = s->capacity ? 2 * s->capacity : 256;
-		struct stored *grown = reallocarray(s->stored, more, sizeof(*grown));
-
-		if (!grown)
-			return NULL;
-		s->stored = grown;
-		s->capacity = more;
-	}
-	m = &s->stored[s->n];
+	if (!m)
+		return NULL;
 	*m = (struct stored){.name = strdup(name),
 		.target = target ? strdup(target) : NULL,
 		.fd = s->fd,

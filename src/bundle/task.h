@@ -170,7 +170,7 @@ struct store {
 	int fd;
 	uint64_t end;
 	struct stored *stored;
-	size_t n, capacity;
+	size_t n;
 };
 
 /*

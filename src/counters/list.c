@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The list of a port's counters: append, find by name, free. */
 #include <rdmadump/counters.h>
+#include <rdmadump/memory.h>
 #include <rdmadump/printable.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 
 int rd_counters_add(struct rd_counters *c, uint64_t value, const char *fmt, ...)
 {
+	struct rd_counter *counter;
 	char name[NAME_ROOM];
 	va_list ap;
 
@@ -21,18 +23,11 @@ int rd_counters_add(struct rd_counters *c, uint64_t value, const char *fmt, ...)
 	vsnprintf(name, sizeof(name), fmt, ap);
 	va_end(ap);
 	rd_text_clean(name, sizeof(name), name);
-	if (c->n == c->capacity) {
-		size_t more = c->capacity ? c->capacity * 2 : 128;
-		struct rd_counter *grown = reallocarray(c->counter, more, sizeof(*grown));
-
-		if (!grown)
-			return -1;
-		c->counter = grown;
-		c->capacity = more;
-	}
-	c->counter[c->n] =
-		(struct rd_counter){strdup(name), value, rd_counter_kind(c->driver, name)};
-	if (!c->counter[c->n].name)
+	counter = rd_append(&c->counter, c->n, sizeof(*counter));
+	if (!counter)
+		return -1;
+	*counter = (struct rd_counter){strdup(name), value, rd_counter_kind(c->driver, name)};
+	if (!counter->name)
 		return -1;
 	c->n++;
 	return 0;
@@ -62,5 +57,5 @@ void rd_counters_free(struct rd_counters *c)
 		free(c->counter[i].name);
 	free(c->counter);
 	c->counter = NULL;
-	c->n = c->capacity = 0;
+	c->n = 0;
 }

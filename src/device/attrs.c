@@ -2,6 +2,7 @@
 /* Lists of attributes: name, value, and for masks the names of bits. */
 #include "sysfs.h"
 #include <rdmadump/info.h>
+#include <rdmadump/memory.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,19 +11,17 @@
 
 static struct rd_attr *add(struct rd_attrs *f, const char *key, const char *title)
 {
-	struct rd_attr *grown;
+	struct rd_attr *attr;
 
 	if (f->n == ATTRS_MAX)
 		return NULL;
-	grown = reallocarray(f->attr, f->n + 1, sizeof(*grown));
-	if (!grown)
+	attr = rd_append(&f->attr, f->n, sizeof(*attr));
+	if (!attr)
 		return NULL;
-	f->attr = grown;
-	grown = &f->attr[f->n++];
-	*grown = (struct rd_attr){0};
-	rd_text_clean(grown->key, sizeof(grown->key), key);
-	rd_text_clean(grown->title, sizeof(grown->title), title);
-	return grown;
+	f->n++;
+	rd_text_clean(attr->key, sizeof(attr->key), key);
+	rd_text_clean(attr->title, sizeof(attr->title), title);
+	return attr;
 }
 
 void rd_attrs_free(struct rd_attrs *attrs)

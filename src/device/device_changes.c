@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Joins the reports of several channels into one, by counting them. */
 #include "device_changes.h"
+#include <rdmadump/memory.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +16,7 @@ struct device_change_row {
 static struct device_change_row *row_of(
 	struct device_changes *changes, const struct device_change *change)
 {
-	struct device_change_row *grown;
+	struct device_change_row *row;
 
 	for (size_t i = 0; i < changes->n; i++)
 		if (changes->rows[i].kind == change->kind &&
@@ -23,14 +24,13 @@ static struct device_change_row *row_of(
 			return &changes->rows[i];
 	if (changes->n == ROWS_MAX)
 		changes->n = 0;
-	grown = reallocarray(changes->rows, changes->n + 1, sizeof(*grown));
-	if (!grown)
+	row = rd_append(&changes->rows, changes->n, sizeof(*row));
+	if (!row)
 		return NULL;
-	changes->rows = grown;
-	grown = &changes->rows[changes->n++];
-	*grown = (struct device_change_row){.kind = change->kind};
-	memcpy(grown->name, change->name, sizeof(grown->name));
-	return grown;
+	changes->n++;
+	row->kind = change->kind;
+	memcpy(row->name, change->name, sizeof(row->name));
+	return row;
 }
 
 bool device_change_is_new(struct device_changes *changes, const struct device_change *change)

@@ -3,34 +3,22 @@
 #include "events.h"
 #include <rdmadump/clock.h>
 #include <rdmadump/log.h>
+#include <rdmadump/memory.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-
-static struct rd_event *append(struct events *q)
-{
-	if (q->n == q->capacity) {
-		size_t size = q->capacity ? 2 * q->capacity : 16;
-		struct rd_event *grown = reallocarray(q->event, size, sizeof(*grown));
-
-		if (!grown)
-			return NULL;
-		q->event = grown;
-		q->capacity = size;
-	}
-	return &q->event[q->n++];
-}
 
 void events_put(const struct event_to *to, const char *kind, const char *netdev,
 	const char *previous, const char *fmt, ...)
 {
-	struct rd_event *e = append(to->queue);
+	struct events *q = to->queue;
+	struct rd_event *e = rd_append(&q->event, q->n, sizeof(*e));
 	va_list ap;
 
 	if (!e) {
 		rd_log(RD_LOG_WARNING, "out of memory: an event is not reported");
 		return;
 	}
+	q->n++;
 	*e = to->as;
 	e->ts_ns = rd_wall_ns();
 	e->kind = kind;

@@ -7,7 +7,7 @@
 
 struct events {
 	struct rd_event *event;
-	size_t first, n, capacity;
+	size_t first, n;
 };
 
 /* Where events go, and what those of one origin about one port, or a device, have in common. */

@@ -9,9 +9,9 @@
 #include "sysfs.h"
 #include <ctype.h>
 #include <rdmadump/info.h>
+#include <rdmadump/memory.h>
 #include <rdmadump/units.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define VFS_MAX 512 /* links virtfnN looked through */
@@ -129,20 +129,6 @@ static void judge_switchdev(struct rd_device *device, const char *root, const ch
 	device->old_switchdev = !device->unsure_switchdev;
 }
 
-static struct rd_representor *add_representor(struct rd_device *device)
-{
-	struct rd_representor *grown;
-
-	if (device->n_representors == RD_REPRESENTORS_MAX)
-		return NULL;
-	grown = reallocarray(
-		device->representors, (size_t)device->n_representors + 1, sizeof(*grown));
-	if (!grown)
-		return NULL;
-	device->representors = grown;
-	return &device->representors[device->n_representors++];
-}
-
 /* The function's netdevs whose port name says that they represent another function. */
 static void load_representors(struct rd_device *device, const char *base)
 {
@@ -150,7 +136,7 @@ static void load_representors(struct rd_device *device, const char *base)
 
 	if (rd_sysfs_list(&names, "%s/device/net", base))
 		return;
-	for (size_t i = 0; i < names.n; i++) {
+	for (size_t i = 0; i < names.n && device->n_representors < RD_REPRESENTORS_MAX; i++) {
 		struct rd_representor rep, *added;
 		char text[32];
 
@@ -160,9 +146,11 @@ static void load_representors(struct rd_device *device, const char *base)
 			rd_representor_parse(text, &rep) || rep.kind == RD_FUNCTION_UPLINK)
 			continue;
 		rd_text_clean(rep.netdev, sizeof(rep.netdev), names.name[i]);
-		added = add_representor(device);
-		if (added)
-			*added = rep;
+		added = rd_append(&device->representors, device->n_representors, sizeof(*added));
+		if (!added)
+			break;
+		device->n_representors++;
+		*added = rep;
 	}
 	rd_names_free(&names);
 }

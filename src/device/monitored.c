@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <net/if.h>
 #include <rdmadump/log.h>
+#include <rdmadump/memory.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,20 +42,19 @@ void monitored_name_by_index(const struct monitored *all, uint32_t index, char n
 /* Moves the device out of its list, which is freed without it. */
 static struct monitored_device *add(struct monitored *all, struct rd_device *device)
 {
-	struct monitored_device *grown = reallocarray(all->device, all->n + 1, sizeof(*grown));
+	struct monitored_device *w = rd_append(&all->device, all->n, sizeof(*w));
 
-	if (!grown)
+	if (!w)
 		return NULL;
-	all->device = grown;
-	grown = &all->device[all->n++];
+	all->n++;
+	w->device = *device;
 	/* Without a PCI function it is software, whose driver an open device would keep in use. */
-	*grown =
-		(struct monitored_device){.device = *device, .to_open = all->async && *device->pci};
+	w->to_open = all->async && *device->pci;
 	device->ports = NULL;
 	device->n_ports = 0;
 	device->representors = NULL;
 	device->n_representors = 0;
-	return grown;
+	return w;
 }
 
 static void stop_async(struct monitored_device *w)

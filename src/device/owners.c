@@ -5,6 +5,7 @@
  * its pid was reused.
  */
 #include <rdmadump/hash.h>
+#include <rdmadump/memory.h>
 #include <rdmadump/owner.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,14 +87,6 @@ void rd_owners_free(struct rd_owners *o)
 	free(o);
 }
 
-/* Grows an array by one element; its capacity is a power of two. */
-static void *grow(void *array, uint32_t n, size_t size)
-{
-	if (n & (n - 1))
-		return array;
-	return reallocarray(array, n ? (size_t)n * 2 : 1, size);
-}
-
 static uint32_t *owner_bucket(struct rd_owners *o, const struct rd_process *who)
 {
 	return &o->owner_of[rd_hash2(who->pid, who->start_ticks) % BUCKETS];
@@ -112,16 +105,15 @@ static void link_owner(struct rd_owners *o, uint32_t number)
 /* The number of a new owner; 0: out of memory. */
 static uint32_t owner_add(struct rd_owners *o, const struct rd_process *who)
 {
-	struct owner *grown;
+	struct owner *owner;
 
 	if (o->n_owners == OWNERS_MAX)
 		return 0;
-	grown = grow(o->owners, o->n_owners, sizeof(*grown));
-	if (!grown)
+	owner = rd_append(&o->owners, o->n_owners, sizeof(*owner));
+	if (!owner)
 		return 0;
-	o->owners = grown;
-	o->owners[o->n_owners++] = (struct owner){.who = *who};
-	link_owner(o, o->n_owners);
+	owner->who = *who;
+	link_owner(o, ++o->n_owners);
 	return o->n_owners;
 }
 
@@ -155,20 +147,20 @@ static uint32_t owner_of(struct rd_owners *o, const struct rd_process *who)
 static struct listed *pid_find(struct rd_owners *o, uint32_t pid)
 {
 	uint32_t *head = &o->pid_of[rd_hash2(pid, 0) % BUCKETS];
-	struct listed *grown;
+	struct listed *l;
 
 	for (uint32_t i = *head; i; i = o->pids[i - 1].next)
 		if (o->pids[i - 1].pid == pid)
 			return &o->pids[i - 1];
 	if (o->n_pids == 2 * OWNERS_MAX)
 		return NULL;
-	grown = grow(o->pids, o->n_pids, sizeof(*grown));
-	if (!grown)
+	l = rd_append(&o->pids, o->n_pids, sizeof(*l));
+	if (!l)
 		return NULL;
-	o->pids = grown;
-	o->pids[o->n_pids] = (struct listed){.pid = pid, .next = *head};
+	l->pid = pid;
+	l->next = *head;
 	*head = ++o->n_pids;
-	return &o->pids[o->n_pids - 1];
+	return l;
 }
 
 /*
@@ -246,19 +238,18 @@ static void link_qp(struct rd_owners *o, uint32_t index)
 static struct owned *qp_find(struct rd_owners *o, uint32_t lqpn, uint32_t owner)
 {
 	const uint32_t *head = &o->qp_of[rd_hash2(lqpn, owner) % BUCKETS];
-	struct owned *grown, *q;
+	struct owned *q;
 
 	for (uint32_t i = *head; i; i = o->qps[i - 1].next)
 		if (o->qps[i - 1].qp.lqpn == lqpn && o->qps[i - 1].owner == owner)
 			return &o->qps[i - 1];
 	if (o->n_qps == QPS_MAX)
 		return NULL;
-	grown = grow(o->qps, o->n_qps, sizeof(*grown));
-	if (!grown)
+	q = rd_append(&o->qps, o->n_qps, sizeof(*q));
+	if (!q)
 		return NULL;
-	o->qps = grown;
-	q = &o->qps[o->n_qps];
-	*q = (struct owned){.qp.lqpn = lqpn, .owner = owner};
+	q->qp.lqpn = lqpn;
+	q->owner = owner;
 	link_qp(o, o->n_qps++);
 	return q;
 }

@@ -7,6 +7,7 @@
 
 #include "sysfs.h"
 #include <ctype.h>
+#include <rdmadump/memory.h>
 #include <rdmadump/units.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -122,21 +123,6 @@ static void load_gid_attrs(struct rd_gid *gid, const struct rd_port *port, const
 		memcpy(gid->ndev, text, strlen(text) + 1);
 }
 
-static struct rd_gid *gids_add(struct rd_port *port)
-{
-	/* The capacity is the next power of two: the array is full when n is one. */
-	if ((port->n_gids & (port->n_gids - 1)) == 0) {
-		size_t size = port->n_gids ? (size_t)port->n_gids * 2 : 1;
-		struct rd_gid *grown = reallocarray(port->gids, size, sizeof(*grown));
-
-		if (!grown)
-			return NULL;
-		port->gids = grown;
-	}
-	port->gids[port->n_gids] = (struct rd_gid){0};
-	return &port->gids[port->n_gids++];
-}
-
 /* 0 also if this entry is not set; -1 if out of memory. */
 static int load_gid(struct rd_port *port, const char *base, const char *place)
 {
@@ -149,9 +135,10 @@ static int load_gid(struct rd_port *port, const char *base, const char *place)
 		rd_sysfs_text(text, sizeof(text), "%s/ports/%u/gids/%s", base, port->num, place) ||
 		rd_hex_bytes(text, 2, raw, sizeof(raw)) || !gid_is_set(port, raw))
 		return 0;
-	gid = gids_add(port);
+	gid = rd_append(&port->gids, port->n_gids, sizeof(*gid));
 	if (!gid)
 		return -1;
+	port->n_gids++;
 	memcpy(gid->raw, raw, sizeof(raw));
 	gid->index = (unsigned int)index;
 	load_gid_attrs(gid, port, base);

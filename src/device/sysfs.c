@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <rdmadump/memory.h>
 #include <rdmadump/units.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -206,34 +207,18 @@ static int by_nature(const void *a, const void *b)
 	return strverscmp(*(char *const *)a, *(char *const *)b);
 }
 
-static int names_add(struct rd_names *names, size_t *capacity, const char *name)
-{
-	if (names->n == *capacity) {
-		size_t more = *capacity ? *capacity * 2 : 64;
-		char **grown = reallocarray(names->name, more, sizeof(*grown));
-
-		if (!grown)
-			return -1;
-		names->name = grown;
-		*capacity = more;
-	}
-	names->name[names->n] = strdup(name);
-	if (!names->name[names->n])
-		return -1;
-	names->n++;
-	return 0;
-}
-
 static int read_names(struct rd_names *names, DIR *dir)
 {
 	const struct dirent *entry;
-	size_t size = 0;
+	char **name;
 
 	while (names->n < RD_SYSFS_ENTRIES && (entry = readdir(dir))) {
 		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
 			continue;
-		if (names_add(names, &size, entry->d_name))
+		name = rd_append(&names->name, names->n, sizeof(*name));
+		if (!name || !(*name = strdup(entry->d_name)))
 			return -1;
+		names->n++;
 	}
 	return 0;
 }

@@ -12,6 +12,7 @@
 #include <rdmadump/bundle.h>
 #include <rdmadump/identity.h>
 #include <rdmadump/json.h>
+#include <rdmadump/memory.h>
 #include <rdmadump/outfile.h>
 #include <rdmadump/sha256.h>
 #include <rdmadump/spawn.h>
@@ -225,11 +226,9 @@ static int make_other(struct extraction *x, const struct rd_archive_entry *e, co
 static int add_capture(struct extraction *x, const char *name, struct rd_error *err)
 {
 	struct rd_bundle *b = x->b;
-	char **grown = reallocarray(b->captures, b->n_captures + 1, sizeof(*grown));
+	char **path = rd_append(&b->captures, b->n_captures, sizeof(*path));
 
-	if (grown)
-		b->captures = grown;
-	if (!grown || asprintf(&b->captures[b->n_captures], "%s/%s", b->directory, name) < 0)
+	if (!path || asprintf(path, "%s/%s", b->directory, name) < 0)
 		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "'%s'", x->path);
 	b->n_captures++;
 	return 0;

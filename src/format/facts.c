@@ -3,6 +3,7 @@
 #include <jansson.h>
 #include <rdmadump/facts.h>
 #include <rdmadump/job.h>
+#include <rdmadump/memory.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,26 +21,16 @@ const char *const rd_job_names[RD_JOB_KEYS] = {
 
 int rd_facts_add(struct rd_facts *f, const char *json, size_t len)
 {
-	char *copy;
+	struct rd_fact *fact;
 
 	if (len + KEEPING > RD_FACTS_LIST_MAX - f->bytes)
 		return -1;
-	if (f->n == f->capacity) {
-		size_t more = f->capacity ? f->capacity * 2 : 8;
-		struct rd_fact *grown = reallocarray(f->fact, more, sizeof(*grown));
-
-		if (!grown)
-			return -1;
-		f->fact = grown;
-		f->capacity = more;
-	}
-	copy = malloc(len + 1);
-	if (!copy)
+	fact = rd_append(&f->fact, f->n, sizeof(*fact));
+	if (!fact || !(fact->json = malloc(len + 1)))
 		return -1;
-	memcpy(copy, json, len);
-	copy[len] = '\0';
-	f->fact[f->n].json = copy;
-	f->fact[f->n].len = len;
+	memcpy(fact->json, json, len);
+	fact->json[len] = '\0';
+	fact->len = len;
 	f->n++;
 	f->bytes += len + KEEPING;
 	return 0;

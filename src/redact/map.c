@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <rdmadump/hash.h>
 #include <rdmadump/json.h>
+#include <rdmadump/memory.h>
 #include <rdmadump/notation.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -285,19 +286,12 @@ static bool is_recorded(struct rd_redact *r, enum rd_redact_kind kind, const voi
 static void entry_add(
 	struct rd_redact *r, enum rd_redact_kind kind, const char *from, size_t n, const char *to)
 {
-	struct entry *e;
+	struct entry *e = rd_append(&r->entry, r->n_entries, sizeof(*e));
 
-	if (r->n_entries == r->entries_room) {
-		size_t more = r->entries_room ? 2 * r->entries_room : 64;
-		struct entry *grown = reallocarray(r->entry, more, sizeof(*grown));
-
-		r->no_memory |= !grown;
-		if (!grown)
-			return;
-		r->entry = grown;
-		r->entries_room = more;
-	}
-	e = &r->entry[r->n_entries++];
+	r->no_memory |= !e;
+	if (!e)
+		return;
+	r->n_entries++;
 	*e = (struct entry){kind, strndup(from, n), strdup(to)};
 	r->no_memory |= !e->from || !e->to;
 }

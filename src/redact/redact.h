@@ -56,7 +56,7 @@ struct rd_redact {
 	struct table recorded; /* hashes of entries */
 	struct name *names[NAME_BUCKETS];
 	struct entry *entry;
-	size_t n_entries, entries_room;
+	size_t n_entries;
 };
 
 /* --- map.c --- */

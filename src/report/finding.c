@@ -2,6 +2,7 @@
 /* Lists of findings: filling, ordering and freeing them. */
 #include <inttypes.h>
 #include <rdmadump/finding.h>
+#include <rdmadump/memory.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,17 +51,13 @@ const char *rd_severity_mark(enum rd_severity severity)
 
 struct rd_finding *rd_findings_add(struct rd_findings *list)
 {
-	if (list->n == list->capacity) {
-		size_t more = list->capacity ? list->capacity * 2 : 16;
-		struct rd_finding *grown = reallocarray(list->finding, more, sizeof(*grown));
+	struct rd_finding *f = rd_append(&list->finding, list->n, sizeof(*f));
 
-		if (!grown)
-			return NULL;
-		list->finding = grown;
-		list->capacity = more;
-	}
-	list->finding[list->n] = (struct rd_finding){.number = list->added++};
-	return &list->finding[list->n++];
+	if (!f)
+		return NULL;
+	list->n++;
+	f->number = list->added++;
+	return f;
 }
 
 static void free_texts(struct rd_finding *f)
@@ -99,17 +96,16 @@ const struct rd_rule_tally *rd_findings_tally(const struct rd_findings *list, co
 static struct rd_rule_tally *tally_of(struct rd_findings *list, const char *rule)
 {
 	const struct rd_rule_tally *known = rd_findings_tally(list, rule);
-	struct rd_rule_tally *grown;
+	struct rd_rule_tally *tally;
 
 	if (known)
 		return &list->tally[known - list->tally];
-	grown = reallocarray(list->tally, list->n_tally + 1, sizeof(*grown));
-	if (!grown)
+	tally = rd_append(&list->tally, list->n_tally, sizeof(*tally));
+	if (!tally)
 		return NULL;
-	list->tally = grown;
-	grown += list->n_tally++;
-	*grown = (struct rd_rule_tally){.rule = rule};
-	return grown;
+	list->n_tally++;
+	tally->rule = rule;
+	return tally;
 }
 
 bool rd_findings_count(struct rd_findings *list)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Values written as text or JSON; lines of a section are aligned with each other. */
 #include <rdmadump/json.h>
+#include <rdmadump/memory.h>
 #include <rdmadump/sheet.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,18 +50,17 @@ static void print_heading(struct rd_sheet *s)
 
 void rd_sheet_row(struct rd_sheet *s, const char *title, const char *text)
 {
-	struct rd_sheet_row *grown;
+	struct rd_sheet_row *row;
 
 	if (!s->out || !*text)
 		return;
 	print_heading(s);
-	grown = reallocarray(s->row, s->n_rows + 1, sizeof(*grown));
-	if (!grown)
+	row = rd_append(&s->row, s->n_rows, sizeof(*row));
+	if (!row)
 		return;
-	s->row = grown;
-	s->row[s->n_rows].title = strdup(title);
-	s->row[s->n_rows].text = strdup(text);
-	if (s->row[s->n_rows].title && s->row[s->n_rows].text)
+	row->title = strdup(title);
+	row->text = strdup(text);
+	if (row->title && row->text)
 		s->n_rows++;
 }
 
@@ -142,16 +142,9 @@ void rd_sheet_table(struct rd_sheet *s, const char *const *columns, unsigned int
 
 void rd_sheet_cell(struct rd_sheet *s, const char *text)
 {
-	char **grown;
+	char **cell = s->out ? rd_append(&s->cell, s->n_cells, sizeof(*cell)) : NULL;
 
-	if (!s->out)
-		return;
-	grown = reallocarray(s->cell, s->n_cells + 1, sizeof(*grown));
-	if (!grown)
-		return;
-	s->cell = grown;
-	s->cell[s->n_cells] = strdup(*text ? text : "-");
-	if (s->cell[s->n_cells])
+	if (cell && (*cell = strdup(*text ? text : "-")))
 		s->n_cells++;
 }
 

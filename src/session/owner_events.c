@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <rdmadump/log.h>
+#include <rdmadump/memory.h>
 #include <rdmadump/qp_event.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,40 +32,24 @@ struct owner_events {
 	int stop_fd;
 	pthread_mutex_t lock; /* protects all members below */
 	struct pending *pending;
-	size_t n, capacity;
+	size_t n;
 	uint64_t dropped; /* when the list was full */
 };
 
 /* --- the thread that looks up processes ------------------------------------------------------- */
 
-static bool has_space(struct owner_events *e)
-{
-	size_t capacity = e->capacity ? e->capacity * 2 : 64;
-	struct pending *grown;
-
-	if (e->n < e->capacity)
-		return true;
-	if (capacity > PENDING_MAX)
-		return false;
-	grown = reallocarray(e->pending, capacity, sizeof(*grown));
-	if (!grown)
-		return false;
-	e->pending = grown;
-	e->capacity = capacity;
-	return true;
-}
-
 /* False: the list is full. */
 static bool keep(struct owner_events *e, const struct rd_qp_event *event, struct rd_process *who)
 {
-	bool kept;
+	struct pending *kept = NULL;
 
 	pthread_mutex_lock(&e->lock);
-	kept = has_space(e);
+	if (e->n < PENDING_MAX)
+		kept = rd_append(&e->pending, e->n, sizeof(*kept));
+	e->n += kept != NULL;
+	e->dropped += !kept;
 	if (kept)
-		e->pending[e->n++] = (struct pending){*event, who};
-	else
-		e->dropped++;
+		*kept = (struct pending){*event, who};
 	pthread_mutex_unlock(&e->lock);
 	return kept;
 }
@@ -155,7 +140,7 @@ void owner_events_take(struct rd_session *s)
 	n = e->n;
 	lost = rd_qp_events_lost(e->source) + e->dropped;
 	e->pending = NULL;
-	e->n = e->capacity = 0;
+	e->n = 0;
 	pthread_mutex_unlock(&e->lock);
 	s->sampling.events_lost = lost;
 	pthread_mutex_lock(&s->sampling.lock);

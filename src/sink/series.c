@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <rdmadump/log.h>
+#include <rdmadump/memory.h>
 #include <rdmadump/spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -236,16 +237,14 @@ static void run_command(struct series *s)
 {
 	static const struct rd_spawn inherit;
 	char *argv[] = {(char *)(uintptr_t)s->rotation->command, s->path, NULL};
-	pid_t *more = reallocarray(s->commands, s->running + 1, sizeof(*more)), pid;
-	int rc = more ? rd_spawn(&pid, argv, &inherit) : ENOMEM;
+	pid_t *pid = rd_append(&s->commands, s->running, sizeof(*pid));
+	int rc = pid ? rd_spawn(pid, argv, &inherit) : ENOMEM;
 
-	if (more)
-		s->commands = more;
 	if (rc)
 		rd_log(RD_LOG_WARNING, "cannot run '%s %s': %s; -z must name a program", argv[0],
 			argv[1], strerror(rc));
 	else
-		s->commands[s->running++] = pid;
+		s->running++;
 }
 
 static void print_name(const struct series *s)

@@ -1,16 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Memory policy by mbind(2); the system call, since its wrapper is in libnuma. */
+/* Arrays that grow; memory policy by mbind(2), the system call, since its wrapper is in libnuma. */
 #include <errno.h>
 #include <limits.h>
 #include <linux/mempolicy.h>
 #include <rdmadump/log.h>
 #include <rdmadump/memory.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #define NODES_MAX 1024 /* MAX_NUMNODES of the kernel is not larger */
 #define WORD_BITS (sizeof(unsigned long) * CHAR_BIT)
+
+void *rd_append(void *array, size_t n, size_t size)
+{
+	char *elements;
+
+	memcpy(&elements, array, sizeof(elements));
+	if ((n & (n - 1)) == 0) {
+		elements = reallocarray(elements, n ? 2 * n : 1, size);
+		if (!elements)
+			return NULL;
+		memcpy(array, &elements, sizeof(elements));
+	}
+	return memset(elements + n * size, 0, size);
+}
 
 void rd_memory_prefer_node(void *p, size_t len, int node)
 {

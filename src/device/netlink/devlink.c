@@ -8,7 +8,7 @@
 #include <linux/devlink.h>
 #include <netlink/genl/genl.h>
 #include <netlink/msg.h>
-#include <stdlib.h>
+#include <rdmadump/memory.h>
 #include <string.h>
 
 #define ATTRS	     256
@@ -69,22 +69,21 @@ int rd_devlink_parse_port(const struct nlmsghdr *msg, size_t len, struct rd_devl
 static void add_version(struct rd_info *info, const struct nlattr *nested, int kind)
 {
 	struct nlattr *attr[ATTRS];
-	struct rd_firmware_version *grown;
+	struct rd_firmware_version *version;
 
 	if (info->n_firmware == VERSIONS_MAX ||
 		nla_parse_nested(attr, ATTRS - 1, (struct nlattr *)nested, NULL) < 0 ||
 		!attr[DEVLINK_ATTR_INFO_VERSION_NAME] || !attr[DEVLINK_ATTR_INFO_VERSION_VALUE])
 		return;
-	grown = reallocarray(info->firmware, info->n_firmware + 1, sizeof(*grown));
-	if (!grown)
+	version = rd_append(&info->firmware, info->n_firmware, sizeof(*version));
+	if (!version)
 		return;
-	info->firmware = grown;
-	grown = &info->firmware[info->n_firmware++];
-	attr_text(attr[DEVLINK_ATTR_INFO_VERSION_NAME], grown->name, sizeof(grown->name));
-	attr_text(attr[DEVLINK_ATTR_INFO_VERSION_VALUE], grown->value, sizeof(grown->value));
-	grown->kind = kind == DEVLINK_ATTR_INFO_VERSION_FIXED	 ? RD_FW_FIXED
-		      : kind == DEVLINK_ATTR_INFO_VERSION_STORED ? RD_FW_STORED
-								 : RD_FW_RUNNING;
+	info->n_firmware++;
+	attr_text(attr[DEVLINK_ATTR_INFO_VERSION_NAME], version->name, sizeof(version->name));
+	attr_text(attr[DEVLINK_ATTR_INFO_VERSION_VALUE], version->value, sizeof(version->value));
+	version->kind = kind == DEVLINK_ATTR_INFO_VERSION_FIXED	   ? RD_FW_FIXED
+			: kind == DEVLINK_ATTR_INFO_VERSION_STORED ? RD_FW_STORED
+								   : RD_FW_RUNNING;
 }
 
 int rd_devlink_parse_info(const struct nlmsghdr *msg, size_t len, void *ctx)
@@ -140,7 +139,7 @@ static struct nl_msg *request(int family, uint8_t command, int flags)
 
 static void merge(struct rd_device *device, const struct rd_representor *rep)
 {
-	struct rd_representor *grown;
+	struct rd_representor *added;
 
 	for (unsigned int i = 0; i < device->n_representors; i++)
 		if (!strcmp(device->representors[i].netdev, rep->netdev)) {
@@ -149,12 +148,11 @@ static void merge(struct rd_device *device, const struct rd_representor *rep)
 		}
 	if (device->n_representors == RD_REPRESENTORS_MAX)
 		return;
-	grown = reallocarray(
-		device->representors, (size_t)device->n_representors + 1, sizeof(*grown));
-	if (!grown)
+	added = rd_append(&device->representors, device->n_representors, sizeof(*added));
+	if (!added)
 		return;
-	device->representors = grown;
-	device->representors[device->n_representors++] = *rep;
+	device->n_representors++;
+	*added = *rep;
 }
 
 static int take_port(const struct nlmsghdr *msg, size_t len, void *ctx)

@@ -8,6 +8,7 @@
 #include "nldev_message.h"
 #include <errno.h>
 #include <netinet/in.h>
+#include <rdmadump/memory.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,14 +35,6 @@ int rd_nldev_parse_device(const struct nlmsghdr *msg, size_t len, struct rd_nlde
 	return 0;
 }
 
-/* Grows an array by one element; its capacity is a power of two. */
-static void *grow(void *array, size_t n, size_t size)
-{
-	if (n & (n - 1))
-		return array;
-	return reallocarray(array, n ? n * 2 : 1, size);
-}
-
 static void take_owner(struct rd_qp_res *qp, struct nlattr *const attr[ATTRS])
 {
 	if (!get_u32(attr[RDMA_NLDEV_ATTR_RES_PID], &qp->pid))
@@ -66,15 +59,11 @@ static int take_qp(struct rd_qp_res *qp, const char *device, struct nlattr *cons
 
 static int add_qp(struct rd_resources *r, const char *device, struct nlattr *const attr[ATTRS])
 {
-	struct rd_qp_res qp, *grown;
+	struct rd_qp_res *qp = rd_append(&r->qps, r->n_qps, sizeof(*qp));
 
-	if (take_qp(&qp, device, attr))
+	if (!qp || take_qp(qp, device, attr))
 		return -1;
-	grown = grow(r->qps, r->n_qps, sizeof(*r->qps));
-	if (!grown)
-		return -1;
-	r->qps = grown;
-	r->qps[r->n_qps++] = qp;
+	r->n_qps++;
 	return 0;
 }
 
@@ -93,37 +82,33 @@ static uint16_t port_of(const struct nlattr *a)
 
 static int add_cm_id(struct rd_resources *r, const char *device, struct nlattr *const attr[ATTRS])
 {
-	struct rd_cm_id id = {0}, *grown;
+	struct rd_cm_id *id = rd_append(&r->cm_ids, r->n_cm_ids, sizeof(*id));
 	uint8_t state = 0;
 
-	rd_text_clean(id.device, sizeof(id.device), device);
-	get_u32(attr[RDMA_NLDEV_ATTR_RES_LQPN], &id.lqpn);
-	id.listens = attr_get(attr[RDMA_NLDEV_ATTR_RES_STATE], &state, 1) && state == STATE_LISTEN;
-	id.source = port_of(attr[RDMA_NLDEV_ATTR_RES_SRC_ADDR]);
-	id.destination = port_of(attr[RDMA_NLDEV_ATTR_RES_DST_ADDR]);
-	attr_text(attr[RDMA_NLDEV_ATTR_RES_KERN_NAME], id.comm, sizeof(id.comm));
-	grown = grow(r->cm_ids, r->n_cm_ids, sizeof(*r->cm_ids));
-	if (!grown)
+	if (!id)
 		return -1;
-	r->cm_ids = grown;
-	r->cm_ids[r->n_cm_ids++] = id;
+	rd_text_clean(id->device, sizeof(id->device), device);
+	get_u32(attr[RDMA_NLDEV_ATTR_RES_LQPN], &id->lqpn);
+	id->listens = attr_get(attr[RDMA_NLDEV_ATTR_RES_STATE], &state, 1) && state == STATE_LISTEN;
+	id->source = port_of(attr[RDMA_NLDEV_ATTR_RES_SRC_ADDR]);
+	id->destination = port_of(attr[RDMA_NLDEV_ATTR_RES_DST_ADDR]);
+	attr_text(attr[RDMA_NLDEV_ATTR_RES_KERN_NAME], id->comm, sizeof(id->comm));
+	r->n_cm_ids++;
 	return 0;
 }
 
 static int add_count(struct rd_resources *r, const char *device, struct nlattr *const attr[ATTRS])
 {
-	struct rd_res_count count = {0}, *grown;
+	struct rd_res_count *count = rd_append(&r->counts, r->n_counts, sizeof(*count));
 
-	if (!attr_text(
-		    attr[RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_NAME], count.kind, sizeof(count.kind)) ||
-		!attr_get(attr[RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_CURR], &count.n, sizeof(count.n)))
+	if (!count ||
+		!attr_text(attr[RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_NAME], count->kind,
+			sizeof(count->kind)) ||
+		!attr_get(
+			attr[RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_CURR], &count->n, sizeof(count->n)))
 		return -1;
-	rd_text_clean(count.device, sizeof(count.device), device);
-	grown = grow(r->counts, r->n_counts, sizeof(*r->counts));
-	if (!grown)
-		return -1;
-	r->counts = grown;
-	r->counts[r->n_counts++] = count;
+	rd_text_clean(count->device, sizeof(count->device), device);
+	r->n_counts++;
 	return 0;
 }
 
@@ -231,16 +216,11 @@ static struct nl_msg *request(int command, const uint32_t *index)
 static int take_device(const struct nlmsghdr *msg, size_t len, void *ctx)
 {
 	struct rd_nldev_devices *devices = ctx;
-	struct rd_nldev_device device, *grown;
+	struct rd_nldev_device *device = rd_append(&devices->dev, devices->n, sizeof(*device));
 
-	if (rd_nldev_parse_device(msg, len, &device))
-		return 0;
-	grown = grow(devices->dev, devices->n, sizeof(*devices->dev));
-	if (!grown)
-		return 1;
-	devices->dev = grown;
-	devices->dev[devices->n++] = device;
-	return 0;
+	if (device && !rd_nldev_parse_device(msg, len, device))
+		devices->n++;
+	return !device;
 }
 
 static int load_devices(

@@ -2,22 +2,15 @@
 /* Finds the requested ports, reads their counters, and compares two readings. */
 #include "counters.h"
 #include <errno.h>
+#include <rdmadump/memory.h>
 #include <stdlib.h>
 #include <string.h>
 
 static int ports_add(struct ports *p, const struct rd_device *device, const struct rd_port *port,
 	struct rd_error *err)
 {
-	const struct rd_device **devices =
-		reallocarray(p->device, p->n + 1, sizeof(struct rd_device *));
-	const struct rd_port **ports;
-
-	if (devices)
-		p->device = devices;
-	ports = reallocarray(p->port, p->n + 1, sizeof(struct rd_port *));
-	if (ports)
-		p->port = ports;
-	if (!devices || !ports)
+	if (!rd_append(&p->device, p->n, sizeof(*p->device)) ||
+		!rd_append(&p->port, p->n, sizeof(*p->port)))
 		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "cannot list the ports");
 	p->device[p->n] = device;
 	p->port[p->n++] = port;
