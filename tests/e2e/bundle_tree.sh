@@ -48,9 +48,12 @@ echo secret | tee "$tmp/tree/etc/passwd" >"$(readlink -f "$tmp/tree/sys/class/in
 "$TREE_TOOL" "$tmp/tree" | tar -xf - -C "$tmp/copy"
 is "nothing else is copied" "$(cd "$tmp/copy" && find . -name 'private0*' -o -name passwd -o -name config | wc -l)" 0
 ln -s ../../../../../../etc "$(readlink -f "$tmp/tree/sys/class/infiniband/mlx5_0")/../../driver2"
-ln -sfn /etc "$(readlink -f "$tmp/tree/sys/class/infiniband/mlx5_0")/../../driver"
-"$TREE_TOOL" "$tmp/tree" | tar -tf - | grep -q etc/passwd
+ln -sfn /config "$(readlink -f "$tmp/tree/sys/class/infiniband/mlx5_0")/../../driver"
+"$TREE_TOOL" "$tmp/tree" | tar -tf - | grep -q 'etc/passwd\|/config$'
 is "links out of the tree are not followed" $? 1
+ln -sfn driver "$(readlink -f "$tmp/tree/sys/class/infiniband/mlx5_0")/../../driver"
+timeout 20 "$TREE_TOOL" "$tmp/tree" >"$tmp/tar"
+is "a link to itself ends" $? 0
 chmod 755 "$tmp"
 if [ "$(id -u)" = 0 ] && has_tool setpriv "what this user may not read"; then
 	chmod 0 "$(readlink -f "$tmp/tree/sys/class/infiniband/mlx5_0")/fw_ver"
