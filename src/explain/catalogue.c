@@ -17,6 +17,7 @@ static const struct phrase table[] = {
 #define NEEDS_CQE	   MARK_CQE
 #define NEEDS_HEALTH	   MARK_HEALTH
 #define NEEDS_COMPLETION   MARK_COMPLETION
+#define NEEDS_LND	   MARK_LND
 #define ABOUT(words, m)	   ROW(words, ABOUT, 0, MARK_##m, NULL)
 #define VALUE(words, n, s) ROW(words, VALUE, NEEDS_##n, SPACE_##s, NULL)
 #define FIELD(words, n, m) ROW(words, FIELD, NEEDS_##n, MEMBER_##m, NULL)
@@ -74,8 +75,10 @@ static const char *match(const struct phrase *p, const char *text, const char *e
 	for (const char *from; (word = word_next(word, stop, &n)); word += n, text += length) {
 		from = text;
 		text = word_next(text, end, &length);
-		if (!text || text - from > GAP_MAX || length != n ||
-			strncasecmp(word, text, n) != 0)
+		if (!text || length != n || strncasecmp(word, text, n) != 0)
+			return NULL;
+		/* NCCL has a blank before its colons, too. */
+		if (text - from > GAP_MAX && (text - from > 3 || memcmp(from, " : ", 3) != 0))
 			return NULL;
 	}
 	return text;

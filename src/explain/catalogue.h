@@ -8,7 +8,14 @@
 #include <stdint.h>
 
 /* What the rest of a line is about. */
-enum mark { MARK_NOTHING = 0, MARK_COMPLETION = 1, MARK_HEALTH = 2, MARK_CQE = 4, MARK_RDMA = 8 };
+enum mark {
+	MARK_NOTHING = 0,
+	MARK_COMPLETION = 1,
+	MARK_HEALTH = 2,
+	MARK_CQE = 4,
+	MARK_RDMA = 8,
+	MARK_LND = 16
+};
 
 /* A GID is the address of RDMA; another one may be that of a program's own connection. */
 enum member { MEMBER_QPN, MEMBER_PEER_QPN, MEMBER_PEER, MEMBER_PEER_GID, MEMBER_LOCAL_GID };
