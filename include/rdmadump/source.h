@@ -8,6 +8,7 @@
 #include <rdmadump/format.h>
 #include <rdmadump/frame.h>
 #include <rdmadump/growth.h>
+#include <rdmadump/log.h>
 #include <rdmadump/trailer.h>
 #include <rdmadump/wire.h>
 
@@ -318,13 +319,10 @@ static inline void rd_source_ignore(struct rd_source *s)
 }
 
 /*
- * Appends a line with the time of day to s->note, and writes it to the log as a warning. In the
- * source's thread.
+ * Appends a line with the time of day to s->note, and writes it to the log: as a warning, or with
+ * --debug only what may happen thousands of times. In the source's thread.
  */
-void rd_source_note(struct rd_source *s, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-/* The same, but the log has it only with --debug: for what may happen thousands of times. */
-void rd_source_note_only(struct rd_source *s, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
+void rd_source_note(struct rd_source *s, enum rd_level level, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
 #endif

@@ -163,7 +163,7 @@ static void take_removal(struct netdev *n)
 		return;
 	snprintf(n->fault, sizeof(n->fault),
 		"it was removed, or moved to another network namespace");
-	rd_source_note(&n->src, "netdev removed");
+	rd_source_note(&n->src, RD_LOG_WARNING, "netdev removed");
 	if (n->watch)
 		netdev_watch_end(n->watch);
 }

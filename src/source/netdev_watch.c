@@ -119,7 +119,7 @@ static void take_flags(struct netdev_watch *w, unsigned int flags)
 	const unsigned int both = IFF_UP | IFF_RUNNING;
 
 	if ((flags & both) != (w->flags & both))
-		rd_source_note(w->src, "%s", state_text(flags));
+		rd_source_note(w->src, RD_LOG_WARNING, "%s", state_text(flags));
 	if ((flags ^ w->flags) & IFF_UP)
 		note_missing(w, flags & IFF_UP);
 	w->flags = flags;
@@ -130,13 +130,14 @@ static void take_identity(struct netdev_watch *w, const struct rd_link_change *c
 	char was[RD_MAC_LEN], is[RD_MAC_LEN];
 
 	if (*change->name && strcmp(change->name, w->name)) {
-		rd_source_note(w->src, "netdev renamed from %s to %s", w->name, change->name);
+		rd_source_note(w->src, RD_LOG_WARNING, "netdev renamed from %s to %s", w->name,
+			change->name);
 		memcpy(w->name, change->name, sizeof(w->name));
 	}
 	if (!change->has_mac || !memcmp(change->mac, w->mac, sizeof(w->mac)))
 		return;
 	if (w->has_mac)
-		rd_source_note(w->src, "MAC address changed from %s to %s",
+		rd_source_note(w->src, RD_LOG_WARNING, "MAC address changed from %s to %s",
 			rd_mac_text(was, w->mac), rd_mac_text(is, change->mac));
 	memcpy(w->mac, change->mac, sizeof(w->mac));
 	w->has_mac = true;
@@ -173,7 +174,7 @@ void netdev_watch_port(struct netdev_watch *w, struct rd_source *src)
 	while (w->monitor && rd_monitor_next(w->monitor, &event))
 		if (strcmp(event.origin, "rtnetlink") != 0 &&
 			(!event.port || event.port == w->port))
-			rd_source_note(src, "%s: %s", event.device, event.text);
+			rd_source_note(src, RD_LOG_WARNING, "%s: %s", event.device, event.text);
 }
 
 void netdev_watch_end(struct netdev_watch *w)

@@ -22,38 +22,20 @@ uint64_t rd_source_now(const struct rd_source *s)
 	return s->ops->now ? s->ops->now(s) : rd_wall_ns();
 }
 
-static void append_note(struct rd_source *s, enum rd_level level, const char *what)
+void rd_source_note(struct rd_source *s, enum rd_level level, const char *fmt, ...)
 {
-	char when[16];
+	char what[160], when[16];
 	struct timespec now;
 	struct tm tm;
 	size_t used = strlen(s->note);
+	va_list ap;
 
+	va_start(ap, fmt);
+	vsnprintf(what, sizeof(what), fmt, ap);
+	va_end(ap);
 	clock_gettime(CLOCK_REALTIME, &now);
 	strftime(when, sizeof(when), "%H:%M:%S", localtime_r(&now.tv_sec, &tm));
 	rd_log(level, "%s: %s", s->iface.name ? s->iface.name : "source", what);
 	snprintf(s->note + used, sizeof(s->note) - used, "%s%s.%03ld %s", used ? "; " : "", when,
 		now.tv_nsec / 1000000, what);
-}
-
-void rd_source_note(struct rd_source *s, const char *fmt, ...)
-{
-	char what[160];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(what, sizeof(what), fmt, ap);
-	va_end(ap);
-	append_note(s, RD_LOG_WARNING, what);
-}
-
-void rd_source_note_only(struct rd_source *s, const char *fmt, ...)
-{
-	char what[160];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(what, sizeof(what), fmt, ap);
-	va_end(ap);
-	append_note(s, RD_LOG_DEBUG, what);
 }

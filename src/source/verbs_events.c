@@ -88,7 +88,7 @@ static void event_take(struct verbs_queue *q, const struct ibv_async_event *even
 		return;
 	if (event->event_type == IBV_EVENT_GID_CHANGE || event->event_type == IBV_EVENT_LID_CHANGE)
 		verbs_addresses_read(port);
-	rd_source_note(&q->src, "%s", row->text);
+	rd_source_note(&q->src, RD_LOG_WARNING, "%s", row->text);
 	if (event->event_type == IBV_EVENT_DEVICE_FATAL)
 		device_removed(q);
 }

@@ -53,7 +53,8 @@ void verbs_oversize_report(struct verbs_queue *q)
 	if (q->oversize.longest)
 		snprintf(longest, sizeof(longest), "%s of %u bytes",
 			frames > 1 ? ", the longest" : "", q->oversize.longest);
-	rd_source_note(&q->src, "lost %llu frame%s%s: longer than the receive buffers of %s",
+	rd_source_note(&q->src, RD_LOG_WARNING,
+		"lost %llu frame%s%s: longer than the receive buffers of %s",
 		(unsigned long long)frames, frames > 1 ? "s" : "", longest,
 		rd_fmt_kib(size, q->ring.buffer_size));
 }

@@ -61,8 +61,8 @@ static int reset(struct verbs_queue *q, struct verbs_ring *larger, struct rd_err
 	char size[RD_UNITS_LEN];
 
 	if (grow && !larger->memory)
-		rd_source_note(
-			&q->src, "buffers are now %s", rd_fmt_kib(size, q->ring.buffer_size));
+		rd_source_note(&q->src, RD_LOG_WARNING, "buffers are now %s",
+			rd_fmt_kib(size, q->ring.buffer_size));
 	/* On failure *larger is still the new ring, otherwise it is empty. */
 	verbs_ring_fini(larger);
 	return rc;
@@ -142,12 +142,9 @@ static void note_repair(struct verbs_queue *q, const char *why)
 		"the receive queue failed (%s) and was restored: frames are missing before "
 		"this one";
 
-	if (q->gaps <= REPAIRS_LOGGED) {
-		rd_source_note(&q->src, text, why);
-		return;
-	}
-	rd_source_note_only(&q->src, text, why);
-	if (!(q->gaps & (q->gaps - 1)))
+	rd_source_note(
+		&q->src, q->gaps <= REPAIRS_LOGGED ? RD_LOG_WARNING : RD_LOG_DEBUG, text, why);
+	if (q->gaps > REPAIRS_LOGGED && !(q->gaps & (q->gaps - 1)))
 		rd_log(RD_LOG_WARNING,
 			"%s: the receive queue failed and was restored (%llu so far): %s",
 			q->port->name, (unsigned long long)q->gaps, why);
@@ -193,7 +190,7 @@ static void grow_idle(struct verbs_queue *q)
 	if (reset(q, &larger, &why) == 0) {
 		verbs_oversize_over(q);
 		q->gaps++;
-		rd_source_note(&q->src, "frames may be missing before this one");
+		rd_source_note(&q->src, RD_LOG_WARNING, "frames may be missing before this one");
 		return;
 	}
 	if (q->ring.memory != before)
@@ -232,7 +229,7 @@ static void reset_silent(struct verbs_queue *q)
 		return;
 	}
 	q->gaps++;
-	rd_source_note(&q->src,
+	rd_source_note(&q->src, RD_LOG_WARNING,
 		"no frame arrived for 1 s after one that was longer than the receive buffers: the "
 		"queue was reset, frames may be missing before this one");
 }
