@@ -119,18 +119,23 @@ int queue_pair_open(struct queue_pair *q, struct ibv_context *ctx, const struct 
 	return rc || !raw ? rc : to_rts(q);
 }
 
+void objects_destroy(struct ibv_qp *qp, struct ibv_cq *cq, struct ibv_mr *mr, struct ibv_pd *pd)
+{
+	if (qp)
+		ibv_destroy_qp(qp);
+	if (cq)
+		ibv_destroy_cq(cq);
+	if (mr)
+		ibv_dereg_mr(mr);
+	if (pd)
+		ibv_dealloc_pd(pd);
+}
+
 void queue_pair_close(struct queue_pair *q)
 {
 	if (q->ah)
 		ibv_destroy_ah(q->ah);
-	if (q->qp)
-		ibv_destroy_qp(q->qp);
-	if (q->cq)
-		ibv_destroy_cq(q->cq);
-	if (q->mr)
-		ibv_dereg_mr(q->mr);
-	if (q->pd)
-		ibv_dealloc_pd(q->pd);
+	objects_destroy(q->qp, q->cq, q->mr, q->pd);
 	free(q->memory);
 	*q = (struct queue_pair){0};
 }

@@ -51,5 +51,7 @@ int queue_pair_post(struct queue_pair *q, const struct queue_pair *to, size_t at
 /* Polls for a completion: 1, 0 if there is none, -1 if they cannot be read. */
 int queue_pair_poll(struct queue_pair *q, enum ibv_wc_status *status);
 void queue_pair_close(struct queue_pair *q);
+/* Destroys those that are not NULL, in this order. */
+void objects_destroy(struct ibv_qp *qp, struct ibv_cq *cq, struct ibv_mr *mr, struct ibv_pd *pd);
 
 #endif

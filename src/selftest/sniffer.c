@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Creates the objects of a sniffer one by one. */
 #include "sniffer.h"
+#include "queue_pair.h"
 #include <errno.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/verbs.h>
@@ -282,23 +283,11 @@ unsigned int sniffer_drain(struct sniffer *s, sniffer_frame_fn *frame, void *ctx
 	return all;
 }
 
-static void destroy_objects(struct sniffer *s)
-{
-	if (s->qp)
-		ibv_destroy_qp(s->qp);
-	if (s->cq)
-		ibv_destroy_cq(s->cq);
-	if (s->mr)
-		ibv_dereg_mr(s->mr);
-	if (s->pd)
-		ibv_dealloc_pd(s->pd);
-}
-
 void sniffer_close(struct sniffer *s)
 {
 	sniffer_flow_destroy(s);
 	if (!s->stuck)
-		destroy_objects(s);
+		objects_destroy(s->qp, s->cq, s->mr, s->pd);
 	if (s->ctx && !s->borrowed)
 		ibv_close_device(s->ctx);
 	/* With a borrowed context, an object that cannot be destroyed stays, and the device may
