@@ -24,7 +24,7 @@ has "none fits" "$tmp/out" 'in the captures: no queue pair fits'
 is "of a log, the line that is no consequence" "$(printf '%s\n' 'completion with error 5, QP 0x60' 'completion with error 10, QP 0x62' |
 	explain --json --with "$rkey/a.pcap.zst" - | pairs | cut -d: -f1-2)" 'QP+how its requests ended: 98 97 of 1'
 is "both ends: each pair once" \
-	"$(explain --json --with "$rkey/a.pcap.zst" --with "$rkey/b.pcap.zst" 'completion from peer 10.77.0.1<1> with status=10' | jq -c '[.captures[] | [.peer.qp, .fits]]')" '[[95,3],[96,3],[97,3]]'
+	"$(explain --json --with "$rkey/a.pcap.zst" --with "$rkey/b.pcap.zst" 'completion from peer 10.77.0.1<1> with status=10' | jq -c '[.captures[] | [.peer.qp, .fits, ([.happened[].title] | length, length - (unique | length))]]')" '[[95,3,1,0],[96,3,1,0],[97,3,1,0]]'
 
 # --- the time of the line ---------------------------------------------------------------------------
 
