@@ -542,8 +542,11 @@ void rd_report_free(struct rd_report *r);
 struct rd_rule_text {
 	const char *key, *title, *meaning, *next;
 };
-/* The rules over captures, the first `most` of them; returns how many there are. */
+/* The rules over one capture, and those over two: the first `most` of them; returns how many there
+ * are.
+ */
 size_t rd_rule_texts(struct rd_rule_text *texts, size_t most);
+size_t rd_ends_rule_texts(struct rd_rule_text *texts, size_t most);
 /* Writes the report as docs/schema/analyze.json describes it, in parts, with little memory. Flags
  * are jansson's: JSON_COMPACT or JSON_INDENT(n). -1 if memory or `out` fails (errno). */
 int rd_report_json_write(const struct rd_report *r, size_t flags, FILE *out);

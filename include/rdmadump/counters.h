@@ -136,6 +136,15 @@ struct rd_growth *rd_counters_compare(
 
 /* --- what is wrong --------------------------------------------------------------------------- */
 
+/* Findings that need two counters: `moved` grew while `still` did not. */
+struct rd_counter_relation {
+	const char *rule, *moved, *still;
+	enum rd_severity severity;
+	const char *text, *todo;
+};
+/* Ended by a row without a rule. */
+extern const struct rd_counter_relation rd_counter_relations[];
+
 /*
  * Evaluates the growth if it is given (over `seconds`; 0: unknown), else the values, which cover
  * the time since the driver was loaded. The findings name counters of `counters`, which must

@@ -9,12 +9,7 @@
 
 #define FINDINGS_MAX 256 /* per port; more are left out */
 
-/* Findings that need two counters: `moved` grew while `still` did not. */
-static const struct relation {
-	const char *rule, *moved, *still;
-	enum rd_severity severity;
-	const char *text, *todo;
-} relations[] = {
+const struct rd_counter_relation rd_counter_relations[] = {
 	{"marked-not-notified", "hw_counters/np_ecn_marked_roce_packets", "hw_counters/np_cnp_sent",
 		RD_SEV_PROBLEM,
 		"packets arrive marked with congestion, and no notification is sent: senders do "
@@ -30,6 +25,7 @@ static const struct relation {
 		RD_SEV_PROBLEM,
 		"packets arrive marked with congestion, and no notification is sent",
 		"enable congestion control (DCQCN)"},
+	{0},
 };
 
 static struct rd_growth growth_of(
@@ -168,7 +164,7 @@ static bool amount_of(const struct rd_counters *c, const struct rd_growth *growt
 	return !growth || rd_growth_known(&growth[counter - c->counter]);
 }
 
-static int judge_relation(const struct judging *j, const struct relation *r)
+static int judge_relation(const struct judging *j, const struct rd_counter_relation *r)
 {
 	uint64_t moved, still;
 	const char *name, *other;
@@ -195,8 +191,8 @@ int rd_counters_judge(struct rd_findings *findings, const struct rd_counters *c,
 	const struct judging j = {findings, c, growth, seconds};
 
 	*findings = (struct rd_findings){0};
-	for (size_t i = 0; i < sizeof(relations) / sizeof(*relations); i++)
-		if (judge_relation(&j, &relations[i]))
+	for (const struct rd_counter_relation *r = rd_counter_relations; r->rule; r++)
+		if (judge_relation(&j, r))
 			goto fail;
 	for (size_t i = 0; i < c->n && findings->n < FINDINGS_MAX; i++)
 		if (judge_one(&j, &c->counter[i], growth ? &growth[i] : NULL))

@@ -62,6 +62,12 @@ static bool is_literal(const struct code *code)
 	return code && (code->space == SPACE_COUNTER || code->space == SPACE_RULE);
 }
 
+/* Other names of rdmadump's own count only if they are asked for. */
+bool is_own(const struct code *code)
+{
+	return code->space > SPACE_RULE;
+}
+
 /* Where the text continues after all words of the phrase; NULL: others follow. */
 static const char *match(const struct phrase *p, const char *text, const char *end)
 {
@@ -120,8 +126,8 @@ const struct code *code_of(
 /* Logs are full of words like "packets" and "INIT": such a name counts only if it is asked for. */
 static bool is_common(const struct code *code, const char *text, size_t n)
 {
-	return code->space != SPACE_ERRNO && !memchr(text, '_', n) && !memchr(text, '-', n) &&
-	       !memchr(text, ' ', n);
+	return is_own(code) || (code->space != SPACE_ERRNO && !memchr(text, '_', n) &&
+				       !memchr(text, '-', n) && !memchr(text, ' ', n));
 }
 
 /*
@@ -195,7 +201,9 @@ static size_t count_codes(void)
 		n++;
 	for (const struct rd_counter_kind *k = rd_counter_kinds; k->name; k++)
 		n++;
-	return n + rd_rule_texts(NULL, 0);
+	for (const struct rd_counter_relation *r = rd_counter_relations; r->rule; r++)
+		n++;
+	return n + rd_rule_texts(NULL, 0) + rd_ends_rule_texts(NULL, 0);
 }
 
 static size_t add_counters(struct code *to)
@@ -217,14 +225,30 @@ static size_t add_counters(struct code *to)
 	return n;
 }
 
+/* One of each key. */
+static size_t add_relations(struct code *to)
+{
+	size_t n = 0;
+
+	for (const struct rd_counter_relation *r = rd_counter_relations; r->rule; r++)
+		if (r == rd_counter_relations || strcmp(r->rule, r[-1].rule) != 0)
+			to[n++] = (struct code){.space = SPACE_RULE,
+				.number = ANY_NUMBER,
+				.name = r->rule,
+				.meaning = r->text,
+				.next = r->todo};
+	return n;
+}
+
 static size_t add_rules(struct code *to)
 {
-	const size_t n = rd_rule_texts(NULL, 0);
+	const size_t one = rd_rule_texts(NULL, 0), n = one + rd_ends_rule_texts(NULL, 0);
 	struct rd_rule_text *texts = calloc(n, sizeof(*texts));
 
 	if (!texts)
 		return 0;
-	rd_rule_texts(texts, n);
+	rd_rule_texts(texts, one);
+	rd_ends_rule_texts(texts + one, n - one);
 	for (size_t i = 0; i < n; i++)
 		to[i] = (struct code){.space = SPACE_RULE,
 			.number = ANY_NUMBER,
@@ -251,6 +275,7 @@ int catalogue_make(struct catalogue *c, struct rd_error *err)
 	codes_compute(c->code + c->n, c->text);
 	c->n += CODES_COMPUTED;
 	c->n += add_counters(c->code + c->n);
+	c->n += add_relations(c->code + c->n);
 	c->n += add_rules(c->code + c->n);
 	for (size_t i = 0; i < c->n; i++)
 		c->n_phrases += phrases_of(&c->code[i], NULL);

@@ -58,6 +58,8 @@ void catalogue_free(struct catalogue *c);
  */
 const struct code *code_of(
 	const struct catalogue *c, enum space space, unsigned int number, unsigned int with);
+/* Whether rdmadump alone prints it: its own events, triggers, findings of devices. */
+bool is_own(const struct code *code);
 /* A word of a line: letters and digits. Returns where it begins, and its length; NULL: none is
  * left. */
 const char *word_next(const char *text, const char *end, size_t *length);

@@ -35,6 +35,7 @@ const struct code codes[] = {
 #include "port.def"
 #include "mlx5.def"
 #include "message.def"
+#include "own.def"
 	/* clang-format on */
 	{0},
 };

@@ -82,12 +82,18 @@ static void add_answer(struct log *log, const struct code *code)
 	log->group[log->n_groups++] = (struct group){.first = r, .count = 1};
 }
 
-/* All codes of this name. */
-static void read_name(const struct catalogue *c, const char *text, struct log *log)
+/* All codes of this name; whether another program may have printed one of them. */
+static bool read_name(const struct catalogue *c, const char *text, struct log *log)
 {
-	for (size_t i = 0; i < c->n && log->n_groups < GROUPS_MAX; i++)
-		if (c->code[i].name && !strcasecmp(c->code[i].name, text))
-			add_answer(log, &c->code[i]);
+	bool is_of_others = false;
+
+	for (size_t i = 0; i < c->n && log->n_groups < GROUPS_MAX; i++) {
+		if (!c->code[i].name || strcasecmp(c->code[i].name, text) != 0)
+			continue;
+		add_answer(log, &c->code[i]);
+		is_of_others |= !is_own(&c->code[i]);
+	}
+	return is_of_others;
 }
 
 /* A number alone: what it means of each kind. "12/0x81" and "12 0x81": a status with its vendor
@@ -146,8 +152,7 @@ static int read_words(const struct explain_settings *s, const struct catalogue *
 
 	if (!text)
 		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "the words");
-	read_name(c, text, log);
-	ret = log->n_groups
+	ret = read_name(c, text, log)
 		      ? 0
 		      : log_line(log, c, text, strlen(text), MARK_COMPLETION | MARK_RDMA, err);
 	if (!ret && !log->n_groups)

@@ -21,36 +21,10 @@
 #include <string.h>
 
 static const struct trigger_name trigger_names[] = {
-	{"nak", TRIGGER_WIRE, VALUE_NAK, WIRE_NAK, NULL,
-		"a NAK; nak=sequence, invalid, access, operational or a code"},
-	{"rnr", TRIGGER_WIRE, VALUE_NONE, WIRE_RNR, NULL, "an RNR NAK"},
-	{"retransmission", TRIGGER_WIRE, VALUE_NONE, WIRE_RETRANSMISSION, NULL,
-		"a request packet of a connected QP with a PSN that was sent before"},
-	{"gave-up", TRIGGER_WIRE, VALUE_NONE, WIRE_GAVE_UP, NULL,
-		"a request packet sent for the eighth time in a row, the most that a QP can"},
-	{"qp-error", TRIGGER_WIRE, VALUE_NONE, WIRE_QP_ERROR, NULL,
-		"a NAK that puts the requester's QP into error"},
-	{"cnp", TRIGGER_WIRE, VALUE_NONE, WIRE_CNP, NULL, "a congestion notification"},
-	{"cm-reject", TRIGGER_WIRE, VALUE_NONE, WIRE_CM_REJECT, NULL,
-		"the CM rejects a connection"},
-	{"icrc-error", TRIGGER_WIRE, VALUE_NONE, WIRE_ICRC_ERROR, NULL,
-		"a packet with a wrong invariant CRC"},
-	{"stall", TRIGGER_STALL, VALUE_NONE, 0, NULL,
-		"a connected QP that waits: a request has no response, and no packet of both QPs "
-		"is "
-		"seen"},
-	{"port-down", TRIGGER_EVENT, VALUE_NONE, 0, "port_error", "the port goes down"},
-	{"fatal", TRIGGER_EVENT, VALUE_NONE, 0, "device_fatal", "the device fails"},
-	{"gid-change", TRIGGER_EVENT, VALUE_NONE, 0, "gid_change",
-		"a GID of the port is added, removed or changed"},
-	{"event", TRIGGER_EVENT, VALUE_EVENT, 0, NULL,
-		"event=NAME: any event that 'rdmadump events --json' names"},
-	{"kmsg", TRIGGER_KMSG, VALUE_TEXT, 0, NULL,
-		"kmsg=PATTERN: a kernel message that matches, '*' and '?' as in file names"},
-	{"fifo", TRIGGER_FIFO, VALUE_TEXT, 0, NULL,
-		"fifo=PATH: a line that is written to this FIFO, which is created"},
-	{"log", TRIGGER_LOG, VALUE_TEXT, 0, NULL,
-		"log=PATH[,match=PATTERN]: a new line of this file that matches"},
+#define TRIGGER(name, source, value, wire, event, help)                                            \
+	{name, TRIGGER_##source, VALUE_##value, wire, event, help},
+#include <rdmadump/trigger.def>
+#undef TRIGGER
 	{0}};
 
 static const struct {
@@ -58,12 +32,11 @@ static const struct {
 	uint8_t code;
 } nak_names[] = {{"sequence", 0}, {"invalid", 1}, {"access", 2}, {"operational", 3}};
 
-/* Those that docs/schema/events.json lists. */
-static const char *const event_names[] = {"port_active", "port_error", "lid_change", "pkey_change",
-	"gid_added", "gid_removed", "gid_change", "sm_change", "client_reregister", "device_fatal",
-	"device_added", "device_removed", "device_renamed", "netdev_attached", "netdev_detached",
-	"netdev_renamed", "netdev_up", "netdev_down", "netdev_removed", "netdev_mac_changed",
-	"netdev_mtu_changed"};
+static const char *const event_names[] = {
+#define EVENT(name, help) name,
+#include <rdmadump/event.def>
+#undef EVENT
+};
 
 #define MATCH ",match="
 

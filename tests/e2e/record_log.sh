@@ -127,6 +127,28 @@ else
 fi
 finish
 
+# report REDIRECTION: of a recorder whose log has one new line
+report() {
+	rm -rf "$tmp/d" "$tmp/truth" && mkdir "$tmp/d"
+	: >"$tmp/app"
+	MODEL_SECONDS=100 model --clock realtime,truth="$tmp/truth" --gen count=1000000,size=200 --rate 500 -- script -qec "'$RDMADUMP' record mlx5_0 \
+		-w '$tmp/d/r.pcapng' --no-analysis --post 1ms --trigger 'log=$tmp/app' --max-dumps 1 $1" /dev/null >"$tmp/log" 2>&1 </dev/null &
+	job=$!
+	until_true grep -q 'memory for frames' "$tmp/log" "$tmp/err"
+	until_true larger "$tmp/truth" 100
+	echo 'Got completion with error 12' >>"$tmp/app"
+	wait $job
+	cat "$tmp/err" >>"$tmp/log"
+}
+if has_tool script "what a line means"; then
+	: >"$tmp/err"
+	report ''
+	has "on a terminal: what says more about the line" "$tmp/log" "^rdmadump explain --with '$tmp/d/r_00001_[0-9]*.pcapng' 'LINE' says what a line means"
+	report "2>'$tmp/err'"
+	is "... and only there" "$(grep -c 'rdmadump explain' "$tmp/log")" 0
+	has "... where the report is, too" "$tmp/log" '^1 trigger, 1 file '
+fi
+
 # refuses NAME STATUS PATTERN PATH
 refuses() {
 	model --gen count=10 -- "$RDMADUMP" record mlx5_0 -w "$tmp/d/r.pcapng" --trigger log="$4" 2>"$tmp/log"

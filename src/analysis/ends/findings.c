@@ -509,6 +509,12 @@ const struct rule rules_of_end_paths[] = {
 	{0},
 };
 
+size_t rd_ends_rule_texts(struct rd_rule_text *texts, size_t most)
+{
+	return rule_texts(
+		rules_of_end_paths, texts, most, rule_texts(rules_of_ends, texts, most, 0));
+}
+
 /* The process of the QP that sends, or of the one that receives. */
 static void add_owner(const struct sight *s, struct rd_finding *f, bool receiver)
 {

@@ -116,15 +116,21 @@ const struct rule *rule_of(const char *key)
 	return &none;
 }
 
+size_t rule_texts(const struct rule *rule, struct rd_rule_text *texts, size_t most, size_t n)
+{
+	for (; rule->key; rule++, n++)
+		if (n < most)
+			texts[n] = (struct rd_rule_text){
+				rule->key, rule->title, rule->meaning, rule->next};
+	return n;
+}
+
 size_t rd_rule_texts(struct rd_rule_text *texts, size_t most)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < TABLES; i++)
-		for (const struct rule *rule = tables[i]; rule->key; rule++, n++)
-			if (n < most)
-				texts[n] = (struct rd_rule_text){
-					rule->key, rule->title, rule->meaning, rule->next};
+		n = rule_texts(tables[i], texts, most, n);
 	return n;
 }
 

@@ -95,6 +95,8 @@ extern const struct rule rules_of_capture[], rules_of_pauses[];
 extern const struct rule rules_of_facts[], rules_of_links[], rules_of_mads[];
 /* Over the paths of two ends, and over their QPs (ends/findings.c). */
 extern const struct rule rules_of_ends[], rules_of_end_paths[];
+/* Adds the texts of a table behind n others, as rd_rule_texts(). */
+size_t rule_texts(const struct rule *rule, struct rd_rule_text *texts, size_t most, size_t n);
 
 /* Adds information from the file's facts to the finding of a side (facts.c). */
 void facts_add(const struct look *look, unsigned int traits, struct rd_finding *f);

@@ -165,6 +165,22 @@ static void put_json(const struct record_run *r, const struct rd_recorder_counts
 	json_decref(root);
 }
 
+/* On a terminal, where the line of a log or of the kernel fired: what says more about it. */
+static void point_to_explain(const struct record_run *r)
+{
+	struct rd_recorder_trigger t;
+	uint64_t first, fired = 0;
+	unsigned int n;
+	const struct rd_recorder_file *files = rd_recorder_files(r->recorder, &n, &first);
+
+	for (unsigned int i = 0; rd_recorder_trigger(r->recorder, i, &t); i++)
+		if (strncmp(t.text, "log=", 4) == 0 || strncmp(t.text, "kmsg=", 5) == 0)
+			fired += t.fired;
+	if (fired && n && isatty(STDERR_FILENO))
+		fprintf(stderr, "rdmadump explain --with '%s' 'LINE' says what a line means\n",
+			files[(first + n - 1) % RD_RECORDER_FILES].dump.path);
+}
+
 static void put_text(const struct record_run *r, const struct rd_recorder_counts *c)
 {
 	const struct rd_session_result *res = r->result;
@@ -199,6 +215,7 @@ static void put_text(const struct record_run *r, const struct rd_recorder_counts
 			"  %s of them belong to files that could not be written: see the warning "
 			"above\n",
 			rd_fmt_count(written, res->written.unwritten));
+	point_to_explain(r);
 }
 
 void record_report_end(const struct record_run *r)
