@@ -20,6 +20,7 @@ static const struct phrase table[] = {
 #define NEEDS_LND	   MARK_LND
 #define ABOUT(words, m)	   ROW(words, ABOUT, 0, MARK_##m, NULL)
 #define VALUE(words, n, s) ROW(words, VALUE, NEEDS_##n, SPACE_##s, NULL)
+#define HEX(words, n, s)   ROW(words, HEX, NEEDS_##n, SPACE_##s, NULL)
 #define FIELD(words, n, m) ROW(words, FIELD, NEEDS_##n, MEMBER_##m, NULL)
 #define ALSO		   CALL
 #define CALL(id, words)	   ROW(words, CALL, 0, CALL_##id, NULL)

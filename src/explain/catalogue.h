@@ -28,6 +28,7 @@ struct phrase {
 		PHRASE_CODE,
 		PHRASE_ABOUT,
 		PHRASE_VALUE,
+		PHRASE_HEX, /* the same, without 0x */
 		PHRASE_FIELD,
 		PHRASE_CALL,
 		PHRASE_FROM

@@ -59,12 +59,24 @@ void reading_finish(const struct catalogue *c, struct reading *r)
 	}
 }
 
+/* QP numbers are of base 16 if they look so: a letter, or zeros in front. */
+enum base { BASE_SEEN = 0, BASE_10 = 10, BASE_16 = 16 };
+
+static enum base base_of(const char *text, enum base base)
+{
+	if (strncasecmp(text, "0x", 2) == 0)
+		return BASE_16;
+	if (base != BASE_SEEN)
+		return base;
+	return !text[strspn(text, "0123456789")] && (*text != '0' || !text[1]) ? BASE_10 : BASE_16;
+}
+
 /*
  * The number that follows within GAP_MAX characters, and whether it is negative; where it ends,
- * NULL: none follows.
+ * NULL: none follows. It has a digit, unless the base is known to be 16.
  */
 static const char *number_after(
-	const char *at, const char *end, unsigned int *number, bool *negative)
+	const char *at, const char *end, enum base base, unsigned int *number, bool *negative)
 {
 	char text[16], *stop;
 	size_t n = 0;
@@ -77,10 +89,11 @@ static const char *number_after(
 	while (at < end && isalnum((unsigned char)*at) && n < sizeof(text) - 1)
 		text[n++] = *at++;
 	text[n] = '\0';
-	if (!isdigit((unsigned char)*text) || (at < end && isalnum((unsigned char)*at)))
+	if ((!text[strcspn(text, "0123456789")] && base != BASE_16) ||
+		(at < end && isalnum((unsigned char)*at)))
 		return NULL;
-	value = strtoul(text, &stop, strncasecmp(text, "0x", 2) ? 10 : 16);
-	if (*stop || value > 0xfffffffful)
+	value = strtoul(text, &stop, base_of(text, base));
+	if (stop == text || *stop || value > 0xfffffffful)
 		return NULL;
 	*number = (unsigned int)value;
 	return at;
@@ -142,7 +155,8 @@ static size_t device_at(const char *at, const char *end, struct reading *r)
 		return 0;
 	memcpy(r->device, at, n);
 	if (n + 1 < length && at[n] == ':' &&
-		(after = number_after(at + n, end, &port, &negative)) && port && port < 256) {
+		(after = number_after(at + n, end, BASE_10, &port, &negative)) && port &&
+		port < 256) {
 		r->port = port;
 		n = (size_t)(after - at);
 	}
@@ -159,7 +173,7 @@ static const char *take_field(struct reading *r, enum member m, const char *at, 
 	bool negative;
 
 	if (m == MEMBER_QPN || m == MEMBER_PEER_QPN) {
-		after = number_after(at, end, &n, &negative);
+		after = number_after(at, end, BASE_SEEN, &n, &negative);
 		if (after && *qpn == QPN_UNKNOWN && n <= 0xffffff)
 			*qpn = n;
 		return after;
@@ -198,7 +212,9 @@ static const char *take(struct reading *r, const struct phrase *p, const char *a
 		*marks |= MARK_RDMA;
 		break;
 	case PHRASE_VALUE:
-		after = number_after(at, end, &number, &negative);
+	case PHRASE_HEX:
+		after = number_after(
+			at, end, p->kind == PHRASE_HEX ? BASE_16 : BASE_10, &number, &negative);
 		/* The kernel returns errors as negative numbers. */
 		if (after && (number > code_spaces[p->what].most ||
 				     (negative && p->what != SPACE_ERRNO)))
@@ -213,8 +229,9 @@ static const char *take(struct reading *r, const struct phrase *p, const char *a
 	return after;
 }
 
-void line_read(const struct catalogue *c, const char *line, size_t length, unsigned int marks,
-	struct reading *r)
+/* Returns the marks at the end of the line. */
+static unsigned int read_once(const struct catalogue *c, const char *line, size_t length,
+	unsigned int marks, struct reading *r)
 {
 	const char *at = line, *end = line + length, *after;
 	size_t n;
@@ -237,5 +254,16 @@ void line_read(const struct catalogue *c, const char *line, size_t length, unsig
 			rest = take(r, p, after, end, &marks);
 		at = rest ? rest : at + n;
 	}
+	return marks;
+}
+
+void line_read(const struct catalogue *c, const char *line, size_t length, unsigned int marks,
+	struct reading *r)
+{
+	const unsigned int found = read_once(c, line, length, marks, r);
+
+	/* "port error on mlx5_0": what a line is about may come last. */
+	if (found & ~marks & MARK_RDMA)
+		read_once(c, line, length, marks | MARK_RDMA, r);
 	reading_finish(c, r);
 }

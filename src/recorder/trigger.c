@@ -42,12 +42,13 @@ static const char *const event_names[] = {
 
 /*
  * What libraries and programs print of a completion with an error (tests/data/explain/lines): NCCL,
- * UCX, libfabric, perftest, drivers, and names and texts of ibv_wc_status. rdmadump-record(1) lists
- * them.
+ * UCX, libfabric, Open MPI, libiscsi, perftest, drivers, and names and texts of ibv_wc_status.
+ * rdmadump-record(1) lists them.
  */
 static const char *const failures[] = {"*Got completion from peer*", "*[Cc]ompletion with error*",
 	"*Failed status*", "*IBV_WC_*_ERR*", "*prov_err*", "*remote access error*", "*retry count*",
-	"*synd 0x*", "*vendor syndrome*"};
+	"*synd 0x*", "*for ioctx * with status*", "*vend_err*", "*vendor err*",
+	"*vendor syndrome*"};
 
 #define STALL_LEAST_NS 1000000U
 #define STALL_MOST_NS  3600000000000U

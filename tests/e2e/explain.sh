@@ -65,6 +65,10 @@ is "where, UCX" "$(where "$(grep -m1 'Remote QP on' "$srcdir/tests/data/explain/
 is "where, the kernel" "$(where "$(grep -m1 mlx5_poll_one "$srcdir/tests/data/explain/lines" | cut -f2)")" \
 	'[null,null,"rocep33s0f0",null,null,null,null,null]'
 is "where, QPs" "$(where 'Failed: QP 0x11, wc status 12, remote qpn 18, remote 10.0.0.2')" '[null,null,null,null,null,17,"10.0.0.2",18]'
+is "where, QPs in hexadecimal, which 0x need not say" \
+	"$(for qp in 1a3f a1 000123 0 10 qp_bad 'e' 12g; do where "wc status 12, qpn $qp, remote qpn 0x1a3f" | jq -c '[.[5], .[7]]'; done | tr '\n' ' ')" \
+	'[6719,6719] [161,6719] [291,6719] [0,6719] [10,6719] [null,6719] [null,6719] [null,6719] '
+is "the word of RDMA comes last" "$(printf '%s\n' 'port error on mlx5_0' 'connect error of rdma_cm' 'port error on usb1' | explain --json - | codes)" 'async-event 10, cm-event 6'
 
 {
 	echo 'node1:12:13 [0] NCCL WARN NET/IB : Got completion from peer 10.0.0.2<47534> with status=12 opcode=0 len=0 vendor err 129 (Recv) localGid ::ffff:10.0.0.1'
