@@ -130,4 +130,5 @@ if has_jsonschema "JSON by docs/schema/explain.json"; then
 	python3 "$srcdir/tests/unit/schema.py" "$srcdir/docs/schema/explain.json" "$tmp/json" >"$tmp/schema" 2>&1
 	ok "JSON by docs/schema/explain.json" "$tmp/schema"
 fi
+is "what is listed has no names of values" "$(explain --list | grep -c "[{}]")" 0
 tap_done

@@ -440,9 +440,8 @@ const struct rule rules_of_capture[] = {
 		.next = "to see what happens between them: analyze with one file of each",
 		.doubts = {IF(may_have_moved,
 			"retransmissions through another port of a bond look the same")}},
-	{"foreign-udp", RD_SEV_NOTE, RD_LIKELY, 0, foreign,
-		"UDP port 4791 that is not RoCE: {count frame}",
-		"no valid invariant CRC, and headers that no sender of RoCE writes",
+	{"foreign-udp", RD_SEV_NOTE, RD_LIKELY, 0, foreign, "frames to UDP port 4791 are not RoCE",
+		"{count frame}: no valid invariant CRC, and headers that no sender of RoCE writes",
 		.filter = "udp.dstport == 4791",
 		.meaning = "another program uses the port, or a port scan; frames that are damaged "
 			   "all over",

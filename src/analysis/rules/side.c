@@ -163,9 +163,9 @@ const struct rule rules_of_sides[] = {
 		.cause = CAUSE(2, "{s} repeats its requests, and no response of {r} is seen.",
 			RD_LIKELY, "Rounds without a response", 0, UNANSWERED)},
 	{"gave-up", RD_SEV_PROBLEM, RD_LIKELY, 0, ended,
-		"responses stopped at frame {end_frame}, and the sender gave up",
-		"{attempts} retransmission rounds without a response, then no more packets: retry "
-		"counter exceeded{timer}{gives_up}",
+		"responses stopped, and the sender gave up",
+		"{attempts} retransmission rounds without a response after frame {end_frame}, then "
+		"no more packets: retry counter exceeded{timer}{gives_up}",
 		OF_REQUESTS, .ending = RD_ENDING_RETRY,
 		.meaning = "the receiver's QP was destroyed or in error, as when its process ends; "
 			   "or its host or the path failed; the NIC of a process that only hangs "
@@ -177,10 +177,10 @@ const struct rule rules_of_sides[] = {
 			IF(are_few_rounds, "there are few rounds")},
 		.cause = CAUSE(2, "{r} stopped responding, and {s} gave up.", RD_LIKELY,
 			"Last rounds without a response", 0, UNANSWERED)},
-	{"responses-stopped", RD_SEV_PROBLEM, RD_LIKELY, 0, ended,
-		"responses stopped at frame {end_frame}",
-		"{attempts} retransmission rounds without a response since then, up to the end of "
-		"the capture{timer}{gives_up}",
+	{"responses-stopped", RD_SEV_PROBLEM, RD_LIKELY, 0, ended, "responses stopped",
+		"{attempts} retransmission rounds without a response since frame {end_frame}, up "
+		"to "
+		"the end of the capture{timer}{gives_up}",
 		OF_REQUESTS, .ending = RD_ENDING_STOPPED,
 		.meaning = "the receiver or the path back failed, or responses take another path "
 			   "since then",
