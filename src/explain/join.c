@@ -326,7 +326,7 @@ static json_t *describe(const struct search *s, const json_t *report, size_t cap
 		json_object_get(side, "ending"), "refused", json_object_get(side, "refused"),
 		"time", time_of(s, pair), "doubt", doubt, "happened",
 		happened(s, report, json_integer_value(json_object_get(conversation, "id")), doubt),
-		"verdict", verdict);
+		"verdict", *doubt ? NULL : verdict);
 }
 
 /* Whether it is the same end in both; the first one gets the owner if only the other knows it. */
@@ -428,7 +428,7 @@ json_t *join_find(const json_t *report, const struct reading *r)
 	}
 	json_array_foreach (s.found, i, one) {
 		json_object_set_new(one, "fits", rd_json_u64(s.fits));
-		if (ends)
+		if (ends && !*rd_json_text_of(one, "doubt"))
 			json_object_set(one, "verdict", json_object_get(ends, "text"));
 	}
 	return s.found;

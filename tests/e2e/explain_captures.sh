@@ -68,6 +68,7 @@ is "the capture ends before, and the line has no zone" "$(found "2026-11-22 12:0
 explain --with "$tmp/again.pcap" "2026-11-22T12:00:03Z $error" >"$tmp/out"
 has "as text" "$tmp/out" '^  time      the line is 3600 s after its last packet$'
 is "... the doubt once" "$(tr -s ' \n' ' ' <"$tmp/out" | grep -o 'the capture ends 3600 s before the line' | wc -l)" 1
+is "... and no verdict, which would be of another time" "$(grep -c '^  verdict' "$tmp/out")" 0
 talks "$tmp/again.pcap" 0:1:7:0x1f 3600:1:7:0x62
 is "the same pair again: it happened after the line" "$(found "2026-11-22T10:00:03Z $error")" "10.0.0.1 QP+time+how its requests ended likely+possible"
 is "... and not after this one" "$(found "2026-11-22T11:00:03Z $error")" "10.0.0.1 QP+time+how its requests ended certain+possible"
