@@ -86,9 +86,13 @@ for bundle in b.tar.zst b of.tar/a.pcap.zst; do
 	is "a bundle, $bundle" "$(explain --json --with "$tmp/$bundle" 'completion with error 10, QP 0x61' | pairs)" \
 		"QP+how its requests ended: 97 96 of 1: $refused"
 done
-explain --with "$tmp/b.tar.zst" --with "$rkey/a.pcap.zst" 'completion with error 10, QP 0x61' >"$tmp/out"
-is "a bundle beside a capture: exit status" $? 2
-has "... and why" "$tmp/err" 'bundle has the captures'
+for others in b b.tar.zst a.pcap.zst; do
+	[ "$others" != a.pcap.zst ] || cp "$rkey/b.pcap.zst" "$tmp/$others"
+	is "a bundle beside $others: the queue pair once" "$(explain --json --with "$tmp/b.tar.zst" --with "$tmp/$others" 'completion with error 10, QP 0x61' | pairs)" \
+		"QP+how its requests ended: 97 96 of 1: $refused"
+done
+explain --with "$tmp/b.tar.zst" --with "$tmp/absent" 'completion with error 10, QP 0x61' >"$tmp/out"
+is "a bundle beside what is absent: exit status" $? 2
 
 # --- what cannot be read ----------------------------------------------------------------------------
 
