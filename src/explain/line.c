@@ -92,7 +92,7 @@ static const char *number_after(
 	if ((!text[strcspn(text, "0123456789")] && base != BASE_16) ||
 		(at < end && isalnum((unsigned char)*at)))
 		return NULL;
-	value = strtoul(text, &stop, base_of(text, base));
+	value = strtoul(text, &stop, (int)base_of(text, base));
 	if (stop == text || *stop || value > 0xfffffffful)
 		return NULL;
 	*number = (unsigned int)value;

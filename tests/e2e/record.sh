@@ -192,7 +192,7 @@ faults=() also=()
 for event in "${others[@]}"; do faults+=(--fault "event=$event,frame=800") also+=(--trigger "event=$event"); done
 live --gen count=1000000,size=200 --rate 2000 --fault 'kmsg=health poll: device lost,frame=300' --fault ip=10.77.0.9,frame=600 \
 	"${faults[@]}" --ethtool rx_discards_phy=2 --fault ethtool=rx_discards_phy:9,frame=800 -- \
-	--no-analysis --pre 20ms --post 10ms --trigger 'kmsg=health*lost' --trigger kmsg=SUBSYSTEM --trigger gid-change \
+	--no-analysis --pre 1h --post 1h --trigger 'kmsg=health*lost' --trigger kmsg=SUBSYSTEM --trigger gid-change \
 	--trigger event=gid_added "${also[@]}" --trigger 'rx_discards_phy>6,device=mlx5_0:1' -D
 until_true fired 'trigger kmsg'
 until_true fired 'trigger event=gid_added'
