@@ -230,8 +230,8 @@ struct rd_side_end {
  * one length. All zero: there was none, or its waits fit no timer that is known.
  */
 struct rd_timer {
-	unsigned int adaptive, timeouts;
-	uint64_t adaptive_ns, timeout_ns; /* all of these resends; each of these waits */
+	uint8_t adaptive, timeouts;
+	uint32_t adaptive_us, timeout_us; /* all of these resends; each of these waits */
 };
 
 /* One side: the frames it sent, its requests, and the responses to them. */

@@ -61,6 +61,7 @@ void flow_finish(struct flow *f)
 	if (f->trouble) {
 		seq_free(&f->trouble->seen);
 		seq_free(&f->trouble->pass);
+		free(f->trouble->waits);
 	}
 	if (f->resp.missing)
 		seq_free(f->resp.missing);

@@ -52,14 +52,15 @@ struct trouble {
 	bool denied_open; /* the last packet counted as lost downstream may only be late there */
 	bool denied_late; /* it was late, and no NAK followed yet */
 	uint32_t denied;  /* its PSN */
-	uint32_t denied_next; /* the next new PSN at the time of the NAK for it */
-	uint64_t again_ns;    /* no later than the capture of its retransmission; 0: none yet */
-	uint64_t round_ns;    /* the beginning of the current or last round */
-	struct waits waits, most_waits; /* before the last rounds, and the longest such series */
-	bool denied_only;	   /* the round has its only copy: nothing before was captured */
-	bool denied_again;	   /* another copy was captured after the NAK for it */
-	bool denied_fetch;	   /* which is a READ or an atomic */
-	bool denied_by_nak;	   /* the response to it is a NAK */
+	uint32_t denied_next;	/* the next new PSN at the time of the NAK for it */
+	uint64_t again_ns;	/* no later than the capture of its retransmission; 0: none yet */
+	uint64_t round_ns;	/* the beginning of the current or last round */
+	uint32_t first_wait_us; /* before the round at the same PSN that came first; 0: unknown */
+	struct waits *waits; /* before the last rounds, and the longest such series; NULL: none */
+	bool denied_only;    /* the round has its only copy: nothing before was captured */
+	bool denied_again;   /* another copy was captured after the NAK for it */
+	bool denied_fetch;   /* which is a READ or an atomic */
+	bool denied_by_nak;  /* the response to it is a NAK */
 	uint32_t filled, filled_n; /* PSNs last captured in a round, and not before; 0: none */
 	uint32_t fetch, fetch_n;   /* PSNs of a READ or an atomic that was retransmitted; 0: none */
 	uint32_t read, read_n;	   /* responses of the READ captured last, since trouble began */

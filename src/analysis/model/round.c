@@ -195,18 +195,27 @@ static void round_without_reason(
 
 /* `start` is where a round without a NAK begins; the round before it is still known. */
 static void waits_take(
-	const struct rd_analysis *a, const struct flow *f, struct trouble *t, uint32_t start)
+	struct rd_analysis *a, const struct flow *f, struct trouble *t, uint32_t start)
 {
 	const uint32_t before = f->round.psn == start ? f->round.attempts : 0;
+	struct waits *now;
 
-	if (!f->round.waited_ns || before >= WAITS)
+	if (!before)
+		t->first_wait_us = wait_us(f->round.waited_ns);
+	if (!before || !t->first_wait_us || before >= WAITS)
 		return;
-	/* Without a series of all rounds before, this one begins it. */
-	if (!before || t->waits.n != before)
-		t->waits.n = 0;
-	waits_add(&t->waits, t->waits.n ? a->ns - t->round_ns : f->round.waited_ns);
-	if (t->waits.n >= t->most_waits.n)
-		t->most_waits = t->waits;
+	if (!t->waits)
+		t->waits = must(a, calloc(WAITS_KINDS, sizeof(*t->waits)));
+	if (!t->waits)
+		return;
+	now = &t->waits[WAITS_NOW];
+	if (before == 1)
+		*now = (struct waits){.n = 1, .us = {t->first_wait_us}};
+	else if (now->n != before)
+		return;
+	now->us[now->n++] = wait_us(a->ns - t->round_ns);
+	if (now->n >= t->waits[WAITS_MOST].n)
+		t->waits[WAITS_MOST] = *now;
 }
 
 /*
@@ -253,6 +262,8 @@ void round_begin(struct rd_analysis *a, struct flow *f, struct trouble *t, uint3
 		       response_is_missing(a, f, t, start, start == psn ? span : 1);
 
 	f->round.silent = false;
+	if (missing || cause != RD_INC_ROUND_TIMEOUT)
+		t->first_wait_us = 0;
 	gap_returns(f, start);
 	if (cause == RD_INC_ROUND_NAK && start == f->ack.nak_psn && !t->leftover && !t->two_naks)
 		shortest(&f->ack.turn_ns, f->ack.nak_ns, a->ns);

@@ -11,10 +11,9 @@
 #define ADAPTIVE_MIN 4	    /* resends that were measured, and how many times their wait grew */
 #define ADAPTIVE_US  20000  /* more than the first of these waits */
 
-void waits_add(struct waits *w, uint64_t ns)
+uint32_t wait_us(uint64_t ns)
 {
-	if (w->n < WAITS)
-		w->us[w->n++] = ns / 1000 < UINT32_MAX ? (uint32_t)(ns / 1000) : UINT32_MAX;
+	return ns / 1000 < UINT32_MAX ? (uint32_t)(ns / 1000) : UINT32_MAX;
 }
 
 /* A host's timers are late by its clock's steps, a busy host's by more. */
@@ -55,19 +54,19 @@ struct rd_timer waits_explain(const struct waits *w)
 	struct rd_timer t = {0};
 
 	if (w->n >= from + 2 && end_alike(w, from)) {
-		t.timeouts = w->n - from;
+		t.timeouts = (uint8_t)(w->n - from);
 	} else {
-		t.adaptive = growing(w);
+		t.adaptive = (uint8_t)growing(w);
 		if (t.adaptive == w->n || !t.adaptive)
 			t.timeouts = 0;
 		else if (w->us[t.adaptive] >= FLOOR_US && end_alike(w, t.adaptive))
-			t.timeouts = w->n - t.adaptive;
+			t.timeouts = (uint8_t)(w->n - t.adaptive);
 		else
 			t.adaptive = 0;
 	}
 	for (unsigned int i = 0; i < t.adaptive; i++)
-		t.adaptive_ns += w->us[i] * UINT64_C(1000);
+		t.adaptive_us += w->us[i];
 	if (t.timeouts)
-		t.timeout_ns = w->us[w->n - 1] * UINT64_C(1000);
+		t.timeout_us = w->us[w->n - 1];
 	return t;
 }

@@ -13,7 +13,10 @@ struct waits {
 	uint32_t us[WAITS];
 };
 
-void waits_add(struct waits *w, uint64_t ns);
+enum { WAITS_NOW, WAITS_MOST, WAITS_KINDS };
+
+/* UINT32_MAX: or longer. */
+uint32_t wait_us(uint64_t ns);
 /* All zero: no schedule that is known explains them. */
 struct rd_timer waits_explain(const struct waits *w);
 

@@ -52,9 +52,9 @@ static const struct rd_shape refusal_shape = {NULL,
 static const struct rd_field timer_fields[] = {
 	{"adaptive", "resends some milliseconds apart, as of adaptive retransmission",
 		RD_UINT(adaptive)},
-	{"adaptive_ns", "how long they took", RD_UINT(adaptive_ns)},
+	{"adaptive_us", "how long they took", RD_UINT(adaptive_us)},
 	{"timeouts", "waits of one length, after these", RD_UINT(timeouts)},
-	{"timeout_ns", "of each of them", RD_UINT(timeout_ns)},
+	{"timeout_us", "of each of them", RD_UINT(timeout_us)},
 };
 static const struct rd_shape timer_shape = {"timer",
 	"Of the longest series of rounds from one PSN without a response; absent: none, or no "

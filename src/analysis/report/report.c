@@ -48,7 +48,8 @@ static bool fill_requests(struct rd_side *s, const struct flow *f)
 	if (f->trouble) {
 		s->reorder_depth = f->trouble->depth;
 		s->unclear = f->trouble->unclear;
-		s->timer = waits_explain(&f->trouble->most_waits);
+		if (f->trouble->waits)
+			s->timer = waits_explain(&f->trouble->waits[WAITS_MOST]);
 	}
 	s->identified = f->recent.ip_id;
 	s->vlans_differ = f->priority.vlans_differ || (f->id.shared && f->id.outside);

@@ -77,11 +77,11 @@ static void text_gives_up(FILE *out, const struct look *l)
 	seen = t->adaptive ? t->timeouts : l->s->end.attempts;
 	if (l->s->end.how == RD_ENDING_RETRY)
 		fprintf(out, "; it had its completion within %s after the last packet",
-			rd_fmt_duration(time, t->timeout_ns));
+			rd_fmt_duration(time, UINT64_C(1000) * t->timeout_us));
 	else if (all > seen)
 		fprintf(out, "; with %s%u retries it gives up within %s after its last packet",
 			c ? "its " : "", c ? c->retry_count : 7U,
-			rd_fmt_duration(time, (all - seen) * t->timeout_ns));
+			rd_fmt_duration(time, (all - seen) * UINT64_C(1000) * t->timeout_us));
 }
 
 static void text_rnr_timer(FILE *out, const struct look *l)

@@ -39,12 +39,12 @@ static unsigned int exponent(uint64_t ns)
 }
 
 /* A ConnectX doubles the formula, and takes a lower timeout for this one. */
-#define FLOOR 16
+#define FLOOR 16U
 
 const char *timer_text(char buf[TIMER_LEN], const struct look *l)
 {
 	const struct rd_timer *t = &l->s->timer;
-	const unsigned int e = exponent(t->timeout_ns);
+	const unsigned int e = exponent(UINT64_C(1000) * t->timeout_us);
 	char time[RD_UNITS_LEN];
 	int len = 0;
 
@@ -52,12 +52,12 @@ const char *timer_text(char buf[TIMER_LEN], const struct look *l)
 	if (t->adaptive)
 		len = snprintf(buf, TIMER_LEN,
 			"%u resends within %s as by a ConnectX's adaptive retransmission%s",
-			t->adaptive, rd_fmt_duration(time, t->adaptive_ns),
+			t->adaptive, rd_fmt_duration(time, UINT64_C(1000) * t->adaptive_us),
 			t->timeouts ? ", then " : "");
 	if (!t->timeouts)
 		return buf;
 	len += snprintf(buf + len, (size_t)(TIMER_LEN - len), "%u timeout%s of %s", t->timeouts,
-		rd_plural(t->timeouts), rd_fmt_duration(time, t->timeout_ns));
+		rd_plural(t->timeouts), rd_fmt_duration(time, UINT64_C(1000) * t->timeout_us));
 	if (t->adaptive && e == FLOOR + 1)
 		snprintf(buf + len, (size_t)(TIMER_LEN - len),
 			", the floor of its firmware for timeouts up to %u", FLOOR);
