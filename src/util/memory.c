@@ -15,13 +15,14 @@
 
 void *rd_append(void *array, size_t n, size_t size)
 {
-	char *elements;
+	char *elements, *grown;
 
 	memcpy(&elements, array, sizeof(elements));
 	if ((n & (n - 1)) == 0) {
-		elements = reallocarray(elements, n ? 2 * n : 1, size);
-		if (!elements)
+		grown = reallocarray(elements, n ? 2 * n : 1, size);
+		if (!grown)
 			return NULL;
+		elements = grown;
 		memcpy(array, &elements, sizeof(elements));
 	}
 	return memset(elements + n * size, 0, size);

@@ -43,13 +43,28 @@ static inline struct nlattr *put(int type, const void *data, size_t n)
 	return a;
 }
 
-#define put_value(type, ctype, value) put(type, &(ctype){value}, sizeof(ctype))
-#define put_u8(type, value)	      put_value(type, uint8_t, (uint8_t)(value))
-#define put_u16(type, value)	      put_value(type, uint16_t, (uint16_t)(value))
-#define put_u32(type, value)	      put_value(type, uint32_t, (uint32_t)(value))
-#define put_u64(type, value)	      put_value(type, uint64_t, (uint64_t)(value))
-#define put_text(type, text)	      put(type, text, strlen(text) + 1)
-#define nest(type)		      put(type, NULL, 0)
+static inline struct nlattr *put_u8(int type, uint8_t value)
+{
+	return put(type, &value, sizeof(value));
+}
+
+static inline struct nlattr *put_u16(int type, uint16_t value)
+{
+	return put(type, &value, sizeof(value));
+}
+
+static inline struct nlattr *put_u32(int type, uint32_t value)
+{
+	return put(type, &value, sizeof(value));
+}
+
+static inline struct nlattr *put_u64(int type, uint64_t value)
+{
+	return put(type, &value, sizeof(value));
+}
+
+#define put_text(type, text) put(type, text, strlen(text) + 1)
+#define nest(type)	     put(type, NULL, 0)
 
 static inline void nest_end(struct nlattr *a)
 {
