@@ -225,9 +225,10 @@ struct rd_side_end {
 };
 
 /*
- * What the longest series of rounds from one PSN, without any response, shows of the requester's
- * timer: resends some milliseconds apart as of a ConnectX's adaptive retransmission, then waits of
- * one length. All zero: there was none, or its waits fit no timer that is known.
+ * What the series of rounds at the end, or else the longest series of rounds from one PSN, without
+ * any response, shows of the requester's timer: resends some milliseconds apart as of a ConnectX's
+ * adaptive retransmission, then waits of one length. All zero: there was none, or its waits fit no
+ * timer that is known.
  */
 struct rd_timer {
 	uint8_t adaptive, timeouts;

@@ -82,7 +82,8 @@ void recorder_fire_at(struct rd_recorder *r, struct trigger *t, uint64_t ns, con
 		remember(r, result, ns, text);
 		r->begun[r->newest].n++;
 		add_pending(r, text);
-		tell_line(r, result == RD_TRIGGER_BEGINS, ns, text);
+		if (tell_is_own(t, what))
+			tell_line(r, result == RD_TRIGGER_BEGINS, ns, text);
 	}
 	pthread_mutex_unlock(&r->lock);
 	announce(r, t, result, text);

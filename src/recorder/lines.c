@@ -246,9 +246,7 @@ void lines_check(const struct rd_recorder *r)
 	for (unsigned int i = 0; i < r->watch.n_lines; i++) {
 		const struct lines *l = &r->watch.lines[i];
 
-		if (l->trigger->source == TRIGGER_LOG &&
-			faccessat(AT_FDCWD, l->trigger->value, R_OK, AT_EACCESS) < 0 &&
-			errno == EACCES)
+		if (faccessat(AT_FDCWD, l->trigger->value, R_OK, AT_EACCESS) < 0 && errno == EACCES)
 			rd_log(RD_LOG_WARNING,
 				"a later file '%s', as after logrotate, cannot be opened: user "
 				"'%s' has no capabilities; -Z root keeps them",

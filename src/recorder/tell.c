@@ -18,10 +18,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SENT	  "sent by " /* begins each line; which are not sent on */
+#define SENT	  "sent by " /* begins each line; those are not sent on */
 #define AGAIN_NS  UINT64_C(10000000000)
-#define LAST_MS	  1000 /* for confirmations at the end */
-#define LINE_MOST 256
+#define LAST_NS	  UINT64_C(1000000000) /* for confirmations at the end */
+#define LINE_MOST (TRIGGER_TEXT + 80)
 #define BYTES	  64
 
 /*
@@ -85,18 +85,20 @@ static void wait_for(pid_t child)
 		;
 }
 
-static void begin(struct tell *t)
+/* Without the lock: to start a process takes long. Returns an errno; 0: it runs. */
+static int begin(struct tell *t, int *own_in, int *own_out)
 {
 	char *argv[] = {
 		(char *)(uintptr_t) "sh", (char *)(uintptr_t) "-c", ssh, t->host, t->script, NULL};
 	int in[2], out[2], rc;
 
 	if (pipe2(in, O_CLOEXEC | O_NONBLOCK) < 0)
-		return;
+		return errno;
 	if (pipe2(out, O_CLOEXEC | O_NONBLOCK) < 0) {
+		rc = errno;
 		close(in[0]);
 		close(in[1]);
-		return;
+		return rc;
 	}
 	/* The other process has ends that wait. */
 	fcntl(in[0], F_SETFL, 0);
@@ -105,24 +107,32 @@ static void begin(struct tell *t)
 		&t->child, argv, &(struct rd_spawn){.in = in[0], .out = out[1], .own_group = true});
 	close(in[0]);
 	close(out[1]);
-	t->in = in[1];
-	t->out = out[0];
 	if (rc) {
-		hang_up(t);
-		warn(t, strerror(rc));
+		close(in[1]);
+		close(out[0]);
 	}
+	*own_in = in[1];
+	*own_out = out[0];
+	return rc;
 }
 
 void tell_keep(struct rd_recorder *r)
 {
 	struct tell *t = &r->tell;
 	const uint64_t now = rd_monotonic_ns();
+	int in = -1, out = -1, rc;
 
 	if (!t->host || t->in >= 0 || now < t->due_ns)
 		return;
-	pthread_mutex_lock(&r->lock);
 	t->due_ns = now + AGAIN_NS;
-	begin(t);
+	rc = begin(t, &in, &out);
+	pthread_mutex_lock(&r->lock);
+	if (rc) {
+		warn(t, strerror(rc));
+	} else {
+		t->in = in;
+		t->out = out;
+	}
 	pthread_mutex_unlock(&r->lock);
 }
 
@@ -168,13 +178,18 @@ void tell_take(struct rd_recorder *r)
 		wait_for(t->child);
 }
 
+bool tell_is_own(const struct trigger *trigger, const char *what)
+{
+	return trigger->source != TRIGGER_FIFO || strncmp(what, SENT, strlen(SENT)) != 0;
+}
+
 void tell_line(struct rd_recorder *r, bool begins, uint64_t ns, const char *text)
 {
 	struct tell *t = &r->tell;
 	char line[LINE_MOST];
 	int len;
 
-	if (!t->host || strstr(text, ": " SENT) || (!begins && ns < t->sent_ns + TELL_NS))
+	if (!t->host || (!begins && ns < t->sent_ns + TELL_NS))
 		return;
 	t->sent_ns = ns;
 	r->counts.sent++;
@@ -196,11 +211,14 @@ void tell_close(struct rd_recorder *r)
 {
 	struct tell *t = &r->tell;
 	struct pollfd fd = {.fd = t->out, .events = POLLIN};
+	const uint64_t until = rd_monotonic_ns() + LAST_NS;
 
 	if (!t->host)
 		return;
-	while (t->waiting && t->in >= 0 && poll(&fd, 1, LAST_MS) > 0)
+	for (uint64_t now; t->waiting && t->in >= 0 && (now = rd_monotonic_ns()) < until;) {
+		poll(&fd, 1, (int)((until - now) / 1000000) + 1);
 		tell_take(r);
+	}
 	if (t->in >= 0) {
 		hang_up(t);
 		wait_for(t->child);

@@ -11,6 +11,7 @@
 #define TELL_NS UINT64_C(100000000) /* between two lines that prolong a file */
 
 struct rd_recorder;
+struct trigger;
 
 /* Protected by the recorder's lock, but for what tell_init() sets. */
 struct tell {
@@ -30,6 +31,8 @@ int tell_init(struct tell *t, const char *to, struct rd_error *err);
 void tell_keep(struct rd_recorder *r);
 /* Takes confirmations, or the end of the connection. From the watching thread. */
 void tell_take(struct rd_recorder *r);
+/* Whether it fired here: not by a line that the recorder of another host sent. */
+bool tell_is_own(const struct trigger *trigger, const char *what);
 /* Called with the lock held: a trigger began or prolonged a file at this time. Never waits. */
 void tell_line(struct rd_recorder *r, bool begins, uint64_t ns, const char *text);
 /* Waits a second at most for confirmations, and ends the process. */

@@ -14,6 +14,8 @@ refused='the receiver refused a request: NAK "remote access error"'
 rkey=$roce/44_bad_rkey
 is "by QP and how it ended" "$(explain --json --with "$rkey/a.pcap.zst" 'completion with error 10, QP 0x61' | pairs)" \
 	"QP+how its requests ended: 97 96 of 1: $refused"
+is "by the QP of the peer" "$(explain --json --with "$rkey/a.pcap.zst" 'completion with error 10, dest qpn 0x60' | pairs)" \
+	"QP of the peer+how its requests ended: 97 96 of 1: $refused"
 is "by the address of the peer: all that fit" "$(explain --json --with "$rkey/a.pcap.zst" 'completion from peer 10.77.0.1<1> with status=10' | jq -c '[.captures[] | [.peer.qp, .fits]]')" '[[95,3],[96,3],[97,3]]'
 explain --with "$rkey/a.pcap.zst" --with "$rkey/b.pcap.zst" 'completion with error 10, QP 0x61' >"$tmp/out"
 is "both ends: exit status" $? 0

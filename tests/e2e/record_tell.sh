@@ -61,14 +61,15 @@ for i in $(seq $n); do
 	wait_for 60 reaches b 'pcapng: [0-9]* frames' "$i"
 done
 new_frames a b
-echo "of b" >"$tmp/b.fifo"
-wait_for 60 reaches a 'sent by .*: of b$' 1
+long=$(printf '%0220d' 7)
+echo "of b: sent by rank 3 $long" >"$tmp/b.fifo"
+wait_for 60 reaches a "sent by .*: of b: sent by rank 3 $long\$" 1
 for name in a b; do
 	finish $name
 	is "$name: sent and confirmed" "$(jq -c '[.triggers_sent, .triggers_confirmed]' "$tmp/$name/report")" "$([ $name = a ] && echo "[$n,$n]" || echo '[1,1]')"
 	is "$name: a file for each event of both" "$(begun $name)" $((n + 1))
 	is "$name: the files have them" \
-		"$(for file in "$tmp/$name"/r_*; do tshark -r "$file" -T fields -e frame.comment 2>/dev/null; done | grep -o 'event [0-9]*$\|of b$' | sort -u | wc -l)" $((n + 1))
+		"$(for file in "$tmp/$name"/r_*; do tshark -r "$file" -T fields -e frame.comment 2>/dev/null; done | grep -o 'event [0-9]*$\|of b: sent by rank' | sort -u | wc -l)" $((n + 1))
 done
 while read -r pid; do [ ! -d "/proc/$pid" ] || left=$pid; done <"$tmp/ssh"
 is "no ssh is left" "${left-}" ""

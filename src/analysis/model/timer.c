@@ -57,11 +57,9 @@ struct rd_timer waits_explain(const struct waits *w)
 		t.timeouts = (uint8_t)(w->n - from);
 	} else {
 		t.adaptive = (uint8_t)growing(w);
-		if (t.adaptive == w->n || !t.adaptive)
-			t.timeouts = 0;
-		else if (w->us[t.adaptive] >= FLOOR_US && end_alike(w, t.adaptive))
+		if (t.adaptive && end_alike(w, t.adaptive) && w->us[t.adaptive] >= FLOOR_US)
 			t.timeouts = (uint8_t)(w->n - t.adaptive);
-		else
+		else if (t.adaptive < w->n)
 			t.adaptive = 0;
 	}
 	for (unsigned int i = 0; i < t.adaptive; i++)

@@ -38,6 +38,8 @@ static bool goes_on(const struct rd_side *s, const struct flow *f)
 
 static bool fill_requests(struct rd_side *s, const struct flow *f)
 {
+	const struct waits *waits = f->trouble ? f->trouble->waits : NULL;
+
 	s->requests = f->req.packets;
 	s->goodput_bytes = f->req.goodput;
 	s->psn_first = f->req.first;
@@ -48,8 +50,6 @@ static bool fill_requests(struct rd_side *s, const struct flow *f)
 	if (f->trouble) {
 		s->reorder_depth = f->trouble->depth;
 		s->unclear = f->trouble->unclear;
-		if (f->trouble->waits)
-			s->timer = waits_explain(&f->trouble->waits[WAITS_MOST]);
 	}
 	s->identified = f->recent.ip_id;
 	s->vlans_differ = f->priority.vlans_differ || (f->id.shared && f->id.outside);
@@ -60,6 +60,10 @@ static bool fill_requests(struct rd_side *s, const struct flow *f)
 	if (!side_requests(s, f))
 		return false;
 	s->end.attempts = goes_on(s, f) ? 0 : f->round.attempts;
+	/* The series at the end, if it is known from its beginning. */
+	if (waits)
+		s->timer = waits_explain(
+			&waits[waits[WAITS_NOW].n == s->end.attempts ? WAITS_NOW : WAITS_MOST]);
 	return true;
 }
 

@@ -179,8 +179,7 @@ const struct rule rules_of_sides[] = {
 			"Last rounds without a response", 0, UNANSWERED)},
 	{"responses-stopped", RD_SEV_PROBLEM, RD_LIKELY, 0, ended, "responses stopped",
 		"{attempts} retransmission rounds without a response since frame {end_frame}, up "
-		"to "
-		"the end of the capture{timer}{gives_up}",
+		"to the end of the capture{timer}{gives_up}",
 		OF_REQUESTS, .ending = RD_ENDING_STOPPED,
 		.meaning = "the receiver or the path back failed, or responses take another path "
 			   "since then",
