@@ -128,11 +128,13 @@ python3() {
 
 # A pipe into which nobody writes: what reads it hangs.
 mkfifo -m 666 "$tmp/never"
-# wait_for SECONDS COMMAND...: until it succeeds, tried again after 20 ms. A long limit costs a busy machine nothing.
+# Seconds after which a thing that a test waits for, or a program that should end, hangs. No test depends on it: only what will
+# never happen takes so long, on any machine.
+export PATIENCE=${PATIENCE-900}
+# wait_for COMMAND...: until it succeeds, tried again after 20 ms.
 # If it never does: the script fails and ends here, as nothing after it would be true; in a subshell, status 1.
 wait_for() {
-	local limit=$(($1 + SECONDS))
-	shift
+	local limit=$((PATIENCE + SECONDS))
 	until "$@" 2>/dev/null; do
 		if [ -e "$tmp/in-vain" ] || [ "$SECONDS" -gt "$limit" ]; then
 			echo "$*" >>"$tmp/in-vain"
@@ -153,12 +155,12 @@ export tmp
 export -f wait_for larger is_gone received
 
 # The model with a limit: a test that hangs fails
-model() { timeout -k 5 "${MODEL_SECONDS:-120}" "$SOFTHCA" "$@"; }
+model() { timeout -k 5 "$PATIENCE" "$SOFTHCA" "$@"; }
 # on_tree DIR COMMAND...: on the devices that `model --keep DIR ... -- true` laid out; to lay them out again for each
 # command costs more than most commands
 on_tree() {
 	local tree=$1
 	shift
-	timeout -k 5 "${MODEL_SECONDS:-120}" env SOFTHCA_CONFIG="$tree/config" \
+	timeout -k 5 "$PATIENCE" env SOFTHCA_CONFIG="$tree/config" \
 		LD_PRELOAD="${SOFTHCA_PRELOAD_FIRST:+$SOFTHCA_PRELOAD_FIRST:}$SOFTHCA.so" "$@"
 }

@@ -10,7 +10,7 @@ count=600000
 [ -n "${TEST_FULL-}" ] || count=60000
 
 # A reader that takes the beginning into $tmp/out, and the rest when half of all frames have passed
-slow_reader() { { head -c 1000000; wait_for 60 received "$tmp/tree" $((count / 2)) >&2; cat; } >"$tmp/out"; }
+slow_reader() { { head -c 1000000; wait_for received "$tmp/tree" $((count / 2)) >&2; cat; } >"$tmp/out"; }
 
 # accounts NAME: our report, the file's own count and the model's statistics must agree
 accounts() {
@@ -68,10 +68,10 @@ is "nothing left on the device" "$(jq -r '[.leaked[]?] | add // 0' "$tmp/stats")
 if has_tool capinfos "the comment: when the capture began"; then
 	"$SOFTHCA" --gen count=10,size=200 --pidfile "$tmp/pid" -- \
 		"$RDMADUMP" -d mlx5_0 -q -w "$tmp/began.pcapng" 2>"$tmp/log" &
-	wait_for 60 larger "$tmp/began.pcapng" 2000
+	wait_for larger "$tmp/began.pcapng" 2000
 	now=$(date +%s)
 	is_later() { [ "$(date +%s)" -gt "$now" ]; }
-	wait_for 60 is_later
+	wait_for is_later
 	kill -INT "$(cat "$tmp/pid")"
 	wait $!
 	from=$(capinfos -k "$tmp/began.pcapng" | sed -n 's/.* from \(20[-0-9]* [0-9:]* [-+0-9]*\)\..*/\1/p')

@@ -6,7 +6,7 @@
 . "${srcdir:-.}/tests/tap.sh"
 need_tool zstd jq python3
 roce=$TEST_DATA/roce
-an() { timeout 60 "$RDMADUMP" analyze "$@"; }
+an() { timeout -k 5 "$PATIENCE" "$RDMADUMP" analyze "$@"; }
 
 # --- text -------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@
 need_tool jq zstd
 [ -z "${SOFTHCA_PRELOAD_FIRST-}" ] || export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS-}"
 roce=$TEST_DATA/roce
-an() { timeout 60 "$RDMADUMP" analyze "$@" 2>"$tmp/err"; }
+an() { timeout -k 5 "$PATIENCE" "$RDMADUMP" analyze "$@" 2>"$tmp/err"; }
 
 # --- the same capture -------------------------------------------------------------------------
 

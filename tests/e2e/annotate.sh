@@ -7,7 +7,7 @@
 need_tool zstd jq tshark editcap
 [ -z "${SOFTHCA_PRELOAD_FIRST-}" ] || export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS-}"
 roce=$TEST_DATA/roce
-an() { timeout 60 "$RDMADUMP" analyze "$@" 2>"$tmp/err"; }
+an() { timeout -k 5 "$PATIENCE" "$RDMADUMP" analyze "$@" 2>"$tmp/err"; }
 named() { jq -r '[.findings[].frames[]] | unique[]' "$1"; }
 commented() { tshark -r "$1" -Y frame.comment -T fields -e frame.number 2>/dev/null; }
 # same_frames A B: the same bytes, lengths and times, as our reader gives them to the pcap encoder

@@ -5,7 +5,7 @@
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool zstd jq python3
-an() { timeout 60 "$RDMADUMP" analyze "$@" 2>"$tmp/err"; }
+an() { timeout -k 5 "$PATIENCE" "$RDMADUMP" analyze "$@" 2>"$tmp/err"; }
 nvme=$TEST_DATA/apps/nvme.pcap.zst
 small=$TEST_DATA/roce/56_nvme/a.pcap.zst
 tables=$tmp/tshark

@@ -20,7 +20,7 @@ mkdir "$tmp/held/${function%.*}" || note overlaps
 [ "${*:3}" != "-m -e -c" ] || note eye
 note begins
 : >"$tmp/seen-${function%.*}"
-for adapter in 3b 5e; do wait_for 60 test -e "$tmp/seen-0000:$adapter:00"; done
+for adapter in 3b 5e; do wait_for test -e "$tmp/seen-0000:$adapter:00"; done
 [ "$name" != "${gated-}" ] || read -r _ <"$tmp/gate"
 [ "$name" != "${slow-}" ] || sleep 2 # pause: in virtual time
 echo "output of $name"; note ends
@@ -58,7 +58,7 @@ rm "$tmp/bin/mlxconfig"
 if PATH=/usr/sbin:/usr/bin:/opt/mellanox/bin command -v mlxconfig >/dev/null; then
 	skip "the second variant where the first is absent" "mlxconfig is installed"
 else
-	collect -- "$RDMADUMP" bundle -w b.tar.zst --timeout 100
+	collect -- "$RDMADUMP" bundle -w b.tar.zst --timeout "$PATIENCE"
 	sort "$tmp/notes" | diff - <(steps mstflint mstconfig mlxlink) >"$tmp/log"
 	ok "the second variant where the first is absent" "$tmp/log"
 fi
@@ -66,10 +66,10 @@ fi
 # held: the tools of both adapters hold them
 held() { [ "$(grep -c 'mlxlink .* begins' "$tmp/notes")" = 2 ]; }
 rm -f b.tar.zst "$tmp/notes"
-gated=mlxlink collect --pidfile "$tmp/pid" -- "$RDMADUMP" bundle -w b.tar.zst --timeout 100 &
-wait_for 60 held
+gated=mlxlink collect --pidfile "$tmp/pid" -- "$RDMADUMP" bundle -w b.tar.zst --timeout "$PATIENCE" &
+wait_for held
 kill -INT "$(cat "$tmp/pid")"
-wait_for 60 grep -q 'waiting for' "$tmp/log"
+wait_for grep -q 'waiting for' "$tmp/log"
 exec {gate}<>"$tmp/gate"
 printf '\n\n' >&"$gate"
 wait $!
@@ -81,12 +81,12 @@ grep '^mlxlink' "$tmp/notes" | sort | diff - <(steps mlxlink | grep -v 3b:00.1) 
 ok "... until they end, without a signal, and starts no other" "$tmp/log"
 
 rm -f "$tmp/pid" "$tmp/notes"
-gated=mlxlink collect --pidfile "$tmp/pid" -- "$RDMADUMP" bundle -w b.tar.zst --timeout 100 &
-wait_for 60 held
+gated=mlxlink collect --pidfile "$tmp/pid" -- "$RDMADUMP" bundle -w b.tar.zst --timeout "$PATIENCE" &
+wait_for held
 kill -KILL "$(cat "$tmp/pid")"
 wait $!
 printf '\n\n' >&"$gate"
-wait_for 60 sh -c "[ \$(grep -c '^mlxlink .* ends' '$tmp/notes') = 2 ]"
+wait_for sh -c "[ \$(grep -c '^mlxlink .* ends' '$tmp/notes') = 2 ]"
 ok "SIGKILL of bundle does not end them, nor that nobody reads their output" "$tmp/notes"
 
 tap_done

@@ -28,7 +28,7 @@ stalled() {
 	arrived() { [ "$(cat "$tmp/tree/sys/class/infiniband/mlx5_0/ports/1/counters/port_rcv_packets")" = 32000 ]; }
 	{
 		head -c 17000000
-		wait_for 100 arrived
+		wait_for arrived
 		cat
 	} <"$tmp/pipe" >"$tmp/out" &
 	reader=$!

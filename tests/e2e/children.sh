@@ -57,10 +57,10 @@ if ! ip netns add "$ns" 2>/dev/null || ! ip -n "$ns" link set lo up; then
 	skip "netdev" "no right to make a network namespace"
 else
 	: >"$tmp/log"
-	ip netns exec "$ns" timeout -k 2 100 "$RDMADUMP" -i lo -U -c 5 -z "$tmp/command" -w "$tmp/lo.pcapng" \
+	ip netns exec "$ns" timeout -k 5 "$PATIENCE" "$RDMADUMP" -i lo -U -c 5 -z "$tmp/command" -w "$tmp/lo.pcapng" \
 		udp port 9 >"$tmp/log" 2>&1 &
 	pid=$!
-	wait_for 60 grep -q 'capturing on' "$tmp/log"
+	wait_for grep -q 'capturing on' "$tmp/log"
 	ip netns exec "$ns" bash -c 'for i in 1 2 3 4 5; do echo hello >/dev/udp/127.0.0.1/9; done'
 	wait $pid
 	is "netdev: exit status" $? 0
@@ -74,7 +74,7 @@ is "closed standard descriptors: all frames" "$(frames_of "$tmp/c.pcapng")" 2000
 is "closed standard descriptors: nothing takes their place" "$(grep -v ' /dev/null$' "$tmp/fds")" ""
 {
 	cat "$tmp/in.pcap"
-	wait_for 60 test -s "$tmp/d.pcap"
+	wait_for test -s "$tmp/d.pcap"
 	readlink "/proc/$(cat "$tmp/pid")/fd/2" >"$tmp/fd2"
 } | sh -c 'cd "$1" && echo $$ >pid && exec "$0" -r - -w d.pcap 2>&-' "$RDMADUMP" "$tmp"
 is "closed standard error: exit status" $? 0

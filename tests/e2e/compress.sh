@@ -17,14 +17,14 @@ unpack() {
 # hash_of gz|zst FILE
 hash_of() {
 	unpack "$1" "$2" >"$tmp/unpacked"
-	case $2 in *.erf.*) timeout -k 2 60 "$RDMADUMP" -r "$tmp/unpacked" -q --format pcap -w "$tmp/unpacked.pcap" && mv "$tmp/unpacked.pcap" "$tmp/unpacked" ;; esac
+	case $2 in *.erf.*) timeout -k 5 "$PATIENCE" "$RDMADUMP" -r "$tmp/unpacked" -q --format pcap -w "$tmp/unpacked.pcap" && mv "$tmp/unpacked.pcap" "$tmp/unpacked" ;; esac
 	"$SOFTHCA_FRAMES" --hash "$tmp/unpacked"
 }
 comment_of() { capinfos -k "$1" 2>/dev/null; }
 
 # Endings of other compressions: the file would be plain, and other programs would call it damaged
 for ending in xz bz2 lz4 lzma Z br; do
-	timeout -k 2 60 "$RDMADUMP" -r "$TEST_DATA/roce/20_mixed/a.pcap.zst" -w "$tmp/other.pcap.$ending" 2>"$tmp/log"
+	timeout -k 5 "$PATIENCE" "$RDMADUMP" -r "$TEST_DATA/roce/20_mixed/a.pcap.zst" -w "$tmp/other.pcap.$ending" 2>"$tmp/log"
 	is ".$ending: exit status" $? 1
 	has ".$ending: message" "$tmp/log" "'.*/other\.pcap\.$ending': \.$ending cannot be written; this build writes gz, zst; .*--compress"
 	[ ! -e "$tmp/other.pcap.$ending" ]
@@ -34,7 +34,7 @@ done
 is "record, .xz: exit status" $? 1
 has "record, .xz: message" "$tmp/log" "\.xz cannot be written"
 for kind in none gz; do
-	timeout -k 2 60 "$RDMADUMP" -q -r "$TEST_DATA/roce/20_mixed/a.pcap.zst" --compress $kind -w "$tmp/other.pcap.xz" 2>"$tmp/log"
+	timeout -k 5 "$PATIENCE" "$RDMADUMP" -q -r "$TEST_DATA/roce/20_mixed/a.pcap.zst" --compress $kind -w "$tmp/other.pcap.xz" 2>"$tmp/log"
 	ok "--compress $kind: any name" "$tmp/log"
 done
 rm "$tmp/other.pcap.xz"
@@ -56,8 +56,8 @@ for kind in gz zst; do
 	done
 	# The same frames from a file give the same file, compressed or not
 	for level in 1 9; do
-		timeout -k 2 60 "$RDMADUMP" -r "$tmp/a.pcapng.$kind" -q -w "$tmp/plain.pcapng"
-		timeout -k 2 60 "$RDMADUMP" -r "$tmp/a.pcapng.$kind" -q --compress-level $level -w "$tmp/packed.pcapng.$kind"
+		timeout -k 5 "$PATIENCE" "$RDMADUMP" -r "$tmp/a.pcapng.$kind" -q -w "$tmp/plain.pcapng"
+		timeout -k 5 "$PATIENCE" "$RDMADUMP" -r "$tmp/a.pcapng.$kind" -q --compress-level $level -w "$tmp/packed.pcapng.$kind"
 		unpack $kind "$tmp/packed.pcapng.$kind" >"$tmp/unpacked"
 		# the comment has the duration
 		is "$kind, level $level: the same bytes" "$(tail -c +1500 "$tmp/unpacked" | md5sum)" "$(tail -c +1500 "$tmp/plain.pcapng" | md5sum)"
@@ -77,8 +77,8 @@ for kind in gz zst; do
 	model=$!
 	# Frames that no compressor still holds back; each adds 532 bytes
 	readable() { [ "$(unpack "$kind" "$tmp/killed.$kind" 2>/dev/null | wc -c)" -gt $((10000 * 532)) ]; }
-	wait_for 60 larger "$tmp/killed.$kind" 5000
-	wait_for 60 readable
+	wait_for larger "$tmp/killed.$kind" 5000
+	wait_for readable
 	kill -9 "$(cat "$tmp/pid")"
 	wait $model
 	tshark -r "$tmp/killed.$kind" -T fields -e frame.number >"$tmp/numbers" 2>/dev/null
@@ -86,7 +86,7 @@ for kind in gz zst; do
 	echo "# $kind: $n frames in the killed capture"
 	[ "${n:-0}" -ge 8000 ]
 	ok "$kind: kill -9: readable to the last flush"
-	timeout -k 2 60 "$RDMADUMP" -r "$tmp/killed.$kind" -q --format pcap -w "$tmp/whole.pcap" 2>"$tmp/log"
+	timeout -k 5 "$PATIENCE" "$RDMADUMP" -r "$tmp/killed.$kind" -q --format pcap -w "$tmp/whole.pcap" 2>"$tmp/log"
 	hash=$("$SOFTHCA_FRAMES" --hash "$tmp/whole.pcap")
 	is "$kind: kill -9: read again, as many frames" "${hash%% *}" "$n"
 	is "$kind: kill -9: these are the first frames" "$hash" \

@@ -11,7 +11,7 @@ kept=$TEST_DATA/sysfs/counters
 here=$(cd "${srcdir:-.}/tests/e2e" && pwd)
 pack=$here/../pack
 schema=$(cd "${srcdir:-.}" && pwd)/docs/schema/counters.json
-counters() { timeout 60 "$RDMADUMP" counters "$@"; }
+counters() { timeout -k 5 "$PATIENCE" "$RDMADUMP" counters "$@"; }
 valid() { # NAME FILE of one or many objects: it fits the schema
 	jq -c . "$2" >"$tmp/valid"
 	fits "$1" counters - <"$tmp/valid"
@@ -215,7 +215,7 @@ is "no such tree" "$?" 2
 # Live: what the model received is what the counters grew by
 live() { rm -f "$tmp/live.pcapng"; model --gen count=100000000,size=256,seed=3 --rate 8000 --at-end idle -- bash -c "
 	'$RDMADUMP' -d mlx5_0 -q -w $tmp/live.pcapng & capture=\$!
-	wait_for 60 larger $tmp/live.pcapng 5000
+	wait_for larger $tmp/live.pcapng 5000
 	$1
 	kill -INT \$capture; wait \$capture" 2>"$tmp/err"; }
 live "'$RDMADUMP' counters mlx5_0 --json -o $tmp/b.json; '$RDMADUMP' counters mlx5_0 --interval 0.3 --count 3 --json >$tmp/out

@@ -6,7 +6,7 @@
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq zstd python3 editcap mergecap
 
-analyze() { timeout -k 5 60 "$RDMADUMP" analyze "$@"; }
+analyze() { timeout -k 5 "$PATIENCE" "$RDMADUMP" analyze "$@"; }
 
 for name in 57_router_loss 58_router_reorder 59_router_duplicate; do
 	data=$TEST_DATA/roce/$name

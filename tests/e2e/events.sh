@@ -38,7 +38,7 @@ is "one device" "$(jq -r .device "$tmp/json" | sort -u | tr '\n' ' ')" "mlx5_1 "
 rm -f "$tmp/text"
 model --fault port=down,after_ms=50 --pidfile "$tmp/pid" -- "$RDMADUMP" events >"$tmp/text" 2>"$tmp/err" &
 job=$!
-wait_for 60 test -s "$tmp/text"
+wait_for test -s "$tmp/text"
 kill -INT "$(cat "$tmp/pid")"
 wait $job
 is "SIGINT ends it well" "$?" 0
@@ -49,9 +49,9 @@ again=()
 for _ in {1..30}; do again+=(--fault "event=gid_change,after_ms=200"); done
 model --keep "$tmp/tree" "${again[@]}" --pidfile "$tmp/pid" -- "$RDMADUMP" events -a duration:60 >"$tmp/text" 2>"$tmp/err" &
 job=$!
-wait_for 60 grep -q watching "$tmp/err"
+wait_for grep -q watching "$tmp/err"
 for file in "$tmp"/tree/sys/class/infiniband/mlx5_0/ports/1/gid_attrs/ndevs/*; do echo lo >"$file"; done
-wait_for 60 grep -q 'netdev attached' "$tmp/text"
+wait_for grep -q 'netdev attached' "$tmp/text"
 kill -INT "$(cat "$tmp/pid")"
 wait $job
 has "a port that gets another netdev" "$tmp/text" '  mlx5_0:1 .*lo.* netdev attached|  mlx5_0:1 +netdev attached'
@@ -63,7 +63,7 @@ rm -f "$tmp/pid" "$tmp/text"
 model --fault port=down,after_ms=50 --pidfile "$tmp/pid" -- bash -c 'trap "" HUP; exec "$@"' - \
 	"$RDMADUMP" events >"$tmp/text" 2>"$tmp/err" &
 job=$!
-wait_for 60 test -s "$tmp/text"
+wait_for test -s "$tmp/text"
 ignored=$(awk '/^SigIgn:/ {print $2}' "/proc/$(cat "$tmp/pid")/status")
 caught=$(awk '/^SigCgt:/ {print $2}' "/proc/$(cat "$tmp/pid")/status")
 is "nohup: SIGHUP stays ignored" "$((0x$ignored & 1)) $((0x$caught & 1)) $((0x$caught >> 14 & 1))" "1 0 1"
@@ -86,7 +86,7 @@ has "and that is said" "$tmp/err" 'no asynchronous events of mlx5_0: cannot open
 rm -f "$tmp/err"
 env --default-signal=INT "$RDMADUMP" events >"$tmp/text" 2>"$tmp/err" &
 job=$!
-wait_for 60 grep -q 'Ctrl-C stops' "$tmp/err"
+wait_for grep -q 'Ctrl-C stops' "$tmp/err"
 kill -INT $job
 wait $job
 is "without any device it waits until Ctrl-C" "$?" 0

@@ -46,7 +46,7 @@ running() { pgrep -f -- "--capture .*$tmp" >/dev/null; }
 # clean NAME: the extcap has ended normally and left nothing on the device
 clean() {
 	is_over() { ! running; }
-	wait_for 60 is_over && [ "$(jq '[.leaked[]] | add' "$tmp/stats")" = 0 ]
+	wait_for is_over && [ "$(jq '[.leaked[]] | add' "$tmp/stats")" = 0 ]
 	ok "$1: nothing is left, no process, nothing on the device" "$tmp/stats"
 }
 
@@ -150,7 +150,7 @@ model "${devices[@]}" --pidfile "$tmp/pid" -- "$RDMADUMP" --capture --extcap-int
 model=$!
 # Signals are blocked: it is about to open the FIFO.
 blocks_signals() { grep -qE '^SigBlk:.*[1-9a-f]' "/proc/$(cat "$tmp/pid")/status"; }
-wait_for 60 blocks_signals
+wait_for blocks_signals
 kill "$(cat "$tmp/pid")"
 wait $model
 is "SIGTERM ends it also while there is no reader" "$?" 143
@@ -212,7 +212,7 @@ rm -f "$tmp/log"
 HOME=$home model "${devices[@]}" --stats "$tmp/stats" --pidfile "$tmp/pid" -- \
 	env TMPDIR="$tmp" tshark -q -i $port -w "$tmp/x.pcapng" >"$tmp/out" 2>"$tmp/log" &
 model=$!
-wait_for 60 grep -q started "$tmp/log" && wait_for 60 running
+wait_for grep -q started "$tmp/log" && wait_for running
 ok "the extcap runs"
 kill -9 "$(cat "$tmp/pid")"
 wait $model 2>/dev/null

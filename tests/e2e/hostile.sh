@@ -18,7 +18,7 @@ python3 "$hostile" tree "$TEST_DATA/sysfs" "$tmp/tree" "$evil"
 clean() {
 	local name=$1
 	shift
-	timeout -k 5 30 "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+	timeout -k 5 "$PATIENCE" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
 	status=$?
 	[ "$status" -lt 124 ] && python3 "$hostile" judge "$tmp/out" "$tmp/err" >"$tmp/found"
 	ok "$name" "$tmp/found"
@@ -121,7 +121,7 @@ ok "printable UTF-8 stays" "$tmp/err"
 ends() {
 	local name=$1 status=$2 pattern=$3
 	shift 3
-	timeout -k 5 30 "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+	timeout -k 5 "$PATIENCE" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
 	is "$name: exit status" $? "$status"
 	has "... message" "$tmp/err" "$pattern"
 }

@@ -9,7 +9,7 @@ need_tool tshark flock jq python3 setpriv unshare
 as_root
 kills=${KILLS:-100} both=$((${KILLS:-100} / 10))
 [ -n "${TEST_FULL-}" ] || kills=15 both=3
-MODEL_SECONDS=$((120 + kills * 2))
+PATIENCE=$((PATIENCE + kills * 2))
 
 [ -z "${SOFTHCA_PRELOAD_FIRST-}" ] || export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS-}"
 clean='attached 0 semaphore 0 icmd 0 violations 0'
@@ -43,7 +43,7 @@ dropped() { is_gone "$1" || grep -q '^CapEff:[[:space:]]0*$' "/proc/$1/status"; 
 # started PID: waits until the capture's helper has attached both rules; its process id in $helper
 started() {
 	local task name
-	wait_for 60 attached "$1" || return 1
+	wait_for attached "$1" || return 1
 	helper=
 	for task in /proc/[0-9]*/comm; do
 		{ read -r name <"$task"; } 2>/dev/null && [ "$name" = rdmadump-icmd ] || continue
@@ -91,7 +91,7 @@ killed() {
 				started $pid
 			else
 				[ $((i % 2)) = 1 ] && attached="attached $pid" || attached=false
-				wait_for 60 moment $((before + RANDOM % all)) $attached
+				wait_for moment $((before + RANDOM % all)) $attached
 			fi
 			kill -9 $pid; wait $pid 2>/dev/null; ended
 			[[ $(state) =~ ^attached\ 0\ ${left:-semaphore 0 icmd 0}\ violations\ 0$ ]] && n=$((n + 1))
@@ -113,7 +113,7 @@ at=$tmp/both lives by_qpn+strict '
 	for i in $(seq $both); do
 		before=$(accesses)
 		go
-		wait_for 60 moment $((before + RANDOM % all)) attached $pid
+		wait_for moment $((before + RANDOM % all)) attached $pid
 		kids=$(cat /proc/$pid/task/$pid/children 2>/dev/null)
 		if [ $((i % 3)) = 0 ]; then
 			kill -9 $kids 2>/dev/null; kill $pid
@@ -188,9 +188,9 @@ rm -rf "$tmp/tree"
 : >"$tmp/log"
 model --keep "$tmp/tree" --pidfile "$tmp/pid" --dev link=ib,lid=1,gateway=yes --gen size=300,count=1000000 --rate 1000 \
 	--clock realtime,truth="$tmp/truth" -- "$RDMADUMP" record mlx5_0 --sniffer icmd --max-dumps 1 --pre 1h --post 1ms --no-analysis -w "$tmp/recorded.pcapng" 2>"$tmp/log" &
-wait_for 60 grep -q 'memory for frames' "$tmp/log"
+wait_for grep -q 'memory for frames' "$tmp/log"
 received() { [ "$(wc -l <"$tmp/truth")" -gt 60 ]; }
-wait_for 60 received
+wait_for received
 kill -USR1 "$(cat "$tmp/pid")"
 wait $!
 is "record: exit status" $? 0
@@ -274,7 +274,7 @@ is "--json: the checksums" \
 : >"$tmp/log"
 
 # shellcheck disable=SC2016 # for the inner shell
-lives yes 'go; started $pid; wait_for 60 dropped $pid; who $pid; who $helper; kill -INT $pid; wait $pid; echo $?'
+lives yes 'go; started $pid; wait_for dropped $pid; who $pid; who $helper; kill -INT $pid; wait $pid; echo $?'
 is "privileges: only the helper has configuration space, neither has capabilities" "$(head -n 2 "$tmp/out")" \
 	$'0000000000000000 0 1\n0000000000000000 1 0'
 is "privileges: Ctrl-C detaches" "$(tail -n 1 "$tmp/out") $(state)" "0 $clean"
@@ -282,7 +282,7 @@ is "privileges: Ctrl-C detaches" "$(tail -n 1 "$tmp/out") $(state)" "0 $clean"
 # A capture that hostile frames took over has the helper's socket, but is another user by then.
 if setpriv --reuid=65534 true 2>/dev/null; then
 	# shellcheck disable=SC2016 # for the inner shell
-	lives yes 'go -Z nobody -w /dev/null; started $pid; wait_for 60 dropped $pid
+	lives yes 'go -Z nobody -w /dev/null; started $pid; wait_for dropped $pid
 		LD_PRELOAD="" /usr/bin/python3 "$tools" takeover $pid $helper 65534 2>&1
 		cat "$tmp/tree/run/rdmadump"/*; kill -INT $pid; wait $pid; echo $?'
 	has "a capture that is taken over: it cannot attach another queue pair" "$tmp/out" '^refused$'
@@ -313,7 +313,7 @@ cp "$(type -P cat)" "$tmp/ibdump"
 # shellcheck disable=SC2016 # for the inner shell
 lives yes '
 	LD_PRELOAD="" "$tmp/ibdump" <>"$tmp/never" 9<>"$tmp/tree/sys/bus/pci/devices/0000:01:00.0/config" & other=$!
-	wait_for 60 grep -q ibdump /proc/$other/comm
+	wait_for grep -q ibdump /proc/$other/comm
 	$RDMADUMP -d mlx5_0 --sniffer icmd -w "$tmp/second.pcapng" 2>&1; echo $?
 	grep -c "process $other;" "$tmp/out"
 	kill $other; state'
@@ -325,7 +325,7 @@ mkdir -p "$tmp/elsewhere/0000:01:00.0"
 # shellcheck disable=SC2016 # for the inner shell
 lives yes '
 	LD_PRELOAD="" "$tmp/ibdump" <>"$tmp/never" 9<>"$tmp/elsewhere/0000:01:00.0/config" & other=$!
-	wait_for 60 grep -q ibdump /proc/$other/comm
+	wait_for grep -q ibdump /proc/$other/comm
 	$RDMADUMP -d mlx5_0 --sniffer icmd -q -c 1 -w "$tmp/second.pcapng" 2>&1; echo $?
 	kill $other; state'
 is "ibdump captures on another adapter: this one is captured" "$(cat "$tmp/out")" $'0\n'"$clean"
@@ -335,7 +335,7 @@ has "killed: the helper says so" "$tmp/log" 'mlx5_0 port 1: the capture ended wi
 lives yes '
 	go -c 1; wait $pid
 	/usr/bin/python3 "$tools" tool "$at/tree/sys/bus/pci/devices/0000:01:00.0/config" hold >"$at/tool" 2>&1 & tool=$!
-	wait_for 60 grep -q held "$at/tool"
+	wait_for grep -q held "$at/tool"
 	printf "port-sniffer 1 capture 1 helper %d orphans %d 0 0 0 port 1 qpn 0 rules 0 ticket 0\n" $tool $tool \
 		>"$at/tree/run/rdmadump/port-sniffer-0000:01:00.0"
 	go -c 1; wait $pid; echo $?

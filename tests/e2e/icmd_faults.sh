@@ -8,7 +8,6 @@ need_tool flock unshare
 : "${SOFTHCA_GATEWAY:?path of softhca-gateway}"
 as_root
 [ -z "${SOFTHCA_PRELOAD_FIRST-}" ] || export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS-}"
-MODEL_SECONDS=600
 workers=4
 
 # run_cases DIRECTORY: in a tree of its own, a capture for each line `SPEC|...` of DIRECTORY/cases. Results, one

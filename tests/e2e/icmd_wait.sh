@@ -7,7 +7,6 @@
 need_tool flock jq python3 unshare
 : "${SOFTHCA_GATEWAY:?path of softhca-gateway}"
 as_root
-MODEL_SECONDS=240
 tools=$(realpath "${srcdir:-.}/tests/e2e/icmd.py")
 export tools
 [ -z "${SOFTHCA_PRELOAD_FIRST-}" ] || export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS-}"
@@ -36,7 +35,7 @@ interrupted() {
 	lives "$1" "$2" '
 		reached() { [[ $(state 9 | xargs) =~ $step ]]; }
 		$RDMADUMP $command --sniffer icmd -w "$at/f.pcapng" >"$at/report" 2>"$at/log" & pid=$!
-		wait_for 60 reached
+		wait_for reached
 		helper=$(cat /proc/$pid/task/$pid/children)
 		kill -INT $pid; wait $pid; echo $?
 		kill -0 $helper && echo "the helper works"

@@ -94,7 +94,7 @@ is "why open QPs are not known" "$(json "$tmp/json" '.resources.unknown | length
 model --dev name=mlx5_0,qp_counter=yes --gen count=100,size=200 -- bash -c '
 	"$1" -d mlx5_0 -q -Z root -U -w "$2/held.pcapng" 2>"$2/held.err" &
 	echo $! >"$2/pid"
-	wait_for 60 test -s "$2/held.pcapng"
+	wait_for test -s "$2/held.pcapng"
 	"$1" info --json >"$2/json" && "$1" info >"$2/text"
 	kill -INT $!
 	wait $!' - "$RDMADUMP" "$tmp" 2>"$tmp/err"

@@ -7,7 +7,7 @@
 need_tool zstd jq python3
 roce=$TEST_DATA/roce
 links() { python3 "$srcdir/tests/e2e/links.py" "$@"; }
-an() { timeout 60 "$RDMADUMP" analyze "$@"; }
+an() { timeout -k 5 "$PATIENCE" "$RDMADUMP" analyze "$@"; }
 same() { links same "$tmp/want.json" "$tmp/got.json" >"$tmp/diff"; }
 
 # --- every kind -------------------------------------------------------------------------------

@@ -81,7 +81,7 @@ devices=$tree/sys/class/infiniband
 model --keep "$tree" --rate 1000 --gen count=1000000,size=256 --counter out_of_buffer=100 --pidfile "$tmp/pid" -- \
 	"$RDMADUMP" -d mlx5_0 --json -w "$tmp/out.pcapng" >"$tmp/json" 2>"$tmp/err" &
 job=$!
-wait_for 60 grep -q 'capturing on' "$tmp/err"
+wait_for grep -q 'capturing on' "$tmp/err"
 target=$(readlink -f "$devices/mlx5_0")
 cp -r "$target" "$tmp/other"
 echo 300 >"$tmp/other/ports/1/hw_counters/out_of_buffer"
@@ -104,7 +104,7 @@ is "ring full: one line of advice" "$(grep -c 'raise' "$tmp/log")" 1
 
 # Our own buffer, with an output that is not read until all frames have arrived
 model --gen count=60000,size=1024 --at-end sigint -- bash -c "'$RDMADUMP' -d mlx5_0 --buffer-size 4Mi -w - 2>'$tmp/log' | {
-	wait_for 60 received '' 60000; cat >/dev/null; }"
+	wait_for received '' 60000; cat >/dev/null; }"
 has "buffer full: what to raise" "$tmp/log" "the output was too slow and rdmadump's buffer was full: raise --buffer-size, use a faster disk"
 is "buffer full: the device is not blamed" "$(grep -c "receive ring" "$tmp/log")" 0
 

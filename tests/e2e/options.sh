@@ -15,7 +15,7 @@ frames_of() { hash_of "$1" | awk '{print $1}'; }
 # offline ARGUMENTS: over $in into $tmp/out.pcapng, its output in $tmp/log and $tmp/said
 offline() {
 	rm -f "$tmp/out.pcapng"
-	timeout -k 2 100 "$RDMADUMP" -r "$in" -q -w "$tmp/out.pcapng" "$@" >"$tmp/said" 2>"$tmp/log"
+	timeout -k 5 "$PATIENCE" "$RDMADUMP" -r "$in" -q -w "$tmp/out.pcapng" "$@" >"$tmp/said" 2>"$tmp/log"
 }
 # live ARGUMENTS: 300 frames of 300 bytes
 live() {
@@ -121,7 +121,7 @@ in=$plain
 # --- where to write it --------------------------------------------------------------------
 
 for form in -w -o --write --output; do
-	timeout -k 2 100 "$RDMADUMP" -r "$in" -q $form "$tmp/named$form" 2>"$tmp/log"
+	timeout -k 5 "$PATIENCE" "$RDMADUMP" -r "$in" -q $form "$tmp/named$form" 2>"$tmp/log"
 	is "$form" "$(hash_of "$tmp/named$form")" "$(hash_of "$in")"
 done
 for form in 'pcapng|pcapng$' 'pcap|nanosecond' 'pcap-us|pcap$' 'erf|Endace'; do
@@ -157,10 +157,10 @@ offline --json -a filesize:100
 ok "-a filesize:100 ends near 100 kB"
 is "-a filesize: what came after it does not count" "$(jq -r .frames.written "$tmp/said")" "$(frames_of "$tmp/out.pcapng")"
 mkdir "$tmp/f"
-timeout -k 2 100 "$RDMADUMP" -r "$in" -q -w "$tmp/f/o" -C 100000 -a files:3 2>"$tmp/log" # SIZE in millions
-timeout -k 2 100 "$RDMADUMP" -r "$in" -q -w "$tmp/f/p" -C 100k -a files:3 2>"$tmp/log"
+timeout -k 5 "$PATIENCE" "$RDMADUMP" -r "$in" -q -w "$tmp/f/o" -C 100000 -a files:3 2>"$tmp/log" # SIZE in millions
+timeout -k 5 "$PATIENCE" "$RDMADUMP" -r "$in" -q -w "$tmp/f/p" -C 100k -a files:3 2>"$tmp/log"
 is "-a files:3, -C in millions and with a suffix" "$(cd "$tmp/f" && echo *)" "o p p1 p2"
-timeout -k 20 100 "$SOFTHCA" --gen count=50,size=200 -- "$RDMADUMP" --json -a duration:1 -w "$tmp/out.pcapng" >"$tmp/said" 2>"$tmp/log"
+timeout -k 5 "$PATIENCE" "$SOFTHCA" --gen count=50,size=200 -- "$RDMADUMP" --json -a duration:1 -w "$tmp/out.pcapng" >"$tmp/said" 2>"$tmp/log"
 is "-a duration:1" "$(jq -r '.ended_by, .frames.written' "$tmp/said" | paste -sd' ')" "duration 50"
 
 # --- new files: names and numbers (rotate.sh has the rest) --------------------------------
@@ -168,7 +168,7 @@ is "-a duration:1" "$(jq -r '.ended_by, .frames.written' "$tmp/said" | paste -sd
 while IFS='|' read -r args want; do
 	rm -rf "$tmp/f" && mkdir "$tmp/f"
 	# shellcheck disable=SC2086
-	(cd "$tmp/f" && timeout -k 2 100 "$RDMADUMP" -r "$in" -q -w r.pcapng $args >"$tmp/said" 2>"$tmp/log")
+	(cd "$tmp/f" && timeout -k 5 "$PATIENCE" "$RDMADUMP" -r "$in" -q -w r.pcapng $args >"$tmp/said" 2>"$tmp/log")
 	is "$args" "$(cd "$tmp/f" && for f in *; do echo "${f//_2[0-9]*./_T.}=$(frames_of "$f")"; done | paste -sd' ')" "$want"
 done <<'LIST'
 -b packets:400|r_00001_T.pcapng=400 r_00002_T.pcapng=400 r_00003_T.pcapng=246
@@ -179,19 +179,19 @@ done <<'LIST'
 -G 1 -W 2|r.pcapng=1 r.pcapng1=197
 -G 1|r.pcapng=1 r.pcapng1=197 r.pcapng2=815 r.pcapng3=33
 LIST
-(cd "$tmp/f" && rm -f -- * && TZ=UTC timeout -k 2 100 "$RDMADUMP" -r "$in" -q -w '%H%M%S' -G 1 2>"$tmp/log")
+(cd "$tmp/f" && rm -f -- * && TZ=UTC timeout -k 5 "$PATIENCE" "$RDMADUMP" -r "$in" -q -w '%H%M%S' -G 1 2>"$tmp/log")
 is "-G: strftime names tell the frames' time" "$(cd "$tmp/f" && echo *)" "234739 234743 234744 234745"
-(cd "$tmp/f" && rm -f -- * && timeout -k 2 100 "$RDMADUMP" -r "$in" -q -w i -b interval:2 2>"$tmp/log"
+(cd "$tmp/f" && rm -f -- * && timeout -k 5 "$PATIENCE" "$RDMADUMP" -r "$in" -q -w i -b interval:2 2>"$tmp/log"
 	for f in *; do tshark -r "$f" -T fields -e frame.time_epoch 2>/dev/null | awk '{print int($1 / 2)}' | sort -u | wc -l; done) >"$tmp/slices"
 is "-b interval:2: files begin at multiples" "$(sort -u "$tmp/slices")" 1
 for form in -z --postrotate-command; do
 	rm -f "$tmp"/f/* "$tmp/ran"
 	# shellcheck disable=SC2016 # $1 is the script's
 	printf '#!/bin/sh\necho "$1" >>"%s"\n' "$tmp/ran" >"$tmp/command" && chmod +x "$tmp/command"
-	timeout -k 2 100 "$RDMADUMP" -r "$in" -q -w "$tmp/f/z" -C 300k $form "$tmp/command" 2>"$tmp/log"
+	timeout -k 5 "$PATIENCE" "$RDMADUMP" -r "$in" -q -w "$tmp/f/z" -C 300k $form "$tmp/command" 2>"$tmp/log"
 	is "$form" "$(sort "$tmp/ran")" "$(ls "$tmp"/f/z*)"
 done
-timeout -k 2 100 "$RDMADUMP" -r "$in" -q -w "$tmp/f/n" -b filesize:300 -b printname:"$tmp/names" 2>"$tmp/log"
+timeout -k 5 "$PATIENCE" "$RDMADUMP" -r "$in" -q -w "$tmp/f/n" -b filesize:300 -b printname:"$tmp/names" 2>"$tmp/log"
 is "-b printname" "$(cat "$tmp/names")" "$(ls "$tmp"/f/n*)"
 
 # turned FUNCTION CONDITION...: of a running capture, which ends once the condition is true
@@ -200,9 +200,9 @@ turned() {
 	model --gen count=100000000,size=200,seed=3 --rate 20000 --pidfile "$tmp/pid" -- \
 		"$RDMADUMP" --json --when-full wait -w "$tmp/f/t" >"$tmp/said" 2>"$tmp/log" &
 	local pid=$!
-	wait_for 60 larger "$tmp/f/t" 100000
+	wait_for larger "$tmp/f/t" 100000
 	"$1"
-	wait_for 60 "${@:2}"
+	wait_for "${@:2}"
 	kill -INT "$(cat "$tmp/pid")"
 	wait $pid
 }
@@ -243,9 +243,9 @@ for form in -D --list-interfaces; do
 	live $form
 	has "$form" "$tmp/said" '^mlx5_1 .*enp2s0np0'
 done
-timeout -k 2 100 "$RDMADUMP" --read="$in" -q -w "$tmp/out.pcapng"
+timeout -k 5 "$PATIENCE" "$RDMADUMP" --read="$in" -q -w "$tmp/out.pcapng"
 is "--read" "$(hash_of "$tmp/out.pcapng")" "$(hash_of "$in")"
-timeout -k 2 100 "$RDMADUMP" -r - -q -w "$tmp/out.pcapng" <"$in"
+timeout -k 5 "$PATIENCE" "$RDMADUMP" -r - -q -w "$tmp/out.pcapng" <"$in"
 is "-r -" "$(hash_of "$tmp/out.pcapng")" "$(hash_of "$in")"
 
 # --- metadata of an input file is kept ----------------------------------------------------
@@ -316,9 +316,9 @@ if ip netns add "$ns" 2>/dev/null && ip -n "$ns" link set lo up 2>/dev/null; the
 	for args in '-i lo' '-i lo -B 1024' '-i lo --kernel-buffer=4Mi' '-i lo --no-promiscuous-mode' '-d lo --netdev'; do
 		: >"$tmp/log"
 		# shellcheck disable=SC2086
-		ip netns exec "$ns" timeout -k 2 100 "$RDMADUMP" $args -U -c 1 -w "$tmp/out.pcapng" 'udp port 9' 2>"$tmp/log" &
+		ip netns exec "$ns" timeout -k 5 "$PATIENCE" "$RDMADUMP" $args -U -c 1 -w "$tmp/out.pcapng" 'udp port 9' 2>"$tmp/log" &
 		pid=$!
-		wait_for 60 grep -q 'capturing on' "$tmp/log"
+		wait_for grep -q 'capturing on' "$tmp/log"
 		ip netns exec "$ns" bash -c 'echo hello >/dev/udp/127.0.0.1/9'
 		wait $pid
 		is "$args: a frame of the netdev" "$(frames_of "$tmp/out.pcapng")" 1

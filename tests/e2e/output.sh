@@ -85,7 +85,7 @@ fi
 model --gen count=1000000,size=500,seed=5 --rate 20000 --pidfile "$tmp/pid" -- \
 	"$RDMADUMP" -d mlx5_0 -q -w "$tmp/killed" >"$tmp/log" 2>&1 &
 model=$!
-wait_for 60 larger "$tmp/killed" $((12000 * 532))
+wait_for larger "$tmp/killed" $((12000 * 532))
 kill -9 "$(cat "$tmp/pid")"
 wait $model
 # The kernel may have ended the last write in the middle: every frame before that is there
@@ -102,7 +102,7 @@ for signal in INT TERM HUP; do
 	model --gen count=1000000,size=500,seed=5 --rate 5000 --pidfile "$tmp/pid" --stats "$tmp/stats" -- \
 		"$RDMADUMP" -d mlx5_0 --json -w "$tmp/ended" >"$tmp/report" 2>"$tmp/log" &
 	model=$!
-	wait_for 60 larger "$tmp/ended" 20000
+	wait_for larger "$tmp/ended" 20000
 	kill -"$signal" "$(cat "$tmp/pid")"
 	wait $model
 	is "SIG$signal: exit status" $? 0

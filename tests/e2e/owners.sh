@@ -15,17 +15,16 @@ listed() { [ "$(stat -c %s "$1/tree/qp_lists")" -ge "$2" ]; }
 export -f listed
 # A second process has a queue pair; it begins after the capture and ends before it does.
 began=$EPOCHSECONDS
-MODEL_SECONDS=300
 # shellcheck disable=SC2016
 model --keep "$tmp/tree" --dev name=mlx5_0,qp_counter=yes --gen count=1000,size=256 -- bash -c '
 	"$1" -d mlx5_0 -q -Z root -w "$2/out.pcapng" 2>"$2/err" &
 	capture=$!
-	wait_for 60 test -s "$2/out.pcapng"
+	wait_for test -s "$2/out.pcapng"
 	RANK=12 LOCAL_RANK=4 SLURM_JOB_ID=777 PMIX_RANK=none SECRET=hidden \
 		"$1" -d mlx5_0 -q --no-owners -w "$2/other.pcapng" 2>"$2/other.err" &
 	echo $! >"$2/pid"
-	wait_for 60 test -s "$2/other.pcapng"
-	wait_for 200 listed "$2" $(($(stat -c %s "$2/tree/qp_lists") + 6))
+	wait_for test -s "$2/other.pcapng"
+	wait_for listed "$2" $(($(stat -c %s "$2/tree/qp_lists") + 6))
 	kill -TERM $!
 	wait $!
 	kill -TERM $capture
@@ -55,11 +54,11 @@ set_clock() {
 	model --dev name=mlx5_0,qp_counter=yes --clock "realtime,$1=$tmp/set" --gen count=1000,size=256 -- bash -c '
 		"$1" -d mlx5_0 -q -Z root -w "$2/set.pcapng" 2>"$2/err" &
 		capture=$!
-		wait_for 60 test -s "$2/set.pcapng"
+		wait_for test -s "$2/set.pcapng"
 		: >"$2/set"
 		"$1" -d mlx5_0 -q -w "$2/other.pcapng" 2>"$2/other.err" &
 		echo $! >"$2/pid"
-		wait_for 60 test -s "$2/other.pcapng"
+		wait_for test -s "$2/other.pcapng"
 		kill -TERM $capture
 		wait $capture
 		kill -TERM "$(cat "$2/pid")"
@@ -87,9 +86,9 @@ model --keep "$tmp/tree" --dev name=mlx5_0,qp_counter=yes --gen count=1000,size=
 	"$3" mlx5_0 "$4" 24 <"$2/held" >"$2/truth" &
 	exec 9>"$2/held"
 	enough() { [ "$(grep -c ^long "$1/truth")" = "$2" ] && [ "$(grep -c ^short "$1/truth")" -ge "$3" ] && [ -s "$1/many.pcapng" ]; }
-	wait_for 60 enough "$2" "$4" "$5"
+	wait_for enough "$2" "$4" "$5"
 	# Since a busy machine may take too long for a list to read another one at the end: a whole one
-	wait_for 200 listed "$2" $(($(stat -c %s "$2/tree/qp_lists") + 2))
+	wait_for listed "$2" $(($(stat -c %s "$2/tree/qp_lists") + 2))
 	kill -TERM $capture
 	wait $capture
 	exec 9>&-
@@ -145,7 +144,7 @@ is "info: 4000 are listed" "$(lists 4000 info)" "0 true"
 is "... 5000 are not" "$(lists 5000 info)" "0 false"
 has "... but counted, and it says why" "$tmp/out" "not known +which queue pairs: .* firmware command"
 if "$RDMADUMP" --version | grep -q '^  libarchive'; then
-	lists 5000 bundle -w "$tmp/b.tar.zst" --timeout 100 >"$tmp/log"
+	lists 5000 bundle -w "$tmp/b.tar.zst" --timeout "$PATIENCE" >"$tmp/log"
 	is "bundle: nor does it ask other tools for it" "$(tar -xOf "$tmp/b.tar.zst" --wildcards '*/manifest.json' |
 		jq -r '.not_taken[] | select(.name | startswith("tools/rdma-resource-qp")).why')" \
 		"no RDMA device, or more queue pairs than are listed"
@@ -166,7 +165,7 @@ interrupted() {
 	ok "... and the list ends with the answer, and is the last: $n of 64 and a part of 32"
 	model --dev name=mlx5_0,qp_counter=yes,more_qps=4000 --latency list_qps=2000 --stats "$tmp/stats" --pidfile "$tmp/pid" -- \
 		"$RDMADUMP" "$@" -w "$tmp/slow.pcapng" --json >"$tmp/report" 2>"$tmp/err" &
-	wait_for 60 blocks_sigint
+	wait_for blocks_sigint
 	kill -INT "$(cat "$tmp/pid")"
 	wait $!
 	is "$name, a signal before the first frame" "$? $(jq -r .ended_by "$tmp/report") $(jq '.qp_answers <= 32' "$tmp/stats")" "0 signal true"

@@ -33,7 +33,7 @@ running() {
 	local pid=$!
 	# They are written, so all is open.
 	written() { [ "$(find "${file%/*}" -name "$(basename "$file" | sed 's/-q0$//')*" -printf '%s\n' | awk '{n += $1} END {print n + 0}')" -gt 1380000 ]; }
-	wait_for 60 written
+	wait_for written
 	for task in "/proc/$(cat "$tmp/pid")/task"/*; do
 		# the model's own, which no device has
 		[ "$(cat "$task/comm")" = softhca ] && continue
@@ -144,7 +144,7 @@ elif ! setpriv --reuid "$uid" --regid "$gid" --clear-groups --inh-caps +net_raw 
 else
 	# 8 MiB may be locked on most machines: 64 buffers fit
 	setpriv --reuid "$uid" --regid "$gid" --clear-groups --inh-caps +net_raw --ambient-caps +net_raw \
-		timeout -k 5 60 "$SOFTHCA" --gen count=2000,size=200,seed=1 --at-end sigint \
+		timeout -k 5 "$PATIENCE" "$SOFTHCA" --gen count=2000,size=200,seed=1 --at-end sigint \
 		--pidfile "$theirs/pid" -- "$RDMADUMP" -d mlx5_0 -q -b 6 --when-full wait -b packets:500 \
 		-w "$theirs/amb.pcapng" >"$tmp/log" 2>&1
 	is "CAP_NET_RAW alone: exit status" $? 0
@@ -159,7 +159,7 @@ else
 		shift
 		prlimit --memlock="$memlock:$memlock" setpriv --reuid "$uid" --regid "$gid" --clear-groups \
 			--inh-caps=-all,+net_raw --bounding-set=-ipc_lock --ambient-caps +net_raw \
-			timeout -k 5 60 "$SOFTHCA" "${model[@]}" -- "$@"
+			timeout -k 5 "$PATIENCE" "$SOFTHCA" "${model[@]}" -- "$@"
 	}
 	for mode in wqe verbs; do
 		limited 8388608 --gen count=2000,size=200,seed=1 --at-end sigint -- \
@@ -188,13 +188,13 @@ else
 	limited 67108864 -- "$RDMADUMP" list >"$tmp/log" 2>&1
 	is "list: a limit that is large enough" "$(grep -c 'locked memory' "$tmp/log")" 0
 
-	as_nobody timeout -k 5 60 "$SOFTHCA" -- "$RDMADUMP" -d mlx5_0 -b 4 -w "$theirs/no" >"$tmp/log" 2>&1
+	as_nobody timeout -k 5 "$PATIENCE" "$SOFTHCA" -- "$RDMADUMP" -d mlx5_0 -b 4 -w "$theirs/no" >"$tmp/log" 2>&1
 	is "without it: exit status" $? 2
 	has "without it: what to do" "$tmp/log" 'needs CAP_NET_RAW: run as root or setcap'
 	both='needs CAP_NET_RAW and a larger limit of locked memory \(ulimit -l\): run as root or setcap cap_net_raw,cap_ipc_lock\+ep on rdmadump$'
 	while read -r memlock error; do
 		prlimit --memlock="$memlock:$memlock" setpriv --reuid "$uid" --regid "$gid" --clear-groups --inh-caps=-all \
-			--ambient-caps=-all --bounding-set=-all timeout -k 5 60 "$SOFTHCA" -- \
+			--ambient-caps=-all --bounding-set=-all timeout -k 5 "$PATIENCE" "$SOFTHCA" -- \
 			"$RDMADUMP" -d mlx5_0 -w "$theirs/no" >"$tmp/log" 2>&1
 		is "without it, $memlock bytes of locked memory: exit status" $? 2
 		has "without it, $memlock bytes of locked memory: both are named" "$tmp/log" "reg_mr of 24\.0 MiB: $error; $both"
@@ -223,9 +223,9 @@ else
 	rm -f "$tmp/status"
 	: >"$tmp/log"
 	ip netns exec "$ns" setpriv --reuid "$uid" --regid "$gid" --clear-groups \
-		timeout -k 2 100 "$bin/rdmadump" -i lo -U -c 5 -w "$theirs/lo.pcapng" udp port 9 >"$tmp/log" 2>&1 &
+		timeout -k 5 "$PATIENCE" "$bin/rdmadump" -i lo -U -c 5 -w "$theirs/lo.pcapng" udp port 9 >"$tmp/log" 2>&1 &
 	pid=$!
-	wait_for 60 grep -q 'capturing on' "$tmp/log"
+	wait_for grep -q 'capturing on' "$tmp/log"
 	cat "/proc/$(pgrep -P $pid rdmadump | head -n 1)/task"/*/status >"$tmp/status"
 	ip netns exec "$ns" bash -c 'for i in 1 2 3 4 5; do echo hello >/dev/udp/127.0.0.1/9; done'
 	wait $pid
@@ -236,7 +236,7 @@ else
 	no_privilege "a file capability"
 	cp "$RDMADUMP" "$bin/bare" && chmod 755 "$bin/bare"
 	ip netns exec "$ns" setpriv --reuid "$uid" --regid "$gid" --clear-groups --inh-caps=-all \
-		timeout -k 2 30 "$bin/bare" -q -i lo -c 1 -w "$theirs/bare" >"$tmp/log" 2>&1
+		timeout -k 5 "$PATIENCE" "$bin/bare" -q -i lo -c 1 -w "$theirs/bare" >"$tmp/log" 2>&1
 	is "without it on a netdev: exit status" $? 2
 	has "without it on a netdev: what is missing" "$tmp/log" 'CAP_NET_RAW'
 fi

@@ -132,7 +132,7 @@ run() {
 }
 
 # A reader that pauses until most frames have come
-slow_reader() { { head -c 65536; wait_for 60 received "$1/tree" $((count * 3 / 4)) >&2; cat; } <"$1/out" >"$1/read"; }
+slow_reader() { { head -c 65536; wait_for received "$1/tree" $((count * 3 / 4)) >&2; cat; } <"$1/out" >"$1/read"; }
 
 for row in "${rows[@]:0:alone}"; do run "$row"; done
 

@@ -115,7 +115,7 @@ done
 for clock in cycles realtime; do
 	# Once the first frames have come
 	begun() { [ "$(cat "$tmp/tree/sys/class/infiniband/mlx5_0/ports/1/counters/port_rcv_packets")" -gt 500 ]; }
-	{ wait_for 60 begun && touch "$tmp/yesterday"; } &
+	{ wait_for begun && touch "$tmp/yesterday"; } &
 	keep=(--keep "$tmp/tree")
 	capture "$clock,back=$tmp/yesterday"
 	keep=()

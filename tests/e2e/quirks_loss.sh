@@ -43,12 +43,12 @@ rm -f "$tmp/stats" "$tmp/pid" "$tmp/log"
 model --lifespan 9000 --pidfile "$tmp/pid" --keep "$tmp/tree" "${overload[@]}" --stats "$tmp/stats" -- \
 	"$RDMADUMP" -d mlx5_0 -b 3 -w "$tmp/out.pcapng" 2>"$tmp/log" &
 job=$!
-wait_for 60 received "$tmp/tree" 200000
+wait_for received "$tmp/tree" 200000
 kill -INT "$(cat "$tmp/pid")"
-wait_for 60 grep -qE "waiting 9\.[0-9]+ s" "$tmp/log"
+wait_for grep -qE "waiting 9\.[0-9]+ s" "$tmp/log"
 # One that comes together with the first counts as the same.
 interrupted() { ! kill -INT "$(cat "$tmp/pid")"; }
-wait_for 60 interrupted
+wait_for interrupted
 wait $job
 is "a second signal ends the wait: exit status" "$?" 0
 has "... and the report says what that means" "$tmp/log" "the wait for the loss counters was cut short: the last drops may be missing"
@@ -67,14 +67,14 @@ for queues in "" "--queues 2"; do
 	model --lifespan 10 --slow-while "$tmp/slow" --gen count=100000000,size=128 --rate 60000 --pidfile "$tmp/pid" --keep "$tmp/tree" \
 		--stats "$tmp/stats" -- "$RDMADUMP" -d mlx5_0 -b 13 $queues --json -w "$tmp/out.pcapng" >"$tmp/json" 2>"$tmp/err" &
 	job=$!
-	wait_for 60 received "$tmp/tree" 1000
+	wait_for received "$tmp/tree" 1000
 	: >"$tmp/slow"
-	wait_for 60 test -e "$tmp/slow.begun"
+	wait_for test -e "$tmp/slow.begun"
 	ok "$name: they are read while frames come" "$tmp/err"
 	# No frame is dropped: one that finds no buffer waits for it.
-	wait_for 60 received "$tmp/tree" $(($(cat "$counter") + 25000))
+	wait_for received "$tmp/tree" $(($(cat "$counter") + 25000))
 	ok "$name: a reading that does not end delays no frame" "$tmp/err"
-	wait_for 60 asked_again
+	wait_for asked_again
 	ok "$name: SIGUSR1 shows progress meanwhile, with the average rate" "$tmp/err"
 	rm "$tmp/slow"
 	kill -INT "$(cat "$tmp/pid")"
@@ -88,7 +88,7 @@ done
 blocked() { # MODEL-OPTIONS -- : JSON
 	model "$@" --mode drop --gen count=40000,size=1024 --burst 30000,2500000 --at-end sigint --stats "$tmp/stats" -- bash -c \
 		"'$RDMADUMP' -d mlx5_0 -b 6 -q --json --buffer-size 1Mi --when-full wait -w - 2>'$tmp/json' | {
-			wait_for 60 received '' 40000; cat >'$tmp/out'; }"
+			wait_for received '' 40000; cat >'$tmp/out'; }"
 }
 blocked --fault counter=0,frame=30001
 dropped=$(json "$tmp/stats" .dropped)
@@ -132,7 +132,7 @@ is "... not what was received" "$(grep -c 'during the capture (' "$tmp/err")" 1
 is "... and its total" "$(jq -c '.sources[0].lost.beside[] | select(.name == "ethtool/tx_prio3_pause").growth' "$tmp/json")" 42
 : >"$tmp/log"
 text "${paused[@]}" --pidfile "$tmp/pid" --fault "ethtool=outbound_pci_stalled_wr:35,frame=15000" -- &
-wait_for 60 grep -q 'outbound_pci_stalled_wr grew by 35' "$tmp/log"
+wait_for grep -q 'outbound_pci_stalled_wr grew by 35' "$tmp/log"
 kill -INT "$(cat "$tmp/pid")"
 wait $!
 is "without it: the capture goes on, and each is said once" \

@@ -76,7 +76,7 @@ done
 # A reader that opens the pipe late: frames have passed
 rm -f "$tmp/out"
 mkfifo "$tmp/out"
-{ wait_for 60 received "$tmp/tree" 100; cat "$tmp/out" >"$tmp/read"; } &
+{ wait_for received "$tmp/tree" 100; cat "$tmp/out" >"$tmp/read"; } &
 capture "late reader" "${flowing[@]}" --keep "$tmp/tree" --latency destroy_flow=100 -- -b 14
 wait
 rm "$tmp/out"

@@ -12,7 +12,7 @@ triggers=50 lines=10
 [ -n "${TEST_FULL-}" ] || n=1200 triggers=12 lines=2
 wanted=$(tool make "$tmp/in.pcap" $n $triggers)
 
-until_true() { wait_for 60 "$@"; }
+until_true() { wait_for "$@"; }
 has_log() { grep -qE -- "$1" "$tmp/log"; }
 send() { kill -"$1" "$(cat "$tmp/pid")"; }
 # record MODEL-OPTIONS... -- OPTIONS...: to its end; the report in $tmp/report
@@ -21,7 +21,7 @@ record() {
 	rm -rf "$d" "$tmp/pid" "$tmp/truth" && mkdir "$d"
 	while [ "$1" != -- ]; do model+=("$1") && shift; done
 	shift
-	MODEL_SECONDS=100 model --clock realtime,truth="$tmp/truth" --pidfile "$tmp/pid" "${model[@]}" -- \
+	model --clock realtime,truth="$tmp/truth" --pidfile "$tmp/pid" "${model[@]}" -- \
 		"$RDMADUMP" record mlx5_0 -w "$d/r.pcapng" --memory 16Mi --json "$@" >"$tmp/report" 2>"$tmp/log"
 }
 # live ...: the same in the background, until frames are recorded
@@ -86,7 +86,7 @@ is "... and the statistics say so" "$(jq -r '"\(.frames.written) \(.frames.expir
 cat >"$tmp/command" <<END
 #!/bin/bash
 echo "\$1" "\$(ls "\${1%.*}".html)" >>"$tmp/names"
-wait_for 300 test ! -e "$tmp/hold"
+wait_for test ! -e "$tmp/hold"
 END
 chmod +x "$tmp/command"
 tool listen "$tmp/notify" >"$tmp/notes" 2>/dev/null &
@@ -250,7 +250,7 @@ until_true fired 'trigger fifo' 2
 yes flood >"$tmp/fifo" 2>/dev/null &
 flood=$!
 until_true fired 'trigger fifo.*flood' 100
-timeout 60 bash -c "$(declare -f send); tmp=$tmp send TERM; tail --pid=$(cat "$tmp/pid") -s 0.05 -f /dev/null"
+timeout -k 5 "$PATIENCE" bash -c "$(declare -f send); tmp=$tmp send TERM; tail --pid=$(cat "$tmp/pid") -s 0.05 -f /dev/null"
 is "a writer that never stops does not keep the recorder from ending" "$?" 0
 kill $flood 2>/dev/null
 wait $job
@@ -299,9 +299,9 @@ lines"
 # shellcheck disable=SC2016 # the inner shell's
 if unshare -m bash -c 'mount -t tmpfs none /run && mkdir -p /run/systemd/journal || exit 125
 	/usr/bin/python3 "$1" journal /run/systemd/journal/socket 2 >"$2/journal" &
-	wait_for 60 test -S /run/systemd/journal/socket
+	wait_for test -S /run/systemd/journal/socket
 	shift
-	JOURNAL_STREAM=$(stat -c %d:%i "$1/log") timeout 100 "$SOFTHCA" --pcap "$1/in.pcap" --rate 3000 --clock realtime -- \
+	JOURNAL_STREAM=$(stat -c %d:%i "$1/log") timeout -k 5 "$PATIENCE" "$SOFTHCA" --pcap "$1/in.pcap" --rate 3000 --clock realtime -- \
 		"$RDMADUMP" record mlx5_0 -w "$1/two
 lines/r.pcapng" --memory 16Mi --no-analysis --pre 1ms --post 1ms --trigger nak --max-dumps 1 2>"$1/log"
 	wait' - "${srcdir:-.}/tests/e2e/record.py" "$tmp" 2>"$tmp/err" && [ -s "$tmp/journal" ]; then
@@ -389,10 +389,10 @@ mkfifo "$waiting"
 rm "$tmp/hold"
 begun() { [ "$(find "$d" -type f ! -name '*.pcapng' | wc -l)" = 2 ]; }
 until_true begun
-timeout 60 "$SOFTHCA" --pcap "$tmp/in.pcap" -- "$RDMADUMP" record mlx5_0 -w "$tmp/one.pcapng" --no-analysis --max-dumps 1 \
+timeout -k 5 "$PATIENCE" "$SOFTHCA" --pcap "$tmp/in.pcap" -- "$RDMADUMP" record mlx5_0 -w "$tmp/one.pcapng" --no-analysis --max-dumps 1 \
 	--trigger nak=access 2>"$tmp/log"
 has "the report counts one file as one" "$tmp/log" '^[0-9]+ triggers, 1 file \('
-again() { timeout 60 "$SOFTHCA" --gen count=10 -- "$RDMADUMP" record mlx5_0 -w "$d/r.pcapng" --max-dumps 1 2>"$tmp/log"; }
+again() { timeout -k 5 "$PATIENCE" "$SOFTHCA" --gen count=10 -- "$RDMADUMP" record mlx5_0 -w "$d/r.pcapng" --max-dumps 1 2>"$tmp/log"; }
 again
 begun
 ok "another recorder of this name leaves the reports that are being written"
@@ -405,7 +405,7 @@ is "... the next start removes what was left, and nothing else" \
 	"$(cd "$d" && echo *.part*)" "r_00002_20260101000000.json.part.mine s_00002_20260101000000.json.part"
 is "... and names it" "$(grep -cE "removed 'r_00002_[0-9]{14}\.(json|html)\.part', .* interrupted: 'rdmadump analyze'" "$tmp/log")" 2
 # shellcheck disable=SC2016 # the inner shell's: the analysis that has outlived its recorder ends
-timeout 60 bash -c ': >"$1"' - "$waiting"
+timeout -k 5 "$PATIENCE" bash -c ': >"$1"' - "$waiting"
 
 # --- the disk is full ----------------------------------------------------------------------------------
 
@@ -498,7 +498,7 @@ has "... and what cannot" "$tmp/out" 'here: it cannot fire: .*give --whole-frame
 # --- what was lost: the words of a capture and of `analyze` --------------------------------------
 
 rm -rf "$d" "$tmp/pid" && mkdir "$d"
-MODEL_SECONDS=100 model --clock realtime --pcap "$tmp/in.pcap" --rate 20000 --at-end sigint -- \
+model --clock realtime --pcap "$tmp/in.pcap" --rate 20000 --at-end sigint -- \
 	"$RDMADUMP" record mlx5_0 -w "$d/r.pcapng" --memory 16Mi --whole-frames --no-analysis --pre 1h --post 1h --trigger nak 2>"$tmp/log"
 said="dropped by rdmadump 0, dropped by the device 0 (out_of_buffer); no loss counter moved"
 is "nothing lost: the report" "$(grep -cxF "$said" "$tmp/log")" 1

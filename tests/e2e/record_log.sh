@@ -6,13 +6,13 @@
 need_tool jq python3
 [ -z "${SOFTHCA_PRELOAD_FIRST-}" ] || export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS-}"
 tool() { python3 "${srcdir:-.}/tests/e2e/record.py" "$@"; }
-until_true() { wait_for 60 "$@"; }
+until_true() { wait_for "$@"; }
 
 # live OPTIONS...: a recorder in the background, until it records
 live() {
 	rm -rf "$tmp/d" "$tmp/pid" && mkdir "$tmp/d"
 	: >"$tmp/log"
-	MODEL_SECONDS=100 model --clock realtime --pidfile "$tmp/pid" --gen count=1000000,size=200 --rate 500 -- \
+	model --clock realtime --pidfile "$tmp/pid" --gen count=1000000,size=200 --rate 500 -- \
 		"$RDMADUMP" record mlx5_0 -w "$tmp/d/r.pcapng" --memory 16Mi --json --no-analysis --pre 20ms --post 10ms -D "$@" \
 		>"$tmp/report" 2>"$tmp/log" &
 	job=$!
@@ -142,7 +142,7 @@ finish
 report() {
 	rm -rf "$tmp/d" "$tmp/truth" && mkdir "$tmp/d"
 	: >"$tmp/app"
-	MODEL_SECONDS=100 model --clock realtime,truth="$tmp/truth" --gen count=1000000,size=200 --rate 500 -- script -qec "'$RDMADUMP' record mlx5_0 \
+	model --clock realtime,truth="$tmp/truth" --gen count=1000000,size=200 --rate 500 -- script -qec "'$RDMADUMP' record mlx5_0 \
 		-w '$tmp/d/r.pcapng' --no-analysis --post 1ms --trigger 'log=$tmp/app' --max-dumps 1 $1" /dev/null >"$tmp/log" 2>&1 </dev/null &
 	job=$!
 	until_true grep -q 'memory for frames' "$tmp/log" "$tmp/err"

@@ -15,14 +15,14 @@ cleanup() {
 	umount "$d" 2>/dev/null
 }
 
-until_true() { wait_for 60 "$@"; }
+until_true() { wait_for "$@"; }
 has_log() { grep -qE -- "$1" "$tmp/log"; }
 fired() { [ "$(grep -c 'trigger fifo' "$tmp/log")" -ge "$1" ]; }
 # KiB in memory, by process
 rss() { awk '/^VmRSS:/ {print $2}' "/proc/$pid/status"; }
 
 : >"$tmp/log"
-MODEL_SECONDS=$((seconds * 3 + 120)) model --gen count=4000000000,size=200-1500 --mode drop --stats "$tmp/stats" --pidfile "$tmp/pid" \
+PATIENCE=$((seconds * 3 + PATIENCE)) model --gen count=4000000000,size=200-1500 --mode drop --stats "$tmp/stats" --pidfile "$tmp/pid" \
 	--keep "$tmp/tree" -- \
 	"$RDMADUMP" record mlx5_0 -w "$d/r.pcapng" --memory 64Mi --pre 20ms --post 10ms --no-analysis --json -D \
 	--trigger fifo="$tmp/fifo" >"$tmp/report" 2>"$tmp/log" &

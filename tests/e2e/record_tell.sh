@@ -28,11 +28,11 @@ recorder() {
 	local name=$1
 	shift
 	mkdir -p "$tmp/$name" && : >"$tmp/$name/log"
-	MODEL_SECONDS=100 model --clock realtime,truth="$tmp/$name/truth" --pidfile "$tmp/$name/pid" --gen count=1000000,size=200 --rate 500 -- \
+	model --clock realtime,truth="$tmp/$name/truth" --pidfile "$tmp/$name/pid" --gen count=1000000,size=200 --rate 500 -- \
 		"$RDMADUMP" record mlx5_0 -w "$tmp/$name/r.pcapng" --memory 16Mi --json -D --no-analysis --pre 500ms --post 20ms \
 		"$@" >"$tmp/$name/report" 2>"$tmp/$name/log" &
 	jobs[$name]=$!
-	wait_for 60 grep -q 'memory for frames' "$tmp/$name/log"
+	wait_for grep -q 'memory for frames' "$tmp/$name/log"
 }
 declare -A jobs
 finish() {
@@ -44,7 +44,7 @@ more_than() { [ "$(delivered "$1")" -gt "$2" ]; }
 # new_frames NAME...: there are some that are in no file yet, without which there is none
 new_frames() {
 	local name
-	for name; do wait_for 60 more_than "$name" $(($(delivered "$name") + 20)); done
+	for name; do wait_for more_than "$name" $(($(delivered "$name") + 20)); done
 }
 count() { grep -c "$2" "$tmp/$1/log"; }
 reaches() { [ "$(count "$1" "$2")" -ge "$3" ]; }
@@ -55,15 +55,15 @@ recorder b --trigger fifo="$tmp/b.fifo" --tell "other:$tmp/a.fifo"
 for i in $(seq $n); do
 	new_frames a b
 	echo "event $i" >"$tmp/a.fifo"
-	wait_for 60 reaches b "sent by .*: event $i\$" 1
+	wait_for reaches b "sent by .*: event $i\$" 1
 	# The next one gets a file of its own.
-	wait_for 60 reaches a 'pcapng: [0-9]* frames' "$i"
-	wait_for 60 reaches b 'pcapng: [0-9]* frames' "$i"
+	wait_for reaches a 'pcapng: [0-9]* frames' "$i"
+	wait_for reaches b 'pcapng: [0-9]* frames' "$i"
 done
 new_frames a b
 long=$(printf '%0220d' 7)
 echo "of b: sent by rank 3 $long" >"$tmp/b.fifo"
-wait_for 60 reaches a "sent by .*: of b: sent by rank 3 $long\$" 1
+wait_for reaches a "sent by .*: of b: sent by rank 3 $long\$" 1
 for name in a b; do
 	finish $name
 	is "$name: sent and confirmed" "$(jq -c '[.triggers_sent, .triggers_confirmed]' "$tmp/$name/report")" "$([ $name = a ] && echo "[$n,$n]" || echo '[1,1]')"
@@ -83,9 +83,9 @@ other() {
 	for i in 1 2; do
 		new_frames a
 		echo "event $i" >"$tmp/a.fifo"
-		wait_for 60 reaches a 'pcapng: [0-9]* frames' "$i"
+		wait_for reaches a 'pcapng: [0-9]* frames' "$i"
 	done
-	[ -z "$2" ] || wait_for 60 reaches a "$2" 1
+	[ -z "$2" ] || wait_for reaches a "$2" 1
 	finish a
 	is "$1: the report" "$(jq -c "[.triggers_sent, .triggers_confirmed <= $3, .triggers.began, .dumps, .exit_status]" "$tmp/a/report")" "[2,true,2,2,0]"
 }

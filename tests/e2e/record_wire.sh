@@ -12,7 +12,7 @@ tool wire "$tmp/in.pcap" >"$tmp/wanted"
 # record OPTIONS...: until all frames are delivered; the report in $tmp/report
 record() {
 	rm -rf "$d" && mkdir "$d"
-	MODEL_SECONDS=100 model --clock realtime,truth="$tmp/truth" --pcap "$tmp/in.pcap" --rate 6000 --at-end sigint -- \
+	model --clock realtime,truth="$tmp/truth" --pcap "$tmp/in.pcap" --rate 6000 --at-end sigint -- \
 		"$RDMADUMP" record mlx5_0 -w "$d/r.pcapng" --memory 16Mi --json --no-analysis "$@" >"$tmp/report" 2>"$tmp/log"
 }
 # fired TRIGGER...: how often each one did

@@ -126,13 +126,13 @@ for args in "${reasons[@]}"; do
 		"$RDMADUMP" -d mlx5_0 --json --when-full wait $args -w "$d/u" >"$tmp/report" 2>"$tmp/log" &
 	pid=$!
 	begun() { [ -n "$(find "$d" -type f -size +8k)" ]; }
-	wait_for 60 begun
+	wait_for begun
 	turned=0
 	for _ in 1 2 3 4; do
 		had=$(find "$d" -type f | wc -l)
 		more() { [ "$(find "$d" -type f | wc -l)" -gt "$had" ]; }
 		kill -USR2 "$(cat "$tmp/pid")"
-		wait_for 60 more && turned=$((turned + 1))
+		wait_for more && turned=$((turned + 1))
 	done
 	kill -INT "$(cat "$tmp/pid")"
 	wait $pid
@@ -146,7 +146,7 @@ done
 model --gen count=5000,size=200 --rate 5000 --pidfile "$tmp/pid" --at-end sigint -- \
 	bash -c 'trap : USR2; exec "$@"' - "$RDMADUMP" -d mlx5_0 -q -w - 2>"$tmp/log" >"$tmp/piped" &
 pid=$!
-wait_for 60 test -s "$tmp/piped"
+wait_for test -s "$tmp/piped"
 kill -USR2 "$(cat "$tmp/pid")"
 wait $pid
 is "SIGUSR2 with -w -: the pipe goes on" "$(frames_of "$tmp/piped")" 5000
@@ -183,7 +183,7 @@ full "no room for a header" size=3936k
 
 zstd -dqfc "$TEST_DATA/roce/20_mixed/a.pcap.zst" >"$tmp/in.pcap"
 mkdir "$d"
-(cd "$d" && TZ=UTC timeout -k 2 100 "$RDMADUMP" -r "$tmp/in.pcap" -q -G 2 -w 'o-%H%M%S')
+(cd "$d" && TZ=UTC timeout -k 5 "$PATIENCE" "$RDMADUMP" -r "$tmp/in.pcap" -q -G 2 -w 'o-%H%M%S')
 is "-r -G 2: named by the frames' time" "$(cd "$d" && echo *)" "o-234739 o-234743 o-234745"
 mapfile -t files < <(find "$d" -type f | sort)
 together "-r -G 2: every frame once, in order" "$("$SOFTHCA_FRAMES" --hash "$tmp/in.pcap")" "${files[@]}"

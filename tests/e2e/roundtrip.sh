@@ -43,7 +43,7 @@ done
 
 gen=count=$count,size=60-9216,qps=16,seed=7
 want=$("$SOFTHCA_FRAMES" "$gen")
-MODEL_SECONDS=900 model --dev name=mlx5_0,mtu=9216 --gen "$gen" --at-end sigint -- \
+model --dev name=mlx5_0,mtu=9216 --gen "$gen" --at-end sigint -- \
 	"$RDMADUMP" -d mlx5_0 -q --json --when-full wait -w - 2>"$tmp/report" |
 	"$SOFTHCA_FRAMES" --hash - >"$tmp/got"
 is "$count generated frames of 60 to 9216 bytes" "$(cat "$tmp/got")" "$want"

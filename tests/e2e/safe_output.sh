@@ -145,7 +145,7 @@ meddle() {
 	model --gen count=100000000,size=400,seed=1 --rate 20000 -- "$RDMADUMP" -d mlx5_0 --json \
 		"${mode[@]}" -w "$file" >"$tmp/report" 2>"$tmp/log" &
 	local pid=$!
-	wait_for 60 larger "$file" 200000
+	wait_for larger "$file" 200000
 	"$@" "$file"
 	wait $pid
 	is "$name: exit status" $? 3

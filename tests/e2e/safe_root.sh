@@ -11,7 +11,7 @@ uid=$(id -u $user) || skip_all "no user $user"
 gid=$(id -g $user)
 [ -z "${SOFTHCA_PRELOAD_FIRST-}" ] || export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS-}"
 as_sudo() { SUDO_UID=$uid SUDO_GID=$gid SUDO_USER=$user "$@"; }
-limited() { timeout -k 2 100 "$@"; }
+limited() { timeout -k 5 "$PATIENCE" "$@"; }
 traffic=(--gen "count=100000,size=200,seed=1" --rate 2000)
 
 chmod 711 "$tmp"
@@ -62,7 +62,7 @@ recorded sudo -w "$theirs/r.pcapng" --trigger fifo="$theirs/other"
 has "sudo record, a FIFO that another user owns: message" "$tmp/log" "other' belongs to another user; remove it, or choose another path"
 rm -f "$theirs/seen"
 seen() { stat -c '%F %u %a' "$theirs/fifo" >"$theirs/seen"; }
-{ wait_for 60 seen; kill -INT "$(cat "$tmp/pid")"; } &
+{ wait_for seen; kill -INT "$(cat "$tmp/pid")"; } &
 recorded sudo -w "$theirs/r.pcapng" --trigger fifo="$theirs/fifo" -a duration:100
 is "sudo record, a new FIFO: exit status" $? 0
 wait
@@ -108,9 +108,9 @@ for ending in json html; do
 		: >"$tmp/truth"
 		{
 			# Without a frame there is no file.
-			wait_for 60 larger "$tmp/truth" 400
+			wait_for larger "$tmp/truth" 400
 			kill -USR1 "$(cat "$tmp/pid")"
-			wait_for 60 "$@"
+			wait_for "$@"
 			kill -INT "$(cat "$tmp/pid")"
 		} &
 		TZ=UTC model --clock realtime,truth="$tmp/truth" "${traffic[@]}" -- "$tmp/planted" "$RDMADUMP" record mlx5_0 -Z root \
@@ -150,7 +150,7 @@ planted() { chown -h "$uid:$gid" "$all/$1"; }
 refused() {
 	local name=$1
 	shift
-	timeout -k 2 20 "$RDMADUMP" "$@" >"$tmp/out" 2>"$tmp/log" </dev/null
+	timeout -k 5 "$PATIENCE" "$RDMADUMP" "$@" >"$tmp/out" 2>"$tmp/log" </dev/null
 	is "$name: exit status" $? 3
 	has "$name: message" "$tmp/log" "cannot write to '.*': another user made .*; remove it, or "
 	untouched "$name"
@@ -202,10 +202,10 @@ is "... and what was there stays" "$(stat -c '%U %a %s' "$planted")" "$user 666 
 # --- bundle: files that it copies -----------------------------------------------------------------
 
 ln -s "$secret" "$theirs/capture.pcap"
-as_sudo "$SOFTHCA" -- "$RDMADUMP" bundle --timeout 20 --file "$theirs/capture.pcap" -w "$theirs/b.tar.zst" >"$tmp/out" 2>"$tmp/log"
+as_sudo "$SOFTHCA" -- "$RDMADUMP" bundle --timeout "$PATIENCE" --file "$theirs/capture.pcap" -w "$theirs/b.tar.zst" >"$tmp/out" 2>"$tmp/log"
 is "sudo bundle, --file is a link to root's: exit status" $? 2
 has "sudo bundle, --file is a link to root's: message" "$tmp/log" "capture.pcap': Permission denied"
-(cd "$theirs" && as_sudo "$SOFTHCA" -- "$RDMADUMP" bundle --timeout 20 -w b.tar.zst) >"$tmp/out" 2>"$tmp/log"
+(cd "$theirs" && as_sudo "$SOFTHCA" -- "$RDMADUMP" bundle --timeout "$PATIENCE" -w b.tar.zst) >"$tmp/out" 2>"$tmp/log"
 is "sudo bundle: it is the caller's" "$(stat -c '%u %a' "$theirs/b.tar.zst")" "$uid 600"
 mkdir "$tmp/un" && tar -xf "$theirs/b.tar.zst" -C "$tmp/un"
 ! grep -rq "of root alone" "$tmp/un"
@@ -216,7 +216,7 @@ untouched "sudo bundle"
 cp "$capture" "$tmp/root/swap.pcap" && cp "$capture" "$theirs/swap.pcap" && chmod 600 "$tmp/root/swap.pcap"
 before=$(of_root)
 mkdir "$theirs/bin" && printf '#!/bin/sh\nln -sf "%s" "%s"\n' "$tmp/root/swap.pcap" "$theirs/swap.pcap" >"$theirs/bin/devlink" && chmod 755 "$theirs/bin/devlink"
-PATH=$theirs/bin:$PATH as_sudo "$SOFTHCA" -- "$RDMADUMP" bundle --timeout 20 --file "$theirs/swap.pcap" -w "$theirs/swap.tar.zst" >"$tmp/out" 2>"$tmp/log"
+PATH=$theirs/bin:$PATH as_sudo "$SOFTHCA" -- "$RDMADUMP" bundle --timeout "$PATIENCE" --file "$theirs/swap.pcap" -w "$theirs/swap.tar.zst" >"$tmp/out" 2>"$tmp/log"
 is "sudo bundle, --file is swapped for a link to root's: exit status, and that it was" "$? $(readlink "$theirs/swap.pcap")" "0 $tmp/root/swap.pcap"
 mkdir "$tmp/swapped" && tar -xf "$theirs/swap.tar.zst" -C "$tmp/swapped"
 has "... the analysis may not read it" "$tmp"/swapped/*/analysis/files.txt "swap.pcap': Permission denied"

@@ -5,7 +5,7 @@
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool zstd script python3
-an() { timeout 60 "$RDMADUMP" analyze "$@"; }
+an() { timeout -k 5 "$PATIENCE" "$RDMADUMP" analyze "$@"; }
 
 # fits COLUMNS FILE...: no line is too wide, and tables have a line per pair where its name fits
 fits() {

@@ -14,7 +14,7 @@ name=selftest-$host-mlx5_0
 # selftest ARGUMENTS...: a device with traffic; the archive in $tmp/out
 selftest() { model --time virtual --gen $gen --rate 5000 --clock realtime --stats "$tmp/stats" -- "$RDMADUMP" selftest --output "$tmp/out" "$@"; }
 fresh() { rm -rf "$tmp/out" && mkdir "$tmp/out"; }
-until_true() { wait_for 60 "$@"; }
+until_true() { wait_for "$@"; }
 
 "$RDMADUMP" --version | grep -q '^  libarchive' || skip_all "this build has no libarchive"
 
@@ -98,7 +98,7 @@ cat >"$tmp/two" <<-END
 	"$RDMADUMP" selftest --output "$tmp/out" --probe objects --probe flow --probe clocks >"$tmp/first" 2>&1 &
 	first=\$!
 	has_objects() { grep -q '^objects' "$tmp/first" || is_gone \$first; }
-	wait_for 60 has_objects
+	wait_for has_objects
 	"$RDMADUMP" selftest --output "$tmp/out" >"$tmp/second" 2>&1
 	echo \$? >"$tmp/status"
 	wait \$first

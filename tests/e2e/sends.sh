@@ -97,7 +97,7 @@ other() {
 		frames=$1 dir=$2
 		shift 2
 		$RDMADUMP -d mlx5_0 -q -Z root -U -c $((frames + 1)) -w "$dir/other.pcap" 2>"$dir/log" &
-		wait_for 60 larger "$dir/other.pcap" 100 || exit 1
+		wait_for larger "$dir/other.pcap" 100 || exit 1
 		$SENDER "$@" || exit
 		wait $!
 	' bash "$frames" "$tmp" "$@" >"$tmp/out"

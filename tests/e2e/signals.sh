@@ -12,7 +12,7 @@ gen=count=$count,size=200,seed=8
 mkfifo "$tmp/in" "$tmp/go" "$tmp/out"
 out=$tmp/o.pcapng
 
-until_true() { wait_for 60 "$@"; }
+until_true() { wait_for "$@"; }
 pid_of() { cat "$tmp/pid"; }
 send() { kill -"$1" "$(pid_of)"; }
 gone() { ! kill -0 "$(pid_of)" 2>/dev/null; }

@@ -7,7 +7,7 @@
 need_tool jq capinfos zstd
 
 seconds=${SOAK_SECONDS-}
-MODEL_SECONDS=$((${seconds:-60} + 120))
+PATIENCE=$((${seconds:-60} + PATIENCE))
 gen=count=100000000000,size=60-1500,seed=11 mode=drop
 # So few frames would be over before the first one is seen
 [ -n "$seconds" ] || gen=count=100000,size=60-1500,seed=11 mode=lossless
@@ -62,9 +62,9 @@ stalls() {
 		--keep "$tmp/tree" -- "$RDMADUMP" -d mlx5_0 -q --json --buffer-size "$buffer" -w - \
 		>"$tmp/pipe" 2>"$tmp/report" &
 	capture=$!
-	wait_for 60 test -s "$tmp/out"
+	wait_for test -s "$tmp/out"
 	kill -STOP $reader
-	wait_for 60 received "$tmp/tree" 100000
+	wait_for received "$tmp/tree" 100000
 	kill -CONT $reader
 	wait $capture
 	ok "$name: exit status" "$tmp/report"

@@ -177,7 +177,7 @@ capture() {
 	rm -f "$tmp/err" # the one before was ready, too
 	ip netns exec "$ns" "$SOURCE_TOOL" "$@" >"$tmp/out" 2>"$tmp/err" &
 	pid=$!
-	wait_for 60 grep -q '^ready' "$tmp/err"
+	wait_for grep -q '^ready' "$tmp/err"
 }
 # It sleeps, so it has taken every frame out of the ring.
 is_idle() { [ "$(awk '/^State:/ {print $2}' "/proc/$pid/status")" = S ]; }
@@ -202,14 +202,14 @@ has "none lost" "$tmp/out" "^lost 0 known 1 .* ps_drop 0"
 
 ip netns exec "$ns" tcpdump -i vb --nano -U -B 16384 -w "$tmp/tcpdump.pcap" "$ours" 2>"$tmp/tcpdump.err" &
 beside=$!
-wait_for 60 grep -q 'listening on' "$tmp/tcpdump.err"
+wait_for grep -q 'listening on' "$tmp/tcpdump.err"
 capture -w -f "$ours" netdev vb
 send va 5000 60
 send va 300 1514
 send va 100 300 02:00:00:00:00:01 vlan
 send vb 100 100 "$mac"
 all() { [ "$(tcpdump -r "$tmp/tcpdump.pcap" --count 2>/dev/null | awk '{print $1}')" = 5500 ]; }
-wait_for 60 all
+wait_for all
 captured
 kill -INT "$beside"
 wait "$beside"
@@ -225,11 +225,11 @@ is "snapshot length" "$bytes" 6400
 
 capture -i -b 1048576 -f "$ours" netdev vb
 send va 100 200
-wait_for 60 is_idle
+wait_for is_idle
 kill -STOP "$pid"
 send va 20000 500
 kill -CONT "$pid"
-wait_for 60 is_idle
+wait_for is_idle
 send va 300 200
 captured
 lost=$(number ps_drop)
@@ -240,11 +240,11 @@ has "the loss is reported with the frame after it" "$tmp/out" "^note $((got - 29
 
 ip netns exec "$ns" "$RDMADUMP" -i vb -B 1024 -w "$tmp/ring.pcapng" 2>"$tmp/log" &
 pid=$!
-wait_for 60 grep -q "capturing on" "$tmp/log"
+wait_for grep -q "capturing on" "$tmp/log"
 kill -STOP "$pid"
 send va 20000 500
 kill -CONT "$pid"
-wait_for 60 larger "$tmp/ring.pcapng" 100000
+wait_for larger "$tmp/ring.pcapng" 100000
 kill -INT "$pid"
 wait "$pid"
 has "the report says what to raise" "$tmp/log" "^  the kernel's ring was full: raise -B"
@@ -252,9 +252,9 @@ has "the report says what to raise" "$tmp/log" "^  the kernel's ring was full: r
 capture -i -f "$ours" netdev vb
 send va 10 200
 ip -n "$ns" link set vb down
-wait_for 60 has_noticed
+wait_for has_noticed
 ip -n "$ns" link set vb up
-wait_for 60 has_noticed
+wait_for has_noticed
 send va 10 200
 captured
 is "a netdev that goes down and up" "$got" 20
@@ -265,11 +265,11 @@ has "and that frames may be missing" "$tmp/out" "^lost 0 known 0 "
 rm "$tmp/log"
 ip netns exec "$ns" "$RDMADUMP" -i vb -w "$tmp/flap.pcapng" 2>"$tmp/log" &
 pid=$!
-wait_for 60 grep -q "capturing on" "$tmp/log"
+wait_for grep -q "capturing on" "$tmp/log"
 ip -n "$ns" link set vb down
-wait_for 60 has_noticed
+wait_for has_noticed
 ip -n "$ns" link set vb up
-wait_for 60 has_noticed
+wait_for has_noticed
 kill -INT "$pid"
 wait "$pid"
 has "the report says when frames may be missing" "$tmp/log" \
@@ -282,7 +282,7 @@ send vb 10 100 "$mac"
 ip -n "$ns" link set vb address 02:00:00:00:00:77
 send vb 10 100 02:00:00:00:00:77
 send va 10 100
-wait_for 60 has_noticed
+wait_for has_noticed
 captured
 has "an address that changes: own frames stay own frames" "$tmp/out" "^directions 0 10 20$"
 has "and the change is reported" "$tmp/out" "^said .*MAC address changed from $mac to 02:00:00:00:00:77"
@@ -292,17 +292,17 @@ capture -i -f "$ours" netdev vb
 to=02:00:00:00:00:02 send va 10 100
 to=02:00:00:00:00:77 send va 20 100
 to=02:00:00:00:00:02 send vb 30 100 02:00:00:00:00:77
-wait_for 60 has_noticed
+wait_for has_noticed
 captured
 has "the direction between others is unknown" "$tmp/out" "^directions 10 20 30$"
 
 ip netns exec "$ns" "$RDMADUMP" -q -i vb -U -w "$tmp/former.pcapng" "$ours" 2>"$tmp/log" &
 pid=$!
-wait_for 60 larger "$tmp/former.pcapng" 100
+wait_for larger "$tmp/former.pcapng" 100
 ip -n "$ns" link set vb address 02:00:00:00:00:78
 direction_of() { captures directions "$tmp/former.pcapng" | awk -v mac="$1" '$2 == mac { d = $1 } END { print d }'; }
 is_foreign() { send va 1 100 02:00:00:00:00:77 && [ "$(direction_of 02:00:00:00:00:77)" = 1 ]; }
-wait_for 60 is_foreign
+wait_for is_foreign
 ok "the former address is another's after a while"
 send vb 1 100 02:00:00:00:00:78
 kill -INT "$pid"
@@ -314,9 +314,9 @@ send va 10 200
 ip -n "$ns" link set vb down
 ip -n "$ns" link set vb name vb9
 ip -n "$ns" link set vb9 up
-wait_for 60 has_noticed
+wait_for has_noticed
 send va 30 200
-wait_for 60 has_noticed
+wait_for has_noticed
 send vb9 5 200 02:00:00:00:00:78
 kill -0 "$pid"
 ok "a netdev that is renamed: the capture goes on" "$tmp/err"
@@ -333,7 +333,7 @@ ip -n "$ns" link set vb up
 ip netns exec "$ns" "$RDMADUMP" -i vb -w "$tmp/down.pcapng" -a duration:1 2>"$tmp/err"
 has "a netdev without carrier: said at the start" "$tmp/err" "netdev vb has no carrier: no frames arrive until"
 ip -n "$ns" link set va up
-wait_for 60 has_noticed
+wait_for has_noticed
 
 capture -i -f 'ether proto 0x88b5' netdev any
 send va 50 200
@@ -349,7 +349,7 @@ capture_missed() {
 	ip netns exec "$ns" sh -c 'mount --bind "$0" /sys/class/net && exec "$@"' "$tmp/net" "$SOURCE_TOOL" -i "$@" netdev vb \
 		>"$tmp/out" 2>"$tmp/err" &
 	pid=$!
-	wait_for 60 grep -q '^ready' "$tmp/err"
+	wait_for grep -q '^ready' "$tmp/err"
 }
 mkdir -p "$tmp/net/vb/statistics"
 # shellcheck disable=SC2016

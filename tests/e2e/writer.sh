@@ -38,7 +38,7 @@ for mode in $modes; do
 	model --gen $endless --pidfile "$tmp/pid" -- "$RDMADUMP" -d mlx5_0 -q --when-full wait --write-mode "$mode" --format pcap \
 		-w "$tmp/out" >"$tmp/log" 2>&1 &
 	model=$!
-	wait_for 60 larger "$tmp/out" 20000000
+	wait_for larger "$tmp/out" 20000000
 	kill -9 "$(cat "$tmp/pid")"
 	wait $model
 	mergecap -F nsecpcap -w "$tmp/all" "$tmp/out" 2>/dev/null

@@ -46,7 +46,7 @@ got: $3"; }
 # has_tool TOOL CASE: else CASE is skipped
 has_tool() { command -v "$1" >/dev/null || { skip "$2" "$1 is not installed"; false; }; }
 
-hca() { timeout -k 5 120 "$bin/softhca" --stats "$stats" "$@" 2>&1; }
+hca() { timeout -k 5 900 "$bin/softhca" --stats "$stats" "$@" 2>&1; }
 stat_of() { jq -r --arg path "$1" 'getpath($path / "." | map(tonumber? // .))' "$stats"; }
 frames() { "$bin/softhca-frames" "$@"; }
 
