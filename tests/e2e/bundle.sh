@@ -38,7 +38,7 @@ mkdir other && "$SOFTHCA_FRAMES" --write given.pcap count=100,size=200 >/dev/nul
 cat >"$tmp/run" <<'END'
 "$RDMADUMP" bundle --dry-run --json --capture 1 --file given.pcap --file other/given.pcap mlx5_0 >"$tmp/plan" || exit 9
 "$RDMADUMP" bundle --dry-run --capture 1 --file given.pcap --file other/given.pcap mlx5_0 >"$tmp/plan.txt" || exit 9
-"$RDMADUMP" bundle -w b.tar.zst --json --timeout "$PATIENCE" --capture 1 --file given.pcap --file other/given.pcap mlx5_0
+"$RDMADUMP" bundle -w b.tar.zst --json --timeout 600 --capture 1 --file given.pcap --file other/given.pcap mlx5_0
 END
 export RDMADUMP tmp
 NCCL_DEBUG=INFO UCX_TLS=rc SECRET_TOKEN=hidden7 model --gen $gen --rate 5000 --keep "$tmp/tree" --ethtool rx_out_of_buffer=3 \
@@ -213,13 +213,13 @@ has "... and how to get one" "$tmp/log" "rdmadump bundle --capture SECONDS"
 
 tool ibstat 'echo ibstat'
 tool ofed_info 'echo MLNX_OFED_LINUX-24.10-1.1.4.0:'
-model --fault verb=create_flow,errno=EPERM -- "$RDMADUMP" bundle -w none.tar.zst --timeout "$PATIENCE" --capture 1 mlx5_0 >"$tmp/log" 2>&1
+model --fault verb=create_flow,errno=EPERM -- "$RDMADUMP" bundle -w none.tar.zst --timeout 600 --capture 1 mlx5_0 >"$tmp/log" 2>&1
 is "a capture that fails: exit status" $? 0
 has "... is reported" "$tmp/log" 'warning: missing or incomplete: captures/mlx5_0_1.pcapng: exit status [1-9]'
 is "... once, not also its analysis" "$(grep -c 'warning: missing' "$tmp/log")" 1
 is "... and what was not requested is not" "$(grep -c 'not requested' "$tmp/log")" 0
 ends=$TEST_DATA/roce/10_rc_write_loss
-bare -w none.tar.zst --timeout "$PATIENCE" --file "$ends/a.pcap.zst" --file "$ends/b.pcap.zst" >"$tmp/log" 2>&1
+bare -w none.tar.zst --timeout 600 --file "$ends/a.pcap.zst" --file "$ends/b.pcap.zst" >"$tmp/log" 2>&1
 unpacked none.tar.zst
 has "the page has the version of OFED" "$b/index.html" '^<dt>OFED<dd>MLNX_OFED_LINUX-24\.10-1\.1\.4\.0$'
 has "two ends: the page has what was found between them" "$b/index.html" '<h3>Packets are lost inside the sender</h3>'
@@ -232,12 +232,12 @@ jq -S .ends "$b/analysis/files.json" | diff - "$tmp/ends" >"$tmp/log"
 ok "analyze --bundle of two ends" "$tmp/log"
 # cards: the titles below "Traffic", in their order
 cards() { sed -n '/^<h2 id=traffic>/,/^<h2 id=missing>/p' "$b/index.html" | sed -n 's/^.*<h3>\([^<]*\)<.*/\1/p'; }
-bare -w none.tar.zst --timeout "$PATIENCE" --file "$TEST_DATA/roce/53_atomic_loss/a.pcap.zst" >"$tmp/log" 2>&1
+bare -w none.tar.zst --timeout 600 --file "$TEST_DATA/roce/53_atomic_loss/a.pcap.zst" >"$tmp/log" 2>&1
 unpacked none.tar.zst
 is "one capture: what the verdict rests on is the first card" "$(cards | head -n 1)" \
 	"$(jq -r '.findings[.groups[0].findings[0]].title | .[:1] as $first | ($first | ascii_upcase) + .[1:]' "$b/analysis/files.json")"
 python3 "$here/../world/verdicts" --seed 90 --count 1 --keep "$tmp/incast" >"$tmp/log" 2>&1
-bare -w none.tar.zst --timeout "$PATIENCE" --file "$tmp/incast/90.pcapng" >"$tmp/log" 2>&1
+bare -w none.tar.zst --timeout 600 --file "$tmp/incast/90.pcapng" >"$tmp/log" 2>&1
 unpacked none.tar.zst
 is "a cause at several QPs is one card" "$(cards | sort | uniq -d)" ""
 has "... which counts the others" "$b/index.html" '<p class=soft>The same in [1-9][0-9]* more findings of the report\.</p>'
@@ -263,17 +263,17 @@ done
 tool ibstat 'echo ibstat'
 
 echo before >b.tar.zst
-(ulimit -f 8; bare -w b.tar.zst --timeout "$PATIENCE") >"$tmp/log" 2>&1
+(ulimit -f 8; bare -w b.tar.zst --timeout 600) >"$tmp/log" 2>&1
 is "a file that may not grow: exit status" $? 3
 is "... nothing is left, and what was there stays" "$(names)$(cat b.tar.zst)" "b.tar.zst given.pcap other before"
-bare -w b.tar.zst --timeout "$PATIENCE" >"$tmp/log2" 2>&1 &
-bare -w b.tar.zst --timeout "$PATIENCE" >"$tmp/log" 2>&1
+bare -w b.tar.zst --timeout 600 >"$tmp/log2" 2>&1 &
+bare -w b.tar.zst --timeout 600 >"$tmp/log" 2>&1
 first=$?
 wait $!
 is "two that write the same file: the other one" $? 0
 is "an existing file is replaced" "$first $(tar -tf b.tar.zst | sed -n 's|.*/index|index|p') $(stat -c %a b.tar.zst)" "0 index.html 600"
 is "... nothing else is left" "$(names)" "b.tar.zst given.pcap other "
-bare -w /dev/full --timeout "$PATIENCE" >"$tmp/log" 2>&1
+bare -w /dev/full --timeout 600 >"$tmp/log" 2>&1
 is "a full device: exit status" $? 3
 [ -c /dev/full ]
 ok "... which is still there"
@@ -294,10 +294,10 @@ bare --capture 1 >"$tmp/log" 2>&1
 is "--capture without a device: refused" $? 2
 bare mlx5_0 >"$tmp/log" 2>&1
 is "a device without --capture: refused" $? 1
-bare -w - --timeout "$PATIENCE" 2>"$tmp/log" | tar -t --zstd -f - >"$tmp/list" 2>>"$tmp/log"
+bare -w - --timeout 600 2>"$tmp/log" | tar -t --zstd -f - >"$tmp/list" 2>>"$tmp/log"
 is "-w -: exit status" "${PIPESTATUS[0]}" 0
 has "-w -: tar reads it" "$tmp/list" '/index.html$'
-bare --timeout "$PATIENCE" >"$tmp/log" 2>&1
+bare --timeout 600 >"$tmp/log" 2>&1
 is "the default name" "$(names | sed "s/$(uname -n)-[0-9]\{8\}-[0-9]\{6\}/HOST-DATE/")" \
 	"b.tar.zst given.pcap other rdmadump-bundle-HOST-DATE.tar.zst "
 is "--dry-run makes nothing" "$(bare --dry-run -w dry.tar.zst >"$tmp/list"; ls dry* 2>/dev/null)" ""
@@ -312,7 +312,7 @@ if [ "$(id -u)" = 0 ] && has_tool setpriv "without root"; then
 		mkdir "$tmp/theirs" && chown 65534 "$tmp/theirs"
 		tool dmesg 'echo "dmesg: read kernel buffer failed: Operation not permitted" >&2; exit 1'
 		# shellcheck disable=SC2086
-		(cd "$tmp/theirs" && $user "$RDMADUMP" bundle -w b.tar.zst --timeout "$PATIENCE") >"$tmp/log" 2>&1
+		(cd "$tmp/theirs" && $user "$RDMADUMP" bundle -w b.tar.zst --timeout 600) >"$tmp/log" 2>&1
 		is "without root: exit status" $? 0
 		has "without root: advice" "$tmp/log" 'run it as root for what only root may read'
 		unpacked "$tmp/theirs/b.tar.zst"

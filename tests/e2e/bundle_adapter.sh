@@ -58,7 +58,7 @@ rm "$tmp/bin/mlxconfig"
 if PATH=/usr/sbin:/usr/bin:/opt/mellanox/bin command -v mlxconfig >/dev/null; then
 	skip "the second variant where the first is absent" "mlxconfig is installed"
 else
-	collect -- "$RDMADUMP" bundle -w b.tar.zst --timeout "$PATIENCE"
+	collect -- "$RDMADUMP" bundle -w b.tar.zst --timeout 600
 	sort "$tmp/notes" | diff - <(steps mstflint mstconfig mlxlink) >"$tmp/log"
 	ok "the second variant where the first is absent" "$tmp/log"
 fi
@@ -66,7 +66,7 @@ fi
 # held: the tools of both adapters hold them
 held() { [ "$(grep -c 'mlxlink .* begins' "$tmp/notes")" = 2 ]; }
 rm -f b.tar.zst "$tmp/notes"
-gated=mlxlink collect --pidfile "$tmp/pid" -- "$RDMADUMP" bundle -w b.tar.zst --timeout "$PATIENCE" &
+gated=mlxlink collect --pidfile "$tmp/pid" -- "$RDMADUMP" bundle -w b.tar.zst --timeout 600 &
 wait_for held
 kill -INT "$(cat "$tmp/pid")"
 wait_for grep -q 'waiting for' "$tmp/log"
@@ -81,7 +81,7 @@ grep '^mlxlink' "$tmp/notes" | sort | diff - <(steps mlxlink | grep -v 3b:00.1) 
 ok "... until they end, without a signal, and starts no other" "$tmp/log"
 
 rm -f "$tmp/pid" "$tmp/notes"
-gated=mlxlink collect --pidfile "$tmp/pid" -- "$RDMADUMP" bundle -w b.tar.zst --timeout "$PATIENCE" &
+gated=mlxlink collect --pidfile "$tmp/pid" -- "$RDMADUMP" bundle -w b.tar.zst --timeout 600 &
 wait_for held
 kill -KILL "$(cat "$tmp/pid")"
 wait $!

@@ -81,7 +81,7 @@ is "no case takes its status from its own name" "$(cat "$tmp/found")" ""
 	sed 's/\.c$//' | grep -v '/same_facts\.sh$' | sort >"$tmp/there"
 # shellcheck disable=SC2016 # of make
 lists=$(sed -n 's/.*budget="--budget 1" suite gcc tests\/gates.sh $(of \(.*\))$/$(\1)/p' "$src/scripts/check" | sed 's/ /) $(/g')
-printf 'include Makefile\nshow:\n\t@printf "%%s\\\\n" %s\n' "$lists" | make -s -C "$BUILD_DIR" -f - show 2>/dev/null | sort >"$tmp/runs"
+printf 'include Makefile\nshow:\n\t@printf "%%s\\\\n" %s\n' "$lists" | make -s --no-print-directory -C "$BUILD_DIR" -f - show 2>/dev/null | sort >"$tmp/runs"
 is "scripts/check runs every test of the tree" "$(diff "$tmp/there" "$tmp/runs")" ""
 
 # scripts/test: every script that tests/touches names exists, and every source file touches one

@@ -52,7 +52,7 @@ text = b"hostname ports, hostname mlx5_0 hostname sys user=devices at /home/caro
 sys.stdout.buffer.write(block(0x0a0d0d0a, struct.pack("<IHHqHH", 0x1a2b3c4d, 1, 0, -1, 1, len(text)) + text + bytes(4 + -len(text) % 4)) +
 	block(1, struct.pack("<HHI", 1, 0, 0)) + block(6, struct.pack("<IIIII", 0, 0, 0, 60, 60) + bytes(60)))' >alice17/words.pcapng
 export RDMADUMP tmp
-model --gen count=100000000,size=60-1400 --rate 5000 -- "$RDMADUMP" bundle --redact -w b.tar.zst --timeout "$PATIENCE" --json --capture 1 \
+model --gen count=100000000,size=60-1400 --rate 5000 -- "$RDMADUMP" bundle --redact -w b.tar.zst --timeout 600 --json --capture 1 \
 	--file "$tmp/desk/alice17/172.29.3.4.pcap" --file alice17/other.pcap --file alice17/private.pcap --file alice17/words.pcapng mlx5_0 >"$tmp/json" 2>"$tmp/err"
 is "a redacted bundle: exit status" $? 0
 is "bundle and map, both private" "$(stat -c '%n %a' b.tar.zst* | tr '\n' ' ')" "b.tar.zst 600 b.tar.zst.map 600 "
@@ -107,10 +107,10 @@ is "... and is replaced where it is" $? 1
 is "-w - without --redact-map: refused" $? 1
 "$RDMADUMP" bundle --redact-map x >"$tmp/log" 2>&1
 is "--redact-map without --redact: refused" $? 1
-model --no-devices -- "$RDMADUMP" bundle --redact --timeout "$PATIENCE" -w absent/b.tar.zst --redact-map map >"$tmp/log" 2>&1
+model --no-devices -- "$RDMADUMP" bundle --redact --timeout 600 -w absent/b.tar.zst --redact-map map >"$tmp/log" 2>&1
 is "no bundle: exit status" $? 3
 is "... and no map" "$(ls)" "$(printf 'alice17\nb.tar.zst\nb.tar.zst.map')"
-model --no-devices -- "$RDMADUMP" bundle --redact --timeout "$PATIENCE" -w b2.tar.zst --redact-map absent/map >"$tmp/log" 2>&1
+model --no-devices -- "$RDMADUMP" bundle --redact --timeout 600 -w b2.tar.zst --redact-map absent/map >"$tmp/log" 2>&1
 is "no map: exit status" $? 3
 is "... and no bundle" "$(ls)" "$(printf 'alice17\nb.tar.zst\nb.tar.zst.map')"
 

@@ -202,10 +202,10 @@ is "... and what was there stays" "$(stat -c '%U %a %s' "$planted")" "$user 666 
 # --- bundle: files that it copies -----------------------------------------------------------------
 
 ln -s "$secret" "$theirs/capture.pcap"
-as_sudo "$SOFTHCA" -- "$RDMADUMP" bundle --timeout "$PATIENCE" --file "$theirs/capture.pcap" -w "$theirs/b.tar.zst" >"$tmp/out" 2>"$tmp/log"
+as_sudo "$SOFTHCA" -- "$RDMADUMP" bundle --timeout 600 --file "$theirs/capture.pcap" -w "$theirs/b.tar.zst" >"$tmp/out" 2>"$tmp/log"
 is "sudo bundle, --file is a link to root's: exit status" $? 2
 has "sudo bundle, --file is a link to root's: message" "$tmp/log" "capture.pcap': Permission denied"
-(cd "$theirs" && as_sudo "$SOFTHCA" -- "$RDMADUMP" bundle --timeout "$PATIENCE" -w b.tar.zst) >"$tmp/out" 2>"$tmp/log"
+(cd "$theirs" && as_sudo "$SOFTHCA" -- "$RDMADUMP" bundle --timeout 600 -w b.tar.zst) >"$tmp/out" 2>"$tmp/log"
 is "sudo bundle: it is the caller's" "$(stat -c '%u %a' "$theirs/b.tar.zst")" "$uid 600"
 mkdir "$tmp/un" && tar -xf "$theirs/b.tar.zst" -C "$tmp/un"
 ! grep -rq "of root alone" "$tmp/un"
@@ -216,7 +216,7 @@ untouched "sudo bundle"
 cp "$capture" "$tmp/root/swap.pcap" && cp "$capture" "$theirs/swap.pcap" && chmod 600 "$tmp/root/swap.pcap"
 before=$(of_root)
 mkdir "$theirs/bin" && printf '#!/bin/sh\nln -sf "%s" "%s"\n' "$tmp/root/swap.pcap" "$theirs/swap.pcap" >"$theirs/bin/devlink" && chmod 755 "$theirs/bin/devlink"
-PATH=$theirs/bin:$PATH as_sudo "$SOFTHCA" -- "$RDMADUMP" bundle --timeout "$PATIENCE" --file "$theirs/swap.pcap" -w "$theirs/swap.tar.zst" >"$tmp/out" 2>"$tmp/log"
+PATH=$theirs/bin:$PATH as_sudo "$SOFTHCA" -- "$RDMADUMP" bundle --timeout 600 --file "$theirs/swap.pcap" -w "$theirs/swap.tar.zst" >"$tmp/out" 2>"$tmp/log"
 is "sudo bundle, --file is swapped for a link to root's: exit status, and that it was" "$? $(readlink "$theirs/swap.pcap")" "0 $tmp/root/swap.pcap"
 mkdir "$tmp/swapped" && tar -xf "$theirs/swap.tar.zst" -C "$tmp/swapped"
 has "... the analysis may not read it" "$tmp"/swapped/*/analysis/files.txt "swap.pcap': Permission denied"
