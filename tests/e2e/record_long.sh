@@ -17,7 +17,7 @@ cleanup() {
 
 until_true() { wait_for "$@"; }
 has_log() { grep -qE -- "$1" "$tmp/log"; }
-fired() { [ "$(grep -c 'trigger fifo' "$tmp/log")" -ge "$1" ]; }
+fired() { [ "$(grep 'trigger fifo' "$tmp/log" | grep -vc ': no file: ')" -ge "$1" ]; }
 # KiB in memory, by process
 rss() { awk '/^VmRSS:/ {print $2}' "/proc/$pid/status"; }
 
