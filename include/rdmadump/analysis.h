@@ -433,6 +433,14 @@ struct rd_totals {
 	uint64_t longest_silence_ns, silence_frame;
 };
 
+/* What a frame is counted as: `kind` is enum rd_incident_kind. */
+struct rd_mark {
+	uint64_t frame;
+	uint32_t flow;
+	uint8_t kind;
+	bool pending; /* only the frames after it decided */
+};
+
 struct rd_report {
 	char *application, *hardware, *os; /* from the file, NULL: unknown */
 	struct rd_report_file *files;
@@ -462,6 +470,8 @@ struct rd_report {
 	struct rd_judgement verdict;
 	struct rd_hosts hosts;
 	struct rd_groups groups;
+	struct rd_mark *marks; /* in the order of frames; of config.marks */
+	size_t n_marks;
 	uint64_t port_speed; /* bit/s of the capturing port as the file says, 0: unknown */
 	/* Some frames, or all, could not be analysed: the exit status shows it. */
 	bool incomplete;
@@ -489,7 +499,7 @@ struct rd_analysis_config {
 	uint64_t from_ns, to_ns; /* only frames of this time after the first frame; 0, 0: all */
 	uint32_t qp;		 /* only conversations with this QP; RD_QP_UNKNOWN: all */
 	enum rd_tunnels tunnels;
-	bool psn_plots;
+	bool psn_plots, marks;
 };
 
 #define RD_ANALYSIS_QPS 65536

@@ -23,6 +23,7 @@ struct analyze_settings {
 	const char *html;      /* NULL: none */
 	const char *compare;   /* NULL: no former report */
 	const char *annotate;  /* NULL: no copy of the input with comments */
+	const char *marks;     /* NULL: no list of marked frames */
 	enum analyze_when ends, color;
 	struct rd_inputs inputs; /* all files that are read, which no output may replace */
 };
@@ -91,6 +92,14 @@ int analyze_ends(const struct analyze_settings *s, const struct analyze_common *
 int analyze_check_annotate(const struct analyze_settings *s, struct rd_error *err);
 /* Reads the files again and writes the copy. Does nothing without --annotate. */
 int analyze_annotate(
+	const struct analyze_settings *s, const struct rd_report *report, struct rd_error *err);
+
+/* --- what each frame is counted as (marks.c) -------------------------------------------------- */
+
+/* Called before any work. 0 if the list may be written, else -1 with the error. */
+int analyze_check_marks(const struct analyze_settings *s, struct rd_error *err);
+/* Writes the list. Does nothing without --marks. */
+int analyze_marks(
 	const struct analyze_settings *s, const struct rd_report *report, struct rd_error *err);
 
 /* --- changes (compare.c) ---------------------------------------------------------------------- */

@@ -73,6 +73,16 @@ static int set_json(const struct option_use *use, struct rd_error *err)
 	return 0;
 }
 
+static int set_marks(const struct option_use *use, struct rd_error *err)
+{
+	struct analyze_settings *s = use->settings;
+
+	(void)err;
+	s->marks = use->arg;
+	s->config.marks = true;
+	return 0;
+}
+
 #define OPTIONS_OF struct analyze_settings
 
 static const struct cli_option options[] = {
@@ -91,6 +101,10 @@ static const struct cli_option options[] = {
 		"Write a copy of the input to FILE ('-' is standard output), as pcapng, with the "
 		"findings as comments on their frames, for Wireshark",
 		STRING(annotate)},
+	{"marks", 0, "FILE",
+		"Write to FILE what each frame is counted as (retransmitted, late, a NAK), a line "
+		"of JSON each",
+		.set = set_marks},
 	{"compare", 0, "FILE",
 		"Print what changed since FILE, the output of an earlier --json: findings, rates, "
 		"losses, latencies",
@@ -203,8 +217,10 @@ static int analyze(const struct analyze_settings *s, const struct rd_snapshot *f
 
 	if (!ret) {
 		faults->incomplete = report->incomplete;
-		/* The report is printed even if the copy fails. */
+		/* The report is printed even if the copy or the list fails. */
 		annotated = analyze_annotate(s, report, &failure);
+		if (!annotated)
+			annotated = analyze_marks(s, report, &failure);
 		ret = print(s, former, report, err);
 		rd_report_free(report);
 		if (!ret && annotated < 0) {
@@ -218,12 +234,15 @@ static int analyze(const struct analyze_settings *s, const struct rd_snapshot *f
 /* Two ends are already a comparison, and their frames are in two files. */
 static int check_ends(const struct analyze_settings *s, struct rd_error *err)
 {
-	if (!s->annotate && !s->compare)
+	if (!s->annotate && !s->compare && !s->marks)
 		return 1;
 	return rd_fail(err, RD_CLASS_USAGE, 0,
 		"analyse each alone, or add --ends never to read one after the other",
 		"%s: '%s' and '%s' are captures of two ends",
-		s->annotate ? "--annotate" : "--compare", s->files[0], s->files[1]);
+		s->annotate ? "--annotate"
+		: s->marks  ? "--marks"
+			    : "--compare",
+		s->files[0], s->files[1]);
 }
 
 /* Captures at several points: read one after the other, each packet would be there several times.
@@ -233,7 +252,7 @@ static int report_points(const struct analyze_settings *s, struct analyze_pair *
 {
 	int ret = 0;
 
-	if (s->html || s->annotate || s->compare)
+	if (s->html || s->annotate || s->compare || s->marks)
 		return rd_fail(err, RD_CLASS_USAGE, 0,
 			"give two of them, or add --ends never to read one after the other",
 			"'%s' and '%s' have the same packets: these look like captures at several "
@@ -293,7 +312,7 @@ static int run(struct analyze_settings *s)
 	if (s->compare)
 		rd_inputs_add(&s->inputs, s->compare);
 	if (analyze_check_page(s, &err) < 0 || analyze_check_annotate(s, &err) < 0 ||
-		analyze_read_former(s, &former, &err) < 0)
+		analyze_check_marks(s, &err) < 0 || analyze_read_former(s, &former, &err) < 0)
 		return rd_cli_fail(&err);
 	s->json_out = &json;
 	ret = report_files(s, former, &faults, &err);
@@ -343,7 +362,8 @@ static int enter_bundle(struct analyze_settings *s, struct rd_bundle *b, struct 
 
 static int run_bundle(struct analyze_settings *s)
 {
-	const char **const paths[] = {&s->html, &s->compare, &s->annotate, &s->json_file};
+	const char **const paths[] = {
+		&s->html, &s->compare, &s->annotate, &s->json_file, &s->marks};
 	enum { PATHS = sizeof(paths) / sizeof(*paths) };
 	struct rd_bundle bundle;
 	struct rd_error err;

@@ -51,6 +51,17 @@ tshark -r "$tmp/loss.pcapng" -Y frame.comment -T fields -e frame.comment >"$tmp/
 has "title and certainty first; in lines of their own severity and place, detail, cause, next step" "$tmp/comments" \
 	'^[^\\]*lost upstream [^\\]* \[likely\]\\nrdmadump problem: [0-9.]+ QP 0x[0-9a-f]+ -> [0-9.]+ QP [^\\]*\\n[^\\]*\\nusually: [^\\]*\\nnext: '
 
+# --- what each frame is counted as ------------------------------------------------------------
+
+for name in 10_rc_write_loss 12_reorder 58_router_reorder; do
+	an --json --marks "$tmp/marks" "$roce/$name/a.pcap.zst" >"$tmp/marks.json"
+	for kind in gaps retransmitted reordered responses_repeated nak_sequence; do
+		is "$name: frames marked $kind" "$(jq -s "map(select(.incident == \"$kind\")) | length" "$tmp/marks")" \
+			"$(jq "[.conversations[] | .. | objects | .$kind | objects | .count] | add // 0" "$tmp/marks.json")"
+	done
+done
+is "each frame once" "$(jq -r .frame "$tmp/marks" | sort -n | uniq -d | wc -l)" 0
+
 # --- other formats ----------------------------------------------------------------------------
 
 zstd -dqc "$loss" >"$tmp/loss.pcap"
@@ -122,6 +133,7 @@ refused "from a pipe" 1 "'-' is not a regular file, and the input is read twice;
 refused "compressed" 1 'the copy is not compressed; name it' --annotate "$tmp/new.pcapng.gz" "$tmp/own.pcapng"
 refused "two ends" 1 'are captures of two ends.*--ends never' --annotate "$tmp/new.pcapng" "$roce/10_rc_write_loss/"{a,b}.pcap.zst
 refused "copy and JSON to stdout" 1 'the report goes to standard output' --json --annotate - "$tmp/own.pcapng"
+refused "marks to standard output" 1 "give the list a file name" --marks - "$loss"
 refused "a directory that is not there" 3 "cannot write to '.*': No such file" --annotate "$tmp/none/new.pcapng" "$tmp/own.pcapng"
 script -qec "'$RDMADUMP' analyze --annotate - '$tmp/own.pcapng'" /dev/null >"$tmp/err" 2>&1 </dev/null
 is "stdout is a terminal: exit status" $? 1

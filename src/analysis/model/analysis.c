@@ -560,6 +560,7 @@ void rd_analysis_close(struct rd_analysis *a)
 	free(a->refused.request);
 	psn_plots_free(a->psn_plots);
 	free(a->legs);
+	free(a->marks.rows);
 	free(a->pauses);
 	bounded_free(&a->psns);
 	bounded_free(&a->qkeys);

@@ -2,6 +2,7 @@
 /* The table of flows: an open hash of pointers, with a cache of the flows used last. */
 #include "flow.h"
 #include "app.h"
+#include "marks.h"
 #include "psn_plot.h"
 #include <rdmadump/hash.h>
 #include <rdmadump/sum.h>
@@ -350,6 +351,8 @@ void flow_incident(struct rd_analysis *a, struct flow *f, enum rd_incident_kind 
 		incident_add(e, n, a->frame, a->ns);
 	if (a->psn_plots && n)
 		psn_plots_incident(a, kind);
+	if (a->config.marks && n)
+		mark_incident(a, f, kind);
 }
 
 void flow_take_back(struct flow *f, enum rd_incident_kind kind)

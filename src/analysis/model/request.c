@@ -4,6 +4,7 @@
  * IBTA volume 1: 9.7.2 (PSNs), 9.7.3 (requests), 9.7.5.1 (responder).
  */
 #include "request.h"
+#include "marks.h"
 #include "message.h"
 #include "psn_plot.h"
 #include "response.h"
@@ -97,6 +98,7 @@ static void late_take(struct rd_analysis *a, struct flow *f, struct trouble *t, 
 		f->req.late_ns = a->ns;
 		t->late_depth = 0;
 	}
+	mark_late(a, f);
 	if (depth > t->late_depth && !is_slow(a, f))
 		t->late_depth = depth;
 	f->req.late_n += missing;
@@ -138,6 +140,7 @@ static void old_take(struct rd_analysis *a, struct flow *f, struct trouble *t,
 		return;
 	} else if (late_began(f, psn)) {
 		lost = (uint32_t)psn_diff(psn, late_end);
+		mark_late_again(a, f);
 		lost_upstream(a, f, f->req.late_psn, f->req.late_n);
 		flow_incident(a, f, RD_INC_RETRANSMITTED, f->req.late_n);
 		round_begin(a, f, t, f->req.late_psn, f->req.late_psn, f->req.late_n + lost + span);
@@ -172,6 +175,7 @@ static void round_begins_later(struct rd_analysis *a, struct flow *f, uint32_t p
 	if (!f->round.active)
 		flow_take_back(f, RD_INC_SELECTIVE);
 	flow_incident(a, f, RD_INC_REORDERED, 1);
+	mark_first_was_late(a, f);
 	f->trouble->unclear.late = true;
 	f->trouble->doubtful = f->round.active = false;
 	f->ack.nak_frame = a->frame;

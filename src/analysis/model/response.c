@@ -4,6 +4,7 @@
  * 9.7.5.1 (responses).
  */
 #include "response.h"
+#include "marks.h"
 #include "psn_plot.h"
 #include "request.h"
 #include "round.h"
@@ -120,6 +121,7 @@ static void response_gap(
 {
 	struct seq *missing = flow_missing(a, f);
 
+	mark_response_gap(a, f);
 	if (!r || r->ack.gap_open)
 		flow_incident(a, f, RD_INC_RESPONSE_GAP, 1);
 	if (r && r->ack.gap_open)

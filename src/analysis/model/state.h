@@ -83,6 +83,11 @@ struct input {
 	bool filtered; /* the frames were selected by a filter */
 };
 
+struct marks {
+	struct rd_mark *rows;
+	size_t n, capacity;
+};
+
 struct rd_analysis {
 	struct rd_analysis_config config;
 	struct rd_totals totals;
@@ -124,6 +129,7 @@ struct rd_analysis {
 	struct app_budget app_budget;
 	struct refused refused;
 	struct psn_plots *psn_plots; /* NULL: not asked for */
+	struct marks marks;
 };
 
 /* Returns the pointer; NULL sets out_of_memory. */

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What each frame is counted as: a list by frame, where the report only has sums. */
+#include "marks.h"
+#include <stdlib.h>
+
+static const bool is_marked[RD_INC_COUNT] = {
+	[RD_INC_GAP] = true,
+	[RD_INC_REORDERED] = true,
+	[RD_INC_DUPLICATED] = true,
+	[RD_INC_RETRANSMITTED] = true,
+	[RD_INC_NAK_SEQUENCE] = true,
+	[RD_INC_NAK_INVALID] = true,
+	[RD_INC_NAK_ACCESS] = true,
+	[RD_INC_NAK_OPERATIONAL] = true,
+	[RD_INC_NAK_OTHER] = true,
+	[RD_INC_RNR] = true,
+	[RD_INC_RESPONSE_REPEATED] = true,
+	[RD_INC_RESPONSE_DUPLICATED] = true,
+	[RD_INC_RESPONSE_REORDERED] = true,
+};
+
+static void add(
+	struct rd_analysis *a, const struct flow *f, enum rd_incident_kind kind, bool pending)
+{
+	struct marks *m = &a->marks;
+	struct rd_mark *rows = m->rows, *last = m->n ? &rows[m->n - 1] : NULL;
+
+	if (last && last->frame == a->frame && last->kind == kind)
+		return;
+	if (m->n == m->capacity) {
+		m->capacity = m->capacity ? m->capacity * 2 : 64;
+		rows = must(a, reallocarray(rows, m->capacity, sizeof(*rows)));
+		if (!rows) {
+			m->capacity = m->n;
+			return;
+		}
+		m->rows = rows;
+	}
+	rows[m->n++] = (struct rd_mark){
+		.frame = a->frame, .flow = f->id.number, .kind = (uint8_t)kind, .pending = pending};
+}
+
+void mark_incident(struct rd_analysis *a, const struct flow *f, enum rd_incident_kind kind)
+{
+	/* A UD QP may send to many QPs: its gaps need not be losses. */
+	if (is_marked[kind] && (kind != RD_INC_GAP || f->id.transport != RD_UD))
+		add(a, f, kind, false);
+}
+
+void mark_response_gap(struct rd_analysis *a, const struct flow *f)
+{
+	if (a->config.marks)
+		add(a, f, RD_INC_RESPONSE_GAP, false);
+}
+
+void mark_late(struct rd_analysis *a, const struct flow *f)
+{
+	if (a->config.marks)
+		add(a, f, RD_INC_REORDERED, true);
+}
+
+void mark_late_again(struct rd_analysis *a, const struct flow *f)
+{
+	struct marks *m = &a->marks;
+
+	for (size_t i = m->n; i && m->rows[i - 1].frame >= f->req.late_frame; i--)
+		if (m->rows[i - 1].pending && m->rows[i - 1].flow == f->id.number)
+			m->rows[i - 1].kind = RD_INC_RETRANSMITTED;
+}
+
+void mark_first_was_late(struct rd_analysis *a, const struct flow *f)
+{
+	struct marks *m = &a->marks;
+
+	if (!a->config.marks)
+		return;
+	m->n--; /* the incident was counted at the current frame */
+	for (size_t i = m->n; i && m->rows[i - 1].frame >= f->round.frame; i--)
+		if (m->rows[i - 1].frame == f->round.frame &&
+			m->rows[i - 1].kind == RD_INC_RETRANSMITTED)
+			m->rows[i - 1].kind = RD_INC_REORDERED;
+}
