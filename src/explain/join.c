@@ -334,7 +334,8 @@ static json_t *part_of(const json_t *finding, const char *doubt)
 	return part;
 }
 
-/* What the report says about a conversation. The number of a queue pair may be used again there. */
+/* What the report says about a conversation, and about the link of all. The number of a queue pair
+ * may be used again there. */
 static json_t *happened(
 	const struct search *s, const json_t *report, json_int_t id, const char *doubt)
 {
@@ -348,7 +349,8 @@ static json_t *happened(
 		const uint64_t at = start + rd_json_u64_value(first);
 		const bool is_later = json_is_integer(first) && span_of(s, at, at).apart > 0;
 
-		if (json_integer_value(json_object_get(finding, "conversation")) == id)
+		if (json_integer_value(json_object_get(finding, "conversation")) == id ||
+			strcmp(rd_json_text_of(finding, "rule"), "link-down") == 0)
 			json_array_append_new(
 				list, part_of(finding, *doubt || !is_later ? doubt : again));
 	}
@@ -380,17 +382,21 @@ static json_t *describe(const struct search *s, const json_t *report, size_t cap
 		"verdict", *doubt ? NULL : verdict);
 }
 
-/* Whether it is the same end in both; the first one gets the owner if only the other knows it. */
-static bool is_same_end(const json_t *one, const json_t *more, const char *key)
+/* The QP of an end that got no packet is not known to all captures. */
+static bool is_same_end(const json_t *end, const json_t *other)
 {
-	json_t *end = json_object_get(one, key), *other = json_object_get(more, key);
+	const json_t *qp = json_object_get(end, "qp"), *same = json_object_get(other, "qp");
 
-	if (!json_equal(json_object_get(end, "address"), json_object_get(other, "address")) ||
-		!json_equal(json_object_get(end, "qp"), json_object_get(other, "qp")))
-		return false;
-	if (!json_is_object(json_object_get(end, "owner")))
+	return json_equal(json_object_get(end, "address"), json_object_get(other, "address")) &&
+	       (!json_is_integer(qp) || !json_is_integer(same) || json_equal(qp, same));
+}
+
+/* The first one gets the owner if only the other knows it. */
+static void join_end(json_t *end, json_t *other)
+{
+	if (json_is_integer(json_object_get(other, "qp")) &&
+		!json_is_object(json_object_get(end, "owner")))
 		json_object_update(end, other);
-	return true;
 }
 
 /* Two captures show the same queue pairs: their findings are joined. True if it was there. */
@@ -400,8 +406,13 @@ static bool merge(json_t *found, const json_t *more)
 	size_t i, k, n;
 
 	json_array_foreach (found, i, one) {
-		if (!is_same_end(one, more, "here") || !is_same_end(one, more, "peer"))
+		json_t *here = json_object_get(one, "here"), *peer = json_object_get(one, "peer");
+
+		if (!is_same_end(here, json_object_get(more, "here")) ||
+			!is_same_end(peer, json_object_get(more, "peer")))
 			continue;
+		join_end(here, json_object_get(more, "here"));
+		join_end(peer, json_object_get(more, "peer"));
 		json_array_foreach (json_object_get(more, "happened"), k, finding) {
 			bool is_new = true;
 
@@ -463,6 +474,31 @@ static void search(struct search *s, const json_t *report, size_t capture)
 	}
 }
 
+/* What the capture of the other end has of those that were found, whether or not it fits as well.
+ */
+static void add_other_end(struct search *s, const json_t *report, size_t capture)
+{
+	json_t *conversation, *one, *more;
+	size_t i, k;
+
+	json_array_foreach (s->found, k, one) {
+		json_array_foreach (json_object_get(report, "conversations"), i, conversation) {
+			const bool here = !is_same_end(json_object_get(one, "here"),
+				json_object_get(conversation, sides[0]));
+
+			if (!is_same_end(json_object_get(one, "here"),
+				    json_object_get(conversation, sides[here])) ||
+				!is_same_end(json_object_get(one, "peer"),
+					json_object_get(conversation, sides[!here])))
+				continue;
+			more = describe(s, report, capture, conversation, here,
+				span_of_pair(s, report, conversation));
+			merge(s->found, more);
+			json_decref(more);
+		}
+	}
+}
+
 json_t *join_find(const json_t *report, const struct reading *r)
 {
 	json_t *captures = json_object_get(report, "captures"), *one,
@@ -476,6 +512,9 @@ json_t *join_find(const json_t *report, const struct reading *r)
 		search(&s, report, 0);
 	json_array_foreach (captures, i, one) {
 		search(&s, one, i);
+	}
+	json_array_foreach (ends ? captures : NULL, i, one) {
+		add_other_end(&s, one, i);
 	}
 	json_array_foreach (s.found, i, one) {
 		json_object_set_new(one, "fits", rd_json_u64(s.fits));

@@ -24,8 +24,14 @@ roce/48_retry_exhausted|completion with error 12, dest qpn 0x67|null 103|no resp
 roce/48_retry_exhausted|completion with error 12, dest qpn 0x68|null 104|no response was captured|10.77.0.2 repeats its requests, and no response of 10.77.0.1
 peer_killed|status 12 (transport retry counter exceeded)|17 17|responses stopped|10.77.0.1 stopped responding to 10.77.0.2.*in the NIC or the application on 10.77.0.1
 peer_stopped|status 13 (RNR retry counter exceeded)|18 18|was not ready|10.77.0.1 was not ready.*in the application on 10.77.0.1
-gid_gone|status 12 (transport retry counter exceeded)|19 19|responses stopped|10.77.0.1 stopped responding to 10.77.0.2.*in the NIC or the application on 10.77.0.1
-link_down|status 12 (transport retry counter exceeded)|20 20|sender gave up|10.77.0.1 stopped responding, and 10.77.0.2 gave up
+gid_gone|status 12 (transport retry counter exceeded)|19 19|receiver lost its GID|10.77.0.1 lost the GID at which 10.77.0.2 reaches it
+link_down|status 12 (transport retry counter exceeded)|20 20|sender gave up|link of 10.77.0.1 went down
+qp_destroyed|status 12 (transport retry counter exceeded)|17 17|responses stopped|10.77.0.1 stopped responding to 10.77.0.2.*in the NIC or the application on 10.77.0.1
+mr_gone|status 10 (remote access error)|18 18|NAK "remote access error"|it may not access that memory.*no fault of the network
+mtu_ends|status 9 (remote invalid request error)|19 19|NAK "invalid request"|10.77.0.1 refused a request of 10.77.0.2 as invalid.*no fault of the network.*path MTU
+wrong_gid|status 12 (transport retry counter exceeded)|20 20|no response was captured|no response of 10.77.0.1 is seen.*in the NIC or the application on 10.77.0.1
+wrong_vlan|status 12 (transport retry counter exceeded)|17 17|no response was captured|no response of 10.78.0.1 is seen.*in the NIC or the application on 10.78.0.1
+path_loss|status 12 (transport retry counter exceeded)|18 18|packets are lost|Packets from 10.77.2.2 to 10.77.1.1 are lost between the two capture points.*in the fabric
 '
 while IFS='|' read -r where line qps finding verdict; do
 	[ -n "$where" ] || continue
@@ -40,7 +46,8 @@ while IFS='|' read -r where line qps finding verdict; do
 	jq -r '.captures[0].verdict' "$tmp/out" >"$tmp/verdict"
 	has "... whose side, and why" "$tmp/verdict" "$verdict"
 	is "... nothing of the cause is certain that is not" \
-		"$(jq -r '.captures[].happened[] | select(.certainty == "certain") | .title' "$tmp/out" | grep -v 'NAK')" ""
+		"$(jq -r '.captures[].happened[] | select(.certainty == "certain") | .title' "$tmp/out" | grep -Ev 'NAK|the link of')" ""
+	[ "$at" != "$tmp/stories/$where" ] || is "... the processes at both ends" \
+		"$(jq -c '.captures[] | [.here.owner.comm, .peer.owner.comm]' "$tmp/out")" '["traffic","traffic"]'
 done <<<"$stories"
-is "the processes at both ends" "$(explained "$tmp/stories/peer_killed" 'completion with error 12' | jq -c '.captures[] | [.here.owner.comm, .peer.owner.comm]')" '["traffic","traffic"]'
 tap_done

@@ -205,12 +205,54 @@ gid_gone() {
 	on a ip addr add "$SELF/24" dev "$NETDEV"
 	finish
 }
-# Not in the list: what the other end sends then is lost, and the capture cannot tell what its netdev lost.
+# Neither this one nor those up to wrong_vlan are in the list: they are recorded for explain_stories.sh.
+# What the other end sends then is lost, and the capture cannot tell what its netdev lost.
 link_down() {
 	begin link_down "arrives=b"
 	while_sent "-e 12 write:300:30000" ip link set "$NETDEV" down
 	on a ip link set "$NETDEV" up
 	finish
+}
+# The process lives, its QP does not.
+qp_destroyed() {
+	begin qp_destroyed "arrives=b"
+	while_sent "-e 12 write:300:30000" kill -USR1
+	finish
+}
+# The process and its QP live, its memory is not registered any more.
+mr_gone() {
+	begin mr_gone "arrives=b"
+	while_sent "-e 10 write:300:30000" kill -USR2
+	finish
+}
+# The two programs disagree on the path MTU: a's QP refuses packets that are longer than its own.
+mtu_ends() {
+	begin mtu_ends "arrives=ab"
+	both -m 512 -r 4 -- -m 1024 -e 9 write:300:20 write:3000:2
+	finish
+}
+# a's QP uses another GID index than that of the address that b got.
+wrong_gid() {
+	begin wrong_gid "arrives=b"
+	on a ip addr add 10.79.0.1/24 dev "$NETDEV"
+	both -l "$([ "$SIDE" = a ] && echo 10.79.0.1 || echo "$SELF")" -L "$SELF" -r 4 -- -t 15 -y 3 -e 12 write:300:20
+	on a ip addr del 10.79.0.1/24 dev "$NETDEV"
+	finish
+}
+# b's GID is that of a VLAN, a's is not.
+wrong_vlan() {
+	own=10.78.0.${SELF##*.} dev=$NETDEV
+	on b modprobe 8021q
+	on b ip link add link "$NETDEV" name "$NETDEV.100" type vlan id 100
+	[ "$SIDE" = a ] || dev=$NETDEV.100
+	ip addr add "$own/24" dev "$dev"
+	ip link set "$dev" up
+	ip neigh replace "10.78.0.${PEER##*.}" lladdr "52:54:00:77:00:0${PEER##*.}" nud permanent dev "$dev"
+	begin wrong_vlan "arrives=b"
+	both -l "$own" -r 4 -- -l "$own" -t 15 -y 3 -e 12 write:300:20
+	finish
+	on b ip link del "$NETDEV.100"
+	on a ip addr del "$own/24" dev "$NETDEV"
 }
 
 imm_inv() {

@@ -64,6 +64,44 @@ router_duplicate() {
 	finish
 }
 
+# Recorded for explain_stories.sh by name, not in the list.
+# A link of the path has a smaller MTU: packets of the path MTU are too long for it. Adapters take no notice of ICMP.
+path_mtu() {
+	begin path_mtu "arrives=b"
+	on r ip link set eth0 mtu 1000
+	on b sysctl -w net.ipv4.ip_no_pmtu_disc=2
+	barrier path_mtu.set
+	both -r 4 -- -t 15 -y 3 -e 12 write:300:20 write:3000:2
+	barrier path_mtu.ran
+	on b sysctl -w net.ipv4.ip_no_pmtu_disc=0
+	on r ip link set eth0 mtu 1500
+	finish
+}
+# So much is lost on the way that the retries do not suffice.
+path_loss() {
+	begin path_loss "arrives=b"
+	towards a loss 50%
+	barrier path_loss.set
+	both -r 4 -- -t 15 -y 2 -e 12 -p 4 write:2500:2000
+	barrier path_loss.ran
+	on r tc qdisc del dev eth0 root
+	finish
+}
+# The queue of one priority is short and slow, and nothing pauses its senders; the other one is not.
+priority_loss() {
+	begin priority_loss "arrives=b"
+	on r modprobe sch_prio
+	on r tc qdisc add dev eth0 root handle 1: prio
+	on r tc qdisc add dev eth0 parent 1:3 netem rate 400kbit limit 4
+	barrier priority_loss.set
+	both -r 4 -- write:2500:20
+	both -q 8 -c 0x68 -r 4 -- -q 8 -c 0x68 -t 15 -y 2 -e 12 -p 4 write:2500:40
+	barrier priority_loss.ran
+	[ "$SIDE" != r ] || tc -s qdisc show dev eth0
+	on r tc qdisc del dev eth0 root
+	finish
+}
+
 # No ARP request in between: the router must drop packets of the scenario only.
 known() { ip neigh replace "$1" lladdr "52:54:00:77:0$2" nud permanent dev "$3"; }
 if [ "$SIDE" = r ]; then

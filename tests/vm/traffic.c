@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,23 @@ void die(const char *what)
 {
 	fprintf(stderr, "traffic: %s: %s\n", what, strerror(errno));
 	exit(1);
+}
+
+/* SIGUSR1: its QPs go, SIGUSR2: its memory, while the process runs on. */
+static volatile sig_atomic_t what_goes;
+
+static void on_signal(int signal)
+{
+	what_goes = signal;
+}
+
+static void obey(struct traffic *t)
+{
+	if (what_goes == SIGUSR1)
+		destroy_qps(t);
+	if (what_goes == SIGUSR2)
+		deregister(t);
+	what_goes = 0;
 }
 
 static void post_recvs(struct traffic *t)
@@ -163,8 +181,10 @@ static int run(struct traffic *t)
 	for (unsigned int i = 0; i < t->o.n_ops; i++)
 		run_op(t, &t->o.ops[i]);
 	publish(t, "done");
-	while (!published(t, "done") || reap(t))
+	while (!published(t, "done") || reap(t)) {
 		reap(t);
+		obey(t);
+	}
 	print_qps(t);
 	print_counts("sent", t->sent);
 	print_counts("received", t->received);
@@ -180,6 +200,8 @@ int main(int argc, char **argv)
 	static struct traffic t;
 
 	read_options(&t.o, argc, argv);
+	signal(SIGUSR1, on_signal);
+	signal(SIGUSR2, on_signal);
 	srandom((unsigned int)getpid() + (unsigned int)t.o.side[0] * 65536u);
 	return run(&t);
 }

@@ -27,10 +27,10 @@ struct op {
 };
 
 struct options {
-	const char *side, *exchange, *device, *address, *multicast;
+	const char *side, *exchange, *device, *address, *advertised, *multicast;
 	enum ibv_qp_type type;
 	unsigned int mtu, qps, recvs, recv_size, timeout, retry, rnr_retry, rnr_timer, read_depth,
-		depth;
+		depth, traffic_class;
 	int access, expect;
 	bool srq, bad_rkey;
 	struct op ops[OPS_MAX];
@@ -77,6 +77,8 @@ void read_peer(struct traffic *t);
 void open_end(struct traffic *t);    /* QPs in INIT; fills t->me */
 void connect_end(struct traffic *t); /* with t->peer: QPs in RTS */
 void join_group(struct traffic *t);
+void destroy_qps(struct traffic *t);
+void deregister(struct traffic *t); /* memory */
 void close_end(struct traffic *t);
 
 #endif

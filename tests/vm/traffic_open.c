@@ -52,6 +52,8 @@ static void find_gid(struct traffic *t)
 			memcmp(&gid, &wanted, sizeof(gid)) == 0) {
 			t->gid_index = i;
 			t->me.gid = gid;
+			if (t->o.advertised)
+				to_gid(t->o.advertised, &t->me.gid);
 			return;
 		}
 	}
@@ -113,7 +115,10 @@ static struct ibv_ah_attr path_to(const struct traffic *t, const union ibv_gid *
 {
 	return (struct ibv_ah_attr){.is_global = 1,
 		.port_num = 1,
-		.grh = {.dgid = *gid, .sgid_index = (uint8_t)t->gid_index, .hop_limit = 64}};
+		.grh = {.dgid = *gid,
+			.sgid_index = (uint8_t)t->gid_index,
+			.traffic_class = (uint8_t)t->o.traffic_class,
+			.hop_limit = 64}};
 }
 
 static enum ibv_mtu mtu_of(unsigned int bytes)
@@ -207,15 +212,29 @@ void connect_end(struct traffic *t)
 		open_path(t);
 }
 
+void destroy_qps(struct traffic *t)
+{
+	for (unsigned int i = 0; i < t->o.qps && t->qp[i]; i++) {
+		ibv_destroy_qp(t->qp[i]);
+		t->qp[i] = NULL;
+	}
+}
+
+void deregister(struct traffic *t)
+{
+	if (t->mr)
+		ibv_dereg_mr(t->mr);
+	t->mr = NULL;
+}
+
 void close_end(struct traffic *t)
 {
 	if (t->ah)
 		ibv_destroy_ah(t->ah);
-	for (unsigned int i = 0; i < t->o.qps; i++)
-		ibv_destroy_qp(t->qp[i]);
+	destroy_qps(t);
 	if (t->srq)
 		ibv_destroy_srq(t->srq);
-	ibv_dereg_mr(t->mr);
+	deregister(t);
 	ibv_destroy_cq(t->cq);
 	ibv_dealloc_pd(t->pd);
 	ibv_close_device(t->ctx);

@@ -23,6 +23,8 @@ static const struct argp_option options[] = {
 	{"exchange", 'x', "PREFIX", 0, "of the files where both ends meet", 0},
 	{"device", 'd', "DEV", 0, "RDMA device (default rxe0)", 0},
 	{"address", 'l', "IP", 0, "this end's address (default: $SELF)", 0},
+	{"advertise", 'L', "IP", 0, "the address that the peer gets (default: that of -l)", 0},
+	{"class", 'c', "N", 0, "traffic class (default 0)", 0},
 	{"type", 'T', "rc|uc|ud", 0, "service (default rc)", 0},
 	{"mtu", 'm', "BYTES", 0, "path MTU (default 1024)", 0},
 	{"qps", 'q', "N", 0, "QPs (default 1)", 0},
@@ -98,7 +100,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	} const numbers[] = {{'m', &o->mtu, 4096}, {'q', &o->qps, QPS_MAX}, {'r', &o->recvs, 4096},
 		{'R', &o->recv_size, SEND_HALF - GRH_BYTES}, {'t', &o->timeout, 31},
 		{'y', &o->retry, 7}, {'n', &o->rnr_retry, 7}, {'N', &o->rnr_timer, 31},
-		{'D', &o->read_depth, 128}, {'p', &o->depth, 1024}};
+		{'D', &o->read_depth, 128}, {'p', &o->depth, 1024}, {'c', &o->traffic_class, 255}};
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
 		if (numbers[i].key == key) {
@@ -118,6 +120,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case 'l':
 		o->address = arg;
+		break;
+	case 'L':
+		o->advertised = arg;
 		break;
 	case 'T':
 		o->type = qp_type(state, arg);

@@ -20,7 +20,7 @@ vm_files="/usr/lib/*/libibverbs/librxe-rdmav*.so:ibverbs-providers
 	/etc/protocols:netbase"
 # Loaded at boot, dependencies added; the others are there for modprobe.
 vm_modules="virtio_pci virtio_net 9pnet_virtio 9p crc32_generic ib_uverbs rdma_ucm rdma_rxe"
-vm_more_modules="ib_umad veth 8021q sch_netem sch_ingress cls_matchall act_gact brd nvme_rdma nvmet_rdma"
+vm_more_modules="ib_umad veth 8021q sch_netem sch_prio sch_ingress cls_matchall act_gact brd nvme_rdma nvmet_rdma"
 
 vm_found= # vm_files, expanded
 vm_why=   # what is missing

@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <rdmadump/drops.h>
 #include <rdmadump/sum.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void keep_text(char **to, const char *text)
 {
@@ -48,27 +50,82 @@ void rd_analysis_file_end(struct rd_analysis *a, uint64_t dropped, bool dropped_
 		f->damage = strdup(damage);
 }
 
-void rd_analysis_comment(
-	struct rd_analysis *a, const char *comment, const struct rd_frame *frames, unsigned int i)
+#define ZONES_MS 900000 /* time zones differ by quarters of an hour */
+
+/*
+ * Skips the time that a capture writes before each event, "12:34:56.789 ", of a time zone that is
+ * not known. *later: how much that is after ts_ns, or, negative, before it; 0 without a time.
+ */
+static const char *read_time(const char *at, uint64_t ts_ns, int64_t *later)
+{
+	unsigned int h, m, s, ms;
+	int length = 0;
+	int64_t apart;
+
+	*later = 0;
+	if (sscanf(at, "%2u:%2u:%2u.%3u %n", &h, &m, &s, &ms, &length) != 4 || length != 13)
+		return at;
+	apart = ((int64_t)((h * 60 + m) * 60 + s) * 1000 + ms - (int64_t)(ts_ns / 1000000)) %
+		ZONES_MS;
+	if (apart < -ZONES_MS / 2)
+		apart += ZONES_MS;
+	else if (apart > ZONES_MS / 2)
+		apart -= ZONES_MS;
+	*later = apart * 1000000;
+	return at + length;
+}
+
+/* "rxe0: GID 1 removed: ::ffff:10.0.0.1, RoCE v2", and what verbs alone reports of it. */
+static bool read_gids(const char *text, struct link_event *e)
+{
+	static const char mapped[] = "::ffff:";
+	char gid[RD_ADDRESS_LEN];
+
+	if (!strncmp(text, "GID table changed", 17))
+		return true;
+	if (sscanf(text, "%*63[^: ]: GID %*u removed: %45[0-9a-f.:]", gid) != 1)
+		return false;
+	snprintf(e->gid, sizeof(e->gid), "%s",
+		strchr(gid, '.') && !strncmp(gid, mapped, 7) ? gid + 7 : gid);
+	return true;
+}
+
+static bool read_event(const char *text, size_t len, struct link_event *e)
 {
 	static const struct {
 		const char *text;
-		bool down;
-	} states[] = {{"port down", true}, {"netdev down", true},
-		{"netdev up, without carrier", true}, {"port up", false}, {"netdev up", false}};
+		enum link_change what;
+	} states[] = {{"port down", LINK_DOWN}, {"netdev down", LINK_DOWN},
+		{"netdev up, without carrier", LINK_DOWN}, {"port up", LINK_UP},
+		{"netdev up", LINK_UP}};
+
+	for (size_t k = 0; k < sizeof(states) / sizeof(*states); k++)
+		if (strlen(states[k].text) == len && !memcmp(text, states[k].text, len)) {
+			e->what = states[k].what;
+			return true;
+		}
+	e->what = LINK_GIDS;
+	return read_gids(text, e);
+}
+
+void rd_analysis_comment(
+	struct rd_analysis *a, const char *comment, const struct rd_frame *frames, unsigned int i)
+{
 	uint64_t moved;
 
 	times_begin(a, frames[0].ts_ns);
 	moved = a->totals.moved_ns;
 	for (const char *at = comment; *at;) {
-		size_t len = strcspn(at, ";");
+		const size_t len = strcspn(at, ";");
+		int64_t later;
+		const char *text = read_time(at, frames[i].ts_ns, &later);
+		struct link_event e = {.before_ns = i ? frames[i - 1].ts_ns + moved : a->ns,
+			.ns = frames[i].ts_ns + moved,
+			.noted_ns = frames[i].ts_ns + moved + (uint64_t)later,
+			.frame = a->frame + i + 1};
 
-		for (size_t k = 0; k < sizeof(states) / sizeof(*states); k++)
-			if (strlen(states[k].text) == len && !memcmp(at, states[k].text, len) &&
-				a->ports.n < LINK_EVENTS)
-				a->ports.event[a->ports.n++] = (struct link_event){
-					i ? frames[i - 1].ts_ns + moved : a->ns,
-					frames[i].ts_ns + moved, a->frame + i + 1, states[k].down};
+		if (a->ports.n < LINK_EVENTS && read_event(text, len - (size_t)(text - at), &e))
+			a->ports.event[a->ports.n++] = e;
 		at += len;
 		at += strspn(at, "; ");
 	}

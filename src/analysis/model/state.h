@@ -37,11 +37,16 @@ struct cm_reject {
 
 #define LINK_EVENTS 64
 
-/* A port went down or up between two frames. */
+enum link_change { LINK_UP, LINK_DOWN, LINK_GIDS };
+
+/* A port went down or up, or its GIDs changed, between two frames. */
 struct link_event {
 	uint64_t before_ns, ns; /* of the frames */
 	uint64_t frame;		/* the second one */
-	bool down;
+	/* When it was noted, by its own time if it has one: frames wait in a buffer before that. */
+	uint64_t noted_ns;
+	enum link_change what;
+	char gid[RD_ADDRESS_LEN]; /* of LINK_GIDS: that was removed; "": unknown which changed */
 };
 
 struct link_events {

@@ -176,6 +176,16 @@ static struct rd_connection *connection_of(
 	return copy;
 }
 
+/*
+ * The QP that the facts connect to this one; RD_QP_UNKNOWN: none, or several. No packet has the QP
+ * of a requester that gets no response.
+ */
+static uint32_t only_peer(const struct rd_analysis *a, uint32_t qp)
+{
+	return a->facts && facts_peer(a, qp, 1) == RD_QP_UNKNOWN ? facts_peer(a, qp, 0)
+								 : RD_QP_UNKNOWN;
+}
+
 /* Frames to a QP count as well: where they began before its owner had it, another one had it. */
 static void fill_owners(const struct rd_analysis *a, struct rd_conversation *c,
 	const struct flow *f, const struct flow *g)
@@ -186,8 +196,15 @@ static void fill_owners(const struct rd_analysis *a, struct rd_conversation *c,
 		first = g->traffic.first_ns;
 	if (g && g->traffic.last_ns > last)
 		last = g->traffic.last_ns;
-	for (unsigned int side = 0; side < 2; side++)
+	for (unsigned int side = 0; side < 2; side++) {
+		const bool is_unknown = c->end[side].qp == RD_QP_UNKNOWN;
+
+		if (is_unknown)
+			c->end[side].qp = only_peer(a, c->end[!side].qp);
 		c->owner[side] = owner_of(a, c, side, first, last, &c->owner_state[side]);
+		if (is_unknown && !c->owner[side])
+			c->end[side].qp = RD_QP_UNKNOWN;
+	}
 }
 
 /*

@@ -5,6 +5,23 @@
 
 /* --- the link of the capturing port ----------------------------------------------------------- */
 
+/* The address of the port that captured; NULL: unknown, or there are several. */
+static const char *own_address(const struct rd_report *r)
+{
+	const char *own = NULL;
+
+	for (size_t i = 0; i < 2 * r->n_conversations; i++) {
+		const struct rd_conversation *c = &r->conversations[i / 2];
+
+		if (!c->local[i % 2])
+			continue;
+		if (own && strcmp(own, c->end[i % 2].address) != 0)
+			return NULL;
+		own = c->end[i % 2].address;
+	}
+	return own;
+}
+
 static bool link_down(const struct look *l, struct rd_finding *f)
 {
 	unsigned int downs = 0;
@@ -12,7 +29,7 @@ static bool link_down(const struct look *l, struct rd_finding *f)
 	for (unsigned int i = 0; i < l->a->ports.n; i++) {
 		const struct link_event *e = &l->a->ports.event[i];
 
-		if (!e->down)
+		if (e->what != LINK_DOWN)
 			continue;
 		if (!downs++)
 			f->evidence.first_ns = e->before_ns ? e->before_ns : e->ns;
@@ -22,6 +39,9 @@ static bool link_down(const struct look *l, struct rd_finding *f)
 	if (l->nth || !downs)
 		return false;
 	f->evidence.count = downs;
+	if (own_address(l->r))
+		rd_finding_title(
+			f, "the file notes that the link of %s went down", own_address(l->r));
 	return true;
 }
 
@@ -29,7 +49,7 @@ static bool link_down(const struct look *l, struct rd_finding *f)
 static uint64_t up_again(const struct rd_analysis *a, unsigned int i)
 {
 	for (unsigned int k = i + 1; k < a->ports.n; k++)
-		if (!a->ports.event[k].down)
+		if (a->ports.event[k].what == LINK_UP)
 			return a->ports.event[k].ns;
 	return UINT64_MAX;
 }
@@ -44,10 +64,67 @@ static bool was_down(const struct look *l, const struct rd_finding *f)
 	for (unsigned int i = 0; f->evidence.first_ns && i < l->a->ports.n; i++) {
 		const struct link_event *e = &l->a->ports.event[i];
 
-		if (e->down && e->before_ns <= f->evidence.last_ns && began <= up_again(l->a, i))
+		if (e->what == LINK_DOWN && e->before_ns <= f->evidence.last_ns &&
+			began <= up_again(l->a, i))
 			return true;
 	}
 	return false;
+}
+
+/* --- the addresses of the capturing port ------------------------------------------------------ */
+
+#define NOTED_NS UINT64_C(10000000000) /* after the last packet; then it is hardly the reason */
+
+/* A GID of this end that went after the last response of a sender that got no more; NULL: none. */
+static const struct link_event *gid_gone(const struct look *l, unsigned int end)
+{
+	const struct rd_endpoint *at = &l->c->end[end];
+
+	if (l->s->end.how != RD_ENDING_STOPPED && l->s->end.how != RD_ENDING_RETRY)
+		return NULL;
+	for (unsigned int i = 0; i < l->a->ports.n; i++) {
+		const struct link_event *e = &l->a->ports.event[i];
+
+		if (e->what == LINK_GIDS && e->noted_ns >= l->other->traffic.last_ns &&
+			e->noted_ns <= l->s->end.ns + NOTED_NS &&
+			(*e->gid ? !strcmp(e->gid, at->address) : l->c->local[end]))
+			return e;
+	}
+	return NULL;
+}
+
+static bool gid_removed(const struct look *l, struct rd_finding *f, unsigned int end)
+{
+	const struct link_event *e = gid_gone(l, end);
+
+	if (!e)
+		return false;
+	f->evidence.count = l->s->end.attempts;
+	f->evidence.first_ns = f->evidence.last_ns = e->ns;
+	rd_finding_frame(f, e->frame);
+	rd_finding_detail(f,
+		"the file notes at frame %llu that %s %s; %u retransmission round%s without a "
+		"response",
+		n(e->frame), *e->gid ? "a GID was removed, that of" : "GIDs changed of the port of",
+		l->c->end[end].address, l->s->end.attempts, rd_plural(l->s->end.attempts));
+	return true;
+}
+
+static bool receiver_moved(const struct look *l, struct rd_finding *f)
+{
+	return gid_removed(l, f, !l->side);
+}
+
+static bool sender_moved(const struct look *l, struct rd_finding *f)
+{
+	return gid_removed(l, f, l->side);
+}
+
+static bool is_gid_unknown(const struct look *l)
+{
+	const struct link_event *receiver = gid_gone(l, !l->side), *sender = gid_gone(l, l->side);
+
+	return !(receiver && *receiver->gid) && !(sender && *sender->gid);
 }
 
 /* --- responses that arrived ------------------------------------------------------------------- */
@@ -130,7 +207,23 @@ const struct rule rules_of_links[] = {
 	{0},
 };
 
+#define GID_TEXTS                                                                                  \
+	.meaning = "an address, VLAN or MAC address of its netdev was removed or changed (DHCP, "  \
+		   "NetworkManager, a bond, an administrator), or the netdev went down: a QP "     \
+		   "whose GID is gone neither gets nor sends packets",                             \
+	.next = "look at that host's log at that time; 'rdmadump events' there names each change", \
+	.doubts = {CAPTURE_LOST, CUT, MISSED_MANY, DISORDERED,                                     \
+		IF(is_gid_unknown, "the file does not say which GIDs changed")}
+
 const struct rule rules_of_facts[] = {
+	{"gid-removed", RD_SEV_PROBLEM, RD_LIKELY, 0, receiver_moved,
+		"the receiver lost its GID, and responses stopped", NULL, OF_REQUESTS, GID_TEXTS,
+		.cause = CAUSE(1, "{r} lost the GID at which {s} reaches it.", RD_LIKELY,
+			"Last rounds without a response", 0, ANYWHERE(RN))},
+	{"gid-removed-sender", RD_SEV_PROBLEM, RD_LIKELY, 0, sender_moved,
+		"the sender lost its GID, and responses stopped", NULL, OF_REQUESTS, GID_TEXTS,
+		.cause = CAUSE(1, "{s} lost its own GID, and gets no responses of {r} any more.",
+			RD_LIKELY, "Last rounds without a response", 0, ANYWHERE(SN))},
 	{"timeout-early", RD_SEV_WARNING, RD_LIKELY, HAPPENED(RESPONSE_LOST), timeout_early,
 		"requests were retransmitted although their responses had arrived", NULL,
 		.meaning = "the requester's timer is shorter than the path and the responder need, "
