@@ -26,6 +26,12 @@ char *rd_fmt_bitrate(char buf[RD_UNITS_LEN], double bits_per_second);
 char *rd_fmt_duration(char buf[RD_UNITS_LEN], uint64_t ns);
 /* Two significant digits: "2.1 %", "100 %" of all only; below a hundredth "less than 0.01 %". */
 char *rd_fmt_percent(char buf[RD_UNITS_LEN], double percent);
+#define RD_TIMES_LEN 64
+/*
+ * "469 us to 56.549 ms", "1.326 s to 1.461 s", after `start`; "1.326 s" if `last` is not later
+ * than `first`. Both have more digits where they are near to each other. Returns buf.
+ */
+char *rd_fmt_times(char buf[RD_TIMES_LEN], uint64_t start, uint64_t first, uint64_t last);
 /* "00:00:12" */
 char *rd_fmt_hms(char buf[RD_UNITS_LEN], uint64_t seconds);
 

@@ -126,6 +126,20 @@ enum rd_mixed {
 	RD_MIXED_RESPONSES = 16, /* else requests */
 };
 
+/* The lines of a verdict, in the order in which all outputs have them. */
+enum rd_row {
+	RD_ROW_WHAT,
+	RD_ROW_WHERE,
+	RD_ROW_WHO,
+	RD_ROW_MUCH,
+	RD_ROW_WHEN,
+	RD_ROW_SURE,
+	RD_ROW_NEXT,
+	RD_ROW_ALSO,
+	RD_ROW_TIME,
+	RD_ROWS
+};
+
 struct rd_judgement {
 	const char *rule;		 /* rule of the main cause; NULL: no fault was found */
 	enum rd_severity severity;	 /* of it */
@@ -145,12 +159,16 @@ struct rd_judgement {
 	uint64_t messages, delayed;
 	char capture_next[RD_ADDRESS_LEN]; /* the host at which a further capture would show more,
 					      or "" */
-	bool both_ends; /* a comparison of both ends is printed with this report */
-	/* Sentences, without line breaks. NULL: nothing to say. */
-	char *what, *whom, *how_much, *place, *surer, *also, *time;
+	bool both_ends;	    /* a comparison of both ends is printed with this report */
+	const char *label;  /* of the first row: "LOSS", "OK" */
+	char *row[RD_ROWS]; /* without line breaks and final period; "" or NULL: nothing to say */
 	struct rd_slow slow;
 	struct rd_stragglers stragglers;
 };
+
+/* Of a row: "where". At most RD_LABEL_MAX characters. */
+#define RD_LABEL_MAX 9
+const char *rd_row_label(const struct rd_judgement *v, enum rd_row row);
 
 struct rd_report;
 /*

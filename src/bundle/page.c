@@ -404,27 +404,18 @@ static void put_links(FILE *out)
 
 /* --- the verdicts on the traffic -------------------------------------------------------------- */
 
-/* The text of a verdict's parts, in the order and the paragraphs of the page of `analyze`. */
-static void put_parts(FILE *out, const json_t *verdict)
+/* As the page of `analyze` shows it. */
+static void put_rows(FILE *out, const json_t *verdict)
 {
-	static const char *const parts[][2] = {
-		{"whom", "how_much"}, {"place", "surer"}, {"also", NULL}, {"time", NULL}};
+	const json_t *row;
+	size_t i;
 
-	fputs("<div class=parts>", out);
-	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
-		const char *open = "<p>";
-
-		for (size_t k = 0; k < 2 && parts[i][k]; k++) {
-			const char *text = rd_json_text_of(verdict, parts[i][k]);
-
-			if (!*text)
-				continue;
-			page_element(out, open, text, "");
-			open = " ";
-		}
-		fputs(*open == ' ' ? "</p>" : "", out);
+	fputs("<dl class=facts>", out);
+	json_array_foreach (json_object_get(verdict, "rows"), i, row) {
+		page_element(out, "<dt>", rd_json_text_of(row, "label"), "</dt>");
+		page_element(out, "<dd>", rd_json_text_of(row, "text"), "</dd>");
 	}
-	fputs("</div>", out);
+	fputs("</dl>", out);
 }
 
 /* "a.pcapng, b.pcapng", without folders; what was read from standard input is a port's capture. */
@@ -483,8 +474,7 @@ static void put_verdict(const struct page *p, const struct tasks *tasks, const s
 		if (report)
 			page_element(out, ": <a href=\"", report, "\">the whole report</a>");
 		fputs("</p>", out);
-		page_element(out, "<p class=lead>", rd_json_text_of(verdict, "what"), "</p>");
-		put_parts(out, verdict);
+		put_rows(out, verdict);
 		fputs("</section>\n", out);
 		json_array_append_new(p->verdicts,
 			json_pack("{s:o, s:O}", "member", rd_json_string(report ? report : t->name),

@@ -4,9 +4,13 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <rdmadump/units.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define SECOND 1000000000
+#define NEAR   10000000 /* ns: two moments that are this near to each other have microseconds */
 
 char *rd_fmt_count(char buf[RD_UNITS_LEN], uint64_t n)
 {
@@ -68,6 +72,31 @@ char *rd_fmt_duration(char buf[RD_UNITS_LEN], uint64_t ns)
 		u++;
 	}
 	snprintf(buf, RD_UNITS_LEN, v < 100 ? "%.3g %s" : "%.0f %s", v, units[u]);
+	return buf;
+}
+
+/* `near`: to another time, which would look the same with fewer digits. */
+static int put_moment(char *buf, size_t capacity, uint64_t ns, bool near)
+{
+	if (near || ns >= SECOND)
+		return snprintf(buf, capacity, "%.*f s", near ? 6 : 3, (double)ns / 1e9);
+	if (ns >= 1000000)
+		return snprintf(buf, capacity, "%.3f ms", (double)ns / 1e6);
+	return snprintf(buf, capacity, "%.0f us", (double)ns / 1e3);
+}
+
+char *rd_fmt_times(char buf[RD_TIMES_LEN], uint64_t start, uint64_t first, uint64_t last)
+{
+	const uint64_t from = first > start ? first - start : 0;
+	const uint64_t until = last > first && last > start ? last - start : from;
+	const bool near = until >= SECOND && until > from && until - from < NEAR;
+	int n = 0;
+
+	if (until > from) {
+		n = put_moment(buf, RD_TIMES_LEN, from, near);
+		n += snprintf(buf + n, RD_TIMES_LEN - (size_t)n, " to ");
+	}
+	put_moment(buf + n, RD_TIMES_LEN - (size_t)n, until, near);
 	return buf;
 }
 

@@ -106,7 +106,7 @@ ok "the page has links"
 [ ! -s "$tmp/log" ]
 ok "they lead to members only" "$tmp/log"
 # verdicts PAGE: the text of the verdicts above all else but the counts of findings
-verdicts() { sed -n '/<h1>/,/<dl class=facts>/p' "$1" | grep '<section class=verdict' | sed 's/^.*<p class=lead>//; s/<[^>]*>/ /g; s/&gt;/>/g; s/  */ /g; s/ $//'; }
+verdicts() { sed -n '/<h1>/,/<nav>/p' "$1" | sed -n 's/^<section class=verdict.*<dl class=facts>//p' | sed 's|</dt><dd>|: |g; s|</dd>|\n|g; s/<[^>]*>//g; s/&gt;/>/g' | sed '/^$/d'; }
 is "the verdicts on the traffic are on top" "$(verdicts "$b/index.html" | sort)" \
 	"$(jq -r .verdict.text "$b/analysis/mlx5_0_1.json" "$b/analysis/files.json" | sort)"
 has "... with the names of given files" "$b/index.html" '>Traffic in given\.pcap, given\.pcap: <a href="analysis/files\.html">'

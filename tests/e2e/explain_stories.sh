@@ -12,26 +12,26 @@ explained() { "$RDMADUMP" explain --json --with "$1"/a.pcap* --with "$1"/b.pcap*
 
 # DIRECTORY | what the application prints | QPs of both ends | findings | what the verdict says of side and cause
 stories='
-roce/44_bad_rkey|completion with error 10, opcode 0, QP 0x60|96 95|NAK "remote access error"|10.77.0.1 refused a request of 10.77.0.2: it may not access that memory.*no fault of the network.*in the application
+roce/44_bad_rkey|completion with error 10, opcode 0, QP 0x60|96 95|NAK "remote access error"|10.77.0.1 refused a request of 10.77.0.2: it may not access that memory.*no fault of the network.*where: the application
 roce/44_bad_rkey|status 10 (remote access error) for QP 0x61|97 96|NAK "remote access error"|no fault of the network
 roce/44_bad_rkey|IBV_WC_REM_ACCESS_ERR on qpn 0x62|98 97|NAK "remote access error"|no fault of the network
 roce/45_not_allowed|completion with error 9, QP 0x63|99 98|NAK "invalid request"|10.77.0.1 refused a request of 10.77.0.2 as invalid.*no fault of the network
 roce/45_not_allowed|completion with error 9, QP 0x64|100 99|NAK "invalid request"|no fault of the network
 roce/45_not_allowed|completion with error 9, QP 0x65|101 100|NAK "invalid request"|no fault of the network
-roce/46_too_long|status 11 (remote operation error)|102 101|NAK "remote operational error"|10.77.0.1 could not execute a request of 10.77.0.2, by its own error.*in the NIC or the application on 10.77.0.1
-roce/47_rnr_exhausted|status 13 (RNR retry counter exceeded)|103 102|was not ready|10.77.0.1 was not ready.*in the application on 10.77.0.1
+roce/46_too_long|status 11 (remote operation error)|102 101|NAK "remote operational error"|10.77.0.1 could not execute a request of 10.77.0.2, by its own error.*where: the NIC or the application on 10.77.0.1
+roce/47_rnr_exhausted|status 13 (RNR retry counter exceeded)|103 102|was not ready|10.77.0.1 was not ready.*where: the application on 10.77.0.1
 roce/48_retry_exhausted|completion with error 12, dest qpn 0x67|null 103|no response was captured|10.77.0.2 repeats its requests, and no response of 10.77.0.1
 roce/48_retry_exhausted|completion with error 12, dest qpn 0x68|null 104|no response was captured|10.77.0.2 repeats its requests, and no response of 10.77.0.1
-peer_killed|status 12 (transport retry counter exceeded)|17 17|responses stopped|10.77.0.1 stopped responding to 10.77.0.2.*in the NIC or the application on 10.77.0.1
-peer_stopped|status 13 (RNR retry counter exceeded)|18 18|was not ready|10.77.0.1 was not ready.*in the application on 10.77.0.1
+peer_killed|status 12 (transport retry counter exceeded)|17 17|responses stopped|10.77.0.1 stopped responding to 10.77.0.2.*where: the NIC or the application on 10.77.0.1
+peer_stopped|status 13 (RNR retry counter exceeded)|18 18|was not ready|10.77.0.1 was not ready.*where: the application on 10.77.0.1
 gid_gone|status 12 (transport retry counter exceeded)|19 19|receiver lost its GID|10.77.0.1 lost the GID at which 10.77.0.2 reaches it
 link_down|status 12 (transport retry counter exceeded)|20 20|sender gave up|link of 10.77.0.1 went down
-qp_destroyed|status 12 (transport retry counter exceeded)|17 17|responses stopped|10.77.0.1 stopped responding to 10.77.0.2.*in the NIC or the application on 10.77.0.1
+qp_destroyed|status 12 (transport retry counter exceeded)|17 17|responses stopped|10.77.0.1 stopped responding to 10.77.0.2.*where: the NIC or the application on 10.77.0.1
 mr_gone|status 10 (remote access error)|18 18|NAK "remote access error"|it may not access that memory.*no fault of the network
 mtu_ends|status 9 (remote invalid request error)|19 19|NAK "invalid request"|10.77.0.1 refused a request of 10.77.0.2 as invalid.*no fault of the network.*path MTU
-wrong_gid|status 12 (transport retry counter exceeded)|20 20|no response was captured|no response of 10.77.0.1 is seen.*in the NIC or the application on 10.77.0.1
-wrong_vlan|status 12 (transport retry counter exceeded)|17 17|no response was captured|no response of 10.78.0.1 is seen.*in the NIC or the application on 10.78.0.1
-path_loss|status 12 (transport retry counter exceeded)|18 18|packets are lost|Packets from 10.77.2.2 to 10.77.1.1 are lost between the two capture points.*in the fabric
+wrong_gid|status 12 (transport retry counter exceeded)|20 20|no response was captured|no response of 10.77.0.1 is seen.*where: the NIC or the application on 10.77.0.1
+wrong_vlan|status 12 (transport retry counter exceeded)|17 17|no response was captured|no response of 10.78.0.1 is seen.*where: the NIC or the application on 10.78.0.1
+path_loss|status 12 (transport retry counter exceeded)|18 18|packets are lost|Packets from 10.77.2.2 to 10.77.1.1 are lost between the two capture points.*where: the fabric
 '
 while IFS='|' read -r where line qps finding verdict; do
 	[ -n "$where" ] || continue
@@ -43,7 +43,7 @@ while IFS='|' read -r where line qps finding verdict; do
 	is "$where, $line: the queue pair" "$(jq -r '.captures[] | "\(.here.qp) \(.peer.qp) of \(.fits)"' "$tmp/out")" "$qps of 1"
 	jq -r '.captures[].happened[].title' "$tmp/out" >"$tmp/titles"
 	has "... what happened" "$tmp/titles" "$finding"
-	jq -r '.captures[0].verdict' "$tmp/out" >"$tmp/verdict"
+	jq -r '.captures[0].verdict' "$tmp/out" | paste -sd' ' >"$tmp/verdict"
 	has "... whose side, and why" "$tmp/verdict" "$verdict"
 	is "... nothing of the cause is certain that is not" \
 		"$(jq -r '.captures[].happened[] | select(.certainty == "certain") | .title' "$tmp/out" | grep -Ev 'NAK|the link of')" ""

@@ -56,7 +56,7 @@ timeout -k 5 "$PATIENCE" python3 "$srcdir/tests/e2e/verdict_hosts.py" "$RDMADUMP
 ok "hosts, pairs, senders and the peak of 100 us in a capture of incast" "$tmp/log"
 an "$tmp/incast/90.pcapng" >"$tmp/text"
 has "... incast is a part of the verdict" "$tmp/text" '\(incast\)'
-has "... which concerns all pairs" "$tmp/text" 'This concerns all 6 QP$'
+has "... which concerns all pairs" "$tmp/text" '^who       all 6 QP pairs: '
 has "... and the text has a table of hosts" "$tmp/text" '^HOST +SENT +RECEIVED'
 has "... the findings of one cause are one" "$tmp/text" '^   the same for [0-9]+ other QPs: 10\.1\.0\.'
 an --json "$tmp/incast/90.pcapng" >"$tmp/incast.json"
@@ -80,21 +80,21 @@ is "... packets that several rounds retransmitted are not those of one timeout" 
 # Congestion of several senders to one receiver: none of them alone is named.
 timeout -k 5 "$PATIENCE" python3 "$srcdir/tests/world/run" --seed 10016 --count 1 --keep "$tmp/several" --quiet >"$tmp/log" 2>&1
 is "congestion of several senders: the verdict names the receiver" "$(an --json "$tmp/several/10016.a.pcapng" | jq -r .verdict.what)" \
-	"10.1.0.1 reports congestion on the path from several hosts, and asks them to slow down. Up to 3 hosts send to 10.1.0.1 within 100 us (incast)."
+	"10.1.0.1 reports congestion on the path from several hosts, and asks them to slow down. Up to 3 hosts send to 10.1.0.1 within 100 us (incast)"
 
 # The same of both ends, where one capture shows it.
 timeout -k 5 "$PATIENCE" python3 "$srcdir/tests/world/verdicts" --ends --seed 21 --count 1 --keep "$tmp/several" >"$tmp/log" 2>&1
 is "loss of several senders, at both ends: none of them alone is named" \
 	"$(an --json "$tmp/several/"21.{a,b}.pcapng | jq -r .ends.verdict.what)" \
-	"Packets from several hosts to 10.1.0.1 are lost upstream of the capture point of B. Up to 9 hosts send to 10.1.0.1 within 100 us (incast)."
+	"Packets from several hosts -> 10.1.0.1 are lost upstream of the capture point of B. Up to 9 hosts send to 10.1.0.1 within 100 us (incast)"
 
 # --- other places -----------------------------------------------------------------------------
 
 # One host gives up, while all requesters together are mostly idle: that is no other culprit, nor at odds with it.
 timeout -k 5 "$PATIENCE" python3 "$srcdir/tests/world/verdicts" --seed 20 --count 1 --keep "$tmp/dies" >"$tmp/log" 2>&1
-an --json "$tmp/dies/20.pcapng" | jq -r '.verdict | .what + " " + .time' >"$tmp/text"
+an --json "$tmp/dies/20.pcapng" | jq -r '.verdict | .what + ". " + .time' >"$tmp/text"
 is "a fault: one culprit is named, and whose times they are" "$(cat "$tmp/text")" \
-	"10.1.0.2 stopped responding, and 10.1.0.1 gave up. All requesters together spent 79 % of their time idle, with no request open."
+	"10.1.0.2 stopped responding, and 10.1.0.1 gave up. All requesters together spent 79 % of their time idle, with no request open"
 is "... idle requesters are no bottleneck" "$(an "$roce/04_rc_atomic/a.pcap.zst" | grep -c 'bottleneck is')" 0
 
 # A port pauses a sender: that the sender needs long to send is no sign of its own NIC.

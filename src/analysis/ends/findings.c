@@ -385,9 +385,9 @@ const struct rule rules_of_ends[] = {
 			IF(has_evicted, "more packets than the analysis keeps waited for their "
 					"match"),
 			IF(may_be_missed, "the receiver's capture may have missed them")},
-		.cause =
-			CAUSE(4, "Packets from {s} to {r} are lost between the two capture points.",
-				RD_POSSIBLE, "Packets lost", 0, ANYWHERE(RD_PLACE_FABRIC)),
+		.cause = CAUSE(4, "LOSS",
+			"Packets from {s} to {r} are lost between the two capture points.",
+			RD_POSSIBLE, "Packets lost", 0, ANYWHERE(RD_PLACE_FABRIC)),
 		.surer = "the discard and error counters of the switch ports between them"},
 	{"lost-in-sender", RD_SEV_PROBLEM, RD_LIKELY, 0, lost_in_sender,
 		"packets are lost inside the sender",
@@ -401,7 +401,7 @@ const struct rule rules_of_ends[] = {
 		.doubts = {NO_CLOCK, IF(are_late_or_damaged, "others are late or damaged"),
 			IF(may_be_missed_by_sender, "the sender's capture may have missed them")},
 		.traits = OF_SENDER,
-		.cause = CAUSE(4,
+		.cause = CAUSE(4, "LOSS",
 			"Packets from {s} to {r} are lost before the capture point at {s}: neither "
 			"capture has them, and {r} asked for them.",
 			RD_POSSIBLE, "Packets lost", 0, ANYWHERE(RD_PLACE_SENDER_NIC)),
@@ -420,7 +420,7 @@ const struct rule rules_of_ends[] = {
 						  "which it may have asked"),
 			IF(goes_back, "a capture is not in the order of its times"),
 			IF(may_be_asked_again, "others are late, or got an RNR NAK")},
-		.cause = CAUSE(4,
+		.cause = CAUSE(4, "LOSS",
 			"Packets from {s} pass the capture point at {r}, and are lost downstream "
 			"of it.",
 			RD_POSSIBLE, "Requests for packets that had arrived", 0,
@@ -432,7 +432,7 @@ const struct rule rules_of_ends[] = {
 		NULL, OF_REQUESTS, .meaning = "a switch drops, or the receiver's capture does",
 		.next = "capture at the receiver without losses: a larger buffer, a filter, a "
 			"snapshot length",
-		.cause = CAUSE(5,
+		.cause = CAUSE(5, "LOSS",
 			"Packets from {s} to {r} are lost between the two capture points, or the "
 			"capture at {r} missed them.",
 			RD_POSSIBLE, "Packets lost or missed", 0, ANYWHERE(RD_PLACE_FABRIC)),
@@ -446,7 +446,7 @@ const struct rule rules_of_ends[] = {
 			IF(may_be_sent_twice, "the sender's capture may have missed the second "
 					      "one")},
 		.traits = OF_SENDER,
-		.cause = CAUSE(11,
+		.cause = CAUSE(11, "COPIES",
 			"Packets from {s} to {r} are duplicated between the two capture points.",
 			RD_POSSIBLE, "Packets twice", 0, ANYWHERE(RD_PLACE_FABRIC))},
 	{"reordered-between", RD_SEV_WARNING, RD_LIKELY, 0, reordered_between,
@@ -462,7 +462,7 @@ const struct rule rules_of_ends[] = {
 			IF(may_be_missed_again, "the sender's capture missed packets: a "
 						"retransmission looks late")},
 		.traits = OF_SENDER,
-		.cause = CAUSE(5,
+		.cause = CAUSE(5, "ORDER",
 			"Packets from {s} to {r} overtake each other between the two capture "
 			"points.",
 			RD_POSSIBLE, "Packets late", 0, ANYWHERE(RD_PLACE_FABRIC))},
@@ -477,7 +477,7 @@ const struct rule rules_of_ends[] = {
 		.next = "look at the losses of that capture",
 		.doubts = {NO_SENDER, NO_CLOCK, OTHER_ONE, AT_EDGE,
 			IF(has_no_packet, "it has no packet to this QP, and may not take them")},
-		.cause = CAUSE(12,
+		.cause = CAUSE(12, "CAPTURE",
 			"No fault was found, but the capture at {s} missed packets that the other "
 			"one has.",
 			RD_POSSIBLE, "Packets missed", 0, ANYWHERE(0)),
@@ -491,7 +491,7 @@ const struct rule rules_of_ends[] = {
 			   "arrives",
 		.next = "look at the losses of that capture",
 		.doubts = {NO_SENDER, NO_CLOCK, AT_EDGE},
-		.cause = CAUSE(12,
+		.cause = CAUSE(12, "CAPTURE",
 			"No fault was found, but the capture at {r} missed packets that {r} "
 			"acknowledged.",
 			RD_POSSIBLE, "Packets missed", 0, ANYWHERE(0)),

@@ -9,29 +9,35 @@ static const char letters[RD_TAPS] = {'A', 'B'};
 
 /* --- what ------------------------------------------------------------------------------------- */
 
-static void put_nothing(FILE *out, const struct judging *j)
+static bool is_one_way(const struct judging *j)
 {
-	const struct rd_ends_report *r = j->r;
-	const bool repeated =
-		was_repeated(j->sides[RD_TAP_A].report) || was_repeated(j->sides[RD_TAP_B].report);
+	return group_by(j->sides[RD_TAP_A].report, "one-sided") &&
+	       group_by(j->sides[RD_TAP_B].report, "one-sided");
+}
 
+static void put_nothing(FILE *out, struct judging *j)
+{
+	struct rd_ends_report *r = j->r;
+	const struct rd_report *a = j->sides[RD_TAP_A].report, *b = j->sides[RD_TAP_B].report;
+	const bool repeated = was_repeated(a) || was_repeated(b);
+
+	r->verdict.label = "UNCLEAR";
 	if (!r->packets) {
 		fputs("Nothing can be concluded: no packet was captured at both ends.", out);
 		return;
 	}
-	fputs("No fault was found: nothing was lost, duplicated or reordered between the two "
-	      "capture points",
-		out);
-	if (group_by(j->sides[RD_TAP_A].report, "one-sided") &&
-		group_by(j->sides[RD_TAP_B].report, "one-sided"))
+	fputs("Nothing was lost, duplicated or reordered between the two capture points", out);
+	if (is_one_way(j))
 		fprintf(out,
 			". But both captures have only one direction: they cannot show what was "
-			"lost beyond them, refused or late%s. Capture both directions.",
+			"lost beyond them, refused or late%s.",
 			repeated ? ", nor why packets were retransmitted" : "");
 	else if (repeated)
 		fputs(", but packets were retransmitted: neither capture shows why.", out);
 	else
 		fputs(", and nothing refused or repeated, as far as both captures show.", out);
+	if (!is_one_way(j) && !repeated)
+		r->verdict.label = label_of(&r->verdict, NULL);
 }
 
 static void put_of_capture(FILE *out, const struct judging *j, const struct culprit *x)
@@ -79,38 +85,38 @@ static void put_owners(FILE *out, const struct judging *j, const struct culprit 
 
 		if (!owner)
 			continue;
-		fprintf(out, "%s %s by %s", any ? " and" : " They are", does[receiver],
+		fprintf(out, "%s %s by %s", any ? " and" : ";", does[receiver],
 			rd_owner_text(text, owner));
 		any = true;
 	}
-	fputs(any ? "." : "", out);
 }
 
 static void put_whom(FILE *out, struct judging *j, const struct culprit *x)
 {
 	struct rd_judgement *v = &j->r->verdict;
-	const size_t n = x->group->n + x->group->left_out;
+	const size_t n = x->group ? x->group->n + x->group->left_out : 0;
 	size_t of = 0;
 
+	if (!n)
+		return;
 	for (size_t i = 0; i < j->r->n_paths; i++)
 		of += j->r->paths[i].n_qps;
 	if (x->compared)
-		fprintf(out, "This concerns packets to %zu of %zu QP%s: %s", n, of,
-			of == 1 ? "" : "s", x->worst->where);
+		fprintf(out, "packets to %zu of %zu QP%s: %s", n, of, of == 1 ? "" : "s",
+			x->worst->where);
 	else if (*v->sender)
-		fprintf(out, "This concerns %s", x->worst->where);
+		fputs(x->worst->where, out);
 	if (n > 1 && ftell(out) > 0)
 		fprintf(out, " and %zu more", n - 1);
 	if (!x->compared && ftell(out) > 0)
 		fprintf(out, ", as capture %c shows", letters[x->tap]);
-	fputs(ftell(out) > 0 ? "." : "", out);
 	put_owners(out, j, x);
 }
 
 static void put_how_much(FILE *out, struct judging *j, const struct culprit *x)
 {
 	struct rd_judgement *v = &j->r->verdict;
-	const char *counted = x->cause->counted;
+	const char *counted = x->group ? x->cause->counted : NULL;
 
 	if (!counted)
 		return;
@@ -120,9 +126,13 @@ static void put_how_much(FILE *out, struct judging *j, const struct culprit *x)
 		if (c->rule && !strcmp(c->rule, v->rule) && c->packets >= v->count &&
 			*x->cause->places != RD_PLACE_RECEIVER_NIC) /* it counts requests */
 			put_of(out, v->count, c->packets, " transmissions");
-	put_since(out, v, j->r->start_ns);
 	put_delayed(out, v);
-	fputc('.', out);
+}
+
+static void put_when(FILE *out, struct judging *j, const struct culprit *x)
+{
+	if (x->group)
+		put_since(out, &j->r->verdict, j->r->start_ns);
 }
 
 /* --- where ------------------------------------------------------------------------------------ */
@@ -135,30 +145,28 @@ static void put_captures(FILE *out, unsigned int missed_by)
 		fprintf(out, "capture %c itself", letters[missed_by >> 1]);
 }
 
-static void put_place(FILE *out, struct judging *j, const struct culprit *x)
+static void put_where(FILE *out, struct judging *j, const struct culprit *x)
 {
 	struct rd_judgement *v = &j->r->verdict;
 	const unsigned int missed = j->r->missed_by;
 	const bool several = v->places & (v->places - 1) || (v->places && missed);
 
-	if (!v->places && !missed)
+	if (!x->group || (!v->places && !missed))
 		return;
-	fputs("Where: in ", out);
 	if (v->places == RD_PLACE_FABRIC)
 		fputs("the fabric between the two capture points", out);
 	else
 		put_places(out, v->places, v->sender, v->receiver);
 	if (missed) {
-		fputs(v->places ? ", or in " : "", out);
+		fputs(v->places ? ", or " : "", out);
 		put_captures(out, missed);
 	}
 	if (x->assumed)
 		fprintf(out, ", if %c was captured at the port of that host", letters[x->at]);
 	if (several)
-		fputs("; which of them cannot be seen from these two captures", out);
+		fputs(": cannot be distinguished from these two captures", out);
 	else
 		fprintf(out, " (%s)", rd_certainty_name(v->where));
-	fputc('.', out);
 }
 
 /* --- how sure --------------------------------------------------------------------------------- */
@@ -201,28 +209,25 @@ static void put_reason(FILE *out, const struct judging *j, const struct culprit 
 		fputs("captures that begin before the traffic and end after it", out);
 }
 
-/* Without the advice to capture at an end: both were captured. */
-static void put_next(FILE *out, const char *next)
-{
-	static const char capture[] = "capture ", then[] = "; capture ";
-	const char *end = strstr(next, then);
-
-	if (strncmp(next, capture, strlen(capture)) != 0)
-		fprintf(out, " Next: %.*s.", (int)(end ? end - next : (ptrdiff_t)strlen(next)),
-			next);
-}
-
-static void put_surer(FILE *out, struct judging *j, const struct culprit *x)
+static void put_sure(FILE *out, struct judging *j, const struct culprit *x)
 {
 	struct rd_judgement *v = &j->r->verdict;
 
-	put_how_sure(out, v);
+	if (!x->group)
+		return;
+	fputs(rd_certainty_name(v->certainty), out);
 	if (v->certainty < RD_CERTAIN) {
+		fputs("; surer with ", out);
 		put_reason(out, j, x);
-		fputc('.', out);
 	}
-	if (x->worst->next && !ends_answer(x->worst->rule))
-		put_next(out, x->worst->next);
+}
+
+static void put_next(FILE *out, struct judging *j, const struct culprit *x)
+{
+	if (!x->group)
+		fputs(j->r->packets && is_one_way(j) ? "capture both directions" : "", out);
+	else if (x->worst->next && !ends_answer(x->worst->rule))
+		put_other_advice(out, x->worst->next);
 }
 
 /* --- other causes ----------------------------------------------------------------------------- */
@@ -240,7 +245,7 @@ static void put_other(struct others *o, const struct rd_finding *f, size_t n, ch
 			return;
 	if (o->n < ALSO_MAX) {
 		o->rules[o->n] = f->rule;
-		fputs(o->n ? "; " : "There is more: ", o->out);
+		fputs(o->n ? "; " : "", o->out);
 		put_other_title(o->out, f, n);
 		fputs(" (", o->out);
 		if (capture)
@@ -285,28 +290,39 @@ static void put_also(FILE *out, struct judging *j, const struct culprit *x)
 	}
 	if (o.n > ALSO_MAX)
 		fprintf(out, "; and %zu further causes", o.n - ALSO_MAX);
-	fputs(o.n ? "." : "", out);
 }
 
-static bool word(struct judging *j, const struct culprit *x, char **to,
-	void (*put)(FILE *out, struct judging *j, const struct culprit *x))
+static bool put_row(struct judging *j, const struct culprit *x, enum rd_row row)
 {
+	static void (*const put[RD_ROWS])(
+		FILE * out, struct judging * j, const struct culprit *x) = {
+		[RD_ROW_WHAT] = put_what,
+		[RD_ROW_WHERE] = put_where,
+		[RD_ROW_WHO] = put_whom,
+		[RD_ROW_MUCH] = put_how_much,
+		[RD_ROW_WHEN] = put_when,
+		[RD_ROW_SURE] = put_sure,
+		[RD_ROW_NEXT] = put_next,
+		[RD_ROW_ALSO] = put_also,
+	};
 	size_t capacity;
-	FILE *out = open_memstream(to, &capacity);
+	FILE *out;
 
+	if (row == RD_ROW_TIME)
+		return ends_times(j);
+	out = open_memstream(&j->r->verdict.row[row], &capacity);
 	if (out)
-		put(out, j, x);
-	return out && text_close(out, to);
+		put[row](out, j, x);
+	return out && row_close(out, &j->r->verdict.row[row]);
 }
 
 bool ends_sentences(struct judging *j, const struct culprit *x)
 {
 	struct rd_judgement *v = &j->r->verdict;
 
-	if (!word(j, x, &v->what, put_what) || !what_is_possible(v) ||
-		!word(j, x, &v->also, put_also) || !ends_times(j))
-		return false;
-	return !x->group ||
-	       (word(j, x, &v->whom, put_whom) && word(j, x, &v->how_much, put_how_much) &&
-		       word(j, x, &v->place, put_place) && word(j, x, &v->surer, put_surer));
+	v->label = label_of(v, x->group ? x->cause : NULL);
+	for (enum rd_row i = 0; i < RD_ROWS; i++)
+		if (!put_row(j, x, i) || (i == RD_ROW_WHAT && !what_is_possible(v)))
+			return false;
+	return true;
 }

@@ -55,13 +55,13 @@ static bool put_waiting(struct rd_judgement *v, const struct rd_slow *slow, cons
 	keep_slow(v, slow, from, to);
 	judge_waiting(&v->slow, beyond);
 	if (is_fault(v))
-		return asprintf(&v->time,
-			       "Requesters spent %.0f %% of their time waiting for a response.",
+		return asprintf(&v->row[RD_ROW_TIME],
+			       "Requesters spent %.0f %% of their time waiting for a response",
 			       100 * slow->share) >= 0;
-	return asprintf(&v->time,
+	return asprintf(&v->row[RD_ROW_TIME],
 		       "Requesters spent %.0f %% of their time waiting for a response. Of the "
 		       "waiting of %s, %.0f %% passed beyond the capture point at %s, the rest "
-		       "between the two capture points.",
+		       "between the two capture points",
 		       100 * slow->share, from, 100 * beyond, to) >= 0;
 }
 
@@ -112,15 +112,15 @@ static bool copy_time(struct judging *j, enum rd_tap tap)
 	from = c->end[alone->slow.side].address;
 	to = c->end[!alone->slow.side].address;
 	p = pairs_find(&j->pairs, j->r, from, to, c->network);
-	if (!p || p->sender != tap || !p->sender_known || !alone->time || !*alone->time ||
-		alone->slow.what == RD_TIME_WAITING)
+	if (!p || p->sender != tap || !p->sender_known || !alone->row[RD_ROW_TIME] ||
+		!*alone->row[RD_ROW_TIME] || alone->slow.what == RD_TIME_WAITING)
 		return true;
 	keep_slow(&j->r->verdict, &alone->slow, from, to);
 	/* What that capture takes for a bottleneck, since it does not see the fault. */
 	if (is_fault(&j->r->verdict) && !is_fault(alone))
 		return true;
-	j->r->verdict.time = strdup(alone->time);
-	return j->r->verdict.time;
+	j->r->verdict.row[RD_ROW_TIME] = strdup(alone->row[RD_ROW_TIME]);
+	return j->r->verdict.row[RD_ROW_TIME];
 }
 
 bool ends_times(struct judging *j)
@@ -130,7 +130,7 @@ bool ends_times(struct judging *j)
 	for (int tap = 0; tap < RD_TAPS && !done; tap++)
 		if (!compare_waiting(j, (enum rd_tap)tap, &done))
 			return false;
-	for (int tap = 0; tap < RD_TAPS && !j->r->verdict.time; tap++)
+	for (int tap = 0; tap < RD_TAPS && !j->r->verdict.row[RD_ROW_TIME]; tap++)
 		if (!copy_time(j, (enum rd_tap)tap))
 			return false;
 	return true;

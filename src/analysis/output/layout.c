@@ -84,13 +84,14 @@ size_t layout_break(const char *text, unsigned int at, unsigned int columns, siz
 	return used;
 }
 
-static void put_lines(
-	FILE *out, const char *text, unsigned int at, unsigned int hang, unsigned int columns)
+/* `label` is before the first line, in its indentation. */
+static void put_lines(FILE *out, const char *label, const char *text, unsigned int at,
+	unsigned int hang, unsigned int columns)
 {
-	while (*text) {
+	for (; *text; label = "") {
 		size_t next, n = layout_break(text, at, columns, &next);
 
-		fprintf(out, "%*s", (int)at, "");
+		fprintf(out, "%-*s", (int)at, label);
 		rd_printable_put(out, text, n);
 		fputc('\n', out);
 		text += next;
@@ -98,9 +99,10 @@ static void put_lines(
 	}
 }
 
-void layout_paragraph(FILE *out, const char *text, unsigned int columns)
+void layout_row(
+	FILE *out, const char *label, unsigned int at, const char *text, unsigned int columns)
 {
-	put_lines(out, text, 0, 0, columns);
+	put_lines(out, label, text, at, at, columns);
 }
 
 /* --- a stream --------------------------------------------------------------------------------- */
@@ -120,7 +122,7 @@ static void put_line(struct layout *l)
 		fwrite(l->line, 1, l->n, l->out);
 		fputc('\n', l->out);
 	} else {
-		put_lines(l->out, l->line + indent, indent, indent + HANG, l->columns);
+		put_lines(l->out, "", l->line + indent, indent, indent + HANG, l->columns);
 	}
 	l->n = 0;
 }

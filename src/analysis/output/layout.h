@@ -7,8 +7,9 @@
 
 /* The width of the terminal, at least 40; 80 if it is unknown. */
 unsigned int layout_columns(const struct rd_report_style *style);
-/* Prints the text in lines without indentation, each with as many words as fit. */
-void layout_paragraph(FILE *out, const char *text, unsigned int columns);
+/* Prints a label, and from column `at` on the text, in lines with as many words as fit. */
+void layout_row(
+	FILE *out, const char *label, unsigned int at, const char *text, unsigned int columns);
 /*
  * Wraps a line that does not fit; further lines are indented by `hang`. Returns how many bytes of
  * the text belong on this line, and in *next where the next line starts. `at` is the column at

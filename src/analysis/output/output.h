@@ -26,10 +26,8 @@ void side_congestion_text(const struct rd_side *s, FILE *out);
 /* The table of pause frames; nothing without any. */
 void pauses_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out);
 
-/* The verdict as a paragraph and an empty line. */
+/* The verdict's rows and an empty line. */
 void verdict_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out);
-/* All its sentences in one line; NULL if out of memory. To be freed by the caller. */
-char *verdict_sentences(const struct rd_judgement *v);
 /* How the time of a side's requests was spent, in one line; nothing for NULL. */
 void times_text(const struct rd_times *t, FILE *out);
 /* Tables of hosts if there are more than two; with -v always, and also of pairs of hosts. */

@@ -214,9 +214,7 @@
 		f.filter && filter(f.filter));
 
 	const verdict = v => el("section", {class: "verdict", "aria-label": "Verdict"},
-		el("p", {class: "lead"}, unbroken(v.what)),
-		el("div", {class: "parts"}, [[v.whom, v.how_much], [v.rule && v.place, v.surer], [v.also], [v.time]]
-			.map(part => part.filter(Boolean).join(" ")).filter(Boolean).map(text => el("p", {}, unbroken(text)))));
+		el("dl", {class: "facts"}, v.rows.map(row => [el("dt", {}, row.label), el("dd", {}, unbroken(row.text))])));
 
 	/* The worst finding of each cause; the others by name. */
 	const first_of = (g, all) => all[g.findings[0]];

@@ -29,11 +29,6 @@ static void put_clean(FILE *out, const char *text)
 	rd_printable_put(out, text, SIZE_MAX);
 }
 
-static double seconds(const struct rd_report *r, uint64_t ns)
-{
-	return ns > r->totals.first_ns ? (double)(ns - r->totals.first_ns) / 1e9 : 0;
-}
-
 static void put_frame(const struct page *p, uint64_t frame)
 {
 	frame_text(p->r, frame, p->out);
@@ -145,17 +140,13 @@ static void put_headline(const struct page *p, const struct rd_finding *f)
 	free(text);
 }
 
-#define SHORT_S 0.1 /* times up to it have microseconds, as in the verdict */
-
 static void put_times(const struct page *p, const struct rd_evidence *e)
 {
-	const double first = seconds(p->r, e->first_ns), last = seconds(p->r, e->last_ns);
-	const int digits = (e->last_ns > e->first_ns ? last : first) < SHORT_S ? 6 : 3;
+	char text[RD_TIMES_LEN];
 
-	if (e->last_ns > e->first_ns)
-		fprintf(p->out, "; from %.*f s to %.*f s", digits, first, digits, last);
-	else if (e->first_ns)
-		fprintf(p->out, "; at %.*f s", digits, first);
+	if (e->first_ns)
+		fprintf(p->out, "; %s %s", e->last_ns > e->first_ns ? "from" : "at",
+			rd_fmt_times(text, p->r->totals.first_ns, e->first_ns, e->last_ns));
 }
 
 /* "possible: the file may have each packet twice" */

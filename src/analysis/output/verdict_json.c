@@ -106,24 +106,53 @@ static const struct rd_shape stragglers_shape = {NULL,
 #define MOMENT                                                                                     \
 	"time, since the first frame; of two captures that is A's, and B may have begun before"
 
-static json_t *sentences(const struct rd_at *at)
+static json_t *rows(const struct rd_at *at)
 {
-	char *text = verdict_sentences(at->object);
-	json_t *value = rd_json_string(text);
+	const RD_THIS *v = at->object;
+	json_t *list = json_array();
 
-	free(text);
+	for (enum rd_row i = 0; i < RD_ROWS; i++)
+		if (v->row[i] && *v->row[i])
+			json_array_append_new(
+				list, json_pack("{s:s, s:o}", "label", rd_row_label(v, i), "text",
+					      rd_json_string(v->row[i])));
+	return list;
+}
+
+/* "LOSS: ...; where: ..." */
+static json_t *text(const struct rd_at *at)
+{
+	json_t *list = rows(at), *one, *value;
+	char *line = NULL;
+	size_t capacity, i;
+	FILE *out = open_memstream(&line, &capacity);
+
+	json_array_foreach (out ? list : NULL, i, one) {
+		fprintf(out, "%s%s: %s", i ? "\n" : "", rd_json_text_of(one, "label"),
+			rd_json_text_of(one, "text"));
+	}
+	if (out)
+		fclose(out);
+	value = rd_json_string(line);
+	free(line);
+	json_decref(list);
 	return value;
 }
 
 static const struct rd_field verdict_fields[] = {
-	{"text", "all sentences", RD_MADE(sentences, RD_TYPE_TEXT)},
+	{"text", "all rows, each with its label as a line", RD_MADE(text, RD_TYPE_TEXT)},
+	{"rows", "first what happened; only those that say something",
+		RD_MADE(rows,
+			RD_TYPE_LIST(
+				"'type': 'object', 'properties': {'label': {" RD_TYPE_TEXT
+				"}, 'text': {" RD_TYPE_TEXT "}}, 'required': ['label', 'text']"))},
 	{"rule", "of the main findings; null: no fault was found", RD_TEXT_OR(rule)},
-	{"what", "a sentence", RD_TEXT_OR(what)},
-	{"whom", "a sentence", RD_TEXT_OR(whom)},
-	{"how_much", "a sentence", RD_TEXT_OR(how_much)},
-	{"place", "a sentence", RD_TEXT_OR(place)},
-	{"also", "a sentence: other causes", RD_TEXT_OR(also)},
-	{"time", "a sentence", RD_TEXT_OR(time)},
+	{"what", "a row's text", RD_TEXT_OR(row[RD_ROW_WHAT])},
+	{"whom", "a row's text", RD_TEXT_OR(row[RD_ROW_WHO])},
+	{"how_much", "a row's text", RD_TEXT_OR(row[RD_ROW_MUCH])},
+	{"place", "a row's text: where", RD_TEXT_OR(row[RD_ROW_WHERE])},
+	{"also", "a row's text: other causes", RD_TEXT_OR(row[RD_ROW_ALSO])},
+	{"time", "a row's text", RD_TEXT_OR(row[RD_ROW_TIME])},
 	{"since_ns", "first " MOMENT, RD_TIME(since_ns), RD_IF(since_ns)},
 	{"until_ns", "last " MOMENT, RD_TIME(until_ns), RD_IF(until_ns)},
 	{"messages", "of the senders that it concerns; 0: none, or unknown", RD_UINT(messages)},
@@ -144,7 +173,8 @@ static const struct rd_field verdict_fields[] = {
 	{"receiver", "... receiver", RD_CHARS_OR(receiver)},
 	{"incast_hosts", "hosts that send to the receiver within 100 us, where that is the cause",
 		RD_POSITIVE(incast)},
-	{"surer", "what would make it surer", RD_TEXT_OR(surer)},
+	{"surer", "a row's text: how sure, and what would make it surer",
+		RD_TEXT_OR(row[RD_ROW_SURE])},
 	{"capture_next", "the host whose port shows more", RD_CHARS_OR(capture_next)},
 	{"slow", NULL, RD_OBJECT(slow, slow_shape)},
 	{"stragglers", NULL, RD_OBJECT(stragglers, stragglers_shape)},

@@ -1,41 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The verdict of a report as a paragraph, and its hosts as tables. */
+/* The verdict of a report as lines with labels, and its hosts as tables. */
 #include "layout.h"
 #include "output.h"
 #include <stdlib.h>
 
-#define COLUMNS_MAX 100 /* longer lines of a paragraph are hard to read */
 #define HOSTS_SHOWN 8
-
-char *verdict_sentences(const struct rd_judgement *v)
-{
-	const char *const parts[] = {
-		v->what, v->whom, v->how_much, v->place, v->surer, v->also, v->time};
-	char *text = NULL;
-	size_t capacity;
-	FILE *out = open_memstream(&text, &capacity);
-
-	if (!out)
-		return NULL;
-	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
-		if (parts[i] && *parts[i])
-			fprintf(out, "%s%s", ftell(out) > 0 ? " " : "", parts[i]);
-	if (fclose(out)) {
-		free(text);
-		return NULL;
-	}
-	return text;
-}
 
 void verdict_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out)
 {
-	const unsigned int columns = layout_columns(style);
-	char *text = verdict_sentences(&r->verdict);
+	const struct rd_judgement *v = &r->verdict;
 
-	if (text)
-		layout_paragraph(out, text, columns < COLUMNS_MAX ? columns : COLUMNS_MAX);
+	for (enum rd_row i = 0; i < RD_ROWS; i++)
+		if (v->row[i] && *v->row[i])
+			layout_row(out, rd_row_label(v, i), RD_LABEL_MAX + 1, v->row[i],
+				layout_columns(style));
 	fputc('\n', out);
-	free(text);
 }
 
 void times_text(const struct rd_times *t, FILE *out)

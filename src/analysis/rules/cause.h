@@ -20,6 +20,7 @@ struct cause {
 	 * the capture shows nothing is the verdict.
 	 */
 	unsigned int rank;
+	const char *label; /* what it is in a word, which the verdict begins with */
 	/*
 	 * "{s}" is the sender of the requests, "{r}" their receiver. NULL: derived from `mixed`, or
 	 * from the finding's title.
@@ -32,9 +33,9 @@ struct cause {
 };
 
 #define SAYS_NOTHING 1
-#define CAUSE(rank, what, where, counted, mixed, ...)                                              \
+#define CAUSE(rank, label, what, where, counted, mixed, ...)                                       \
 	{                                                                                          \
-		rank, what, where, counted, mixed,                                                 \
+		rank, label, what, where, counted, mixed,                                          \
 		{                                                                                  \
 			__VA_ARGS__                                                                \
 		}                                                                                  \

@@ -364,7 +364,7 @@ const struct rule rules_of_pauses[] = {
 			"without such frames a link may be paused as well, since most adapters do "
 			"not pass them on",
 		.traits = HOLDS_BACK,
-		.cause = CAUSE(7, NULL, RD_LIKELY, "Pause frames", 0, ANYWHERE(0))},
+		.cause = CAUSE(7, "PAUSE", NULL, RD_LIKELY, "Pause frames", 0, ANYWHERE(0))},
 	{"silence", RD_SEV_WARNING, RD_LIKELY, 0, silence,
 		.meaning = "a port that was paused (PFC storm) or whose link went down for a "
 			   "moment, a host or NIC that stood still, or a switch that dropped "
@@ -373,8 +373,8 @@ const struct rule rules_of_pauses[] = {
 			"switch ports",
 		.doubts = {CAPTURE_LOST, IF(has_missed_any, "the capture missed packets"),
 			IF(is_all_traffic, "the capture, or its clock, may have stopped")},
-		.cause = CAUSE(8, "Several QPs waited for responses at the same time.", RD_POSSIBLE,
-			"Pauses", 0, ANYWHERE(RD_PLACE_ALL))},
+		.cause = CAUSE(8, "SILENCE", "Several QPs waited for responses at the same time.",
+			RD_POSSIBLE, "Pauses", 0, ANYWHERE(RD_PLACE_ALL))},
 	{0},
 };
 
@@ -389,7 +389,7 @@ const struct rule rules_of_congestion[] = {
 			   "link)",
 		.next = "look at which senders share the congested port; check the DCQCN settings",
 		.traits = HOLDS_BACK,
-		.cause = CAUSE(7,
+		.cause = CAUSE(7, "CONGESTED",
 			"{r} reports congestion on the path from {s}, and asks it to slow down.",
 			RD_LIKELY, "Congestion notifications", 0, ANYWHERE(FA)),
 		.several = "{r} reports congestion on the path from several hosts, and asks them "
@@ -403,7 +403,7 @@ const struct rule rules_of_congestion[] = {
 		.next = "look at the receive buffer and PCIe counters of the receiver's NIC, and "
 			"at its settings of congestion control",
 		.traits = HOLDS_BACK,
-		.cause = CAUSE(6,
+		.cause = CAUSE(6, "CNP",
 			"{r} asks {s} to slow down, but no packet reached it with a congestion "
 			"mark.",
 			RD_LIKELY, "Congestion notifications", 0, ANYWHERE(RN)),
@@ -417,7 +417,7 @@ const struct rule rules_of_congestion[] = {
 			   "path",
 		.next = "check roce_np enable for this priority at the receiver",
 		.traits = HOLDS_BACK,
-		.cause = CAUSE(8,
+		.cause = CAUSE(8, "CONGESTED",
 			"The path from {s} to {r} is congested, and {r} does not ask {s} to slow "
 			"down.",
 			RD_LIKELY, "Frames marked", 0, ANYWHERE(RN | FA)),
@@ -438,7 +438,7 @@ const struct rule rules_of_congestion[] = {
 			"it down",
 		.doubts = {INCOMPLETE, IF(are_few_gaps, "there are less than three gaps")},
 		.traits = HOLDS_BACK,
-		.cause = CAUSE(8,
+		.cause = CAUSE(8, "PAUSE",
 			"Packets from {s} to {r} wait while a port on their path is paused.",
 			RD_LIKELY, "Gaps", 0, ANYWHERE(SN | FA | RN))},
 	{"cnp-late", RD_SEV_WARNING, RD_LIKELY, 0, cnp_late, "the receiver sends CNPs late", NULL,
@@ -450,7 +450,7 @@ const struct rule rules_of_congestion[] = {
 		/* A CNP that was not captured makes the time to the next one longer. */
 		.doubts = {INCOMPLETE, UNDECLARED, IF(is_one_reaction, "it happened once")},
 		.traits = HOLDS_BACK,
-		.cause = CAUSE(8,
+		.cause = CAUSE(8, "CONGESTED",
 			"The path from {s} to {r} is congested, and {r} asks {s} late to slow "
 			"down.",
 			RD_LIKELY, "Congestion notifications", 0, ANYWHERE(RN | FA)),
@@ -471,14 +471,14 @@ const struct rule rules_of_congestion[] = {
 			"and what the switches trust",
 		.doubts = {{may_be_other_qp, "the other direction may be of another QP",
 			RD_LIKELY}},
-		.cause = CAUSE(8, NULL, RD_LIKELY, "Frames of both directions", 0,
+		.cause = CAUSE(8, "PRIORITY", NULL, RD_LIKELY, "Frames of both directions", 0,
 			ANYWHERE(SH | FA | RH))},
 	{"lossy-priority", RD_SEV_WARNING, RD_LIKELY, 0, lossy_priority, .filtered = OF_REQUESTS,
 		.meaning = "the application or the CM's default sets another traffic class than "
 			   "the one that PFC is for, so that a full queue drops the packets",
 		.next = "compare the traffic class of the QP with PFC and trust of the ports "
 			"(rdmadump info, dcb) and of the switches",
-		.cause = CAUSE(8,
+		.cause = CAUSE(8, "PRIORITY",
 			"Packets from {s} to {r} have a priority without PFC, where others have "
 			"it.",
 			RD_LIKELY, "Frames", 0, SH | FA, SH, SH | FA)},

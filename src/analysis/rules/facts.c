@@ -203,7 +203,7 @@ const struct rule rules_of_links[] = {
 			   "set down)",
 		.next = "look at the system's log at that time, and at link_downed on both ends of "
 			"the link",
-		.cause = CAUSE(1, NULL, RD_POSSIBLE, NULL, 0, ANYWHERE(0))},
+		.cause = CAUSE(1, "LINK", NULL, RD_POSSIBLE, NULL, 0, ANYWHERE(0))},
 	{0},
 };
 
@@ -218,12 +218,13 @@ const struct rule rules_of_links[] = {
 const struct rule rules_of_facts[] = {
 	{"gid-removed", RD_SEV_PROBLEM, RD_LIKELY, 0, receiver_moved,
 		"the receiver lost its GID, and responses stopped", NULL, OF_REQUESTS, GID_TEXTS,
-		.cause = CAUSE(1, "{r} lost the GID at which {s} reaches it.", RD_LIKELY,
+		.cause = CAUSE(1, "GID", "{r} lost the GID at which {s} reaches it.", RD_LIKELY,
 			"Last rounds without a response", 0, ANYWHERE(RN))},
 	{"gid-removed-sender", RD_SEV_PROBLEM, RD_LIKELY, 0, sender_moved,
 		"the sender lost its GID, and responses stopped", NULL, OF_REQUESTS, GID_TEXTS,
-		.cause = CAUSE(1, "{s} lost its own GID, and gets no responses of {r} any more.",
-			RD_LIKELY, "Last rounds without a response", 0, ANYWHERE(SN))},
+		.cause = CAUSE(1, "GID",
+			"{s} lost its own GID, and gets no responses of {r} any more.", RD_LIKELY,
+			"Last rounds without a response", 0, ANYWHERE(SN))},
 	{"timeout-early", RD_SEV_WARNING, RD_LIKELY, HAPPENED(RESPONSE_LOST), timeout_early,
 		"requests were retransmitted although their responses had arrived", NULL,
 		.meaning = "the requester's timer is shorter than the path and the responder need, "

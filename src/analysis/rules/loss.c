@@ -209,7 +209,8 @@ const struct rule rules_of_loss[] = {
 			IF(is_exception, "it is one of several rounds"),
 			IF(may_be_on_their_way, "they may have been on their way when the NAK was "
 						"sent: the capture's clock has coarse steps")},
-		.cause = CAUSE(4, NULL, RD_LIKELY, "Packets lost", LOST | DOWN, DOWNSTREAM)},
+		.cause =
+			CAUSE(4, "LOSS", NULL, RD_LIKELY, "Packets lost", LOST | DOWN, DOWNSTREAM)},
 	{"lost-upstream", RD_SEV_PROBLEM, RD_LIKELY, HAPPENED(LOST_UPSTREAM), NULL,
 		"packets are lost upstream of this capture point", LOST_DETAIL, OF_REQUESTS,
 		.when = is_lost_upstream,
@@ -225,7 +226,7 @@ const struct rule rules_of_loss[] = {
 				"as many frames are damaged, whose QP number may be, too"),
 			IF(may_be_late, "others came late: after a NAK, one looks retransmitted"),
 			IF(is_not_requested, "most gaps are without a NAK of the receiver")},
-		.cause = CAUSE(4, NULL, RD_LIKELY, "Packets lost", LOST | UP, UPSTREAM)},
+		.cause = CAUSE(4, "LOSS", NULL, RD_LIKELY, "Packets lost", LOST | UP, UPSTREAM)},
 	{"responses-lost-downstream", RD_SEV_PROBLEM, RD_LIKELY, 0, responses_lost_downstream,
 		"responses are lost between this capture point and the requester",
 		"it retransmitted {responses_lost time} requests whose responses had been captured",
@@ -238,7 +239,7 @@ const struct rule rules_of_loss[] = {
 			IF(is_response_unclear, "all responses that were followed are here"),
 			IF(may_be_far_away, "the timer may be too short for the path"),
 			IF(has_forgotten_copies, "the file may have each packet twice")},
-		.cause = CAUSE(5, NULL, RD_LIKELY, "Rounds for lost responses",
+		.cause = CAUSE(5, "LOSS", NULL, RD_LIKELY, "Rounds for lost responses",
 			LOST | DOWN | RESPONSES, BACK_DOWNSTREAM)},
 	{"responses-lost-upstream", RD_SEV_PROBLEM, RD_LIKELY, HAPPENED(RESPONSE_GAP),
 		responses_lost_upstream, "READ responses are lost upstream of this capture point",
@@ -252,8 +253,8 @@ const struct rule rules_of_loss[] = {
 		.traits = SILENT | ENDS_ANSWER,
 		.doubts = {INCOMPLETE, ABSENCE, NO_ORDER, PATHS,
 			IF(has_other_responses, "responses are late or copied")},
-		.cause = CAUSE(5, NULL, RD_LIKELY, "Gaps in responses", LOST | UP | RESPONSES,
-			BACK_UPSTREAM)},
+		.cause = CAUSE(5, "LOSS", NULL, RD_LIKELY, "Gaps in responses",
+			LOST | UP | RESPONSES, BACK_UPSTREAM)},
 	{"unreliable-lost", RD_SEV_PROBLEM, RD_LIKELY, HAPPENED(UNSEEN), NULL,
 		"packets of an unreliable connection are lost upstream of this capture point",
 		"{unseen packet} in {gaps gap}, {share_unseen}, which break {messages_broken "
@@ -266,7 +267,7 @@ const struct rule rules_of_loss[] = {
 			IF(breaks_nothing, "gaps are between messages: the sender may have left "
 					   "them")},
 		.traits = ENDS_ANSWER,
-		.cause = CAUSE(4, NULL, RD_LIKELY, "Packets lost", LOST | UP, UPSTREAM)},
+		.cause = CAUSE(4, "LOSS", NULL, RD_LIKELY, "Packets lost", LOST | UP, UPSTREAM)},
 	{"datagram-gaps", RD_SEV_NOTE, RD_POSSIBLE, HAPPENED(UNSEEN), NULL,
 		"the PSNs of a UD QP have gaps",
 		"{unseen packet} in {gaps gap}, {share_unseen}: lost upstream of this capture "
@@ -283,7 +284,7 @@ const struct rule rules_of_loss[] = {
 			   "headers on, so that the receiver requests them again at once",
 		.next = "look at the queues and at the counters of trimmed packets of the "
 			"switches; the DSCP of these packets is that of trimmed ones",
-		.cause = CAUSE(4,
+		.cause = CAUSE(4, "TRIMMED",
 			"A switch trimmed packets from {s} to {r}, for which it had no room.",
 			RD_LIKELY, "Packets trimmed", 0, ANYWHERE(FA))},
 	{"damaged", RD_SEV_PROBLEM, RD_LIKELY, HAPPENED(ICRC), NULL,
@@ -297,7 +298,7 @@ const struct rule rules_of_loss[] = {
 			"symbol, FEC and FCS errors of every link on the path",
 		.doubts = {IF(is_half_damaged, "so many are rather captured before the sending NIC "
 					       "computed the CRC")},
-		.cause = CAUSE(3,
+		.cause = CAUSE(3, "DAMAGED",
 			"Frames from {s} to {r} are damaged on the way, and dropped by receivers.",
 			RD_LIKELY, "Frames damaged", 0, UPSTREAM)},
 	{0},

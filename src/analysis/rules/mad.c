@@ -96,13 +96,15 @@ const struct rule rules_of_mads[] = {
 		.next = "look at the request with the same transaction ID, and at the log of the "
 			"subnet manager",
 		.doubts = {{has_no_valid_crc, "no frame has a valid ICRC", RD_LIKELY}},
-		.cause = CAUSE(8, NULL, RD_LIKELY, "Responses with an error", 0, ANYWHERE(0))},
+		.cause = CAUSE(
+			8, "MAD", NULL, RD_LIKELY, "Responses with an error", 0, ANYWHERE(0))},
 	{"mad-no-response", RD_SEV_WARNING, RD_LIKELY, 0, mad_no_response,
 		.meaning = "the port, its agent or the subnet manager is down or overloaded, or "
 			   "the response takes another path",
 		.next = "look at the port (ibstat, smpquery), and at the log of the subnet manager",
 		.doubts = {CAPTURE_LOST,
 			IF(may_lack_mads, "responses may be cut, or not in order")},
-		.cause = CAUSE(8, NULL, RD_LIKELY, "Requests without a response", 0, ANYWHERE(0))},
+		.cause = CAUSE(
+			8, "MAD", NULL, RD_LIKELY, "Requests without a response", 0, ANYWHERE(0))},
 	{0},
 };

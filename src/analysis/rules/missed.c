@@ -185,7 +185,7 @@ const struct rule rules_of_missed[] = {
 			"said of this pair mixes them; or frames were captured before and behind "
 			"a router",
 		.next = "capture or filter one VLAN at a time, and analyse each",
-		.cause = CAUSE(11,
+		.cause = CAUSE(11, "VLANS",
 			"Frames between {s} and {r} are in several VLANs: if these are several "
 			"networks with equal addresses, all that is said of these QPs mixes them.",
 			RD_POSSIBLE, NULL, 0, ANYWHERE(0))},

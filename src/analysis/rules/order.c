@@ -153,7 +153,7 @@ const struct rule rules_of_order[] = {
 			IF(may_be_late_copies, "late copies look the same"),
 			IF(is_taken, "a capture that merges its queues looks the same")},
 		.traits = ENDS_ANSWER,
-		.cause = CAUSE(5, NULL, RD_LIKELY, "Packets late", LATE | UP, UPSTREAM)},
+		.cause = CAUSE(5, "ORDER", NULL, RD_LIKELY, "Packets late", LATE | UP, UPSTREAM)},
 	/*
 	 * The receiver got a packet that it had requested again, before the retransmission can have
 	 * reached it: the first copy arrived there after others, though not here.
@@ -173,7 +173,8 @@ const struct rule rules_of_order[] = {
 			IF(may_cross, "packets are late here, too: a NAK may have been in "
 				      "flight")},
 		.traits = ENDS_ANSWER,
-		.cause = CAUSE(5, NULL, RD_LIKELY, "Packets late", LATE | DOWN, DOWNSTREAM)},
+		.cause = CAUSE(
+			5, "ORDER", NULL, RD_LIKELY, "Packets late", LATE | DOWN, DOWNSTREAM)},
 	{"duplicated", RD_SEV_WARNING, RD_LIKELY, 0, duplicated,
 		"frames are duplicated on the way here, or by the mirror port",
 		"{duplicated request} and {responses_duplicated response} were captured twice, "
@@ -190,7 +191,7 @@ const struct rule rules_of_order[] = {
 						  "answered again"),
 			IF(is_multicast, "a host gets its own multicast back")},
 		.traits = ENDS_ANSWER,
-		.cause = CAUSE(11,
+		.cause = CAUSE(11, "COPIES",
 			"Frames from {s} to {r} are duplicated on the way or by the mirror port.",
 			RD_POSSIBLE, "Frames twice", 0, UPSTREAM)},
 	{0},

@@ -160,8 +160,9 @@ const struct rule rules_of_sides[] = {
 			IF(are_fewer_than_two, "there is one round"),
 			IF(is_one_direction, "no frame of the other direction was captured"),
 			IF(may_have_other_half, "other rows may have the responses")},
-		.cause = CAUSE(2, "{s} repeats its requests, and no response of {r} is seen.",
-			RD_LIKELY, "Rounds without a response", 0, UNANSWERED)},
+		.cause = CAUSE(2, "NO REPLY",
+			"{s} repeats its requests, and no response of {r} is seen.", RD_LIKELY,
+			"Rounds without a response", 0, UNANSWERED)},
 	{"gave-up", RD_SEV_PROBLEM, RD_LIKELY, 0, ended,
 		"responses stopped, and the sender gave up",
 		"{attempts} retransmission rounds without a response after frame {end_frame}, then "
@@ -175,7 +176,7 @@ const struct rule rules_of_sides[] = {
 		.traits = SILENT | GAVE_UP,
 		.doubts = {CAPTURE_LOST, CUT, MISSED_MANY, DISORDERED,
 			IF(are_few_rounds, "there are few rounds")},
-		.cause = CAUSE(2, "{r} stopped responding, and {s} gave up.", RD_LIKELY,
+		.cause = CAUSE(2, "NO REPLY", "{r} stopped responding, and {s} gave up.", RD_LIKELY,
 			"Last rounds without a response", 0, UNANSWERED)},
 	{"responses-stopped", RD_SEV_PROBLEM, RD_LIKELY, 0, ended, "responses stopped",
 		"{attempts} retransmission rounds without a response since frame {end_frame}, up "
@@ -187,7 +188,7 @@ const struct rule rules_of_sides[] = {
 			"receiver, or for longer to see whether the sender gives up",
 		.doubts = {CAPTURE_LOST, CUT, MISSED_MANY, DISORDERED,
 			IF(are_few_rounds, "there are few rounds")},
-		.cause = CAUSE(2, "{r} stopped responding to {s}.", RD_LIKELY,
+		.cause = CAUSE(2, "NO REPLY", "{r} stopped responding to {s}.", RD_LIKELY,
 			"Last rounds without a response", 0, UNANSWERED)},
 	{"gave-up-rnr", RD_SEV_PROBLEM, RD_LIKELY, 0, ended,
 		"the sender gave up because the receiver was not ready",
@@ -197,7 +198,7 @@ const struct rule rules_of_sides[] = {
 		.next = "the sender's completion has status 13 (RNR retry counter exceeded); raise "
 			"rnr_retry or post more receives",
 		.traits = GAVE_UP, .doubts = {INCOMPLETE},
-		.cause = CAUSE(2, "{s} gave up, since {r} was not ready for its request.",
+		.cause = CAUSE(2, "RNR", "{s} gave up, since {r} was not ready for its request.",
 			RD_LIKELY, "Connections ended", 0, ANYWHERE(RH))}, /* how long the sender
 was silent is unknown */
 	{"remote-access", RD_SEV_PROBLEM, RD_CERTAIN, HAPPENED(NAK_ACCESS), NULL,
@@ -209,7 +210,7 @@ was silent is unknown */
 			   "flags of the region, the window or the QP do not allow",
 		.next = "compare rkey, address and length of the request with what the responder "
 			"registered; look at the access flags of its region and QP",
-		.cause = CAUSE(1,
+		.cause = CAUSE(1, "REFUSED",
 			"{r} refused a request of {s}: it may not access that memory. The "
 			"applications disagree; this is no fault of the network.",
 			RD_LIKELY, "Requests refused", 0, ANYWHERE(SH | RH))},
@@ -224,7 +225,7 @@ was silent is unknown */
 			"header's; packets of a message out of their order",
 		.next = "compare sizes of receives, max_rd_atomic, path MTU and access flags of "
 			"both QPs",
-		.cause = CAUSE(1,
+		.cause = CAUSE(1, "REFUSED",
 			"{r} refused a request of {s} as invalid. The applications or their "
 			"settings disagree; this is no fault of the network.",
 			RD_LIKELY, "Requests refused", 0, ANYWHERE(SH | RH))},
@@ -234,8 +235,9 @@ was silent is unknown */
 		.meaning = "an error of the receiver itself, as a receive whose lkey or memory is "
 			   "not valid",
 		.next = "look at the status of the receiver's completions",
-		.cause = CAUSE(1, "{r} could not execute a request of {s}, by its own error.",
-			RD_CERTAIN, "Requests refused", 0, ANYWHERE(RN | RH))},
+		.cause = CAUSE(1, "REFUSED",
+			"{r} could not execute a request of {s}, by its own error.", RD_CERTAIN,
+			"Requests refused", 0, ANYWHERE(RN | RH))},
 	/* IBTA volume 1, 10.2.5 and 9.6.1.3: dropped without a NAK. */
 	{"qkey", RD_SEV_WARNING, RD_LIKELY, HAPPENED(QKEY), qkey_differs,
 		"the receiver drops UD packets with a wrong Q_Key", NULL, OF_REQUESTS,
@@ -245,8 +247,8 @@ was silent is unknown */
 		.next = "compare the sender's remote Q_Key with that of the QP; see whether "
 			"qkey_viol_cntr of the receiving port grows (ibv_devinfo -v)",
 		.doubts = {IF(may_be_created_again, "the QP may have been created again")},
-		.cause = CAUSE(10, "{r} drops datagrams of {s}: their Q_Key differs.", RD_LIKELY,
-			"Datagrams", 0, ANYWHERE(SH | RH))},
+		.cause = CAUSE(10, "Q_KEY", "{r} drops datagrams of {s}: their Q_Key differs.",
+			RD_LIKELY, "Datagrams", 0, ANYWHERE(SH | RH))},
 	{"rnr", RD_SEV_WARNING, RD_CERTAIN, HAPPENED(RNR), not_ready,
 		"the receiver was not ready (RNR NAK)",
 		"{count RNR NAK}, each requests a delay of up to {rnr_timer}; {retransmitted "
@@ -255,7 +257,7 @@ was silent is unknown */
 		.meaning = "the receiving application posts too few receives or is too slow; with "
 			   "on-demand paging, page faults",
 		.next = "post more receives, or look at what delays the receiving thread",
-		.cause = CAUSE(6, "{r} was not ready for requests of {s}.", RD_LIKELY,
+		.cause = CAUSE(6, "RNR", "{r} was not ready for requests of {s}.", RD_LIKELY,
 			"Requests refused for the time being (RNR NAK)", 0, ANYWHERE(RH))},
 	{"credits", RD_SEV_NOTE, RD_CERTAIN, HAPPENED(ZERO_CREDIT), NULL,
 		"the receiver advertises no credits", "{count} ACKs allow no further SEND",

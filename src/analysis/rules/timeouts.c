@@ -241,7 +241,7 @@ const struct rule rules_of_timeouts[] = {
 			IF(may_be_answered, "responses may have been there in time"),
 			IF(is_exception, "most rounds have a NAK: that of these may be "
 					 "missing")},
-		.cause = CAUSE(9,
+		.cause = CAUSE(9, "TIMEOUT",
 			"{s} repeated requests, since responses of {r} did not come in time.",
 			RD_LIKELY, "Timeouts", 0, SN | FA | RN | RH, SN | FA | RN | RH,
 			SN | FA | RN | RH)},
@@ -257,7 +257,7 @@ const struct rule rules_of_timeouts[] = {
 			"attribute",
 		.doubts = {ONCE, DISORDERED, TIMED_COPIES, COARSE_CLOCK, OTHER_ROUNDS},
 		.traits = BY_TIMER,
-		.cause = CAUSE(9,
+		.cause = CAUSE(9, "TIMEOUT",
 			"{s} repeats requests while their responses are on the way: its timer is "
 			"too short.",
 			RD_LIKELY, "Needless rounds", 0, ANYWHERE(SH))},
@@ -272,7 +272,7 @@ const struct rule rules_of_timeouts[] = {
 		.traits = SILENT,
 		.doubts = {INCOMPLETE, ABSENCE, /* an ACK may be missing */
 			IF(may_be_clock, "the clock may have been set: all QPs were silent")},
-		.cause = CAUSE(10, "A response of {r} to {s} took very long.", RD_LIKELY,
+		.cause = CAUSE(10, "STALL", "A response of {r} to {s} took very long.", RD_LIKELY,
 			"Long waits", 0, UNANSWERED)},
 	{0},
 };

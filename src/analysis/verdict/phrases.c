@@ -7,9 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHORT_NS UINT64_C(100000000) /* times below it have microseconds */
-#define NEAR_NS	 UINT64_C(10000000)  /* so do two that are this near to each other */
-
 /* The address, or "the host" if it is empty. */
 static const char *host_name(const char *address)
 {
@@ -70,18 +67,10 @@ void put_places(FILE *out, unsigned int set, const char *sender, const char *rec
 /* From when to when, since the first frame. */
 void put_since(FILE *out, const struct rd_judgement *v, uint64_t first)
 {
-	const uint64_t since = v->since_ns > first ? v->since_ns - first : 0;
-	const uint64_t until = v->until_ns > first ? v->until_ns - first : 0;
-	const bool near = until > since && until - since < NEAR_NS;
-	const int digits = near || (until > since ? until : since) < SHORT_NS ? 6 : 3;
+	char text[RD_TIMES_LEN];
 
-	if (!v->since_ns)
-		return;
-	if (until > since)
-		fprintf(out, ", from %.*f s to %.*f s", digits, (double)since / 1e9, digits,
-			(double)until / 1e9);
-	else
-		fprintf(out, ", at %.*f s", digits, (double)since / 1e9);
+	if (v->since_ns)
+		fputs(rd_fmt_times(text, first, v->since_ns, v->until_ns), out);
 }
 
 /* " of 480 (2.1 %)" */
@@ -105,15 +94,52 @@ void lower_first(char *text)
 
 bool what_is_possible(struct rd_judgement *v)
 {
-	char *what = v->what;
+	char *what = v->row[RD_ROW_WHAT];
 
 	if (!v->rule || v->certainty != RD_POSSIBLE)
 		return true;
 	lower_first(what);
-	if (asprintf(&v->what, "Possibly: %s", what) < 0)
-		v->what = NULL;
+	if (asprintf(&v->row[RD_ROW_WHAT], "Possibly: %s", what) < 0)
+		v->row[RD_ROW_WHAT] = NULL;
 	free(what);
-	return v->what;
+	return v->row[RD_ROW_WHAT];
+}
+
+const char *rd_row_label(const struct rd_judgement *v, enum rd_row row)
+{
+	static const char *const labels[RD_ROWS] = {
+		[RD_ROW_WHERE] = "where",
+		[RD_ROW_WHO] = "who",
+		[RD_ROW_MUCH] = "how much",
+		[RD_ROW_WHEN] = "when",
+		[RD_ROW_SURE] = "how sure",
+		[RD_ROW_NEXT] = "next",
+		[RD_ROW_ALSO] = "also",
+		[RD_ROW_TIME] = "time",
+	};
+
+	return row == RD_ROW_WHAT ? v->label : labels[row];
+}
+
+const char *label_of(const struct rd_judgement *v, const struct cause *cause)
+{
+	static const char *const severities[] = {
+		[RD_SEV_NONE] = "OK",
+		[RD_SEV_NOTE] = "NOTE",
+		[RD_SEV_WARNING] = "WARNING",
+		[RD_SEV_PROBLEM] = "PROBLEM",
+	};
+
+	return cause && cause->label ? cause->label : severities[v->severity];
+}
+
+bool row_close(FILE *out, char **row)
+{
+	if (!text_close(out, row))
+		return false;
+	if (**row && (*row)[strlen(*row) - 1] == '.')
+		(*row)[strlen(*row) - 1] = '\0';
+	return true;
 }
 
 /* Loss and reordering, and the side of the capture point on which they are. */
@@ -125,8 +151,8 @@ static void put_mixed(
 		"?", "upstream", "downstream", "upstream or downstream"};
 	const bool back = mixed & RD_MIXED_RESPONSES;
 
-	fprintf(out, "%s from %s to %s are %s %s of %s.", back ? "Responses" : "Packets",
-		v->incast ? "several hosts"
+	fprintf(out, "%s %s -> %s are %s %s of %s.", back ? "Responses" : "Packets",
+		v->incast ? "from several hosts"
 		: back	  ? v->receiver
 			  : v->sender,
 		back ? v->sender : v->receiver, how[mixed & 3], where[mixed >> 2 & 3], point);
@@ -165,21 +191,11 @@ void put_event(FILE *out, const struct rd_report *r, const struct rd_judgement *
 			v->receiver, (double)RD_BURST_NS / 1e3);
 }
 
-void put_how_sure(FILE *out, const struct rd_judgement *v)
-{
-	if (v->certainty == RD_CERTAIN)
-		fputs("That it happened is certain.", out);
-	else
-		fprintf(out, "That it happened is %s; surer with ",
-			rd_certainty_name(v->certainty));
-}
-
 void put_delayed(FILE *out, const struct rd_judgement *v)
 {
 	if (!v->delayed || v->messages < v->delayed)
 		return;
-	fprintf(out, "; messages delayed by retransmissions: at least %llu",
-		(unsigned long long)v->delayed);
+	fprintf(out, "; messages retransmitted: at least %llu", (unsigned long long)v->delayed);
 	put_of(out, v->delayed, v->messages, "");
 }
 
@@ -194,4 +210,13 @@ void put_other_title(FILE *out, const struct rd_finding *f, size_t n)
 	}
 	fprintf(out, "%.*sthe sender%s%s", (int)(at - title), title, n > 1 ? "s" : "",
 		at + strlen(mine));
+}
+
+void put_other_advice(FILE *out, const char *next)
+{
+	static const char capture[] = "capture ", then[] = "; capture ";
+	const char *end = strstr(next, then);
+
+	if (strncmp(next, capture, strlen(capture)) != 0)
+		fprintf(out, "%.*s", (int)(end ? end - next : (ptrdiff_t)strlen(next)), next);
 }

@@ -300,11 +300,6 @@ int verdict_make(struct rd_report *r)
 
 void verdict_free(struct rd_judgement *v)
 {
-	free(v->what);
-	free(v->whom);
-	free(v->how_much);
-	free(v->place);
-	free(v->surer);
-	free(v->also);
-	free(v->time);
+	for (unsigned int i = 0; i < RD_ROWS; i++)
+		free(v->row[i]);
 }

@@ -65,9 +65,9 @@ void verdict_free(struct rd_judgement *v);
 int hosts_make(const struct rd_analysis *a, struct rd_hosts *hosts);
 void hosts_free(struct rd_hosts *hosts);
 
-/* --- sentences (words.c) ---------------------------------------------------------------------- */
+/* --- rows (words.c) ---------------------------------------------------------------------- */
 
-/* Sets the texts of report->verdict; g: its main group, or NULL. -1 if out of memory. */
+/* Sets the rows of report->verdict; g: its main group, or NULL. -1 if out of memory. */
 int words_make(struct rd_report *r, const struct rd_group *g);
 
 /* Whether requests were retransmitted; without a finding, nothing says why. */
@@ -81,13 +81,17 @@ bool was_repeated(const struct rd_report *r);
  */
 void put_event(FILE *out, const struct rd_report *r, const struct rd_judgement *v,
 	const struct rd_finding *f, unsigned int mixed, const char *point);
+/* What a finding advises to do, without to capture at an end: both were captured. */
+void put_other_advice(FILE *out, const char *next);
+/* The label of the first row: the cause's (NULL: there is none), else by severity. */
+const char *label_of(const struct rd_judgement *v, const struct cause *cause);
+/* Closes a stream of open_memstream(), and removes a final period. False if out of memory. */
+bool row_close(FILE *out, char **row);
 /* Makes the first letter lowercase, except in abbreviations. */
 void lower_first(char *text);
-/* Puts "Possibly: " before v->what if it is only possible. False if out of memory. */
+/* Puts "Possibly: " before the first row if it is only possible. False if out of memory. */
 bool what_is_possible(struct rd_judgement *v);
-/* "That it happened is likely; surer with " */
-void put_how_sure(FILE *out, const struct rd_judgement *v);
-/* "; messages delayed by retransmissions: at least 4 of 80 (5 %)" */
+/* "; messages retransmitted: at least 4 of 80 (5 %)" */
 void put_delayed(FILE *out, const struct rd_judgement *v);
 
 /* Writes a template with addresses in place of {s}, {r}, {h}. */
@@ -98,7 +102,7 @@ void put_places(FILE *out, unsigned int set, const char *sender, const char *rec
 void put_other_title(FILE *out, const struct rd_finding *f, size_t n);
 /* " of 480 (2.1 %)"; `what` comes after the larger number. */
 void put_of(FILE *out, uint64_t some, uint64_t all, const char *what);
-/* ", from 0.2 s to 1.7 s", since the first frame. */
+/* "0.2 s to 1.7 s", since the first frame. */
 void put_since(FILE *out, const struct rd_judgement *v, uint64_t first_ns);
 /* ": the bottleneck is ...": all hosts that are about as slow (times.c). */
 void put_bottleneck(FILE *out, const struct rd_report *r);

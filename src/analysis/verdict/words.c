@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ALSO_MAX 3   /* further causes that the paragraph names */
+#define ALSO_MAX 3   /* further causes that the verdict names */
 #define SYMPTOMS 9   /* causes from this rank on may follow from others of the same QPs */
 #define MOSTLY	 0.5 /* of the time, before one party is called slow */
 
@@ -47,27 +47,26 @@ static void put_gaps(FILE *out, struct rd_report *r, uint64_t missed, bool sure)
 	fprintf(out,
 		"No fault can be seen, but the capture %s not whole: it %s at least %llu packet%s "
 		"that arrived. Whether more packets were lost, refused or repeated there cannot be "
-		"known%s. Look at the losses of the capture, and capture again.",
+		"known%s.",
 		sure ? "is" : "may be", sure ? "lacks" : "seems to lack",
 		(unsigned long long)missed, missed == 1 ? "" : "s",
 		was_repeated(r) ? ", nor why packets were retransmitted" : "");
 }
 
-/* Without a fault: what this capture cannot show. */
+/* Without a fault: what this capture cannot show. Without such a limit, the label is "OK". */
 static void put_nothing(FILE *out, struct rd_report *r)
 {
 	const struct rd_group *half = group_by(r, "one-sided");
 	bool sure;
 	const uint64_t missed = missed_by_capture(r, &sure);
 
+	r->verdict.label = "UNCLEAR";
 	if (half) {
 		r->verdict.places = RD_PLACE_ALL;
 		fprintf(out,
 			"No fault can be seen, but only one direction %s: it cannot show what was "
-			"lost, refused or late. Capture both directions%s.",
-			half->finding[0]->certainty < RD_LIKELY ? "is known" : "was captured",
-			half->finding[0]->certainty < RD_LIKELY ? ", from the start of connections"
-								: "");
+			"lost, refused or late.",
+			half->finding[0]->certainty < RD_LIKELY ? "is known" : "was captured");
 	} else if (!r->verdict.slow.all_ns) {
 		fputs("No fault can be seen. There is no reliable connection in both directions, "
 		      "and only its responses would show what was lost.",
@@ -79,9 +78,8 @@ static void put_nothing(FILE *out, struct rd_report *r)
 		      "show why.",
 			out);
 	} else {
-		fputs("No fault was found: nothing was lost, refused or repeated as far as this "
-		      "capture shows.",
-			out);
+		r->verdict.label = label_of(&r->verdict, NULL);
+		fputs("Nothing was lost, refused or repeated, as far as this capture shows.", out);
 	}
 	if (r->totals.frames_left_out)
 		fputs(" This is of the QPs that were followed: there are more.", out);
@@ -123,30 +121,29 @@ static void put_whom(FILE *out, struct rd_report *r, const struct rd_group *g)
 	const struct rd_group *paused = group_by(r, "paused");
 	size_t n, of;
 
+	if (!g)
+		return;
 	if (!strcmp(g->rule, "pause-frames") && paused)
 		g = paused;
 	n = g->conversations;
 	of = conversations_like(r, g);
 	if (n) {
 		if (n < of || r->totals.frames_left_out)
-			fprintf(out, "This concerns %zu of %zu QP pair%s", n, of,
-				of == 1 ? "" : "s");
+			fprintf(out, "%zu of %zu QP pair%s", n, of, of == 1 ? "" : "s");
 		else if (n == 1)
-			fputs("This concerns the only QP pair", out);
+			fputs("the only QP pair", out);
 		else if (n == 2)
-			fputs("This concerns both QP pairs", out);
+			fputs("both QP pairs", out);
 		else
-			fprintf(out, "This concerns all %zu QP pairs", n);
+			fprintf(out, "all %zu QP pairs", n);
 		fprintf(out, ": %s", g->finding[0]->where);
 	}
 	if (!n && *v->sender)
-		fprintf(out, "This concerns %s -> %s", v->sender, v->receiver);
+		fprintf(out, "%s -> %s", v->sender, v->receiver);
 	if (n > 1)
 		fprintf(out, " and %zu more", n - 1);
-	if (n || *v->sender)
-		fputc('.', out);
-	else if (!strcmp(g->rule, "pause-frames") && r->n_conversations)
-		fputs("This capture does not show whether RDMA packets waited for them.", out);
+	if (!n && !*v->sender && !strcmp(g->rule, "pause-frames") && r->n_conversations)
+		fputs("this capture does not show whether RDMA packets waited for them", out);
 }
 
 /* Different request packets of the group's sides. */
@@ -207,111 +204,106 @@ static void put_pauses(FILE *out, const struct rd_report *r, const struct rd_fin
 static void put_how_much(FILE *out, struct rd_report *r, const struct rd_group *g)
 {
 	struct rd_judgement *v = &r->verdict;
-	const struct cause *cause = cause_of(v->rule);
-	uint64_t all_ns, lost_ns = repeating_ns(r, g, &all_ns);
-	uint64_t packets = packets_of(r, g);
+	const char *counted = g ? cause_of(v->rule)->counted : NULL;
+	uint64_t all_ns, lost_ns, packets;
 
-	if (!cause->counted)
+	if (!counted)
 		return;
-	fprintf(out, "%s: %llu", (v->mixed & 3) == 3 ? "Packets lost or late" : cause->counted,
+	lost_ns = repeating_ns(r, g, &all_ns);
+	packets = packets_of(r, g);
+	fprintf(out, "%s: %llu", (v->mixed & 3) == 3 ? "Packets lost or late" : counted,
 		(unsigned long long)v->count);
 	if (v->mixed && !(v->mixed & RD_MIXED_RESPONSES) && packets >= v->count && !g->left_out)
 		put_of(out, v->count, packets, "");
-	put_since(out, v, r->totals.first_ns);
 	put_pauses(out, r, g->finding[0]);
 	put_longest(out, r, g);
 	put_delayed(out, v);
 	if (all_ns && (double)lost_ns / (double)all_ns > 0.01)
 		fprintf(out, "; repeating requests took %.0f %% of their time",
 			100 * ((double)lost_ns / (double)all_ns));
-	fputc('.', out);
+}
+
+static void put_when(FILE *out, struct rd_report *r, const struct rd_group *g)
+{
+	(void)g;
+	put_since(out, &r->verdict, r->totals.first_ns);
 }
 
 /* --- where and how sure ----------------------------------------------------------------------- */
 
-static void put_place(FILE *out, struct rd_report *r, const struct rd_group *g)
+/* Whether it may be in several places. */
+static bool is_open(const struct rd_judgement *v)
 {
-	struct rd_judgement *v = &r->verdict;
-
-	(void)g;
-	if (!v->rule)
-		return;
-	if (v->places & (v->places - 1)) {
-		if (v->places == RD_PLACE_ALL) {
-			fputs("Where it happened cannot be seen from here", out);
-		} else {
-			fputs("Where: in ", out);
-			put_places(out, v->places, v->sender, v->receiver);
-			if (!strcmp(v->rule, "duplicated"))
-				fputs(", or at the mirror port", out);
-			fputs("; which of them cannot be seen from here", out);
-		}
-		if (v->both_ends)
-			fputs(": see also the report of both ends", out);
-		else if (*v->capture_next)
-			fprintf(out, ": capture at %s", v->capture_next);
-		fputc('.', out);
-	} else if (v->places) {
-		fputs("Where: in ", out);
-		put_places(out, v->places, v->sender, v->receiver);
-		fprintf(out, " (%s).", rd_certainty_name(v->where));
-	}
+	return v->places & (v->places - 1);
 }
 
-static void put_surer(FILE *out, struct rd_report *r, const struct rd_group *g)
+static void put_where(FILE *out, struct rd_report *r, const struct rd_group *g)
 {
 	struct rd_judgement *v = &r->verdict;
-	const char *surer = v->rule ? rule_of(v->rule)->surer : NULL;
+
+	if (!g || !v->places)
+		return;
+	if (v->places == RD_PLACE_ALL) {
+		fputs("cannot be seen from here", out);
+		return;
+	}
+	put_places(out, v->places, v->sender, v->receiver);
+	if (!is_open(v))
+		fprintf(out, " (%s)", rd_certainty_name(v->where));
+	else
+		fprintf(out, "%s: cannot be distinguished from here",
+			strcmp(v->rule, "duplicated") ? "" : ", or at the mirror port");
+}
+
+static void put_sure(FILE *out, struct rd_report *r, const struct rd_group *g)
+{
+	struct rd_judgement *v = &r->verdict;
+	const char *surer = g ? rule_of(v->rule)->surer : NULL;
 	bool known = r->n_files > 0;
 
+	if (!g)
+		return;
 	for (size_t i = 0; i < r->n_files; i++)
 		known &= r->files[i].dropped_known;
-	if (v->rule && !v->places) {
-		fprintf(out, "Next: %s.", g->finding[0]->next);
-	} else if (v->certainty < RD_CERTAIN && v->rule && v->both_ends) {
-		fprintf(out, "That it happened is %s, from this capture alone.",
-			rd_certainty_name(v->certainty));
-	} else if (v->rule) {
-		put_how_sure(out, v);
-		if (v->certainty == RD_CERTAIN)
-			return;
-		if (surer)
-			put_filled(out, surer, v->sender, v->receiver);
-		else if (*v->capture_next && v->places & (v->places - 1))
-			fputs("a capture there at the same time", out);
-		else
-			fprintf(out, "a capture at %s at the same time",
-				*v->capture_next ? v->capture_next : "the other end");
-		fputs(known || surer ? "." : ", and files that say what their capture lost.", out);
+	fputs(rd_certainty_name(v->certainty), out);
+	if (v->certainty == RD_CERTAIN || !v->places)
+		return;
+	if (v->both_ends) {
+		fputs(", from this capture alone", out);
+		return;
 	}
+	fputs("; surer with ", out);
+	if (surer)
+		put_filled(out, surer, v->sender, v->receiver);
+	else if (*v->capture_next && is_open(v))
+		fputs("the next step", out);
+	else
+		fprintf(out, "a capture at %s at the same time",
+			*v->capture_next ? v->capture_next : "the other end");
+	fputs(known || surer ? "" : ", and files that say what their capture lost", out);
 }
 
-static bool word(struct rd_report *r, const struct rd_group *g, char **to,
-	void (*put)(FILE *out, struct rd_report *r, const struct rd_group *g))
+static void put_next(FILE *out, struct rd_report *r, const struct rd_group *g)
 {
-	size_t capacity;
-	FILE *out = open_memstream(to, &capacity);
+	const struct rd_judgement *v = &r->verdict;
+	const struct rd_group *half = group_by(r, "one-sided");
+	bool sure;
 
-	if (out)
-		put(out, r, g);
-	return out && text_close(out, to);
-}
-
-int rd_verdict_refer(struct rd_report *r)
-{
-	struct rd_judgement *v = &r->verdict;
-	const struct rd_group *g = NULL;
-
-	v->both_ends = true;
-	v->capture_next[0] = '\0';
-	if (v->rule)
-		g = group_by(r, v->rule);
-	if (!g)
-		return 0;
-	free(v->place);
-	free(v->surer);
-	v->place = v->surer = NULL;
-	return word(r, g, &v->place, put_place) && word(r, g, &v->surer, put_surer) ? 0 : -1;
+	if (g && v->both_ends && is_open(v))
+		fputs("see also the report of both ends", out);
+	else if (g && *v->capture_next && is_open(v))
+		fprintf(out, "capture at %s at the same time: rdmadump -d DEV -w FILE",
+			v->capture_next);
+	else if (g && g->finding[0]->next && v->both_ends)
+		put_other_advice(out, g->finding[0]->next);
+	else if (g)
+		fputs(g->finding[0]->next ? g->finding[0]->next : "", out);
+	else if (half)
+		fprintf(out, "capture both directions%s",
+			half->finding[0]->certainty < RD_LIKELY ? ", from the start of connections"
+								: "");
+	else if (v->slow.all_ns && missed_by_capture(r, &sure))
+		fputs("look at the losses of the capture, and capture again", out);
 }
 
 /* --- other causes ----------------------------------------------------------------------------- */
@@ -396,14 +388,12 @@ static void put_also(FILE *out, struct rd_report *r, const struct rd_group *g)
 
 		if (!is_another(r, g, h) || n++ >= ALSO_MAX)
 			continue;
-		fputs(n > 1 ? "; " : "There is more: ", out);
+		fputs(n > 1 ? "; " : "", out);
 		put_other_title(out, h->finding[0], h->conversations);
 		put_whose(out, r, h);
 	}
 	if (n > ALSO_MAX)
 		fprintf(out, "; and %zu further causes", n - ALSO_MAX);
-	if (n)
-		fputc('.', out);
 }
 
 /* --- time ------------------------------------------------------------------------------------- */
@@ -467,14 +457,51 @@ static void put_time(FILE *out, struct rd_report *r, const struct rd_group *g)
 	put_stragglers(out, r);
 }
 
+static bool put_row(struct rd_report *r, const struct rd_group *g, enum rd_row row)
+{
+	static void (*const put[RD_ROWS])(
+		FILE * out, struct rd_report * r, const struct rd_group *g) = {
+		[RD_ROW_WHAT] = put_what,
+		[RD_ROW_WHERE] = put_where,
+		[RD_ROW_WHO] = put_whom,
+		[RD_ROW_MUCH] = put_how_much,
+		[RD_ROW_WHEN] = put_when,
+		[RD_ROW_SURE] = put_sure,
+		[RD_ROW_NEXT] = put_next,
+		[RD_ROW_ALSO] = put_also,
+		[RD_ROW_TIME] = put_time,
+	};
+	char **text = &r->verdict.row[row];
+	size_t capacity;
+	FILE *out;
+
+	free(*text);
+	*text = NULL;
+	out = open_memstream(text, &capacity);
+	if (out)
+		put[row](out, r, g);
+	return out && row_close(out, text);
+}
+
 int words_make(struct rd_report *r, const struct rd_group *g)
 {
-	struct rd_judgement *v = &r->verdict;
-	bool ok = word(r, g, &v->what, put_what) && what_is_possible(v) &&
-		  word(r, g, &v->place, put_place) && word(r, g, &v->surer, put_surer) &&
-		  word(r, g, &v->also, put_also) && word(r, g, &v->time, put_time);
+	r->verdict.label = label_of(&r->verdict, g ? cause_of(g->rule) : NULL);
+	for (enum rd_row i = 0; i < RD_ROWS; i++)
+		if (!put_row(r, g, i) || (i == RD_ROW_WHAT && !what_is_possible(&r->verdict)))
+			return -1;
+	return 0;
+}
 
-	if (ok && g)
-		ok = word(r, g, &v->whom, put_whom) && word(r, g, &v->how_much, put_how_much);
-	return ok ? 0 : -1;
+int rd_verdict_refer(struct rd_report *r)
+{
+	static const enum rd_row rows[] = {RD_ROW_SURE, RD_ROW_NEXT};
+	struct rd_judgement *v = &r->verdict;
+	const struct rd_group *g = v->rule ? group_by(r, v->rule) : NULL;
+
+	v->both_ends = true;
+	v->capture_next[0] = '\0';
+	for (size_t i = 0; g && i < sizeof(rows) / sizeof(*rows); i++)
+		if (!put_row(r, g, rows[i]))
+			return -1;
+	return 0;
 }
