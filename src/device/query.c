@@ -149,15 +149,20 @@ static void query_limits(struct ibv_context *context, struct rd_info *info)
 {
 	struct ibv_device_attr_ex attr = {0};
 	struct rd_attrs *f = &info->limits;
+	uint64_t ports;
 
 	if (ibv_query_device_ex(context, NULL, &attr))
 		return;
+	ports = attr.orig_attr.phys_port_cnt;
+#ifdef HAVE_IBV_PHYS_PORT_CNT_EX
+	if (attr.phys_port_cnt_ex)
+		ports = attr.phys_port_cnt_ex;
+#endif
 	rd_text_clean(info->verbs_fw, sizeof(info->verbs_fw), attr.orig_attr.fw_ver);
 	rd_attrs_hex(f, "vendor_id", "vendor id", attr.orig_attr.vendor_id);
 	rd_attrs_number(f, "vendor_part_id", "vendor part id", attr.orig_attr.vendor_part_id);
 	rd_attrs_hex(f, "hw_ver", "hardware version", attr.orig_attr.hw_ver);
-	rd_attrs_number(f, "phys_port_cnt", "ports",
-		attr.phys_port_cnt_ex ? attr.phys_port_cnt_ex : attr.orig_attr.phys_port_cnt);
+	rd_attrs_number(f, "phys_port_cnt", "ports", ports);
 	rd_attrs_number(f, "num_comp_vectors", "completion vectors",
 		context->num_comp_vectors > 0 ? (uint64_t)context->num_comp_vectors : 0);
 	for (size_t i = 0; i < ARRAY_SIZE(limits); i++)

@@ -10,6 +10,7 @@
 #include <rdmadump/archive.h>
 #include <rdmadump/qp_event.h>
 #include <rdmadump/sink.h>
+#include <rdmadump/verbs.h>
 #include <stdio.h>
 
 /*
@@ -34,7 +35,11 @@ void rd_cli_version(void)
 	printf("rdmadump %s (%s)\n", PACKAGE_VERSION, RD_GIT_DESCRIPTION);
 	printf("  %s\n", pcap_lib_version());
 	put_rdma_core("libibverbs", LIBIBVERBS_VERSION);
-	put_rdma_core("libmlx5", LIBMLX5_VERSION);
+	if (rd_libmlx5_found())
+		put_rdma_core("libmlx5", LIBMLX5_VERSION);
+	else
+		printf("  no libmlx5: for ConnectX-4 and later install ibverbs-providers (Debian, "
+		       "Ubuntu), libibverbs (Fedora, RHEL) or libmlx5-1 (SUSE)\n");
 	printf("  jansson %s\n", jansson_version_str());
 	printf("  %s: RDMA netlink\n", LIBNL_STRING);
 	if (*rd_qp_events_library())

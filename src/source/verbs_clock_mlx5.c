@@ -4,12 +4,14 @@
 #include <endian.h>
 #include <infiniband/mlx5dv.h>
 
+#define HAS_REAL_TIME (1U << 7) /* MLX5DV_CONTEXT_FLAGS_REAL_TIME_TS, in rdma-core since 36 */
+
 bool rd_clock_has_real_time(struct ibv_context *ctx)
 {
 	struct mlx5dv_context attr = {0};
 
 	return mlx5dv_is_supported(ctx->device) && mlx5dv_query_device(ctx, &attr) == 0 &&
-	       attr.flags & MLX5DV_CONTEXT_FLAGS_REAL_TIME_TS;
+	       attr.flags & HAS_REAL_TIME;
 }
 
 /*

@@ -11,7 +11,7 @@ src=$(cd "${srcdir:-.}" && pwd)
 configured() {
 	rm -rf "$tmp/build" && mkdir "$tmp/build"
 	[ ! -e "$tmp/cache" ] || grep -vE 'ac_cv_(env|func|member|have_decl|path_ac_pt)_|pkg_cv_|argp' "$tmp/cache" >"$tmp/build/cache"
-	(cd "$tmp/build" && "$src/configure" -q --no-create --cache-file=cache "$@" && ./config.status -q Makefile) >"$tmp/said" 2>&1
+	(cd "$tmp/build" && "$src/configure" "${quiet--q}" --no-create --cache-file=cache "$@" && ./config.status -q Makefile) >"$tmp/said" 2>&1
 	status=$?
 	[ -e "$tmp/cache" ] || mv "$tmp/build/cache" "$tmp/cache"
 }
@@ -22,11 +22,13 @@ configured
 is "no option: exit status" "$status" 0
 is "no option: no link named ibdump" "$(value ibdump_link)" no
 is "no option: no sanitizer" "$(value RD_SANITIZE)" ""
+has "no option: hardened" <(value RD_HARDEN) '-fstack-protector-strong .*-D_FORTIFY_SOURCE=2'
 configured --enable-ibdump-link --enable-sanitizers --with-extcapdir=/mine
 is "--enable-ibdump-link" "$(value ibdump_link)" yes
 has "--enable-sanitizers" <(value RD_SANITIZE) '^-fsanitize=address'
 is "... the model, too" "$(value RD_SANITIZE_MODEL)" "$(value RD_SANITIZE)"
 is "--with-extcapdir: that folder" "$(value extcapdir)" /mine
+is "--enable-sanitizers: no hardening" "$(value RD_HARDEN)" ""
 configured --enable-sanitizers --enable-thread-sanitizer
 is "both sanitizers: refused" "$status" 1
 has "both sanitizers: what to do" "$tmp/said" 'exclude each other: build twice'
@@ -56,11 +58,11 @@ is "... and nothing to do" "$(value extcap_note)" no
 
 # --- libraries: versions and messages ------------------------------------------------------
 
-# The oldest versions that are accepted: rdma-core 39 (Ubuntu 22.04), libpcap 1.9 (RHEL 8).
+# The oldest versions that are accepted: rdma-core 31 (SLE 15), libpcap 1.9 (RHEL 8).
 oldest() {
 	rm -rf "$tmp/pc" && mkdir "$tmp/pc"
-	library libibverbs 1.14.39.0
-	library libmlx5 1.22.39.0
+	library libibverbs 1.10.31.0
+	library libmlx5 1.15.31.0
 	library libpcap 1.9.0
 	library jansson 2.10
 	library libnl-genl-3.0 3.2
@@ -69,15 +71,17 @@ with_libraries() {
 	configured PKG_CONFIG_LIBDIR="$tmp/pc" PKG_CONFIG_PATH= "$@"
 }
 oldest
-with_libraries
+quiet=--verbose with_libraries
 is "the oldest libraries: exit status" "$status" 0
 is "... and no optional library is needed" "$(value ZLIB_LIBS)$(value ZSTD_LIBS)$(value LIBBPF_LIBS)" ""
+has "... what is missing without one, and its package" "$tmp/said" \
+	'^  libbpf     no: without owners of short-lived QPs\. Package: libbpf-dev'
 is "no wireshark.pc: a folder below our own prefix" "$(value extcapdir)" "\${libdir}/wireshark/extcap"
 is "... and make install says what to do" "$(value extcap_note)" yes
 
 # LIBRARY | too old | wanted | package: Debian | Fedora | SUSE
-libraries='libibverbs|1.13.38|1.14|libibverbs-dev|rdma-core-devel|rdma-core-devel
-libmlx5|1.21.38|1.22|libibverbs-dev|rdma-core-devel|rdma-core-devel
+libraries='libibverbs|1.9.30|1.10.31|libibverbs-dev|rdma-core-devel|rdma-core-devel
+libmlx5|1.14.30|1.15.31|libibverbs-dev|rdma-core-devel|rdma-core-devel
 libpcap|1.8.1|1.9|libpcap-dev|libpcap-devel|libpcap-devel
 jansson|2.9|2.10|libjansson-dev|jansson-devel|libjansson-devel
 libnl-genl-3.0|3.1|3.2|libnl-genl-3-dev|libnl3-devel|libnl3-devel'
