@@ -1,20 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# The documents: README.md shows what the program prints, links lead to files, schemas fit what is printed.
+# The documents: they show what the program prints, their commands work, links lead to files, schemas fit what is printed.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool python3 make
 
 python3 "$srcdir/scripts/readme-example" "$RDMADUMP" --check >"$tmp/log" 2>&1
-ok "README.md shows the program's real output" "$tmp/log"
-[ "$(sed -n '/^\$ rdmadump analyze/,/^```/p' "$srcdir/README.md" | wc -l)" -ge 12 ]
+ok "README.md and docs/first-capture.md show the program's real output" "$tmp/log"
+[ "$(sed -n '/^\$ rdmadump analyze/,/^```/p' "$srcdir/README.md" "$srcdir/docs/first-capture.md" | wc -l)" -ge 35 ]
 ok "of which there are a few lines"
 
 # A loss depends on time, so only the labels are compared
 labels() { grep -oE 'frames in|written to|filtered out|dropped by rdmadump|dropped by the device' "$1" | paste -sd,; }
-sed -n '/^At its end a capture prints/,/^\* /{/^[ 0-9]/p}' "$srcdir/README.md" >"$tmp/losses"
+sed -n '/^At its end a capture prints/,/^\* /{/^[ 0-9]/p}' "$srcdir/docs/first-capture.md" >"$tmp/losses"
 model --gen count=50 --at-end sigint -- "$RDMADUMP" -d mlx5_0 -w "$tmp/losses.pcapng" >/dev/null 2>"$tmp/log"
-is "README.md shows the losses as a capture prints them" "$(labels "$tmp/losses")" "$(labels "$tmp/log")"
+is "docs/first-capture.md shows the losses as a capture prints them" "$(labels "$tmp/losses")" "$(labels "$tmp/log")"
 is "... all of them" "$(labels "$tmp/losses" | tr ',' '\n' | wc -l)" 5
 
 # Some of its commands run as another user
@@ -25,6 +25,37 @@ elif has_tool setpriv "docs/hardware.md shows the program's real output"; then
 	ok "docs/hardware.md shows the program's real output" "$tmp/log"
 fi
 is "for every adapter that the document names" "$(grep -cE '^<!-- (model|tree)' "$srcdir/docs/hardware.md")" 11
+
+# Every command line of these pages runs, in a folder with the files that they name. Of the rows, the first one whose pattern fits:
+# PATTERN | options of the model | options that make it end
+commands='
+selftest*icmd*|--dev link=ib,lid=1,gateway=yes --gen size=300,count=100000000 --rate 5000|
+*icmd*|--dev link=ib,lid=1,gateway=yes --gen size=300,count=200 --at-end sigint|
+selftest*|--gen count=100000000,size=60-1400 --rate 5000|
+bundle*|--gen count=100000000,size=60-1400 --rate 5000|--capture 1
+events*|--fault port=down,after_ms=50|-c 1
+counters*||--interval 0.01 --count 1
+*|--gen count=50 --at-end sigint|
+'
+mkdir "$tmp/folder"
+: >"$tmp/folder/app.log"
+for name in out.pcapng client.pcapng server.pcapng frames; do
+	"$RDMADUMP" -q -r "$TEST_DATA/roce/10_rc_write_loss/a.pcap.zst" -w "$tmp/folder/$name" 2>"$tmp/log"
+done
+for page in README.md docs/first-capture.md docs/selftest.md docs/infiniband.md; do
+	awk '/^```/ { code = !code; next } code' "$srcdir/$page" | sed -nE 's/ +#.*//; s/^(sudo )?rdmadump //p'
+done | sort -u >"$tmp/lines"
+[ "$(wc -l <"$tmp/lines")" -ge 18 ]
+ok "the documents have command lines"
+while read -r line <&3; do
+	while IFS='|' read -r pattern device ends; do
+		# shellcheck disable=SC2053 # a pattern
+		[ -z "$pattern" ] || [[ $line != $pattern ]] || break
+	done <<<"$commands"
+	# shellcheck disable=SC2086 # several options
+	(cd "$tmp/folder" && eval "model $device -- \"\$RDMADUMP\" ${line//\/var\/log\//} $ends") >"$tmp/log" 2>&1 </dev/null
+	ok "it works: rdmadump $line" "$tmp/log"
+done 3<"$tmp/lines"
 
 # links FILE...: the relative targets of Markdown links and pictures, as FILE: TARGET
 links() { grep -oHE '\]\([^)# ]+' -- "$@" | sed 's/:\](/ /' | grep -v ' https\?:'; }

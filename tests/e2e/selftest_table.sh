@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# scripts/selftest-table: the table of README.md is that of the collected results; made-up results test the script.
+# scripts/selftest-table: the table of docs/selftest.md is that of the collected results; made-up results test the script.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq python3 tar zstd
@@ -11,7 +11,7 @@ cd "$tmp" || exit 1
 table() { python3 "$here/scripts/selftest-table" "$@" >"$tmp/table" 2>"$tmp/log"; }
 
 table --check
-ok "README.md has the table of docs/results" "$tmp/log"
+ok "docs/selftest.md has the table of docs/results" "$tmp/log"
 table
 is "kinds of today's results" "$(sed -n '3,$s/^| \([a-z]*\) .*/\1/p' "$tmp/table" | tr '\n' ' ')" "kernel model "
 
@@ -55,10 +55,10 @@ printf x >"$tmp/none.tar.zst"
 table none.tar.zst
 is "refused: no archive" $? 1
 
-cp "$here/README.md" "$tmp/README.md"
-table --check --file "$tmp/README.md" adapter.json
+cp "$here/docs/selftest.md" "$tmp/page.md"
+table --check --file "$tmp/page.md" adapter.json
 is "another table is noticed" $? 1
-table --write --file "$tmp/README.md" adapter.json && table --check --file "$tmp/README.md" adapter.json
+table --write --file "$tmp/page.md" adapter.json && table --check --file "$tmp/page.md" adapter.json
 ok "--write" "$tmp/log"
-is "and the rest of the document stays" "$(diff "$here/README.md" "$tmp/README.md" | grep -c '^[<>]')" 3
+is "and the rest of the document stays" "$(diff "$here/docs/selftest.md" "$tmp/page.md" | grep -c '^[<>]')" 3
 tap_done
