@@ -222,6 +222,7 @@ struct rd_side_end {
 	/* The frame that shows it; RETRY and STOPPED: the last response, the last packet. */
 	uint64_t frame, ns;
 	unsigned int attempts; /* rounds without a response at the end */
+	bool lacks; /* RETRY and STOPPED: request packets before these are missing here */
 };
 
 /*

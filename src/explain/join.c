@@ -499,10 +499,33 @@ static void add_other_end(struct search *s, const json_t *report, size_t capture
 	}
 }
 
+/* What both captures show together of the packets of this QP pair comes first. */
+static void add_of_both(json_t *one, const json_t *ends)
+{
+	static const char *const keys[] = {"here", "peer"};
+	json_t *happened = json_object_get(one, "happened"), *finding;
+	size_t i, n = 0;
+
+	json_array_foreach (json_object_get(ends, "findings"), i, finding) {
+		for (unsigned int k = 0; k < 2; k++) {
+			const json_t *from = json_object_get(one, keys[k]),
+				     *to = json_object_get(one, keys[!k]);
+			char where[256];
+
+			snprintf(where, sizeof(where), "%s -> %s QP 0x%llx",
+				rd_json_text_of(from, "address"), rd_json_text_of(to, "address"),
+				(unsigned long long)rd_json_u64_value(json_object_get(to, "qp")));
+			if (strcmp(rd_json_text_of(finding, "where"), where) == 0)
+				json_array_insert_new(happened, n++,
+					part_of(finding, rd_json_text_of(one, "doubt")));
+		}
+	}
+}
+
 json_t *join_find(const json_t *report, const struct reading *r)
 {
 	json_t *captures = json_object_get(report, "captures"), *one,
-	       *ends = json_object_get(json_object_get(report, "ends"), "verdict");
+	       *ends = json_object_get(report, "ends");
 	struct search s = {.r = r, .found = json_array()};
 	size_t i;
 
@@ -518,8 +541,10 @@ json_t *join_find(const json_t *report, const struct reading *r)
 	}
 	json_array_foreach (s.found, i, one) {
 		json_object_set_new(one, "fits", rd_json_u64(s.fits));
+		add_of_both(one, ends);
 		if (ends && !*rd_json_text_of(one, "doubt"))
-			json_object_set(one, "verdict", json_object_get(ends, "text"));
+			json_object_set(one, "verdict",
+				json_object_get(json_object_get(ends, "verdict"), "text"));
 	}
 	return s.found;
 }

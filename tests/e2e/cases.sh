@@ -47,7 +47,7 @@ a.requests<=.totals.frames a.requests<=.a.acks
 a.requests!=5 a.requests!=4
 c.transport=RC c.transport=UC
 c.transport^R c.transport^C
-verdict.what~fault verdict.what!~fault
+verdict.what~refused verdict.what!~refused
 verdict.rule=null verdict.rule!=null
 a.seen=1 a.seen=false
 text~10.0.0.2 text!~10.0.0.2

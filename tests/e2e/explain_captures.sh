@@ -20,7 +20,7 @@ is "by the address of the peer: all that fit" "$(explain --json --with "$rkey/a.
 explain --with "$rkey/a.pcap.zst" --with "$rkey/b.pcap.zst" 'completion with error 10, QP 0x61' >"$tmp/out"
 is "both ends: exit status" $? 0
 has "both ends: what was refused" "$tmp/out" 'refused: READ of 3000 bytes'
-has "both ends: their verdict" "$tmp/out" 'seen from these two captures'
+has "both ends: their verdict" "$tmp/out" 'from these two captures'
 explain --with "$rkey/a.pcap.zst" 'completion with error 10, QP 0x999' >"$tmp/out"
 has "none fits" "$tmp/out" 'in the captures: no queue pair fits'
 is "of a log, the line that is no consequence" "$(printf '%s\n' 'completion with error 5, QP 0x60' 'completion with error 10, QP 0x62' |

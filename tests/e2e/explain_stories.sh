@@ -31,6 +31,7 @@ mr_gone|status 10 (remote access error)|18 18|NAK "remote access error"|it may n
 mtu_ends|status 9 (remote invalid request error)|19 19|NAK "invalid request"|10.77.0.1 refused a request of 10.77.0.2 as invalid.*no fault of the network.*path MTU
 wrong_gid|status 12 (transport retry counter exceeded)|20 20|no response was captured|no response of 10.77.0.1 is seen.*where: the NIC or the application on 10.77.0.1
 wrong_vlan|status 12 (transport retry counter exceeded)|17 17|no response was captured|no response of 10.78.0.1 is seen.*where: the NIC or the application on 10.78.0.1
+path_mtu|status 12 (transport retry counter exceeded)|17 17|only long packets are lost|Long packets from 10.77.2.2 to 10.77.1.1 are lost between the two capture points.*smaller MTU.*where: the fabric
 path_loss|status 12 (transport retry counter exceeded)|18 18|packets are lost|Packets from 10.77.2.2 to 10.77.1.1 are lost between the two capture points.*where: the fabric
 '
 while IFS='|' read -r where line qps finding verdict; do

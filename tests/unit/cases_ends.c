@@ -47,7 +47,10 @@ static void see(
 		back	     ? 0x200
 		: slot[S_qp] ? (uint32_t)slot[S_qp]
 			     : 0x100,
-		back ? 4 : 64, 0);
+		back		   ? 4
+		: slot[S_body] > 0 ? (uint32_t)slot[S_body]
+				   : 64,
+		0);
 	if (back) {
 		memcpy(m.b + 26, "\x0a\0\0\x01\x0a\0\0\x02", 8);
 		m.b[BTH + 12] = syndrome;

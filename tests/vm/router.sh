@@ -92,10 +92,10 @@ priority_loss() {
 	begin priority_loss "arrives=b"
 	on r modprobe sch_prio
 	on r tc qdisc add dev eth0 root handle 1: prio
-	on r tc qdisc add dev eth0 parent 1:3 netem rate 400kbit limit 4
+	on r tc qdisc add dev eth0 parent 1:3 netem rate 200kbit limit 2
 	barrier priority_loss.set
 	both -r 4 -- write:2500:20
-	both -q 8 -c 0x68 -r 4 -- -q 8 -c 0x68 -t 15 -y 2 -e 12 -p 4 write:2500:40
+	both -q 4 -c 0x68 -r 4 -- -q 4 -c 0x68 -t 15 -y 2 -e 12 -p 4 write:2500:12
 	barrier priority_loss.ran
 	[ "$SIDE" != r ] || tc -s qdisc show dev eth0
 	on r tc qdisc del dev eth0 root

@@ -161,8 +161,11 @@ struct path_qp {
 	uint64_t runs[RD_TAPS], lone_runs[RD_TAPS];
 	bool in_run[RD_TAPS];
 	uint32_t arrived_ops, only_ops[RD_TAPS]; /* bits of opcodes, without the transport */
-	uint64_t outside[RD_TAPS]; /* captured there while the other capture did not run */
-	uint64_t requests;	   /* SEND and WRITE of those matched, see FATE_DELIVERED */
+	/* The longest frame that both have, the shortest one of only[] and copies[]; 0: none. */
+	uint16_t longest, shortest[RD_TAPS];
+	uint64_t last_matched[RD_TAPS]; /* frame */
+	uint64_t outside[RD_TAPS];	/* captured there while the other capture did not run */
+	uint64_t requests;		/* SEND and WRITE of those matched, see FATE_DELIVERED */
 	/*
 	 * Requests whose PSN is not above the previous one, in each capture; and the previous one.
 	 */
@@ -246,7 +249,7 @@ struct entry {
 	uint32_t psn;
 	uint32_t icrc;
 	uint32_t network; /* 0: none; its partner may be in one */
-	uint16_t ip_id;
+	uint16_t ip_id, length;
 	uint8_t ttl, state, opcode;
 	uint8_t in_row; /* how many entries of the same packet were removed just before, up to 2 */
 	bool whole;	/* its ICRC was captured */
@@ -464,7 +467,7 @@ static inline bool trusted(const struct trust *t)
 	return !t->missed && !t->drops;
 }
 
-#define ENDS_RULES 9
+#define ENDS_RULES 10
 
 /* What the QPs of a rule's findings sent. */
 struct concern {

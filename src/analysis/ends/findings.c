@@ -117,6 +117,21 @@ static bool may_be_missed(const struct look *l)
 	return is_at_edge(l) || !too_many_to_be_missed(s, !s->p->sender, s->w->lost_runs);
 }
 
+/* Unless the receiver asks for them, or the sender never gets a response to them. */
+static bool may_be_too_long_to_capture(const struct look *l)
+{
+	const struct sight *s = l->ends;
+	const struct rd_side *sender = side_at(s, s->p->sender);
+
+	return !s->w->asked_for && !(sender && (sender->end.how == RD_ENDING_RETRY ||
+						       sender->end.how == RD_ENDING_STOPPED));
+}
+
+static bool is_end_of_all(const struct look *l)
+{
+	return l->ends->w->arrived_last < l->ends->w->lost.first_frame;
+}
+
 /* Where it has none of a QP's packets, it may have ended before, or not take them. */
 static bool has_no_packet(const struct look *l)
 {
@@ -254,6 +269,23 @@ static bool lost_between(const struct look *l, struct rd_finding *f)
 	return w->lost.count;
 }
 
+#define FEW_LONG 4
+
+/* An MTU on the path: what is as long as a packet that was lost does not arrive, whenever sent. */
+static bool lost_long(const struct look *l, struct rd_finding *f)
+{
+	const struct rd_path_qp *w = l->ends->w;
+
+	if (w->lost.count < FEW_LONG || !w->arrived || w->lost_shortest <= w->arrived_longest)
+		return false;
+	finding_evidence(f, &w->lost);
+	rd_finding_detail(f,
+		"%llu packets, all in frames of %u bytes or more, did not arrive; all that arrived "
+		"are in frames of up to %u bytes; frames of the sender's capture",
+		n(w->lost.count), w->lost_shortest, w->arrived_longest);
+	return true;
+}
+
 static bool lost_or_missed(const struct look *l, struct rd_finding *f)
 {
 	const struct rd_path_qp *w = l->ends->w;
@@ -389,6 +421,21 @@ const struct rule rules_of_ends[] = {
 			"Packets from {s} to {r} are lost between the two capture points.",
 			RD_POSSIBLE, "Packets lost", 0, ANYWHERE(RD_PLACE_FABRIC)),
 		.surer = "the discard and error counters of the switch ports between them"},
+	{"lost-long", RD_SEV_PROBLEM, RD_LIKELY, 0, lost_long,
+		"only long packets are lost between the two capture points", NULL, OF_REQUESTS,
+		.meaning = "a switch, router or tunnel on the path has a smaller MTU than the "
+			   "QP's path MTU needs: it drops longer packets",
+		.next = "ping -M do -s SIZE between the hosts; compare the MTUs of all ports on "
+			"the path with the path MTU of the QP",
+		.doubts = {NO_SENDER, NO_CLOCK, OTHER_ONE,
+			IF(may_be_too_long_to_capture,
+				"the receiver's capture may have missed them"),
+			IF(is_end_of_all, "none arrived after them: the path may have failed")},
+		.cause = CAUSE(1, "MTU",
+			"Long packets from {s} to {r} are lost between the two capture points, "
+			"shorter ones arrive: the path has a smaller MTU.",
+			RD_LIKELY, "Packets lost", 0, ANYWHERE(RD_PLACE_FABRIC)),
+		.surer = "the MTUs of the switch ports between them"},
 	{"lost-in-sender", RD_SEV_PROBLEM, RD_LIKELY, 0, lost_in_sender,
 		"packets are lost inside the sender",
 		"{count packet} that neither capture had before the receiver asked for them; "

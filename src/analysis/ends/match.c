@@ -187,6 +187,12 @@ static void pair(struct rd_ends *e, enum rd_tap end, struct entry *here, struct 
 	w->matched++;
 	w->requests += here->data;
 	w->arrived_ops |= opcode_bit(here);
+	for (int tap = 0; tap < RD_TAPS; tap++) {
+		if (at[tap]->length > w->longest)
+			w->longest = at[tap]->length;
+		if (frame[tap] > w->last_matched[tap])
+			w->last_matched[tap] = frame[tap];
+	}
 	e->matched++;
 	proven = here->single || ids_tell(w->path);
 	place_note(e, w->path, at, proven);
@@ -308,6 +314,8 @@ static void count_alone(struct rd_ends *e, enum rd_tap end, struct entry *en)
 	w->lone_runs[end] += !w->in_run[end] && (!copy || ids_tell(w->path));
 	w->in_run[end] = true;
 	w->only_ops[end] |= opcode_bit(en);
+	if (!w->shortest[end] || en->length < w->shortest[end])
+		w->shortest[end] = en->length;
 	incident_add(copy ? &w->copies[end] : &w->only[end], 1, en->frame, ns);
 	other_transmissions(there, end, en, &record);
 	evidence_keep(e, &record);
@@ -420,6 +428,7 @@ static void read_headers(const struct rd_packet *p, struct entry *en)
 
 	en->psn = p->psn;
 	en->opcode = p->opcode;
+	en->length = p->end < UINT16_MAX ? (uint16_t)p->end : UINT16_MAX;
 	en->request = rd_packet_transport(p) == RD_RC && !(p->op->bits & RD_OP_RESPONSE);
 	en->data = en->request && (p->op->bits & (RD_OP_SEND | RD_OP_WRITE));
 	if (p->net == RD_NET_IPV4) {

@@ -94,6 +94,7 @@ static void fill_ending(struct rd_side *s, const struct flow *f, uint64_t end)
 		wait = s->rnr_timer_us * UINT64_C(4000);
 	s->end.frame = f->ack.end_frame;
 	s->end.ns = f->traffic.last_ns;
+	s->end.lacks = f->trouble && f->trouble->seen.n_holes;
 	if (f->ack.end_nak) {
 		s->end.how = RD_ENDING_REMOTE_ERROR;
 		s->end.ns = f->ack.end_ns;

@@ -235,3 +235,8 @@ bool is_refused(const struct look *l)
 	return count(l, RD_INC_NAK_ACCESS) || count(l, RD_INC_NAK_INVALID) ||
 	       count(l, RD_INC_NAK_OPERATIONAL);
 }
+
+bool lacks_earlier(const struct look *l)
+{
+	return l->s->end.lacks;
+}

@@ -135,8 +135,11 @@ bool lost_frames(const struct look *l), is_one_way(const struct look *l),
 	may_be_each_twice(const struct look *l), may_be_discarded(const struct look *l),
 	is_refused(const struct look *l), has_coarse_clock(const struct look *l),
 	began_before(const struct look *l), is_undeclared(const struct look *l),
-	is_shared(const struct look *l);
+	is_shared(const struct look *l), lacks_earlier(const struct look *l);
 
+#define LACKS_EARLIER                                                                              \
+	IF(lacks_earlier,                                                                          \
+		"packets before these are missing here: a receiver responds to none after them")
 #define CAPTURE_LOST IF(lost_frames, "the capture lost frames")
 #define DISORDERED   IF(is_disordered, "frames may be in another order than on the wire")
 #define ONE_WAY	     IF(is_one_way, "only one direction was captured")

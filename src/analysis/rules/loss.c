@@ -62,6 +62,21 @@ static bool is_not_requested(const struct look *l)
 	return !naks_for_gaps(l) || naks_for_gaps(l) < gaps_without_nak(l);
 }
 
+/* What is missing before the last requests never came, so that the receiver had to be silent. */
+static bool never_arrives(const struct look *l, struct rd_finding *f)
+{
+	f->evidence.count = l->s->end.attempts;
+	f->evidence.first_ns = f->evidence.last_ns = l->s->end.ns;
+	rd_finding_frame(f, l->s->traffic.last_frame);
+	return (l->s->end.how == RD_ENDING_RETRY || l->s->end.how == RD_ENDING_STOPPED) &&
+	       is_rc(l) && lacks_earlier(l);
+}
+
+static bool are_few_rounds(const struct look *l)
+{
+	return l->s->end.attempts < 2;
+}
+
 /* --- responses -------------------------------------------------------------------------------- */
 
 /*
@@ -227,6 +242,21 @@ const struct rule rules_of_loss[] = {
 			IF(may_be_late, "others came late: after a NAK, one looks retransmitted"),
 			IF(is_not_requested, "most gaps are without a NAK of the receiver")},
 		.cause = CAUSE(4, "LOSS", NULL, RD_LIKELY, "Packets lost", LOST | UP, UPSTREAM)},
+	{"never-arrives", RD_SEV_PROBLEM, RD_LIKELY, 0, never_arrives,
+		"packets do not arrive here, however often the sender retransmits",
+		"{attempts} retransmission rounds of which only later packets are here; a receiver "
+		"responds to none after a missing one",
+		OF_REQUESTS,
+		.meaning = "nearly all is lost between the sender and this capture point, or all "
+			   "packets of one kind: those longer than an MTU on the path",
+		.next = "compare the lengths of those that arrive with the path MTU; capture at "
+			"the sender too; ping -M do -s SIZE",
+		.traits = SILENT | ENDS_ANSWER,
+		.doubts = {INCOMPLETE, ABSENCE, IF(are_few_rounds, "there are few rounds")},
+		.cause = CAUSE(4, "LOSS",
+			"Packets from {s} to {r} do not arrive, however often they are "
+			"retransmitted.",
+			RD_LIKELY, "Last rounds without a response", 0, UPSTREAM)},
 	{"responses-lost-downstream", RD_SEV_PROBLEM, RD_LIKELY, 0, responses_lost_downstream,
 		"responses are lost between this capture point and the requester",
 		"it retransmitted {responses_lost time} requests whose responses had been captured",
