@@ -152,11 +152,13 @@ static void print_list(const struct argp_option *options)
 	for (const struct argp_option *o = options; !is_end(o); o++) {
 		const char *arg = main_row(o)->arg;
 		const char *flags = o->flags & OPTION_HIDDEN ? "hidden" : "shown";
+		const char *doc = main_row(o)->doc ? main_row(o)->doc : "";
+		const int n = (int)strcspn(doc, ".;:(\n");
 
 		if (o->name)
-			printf("--%s\t%s\t%s\n", o->name, arg ? arg : "-", flags);
+			printf("--%s\t%s\t%s\t%.*s\n", o->name, arg ? arg : "-", flags, n, doc);
 		if (is_letter(o->key))
-			printf("-%c\t%s\t%s\n", o->key, arg ? arg : "-", flags);
+			printf("-%c\t%s\t%s\t%.*s\n", o->key, arg ? arg : "-", flags, n, doc);
 	}
 }
 

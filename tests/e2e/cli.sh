@@ -159,8 +159,32 @@ has "help counter: message" "$tmp/log" "did you mean 'rdmadump counters'"
 script -qec "'$RDMADUMP' -r /dev/null -w -" /dev/null >"$tmp/log" 2>&1 </dev/null
 is "-w - to a terminal: exit status" $? 1
 has "-w - to a terminal: what to do" "$tmp/log" 'standard output is a terminal; give a file'
-# --- completion for bash: WORDS, the last one unfinished | what is offered
+# --- completion: WORDS, the last one unfinished | what is offered, the same by each shell
 
+mkdir "$tmp/shells"
+ln -s "$(realpath "$RDMADUMP")" "$tmp/shells/rdmadump"
+# What completion calls in zsh, as it prints
+cat >"$tmp/shells/offers.zsh" <<'END'
+compadd() { [[ $1 == -a ]] && { print -l -- ${(P)2}; return }; [[ $1 == -- ]] && shift; print -l -- "$@" }
+compset() { words[CURRENT]=${words[CURRENT]#*=} }
+_files() { print -l -- ${words[CURRENT]}*(N) }
+_describe() { local -a all; [[ $1 == -o ]] && shift; all=("${(@P)2}"); print -l -- ${all%%:*} }
+complete_words() { local -a words; words=("${(@s: :)2}"); local CURRENT=$#words; source $1; }
+complete_words "$@"
+END
+# others WORDS WANTED: the same of the other shells
+others() {
+	local last=${1##* } completions
+	completions=$(realpath "${srcdir:-.}/completions")
+	if has_tool zsh "completion of '$1' in zsh"; then
+		is "completion of '$1' in zsh" "$(PATH=$tmp/shells:$PATH zsh -f "$tmp/shells/offers.zsh" "$completions/_rdmadump" "rdmadump $1" |
+			grep -- "^$last" | sort | paste -sd' ')" "$2"
+	fi
+	if has_tool fish "completion of '$1' in fish"; then
+		is "completion of '$1' in fish" "$(PATH=$tmp/shells:$PATH fish -N -c "source '$completions/rdmadump.fish'; complete -C 'rdmadump $1'" |
+			cut -f1 | sort | paste -sd' ')" "$2"
+	fi
+}
 # shellcheck source=completions/rdmadump
 . "${srcdir:-.}/completions/rdmadump"
 : >"$tmp/witness"
@@ -172,6 +196,7 @@ while IFS='|' read -r words want; do
 	COMPREPLY=()
 	_rdmadump "$RDMADUMP" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
 	is "completion of '$words'" "${COMPREPLY[*]-}" "$want"
+	others "$words" "$want"
 done <<'LIST'
 --snap|--snapshot-length
 --ro|--roce
