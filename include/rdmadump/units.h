@@ -28,8 +28,9 @@ char *rd_fmt_duration(char buf[RD_UNITS_LEN], uint64_t ns);
 char *rd_fmt_percent(char buf[RD_UNITS_LEN], double percent);
 #define RD_TIMES_LEN 64
 /*
- * "469 us to 56.549 ms", "1.326 s to 1.461 s", after `start`; "1.326 s" if `last` is not later
- * than `first`. Both have more digits where they are near to each other. Returns buf.
+ * "0.469 ms to 56.549 ms", "1.326 s to 1.461 s", after `start`; "1.326 s" if `last` is not later
+ * than `first`. One unit, so that they compare; more digits where they are near to each other.
+ * Returns buf.
  */
 char *rd_fmt_times(char buf[RD_TIMES_LEN], uint64_t start, uint64_t first, uint64_t last);
 /* "00:00:12" */

@@ -75,28 +75,27 @@ char *rd_fmt_duration(char buf[RD_UNITS_LEN], uint64_t ns)
 	return buf;
 }
 
-/* `near`: to another time, which would look the same with fewer digits. */
-static int put_moment(char *buf, size_t capacity, uint64_t ns, bool near)
-{
-	if (near || ns >= SECOND)
-		return snprintf(buf, capacity, "%.*f s", near ? 6 : 3, (double)ns / 1e9);
-	if (ns >= 1000000)
-		return snprintf(buf, capacity, "%.3f ms", (double)ns / 1e6);
-	return snprintf(buf, capacity, "%.0f us", (double)ns / 1e3);
-}
-
 char *rd_fmt_times(char buf[RD_TIMES_LEN], uint64_t start, uint64_t first, uint64_t last)
 {
+	static const struct {
+		uint64_t least, unit;
+		const char *name;
+		int digits;
+	} units[] = {{SECOND, 1000000000, "s", 3}, {1000000, 1000000, "ms", 3}, {0, 1000, "us", 0}};
 	const uint64_t from = first > start ? first - start : 0;
 	const uint64_t until = last > first && last > start ? last - start : from;
-	const bool near = until >= SECOND && until > from && until - from < NEAR;
-	int n = 0;
+	unsigned int u = 0;
+	int n = 0, digits;
 
-	if (until > from) {
-		n = put_moment(buf, RD_TIMES_LEN, from, near);
-		n += snprintf(buf + n, RD_TIMES_LEN - (size_t)n, " to ");
-	}
-	put_moment(buf + n, RD_TIMES_LEN - (size_t)n, until, near);
+	while (until < units[u].least)
+		u++;
+	/* Else they would look the same. */
+	digits = u == 0 && until > from && until - from < NEAR ? 6 : units[u].digits;
+	if (until > from)
+		n = snprintf(buf, RD_TIMES_LEN, "%.*f %s to ", digits,
+			(double)from / (double)units[u].unit, units[u].name);
+	snprintf(buf + n, RD_TIMES_LEN - (size_t)n, "%.*f %s", digits,
+		(double)until / (double)units[u].unit, units[u].name);
 	return buf;
 }
 

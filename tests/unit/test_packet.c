@@ -294,6 +294,13 @@ TEST_FRAME(not_roce)
 	make_fill(&m, 0, 15);
 	assert_false(parse(RD_LINK_ETHERNET));
 	same(p.kind, RD_KIND_OTHER, p.payload_len, 15);
+	m.b[14 + 20 + 3] = 53;
+	assert_false(parse(RD_LINK_ETHERNET));
+	assert_int_equal(p.flags, 0);
+	/* A datagram is as long as its header at least. */
+	m.b[14 + 20 + 5] = 7;
+	assert_false(parse(RD_LINK_ETHERNET));
+	assert_int_equal(p.flags, RD_PACKET_MALFORMED);
 
 	/* TCP with options. */
 	m.n = 0;

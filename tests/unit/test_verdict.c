@@ -40,10 +40,10 @@ TEST(two_times_differ_in_their_digits)
 		const char *text;
 	} cases[] = {
 		{1402113 * US, 1402250 * US, "1.402113 s to 1.402250 s"},
-		{402113 * US, 1402250 * US, "402.113 ms to 1.402 s"},
+		{402113 * US, 1402250 * US, "0.402 s to 1.402 s"},
 		{402113 * US, 402113 * US, "402.113 ms"},
 		{113 * US, 250 * US, "113 us to 250 us"},
-		{113 * US, 20250 * US, "113 us to 20.250 ms"},
+		{113 * US, 20250 * US, "0.113 ms to 20.250 ms"},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
