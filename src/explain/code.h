@@ -43,7 +43,8 @@ struct code {
 			    * line is about RDMA; NULL: the name alone */
 	/*
 	 * Of a vendor error: 1 + the completion status that it comes with; of a CQE syndrome: 1 +
-	 * the status that it is; of an errno: the call (enum call). 0: any.
+	 * the status that it is; of an errno: the call (enum call); of a message: the call that
+	 * failed. 0: any.
 	 */
 	unsigned int with;
 	const char *meaning;

@@ -38,14 +38,20 @@ void reading_finish(const struct catalogue *c, struct reading *r)
 	struct found *f = found_of(r, SPACE_SYNDROME);
 	const struct code *code = f ? code_of(c, SPACE_SYNDROME, f->number, 0) : NULL;
 
-	/* They are the same */
-	if (code && found_of(r, SPACE_STATUS))
+	/* They are the same; words like "FATAL: Error" may be of the log. */
+	if (code && found_of(r, SPACE_STATUS)) {
+		*found_of(r, SPACE_STATUS) =
+			(struct found){.space = SPACE_STATUS, .number = code->with - 1};
 		*f = r->found[--r->n];
-	else if (code)
+	} else if (code)
 		*f = (struct found){.space = SPACE_STATUS, .number = code->with - 1};
 	/* "Permission denied" of no call of RDMA */
 	f = found_of(r, SPACE_ERRNO);
 	if (f && !r->call && !r->program)
+		*f = r->found[--r->n];
+	/* The errno of the call that failed says more than that it did. */
+	f = found_of(r, SPACE_MESSAGE);
+	if (f && f->code->with && found_of(r, SPACE_ERRNO))
 		*f = r->found[--r->n];
 	f = found_of(r, SPACE_STATUS);
 	for (unsigned int i = 0; i < r->n; i++) {
@@ -197,6 +203,8 @@ static const char *take(struct reading *r, const struct phrase *p, const char *a
 	switch (p->kind) {
 	case PHRASE_CODE:
 		reading_add(r, p->code->space, p->code->number, p->code);
+		if (p->code->space == SPACE_MESSAGE && !r->call)
+			r->call = p->code->with;
 		break;
 	case PHRASE_ABOUT:
 		*marks |= p->what | MARK_RDMA;
