@@ -32,6 +32,7 @@ mtu_ends|status 9 (remote invalid request error)|19 19|NAK "invalid request"|10.
 wrong_gid|status 12 (transport retry counter exceeded)|20 20|no response was captured|no response of 10.77.0.1 is seen.*where: the NIC or the application on 10.77.0.1
 wrong_vlan|status 12 (transport retry counter exceeded)|17 17|no response was captured|no response of 10.78.0.1 is seen.*where: the NIC or the application on 10.78.0.1
 path_mtu|status 12 (transport retry counter exceeded)|17 17|only long packets are lost|Long packets from 10.77.2.2 to 10.77.1.1 are lost between the two capture points.*smaller MTU.*where: the fabric
+priority_loss|status 12 (transport retry counter exceeded), qp 0x14|20 20|packets are lost between the two capture points|10.77.2.2 got no response of 10.77.1.1 in time, since packets are lost between the two capture points.*where: the fabric
 path_loss|status 12 (transport retry counter exceeded)|18 18|packets are lost|Packets from 10.77.2.2 to 10.77.1.1 are lost between the two capture points.*where: the fabric
 '
 while IFS='|' read -r where line qps finding verdict; do

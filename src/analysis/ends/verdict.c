@@ -249,14 +249,14 @@ static bool both_cover(const struct judging *j)
 }
 
 /* Likely lost, and not missed by a capture. */
-static bool is_lost_late(struct judging *j, const struct way *way, uint64_t since)
+static bool is_likely_lost(
+	struct judging *j, const struct rd_path *p, const struct rd_path_qp *w, uint64_t since)
 {
-	const struct rd_path_qp *w = path_qp_at(j, way);
 	char where[ENDS_WHERE_LEN];
 
-	if (!w || !w->lost.count || w->lost.last_ns < since)
+	if (!w->lost.count || w->lost.last_ns < since)
 		return false;
-	ends_where(where, path_of(j, way), w);
+	ends_where(where, p, w);
 	for (size_t i = 0; i < j->r->findings.n; i++) {
 		const struct rd_finding *f = &j->r->findings.finding[i];
 
@@ -265,6 +265,19 @@ static bool is_lost_late(struct judging *j, const struct way *way, uint64_t sinc
 			return true;
 	}
 	return false;
+}
+
+/* Where no packet of a QP arrives, the receiver's capture shows by others that the path loses them.
+ */
+static bool is_lost_late(struct judging *j, const struct way *way, uint64_t since)
+{
+	const struct rd_path *p = path_of(j, way);
+	const struct rd_path_qp *w = path_qp_at(j, way);
+	bool lost = w && is_likely_lost(j, p, w, since);
+
+	for (size_t i = 0; w && w->lost.count && !w->arrived && !lost && i < p->n_qps; i++)
+		lost = is_likely_lost(j, p, &p->qps[i], since);
+	return lost;
 }
 
 static bool passes_whole(const struct rd_path_qp *w)
