@@ -40,7 +40,7 @@ has "a share that is worse" "$tmp/text" '^ +retransmitted +0 % -> 64\.7 % +worse
 has "traffic that is gone" "$tmp/text" '^gone +10\.77\.0\.1 -> 10\.77\.0\.2 RC WRITE, 1 QP$'
 is "80 columns" "$(tail -n +2 "$tmp/text" | wc -L | awk '{print $1 <= 80}')" 1
 an "$roce/10_rc_write_loss/a.pcap.zst" >"$tmp/verdict"
-has "lost packets are the share that the verdict names" "$tmp/verdict" '^lost: 10 of 480 \(2\.1 %\)'
+has "lost packets are the share that the verdict names" "$tmp/verdict" 'Packets lost: 10 of 480 \(2\.1 %\)'
 has "... of the packets without their copies" "$tmp/text" '^ +lost packets +0 % -> 2\.08 % +worse$'
 an --compare "$tmp/loss.json" "$roce/02_rc_write/a.pcap.zst" >"$tmp/text"
 has "the other way round: gone" "$tmp/text" '^gone +!! 10\.77\.0\.2 -> 10\.77\.0\.1$'

@@ -144,7 +144,7 @@ is "a capture lacks frames" "$(jq -c '.ends.verdict | [.where, .places, .missed_
 fits "as docs/schema/analyze-ends.json says" analyze-ends "$tmp"/{57_router_loss,58_router_reorder,shifted,cut,lacks}.json
 
 analyze "$TEST_DATA"/roce/57*/[ab].pcap.zst >"$tmp/text" 2>"$tmp/log"
-has "the text says whose clock is ahead" "$tmp/text" "^B's clock is 0\.[0-9]+ s (behind|ahead of) A's, within [0-9.]+ [num]?s"
+has "the text says whose clock is ahead" "$tmp/text" "^B's clock is [0-9.]+ [mu]?s (behind|ahead of) A's, within [0-9.]+ [num]?s"
 has "... and each capture by itself" "$tmp/text" "^== B: .*57_router_loss/b\.pcap\.zst alone$"
 is "... without advice to capture at the other end" "$(tr '\n' ' ' <"$tmp/text" | grep -c 'capture at 10\.')" 0
 has "... but to read the report of both" "$tmp/text" "see also the report of both ends"

@@ -77,7 +77,7 @@ has "40 columns: values below their pair" "$tmp/shown" '^  +(READ|WRITE|SEND)\+?
 # more QPs than are followed: the first screen says so
 an --max-qps 4 "$TEST_DATA/roce/20_mixed/a.pcap.zst" >"$tmp/shown" 2>&1
 tr -s ' \n' ' ' <"$tmp/shown" >"$tmp/line"
-has "QPs that are not followed: the verdict names them" "$tmp/line" 'This is of the QPs that were followed: there are more\.'
+has "QPs that are not followed: the verdict names them" "$tmp/line" 'This is of the QPs that were followed: there are more '
 has "... and the line below it counts their frames" "$tmp/line" '[0-9 ]+ of these frames are of QPs beyond the first 4, and only counted; the number of these QPs is not known'
 is "... which is not said where all are followed" "$(cat "$tmp"/short/* | grep -c 'beyond the first')" 0
 tap_done

@@ -11,7 +11,9 @@
 
 static void put_clock(const struct rd_ends_report *r, FILE *out)
 {
-	char packets[RD_UNITS_LEN], error[RD_UNITS_LEN], duration[RD_UNITS_LEN];
+	const uint64_t far = (uint64_t)(r->offset_ns < 0 ? -r->offset_ns : r->offset_ns);
+	char offset[RD_TIMES_LEN], packets[RD_UNITS_LEN], error[RD_UNITS_LEN],
+		duration[RD_UNITS_LEN];
 
 	fprintf(out, "two ends of the same traffic: %s packet%s captured at both, in %s\n",
 		rd_fmt_count(packets, r->packets), r->packets == 1 ? "" : "s",
@@ -28,8 +30,10 @@ static void put_clock(const struct rd_ends_report *r, FILE *out)
 			out);
 		return;
 	}
-	fprintf(out, "B's clock is %.6f s %s A's, within %s",
-		(double)(r->offset_ns < 0 ? -r->offset_ns : r->offset_ns) / 1e9,
+	/* Far apart they need all their digits: others are set by it. */
+	snprintf(offset, sizeof(offset), "%.6f s", (double)far / 1e9);
+	fprintf(out, "B's clock is %s %s A's, within %s",
+		far < 1000000000 ? rd_fmt_times(offset, 0, far, far) : offset,
 		r->offset_ns < 0 ? "behind" : "ahead of",
 		rd_fmt_duration(error, r->offset_error_ns));
 	if (r->drift_known && fabs(r->drift_ppm) <= r->drift_error_ppm)

@@ -36,7 +36,7 @@ const draw = (() => {
 	const rate = n => scaled(n, ["b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s"], 1000);
 	const exact = n => count(n) + "\u00a0B";
 	const span = ns => ns >= 6e10 ? count(ns / 1e9) + "\u00a0s" : scaled(ns, ["ns", "us", "ms", "s"], 1000);
-	const moment = ns => (ns / 1e9).toFixed(ns < 1e8 ? 6 : 3) + "\u00a0s";
+	const moment = ns => ns < 1e6 ? `${(ns / 1e3).toFixed(0)}\u00a0us` : ns < 1e9 ? `${(ns / 1e6).toFixed(3)}\u00a0ms` : `${(ns / 1e9).toFixed(3)}\u00a0s`;
 	const hex = (n, digits) => "0x" + n.toString(16).padStart(digits, "0");
 	const many = (n, one, more) => count(n) + " " + (n === 1 ? one : more || one + "s");
 	const sum = list => list.reduce((a, b) => a + b, 0);
