@@ -56,11 +56,6 @@ const char *rd_open_advice(int errnum);
  */
 void rd_identity_allow_pinned(uint64_t bytes);
 /*
- * For a device that accepts commands only with the credentials that opened it: user and privileges
- * are kept from now on. False, and no effect, in a setuid program: its user must not keep root.
- */
-bool rd_identity_fix(struct rd_identity *id);
-/*
  * Switches to that user permanently, without any capability unless `keep`. -1 with RD_CLASS_DEVICE.
  * Before any thread is started.
  */

@@ -177,8 +177,6 @@ struct rd_source {
 	uint64_t recheck_ns;
 	/* A firmware command copies the frames (RD_SNIFFER_ICMD), not a flow of this function. */
 	bool port_sniffer;
-	/* The device takes commands only with the credentials that it was opened with. */
-	bool fixed_credentials;
 	bool batch_has_notes;  /* set by receive(): note() has notes for the batch */
 	bool batch_disordered; /* set by receive(): timestamps may be out of order, or frames have
 				  RD_FRAME_BAD_TIME or RD_FRAME_NO_TIME */

@@ -278,26 +278,6 @@ void rd_session_abandon(struct rd_session *s)
 	account_result(s);
 }
 
-/* Before files are opened as another user: on such a kernel, later commands would fail. */
-static void fix_identity(struct rd_session *s)
-{
-	bool fixed = false;
-
-	for (unsigned int i = 0; i < s->in.n; i++)
-		fixed |= s->in.sources[i]->fixed_credentials;
-	if (!fixed || s->identity.keep)
-		return;
-	if (rd_identity_fix(&s->identity))
-		rd_log(RD_LOG_WARNING,
-			"this kernel accepts verbs commands only with the credentials that opened "
-			"the device: user and privileges are kept until the end");
-	else
-		rd_log(RD_LOG_WARNING,
-			"this kernel accepts verbs commands only with the credentials that opened "
-			"the device: after privileges are given up, a failed queue is not "
-			"repaired");
-}
-
 static int choose_identity(struct rd_session *s)
 {
 	if (rd_identity_choose(&s->identity, s->config->user, &s->error) < 0)
@@ -324,7 +304,6 @@ int rd_session_open(
 			"raise the limit of open files (ulimit -n)", "eventfd");
 	} else if (choose_identity(s) == 0 && inputs_open(s) == 0 &&
 		   inputs_compile_filters(s) == 0) {
-		fix_identity(s);
 		scope_warn(s);
 		*session = s;
 		return 0;

@@ -355,7 +355,6 @@ int rd_verbs_open_queues(struct rd_source **s, unsigned int *n,
 	describe(port, config->port);
 	describe_queues(port, wanted);
 	verbs_own_counter_check(port);
-	port->queue[0]->src.fixed_credentials = verbs_creds_fixed(port);
 	for (unsigned int i = 0; i < port->n_queues; i++) {
 		s[i] = &port->queue[i]->src;
 		s[i]->ops = i ? &follower_ops : &verbs_ops;

@@ -82,9 +82,6 @@ const char *verbs_advice(enum verbs_object object, int errnum)
 
 	if (errnum == EPERM)
 		return refused(object);
-	if (errnum == EACCES)
-		return "this kernel takes commands only from the user and with the capabilities "
-		       "that opened the device: as root, -Z root keeps them";
 	if (errnum == ENOMEM || errnum == EAGAIN)
 		return no_memory(object);
 	while (a->errnum && a->errnum != errnum)

@@ -100,9 +100,6 @@ struct verbs_port {
 struct verbs_port *verbs_port_open(const struct rd_verbs_config *config, struct rd_error *err);
 void verbs_port_close(struct verbs_port *port);
 
-/* verbs_creds.c: whether the kernel refuses commands if this process changes its credentials. */
-bool verbs_creds_fixed(struct verbs_port *port);
-
 /* verbs_own_counter.c */
 
 /* The QP is in state RESET. On failure the port has the reason. */

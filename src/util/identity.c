@@ -177,15 +177,6 @@ void rd_identity_allow_pinned(uint64_t bytes)
 	setrlimit(RLIMIT_MEMLOCK, &limit);
 }
 
-bool rd_identity_fix(struct rd_identity *id)
-{
-	if (getuid() != geteuid() || getgid() != getegid())
-		return false;
-	id->change = false;
-	id->keep = true;
-	return true;
-}
-
 int rd_identity_become(const struct rd_identity *id, struct rd_error *err)
 {
 	if (is_other(id) && (set_groups(id) < 0 || setresgid(id->gid, id->gid, id->gid) < 0 ||

@@ -30,7 +30,6 @@ options() {
 		wqes wqes=1024 d wqes=1024
 		wqes wqes=64 d wqes=64
 		sniffers one-sniffer d sniffers=1
-		creds creds d creds=checked
 		moderation no-moderation d moderation=no
 		moderation ignored-moderation d moderation=ignored
 		plan no-rss d rss=no

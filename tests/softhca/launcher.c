@@ -300,7 +300,6 @@ static const struct key {
 	{"wqes", "32768", NUMBER, OF_DEVICE},
 	{"sniffers", "1000", NUMBER, OF_DEVICE},
 	{"cqe_comp", "asked", "asked|forced", OF_DEVICE},
-	{"creds", "any", "any|checked", OF_DEVICE},
 	{"context", "write", "write|ioctl", OF_DEVICE},
 	{"gateway", "yes", ".*", OF_DEVICE},
 	{"qp_counter", "no", "yes|no|foreign|vport|E[A-Z]+", OF_DEVICE},

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Less favourable behaviour of real devices and kernels: commands that take time, limits, and the
- * check of credentials in uverbs_main.c, ib_safe_file_access().
+ * Less favourable behaviour of real devices and kernels: commands that take time, and limits.
  */
-#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -69,22 +66,4 @@ void flowing_wait(struct hca *h, const char *verb)
 			return;
 		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 	}
-}
-
-void creds_get(struct creds *c)
-{
-	struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
-	struct __user_cap_data_struct data[2] = {{0}};
-
-	syscall(SYS_capget, &head, data);
-	*c = (struct creds){(uint32_t)syscall(SYS_geteuid), (uint32_t)syscall(SYS_getegid),
-		{data[0].effective, data[1].effective}};
-}
-
-bool creds_same(const struct ctx *ctx)
-{
-	struct creds now;
-
-	creds_get(&now);
-	return !memcmp(&now, &ctx->creds, sizeof(now));
 }

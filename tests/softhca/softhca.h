@@ -135,7 +135,6 @@ struct hca_conf {
 	enum moderation moderation;
 	enum oversize oversize;
 	bool compresses;    /* completions, without being asked */
-	bool checks_creds;  /* as uverbs by write(): EACCES once credentials have changed */
 	uint32_t wqes;	    /* of a receive queue at most */
 	uint32_t table;	    /* work queues of a table at most */
 	uint32_t sniffers;  /* flows of a port at most */
@@ -367,9 +366,6 @@ struct ctx {
 	struct hca *hca;
 	int fd;
 	bool open; /* GET_CONTEXT has been done */
-	struct creds {
-		uint32_t uid, gid, caps[2];
-	} creds; /* of the process that opened it */
 	struct event_fd *async;
 	struct obj **obj;
 	uint32_t nobj;
@@ -639,9 +635,6 @@ void latencies_read(void *at, char *spec);
 void latency_half(const char *verb);
 /* --flowing: create_flow waits until frames were due. */
 void flowing_wait(struct hca *h, const char *verb);
-void creds_get(struct creds *c);
-/* Whether the calling thread's credentials are still those that the context was opened with. */
-bool creds_same(const struct ctx *ctx);
 
 /* ---- the wire (wire.c), of which transport.h has the rest ---- */
 

@@ -52,7 +52,6 @@ CMD(get_context)
 	event_fd_register(e);
 	ctx->async = e;
 	ctx->open = true;
-	creds_get(&ctx->creds);
 	h->stat.opens++;
 	if (!h->opened_ns)
 		h->opened_ns = h->fault_ns = now_ns();

@@ -793,8 +793,6 @@ TEST(advice)
 	advised(VERBS_FLOW, EOPNOTSUPP, "mlx4_core", "log_num_mgm_entry_size=-1");
 	advised(VERBS_FLOW, ENOSYS, "mlx4_core", "log_num_mgm_entry_size=-1");
 	advised(VERBS_QUEUE, EOPNOTSUPP, "mlx4_core", "no RAW_PACKET queue pair");
-	for (unsigned int object = VERBS_MEMORY; object <= VERBS_FLOW; object++)
-		advised((enum verbs_object)object, EACCES, "mlx5_core", "-Z root keeps them");
 }
 
 /* --- numbers ---------------------------------------------------------------------------- */
