@@ -4,7 +4,6 @@
  * Documentation/ABI/stable/sysfs-class-infiniband, Documentation/ABI/testing/sysfs-bus-pci).
  */
 #include "discovery.h"
-#include "netlink/devlink.h"
 #include "netlink/nldev.h"
 #include "sysfs.h"
 #include <ctype.h>
@@ -236,8 +235,6 @@ static int devices_load(
 	}
 	if (ret)
 		goto no_memory;
-	if (!*devices->sysroot)
-		rd_devlink_representors(devices);
 	rd_names_free(&names);
 	return 0;
 no_memory:

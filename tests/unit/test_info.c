@@ -382,22 +382,6 @@ TEST(devlink)
 {
 	struct rd_device device = {0};
 	struct rd_info info = {.device = &device};
-	struct rd_devlink_port port;
-
-	begin(DEVLINK_CMD_PORT_NEW);
-	put(DEVLINK_ATTR_BUS_NAME, "pci", 4);
-	put(DEVLINK_ATTR_DEV_NAME, "0000:3b:00.0", 13);
-	put(DEVLINK_ATTR_PORT_NETDEV_NAME, "en3f1c2pf1sf88", 15);
-	put_u16(DEVLINK_ATTR_PORT_FLAVOUR, DEVLINK_PORT_FLAVOUR_PCI_SF);
-	put_u16(DEVLINK_ATTR_PORT_PCI_PF_NUMBER, 1);
-	put_u32(DEVLINK_ATTR_PORT_PCI_SF_NUMBER, 88);
-	put_u32(DEVLINK_ATTR_PORT_CONTROLLER_NUMBER, 2);
-	expect("0 0000:3b:00.0 en3f1c2pf1sf88", rd_devlink_parse_port(MESSAGE, &port), port.device,
-		port.represents.netdev);
-	assert_int_equal(port.represents.kind, RD_FUNCTION_SF);
-	expect("88 1 2", port.represents.number, port.represents.pf, port.represents.controller);
-	for (size_t n = 0; n < m.head.nlmsg_len; n++)
-		assert_int_equal(rd_devlink_parse_port(&m.head, n, &port), -1);
 
 	begin(DEVLINK_CMD_INFO_GET);
 	put(DEVLINK_ATTR_INFO_BOARD_SERIAL_NUMBER, "MT2\033X", 6);
