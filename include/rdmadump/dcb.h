@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Data Center Bridging of a netdev (IEEE 802.1Q clauses 36 to 38; include/uapi/linux/dcbnl.h): PFC,
- * ETS, application table, trust, receive buffers, DCBX.
+ * application table, trust.
  */
 #ifndef RDMADUMP_DCB_H
 #define RDMADUMP_DCB_H
@@ -31,12 +31,8 @@ struct rd_dcb {
 	enum rd_dcb_state state;
 	char why[200]; /* it is not known; "" if it is */
 	/* If it is known, which parts the driver reports; the structs are the kernel's. */
-	bool has_pfc, has_ets, has_maxrate, has_buffer, has_dcbx, has_trust;
+	bool has_pfc, has_trust;
 	struct ieee_pfc pfc;
-	struct ieee_ets ets;
-	struct ieee_maxrate maxrate; /* kb/s, 0: no limit */
-	struct dcbnl_buffer buffer;  /* bytes */
-	uint8_t dcbx;		     /* DCB_CAP_DCBX_... */
 	struct dcb_app *apps;
 	size_t n_apps;
 	uint8_t trust[RD_DCB_TRUST_MAX]; /* selectors, if has_trust (Linux 6.2) */

@@ -48,36 +48,22 @@ static void put_app(uint8_t selector, uint16_t protocol, uint8_t priority)
 	put(selector == RD_DCB_SEL_PCP ? 2 : DCB_ATTR_IEEE_APP, &app, sizeof(app));
 }
 
-static const struct ieee_ets ets = {.willing = 1,
-	.ets_cap = 2,
-	.cbs = 0,
-	.tc_tx_bw = {40, 60},
-	.tc_tsa = {IEEE_8021QAZ_TSA_ETS, IEEE_8021QAZ_TSA_STRICT},
-	.prio_tc = {0, 0, 0, 1, 0, 0, 9, 1}};
-static const struct ieee_maxrate maxrate = {{0, 10000000}};
 static const struct ieee_pfc pfc = {.pfc_cap = 8,
 	.pfc_en = 0x08,
 	.delay = 7,
 	.requests = {[3] = 0x123456789a},
 	.indications = {[0] = 1, [3] = UINT64_MAX}};
-static const struct dcbnl_buffer buffer = {.prio2buffer = {0, 0, 0, 1, 0, 0, 0, 0},
-	.buffer_size = {19872, 243072},
-	.total_size = 262944};
 
 /* What mlx5 answers: trust in DSCP is one entry for each. */
 static void make_reply(bool trust)
 {
-	const uint8_t dcbx = DCB_CAP_DCBX_HOST | DCB_CAP_DCBX_VER_IEEE;
 	const uint8_t selectors[] = {IEEE_8021QAZ_APP_SEL_DSCP, RD_DCB_SEL_PCP};
 	struct nlattr *ieee, *table;
 
 	begin();
 	put(DCB_ATTR_IFNAME, "eth7", 5);
 	ieee = put(DCB_ATTR_IEEE | NLA_F_NESTED, NULL, 0);
-	put(DCB_ATTR_IEEE_ETS, &ets, sizeof(ets));
-	put(DCB_ATTR_IEEE_MAXRATE, &maxrate, sizeof(maxrate));
 	put(DCB_ATTR_IEEE_PFC, &pfc, sizeof(pfc));
-	put(DCB_ATTR_DCB_BUFFER, &buffer, sizeof(buffer));
 	table = put(DCB_ATTR_IEEE_APP_TABLE, NULL, 0);
 	for (uint16_t dscp = 0; dscp < 64; dscp++)
 		put_app(IEEE_8021QAZ_APP_SEL_DSCP, dscp, (uint8_t)(dscp / 8));
@@ -92,7 +78,6 @@ static void make_reply(bool trust)
 		nest_end(table);
 	}
 	nest_end(ieee);
-	put(DCB_ATTR_DCBX, &dcbx, sizeof(dcbx));
 }
 
 TEST(reply)
@@ -102,12 +87,8 @@ TEST(reply)
 
 	make_reply(false);
 	assert_int_equal(rd_dcb_parse(MESSAGE, &dcb), 0);
-	assert_true(dcb.has_pfc && dcb.has_ets && dcb.has_maxrate && dcb.has_buffer);
+	assert_true(dcb.has_pfc);
 	assert_memory_equal(&dcb.pfc, &pfc, sizeof(pfc));
-	assert_memory_equal(&dcb.ets, &ets, sizeof(ets));
-	assert_memory_equal(&dcb.maxrate, &maxrate, sizeof(maxrate));
-	assert_memory_equal(&dcb.buffer, &buffer, sizeof(buffer));
-	same(dcb.has_dcbx, true, dcb.dcbx, DCB_CAP_DCBX_HOST | DCB_CAP_DCBX_VER_IEEE);
 	expect("67 63 7", dcb.n_apps, dcb.apps[63].protocol, dcb.apps[63].priority);
 	assert_int_equal(dcb.apps[66].selector, RD_DCB_SEL_PCP);
 	expect("0x08 0 1", rd_dcb_roce_priorities(&dcb), dcb.has_trust,
@@ -130,7 +111,6 @@ TEST(lengths)
 
 	begin();
 	ieee = put(DCB_ATTR_IEEE, NULL, 0);
-	put(DCB_ATTR_IEEE_ETS, &ets, sizeof(ets) - 1);
 	memcpy(longer, &pfc, sizeof(pfc));
 	put(DCB_ATTR_IEEE_PFC, longer, sizeof(longer));
 	table = put(DCB_ATTR_IEEE_APP_TABLE, NULL, 0);
@@ -138,8 +118,7 @@ TEST(lengths)
 	put(77, longer, sizeof(struct dcb_app));
 	nest_end(table);
 	nest_end(ieee);
-	expect("0 0 0 0 1", rd_dcb_parse(MESSAGE, &dcb), dcb.has_ets, dcb.has_buffer, dcb.has_dcbx,
-		dcb.has_pfc);
+	expect("0 1", rd_dcb_parse(MESSAGE, &dcb), dcb.has_pfc);
 	assert_memory_equal(&dcb.pfc, &pfc, sizeof(pfc));
 	assert_int_equal(dcb.n_apps, 0);
 	rd_dcb_free(&dcb);
@@ -370,17 +349,6 @@ static void check_json(const struct rd_dcb *dcb)
 	assert_int_equal(json_integer_value(json_object_get(part, "protocol")), 0x8915);
 	part = json_array_get(json_object_get(first, "trust"), 0);
 	assert_string_equal(json_string_value(part), "dscp");
-	part = json_object_get(first, "buffers");
-	assert_int_equal(json_integer_value(json_object_get(part, "total")), 262944);
-	part = json_object_get(first, "ets");
-	assert_string_equal(
-		json_string_value(json_array_get(json_object_get(part, "algorithm"), 0)), "ets");
-	same(json_integer_value(json_array_get(json_object_get(part, "tx_bandwidth"), 0)), 40,
-		json_integer_value(json_array_get(json_object_get(part, "priority_class"), 3)), 1);
-	part = json_array_get(json_object_get(first, "max_rates"), 1);
-	assert_int_equal(json_integer_value(part), 10000000);
-	part = json_array_get(json_object_get(first, "dcbx"), 1);
-	assert_string_equal(json_string_value(part), "ieee");
 	if (file)
 		assert_int_equal(json_dump_file(list, file, 0), 0);
 	free(text);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * DCB of one netdev (net/dcb/dcbnl.c, dcbnl_ieee_fill). One request is enough: the reply to
- * DCB_CMD_IEEE_GET also has the buffers and the mode of DCBX, where the driver has them. Integers
- * are in the host's byte order.
+ * DCB of one netdev (net/dcb/dcbnl.c, dcbnl_ieee_fill): the reply to DCB_CMD_IEEE_GET. Integers are
+ * in the host's byte order.
  */
 #include "dcb.h"
 #include "attr.h"
@@ -71,11 +70,6 @@ int rd_dcb_parse(const struct nlmsghdr *msg, size_t len, struct rd_dcb *dcb)
 		nla_parse_nested(ieee, ATTRS - 1, top[DCB_ATTR_IEEE], NULL) < 0)
 		return -1;
 	dcb->has_pfc = attr_get(ieee[DCB_ATTR_IEEE_PFC], &dcb->pfc, sizeof(dcb->pfc));
-	dcb->has_ets = attr_get(ieee[DCB_ATTR_IEEE_ETS], &dcb->ets, sizeof(dcb->ets));
-	dcb->has_maxrate =
-		attr_get(ieee[DCB_ATTR_IEEE_MAXRATE], &dcb->maxrate, sizeof(dcb->maxrate));
-	dcb->has_buffer = attr_get(ieee[DCB_ATTR_DCB_BUFFER], &dcb->buffer, sizeof(dcb->buffer));
-	dcb->has_dcbx = attr_get(top[DCB_ATTR_DCBX], &dcb->dcbx, sizeof(dcb->dcbx));
 	take_trust(dcb, ieee[ATTR_TRUST]);
 	return take_apps(dcb, ieee[DCB_ATTR_IEEE_APP_TABLE]);
 }

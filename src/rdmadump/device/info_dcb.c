@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* DCB of a port's netdevs: a line for each; the JSON has what mlnx_qos(8) and dcb(8) show. */
+/* DCB of a port's netdevs: a line for each; the JSON has what determines the priority of a packet.
+ */
 #include "info.h"
-#include <rdmadump/bytes.h>
 #include <rdmadump/json.h>
-#include <rdmadump/shape.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -115,34 +114,12 @@ static void print_text(const struct info_output *t, const struct rd_dcb *dcb)
 
 /* ---- JSON ---- */
 
-static json_t *json_numbers(const void *first, size_t n, size_t size)
+static json_t *json_counts(const __u64 counts[RD_DCB_PRIORITIES])
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < n; i++)
-		json_array_append_new(
-			list, rd_json_u64(rd_number_at((const char *)first + i * size, size)));
-	return list;
-}
-#define NUMBERS(array) json_numbers(array, ARRAY_SIZE(array), sizeof(*(array)))
-
-static const char *algorithm_key(uint8_t algorithm)
-{
-	static const char *const keys[] = {[IEEE_8021QAZ_TSA_STRICT] = "strict",
-		[IEEE_8021QAZ_TSA_CB_SHAPER] = "cb_shaper",
-		[IEEE_8021QAZ_TSA_ETS] = "ets"};
-
-	if (algorithm < ARRAY_SIZE(keys))
-		return keys[algorithm];
-	return algorithm == IEEE_8021QAZ_TSA_VENDOR ? "vendor" : "unknown";
-}
-
-static json_t *json_algorithms(const __u8 *tsa)
-{
-	json_t *list = json_array();
-
-	for (int i = 0; i < IEEE_8021QAZ_MAX_TCS; i++)
-		json_array_append_new(list, json_string(algorithm_key(tsa[i])));
+	for (int i = 0; i < RD_DCB_PRIORITIES; i++)
+		json_array_append_new(list, rd_json_u64(counts[i]));
 	return list;
 }
 
@@ -150,26 +127,8 @@ static json_t *json_pfc(const struct ieee_pfc *pfc)
 {
 	return json_pack("{s:o, s:i, s:b, s:i, s:o, s:o}", "enabled",
 		rd_dcb_priorities_json(pfc->pfc_en), "max", pfc->pfc_cap, "macsec_bypass", pfc->mbc,
-		"delay", pfc->delay, "requests", NUMBERS(pfc->requests), "indications",
-		NUMBERS(pfc->indications));
-}
-
-static unsigned int classes(const struct ieee_ets *ets)
-{
-	/* IEEE 802.1Q, D.2.8.5: 0 means 8. */
-	return ets->ets_cap && ets->ets_cap < IEEE_8021QAZ_MAX_TCS ? ets->ets_cap
-								   : IEEE_8021QAZ_MAX_TCS;
-}
-
-static json_t *json_ets(const struct ieee_ets *ets)
-{
-	return json_pack("{s:b, s:i, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "willing",
-		ets->willing, "max_classes", (int)classes(ets), "cbs", ets->cbs, "tx_bandwidth",
-		NUMBERS(ets->tc_tx_bw), "rx_bandwidth", NUMBERS(ets->tc_rx_bw), "algorithm",
-		json_algorithms(ets->tc_tsa), "priority_class", NUMBERS(ets->prio_tc),
-		"recommended_bandwidth", NUMBERS(ets->tc_reco_bw), "recommended_algorithm",
-		json_algorithms(ets->tc_reco_tsa), "recommended_priority_class",
-		NUMBERS(ets->reco_prio_tc));
+		"delay", pfc->delay, "requests", json_counts(pfc->requests), "indications",
+		json_counts(pfc->indications));
 }
 
 static json_t *json_apps(const struct rd_dcb *dcb)
@@ -198,19 +157,6 @@ static json_t *json_trust(const struct rd_dcb *dcb)
 	return list;
 }
 
-static json_t *json_buffers(const struct dcbnl_buffer *buffer)
-{
-	return json_pack("{s:o, s:o, s:I}", "priority_buffer", NUMBERS(buffer->prio2buffer), "size",
-		NUMBERS(buffer->buffer_size), "total", (json_int_t)buffer->total_size);
-}
-
-static const char *dcbx_key(unsigned int bit)
-{
-	static const char *const keys[] = {"host", "lld_managed", "cee", "ieee", "static"};
-
-	return keys[bit];
-}
-
 static json_t *json_dcb(const struct rd_dcb *dcb)
 {
 	static const char *const states[] = {[RD_DCB_NOT_ASKED] = "not_queried",
@@ -223,18 +169,11 @@ static json_t *json_dcb(const struct rd_dcb *dcb)
 	if (dcb->state != RD_DCB_KNOWN)
 		return object;
 	json_object_set_new(object, "pfc", dcb->has_pfc ? json_pfc(&dcb->pfc) : json_null());
-	json_object_set_new(object, "ets", dcb->has_ets ? json_ets(&dcb->ets) : json_null());
-	json_object_set_new(object, "max_rates",
-		dcb->has_maxrate ? NUMBERS(dcb->maxrate.tc_maxrate) : json_null());
 	json_object_set_new(object, "trust", json_trust(dcb));
 	json_object_set_new(object, "trust_reported", json_boolean(dcb->has_trust));
 	json_object_set_new(object, "applications", json_apps(dcb));
 	json_object_set_new(
 		object, "roce_priorities", rd_dcb_priorities_json(rd_dcb_roce_priorities(dcb)));
-	json_object_set_new(
-		object, "buffers", dcb->has_buffer ? json_buffers(&dcb->buffer) : json_null());
-	json_object_set_new(object, "dcbx",
-		dcb->has_dcbx ? rd_bits_json(dcb->dcbx & 0x1f, dcbx_key) : json_null());
 	return object;
 }
 
