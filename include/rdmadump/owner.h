@@ -100,8 +100,6 @@ void rd_owners_forget(struct rd_owners *o, uint64_t before_ns);
  * on CLOCK_MONOTONIC: how far it is from the clock of QPs.
  */
 void rd_owners_frame_clock(struct rd_owners *o, uint64_t frame_ns, uint64_t monotonic_ns);
-/* Frames have times of a clock that does not follow that of this machine. */
-void rd_owners_other_clock(struct rd_owners *o);
 
 /* Now, by the clock of QPs. */
 uint64_t rd_owners_now(const struct rd_owners *o);

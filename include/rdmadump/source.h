@@ -19,23 +19,11 @@
 
 struct rd_source;
 
-/* The clock of the timestamps; the names are those of tcpdump (pcap-tstamp(7)). */
+/* The clock of the timestamps; tcpdump has the same names (pcap-tstamp(7)). */
 enum rd_stamp_type {
 	RD_STAMPS_AUTO, /* the adapter's if the device supports it, else the host's */
 	RD_STAMPS_HOST,
 	RD_STAMPS_ADAPTER,
-	RD_STAMPS_ADAPTER_UNSYNCED,
-	RD_STAMP_TYPES,
-};
-struct rd_stamp_name {
-	const char *name, *help;
-};
-extern const struct rd_stamp_name rd_stamp_types[RD_STAMP_TYPES];
-
-/* Support of a device for one timestamp type. */
-struct rd_stamp_choice {
-	const char *clock; /* "hardware clock (PTP)"; NULL: not supported */
-	const char *why;   /* the reason, as a clause: "its clock cannot be read" */
 };
 
 /* Statistics of a source. Counts are frames since start(). */
@@ -218,14 +206,6 @@ struct rd_verbs_config {
 	void *ctx;
 	const char *sysroot; /* root of sysfs for counters; "": the running system */
 };
-
-/*
- * The timestamp types that the device supports; opens and closes the device, so it needs access to
- * /dev/infiniband/uverbs*, but no CAP_NET_RAW. Strings are static. Returns 0, or -1 with
- * RD_CLASS_DEVICE.
- */
-int rd_verbs_clocks(const struct rd_device *device, struct rd_stamp_choice choices[RD_STAMP_TYPES],
-	struct rd_error *err);
 
 /*
  * Opens the sniffer of a device with one or more receive queues. With several, the device

@@ -57,7 +57,7 @@ struct rd_owners {
 	uint64_t lost, no_room; /* events */
 	uint64_t since_ns;	/* of the first sample */
 	struct rd_clock clock;	/* of all times */
-	bool clock_read, other_clock;
+	bool clock_read;
 	int64_t behind_ns, ahead_ns; /* a clock's time less the monotonic one: least and most */
 };
 
@@ -349,11 +349,6 @@ void rd_owners_frame_clock(struct rd_owners *o, uint64_t frame_ns, uint64_t mono
 		o->ahead_ns = epoch_ns;
 }
 
-void rd_owners_other_clock(struct rd_owners *o)
-{
-	o->other_clock = true;
-}
-
 uint64_t rd_owners_now(const struct rd_owners *o)
 {
 	return rd_clock_now(&o->clock);
@@ -470,7 +465,7 @@ struct rd_owners_worth rd_owners_worth(const struct rd_owners *o)
 		.interval_ns = o->interval_ns,
 		.watched = o->watched,
 		.lost = o->lost + o->no_room,
-		.clock_known = o->clock_read && !o->other_clock,
+		.clock_known = o->clock_read,
 		.clock_error_ns = CLOCK_NS + (uint64_t)(o->ahead_ns - o->behind_ns)};
 }
 

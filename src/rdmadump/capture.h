@@ -30,7 +30,7 @@ enum instead {
 struct capture_options {
 	struct rd_session_config session;	     /* without the fields of the caller's part */
 	struct rd_wanted_port wanted[RD_IFACES_MAX]; /* session.n_wanted of them */
-	bool filter_explain, list_stamps;	     /* printed instead of a capture */
+	bool filter_explain;			     /* printed instead of a capture */
 	bool json, quiet, print, analyze;
 	bool only_count; /* print nothing but the number of frames */
 	bool ibdump;
@@ -86,9 +86,6 @@ static inline bool capture_to_pipe(const struct capture_options *o)
 {
 	return o->session.out.path && strcmp(o->session.out.path, "-") == 0;
 }
-
-/* timestamps.c. -J: prints the timestamp types of each device that was named. */
-int timestamps_list(const struct capture_options *o, struct rd_error *err);
 
 /* report.c */
 void report_start(const struct capture_run *r);

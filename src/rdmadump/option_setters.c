@@ -49,20 +49,6 @@ int set_interface(const struct option_use *use, struct rd_error *err)
 	return 0;
 }
 
-int set_stamps(const struct option_use *use, struct rd_error *err)
-{
-	struct capture_options *o = use->settings;
-
-	for (unsigned int i = 0; i < RD_STAMP_TYPES; i++) {
-		if (strcmp(use->arg, rd_stamp_types[i].name) == 0) {
-			o->session.device.stamps = (enum rd_stamp_type)i;
-			return 0;
-		}
-	}
-	return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
-		"%s: '%s' is not one of host, adapter, adapter_unsynced, auto", use->as, use->arg);
-}
-
 bool rd_cli_sniffer(struct rd_session_config *session, const char *name)
 {
 	session->port_sniffer = strcmp(name, "icmd") == 0;

@@ -152,14 +152,12 @@ const struct cli_option cli_options[] = {
 		.min = RD_DECAP_INNER, .choices = (const char *const[]){"inner", "outer", NULL},
 		IBDUMP('E', .bare = true, .help = "remove the encapsulation of mirrored frames")},
 	{"time-stamp-type", 'j', "TYPE",
-		"timestamp clock: host, adapter (the device's clock, kept in step with the "
-		"system's) or adapter_unsynced (its real-time clock, unchanged); default: adapter "
-		"if it "
-		"has a clock",
-		NULL, GROUP_CUT, .set = set_stamps},
+		"timestamp clock: host, or adapter (the device's clock, kept in step with the "
+		"system's); default: adapter if it has a clock",
+		NULL, GROUP_CUT,
+		/* enum rd_stamp_type */
+		CHOICE(session.device.stamps, "auto", "host", "adapter")},
 	{"time_stamp_type", .group = GROUP_CUT, .flags = OPT_ALIAS | OPT_HIDDEN},
-	{"list-time-stamp-types", 'J', NULL, "print which of these types the device has, and exit",
-		NULL, GROUP_CUT, FLAG(list_stamps)},
 
 	{"write", 'w', "FILE", "write to FILE; '-' is standard output",
 		"write to FILE: .pcapng, .pcap, .erf; .gz, .zst", GROUP_OUTPUT,

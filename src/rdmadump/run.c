@@ -171,7 +171,7 @@ int capture_run(struct capture_run *r)
 	 * blocked already. */
 	if (!r->opt->session.read)
 		ending_block(&r->ending);
-	rc = r->opt->list_stamps ? timestamps_list(r->opt, &err) : open_and_run(r, &err);
+	rc = open_and_run(r, &err);
 	if (rc == 0)
 		return r->unprinted ? RD_CLASS_OUTPUT : 0;
 	return r->style ? r->style->fail(&err) : rd_cli_fail(&err);

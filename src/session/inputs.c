@@ -60,12 +60,12 @@ static int open_netdev(struct rd_session *s, const char *netdev, const struct rd
 			"--own-counter has no effect on netdev %s: the kernel counts the loss of "
 			"each program there by itself",
 			netdev);
-	if (s->config->device.stamps != RD_STAMPS_AUTO &&
-		s->config->device.stamps != RD_STAMPS_HOST)
+	if (s->config->device.stamps == RD_STAMPS_ADAPTER)
 		return rd_fail(&s->error, RD_CLASS_DEVICE, 0, "omit -j, or give -j host",
-			"%s has no timestamps of type '%s': the kernel timestamps the frames of a "
-			"netdev",
-			netdev, rd_stamp_types[s->config->device.stamps].name);
+			"%s has no timestamps of type 'adapter': the kernel timestamps the frames "
+			"of "
+			"a netdev",
+			netdev);
 	if (rd_netdev_open(&source, &config, &s->error) < 0)
 		return -1;
 	return add_source(s, source, device, port);

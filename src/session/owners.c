@@ -160,8 +160,6 @@ static void open_one(struct rd_session *s, unsigned int i, const struct rd_devic
 		rd_owners_free(o);
 		return;
 	}
-	if (s->config->device.stamps == RD_STAMPS_ADAPTER_UNSYNCED)
-		rd_owners_other_clock(o);
 	rd_owners_free(s->sampling.owners[i]); /* of a source that could not be opened */
 	s->sampling.owners[i] = o;
 	s->sampling.next_ns = rd_monotonic_ns() + PERIOD_NS;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Shared by all sources: notes on events, the time of a frame that arrives now, the names of
- * timestamp types. */
+/* Shared by all sources: notes on events, the time of a frame that arrives now. */
 #include <rdmadump/clock.h>
 #include <rdmadump/log.h>
 #include <rdmadump/source.h>
@@ -8,14 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-
-const struct rd_stamp_name rd_stamp_types[RD_STAMP_TYPES] = {
-	[RD_STAMPS_AUTO] = {"auto", "adapter where the device has a clock, else host"},
-	[RD_STAMPS_HOST] = {"host", "the system clock when a batch of frames is polled"},
-	[RD_STAMPS_ADAPTER] = {"adapter", "the device's clock, following the system clock"},
-	[RD_STAMPS_ADAPTER_UNSYNCED] = {"adapter_unsynced",
-		"the device's real-time clock without correction"},
-};
 
 uint64_t rd_source_now(const struct rd_source *s)
 {

@@ -169,7 +169,7 @@ static uint64_t verbs_watermark(struct rd_source *src)
 
 static uint64_t verbs_now(const struct rd_source *src)
 {
-	return verbs_clock_now(&((const struct verbs_queue *)src)->port->clock);
+	return rd_clock_now(&((const struct verbs_queue *)src)->port->clock.host);
 }
 
 static void verbs_measure(struct rd_source *src)

@@ -6,34 +6,23 @@
  */
 #include "verbs_clock_follow.h"
 #include <rdmadump/log.h>
-#include <rdmadump/verbs.h>
 
 /* --- the kinds ------------------------------------------------------------------------- */
 
 #define REFRESH_NS    1000000000U
 #define FIRST_REFRESH 10000000U /* and twice as long each time, up to the above */
 
-static const char *usable_as_it_is(struct verbs_clock *c)
+/* A real-time clock that is not set drifts as the counter does, and its time is wrong. */
+static const char *usable_real_time(struct verbs_clock *c)
 {
 	int64_t difference;
+	bool set;
 
 	if (!rd_clock_has_real_time(c->ctx))
 		return "it has no real-time format of timestamps";
 	if (!verbs_clock_difference(c, &difference))
 		return "its real-time clock cannot be read";
 	c->interval = REFRESH_NS;
-	return NULL;
-}
-
-/* A real-time clock that is not set drifts as the counter does, and its time is wrong. */
-static const char *usable_real_time(struct verbs_clock *c)
-{
-	const char *why = usable_as_it_is(c);
-	int64_t difference;
-	bool set;
-
-	if (why || !verbs_clock_difference(c, &difference))
-		return why;
 	rd_clock_epoch_offset(difference, &set);
 	c->unset = set ? 0 : -difference;
 	return set ? NULL : "its real-time clock is not set";
@@ -91,11 +80,6 @@ static const struct verbs_clock_kind kinds[] = {
 		"system clock",
 		IBV_WC_EX_WITH_COMPLETION_TIMESTAMP, usable_fit, read_ticks, verbs_refresh_fit,
 		verbs_stamp_fit, verbs_watermark_fit},
-	{RD_STAMPS_ADAPTER_UNSYNCED, "hardware clock (real time, as it is)",
-		"timestamps: the device's real-time clock when the frame crossed the port, as it "
-		"is",
-		IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK, usable_as_it_is, read_wallclock,
-		verbs_refresh_real_time, verbs_stamp_real_time, verbs_watermark_real_time},
 	{RD_STAMPS_HOST, "software clock",
 		"timestamps: system clock when the batch of frames was polled, frames of a batch "
 		"as far apart as the port's speed has them",
@@ -104,12 +88,6 @@ static const struct verbs_clock_kind kinds[] = {
 
 #define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
-/* A clock that may show any time is used only on request. */
-static bool wanted(const struct verbs_clock_kind *k, enum rd_stamp_type type)
-{
-	return type == RD_STAMPS_AUTO ? k->type != RD_STAMPS_ADAPTER_UNSYNCED : k->type == type;
-}
-
 static const char *take(struct verbs_clock *c, enum rd_stamp_type type, size_t from)
 {
 	const char *reason = NULL;
@@ -117,7 +95,7 @@ static const char *take(struct verbs_clock *c, enum rd_stamp_type type, size_t f
 	for (size_t i = from; i < N_KINDS; i++) {
 		const char *why;
 
-		if (!wanted(&kinds[i], type))
+		if (type != RD_STAMPS_AUTO && kinds[i].type != type)
 			continue;
 		why = kinds[i].usable(c);
 		if (!why) {
@@ -142,10 +120,8 @@ int verbs_clock_open(struct verbs_clock *c, struct ibv_context *ctx, const char 
 		c->back_per_byte = -(int64_t)(8e9 * 4294967296.0 / (double)speed);
 	why = take(c, type, 0);
 	if (why)
-		return rd_fail(err, RD_CLASS_DEVICE, 0,
-			"see --list-time-stamp-types; 'host' always works",
-			"%s has no timestamps of type '%s': %s", name, rd_stamp_types[type].name,
-			why);
+		return rd_fail(err, RD_CLASS_DEVICE, 0, "'-j host' always works",
+			"%s has no timestamps of type 'adapter': %s", name, why);
 	if (c->unset)
 		rd_log(RD_LOG_WARNING,
 			"%s: the device's real-time clock is off by %.3f s (is ptp4l running?): "
@@ -180,40 +156,6 @@ void verbs_clock_start(struct verbs_clock *c)
 		c->interval = FIRST_REFRESH;
 	}
 	verbs_clock_first_refresh(c);
-}
-
-uint64_t verbs_clock_now(const struct verbs_clock *c)
-{
-	uint64_t now = rd_clock_now(&c->host);
-
-	/* Timestamps of other types follow the host's clock. */
-	if (c->kind->type != RD_STAMPS_ADAPTER_UNSYNCED ||
-		!atomic_load_explicit(&c->skew_at, memory_order_acquire))
-		return now;
-	return now - (uint64_t)atomic_load_explicit(&c->skew, memory_order_relaxed);
-}
-
-static struct rd_stamp_choice choice_of(struct verbs_clock *c, enum rd_stamp_type type)
-{
-	const char *why = take(c, type, 0);
-
-	return (struct rd_stamp_choice){.clock = why ? NULL : c->kind->title, .why = why};
-}
-
-int rd_verbs_clocks(const struct rd_device *device, struct rd_stamp_choice choices[RD_STAMP_TYPES],
-	struct rd_error *err)
-{
-	struct verbs_clock c = {0};
-	struct ibv_context *ctx;
-
-	if (rd_verbs_device_open(&ctx, device->name, NULL, NULL, err) < 0)
-		return -1;
-	c.ctx = ctx;
-	rd_clock_set(&c.host);
-	for (unsigned int i = 0; i < RD_STAMP_TYPES; i++)
-		choices[i] = choice_of(&c, (enum rd_stamp_type)i);
-	ibv_close_device(ctx);
-	return 0;
 }
 
 void verbs_clock_close(struct verbs_clock *c)

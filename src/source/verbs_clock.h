@@ -85,8 +85,6 @@ int verbs_clock_open(struct verbs_clock *c, struct ibv_context *ctx, const char 
 bool verbs_clock_lower(struct verbs_clock *c, enum rd_stamp_type type);
 /* The capture starts: reads both clocks. Frames that are older are not used to compare them. */
 void verbs_clock_start(struct verbs_clock *c);
-/* The timestamp of a frame that arrives now. From any thread, once the capture has started. */
-uint64_t verbs_clock_now(const struct verbs_clock *c);
 void verbs_clock_close(struct verbs_clock *c);
 
 /*

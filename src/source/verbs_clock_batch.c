@@ -33,23 +33,15 @@ static uint64_t device_ns(
 						       : clock_map_ns(&s->map, raw);
 }
 
-/* What corrected timestamps show at `now`; uncorrected ones differ by the clock's offset. */
-static uint64_t shown_at(const struct verbs_clock *c, uint64_t now)
+static bool plausible(const struct verbs_stamps *s, uint64_t ns, uint64_t now)
 {
-	int64_t skew = atomic_load_explicit(&c->skew, memory_order_relaxed);
-
-	return c->kind->type == RD_STAMPS_ADAPTER_UNSYNCED ? now - (uint64_t)skew : now;
-}
-
-static bool plausible(const struct verbs_stamps *s, uint64_t ns, uint64_t shown)
-{
-	return (int64_t)(ns - shown) <= IMPLAUSIBLE_NS && (int64_t)(s->last - ns) <= IMPLAUSIBLE_NS;
+	return (int64_t)(ns - now) <= IMPLAUSIBLE_NS && (int64_t)(s->last - ns) <= IMPLAUSIBLE_NS;
 }
 
 /* Reads the clock again if the frame suggests that it was set. */
 static void look_again(struct verbs_clock *c, struct verbs_stamps *s, uint64_t ns, uint64_t now)
 {
-	if ((int64_t)(ns - shown_at(c, now)) > EARLY_NS || (int64_t)(s->last - ns) > EARLY_NS)
+	if ((int64_t)(ns - now) > EARLY_NS || (int64_t)(s->last - ns) > EARLY_NS)
 		verbs_clock_recheck(c, s, now);
 }
 
@@ -60,7 +52,7 @@ static void look_again(struct verbs_clock *c, struct verbs_stamps *s, uint64_t n
 static __attribute__((noinline)) uint64_t unusual(struct verbs_clock *c, struct verbs_stamps *s,
 	struct rd_frame *f, uint64_t now, uint64_t *last)
 {
-	uint64_t raw = f->ts_ns, shown, ns, former;
+	uint64_t raw = f->ts_ns, ns, former;
 
 	s->disordered = true;
 	if (!raw) {
@@ -71,24 +63,13 @@ static __attribute__((noinline)) uint64_t unusual(struct verbs_clock *c, struct 
 	look_again(c, s, device_ns(c, s, raw, now) + (uint64_t)s->offset, now);
 	ns = device_ns(c, s, raw, now) + (uint64_t)s->offset;
 	former = ns + (uint64_t)(s->former - s->offset);
-	shown = shown_at(c, now);
-	/* An uncorrected clock was set back: the order continues from there. */
-	if ((int64_t)(s->last - shown) > IMPLAUSIBLE_NS &&
-		llabs((int64_t)(ns - shown)) < IMPLAUSIBLE_NS)
-		*last = ns;
-	else if (!plausible(s, ns, shown) && plausible(s, former, shown))
+	if (!plausible(s, ns, now) && plausible(s, former, now))
 		ns = former; /* from before the step */
-	else if (!plausible(s, ns, shown))
+	else if (!plausible(s, ns, now))
 		f->flags |= RD_FRAME_BAD_TIME;
 	if (!(f->flags & RD_FRAME_BAD_TIME) && ns > *last)
 		*last = ns;
 	return ns;
-}
-
-/* A later timestamp is checked by unusual(). */
-static uint64_t limit(const struct verbs_clock *c, uint64_t now)
-{
-	return shown_at(c, now) + EARLY_NS;
 }
 
 static void batch_begin(struct verbs_clock *c, struct verbs_stamps *s, uint64_t now)
@@ -96,7 +77,7 @@ static void batch_begin(struct verbs_clock *c, struct verbs_stamps *s, uint64_t 
 	s->disordered = false;
 	verbs_clock_keep_fresh(c, s, now);
 	if (!s->last)
-		s->last = shown_at(c, c->start);
+		s->last = c->start;
 }
 
 /* --- ticks ------------------------------------------------------------------------------ */
@@ -107,7 +88,7 @@ void verbs_stamp_fit(
 	uint64_t now = rd_clock_now(&c->host), most, last;
 
 	batch_begin(c, s, now);
-	most = limit(c, now);
+	most = now + EARLY_NS; /* a later timestamp is checked by unusual() */
 	last = s->last;
 	for (struct rd_frame *f = frames, *end = frames + n; f != end; f++) {
 		uint64_t ns = clock_map_ns(&s->map, f->ts_ns);
@@ -162,7 +143,7 @@ void verbs_stamp_real_time(
 	batch_begin(c, s, now);
 	if (c->format == FORMAT_UNKNOWN)
 		recognize_format(c, frames, n, now);
-	most = limit(c, now);
+	most = now + EARLY_NS; /* a later timestamp is checked by unusual() */
 	last = s->last;
 	split = c->format == FORMAT_SPLIT ||
 		(c->format == FORMAT_UNKNOWN &&

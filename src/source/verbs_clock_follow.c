@@ -57,11 +57,6 @@ bool verbs_clock_difference(struct verbs_clock *c, int64_t *ns)
 
 /* --- steps ------------------------------------------------------------------------------ */
 
-static bool as_it_is(const struct verbs_clock *c)
-{
-	return c->kind->type == RD_STAMPS_ADAPTER_UNSYNCED;
-}
-
 static void skew_set(struct verbs_clock *c, int64_t skew)
 {
 	atomic_store_explicit(&c->skew, skew, memory_order_relaxed);
@@ -71,13 +66,9 @@ static void skew_set(struct verbs_clock *c, int64_t skew)
 /* The clock was set, and is `by` ns further behind the host's than before. */
 static void step(struct verbs_clock *c, int64_t by)
 {
-	rd_log(RD_LOG_WARNING, "the device's clock was set %s by %.3f s: timestamps %s",
-		by > 0 ? "back" : "forward", (double)(by > 0 ? by : -by) / 1e9,
-		as_it_is(c) ? "show that" : "are corrected by that");
-	if (as_it_is(c)) {
-		c->skew += by;
-		return;
-	}
+	rd_log(RD_LOG_WARNING,
+		"the device's clock was set %s by %.3f s: timestamps are corrected by that",
+		by > 0 ? "back" : "forward", (double)(by > 0 ? by : -by) / 1e9);
 	c->former = c->offset;
 	c->offset += by;
 }
@@ -108,7 +99,7 @@ static void real_time_found(struct verbs_clock *c, int64_t difference)
 	bool set = true;
 
 	c->measured = true;
-	c->offset = as_it_is(c) ? 0 : rd_clock_epoch_offset(difference, &set);
+	c->offset = rd_clock_epoch_offset(difference, &set);
 	c->former = c->offset;
 	if (c->offset && set)
 		rd_log(RD_LOG_INFO,
@@ -154,7 +145,7 @@ bool verbs_refresh_real_time(struct verbs_clock *c)
 	if (by > STEP_NS + (int64_t)(past / DRIFT_PARTS) ||
 		by < -STEP_NS - (int64_t)(past / DRIFT_PARTS))
 		step(c, by);
-	else if (!as_it_is(c))
+	else
 		real_time_drifts(c, difference, past);
 	skew_set(c, difference - c->offset);
 	return true;
