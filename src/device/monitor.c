@@ -84,44 +84,6 @@ static void read_ports(struct rd_monitor *m)
 
 /* --- devices ----------------------------------------------------------------------------- */
 
-static void take_change(struct rd_monitor *m, const struct device_change *change)
-{
-	if (monitored_change(&m->all, change))
-		read_ports_soon(m);
-}
-
-static int take_nldev(const struct nlmsghdr *msg, size_t len, void *ctx)
-{
-	static const enum device_change_kind kinds[] = {
-		[RD_NLDEV_REGISTERED] = DEVICE_ADDED,
-		[RD_NLDEV_UNREGISTERED] = DEVICE_REMOVED,
-		[RD_NLDEV_RENAMED] = DEVICE_RENAMED,
-	};
-	struct device_change change = {.channel = CHANNEL_NLDEV};
-	struct rd_monitor *m = ctx;
-	struct rd_nldev_event event;
-
-	if (rd_nldev_parse_event(msg, len, &event))
-		return 0;
-	switch (event.type) {
-	case RD_NLDEV_REGISTERED:
-	case RD_NLDEV_UNREGISTERED:
-	case RD_NLDEV_RENAMED:
-		change.kind = kinds[event.type];
-		memcpy(change.name, event.device, sizeof(change.name));
-		if (change.kind == DEVICE_RENAMED && event.has_index)
-			monitored_name_by_index(&m->all, event.index, change.previous);
-		take_change(m, &change);
-		break;
-	default: /* The message is about a netdev: the next reading of the ports shows what changed.
-		  */
-		monitored_mark_all(&m->all);
-		read_ports_soon(m);
-		break;
-	}
-	return 0;
-}
-
 static void take_uevents(struct rd_monitor *m)
 {
 	char bytes[MESSAGE_BYTES];
@@ -132,14 +94,15 @@ static void take_uevents(struct rd_monitor *m)
 		n = recv(m->uevents, bytes, sizeof(bytes), MSG_DONTWAIT);
 		if (n <= 0)
 			return;
-		if (rd_uevent_parse(bytes, (size_t)n, &change))
-			take_change(m, &change);
+		if (rd_uevent_parse(bytes, (size_t)n, &change) &&
+			monitored_change(&m->all, &change))
+			read_ports_soon(m);
 	}
 }
 
 /*
- * Finds what no channel reports: containers get no uevents, and the kernel may delay a device's
- * removal until it is closed.
+ * Finds what no uevent reports: containers get none, and the kernel may delay a device's removal
+ * until it is closed.
  */
 static void compare_with_list(struct rd_monitor *m)
 {
@@ -150,6 +113,27 @@ static void compare_with_list(struct rd_monitor *m)
 	if (monitored_compare(&m->all, &list))
 		read_ports_soon(m);
 	rd_nldev_free(&list);
+}
+
+static int noted(const struct nlmsghdr *msg, size_t len, void *ctx)
+{
+	(void)msg;
+	(void)len;
+	*(bool *)ctx = true;
+	return 0;
+}
+
+/* A device or the netdev of one has changed: the list, and a reading of the ports, show what. */
+static void take_notices(struct rd_monitor *m)
+{
+	bool any = false;
+
+	rd_netlink_take(m->nldev, noted, &any);
+	if (!any)
+		return;
+	compare_with_list(m);
+	monitored_mark_all(&m->all);
+	read_ports_soon(m);
 }
 
 /* --- netdevs ----------------------------------------------------------------------------- */
@@ -249,10 +233,10 @@ static void take_all(struct rd_monitor *m)
 		take_links(m);
 	if (monitored_take_async(&m->all))
 		read_ports_soon(m);
-	if (m->nldev)
-		rd_netlink_take(m->nldev, take_nldev, m);
 	if (m->uevents >= 0)
 		take_uevents(m);
+	if (m->nldev)
+		take_notices(m);
 	if (has_expired(m->reading_timer))
 		read_ports(m);
 	if (has_expired(m->list_timer))

@@ -31,14 +31,6 @@ static struct monitored_device *find(const struct monitored *all, const char *na
 	return NULL;
 }
 
-void monitored_name_by_index(const struct monitored *all, uint32_t index, char name[RD_NAME_MAX])
-{
-	memset(name, 0, RD_NAME_MAX);
-	for (size_t i = 0; i < all->n; i++)
-		if (all->device[i].has_index && all->device[i].index == index)
-			memcpy(name, all->device[i].device.name, RD_NAME_MAX);
-}
-
 /* Moves the device out of its list, which is freed without it. */
 static struct monitored_device *add(struct monitored *all, struct rd_device *device)
 {
@@ -149,14 +141,32 @@ void monitored_free(struct monitored *all)
 		clear(&all->device[i]);
 	free(all->device);
 	free(all->events.event);
-	device_changes_free(&all->changes);
 }
 
 /* --- devices added, removed, renamed ------------------------------------------------------ */
 
-static const char *const origins[N_CHANNELS] = {[CHANNEL_NLDEV] = "rdma netlink",
-	[CHANNEL_UEVENT] = "uevent",
-	[CHANNEL_LIST] = "rdma netlink"};
+/*
+ * True for the uevent of a change that the list showed before: both report each change once, in
+ * order. Old ones that never came, as in a container, are forgotten.
+ */
+static bool was_expected(struct monitored *all, const struct device_change *change)
+{
+	const size_t room = sizeof(all->expected) / sizeof(all->expected[0]);
+	struct device_change *e = all->expected, *end = e + all->n_expected;
+
+	if (change->from_list) {
+		all->n_expected %= room;
+		all->expected[all->n_expected++] = *change;
+		return false;
+	}
+	while (e != end && (e->kind != change->kind || strcmp(e->name, change->name) != 0))
+		e++;
+	if (e == end)
+		return false;
+	memmove(e, e + 1, (size_t)(end - e - 1) * sizeof(*e));
+	all->n_expected--;
+	return true;
+}
 
 static void report_device(struct monitored *all, const struct device_change *change)
 {
@@ -166,7 +176,8 @@ static void report_device(struct monitored *all, const struct device_change *cha
 		[DEVICE_REMOVED] = {"device_removed", "device removed"},
 		[DEVICE_RENAMED] = {"device_renamed", "device renamed"}};
 	const struct monitored_device *w = find(all, change->name);
-	struct event_to its = {&all->events, {.origin = origins[change->channel]}};
+	struct event_to its = {
+		&all->events, {.origin = change->from_list ? "rdma netlink" : "uevent"}};
 
 	memcpy(its.as.device, change->name, sizeof(its.as.device));
 	events_put(&its, rows[change->kind].kind,
@@ -242,7 +253,7 @@ bool monitored_change(struct monitored *all, const struct device_change *change)
 {
 	struct monitored_device *w = find(all, change->name);
 
-	if (!is_wanted(all, change) || !device_change_is_new(&all->changes, change))
+	if (!is_wanted(all, change) || was_expected(all, change))
 		return false;
 	switch (change->kind) {
 	case DEVICE_ADDED:
@@ -281,7 +292,7 @@ static bool compare_one(struct monitored *all, const struct monitored_device *w,
 	const struct rd_nldev_devices *list)
 {
 	const struct rd_nldev_device *now = in_list(list, w);
-	struct device_change change = {.channel = CHANNEL_LIST, .kind = DEVICE_REMOVED};
+	struct device_change change = {.from_list = true, .kind = DEVICE_REMOVED};
 
 	memcpy(change.name, w->device.name, sizeof(change.name));
 	if (!w->has_index || (now && !strcmp(now->name, w->device.name)))
@@ -303,7 +314,7 @@ bool monitored_compare(struct monitored *all, const struct rd_nldev_devices *lis
 	for (size_t i = all->n; i-- > 0;)
 		changed |= compare_one(all, &all->device[i], list);
 	for (size_t i = 0; i < list->n; i++) {
-		struct device_change change = {.channel = CHANNEL_LIST, .kind = DEVICE_ADDED};
+		struct device_change change = {.from_list = true, .kind = DEVICE_ADDED};
 
 		memcpy(change.name, list->dev[i].name, sizeof(change.name));
 		if (!find(all, change.name))

@@ -3,11 +3,26 @@
 #ifndef RDMADUMP_DEVICE_MONITORED_H
 #define RDMADUMP_DEVICE_MONITORED_H
 
-#include "device_changes.h"
 #include "events.h"
 #include "netlink/nldev.h"
 #include <infiniband/verbs.h>
 #include <rdmadump/verbs.h>
+
+enum device_change_kind { DEVICE_ADDED, DEVICE_REMOVED, DEVICE_RENAMED };
+
+struct device_change {
+	enum device_change_kind kind;
+	bool from_list; /* else from a uevent; those do not reach containers with a user namespace
+			   of their own */
+	char name[RD_NAME_MAX];
+	char previous[RD_NAME_MAX]; /* renamed: the old name; "" if it is not reported */
+};
+
+/*
+ * uevent.c: parses one uevent of `len` bytes ("add@/devices/...", then KEY=VALUE, each ended by
+ * NUL). False if it is not about an RDMA device that was added, removed or renamed.
+ */
+bool rd_uevent_parse(const char *bytes, size_t len, struct device_change *change);
 
 struct monitored_device {
 	struct rd_device device;     /* owned; ports as they were last read */
@@ -27,7 +42,9 @@ struct monitored {
 	bool one; /* only the device called `only` */
 	char only[RD_NAME_MAX];
 	bool async;
-	struct device_changes changes;
+	struct device_change expected[16]; /* the list showed them: their uevents are still to come
+					    */
+	size_t n_expected;
 	struct events events;
 };
 
@@ -46,8 +63,5 @@ bool monitored_take_async(struct monitored *all);
 void monitored_mark_all(struct monitored *all);
 /* Reads ports that may have changed. `is_last`: no other reading is due after this one. */
 void monitored_read_ports(struct monitored *all, bool is_last);
-
-/* The known name of the device with this index; "" if it is unknown. */
-void monitored_name_by_index(const struct monitored *all, uint32_t index, char name[RD_NAME_MAX]);
 
 #endif

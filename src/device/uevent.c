@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Parses the kernel's uevents of devices (lib/kobject_uevent.c of Linux). */
-#include "device_changes.h"
+#include "monitored.h"
 #include "sysfs.h"
 #include <string.h>
 
@@ -44,7 +44,7 @@ bool rd_uevent_parse(const char *bytes, size_t len, struct device_change *change
 	const char *action = find_value(bytes, len, "ACTION");
 	const char *subsystem = find_value(bytes, len, "SUBSYSTEM");
 
-	*change = (struct device_change){.channel = CHANNEL_UEVENT};
+	*change = (struct device_change){0};
 	base_name(change->name, sizeof(change->name), find_value(bytes, len, "DEVPATH"));
 	base_name(
 		change->previous, sizeof(change->previous), find_value(bytes, len, "DEVPATH_OLD"));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What info is made of: versions, names, masks, functions, messages. Hostile trees:
  * test_device_hostile.c. */
-#include "device/device_changes.h"
 #include "device/discovery.h"
 #include "device/firmware_mlx5.h"
+#include "device/monitored.h"
 #include "device/netlink/devlink.h"
 #include "device/netlink/rtnetlink.h"
 #include "device/port_changes.h"
@@ -194,44 +194,48 @@ TEST(uevents)
 	}
 }
 
-/* Each channel reports the same changes, at its own time. */
+/* Uevents and the list report the same changes, each at its own time. */
 TEST(device_changes)
 {
 	static const struct {
 		enum device_change_kind kind;
-		enum device_channel channel;
+		bool from_list;
 		const char *name;
 		bool is_new;
 	} cases[] = {
-		{DEVICE_ADDED, CHANNEL_NLDEV, "a", true},
-		{DEVICE_ADDED, CHANNEL_UEVENT, "a", false},
-		/* twice in a row, before the other channel is read */
-		{DEVICE_REMOVED, CHANNEL_UEVENT, "a", true},
-		{DEVICE_ADDED, CHANNEL_UEVENT, "a", true},
-		{DEVICE_REMOVED, CHANNEL_UEVENT, "a", true},
-		{DEVICE_REMOVED, CHANNEL_NLDEV, "a", false},
-		{DEVICE_ADDED, CHANNEL_NLDEV, "a", false},
-		{DEVICE_REMOVED, CHANNEL_NLDEV, "a", false},
-		/* other names and kinds are counted apart */
-		{DEVICE_ADDED, CHANNEL_NLDEV, "b", true},
-		{DEVICE_RENAMED, CHANNEL_NLDEV, "b", true},
-		{DEVICE_RENAMED, CHANNEL_UEVENT, "b", false},
-		/* the list first: both channels are late */
-		{DEVICE_REMOVED, CHANNEL_LIST, "b", true},
-		{DEVICE_REMOVED, CHANNEL_UEVENT, "b", false},
-		{DEVICE_REMOVED, CHANNEL_NLDEV, "b", false},
-		{DEVICE_REMOVED, CHANNEL_NLDEV, "b", true},
+		{DEVICE_ADDED, true, "a", true},
+		{DEVICE_ADDED, false, "a", false},
+		{DEVICE_REMOVED, false, "a", true},
+		{DEVICE_ADDED, false, "a", true},
+		/* removed and added again before its uevents are read; other names are kept apart
+		 */
+		{DEVICE_REMOVED, true, "a", true},
+		{DEVICE_ADDED, true, "a", true},
+		{DEVICE_ADDED, false, "b", true},
+		{DEVICE_REMOVED, false, "a", false},
+		{DEVICE_ADDED, false, "a", false},
+		{DEVICE_REMOVED, false, "a", true},
+		{DEVICE_RENAMED, true, "c", true},
+		{DEVICE_RENAMED, false, "c", false},
 	};
-	struct device_changes changes = {0};
+	static struct monitored all;
+	struct rd_event event;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct device_change c = {.kind = cases[i].kind, .channel = cases[i].channel};
+		struct device_change c = {.kind = cases[i].kind, .from_list = cases[i].from_list};
 
 		memcpy(c.name, cases[i].name, strlen(cases[i].name));
-		if (device_change_is_new(&changes, &c) != cases[i].is_new)
+		monitored_change(&all, &c);
+		if (events_next(&all.events, &event) != cases[i].is_new)
 			fail_msg("case %zu", i);
 	}
-	device_changes_free(&changes);
+	/* What never comes is forgotten. */
+	for (int i = 0; i < 100; i++) {
+		const struct device_change c = {DEVICE_RENAMED, true, "d", ""};
+
+		monitored_change(&all, &c);
+	}
+	monitored_free(&all);
 }
 
 static void assert_events(struct events *events, const char *const *texts)

@@ -77,16 +77,6 @@ static void make_summary(void)
 	nest_end(table);
 }
 
-static void make_event(void)
-{
-	begin(28);
-	put_u32(RDMA_NLDEV_ATTR_DEV_INDEX, 1);
-	put_text(RDMA_NLDEV_ATTR_DEV_NAME, "mlx5_1");
-	put_text(RDMA_NLDEV_ATTR_NDEV_NAME, "eth1");
-	put_u32(RDMA_NLDEV_ATTR_PORT_INDEX, 1);
-	put_u8(102, 2);
-}
-
 static void make_system(void)
 {
 	begin(RDMA_NLDEV_CMD_SYS_GET);
@@ -250,15 +240,6 @@ TEST(summary)
 		rd_resources_count(&r, "rxe0", "srq", &n));
 	assert_false(rd_resources_count(&r, "rxe1", "cq", &n));
 	rd_resources_free(&r);
-}
-
-TEST(event)
-{
-	struct rd_nldev_event event;
-
-	make_event();
-	same(rd_nldev_parse_event(MESSAGE, &event), 0, event.type, RD_NLDEV_NETDEV_ATTACHED);
-	assert_string_equal(event.device, "mlx5_1");
 }
 
 /* The set of counters that the messages below are about. */
@@ -435,7 +416,6 @@ static void feed(const struct nlmsghdr *h, size_t len, bool cut)
 {
 	struct rd_resources r = {0};
 	struct rd_nldev_device device;
-	struct rd_nldev_event event;
 	struct rd_nldev_stat stat = bound;
 	uint64_t value;
 	bool exclusive;
@@ -445,7 +425,6 @@ static void feed(const struct nlmsghdr *h, size_t len, bool cut)
 	rd_nldev_parse_cm_ids(h, len, &r);
 	cm_users_find(&r);
 	rd_nldev_parse_summary(h, len, &r);
-	rd_nldev_parse_event(h, len, &event);
 	rd_nldev_parse_system(h, len, &exclusive);
 	rd_nldev_parse_bound(h, len, &stat);
 	rd_nldev_parse_stat(h, len, &bound, "out_of_buffer", &value);
@@ -456,7 +435,7 @@ static void feed(const struct nlmsghdr *h, size_t len, bool cut)
 TEST(hostile)
 {
 	static void (*const makers[])(void) = {make_device, make_qps, make_cm_ids, make_summary,
-		make_event, make_system, make_bound, make_stat};
+		make_system, make_bound, make_stat};
 
 	for (size_t i = 0; i < sizeof(makers) / sizeof(*makers); i++) {
 		makers[i]();

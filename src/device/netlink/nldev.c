@@ -13,9 +13,7 @@
 #include <string.h>
 
 /* Newer than the oldest header that this is built with (Linux 6.12). */
-#define CMD_MONITOR	28
-#define ATTR_EVENT_TYPE 102
-#define STATE_LISTEN	8 /* enum rdma_cm_state in include/rdma/rdma_cm.h of Linux */
+#define STATE_LISTEN 8 /* enum rdma_cm_state in include/rdma/rdma_cm.h of Linux */
 
 void rd_nldev_free(struct rd_nldev_devices *devices)
 {
@@ -157,21 +155,6 @@ int rd_nldev_parse_cm_ids(const struct nlmsghdr *msg, size_t len, void *r)
 int rd_nldev_parse_summary(const struct nlmsghdr *msg, size_t len, void *r)
 {
 	return parse_entries(msg, len, &counts, r);
-}
-
-int rd_nldev_parse_event(const struct nlmsghdr *msg, size_t len, struct rd_nldev_event *out)
-{
-	struct nlattr *attr[ATTRS];
-	uint8_t type;
-
-	*out = (struct rd_nldev_event){0};
-	if (parse(msg, len, CMD_MONITOR, attr) ||
-		!attr_get(attr[ATTR_EVENT_TYPE], &type, sizeof(type)))
-		return -1;
-	out->type = type;
-	out->has_index = attr_get(attr[RDMA_NLDEV_ATTR_DEV_INDEX], &out->index, sizeof(out->index));
-	attr_text(attr[RDMA_NLDEV_ATTR_DEV_NAME], out->device, sizeof(out->device));
-	return 0;
 }
 
 int rd_nldev_parse_system(const struct nlmsghdr *msg, size_t len, void *exclusive)

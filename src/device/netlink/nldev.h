@@ -38,20 +38,6 @@ void rd_nldev_free(struct rd_nldev_devices *devices);
  * nothing; Linux 6.12 is the first that does.
  */
 #define RD_NLDEV_GROUP_NOTIFY 4
-enum rd_nldev_event_type { /* enum rdma_nl_notify_event_type of the kernel */
-	RD_NLDEV_REGISTERED,
-	RD_NLDEV_UNREGISTERED,
-	RD_NLDEV_NETDEV_ATTACHED,
-	RD_NLDEV_NETDEV_DETACHED,
-	RD_NLDEV_RENAMED,
-	RD_NLDEV_NETDEV_RENAMED,
-};
-struct rd_nldev_event {
-	unsigned int type; /* enum rd_nldev_event_type; newer kernels may have more */
-	uint32_t index;	   /* rd_nldev_device's, if has_index */
-	bool has_index;
-	char device[RD_NAME_MAX]; /* the new name, if it was renamed */
-};
 
 /*
  * Counters of one QP: the kernel allocates a set of hardware counters and makes the device count
@@ -92,6 +78,5 @@ int rd_nldev_parse_bound(const struct nlmsghdr *msg, size_t len, struct rd_nldev
 /* One counter of the set that the message is about. */
 int rd_nldev_parse_stat(const struct nlmsghdr *msg, size_t len, const struct rd_nldev_stat *stat,
 	const char *name, uint64_t *value);
-int rd_nldev_parse_event(const struct nlmsghdr *msg, size_t len, struct rd_nldev_event *out);
 
 #endif
