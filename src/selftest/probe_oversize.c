@@ -2,7 +2,8 @@
 /*
  * The effect of a frame that is longer than its receive buffer. The completion reports a local
  * length error. Whether the queue continues, stops with its receives flushed, or stops without any
- * completion differs between devices and firmware.
+ * completion differs between devices and firmware. Then the queue pair is put into the error state
+ * and reset, as captures do after a failure, and must receive again.
  */
 #include "numbered.h"
 #include <errno.h>
@@ -40,7 +41,11 @@ struct oversize {
 	int sender_error;
 	uint32_t sent;
 	uint64_t before, after; /* frames received before and after the first error */
-	int state;		/* state of the queue pair afterwards; -1: unknown */
+	uint64_t flushed;
+	int state; /* state of the queue pair afterwards; -1: unknown */
+	enum after queue;
+	struct recovery reset;
+	uint64_t after_reset;
 };
 
 static void poll_once(struct oversize *o)
@@ -98,17 +103,6 @@ static void query_state(struct oversize *o)
 	o->state = ibv_query_qp(o->s.qp, &attr, IBV_QP_STATE, &init) ? -1 : (int)attr.qp_state;
 }
 
-static void measure(const struct rd_selftest *st, struct oversize *o)
-{
-	send_frames(st, o, LONG);
-	poll_ms(st, o, WAIT_MS, true);
-	if (!o->s.first_error.status)
-		return;
-	send_frames(st, o, SHORT);
-	poll_ms(st, o, SILENCE_MS, false);
-	query_state(o);
-}
-
 /* In that case, own short frames should have arrived as well. */
 static bool own_frame_failed(const struct oversize *o)
 {
@@ -118,55 +112,96 @@ static bool own_frame_failed(const struct oversize *o)
 
 static enum after judge_queue(const struct oversize *o)
 {
-	if (!o->s.first_error.status)
-		return AFTER_NOTHING;
-	if (o->s.flushed)
+	if (o->flushed)
 		return AFTER_FLUSHED;
 	if (o->state != IBV_QPS_ERR && o->after)
 		return AFTER_LIVES;
 	return o->state == IBV_QPS_ERR || own_frame_failed(o) ? AFTER_HALTED : AFTER_UNCLEAR;
 }
 
-static void report(struct rd_probe_result *r, const struct oversize *o, enum after after)
+/* Frames that arrive meanwhile are lost; own ones must arrive afterwards. */
+static void reset(const struct rd_selftest *st, struct oversize *o)
+{
+	uint64_t after = o->after;
+
+	recover(&o->s, &o->reset);
+	if (o->reset.errnum)
+		return;
+	send_frames(st, o, SHORT);
+	poll_ms(st, o, SILENCE_MS, false);
+	o->after_reset = o->after - after;
+	o->after = after;
+}
+
+static void measure(const struct rd_selftest *st, struct oversize *o)
+{
+	send_frames(st, o, LONG);
+	poll_ms(st, o, WAIT_MS, true);
+	if (!o->s.first_error.status)
+		return;
+	send_frames(st, o, SHORT);
+	poll_ms(st, o, SILENCE_MS, false);
+	query_state(o);
+	o->flushed = o->s.flushed;
+	o->queue = judge_queue(o);
+	reset(st, o);
+}
+
+static void report(struct rd_probe_result *r, const struct oversize *o)
 {
 	result_number(r, "buffer", "bytes", BUFFER);
 	result_errno(r, "sender_error", o->sender_error);
 	result_number(r, "own_frames", "frames", o->sent);
 	result_number(r, "frames_before", "frames", o->before);
 	result_number(r, "completions_after", "frames", o->after);
-	result_number(r, "flushed", "frames", o->s.flushed);
+	result_number(r, "flushed", "frames", o->flushed);
 	result_number(r, "wc_status", "", o->s.first_error.status);
 	result_number(r, "vendor_syndrome", "", o->s.first_error.vendor);
 	result_number(r, "wc_byte_len", "bytes", o->s.first_error.byte_len);
 	if (o->state >= 0)
 		result_number(r, "qp_state", "", (uint64_t)o->state);
-	result_text(r, "queue", after_names[after]);
+	result_text(r, "queue", after_names[o->queue]);
+	if (o->queue == AFTER_NOTHING)
+		return;
+	result_text(r, "reset_step", o->reset.step);
+	result_errno(r, "reset_error", o->reset.errnum);
+	result_number(r, "reset_flushed", "frames", o->reset.flushed);
+	result_number(r, "reset_us", "us", o->reset.us);
+	result_number(r, "completions_after_reset", "frames", o->after_reset);
 }
 
 static void judge(struct rd_probe_result *r, const struct oversize *o)
 {
-	enum after after = judge_queue(o);
 	uint32_t status = o->s.first_error.status;
 
-	report(r, o, after);
-	result_value(r, "%s", after_names[after]);
-	if (after == AFTER_NOTHING) {
+	report(r, o);
+	result_value(r, "%s", after_names[o->queue]);
+	if (o->queue == AFTER_NOTHING) {
 		result_skipped(r, "no frame longer than %u bytes arrived: %s", BUFFER,
 			o->sender_error ? strerror(o->sender_error)
 					: "repeat it while there is traffic");
 		return;
 	}
+	if (o->reset.errnum) {
+		result_failed(r, "%s: %s: a capture whose queue fails cannot go on", o->reset.step,
+			strerror(o->reset.errnum));
+		return;
+	}
+	if (own_frame_failed(o) && !o->after_reset)
+		result_found(r, "deaf_after_restart",
+			"the queue restarts and receives nothing: a capture has to create its flow "
+			"again");
 	if (status != IBV_WC_LOC_LEN_ERR)
 		result_found(r, "other_status",
 			"a frame that is too long completes with \"%s\": captures mistake that for "
 			"a failure of the device",
 			ibv_wc_status_str((enum ibv_wc_status)status));
-	if (after == AFTER_HALTED)
+	if (o->queue == AFTER_HALTED)
 		result_found(r, "halts_silently",
 			"after a frame that is too long nothing arrives and no buffer is given "
 			"back: only the state of the queue shows it. Make buffers as long as the "
 			"longest frame");
-	result_means(r, "%s", meanings[after]);
+	result_means(r, "%s", meanings[o->queue]);
 }
 
 static void run(struct rd_selftest *st, struct rd_probe_result *r)
@@ -182,8 +217,8 @@ static void run(struct rd_selftest *st, struct rd_probe_result *r)
 }
 
 const struct rd_probe rd_probe_oversize = {.name = "oversize",
-	.question = "what a frame does that is longer than its buffer",
+	.question = "what a frame does that is longer than its buffer, and a reset",
 	.objects = "PD, MR, CQ, QP, flow; a QP that sends",
-	.frames = 2 * FRAMES,
+	.frames = 3 * FRAMES,
 	.needs = RD_PROBE_SNIFFER | RD_PROBE_SENDER,
 	.run = run};

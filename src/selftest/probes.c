@@ -7,7 +7,6 @@
 #define PROBES(X)                                                                                  \
 	X(inventory)                                                                               \
 	X(objects)                                                                                 \
-	X(flow)                                                                                    \
 	X(receive)                                                                                 \
 	X(send)                                                                                    \
 	X(loopback)                                                                                \
@@ -15,8 +14,7 @@
 	X(paths)                                                                                   \
 	X(clocks)                                                                                  \
 	X(oversize)                                                                                \
-	X(overload)                                                                                \
-	X(recovery)
+	X(overload)
 
 #define PROBES_OF_ICMD(X)                                                                          \
 	X(attach)                                                                                  \

@@ -23,14 +23,14 @@ bonded() {
 probe() { jq -r --arg name "$1" ".probes[] | select(.name == \$name) | $2" json; }
 kinds() { probe send '.values | [.socket, .raw, .multicast, .rc | .value.error // empty] | map(if . == "" then "-" else . end) | join(" ")'; }
 
-all=(--probe send --probe loopback --probe contents --probe paths --probe clocks --probe oversize --probe overload --probe recovery)
+all=(--probe send --probe loopback --probe contents --probe paths --probe clocks --probe oversize --probe overload)
 backup='enp1s0f0np0 is in a bond (active-backup) and not its active port'
 bonded "active-backup 1" enp1s0f1np1 "${all[@]}"
 is "backup port: neither sockets nor raw nor multicast" "$(kinds)" "ENOTUNIQ ENOTUNIQ ENOTUNIQ -"
 is "backup port: no probe sends raw frames" "$(jq -r '[.probes[].values | (.raw_error, .send_error, .sender_error).value // empty] | unique | join(" ")' json)" ENOTUNIQ
 is "backup port: why, of all probes that would" \
 	"$(jq -r --arg why "$backup" '[.probes[] | select(.reason // "" | startswith($why)).name] | join(" ")' json)" \
-	"send contents paths clocks oversize overload recovery"
+	"send contents paths clocks oversize overload"
 is "backup port: connections within the adapter are tried" "$(probe loopback .outcome)" passed
 while IFS='|' read -r name mode active errors; do
 	bonded "$mode" "$active" --probe send

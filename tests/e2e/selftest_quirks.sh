@@ -19,9 +19,9 @@ for name in fcs icrc sent; do python3 "$captures" $name "$tmp/plain.pcap" "$tmp/
 cases() {
 	cat <<-LIST
 		kind - --gen count=100000000,size=60-1400
-		slow-create flow:slow_commands --latency create_flow=60
-		slow-destroy flow:slow_commands --latency destroy_flow=60
-		slow-all flow:slow_commands --latency 25
+		slow-create objects:slow_commands --latency create_flow=60
+		slow-destroy objects:slow_commands --latency destroy_flow=60
+		slow-all objects:slow_commands --latency 25
 		queue-fails - --fault cqe=loc_prot,frame=300
 		unpollable - --fault cqe=no_qp,frame=300
 		port-down inventory:port_not_active --dev state=down
@@ -31,8 +31,8 @@ cases() {
 		no-cq objects! --fault verb=create_cq,errno=ENOMEM
 		no-mr objects! --fault verb=reg_mr,errno=EFAULT
 		no-device inventory! --fault verb=open_device,errno=EACCES
-		third-flow flow! --fault verb=create_flow,errno=EBUSY,nth=4
-		destroy-fails flow! --fault verb=destroy_flow,errno=EBUSY,nth=3
+		third-flow objects! --fault verb=create_flow,errno=EBUSY,nth=4
+		destroy-fails objects! --fault verb=destroy_flow,errno=EBUSY,nth=3
 		fcs receive:fcs_present --pcap $tmp/fcs.pcap --loop 100000
 		icrc receive:icrc_wrong_received --pcap $tmp/icrc.pcap --loop 100000
 		flow-in-two-queues paths:flow_in_several_queues --dev rss_hash=frame
@@ -122,7 +122,7 @@ judge() { # NAME EXPECTED STATUS
 
 # The probes that a row runs: those that need little time, and those of the kind that it is about
 probes_of() { # NAME EXPECTED
-	local list="inventory objects flow receive"
+	local list="inventory objects receive"
 	[ "$1" = kind ] && return
 	case $2 in *send:* | *loopback:* | *contents:*) list+=" send loopback contents" ;; esac
 	case $2 in *paths:* | *clocks:*) list+=" paths clocks" ;; esac
@@ -188,10 +188,10 @@ load_cases() {
 		other-status oversize:other_status --dev oversize=other
 		no-counter overload:no_loss_counter --dev drop_counter=absent
 		counted-in-part overload:loss_counted_in_part --dev drop_every=2
-		deaf recovery:deaf_after_restart --dev reset=deaf
+		deaf oversize:deaf_after_restart --dev reset=deaf
 	LIST
 }
-load_probes="oversize overload recovery"
+load_probes="oversize overload"
 # load NAME PROBES OPTION...: options of the model; in the background, as `start`
 load() {
 	local name=$1 probes=$2
@@ -219,7 +219,7 @@ load others-too overload $(faults 0 20000)
 # shellcheck disable=SC2046 # lists of options
 load counted-losses paths --dev work_queues=lossy $(faults 0 20000 300 200)
 load ticks-refused clocks --clock cycles --fault verb=create_cq,errno=EOPNOTSUPP,nth=1
-load no-reset recovery --fault verb=modify_qp,errno=EINVAL,nth=7
+load no-reset oversize --fault verb=modify_qp,errno=EINVAL,nth=10
 wait
 for row in "${rows[@]}"; do
 	name=${row% *}
@@ -247,7 +247,7 @@ is "frames that queues lose, and that a counter has" "$(jq -r '.probes[] | .outc
 finished ticks-refused
 is "timestamps of the counter that are refused" "$(found "$tmp/json")" clocks:timestamps_refused
 finished no-reset
-is "a queue that cannot be reset" "$(found "$tmp/json")" "recovery!"
+is "a queue that cannot be reset" "$(found "$tmp/json")" "oversize!"
 model --time virtual --loopback never -- "$RDMADUMP" selftest --json --output "$tmp/out" --probe oversize --probe overload >"$tmp/json" 2>"$tmp/log"
 is "no frame at all: skipped" "$(jq -r '[.probes[].outcome] | unique | join(" ")' "$tmp/json")" skipped
 
@@ -273,7 +273,7 @@ meanings() {
 		overload:no_loss_counter	no counter of this device is known to count lost frames, so captures cannot say how many they miss$
 		overload:loss_counted_in_part	frames missing: [0-9]+, and the counter grew by [0-9]+: captures miss more than they say
 		overload:more_counted	frames missing: [0-9]+, and the counter grew by [0-9]+: it counts what others lose, too$
-		recovery:deaf_after_restart	the queue restarts and receives nothing: a capture has to create its flow again$
+		oversize:deaf_after_restart	the queue restarts and receives nothing: a capture has to create its flow again$
 	LIST
 }
 while IFS=$'\t' read -r key text; do
@@ -301,7 +301,7 @@ model --time virtual --rate 5000 --gen count=100000000,size=60-1400 --dev cqe_co
 is "compressed completions: exit status" $? 0
 is "... found once, and then no frame is asked for" \
 	"$(found "$tmp/json") $(jq -r '[.probes[] | select(.reason // "" | test("compresses")) | .name] | join(" ")' "$tmp/json")" \
-	"receive:completions_compressed send loopback contents paths clocks oversize overload recovery"
+	"receive:completions_compressed send loopback contents paths clocks oversize overload"
 rm -rf "$tmp/out"/*
 
 # The probe of the receive paths alone: each path refuses them by itself
