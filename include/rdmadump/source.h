@@ -194,9 +194,7 @@ struct rd_verbs_config {
 	unsigned int log2_buffers; /* log2 of the buffers of each receive ring; not 0 */
 	uint32_t max_frame;	   /* longest frame in bytes; 0: derived from the port's MTU */
 	enum rd_rx_mode rx_mode;
-	bool huge_pages;       /* use reserved huge pages of the system's default size */
-	bool relaxed_ordering; /* IBV_ACCESS_RELAXED_ORDERING */
-	bool own_counter;      /* bind a loss counter to the QP; warns if that is impossible */
+	bool own_counter; /* bind a loss counter to the QP; warns if that is impossible */
 	enum rd_stamp_type stamps;
 	uint32_t latency_ms; /* longest time that frames wait in the ring while the thread sleeps */
 	enum rd_sniffer sniffer;

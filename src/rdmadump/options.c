@@ -273,14 +273,6 @@ const struct cli_option cli_options[] = {
 		"program wakes up less often (default " TEXT(RD_LATENCY_MS) "; 0: wake up for each "
 									    "frame)",
 		NULL, GROUP_MEMORY, NUMBER(session.device.latency_ms, 0, 1000)},
-	{"huge-pages", 0, NULL,
-		"receive into reserved huge pages of 2 MiB, which other programs may "
-		"need; default: transparent huge pages if available",
-		NULL, GROUP_MEMORY, FLAG(session.device.huge_pages)},
-	{"relaxed-ordering", 0, NULL,
-		"allow the device to write frames in any order (PCIe relaxed ordering): faster on "
-		"some hosts, not yet tested on a device",
-		NULL, GROUP_MEMORY, FLAG(session.device.relaxed_ordering)},
 	{"own-counter", 0, NULL,
 		"bind a hardware counter to the capture's queue pair, so that its loss is exact "
 		"(mlx5; needs CAP_NET_ADMIN; not with --queues)",

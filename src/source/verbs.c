@@ -309,9 +309,9 @@ static void describe(struct verbs_port *port, const struct rd_port *p)
 	snprintf(src->title, sizeof(src->title), "%s port %u (%s%s%s, %s)", port->device->name,
 		port->num, netdev, comma, kind, rate);
 	src->path = port->queue[0]->path->name;
-	snprintf(src->details, sizeof(src->details), "%s%s, %u buffers of %s%s",
+	snprintf(src->details, sizeof(src->details), "%s%s, %u buffers of %s",
 		port->icmd.sniffer ? "port sniffer, " : "", port->clock.kind->title, ring->n,
-		rd_fmt_kib(size, ring->buffer_size), ring->huge ? " in huge pages" : "");
+		rd_fmt_kib(size, ring->buffer_size));
 	snprintf(port->description, sizeof(port->description), "%s%s%s, %s; %s", netdev, comma,
 		kind, rate, port->clock.kind->description);
 	describe_iface(port, &src->iface, p);

@@ -25,7 +25,7 @@ static int queue_open(struct verbs_queue *q, struct rd_error *err)
 		return -1;
 	q->src.frame_fd = q->channel->fd;
 	return verbs_ring_init(&q->ring, q->port->pd, q->port->n_buffers, q->port->frame_room,
-		&q->port->memory, err);
+		q->port->numa_node, err);
 }
 
 /* With several threads: each can be woken when another one reads an event for its queue. */

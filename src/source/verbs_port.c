@@ -127,8 +127,7 @@ struct verbs_port *verbs_port_open(const struct rd_verbs_config *config, struct 
 	port->speed = config->port->speed;
 	port->rx_mode = config->rx_mode;
 	port->stamp_type = config->stamps;
-	port->memory = (struct verbs_memory){rd_device_numa_node(config->sysroot, config->device),
-		config->huge_pages, config->relaxed_ordering};
+	port->numa_node = rd_device_numa_node(config->sysroot, config->device);
 	port->latency_us = config->latency_ms * 1000;
 	port->own.wanted = config->own_counter;
 	port->epoll_fd = port->addresses.fd = -1;

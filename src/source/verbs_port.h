@@ -66,10 +66,10 @@ struct verbs_port {
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
 	struct verbs_clock clock;
-	unsigned int n_buffers;	    /* of each queue */
-	uint32_t frame_room;	    /* bytes of a buffer for the longest frame */
-	struct verbs_memory memory; /* of the rings */
-	uint32_t latency_us; /* how long frames may wait in the ring while the thread sleeps */
+	unsigned int n_buffers; /* of each queue */
+	uint32_t frame_room;	/* bytes of a buffer for the longest frame */
+	int numa_node;		/* of the rings; -1: any */
+	uint32_t latency_us;	/* how long frames may wait in the ring while the thread sleeps */
 	struct ibv_cq_moderation_caps moderation; /* zeros: CQs have no moderation */
 	bool ipv6;				  /* the port's own addresses are IPv6 */
 	char spread_note[80]; /* why there are fewer queues than wanted; "": there are not fewer */

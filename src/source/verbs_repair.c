@@ -49,7 +49,7 @@ static void larger_ring(const struct verbs_queue *q, struct verbs_ring *larger)
 	 * available again.
 	 */
 	if (size > q->ring.buffer_size &&
-		verbs_ring_init(larger, q->port->pd, q->ring.n, size, &q->port->memory, &why) < 0)
+		verbs_ring_init(larger, q->port->pd, q->ring.n, size, q->port->numa_node, &why) < 0)
 		warn_kept(q, &why);
 }
 

@@ -9,37 +9,18 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define HUGE_PAGE	    ((size_t)2 << 20)
-#define HUGE_PAGE_FLAGS	    (MAP_HUGETLB | 21 << 26) /* MAP_HUGE_2MB, which linux/mman.h has */
-#define HUGE_PAGES_RESERVED "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"
+#define HUGE_PAGE ((size_t)2 << 20)
 
 /*
  * Small frames in large buffers touch one page each: with 4 KiB pages every frame would miss the
- * TLB. Reserved huge pages only where asked for, since they are reserved for others; else
- * transparent ones where the kernel grants them. The size is given: the default one may be 512 MiB
- * (arm64 with pages of 64 KiB) or 1 GiB, of which 2 MiB cannot be unmapped.
+ * TLB. Transparent huge pages, where the kernel grants them.
  */
-static int map_memory(
-	struct verbs_ring *ring, size_t bytes, const struct verbs_memory *how, struct rd_error *err)
+static int map_memory(struct verbs_ring *ring, size_t bytes, int numa_node, struct rd_error *err)
 {
 	size_t len = (bytes + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
 	char size[RD_UNITS_LEN];
-	uint8_t *p = MAP_FAILED, *aligned;
+	uint8_t *p, *aligned;
 
-	if (how->huge_pages) {
-		p = mmap(NULL, len, PROT_READ | PROT_WRITE,
-			MAP_PRIVATE | MAP_ANONYMOUS | HUGE_PAGE_FLAGS, -1, 0);
-		if (p == MAP_FAILED)
-			rd_log(RD_LOG_WARNING,
-				"no %s of reserved huge pages: %s; reserve more "
-				"(" HUGE_PAGES_RESERVED "), ordinary memory is used",
-				rd_fmt_kib(size, len), strerror(errno));
-	}
-	if (p != MAP_FAILED) {
-		rd_memory_prefer_node(p, len, how->numa_node);
-		*ring = (struct verbs_ring){.memory = p, .memory_len = len, .huge = true};
-		return 0;
-	}
 	p = mmap(NULL, len + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (p == MAP_FAILED)
 		return rd_fail(err, RD_CLASS_DEVICE, errno, "use fewer buffers (-b)",
@@ -49,22 +30,19 @@ static int map_memory(
 		munmap(p, (size_t)(aligned - p));
 	if (aligned + len != p + len + HUGE_PAGE)
 		munmap(aligned + len, (size_t)(p + HUGE_PAGE - aligned));
-	rd_memory_prefer_node(aligned, len, how->numa_node);
+	rd_memory_prefer_node(aligned, len, numa_node);
 	madvise(aligned, len, MADV_HUGEPAGE);
 	*ring = (struct verbs_ring){.memory = aligned, .memory_len = len};
 	return 0;
 }
 
 int verbs_ring_init(struct verbs_ring *ring, struct ibv_pd *pd, unsigned int n,
-	uint32_t buffer_size, const struct verbs_memory *how, struct rd_error *err)
+	uint32_t buffer_size, int numa_node, struct rd_error *err)
 {
-	unsigned int access = IBV_ACCESS_LOCAL_WRITE;
 	size_t bytes = (size_t)n * buffer_size;
 	char size[RD_UNITS_LEN];
 
-	if (how->relaxed_ordering)
-		access |= IBV_ACCESS_RELAXED_ORDERING;
-	if (map_memory(ring, bytes, how, err) < 0)
+	if (map_memory(ring, bytes, numa_node, err) < 0)
 		return -1;
 	ring->n = n;
 	ring->buffer_size = buffer_size;
@@ -78,8 +56,7 @@ int verbs_ring_init(struct verbs_ring *ring, struct ibv_pd *pd, unsigned int n,
 	/*
 	 * Registers only the buffers: registered memory counts against the limit of locked memory.
 	 */
-	/* What ibv_reg_mr() calls: it removes an ordering that the kernel does not know. */
-	ring->mr = ibv_reg_mr_iova2(pd, ring->memory, bytes, (uintptr_t)ring->memory, access);
+	ring->mr = ibv_reg_mr(pd, ring->memory, bytes, IBV_ACCESS_LOCAL_WRITE);
 	if (!ring->mr) {
 		rd_fail(err, RD_CLASS_DEVICE, errno, verbs_advice(VERBS_MEMORY, errno),
 			"reg_mr of %s", rd_fmt_kib(size, bytes));

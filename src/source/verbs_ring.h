@@ -5,20 +5,12 @@
 
 #include <infiniband/verbs.h>
 #include <rdmadump/error.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* How the memory of a ring is mapped and registered. */
-struct verbs_memory {
-	int numa_node; /* -1: any */
-	bool huge_pages, relaxed_ordering;
-};
 
 struct verbs_ring {
 	uint8_t *memory;
 	size_t memory_len;
-	bool huge; /* reserved huge pages */
 	struct ibv_mr *mr;
 	uint32_t buffer_size; /* bytes of one buffer */
 	unsigned int n;
@@ -27,8 +19,9 @@ struct verbs_ring {
 	struct ibv_recv_wr *first, **tail; /* list of taken buffers, to be posted again */
 };
 
+/* numa_node: where its memory should be; -1: anywhere. */
 int verbs_ring_init(struct verbs_ring *ring, struct ibv_pd *pd, unsigned int n,
-	uint32_t buffer_size, const struct verbs_memory *how, struct rd_error *err);
+	uint32_t buffer_size, int numa_node, struct rd_error *err);
 void verbs_ring_fini(struct verbs_ring *ring);
 /*
  * Frees the ring and moves *larger to its place; NULL: does nothing. No queue may receive into it.

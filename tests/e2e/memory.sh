@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Memory of the receive ring and of the chunks: on the device's NUMA node, in huge pages only where asked for.
+# Memory of the receive ring and of the chunks: on the device's NUMA node, in transparent huge pages.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
-need_tool strace jq
+need_tool strace
 # The leak checker cannot run in a traced program.
 [ -z "${SOFTHCA_PRELOAD_FIRST-}" ] || export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS-}"
 strace -o /dev/null -e trace=mbind true 2>/dev/null || skip_all "strace may not trace here"
@@ -33,29 +33,5 @@ done
 calls "four queues" --queues 4 -b 8 --buffer-size 8Mi
 [ "$(bound '[0-9]+')" -ge 8 ]
 ok "four queues: each has its ring and its chunks there" "$tmp/calls"
-
-calls "--huge-pages" --huge-pages -b 10
-# The default size of a huge page may be 512 MiB (arm64) or 1 GiB: a multiple of 2 MiB could then not be unmapped.
-has "--huge-pages: asks for reserved ones of 2 MiB" "$tmp/calls" 'mmap\(NULL, 2097152, .*MAP_HUGETLB\|21<<MAP_HUGE_SHIFT'
-if grep -q 'MAP_HUGETLB.*ENOMEM' "$tmp/calls"; then
-	has "--huge-pages: none are reserved, and that is said" "$tmp/log" 'no 2\.0 MiB of reserved huge pages: .*hugepages-2048kB/nr_hugepages'
-fi
-
-# The access flags that the device sees: one ring, four rings, one that was exchanged for a larger one
-relaxed() {
-	local want=$1
-	shift
-	model --stats "$tmp/stats" --dev name=mlx5_0,context=ioctl --gen "count=1000,size=${size:-300}" --at-end sigint -- \
-		"$RDMADUMP" -q -d mlx5_0 -b 8 "$@" -w "$tmp/out" 2>"$tmp/log"
-	is "$*: exit status" $? 0
-	is "$*: regions with relaxed ordering, of all" "$(jq -c '.devices[0] | [.relaxed_mrs, .created.mrs]' "$tmp/stats")" "$want"
-}
-for mode in wqe verbs; do
-	relaxed '[0,1]' --rx-mode $mode
-	relaxed '[1,1]' --rx-mode $mode --relaxed-ordering
-done
-relaxed '[0,4]' --queues 4
-relaxed '[4,4]' --queues 4 --relaxed-ordering
-size=1400 relaxed '[2,2]' --max-frame 1024 --relaxed-ordering
 
 tap_done

@@ -470,7 +470,7 @@ struct hca {
 		uint64_t errors, flushed, injected_verbs, injected_cqes, injected_events;
 		uint64_t retransmits, overruns, pauses, pause_ns, waits, order_violations;
 		uint64_t leaked[OBJ_TYPES], created[OBJ_TYPES];
-		uint64_t opens, thread_ns, completion_events, lost_events, relaxed_mrs;
+		uint64_t opens, thread_ns, completion_events, lost_events;
 		struct drain_round *round;
 		uint32_t rounds;
 	} stat;

@@ -155,10 +155,10 @@ static void put_device(struct text *t, const struct hca *h, struct sums *s)
 	}
 	put(t, "],\n   ");
 	put_counts(t,
-		"relaxed_mrs order_violations error_completions flushed cq_overruns retransmits "
+		"order_violations error_completions flushed cq_overruns retransmits "
 		"lost_events completion_events waits",
-		(const uint64_t[]){h->stat.relaxed_mrs, h->stat.order_violations, h->stat.errors,
-			h->stat.flushed, h->stat.overruns, h->stat.retransmits, h->stat.lost_events,
+		(const uint64_t[]){h->stat.order_violations, h->stat.errors, h->stat.flushed,
+			h->stat.overruns, h->stat.retransmits, h->stat.lost_events,
 			h->stat.completion_events, h->stat.waits});
 	put(t, ", \"fatal\": %s, \"source_error\": \"%s\"", h->fatal ? "true" : "false",
 		h->source_error[0] ? "see stderr" : "");

@@ -433,7 +433,6 @@ CMD(reg_mr)
 	mr->length = req.length;
 	mr->iova = req.hca_va;
 	mr->access = req.access_flags;
-	ctx->hca->stat.relaxed_mrs += !!(req.access_flags & IBV_ACCESS_RELAXED_ORDERING);
 	pd->obj.users++;
 	resp.mr_handle = mr->obj.handle;
 	resp.lkey = resp.rkey = mr->lkey;
