@@ -7,7 +7,6 @@
 #define PROBES(X)                                                                                  \
 	X(inventory)                                                                               \
 	X(objects)                                                                                 \
-	X(receive)                                                                                 \
 	X(send)                                                                                    \
 	X(loopback)                                                                                \
 	X(contents)                                                                                \

@@ -59,7 +59,8 @@ bool traffic_known(const struct traffic_seen *seen)
 	return !seen->error && !seen->full && !seen->failed && !seen->compressed;
 }
 
-bool traffic_is_unreadable(struct rd_probe_result *r, const struct sniffer *s)
+/* Whether completions are compressed; if so, adds this as a finding. */
+static bool is_unreadable(struct rd_probe_result *r, const struct sniffer *s)
 {
 	if (!s->compressed)
 		return false;
@@ -143,7 +144,7 @@ void traffic_summarize(const struct rd_selftest *st, struct rd_probe_result *r,
 	const struct sniffer *s, unsigned int known, unsigned int tried, const char *means)
 {
 	result_value(r, "%u of %u kinds", known, tried);
-	if (traffic_is_unreadable(r, s))
+	if (is_unreadable(r, s))
 		return;
 	if (!known && !probe_over(st))
 		result_skipped(r, "nothing could be sent, or the ring was always full: see "

@@ -48,8 +48,6 @@ bool traffic_known(const struct traffic_seen *seen);
 /* Runs it with `count` numbers, and writes values and findings. Returns whether it was judged. */
 bool traffic_try(const struct rd_selftest *st, struct rd_probe_result *r, struct sniffer *s,
 	const struct traffic *t, uint32_t count);
-/* Whether completions are compressed; if so, adds this as a finding. */
-bool traffic_is_unreadable(struct rd_probe_result *r, const struct sniffer *s);
 /* What a probe of `tried` kinds of traffic found, of which `known` were judged. */
 void traffic_summarize(const struct rd_selftest *st, struct rd_probe_result *r,
 	const struct sniffer *s, unsigned int known, unsigned int tried, const char *means);

@@ -22,7 +22,6 @@ captures.py big PCAP OUT pcap|pcapng a big-endian copy
 captures.py groups OUT               to three groups from 0c:42:a1:00:00:01 and ...:09; then to :09, :01 and another
 captures.py networks PCAP OUT        each frame in two VXLAN tunnels, of networks 10 and 20
 captures.py rspan PCAP OUT           of InfiniBand, each packet inside a mirrored one: LRH, RWH, 4 bytes; a VCRC behind
-captures.py fcs|icrc|sent PCAP OUT MAC   with an FCS; with another ICRC, from elsewhere; from MAC, with zeros for an ICRC
 Of ERF records, in a file of their own or in pcap:
 captures.py erf PCAP OUT             of Ethernet frames
 captures.py unwrap ERF OUT           the frames in pcap
@@ -31,12 +30,10 @@ captures.py ports PCAP OUT           as of all four ports of a card, not in orde
 captures.py empty PCAP OUT           one packet three times, with records without data between them
 captures.py mirrored PCAP OUT        as rspan
 """
-import functools
 import operator
 import os
 import struct
 import sys
-import zlib
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 sys.dont_write_bytecode = True
@@ -194,18 +191,6 @@ def groups():
     return pcap(1, ((i * 10**9, dst + src + b"\x88\xb5" + bytes(46), 60) for i, (dst, src) in enumerate(pairs)))
 
 
-def ending(kind, path, mac):
-    """Frames of RoCEv2 over IPv4, which may be padded"""
-    rows, mac = [], bytes.fromhex(mac.replace(":", ""))
-    for ns, data, _ in frames(path):
-        end = 14 + struct.unpack_from(">H", data, 16)[0]
-        new = {"fcs": data + struct.pack("<I", zlib.crc32(data)),
-               "icrc": data[:6] + b"\2\0\0\0\0\x77" + data[12:end - 4] + bytes(b ^ 0x55 for b in data[end - 4:end]) + data[end:],
-               "sent": data[:6] + mac + data[12:end - 4] + bytes(4) + data[end:]}[kind]
-        rows.append((ns, new, len(new)))
-    return pcap(1, rows)
-
-
 def networks(path):
     def outer(vni, inner):
         vxlan = struct.pack(">BBHI", 8, 0, 0, vni << 8) + inner
@@ -264,7 +249,7 @@ PRINT = {"statistics": statistics, "directions": directions, "off": off, "stamps
          "drops": drops, "blocks": list_blocks}
 MAKE = {"lost": lost, "most": most, "early": early, "groups": groups}
 COPY = {"offset": offset, "big": big, "erf": erf, "unwrap": unwrap, "records": records, "ports": ports, "empty": empty,
-        "mirrored": mirrored, "networks": networks, "rspan": rspan, **{kind: functools.partial(ending, kind) for kind in ("fcs", "icrc", "sent")}}
+        "mirrored": mirrored, "networks": networks, "rspan": rspan}
 
 if __name__ == "__main__":
     name, args = sys.argv[1], sys.argv[2:]

@@ -5,15 +5,9 @@
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq python3 setpriv
 [ -z "${SOFTHCA_PRELOAD_FIRST-}" ] || export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS-}"
-captures=$(realpath "${srcdir:-.}/tests/e2e/captures.py")
 cd "$tmp" || exit 1
 chmod 755 "$tmp"
 mkdir -m 777 "$tmp/out"
-
-# Frames with an FCS behind them, with a wrong ICRC, or with one that is absent from sent frames
-"$SOFTHCA_FRAMES" --write "$tmp/plain.pcap" count=300,size=100-1400,seed=3 >/dev/null
-mac=02:00:00:00:00:99
-for name in fcs icrc sent; do python3 "$captures" $name "$tmp/plain.pcap" "$tmp/$name.pcap" $mac; done
 
 # NAME EXPECTED OPTION...: options of the model. EXPECTED: "probe:key" of all that is found, "probe!" for one that fails.
 cases() {
@@ -33,8 +27,6 @@ cases() {
 		no-device inventory! --fault verb=open_device,errno=EACCES
 		third-flow objects! --fault verb=create_flow,errno=EBUSY,nth=4
 		destroy-fails objects! --fault verb=destroy_flow,errno=EBUSY,nth=3
-		fcs receive:fcs_present --pcap $tmp/fcs.pcap --loop 100000
-		icrc receive:icrc_wrong_received --pcap $tmp/icrc.pcap --loop 100000
 		flow-in-two-queues paths:flow_in_several_queues --dev rss_hash=frame
 		no-rss paths:no_rss --dev rss=no
 		no-sniffer-behind-rss paths:no_rss --dev rss_sniffer=no
@@ -48,7 +40,6 @@ cases() {
 		implausible-clock clocks:implausible_timestamps --clock realtime,wrong_every=50
 		zero-clock clocks:zero_timestamps --clock realtime,zero_every=50
 		sent-late clocks:sent_and_received_disordered --clock cycles,tx_lag_us=300
-		icrc-sent receive:icrc_wrong_sent --pcap $tmp/sent.pcap --loop 100000 --dev mac=$mac
 		raw-twice send:raw_twice --loopback raw=twice
 		raw-never send:raw_not_seen --loopback raw=never
 		multicast-twice send:multicast_twice --loopback multicast=twice
@@ -58,7 +49,7 @@ cases() {
 		ud-twice loopback:ud_twice --loopback ud=twice
 		ud-never loopback:ud_not_seen --loopback ud=never
 		lost-tx loopback:rc_retransmitted --drop-tx 3
-		own-fcs receive:fcs_present,contents:fcs_present --deliver fcs=yes
+		own-fcs contents:fcs_present --deliver fcs=yes
 		vlan-stripped contents:vlan_stripped --deliver vlan=stripped
 		icrc-absent contents:icrc_absent --deliver icrc=absent
 		icrc-zero contents:icrc_zero --deliver icrc=zero
@@ -69,10 +60,10 @@ cases() {
 		disordered-early clocks:disordered_timestamps --clock realtime,wrong_every=40,wrong_ms=20
 		disordered-both clocks:disordered_timestamps,clocks:sent_and_received_disordered --clock cycles,tx_lag_us=5000,wrong_every=40,wrong_ms=-20
 		late-copies send:raw_twice,clocks:sent_and_received_disordered --loopback raw=twice --clock realtime,tx_lag_us=2000
-		path-cut receive:frames_cut,contents:frames_cut,contents:icrc_absent --deliver cut=1
+		path-cut contents:frames_cut,contents:icrc_absent --deliver cut=1
 		path-unseen send:raw_lost,send:multicast_lost,loopback:rc_lost,loopback:ud_lost --deliver unseen=7
 		tx-unseen send:raw_lost,send:multicast_lost,loopback:rc_lost,loopback:ud_lost --deliver unseen=5
-		cut receive:frames_cut,contents:frames_cut,contents:icrc_absent --deliver cut=4
+		cut contents:frames_cut,contents:icrc_absent --deliver cut=4
 		two-ports - --dev ports=2
 		retransmissions-unseen send:retransmissions_not_seen --deliver retransmissions=no
 		unsegmented contents:not_segmented --deliver segmented=no
@@ -122,7 +113,7 @@ judge() { # NAME EXPECTED STATUS
 
 # The probes that a row runs: those that need little time, and those of the kind that it is about
 probes_of() { # NAME EXPECTED
-	local list="inventory objects receive"
+	local list="inventory objects"
 	[ "$1" = kind ] && return
 	case $2 in *send:* | *loopback:* | *contents:*) list+=" send loopback contents" ;; esac
 	case $2 in *paths:* | *clocks:*) list+=" paths clocks" ;; esac
@@ -140,7 +131,7 @@ while read -r name expected options; do
 	# In the short form each fifth row, and what must be quiet
 	[ -n "${TEST_FULL-}" ] || [ "$expected" = - ] || [ $((n % 5)) = 0 ] || continue
 	case $options in
-	*--gen*|*--pcap*) ;;
+	*--gen*) ;;
 	*) options="--gen count=100000000,size=60-1400 $options" ;;
 	esac
 	case $options in
@@ -255,7 +246,7 @@ is "no frame at all: skipped" "$(jq -r '[.probes[].outcome] | unique | join(" ")
 rm -rf "$tmp/out"/*
 model --time virtual -- "$RDMADUMP" selftest --json --output "$tmp/out" >"$tmp/json" 2>"$tmp/log"
 is "idle: exit status" $? 0
-is "idle: skipped" "$(jq -r '[.probes[] | select(.outcome == "skipped") | .name] | join(" ")' "$tmp/json")" "receive"
+is "idle: skipped" "$(jq -r '[.probes[] | select(.outcome == "skipped") | .name] | join(" ")' "$tmp/json")" ""
 
 # What is said about each finding: what was seen, and what it means for captures
 jq -r '.probes[] | .name as $p | .found[] | [$p + ":" + .key, .meaning] | @tsv' "$tmp"/runs/*/json >"$tmp/said"
@@ -301,7 +292,7 @@ model --time virtual --rate 5000 --gen count=100000000,size=60-1400 --dev cqe_co
 is "compressed completions: exit status" $? 0
 is "... found once, and then no frame is asked for" \
 	"$(found "$tmp/json") $(jq -r '[.probes[] | select(.reason // "" | test("compresses")) | .name] | join(" ")' "$tmp/json")" \
-	"receive:completions_compressed send loopback contents paths clocks oversize overload"
+	"send:completions_compressed loopback contents paths clocks oversize overload"
 rm -rf "$tmp/out"/*
 
 # The probe of the receive paths alone: each path refuses them by itself
