@@ -88,7 +88,6 @@ info @
 info a @
 events @
 counters @
-counters --explain @
 counters --diff @ @
 analyze @
 analyze --@
