@@ -72,8 +72,9 @@ struct rd_port_info {
 	bool has_cap_mask;
 	uint32_t cap_mask;
 	uint32_t lmc, sm_sl;
-	uint16_t *pkeys; /* those that are set */
-	uint32_t *pkey_index;
+	struct rd_pkey {
+		uint16_t index, value;
+	} * pkeys; /* those that are set */
 	unsigned int n_pkeys;
 	struct rd_attrs sysfs;	  /* files that no other field has: "has_smi" */
 	struct rd_attrs settings; /* RoCE settings, if they can be read */

@@ -55,8 +55,7 @@ static int load_pkeys(struct rd_port_info *port, unsigned int num, const char *b
 	if (rd_sysfs_list(&names, "%s/ports/%u/pkeys", base, num))
 		return 0;
 	port->pkeys = calloc(names.n ? names.n : 1, sizeof(*port->pkeys));
-	port->pkey_index = calloc(names.n ? names.n : 1, sizeof(*port->pkey_index));
-	if (!port->pkeys || !port->pkey_index)
+	if (!port->pkeys)
 		ret = -1;
 	for (size_t i = 0; i < names.n && !ret; i++) {
 		uint64_t index, pkey;
@@ -65,8 +64,7 @@ static int load_pkeys(struct rd_port_info *port, unsigned int num, const char *b
 			rd_sysfs_u64(&pkey, "%s/ports/%u/pkeys/%s", base, num, names.name[i]) ||
 			pkey > UINT16_MAX || !(pkey & 0x7fff))
 			continue;
-		port->pkey_index[port->n_pkeys] = (uint32_t)index;
-		port->pkeys[port->n_pkeys++] = (uint16_t)pkey;
+		port->pkeys[port->n_pkeys++] = (struct rd_pkey){(uint16_t)index, (uint16_t)pkey};
 	}
 	rd_names_free(&names);
 	return ret;
@@ -159,7 +157,6 @@ void rd_info_free(struct rd_info *info)
 		struct rd_port_info *port = &info->ports[i];
 
 		free(port->pkeys);
-		free(port->pkey_index);
 		for (unsigned int k = 0; k < port->n_dcb; k++)
 			rd_dcb_free(&port->dcb[k]);
 		free(port->dcb);

@@ -10,37 +10,29 @@
 
 #define QUEUE_BITRATE 50000000000U /* bit/s of large frames that one receiving thread handles */
 
+/* follows: a further queue of the last port; its frames belong to the same interface. */
 static int add_source(struct rd_session *s, struct rd_source *source,
-	const struct rd_device *device, const struct rd_port *port)
+	const struct rd_device *device, const struct rd_port *port, bool follows)
 {
 	unsigned int n;
 	const struct rd_iface *ifaces = rd_source_ifaces(source, &n);
 
+	if (s->in.n == RD_IFACES_MAX)
+		return rd_fail(&s->error, RD_CLASS_USAGE, 0, "give fewer --queues",
+			"more than %d queues in one capture", RD_IFACES_MAX);
 	s->in.sources[s->in.n] = source;
-	s->in.bases[s->in.n] = s->in.n_ifaces;
+	s->in.bases[s->in.n] = follows ? s->in.bases[s->in.n - 1] : s->in.n_ifaces;
+	s->in.follows[s->in.n] = follows;
 	s->in.device[s->in.n] = device;
 	s->in.port[s->in.n++] = port;
+	if (follows)
+		return 0;
 	if (n > RD_IFACES_MAX - s->in.n_ifaces)
 		return rd_fail(&s->error, RD_CLASS_USAGE, 0,
 			"name fewer devices, or split the file (editcap)",
 			"more than %d interfaces in one capture", RD_IFACES_MAX);
 	memcpy(&s->in.ifaces[s->in.n_ifaces], ifaces, n * sizeof(*ifaces));
 	s->in.n_ifaces += n;
-	return 0;
-}
-
-/* Adds a further queue of the last port: its frames belong to the same interface. */
-static int add_follower(struct rd_session *s, struct rd_source *source,
-	const struct rd_device *device, const struct rd_port *port)
-{
-	if (s->in.n == RD_IFACES_MAX)
-		return rd_fail(&s->error, RD_CLASS_USAGE, 0, "give fewer --queues",
-			"more than %d queues in one capture", RD_IFACES_MAX);
-	s->in.sources[s->in.n] = source;
-	s->in.bases[s->in.n] = s->in.bases[s->in.n - 1];
-	s->in.follows[s->in.n] = true;
-	s->in.device[s->in.n] = device;
-	s->in.port[s->in.n++] = port;
 	return 0;
 }
 
@@ -68,7 +60,7 @@ static int open_netdev(struct rd_session *s, const char *netdev, const struct rd
 			netdev);
 	if (rd_netdev_open(&source, &config, &s->error) < 0)
 		return -1;
-	return add_source(s, source, device, port);
+	return add_source(s, source, device, port, false);
 }
 
 /*
@@ -152,10 +144,8 @@ static int open_verbs(
 	n = queues_that_fit(s, device, port, queues_of(s, device, port));
 	if (rd_verbs_open_queues(queues, &n, &config, &s->error) < 0)
 		return -1;
-	if (add_source(s, queues[0], device, port) < 0)
-		return -1;
-	for (unsigned int i = 1; i < n; i++)
-		if (add_follower(s, queues[i], device, port) < 0)
+	for (unsigned int i = 0; i < n; i++)
+		if (add_source(s, queues[i], device, port, i > 0) < 0)
 			return -1;
 	return 0;
 }
@@ -240,7 +230,7 @@ static int open_file(struct rd_session *s)
 
 	if (rd_file_open(&source, &config, &s->error) < 0)
 		return -1;
-	return add_source(s, source, NULL, NULL);
+	return add_source(s, source, NULL, NULL, false);
 }
 
 static int open_all(struct rd_session *s)

@@ -40,8 +40,10 @@ struct readings {
 /* readings.c: which ports, and reading them. */
 struct ports {
 	struct rd_devices devices;
-	const struct rd_device **device;
-	const struct rd_port **port;
+	struct {
+		const struct rd_device *device;
+		const struct rd_port *port;
+	} * at;
 	size_t n;
 };
 /* ports_free() in any case. */

@@ -9,11 +9,10 @@
 static int ports_add(struct ports *p, const struct rd_device *device, const struct rd_port *port,
 	struct rd_error *err)
 {
-	if (!rd_append(&p->device, p->n, sizeof(*p->device)) ||
-		!rd_append(&p->port, p->n, sizeof(*p->port)))
+	if (!rd_append(&p->at, p->n, sizeof(*p->at)))
 		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "cannot list the ports");
-	p->device[p->n] = device;
-	p->port[p->n++] = port;
+	p->at[p->n].device = device;
+	p->at[p->n++].port = port;
 	return 0;
 }
 
@@ -54,8 +53,7 @@ int ports_find(struct ports *p, const struct counters_options *o, struct rd_erro
 
 void ports_free(struct ports *p)
 {
-	free(p->device);
-	free(p->port);
+	free(p->at);
 	rd_devices_free(&p->devices);
 }
 
@@ -68,8 +66,8 @@ int readings_take(struct readings *r, const struct ports *ports, const struct co
 	for (; r->n < ports->n; r->n++) {
 		struct rd_counters *c = &r->port[r->n].counters;
 
-		if (rd_counters_load(
-			    c, o->tree.sysroot, ports->device[r->n], ports->port[r->n], err) < 0 ||
+		if (rd_counters_load(c, o->tree.sysroot, ports->at[r->n].device,
+			    ports->at[r->n].port, err) < 0 ||
 			(!*o->tree.sysroot && rd_counters_load_firmware(c, err) < 0)) {
 			readings_free(r);
 			return -1;

@@ -275,9 +275,9 @@ static void print_pkeys(const struct info_output *t, const struct rd_port_info *
 		size_t used = strlen(text);
 		char pkey[8];
 
-		snprintf(pkey, sizeof(pkey), "0x%04x", p->pkeys[i]);
+		snprintf(pkey, sizeof(pkey), "0x%04x", p->pkeys[i].value);
 		json_array_append_new(list,
-			json_pack("{s:i, s:s}", "index", (int)p->pkey_index[i], "pkey", pkey));
+			json_pack("{s:i, s:s}", "index", (int)p->pkeys[i].index, "pkey", pkey));
 		snprintf(text + used, sizeof(text) - used, "%s%s", i ? ", " : "", pkey);
 	}
 	rd_sheet_value(t->sheet, "pkeys", "P_Keys", list, text);
