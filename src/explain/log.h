@@ -25,7 +25,7 @@ struct log {
 	struct parties parties;
 	bool damaged;	/* of the captures: a file ends early */
 	json_t *joined; /* what captures show of it; NULL: none were given */
-	uint64_t lines, explained;
+	uint64_t lines, explained, bytes;
 	uint64_t cut;	   /* lines that were longer */
 	uint64_t left_out; /* lines with codes for which there was no room */
 };

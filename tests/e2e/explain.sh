@@ -131,4 +131,11 @@ if has_jsonschema "JSON by docs/schema/explain.json"; then
 	ok "JSON by docs/schema/explain.json" "$tmp/schema"
 fi
 is "what is listed has no names of values" "$(explain --list | grep -c "[{}]")" 0
+# A long log on a terminal: how far it is, and where its end is not known, how much was read. Without one nothing.
+seq 70000 >"$tmp/long"
+script -qec "'$RDMADUMP' explain - <'$tmp/long'" /dev/null </dev/null >"$tmp/out" 2>&1
+has "progress: of a file" "$tmp/out" 'reading standard input: 9[0-9] %'
+script -qec "cat '$tmp/long' | '$RDMADUMP' explain -" /dev/null </dev/null >"$tmp/out" 2>&1
+has "progress: of a pipe" "$tmp/out" 'reading standard input: [0-9.]+ kB, 65536 lines'
+is "progress: none without a terminal" "$(explain - <"$tmp/long" 2>&1)" "No line has a code that is known."
 tap_done
