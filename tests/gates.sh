@@ -27,6 +27,9 @@ tests/words >"$tmp/log" 2>&1
 ok "words and licence" "$tmp/log"
 tests/house . "$BUILD_DIR" >"$tmp/log"
 ok "structure" "$tmp/log"
+version=$(sed -n 's/^AC_INIT(\[rdmadump\], \[\(.*\)\])/\1/p' configure.ac)
+is "the spec has the version of configure" "$(sed -n 's/^Version: *//p' packaging/rdmadump.spec)" "$version"
+[ ! -e debian ] || is "debian/changelog, too" "$(sed -n '1s/.*(\(.*\)-.*/\1/p' debian/changelog)" "$version"
 # A pause is a guess at how long something takes. Tests wait for what is to happen: wait_for, a pipe, a process. A pause that
 # nothing depends on, or that takes no time, says so: "# pause: REASON".
 own_files | grep -E '^(\./)?tests/(e2e|vm|world)/' |
