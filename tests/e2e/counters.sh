@@ -23,18 +23,21 @@ keep() { # NAME FILE: compares with what is kept
 }
 
 # Copied trees: text, JSON, Prometheus
+counters --explain >"$tmp/explained"
 # Where the names of counters mislead
-"$RDMADUMP" explain --list >"$tmp/explained"
 while read -r name says; do
-	has "$name" "$tmp/explained" "^counter"$'\t'"-"$'\t'"$name"$'\t'".*$says"
+	counters --explain "$name" >"$tmp/out"
+	has "$name" "$tmp/out" "$says"
 done <<'END'
-outbound_pci_stalled_rd_events seconds .* more than 30 %
-outbound_pci_stalled_wr_events seconds .* more than 30 %
-roce_slow_restart_cnps that slow restarts and timeouts generate
-rp_cnp_handled and timeouts
-roce_adp_retrans the device's own timers
-roce_adp_retrans_to timeouts of queue pairs
-port_rcv_data LRH included
+ethtool/outbound_pci_stalled_rd_events ^  seconds .* more than 30 %.*; seconds, 32 bits$
+ethtool/outbound_pci_stalled_wr_events ^  seconds .* more than 30 %.*; seconds, 32 bits$
+ethtool/rx_global_pause_transition Xoff to Xon.*; events,
+ethtool/rx_prio3_pause_transition Xoff to Xon.*; events,
+hw_counters/roce_slow_restart_cnps that slow restarts and timeouts generate
+hw_counters/rp_cnp_handled and timeouts
+hw_counters/roce_adp_retrans the device's own timers
+hw_counters/roce_adp_retrans_to timeouts of queue pairs
+counters/port_rcv_data LRH included
 END
 for tree in mlx5-eth mlx5-ib irdma rxe bnxt_re efa hns; do
 	mkdir "$tmp/$tree"
@@ -48,7 +51,7 @@ for tree in mlx5-eth mlx5-ib irdma rxe bnxt_re efa hns; do
 	[ -z "${UPDATE-}" ] || { rm -rf "$tmp/kept" && "$pack" unpack "$last" "$tmp/kept" && cp "$tmp/out" "$tmp/kept/counters.txt" && "$pack" pack "$tmp/kept" "$last"; }
 	counters --sysroot "$tmp/$tree" --json >"$tmp/out" 2>&1
 	counters --sysroot "$tmp/$tree" --all | sed -E 's/  saturated$//; /^([A-Z].*)?$/d; s/  +/ /g; s/^ //' | sort >"$tmp/all"
-	python3 "$here/json_as_text.py" counters "$tmp/$tree" <"$tmp/out" 2>&1 | sort | diff "$tmp/all" - >"$tmp/diff"
+	python3 "$here/json_as_text.py" counters "$tmp/$tree" "$tmp/explained" <"$tmp/out" 2>&1 | sort | diff "$tmp/all" - >"$tmp/diff"
 	ok "$tree: JSON says what text and files say" "$tmp/diff"
 	valid "$tree: JSON fits the schema" "$tmp/out"
 	jq -r '.ports[].counters[] | select(.severity) | "\(.severity): \(.name)"' "$tmp/out" >>"$tmp/severities"
@@ -175,6 +178,17 @@ for file in "$tmp/nothing" /dev/null "$schema" "$RDMADUMP"; do
 	counters --diff "$tmp/before.json" "$file" >"$tmp/out" 2>"$tmp/err"
 	is "--diff ${file##*/}: refused" "$? $(wc -l <"$tmp/err")" "2 1"
 done
+
+# --explain
+counters --explain out_of_buffer >"$tmp/out"
+has "--explain" "$tmp/out" "found no receive buffer"
+has "--explain: what growth means" "$tmp/out" "^  growth means: the program posts too few receives or too late; "
+has "--explain: what to do" "$tmp/out" "^  next: post more receives"
+counters --explain=ethtool/rx_prio3_pause >"$tmp/out"
+has "--explain, by pattern" "$tmp/out" "PFC pause frames received"
+counters --explain nonsense >"$tmp/out" 2>"$tmp/err"
+is "--explain of what is not known" "$?" 1
+is "--explain alone explains all" "$(counters --explain | grep -c '^[^ ]')" "$(counters --explain | grep -c '^  .* bits')"
 
 # Usage
 while read -r line; do

@@ -88,6 +88,7 @@ info @
 info a @
 events @
 counters @
+counters --explain @
 counters --diff @ @
 analyze @
 analyze --@

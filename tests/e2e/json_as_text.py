@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""json_as_text.py list|info|counters ROOT <JSON: the text that the command prints for the same tree
-(-v, --all), made again from the JSON, with one blank between words. Counters: unsorted, without titles.
+"""json_as_text.py list|info|counters ROOT [EXPLAINED] <JSON: the text that the command prints for the same tree
+(-v, --all), made again from the JSON, with one blank between words. Counters: unsorted, without titles; EXPLAINED is a file with
+what `counters --explain` prints.
 
 What the JSON has and the text has not is compared with the files below ROOT. Values that neither is made of, or
 that differ from the files, are printed, too: they make the text differ from the right one."""
@@ -11,6 +12,10 @@ import os
 import sys
 
 ROOT = sys.argv[2]
+EXPLAINED = ""
+if len(sys.argv) > 3:
+    with open(sys.argv[3], encoding="utf-8") as explained:
+        EXPLAINED = explained.read()
 VERDICTS = {"yes": "yes, by the device's sniffer", "netdev": "netdev only", "no": "no"}
 CHECKS = {"sniffer": "driver with a sniffer", "flow_tables": "NIC flow tables", "shared_tir": "shared receive target",
           "sniffer_rx": "sniffer table, receive", "sniffer_tx": "sniffer table, transmit", "steering": "flow steering",
@@ -386,7 +391,7 @@ def amount(counter):
 
 
 def counter_row(c, port, ib):
-    """A row; its value is that of the file"""
+    """A row; its value is that of the file, its meaning one that `counters --explain` has"""
     name, value = c["name"], c.pop("value")
     group, _, short = name.partition("/")
     if group == "device":
@@ -398,7 +403,9 @@ def counter_row(c, port, ib):
         is_file(name, value, ib, "ports", str(port["port"]), group, short)
     c["value"] = value
     shown, unit = amount(c), c.pop("unit", None)
-    c.pop("meaning", None)
+    meaning = c.pop("meaning", None)
+    if unit and f"  {meaning}; {unit}" not in EXPLAINED:
+        say(name, "is explained as", meaning, unit)
     say(short, shown, SHORT_UNITS.get(unit, unit))
     del c["name"], c["value"]
     return value, c.pop("severity", "none")

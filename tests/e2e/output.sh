@@ -172,6 +172,7 @@ list --sysroot TMP/rxe
 info --sysroot TMP/rxe
 counters --sysroot TMP/rxe
 counters --sysroot TMP/rxe --json
+counters --explain
 bundle --dry-run
 --help
 --help-all
@@ -180,7 +181,7 @@ record --help
 --ibdump --help
 --ibdump --version
 LIST
-[ "$n" -ge 19 ]
+[ "$n" -ge 20 ]
 ok "all these commands ran"
 head -c 50000 "$tmp/read.pcap" >"$tmp/damaged.pcap"
 "$RDMADUMP" -r "$tmp/damaged.pcap" -q -w "$tmp/undamaged.pcap" 2>"$tmp/log"

@@ -211,3 +211,46 @@ void counters_print(FILE *out, const struct readings *r, const struct counters_o
 	if (o->interval > 0)
 		fputc('\n', out);
 }
+
+/* --- --explain -------------------------------------------------------------------------------- */
+
+static void explain_row(FILE *out, const struct rd_counter_kind *k)
+{
+	fprintf(out, "%s\n  %s; %s, %u bits%s%s%s%s\n", k->name, k->meaning, rd_unit_name(k->unit),
+		k->bits, k->flags & RD_COUNTER_SATURATES ? ", stops there" : "",
+		k->flags & RD_COUNTER_GAUGE ? ", goes up and down" : "", k->drivers ? "; " : "",
+		k->drivers ? k->drivers : "");
+	if (k->cause)
+		fprintf(out, "  growth means: %s\n", k->cause);
+	if (k->todo)
+		fprintf(out, "  next: %s\n", k->todo);
+}
+
+/* Rows of the name, full or without its place; else the first row whose pattern matches. */
+int counters_explain(FILE *out, const char *name)
+{
+	const struct rd_counter_kind *k;
+	unsigned int n = 0;
+
+	for (k = rd_counter_kinds; k->name; k++) {
+		const char *slash = strrchr(k->name, '/');
+
+		if (!name || !strcmp(k->name, name) || (slash && !strcmp(slash + 1, name))) {
+			explain_row(out, k);
+			n++;
+		}
+	}
+	/* The name as it is comes first: it may be a full one. */
+	for (size_t i = 0; i < COUNTER_PLACES && !n; i++) {
+		size_t place = (COUNTER_PLACE_OTHER + i) % COUNTER_PLACES;
+		char full[256];
+
+		snprintf(full, sizeof(full), "%s%s", counter_places[place].path, name);
+		k = rd_counter_kind("", full);
+		if (k) {
+			explain_row(out, k);
+			n++;
+		}
+	}
+	return n ? 0 : -1;
+}
