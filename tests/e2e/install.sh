@@ -74,6 +74,12 @@ done <<<"$cases"
 is "nothing is left of an installation" "$(find "$tmp/root" ! -type d)" ""
 
 clean
+run_make install-dist_bashcompletionDATA install-dist_fishcompletionDATA install-dist_zshcompletionDATA datadir=/opt/rdma/share \
+	bashcompletiondir=/opt/rdma/share/bash-completion/completions
+is "each shell's completion is where it looks" "$(cd "$tmp/root/opt/rdma/share" && find . -type f | sort | paste -sd' ')" \
+	"./bash-completion/completions/rdmadump ./fish/vendor_completions.d/rdmadump.fish ./zsh/site-functions/_rdmadump"
+
+clean
 run_make install-exec-am ibdump_link=yes program_transform_name=s,^,my-,
 is "a program name transformed: the link follows it" "$(what)" my-rdmadump
 run_make uninstall ibdump_link=yes program_transform_name=s,^,my-,
