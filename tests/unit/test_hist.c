@@ -5,6 +5,10 @@
 #include "test.h"
 #include <malloc.h>
 
+#if !__GLIBC_PREREQ(2, 33) /* as in Debian 11 */
+#define mallinfo2 mallinfo
+#endif
+
 #define PSNS   200
 #define VALUES 1000
 
