@@ -347,6 +347,9 @@ static int take_field(struct request *r, const struct cli_option *row, const cha
 	 * none. */
 	if (!row->arg && value && strcmp(value, "false") == 0)
 		return 0;
+	/* A text that was deleted in the dialog */
+	if (row->arg && !*value)
+		return 0;
 	snprintf(as, sizeof(as), "--%s", field_name(row));
 	if (option_set(&r->o, row, as, value, &range, &err) == 0)
 		return 0;

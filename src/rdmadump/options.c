@@ -35,6 +35,13 @@ const char *const option_groups[] = {
 	[GROUP_MESSAGES] = "What to print:",
 };
 
+static const char *const clocks[][2] = {
+	{"auto", "The adapter's, if it has a clock"},
+	{"host", "This host's"},
+	{"adapter", "The adapter's"},
+	{NULL, NULL},
+};
+
 static const char *const directions[][2] = {
 	{"inout", "In and out"},
 	{"in", "Into the port"},
@@ -75,7 +82,10 @@ const struct cli_option cli_options[] = {
 		"stop when the port begins to send pause frames or its PCIe writes stall, which "
 		"the "
 		"capture's copies may cause",
-		NULL, GROUP_SOURCE, FLAG(session.stop_on_pause)},
+		NULL, GROUP_SOURCE, FLAG(session.stop_on_pause),
+		EXTCAP(.number = 11, NULL, "Stop on pause frames", "boolflag", "{default=false}",
+			"Stop when the port begins to send pause frames or its PCIe writes stall",
+			"Memory")},
 	{"no-promiscuous-mode", 0, NULL, "do not put a netdev into promiscuous mode", NULL,
 		GROUP_SOURCE, FLAG(session.promiscuous_off)},
 	{"list-interfaces", 'D', NULL, "the same as 'rdmadump list'", NULL, GROUP_SOURCE,
@@ -91,7 +101,9 @@ const struct cli_option cli_options[] = {
 	{"filter-file", 'F', "FILE", "read the filter from FILE", NULL, GROUP_FILTER,
 		.set = set_filter_file},
 	{"qp", 0, "N[,N]", "destination QP", "destination QP", GROUP_FILTER,
-		STRING(session.filter.qp)},
+		STRING(session.filter.qp),
+		EXTCAP(.number = 7, NULL, "Destination QPs", "string", "", "0x18,0x19; empty: all",
+			"Filter")},
 	{"src-qp", 0, "N[,N]",
 		"source QP of UD packets, and of connections whose CM exchange was captured", NULL,
 		GROUP_FILTER, STRING(session.filter.src_qp),
@@ -103,14 +115,20 @@ const struct cli_option cli_options[] = {
 		"names (RC_SEND_ONLY), numbers (0x04) or classes: send, write, read, atomic, "
 		"flush, ack, nak, rnr, cnp, cm, mad, ud, rc, uc, rd, xrc",
 		"opcodes, or classes: write, nak, rnr, cnp, ...", GROUP_FILTER,
-		STRING(session.filter.opcode)},
+		STRING(session.filter.opcode),
+		EXTCAP(.number = 8, NULL, "Opcodes", "string", "",
+			"Classes or names, as nak,rnr,cnp; empty: all", "Filter")},
 	{"host", 0, "ADDR[,ADDR]", "IPv4, IPv6, CIDR or MAC address of either end",
 		"address of either end: IPv4, IPv6, CIDR, MAC", GROUP_FILTER,
-		STRING(session.filter.host)},
+		STRING(session.filter.host),
+		EXTCAP(.number = 9, NULL, "Hosts", "string", "",
+			"Addresses or networks of either end; empty: all", "Filter")},
 	{"gid", 0, "GID[,GID]", "GID of either end", NULL, GROUP_FILTER,
 		STRING(session.filter.gid)},
 	{"roce", 0, NULL, "only RDMA: RoCE v1 and v2, InfiniBand", "only RDMA", GROUP_FILTER,
-		FLAG(session.filter.roce)},
+		FLAG(session.filter.roce),
+		EXTCAP(.number = 6, NULL, "RDMA only", "boolflag", "{default=false}",
+			"RoCE v1 and v2, InfiniBand", "Filter")},
 	{"direction", 'Q', "in|out|inout", "frames received or sent by the port, or both", NULL,
 		GROUP_FILTER,
 		WORD(session.filter.direction, "in", "out", "inout", "rx", "tx", "both"),
@@ -156,7 +174,9 @@ const struct cli_option cli_options[] = {
 		"system's); default: adapter if it has a clock",
 		NULL, GROUP_CUT,
 		/* enum rd_stamp_type */
-		CHOICE(session.device.stamps, "auto", "host", "adapter")},
+		CHOICE(session.device.stamps, "auto", "host", "adapter"),
+		EXTCAP(.number = 10, NULL, "Timestamps", "selector", "", "Clock of the timestamps",
+			"Frames", .values = clocks)},
 	{"time_stamp_type", .group = GROUP_CUT, .flags = OPT_ALIAS | OPT_HIDDEN},
 
 	{"write", 'w', "FILE", "write to FILE; '-' is standard output",

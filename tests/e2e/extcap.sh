@@ -71,8 +71,9 @@ has "link type of InfiniBand" "$tmp/out" '^dlt \{number=197\}\{name=ERF\}'
 
 extcap --extcap-config --extcap-interface $port
 is "options" "$status $(sed -n 's/^arg .*{call=--\([a-z-]*\)}.*{type=\([a-z]*\)}.*/\1:\2/p' "$tmp/out" | paste -sd' ')" \
-	"0 snaplen:integer headers-only:boolflag zero-payload:boolflag direction:selector buffers:integer buffer-size:integer"
-is "arguments are numbered in their order" "$(sed -n 's/^arg {number=\([0-9]*\)}.*/\1/p' "$tmp/out" | paste -sd' ')" "0 1 2 3 4 5"
+	"0 snaplen:integer headers-only:boolflag zero-payload:boolflag direction:selector buffers:integer buffer-size:integer roce:boolflag qp:string opcode:string host:string time-stamp-type:selector stop-on-pause:boolflag"
+is "arguments are numbered in their order" "$(sed -n 's/^arg {number=\([0-9]*\)}.*/\1/p' "$tmp/out" | paste -sd' ')" "0 1 2 3 4 5 6 7 8 9 10 11"
+is "the values of clocks" "$(grep -c '^value {arg=10}' "$tmp/out")" 3
 is "one direction is the default" "$(grep -c '^value {arg=3}.*{default=true}' "$tmp/out")" 1
 [ ! -e "$tmp/stats" ]
 ok "no request opens a device"
@@ -100,6 +101,7 @@ done <<'LIST'
 --capture --extcap-interface rdma-mlx5_0-1|--fifo is missing
 --capture --extcap-interface rdma-mlx5_0-1 --fifo x --buffers 21|--buffers: '21'
 --capture --extcap-interface rdma-mlx5_0-1 --fifo x --direction up|--direction: 'up'
+--capture --extcap-interface rdma-mlx5_0-1 --fifo x --opcode nack|'nack'
 --capture --extcap-interface rdma-mlx5_0-1 --fifo x --snaplen -1|--snaplen: '-1'
 --capture --extcap-interface rdma-mlx5_0-1 --fifo x --headers-only --zero-payload|exclude each other
 --extcap-nonsense|unrecognized option
@@ -126,6 +128,15 @@ is "into a FIFO, without any option: quiet, exit status" "$? $(cat "$tmp/out" "$
 wait $!
 is "... all frames" "$(hash_of "$tmp/got.pcapng")" "$want"
 is "... as pcapng" "$(capinfos -t "$tmp/got.pcapng" | sed -n 's/^File type: *//p')" "Wireshark/... - pcapng"
+
+"$RDMADUMP" -q -r "$tmp/gen.pcap" --roce --opcode ack -w "$tmp/acks.pcapng"
+cat "$tmp/fifo" >"$tmp/got.pcapng" &
+model "${devices[@]}" --gen $gen --at-end sigint -- "$RDMADUMP" --capture --extcap-interface $port --fifo "$tmp/fifo" \
+	--roce --opcode ack --qp '' --time-stamp-type host --stop-on-pause >"$tmp/out" 2>"$tmp/log"
+wait $!
+is "the dialog's filter" "$(hash_of "$tmp/got.pcapng")" "$(hash_of "$tmp/acks.pcapng")"
+[ "$(frames "$tmp/got.pcapng")" -gt 100 ]
+ok "... with frames"
 
 # stopped NAME SIGNAL GEN...: a capture whose reader goes away, then is asked to end
 stopped() {
