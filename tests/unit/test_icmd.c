@@ -1037,6 +1037,9 @@ TEST(files_of_ibdump)
 	int found[2];
 	pid_t pid[2];
 
+#if defined(__GLIBC__) && !__GLIBC_PREREQ(2, 33)
+	skip(); /* stat() is a function of another name there, which is not replaced */
+#endif
 	assert_non_null(mkdtemp(folder));
 	snprintf(data, sizeof(data), "%s/config", folder);
 	snprintf(file, sizeof(file), "%s" CONFIG, folder);
