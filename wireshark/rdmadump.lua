@@ -30,7 +30,7 @@ local stream_field = F.stream
 local WORDS = {{"retransmission", "retransmitted"}, {"lost_segment", "packets missing before"}, {"duplicate", "captured twice"},
 	{"out_of_order", "late"}, {"bad_icrc", "damaged"}}
 rdma.prefs.icrc = Pref.bool("Verify invariant CRCs", false,
-	"Damaged packets are no part of a sequence. Takes about a millisecond for each packet")
+	"Damaged packets are no part of a sequence. Slow")
 
 -- --- PSNs, and sequences with holes (seq.c) ---------------------------------------------------------
 
