@@ -6,6 +6,7 @@
 #include "join.h"
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <rdmadump/units.h>
 #include <rdmadump/words.h>
 #include <stdlib.h>
@@ -212,12 +213,37 @@ static int print_document(json_t *document, struct rd_error *err)
 				      : 0;
 }
 
+/* How far it is, on a terminal */
+static void show_progress(const struct log *log, uint64_t size)
+{
+	char line[160], bytes[RD_UNITS_LEN];
+
+	if (!isatty(STDERR_FILENO))
+		return;
+	if (size)
+		snprintf(line, sizeof(line), "  reading standard input: %u %%",
+			(unsigned int)(100.0 * (double)log->bytes / (double)size));
+	else
+		snprintf(line, sizeof(line), "  reading standard input: %s, %" PRIu64 " lines",
+			rd_fmt_bytes(bytes, log->bytes), log->lines);
+	rd_cli_status(line);
+}
+
+static int read_log(const struct catalogue *c, struct log *log, struct rd_error *err)
+{
+	int ret;
+
+	log->progress = show_progress;
+	ret = log_read(log, c, stdin, "standard input", err);
+	rd_cli_status(NULL);
+	return ret;
+}
+
 static int read_and_print(const struct explain_settings *s, const struct catalogue *c,
 	struct log *log, struct rd_error *err)
 {
 	const bool from_stdin = s->n_words == 1 && !strcmp(s->words[0], "-");
-	int ret = from_stdin ? log_read(log, c, stdin, "standard input", err)
-			     : read_words(s, c, log, err);
+	int ret = from_stdin ? read_log(c, log, err) : read_words(s, c, log, err);
 
 	if (!ret && log->n_groups && s->n_captures)
 		ret = join_captures(s, log, err);

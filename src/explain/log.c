@@ -2,16 +2,12 @@
 /* Reads logs: lines are grouped by their codes; machines that report, and those that only others
  * name. */
 #include "log.h"
-#include "cli/cli.h"
 #include "cqe.h"
 #include "prefix.h"
 #include <errno.h>
-#include <inttypes.h>
-#include <rdmadump/units.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 int log_open(struct log *log, struct rd_error *err)
 {
@@ -97,23 +93,7 @@ static bool next_line(struct log *log, FILE *in, char *line, size_t *length)
 	return true;
 }
 
-#define STATUS_LINES 65536 /* between two updates of the progress */
-
-/* How far it is, on a terminal; `size`: of the input, 0 if its end is not known. */
-static void show(const struct log *log, const char *name, uint64_t size)
-{
-	char line[160], bytes[RD_UNITS_LEN];
-
-	if (!log->lines || log->lines % STATUS_LINES || !isatty(STDERR_FILENO))
-		return;
-	if (size)
-		snprintf(line, sizeof(line), "  reading %.100s: %u %%", name,
-			(unsigned int)(100.0 * (double)log->bytes / (double)size));
-	else
-		snprintf(line, sizeof(line), "  reading %.100s: %s, %" PRIu64 " lines", name,
-			rd_fmt_bytes(bytes, log->bytes), log->lines);
-	rd_cli_status(line);
-}
+#define STATUS_LINES 65536 /* between two calls of progress() */
 
 int log_read(struct log *log, const struct catalogue *c, FILE *in, const char *name,
 	struct rd_error *err)
@@ -130,7 +110,8 @@ int log_read(struct log *log, const struct catalogue *c, FILE *in, const char *n
 	while (!ret && next_line(log, in, line, &length)) {
 		struct reading r;
 
-		show(log, name, (uint64_t)input.st_size);
+		if (log->progress && log->lines && log->lines % STATUS_LINES == 0)
+			log->progress(log, (uint64_t)input.st_size);
 		ret = log_line(log, c, line, length, 0, err);
 		if (!ret && cqe_line(c, line, length, &r)) {
 			prefix_read(line, length, &r);
@@ -140,7 +121,6 @@ int log_read(struct log *log, const struct catalogue *c, FILE *in, const char *n
 	if (!ret && ferror(in))
 		ret = rd_fail(err, RD_CLASS_DEVICE, errno,
 			"give lines of a log: rdmadump explain - <FILE", "'%s'", name);
-	rd_cli_status(NULL);
 	free(line);
 	return ret;
 }

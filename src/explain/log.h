@@ -28,6 +28,8 @@ struct log {
 	uint64_t lines, explained, bytes;
 	uint64_t cut;	   /* lines that were longer */
 	uint64_t left_out; /* lines with codes for which there was no room */
+	/* NULL, or called now and then; `size` of the input in bytes, 0 if its end is not known */
+	void (*progress)(const struct log *log, uint64_t size);
 };
 
 /* -1 if out of memory, or if the input cannot be read: what was read stays. log_free() in any case.
