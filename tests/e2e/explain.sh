@@ -109,6 +109,7 @@ is "a NUL does not end a line" "$(jq -r '.answers[0].text' "$tmp/json2")" '[  12
 explain "$(grep -m1 'status=12.*err 129' "$srcdir/tests/data/explain/lines" | cut -f2)" >"$tmp/out"
 [ "$(wc -l <"$tmp/out")" -le 24 ]
 ok "a line of NCCL is explained on one screen" "$tmp/out"
+has "... and where it is from" "$tmp/out" '^  in it  .*NCCL, '
 cat >"$tmp/dump" <<'END'
 mlx5: node: got completion with error:
 00000000 00000000 00000000 00000000
