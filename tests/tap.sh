@@ -18,7 +18,7 @@ if [ "${THREAD_SANITIZER-}" = yes ]; then
 fi
 
 # Below a sanitizer's library rpm, which bundle runs where it is installed, waits for ever for a lock of the C library.
-if [ -n "${SOFTHCA_PRELOAD_FIRST-}" ]; then
+if [ -n "${SOFTHCA_PRELOAD_FIRST-}" ] && command -v rpm >/dev/null; then
 	mkdir "$tmp/instead" && ln -s /bin/false "$tmp/instead/rpm"
 	PATH=$tmp/instead:$PATH
 fi
