@@ -74,7 +74,10 @@ void mark_first_was_late(struct rd_analysis *a, const struct flow *f)
 
 	if (!a->config.marks)
 		return;
-	m->n--; /* the incident was counted at the current frame */
+	/* The incident was counted at the current frame. */
+	if (m->n && m->rows[m->n - 1].frame == a->frame &&
+		m->rows[m->n - 1].kind == RD_INC_REORDERED && !m->rows[m->n - 1].pending)
+		m->n--;
 	for (size_t i = m->n; i && m->rows[i - 1].frame >= f->round.frame; i--)
 		if (m->rows[i - 1].frame == f->round.frame &&
 			m->rows[i - 1].kind == RD_INC_RETRANSMITTED)
