@@ -483,13 +483,12 @@ static void add_other_end(struct search *s, const json_t *report, size_t capture
 
 	json_array_foreach (s->found, k, one) {
 		json_array_foreach (json_object_get(report, "conversations"), i, conversation) {
-			const bool here = !is_same_end(json_object_get(one, "here"),
-				json_object_get(conversation, sides[0]));
+			const json_t *end = json_object_get(one, "here");
+			const bool here =
+				!is_same_end(end, json_object_get(conversation, sides[0]));
 
-			if (!is_same_end(json_object_get(one, "here"),
-				    json_object_get(conversation, sides[here])) ||
-				!is_same_end(json_object_get(one, "peer"),
-					json_object_get(conversation, sides[!here])))
+			/* merge() compares the peer, too. */
+			if (here && !is_same_end(end, json_object_get(conversation, sides[1])))
 				continue;
 			more = describe(s, report, capture, conversation, here,
 				span_of_pair(s, report, conversation));

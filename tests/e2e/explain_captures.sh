@@ -30,17 +30,17 @@ is "both ends: each pair once" \
 
 # --- the time of the line ---------------------------------------------------------------------------
 
-# talks FILE SECOND:PEER:QP:SYNDROME...: QP 9 of 10.0.0.2 sends for 3 s from this second after 10:00; how the last is answered
+# talks FILE SECOND:PEER:QP:SYNDROME[:HOST]...: QP 9 of 10.0.0.2 sends for 3 s from this second after 10:00; how the last is answered
 cat >"$tmp/talks.py" <<'END'
 import sys
 sys.path.append(sys.argv[1])
 sys.dont_write_bytecode = True
 import frames
-here = b"\x0a\0\0\2"
 start = 1795341600 * 10**9  # 2026-11-22T10:00:00Z
 some = []
-def talk(at, peer, qp, syndrome):
-    ends, back = (here, b"\x0a\0\0" + bytes([peer])), (b"\x0a\0\0" + bytes([peer]), here)
+def talk(at, peer, qp, syndrome, host=2):
+    ends = b"\x0a\0\0" + bytes([host]), b"\x0a\0\0" + bytes([peer])
+    back = ends[::-1]
     for psn in range(4):
         some.append((start + (at + psn) * 10**9, frames.rocev2(ends, frames.bth(0x04, qp, psn, True) + bytes(8), 50000 + qp)))
         answer = frames.aeth(0x1f if psn < 3 else syndrome, psn + 1)
@@ -74,6 +74,11 @@ is "... and no verdict, which would be of another time" "$(grep -c '^  verdict' 
 talks "$tmp/again.pcap" 0:1:7:0x1f 3600:1:7:0x62
 is "the same pair again: it happened after the line" "$(found "2026-11-22T10:00:03Z $error")" "10.0.0.1 QP+time+how its requests ended likely+possible"
 is "... and not after this one" "$(found "2026-11-22T11:00:03Z $error")" "10.0.0.1 QP+time+how its requests ended certain+possible"
+talks "$tmp/again.pcap" 0:1:7:0x62
+talks "$tmp/other.pcap" 0:1:7:0x62 3600:1:7:0x61:4
+is "both ends, of which one has another host that uses the same QPs later" \
+	"$(TZ=UTC0 explain --json --with "$tmp/again.pcap" --with "$tmp/other.pcap" "2026-11-22T10:00:03Z $error" | pairs)" \
+	"QP+time+how its requests ended: 9 7 of 1: $refused"
 fits "the schema" explain <(explain --json --with "$tmp/again.pcap" "2026-11-22T12:00:03Z $error")
 
 # --- bundles ----------------------------------------------------------------------------------------
