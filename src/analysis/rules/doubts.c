@@ -240,3 +240,12 @@ bool lacks_earlier(const struct look *l)
 {
 	return l->s->end.lacks;
 }
+
+/*
+ * Responses may have taken another way since then, or the capture lost them. One that missed frames
+ * may have missed two responses of a sender that gave up, hardly three.
+ */
+bool are_few_rounds(const struct look *l)
+{
+	return l->s->end.attempts < (l->s->end.how == RD_ENDING_RETRY && !l->missed ? 2 : 3);
+}

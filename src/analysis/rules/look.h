@@ -135,7 +135,8 @@ bool lost_frames(const struct look *l), is_one_way(const struct look *l),
 	may_be_each_twice(const struct look *l), may_be_discarded(const struct look *l),
 	is_refused(const struct look *l), has_coarse_clock(const struct look *l),
 	began_before(const struct look *l), is_undeclared(const struct look *l),
-	is_shared(const struct look *l), lacks_earlier(const struct look *l);
+	is_shared(const struct look *l), lacks_earlier(const struct look *l),
+	are_few_rounds(const struct look *l);
 
 #define LACKS_EARLIER                                                                              \
 	IF(lacks_earlier,                                                                          \

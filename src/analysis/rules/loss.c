@@ -72,11 +72,6 @@ static bool never_arrives(const struct look *l, struct rd_finding *f)
 	       is_rc(l) && lacks_earlier(l);
 }
 
-static bool are_few_rounds(const struct look *l)
-{
-	return l->s->end.attempts < 2;
-}
-
 /* --- responses -------------------------------------------------------------------------------- */
 
 /*

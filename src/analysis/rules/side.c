@@ -51,15 +51,6 @@ static bool ended(const struct look *l, struct rd_finding *f)
 	return ending == RD_ENDING_RNR || has_responses(l);
 }
 
-/*
- * Responses may have taken another way since then, or the capture lost them. One that missed frames
- * may have missed two responses of a sender that gave up, hardly three.
- */
-static bool are_few_rounds(const struct look *l)
-{
-	return l->s->end.attempts < (l->s->end.how == RD_ENDING_RETRY && !l->missed ? 2 : 3);
-}
-
 static bool no_response(const struct look *l, struct rd_finding *f)
 {
 	if (!is_rc(l) || !rounds(l) || made_progress(l) || has_responses(l) || is_refused(l))

@@ -302,7 +302,7 @@ static void put_next(FILE *out, struct rd_report *r, const struct rd_group *g)
 		fprintf(out, "capture both directions%s",
 			half->finding[0]->certainty < RD_LIKELY ? ", from the start of connections"
 								: "");
-	else if (v->slow.all_ns && missed_by_capture(r, &sure))
+	else if (missed_by_capture(r, &sure))
 		fputs("look at the losses of the capture, and capture again", out);
 }
 
