@@ -8,7 +8,7 @@
 #ifndef RDMADUMP_ENDS_H
 #define RDMADUMP_ENDS_H
 
-#include <rdmadump/analysis.h>
+#include <rdmadump/report_output.h>
 
 enum rd_tap { RD_TAP_A, RD_TAP_B, RD_TAPS };
 

@@ -3,10 +3,10 @@
 #ifndef RDMADUMP_CLI_ANALYZE_H
 #define RDMADUMP_CLI_ANALYZE_H
 
-#include <rdmadump/analysis.h>
 #include <rdmadump/compare.h>
 #include <rdmadump/ends.h>
 #include <rdmadump/outfile.h>
+#include <rdmadump/report_output.h>
 #include <rdmadump/source.h>
 
 enum analyze_when { WHEN_AUTO, WHEN_ALWAYS, WHEN_NEVER };

@@ -5,7 +5,7 @@
  * bytes of length, two of time step, the bytes.
  */
 #include "fuzz.h"
-#include <rdmadump/analysis.h>
+#include <rdmadump/report_output.h>
 
 static void feed(struct rd_analysis *a, const uint8_t *data, size_t size)
 {

@@ -3,6 +3,7 @@
 #include "test.h"
 #include "test_scene.h"
 #include <rdmadump/compare.h>
+#include <rdmadump/report_output.h>
 
 /* --- reports ---------------------------------------------------------------------------------- */
 

@@ -4,8 +4,8 @@
 #include "test.h"
 #include "test_packet_make.h"
 
-#include <rdmadump/analysis.h>
 #include <rdmadump/hash.h>
+#include <rdmadump/report_output.h>
 
 #define SEND_ONLY 0x04
 #define ACK	  0x11

@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The findings of two captures of the same traffic: one row of a table for each rule. */
+/* The rules over two captures of the same traffic: a row of a table each. */
 #include "../rules/look.h"
 #include "ends.h"
+#include "sight.h"
 #include <rdmadump/units.h>
 
 #define MISSED_BY_CHANCE 0.05
 #define RISES_MIN	 3 /* of a delay; more than a clock is set */
-
-struct sight {
-	const struct sides *sides; /* of each capture alone */
-	const struct trust *trust;
-	const struct rd_ends_report *r;
-	const struct rd_path *p;
-	const struct rd_path_qp *w; /* NULL for rules over a path */
-};
 
 /*
  * Whether so many runs of a QP's packets are more than a capture may have missed. If it misses
@@ -34,16 +27,6 @@ static bool too_many_to_be_missed(const struct sight *s, enum rd_tap tap, uint64
 	for (; t->tested && runs && chance >= MISSED_BY_CHANCE; runs--)
 		chance *= sent / (sent + (double)t->tested);
 	return chance < MISSED_BY_CHANCE;
-}
-
-/* This direction in the report of one capture alone; NULL: it is absent. */
-static const struct rd_side *side_at(const struct sight *s, enum rd_tap tap)
-{
-	unsigned int side;
-	const struct rd_conversation *c =
-		sides_find(&s->sides[tap], s->p->from, s->p->to, s->w->qp, s->w->network, &side);
-
-	return c ? &c->side[side] : NULL;
 }
 
 static uint64_t count_at(const struct sight *s, enum rd_tap tap, enum rd_incident_kind kind)
@@ -546,6 +529,8 @@ const struct rule rules_of_ends[] = {
 	{0},
 };
 
+_Static_assert(sizeof(rules_of_ends) / sizeof(*rules_of_ends) == ENDS_RULES, "one each");
+
 const struct rule rules_of_end_paths[] = {
 	{"delay-varies", RD_SEV_NOTE, RD_LIKELY, 0, delay_varies, "the delay on the path varies",
 		.meaning = "queues on the path: congestion, or pauses (PFC); or software "
@@ -560,90 +545,4 @@ size_t rd_ends_rule_texts(struct rd_rule_text *texts, size_t most)
 {
 	return rule_texts(
 		rules_of_end_paths, texts, most, rule_texts(rules_of_ends, texts, most, 0));
-}
-
-/* The process of the QP that sends, or of the one that receives. */
-static void add_owner(const struct sight *s, struct rd_finding *f, bool receiver)
-{
-	const char *does = receiver ? "received" : "sent";
-	char text[RD_OWNER_TEXT_MAX];
-	bool not_listed;
-	uint32_t qp;
-	const struct rd_owner *owner = sides_owner(s->sides, s->p->from, s->p->to, s->w->qp,
-		s->w->network, receiver, &qp, &not_listed);
-
-	if (owner)
-		finding_append(f, "%s by %s, QP 0x%x", does, rd_owner_text(text, owner), qp);
-	else if (not_listed)
-		finding_append(f, "%s by QP 0x%x, whose owner is unknown", does, qp);
-}
-
-#define FINDINGS_MAX 1024
-
-/* What the QPs of a rule's findings sent, for the share of it. */
-static void add_concern(struct concern *c, const char *rule, const struct sight *s)
-{
-	const struct rd_side *side = s->w ? side_at(s, s->p->sender) : NULL;
-
-	c->rule = rule;
-	c->qps++;
-	c->packets += s->w ? s->w->sent : 0;
-	for (unsigned int k = 0; side && k < RD_VERB_COUNT; k++)
-		c->messages += rd_side_verb(side, k)->messages;
-	c->delayed += side ? rd_side_incident(side, RD_INC_DELAYED)->count : 0;
-}
-
-void ends_where(char out[ENDS_WHERE_LEN], const struct rd_path *p, const struct rd_path_qp *w)
-{
-	int n = snprintf(out, ENDS_WHERE_LEN, "%s -> %s", p->from, p->to);
-
-	if (w)
-		n += snprintf(out + n, ENDS_WHERE_LEN - (size_t)n, " QP 0x%x", w->qp);
-	if (p->shared)
-		snprintf(out + n, ENDS_WHERE_LEN - (size_t)n, " (network %u)", p->network);
-}
-
-static void try_rule(struct rd_findings *list, const struct rule *rule, const struct sight *s,
-	struct concern *concern)
-{
-	const struct rd_endpoint to = {.qp = s->w ? s->w->qp : RD_QP_UNKNOWN};
-	char where[ENDS_WHERE_LEN];
-	const struct look look = {.ends = s, .to = &to, .where = where};
-	struct rd_finding *f;
-
-	ends_where(where, s->p, s->w);
-	f = rule_try(list, rule, &look);
-	if (!f)
-		return;
-	if (s->w) {
-		add_owner(s, f, false);
-		add_owner(s, f, true);
-	}
-	add_concern(concern, rule->key, s);
-	findings_bound(list, FINDINGS_MAX);
-}
-
-bool ends_findings(struct judging *j)
-{
-	struct rd_ends_report *r = j->r;
-
-	_Static_assert(sizeof(rules_of_ends) / sizeof(*rules_of_ends) == ENDS_RULES, "one each");
-
-	for (size_t i = 0; i < r->n_paths; i++) {
-		struct concern *concern = j->concerns;
-		struct sight s = {.sides = j->sides, .trust = j->trust, .r = r, .p = &r->paths[i]};
-
-		try_rule(&r->findings, rules_of_end_paths, &s, concern++);
-		for (const struct rule *rule = rules_of_ends; rule->key; rule++, concern++)
-			for (size_t k = 0; k < r->paths[i].n_qps; k++) {
-				s.w = &r->paths[i].qps[k];
-				try_rule(&r->findings, rule, &s, concern);
-			}
-	}
-	return findings_finish(&r->findings, FINDINGS_MAX);
-}
-
-bool ends_answer(const char *rule)
-{
-	return rule_of(rule)->traits & ENDS_ANSWER;
 }

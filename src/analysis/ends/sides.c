@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Finds what the report of one capture has of the packets to a QP, whatever the number of QPs. */
 #include "ends.h"
+#include "sight.h"
 #include <rdmadump/hash.h>
 #include <stdlib.h>
 
@@ -135,4 +136,13 @@ const struct rd_path *pairs_find(struct pairs *p, const struct rd_ends_report *r
 	const uint16_t *slot = pair_slot(p, r, from, to, network);
 
 	return *slot ? &r->paths[*slot - 1] : NULL;
+}
+
+const struct rd_side *side_at(const struct sight *s, enum rd_tap tap)
+{
+	unsigned int side;
+	const struct rd_conversation *c =
+		sides_find(&s->sides[tap], s->p->from, s->p->to, s->w->qp, s->w->network, &side);
+
+	return c ? &c->side[side] : NULL;
 }

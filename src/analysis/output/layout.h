@@ -3,7 +3,7 @@
 #ifndef RDMADUMP_ANALYSIS_LAYOUT_H
 #define RDMADUMP_ANALYSIS_LAYOUT_H
 
-#include <rdmadump/analysis.h>
+#include <rdmadump/report_output.h>
 
 /* The width of the terminal, at least 40; 80 if it is unknown. */
 unsigned int layout_columns(const struct rd_report_style *style);

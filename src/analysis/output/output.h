@@ -3,8 +3,8 @@
 #ifndef RDMADUMP_ANALYSIS_OUTPUT_H
 #define RDMADUMP_ANALYSIS_OUTPUT_H
 
-#include <rdmadump/analysis.h>
 #include <rdmadump/drops.h>
+#include <rdmadump/report_output.h>
 #include <rdmadump/shape.h>
 #include <rdmadump/units.h>
 
