@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -14,7 +15,8 @@
 #include "softhca.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int reader = -1, writer = -1;
+static atomic_int reader = -1;
+static int writer = -1;
 static unsigned int sequence;
 
 static void put(const char *text)
@@ -78,10 +80,14 @@ void kmsg_write(const char *text)
 	pthread_mutex_unlock(&lock);
 }
 
+/* Other descriptors are closed without the lock: a child may do that after a fork beside its
+ * holder. */
 void kmsg_closing(int fd)
 {
+	if (fd < 0 || fd != atomic_load(&reader))
+		return;
 	pthread_mutex_lock(&lock);
-	if (fd >= 0 && fd == reader) {
+	if (fd == reader) {
 		real_close(writer);
 		reader = writer = -1;
 	}

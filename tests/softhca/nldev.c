@@ -43,7 +43,8 @@ struct reply {
 	};
 };
 
-static STAILQ_HEAD(queue, reply) * sockets[FDS];
+STAILQ_HEAD(queue, reply);
+static struct queue *_Atomic sockets[FDS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t next_counter = FIRST_COUNTER;
 static uint64_t qp_lists;
@@ -90,6 +91,8 @@ void nldev_closing(int fd)
 	struct queue *q;
 	struct reply *r;
 
+	if (!queue_of(fd))
+		return; /* without the lock, as in kmsg_closing() */
 	pthread_mutex_lock(&lock);
 	q = queue_of(fd);
 	if (q)

@@ -6,19 +6,21 @@
 #include <errno.h>
 #include <infiniband/verbs.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "frames.h"
 
 struct options {
 	const char *device, *output;
-	unsigned int ring, buffer;
+	unsigned int ring, buffer, children;
 	uint64_t count;
 	bool quiet, hash, events, leak, disorder;
 };
@@ -250,12 +252,13 @@ static void parse(struct options *o, int argc, char **argv)
 	int c;
 
 	*o = (struct options){.ring = 4096, .buffer = 10240};
-	while ((c = getopt(argc, argv, "d:w:r:b:c:qHelD")) != -1) {
+	while ((c = getopt(argc, argv, "d:w:r:b:c:f:qHelD")) != -1) {
 		o->device = c == 'd' ? optarg : o->device;
 		o->output = c == 'w' ? optarg : o->output;
 		o->ring = c == 'r' ? (unsigned int)atoi(optarg) : o->ring;
 		o->buffer = c == 'b' ? (unsigned int)atoi(optarg) : o->buffer;
 		o->count = c == 'c' ? strtoull(optarg, NULL, 0) : o->count;
+		o->children = c == 'f' ? (unsigned int)atoi(optarg) : o->children;
 		o->quiet |= c == 'q';
 		o->hash |= c == 'H';
 		o->events |= c == 'e';
@@ -264,6 +267,35 @@ static void parse(struct options *o, int argc, char **argv)
 		if (c == '?')
 			exit(2);
 	}
+}
+
+static void *closes(void *unused)
+{
+	while (!stop)
+		close(-1);
+	return unused;
+}
+
+/* Children of a process with threads, as tshark starts them: each closes descriptors before
+ * anything else. */
+static int fork_children(unsigned int n)
+{
+	pthread_t thread;
+	int status, rc = pthread_create(&thread, NULL, closes, NULL);
+
+	if (rc)
+		return fail("pthread_create", rc);
+	for (; n && !rc; n--) {
+		pid_t child = fork();
+
+		close(-1);
+		if (!child)
+			_exit(0);
+		rc = child < 0 || waitpid(child, &status, 0) != child || status;
+	}
+	stop = 1;
+	pthread_join(thread, NULL);
+	return rc;
 }
 
 static int open_output(struct probe *p)
@@ -286,6 +318,8 @@ int main(int argc, char **argv)
 	int rc;
 
 	parse(&p.o, argc, argv);
+	if (p.o.children)
+		return fork_children(p.o.children);
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
 	setvbuf(stdout, NULL, _IOLBF, 0);

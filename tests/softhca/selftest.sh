@@ -172,6 +172,13 @@ if section time; then
 		"$(awk 'NR > 1 {printf "%.0f\n", $1 - last} {last = $1}' "$tmp/truth" | cut -c1-9 | sort -u)"
 fi
 
+if section forks; then
+	hca -- "$bin/probe" -f 2000
+	ok $? "children that are forked beside a thread which closes descriptors can close theirs"
+	hca --time virtual -- "$bin/probe" -f 500
+	ok $? "... in virtual time"
+fi
+
 if section drain; then
 	hca --gen count=1000000,size=256 --drain 5 --at-end sigint -- "$bin/probe" -q > /dev/null
 	same "drain rounds" 5 "$(stat_of devices.0.drain.rounds | grep -o frames | wc -l)"

@@ -208,10 +208,13 @@ void time_enter_own(void)
 	own_kick = kick_open(own);
 }
 
+/* The child has none of the threads that may have held a lock. */
 static void forked(void)
 {
 	own = -1;
 	memset(timers, 0, sizeof(timers));
+	pthread_mutex_init(&timers_lock, NULL);
+	pthread_mutex_init(&model, NULL);
 }
 
 __attribute__((constructor)) static void begin(void)
