@@ -8,8 +8,11 @@ set_plugin_info({version = "0.1.0", author = "rdmadump", description = "RDMA: lo
 -- Each frame leaves objects of Wireshark's, and little else: collecting them more often is a fifth of the time.
 collectgarbage("setpause", 1000)
 
-local byte, sub, floor, band, rshift = string.byte, string.sub, math.floor, bit32.band, bit32.rshift
-local bxor, bor, lshift = bit32.bxor, bit32.bor, bit32.lshift
+-- Lua 5.4 (Wireshark 4.4) has operators instead, which 5.2 cannot read. All values here fit into 32 bits.
+local bits = bit32 or load([[return {band = function(a, b) return a & b end, bor = function(a, b) return a | b end,
+	bxor = function(a, b, c) return a ~ b ~ (c or 0) end, rshift = function(a, n) return a >> n end}]])()
+local byte, sub, floor, band, rshift = string.byte, string.sub, math.floor, bits.band, bits.rshift
+local bxor, bor = bits.bxor, bits.bor
 local rdma = Proto("rdma", "RDMA analysis")
 local F = {
 	stream = ProtoField.uint32("rdma.stream", "QP pair", base.DEC, nil, nil, "Number of the conversation of two QPs"),
