@@ -39,9 +39,6 @@ struct analyze_faults {
 /* Opens and starts a file for `a`. Closed by analyze_close(). */
 int analyze_open(
 	struct rd_source **source, struct rd_analysis *a, const char *path, struct rd_error *err);
-/* Analyses all frames. 0 at the end of the file, -1 if it is damaged. */
-int analyze_read(
-	struct rd_analysis *a, struct rd_source *source, const char *name, struct rd_error *err);
 /* Analyses the next batch. Returns the number of its frames; below 0: what receive() returned. */
 int analyze_batch(struct rd_analysis *a, struct rd_source *source, struct rd_frame frames[RD_BATCH],
 	struct rd_error *err);
@@ -50,41 +47,61 @@ unsigned int analyze_run(
 	const struct rd_source *source, const struct rd_frame *frames, unsigned int n);
 /* `damage` says why the file ended early, NULL: it did not. */
 void analyze_close(struct rd_source *source, struct rd_analysis *a, const char *damage);
+/* Reads all files, one after the other, as far as they are whole. The report is freed by the
+ * caller. */
+int analyze_files(const struct analyze_settings *s, struct rd_report **report,
+	struct analyze_faults *faults, struct rd_error *err);
 /* Shows the progress on a terminal; of a source. */
 void analyze_status(const char *doing, const char *name, uint64_t done, uint64_t size);
 void analyze_progress(struct rd_source *source, const char *name);
 
-/* --- two ends (ends.c) ------------------------------------------------------------------------ */
+/* --- captures of the same traffic (points.c) -------------------------------------------------- */
 
-/* The first packet that is in both files, and the start of each file. */
-struct analyze_common {
-	uint64_t first_ns[RD_TAPS];
-	int64_t offset_ns; /* B's time minus A's */
+/* Two files with the same packets. */
+struct analyze_pair {
+	char *files[RD_TAPS];
+	uint64_t first_ns[RD_TAPS]; /* the start of each file */
+	int64_t offset_ns;	    /* B's time minus A's, of the first packet that is in both */
+};
+
+struct analyze_outcome {
+	struct rd_report *reports[RD_TAPS]; /* one, or two with `ends` */
+	const char *names[RD_TAPS];
+	struct rd_ends_report *ends;
+	const struct rd_changes *changes; /* printed in place of the report; NULL: none */
+	struct analyze_faults faults;
+	unsigned int number; /* of several, in the order of the files */
 };
 
 /* The first one that is not a regular file and cannot be read twice; NULL: none. */
 const char *analyze_not_a_file(const struct analyze_settings *s);
 /* 1 if the files are two ends of the same traffic, 0 if not, -1 if one cannot be read. */
 int analyze_is_ends(
-	const struct analyze_settings *s, struct analyze_common *common, struct rd_error *err);
-#define ANALYZE_POINTS 8 /* of more files only so many are compared */
-#define ANALYZE_PAIRS  (ANALYZE_POINTS * (ANALYZE_POINTS - 1) / 2)
-
-/* Two of several files with the same packets. */
-struct analyze_pair {
-	char *files[RD_TAPS];
-	struct analyze_common common;
-};
-
+	const struct analyze_settings *s, struct analyze_pair *pair, struct rd_error *err);
 /*
  * Of more than two files: how many pairs of them begin with the same packets, and are captures at
- * several points; 0: they are parts of one capture. -1 if one cannot be read.
+ * several points; 0: they are parts of one capture. -1 if one cannot be read. *pairs is freed by
+ * the caller.
  */
-int analyze_points(const struct analyze_settings *s, struct analyze_pair pairs[ANALYZE_PAIRS],
-	struct rd_error *err);
-/* Reads both side by side and prints. */
-int analyze_ends(const struct analyze_settings *s, const struct analyze_common *common,
-	struct analyze_faults *faults, struct rd_error *err);
+int analyze_points(
+	const struct analyze_settings *s, struct analyze_pair **pairs, struct rd_error *err);
+/* Judges each pair, and each file that is in none, and prints all. */
+int analyze_report_points(const struct analyze_settings *s, const struct analyze_pair *pairs,
+	unsigned int n_pairs, struct analyze_faults *faults, struct rd_error *err);
+
+/* --- two ends (ends.c) ------------------------------------------------------------------------ */
+
+/* Reads both side by side. *o is freed by the caller, also after an error. */
+int analyze_ends(const struct analyze_settings *s, const struct analyze_pair *pair,
+	struct analyze_outcome *o, struct rd_error *err);
+
+/* --- directories (files.c) -------------------------------------------------------------------- */
+
+/*
+ * Replaces each directory among the files by the captures in it, in the order of their names. The
+ * list and its strings then last as long as the program.
+ */
+int analyze_expand(struct analyze_settings *s, struct rd_error *err);
 
 /* --- a copy with comments (annotate.c) -------------------------------------------------------- */
 
@@ -110,15 +127,9 @@ int analyze_read_former(
 
 /* --- printing (print.c) ----------------------------------------------------------------------- */
 
-struct analyze_outcome {
-	struct rd_report *reports[RD_TAPS]; /* one, or two with `ends` */
-	const char *names[RD_TAPS];
-	const struct rd_ends_report *ends;
-	const struct rd_changes *changes; /* printed in place of the report; NULL: none */
-};
-
 /* Before any work: 0 if the page may be written. */
 int analyze_check_page(const struct analyze_settings *s, struct rd_error *err);
+void analyze_outcome_free(struct analyze_outcome *o);
 /* Prints text, JSON or a page, by the settings. */
 int analyze_print(const struct analyze_settings *s, const struct analyze_outcome *outcome,
 	struct rd_error *err);

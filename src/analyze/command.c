@@ -107,7 +107,7 @@ static const struct cli_option options[] = {
 		.set = set_marks},
 	{"compare", 0, "FILE",
 		"Print what changed since FILE, the output of an earlier --json: findings, rates, "
-		"losses, latencies",
+		"losses and latencies",
 		STRING(compare)},
 	{"verbose", 'v', NULL, "Show all findings and conversations, with their numbers",
 		MORE(style.verbose)},
@@ -155,39 +155,7 @@ static error_t parse_other(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-/* A file that is damaged is analysed as far as it goes. */
-static int read_file(struct rd_analysis *a, const char *path, struct analyze_faults *faults,
-	struct rd_error *err)
-{
-	struct rd_source *source;
-	bool damaged;
-
-	if (analyze_open(&source, a, path, err) < 0)
-		return -1;
-	damaged = analyze_read(a, source, path, err) < 0;
-	analyze_close(source, a, damaged ? err->text : NULL);
-	faults->damaged |= damaged;
-	return 0;
-}
-
 /* --- the command ------------------------------------------------------------------------------ */
-
-static int read_all(const struct analyze_settings *s, struct rd_report **report,
-	struct analyze_faults *faults, struct rd_error *err)
-{
-	struct rd_analysis *a;
-	int ret = 0;
-
-	*faults = (struct analyze_faults){0};
-	if (rd_analysis_open(&a, &s->config, err) < 0)
-		return -1;
-	for (unsigned int i = 0; i < s->n_files && !ret; i++)
-		ret = read_file(a, s->files[i], faults, err);
-	if (!ret)
-		ret = rd_analysis_report(a, report, err);
-	rd_analysis_close(a);
-	return ret;
-}
 
 /* The report, or what changed since the former one. */
 static int print(const struct analyze_settings *s, const struct rd_snapshot *former,
@@ -213,7 +181,7 @@ static int analyze(const struct analyze_settings *s, const struct rd_snapshot *f
 {
 	struct rd_report *report;
 	struct rd_error failure;
-	int annotated, ret = read_all(s, &report, faults, err);
+	int annotated, ret = analyze_files(s, &report, faults, err);
 
 	if (!ret) {
 		faults->incomplete = report->incomplete;
@@ -245,57 +213,30 @@ static int check_ends(const struct analyze_settings *s, struct rd_error *err)
 		s->files[0], s->files[1]);
 }
 
-/* Captures at several points: read one after the other, each packet would be there several times.
- */
-static int report_points(const struct analyze_settings *s, struct analyze_pair *pairs,
-	unsigned int n, struct analyze_faults *faults, struct rd_error *err)
-{
-	int ret = 0;
-
-	if (s->html || s->annotate || s->compare || s->marks)
-		return rd_fail(err, RD_CLASS_USAGE, 0,
-			"give two of them, or add --ends never to read one after the other",
-			"'%s' and '%s' have the same packets: these look like captures at several "
-			"points",
-			pairs[0].files[RD_TAP_A], pairs[0].files[RD_TAP_B]);
-	if (!s->json)
-		printf("These look like captures at several points: %u pair%s of the files %s the "
-		       "same packets.\nEach pair is judged as two ends. --ends never reads all "
-		       "files "
-		       "one after the other.\n",
-			n, rd_plural(n), n == 1 ? "has" : "have");
-	for (unsigned int i = 0; i < n && !ret; i++) {
-		struct analyze_settings two = *s;
-
-		two.files = pairs[i].files;
-		two.n_files = RD_TAPS;
-		if (!s->json) {
-			fputs("\n==== ", stdout);
-			rd_printable_put(stdout, two.files[RD_TAP_A], SIZE_MAX);
-			fputs(" and ", stdout);
-			rd_printable_put(stdout, two.files[RD_TAP_B], SIZE_MAX);
-			fputs("\n\n", stdout);
-		}
-		ret = analyze_ends(&two, &pairs[i].common, faults, err);
-	}
-	return ret;
-}
-
 static int report_files(const struct analyze_settings *s, const struct rd_snapshot *former,
 	struct analyze_faults *faults, struct rd_error *err)
 {
-	struct analyze_pair pairs[ANALYZE_PAIRS];
-	struct analyze_common common;
-	int ends = analyze_points(s, pairs, err);
+	struct analyze_outcome o = {0};
+	struct analyze_pair *pairs, pair;
+	int ends = analyze_points(s, &pairs, err);
 
+	if (ends > 0)
+		ends = analyze_report_points(s, pairs, (unsigned int)ends, faults, err) < 0 ? -1
+											    : 1;
+	free(pairs);
 	if (ends)
-		return ends < 0 ? -1 : report_points(s, pairs, (unsigned int)ends, faults, err);
-	ends = analyze_is_ends(s, &common, err);
+		return ends < 0 ? -1 : 0;
+	ends = analyze_is_ends(s, &pair, err);
 	if (ends > 0)
 		ends = check_ends(s, err);
-	if (ends < 0)
-		return -1;
-	return ends ? analyze_ends(s, &common, faults, err) : analyze(s, former, faults, err);
+	if (ends <= 0)
+		return ends < 0 ? -1 : analyze(s, former, faults, err);
+	ends = analyze_ends(s, &pair, &o, err);
+	*faults = o.faults;
+	if (!ends)
+		ends = analyze_print(s, &o, err);
+	analyze_outcome_free(&o);
+	return ends;
 }
 
 /* Returns the exit status. */
@@ -307,6 +248,8 @@ static int run(struct analyze_settings *s)
 	struct rd_error err;
 	int ret;
 
+	if (analyze_expand(s, &err) < 0)
+		return rd_cli_fail(&err);
 	for (unsigned int i = 0; i < s->n_files; i++)
 		rd_inputs_add(&s->inputs, s->files[i]);
 	if (s->compare)
@@ -391,14 +334,14 @@ static int run_bundle(struct analyze_settings *s)
 int rd_cmd_analyze(int argc, char **argv)
 {
 	static const struct argp argp = {.parser = parse_other,
-		.args_doc = "FILE...\n--bundle FILE",
+		.args_doc = "FILE|DIRECTORY...\n--bundle FILE",
 		.doc = "Reports what happened to the RDMA traffic in capture files: conversations, "
 		       "losses, retransmissions, NAKs, congestion, with frame numbers as evidence. "
 		       "Several files (pcapng, pcap, ERF, also .gz and .zst; '-' is standard "
 		       "input) are read one after the other, as parts of one capture. Two captures "
 		       "that contain the same packets are compared as the two ends of a path; of "
-		       "more, "
-		       "each pair with the same packets."};
+		       "more, each pair with the same packets. A directory stands for the captures "
+		       "in it."};
 	struct analyze_settings s = {.config.qp = RD_QP_UNKNOWN};
 
 	if (rd_cli_read(options, &argp, argc, argv, &s))

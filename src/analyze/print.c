@@ -180,6 +180,13 @@ static int put_output(const struct analyze_settings *s, const struct analyze_out
 	return 0;
 }
 
+void analyze_outcome_free(struct analyze_outcome *o)
+{
+	rd_ends_report_free(o->ends);
+	for (int i = 0; i < RD_TAPS; i++)
+		rd_report_free(o->reports[i]);
+}
+
 int analyze_print(
 	const struct analyze_settings *s, const struct analyze_outcome *o, struct rd_error *err)
 {

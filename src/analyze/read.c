@@ -95,7 +95,8 @@ int analyze_batch(struct rd_analysis *a, struct rd_source *source, struct rd_fra
 	return n;
 }
 
-int analyze_read(
+/* All frames. 0 at the end of the file, -1 if it is damaged. */
+static int read_frames(
 	struct rd_analysis *a, struct rd_source *source, const char *name, struct rd_error *err)
 {
 	struct rd_frame frames[RD_BATCH];
@@ -147,4 +148,36 @@ void analyze_close(struct rd_source *source, struct rd_analysis *a, const char *
 		first.comment = NULL;
 	rd_analysis_file_end(a, stats.lost, stats.loss_known, first.comment, damage);
 	source->ops->close(source);
+}
+
+/* A file that is damaged is analysed as far as it goes. */
+static int read_file(struct rd_analysis *a, const char *path, struct analyze_faults *faults,
+	struct rd_error *err)
+{
+	struct rd_source *source;
+	bool damaged;
+
+	if (analyze_open(&source, a, path, err) < 0)
+		return -1;
+	damaged = read_frames(a, source, path, err) < 0;
+	analyze_close(source, a, damaged ? err->text : NULL);
+	faults->damaged |= damaged;
+	return 0;
+}
+
+int analyze_files(const struct analyze_settings *s, struct rd_report **report,
+	struct analyze_faults *faults, struct rd_error *err)
+{
+	struct rd_analysis *a;
+	int ret = 0;
+
+	*faults = (struct analyze_faults){0};
+	if (rd_analysis_open(&a, &s->config, err) < 0)
+		return -1;
+	for (unsigned int i = 0; i < s->n_files && !ret; i++)
+		ret = read_file(a, s->files[i], faults, err);
+	if (!ret)
+		ret = rd_analysis_report(a, report, err);
+	rd_analysis_close(a);
+	return ret;
 }

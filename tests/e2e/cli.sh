@@ -113,7 +113,8 @@ done <<'LIST'
 2|counters --diff TMP/none TMP/none|No such file or directory; name a file that 'rdmadump counters --json' wrote
 2|analyze --compare TMP/none TMP/none|No such file or directory; name a file with what 'rdmadump analyze --json' printed
 2|-r TMP|Is a directory; give a file, not a directory
-2|analyze TMP|Is a directory; give a file, not a directory
+2|-r TMP -w TMP/o|Is a directory; give a file, not a directory
+2|analyze TMP/tree|has no capture file among its [0-9]+ files; name the files to see why
 1|-F TMP/none|cannot read the filter in 'TMP/none': No such file or directory; name a file
 1|-C 1 -w -|a series of files needs a name, not standard output: give -w FILE
 2|list --sysroot=TMP/one|no directory 'sys' in 'TMP/one'; name the directory that holds a copied 'sys'

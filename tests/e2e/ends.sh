@@ -84,6 +84,26 @@ is "... and no mirror port" "$(grep -c "mirror port" "$tmp/text")" 0
 is "three points as JSON: a document for each pair" \
 	"$(analyze --json "${points[@]}" 2>"$tmp/log" | jq -c '[.captures[].capture.files[].name | sub(".*/"; "")]' | paste -sd' ')" \
 	'["a.pcap.zst","b.pcap"] ["a.pcap.zst","third.pcap"] ["b.pcap","third.pcap"]'
+# The same in a directory, with a capture of other traffic and with what is none
+mkdir "$tmp/site" "$tmp/none"
+cp "$tmp/third.pcap" "$tmp/site/1.pcap"
+cp "$tmp/b.pcap" "$tmp/site/2.pcap"
+cp "$TEST_DATA/roce/57_router_loss/a.pcap.zst" "$tmp/site/10.pcap.zst"
+cp "$TEST_DATA/roce/02_rc_write/a.pcap.zst" "$tmp/site/other.pcap.zst"
+echo "no capture" | tee "$tmp/site/notes" >"$tmp/none/notes"
+is "a directory: each pair, then the file that is in none, in the order of their names" \
+	"$(analyze --json "$tmp/site/" 2>"$tmp/log" | jq -c '[(.captures // [.])[].capture.files[].name | sub("'"$tmp"'/site/"; "")]' | paste -sd' ')" \
+	'["1.pcap","2.pcap"] ["1.pcap","10.pcap.zst"] ["2.pcap","10.pcap.zst"] ["other.pcap.zst"]'
+has "... what is no capture" "$tmp/log" "skipped 1 of 5 files, which are no captures"
+analyze "$tmp/site" >"$tmp/text" 2>"$tmp/log"
+is "... text: the worst first" "$(grep "^==== " "$tmp/text" | sed "s|$tmp/site/||g" | paste -sd' ')" \
+	"==== 1.pcap and 10.pcap.zst ==== 2.pcap and 10.pcap.zst ==== 1.pcap and 2.pcap ==== other.pcap.zst"
+is "... after an overview" "$(sed '/^====/,$d' "$tmp/text" | grep -A2 "^LOSS" | grep -cE "^ {10}$tmp/site/(1|2).pcap and $tmp/site/10.pcap.zst$") $(grep -c '^OK        1 of 4' "$tmp/text")" "2 1"
+refused "a directory without captures" 2 "'$tmp/none' has no capture file among its 1 files; name the files to see why" "$tmp/none"
+refused "an empty directory" 2 "has no capture file among its 0 files" "$(mktemp -d -p "$tmp")"
+editcap -F nsecpcap -c 10 "$tmp/b.pcap" "$tmp/none/part.pcap"
+is "a directory of parts is one capture" "$(analyze --json "$tmp/none" 2>"$tmp/log" | jq -c '[.totals.frames, has("ends")]')" "[796,false]"
+has "... more files than are searched for common packets" "$tmp/log" "only the first 64 of 80 files were searched for packets in common"
 refused "three points as a page" 1 "these look like captures at several points; give two of them" --html "$tmp/page.html" "${points[@]}"
 is "... read as one" "$(analyze --ends never --json "${points[@]}" 2>"$tmp/log" | jq -c "$kind")" "[3,false]"
 is "three parts" "$(analyze --json "$TEST_DATA"/roce/0[123]*/a.pcap.zst 2>"$tmp/log" | jq -c "$kind")" "[3,false]"

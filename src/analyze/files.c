@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The captures in the directories that are named as files. */
+#include "analyze.h"
+#include "cli/cli.h"
+#include <dirent.h>
+#include <errno.h>
+#include <rdmadump/identity.h>
+#include <rdmadump/units.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static int nomem(struct rd_error *err)
+{
+	return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for the names of files");
+}
+
+static int add(char ***files, unsigned int *n, char *name, struct rd_error *err)
+{
+	char **more = name ? realloc(*files, (*n + 1) * sizeof(*more)) : NULL;
+
+	if (!more)
+		return nomem(err);
+	*files = more;
+	more[(*n)++] = name;
+	return 0;
+}
+
+static bool is_capture(const char *path)
+{
+	const struct rd_file_config config = {.path = path};
+	struct rd_source *source;
+	struct rd_error err;
+	struct stat st;
+
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return false;
+	if (rd_file_open(&source, &config, &err) < 0) {
+		rd_log(RD_LOG_INFO, "skipped: %s", err.text);
+		return false;
+	}
+	source->ops->close(source);
+	return true;
+}
+
+static int is_visible(const struct dirent *e)
+{
+	return e->d_name[0] != '.';
+}
+
+/* As the caller of sudo. The number of names, or -1. */
+static int list(const char *path, struct dirent ***names, struct rd_error *err)
+{
+	struct rd_identity_before before;
+	struct rd_identity caller;
+	int n;
+
+	if (rd_identity_choose(&caller, NULL, err) < 0 ||
+		rd_identity_assume(&caller, &before, err) < 0)
+		return -1;
+	n = scandir(path, names, is_visible, versionsort);
+	if (n < 0)
+		rd_fail(err, RD_CLASS_DEVICE, errno, NULL, "cannot list '%s'", path);
+	rd_identity_resume(&before);
+	return n;
+}
+
+static int add_directory(
+	char ***files, unsigned int *n, const char *directory, struct rd_error *err)
+{
+	const char *slash = directory[strlen(directory) - 1] == '/' ? "" : "/";
+	const unsigned int before = *n;
+	struct dirent **names = NULL;
+	int found = list(directory, &names, err), ret = found < 0 ? -1 : 0;
+
+	for (int i = 0; i < found; i++) {
+		char *path = NULL;
+
+		if (!ret && asprintf(&path, "%s%s%s", directory, slash, names[i]->d_name) < 0)
+			ret = nomem(err);
+		if (!ret && is_capture(path))
+			ret = add(files, n, path, err);
+		else
+			free(path);
+		free(names[i]);
+	}
+	free(names);
+	if (ret)
+		return -1;
+	if (*n == before)
+		return rd_fail(err, RD_CLASS_DEVICE, 0, "name the files to see why",
+			"'%s' has no capture file among its %d files", directory, found);
+	if (*n - before < (unsigned int)found)
+		rd_log(RD_LOG_WARNING, "'%s': skipped %u of %d files, which are no captures",
+			directory, (unsigned int)found - (*n - before), found);
+	return 0;
+}
+
+int analyze_expand(struct analyze_settings *s, struct rd_error *err)
+{
+	char **files = NULL;
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < s->n_files; i++) {
+		struct stat st;
+		const bool directory = stat(s->files[i], &st) == 0 && S_ISDIR(st.st_mode);
+
+		if (directory ? add_directory(&files, &n, s->files[i], err)
+			      : add(&files, &n, s->files[i], err))
+			return -1;
+	}
+	s->files = files;
+	s->n_files = n;
+	return 0;
+}
