@@ -403,13 +403,13 @@ TEST_FILTER(many_pairs)
 
 	begin(&spec, RD_LINK_ETHERNET);
 	for (uint32_t i = 0; i < 20000; i++) {
-		make_cm(RD_CM_REQ, i, 0, i == 18000 ? 5000 : i + 10000);
+		make_cm(RD_CM_REQ, i, 0, i == 19500 ? 5000 : i + 10000);
 		kept();
 		make_cm(RD_CM_REP, i, i, i + 40000);
 		turn();
 		kept();
 	}
-	make_send(18000 + 40000);
+	make_send(19500 + 40000);
 	assert_true(kept());
 }
 
