@@ -56,10 +56,10 @@ void rd_filter_spec_text(const struct rd_filter_spec *spec, char *text, size_t s
 bool rd_filter_parses(const struct rd_filter *f);
 
 /*
- * Moves the frames that are kept to the front, in their order, and returns their number. If
- * rd_filter_parses() and `packets` is not NULL (it has room for n), packets[i] afterwards belongs
- * to frames[i]. Hot path: no allocation, no system call. f may be NULL: all frames are kept. A
- * filter is used by one thread at a time.
+ * Moves the frames that are kept to the front, in their order, and returns their number; the
+ * others are behind them. If rd_filter_parses() and `packets` is not NULL (it has room for n),
+ * packets[i] afterwards belongs to frames[i]. Hot path: no allocation, no system call. f may be
+ * NULL: all frames are kept. A filter is used by one thread at a time.
  */
 unsigned int rd_filter_run(
 	struct rd_filter *f, struct rd_frame *frames, unsigned int n, struct rd_packet *packets);

@@ -19,11 +19,16 @@
 
 /* Frames of one interface since the start of the capture. */
 struct rd_tally {
-	uint64_t delivered; /* delivered by the source = encoded + filtered + dropped */
-	uint64_t encoded;   /* put into a chunk */
+	uint64_t encoded; /* put into a chunk */
 	uint64_t filtered;
 	uint64_t dropped; /* no chunk was free */
 };
+
+/* Frames that the source delivered: each of them is in one of the counts. */
+static inline uint64_t rd_tally_delivered(const struct rd_tally *t)
+{
+	return t->encoded + t->filtered + t->dropped;
+}
 
 struct rd_chunk {
 	uint8_t *data;

@@ -317,7 +317,6 @@ struct rd_tally rd_capture_tally(const struct rd_capture *c, unsigned int iface)
 	for (unsigned int i = 0; i < c->n_lanes; i++) {
 		const struct rd_tally *t = &c->lanes[i].pipe.tally[iface];
 
-		sum.delivered += read_count(&t->delivered);
 		sum.encoded += read_count(&t->encoded);
 		sum.filtered += read_count(&t->filtered);
 		sum.dropped += read_count(&t->dropped);
@@ -343,7 +342,6 @@ struct rd_tally rd_capture_total(const struct rd_capture *c)
 	for (unsigned int i = 0; i < RD_IFACES_MAX; i++) {
 		struct rd_tally t = rd_capture_tally(c, i);
 
-		total.delivered += t.delivered;
 		total.encoded += t.encoded;
 		total.filtered += t.filtered;
 		total.dropped += t.dropped;

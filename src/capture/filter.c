@@ -153,8 +153,12 @@ unsigned int rd_filter_run(
 	if (!f)
 		return n;
 	for (unsigned int i = 0; i < n; i++)
-		if (keeps(f, &frames[i], packets ? &packets[kept] : &scratch))
+		if (keeps(f, &frames[i], packets ? &packets[kept] : &scratch)) {
+			const struct rd_frame behind = frames[kept];
+
 			frames[kept++] = frames[i];
+			frames[i] = behind;
+		}
 	return kept;
 }
 

@@ -15,7 +15,6 @@ static void counter_add(uint64_t *counter, uint64_t n)
 }
 
 enum tally_field {
-	DELIVERED = offsetof(struct rd_tally, delivered),
 	ENCODED = offsetof(struct rd_tally, encoded),
 	FILTERED = offsetof(struct rd_tally, filtered),
 	DROPPED = offsetof(struct rd_tally, dropped),
@@ -26,16 +25,16 @@ static void tally_add(struct rd_tally *t, enum tally_field field, uint64_t n)
 	counter_add((uint64_t *)(void *)((char *)t + field), n);
 }
 
-/* Adds `each` (1, or -1 to undo) per frame to its interface's tally. */
+/* Counts each frame in its interface's tally. */
 static void tally(struct pipe *p, enum tally_field field, const struct pipe_batch *b,
-	const struct rd_frame *frames, unsigned int n, int each)
+	const struct rd_frame *frames, unsigned int n)
 {
 	if (b->s->n_ifaces <= 1) {
-		tally_add(&p->tally[b->base], field, (uint64_t)((int64_t)n * each));
+		tally_add(&p->tally[b->base], field, n);
 		return;
 	}
 	for (unsigned int i = 0; i < n; i++)
-		tally_add(&p->tally[frames[i].iface], field, (uint64_t)(int64_t)each);
+		tally_add(&p->tally[frames[i].iface], field, 1);
 }
 
 /* --- the order of timestamps -------------------------------------------------------------- */
@@ -133,13 +132,7 @@ static bool get_chunk(struct pipe *p)
 
 void pipe_put(struct pipe *p)
 {
-	for (unsigned int i = 0; i < p->config->encoder->n_ifaces; i++) {
-		struct rd_tally *t = &p->chunk->tally[i];
-
-		/* Frames of the current batch may be delivered, and not in a chunk yet. */
-		*t = p->tally[i];
-		t->delivered = t->encoded + t->filtered + t->dropped;
-	}
+	memcpy(p->chunk->tally, p->tally, p->config->encoder->n_ifaces * sizeof(p->tally[0]));
 	rd_feed_put(p->feed, p->chunk);
 	p->chunk = NULL;
 	p->chunk_since = 0;
@@ -185,7 +178,7 @@ static void count_encoded(struct pipe *p, const struct pipe_batch *b, unsigned i
 	__atomic_store_n(&p->newest_ns, c->last_ns, __ATOMIC_RELAXED);
 	c->used += bytes;
 	c->frames += n;
-	tally(p, ENCODED, b, b->kept, n, 1);
+	tally(p, ENCODED, b, b->kept, n);
 }
 
 /* Appends one more comment on the same frame. */
@@ -282,7 +275,7 @@ static enum pipe_status encode_slice(struct pipe *p, struct pipe_batch *b)
 
 void pipe_drop(struct pipe *p, struct pipe_batch *b)
 {
-	tally(p, DROPPED, b, b->kept, b->n_slice, 1);
+	tally(p, DROPPED, b, b->kept, b->n_slice);
 	for (unsigned int i = 0; i < b->n_slice; i++)
 		p->lost[b->kept[i].iface]++;
 	if (b->has_note)
@@ -364,11 +357,10 @@ static void recap(struct pipe *p, struct rd_frame *frames, unsigned int n)
 /* --- a batch ---------------------------------------------------------------------------- */
 
 /*
- * Applies max_frames, which counts kept frames. Frames of the batch after the last one do not count
- * as delivered.
+ * Applies max_frames, which counts kept frames. Frames of the batch after the last one do not
+ * count.
  */
-static unsigned int limit(
-	struct pipe *p, const struct pipe_batch *b, const struct rd_frame *frames, unsigned int n)
+static unsigned int limit(struct pipe *p, const struct rd_frame *frames, unsigned int n)
 {
 	uint64_t most = p->config->max_frames, before, left;
 
@@ -379,7 +371,6 @@ static unsigned int limit(
 	if (n < left)
 		return n;
 	p->limit_reached = true;
-	tally(p, DELIVERED, b, frames + left, n - (unsigned int)left, -1);
 	unaccount(p, frames + left, n - (unsigned int)left);
 	return (unsigned int)left;
 }
@@ -428,17 +419,15 @@ static void take(struct pipe *p, struct pipe_batch *b, unsigned int n)
 	account_order(p, s, frames, n);
 	if (config->decap != RD_DECAP_NONE)
 		decap(p, s, frames, n);
-	tally(p, DELIVERED, b, frames, n, 1);
 	if (filter) {
-		tally(p, FILTERED, b, frames, all, 1);
-		n = rd_filter_run(filter, frames, n, packets);
-		tally(p, FILTERED, b, frames, n, -1);
+		n = rd_filter_run(filter, frames, all, packets);
+		tally(p, FILTERED, b, frames + n, all - n);
 		if (!n && b->has_note)
 			p->lost[frames[0].iface] += b->note.dropped;
 	}
 	if (config->decap == RD_DECAP_OUTER)
 		recap(p, frames, n);
-	n = limit(p, b, frames, n);
+	n = limit(p, frames, n);
 	if (config->cut)
 		rd_cut_run(config->cut, s->iface.link, frames, n,
 			filter && rd_filter_parses(filter) ? packets : NULL);
@@ -451,7 +440,7 @@ static void take(struct pipe *p, struct pipe_batch *b, unsigned int n)
 	b->kept = frames;
 	b->n_kept = n;
 	if (!p->feed) {
-		tally(p, ENCODED, b, frames, n, 1);
+		tally(p, ENCODED, b, frames, n);
 		b->n_kept = 0;
 	}
 	if (__builtin_expect(atomic_load_explicit(&p->rotate, memory_order_relaxed), 0) && n) {

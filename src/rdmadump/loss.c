@@ -50,7 +50,7 @@ void loss_advise(const struct capture_run *r)
 	struct rd_tally t = r->result->total;
 
 	for (size_t i = 0; i < sizeof(advices) / sizeof(advices[0]); i++)
-		if (rd_loss_percent(lost_by(r, &advices[i]), t.delivered) > ADVISE_FROM)
+		if (rd_loss_percent(lost_by(r, &advices[i]), rd_tally_delivered(&t)) > ADVISE_FROM)
 			fprintf(stderr, "  %s\n", advices[i].text);
 	if (r->result->end == RD_END_MEMORY || r->result->error.class != RD_CLASS_NONE ||
 		r->broken_pipe)
@@ -70,7 +70,7 @@ void loss_advise(const struct capture_run *r)
 static void put_frames(const struct capture_run *r, json_t *o, bool known, uint64_t frames,
 	const struct rd_source_stats *unknown)
 {
-	double percent = rd_loss_percent(frames, r->result->total.delivered);
+	double percent = rd_loss_percent(frames, rd_tally_delivered(&r->result->total));
 	char why[RD_LOSS_TEXT] = "";
 
 	json_object_set_new(o, "frames", known ? rd_json_u64(frames) : json_null());

@@ -268,7 +268,7 @@ static void report_json(const struct capture_run *r)
 		return;
 	json_object_set_new(root, "frames",
 		json_pack("{s:o, s:o, s:o, s:{s:o, s:o}, s:o, s:o, s:o}", "delivered",
-			rd_json_u64(t.delivered), "written",
+			rd_json_u64(rd_tally_delivered(&t)), "written",
 			rd_json_u64(r->result->written.written), "filtered",
 			rd_json_u64(t.filtered), "dropped", "buffer_full", rd_json_u64(t.dropped),
 			"output", rd_json_u64(r->result->written.unwritten), "left_out",

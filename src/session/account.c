@@ -8,7 +8,6 @@ static struct rd_tally total(const struct rd_session *s)
 {
 	struct rd_tally t = rd_capture_total(&s->capture);
 
-	t.delivered -= s->result.written.beyond;
 	t.encoded -= s->result.written.beyond;
 	return t;
 }

@@ -83,7 +83,7 @@ void rd_session_drops(const struct rd_session *s, struct rd_drops *d)
 		d->moved |= s->listed[i].n_related > 0;
 	d->no_buffer = r->total.dropped;
 	d->unwritten = r->written.unwritten;
-	d->delivered = r->total.delivered;
+	d->delivered = rd_tally_delivered(&r->total);
 	d->unsettled = !r->lost_settled;
 }
 

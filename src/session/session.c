@@ -389,7 +389,7 @@ void rd_session_progress(const struct rd_session *s, struct rd_session_progress 
 
 	out_stats(s, &written);
 	*p = (struct rd_session_progress){.elapsed_ns = rd_monotonic_ns() - s->started_ns,
-		.frames = t.delivered,
+		.frames = rd_tally_delivered(&t),
 		.bytes = rd_capture_bytes(&s->capture),
 		.file_bytes = written.file_bytes,
 		.lost = t.dropped + written.unwritten,

@@ -41,7 +41,6 @@ static void account(struct merge *m, struct merge_head *h)
 	for (unsigned int i = 0; i < RD_IFACES_MAX; i++) {
 		const struct rd_tally *now = &h->chunk->tally[i], *then = &h->seen[i];
 
-		m->out.tally[i].delivered += now->delivered - then->delivered;
 		m->out.tally[i].filtered += now->filtered - then->filtered;
 		m->out.tally[i].dropped += now->dropped - then->dropped;
 	}

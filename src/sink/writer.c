@@ -95,8 +95,7 @@ static void fail_changed(struct rd_sink *s, int errnum, uint64_t frames)
 
 static struct rd_tally tally_since(const struct rd_tally *now, const struct rd_tally *then)
 {
-	return (struct rd_tally){.delivered = now->delivered - then->delivered,
-		.encoded = now->encoded - then->encoded,
+	return (struct rd_tally){.encoded = now->encoded - then->encoded,
 		.filtered = now->filtered - then->filtered,
 		.dropped = now->dropped - then->dropped};
 }

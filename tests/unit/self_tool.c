@@ -43,7 +43,7 @@ static int report(struct rd_session *session)
 
 	if (r->error.class != RD_CLASS_NONE)
 		fprintf(stderr, "self_tool: %s\n", r->error.text);
-	printf("captured %" PRIu64 " lost %" PRIu64 "\n", r->total.delivered, r->lost);
+	printf("captured %" PRIu64 " lost %" PRIu64 "\n", rd_tally_delivered(&r->total), r->lost);
 	return r->ran && r->error.class == RD_CLASS_NONE ? 0 : 1;
 }
 

@@ -23,7 +23,7 @@ static void start_fails(unsigned int n_threads)
 	expect("-1 the fake refuses; try another", capture_run(), error.text);
 	assert_int_equal(error.class, RD_CLASS_DEVICE);
 	expect("1 1 0 0 0 0", fakes[0].starts, fakes[0].stops, fakes[1].stops, fakes[2].starts,
-		fakes[2].stops, rd_capture_total(&capture).delivered);
+		fakes[2].stops, delivered());
 }
 
 TEST(start_fails)
@@ -157,7 +157,7 @@ static void limited(uint64_t total, unsigned int batch, uint64_t limit, unsigned
 	same(capture_run(), 0, capture.end, RD_END_COUNT, rd_capture_total(&capture).encoded,
 		limit);
 	/* Frames after the limit count as if they had not arrived. */
-	assert_int_equal(rd_capture_total(&capture).delivered, limit);
+	assert_int_equal(delivered(), limit);
 	assert_accounted();
 	for (unsigned int i = 0; i < n; i++)
 		feed_drain(&feeds[i]);
@@ -217,8 +217,8 @@ TEST_CAPTURE(limit_accounts_for_its_frames)
 			want.no_time += i % 15 == 0;
 			want.disordered[RD_DIR_UNKNOWN] += i && i % 7 == 0 && i % 3;
 		}
-		same(capture_run(), 0, rd_capture_total(&capture).delivered, limit, capture.bytes,
-			limit * 2 * FRAME_BYTES, got->direction[RD_DIR_UNKNOWN], limit);
+		same(capture_run(), 0, delivered(), limit, capture.bytes, limit * 2 * FRAME_BYTES,
+			got->direction[RD_DIR_UNKNOWN], limit);
 		same(got->bad_time, want.bad_time, got->no_time, want.no_time,
 			got->disordered[RD_DIR_UNKNOWN], want.disordered[RD_DIR_UNKNOWN]);
 	}

@@ -68,7 +68,7 @@ TEST_CAPTURE(interfaces)
 					  : i == want[given][1] || i == want[given][1] + 1 ? 50
 											   : 0;
 
-			same(capture.tally[i].delivered, frames, capture.tally[i].encoded, frames);
+			assert_int_equal(capture.tally[i].encoded, frames);
 		}
 		feed_drain(&feeds[0]);
 		for (size_t i = 0; i < seen.n; i++)

@@ -158,7 +158,6 @@ static void put(uint64_t ns)
 	while (!encode(&frame))
 		hand_over();
 	p->tally[0].encoded++;
-	p->tally[0].delivered++;
 	p->ns[p->n++] = ns;
 	assert_true(p->n < FRAMES_MAX);
 	if (rd_feed_requested(rd_sink_feed(p->sink, 0)))

@@ -120,8 +120,8 @@ TEST(file_to_file)
 	assert_non_null(rd_session_sources(s, &n));
 	expect("1 -1 0", n, size_of(output), rd_session_run(s));
 	r = rd_session_result(s);
-	same(r->ran, true, r->end, RD_END_SOURCE, r->error.class, RD_CLASS_NONE, r->total.delivered,
-		N_FRAMES);
+	same(r->ran, true, r->end, RD_END_SOURCE, r->error.class, RD_CLASS_NONE,
+		rd_tally_delivered(&r->total), N_FRAMES);
 	same(r->tally[0].encoded, N_FRAMES, r->written.written, N_FRAMES);
 	expect("1 0", r->written.files, r->dropped);
 	same(r->bytes, N_FRAMES * FRAME_BYTES, r->account.direction[RD_DIR_UNKNOWN], N_FRAMES,

@@ -127,7 +127,6 @@ static void put(struct place *p, unsigned int i, unsigned int n, uint64_t ns, bo
 	c->first_ns = p->first_ns ? p->first_ns : ns;
 	c->last_ns = ns + n - 1;
 	p->tally[i].encoded += n;
-	p->tally[i].delivered += n;
 	memcpy(c->tally, p->tally, sizeof(c->tally));
 	rd_feed_put(f, c);
 }
@@ -198,7 +197,7 @@ TEST(one_file)
 	assert_int_equal(p.stats.file_bytes, st.st_size);
 	expect("1 1 1000", p.ended, p.last, p.account[1].first_ns);
 	same(p.account[1].last_ns, 1000 + 4900 + 9, p.account[1].written[0], p.number,
-		p.account[1].tally[0].delivered, p.number);
+		p.account[1].tally[0].encoded, p.number);
 	files_hold("one", (unsigned int[]){(unsigned int)p.number, 0}, 0);
 }
 
@@ -338,7 +337,7 @@ TEST(rotate_time)
 	put(&p, 0, 5, 3000, true);
 	put(&p, 0, 6, 4000, true);
 	expect("0 3 2003 3000 5", sink_end(&p), p.stats.files, p.account[1].last_ns,
-		p.account[2].first_ns, p.account[2].tally[0].delivered);
+		p.account[2].first_ns, p.account[2].tally[0].encoded);
 	files_hold("time", (unsigned int[]){7, 5, 6, 0}, 0);
 }
 

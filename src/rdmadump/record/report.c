@@ -133,7 +133,7 @@ static void put_json(const struct record_run *r, const struct rd_recorder_counts
 		return;
 	json_object_set_new(root, "frames",
 		json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "delivered",
-			rd_json_u64(res->total.delivered), "written",
+			rd_json_u64(rd_tally_delivered(&res->total)), "written",
 			rd_json_u64(res->written.written), "expired",
 			rd_json_u64(res->written.expired), "buffer_full",
 			rd_json_u64(res->total.dropped), "output",
@@ -184,6 +184,7 @@ static void point_to_explain(const struct record_run *r)
 static void put_text(const struct record_run *r, const struct rd_recorder_counts *c)
 {
 	const struct rd_session_result *res = r->result;
+	const uint64_t delivered = rd_tally_delivered(&res->total);
 	char frames[RD_UNITS_LEN], written[RD_UNITS_LEN], size[RD_UNITS_LEN],
 		sentence[2 * RD_DROPS_TEXT];
 	struct rd_drops drops;
@@ -192,7 +193,7 @@ static void put_text(const struct record_run *r, const struct rd_recorder_counts
 		"%" PRIu64 " trigger%s, %" PRIu64 " file%s (%s) with %s of %s frame%s in %.1f s\n",
 		c->fired, rd_plural(c->fired), c->files, rd_plural(c->files),
 		rd_fmt_bytes(size, c->bytes), rd_fmt_count(written, res->written.written),
-		rd_fmt_count(frames, res->total.delivered), rd_plural(res->total.delivered),
+		rd_fmt_count(frames, delivered), rd_plural(delivered),
 		seconds(res->end_ns - res->start_ns));
 	if (c->files_failed)
 		fprintf(stderr, "files that could not be written completely: %" PRIu64 "\n",
