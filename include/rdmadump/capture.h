@@ -98,7 +98,7 @@ enum rd_end {
 struct lane;
 
 struct rd_capture {
-	/* Final after the run; during it use rd_capture_tally() and rd_capture_bytes(). */
+	/* Final after the run; during it use rd_capture_total() and rd_capture_bytes(). */
 	struct rd_tally tally[RD_IFACES_MAX]; /* per interface of the encoder */
 	uint64_t bytes;			      /* bytes on the wire of the delivered frames */
 	struct rd_frame_account account;
@@ -118,12 +118,10 @@ int rd_capture_run(
 	struct rd_capture *c, const struct rd_capture_config *config, struct rd_error *err);
 
 /*
- * The tally of one interface, and the bytes on the wire of all, so far. From any thread, as long as
- * *c exists.
+ * The tally and the bytes on the wire of all interfaces, so far. From any thread, as long as *c
+ * exists.
  */
-struct rd_tally rd_capture_tally(const struct rd_capture *c, unsigned int iface);
-uint64_t rd_capture_bytes(const struct rd_capture *c);
-/* The sum over all interfaces. */
 struct rd_tally rd_capture_total(const struct rd_capture *c);
+uint64_t rd_capture_bytes(const struct rd_capture *c);
 
 #endif

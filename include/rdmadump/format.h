@@ -15,9 +15,8 @@ struct rd_encoder;
 
 /* One row per format; chosen once per file. */
 struct rd_format {
-	const char *name; /* as in --format */
-	const char *
-		suffixes; /* file name endings, separated by blanks; the first one is the default */
+	const char *name;     /* as in --format */
+	const char *suffixes; /* of file names, separated by blanks; the first is the default */
 
 	/*
 	 * Each writes at most `size` bytes at dst and returns the bytes written, 0 if they do not
@@ -91,9 +90,8 @@ size_t rd_encoder_facts(
 /* Bytes that rd_encoder_facts() writes for a text of len bytes. */
 size_t rd_encoder_facts_bound(size_t len);
 
-#define RD_NOTE_MAX                                                                                \
-	1024 /* limit of a stored comment in bytes; longer ones are cut, never within a character  \
-	      */
+/* Limit of a stored comment in bytes; longer ones are cut, never within a character. */
+#define RD_NOTE_MAX 1024
 
 /*
  * Decoding. The reader recognizes by the first bytes: pcap (micro- and nanosecond, both byte

@@ -156,10 +156,7 @@ struct rd_session_result {
 	uint64_t start_ns, end_ns; /* Unix epoch */
 	uint64_t bytes;		   /* bytes on the wire of the frames delivered */
 	struct rd_frame_account account;
-	/* Per interface of the files, and the sum; the sum without frames that came after the last
-	 * file was full. */
-	struct rd_tally tally[RD_IFACES_MAX];
-	struct rd_tally total;
+	struct rd_tally total; /* without frames that came after the last file was full */
 	struct rd_sink_stats written;
 	uint64_t dropped;  /* by the program: no chunk was free, or the output failed */
 	uint64_t lost;	   /* before the program, at least; exact if lost_known */

@@ -63,8 +63,7 @@ struct rd_rotation {
 
 /* How regular files are written. Other outputs and compressed ones are always buffered. */
 enum rd_write_mode {
-	RD_WRITE_AUTO, /* direct; through the page cache if the writer is behind and that is faster
-			*/
+	RD_WRITE_AUTO, /* direct; through the page cache if it is faster and the writer behind */
 	RD_WRITE_BUFFERED, /* through the page cache */
 	RD_WRITE_DIRECT,   /* O_DIRECT, one piece after the other */
 };
@@ -152,9 +151,8 @@ struct rd_file_account {
 	const struct rd_dump *dump; /* NULL: the sink writes all frames */
 	uint64_t written[RD_IFACES_MAX];
 	uint64_t unwritten[RD_IFACES_MAX];
-	struct rd_tally
-		tally[RD_IFACES_MAX]; /* the engine's tally while this was the current file */
-	uint64_t first_ns, last_ns;   /* timestamps of its first and last frame; 0: none */
+	struct rd_tally tally[RD_IFACES_MAX]; /* while this was the current file */
+	uint64_t first_ns, last_ns;	      /* timestamps of its first and last frame; 0: none */
 };
 
 struct rd_sink_ending {

@@ -128,6 +128,77 @@ static int threads_start(struct engine *e)
 	return 0;
 }
 
+/* --- numbers ---------------------------------------------------------------------------- */
+
+static uint64_t read_count(const uint64_t *counter)
+{
+	return __atomic_load_n(counter, __ATOMIC_RELAXED);
+}
+
+static struct rd_tally tally(const struct rd_capture *c, unsigned int iface)
+{
+	struct rd_tally sum = {0};
+
+	if (!c->lanes)
+		return c->tally[iface];
+	for (unsigned int i = 0; i < c->n_lanes; i++) {
+		const struct rd_tally *t = &c->lanes[i].pipe.tally[iface];
+
+		sum.encoded += read_count(&t->encoded);
+		sum.filtered += read_count(&t->filtered);
+		sum.dropped += read_count(&t->dropped);
+	}
+	return sum;
+}
+
+uint64_t rd_capture_bytes(const struct rd_capture *c)
+{
+	uint64_t sum = 0;
+
+	if (!c->lanes)
+		return c->bytes;
+	for (unsigned int i = 0; i < c->n_lanes; i++)
+		sum += read_count(&c->lanes[i].pipe.bytes);
+	return sum;
+}
+
+struct rd_tally rd_capture_total(const struct rd_capture *c)
+{
+	struct rd_tally total = {0};
+
+	for (unsigned int i = 0; i < RD_IFACES_MAX; i++) {
+		struct rd_tally t = tally(c, i);
+
+		total.encoded += t.encoded;
+		total.filtered += t.filtered;
+		total.dropped += t.dropped;
+	}
+	return total;
+}
+
+static void add_account(struct rd_frame_account *sum, const struct rd_frame_account *a)
+{
+	for (unsigned int i = 0; i < RD_DIRECTIONS; i++) {
+		sum->direction[i] += a->direction[i];
+		sum->disordered[i] += a->disordered[i];
+	}
+	sum->bad_time += a->bad_time;
+	sum->no_time += a->no_time;
+}
+
+static void sum_up(struct engine *e)
+{
+	struct rd_capture *c = e->c;
+
+	for (unsigned int i = 0; i < RD_IFACES_MAX; i++)
+		c->tally[i] = tally(c, i);
+	for (unsigned int i = 0; i < e->n_lanes; i++)
+		add_account(&c->account, &e->lanes[i].pipe.account);
+	c->bytes = rd_capture_bytes(c);
+	c->end = e->control.why;
+	c->lanes = NULL;
+}
+
 /* --- the run ---------------------------------------------------------------------------- */
 
 static void stop_sources(const struct rd_capture_config *config, unsigned int n)
@@ -245,29 +316,6 @@ static void number_ifaces(struct engine *e)
 	}
 }
 
-static void add_account(struct rd_frame_account *sum, const struct rd_frame_account *a)
-{
-	for (unsigned int i = 0; i < RD_DIRECTIONS; i++) {
-		sum->direction[i] += a->direction[i];
-		sum->disordered[i] += a->disordered[i];
-	}
-	sum->bad_time += a->bad_time;
-	sum->no_time += a->no_time;
-}
-
-static void sum_up(struct engine *e)
-{
-	struct rd_capture *c = e->c;
-
-	for (unsigned int i = 0; i < RD_IFACES_MAX; i++)
-		c->tally[i] = rd_capture_tally(c, i);
-	for (unsigned int i = 0; i < e->n_lanes; i++)
-		add_account(&c->account, &e->lanes[i].pipe.account);
-	c->bytes = rd_capture_bytes(c);
-	c->end = e->control.why;
-	c->lanes = NULL;
-}
-
 int rd_capture_run(
 	struct rd_capture *c, const struct rd_capture_config *config, struct rd_error *err)
 {
@@ -299,52 +347,4 @@ int rd_capture_run(
 	lanes_free(&e);
 	pthread_mutex_destroy(&e.control.lock);
 	return rc;
-}
-
-/* --- numbers ---------------------------------------------------------------------------- */
-
-static uint64_t read_count(const uint64_t *counter)
-{
-	return __atomic_load_n(counter, __ATOMIC_RELAXED);
-}
-
-struct rd_tally rd_capture_tally(const struct rd_capture *c, unsigned int iface)
-{
-	struct rd_tally sum = {0};
-
-	if (!c->lanes)
-		return c->tally[iface];
-	for (unsigned int i = 0; i < c->n_lanes; i++) {
-		const struct rd_tally *t = &c->lanes[i].pipe.tally[iface];
-
-		sum.encoded += read_count(&t->encoded);
-		sum.filtered += read_count(&t->filtered);
-		sum.dropped += read_count(&t->dropped);
-	}
-	return sum;
-}
-
-uint64_t rd_capture_bytes(const struct rd_capture *c)
-{
-	uint64_t sum = 0;
-
-	if (!c->lanes)
-		return c->bytes;
-	for (unsigned int i = 0; i < c->n_lanes; i++)
-		sum += read_count(&c->lanes[i].pipe.bytes);
-	return sum;
-}
-
-struct rd_tally rd_capture_total(const struct rd_capture *c)
-{
-	struct rd_tally total = {0};
-
-	for (unsigned int i = 0; i < RD_IFACES_MAX; i++) {
-		struct rd_tally t = rd_capture_tally(c, i);
-
-		total.encoded += t.encoded;
-		total.filtered += t.filtered;
-		total.dropped += t.dropped;
-	}
-	return total;
 }

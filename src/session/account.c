@@ -34,8 +34,6 @@ void account_result(struct rd_session *s)
 	r->end_ns = s->capture.end_ns;
 	r->bytes = rd_capture_bytes(&s->capture);
 	r->account = s->capture.account;
-	for (unsigned int i = 0; i < RD_IFACES_MAX; i++)
-		r->tally[i] = rd_capture_tally(&s->capture, i);
 	r->total = total(s);
 	r->dropped = r->total.dropped + r->written.unwritten;
 	r->lost = account_loss(s, &r->lost_known);

@@ -122,7 +122,7 @@ TEST(file_to_file)
 	r = rd_session_result(s);
 	same(r->ran, true, r->end, RD_END_SOURCE, r->error.class, RD_CLASS_NONE,
 		rd_tally_delivered(&r->total), N_FRAMES);
-	same(r->tally[0].encoded, N_FRAMES, r->written.written, N_FRAMES);
+	same(r->total.encoded, N_FRAMES, r->written.written, N_FRAMES);
 	expect("1 0", r->written.files, r->dropped);
 	same(r->bytes, N_FRAMES * FRAME_BYTES, r->account.direction[RD_DIR_UNKNOWN], N_FRAMES,
 		size_of(output), 24 + N_FRAMES * RECORD, r->written.file_bytes, size_of(output));

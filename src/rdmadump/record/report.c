@@ -184,16 +184,16 @@ static void point_to_explain(const struct record_run *r)
 static void put_text(const struct record_run *r, const struct rd_recorder_counts *c)
 {
 	const struct rd_session_result *res = r->result;
-	const uint64_t delivered = rd_tally_delivered(&res->total);
 	char frames[RD_UNITS_LEN], written[RD_UNITS_LEN], size[RD_UNITS_LEN],
 		sentence[2 * RD_DROPS_TEXT];
 	struct rd_drops drops;
 
+	rd_session_drops(rd_recorder_session(r->recorder), &drops);
 	fprintf(stderr,
 		"%" PRIu64 " trigger%s, %" PRIu64 " file%s (%s) with %s of %s frame%s in %.1f s\n",
 		c->fired, rd_plural(c->fired), c->files, rd_plural(c->files),
 		rd_fmt_bytes(size, c->bytes), rd_fmt_count(written, res->written.written),
-		rd_fmt_count(frames, delivered), rd_plural(delivered),
+		rd_fmt_count(frames, drops.delivered), rd_plural(drops.delivered),
 		seconds(res->end_ns - res->start_ns));
 	if (c->files_failed)
 		fprintf(stderr, "files that could not be written completely: %" PRIu64 "\n",
@@ -206,7 +206,6 @@ static void put_text(const struct record_run *r, const struct rd_recorder_counts
 	if (c->sent)
 		fprintf(stderr, "sent to %s: %" PRIu64 ", confirmed %" PRIu64 "\n",
 			r->settings->config.tell, c->sent, c->confirmed);
-	rd_session_drops(rd_recorder_session(r->recorder), &drops);
 	rd_drops_sentence(&drops, sentence);
 	fprintf(stderr, "%s\n", sentence);
 	if (res->total.dropped)
