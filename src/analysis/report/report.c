@@ -71,15 +71,15 @@ static bool fill_requests(struct rd_side *s, const struct flow *f)
 
 /*
  * Whether the last requests were repeated, and nothing came back: no response at all, or no other
- * one to requests whose responses were lost beyond the capture point.
+ * one to requests whose responses were lost beyond the capture point, or are not captured, as those
+ * of a sender that went on before.
  */
-static bool is_unanswered(const struct flow *f)
+static bool is_unanswered(const struct rd_side *s, const struct flow *f)
 {
-	if (!f->round.active)
-		return false;
-	if (f->ack.acked && f->ack.una == f->req.next)
-		return f->round.attempts >= RESPONDED;
-	return f->ack.open_since_ns && f->round.attempts;
+	if (f->ack.acked ? f->ack.una == f->req.next
+			 : rd_side_incident(s, RD_INC_ROUND_TIMEOUT)->count > s->end.attempts)
+		return f->round.active && f->round.attempts >= RESPONDED;
+	return f->round.active && f->ack.open_since_ns && f->round.attempts;
 }
 
 /* How the side's requests ended. */
@@ -101,9 +101,9 @@ static void fill_ending(struct rd_side *s, const struct flow *f, uint64_t end)
 	} else if (f->ack.rnr_frame && quiet > wait) {
 		s->end.how = RD_ENDING_RNR;
 		s->end.frame = f->ack.rnr_frame;
-	} else if (is_unanswered(f) && quiet > wait) {
+	} else if (is_unanswered(s, f) && quiet > wait) {
 		s->end.how = RD_ENDING_RETRY;
-	} else if (is_unanswered(f) && f->round.attempts > 1 && !f->pair.cm_ended) {
+	} else if (is_unanswered(s, f) && f->round.attempts > 1 && !f->pair.cm_ended) {
 		s->end.how = RD_ENDING_STOPPED;
 	} else {
 		s->end.how = f->pair.cm_ended ? RD_ENDING_CLOSED : RD_ENDING_OPEN;
