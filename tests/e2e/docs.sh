@@ -57,6 +57,10 @@ while read -r line <&3; do
 	ok "it works: rdmadump $line" "$tmp/log"
 done 3<"$tmp/lines"
 
+# What a capture may do to other hosts
+is "pages that say that copies load PCIe, and may cause pause frames" \
+	"$(cd "$srcdir" && grep -lE '^[^|]*PCIe' README.md NEWS.md docs/selftest.md man/rdmadump.1 man/rdmadump-selftest.1 | xargs grep -lE 'pause frames' | wc -l)" 5
+
 # links FILE...: the relative targets of Markdown links and pictures, as FILE: TARGET
 links() { grep -oHE '\]\([^)# ]+' -- "$@" | sed 's/:\](/ /' | grep -v ' https\?:'; }
 
