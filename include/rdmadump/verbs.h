@@ -26,8 +26,11 @@ typedef struct ibv_context *rd_verbs_open_fn(struct ibv_device *device, void *ct
 int rd_verbs_device_open(struct ibv_context **context, const char *name,
 	rd_verbs_open_fn *provider_open, void *ctx, struct rd_error *err);
 
-/* libmlx5 is installed. It is loaded at run time, as libibverbs loads it. */
-bool rd_libmlx5_found(void);
+/*
+ * NULL: libmlx5 can be used, which is loaded at run time, as libibverbs loads it. Else what stands
+ * behind "no libmlx5": nothing, or which function an old one lacks.
+ */
+const char *rd_libmlx5_lacks(void);
 
 /*
  * Makes a descriptor non-blocking, so that reading events from it never waits. Returns 0 or an

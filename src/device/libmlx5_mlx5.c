@@ -15,8 +15,10 @@
 	F(mlx5dv_open_device) F(mlx5dv_devx_general_cmd) F(mlx5dv_devx_wq_query)
 /* clang-format on */
 
+/* As rd_libmlx5_lacks() returns it */
+static const char *lacks = "";
+
 static struct {
-	bool found;
 #define MEMBER(name) __typeof__(name) *name;
 	FUNCTIONS(MEMBER)
 } lib;
@@ -28,24 +30,26 @@ static void load(void)
 
 	if (!so)
 		return;
-#define LOOK_UP(name)	lib.name = (__typeof__(name) *)dlsym(so, #name);
-#define AND_FOUND(name) &&lib.name
+	lacks = NULL;
+#define LOOK_UP(name)                                                                              \
+	lib.name = (__typeof__(name) *)dlsym(so, #name);                                           \
+	if (!lib.name)                                                                             \
+		lacks = " that has " #name "()";
 	FUNCTIONS(LOOK_UP)
-	lib.found = true FUNCTIONS(AND_FOUND);
 }
 
-bool rd_libmlx5_found(void)
+const char *rd_libmlx5_lacks(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 	pthread_once(&once, load);
-	return lib.found;
+	return lacks;
 }
 
 /* All others are called for a device or context only after this function said that it is mlx5's. */
 bool mlx5dv_is_supported(struct ibv_device *device)
 {
-	return rd_libmlx5_found() && lib.mlx5dv_is_supported(device);
+	return !rd_libmlx5_lacks() && lib.mlx5dv_is_supported(device);
 }
 
 int mlx5dv_init_obj(struct mlx5dv_obj *obj, uint64_t type)

@@ -32,14 +32,14 @@ static void put_rdma_core(const char *library, const char *version)
 
 void rd_cli_version(void)
 {
-	printf("rdmadump %s (%s)\n", PACKAGE_VERSION, RD_GIT_DESCRIPTION);
-	printf("  %s\n", pcap_lib_version());
+	printf("rdmadump %s (%s)\n  %s\n", PACKAGE_VERSION, RD_GIT_DESCRIPTION, pcap_lib_version());
 	put_rdma_core("libibverbs", LIBIBVERBS_VERSION);
-	if (rd_libmlx5_found())
+	if (!rd_libmlx5_lacks())
 		put_rdma_core("libmlx5", LIBMLX5_VERSION);
 	else
-		printf("  no libmlx5: for ConnectX-4 and later install ibverbs-providers (Debian, "
-		       "Ubuntu), libibverbs (Fedora, RHEL) or libmlx5-1 (SUSE)\n");
+		printf("  no libmlx5%s: for ConnectX-4 and later install ibverbs-providers "
+		       "(Debian, Ubuntu), libibverbs (Fedora, RHEL) or libmlx5-1 (SUSE)\n",
+			rd_libmlx5_lacks());
 	printf("  jansson %s\n", jansson_version_str());
 	printf("  %s: RDMA netlink\n", LIBNL_STRING);
 	if (*rd_qp_events_library())

@@ -135,6 +135,13 @@ for option in -V --version; do
 	model --dev name=mlx5_0 -- "$RDMADUMP" $option >"$tmp/log" 2>&1
 	is "$option says nothing of devices" "$(grep -c mlx5_0 "$tmp/log")" 0
 done
+# An old libmlx5 is not used: a library of that name without its functions is found first.
+mkdir "$tmp/old"
+ln -s "$(ldd "$RDMADUMP" | sed -n 's/^.*libjansson.* => \(.*\) (.*/\1/p')" "$tmp/old/libmlx5.so.1"
+LD_LIBRARY_PATH=$tmp/old "$RDMADUMP" --version >"$tmp/log"
+has "an old libmlx5: said" "$tmp/log" '^  no libmlx5 that has mlx5dv_[a-z_]+\(\): .*install ibverbs-providers'
+LD_LIBRARY_PATH=$tmp/old model --gen count=50 --at-end sigint -- "$RDMADUMP" -w "$tmp/old.pcapng" >/dev/null 2>"$tmp/log"
+has "... a capture works without" "$tmp/log" '^50 frames '
 [ "$("$RDMADUMP" --help | wc -l)" -le 40 ] && [ "$("$RDMADUMP" --help | wc -L)" -le 80 ]
 ok "--help fits a screen"
 # argp breaks an entry that ends exactly at the margin: a line of spaces, or the next words out of place
