@@ -26,7 +26,7 @@ elif has_tool setpriv "docs/hardware.md shows the program's real output"; then
 fi
 is "for every adapter that the document names" "$(grep -cE '^<!-- (model|tree)' "$srcdir/docs/hardware.md")" 11
 
-# Every command line of these pages runs, in a folder with the files that they name. Of the rows, the first one whose pattern fits:
+# Every command line of these pages runs, also those in a sentence that name all they need, in a folder with their files. Of the rows, the first one whose pattern fits:
 # PATTERN | options of the model | options that make it end
 commands='
 selftest*icmd*|--dev link=ib,lid=1,gateway=yes --gen size=300,count=100000000 --rate 5000|
@@ -35,17 +35,20 @@ selftest*|--gen count=100000000,size=60-1400 --rate 5000|
 bundle*|--gen count=100000000,size=60-1400 --rate 5000|--capture 1
 events*|--fault port=down,after_ms=50|-c 1
 counters*||--interval 0.01 --count 1
+*-j adapter|--clock realtime --gen count=50 --at-end sigint|
 *|--gen count=50 --at-end sigint|
 '
 mkdir "$tmp/folder"
 : >"$tmp/folder/app.log"
-for name in out.pcapng client.pcapng server.pcapng frames; do
+for name in out.pcapng client.pcapng server.pcapng a.pcapng b.pcapng frames; do
 	"$RDMADUMP" -q -r "$TEST_DATA/roce/10_rc_write_loss/a.pcap.zst" -w "$tmp/folder/$name" 2>"$tmp/log"
 done
-for page in README.md docs/first-capture.md docs/selftest.md docs/infiniband.md; do
-	awk '/^```/ { code = !code; next } code' "$srcdir/$page" | sed -nE 's/ +#.*//; s/^(sudo )?rdmadump //p'
-done | sort -u >"$tmp/lines"
-[ "$(wc -l <"$tmp/lines")" -ge 18 ]
+for page in README.md docs/first-capture.md docs/selftest.md docs/infiniband.md docs/hardware.md docs/install.md; do
+	awk '/^```/ { code = !code; next } code' "$srcdir/$page" | sed -nE 's/ +#.*//; s/^(sudo |.*:\/captures" )?rdmadump //p'
+	# shellcheck disable=SC2016 # backquotes of Markdown
+	grep -oE '`(sudo )?rdmadump [^`]*(mlx5_0|pcapng|--version)[^`]*`' "$srcdir/$page" | sed -E 's/^`(sudo )?rdmadump |`$//g'
+done | sed -E 's,/(captures|var/log)/,,' | sort -u >"$tmp/lines"
+[ "$(wc -l <"$tmp/lines")" -ge 23 ]
 ok "the documents have command lines"
 while read -r line <&3; do
 	while IFS='|' read -r pattern device ends; do
@@ -53,7 +56,7 @@ while read -r line <&3; do
 		[ -z "$pattern" ] || [[ $line != $pattern ]] || break
 	done <<<"$commands"
 	# shellcheck disable=SC2086 # several options
-	(cd "$tmp/folder" && eval "model $device -- \"\$RDMADUMP\" ${line//\/var\/log\//} $ends") >"$tmp/log" 2>&1 </dev/null
+	(cd "$tmp/folder" && eval "model $device -- \"\$RDMADUMP\" $line $ends") >"$tmp/log" 2>&1 </dev/null
 	ok "it works: rdmadump $line" "$tmp/log"
 done 3<"$tmp/lines"
 
