@@ -113,7 +113,9 @@ void loss_text(const struct capture_run *r);
 /* live.c: --analyze. */
 /* Before privileges are dropped: whether it can be done. */
 int live_open(struct capture_run *r, struct rd_error *err);
-/* Before the first frame: starts the program. What fails from now on is reported at the end. */
+/* Before privileges are dropped: reads the facts that come before the frames. */
+void live_ready(struct live *l);
+/* After that: starts the program. What fails from now on is reported at the end. */
 void live_start(struct live *l);
 void live_see(struct live *l, const struct rd_frame *frames, unsigned int n);
 /* After the last frame. */

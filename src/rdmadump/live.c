@@ -21,10 +21,11 @@ struct live {
 	char program[PATH_MAX];
 	struct rd_section section;
 	struct rd_encoder encoder;
+	struct rd_facts before; /* until they are written */
 	uint64_t received;
 	pid_t pid;
 	int to, from;	/* pipes; from: only for JSON */
-	int failure;	/* an errno: nothing more is written */
+	int failure;	/* an errno: nothing more is written; ECANCELED: it does not run */
 	bool unprinted; /* the program could not write its report, and said so */
 	size_t used;
 	uint8_t block[2 * BLOCK_BYTES];
@@ -53,21 +54,23 @@ static uint8_t *room(struct live *l, size_t size)
 	return l->block + l->used;
 }
 
-static void give_facts(struct live *l, const char *when)
+static void read_facts(const struct live *l, const char *when, struct rd_facts *to)
 {
-	struct rd_facts facts = {0};
-
 	if (!l->r->opt->session.no_facts && !rd_session_offline(l->r->session))
-		rd_session_facts(l->r->session, when, &facts);
-	for (size_t i = 0; i < facts.n; i++) {
-		const struct rd_fact *f = &facts.fact[i];
+		rd_session_facts(l->r->session, when, to);
+}
+
+static void give_facts(struct live *l, struct rd_facts *facts)
+{
+	for (size_t i = 0; i < facts->n; i++) {
+		const struct rd_fact *f = &facts->fact[i];
 		size_t size = rd_encoder_facts_bound(f->len);
 
 		if (size <= BLOCK_BYTES)
 			l->used +=
 				rd_encoder_facts(&l->encoder, f->json, f->len, room(l, size), size);
 	}
-	rd_facts_free(&facts);
+	rd_facts_free(facts);
 }
 
 int live_open(struct capture_run *r, struct rd_error *err)
@@ -81,6 +84,7 @@ int live_open(struct capture_run *r, struct rd_error *err)
 		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "--analyze");
 	l->r = r;
 	l->to = l->from = -1;
+	l->failure = ECANCELED;
 	if (rd_program_find(l->program, "rdmadump-analyze", err) < 0 ||
 		rd_encoder_init(&l->encoder, "pcapng", NULL, &l->section, ifaces, n, err) < 0)
 		return -1;
@@ -118,6 +122,11 @@ static int start(struct live *l)
 	return rc;
 }
 
+void live_ready(struct live *l)
+{
+	read_facts(l, "start", &l->before);
+}
+
 void live_start(struct live *l)
 {
 	size_t size = l->encoder.format->header_bound(&l->encoder);
@@ -128,7 +137,7 @@ void live_start(struct live *l)
 		return;
 	}
 	l->used += l->encoder.format->header(&l->encoder, room(l, size), size);
-	give_facts(l, "start");
+	give_facts(l, &l->before);
 	flush(l);
 }
 
@@ -156,11 +165,13 @@ void live_stop(struct live *l)
 	struct rd_iface_stats stats[RD_IFACES_MAX] = {0};
 	size_t size = l->encoder.format->header_bound(&l->encoder);
 	char sentence[2 * RD_DROPS_TEXT];
+	struct rd_facts after = {0};
 	struct rd_drops drops;
 
 	if (l->failure)
 		return;
-	give_facts(l, "end");
+	read_facts(l, "end", &after);
+	give_facts(l, &after);
 	/* Frames that were dropped because no chunk was free were analysed nevertheless. */
 	rd_session_drops(l->r->session, &drops);
 	rd_drops_sentence(&drops, sentence);
@@ -189,6 +200,8 @@ static void wait_for_end(struct live *l)
 	int status = 0;
 
 	close_input(l);
+	if (l->failure == ECANCELED)
+		return;
 	if (l->pid)
 		while (waitpid(l->pid, &status, 0) < 0 && errno == EINTR)
 			;
@@ -240,6 +253,7 @@ bool live_close(struct live *l)
 		wait_for_end(l);
 	if (l->from >= 0)
 		close(l->from);
+	rd_facts_free(&l->before);
 	unprinted = l->unprinted;
 	free(l);
 	return !unprinted;

@@ -23,7 +23,7 @@ END
 chmod 755 "$tmp/tell"
 
 # running FILE ARGUMENTS...: a capture of 6000 frames; while it runs, the status of its threads is in $tmp/status,
-# each after a line "thread NAME"
+# each after a line "thread NAME", and that of --analyze in $tmp/analysis
 running() {
 	local file=$1 task
 	shift
@@ -40,6 +40,7 @@ running() {
 		echo "thread $(cat "$task/comm")"
 		cat "$task/status"
 	done >"$tmp/status" 2>/dev/null
+	for task in $(pgrep -P "$(cat "$tmp/pid")" rdmadump); do cat "/proc/$task/status"; done >"$tmp/analysis"
 	kill -INT "$(cat "$tmp/pid")"
 	wait $pid
 	status=$?
@@ -81,6 +82,9 @@ done
 running "$theirs/k" -Z nobody -z "$tmp/tell"
 no_privilege "-Z nobody, the command of -z" "$theirs/k.child"
 is "-Z nobody, the command of -z: its user" "$(of_all Uid "$theirs/k.child")" "$uid $uid $uid $uid"
+running "$theirs/k" -Z nobody --analyze
+no_privilege "-Z nobody, the analysis" "$tmp/analysis"
+is "-Z nobody, the analysis: its user" "$(of_all Uid "$tmp/analysis")" "$uid $uid $uid $uid"
 export SUDO_UID=$uid SUDO_GID=$gid SUDO_USER=nobody
 running "$theirs/sudo"
 dropped "called by sudo"
