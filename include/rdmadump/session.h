@@ -34,7 +34,10 @@ struct rd_session_calls {
 	void *ctx;
 	/* Sources and outputs are open, frames come next. */
 	void (*ready)(void *ctx);
-	/* The devices are started and privileges dropped: threads may be started. */
+	/*
+	 * The devices are started and privileges dropped: threads may be started, and programs,
+	 * also later. NULL: none is, but for the command of the rotation.
+	 */
 	void (*started)(void *ctx);
 	/* Each batch that is kept, after the cut. One thread then serves all queues. */
 	void (*frames)(void *ctx, const struct rd_source *source, const struct rd_frame *frames,
@@ -115,6 +118,7 @@ struct rd_session_config {
 	/* The user, and the program's own name. */
 	const char *user;	 /* to become after opening; NULL: the caller of sudo */
 	const char *root_option; /* "-Z root", for advice; NULL: the command has none */
+	bool no_seccomp;	 /* no system call is refused once the capture runs */
 
 	struct rd_session_calls calls;
 	/* Further descriptors to watch while frames come: signals, timers. */

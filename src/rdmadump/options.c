@@ -221,6 +221,9 @@ const struct cli_option cli_options[] = {
 		"become USER once the devices are open (default: the caller of sudo, who then owns "
 		"the files)",
 		NULL, GROUP_OUTPUT, STRING(session.user)},
+	{"no-seccomp", 0, NULL,
+		"do not let the kernel refuse system calls that a capture does not need", NULL,
+		GROUP_OUTPUT, FLAG(session.no_seccomp)},
 
 	{NULL, 'C', "SIZE", "when the file reaches SIZE million bytes; also 64Mi, 2G",
 		"start a new file every SIZE million bytes", GROUP_ROTATION, .set = set_file_size,

@@ -42,8 +42,7 @@ static void on_started(void *ctx)
 {
 	struct capture_run *r = ctx;
 
-	if (r->live)
-		live_start(r->live);
+	live_start(r->live);
 }
 
 static void print_frames(struct capture_run *r, const struct rd_source *source,
@@ -120,7 +119,7 @@ static void configure(struct capture_run *r)
 	r->config.root_option = r->style ? NULL : "-Z root";
 	r->config.calls.ctx = r;
 	r->config.calls.ready = on_ready;
-	r->config.calls.started = on_started;
+	r->config.calls.started = o->analyze ? on_started : NULL;
 	r->config.calls.frames = o->print || o->analyze ? on_frames : NULL;
 	r->config.calls.ended = on_ended;
 	r->config.calls.waiting = ending_while_waiting;

@@ -11,6 +11,9 @@
 #include <rdmadump/qp_event.h>
 #include <rdmadump/sink.h>
 #include <rdmadump/verbs.h>
+#ifdef HAVE_SECCOMP
+#include <seccomp.h>
+#endif
 #include <stdio.h>
 
 /*
@@ -47,6 +50,12 @@ void rd_cli_version(void)
 	else
 		printf("  without libbpf: owners of short-lived QPs may be missed\n");
 	printf("  %s\n", rd_archive_library());
+#ifdef HAVE_SECCOMP
+	printf("  libseccomp %u.%u.%u: system calls that a capture does not need are refused\n",
+		seccomp_version()->major, seccomp_version()->minor, seccomp_version()->micro);
+#else
+	printf("  without libseccomp: a capture may make any system call\n");
+#endif
 	printf("features: capture by verbs (Ethernet, InfiniBand) and on netdevs; pcapng, pcap, "
 	       "ERF; compression %s\n",
 		rd_compressions());

@@ -109,6 +109,18 @@ static void stay_near(const struct rd_session *s)
 	sched_setaffinity(0, sizeof(set), &set);
 }
 
+static void restrict_calls(const struct rd_session *s)
+{
+	bool runs = s->config->out.rotation.command || s->config->calls.started;
+	int rc = s->config->no_seccomp ? ECANCELED : seccomp_restrict(runs);
+
+	if (rc)
+		rd_log(RD_LOG_DEBUG, "no system call is refused (seccomp): %s", strerror(rc));
+	else
+		rd_log(RD_LOG_DEBUG,
+			"system calls that a capture does not need are refused (seccomp)");
+}
+
 /* Called when the devices are started: drops privileges before a thread exists that would keep
  * them. */
 static int all_started(void *ctx, struct rd_error *err)
@@ -117,7 +129,10 @@ static int all_started(void *ctx, struct rd_error *err)
 
 	rd_identity_allow_pinned(
 		(uint64_t)s->in.n * PINNED_BYTES << s->config->device.log2_buffers);
-	if (rd_identity_become(&s->identity, err) < 0 || out_start(s) < 0 || loss_watch(s) < 0)
+	if (rd_identity_become(&s->identity, err) < 0)
+		return -1;
+	restrict_calls(s);
+	if (out_start(s) < 0 || loss_watch(s) < 0)
 		return -1;
 	if (s->config->calls.started)
 		s->config->calls.started(s->config->calls.ctx);

@@ -151,6 +151,12 @@ void inputs_close(struct rd_session *s);
  */
 bool descriptors_fit(const struct rd_session *s, unsigned int queues, uint64_t *most);
 
+/*
+ * seccomp.c: from now on the kernel refuses calls that a capture has no use for, in all threads and
+ * in what they run; runs: they run programs. 0, or an errno: nothing is refused.
+ */
+int seccomp_restrict(bool runs);
+
 /* output.c */
 /* Opens the first file with the rights of the later user; no existing file is changed. */
 int out_open(struct rd_session *s);

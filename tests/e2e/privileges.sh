@@ -50,7 +50,11 @@ of_all() { awk -v key="^($1):" '$0 ~ key {$1 = ""; print}' "${2:-$tmp/status}" |
 no_privilege() {
 	is "$1: no capability" "$(of_all 'Cap(Inh|Prm|Eff|Amb)' "${2-}")" 0000000000000000
 	is "$1: no way to get one" "$(of_all NoNewPrivs "${2-}")" 1
+	is "$1: the filter of system calls" "$(of_all Seccomp "${2-}")" "$filter"
 }
+# 2: a filter. Of this script: what it inherited
+filter=2
+"$RDMADUMP" --version | grep -q '^  libseccomp' || filter=$(of_all Seccomp /proc/self/status)
 dropped() {
 	is "$1: user, effective, saved and file system's" "$(of_all Uid)" "$uid $uid $uid $uid"
 	is "$1: group" "$(of_all Gid)" "$gid $gid $gid $gid"
@@ -95,11 +99,15 @@ is "-Z root beats sudo in a directory of root" "$(of_all Uid),$(stat -c %u "$tmp
 all_caps=$(awk '/^CapEff:/ {print $2}' /proc/self/status)
 is "-Z root keeps its capabilities" "$(of_all CapEff)" "$all_caps"
 is "-Z root: the command of -z has them, too" "$(of_all CapEff "$tmp/roots/root.child")" "$all_caps"
+is "-Z root: the filter of system calls, and setuid programs work" \
+	"$(of_all Seccomp "$tmp/roots/root.child") $(of_all NoNewPrivs "$tmp/roots/root.child")" "$filter 0"
 unset SUDO_UID SUDO_GID SUDO_USER
 running "$ours/root" -z "$tmp/tell"
 is "root without sudo stays root" "$(of_all Uid)" "0 0 0 0"
 no_privilege "root without sudo"
 no_privilege "root without sudo, the command of -z" "$ours/root.child"
+running "$ours/root" --no-seccomp
+is "--no-seccomp: no filter" "$(of_all Seccomp)" "$(of_all Seccomp /proc/self/status)"
 running "$ours/root" --queues 4
 no_privilege "root without sudo, four queues"
 is "root without sudo, four queues: threads" "$(grep -c '^thread queue' "$tmp/status")" 4

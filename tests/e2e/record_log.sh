@@ -132,7 +132,8 @@ if [ "$(id -u)" = 0 ]; then
 		"$(grep -c "warning: the log" "$tmp/log")" 1
 	finish
 	live --trigger log="$tmp/dir/other"
-	has "... at the start, that is foreseen" "$tmp/log" "warning: a later file '$tmp/dir/other', as after logrotate, cannot be opened"
+	until_true grep -q "warning: a later file '$tmp/dir/other', as after logrotate, cannot be opened" "$tmp/log"
+	ok "... at the start, that is foreseen" "$tmp/log"
 else
 	skip "logs of others" "not root"
 fi

@@ -104,6 +104,9 @@ static const struct cli_option options[] = {
 		"Become USER once the device is open; root keeps all privileges (default: the "
 		"caller of sudo)",
 		STRING(config.session.user)},
+	{"no-seccomp", 0, NULL,
+		"Do not let the kernel refuse system calls that a recorder does not need",
+		FLAG(config.session.no_seccomp)},
 	{"ring", 'b', "N", "2^N receive buffers (default 14)",
 		NUMBER(config.session.device.log2_buffers, 6, 20)},
 	{"latency", 0, "MS",
