@@ -38,7 +38,7 @@ struct rd_format {
 	size_t (*noted)(const struct rd_encoder *e, const struct rd_frame *frame,
 		const struct rd_note *note, uint8_t *dst, size_t size);
 	/* Length of the record at p, 0 if it is not complete within `left` bytes. */
-	size_t (*record_len)(const struct rd_encoder *e, const uint8_t *p, size_t left);
+	size_t (*record_len)(const uint8_t *p, size_t left);
 	/* Interface of the complete record at p; NULL: the format has only one. */
 	unsigned int (*record_iface)(const uint8_t *p);
 	/* A block of facts, see rd_encoder_facts(); NULL: the format has no facts. */

@@ -27,11 +27,10 @@ static size_t noted(const struct rd_encoder *e, const struct rd_frame *frame,
 	return used;
 }
 
-static size_t record_len(const struct rd_encoder *e, const uint8_t *p, size_t left)
+static size_t record_len(const uint8_t *p, size_t left)
 {
 	size_t len;
 
-	(void)e;
 	if (left < ERF_HEADER)
 		return 0;
 	len = rd_be16(p + ERF_RLEN);

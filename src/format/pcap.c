@@ -47,11 +47,10 @@ static size_t noted(const struct rd_encoder *e, const struct rd_frame *frame,
 	return used;
 }
 
-static size_t record_len(const struct rd_encoder *e, const uint8_t *p, size_t left)
+static size_t record_len(const uint8_t *p, size_t left)
 {
 	uint32_t caplen;
 
-	(void)e;
 	if (left < PCAP_RECORD)
 		return 0;
 	memcpy(&caplen, p + 8, sizeof(caplen));

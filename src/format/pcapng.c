@@ -419,11 +419,10 @@ static unsigned int record_iface(const uint8_t *p)
 	return id;
 }
 
-static size_t record_len(const struct rd_encoder *e, const uint8_t *p, size_t left)
+static size_t record_len(const uint8_t *p, size_t left)
 {
 	uint32_t total;
 
-	(void)e;
 	if (left < 12)
 		return 0;
 	memcpy(&total, p + 4, sizeof(total));

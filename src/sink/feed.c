@@ -50,7 +50,7 @@ struct run chunk_run(const struct rd_encoder *e, const struct rd_chunk *c, size_
 	struct run r = {.next = ns};
 
 	while (left && r.next <= stop) {
-		size_t len = e->format->record_len(e, p, left);
+		size_t len = e->format->record_len(p, left);
 
 		/* That can only be a bug: all that is left, rather than waiting forever. */
 		if (!len)

@@ -10,38 +10,32 @@
 /* limit of bytes removed after a failed write to make room for the trailer */
 #define UNDO_BYTES 65536
 
-uint64_t frame_counts_sum(const struct frame_counts *c)
-{
-	uint64_t sum = 0;
-
-	for (unsigned int i = 0; i < RD_IFACES_MAX; i++)
-		sum += c->of[i];
-	return sum;
-}
-
 static void frame_counts_add(struct frame_counts *to, const struct frame_counts *c)
 {
 	for (unsigned int i = 0; i < RD_IFACES_MAX; i++)
 		to->of[i] += c->of[i];
+	to->all += c->all;
 }
 
-size_t records_walk(const struct rd_encoder *e, const uint8_t *p, size_t len, uint64_t bytes,
-	uint64_t frames, struct frame_counts *counts)
+struct records records_walk(
+	const struct rd_encoder *e, const uint8_t *p, size_t len, uint64_t bytes, uint64_t frames)
 {
-	size_t at = 0;
+	struct records r = {0};
 
-	*counts = (struct frame_counts){0};
-	for (uint64_t n = 0; n < frames && at < bytes; n++) {
-		size_t record = e->format->record_len(e, p + at, len - at);
+	while (r.frames.all < frames && r.len < bytes) {
+		const uint8_t *record = p + r.len;
+		size_t record_len = e->format->record_len(record, len - r.len);
 
-		if (!record)
+		if (!record_len)
 			break;
-		counts->of[e->n_ifaces > 1 && e->format->record_iface
-				   ? e->format->record_iface(p + at) % RD_IFACES_MAX
-				   : 0]++;
-		at += record;
+		r.frames.of[e->n_ifaces > 1 && e->format->record_iface
+				    ? e->format->record_iface(record) % RD_IFACES_MAX
+				    : 0]++;
+		r.frames.all++;
+		r.last = r.len;
+		r.len += record_len;
 	}
-	return at;
+	return r;
 }
 
 int file_init(
@@ -102,10 +96,8 @@ int file_check(struct file *f)
 {
 	int errnum = output_check(&f->out);
 
-	if (errnum) {
-		f->all = 0;
+	if (errnum)
 		f->frames = (struct frame_counts){0};
-	}
 	return errnum;
 }
 
@@ -130,7 +122,6 @@ int file_begin(struct file *f, const struct rd_facts *facts, struct rd_error *er
 			"free some space or choose another file system",
 			"cannot write the header of '%s'", f->out.path);
 	}
-	f->all = 0;
 	f->frames = (struct frame_counts){0};
 	f->n_marks = 0;
 	return 0;
@@ -156,15 +147,13 @@ static const struct file_mark *start_before(const struct file *f, size_t reserve
 	return NULL;
 }
 
-/* Truncates the file to the first `keep` bytes (`kept` frames) after `m`. */
-static void cut_behind(
-	struct file *f, struct file_mark m, size_t keep, const struct frame_counts *kept)
+/* Truncates the file behind the records that are kept after `m`. */
+static void cut_behind(struct file *f, struct file_mark m, const struct records *kept)
 {
-	f->bytes = m.bytes + keep;
-	f->all = m.all + frame_counts_sum(kept);
+	f->bytes = m.bytes + kept->len;
 	f->frames = m.frames;
-	frame_counts_add(&f->frames, kept);
-	output_cut(&f->out, m.offset + keep);
+	frame_counts_add(&f->frames, &kept->frames);
+	output_cut(&f->out, m.offset + kept->len);
 }
 
 /*
@@ -176,8 +165,8 @@ static bool undo_to(struct file *f, uint64_t size, bool careful)
 {
 	unsigned int oldest = f->n_marks > FILE_MARKS ? f->n_marks - FILE_MARKS : 0;
 	struct file_mark m = f->marks[oldest % FILE_MARKS];
-	struct frame_counts kept = {0};
-	size_t keep = 0, got = 0, want;
+	struct records kept = {0};
+	size_t got = 0, want;
 	uint8_t *p = NULL;
 
 	for (unsigned int i = oldest; i < f->n_marks; i++)
@@ -193,9 +182,9 @@ static bool undo_to(struct file *f, uint64_t size, bool careful)
 		return false;
 	}
 	if (p)
-		keep = records_walk(f->encoder, p, got, UINT64_MAX, UINT64_MAX, &kept);
+		kept = records_walk(f->encoder, p, got, UINT64_MAX, UINT64_MAX);
 	free(p);
-	cut_behind(f, m, keep, &kept);
+	cut_behind(f, m, &kept);
 	return true;
 }
 
@@ -204,24 +193,24 @@ static bool undo_to(struct file *f, uint64_t size, bool careful)
  * room for the trailer in place of the last frames, so that a full disk does not cost the
  * statistics. Compressed files can be cut only between blocks.
  */
-static void undo_part(struct file *f, const uint8_t *records, size_t have)
+static void undo_part(struct file *f, const uint8_t *data, size_t have)
 {
-	struct file_mark start = {f->out.offset - have, f->bytes, f->all, f->frames};
-	size_t reserve = f->out.regular ? f->text_room : 0, keep = 0;
+	struct file_mark start = {f->out.offset - have, f->bytes, f->frames};
+	size_t reserve = f->out.regular ? f->text_room : 0;
 	const struct file_mark *m = have < reserve ? start_before(f, reserve) : NULL;
-	struct frame_counts kept = {0};
+	struct records kept = {0};
 
 	if (m) {
-		cut_behind(f, *m, 0, &kept);
+		cut_behind(f, *m, &kept);
 		return;
 	}
 	if (have < reserve && f->n_marks && f->out.offset > reserve &&
 		undo_to(f, f->out.offset - reserve, true))
 		return;
 	if (!f->out.compression)
-		keep = records_walk(f->encoder, records, have < reserve ? have : have - reserve,
-			UINT64_MAX, UINT64_MAX, &kept);
-	cut_behind(f, start, keep, &kept);
+		kept = records_walk(f->encoder, data, have < reserve ? have : have - reserve,
+			UINT64_MAX, UINT64_MAX);
+	cut_behind(f, start, &kept);
 }
 
 /* The back end reported late that blocks it had accepted are not in the file. */
@@ -239,17 +228,16 @@ int file_flush(struct file *f, bool last)
 	return errnum;
 }
 
-int file_write(
-	struct file *f, const uint8_t *records, size_t len, const struct frame_counts *frames)
+int file_write(struct file *f, const uint8_t *data, const struct records *records)
 {
-	struct file_mark mark = {f->out.offset, f->bytes, f->all, f->frames};
+	struct file_mark mark = {f->out.offset, f->bytes, f->frames};
 	int errnum;
 
 	if (!f->n_marks)
 		output_stream_begin(&f->out);
-	errnum = output_write(&f->out, records, len, BLOCK_OTHER);
+	errnum = output_write(&f->out, data, records->len, BLOCK_OTHER);
 	if (errnum && f->out.offset >= mark.offset) {
-		undo_part(f, records, f->out.offset - mark.offset);
+		undo_part(f, data, f->out.offset - mark.offset);
 		return errnum;
 	}
 	f->marks[f->n_marks++ % FILE_MARKS] = mark;
@@ -257,9 +245,8 @@ int file_write(
 		undo_taken(f);
 		return errnum;
 	}
-	f->bytes += len;
-	f->all += frame_counts_sum(frames);
-	frame_counts_add(&f->frames, frames);
+	f->bytes += records->len;
+	frame_counts_add(&f->frames, &records->frames);
 	/*
 	 * Blocks that may have to be undone must still have a mark: flush before it is overwritten.
 	 */

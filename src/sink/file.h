@@ -12,14 +12,20 @@
 
 #define FILE_MARKS 128
 
-/* Frames per interface. */
+/* Frames of each interface, and of all. */
 struct frame_counts {
-	uint64_t of[RD_IFACES_MAX];
+	uint64_t of[RD_IFACES_MAX], all;
+};
+
+/* Complete records that follow each other. */
+struct records {
+	size_t len;  /* bytes */
+	size_t last; /* offset of the last one */
+	struct frame_counts frames;
 };
 
 struct file_mark {
-	uint64_t offset, bytes,
-		all; /* the start of a block; bytes of records and number of frames before it */
+	uint64_t offset, bytes; /* the start of a block; bytes of records before it */
 	struct frame_counts frames;
 };
 
@@ -31,8 +37,7 @@ struct file {
 	uint8_t *facts; /* buffer for one fact */
 	size_t facts_room;
 	uint64_t bytes;		    /* header and records, before compression */
-	uint64_t all;		    /* frames in the file */
-	struct frame_counts frames; /* the same per interface */
+	struct frame_counts frames; /* in the file */
 	struct file_mark marks[FILE_MARKS];
 	unsigned int n_marks;
 };
@@ -52,12 +57,10 @@ int file_begin(struct file *f, const struct rd_facts *facts, struct rd_error *er
  */
 int file_check(struct file *f);
 /*
- * Writes a run of complete records; `frames` has their number per interface. On an error the file
- * is truncated after a complete record, with room for a trailer, and its counts are corrected.
- * Returns 0 or an errno.
+ * Writes records. On an error the file is truncated after a complete record, with room for a
+ * trailer, and its counts are corrected. Returns 0 or an errno.
  */
-int file_write(
-	struct file *f, const uint8_t *records, size_t len, const struct frame_counts *frames);
+int file_write(struct file *f, const uint8_t *data, const struct records *records);
 /*
  * Writes what the back end has buffered; errors as file_write(). last: no more records follow, and
  * from now on nothing is buffered.
@@ -71,11 +74,10 @@ int file_end(struct file *f, const struct rd_facts *facts, const struct rd_iface
 	bool failed);
 
 /*
- * Counts complete records from p on until `bytes` bytes or `frames` frames are reached or exceeded,
- * or `len` ends; returns their length in bytes, and *counts.
+ * The complete records from p on until `bytes` bytes or `frames` frames are reached or exceeded, or
+ * `len` ends.
  */
-size_t records_walk(const struct rd_encoder *e, const uint8_t *p, size_t len, uint64_t bytes,
-	uint64_t frames, struct frame_counts *counts);
-uint64_t frame_counts_sum(const struct frame_counts *c);
+struct records records_walk(
+	const struct rd_encoder *e, const uint8_t *p, size_t len, uint64_t bytes, uint64_t frames);
 
 #endif

@@ -119,7 +119,7 @@ static void count(struct merge *m, const uint8_t *p, size_t len)
 	const struct rd_encoder *e = m->encoder;
 
 	for (size_t at = 0, record; at < len; at += record) {
-		record = e->format->record_len(e, p + at, len - at);
+		record = e->format->record_len(p + at, len - at);
 		m->out.tally[e->format->record_iface(p + at) % RD_IFACES_MAX].encoded++;
 	}
 }

@@ -102,7 +102,7 @@ static void end(struct rd_sink *s, bool cut)
 	if (writer_end_file(s, false, &err) < 0)
 		writer_fail(s, &err);
 	r->dumping = false;
-	r->dump.frames = s->file.all;
+	r->dump.frames = s->file.frames.all;
 	r->dump.bytes = s->bytes_before - r->bytes_before;
 	if (r->failed)
 		take_error(s);
@@ -172,17 +172,17 @@ static enum progress write_oldest(struct rd_sink *s, uint64_t until)
 	const struct rd_chunk *c = held_oldest(h);
 	const uint8_t *data = c->data + h->at;
 	const struct run run = held_run(s, until, room(s));
-	struct frame_counts frames;
+	struct records records;
 
 	if (!run.len)
 		return held_ns(h) > until ? PROGRESS_BEYOND : PROGRESS_FULL;
-	records_walk(s->encoder, data, run.len, UINT64_MAX, UINT64_MAX, &frames);
+	records = records_walk(s->encoder, data, run.len, UINT64_MAX, UINT64_MAX);
 	memcpy(s->seen, c->tally, sizeof(s->seen));
 	if (!s->first_ns)
 		s->first_ns = held_ns(h);
 	s->last_ns = run.last;
 	held_advance(h, &run);
-	if (!writer_write(s, data, run.len, &frames))
+	if (!writer_write(s, data, &records))
 		return PROGRESS_FAILED;
 	if (h->at == c->used)
 		held_release(s);

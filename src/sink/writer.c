@@ -47,7 +47,7 @@ static bool has_failed(const struct rd_sink *s)
 static void fail(struct rd_sink *s, int errnum)
 {
 	const uint64_t written = s->config.retention
-					 ? s->file.all
+					 ? s->file.frames.all
 					 : atomic_load_explicit(&s->written, memory_order_relaxed);
 	char n[RD_UNITS_LEN];
 
@@ -114,12 +114,12 @@ static const struct rd_facts *facts_of(struct rd_sink *s, bool end)
 }
 
 /* Counts the frames that the current file lost: it had `had`, got `more`, and now has fewer. */
-static void count_lost(struct rd_sink *s, int errnum, const struct frame_counts *had, uint64_t all,
+static void count_lost(struct rd_sink *s, int errnum, const struct frame_counts *had,
 	const struct frame_counts *more)
 {
 	for (unsigned int i = 0; i < RD_IFACES_MAX; i++)
-		s->lost.of[i] += had->of[i] + more->of[i] - s->file.frames.of[i];
-	count(&s->unwritten, all + frame_counts_sum(more) - s->file.all);
+		s->lost[i] += had->of[i] + more->of[i] - s->file.frames.of[i];
+	count(&s->unwritten, had->all + more->all - s->file.frames.all);
 	fail(s, errnum);
 }
 
@@ -127,29 +127,27 @@ static void count_lost(struct rd_sink *s, int errnum, const struct frame_counts 
 static bool check_file(struct rd_sink *s)
 {
 	const struct frame_counts had = s->file.frames;
-	uint64_t all = s->file.all;
 	int errnum = has_failed(s) ? 0 : file_check(&s->file);
 
 	if (!errnum)
 		return true;
 	for (unsigned int i = 0; i < RD_IFACES_MAX; i++)
-		s->lost.of[i] += had.of[i];
-	atomic_fetch_sub_explicit(&s->written, all, memory_order_relaxed);
-	count(&s->unwritten, all);
-	fail_changed(s, errnum, all);
+		s->lost[i] += had.of[i];
+	atomic_fetch_sub_explicit(&s->written, had.all, memory_order_relaxed);
+	count(&s->unwritten, had.all);
+	fail_changed(s, errnum, had.all);
 	return false;
 }
 
 static void flush(struct rd_sink *s, bool last)
 {
 	const struct frame_counts had = s->file.frames, none = {0};
-	uint64_t all = s->file.all;
 	int errnum = file_flush(&s->file, last);
 
-	atomic_fetch_add_explicit(&s->written, s->file.all - all, memory_order_relaxed);
+	count(&s->written, s->file.frames.all - had.all);
 	show_bytes(s);
 	if (errnum)
-		count_lost(s, errnum, &had, all, &none);
+		count_lost(s, errnum, &had, &none);
 }
 
 void writer_flush(struct rd_sink *s)
@@ -171,7 +169,7 @@ int writer_end_file(struct rd_sink *s, bool last, struct rd_error *err)
 	check_file(s);
 	for (unsigned int i = 0; i < RD_IFACES_MAX; i++) {
 		account.written[i] = s->file.frames.of[i];
-		account.unwritten[i] = s->lost.of[i];
+		account.unwritten[i] = s->lost[i];
 		account.tally[i] = tally_since(&s->seen[i], &s->begun[i]);
 		s->begun[i] = s->seen[i];
 	}
@@ -202,7 +200,7 @@ int writer_open_file(struct rd_sink *s, uint64_t first_ns, struct rd_error *err)
 
 int writer_begin_file(struct rd_sink *s, struct rd_error *err)
 {
-	s->lost = (struct frame_counts){0};
+	memset(s->lost, 0, sizeof(s->lost));
 	s->gone = false;
 	s->first_ns = s->last_ns = 0;
 	s->ending->begin(s->ending->ctx);
@@ -240,43 +238,39 @@ static bool file_is_full(const struct rd_sink *s)
 {
 	const struct rd_rotation *r = &s->config.rotation;
 
-	return s->file.all &&
-	       ((r->bytes && s->file.bytes >= r->bytes) || (r->frames && s->file.all >= r->frames));
+	return s->file.frames.all && ((r->bytes && s->file.bytes >= r->bytes) ||
+					     (r->frames && s->file.frames.all >= r->frames));
 }
 
-/* The number of bytes from `at` that belong into the current file, and the frames in them. */
-static size_t piece_of(const struct rd_sink *s, const struct rd_chunk *c, size_t at,
-	const struct frame_counts *all, struct frame_counts *frames)
+/* The records from `at` that belong into the current file. */
+static struct records piece_of(const struct rd_sink *s, const struct rd_chunk *c, size_t at,
+	const struct frame_counts *all)
 {
 	const struct rd_rotation *r = &s->config.rotation;
 	bool fits_bytes = !r->bytes || s->file.bytes + c->used - at < r->bytes;
-	bool fits_frames = !r->frames || s->file.all + c->frames < r->frames;
+	bool fits_frames = !r->frames || s->file.frames.all + c->frames < r->frames;
 
-	if (at == 0 && fits_bytes && fits_frames) {
-		*frames = *all;
-		return c->used;
-	}
+	if (at == 0 && fits_bytes && fits_frames)
+		return (struct records){.len = c->used, .frames = *all};
 	/* At least one frame, also if the header alone reaches the limit of the file. */
 	return records_walk(s->encoder, c->data + at, c->used - at,
 		!r->bytes		   ? UINT64_MAX
 		: r->bytes > s->file.bytes ? r->bytes - s->file.bytes
 					   : 1,
-		r->frames ? r->frames - s->file.all : UINT64_MAX, frames);
+		r->frames ? r->frames - s->file.frames.all : UINT64_MAX);
 }
 
 /* Frames removed from earlier pieces count as lost too. */
-bool writer_write(
-	struct rd_sink *s, const uint8_t *data, size_t len, const struct frame_counts *frames)
+bool writer_write(struct rd_sink *s, const uint8_t *data, const struct records *records)
 {
-	struct frame_counts before = s->file.frames;
-	uint64_t all = s->file.all;
-	int errnum = file_write(&s->file, data, len, frames);
+	const struct frame_counts had = s->file.frames;
+	int errnum = file_write(&s->file, data, records);
 
-	atomic_fetch_add_explicit(&s->written, s->file.all - all, memory_order_relaxed);
+	count(&s->written, s->file.frames.all - had.all);
 	show_bytes(s);
 	if (!errnum)
 		return true;
-	count_lost(s, errnum, &before, all, frames);
+	count_lost(s, errnum, &had, &records->frames);
 	return false;
 }
 
@@ -287,12 +281,12 @@ static void count_left(struct rd_sink *s, const struct frame_counts *left)
 
 	/* They count as unwritten in the file that failed. */
 	for (unsigned int i = 0; failed && i < RD_IFACES_MAX; i++)
-		s->lost.of[i] += left->of[i];
-	count(failed ? &s->unwritten : &s->beyond, frame_counts_sum(left));
+		s->lost[i] += left->of[i];
+	count(failed ? &s->unwritten : &s->beyond, left->all);
 }
 
-/* Timestamps of the record at `at`, and of the last one in the `len` bytes from there. */
-static uint64_t first_time(const struct rd_sink *s, const struct rd_chunk *c, size_t at)
+/* Timestamp of the record at `at`. */
+static uint64_t time_at(const struct rd_sink *s, const struct rd_chunk *c, size_t at)
 {
 	uint64_t ns;
 
@@ -300,20 +294,6 @@ static uint64_t first_time(const struct rd_sink *s, const struct rd_chunk *c, si
 		return c->first_ns;
 	ns = s->encoder->format->record_ns(c->data + at);
 	return c->marked ? chunk_order_ns(c, ns, c->first_ns) : ns;
-}
-
-static uint64_t last_time(const struct rd_sink *s, const struct rd_chunk *c, size_t at, size_t len)
-{
-	const size_t end = at + len;
-	size_t last = at;
-
-	if (end == c->used)
-		return c->last_ns;
-	for (size_t record; at < end; at += record) {
-		last = at;
-		record = s->encoder->format->record_len(s->encoder, c->data + at, end - at);
-	}
-	return first_time(s, c, last);
 }
 
 /*
@@ -344,7 +324,7 @@ static void check_time(struct rd_sink *s, const struct rd_chunk *c)
 
 static void write_chunk(struct rd_sink *s, const struct rd_chunk *c)
 {
-	struct frame_counts all, left, frames;
+	struct frame_counts all = {.all = c->frames}, left;
 	size_t at = 0;
 
 	for (unsigned int i = 0; i < RD_IFACES_MAX; i++)
@@ -354,27 +334,30 @@ static void write_chunk(struct rd_sink *s, const struct rd_chunk *c)
 	if (!sink_state_ended(&s->state))
 		check_file(s);
 	while (at < c->used && !sink_state_ended(&s->state)) {
-		uint64_t first_ns = first_time(s, c, at);
-		size_t len;
+		uint64_t first_ns = time_at(s, c, at);
+		struct records piece;
 
-		if ((at == 0 && c->rotate && s->file.all) || file_is_full(s))
+		if ((at == 0 && c->rotate && s->file.frames.all) || file_is_full(s))
 			if (!next_file(s, first_ns))
 				break;
 		if (at == 0)
 			memcpy(s->seen, c->tally, sizeof(s->seen));
 		if (!s->first_ns)
 			s->first_ns = first_ns;
-		if (s->file.all == 0 && series_first_frame(&s->series, first_ns, &s->error) < 0) {
+		if (s->file.frames.all == 0 &&
+			series_first_frame(&s->series, first_ns, &s->error) < 0) {
 			stop_writing(s, &s->state.failed);
 			break;
 		}
-		len = piece_of(s, c, at, &all, &frames);
-		s->last_ns = last_time(s, c, at, len);
+		piece = piece_of(s, c, at, &all);
+		s->last_ns =
+			at + piece.len == c->used ? c->last_ns : time_at(s, c, at + piece.last);
 		for (unsigned int i = 0; i < RD_IFACES_MAX; i++)
-			left.of[i] -= frames.of[i];
-		if (!writer_write(s, c->data + at, len, &frames))
+			left.of[i] -= piece.frames.of[i];
+		left.all -= piece.frames.all;
+		if (!writer_write(s, c->data + at, &piece))
 			break;
-		at += len;
+		at += piece.len;
 	}
 	memcpy(s->seen, c->tally, sizeof(s->seen));
 	count_left(s, &left);

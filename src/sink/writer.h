@@ -44,7 +44,7 @@ struct rd_sink {
 	 */
 	struct rd_tally seen[RD_IFACES_MAX], begun[RD_IFACES_MAX];
 	const struct rd_tally *final; /* the engine's tallies, once the sink is closing */
-	struct frame_counts lost;     /* frames that the current file lost */
+	uint64_t lost[RD_IFACES_MAX]; /* frames that the current file lost */
 	uint64_t first_ns, last_ns, bytes_before;
 };
 
@@ -54,9 +54,8 @@ int writer_open_file(struct rd_sink *s, uint64_t first_ns, struct rd_error *err)
 int writer_begin_file(struct rd_sink *s, struct rd_error *err);
 /* Writes trailer and final header, and closes the current file. s->seen must be up to date. */
 int writer_end_file(struct rd_sink *s, bool last, struct rd_error *err);
-/* Writes complete records; false on an error. Frames lost by the error are counted. */
-bool writer_write(
-	struct rd_sink *s, const uint8_t *data, size_t len, const struct frame_counts *frames);
+/* Writes records; false on an error. Frames lost by the error are counted. */
+bool writer_write(struct rd_sink *s, const uint8_t *data, const struct records *records);
 /* Writes what is buffered. */
 void writer_flush(struct rd_sink *s);
 /* Ends writing because of an error, which is in s->error already or in *err. */

@@ -76,7 +76,7 @@ static inline void seen_add(struct seen *s, const struct rd_encoder *e, const st
 	size_t before = s->n, len;
 
 	for (size_t at = 0; at < c->used; at += len) {
-		len = e->format->record_len(e, c->data + at, c->used - at);
+		len = e->format->record_len(c->data + at, c->used - at);
 		assert_true(len > 0 && s->n < FRAMES_MAX);
 		s->ns[s->n] = e->format->record_ns(c->data + at);
 		s->iface[s->n++] = e->format->record_iface

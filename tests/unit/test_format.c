@@ -130,7 +130,7 @@ static void add_frame(struct memory *m, const struct rd_encoder *e, const struct
 	/* Options have an end. */
 	if (note && (note->dropped || note->comment) && strcmp(e->format->name, "pcapng") == 0)
 		assert_int_equal(rd_le32(big + n - 8), 0);
-	same(e->format->record_len(e, big, n), n, e->format->record_len(e, big, n - 1), 0);
+	same(e->format->record_len(big, n), n, e->format->record_len(big, n - 1), 0);
 	exact = malloc(n);
 	memset(exact, 0x11, n);
 	if (note) {

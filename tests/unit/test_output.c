@@ -79,22 +79,23 @@ static int put(struct place *p, size_t size)
 {
 	uint8_t data[FRAME] = {0};
 	struct rd_frame frame = {.data = data, .caplen = FRAME, .len = FRAME};
-	struct frame_counts counts = {0};
 	size_t used = 0, n;
+	struct records records;
 
 	while (used + FRAME + 100 < size) {
 		memcpy(data, &p->frames, sizeof(p->frames));
 		p->frames++;
-		counts.of[0]++;
 		assert_int_equal(p->encoder.format->frames(
 					 &p->encoder, &frame, 1, p->piece + used, PIECE - used, &n),
 			1);
 		used += n;
 	}
-	return file_write(&p->file, p->piece, used, &counts);
+	records = records_walk(&p->encoder, p->piece, used, UINT64_MAX, UINT64_MAX);
+	assert_int_equal(records.len, used);
+	return file_write(&p->file, p->piece, &records);
 }
 
-/* The file holds the first p->file.all frames and, if it should, the statistics. */
+/* The file holds the first p->file.frames.all frames and, if it should, the statistics. */
 static void check(struct place *p, bool statistics)
 {
 	struct memory m = {0};
@@ -120,7 +121,7 @@ static void check(struct place *p, bool statistics)
 	}
 	if (got < 0)
 		fail_msg("%s", failure.text);
-	same(n, p->file.all, n, frame_counts_sum(&p->file.frames), rd_reader_stats(r, 0, &stats),
+	same(n, p->file.frames.all, n, p->file.frames.of[0], rd_reader_stats(r, 0, &stats),
 		statistics);
 	rd_reader_close(r);
 	memory_free(&m);
@@ -162,7 +163,7 @@ TEST(whole)
 				check(&p, false);
 			}
 		}
-		same(p.file.all, p.frames, file_flush(&p.file, true), 0);
+		same(p.file.frames.all, p.frames, file_flush(&p.file, true), 0);
 		end(&p, false, true);
 	}
 }
@@ -252,7 +253,7 @@ static void fail_disk(enum rd_write_mode mode, unsigned int nth, size_t piece)
 	if (!rc)
 		rc = file_flush(&p.file, false);
 	assert_int_equal(rc, EIO);
-	expect("0 1", at, p.file.all < p.frames);
+	expect("0 1", at, p.file.frames.all < p.frames);
 	end(&p, true, true);
 }
 
@@ -287,7 +288,7 @@ TEST(recovery)
 			for (int k = 0; k < 20; k++)
 				assert_int_equal(put(&p, PIECE), 0);
 			expect("0 0 0", at, again, file_flush(&p.file, true));
-			assert_int_equal(p.file.all, p.frames);
+			assert_int_equal(p.file.frames.all, p.frames);
 			end(&p, false, true);
 		}
 	}
