@@ -72,50 +72,37 @@ static uint64_t directions(const struct rd_frame *frames, unsigned int n)
 	return counts;
 }
 
-static void account_directions(struct pipe *p, uint64_t counts, int each)
-{
-	for (unsigned int i = 0; i < RD_DIRECTIONS; i++)
-		p->account.direction[i] +=
-			(uint64_t)((int64_t)(counts >> (i * 16) & 0xffff) * each);
-}
-
-static void account_order(
+/* Marks the frames that are older than an earlier one. */
+static void mark_order(
 	struct pipe *p, const struct rd_source *s, struct rd_frame *frames, unsigned int n)
 {
-	struct rd_frame_account *a = &p->account;
-
-	for (unsigned int i = 0; s->batch_disordered && i < n; i++) {
-		struct rd_frame *f = &frames[i];
-
-		a->bad_time += !!(f->flags & RD_FRAME_BAD_TIME);
-		a->no_time += !!(f->flags & RD_FRAME_NO_TIME);
+	if (!s->batch_disordered) {
+		p->received_ns = frames[n - 1].ts_ns;
+		return;
+	}
+	for (struct rd_frame *f = frames; f != frames + n; f++) {
 		if (is_marked(f))
 			continue;
-		if (f->ts_ns < p->received_ns) {
-			a->disordered[f->direction]++;
+		if (f->ts_ns < p->received_ns)
 			f->flags |= RD_FRAME_DISORDERED;
-		} else {
+		else
 			p->received_ns = f->ts_ns;
-		}
 	}
-	if (!s->batch_disordered)
-		p->received_ns = frames[n - 1].ts_ns;
 }
 
-/* These frames were accounted for, and do not count. */
-static void unaccount(struct pipe *p, const struct rd_frame *frames, unsigned int n)
+static void account(
+	struct pipe *p, const struct rd_source *s, const struct rd_frame *frames, unsigned int n)
 {
 	struct rd_frame_account *a = &p->account;
-	uint64_t bytes = 0;
+	uint64_t counts = directions(frames, n);
 
-	account_directions(p, directions(frames, n), -1);
-	for (const struct rd_frame *f = frames; f != frames + n; f++) {
-		bytes += f->len;
-		a->bad_time -= !!(f->flags & RD_FRAME_BAD_TIME);
-		a->no_time -= !!(f->flags & RD_FRAME_NO_TIME);
-		a->disordered[f->direction] -= !!(f->flags & RD_FRAME_DISORDERED);
+	for (unsigned int i = 0; i < RD_DIRECTIONS; i++)
+		a->direction[i] += counts >> (i * 16) & 0xffff;
+	for (unsigned int i = 0; s->batch_disordered && i < n; i++) {
+		a->bad_time += !!(frames[i].flags & RD_FRAME_BAD_TIME);
+		a->no_time += !!(frames[i].flags & RD_FRAME_NO_TIME);
+		a->disordered[frames[i].direction] += !!(frames[i].flags & RD_FRAME_DISORDERED);
 	}
-	counter_add(&p->bytes, -bytes);
 }
 
 /* --- chunks ------------------------------------------------------------------------------ */
@@ -362,7 +349,7 @@ static void recap(struct pipe *p, struct rd_frame *frames, unsigned int n)
  */
 static unsigned int limit(struct pipe *p, const struct rd_frame *frames, unsigned int n)
 {
-	uint64_t most = p->config->max_frames, before, left;
+	uint64_t most = p->config->max_frames, before, left, bytes = 0;
 
 	if (!most)
 		return n;
@@ -371,7 +358,9 @@ static unsigned int limit(struct pipe *p, const struct rd_frame *frames, unsigne
 	if (n < left)
 		return n;
 	p->limit_reached = true;
-	unaccount(p, frames + left, n - (unsigned int)left);
+	for (const struct rd_frame *f = frames + left; f != frames + n; f++)
+		bytes += f->len;
+	counter_add(&p->bytes, -bytes);
 	return (unsigned int)left;
 }
 
@@ -415,19 +404,20 @@ static void take(struct pipe *p, struct pipe_batch *b, unsigned int n)
 					       : number_iface(frames, n, (uint16_t)b->base));
 	if (s->local.link != RD_LINK_UNKNOWN)
 		rd_direction_mark(&s->local, frames, n);
-	account_directions(p, directions(frames, n), 1);
-	account_order(p, s, frames, n);
+	mark_order(p, s, frames, n);
 	if (config->decap != RD_DECAP_NONE)
 		decap(p, s, frames, n);
 	if (filter) {
 		n = rd_filter_run(filter, frames, all, packets);
 		tally(p, FILTERED, b, frames + n, all - n);
+		account(p, s, frames + n, all - n);
 		if (!n && b->has_note)
 			p->lost[frames[0].iface] += b->note.dropped;
 	}
 	if (config->decap == RD_DECAP_OUTER)
 		recap(p, frames, n);
 	n = limit(p, frames, n);
+	account(p, s, frames, n);
 	if (config->cut)
 		rd_cut_run(config->cut, s->iface.link, frames, n,
 			filter && rd_filter_parses(filter) ? packets : NULL);

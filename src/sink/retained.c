@@ -74,15 +74,11 @@ static bool begin(struct rd_sink *s)
 {
 	struct retained *r = &s->retained;
 	struct rd_error err;
-	bool opened;
 
 	r->dump = dump_of(r);
 	r->dump.number = s->series.number + 1;
 	r->dump.path = s->series.path;
-	opened = writer_open_file(s, r->window.trigger, &err) == 0;
-	if (opened)
-		output_make_private(&s->file.out);
-	if (!opened || writer_begin_file(s, &err) < 0) {
+	if (writer_next_file(s, r->window.trigger, &err) < 0) {
 		writer_fail(s, &err);
 		return false;
 	}

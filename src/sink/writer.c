@@ -211,24 +211,27 @@ int writer_begin_file(struct rd_sink *s, struct rd_error *err)
 	return 0;
 }
 
+int writer_next_file(struct rd_sink *s, uint64_t first_ns, struct rd_error *err)
+{
+	if (writer_open_file(s, first_ns, err) < 0)
+		return -1;
+	output_make_private(&s->file.out);
+	return writer_begin_file(s, err);
+}
+
 /* False if nothing more is to be written. */
 static bool next_file(struct rd_sink *s, uint64_t first_ns)
 {
+	struct rd_error err;
+
 	if (s->config.rotation.files && s->series.number >= s->config.rotation.files) {
 		stop_writing(s, &s->state.complete);
 		return false;
 	}
-	if (writer_end_file(s, false, &s->error) == 0 && !sink_state_failed(&s->state) &&
-		writer_open_file(s, first_ns, &s->error) == 0) {
-		output_make_private(&s->file.out);
-		if (writer_begin_file(s, &s->error) == 0)
-			return true;
-	}
-	if (!sink_state_failed(&s->state)) {
-		/* Not a usage error any more: files have been written. */
-		s->error.class = RD_CLASS_OUTPUT;
-		stop_writing(s, &s->state.failed);
-	}
+	if (writer_end_file(s, false, &err) == 0 && !sink_state_failed(&s->state) &&
+		writer_next_file(s, first_ns, &err) == 0)
+		return true;
+	writer_fail(s, &err);
 	return false;
 }
 
@@ -466,10 +469,8 @@ static void end_last_file(struct rd_sink *s)
 	if (s->file.out.fd < 0)
 		return;
 	memcpy(s->seen, s->final, sizeof(s->seen));
-	if (writer_end_file(s, true, &err) < 0 && !sink_state_failed(&s->state)) {
-		s->error = err;
-		stop_writing(s, &s->state.failed);
-	}
+	if (writer_end_file(s, true, &err) < 0)
+		writer_fail(s, &err);
 }
 
 void *writer_run(void *arg)

@@ -52,6 +52,8 @@ struct rd_sink {
 int writer_open_file(struct rd_sink *s, uint64_t first_ns, struct rd_error *err);
 /* Truncates the file and writes its header. */
 int writer_begin_file(struct rd_sink *s, struct rd_error *err);
+/* Both, for a later file, which is private. */
+int writer_next_file(struct rd_sink *s, uint64_t first_ns, struct rd_error *err);
 /* Writes trailer and final header, and closes the current file. s->seen must be up to date. */
 int writer_end_file(struct rd_sink *s, bool last, struct rd_error *err);
 /* Writes records; false on an error. Frames lost by the error are counted. */
