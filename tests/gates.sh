@@ -23,6 +23,10 @@ has_tool mandoc "man pages" && {
 	[ ! -s "$tmp/log" ]
 	ok "man pages" "$tmp/log"
 }
+has_tool apparmor_parser "AppArmor's profile" && {
+	apparmor_parser -QK packaging/apparmor/usr.bin.rdmadump >"$tmp/log" 2>&1
+	ok "AppArmor's profile" "$tmp/log"
+}
 tests/words >"$tmp/log" 2>&1
 ok "words and licence" "$tmp/log"
 tests/house . "$BUILD_DIR" >"$tmp/log"

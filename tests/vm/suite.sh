@@ -253,6 +253,15 @@ if [ -n "${VM_SERVICE-}" ]; then
 	take_verdicts "a service" 17
 	tap_done
 fi
+if [ -n "${VM_APPARMOR-}" ]; then
+	need_tool apparmor_parser
+	apparmor_parser -SKq "$here/../../packaging/apparmor/usr.bin.rdmadump" >"$tmp/profile" 2>"$tmp/log"
+	ok "the profile is compiled" "$tmp/log"
+	also=(-x "$tmp/profile" -x "$VM_BIN/../../rdmadump-analyze" -x "$VM_BIN/../../rdmadump-bundle")
+	machines 1 "${VM_SECONDS:-900}" apparmor.sh
+	take_verdicts "AppArmor" 13
+	tap_done
+fi
 if [ -n "${VM_NVME-}" ]; then
 	need_tool tshark editcap
 	machines 2 "${VM_SECONDS:-900}" nvme.sh
