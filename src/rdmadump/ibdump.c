@@ -7,6 +7,7 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <rdmadump/bytes.h>
+#include <rdmadump/port_sniffer.h>
 #include <rdmadump/units.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -286,6 +287,16 @@ static bool can_sniff(const struct rd_device *device, unsigned int num)
 	       rd_port_verdict(device, &device->ports[num - 1], &why, &todo) == RD_CAPTURE_YES;
 }
 
+/* As ibdump does where verbs have no sniffer; it changes the adapter, so -d must name it. */
+static void choose_sniffer(const struct rd_device *d, unsigned int num)
+{
+	struct rd_sniffer_refusal why;
+
+	if (num <= d->n_ports && d->ports[num - 1].link == RD_LINK_INFINIBAND &&
+		!can_sniff(d, num) && rd_port_sniffer_possible(d, &why))
+		rd_cli_sniffer(&dump.o.session, "icmd");
+}
+
 /* A device without -i means port 1, up or not; a netdev or a PCI address has its own port. */
 static int choose_port(void)
 {
@@ -301,8 +312,10 @@ static int choose_port(void)
 	for (size_t i = 0; i < devices.n; i++) {
 		const struct rd_device *d = &devices.dev[i];
 
-		if (dump.device && !strcmp(dump.device, d->name) && !w->port)
-			w->port = 1;
+		if (dump.device && !strcmp(dump.device, d->name)) {
+			w->port = w->port ? w->port : 1;
+			choose_sniffer(d, w->port);
+		}
 		if (!first && can_sniff(d, dump.port ? dump.port : 1))
 			first = d;
 	}

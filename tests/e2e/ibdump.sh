@@ -71,6 +71,16 @@ is "... writes what the name ibdump writes" "$(about "$out" 'Time precision')" "
 run --dev name=mlx5_0,link=ib --dev name=mlx5_1,netdev=enp2s0np0 "${frames[@]}" -- -w out.pcap
 whole "no device named: the first that can be captured"
 
+if [ "$(id -u)" = 0 ]; then
+	gateway=(--time virtual --dev "link=ib,lid=1,gateway=yes" --gen "count=200,size=300" --at-end sigint)
+	run "${gateway[@]}" -- -d mlx5_0 -w out.pcap
+	is "InfiniBand without a sniffer of verbs: the firmware's, as ibdump has it" "$status $(hash_of "$out")" "0 $("$SOFTHCA_FRAMES" --ib count=200,size=300)"
+	run "${gateway[@]}" -- -w out.pcap
+	is "... not if no device is named" "$status" 1
+else
+	skip "InfiniBand without a sniffer of verbs" "needs root"
+fi
+
 # --- device and file ----------------------------------------------------------------------
 
 for o in "-d mlx5_1" "-d enp2s0np0" "--ib-dev mlx5_1" "--ib-dev=mlx5_1"; do
@@ -81,7 +91,7 @@ for o in "-d mlx5_1" "-d enp2s0np0" "--ib-dev mlx5_1" "--ib-dev=mlx5_1"; do
 done
 for o in "" "-i 1" "-i 2" "--ib-port 2"; do
 	# shellcheck disable=SC2086
-	run --dev name=mlx5_0,ports=2,link=eth+ib,ib_sniffer=1 "${frames[@]}" -- -d mlx5_0 $o -w out.pcap
+	run --time virtual --dev name=mlx5_0,ports=2,link=eth+ib,ib_sniffer=1 "${frames[@]}" -- -d mlx5_0 $o -w out.pcap
 	case $o in *2) link=$want_ib ;; *) link=$want ;; esac
 	is "-d mlx5_0 $o" "$status $(hash_of "$out")" "0 $link"
 done
