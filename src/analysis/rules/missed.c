@@ -119,6 +119,12 @@ static bool may_be_damaged(const struct look *l)
 	return count(l, RD_INC_ICRC) + l->a->icrc_lost.count >= l->f->evidence.count;
 }
 
+/* A READ request has a number for each of its responses. */
+static bool may_be_reads(const struct look *l)
+{
+	return rd_side_verb(l->s, RD_VERB_READ)->messages && count(l, RD_INC_RESPONSE_GAP);
+}
+
 static bool unseen(const struct look *l, struct rd_finding *f)
 {
 	if (may_be_new(l)) {
@@ -165,6 +171,7 @@ const struct rule rules_of_missed[] = {
 		.doubts = {CUT, BEFORE, DISORDERED, TIMED_COPIES,
 			IF(is_from_start, "they may have passed before the capture began"),
 			IF(may_be_new, "another connection may have begun there"),
+			IF(may_be_reads, "a READ request counts as many as its responses"),
 			IF(may_be_damaged, "as many frames are damaged, and may be these")},
 		.traits = ENDS_ANSWER},
 	{"responses-unseen", RD_SEV_NOTE, RD_LIKELY, 0, responses_unseen,
