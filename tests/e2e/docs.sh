@@ -17,6 +17,15 @@ model --gen count=50 --at-end sigint -- "$RDMADUMP" -d mlx5_0 -w "$tmp/losses.pc
 is "docs/first-capture.md shows the losses as a capture prints them" "$(labels "$tmp/losses")" "$(labels "$tmp/log")"
 is "... all of them" "$(labels "$tmp/losses" | tr ',' '\n' | wc -l)" 5
 
+# The first thing that a newcomer reads
+if has_tool zstd "scripts/quickstart captures frames of its device"; then
+	zstd -dqf -o "$tmp/in.pcap" "$srcdir/$(sed -n 's/^data=//p' "$srcdir/scripts/quickstart")"
+	model --dev "$(sed -n 's/^softhca --dev \([^ ]*\) .*/\1/p' "$srcdir/scripts/quickstart")" --pcap "$tmp/in.pcap" --at-end sigint -- \
+		"$RDMADUMP" -d mlx5_0 -w "$tmp/quick.pcapng" 2>"$tmp/log"
+	has "scripts/quickstart captures frames of its device" "$tmp/log" '^  received 110 +sent 107 +direction unknown 0$'
+	has "... and says in one clause that nothing was lost" "$tmp/log" '^  no loss counter moved$'
+fi
+
 # Some of its commands run as another user
 if [ "$(id -u)" != 0 ]; then
 	skip "docs/hardware.md shows the program's real output" "needs root"

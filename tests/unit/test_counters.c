@@ -223,10 +223,12 @@ TEST(kinds)
 TEST(pause)
 {
 	static const char *const sent[] = {"tx_prio3_pause", "tx_global_pause", "tx_pause_ctrl_phy",
-		"tx_pause", "tx_pause_prio_3", "tx_pause_frames", "tx_pfc_frames"};
+		"tx_pause", "tx_pause_prio_3", "tx_pause_frames", "tx_pfc_frames",
+		"tx_pause_storm_warning_events", "tx_pause_storm_error_events",
+		"outbound_pci_stalled_wr", "outbound_pci_stalled_wr_events"};
 	static const char *const other[] = {"rx_prio3_pause", "rx_global_pause",
 		"rx_pause_ctrl_phy", "tx_global_pause_duration", "tx_global_pause_transition",
-		"tx_pause_duration", "rx_pause", "rx_pause_frames"};
+		"tx_pause_duration", "rx_pause", "rx_pause_frames", "outbound_pci_stalled_rd"};
 	struct rd_counters c = {.driver = "mlx5_core", .flags = RD_COUNTER_PAUSE};
 	char name[64];
 

@@ -185,6 +185,23 @@ TEST(names)
 	rd_redact_free(r);
 }
 
+/* Readers look for keys and paths: a host that is named like one is replaced elsewhere. */
+TEST(keys)
+{
+	struct rd_redact *r = rd_redact_new();
+	char *to;
+
+	rd_redact_name(r, RD_REDACT_HOST, "ports", 5);
+	to = both(r, "{\"ports\": \"ports\"}");
+	assert_memory_equal(to, "{\"ports\": \"", 11);
+	assert_null(strstr(to + 11, "ports"));
+	free(to);
+	to = rd_redact_path(r, "infiniband/mlx5_0/ports");
+	assert_string_equal(to, "infiniband/mlx5_0/ports");
+	free(to);
+	rd_redact_free(r);
+}
+
 /* --- addresses that belong together ----------------------------------------------------------- */
 
 TEST(related)
