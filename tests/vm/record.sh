@@ -163,6 +163,8 @@ rm "/run/systemd/system/$unit.d/test.conf"
 systemctl daemon-reload
 until_is "running 1 " SubState NRestarts
 is "... and started again" "$(properties SubState NRestarts)" "running 1 "
+# A trigger without frames would write no file.
+ping -c 4 -i 0.2 -I "$NETDEV" "$PEER" >/dev/null 2>&1
 systemctl kill --kill-whom=main -s USR1 "$unit"
 until_is "inactive success " ActiveState Result
 is "--max-dumps, files from before counted: it ends and is not started again" \
