@@ -98,10 +98,11 @@ int analyze_ends(const struct analyze_settings *s, const struct analyze_pair *pa
 /* --- directories (files.c) -------------------------------------------------------------------- */
 
 /*
- * Replaces each directory among the files by the captures in it, in the order of their names. The
- * list and its strings then last as long as the program.
+ * Replaces each directory among the files by the captures in it, in the order of their names.
+ * Freed by analyze_files_free(), also after an error.
  */
 int analyze_expand(struct analyze_settings *s, struct rd_error *err);
+void analyze_files_free(struct analyze_settings *s);
 
 /* --- a copy with comments (annotate.c) -------------------------------------------------------- */
 

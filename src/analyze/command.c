@@ -240,7 +240,7 @@ static int report_files(const struct analyze_settings *s, const struct rd_snapsh
 }
 
 /* Returns the exit status. */
-static int run(struct analyze_settings *s)
+static int run_files(struct analyze_settings *s)
 {
 	struct rd_snapshot *former = NULL;
 	FILE *json = NULL;
@@ -248,8 +248,6 @@ static int run(struct analyze_settings *s)
 	struct rd_error err;
 	int ret;
 
-	if (analyze_expand(s, &err) < 0)
-		return rd_cli_fail(&err);
 	for (unsigned int i = 0; i < s->n_files; i++)
 		rd_inputs_add(&s->inputs, s->files[i]);
 	if (s->compare)
@@ -270,6 +268,15 @@ static int run(struct analyze_settings *s)
 	if (faults.damaged)
 		return RD_CLASS_PARTIAL;
 	return faults.incomplete ? RD_CLASS_DEVICE : RD_CLASS_NONE;
+}
+
+static int run(struct analyze_settings *s)
+{
+	struct rd_error err;
+	int status = analyze_expand(s, &err) < 0 ? rd_cli_fail(&err) : run_files(s);
+
+	analyze_files_free(s);
+	return status;
 }
 
 /* The absolute path of a user's file, valid in any working directory; NULL for NULL. */

@@ -15,12 +15,15 @@ static int nomem(struct rd_error *err)
 	return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for the names of files");
 }
 
+/* Takes over the name. */
 static int add(char ***files, unsigned int *n, char *name, struct rd_error *err)
 {
 	char **more = name ? realloc(*files, (*n + 1) * sizeof(*more)) : NULL;
 
-	if (!more)
+	if (!more) {
+		free(name);
 		return nomem(err);
+	}
 	*files = more;
 	more[(*n)++] = name;
 	return 0;
@@ -98,18 +101,25 @@ static int add_directory(
 
 int analyze_expand(struct analyze_settings *s, struct rd_error *err)
 {
-	char **files = NULL;
-	unsigned int n = 0;
+	char **const given = s->files;
+	const unsigned int n_given = s->n_files;
+	int ret = 0;
 
-	for (unsigned int i = 0; i < s->n_files; i++) {
+	s->files = NULL;
+	s->n_files = 0;
+	for (unsigned int i = 0; i < n_given && !ret; i++) {
 		struct stat st;
-		const bool directory = stat(s->files[i], &st) == 0 && S_ISDIR(st.st_mode);
+		const bool directory = stat(given[i], &st) == 0 && S_ISDIR(st.st_mode);
 
-		if (directory ? add_directory(&files, &n, s->files[i], err)
-			      : add(&files, &n, s->files[i], err))
-			return -1;
+		ret = directory ? add_directory(&s->files, &s->n_files, given[i], err)
+				: add(&s->files, &s->n_files, strdup(given[i]), err);
 	}
-	s->files = files;
-	s->n_files = n;
-	return 0;
+	return ret;
+}
+
+void analyze_files_free(struct analyze_settings *s)
+{
+	for (unsigned int i = 0; i < s->n_files; i++)
+		free(s->files[i]);
+	free(s->files);
 }
