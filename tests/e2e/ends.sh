@@ -90,15 +90,16 @@ cp "$tmp/third.pcap" "$tmp/site/1.pcap"
 cp "$tmp/b.pcap" "$tmp/site/2.pcap"
 cp "$TEST_DATA/roce/57_router_loss/a.pcap.zst" "$tmp/site/10.pcap.zst"
 cp "$TEST_DATA/roce/02_rc_write/a.pcap.zst" "$tmp/site/other.pcap.zst"
+cp "$TEST_DATA/roce/01_rc_send/a.pcap.zst" "$tmp/site/possibly.pcap.zst"
 echo "no capture" | tee "$tmp/site/notes" >"$tmp/none/notes"
-is "a directory: each pair, then the file that is in none, in the order of their names" \
+is "a directory: each pair, then the files that are in none, in the order of their names" \
 	"$(analyze --json "$tmp/site/" 2>"$tmp/log" | jq -c '[(.captures // [.])[].capture.files[].name | sub("'"$tmp"'/site/"; "")]' | paste -sd' ')" \
-	'["1.pcap","2.pcap"] ["1.pcap","10.pcap.zst"] ["2.pcap","10.pcap.zst"] ["other.pcap.zst"]'
-has "... what is no capture" "$tmp/log" "skipped 1 of 5 files, which are no captures"
+	'["1.pcap","2.pcap"] ["1.pcap","10.pcap.zst"] ["2.pcap","10.pcap.zst"] ["other.pcap.zst"] ["possibly.pcap.zst"]'
+has "... what is no capture" "$tmp/log" "skipped 1 of 6 files, which are no captures"
 analyze "$tmp/site" >"$tmp/text" 2>"$tmp/log"
 is "... text: the worst first" "$(grep "^==== " "$tmp/text" | sed "s|$tmp/site/||g" | paste -sd' ')" \
-	"==== 1.pcap and 10.pcap.zst ==== 2.pcap and 10.pcap.zst ==== 1.pcap and 2.pcap ==== other.pcap.zst"
-is "... after an overview" "$(sed '/^====/,$d' "$tmp/text" | grep -A2 "^LOSS" | grep -cE "^ {10}$tmp/site/(1|2).pcap and $tmp/site/10.pcap.zst$") $(grep -c '^OK        1 of 4' "$tmp/text")" "2 1"
+	"==== 1.pcap and 10.pcap.zst ==== 2.pcap and 10.pcap.zst ==== 1.pcap and 2.pcap ==== possibly.pcap.zst ==== other.pcap.zst"
+is "... after an overview" "$(sed '/^====/,$d' "$tmp/text" | grep -A2 "^LOSS" | grep -cE "^ {10}$tmp/site/(1|2).pcap and $tmp/site/10.pcap.zst$") $(grep -c '^OK        1 of 5' "$tmp/text")" "2 1"
 refused "a directory without captures" 2 "'$tmp/none' has no capture file among its 1 files; name the files to see why" "$tmp/none"
 refused "an empty directory" 2 "has no capture file among its 0 files" "$(mktemp -d -p "$tmp")"
 editcap -F nsecpcap -c 10 "$tmp/b.pcap" "$tmp/none/part.pcap"
