@@ -99,6 +99,7 @@ int counters_open(const char *path)
 	if (!conf_get()->lifespan_ns || n < strlen(dir) ||
 		strncmp(name - strlen(dir), dir, strlen(dir)) || !strcmp(name, "/lifespan"))
 		return -1;
+	time_inside(1);
 	pthread_mutex_lock(&cache_lock);
 	c = cache_of(path, n);
 	if (c) {
@@ -110,6 +111,7 @@ int counters_open(const char *path)
 		}
 	}
 	pthread_mutex_unlock(&cache_lock);
+	time_inside(-1);
 	return fd;
 }
 

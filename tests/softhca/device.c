@@ -40,6 +40,7 @@ uint64_t now_ns(void)
 /* The thread yields to others that wait; otherwise it would lock the mutex again at once. */
 void hca_lock(struct hca *h)
 {
+	time_inside(1);
 	atomic_fetch_add(&h->waiters, 1);
 	pthread_mutex_lock(&h->lock);
 	atomic_fetch_sub(&h->waiters, 1);
@@ -48,6 +49,7 @@ void hca_lock(struct hca *h)
 void hca_unlock(struct hca *h)
 {
 	pthread_mutex_unlock(&h->lock);
+	time_inside(-1);
 	hca_poke();
 }
 

@@ -167,6 +167,8 @@ if section time; then
 		"$(in_time 'sleep 100 & disown; kill -9 $!; sleep 9')"
 	same "virtual time: frames at a rate" "$(frames count=2000,size=300)" \
 		"$(hca --time virtual --gen count=2000,size=300 --rate 10 --at-end sigint -- "$bin/probe" -H -e)"
+	same "... whose allocator asks for the time, for the model, too" "$(frames count=2000,size=300)" \
+		"$(hca --time virtual --gen count=2000,size=300 --rate 10 --at-end sigint -- "$bin/probe" -H -e -t)"
 	hca --time virtual --clock "realtime,truth=$tmp/truth" --gen count=50,size=300 --rate 10 --at-end sigint -- "$bin/probe" -q -e > /dev/null
 	same "virtual time: frames are exactly as far apart as the rate says" "100000000" \
 		"$(awk 'NR > 1 {printf "%.0f\n", $1 - last} {last = $1}' "$tmp/truth" | cut -c1-9 | sort -u)"

@@ -598,6 +598,11 @@ bool time_get(clockid_t id, struct timespec *t);
 /* A wait for that many ns, as nanosleep() does it. */
 int time_sleep(const struct timespec *wanted, struct timespec *left);
 void time_closing(int fd);
+/*
+ * +1, -1: the calling thread holds a lock of the model from here on, or no more. What it calls may
+ * ask for the time, as the allocator of a sanitizer does, and must not take the model's turn.
+ */
+void time_inside(int depth);
 /* A new process; the calling thread. */
 void time_enter(pid_t pid);
 void time_enter_own(void);

@@ -233,6 +233,7 @@ void stats_write(void)
 
 	if (!c || !c->stats[0] || stats_pid != getpid())
 		return;
+	time_inside(1);
 	pthread_mutex_lock(&stats_lock);
 	put(&t, "{\"pid\": %d, \"program\": \"%s\",\n \"devices\": [\n", (int)getpid(),
 		program_invocation_short_name);
@@ -251,6 +252,7 @@ void stats_write(void)
 		replace_file(c->stats, &t);
 	free(t.p);
 	pthread_mutex_unlock(&stats_lock);
+	time_inside(-1);
 }
 
 /* The thread is asked to stop but not waited for: the program may be ending inside a command. */

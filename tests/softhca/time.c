@@ -65,7 +65,7 @@ static _Atomic(pthread_cond_t *) waits_on[THREADS];
 static int stat_fd[THREADS], kick_fd[THREADS]; /* 0: not open */
 static pid_t stat_of[THREADS];
 static uint64_t late_ns; /* how much longer each pause lasts */
-static __thread __attribute__((tls_model("initial-exec"))) int own = -1, own_kick, ticks;
+static __thread __attribute__((tls_model("initial-exec"))) int own = -1, own_kick, ticks, inside;
 static pthread_mutex_t model = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic uint64_t model_next = NEVER;
 static struct timer {
@@ -212,6 +212,7 @@ void time_enter_own(void)
 static void forked(void)
 {
 	own = -1;
+	inside = 0;
 	memset(timers, 0, sizeof(timers));
 	pthread_mutex_init(&timers_lock, NULL);
 	pthread_mutex_init(&model, NULL);
@@ -291,6 +292,7 @@ static uint64_t model_turn(void)
 	const struct model_conf *c = conf_get();
 	uint64_t now = time_look(), next, wake;
 
+	time_inside(1);
 	pthread_mutex_lock(&model);
 	next = timers_turn(now);
 	for (uint32_t i = 0; c && i < c->ndevices; i++) {
@@ -304,6 +306,7 @@ static uint64_t model_turn(void)
 	}
 	atomic_store(&model_next, next);
 	pthread_mutex_unlock(&model);
+	time_inside(-1);
 	return next;
 }
 
@@ -336,12 +339,19 @@ static void let_others(uint64_t now)
 	atomic_store(&all->thread[own].polite, false);
 }
 
+void time_inside(int depth)
+{
+	inside += depth;
+}
+
 static void tick(void)
 {
 	uint64_t now = atomic_fetch_add(&all->now, TICK_NS) + TICK_NS;
 	bool look = ++ticks % TICKS == 0 || now >= atomic_load(&model_next), due = look;
 	sigset_t old;
 
+	if (inside)
+		return;
 	if (own < 0)
 		time_enter_own();
 	for (int i = 0; i < all->threads && !due; i++)

@@ -71,6 +71,7 @@ int uverbs_open(uint32_t index, int flags)
 		return -1;
 	}
 	/* A forked child starts with a model of its own. */
+	time_inside(1);
 	pthread_mutex_lock(&hca_table_lock);
 	if (owner != getpid()) {
 		owner = getpid();
@@ -81,6 +82,7 @@ int uverbs_open(uint32_t index, int flags)
 		hca_table[index] = hca_new(&c->device[index], index);
 	h = hca_table[index];
 	pthread_mutex_unlock(&hca_table_lock);
+	time_inside(-1);
 
 	ctx = calloc(1, sizeof(*ctx));
 	fd = real_open("/dev/null", O_RDWR | (flags & O_CLOEXEC), 0);
