@@ -35,7 +35,7 @@ static void load(void)
 	lib.name = (__typeof__(name) *)dlsym(so, #name);                                           \
 	if (!lib.name)                                                                             \
 		lacks = " that has " #name "()";
-	FUNCTIONS(LOOK_UP)
+	FUNCTIONS(LOOK_UP);
 }
 
 const char *rd_libmlx5_lacks(void)
