@@ -416,8 +416,7 @@ const struct rule rules_of_congestion[] = {
 		.meaning = "congestion control is off at the receiver, or CNPs are filtered on the "
 			   "path",
 		.next = "check roce_np enable for this priority at the receiver",
-		.doubts = {CAPTURE_LOST, MISSED_MANY},
-		.traits = HOLDS_BACK,
+		.doubts = {CAPTURE_LOST, MISSED_MANY}, .traits = HOLDS_BACK,
 		.cause = CAUSE(8, "CONGESTED",
 			"The path from {s} to {r} is congested, and {r} does not ask {s} to slow "
 			"down.",
