@@ -1,86 +1,117 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Internals of the comparison of two analyses. */
+/*
+ * Internals of the comparison of two analyses. Traffic and findings are items with keys and
+ * numbers: those with the same keys are added up, and compared with those of the other report.
+ */
 #ifndef RDMADUMP_ANALYSIS_COMPARE_H
 #define RDMADUMP_ANALYSIS_COMPARE_H
 
 #include <rdmadump/compare.h>
-#include <rdmadump/notation.h>
 #include <rdmadump/shape.h>
 
-#define LATENCIES 4 /* RD_LATENCY_ACK to RD_LATENCY_MESSAGE */
-#define WORD_LEN  16
-#define RULE_LEN  64
-#define TITLE_LEN 160
+/* In the order in which items are sorted. */
+enum key {
+	KEY_RULE,
+	KEY_FROM, /* an address; of a finding only if it is a conversation's */
+	KEY_TO,
+	KEY_WHERE, /* of a finding that is no conversation's */
+	KEY_COUNTER,
+	KEY_TRANSPORT,
+	KEY_VERB,    /* the one with the most bytes */
+	KEY_SERVICE, /* id of the CM */
+	KEY_FROM_QP,
+	KEY_TO_QP,
+	KEY_TITLE,
+	KEYS
+};
 
-struct numbers {
-	uint64_t qps; /* with requests in this direction */
-	uint64_t frames, requests, goodput_bytes;
-	uint64_t different;	    /* request packets without copies, including lost ones */
+/* Which keys are the same: of the requests of one queue pair to another; of findings. */
+#define BIT(name)  (1U << KEY_##name)
+#define BY_VERB	   (BIT(FROM) | BIT(TO) | BIT(TRANSPORT) | BIT(VERB))
+#define BY_SERVICE (BY_VERB | BIT(SERVICE))
+#define BY_QPS	   (BY_VERB | BIT(FROM_QP) | BIT(TO_QP))
+#define BY_PLACE   (BIT(RULE) | BIT(FROM) | BIT(TO) | BIT(WHERE) | BIT(COUNTER))
+
+enum number {
+	N_ITEMS, /* QPs with requests in this direction, or findings; 0: absent */
+	N_COUNT, /* how often it was found */
+	N_FRAMES,
+	N_REQUESTS,
+	N_GOODPUT,   /* bytes */
+	N_DIFFERENT, /* request packets without copies, including lost ones */
+	N_COPIES,
+	N_RETRANSMITTED,
+	N_LOST,
+	N_UPSTREAM, /* of those lost */
+	N_NAKS,
+	N_RNR,
+	N_CNP,
+	N_CE,
+	N_ACK, /* samples; followed by their median and their 99th percentile */
+	N_READ = N_ACK + 3,
+	N_ATOMIC = N_READ + 3,
+	N_MESSAGE = N_ATOMIC + 3,
+	NUMBERS = N_MESSAGE + 3
+};
+
+struct item {
+	json_t *key[KEYS]; /* strings, of QPs integers; anything else is unknown */
+	uint64_t n[NUMBERS];
 	uint64_t first_ns, last_ns; /* of the conversations, since the start of the capture */
-	uint64_t retransmitted, lost, naks, rnr, cnp, ce;
-	bool part; /* more QPs may belong to them: rates are unknown */
-	struct {
-		uint64_t n, p50, p99;
-	} latency[LATENCIES];
-};
-
-/* The requests of one queue pair to another. */
-struct stream {
-	char from[RD_ADDRESS_LEN], to[RD_ADDRESS_LEN];
-	uint32_t from_qp, to_qp;
-	char transport[WORD_LEN], verb[WORD_LEN]; /* the verb with the most bytes; "": none */
-	char service[24];			  /* id of the CM; "": unknown */
-	struct numbers n;
-	bool taken; /* while streams are matched */
-};
-
-/* All findings of one rule between two addresses, or at one place and of one counter. */
-struct found {
-	char rule[RULE_LEN], title[TITLE_LEN];
-	char from[RD_ADDRESS_LEN], to[RD_ADDRESS_LEN]; /* "": no conversation's */
-	char where[TITLE_LEN];			       /* "": a conversation's */
-	char counter[RULE_LEN];			       /* "": of none */
 	enum rd_severity severity;
 	enum rd_certainty certainty;
-	uint64_t n, count;
-	bool no_place; /* of a conversation that the report does not list */
-	bool by_rule;  /* of all places, since a report has only a part of them */
+	/* A finding of a conversation that the report does not list, or several that it only
+	 * counts; then, all of its rule. */
+	bool partial;
+	bool taken; /* while items are matched */
 };
 
-/* All findings of one rule. */
-struct rule_sum {
-	char rule[RULE_LEN];
-	uint64_t n, count;
-	bool partial; /* some are only counted, or have no place */
+/* "" if it is unknown. */
+const char *item_text(const struct item *x, enum key key);
+uint32_t item_qp(const struct item *x, enum key key);
+/* By the keys of a mask. */
+int item_order(unsigned int mask, const struct item *x, const struct item *y);
+/* The sum has the keys of the worst one, else of the first one, borrowed. */
+void item_add(struct item *sum, const struct item *x);
+
+struct items {
+	struct item *item;
+	size_t n;
 };
 
 struct rd_snapshot {
 	uint64_t start_ns, duration_ns, frames;
 	uint64_t conversations, left_out; /* listed, and in the report but not listed */
-	struct stream *streams;
-	size_t n_streams;
-	struct found *found; /* ordered by found_order(), each key once */
-	size_t n_found;
-	struct rule_sum *rules; /* by name */
-	size_t n_rules;
-	uint64_t findings_left_out; /* only counted, or without a place */
+	uint64_t findings_left_out;	  /* only counted, or without a place */
+	struct items streams;		  /* each direction of a conversation that has requests */
+	struct items found;		  /* by rule */
 };
-
-/* Room for two streams of each conversation, and for findings; NULL if out of memory. */
-struct rd_snapshot *snapshot_new(size_t conversations, size_t findings);
-/* By rule, place and counter. */
-int found_order(const void *a, const void *b);
-/* Sorts, joins those of the same key, and adds up each rule. */
-void found_join(struct rd_snapshot *s);
-/* NULL: it has no finding of this rule. */
-struct rule_sum *rule_sum(const struct rd_snapshot *s, const char *rule);
-/* A group of the report has this many findings, after found_join(). */
-void rule_total(struct rd_snapshot *s, const char *rule, uint64_t n, uint64_t count);
-void numbers_add(struct numbers *to, const struct numbers *x);
 
 /* --- changes ---------------------------------------------------------------------------------- */
 
-enum presence { BEFORE_ONLY = 1, AFTER_ONLY = 2, BOTH = 3 };
+/* Items that are compared. */
+struct change {
+	unsigned int level;	   /* the keys that they have in common */
+	struct item before, after; /* sums */
+	bool part;		   /* `before` is perhaps not all: its rates are unknown */
+	bool changed;
+	/* It is present now, and may be something that the earlier report left out. */
+	bool unknown;
+	const char *status; /* "new", "gone", "changed", "same", "unknown" */
+	struct item shown;  /* the one after, if there is one */
+};
+
+struct list {
+	struct change *change;
+	size_t n;
+};
+
+struct rd_changes {
+	const struct rd_snapshot *before, *after;
+	struct list streams, found;
+};
+
+/* --- metrics ---------------------------------------------------------------------------------- */
 
 enum unit { UNIT_RATE, UNIT_SHARE, UNIT_TIME };
 
@@ -91,63 +122,37 @@ struct value {
 	bool few;	      /* differs, but has too few samples to count */
 };
 
-struct metric {
-	const char *label;
-	enum unit unit;
-};
-
-/* Name, key, label, value; shares: of what; times: how many samples they need. */
-#define METRIC_ROWS(RATE, SHARE, TIME)                                                             \
-	RATE(GOODPUT, "goodput_bps", "goodput", goodput_bytes)                                     \
-	SHARE(RETRANSMITTED, "retransmitted_percent", "retransmitted", retransmitted, requests)    \
-	SHARE(LOST, "lost_percent", "lost packets", lost, different)                               \
-	SHARE(NAK, "nak_percent", "NAKs", naks, requests)                                          \
-	SHARE(RNR, "rnr_percent", "RNR NAKs", rnr, requests)                                       \
-	SHARE(CNP, "cnp_percent", "CNPs", cnp, requests)                                           \
-	SHARE(CE, "ecn_ce_percent", "CE marks", ce, frames)                                        \
-	TIME(ACK_P50, "ack_p50_ns", "ACK p50", RD_LATENCY_ACK, p50, 10)                            \
-	TIME(ACK_P99, "ack_p99_ns", "ACK p99", RD_LATENCY_ACK, p99, 100)                           \
-	TIME(READ_P50, "read_p50_ns", "READ p50", RD_LATENCY_READ, p50, 10)                        \
-	TIME(READ_P99, "read_p99_ns", "READ p99", RD_LATENCY_READ, p99, 100)                       \
-	TIME(ATOMIC_P50, "atomic_p50_ns", "atomic p50", RD_LATENCY_ATOMIC, p50, 10)                \
-	TIME(ATOMIC_P99, "atomic_p99_ns", "atomic p99", RD_LATENCY_ATOMIC, p99, 100)               \
-	TIME(MESSAGE_P50, "message_p50_ns", "message p50", RD_LATENCY_MESSAGE, p50, 10)            \
-	TIME(MESSAGE_P99, "message_p99_ns", "message p99", RD_LATENCY_MESSAGE, p99, 100)
+/* Name, key, label, unit, number; what it is a share of, or how often it was measured; samples that
+ * it needs. */
+#define METRIC_ROWS(ROW)                                                                           \
+	ROW(GOODPUT, "goodput_bps", "goodput", RATE, N_GOODPUT, 0, 0)                              \
+	ROW(RETRANSMITTED, "retransmitted_percent", "retransmitted", SHARE, N_RETRANSMITTED,       \
+		N_REQUESTS, 0)                                                                     \
+	ROW(LOST, "lost_percent", "lost packets", SHARE, N_LOST, N_DIFFERENT, 0)                   \
+	ROW(NAK, "nak_percent", "NAKs", SHARE, N_NAKS, N_REQUESTS, 0)                              \
+	ROW(RNR, "rnr_percent", "RNR NAKs", SHARE, N_RNR, N_REQUESTS, 0)                           \
+	ROW(CNP, "cnp_percent", "CNPs", SHARE, N_CNP, N_REQUESTS, 0)                               \
+	ROW(CE, "ecn_ce_percent", "CE marks", SHARE, N_CE, N_FRAMES, 0)                            \
+	ROW(ACK_P50, "ack_p50_ns", "ACK p50", TIME, N_ACK + 1, N_ACK, 10)                          \
+	ROW(ACK_P99, "ack_p99_ns", "ACK p99", TIME, N_ACK + 2, N_ACK, 100)                         \
+	ROW(READ_P50, "read_p50_ns", "READ p50", TIME, N_READ + 1, N_READ, 10)                     \
+	ROW(READ_P99, "read_p99_ns", "READ p99", TIME, N_READ + 2, N_READ, 100)                    \
+	ROW(ATOMIC_P50, "atomic_p50_ns", "atomic p50", TIME, N_ATOMIC + 1, N_ATOMIC, 10)           \
+	ROW(ATOMIC_P99, "atomic_p99_ns", "atomic p99", TIME, N_ATOMIC + 2, N_ATOMIC, 100)          \
+	ROW(MESSAGE_P50, "message_p50_ns", "message p50", TIME, N_MESSAGE + 1, N_MESSAGE, 10)      \
+	ROW(MESSAGE_P99, "message_p99_ns", "message p99", TIME, N_MESSAGE + 2, N_MESSAGE, 100)
 
 #define METRIC_NUMBER(name, ...) METRIC_##name,
-enum { METRIC_ROWS(METRIC_NUMBER, METRIC_NUMBER, METRIC_NUMBER) METRICS };
-const struct metric *metric_of(unsigned int i);
-struct value metric_value(
-	unsigned int metric, const struct numbers *before, const struct numbers *after);
+enum { METRIC_ROWS(METRIC_NUMBER) METRICS };
 
-/* Streams that are compared: one queue pair with itself, or all of a service. */
-struct change {
-	enum presence presence;
-	struct stream like; /* addresses, verb and service of the first one */
-	bool same_qps;	    /* the queue pair has the same numbers */
-	struct numbers before, after;
-	bool changed; /* a metric has changed */
-	/* It is present now, and may be something that the earlier report left out. */
-	bool unknown;
-	const char *status; /* "new", "gone", "changed", "same", "unknown" */
-};
+extern const struct metric {
+	const char *label;
+	enum unit unit;
+	uint8_t value, of; /* enum number */
+	uint64_t samples;
+} metrics[METRICS];
 
-struct found_change {
-	const struct found *before, *after; /* NULL: absent */
-	struct found shown;		    /* the one after, if there is one */
-	bool changed;
-	const char *status; /* "new", "gone", "changed", "same" */
-};
-
-struct rd_changes {
-	const struct rd_snapshot *before, *after;
-	struct change *streams;
-	size_t n_streams;
-	struct found_change *found;
-	size_t n_found;
-	struct found *by_rule; /* what some of `found` refer to */
-	size_t n_by_rule;
-};
+struct value metric_value(unsigned int metric, const struct change *c);
 
 extern const struct rd_shape changes_shape;
 

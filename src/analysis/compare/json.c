@@ -3,6 +3,7 @@
 #include "compare.h"
 #include <math.h>
 #include <rdmadump/document.h>
+#include <rdmadump/json.h>
 
 #define STATUS(more) "'enum': ['new', 'gone', 'changed', 'same'" more "]"
 
@@ -35,33 +36,46 @@ static const struct rd_shape snapshot_shape = {"snapshot", NULL, RD_FIELDS(snaps
 
 /* --- findings --------------------------------------------------------------------------------- */
 
-#define RD_THIS struct found
+#define RD_THIS struct item
 static const struct rd_field found_fields[] = {
 	{"severity", NULL, RD_NAME(severity, rd_severity_name),
 		.schema = "'enum': ['note', 'warning', 'problem']"},
 	{"certainty", NULL, RD_NAME(certainty, rd_certainty_name)},
-	{"count", "how often, of all of them", RD_UINT(count)},
-	{"findings", "of QPs between the same addresses, or at one place", RD_UINT(n)},
+	{"count", "how often, of all of them", RD_UINT(n[N_COUNT])},
+	{"findings", "of QPs between the same addresses, or at one place", RD_UINT(n[N_ITEMS])},
 };
 static const struct rd_shape found_shape = {
-	"found", NULL, RD_FIELDS(found_fields), .nullable = true};
+	"found", NULL, RD_FIELDS(found_fields), RD_IF(n[N_ITEMS])};
 
 #undef RD_THIS
 
-#define RD_THIS struct found_change
+#define RD_THIS struct change
+static json_t *key(const struct rd_at *at)
+{
+	return rd_json_string(item_text(&((const RD_THIS *)at->object)->shown, at->which));
+}
+
+static json_t *key_or_null(const struct rd_at *at)
+{
+	return rd_json_text(item_text(&((const RD_THIS *)at->object)->shown, at->which));
+}
+
+#define RD_KEY(name)	RD_MADE(key, RD_TYPE_TEXT), .which = KEY_##name
+#define RD_KEY_OR(name) RD_MADE(key_or_null, RD_TYPE_TEXT_OR), .which = KEY_##name
+
 static const struct rd_field finding_fields[] = {
 	{"status", NULL, RD_TEXT(status), .schema = STATUS("")},
-	{"rule", NULL, RD_CHARS(shown.rule)},
-	{"title", NULL, RD_CHARS(shown.title)},
-	{"from", NULL, RD_CHARS_OR(shown.from)},
-	{"to", NULL, RD_CHARS_OR(shown.to)},
-	{"where", "if it is of no conversation", RD_CHARS_OR(shown.where)},
+	{"rule", NULL, RD_KEY(RULE)},
+	{"title", NULL, RD_KEY(TITLE)},
+	{"from", NULL, RD_KEY_OR(FROM)},
+	{"to", NULL, RD_KEY_OR(TO)},
+	{"where", "if it is of no conversation", RD_KEY_OR(WHERE)},
 	{"by_rule",
 		"true: all findings of the rule as one, without a place, since a report has only a "
 		"part of them",
-		RD_BOOL(shown.by_rule)},
-	{"before", NULL, RD_POINTER(before, found_shape)},
-	{"after", NULL, RD_POINTER(after, found_shape)},
+		RD_BOOL(shown.partial)},
+	{"before", NULL, RD_OBJECT(before, found_shape)},
+	{"after", NULL, RD_OBJECT(after, found_shape)},
 };
 static const struct rd_shape finding_shape = {"finding", NULL, RD_FIELDS(finding_fields)};
 #undef RD_THIS
@@ -96,31 +110,37 @@ static const struct rd_shape value_shape = {"value", NULL, RD_FIELDS(value_field
 #define RD_THIS struct change
 static json_t *value(const struct rd_at *at)
 {
-	const struct change *c = at->object;
-	const struct value v = metric_value(at->which, &c->before, &c->after);
+	const struct value v = metric_value(at->which, at->object);
 
 	return rd_shape_part(&value_shape, &v, at);
 }
 
 #define METRIC_FIELD(name, key, ...)                                                               \
 	{key, NULL, RD_MADE_OF(value, value_shape), .which = METRIC_##name},
-static const struct rd_field values_fields[] = {
-	METRIC_ROWS(METRIC_FIELD, METRIC_FIELD, METRIC_FIELD)};
+static const struct rd_field values_fields[] = {METRIC_ROWS(METRIC_FIELD)};
 static const struct rd_shape values_shape = {NULL, NULL, RD_FIELDS(values_fields)};
+
+static json_t *qp(const struct rd_at *at)
+{
+	const struct change *c = at->object;
+	const uint32_t number = item_qp(&c->shown, at->which);
+
+	return c->level != BY_QPS || number == RD_QP_UNKNOWN ? json_null() : rd_json_u64(number);
+}
 
 static const struct rd_field stream_fields[] = {
 	{"status", "unknown: the former report may have left it out (--top)", RD_TEXT(status),
 		.schema = STATUS(", 'unknown'")},
-	{"from", NULL, RD_CHARS(like.from)},
+	{"from", NULL, RD_KEY(FROM)},
 	{"from_qp", "null: all QPs of the verb and service between these addresses",
-		RD_KNOWN(like.from_qp), RD_IF(same_qps)},
-	{"to", NULL, RD_CHARS(like.to)},
-	{"to_qp", NULL, RD_KNOWN(like.to_qp), RD_IF(same_qps)},
-	{"transport", NULL, RD_CHARS(like.transport)},
-	{"verb", "with most bytes", RD_CHARS_OR(like.verb)},
-	{"service_id", NULL, RD_CHARS_OR(like.service)},
-	{"qps_before", NULL, RD_UINT(before.qps)},
-	{"qps_after", NULL, RD_UINT(after.qps)},
+		RD_MADE(qp, RD_TYPE_UINT_OR), .which = KEY_FROM_QP},
+	{"to", NULL, RD_KEY(TO)},
+	{"to_qp", NULL, RD_MADE(qp, RD_TYPE_UINT_OR), .which = KEY_TO_QP},
+	{"transport", NULL, RD_KEY(TRANSPORT)},
+	{"verb", "with most bytes", RD_KEY_OR(VERB)},
+	{"service_id", NULL, RD_KEY_OR(SERVICE)},
+	{"qps_before", NULL, RD_UINT(before.n[N_ITEMS])},
+	{"qps_after", NULL, RD_UINT(after.n[N_ITEMS])},
 	{"values", NULL, RD_VIEW(values_shape)},
 };
 static const struct rd_shape stream_shape = {
@@ -139,8 +159,8 @@ static const struct rd_field changes_fields[] = {
 	{"compared_with", NULL, RD_TEXT(name)},
 	{"before", NULL, RD_POINTER(changes.before, snapshot_shape)},
 	{"after", NULL, RD_POINTER(changes.after, snapshot_shape)},
-	{"findings", NULL, RD_LIST(changes.found, changes.n_found, finding_shape)},
-	{"traffic", NULL, RD_LIST(changes.streams, changes.n_streams, stream_shape)},
+	{"findings", NULL, RD_LIST(changes.found.change, changes.found.n, finding_shape)},
+	{"traffic", NULL, RD_LIST(changes.streams.change, changes.streams.n, stream_shape)},
 };
 const struct rd_shape changes_shape = {NULL,
 	"Version 2. Keys are only added within a version. Shares are per cent of request packets, "

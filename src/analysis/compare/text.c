@@ -8,17 +8,26 @@
 #include <rdmadump/units.h>
 #include <string.h>
 
-#define ROWS_SHOWN 12 /* conversations and findings each, without -v */
-#define TIMES	   3  /* as large, before a percentage is hard to read */
+#define TIMES 3 /* as large, before a percentage is hard to read */
 
 static void put_clean(FILE *out, const char *text)
 {
 	rd_printable_put(out, text, SIZE_MAX);
 }
 
+static void put_key(FILE *out, const struct item *x, enum key key)
+{
+	put_clean(out, item_text(x, key));
+}
+
 static void put_plural(FILE *out, uint64_t n, const char *what)
 {
-	fprintf(out, "%" PRIu64 " %s%s", n, what, n == 1 ? "" : "s");
+	fprintf(out, "%" PRIu64 " %s%s", n, what, rd_plural(n));
+}
+
+static bool has_both(const struct change *c)
+{
+	return c->before.n[N_ITEMS] && c->after.n[N_ITEMS];
 }
 
 /* --- the head --------------------------------------------------------------------------------- */
@@ -59,113 +68,78 @@ static void put_summary(const struct rd_changes *c, FILE *out)
 {
 	uint64_t fresh = 0, gone = 0, other = 0, streams = 0, unknown = 0;
 
-	for (size_t i = 0; i < c->n_found; i++) {
-		const struct found_change *f = &c->found[i];
+	for (size_t i = 0; i < c->found.n; i++) {
+		const struct change *f = &c->found.change[i];
 
-		fresh += !f->before;
-		gone += !f->after;
-		other += f->before && f->after && f->changed;
+		fresh += !f->before.n[N_ITEMS];
+		gone += !f->after.n[N_ITEMS];
+		other += has_both(f) && f->changed;
 	}
-	for (size_t i = 0; i < c->n_streams; i++) {
-		streams += c->streams[i].changed;
-		unknown += c->streams[i].unknown;
+	for (size_t i = 0; i < c->streams.n; i++) {
+		streams += c->streams.change[i].changed;
+		unknown += c->streams.change[i].unknown;
 	}
 	if (!fresh && !gone && !other && !streams) {
 		fputs("nothing changed: ", out);
-		put_plural(out, c->n_found, "finding");
+		put_plural(out, c->found.n, "finding");
 		fputs(" and ", out);
-		put_plural(out, c->n_streams - unknown, "direction");
+		put_plural(out, c->streams.n - unknown, "direction");
 		fputs(" of traffic are as before\n", out);
 		put_unknown(unknown, out);
 		return;
 	}
 	fprintf(out,
 		"findings: %" PRIu64 " new, %" PRIu64 " gone, %" PRIu64 " changed, %zu as before\n",
-		fresh, gone, other, c->n_found - (size_t)(fresh + gone + other));
+		fresh, gone, other, c->found.n - (size_t)(fresh + gone + other));
 	fprintf(out, "traffic: %" PRIu64 " of %zu directions changed\n", streams,
-		c->n_streams - unknown);
+		c->streams.n - unknown);
 	put_unknown(unknown, out);
 }
 
 /* --- findings --------------------------------------------------------------------------------- */
 
-static void put_place(FILE *out, const struct found *f)
+static void put_place(FILE *out, const struct item *f)
 {
-	if (f->by_rule) {
+	if (f->partial) {
 		fputs("all together: a report has only a part of these findings", out);
-		return;
+	} else if (!*item_text(f, KEY_FROM) && !*item_text(f, KEY_TO)) {
+		put_key(out, f, KEY_WHERE);
+	} else {
+		put_key(out, f, KEY_FROM);
+		fputs(" -> ", out);
+		put_key(out, f, KEY_TO);
 	}
-	if (!*f->from && !*f->to) {
-		put_clean(out, f->where);
-		return;
-	}
-	put_clean(out, f->from);
-	fputs(" -> ", out);
-	put_clean(out, f->to);
 }
 
-static void put_counts(FILE *out, const struct found *f)
+static void put_counts(FILE *out, const struct item *f)
 {
+	const uint64_t times = f->n[N_COUNT], n = f->n[N_ITEMS];
+
 	fprintf(out, "[%s]", rd_certainty_name(f->certainty));
-	if (f->count)
-		fprintf(out, ", %" PRIu64 " time%s", f->count, f->count == 1 ? "" : "s");
-	if (f->by_rule)
-		fprintf(out, ", %" PRIu64 " finding%s", f->n, f->n == 1 ? "" : "s");
-	else if (*f->from)
-		fprintf(out, " at %" PRIu64 " QP%s", f->n, f->n == 1 ? "" : "s");
+	if (times)
+		fprintf(out, ", %" PRIu64 " time%s", times, rd_plural(times));
+	if (f->partial)
+		fprintf(out, ", %" PRIu64 " finding%s", n, rd_plural(n));
+	else if (*item_text(f, KEY_FROM))
+		fprintf(out, " at %" PRIu64 " QP%s", n, rd_plural(n));
 }
 
-static void put_finding(const struct found_change *f, FILE *out)
+static void put_finding(const struct change *f, FILE *out)
 {
-	const struct found *x = &f->shown;
+	const struct item *x = &f->shown;
 
 	fprintf(out, "%-8s%s ", f->status, rd_severity_mark(x->severity));
 	put_place(out, x);
 	fputs("\n           ", out);
-	put_clean(out, x->title);
-	if (f->before && f->after && f->changed) {
-		fputs("\n           before ", out);
-		put_counts(out, f->before);
+	put_key(out, x, KEY_TITLE);
+	fputs("\n           ", out);
+	if (has_both(f) && f->changed) {
+		fputs("before ", out);
+		put_counts(out, &f->before);
 		fputs("; now ", out);
-	} else {
-		fputs("\n           ", out);
 	}
 	put_counts(out, x);
 	fputc('\n', out);
-}
-
-/* What is shown without -v: the first rows of those that changed. */
-struct screen {
-	FILE *out;
-	unsigned int verbose;
-	size_t shown, left;
-};
-
-static bool is_shown(struct screen *s, bool changed)
-{
-	if (!changed && !s->verbose)
-		return false;
-	if (s->shown == ROWS_SHOWN && !s->verbose) {
-		s->left++;
-		return false;
-	}
-	if (!s->shown++)
-		fputc('\n', s->out);
-	return true;
-}
-
-static void put_left(const struct screen *s)
-{
-	if (s->left)
-		fprintf(s->out, "        %zu more: -v shows them\n", s->left);
-}
-
-static void put_findings(const struct rd_changes *c, struct screen s)
-{
-	for (size_t i = 0; i < c->n_found; i++)
-		if (is_shown(&s, c->found[i].changed))
-			put_finding(&c->found[i], s.out);
-	put_left(&s);
 }
 
 /* --- traffic ---------------------------------------------------------------------------------- */
@@ -212,70 +186,92 @@ static void put_value(const struct metric *m, const struct value *v, FILE *out)
 	fputc('\n', out);
 }
 
-static void put_end(FILE *out, const char *address, uint32_t qp, bool with_qp)
+static void put_end(FILE *out, const struct change *c, enum key address, enum key qp)
 {
-	put_clean(out, address);
-	if (with_qp && qp != RD_QP_UNKNOWN)
-		fprintf(out, ":0x%x", qp);
-	else if (with_qp)
+	const uint32_t number = item_qp(&c->shown, qp);
+
+	put_key(out, &c->shown, address);
+	if (c->level != BY_QPS)
+		return;
+	if (number != RD_QP_UNKNOWN)
+		fprintf(out, ":0x%x", number);
+	else
 		fputs(":?", out);
 }
 
 static void put_stream(const struct change *c, FILE *out)
 {
-	const struct stream *x = &c->like;
+	const struct item *x = &c->shown;
 
 	fprintf(out, "%-8s", c->status);
-	put_end(out, x->from, x->from_qp, c->same_qps);
+	put_end(out, c, KEY_FROM, KEY_FROM_QP);
 	fputs(" -> ", out);
-	put_end(out, x->to, x->to_qp, c->same_qps);
+	put_end(out, c, KEY_TO, KEY_TO_QP);
 	fputc(' ', out);
-	put_clean(out, x->transport);
+	put_key(out, x, KEY_TRANSPORT);
 	fputc(' ', out);
-	put_clean(out, x->verb);
-	if (!c->same_qps) {
+	put_key(out, x, KEY_VERB);
+	if (c->level != BY_QPS) {
 		fputs(", ", out);
-		if (c->presence == BOTH && c->before.qps != c->after.qps)
-			fprintf(out, "%" PRIu64 " -> ", c->before.qps);
-		put_plural(out, c->presence == BEFORE_ONLY ? c->before.qps : c->after.qps, "QP");
+		if (has_both(c) && c->before.n[N_ITEMS] != c->after.n[N_ITEMS])
+			fprintf(out, "%" PRIu64 " -> ", c->before.n[N_ITEMS]);
+		put_plural(out, x->n[N_ITEMS], "QP");
 	}
-	if (*x->service) {
+	if (*item_text(x, KEY_SERVICE)) {
 		fputs(", service ", out);
-		put_clean(out, x->service);
+		put_key(out, x, KEY_SERVICE);
 	}
 	fputc('\n', out);
 }
 
-static void put_change(const struct change *c, unsigned int verbose, FILE *out)
+static void put_values(const struct change *c, unsigned int verbose, FILE *out)
 {
-	put_stream(c, out);
 	for (unsigned int i = 0; i < METRICS; i++) {
-		const struct value v = metric_value(i, &c->before, &c->after);
+		const struct value v = metric_value(i, c);
 
-		if (v.change || (i == 0 && c->presence != BOTH) ||
+		if (v.change || (i == 0 && !has_both(c)) ||
 			(verbose && (v.before > 0 || v.after > 0)))
-			put_value(metric_of(i), &v, out);
+			put_value(&metrics[i], &v, out);
 	}
 }
 
-static void put_traffic(const struct rd_changes *c, struct screen s)
+#define ROWS_SHOWN 12 /* conversations and findings each, without -v */
+
+/* Without -v: the first rows of those that changed. */
+static void put_list(const struct list *list, bool traffic, unsigned int verbose, FILE *out)
 {
-	for (size_t i = 0; i < c->n_streams; i++)
-		if (is_shown(&s, c->streams[i].changed))
-			put_change(&c->streams[i], s.verbose, s.out);
-	put_left(&s);
+	size_t shown = 0, left = 0;
+
+	for (size_t i = 0; i < list->n; i++) {
+		const struct change *c = &list->change[i];
+
+		if (!c->changed && !verbose)
+			continue;
+		if (shown == ROWS_SHOWN && !verbose) {
+			left++;
+			continue;
+		}
+		if (!shown++)
+			fputc('\n', out);
+		if (traffic) {
+			put_stream(c, out);
+			put_values(c, verbose, out);
+		} else {
+			put_finding(c, out);
+		}
+	}
+	if (left)
+		fprintf(out, "        %zu more: -v shows them\n", left);
 }
 
 void rd_changes_text(const struct rd_changes *c, const char *name, unsigned int verbose, FILE *out)
 {
-	const struct screen screen = {.out = out, .verbose = verbose};
-
 	fputs("compared with ", out);
 	put_clean(out, name);
 	fputc('\n', out);
 	put_capture(out, "before", c->before);
 	put_capture(out, "now   ", c->after);
 	put_summary(c, out);
-	put_findings(c, screen);
-	put_traffic(c, screen);
+	put_list(&c->found, false, verbose, out);
+	put_list(&c->streams, true, verbose, out);
 }
