@@ -17,7 +17,6 @@ enum rd_drops_of {
 enum rd_drops_scope {
 	RD_DROPS_PLAIN,	 /* nothing to say */
 	RD_DROPS_SHARED, /* for every queue pair of the function */
-	RD_DROPS_OWN,	 /* for the capture's queue pair alone */
 	RD_DROPS_EARLY,	 /* frames before the filter, too */
 };
 

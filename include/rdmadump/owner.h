@@ -49,8 +49,6 @@ int rd_process_read(
  */
 void rd_process_of_event(const char *root, const struct rd_qp_event *event,
 	const struct rd_clock *clock, struct rd_process *p);
-/* The process of a thread, or itself; -1: there is none, *process is then unchanged. */
-int rd_process_of(const char *root, uint32_t pid, uint32_t *process);
 /* Ticks since boot when a process or thread started; -1: there is none. */
 int rd_process_start(const char *root, uint32_t pid, uint64_t *ticks);
 /* Now, in the same unit. */

@@ -38,7 +38,6 @@ struct rd_source_stats {
 				no reason */
 	/* The counters include other users of the device, and do not include every loss. */
 	bool loss_shared;
-	bool loss_own; /* a counter of the device is bound to this source's queue pair alone */
 	unsigned int loss_delay_ms;	   /* longest delay of the counters */
 	const struct rd_error *stop_error; /* what stop() could not undo; NULL: nothing */
 	uint64_t gaps;			   /* times that the queue failed */
@@ -194,7 +193,6 @@ struct rd_verbs_config {
 	unsigned int log2_buffers; /* log2 of the buffers of each receive ring; not 0 */
 	uint32_t max_frame;	   /* longest frame in bytes; 0: derived from the port's MTU */
 	enum rd_rx_mode rx_mode;
-	bool own_counter; /* bind a loss counter to the QP; warns if that is impossible */
 	enum rd_stamp_type stamps;
 	uint32_t latency_ms; /* longest time that frames wait in the ring while the thread sleeps */
 	enum rd_sniffer sniffer;

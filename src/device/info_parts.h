@@ -50,11 +50,5 @@ int rd_query_verbs(struct rd_info *info);
 struct ibv_context *rd_mlx5_open(struct ibv_device *device, void *devx);
 /* query_mlx5.c. -1 if out of memory. */
 int rd_mlx5_query(struct ibv_context *context, bool devx, struct rd_info *info);
-/*
- * Opens the device and queries its firmware: whether the receive queue of a raw packet QP can have
- * its own counter set (modify_rq_counter_set_id). Unknown if it is not an mlx5 device, or DEVX is
- * refused.
- */
-enum rd_answer rd_mlx5_counts_per_queue(const char *device);
 
 #endif

@@ -65,7 +65,8 @@ int rd_process_start(const char *root, uint32_t pid, uint64_t *ticks)
 	return field ? rd_parse_u64(field, 0, UINT64_MAX, ticks) : -1;
 }
 
-int rd_process_of(const char *root, uint32_t pid, uint32_t *process)
+/* The process of a thread, or itself; -1: there is none, *process is then unchanged. */
+static int process_of(const char *root, uint32_t pid, uint32_t *process)
 {
 	char text[FILE_ROOM];
 	const char *line;
@@ -203,7 +204,7 @@ int rd_process_read(
 	uint64_t again;
 
 	*p = (struct rd_process){0};
-	if (rd_process_of(root, pid, &p->pid) || rd_process_start(root, p->pid, &p->start_ticks))
+	if (process_of(root, pid, &p->pid) || rd_process_start(root, p->pid, &p->start_ticks))
 		return -1;
 	p->start_ns = start_ns(clock, p->start_ticks);
 	rd_sysfs_text(p->comm, sizeof(p->comm), "%s/proc/%u/comm", root, p->pid);
@@ -237,7 +238,7 @@ void rd_resources_name(const char *root, struct rd_resources *r)
 			q->pid = q[-1].pid;
 			memcpy(q->comm, q[-1].comm, sizeof(q->comm));
 		} else if (pid) {
-			rd_process_of(root, pid, &q->pid);
+			process_of(root, pid, &q->pid);
 			rd_sysfs_text(q->comm, sizeof(q->comm), "%s/proc/%u/comm", root, q->pid);
 		}
 		listed = pid;

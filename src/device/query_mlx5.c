@@ -15,16 +15,15 @@
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
-#define CMD_QUERY_HCA_CAP	 0x100
-#define CMD_QUERY_ADAPTER	 0x101
-#define CAP_GENERAL		 0
-#define CAP_NIC_FLOW		 7
-#define CAP_CURRENT		 1 /* else what could be configured */
-#define HEADER			 16
-#define MODIFY_RQ_COUNTER_SET_ID 0x184 /* bit of the general capabilities */
-#define CAP_BYTES		 4096
-#define PSID_AT			 240 /* after the header: 32 bytes, then 208 vendor-specific bytes */
-#define PSID_BYTES		 16
+#define CMD_QUERY_HCA_CAP 0x100
+#define CMD_QUERY_ADAPTER 0x101
+#define CAP_GENERAL	  0
+#define CAP_NIC_FLOW	  7
+#define CAP_CURRENT	  1 /* else what could be configured */
+#define HEADER		  16
+#define CAP_BYTES	  4096
+#define PSID_AT		  240 /* after the header: 32 bytes, then 208 vendor-specific bytes */
+#define PSID_BYTES	  16
 
 static const struct rd_bit_name flags[] = {{0, "CQE_V1"}, {2, "MPW"}, {3, "ENHANCED_MPW"},
 	{4, "CQE_128B_COMP"}, {5, "CQE_128B_PAD"}, {6, "PACKET_BASED_CREDIT_MODE"},
@@ -134,23 +133,6 @@ static void query_caps(struct ibv_context *context, bool devx, struct rd_mlx5_ca
 		return;
 	snprintf(psid, sizeof(psid), "%.*s", PSID_BYTES, (const char *)out + HEADER + PSID_AT);
 	rd_text_clean(caps->psid, sizeof(caps->psid), psid);
-}
-
-enum rd_answer rd_mlx5_counts_per_queue(const char *device)
-{
-	uint8_t out[HEADER + CAP_BYTES];
-	struct ibv_context *context;
-	struct rd_error ignored;
-	bool devx = false;
-	int rc;
-
-	if (rd_verbs_device_open(&context, device, rd_mlx5_open, &devx, &ignored) < 0)
-		return RD_ANSWER_UNKNOWN;
-	rc = devx ? command(context, CMD_QUERY_HCA_CAP, CAP_GENERAL << 1 | CAP_CURRENT, out,
-			    sizeof(out))
-		  : EOPNOTSUPP;
-	ibv_close_device(context);
-	return rc ? RD_ANSWER_UNKNOWN : bit(out + HEADER, MODIFY_RQ_COUNTER_SET_ID);
 }
 
 int rd_mlx5_query(struct ibv_context *context, bool devx, struct rd_info *info)

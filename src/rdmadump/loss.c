@@ -105,9 +105,8 @@ json_t *loss_json_source(const struct capture_run *r, const struct rd_session_so
 				: json_null());
 	for (unsigned int k = 0; k < source->n_related; k++)
 		json_array_append_new(related, json_change(&source->related[k]));
-	o = json_pack("{s:b, s:b, s:b, s:o, s:o}", "known", (int)st->loss_known, "shared",
-		(int)st->loss_shared, "own_counter", (int)st->loss_own, "counters", counters,
-		"beside", related);
+	o = json_pack("{s:b, s:b, s:o, s:o}", "known", (int)st->loss_known, "shared",
+		(int)st->loss_shared, "counters", counters, "beside", related);
 	put_frames(r, o, st->loss_known, st->lost, st);
 	return o;
 }

@@ -39,8 +39,6 @@ static int check_input(const struct capture_options *o, struct rd_error *err)
 			"-r: the frames of a file have timestamps already: leave -j out"},
 		{o->filter_file && o->words,
 			"the filter is given by -F and on the command line: give one"},
-		{o->session.device.own_counter && o->session.read,
-			"--own-counter: not with -r, which opens no device"},
 		{o->session.queues && o->session.read,
 			"--queues: not with -r, which opens no device"},
 		{o->session.queues && o->session.filter.src_qp,

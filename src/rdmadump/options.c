@@ -296,10 +296,6 @@ const struct cli_option cli_options[] = {
 		"program wakes up less often (default " TEXT(RD_LATENCY_MS) "; 0: wake up for each "
 									    "frame)",
 		NULL, GROUP_MEMORY, NUMBER(session.device.latency_ms, 0, 1000)},
-	{"own-counter", 0, NULL,
-		"bind a hardware counter to the capture's queue pair, so that its loss is exact "
-		"(mlx5; needs CAP_NET_ADMIN; not with --queues)",
-		NULL, GROUP_MEMORY, FLAG(session.device.own_counter)},
 	{"contiguous-pages", 'T', .group = GROUP_MEMORY, .flags = OPT_HIDDEN, .set = set_nothing,
 		IBDUMP('T', "conti", .help = "no effect: contiguous memory is always tried")},
 

@@ -72,8 +72,6 @@ static void put_known(struct text *t, const struct rd_drops *d)
 	}
 	if (*d->counters)
 		put(t, "%s%s", separator, d->counters);
-	if (d->scope == RD_DROPS_OWN)
-		put(t, "; exact, own counter");
 	if (d->device || *d->counters)
 		put(t, ")");
 }
@@ -118,9 +116,6 @@ void rd_drops_scope(const struct rd_drops *d, char out[RD_DROPS_TEXT])
 			"%s counts frames without a receive buffer on any queue pair of this "
 			"function: neither an upper nor a lower bound of what the capture lacks",
 			d->counters);
-	else if (d->scope == RD_DROPS_OWN)
-		put(&t, "out_of_buffer was bound to the capture's queue pair: it counts only the "
-			"frames that found no receive buffer there, not what was discarded before");
 	else if (d->scope == RD_DROPS_EARLY)
 		put(&t, "%s counts frames before the filter, too", d->counters);
 }

@@ -47,11 +47,6 @@ static int open_netdev(struct rd_session *s, const char *netdev, const struct rd
 		.port = port};
 	struct rd_source *source;
 
-	if (s->config->device.own_counter)
-		rd_log(RD_LOG_WARNING,
-			"--own-counter has no effect on netdev %s: the kernel counts the loss of "
-			"each program there by itself",
-			netdev);
 	if (s->config->device.stamps == RD_STAMPS_ADAPTER)
 		return rd_fail(&s->error, RD_CLASS_DEVICE, 0, "omit -j, or give -j host",
 			"%s has no timestamps of type 'adapter': the kernel timestamps the frames "

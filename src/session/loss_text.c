@@ -25,20 +25,8 @@ void rd_loss_reason(const struct rd_source_stats *st, char out[RD_LOSS_TEXT])
 	snprintf(out, RD_LOSS_TEXT, "no counter reports it");
 }
 
-/* Every source has counters that were bound to it. */
-static bool all_own(const struct rd_session *s, const struct rd_source_stats *stats)
-{
-	bool own = s->in.n > 0;
-
-	for (unsigned int i = 0; i < s->in.n; i++)
-		own &= stats[i].loss_own && stats[i].n_loss;
-	return own;
-}
-
 static enum rd_drops_scope scope_of(const struct rd_session *s, const struct rd_source_stats *stats)
 {
-	if (all_own(s, stats))
-		return RD_DROPS_OWN;
 	for (unsigned int i = 0; i < s->in.n; i++)
 		if (stats[i].loss_shared && stats[i].n_loss)
 			return s->in.sources[i]->ops->measure ? RD_DROPS_SHARED : RD_DROPS_EARLY;

@@ -142,6 +142,20 @@ static int verbs_service(struct rd_source *src, struct rd_error *err)
 	return 0;
 }
 
+/* --- loss --------------------------------------------------------------------------------- */
+
+/*
+ * Counters are read by the device's name. If that is another device's now, as after a reload of the
+ * driver, they are not this one's: none is returned.
+ */
+static void read_loss(const struct verbs_port *port, struct rd_loss_counters *now)
+{
+	rd_loss_read(port->sysroot, port->device, port->num, now);
+	if (port->identity &&
+		rd_port_identity(port->sysroot, port->device->name, port->num) != port->identity)
+		now->n = now->n_witnesses = 0;
+}
+
 /* --- start and stop --------------------------------------------------------------------- */
 
 static int verbs_start(struct rd_source *src, struct rd_error *err)
@@ -150,7 +164,7 @@ static int verbs_start(struct rd_source *src, struct rd_error *err)
 
 	port->loss = (struct rd_loss){0};
 	port->identity = rd_port_identity(port->sysroot, port->device->name, port->num);
-	verbs_loss_read(port, &port->loss.last);
+	read_loss(port, &port->loss.last);
 	/* What the flow of the trial delivered to work queues is from before the start. */
 	verbs_events_take(port->queue[0]);
 	for (unsigned int i = 0; i < port->n_queues; i++)
@@ -177,7 +191,7 @@ static void verbs_measure(struct rd_source *src)
 	struct verbs_port *port = port_of(src);
 	struct rd_loss_counters now;
 
-	verbs_loss_read(port, &now);
+	read_loss(port, &now);
 	pthread_mutex_lock(&port->loss_lock);
 	rd_loss_update(&port->loss, &now, port->speed);
 	pthread_mutex_unlock(&port->loss_lock);
@@ -200,12 +214,8 @@ static void verbs_stats(struct rd_source *src, struct rd_source_stats *stats)
 	const struct rd_loss *loss = &port->loss;
 	uint64_t oversize = 0;
 
-	*stats = (struct rd_source_stats){.loss_own = port->own.counter != NULL,
-		.loss_shared = !port->own.counter,
-		.stop_error = port->icmd.left.class == RD_CLASS_NONE ? NULL : &port->icmd.left,
-		.missing = port->own.ended ? "the queue pair was replaced, which ended its own "
-					     "counter"
-					   : NULL};
+	*stats = (struct rd_source_stats){.loss_shared = true,
+		.stop_error = port->icmd.left.class == RD_CLASS_NONE ? NULL : &port->icmd.left};
 	for (unsigned int i = 0; i < port->n_queues; i++) {
 		stats->gaps += port->queue[i]->gaps;
 		oversize += port->queue[i]->oversize.frames;
@@ -354,7 +364,6 @@ int rd_verbs_open_queues(struct rd_source **s, unsigned int *n,
 	}
 	describe(port, config->port);
 	describe_queues(port, wanted);
-	verbs_own_counter_check(port);
 	for (unsigned int i = 0; i < port->n_queues; i++) {
 		s[i] = &port->queue[i]->src;
 		s[i]->ops = i ? &follower_ops : &verbs_ops;

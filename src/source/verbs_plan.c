@@ -100,7 +100,6 @@ static int queue_pair_renew(struct verbs_port *port, bool in_table, struct rd_er
 		return verbs_spread_create(port, err);
 	}
 	verbs_queues_destroy(port);
-	verbs_own_counter_close(port);
 	return verbs_cq_create(q, err) < 0 ? -1 : verbs_queue_create(q, err);
 }
 
@@ -147,7 +146,6 @@ static void close_fd(int *fd)
 void verbs_queues_close(struct verbs_port *port)
 {
 	verbs_queues_destroy(port);
-	verbs_own_counter_close(port);
 	for (unsigned int i = 0; i < port->n_queues; i++) {
 		struct verbs_queue *q = port->queue[i];
 

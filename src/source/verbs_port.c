@@ -129,7 +129,6 @@ struct verbs_port *verbs_port_open(const struct rd_verbs_config *config, struct 
 	port->stamp_type = config->stamps;
 	port->numa_node = rd_device_numa_node(config->sysroot, config->device);
 	port->latency_us = config->latency_ms * 1000;
-	port->own.wanted = config->own_counter;
 	port->epoll_fd = port->addresses.fd = -1;
 	pthread_mutex_init(&port->lock, NULL);
 	pthread_mutex_init(&port->loss_lock, NULL);

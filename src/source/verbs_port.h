@@ -24,17 +24,6 @@ struct verbs_addresses {
 	bool pending;		/* a link changed; only for the thread that reads fd */
 };
 
-/*
- * --own-counter. No lock: except for `ended`, nothing changes once the thread that reads counters
- * runs.
- */
-struct verbs_own_counter {
-	bool wanted;
-	atomic_bool ended;		/* the QP was replaced, which freed the counter */
-	struct rd_own_counter *counter; /* NULL: none is bound */
-	struct rd_error why;		/* why none is; class NONE: none was tried */
-};
-
 /* --sniffer icmd */
 struct verbs_port_sniffer {
 	struct rd_port_sniffer *sniffer; /* NULL: a flow is used */
@@ -89,7 +78,6 @@ struct verbs_port {
 	pthread_mutex_t loss_lock; /* guards `loss`; not held while counters are read */
 	struct rd_loss loss;	   /* since start() */
 	uint64_t identity;	   /* rd_port_identity() at start(); 0: unknown */
-	struct verbs_own_counter own;
 	char name[RD_NAME_MAX + 8], description[200], hardware[400];
 };
 
@@ -99,18 +87,6 @@ struct verbs_port {
  */
 struct verbs_port *verbs_port_open(const struct rd_verbs_config *config, struct rd_error *err);
 void verbs_port_close(struct verbs_port *port);
-
-/* verbs_own_counter.c */
-
-/* The QP is in state RESET. On failure the port has the reason. */
-void verbs_own_counter_bind(struct verbs_port *port);
-/* The QP is about to be destroyed during the capture: the loss becomes unknown. */
-void verbs_own_counter_end(struct verbs_port *port);
-void verbs_own_counter_close(struct verbs_port *port);
-/* The port is open: warns if a counter is wanted and there is none. */
-void verbs_own_counter_check(struct verbs_port *port);
-/* The port's loss counters, or the capture's own counter if one is bound. One call at a time. */
-void verbs_loss_read(struct verbs_port *port, struct rd_loss_counters *now);
 
 /* verbs_port_sniffer.c */
 

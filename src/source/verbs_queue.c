@@ -150,10 +150,7 @@ void verbs_queues_destroy(struct verbs_port *port)
 
 int verbs_queue_create(struct verbs_queue *q, struct rd_error *err)
 {
-	if (qp_create(q, err) < 0)
-		return -1;
-	verbs_own_counter_bind(q->port);
-	if (qp_ready(q, err) < 0)
+	if (qp_create(q, err) < 0 || qp_ready(q, err) < 0)
 		return -1;
 	q->path = verbs_path_libibverbs(q);
 	if (q->port->rx_mode != RD_RX_VERBS)
@@ -201,7 +198,6 @@ static int replace(struct verbs_queue *q, struct rd_error *err)
 
 	if (verbs_flow_destroy(port, err) < 0)
 		return -1;
-	verbs_own_counter_end(port);
 	verbs_spread_destroy(port);
 	verbs_wq_destroy(q);
 	cq_destroy(q);

@@ -33,7 +33,7 @@ elif has_tool setpriv "docs/hardware.md shows the program's real output"; then
 	python3 "$srcdir/scripts/hardware-example" "$BUILD_DIR" --check >"$tmp/log" 2>&1
 	ok "docs/hardware.md shows the program's real output" "$tmp/log"
 fi
-is "for every adapter that the document names" "$(grep -cE '^<!-- (model|tree)' "$srcdir/docs/hardware.md")" 11
+is "for every adapter that the document names" "$(grep -cE '^<!-- (model|tree)' "$srcdir/docs/hardware.md")" 10
 
 # Every command line of these pages runs, also those in a sentence that name all they need, in a folder with their files. Of the rows, the first one whose pattern fits:
 # PATTERN | options of the model | options that make it end

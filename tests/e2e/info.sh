@@ -91,7 +91,7 @@ is "why open QPs are not known" "$(json "$tmp/json" '.resources.unknown | length
 
 # A capture's queue pair
 # shellcheck disable=SC2016 # for the inner shell
-model --dev name=mlx5_0,qp_counter=yes --gen count=100,size=200 -- bash -c '
+model --dev name=mlx5_0,netlink=yes --gen count=100,size=200 -- bash -c '
 	"$1" -d mlx5_0 -q -Z root -U -w "$2/held.pcapng" 2>"$2/held.err" &
 	echo $! >"$2/pid"
 	wait_for test -s "$2/held.pcapng"

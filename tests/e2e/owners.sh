@@ -16,7 +16,7 @@ export -f listed
 # A second process has a queue pair; it begins after the capture and ends before it does.
 began=$EPOCHSECONDS
 # shellcheck disable=SC2016
-model --keep "$tmp/tree" --dev name=mlx5_0,qp_counter=yes --gen count=1000,size=256 -- bash -c '
+model --keep "$tmp/tree" --dev name=mlx5_0,netlink=yes --gen count=1000,size=256 -- bash -c '
 	"$1" -d mlx5_0 -q -Z root -w "$2/out.pcapng" 2>"$2/err" &
 	capture=$!
 	wait_for test -s "$2/out.pcapng"
@@ -51,7 +51,7 @@ is "... but what else there is" "$(facts "$tmp/copy.pcapng" | jq -r .kind | sort
 set_clock() {
 	rm -f "$tmp/set" "$tmp/set.pcapng" "$tmp/other.pcapng"
 	# shellcheck disable=SC2016 # the inner shell's
-	model --dev name=mlx5_0,qp_counter=yes --clock "realtime,$1=$tmp/set" --gen count=1000,size=256 -- bash -c '
+	model --dev name=mlx5_0,netlink=yes --clock "realtime,$1=$tmp/set" --gen count=1000,size=256 -- bash -c '
 		"$1" -d mlx5_0 -q -Z root -w "$2/set.pcapng" 2>"$2/err" &
 		capture=$!
 		wait_for test -s "$2/set.pcapng"
@@ -79,7 +79,7 @@ many=40 enough=60
 [ -n "${TEST_FULL-}" ] || enough=24
 rm -rf "$tmp/tree"
 # shellcheck disable=SC2016 # the inner shell's
-model --keep "$tmp/tree" --dev name=mlx5_0,qp_counter=yes --gen count=1000,size=256 -- bash -c '
+model --keep "$tmp/tree" --dev name=mlx5_0,netlink=yes --gen count=1000,size=256 -- bash -c '
 	"$1" -d mlx5_0 -q -Z root -w "$2/many.pcapng" 2>"$2/err" &
 	capture=$!
 	mkfifo "$2/held"
@@ -102,12 +102,12 @@ is "... all that were alive at the end are there" \
 	"$(grep ^long "$tmp/truth" | cut -d" " -f2- | sort -u | comm -23 - "$tmp/listed")" ""
 echo "# short queue pairs in a sample: $(comm -12 "$tmp/listed" <(grep ^short "$tmp/truth" | cut -d" " -f2- | sort -u) | wc -l) of $(grep -c ^short "$tmp/truth")"
 
-model --dev name=mlx5_0,qp_counter=yes --gen count=100,size=256 --at-end sigint -- \
+model --dev name=mlx5_0,netlink=yes --gen count=100,size=256 --at-end sigint -- \
 	"$RDMADUMP" -d mlx5_0 -q --no-owners -w "$tmp/without.pcapng" 2>"$tmp/err"
 is "--no-owners: none" "$(owners "$tmp/without.pcapng")" ""
 is "... and no process in the lists of queue pairs" \
 	"$(facts "$tmp/without.pcapng" | jq -c 'select(.kind == "qps") | [.qps | length > 0, any(.[]; has("pid") or has("comm"))]' | sort -u)" "[true,false]"
-model --dev name=mlx5_0,qp_counter=yes --gen count=100,size=256 --at-end sigint -- \
+model --dev name=mlx5_0,netlink=yes --gen count=100,size=256 --at-end sigint -- \
 	"$RDMADUMP" -d mlx5_0 -q --no-facts -w "$tmp/without.pcapng" 2>"$tmp/err"
 is "--no-facts: none" "$(facts "$tmp/without.pcapng")" ""
 model --gen count=100,size=256 --at-end sigint -- "$RDMADUMP" -d mlx5_0 -q -w "$tmp/without.pcapng" 2>"$tmp/err"
@@ -116,7 +116,7 @@ is "no RDMA netlink: none, and nothing is said" "$(owners "$tmp/without.pcapng")
 # --- thousands of queue pairs ----------------------------------------------------------------------
 # many NUMBER OPTION...: a capture where other processes have so many; how often it lists them, and the facts that it has
 many() {
-	model --dev "name=mlx5_0,qp_counter=yes,more_qps=$1" --stats "$tmp/stats" --gen count=100,size=256 --at-end sigint -- \
+	model --dev "name=mlx5_0,netlink=yes,more_qps=$1" --stats "$tmp/stats" --gen count=100,size=256 --at-end sigint -- \
 		"$RDMADUMP" -d mlx5_0 -w "$tmp/thousands.pcapng" "${@:2}" 2>"$tmp/err"
 	echo "$(jq '.qp_lists > 0' "$tmp/stats") $(facts "$tmp/thousands.pcapng" | jq -r 'select(.kind == "qps" or .kind == "owners").kind' | sort -u | tr '\n' ' ')"
 }
@@ -129,7 +129,7 @@ is "... also with --no-owners" "$(many 5000 --no-owners) $(grep -cE "$said" "$tm
 is "... --all-qps: they are" "$(many 5000 --all-qps) $(grep -c 'queue pairs' "$tmp/err")" "true owners qps  0"
 # recorded OPTION...: the same of a recording; its exit status, and whether it lists them
 recorded() {
-	model --dev name=mlx5_0,qp_counter=yes,more_qps=5000 --stats "$tmp/stats" --gen count=100,size=256 --at-end sigint -- \
+	model --dev name=mlx5_0,netlink=yes,more_qps=5000 --stats "$tmp/stats" --gen count=100,size=256 --at-end sigint -- \
 		"$RDMADUMP" record mlx5_0 -w "$tmp/recorded.pcapng" "$@" >"$tmp/out" 2>"$tmp/err"
 	echo "$? $(jq '.qp_lists > 0' "$tmp/stats") $(grep -cE "$said" "$tmp/err")"
 }
@@ -137,7 +137,7 @@ is "record: neither does it" "$(recorded)" "0 false 1"
 is "... has the option that it names" "$(recorded --all-qps)" "0 true 0"
 # lists NUMBER COMMAND...: its exit status, and whether it lists so many
 lists() {
-	model --dev "name=mlx5_0,qp_counter=yes,more_qps=$1" --stats "$tmp/stats" -- "$RDMADUMP" "${@:2}" >"$tmp/out" 2>"$tmp/err"
+	model --dev "name=mlx5_0,netlink=yes,more_qps=$1" --stats "$tmp/stats" -- "$RDMADUMP" "${@:2}" >"$tmp/out" 2>"$tmp/err"
 	echo "$? $(jq '.qp_lists > 0' "$tmp/stats")"
 }
 is "info: 4000 are listed" "$(lists 4000 info)" "0 true"
@@ -157,13 +157,13 @@ fi
 interrupted() {
 	local name=$1 n
 	shift
-	model --time virtual --dev name=mlx5_0,qp_counter=yes,more_qps=4000 --latency list_qps=200 --stats "$tmp/stats" --gen count=3000,size=256 \
+	model --time virtual --dev name=mlx5_0,netlink=yes,more_qps=4000 --latency list_qps=200 --stats "$tmp/stats" --gen count=3000,size=256 \
 		--rate 1000 --at-end sigint -- "$RDMADUMP" "$@" -w "$tmp/slow.pcapng" --json >"$tmp/report" 2>"$tmp/err"
 	is "$name, a signal during a slow list: what was captured is kept" "$? $(jq -r '"\(.ended_by) \(.frames.delivered)"' "$tmp/report")" "0 signal 3000"
 	n=$(jq .qp_answers "$tmp/stats")
 	[ "$n" -gt 64 ] && [ "$n" -lt 96 ]
 	ok "... and the list ends with the answer, and is the last: $n of 64 and a part of 32"
-	model --dev name=mlx5_0,qp_counter=yes,more_qps=4000 --latency list_qps=2000 --stats "$tmp/stats" --pidfile "$tmp/pid" -- \
+	model --dev name=mlx5_0,netlink=yes,more_qps=4000 --latency list_qps=2000 --stats "$tmp/stats" --pidfile "$tmp/pid" -- \
 		"$RDMADUMP" "$@" -w "$tmp/slow.pcapng" --json >"$tmp/report" 2>"$tmp/err" &
 	wait_for blocks_sigint
 	kill -INT "$(cat "$tmp/pid")"

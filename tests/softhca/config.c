@@ -241,7 +241,6 @@ static const struct name_value cap_names[] = {
 	{"sniffer_rx", CAP_SNIFFER_RX},
 	{"sniffer_tx", CAP_SNIFFER_TX},
 	{"no_flow_table", CAP_NO_FLOW_TABLE},
-	{"no_rq_counter", CAP_NO_RQ_COUNTER},
 	{"ib_port_sniffer", CAP_IB_PORT_SNIFFER},
 	{"all", CAP_SHARED_TIR | CAP_SNIFFER_RX | CAP_SNIFFER_TX | CAP_IB_PORT_SNIFFER},
 };
@@ -254,19 +253,6 @@ static void caps_read(void *at, char *v)
 
 	for (char *t = strtok_r(v, "+", &save); t; t = strtok_r(NULL, "+", &save))
 		*caps |= (uint32_t)name_find(cap_names, ARRAY_SIZE(cap_names), t);
-}
-
-static void qp_counter_read(void *at, char *v)
-{
-	struct hca_conf *d = at;
-
-	d->foreign_qps = !strcmp(v, "foreign");
-	d->vport_names = !strcmp(v, "vport");
-	d->qp_counter = QP_COUNTER_WORKS;
-	if (!strcmp(v, "no"))
-		d->qp_counter = QP_COUNTER_NO_NETLINK;
-	else if (v[0] == 'E')
-		errno_read(&d->qp_counter, v);
 }
 
 static void fw_answer_read(void *at, char *v)
@@ -290,7 +276,7 @@ static const struct conf_key device_keys[] = {
 	KEY_TEXT("gen", DEVICE, gen),
 	KEY_TEXT("fw_refuse", DEVICE, fw_refuse),
 	{.name = "fw_answer", .read = fw_answer_read},
-	{.name = "qp_counter", .read = qp_counter_read},
+	KEY_WORD("netlink", DEVICE, netlink, "no|yes"),
 	KEY_READ("caps", DEVICE, caps, caps_read),
 	KEY_NUMBER("ports", DEVICE, nports, 1),
 	KEY_NUMBER("devid", DEVICE, device_id, 1, .base = 16),

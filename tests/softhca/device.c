@@ -179,8 +179,6 @@ static void deliver(struct hca *h, struct port *p, struct qp *qp, const struct f
 	f = wq_shape(h, qp, f, &other, bytes);
 	if (!rq_has_room(qp)) {
 		p->out_of_buffer++;
-		if (qp->own.counts)
-			qp->own.out_of_buffer++;
 		return;
 	}
 	if (!cq_has_room(qp->recv_cq)) {

@@ -59,17 +59,11 @@ static bool sniffer_tx(const struct hca_conf *conf)
 	return conf->caps & CAP_SNIFFER_TX;
 }
 
-static bool rq_counter(const struct hca_conf *conf)
-{
-	return !(conf->caps & CAP_NO_RQ_COUNTER);
-}
-
 /* Offsets count from the most significant bit. */
 static const struct {
 	uint32_t type, bit;
 	bool (*is_set)(const struct hca_conf *conf);
 } bits[] = {
-	{TYPE_GENERAL, 0x184, rq_counter}, /* modify_rq_counter_set_id */
 	{TYPE_GENERAL, 0x1a6, flow_table}, /* nic_flow_table */
 	{TYPE_GENERAL, 0x1b7, ethernet},   /* port_type, the lower of its two bits */
 	{TYPE_GENERAL, 0x1d8, ib_port_sniffer},

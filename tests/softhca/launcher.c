@@ -302,7 +302,7 @@ static const struct key {
 	{"cqe_comp", "asked", "asked|forced", OF_DEVICE},
 	{"context", "write", "write|ioctl", OF_DEVICE},
 	{"gateway", "yes", ".*", OF_DEVICE},
-	{"qp_counter", "no", "yes|no|foreign|vport|E[A-Z]+", OF_DEVICE},
+	{"netlink", "no", "no|yes", OF_DEVICE},
 	{"more_qps", "0", NUMBER, OF_DEVICE},
 	{"lost_events", "0", NUMBER, OF_DEVICE},
 	{"drop_counter", "out_of_buffer", "[a-z0-9_]+", OF_DEVICE},

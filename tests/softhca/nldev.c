@@ -24,7 +24,7 @@
 
 #include "softhca.h"
 
-enum { FDS = 4096, ATTRS = 128, ROOM = 8192, FIRST_COUNTER = 0x20, QPS_AN_ANSWER = 128 };
+enum { FDS = 4096, ATTRS = 128, ROOM = 8192, QPS_AN_ANSWER = 128 };
 
 #define HEAD sizeof(struct nlattr)
 
@@ -46,7 +46,6 @@ struct reply {
 STAILQ_HEAD(queue, reply);
 static struct queue *_Atomic sockets[FDS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static uint32_t next_counter = FIRST_COUNTER;
 static uint64_t qp_lists;
 static _Atomic uint64_t qp_answers;
 
@@ -72,7 +71,7 @@ bool nldev_socket(int *fd, int type)
 	bool offered = false;
 
 	for (uint32_t i = 0; c && i < c->ndevices; i++)
-		offered |= c->device[i].qp_counter != QP_COUNTER_NO_NETLINK;
+		offered |= c->device[i].netlink;
 	if (!offered)
 		return false;
 	*fd = (int)syscall(SYS_socket, AF_NETLINK, type, NETLINK_USERSOCK);
@@ -182,14 +181,6 @@ static void request_parse(struct request *q, const struct nlmsghdr *h, size_t le
 	}
 }
 
-static bool has_all(const struct request *q, const int *attrs, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (!q->has[attrs[i]])
-			return false;
-	return true;
-}
-
 static const struct hca_conf *device_of(const struct request *q)
 {
 	uint32_t index = q->number[RDMA_NLDEV_ATTR_DEV_INDEX];
@@ -197,16 +188,6 @@ static const struct hca_conf *device_of(const struct request *q)
 	return q->has[RDMA_NLDEV_ATTR_DEV_INDEX] && index < conf_get()->ndevices
 		       ? &conf_get()->device[index]
 		       : NULL;
-}
-
-static struct qp *qp_find(struct hca *h, uint32_t qpn)
-{
-	struct qp *qp;
-
-	LIST_FOREACH(qp, &h->qps, link)
-	if (qp->obj.type == OBJ_QP && qp->qpn == qpn)
-		return qp;
-	return NULL;
 }
 
 /* ---- commands: 0 or an errno ---- */
@@ -226,20 +207,14 @@ static int get_devices(struct queue *out, const struct request *q)
 	return 0;
 }
 
-static void put_qp_attributes(
-	struct reply *r, uint32_t qpn, uint8_t type, uint8_t state, uint32_t pid)
-{
-	put_u32(r, RDMA_NLDEV_ATTR_RES_LQPN, qpn);
-	put(r, RDMA_NLDEV_ATTR_RES_TYPE, &type, 1);
-	put(r, RDMA_NLDEV_ATTR_RES_STATE, &state, 1);
-	put_u32(r, RDMA_NLDEV_ATTR_RES_PID, pid);
-}
-
 static void put_qp(struct reply *r, uint32_t qpn, uint8_t type, uint8_t state, uint32_t pid)
 {
 	struct nlattr *entry = put(r, RDMA_NLDEV_ATTR_RES_QP_ENTRY, NULL, 0);
 
-	put_qp_attributes(r, qpn, type, state, pid);
+	put_u32(r, RDMA_NLDEV_ATTR_RES_LQPN, qpn);
+	put(r, RDMA_NLDEV_ATTR_RES_TYPE, &type, 1);
+	put(r, RDMA_NLDEV_ATTR_RES_STATE, &state, 1);
+	put_u32(r, RDMA_NLDEV_ATTR_RES_PID, pid);
 	nest_end(r, entry);
 }
 
@@ -252,33 +227,6 @@ static void put_other_qps(struct reply *r, struct hca *h)
 	while (shared_next(h, &slot, &o) && r->head.nlmsg_len < ROOM - 128)
 		if (o.pid != getpid())
 			put_qp(r, o.number, (uint8_t)o.type, IBV_QPS_RTR, (uint32_t)o.pid);
-}
-
-static uint32_t pid_of(const struct hca *h)
-{
-	return (uint32_t)(h->conf->foreign_qps ? getppid() : getpid());
-}
-
-/* As res_get_common_doit(): the attributes are not nested. */
-static int get_qp(struct queue *out, const struct request *q)
-{
-	struct hca *h = hca_get(q->number[RDMA_NLDEV_ATTR_DEV_INDEX]);
-	struct qp *qp = NULL;
-	struct reply *r;
-
-	if (!q->has[RDMA_NLDEV_ATTR_RES_LQPN])
-		return EINVAL;
-	if (h) {
-		hca_lock(h);
-		qp = qp_find(h, q->number[RDMA_NLDEV_ATTR_RES_LQPN]);
-		hca_unlock(h);
-	}
-	if (!qp)
-		return ENOENT;
-	r = reply_new(out, q->head, q->head->nlmsg_type, 0);
-	put_handle(r, q->number[RDMA_NLDEV_ATTR_DEV_INDEX]);
-	put_qp_attributes(r, qp->qpn, (uint8_t)qp->type, (uint8_t)qp->state, pid_of(h));
-	return 0;
 }
 
 /* The kernel fills one answer after another, and asks the device for each QP (fill_res_qp_entry()).
@@ -315,8 +263,6 @@ static int get_qps(struct queue *out, const struct request *q)
 
 	if (!device_of(q))
 		return EINVAL;
-	if ((q->head->nlmsg_flags & NLM_F_DUMP) != NLM_F_DUMP)
-		return get_qp(out, q);
 	note_list();
 	h = hca_get(q->number[RDMA_NLDEV_ATTR_DEV_INDEX]);
 	r = reply_new(out, q->head, q->head->nlmsg_type, NLM_F_MULTI);
@@ -328,7 +274,7 @@ static int get_qps(struct queue *out, const struct request *q)
 		{
 			if (qp->obj.type == OBJ_QP)
 				put_qp(r, qp->qpn, (uint8_t)qp->type, (uint8_t)qp->state,
-					pid_of(h));
+					(uint32_t)getpid());
 		}
 		put_other_qps(r, h);
 		hca_unlock(h);
@@ -374,107 +320,6 @@ static int get_counts(struct queue *out, const struct request *q)
 	return 0;
 }
 
-/* As mlx5_ib_qp_set_counter(): the receive queue takes it over at the next transition to INIT. */
-static int bind_qp(struct hca *h, const struct request *q, uint32_t *counter)
-{
-	struct qp *qp = qp_find(h, q->number[RDMA_NLDEV_ATTR_RES_LQPN]);
-	uint32_t port = q->number[RDMA_NLDEV_ATTR_PORT_INDEX];
-
-	if (!qp || (qp->type == IBV_QPT_RAW_PACKET && !has_capability(CAP_NET_RAW)))
-		return ENOENT;
-	if (qp->port && qp->port != port)
-		return EINVAL;
-	if (qp->own.counter)
-		return ENOMEM;
-	*counter = qp->own.counter = next_counter++;
-	return 0;
-}
-
-static int stat_set(struct queue *out, const struct request *q)
-{
-	static const int needed[] = {RDMA_NLDEV_ATTR_PORT_INDEX, RDMA_NLDEV_ATTR_STAT_RES,
-		RDMA_NLDEV_ATTR_STAT_MODE, RDMA_NLDEV_ATTR_RES_LQPN};
-	const struct hca_conf *conf = device_of(q);
-	uint32_t counter = 0, index = q->number[RDMA_NLDEV_ATTR_DEV_INDEX];
-	struct reply *r;
-	struct hca *h;
-	int rc;
-
-	if (!has_capability(CAP_NET_ADMIN))
-		return EPERM;
-	if (!conf || !has_all(q, needed, ARRAY_SIZE(needed)) ||
-		q->number[RDMA_NLDEV_ATTR_STAT_RES] != RDMA_NLDEV_ATTR_RES_QP ||
-		q->number[RDMA_NLDEV_ATTR_STAT_MODE] != RDMA_COUNTER_MODE_MANUAL ||
-		q->number[RDMA_NLDEV_ATTR_PORT_INDEX] - 1 >= conf->nports)
-		return EINVAL;
-	if (conf->qp_counter > 0)
-		return conf->qp_counter;
-	h = hca_get(index);
-	if (!h)
-		return ENOENT;
-	hca_lock(h);
-	rc = bind_qp(h, q, &counter);
-	hca_unlock(h);
-	if (rc)
-		return rc;
-	r = reply_new(out, q->head, q->head->nlmsg_type, 0);
-	put_handle(r, index);
-	put_u32(r, RDMA_NLDEV_ATTR_PORT_INDEX, q->number[RDMA_NLDEV_ATTR_PORT_INDEX]);
-	put_u32(r, RDMA_NLDEV_ATTR_STAT_COUNTER_ID, counter);
-	put_u32(r, RDMA_NLDEV_ATTR_RES_LQPN, q->number[RDMA_NLDEV_ATTR_RES_LQPN]);
-	return 0;
-}
-
-static void put_counter(struct reply *r, const char *name, uint64_t value)
-{
-	struct nlattr *entry = put(r, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY, NULL, 0);
-
-	put_text(r, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_NAME, name);
-	put(r, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_VALUE, &value, sizeof(value));
-	nest_end(r, entry);
-}
-
-static int stat_get(struct queue *out, const struct request *q)
-{
-	static const int needed[] = {RDMA_NLDEV_ATTR_PORT_INDEX, RDMA_NLDEV_ATTR_STAT_RES,
-		RDMA_NLDEV_ATTR_STAT_COUNTER_ID};
-	uint32_t counter = q->number[RDMA_NLDEV_ATTR_STAT_COUNTER_ID];
-	uint32_t index = q->number[RDMA_NLDEV_ATTR_DEV_INDEX];
-	struct nlattr *table;
-	bool found = false;
-	uint64_t lost = 0;
-	struct reply *r;
-	struct hca *h;
-	struct qp *qp;
-
-	if (!device_of(q) || !has_all(q, needed, ARRAY_SIZE(needed)) ||
-		q->number[RDMA_NLDEV_ATTR_STAT_RES] != RDMA_NLDEV_ATTR_RES_QP)
-		return EINVAL;
-	h = hca_get(index);
-	if (!h)
-		return ENOENT;
-	hca_lock(h);
-	LIST_FOREACH(qp, &h->qps, link)
-	if (qp->own.counter == counter) {
-		found = true;
-		lost = qp->own.out_of_buffer;
-	}
-	hca_unlock(h);
-	if (!found)
-		return ENOENT;
-	r = reply_new(out, q->head, q->head->nlmsg_type, 0);
-	put_handle(r, index);
-	put_u32(r, RDMA_NLDEV_ATTR_PORT_INDEX, q->number[RDMA_NLDEV_ATTR_PORT_INDEX]);
-	put_u32(r, RDMA_NLDEV_ATTR_STAT_COUNTER_ID, counter);
-	table = put(r, RDMA_NLDEV_ATTR_STAT_HWCOUNTERS, NULL, 0);
-	put_counter(r, "rx_write_requests", 0);
-	put_counter(r,
-		conf_get()->device[index].vport_names ? "vport_out_of_buffer" : "out_of_buffer",
-		lost);
-	nest_end(r, table);
-	return 0;
-}
-
 static const struct {
 	int command;
 	int (*run)(struct queue *out, const struct request *q);
@@ -482,8 +327,6 @@ static const struct {
 	{RDMA_NLDEV_CMD_GET, get_devices},
 	{RDMA_NLDEV_CMD_RES_GET, get_counts},
 	{RDMA_NLDEV_CMD_RES_QP_GET, get_qps},
-	{RDMA_NLDEV_CMD_STAT_SET, stat_set},
-	{RDMA_NLDEV_CMD_STAT_GET, stat_get},
 };
 
 static void answer(struct queue *out, const struct nlmsghdr *h, size_t len)

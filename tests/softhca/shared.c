@@ -18,7 +18,7 @@ void shared_open(struct hca *h)
 	char path[1024];
 
 	h->shared_fd = -1;
-	if (h->conf->qp_counter == QP_COUNTER_NO_NETLINK)
+	if (!h->conf->netlink)
 		return;
 	snprintf(path, sizeof(path), "%s/../objects.%u", conf_get()->tree, h->conf->minor);
 	h->shared_fd = real_open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);

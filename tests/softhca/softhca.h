@@ -104,7 +104,6 @@ enum cap {
 	CAP_SNIFFER_TX = 4,
 	CAP_IB_PORT_SNIFFER = 8,
 	CAP_NO_FLOW_TABLE = 16,
-	CAP_NO_RQ_COUNTER = 32,
 };
 
 /* The first frame is due so long after the flow of a program that polls. */
@@ -117,9 +116,6 @@ enum cap {
 
 /* How the device handles ibv_modify_cq(): refuses it, or accepts it without effect. */
 enum moderation { MODERATION_WORKS, MODERATION_NONE, MODERATION_IGNORED };
-
-/* Of a device's counters of one queue pair; a positive number is the errno of binding one. */
-enum { QP_COUNTER_NO_NETLINK = -1, QP_COUNTER_WORKS = 0 };
 
 struct hca_conf {
 	char name[32], pci[16], fw[32], board[20], gen[256];
@@ -139,10 +135,8 @@ struct hca_conf {
 	uint32_t table;	    /* work queues of a table at most */
 	uint32_t sniffers;  /* flows of a port at most */
 	uint64_t linger_ns; /* how long frames go on after destroy_flow */
-	int qp_counter;
-	uint64_t more_qps; /* that RDMA netlink counts; its list has only the answers */
-	bool foreign_qps;  /* RDMA netlink lists queue pairs as those of another process */
-	bool vport_names;  /* counters of a queue pair have names like vport_out_of_buffer */
+	bool netlink;	    /* RDMA netlink lists its queue pairs */
+	uint64_t more_qps;  /* that RDMA netlink counts; its list has only the answers */
 	enum rss_hash rss_hash;
 	uint64_t lost_events;  /* each so many-th completion event; 0: none */
 	uint64_t drop_every;   /* of the drops, the counter counts each so many-th */
@@ -323,11 +317,6 @@ struct qp {
 	bool halted;	    /* in error, and flushes nothing */
 	bool deaf;	    /* was reset, and gets nothing of its flows */
 	struct rss *rss; /* frames go to the work queues of its table; this one has no receives */
-	struct {
-		uint32_t counter; /* bound by RDMA netlink; 0: none */
-		bool counts;	  /* the receive queue has it since the transition to INIT */
-		uint64_t out_of_buffer;
-	} own;
 	struct mr *mr;
 	uint64_t mr_generation;
 	uint32_t async_sent;

@@ -351,8 +351,6 @@ static int qp_modify(struct ctx *ctx, const struct ib_uverbs_modify_qp *r)
 	} else {
 		qp->state = to;
 	}
-	if (from == IBV_QPS_RESET && to == IBV_QPS_INIT)
-		qp->own.counts = qp->own.counter && !(h->conf->caps & CAP_NO_RQ_COUNTER);
 	if (to == IBV_QPS_RESET) {
 		qp->rq_head = qp->rq_ready = qp->sq_head = 0;
 		qp->halted = false;

@@ -242,136 +242,6 @@ TEST(summary)
 	rd_resources_free(&r);
 }
 
-/* The set of counters that the messages below are about. */
-static const struct rd_nldev_stat bound = {.device = 3, .port = 1, .lqpn = 0x1234, .counter = 0x21};
-
-static void make_bound(void)
-{
-	begin(RDMA_NLDEV_CMD_STAT_SET);
-	put_u32(RDMA_NLDEV_ATTR_DEV_INDEX, bound.device);
-	put_text(RDMA_NLDEV_ATTR_DEV_NAME, "mlx5_0");
-	put_u32(RDMA_NLDEV_ATTR_PORT_INDEX, bound.port);
-	put_u32(RDMA_NLDEV_ATTR_STAT_COUNTER_ID, bound.counter);
-	put_u32(RDMA_NLDEV_ATTR_RES_LQPN, bound.lqpn);
-}
-
-static void put_counter(const char *name, uint64_t value)
-{
-	struct nlattr *entry = nest(RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY);
-
-	put_text(RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_NAME, name);
-	put_u64(RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_VALUE, value);
-	nest_end(entry);
-}
-
-/* As fill_res_counter_entry() of the kernel's nldev.c writes it. */
-static void make_stat(void)
-{
-	struct nlattr *table, *entry;
-
-	begin(RDMA_NLDEV_CMD_STAT_GET);
-	put_u32(RDMA_NLDEV_ATTR_DEV_INDEX, bound.device);
-	put_text(RDMA_NLDEV_ATTR_DEV_NAME, "mlx5_0");
-	put_u32(RDMA_NLDEV_ATTR_PORT_INDEX, bound.port);
-	put_u32(RDMA_NLDEV_ATTR_STAT_COUNTER_ID, bound.counter);
-	put_u32(RDMA_NLDEV_ATTR_STAT_MODE, RDMA_COUNTER_MODE_MANUAL);
-	table = nest(RDMA_NLDEV_ATTR_RES_QP);
-	entry = nest(RDMA_NLDEV_ATTR_RES_QP_ENTRY);
-	put_u32(RDMA_NLDEV_ATTR_RES_LQPN, bound.lqpn);
-	nest_end(entry);
-	nest_end(table);
-	table = nest(RDMA_NLDEV_ATTR_STAT_HWCOUNTERS);
-	put_counter("rx_write_requests", 7);
-	put_counter("out_of_buffer", 0x123456789);
-	put_counter("out_of_sequence", 9);
-	nest_end(table);
-}
-
-TEST(bound)
-{
-	struct rd_nldev_stat stat = bound;
-
-	make_bound();
-	stat.counter = 0;
-	same(rd_nldev_parse_bound(MESSAGE, &stat), 0, stat.counter, bound.counter);
-	/* A response about another QP, port or device is not ours. */
-	stat.lqpn++;
-	assert_int_equal(rd_nldev_parse_bound(MESSAGE, &stat), -1);
-	stat = bound;
-	stat.port++;
-	assert_int_equal(rd_nldev_parse_bound(MESSAGE, &stat), -1);
-	stat = bound;
-	stat.device++;
-	assert_int_equal(rd_nldev_parse_bound(MESSAGE, &stat), -1);
-	/* Without the number of a counter nothing was bound. */
-	begin(RDMA_NLDEV_CMD_STAT_SET);
-	put_u32(RDMA_NLDEV_ATTR_DEV_INDEX, bound.device);
-	put_u32(RDMA_NLDEV_ATTR_PORT_INDEX, bound.port);
-	put_u32(RDMA_NLDEV_ATTR_RES_LQPN, bound.lqpn);
-	stat = bound;
-	assert_int_equal(rd_nldev_parse_bound(MESSAGE, &stat), -1);
-}
-
-TEST(stat)
-{
-	struct rd_nldev_stat other = bound;
-	struct nlattr *table, *entry;
-	uint64_t value = 0;
-
-	make_stat();
-	expect("0 1", rd_nldev_parse_stat(MESSAGE, &bound, "out_of_buffer", &value),
-		value == 0x123456789);
-	assert_int_equal(rd_nldev_parse_stat(MESSAGE, &bound, "out_of", &value), -1);
-	other.counter++;
-	assert_int_equal(rd_nldev_parse_stat(MESSAGE, &other, "out_of_buffer", &value), -1);
-	/* The set of a representor, and an entry whose value is too short. */
-	begin(RDMA_NLDEV_CMD_STAT_GET);
-	put_u32(RDMA_NLDEV_ATTR_DEV_INDEX, bound.device);
-	put_u32(RDMA_NLDEV_ATTR_PORT_INDEX, bound.port);
-	put_u32(RDMA_NLDEV_ATTR_STAT_COUNTER_ID, bound.counter);
-	table = nest(RDMA_NLDEV_ATTR_STAT_HWCOUNTERS);
-	put_counter("vport_out_of_buffer", 1);
-	entry = nest(RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY);
-	put_text(RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_NAME, "out_of_buffer");
-	put_u32(RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_VALUE, 5);
-	nest_end(entry);
-	nest_end(table);
-	assert_int_equal(rd_nldev_parse_stat(MESSAGE, &bound, "out_of_buffer", &value), -1);
-}
-
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-static void assert_bytes(struct nl_msg *msg, const uint8_t *kept, size_t n)
-{
-	struct nlmsghdr *h = nlmsg_hdr(msg);
-
-	h->nlmsg_seq = h->nlmsg_pid = 0;
-	assert_int_equal(h->nlmsg_len, n);
-	assert_memory_equal(h, kept, n);
-	nlmsg_free(msg);
-}
-
-/* The requests and responses byte by byte: attributes and their numbers are the kernel's ABI. */
-TEST(stat_bytes)
-{
-	static const uint8_t set[] = {
-		0x38, 0, 0, 0, 0x10, 0x14, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, /* STAT_SET, a request */
-		8, 0, 1, 0, 3, 0, 0, 0,					 /* DEV_INDEX */
-		8, 0, 3, 0, 1, 0, 0, 0,					 /* PORT_INDEX */
-		8, 0, 75, 0, 19, 0, 0, 0,				 /* STAT_RES: RES_QP */
-		8, 0, 74, 0, 2, 0, 0, 0,				 /* STAT_MODE: manual */
-		8, 0, 21, 0, 0x34, 0x12, 0, 0,				 /* RES_LQPN */
-	};
-	static const uint8_t get[] = {
-		0x30, 0, 0, 0, 0x11, 0x14, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, /* STAT_GET */
-		8, 0, 1, 0, 3, 0, 0, 0, 8, 0, 3, 0, 1, 0, 0, 0, 8, 0, 75, 0, 19, 0, 0, 0, 8, 0, 79,
-		0, 0x21, 0, 0, 0, /* STAT_COUNTER_ID */
-	};
-
-	assert_bytes(rd_nldev_stat_set_message(&bound), set, sizeof(set));
-	assert_bytes(rd_nldev_stat_get_message(&bound), get, sizeof(get));
-}
-#endif
-
 /* Text without an end, text of escape codes, integers that are too short. */
 TEST(bad_values)
 {
@@ -416,8 +286,6 @@ static void feed(const struct nlmsghdr *h, size_t len, bool cut)
 {
 	struct rd_resources r = {0};
 	struct rd_nldev_device device;
-	struct rd_nldev_stat stat = bound;
-	uint64_t value;
 	bool exclusive;
 
 	rd_nldev_parse_device(h, len, &device);
@@ -426,16 +294,14 @@ static void feed(const struct nlmsghdr *h, size_t len, bool cut)
 	cm_users_find(&r);
 	rd_nldev_parse_summary(h, len, &r);
 	rd_nldev_parse_system(h, len, &exclusive);
-	rd_nldev_parse_bound(h, len, &stat);
-	rd_nldev_parse_stat(h, len, &bound, "out_of_buffer", &value);
 	rd_resources_free(&r);
 }
 
 /* Every message cut at every length, and with every byte of it changed. */
 TEST(hostile)
 {
-	static void (*const makers[])(void) = {make_device, make_qps, make_cm_ids, make_summary,
-		make_system, make_bound, make_stat};
+	static void (*const makers[])(void) = {
+		make_device, make_qps, make_cm_ids, make_summary, make_system};
 
 	for (size_t i = 0; i < sizeof(makers) / sizeof(*makers); i++) {
 		makers[i]();

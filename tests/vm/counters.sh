@@ -41,18 +41,4 @@ judge $? "Prometheus text" /tmp/prometheus
 timeout 120 rdmadump -d "$DEV" -q -a duration:1 -w /tmp/facts.pcapng 2>/tmp/reported
 tr '{' '\n' </tmp/facts.pcapng | grep -a '"lqpn":1,"type":"GSI","state":"RTS"' >/tmp/reported
 judge $? "a capture stores the open queue pairs" /tmp/reported
-# rxe has no counters of queue pairs: its port is captured on the netdev, where --own-counter has no effect
-timeout 120 rdmadump -d "$DEV" --own-counter -a duration:1 -w /tmp/own.pcapng >/tmp/reported 2>&1
-grep -q -e "warning: --own-counter has no effect on netdev" /tmp/reported
-judge $? "--own-counter on rxe: a warning" /tmp/reported
-# What the kernel answers where a driver cannot bind (src/device/own_counter.c)
-timeout 120 ibv_rc_pingpong -d "$DEV" -g 1 >/dev/null 2>&1 &
-server=$!
-guest until 60 sh -c "rdma resource show qp link $DEV/1 | grep -q ibv_rc_pingpong"
-qp=$(rdma resource show qp link "$DEV/1" | sed -n 's/.* lqpn \([0-9]*\) .*comm ibv_rc_pingpong.*/\1/p' | head -n 1)
-rdma statistic qp bind link "$DEV/1" lqpn "$qp" >/tmp/reported 2>&1
-grep -q "Cannot allocate memory\|not supported" /tmp/reported
-judge $? "the kernel does not bind a counter on rxe" /tmp/reported
-sed 's/^/# rdma: /' /tmp/reported
-kill $server
 exit $failed

@@ -234,56 +234,10 @@ int rd_nldev_load(struct rd_nldev_devices *devices, struct rd_error *err)
 	return ret;
 }
 
-int rd_nldev_index(struct rd_netlink *nl, const char *name, uint32_t *index, struct rd_error *err)
-{
-	struct rd_nldev_devices devices;
-	int ret = load_devices(nl, &devices, err);
-	bool found = false;
-
-	for (size_t i = 0; i < devices.n && !found; i++) {
-		found = !strcmp(name, devices.dev[i].name);
-		if (found)
-			*index = devices.dev[i].index;
-	}
-	rd_nldev_free(&devices);
-	if (ret || found)
-		return ret;
-	return unknown_device(name, err);
-}
-
 static int take_qps(const struct nlmsghdr *msg, size_t len, void *r)
 {
 	rd_nldev_parse_qps(msg, len, r);
 	return rd_resources_stopped();
-}
-
-static int take_one_qp(const struct nlmsghdr *msg, size_t len, void *qp)
-{
-	struct nlattr *attr[ATTRS];
-	char device[RD_NAME_MAX];
-
-	if (!parse(msg, len, RDMA_NLDEV_CMD_RES_QP_GET, attr) &&
-		attr_text(attr[RDMA_NLDEV_ATTR_DEV_NAME], device, sizeof(device)))
-		take_qp(qp, device, attr);
-	return 0;
-}
-
-int rd_nldev_qp(struct rd_netlink *nl, uint32_t device, uint32_t lqpn, struct rd_qp_res *qp,
-	struct rd_error *err)
-{
-	struct nl_msg *msg = message(RDMA_NLDEV_CMD_RES_QP_GET, 0);
-
-	*qp = (struct rd_qp_res){0};
-	if (msg && (nla_put_u32(msg, RDMA_NLDEV_ATTR_DEV_INDEX, device) < 0 ||
-			   nla_put_u32(msg, RDMA_NLDEV_ATTR_RES_LQPN, lqpn) < 0)) {
-		nlmsg_free(msg);
-		msg = NULL;
-	}
-	if (rd_netlink_request(nl, msg, take_one_qp, qp, err))
-		return -1;
-	return *qp->device && qp->lqpn == lqpn
-		       ? 0
-		       : rd_fail(err, RD_CLASS_DEVICE, 0, NULL, "no queue pair 0x%x", lqpn);
 }
 
 /* QPs are listed for one device at a time. */

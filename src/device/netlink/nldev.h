@@ -21,11 +21,6 @@ struct rd_nldev_devices {
 
 /* The devices that this network namespace sees. -1 where there is no RDMA netlink. */
 int rd_nldev_load(struct rd_nldev_devices *devices, struct rd_error *err);
-/* The number of the device with this name. -1 if there is none. */
-int rd_nldev_index(struct rd_netlink *nl, const char *name, uint32_t *index, struct rd_error *err);
-/* The QP with this number, without cm_ids and comm of a process; -1 also if there is none. */
-int rd_nldev_qp(struct rd_netlink *nl, uint32_t device, uint32_t lqpn, struct rd_qp_res *qp,
-	struct rd_error *err);
 /* What rd_resources_qps() lists, and the counts too; all of it without processes' commands. */
 int rd_nldev_resources(
 	struct rd_resources *r, const char *device, bool counts_too, struct rd_error *err);
@@ -40,28 +35,6 @@ void rd_nldev_free(struct rd_nldev_devices *devices);
 #define RD_NLDEV_GROUP_NOTIFY 4
 
 /*
- * Counters of one QP: the kernel allocates a set of hardware counters and makes the device count
- * for this QP in it (RDMA_NLDEV_CMD_STAT_SET, since Linux 5.3). Destroying the QP frees the set.
- */
-struct rd_nldev_stat {
-	uint32_t device; /* rd_nldev_device's index */
-	uint32_t port;	 /* 1-based */
-	uint32_t lqpn;
-	uint32_t counter; /* number of the set */
-};
-/* Sets stat->counter; needs CAP_NET_ADMIN. -1 with the kernel's error. */
-int rd_nldev_stat_bind(struct rd_netlink *nl, struct rd_nldev_stat *stat, struct rd_error *err);
-/*
- * One counter of the set, "out_of_buffer". Needs no capability. The kernel queries the device each
- * time, without a cache. -1: no such set, or no such counter in it.
- */
-int rd_nldev_stat_read(struct rd_netlink *nl, const struct rd_nldev_stat *stat, const char *name,
-	uint64_t *value, struct rd_error *err);
-/* The requests of these two; the caller owns the message. NULL: out of memory. */
-struct nl_msg *rd_nldev_stat_set_message(const struct rd_nldev_stat *stat);
-struct nl_msg *rd_nldev_stat_get_message(const struct rd_nldev_stat *stat);
-
-/*
  * Parsers. `msg` has `len` bytes. 0 with *out filled, or with something appended; -1 if the message
  * is another one, malformed, or out of memory.
  */
@@ -73,10 +46,5 @@ int rd_nldev_parse_qps(const struct nlmsghdr *msg, size_t len, struct rd_resourc
 int rd_nldev_parse_cm_ids(const struct nlmsghdr *msg, size_t len, void *r);
 int rd_nldev_parse_summary(const struct nlmsghdr *msg, size_t len, void *r);
 int rd_nldev_parse_system(const struct nlmsghdr *msg, size_t len, void *exclusive);
-/* The response to binding: refused unless it is about stat's device, port and QP. */
-int rd_nldev_parse_bound(const struct nlmsghdr *msg, size_t len, struct rd_nldev_stat *stat);
-/* One counter of the set that the message is about. */
-int rd_nldev_parse_stat(const struct nlmsghdr *msg, size_t len, const struct rd_nldev_stat *stat,
-	const char *name, uint64_t *value);
 
 #endif
