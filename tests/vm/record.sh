@@ -103,7 +103,10 @@ case "$(uname -r)" in
 esac
 options --trigger fifo=/run/rdmadump-record/fifo --exec /usr/local/bin/may
 systemctl start "$unit" >/tmp/log 2>&1
-judge $? "start returns once the recorder is ready" /tmp/log
+started=$?
+journalctl -o cat -u "$unit" >>/tmp/log 2>/dev/null
+judge $started "start returns once the recorder is ready" /tmp/log
+[ $started = 0 ] || exit # everything else would wait for it in vain
 properties ActiveState StatusText >/tmp/log
 grep -q '^active recording: 0 frames received, 0 triggers, 0 files, 0 failed\|^active recording $' /tmp/log
 judge $? "the state has a status line" /tmp/log

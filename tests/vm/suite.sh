@@ -246,7 +246,7 @@ if [ -n "${VM_SERVICE-}" ]; then
 	units=/lib/systemd/system
 	for f in /lib/systemd/systemd /lib/systemd/systemd-journald "$(command -v systemctl)" "$(command -v journalctl)" \
 		$units/{systemd-journald.service,systemd-journald.socket,sysinit.target,basic.target,shutdown.target,sockets.target} \
-		"$VM_BIN/../../systemd/rdmadump-record@.service" "$VM_BIN/../unit/owned_qps_tool"; do
+		"$VM_BIN/../../systemd/rdmadump-record@.service" "$VM_BIN/../../rdmadump-analyze" "$VM_BIN/../unit/owned_qps_tool"; do
 		also+=(-x "$f")
 	done
 	machines 1 "${VM_SECONDS:-900}" record.sh
