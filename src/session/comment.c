@@ -68,6 +68,9 @@ static void make_sentence(struct rd_session *s, const struct rd_file_account *a)
 	for (unsigned int i = 0; i < s->in.n_ifaces; i++) {
 		d.no_buffer += a->tally[i].dropped;
 		d.unwritten += a->unwritten[i];
+		if (s->config->recording)
+			d.delivered += a->written[i] + a->tally[i].filtered + a->tally[i].dropped +
+				       a->unwritten[i];
 	}
 	rd_drops_sentence(&d, s->out.sentence);
 }

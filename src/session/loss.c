@@ -27,13 +27,20 @@ static bool measures(const struct rd_session *s, unsigned int i)
 	return !s->in.follows[i] && s->in.sources[i]->ops->measure;
 }
 
+void loss_measure(struct rd_session *s)
+{
+	pthread_mutex_lock(&s->loss.lock);
+	for (unsigned int i = 0; i < s->in.n; i++)
+		if (measures(s, i))
+			s->in.sources[i]->ops->measure(s->in.sources[i]);
+	pthread_mutex_unlock(&s->loss.lock);
+}
+
 static void measure(struct rd_session *s)
 {
 	uint64_t start = rd_monotonic_ns(), took;
 
-	for (unsigned int i = 0; i < s->in.n; i++)
-		if (measures(s, i))
-			s->in.sources[i]->ops->measure(s->in.sources[i]);
+	loss_measure(s);
 	took = rd_monotonic_ns() - start;
 	if (took > s->loss.slowest_ns)
 		s->loss.slowest_ns = took;

@@ -63,13 +63,12 @@ static void fill_source(const struct rd_session *s, const struct rd_file_account
 									     : account->last_ns;
 		}
 		/* Losses that an input file records are kept in the output. */
-		if (account->dump && k == 0)
-			lost = recording_lost(s);
 		if (account->last && from->ops->iface_stats &&
 			from->ops->iface_stats(from, k, &theirs))
 			lost = theirs.dropped;
 		stats[i].drops_unknown = account->last && n == 1 && !s->in.stats[source].loss_known;
 		if (account->dump) {
+			lost = k ? 0 : recording_lost(s);
 			stats[i].start_ns = account->dump->from_ns;
 			stats[i].end_ns = account->dump->until_ns;
 		}
@@ -85,8 +84,9 @@ static void fill_ending(
 {
 	struct rd_session *s = ctx;
 
-	if (s->config->recording)
-		s->recording.dump = account->dump;
+	s->recording.dump = account->dump;
+	if (account->dump) /* the other counters are read when it ends, too */
+		loss_measure(s);
 	comment_make(s, account);
 	for (unsigned int i = 0; i < s->in.n; i++)
 		if (!s->in.follows[i])

@@ -7,7 +7,6 @@
 #include <rdmadump/clock.h>
 #include <rdmadump/sum.h>
 #include <rdmadump/units.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -51,10 +50,7 @@ void recording_read(struct rd_session *s)
 	uint64_t start = rd_monotonic_ns(), took, period;
 	struct snapshot *to;
 
-	if (!s->config->recording)
-		return;
-	atomic_store_explicit(&r->lost, lost_now(s), memory_order_relaxed);
-	if (start < r->next_ns)
+	if (!s->config->recording || start < r->next_ns)
 		return;
 	if (!s->config->no_facts)
 		rd_session_facts(s, "start", &facts);
@@ -66,7 +62,7 @@ void recording_read(struct rd_session *s)
 	r->newest = (r->newest + 1) % SNAPSHOTS;
 	to = &r->snapshot[r->newest];
 	rd_facts_free(&to->facts);
-	*to = (struct snapshot){.time_ns = rd_monotonic_ns(), .lost = r->lost, .facts = facts};
+	*to = (struct snapshot){.time_ns = rd_monotonic_ns(), .lost = lost_now(s), .facts = facts};
 	pthread_mutex_unlock(&r->lock);
 }
 
@@ -125,8 +121,7 @@ const struct rd_facts *recording_facts(void *ctx, unsigned int file, bool end)
 
 uint64_t recording_lost(const struct rd_session *s)
 {
-	return atomic_load_explicit(&s->recording.lost, memory_order_relaxed) -
-	       s->recording.begin.lost;
+	return lost_now(s) - s->recording.begin.lost;
 }
 
 void recording_drops(const struct rd_session *s, struct rd_drops *d)

@@ -46,7 +46,6 @@ struct recording {
 	} snapshot[SNAPSHOTS], begin; /* begin: of the current file */
 	unsigned int newest;
 	uint64_t next_ns;	    /* CLOCK_MONOTONIC time at which the next one is due */
-	_Atomic uint64_t lost;	    /* frames lost by the device, as last read */
 	const struct rd_dump *dump; /* the file that is ending */
 	struct rd_facts end;
 };
@@ -80,7 +79,7 @@ struct output {
 struct loss {
 	pthread_t thread; /* reads the counters; serves no ring */
 	bool running, stop;
-	pthread_mutex_t lock; /* protects both */
+	pthread_mutex_t lock; /* protects both; one thread at a time has sources measure */
 	pthread_cond_t wake;
 	uint64_t
 		slowest_ns; /* longest reading so far, ns; owned by the thread until it has ended */
@@ -197,6 +196,8 @@ void loss_before(struct rd_session *s);
 /* Starts the thread that reads the counters of loss and the owners of QPs, with the privileges that
  * the caller has. */
 int loss_watch(struct rd_session *s);
+/* Reads the counters of loss, from any thread. */
+void loss_measure(struct rd_session *s);
 /* The capture has ended: the last reading, after the kernel's cache has expired. */
 void loss_after(struct rd_session *s);
 void loss_free(struct rd_session *s);
