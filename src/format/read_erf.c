@@ -80,9 +80,7 @@ static int iface_for(struct rd_reader *r, struct file_iface *f, enum erf_kind ki
 	if (ports)
 		iface.name = names[port];
 	if (f->erf.claimed) {
-		index = reader_add_iface(r, &iface);
-		if (index < 0)
-			return -1;
+		index = reader_add_iface(r, &iface); /* -1: still not known */
 	} else {
 		struct rd_iface *first = &r->ifaces.list[index];
 

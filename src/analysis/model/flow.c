@@ -345,13 +345,16 @@ struct rd_incident *flow_incident_of(
 
 void flow_incident(struct rd_analysis *a, struct flow *f, enum rd_incident_kind kind, uint64_t n)
 {
-	struct rd_incident *e = n ? flow_incident_of(a, f, kind) : NULL;
+	struct rd_incident *e;
 
+	if (!n)
+		return;
+	e = flow_incident_of(a, f, kind);
 	if (e)
 		incident_add(e, n, a->frame, a->ns);
-	if (a->psn_plots && n)
+	if (a->psn_plots)
 		psn_plots_incident(a, kind);
-	if (a->config.marks && n)
+	if (a->config.marks)
 		mark_incident(a, f, kind);
 }
 
