@@ -70,6 +70,7 @@ struct rd_app_status {
 
 struct rd_app_slow {
 	uint64_t ns, frame, reply_frame;
+	uint64_t code; /* of the operation, in its application */
 	char operation[RD_APP_NAME];
 };
 

@@ -53,16 +53,6 @@ static int set_tunnels(const struct option_use *use, struct rd_error *err)
 	return 0;
 }
 
-static int set_html(const struct option_use *use, struct rd_error *err)
-{
-	struct analyze_settings *s = use->settings;
-
-	(void)err;
-	s->html = use->arg;
-	s->config.psn_plots = true;
-	return 0;
-}
-
 static int set_json(const struct option_use *use, struct rd_error *err)
 {
 	struct analyze_settings *s = use->settings;
@@ -70,16 +60,6 @@ static int set_json(const struct option_use *use, struct rd_error *err)
 	(void)err;
 	s->json = !use->arg || !strcmp(use->arg, "-");
 	s->json_file = s->json ? NULL : use->arg;
-	return 0;
-}
-
-static int set_marks(const struct option_use *use, struct rd_error *err)
-{
-	struct analyze_settings *s = use->settings;
-
-	(void)err;
-	s->marks = use->arg;
-	s->config.marks = true;
 	return 0;
 }
 
@@ -92,7 +72,7 @@ static const struct cli_option options[] = {
 	{"html", 0, "FILE",
 		"Write a page with plots and tables to FILE ('-' is standard output); it can be "
 		"viewed offline",
-		.set = set_html},
+		STRING(html)},
 	{"ends", 0, "WHEN",
 		"Compare two files as captures of both ends of a path: auto (if they contain the "
 		"same packets), always or never",
@@ -104,7 +84,7 @@ static const struct cli_option options[] = {
 	{"marks", 0, "FILE",
 		"Write to FILE what each frame is counted as (retransmitted, late, a NAK), a line "
 		"of JSON each",
-		.set = set_marks},
+		STRING(marks)},
 	{"compare", 0, "FILE",
 		"Print what changed since FILE, the output of an earlier --json: findings, rates, "
 		"losses and latencies",
@@ -353,6 +333,8 @@ int rd_cmd_analyze(int argc, char **argv)
 
 	if (rd_cli_read(options, &argp, argc, argv, &s))
 		return RD_CLASS_USAGE;
+	s.config.psn_plots = s.html;
+	s.config.marks = s.marks;
 	rd_cli_log(RD_LOG_WARNING);
 	return s.bundle ? run_bundle(&s) : run(&s);
 }

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <rdmadump/identity.h>
+#include <rdmadump/memory.h>
 #include <rdmadump/units.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,14 +19,14 @@ static int nomem(struct rd_error *err)
 /* Takes over the name. */
 static int add(char ***files, unsigned int *n, char *name, struct rd_error *err)
 {
-	char **more = name ? realloc(*files, (*n + 1) * sizeof(*more)) : NULL;
+	char **added = name ? rd_append(files, *n, sizeof(*added)) : NULL;
 
-	if (!more) {
+	if (!added) {
 		free(name);
 		return nomem(err);
 	}
-	*files = more;
-	more[(*n)++] = name;
+	*added = name;
+	++*n;
 	return 0;
 }
 

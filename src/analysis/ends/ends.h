@@ -120,7 +120,7 @@ struct answer {
 
 struct answers {
 	struct answer *list;
-	uint32_t n, capacity, skip, stride;
+	uint32_t n, skip, stride;
 };
 
 /* The fate of a packet that only the sender's capture has. */
@@ -331,7 +331,7 @@ struct rd_ends {
 	size_t n_qps;
 	struct path_qp *cached;
 	struct record *records;
-	size_t n_records, records_capacity;
+	size_t n_records;
 	uint64_t answers; /* in all logs */
 	bool out_of_memory;
 };

@@ -6,9 +6,9 @@
  * shows that it arrived and that capture missed it.
  */
 #include "ends.h"
+#include <rdmadump/memory.h>
 #include <stdlib.h>
 
-#define LOG_FIRST   16
 #define LOG_MAX	    4096 /* then every second one is dropped */
 #define ANSWERS_MAX (UINT64_C(1) << 21)
 #define PSN_MASK    0xffffffU
@@ -19,39 +19,35 @@
 
 /* --- logs of responses ------------------------------------------------------------------------ */
 
-static void thin_out(struct answers *a)
+static void thin_out(struct rd_ends *e, struct answers *a)
 {
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < a->n; i += 2)
 		a->list[n++] = a->list[i];
+	e->answers -= a->n - n;
 	a->n = n;
 	a->stride *= 2;
 }
 
 static void answers_add(struct rd_ends *e, struct answers *a, const struct answer *one)
 {
+	struct answer *added;
+
 	if (a->stride > 1 && ++a->skip % a->stride)
 		return;
 	if (a->n == LOG_MAX)
-		thin_out(a);
-	if (a->n == a->capacity) {
-		uint32_t capacity = a->capacity ? 2 * a->capacity : LOG_FIRST;
-		struct answer *list;
-
-		if (e->answers + capacity > ANSWERS_MAX)
-			return;
-		list = realloc(a->list, capacity * sizeof(*list));
-		if (!list) {
-			e->out_of_memory = true;
-			return;
-		}
-		e->answers += capacity - a->capacity;
-		a->stride = a->stride ? a->stride : 1;
-		a->list = list;
-		a->capacity = capacity;
-	}
-	a->list[a->n++] = *one;
+		thin_out(e, a);
+	if (e->answers == ANSWERS_MAX)
+		return;
+	added = rd_append(&a->list, a->n, sizeof(*added));
+	e->out_of_memory |= !added;
+	if (!added)
+		return;
+	*added = *one;
+	a->n++;
+	e->answers++;
+	a->stride = a->stride ? a->stride : 1;
 }
 
 static void note_request(
@@ -92,20 +88,16 @@ void evidence_note(struct rd_ends *e, enum rd_tap end, const struct rd_packet *p
 
 void evidence_keep(struct rd_ends *e, const struct record *record)
 {
+	struct record *kept;
+
 	if (e->n_records == RECORDS_MAX)
 		return;
-	if (e->n_records == e->records_capacity) {
-		size_t capacity = e->records_capacity ? 2 * e->records_capacity : 64;
-		struct record *list = realloc(e->records, capacity * sizeof(*list));
-
-		if (!list) {
-			e->out_of_memory = true;
-			return;
-		}
-		e->records = list;
-		e->records_capacity = capacity;
-	}
-	e->records[e->n_records++] = *record;
+	kept = rd_append(&e->records, e->n_records, sizeof(*kept));
+	e->out_of_memory |= !kept;
+	if (!kept)
+		return;
+	*kept = *record;
+	e->n_records++;
 }
 
 /* The responses to what a QP received; NULL: none, or its peer is unknown. */

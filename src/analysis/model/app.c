@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Which application a flow belongs to, and the replies to its requests. */
 #include "app.h"
+#include <rdmadump/memory.h>
 #include <stdlib.h>
 
 #define TRIES 8 /* SENDs of a flow after which it is none that is known */
@@ -11,6 +12,8 @@
 static struct app_operation *operation_of(
 	struct rd_analysis *a, struct app_queue *q, uint64_t operation)
 {
+	struct app_operation *op;
+
 	for (unsigned int i = 0; i < q->n_operations; i++)
 		if (q->operations[i].operation == operation)
 			return &q->operations[i];
@@ -20,17 +23,12 @@ static struct app_operation *operation_of(
 	} else {
 		a->app_budget.operations--;
 	}
-	if (q->n_operations == q->operations_capacity) {
-		unsigned int capacity = q->operations_capacity ? q->operations_capacity * 2U : 2;
-		struct app_operation *list = reallocarray(q->operations, capacity, sizeof(*list));
-
-		if (!list)
-			return NULL;
-		q->operations = list;
-		q->operations_capacity = (uint8_t)capacity;
-	}
-	q->operations[q->n_operations] = (struct app_operation){.operation = operation};
-	return &q->operations[q->n_operations++];
+	op = rd_append(&q->operations, q->n_operations, sizeof(*op));
+	if (!op)
+		return NULL;
+	op->operation = operation;
+	q->n_operations++;
+	return op;
 }
 
 static void data_add(struct rd_app_data *d, uint32_t bytes)
@@ -63,19 +61,18 @@ static void status_add(
 	incident_add(&s->replies, 1, a->frame, a->ns);
 }
 
-static void slow_add(struct app_queue *q, const struct app_slow *slow)
+void slow_add(struct rd_app_slow *list, unsigned int *n, const struct rd_app_slow *slow)
 {
-	unsigned int at = q->n_slowest;
+	unsigned int at = *n;
 
-	while (at && q->slowest[at - 1].ns < slow->ns)
+	while (at && list[at - 1].ns < slow->ns)
 		at--;
 	if (at == RD_APP_SLOWEST)
 		return;
-	if (q->n_slowest < RD_APP_SLOWEST)
-		q->n_slowest++;
-	memmove(&q->slowest[at + 1], &q->slowest[at],
-		(q->n_slowest - at - 1) * sizeof(q->slowest[0]));
-	q->slowest[at] = *slow;
+	if (*n < RD_APP_SLOWEST)
+		++*n;
+	memmove(&list[at + 1], &list[at], (*n - at - 1) * sizeof(*list));
+	list[at] = *slow;
 }
 
 /* --- open requests ---------------------------------------------------------------------------- */
@@ -161,7 +158,11 @@ static void time_take(struct rd_analysis *a, struct app_queue *q, struct app_ope
 		op->slowest_reply_frame = it->frame;
 	}
 	if (!op->waits)
-		slow_add(q, &(struct app_slow){ns, o->frame, it->frame, op->operation});
+		slow_add(q->slowest, &q->n_slowest,
+			&(struct rd_app_slow){.ns = ns,
+				.frame = o->frame,
+				.reply_frame = it->frame,
+				.code = op->operation});
 }
 
 /* False: it is a reply to no open request. */

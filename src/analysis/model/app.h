@@ -50,10 +50,6 @@ struct app_status {
 	struct rd_incident replies;
 };
 
-struct app_slow {
-	uint64_t ns, frame, reply_frame, operation;
-};
-
 /* A request without a reply yet. */
 struct app_open {
 	uint64_t ns, frame;
@@ -75,11 +71,11 @@ struct app_queue {
 	uint64_t messages, unreadable, misfits, unmatched, not_followed;
 	struct bounded open; /* struct app_open, by id and sender */
 	struct app_operation *operations;
-	uint8_t n_operations, operations_capacity;
+	uint8_t n_operations;
 	struct app_status *statuses;
 	uint8_t n_statuses;
-	uint8_t n_slowest;
-	struct app_slow slowest[RD_APP_SLOWEST]; /* longest first */
+	unsigned int n_slowest;
+	struct rd_app_slow slowest[RD_APP_SLOWEST]; /* longest first; without names */
 };
 
 /* A new connection of its QP begins. */
@@ -93,6 +89,8 @@ static inline void app_restart(struct flow *f)
 
 /* The first packet of a SEND with new data, in a flow whose application is not `app_none`. */
 void app_send(struct rd_analysis *a, struct flow *f, const struct item *it);
+/* Keeps the longest ones, in a list of RD_APP_SLOWEST. */
+void slow_add(struct rd_app_slow *list, unsigned int *n, const struct rd_app_slow *slow);
 /* Its connection ended: requests that are open will have no reply. */
 void app_close(struct app_queue *q);
 /* How certain the application is. False: too little is known to name it. */

@@ -18,15 +18,14 @@ enum whose {
 	PEERS	  /* requests that it responds to */
 };
 
-#define INCIDENTS_MAX 4
-#define NO_INCIDENT   RD_INC_COUNT
-
 struct quantity {
 	const char *counter, *meaning;
 	enum whose whose;
-	enum rd_incident_kind incidents[INCIDENTS_MAX]; /* summed; ended by NO_INCIDENT */
-	bool exact; /* otherwise a difference of up to a fiftieth is ignored */
+	uint64_t incidents; /* KIND() of those that are summed */
+	bool exact;	    /* otherwise a difference of up to a fiftieth is ignored */
 };
+
+#define KIND(name) (UINT64_C(1) << RD_INC_##name)
 
 #define HW "hw_counters/"
 

@@ -3,6 +3,7 @@
 #include "facts.h"
 #include <errno.h>
 #include <rdmadump/drops.h>
+#include <rdmadump/memory.h>
 #include <rdmadump/sum.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,14 +18,12 @@ static void keep_text(char **to, const char *text)
 int rd_analysis_file(struct rd_analysis *a, const char *name, const char *format,
 	const struct rd_section *section, struct rd_error *err)
 {
-	struct rd_report_file *files = reallocarray(a->in.files, a->in.n_files + 1, sizeof(*files));
-	struct rd_report_file *f;
+	struct rd_report_file *f = rd_append(&a->in.files, a->in.n_files, sizeof(*f));
 
-	if (!files)
+	if (!f)
 		return rd_fail(err, RD_CLASS_PARTIAL, ENOMEM, NULL, "cannot analyse '%s'", name);
 	facts_settle(a);
-	a->in.files = files;
-	f = &files[a->in.n_files++];
+	a->in.n_files++;
 	a->in.n_ifaces = 0;
 	*f = (struct rd_report_file){.name = strdup(name), .first_frame = a->frame + 1};
 	snprintf(f->format, sizeof(f->format), "%s", format);

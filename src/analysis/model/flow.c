@@ -5,6 +5,7 @@
 #include "marks.h"
 #include "psn_plot.h"
 #include <rdmadump/hash.h>
+#include <rdmadump/memory.h>
 #include <rdmadump/sum.h>
 #include <stdlib.h>
 
@@ -163,27 +164,12 @@ static bool table_grow(struct flow_table *t)
 	return true;
 }
 
-static bool list_grow(struct flow_table *t)
-{
-	size_t capacity = t->capacity ? t->capacity * 2 : 256;
-	struct flow **all = reallocarray(t->all, capacity, sizeof(struct flow *));
-
-	if (!all)
-		return false;
-	t->all = all;
-	t->capacity = capacity;
-	return true;
-}
-
 static struct flow *table_add(struct flow_table *t, const struct flow_key *key)
 {
+	struct flow **all = t->n < t->max ? rd_append(&t->all, t->n, sizeof(struct flow *)) : NULL;
 	struct flow *f;
 
-	if (t->n >= t->max)
-		return NULL;
-	if (t->n == t->capacity && !list_grow(t))
-		return NULL;
-	if (t->n * 2 > t->mask && !table_grow(t))
+	if (!all || (t->n * 2 > t->mask && !table_grow(t)))
 		return NULL;
 	f = flow_allocate(t);
 	if (!f)
@@ -191,8 +177,8 @@ static struct flow *table_add(struct flow_table *t, const struct flow_key *key)
 	f->key.k1 = key->k1;
 	f->key.k2 = key->k2;
 	*slot_of(t, key->k1, key->k2) = f;
-	t->all[t->n++] = f;
-	f->id.number = (uint32_t)t->n;
+	*all = f;
+	f->id.number = (uint32_t)++t->n;
 	return f;
 }
 

@@ -306,8 +306,7 @@ static inline void flow_unproven(struct flow *f)
 struct flow_table {
 	struct flow **slots;
 	size_t mask, n, max;
-	struct flow **all; /* by id - 1; NULL: dropped */
-	size_t capacity;
+	struct flow **all;	     /* by id - 1; NULL: dropped */
 	struct flow_chunk **chunks;  /* flow_memory.c */
 	struct flow *near[2 * NEAR]; /* by low bits of QP and address: the flows used last */
 };

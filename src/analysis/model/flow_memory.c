@@ -4,7 +4,7 @@
  * system, so that flows and the conversations made of them are not there at the same time.
  */
 #include "flow.h"
-#include <stdlib.h>
+#include <rdmadump/memory.h>
 #include <sys/mman.h>
 
 #define CHUNK 128
@@ -14,26 +14,13 @@ struct flow_chunk {
 	struct flow flows[CHUNK];
 };
 
-/* Room for one more pointer, at a new chunk's number. */
-static bool chunks_grow(struct flow_table *t, size_t number)
-{
-	struct flow_chunk **chunks;
-
-	if (number & (number - 1)) /* capacities are powers of two */
-		return true;
-	chunks = reallocarray(t->chunks, number ? number * 2 : 1, sizeof(struct flow_chunk *));
-	if (chunks)
-		t->chunks = chunks;
-	return chunks != NULL;
-}
-
 struct flow *flow_allocate(struct flow_table *t)
 {
 	size_t number = t->n / CHUNK;
 	struct flow_chunk *c;
 
 	if (t->n % CHUNK == 0) {
-		if (!chunks_grow(t, number))
+		if (!rd_append(&t->chunks, number, sizeof(struct flow_chunk *)))
 			return NULL;
 		c = mmap(NULL, sizeof(*c), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 			0);

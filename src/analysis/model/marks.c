@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What each frame is counted as: a list by frame, where the report only has sums. */
 #include "marks.h"
-#include <stdlib.h>
+#include <rdmadump/memory.h>
 
 static const bool is_marked[RD_INC_COUNT] = {
 	[RD_INC_GAP] = true,
@@ -23,21 +23,17 @@ static void add(
 	struct rd_analysis *a, const struct flow *f, enum rd_incident_kind kind, bool pending)
 {
 	struct marks *m = &a->marks;
-	struct rd_mark *rows = m->rows, *last = m->n ? &rows[m->n - 1] : NULL;
+	const struct rd_mark *last = m->n ? &m->rows[m->n - 1] : NULL;
+	struct rd_mark *mark;
 
 	if (last && last->frame == a->frame && last->kind == kind)
 		return;
-	if (m->n == m->capacity) {
-		m->capacity = m->capacity ? m->capacity * 2 : 64;
-		rows = must(a, reallocarray(rows, m->capacity, sizeof(*rows)));
-		if (!rows) {
-			m->capacity = m->n;
-			return;
-		}
-		m->rows = rows;
-	}
-	rows[m->n++] = (struct rd_mark){
+	mark = must(a, rd_append(&m->rows, m->n, sizeof(*mark)));
+	if (!mark)
+		return;
+	*mark = (struct rd_mark){
 		.frame = a->frame, .flow = f->id.number, .kind = (uint8_t)kind, .pending = pending};
+	m->n++;
 }
 
 void mark_incident(struct rd_analysis *a, const struct flow *f, enum rd_incident_kind kind)

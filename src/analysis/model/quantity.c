@@ -8,34 +8,28 @@
 
 const struct quantity quantities[QUANTITIES] = {
 	/* rxe */
-	{HW "sent_pkts", "frames that it sent", SENT, {NO_INCIDENT}, true},
-	{HW "rcvd_pkts", "frames that it received", RECEIVED, {NO_INCIDENT}, true},
-	{HW "out_of_seq_request", "requests out of sequence", PEERS,
-		{RD_INC_AT_RECEIVER_SEQUENCE, NO_INCIDENT}, true},
-	{HW "rcvd_rnr_err", "RNR NAKs that it received", OWN, {RD_INC_RNR, NO_INCIDENT}, true},
-	{HW "send_rnr_err", "RNR NAKs that it sent", PEERS, {RD_INC_RNR, NO_INCIDENT}, true},
-	{HW "rcvd_seq_err", "sequence NAKs that it received", OWN,
-		{RD_INC_NAK_PROGRESS, NO_INCIDENT}, true},
+	{HW "sent_pkts", "frames that it sent", SENT, 0, true},
+	{HW "rcvd_pkts", "frames that it received", RECEIVED, 0, true},
+	{HW "out_of_seq_request", "requests out of sequence", PEERS, KIND(AT_RECEIVER_SEQUENCE),
+		true},
+	{HW "rcvd_rnr_err", "RNR NAKs that it received", OWN, KIND(RNR), true},
+	{HW "send_rnr_err", "RNR NAKs that it sent", PEERS, KIND(RNR), true},
+	{HW "rcvd_seq_err", "sequence NAKs that it received", OWN, KIND(NAK_PROGRESS), true},
 	{HW "completer_retry_err", "times that it retransmitted requests", OWN,
-		{RD_INC_ROUND_NAK, RD_INC_ROUND_READ, RD_INC_ROUND_TIMEOUT, NO_INCIDENT}, true},
+		KIND(ROUND_NAK) | KIND(ROUND_READ) | KIND(ROUND_TIMEOUT), true},
 	/* both */
-	{HW "duplicate_request", "duplicate requests", PEERS,
-		{RD_INC_AT_RECEIVER_DUPLICATE, NO_INCIDENT}, false},
+	{HW "duplicate_request", "duplicate requests", PEERS, KIND(AT_RECEIVER_DUPLICATE), false},
 	/* mlx5 */
-	{HW "packet_seq_err", "sequence NAKs that it received", OWN,
-		{RD_INC_NAK_SEQUENCE, NO_INCIDENT}, false},
-	{HW "rnr_nak_retry_err", "RNR NAKs that it received", OWN, {RD_INC_RNR, NO_INCIDENT},
-		false},
+	{HW "packet_seq_err", "sequence NAKs that it received", OWN, KIND(NAK_SEQUENCE), false},
+	{HW "rnr_nak_retry_err", "RNR NAKs that it received", OWN, KIND(RNR), false},
 	/* Not rp_cnp_handled: ConnectX counts its adaptive retransmissions and timeouts there, too.
 	 */
-	{HW "np_cnp_sent", "congestion notifications that it sent", PEERS,
-		{RD_INC_CNP, NO_INCIDENT}, false},
-	{HW "np_ecn_marked_roce_packets", "frames that it received marked", PEERS,
-		{RD_INC_CE, NO_INCIDENT}, false},
+	{HW "np_cnp_sent", "congestion notifications that it sent", PEERS, KIND(CNP), false},
+	{HW "np_ecn_marked_roce_packets", "frames that it received marked", PEERS, KIND(CE), false},
 	{HW "local_ack_timeout_err", "times that it retransmitted requests without a response", OWN,
-		{RD_INC_ROUND_TIMEOUT, NO_INCIDENT}, false},
+		KIND(ROUND_TIMEOUT), false},
 	{HW "rx_icrc_encapsulated", "frames that it received with a wrong invariant CRC", PEERS,
-		{RD_INC_ICRC, NO_INCIDENT}, false},
+		KIND(ICRC), false},
 };
 
 /* A multicast frame on this port's link is for this port, unless the port sent it. */
@@ -89,12 +83,13 @@ static uint64_t of_flow(const struct flow *f, uint8_t place, const struct quanti
 		return place & FROM_PORT ? f->traffic.frames : 0;
 	if (q->whose == RECEIVED)
 		return arrives(place) ? f->traffic.frames - happened(f, RD_INC_ICRC) : 0;
-	for (unsigned int i = 0; q->incidents[i] != NO_INCIDENT; i++) {
+	for (uint64_t left = q->incidents; left; left &= left - 1) {
+		const unsigned int kind = (unsigned int)__builtin_ctzll(left);
 		/* Responses to own requests arrive; responses to the peer's are sent. */
-		bool sent = (q->whose == OWN) != side_is_in_peer[q->incidents[i]];
+		bool sent = (q->whose == OWN) != side_is_in_peer[kind];
 
 		if (sent ? place & FROM_PORT : arrives(place))
-			sum += happened(f, q->incidents[i]);
+			sum += happened(f, kind);
 	}
 	return sum;
 }

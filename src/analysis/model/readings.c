@@ -22,8 +22,6 @@ uint64_t reading_ns(const json_t *reading)
 	return ns > 0 ? (uint64_t)ns : 0;
 }
 
-#define HW "hw_counters/"
-
 /* Of one span; false where neither reading has the counter. */
 static bool span_growth(const struct facts_port *p, const struct facts_span *s, const char *counter,
 	struct rd_growth *grown)

@@ -5,6 +5,7 @@
  */
 #include "refused.h"
 #include "request.h"
+#include <rdmadump/memory.h>
 #include <stdlib.h>
 
 #define REFUSALS_MAX	1024
@@ -81,21 +82,20 @@ static const struct beginning *message_of(
 
 static void add(struct rd_analysis *a, const struct beginning *b, uint32_t psn)
 {
-	struct refusal *list = reallocarray(a->refused.request, a->refused.n + 1, sizeof(*list));
+	struct refusal *made = rd_append(&a->refused.request, a->refused.n, sizeof(*made));
 	const uint8_t *key = key_of(b);
 
-	if (!list)
+	if (!made)
 		return;
-	a->refused.request = list;
-	list += a->refused.n++;
-	*list = (struct refusal){
+	a->refused.n++;
+	*made = (struct refusal){
 		b->flow, {.psn = psn, .verb = verb_of(opcode_of(b)), .frame = b->frame}};
 	if (!key)
 		return;
-	list->what.has_address = true;
-	list->what.address = rd_be64(key);
-	list->what.rkey = rd_be32(key + 8);
-	list->what.length = length_of(b, key);
+	made->what.has_address = true;
+	made->what.address = rd_be64(key);
+	made->what.rkey = rd_be32(key + 8);
+	made->what.length = length_of(b, key);
 }
 
 void refused_take(struct rd_analysis *a, struct flow *r, uint32_t psn)

@@ -90,7 +90,7 @@ struct input {
 
 struct marks {
 	struct rd_mark *rows;
-	size_t n, capacity;
+	size_t n;
 };
 
 struct rd_analysis {

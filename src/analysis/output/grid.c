@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Tables that fit a terminal: they leave out columns before a row needs a second line. */
 #include "layout.h"
+#include <rdmadump/memory.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,27 +16,15 @@ struct plan {
 
 void grid_put(struct grid *g, const char *format, ...)
 {
-	char *text = NULL;
+	char **cell = rd_append(&g->cell, g->n_cells, sizeof(*cell));
 	va_list args;
-	int ret;
 
-	if (g->n_cells == g->capacity) {
-		size_t capacity = 2 * g->capacity + 8 * GRID_COLUMNS;
-		char **grown = reallocarray(g->cell, capacity, sizeof(*grown));
-
-		g->failed |= !grown;
-		if (!grown)
-			return;
-		g->cell = grown;
-		g->capacity = capacity;
-	}
 	va_start(args, format);
-	ret = vasprintf(&text, format, args);
-	va_end(args);
-	if (ret < 0)
-		g->failed = true;
+	if (cell && vasprintf(cell, format, args) >= 0)
+		g->n_cells++;
 	else
-		g->cell[g->n_cells++] = text;
+		g->failed = true;
+	va_end(args);
 }
 
 static const char *cell_of(const struct grid *g, size_t row, unsigned int column)
@@ -197,5 +186,5 @@ void grid_print(struct grid *g, unsigned int columns, FILE *out,
 		free(g->cell[i]);
 	free(g->cell);
 	g->cell = NULL;
-	g->n_cells = g->capacity = 0;
+	g->n_cells = 0;
 }

@@ -37,7 +37,7 @@ struct grid {
 	unsigned int n_columns;
 	unsigned int indent;
 	char **cell; /* row by row; the first of a row names it */
-	size_t n_cells, capacity;
+	size_t n_cells;
 	bool filled[GRID_COLUMNS]; /* a row that is not printed has a value there */
 	bool failed;		   /* out of memory */
 };

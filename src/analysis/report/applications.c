@@ -2,6 +2,7 @@
 /* What was measured of applications: of one conversation, and of all that have the same one. */
 #include "../model/app.h"
 #include "report.h"
+#include <rdmadump/memory.h>
 #include <stdlib.h>
 
 #define OPERATIONS_MAX 256 /* of one application; names of further ones are "others" */
@@ -27,33 +28,19 @@ static const char *group_of(const struct app_queue *q, uint64_t operation)
 static size_t row_of(struct app_sum *s, const char *name, const char *group)
 {
 	struct rd_application *app = &s->app;
+	struct rd_app_operation *op;
 	size_t n = app->n_operations;
 
 	for (size_t i = 0; i < n; i++)
 		if (app->operations[i].group == group && !strcmp(app->operations[i].name, name))
 			return i;
-	if (n >= OPERATIONS_MAX && group)
+	if (n >= OPERATIONS_MAX && (group || strcmp(name, "others") != 0))
 		return row_of(s, "others", NULL);
-	if (n >= OPERATIONS_MAX && strcmp(name, "others") != 0)
-		return row_of(s, "others", NULL);
-	if (n == s->capacity) {
-		size_t capacity = n ? n * 2 : 4;
-		struct rd_app_operation *list =
-			reallocarray(app->operations, capacity, sizeof(*list));
-		struct samples *latencies;
-
-		if (!list)
-			return SIZE_MAX;
-		app->operations = list;
-		latencies = reallocarray(s->latencies, capacity, sizeof(*latencies));
-		if (!latencies)
-			return SIZE_MAX;
-		s->latencies = latencies;
-		s->capacity = capacity;
-	}
-	app->operations[n] = (struct rd_app_operation){.group = group};
-	snprintf(app->operations[n].name, RD_APP_NAME, "%s", name);
-	s->latencies[n] = (struct samples){0};
+	op = rd_append(&app->operations, n, sizeof(*op));
+	if (!op || !rd_append(&s->latencies, n, sizeof(*s->latencies)))
+		return SIZE_MAX;
+	op->group = group;
+	snprintf(op->name, RD_APP_NAME, "%s", name);
 	app->n_operations++;
 	return n;
 }
@@ -99,12 +86,12 @@ static bool operation_add(
 	return samples_join(&s->latencies[row], &from->latency);
 }
 
-/* --- errors and slow requests ----------------------------------------------------------------- */
+/* --- errors ----------------------------------------------------------------- */
 
 static bool status_add(
 	struct rd_application *app, const struct app_queue *q, const struct app_status *from)
 {
-	struct rd_app_status made = {.code = from->code}, *list;
+	struct rd_app_status made = {.code = from->code}, *added;
 
 	operation_name(made.operation, q, from->operation);
 	q->app->status(made.name, RD_APP_NAME, from->operation, from->code);
@@ -118,31 +105,13 @@ static bool status_add(
 	}
 	if (app->n_statuses == STATUSES_MAX)
 		return true;
-	list = reallocarray(app->statuses, app->n_statuses + 1, sizeof(*list));
-	if (!list)
+	added = rd_append(&app->statuses, app->n_statuses, sizeof(*added));
+	if (!added)
 		return false;
-	app->statuses = list;
 	made.replies = from->replies;
-	list[app->n_statuses++] = made;
+	*added = made;
+	app->n_statuses++;
 	return true;
-}
-
-static void slow_add(
-	struct rd_application *app, const struct app_queue *q, const struct app_slow *slow)
-{
-	unsigned int at = app->n_slowest;
-
-	while (at && app->slowest[at - 1].ns < slow->ns)
-		at--;
-	if (at == RD_APP_SLOWEST)
-		return;
-	if (app->n_slowest < RD_APP_SLOWEST)
-		app->n_slowest++;
-	memmove(&app->slowest[at + 1], &app->slowest[at],
-		(app->n_slowest - at - 1) * sizeof(app->slowest[0]));
-	app->slowest[at] = (struct rd_app_slow){
-		.ns = slow->ns, .frame = slow->frame, .reply_frame = slow->reply_frame};
-	operation_name(app->slowest[at].operation, q, slow->operation);
 }
 
 /* --- sums ------------------------------------------------------------------------------------- */
@@ -174,8 +143,12 @@ static bool app_sum_add(struct app_sum *s, const struct app_queue *q)
 	for (unsigned int i = 0; i < q->n_statuses; i++)
 		if (!status_add(app, q, &q->statuses[i]))
 			return false;
-	for (unsigned int i = 0; i < q->n_slowest; i++)
-		slow_add(app, q, &q->slowest[i]);
+	for (unsigned int i = 0; i < q->n_slowest; i++) {
+		struct rd_app_slow slow = q->slowest[i];
+
+		operation_name(slow.operation, q, slow.code);
+		slow_add(app->slowest, &app->n_slowest, &slow);
+	}
 	return true;
 }
 

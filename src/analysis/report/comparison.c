@@ -6,6 +6,7 @@
 #include "../rules/rules.h"
 #include "report.h"
 #include <rdmadump/growth.h>
+#include <rdmadump/memory.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,31 +110,28 @@ static bool received_less(const struct difference *d)
 	return d->scale->shown[RECEIVED] > d->scale->grown[RECEIVED] && d->c->whose != SENT;
 }
 
-static bool counts_incident(const struct difference *d, enum rd_incident_kind kind)
+static bool counts_incident(const struct difference *d, uint64_t kind)
 {
-	for (unsigned int i = 0; d->c->incidents[i] != NO_INCIDENT; i++)
-		if (d->c->incidents[i] == kind)
-			return true;
-	return false;
+	return d->c->incidents & kind;
 }
 
 /* How often it happened to the requests that the counter is about. */
-static uint64_t happened(const struct difference *d, enum rd_incident_kind kind)
+static uint64_t happened(const struct difference *d, uint64_t kind)
 {
-	const struct quantity any = {.whose = d->c->whose, .incidents = {kind, NO_INCIDENT}};
+	const struct quantity any = {.whose = d->c->whose, .incidents = kind};
 
 	return quantity_shown(d->scale->a, d->scale->places, 0, &any);
 }
 
 static bool rounds_differ(const struct difference *d)
 {
-	return counts_incident(d, RD_INC_ROUND_TIMEOUT) && happened(d, RD_INC_RETRANSMITTED);
+	return counts_incident(d, KIND(ROUND_TIMEOUT)) && happened(d, KIND(RETRANSMITTED));
 }
 
 static bool naks_cross(const struct difference *d)
 {
-	return counts_incident(d, RD_INC_NAK_PROGRESS) &&
-	       happened(d, RD_INC_NAK_SEQUENCE) > happened(d, RD_INC_NAK_PROGRESS);
+	return counts_incident(d, KIND(NAK_PROGRESS)) &&
+	       happened(d, KIND(NAK_SEQUENCE)) > happened(d, KIND(NAK_PROGRESS));
 }
 
 /*
@@ -142,12 +140,12 @@ static bool naks_cross(const struct difference *d)
  */
 static bool naks_at_start(const struct difference *d)
 {
-	return counts_incident(d, RD_INC_NAK_PROGRESS) && d->less;
+	return counts_incident(d, KIND(NAK_PROGRESS)) && d->less;
 }
 
 static bool refused_behind_rnr(const struct difference *d)
 {
-	return counts_incident(d, RD_INC_AT_RECEIVER_SEQUENCE) && happened(d, RD_INC_RNR);
+	return counts_incident(d, KIND(AT_RECEIVER_SEQUENCE)) && happened(d, KIND(RNR));
 }
 
 static bool counts_later(const struct difference *d)
@@ -224,16 +222,13 @@ static const char *compare(struct rd_comparison *made, const struct scale *scale
 static int add_comparison(struct rd_report *r, const struct scale *scale, const struct quantity *c,
 	const struct rd_growth *grown)
 {
-	struct rd_comparison *list =
-		reallocarray(r->comparisons, r->n_comparisons + 1, sizeof(*list));
-	struct rd_comparison *made;
+	struct rd_comparison *made = rd_append(&r->comparisons, r->n_comparisons, sizeof(*made));
 	const char *why;
 
-	if (!list)
+	if (!made)
 		return -1;
-	r->comparisons = list;
-	made = &r->comparisons[r->n_comparisons++];
-	*made = (struct rd_comparison){.packets = shown(scale->p, c)};
+	r->n_comparisons++;
+	made->packets = shown(scale->p, c);
 	if (grown->verdict != RD_GROWTH_EXACT) {
 		if (asprintf(&made->why, "the counter %s", rd_growth_reason(grown)) < 0)
 			made->why = NULL;

@@ -3,6 +3,7 @@
 #include "../model/facts.h"
 #include "report.h"
 #include <rdmadump/json.h>
+#include <rdmadump/memory.h>
 #include <stdlib.h>
 
 /* All counters of the last reading and their growth; -1 if out of memory. */
@@ -57,17 +58,18 @@ static int move(struct rd_findings *to, struct rd_findings *from)
 
 static int judge(const struct facts_port *p, struct rd_report *r)
 {
-	struct rd_counters *list = reallocarray(r->readings, r->n_readings + 1, sizeof(*list));
+	/* Findings borrow names of counters. */
+	struct rd_counters *list = rd_append(&r->readings, r->n_readings, sizeof(*list));
 	struct rd_growth *growth = NULL;
 	struct rd_findings found = {0};
 	int rc;
 
 	if (!list)
 		return -1;
-	r->readings = list; /* findings borrow names of counters */
-	rc = take_counters(p, &list[r->n_readings++], &growth);
+	r->n_readings++;
+	rc = take_counters(p, list, &growth);
 	if (!rc)
-		rc = rd_counters_judge(&found, &list[r->n_readings - 1], growth, facts_seconds(p));
+		rc = rd_counters_judge(&found, list, growth, facts_seconds(p));
 	if (!rc)
 		rc = move(&r->findings, &found);
 	rd_findings_free(&found);

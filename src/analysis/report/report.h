@@ -16,7 +16,6 @@ void readings_correct(const struct rd_analysis *a, struct rd_report *r);
 struct app_sum {
 	struct rd_application app;
 	struct samples *latencies; /* of each operation */
-	size_t capacity;
 };
 
 /* Moves the result into *out, for application_clear(). False if out of memory. */

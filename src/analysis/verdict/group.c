@@ -4,22 +4,23 @@
  * group that the verdict rests on is the first of its severity.
  */
 #include "verdict.h"
+#include <rdmadump/memory.h>
 #include <stdlib.h>
 #include <string.h>
 
 static struct rd_group *group_of(struct rd_groups *groups, const char *rule)
 {
-	struct rd_group *list;
+	struct rd_group *g;
 
 	for (size_t i = 0; i < groups->n; i++)
 		if (!strcmp(groups->group[i].rule, rule))
 			return &groups->group[i];
-	list = reallocarray(groups->group, groups->n + 1, sizeof(*list));
-	if (!list)
+	g = rd_append(&groups->group, groups->n, sizeof(*g));
+	if (!g)
 		return NULL;
-	groups->group = list;
-	list[groups->n] = (struct rd_group){.rule = rule};
-	return &list[groups->n++];
+	g->rule = rule;
+	groups->n++;
+	return g;
 }
 
 /* What the list has of a group, and the tally of its rule. */
