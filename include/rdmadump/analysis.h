@@ -293,6 +293,8 @@ uint64_t rd_goodput(uint64_t bytes, const struct rd_conversation *conversations,
 const struct rd_incident *rd_side_incident(const struct rd_side *s, enum rd_incident_kind kind);
 const struct rd_verb_use *rd_side_verb(const struct rd_side *s, enum rd_verb verb);
 const struct rd_latency *rd_side_latency(const struct rd_side *s, enum rd_latency_kind kind);
+/* Of its responses: the kind with most samples. */
+const struct rd_latency *rd_side_responses(const struct rd_side *s);
 
 #define RD_SERIES_POINTS 256
 

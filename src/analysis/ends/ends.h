@@ -433,15 +433,9 @@ const struct rd_owner *sides_owner(const struct sides sides[RD_TAPS], const char
 	const char *to, uint32_t qp, uint32_t network, bool receiver, uint32_t *owned,
 	bool *not_listed);
 
-/* The paths of a report by their addresses. */
-struct pairs {
-	uint16_t slots[PATH_SLOTS]; /* an open hash: place in paths + 1 */
-};
-
-void pairs_make(struct pairs *p, const struct rd_ends_report *r);
 /* NULL: no packet went this way at both ends. `network`: of a conversation, see struct rd_inner. */
-const struct rd_path *pairs_find(struct pairs *p, const struct rd_ends_report *r, const char *from,
-	const char *to, uint32_t network);
+const struct rd_path *ends_path(
+	const struct rd_ends_report *r, const char *from, const char *to, uint32_t network);
 
 /* --- the fate of packets (evidence.c) ----------------------------------------------------- */
 
@@ -484,7 +478,6 @@ struct judging {
 	struct sides sides[RD_TAPS];
 	struct trust trust[RD_TAPS];
 	struct concern concerns[ENDS_RULES];
-	struct pairs pairs;
 };
 
 #define ENDS_WHERE_LEN (2 * RD_ADDRESS_LEN + 64)

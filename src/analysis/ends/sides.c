@@ -101,41 +101,18 @@ const struct rd_owner *sides_owner(const struct sides sides[RD_TAPS], const char
 	return NULL;
 }
 
-/* --- pairs of addresses ----------------------------------------------------------------------- */
-
-static uint16_t *pair_slot(struct pairs *p, const struct rd_ends_report *r, const char *from,
-	const char *to, uint32_t network)
+/* From the last one on: one may have the addresses of RoCE v1, another the same of RoCE v2. */
+const struct rd_path *ends_path(
+	const struct rd_ends_report *r, const char *from, const char *to, uint32_t network)
 {
-	struct rd_hash h = rd_hash_begin();
-	unsigned int words = hash_text(&h, from);
-	size_t i;
+	for (size_t i = r->n_paths; i-- > 0;) {
+		const struct rd_path *p = &r->paths[i];
 
-	words += hash_text(&h, to);
-	i = (size_t)rd_hash_end(&h, words) & (PATH_SLOTS - 1);
-	for (; p->slots[i]; i = (i + 1) & (PATH_SLOTS - 1)) {
-		const struct rd_path *path = &r->paths[p->slots[i] - 1];
-
-		if ((!path->shared || path->network == network) && !strcmp(path->from, from) &&
-			!strcmp(path->to, to))
-			break;
+		if ((!p->shared || p->network == network) && !strcmp(p->from, from) &&
+			!strcmp(p->to, to))
+			return p;
 	}
-	return &p->slots[i];
-}
-
-void pairs_make(struct pairs *p, const struct rd_ends_report *r)
-{
-	memset(p, 0, sizeof(*p));
-	for (size_t i = 0; i < r->n_paths; i++)
-		*pair_slot(p, r, r->paths[i].from, r->paths[i].to, r->paths[i].network) =
-			(uint16_t)(i + 1);
-}
-
-const struct rd_path *pairs_find(struct pairs *p, const struct rd_ends_report *r, const char *from,
-	const char *to, uint32_t network)
-{
-	const uint16_t *slot = pair_slot(p, r, from, to, network);
-
-	return *slot ? &r->paths[*slot - 1] : NULL;
+	return NULL;
 }
 
 const struct rd_side *side_at(const struct sight *s, enum rd_tap tap)

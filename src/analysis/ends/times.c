@@ -81,7 +81,7 @@ static bool compare_waiting(struct judging *j, enum rd_tap tap, bool *done)
 		return true;
 	from = &c->end[slow->side];
 	to = &c->end[!slow->side];
-	p = pairs_find(&j->pairs, j->r, from->address, to->address, c->network);
+	p = ends_path(j->r, from->address, to->address, c->network);
 	if (!p || !p->sender_known || p->sender != tap)
 		return true;
 	there = sides_find(
@@ -111,7 +111,7 @@ static bool copy_time(struct judging *j, enum rd_tap tap)
 		return true;
 	from = c->end[alone->slow.side].address;
 	to = c->end[!alone->slow.side].address;
-	p = pairs_find(&j->pairs, j->r, from, to, c->network);
+	p = ends_path(j->r, from, to, c->network);
 	if (!p || p->sender != tap || !p->sender_known || !alone->row[RD_ROW_TIME] ||
 		!*alone->row[RD_ROW_TIME] || alone->slow.what == RD_TIME_WAITING)
 		return true;

@@ -89,7 +89,7 @@ static struct way back_of(const struct way *w)
 
 static const struct rd_path *path_of(struct judging *j, const struct way *w)
 {
-	return pairs_find(&j->pairs, j->r, w->from->address, w->to->address, w->network);
+	return ends_path(j->r, w->from->address, w->to->address, w->network);
 }
 
 /* The packets to a QP at both ends; NULL: there are none. */
@@ -217,7 +217,7 @@ static void place_comparison(struct judging *j, struct culprit *x)
 	const struct rd_path *p;
 
 	parse_where(v, x->worst->where ? x->worst->where : "", x);
-	x->path = p = pairs_find(&j->pairs, j->r, v->sender, v->receiver, x->network);
+	x->path = p = ends_path(j->r, v->sender, v->receiver, x->network);
 	v->places = x->cause->places[TAP_UNKNOWN];
 	v->where = x->worst->certainty;
 	while (c < j->concerns + ENDS_RULES && (!c->rule || strcmp(c->rule, v->rule)))
@@ -525,7 +525,6 @@ bool ends_judge(struct judging *j)
 	struct choice best = {.weight = DOUBTFUL};
 	bool ok;
 
-	pairs_make(&j->pairs, j->r);
 	ok = groups_make(&j->r->groups, &j->r->findings) == 0;
 	if (ok) {
 		choose_comparison(j, &best);
@@ -541,32 +540,26 @@ bool ends_judge(struct judging *j)
 /* --- what the captures alone advise ----------------------------------------------------------- */
 
 /* Whether a conversation was captured at both ends. */
-static bool has_both(const struct rd_ends_report *e, struct pairs *pairs, const struct rd_report *r,
-	unsigned int conversation)
+static bool has_both(
+	const struct rd_ends_report *e, const struct rd_report *r, unsigned int conversation)
 {
 	const struct rd_conversation *c = conversation_of(r, conversation);
 
-	return c && pairs_find(pairs, e, c->end[0].address, c->end[1].address, c->network);
-}
-
-static void refer(const struct rd_ends_report *e, struct pairs *pairs, const struct rd_report *r,
-	struct rd_finding *f)
-{
-	if (ends_answer(f->rule) && has_both(e, pairs, r, f->conversation))
-		f->next = "see what both ends show of this path, above";
+	return c && ends_path(e, c->end[0].address, c->end[1].address, c->network);
 }
 
 int rd_ends_refer(const struct rd_ends_report *e, struct rd_report *const reports[RD_TAPS])
 {
-	struct pairs pairs;
-
-	pairs_make(&pairs, e);
 	for (int end = 0; end < RD_TAPS; end++) {
 		struct rd_report *r = reports[end];
 
-		for (size_t i = 0; i < r->findings.n; i++)
-			refer(e, &pairs, r, &r->findings.finding[i]);
-		if (has_both(e, &pairs, r, r->verdict.conversation) && rd_verdict_refer(r) < 0)
+		for (size_t i = 0; i < r->findings.n; i++) {
+			struct rd_finding *f = &r->findings.finding[i];
+
+			if (ends_answer(f->rule) && has_both(e, r, f->conversation))
+				f->next = "see what both ends show of this path, above";
+		}
+		if (has_both(e, r, r->verdict.conversation) && rd_verdict_refer(r) < 0)
 			return -1;
 	}
 	return 0;

@@ -43,6 +43,16 @@ const struct rd_latency *rd_side_latency(const struct rd_side *s, enum rd_latenc
 					    : &none;
 }
 
+const struct rd_latency *rd_side_responses(const struct rd_side *s)
+{
+	const struct rd_latency *most = rd_side_latency(s, RD_LATENCY_ACK);
+
+	for (unsigned int i = RD_LATENCY_READ; i <= RD_LATENCY_ATOMIC; i++)
+		if (rd_side_latency(s, i)->n > most->n)
+			most = rd_side_latency(s, i);
+	return most;
+}
+
 uint64_t rd_goodput(uint64_t bytes, const struct rd_conversation *conversations, size_t n)
 {
 	uint64_t first = UINT64_MAX, last = 0;

@@ -51,17 +51,6 @@ static uint64_t naks(const struct rd_side *s)
 	return sum;
 }
 
-/* The kind of latency with most samples. */
-static const struct rd_latency *latency(const struct rd_side *s)
-{
-	const struct rd_latency *most = rd_side_latency(s, RD_LATENCY_ACK);
-
-	for (unsigned int i = RD_LATENCY_READ; i <= RD_LATENCY_ATOMIC; i++)
-		if (rd_side_latency(s, i)->n > most->n)
-			most = rd_side_latency(s, i);
-	return most;
-}
-
 const struct grid_column pair_columns[PAIR_COLUMNS] = {
 	{"QP PAIR", true, 0},
 	{"VERB", true, 0},
@@ -79,7 +68,7 @@ void pair_row_put(struct grid *g, const struct rd_conversation *c, unsigned int 
 {
 	static const unsigned int events[] = {RD_INC_RNR, RD_INC_CNP};
 	const struct rd_side *s = &c->side[side];
-	const struct rd_latency *l = latency(s);
+	const struct rd_latency *l = rd_side_responses(s);
 	char from[RD_ADDRESS_LEN + 16], to[RD_ADDRESS_LEN + 16], verb[16], number[RD_UNITS_LEN];
 
 	pair_endpoint_text(from, sizeof(from), &c->end[side]);
@@ -103,7 +92,7 @@ void pair_row_put(struct grid *g, const struct rd_conversation *c, unsigned int 
 void pair_row_note(struct grid *g, const struct rd_conversation *c, unsigned int side)
 {
 	const struct rd_side *s = &c->side[side];
-	const bool timed = latency(s)->n;
+	const bool timed = rd_side_responses(s)->n;
 	const bool has[] = {true, has_verb(s), s->traffic.frames, true,
 		rd_side_incident(s, RD_INC_RETRANSMITTED)->count, naks(s),
 		rd_side_incident(s, RD_INC_RNR)->count, rd_side_incident(s, RD_INC_CNP)->count,

@@ -88,15 +88,6 @@ static inline bool made_progress(const struct look *l)
 	return rounds(l) > l->s->end.attempts;
 }
 
-/* Different request packets, with those that were lost before they were captured. */
-static inline uint64_t distinct(const struct look *l)
-{
-	uint64_t again = count(l, RD_INC_RETRANSMITTED) + count(l, RD_INC_DUPLICATED);
-
-	return l->s->requests - (again < l->s->requests ? again : 0) +
-	       count(l, RD_INC_LOST_UPSTREAM);
-}
-
 #define WAITED_LEN 256
 
 /*

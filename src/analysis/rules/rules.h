@@ -135,6 +135,16 @@ const struct rule *rule_of(const char *key);
 /* Applies all rules to the conversations and comparisons of a report. -1 if out of memory. */
 int rules_run(const struct rd_analysis *a, struct rd_report *r);
 
+/* Different request packets, with those that were lost before they were captured. */
+static inline uint64_t distinct(const struct rd_side *s)
+{
+	const uint64_t again = rd_side_incident(s, RD_INC_RETRANSMITTED)->count +
+			       rd_side_incident(s, RD_INC_DUPLICATED)->count;
+
+	return s->requests - (again < s->requests ? again : 0) +
+	       rd_side_incident(s, RD_INC_LOST_UPSTREAM)->count;
+}
+
 /* For %llu. */
 static inline unsigned long long n(uint64_t value)
 {

@@ -20,7 +20,7 @@ static void text_share(FILE *out, const struct look *l)
 
 static void text_share_distinct(FILE *out, const struct look *l)
 {
-	put_share(out, l->f->evidence.count, distinct(l));
+	put_share(out, l->f->evidence.count, distinct(l->s));
 }
 
 static void text_share_unseen(FILE *out, const struct look *l)
@@ -157,7 +157,7 @@ static bool find_number(const struct look *l, const char *text, size_t length, u
 		{"other_frames", other->traffic.frames},
 		{"requests", s->requests},
 		{"rounds", l->s ? rounds(l) : 0},
-		{"distinct", l->s ? distinct(l) : 0},
+		{"distinct", l->s ? distinct(l->s) : 0},
 		{"attempts", s->end.attempts},
 		{"end_frame", s->end.frame},
 		{"all_frames", l->a ? l->a->frame : 0}, /* those outside of --time included */

@@ -247,17 +247,9 @@ static unsigned int equals_of(const struct rd_side *s)
 /* The median of the responses to the requests of the busier side; 0: too few. */
 static uint64_t typical(const struct rd_side *s)
 {
-	static const enum rd_latency_kind kinds[] = {
-		RD_LATENCY_ACK, RD_LATENCY_READ, RD_LATENCY_ATOMIC};
-	const struct rd_latency *best = NULL;
+	const struct rd_latency *l = rd_side_responses(s);
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		const struct rd_latency *l = rd_side_latency(s, kinds[i]);
-
-		if (!best || l->n > best->n)
-			best = l;
-	}
-	return best && best->n >= SAMPLES ? best->p50 : 0;
+	return l->n >= SAMPLES ? l->p50 : 0;
 }
 
 static bool has_host(const struct rd_conversation *c, const char *address)

@@ -154,15 +154,8 @@ static uint64_t packets_of(const struct rd_report *r, const struct rd_group *g)
 	for (size_t i = 0; i < g->n; i++) {
 		const struct rd_finding *f = g->finding[i];
 		const struct rd_conversation *c = conversation_of(r, f->conversation);
-		const struct rd_side *s = c ? &c->side[f->side] : NULL;
-		uint64_t again;
 
-		if (!s)
-			continue;
-		again = rd_side_incident(s, RD_INC_RETRANSMITTED)->count +
-			rd_side_incident(s, RD_INC_DUPLICATED)->count;
-		sum += s->requests - (again < s->requests ? again : 0) +
-		       rd_side_incident(s, RD_INC_LOST_UPSTREAM)->count;
+		sum += c ? distinct(&c->side[f->side]) : 0;
 	}
 	return sum;
 }
