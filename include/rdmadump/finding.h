@@ -26,7 +26,7 @@ const char *rd_certainty_name(unsigned int certainty);
 /* Of untrusted text: a note if it is no name. */
 enum rd_severity rd_severity_of(const char *name);
 /* The first characters of its line of text: "!!", " !", "  ". Static. */
-const char *rd_severity_mark(enum rd_severity severity);
+const char *rd_severity_mark(unsigned int severity);
 
 #define RD_EVIDENCE_FRAMES 8
 

@@ -5,6 +5,7 @@
 #include "sysfs.h"
 #include <infiniband/verbs.h>
 #include <rdmadump/bytes.h>
+#include <rdmadump/names.h>
 #include <rdmadump/verbs.h>
 #include <stddef.h>
 #include <string.h>
@@ -138,14 +139,9 @@ static const struct mask {
 #undef MASK
 };
 
-static const char *atomic_name(enum ibv_atomic_cap cap)
-{
-	static const char *const names[] = {"none", "within the HCA", "with the whole system"};
+static RD_NAMES(atomic_name, "unknown", "none", "within the HCA", "with the whole system")
 
-	return (unsigned int)cap < ARRAY_SIZE(names) ? names[cap] : "unknown";
-}
-
-static void query_limits(struct ibv_context *context, struct rd_info *info)
+	static void query_limits(struct ibv_context *context, struct rd_info *info)
 {
 	struct ibv_device_attr_ex attr = {0};
 	struct rd_attrs *f = &info->limits;

@@ -3,22 +3,14 @@
 #include <inttypes.h>
 #include <rdmadump/finding.h>
 #include <rdmadump/memory.h>
+#include <rdmadump/names.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NAME(table, i) ((unsigned int)(i) < sizeof(table) / sizeof(*(table)) ? (table)[i] : "?")
-
-const char *rd_severity_name(unsigned int severity)
-{
-	static const char *const names[] = {[RD_SEV_NONE] = "none",
-		[RD_SEV_NOTE] = "note",
-		[RD_SEV_WARNING] = "warning",
-		[RD_SEV_PROBLEM] = "problem"};
-
-	return NAME(names, severity);
-}
+RD_NAMES(rd_severity_name, "?", [RD_SEV_NONE] = "none", [RD_SEV_NOTE] = "note",
+	[RD_SEV_WARNING] = "warning", [RD_SEV_PROBLEM] = "problem")
 
 enum rd_severity rd_severity_of(const char *name)
 {
@@ -29,23 +21,11 @@ enum rd_severity rd_severity_of(const char *name)
 	return s;
 }
 
-const char *rd_certainty_name(unsigned int certainty)
-{
-	static const char *const names[] = {
-		[RD_POSSIBLE] = "possible", [RD_LIKELY] = "likely", [RD_CERTAIN] = "certain"};
+RD_NAMES(rd_certainty_name,
+	"?", [RD_POSSIBLE] = "possible", [RD_LIKELY] = "likely", [RD_CERTAIN] = "certain")
 
-	return NAME(names, certainty);
-}
-
-const char *rd_severity_mark(enum rd_severity severity)
-{
-	static const char *const marks[] = {[RD_SEV_NONE] = "  ",
-		[RD_SEV_NOTE] = "  ",
-		[RD_SEV_WARNING] = " !",
-		[RD_SEV_PROBLEM] = "!!"};
-
-	return NAME(marks, severity);
-}
+RD_NAMES(rd_severity_mark, "?", [RD_SEV_NONE] = "  ", [RD_SEV_NOTE] = "  ", [RD_SEV_WARNING] = " !",
+	[RD_SEV_PROBLEM] = "!!")
 
 /* --- lists ---------------------------------------------------------------------------------- */
 

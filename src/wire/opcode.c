@@ -3,6 +3,7 @@
  * Opcodes of the BTH and the headers after it: IBTA volume 1, 9.2.1 (tables 38 and 39), XRC annex
  * A14, CNP annex A17.9.3, FLUSH and ATOMIC WRITE annex A19; AETH syndromes 9.5.2 and 9.7.5.2.
  */
+#include <rdmadump/names.h>
 #include <rdmadump/packet.h>
 
 #define SEND	 RD_OP_SEND
@@ -171,19 +172,8 @@ unsigned int rd_header_length(enum rd_header h)
 	return h < sizeof(header_lengths) ? header_lengths[h] : 0;
 }
 
-const char *rd_transport_name(unsigned int transport)
-{
-	static const char *const names[] = {
-		[RD_RC] = "RC",
-		[RD_UC] = "UC",
-		[RD_RD] = "RD",
-		[RD_UD] = "UD",
-		[RD_CNP] = "CNP",
-		[RD_XRC] = "XRC",
-	};
-
-	return transport < sizeof(names) / sizeof(*names) ? names[transport] : "?";
-}
+RD_NAMES(rd_transport_name, "?", [RD_RC] = "RC", [RD_UC] = "UC", [RD_RD] = "RD", [RD_UD] = "UD",
+	[RD_CNP] = "CNP", [RD_XRC] = "XRC")
 
 int rd_aeth_credits(unsigned int value)
 {
@@ -203,15 +193,5 @@ uint32_t rd_aeth_rnr_us(unsigned int value)
 	return us[value & 0x1f];
 }
 
-const char *rd_aeth_nak_name(unsigned int value)
-{
-	static const char *const names[] = {
-		"PSN sequence error",
-		"invalid request",
-		"remote access error",
-		"remote operational error",
-		"invalid RD request",
-	};
-
-	return value < sizeof(names) / sizeof(*names) ? names[value] : "reserved NAK code";
-}
+RD_NAMES(rd_aeth_nak_name, "reserved NAK code", "PSN sequence error", "invalid request",
+	"remote access error", "remote operational error", "invalid RD request")

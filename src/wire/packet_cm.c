@@ -3,6 +3,7 @@
  * Decodes the messages of the communication manager: IBTA volume 1, 12.6; IP addresses in REQ:
  * annex A11.
  */
+#include <rdmadump/names.h>
 #include <rdmadump/packet.h>
 
 #define MESSAGE_LEN  232U /* in bytes: a MAD without its header */
@@ -159,41 +160,13 @@ unsigned int rd_cm_mtu(unsigned int value)
 	return value >= 1 && value <= 5 ? 128U << value : 0;
 }
 
-const char *rd_cm_sidr_status_name(unsigned int status)
-{
-	static const char *const names[] = {
-		"QPN and Q_Key valid",
-		"service id not supported",
-		"rejected by the service provider",
-		"no QP available",
-		"redirected",
-		"unsupported version",
-	};
+RD_NAMES(rd_cm_sidr_status_name, NULL, "QPN and Q_Key valid", "service id not supported",
+	"rejected by the service provider", "no QP available", "redirected", "unsupported version")
 
-	return status < sizeof(names) / sizeof(*names) ? names[status] : NULL;
-}
-
-const char *rd_cm_apr_status_name(unsigned int status)
-{
-	static const char *const names[] = {
-		"loaded",
-		"invalid communication id",
-		"alternate paths not supported",
-		"rejected",
-		"redirected",
-		"is the current path",
-		"invalid QPN or EECN",
-		"invalid LID",
-		"invalid GID",
-		"invalid flow label",
-		"invalid traffic class",
-		"invalid hop limit",
-		"invalid packet rate",
-		"invalid SL",
-	};
-
-	return status < sizeof(names) / sizeof(*names) ? names[status] : NULL;
-}
+RD_NAMES(rd_cm_apr_status_name, NULL, "loaded", "invalid communication id",
+	"alternate paths not supported", "rejected", "redirected", "is the current path",
+	"invalid QPN or EECN", "invalid LID", "invalid GID", "invalid flow label",
+	"invalid traffic class", "invalid hop limit", "invalid packet rate", "invalid SL")
 
 const char *rd_cm_reason_name(unsigned int reason)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Incidents, verbs and latencies of a side. Most sides have few, so only these are stored. */
 #include "facts.h"
+#include <rdmadump/names.h>
 #include <stdlib.h>
 
 const struct rd_incident_name rd_incident_names[RD_INC_COUNT] = {
@@ -9,16 +10,8 @@ const struct rd_incident_name rd_incident_names[RD_INC_COUNT] = {
 #undef INCIDENT
 };
 
-const char *rd_verb_name(unsigned int verb)
-{
-	static const char *const names[] = {[RD_VERB_SEND] = "SEND",
-		[RD_VERB_WRITE] = "WRITE",
-		[RD_VERB_READ] = "READ",
-		[RD_VERB_ATOMIC] = "ATOMIC",
-		[RD_VERB_FLUSH] = "FLUSH"};
-
-	return verb < RD_VERB_COUNT ? names[verb] : "?";
-}
+RD_NAMES(rd_verb_name, "?", [RD_VERB_SEND] = "SEND", [RD_VERB_WRITE] = "WRITE",
+	[RD_VERB_READ] = "READ", [RD_VERB_ATOMIC] = "ATOMIC", [RD_VERB_FLUSH] = "FLUSH")
 
 const struct rd_incident *rd_side_incident(const struct rd_side *s, enum rd_incident_kind kind)
 {

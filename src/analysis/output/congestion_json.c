@@ -2,16 +2,12 @@
 /* Priorities, congestion control and pauses of a report as JSON. */
 #include "output.h"
 #include <rdmadump/json.h>
+#include <rdmadump/names.h>
 
 #define PRIORITY "'maximum': 7"
 
 /* Fields of the ECN bits that packets had: RFC 3168. */
-const char *ecn_name(unsigned int bits)
-{
-	static const char *const names[] = {"not-ECT", "ECT(1)", "ECT(0)", "CE"};
-
-	return bits < sizeof(names) / sizeof(*names) ? names[bits] : NULL;
-}
+RD_NAMES(ecn_name, NULL, "not-ECT", "ECT(1)", "ECT(0)", "CE")
 
 #define RD_THIS struct rd_priority
 static json_t *pfc(const struct rd_at *at)

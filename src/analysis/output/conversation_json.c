@@ -93,6 +93,7 @@ static const struct rd_field incidents_fields[] = {
 #define INCIDENT(name, key, flow, help)                                                            \
 	{key, help, RD_MAYBE(incident, incident_shape), .which = RD_INC_##name},
 #include <rdmadump/incident.def>
+#include <rdmadump/names.h>
 #undef INCIDENT
 };
 static const struct rd_shape incidents_shape = {"events",
@@ -298,17 +299,11 @@ static const struct rd_shape owner_shape = {NULL,
 #undef RD_THIS
 
 #define RD_THIS struct rd_endpoint
-static const char *unknown_owner_name(unsigned int state)
-{
-	static const char *const names[] = {[RD_OWNER_NO_FACTS] = "no_facts",
-		[RD_OWNER_NOT_LISTED] = "not_listed",
-		[RD_OWNER_SEVERAL] = "several",
-		[RD_OWNER_OTHER_TIME] = "other_time"};
+static RD_NAMES(unknown_owner_name,
+	NULL, [RD_OWNER_NO_FACTS] = "no_facts", [RD_OWNER_NOT_LISTED] = "not_listed",
+	[RD_OWNER_SEVERAL] = "several", [RD_OWNER_OTHER_TIME] = "other_time")
 
-	return state < sizeof(names) / sizeof(*names) ? names[state] : NULL;
-}
-
-static unsigned int side_of(const struct rd_at *at)
+	static unsigned int side_of(const struct rd_at *at)
 {
 	return at->object != ((const struct rd_conversation *)at->up->object)->end;
 }

@@ -6,49 +6,20 @@
 #include "output.h"
 #include <inttypes.h>
 #include <rdmadump/json.h>
+#include <rdmadump/names.h>
 #include <rdmadump/printable.h>
 
-#define NAME(table, i) ((i) < sizeof(table) / sizeof(*(table)) ? (table)[i] : "?")
+RD_NAMES(kind_name, "?", [RD_KIND_OTHER] = "other", [RD_KIND_ROCE1] = "RoCE v1",
+	[RD_KIND_ROCE2] = "RoCE v2", [RD_KIND_IB] = "InfiniBand")
 
-const char *kind_name(unsigned int kind)
-{
-	static const char *const names[] = {[RD_KIND_OTHER] = "other",
-		[RD_KIND_ROCE1] = "RoCE v1",
-		[RD_KIND_ROCE2] = "RoCE v2",
-		[RD_KIND_IB] = "InfiniBand"};
+RD_NAMES(pairing_name, "?", [RD_PAIR_NONE] = "none", [RD_PAIR_PSN] = "psn", [RD_PAIR_PORT] = "port",
+	[RD_PAIR_CM] = "cm", [RD_PAIR_RESOURCE] = "resource")
 
-	return NAME(names, kind);
-}
+RD_NAMES(ending_name, "?", [RD_ENDING_OPEN] = "open", [RD_ENDING_CLOSED] = "closed",
+	[RD_ENDING_STOPPED] = "responses_stopped", [RD_ENDING_RETRY] = "retry_exceeded",
+	[RD_ENDING_RNR] = "rnr_retry_exceeded", [RD_ENDING_REMOTE_ERROR] = "remote_error")
 
-const char *pairing_name(unsigned int pairing)
-{
-	static const char *const names[] = {[RD_PAIR_NONE] = "none",
-		[RD_PAIR_PSN] = "psn",
-		[RD_PAIR_PORT] = "port",
-		[RD_PAIR_CM] = "cm",
-		[RD_PAIR_RESOURCE] = "resource"};
-
-	return NAME(names, pairing);
-}
-
-const char *ending_name(unsigned int ending)
-{
-	static const char *const names[] = {[RD_ENDING_OPEN] = "open",
-		[RD_ENDING_CLOSED] = "closed",
-		[RD_ENDING_STOPPED] = "responses_stopped",
-		[RD_ENDING_RETRY] = "retry_exceeded",
-		[RD_ENDING_RNR] = "rnr_retry_exceeded",
-		[RD_ENDING_REMOTE_ERROR] = "remote_error"};
-
-	return NAME(names, ending);
-}
-
-const char *side_name(unsigned int side)
-{
-	static const char *const names[] = {"a", "b"};
-
-	return side < sizeof(names) / sizeof(*names) ? names[side] : NULL;
-}
+RD_NAMES(side_name, NULL, "a", "b")
 
 void frame_text(const struct rd_report *r, uint64_t frame, FILE *out)
 {

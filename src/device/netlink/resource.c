@@ -3,6 +3,7 @@
  * Open objects of a device: names of QP types and states (include/rdma/ib_verbs.h of Linux), and
  * lookup functions; nldev.c reads them.
  */
+#include <rdmadump/names.h>
 #include <rdmadump/resource.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,9 +60,4 @@ const char *rd_qp_type_name(unsigned int type)
 	return type < sizeof(names) / sizeof(*names) && names[type] ? names[type] : "unknown";
 }
 
-const char *rd_qp_state_name(unsigned int state)
-{
-	static const char *const names[] = {"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR"};
-
-	return state < sizeof(names) / sizeof(*names) ? names[state] : "unknown";
-}
+RD_NAMES(rd_qp_state_name, "unknown", "RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR")
