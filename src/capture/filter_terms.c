@@ -2,6 +2,7 @@
 /* The table of the filter's terms, and the simple terms. */
 #include "filter_terms.h"
 #include <errno.h>
+#include <rdmadump/order.h>
 #include <rdmadump/units.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,9 +92,7 @@ struct numbers {
 
 static int compare_numbers(const void *a, const void *b)
 {
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
+	return RD_ORDER(*(const uint32_t *)a, *(const uint32_t *)b);
 }
 
 static int compile_numbers(void **state, const struct rd_term_use *use, struct rd_error *err)

@@ -6,6 +6,7 @@
 #include <rdmadump/analysis.h>
 #include <rdmadump/counters.h>
 #include <rdmadump/hash.h>
+#include <rdmadump/order.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -172,10 +173,8 @@ static int longer_first(const void *a, const void *b)
 {
 	const struct phrase *x = a, *y = b;
 
-	if (x->length != y->length)
-		return x->length < y->length ? 1 : -1;
 	/* what a mark must allow is more particular */
-	return (x->needs < y->needs) - (x->needs > y->needs);
+	return RD_ORDER(y->length, x->length) ?: RD_ORDER(y->needs, x->needs);
 }
 
 /* Chains those with the same first word; the longest is first, so it is entered last. */

@@ -9,6 +9,7 @@
 #include <rdmadump/json.h>
 #include <rdmadump/memory.h>
 #include <rdmadump/notation.h>
+#include <rdmadump/order.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -185,7 +186,7 @@ static int compare_text(enum space space, uint64_t a, uint64_t b)
 	char text[2][12];
 
 	if (a >> range.bits != b >> range.bits || space > SPACE_IPV6_64)
-		return a < b ? -1 : a > b;
+		return RD_ORDER(a, b);
 	snprintf(text[0], sizeof(text[0]), decimal ? "%u" : "%x", (unsigned int)(a & mask));
 	snprintf(text[1], sizeof(text[1]), decimal ? "%u" : "%x", (unsigned int)(b & mask));
 	return strcmp(text[0], text[1]);
@@ -197,20 +198,16 @@ static int compare_groups(const struct table_row *a, const struct table_row *b)
 	const struct range x = range_of(a->space, a->value), y = range_of(b->space, b->value);
 	uint64_t before_a = a->value >> x.bits, before_b = b->value >> y.bits;
 
-	if (a->space != b->space)
-		return a->space < b->space ? -1 : 1;
-	if (before_a != before_b)
-		return before_a < before_b ? -1 : 1;
-	return x.least < y.least ? -1 : x.least > y.least;
+	return RD_ORDER(a->space, b->space) ?: RD_ORDER(before_a, before_b)
+		?: RD_ORDER(x.least, y.least);
 }
 
 /* Then as text. */
 static int compare(const void *x, const void *y)
 {
 	const struct table_row *a = x, *b = y;
-	int by_group = compare_groups(a, b);
 
-	return by_group ? by_group : compare_text(a->space, a->value, b->value);
+	return compare_groups(a, b) ?: compare_text(a->space, a->value, b->value);
 }
 
 static int compare_to(const void *x, const void *y)

@@ -4,6 +4,7 @@
 #include <rdmadump/finding.h>
 #include <rdmadump/memory.h>
 #include <rdmadump/names.h>
+#include <rdmadump/order.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -178,15 +179,9 @@ static int worse(const void *x, const void *y, void *ctx)
 {
 	const struct rd_finding *a = x, *b = y;
 	int (*const *tie)(const struct rd_finding *, const struct rd_finding *) = ctx;
-	int order = *tie ? (*tie)(a, b) : 0;
 
-	if (a->severity != b->severity)
-		return a->severity < b->severity ? 1 : -1;
-	if (a->certainty != b->certainty)
-		return a->certainty < b->certainty ? 1 : -1;
-	if (order)
-		return order;
-	return a->number < b->number ? -1 : a->number > b->number;
+	return RD_ORDER(b->severity, a->severity) ?: RD_ORDER(b->certainty, a->certainty)
+		?: (*tie ? (*tie)(a, b) : 0) ?: RD_ORDER(a->number, b->number);
 }
 
 void rd_findings_sort(struct rd_findings *list,

@@ -3,6 +3,7 @@
 #include "config.h"
 #include "selftest.h"
 #include <rdmadump/json.h>
+#include <rdmadump/order.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,17 +55,10 @@ void result_bool(struct rd_probe_result *r, const char *name, bool value)
 	result_json(r, name, json_boolean(value));
 }
 
-static int ascending(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
 uint64_t result_spread(
 	struct rd_probe_result *r, const char *name, uint64_t *values, unsigned int n)
 {
-	qsort(values, n, sizeof(*values), ascending);
+	qsort(values, n, sizeof(*values), rd_order_u64);
 	result_json(r, name,
 		json_pack("{s:I, s:I, s:I}", "least", (json_int_t)values[0], "median",
 			(json_int_t)values[n / 2], "most", (json_int_t)values[n - 1]));

@@ -6,6 +6,7 @@
  */
 #include "compare.h"
 #include <errno.h>
+#include <rdmadump/order.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,9 +20,8 @@ struct rest {
 static int order_in(const void *a, const void *b, void *level)
 {
 	const struct item *x = *(struct item *const *)a, *y = *(struct item *const *)b;
-	const int order = item_order(*(const unsigned int *)level, x, y);
 
-	return order ? order : (x > y) - (x < y);
+	return item_order(*(const unsigned int *)level, x, y) ?: RD_ORDER(x, y);
 }
 
 static void rest_fill(struct rest *rest, unsigned int level)
@@ -144,11 +144,8 @@ static int stream_order(const void *a, const void *b)
 {
 	const struct change *x = a, *y = b;
 
-	if (x->changed != y->changed)
-		return x->changed ? -1 : 1;
-	if (weight(x) != weight(y))
-		return weight(x) > weight(y) ? -1 : 1;
-	return item_order(BY_QPS, &x->shown, &y->shown);
+	return RD_ORDER(y->changed, x->changed) ?: RD_ORDER(weight(y), weight(x))
+		?: item_order(BY_QPS, &x->shown, &y->shown);
 }
 
 static bool match_streams(struct rd_changes *c)
@@ -181,13 +178,8 @@ static int finding_order(const void *a, const void *b)
 	const struct change *x = a, *y = b;
 	const struct item *p = &x->shown, *q = &y->shown;
 
-	if (rank(x) != rank(y))
-		return rank(x) < rank(y) ? -1 : 1;
-	if (p->severity != q->severity)
-		return p->severity > q->severity ? -1 : 1;
-	if (p->certainty != q->certainty)
-		return p->certainty > q->certainty ? -1 : 1;
-	return item_order(BY_PLACE, p, q);
+	return RD_ORDER(rank(x), rank(y)) ?: RD_ORDER(q->severity, p->severity)
+		?: RD_ORDER(q->certainty, p->certainty) ?: item_order(BY_PLACE, p, q);
 }
 
 /* Where a report has only a part of the findings of a rule, all its places are one. */

@@ -7,6 +7,7 @@
 #include "compare.h"
 #include <errno.h>
 #include <rdmadump/json.h>
+#include <rdmadump/order.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -292,9 +293,8 @@ static uint64_t above(uint64_t all, uint64_t part)
 static int by_rule(const void *a, const void *b)
 {
 	const struct item *x = a, *y = b;
-	const int order = item_order(BIT(RULE), x, y);
 
-	return order ? order : (x->severity < y->severity) - (x->severity > y->severity);
+	return item_order(BIT(RULE), x, y) ?: RD_ORDER(y->severity, x->severity);
 }
 
 /* What a group has becomes what it has beyond the findings that are listed. */

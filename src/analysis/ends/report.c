@@ -4,6 +4,7 @@
 #include "ends.h"
 #include <errno.h>
 #include <rdmadump/notation.h>
+#include <rdmadump/order.h>
 #include <stdlib.h>
 
 /* --- paths and their QPs ---------------------------------------------------------------------- */
@@ -68,9 +69,7 @@ static int busier_qp(const void *x, const void *y)
 	const struct rd_path_qp *a = x, *b = y;
 	uint64_t p = a->sent + a->missed.count, q = b->sent + b->missed.count;
 
-	if (p != q)
-		return p < q ? 1 : -1;
-	return a->qp < b->qp ? -1 : a->qp > b->qp;
+	return RD_ORDER(q, p) ?: RD_ORDER(a->qp, b->qp);
 }
 
 static uint64_t packets(const struct rd_path *p)
@@ -86,14 +85,9 @@ static int busier_path(const void *x, const void *y)
 {
 	const struct rd_path *a = x, *b = y;
 	uint64_t p = packets(a), q = packets(b);
-	int order;
 
-	if (p != q)
-		return p < q ? 1 : -1;
-	order = strcmp(a->from, b->from);
-	if (!order)
-		order = strcmp(a->to, b->to);
-	return order ? order : a->network < b->network ? -1 : a->network > b->network;
+	return RD_ORDER(q, p) ?: strcmp(a->from, b->from) ?: strcmp(a->to, b->to)
+		?: RD_ORDER(a->network, b->network);
 }
 
 static int fill_path(const struct judging *m, struct rd_path *out, const struct path *p)

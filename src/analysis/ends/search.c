@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Whether two files are captures of the same traffic: packets of one are searched in the other. */
 #include <rdmadump/ends.h>
+#include <rdmadump/order.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,9 +102,7 @@ bool rd_ends_search_again(struct rd_ends_search *s)
 
 static int by_value(const void *x, const void *y)
 {
-	const int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
-
-	return a < b ? -1 : a > b;
+	return RD_ORDER(*(const int64_t *)x, *(const int64_t *)y);
 }
 
 /*

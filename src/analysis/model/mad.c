@@ -7,6 +7,7 @@
 #include "mad.h"
 #include "state.h"
 #include <rdmadump/hash.h>
+#include <rdmadump/order.h>
 #include <stdlib.h>
 
 #define OPEN_MAX 4096 /* requests that wait for a response */
@@ -161,13 +162,8 @@ static int row_order(const void *x, const void *y)
 {
 	const struct rd_mad_row *a = x, *b = y;
 
-	if (a->class != b->class)
-		return a->class < b->class ? -1 : 1;
-	if (a->attribute != b->attribute)
-		return a->attribute < b->attribute ? -1 : 1;
-	if (a->method != b->method)
-		return a->method < b->method ? -1 : 1;
-	return a->status < b->status ? -1 : a->status > b->status;
+	return RD_ORDER(a->class, b->class) ?: RD_ORDER(a->attribute, b->attribute)
+		?: RD_ORDER(a->method, b->method) ?: RD_ORDER(a->status, b->status);
 }
 
 bool mad_rows(const struct rd_analysis *a, struct rd_report *r)

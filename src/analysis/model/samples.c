@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Durations whose percentiles are exact as long as memory allows. */
 #include "app.h"
+#include <rdmadump/order.h>
 #include <stdlib.h>
 
 #define FIRST_CAPACITY 16
@@ -50,13 +51,6 @@ bool samples_join(struct samples *to, const struct samples *from)
 	return !from->rest || hist_join(&to->rest, from->rest);
 }
 
-static int by_value(const void *x, const void *y)
-{
-	uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
-
-	return a < b ? -1 : a > b;
-}
-
 /* The value that `part` percent of the samples do not exceed. */
 static uint64_t percentile(const uint64_t *sorted, uint32_t n, unsigned int part)
 {
@@ -89,7 +83,7 @@ bool samples_result(const struct samples *s, struct rd_latency *out, bool *exact
 	if (!sorted)
 		return false;
 	memcpy(sorted, s->all, s->kept * sizeof(*sorted));
-	qsort(sorted, s->kept, sizeof(*sorted), by_value);
+	qsort(sorted, s->kept, sizeof(*sorted), rd_order_u64);
 	*out = (struct rd_latency){.n = s->kept,
 		.min = sorted[0],
 		.p50 = percentile(sorted, s->kept, 50),

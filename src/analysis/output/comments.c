@@ -2,6 +2,7 @@
 /* The findings of a report as comments on the frames that they name as evidence. */
 #include "output.h"
 #include <errno.h>
+#include <rdmadump/order.h>
 #include <rdmadump/printable.h>
 #include <stdlib.h>
 
@@ -11,9 +12,7 @@ static int by_frame(const void *a, const void *b)
 {
 	const struct rd_comment *x = a, *y = b;
 
-	if (x->frame != y->frame)
-		return x->frame < y->frame ? -1 : 1;
-	return x->item < y->item ? -1 : x->item > y->item;
+	return RD_ORDER(x->frame, y->frame) ?: RD_ORDER(x->item, y->item);
 }
 
 int rd_report_comments(

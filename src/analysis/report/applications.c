@@ -3,6 +3,7 @@
 #include "../model/app.h"
 #include "report.h"
 #include <rdmadump/memory.h>
+#include <rdmadump/order.h>
 #include <stdlib.h>
 
 #define OPERATIONS_MAX 256 /* of one application; names of further ones are "others" */
@@ -156,13 +157,9 @@ static bool app_sum_add(struct app_sum *s, const struct app_queue *q)
 static int by_use(const void *x, const void *y)
 {
 	const struct rd_app_operation *a = x, *b = y;
-	int order = strcmp(a->group ? a->group : "", b->group ? b->group : "");
 
-	if (order)
-		return order;
-	if (a->requests != b->requests)
-		return a->requests < b->requests ? 1 : -1;
-	return strcmp(a->name, b->name);
+	return strcmp(a->group ?: "", b->group ?: "") ?: RD_ORDER(b->requests, a->requests)
+		?: strcmp(a->name, b->name);
 }
 
 bool app_sum_end(struct app_sum *s, struct rd_application *out)

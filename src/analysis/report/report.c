@@ -12,6 +12,7 @@
 #include "../verdict/verdict.h"
 #include <errno.h>
 #include <rdmadump/notation.h>
+#include <rdmadump/order.h>
 #include <stdlib.h>
 
 #define TIMER_SPREAD                                                                               \
@@ -272,9 +273,7 @@ static int busier(const void *x, const void *y)
 	uint64_t m = a->side[0].traffic.wire_bytes + a->side[1].traffic.wire_bytes,
 		 n = b->side[0].traffic.wire_bytes + b->side[1].traffic.wire_bytes;
 
-	if (m != n)
-		return m < n ? 1 : -1;
-	return a->id < b->id ? -1 : a->id > b->id;
+	return RD_ORDER(n, m) ?: RD_ORDER(a->id, b->id);
 }
 
 static bool is_wanted(const struct rd_analysis *a, const struct flow *f)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What all rules use to make a finding: evidence, doubts, order. */
 #include "rules.h"
+#include <rdmadump/order.h>
 #include <stdarg.h>
 #include <stdlib.h>
 
@@ -65,14 +66,9 @@ bool capture_is_whole(const struct rd_report *r)
 /* Larger counts first, then the older conversation. */
 static int finding_order(const struct rd_finding *a, const struct rd_finding *b)
 {
-	int order;
-
-	if (a->evidence.count != b->evidence.count)
-		return a->evidence.count < b->evidence.count ? 1 : -1;
-	if (a->conversation != b->conversation)
-		return a->conversation > b->conversation ? 1 : -1;
-	order = strcmp(a->rule, b->rule);
-	return order ? order : strcmp(a->where ? a->where : "", b->where ? b->where : "");
+	return RD_ORDER(b->evidence.count, a->evidence.count)
+		?: RD_ORDER(a->conversation, b->conversation) ?: strcmp(a->rule, b->rule)
+		?: strcmp(a->where ?: "", b->where ?: "");
 }
 
 #define OF_A_RULE 64 /* a report has the worst of each rule */

@@ -2,17 +2,14 @@
 /* Totals of hosts and of pairs of hosts, fan-in and bursts. */
 #include "../model/state.h"
 #include "verdict.h"
+#include <rdmadump/order.h>
 #include <stdlib.h>
 
 static int larger_pair(const void *x, const void *y)
 {
 	const struct rd_host_pair *a = x, *b = y;
 
-	if (a->bytes != b->bytes)
-		return a->bytes < b->bytes ? 1 : -1;
-	if (a->from != b->from)
-		return a->from < b->from ? -1 : 1;
-	return a->to < b->to ? -1 : a->to > b->to;
+	return RD_ORDER(b->bytes, a->bytes) ?: RD_ORDER(a->from, b->from) ?: RD_ORDER(a->to, b->to);
 }
 
 /* Frames and bytes of each leg, from its flows. */
@@ -53,9 +50,7 @@ static int busier_host(const void *x, const void *y)
 	const struct rd_host *a = x, *b = y;
 	uint64_t m = a->received_bytes + a->sent_bytes, n = b->received_bytes + b->sent_bytes;
 
-	if (m != n)
-		return m < n ? 1 : -1;
-	return strcmp(a->address, b->address);
+	return RD_ORDER(n, m) ?: strcmp(a->address, b->address);
 }
 
 /* Those with most bytes first; the pairs keep their hosts. False if out of memory. */

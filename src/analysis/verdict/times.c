@@ -6,6 +6,7 @@
 #include "../model/round.h"
 #include "../rules/rules.h"
 #include "verdict.h"
+#include <rdmadump/order.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -212,21 +213,14 @@ struct speed {
 
 static int compare_equals(const struct speed *a, const struct speed *b)
 {
-	if (a->equals != b->equals)
-		return a->equals < b->equals ? -1 : 1;
-	return strcmp(a->host, b->host);
+	return RD_ORDER(a->equals, b->equals) ?: strcmp(a->host, b->host);
 }
 
 static int slower(const void *x, const void *y)
 {
 	const struct speed *a = x, *b = y;
-	const int order = compare_equals(a, b);
 
-	if (order)
-		return order;
-	if (a->p50 != b->p50)
-		return a->p50 < b->p50 ? 1 : -1;
-	return a->c->id < b->c->id ? -1 : 1;
+	return compare_equals(a, b) ?: RD_ORDER(b->p50, a->p50) ?: RD_ORDER(a->c->id, b->c->id);
 }
 
 /* Verb with most bytes, and the logarithm of its mean size. */
@@ -292,16 +286,9 @@ static void stragglers_of(struct rd_stragglers *s, const struct speed *list, siz
 	snprintf(s->host, sizeof(s->host), "%s", common_host(list, slow, n));
 }
 
-static int earlier(const void *x, const void *y)
-{
-	const uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
-
-	return (a > b) - (a < b);
-}
-
 static uint64_t median(uint64_t *times, size_t n)
 {
-	qsort(times, n, sizeof(*times), earlier);
+	qsort(times, n, sizeof(*times), rd_order_u64);
 	return times[n / 2];
 }
 

@@ -7,6 +7,7 @@
 #include "counters.h"
 #include <ctype.h>
 #include <inttypes.h>
+#include <rdmadump/order.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,13 +81,9 @@ static void make_sample(struct sample *s, const struct rd_counters *of, const st
 static int by_family(const void *a, const void *b)
 {
 	const struct sample *x = a, *y = b;
-	int order = strcmp(x->family, y->family);
 
-	if (!order)
-		order = strcmp(x->of->device, y->of->device);
-	if (!order)
-		order = x->of->port < y->of->port ? -1 : x->of->port > y->of->port;
-	return order ? order : strverscmp(x->entry, y->entry);
+	return strcmp(x->family, y->family) ?: strcmp(x->of->device, y->of->device)
+		?: RD_ORDER(x->of->port, y->of->port) ?: strverscmp(x->entry, y->entry);
 }
 
 static void print_help(FILE *out, const struct sample *s)

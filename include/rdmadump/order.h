@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Orders for qsort(). */
+#ifndef RDMADUMP_ORDER_H
+#define RDMADUMP_ORDER_H
+
+#include <stdint.h>
+
+/* The lesser first. Joined by `?:`, each decides only where those before it find no difference. */
+#define RD_ORDER(a, b) (((a) > (b)) - ((a) < (b)))
+
+static inline int rd_order_u64(const void *x, const void *y)
+{
+	return RD_ORDER(*(const uint64_t *)x, *(const uint64_t *)y);
+}
+
+#endif
