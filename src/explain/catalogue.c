@@ -142,7 +142,7 @@ static unsigned int needs_of(const struct code *code, const char *text)
 
 	if (text == code->name)
 		return is_state || strchr(text, ' ') ? MARK_RDMA : 0;
-	return *text == '~' ? MARK_RDMA : 0;
+	return *text != '~' ? 0 : code->space == SPACE_STATUS ? MARK_COMPLETION : MARK_RDMA;
 }
 
 /* Phrases of the code: its name and its words; with NULL only counts them. */

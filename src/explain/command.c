@@ -234,7 +234,7 @@ static int read_log(const struct catalogue *c, struct log *log, struct rd_error 
 	int ret;
 
 	log->progress = show_progress;
-	ret = log_read(log, c, stdin, "standard input", err);
+	ret = log_read(log, c, stdin, err);
 	rd_cli_status(NULL);
 	return ret;
 }

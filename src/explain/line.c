@@ -28,7 +28,9 @@ unsigned int reading_status(const struct reading *r)
 
 void reading_add(struct reading *r, enum space space, unsigned int number, const struct code *code)
 {
-	if (r->n < LINE_CODES && !found_of(r, space))
+	const bool is_none = space == SPACE_VENDOR && number == 0; /* of other drivers, as rxe */
+
+	if (r->n < LINE_CODES && !is_none && !found_of(r, space))
 		r->found[r->n++] = (struct found){.space = space, .number = number, .code = code};
 }
 
@@ -38,6 +40,9 @@ void reading_finish(const struct catalogue *c, struct reading *r)
 	struct found *f = found_of(r, SPACE_SYNDROME);
 	const struct code *code = f ? code_of(c, SPACE_SYNDROME, f->number, 0) : NULL;
 
+	/* "synd" of a health report without its beginning */
+	if (f && !code && found_of(r, SPACE_HEALTH))
+		*f = r->found[--r->n];
 	/* They are the same; words like "FATAL: Error" may be of the log. */
 	if (code && found_of(r, SPACE_STATUS)) {
 		*found_of(r, SPACE_STATUS) =

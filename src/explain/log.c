@@ -95,8 +95,7 @@ static bool next_line(struct log *log, FILE *in, char *line, size_t *length)
 
 #define STATUS_LINES 65536 /* between two calls of progress() */
 
-int log_read(struct log *log, const struct catalogue *c, FILE *in, const char *name,
-	struct rd_error *err)
+int log_read(struct log *log, const struct catalogue *c, FILE *in, struct rd_error *err)
 {
 	char *line = malloc(LINE_MAX_BYTES);
 	struct stat input = {0};
@@ -120,7 +119,7 @@ int log_read(struct log *log, const struct catalogue *c, FILE *in, const char *n
 	}
 	if (!ret && ferror(in))
 		ret = rd_fail(err, RD_CLASS_DEVICE, errno,
-			"give lines of a log: rdmadump explain - <FILE", "'%s'", name);
+			"give lines of a log: rdmadump explain - <FILE", "'standard input'");
 	free(line);
 	return ret;
 }

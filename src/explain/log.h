@@ -35,8 +35,7 @@ struct log {
 /* -1 if out of memory, or if the input cannot be read: what was read stays. log_free() in any case.
  */
 int log_open(struct log *log, struct rd_error *err);
-int log_read(struct log *log, const struct catalogue *c, FILE *in, const char *name,
-	struct rd_error *err);
+int log_read(struct log *log, const struct catalogue *c, FILE *in, struct rd_error *err);
 /* One line, without its end; words that a user typed are about everything. */
 int log_line(struct log *log, const struct catalogue *c, const char *line, size_t length,
 	unsigned int marks, struct rd_error *err);

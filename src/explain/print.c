@@ -24,8 +24,10 @@ static char *title_of(const struct found *f, char *buf, size_t size)
 			f->number);
 	if (f->code && f->space == SPACE_ERRNO && f->code->with)
 		call = code_calls[f->code->with];
-	snprintf(buf, size, "%s%s%s%s%s%s", space->title, number, name ? *number ? ", " : " " : "",
-		name ? name : "", call ? " of " : "", call ? call : "");
+	snprintf(buf, size, "%s%s%s%s%s%s",
+		f->code || f->space != SPACE_VENDOR ? space->title : "vendor error", number,
+		name ? *number ? ", " : " " : "", name ? name : "", call ? " of " : "",
+		call ? call : "");
 	return buf;
 }
 

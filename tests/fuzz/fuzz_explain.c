@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		require(catalogue_make(&catalogue, &err) == 0);
 	require(log_open(&log, &err) == 0);
 	if (in)
-		require(log_read(&log, &catalogue, in, "fuzz", &err) == 0);
+		require(log_read(&log, &catalogue, in, &err) == 0);
 	if (in)
 		fclose(in);
 	require(log.explained <= 2 * log.lines);
