@@ -145,7 +145,8 @@ static const char *address_at(const char *at, const char *end, char text[ADDRESS
 static size_t device_at(const char *at, const char *end, struct reading *r)
 {
 	static const char *const names[] = {"mlx5_", "mlx4_", "bnxt_re", "irdma", "rxe", "siw",
-		"rocep", "ibp", "hns_", "efa_", "erdma_", "qedr", "ocrdma", "cxgb"};
+		"rocep", "roceP", "ibp", "ibP", "rdmap", "hns_", "efa_", "erdma_", "qedr", "ocrdma",
+		"cxgb"};
 	size_t n = 0, length = (size_t)(end - at);
 	unsigned int port;
 	const char *after;

@@ -62,6 +62,7 @@ is "where, NCCL: the GIDs" "$(where "$(grep -m1 remoteGidsfd00 "$srcdir/tests/da
 	'["NCCL","kp-ddp-worker-0",null,null,"fd00:1148:9000:5000:4:200:3:ff22",null,"fd00:1148:9000:5000:4:200:3:ff1f",null]'
 is "where, UCX" "$(where "$(grep -m1 'Remote QP on' "$srcdir/tests/data/explain/lines" | cut -f2)")" \
 	'["UCX","sh03-01n01","mlx5_0",1,null,null,null,null]'
+is "where, a device of a second PCI domain" "$(where "$(grep -m1 'on dev roceP' "$srcdir/tests/data/explain/lines" | cut -f2)" | jq -c '.[2:4]')" '["roceP2p1s0f0",1]'
 is "where, the kernel" "$(where "$(grep -m1 mlx5_poll_one "$srcdir/tests/data/explain/lines" | cut -f2)")" \
 	'[null,null,"rocep33s0f0",null,null,null,null,null]'
 is "where, QPs" "$(where 'Failed: QP 0x11, wc status 12, remote qpn 18, remote 10.0.0.2')" '[null,null,null,null,null,17,"10.0.0.2",18]'
