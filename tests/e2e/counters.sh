@@ -36,6 +36,9 @@ ethtool/rx_prio3_pause_transition Xoff to Xon.*; events,
 hw_counters/roce_slow_restart_cnps that slow restarts and timeouts generate
 hw_counters/rp_cnp_handled and timeouts
 hw_counters/roce_adp_retrans the device's own timers
+hw_counters/resp_remote_access_errors 0 is no evidence
+hw_counters/resp_cqe_error 0 is no evidence
+hw_counters/req_cqe_flush_error 0 is no evidence
 hw_counters/roce_adp_retrans_to timeouts of queue pairs
 counters/port_rcv_data LRH included
 END

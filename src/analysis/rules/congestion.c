@@ -460,7 +460,7 @@ const struct rule rules_of_congestion[] = {
 		.meaning = "congestion control is off at the sender, or its rate is limited by "
 			   "something else",
 		.next = "check roce_rp enable for this priority at the sender, and whether "
-			"rp_cnp_handled grows"},
+			"rp_cnp_handled grows (timeouts count there, too)"},
 	{"priorities-differ", RD_SEV_WARNING, RD_CERTAIN, 0, priorities_differ, NULL,
 		"at this capture point; {frames frame} from here, {other_frames frame} of the "
 		"other direction",
