@@ -213,7 +213,7 @@ static size_t add_counters(struct code *to)
 	for (const struct rd_counter_kind *k = rd_counter_kinds; k->name; k++) {
 		const char *slash = strrchr(k->name, '/');
 
-		if (strpbrk(k->name, "*?["))
+		if (strpbrk(k->name, "*?")) /* what has no row of its own */
 			continue;
 		to[n++] = (struct code){.space = SPACE_COUNTER,
 			.number = ANY_NUMBER,
@@ -253,8 +253,8 @@ static size_t add_rules(struct code *to)
 		to[i] = (struct code){.space = SPACE_RULE,
 			.number = ANY_NUMBER,
 			.name = texts[i].key,
-			.meaning = texts[i].title ? texts[i].title : texts[i].key,
-			.causes = texts[i].meaning,
+			.meaning = texts[i].title ? texts[i].title : texts[i].meaning,
+			.causes = texts[i].title ? texts[i].meaning : NULL,
 			.next = texts[i].next};
 	free(texts);
 	return n;

@@ -6,12 +6,12 @@
 #include "join.h"
 #include <ctype.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <rdmadump/units.h>
 #include <rdmadump/words.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -89,7 +89,7 @@ static bool read_name(const struct catalogue *c, const char *text, struct log *l
 	bool is_of_others = false;
 
 	for (size_t i = 0; i < c->n && log->n_groups < GROUPS_MAX; i++) {
-		if (!c->code[i].name || strcasecmp(c->code[i].name, text) != 0)
+		if (!c->code[i].name || fnmatch(c->code[i].name, text, FNM_CASEFOLD) != 0)
 			continue;
 		add_answer(log, &c->code[i]);
 		is_of_others |= !is_own(&c->code[i]);

@@ -13,6 +13,9 @@ is "a status with its vendor error" "$(explain --json 12/0x81 | codes)" 'complet
 is "a name" "$(explain --json ibv_wc_rem_access_err | codes)" 'completion-status 10'
 has "a counter" <(explain local_ack_timeout_err) 'means +acknowledgements that did not come in time'
 has "a finding" <(explain lost-downstream) 'means +packets are lost downstream'
+has "a counter of each priority" <(explain rx_prio3_pause) '^counter rx_prio.0-9._pause$'
+is "an exit status" "$(explain --json exit status 4 | codes)" 'exit-status 4'
+is "findings without a title have a meaning" "$(explain --list | awk -F'\t' '$1 == "finding" && $3 == $4')" ""
 explain 12/0x81 >"$tmp/out"
 has "a number in hexadecimal: both bases" "$tmp/out" '^vendor error of mlx5 0x81 .129.$'
 is "lines fit 80 columns" "$(awk 'length > 80' "$tmp/out")" ""
