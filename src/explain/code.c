@@ -36,6 +36,7 @@ const struct code codes[] = {
 #include "mlx5.def"
 #include "message.def"
 #include "own.def"
+#include "value.def"
 	/* clang-format on */
 	{0},
 };

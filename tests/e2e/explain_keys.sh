@@ -27,6 +27,8 @@ known selftest-finding "findings of selftest" 30 < <(grep -ozhE 'result_found\([
 known trigger "triggers of record" 15 < <("$RDMADUMP" record --help | tr -s ' \n' ' ' | grep -oE 'repeated: .*PATTERN\]' | grep -oE '[a-z]+(-[a-z]+)*(\[|,|=|>|;)' | tr -d '[,=>;' | grep -vxE 'qp|host|device|match|s')
 known exit-status "exit statuses" 5 < <(sed -n '/^\.Sh EXIT STATUS/,/^\.Sh/s/^\.It \([0-9]\).*/\1/p' man/rdmadump-record.1)
 known counter "counters" 200 < <(grep -ohE '^COUNTER\("[a-z_/A-Z0-9.-]+"' src/counters/*.def | cut -d'"' -f2 | sed 's|.*/||')
+known json-value "values of JSON" 40 < <(jq -rn '[inputs | .. | objects | .ending?, .ended_by?, .owner_unknown?, .clock_unknown?, .spent?, .where?, .ended?, .outcome? | objects | .enum[]? | strings] | .[]' \
+	docs/schema/analyze.json docs/schema/analyze-ends.json docs/schema/capture.json docs/schema/record.json docs/schema/selftest.json)
 is "a name that other programs print, too: both" "$("$RDMADUMP" explain --json port-down | jq -r '.answers[].codes[].kind' | tr '\n' ' ')" "trigger port-state "
 is "in a line of a log such names are words" "$(echo 'netdev_down: gaps, rnr, unseen, stall' | "$RDMADUMP" explain --json - | jq '.answers | length')" 0
 tap_done
