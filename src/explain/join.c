@@ -521,10 +521,26 @@ static void add_of_both(json_t *one, const json_t *ends)
 	}
 }
 
+/* Which counters of which port grew while the file was captured. */
+static void add_counters(json_t *list, const json_t *report, size_t capture)
+{
+	json_t *finding;
+	size_t i;
+
+	json_array_foreach (json_object_get(report, "findings"), i, finding) {
+		if (json_is_string(json_object_get(finding, "counter")))
+			json_array_append_new(
+				list, json_pack("{s:I, s:O, s:O}", "capture", (json_int_t)capture,
+					      "where", json_object_get(finding, "where"), "title",
+					      json_object_get(finding, "title")));
+	}
+}
+
 json_t *join_find(const json_t *report, const struct reading *r)
 {
 	json_t *captures = json_object_get(report, "captures"), *one,
 	       *ends = json_object_get(report, "ends");
+	json_t *counters = json_array();
 	struct search s = {.r = r, .found = json_array()};
 	size_t i;
 
@@ -532,18 +548,22 @@ json_t *join_find(const json_t *report, const struct reading *r)
 		r->time, rd_json_u64_value(json_object_get(report, "start_ns")), &s.zoned);
 	if (!captures)
 		search(&s, report, 0);
+	add_counters(counters, report, 0);
 	json_array_foreach (captures, i, one) {
 		search(&s, one, i);
+		add_counters(counters, one, i);
 	}
 	json_array_foreach (ends ? captures : NULL, i, one) {
 		add_other_end(&s, one, i);
 	}
 	json_array_foreach (s.found, i, one) {
 		json_object_set_new(one, "fits", rd_json_u64(s.fits));
+		json_object_set(one, "counters", counters);
 		add_of_both(one, ends);
 		if (ends && !*rd_json_text_of(one, "doubt"))
 			json_object_set(one, "verdict",
 				json_object_get(json_object_get(ends, "verdict"), "text"));
 	}
+	json_decref(counters);
 	return s.found;
 }

@@ -17,8 +17,8 @@ json_t *join_report(char *const files[], unsigned int n, bool *damaged, struct r
 /*
  * The conversations of the report that fit the line best, each an object: "capture" (index), "by"
  * (what they have in common), "fits" (how many fit as well), "here", "peer", "ending", "time" (the
- * line's and those of the packets in ns since 1970, or null), "happened", "verdict". An empty
- * array: none fits. Owned by the caller.
+ * line's and those of the packets in ns since 1970, or null), "happened", "counters", "verdict". An
+ * empty array: none fits. Owned by the caller.
  */
 json_t *join_find(const json_t *report, const struct reading *r);
 

@@ -116,5 +116,13 @@ void explain_print_joined(FILE *out, const json_t *found, unsigned int columns)
 			explain_put(
 				out, "happened", "no finding of the report is about it", columns);
 	}
+	json_array_foreach (json_object_get(json_array_get(found, 0), "counters"), i, one) {
+		char text[TEXT];
+
+		snprintf(text, sizeof(text), "capture %" PRIu64 ", %s: %s",
+			rd_json_u64_value(json_object_get(one, "capture")) + 1,
+			rd_json_text_of(one, "where"), rd_json_text_of(one, "title"));
+		explain_put(out, i ? "" : "counters", text, columns);
+	}
 	explain_put(out, "verdict", rd_json_text_of(json_array_get(found, 0), "verdict"), columns);
 }

@@ -156,7 +156,9 @@ static const struct rd_field log_fields[] = {
 	{"captures",
 		"the queue pairs that fit the line best, from the report of analyze.json: here and "
 		"peer are "
-		"its endpoints, happened its findings, time those of the line and of the packets "
+		"its endpoints, happened its findings, counters those that grew while the files "
+		"were "
+		"captured, time those of the line and of the packets "
 		"(ns since 1970; null: the line has none), doubt what the times do not fit; "
 		"null: no captures were given",
 		RD_MADE(joined, "'type': ['array', 'null']")},
