@@ -322,12 +322,12 @@ static enum pipe_status encode(struct pipe *p, struct pipe_batch *b)
 static void decap(
 	struct pipe *p, const struct rd_source *s, struct rd_frame *frames, unsigned int n)
 {
-	if (p->config->decap == RD_DECAP_OUTER)
+	if (p->config->decap == RD_DECAP_OUTER || p->config->max_frames)
 		memcpy(p->outer, frames, n * sizeof(*frames));
 	rd_decap_run(s->iface.link, frames, n);
 }
 
-/* Replaces the kept frames by their outer frames: each lies within its outer frame. */
+/* Replaces frames by their outer frames: each lies within its outer frame. */
 static void recap(struct pipe *p, struct rd_frame *frames, unsigned int n)
 {
 	const struct rd_frame *o = p->outer;
@@ -347,7 +347,7 @@ static void recap(struct pipe *p, struct rd_frame *frames, unsigned int n)
  * Applies max_frames, which counts kept frames. Frames of the batch after the last one do not
  * count.
  */
-static unsigned int limit(struct pipe *p, const struct rd_frame *frames, unsigned int n)
+static unsigned int limit(struct pipe *p, struct rd_frame *frames, unsigned int n)
 {
 	uint64_t most = p->config->max_frames, before, left, bytes = 0;
 
@@ -358,6 +358,8 @@ static unsigned int limit(struct pipe *p, const struct rd_frame *frames, unsigne
 	if (n < left)
 		return n;
 	p->limit_reached = true;
+	if (p->config->decap == RD_DECAP_INNER)
+		recap(p, frames + left, n - (unsigned int)left); /* they were counted so */
 	for (const struct rd_frame *f = frames + left; f != frames + n; f++)
 		bytes += f->len;
 	counter_add(&p->bytes, -bytes);

@@ -109,6 +109,10 @@ for kind in erspan1 erspan2 erspan3 gre vxlan; do
 	is "$kind --decap=outer: filtered by the inner, written as they came" \
 		"$(hash_of "$tmp/out.pcapng")" "$(hash_of "$tmp/outer.pcap")"
 done
+offline --decap=outer -c 7 --json
+want="7 $(hash_of "$tmp/out.pcapng" | cut -d' ' -f2)"
+offline --decap -c 7 --json
+is "--decap -c: the bytes of the frames as they came, up to the last one" "$(jq -r '"\(.frames.written) \(.bytes)"' "$tmp/said")" "$want"
 # Mellanox' InfiniBand mirror: LRH, RWH, four bytes, the packet, VCRC
 model --dev name=mlx5_0,link=ib,ib_sniffer=1 --gen count=50,size=200,seed=1 --at-end sigint -- \
 	"$RDMADUMP" -d mlx5_0 -q --format pcap,dlt=247 -w "$tmp/ib.pcap" >"$tmp/log" 2>&1
