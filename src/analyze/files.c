@@ -2,9 +2,9 @@
 /* The captures in the directories that are named as files. */
 #include "analyze.h"
 #include "cli/cli.h"
+#include "cli/read_back.h"
 #include <dirent.h>
 #include <errno.h>
-#include <rdmadump/identity.h>
 #include <rdmadump/memory.h>
 #include <rdmadump/units.h>
 #include <stdlib.h>
@@ -52,21 +52,18 @@ static int is_visible(const struct dirent *e)
 	return e->d_name[0] != '.';
 }
 
-/* As the caller of sudo. The number of names, or -1. */
-static int list(const char *path, struct dirent ***names, struct rd_error *err)
-{
-	struct rd_identity_before before;
-	struct rd_identity caller;
-	int n;
+struct listing {
+	const char *path;
+	struct dirent **names;
+};
 
-	if (rd_identity_choose(&caller, NULL, err) < 0 ||
-		rd_identity_assume(&caller, &before, err) < 0)
-		return -1;
-	n = scandir(path, names, is_visible, versionsort);
-	if (n < 0)
-		rd_fail(err, RD_CLASS_DEVICE, errno, NULL, "cannot list '%s'", path);
-	rd_identity_resume(&before);
-	return n;
+/* The number of names, or -1. */
+static int list(void *ctx, struct rd_error *err)
+{
+	struct listing *l = ctx;
+	const int n = scandir(l->path, &l->names, is_visible, versionsort);
+
+	return n >= 0 ? n : rd_fail(err, RD_CLASS_DEVICE, errno, NULL, "cannot list '%s'", l->path);
 }
 
 static int add_directory(
@@ -74,21 +71,21 @@ static int add_directory(
 {
 	const char *slash = directory[strlen(directory) - 1] == '/' ? "" : "/";
 	const unsigned int before = *n;
-	struct dirent **names = NULL;
-	int found = list(directory, &names, err), ret = found < 0 ? -1 : 0;
+	struct listing l = {.path = directory};
+	int found = run_as_caller(list, &l, err), ret = found < 0 ? -1 : 0;
 
 	for (int i = 0; i < found; i++) {
 		char *path = NULL;
 
-		if (!ret && asprintf(&path, "%s%s%s", directory, slash, names[i]->d_name) < 0)
+		if (!ret && asprintf(&path, "%s%s%s", directory, slash, l.names[i]->d_name) < 0)
 			ret = nomem(err);
 		if (!ret && is_capture(path))
 			ret = add(files, n, path, err);
 		else
 			free(path);
-		free(names[i]);
+		free(l.names[i]);
 	}
-	free(names);
+	free(l.names);
 	if (ret)
 		return -1;
 	if (*n == before)

@@ -4,12 +4,7 @@
 #include "cli.h"
 #include <rdmadump/identity.h>
 
-/*
- * With the rights of the user who called sudo: links in a tree that is not root's may lead to any
- * file.
- */
-static int run_as_caller(
-	int (*run)(void *settings, struct rd_error *err), void *settings, struct rd_error *err)
+int run_as_caller(int (*run)(void *ctx, struct rd_error *err), void *ctx, struct rd_error *err)
 {
 	struct rd_identity_before before;
 	struct rd_identity caller;
@@ -18,7 +13,7 @@ static int run_as_caller(
 	if (rd_identity_choose(&caller, NULL, err) < 0 ||
 		rd_identity_assume(&caller, &before, err) < 0)
 		return -1;
-	rc = run(settings, err);
+	rc = run(ctx, err);
 	rd_identity_resume(&before);
 	return rc;
 }

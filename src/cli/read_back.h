@@ -22,6 +22,12 @@ struct tree_settings {
 	}
 
 /*
+ * Runs it with the rights of the user who called sudo: links in a tree that is not root's may lead
+ * to any file. Returns its result, or -1.
+ */
+int run_as_caller(int (*run)(void *ctx, struct rd_error *err), void *ctx, struct rd_error *err);
+
+/*
  * Unpacks the bundle, if there is one, runs the command with its tree as sysroot, and removes it.
  * Returns the exit status.
  */

@@ -48,6 +48,7 @@ refused() {
 refused "-r, a capture" -r "$tmp/root/a.pcap"
 refused "-F, a filter" -r "$theirs/a.pcap" -F "$tmp/root/text"
 refused "analyze, a capture" analyze "$tmp/root/a.pcap"
+refused "analyze, a directory" analyze "$tmp/root"
 refused "--compare, a report" analyze --compare "$tmp/root/text" "$theirs/a.pcap"
 refused "--diff, counters" counters --diff "$tmp/root/text" "$tmp/root/text"
 if [ -n "${archives-}" ]; then
