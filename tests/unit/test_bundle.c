@@ -380,6 +380,9 @@ TEST(hostile)
 		LINK_ROW("sysroot/sys/l", "..", NULL),
 		LINK_ROW("sysroot/sys/l", "l", NULL),
 		FILE_ROW("sysroot/sys/mtu", NULL),
+		{RD_ARCHIVE_FILE, "b/sysroot/sys/a", "1", "sysroot/sys/a",
+			"6b86b273ff34fce19d6b804eff5a3f5747ada4eaa22f1d49c01e52ddb7875b4b", NULL,
+			0},
 		/* Sizes: refused before, and while they are unpacked. */
 		{RD_ARCHIVE_FILE, "b/sysroot/sys/a", "1500\n", "sysroot/sys/a", of_mtu,
 			"is larger than this program unpacks", (UINT64_C(256) << 20) + 1},

@@ -188,6 +188,24 @@ TEST(many_of_one)
 	free(h);
 }
 
+/* Two become what one of all values is: counts of each width, alone and together. */
+TEST(joined)
+{
+	struct hist *all = NULL, *part[2] = {NULL, NULL};
+
+	for (unsigned int i = 0; i < 80000; i++) {
+		const uint64_t ns = i < 70000 ? 1000 : i < 70400 ? 5000 : 90000;
+
+		assert_true(hist_add(&all, ns) && hist_add(&part[i % 2], ns));
+	}
+	assert_true(hist_join(&part[0], part[1]));
+	assert_int_equal(part[0]->width, all->width);
+	assert_memory_equal(part[0], all, sizeof(*all) + (size_t)all->steps * all->width);
+	for (unsigned int i = 0; i < 2; i++)
+		free(part[i]);
+	free(all);
+}
+
 /* Nothing, and what no step holds. */
 TEST(ends)
 {

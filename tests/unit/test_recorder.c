@@ -393,6 +393,21 @@ static bool wait_no_more(void *ctx, bool commands)
 }
 
 /* It gets its signal nevertheless: else the end would wait for it. */
+/* After a quarter of the time that the service manager allows. */
+TEST(watchdog)
+{
+	struct rd_recorder r = {.notified_ns = rd_monotonic_ns() - 900 * SECOND};
+	const uint64_t before = r.notified_ns;
+
+	setenv("WATCHDOG_USEC", "4000000000", 1);
+	notify_alive(&r);
+	assert_int_equal(r.notified_ns, before);
+	r.notified_ns -= 100 * SECOND;
+	notify_alive(&r);
+	assert_true((int64_t)(r.notified_ns - before) >= (int64_t)(900 * SECOND));
+	unsetenv("WATCHDOG_USEC");
+}
+
 TEST(end_while_command_starts)
 {
 	ended.config.command = "sleep";
