@@ -92,7 +92,7 @@ TEST(near)
 
 /* --- whatever the key of the hash is ---------------------------------------------------------- */
 
-#define MANY 2000 /* so many that some have the same slot in any table of a reasonable size */
+#define MANY 1000 /* so many that some have the same slot in any table of a reasonable size */
 #define KEYS 2
 #define MAD  (42 + 12 + 8)
 
