@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 #include <errno.h>
 #include <limits.h>
+#include <rdmadump/order.h>
 #include <rdmadump/printable.h>
 #include <rdmadump/units.h>
 #include <stdio.h>
@@ -146,13 +147,6 @@ static bool print_of(void *ctx, enum rd_link link, const struct rd_frame *frame)
 	return p->n < PARTLY;
 }
 
-static int by_number(const void *x, const void *y)
-{
-	const uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
-
-	return a < b ? -1 : a > b;
-}
-
 static bool have_in_common(const struct prints *a, const struct prints *b)
 {
 	unsigned int i = 0, k = 0;
@@ -176,7 +170,7 @@ static int find_pairs(const struct analyze_settings *s, struct prints *prints,
 
 		if (walk(s->files[b], PARTLY, &walker, err) < 0)
 			return -1;
-		qsort(prints[b].identity, prints[b].n, sizeof(*prints[b].identity), by_number);
+		qsort(prints[b].identity, prints[b].n, sizeof(*prints[b].identity), rd_order_u64);
 	}
 	for (unsigned int a = 0; a < s->n_files; a++)
 		for (unsigned int b = a + 1; b < s->n_files; b++) {
@@ -234,15 +228,9 @@ static int by_fault(const void *x, const void *y)
 	const struct analyze_outcome *a = x, *b = y;
 	const struct rd_judgement *v = verdict_of(a), *w = verdict_of(b);
 
-	if (!v->rule != !w->rule)
-		return v->rule ? -1 : 1;
-	if (v->severity != w->severity)
-		return v->severity > w->severity ? -1 : 1;
-	if (v->certainty != w->certainty)
-		return v->certainty > w->certainty ? -1 : 1;
-	if (v->count != w->count)
-		return v->count > w->count ? -1 : 1;
-	return a->number < b->number ? -1 : 1;
+	return RD_ORDER(!v->rule, !w->rule) ?: RD_ORDER(w->severity, v->severity)
+		?: RD_ORDER(w->certainty, v->certainty) ?: RD_ORDER(w->count, v->count)
+		?: RD_ORDER(a->number, b->number);
 }
 
 static void put_names(const struct analyze_outcome *o)
