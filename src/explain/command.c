@@ -147,11 +147,11 @@ static const char *nearest(const struct catalogue *c, char *word)
 static int read_words(const struct explain_settings *s, const struct catalogue *c, struct log *log,
 	struct rd_error *err)
 {
-	char *text = join(s->words, s->n_words);
+	char *text = join(s->words, s->n_words), *lower = join(s->words, s->n_words);
 	const char *near;
 	int ret;
 
-	if (!text)
+	if (!text || !lower)
 		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "the words");
 	ret = read_name(c, text, log)
 		      ? 0
@@ -159,13 +159,14 @@ static int read_words(const struct explain_settings *s, const struct catalogue *
 	if (!ret && !log->n_groups)
 		read_numbers(c, text, log);
 	if (!ret && !log->n_groups) {
-		near = nearest(c, text);
+		near = nearest(c, lower);
 		ret = rd_fail(err, RD_CLASS_USAGE, 0,
 			"'rdmadump explain --list' has everything that is known",
 			"nothing in '%s' is known%s%s%s", text, near ? "; did you mean '" : "",
 			near ? near : "", near ? "'?" : "");
 	}
 	free(text);
+	free(lower);
 	return ret;
 }
 

@@ -21,6 +21,7 @@ has "a number in hexadecimal: both bases" "$tmp/out" '^vendor error of mlx5 0x81
 is "lines fit 80 columns" "$(awk 'length > 80' "$tmp/out")" ""
 has "where, as text" <(explain 'wc status 12, QP 0x11, remote qpn 18, remote 10.0.0.2') 'in it +QP 0x11, peer 10.0.0.2 QP 0x12$'
 has "alike: a suggestion" <(explain IBV_WC_RETRY_EXC_ERX) "did you mean 'IBV_WC_RETRY_EXC_ERR'"
+has "... the word as it was typed" <(explain Quark) "nothing in 'Quark' is known"
 explain quark >"$tmp/out"
 is "unknown: exit status" $? 1
 has "unknown: what to do" "$tmp/out" "nothing in 'quark' is known; 'rdmadump explain --list'"
