@@ -210,15 +210,8 @@ static void *writes(void *arg)
 	uint64_t n = 0;
 
 	while (n < CHUNKS) {
-		struct rd_chunk *c = rd_ring_take(&b->f.full);
+		struct rd_chunk *c = ring_wait(&b->f.full);
 
-		if (!c) {
-			if (!rd_ring_about_to_sleep(&b->f.full))
-				continue;
-			sleep_on(b->f.full.fd);
-			rd_ring_awake(&b->f.full);
-			continue;
-		}
 		b->wrong += c->first_ns != n++;
 		rd_ring_put(&b->f.free, c);
 		if (n % 64 == 0 && n < CHUNKS)

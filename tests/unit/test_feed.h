@@ -42,6 +42,20 @@ static inline bool fd_readable(int fd)
 	return poll(&pfd, 1, 0) == 1;
 }
 
+/* The oldest item, as the writer takes it, without a limit: see test_ring.c. */
+static inline void *ring_wait(struct rd_ring *ring)
+{
+	struct pollfd pfd = {.fd = ring->fd, .events = POLLIN};
+	void *item;
+
+	while (!(item = rd_ring_take(ring)))
+		if (rd_ring_about_to_sleep(ring)) {
+			poll(&pfd, 1, -1);
+			rd_ring_awake(ring);
+		}
+	return item;
+}
+
 /* A record behind the chunk's last; false: no room. */
 static inline bool chunk_add(
 	const struct rd_encoder *e, struct rd_chunk *c, uint64_t ns, uint16_t iface)

@@ -196,10 +196,8 @@ TEST_CAPTURE(abandon)
 
 static void *wait_for_chunk(void *arg)
 {
-	struct rd_chunk *c;
+	struct rd_chunk *c = ring_wait(&feeds[0].full);
 
-	while (!(c = rd_ring_take(&feeds[0].full)))
-		usleep(100);
 	seen_add(&seen, &encoder, c);
 	rd_ring_put(&feeds[0].free, c);
 	eventfd_write(watch.fd, 1);

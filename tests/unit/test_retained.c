@@ -8,9 +8,11 @@
 #include "test.h"
 #include "test_format.h"
 #include <rdmadump/sink.h>
+#include <semaphore.h>
 #include <sys/stat.h>
 
 #include "test_directory.h"
+#include "test_feed_wait.h"
 
 #define FRAME	   1000
 #define HOUR	   UINT64_C(3600000000000)
@@ -35,6 +37,7 @@ static struct place {
 	struct rd_dump dump[FILES_MAX];
 	unsigned int begun;
 	_Atomic unsigned int n_dumps, n_empty; /* empty: windows without a file */
+	sem_t window_ended;
 	unsigned int n_windows;
 	uint64_t empty_bytes;
 	struct rd_chunk *chunk;
@@ -77,13 +80,13 @@ static void on_dump_ended(void *ctx, const struct rd_dump *dump)
 	if (!dump->frames && !dump->failed) {
 		p->empty_bytes += dump->bytes;
 		p->n_empty++;
-		return;
+	} else {
+		assert_true(p->n_dumps < FILES_MAX);
+		*to = *dump;
+		to->path = strdup(dump->path);
+		p->n_dumps++;
 	}
-	assert_true(p->n_dumps < FILES_MAX);
-	*to = *dump;
-	to->path = strdup(dump->path);
-	/* Only now: dump_at() waits for it while the writer runs. */
-	p->n_dumps++;
+	sem_post(&p->window_ended);
 }
 
 static void start(size_t buffer)
@@ -113,6 +116,7 @@ static void start(size_t buffer)
 static int set_up(void **state)
 {
 	memset(p, 0, sizeof(*p));
+	sem_init(&p->window_ended, 0, 0);
 	p->retention.pre_ns = p->retention.post_ns = HOUR;
 	return 0;
 }
@@ -135,8 +139,8 @@ static bool encode(const struct rd_frame *frame)
 	struct rd_chunk *c;
 	size_t used;
 
-	while (!p->chunk && !(p->chunk = rd_feed_get(rd_sink_feed(p->sink, 0))))
-		usleep(100);
+	if (!p->chunk)
+		p->chunk = feed_chunk(rd_sink_feed(p->sink, 0));
 	c = p->chunk;
 	if (!p->encoder.format->frames(
 		    &p->encoder, frame, 1, c->data + c->used, c->capacity - c->used, &used))
@@ -307,7 +311,7 @@ TEST_RETAINED(overlap)
 			/* Wait until the file is complete, so that this one cannot extend it. */
 			hand_over();
 			while (!p->n_dumps)
-				usleep(1000);
+				sem_wait(&p->window_ended);
 			assert_int_equal(fire(145 * HOUR), RD_TRIGGER_BEGINS);
 		}
 	}
@@ -325,7 +329,7 @@ static void end_window(uint64_t ns)
 	put(ns);
 	hand_over();
 	while (p->n_dumps + p->n_empty < p->n_windows)
-		usleep(1000);
+		sem_wait(&p->window_ended);
 }
 
 /* A line in a FIFO fires while the lane is behind, then an earlier frame that it receives only now:
@@ -337,8 +341,7 @@ TEST_RETAINED(earlier_frame)
 		put(100 * HOUR + i * HOUR / 4);
 	hand_over();
 	assert_int_equal(fire(120 * HOUR), RD_TRIGGER_BEGINS);
-	while (!rd_feed_requested(rd_sink_feed(p->sink, 0)))
-		usleep(1000);
+	FEED_AWAIT(rd_feed_requested, rd_sink_feed(p->sink, 0));
 	put(103 * HOUR);
 	assert_int_equal(fire(103 * HOUR), RD_TRIGGER_EXTENDS);
 	put(120 * HOUR);
@@ -428,8 +431,7 @@ TEST_RETAINED(most_files)
 	assert_int_equal(fire(50 * HOUR), RD_TRIGGER_CLOSED);
 	put(50 * HOUR);
 	hand_over();
-	while (!rd_feed_ended(rd_sink_feed(p->sink, 0)))
-		usleep(1000);
+	FEED_AWAIT(rd_feed_ended, rd_sink_feed(p->sink, 0));
 	assert_false(rd_feed_failed(rd_sink_feed(p->sink, 0)));
 	finish();
 	check_exact();
@@ -447,8 +449,7 @@ TEST_RETAINED(most_bytes)
 	for (unsigned int i = 0; i < 1000 && !rd_feed_ended(rd_sink_feed(p->sink, 0)); i++)
 		put(10 * HOUR + i);
 	hand_over();
-	while (!rd_feed_ended(rd_sink_feed(p->sink, 0)))
-		usleep(1000);
+	FEED_AWAIT(rd_feed_ended, rd_sink_feed(p->sink, 0));
 	assert_int_equal(rd_sink_trigger(p->sink, 5000 * HOUR), RD_TRIGGER_CLOSED);
 	finish();
 	expect("1 1", p->n_dumps, p->dump[0].cut);
@@ -469,8 +470,7 @@ TEST_RETAINED(no_bytes)
 	assert_int_equal(fire(10 * HOUR), RD_TRIGGER_BEGINS);
 	put(10 * HOUR);
 	hand_over();
-	while (!rd_feed_ended(rd_sink_feed(p->sink, 0)))
-		usleep(1000);
+	FEED_AWAIT(rd_feed_ended, rd_sink_feed(p->sink, 0));
 	finish();
 	expect("0 1 1", p->n_dumps, p->n_empty, p->stats.expired);
 }
@@ -481,18 +481,10 @@ TEST_RETAINED(no_bytes)
 /* 600 frames, with a trigger in their middle, and until its file is done. */
 static void dump_at(uint64_t hour)
 {
-	unsigned int dumps = p->n_dumps;
-
 	for (unsigned int i = 0; i < 500; i++)
 		put(hour * HOUR + i);
 	assert_int_equal(fire(hour * HOUR + 250), RD_TRIGGER_BEGINS);
-	hand_over();
-	/* A frame behind the window ends it. */
-	while (p->n_dumps == dumps) {
-		put((hour + 5) * HOUR + p->n);
-		hand_over();
-		usleep(1000);
-	}
+	end_window((hour + 5) * HOUR);
 }
 
 /* As on a full disk: recording goes on, and the next trigger tries again. What was written stays; a

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "test_directory.h"
+#include "test_feed_wait.h"
 #include "test_format.h"
 
 #define FRAME	  1000
@@ -91,20 +92,11 @@ static int sink_begin(struct place *p, const char *path, const char *format)
 	return -1;
 }
 
-static struct rd_chunk *get(struct rd_feed *f)
-{
-	struct rd_chunk *c;
-
-	while (!(c = rd_feed_get(f)))
-		usleep(100);
-	return c;
-}
-
 /* A chunk of n frames with timestamps from ns on into feed i; their number is their content. */
 static void put(struct place *p, unsigned int i, unsigned int n, uint64_t ns, bool turn)
 {
 	struct rd_feed *f = rd_sink_feed(p->sink, i);
-	struct rd_chunk *c = get(f);
+	struct rd_chunk *c = feed_chunk(f);
 	uint8_t data[FRAME] = {0};
 	size_t used;
 
@@ -395,8 +387,7 @@ TEST(files_limit)
 	assert_int_equal(sink_begin(&p, "limit", "pcapng"), 0);
 	put(&p, 0, 10, 1000, false);
 	put(&p, 0, 7, 2000, false);
-	while (!rd_feed_ended(rd_sink_feed(p.sink, 0)))
-		usleep(100);
+	FEED_AWAIT(rd_feed_ended, rd_sink_feed(p.sink, 0));
 	assert_false(rd_feed_failed(rd_sink_feed(p.sink, 0)));
 	put(&p, 0, 1, 3000, false);
 	expect("0 10 8 0", sink_end(&p), p.stats.written, p.stats.beyond, p.stats.unwritten);
@@ -448,8 +439,7 @@ TEST(merged_asks)
 
 	assert_int_equal(sink_begin(&p, "asks", "pcapng"), 0);
 	put(&p, 0, 2, 1000, false);
-	while (!rd_feed_requested(rd_sink_feed(p.sink, 1)))
-		usleep(100);
+	FEED_AWAIT(rd_feed_requested, rd_sink_feed(p.sink, 1));
 	assert_int_equal(rd_feed_requested(rd_sink_feed(p.sink, 1)), 1000);
 	rd_feed_watermark(rd_sink_feed(p.sink, 1), 1000);
 	do {
@@ -469,8 +459,7 @@ static unsigned int syncs;
 
 static void await_failure(const struct place *p)
 {
-	while (!rd_feed_failed(rd_sink_feed(p->sink, 0)))
-		usleep(100);
+	FEED_AWAIT(rd_feed_failed, rd_sink_feed(p->sink, 0));
 }
 
 /* What the user reads of a file that cannot be written. */
