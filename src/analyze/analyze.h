@@ -57,11 +57,26 @@ void analyze_progress(struct rd_source *source, const char *name);
 
 /* --- captures of the same traffic (points.c) -------------------------------------------------- */
 
-/* Two files with the same packets. */
+/* The files of one capture, in the order of time: one, or those of a series. */
+struct analyze_point {
+	char **files;
+	unsigned int n;
+	char *name; /* of the point: that of its first file, and how many follow */
+};
+
+/* Two captures with the same packets. */
 struct analyze_pair {
-	char *files[RD_TAPS];
-	uint64_t first_ns[RD_TAPS]; /* the start of each file */
+	struct analyze_point points[RD_TAPS];
+	uint64_t first_ns[RD_TAPS]; /* the start of each capture */
 	int64_t offset_ns;	    /* B's time minus A's, of the first packet that is in both */
+};
+
+struct analyze_points {
+	struct analyze_point *points;
+	unsigned int n;
+	char **files; /* of all points */
+	struct analyze_pair *pairs;
+	unsigned int n_pairs;
 };
 
 struct analyze_outcome {
@@ -79,15 +94,19 @@ const char *analyze_not_a_file(const struct analyze_settings *s);
 int analyze_is_ends(
 	const struct analyze_settings *s, struct analyze_pair *pair, struct rd_error *err);
 /*
- * Of more than two files: how many pairs of them begin with the same packets, and are captures at
- * several points; 0: they are parts of one capture. -1 if one cannot be read. *pairs is freed by
- * the caller.
+ * Of more than two files: which are captures at several points, and which pairs of these have the
+ * same packets. 1, 0 if no pair has: they are parts of one capture; -1 if one cannot be read.
+ * Freed by analyze_points_free(), also after an error.
  */
-int analyze_points(
-	const struct analyze_settings *s, struct analyze_pair **pairs, struct rd_error *err);
-/* Judges each pair, and each file that is in none, and prints all. */
-int analyze_report_points(const struct analyze_settings *s, const struct analyze_pair *pairs,
-	unsigned int n_pairs, struct analyze_faults *faults, struct rd_error *err);
+int analyze_points_find(
+	const struct analyze_settings *s, struct analyze_points *points, struct rd_error *err);
+void analyze_points_free(struct analyze_points *points);
+
+/* --- one report of several points (overview.c) ------------------------------------------------ */
+
+/* Judges each pair, and each point that is in none, and prints all. */
+int analyze_report_points(const struct analyze_settings *s, const struct analyze_points *points,
+	struct analyze_faults *faults, struct rd_error *err);
 
 /* --- two ends (ends.c) ------------------------------------------------------------------------ */
 

@@ -180,43 +180,53 @@ static int analyze(const struct analyze_settings *s, const struct rd_snapshot *f
 }
 
 /* Two ends are already a comparison, and their frames are in two files. */
-static int check_ends(const struct analyze_settings *s, struct rd_error *err)
+static int check_ends(
+	const struct analyze_settings *s, const struct analyze_pair *pair, struct rd_error *err)
 {
 	if (!s->annotate && !s->compare && !s->marks)
-		return 1;
+		return 0;
 	return rd_fail(err, RD_CLASS_USAGE, 0,
 		"analyse each alone, or add --ends never to read one after the other",
 		"%s: '%s' and '%s' are captures of two ends",
 		s->annotate ? "--annotate"
 		: s->marks  ? "--marks"
 			    : "--compare",
-		s->files[0], s->files[1]);
+		pair->points[RD_TAP_A].name, pair->points[RD_TAP_B].name);
+}
+
+static int report_ends(const struct analyze_settings *s, const struct analyze_pair *pair,
+	struct analyze_faults *faults, struct rd_error *err)
+{
+	struct analyze_outcome o = {0};
+	int ret = check_ends(s, pair, err) ? -1 : analyze_ends(s, pair, &o, err);
+
+	*faults = o.faults;
+	if (!ret)
+		ret = analyze_print(s, &o, err);
+	analyze_outcome_free(&o);
+	return ret;
 }
 
 static int report_files(const struct analyze_settings *s, const struct rd_snapshot *former,
 	struct analyze_faults *faults, struct rd_error *err)
 {
-	struct analyze_outcome o = {0};
-	struct analyze_pair *pairs, pair;
-	int ends = analyze_points(s, &pairs, err);
+	struct analyze_points points;
+	struct analyze_pair pair;
+	int ret = analyze_points_find(s, &points, err);
 
-	if (ends > 0)
-		ends = analyze_report_points(s, pairs, (unsigned int)ends, faults, err) < 0 ? -1
-											    : 1;
-	free(pairs);
-	if (ends)
-		return ends < 0 ? -1 : 0;
-	ends = analyze_is_ends(s, &pair, err);
-	if (ends > 0)
-		ends = check_ends(s, err);
-	if (ends <= 0)
-		return ends < 0 ? -1 : analyze(s, former, faults, err);
-	ends = analyze_ends(s, &pair, &o, err);
-	*faults = o.faults;
-	if (!ends)
-		ends = analyze_print(s, &o, err);
-	analyze_outcome_free(&o);
-	return ends;
+	if (ret > 0 && points.n > RD_TAPS) {
+		ret = analyze_report_points(s, &points, faults, err);
+	} else if (ret > 0) {
+		ret = report_ends(s, points.pairs, faults, err);
+	} else if (!ret) {
+		ret = analyze_is_ends(s, &pair, err);
+		if (ret > 0)
+			ret = report_ends(s, &pair, faults, err);
+		else if (!ret)
+			ret = analyze(s, former, faults, err);
+	}
+	analyze_points_free(&points);
+	return ret;
 }
 
 /* Returns the exit status. */

@@ -7,7 +7,8 @@
 #include <string.h>
 
 struct tap {
-	const char *name;
+	const struct analyze_point *point;
+	unsigned int file; /* of the point: the one that is read, or the next one */
 	struct rd_source *source;
 	struct rd_analysis *analysis;
 	struct rd_frame frames[RD_BATCH];
@@ -15,27 +16,30 @@ struct tap {
 	uint64_t origin; /* first moment of A */
 	int64_t shift;	 /* makes its times A's */
 	bool damaged;
-	char damage[sizeof(((struct rd_error *)0)->text)];
 };
 
-/* The next batch; false at the end. */
-static bool refill(struct tap *t)
+/* The next batch. 1, 0 at the end of the last file, -1 if a file cannot be opened. */
+static int refill(struct tap *t, struct rd_error *err)
 {
-	struct rd_error err;
-	int n;
+	int n = RD_SOURCE_END;
 
 	if (t->n)
 		t->source->ops->release(t->source);
 	t->n = t->at = 0;
-	n = analyze_batch(t->analysis, t->source, t->frames, &err);
-	if (n < 0) {
-		t->damaged = n != RD_SOURCE_END;
-		if (t->damaged)
-			memcpy(t->damage, err.text, sizeof(t->damage));
-		return false;
+	while (n < 0 && (t->source || t->file < t->point->n)) {
+		if (!t->source &&
+			analyze_open(&t->source, t->analysis, t->point->files[t->file], err) < 0)
+			return -1;
+		n = analyze_batch(t->analysis, t->source, t->frames, err);
+		if (n >= 0)
+			break;
+		t->damaged |= n != RD_SOURCE_END;
+		analyze_close(t->source, t->analysis, n != RD_SOURCE_END ? err->text : NULL);
+		t->source = NULL;
+		t->file++;
 	}
-	t->n = (unsigned int)n;
-	return true;
+	t->n = n < 0 ? 0 : (unsigned int)n;
+	return n >= 0;
 }
 
 static int64_t time_of(const struct tap *t)
@@ -62,7 +66,7 @@ static void feed(struct rd_ends *ends, struct tap taps[RD_TAPS], enum rd_tap whi
 	}
 }
 
-static void read_both(struct rd_ends *ends, struct tap taps[RD_TAPS])
+static int read_both(struct rd_ends *ends, struct tap taps[RD_TAPS], struct rd_error *err)
 {
 	bool more[RD_TAPS] = {true, true};
 	uint64_t rounds = 0;
@@ -70,11 +74,16 @@ static void read_both(struct rd_ends *ends, struct tap taps[RD_TAPS])
 	for (;;) {
 		enum rd_tap next;
 
-		for (int i = 0; i < RD_TAPS; i++)
-			if (more[i] && taps[i].at == taps[i].n && !refill(&taps[i])) {
+		for (int i = 0; i < RD_TAPS; i++) {
+			int got = !more[i] || taps[i].at < taps[i].n ? 1 : refill(&taps[i], err);
+
+			if (got < 0)
+				return -1;
+			if (!got) {
 				more[i] = false;
 				rd_ends_file_end(ends, (enum rd_tap)i);
 			}
+		}
 		if (!more[RD_TAP_A] && !more[RD_TAP_B])
 			break;
 		if (!more[RD_TAP_A] || !more[RD_TAP_B])
@@ -84,20 +93,20 @@ static void read_both(struct rd_ends *ends, struct tap taps[RD_TAPS])
 										    : RD_TAP_B;
 		feed(ends, taps, next);
 		if (++rounds % 65536 == 0)
-			analyze_progress(taps[next].source, taps[next].name);
+			analyze_progress(
+				taps[next].source, taps[next].point->files[taps[next].file]);
 	}
 	rd_cli_status(NULL);
+	return 0;
 }
 
 static int tap_open(struct tap *t, const struct analyze_settings *s,
 	const struct analyze_pair *pair, enum rd_tap which, struct rd_error *err)
 {
-	t->name = pair->files[which];
+	t->point = &pair->points[which];
 	t->origin = pair->first_ns[RD_TAP_A];
 	t->shift = which == RD_TAP_B ? pair->offset_ns : 0;
-	if (rd_analysis_open(&t->analysis, &s->config, err) < 0)
-		return -1;
-	return analyze_open(&t->source, t->analysis, t->name, err);
+	return rd_analysis_open(&t->analysis, &s->config, err);
 }
 
 static int report(struct rd_ends *ends, const struct tap taps[RD_TAPS], struct analyze_outcome *o,
@@ -106,7 +115,7 @@ static int report(struct rd_ends *ends, const struct tap taps[RD_TAPS], struct a
 	int ret = 0;
 
 	for (int i = 0; i < RD_TAPS && !ret; i++) {
-		o->names[i] = taps[i].name;
+		o->names[i] = taps[i].point->name;
 		ret = rd_analysis_report(taps[i].analysis, &o->reports[i], err);
 		o->faults.damaged |= taps[i].damaged;
 		o->faults.incomplete |= !ret && o->reports[i]->incomplete;
@@ -130,14 +139,11 @@ int analyze_ends(const struct analyze_settings *s, const struct analyze_pair *pa
 		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory to compare two files");
 	if (tap_open(&taps[0], s, pair, RD_TAP_A, err) == 0 &&
 		tap_open(&taps[1], s, pair, RD_TAP_B, err) == 0 &&
-		rd_ends_open(&ends, pair->first_ns, pair->offset_ns, err) == 0) {
-		read_both(ends, taps);
-		ret = 0;
-	}
+		rd_ends_open(&ends, pair->first_ns, pair->offset_ns, err) == 0)
+		ret = read_both(ends, taps, err);
 	for (int i = 0; i < RD_TAPS; i++)
 		if (taps[i].source)
-			analyze_close(taps[i].source, taps[i].analysis,
-				taps[i].damaged ? taps[i].damage : NULL);
+			analyze_close(taps[i].source, taps[i].analysis, NULL);
 	if (!ret)
 		ret = report(ends, taps, o, err);
 	rd_ends_close(ends);

@@ -100,11 +100,38 @@ analyze "$tmp/site" >"$tmp/text" 2>"$tmp/log"
 is "... text: the worst first" "$(grep "^==== " "$tmp/text" | sed "s|$tmp/site/||g" | paste -sd' ')" \
 	"==== 1.pcap and 10.pcap.zst ==== 2.pcap and 10.pcap.zst ==== 1.pcap and 2.pcap ==== possibly.pcap.zst ==== other.pcap.zst"
 is "... after an overview" "$(sed '/^====/,$d' "$tmp/text" | grep -A2 "^LOSS" | grep -cE "^ {10}$tmp/site/(1|2).pcap and $tmp/site/10.pcap.zst$") $(grep -c '^OK        1 of 5' "$tmp/text")" "2 1"
+# Series of files: of dumpcap's and of tcpdump's names, in any order; the clock of one host is an hour ahead
+mkdir "$tmp/series"
+zstd -dcq "$TEST_DATA/roce/57_router_loss/a.pcap.zst" >"$tmp/a.pcap"
+editcap -F nsecpcap -c 150 "$tmp/a.pcap" "$tmp/series/a.pcap"
+editcap -F nsecpcap -t 3600 "$tmp/b.pcap" "$tmp/later.pcap"
+editcap -F nsecpcap -r "$tmp/later.pcap" "$tmp/series/b.pcap" 1-300 2>"$tmp/log"
+editcap -F nsecpcap -r "$tmp/later.pcap" "$tmp/series/b.pcap9" 301-500 2>"$tmp/log"
+editcap -F nsecpcap -r "$tmp/later.pcap" "$tmp/series/b.pcap10" 501-2000 2>"$tmp/log"
+analyze --json "$tmp/a.pcap" "$tmp/later.pcap" >"$tmp/whole.json" 2>"$tmp/log"
+analyze --json --html "$tmp/page.html" "$tmp/series" >"$tmp/series.json" 2>"$tmp/log"
+judged='[.ends.packets, .ends.verdict.rule, .ends.verdict.places, [.ends.paths[].qps[] | .sent, .arrived, .lost.count], .captures[].totals.frames]'
+is "two series: the two ends of one path" "$(jq -c "$judged" "$tmp/series.json")" "$(jq -c "$judged" "$tmp/whole.json")"
+is "... all files of each, in the order of time" \
+	"$(jq -c '[.captures[].capture.files[].name | sub(".*/"; "") | sub("_2026[0-9]*"; "")]' "$tmp/series.json")" \
+	'["a_00000.pcap","a_00001.pcap","a_00002.pcap","a_00003.pcap","a_00004.pcap","a_00005.pcap","b.pcap","b.pcap9","b.pcap10"]'
+ok "... as a page" [ -s "$tmp/page.html" ]
+head -c 20000 "$tmp/series/b.pcap9" >"$tmp/cut" && cp "$tmp/cut" "$tmp/series/b.pcap9"
+analyze --json "$tmp/series" >"$tmp/series.json" 2>"$tmp/log"
+is "... one of them damaged: the rest is judged" "$? $(jq -c '.captures[1].capture.files | map(.frames > 0)' "$tmp/series.json")" "4 [true,true,true]"
+# The same name, as another host has it at the same time: two points
+mkdir "$tmp/same"
+cp "$tmp/a.pcap" "$tmp/same/cap_00001_20261121045240.pcap"
+cp "$tmp/b.pcap" "$tmp/same/cap_00001_20261121045241.pcap"
+cp "$tmp/later.pcap" "$tmp/same/cap_00002_20261121055241.pcap"
+is "same names at the same time, or with the same packets: no series" \
+	"$(analyze --json "$tmp/same" 2>"$tmp/log" | jq -c '[.captures[].capture.files[].name | sub(".*/cap_"; "") | sub("_.*(?<n>.).pcap"; "-" + .n)]' | paste -sd' ')" \
+	'["00001-0","00001-1"] ["00001-0","00002-1"] ["00001-1","00002-1"]'
 refused "a directory without captures" 2 "'$tmp/none' has no capture file among its 1 files; name the files to see why" "$tmp/none"
 refused "an empty directory" 2 "has no capture file among its 0 files" "$(mktemp -d -p "$tmp")"
-editcap -F nsecpcap -c 10 "$tmp/b.pcap" "$tmp/none/part.pcap"
+editcap -F nsecpcap -c 1 "$tmp/b.pcap" "$tmp/none/part.pcap"
 is "a directory of parts is one capture" "$(analyze --json "$tmp/none" 2>"$tmp/log" | jq -c '[.totals.frames, has("ends")]')" "[796,false]"
-has "... more files than are searched for common packets" "$tmp/log" "only the first 64 of 80 files were searched for packets in common"
+has "... more files than are searched for common packets" "$tmp/log" "only the first 512 of 796 files were searched for packets in common"
 refused "three points as a page" 1 "these look like captures at several points; give two of them" --html "$tmp/page.html" "${points[@]}"
 is "... read as one" "$(analyze --ends never --json "${points[@]}" 2>"$tmp/log" | jq -c "$kind")" "[3,false]"
 is "three parts" "$(analyze --json "$TEST_DATA"/roce/0[123]*/a.pcap.zst 2>"$tmp/log" | jq -c "$kind")" "[3,false]"

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What many files have in common, and which are parts of one capture. */
+#ifndef RDMADUMP_ANALYZE_POINTS_H
+#define RDMADUMP_ANALYZE_POINTS_H
+
+#include "analyze.h"
+
+/* --- packets in common (common.c) ------------------------------------------------------------- */
+
+struct analyze_walker {
+	/* False: the rest need not be read. */
+	bool (*frame)(void *ctx, enum rd_link link, const struct rd_frame *frame);
+	void *ctx;
+};
+
+/* The frames of all files, one after the other; of a damaged one those before. */
+int analyze_walk(
+	char *const *files, unsigned int n, const struct analyze_walker *w, struct rd_error *err);
+
+struct common {
+	unsigned int n;
+	struct common_file {
+		uint64_t frames, first_ns, last_ns;
+		unsigned int sample; /* how many of its first packets were searched */
+	} * files;
+	unsigned int *found; /* [a * n + b]: how many of those of a are in b, too */
+};
+
+/* Freed by common_free(), also after an error. Time is linear in the sum of the files. */
+int common_find(struct common *c, char *const *files, unsigned int n, struct rd_error *err);
+void common_free(struct common *c);
+/* Whether two files have any packet in common, or so many that both are of the same traffic. */
+bool common_any(const struct common *c, unsigned int a, unsigned int b);
+bool common_most(const struct common *c, unsigned int a, unsigned int b);
+
+/* --- series (series.c) ------------------------------------------------------------------------ */
+
+/*
+ * Which files are parts of one capture: of_point[i] becomes the number of the point of files[i], by
+ * the order of their first files; order[] the indices of all files in the order of time. The number
+ * of points, or -1.
+ */
+int find_series(const struct common *c, char *const *files, unsigned int *of_point,
+	unsigned int *order, struct rd_error *err);
+
+#endif
