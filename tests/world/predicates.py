@@ -168,7 +168,7 @@ def no_rdma(c):
 def not_in_time(c):
     wanted = c.truth["options"][:1] == ["--time"]
     seconds = float(c.truth["options"][1].split("-")[0]) if wanted else 0
-    return wanted and seconds * 1e9 > c.truth["duration_ns"], None, "options: %s, %s ns" % (c.truth["options"], c.truth["duration_ns"])
+    return wanted and seconds * 1e9 > c.tap["lasts_ns"], None, "options: %s, %s ns" % (c.truth["options"], c.tap["lasts_ns"])
 
 
 def not_understood(c):

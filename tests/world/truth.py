@@ -359,6 +359,7 @@ def tap_truth(t, whole):
     mads = collections.Counter(s[1].entry[1] for s in t.sights if s[1].kind == "mad")
     requests = collections.Counter(s[1].entry[0].flow.sqp for s in t.sights if s[1].kind == "mad" and s[1].entry[1] == wire.REQ)
     unanswered = {s[1].entry[0].flow.sqp: s[1].entry[0].answer == "silent" for s in t.sights if s[1].kind == "mad"}
+    times = [t.clock(s[0]) for s in t.sights]
     headers = 70 + links_extra(t) + 20 * any(s[1].target.six for s in t.sights[:1])
     return {"name": t.name, "whole": whole, "headers": t.snaplen >= headers, "link": t.link, "format": t.format, "snaplen": t.snaplen,
             "at": t.at.text() if t.at else None, "one_way": bool(t.one_way), "frames": len(t.sights),
@@ -367,7 +368,7 @@ def tap_truth(t, whole):
             "connect_requests": {str(k): n for k, n in requests.items()},
             "unanswered": {str(k): v for k, v in unanswered.items()},
             "damaged": sum(bool(s[5]) for s in t.sights),
-            "start_ns": t.start, "end_ns": min(t.end, 1 << 60),
+            "start_ns": t.start, "end_ns": min(t.end, 1 << 60), "lasts_ns": max(times) - times[0] if times else 0,
             "backwards": backwards(t), "step": list(t.step) if t.step and any(s[0] >= t.step[0] for s in t.sights) else None,
             "zeroed": t.zeroed, "merged": t.second is not None, "bare": t.bare, "tunnelled": in_tunnels(t, ("stray", "stranger", "pause")), "strays_tunnelled": in_tunnels(t, ("stranger", "pause")),
             # The file notes them with the next frame.
