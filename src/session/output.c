@@ -68,7 +68,7 @@ static void fill_source(const struct rd_session *s, const struct rd_file_account
 			lost = theirs.dropped;
 		stats[i].drops_unknown = account->last && n == 1 && !s->in.stats[source].loss_known;
 		if (account->dump) {
-			lost = k ? 0 : recording_lost(s);
+			lost = k ? 0 : s->recording.lost;
 			stats[i].start_ns = account->dump->from_ns;
 			stats[i].end_ns = account->dump->until_ns;
 		}
@@ -84,9 +84,10 @@ static void fill_ending(
 {
 	struct rd_session *s = ctx;
 
-	s->recording.dump = account->dump;
-	if (account->dump) /* the other counters are read when it ends, too */
-		loss_measure(s);
+	if (account->dump) {
+		loss_measure(s); /* the other counters are read when it ends, too */
+		recording_ends_file(s, account->dump);
+	}
 	comment_make(s, account);
 	for (unsigned int i = 0; i < s->in.n; i++)
 		if (!s->in.follows[i])

@@ -119,9 +119,10 @@ const struct rd_facts *recording_facts(void *ctx, unsigned int file, bool end)
 	return &r->end;
 }
 
-uint64_t recording_lost(const struct rd_session *s)
+void recording_ends_file(struct rd_session *s, const struct rd_dump *dump)
 {
-	return lost_now(s) - s->recording.begin.lost;
+	s->recording.dump = dump;
+	s->recording.lost = lost_now(s) - s->recording.begin.lost;
 }
 
 void recording_drops(const struct rd_session *s, struct rd_drops *d)
@@ -131,7 +132,7 @@ void recording_drops(const struct rd_session *s, struct rd_drops *d)
 	for (unsigned int i = 0; i < s->in.n; i++)
 		s->in.sources[i]->ops->stats(s->in.sources[i], &stats[i]);
 	loss_drops(s, stats, d);
-	d->device = recording_lost(s);
+	d->device = s->recording.lost;
 	d->too_long = 0;
 	d->moved = d->device;
 }

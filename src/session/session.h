@@ -47,6 +47,7 @@ struct recording {
 	unsigned int newest;
 	uint64_t next_ns;	    /* CLOCK_MONOTONIC time at which the next one is due */
 	const struct rd_dump *dump; /* the file that is ending */
+	uint64_t lost;		    /* by the device, since the facts at its start were read */
 	struct rd_facts end;
 };
 
@@ -176,8 +177,8 @@ void recording_fini(struct rd_session *s);
 void recording_read(struct rd_session *s);
 /* rd_sink_ending's `facts`. */
 const struct rd_facts *recording_facts(void *session, unsigned int file, bool end);
-/* Frames that the device has lost since the facts at the start of the file were read. */
-uint64_t recording_lost(const struct rd_session *s);
+/* Before the file's statistics and comment are made. */
+void recording_ends_file(struct rd_session *s, const struct rd_dump *dump);
 /* What the file that ends lacks: the device's part since the counters at its beginning. */
 void recording_drops(const struct rd_session *s, struct rd_drops *d);
 /* Appends the file's numbers to its comment. */
