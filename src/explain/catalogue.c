@@ -133,15 +133,15 @@ static bool is_common(const struct code *code, const char *text, size_t n)
 }
 
 /*
- * "port error" is one of many things, and so are a link that is up and the counter "CRC errors":
- * the line must tell that it is of RDMA.
+ * "port error" is one of many things, and so are a link that is up and the counters "CRC errors"
+ * and tx_bytes: the line must tell that it is of RDMA.
  */
 static unsigned int needs_of(const struct code *code, const char *text)
 {
 	const bool is_state = code->space == SPACE_PORT_STATE || code->space == SPACE_PHYS_STATE;
 
 	if (text == code->name)
-		return is_state || strchr(text, ' ') ? MARK_RDMA : 0;
+		return is_state || strchr(text, ' ') || !strncmp(text + 1, "x_", 2) ? MARK_RDMA : 0;
 	return *text != '~' ? 0 : code->space == SPACE_STATUS ? MARK_COMPLETION : MARK_RDMA;
 }
 

@@ -52,6 +52,8 @@ db: stale connection closed: Connection reset by peer
 sshd: error: Bind to port 22 failed: Address already in use
 CPU3: high temperature, cpu clock throttled; lid change
 npm: connect error, route error, CRC errors in the archive
+usb 1-1: new device, vendor 5, product 2
+eth0: tx_bytes 5, rx_dropped 3
 END
 is "phrases of other subjects count only where the line is about RDMA" "$(explain --json - <"$tmp/ordinary" | codes)" ""
 # The lines of tests/data/explain: each with the codes that are in it.
