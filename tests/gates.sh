@@ -42,6 +42,9 @@ own_files | grep -E '^(\./)?tests/(e2e|vm|world)/' |
 	xargs grep -nE '(^|[^-_a-z])(sleep [0-9."$]|time\.sleep\()' | grep -v '# pause: .' >"$tmp/log"
 [ ! -s "$tmp/log" ]
 ok "no test sleeps" "$tmp/log"
+own_files | xargs grep -nE '^(<<<<<<<|>>>>>>>) ' >"$tmp/log"
+[ ! -s "$tmp/log" ]
+ok "no half-merged file" "$tmp/log"
 [ -z "${TEST_FULL-}" ] || {
 	cppcheck -q --error-exitcode=1 --std=c11 --inline-suppr --enable=warning,portability \
 		--suppress=missingIncludeSystem -D__linux__ -D_GNU_SOURCE -Iinclude -Isrc -I"$BUILD_DIR/src" \
