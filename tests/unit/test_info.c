@@ -11,9 +11,12 @@
 #include "test.h"
 #include "test_device_tree.h"
 #include "test_netlink.h"
+#include <arpa/inet.h>
+#include <ifaddrs.h>
 #include <linux/devlink.h>
 #include <linux/genetlink.h>
 #include <linux/if_addr.h>
+#include <linux/if_packet.h>
 #include <linux/rtnetlink.h>
 #include <rdmadump/device.h>
 #include <rdmadump/info.h>
@@ -630,4 +633,41 @@ TEST(many)
 	assert_in_range(info.ports[0].settings.n, 1, 512);
 	rd_info_free(&info);
 	rd_devices_free(&devices);
+}
+
+/* What the kernel has of a netdev, in its order: a link-layer address, IPv4, IPv6; and of another.
+ */
+int __wrap_getifaddrs(struct ifaddrs **list)
+{
+	static struct sockaddr_ll mac = {.sll_family = AF_PACKET};
+	static struct sockaddr_in v4 = {.sin_family = AF_INET};
+	static struct sockaddr_in6 v6 = {.sin6_family = AF_INET6};
+	static struct ifaddrs all[] = {{.ifa_name = (char *)"p1", .ifa_addr = (void *)&mac},
+		{.ifa_name = (char *)"tun0"}, {.ifa_name = (char *)"p1", .ifa_addr = (void *)&v4},
+		{.ifa_name = (char *)"p10", .ifa_addr = (void *)&v4},
+		{.ifa_name = (char *)"p1", .ifa_addr = (void *)&v6}};
+
+	assert_int_equal(inet_pton(AF_INET, "10.0.0.1", &v4.sin_addr), 1);
+	assert_int_equal(inet_pton(AF_INET6, "2001:db8::1", &v6.sin6_addr), 1);
+	for (size_t i = 0; i + 1 < sizeof(all) / sizeof(*all); i++)
+		all[i].ifa_next = &all[i + 1];
+	*list = all;
+	return 0;
+}
+
+void __wrap_freeifaddrs(struct ifaddrs *list)
+{
+	(void)list;
+}
+
+TEST(netdev_addresses)
+{
+	char text[64];
+
+	rd_netdev_addresses("p1", text, sizeof(text));
+	assert_string_equal(text, "10.0.0.1, 2001:db8::1");
+	rd_netdev_addresses("p1", text, 16);
+	assert_string_equal(text, "10.0.0.1");
+	rd_netdev_addresses("p2", text, sizeof(text));
+	assert_string_equal(text, "");
 }
