@@ -19,23 +19,14 @@ struct rd_filter_spec {
 	const char *expression;	     /* libpcap's language; Ethernet only */
 	const char *expression_file; /* where it is from: errors name the file, not its text */
 	const char *qp;		     /* destination QPs */
-	const char *src_qp;	     /* source QPs, see below */
+	const char *src_qp;	     /* source QPs, which only UD packets contain */
 	const char *msn;	     /* message sequence numbers of responses */
 	const char *opcode;	     /* names, numbers, classes like nak */
 	const char *host;	     /* IPv4, IPv6, CIDR or MAC addresses of either end */
 	const char *gid;	     /* GIDs of either end; an IPv4 address is ::ffff:a.b.c.d */
-	const char *direction;	     /* in (rx), out (tx), inout (both) */
+	const char *direction;	     /* in (rx), out (tx), inout (both); unknown is neither */
 	bool roce; /* only the InfiniBand transport: RoCE v1 and v2, native InfiniBand */
 };
-
-/*
- * Only UD packets contain the source QP. For connected QPs it is learned from REQ and REP of the
- * CM, if this filter saw both; connections that were set up earlier, or without the CM (the default
- * of perftest), are not found. About the last RD_FILTER_PAIRS connections are remembered.
- *
- * A frame of unknown direction is neither in nor out.
- */
-#define RD_FILTER_PAIRS 4096
 
 /*
  * Compiles a filter into *out, to be freed by rd_filter_free(); *out is NULL if no term is given.

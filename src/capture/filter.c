@@ -18,7 +18,6 @@ struct wanted {
 struct rd_filter {
 	struct wanted wanted[RD_TERMS_MAX]; /* those without packet first */
 	unsigned int n, n_bare;		    /* n_bare: the number that need no packet */
-	struct wanted *learns; /* the term that looks at every packet, to learn; or NULL */
 	enum rd_link link;
 };
 
@@ -73,8 +72,6 @@ static int add_term(
 	}
 	f->n++;
 	f->n_bare += !term->packet;
-	if (term->learn)
-		f->learns = w;
 	return 0;
 }
 
@@ -119,25 +116,15 @@ bool rd_filter_parses(const struct rd_filter *f)
 	return f && f->n > f->n_bare;
 }
 
-static void parse(const struct rd_filter *f, const struct rd_frame *frame, struct rd_packet *p)
-{
-	rd_packet_parse(f->link, frame->data, frame->caplen, frame->len, p);
-}
-
 static bool keeps(const struct rd_filter *f, const struct rd_frame *frame, struct rd_packet *p)
 {
 	unsigned int i = 0;
 
-	if (f->learns) {
-		/* Frames that are not kept may still show connections: parse and learn first. */
-		parse(f, frame, p);
-		f->learns->term->learn(f->learns->state, p);
-	}
 	for (; i < f->n_bare; i++)
 		if (!f->wanted[i].match(f->wanted[i].state, frame, NULL))
 			return false;
-	if (i < f->n && !f->learns)
-		parse(f, frame, p);
+	if (i < f->n)
+		rd_packet_parse(f->link, frame->data, frame->caplen, frame->len, p);
 	for (; i < f->n; i++)
 		if (!f->wanted[i].match(f->wanted[i].state, frame, p))
 			return false;

@@ -85,7 +85,6 @@ static void explain_roce(const void *state, const char *text, FILE *out)
 
 /* A sorted list. */
 struct numbers {
-	struct rd_pairs *pairs; /* only for source QPs */
 	unsigned int n;
 	uint32_t values[];
 };
@@ -137,15 +136,6 @@ static bool has_number(const struct numbers *set, uint32_t v)
 	return low < set->n && set->values[low] == v;
 }
 
-static void free_numbers(void *state)
-{
-	struct numbers *set = state;
-
-	if (set)
-		free(set->pairs);
-	free(set);
-}
-
 static bool match_qp(const void *state, const struct rd_frame *frame, const struct rd_packet *p)
 {
 	(void)frame;
@@ -160,34 +150,12 @@ static bool match_msn(const void *state, const struct rd_frame *frame, const str
 	return rd_packet_aeth(p, &aeth) && has_number(state, aeth.msn);
 }
 
-static int compile_src_qp(void **state, const struct rd_term_use *use, struct rd_error *err)
-{
-	struct numbers *set;
-
-	if (compile_numbers(state, use, err) < 0)
-		return -1;
-	set = *state;
-	set->pairs = rd_pairs_new();
-	return set->pairs ? 0 : rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "compiling the filter");
-}
-
-static void learn_src_qp(void *state, const struct rd_packet *p)
-{
-	rd_pairs_learn(((struct numbers *)state)->pairs, p);
-}
-
 static bool match_src_qp(const void *state, const struct rd_frame *frame, const struct rd_packet *p)
 {
-	const struct numbers *set = state;
 	struct rd_deth deth;
-	uint32_t qp;
 
 	(void)frame;
-	if (!p->op)
-		return false;
-	if (rd_packet_deth(p, &deth))
-		return has_number(set, deth.src_qp);
-	return rd_pairs_source(set->pairs, p, &qp) && has_number(set, qp);
+	return p->op && rd_packet_deth(p, &deth) && has_number(state, deth.src_qp);
 }
 
 static void explain_src_qp(const void *state, const char *text, FILE *out)
@@ -195,11 +163,8 @@ static void explain_src_qp(const void *state, const char *text, FILE *out)
 	(void)state;
 	fprintf(out,
 		"%s\n"
-		"               from the DETH of UD packets; for connected QPs only if REQ and "
-		"REP of the CM\n"
-		"               were seen before, since RC, UC and XRC packets do not contain "
-		"their "
-		"sender's QP",
+		"               from the DETH of UD packets: RC, UC and XRC packets do not contain "
+		"their sender's QP",
 		text);
 }
 
@@ -227,12 +192,12 @@ const struct rd_term rd_terms[] = {
 	{"--roce", "transport", NULL, FIELD(roce), .flag = true, .packet = true,
 		.compile = compile_roce, .match = match_roce, .explain = explain_roce},
 	{"--qp", "to QP", "QP number", FIELD(qp), .packet = true, .compile = compile_numbers,
-		.match = match_qp, .free = free_numbers},
+		.match = match_qp, .free = free},
 	{"--src-qp", "source QP", "QP number", FIELD(src_qp), .packet = true,
-		.compile = compile_src_qp, .match = match_src_qp, .learn = learn_src_qp,
-		.explain = explain_src_qp, .free = free_numbers},
+		.compile = compile_numbers, .match = match_src_qp, .explain = explain_src_qp,
+		.free = free},
 	{"--msn", "MSN", "message sequence number", FIELD(msn), .packet = true,
-		.compile = compile_numbers, .match = match_msn, .free = free_numbers},
+		.compile = compile_numbers, .match = match_msn, .free = free},
 	{"--opcode", "opcode", NULL, FIELD(opcode), .packet = true, .compile = rd_opcode_compile,
 		.match = rd_opcode_match, .explain = rd_opcode_explain, .free = free},
 	{"--host", "host", NULL, FIELD(host), .packet = true, .compile = rd_host_compile,

@@ -29,7 +29,6 @@ typedef int rd_term_compile(void **state, const struct rd_term_use *use, struct 
 /* p is NULL for a term without `packet`. */
 typedef bool rd_term_match(
 	const void *state, const struct rd_frame *frame, const struct rd_packet *p);
-typedef void rd_term_learn(void *state, const struct rd_packet *p);
 /* Prints the text that follows the label. */
 typedef void rd_term_explain(const void *state, const char *text, FILE *out);
 typedef void rd_term_free(void *state);
@@ -43,7 +42,6 @@ struct rd_term {
 	bool packet;	    /* needs the parsed packet, not only the frame's bytes */
 	rd_term_compile *compile;
 	rd_term_match *match;
-	rd_term_learn *learn;	  /* called with every frame, kept or not; NULL: not needed */
 	rd_term_explain *explain; /* NULL: prints the text as given */
 	rd_term_free *free;	  /* NULL: nothing to free */
 };
@@ -76,12 +74,5 @@ rd_term_free rd_addresses_free;
 const char *rd_list_next(const char **list, size_t *length);
 /* The number of entries of a list. */
 unsigned int rd_list_length(const char *list);
-
-/* Source QPs of connections, from CM messages (filter_pairs.c). new: NULL if out of memory. */
-struct rd_pairs *rd_pairs_new(void);
-/* Learns from REQ and REP; other packets are ignored. */
-void rd_pairs_learn(struct rd_pairs *pairs, const struct rd_packet *p);
-/* The QP that sent a packet of a connected transport; false: unknown. */
-bool rd_pairs_source(const struct rd_pairs *pairs, const struct rd_packet *p, uint32_t *qp);
 
 #endif

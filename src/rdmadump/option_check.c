@@ -41,9 +41,6 @@ static int check_input(const struct capture_options *o, struct rd_error *err)
 			"the filter is given by -F and on the command line: give one"},
 		{o->session.queues && o->session.read,
 			"--queues: not with -r, which opens no device"},
-		{o->session.queues && o->session.filter.src_qp,
-			"--queues: not with --src-qp, which learns connections from frames of all "
-			"queues"},
 	};
 
 	return REPORT_FIRST(list, err);
