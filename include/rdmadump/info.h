@@ -103,13 +103,6 @@ struct rd_mlx5_caps {
 	char psid[20]; /* QUERY_ADAPTER; "" if it is not reported */
 };
 
-/* A query to the firmware, and its response. */
-struct rd_firmware_command {
-	const char *name, *meaning; /* "vnic_env"; static */
-	struct rd_firmware_refusal refusal;
-	struct rd_attrs attrs; /* empty if it was refused */
-};
-
 /* One condition of a capture. */
 struct rd_capture_condition {
 	const char *key, *title;
@@ -137,8 +130,6 @@ struct rd_info {
 	struct rd_attrs limits;		/* by ibv_query_device_ex */
 	struct rd_attrs provider_attrs; /* by the provider (mlx5dv_query_device) */
 	struct rd_mlx5_caps mlx5;
-	struct rd_firmware_command *commands; /* over DEVX */
-	size_t n_commands;
 	char lockdown[32]; /* "none", "integrity", "confidentiality"; "" if unknown */
 };
 

@@ -19,7 +19,6 @@ const struct rd_counter_kind rd_counter_kinds[] = {
 #include "port.def"
 #include "mlx5.def"
 #define COMMAND(...)
-#define FIELD(...)
 #define COUNT(command, field, bit, width, u, s, text)                                              \
 	COUNTER("device/" #command "/" field, .unit = RD_UNIT_##u, .bits = width,                  \
 		.severity = RD_SEV_##s, .meaning = text)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Queries to the firmware that a DEVX context may send (mlx5dv_devx_general_cmd(3)). The commands
- * and the fields of their responses are in firmware_mlx5.def.
+ * Counters that only the firmware has: queries that a DEVX context may send
+ * (mlx5dv_devx_general_cmd(3)). The commands and the fields of their responses are in
+ * firmware_mlx5.def.
  */
 #include "firmware_mlx5.h"
 #include "info_parts.h"
@@ -11,36 +12,26 @@
 #include <rdmadump/bytes.h>
 #include <rdmadump/verbs.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
-#define IN_MAX	      32
-#define OUT_MAX	      0x210
-#define BYTES_MAX     128 /* longest field */
+#define IN_MAX	32
+#define OUT_MAX 0x210
 
 /* clang-format off */
-#define FIELD(...)
 #define COUNT(...)
 #define GAUGE(...)
-#define COMMAND(name, opcode, op_mod, in_bytes, out_bytes, arg_bit, arg, meaning)                  \
-	{#name, meaning, opcode, op_mod, in_bytes, out_bytes, arg_bit, arg},
+#define COMMAND(name, opcode, in_bytes, out_bytes) {#name, opcode, in_bytes, out_bytes},
 const struct rd_mlx5_command rd_mlx5_commands[] = {
 #include "counters/firmware_mlx5.def"
 	{0},
 };
-#undef FIELD
 #undef COUNT
 #undef GAUGE
 #undef COMMAND
 
 #define COMMAND(...)
-#define FIELD(command, name, bit, width, kind, meaning)                                            \
-	{#command, name, meaning, bit, width, RD_FIELD_##kind, false},
-#define COUNT(command, name, bit, width, unit, severity, meaning)                                  \
-	{#command, name, meaning, bit, width, RD_FIELD_NUMBER, true},
-#define GAUGE(command, name, bit, width, unit, meaning)                                            \
-	{#command, name, meaning, bit, width, RD_FIELD_NUMBER, true},
+#define COUNT(command, name, bit, width, unit, severity, meaning) {#command, name, bit, width},
+#define GAUGE(command, name, bit, width, unit, meaning)		  {#command, name, bit, width},
 const struct rd_mlx5_field rd_mlx5_fields[] = {
 #include "counters/firmware_mlx5.def"
 	{0},
@@ -62,43 +53,12 @@ static uint64_t number_of(const struct rd_mlx5_field *field, const uint8_t *out)
 	return n;
 }
 
-/* Whole bytes only; "0" if none is set. */
-static void add_bytes(struct rd_attrs *attrs, const struct rd_mlx5_field *field, const uint8_t *out)
-{
-	char text[2 * BYTES_MAX + 1] = "";
-	bool any = false;
-
-	for (unsigned int i = 0; i < field->width / 8 && i < BYTES_MAX; i++) {
-		uint8_t byte = out[field->bit / 8 + i];
-
-		any |= byte != 0;
-		snprintf(text + (size_t)2 * i, 3, "%02x", byte);
-	}
-	rd_attrs_text(attrs, field->name, field->meaning, any ? text : "0");
-}
-
-void rd_mlx5_decode(struct rd_attrs *attrs, const struct rd_mlx5_command *command,
-	const uint8_t *out, size_t size)
-{
-	for (const struct rd_mlx5_field *f = rd_mlx5_fields; f->name; f++) {
-		if (!is_of(f, command, size))
-			continue;
-		if (f->kind == RD_FIELD_BYTES)
-			add_bytes(attrs, f, out);
-		else if (f->kind == RD_FIELD_HEX)
-			rd_attrs_hex(attrs, f->name, f->meaning, number_of(f, out));
-		else
-			rd_attrs_number(attrs, f->name, f->meaning, number_of(f, out));
-	}
-}
-
 int rd_mlx5_decode_counters(struct rd_counters *counters, const struct rd_mlx5_command *command,
 	const uint8_t *out, size_t size)
 {
 	for (const struct rd_mlx5_field *f = rd_mlx5_fields; f->name; f++)
-		if (f->counter && is_of(f, command, size) &&
-			rd_counters_add(counters, number_of(f, out), "device/%s/%s", f->command,
-				f->name) < 0)
+		if (is_of(f, command, size) && rd_counters_add(counters, number_of(f, out),
+						       "device/%s/%s", f->command, f->name) < 0)
 			return -1;
 	return 0;
 }
@@ -118,11 +78,9 @@ struct ibv_context *rd_mlx5_open(struct ibv_device *device, void *devx)
 static int command_run(struct ibv_context *context, const struct rd_mlx5_command *c,
 	uint8_t out[static OUT_MAX], struct rd_firmware_refusal *refusal)
 {
-	uint8_t in[IN_MAX] = {(uint8_t)(c->opcode >> 8), (uint8_t)c->opcode, 0, 0, 0, 0,
-		(uint8_t)(c->op_mod >> 8), (uint8_t)c->op_mod};
+	uint8_t in[IN_MAX] = {(uint8_t)(c->opcode >> 8), (uint8_t)c->opcode};
 	size_t in_bytes = c->in_bytes < IN_MAX ? c->in_bytes : IN_MAX;
 
-	in[c->arg_bit / 8] |= (uint8_t)c->arg;
 	memset(out, 0, OUT_MAX);
 	refusal->error = mlx5dv_devx_general_cmd(context, in, in_bytes, out, c->out_bytes);
 	refusal->status = out[0];
@@ -130,32 +88,6 @@ static int command_run(struct ibv_context *context, const struct rd_mlx5_command
 	if (!refusal->error && refusal->status)
 		refusal->error = EREMOTEIO;
 	return refusal->error;
-}
-
-int rd_mlx5_commands_run(struct ibv_context *context, struct rd_info *info)
-{
-	uint8_t out[OUT_MAX];
-
-	info->commands = calloc(ARRAY_SIZE(rd_mlx5_commands), sizeof(*info->commands));
-	if (!info->commands)
-		return -1;
-	for (const struct rd_mlx5_command *c = rd_mlx5_commands; c->name; c++) {
-		struct rd_firmware_command *result = &info->commands[info->n_commands++];
-
-		result->name = c->name;
-		result->meaning = c->meaning;
-		if (!command_run(context, c, out, &result->refusal))
-			rd_mlx5_decode(&result->attrs, c, out, c->out_bytes);
-	}
-	return 0;
-}
-
-static bool has_counters(const struct rd_mlx5_command *command)
-{
-	for (const struct rd_mlx5_field *f = rd_mlx5_fields; f->name; f++)
-		if (f->counter && !strcmp(f->command, command->name))
-			return true;
-	return false;
 }
 
 static int load_counters(struct rd_counters *counters, struct ibv_context *context)
@@ -166,8 +98,6 @@ static int load_counters(struct rd_counters *counters, struct ibv_context *conte
 	for (const struct rd_mlx5_command *c = rd_mlx5_commands; c->name && !ret; c++) {
 		struct rd_firmware_refusal refusal = {.command = c->name};
 
-		if (!has_counters(c))
-			continue;
 		if (!command_run(context, c, out, &refusal))
 			ret = rd_mlx5_decode_counters(counters, c, out, c->out_bytes);
 		else if (counters->n_refusals < RD_REFUSALS_MAX)

@@ -142,11 +142,7 @@ int rd_info_load(struct rd_info *info, const struct rd_device *device, const cha
 			"on it were not queried");
 		return 0;
 	}
-	if (rd_query_verbs(info)) {
-		rd_info_free(info);
-		return rd_fail(
-			err, RD_CLASS_DEVICE, ENOMEM, NULL, "cannot describe %s", device->name);
-	}
+	rd_query_verbs(info);
 	rd_devlink_firmware(info);
 	return 0;
 }
@@ -164,9 +160,6 @@ void rd_info_free(struct rd_info *info)
 		rd_attrs_free(&port->settings);
 		rd_attrs_free(&port->attrs);
 	}
-	for (size_t i = 0; i < info->n_commands; i++)
-		rd_attrs_free(&info->commands[i].attrs);
-	free(info->commands);
 	free(info->ports);
 	free(info->firmware);
 	rd_attrs_free(&info->sysfs);

@@ -41,14 +41,14 @@ void rd_roce_settings(struct rd_attrs *f, const struct rd_device *device,
 
 /*
  * Opens the device and fills in all fields of info that verbs provide; if it cannot be opened,
- * closed_why. -1 if out of memory.
+ * closed_why.
  */
-int rd_query_verbs(struct rd_info *info);
+void rd_query_verbs(struct rd_info *info);
 
 /* firmware_mlx5.c: opens the device with DEVX. NULL, and *devx false, if it is not an mlx5 device
  * or DEVX is refused. The caller closes the context. */
 struct ibv_context *rd_mlx5_open(struct ibv_device *device, void *devx);
-/* query_mlx5.c. -1 if out of memory. */
-int rd_mlx5_query(struct ibv_context *context, bool devx, struct rd_info *info);
+/* query_mlx5.c */
+void rd_mlx5_query(struct ibv_context *context, bool devx, struct rd_info *info);
 
 #endif

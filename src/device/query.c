@@ -210,22 +210,20 @@ static void query_port(struct ibv_context *context, unsigned int num, struct rd_
 		attr.subnet_timeout);
 }
 
-int rd_query_verbs(struct rd_info *info)
+void rd_query_verbs(struct rd_info *info)
 {
 	struct ibv_context *context;
 	struct rd_error why;
 	bool devx = false;
-	int ret;
 
 	if (rd_verbs_device_open(&context, info->device->name, rd_mlx5_open, &devx, &why) < 0) {
 		rd_text_clean(info->closed_why, sizeof(info->closed_why), why.text);
-		return 0;
+		return;
 	}
 	info->opened = true;
 	query_limits(context, info);
 	for (unsigned int i = 0; i < info->device->n_ports; i++)
 		query_port(context, info->device->ports[i].num, &info->ports[i]);
-	ret = rd_mlx5_query(context, devx, info);
+	rd_mlx5_query(context, devx, info);
 	ibv_close_device(context);
-	return ret;
 }

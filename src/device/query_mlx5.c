@@ -3,7 +3,6 @@
  * Features of a ConnectX: mlx5dv_query_device(3), and by DEVX the device's response to
  * QUERY_HCA_CAP and QUERY_ADAPTER (bit offsets: include/linux/mlx5/mlx5_ifc.h of Linux, MSB first).
  */
-#include "firmware_mlx5.h"
 #include "info_parts.h"
 #include "sysfs.h"
 #include <errno.h>
@@ -135,11 +134,10 @@ static void query_caps(struct ibv_context *context, bool devx, struct rd_mlx5_ca
 	rd_text_clean(caps->psid, sizeof(caps->psid), psid);
 }
 
-int rd_mlx5_query(struct ibv_context *context, bool devx, struct rd_info *info)
+void rd_mlx5_query(struct ibv_context *context, bool devx, struct rd_info *info)
 {
 	if (!mlx5dv_is_supported(context->device))
-		return 0;
+		return;
 	query_provider(context, &info->provider_attrs);
 	query_caps(context, devx, &info->mlx5);
-	return devx ? rd_mlx5_commands_run(context, info) : 0;
 }

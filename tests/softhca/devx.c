@@ -99,8 +99,7 @@ static uint8_t query_adapter(const struct hca_conf *conf, uint8_t *out, size_t c
 }
 
 /* Queries that the kernel lets through. Their responses are no state of the model. */
-static const uint16_t queries[] = {0x10a, 0x740, 0x750, 0x752, 0x754, 0x760, 0x762, 0x76f, 0x770,
-	0x80a, 0x822, 0x824, 0x826, 0x842};
+static const uint16_t queries[] = {0x754, 0x762, 0x76f, 0x770, 0x826};
 
 static bool is_query(uint32_t opcode)
 {

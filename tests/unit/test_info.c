@@ -553,7 +553,7 @@ TEST(other_functions)
 	assert_string_equal(text, "its 1 VF");
 }
 
-/* The table agrees with itself: fields lie in the response, and fit what they become. */
+/* The table agrees with itself: fields lie in the response, and fit into a counter. */
 TEST(firmware_table)
 {
 	for (const struct rd_mlx5_field *f = rd_mlx5_fields; f->name; f++) {
@@ -564,12 +564,8 @@ TEST(firmware_table)
 		assert_non_null(c->name);
 		if (f->bit < 0x40 || f->bit + f->width > c->out_bytes * 8)
 			fail_msg("%s.%s lies outside of the response", c->name, f->name);
-		if (f->kind == RD_FIELD_BYTES ? f->width % 8 || f->bit % 8 || f->width > 1024
-					      : !f->width || f->width > 64)
+		if (!f->width || f->width > 64)
 			fail_msg("%s.%s has a width of %u", c->name, f->name, f->width);
-		assert_true(strlen(f->name) < sizeof(((struct rd_attr *)0)->key));
-		if (strlen(f->meaning) >= sizeof(((struct rd_attr *)0)->title))
-			fail_msg("%s.%s: '%s' is cut", c->name, f->name, f->meaning);
 	}
 }
 
@@ -581,12 +577,10 @@ TEST(firmware_short)
 	for (const struct rd_mlx5_command *c = rd_mlx5_commands; c->name; c++)
 		for (size_t size = 0; size <= c->out_bytes; size++) {
 			uint8_t *out = malloc(size + !size);
-			struct rd_attrs attrs = {0};
 			struct rd_counters counters = {.driver = "mlx5_core"};
 
 			assert_non_null(out);
 			memset(out, 0xff, size + !size);
-			rd_mlx5_decode(&attrs, c, out, size);
 			assert_int_equal(rd_mlx5_decode_counters(&counters, c, out, size), 0);
 			for (size_t i = 0; i < counters.n; i++) {
 				const struct rd_counter *k = &counters.counter[i];
@@ -598,14 +592,13 @@ TEST(firmware_short)
 							     : (UINT64_C(1) << k->kind->bits) - 1));
 			}
 			if (size <= 8)
-				assert_int_equal(attrs.n, 0);
+				assert_int_equal(counters.n, 0);
 			if (size == c->out_bytes)
-				whole += attrs.n;
-			rd_attrs_free(&attrs);
+				whole += counters.n;
 			rd_counters_free(&counters);
 			free(out);
 		}
-	assert_in_range(whole, 150, 1000);
+	assert_in_range(whole, 40, 1000);
 }
 
 /* Thousands of entries where a handful is usual. */

@@ -410,7 +410,6 @@ static void print_info(const struct info_output *t)
 	rd_sheet_section(t->sheet, "provider", "Limits and features of the provider");
 	rd_info_print_attrs(t, &info->provider_attrs, true);
 	rd_sheet_end(t->sheet);
-	rd_info_print_commands(t);
 	rd_info_print_open(t);
 	rd_sheet_section(t->sheet, "not_queried", "Not queried");
 	rd_sheet_text(t->sheet, "verbs", "verbs", info->closed_why);

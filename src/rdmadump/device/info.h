@@ -22,9 +22,6 @@ void rd_info_print_attrs(const struct info_output *t, const struct rd_attrs *att
 /* DCB of the port's netdevs (info_dcb.c): part of the port's section. */
 void rd_info_print_dcb(const struct info_output *t, const struct rd_port_info *port);
 
-/* Queries to the firmware (info_attrs.c). */
-void rd_info_print_commands(const struct info_output *t);
-
 /* What is open on the device (info_open.c). */
 void rd_info_print_open(const struct info_output *t);
 
