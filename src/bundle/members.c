@@ -137,6 +137,8 @@ const struct member members[] = {
 	{"tools/mstlink-@mlxpci.txt", "the physical link", "mstlink -d @mlxpci -m -c",
 		.form = FORM_TEXT, .phase = PHASE_ADAPTER, .root = true, .addresses = true,
 		.unless = "mlxlink"},
+	{"tools/ibv_devinfo.txt", "all limits by verbs", "ibv_devinfo -v", .form = FORM_TEXT,
+		.addresses = true},
 	{"tools/ibstat.txt", "ports", "ibstat", .form = FORM_TEXT, .addresses = true},
 	{"tools/ibdev2netdev.txt", "netdevs of RDMA devices", "ibdev2netdev -v", .form = FORM_TEXT,
 		.addresses = true},

@@ -12,7 +12,7 @@
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
-/* The offset of a number in struct ibv_device_attr_ex. */
+/* The limits that programs run into, in struct ibv_device_attr_ex; ibv_devinfo(1) has all. */
 static const struct limit {
 	const char *key, *title;
 	size_t offset, size;
@@ -45,15 +45,7 @@ static const struct limit {
 	LIMIT(max_res_rd_atom, "RDMA reads and atomics, all QPs"),
 	LIMIT(max_mcast_grp, "multicast groups"),
 	LIMIT(max_mcast_qp_attach, "QPs per multicast group"),
-	LIMIT(max_total_mcast_qp_attach, "QPs in multicast groups, all together"),
-	LIMIT(max_raw_ipv6_qp, "raw IPv6 QPs"),
 	LIMIT(max_raw_ethy_qp, "raw packet QPs"),
-	LIMIT(max_ee, "EE contexts"),
-	LIMIT(max_ee_rd_atom, "RDMA reads and atomics per EE context, as responder"),
-	LIMIT(max_ee_init_rd_atom, "RDMA reads and atomics per EE context, as requester"),
-	LIMIT(max_rdd, "RD domains"),
-	LIMIT(max_fmr, "FMRs"),
-	LIMIT(max_map_per_fmr, "maps per FMR"),
 	LIMIT(max_pkeys, "P_Keys"),
 	LIMIT(local_ca_ack_delay, "ACK delay, 4.096 us x 2^N"),
 	LIMIT_EX("hca_core_clock_khz", hca_core_clock, "clock of time stamps, kHz"),
@@ -62,17 +54,6 @@ static const struct limit {
 		"RSS indirection tables"),
 	LIMIT_EX("max_rwq_indirection_table_size", rss_caps.max_rwq_indirection_table_size,
 		"entries per RSS indirection table"),
-	LIMIT_EX("max_tso", tso_caps.max_tso, "TSO, bytes"),
-	LIMIT_EX("max_dm_size", max_dm_size, "device memory, bytes"),
-	LIMIT_EX("max_num_tags", tm_caps.max_num_tags, "tags for tag matching"),
-	LIMIT_EX("tm_max_rndv_hdr_size", tm_caps.max_rndv_hdr_size,
-		"tag matching, longest rendezvous header"),
-	LIMIT_EX("tm_max_ops", tm_caps.max_ops, "tag matching, outstanding operations"),
-	LIMIT_EX("tm_max_sge", tm_caps.max_sge, "tag matching, SGEs per tagged buffer"),
-	LIMIT_EX("qp_rate_limit_min", packet_pacing_caps.qp_rate_limit_min,
-		"packet pacing, lowest rate, kb/s"),
-	LIMIT_EX("qp_rate_limit_max", packet_pacing_caps.qp_rate_limit_max,
-		"packet pacing, highest rate, kb/s"),
 	LIMIT_EX("max_cq_count", cq_mod_caps.max_cq_count, "CQ moderation, most completions"),
 	LIMIT_EX("max_cq_period", cq_mod_caps.max_cq_period, "CQ moderation, longest wait, us"),
 #undef LIMIT
@@ -88,20 +69,12 @@ static const struct rd_bit_name device_caps[] = {{0, "RESIZE_MAX_WR"}, {1, "BAD_
 	{24, "MEM_WINDOW_TYPE_2B"}, {25, "RC_IP_CSUM"}, {26, "RAW_IP_CSUM"},
 	{29, "MANAGED_FLOW_STEERING"}, {34, "RAW_SCATTER_FCS"}, {36, "PCI_WRITE_END_PADDING"}};
 static const struct rd_bit_name odp_caps[] = {{0, "ODP"}, {1, "implicit ODP"}};
-static const struct rd_bit_name odp_transport[] = {
-	{0, "SEND"}, {1, "RECV"}, {2, "WRITE"}, {3, "READ"}, {4, "ATOMIC"}, {5, "SRQ_RECV"}};
 static const struct rd_bit_name raw_caps[] = {
 	{0, "CVLAN_STRIPPING"}, {1, "SCATTER_FCS"}, {2, "IP_CSUM"}, {3, "DELAY_DROP"}};
 static const struct rd_bit_name rss_functions[] = {{0, "Toeplitz"}};
 static const struct rd_bit_name rss_fields[] = {{0, "SRC_IPV4"}, {1, "DST_IPV4"}, {2, "SRC_IPV6"},
 	{3, "DST_IPV6"}, {4, "SRC_PORT_TCP"}, {5, "DST_PORT_TCP"}, {6, "SRC_PORT_UDP"},
 	{7, "DST_PORT_UDP"}, {8, "IPSEC_SPI"}, {31, "INNER"}};
-
-static const struct rd_bit_name qp_types[] = {
-	{2, "RC"}, {3, "UC"}, {4, "UD"}, {8, "RAW_PACKET"}, {9, "XRC_SEND"}, {10, "XRC_RECV"}};
-static const struct rd_bit_name tm_flags[] = {{0, "RC"}};
-static const struct rd_bit_name atomic_sizes[] = {
-	{0, "4 bytes"}, {1, "8 bytes"}, {2, "16 bytes"}, {3, "32 bytes"}};
 
 /* The offset of a mask in struct ibv_device_attr_ex. */
 static const struct mask {
@@ -118,24 +91,7 @@ static const struct mask {
 	MASK("raw_packet_caps", raw_packet_caps, "raw packets", raw_caps),
 	MASK("rss_hash_function", rss_caps.rx_hash_function, "RSS hash", rss_functions),
 	MASK("rss_hash_fields", rss_caps.rx_hash_fields_mask, "RSS hash fields", rss_fields),
-	MASK("rss_qp_types", rss_caps.supported_qpts, "RSS, types of QPs", qp_types),
-	MASK("tso_qp_types", tso_caps.supported_qpts, "TSO, types of QPs", qp_types),
-	MASK("pacing_qp_types", packet_pacing_caps.supported_qpts, "packet pacing, types of QPs",
-		qp_types),
-	MASK("tm_flags", tm_caps.flags, "tag matching", tm_flags),
 	MASK("odp", odp_caps.general_caps, "on-demand paging", odp_caps),
-	MASK("odp_rc", odp_caps.per_transport_caps.rc_odp_caps, "on-demand paging, RC",
-		odp_transport),
-	MASK("odp_uc", odp_caps.per_transport_caps.uc_odp_caps, "on-demand paging, UC",
-		odp_transport),
-	MASK("odp_ud", odp_caps.per_transport_caps.ud_odp_caps, "on-demand paging, UD",
-		odp_transport),
-	MASK("odp_xrc", xrc_odp_caps, "on-demand paging, XRC", odp_transport),
-	MASK("pci_atomic_fetch_add", pci_atomic_caps.fetch_add, "PCI atomics, fetch and add",
-		atomic_sizes),
-	MASK("pci_atomic_swap", pci_atomic_caps.swap, "PCI atomics, swap", atomic_sizes),
-	MASK("pci_atomic_compare_swap", pci_atomic_caps.compare_swap,
-		"PCI atomics, compare and swap", atomic_sizes),
 #undef MASK
 };
 

@@ -32,8 +32,6 @@ static const struct rd_bit_name cqe_formats[] = {{0, "HASH"}, {1, "CSUM"}, {2, "
 static void query_provider(struct ibv_context *context, struct rd_attrs *f)
 {
 	struct mlx5dv_context dv = {.comp_mask = MLX5DV_CONTEXT_MASK_CQE_COMPRESION |
-						 MLX5DV_CONTEXT_MASK_STRIDING_RQ |
-						 MLX5DV_CONTEXT_MASK_CLOCK_INFO_UPDATE |
 						 MLX5DV_CONTEXT_MASK_NUM_LAG_PORTS};
 
 	if (mlx5dv_query_device(context, &dv))
@@ -45,23 +43,6 @@ static void query_provider(struct ibv_context *context, struct rd_attrs *f)
 		rd_attrs_bits(f, "cqe_compression_formats", "compressed CQEs, formats",
 			dv.cqe_comp_caps.supported_format, cqe_formats, ARRAY_SIZE(cqe_formats));
 	}
-	if (dv.comp_mask & MLX5DV_CONTEXT_MASK_STRIDING_RQ) {
-		const struct mlx5dv_striding_rq_caps *s = &dv.striding_rq_caps;
-
-		rd_attrs_number(f, "striding_rq_min_log_stride", "striding RQ, least log2 stride",
-			s->min_single_stride_log_num_of_bytes);
-		rd_attrs_number(f, "striding_rq_max_log_stride", "striding RQ, most log2 stride",
-			s->max_single_stride_log_num_of_bytes);
-		rd_attrs_number(f, "striding_rq_min_log_strides",
-			"striding RQ, least log2 strides per WQE",
-			s->min_single_wqe_log_num_of_strides);
-		rd_attrs_number(f, "striding_rq_max_log_strides",
-			"striding RQ, most log2 strides per WQE",
-			s->max_single_wqe_log_num_of_strides);
-	}
-	if (dv.comp_mask & MLX5DV_CONTEXT_MASK_CLOCK_INFO_UPDATE)
-		rd_attrs_number(f, "max_clock_info_update_nsec", "clock page valid for, ns",
-			dv.max_clock_info_update_nsec);
 	if (dv.comp_mask & MLX5DV_CONTEXT_MASK_NUM_LAG_PORTS)
 		rd_attrs_number(f, "num_lag_ports", "ports in a LAG", dv.num_lag_ports);
 }

@@ -157,36 +157,6 @@ taint=OE switchdev 5.4.0-42-generic 08775b0003a1420c "$RDMADUMP" -d mlx5_0 --for
 ! grep warning "$tmp/err"
 ok "... and without one if forced" "$tmp/err"
 
-# Each field of struct ibv_device_attr_ex and of the structures in it, by libibverbs' header, is shown. The value: the key
-# under which it is shown, where that is another.
-declare -A shown_as=([fw_ver]=firmware.verbs [node_guid]=identity.node_guid [sys_image_guid]=identity.sys_image_guid
-	[atomic_cap]=limits.atomics [hca_core_clock]=limits.hca_core_clock_khz [device_cap_flags_ex]=limits.device_cap_flags
-	[general_caps]=limits.odp [rc_odp_caps]=limits.odp_rc [uc_odp_caps]=limits.odp_uc [ud_odp_caps]=limits.odp_ud
-	[xrc_odp_caps]=limits.odp_xrc [rx_hash_fields_mask]=limits.rss_hash_fields [rx_hash_function]=limits.rss_hash_function
-	[max_rndv_hdr_size]=limits.tm_max_rndv_hdr_size [max_ops]=limits.tm_max_ops [flags]=limits.tm_flags
-	[fetch_add]=limits.pci_atomic_fetch_add [swap]=limits.pci_atomic_swap [compare_swap]=limits.pci_atomic_compare_swap
-	[phys_port_cnt_ex]=limits.phys_port_cnt [supported_qpts]=limits.rss_qp_types)
-header=$(echo '#include <infiniband/verbs.h>' | "${CC:-cc}" -E -M -x c - 2>/dev/null | grep -o '/[^ ]*infiniband/verbs\.h' | head -n 1)
-if [ -r "$header" ]; then
-	awk '/^struct ibv_(device_attr(_ex)?|(tso|rss|tm|odp|packet_pacing|cq_moderation|pci_atomic)_caps) \{/ { inside = 1; next }
-		/^};/ { inside = 0 }
-		inside && /;/ && !/}/ && !/struct/ { sub(/;.*/, ""); sub(/\[.*/, ""); print $NF }' "$header" |
-		grep -v '^comp_mask$' >"$tmp/fields"
-	[ "$(wc -l <"$tmp/fields")" -ge 60 ]
-	ok "libibverbs' header has at least 60 fields" "$tmp/fields"
-	model -- "$RDMADUMP" info --json >"$tmp/json"
-	while read -r field; do
-		jq -e --arg path "${shown_as[$field]-limits.$field}" 'getpath($path | split(".")) != null' \
-			"$tmp/json" >/dev/null || echo "$field is not shown"
-	done <"$tmp/fields" >"$tmp/hidden"
-	[ ! -s "$tmp/hidden" ]
-	ok "each of them is shown" "$tmp/hidden"
-	[ "$(json "$tmp/json" .limits.num_comp_vectors)" -gt 0 ]
-	ok "the number of completion vectors is shown"
-else
-	skip "each field of the header is shown" "libibverbs' header is not installed"
-fi
-
 if command -v setpriv >/dev/null; then
 	model -- setpriv --bounding-set=-net_raw --inh-caps=-net_raw "$RDMADUMP" info >"$tmp/out" 2>&1
 	has "without CAP_NET_RAW: what to do" "$tmp/out" 'privilege +no +CAP_NET_RAW is missing; run as root'

@@ -49,8 +49,6 @@ function say(key, value) { if (value != "" && value != "null") print prefix key 
 # The JSON is printed with one member per line.
 ours() {
 	"$rdmadump" info --json "$1" >"$tmp/json" || return 1
-	# The firmware's fields have other names.
-	sed '/^  "commands": {$/,/^  }/d' "$tmp/json" >"$tmp/json.verbs"
 	awk "$functions"'
 	BEGIN { n = split("vendor_id vendor_part_id hw_ver phys_port_cnt max_qp max_qp_wr max_sge max_sge_rd max_cq max_cqe max_mr max_pd max_mw max_ah max_srq max_srq_wr max_srq_sge max_qp_rd_atom max_qp_init_rd_atom max_res_rd_atom max_mcast_grp max_mcast_qp_attach max_raw_ethy_qp max_pkeys local_ca_ack_delay max_mr_size page_size_cap max_wq_type_rq max_rwq_indirection_tables max_rwq_indirection_table_size max_msg_sz port_cap_flags max_vl_num bad_pkey_cntr qkey_viol_cntr pkey_tbl_len gid_tbl_len subnet_timeout active_mtu max_mtu cap_mask", name, " ")
 		for (i = 1; i <= n; i++) number[name[i]] = 1 }
@@ -83,7 +81,7 @@ ours() {
 	ports && key == "index" { place = value }
 	ports && key == "gid" { address = gid(value) }
 	ports && key == "type" { say("gid" place, address " " value) }
-	' "$tmp/json.verbs"
+	' "$tmp/json"
 }
 
 ibv_devinfo_facts() {
