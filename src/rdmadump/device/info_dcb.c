@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* DCB of a port's netdevs: a line for each; the JSON has what determines the priority of a packet.
- */
+/* DCB of a port's netdevs: a line for each; the JSON has what a capture stores, too. */
 #include "info.h"
 #include <rdmadump/json.h>
 #include <stdarg.h>
@@ -12,14 +11,14 @@
 
 static const struct {
 	uint8_t selector;
-	const char *name, *key; /* for people, in JSON */
+	const char *name;
 } selectors[] = {
-	{IEEE_8021QAZ_APP_SEL_ETHERTYPE, "EtherType", "ethertype"},
-	{IEEE_8021QAZ_APP_SEL_STREAM, "TCP/SCTP port", "stream_port"},
-	{IEEE_8021QAZ_APP_SEL_DGRAM, "UDP/DCCP port", "dgram_port"},
-	{IEEE_8021QAZ_APP_SEL_ANY, "port", "port"},
-	{IEEE_8021QAZ_APP_SEL_DSCP, "DSCP", "dscp"},
-	{RD_DCB_SEL_PCP, "PCP", "pcp"},
+	{IEEE_8021QAZ_APP_SEL_ETHERTYPE, "EtherType"},
+	{IEEE_8021QAZ_APP_SEL_STREAM, "TCP/SCTP port"},
+	{IEEE_8021QAZ_APP_SEL_DGRAM, "UDP/DCCP port"},
+	{IEEE_8021QAZ_APP_SEL_ANY, "port"},
+	{IEEE_8021QAZ_APP_SEL_DSCP, "DSCP"},
+	{RD_DCB_SEL_PCP, "PCP"},
 };
 
 static void append(char *text, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -34,12 +33,12 @@ static void append(char *text, const char *fmt, ...)
 	va_end(args);
 }
 
-static const char *selector_name(uint8_t selector, bool key)
+static const char *selector_name(uint8_t selector)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(selectors); i++)
 		if (selectors[i].selector == selector)
-			return key ? selectors[i].key : selectors[i].name;
-	return key ? "unknown" : "unknown selector";
+			return selectors[i].name;
+	return "unknown selector";
 }
 
 /* ---- text ---- */
@@ -76,7 +75,7 @@ static void put_trust(char *text, const struct rd_dcb *dcb)
 	size_t n = rd_dcb_trust(dcb, trusted);
 
 	for (size_t i = 0; i < n; i++)
-		append(text, "%s%s", i ? ", " : "", selector_name(trusted[i], false));
+		append(text, "%s%s", i ? ", " : "", selector_name(trusted[i]));
 	if (!n)
 		append(text, "none");
 }
@@ -114,49 +113,6 @@ static void print_text(const struct info_output *t, const struct rd_dcb *dcb)
 
 /* ---- JSON ---- */
 
-static json_t *json_counts(const __u64 counts[RD_DCB_PRIORITIES])
-{
-	json_t *list = json_array();
-
-	for (int i = 0; i < RD_DCB_PRIORITIES; i++)
-		json_array_append_new(list, rd_json_u64(counts[i]));
-	return list;
-}
-
-static json_t *json_pfc(const struct ieee_pfc *pfc)
-{
-	return json_pack("{s:o, s:i, s:b, s:i, s:o, s:o}", "enabled",
-		rd_dcb_priorities_json(pfc->pfc_en), "max", pfc->pfc_cap, "macsec_bypass", pfc->mbc,
-		"delay", pfc->delay, "requests", json_counts(pfc->requests), "indications",
-		json_counts(pfc->indications));
-}
-
-static json_t *json_apps(const struct rd_dcb *dcb)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < dcb->n_apps; i++) {
-		const struct dcb_app *app = &dcb->apps[i];
-
-		json_array_append_new(list, json_pack("{s:s, s:i, s:i, s:i}", "selector",
-						    selector_name(app->selector, true),
-						    "selector_number", app->selector, "protocol",
-						    app->protocol, "priority", app->priority));
-	}
-	return list;
-}
-
-static json_t *json_trust(const struct rd_dcb *dcb)
-{
-	uint8_t trusted[RD_DCB_TRUST_MAX];
-	size_t n = rd_dcb_trust(dcb, trusted);
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < n; i++)
-		json_array_append_new(list, json_string(selector_name(trusted[i], true)));
-	return list;
-}
-
 static json_t *json_dcb(const struct rd_dcb *dcb)
 {
 	static const char *const states[] = {[RD_DCB_NOT_ASKED] = "not_queried",
@@ -168,10 +124,7 @@ static json_t *json_dcb(const struct rd_dcb *dcb)
 
 	if (dcb->state != RD_DCB_KNOWN)
 		return object;
-	json_object_set_new(object, "pfc", dcb->has_pfc ? json_pfc(&dcb->pfc) : json_null());
-	json_object_set_new(object, "trust", json_trust(dcb));
-	json_object_set_new(object, "trust_reported", json_boolean(dcb->has_trust));
-	json_object_set_new(object, "applications", json_apps(dcb));
+	json_object_update_new(object, rd_dcb_fact(dcb));
 	json_object_set_new(
 		object, "roce_priorities", rd_dcb_priorities_json(rd_dcb_roce_priorities(dcb)));
 	return object;
