@@ -76,15 +76,13 @@ struct rd_port_info {
 		uint16_t index, value;
 	} * pkeys; /* those that are set */
 	unsigned int n_pkeys;
-	struct rd_attrs sysfs;	  /* files that no other field has: "has_smi" */
 	struct rd_attrs settings; /* RoCE settings, if they can be read */
 	struct rd_dcb *dcb;	  /* one for each of the port's netdevs, if it is Ethernet */
 	unsigned int n_dcb;
 	/* By verbs, if rd_info.opened. MTUs in bytes, 0 if unknown. */
 	uint32_t active_mtu, max_mtu;
-	char lanes[24];	       /* "4X XDR": older kernels do not report XDR in sysfs */
-	uint64_t speed;	       /* bit/s */
-	struct rd_attrs attrs; /* tables, limits */
+	char lanes[24]; /* "4X XDR": older kernels do not report XDR in sysfs */
+	uint64_t speed; /* bit/s */
 };
 
 /* A version that devlink reports: name "fw.version" or "fw.psid". */
@@ -115,7 +113,6 @@ struct rd_info {
 	const struct rd_device *device;
 	const char *sysroot;
 	char sys_image_guid[24], hw_rev[16];
-	struct rd_attrs sysfs; /* files that no other field has: "fw_pages", "power.control" */
 	struct rd_pci_link pci;
 	struct rd_module modules[2]; /* the NIC's, the RDMA one's; name "" if there is none */
 	const char *provider;	     /* libibverbs provider: "mlx5" */

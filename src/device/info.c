@@ -95,7 +95,6 @@ static int load_port(struct rd_port_info *out, const struct rd_device *device,
 		out->cap_mask = (uint32_t)mask;
 	out->lmc = rd_sysfs_u32("%s/lid_mask_count", dir);
 	out->sm_sl = rd_sysfs_u32("%s/sm_sl", dir);
-	rd_port_sysfs_attrs(&out->sysfs, base, port->num);
 	rd_roce_settings(&out->settings, device, port, root);
 	return load_pkeys(out, port->num, base) || load_dcb(out, device, port) ? -1 : 0;
 }
@@ -108,7 +107,6 @@ static int load_files(struct rd_info *info, const char *base)
 	rd_sysfs_text(
 		info->sys_image_guid, sizeof(info->sys_image_guid), "%s/sys_image_guid", base);
 	rd_sysfs_text(info->hw_rev, sizeof(info->hw_rev), "%s/hw_rev", base);
-	rd_device_sysfs_attrs(&info->sysfs, base);
 	load_pci(&info->pci, base);
 	rd_modules_load(info->modules, device, root);
 	info->provider = rd_provider_name(device);
@@ -156,13 +154,10 @@ void rd_info_free(struct rd_info *info)
 		for (unsigned int k = 0; k < port->n_dcb; k++)
 			rd_dcb_free(&port->dcb[k]);
 		free(port->dcb);
-		rd_attrs_free(&port->sysfs);
 		rd_attrs_free(&port->settings);
-		rd_attrs_free(&port->attrs);
 	}
 	free(info->ports);
 	free(info->firmware);
-	rd_attrs_free(&info->sysfs);
 	rd_attrs_free(&info->limits);
 	rd_attrs_free(&info->provider_attrs);
 	*info = (struct rd_info){0};

@@ -14,24 +14,6 @@ void rd_modules_load(struct rd_module modules[2], const struct rd_device *device
 /* libibverbs' name of the user-space driver, "" if unknown. */
 const char *rd_provider_name(const struct rd_device *device);
 
-/* --- attr_files.c: files of sysfs and debugfs as attributes --- */
-
-/* Appends the file's content as text. Nothing if it is absent or empty. */
-void rd_attr_file(struct rd_attrs *attrs, const char *key, const char *title, const char *path);
-
-/*
- * Calls `append` for each file of a directory; the key of FILE is "PREFIX.FILE". Subdirectories are
- * skipped.
- */
-void rd_attr_folder(struct rd_attrs *attrs, const char *prefix, const char *path,
-	void (*append)(struct rd_attrs *, const char *key, const char *title, const char *path));
-
-/*
- * The sysfs attributes of a device and of a port, without counters; `base`: the device's directory.
- */
-void rd_device_sysfs_attrs(struct rd_attrs *attrs, const char *base);
-void rd_port_sysfs_attrs(struct rd_attrs *attrs, const char *base, unsigned int port);
-
 /* --- roce.c: RoCE settings --- */
 
 void rd_roce_settings(struct rd_attrs *f, const struct rd_device *device,

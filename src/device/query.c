@@ -154,16 +154,6 @@ static void query_port(struct ibv_context *context, unsigned int num, struct rd_
 		speed = attr.active_speed_ex;
 #endif
 	port->speed = rd_link_speed(speed, attr.active_width, port->lanes, sizeof(port->lanes));
-	rd_attrs_number(&port->attrs, "gid_tbl_len", "GID table", (uint64_t)attr.gid_tbl_len);
-	rd_attrs_number(&port->attrs, "pkey_tbl_len", "P_Key table", attr.pkey_tbl_len);
-	rd_attrs_number(&port->attrs, "max_msg_sz", "longest message, bytes", attr.max_msg_sz);
-	rd_attrs_hex(
-		&port->attrs, "port_cap_flags", "capability mask by verbs", attr.port_cap_flags);
-	rd_attrs_number(&port->attrs, "max_vl_num", "virtual lanes, code", attr.max_vl_num);
-	rd_attrs_number(&port->attrs, "bad_pkey_cntr", "bad P_Keys", attr.bad_pkey_cntr);
-	rd_attrs_number(&port->attrs, "qkey_viol_cntr", "Q_Key violations", attr.qkey_viol_cntr);
-	rd_attrs_number(&port->attrs, "subnet_timeout", "subnet timeout, 4.096 us x 2^N",
-		attr.subnet_timeout);
 }
 
 void rd_query_verbs(struct rd_info *info)

@@ -5,9 +5,38 @@
  */
 #include "info_parts.h"
 #include "sysfs.h"
+#include <limits.h>
 #include <rdmadump/device.h>
 #include <stdio.h>
 #include <string.h>
+
+#define FILES_MAX 64 /* files of one folder */
+
+/* MLNX_OFED has files of several lines ("Global tclass=106"), which are joined. */
+static void add_file(struct rd_attrs *attrs, const char *key, const char *title, const char *path)
+{
+	char text[128];
+
+	if (!rd_sysfs_text(text, sizeof(text), "%s", path) && *text)
+		rd_attrs_text(attrs, key, title, text);
+}
+
+/* The key of FILE is "PREFIX.FILE". Subdirectories are skipped. */
+static void add_folder(struct rd_attrs *attrs, const char *prefix, const char *path)
+{
+	struct rd_names names;
+
+	if (rd_sysfs_list(&names, "%s", path))
+		return;
+	for (size_t i = 0; i < names.n && i < FILES_MAX; i++) {
+		char key[48], file[PATH_MAX];
+
+		snprintf(key, sizeof(key), "%s.%s", prefix, names.name[i]);
+		if (snprintf(file, sizeof(file), "%s/%s", path, names.name[i]) < (int)sizeof(file))
+			add_file(attrs, key, key, file);
+	}
+	rd_names_free(&names);
+}
 
 /* ecn/roce_np/enable/0..7: one switch per priority, read together as "11111111". */
 static void add_priorities(struct rd_attrs *f, const char *key, const char *title, const char *path)
@@ -34,9 +63,9 @@ static void add_ecn(struct rd_attrs *f, const char *root, const char *netdev)
 	snprintf(path, sizeof(path), "%s/sys/class/net/%s/ecn/roce_rp/enable", root, netdev);
 	add_priorities(f, "ecn.roce_rp.enable", "CNPs obeyed, priority 0-7", path);
 	snprintf(path, sizeof(path), "%s/sys/class/net/%s/ecn/roce_np", root, netdev);
-	rd_attr_folder(f, "ecn.roce_np", path, rd_attr_file);
+	add_folder(f, "ecn.roce_np", path);
 	snprintf(path, sizeof(path), "%s/sys/class/net/%s/ecn/roce_rp", root, netdev);
-	rd_attr_folder(f, "ecn.roce_rp", path, rd_attr_file);
+	add_folder(f, "ecn.roce_rp", path);
 }
 
 void rd_roce_settings(struct rd_attrs *f, const struct rd_device *device,
@@ -60,7 +89,7 @@ void rd_roce_settings(struct rd_attrs *f, const struct rd_device *device,
 		return;
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
 		snprintf(path, sizeof(path), files[i].fmt, root, device->name, port->num);
-		rd_attr_file(f, files[i].key, files[i].title, path);
+		add_file(f, files[i].key, files[i].title, path);
 	}
 	if (port->link != RD_LINK_ETHERNET)
 		return;
@@ -69,6 +98,6 @@ void rd_roce_settings(struct rd_attrs *f, const struct rd_device *device,
 	if (*device->pci) {
 		snprintf(path, sizeof(path), "%s/sys/kernel/debug/mlx5/%s/cc_params", root,
 			device->pci);
-		rd_attr_folder(f, "cc_params", path, rd_attr_file);
+		add_folder(f, "cc_params", path);
 	}
 }

@@ -25,9 +25,6 @@ TYPES = {"IB": {"IB": "IB/RoCE v1"}, "RoCE": {"RoCE v1": "IB/RoCE v1"}, "iWARP":
 ROCE = {"traffic_class": "traffic class", "ttl": "TTL", "rdma_cm.default_roce_mode": "rdma_cm's RoCE mode",
         "rdma_cm.default_roce_tos": "rdma_cm's TOS", "ecn.roce_np.enable": "ECN marks answered, priority 0-7",
         "ecn.roce_rp.enable": "CNPs obeyed, priority 0-7"}
-SYSFS = {"fw_pages": "pages given to the firmware", "reg_pages": "pages registered in MRs",
-         "mr_cache.rel_imm": "MR cache, release at once", "mr_cache.rel_timeout": "MR cache, release after, s",
-         "has_smi": "subnet management interface"}
 
 
 def say(*words):
@@ -227,15 +224,6 @@ def list_text(report):
 # --- info -------------------------------------------------------------------------------------
 
 
-def files(of, at, title):
-    """What sysfs says, as it says it"""
-    for n, (key, value) in enumerate(of.pop("sysfs").items()):
-        if not n:
-            say(title)
-        is_file(key, value, at, key.replace(".", "/"))
-        say(SYSFS[key], value)
-
-
 def finding(f, device):
     take(f, certainty="certain", count=0, frames=[], severity="warning")
     if f.pop("where") != device:
@@ -322,7 +310,6 @@ def port_text(p, ib):
         say("RoCE settings")
     for key, value in settings.items():
         say(ROCE.get(key, key), value)
-    files(p, f"{ib}/ports/{number}", "By sysfs")
     capture = p.pop("capture")
     say("Capture on port", number)
     say("possible", VERDICTS[capture.pop("verdict")])
@@ -357,7 +344,6 @@ def info_text(d):
     pci_text(d.pop("pci") or {})
     for p in d.pop("ports"):
         port_text(p, ib)
-    files(d, ib, "Memory and power")
     say("Open now")
     resources = d.pop("resources")
     row("not known", resources.pop("unknown"))

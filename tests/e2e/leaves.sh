@@ -11,6 +11,11 @@ export LC_ALL
 # Of a tree: pattern of the path | reason
 left_out() {
 	cat <<'END'
+*/fw_pages|of interest to the driver's authors
+*/reg_pages|of interest to the driver's authors
+*/mr_cache/rel_*|of interest to the driver's authors
+*/power/*|runtime power management of the device
+*/has_smi|whether a port answers SMPs
 */class|the PCI class says only that it is a network adapter
 */dev_id|chooses the port that a netdev belongs to; not shown itself
 */dev_port|chooses the port that a netdev belongs to; not shown itself

@@ -50,7 +50,7 @@ function say(key, value) { if (value != "" && value != "null") print prefix key 
 ours() {
 	"$rdmadump" info --json "$1" >"$tmp/json" || return 1
 	awk "$functions"'
-	BEGIN { n = split("vendor_id vendor_part_id hw_ver phys_port_cnt max_qp max_qp_wr max_sge max_sge_rd max_cq max_cqe max_mr max_pd max_mw max_ah max_srq max_srq_wr max_srq_sge max_qp_rd_atom max_qp_init_rd_atom max_res_rd_atom max_mcast_grp max_mcast_qp_attach max_raw_ethy_qp max_pkeys local_ca_ack_delay max_mr_size page_size_cap max_wq_type_rq max_rwq_indirection_tables max_rwq_indirection_table_size max_msg_sz port_cap_flags max_vl_num bad_pkey_cntr qkey_viol_cntr pkey_tbl_len gid_tbl_len subnet_timeout active_mtu max_mtu cap_mask", name, " ")
+	BEGIN { n = split("vendor_id vendor_part_id hw_ver phys_port_cnt max_qp max_qp_wr max_sge max_sge_rd max_cq max_cqe max_mr max_pd max_mw max_ah max_srq max_srq_wr max_srq_sge max_qp_rd_atom max_qp_init_rd_atom max_res_rd_atom max_mcast_grp max_mcast_qp_attach max_raw_ethy_qp max_pkeys local_ca_ack_delay max_mr_size page_size_cap max_wq_type_rq max_rwq_indirection_tables max_rwq_indirection_table_size active_mtu max_mtu cap_mask", name, " ")
 		for (i = 1; i <= n; i++) number[name[i]] = 1 }
 	!/^ *"/ { next }
 	{
@@ -96,9 +96,8 @@ ibv_devinfo_facts() {
 	key == "fw_ver" { say("fw_verbs", value) }
 	key == "node_guid" || key == "sys_image_guid" { gsub(/:/, "", value); say(key, value) }
 	key == "board_id" { say(key, value) }
-	key ~ /^(vendor_id|vendor_part_id|hw_ver|phys_port_cnt|max_(qp|qp_wr|sge|sge_rd|cq|cqe|mr|pd|mw|ah|srq|srq_wr|srq_sge|qp_rd_atom|qp_init_rd_atom|res_rd_atom|mcast_grp|mcast_qp_attach|raw_ethy_qp|pkeys|mr_size|wq_type_rq|rwq_indirection_tables|rwq_indirection_table_size|msg_sz)|local_ca_ack_delay|page_size_cap|port_cap_flags|bad_pkey_cntr|qkey_viol_cntr|pkey_tbl_len|gid_tbl_len|subnet_timeout)$/ { say(key, num(value)) }
+	key ~ /^(vendor_id|vendor_part_id|hw_ver|phys_port_cnt|max_(qp|qp_wr|sge|sge_rd|cq|cqe|mr|pd|mw|ah|srq|srq_wr|srq_sge|qp_rd_atom|qp_init_rd_atom|res_rd_atom|mcast_grp|mcast_qp_attach|raw_ethy_qp|pkeys|mr_size|wq_type_rq|rwq_indirection_tables|rwq_indirection_table_size)|local_ca_ack_delay|page_size_cap)$/ { say(key, num(value)) }
 	key == "active_mtu" || key == "max_mtu" { sub(/ .*/, "", value); say(key, value) }
-	key == "max_vl_num" { sub(/.*[(]/, "", value); sub(/[)].*/, "", value); say(key, value) }
 	key == "atomic_cap" { split("none:within the HCA:with the whole system", word, ":"); sub(/.*[(]/, "", value); say("atomics", word[value + 1]) }
 	key == "state" { sub(/^PORT_/, "", value); sub(/ .*/, "", value); say(key, tolower(value)) }
 	key == "phys_state" { sub(/ *[(].*/, "", value); gsub(/_/, " ", value); say(key, tolower(value)) }

@@ -370,13 +370,7 @@ static void print_port(const struct info_output *t, unsigned int i)
 	print_pkeys(t, p);
 	print_gids(t, port);
 	rd_sheet_section(t->sheet, "roce", "RoCE settings");
-	rd_info_print_attrs(t, &p->settings, true);
-	rd_sheet_end(t->sheet);
-	rd_sheet_section(t->sheet, "sysfs", "By sysfs");
-	rd_info_print_attrs(t, &p->sysfs, false);
-	rd_sheet_end(t->sheet);
-	rd_sheet_section(t->sheet, "verbs", "By verbs");
-	rd_info_print_attrs(t, &p->attrs, false);
+	rd_info_print_attrs(t, &p->settings);
 	rd_sheet_end(t->sheet);
 	print_capture(t, port);
 	rd_sheet_end(t->sheet);
@@ -401,14 +395,11 @@ static void print_info(const struct info_output *t)
 	for (unsigned int i = 0; i < info->device->n_ports; i++)
 		print_port(t, i);
 	rd_sheet_end(t->sheet);
-	rd_sheet_section(t->sheet, "sysfs", "Memory and power");
-	rd_info_print_attrs(t, &info->sysfs, false);
-	rd_sheet_end(t->sheet);
 	rd_sheet_section(t->sheet, "limits", "Limits and features");
-	rd_info_print_attrs(t, &info->limits, true);
+	rd_info_print_attrs(t, &info->limits);
 	rd_sheet_end(t->sheet);
 	rd_sheet_section(t->sheet, "provider", "Limits and features of the provider");
-	rd_info_print_attrs(t, &info->provider_attrs, true);
+	rd_info_print_attrs(t, &info->provider_attrs);
 	rd_sheet_end(t->sheet);
 	rd_info_print_open(t);
 	rd_sheet_section(t->sheet, "not_queried", "Not queried");

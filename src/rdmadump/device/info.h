@@ -16,8 +16,8 @@ struct info_output {
 	bool verbose;
 };
 
-/* Attributes (info_attrs.c); without -v only if `show`, and none that is 0 or empty. */
-void rd_info_print_attrs(const struct info_output *t, const struct rd_attrs *attrs, bool show);
+/* Attributes (info_attrs.c); without -v none that is 0 or empty. */
+void rd_info_print_attrs(const struct info_output *t, const struct rd_attrs *attrs);
 
 /* DCB of the port's netdevs (info_dcb.c): part of the port's section. */
 void rd_info_print_dcb(const struct info_output *t, const struct rd_port_info *port);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 /* Zeros and empty lists are shown with -v only. */
-void rd_info_print_attrs(const struct info_output *t, const struct rd_attrs *attrs, bool show)
+void rd_info_print_attrs(const struct info_output *t, const struct rd_attrs *attrs)
 {
 	for (size_t i = 0; i < attrs->n; i++) {
 		const struct rd_attr *f = &attrs->attr[i];
@@ -31,7 +31,6 @@ void rd_info_print_attrs(const struct info_output *t, const struct rd_attrs *att
 			value = json_string(f->text);
 			break;
 		}
-		rd_sheet_value(t->sheet, f->key, f->title, value,
-			t->verbose || (show && !empty) ? text : "");
+		rd_sheet_value(t->sheet, f->key, f->title, value, t->verbose || !empty ? text : "");
 	}
 }
