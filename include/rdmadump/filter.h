@@ -55,9 +55,6 @@ bool rd_filter_parses(const struct rd_filter *f);
 unsigned int rd_filter_run(
 	struct rd_filter *f, struct rd_frame *frames, unsigned int n, struct rd_packet *packets);
 
-/* Lines of text that describe the filter, to be freed by the caller; NULL if out of memory. */
-char *rd_filter_explain(const struct rd_filter *f);
-
 /* How much of a frame is kept. frame->len is not changed. */
 struct rd_cut {
 	uint32_t snaplen;  /* longest frame in bytes; 0: whole frames */

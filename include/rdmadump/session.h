@@ -232,8 +232,6 @@ const struct rd_session_source *rd_session_sources(
 const struct rd_iface *rd_session_ifaces(const struct rd_session *session, unsigned int *n);
 /* The filter as text, "" if there is none. */
 const char *rd_session_filter_text(const struct rd_session *session);
-/* The filter of the first source; NULL: every frame. */
-struct rd_filter *rd_session_filter(const struct rd_session *session);
 /* The format of the output; NULL: none. Valid once config->ready() was called. */
 const struct rd_encoder *rd_session_encoder(const struct rd_session *session);
 /* All facts that can be read now of the devices that are captured on; `when`: "start", "end". */

@@ -2,17 +2,15 @@
 /* The filter: the terms that the user gave. All of them must match. */
 #include "filter_terms.h"
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define LABEL_WIDTH 12
 
 /* A term that the user gave. */
 struct wanted {
 	const struct rd_term *term;
 	rd_term_match *match;
 	void *state;
-	char *text;
 };
 
 struct rd_filter {
@@ -51,21 +49,17 @@ static void drop(struct wanted *w)
 {
 	if (w->term->free)
 		w->term->free(w->state);
-	free(w->text);
 }
 
-/* Copies the text. */
 static int add_term(
 	struct rd_filter *f, const struct rd_term *term, const char *text, struct rd_error *err)
 {
 	struct wanted *w = &f->wanted[f->n];
-	struct rd_term_use use = {.term = term, .link = f->link};
+	const struct rd_term_use use = {.term = term, .text = text, .link = f->link};
 	int rc;
 
-	*w = (struct wanted){.term = term, .match = term->match, .text = strdup(text)};
-	use.text = w->text;
-	rc = w->text ? term->compile(&w->state, &use, err)
-		     : rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "compiling the filter");
+	*w = (struct wanted){.term = term, .match = term->match};
+	rc = term->compile(&w->state, &use, err);
 	if (rc) {
 		drop(w);
 		return rc;
@@ -147,29 +141,4 @@ unsigned int rd_filter_run(
 			frames[i] = behind;
 		}
 	return kept;
-}
-
-static void explain(const struct wanted *w, FILE *out)
-{
-	fprintf(out, "  %-*s ", LABEL_WIDTH, w->term->label);
-	if (w->term->explain)
-		w->term->explain(w->state, w->text, out);
-	else
-		fputs(w->text, out);
-	fputc('\n', out);
-}
-
-char *rd_filter_explain(const struct rd_filter *f)
-{
-	char *text = NULL;
-	size_t length;
-	FILE *out = open_memstream(&text, &length);
-
-	if (!out)
-		return NULL;
-	fputs(f ? "a frame is kept if all of this holds:\n" : "every frame is kept\n", out);
-	for (unsigned int i = 0; f && i < f->n; i++)
-		explain(&f->wanted[i], out);
-	fclose(out);
-	return text;
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <rdmadump/units.h>
 #include <rdmadump/words.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define COUNT(a)      (sizeof(a) / sizeof(*(a)))
@@ -228,38 +229,4 @@ bool rd_opcode_match(const void *state, const struct rd_frame *frame, const stru
 	if (ask & COND_MAD && rd_packet_is_mad(p))
 		return true;
 	return ask & COND_CM && rd_packet_mad(p, &mad) && mad.class == RD_MAD_CM;
-}
-
-void rd_opcode_explain(const void *state, const char *text, FILE *out)
-{
-	const struct opcode_set *set = state;
-	static const struct {
-		uint8_t ask;
-		const char *words;
-	} conditions[] = {
-		{COND_ACK, " (ACK)"},
-		{COND_NAK, " (NAK)"},
-		{COND_RNR, " (RNR NAK)"},
-		{COND_MAD, " (MAD)"},
-		{COND_CM, " (CM)"},
-	};
-	const char *separator = "";
-
-	(void)text;
-	for (unsigned int code = 0; code < 256; code++) {
-		uint8_t ask = set->ask[code];
-
-		/*
-		 * Reserved opcodes are listed only if given by number, or with a whole transport.
-		 */
-		if (!ask || (!rd_opcodes[code].name && !(ask & COND_NONE)))
-			continue;
-		fprintf(out, "%s0x%02x", separator, code);
-		if (rd_opcodes[code].name)
-			fprintf(out, " %s", rd_opcodes[code].name);
-		for (size_t i = 0; i < COUNT(conditions) && !(ask & COND_NONE); i++)
-			if (ask & conditions[i].ask)
-				fputs(conditions[i].words, out);
-		separator = ", ";
-	}
 }

@@ -49,14 +49,6 @@ static bool match_direction(
 	return frame->direction == wanted->direction;
 }
 
-static void explain_direction(const void *state, const char *text, FILE *out)
-{
-	const struct direction *wanted = state;
-
-	(void)text;
-	fputs(wanted->direction == RD_DIR_IN ? "in" : "out", out);
-}
-
 /* --- transport -------------------------------------------------------------------------- */
 
 static int compile_roce(void **state, const struct rd_term_use *use, struct rd_error *err)
@@ -72,13 +64,6 @@ static bool match_roce(const void *state, const struct rd_frame *frame, const st
 	(void)state;
 	(void)frame;
 	return p->kind != RD_KIND_OTHER;
-}
-
-static void explain_roce(const void *state, const char *text, FILE *out)
-{
-	(void)state;
-	(void)text;
-	fputs("InfiniBand's: RoCE v1, RoCE v2 or native", out);
 }
 
 /* --- numbers ---------------------------------------------------------------------------- */
@@ -158,52 +143,26 @@ static bool match_src_qp(const void *state, const struct rd_frame *frame, const 
 	return p->op && rd_packet_deth(p, &deth) && has_number(state, deth.src_qp);
 }
 
-static void explain_src_qp(const void *state, const char *text, FILE *out)
-{
-	(void)state;
-	fprintf(out,
-		"%s\n"
-		"               from the DETH of UD packets: RC, UC and XRC packets do not contain "
-		"their sender's QP",
-		text);
-}
-
-/* --- texts of more than one term -------------------------------------------------------- */
-
-static void explain_host(const void *state, const char *text, FILE *out)
-{
-	(void)state;
-	fprintf(out, "%s, at either end", text);
-}
-
-static void explain_gid(const void *state, const char *text, FILE *out)
-{
-	(void)state;
-	fprintf(out, "%s, at either end of RoCE or InfiniBand", text);
-}
-
 #define FIELD(name) .at = offsetof(struct rd_filter_spec, name)
 
 const struct rd_term rd_terms[] = {
-	{"-Q", "direction", NULL, FIELD(direction), .compile = compile_direction,
-		.match = match_direction, .explain = explain_direction},
-	{"", "expression", NULL, FIELD(expression), .compile = rd_expression_compile,
+	{"-Q", NULL, FIELD(direction), .compile = compile_direction, .match = match_direction},
+	{"", NULL, FIELD(expression), .compile = rd_expression_compile,
 		.match = rd_expression_match, .free = rd_expression_free},
-	{"--roce", "transport", NULL, FIELD(roce), .flag = true, .packet = true,
-		.compile = compile_roce, .match = match_roce, .explain = explain_roce},
-	{"--qp", "to QP", "QP number", FIELD(qp), .packet = true, .compile = compile_numbers,
+	{"--roce", NULL, FIELD(roce), .flag = true, .packet = true, .compile = compile_roce,
+		.match = match_roce},
+	{"--qp", "QP number", FIELD(qp), .packet = true, .compile = compile_numbers,
 		.match = match_qp, .free = free},
-	{"--src-qp", "source QP", "QP number", FIELD(src_qp), .packet = true,
-		.compile = compile_numbers, .match = match_src_qp, .explain = explain_src_qp,
-		.free = free},
-	{"--msn", "MSN", "message sequence number", FIELD(msn), .packet = true,
-		.compile = compile_numbers, .match = match_msn, .free = free},
-	{"--opcode", "opcode", NULL, FIELD(opcode), .packet = true, .compile = rd_opcode_compile,
-		.match = rd_opcode_match, .explain = rd_opcode_explain, .free = free},
-	{"--host", "host", NULL, FIELD(host), .packet = true, .compile = rd_host_compile,
-		.match = rd_host_match, .explain = explain_host, .free = rd_addresses_free},
-	{"--gid", "GID", NULL, FIELD(gid), .packet = true, .compile = rd_gid_compile,
-		.match = rd_gid_match, .explain = explain_gid, .free = rd_addresses_free},
+	{"--src-qp", "QP number", FIELD(src_qp), .packet = true, .compile = compile_numbers,
+		.match = match_src_qp, .free = free},
+	{"--msn", "message sequence number", FIELD(msn), .packet = true, .compile = compile_numbers,
+		.match = match_msn, .free = free},
+	{"--opcode", NULL, FIELD(opcode), .packet = true, .compile = rd_opcode_compile,
+		.match = rd_opcode_match, .free = free},
+	{"--host", NULL, FIELD(host), .packet = true, .compile = rd_host_compile,
+		.match = rd_host_match, .free = rd_addresses_free},
+	{"--gid", NULL, FIELD(gid), .packet = true, .compile = rd_gid_compile,
+		.match = rd_gid_match, .free = rd_addresses_free},
 };
 
 const unsigned int n_rd_terms = COUNT(rd_terms);

@@ -8,7 +8,6 @@
 
 #include <rdmadump/filter.h>
 #include <stddef.h>
-#include <stdio.h>
 
 #define RD_TERM_ALL 1 /* the term matches every frame, so it is not needed */
 
@@ -29,21 +28,17 @@ typedef int rd_term_compile(void **state, const struct rd_term_use *use, struct 
 /* p is NULL for a term without `packet`. */
 typedef bool rd_term_match(
 	const void *state, const struct rd_frame *frame, const struct rd_packet *p);
-/* Prints the text that follows the label. */
-typedef void rd_term_explain(const void *state, const char *text, FILE *out);
 typedef void rd_term_free(void *state);
 
 struct rd_term {
 	const char *option; /* command line option; empty: printed without a label */
-	const char *label;  /* for rd_filter_explain() */
 	const char *value;  /* name of a number, for messages */
 	size_t at;	    /* offset of its field in struct rd_filter_spec */
 	bool flag;	    /* the field is a bool, else a string */
 	bool packet;	    /* needs the parsed packet, not only the frame's bytes */
 	rd_term_compile *compile;
 	rd_term_match *match;
-	rd_term_explain *explain; /* NULL: prints the text as given */
-	rd_term_free *free;	  /* NULL: nothing to free */
+	rd_term_free *free; /* NULL: nothing to free */
 };
 
 #define RD_TERMS_MAX 16
@@ -60,7 +55,6 @@ rd_term_free rd_expression_free;
 /* Opcodes (filter_opcode.c). */
 rd_term_compile rd_opcode_compile;
 rd_term_match rd_opcode_match;
-rd_term_explain rd_opcode_explain;
 
 /* Addresses of either end (filter_addresses.c). */
 rd_term_compile rd_host_compile, rd_gid_compile;

@@ -30,7 +30,6 @@ enum instead {
 struct capture_options {
 	struct rd_session_config session;	     /* without the fields of the caller's part */
 	struct rd_wanted_port wanted[RD_IFACES_MAX]; /* session.n_wanted of them */
-	bool filter_explain;			     /* printed instead of a capture */
 	bool json, quiet, print, analyze;
 	bool only_count; /* print nothing but the number of frames */
 	bool ibdump;

@@ -136,8 +136,6 @@ const struct cli_option cli_options[] = {
 	{NULL, 'I', "rx|tx", .group = GROUP_FILTER, .flags = OPT_HIDDEN,
 		WORD(session.filter.direction, "rx", "tx"),
 		IBDUMP('I', "direction", .help = "only received or sent frames")},
-	{"filter-explain", 0, NULL, "print what the filter matches, and exit", NULL, GROUP_FILTER,
-		FLAG(filter_explain)},
 
 	{"snapshot-length", 's', "N",
 		"keep the first N bytes of each frame (Wireshark marks the frames as truncated)",

@@ -129,20 +129,8 @@ static void configure(struct capture_run *r)
 
 /* --- the run ------------------------------------------------------------------------------ */
 
-static int explain_filter(const struct capture_run *r)
-{
-	struct rd_filter *filter = rd_session_filter(r->session);
-	char *text = filter ? rd_filter_explain(filter) : NULL;
-
-	printf("%s", text ? text : "every frame\n");
-	free(text);
-	return 0;
-}
-
 static int run_session(struct capture_run *r, struct rd_error *err)
 {
-	if (r->opt->filter_explain)
-		return explain_filter(r);
 	if ((r->style && r->style->set_format(r, err) < 0) ||
 		(r->opt->analyze && live_open(r, err) < 0))
 		return -1;

@@ -386,11 +386,6 @@ const char *rd_session_filter_text(const struct rd_session *s)
 	return s->in.filter_text;
 }
 
-struct rd_filter *rd_session_filter(const struct rd_session *s)
-{
-	return s->in.filters[0];
-}
-
 const struct rd_encoder *rd_session_encoder(const struct rd_session *s)
 {
 	return &s->out.encoder;

@@ -49,7 +49,6 @@ done <<'LIST'
 1|-w TMP/o --when-full maybe|'maybe' is not one of drop, wait
 1|-w TMP/o --format png|png.*pcapng
 1|--format png -c 1|png.*pcapng
-1|--format png --filter-explain|png.*pcapng
 0|-w TMP/one|written to TMP/one \(
 0|-w TMP/two -C 1|written to TMP/two \(
 0|-w TMP/ringed -C 1 -W 3|written to 1 file named after TMP/ringed \(

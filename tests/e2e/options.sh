@@ -55,10 +55,6 @@ v6|ip6 host fd77::2 and udp port 4791|--gid fd77::2|--host fd77::2 --roce
 LIST
 in=$tmp/in.pcap
 
-offline --filter-explain --qp 17 --opcode read
-has "--filter-explain: says what will match" "$tmp/said" 'RC_READ_REQUEST'
-[ ! -e "$tmp/out.pcapng" ]
-ok "--filter-explain: writes nothing"
 offline -Q in --qp 9999
 is "nothing matches: it ends, with an empty file" "$?,$(frames_of "$tmp/out.pcapng")" 0,0
 

@@ -164,7 +164,6 @@ done <<'LIST'
 -r TMP/read.pcap -q --count
 -r TMP/read.pcap -q --json -w TMP/copy
 -r TMP/read.pcap -q --analyze
--r TMP/read.pcap --filter-explain --qp 3
 analyze TMP/read.pcap
 analyze --json TMP/read.pcap
 analyze --html - TMP/read.pcap
