@@ -171,6 +171,7 @@ list --sysroot TMP/rxe
 info --sysroot TMP/rxe
 counters --sysroot TMP/rxe
 counters --sysroot TMP/rxe --json
+counters --sysroot TMP/rxe --prometheus
 counters --explain
 bundle --dry-run
 --help
