@@ -10,8 +10,6 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <poll.h>
-#include <rdmadump/identity.h>
-#include <rdmadump/outfile.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -220,21 +218,6 @@ static int reply_filter(const struct place *p, const char *expression)
 
 /* --- the capture ------------------------------------------------------------------------ */
 
-/* Not from Wireshark: a file is opened with the rights of the caller of sudo. -1 with the error. */
-static int open_file(const char *path, struct rd_error *err)
-{
-	struct rd_identity_before before;
-	struct rd_outfile file = {.fd = -1};
-	struct rd_identity id;
-
-	if (rd_identity_choose(&id, NULL, err) < 0 || rd_identity_assume(&id, &before, err) < 0)
-		return -1;
-	if (rd_outfile_open(&file, path, NULL, err) == 0 && rd_outfile_begin(&file, path, err) < 0)
-		rd_outfile_abandon(&file, path);
-	rd_identity_resume(&before);
-	return file.fd;
-}
-
 /*
  * The FIFO becomes standard output, to which the session writes frames without delay. It is opened
  * before any signal is blocked: SIGTERM must end the wait for a reader that never opens it. It is
@@ -242,20 +225,19 @@ static int open_file(const char *path, struct rd_error *err)
  */
 static int open_fifo(const char *path)
 {
-	struct rd_error err = {0};
+	struct rd_error err;
 	struct stat st;
-	int fd;
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
 
-	if (stat(path, &st) == 0 && S_ISFIFO(st.st_mode))
-		fd = open(path, O_WRONLY | O_CLOEXEC);
-	else
-		fd = open_file(path, &err);
+	if (fd >= 0 && fstat(fd, &st) == 0 && !S_ISFIFO(st.st_mode)) {
+		rd_fail(&err, RD_CLASS_OUTPUT, 0, "-w writes a file", "'%s' is not a FIFO", path);
+		return rd_cli_fail(&err);
+	}
 	if (fd >= 0 && dup2(fd, STDOUT_FILENO) >= 0) {
 		close(fd);
 		return 0;
 	}
-	if (err.class == RD_CLASS_NONE)
-		rd_fail(&err, RD_CLASS_OUTPUT, errno, NULL, "cannot open the FIFO '%s'", path);
+	rd_fail(&err, RD_CLASS_OUTPUT, errno, NULL, "cannot open the FIFO '%s'", path);
 	return rd_cli_fail(&err);
 }
 

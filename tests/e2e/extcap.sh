@@ -88,9 +88,11 @@ has "a wrong filter: what is wrong" "$tmp/out" "'udp prot 4791': .*syntax error"
 extcap --extcap-interface rdma-mlx5_2-1 --extcap-capture-filter 'udp'
 has "a filter for InfiniBand" "$tmp/out" 'no filters for InfiniBand'
 
+mkfifo "$tmp/open"
+exec 9<>"$tmp/open" # it has a reader
 while IFS='|' read -r line pattern; do
 	# shellcheck disable=SC2086 # words of a command line
-	extcap $line
+	extcap ${line/TMP/$tmp}
 	is "$line: exit status" "$status" 1
 	has "$line: message" "$tmp/log" "$pattern"
 	is "$line: one line" "$(wc -l <"$tmp/log")" 1
@@ -99,13 +101,17 @@ done <<'LIST'
 --extcap-config --extcap-interface rdma-mlx5_9-1|no interface rdma-mlx5_9-1
 --extcap-interface rdma-mlx5_0-1|extcap-interfaces or --capture is missing
 --capture --extcap-interface rdma-mlx5_0-1|--fifo is missing
---capture --extcap-interface rdma-mlx5_0-1 --fifo x --buffers 21|--buffers: '21'
---capture --extcap-interface rdma-mlx5_0-1 --fifo x --direction up|--direction: 'up'
---capture --extcap-interface rdma-mlx5_0-1 --fifo x --opcode nack|'nack'
---capture --extcap-interface rdma-mlx5_0-1 --fifo x --snaplen -1|--snaplen: '-1'
---capture --extcap-interface rdma-mlx5_0-1 --fifo x --headers-only --zero-payload|exclude each other
+--capture --extcap-interface rdma-mlx5_0-1 --fifo TMP/open --buffers 21|--buffers: '21'
+--capture --extcap-interface rdma-mlx5_0-1 --fifo TMP/open --direction up|--direction: 'up'
+--capture --extcap-interface rdma-mlx5_0-1 --fifo TMP/open --opcode nack|'nack'
+--capture --extcap-interface rdma-mlx5_0-1 --fifo TMP/open --snaplen -1|--snaplen: '-1'
+--capture --extcap-interface rdma-mlx5_0-1 --fifo TMP/open --headers-only --zero-payload|exclude each other
 --extcap-nonsense|unrecognized option
 LIST
+exec 9>&-
+
+model "${devices[@]}" -- "$RDMADUMP" --capture --extcap-interface $port --fifo "$tmp/log" >"$tmp/out" 2>&1
+is "a file instead of a FIFO: refused" "$? $(grep -c "'.*/log' is not a FIFO; -w writes a file" "$tmp/out")" "3 1"
 
 # --- the capture without tshark -----------------------------------------------------------
 
@@ -130,10 +136,11 @@ is "... all frames" "$(hash_of "$tmp/got.pcapng")" "$want"
 is "... as pcapng" "$(capinfos -t "$tmp/got.pcapng" | sed -n 's/^File type: *//p')" "Wireshark/... - pcapng"
 
 "$RDMADUMP" -q -r "$tmp/gen.pcap" --roce --opcode ack -w "$tmp/acks.pcapng"
-rm "$tmp/got.pcapng"
-model "${devices[@]}" --gen $gen --at-end sigint -- "$RDMADUMP" --capture --extcap-interface $port --fifo "$tmp/got.pcapng" \
+cat "$tmp/fifo" >"$tmp/got.pcapng" &
+model "${devices[@]}" --gen $gen --at-end sigint -- "$RDMADUMP" --capture --extcap-interface $port --fifo "$tmp/fifo" \
 	--roce --opcode ack --qp '' --snaplen '' --time-stamp-type host --stop-on-pause >"$tmp/out" 2>"$tmp/log"
 is "options of the dialog, some emptied: exit status" $? 0
+wait $!
 is "the dialog's filter" "$(hash_of "$tmp/got.pcapng")" "$(hash_of "$tmp/acks.pcapng")"
 [ "$(frames "$tmp/got.pcapng")" -gt 100 ]
 ok "... with frames"
