@@ -14,10 +14,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RD_SNIFF_IN   1U /* frames that the port receives */
-#define RD_SNIFF_OUT  2U /* frames that it sends */
-#define RD_SNIFF_BOTH (RD_SNIFF_IN | RD_SNIFF_OUT)
-
 /* Why the command cannot be used; static. */
 struct rd_sniffer_refusal {
 	const char *why, *todo;
@@ -70,12 +66,11 @@ struct rd_port_sniffer_config {
 int rd_port_sniffer_open(struct rd_port_sniffer **sniffer,
 	const struct rd_port_sniffer_config *config, struct rd_error *err);
 /*
- * Copies frames (RD_SNIFF_...) to the queue pair: all rules or none. Needs no privilege. Waits for
+ * Copies the frames of both directions to the queue pair, or none. Needs no privilege. Waits for
  * the firmware. -1 with RD_CLASS_DEVICE: it may be attached all the same, so that the queue pair
  * may only be destroyed after rd_port_sniffer_detach() has returned 0.
  */
-int rd_port_sniffer_attach(
-	struct rd_port_sniffer *sniffer, uint32_t qpn, unsigned int rules, struct rd_error *err);
+int rd_port_sniffer_attach(struct rd_port_sniffer *sniffer, uint32_t qpn, struct rd_error *err);
 /* -1 with RD_CLASS_DEVICE if the sniffer may still be attached. */
 int rd_port_sniffer_detach(struct rd_port_sniffer *sniffer, struct rd_error *err);
 /* Detaches if needed, and waits for the process to end, unless config->waiting returned false. NULL

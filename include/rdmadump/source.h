@@ -196,7 +196,6 @@ struct rd_verbs_config {
 	enum rd_stamp_type stamps;
 	uint32_t latency_ms; /* longest time that frames wait in the ring while the thread sleeps */
 	enum rd_sniffer sniffer;
-	unsigned int rules; /* RD_SNIFF_... of RD_SNIFFER_ICMD; 0: both */
 	/* Of RD_SNIFFER_ICMD: see struct rd_port_sniffer_config. */
 	bool (*waiting)(void *ctx);
 	void *ctx;

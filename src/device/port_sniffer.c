@@ -42,7 +42,6 @@ enum what { OPEN, ATTACH, DETACH };
 struct request {
 	enum what what;
 	uint32_t qpn;
-	unsigned int rules;
 };
 
 /* The data that the helper process inherits. */
@@ -128,7 +127,7 @@ static int perform(
 	if (sender->uid != getuid())
 		return rd_fail(err, RD_CLASS_DEVICE, EPERM, "keep root (-Z root)",
 			"the sniffer of %s is attached by root only", h->config->device->pci);
-	return r->what == ATTACH ? mlx5_sniffer_attach(&h->sniffer, r->qpn, r->rules, err)
+	return r->what == ATTACH ? mlx5_sniffer_attach(&h->sniffer, r->qpn, err)
 				 : open_sniffer(h, err);
 }
 
@@ -368,10 +367,9 @@ int rd_port_sniffer_open(struct rd_port_sniffer **sniffer,
 	return 0;
 }
 
-int rd_port_sniffer_attach(
-	struct rd_port_sniffer *s, uint32_t qpn, unsigned int rules, struct rd_error *err)
+int rd_port_sniffer_attach(struct rd_port_sniffer *s, uint32_t qpn, struct rd_error *err)
 {
-	const struct request r = {ATTACH, qpn, rules};
+	const struct request r = {ATTACH, qpn};
 
 	/* Even if it fails: undoing it may have failed, or the process was killed meanwhile. */
 	s->attached = true;

@@ -174,8 +174,7 @@ static int attach_rule(struct mlx5_sniffer *s, unsigned int rule, struct rd_erro
 	return -1;
 }
 
-int mlx5_sniffer_attach(
-	struct mlx5_sniffer *s, uint32_t qpn, unsigned int rules, struct rd_error *err)
+int mlx5_sniffer_attach(struct mlx5_sniffer *s, uint32_t qpn, struct rd_error *err)
 {
 	struct rd_error later = {0};
 	unsigned int done = 0;
@@ -184,8 +183,6 @@ int mlx5_sniffer_attach(
 		return -1;
 	s->record.qpn = qpn;
 	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
-		if (!(rules & order[i]))
-			continue;
 		if (attach_rule(s, order[i], err) == 0) {
 			done |= order[i];
 			continue;

@@ -53,11 +53,10 @@ struct mlx5_sniffer {
 int mlx5_sniffer_open(struct mlx5_sniffer *s, const struct rd_device *device, int fd,
 	unsigned int port, struct rd_error *err);
 /*
- * Attaches the rules (RD_SNIFF_...) to the QP, all or none, after detaching those that this capture
+ * Attaches both rules to the QP, or none, after detaching those that this capture
  * attached to another QP. -1 with RD_CLASS_DEVICE.
  */
-int mlx5_sniffer_attach(
-	struct mlx5_sniffer *s, uint32_t qpn, unsigned int rules, struct rd_error *err);
+int mlx5_sniffer_attach(struct mlx5_sniffer *s, uint32_t qpn, struct rd_error *err);
 /* Detaches what may be attached. -1 with RD_CLASS_DEVICE if something may be left. */
 int mlx5_sniffer_detach(struct mlx5_sniffer *s, struct rd_error *err);
 /*

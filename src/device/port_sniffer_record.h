@@ -14,6 +14,11 @@
 
 #define SNIFFER_ORPHANS 4
 
+/* The rules of the command, which cannot be attached at once: bits. */
+#define RD_SNIFF_IN   1U /* frames that the port receives */
+#define RD_SNIFF_OUT  2U /* frames that it sends */
+#define RD_SNIFF_BOTH (RD_SNIFF_IN | RD_SNIFF_OUT)
+
 struct sniffer_record {
 	int fd;	       /* -1: nothing is recorded */
 	pid_t capture; /* the process whose queue pair gets the frames */
@@ -22,7 +27,7 @@ struct sniffer_record {
 	pid_t orphans[SNIFFER_ORPHANS];
 	unsigned int port;
 	uint32_t qpn;
-	unsigned int rules; /* rules that are, or may be, attached */
+	unsigned int rules; /* RD_SNIFF_...: those that are, or may be, attached */
 	uint32_t ticket;    /* ticket of the gateway's semaphore that a killed process may hold; 0:
 			       none */
 };

@@ -53,7 +53,7 @@ static int open_capture(struct port_capture *c, const struct rd_selftest *st, st
 /* Both directions. */
 static int attach(struct port_capture *c, struct rd_error *err)
 {
-	return rd_port_sniffer_attach(c->icmd, c->queue.qp->qp_num, RD_SNIFF_BOTH, err);
+	return rd_port_sniffer_attach(c->icmd, c->queue.qp->qp_num, err);
 }
 
 /*

@@ -112,16 +112,6 @@ static unsigned int queues_that_fit(const struct rd_session *s, const struct rd_
 	return n;
 }
 
-/* The rules of a port sniffer that a --direction needs. */
-static unsigned int rules_of(const char *direction)
-{
-	if (direction && (!strcmp(direction, "in") || !strcmp(direction, "rx")))
-		return RD_SNIFF_IN;
-	if (direction && (!strcmp(direction, "out") || !strcmp(direction, "tx")))
-		return RD_SNIFF_OUT;
-	return RD_SNIFF_BOTH;
-}
-
 static int open_verbs(
 	struct rd_session *s, const struct rd_device *device, const struct rd_port *port)
 {
@@ -132,7 +122,6 @@ static int open_verbs(
 	config.device = device;
 	config.port = port;
 	config.sniffer = s->config->port_sniffer ? RD_SNIFFER_ICMD : RD_SNIFFER_FLOW;
-	config.rules = rules_of(s->config->filter.direction);
 	config.waiting = s->config->calls.waiting_for_gateway;
 	config.ctx = s->config->calls.waiting_ctx;
 	config.sysroot = "";

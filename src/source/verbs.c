@@ -73,9 +73,6 @@ static int verbs_receive(
 		return nothing_received(q, err);
 	if (q->port->link == RD_LINK_INFINIBAND)
 		verbs_trailer_take(q, frames, n);
-	if (__builtin_expect(
-		    q->port->icmd.rules == RD_SNIFF_IN || q->port->icmd.rules == RD_SNIFF_OUT, 0))
-		verbs_port_sniffer_watch(q, frames, n);
 	verbs_stamp(&q->port->clock, &q->stamps, frames, n);
 	src->batch_disordered = q->stamps.disordered;
 	q->repairs = 0;

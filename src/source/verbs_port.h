@@ -27,12 +27,8 @@ struct verbs_addresses {
 /* --sniffer icmd */
 struct verbs_port_sniffer {
 	struct rd_port_sniffer *sniffer; /* NULL: a flow is used */
-	unsigned int rules;
 	bool attached;
 	struct rd_error left; /* why it may still be attached, if it may be */
-	/* With one rule: frames of the other direction, until it is decided which ones arrive. */
-	unsigned int wrong;
-	bool decided;
 };
 
 /* How the first InfiniBand packets end. */
@@ -98,8 +94,6 @@ int verbs_port_sniffer_attach(struct verbs_port *port, struct rd_error *err);
 int verbs_port_sniffer_detach(struct verbs_port *port, struct rd_error *err);
 /* Detaches if needed. */
 void verbs_port_sniffer_close(struct verbs_port *port);
-/* With one rule: warns if the first frames are of the other direction. */
-void verbs_port_sniffer_watch(struct verbs_queue *q, struct rd_frame *frames, unsigned int n);
 
 /* verbs_trailer.c */
 

@@ -4,12 +4,6 @@
  * (rdmadump/port_sniffer.h).
  */
 #include "verbs_port.h"
-#include <errno.h>
-#include <rdmadump/log.h>
-#include <rdmadump/wire.h>
-#include <string.h>
-
-#define FIRST_FRAMES 64 /* that show which direction a rule is for */
 
 int verbs_port_sniffer_open(
 	struct verbs_port *port, const struct rd_verbs_config *config, struct rd_error *err)
@@ -23,7 +17,6 @@ int verbs_port_sniffer_open(
 
 	if (config->sniffer != RD_SNIFFER_ICMD)
 		return 0;
-	port->icmd.rules = config->rules ? config->rules : RD_SNIFF_BOTH;
 	return rd_port_sniffer_open(&port->icmd.sniffer, &how, err);
 }
 
@@ -31,7 +24,7 @@ int verbs_port_sniffer_attach(struct verbs_port *port, struct rd_error *err)
 {
 	/* Even if it fails: it may be attached all the same, and then the queue pair must stay. */
 	port->icmd.attached = true;
-	return rd_port_sniffer_attach(port->icmd.sniffer, port->qp->qp_num, port->icmd.rules, err);
+	return rd_port_sniffer_attach(port->icmd.sniffer, port->qp->qp_num, err);
 }
 
 int verbs_port_sniffer_detach(struct verbs_port *port, struct rd_error *err)
@@ -52,27 +45,4 @@ void verbs_port_sniffer_close(struct verbs_port *port)
 {
 	rd_port_sniffer_close(port->icmd.sniffer);
 	port->icmd.sniffer = NULL;
-}
-
-/* Which of the command's two rules is which direction has not been seen on an adapter. */
-void verbs_port_sniffer_watch(struct verbs_queue *q, struct rd_frame *frames, unsigned int n)
-{
-	struct verbs_port_sniffer *icmd = &q->port->icmd;
-	enum rd_direction expected = icmd->rules == RD_SNIFF_IN ? RD_DIR_IN : RD_DIR_OUT;
-
-	if (icmd->decided)
-		return;
-	rd_direction_mark(&q->src.local, frames, n);
-	for (unsigned int i = 0; i < n; i++) {
-		icmd->decided |= frames[i].direction == expected;
-		icmd->wrong += frames[i].direction != RD_DIR_UNKNOWN;
-	}
-	if (icmd->decided || icmd->wrong < FIRST_FRAMES)
-		return;
-	icmd->decided = true;
-	rd_log(RD_LOG_WARNING,
-		"%s: the device's rule for %s frames delivers the other ones: leave --direction "
-		"out, "
-		"and report this with 'rdmadump info'",
-		q->port->name, icmd->rules == RD_SNIFF_IN ? "received" : "sent");
 }

@@ -139,7 +139,7 @@ struct outcome {
 	struct rd_error error; /* the first one */
 };
 
-static struct outcome capture_on(const struct rd_device *d, unsigned int rules)
+static struct outcome capture_on(const struct rd_device *d)
 {
 	struct outcome o = {.attach = -1, .detach = -1};
 	struct mlx5_sniffer s;
@@ -147,7 +147,7 @@ static struct outcome capture_on(const struct rd_device *d, unsigned int rules)
 
 	o.open = open_as(&s, d, &o.error);
 	if (o.open == 0)
-		o.attach = mlx5_sniffer_attach(&s, QPN, rules, &o.error);
+		o.attach = mlx5_sniffer_attach(&s, QPN, &o.error);
 	if (o.attach == 0)
 		assert_int_equal(o.error.class, RD_CLASS_NONE);
 	o.detach = mlx5_sniffer_detach(&s, o.attach == 0 ? &o.error : &later);
@@ -160,7 +160,7 @@ static struct outcome capture_on(const struct rd_device *d, unsigned int rules)
 
 static struct outcome capture(void)
 {
-	return capture_on(&device, RD_SNIFF_BOTH);
+	return capture_on(&device);
 }
 
 static struct outcome run(const char *format, ...)
@@ -289,7 +289,7 @@ TEST(messages)
 		struct outcome o;
 
 		begin("%s", faults[i].spec);
-		o = capture_on(is_cx8 ? &cx8 : &device, RD_SNIFF_BOTH);
+		o = capture_on(is_cx8 ? &cx8 : &device);
 		if (succeeded(&o) == (faults[i].message != NULL) ||
 			(faults[i].message && !strstr(o.error.text, faults[i].message)))
 			print_error("%s: %s\n", faults[i].spec, o.error.text);
@@ -348,25 +348,20 @@ TEST(clean_record)
 		sniffer_record_is_clean(&left[2]), sniffer_record_is_clean(&left[3]));
 }
 
-/* Both are detached first; then as many commands to attach and to detach as there are rules. */
+/* Both are detached first; then two commands attach, and two detach. */
 TEST(rules)
 {
-	static const unsigned int rules[] = {RD_SNIFF_OUT, RD_SNIFF_IN, RD_SNIFF_BOTH};
-	static const uint32_t commands[] = {4, 4, 6};
 	struct mlx5_sniffer s;
 
-	for (int i = 0; i < 3; i++) {
-		begin("strict");
-		assert_int_equal(open_as(&s, &device, &failure), 0);
-		assert_int_equal(mlx5_sniffer_attach(&s, QPN, rules[i], &failure), 0);
-		same(gw_copies(&shared.state, PORT, 0, QPN), rules[i] & RD_SNIFF_OUT ? 1 : 0,
-			gw_copies(&shared.state, PORT, 1, QPN), rules[i] & RD_SNIFF_IN ? 1 : 0);
-		same(mlx5_sniffer_detach(&s, &failure), 0, shared.state.commands, commands[i]);
-		/* Nothing is left to detach: no command. */
-		same(mlx5_sniffer_detach(&s, &failure), 0, shared.state.commands, commands[i]);
-		assert_true(sniffer_record_is_clean(&s.record));
-		assert_nothing_left();
-	}
+	begin("strict");
+	assert_int_equal(open_as(&s, &device, &failure), 0);
+	assert_int_equal(mlx5_sniffer_attach(&s, QPN, &failure), 0);
+	same(gw_copies(&shared.state, PORT, 0, QPN), 1, gw_copies(&shared.state, PORT, 1, QPN), 1);
+	same(mlx5_sniffer_detach(&s, &failure), 0, shared.state.commands, 6);
+	/* Nothing is left to detach: no command. */
+	same(mlx5_sniffer_detach(&s, &failure), 0, shared.state.commands, 6);
+	assert_true(sniffer_record_is_clean(&s.record));
+	assert_nothing_left();
 }
 
 /* The second rule is refused: the first one is undone at once. */
@@ -375,8 +370,8 @@ TEST(undone)
 	struct mlx5_sniffer s;
 
 	begin("status:4.4");
-	expect("0 -1 1", open_as(&s, &device, &failure),
-		mlx5_sniffer_attach(&s, QPN, RD_SNIFF_BOTH, &failure), shared.state.most_attached);
+	expect("0 -1 1", open_as(&s, &device, &failure), mlx5_sniffer_attach(&s, QPN, &failure),
+		shared.state.most_attached);
 	assert_nothing_left();
 	assert_true(sniffer_record_is_clean(&s.record));
 }
@@ -396,13 +391,12 @@ TEST(no_record)
 	begin("yes");
 	assert_int_equal(open_as(&s, &device, &failure), 0);
 	record_errno = ENOSPC;
-	assert_int_equal(mlx5_sniffer_attach(&s, QPN, RD_SNIFF_BOTH, &failure), -1);
+	assert_int_equal(mlx5_sniffer_attach(&s, QPN, &failure), -1);
 	assert_non_null(
 		strstr(failure.text, "cannot record the sniffer of 0000:3b:00.0: No space"));
 	assert_int_equal(shared.state.commands, 2);
 	begin("yes");
-	same(open_as(&s, &device, &failure), 0,
-		mlx5_sniffer_attach(&s, QPN, RD_SNIFF_BOTH, &failure), 0);
+	same(open_as(&s, &device, &failure), 0, mlx5_sniffer_attach(&s, QPN, &failure), 0);
 	record_errno = ENOSPC;
 	assert_int_equal(mlx5_sniffer_detach(&s, &failure), 0);
 	assert_nothing_left();
@@ -414,9 +408,8 @@ TEST(again)
 	struct mlx5_sniffer s;
 
 	begin("yes");
-	expect("0 0 0", open_as(&s, &device, &failure),
-		mlx5_sniffer_attach(&s, QPN, RD_SNIFF_BOTH, &failure),
-		mlx5_sniffer_attach(&s, QPN + 1, RD_SNIFF_BOTH, &failure));
+	expect("0 0 0", open_as(&s, &device, &failure), mlx5_sniffer_attach(&s, QPN, &failure),
+		mlx5_sniffer_attach(&s, QPN + 1, &failure));
 	expect("1 0", gw_copies(&shared.state, PORT, 0, QPN + 1),
 		mlx5_sniffer_detach(&s, &failure));
 	assert_nothing_left();
@@ -479,7 +472,7 @@ TEST(blink_and_on)
 		begin("by_qpn+blink:%u", i);
 		if (open_as(&s, &device, &err) < 0)
 			continue;
-		mlx5_sniffer_attach(&s, QPN, RD_SNIFF_BOTH, &err);
+		mlx5_sniffer_attach(&s, QPN, &err);
 		conf.blink = 0;
 		left += s.gateway.ticket != 0;
 		waited_us = 0;
@@ -595,7 +588,7 @@ TEST(undo_refused)
 
 		begin("status:%u.4.99", status);
 		assert_int_equal(open_as(&s, &device, &err), 0);
-		assert_int_equal(mlx5_sniffer_attach(&s, QPN, RD_SNIFF_BOTH, &err), -1);
+		assert_int_equal(mlx5_sniffer_attach(&s, QPN, &err), -1);
 		assert_message(&err, "");
 		expect("1 1", n_attached(), (s.record.rules & RD_SNIFF_OUT) != 0);
 		conf.status_at = 0;
@@ -973,12 +966,12 @@ TEST(adapters)
 		assert_string_equal(sniffer_chip_find(d.part_id)->name, adapters[i].name);
 		assert_string_equal(rd_device_model(&d), adapters[i].model);
 		begin("chip:0x%x", adapters[i].chip);
-		o = capture_on(&d, RD_SNIFF_BOTH);
+		o = capture_on(&d);
 		assert_true(succeeded(&o));
 		assert_nothing_left();
 		/* Another chip than the table says. */
 		begin("chip:0x220");
-		o = capture_on(&d, RD_SNIFF_BOTH);
+		o = capture_on(&d);
 		assert_non_null(strstr(o.error.text, "its registers are not known"));
 	}
 }
