@@ -7,8 +7,6 @@
 #include <rdmadump/document.h>
 #include <rdmadump/printable.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 static void put_text(
 	const struct analyze_outcome *o, const struct rd_report_style *style, FILE *out)
@@ -115,13 +113,6 @@ static int write_page(
 	return report_file_close(out, s->html, "--html", put_page(o, out) == 0, err);
 }
 
-static unsigned int terminal_columns(void)
-{
-	struct winsize size;
-
-	return isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? size.ws_col : 0;
-}
-
 static void put_headline(FILE *out, enum rd_severity severity, const char *line)
 {
 	static const enum rd_colour colours[] = {
@@ -173,7 +164,7 @@ static int put_output(const struct analyze_settings *s, const struct analyze_out
 		rd_changes_text(o->changes, s->compare, s->style.verbose, stdout);
 		return 0;
 	}
-	style.columns = terminal_columns();
+	style.columns = rd_cli_columns();
 	if (s->color == WHEN_ALWAYS || (s->color == WHEN_AUTO && rd_cli_has_colours(stdout)))
 		style.headline = put_headline;
 	put_text(o, &style, stdout);

@@ -52,6 +52,11 @@ void rd_cli_put_line(FILE *out, enum rd_colour colour, const char *line);
  */
 void rd_cli_say(const char *prefix, const char *line);
 
+/* The columns of standard output; 0: it is not a terminal. */
+unsigned int rd_cli_columns(void);
+/* Text in lines of at most `width` columns, each but the first behind `indent` blanks. */
+void rd_cli_put_wrapped(FILE *out, const char *text, size_t indent, size_t width);
+
 /* The error that standard output could not be written; always returns -1. */
 int rd_cli_stdout_failed(int errnum, struct rd_error *err);
 

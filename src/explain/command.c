@@ -12,7 +12,6 @@
 #include <rdmadump/words.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define COLUMNS_MIN 40
@@ -174,11 +173,9 @@ static int read_words(const struct explain_settings *s, const struct catalogue *
 
 static unsigned int columns(void)
 {
-	struct winsize size;
+	const unsigned int n = rd_cli_columns();
 
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || !size.ws_col)
-		return 80;
-	return size.ws_col < COLUMNS_MIN ? COLUMNS_MIN : size.ws_col;
+	return !n ? 80 : n < COLUMNS_MIN ? COLUMNS_MIN : n;
 }
 
 /* The first line that has a cause: flushed requests have none. */

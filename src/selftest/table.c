@@ -14,33 +14,6 @@
 #define TEXT_AT	     (WIDTH_PROBE + WIDTH_RESULT + WIDTH_VALUE + 3 * GAP)
 #define TEXT_WIDTH   (COLUMNS - TEXT_AT)
 
-/* The bytes of `text` that go into one line of `width` columns. */
-static size_t line_length(const char *text, size_t width)
-{
-	size_t n = strlen(text), k = width;
-
-	if (n <= width)
-		return n;
-	while (k && text[k] != ' ')
-		k--;
-	return k ? k : width;
-}
-
-/* Prints text in lines of `width` columns, each but the first one indented. */
-static void put_wrapped(FILE *out, const char *text, size_t indent, size_t width)
-{
-	for (bool first = true; *text || first; first = false) {
-		size_t n = line_length(text, width);
-
-		if (!first)
-			fprintf(out, "%*s", (int)indent, "");
-		fprintf(out, "%.*s\n", (int)n, text);
-		text += n;
-		while (*text == ' ')
-			text++;
-	}
-}
-
 static void put_row(
 	FILE *out, const char *probe, const char *result, const char *value, const char *text)
 {
@@ -50,12 +23,12 @@ static void put_row(
 	} else {
 		fprintf(out, "%-*s%*s", WIDTH_VALUE, value, GAP, "");
 	}
-	put_wrapped(out, text, TEXT_AT, TEXT_WIDTH);
+	rd_cli_put_wrapped(out, text, TEXT_AT, TEXT_WIDTH);
 }
 
 static void put_effects(void)
 {
-	put_wrapped(stdout,
+	rd_cli_put_wrapped(stdout,
 		"The sniffer's copies double what the port writes over PCIe. Where PCIe "
 		"stalls, the port may send pause frames (tx_prioN_pause), which slow down "
 		"other hosts. Counters that the test moves: those of frames and bytes, "
@@ -218,13 +191,13 @@ static void put_plan(const struct rd_selftest_config *c)
 
 		snprintf(limit, sizeof(limit), "%u s", rd_probe_limit(*probe));
 		printf("%-*s%8s %7u  ", WIDTH_PROBE, (*probe)->name, limit, (*probe)->frames);
-		put_wrapped(stdout,
+		rd_cli_put_wrapped(stdout,
 			why		     ? why
 			: *(*probe)->objects ? (*probe)->objects
 					     : "none",
 			at, COLUMNS - at);
 		printf("%*s", (int)at, "");
-		put_wrapped(stdout, (*probe)->question, at, COLUMNS - at);
+		rd_cli_put_wrapped(stdout, (*probe)->question, at, COLUMNS - at);
 	}
 	put_effects();
 }

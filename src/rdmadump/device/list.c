@@ -4,6 +4,7 @@
  * and what to do.
  */
 #include "../commands.h"
+#include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/read_back.h"
 #include "device_json.h"
@@ -17,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define GAP	 2  /* blanks between columns */
@@ -175,34 +175,14 @@ static void fill_row(struct row *row, const json_t *device, const json_t *port)
 		set_cell(row, CAPTURE, "no: the device shows no port");
 }
 
-/* Columns of the terminal, 0 if standard output is none. */
 static size_t terminal_width(void)
 {
 	const char *text = getenv("COLUMNS");
-	struct winsize size;
 	uint64_t wide;
 
-	if (!isatty(STDOUT_FILENO))
-		return 0;
-	if (text && !rd_parse_u64(text, 20, 10000, &wide))
+	if (isatty(STDOUT_FILENO) && text && !rd_parse_u64(text, 20, 10000, &wide))
 		return (size_t)wide;
-	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? 0 : size.ws_col;
-}
-
-/* The cell's text in lines of at most `size`, each but the first indented by `indent` blanks. */
-static void print_wrapped(const char *text, size_t indent, size_t size)
-{
-	while (strlen(text) > size) {
-		size_t n = size;
-
-		while (n && text[n] != ' ')
-			n--;
-		if (!n)
-			n = size;
-		printf("%.*s\n%*s", (int)n, text, (int)indent, "");
-		text += n + strspn(text + n, " ");
-	}
-	puts(text);
+	return rd_cli_columns();
 }
 
 static void print_row(const struct row *row, const size_t width[COLUMNS], size_t terminal)
@@ -220,11 +200,12 @@ static void print_row(const struct row *row, const size_t width[COLUMNS], size_t
 		printf("%*s%s\n", GAP, "", text);
 	} else if (at + ROOM_MIN <= terminal) {
 		printf("%*s", GAP, "");
-		print_wrapped(text, at, terminal - at);
+		rd_cli_put_wrapped(stdout, text, at, terminal - at);
 	} else {
 		/* Too narrow for a column of text: it goes below, across the line. */
 		printf("\n%*s", GAP, "");
-		print_wrapped(text, GAP, terminal > ROOM_MIN ? terminal - GAP : ROOM_MIN);
+		rd_cli_put_wrapped(
+			stdout, text, GAP, terminal > ROOM_MIN ? terminal - GAP : ROOM_MIN);
 	}
 }
 
