@@ -372,6 +372,16 @@ static void check_fact(const struct rd_dcb *dcb)
 	json_decref(fact);
 }
 
+TEST(priorities_not_set)
+{
+	const struct rd_dcb none = {.state = RD_DCB_KNOWN, .netdev = "lo"};
+	json_t *fact = rd_dcb_fact(&none), *map = json_object_get(fact, "dscp_priorities");
+
+	for (size_t i = 0; i < RD_DCB_DSCPS; i++)
+		assert_true(json_is_null(json_array_get(map, i)));
+	json_decref(fact);
+}
+
 TEST(text)
 {
 	struct rd_device device = {0};

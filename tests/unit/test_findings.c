@@ -3,6 +3,7 @@
 #include "analysis/rules/rules.h"
 #include "analysis/verdict/verdict.h"
 #include "test.h"
+#include <rdmadump/drops.h>
 #include <stdlib.h>
 
 /* All rules. */
@@ -232,4 +233,13 @@ TEST(groups_are_in_the_order_of_severity)
 	expect("counter timeout stall ecn", r.groups.group[0].rule, r.groups.group[1].rule,
 		r.groups.group[2].rule, r.groups.group[3].rule);
 	groups_free(&r.groups);
+}
+
+TEST(drops_of_a_file_say_nothing_of_counters)
+{
+	const struct rd_drops d = {.of = RD_DROPS_FILE, .counters = "out_of_buffer"};
+	char text[RD_DROPS_TEXT] = "what was here";
+
+	rd_drops_scope(&d, text);
+	assert_string_equal(text, "");
 }
