@@ -46,8 +46,8 @@ static const char *const event_names[] = {
  * rdmadump-record(1) lists them.
  */
 static const char *const failures[] = {"*Got completion from peer*", "*[Cc]ompletion with error*",
-	"*Failed status*", "*IBV_WC_*_ERR*", "*prov_err*", "*remote access error*", "*retry count*",
-	"*synd 0x*", "*for ioctx * with status*", "*vend_err*", "*vendor err*",
+	"*Failed status*", "*IBV_WC_*_ERR*", "*prov_err:*", "*remote access error*",
+	"*retry count*", "*(synd 0x*", "*for ioctx * with status*", "*vend_err*", "*vendor err*",
 	"*vendor syndrome*"};
 
 #define STALL_LEAST_NS 1000000U
