@@ -77,7 +77,7 @@ static int add_directory(
 	for (int i = 0; i < found; i++) {
 		char *path = NULL;
 
-		if (!ret && asprintf(&path, "%s%s%s", directory, slash, l.names[i]->d_name) < 0)
+		if (asprintf(&path, "%s%s%s", directory, slash, l.names[i]->d_name) < 0)
 			ret = nomem(err);
 		if (!ret && is_capture(path))
 			ret = add(files, n, path, err);

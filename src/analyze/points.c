@@ -99,17 +99,17 @@ int analyze_is_ends(
 
 /* The files of each point, in the order of time. */
 static int take_points(const struct analyze_settings *s, struct analyze_points *p,
-	const unsigned int *of_point, const unsigned int *order, unsigned int n)
+	const unsigned int *of_point, const unsigned int *order)
 {
 	unsigned int at = 0;
 
-	p->files = calloc(n, sizeof(*p->files));
+	p->files = calloc(s->n_files, sizeof(*p->files));
 	p->points = calloc(p->n, sizeof(*p->points));
 	for (unsigned int i = 0; i < p->n && p->files && p->points; i++) {
 		struct analyze_point *point = &p->points[i];
 
 		point->files = &p->files[at];
-		for (unsigned int k = 0; k < n; k++)
+		for (unsigned int k = 0; k < s->n_files; k++)
 			if (of_point[order[k]] == i)
 				p->files[at++] = s->files[order[k]];
 		point->n = (unsigned int)(&p->files[at] - point->files);
@@ -120,14 +120,17 @@ static int take_points(const struct analyze_settings *s, struct analyze_points *
 	return p->files && p->points ? 0 : -1;
 }
 
-/* Only points with some packet in common are searched: the others would take a time of n * n. */
-static int find_pairs(const struct common *c, struct analyze_points *p,
+/*
+ * Among the first n points. Only those with some packet in common are searched: the others would
+ * take a time of n * n.
+ */
+static int find_pairs(const struct common *c, struct analyze_points *p, unsigned int n,
 	const unsigned int *of_point, struct rd_error *err)
 {
-	bool *any = calloc((size_t)p->n * p->n, sizeof(*any));
+	bool *any = calloc((size_t)n * n, sizeof(*any));
 	int same = 0;
 
-	p->pairs = calloc((size_t)p->n * (p->n - 1) / 2 + 1, sizeof(*p->pairs));
+	p->pairs = calloc((size_t)n * (n - 1) / 2 + 1, sizeof(*p->pairs));
 	if (!any || !p->pairs) {
 		free(any);
 		return rd_fail(
@@ -135,12 +138,12 @@ static int find_pairs(const struct common *c, struct analyze_points *p,
 	}
 	for (unsigned int a = 0; a < c->n; a++)
 		for (unsigned int b = 0; b < c->n; b++)
-			any[of_point[a] * p->n + of_point[b]] |= common_any(c, a, b);
-	for (unsigned int a = 0; a < p->n && same >= 0; a++)
-		for (unsigned int b = a + 1; b < p->n && same >= 0; b++) {
+			any[of_point[a] * n + of_point[b]] |= common_any(c, a, b);
+	for (unsigned int a = 0; a < n && same >= 0; a++)
+		for (unsigned int b = a + 1; b < n && same >= 0; b++) {
 			struct analyze_pair *pair = &p->pairs[p->n_pairs];
 
-			if (!any[a * p->n + b])
+			if (!any[a * n + b])
 				continue;
 			pair->points[RD_TAP_A] = p->points[a];
 			pair->points[RD_TAP_B] = p->points[b];
@@ -162,18 +165,22 @@ int analyze_points_find(
 	*p = (struct analyze_points){0};
 	if (s->ends != WHEN_AUTO || s->n_files <= RD_TAPS || analyze_not_a_file(s))
 		return 0;
-	of_point = calloc(n, sizeof(*of_point));
-	order = calloc(n, sizeof(*order));
+	of_point = calloc(s->n_files, sizeof(*of_point));
+	order = calloc(s->n_files, sizeof(*order));
 	if (!of_point || !order)
 		rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory to compare %u files", n);
 	else if (common_find(&c, s->files, n, err) == 0)
 		points = find_series(&c, s->files, of_point, order, err);
 	if (points > 0) {
 		p->n = (unsigned int)points;
-		if (take_points(s, p, of_point, order, n) < 0)
+		for (unsigned int i = n; i < s->n_files; i++) {
+			of_point[i] = p->n++;
+			order[i] = i;
+		}
+		if (take_points(s, p, of_point, order) < 0)
 			points = rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for names");
 		else
-			points = find_pairs(&c, p, of_point, err);
+			points = find_pairs(&c, p, (unsigned int)points, of_point, err);
 	}
 	common_free(&c);
 	free(of_point);

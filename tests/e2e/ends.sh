@@ -132,6 +132,22 @@ refused "an empty directory" 2 "has no capture file among its 0 files" "$(mktemp
 editcap -F nsecpcap -c 1 "$tmp/b.pcap" "$tmp/none/part.pcap"
 is "a directory of parts is one capture" "$(analyze --json "$tmp/none" 2>"$tmp/log" | jq -c '[.totals.frames, has("ends")]')" "[796,false]"
 has "... more files than are searched for common packets" "$tmp/log" "only the first 512 of 796 files were searched for packets in common"
+cp "$tmp/a.pcap" "$tmp/b.pcap" "$tmp/none"
+is "... where others are two ends, each of these files is judged, too" \
+	"$(analyze --json "$tmp/none" 2>"$tmp/log" | jq -r '(.captures // [.])[].capture.files[].name' | sort -u | wc -l)" 798
+if [ -z "${SOFTHCA_PRELOAD_FIRST-}" ]; then # a sanitizer needs more than all of it
+	(ulimit -v 80000 && analyze "$tmp/none") >"$tmp/out" 2>"$tmp/log"
+	is "too little memory to compare them" "$?" 2
+	has "... and why" "$tmp/log" "memory to compare 512 files"
+fi
+# Few digits name a host: captures of two at different times are two
+mkdir "$tmp/hosts"
+cp "$TEST_DATA/roce/01_rc_send/a.pcap.zst" "$tmp/hosts/node1.pcap.zst"
+cp "$TEST_DATA/roce/02_rc_write/a.pcap.zst" "$tmp/hosts/node2.pcap.zst"
+cp "$tmp/a.pcap" "$tmp/b.pcap" "$tmp/hosts"
+is "hosts with numbers are no series" \
+	"$(analyze --json "$tmp/hosts" 2>"$tmp/log" | jq -c '[(.captures // [.])[].capture.files[].name | sub(".*/"; "")]' | paste -sd' ')" \
+	'["a.pcap","b.pcap"] ["node1.pcap.zst"] ["node2.pcap.zst"]'
 refused "three points as a page" 1 "these look like captures at several points; give two of them" --html "$tmp/page.html" "${points[@]}"
 is "... read as one" "$(analyze --ends never --json "${points[@]}" 2>"$tmp/log" | jq -c "$kind")" "[3,false]"
 is "three parts" "$(analyze --json "$TEST_DATA"/roce/0[123]*/a.pcap.zst 2>"$tmp/log" | jq -c "$kind")" "[3,false]"
