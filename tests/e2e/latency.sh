@@ -38,6 +38,7 @@ for mode in wqe verbs; do
 	capture --clock cycles -- --rx-mode $mode
 	complete "by default, $mode"
 	fewer "by default, $mode"
+	is "by default, $mode: moderation has effect" "$(grep -c 'ignores CQ moderation' "$tmp/log")" 0
 done
 
 capture --clock cycles --dev name=mlx5_0,moderation=no --

@@ -79,6 +79,7 @@ ln -s late "$tmp/next" && mv -T "$tmp/next" "$tmp/current"
 fires current 1
 grep -v '^#' "$srcdir/tests/data/explain/lines" | cut -f2 >>"$tmp/lines"
 echo 'Completion with error: the end' >>"$tmp/lines"
+held=$(readlink "/proc/$pid/fd/"* | grep -cE "^$tmp/(app|late|lines|rank0)")
 # The lines that match the patterns of the manual page, and how many of them have no completion status
 read -r statuses others < <(python3 - "$srcdir" <<'END'
 import fnmatch
@@ -94,6 +95,7 @@ END
 fires lines $((statuses + 1))
 finish
 is "it ends as asked" "$?" 0
+is "a file of each of the four names is open, and none that was replaced" "$held" 4
 is "each new line that matches fires once: as usual, and in logs that are renamed, replaced, truncated, removed, or a link; and late ones" \
 	"$(jq -c '[.of_triggers[] | .fired]' "$tmp/report")" "[0,510,1,$((statuses + 1)),1]"
 for i in {1..9} 510; do grep -oE "$tmp/app,match=boom\*,: .*boom $i, [^y]*" "$tmp/log" | head -n 1 | sed 's/.*,: //; s/ (within.*//'; done >"$tmp/got"
@@ -109,10 +111,13 @@ nul\\x00boom 9, \\x1b[31m\\xff
 boom 510, removed before"
 [ "$statuses" -gt 25 ] && [ "$others" = 0 ]
 ok "without a pattern: $statuses lines with the patterns of the manual page; none of them is without a completion status"
+# Of the first line whose window had a frame: on a busy machine that is a later one.
 tool comments "$tmp"/d/r_*.pcapng >"$tmp/comments"
-has "the line is in the comment of a frame" "$tmp/comments" "trigger log=$tmp/app,match=boom\*,: boom 1, as usual"
+first=$(grep -m 1 -oE "trigger log=$tmp/app,match=boom\*,: (nul.*)?boom [0-9]+, [a-z]{1,9}" "$tmp/comments")
+[ -n "$first" ]
+ok "the line is in the comment of a frame" "$tmp/comments"
 tool facts "$(jq -r '.files[0].file' "$tmp/report")" >"$tmp/facts"
-has "... and in the facts" "$tmp/facts" "trigger log=$tmp/app,match=boom\*,: boom 1, as usual"
+is "... and in the facts" "$(grep -cF "$first" "$tmp/facts")" 1
 
 # A directory that appears later is found by the readings of counters
 live --trigger log="$tmp/dir/app,match=boom" --trigger 'out_of_buffer>1000000'
