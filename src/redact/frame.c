@@ -279,7 +279,7 @@ static void trailer(const struct layer *l, const struct rd_packet *p)
 		crc_is_fcs(l->old, l->caplen + FCS_LEN))
 		fcs = l->caplen + FCS_LEN;
 	else if (l->link == RD_LINK_ETHERNET && !l->extra && l->caplen == l->len &&
-		 crc_is_fcs(l->old, l->caplen))
+		 l->caplen >= from + FCS_LEN && crc_is_fcs(l->old, l->caplen))
 		fcs = l->caplen;
 	if (!fcs || fcs < from + FCS_LEN) {
 		memset(l->data + from, 0, all - from);

@@ -103,8 +103,7 @@ void vcrc_redact(const struct layer *l, const struct rd_packet *p)
 
 void fcs_redact(const struct layer *l, uint32_t at)
 {
-	uint32_t then = ~crc_run(CRC_INVARIANT, UINT32_MAX, l->old, at);
-	uint32_t now = ~crc_run(CRC_INVARIANT, UINT32_MAX, l->data, at);
+	uint32_t then = crc32_run(0, l->old, at), now = crc32_run(0, l->data, at);
 
 	rd_put_le32(l->data + at, now ^ then ^ rd_le32(l->old + at));
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Chooses the fastest implementation of the checksums that this processor supports. */
+/* Chooses the fastest implementation of the masked checksum that this processor supports. */
 #include "crc.h"
-#include <rdmadump/bytes.h>
 
 const struct crc_engine *crc_engine;
 
@@ -11,14 +10,14 @@ static bool always(void)
 }
 
 const struct crc_engine crc_engines[] = {
-	{"table", always, crc_table_plain, crc_table_masked},
+	{"table", always, crc_table_masked},
 #if defined(__x86_64__)
-	{"PCLMULQDQ", crc_clmul_usable, crc_clmul_plain, crc_clmul_masked},
-	{"VPCLMULQDQ", crc_vclmul_usable, crc_vclmul_plain, crc_vclmul_masked},
+	{"PCLMULQDQ", crc_clmul_usable, crc_clmul_masked},
+	{"VPCLMULQDQ", crc_vclmul_usable, crc_vclmul_masked},
 #elif defined(__aarch64__)
-	{"CRC32", crc_arm_usable, crc_arm_plain, crc_arm_masked},
+	{"CRC32", crc_arm_usable, crc_arm_masked},
 #endif
-	{NULL, NULL, NULL, NULL},
+	{NULL, NULL, NULL},
 };
 
 __attribute__((constructor)) static void choose(void)
@@ -26,10 +25,4 @@ __attribute__((constructor)) static void choose(void)
 	for (const struct crc_engine *e = crc_engines; e->name; e++)
 		if (e->usable())
 			crc_engine = e;
-}
-
-bool crc_is_fcs(const uint8_t *frame, size_t len)
-{
-	return len > 4 &&
-	       ~crc_run(CRC_INVARIANT, UINT32_MAX, frame, len - 4) == rd_le32(frame + len - 4);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* CRC-32 by the ARMv8 instruction with the same polynomial; the 16-bit CRC by tables. */
+/* CRC-32 by the ARMv8 instruction with the same polynomial. */
 #include "crc.h"
 
 #if defined(__aarch64__)
@@ -26,26 +26,17 @@ static inline uint32_t step8(uint32_t crc, uint8_t v)
 	return crc;
 }
 
-uint32_t crc_arm_plain(const struct crc *c, uint32_t crc, const uint8_t *p, size_t len)
+uint32_t crc_arm_masked(const uint8_t *p, size_t len, const uint8_t *mask)
 {
-	if (c != crc_of(CRC_INVARIANT))
-		return crc_table_plain(c, crc, p, len);
-	for (; len >= 8; len -= 8, p += 8)
+	size_t n = len < CRC_MASKED ? CRC_MASKED_MIN : CRC_MASKED;
+	uint32_t crc = UINT32_MAX;
+
+	for (size_t i = 0; i < n; i += 8)
+		crc = step64(crc, rd_le64(p + i) | rd_le64(mask + i));
+	for (p += n, len -= n; len >= 8; len -= 8, p += 8)
 		crc = step64(crc, rd_le64(p));
 	for (; len; len--)
 		crc = step8(crc, *p++);
-	return crc;
-}
-
-uint32_t crc_arm_masked(
-	const struct crc *c, uint32_t crc, const uint8_t *p, size_t len, const uint8_t *mask)
-{
-	size_t n = crc_masked_of(len);
-
-	if (c != crc_of(CRC_INVARIANT))
-		return crc_table_masked(c, crc, p, len, mask);
-	for (size_t i = 0; i < n; i += 8)
-		crc = step64(crc, rd_le64(p + i) | rd_le64(mask + i));
-	return crc_arm_plain(c, crc, p + n, len - n);
+	return ~crc;
 }
 #endif

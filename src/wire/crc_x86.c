@@ -14,6 +14,16 @@
 #define LANE 16
 #define WIDE 64
 
+/* Powers of x modulo the polynomial, bits reversed: two for each distance of a fold, in bits. */
+static const uint64_t fold128[2] = {0x1751997d0, 0xccaa009e};
+static const uint64_t fold256[2] = {0xf1da05aa, 0x15a546366};
+static const uint64_t fold384[2] = {0x3db1ecdc, 0x174359406};
+static const uint64_t fold512[2] = {0x154442bd4, 0x1c6e41596};
+static const uint64_t fold2048[2] = {0x11542778a, 0x1322d1430};
+#define FOLD64	 0x163cd6124 /* from 96 bits to 64 */
+#define DIVISOR	 0x1db710641 /* the polynomial with its 33rd bit */
+#define QUOTIENT 0x1f7011641 /* x^64 divided by it */
+
 #define XOR_OF_THREE 0x96 /* truth table of the "ternary logic" instruction */
 
 #define CLMUL  __attribute__((target("pclmul,sse4.1")))
@@ -46,16 +56,15 @@ CLMUL ANYWHERE __m128i fold(__m128i x, __m128i by, __m128i next)
 }
 
 /* From 128 bits to 64, to 32; the remainder by Barrett reduction. */
-CLMUL ANYWHERE uint32_t reduce(const struct crc *c, __m128i x)
+CLMUL ANYWHERE uint32_t reduce(__m128i x)
 {
 	const __m128i low32 = _mm_setr_epi32(-1, 0, 0, 0);
-	const __m128i divide = _mm_set_epi64x((int64_t)c->quotient, (int64_t)c->divisor);
+	const __m128i divide = _mm_set_epi64x(QUOTIENT, DIVISOR);
 	__m128i t;
 
-	t = _mm_clmulepi64_si128(x, load(c->fold128), 0x10);
+	t = _mm_clmulepi64_si128(x, load(fold128), 0x10);
 	x = _mm_xor_si128(_mm_srli_si128(x, 8), t);
-	t = _mm_clmulepi64_si128(
-		_mm_and_si128(x, low32), _mm_cvtsi64_si128((int64_t)c->fold64), 0x00);
+	t = _mm_clmulepi64_si128(_mm_and_si128(x, low32), _mm_cvtsi64_si128(FOLD64), 0x00);
 	x = _mm_xor_si128(_mm_srli_si128(x, 4), t);
 	t = _mm_clmulepi64_si128(_mm_and_si128(x, low32), divide, 0x10);
 	t = _mm_clmulepi64_si128(_mm_and_si128(t, low32), divide, 0x00);
@@ -63,15 +72,15 @@ CLMUL ANYWHERE uint32_t reduce(const struct crc *c, __m128i x)
 }
 
 /* Adds the bytes after those that x covers. */
-CLMUL ANYWHERE uint32_t finish(const struct crc *c, __m128i x, const uint8_t *p, size_t len)
+CLMUL ANYWHERE uint32_t finish(__m128i x, const uint8_t *p, size_t len)
 {
-	const __m128i by = load(c->fold128);
+	const __m128i by = load(fold128);
 	uint32_t crc;
 
 	for (; len >= LANE; len -= LANE, p += LANE)
 		x = fold(x, by, load(p));
-	crc = reduce(c, x);
-	return len ? crc_table_plain(c, crc, p, len) : crc;
+	crc = reduce(x);
+	return len ? crc32_run(~crc, p, len) : ~crc;
 }
 
 CLMUL ANYWHERE __m128i load_masked(const uint8_t *p, const uint8_t *mask)
@@ -80,24 +89,22 @@ CLMUL ANYWHERE __m128i load_masked(const uint8_t *p, const uint8_t *mask)
 }
 
 /* Less than 64 bytes; the masked ones are in the first three registers. */
-CLMUL static uint32_t three(
-	const struct crc *c, uint32_t crc, const uint8_t *p, size_t len, const uint8_t *mask)
+CLMUL static uint32_t three(const uint8_t *p, size_t len, const uint8_t *mask)
 {
-	const __m128i near = load(c->fold128);
-	__m128i x = _mm_xor_si128(load_masked(p, mask), _mm_cvtsi32_si128((int)crc));
+	const __m128i near = load(fold128);
+	__m128i x = _mm_xor_si128(load_masked(p, mask), _mm_cvtsi32_si128(-1));
 	__m128i y = load_masked(p + LANE, mask + LANE);
 	__m128i z = load_masked(p + 2 * LANE, mask + 2 * LANE);
 
 	x = fold(fold(x, near, y), near, z);
-	return finish(c, x, p + 3 * LANE, len - 3 * LANE);
+	return finish(x, p + 3 * LANE, len - 3 * LANE);
 }
 
 /* Four registers over 64 bytes per round, so that the multipliers do not wait. */
-CLMUL static uint32_t four(
-	const struct crc *c, uint32_t crc, const uint8_t *p, size_t len, const uint8_t *mask)
+CLMUL static uint32_t four(const uint8_t *p, size_t len, const uint8_t *mask)
 {
-	const __m128i far = load(c->fold512), near = load(c->fold128);
-	__m128i x = _mm_xor_si128(load_masked(p, mask), _mm_cvtsi32_si128((int)crc));
+	const __m128i far = load(fold512), near = load(fold128);
+	__m128i x = _mm_xor_si128(load_masked(p, mask), _mm_cvtsi32_si128(-1));
 	__m128i y = load_masked(p + LANE, mask + LANE);
 	__m128i z = load_masked(p + 2 * LANE, mask + 2 * LANE);
 	__m128i w = load_masked(p + 3 * LANE, mask + 3 * LANE);
@@ -109,24 +116,12 @@ CLMUL static uint32_t four(
 		w = fold(w, far, load(p + 3 * LANE));
 	}
 	x = fold(fold(fold(x, near, y), near, z), near, w);
-	return finish(c, x, p, len);
+	return finish(x, p, len);
 }
 
-CLMUL uint32_t crc_clmul_masked(
-	const struct crc *c, uint32_t crc, const uint8_t *p, size_t len, const uint8_t *mask)
+CLMUL uint32_t crc_clmul_masked(const uint8_t *p, size_t len, const uint8_t *mask)
 {
-	return len < WIDE ? three(c, crc, p, len, mask) : four(c, crc, p, len, mask);
-}
-
-CLMUL uint32_t crc_clmul_plain(const struct crc *c, uint32_t crc, const uint8_t *p, size_t len)
-{
-	static const uint8_t nothing[CRC_MASKED];
-
-	if (len >= CRC_MASKED)
-		return crc_clmul_masked(c, crc, p, len, nothing);
-	if (len < LANE)
-		return crc_table_plain(c, crc, p, len);
-	return finish(c, _mm_xor_si128(load(p), _mm_cvtsi32_si128((int)crc)), p + LANE, len - LANE);
+	return len < WIDE ? three(p, len, mask) : four(p, len, mask);
 }
 
 VCLMUL ANYWHERE __m512i load_wide(const uint8_t *p)
@@ -146,29 +141,28 @@ VCLMUL ANYWHERE __m512i fold_wide(__m512i x, __m512i by, __m512i next)
 }
 
 /* Moves the three earlier lanes to the place of the last one. */
-VCLMUL ANYWHERE __m128i narrow(const struct crc *c, __m512i x)
+VCLMUL ANYWHERE __m128i narrow(__m512i x)
 {
 	__m128i last = _mm512_extracti32x4_epi32(x, 3);
 
-	last = fold(_mm512_castsi512_si128(x), load(c->fold384), last);
-	last = fold(_mm512_extracti32x4_epi32(x, 1), load(c->fold256), last);
-	return fold(_mm512_extracti32x4_epi32(x, 2), load(c->fold128), last);
+	last = fold(_mm512_castsi512_si128(x), load(fold384), last);
+	last = fold(_mm512_extracti32x4_epi32(x, 1), load(fold256), last);
+	return fold(_mm512_extracti32x4_epi32(x, 2), load(fold128), last);
 }
 
-VCLMUL uint32_t crc_vclmul_masked(
-	const struct crc *c, uint32_t crc, const uint8_t *p, size_t len, const uint8_t *mask)
+VCLMUL uint32_t crc_vclmul_masked(const uint8_t *p, size_t len, const uint8_t *mask)
 {
-	const __m512i near = spread(c->fold512);
+	const __m512i near = spread(fold512);
 	__m512i x;
 
 	if (len < WIDE)
-		return crc_clmul_masked(c, crc, p, len, mask);
+		return crc_clmul_masked(p, len, mask);
 	x = _mm512_xor_si512(_mm512_or_si512(load_wide(p), load_wide(mask)),
-		_mm512_zextsi128_si512(_mm_cvtsi32_si128((int)crc)));
+		_mm512_zextsi128_si512(_mm_cvtsi32_si128(-1)));
 	p += WIDE;
 	len -= WIDE;
 	if (len >= 7 * WIDE) {
-		const __m512i far = spread(c->fold2048);
+		const __m512i far = spread(fold2048);
 		__m512i y = load_wide(p), z = load_wide(p + WIDE), w = load_wide(p + 2 * WIDE);
 
 		for (p += 3 * WIDE, len -= 3 * WIDE; len >= 4 * WIDE;
@@ -182,15 +176,6 @@ VCLMUL uint32_t crc_vclmul_masked(
 	}
 	for (; len >= WIDE; len -= WIDE, p += WIDE)
 		x = fold_wide(x, near, load_wide(p));
-	return finish(c, narrow(c, x), p, len);
-}
-
-VCLMUL uint32_t crc_vclmul_plain(const struct crc *c, uint32_t crc, const uint8_t *p, size_t len)
-{
-	static const uint8_t nothing[CRC_MASKED];
-
-	if (len >= CRC_MASKED)
-		return crc_vclmul_masked(c, crc, p, len, nothing);
-	return crc_clmul_plain(c, crc, p, len);
+	return finish(narrow(x), p, len);
 }
 #endif

@@ -75,7 +75,6 @@ static uint32_t options_crc(const struct rd_packet *p)
 	uint32_t headers = ip + options + UDP_LEN + RD_BTH_LEN;
 	const uint8_t *mask = masks[RD_NET_IPV4];
 	uint8_t h[HEADERS_MAX];
-	uint32_t crc;
 
 	memcpy(h + LRH_LEN, from, headers - LRH_LEN);
 	memset(h, 0xff, LRH_LEN);
@@ -83,35 +82,22 @@ static uint32_t options_crc(const struct rd_packet *p)
 		h[i] |= mask[i];
 	for (uint32_t i = ip; i < ip + UDP_LEN + RD_BTH_LEN; i++)
 		h[i + options] |= mask[i];
-	crc = crc_run(CRC_INVARIANT, UINT32_MAX, h, headers);
 	from += headers - LRH_LEN;
-	return crc_run(CRC_INVARIANT, crc, from, (uint32_t)(p->data + p->icrc - from));
+	return crc32_run(crc32_run(0, h, headers), from, (uint32_t)(p->data + p->icrc - from));
 }
 
 /* Fewer than eight bytes precede the IP header: a copy of the masked bytes has them. */
 static uint32_t bare_crc(const struct rd_packet *p)
 {
-	const uint8_t *from = p->data + p->l3, *mask = masks[p->net];
-	uint32_t len = p->icrc - p->l3, crc;
-	uint32_t n = len < CRC_MASKED - LRH_LEN ? len : CRC_MASKED - LRH_LEN;
+	uint32_t len = p->icrc - p->l3, most = CRC_MASKED - LRH_LEN;
+	uint32_t n = len < most ? len : most, crc;
+	const uint8_t *from = p->data + p->l3;
 	uint8_t block[CRC_MASKED];
 
+	memcpy(block + LRH_LEN, from, n);
 	memset(block, 0xff, LRH_LEN);
-	for (uint32_t i = 0; i < n; i++)
-		block[LRH_LEN + i] = from[i] | mask[LRH_LEN + i];
-	crc = crc_run(CRC_INVARIANT, UINT32_MAX, block, LRH_LEN + n);
-	return crc_run(CRC_INVARIANT, crc, from + n, len - n);
-}
-
-/* A packet that is shorter than the mask. */
-static uint32_t short_crc(const uint8_t *from, uint32_t len, const uint8_t *mask)
-{
-	uint8_t block[CRC_MASKED];
-
-	memcpy(block, from, len);
-	for (uint32_t i = 0; i < CRC_MASKED; i += 8)
-		rd_put_le64(block + i, rd_le64(block + i) | rd_le64(mask + i));
-	return crc_run(CRC_INVARIANT, UINT32_MAX, block, len);
+	crc = crc_table_masked(block, LRH_LEN + n, masks[p->net]);
+	return crc32_run(crc, from + n, len - n);
 }
 
 /* Not inlined, so that the common case does not save its registers. */
@@ -120,19 +106,19 @@ static __attribute__((noinline)) uint32_t crc_of_any(const struct rd_packet *p)
 	const uint8_t *from = p->data, *mask = masks_ib[p->net];
 	uint32_t len;
 
-	/* The eight bytes before the network header are masked in place of the LRH. */
-	if (p->kind != RD_KIND_IB && p->l3 >= LRH_LEN) {
-		from += p->l3 - LRH_LEN;
-		mask = masks[p->net];
-	}
-	len = (uint32_t)(p->data + p->icrc - from);
 	if (p->net == RD_NET_IPV4 && p->l4 != p->l3 + IP_MIN)
 		return options_crc(p);
 	if (p->kind != RD_KIND_IB && p->l3 < LRH_LEN)
 		return bare_crc(p);
+	/* The eight bytes before the network header are masked in place of the LRH. */
+	if (p->kind != RD_KIND_IB) {
+		from += p->l3 - LRH_LEN;
+		mask = masks[p->net];
+	}
+	len = (uint32_t)(p->data + p->icrc - from);
 	if (len < CRC_MASKED)
-		return short_crc(from, len, mask);
-	return crc_run_masked(CRC_INVARIANT, UINT32_MAX, from, len, mask);
+		return crc_table_masked(from, len, mask);
+	return crc_masked(from, len, mask);
 }
 
 bool rd_packet_has_icrc(const struct rd_packet *p)
@@ -143,16 +129,13 @@ bool rd_packet_has_icrc(const struct rd_packet *p)
 bool rd_packet_icrc(const struct rd_packet *p, uint32_t *computed, uint32_t *stored)
 {
 	enum { FROM = RD_COMMON_L3 - LRH_LEN };
-	uint32_t crc;
 
 	if (!rd_packet_has_icrc(p))
 		return false;
 	if (p->common) /* it has CRC_MASKED_MIN bytes, and the mask is not longer */
-		crc = crc_run_masked(CRC_INVARIANT, UINT32_MAX, p->data + FROM, p->icrc - FROM,
-			masks[RD_NET_IPV4]);
+		*computed = crc_masked(p->data + FROM, p->icrc - FROM, masks[RD_NET_IPV4]);
 	else
-		crc = crc_of_any(p);
-	*computed = ~crc;
+		*computed = crc_of_any(p);
 	*stored = rd_le32(p->data + p->icrc);
 	return true;
 }
@@ -176,7 +159,7 @@ int rd_vcrc(const uint8_t *data, size_t len, uint16_t *computed, uint16_t *store
 	end = lrh_length(data);
 	if (end < LRH_LEN || end > len || len - end < VCRC_LEN)
 		return -1;
-	*computed = (uint16_t)~crc_run(CRC_VARIANT, UINT16_MAX, data, end);
+	*computed = crc16_run(data, end);
 	*stored = rd_le16(data + end);
 	return 0;
 }

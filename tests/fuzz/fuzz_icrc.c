@@ -7,22 +7,14 @@
 #include "wire/crc.h"
 #include <rdmadump/wire.h>
 
-static void compare(enum crc_kind kind, const uint8_t *data, size_t size)
+static void compare(const uint8_t *data, size_t size)
 {
-	const struct crc *c = crc_of(kind);
-	uint32_t want = crc_engines[0].plain(c, UINT16_MAX, data, size), masked = 0;
+	const uint8_t *mask = data + size - CRC_MASKED;
+	uint32_t want = crc_table_masked(data, size, mask);
 
-	if (size >= CRC_MASKED)
-		masked = crc_engines[0].masked(c, UINT16_MAX, data, size, data + size - CRC_MASKED);
-	for (const struct crc_engine *e = crc_engines + 1; e->name; e++) {
-		if (!e->usable())
-			continue;
-		if (e->plain(c, UINT16_MAX, data, size) != want)
+	for (const struct crc_engine *e = crc_engines + 1; e->name; e++)
+		if (e->usable() && e->masked(data, size, mask) != want)
 			abort();
-		if (size >= CRC_MASKED &&
-			e->masked(c, UINT16_MAX, data, size, data + size - CRC_MASKED) != masked)
-			abort();
-	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -33,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	rd_icrc(RD_LINK_ETHERNET, data, size, &computed, &stored);
 	rd_icrc(RD_LINK_INFINIBAND, data, size, &computed, &stored);
 	rd_vcrc(data, size, &computed16, &stored16);
-	compare(CRC_INVARIANT, data, size);
-	compare(CRC_VARIANT, data, size);
+	if (size >= CRC_MASKED)
+		compare(data, size);
 	return 0;
 }
