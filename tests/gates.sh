@@ -42,6 +42,11 @@ own_files | grep -E '^(\./)?tests/(e2e|vm|world)/' |
 	xargs grep -nE '(^|[^-_a-z])(sleep [0-9."$]|time\.sleep\()' | grep -v '# pause: .' >"$tmp/log"
 [ ! -s "$tmp/log" ]
 ok "no test sleeps" "$tmp/log"
+own_files | grep '\.sh$' | xargs awk -v most=5 '
+	inside && /^END/ {if (FNR - inside > most + 1) print FILENAME ":" inside; inside = 0}
+	/python3.*<<.?END/ {inside = FNR}' >"$tmp/log"
+[ ! -s "$tmp/log" ]
+ok "no more than five lines of Python in a script" "$tmp/log"
 own_files | xargs grep -nE '^(<<<<<<<|>>>>>>>) ' >"$tmp/log"
 [ ! -s "$tmp/log" ]
 ok "no half-merged file" "$tmp/log"

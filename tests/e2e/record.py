@@ -15,10 +15,14 @@
     record.py notify SOCKET TEXT          sends one
     record.py facts FILE                  "when kind" of each fact
     record.py journal SOCKET N            the fields of N messages, as systemd's journal parses them: JSON
+    record.py patterns TREE               of the lines of tests/data/explain/lines, how many match a pattern of the manual
+                                          page, and how many of these have no completion status
 """
+import fnmatch
 import json
 import os
 import random
+import re
 import socket
 import struct
 import sys
@@ -182,6 +186,15 @@ def journal(name, n):
             print(json.dumps(fields), flush=True)
 
 
+def patterns(tree):
+    with open(tree + "/man/rdmadump-record.1", encoding="utf-8") as f:
+        those = re.search(r"one of these patterns:\n\.Bd [^\n]*\n(.*?)\.Ed", f.read(), re.S)[1].split("\n")[:-1]
+    with open(tree + "/tests/data/explain/lines", encoding="utf-8") as f:
+        hits = [line for line in f if line[0] != "#"
+                and any(fnmatch.fnmatchcase(line.split("\t")[1], "*%s*" % pattern) for pattern in those)]
+    print(len(hits), sum(not line.startswith("completion-status") for line in hits))
+
+
 def main(what, *args):
     if what == "make":
         make(args[0], int(args[1]), int(args[2]))
@@ -202,6 +215,8 @@ def main(what, *args):
         notify(*args)
     elif what == "journal":
         journal(args[0], int(args[1]))
+    elif what == "patterns":
+        patterns(args[0])
     elif what == "section":
         for kind, body in blocks(args[0]):
             if kind == frames.SHB:

@@ -81,17 +81,7 @@ grep -v '^#' "$srcdir/tests/data/explain/lines" | cut -f2 >>"$tmp/lines"
 echo 'Completion with error: the end' >>"$tmp/lines"
 held=$(readlink "/proc/$pid/fd/"* | grep -cE "^$tmp/(app|late|lines|rank0)")
 # The lines that match the patterns of the manual page, and how many of them have no completion status
-read -r statuses others < <(python3 - "$srcdir" <<'END'
-import fnmatch
-import re
-import sys
-page = open(sys.argv[1] + "/man/rdmadump-record.1", encoding="utf-8").read()
-patterns = re.search(r"one of these patterns:\n\.Bd [^\n]*\n(.*?)\.Ed", page, re.S)[1].split("\n")[:-1]
-hits = [line for line in open(sys.argv[1] + "/tests/data/explain/lines", encoding="utf-8") if line[0] != "#"
-        and any(fnmatch.fnmatchcase(line.split("\t")[1], "*%s*" % pattern) for pattern in patterns)]
-print(len(hits), sum(not line.startswith("completion-status") for line in hits))
-END
-)
+read -r statuses others < <(tool patterns "$srcdir")
 fires lines $((statuses + 1))
 finish
 is "it ends as asked" "$?" 0
