@@ -360,6 +360,14 @@ struct rd_report_file {
 	char *damage; /* why it could not be read to its end; NULL: it could */
 };
 
+/* A port whose facts the files have. */
+struct rd_report_port {
+	char *device, *netdev;		   /* netdev: its first one; NULL: unknown */
+	char guid[RD_GUID_LEN];		   /* node GUID of the device; "": unknown */
+	char (*addresses)[RD_ADDRESS_LEN]; /* in the notation of conversations */
+	unsigned int port, n_addresses;
+};
+
 /* A counter of a device, and what the packets show of it. */
 struct rd_comparison {
 	char *device, *counter;
@@ -447,6 +455,8 @@ struct rd_report {
 	char *application, *hardware, *os; /* from the file, NULL: unknown */
 	struct rd_report_file *files;
 	size_t n_files;
+	struct rd_report_port *ports;
+	size_t n_ports;
 	struct rd_totals totals;
 	struct rd_conversation *conversations; /* busiest first */
 	size_t n_conversations;

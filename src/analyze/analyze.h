@@ -6,6 +6,7 @@
 #include <rdmadump/compare.h>
 #include <rdmadump/ends.h>
 #include <rdmadump/outfile.h>
+#include <rdmadump/points.h>
 #include <rdmadump/report_output.h>
 #include <rdmadump/source.h>
 
@@ -19,7 +20,6 @@ struct analyze_settings {
 	unsigned int n_files;
 	bool json;	       /* to standard output */
 	const char *json_file; /* beside the text; NULL: none */
-	FILE **json_out;       /* that file, opened with the first report */
 	const char *html;      /* NULL: none */
 	const char *compare;   /* NULL: no former report */
 	const char *annotate;  /* NULL: no copy of the input with comments */
@@ -36,7 +36,7 @@ struct analyze_faults {
 
 /* --- reading (read.c) ------------------------------------------------------------------------- */
 
-/* Opens and starts a file for `a`. Closed by analyze_close(). */
+/* Opens and starts a file for `a`; NULL: to read its frames only. Closed by analyze_close(). */
 int analyze_open(
 	struct rd_source **source, struct rd_analysis *a, const char *path, struct rd_error *err);
 /* Analyses the next batch. Returns the number of its frames; below 0: what receive() returned. */
@@ -67,8 +67,9 @@ struct analyze_point {
 /* Two captures with the same packets. */
 struct analyze_pair {
 	struct analyze_point points[RD_TAPS];
-	uint64_t first_ns[RD_TAPS]; /* the start of each capture */
-	int64_t offset_ns;	    /* B's time minus A's, of the first packet that is in both */
+	unsigned int number[RD_TAPS]; /* of the points, among several */
+	uint64_t first_ns[RD_TAPS];   /* the start of each capture */
+	int64_t offset_ns;	      /* B's time minus A's, of the first packet that is in both */
 };
 
 struct analyze_points {
@@ -84,8 +85,8 @@ struct analyze_outcome {
 	const char *names[RD_TAPS];
 	struct rd_ends_report *ends;
 	const struct rd_changes *changes; /* printed in place of the report; NULL: none */
+	const struct rd_points *points;	  /* the same */
 	struct analyze_faults faults;
-	unsigned int number; /* of several, in the order of the files */
 };
 
 /* The first one that is not a regular file and cannot be read twice; NULL: none. */
@@ -104,13 +105,16 @@ void analyze_points_free(struct analyze_points *points);
 
 /* --- one report of several points (overview.c) ------------------------------------------------ */
 
-/* Judges each pair, and each point that is in none, and prints all. */
+/* Analyses each point, compares each pair, and prints all. */
 int analyze_report_points(const struct analyze_settings *s, const struct analyze_points *points,
 	struct analyze_faults *faults, struct rd_error *err);
 
 /* --- two ends (ends.c) ------------------------------------------------------------------------ */
 
-/* Reads both side by side. *o is freed by the caller, also after an error. */
+/*
+ * Reads both side by side. Of captures whose reports are in *o, only the frames are compared. *o is
+ * freed by the caller, also after an error.
+ */
 int analyze_ends(const struct analyze_settings *s, const struct analyze_pair *pair,
 	struct analyze_outcome *o, struct rd_error *err);
 
@@ -150,6 +154,8 @@ int analyze_read_former(
 /* Before any work: 0 if the page may be written. */
 int analyze_check_page(const struct analyze_settings *s, struct rd_error *err);
 void analyze_outcome_free(struct analyze_outcome *o);
+/* Shows only the busiest conversations of a report, by --top. */
+void analyze_limit(const struct analyze_settings *s, struct rd_report *report);
 /* Prints text, JSON or a page, by the settings. */
 int analyze_print(const struct analyze_settings *s, const struct analyze_outcome *outcome,
 	struct rd_error *err);

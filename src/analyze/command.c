@@ -3,7 +3,6 @@
 #include "cli/command.h"
 #include "analyze.h"
 #include "cli/cli.h"
-#include "cli/report_file.h"
 #include <argp.h>
 #include <errno.h>
 #include <rdmadump/bundle.h>
@@ -201,6 +200,8 @@ static int report_ends(const struct analyze_settings *s, const struct analyze_pa
 	int ret = check_ends(s, pair, err) ? -1 : analyze_ends(s, pair, &o, err);
 
 	*faults = o.faults;
+	if (!ret && rd_ends_refer(o.ends, o.reports) < 0)
+		ret = rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for the report");
 	if (!ret)
 		ret = analyze_print(s, &o, err);
 	analyze_outcome_free(&o);
@@ -233,7 +234,6 @@ static int report_files(const struct analyze_settings *s, const struct rd_snapsh
 static int run_files(struct analyze_settings *s)
 {
 	struct rd_snapshot *former = NULL;
-	FILE *json = NULL;
 	struct analyze_faults faults = {0};
 	struct rd_error err;
 	int ret;
@@ -245,12 +245,7 @@ static int run_files(struct analyze_settings *s)
 	if (analyze_check_page(s, &err) < 0 || analyze_check_annotate(s, &err) < 0 ||
 		analyze_check_marks(s, &err) < 0 || analyze_read_former(s, &former, &err) < 0)
 		return rd_cli_fail(&err);
-	s->json_out = &json;
 	ret = report_files(s, former, &faults, &err);
-	s->json_out = NULL;
-	if (json &&
-		report_file_close(json, s->json_file, "--json", ret == 0, ret ? NULL : &err) < 0)
-		ret = -1;
 	rd_snapshot_free(former);
 	ret = ret < 0 ? rd_cli_fail(&err) : RD_CLASS_NONE;
 	if (ret)

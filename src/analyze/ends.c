@@ -10,7 +10,7 @@ struct tap {
 	const struct analyze_point *point;
 	unsigned int file; /* of the point: the one that is read, or the next one */
 	struct rd_source *source;
-	struct rd_analysis *analysis;
+	struct rd_analysis *analysis; /* NULL: the report is known */
 	struct rd_frame frames[RD_BATCH];
 	unsigned int n, at;
 	uint64_t origin; /* first moment of A */
@@ -101,12 +101,12 @@ static int read_both(struct rd_ends *ends, struct tap taps[RD_TAPS], struct rd_e
 }
 
 static int tap_open(struct tap *t, const struct analyze_settings *s,
-	const struct analyze_pair *pair, enum rd_tap which, struct rd_error *err)
+	const struct analyze_pair *pair, enum rd_tap which, bool known, struct rd_error *err)
 {
 	t->point = &pair->points[which];
 	t->origin = pair->first_ns[RD_TAP_A];
 	t->shift = which == RD_TAP_B ? pair->offset_ns : 0;
-	return rd_analysis_open(&t->analysis, &s->config, err);
+	return known ? 0 : rd_analysis_open(&t->analysis, &s->config, err);
 }
 
 static int report(struct rd_ends *ends, const struct tap taps[RD_TAPS], struct analyze_outcome *o,
@@ -116,15 +116,14 @@ static int report(struct rd_ends *ends, const struct tap taps[RD_TAPS], struct a
 
 	for (int i = 0; i < RD_TAPS && !ret; i++) {
 		o->names[i] = taps[i].point->name;
-		ret = rd_analysis_report(taps[i].analysis, &o->reports[i], err);
+		if (taps[i].analysis)
+			ret = rd_analysis_report(taps[i].analysis, &o->reports[i], err);
 		o->faults.damaged |= taps[i].damaged;
 		o->faults.incomplete |= !ret && o->reports[i]->incomplete;
 	}
 	if (!ret)
 		ret = rd_ends_report(
 			ends, (const struct rd_report *const *)o->reports, &o->ends, err);
-	if (!ret && rd_ends_refer(o->ends, o->reports) < 0)
-		ret = rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for the report");
 	return ret;
 }
 
@@ -137,8 +136,8 @@ int analyze_ends(const struct analyze_settings *s, const struct analyze_pair *pa
 
 	if (!taps)
 		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory to compare two files");
-	if (tap_open(&taps[0], s, pair, RD_TAP_A, err) == 0 &&
-		tap_open(&taps[1], s, pair, RD_TAP_B, err) == 0 &&
+	if (tap_open(&taps[0], s, pair, RD_TAP_A, o->reports[RD_TAP_A], err) == 0 &&
+		tap_open(&taps[1], s, pair, RD_TAP_B, o->reports[RD_TAP_B], err) == 0 &&
 		rd_ends_open(&ends, pair->first_ns, pair->offset_ns, err) == 0)
 		ret = read_both(ends, taps, err);
 	for (int i = 0; i < RD_TAPS; i++)

@@ -98,20 +98,20 @@ int analyze_is_ends(
 }
 
 /* The files of each point, in the order of time. */
-static int take_points(const struct analyze_settings *s, struct analyze_points *p,
+static int take_points(char *const *files, unsigned int n, struct analyze_points *p,
 	const unsigned int *of_point, const unsigned int *order)
 {
 	unsigned int at = 0;
 
-	p->files = calloc(s->n_files, sizeof(*p->files));
+	p->files = calloc(n, sizeof(*p->files));
 	p->points = calloc(p->n, sizeof(*p->points));
 	for (unsigned int i = 0; i < p->n && p->files && p->points; i++) {
 		struct analyze_point *point = &p->points[i];
 
 		point->files = &p->files[at];
-		for (unsigned int k = 0; k < s->n_files; k++)
+		for (unsigned int k = 0; k < n; k++)
 			if (of_point[order[k]] == i)
-				p->files[at++] = s->files[order[k]];
+				p->files[at++] = files[order[k]];
 		point->n = (unsigned int)(&p->files[at] - point->files);
 		if (asprintf(&point->name, point->n > 1 ? "%s and %u more" : "%s", point->files[0],
 			    point->n - 1) < 0)
@@ -145,8 +145,8 @@ static int find_pairs(const struct common *c, struct analyze_points *p, unsigned
 
 			if (!any[a * n + b])
 				continue;
-			pair->points[RD_TAP_A] = p->points[a];
-			pair->points[RD_TAP_B] = p->points[b];
+			pair->points[RD_TAP_A] = p->points[pair->number[RD_TAP_A] = a];
+			pair->points[RD_TAP_B] = p->points[pair->number[RD_TAP_B] = b];
 			same = look_both(pair, false, err);
 			p->n_pairs += same > 0;
 		}
@@ -154,35 +154,55 @@ static int find_pairs(const struct common *c, struct analyze_points *p, unsigned
 	return same < 0 ? -1 : 0;
 }
 
+static int by_name(const void *x, const void *y)
+{
+	return strverscmp(*(char *const *)x, *(char *const *)y);
+}
+
+/* The names in an order that does not depend on that of the arguments. NULL: out of memory. */
+static char **sorted(const struct analyze_settings *s)
+{
+	char **files = calloc(s->n_files, sizeof(*files));
+
+	if (files) {
+		memcpy(files, s->files, s->n_files * sizeof(*files));
+		qsort(files, s->n_files, sizeof(*files), by_name);
+	}
+	return files;
+}
+
 int analyze_points_find(
 	const struct analyze_settings *s, struct analyze_points *p, struct rd_error *err)
 {
 	const unsigned int n = s->n_files < FILES ? s->n_files : FILES;
 	unsigned int *of_point = NULL, *order = NULL;
+	char **files = NULL;
 	struct common c = {0};
 	int points = -1;
 
 	*p = (struct analyze_points){0};
 	if (s->ends != WHEN_AUTO || s->n_files <= RD_TAPS || analyze_not_a_file(s))
 		return 0;
+	files = sorted(s);
 	of_point = calloc(s->n_files, sizeof(*of_point));
 	order = calloc(s->n_files, sizeof(*order));
-	if (!of_point || !order)
+	if (!files || !of_point || !order)
 		rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory to compare %u files", n);
-	else if (common_find(&c, s->files, n, err) == 0)
-		points = find_series(&c, s->files, of_point, order, err);
+	else if (common_find(&c, files, n, err) == 0)
+		points = find_series(&c, files, of_point, order, err);
 	if (points > 0) {
 		p->n = (unsigned int)points;
 		for (unsigned int i = n; i < s->n_files; i++) {
 			of_point[i] = p->n++;
 			order[i] = i;
 		}
-		if (take_points(s, p, of_point, order) < 0)
+		if (take_points(files, s->n_files, p, of_point, order) < 0)
 			points = rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for names");
 		else
 			points = find_pairs(&c, p, (unsigned int)points, of_point, err);
 	}
 	common_free(&c);
+	free(files);
 	free(of_point);
 	free(order);
 	if (points == 0 && n < s->n_files)

@@ -6,16 +6,74 @@
 #include <errno.h>
 #include <rdmadump/document.h>
 #include <rdmadump/printable.h>
+#include <stdlib.h>
 #include <string.h>
 
-static void put_text(
-	const struct analyze_outcome *o, const struct rd_report_style *style, FILE *out)
+/* --- text ------------------------------------------------------------------------------------- */
+
+/* A capture that is in several pairs is printed once: after the worst of them. */
+static void put_capture(const struct rd_points *p, unsigned int i, bool *printed,
+	const struct rd_report_style *style, FILE *out)
+{
+	if (printed[i])
+		return;
+	printed[i] = true;
+	fputs("\n== ", out);
+	rd_printable_put(out, p->captures[i].name, SIZE_MAX);
+	fputs(" alone\n", out);
+	rd_report_text(p->captures[i].report, style, out);
+}
+
+static void put_reports(const struct rd_points *p, const struct rd_points_verdict *v, bool *printed,
+	const struct rd_report_style *style, FILE *out)
+{
+	const struct rd_points_pair *pair = v->pair < p->n_pairs ? &p->pairs[v->pair] : NULL;
+
+	fputs(pair ? "\n==== A: " : "\n==== ", out);
+	rd_printable_put(
+		out, p->captures[pair ? pair->capture[RD_TAP_A] : v->capture].name, SIZE_MAX);
+	if (pair) {
+		fputs(", B: ", out);
+		rd_printable_put(out, p->captures[pair->capture[RD_TAP_B]].name, SIZE_MAX);
+	}
+	fputs("\n\n", out);
+	if (!pair) {
+		rd_report_text(p->captures[v->capture].report, style, out);
+		return;
+	}
+	rd_ends_text(pair->ends, style, out);
+	for (int i = 0; i < RD_TAPS; i++)
+		put_capture(p, pair->capture[i], printed, style, out);
+}
+
+/* The overview, and the reports with faults; with -v all. -1 if out of memory. */
+static int put_points(const struct rd_points *p, const struct rd_report_style *style, FILE *out)
+{
+	bool *printed = calloc(p->n_captures, sizeof(*printed));
+	const size_t shown = style->verbose ? p->n_verdicts : p->n_faults;
+
+	if (!printed)
+		return -1;
+	rd_points_text(p, style, out);
+	for (size_t i = 0; i < shown; i++)
+		put_reports(p, &p->verdicts[i], printed, style, out);
+	if (shown < p->n_verdicts)
+		fprintf(out, "\n%zu report%s without a fault: -v shows %s\n", p->n_verdicts - shown,
+			p->n_verdicts - shown == 1 ? "" : "s",
+			p->n_verdicts - shown == 1 ? "it" : "them");
+	free(printed);
+	return 0;
+}
+
+static int put_text(const struct analyze_outcome *o, const struct rd_report_style *style, FILE *out)
 {
 	static const char *const heads[RD_TAPS] = {"\n== A: ", "\n== B: "};
 
+	if (o->points)
+		return put_points(o->points, style, out);
 	if (!o->ends) {
 		rd_report_text(o->reports[0], style, out);
-		return;
+		return 0;
 	}
 	rd_ends_text(o->ends, style, out);
 	for (int i = 0; i < RD_TAPS; i++) {
@@ -24,6 +82,7 @@ static void put_text(
 		fputs(" alone\n", out);
 		rd_report_text(o->reports[i], style, out);
 	}
+	return 0;
 }
 
 /* What a document of two captures has before, or around, the comparison and the captures. */
@@ -75,8 +134,7 @@ static int put_page_text(const void *ctx, FILE *out)
 {
 	static const struct rd_report_style most = {.verbose = 1, .top = 200, .columns = 90};
 
-	put_text(ctx, &most, out);
-	return ferror(out) ? -1 : 0;
+	return put_text(ctx, &most, out) < 0 || ferror(out) ? -1 : 0;
 }
 
 static int put_page(const struct analyze_outcome *o, FILE *out)
@@ -125,28 +183,24 @@ static int put_json(const struct analyze_settings *s, const struct analyze_outco
 {
 	const size_t flags = JSON_INDENT(1) | JSON_REAL_PRECISION(9);
 	json_t *changes = o->changes ? rd_changes_json(o->changes, s->compare) : NULL;
-	int ret = o->changes ? json_dumpf(changes, out, flags)
-		  : o->ends  ? put_two(o, flags, out)
-			     : rd_report_json_write(o->reports[0], flags, out);
+	int ret = o->changes  ? json_dumpf(changes, out, flags)
+		  : o->points ? rd_points_json_write(o->points, flags, out)
+		  : o->ends   ? put_two(o, flags, out)
+			      : rd_report_json_write(o->reports[0], flags, out);
 
 	json_decref(changes);
 	return ret < 0 || fputc('\n', out) < 0;
 }
 
-/* Documents of several pairs of files follow each other. */
 static int write_json(
 	const struct analyze_settings *s, const struct analyze_outcome *o, struct rd_error *err)
 {
-	if (!*s->json_out)
-		*s->json_out = report_file_open(s->json_file, "--json", &s->inputs, false, err);
-	if (!*s->json_out)
+	FILE *out = report_file_open(s->json_file, "--json", &s->inputs, false, err);
+
+	if (!out)
 		return -1;
 	errno = 0;
-	if (put_json(s, o, *s->json_out))
-		return rd_fail(err, RD_CLASS_OUTPUT, errno ? errno : ENOMEM,
-			"free some space or name another file", "--json: cannot write '%s'",
-			s->json_file);
-	return 0;
+	return report_file_close(out, s->json_file, "--json", put_json(s, o, out) == 0, err);
 }
 
 /* To standard output, in the format of the options. */
@@ -167,8 +221,7 @@ static int put_output(const struct analyze_settings *s, const struct analyze_out
 	style.columns = rd_cli_columns();
 	if (s->color == WHEN_ALWAYS || (s->color == WHEN_AUTO && rd_cli_has_colours(stdout)))
 		style.headline = put_headline;
-	put_text(o, &style, stdout);
-	return 0;
+	return put_text(o, &style, stdout);
 }
 
 void analyze_outcome_free(struct analyze_outcome *o)
@@ -178,14 +231,20 @@ void analyze_outcome_free(struct analyze_outcome *o)
 		rd_report_free(o->reports[i]);
 }
 
+void analyze_limit(const struct analyze_settings *s, struct rd_report *report)
+{
+	if (s->style.top && s->style.top < report->n_shown)
+		report->n_shown = s->style.top;
+}
+
 int analyze_print(
 	const struct analyze_settings *s, const struct analyze_outcome *o, struct rd_error *err)
 {
 	int ret = 0;
 
 	for (int i = 0; i < RD_TAPS; i++)
-		if (o->reports[i] && s->style.top && s->style.top < o->reports[i]->n_shown)
-			o->reports[i]->n_shown = s->style.top;
+		if (o->reports[i])
+			analyze_limit(s, o->reports[i]);
 	if (page_is_file(s))
 		ret = write_page(s, o, err);
 	if (!ret && s->json_file)

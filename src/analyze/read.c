@@ -88,9 +88,9 @@ int analyze_batch(struct rd_analysis *a, struct rd_source *source, struct rd_fra
 		if (source->ops->arm(source, err) == 0)
 			poll(&fd, 1, -1);
 	}
-	if (n > 0 && source->batch_has_notes)
+	if (n > 0 && a && source->batch_has_notes)
 		take_notes(a, source, frames, (unsigned int)n);
-	if (n > 0)
+	if (n > 0 && a)
 		take_frames(a, source, frames, (unsigned int)n);
 	return n;
 }
@@ -121,7 +121,7 @@ int analyze_open(
 	struct rd_source **source, struct rd_analysis *a, const char *path, struct rd_error *err)
 {
 	const struct rd_file_config config = {
-		.path = path, .facts = take_facts, .facts_ctx = a, .all_links = true};
+		.path = path, .facts = a ? take_facts : NULL, .facts_ctx = a, .all_links = true};
 	char format[16];
 
 	if (rd_file_open(source, &config, err) < 0)
@@ -129,7 +129,7 @@ int analyze_open(
 	/* The first word of the details is the name of the format. */
 	snprintf(format, sizeof(format), "%.*s", (int)strcspn((*source)->details, " ,"),
 		(*source)->details);
-	if (rd_analysis_file(a, path, format, (*source)->section, err) == 0 &&
+	if ((!a || rd_analysis_file(a, path, format, (*source)->section, err) == 0) &&
 		(*source)->ops->start(*source, err) == 0)
 		return 0;
 	(*source)->ops->close(*source);
@@ -146,7 +146,8 @@ void analyze_close(struct rd_source *source, struct rd_analysis *a, const char *
 	source->ops->stats(source, &stats);
 	if (!source->ops->iface_stats(source, 0, &first))
 		first.comment = NULL;
-	rd_analysis_file_end(a, stats.lost, stats.loss_known, first.comment, damage);
+	if (a)
+		rd_analysis_file_end(a, stats.lost, stats.loss_known, first.comment, damage);
 	source->ops->close(source);
 }
 

@@ -112,6 +112,9 @@ static void read_findings(struct page *p, const char *section, const struct task
 			add_findings(p, section, one, rule);
 		}
 	}
+	json_array_foreach (json_object_get(root, "pairs"), i, one) {
+		add_findings(p, section, json_object_get(one, "ends"), rule);
+	}
 	json_decref(root);
 }
 

@@ -539,10 +539,11 @@ static void add_counters(json_t *list, const json_t *report, size_t capture)
 json_t *join_find(const json_t *report, const struct reading *r)
 {
 	json_t *captures = json_object_get(report, "captures"), *one,
-	       *ends = json_object_get(report, "ends");
+	       *ends = json_object_get(report, "ends"), *pair;
+	const json_t *pairs = json_object_get(report, "pairs");
 	json_t *counters = json_array();
 	struct search s = {.r = r, .found = json_array()};
-	size_t i;
+	size_t i, k;
 
 	s.line = prefix_time(
 		r->time, rd_json_u64_value(json_object_get(report, "start_ns")), &s.zoned);
@@ -553,13 +554,16 @@ json_t *join_find(const json_t *report, const struct reading *r)
 		search(&s, one, i);
 		add_counters(counters, one, i);
 	}
-	json_array_foreach (ends ? captures : NULL, i, one) {
+	json_array_foreach (ends || pairs ? captures : NULL, i, one) {
 		add_other_end(&s, one, i);
 	}
 	json_array_foreach (s.found, i, one) {
 		json_object_set_new(one, "fits", rd_json_u64(s.fits));
 		json_object_set(one, "counters", counters);
 		add_of_both(one, ends);
+		json_array_foreach (pairs, k, pair) {
+			add_of_both(one, json_object_get(pair, "ends"));
+		}
 		if (ends && !*rd_json_text_of(one, "doubt"))
 			json_object_set(one, "verdict",
 				json_object_get(json_object_get(ends, "verdict"), "text"));

@@ -101,7 +101,9 @@ refused "another document" 2 "'.*foreign.json' is not a report of rdmadump analy
 jq '.version = 1' "$tmp/loss.json" >"$tmp/old.json"
 refused "another version" 2 'is a report of version 1, not 3; analyse that capture again' --compare "$tmp/old.json" "$capture"
 an --json "$roce/10_rc_write_loss/"{a,b}.pcap.zst >"$tmp/ends.json"
-refused "a report of two ends" 2 'is a report of two ends; save an analysis of one capture' --compare "$tmp/ends.json" "$capture"
+refused "a report of two ends" 2 'is a report of two ends, or of several points; save an analysis of one capture' --compare "$tmp/ends.json" "$capture"
+an --json "$roce/10_rc_write_loss/"{a,b}.pcap.zst "$roce/01_rc_send/a.pcap.zst" >"$tmp/points.json"
+refused "a report of several points" 2 'is a report of two ends, or of several points' --compare "$tmp/points.json" "$capture"
 refused "two ends now" 1 '--compare: .* are captures of two ends' --compare "$tmp/loss.json" "$roce/10_rc_write_loss/"{a,b}.pcap.zst
 refused "the page to stdout, too" 1 'give the page a file name' --compare "$tmp/loss.json" --html - "$capture"
 sum=$(cksum <"$tmp/loss.json")

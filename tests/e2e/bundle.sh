@@ -230,6 +230,11 @@ has "... with the names of the files, and a link to the report" "$b/index.html" 
 "$RDMADUMP" analyze --json --bundle none.tar.zst 2>/dev/null | jq -S .ends >"$tmp/ends"
 jq -S .ends "$b/analysis/files.json" | diff - "$tmp/ends" >"$tmp/log"
 ok "analyze --bundle of two ends" "$tmp/log"
+zstd -dcq "$ends/b.pcap.zst" >"$tmp/third.pcap"
+bare -w none.tar.zst --timeout 600 --file "$ends/a.pcap.zst" --file "$ends/b.pcap.zst" --file "$tmp/third.pcap" >"$tmp/log" 2>&1
+unpacked none.tar.zst
+is "three points: the worst verdict is on top" "$(verdicts "$b/index.html")" "$(jq -r .verdict.text "$b/analysis/files.json")"
+has "... what was found between them" "$b/index.html" '<h3>Packets are lost inside the sender</h3>'
 # cards: the titles below "Traffic", in their order
 cards() { sed -n '/^<h2 id=traffic>/,/^<h2 id=missing>/p' "$b/index.html" | sed -n 's/^.*<h3>\([^<]*\)<.*/\1/p'; }
 bare -w none.tar.zst --timeout 600 --file "$TEST_DATA/roce/53_atomic_loss/a.pcap.zst" >"$tmp/log" 2>&1

@@ -78,12 +78,33 @@ refused "--ends always, nothing in common" 2 "have no packets in common; " --end
 editcap -F nsecpcap -t 3600 -s 96 "$tmp/b.pcap" "$tmp/third.pcap"
 points=("$TEST_DATA/roce/57_router_loss/a.pcap.zst" "$tmp/b.pcap" "$tmp/third.pcap")
 analyze "${points[@]}" >"$tmp/text" 2>"$tmp/log"
-has "three points" "$tmp/text" "^These look like captures at several points: 3 pairs of the files have"
-is "... each pair is judged" "$(grep -c "^two ends of the same traffic" "$tmp/text") $(grep -c "^==== " "$tmp/text")" "3 3"
+has "three points" "$tmp/text" "^These look like captures at several points: 3 pairs"
+is "... each pair is judged, each of its captures printed once" \
+	"$(grep -c "^two ends of the same traffic" "$tmp/text") $(grep -c "^==== A: .*, B: " "$tmp/text") $(grep -c "^== .* alone$" "$tmp/text")" "3 3 3"
 is "... and no mirror port" "$(grep -c "mirror port" "$tmp/text")" 0
-is "three points as JSON: a document for each pair" \
-	"$(analyze --json "${points[@]}" 2>"$tmp/log" | jq -c '[.captures[].capture.files[].name | sub(".*/"; "")]' | paste -sd' ')" \
-	'["a.pcap.zst","b.pcap"] ["a.pcap.zst","third.pcap"] ["b.pcap","third.pcap"]'
+analyze --json "${points[@]}" >"$tmp/points.json" 2>"$tmp/log"
+# shellcheck disable=SC2016 # variables of jq
+pairs='. as $d | [.pairs[] | [.captures[] as $c | $d.captures[$c].capture.files[].name | sub(".*/"; "")]]'
+# shellcheck disable=SC2016
+alone='. as $d | [.verdicts[] | select(.capture != null).capture as $c | $d.captures[$c].capture.files[].name | sub(".*/"; "")] | sort'
+is "three points as JSON: one document with each pair" "$(jq -c "$pairs" "$tmp/points.json")" \
+	'[["b.pcap","third.pcap"],["b.pcap","a.pcap.zst"],["third.pcap","a.pcap.zst"]]'
+is "... each capture once, and the worst verdict first" \
+	"$(jq -c '[(.captures | length), [.verdicts[] | [.pair, .capture, .verdict.rule]], .verdict.rule, .start_ns == .pairs[.verdicts[0].pair].start_ns]' "$tmp/points.json")" \
+	'[3,[[1,null,"lost-between"],[2,null,"lost-between"],[0,null,"reordered-downstream"]],"lost-between",true]'
+analyze --json "${points[@]:0:2}" >"$tmp/two.json" 2>"$tmp/log"
+is "... the same of a pair as of the two files" \
+	"$(jq -c '.pairs[1].ends.paths | map({from, to, qps: [.qps[] | [.qp, .sent, .arrived, .lost.count]]}) | sort' "$tmp/points.json")" \
+	"$(jq -c '.ends.paths | map({from, to, qps: [.qps[] | [.qp, .sent, .arrived, .lost.count]]}) | sort' "$tmp/two.json")"
+for order in "0 2 1" "1 0 2" "2 1 0"; do
+	# shellcheck disable=SC2086 # three numbers
+	set -- $order
+	cmp <(analyze --json "${points[$1]}" "${points[$2]}" "${points[$3]}" 2>"$tmp/log") "$tmp/points.json" &&
+		cmp <(analyze "${points[$1]}" "${points[$2]}" "${points[$3]}" 2>"$tmp/log") "$tmp/text"
+	ok "... and the same in the order $order"
+done
+analyze --json="$tmp/beside.json" "${points[@]}" 2>"$tmp/log" | cmp - "$tmp/text" && cmp "$tmp/beside.json" "$tmp/points.json"
+ok "... in a file, beside the text"
 # The same in a directory, with a capture of other traffic and with what is none
 mkdir "$tmp/site" "$tmp/none"
 cp "$tmp/third.pcap" "$tmp/site/1.pcap"
@@ -92,13 +113,15 @@ cp "$TEST_DATA/roce/57_router_loss/a.pcap.zst" "$tmp/site/10.pcap.zst"
 cp "$TEST_DATA/roce/02_rc_write/a.pcap.zst" "$tmp/site/other.pcap.zst"
 cp "$TEST_DATA/roce/01_rc_send/a.pcap.zst" "$tmp/site/possibly.pcap.zst"
 echo "no capture" | tee "$tmp/site/notes" >"$tmp/none/notes"
-is "a directory: each pair, then the files that are in none, in the order of their names" \
-	"$(analyze --json "$tmp/site/" 2>"$tmp/log" | jq -c '[(.captures // [.])[].capture.files[].name | sub("'"$tmp"'/site/"; "")]' | paste -sd' ')" \
-	'["1.pcap","2.pcap"] ["1.pcap","10.pcap.zst"] ["2.pcap","10.pcap.zst"] ["other.pcap.zst"] ["possibly.pcap.zst"]'
+analyze --json "$tmp/site/" >"$tmp/site.json" 2>"$tmp/log"
+is "a directory: each pair, and the files that are in none, in the order of their names" "$(jq -c "$pairs, $alone" "$tmp/site.json" | paste -sd' ')" \
+	'[["1.pcap","2.pcap"],["1.pcap","10.pcap.zst"],["2.pcap","10.pcap.zst"]] ["other.pcap.zst","possibly.pcap.zst"]'
 has "... what is no capture" "$tmp/log" "skipped 1 of 6 files, which are no captures"
 analyze "$tmp/site" >"$tmp/text" 2>"$tmp/log"
 is "... text: the worst first" "$(grep "^==== " "$tmp/text" | sed "s|$tmp/site/||g" | paste -sd' ')" \
-	"==== 1.pcap and 10.pcap.zst ==== 2.pcap and 10.pcap.zst ==== 1.pcap and 2.pcap ==== possibly.pcap.zst ==== other.pcap.zst"
+	"==== A: 1.pcap, B: 10.pcap.zst ==== A: 2.pcap, B: 10.pcap.zst ==== A: 1.pcap, B: 2.pcap ==== possibly.pcap.zst"
+has "... what has no fault with -v only" "$tmp/text" "^1 report without a fault: -v shows it$"
+is "... there" "$(analyze -v "$tmp/site" 2>"$tmp/log" | grep -c "^==== .*other.pcap.zst")" 1
 is "... after an overview" "$(sed '/^====/,$d' "$tmp/text" | grep -A2 "^LOSS" | grep -cE "^ {10}$tmp/site/(1|2).pcap and $tmp/site/10.pcap.zst$") $(grep -c '^OK        1 of 5' "$tmp/text")" "2 1"
 # Series of files: of dumpcap's and of tcpdump's names, in any order; the clock of one host is an hour ahead
 mkdir "$tmp/series"
@@ -125,8 +148,8 @@ cp "$tmp/a.pcap" "$tmp/same/cap_00001_20261121045240.pcap"
 cp "$tmp/b.pcap" "$tmp/same/cap_00001_20261121045241.pcap"
 cp "$tmp/later.pcap" "$tmp/same/cap_00002_20261121055241.pcap"
 is "same names at the same time, or with the same packets: no series" \
-	"$(analyze --json "$tmp/same" 2>"$tmp/log" | jq -c '[.captures[].capture.files[].name | sub(".*/cap_"; "") | sub("_.*(?<n>.).pcap"; "-" + .n)]' | paste -sd' ')" \
-	'["00001-0","00001-1"] ["00001-0","00002-1"] ["00001-1","00002-1"]'
+	"$(analyze --json "$tmp/same" 2>"$tmp/log" | jq -c "$pairs" | sed -E 's/cap_([0-9]+)_[0-9]*(.).pcap/\1-\2/g')" \
+	'[["00001-0","00001-1"],["00001-0","00002-1"],["00001-1","00002-1"]]'
 refused "a directory without captures" 2 "'$tmp/none' has no capture file among its 1 files; name the files to see why" "$tmp/none"
 refused "an empty directory" 2 "has no capture file among its 0 files" "$(mktemp -d -p "$tmp")"
 editcap -F nsecpcap -c 1 "$tmp/b.pcap" "$tmp/none/part.pcap"
@@ -134,7 +157,7 @@ is "a directory of parts is one capture" "$(analyze --json "$tmp/none" 2>"$tmp/l
 has "... more files than are searched for common packets" "$tmp/log" "only the first 512 of 796 files were searched for packets in common"
 cp "$tmp/a.pcap" "$tmp/b.pcap" "$tmp/none"
 is "... where others are two ends, each of these files is judged, too" \
-	"$(analyze --json "$tmp/none" 2>"$tmp/log" | jq -r '(.captures // [.])[].capture.files[].name' | sort -u | wc -l)" 798
+	"$(analyze --json "$tmp/none" 2>"$tmp/log" | jq -r '.captures[].capture.files[].name' | sort -u | wc -l)" 798
 if [ -z "${SOFTHCA_PRELOAD_FIRST-}" ]; then # a sanitizer needs more than all of it
 	(ulimit -v 80000 && analyze "$tmp/none") >"$tmp/out" 2>"$tmp/log"
 	is "too little memory to compare them" "$?" 2
@@ -146,12 +169,11 @@ cp "$TEST_DATA/roce/01_rc_send/a.pcap.zst" "$tmp/hosts/node1.pcap.zst"
 cp "$TEST_DATA/roce/02_rc_write/a.pcap.zst" "$tmp/hosts/node2.pcap.zst"
 cp "$tmp/a.pcap" "$tmp/b.pcap" "$tmp/hosts"
 is "hosts with numbers are no series" \
-	"$(analyze --json "$tmp/hosts" 2>"$tmp/log" | jq -c '[(.captures // [.])[].capture.files[].name | sub(".*/"; "")]' | paste -sd' ')" \
-	'["a.pcap","b.pcap"] ["node1.pcap.zst"] ["node2.pcap.zst"]'
+	"$(analyze --json "$tmp/hosts" 2>"$tmp/log" | jq -c "$pairs, $alone" | paste -sd' ')" \
+	'[["a.pcap","b.pcap"]] ["node1.pcap.zst","node2.pcap.zst"]'
 refused "three points as a page" 1 "these look like captures at several points; give two of them" --html "$tmp/page.html" "${points[@]}"
 is "... read as one" "$(analyze --ends never --json "${points[@]}" 2>"$tmp/log" | jq -c "$kind")" "[3,false]"
 is "three parts" "$(analyze --json "$TEST_DATA"/roce/0[123]*/a.pcap.zst 2>"$tmp/log" | jq -c "$kind")" "[3,false]"
-analyze --json "${points[@]:0:2}" >"$tmp/two.json" 2>"$tmp/log"
 # Only ACKs have their ICRC
 zstd -dcq "$TEST_DATA/roce/10_rc_write_loss/b.pcap.zst" >"$tmp/write.pcap"
 editcap -F nsecpcap -t 3600 -s 96 "$tmp/write.pcap" "$tmp/cut.pcap"
@@ -206,6 +228,7 @@ analyze --json "$TEST_DATA"/roce/02_rc_write/a.pcap.zst "$tmp/lacks.pcap" >"$tmp
 is "a capture lacks frames" "$(jq -c '.ends.verdict | [.where, .places, .missed_by]' "$tmp/lacks.json")" '["capture",[],["b"]]'
 
 fits "as docs/schema/analyze-ends.json says" analyze-ends "$tmp"/{57_router_loss,58_router_reorder,shifted,cut,lacks}.json
+fits "... analyze-points.json" analyze-points "$tmp"/{points,site}.json
 
 analyze "$TEST_DATA"/roce/57*/[ab].pcap.zst >"$tmp/text" 2>"$tmp/log"
 has "the text says whose clock is ahead" "$tmp/text" "^B's clock is [0-9.]+ [mu]?s (behind|ahead of) A's, within [0-9.]+ [num]?s"

@@ -6,7 +6,7 @@
 #include "analysis/output/output.h"
 #include "test.h"
 #include <rdmadump/compare.h>
-#include <rdmadump/ends.h>
+#include <rdmadump/points.h>
 
 extern const struct rd_shape changes_shape; /* src/analysis/compare/json.c */
 extern const struct rd_shape explain_shape; /* src/explain/json.c */
@@ -257,6 +257,15 @@ TEST(two_ends)
 	assert_file("analyze-ends.json", RD_REPORT_VERSION,
 		"rdmadump analyze --json, of two ends of the same traffic",
 		"A's first frame; nanoseconds since the Unix epoch", &document);
+}
+
+TEST(several_points)
+{
+	assert_file("analyze-points.json", RD_POINTS_VERSION,
+		"rdmadump analyze --json, of captures at several points",
+		"that of the verdict: A's first frame, or that of the capture; nanoseconds since "
+		"the Unix epoch",
+		&points_shape);
 }
 
 TEST(explanations)

@@ -335,10 +335,10 @@ static int check(const json_t *report, const char *name, struct rd_error *err)
 	static const char todo[] = "it must be what 'rdmadump analyze --json' printed";
 	const json_t *version = json_object_get(report, "version");
 
-	if (json_object_get(report, "ends"))
+	if (json_object_get(report, "captures"))
 		return rd_fail(err, RD_CLASS_DEVICE, 0,
 			"save an analysis of one capture: analyze --json FILE",
-			"'%s' is a report of two ends", name);
+			"'%s' is a report of two ends, or of several points", name);
 	if (!json_is_integer(version) || !json_is_object(json_object_get(report, "capture")) ||
 		!json_is_object(json_object_get(report, "totals")) ||
 		!json_is_array(json_object_get(report, "conversations")) ||

@@ -99,12 +99,13 @@ static void take_device(struct rd_analysis *a, json_t *facts)
 	json_int_t speed = json_integer_value(json_object_get(facts, "speed"));
 	json_int_t lid = json_integer_value(json_object_get(facts, "lid"));
 	struct facts_port *p = port_of(a, facts);
-	const json_t *gid;
+	const json_t *netdev = json_array_get(json_object_get(facts, "netdevs"), 0), *gid;
 	uint8_t raw[16];
 	size_t i;
 
 	if (!p)
 		return;
+	snprintf(p->netdev, sizeof(p->netdev), "%s", rd_json_text_of(netdev, "name"));
 	a->facts->current = p;
 	a->facts->current_file = a->in.n_files;
 	if (!p->n_files || p->last_file != a->in.n_files)

@@ -84,6 +84,7 @@ struct facts_port {
 	char gids[FACTS_GIDS][RD_ADDRESS_LEN]; /* in the notation of reports; and its LID */
 	unsigned int n_gids;
 	char driver[32];    /* "": unknown */
+	char netdev[16];    /* its first one; "": unknown */
 	uint64_t speed;	    /* bit/s, 0: unknown */
 	bool owners_listed; /* repeatedly, while the capture was running */
 	struct owner_watch watches[FACTS_SPANS];

@@ -184,6 +184,11 @@ static json_t *frame_json(const struct rd_ends_report *r)
 	return rd_shape_json(&ends_shape, &(struct rd_at){.object = r, .start_ns = r->start_ns});
 }
 
+json_t *ends_verdict_json(const struct rd_ends_report *r)
+{
+	return verdict(&(struct rd_at){.object = r, .start_ns = r->start_ns});
+}
+
 json_t *rd_ends_json(const struct rd_ends_report *r)
 {
 	json_t *o = frame_json(r), *paths = json_object_get(o, "paths");

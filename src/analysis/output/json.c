@@ -21,6 +21,27 @@ static const struct rd_field file_fields[] = {
 static const struct rd_shape file_shape = {"file", NULL, RD_FIELDS(file_fields)};
 #undef RD_THIS
 
+#define RD_THIS struct rd_report_port
+static json_t *addresses(const struct rd_at *at)
+{
+	const RD_THIS *p = at->object;
+	json_t *list = json_array();
+
+	for (unsigned int i = 0; i < p->n_addresses; i++)
+		json_array_append_new(list, rd_json_string(p->addresses[i]));
+	return list;
+}
+
+static const struct rd_field port_fields[] = {
+	{"device", NULL, RD_TEXT(device)},
+	{"port", NULL, RD_UINT(port)},
+	{"netdev", "its first one", RD_TEXT_OR(netdev)},
+	{"node_guid", "of the device", RD_CHARS_OR(guid)},
+	{"addresses", "as in conversations", RD_MADE(addresses, RD_TYPE_LIST(RD_TYPE_TEXT))},
+};
+static const struct rd_shape port_shape = {NULL, NULL, RD_FIELDS(port_fields)};
+#undef RD_THIS
+
 #define RD_THIS struct rd_report
 static json_t *losses(const struct rd_at *at)
 {
@@ -36,6 +57,7 @@ static const struct rd_field capture_fields[] = {
 	{"hardware", NULL, RD_TEXT_OR(hardware)},
 	{"os", NULL, RD_TEXT_OR(os)},
 	{"files", NULL, RD_LIST(files, n_files, file_shape)},
+	{"ports", "whose facts the files have", RD_LIST(ports, n_ports, port_shape)},
 };
 static const struct rd_shape capture_shape = {
 	NULL, "The files and where they come from.", RD_FIELDS(capture_fields)};

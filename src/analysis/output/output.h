@@ -48,6 +48,9 @@ json_t *report_finding_json(const struct rd_report *r, size_t i);
 json_t *report_conversation_json(const struct rd_report *r, size_t i);
 /* Removes the PSNs over time, which only pages have. */
 void conversation_json_drop_plots(json_t *conversation);
+struct rd_ends_report;
+/* The verdict on two ends, with times since A's first frame. */
+json_t *ends_verdict_json(const struct rd_ends_report *r);
 
 /* What is not in a page. */
 struct left_out {
@@ -58,7 +61,7 @@ struct left_out {
 
 extern const struct rd_shape application_shape, application_sum_shape, congestion_shape,
 	conversation_shape, ends_shape, group_shape, held_shape, hosts_shape, incident_shape,
-	latency_shape, left_out_shape, mad_shape, pause_sender_shape, priority_shape,
+	latency_shape, left_out_shape, mad_shape, pause_sender_shape, points_shape, priority_shape,
 	psn_plot_shape, report_shape, series_shape, times_shape, verdict_shape;
 
 /* Members of a side or a report. */

@@ -290,27 +290,6 @@ static bool are_foreign(const struct flow *f, const struct flow *g)
 	return flow_is_foreign(f) && (!g || flow_is_foreign(g));
 }
 
-/*
- * Which ends are of devices that were captured, by facts: with several files it is unknown which
- * file is of which device.
- */
-static void fill_local(const struct rd_analysis *a, struct rd_report *r)
-{
-	for (unsigned int i = 0; a->facts && a->in.n_files == 1 && i < a->facts->n_ports; i++) {
-		const struct facts_port *p = &a->facts->ports[i];
-
-		r->port_speed =
-			r->port_speed && r->port_speed < p->speed ? r->port_speed : p->speed;
-		for (unsigned int g = 0; g < p->n_gids; g++)
-			for (size_t k = 0; k < r->n_conversations; k++) {
-				struct rd_conversation *c = &r->conversations[k];
-
-				c->local[0] |= !strcmp(c->end[0].address, p->gids[g]);
-				c->local[1] |= !strcmp(c->end[1].address, p->gids[g]);
-			}
-	}
-}
-
 /* --- priorities ------------------------------------------------------------------------------- */
 
 /* Of the port of either end; NULL: unknown. */
@@ -505,8 +484,8 @@ int rd_analysis_report(struct rd_analysis *a, struct rd_report **out, struct rd_
 		goto fail;
 	fill_classes(a, r);
 	readings_correct(a, r);
-	fill_local(a, r);
-	if (readings_judge(a, r) < 0 || rules_run(a, r) < 0 || verdict_make(r) < 0)
+	if (report_ports_make(a, r) < 0 || readings_judge(a, r) < 0 || rules_run(a, r) < 0 ||
+		verdict_make(r) < 0)
 		goto fail;
 	*out = r;
 	return 0;
@@ -531,6 +510,7 @@ void rd_report_free(struct rd_report *r)
 		free(r->conversations[i].application);
 		free(r->conversations[i].series.points);
 	}
+	report_ports_free(r);
 	for (size_t i = 0; i < r->n_comparisons; i++) {
 		free(r->comparisons[i].device);
 		free(r->comparisons[i].counter);

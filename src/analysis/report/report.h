@@ -5,6 +5,9 @@
 
 #include "../model/app.h"
 
+/* The ports that facts are of, and which ends of conversations they are. -1 if out of memory. */
+int report_ports_make(const struct rd_analysis *a, struct rd_report *r);
+void report_ports_free(struct rd_report *r);
 /* Compares counters of devices with their packets. -1 if out of memory. */
 int comparisons_make(const struct rd_analysis *a, struct rd_report *r);
 /* Adds findings about the growth of counters. -1 if out of memory. */

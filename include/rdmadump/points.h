@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* One report of captures at several points: of each, and of each pair that has the same packets. */
+#ifndef RDMADUMP_POINTS_H
+#define RDMADUMP_POINTS_H
+
+#include <rdmadump/ends.h>
+
+#define RD_POINTS_VERSION 1
+
+struct rd_points_capture {
+	const char *name; /* of its first file, and how many follow; borrowed */
+	struct rd_report *report;
+};
+
+struct rd_points_pair {
+	unsigned int capture[RD_TAPS];
+	struct rd_ends_report *ends;
+};
+
+/* Of a pair, or of a capture that is in none. */
+struct rd_points_verdict {
+	uint32_t pair, capture; /* UINT32_MAX: none */
+	const struct rd_judgement *of;
+};
+
+struct rd_points {
+	struct rd_points_capture *captures;
+	size_t n_captures;
+	struct rd_points_pair *pairs;
+	size_t n_pairs;
+	struct rd_points_verdict *verdicts; /* worst first */
+	size_t n_verdicts, n_faults;	    /* the first of them are faults */
+};
+
+/*
+ * Of captures and pairs whose reports are made: what they show together. Changes the reports:
+ * advice to capture at a point that was captured is replaced. -1 if out of memory.
+ */
+int rd_points_judge(struct rd_points *p);
+/* With the reports. */
+void rd_points_free(struct rd_points *p);
+
+/* What is printed before the reports. */
+void rd_points_text(const struct rd_points *p, const struct rd_report_style *style, FILE *out);
+/* As docs/schema/analyze-points.json describes it, in parts; as rd_report_json_write(). */
+int rd_points_json_write(const struct rd_points *p, size_t flags, FILE *out);
+
+#endif
