@@ -1,0 +1,37 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# A digest, which is a compressed copy with the headers only: a few bytes a packet, and the same answers of both ends as from
+# whole captures, but for what payload and invariant CRCs show.
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
+need_tool jq zstd
+bytes=0 frames=0
+
+# What the report cannot have, and times between two clocks: their first estimate is from other packets.
+of_payload='walk(if type == "object" then del(.icrc_good, .icrc_bad, .icrc_unchecked, .icrc_trusted, .truncated, .name,
+		.first_ns, .last_ns, .since_ns, .until_ns, .text)
+	elif type == "array" then map(select(type != "object" or (.rule != "truncated" and .label != "when")))
+	else . end) | walk(if type == "object" then del(.findings_in_all) else . end) |
+	(.. | .offset_ns? | numbers) |= (. / 1000 | round) |
+	del(.captures[].causes[]?.findings, .captures[].groups[]?.findings)'
+names="03_rc_read 10_rc_write_loss 12_reorder 17_rnr_nak 41_uc_loss 53_atomic_loss 57_router_loss 58_router_reorder 59_router_duplicate"
+# 14_corrupt is about damage, 56_nvme about an application; of 32_no_rdma the rest of a frame might show something else.
+[ -z "${TEST_FULL-}" ] || names=$(cd "$TEST_DATA/roce" && printf '%s\n' */b.pcap.zst | sed 's|/.*||' | grep -v '^14_\|^32_\|^49_\|^56_')
+for name in $names; do
+	data=$TEST_DATA/roce/$name
+	for end in a b; do
+		"$RDMADUMP" -q -r "$data/$end.pcap.zst" -w "$tmp/$end.pcapng" 2>>"$tmp/log"
+		"$RDMADUMP" -q -r "$tmp/$end.pcapng" --headers-only -w "$tmp/$end.digest.pcapng.zst" 2>>"$tmp/log"
+	done
+	for kind in pcapng digest.pcapng.zst; do
+		"$RDMADUMP" analyze --json "$tmp/a.$kind" "$tmp/b.$kind" >"$tmp/json" 2>>"$tmp/log"
+		jq "$of_payload" "$tmp/json" >"$tmp/$kind.json"
+	done
+	diff "$tmp/pcapng.json" "$tmp/digest.pcapng.zst.json" >"$tmp/diff"
+	ok "$name: the same answers" "$tmp/diff"
+	bytes=$((bytes + $(stat -c %s "$tmp/a.digest.pcapng.zst")))
+	frames=$((frames + $(jq '.captures[0].totals.frames' "$tmp/json")))
+done
+[ "$frames" -gt 5000 ] && [ "$bytes" -le $((frames * 16)) ]
+ok "a digest takes at most 16 bytes a packet: $bytes for $frames"
+tap_done
