@@ -59,6 +59,7 @@ is "... not what this machine cannot have" "$(jq -r '.not_taken[] | select(.fail
 diff <(jq -S . "$tmp/json") <(jq -S . "$manifest") >"$tmp/log"
 ok "--json prints the manifest" "$tmp/log"
 fits "schema of the manifest and of the plan" bundle "$manifest" "$tmp/plan"
+is "no command took longer than the bundle" "$(jq --argjson now "$(date +%s%N)" '.start_ns as $start | [.members[].duration_s | numbers | . > ($now - $start) / 1e9] | [length > 5, any]' -c "$manifest")" '[true,false]'
 jq -r '.members[] | select(.sha256) | "\(.sha256)  \(.name)"' "$manifest" >"$tmp/sums"
 (cd "$b" && sha256sum --quiet -c "$tmp/sums") >"$tmp/log" 2>&1
 ok "SHA-256 of every member" "$tmp/log"

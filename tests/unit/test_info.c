@@ -268,8 +268,9 @@ TEST(port_changes)
 	struct events events = {0};
 	const struct event_to to = {&events, {.port = 1}};
 
-	expect("4 7 eth0 gid_added", port_gid_changes(&before, &now, false, &to),
-		events.event[3].gid.index, events.event[3].netdev, events.event[3].kind);
+	expect("4 1 7 eth0 gid_added", port_gid_changes(&before, &now, false, &to),
+		events.event[3].has_gid, events.event[3].gid.index, events.event[3].netdev,
+		events.event[3].kind);
 	assert_events(&events,
 		(const char *const[]){"GID 0 removed: fe80::1, RoCE v2",
 			"GID 1 removed: ::ffff:10.0.0.1, RoCE v1", "GID 0 added: fe80::2, RoCE v2",

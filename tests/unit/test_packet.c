@@ -449,6 +449,42 @@ TEST_FRAME(lines)
 	}
 }
 
+/* What else crosses a port: an Ethernet frame of this type, with these bytes. */
+static const struct {
+	uint16_t type;
+	uint16_t n;
+	const char *bytes, *text;
+} others[] = {
+	{0x0806, 28, "\0\1\10\0\6\4\0\1\2\0\0\0\0\1\12\0\0\1\0\0\0\0\0\0\12\0\0\2",
+		"ARP who-has 10.0.0.2 tell 10.0.0.1 "},
+	{0x0806, 28, "\0\1\10\0\6\4\0\2\2\0\0\0\0\1\12\0\0\1\2\0\0\0\0\2\12\0\0\2",
+		"ARP reply 10.0.0.1 is-at 02:00:00:00:00:01 "},
+	{0x0800, 28, "\x45\0\0\34\0\0\0\0\100\1\0\0\12\0\0\1\12\0\0\2\10\0\0\0\0\3\0\4",
+		"ICMP echo request id 3 seq 4 "},
+	{0x0800, 28, "\x45\0\0\34\0\0\0\0\100\1\0\0\12\0\0\1\12\0\0\2\3\1\0\0\0\0\0\0",
+		"ICMP unreachable code 1 "},
+	{0x0800, 40,
+		"\x45\0\0\50\0\0\0\0\100\6\0\0\12\0\0\1\12\0\0\2\0\1\0\2\0\0\0\5"
+		"\0\0\0\6\x50\x12\0\7\0\0\0\0",
+		"TCP [S.] seq 5 ack 6 win 7 payload 0 "},
+};
+
+TEST_FRAME(arp_icmp_tcp_lines)
+{
+	for (size_t i = 0; i < COUNT(others); i++) {
+		char line[512];
+		struct rd_frame frame;
+
+		m.n = 0;
+		make_ethernet(&m, others[i].type);
+		make_bytes(&m, others[i].bytes, others[i].n);
+		frame = make_frame(&m);
+		rd_packet_line(line, sizeof(line), &frame, RD_LINK_ETHERNET, RD_LINE_NO_TIME);
+		if (!strstr(line, others[i].text))
+			fail_msg("%s: %s", others[i].text, line);
+	}
+}
+
 /* Shorter than any packet: what links exchange for their credits. */
 TEST(line_flow_control)
 {
