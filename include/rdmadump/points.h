@@ -23,6 +23,34 @@ struct rd_points_verdict {
 	const struct rd_judgement *of;
 };
 
+/*
+ * The addresses of packets that are of one port, by the facts of the files; an address that no
+ * facts name is a host.
+ */
+struct rd_points_host {
+	uint32_t address; /* the first one, which names it */
+	uint32_t n_addresses;
+};
+
+enum rd_points_count {
+	RD_POINTS_LOST, /* between two captures */
+	RD_POINTS_RETRANSMITTED,
+	RD_POINTS_PAUSED_NS,
+	RD_POINTS_PAUSES,
+	RD_POINTS_PACKETS,
+	RD_POINTS_COUNTS
+};
+
+/* From one host to another one. */
+struct rd_points_path {
+	uint32_t from, to; /* hosts */
+	/* Of each pair of addresses the most that one capture, or pair of captures, shows. */
+	uint64_t count[RD_POINTS_COUNTS];
+	bool lost_known;
+	/* Responses to its requests, of the conversation with the largest p99; n = 0: none. */
+	struct rd_latency latency;
+};
+
 struct rd_points {
 	struct rd_points_capture *captures;
 	size_t n_captures;
@@ -30,6 +58,13 @@ struct rd_points {
 	size_t n_pairs;
 	struct rd_points_verdict *verdicts; /* worst first */
 	size_t n_verdicts, n_faults;	    /* the first of them are faults */
+	const char **addresses;		    /* of all conversations */
+	uint32_t *host_of;		    /* of each address */
+	size_t n_addresses;
+	struct rd_points_host *hosts;
+	size_t n_hosts;
+	struct rd_points_path *paths; /* worst first */
+	size_t n_paths;
 };
 
 /*

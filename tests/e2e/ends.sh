@@ -90,7 +90,7 @@ alone='. as $d | [.verdicts[] | select(.capture != null).capture as $c | $d.capt
 is "three points as JSON: one document with each pair" "$(jq -c "$pairs" "$tmp/points.json")" \
 	'[["b.pcap","third.pcap"],["b.pcap","a.pcap.zst"],["third.pcap","a.pcap.zst"]]'
 is "... each capture once, and the worst verdict first" \
-	"$(jq -c '[(.captures | length), [.verdicts[] | [.pair, .capture, .verdict.rule]], .verdict.rule, .start_ns == .pairs[.verdicts[0].pair].start_ns]' "$tmp/points.json")" \
+	"$(jq -c '[(.captures | length), [.verdicts[] | [.pair, .capture, .verdict.rule]], .verdict.rule, .pairs[0].start_ns == .captures[0].start_ns]' "$tmp/points.json")" \
 	'[3,[[1,null,"lost-between"],[2,null,"lost-between"],[0,null,"reordered-downstream"]],"lost-between",true]'
 analyze --json "${points[@]:0:2}" >"$tmp/two.json" 2>"$tmp/log"
 is "... the same of a pair as of the two files" \

@@ -42,15 +42,13 @@ static json_t *captures(const struct rd_at *at)
 		"[I, I]", (json_int_t)pair->capture[RD_TAP_A], (json_int_t)pair->capture[RD_TAP_B]);
 }
 
-/* The first frame of capture A. */
-static uint64_t start_of(const struct rd_points *p, const RD_THIS *pair)
-{
-	return pair->ends->start_ns - p->captures[pair->capture[RD_TAP_A]].report->totals.moved_ns;
-}
-
 static json_t *pair_start(const struct rd_at *at)
 {
-	return json_integer((json_int_t)start_of(at->up->object, at->object));
+	const struct rd_points *p = at->up->object;
+	const RD_THIS *pair = at->object;
+	const struct rd_report *a = p->captures[pair->capture[RD_TAP_A]].report;
+
+	return json_integer((json_int_t)(pair->ends->start_ns - a->totals.moved_ns));
 }
 
 static const struct rd_field pair_fields[] = {
@@ -61,6 +59,61 @@ static const struct rd_field pair_fields[] = {
 	{"ends", NULL, RD_MADE(json_nothing_yet, "'$ref': 'analyze-ends.json#/properties/ends'")},
 };
 static const struct rd_shape pair_shape = {NULL, NULL, RD_FIELDS(pair_fields)};
+#undef RD_THIS
+
+#define RD_THIS struct rd_points_host
+static json_t *host_name(const struct rd_points *p, uint32_t host)
+{
+	return rd_json_string(p->addresses[p->hosts[host].address]);
+}
+
+static json_t *addresses(const struct rd_at *at)
+{
+	const struct rd_points *p = at->up->object;
+	const RD_THIS *h = at->object;
+	json_t *list = json_array();
+
+	for (size_t i = h->address; json_array_size(list) < h->n_addresses; i++)
+		if (&p->hosts[p->host_of[i]] == h)
+			json_array_append_new(list, rd_json_string(p->addresses[i]));
+	return list;
+}
+
+static const struct rd_field host_fields[] = {
+	{"addresses",
+		"of packets, and of one port by the facts of the files; one that no facts name is "
+		"a host. The first one names it",
+		RD_MADE(addresses, RD_TYPE_LIST(RD_TYPE_TEXT))},
+};
+static const struct rd_shape host_shape = {NULL, NULL, RD_FIELDS(host_fields)};
+#undef RD_THIS
+
+#define RD_THIS struct rd_points_path
+static json_t *path_end(const struct rd_at *at)
+{
+	const RD_THIS *path = at->object;
+
+	return host_name(at->up->object, at->which ? path->to : path->from);
+}
+
+static const struct rd_field path_fields[] = {
+	{"from", "name of the host", RD_MADE(path_end, RD_TYPE_TEXT)},
+	{"to", NULL, RD_MADE(path_end, RD_TYPE_TEXT), .which = 1},
+	{"packets", NULL, RD_UINT(count[RD_POINTS_PACKETS])},
+	{"lost", "between two captures; null: no pair of captures shows it",
+		RD_UINT(count[RD_POINTS_LOST]), RD_IF(lost_known)},
+	{"retransmitted", "request packets", RD_UINT(count[RD_POINTS_RETRANSMITTED])},
+	{"pauses", "gaps in its frames that fit pause frames", RD_UINT(count[RD_POINTS_PAUSES])},
+	{"paused_ns", "their time", RD_UINT(count[RD_POINTS_PAUSED_NS])},
+	{"latency",
+		"of responses to its requests, in the conversation with the largest p99; n 0: "
+		"none",
+		RD_OBJECT(latency, latency_shape)},
+};
+static const struct rd_shape host_path_shape = {"host_path",
+	"From one host to another: of each pair of addresses the most that one capture, or pair of "
+	"captures, shows.",
+	RD_FIELDS(path_fields)};
 #undef RD_THIS
 
 #define RD_THIS struct rd_points
@@ -76,21 +129,13 @@ static json_t *worst(const struct rd_at *at)
 			.start_ns = p->captures[v->capture].report->totals.first_ns});
 }
 
-/* Of the worst verdict: its times are relative to it. */
-static uint64_t start_of_all(const RD_THIS *p)
-{
-	const struct rd_points_verdict *v = p->verdicts;
-	const struct rd_totals *t;
-
-	if (v->pair < p->n_pairs)
-		return start_of(p, &p->pairs[v->pair]);
-	t = &p->captures[v->capture].report->totals;
-	return t->first_ns - t->moved_ns;
-}
-
 static const struct rd_field points_fields[] = {
-	{"verdict", "the worst one", RD_MADE(worst, "'$ref': 'analyze.json#/properties/verdict'")},
+	{"verdict", "the worst one, with times since start_ns of its pair or capture",
+		RD_MADE(worst, "'$ref': 'analyze.json#/properties/verdict'")},
 	{"verdicts", "worst first", RD_LIST(verdicts, n_verdicts, point_verdict_shape)},
+	{"hosts", NULL, RD_LIST(hosts, n_hosts, host_shape)},
+	{"paths", "worst first: by lost, retransmitted, paused_ns, latency",
+		RD_LIST(paths, n_paths, host_path_shape)},
 	{"pairs", "captures with the same packets, in the order of captures",
 		RD_MADE_LIST(json_nothing_yet, pair_shape)},
 	{"captures", "in the order of the names of their first files",
@@ -121,27 +166,20 @@ static int put_open(json_t *object, FILE *out)
 
 static int put_pair(const struct rd_points *p, size_t i, size_t flags, FILE *out)
 {
-	const struct rd_at up = {.object = p};
-	json_t *pair = rd_shape_part(&pair_shape, &p->pairs[i], &up),
-	       *ends = rd_ends_json(p->pairs[i].ends);
-	int ret;
+	json_t *pair = rd_shape_part(&pair_shape, &p->pairs[i], &(struct rd_at){.object = p});
+	const int ret = json_object_set_new(pair, "ends", rd_ends_json(p->pairs[i].ends))
+				? -1
+				: json_dumpf(pair, out, flags);
 
-	json_object_del(pair, "ends");
-	ret = put_open(pair, out);
-	fputs(",\"ends\":", out);
-	if (!ret && ends)
-		ret = json_dumpf(ends, out, flags);
-	else
-		ret = -1;
-	json_decref(ends);
-	return ret || fputc('}', out) < 0 ? -1 : 0;
+	json_decref(pair);
+	return ret;
 }
 
 /* Only one pair or conversation at a time is a tree. */
 int rd_points_json_write(const struct rd_points *p, size_t flags, FILE *out)
 {
-	json_t *head = rd_document(RD_POINTS_VERSION, start_of_all(p),
-		rd_shape_json(&points_shape, &(struct rd_at){.object = p}));
+	json_t *head = rd_document(
+		RD_POINTS_VERSION, 0, rd_shape_json(&points_shape, &(struct rd_at){.object = p}));
 	int ret;
 
 	json_object_del(head, "pairs");

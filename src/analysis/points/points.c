@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What captures at several points show together: the worst verdict first. */
+#include "points.h"
 #include <rdmadump/order.h>
-#include <rdmadump/points.h>
 #include <stdlib.h>
 
 /* The worst first; what is equally bad in the order of the files. */
@@ -54,7 +54,7 @@ int rd_points_judge(struct rd_points *p)
 		if (rd_ends_refer(pair->ends, reports) < 0)
 			return -1;
 	}
-	return sort_verdicts(p);
+	return sort_verdicts(p) || points_hosts(p) || points_paths(p) ? -1 : 0;
 }
 
 void rd_points_free(struct rd_points *p)
@@ -66,4 +66,8 @@ void rd_points_free(struct rd_points *p)
 	free(p->pairs);
 	free(p->captures);
 	free(p->verdicts);
+	free(p->addresses);
+	free(p->host_of);
+	free(p->hosts);
+	free(p->paths);
 }

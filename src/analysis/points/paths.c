@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What each host sent to each other one: what every capture and every pair shows of it, joined. */
+#include "points.h"
+#include <rdmadump/order.h>
+#include <stdlib.h>
+
+/* --- joining ---------------------------------------------------------------------------------- */
+
+static void join(struct rd_points_path *to, const struct rd_points_path *more, bool same_packets)
+{
+	const struct rd_latency *a = &to->latency, *b = &more->latency;
+
+	for (int i = 0; i < RD_POINTS_COUNTS; i++)
+		if (!same_packets)
+			to->count[i] += more->count[i];
+		else if (to->count[i] < more->count[i])
+			to->count[i] = more->count[i];
+	to->lost_known |= more->lost_known;
+	if ((RD_ORDER(b->p99, a->p99) ?: RD_ORDER(b->p50, a->p50) ?: RD_ORDER(b->n, a->n)) > 0)
+		to->latency = *b;
+}
+
+static int by_ends(const void *x, const void *y)
+{
+	const struct rd_points_path *a = x, *b = y;
+
+	return RD_ORDER(a->from, b->from) ?: RD_ORDER(a->to, b->to);
+}
+
+/* One of each direction, from several captures or of several QPs. Returns how many there are. */
+static size_t fold(struct rd_points_path *paths, size_t n, bool same_packets)
+{
+	size_t to = 0;
+
+	qsort(paths, n, sizeof(*paths), by_ends);
+	for (size_t i = 0; i < n; i++)
+		if (to && by_ends(&paths[to - 1], &paths[i]) == 0)
+			join(&paths[to - 1], &paths[i], same_packets);
+		else
+			paths[to++] = paths[i];
+	return to;
+}
+
+/* --- what one capture, or one pair, shows ------------------------------------------------------
+ */
+
+static struct rd_points_path of_side(
+	const struct rd_points *p, const struct rd_conversation *c, int i)
+{
+	const struct rd_side *s = &c->side[i];
+
+	return (struct rd_points_path){.from = points_address(p, c->end[i].address),
+		.to = points_address(p, c->end[!i].address),
+		.count = {[RD_POINTS_PACKETS] = s->traffic.frames,
+			[RD_POINTS_RETRANSMITTED] =
+				rd_side_incident(s, RD_INC_RETRANSMITTED)->count,
+			[RD_POINTS_PAUSES] = s->held ? s->held->gaps.count : 0,
+			[RD_POINTS_PAUSED_NS] = s->held ? s->held->ns : 0},
+		.latency = *rd_side_responses(s)};
+}
+
+static struct rd_points_path of_path(const struct rd_points *p, const struct rd_path *path)
+{
+	struct rd_points_path out = {.from = points_address(p, path->from),
+		.to = points_address(p, path->to),
+		.lost_known = true};
+
+	for (size_t i = 0; i < path->n_qps; i++) {
+		const struct rd_path_qp *w = &path->qps[i];
+
+		out.count[RD_POINTS_LOST] += w->lost.count;
+		/* The other capture may be that of the sender. */
+		out.lost_known &= path->sender_known || !(w->lost.count || w->missed.count);
+	}
+	if (!out.lost_known)
+		out.count[RD_POINTS_LOST] = 0;
+	return out;
+}
+
+/* Makes room for n more. NULL: out of memory. */
+static struct rd_points_path *more_paths(struct rd_points *p, size_t n)
+{
+	struct rd_points_path *all = realloc(p->paths, (p->n_paths + n + 1) * sizeof(*all));
+
+	if (!all)
+		return NULL;
+	p->paths = all;
+	return &all[p->n_paths];
+}
+
+static int add_capture(struct rd_points *p, const struct rd_report *r)
+{
+	struct rd_points_path *to = more_paths(p, 2 * r->n_conversations);
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->n_conversations && to; i++)
+		for (int k = 0; k < 2; k++)
+			if (r->conversations[i].side[k].seen)
+				to[n++] = of_side(p, &r->conversations[i], k);
+	if (to)
+		p->n_paths += fold(to, n, false);
+	return to ? 0 : -1;
+}
+
+static int add_pair(struct rd_points *p, const struct rd_ends_report *r)
+{
+	struct rd_points_path *to = more_paths(p, r->n_paths);
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->n_paths && to; i++) {
+		to[n] = of_path(p, &r->paths[i]);
+		/* No conversations of these are in the reports: --qp. */
+		n += to[n].from < p->n_addresses && to[n].to < p->n_addresses;
+	}
+	if (to)
+		p->n_paths += fold(to, n, false);
+	return to ? 0 : -1;
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+static int by_fault(const void *x, const void *y)
+{
+	const struct rd_points_path *a = x, *b = y;
+
+	for (int i = 0; i < RD_POINTS_PAUSES; i++)
+		if (a->count[i] != b->count[i])
+			return RD_ORDER(b->count[i], a->count[i]);
+	return RD_ORDER(b->latency.p99, a->latency.p99) ?: by_ends(a, b);
+}
+
+int points_paths(struct rd_points *p)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < p->n_captures && !ret; i++)
+		ret = add_capture(p, p->captures[i].report);
+	for (size_t i = 0; i < p->n_pairs && !ret; i++)
+		ret = add_pair(p, p->pairs[i].ends);
+	if (ret)
+		return ret;
+	p->n_paths = fold(p->paths, p->n_paths, true);
+	for (size_t i = 0; i < p->n_paths; i++) {
+		p->paths[i].from = p->host_of[p->paths[i].from];
+		p->paths[i].to = p->host_of[p->paths[i].to];
+	}
+	p->n_paths = fold(p->paths, p->n_paths, false);
+	qsort(p->paths, p->n_paths, sizeof(*p->paths), by_fault);
+	return 0;
+}

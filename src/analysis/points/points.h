@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Parts of the report of captures at several points. */
+#ifndef RDMADUMP_ANALYSIS_POINTS_H
+#define RDMADUMP_ANALYSIS_POINTS_H
+
+#include <rdmadump/points.h>
+
+/* Which addresses there are, and of which hosts. -1 if out of memory. */
+int points_hosts(struct rd_points *p);
+/* The index of an address; p->n_addresses: there is none. */
+uint32_t points_address(const struct rd_points *p, const char *address);
+/* What each host sent to each other one. -1 if out of memory. */
+int points_paths(struct rd_points *p);
+
+#endif

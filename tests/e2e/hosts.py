@@ -1,0 +1,81 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""hosts.py DIRECTORY [KEY=VALUE...]: hosts that send to each other, and a capture at each: DIRECTORY/hostN.pcapng.
+
+hosts=4        how many; host N has the address 10.0.0.N
+messages=40    from each to each other one
+lossy=1-3,...  the path from 1 to 3 loses every tenth message, once
+missing=2,...  hosts without a capture
+facts=1        the files have facts: the addresses of a device of their host
+addresses=2    of each device: 10.0.0.N, 10.1.0.N, ...; each sends to those of the same network
+"""
+import json
+import os
+import sys
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+sys.dont_write_bytecode = True
+import frames  # noqa: E402
+
+START, EVERY, DELAY = 1800000000 * 10**9, 200_000, 20_000
+
+
+class Net:
+    def __init__(self, hosts):
+        self.captures = {h: [] for h in range(1, hosts + 1)}
+        self.ident = 0
+
+    def send(self, time, network, ends, packet, lost=False):
+        """At the sender now, at the receiver later, one router farther."""
+        self.ident += 1
+        addresses = [bytes([10, network, 0, h]) for h in ends]
+        data = frames.rocev2(addresses, packet, 0xc000 + network, self.ident & 0xffff)
+        self.captures[ends[0]].append((time, data))
+        if not lost:
+            self.captures[ends[1]].append((time + DELAY, data[:22] + b"\x3f" + data[23:]))
+
+    def talk(self, network, a, b, messages, lossy):
+        """A SEND every 0.2 ms; one that is lost is asked for after the next one, and both are retransmitted."""
+        ask, answer, time = 0x100 + b, 0x1000 + a, START + 997 * (a * 64 + b)
+        for psn in range(messages):
+            lost = lossy and psn % 10 == 4
+            request = frames.bth(frames.SEND_ONLY, ask | a << 12, psn, True) + bytes(64)
+            self.send(time, network, (a, b), request, lost)
+            if lost:
+                after = frames.bth(frames.SEND_ONLY, ask | a << 12, psn + 1, True) + bytes(64)
+                self.send(time + 2000, network, (a, b), after)
+                nak = frames.bth(frames.ACK, answer | b << 16, psn) + frames.aeth(frames.NAK_SEQUENCE, psn)
+                self.send(time + DELAY + 3000, network, (b, a), nak)
+                self.send(time + 3 * DELAY, network, (a, b), request)
+            ack = frames.bth(frames.ACK, answer | b << 16, psn) + frames.aeth(0x1f, psn + 1)
+            self.send(time + (3 if lost else 0) * DELAY + DELAY + 1000, network, (b, a), ack)
+            time += EVERY
+
+
+def facts(host, addresses):
+    gids = [{"index": i, "gid": "::ffff:10.%d.0.%d" % (i, host), "type": "RoCE v2"} for i in range(addresses)]
+    return json.dumps({"kind": "device", "when": "start", "time_ns": START, "interface": 0, "device": "mlx5_0", "port": 1,
+                       "node_guid": "%016x" % (0x0c42a10300000000 + host), "netdevs": [{"name": "eth0"}], "gids": gids})
+
+
+def main(directory, **how):
+    hosts, addresses = int(how.get("hosts", 4)), int(how.get("addresses", 1))
+    lossy = {tuple(map(int, p.split("-"))) for p in how.get("lossy", "").split(",") if p}
+    missing = {int(h) for h in how.get("missing", "").split(",") if h}
+    net = Net(hosts)
+    for network in range(addresses):
+        for a in net.captures:
+            for b in net.captures:
+                if a != b:
+                    net.talk(network, a, b, int(how.get("messages", 40)), (a, b) in lossy)
+    for host, rows in net.captures.items():
+        if host not in missing:
+            # The clocks of the hosts are minutes apart.
+            rows = [(time + host * 60 * 10**9, data, 0, None) for time, data in sorted(rows)]
+            frames.write_pcapng("%s/host%d.pcapng" % (directory, host), 1, 65535, rows, 0,
+                                start=[facts(host, addresses)] if how.get("facts") else [])
+
+
+if __name__ == "__main__":
+    os.makedirs(sys.argv[1], exist_ok=True)
+    main(sys.argv[1], **dict(arg.split("=") for arg in sys.argv[2:]))

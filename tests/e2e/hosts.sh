@@ -1,0 +1,43 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# Captures of several hosts: one answer, with what each host sent to each other one.
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
+need_tool jq
+
+analyze() { timeout -k 5 "$PATIENCE" "$RDMADUMP" analyze "$@" 2>"$tmp/log"; }
+site() { python3 "$srcdir/tests/e2e/hosts.py" "$tmp/$1" "${@:2}"; } # NAME KEY=VALUE...
+paths() { jq -r '.paths[] | "\(.from) \(.to) \(.packets) \(.lost) \(.retransmitted)"' "$1"; }
+
+# One path of twelve loses four messages, each is retransmitted with the next one
+site four hosts=4 lossy=1-3
+analyze --json "$tmp/four" >"$tmp/four.json"
+is "all paths, the lossy one first" "$(paths "$tmp/four.json" | head -n 1) $(jq '.paths | length' "$tmp/four.json")" "10.0.0.1 10.0.0.3 88 4 8 12"
+is "... and no other one is" "$(paths "$tmp/four.json" | tail -n +2 | cut -d' ' -f4,5 | sort -u)" "0 0"
+is "... packets of each, without those of other captures again" "$(paths "$tmp/four.json" | cut -d' ' -f3 | sort | uniq -c | tr -s ' ' | paste -sd,)" " 10 80, 1 84, 1 88"
+is "... its latency: of the whole path" "$(jq -c '.paths[0].latency | [.n, .min_ns]' "$tmp/four.json")" "[32,41000]"
+is "each address is a host" "$(jq -c '[.hosts[].addresses]' "$tmp/four.json")" '[["10.0.0.1"],["10.0.0.2"],["10.0.0.3"],["10.0.0.4"]]'
+analyze "$tmp/four" >"$tmp/text"
+is "text: the worst paths" "$(grep -A2 '^FROM HOST' "$tmp/text" | tr -s ' ' | paste -sd,)" \
+	"FROM HOST -> TO HOST PACKETS LOST RETRANSMITTED RESPONSE p50 p99 PAUSED,10.0.0.1 -> 10.0.0.3 88 4 8 41 us 41 us 0,10.0.0.1 -> 10.0.0.2 80 0 0 41 us 41 us 0"
+has "... how many are not shown" "$tmp/text" "^4 more: -v or --json shows them$"
+is "... in 80 columns" "$(sed '/^====/,$d' "$tmp/text" | grep -v '^          /' | awk 'length > 80')" ""
+is "-v: all" "$(analyze -v "$tmp/four" | sed '/^====/,$d' | grep -c -- '^10.* -> ')" 12
+is "in any order of the files" "$(analyze --json "$tmp"/four/host{3,1,4,2}.pcapng | cksum) $(analyze "$tmp"/four/host{2,1,4,3}.pcapng | cksum)" \
+	"$(cksum <"$tmp/four.json") $(cksum <"$tmp/text")"
+is "a QP of one path" "$(analyze --qp 0x1103 --json "$tmp/four" | jq -c '[.hosts[].addresses[]], [.paths[] | [.from, .to, .lost, .retransmitted]]' | paste -sd' ')" \
+	'["10.0.0.1","10.0.0.3"] [["10.0.0.1","10.0.0.3",4,8],["10.0.0.3","10.0.0.1",0,0]]'
+
+# Two addresses of each device, by the facts of the files; the second host has no capture
+site rails hosts=4 lossy=1-3 addresses=2 missing=2 facts=1
+analyze --json "$tmp/rails" >"$tmp/rails.json"
+is "hosts by the facts of the files" "$(jq -c '[.hosts[].addresses]' "$tmp/rails.json")" '[["10.0.0.1","10.1.0.1"],["10.0.0.2"],["10.0.0.3","10.1.0.3"],["10.0.0.4","10.1.0.4"],["10.1.0.2"]]'
+is "... the paths of both addresses are one" "$(paths "$tmp/rails.json" | head -n 1)" "10.0.0.1 10.0.0.3 176 8 16"
+is "... loss is unknown where one end was not captured" "$(paths "$tmp/rails.json" | awk '/10.[01].0.2/ {print $4}' | sort | uniq -c | tr -s ' ')" " 12 null"
+is "... the ports whose facts there are" "$(jq -c '[.captures[].capture.ports[] | [.device, .port, .netdev, .node_guid, .addresses[]]]' "$tmp/rails.json")" \
+	'[["mlx5_0",1,"eth0","0c42a10300000001","10.0.0.1","10.1.0.1"],["mlx5_0",1,"eth0","0c42a10300000003","10.0.0.3","10.1.0.3"],["mlx5_0",1,"eth0","0c42a10300000004","10.0.0.4","10.1.0.4"]]'
+has "... in the text" <(analyze "$tmp/rails") "^10\.0\.0\.1 \(\+1\) -> 10\.0\.0\.3 \(\+1\) +176 +8 +16 "
+
+fits "as docs/schema/analyze-points.json says" analyze-points "$tmp"/{four,rails}.json
+
+tap_done
