@@ -30,8 +30,6 @@ struct rd_archive_entry {
 };
 
 bool rd_archive_available(void);
-/* libarchive's name and version, or that there is none. Static. */
-const char *rd_archive_library(void);
 
 /*
  * Begins an archive that is written to `fd`, which stays the caller's. `todo` is the advice in
@@ -46,10 +44,10 @@ int rd_archive_put(struct rd_archive *a, const void *bytes, size_t n, struct rd_
 /* Writes what is buffered. Only after this is the archive complete. */
 int rd_archive_finish(struct rd_archive *a, struct rd_error *err);
 
-/* Opens a file to be read. -1 with RD_CLASS_DEVICE. rd_archive_free() after success. */
-int rd_archive_open(
-	struct rd_archive **a, const char *path, const char *todo, struct rd_error *err);
-/* The same of `n` bytes, which stay valid until rd_archive_free(); `name` is for errors. */
+/*
+ * Reads an archive that is not compressed, of `n` bytes, which stay valid until rd_archive_free();
+ * `name` is for errors. -1 with RD_CLASS_DEVICE. rd_archive_free() after success.
+ */
 int rd_archive_open_bytes(
 	struct rd_archive **a, const void *bytes, size_t n, const char *name, struct rd_error *err);
 /* 1 with the next entry, valid until the next call; 0 at the end; -1 with RD_CLASS_DEVICE. */

@@ -83,12 +83,6 @@ bool rd_outfile_claim(const struct rd_outfile *f, struct rd_inputs *taken);
 void rd_outfile_abandon(struct rd_outfile *f, const char *path);
 
 /*
- * $TMPDIR, else "/tmp". Root's TMPDIR is used only if no other user can rename the directory or
- * what is in it; else a warning is logged. Valid as long as the environment stays.
- */
-const char *rd_temporary_directory(void);
-
-/*
  * Replaces a file that all may read, as a whole: a reader sees the old or the new content, never a
  * part. `put` writes it; -1 with the error.
  */

@@ -15,7 +15,6 @@ enum analyze_when { WHEN_AUTO, WHEN_ALWAYS, WHEN_NEVER };
 struct analyze_settings {
 	struct rd_analysis_config config;
 	struct rd_report_style style;
-	const char *bundle; /* NULL: none; else it has the files */
 	char **files;
 	unsigned int n_files;
 	bool json;	       /* to standard output */

@@ -5,7 +5,6 @@
 #include "cli/cli.h"
 #include <argp.h>
 #include <errno.h>
-#include <rdmadump/bundle.h>
 #include <rdmadump/printable.h>
 #include <rdmadump/units.h>
 #include <stdio.h>
@@ -110,25 +109,18 @@ static const struct cli_option options[] = {
 		"Show the severity of findings in colour: auto (the default: on a terminal, unless "
 		"NO_COLOR is set), always or never",
 		CHOICE(color, "auto", "always", "never")},
-	{"no-icrc", 0, NULL, "Do not verify ICRCs", FLAG(config.skip_icrc)},
-	{"bundle", 0, "FILE", "Analyse the captures in a bundle (rdmadump-bundle(1))",
-		STRING(bundle)},
-	{0}};
+	{"no-icrc", 0, NULL, "Do not verify ICRCs", FLAG(config.skip_icrc)}, {0}};
 
 static error_t parse_other(int key, char *arg, struct argp_state *state)
 {
 	struct analyze_settings *s = state->input;
 
 	(void)arg;
-	if (key == ARGP_KEY_NO_ARGS && !s->bundle)
+	if (key == ARGP_KEY_NO_ARGS)
 		rd_cli_usage_error(
 			state->name, "no FILE: name one or more captures, '-' is standard input");
 	if (key != ARGP_KEY_ARGS)
 		return ARGP_ERR_UNKNOWN;
-	if (s->bundle)
-		rd_cli_usage_error(state->name,
-			"unexpected argument '%s': --bundle has the captures",
-			state->argv[state->next]);
 	s->files = state->argv + state->next;
 	s->n_files = (unsigned int)(state->argc - state->next);
 	return 0;
@@ -264,69 +256,10 @@ static int run(struct analyze_settings *s)
 	return status;
 }
 
-/* The absolute path of a user's file, valid in any working directory; NULL for NULL. */
-static char *from_here(const char *path)
-{
-	char *here, *full;
-
-	if (!path || path[0] == '/' || strcmp(path, "-") == 0)
-		return path ? strdup(path) : NULL;
-	here = getcwd(NULL, 0);
-	if (!here || asprintf(&full, "%s/%s", here, path) < 0)
-		full = NULL;
-	free(here);
-	return full;
-}
-
-/*
- * Works in the bundle's directory, so that reports and messages have names of members, not of
- * temporary files.
- */
-static int enter_bundle(struct analyze_settings *s, struct rd_bundle *b, struct rd_error *err)
-{
-	size_t above = strlen(b->directory) + 1;
-
-	if (chdir(b->directory) < 0)
-		return rd_fail(err, RD_CLASS_DEVICE, errno, NULL, "'%s'", b->directory);
-	for (unsigned int i = 0; i < b->n_captures; i++)
-		memmove(b->captures[i], b->captures[i] + above, strlen(b->captures[i] + above) + 1);
-	s->files = b->captures;
-	s->n_files = b->n_captures;
-	return 0;
-}
-
-static int run_bundle(struct analyze_settings *s)
-{
-	const char **const paths[] = {
-		&s->html, &s->compare, &s->annotate, &s->json_file, &s->marks};
-	enum { PATHS = sizeof(paths) / sizeof(*paths) };
-	struct rd_bundle bundle;
-	struct rd_error err;
-	char *here[PATHS];
-	int ret = 0, status;
-
-	for (size_t i = 0; i < PATHS; i++) {
-		here[i] = from_here(*paths[i]);
-		if (*paths[i] && !here[i])
-			ret = rd_fail(
-				&err, RD_CLASS_DEVICE, ENOMEM, NULL, "--bundle '%s'", s->bundle);
-		*paths[i] = here[i];
-	}
-	if (ret < 0 || rd_bundle_open(&bundle, s->bundle, RD_BUNDLE_CAPTURES, &err) < 0) {
-		status = rd_cli_fail(&err);
-	} else {
-		status = enter_bundle(s, &bundle, &err) < 0 ? rd_cli_fail(&err) : run(s);
-		rd_bundle_close(&bundle);
-	}
-	for (size_t i = 0; i < PATHS; i++)
-		free(here[i]);
-	return status;
-}
-
 int rd_cmd_analyze(int argc, char **argv)
 {
 	static const struct argp argp = {.parser = parse_other,
-		.args_doc = "FILE|DIRECTORY...\n--bundle FILE",
+		.args_doc = "FILE|DIRECTORY...",
 		.doc = "Reports what happened to the RDMA traffic in capture files: conversations, "
 		       "losses, retransmissions, NAKs, congestion, with frame numbers as evidence. "
 		       "Several files (pcapng, pcap, ERF, also .gz and .zst; '-' is standard "
@@ -341,5 +274,5 @@ int rd_cmd_analyze(int argc, char **argv)
 	s.config.psn_plots = s.html;
 	s.config.marks = s.marks;
 	rd_cli_log(RD_LOG_WARNING);
-	return s.bundle ? run_bundle(&s) : run(&s);
+	return run(&s);
 }

@@ -6,7 +6,6 @@
 #include "page.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <rdmadump/bundle.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/json.h>
 #include <stdio.h>

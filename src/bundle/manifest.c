@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Writes the manifest. */
 #include "task.h"
-#include <rdmadump/bundle.h>
 #include <rdmadump/document.h>
 #include <rdmadump/json.h>
 #include <string.h>

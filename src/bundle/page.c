@@ -311,8 +311,8 @@ static void put_members(FILE *out, const struct tasks *tasks, const json_t *mani
 	if (below)
 		page_put(out,
 			"<tr><td><a href=\"sysroot/\">sysroot/</a><td>files of sysfs, for rdmadump "
-			"list, info and counters --sysroot<td><code>rdmadump info --bundle "
-			"FILE</code><td class=number>%d files<td></tr>\n",
+			"list, info and counters<td><code>rdmadump info --sysroot "
+			"sysroot</code><td class=number>%d files<td></tr>\n",
 			(json_int_t)below);
 	fputs("</tbody></table></div>\n", out);
 }

@@ -38,11 +38,12 @@ int store_file(const struct store *s, struct rd_error *err)
 int store_open(
 	struct store *s, const char *path, const volatile sig_atomic_t *stop, struct rd_error *err)
 {
-	const char *slash = strrchr(path, '/');
+	const char *slash = strrchr(path, '/'), *named = getenv("TMPDIR");
 
 	*s = (struct store){.fd = -1, .stop = stop};
 	if (strcmp(path, "-") == 0)
-		snprintf(s->directory, sizeof(s->directory), "%s", rd_temporary_directory());
+		snprintf(
+			s->directory, sizeof(s->directory), "%s", named && *named ? named : "/tmp");
 	else if (slash)
 		snprintf(s->directory, sizeof(s->directory), "%.*s", (int)(slash - path + 1), path);
 	else

@@ -20,6 +20,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#define RD_MANIFEST		 "manifest.json" /* the member that lists the others */
+#define RD_MANIFEST_VERSION	 2
 #define RD_BUNDLE_FILES		 32 /* captures that can be given */
 #define RD_BUNDLE_LIMIT_S	 4  /* default time limit of one command, s */
 #define RD_BUNDLE_ADAPTER_S	 60 /* time limit of a tool that opens an adapter, s */

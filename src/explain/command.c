@@ -40,9 +40,9 @@ static int add_capture(const struct option_use *use, struct rd_error *err)
 static const struct cli_option options[] = {
 	{"json", 0, NULL, "Print the answer as JSON", FLAG(json)},
 	{"with", 'w', "FILE",
-		"Find the queue pair of the line in FILE, a capture or a bundle, and say what "
-		"happened to it; again for "
-		"further files of the same capture, or one of the other end",
+		"Find the queue pair of the line in FILE, a capture or a directory of captures, "
+		"and say what happened to it; again for further files of the same capture, or one "
+		"of the other end",
 		.set = add_capture},
 	{"list", 'l', NULL, "List everything that can be explained", FLAG(list)}, {0}};
 

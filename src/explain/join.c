@@ -3,7 +3,6 @@
 #include "join.h"
 #include "prefix.h"
 #include <errno.h>
-#include <glob.h>
 #include <rdmadump/finding.h>
 #include <rdmadump/json.h>
 #include <rdmadump/program.h>
@@ -17,22 +16,14 @@
 
 /* --- the report ------------------------------------------------------------------------------- */
 
-/* A bundle that is packed. */
-static bool is_archive(const char *path)
-{
-	return strstr(basename(path), ".tar") != NULL;
-}
-
 static int run_analysis(char *program, char *const files[], unsigned int n, FILE *out)
 {
 	const struct rd_spawn how = {.out = fileno(out)};
-	char *argv[JOIN_FILES + 4] = {program, (char *)(uintptr_t) "--json"};
+	char *argv[JOIN_FILES + 3] = {program, (char *)(uintptr_t) "--json"};
 	unsigned int args = 2;
 	int status, rc;
 	pid_t pid;
 
-	if (is_archive(files[0]))
-		argv[args++] = (char *)(uintptr_t) "--bundle";
 	for (unsigned int i = 0; i < n; i++)
 		argv[args++] = files[i];
 	rc = rd_spawn(&pid, argv, &how);
@@ -46,7 +37,7 @@ static int run_analysis(char *program, char *const files[], unsigned int n, FILE
 	return WIFEXITED(status) ? WEXITSTATUS(status) : RD_CLASS_PARTIAL;
 }
 
-static json_t *report_of(char *const files[], unsigned int n, bool *damaged, struct rd_error *err)
+json_t *join_report(char *const files[], unsigned int n, bool *damaged, struct rd_error *err)
 {
 	FILE *out = tmpfile();
 	char program[PATH_MAX];
@@ -71,69 +62,6 @@ static json_t *report_of(char *const files[], unsigned int n, bool *damaged, str
 	if (out)
 		fclose(out);
 	return report;
-}
-
-/* The captures of a bundle that was unpacked to this path; none if it is something else. */
-static size_t captures_in(const char *path, glob_t *found)
-{
-	char pattern[PATH_MAX];
-
-	snprintf(pattern, sizeof(pattern), "%s/captures/*", path);
-	return glob(pattern, 0, NULL, found) == 0 && found->gl_pathc <= JOIN_FILES ? found->gl_pathc
-										   : 0;
-}
-
-static json_t *report_of_bundle(char *path, bool *damaged, struct rd_error *err)
-{
-	glob_t found = {0};
-	const size_t n = captures_in(path, &found);
-	json_t *report = n ? report_of(found.gl_pathv, (unsigned int)n, damaged, err)
-			   : report_of(&path, 1, damaged, err);
-
-	globfree(&found);
-	return report;
-}
-
-static bool has_bundle(char *const files[], unsigned int n)
-{
-	bool has = false;
-
-	for (unsigned int i = 0; i < n && !has; i++) {
-		glob_t found = {0};
-
-		has = is_archive(files[i]) || captures_in(files[i], &found);
-		globfree(&found);
-	}
-	return has;
-}
-
-json_t *join_report(char *const files[], unsigned int n, bool *damaged, struct rd_error *err)
-{
-	json_t *captures;
-
-	if (!has_bundle(files, n))
-		return report_of(files, n, damaged, err);
-	if (n == 1)
-		return report_of_bundle(files[0], damaged, err);
-	/* 'analyze' takes one bundle at a time. */
-	captures = json_array();
-	for (unsigned int i = 0; i < n; i++) {
-		bool part = false;
-		json_t *report = report_of_bundle(files[i], &part, err);
-		json_t *of_both = json_object_get(report, "captures");
-
-		if (!report) {
-			json_decref(captures);
-			return NULL;
-		}
-		*damaged |= part;
-		if (of_both)
-			json_array_extend(captures, of_both);
-		else
-			json_array_append(captures, report);
-		json_decref(report);
-	}
-	return json_pack("{s:o}", "captures", captures);
 }
 
 /* --- which conversation ----------------------------------------------------------------------- */

@@ -10,8 +10,8 @@
 #define JOINED_MAX 4  /* queue pairs that fit equally well */
 
 /*
- * The report of `rdmadump analyze --json` about the files (of one capture, or of two ends), or
- * about the captures of a bundle, packed or not. NULL with the error; owned by the caller.
+ * The report of `rdmadump analyze --json` about the files (of one capture, or of two ends), or the
+ * captures in directories. NULL with the error; owned by the caller.
  */
 json_t *join_report(char *const files[], unsigned int n, bool *damaged, struct rd_error *err);
 /*

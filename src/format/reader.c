@@ -8,8 +8,9 @@
 /* Small enough to stay in the second-level cache from read(2) until the frames are processed. */
 #define BUFFER_START (256u << 10)
 #define BUFFER_MAX                                                                                 \
-	(16u << 20)  /* limit for records, so that a damaged length cannot allocate all memory */
-#define PROBE_LEN 32 /* enough for pcap and pcapng; waiting for more could block on a slow pipe */
+	(16u << 20) /* limit for records, so that a damaged length cannot allocate all memory */
+#define TAR_MAGIC_AT 257 /* in the header of the first member */
+#define PROBE_LEN    32 /* enough for pcap and pcapng; waiting for more could block on a slow pipe */
 
 static const struct reader_format *const formats[] = {&reader_pcapng, &reader_pcap, &reader_erf};
 #define N_FORMATS (sizeof(formats) / sizeof(formats[0]))
@@ -194,6 +195,10 @@ static int fail_unknown_file(struct rd_reader *r, struct rd_error *err)
 			!memcmp(reader_at(r), other_files[i].magic, other_files[i].len))
 			return rd_fail(err, RD_CLASS_DEVICE, 0, other_files[i].todo,
 				"'%s' is a %s file", r->name, other_files[i].name);
+	if (reader_left(r) > TAR_MAGIC_AT + 5 && !memcmp(reader_at(r) + TAR_MAGIC_AT, "ustar", 5))
+		return rd_fail(err, RD_CLASS_DEVICE, 0,
+			"unpack it (tar -xf): a bundle has its captures in captures/",
+			"'%s' is an archive", r->name);
 	return rd_fail(err, RD_CLASS_DEVICE, 0, todo, "'%s' is not a capture file", r->name);
 }
 

@@ -7,7 +7,6 @@
 #include <jansson.h>
 #include <netlink/version.h>
 #include <pcap/pcap.h>
-#include <rdmadump/archive.h>
 #include <rdmadump/qp_event.h>
 #include <rdmadump/sink.h>
 #include <rdmadump/verbs.h>
@@ -49,7 +48,11 @@ void rd_cli_version(void)
 		printf("  %s: owners of short-lived QPs\n", rd_qp_events_library());
 	else
 		printf("  without libbpf: owners of short-lived QPs may be missed\n");
-	printf("  %s\n", rd_archive_library());
+#ifdef HAVE_LIBARCHIVE
+	printf("  libarchive: bundles, and results of selftest as archives\n");
+#else
+	printf("  without libarchive: results of selftest are directories, no bundles\n");
+#endif
 #ifdef HAVE_SECCOMP
 	printf("  libseccomp %u.%u.%u: system calls that a capture does not need are refused\n",
 		seccomp_version()->major, seccomp_version()->minor, seccomp_version()->micro);

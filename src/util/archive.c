@@ -3,25 +3,18 @@
 #include "config.h"
 #include <errno.h>
 #include <rdmadump/archive.h>
-#include <rdmadump/identity.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #ifdef HAVE_LIBARCHIVE
 #include <archive.h>
 #include <archive_entry.h>
-
-#define BLOCK_BYTES 65536
-#define PASSED_MAX  ((uint64_t)64 << 30) /* bytes of skipped members: takes seconds */
 
 struct rd_archive {
 	struct archive *a;
 	struct archive_entry *entry;
 	const char *todo;
 	bool reads;
-	int fd;		       /* of the file that is read; -1: none */
-	uint64_t left, passed; /* bytes left of this member; bytes skipped so far */
 	char name[512];
 	char directory[4096]; /* without "/" at the end */
 };
@@ -29,11 +22,6 @@ struct rd_archive {
 bool rd_archive_available(void)
 {
 	return true;
-}
-
-const char *rd_archive_library(void)
-{
-	return archive_version_string();
 }
 
 /* --- writing ------------------------------------------------------------------------------ */
@@ -111,12 +99,12 @@ static int fail_read(const struct rd_archive *a, struct rd_error *err)
 
 	/* EILSEQ is libarchive's own number for a damaged file. */
 	if (errnum > 0 && errnum != EILSEQ)
-		return rd_fail(err, RD_CLASS_DEVICE, errnum, a->todo, "cannot read '%s'", a->name);
-	return rd_fail(err, RD_CLASS_DEVICE, 0, a->todo, "cannot read '%s': %s", a->name,
+		return rd_fail(err, RD_CLASS_DEVICE, errnum, NULL, "cannot read '%s'", a->name);
+	return rd_fail(err, RD_CLASS_DEVICE, 0, NULL, "cannot read '%s': %s", a->name,
 		why ? why : "not an archive");
 }
 
-static struct rd_archive *reader(const char *name, const char *todo, struct rd_error *err)
+static struct rd_archive *reader(const char *name, struct rd_error *err)
 {
 	struct rd_archive *a = calloc(1, sizeof(*a));
 
@@ -128,39 +116,15 @@ static struct rd_archive *reader(const char *name, const char *todo, struct rd_e
 		return NULL;
 	}
 	a->reads = true;
-	a->fd = -1;
-	a->todo = todo;
 	strncpy(a->name, name, sizeof(a->name) - 1);
 	archive_read_support_format_tar(a->a);
-	archive_read_support_filter_zstd(a->a);
 	return a;
-}
-
-int rd_archive_open(
-	struct rd_archive **out, const char *path, const char *todo, struct rd_error *err)
-{
-	struct rd_archive *a = reader(path, todo, err);
-
-	*out = a;
-	if (!a)
-		return -1;
-	a->fd = rd_open_input(path, 0);
-	if (a->fd >= 0 && archive_read_open_fd(a->a, a->fd, BLOCK_BYTES) == ARCHIVE_OK)
-		return 0;
-	if (a->fd < 0)
-		rd_fail(err, RD_CLASS_DEVICE, errno, rd_open_advice(errno), "cannot read '%s'",
-			path);
-	else
-		fail_read(a, err);
-	rd_archive_free(a);
-	*out = NULL;
-	return -1;
 }
 
 int rd_archive_open_bytes(struct rd_archive **out, const void *bytes, size_t n, const char *name,
 	struct rd_error *err)
 {
-	struct rd_archive *a = reader(name, NULL, err);
+	struct rd_archive *a = reader(name, err);
 
 	*out = a;
 	if (!a || archive_read_open_memory(a->a, bytes, n) == ARCHIVE_OK)
@@ -206,14 +170,8 @@ int rd_archive_next(struct rd_archive *a, struct rd_archive_entry *e, struct rd_
 	struct archive_entry *entry;
 	const char *path, *target;
 	int64_t size;
-	int rc;
+	int rc = archive_read_next_header(a->a, &entry);
 
-	/* Some bytes of a compressed archive can stand for terabytes. */
-	if (a->left > PASSED_MAX || (a->passed += a->left) > PASSED_MAX)
-		return rd_fail(err, RD_CLASS_DEVICE, 0, a->todo,
-			"'%s' has members of more than %u GiB", a->name,
-			(unsigned int)(PASSED_MAX >> 30));
-	rc = archive_read_next_header(a->a, &entry);
 	if (rc == ARCHIVE_EOF)
 		return 0;
 	if (rc != ARCHIVE_OK && rc != ARCHIVE_WARN)
@@ -223,7 +181,6 @@ int rd_archive_next(struct rd_archive *a, struct rd_archive_entry *e, struct rd_
 		path = without_slash(a, path);
 	target = archive_entry_symlink(entry);
 	size = archive_entry_size(entry);
-	a->left = size > 0 ? (uint64_t)size : 0;
 	*e = (struct rd_archive_entry){.kind = kind_of(entry),
 		.path = path ? path : "",
 		.target = target ? target : "",
@@ -236,10 +193,7 @@ ssize_t rd_archive_get(struct rd_archive *a, void *buf, size_t n, struct rd_erro
 {
 	la_ssize_t got = archive_read_data(a->a, buf, n);
 
-	if (got < 0)
-		return fail_read(a, err);
-	a->left -= (uint64_t)got < a->left ? (uint64_t)got : a->left;
-	return (ssize_t)got;
+	return got < 0 ? fail_read(a, err) : (ssize_t)got;
 }
 
 void rd_archive_free(struct rd_archive *a)
@@ -251,8 +205,6 @@ void rd_archive_free(struct rd_archive *a)
 		archive_read_free(a->a);
 	else if (a->a)
 		archive_write_free(a->a);
-	if (a->reads && a->fd >= 0)
-		close(a->fd);
 	free(a);
 }
 
@@ -261,11 +213,6 @@ void rd_archive_free(struct rd_archive *a)
 bool rd_archive_available(void)
 {
 	return false;
-}
-
-const char *rd_archive_library(void)
-{
-	return "without libarchive: results of selftest are directories, no bundles";
 }
 
 int rd_archive_create(
@@ -298,15 +245,8 @@ int rd_archive_finish(struct rd_archive *a, struct rd_error *err)
 static int fail_open(struct rd_archive **a, const char *name, struct rd_error *err)
 {
 	*a = NULL;
-	return rd_fail(err, RD_CLASS_DEVICE, 0,
-		"unpack it (tar -xf) and name the directory, or build with libarchive",
+	return rd_fail(err, RD_CLASS_DEVICE, 0, "build with libarchive",
 		"cannot read '%s': this program was built without libarchive", name);
-}
-
-int rd_archive_open(struct rd_archive **a, const char *path, const char *todo, struct rd_error *err)
-{
-	(void)todo;
-	return fail_open(a, path, err);
 }
 
 int rd_archive_open_bytes(

@@ -159,7 +159,7 @@ cp "$tmp/a.pcap" "$tmp/b.pcap" "$tmp/none"
 is "... where others are two ends, each of these files is judged, too" \
 	"$(analyze --json "$tmp/none" 2>"$tmp/log" | jq -r '.captures[].capture.files[].name' | sort -u | wc -l)" 798
 if [ -z "${SOFTHCA_PRELOAD_FIRST-}" ]; then # a sanitizer needs more than all of it
-	(ulimit -v 80000 && analyze "$tmp/none") >"$tmp/out" 2>"$tmp/log"
+	(ulimit -v 50000 && analyze "$tmp/none") >"$tmp/out" 2>"$tmp/log"
 	is "too little memory to compare them" "$?" 2
 	has "... and why" "$tmp/log" "memory to compare 512 files"
 fi

@@ -85,25 +85,15 @@ is "both ends, of which one has another host that uses the same QPs later" \
 	"QP+time+how its requests ended: 9 7 of 1: $refused"
 fits "the schema" explain <(explain --json --with "$tmp/again.pcap" "2026-11-22T12:00:03Z $error")
 
-# --- bundles ----------------------------------------------------------------------------------------
+# --- directories, as a bundle has one ------------------------------------------------------------------
 
 mkdir -p "$tmp/b/captures"
 cp "$rkey/a.pcap.zst" "$tmp/b/captures/"
-jq -n --arg sum "$(sha256sum <"$rkey/a.pcap.zst" | cut -d' ' -f1)" --argjson size "$(stat -c %s "$rkey/a.pcap.zst")" \
-	'{version: 2, members: [{name: "captures/a.pcap.zst", $size, sha256: $sum}]}' >"$tmp/b/manifest.json"
-tar -C "$tmp" --zstd -cf "$tmp/b.tar.zst" b/manifest.json b/captures/a.pcap.zst
-mkdir "$tmp/of.tar" && cp "$rkey/a.pcap.zst" "$tmp/of.tar"
-for bundle in b.tar.zst b of.tar/a.pcap.zst; do
-	is "a bundle, $bundle" "$(explain --json --with "$tmp/$bundle" 'completion with error 10, QP 0x61' | pairs)" \
-		"QP+how its requests ended: 97 96 of 1: $refused"
-done
-for others in b b.tar.zst a.pcap.zst; do
-	[ "$others" != a.pcap.zst ] || cp "$rkey/b.pcap.zst" "$tmp/$others"
-	is "a bundle beside $others: the queue pair once" "$(explain --json --with "$tmp/b.tar.zst" --with "$tmp/$others" 'completion with error 10, QP 0x61' | pairs)" \
-		"QP+how its requests ended: 97 96 of 1: $refused"
-done
-explain --with "$tmp/b.tar.zst" --with "$tmp/absent" 'completion with error 10, QP 0x61' >"$tmp/out"
-is "a bundle beside what is absent: exit status" $? 2
+is "a directory" "$(explain --json --with "$tmp/b/captures" 'completion with error 10, QP 0x61' | pairs)" \
+	"QP+how its requests ended: 97 96 of 1: $refused"
+cp "$rkey/b.pcap.zst" "$tmp/b.pcap.zst"
+is "... and the other end: the queue pair once" "$(explain --json --with "$tmp/b/captures" --with "$tmp/b.pcap.zst" 'completion with error 10, QP 0x61' | pairs)" \
+	"QP+how its requests ended: 97 96 of 1: $refused"
 
 # --- what cannot be read ----------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 # Under sudo every input is opened with the rights of the user who called it, and no message has text of a file.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
-need_tool jq tar zstd sha256sum
+need_tool jq tar zstd
 [ "$(id -u)" = 0 ] || skip_all "not root"
 user=nobody
 uid=$(id -u $user) || skip_all "no user $user"
@@ -21,15 +21,7 @@ printf '%s:x:%s near (' $token $token >"$theirs/text"
 cp "$theirs/text" "$tmp/root/text"
 chown "$uid:$gid" "$theirs"/*
 
-# bundle FILE: one with a capture
-pack() {
-	mkdir -p "$tmp/b/captures" && cp "$theirs/a.pcap" "$tmp/b/captures/1-a.pcap"
-	jq -n --arg sum "$(sha256sum <"$theirs/a.pcap" | cut -d' ' -f1)" --argjson size "$(stat -c %s "$theirs/a.pcap")" \
-		'{version: 1, members: [{name: "captures/1-a.pcap", size: $size, sha256: $sum}]}' >"$tmp/b/manifest.json"
-	tar --zstd -cf "$1" -C "$tmp" b/manifest.json b/captures/1-a.pcap
-}
 "$RDMADUMP" --version | grep -q '^  libarchive' && archives=yes
-[ -z "${archives-}" ] || { pack "$theirs/b.tar.zst" && cp "$theirs/b.tar.zst" "$tmp/root/b.tar.zst"; }
 
 # --- files of root's ------------------------------------------------------------------------------
 
@@ -51,38 +43,7 @@ refused "analyze, a capture" analyze "$tmp/root/a.pcap"
 refused "analyze, a directory" analyze "$tmp/root"
 refused "--compare, a report" analyze --compare "$tmp/root/text" "$theirs/a.pcap"
 refused "--diff, counters" counters --diff "$tmp/root/text" "$tmp/root/text"
-if [ -n "${archives-}" ]; then
-	refused "--bundle, a bundle" analyze --bundle "$tmp/root/b.tar.zst"
-	refused "bundle --file, a capture" bundle --dry-run --file "$tmp/root/a.pcap"
-	as_sudo "$RDMADUMP" analyze --json --bundle "$theirs/b.tar.zst" 2>"$tmp/log" | jq -e '.totals.frames > 0' >"$tmp/out"
-	ok "sudo, a bundle of the caller's" "$tmp/log"
-fi
-
-# --- bundles that are small, and large in memory -----------------------------------------------------
-
-# large NAME MESSAGE: a bundle with the manifest $tmp/b/manifest.json, and the files of $tmp/b/other
-large() {
-	tar --zstd -cf "$theirs/large.tar.zst" -C "$tmp" b/manifest.json b/other
-	"$RDMADUMP" list --bundle "$theirs/large.tar.zst" >"$tmp/out" 2>"$tmp/log"
-	is "$1: exit status" $? 2
-	has "... message" "$tmp/log" "$2"
-}
-if [ -n "${archives-}" ]; then
-	mkdir "$tmp/b/other"
-	printf '{"version": 1, "members": [{"name": "%04300000d"}]}' 0 >"$tmp/b/manifest.json"
-	large "a manifest of more than 4 MiB" "manifest.json.* is too large"
-	{ printf '{"version": 1, "members": [{}'; printf ',{}%.0s' {1..100000}; printf ']}'; } >"$tmp/b/manifest.json"
-	large "a manifest of very many objects" "manifest.json.* describes too many members"
-	echo '{"version": 1, "members": []}' >"$tmp/b/manifest.json"
-	(cd "$tmp/b/other" && seq 20001 | xargs touch)
-	large "more than 20,000 members" "is one of too many members"
-	rm -r "$tmp/b/other"
-	truncate -s 200M "$tmp/b/captures/1-a.pcap"
-	echo '{"version": 1, "members": [{"name": "captures/1-a.pcap", "size": 209715200, "sha256": "0"}]}' >"$tmp/b/manifest.json"
-	tar --zstd -cf "$theirs/large.tar.zst" -C "$tmp" b/manifest.json b/captures
-	"$RDMADUMP" analyze --bundle "$theirs/large.tar.zst" >"$tmp/out" 2>"$tmp/log"
-	has "a capture that no archive of this size has" "$tmp/log" "1-a.pcap' is larger than this program unpacks"
-fi
+[ -z "${archives-}" ] || refused "bundle --file, a capture" bundle --dry-run --file "$tmp/root/a.pcap"
 
 # --- files of root's, by a link ---------------------------------------------------------------------
 

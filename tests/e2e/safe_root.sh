@@ -223,19 +223,4 @@ has "... the analysis may not read it" "$tmp"/swapped/*/analysis/files.txt "swap
 is "... nor is there another one" "$(cat "$tmp"/swapped/*/analysis/files.json 2>/dev/null | grep -c '"conversations"')" 0
 untouched "sudo bundle, --file is swapped"
 
-# --- bundle: reading it back -------------------------------------------------------------------------
-
-# unused DIRECTORY: the tree is unpacked elsewhere
-unused() {
-	touch -d 2020-01-01 "$1"
-	TMPDIR=$1 "$RDMADUMP" list --bundle "$theirs/b.tar.zst" >"$tmp/out" 2>"$tmp/log"
-	is "TMPDIR $2: exit status" $? 0
-	is "TMPDIR $2: nothing was made in it" "$(stat -c %y "$1" | cut -d- -f1)" 2020
-}
-mkdir "$theirs/tmp" && unused "$theirs/tmp" "in a directory of another user"
-mkdir "$tmp/open" && chmod 777 "$tmp/open" && unused "$tmp/open" "that all may write to"
-mkdir "$tmp/safe" && touch -d 2020-01-01 "$tmp/safe"
-TMPDIR=$tmp/safe "$RDMADUMP" list --bundle "$theirs/b.tar.zst" >"$tmp/out" 2>"$tmp/log"
-is "TMPDIR of root: it is used" "$? $(grep -c TMPDIR "$tmp/log") $(stat -c %y "$tmp/safe" | cut -d- -f1)" "0 0 $(date +%Y)"
-
 tap_done

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Bundles: commands that misbehave, archives that are hostile, the checksum. */
+/* Bundles: commands that misbehave, the checksum. */
 #include "bundle/parts.h"
 #include "bundle/task.h"
 #include "config.h"
 #include "test.h"
 #include <dirent.h>
 #include <rdmadump/archive.h>
-#include <rdmadump/bundle.h>
 #include <rdmadump/log.h>
 #include <rdmadump/sha256.h>
 #include <sched.h>
@@ -250,291 +249,6 @@ TEST(adapter_limit)
 	free_outputs(t, 3);
 }
 
-/* --- archives ----------------------------------------------------------------------------- */
-
-static const char of_mtu[] = "d6e02e548a55f01b58ebb4addbe8e78c0a67198d09c6a41af9c6e6f640d7f4dd";
-
-struct hostile {
-	enum rd_archive_kind kind;
-	const char *path, *bytes, *member; /* member: its name in the manifest, NULL: none */
-	const char *sha256;
-	const char *error; /* NULL: it is unpacked */
-	uint64_t size;	   /* in the manifest; 0: as it is */
-};
-
-static void put(struct rd_archive *a, const struct rd_archive_entry *e, const char *bytes)
-{
-	assert_int_equal(rd_archive_put_entry(a, e, &failure), 0);
-	if (e->kind == RD_ARCHIVE_FILE)
-		assert_int_equal(rd_archive_put(a, bytes, strlen(bytes), &failure), 0);
-}
-
-static void put_file(struct rd_archive *a, const char *path, const char *bytes)
-{
-	put(a,
-		&(struct rd_archive_entry){
-			.kind = RD_ARCHIVE_FILE, .path = path, .size = strlen(bytes)},
-		bytes);
-}
-
-static void write_archive(const char *path, const struct hostile *rows, size_t n, bool has_manifest)
-{
-	FILE *out = fopen(path, "w");
-	char manifest[8192];
-	struct rd_archive *a;
-	size_t used;
-
-	used = (size_t)snprintf(manifest, sizeof(manifest), "{\"version\": 1, \"members\": [{}");
-	for (size_t i = 0; i < n; i++)
-		if (rows[i].member)
-			used += (size_t)snprintf(manifest + used, sizeof(manifest) - used,
-				", {\"name\": \"%s\", \"size\": %llu, \"sha256\": \"%s\"}",
-				rows[i].member,
-				(unsigned long long)(rows[i].size ? rows[i].size
-								  : strlen(rows[i].bytes)),
-				rows[i].sha256 ? rows[i].sha256 : "");
-	snprintf(manifest + used, sizeof(manifest) - used, "]}");
-	assert_non_null(out);
-	assert_int_equal(rd_archive_create(&a, fileno(out), true, NULL, &failure), 0);
-	if (has_manifest)
-		put_file(a, "b/manifest.json", manifest);
-	for (size_t i = 0; i < n; i++)
-		put(a,
-			&(struct rd_archive_entry){.kind = rows[i].kind,
-				.path = rows[i].path,
-				.target = rows[i].bytes,
-				.size = rows[i].kind == RD_ARCHIVE_FILE ? strlen(rows[i].bytes)
-									: 0},
-			rows[i].bytes);
-	assert_int_equal(rd_archive_finish(a, &failure), 0);
-	rd_archive_free(a);
-	fclose(out);
-}
-
-/* Nothing is left in $TMPDIR once a bundle is closed, or was refused. */
-static unsigned int left_behind(void)
-{
-	DIR *dir = opendir("tmp");
-	unsigned int n = 0;
-
-	assert_non_null(dir);
-	while (readdir(dir))
-		n++;
-	closedir(dir);
-	return n - 2;
-}
-
-static void check_rows(const struct hostile *rows, size_t n, enum rd_bundle_want want)
-{
-	struct rd_bundle b;
-	struct rd_error err = {.text = ""};
-	int rc;
-
-	write_archive("bundle", rows, n, true);
-	rc = rd_bundle_open(&b, "bundle", want, &err);
-	if (rows[n - 1].error) {
-		assert_int_equal(rc, -1);
-		if (!strstr(err.text, rows[n - 1].error))
-			fail_msg("'%s' lacks '%s'", err.text, rows[n - 1].error);
-	} else {
-		if (rc)
-			fail_msg("%s", err.text);
-		rd_bundle_close(&b);
-	}
-	expect("0 -1", left_behind(), access("escaped", F_OK));
-}
-
-#define FILE_ROW(path, error)                                                                      \
-	{                                                                                          \
-		RD_ARCHIVE_FILE, "b/" path, "1500\n", path, of_mtu, error, 0                       \
-	}
-#define LINK_ROW(path, target, error)                                                              \
-	{                                                                                          \
-		RD_ARCHIVE_LINK, "b/" path, target, path, of_mtu, error, 5                         \
-	}
-
-TEST(hostile)
-{
-	static const struct hostile rows[] = {
-		FILE_ROW("sysroot/sys/../../../escaped", "not a name of a member of a bundle"),
-		{RD_ARCHIVE_FILE, "/b/sysroot/sys/a", "1500\n", "sysroot/sys/a", of_mtu,
-			"not a name of a member of a bundle", 0},
-		{RD_ARCHIVE_FILE, "b/sysroot//sys/a", "1500\n", "sysroot//sys/a", of_mtu,
-			"not a name of a member of a bundle", 0},
-		{RD_ARCHIVE_FILE, "b/sysroot/sys/a\033[2J", "1500\n", NULL, of_mtu,
-			"not a name of a member of a bundle", 0},
-		{RD_ARCHIVE_FILE, "b/sysroot/sys/a", "1500\n", NULL, of_mtu,
-			"is not in the manifest", 0},
-		{RD_ARCHIVE_FILE, "b/sysroot/sys/a", "1501\n", "sysroot/sys/a", of_mtu,
-			"is not what the manifest describes", 0},
-		{RD_ARCHIVE_FILE, "b/sysroot/sys/a", "1500\n", "sysroot/sys/a", NULL,
-			"is not what the manifest describes", 0},
-		LINK_ROW("sysroot/sys/l", "/etc", "leads out of the bundle"),
-		LINK_ROW("sysroot/sys/l", "../..", "leads out of the bundle"),
-		LINK_ROW("sysroot/sys/l", "../../a", "leads out of the bundle"),
-		LINK_ROW("sysroot/sys/l", "a/../../..", "leads out of the bundle"),
-		LINK_ROW("sysroot/sys/l", "a/..", "leads out of the bundle"),
-		LINK_ROW("sysroot/sys/l", "", "leads out of the bundle"),
-		LINK_ROW("sysroot/l", "../captures", "leads out of the bundle"),
-		LINK_ROW("sysroot/sys/class/l", "../../proc/a", NULL),
-		LINK_ROW("sysroot/sys/l", "..", NULL),
-		LINK_ROW("sysroot/sys/l", "l", NULL),
-		FILE_ROW("sysroot/sys/mtu", NULL),
-		{RD_ARCHIVE_FILE, "b/sysroot/sys/a", "1", "sysroot/sys/a",
-			"6b86b273ff34fce19d6b804eff5a3f5747ada4eaa22f1d49c01e52ddb7875b4b", NULL,
-			0},
-		/* Sizes: refused before, and while they are unpacked. */
-		{RD_ARCHIVE_FILE, "b/sysroot/sys/a", "1500\n", "sysroot/sys/a", of_mtu,
-			"is larger than this program unpacks", (UINT64_C(256) << 20) + 1},
-		{RD_ARCHIVE_FILE, "b/sysroot/sys/a", "1500\n", "sysroot/sys/a", of_mtu,
-			"is larger than the manifest says", 4},
-	};
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		const struct hostile both[] = {FILE_ROW("sysroot/sys/first", NULL), rows[i]};
-
-		check_rows(both, 2, RD_BUNDLE_TREE);
-	}
-}
-
-/* Members that meet: nothing is written through a link, or twice. */
-TEST(through_links)
-{
-	static const struct hostile rows[][2] = {
-		{LINK_ROW("sysroot/sys", "proc", NULL),
-			FILE_ROW("sysroot/sys/a", "occurs twice, or is below a file")},
-		{FILE_ROW("sysroot/sys/a", NULL), FILE_ROW("sysroot/sys/a", "occurs twice")},
-		{FILE_ROW("sysroot/sys/a", NULL), FILE_ROW("sysroot/sys/a/b", "below a file")},
-		{LINK_ROW("sysroot/sys/a", "b", NULL), FILE_ROW("sysroot/sys/a", "occurs twice")},
-		{FILE_ROW("sysroot/sys/a", NULL), LINK_ROW("sysroot/sys/a", "b", "occurs twice")},
-	};
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		check_rows(rows[i], 2, RD_BUNDLE_TREE);
-}
-
-TEST(captures)
-{
-	static const struct hostile links[] = {
-		LINK_ROW("captures/a.pcapng", "../sysroot/a", "is not a file")};
-	static const struct hostile none[] = {FILE_ROW("sysroot/sys/a", "has no capture")};
-	static const struct hostile tree[] = {FILE_ROW("captures/a", "has no files of sysfs")};
-	static const struct hostile two[] = {
-		FILE_ROW("captures/b.pcapng", NULL), FILE_ROW("captures/a.pcapng", NULL)};
-	struct rd_bundle b;
-	char got[8] = "";
-	FILE *f;
-
-	check_rows(links, 1, RD_BUNDLE_CAPTURES);
-	check_rows(none, 1, RD_BUNDLE_CAPTURES);
-	check_rows(tree, 1, RD_BUNDLE_TREE);
-	write_archive("bundle", two, 2, true);
-	expect("0 2", rd_bundle_open(&b, "bundle", RD_BUNDLE_CAPTURES, &failure), b.n_captures);
-	assert_non_null(strstr(b.captures[0], "/captures/b.pcapng"));
-	f = fopen(b.captures[1], "r");
-	assert_non_null(f);
-	assert_non_null(fgets(got, sizeof(got), f));
-	assert_string_equal(got, "1500\n");
-	fclose(f);
-	rd_bundle_close(&b);
-	assert_int_equal(left_behind(), 0);
-}
-
-/* What this machine lacks is not blamed on the archive, and nothing is left behind then either. */
-TEST(too_few_descriptors)
-{
-	static const struct hostile row[] = {FILE_ROW("sysroot/sys/a/b/c", NULL)};
-	struct rlimit before, limit;
-	unsigned int refused = 0;
-	int lowest = dup(STDIN_FILENO), rc = -1;
-
-	write_archive("bundle", row, 1, true);
-	close(lowest);
-	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-	limit = before;
-	for (limit.rlim_cur = (rlim_t)lowest; rc < 0; limit.rlim_cur++) {
-		struct rd_error err = {.text = ""};
-		struct rd_bundle b;
-
-		assert_in_range(limit.rlim_cur, lowest, lowest + 20);
-		assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
-		rc = rd_bundle_open(&b, "bundle", RD_BUNDLE_TREE, &err);
-		assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
-		refused += rc < 0 && strstr(err.text, "cannot unpack");
-		if (strstr(err.text, "damaged"))
-			fail_msg("%s", err.text);
-		if (rc == 0)
-			rd_bundle_close(&b);
-		if (left_behind())
-			fail_msg("%s: left behind", err.text);
-	}
-	assert_true(refused >= 2);
-}
-
-TEST(no_bundle)
-{
-	static const struct hostile row[] = {FILE_ROW("sysroot/sys/a", NULL)};
-	static const struct hostile other[] = {FILE_ROW("tools/a", NULL)};
-	struct rd_bundle b;
-
-	write_archive("bundle", row, 1, false);
-	assert_int_equal(rd_bundle_open(&b, "bundle", RD_BUNDLE_TREE, &failure), -1);
-	assert_non_null(strstr(failure.text, "does not begin with a manifest"));
-	write_archive("bundle", other, 1, false);
-	assert_int_equal(rd_bundle_open(&b, "bundle", RD_BUNDLE_TREE, &failure), -1);
-	assert_non_null(strstr(failure.text, "has no manifest.json"));
-	same(rd_bundle_open(&b, "/dev/null", RD_BUNDLE_TREE, &failure), -1,
-		rd_bundle_open(&b, "absent", RD_BUNDLE_TREE, &failure), -1, failure.class,
-		RD_CLASS_DEVICE, left_behind(), 0);
-}
-
-/* What bsdtar or Python would make: devices, FIFOs, hard links, and an archive that grows. */
-TEST(not_files)
-{
-	static const char script[] =
-		"import io, json, sys, tarfile\n"
-		"name = 'sysroot/sys/a'\n"
-		"rows = [{'name': name, 'size': 5, 'sha256': sys.argv[2]}]\n"
-		"def add(t, info, data=b''):\n"
-		"    info.size = len(data)\n"
-		"    t.addfile(info, io.BytesIO(data))\n"
-		"with tarfile.open('bundle', 'w') as t:\n"
-		"    text = json.dumps({'version': 1, 'members': rows}).encode()\n"
-		"    add(t, tarfile.TarInfo('b/manifest.json'), text)\n"
-		"    huge = tarfile.TarInfo('b/captures/huge')\n"
-		"    huge.size = 1 << 40\n"
-		"    if sys.argv[1] == 'huge':\n"
-		"        t.fileobj.write(huge.tobuf())\n"
-		"        sys.exit(0)\n"
-		"    info = tarfile.TarInfo('b/' + name)\n"
-		"    info.type = {'chr': tarfile.CHRTYPE, 'blk': tarfile.BLKTYPE, 'fifo': "
-		"tarfile.FIFOTYPE,\n"
-		"        'hard': tarfile.LNKTYPE, 'bomb': tarfile.REGTYPE}[sys.argv[1]]\n"
-		"    info.linkname = '/etc/passwd' if sys.argv[1] == 'hard' else ''\n"
-		"    info.devmajor, info.devminor = 1, 3\n"
-		"    add(t, info, bytes(64 << 20) if sys.argv[1] == 'bomb' else b'')\n";
-	static const struct {
-		const char *type, *error;
-	} rows[] = {{"chr", "is not a file"}, {"blk", "is not a file"}, {"fifo", "is not a file"},
-		{"hard", "is not a file"}, {"bomb", "is larger than the manifest says"},
-		{"huge", "has members of more than 64 GiB"}};
-	struct rd_bundle b;
-	char command[256];
-	FILE *f = fopen("script", "w");
-
-	assert_non_null(f);
-	fputs(script, f);
-	fclose(f);
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		snprintf(command, sizeof(command), "python3 script %s %s", rows[i].type, of_mtu);
-		expect("0 -1", system(command),
-			rd_bundle_open(&b, "bundle", RD_BUNDLE_TREE, &failure));
-		if (!strstr(failure.text, rows[i].error))
-			fail_msg("%s: '%s' lacks '%s'", rows[i].type, failure.text, rows[i].error);
-		assert_int_equal(left_behind(), 0);
-	}
-}
-
 /* --- the plan ----------------------------------------------------------------------------- */
 
 static bool has_task(const struct tasks *tasks, const char *name)
@@ -572,7 +286,7 @@ static const struct task *first_of(const struct tasks *tasks, enum phase phase, 
 	return NULL;
 }
 
-/* What `--bundle` reads needs no other tool, and is started before everything else. */
+/* The copy of sysfs needs no other tool, and is started before everything else. */
 TEST(order)
 {
 	static const char *const needed[] = {"sysroot", "rdmadump/list.json",
@@ -651,39 +365,16 @@ TEST(read_limit)
 	free_outputs(t, 2);
 }
 
-/* The directory goes with the process that opened the bundle, even if that is killed. */
-TEST(killed)
-{
-	static const struct hostile row[] = {FILE_ROW("sysroot/sys/a", NULL)};
-	pid_t pid;
-	int status;
-
-	write_archive("bundle", row, 1, true);
-	pid = fork();
-	if (pid == 0) {
-		struct rd_bundle b;
-		struct rd_error err;
-
-		_exit(rd_bundle_open(&b, "bundle", RD_BUNDLE_TREE, &err) == 0 && left_behind() == 1
-				? raise(SIGKILL)
-				: 1);
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_true(WIFSIGNALED(status));
-	while (left_behind())
-		usleep(10000);
-}
-
 static int set_up(void **state)
 {
-	if (!mkdtemp(directory) || chdir(directory) || mkdir("tmp", 0700))
+	if (!mkdtemp(directory) || chdir(directory))
 		return -1;
-	return setenv("TMPDIR", "tmp", 1);
+	return 0;
 }
 
 static int tear_down(void **state)
 {
-	static const char *const files[] = {"bundle", "own", "child", "script", "gate", "tmp"};
+	static const char *const files[] = {"own", "child", "gate"};
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
 		remove(files[i]);

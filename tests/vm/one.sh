@@ -77,9 +77,12 @@ reports_as_nobody 0 "" "bundle by nobody" rdmadump bundle --timeout 50 -w /tmp/n
 unset limit
 for bundle in /tmp/root.tar.zst /tmp/nobody/nobody.tar.zst; do
 	by=$(basename "$bundle" .tar.zst)
-	reports 0 "netdev only: software RoCE" "bundle by $by: list reads it back" rdmadump list --bundle "$bundle"
-	reports 0 "$DEV_B" "bundle by $by: info reads it back" rdmadump info --bundle "$bundle" "$DEV_B"
-	reports 0 "rcvd_pkts" "bundle by $by: counters reads it back" rdmadump counters --bundle "$bundle" "$DEV"
+	tree=$(mktemp -d)
+	zstd -dc "$bundle" | tar -xf - -C "$tree"
+	tree=$(echo "$tree"/*/sysroot)
+	reports 0 "netdev only: software RoCE" "bundle by $by: list reads it back" rdmadump list --sysroot "$tree"
+	reports 0 "$DEV_B" "bundle by $by: info reads it back" rdmadump info --sysroot "$tree" "$DEV_B"
+	reports 0 "rcvd_pkts" "bundle by $by: counters reads it back" rdmadump counters --sysroot "$tree" "$DEV"
 	cp "$bundle" "$SHARE/$by.tar.zst"
 done
 kill "$qps_a" "$qps_b"

@@ -2,8 +2,8 @@
 /* `rdmadump counters`: every counter of a port: read, compared, explained, exported. */
 #include "cli/command.h"
 #include "../commands.h"
-#include "cli/read_back.h"
 #include "cli/report_file.h"
+#include "cli/sysroot.h"
 #include "counters.h"
 #include <argp.h>
 #include <errno.h>
@@ -69,7 +69,7 @@ static const struct cli_option options[] = {
 		"Write to FILE, replacing it atomically when complete (for node_exporter's "
 		"textfile collector)",
 		STRING(output)},
-	TREE_OPTIONS(""), {0}};
+	SYSROOT_OPTION(""), {0}};
 
 static error_t parse_word(struct argp_state *state, struct counters_options *o, const char *arg)
 {
@@ -304,10 +304,10 @@ int rd_cmd_counters(int argc, char **argv)
 		.doc = "Reads all counters of RDMA ports (transport, link, connection manager, "
 		       "netdev driver), and reports problems, their usual cause, and what to "
 		       "do.\vExample: rdmadump counters mlx5_0 --interval 1"};
-	struct counters_options o = {.tree.sysroot = ""};
+	struct counters_options o = {.sysroot = ""};
 
 	if (rd_cli_read(options, &argp, argc, argv, &o))
 		return RD_CLASS_USAGE;
 	rd_cli_log(RD_LOG_WARNING);
-	return bundle_read_back(&o.tree, run, &o);
+	return run_on_tree(o.sysroot, run, &o);
 }

@@ -6,14 +6,14 @@
 #ifndef RDMADUMP_CLI_COUNTERS_H
 #define RDMADUMP_CLI_COUNTERS_H
 
-#include "cli/read_back.h"
+#include "cli/sysroot.h"
 #include <rdmadump/counters.h>
 #include <rdmadump/device.h>
 #include <stdint.h>
 #include <stdio.h>
 
 struct counters_options {
-	struct tree_settings tree;
+	const char *sysroot; /* "": this machine */
 	const char *output, *explain;
 	const char *json_file; /* every counter, beside the text; NULL: none */
 	FILE *json_out;

@@ -36,7 +36,7 @@ int ports_find(struct ports *p, const struct counters_options *o, struct rd_erro
 	const struct rd_device *device;
 	const struct rd_port *port;
 
-	if (rd_devices_glance(&p->devices, o->tree.sysroot, err) < 0)
+	if (rd_devices_glance(&p->devices, o->sysroot, err) < 0)
 		return -1;
 	if (ports_of_device(p, o->wanted, err) < 0)
 		return -1;
@@ -66,9 +66,9 @@ int readings_take(struct readings *r, const struct ports *ports, const struct co
 	for (; r->n < ports->n; r->n++) {
 		struct rd_counters *c = &r->port[r->n].counters;
 
-		if (rd_counters_load(c, o->tree.sysroot, ports->at[r->n].device,
-			    ports->at[r->n].port, err) < 0 ||
-			(!*o->tree.sysroot && rd_counters_load_firmware(c, err) < 0)) {
+		if (rd_counters_load(
+			    c, o->sysroot, ports->at[r->n].device, ports->at[r->n].port, err) < 0 ||
+			(!*o->sysroot && rd_counters_load_firmware(c, err) < 0)) {
 			readings_free(r);
 			return -1;
 		}

@@ -3,7 +3,7 @@
 #include "info.h"
 #include "../commands.h"
 #include "cli/command.h"
-#include "cli/read_back.h"
+#include "cli/sysroot.h"
 #include "device_json.h"
 #include <argp.h>
 #include <ctype.h>
@@ -22,15 +22,15 @@
 #define GIDS_SHOWN 32 /* more would push the rest off the screen; JSON has all */
 
 struct settings {
-	struct tree_settings tree;
-	const char *device; /* NULL: not given */
+	const char *sysroot; /* "": this machine */
+	const char *device;  /* NULL: not given */
 	bool json, verbose;
 };
 
 #define OPTIONS_OF struct settings
 
 static const struct cli_option options[] = {{"json", 0, NULL, "Print JSON", FLAG(json)},
-	TREE_OPTIONS("; the device itself is not queried"),
+	SYSROOT_OPTION("; the device itself is not queried"),
 	{"verbose", 'v', NULL, "Show all limits, GIDs and QPs", FLAG(verbose)},
 	ONE_WORD(device, "info takes one device")};
 
@@ -463,7 +463,7 @@ static int inform(void *ctx, struct rd_error *err)
 	struct rd_devices devices;
 	int rc;
 
-	if (rd_devices_load(&devices, settings->tree.sysroot, err))
+	if (rd_devices_load(&devices, settings->sysroot, err))
 		return -1;
 	rc = rd_devices_one(&devices, settings->device, &device, err);
 	if (!rc)
@@ -479,9 +479,9 @@ int rd_cmd_info(int argc, char **argv)
 		       "link, ports, GIDs, RoCE settings, limits, open objects, and whether it can "
 		       "be captured. DEVICE is a name, a netdev or a PCI address; it may be "
 		       "omitted if there is only one."};
-	struct settings settings = {.tree.sysroot = ""};
+	struct settings settings = {.sysroot = ""};
 
 	if (rd_cli_read(options, &argp, argc, argv, &settings))
 		return RD_CLASS_USAGE;
-	return bundle_read_back(&settings.tree, inform, &settings);
+	return run_on_tree(settings.sysroot, inform, &settings);
 }

@@ -6,7 +6,7 @@
 #include "../commands.h"
 #include "cli/cli.h"
 #include "cli/command.h"
-#include "cli/read_back.h"
+#include "cli/sysroot.h"
 #include "device_json.h"
 #include <argp.h>
 #include <errno.h>
@@ -25,14 +25,14 @@
 #define TEXT_MAX 512
 
 struct settings {
-	struct tree_settings tree;
+	const char *sysroot; /* "": this machine */
 	bool json, verbose;
 };
 
 #define OPTIONS_OF struct settings
 
 static const struct cli_option options[] = {
-	{"json", 0, NULL, "Print all known facts as JSON", FLAG(json)}, TREE_OPTIONS(""),
+	{"json", 0, NULL, "Print all known facts as JSON", FLAG(json)}, SYSROOT_OPTION(""),
 	{"verbose", 'v', NULL,
 		"Show more columns: PCI address, function, adapter, driver, physical state, lanes, "
 		"MTU",
@@ -368,8 +368,8 @@ static int print_devices(
 /* Only JSON lists all GIDs, of which there may be thousands. */
 static int load(struct rd_devices *devices, const struct settings *settings, struct rd_error *err)
 {
-	return settings->json ? rd_devices_load(devices, settings->tree.sysroot, err)
-			      : rd_devices_glance(devices, settings->tree.sysroot, err);
+	return settings->json ? rd_devices_load(devices, settings->sysroot, err)
+			      : rd_devices_glance(devices, settings->sysroot, err);
 }
 
 static int list(void *ctx, struct rd_error *err)
@@ -390,9 +390,9 @@ int rd_cmd_list(int argc, char **argv)
 	static const struct argp argp = {
 		.doc = "Lists the RDMA devices of this machine: ports, netdevs, state, firmware, "
 		       "and whether each port can be captured; if not, why, and what to do."};
-	struct settings settings = {.tree.sysroot = ""};
+	struct settings settings = {.sysroot = ""};
 
 	if (rd_cli_read(options, &argp, argc, argv, &settings))
 		return RD_CLASS_USAGE;
-	return bundle_read_back(&settings.tree, list, &settings);
+	return run_on_tree(settings.sysroot, list, &settings);
 }
