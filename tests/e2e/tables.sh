@@ -1,0 +1,72 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# docs/tables.jq: the tables have what the reports have, and each question of queries.sql has the answer that a report gives.
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
+need_tool jq zstd python3
+tables=$srcdir/docs
+mkdir "$tmp/stories" "$tmp/world" "$tmp/tables"
+tar -C "$tmp/stories" -xf "$TEST_DATA/explain/stories.tar.zst" ./path_mtu ./qp_destroyed
+
+report() { "$RDMADUMP" analyze --json "${@:2}" >"$tmp/$1.json" 2>>"$tmp/log"; }
+report many "$TEST_DATA"/roce/{57_router_loss,10_rc_write_loss}/[ab].pcap.zst
+report ends "$tmp"/stories/path_mtu/[ab].pcapng
+report dead "$tmp/stories/qp_destroyed/a.pcapng"
+report other "$TEST_DATA/roce/32_no_rdma/a.pcap.zst"
+for seed in 10000 10004; do
+	RDMADUMP=$RDMADUMP python3 "$srcdir/tests/world/run" --seed $seed --keep "$tmp/world" >"$tmp/log" 2>&1
+	report $seed "$tmp/world/$seed.a.pcapng"
+done
+reports=("$tmp"/{many,ends,dead,other,10000,10004}.json)
+
+names=
+# shellcheck disable=SC2016 # backquotes of Markdown
+while read -r name columns; do
+	jq -rf "$tables/tables.jq" --arg table "$name" "${reports[@]}" >"$tmp/tables/$name.ndjson" 2>"$tmp/log"
+	ok "$name: made" "$tmp/log"
+	is "$name: each row has the columns of the document" "$(jq -r 'keys_unsorted | join(" ")' "$tmp/tables/$name.ndjson" | sort -u)" "$columns"
+	jq -rf "$tables/tables.jq" --arg table "$name" --arg as tsv "$tmp/ends.json" "$tmp/10004.json" >"$tmp/tsv" 2>"$tmp/log"
+	is "$name: the same with tabs" "$(awk -F '\t' 'NR == 1 {n = NF} NF != n {print}' "$tmp/tsv" | sort -u | wc -l) $(head -n 1 "$tmp/tsv" | tr '\t' ' ')" "0 $columns"
+	names+=" $name"
+done < <(sed -nE 's/^\| `([a-z]+)` \| [^|]* \| ([a-z_0-9 ]+) \|$/\1 \2/p' "$srcdir/docs/tables.md")
+is "the document has all tables" "$names" " captures qps flows paths findings counters pauses"
+! jq -rf "$tables/tables.jq" --arg table nothing "$tmp/ends.json" >"$tmp/out" 2>"$tmp/err"
+has "a table that there is not" "$tmp/err" 'there is no table "nothing": captures, qps, flows, paths, findings, counters, pauses'
+
+ask() { python3 "$srcdir/tests/e2e/tables.py" "$tables/queries.sql" "$tmp"/tables/*.ndjson "$1"; }
+# Sums of what a report has, whatever kind it is
+captures='(if .captures then .captures[] else . end)'
+pairs='(if .pairs then .pairs[] elif .ends then . else empty end)'
+sides=".conversations[] | [.sides.a, .sides.b][] | select(.frames > 0)"
+sum() { jq -s "[.[] | $1] | add // 0" "${reports[@]}"; }
+many() { jq -s "[.[] | $1] | length" "${reports[@]}"; }
+column() { ask "$1" | cut -d'|' -f"$2" | awk '{n += $1} END {printf "%d\n", n}'; }
+lines() { ask "$1" | wc -l; }
+# answer NAME OURS REPORTS
+answer() {
+	is "$1" "$2" "$3"
+	tried+=" $1"
+}
+answer paths_by_loss "$(column paths_by_loss 3)" "$(sum "$pairs.ends.paths[].qps[].lost.count")"
+answer hosts_by_loss "$(column hosts_by_loss 3)" "$(sum "$pairs.ends.paths[].qps[].lost.count * 2")"
+answer retransmissions_by_second "$(column retransmissions_by_second 3)" "$(sum "$captures.conversations[].series.retransmitted[]")"
+answer naks_by_pair "$(column naks_by_pair 6)" "$(sum "$captures.conversations[].series.nak[]")"
+answer goodput_by_host "$(ask goodput_by_host | grep '^10.77.2.2|')" "10.77.2.2|$(jq -s '[.[] | '"$captures"'.conversations[] |
+	[.a, .b, .sides.a], [.b, .a, .sides.b] | select(.[0].address == "10.77.2.2") | [.[0].qp, .[1].address, .[1].qp, .[2].goodput_bytes]] |
+	group_by(.[:3]) | map(max_by(.[3])[3]) | add' "${reports[@]}")"
+answer slow_qps "$(ask slow_qps | head -n 1 | cut -d'|' -f6)" "$(jq -s "[.[] | $captures | $sides.latency.ack.p99_ns | numbers] | max" "${reports[@]}")"
+answer stragglers "$(ask stragglers | head -n 1 | cut -d'|' -f4)" "$(jq -s "[.[] | $captures | $sides.latency.ack.p50_ns | numbers] | max" "${reports[@]}")"
+answer dead_qps "$(lines dead_qps)" "$(many "$captures | $sides | select(.events.gave_up.count > 0)")"
+answer programs "$(column programs 4)" "$(sum "$captures.conversations[] | (select(.a.owner) | .sides.a), (select(.b.owner) | .sides.b) | .events.messages_delayed.count // 0")"
+answer missing_hosts "$(ask missing_hosts | paste -sd' ')" "$(jq -rs "([.[] | $captures.conversations[] | (select(.sides.b.frames > 0) | .a.address), (select(.sides.a.frames > 0) | .b.address)] -
+	[.[] | $captures.capture.ports // [] | .[].addresses[]]) | unique | join(\" \")" "${reports[@]}")"
+answer silent "$(ask silent | cut -d'|' -f1)" "$(jq -r '.capture.files[0].name' "$tmp/other.json")"
+answer rules "$(column rules 4)" "$(sum "($captures, ($pairs | .ends)).findings[] | select(.severity != \"note\") | .count")"
+answer next "$(lines next)" "$(jq -s "[.[] | ($captures, ($pairs | .ends)).findings[] |
+	select(.severity == \"problem\" and .certainty != \"possible\" and .next) | [.rule, .next]] | unique | length" "${reports[@]}")"
+answer not_captured "$(lines not_captured)" "$(many "$captures.counters // [] | .[] | select(.agrees | not)")"
+answer congestion "$(column congestion 4)" "$(sum "$captures.conversations[].series.cnp[]")"
+answer pauses "$(column pauses 5)" "$(sum "$captures.pauses[].classes[].pauses")"
+answer unproven "$(lines unproven)" "$(many "$captures.capture.losses | select(contains(\"does not say\"))")"
+is "each question was tried" "$tried" "$(python3 "$srcdir/tests/e2e/tables.py" "$tables/queries.sql" | sed 's/^/ /' | tr -d '\n')"
+tap_done
