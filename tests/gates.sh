@@ -44,7 +44,7 @@ own_files | grep -E '^(\./)?tests/(e2e|vm|world)/' |
 ok "no test sleeps" "$tmp/log"
 own_files | grep '\.sh$' | xargs awk -v most=5 '
 	inside && /^END/ {if (FNR - inside > most + 1) print FILENAME ":" inside; inside = 0}
-	/python3.*<<.?END/ {inside = FNR}' >"$tmp/log"
+	/(python3|\.py").*<<.?END/ {inside = FNR}' >"$tmp/log"
 [ ! -s "$tmp/log" ]
 ok "no more than five lines of Python in a script" "$tmp/log"
 own_files | xargs grep -nE '^(<<<<<<<|>>>>>>>) ' >"$tmp/log"

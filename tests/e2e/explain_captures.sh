@@ -34,26 +34,7 @@ is "three points: each pair once" \
 
 # --- the time of the line ---------------------------------------------------------------------------
 
-# talks FILE SECOND:PEER:QP:SYNDROME[:HOST]...: QP 9 of 10.0.0.2 sends for 3 s from this second after 10:00; how the last is answered
-cat >"$tmp/talks.py" <<'END'
-import sys
-sys.path.append(sys.argv[1])
-sys.dont_write_bytecode = True
-import frames
-start = 1795341600 * 10**9  # 2026-11-22T10:00:00Z
-some = []
-def talk(at, peer, qp, syndrome, host=2):
-    ends = b"\x0a\0\0" + bytes([host]), b"\x0a\0\0" + bytes([peer])
-    back = ends[::-1]
-    for psn in range(4):
-        some.append((start + (at + psn) * 10**9, frames.rocev2(ends, frames.bth(0x04, qp, psn, True) + bytes(8), 50000 + qp)))
-        answer = frames.aeth(0x1f if psn < 3 else syndrome, psn + 1)
-        some.append((start + (at + psn) * 10**9 + 1000, frames.rocev2(back, frames.bth(0x11, 9, psn) + answer, 50000 + qp)))
-for arg in sys.argv[3:]:
-    talk(*(int(n, 0) for n in arg.split(":")))
-frames.write_pcap(sys.argv[2], 1, 65535, some, "pcap ns")
-END
-talks() { python3 "$tmp/talks.py" "$srcdir/tests" "$@"; }
+talks() { python3 "$srcdir/tests/e2e/made.py" talks "$@"; }
 talks "$tmp/again.pcap" 0:1:7:0x62 3600:3:5:0x62
 # found LINE: peers, found by what, certainties, doubt
 found() { TZ=UTC0 explain --json --with "$tmp/again.pcap" "$1" | jq -r '.captures[] | "\(.peer.address) \(.by | join("+")) \([.happened[].certainty] | unique | join("+"))\(if .doubt != "" then ": " + .doubt else "" end)"'; }

@@ -4,6 +4,10 @@
 
 Every opcode in every frame there is, VLAN stacks, IPv6 extension headers, MADs of all classes, with random bytes in all
 fields that may have any; InfiniBand in ERF records. `subnet`: what a port of an InfiniBand subnet sees as it comes up.
+
+made.py ports FILE: RoCE from UDP ports of other protocols, and a CNP.
+made.py talks FILE SECOND:PEER:QP:SYNDROME[:HOST]...: QP 9 of 10.0.0.2 sends for 3 s from this second after 10:00; how the
+last one is answered.
 """
 import os
 import random
@@ -169,7 +173,27 @@ def infiniband():
             yield from make(native(gids))
 
 
-def main(kind, path):
+def ports():
+    packets = [frames.rocev2(ENDS4, frames.bth(4, 0x11, psn, True) + bytes(64), port, psn + 1)
+               for psn, port in enumerate((69, 53, 161, 123, 5060, 50000))]
+    return enumerate(packets + [frames.rocev2(ENDS4, frames.bth(frames.CNP, 0x11, 0, becn=True) + bytes(16))])
+
+
+def talks(*args):
+    for arg in args:
+        at, peer, qp, syndrome, host = [int(n, 0) for n in (arg + ":2").split(":")[:5]]
+        ends = b"\x0a\0\0" + bytes([host]), b"\x0a\0\0" + bytes([peer])
+        for psn in range(4):
+            ns = 1795341600 * 10**9 + (at + psn) * 10**9  # 2026-11-22T10:00:00Z
+            yield ns, frames.rocev2(ends, frames.bth(0x04, qp, psn, True) + bytes(8), 50000 + qp)
+            answer = frames.bth(0x11, 9, psn) + frames.aeth(0x1F if psn < 3 else syndrome, psn + 1)
+            yield ns + 1000, frames.rocev2(ends[::-1], answer, 50000 + qp)
+
+
+def main(kind, path, *args):
+    if kind in ("ports", "talks"):
+        frames.write_pcap(path, 1, 65535, list({"ports": ports, "talks": talks}[kind](*args)), "pcap ns")
+        return
     rows = enumerate({"ethernet": ethernet, "infiniband": infiniband, "pause": pauses, "subnet": subnet}[kind]())
     erf = kind in ("infiniband", "subnet")
     # 1/128 s apart: exact in both nanoseconds and 2^-32 s

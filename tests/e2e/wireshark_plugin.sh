@@ -57,16 +57,7 @@ fi
 
 # --- what Wireshark takes for something else, or does not name --------------------------------
 
-cat >"$tmp/ports.py" <<'END'
-import sys
-sys.path.append(sys.argv[1] + "/tests")
-import frames
-ends = (b"\x0a\0\0\1", b"\x0a\0\0\2")
-packets = [frames.rocev2(ends, frames.bth(4, 0x11, psn, True) + bytes(64), port, psn + 1) for psn, port in enumerate((69, 53, 161, 123, 5060, 50000))]
-packets.append(frames.rocev2(ends, frames.bth(frames.CNP, 0x11, 0, becn=True) + bytes(16)))
-frames.write_pcap(sys.argv[2], 1, 262144, [(i * 1000, p) for i, p in enumerate(packets)], "ns")
-END
-python3 "$tmp/ports.py" "$srcdir" "$tmp/ports.pcap"
+python3 "$srcdir/tests/e2e/made.py" ports "$tmp/ports.pcap"
 is "RoCE from the ports of other protocols" "$(fields "$tmp/ports.pcap" -Y 'infiniband.bth.opcode == 4' -e frame.number | wc -l)" 6
 is "... which Wireshark alone takes for these" \
 	"$(HOME=$tmp XDG_CONFIG_HOME=$tmp fields "$tmp/ports.pcap" -Y 'infiniband.bth.opcode == 4' -e frame.number | wc -l)" 3
