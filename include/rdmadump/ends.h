@@ -142,10 +142,17 @@ bool rd_ends_has_both_ways(const struct rd_ends_report *r);
 
 /*
  * Whether two files are captures of the same traffic: the first packets of one (`of`), which is
- * read first, are searched in the other. `any`: one packet is enough. NULL if out of memory.
+ * read first, are searched in the other. NULL if out of memory.
  */
+enum rd_ends_need {
+	RD_ENDS_NEED_PART, /* a part of all packets */
+	/* A part of those from one address to another, if several of these are in both: hosts that
+	 * send to many others have few packets in common with each. */
+	RD_ENDS_NEED_PATH,
+	RD_ENDS_NEED_ONE, /* one packet */
+};
 struct rd_ends_search;
-struct rd_ends_search *rd_ends_search_open(enum rd_tap of, bool any);
+struct rd_ends_search *rd_ends_search_open(enum rd_tap of, enum rd_ends_need need);
 /* False: the rest of the file need not be read. */
 bool rd_ends_search_frame(struct rd_ends_search *s, enum rd_tap file, enum rd_link link,
 	const struct rd_frame *frame);
@@ -161,6 +168,8 @@ void rd_ends_search_close(struct rd_ends_search *s);
  * packet of the next round of PSNs is the same.
  */
 uint64_t rd_ends_identity(enum rd_link link, const struct rd_frame *frame, bool with_icrc);
+/* The same of its addresses. */
+uint64_t rd_ends_route(enum rd_link link, const struct rd_frame *frame);
 
 /* As in docs/schema/analyze.json, "ends". NULL if out of memory. Owned by the caller. */
 json_t *rd_ends_json(const struct rd_ends_report *r);

@@ -23,9 +23,10 @@ static bool look_at(void *ctx, enum rd_link link, const struct rd_frame *frame)
 }
 
 /* Searches for the first packets of one capture in the other one. */
-static int look(struct analyze_pair *pair, enum rd_tap of, bool any, struct rd_error *err)
+static int look(
+	struct analyze_pair *pair, enum rd_tap of, enum rd_ends_need need, struct rd_error *err)
 {
-	struct looking l = {.search = rd_ends_search_open(of, any)};
+	struct looking l = {.search = rd_ends_search_open(of, need)};
 	const struct analyze_walker walker = {look_at, &l};
 	int ret = 0;
 
@@ -44,11 +45,11 @@ static int look(struct analyze_pair *pair, enum rd_tap of, bool any, struct rd_e
 	return ret;
 }
 
-static int look_both(struct analyze_pair *pair, bool any, struct rd_error *err)
+static int look_both(struct analyze_pair *pair, enum rd_ends_need need, struct rd_error *err)
 {
-	const int ret = look(pair, RD_TAP_B, any, err);
+	const int ret = look(pair, RD_TAP_B, need, err);
 
-	return ret ? ret : look(pair, RD_TAP_A, any, err);
+	return ret ? ret : look(pair, RD_TAP_A, need, err);
 }
 
 const char *analyze_not_a_file(const struct analyze_settings *s)
@@ -88,7 +89,7 @@ int analyze_is_ends(
 		return ret;
 	for (int i = 0; i < RD_TAPS; i++)
 		pair->points[i] = (struct analyze_point){&s->files[i], 1, s->files[i]};
-	ret = look_both(pair, s->ends == WHEN_ALWAYS, err);
+	ret = look_both(pair, s->ends == WHEN_ALWAYS ? RD_ENDS_NEED_ONE : RD_ENDS_NEED_PART, err);
 	if (ret == 0 && s->ends == WHEN_ALWAYS)
 		return rd_fail(err, RD_CLASS_DEVICE, 0,
 			"check that both were captured at the same time on these hosts",
@@ -147,7 +148,7 @@ static int find_pairs(const struct common *c, struct analyze_points *p, unsigned
 				continue;
 			pair->points[RD_TAP_A] = p->points[pair->number[RD_TAP_A] = a];
 			pair->points[RD_TAP_B] = p->points[pair->number[RD_TAP_B] = b];
-			same = look_both(pair, false, err);
+			same = look_both(pair, RD_ENDS_NEED_PATH, err);
 			p->n_pairs += same > 0;
 		}
 	free(any);

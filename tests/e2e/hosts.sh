@@ -38,6 +38,12 @@ is "... the ports whose facts there are" "$(jq -c '[.captures[].capture.ports[] 
 	'[["mlx5_0",1,"eth0","0c42a10300000001","10.0.0.1","10.1.0.1"],["mlx5_0",1,"eth0","0c42a10300000003","10.0.0.3","10.1.0.3"],["mlx5_0",1,"eth0","0c42a10300000004","10.0.0.4","10.1.0.4"]]'
 has "... in the text" <(analyze "$tmp/rails") "^10\.0\.0\.1 \(\+1\) -> 10\.0\.0\.3 \(\+1\) +176 +8 +16 "
 
+# Of what a host sends to many others, each has a small part
+site many hosts=14 messages=20 lossy=3-9
+analyze --json "$tmp/many" >"$tmp/many.json"
+is "hosts that send to many others: each two are a pair" "$(jq -c '[.pairs | length]' "$tmp/many.json")" "[91]"
+is "... and the lossy path is first" "$(paths "$tmp/many.json" | head -n 2 | paste -sd,)" "10.0.0.3 10.0.0.9 44 2 4,10.0.0.1 10.0.0.2 40 0 0"
+
 fits "as docs/schema/analyze-points.json says" analyze-points "$tmp"/{four,rails}.json
 
 tap_done

@@ -92,6 +92,18 @@ uint64_t rd_ends_identity(enum rd_link link, const struct rd_frame *frame, bool 
 	return packet_identity(&p, &r, with_icrc ? icrc : 0);
 }
 
+uint64_t rd_ends_route(enum rd_link link, const struct rd_frame *frame)
+{
+	struct rd_hash h = rd_hash_begin();
+	struct rd_packet p;
+	struct route r;
+	uint32_t network;
+
+	return packet_of(link, frame, &p, &network) && route_of(&p, &r)
+		       ? rd_hash_end(&h, hash_route(&h, &r))
+		       : 0;
+}
+
 static bool has_addresses(const struct path *p, const struct route *r)
 {
 	return p->net == r->net && !memcmp(p->src, r->src, r->length) &&

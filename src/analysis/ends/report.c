@@ -122,12 +122,12 @@ static int fill_path(const struct judging *m, struct rd_path *out, const struct 
 	return 0;
 }
 
-static void count_elsewhere(const struct judging *m, const struct path *p)
+static void count_elsewhere(const struct judging *m)
 {
 	for (size_t i = 0; i < PATH_QP_SLOTS; i++) {
 		const struct path_qp *w = m->e->qps[i];
 
-		for (int end = 0; w && w->path == p && end < RD_TAPS; end++)
+		for (int end = 0; w && !w->path->between && end < RD_TAPS; end++)
 			m->r->elsewhere += w->only[end].count + w->copies[end].count +
 					   w->twins[end].count + w->outside[end];
 	}
@@ -138,12 +138,11 @@ static int fill_paths(const struct judging *m)
 	m->r->paths = calloc(m->e->n_paths + 1, sizeof(*m->r->paths));
 	if (!m->r->paths)
 		return -1;
-	for (size_t i = 0; i < m->e->n_paths; i++) {
-		if (!m->e->paths[i]->between)
-			count_elsewhere(m, m->e->paths[i]);
-		else if (fill_path(m, &m->r->paths[m->r->n_paths++], m->e->paths[i]) < 0)
+	for (size_t i = 0; i < m->e->n_paths; i++)
+		if (m->e->paths[i]->between &&
+			fill_path(m, &m->r->paths[m->r->n_paths++], m->e->paths[i]) < 0)
 			return -1;
-	}
+	count_elsewhere(m);
 	return 0;
 }
 

@@ -5,13 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SAMPLE	    4096  /* first packets of a file, which are searched in the other */
-#define SLOTS	    16384 /* slots of the hash table; a power of two */
-#define COMMON_PART 10	  /* one of this many must be found; a later part may repeat a few */
+#define SAMPLE	     4096  /* first packets of a file, which are searched in the other */
+#define SLOTS	     16384 /* slots of the hash table; a power of two */
+#define COMMON_PART  10	   /* one of this many must be found; a later part may repeat a few */
+#define COMMON_LEAST 8	   /* ... and so many, where only the packets of some paths count */
 
 struct rd_ends_search {
 	enum rd_tap of; /* the file whose packets are the sample */
-	bool any;	/* one packet is enough */
+	enum rd_ends_need need;
 	bool without_icrc;
 	bool bare; /* some packets have no ICRC */
 	struct {
@@ -19,19 +20,19 @@ struct rd_ends_search {
 	} ns[RD_TAPS]; /* times of the first and last frame of each file */
 	unsigned int n, found;
 	int64_t offset_ns[SAMPLE]; /* of those found: the time in the sample minus the other's */
-	struct {
-		uint64_t identity, ns;
+	struct sample {
+		uint64_t identity, ns, route;
 		bool found;
 	} slot[SLOTS];
 };
 
-struct rd_ends_search *rd_ends_search_open(enum rd_tap of, bool any)
+struct rd_ends_search *rd_ends_search_open(enum rd_tap of, enum rd_ends_need need)
 {
 	struct rd_ends_search *s = calloc(1, sizeof(*s));
 
 	if (s) {
 		s->of = of;
-		s->any = any;
+		s->need = need;
 	}
 	return s;
 }
@@ -62,9 +63,47 @@ static size_t slot_of(const struct rd_ends_search *s, uint64_t identity)
 	return i;
 }
 
+static int by_route(const void *x, const void *y)
+{
+	const struct sample *const *a = x, *const *b = y;
+
+	return RD_ORDER((*a)->route, (*b)->route);
+}
+
+/* Of the packets on paths that have any in common. */
+static bool is_common_on_paths(const struct rd_ends_search *s)
+{
+	const struct sample *all[SAMPLE];
+	unsigned int n = 0, of = 0, found = 0;
+
+	for (size_t i = 0; i < SLOTS; i++)
+		if (s->slot[i].identity)
+			all[n++] = &s->slot[i];
+	qsort(all, n, sizeof(*all), by_route);
+	for (unsigned int i = 0, next; i < n; i = next) {
+		unsigned int here = 0;
+
+		for (next = i; next < n && all[next]->route == all[i]->route; next++)
+			here += all[next]->found;
+		found += here;
+		of += here ? next - i : 0;
+	}
+	return found >= COMMON_LEAST && found * COMMON_PART >= of;
+}
+
 static bool is_common(const struct rd_ends_search *s)
 {
-	return s->any ? s->found > 0 : s->n && s->found * COMMON_PART >= s->n;
+	if (s->need == RD_ENDS_NEED_ONE)
+		return s->found > 0;
+	if (s->n && s->found * COMMON_PART >= s->n)
+		return true;
+	return s->need == RD_ENDS_NEED_PATH && s->found >= COMMON_LEAST && is_common_on_paths(s);
+}
+
+/* Paths are looked at each time that twice as many are found. */
+static bool is_time_to_look(const struct rd_ends_search *s)
+{
+	return s->need != RD_ENDS_NEED_PATH || !(s->found & (s->found - 1));
 }
 
 bool rd_ends_search_frame(
@@ -78,15 +117,16 @@ bool rd_ends_search_frame(
 	if (file == s->of) {
 		s->n += !s->slot[i].identity;
 		if (!s->slot[i].identity)
-			s->slot[i].ns = frame->ts_ns;
-		s->slot[i].identity = identity;
+			s->slot[i] = (struct sample){.identity = identity,
+				.ns = frame->ts_ns,
+				.route = rd_ends_route(link, frame)};
 		return s->n < SAMPLE || s->without_icrc;
 	}
 	if (!s->slot[i].identity || s->slot[i].found)
 		return true;
 	s->slot[i].found = true;
 	s->offset_ns[s->found++] = rd_ends_time(s->slot[i].ns, frame->ts_ns, 0);
-	return !is_common(s) || s->without_icrc;
+	return s->without_icrc || !is_time_to_look(s) || !is_common(s);
 }
 
 bool rd_ends_search_again(struct rd_ends_search *s)
@@ -119,7 +159,8 @@ bool rd_ends_search_result(struct rd_ends_search *s, uint64_t first_ns[RD_TAPS],
 		first_ns[i] = s->ns[i].first;
 	qsort(s->offset_ns, s->found, sizeof(*s->offset_ns), by_value);
 	*offset_ns = s->offset_ns[s->found / 2] * (s->of == RD_TAP_B ? 1 : -1);
-	return is_common(s) && (!s->without_icrc || s->any || (here < 0 && there < 0));
+	return is_common(s) &&
+	       (!s->without_icrc || s->need == RD_ENDS_NEED_ONE || (here < 0 && there < 0));
 }
 
 void rd_ends_search_close(struct rd_ends_search *s)
