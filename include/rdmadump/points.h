@@ -20,7 +20,19 @@ struct rd_points_pair {
 /* Of a pair, or of a capture that is in none. */
 struct rd_points_verdict {
 	uint32_t pair, capture; /* UINT32_MAX: none */
+	/* The pair rests on one of its captures; this other pair has the same packets at both ends.
+	 */
+	uint32_t better;
 	const struct rd_judgement *of;
+};
+
+/* Whether one of the captures was made at a host. */
+enum rd_points_captured {
+	RD_POINTS_SILENT,  /* no packet of it was captured anywhere */
+	RD_POINTS_NO,	   /* the file of each capture says whose it is */
+	RD_POINTS_UNKNOWN, /* none is known to be */
+	RD_POINTS_LIKELY,  /* all packets of one are to it or from it */
+	RD_POINTS_YES,	   /* a file says so */
 };
 
 /*
@@ -30,6 +42,7 @@ struct rd_points_verdict {
 struct rd_points_host {
 	uint32_t address; /* the first one, which names it */
 	uint32_t n_addresses;
+	enum rd_points_captured captured;
 };
 
 enum rd_points_count {
@@ -51,20 +64,32 @@ struct rd_points_path {
 	struct rd_latency latency;
 };
 
+enum rd_points_end { RD_POINTS_TO, RD_POINTS_FROM, RD_POINTS_EITHER, RD_POINTS_ENDS };
+
+/* Where most faulty paths (those with lost or retransmitted packets) end or begin. */
+struct rd_points_common {
+	bool address;	/* it is one of several addresses of a host; else a host */
+	uint32_t place; /* the number of that */
+	enum rd_points_end end;
+	size_t faulty, of_faulty, others, of_others; /* paths; faulty 0: nowhere */
+};
+
 struct rd_points {
 	struct rd_points_capture *captures;
 	size_t n_captures;
 	struct rd_points_pair *pairs;
 	size_t n_pairs;
 	struct rd_points_verdict *verdicts; /* worst first */
-	size_t n_verdicts, n_faults;	    /* the first of them are faults */
-	const char **addresses;		    /* of all conversations */
-	uint32_t *host_of;		    /* of each address */
+	/* The first of them are faults; then those that another pair shows better. */
+	size_t n_verdicts, n_faults, n_same;
+	const char **addresses; /* of all conversations */
+	uint32_t *host_of;	/* of each address */
 	size_t n_addresses;
 	struct rd_points_host *hosts;
 	size_t n_hosts;
 	struct rd_points_path *paths; /* worst first */
 	size_t n_paths;
+	struct rd_points_common common;
 };
 
 /*
@@ -74,6 +99,9 @@ struct rd_points {
 int rd_points_judge(struct rd_points *p);
 /* With the reports. */
 void rd_points_free(struct rd_points *p);
+
+/* The name of what faulty paths have in common. */
+const char *rd_points_place(const struct rd_points *p);
 
 /* What is printed before the reports. */
 void rd_points_text(const struct rd_points *p, const struct rd_report_style *style, FILE *out);

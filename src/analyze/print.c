@@ -58,7 +58,7 @@ static int put_points(const struct rd_points *p, const struct rd_report_style *s
 	for (size_t i = 0; i < shown; i++)
 		put_reports(p, &p->verdicts[i], printed, style, out);
 	if (shown < p->n_verdicts)
-		fprintf(out, "\n%zu report%s without a fault: -v shows %s\n", p->n_verdicts - shown,
+		fprintf(out, "\n%zu more report%s: -v shows %s\n", p->n_verdicts - shown,
 			p->n_verdicts - shown == 1 ? "" : "s",
 			p->n_verdicts - shown == 1 ? "it" : "them");
 	free(printed);

@@ -120,7 +120,7 @@ has "... what is no capture" "$tmp/log" "skipped 1 of 6 files, which are no capt
 analyze "$tmp/site" >"$tmp/text" 2>"$tmp/log"
 is "... text: the worst first" "$(grep "^==== " "$tmp/text" | sed "s|$tmp/site/||g" | paste -sd' ')" \
 	"==== A: 1.pcap, B: 10.pcap.zst ==== A: 2.pcap, B: 10.pcap.zst ==== A: 1.pcap, B: 2.pcap ==== possibly.pcap.zst"
-has "... what has no fault with -v only" "$tmp/text" "^1 report without a fault: -v shows it$"
+has "... what has no fault with -v only" "$tmp/text" "^1 more report: -v shows it$"
 is "... there" "$(analyze -v "$tmp/site" 2>"$tmp/log" | grep -c "^==== .*other.pcap.zst")" 1
 is "... after an overview" "$(sed '/^====/,$d' "$tmp/text" | grep -A2 "^LOSS" | grep -cE "^ {10}$tmp/site/(1|2).pcap and $tmp/site/10.pcap.zst$") $(grep -c '^OK        1 of 5' "$tmp/text")" "2 1"
 # Series of files: of dumpcap's and of tcpdump's names, in any order; the clock of one host is an hour ahead

@@ -4,7 +4,7 @@
 
 hosts=4        how many; host N has the address 10.0.0.N
 messages=40    from each to each other one
-lossy=1-3,...  the path from 1 to 3 loses every tenth message, once
+lossy=1-3,...  the path from 1 to 3 loses every tenth message, once; 1-3/1: between their addresses 10.1.0.N only
 missing=2,...  hosts without a capture
 facts=1        the files have facts: the addresses of a device of their host
 addresses=2    of each device: 10.0.0.N, 10.1.0.N, ...; each sends to those of the same network
@@ -60,14 +60,14 @@ def facts(host, addresses):
 
 def main(directory, **how):
     hosts, addresses = int(how.get("hosts", 4)), int(how.get("addresses", 1))
-    lossy = {tuple(map(int, p.split("-"))) for p in how.get("lossy", "").split(",") if p}
+    lossy = {p for p in how.get("lossy", "").split(",") if p}
     missing = {int(h) for h in how.get("missing", "").split(",") if h}
     net = Net(hosts)
     for network in range(addresses):
         for a in net.captures:
             for b in net.captures:
                 if a != b:
-                    net.talk(network, a, b, int(how.get("messages", 40)), (a, b) in lossy)
+                    net.talk(network, a, b, int(how.get("messages", 40)), bool({f"{a}-{b}", f"{a}-{b}/{network}"} & lossy))
     for host, rows in net.captures.items():
         if host not in missing:
             # The clocks of the hosts are minutes apart.

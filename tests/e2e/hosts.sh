@@ -44,6 +44,37 @@ analyze --json "$tmp/many" >"$tmp/many.json"
 is "hosts that send to many others: each two are a pair" "$(jq -c '[.pairs | length]' "$tmp/many.json")" "[91]"
 is "... and the lossy path is first" "$(paths "$tmp/many.json" | head -n 2 | paste -sd,)" "10.0.0.3 10.0.0.9 44 2 4,10.0.0.1 10.0.0.2 40 0 0"
 
-fits "as docs/schema/analyze-points.json says" analyze-points "$tmp"/{four,rails}.json
+# What is missing, and what the faulty paths have in common
+common() { jq -c '.common | if . then [.place, .is_address, .side, .faulty, .of_faulty, .others, .of_others] else . end' "$1"; }
+captured() { jq -r '[.hosts[].captured] | join(" ")' "$1"; }
+is "one faulty path has nothing in common" "$(common "$tmp/four.json")" null
+is "each capture is likely of a host" "$(captured "$tmp/four.json")" "likely likely likely likely"
+is "... and the text says nothing of it" "$(sed '/^====/,$d' "$tmp/text" | grep -c '[cC]apture is\|[cC]apture was made')" 0
+is "by facts: the host without a capture" "$(captured "$tmp/rails.json")" "yes no yes yes no"
+has "... in the text" <(analyze "$tmp/rails") "^No capture was made at 10\.0\.0\.2, 10\.1\.0\.2$"
+site into hosts=5 lossy=1-3,2-3,4-3,5-3 missing=2
+analyze --json "$tmp/into" >"$tmp/into.json"
+is "all faulty paths end at one host" "$(common "$tmp/into.json")" '["10.0.0.3",false,"to",4,4,0,16]'
+is "without facts: of one host no capture is known" "$(captured "$tmp/into.json")" "likely unknown likely likely likely"
+analyze "$tmp/into" >"$tmp/into.text"
+has "... in the text" "$tmp/into.text" "^4 of 4 faulty paths end at 10\.0\.0\.3, 0 of the 16 others do$"
+has "... both" "$tmp/into.text" "^No capture is known to be made at 10\.0\.0\.2$"
+site out hosts=4 lossy=2-1,2-3/0,3-2/0 addresses=2 facts=1
+is "most end or begin at a host" "$(analyze --json "$tmp/out" | common /dev/stdin)" '["10.0.0.2",false,"either",3,3,3,9]'
+site rail hosts=4 lossy=1-3/1,2-3/1 addresses=2 facts=1
+analyze --json "$tmp/rail" >"$tmp/rail.json"
+is "... at one of its addresses" "$(common "$tmp/rail.json")" '["10.1.0.3",true,"to",2,2,1,22]'
+is "all paths are faulty: nothing sets one apart" "$(site all hosts=3 lossy=1-2,1-3,2-1,2-3,3-1,3-2 && analyze --json "$tmp/all" | common /dev/stdin)" null
+
+# Two lossy paths: pairs that have these packets at one end only say no more than the pairs of these paths
+site two hosts=5 lossy=1-2,4-5
+analyze --json "$tmp/two" >"$tmp/two.json"
+is "faults of two pairs come first" "$(jq -c '[.pairs as $p | .verdicts[] | select(.verdict.rule and .better_pair == null) | $p[.pair].captures]' "$tmp/two.json")" "[[0,1],[3,4]]"
+is "... the others name these" "$(jq -c '[.pairs as $p | .verdicts[] | select(.better_pair) | $p[.better_pair].captures] | unique' "$tmp/two.json")" "[[0,1],[3,4]]"
+analyze "$tmp/two" >"$tmp/two.text"
+has "... and are not printed" "$tmp/two.text" "^ {10}8 more pairs show such faults at one end of the path only$"
+is "... without -v" "$(grep -c '^==== ' "$tmp/two.text") $(analyze -v "$tmp/two" | grep -c '^==== ')" "2 10"
+
+fits "as docs/schema/analyze-points.json says" analyze-points "$tmp"/{four,rails,into,rail,two}.json
 
 tap_done

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <rdmadump/document.h>
 #include <rdmadump/json.h>
+#include <rdmadump/names.h>
 #include <rdmadump/points.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,10 @@ static const struct rd_shape brief_shape = {NULL, NULL, RD_FIELDS(brief_fields)}
 static const struct rd_field verdict_fields[] = {
 	{"pair", "index in pairs", RD_KNOWN(pair)},
 	{"capture", "index in captures, of one that is in no pair", RD_KNOWN(capture)},
+	{"better_pair",
+		"index in pairs: the verdict rests on one capture of its pair, and this other pair "
+		"has the same packets at both ends",
+		RD_KNOWN(better)},
 	{"verdict", "the whole is in the report of that pair or capture",
 		RD_POINTER(of, brief_shape)},
 };
@@ -79,11 +84,21 @@ static json_t *addresses(const struct rd_at *at)
 	return list;
 }
 
-static const struct rd_field host_fields[] = {
-	{"addresses",
-		"of packets, and of one port by the facts of the files; one that no facts name is "
-		"a host. The first one names it",
-		RD_MADE(addresses, RD_TYPE_LIST(RD_TYPE_TEXT))},
+static RD_NAMES(captured_name, "?", "silent", "no", "unknown", "likely", "yes")
+
+	static const struct rd_field host_fields[] = {
+		{"addresses",
+			"of packets, and of one port by the facts of the files; one that no facts "
+			"name is "
+			"a host. The first one names it",
+			RD_MADE(addresses, RD_TYPE_LIST(RD_TYPE_TEXT))},
+		{"captured",
+			"whether a capture is of it. yes: its file says so; likely: all packets of "
+			"one "
+			"are to it or from it; unknown: none is known to be; no: each file says "
+			"whose it "
+			"is; silent: as unknown or no, and no packet from it was captured",
+			RD_NAME(captured, captured_name)},
 };
 static const struct rd_shape host_shape = {NULL, NULL, RD_FIELDS(host_fields)};
 #undef RD_THIS
@@ -116,6 +131,30 @@ static const struct rd_shape host_path_shape = {"host_path",
 	RD_FIELDS(path_fields)};
 #undef RD_THIS
 
+#define RD_THIS struct rd_points_common
+static RD_NAMES(end_name, "?", "to", "from", "either")
+
+	static json_t *place(const struct rd_at *at)
+{
+	return rd_json_string(rd_points_place(at->up->object));
+}
+
+static const struct rd_field common_fields[] = {
+	{"place", "name of the host, or one of its addresses", RD_MADE(place, RD_TYPE_TEXT)},
+	{"is_address", "one of several of its host", RD_BOOL(address)},
+	{"side", "which end of the paths it is", RD_NAME(end, end_name)},
+	{"faulty", "paths with lost or retransmitted packets that it is an end of",
+		RD_UINT(faulty)},
+	{"of_faulty", "... of all such paths", RD_UINT(of_faulty)},
+	{"others", "other paths that it is an end of", RD_UINT(others)},
+	{"of_others", NULL, RD_UINT(of_others)},
+};
+static const struct rd_shape common_shape = {NULL,
+	"Where most faulty paths end or begin, but not as many of the others. Counts of paths "
+	"between hosts, or between addresses; null: there is no such place.",
+	RD_FIELDS(common_fields), RD_IF(faulty)};
+#undef RD_THIS
+
 #define RD_THIS struct rd_points
 static json_t *worst(const struct rd_at *at)
 {
@@ -136,6 +175,7 @@ static const struct rd_field points_fields[] = {
 	{"hosts", NULL, RD_LIST(hosts, n_hosts, host_shape)},
 	{"paths", "worst first: by lost, retransmitted, paused_ns, latency",
 		RD_LIST(paths, n_paths, host_path_shape)},
+	{"common", NULL, RD_OBJECT(common, common_shape)},
 	{"pairs", "captures with the same packets, in the order of captures",
 		RD_MADE_LIST(json_nothing_yet, pair_shape)},
 	{"captures", "in the order of the names of their first files",

@@ -20,6 +20,45 @@ static void put_names(const struct rd_points *p, const struct rd_points_verdict 
 	fputc('\n', out);
 }
 
+const char *rd_points_place(const struct rd_points *p)
+{
+	const struct rd_points_common *c = &p->common;
+
+	return p->addresses[c->address ? c->place : p->hosts[c->place].address];
+}
+
+static void put_common(const struct rd_points *p, FILE *out)
+{
+	static const char *const ends[] = {"end at", "begin at", "end or begin at"};
+	const struct rd_points_common *c = &p->common;
+
+	if (c->faulty)
+		fprintf(out, "%zu of %zu faulty paths %s %s, %zu of the %zu others do\n", c->faulty,
+			c->of_faulty, ends[c->end], rd_points_place(p), c->others, c->of_others);
+}
+
+/* The hosts that were not captured, or are not known to be. */
+static void put_missing(const struct rd_points *p, const struct rd_report_style *style,
+	enum rd_points_captured how, FILE *out)
+{
+	const size_t most = style->verbose ? SIZE_MAX : ROWS_SHOWN;
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->n_hosts; i++) {
+		if (p->hosts[i].captured != how || n++ >= most)
+			continue;
+		fputs(n > 1		      ? ", "
+			: how == RD_POINTS_NO ? "No capture was made at "
+					      : "No capture is known to be made at ",
+			out);
+		fputs(p->addresses[p->hosts[i].address], out);
+	}
+	if (n > most)
+		fprintf(out, " and %zu more: -v or --json shows them", n - most);
+	if (n)
+		fputc('\n', out);
+}
+
 static void put_end(char *buf, size_t size, const struct rd_points *p, uint32_t host)
 {
 	const struct rd_points_host *h = &p->hosts[host];
@@ -69,6 +108,17 @@ static void put_paths(const struct rd_points *p, const struct rd_report_style *s
 		fprintf(out, "%zu more: -v or --json shows them\n", p->n_paths - shown);
 }
 
+static void put_found(const struct rd_points *p, const struct rd_report_style *style, FILE *out)
+{
+	FILE *lines = layout_open(out, layout_columns(style)), *to = lines ? lines : out;
+
+	put_common(p, to);
+	put_missing(p, style, RD_POINTS_NO, to);
+	put_missing(p, style, RD_POINTS_UNKNOWN, to);
+	if (lines)
+		fclose(lines);
+}
+
 static void put_head(const struct rd_points *p, const struct rd_report_style *style, FILE *out)
 {
 	FILE *lines = layout_open(out, layout_columns(style));
@@ -85,7 +135,7 @@ static void put_head(const struct rd_points *p, const struct rd_report_style *st
 
 void rd_points_text(const struct rd_points *p, const struct rd_report_style *style, FILE *out)
 {
-	const size_t sound = p->n_verdicts - p->n_faults,
+	const size_t sound = p->n_verdicts - p->n_faults - p->n_same,
 		     shown = style->verbose || p->n_faults < ROWS_SHOWN ? p->n_faults : ROWS_SHOWN;
 
 	put_head(p, style, out);
@@ -97,8 +147,12 @@ void rd_points_text(const struct rd_points *p, const struct rd_report_style *sty
 	if (shown < p->n_faults)
 		fprintf(out, "%*s %zu more with a fault: -v or --json shows them\n", RD_LABEL_MAX,
 			"", p->n_faults - shown);
+	if (p->n_same)
+		fprintf(out, "%*s %zu more pair%s such faults at one end of the path only\n",
+			RD_LABEL_MAX, "", p->n_same, p->n_same == 1 ? " shows" : "s show");
 	if (sound)
 		fprintf(out, "%-*s %zu of %zu: no fault was found there\n", RD_LABEL_MAX, "OK",
 			sound, p->n_verdicts);
+	put_found(p, style, out);
 	put_paths(p, style, out);
 }

@@ -129,8 +129,74 @@ static int by_fault(const void *x, const void *y)
 	return RD_ORDER(b->latency.p99, a->latency.p99) ?: by_ends(a, b);
 }
 
+static bool is_faulty(const struct rd_points_path *path)
+{
+	return path->count[RD_POINTS_LOST] || path->count[RD_POINTS_RETRANSMITTED];
+}
+
+/* How many paths end or begin there, faulty ones and others. */
+struct share {
+	size_t faulty, others;
+};
+
+static void count(struct share *s, bool faulty)
+{
+	s->faulty += faulty;
+	s->others += !faulty;
+}
+
+/*
+ * Where most of the faulty paths end or begin, but not as many of the others: an address, or, once
+ * the paths are between hosts, a host. -1 if out of memory.
+ */
+static int find_common(const struct rd_points *p, struct rd_points_common *c)
+{
+	struct share(*at)[RD_POINTS_ENDS] = calloc(p->n_addresses + 1, sizeof(*at)), all = {0};
+
+	*c = (struct rd_points_common){0};
+	for (size_t i = 0; i < p->n_paths && at; i++) {
+		const struct rd_points_path *path = &p->paths[i];
+
+		count(&all, is_faulty(path));
+		count(&at[path->to][RD_POINTS_TO], is_faulty(path));
+		count(&at[path->from][RD_POINTS_FROM], is_faulty(path));
+		count(&at[path->to][RD_POINTS_EITHER], is_faulty(path));
+		count(&at[path->from][RD_POINTS_EITHER], is_faulty(path));
+	}
+	for (uint32_t i = 0; i < p->n_addresses && at; i++)
+		for (unsigned int end = 0; end < RD_POINTS_ENDS; end++) {
+			const struct share *s = &at[i][end];
+
+			if (s->faulty > 1 && 2 * s->faulty > all.faulty &&
+				s->faulty * all.others > s->others * all.faulty &&
+				(s->faulty > c->faulty ||
+					(s->faulty == c->faulty && s->others < c->others)))
+				*c = (struct rd_points_common){.place = i,
+					.end = end,
+					.faulty = s->faulty,
+					.others = s->others};
+		}
+	c->of_faulty = all.faulty;
+	c->of_others = all.others;
+	free(at);
+	return at ? 0 : -1;
+}
+
+/* One of several addresses of a host says more than the host, if as many faulty paths fit it. */
+static void prefer_address(struct rd_points *p, const struct rd_points_common *a)
+{
+	struct rd_points_common *c = &p->common;
+
+	if (!a->faulty || p->hosts[p->host_of[a->place]].n_addresses == 1 ||
+		a->faulty * c->of_faulty < c->faulty * a->of_faulty)
+		return;
+	*c = *a;
+	c->address = true;
+}
+
 int points_paths(struct rd_points *p)
 {
+	struct rd_points_common of_addresses;
 	int ret = 0;
 
 	for (size_t i = 0; i < p->n_captures && !ret; i++)
@@ -140,11 +206,16 @@ int points_paths(struct rd_points *p)
 	if (ret)
 		return ret;
 	p->n_paths = fold(p->paths, p->n_paths, true);
+	if (find_common(p, &of_addresses) < 0)
+		return -1;
 	for (size_t i = 0; i < p->n_paths; i++) {
 		p->paths[i].from = p->host_of[p->paths[i].from];
 		p->paths[i].to = p->host_of[p->paths[i].to];
 	}
 	p->n_paths = fold(p->paths, p->n_paths, false);
 	qsort(p->paths, p->n_paths, sizeof(*p->paths), by_fault);
+	if (find_common(p, &p->common) < 0)
+		return -1;
+	prefer_address(p, &of_addresses);
 	return 0;
 }

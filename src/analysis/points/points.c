@@ -3,6 +3,34 @@
 #include "points.h"
 #include <rdmadump/order.h>
 #include <stdlib.h>
+#include <string.h>
+
+#define NONE UINT32_MAX
+
+static bool has_path(const struct rd_ends_report *r, const char *a, const char *b)
+{
+	size_t i = 0;
+
+	while (i < r->n_paths &&
+		(strcmp(r->paths[i].from, a) != 0 || strcmp(r->paths[i].to, b) != 0))
+		i++;
+	return i < r->n_paths;
+}
+
+/* Another pair with a fault that has the packets of this verdict at both ends; NONE: there is none.
+ */
+static uint32_t better_than(const struct rd_points *p, const struct rd_ends_report *r)
+{
+	const char *from = r->verdict.sender, *to = r->verdict.receiver;
+
+	if (!r->verdict.rule || r->findings.n || !*from || !*to || has_path(r, from, to) ||
+		has_path(r, to, from))
+		return NONE;
+	for (uint32_t i = 0; i < p->n_pairs; i++)
+		if (p->pairs[i].ends->verdict.rule && has_path(p->pairs[i].ends, from, to))
+			return i;
+	return NONE;
+}
 
 /* The worst first; what is equally bad in the order of the files. */
 static int by_fault(const void *x, const void *y)
@@ -10,7 +38,8 @@ static int by_fault(const void *x, const void *y)
 	const struct rd_points_verdict *a = x, *b = y;
 	const struct rd_judgement *v = a->of, *w = b->of;
 
-	return RD_ORDER(!v->rule, !w->rule) ?: RD_ORDER(w->severity, v->severity)
+	return RD_ORDER(!v->rule, !w->rule) ?: RD_ORDER(a->better != NONE, b->better != NONE)
+		?: RD_ORDER(w->severity, v->severity)
 		?: RD_ORDER(w->certainty, v->certainty) ?: RD_ORDER(w->count, v->count)
 		?: RD_ORDER(a->pair, b->pair) ?: RD_ORDER(a->capture, b->capture);
 }
@@ -31,15 +60,15 @@ static int sort_verdicts(struct rd_points *p)
 	if (!p->verdicts)
 		return -1;
 	for (uint32_t i = 0; i < p->n_pairs; i++)
-		p->verdicts[p->n_verdicts++] =
-			(struct rd_points_verdict){i, UINT32_MAX, &p->pairs[i].ends->verdict};
+		p->verdicts[p->n_verdicts++] = (struct rd_points_verdict){
+			i, NONE, better_than(p, p->pairs[i].ends), &p->pairs[i].ends->verdict};
 	for (uint32_t i = 0; i < p->n_captures; i++)
 		if (!is_in_a_pair(p, i))
 			p->verdicts[p->n_verdicts++] = (struct rd_points_verdict){
-				UINT32_MAX, i, &p->captures[i].report->verdict};
+				NONE, i, NONE, &p->captures[i].report->verdict};
 	qsort(p->verdicts, p->n_verdicts, sizeof(*p->verdicts), by_fault);
-	while (p->n_faults < p->n_verdicts && p->verdicts[p->n_faults].of->rule)
-		p->n_faults++;
+	for (size_t i = 0; i < p->n_verdicts && p->verdicts[i].of->rule; i++)
+		*(p->verdicts[i].better == NONE ? &p->n_faults : &p->n_same) += 1;
 	return 0;
 }
 
@@ -54,7 +83,10 @@ int rd_points_judge(struct rd_points *p)
 		if (rd_ends_refer(pair->ends, reports) < 0)
 			return -1;
 	}
-	return sort_verdicts(p) || points_hosts(p) || points_paths(p) ? -1 : 0;
+	if (sort_verdicts(p) || points_hosts(p) || points_paths(p))
+		return -1;
+	points_captured(p);
+	return 0;
 }
 
 void rd_points_free(struct rd_points *p)

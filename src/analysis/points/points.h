@@ -9,6 +9,8 @@
 int points_hosts(struct rd_points *p);
 /* The index of an address; p->n_addresses: there is none. */
 uint32_t points_address(const struct rd_points *p, const char *address);
+/* Which hosts were captured; after points_paths(). */
+void points_captured(struct rd_points *p);
 /* What each host sent to each other one. -1 if out of memory. */
 int points_paths(struct rd_points *p);
 
