@@ -21,12 +21,6 @@ enum rd_when_full {
 	RD_FULL_END,  /* end the capture */
 };
 
-enum rd_decap_mode {
-	RD_DECAP_NONE,
-	RD_DECAP_INNER, /* the frame inside mirrored traffic is filtered and written */
-	RD_DECAP_OUTER, /* the inner frame is filtered, the outer one is written */
-};
-
 struct rd_capture_config {
 	struct rd_source *const *sources;
 	struct rd_filter *const *filters; /* one per source; NULL or a NULL entry: all frames */
@@ -45,7 +39,7 @@ struct rd_capture_config {
 	struct rd_feed *const *feeds;
 	struct rd_sink *sink;	  /* that merges the feeds of several threads; else NULL */
 	const struct rd_cut *cut; /* NULL: whole frames */
-	enum rd_decap_mode decap;
+	bool decap;		  /* the frame inside mirrored traffic is filtered and written */
 	/* A new file for each interval of this length, by the frames' timestamps; 0: none. */
 	uint64_t slice_ns;
 	bool slice_aligned; /* intervals begin at multiples of slice_ns since the Unix epoch */

@@ -94,7 +94,7 @@ struct rd_session_config {
 	/* Which frames, how much of each, how many. */
 	struct rd_filter_spec filter;
 	struct rd_cut cut;
-	enum rd_decap_mode decap;
+	bool decap;
 	uint64_t count;	     /* frames; 0: no limit */
 	uint64_t duration_s; /* 0: no limit */
 

@@ -41,16 +41,6 @@ static int set_time(const struct option_use *use, struct rd_error *err)
 		"--time: '%s' is not a range of seconds like 2.5-4, 10- or -3", use->arg);
 }
 
-static int set_tunnels(const struct option_use *use, struct rd_error *err)
-{
-	struct analyze_settings *s = use->settings;
-
-	if (use->arg)
-		return set_choice(use, err);
-	s->config.tunnels = RD_TUNNELS_ALWAYS;
-	return 0;
-}
-
 static int set_json(const struct option_use *use, struct rd_error *err)
 {
 	struct analyze_settings *s = use->settings;
@@ -95,13 +85,10 @@ static const struct cli_option options[] = {
 		"Analyse only frames of this time, in seconds since the first frame (2.5-4)",
 		.set = set_time},
 	{"top", 0, "N", "Show the N busiest conversations", NUMBER(style.top, 1, 1000000)},
-	{"decap", 'E', "WHEN",
+	{"decap", 0, "WHEN",
 		"Analyse the packets in tunnels (VXLAN, Geneve, GRE, ERSPAN, IP in IP, MPLS): auto "
-		"(each QP once: inside or outside of tunnels), always (both; the default of "
-		"--decap without WHEN) or never",
-		.set = set_tunnels, FIELD(config.tunnels),
-		.choices = (const char *const[]){"auto", "always", "never", NULL},
-		.flags = OPT_OPTIONAL},
+		"(the default: each QP once, inside or outside of tunnels), always (both) or never",
+		CHOICE(config.tunnels, "auto", "always", "never")},
 	{"max-qps", 0, "N",
 		"Analyse at most N QPs (default 65536); frames of others are only counted",
 		NUMBER(config.max_qps, 1, 16000000)},

@@ -322,7 +322,7 @@ static enum pipe_status encode(struct pipe *p, struct pipe_batch *b)
 static void decap(
 	struct pipe *p, const struct rd_source *s, struct rd_frame *frames, unsigned int n)
 {
-	if (p->config->decap == RD_DECAP_OUTER || p->config->max_frames)
+	if (p->config->max_frames)
 		memcpy(p->outer, frames, n * sizeof(*frames));
 	rd_decap_run(s->iface.link, frames, n);
 }
@@ -358,7 +358,7 @@ static unsigned int limit(struct pipe *p, struct rd_frame *frames, unsigned int 
 	if (n < left)
 		return n;
 	p->limit_reached = true;
-	if (p->config->decap == RD_DECAP_INNER)
+	if (p->config->decap)
 		recap(p, frames + left, n - (unsigned int)left); /* they were counted so */
 	for (const struct rd_frame *f = frames + left; f != frames + n; f++)
 		bytes += f->len;
@@ -407,7 +407,7 @@ static void take(struct pipe *p, struct pipe_batch *b, unsigned int n)
 	if (s->local.link != RD_LINK_UNKNOWN)
 		rd_direction_mark(&s->local, frames, n);
 	mark_order(p, s, frames, n);
-	if (config->decap != RD_DECAP_NONE)
+	if (config->decap)
 		decap(p, s, frames, n);
 	if (filter) {
 		n = rd_filter_run(filter, frames, all, packets);
@@ -416,8 +416,6 @@ static void take(struct pipe *p, struct pipe_batch *b, unsigned int n)
 		if (!n && b->has_note)
 			p->lost[frames[0].iface] += b->note.dropped;
 	}
-	if (config->decap == RD_DECAP_OUTER)
-		recap(p, frames, n);
 	n = limit(p, frames, n);
 	account(p, s, frames, n);
 	if (config->cut)

@@ -158,9 +158,8 @@ static unsigned int make_letters(struct letter *letters)
 
 		if (!as)
 			continue;
-		letters[n++] =
-			(struct letter){row, as->letter, as->name ? as->name : cli_options[i].name,
-				as->bare ? NULL : row->arg, as->help, as->min};
+		letters[n++] = (struct letter){row, as->letter,
+			as->name ? as->name : cli_options[i].name, row->arg, as->help, as->min};
 	}
 	for (unsigned int i = 0; i < N_OWN; i++)
 		letters[n++] = (struct letter){

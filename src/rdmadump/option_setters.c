@@ -134,16 +134,6 @@ int set_snaplen(const struct option_use *use, struct rd_error *err)
 	return 0;
 }
 
-int set_decap(const struct option_use *use, struct rd_error *err)
-{
-	struct capture_options *o = use->settings;
-
-	if (use->arg)
-		return set_choice(use, err);
-	o->session.decap = RD_DECAP_INNER;
-	return 0;
-}
-
 /* --- output ----------------------------------------------------------------------------- */
 
 int set_file_size(const struct option_use *use, struct rd_error *err)

@@ -160,12 +160,11 @@ const struct cli_option cli_options[] = {
 		EXTCAP(.number = 2, NULL, "Payload as zeros", "boolflag", "{default=false}",
 			"Keep every frame's length and overwrite its payload with zeros",
 			"Frames")},
-	{"decap", 'E', "inner|outer",
+	{"decap", 'E', NULL,
 		"decapsulate mirrored and tunnelled frames (RSPAN, ERSPAN, GRE, VXLAN, Geneve): "
-		"write the inner frame, or apply the filter to it and write the outer one",
-		NULL, GROUP_CUT, OPT_OPTIONAL, .set = set_decap, FIELD(session.decap),
-		.min = RD_DECAP_INNER, .choices = (const char *const[]){"inner", "outer", NULL},
-		IBDUMP('E', .bare = true, .help = "remove the encapsulation of mirrored frames")},
+		"filter and write the inner frames",
+		NULL, GROUP_CUT, FLAG(session.decap),
+		IBDUMP('E', .help = "remove the encapsulation of mirrored frames")},
 	{"time-stamp-type", 'j', "TYPE",
 		"timestamp clock: host, or adapter (the device's clock, kept in step with the "
 		"system's); default: adapter if it has a clock",

@@ -123,12 +123,12 @@ done
 
 an "$tmp/loss.vxlan" -v >"$tmp/shown"
 has "the report says that tunnels were removed" "$tmp/shown" 'RDMA traffic is in tunnels: VXLAN  \[certain\]'
-is "--decap=never leaves them closed" "$(an --json --decap=never "$tmp/loss.vxlan" | jq -c '[.totals.rdma_frames, .totals.tunnels_left > 0]')" '[0,true]'
+is "--decap=never leaves them closed" "$(an --json --decap never "$tmp/loss.vxlan" | jq -c '[.totals.rdma_frames, .totals.tunnels_left > 0]')" '[0,true]'
 # one packet before and after the tunnel, as on a host with an overlay network: seen once
 links plain-of "$tmp/loss.vxlan" "$tmp/plain.pcap" "$tmp/both.pcap"
 an --json "$tmp/both.pcap" >"$tmp/got"
 is "packets outside of tunnels count once" "$(jq -c '[.totals.tunnelled, .totals.rdma_frames == .totals.tunnels_left]' "$tmp/got")" '[0,true]'
-is "... and with --decap both" "$(an --json --decap "$tmp/both.pcap" | jq -c '.totals.rdma_frames == 2 * .totals.tunnelled')" true
+is "... and with --decap always both" "$(an --json --decap always "$tmp/both.pcap" | jq -c '.totals.rdma_frames == 2 * .totals.tunnelled')" true
 an --ends always "$tmp/plain.pcap" "$tmp/loss.vxlan" --json >"$tmp/got" 2>"$tmp/log"
 is "one end inside of the tunnel, one outside" $? 0
 
