@@ -110,6 +110,7 @@ done <<'LIST'
 1|events -a foo|-a: 'foo' is not 'duration:' and a number of seconds
 1|counters --interval x|--interval: 'x' is not a number of seconds from 0.01 to 86400
 2|counters --diff TMP/none TMP/none|No such file or directory; name a file that 'rdmadump counters --json' wrote
+2|analyze --compare TMP/none TMP/none|No such file or directory; name a file with what 'rdmadump analyze --json' printed
 2|-r TMP|Is a directory; give a file, not a directory
 2|-r TMP -w TMP/o|Is a directory; give a file, not a directory
 2|analyze TMP/tree|has no capture file among its [0-9]+ files; name the files to see why
