@@ -29,7 +29,7 @@ struct rd_points_verdict {
 /* Whether one of the captures was made at a host. */
 enum rd_points_captured {
 	RD_POINTS_SILENT,  /* no packet of it was captured anywhere */
-	RD_POINTS_NO,	   /* the file of each capture says whose it is */
+	RD_POINTS_NO,	   /* the facts of each capture say whose it is */
 	RD_POINTS_UNKNOWN, /* none is known to be */
 	RD_POINTS_LIKELY,  /* all packets of one are to it or from it */
 	RD_POINTS_YES,	   /* a file says so */

@@ -3,7 +3,7 @@
 # Captures of several hosts: one answer, with what each host sent to each other one.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
-need_tool jq
+need_tool jq editcap
 
 analyze() { timeout -k 5 "$PATIENCE" "$RDMADUMP" analyze "$@" 2>"$tmp/log"; }
 site() { python3 "$srcdir/tests/e2e/hosts.py" "$tmp/$1" "${@:2}"; } # NAME KEY=VALUE...
@@ -52,6 +52,10 @@ is "each capture is likely of a host" "$(captured "$tmp/four.json")" "likely lik
 is "... and the text says nothing of it" "$(sed '/^====/,$d' "$tmp/text" | grep -c '[cC]apture is\|[cC]apture was made')" 0
 is "by facts: the host without a capture" "$(captured "$tmp/rails.json")" "yes no yes yes no"
 has "... in the text" <(analyze "$tmp/rails") "^No capture was made at 10\.0\.0\.2, 10\.1\.0\.2$"
+editcap -F nsecpcap "$tmp/rails/host4.pcapng" "$tmp/rails/host4.pcap" && rm "$tmp/rails/host4.pcapng"
+analyze --json "$tmp/rails" >"$tmp/part.json"
+is "... one file without facts: of none it is certain" "$(jq -c '[.hosts[] | [.addresses[0], .captured]]' "$tmp/part.json")" \
+	'[["10.0.0.1","yes"],["10.0.0.2","unknown"],["10.0.0.3","yes"],["10.0.0.4","unknown"],["10.1.0.2","unknown"],["10.1.0.4","unknown"]]'
 site into hosts=5 lossy=1-3,2-3,4-3,5-3 missing=2
 analyze --json "$tmp/into" >"$tmp/into.json"
 is "all faulty paths end at one host" "$(common "$tmp/into.json")" '["10.0.0.3",false,"to",4,4,0,16]'

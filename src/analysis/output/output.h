@@ -81,6 +81,8 @@ const char *kind_name(unsigned int kind);
 const char *pairing_name(unsigned int pairing);
 const char *ending_name(unsigned int ending);
 const char *side_name(unsigned int side); /* "a", "b"; NULL if it is neither */
+const char *captured_name(unsigned int captured);
+const char *end_name(unsigned int end);
 
 /* --- what fits a page of limited size (selection.c) ------------------------------------------- */
 

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <rdmadump/document.h>
 #include <rdmadump/json.h>
-#include <rdmadump/names.h>
 #include <rdmadump/points.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,21 +83,16 @@ static json_t *addresses(const struct rd_at *at)
 	return list;
 }
 
-static RD_NAMES(captured_name, "?", "silent", "no", "unknown", "likely", "yes")
-
-	static const struct rd_field host_fields[] = {
-		{"addresses",
-			"of packets, and of one port by the facts of the files; one that no facts "
-			"name is "
-			"a host. The first one names it",
-			RD_MADE(addresses, RD_TYPE_LIST(RD_TYPE_TEXT))},
-		{"captured",
-			"whether a capture is of it. yes: its file says so; likely: all packets of "
-			"one "
-			"are to it or from it; unknown: none is known to be; no: each file says "
-			"whose it "
-			"is; silent: as unknown or no, and no packet from it was captured",
-			RD_NAME(captured, captured_name)},
+static const struct rd_field host_fields[] = {
+	{"addresses",
+		"of packets, and of one port by the facts of the files; one that no facts name is "
+		"a host. The first one names it",
+		RD_MADE(addresses, RD_TYPE_LIST(RD_TYPE_TEXT))},
+	{"captured",
+		"whether a capture is of it. yes: its file says so; likely: all packets of one are "
+		"to it or from it; unknown: none is known to be; no: the facts of each file say "
+		"whose it is; silent: as unknown or no, and no packet from it was captured",
+		RD_NAME(captured, captured_name)},
 };
 static const struct rd_shape host_shape = {NULL, NULL, RD_FIELDS(host_fields)};
 #undef RD_THIS
@@ -132,9 +126,7 @@ static const struct rd_shape host_path_shape = {"host_path",
 #undef RD_THIS
 
 #define RD_THIS struct rd_points_common
-static RD_NAMES(end_name, "?", "to", "from", "either")
-
-	static json_t *place(const struct rd_at *at)
+static json_t *place(const struct rd_at *at)
 {
 	return rd_json_string(rd_points_place(at->up->object));
 }

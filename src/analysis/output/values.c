@@ -21,6 +21,10 @@ RD_NAMES(ending_name, "?", [RD_ENDING_OPEN] = "open", [RD_ENDING_CLOSED] = "clos
 
 RD_NAMES(side_name, NULL, "a", "b")
 
+RD_NAMES(captured_name, "?", "silent", "no", "unknown", "likely", "yes")
+
+RD_NAMES(end_name, "?", "to", "from", "either")
+
 void frame_text(const struct rd_report *r, uint64_t frame, FILE *out)
 {
 	size_t i = r->n_files;

@@ -12,23 +12,21 @@ static void mark(struct rd_points *p, const char *address, enum rd_points_captur
 		h->captured = how;
 }
 
-/* By its facts, or by frames that it marks as sent: whether the file says whose it is. */
+/* By its facts, or by frames that it marks as sent. Returns whether it has such facts. */
 static bool mark_own(struct rd_points *p, const struct rd_report *r)
 {
-	bool known = false;
+	bool has_facts = false;
 
 	for (size_t i = 0; i < r->n_ports; i++)
 		for (unsigned int k = 0; k < r->ports[i].n_addresses; k++) {
 			mark(p, r->ports[i].addresses[k], RD_POINTS_YES);
-			known = true;
+			has_facts = true;
 		}
 	for (size_t i = 0; i < r->n_conversations; i++)
 		for (int k = 0; k < 2; k++)
-			if (r->conversations[i].local[k]) {
+			if (r->conversations[i].local[k])
 				mark(p, r->conversations[i].end[k].address, RD_POINTS_YES);
-				known = true;
-			}
-	return known;
+	return has_facts;
 }
 
 static bool is_at_all(const struct rd_report *r, const char *address)
@@ -78,17 +76,17 @@ static void mark_likely(struct rd_points *p, unsigned int capture)
 
 void points_captured(struct rd_points *p)
 {
-	bool all_known = true;
+	bool all_have_facts = true;
 
 	for (unsigned int i = 0; i < p->n_captures; i++)
 		if (!mark_own(p, p->captures[i].report)) {
 			mark_likely(p, i);
-			all_known = false;
+			all_have_facts = false;
 		}
 	for (size_t i = 0; i < p->n_paths; i++) {
 		struct rd_points_host *h = &p->hosts[p->paths[i].from];
 
 		if (h->captured == RD_POINTS_SILENT && p->paths[i].count[RD_POINTS_PACKETS])
-			h->captured = all_known ? RD_POINTS_NO : RD_POINTS_UNKNOWN;
+			h->captured = all_have_facts ? RD_POINTS_NO : RD_POINTS_UNKNOWN;
 	}
 }
