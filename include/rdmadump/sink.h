@@ -57,8 +57,7 @@ struct rd_rotation {
 	unsigned int ring;  /* number of newest files to keep; 0: all */
 	unsigned int files; /* number of files after which writing ends; 0: no limit */
 	enum rd_naming naming;
-	const char *command;	    /* run with the name of each closed file */
-	const char *print_names_to; /* file, "-", "stdout" or "stderr" */
+	const char *command; /* run with the name of each closed file */
 };
 
 /* How regular files are written. Other outputs and compressed ones are always buffered. */

@@ -45,9 +45,8 @@ static int set_end(json_t *o, const struct task *t)
 
 static json_t *json_stored(const struct stored *m)
 {
-	json_t *o = json_pack("{s:o, s:o, s:o, s:o}", "name", rd_json_string(m->name), "size",
-		m->kind == RD_ARCHIVE_FILE ? rd_json_u64(m->size) : json_null(), "sha256",
-		m->kind == RD_ARCHIVE_FILE ? json_string(m->sha256) : json_null(), "link",
+	json_t *o = json_pack("{s:o, s:o, s:o}", "name", rd_json_string(m->name), "size",
+		m->kind == RD_ARCHIVE_FILE ? rd_json_u64(m->size) : json_null(), "link",
 		rd_json_string(m->target));
 
 	if (o && m->task && (set_source(o, m->task) || set_end(o, m->task))) {

@@ -296,8 +296,7 @@ static void put_members(FILE *out, const struct tasks *tasks, const json_t *mani
 	json_t *m;
 	size_t i, below = 0;
 
-	fputs("<h2 id=members>What is in this bundle</h2>\n<p class=soft>Sizes, times and SHA-256 "
-	      "of "
+	fputs("<h2 id=members>What is in this bundle</h2>\n<p class=soft>Sizes and times of "
 	      "all members are in <a href=\"manifest.json\">manifest.json</a>.</p>\n"
 	      "<div class=scroll><table><thead><tr><th>Member<th>What it is<th>Command"
 	      "<th class=number>Bytes<th class=number>Exit status</thead><tbody>\n",

@@ -112,7 +112,6 @@ int store_put_entry(struct store *s, const struct rd_archive_entry *e, const voi
 	const struct task *task, struct rd_error *err)
 {
 	struct stored *m = next(s, e->path, e->kind == RD_ARCHIVE_LINK ? e->target : NULL, task);
-	struct rd_sha256 sum;
 
 	if (!m)
 		return fail(s, ENOMEM, err);
@@ -120,9 +119,6 @@ int store_put_entry(struct store *s, const struct rd_archive_entry *e, const voi
 	m->size = e->kind == RD_ARCHIVE_FILE ? n : 0;
 	if (append(s, bytes, m->size, err) < 0)
 		return drop(m);
-	rd_sha256_begin(&sum);
-	rd_sha256_add(&sum, bytes, m->size);
-	rd_sha256_end(&sum, m->sha256);
 	s->n++;
 	return 0;
 }
@@ -138,7 +134,6 @@ int store_take(struct store *s, const char *name, int fd, uint64_t most, bool ad
 {
 	struct stored *m = next(s, name, NULL, task);
 	char buf[COPY_BYTES];
-	struct rd_sha256 sum;
 	ssize_t n = 0;
 
 	if (!m)
@@ -147,7 +142,6 @@ int store_take(struct store *s, const char *name, int fd, uint64_t most, bool ad
 		m->fd = fd;
 		m->at = 0;
 	}
-	rd_sha256_begin(&sum);
 	while (m->size < most && !*s->stop) {
 		size_t some = most - m->size < sizeof(buf) ? (size_t)(most - m->size) : sizeof(buf);
 
@@ -156,7 +150,6 @@ int store_take(struct store *s, const char *name, int fd, uint64_t most, bool ad
 			continue;
 		if (n <= 0)
 			break;
-		rd_sha256_add(&sum, buf, (size_t)n);
 		if (!adopt && append(s, buf, (size_t)n, err) < 0)
 			return drop(m);
 		m->size += (uint64_t)n;
@@ -169,7 +162,6 @@ int store_take(struct store *s, const char *name, int fd, uint64_t most, bool ad
 		rd_fail(err, RD_CLASS_DEVICE, errno, NULL, "cannot read what becomes '%s'", name);
 		return drop(m);
 	}
-	rd_sha256_end(&sum, m->sha256);
 	s->n++;
 	return 0;
 }

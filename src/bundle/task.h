@@ -15,13 +15,12 @@
 #include <rdmadump/identity.h>
 #include <rdmadump/outfile.h>
 #include <rdmadump/redact.h>
-#include <rdmadump/sha256.h>
 #include <signal.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #define RD_MANIFEST		 "manifest.json" /* the member that lists the others */
-#define RD_MANIFEST_VERSION	 2
+#define RD_MANIFEST_VERSION	 3
 #define RD_BUNDLE_FILES		 32 /* captures that can be given */
 #define RD_BUNDLE_LIMIT_S	 4  /* default time limit of one command, s */
 #define RD_BUNDLE_ADAPTER_S	 60 /* time limit of a tool that opens an adapter, s */
@@ -162,7 +161,6 @@ struct stored {
 	enum rd_archive_kind kind;
 	int fd; /* where its bytes are */
 	uint64_t at, size;
-	char sha256[RD_SHA256_TEXT];
 	const struct task *task; /* the source of the member; NULL: the bundle itself */
 };
 

@@ -101,13 +101,7 @@ int set_autostop(const struct option_use *use, struct rd_error *err)
 
 int option_ring_buffer(struct capture_options *o, const char *arg, struct rd_error *err)
 {
-	static const char print[] = "printname:";
-
 	o->session.out.rotation.naming = RD_NAMES_DUMPCAP;
-	if (strncmp(arg, print, sizeof(print) - 1) == 0) {
-		o->session.out.rotation.print_names_to = arg + sizeof(print) - 1;
-		return 0;
-	}
 	/* "-a filesize" before it meant one file; now it is the size of each. */
 	if (o->session.out.rotation.files == 1 && o->session.out.rotation.bytes)
 		o->session.out.rotation.files = 0;

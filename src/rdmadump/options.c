@@ -235,7 +235,7 @@ const struct cli_option cli_options[] = {
 		GROUP_ROTATION, STRING(session.out.rotation.command)},
 	{"ring-buffer", 'b', "KEY:N",
 		"duration:SECONDS, interval:SECONDS, filesize:kB, packets:N; files:N keeps the "
-		"newest; printname:FILE; file names like dumpcap's. A plain number means "
+		"newest; file names like dumpcap's. A plain number means "
 		"--max-burst",
 		NULL, GROUP_ROTATION, .set = set_burst_or_ring, FIELD(session.device.log2_buffers),
 		RANGE(1, LOG2_BUFFERS_MAX)},

@@ -134,21 +134,16 @@ static int check_directories(struct rd_session *s)
 		     : 0;
 }
 
-/* The output may not be an input, nor be the file of `printname`, under any name. */
+/* The output may not be an input, under any name. */
 static int check_distinct(struct rd_session *s)
 {
-	const char *names = s->config->out.rotation.print_names_to, *twice = NULL;
 	struct rd_inputs taken = s->in.files;
 
-	if (!rd_sink_claim(s->out.sink, &taken))
-		twice = s->config->out.path;
-	if (names && rd_inputs_have(&taken, names))
-		twice = names;
-	if (!twice)
+	if (rd_sink_claim(s->out.sink, &taken))
 		return 0;
 	return rd_fail(&s->error, RD_CLASS_USAGE, 0,
 		"nothing was changed: give each file a name of its own",
-		"'%s' is used twice: as two outputs, or as input and output", twice);
+		"'%s' is used twice: as two outputs, or as input and output", s->config->out.path);
 }
 
 static void abandon(struct rd_session *s)

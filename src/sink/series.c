@@ -247,28 +247,10 @@ static void run_command(struct series *s)
 		s->running++;
 }
 
-static void print_name(const struct series *s)
-{
-	const char *to = s->rotation->print_names_to;
-	bool terminal = strcmp(to, "-") == 0 || strcmp(to, "stdout") == 0;
-	bool error = strcmp(to, "stderr") == 0;
-	int fd = terminal ? STDOUT_FILENO
-		 : error  ? STDERR_FILENO
-			  : open(to, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-
-	if (fd < 0 || dprintf(fd, "%s\n", s->path) < 0)
-		rd_log(RD_LOG_WARNING, "cannot print the file's name to '%s': %s", to,
-			strerror(errno));
-	if (fd >= 0 && !terminal && !error)
-		close(fd);
-}
-
 void series_closed(struct series *s)
 {
 	if (strcmp(s->base, "-") == 0)
 		return;
-	if (s->rotation->print_names_to)
-		print_name(s);
 	if (s->rotation->command)
 		run_command(s);
 	reap(s);

@@ -44,7 +44,7 @@ int series_next(struct series *s, uint64_t first_ns, struct rd_error *err);
  * the file's name. Returns 0, or -1 with RD_CLASS_OUTPUT or RD_CLASS_USAGE.
  */
 int series_first_frame(struct series *s, uint64_t first_ns, struct rd_error *err);
-/* The current file was closed: prints its name (print_names_to) and starts the command. */
+/* The current file was closed: starts the command. */
 void series_closed(struct series *s);
 /* Waits for the commands, until the ending's waiting() returns false. */
 void series_wait(struct series *s, const struct rd_sink_ending *ending);

@@ -3,7 +3,7 @@
 # bundle: what is in it and only that, reading it back, tools that misbehave, ends of every kind.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
-need_tool jq tar zstd sha256sum capinfos python3
+need_tool jq tar zstd capinfos python3
 [ -z "${SOFTHCA_PRELOAD_FIRST-}" ] || export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS-}"
 here=$(cd "${srcdir:-.}/tests/e2e" && pwd)
 "$RDMADUMP" --version | grep -q '^  libarchive' || skip_all "this build has no libarchive"
@@ -60,13 +60,10 @@ diff <(jq -S . "$tmp/json") <(jq -S . "$manifest") >"$tmp/log"
 ok "--json prints the manifest" "$tmp/log"
 fits "schema of the manifest and of the plan" bundle "$manifest" "$tmp/plan"
 is "no command took longer than the bundle" "$(jq --argjson now "$(date +%s%N)" '.start_ns as $start | [.members[].duration_s | numbers | . > ($now - $start) / 1e9] | [length > 5, any]' -c "$manifest")" '[true,false]'
-jq -r '.members[] | select(.sha256) | "\(.sha256)  \(.name)"' "$manifest" >"$tmp/sums"
-(cd "$b" && sha256sum --quiet -c "$tmp/sums") >"$tmp/log" 2>&1
-ok "SHA-256 of every member" "$tmp/log"
 (cd "$b" && find . ! -type d ! -name manifest.json -printf '%P\n') | sort >"$tmp/have"
 jq -r '.members[] | select(.size != null or .link != null) | .name' "$manifest" | sort | diff - "$tmp/have" >"$tmp/log"
 ok "the manifest lists every member" "$tmp/log"
-jq -r '.members[] | select(.sha256 and .size > 0) | .size' "$manifest" | awk '{n += $1} END {print n}' >"$tmp/size"
+jq -r '.members[] | select(.size > 0) | .size' "$manifest" | awk '{n += $1} END {print n}' >"$tmp/size"
 is "sizes" "$(cat "$tmp/size")" "$(cd "$b" && find . -type f ! -name manifest.json -printf '%s\n' | awk '{n += $1} END {print n}')"
 jq -r '.members[].name' "$tmp/plan" | sort >"$tmp/planned"
 grep -v '^sysroot/\|^index.html$' "$tmp/have" | comm -23 - "$tmp/planned" >"$tmp/log"

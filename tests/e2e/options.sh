@@ -189,8 +189,6 @@ for form in -z --postrotate-command; do
 	timeout -k 5 "$PATIENCE" "$RDMADUMP" -r "$in" -q -w "$tmp/f/z" -C 300k $form "$tmp/command" 2>"$tmp/log"
 	is "$form" "$(sort "$tmp/ran")" "$(ls "$tmp"/f/z*)"
 done
-timeout -k 5 "$PATIENCE" "$RDMADUMP" -r "$in" -q -w "$tmp/f/n" -b filesize:300 -b printname:"$tmp/names" 2>"$tmp/log"
-is "-b printname" "$(cat "$tmp/names")" "$(ls "$tmp"/f/n*)"
 
 # turned FUNCTION CONDITION...: of a running capture, which ends once the condition is true
 turned() {

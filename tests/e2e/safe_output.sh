@@ -40,9 +40,6 @@ if [ "$(id -u)" = 0 ]; then
 	SUDO_UID=$uid SUDO_GID=$(id -g $user) SUDO_USER=$user trap_link "sudo, the output is a link" 3 -w "$theirs/out.pcapng"
 	link "$theirs/turn1"
 	trap_link "a later file is a link" 3 -Z $user -C 1k -w "$theirs/turn"
-	link "$theirs/names"
-	trap_link "printname is a link" 0 -Z $user -b packets:500 -b printname:"$theirs/names" -w "$theirs/n.pcapng"
-	has "printname is a link: reported" "$tmp/log" "cannot print the file's name to '.*names': Permission denied"
 	capture -w "$tmp/in.pcapng" && chmod 644 "$tmp/in.pcapng"
 	link "$theirs/page.html"
 	SUDO_UID=$uid SUDO_GID=$(id -g $user) SUDO_USER=$user "$RDMADUMP" analyze --html "$theirs/page.html" "$tmp/in.pcapng" >/dev/null 2>"$tmp/log"
@@ -98,7 +95,6 @@ over y.pcapng -r y-link.pcapng -w y.pcapng
 over y.pcapng -r y.pcapng -w y-hard
 over y.pcapng -r y.pcapng -w ./../"$(basename "$tmp")"/y.pcapng
 over y.pcapng.gz -r y.pcapng.gz -w y.pcapng.gz
-over y.pcapng -r y.pcapng -b packets:500 -b printname:y-hard -w n.pcapng
 status=3 over y1 -r y1 -C 100k -w y
 # shellcheck disable=SC2094 # that is what is tried
 (cd "$tmp" && "$RDMADUMP" -r - -w y.pcapng <y.pcapng >"$tmp/out" 2>"$tmp/log")

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Bundles: commands that misbehave, the checksum. */
+/* Bundles: commands that misbehave. */
 #include "bundle/parts.h"
 #include "bundle/task.h"
 #include "config.h"
@@ -7,7 +7,6 @@
 #include <dirent.h>
 #include <rdmadump/archive.h>
 #include <rdmadump/log.h>
-#include <rdmadump/sha256.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -15,37 +14,6 @@
 #include <sys/wait.h>
 
 static char directory[] = "/tmp/rdmadump-bundle-test-XXXXXX";
-
-/* --- SHA-256 ------------------------------------------------------------------------------ */
-
-static void check_sum(const char *bytes, size_t n, size_t piece, const char *wanted)
-{
-	char text[RD_SHA256_TEXT];
-	struct rd_sha256 s;
-
-	rd_sha256_begin(&s);
-	for (size_t i = 0; i < n; i += piece)
-		rd_sha256_add(&s, bytes + i, n - i < piece ? n - i : piece);
-	rd_sha256_end(&s, text);
-	assert_string_equal(text, wanted);
-}
-
-/* The examples of FIPS 180-4. */
-TEST(sha256)
-{
-	static const char two[] = "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq";
-	char *million = malloc(1000000);
-
-	assert_non_null(million);
-	memset(million, 'a', 1000000);
-	check_sum("", 0, 1, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
-	check_sum("abc", 3, 3, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-	check_sum(two, 56, 56, "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
-	check_sum(two, 56, 5, "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
-	check_sum(million, 1000000, 997,
-		"cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
-	free(million);
-}
 
 #ifdef HAVE_LIBARCHIVE
 /* --- commands ----------------------------------------------------------------------------- */

@@ -292,31 +292,6 @@ static void read_text(const char *path, char *text, size_t capacity)
 	fclose(f);
 }
 
-TEST_SERIES(print_names)
-{
-	struct rd_rotation rotation = {.frames = 1, .print_names_to = "printed"};
-	char text[100];
-
-	begin("p", &rotation);
-	next(NOON);
-	series_closed(&s);
-	next(NOON);
-	series_closed(&s);
-	read_text("printed", text, sizeof(text));
-	assert_string_equal(text, "p\np1\n");
-	unlink("printed");
-	/* Standard output is no file. */
-	begin("-", &rotation);
-	next(NOON);
-	series_closed(&s);
-	assert_false(exists("printed"));
-	rotation.print_names_to = "no/such/directory";
-	begin("p", &rotation);
-	next(NOON);
-	series_closed(&s);
-	assert_non_null(strstr(warnings, "cannot print the file's name to 'no/such/directory'"));
-}
-
 static void script(const char *path, const char *text)
 {
 	FILE *f = fopen(path, "w");

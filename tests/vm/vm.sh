@@ -10,7 +10,7 @@ vm_cache=${VM_CACHE:-$(cd "$vm_src/../.." && pwd)/build/cache/vm}
 # Programs in the machines besides the program under test; the tests need those of the first line.
 vm_programs="busybox dash ip tc rdma tcpdump ibv_rc_pingpong ibv_uc_pingpong ibv_ud_pingpong
 	ibv_srq_pingpong ibv_devinfo ib_send_bw ib_write_bw ib_read_bw ib_atomic_bw rping mckey
-	setpriv sysctl timeout ibstat ibstatus"
+	setpriv sysctl timeout ibstat ibstatus zstd"
 vm_extras="ib_send_lat ib_write_lat ib_read_lat ib_atomic_lat ibv_devices ucmatose udaddy bash
 	ethtool strace iperf3"
 # Files beside the programs, as FILE:PACKAGE; a pattern must match something. The RDMA core loads its
