@@ -7,6 +7,7 @@ messages=40    from each to each other one
 lossy=1-3,...  the path from 1 to 3 loses every tenth message, once; 1-3/1: between their addresses 10.1.0.N only
 missing=2,...  hosts without a capture
 facts=1        the files have facts: the addresses of a device of their host
+apart=60       seconds between the clocks of two hosts
 addresses=2    of each device: 10.0.0.N, 10.1.0.N, ...; each sends to those of the same network
 """
 import json
@@ -70,8 +71,7 @@ def main(directory, **how):
                     net.talk(network, a, b, int(how.get("messages", 40)), bool({f"{a}-{b}", f"{a}-{b}/{network}"} & lossy))
     for host, rows in net.captures.items():
         if host not in missing:
-            # The clocks of the hosts are minutes apart.
-            rows = [(time + host * 60 * 10**9, data, 0, None) for time, data in sorted(rows)]
+            rows = [(time + host * int(how.get("apart", 60)) * 10**9, data, 0, None) for time, data in sorted(rows)]
             frames.write_pcapng("%s/host%d.pcapng" % (directory, host), 1, 65535, rows, 0,
                                 start=[facts(host, addresses)] if how.get("facts") else [])
 

@@ -39,10 +39,14 @@ is "... the ports whose facts there are" "$(jq -c '[.captures[].capture.ports[] 
 has "... in the text" <(analyze "$tmp/rails") "^10\.0\.0\.1 \(\+1\) -> 10\.0\.0\.3 \(\+1\) +176 +8 +16 "
 
 # Of what a host sends to many others, each has a small part
-site many hosts=14 messages=20 lossy=3-9
+site many hosts=12 messages=20 lossy=3-9 apart=0
 analyze --json "$tmp/many" >"$tmp/many.json"
-is "hosts that send to many others: each two are a pair" "$(jq -c '[.pairs | length]' "$tmp/many.json")" "[91]"
+is "hosts that send to many others: each two are a pair" "$(jq '.pairs | length' "$tmp/many.json")" 66
 is "... and the lossy path is first" "$(paths "$tmp/many.json" | head -n 2 | paste -sd,)" "10.0.0.3 10.0.0.9 44 2 4,10.0.0.1 10.0.0.2 40 0 0"
+mkdir "$tmp/digests"
+for f in "$tmp"/many/*; do "$RDMADUMP" -q -r "$f" --headers-only -w "$tmp/digests/${f##*/}" 2>>"$tmp/log"; done
+is "... the same of copies with the headers only" "$(analyze --json "$tmp/digests" | jq -c '[.hosts, .paths, (.pairs | length)]')" \
+	"$(jq -c '[.hosts, .paths, (.pairs | length)]' "$tmp/many.json")"
 
 # What is missing, and what the faulty paths have in common
 common() { jq -c '.common | if . then [.place, .is_address, .side, .faulty, .of_faulty, .others, .of_others] else . end' "$1"; }
