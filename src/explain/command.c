@@ -82,13 +82,16 @@ static void add_answer(struct log *log, const struct code *code)
 	log->group[log->n_groups++] = (struct group){.first = r, .count = 1};
 }
 
-/* All codes of this name; whether another program may have printed one of them. */
+/* All codes of this name, a counter also with its group; whether another program may have printed
+ * one of them. */
 static bool read_name(const struct catalogue *c, const char *text, struct log *log)
 {
+	const char *slash = strrchr(text, '/');
 	bool is_of_others = false;
 
 	for (size_t i = 0; i < c->n && log->n_groups < GROUPS_MAX; i++) {
-		if (!c->code[i].name || fnmatch(c->code[i].name, text, FNM_CASEFOLD) != 0)
+		if (!c->code[i].name ||
+			fnmatch(c->code[i].name, slash ? slash + 1 : text, FNM_CASEFOLD) != 0)
 			continue;
 		add_answer(log, &c->code[i]);
 		is_of_others |= !is_own(&c->code[i]);

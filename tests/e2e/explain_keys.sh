@@ -27,6 +27,11 @@ known selftest-finding "findings of selftest" 30 < <(grep -ozhE 'result_found\([
 known trigger "triggers of record" 15 < <("$RDMADUMP" record --help | tr -s ' \n' ' ' | grep -oE 'repeated: .*PATTERN\]' | grep -oE '[a-z]+(-[a-z]+)*(\[|,|=|>|;)' | tr -d '[,=>;' | grep -vxE 'qp|host|device|match|s')
 known exit-status "exit statuses" 5 < <(sed -n '/^\.Sh EXIT STATUS/,/^\.Sh/s/^\.It \([0-9]\).*/\1/p' man/rdmadump-record.1)
 known counter "counters" 200 < <(grep -ohE '^COUNTER\("[a-z_/A-Z0-9.-]+"' src/counters/*.def | cut -d'"' -f2 | sed 's|.*/||')
+grep -ohE '^COUNTER\("[^"*]*/[^"*]*"' src/counters/*.def | cut -d'"' -f2 | sed 's/\[\(.\)[^]]*\]/\1/g' >"$tmp/groups"
+while read -r name; do "$RDMADUMP" explain "$name" >/dev/null 2>&1 || echo "$name"; done <"$tmp/groups" >"$tmp/unknown"
+is "counters with their groups, and the number of a priority" "$(cat "$tmp/unknown")" ""
+[ "$(wc -l <"$tmp/groups")" -ge 300 ]
+ok "... enough of them"
 known json-value "values of JSON" 40 < <(jq -rn '[inputs | .. | objects | .ending?, .ended_by?, .owner_unknown?, .clock_unknown?, .spent?, .where?, .ended?, .outcome? | objects | .enum[]? | strings] | .[]' \
 	docs/schema/analyze.json docs/schema/analyze-ends.json docs/schema/capture.json docs/schema/record.json docs/schema/selftest.json)
 is "a name that other programs print, too: both" "$("$RDMADUMP" explain --json port-down | jq -r '.answers[].codes[].kind' | tr '\n' ' ')" "trigger port-state "
