@@ -73,7 +73,7 @@ static int by_route(const void *x, const void *y)
 /* Of the packets on paths that have any in common. */
 static bool is_common_on_paths(const struct rd_ends_search *s)
 {
-	const struct sample *all[SAMPLE];
+	const struct sample *all[SAMPLE] = {NULL};
 	unsigned int n = 0, of = 0, found = 0;
 
 	for (size_t i = 0; i < SLOTS; i++)
