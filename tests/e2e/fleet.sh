@@ -5,6 +5,7 @@
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 PATH=$PATH:/usr/sbin
+unset PYTHONUNBUFFERED # users have none
 need_tool ssh sshd ip zstd pgrep
 [ "$(id -u)" = 0 ] || skip_all "daemons need root"
 if [ "${FLEET_INSIDE-}" != yes ]; then
