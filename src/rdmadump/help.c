@@ -17,6 +17,7 @@ static const char *const examples[][2] = {
 const struct rd_command rd_commands[] = {
 	{"capture", "capture the traffic of a port (the default)"},
 	{"analyze", "find problems in captured traffic"},
+	{"export", "tables of what analyze finds, for DuckDB, Spark and the like"},
 	{"list", "list devices and ports, and whether they can be captured"},
 	{"info", "show firmware, ports, limits, open QPs of a device"},
 	{"events", "print events of devices, ports and addresses"},
@@ -41,7 +42,7 @@ static void print_option(const struct cli_option *o)
 void help_short(void)
 {
 	puts("Usage: rdmadump [OPTION...] [FILTER]     FILTER: pcap-filter(7)\n"
-	     "       rdmadump COMMAND [OPTION...]\n");
+	     "       rdmadump COMMAND [OPTION...]");
 	puts("Examples:");
 	for (size_t i = 0; i < sizeof(examples) / sizeof(*examples); i++)
 		printf("  %-39s %s\n", examples[i][0], examples[i][1]);

@@ -40,7 +40,7 @@ clean() {
 	esac
 }
 
-both() { "$1" --version | head -n 1 && "$1" analyze --usage | head -n 1; }
+both() { "$1" --version | head -n 1 && "$1" analyze --usage | head -n 1 && "$1" export --help | head -n 1; }
 built=$(both "$RDMADUMP")
 # NAME | ibdump before | ibdump_link | after install | said | after uninstall
 cases='no link by default||no|absent||absent
@@ -57,7 +57,7 @@ while IFS='|' read -r name before wanted after said removed; do
 	clean "$before"
 	run_make install-exec-am ibdump_link="$wanted"
 	is "$name: installing succeeds" $? 0
-	is "$name: the program, and a command that is one of its own" "$(both "$installed/rdmadump")" "$built"
+	is "$name: the program, and commands that are programs of their own" "$(both "$installed/rdmadump")" "$built"
 	is "$name: ibdump" "$(what)" "$after"
 	if [ -n "$said" ]; then
 		has "$name: the message" "$tmp/log" "$said"

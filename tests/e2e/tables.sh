@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# docs/tables.jq: the tables have what the reports have, and each question of queries.sql has the answer that a report gives.
+# rdmadump export: the tables have what the reports have, and each question of queries.sql has the answer that a report gives.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq zstd python3
 tables=$srcdir/docs
-mkdir "$tmp/stories" "$tmp/world" "$tmp/tables"
+mkdir "$tmp/stories" "$tmp/world"
 tar -C "$tmp/stories" -xf "$TEST_DATA/explain/stories.tar.zst" ./path_mtu ./qp_destroyed
 
 report() { "$RDMADUMP" analyze --json "${@:2}" >"$tmp/$1.json" 2>>"$tmp/log"; }
@@ -19,19 +19,46 @@ for seed in 10000 10004; do
 done
 reports=("$tmp"/{many,ends,dead,other,10000,10004}.json)
 
+"$RDMADUMP" export -o "$tmp/tables" "${reports[@]}" 2>"$tmp/log"
+ok "the tables are made" "$tmp/log"
+"$RDMADUMP" export -f tsv -o "$tmp/tsv" "$tmp/ends.json" "$tmp/10004.json" 2>"$tmp/log"
 names=
 # shellcheck disable=SC2016 # backquotes of Markdown
 while read -r name columns; do
-	jq -rf "$tables/tables.jq" --arg table "$name" "${reports[@]}" >"$tmp/tables/$name.ndjson" 2>"$tmp/log"
-	ok "$name: made" "$tmp/log"
 	is "$name: each row has the columns of the document" "$(jq -r 'keys_unsorted | join(" ")' "$tmp/tables/$name.ndjson" | sort -u)" "$columns"
-	jq -rf "$tables/tables.jq" --arg table "$name" --arg as tsv "$tmp/ends.json" "$tmp/10004.json" >"$tmp/tsv" 2>"$tmp/log"
-	is "$name: the same with tabs" "$(awk -F '\t' 'NR == 1 {n = NF} NF != n {print}' "$tmp/tsv" | sort -u | wc -l) $(head -n 1 "$tmp/tsv" | tr '\t' ' ')" "0 $columns"
+	is "$name: the same with tabs" "$(awk -F '\t' 'NR == 1 {n = NF} NF != n {print}' "$tmp/tsv/$name.tsv" | sort -u | wc -l) $(head -n 1 "$tmp/tsv/$name.tsv" | tr '\t' ' ')" "0 $columns"
 	names+=" $name"
 done < <(sed -nE 's/^\| `([a-z]+)` \| [^|]* \| ([a-z_0-9 ]+) \|$/\1 \2/p' "$srcdir/docs/tables.md")
 is "the document has all tables" "$names" " captures qps flows paths findings counters pauses"
-! jq -rf "$tables/tables.jq" --arg table nothing "$tmp/ends.json" >"$tmp/out" 2>"$tmp/err"
-has "a table that there is not" "$tmp/err" 'there is no table "nothing": captures, qps, flows, paths, findings, counters, pauses'
+
+# Of captures at once, and only some tables
+"$RDMADUMP" export --tables=paths,qps -o "$tmp/some" "$tmp"/stories/path_mtu/[ab].pcapng >"$tmp/out" 2>"$tmp/log"
+is "captures instead of reports: status, tables, output" "$? $(cd "$tmp/some" && echo .[!.]* *) $(cat "$tmp/out")" "0 .[!.]* paths.ndjson qps.ndjson "
+"$RDMADUMP" export -o "$tmp/one" "$tmp/ends.json" 2>>"$tmp/log"
+is "they have the same rows" "$(cat "$tmp/some"/*)" "$(cat "$tmp/one"/{paths,qps}.ndjson)"
+head -c 20000 "$tmp/stories/path_mtu/a.pcapng" >"$tmp/cut.pcapng"
+"$RDMADUMP" export -o "$tmp/cut" "$tmp/cut.pcapng" 2>"$tmp/err"
+is "a file that is cut: the status of its analysis, and tables" "$? $(jq .frames "$tmp/cut/captures.ndjson")" "4 $("$RDMADUMP" analyze --json "$tmp/cut.pcapng" 2>>"$tmp/log" | jq .totals.frames)"
+
+# wrong STATUS TEXT ARGUMENT...
+wrong() {
+	"$RDMADUMP" export "${@:3}" >"$tmp/out" 2>"$tmp/err"
+	is "$2: the status" "$?" "$1"
+	has "$2" "$tmp/err" "rdmadump: .*$2"
+}
+wrong 1 "there is no table 'nothing'; there are captures qps" -o "$tmp/no" -t nothing "$tmp/ends.json"
+wrong 1 "'parquet' is no format" -o "$tmp/no" -f parquet "$tmp/ends.json"
+wrong 1 "where to write is not known" "$tmp/ends.json"
+wrong 1 "no capture is named" -o "$tmp/no"
+wrong 1 "see 'rdmadump export --help'" --what
+wrong 3 "no tables can be written to '/proc/no'" -o /proc/no "$tmp/ends.json"
+wrong 2 "cannot open .*missing.pcapng.: No such file" -o "$tmp/no" "$tmp/missing.pcapng"
+wrong 3 "the table 'captures' was not written" -o "$tmp/no" "$tables/README.md.json"
+is "after a fault there is no table, and nothing else" "$(find "$tmp/no" -type f)" ""
+# A full disk: nothing has the name of a table that is not whole
+mkdir "$tmp/full"
+(ulimit -f 1; "$RDMADUMP" export -o "$tmp/full" -t flows "$tmp/10004.json" 2>"$tmp/err")
+is "no room: the status, and what is there" "$? $(find "$tmp/full" -mindepth 1)" "3 "
 
 ask() { python3 "$srcdir/tests/e2e/tables.py" "$tables/queries.sql" "$tmp"/tables/*.ndjson "$1"; }
 # Sums of what a report has, whatever kind it is
