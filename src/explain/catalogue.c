@@ -4,7 +4,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <rdmadump/analysis.h>
-#include <rdmadump/counters.h>
 #include <rdmadump/hash.h>
 #include <rdmadump/order.h>
 #include <stdlib.h>
@@ -206,6 +205,16 @@ static size_t count_codes(void)
 	return n + rd_rule_texts(NULL, 0) + rd_ends_rule_texts(NULL, 0);
 }
 
+struct code code_of_counter(const struct rd_counter_kind *k, const char *name)
+{
+	return (struct code){.space = SPACE_COUNTER,
+		.number = ANY_NUMBER,
+		.name = name,
+		.meaning = k->meaning,
+		.causes = k->cause,
+		.next = k->todo};
+}
+
 static size_t add_counters(struct code *to)
 {
 	size_t n = 0;
@@ -213,14 +222,8 @@ static size_t add_counters(struct code *to)
 	for (const struct rd_counter_kind *k = rd_counter_kinds; k->name; k++) {
 		const char *slash = strrchr(k->name, '/');
 
-		if (strpbrk(k->name, "*?")) /* what has no row of its own */
-			continue;
-		to[n++] = (struct code){.space = SPACE_COUNTER,
-			.number = ANY_NUMBER,
-			.name = slash ? slash + 1 : k->name,
-			.meaning = k->meaning,
-			.causes = k->cause,
-			.next = k->todo};
+		if (!strpbrk(k->name, "*?")) /* what has no row of its own */
+			to[n++] = code_of_counter(k, slash ? slash + 1 : k->name);
 	}
 	return n;
 }

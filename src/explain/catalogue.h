@@ -4,6 +4,7 @@
 #define RDMADUMP_EXPLAIN_CATALOGUE_H
 
 #include "code.h"
+#include <rdmadump/counters.h>
 #include <rdmadump/error.h>
 #include <stdint.h>
 
@@ -59,6 +60,8 @@ void catalogue_free(struct catalogue *c);
  */
 const struct code *code_of(
 	const struct catalogue *c, enum space space, unsigned int number, unsigned int with);
+/* What is known of a counter. */
+struct code code_of_counter(const struct rd_counter_kind *k, const char *name);
 /* Whether rdmadump alone prints it: its own events, triggers, findings of devices. */
 bool is_own(const struct code *code);
 /* A word of a line: letters and digits. Returns where it begins, and its length; NULL: none is

@@ -87,6 +87,8 @@ static void add_answer(struct log *log, const struct code *code)
 static bool read_name(const struct catalogue *c, const char *text, struct log *log)
 {
 	const char *slash = strrchr(text, '/');
+	const struct rd_counter_kind *kind = slash ? rd_counter_kind("", text) : NULL;
+	static struct code counter;
 	bool is_of_others = false;
 
 	for (size_t i = 0; i < c->n && log->n_groups < GROUPS_MAX; i++) {
@@ -96,7 +98,12 @@ static bool read_name(const struct catalogue *c, const char *text, struct log *l
 		add_answer(log, &c->code[i]);
 		is_of_others |= !is_own(&c->code[i]);
 	}
-	return is_of_others;
+	/* device/mr_cache/2/miss: only a pattern of the table has it. */
+	if (log->n_groups || !kind)
+		return is_of_others;
+	counter = code_of_counter(kind, text);
+	add_answer(log, &counter);
+	return true;
 }
 
 /* A number alone: what it means of each kind. "12/0x81" and "12 0x81": a status with its vendor

@@ -12,6 +12,7 @@ is "a number: each kind of code" "$(explain --json 12 | codes)" 'completion-stat
 is "a status with its vendor error" "$(explain --json 12/0x81 | codes)" 'completion-status 12, vendor-error 129'
 is "a name" "$(explain --json ibv_wc_rem_access_err | codes)" 'completion-status 10'
 has "a counter" <(explain local_ack_timeout_err) 'means +acknowledgements that did not come in time'
+has "... that only a pattern of the table has" <(explain device/mr_cache/2/miss) 'means +times that the cache was empty'
 has "a finding" <(explain lost-downstream) 'means +packets are lost downstream'
 has "a counter of each priority" <(explain rx_prio3_pause) '^counter rx_prio.0-9._pause$'
 is "an exit status" "$(explain --json exit status 4 | codes)" 'exit-status 4'

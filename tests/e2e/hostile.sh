@@ -88,7 +88,7 @@ info @
 info a @
 events @
 counters @
-counters --explain @
+counters --interval @
 counters --diff @ @
 analyze @
 analyze --@

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """json_as_text.py list|info|counters ROOT [EXPLAINED] <JSON: the text that the command prints for the same tree
 (-v, --all), made again from the JSON, with one blank between words. Counters: unsorted, without titles; EXPLAINED is a file with
-what `counters --explain` prints.
+what `explain --list` prints.
 
 What the JSON has and the text has not is compared with the files below ROOT. Values that neither is made of, or
 that differ from the files, are printed, too: they make the text differ from the right one."""
@@ -377,7 +377,7 @@ def amount(counter):
 
 
 def counter_row(c, port, ib):
-    """A row; its value is that of the file, its meaning one that `counters --explain` has"""
+    """A row; its value is that of the file, its meaning is the one that `explain --list` has, except of patterns"""
     name, value = c["name"], c.pop("value")
     group, _, short = name.partition("/")
     if group == "device":
@@ -390,8 +390,8 @@ def counter_row(c, port, ib):
     c["value"] = value
     shown, unit = amount(c), c.pop("unit", None)
     meaning = c.pop("meaning", None)
-    if unit and f"  {meaning}; {unit}" not in EXPLAINED:
-        say(name, "is explained as", meaning, unit)
+    if f"\t{short}\t" in EXPLAINED and f"\t{short}\t{meaning}\n" not in EXPLAINED:
+        say(name, "is explained as", meaning)
     say(short, shown, SHORT_UNITS.get(unit, unit))
     del c["name"], c["value"]
     return value, c.pop("severity", "none")

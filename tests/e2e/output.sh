@@ -172,7 +172,7 @@ info --sysroot TMP/rxe
 counters --sysroot TMP/rxe
 counters --sysroot TMP/rxe --json
 counters --sysroot TMP/rxe --prometheus
-counters --explain
+explain --list
 bundle --dry-run
 --help
 --help-all

@@ -442,6 +442,11 @@ TEST(table)
 	assert_null(rd_counter_kind("mlx5", "hw_counters/out_of_buffer"));
 	assert_non_null(rd_counter_kind("", "hw_counters/out_of_buffer"));
 	assert_non_null(rd_counter_kind("irdma", "hw_counters/Nak Sequence Error"));
+	/* Where names of units mislead */
+	assert_int_equal(rd_counter_kind("", "ethtool/outbound_pci_stalled_rd_events")->unit,
+		RD_UNIT_SECONDS);
+	assert_int_equal(
+		rd_counter_kind("", "ethtool/rx_prio3_pause_transition")->unit, RD_UNIT_EVENTS);
 }
 
 TEST(names)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* `rdmadump counters`: every counter of a port: read, compared, explained, exported. */
+/* `rdmadump counters`: every counter of a port: read, compared, exported. */
 #include "cli/command.h"
 #include "../commands.h"
 #include "cli/report_file.h"
@@ -31,16 +31,6 @@ static int set_interval(const struct option_use *use, struct rd_error *err)
 		"--interval: '%s' is not a number of seconds from 0.01 to 86400", use->arg);
 }
 
-static int set_explain(const struct option_use *use, struct rd_error *err)
-{
-	struct counters_options *o = use->settings;
-
-	(void)err;
-	o->explains = true;
-	o->explain = use->arg;
-	return 0;
-}
-
 static int set_json(const struct option_use *use, struct rd_error *err)
 {
 	struct counters_options *o = use->settings;
@@ -59,8 +49,6 @@ static const struct cli_option options[] = {
 		FIELD(interval)},
 	{"count", 0, "N", "Stop after N intervals", NUMBER(count, 1, UINT64_MAX)},
 	{"diff", 0, NULL, "Compare two files written with --json: --diff BEFORE AFTER", FLAG(diff)},
-	{"explain", 0, "NAME", "Explain a counter, or all of them", .set = set_explain,
-		.flags = OPT_OPTIONAL},
 	{"json", 0, "FILE",
 		"Print JSON; with =FILE: write every counter as JSON to FILE, and print the text",
 		.set = set_json, .flags = OPT_OPTIONAL},
@@ -77,8 +65,6 @@ static error_t parse_word(struct argp_state *state, struct counters_options *o, 
 		o->before = arg;
 	else if (o->diff && !o->after)
 		o->after = arg;
-	else if (o->explains && !o->explain)
-		o->explain = arg;
 	else if (!o->wanted && !o->diff)
 		o->wanted = arg;
 	else
@@ -88,19 +74,14 @@ static error_t parse_word(struct argp_state *state, struct counters_options *o, 
 
 static void check_together(struct argp_state *state, const struct counters_options *o)
 {
-	int modes = o->diff + o->explains + o->prometheus;
-
-	if (modes > 1)
-		rd_cli_usage_error(
-			state->name, "--diff, --explain and --prometheus exclude each other");
+	if (o->diff && o->prometheus)
+		rd_cli_usage_error(state->name, "--diff and --prometheus exclude each other");
 	if (o->diff && !o->after)
 		rd_cli_usage_error(state->name, "--diff needs two files: --diff BEFORE AFTER");
-	if ((o->json || o->json_file) && (o->prometheus || o->explains))
-		rd_cli_usage_error(
-			state->name, "--json cannot be combined with --prometheus or --explain");
-	if ((o->diff || o->explains) && o->interval > 0)
-		rd_cli_usage_error(
-			state->name, "--interval reads a device; --diff and --explain do not");
+	if ((o->json || o->json_file) && o->prometheus)
+		rd_cli_usage_error(state->name, "--json and --prometheus exclude each other");
+	if (o->diff && o->interval > 0)
+		rd_cli_usage_error(state->name, "--interval reads a device; --diff does not");
 	if (o->count && o->interval <= 0)
 		rd_cli_usage_error(state->name, "--count counts intervals: give --interval too");
 	if (o->output && o->json_file)
@@ -245,17 +226,6 @@ static int run_diff(const struct counters_options *o, struct rd_error *err)
 	return ret;
 }
 
-static int run_explain(const struct counters_options *o, struct rd_error *err)
-{
-	if (counters_explain(stdout, o->explain) < 0)
-		return rd_fail(err, RD_CLASS_USAGE, 0,
-			"'rdmadump counters --explain' lists all known counters",
-			"unknown counter '%s'", o->explain);
-	if (fflush(stdout) || ferror(stdout))
-		return rd_cli_stdout_failed(errno, err);
-	return 0;
-}
-
 /* Before any work; opens what is written beside the text. */
 static int check_output(struct counters_options *o, struct rd_error *err)
 {
@@ -290,7 +260,7 @@ static int run(void *settings, struct rd_error *err)
 
 	if (check_output(o, err) < 0)
 		return -1;
-	ret = o->explains ? run_explain(o, err) : o->diff ? run_diff(o, err) : read_ports(o, err);
+	ret = o->diff ? run_diff(o, err) : read_ports(o, err);
 	if (o->json_out && report_file_close(o->json_out, o->json_file, "--json", ret == 0,
 				   ret ? NULL : err) < 0)
 		return -1;
@@ -300,7 +270,7 @@ static int run(void *settings, struct rd_error *err)
 int rd_cmd_counters(int argc, char **argv)
 {
 	static const struct argp argp = {.parser = parse_other,
-		.args_doc = "[DEV[:PORT]]\n--diff BEFORE.json AFTER.json\n--explain[=NAME]",
+		.args_doc = "[DEV[:PORT]]\n--diff BEFORE.json AFTER.json",
 		.doc = "Reads all counters of RDMA ports (transport, link, connection manager, "
 		       "netdev driver), and reports problems, their usual cause, and what to "
 		       "do.\vExample: rdmadump counters mlx5_0 --interval 1"};

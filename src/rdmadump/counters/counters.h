@@ -14,11 +14,11 @@
 
 struct counters_options {
 	const char *sysroot; /* "": this machine */
-	const char *output, *explain;
+	const char *output;
 	const char *json_file; /* every counter, beside the text; NULL: none */
 	FILE *json_out;
 	const char *before, *after; /* --diff */
-	bool all, json, prometheus, diff, explains;
+	bool all, json, prometheus, diff;
 	double interval; /* seconds; 0: once */
 	uint64_t count;	 /* readings with an interval; 0: no end */
 	const char *wanted;
@@ -71,8 +71,6 @@ size_t counter_place_of(const char *name);
 
 /* text.c */
 void counters_print(FILE *out, const struct readings *r, const struct counters_options *o);
-/* Prints rows of the table; name NULL: all. -1 if none has that name. */
-int counters_explain(FILE *out, const char *name);
 
 /* json.c: indent 0 writes one line. */
 int counters_json(FILE *out, const struct readings *r, bool all, size_t indent);
