@@ -178,12 +178,6 @@ int counters_watch_init(struct rd_recorder *r, struct rd_error *err);
 void counters_watch_fini(struct rd_recorder *r);
 /* Reads the counters, fires triggers; returns ns until the next reading, UINT64_MAX: never. */
 uint64_t counters_watch_read(struct rd_recorder *r);
-/* Whether this counter exists on its port, and its name in full. */
-bool counters_watch_find(struct rd_recorder *r, const struct trigger *t, char *name, size_t size);
-
-/* explain.c */
-/* Warns of triggers that cannot fire on this port. */
-void explain_warn(const struct rd_recorder *r);
 
 /* lines.c */
 int lines_open(struct rd_recorder *r, struct trigger *t, struct rd_error *err);
