@@ -107,5 +107,10 @@ const char *rd_points_place(const struct rd_points *p);
 void rd_points_text(const struct rd_points *p, const struct rd_report_style *style, FILE *out);
 /* As docs/schema/analyze-points.json describes it, in parts; as rd_report_json_write(). */
 int rd_points_json_write(const struct rd_points *p, size_t flags, FILE *out);
+/*
+ * For a page of about this many bytes: the worst verdicts and paths, in full the first reports.
+ * NULL if out of memory. Owned by the caller.
+ */
+json_t *rd_points_json_within(const struct rd_points *p, size_t bytes, size_t flags);
 
 #endif

@@ -55,7 +55,7 @@ int analyze_report_points(const struct analyze_settings *s, const struct analyze
 	const struct analyze_outcome o = {.points = &p};
 	int ret = 0;
 
-	if (s->html || s->annotate || s->compare || s->marks)
+	if (s->annotate || s->compare || s->marks)
 		return rd_fail(err, RD_CLASS_USAGE, 0,
 			"give two of them, or add --ends never to read one after the other",
 			"'%s' and '%s' have the same packets: these look like captures at several "

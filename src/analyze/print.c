@@ -121,6 +121,8 @@ static json_t *page_document(const void *ctx, size_t flags)
 {
 	const struct analyze_outcome *o = ctx;
 
+	if (o->points)
+		return rd_points_json_within(o->points, RD_PAGE_BYTES, flags);
 	if (!o->ends)
 		return rd_report_json_within(o->reports[0], RD_PAGE_BYTES, flags);
 	return document_of(
@@ -140,7 +142,10 @@ static int put_page_text(const void *ctx, FILE *out)
 static int put_page(const struct analyze_outcome *o, FILE *out)
 {
 	const struct rd_report_page page = {
-		.title = o->names[0], .document = page_document, .text = put_page_text, .ctx = o};
+		.title = o->points ? "captures at several points" : o->names[0],
+		.document = page_document,
+		.text = put_page_text,
+		.ctx = o};
 
 	return rd_report_html(&page, out);
 }

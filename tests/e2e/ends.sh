@@ -172,7 +172,7 @@ cp "$tmp/a.pcap" "$tmp/b.pcap" "$tmp/hosts"
 is "hosts with numbers are no series" \
 	"$(analyze --json "$tmp/hosts" 2>"$tmp/log" | jq -c "$pairs, $alone" | paste -sd' ')" \
 	'[["a.pcap","b.pcap"]] ["node1.pcap.zst","node2.pcap.zst"]'
-refused "three points as a page" 1 "these look like captures at several points; give two of them" --html "$tmp/page.html" "${points[@]}"
+refused "three points as an annotated copy" 1 "these look like captures at several points; give two of them" --annotate "$tmp/copy.pcapng" "${points[@]}"
 is "... read as one" "$(analyze --ends never --json "${points[@]}" 2>"$tmp/log" | jq -c "$kind")" "[3,false]"
 is "three parts" "$(analyze --json "$TEST_DATA"/roce/0[123]*/a.pcap.zst 2>"$tmp/log" | jq -c "$kind")" "[3,false]"
 # Only ACKs have their ICRC

@@ -97,7 +97,7 @@ well() {
 	[ "$status" = 0 ] || tap_comment <"$tmp/err"
 	has "$1: ... one report of both ends" "$tmp/report" '^LOSS +Packets from 10\.77\.0\.2 to 10\.77\.0\.1 are lost before'
 	has "$1: ... of all files" "$tmp/report" '^OK '
-	cmp "$tmp/report" "$tmp/out/report.txt"
+	cmp "$tmp/report" "$tmp/out/report.txt" && grep -q '^<!DOCTYPE html>' "$tmp/out/report.html"
 	ok "$1: ... and it is kept"
 	is "$1: ... nothing is left on the hosts" "$(left)" 0
 }

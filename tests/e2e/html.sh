@@ -240,6 +240,25 @@ for size in 1400x1000 800x1000; do
 done
 right "incast" "$tmp/hosts.html" 718x1000 print
 
+# Captures at several points: what they show together, then the report of the worst pair, or of another one.
+python3 "$srcdir/tests/e2e/hosts.py" "$tmp/points" hosts=14 messages=20 lossy=3-9,4-9,5-9 missing=2 facts=1
+"$RDMADUMP" analyze --json --html "$tmp/points.html" "$tmp/points" >"$tmp/points.json" 2>"$tmp/log"
+is "several points: what they show together" "$(look "$tmp/points.html" 1400x1000 light '[...document.querySelectorAll("header")][0].innerText.split("\n").filter(Boolean).join("; ")')" \
+	"Faults in 3 of 78 reports of several points; 3 of 3 faulty paths end at 10.0.0.9, 10 of the 179 others do; No capture was made at 10.0.0.2"
+cells='document.querySelectorAll("table")[2].querySelectorAll("td[style]")'
+is "... the matrix has the lost packets" "$(look "$tmp/points.html" 1400x1000 light "[...$cells].map(e => e.textContent).join()")" \
+	"$(jq -r '[.paths[] | select(.lost > 0).lost] | join(",")' "$tmp/points.json")"
+choose='((s, n) => { s.value = n; s.dispatchEvent(new Event("change")); })(document.querySelector'
+is "... or the packets of each path between twelve hosts" "$(look "$tmp/points.html" 1400x1000 light "$choose('select[aria-label^=From]'), 4); String($cells.length)")" 132
+is "... each verdict is in one of two tables" "$(look "$tmp/points.html" 1400x1000 light \
+	'[...document.querySelectorAll("details")][0].querySelector("summary").textContent.split(":")[0] + " " + [...document.querySelectorAll("table")].slice(0, 2).map(t => t.tBodies[0].rows.length).join()')" \
+	"Other verdicts 3,75"
+is "... a report that is chosen is shown" "$(look "$tmp/points.html" 1400x1000 light "$choose('select[aria-label^=Report]'), 2); document.querySelector('.verdict dd').textContent")" \
+	"$(jq -r '.pairs[.verdicts[2].pair].ends.verdict.rows[0].text' "$tmp/points.json")"
+for size in 400x800 800x1000 1400x1000; do right "several points" "$tmp/points.html" $size light; done
+right "several points" "$tmp/points.html" 1400x1000 dark
+right "several points" "$tmp/points.html" 718x1000 print
+
 # Names of counters keep their small letters, other titles begin with a capital.
 python3 "$srcdir/tests/world/verdicts" --seed 20 --count 1 --keep "$tmp/dies" >/dev/null 2>&1
 "$RDMADUMP" analyze --html "$tmp/dies.html" "$tmp/dies/20.pcapng" >/dev/null 2>"$tmp/log"

@@ -67,4 +67,8 @@ void pair_row_put(struct grid *g, const struct rd_conversation *c, unsigned int 
 /* Which cells of a row that is not printed have a value: far cheaper than to write them. */
 void pair_row_note(struct grid *g, const struct rd_conversation *c, unsigned int side);
 
+struct rd_points;
+/* What faulty paths have in common, and which hosts were not captured. */
+void points_found_text(const struct rd_points *p, const struct rd_report_style *style, FILE *out);
+
 #endif

@@ -2,9 +2,10 @@
 /* Shows the report in this page, with page_draw.js, which is before it. */
 (() => {
 	const read = id => JSON.parse(document.getElementById(id).textContent);
-	const whole = read("report"), words = read("words");
+	const everything = read("report"), words = read("words");
 	const {el, count, bytes, rate, exact, span, moment, hex, many, sum, begins, plot, percentiles, psnplot} = draw;
 	const page = document.getElementById("page");
+	let whole = everything; /* a capture, or two ends, that is shown */
 	let report; /* the capture that is shown */
 	const ROWS = 200; /* of a table, until more are requested */
 	const times = (side, ...keys) => sum(keys.map(key => side.events[key] ? side.events[key].count : 0));
@@ -459,8 +460,66 @@
 			delay("Delay variation p50", "p50_ns"), delay("p99", "p99_ns")], rows)];
 	};
 
-	const parts = whole.ends ? [ends(), whole.captures.map((one, i) => [el("hr"), el("p", {class: "soft"}, `Capture ${"AB"[i]} alone`), capture(one)])] : capture(whole);
-	page.replaceChildren(...parts.flat(6).filter(Boolean));
+	const parts = () => (whole.ends ? [ends(), whole.captures.map((one, i) => [el("hr"), el("p", {class: "soft"}, `Capture ${"AB"[i]} alone`), capture(one)])] :
+		capture(whole)).flat(6).filter(Boolean);
+
+	/* --- several points --- */
+	const COUNTS = [["lost", "Lost packets", count], ["retransmitted", "Retransmitted packets", count], ["p99", "p99 of responses", span],
+		["paused_ns", "Time of pauses", span], ["packets", "Packets", count]];
+	const value = (path, key) => key === "p99" ? path.latency && path.latency.n ? path.latency.p99_ns : null : path[key];
+	/* The hosts of the worst paths. */
+	const matrix = paths => {
+		const few = [...new Set(paths.flatMap(p => [p.from, p.to]))].slice(0, MATRIX), place = el("div");
+		const of = new Map(paths.map(p => [p.from + " " + p.to, p]));
+		const show = ([key, , text]) => {
+			const most = Math.max(1, ...paths.map(p => value(p, key)));
+			const cell = (from, to) => {
+				const path = of.get(from + " " + to), n = path ? value(path, key) : null;
+				return el("td", {class: "number", style: n > 0 && `background: color-mix(in srgb, var(--one) ${Math.ceil(25 * n / most)}%, transparent)`},
+					path ? n === null ? "?" : text(n) : "");
+			};
+			place.replaceChildren(el("div", {class: "scroll"}, el("table", {}, el("thead", {}, el("tr", {}, el("th", {scope: "col"}, "From \\ to"),
+				few.map((h, i) => el("th", {scope: "col", class: "number", title: h}, String(i + 1))))),
+			el("tbody", {}, few.map((from, i) => el("tr", {}, el("td", {}, `${i + 1}. ${from}`), few.map(to => cell(from, to))))))));
+		};
+		const choice = el("select", {"aria-label": "From host to host", on: {change: () => show(COUNTS[Number(choice.value)])}},
+			COUNTS.map(([, name], i) => el("option", {value: i}, name)));
+		show(COUNTS[0]);
+		return [el("p", {class: "tools"}, choice), place];
+	};
+	const overview = () => {
+		const all = whole, place = el("div"), faults = all.faults;
+		const captures = v => v.pair === null ? [v.capture] : all.pairs[v.pair].captures;
+		const names = v => captures(v).map(i => all.names[i]).join(" and ");
+		const full = all.verdicts.filter(v => v.pair === null ? all.captures[v.capture] : all.pairs[v.pair].ends);
+		const show = v => {
+			whole = v.pair === null ? all.captures[v.capture] : {ends: all.pairs[v.pair].ends, captures: captures(v).map(i => all.captures[i])};
+			place.replaceChildren(...parts());
+		};
+		const choice = el("select", {"aria-label": "Report of", on: {change: () => show(full[Number(choice.value)])}},
+			full.map((v, i) => el("option", {value: i}, `${names(v)}: ${v.verdict.what || v.verdict.label}`)));
+		const number = ([key, name, text]) => ({name, number: true, value: p => value(p, key), cell: p => value(p, key) === null ? "?" : text(value(p, key)), bad: key === "lost" && (p => p.lost > 0)});
+		const left = [all.verdicts_left_out && many(all.verdicts_left_out, "verdict"), all.paths_left_out && many(all.paths_left_out, "path")].filter(Boolean).join(", ");
+		const hidden = (name, what) => el("details", {}, el("summary", {}, name), what);
+		const verdicts = rows => table([
+			{name: "", value: v => v.verdict.label, cell: v => v.verdict.label, bad: v => v.verdict.severity === "problem" && v.better_pair === null},
+			{name: "What", value: v => v.verdict.what || "", cell: v => unbroken(v.verdict.what || "no fault was found")},
+			{name: "Certainty", value: v => v.verdict.certainty || "", cell: v => v.verdict.certainty || ""},
+			{name: "Captures", value: names, cell: v => el("span", {class: "name"}, names(v))}], rows);
+		const top = [el("header", {}, el("h1", {}, faults ? `Faults in ${count(faults)} of ${count(all.verdicts.length + all.verdicts_left_out)} reports of several points` :
+			"No fault was found at several points"),
+		all.summary.split("\n").map(line => line && el("p", {}, unbroken(line))),
+		left && el("p", {class: "left-out"}, `Left out, so that a browser can show this page: ${left}. `, el("code", {}, "rdmadump analyze --json"), " prints them.")),
+		faults > 0 && [el("h2", {}, "Verdicts, the worst first"), verdicts(all.verdicts.slice(0, faults))],
+		faults < all.verdicts.length && hidden(`${faults ? "Other verdicts" : "Verdicts"}: no fault, or one that another pair shows better`, verdicts(all.verdicts.slice(faults))),
+		all.paths.length > 0 && [el("h2", {}, "From host to host"), matrix(all.paths), hidden("All as a list, the worst first", table([
+			{name: "From \u2192 to", value: p => p.from + " " + p.to, cell: p => `${p.from} \u2192 ${p.to}`}, ...COUNTS.map(number)], all.paths.slice()))],
+		el("hr"), el("p", {class: "tools"}, "Report of ", choice), place];
+		show(full[0]);
+		return top.flat(6).filter(Boolean);
+	};
+
+	page.replaceChildren(...whole.verdicts ? overview() : parts());
 
 	/* Paper has all that can be opened. */
 	let opened = [];

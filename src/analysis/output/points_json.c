@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Captures at several points as JSON: docs/schema/analyze-points.json. */
+#include "layout.h"
 #include "output.h"
 #include <errno.h>
 #include <rdmadump/document.h>
@@ -226,4 +227,96 @@ int rd_points_json_write(const struct rd_points *p, size_t flags, FILE *out)
 		ret = rd_report_json_write(p->captures[i].report, flags, out);
 	}
 	return ret || fputs("]}", out) < 0 ? -1 : 0;
+}
+
+/* --- a page ----------------------------------------------------------------------------------- */
+
+#define PAGE_REPORTS 8 /* shown in full: the worst */
+#define PAGE_ROWS    2000
+
+/* Returns how many are left out. */
+static json_t *keep_first(json_t *list, size_t n)
+{
+	const size_t all = json_array_size(list);
+
+	while (json_array_size(list) > n)
+		json_array_remove(list, json_array_size(list) - 1);
+	return json_integer((json_int_t)(all - json_array_size(list)));
+}
+
+static json_t *page_pair(const struct rd_points *p, const struct rd_points_verdict *v, bool whole,
+	size_t bytes, size_t flags)
+{
+	const struct rd_points_pair *pair = &p->pairs[v->pair];
+
+	return json_pack("{s:[I, I], s:o}", "captures", (json_int_t)pair->capture[RD_TAP_A],
+		(json_int_t)pair->capture[RD_TAP_B], "ends",
+		whole ? rd_ends_json_within(pair->ends, bytes, flags) : json_null());
+}
+
+static json_t *page_summary(const struct rd_points *p)
+{
+	static const struct rd_report_style wide = {.columns = 100000};
+	char *text = NULL;
+	size_t size;
+	FILE *lines = open_memstream(&text, &size);
+	json_t *summary;
+
+	if (!lines)
+		return NULL;
+	points_found_text(p, &wide, lines);
+	fclose(lines);
+	summary = rd_json_string(text);
+	free(text);
+	return summary;
+}
+
+/* Pairs and captures that are not shown in full are null, or have no "ends". */
+static int page_reports(const struct rd_points *p, json_t *page, size_t bytes, size_t flags)
+{
+	json_t *pairs = json_object(), *captures = json_object(), *names = json_array();
+	char key[16];
+	int ret = 0;
+
+	for (size_t i = 0; i < p->n_captures; i++)
+		ret |= json_array_append_new(names, rd_json_string(p->captures[i].name));
+	for (size_t i = 0; i < p->n_verdicts && i < PAGE_ROWS; i++) {
+		const struct rd_points_verdict *v = &p->verdicts[i];
+		const bool whole = i < PAGE_REPORTS, pair = v->pair < p->n_pairs;
+		const unsigned int *ends = pair ? p->pairs[v->pair].capture : &v->capture;
+
+		if (pair) {
+			snprintf(key, sizeof(key), "%u", v->pair);
+			ret |= json_object_set_new(
+				pairs, key, page_pair(p, v, whole, bytes / 2, flags));
+		}
+		for (int end = 0; whole && end < (pair ? RD_TAPS : 1); end++) {
+			snprintf(key, sizeof(key), "%u", ends[end]);
+			if (!json_object_get(captures, key))
+				ret |= json_object_set_new(captures, key,
+					rd_report_json_within(
+						p->captures[ends[end]].report, bytes / 4, flags));
+		}
+	}
+	return ret | json_object_set_new(page, "names", names) |
+	       json_object_set_new(page, "pairs", pairs) |
+	       json_object_set_new(page, "captures", captures);
+}
+
+json_t *rd_points_json_within(const struct rd_points *p, size_t bytes, size_t flags)
+{
+	json_t *page = rd_document(
+		RD_POINTS_VERSION, 0, rd_shape_json(&points_shape, &(struct rd_at){.object = p}));
+	int ret = json_object_set_new(
+		page, "paths_left_out", keep_first(json_object_get(page, "paths"), PAGE_ROWS));
+
+	ret |= json_object_set_new(page, "verdicts_left_out",
+		keep_first(json_object_get(page, "verdicts"), PAGE_ROWS));
+	ret |= json_object_set_new(page, "faults", json_integer((json_int_t)p->n_faults));
+	ret |= json_object_set_new(page, "summary", page_summary(p));
+	ret |= page_reports(p, page, bytes / PAGE_REPORTS, flags);
+	if (!ret)
+		return page;
+	json_decref(page);
+	return NULL;
 }

@@ -108,7 +108,7 @@ static void put_paths(const struct rd_points *p, const struct rd_report_style *s
 		fprintf(out, "%zu more: -v or --json shows them\n", p->n_paths - shown);
 }
 
-static void put_found(const struct rd_points *p, const struct rd_report_style *style, FILE *out)
+void points_found_text(const struct rd_points *p, const struct rd_report_style *style, FILE *out)
 {
 	FILE *lines = layout_open(out, layout_columns(style)), *to = lines ? lines : out;
 
@@ -153,6 +153,6 @@ void rd_points_text(const struct rd_points *p, const struct rd_report_style *sty
 	if (sound)
 		fprintf(out, "%-*s %zu of %zu: no fault was found there\n", RD_LABEL_MAX, "OK",
 			sound, p->n_verdicts);
-	put_found(p, style, out);
+	points_found_text(p, style, out);
 	put_paths(p, style, out);
 }
