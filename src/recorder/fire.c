@@ -44,11 +44,10 @@ static bool is_detailed(const struct rd_recorder *r, enum rd_triggered result)
 	return result == RD_TRIGGER_BEGINS || r->begun[r->newest].n < DETAILED;
 }
 
-static void announce(const struct rd_recorder *r, const struct trigger *t, enum rd_triggered result,
-	const char *text)
+static void announce(enum rd_triggered result, const char *text)
 {
 	if (result == RD_TRIGGER_BEGINS)
-		journal_log(r, JOURNAL_TRIGGER, text, t->text, NULL);
+		rd_log(RD_LOG_INFO, "%s", text);
 	else
 		rd_log(RD_LOG_DEBUG, "%s%s", text,
 			result == RD_TRIGGER_EXTENDS ? " (within the file before)" : " (ignored)");
@@ -86,7 +85,7 @@ void recorder_fire_at(struct rd_recorder *r, struct trigger *t, uint64_t ns, con
 			tell_line(r, result == RD_TRIGGER_BEGINS, ns, text);
 	}
 	pthread_mutex_unlock(&r->lock);
-	announce(r, t, result, text);
+	announce(result, text);
 }
 
 bool recorder_fire_frame(struct rd_recorder *r, struct trigger *t, const struct rd_frame *frame)
@@ -109,6 +108,6 @@ bool recorder_fire_frame(struct rd_recorder *r, struct trigger *t, const struct 
 	}
 	pthread_mutex_unlock(&r->lock);
 	if (*text)
-		announce(r, t, result, text);
+		announce(result, text);
 	return counts(result);
 }

@@ -168,23 +168,20 @@ static void log_no_file(const struct rd_dump *dump, const char *reason)
 }
 
 /* Consecutive failures are logged once. */
-static void log_dump(struct rd_recorder *r, const struct rd_dump *dump, const char *reason)
+static void log_dump(struct rd_recorder *r, const struct rd_dump *dump)
 {
 	char text[PATH_MAX + 200];
 
 	if (!dump->failed) {
 		snprintf(text, sizeof(text), "%s: %" PRIu64 " frame%s", dump->path, dump->frames,
 			rd_plural(dump->frames));
-		journal_log(r, JOURNAL_FILE, text, reason, dump);
+		rd_log(RD_LOG_INFO, "%s", text);
 		r->warned = false;
 		return;
 	}
 	snprintf(text, sizeof(text),
 		"%s; recording goes on, and the next trigger tries another file", dump->error);
-	if (r->warned)
-		rd_log(RD_LOG_DEBUG, "%s", text);
-	else
-		journal_log(r, JOURNAL_FAILED, text, reason, dump);
+	rd_log(r->warned ? RD_LOG_DEBUG : RD_LOG_WARNING, "%s", text);
 	r->warned = true;
 }
 
@@ -202,7 +199,7 @@ static void on_dump(void *ctx, const struct rd_dump *dump)
 	if (!dump->frames) {
 		pthread_mutex_unlock(&r->lock);
 		if (dump->failed)
-			log_dump(r, dump, "");
+			log_dump(r, dump);
 		else
 			log_no_file(dump, reason);
 		return;
@@ -218,7 +215,7 @@ static void on_dump(void *ctx, const struct rd_dump *dump)
 	r->counts.bytes += dump->bytes;
 	r->counts.frames += dump->frames;
 	pthread_mutex_unlock(&r->lock);
-	log_dump(r, dump, reason);
+	log_dump(r, dump);
 	follow_add(r, dump->path, r->n_files - 1, !dump->failed);
 }
 

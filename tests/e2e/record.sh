@@ -290,33 +290,6 @@ set_clock() {
 set_clock back back
 set_clock ahead forward
 
-# --- systemd's journal -----------------------------------------------------------------------------
-
-# A name with a line end needs the other form of a field
-mkdir -p "$tmp/two
-lines"
-: >"$tmp/log"
-# shellcheck disable=SC2016 # the inner shell's
-if unshare -m bash -c 'mount -t tmpfs none /run && mkdir -p /run/systemd/journal || exit 125
-	/usr/bin/python3 "$1" journal /run/systemd/journal/socket 2 >"$2/journal" &
-	wait_for test -S /run/systemd/journal/socket
-	shift
-	JOURNAL_STREAM=$(stat -c %d:%i "$1/log") timeout -k 5 "$PATIENCE" "$SOFTHCA" --pcap "$1/in.pcap" --rate 3000 --clock realtime -- \
-		"$RDMADUMP" record mlx5_0 -w "$1/two
-lines/r.pcapng" --memory 16Mi --no-analysis --pre 1ms --post 1ms --trigger nak --max-dumps 1 2>"$1/log"
-	wait' - "${srcdir:-.}/tests/e2e/record.py" "$tmp" 2>"$tmp/err" && [ -s "$tmp/journal" ]; then
-	catalog=${srcdir:-.}/systemd/rdmadump.catalog
-	is "the journal gets a trigger and a file, each with an ID of the catalog" \
-		"$(jq -r '"-- " + .MESSAGE_ID' "$tmp/journal" | tr '\n' ' ')" "$(grep -e '^-- ' "$catalog" | head -n 2 | tr '\n' ' ')"
-	is "... with fields" "$(jq -r '[.RDMADUMP_DEVICE, .RDMADUMP_PORT, .PRIORITY, .RDMADUMP_TRIGGER] | join(" ")' "$tmp/journal" | cut -c1-24 | tr '\n' ,)" \
-		"mlx5_0 1 5 nak,mlx5_0 1 5 trigger nak: ,"
-	is "... and the file's name in full" "$(jq -rs '.[1].RDMADUMP_FILE' "$tmp/journal")" "$(echo "$tmp/two
-lines"/r_*)"
-	is "... and they are not printed as well" "$(grep -c 'trigger nak\|[0-9] frames$' "$tmp/log")" 0
-else
-	skip "the journal" "no right to a mount namespace"
-fi
-
 # --- limits and ends ---------------------------------------------------------------------------------
 
 record --pcap "$tmp/in.pcap" --rate 3000 -- --no-analysis --pre 1ms --post 1ms --trigger nak --max-dumps 3
