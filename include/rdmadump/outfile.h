@@ -77,8 +77,6 @@ int rd_outfile_open_unique(struct rd_outfile *f, char *path, struct rd_error *er
 void rd_outfile_make_private(const struct rd_outfile *f, const char *path);
 /* Truncates a regular file to length 0. Returns 0, or -1 with RD_CLASS_OUTPUT. */
 int rd_outfile_begin(const struct rd_outfile *f, const char *path, struct rd_error *err);
-/* Adds the open file to `taken`; false if it is there already, under another name. */
-bool rd_outfile_claim(const struct rd_outfile *f, struct rd_inputs *taken);
 /* Closes it, and removes it if rd_outfile_open() created it. Does nothing if it is not open. */
 void rd_outfile_abandon(struct rd_outfile *f, const char *path);
 

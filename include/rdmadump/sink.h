@@ -189,8 +189,6 @@ struct rd_sink;
  */
 int rd_sink_open(struct rd_sink **sink, const struct rd_sink_config *config,
 	const struct rd_sink_ending *ending, struct rd_error *err);
-/* Adds the first file to `taken`; false if another output is the same file. */
-bool rd_sink_claim(const struct rd_sink *sink, struct rd_inputs *taken);
 /*
  * Makes the first file private (mode 0600) if it existed before; a warning is logged if it belongs
  * to another user.

@@ -7,6 +7,7 @@
 #include "cli.h"
 #include <errno.h>
 #include <pthread.h>
+#include <rdmadump/outfile.h>
 #include <rdmadump/printable.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,21 +36,6 @@ struct cleaner {
 
 static struct cleaner out_cleaner = {.fd = STDOUT_FILENO}, err_cleaner = {.fd = STDERR_FILENO};
 
-static bool write_all(int fd, const char *text, size_t n)
-{
-	while (n) {
-		ssize_t done = write(fd, text, n);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done < 0)
-			return false;
-		text += done;
-		n -= (size_t)done;
-	}
-	return true;
-}
-
 /* Newlines and tabs pass: code that prints untrusted text inside a line must escape them itself. */
 static ssize_t cleaner_write(void *cookie, const char *text, size_t n)
 {
@@ -65,7 +51,8 @@ static ssize_t cleaner_write(void *cookie, const char *text, size_t n)
 		some += c->n_part;
 		rest = rd_utf8_unfinished(c->part, some);
 		c->n_part = 0;
-		if (!write_all(c->fd, clean, rd_printable(clean, c->part, some - rest, "\n\t"))) {
+		if (rd_write_whole(
+			    c->fd, clean, rd_printable(clean, c->part, some - rest, "\n\t")) < 0) {
 			if (!c->errnum)
 				c->errnum = errno;
 			return 0;

@@ -54,20 +54,25 @@ int rd_facts_iface(const char *json, size_t len)
 	return n >= 0 && n <= UINT16_MAX ? (int)n : -1;
 }
 
-int rd_facts_add_moved(struct rd_facts *f, const char *json, size_t len, unsigned int iface)
+/* As text; consumes it. -1: out of memory, or it is none. */
+static int add_object(struct rd_facts *f, json_t *fact)
 {
-	json_t *fact = json_loadb(json, len, 0, NULL);
-	char *text = NULL;
-	int rc = -1;
+	char *text = fact ? json_dumps(fact, JSON_COMPACT) : NULL;
+	int rc = text ? rd_facts_add(f, text, strlen(text)) : -1;
 
-	if (json_is_object(fact) &&
-		json_object_set_new(fact, "interface", json_integer(iface)) == 0)
-		text = json_dumps(fact, JSON_COMPACT);
-	if (text)
-		rc = rd_facts_add(f, text, strlen(text));
 	free(text);
 	json_decref(fact);
 	return rc;
+}
+
+int rd_facts_add_moved(struct rd_facts *f, const char *json, size_t len, unsigned int iface)
+{
+	json_t *fact = json_loadb(json, len, 0, NULL);
+
+	if (json_object_set_new(fact, "interface", json_integer(iface)) == 0)
+		return add_object(f, fact);
+	json_decref(fact);
+	return -1;
 }
 
 static void drop_owners(json_t *fact)
@@ -85,18 +90,11 @@ int rd_facts_add_no_owners(struct rd_facts *f, const char *json, size_t len)
 {
 	json_t *fact = json_loadb(json, len, 0, NULL);
 	const char *kind = json_string_value(json_object_get(fact, "kind"));
-	char *text = NULL;
-	int rc = -1;
 
 	if (kind && !strcmp(kind, "owners")) {
-		rc = 0;
-	} else if (fact) {
-		drop_owners(fact);
-		text = json_dumps(fact, JSON_COMPACT);
-		if (text)
-			rc = rd_facts_add(f, text, strlen(text));
+		json_decref(fact);
+		return 0;
 	}
-	free(text);
-	json_decref(fact);
-	return rc;
+	drop_owners(fact);
+	return add_object(f, fact);
 }

@@ -21,7 +21,7 @@ const struct rd_command rd_commands[] = {
 	{"list", "list devices and ports, and whether they can be captured"},
 	{"info", "show firmware, ports, limits, open QPs of a device"},
 	{"events", "print events of devices, ports and addresses"},
-	{"counters", "read, compare and explain counters"},
+	{"counters", "read and compare counters"},
 	{"explain", "say what an error code or a line of a log means"},
 	{"record", "flight recorder: write the frames around a trigger"},
 	{"selftest", "test whether and how well a device can be captured"},

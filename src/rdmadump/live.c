@@ -33,16 +33,8 @@ struct live {
 
 static void flush(struct live *l)
 {
-	size_t done = 0;
-
-	while (done < l->used && !l->failure) {
-		ssize_t n = write(l->to, l->block + done, l->used - done);
-
-		if (n >= 0)
-			done += (size_t)n;
-		else if (errno != EINTR)
-			l->failure = errno;
-	}
+	if (!l->failure && rd_write_whole(l->to, l->block, l->used) < 0)
+		l->failure = errno;
 	l->used = 0;
 }
 

@@ -26,23 +26,26 @@ void result_free(struct rd_probe_result *r)
 
 /* --- values ------------------------------------------------------------------------------- */
 
+static void put(struct rd_probe_result *r, const char *name, const char *unit, json_t *value)
+{
+	json_object_set_new(r->values, name, json_pack("{s:o, s:s}", "value", value, "unit", unit));
+}
+
 void result_json(struct rd_probe_result *r, const char *name, json_t *value)
 {
-	json_object_set_new(r->values, name, json_pack("{s:o, s:s}", "value", value, "unit", ""));
+	put(r, name, "", value);
 }
 
 void result_number(struct rd_probe_result *r, const char *name, const char *unit, uint64_t n)
 {
-	json_object_set_new(
-		r->values, name, json_pack("{s:o, s:s}", "value", rd_json_u64(n), "unit", unit));
+	put(r, name, unit, rd_json_u64(n));
 }
 
 void result_real(struct rd_probe_result *r, const char *name, const char *unit, double value)
 {
 	int64_t tenths = (int64_t)(value * 10 + (value < 0 ? -0.5 : 0.5));
 
-	json_object_set_new(r->values, name,
-		json_pack("{s:o, s:s}", "value", json_real((double)tenths / 10), "unit", unit));
+	put(r, name, unit, json_real((double)tenths / 10));
 }
 
 void result_text(struct rd_probe_result *r, const char *name, const char *text)

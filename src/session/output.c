@@ -134,18 +134,6 @@ static int check_directories(struct rd_session *s)
 		     : 0;
 }
 
-/* The output may not be an input, under any name. */
-static int check_distinct(struct rd_session *s)
-{
-	struct rd_inputs taken = s->in.files;
-
-	if (rd_sink_claim(s->out.sink, &taken))
-		return 0;
-	return rd_fail(&s->error, RD_CLASS_USAGE, 0,
-		"nothing was changed: give each file a name of its own",
-		"'%s' is used twice: as two outputs, or as input and output", s->config->out.path);
-}
-
 static void abandon(struct rd_session *s)
 {
 	if (s->out.sink)
@@ -218,8 +206,6 @@ int out_open(struct rd_session *s)
 	rc = await_reader(s, &reader);
 	if (rc == 0)
 		rc = open_file(s, lanes);
-	if (rc == 0)
-		rc = check_distinct(s);
 	/* Nothing is changed before that. */
 	if (rc == 0)
 		rd_sink_make_private(s->out.sink);

@@ -83,11 +83,6 @@ int rd_sink_open(struct rd_sink **sink, const struct rd_sink_config *config,
 	return 0;
 }
 
-bool rd_sink_claim(const struct rd_sink *s, struct rd_inputs *taken)
-{
-	return rd_outfile_claim(&s->file.out.file, taken);
-}
-
 void rd_sink_make_private(const struct rd_sink *s)
 {
 	if (s->file.out.fd >= 0)

@@ -185,17 +185,6 @@ int rd_outfile_begin(const struct rd_outfile *f, const char *path, struct rd_err
 	return rd_fail(err, RD_CLASS_OUTPUT, errno, open_advice(errno), "cannot empty '%s'", path);
 }
 
-bool rd_outfile_claim(const struct rd_outfile *f, struct rd_inputs *taken)
-{
-	if (!f->regular)
-		return true;
-	if (rd_inputs_have_fd(taken, f->fd))
-		return false;
-	if (taken->n < RD_INPUTS_MAX)
-		taken->id[taken->n++] = f->id;
-	return true;
-}
-
 int rd_outfile_open_unique(struct rd_outfile *f, char *path, struct rd_error *err)
 {
 	struct stat st;

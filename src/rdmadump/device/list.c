@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/document.h>
+#include <rdmadump/json.h>
 #include <rdmadump/privilege.h>
 #include <rdmadump/units.h>
 #include <stdbool.h>
@@ -44,13 +45,6 @@ static const struct cli_option options[] = {
 /* A cell is made of the device and the port as JSON. */
 typedef void put_fn(char buf[TEXT_MAX], const json_t *device, const json_t *port);
 
-static const char *text_of(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-
-	return text ? text : "";
-}
-
 static json_int_t number_of(const json_t *object, const char *key)
 {
 	return json_integer_value(json_object_get(object, key));
@@ -66,7 +60,7 @@ static void put_function(char buf[TEXT_MAX], const json_t *device, const json_t 
 {
 	const json_t *f = json_object_get(device, "function");
 	intmax_t n = number_of(f, "number"), vfs = number_of(f, "vfs");
-	const char *kind = text_of(f, "kind");
+	const char *kind = rd_json_text_of(f, "kind");
 
 	(void)port;
 	if (json_is_integer(json_object_get(f, "number")))
@@ -78,7 +72,8 @@ static void put_function(char buf[TEXT_MAX], const json_t *device, const json_t 
 /* Shows the type only if it is one word like MT4119: some drivers write a sentence. */
 static void put_adapter(char buf[TEXT_MAX], const json_t *device, const json_t *port)
 {
-	const char *model = text_of(device, "model"), *type = text_of(device, "hca_type");
+	const char *model = rd_json_text_of(device, "model"),
+		   *type = rd_json_text_of(device, "hca_type");
 
 	(void)port;
 	if (*model && *type && !strchr(type, ' '))
@@ -94,8 +89,8 @@ static void put_netdevs(char buf[TEXT_MAX], const json_t *device, const json_t *
 
 	(void)device;
 	json_array_foreach (json_object_get(port, "netdevs"), i, netdev)
-		n += (size_t)snprintf(
-			buf + n, TEXT_MAX - n, "%s%s", i ? "," : "", text_of(netdev, "name"));
+		n += (size_t)snprintf(buf + n, TEXT_MAX - n, "%s%s", i ? "," : "",
+			rd_json_text_of(netdev, "name"));
 }
 
 static void put_mtu(char buf[TEXT_MAX], const json_t *device, const json_t *port)
@@ -110,15 +105,15 @@ static void put_mtu(char buf[TEXT_MAX], const json_t *device, const json_t *port
 static void put_capture(char buf[TEXT_MAX], const json_t *device, const json_t *port)
 {
 	const json_t *c = json_object_get(port, "capture");
-	const char *verdict = text_of(c, "verdict"), *why = text_of(c, "why"),
-		   *todo = text_of(c, "todo");
+	const char *verdict = rd_json_text_of(c, "verdict"), *why = rd_json_text_of(c, "why"),
+		   *todo = rd_json_text_of(c, "todo");
 
 	(void)device;
 	if (!strcmp(why, RD_WHY_PRIVILEGE))
 		snprintf(buf, TEXT_MAX, "with CAP_NET_RAW: %s", todo);
 	else if (!strcmp(verdict, "yes") && !*todo)
 		snprintf(buf, TEXT_MAX, "%s",
-			*text_of(c, "scope") ? "yes: this function's traffic" : "yes");
+			*rd_json_text_of(c, "scope") ? "yes: this function's traffic" : "yes");
 	else
 		snprintf(buf, TEXT_MAX, "%s%s: %s%s%s", verdict,
 			!strcmp(verdict, "netdev") ? " only" : "", why, *todo ? "; " : "", todo);
@@ -169,7 +164,7 @@ static void fill_row(struct row *row, const json_t *device, const json_t *port)
 
 		if (of && columns[c].put)
 			columns[c].put(text, device, port);
-		set_cell(row, c, columns[c].key ? text_of(of, columns[c].key) : text);
+		set_cell(row, c, columns[c].key ? rd_json_text_of(of, columns[c].key) : text);
 	}
 	if (!port)
 		set_cell(row, CAPTURE, "no: the device shows no port");
