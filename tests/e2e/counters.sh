@@ -182,6 +182,8 @@ for file in "$tmp/nothing" /dev/null "$schema" "$RDMADUMP"; do
 	is "--diff ${file##*/}: refused" "$? $(wc -l <"$tmp/err")" "2 1"
 done
 
+is "--explain says what explain says" "$(counters --explain out_of_buffer)" "$("$RDMADUMP" explain out_of_buffer)"
+
 # Usage
 while read -r line; do
 	# shellcheck disable=SC2086 # a command line

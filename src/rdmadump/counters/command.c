@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* `rdmadump counters`: every counter of a port: read, compared, exported. */
+/* `rdmadump counters`: every counter of a port: read, compared, explained, exported. */
 #include "cli/command.h"
 #include "../commands.h"
 #include "cli/report_file.h"
@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/identity.h>
+#include <rdmadump/program.h>
 #include <rdmadump/units.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +32,17 @@ static int set_interval(const struct option_use *use, struct rd_error *err)
 		"--interval: '%s' is not a number of seconds from 0.01 to 86400", use->arg);
 }
 
+/* The program that explains everything else, too. */
+static int set_explain(const struct option_use *use, struct rd_error *err)
+{
+	char path[PATH_MAX];
+
+	if (rd_program_find(path, "rdmadump-explain", err) < 0)
+		return -1;
+	execl(path, "explain", "--", use->arg, (char *)NULL);
+	return rd_fail(err, RD_CLASS_DEVICE, errno, NULL, "cannot run '%s'", path);
+}
+
 static int set_json(const struct option_use *use, struct rd_error *err)
 {
 	struct counters_options *o = use->settings;
@@ -49,6 +61,8 @@ static const struct cli_option options[] = {
 		FIELD(interval)},
 	{"count", 0, "N", "Stop after N intervals", NUMBER(count, 1, UINT64_MAX)},
 	{"diff", 0, NULL, "Compare two files written with --json: --diff BEFORE AFTER", FLAG(diff)},
+	{"explain", 0, "NAME", "Say what a counter means, and its growth",
+		.set = set_explain},
 	{"json", 0, "FILE",
 		"Print JSON; with =FILE: write every counter as JSON to FILE, and print the text",
 		.set = set_json, .flags = OPT_OPTIONAL},
@@ -270,7 +284,7 @@ static int run(void *settings, struct rd_error *err)
 int rd_cmd_counters(int argc, char **argv)
 {
 	static const struct argp argp = {.parser = parse_other,
-		.args_doc = "[DEV[:PORT]]\n--diff BEFORE.json AFTER.json",
+		.args_doc = "[DEV[:PORT]]\n--diff BEFORE.json AFTER.json\n--explain NAME",
 		.doc = "Reads all counters of RDMA ports (transport, link, connection manager, "
 		       "netdev driver), and reports problems, their usual cause, and what to "
 		       "do.\vExample: rdmadump counters mlx5_0 --interval 1"};
