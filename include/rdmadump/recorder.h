@@ -95,5 +95,10 @@ bool rd_recorder_trigger(
 #define RD_RECORDER_FILES 1000
 const struct rd_recorder_file *rd_recorder_files(
 	const struct rd_recorder *r, unsigned int *n, uint64_t *first);
+/*
+ * A description of trigger i, and whether it can fire on this port: several lines, to be freed.
+ * NULL: out of memory, or no such trigger.
+ */
+char *rd_recorder_explain(struct rd_recorder *r, unsigned int i);
 
 #endif

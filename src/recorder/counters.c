@@ -67,21 +67,15 @@ static int find_port(
 	return 0;
 }
 
-static int require_counter(const struct counters_watch *w, unsigned int port,
-	const struct trigger *t, struct rd_error *err)
+static int require_counter(struct rd_recorder *r, const struct trigger *t, struct rd_error *err)
 {
-	struct rd_counters all;
-	bool found = false;
+	char name[128];
 
-	if (rd_counters_load(&all, "", w->ports[port].device, w->ports[port].port, NULL) == 0) {
-		found = find(&all, t->counter) != NULL;
-		rd_counters_free(&all);
-	}
-	return found ? 0
-		     : rd_fail(err, RD_CLASS_USAGE, 0, "'rdmadump counters' lists those of a port",
-			       "--trigger '%s': there is no counter '%s', and no trigger of this "
-			       "name",
-			       t->text, t->counter);
+	if (counters_watch_find(r, t, name, sizeof(name)))
+		return 0;
+	return rd_fail(err, RD_CLASS_USAGE, 0, "'rdmadump counters' lists those of a port",
+		"--trigger '%s': there is no counter '%s', and no trigger of this name", t->text,
+		t->counter);
 }
 
 int counters_watch_init(struct rd_recorder *r, struct rd_error *err)
@@ -97,7 +91,7 @@ int counters_watch_init(struct rd_recorder *r, struct rd_error *err)
 		if (find_port(r, t, &port, err) < 0)
 			return -1;
 		w->counter[w->n++] = (struct watched_counter){.trigger = t, .port = port};
-		if (require_counter(w, port, t, err) < 0)
+		if (require_counter(r, t, err) < 0)
 			return -1;
 	}
 	/* Growth is counted from the start of the recorder, not from the start of the thread. */
@@ -112,6 +106,30 @@ void counters_watch_fini(struct rd_recorder *r)
 	for (unsigned int p = 0; p < w->n_ports; p++)
 		rd_counters_free(&w->ports[p].last);
 	rd_devices_free(&w->devices);
+}
+
+bool counters_watch_find(struct rd_recorder *r, const struct trigger *t, char *name, size_t size)
+{
+	const struct counters_watch *w = &r->watch.counters;
+	const struct rd_counter *c = NULL;
+	struct rd_counters all;
+
+	for (unsigned int i = 0; i < w->n && !c; i++) {
+		unsigned int port = w->counter[i].port;
+
+		if (w->counter[i].trigger != t)
+			continue;
+		if (rd_counters_load(&all, "", w->ports[port].device, w->ports[port].port, NULL) <
+			0)
+			return false;
+		c = find(&all, t->counter);
+		if (c)
+			snprintf(name, size, "%s of %s:%u", c->name, w->ports[port].device->name,
+				w->ports[port].port->num);
+		rd_counters_free(&all);
+		break;
+	}
+	return c != NULL;
 }
 
 /* --- growth ------------------------------------------------------------------------------ */

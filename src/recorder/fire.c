@@ -44,10 +44,11 @@ static bool is_detailed(const struct rd_recorder *r, enum rd_triggered result)
 	return result == RD_TRIGGER_BEGINS || r->begun[r->newest].n < DETAILED;
 }
 
-static void announce(enum rd_triggered result, const char *text)
+static void announce(const struct rd_recorder *r, const struct trigger *t, enum rd_triggered result,
+	const char *text)
 {
 	if (result == RD_TRIGGER_BEGINS)
-		rd_log(RD_LOG_INFO, "%s", text);
+		journal_log(r, JOURNAL_TRIGGER, text, t->text, NULL);
 	else
 		rd_log(RD_LOG_DEBUG, "%s%s", text,
 			result == RD_TRIGGER_EXTENDS ? " (within the file before)" : " (ignored)");
@@ -85,7 +86,7 @@ void recorder_fire_at(struct rd_recorder *r, struct trigger *t, uint64_t ns, con
 			tell_line(r, result == RD_TRIGGER_BEGINS, ns, text);
 	}
 	pthread_mutex_unlock(&r->lock);
-	announce(result, text);
+	announce(r, t, result, text);
 }
 
 bool recorder_fire_frame(struct rd_recorder *r, struct trigger *t, const struct rd_frame *frame)
@@ -108,6 +109,6 @@ bool recorder_fire_frame(struct rd_recorder *r, struct trigger *t, const struct 
 	}
 	pthread_mutex_unlock(&r->lock);
 	if (*text)
-		announce(result, text);
+		announce(r, t, result, text);
 	return counts(result);
 }

@@ -14,7 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-static bool send_text(const char *path, const char *text)
+bool notify_datagram(const char *path, const char *data, size_t n)
 {
 	struct sockaddr_un to = {.sun_family = AF_UNIX};
 	size_t len = strlen(path);
@@ -27,7 +27,7 @@ static bool send_text(const char *path, const char *text)
 	if (path[0] == '@')
 		to.sun_path[0] = '\0';
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	sent = fd >= 0 && sendto(fd, text, strlen(text), MSG_NOSIGNAL, (const struct sockaddr *)&to,
+	sent = fd >= 0 && sendto(fd, data, n, MSG_NOSIGNAL, (const struct sockaddr *)&to,
 				  (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len)) >= 0;
 	if (fd >= 0)
 		close(fd);
@@ -41,7 +41,7 @@ void notify_send(const struct rd_recorder *r, const char *state)
 	if (!r->config.notify || !path || !path[0] || !path[1] ||
 		(path[0] != '/' && path[0] != '@'))
 		return;
-	if (!send_text(path, state))
+	if (!notify_datagram(path, state, strlen(state)))
 		rd_log(RD_LOG_DEBUG, "the service manager at '%s' cannot be reached", path);
 }
 

@@ -168,20 +168,23 @@ static void log_no_file(const struct rd_dump *dump, const char *reason)
 }
 
 /* Consecutive failures are logged once. */
-static void log_dump(struct rd_recorder *r, const struct rd_dump *dump)
+static void log_dump(struct rd_recorder *r, const struct rd_dump *dump, const char *reason)
 {
 	char text[PATH_MAX + 200];
 
 	if (!dump->failed) {
 		snprintf(text, sizeof(text), "%s: %" PRIu64 " frame%s", dump->path, dump->frames,
 			rd_plural(dump->frames));
-		rd_log(RD_LOG_INFO, "%s", text);
+		journal_log(r, JOURNAL_FILE, text, reason, dump);
 		r->warned = false;
 		return;
 	}
 	snprintf(text, sizeof(text),
 		"%s; recording goes on, and the next trigger tries another file", dump->error);
-	rd_log(r->warned ? RD_LOG_DEBUG : RD_LOG_WARNING, "%s", text);
+	if (r->warned)
+		rd_log(RD_LOG_DEBUG, "%s", text);
+	else
+		journal_log(r, JOURNAL_FAILED, text, reason, dump);
 	r->warned = true;
 }
 
@@ -199,7 +202,7 @@ static void on_dump(void *ctx, const struct rd_dump *dump)
 	if (!dump->frames) {
 		pthread_mutex_unlock(&r->lock);
 		if (dump->failed)
-			log_dump(r, dump);
+			log_dump(r, dump, "");
 		else
 			log_no_file(dump, reason);
 		return;
@@ -215,7 +218,7 @@ static void on_dump(void *ctx, const struct rd_dump *dump)
 	r->counts.bytes += dump->bytes;
 	r->counts.frames += dump->frames;
 	pthread_mutex_unlock(&r->lock);
-	log_dump(r, dump);
+	log_dump(r, dump, reason);
 	follow_add(r, dump->path, r->n_files - 1, !dump->failed);
 }
 
@@ -389,44 +392,6 @@ static int check_textfile(const struct rd_recorder *r, struct rd_error *err)
 		       : 0;
 }
 
-/* Why a trigger of frames cannot fire on this port; NULL: it can, or is none. */
-static const char *why_not(const struct rd_recorder *r, const struct trigger *t)
-{
-	unsigned int n;
-	const struct rd_cut *cut = &r->session_config.cut;
-
-	if (t->source != TRIGGER_WIRE && t->source != TRIGGER_STALL)
-		return NULL;
-	if (rd_session_sources(r->session, &n)->source->iface.link == RD_LINK_RAW)
-		return "frames of this link type are not decoded";
-	if (t->name->wire == WIRE_ICRC_ERROR &&
-		(cut->headers_only || cut->zero_payload || cut->snaplen))
-		return "a packet's CRC can be checked in whole frames only: give --whole-frames";
-	return NULL;
-}
-
-/* A stall fires when its time has expired. */
-static bool is_begin_missing(const struct rd_recorder *r, const struct trigger *t)
-{
-	return t->source == TRIGGER_STALL && t->most >= r->config.retention.pre_ns;
-}
-
-static void warn_of_triggers(const struct rd_recorder *r)
-{
-	for (unsigned int i = 0; i < r->n_triggers; i++) {
-		const struct trigger *t = &r->trigger[i];
-		const char *why = why_not(r, t);
-
-		if (is_begin_missing(r, t))
-			rd_log(RD_LOG_WARNING,
-				"--trigger '%s': the packets before it waited are written only if "
-				"--pre is longer than %g s",
-				t->text, (double)t->most / 1e9);
-		if (why)
-			rd_log(RD_LOG_WARNING, "--trigger '%s' cannot fire: %s", t->text, why);
-	}
-}
-
 static int open_parts(struct rd_recorder *r, struct rd_error *err)
 {
 	r->files = calloc(RD_RECORDER_FILES, sizeof(*r->files));
@@ -438,7 +403,7 @@ static int open_parts(struct rd_recorder *r, struct rd_error *err)
 	configure(r);
 	if (rd_session_open(&r->session, &r->session_config, err) < 0)
 		return -1;
-	warn_of_triggers(r);
+	explain_warn(r);
 	return counters_watch_init(r, err) < 0 || watch_open(r, err) < 0 ? -1 : 0;
 }
 

@@ -178,6 +178,12 @@ int counters_watch_init(struct rd_recorder *r, struct rd_error *err);
 void counters_watch_fini(struct rd_recorder *r);
 /* Reads the counters, fires triggers; returns ns until the next reading, UINT64_MAX: never. */
 uint64_t counters_watch_read(struct rd_recorder *r);
+/* Whether this counter exists on its port, and its name in full. */
+bool counters_watch_find(struct rd_recorder *r, const struct trigger *t, char *name, size_t size);
+
+/* explain.c */
+/* Warns of triggers that cannot fire on this port. */
+void explain_warn(const struct rd_recorder *r);
 
 /* lines.c */
 int lines_open(struct rd_recorder *r, struct trigger *t, struct rd_error *err);
@@ -226,7 +232,20 @@ void follow_fini(struct rd_recorder *r);
 /* Writes the textfile if it is due, or `now`. From the watching thread, and at the end. */
 void state_write(struct rd_recorder *r, bool now);
 
+/* journal.c */
+enum journal_event {
+	JOURNAL_TRIGGER, /* a file was started */
+	JOURNAL_FILE,	 /* it is complete */
+	JOURNAL_FAILED,	 /* it is not */
+};
+/* Logs `text`: with a MESSAGE_ID and fields if stderr is systemd's journal. `trigger` and `dump`
+ * may be NULL. */
+void journal_log(const struct rd_recorder *r, enum journal_event event, const char *text,
+	const char *trigger, const struct rd_dump *dump);
+
 /* notify.c: sd_notify(3) without the library. */
+/* A datagram to a socket: a path, or an abstract name after '@'. False: it was not sent. */
+bool notify_datagram(const char *path, const char *data, size_t n);
 /* Does nothing without NOTIFY_SOCKET. */
 void notify_send(const struct rd_recorder *r, const char *state);
 /*

@@ -22,7 +22,7 @@
 
 static const struct trigger_name trigger_names[] = {
 #define TRIGGER(name, source, value, wire, event, help)                                            \
-	{name, TRIGGER_##source, VALUE_##value, wire, event},
+	{name, TRIGGER_##source, VALUE_##value, wire, event, help},
 #include <rdmadump/trigger.def>
 #undef TRIGGER
 	{0}};
@@ -312,4 +312,72 @@ bool trigger_matches(const struct trigger *t, const char *text)
 		if (fnmatch(failures[i], text, 0) == 0)
 			return true;
 	return false;
+}
+
+/* --- in words --------------------------------------------------------------------------- */
+
+/* The kinds of packets: a name after what the packet shows. */
+static void describe_scope(const struct trigger *t, const char *qp, char *out, size_t size)
+{
+	char host[INET6_ADDRSTRLEN] = "";
+	size_t n = strlen(out);
+
+	if (t->qp != TRIGGER_QP_ANY)
+		n += (size_t)snprintf(out + n, size - n, "; %s QP 0x%06x", qp, t->qp);
+	if (t->host_len && n < size) {
+		inet_ntop(t->host_len == 4 ? AF_INET : AF_INET6, t->host, host, sizeof(host));
+		snprintf(out + n, size - n, "; from or to %s", host);
+	}
+}
+
+static void describe_wire(const struct trigger *t, char *out, size_t size)
+{
+	int n = snprintf(out, size, "%s", t->name->help);
+
+	if (t->nak != TRIGGER_NAK_ANY)
+		n = snprintf(out, size, "a NAK '%s'", rd_aeth_nak_name(t->nak));
+	else if (t->name->wire == WIRE_NAK)
+		n = snprintf(out, size, "a NAK of any code");
+	if (t->rate && (size_t)n < size)
+		snprintf(out + n, size - (size_t)n, ": more than %llu within a second",
+			(unsigned long long)t->most);
+	describe_scope(t, "to", out, size);
+}
+
+void trigger_describe(const struct trigger *t, char *out, size_t size)
+{
+	switch (t->source) {
+	case TRIGGER_SIGNAL:
+		snprintf(out, size, "the signal SIGUSR1");
+		return;
+	case TRIGGER_WIRE:
+		describe_wire(t, out, size);
+		return;
+	case TRIGGER_STALL:
+		snprintf(
+			out, size, "%s for longer than %g s", t->name->help, (double)t->most / 1e9);
+		describe_scope(t, "of", out, size);
+		return;
+	case TRIGGER_COUNTER:
+		snprintf(out, size, "counter %s%s%s grows by more than %llu %s", t->counter,
+			t->device ? " of " : "", t->device ? t->device : "",
+			(unsigned long long)t->most,
+			t->rate ? "within a second" : "since the start, or since it fired last");
+		return;
+	case TRIGGER_EVENT:
+		snprintf(out, size, "%s%s", t->value ? "event " : t->name->help,
+			t->value ? t->value : "");
+		return;
+	case TRIGGER_KMSG:
+		snprintf(out, size, "a kernel message that matches '%s'", t->value);
+		return;
+	case TRIGGER_FIFO:
+		snprintf(out, size, "a line written to %s", t->value);
+		return;
+	case TRIGGER_LOG:
+		snprintf(out, size, "a new line of %s that %s%s", t->value,
+			t->glob ? "matches " : "tells of a completion with an error",
+			t->glob ? t->glob : "");
+		return;
+	}
 }

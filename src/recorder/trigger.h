@@ -42,6 +42,7 @@ struct trigger_name {
 	enum trigger_value value;
 	enum wire_kind wire;
 	const char *event; /* "port_error" */
+	const char *help;
 };
 
 #define TRIGGER_QP_ANY	UINT32_MAX
@@ -71,5 +72,7 @@ int trigger_parse(struct trigger *t, const char *text, struct rd_error *err);
 void trigger_free(struct trigger *t);
 /* Whether this text, a kernel message or a line, is one that it waits for. */
 bool trigger_matches(const struct trigger *t, const char *text);
+/* Describes what it waits for: "a NAK 'remote access error'". */
+void trigger_describe(const struct trigger *t, char *out, size_t size);
 
 #endif

@@ -112,7 +112,7 @@ fi
 # --- systemd ------------------------------------------------------------------------------------
 
 clean
-run_make install-nodist_systemdsystemunitDATA
+run_make install-nodist_systemdsystemunitDATA install-dist_systemdcatalogDATA
 has "the unit runs a program by its full path" "$tmp/root/opt/rdma/lib/systemd/system/rdmadump-record@.service" '^ExecStart=/.*/rdmadump record '
 if has_tool systemd-analyze "the unit has no faults"; then
 	mkdir "$tmp/units"
@@ -123,5 +123,12 @@ if has_tool systemd-analyze "the unit has no faults"; then
 	is "the unit has no faults" "$? $(cat "$tmp/out")" "0 "
 	systemd-analyze security --offline=true --threshold=30 --no-pager "$tmp/units/rdmadump-record@.service" >"$tmp/out" 2>&1
 	ok "systemd judges its exposure as 3 of 10 at most" "$tmp/out"
+fi
+if has_tool journalctl "the catalog can be compiled"; then
+	catalog=$tmp/root/opt/rdma/lib/systemd/catalog
+	mkdir -p "$tmp/root/usr/lib/systemd" "$tmp/root/var/lib/systemd/catalog" && cp -r "$catalog" "$tmp/root/usr/lib/systemd/"
+	journalctl --root="$tmp/root" --update-catalog >"$tmp/out" 2>&1
+	journalctl --root="$tmp/root" --list-catalog >>"$tmp/out" 2>&1
+	is "the catalog can be compiled" "$(grep -c 'rdmadump: The flight recorder of @RDMADUMP_DEVICE@' "$tmp/out")" 3
 fi
 tap_done

@@ -14,6 +14,7 @@
     record.py listen SOCKET               prints the messages to a service manager, until one is END
     record.py notify SOCKET TEXT          sends one
     record.py facts FILE                  "when kind" of each fact
+    record.py journal SOCKET N            the fields of N messages, as systemd's journal parses them: JSON
     record.py patterns TREE               of the lines of tests/data/explain/lines, how many match a pattern of the manual
                                           page, and how many of these have no completion status
 """
@@ -169,6 +170,22 @@ def notify(name, text):
         s.sendto(text.encode(), name)
 
 
+def journal(name, n):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
+        s.bind(name)
+        s.settimeout(100)
+        for _ in range(n):
+            data, fields = s.recv(10000), {}
+            while data:
+                line, data = data.split(b"\n", 1)
+                key, equals, value = line.partition(b"=")
+                if not equals:
+                    length = struct.unpack_from("<Q", data)[0]
+                    value, data = data[8:8 + length], data[8 + length + 1:]
+                fields[key.decode()] = value.decode()
+            print(json.dumps(fields), flush=True)
+
+
 def patterns(tree):
     with open(tree + "/man/rdmadump-record.1", encoding="utf-8") as f:
         those = re.search(r"one of these patterns:\n\.Bd [^\n]*\n(.*?)\.Ed", f.read(), re.S)[1].split("\n")[:-1]
@@ -196,6 +213,8 @@ def main(what, *args):
         listen(args[0])
     elif what == "notify":
         notify(*args)
+    elif what == "journal":
+        journal(args[0], int(args[1]))
     elif what == "patterns":
         patterns(args[0])
     elif what == "section":

@@ -290,6 +290,33 @@ set_clock() {
 set_clock back back
 set_clock ahead forward
 
+# --- systemd's journal -----------------------------------------------------------------------------
+
+# A name with a line end needs the other form of a field
+mkdir -p "$tmp/two
+lines"
+: >"$tmp/log"
+# shellcheck disable=SC2016 # the inner shell's
+if unshare -m bash -c 'mount -t tmpfs none /run && mkdir -p /run/systemd/journal || exit 125
+	/usr/bin/python3 "$1" journal /run/systemd/journal/socket 2 >"$2/journal" &
+	wait_for test -S /run/systemd/journal/socket
+	shift
+	JOURNAL_STREAM=$(stat -c %d:%i "$1/log") timeout -k 5 "$PATIENCE" "$SOFTHCA" --pcap "$1/in.pcap" --rate 3000 --clock realtime -- \
+		"$RDMADUMP" record mlx5_0 -w "$1/two
+lines/r.pcapng" --memory 16Mi --no-analysis --pre 1ms --post 1ms --trigger nak --max-dumps 1 2>"$1/log"
+	wait' - "${srcdir:-.}/tests/e2e/record.py" "$tmp" 2>"$tmp/err" && [ -s "$tmp/journal" ]; then
+	catalog=${srcdir:-.}/systemd/rdmadump.catalog
+	is "the journal gets a trigger and a file, each with an ID of the catalog" \
+		"$(jq -r '"-- " + .MESSAGE_ID' "$tmp/journal" | tr '\n' ' ')" "$(grep -e '^-- ' "$catalog" | head -n 2 | tr '\n' ' ')"
+	is "... with fields" "$(jq -r '[.RDMADUMP_DEVICE, .RDMADUMP_PORT, .PRIORITY, .RDMADUMP_TRIGGER] | join(" ")' "$tmp/journal" | cut -c1-24 | tr '\n' ,)" \
+		"mlx5_0 1 5 nak,mlx5_0 1 5 trigger nak: ,"
+	is "... and the file's name in full" "$(jq -rs '.[1].RDMADUMP_FILE' "$tmp/journal")" "$(echo "$tmp/two
+lines"/r_*)"
+	is "... and they are not printed as well" "$(grep -c 'trigger nak\|[0-9] frames$' "$tmp/log")" 0
+else
+	skip "the journal" "no right to a mount namespace"
+fi
+
 # --- limits and ends ---------------------------------------------------------------------------------
 
 record --pcap "$tmp/in.pcap" --rate 3000 -- --no-analysis --pre 1ms --post 1ms --trigger nak --max-dumps 3
@@ -438,6 +465,11 @@ has "... the report says that files could not be written" "$tmp/log" '^  [0-9 ]+
 ! grep -q 'faster disk' "$tmp/log"
 ok "... and recommends no faster disk" "$tmp/log"
 
+# Every event that has a name can be a trigger.
+mapfile -t events < <(jq -r '.properties.event.enum[] | "--trigger", "event=\(.)"' "${srcdir:-.}/docs/schema/events.json")
+"$SOFTHCA" --gen count=10 -- "$RDMADUMP" record mlx5_0 --trigger-explain "${events[@]}" >"$tmp/out" 2>"$tmp/log"
+is "each event that 'events' names can fire" "$? $(grep -c '^event=' "$tmp/out")" "0 $((${#events[@]} / 2))"
+
 # --- refused ------------------------------------------------------------------------------------------------
 
 # refuses NAME PATTERN OPTIONS...
@@ -458,6 +490,13 @@ refuses "a time" "not a time" --pre 10x
 opened=yes refuses "a FIFO that is a file" "is no FIFO" --trigger fifo="$tmp/plain"
 opened=yes status=3 refuses "a directory that is not there" "'$tmp/none': No such file or directory; name a directory that exists" -w "$tmp/none/r.pcapng"
 
+"$SOFTHCA" --gen count=10 -- "$RDMADUMP" record mlx5_0 --trigger-explain --trigger icrc-error \
+	--trigger 'cnp>5/s' --trigger out_of_buffer --trigger 'stall>2s' >"$tmp/out" 2>"$tmp/log"
+is "--trigger-explain" "$?" 0
+has "... what can fire" "$tmp/out" 'here: it can fire: hw_counters/out_of_buffer of mlx5_0:1; the next frame gets the comment'
+has "... what a stall is" "$tmp/out" 'a request has no response, and no packet of both QPs is seen for longer than 2 s$'
+has "... for which QPs" "$tmp/out" 'here: it can fire for QPs whose responses were seen .*; the next frame gets the comment'
+has "... and what cannot" "$tmp/out" 'here: it cannot fire: .*give --whole-frames'
 # --- what was lost: the words of a capture and of `analyze` --------------------------------------
 
 for lost in 0 6; do

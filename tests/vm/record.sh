@@ -143,10 +143,12 @@ is "stop: it ends well" "$(properties ActiveState Result NRestarts)" "inactive s
 [ -s "$(the 2 json)" ] && [ -s "$(the 2 html)" ]
 judge $? "stop: the analysis of the last file is completed" /dev/null
 ls -l "$state" >/tmp/log
-journalctl -o cat -u "$unit" >/tmp/journal 2>/dev/null
-is "the journal has both triggers and both files" \
-	"$(grep -ac '^rdmadump: trigger ' /tmp/journal) $(grep -acE '^rdmadump: /.*pcapng: [4-9] frames$' /tmp/journal)" "2 2"
-grep -aq '^rdmadump: trigger fifo=/run/rdmadump-record/fifo: job 7 hangs$' /tmp/journal
+journalctl -o export "RDMADUMP_DEVICE=rxe_a" >/tmp/journal 2>/dev/null
+grep -aE '^(MESSAGE_ID|RDMADUMP_PORT|PRIORITY|_SYSTEMD_UNIT)=' /tmp/journal | sort | uniq -c | awk '{print $1, $2}' >/tmp/log
+printf '%s\n' "2 MESSAGE_ID=6f1d0b5c2d7e4e0b9a4d7c55a3f0e8b1" "2 MESSAGE_ID=b8c25a0f9a3e4d6f8e21f06c7d9314e2" \
+	"4 PRIORITY=5" "4 RDMADUMP_PORT=1" "4 _SYSTEMD_UNIT=$unit" | diff - /tmp/log >/tmp/diff
+judge $? "the journal has both triggers and both files, by MESSAGE_ID" /tmp/diff
+grep -aq '^MESSAGE=trigger fifo=/run/rdmadump-record/fifo: job 7 hangs$' /tmp/journal
 judge $? "... and the application's line" /tmp/journal
 
 # --- watchdog, restart, limits ------------------------------------------------------------------

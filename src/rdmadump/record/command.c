@@ -72,6 +72,9 @@ static const struct cli_option options[] = {
 		"COUNTER[>N[/s]][,device=DEV]; port-down, fatal, gid-change, event=NAME; "
 		"kmsg=PATTERN; fifo=PATH; log=PATH[,match=PATTERN]",
 		.set = add_trigger},
+	{"trigger-explain", 0, NULL,
+		"Record nothing: print what each trigger means, and whether it can fire here",
+		FLAG(explain)},
 	{"pre", 0, "TIME",
 		"Write frames from this long before a trigger: 500ms, 10s, 2m (default 10s)",
 		.set = set_time, FIELD(config.retention.pre_ns)},
@@ -229,12 +232,27 @@ static void configure(struct record_run *r)
 	c->waiting = ending_while_waiting;
 }
 
+static void explain(struct record_run *r)
+{
+	char *text;
+
+	for (unsigned int i = 0; (text = rd_recorder_explain(r->recorder, i)); i++) {
+		fputs(text, stdout);
+		free(text);
+	}
+}
+
 static int run(struct record_run *r, struct rd_error *err)
 {
 	if (!r->settings->no_analysis && rd_program_find(r->program, "rdmadump-analyze", err) < 0)
 		return -1;
 	if (rd_recorder_open(&r->recorder, &r->settings->config, err) < 0)
 		return -1;
+	if (r->settings->explain) {
+		explain(r);
+		rd_recorder_close(r->recorder);
+		return 0;
+	}
 	r->result = rd_session_result(rd_recorder_session(r->recorder));
 	rd_recorder_run(r->recorder);
 	if (r->result->ran)

@@ -11,7 +11,7 @@ struct record_settings {
 	struct rd_recorder_config config;
 	struct rd_wanted_port wanted;
 	const char *triggers[RD_TRIGGERS_MAX];
-	bool json, quiet, no_analysis, whole_frames, zero_payload;
+	bool json, quiet, explain, no_analysis, whole_frames, zero_payload;
 	unsigned int debug;
 };
 
