@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # `rdmadump list` over each tree of tests/data/sysfs against the output kept with it, and its exit statuses.
-# UPDATE=1 rewrites the kept output; JSON must say what the text says. RDMADUMP: the program; TEST_DATA: tests/data. Output: TAP.
+# UPDATE=1 rewrites the kept output. RDMADUMP: the program; TEST_DATA: tests/data. Output: TAP.
 # shellcheck source=tests/tap.sh
 . "$(dirname "$0")/../tap.sh"
 here=$(dirname "$0")
@@ -35,9 +35,9 @@ for archive in "$TEST_DATA"/sysfs/*.tar.gz "$TEST_DATA"/sysfs/functions/*.tar.gz
 	list -v --sysroot "$tmp/$tree"
 	expect_output "$tree, verbose" "$kept/list-v.txt"
 	list --sysroot="$tmp/$tree/" --json
-	python3 "$here/json_as_text.py" list "$tmp/$tree" <"$tmp/out" 2>&1 | diff - <(sed -E 's/  +/ /g; s/^ //' "$kept/list-v.txt") >"$tmp/diff"
-	ok "$tree, json: says what the text says" "$tmp/diff"
 	fits "$tree, schema" list "$tmp/out"
+	sed -i '/^  "program": /d; /^  "start_ns": /d' "$tmp/out"
+	expect_output "$tree, json" "$kept/list.json"
 	[ -z "${UPDATE-}" ] || "$here/../pack" pack "$kept" "$archive"
 done
 
