@@ -21,23 +21,33 @@ said() {
 	"$RDMADUMP" counters --all --json --sysroot "$1" | timeless
 }
 
-trees=0
-for archive in "$TEST_DATA"/sysfs/*.tar.gz "$TEST_DATA"/sysfs/functions/*.tar.gz "$TEST_DATA"/sysfs/counters/*.tar.gz; do
-	name=${archive#"$TEST_DATA/sysfs/"}
-	rm -rf "$tmp/tree" "$tmp/copy" && mkdir "$tmp/copy"
-	# Counters are laid over the tree of the same name.
-	base=$TEST_DATA/sysfs/${name#counters/}
-	[ "$base" = "$archive" ] || [ ! -e "$base" ] || "$pack" unpack "$base" "$tmp/tree"
-	"$pack" unpack "$archive" "$tmp/tree"
+# same NAME: the copy of $tmp/tree
+same() {
+	rm -rf "$tmp/copy" && mkdir "$tmp/copy"
 	"$TREE_TOOL" "$tmp/tree" 2>"$tmp/log" | tar -xf - -C "$tmp/copy" 2>>"$tmp/log"
 	said "$tmp/tree" 2>&1 | sed "s|$tmp/tree|ROOT|g" >"$tmp/wanted"
 	said "$tmp/copy" 2>&1 | sed "s|$tmp/copy|ROOT|g" >"$tmp/got"
 	diff "$tmp/wanted" "$tmp/got" >>"$tmp/log"
-	ok "$name" "$tmp/log"
+	ok "$1" "$tmp/log"
+}
+
+trees=0
+for archive in "$TEST_DATA"/sysfs/*.tar.gz "$TEST_DATA"/sysfs/functions/*.tar.gz "$TEST_DATA"/sysfs/counters/*.tar.gz; do
+	name=${archive#"$TEST_DATA/sysfs/"}
+	rm -rf "$tmp/tree"
+	# Counters are laid over the tree of the same name.
+	base=$TEST_DATA/sysfs/${name#counters/}
+	[ "$base" = "$archive" ] || [ ! -e "$base" ] || "$pack" unpack "$base" "$tmp/tree"
+	"$pack" unpack "$archive" "$tmp/tree"
+	same "$name"
 	trees=$((trees + 1))
 done
 [ "$trees" -ge 10 ]
 ok "at least ten trees: $trees"
+rm -rf "$tmp/tree"
+"$pack" unpack "$TEST_DATA/sysfs/rxe.tar.gz" "$tmp/tree"
+rm "$tmp/tree"/sys/class/infiniband/rxe0/ports/1/gid_attrs/ndevs/*
+same "a netdev that no GID names"
 
 # A copy has only what is read: neither other netdevs nor files beside.
 rm -rf "$tmp/tree" "$tmp/copy" && mkdir "$tmp/copy"

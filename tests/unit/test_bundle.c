@@ -364,5 +364,18 @@ TEST(read_value)
 	expect("-1 ", read_value(buf, sizeof(buf), path), buf);
 }
 
+/* Of the devices that there are, and no other. */
+TEST(names_of_devices)
+{
+	struct rd_device two[2] = {{.node_desc = "node of one"}, {.node_desc = "node of two"}};
+	const struct rd_devices devices = {.dev = two, .n = 1};
+	json_t *list = part_names(&devices, &failure);
+	char *names = json_dumps(list, 0);
+
+	expect("1 0", strstr(names, "node of one") != NULL, strstr(names, "node of two") != NULL);
+	free(names);
+	json_decref(list);
+}
+
 ALL_TESTS_WITH(set_up, tear_down)
 #endif

@@ -112,6 +112,29 @@ TEST(recent_extremes)
 	}
 }
 
+/* Searched again without ICRCs: what was found before does not count. */
+TEST(search_without_icrc)
+{
+	struct rd_ends_search *s = rd_ends_search_open(RD_TAP_A, RD_ENDS_NEED_ONE);
+	uint64_t first_ns[RD_TAPS];
+	int64_t offset_ns;
+
+	assert_non_null(s);
+	for (int again = 0; again < 2; again++) {
+		for (int i = 0; i < RD_TAPS; i++) {
+			struct rd_frame frame;
+
+			packet(i ? 100 : 1);
+			frame = make_frame(&m);
+			frame.caplen -= 40;
+			rd_ends_search_frame(s, (enum rd_tap)i, RD_LINK_ETHERNET, &frame);
+		}
+		assert_int_equal(rd_ends_search_again(s), !again);
+	}
+	assert_false(rd_ends_search_result(s, first_ns, &offset_ns));
+	rd_ends_search_close(s);
+}
+
 TEST(clock_without_packets)
 {
 	const struct rd_ends_report none = {0};

@@ -456,6 +456,25 @@ TEST(too_many)
 	assert_int_equal(after_ms(5000), 0);
 }
 
+/* A new one takes the place of an old one: the lists of the hosts of both stay whole. */
+TEST(places_of_others)
+{
+	struct ends e = one;
+
+	watch("stall>1s");
+	for (uint32_t i = 0; i < STALL_FLOWS * 2; i++) {
+		e.a = 0x10000 + i;
+		e.b = 0x80000 + i;
+		e.a_host = (uint8_t)i;
+		e.port = (uint16_t)(49152 + i / 256);
+		e.back = i + 512 < STALL_FLOWS * 2 ? e.port : 40000;
+		talk(&e, i * 10, e.back == 40000 ? 2 : 1);
+		if (e.back == 40000)
+			request(&e, i * 10 + 2);
+	}
+	assert_int_equal(after_ms(1001), 512);
+}
+
 /*
  * Few of many conversations of two hosts are looked at for one response: that of an older one is
  * not found, and that of a newer one is.

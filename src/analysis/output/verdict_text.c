@@ -60,7 +60,7 @@ static void put_hosts(
 		{"SENT", false, 0},
 		{"RECEIVED", false, 0},
 		{"FROM HOSTS", false, 0},
-		{"100 us PEAK", false, 1},
+		{"100 us PEAK", false, 2},
 		{"FROM", false, 1},
 	};
 	struct grid g = {.column = columns, .n_columns = sizeof(columns) / sizeof(*columns)};
