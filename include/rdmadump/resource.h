@@ -74,7 +74,7 @@ int rd_resources_load(struct rd_resources *r, const char *device, struct rd_erro
  * The same with only the QPs, but all of them, and without rd_resources_name(): fast enough to be
  * repeated during a capture.
  */
-int rd_resources_qps(struct rd_resources *r, const char *device, struct rd_error *err);
+int rd_resources_qps(struct rd_resources *r, const char *device);
 /*
  * Where a list of QPs, which may take a device thousands of commands, is to end early: asked after
  * each answer of the kernel, from the thread that lists; true: the list fails. NULL: never.
@@ -82,7 +82,7 @@ int rd_resources_qps(struct rd_resources *r, const char *device, struct rd_error
 void rd_resources_stop_when(bool (*stop)(void *ctx), void *ctx);
 bool rd_resources_stopped(void);
 /* How many QPs the device has: costs the device nothing. Fails like rd_resources_load(). */
-int rd_resources_qp_count(const char *device, uint64_t *n, struct rd_error *err);
+int rd_resources_qp_count(const char *device, uint64_t *n);
 /*
  * Fills in processes from `root`/proc: the command, "" where that is not readable, and the pid of
  * the process where the kernel listed that of the thread which created the QP (restrack.c).

@@ -55,7 +55,7 @@ static void list_listed(struct subjects *s, const struct rd_bundle_config *c)
 	for (size_t i = 0; i < c->devices->n; i++) {
 		const char *name = c->devices->dev[i].name;
 
-		if (rd_resources_qp_count(name, &n, NULL) < 0 || n <= RD_QPS_LISTED_MAX)
+		if (rd_resources_qp_count(name, &n) < 0 || n <= RD_QPS_LISTED_MAX)
 			add_subject(s, name);
 	}
 }

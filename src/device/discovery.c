@@ -196,7 +196,7 @@ static void keep_own(struct rd_devices *devices, struct rd_names *names)
 	struct rd_nldev_devices seen;
 	size_t kept = 0;
 
-	if (*devices->sysroot || rd_nldev_load(&seen, NULL))
+	if (*devices->sysroot || rd_nldev_load(&seen))
 		return;
 	devices->by_netlink = true;
 	for (size_t i = 0; i < names->n; i++) {

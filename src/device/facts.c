@@ -175,7 +175,7 @@ static void add_qps(const struct subject *s, const char *when)
 	struct rd_resources r;
 	json_t *list = json_array();
 
-	if (rd_resources_qps(&r, s->device->name, NULL) == 0) {
+	if (rd_resources_qps(&r, s->device->name) == 0) {
 		rd_resources_name("", &r);
 		for (size_t i = 0; i < r.n_qps; i++) {
 			if (r.qps[i].port && r.qps[i].port != s->port->num)

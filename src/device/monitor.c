@@ -8,6 +8,7 @@
 #include "netlink/nldev.h"
 #include "netlink/rtnetlink.h"
 #include <errno.h>
+#include <netlink/socket.h>
 #include <rdmadump/log.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +37,7 @@ struct rd_monitor {
 	int links, uevents; /* sockets; -1: none */
 	int list_timer, reading_timer;
 	unsigned int readings; /* since the last event */
-	struct rd_netlink *nldev;
+	struct nl_sock *nldev;
 	struct monitored all;
 };
 
@@ -108,7 +109,7 @@ static void compare_with_list(struct rd_monitor *m)
 {
 	struct rd_nldev_devices list;
 
-	if (rd_nldev_load(&list, NULL))
+	if (rd_nldev_load(&list))
 		return;
 	if (monitored_compare(&m->all, &list))
 		read_ports_soon(m);
@@ -164,10 +165,10 @@ static void open_channels(struct rd_monitor *m)
 	if (rd_netlink_open(&m->nldev, NETLINK_RDMA, NULL))
 		return;
 	if (!rd_netlink_join(m->nldev, RD_NLDEV_GROUP_NOTIFY)) {
-		listen_to(m, rd_netlink_fd(m->nldev));
+		listen_to(m, nl_socket_get_fd(m->nldev));
 		return;
 	}
-	rd_netlink_close(m->nldev);
+	nl_socket_free(m->nldev);
 	m->nldev = NULL;
 }
 
@@ -211,7 +212,7 @@ void rd_monitor_close(struct rd_monitor *m)
 	if (!m)
 		return;
 	monitored_free(&m->all);
-	rd_netlink_close(m->nldev);
+	nl_socket_free(m->nldev);
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
 		if (fds[i] >= 0)
 			close(fds[i]);

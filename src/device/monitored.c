@@ -128,7 +128,7 @@ int monitored_load(
 		start_async(w, true);
 	}
 	rd_devices_free(&devices);
-	if (!rd_nldev_load(&list, NULL)) {
+	if (!rd_nldev_load(&list)) {
 		learn_indexes(all, &list);
 		rd_nldev_free(&list);
 	}

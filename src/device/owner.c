@@ -253,7 +253,7 @@ int rd_resources_load(struct rd_resources *r, const char *device, struct rd_erro
 	return 0;
 }
 
-int rd_resources_qps(struct rd_resources *r, const char *device, struct rd_error *err)
+int rd_resources_qps(struct rd_resources *r, const char *device)
 {
-	return rd_nldev_resources(r, device, false, err);
+	return rd_nldev_resources(r, device, false, NULL);
 }

@@ -42,7 +42,7 @@ void owners_init(struct rd_session *s)
 
 static bool are_few(const struct rd_device *device, uint64_t *n)
 {
-	return rd_resources_qp_count(device->name, n, NULL) < 0 || *n <= RD_QPS_LISTED_MAX;
+	return rd_resources_qp_count(device->name, n) < 0 || *n <= RD_QPS_LISTED_MAX;
 }
 
 bool qps_may_be_listed(const struct rd_session *s, const struct rd_device *device)
@@ -104,7 +104,7 @@ static int list(
 {
 	uint64_t start = rd_monotonic_ns(), ticks = rd_boot_ticks(), now = rd_owners_now(o), took;
 	struct rd_resources r;
-	int rc = rd_resources_qps(&r, device, NULL);
+	int rc = rd_resources_qps(&r, device);
 
 	pthread_mutex_lock(&s->sampling.lock);
 	if (!rc)
@@ -151,7 +151,7 @@ static void open_one(struct rd_session *s, unsigned int i, const struct rd_devic
 	struct rd_owners *o;
 	uint64_t n;
 
-	if (rd_resources_qp_count(device->name, &n, NULL) < 0 || !qps_may_be_listed(s, device))
+	if (rd_resources_qp_count(device->name, &n) < 0 || !qps_may_be_listed(s, device))
 		return;
 	/* Before the list: no QP that is created meanwhile is missed. */
 	owner_events_open(s);

@@ -19,16 +19,16 @@ static struct {
 
 /* Called by the linker's --wrap. */
 
-int __wrap_rd_netlink_open(struct rd_netlink **nl, int protocol, struct rd_error *err)
+int __wrap_rd_netlink_open(struct nl_sock **nl, int protocol, struct rd_error *err)
 {
 	assert_int_equal(protocol, NETLINK_ROUTE);
 	if (kernel.unopened)
 		return rd_fail(err, RD_CLASS_DEVICE, 0, NULL, "no netlink here");
-	*nl = (struct rd_netlink *)&kernel;
+	*nl = (struct nl_sock *)&kernel;
 	return 0;
 }
 
-void __wrap_rd_netlink_close(struct rd_netlink *nl)
+void __wrap_nl_socket_free(struct nl_sock *nl)
 {
 	assert_ptr_equal(nl, &kernel);
 }
@@ -152,8 +152,8 @@ TEST(hostile)
 
 /* ---- refusals ---- */
 
-int __wrap_rd_netlink_request(struct rd_netlink *nl, struct nl_msg *msg, rd_netlink_fn *fn,
-	void *ctx, struct rd_error *err)
+int __wrap_rd_netlink_request(
+	struct nl_sock *nl, struct nl_msg *msg, rd_netlink_fn *fn, void *ctx, struct rd_error *err)
 {
 	const struct nlmsghdr *head = nlmsg_hdr(msg);
 	const struct dcbmsg *dcb = nlmsg_data(head);

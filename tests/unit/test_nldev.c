@@ -8,6 +8,7 @@
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
 #include <netlink/msg.h>
+#include <netlink/socket.h>
 #include <rdma/rdma_netlink.h>
 
 static void begin(int command)
@@ -321,11 +322,11 @@ TEST(refused)
 {
 	const struct ifinfomsg nobody = {.ifi_index = 0x7ffffff0};
 	struct nl_msg *msg = nlmsg_alloc_simple(RTM_GETLINK, 0);
-	struct rd_netlink *nl;
+	struct nl_sock *nl;
 
 	assert_non_null(msg);
 	assert_int_equal(nlmsg_append(msg, (void *)(uintptr_t)&nobody, sizeof(nobody), 4), 0);
 	assert_int_equal(rd_netlink_open(&nl, NETLINK_ROUTE, &failure), 0);
 	same(rd_netlink_request(nl, msg, NULL, NULL, &failure), -1, failure.errnum, ENODEV);
-	rd_netlink_close(nl);
+	nl_socket_free(nl);
 }

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <linux/rtnetlink.h>
 #include <netlink/msg.h>
+#include <netlink/socket.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,7 +93,7 @@ int rd_dcb_request(struct rd_dcb *dcb, struct rd_error *err)
 {
 	struct dcbmsg head = {.cmd = DCB_CMD_IEEE_GET};
 	struct reply reply = {.dcb = dcb};
-	struct rd_netlink *nl;
+	struct nl_sock *nl;
 	struct nl_msg *msg;
 	int ret;
 
@@ -105,7 +106,7 @@ int rd_dcb_request(struct rd_dcb *dcb, struct rd_error *err)
 		msg = NULL;
 	}
 	ret = rd_netlink_request(nl, msg, take_reply, &reply, err);
-	rd_netlink_close(nl);
+	nl_socket_free(nl);
 	if (!ret && !reply.parsed)
 		ret = rd_fail(err, RD_CLASS_DEVICE, EBADMSG, NULL, "DCB netlink request");
 	return ret;

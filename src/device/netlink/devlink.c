@@ -3,8 +3,10 @@
 #include "devlink.h"
 #include "attr.h"
 #include <linux/devlink.h>
+#include <netlink/genl/ctrl.h>
 #include <netlink/genl/genl.h>
 #include <netlink/msg.h>
+#include <netlink/socket.h>
 #include <rdmadump/memory.h>
 #include <string.h>
 
@@ -82,13 +84,13 @@ static struct nl_msg *request(int family, const char *pci)
 void rd_devlink_firmware(struct rd_info *info)
 {
 	int family;
-	struct rd_netlink *nl;
+	struct nl_sock *nl;
 
 	if (!*info->device->pci || rd_netlink_open(&nl, NETLINK_GENERIC, NULL))
 		return;
-	family = rd_netlink_family(nl, DEVLINK_GENL_NAME);
+	family = genl_ctrl_resolve(nl, DEVLINK_GENL_NAME);
 	if (family >= 0)
 		rd_netlink_request(
 			nl, request(family, info->device->pci), rd_devlink_parse_info, info, NULL);
-	rd_netlink_close(nl);
+	nl_socket_free(nl);
 }

@@ -2,17 +2,11 @@
 /* Netlink sockets through libnl-3. */
 #include "netlink.h"
 #include <errno.h>
-#include <netlink/genl/ctrl.h>
 #include <netlink/msg.h>
 #include <netlink/netlink.h>
-#include <stdlib.h>
 #include <sys/socket.h>
 
 #define WAIT_SECONDS 5
-
-struct rd_netlink {
-	struct nl_sock *sock;
-};
 
 static const char *protocol_name(int protocol)
 {
@@ -26,39 +20,27 @@ static const char *protocol_name(int protocol)
 	}
 }
 
-int rd_netlink_open(struct rd_netlink **out, int protocol, struct rd_error *err)
+int rd_netlink_open(struct nl_sock **out, int protocol, struct rd_error *err)
 {
 	const struct timeval wait = {.tv_sec = WAIT_SECONDS};
-	struct rd_netlink *nl = calloc(1, sizeof(*nl));
-	int rc;
+	struct nl_sock *nl = nl_socket_alloc();
 
 	*out = NULL;
-	if (!nl || !(nl->sock = nl_socket_alloc())) {
-		free(nl);
+	if (!nl)
 		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for a netlink socket");
-	}
 	errno = 0;
-	rc = nl_connect(nl->sock, protocol);
-	if (rc < 0) {
+	if (nl_connect(nl, protocol) < 0) {
 		rd_fail(err, RD_CLASS_DEVICE, errno,
 			protocol == NETLINK_RDMA ? "load the driver (modprobe ib_core)" : NULL,
 			"%s netlink", protocol_name(protocol));
-		rd_netlink_close(nl);
+		nl_socket_free(nl);
 		return -1;
 	}
-	setsockopt(nl_socket_get_fd(nl->sock), SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
+	setsockopt(nl_socket_get_fd(nl), SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
 	/* By default, receiving a message larger than a page fails. */
-	nl_socket_enable_msg_peek(nl->sock);
+	nl_socket_enable_msg_peek(nl);
 	*out = nl;
 	return 0;
-}
-
-void rd_netlink_close(struct rd_netlink *nl)
-{
-	if (!nl)
-		return;
-	nl_socket_free(nl->sock);
-	free(nl);
 }
 
 struct answer {
@@ -107,16 +89,16 @@ static struct nl_cb *answers_to(struct answer *a)
 	return cb;
 }
 
-int rd_netlink_request(struct rd_netlink *nl, struct nl_msg *msg, rd_netlink_fn *fn, void *ctx,
-	struct rd_error *err)
+int rd_netlink_request(
+	struct nl_sock *nl, struct nl_msg *msg, rd_netlink_fn *fn, void *ctx, struct rd_error *err)
 {
 	struct answer a = {.fn = fn, .ctx = ctx};
 	struct nl_cb *cb = answers_to(&a);
-	int rc = cb && msg ? nl_send_auto(nl->sock, msg) : -NLE_NOMEM;
+	int rc = cb && msg ? nl_send_auto(nl, msg) : -NLE_NOMEM;
 
 	nlmsg_free(msg);
 	while (rc >= 0 && !a.done && !a.unwanted)
-		rc = nl_recvmsgs(nl->sock, cb);
+		rc = nl_recvmsgs(nl, cb);
 	nl_cb_put(cb);
 	if (a.error)
 		return rd_fail(err, RD_CLASS_DEVICE, a.error, NULL, "netlink request");
@@ -126,29 +108,19 @@ int rd_netlink_request(struct rd_netlink *nl, struct nl_msg *msg, rd_netlink_fn 
 	return 0;
 }
 
-int rd_netlink_family(struct rd_netlink *nl, const char *name)
+int rd_netlink_join(struct nl_sock *nl, unsigned int group)
 {
-	return genl_ctrl_resolve(nl->sock, name);
+	nl_socket_disable_seq_check(nl);
+	nl_socket_set_nonblocking(nl);
+	return nl_socket_add_memberships(nl, (int)group, 0) < 0 ? -1 : 0;
 }
 
-int rd_netlink_join(struct rd_netlink *nl, unsigned int group)
-{
-	nl_socket_disable_seq_check(nl->sock);
-	nl_socket_set_nonblocking(nl->sock);
-	return nl_socket_add_memberships(nl->sock, (int)group, 0) < 0 ? -1 : 0;
-}
-
-int rd_netlink_fd(const struct rd_netlink *nl)
-{
-	return nl_socket_get_fd(nl->sock);
-}
-
-void rd_netlink_take(struct rd_netlink *nl, rd_netlink_fn *fn, void *ctx)
+void rd_netlink_take(struct nl_sock *nl, rd_netlink_fn *fn, void *ctx)
 {
 	struct answer a = {.fn = fn, .ctx = ctx};
 	struct nl_cb *cb = answers_to(&a);
 
-	while (cb && nl_recvmsgs(nl->sock, cb) >= 0)
+	while (cb && nl_recvmsgs(nl, cb) >= 0)
 		;
 	nl_cb_put(cb);
 }

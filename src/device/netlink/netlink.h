@@ -8,30 +8,25 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct rd_netlink;
 struct nl_msg;
+struct nl_sock;
 
 /* One whole message of `len` bytes, header included. Above 0: no further messages are wanted. */
 typedef int rd_netlink_fn(const struct nlmsghdr *msg, size_t len, void *ctx);
 
-/* `protocol` is NETLINK_RDMA, NETLINK_GENERIC ... */
-int rd_netlink_open(struct rd_netlink **nl, int protocol, struct rd_error *err);
-void rd_netlink_close(struct rd_netlink *nl);
+/* `protocol` is NETLINK_RDMA, NETLINK_GENERIC ... To be freed with nl_socket_free(). */
+int rd_netlink_open(struct nl_sock **nl, int protocol, struct rd_error *err);
 
 /*
  * Sends `msg`, which is consumed, and calls `fn` for each reply until the kernel reports the end.
  * -1 with the kernel's error, or if `fn` wants no more. Waits 5 s at most.
  */
-int rd_netlink_request(struct rd_netlink *nl, struct nl_msg *msg, rd_netlink_fn *fn, void *ctx,
-	struct rd_error *err);
-
-/* The number of a generic netlink family by its name, or -1. */
-int rd_netlink_family(struct rd_netlink *nl, const char *name);
+int rd_netlink_request(
+	struct nl_sock *nl, struct nl_msg *msg, rd_netlink_fn *fn, void *ctx, struct rd_error *err);
 
 /* Joins a multicast group: the descriptor becomes readable when a message arrives. */
-int rd_netlink_join(struct rd_netlink *nl, unsigned int group);
-int rd_netlink_fd(const struct rd_netlink *nl);
+int rd_netlink_join(struct nl_sock *nl, unsigned int group);
 /* Calls `fn` for each message that has arrived. Does not block. */
-void rd_netlink_take(struct rd_netlink *nl, rd_netlink_fn *fn, void *ctx);
+void rd_netlink_take(struct nl_sock *nl, rd_netlink_fn *fn, void *ctx);
 
 #endif

@@ -8,6 +8,7 @@
 #include "nldev_message.h"
 #include <errno.h>
 #include <netinet/in.h>
+#include <netlink/socket.h>
 #include <rdmadump/memory.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,14 +175,14 @@ int rd_nldev_parse_system(const struct nlmsghdr *msg, size_t len, void *exclusiv
 
 bool rd_nldev_is_exclusive(void)
 {
-	struct rd_netlink *nl;
+	struct nl_sock *nl;
 	bool exclusive = false;
 
 	if (rd_netlink_open(&nl, NETLINK_RDMA, NULL))
 		return false;
 	rd_netlink_request(
 		nl, message(RDMA_NLDEV_CMD_SYS_GET, 0), rd_nldev_parse_system, &exclusive, NULL);
-	rd_netlink_close(nl);
+	nl_socket_free(nl);
 	return exclusive;
 }
 
@@ -206,29 +207,22 @@ static int take_device(const struct nlmsghdr *msg, size_t len, void *ctx)
 	return !device;
 }
 
-static int load_devices(
-	struct rd_netlink *nl, struct rd_nldev_devices *devices, struct rd_error *err)
+static int load_devices(struct nl_sock *nl, struct rd_nldev_devices *devices, struct rd_error *err)
 {
 	*devices = (struct rd_nldev_devices){0};
 	return rd_netlink_request(nl, request(RDMA_NLDEV_CMD_GET, NULL), take_device, devices, err);
 }
 
-static int unknown_device(const char *name, struct rd_error *err)
+int rd_nldev_load(struct rd_nldev_devices *devices)
 {
-	return rd_fail(err, RD_CLASS_DEVICE, 0, "see 'rdmadump list'",
-		"RDMA netlink has no device '%s'", name);
-}
-
-int rd_nldev_load(struct rd_nldev_devices *devices, struct rd_error *err)
-{
-	struct rd_netlink *nl;
+	struct nl_sock *nl;
 	int ret;
 
 	*devices = (struct rd_nldev_devices){0};
-	if (rd_netlink_open(&nl, NETLINK_RDMA, err))
+	if (rd_netlink_open(&nl, NETLINK_RDMA, NULL))
 		return -1;
-	ret = load_devices(nl, devices, err);
-	rd_netlink_close(nl);
+	ret = load_devices(nl, devices, NULL);
+	nl_socket_free(nl);
 	if (ret)
 		rd_nldev_free(devices);
 	return ret;
@@ -241,8 +235,8 @@ static int take_qps(const struct nlmsghdr *msg, size_t len, void *r)
 }
 
 /* QPs are listed for one device at a time. */
-static int load_qps(struct rd_netlink *nl, const struct rd_nldev_devices *devices,
-	const char *device, struct rd_resources *r, struct rd_error *err)
+static int load_qps(struct nl_sock *nl, const struct rd_nldev_devices *devices, const char *device,
+	struct rd_resources *r, struct rd_error *err)
 {
 	bool found = false;
 
@@ -266,14 +260,16 @@ static int load_qps(struct rd_netlink *nl, const struct rd_nldev_devices *device
 				rd_nldev_parse_cm_ids, r, NULL);
 	}
 	cm_users_find(r);
-	return device && !found ? unknown_device(device, err) : 0;
+	return found || !device ? 0
+				: rd_fail(err, RD_CLASS_DEVICE, 0, "see 'rdmadump list'",
+					  "RDMA netlink has no device '%s'", device);
 }
 
 int rd_nldev_resources(
 	struct rd_resources *r, const char *device, bool counts_too, struct rd_error *err)
 {
 	struct rd_nldev_devices devices = {0};
-	struct rd_netlink *nl;
+	struct nl_sock *nl;
 	int ret;
 
 	*r = (struct rd_resources){0};
@@ -287,26 +283,26 @@ int rd_nldev_resources(
 	if (!ret)
 		ret = load_qps(nl, &devices, device, r, err);
 	rd_nldev_free(&devices);
-	rd_netlink_close(nl);
+	nl_socket_free(nl);
 	if (ret)
 		rd_resources_free(r);
 	return ret;
 }
 
-int rd_resources_qp_count(const char *device, uint64_t *n, struct rd_error *err)
+int rd_resources_qp_count(const char *device, uint64_t *n)
 {
 	struct rd_resources r = {0};
-	struct rd_netlink *nl;
+	struct nl_sock *nl;
 	int ret;
 
 	*n = 0;
-	if (rd_netlink_open(&nl, NETLINK_RDMA, err))
+	if (rd_netlink_open(&nl, NETLINK_RDMA, NULL))
 		return -1;
 	ret = rd_netlink_request(
-		nl, request(RDMA_NLDEV_CMD_RES_GET, NULL), rd_nldev_parse_summary, &r, err);
+		nl, request(RDMA_NLDEV_CMD_RES_GET, NULL), rd_nldev_parse_summary, &r, NULL);
 	if (!ret && !rd_resources_count(&r, device, "qp", n))
-		ret = unknown_device(device, err);
+		ret = -1;
 	rd_resources_free(&r);
-	rd_netlink_close(nl);
+	nl_socket_free(nl);
 	return ret;
 }

@@ -20,7 +20,7 @@ struct rd_nldev_devices {
 };
 
 /* The devices that this network namespace sees. -1 where there is no RDMA netlink. */
-int rd_nldev_load(struct rd_nldev_devices *devices, struct rd_error *err);
+int rd_nldev_load(struct rd_nldev_devices *devices);
 /* What rd_resources_qps() lists, and the counts too; all of it without processes' commands. */
 int rd_nldev_resources(
 	struct rd_resources *r, const char *device, bool counts_too, struct rd_error *err);
