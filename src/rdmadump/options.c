@@ -299,8 +299,8 @@ const struct cli_option cli_options[] = {
 		"analyse the traffic and print a report: at the end, and on a terminal during the "
 		"capture (see rdmadump analyze)",
 		"analyse the traffic, live and at the end", GROUP_MESSAGES, FLAG(analyze)},
-	{"verbose", 'v', NULL, "also print one line per frame when writing to a file",
-		"also print frames when writing to a file", GROUP_MESSAGES, FLAG(print)},
+	{"verbose", 'v', NULL, "also print one line per frame when writing to a file", NULL,
+		GROUP_MESSAGES, FLAG(print)},
 	{"print", .group = GROUP_MESSAGES, .flags = OPT_ALIAS},
 	{"count", 0, NULL, "print only the number of frames", NULL, GROUP_MESSAGES,
 		FLAG(only_count)},

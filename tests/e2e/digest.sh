@@ -21,7 +21,7 @@ for name in $names; do
 	data=$TEST_DATA/roce/$name
 	for end in a b; do
 		"$RDMADUMP" -q -r "$data/$end.pcap.zst" -w "$tmp/$end.pcapng" 2>>"$tmp/log"
-		"$RDMADUMP" -q -r "$tmp/$end.pcapng" --headers-only -w "$tmp/$end.digest.pcapng.zst" 2>>"$tmp/log"
+		"$RDMADUMP" digest -o "$tmp/$end.digest.pcapng.zst" "$tmp/$end.pcapng" 2>>"$tmp/log"
 	done
 	for kind in pcapng digest.pcapng.zst; do
 		"$RDMADUMP" analyze --json "$tmp/a.$kind" "$tmp/b.$kind" >"$tmp/json" 2>>"$tmp/log"
@@ -34,4 +34,22 @@ for name in $names; do
 done
 [ "$frames" -gt 5000 ] && [ "$bytes" -le $((frames * 16)) ]
 ok "a digest takes at most 16 bytes a packet: $bytes for $frames"
+
+# Of several captures, into a directory
+mkdir "$tmp/digests" "$tmp/other"
+cp "$tmp/a.pcapng" "$tmp/other/b.pcapng"
+"$RDMADUMP" digest -o "$tmp/digests" "$tmp/a.pcapng" "$data/b.pcap.zst" 2>"$tmp/log"
+is "a directory: status, digests" "$? $(cd "$tmp/digests" && echo *)" "0 a.digest.pcapng.zst b.digest.pcapng.zst"
+is "... with all frames" "$(zstd -dcq "$tmp/digests/a.digest.pcapng.zst" | cksum)" "$(zstd -dcq "$tmp/a.digest.pcapng.zst" | cksum)"
+# wrong STATUS TEXT ARGUMENT...
+wrong() {
+	"$RDMADUMP" digest "${@:3}" >"$tmp/out" 2>"$tmp/err"
+	is "$2: the status" "$?" "$1"
+	has "$2" "$tmp/err" "rdmadump: .*$2"
+}
+wrong 1 "no capture is named" -o "$tmp/digests"
+wrong 1 "'$tmp/x' is no directory" -o "$tmp/x" "$tmp/a.pcapng" "$tmp/b.pcapng"
+wrong 1 "b.digest.pcapng.zst' is there already" -o "$tmp/digests" "$tmp/other/b.pcapng"
+wrong 2 "cannot open '$tmp/missing.pcapng'" -o "$tmp/digests" "$tmp/missing.pcapng"
+wrong 3 "'/dev/full'" -o /dev/full "$tmp/a.pcapng"
 tap_done
