@@ -2,13 +2,20 @@
 /* Inputs: finds what the configuration names, opens the device's sniffer, a netdev or a file, and
  * compiles the filters. */
 #include "session.h"
+#include <dirent.h>
 #include <inttypes.h>
 #include <rdmadump/log.h>
 #include <rdmadump/port_sniffer.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #define QUEUE_BITRATE 50000000000U /* bit/s of large frames that one receiving thread handles */
+
+/* Descriptors */
+#define ALWAYS	  24 /* device, outputs, signals, timers, netlink, files read meanwhile */
+#define PER_PORT  8
+#define PER_QUEUE 7 /* completion channel, events, its thread, full and empty chunks */
 
 /* follows: a further queue of the last port; its frames belong to the same interface. */
 static int add_source(struct rd_session *s, struct rd_source *source,
@@ -92,6 +99,52 @@ int inputs_numa_node(const struct rd_session *s)
 		node = other;
 	}
 	return node;
+}
+
+static unsigned int open_now(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	unsigned int n = 0;
+
+	/* Counts three too many: ".", ".." and the directory's own descriptor. */
+	while (dir && readdir(dir))
+		n++;
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
+/* Number of descriptors if `queues` more queues are opened. */
+static rlim_t descriptors_needed(const struct rd_session *s, unsigned int queues)
+{
+	const struct rd_session_config *o = s->config;
+	unsigned int all = s->in.n + queues;
+
+	return open_now() + ALWAYS + PER_PORT * (o->n_wanted > 1 ? o->n_wanted - 1 : 0) +
+	       PER_QUEUE * all;
+}
+
+/*
+ * Whether `queues` more queues, with their feeds and threads, can be opened; raises the soft limit
+ * on open files if needed. *most: how many files may be open.
+ */
+static bool descriptors_fit(const struct rd_session *s, unsigned int queues, uint64_t *most)
+{
+	rlim_t needed = descriptors_needed(s, queues);
+	struct rlimit limit;
+
+	*most = UINT64_MAX;
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return true;
+	/* No higher than needed: commands inherit the limit, and some close every descriptor below
+	 * it. */
+	if (limit.rlim_cur < needed && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = needed < limit.rlim_max ? needed : limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+		getrlimit(RLIMIT_NOFILE, &limit);
+	}
+	*most = limit.rlim_cur;
+	return needed <= limit.rlim_cur;
 }
 
 /* At most as many as the limit of open files allows: a power of two, at least one. */

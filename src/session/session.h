@@ -146,12 +146,6 @@ void inputs_stats(struct rd_session *s);
 void inputs_close(struct rd_session *s);
 
 /*
- * descriptors.c: whether `queues` more queues, with their feeds and threads, can be opened; raises
- * the soft limit on open files if needed. *most: how many files may be open.
- */
-bool descriptors_fit(const struct rd_session *s, unsigned int queues, uint64_t *most);
-
-/*
  * seccomp.c: from now on the kernel refuses calls that a capture has no use for, in all threads and
  * in what they run; runs: they run programs. 0, or an errno: nothing is refused.
  */
@@ -249,10 +243,6 @@ void loss_related_text(const struct rd_session *s, char *out, size_t size);
 
 /* scope.c: warns if the capture lacks traffic of other functions. */
 void scope_warn(const struct rd_session *s);
-
-/* account.c */
-/* Fills in the result, except `ran`, `broken_pipe` and `written`. */
-void account_result(struct rd_session *s);
 
 /* facts.c: facts stored in the file; facts_for_file() is rd_sink_ending's `facts`. */
 void facts_from_file(void *session, const char *json, size_t len);

@@ -4,17 +4,44 @@
  * of Linux). Integers are in the host's byte order; text may lack its NUL.
  */
 #include "nldev.h"
+#include "attr.h"
 #include "cm_users.h"
-#include "nldev_message.h"
 #include <errno.h>
 #include <netinet/in.h>
+#include <netlink/msg.h>
 #include <netlink/socket.h>
+#include <rdma/rdma_netlink.h>
 #include <rdmadump/memory.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Newer than the oldest header that this is built with (Linux 6.12). */
 #define STATE_LISTEN 8 /* enum rdma_cm_state in include/rdma/rdma_cm.h of Linux */
+
+#define ATTRS 128 /* number of attributes that are parsed, with space for newer ones */
+
+/*
+ * The attributes of a message with this command, by number; -1 for any other, or if it is
+ * malformed.
+ */
+static int parse(const struct nlmsghdr *msg, size_t len, int command, struct nlattr *attr[ATTRS])
+{
+	/* libnl trusts the length in the message, which must be checked before. */
+	if (len < NLMSG_HDRLEN || msg->nlmsg_len < NLMSG_HDRLEN || msg->nlmsg_len > len ||
+		msg->nlmsg_type != RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command))
+		return -1;
+	return nlmsg_parse((struct nlmsghdr *)msg, 0, attr, ATTRS - 1, NULL) < 0 ? -1 : 0;
+}
+
+static bool get_u32(const struct nlattr *a, uint32_t *value)
+{
+	return attr_get(a, value, sizeof(*value));
+}
+
+static struct nl_msg *message(int command, int flags)
+{
+	return nlmsg_alloc_simple(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command), NLM_F_REQUEST | flags);
+}
 
 void rd_nldev_free(struct rd_nldev_devices *devices)
 {
