@@ -264,10 +264,11 @@ class Pcapng:
     def fact(self, text):
         self.block(FACT, fact(text, self.order))
 
-    def frame(self, interface, time, data, snaplen, comment):
+    def frame(self, interface, time, data, snaplen, comment, direction=0):
         cut = data[:snaplen]
         head = struct.pack(self.order + "IIIII", interface, time >> 32, time & 0xFFFFFFFF, len(cut), len(data))
-        self.block(EPB, head + cut, [(1, comment.encode("ascii"))] if comment else [])
+        options = [(1, comment.encode("ascii"))] if comment else []
+        self.block(EPB, head + cut, options + ([(2, struct.pack(self.order + "I", direction))] if direction else []))
 
     def statistics(self, interface, time, received, dropped):
         stamp = struct.pack(self.order + "III", interface, time >> 32, time & 0xFFFFFFFF)
@@ -277,7 +278,7 @@ class Pcapng:
 def write_pcapng(path, link, snaplen, frames, dropped, **more):
     """`dropped`: the frames that the file's statistics report as lost; None: no statistics.
 
-    `frames`: (time, bytes, interface, comment or None). `more`: `swapped`; `speed` in bit/s; `start`, `end`: facts as texts.
+    `frames`: (time, bytes, interface, comment or None[, 1 received or 2 sent]). `more`: `swapped`; `speed` in bit/s; `start`, `end`: facts as texts.
     """
     interfaces = 1 + max((f[2] for f in frames), default=0)
     with open(path, "wb") as file:
@@ -285,8 +286,8 @@ def write_pcapng(path, link, snaplen, frames, dropped, **more):
         out.begin(link, snaplen, interfaces, more.get("speed"))
         for text in more.get("start", ()):
             out.fact(text)
-        for time, data, interface, comment in frames:
-            out.frame(interface, time, data, snaplen, comment)
+        for time, data, interface, comment, *direction in frames:
+            out.frame(interface, time, data, snaplen, comment, *direction)
         for text in more.get("end", ()):
             out.fact(text)
         if dropped is not None:

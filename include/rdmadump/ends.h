@@ -33,7 +33,8 @@ struct rd_path_qp {
 	struct rd_incident missed_at_receiver; /* acknowledged: missed by the receiver's capture */
 	uint32_t arrived_longest, lost_shortest; /* frames, in bytes; 0: none */
 	uint64_t arrived_last;			 /* frame of the sender's capture */
-	bool lost_kind; /* of some opcode among the lost packets, none arrived */
+	bool lost_likely; /* more than possibly: and not missed by the receiver's capture */
+	bool lost_kind;	  /* of some opcode among the lost packets, none arrived */
 	/* How many times in a row a packet of one capture was absent from the other one. */
 	uint64_t lost_runs, duplicated_runs;
 	/* Frames of the receiver's capture. */

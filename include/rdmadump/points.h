@@ -66,8 +66,9 @@ struct rd_points_path {
 
 enum rd_points_end { RD_POINTS_TO, RD_POINTS_FROM, RD_POINTS_EITHER, RD_POINTS_ENDS };
 
-/* Where most faulty paths (those with lost or retransmitted packets) end or begin. */
+/* Where most faulty paths (lost or retransmitted packets; else slow responses) end or begin. */
 struct rd_points_common {
+	bool slow;
 	bool address;	/* it is one of several addresses of a host; else a host */
 	uint32_t place; /* the number of that */
 	enum rd_points_end end;

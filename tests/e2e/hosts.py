@@ -5,7 +5,12 @@
 hosts=4        how many; host N has the address 10.0.0.N
 messages=40    from each to each other one
 lossy=1-3,...  the path from 1 to 3 loses every tenth message, once; 1-3/1: between their addresses 10.1.0.N only
+only=1-2,...   only these send to each other
 missing=2,...  hosts without a capture
+holes=3/9,...  hosts whose captures lack every ninth frame, and do not say so
+slow=3,...     hosts that respond a millisecond later
+directions=1,...  hosts whose captures mark frames as sent or received
+near=1         all are captured at one place: no router and no delay is between
 facts=1        the files have facts: the addresses of a device of their host
 apart=60       seconds between the clocks of two hosts
 addresses=2    of each device: 10.0.0.N, 10.1.0.N, ...; each sends to those of the same network
@@ -22,18 +27,18 @@ START, EVERY, DELAY = 1800000000 * 10**9, 200_000, 20_000
 
 
 class Net:
-    def __init__(self, hosts):
+    def __init__(self, hosts, near, slow):
         self.captures = {h: [] for h in range(1, hosts + 1)}
-        self.ident = 0
+        self.ident, self.near, self.slow = 0, near, slow
 
     def send(self, time, network, ends, packet, lost=False):
         """At the sender now, at the receiver later, one router farther."""
         self.ident += 1
         addresses = [bytes([10, network, 0, h]) for h in ends]
         data = frames.rocev2(addresses, packet, 0xc000 + network, self.ident & 0xffff)
-        self.captures[ends[0]].append((time, data))
+        self.captures[ends[0]].append((time, data, 2))
         if not lost:
-            self.captures[ends[1]].append((time + DELAY, data[:22] + b"\x3f" + data[23:]))
+            self.captures[ends[1]].append((time, data, 1) if self.near else (time + DELAY, data[:22] + b"\x3f" + data[23:], 1))
 
     def talk(self, network, a, b, messages, lossy):
         """A SEND every 0.2 ms; one that is lost is asked for after the next one, and both are retransmitted."""
@@ -49,7 +54,8 @@ class Net:
                 self.send(time + DELAY + 3000, network, (b, a), nak)
                 self.send(time + 3 * DELAY, network, (a, b), request)
             ack = frames.bth(frames.ACK, answer | b << 16, psn) + frames.aeth(0x1f, psn + 1)
-            self.send(time + (3 if lost else 0) * DELAY + DELAY + 1000, network, (b, a), ack)
+            late = 10**6 if b in self.slow else 0
+            self.send(time + (3 if lost else 0) * DELAY + DELAY + 1000 + late, network, (b, a), ack)
             time += EVERY
 
 
@@ -62,17 +68,20 @@ def facts(host, addresses):
 def main(directory, **how):
     hosts, addresses = int(how.get("hosts", 4)), int(how.get("addresses", 1))
     lossy = {p for p in how.get("lossy", "").split(",") if p}
-    missing = {int(h) for h in how.get("missing", "").split(",") if h}
-    net = Net(hosts)
+    only = {p for p in how.get("only", "").split(",") if p}
+    missing, directions, slow = ({int(h) for h in how.get(key, "").split(",") if h} for key in ("missing", "directions", "slow"))
+    holes = {int(h): int(n) for h, n in (p.split("/") for p in how.get("holes", "").split(",") if p)}
+    net = Net(hosts, bool(how.get("near")), slow)
     for network in range(addresses):
         for a in net.captures:
             for b in net.captures:
-                if a != b:
+                if a != b and (not only or {f"{a}-{b}", f"{b}-{a}"} & only):
                     net.talk(network, a, b, int(how.get("messages", 40)), bool({f"{a}-{b}", f"{a}-{b}/{network}"} & lossy))
     for host, rows in net.captures.items():
         if host not in missing:
-            rows = [(time + host * int(how.get("apart", 60)) * 10**9, data, 0, None) for time, data in sorted(rows)]
-            frames.write_pcapng("%s/host%d.pcapng" % (directory, host), 1, 65535, rows, 0,
+            rows = [(time + host * int(how.get("apart", 60)) * 10**9, data, 0, None) + ((way,) if host in directions else ())
+                    for i, (time, data, way) in enumerate(sorted(rows)) if host not in holes or (i + 1) % holes[host]]
+            frames.write_pcapng("%s/host%d.pcapng" % (directory, host), 1, 65535, rows, None if host in holes else 0,
                                 start=[facts(host, addresses)] if how.get("facts") else [])
 
 

@@ -48,6 +48,17 @@ for f in "$tmp"/many/*; do "$RDMADUMP" -q -r "$f" --headers-only -w "$tmp/digest
 is "... the same of copies with the headers only" "$(analyze --json "$tmp/digests" | jq -c '[.hosts, .paths, (.pairs | length)]')" \
 	"$(jq -c '[.hosts, .paths, (.pairs | length)]' "$tmp/many.json")"
 
+# A capture that misses frames, many or a few: what it lacks is not lost
+for n in 9 80; do
+	site holes$n hosts=4 holes=3/$n
+	analyze --json "$tmp/holes$n" >"$tmp/holes$n.json"
+	is "a capture lacks every ${n}th frame: of one path it is not known what was lost" \
+		"$(paths "$tmp/holes$n.json" | cut -d' ' -f4 | sort | uniq -c | tr -s ' ' | paste -sd,)" " 11 0, 1 null"
+	is "... no verdict is more than a note" "$(jq -c '[.verdicts[].verdict.severity] | unique' "$tmp/holes$n.json")" '[null,"note"]'
+done
+site holes hosts=4 holes=3/9 lossy=1-3
+is "... packets that are lost are known as well" "$(analyze --json "$tmp/holes" | paths /dev/stdin | head -n 1)" "10.0.0.1 10.0.0.3 88 4 8"
+
 # What is missing, and what the faulty paths have in common
 common() { jq -c '.common | if . then [.place, .is_address, .side, .faulty, .of_faulty, .others, .of_others] else . end' "$1"; }
 captured() { jq -r '[.hosts[].captured] | join(" ")' "$1"; }
@@ -60,6 +71,13 @@ editcap -F nsecpcap "$tmp/rails/host4.pcapng" "$tmp/rails/host4.pcap" && rm "$tm
 analyze --json "$tmp/rails" >"$tmp/part.json"
 is "... one file without facts: of none it is certain" "$(jq -c '[.hosts[] | [.addresses[0], .captured]]' "$tmp/part.json")" \
 	'[["10.0.0.1","yes"],["10.0.0.2","unknown"],["10.0.0.3","yes"],["10.0.0.4","unknown"],["10.1.0.2","unknown"],["10.1.0.4","unknown"]]'
+site marked hosts=4 missing=4 directions=2
+is "directions of frames say whose capture it is" "$(analyze --json "$tmp/marked" | captured /dev/stdin)" "likely yes likely unknown"
+site two_only hosts=4 only=1-2,3-4 missing=4
+is "two captures of two hosts: each is of the one whose packets it has first" "$(analyze --json "$tmp/two_only" | captured /dev/stdin)" \
+	"likely likely unknown unknown"
+site near hosts=4 only=1-2,3-4 missing=4 near=1 lossy=1-2,2-1
+is "... unknown where nothing shows which one has them first" "$(analyze --json "$tmp/near" | captured /dev/stdin)" "unknown unknown unknown unknown"
 site into hosts=5 lossy=1-3,2-3,4-3,5-3 missing=2
 analyze --json "$tmp/into" >"$tmp/into.json"
 is "all faulty paths end at one host" "$(common "$tmp/into.json")" '["10.0.0.3",false,"to",4,4,0,16]'
@@ -74,6 +92,12 @@ analyze --json "$tmp/rail" >"$tmp/rail.json"
 is "... at one of its addresses" "$(common "$tmp/rail.json")" '["10.1.0.3",true,"to",2,2,1,22]'
 is "all paths are faulty: nothing sets one apart" "$(site all hosts=3 lossy=1-2,1-3,2-1,2-3,3-1,3-2 && analyze --json "$tmp/all" | common /dev/stdin)" null
 
+site slow hosts=4 slow=3
+analyze --json "$tmp/slow" >"$tmp/slow.json"
+is "nothing is lost: slow paths have a host in common" "$(common "$tmp/slow.json") $(jq .common.slow "$tmp/slow.json")" '["10.0.0.3",false,"to",3,3,0,9] true'
+has "... in the text" <(analyze "$tmp/slow") "^3 of 3 slow paths end at 10\.0\.0\.3, 0 of the 9 others do$"
+is "... lost packets are more than slow responses" "$(site lossy hosts=4 slow=3 lossy=1-2,4-2 && analyze --json "$tmp/lossy" | jq -c '.common | [.place, .slow]')" '["10.0.0.2",false]'
+
 # Two lossy paths: pairs that have these packets at one end only say no more than the pairs of these paths
 site two hosts=5 lossy=1-2,4-5
 analyze --json "$tmp/two" >"$tmp/two.json"
@@ -83,6 +107,15 @@ analyze "$tmp/two" >"$tmp/two.text"
 has "... and are not printed" "$tmp/two.text" "^ {10}8 more pairs show such faults at one end of the path only$"
 is "... without -v" "$(grep -c '^==== ' "$tmp/two.text") $(analyze -v "$tmp/two" | grep -c '^==== ')" "2 10"
 
-fits "as docs/schema/analyze-points.json says" analyze-points "$tmp"/{four,rails,into,rail,two}.json
+# One capture shows in each of its pairs what is lost of a host without a capture
+site once hosts=4 lossy=3-1 missing=3
+analyze --json "$tmp/once" >"$tmp/once.json"
+is "what several pairs show by the same capture is there once" "$(jq -c '[.verdicts[] | select(.verdict.rule) | .better_pair]' "$tmp/once.json")" "[null,0]"
+# ... and not beside a pair that has these packets at both ends, whatever else it shows
+site also hosts=4 lossy=1-2 holes=4/7
+analyze --json "$tmp/also" >"$tmp/also.json"
+is "the pair of a lossy path is first, beside a capture that lacks frames" "$(jq -c '[.pairs as $p | .verdicts[] | select(.verdict.severity == "problem" and .better_pair == null) | $p[.pair].captures]' "$tmp/also.json")" "[[0,1]]"
+
+fits "as docs/schema/analyze-points.json says" analyze-points "$tmp"/{four,rails,into,rail,two,slow}.json
 
 tap_done

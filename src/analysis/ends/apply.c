@@ -35,34 +35,62 @@ static void add_concern(struct concern *c, const char *rule, const struct sight 
 	c->delayed += side ? rd_side_incident(side, RD_INC_DELAYED)->count : 0;
 }
 
-void ends_where(char out[ENDS_WHERE_LEN], const struct rd_path *p, const struct rd_path_qp *w)
+#define WHERE_LEN (2 * RD_ADDRESS_LEN + 64)
+
+/* Which packets a finding is about: those to a QP of this path, or all of it (w NULL). */
+static void put_where(char out[WHERE_LEN], const struct rd_path *p, const struct rd_path_qp *w)
 {
-	int n = snprintf(out, ENDS_WHERE_LEN, "%s -> %s", p->from, p->to);
+	int n = snprintf(out, WHERE_LEN, "%s -> %s", p->from, p->to);
 
 	if (w)
-		n += snprintf(out + n, ENDS_WHERE_LEN - (size_t)n, " QP 0x%x", w->qp);
+		n += snprintf(out + n, WHERE_LEN - (size_t)n, " QP 0x%x", w->qp);
 	if (p->shared)
-		snprintf(out + n, ENDS_WHERE_LEN - (size_t)n, " (network %u)", p->network);
+		snprintf(out + n, WHERE_LEN - (size_t)n, " (network %u)", p->network);
 }
 
-static void try_rule(struct rd_findings *list, const struct rule *rule, const struct sight *s,
+/* Whether nothing was retransmitted in either direction. */
+static bool has_no_effect(const struct sight *s)
+{
+	bool seen = false;
+
+	for (int end = 0; end < RD_TAPS; end++) {
+		unsigned int side;
+		const struct rd_conversation *c = sides_find(
+			&s->sides[end], s->p->from, s->p->to, s->w->qp, s->w->network, &side);
+
+		seen |= c != NULL;
+		for (side = 0; c && side < 2; side++)
+			if (c->transport != RD_RC ||
+				rd_side_incident(&c->side[side], RD_INC_RETRANSMITTED)->count)
+				return false;
+	}
+	return seen;
+}
+
+/* Whether the rule applies, and is more than possible. */
+static bool try_rule(struct rd_findings *list, const struct rule *rule, const struct sight *s,
 	struct concern *concern)
 {
 	const struct rd_endpoint to = {.qp = s->w ? s->w->qp : RD_QP_UNKNOWN};
-	char where[ENDS_WHERE_LEN];
+	char where[WHERE_LEN];
 	const struct look look = {.ends = s, .to = &to, .where = where};
 	struct rd_finding *f;
+	bool likely;
 
-	ends_where(where, s->p, s->w);
+	put_where(where, s->p, s->w);
 	f = rule_try(list, rule, &look);
 	if (!f)
-		return;
+		return false;
 	if (s->w) {
 		add_owner(s, f, false);
 		add_owner(s, f, true);
 	}
+	likely = f->certainty > RD_POSSIBLE;
+	if (rule->traits & IS_REPEATED && !likely && has_no_effect(s))
+		f->severity = RD_SEV_NOTE;
 	add_concern(concern, rule->key, s);
 	findings_bound(list, FINDINGS_MAX);
+	return likely;
 }
 
 bool ends_findings(struct judging *j)
@@ -76,8 +104,11 @@ bool ends_findings(struct judging *j)
 		try_rule(&r->findings, rules_of_end_paths, &s, concern++);
 		for (const struct rule *rule = rules_of_ends; rule->key; rule++, concern++)
 			for (size_t k = 0; k < r->paths[i].n_qps; k++) {
-				s.w = &r->paths[i].qps[k];
-				try_rule(&r->findings, rule, &s, concern);
+				struct rd_path_qp *w = &r->paths[i].qps[k];
+
+				s.w = w;
+				w->lost_likely |= try_rule(&r->findings, rule, &s, concern) &&
+						  rule->traits & IS_REPEATED;
 			}
 	}
 	return findings_finish(&r->findings, FINDINGS_MAX);

@@ -480,10 +480,6 @@ struct judging {
 	struct concern concerns[ENDS_RULES];
 };
 
-#define ENDS_WHERE_LEN (2 * RD_ADDRESS_LEN + 64)
-
-/* Which packets a finding is about: those to a QP of this path, or all of it (w NULL). */
-void ends_where(char out[ENDS_WHERE_LEN], const struct rd_path *p, const struct rd_path_qp *w);
 /* False if out of memory. */
 bool ends_findings(struct judging *j);
 /*

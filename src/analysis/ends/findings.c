@@ -400,6 +400,7 @@ const struct rule rules_of_ends[] = {
 			IF(has_evicted, "more packets than the analysis keeps waited for their "
 					"match"),
 			IF(may_be_missed, "the receiver's capture may have missed them")},
+		.traits = IS_REPEATED,
 		.cause = CAUSE(4, "LOSS",
 			"Packets from {s} to {r} are lost between the two capture points.",
 			RD_POSSIBLE, "Packets lost", 0, ANYWHERE(RD_PLACE_FABRIC)),
@@ -414,6 +415,7 @@ const struct rule rules_of_ends[] = {
 			IF(may_be_too_long_to_capture,
 				"the receiver's capture may have missed them"),
 			IF(is_end_of_all, "none arrived after them: the path may have failed")},
+		.traits = IS_REPEATED,
 		.cause = CAUSE(1, "MTU",
 			"Long packets from {s} to {r} are lost between the two capture points, "
 			"shorter ones arrive: the path has a smaller MTU.",
@@ -466,7 +468,7 @@ const struct rule rules_of_ends[] = {
 			"Packets from {s} to {r} are lost between the two capture points, or the "
 			"capture at {r} missed them.",
 			RD_POSSIBLE, "Packets lost or missed", 0, ANYWHERE(RD_PLACE_FABRIC)),
-		.traits = MISSED_BY_RECEIVER},
+		.traits = MISSED_BY_RECEIVER | IS_REPEATED},
 	{"duplicated-between", RD_SEV_WARNING, RD_LIKELY, 0, duplicated_between,
 		"packets are duplicated on the path", NULL, OF_REQUESTS,
 		.meaning = "a mirror session that copies a frame at two ports, or a loop; or the "

@@ -249,22 +249,9 @@ static bool both_cover(const struct judging *j)
 }
 
 /* Likely lost, and not missed by a capture. */
-static bool is_likely_lost(
-	struct judging *j, const struct rd_path *p, const struct rd_path_qp *w, uint64_t since)
+static bool is_likely_lost(const struct rd_path_qp *w, uint64_t since)
 {
-	char where[ENDS_WHERE_LEN];
-
-	if (!w->lost.count || w->lost.last_ns < since)
-		return false;
-	ends_where(where, p, w);
-	for (size_t i = 0; i < j->r->findings.n; i++) {
-		const struct rd_finding *f = &j->r->findings.finding[i];
-
-		if (f->certainty > RD_POSSIBLE && !strcmp(f->rule, "lost-between") &&
-			!strcmp(f->where, where))
-			return true;
-	}
-	return false;
+	return w->lost_likely && w->lost.last_ns >= since;
 }
 
 /* Where no packet of a QP arrives, the receiver's capture shows by others that the path loses them.
@@ -273,10 +260,10 @@ static bool is_lost_late(struct judging *j, const struct way *way, uint64_t sinc
 {
 	const struct rd_path *p = path_of(j, way);
 	const struct rd_path_qp *w = path_qp_at(j, way);
-	bool lost = w && is_likely_lost(j, p, w, since);
+	bool lost = w && is_likely_lost(w, since);
 
 	for (size_t i = 0; w && w->lost.count && !w->arrived && !lost && i < p->n_qps; i++)
-		lost = is_likely_lost(j, p, &p->qps[i], since);
+		lost = is_likely_lost(&p->qps[i], since);
 	return lost;
 }
 

@@ -28,7 +28,7 @@ static const struct rd_field verdict_fields[] = {
 	{"capture", "index in captures, of one that is in no pair", RD_KNOWN(capture)},
 	{"better_pair",
 		"index in pairs: the verdict rests on one capture of its pair, and this other pair "
-		"has the same packets at both ends",
+		"has the same packets at both ends, or says the same",
 		RD_KNOWN(better)},
 	{"verdict", "the whole is in the report of that pair or capture",
 		RD_POINTER(of, brief_shape)},
@@ -136,7 +136,11 @@ static const struct rd_field common_fields[] = {
 	{"place", "name of the host, or one of its addresses", RD_MADE(place, RD_TYPE_TEXT)},
 	{"is_address", "one of several of its host", RD_BOOL(address)},
 	{"side", "which end of the paths it is", RD_NAME(end, end_name)},
-	{"faulty", "paths with lost or retransmitted packets that it is an end of",
+	{"slow", "nothing was lost or retransmitted: faulty paths are those with slow responses",
+		RD_BOOL(slow)},
+	{"faulty",
+		"paths that it is an end of, with lost or retransmitted packets, or with a median "
+		"response four times that of the median path",
 		RD_UINT(faulty)},
 	{"of_faulty", "... of all such paths", RD_UINT(of_faulty)},
 	{"others", "other paths that it is an end of", RD_UINT(others)},

@@ -33,8 +33,9 @@ static void put_common(const struct rd_points *p, FILE *out)
 	const struct rd_points_common *c = &p->common;
 
 	if (c->faulty)
-		fprintf(out, "%zu of %zu faulty paths %s %s, %zu of the %zu others do\n", c->faulty,
-			c->of_faulty, ends[c->end], rd_points_place(p), c->others, c->of_others);
+		fprintf(out, "%zu of %zu %s paths %s %s, %zu of the %zu others do\n", c->faulty,
+			c->of_faulty, c->slow ? "slow" : "faulty", ends[c->end], rd_points_place(p),
+			c->others, c->of_others);
 }
 
 /* The hosts that were not captured, or are not known to be. */

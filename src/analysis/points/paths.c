@@ -68,12 +68,14 @@ static struct rd_points_path of_path(const struct rd_points *p, const struct rd_
 	for (size_t i = 0; i < path->n_qps; i++) {
 		const struct rd_path_qp *w = &path->qps[i];
 
-		out.count[RD_POINTS_LOST] += w->lost.count;
-		/* The other capture may be that of the sender. */
-		out.lost_known &= path->sender_known || !(w->lost.count || w->missed.count);
+		/* The other capture may be that of the sender, or have missed them. */
+		if (w->lost_likely)
+			out.count[RD_POINTS_LOST] += w->lost.count;
+		else
+			out.lost_known &= !w->lost.count && !w->unclear.count &&
+					  (path->sender_known || !w->missed.count);
 	}
-	if (!out.lost_known)
-		out.count[RD_POINTS_LOST] = 0;
+	out.lost_known |= out.count[RD_POINTS_LOST] > 0;
 	return out;
 }
 
@@ -129,9 +131,34 @@ static int by_fault(const void *x, const void *y)
 	return RD_ORDER(b->latency.p99, a->latency.p99) ?: by_ends(a, b);
 }
 
-static bool is_faulty(const struct rd_points_path *path)
+/* `slow`: the least of slow responses, if no path lost anything; else 0. */
+static bool is_faulty(const struct rd_points_path *path, uint64_t slow)
 {
-	return path->count[RD_POINTS_LOST] || path->count[RD_POINTS_RETRANSMITTED];
+	return slow ? path->latency.n && path->latency.p50 >= slow
+		    : path->count[RD_POINTS_LOST] || path->count[RD_POINTS_RETRANSMITTED];
+}
+
+#define SLOW 4 /* times the usual response */
+
+static int by_latency(const void *x, const void *y)
+{
+	const struct rd_points_path *a = x, *b = y;
+
+	return RD_ORDER(a->latency.p50, b->latency.p50) ?: by_ends(a, b);
+}
+
+/* The responses that are slow beside those of most paths; 0: some path loses packets. */
+static uint64_t slow_of(struct rd_points *p)
+{
+	size_t none = 0;
+
+	qsort(p->paths, p->n_paths, sizeof(*p->paths), by_latency);
+	for (size_t i = 0; i < p->n_paths; i++) {
+		if (is_faulty(&p->paths[i], 0))
+			return 0;
+		none += !p->paths[i].latency.n;
+	}
+	return none < p->n_paths ? SLOW * p->paths[(none + p->n_paths) / 2].latency.p50 : 0;
 }
 
 /* How many paths end or begin there, faulty ones and others. */
@@ -149,19 +176,19 @@ static void count(struct share *s, bool faulty)
  * Where most of the faulty paths end or begin, but not as many of the others: an address, or, once
  * the paths are between hosts, a host. -1 if out of memory.
  */
-static int find_common(const struct rd_points *p, struct rd_points_common *c)
+static int find_common(const struct rd_points *p, uint64_t slow, struct rd_points_common *c)
 {
 	struct share(*at)[RD_POINTS_ENDS] = calloc(p->n_addresses + 1, sizeof(*at)), all = {0};
 
-	*c = (struct rd_points_common){0};
+	*c = (struct rd_points_common){.slow = slow};
 	for (size_t i = 0; i < p->n_paths && at; i++) {
 		const struct rd_points_path *path = &p->paths[i];
 
-		count(&all, is_faulty(path));
-		count(&at[path->to][RD_POINTS_TO], is_faulty(path));
-		count(&at[path->from][RD_POINTS_FROM], is_faulty(path));
-		count(&at[path->to][RD_POINTS_EITHER], is_faulty(path));
-		count(&at[path->from][RD_POINTS_EITHER], is_faulty(path));
+		count(&all, is_faulty(path, slow));
+		count(&at[path->to][RD_POINTS_TO], is_faulty(path, slow));
+		count(&at[path->from][RD_POINTS_FROM], is_faulty(path, slow));
+		count(&at[path->to][RD_POINTS_EITHER], is_faulty(path, slow));
+		count(&at[path->from][RD_POINTS_EITHER], is_faulty(path, slow));
 	}
 	for (uint32_t i = 0; i < p->n_addresses && at; i++)
 		for (unsigned int end = 0; end < RD_POINTS_ENDS; end++) {
@@ -171,7 +198,8 @@ static int find_common(const struct rd_points *p, struct rd_points_common *c)
 				s->faulty * all.others > s->others * all.faulty &&
 				(s->faulty > c->faulty ||
 					(s->faulty == c->faulty && s->others < c->others)))
-				*c = (struct rd_points_common){.place = i,
+				*c = (struct rd_points_common){.slow = slow,
+					.place = i,
 					.end = end,
 					.faulty = s->faulty,
 					.others = s->others};
@@ -197,6 +225,7 @@ static void prefer_address(struct rd_points *p, const struct rd_points_common *a
 int points_paths(struct rd_points *p)
 {
 	struct rd_points_common of_addresses;
+	uint64_t slow;
 	int ret = 0;
 
 	for (size_t i = 0; i < p->n_captures && !ret; i++)
@@ -206,7 +235,8 @@ int points_paths(struct rd_points *p)
 	if (ret)
 		return ret;
 	p->n_paths = fold(p->paths, p->n_paths, true);
-	if (find_common(p, &of_addresses) < 0)
+	slow = slow_of(p);
+	if (find_common(p, slow, &of_addresses) < 0)
 		return -1;
 	for (size_t i = 0; i < p->n_paths; i++) {
 		p->paths[i].from = p->host_of[p->paths[i].from];
@@ -214,7 +244,7 @@ int points_paths(struct rd_points *p)
 	}
 	p->n_paths = fold(p->paths, p->n_paths, false);
 	qsort(p->paths, p->n_paths, sizeof(*p->paths), by_fault);
-	if (find_common(p, &p->common) < 0)
+	if (find_common(p, slow, &p->common) < 0)
 		return -1;
 	prefer_address(p, &of_addresses);
 	return 0;

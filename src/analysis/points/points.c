@@ -17,19 +17,35 @@ static bool has_path(const struct rd_ends_report *r, const char *a, const char *
 	return i < r->n_paths;
 }
 
-/* Another pair with a fault that has the packets of this verdict at both ends; NONE: there is none.
- */
-static uint32_t better_than(const struct rd_points *p, const struct rd_ends_report *r)
+static bool says_the_same(const struct rd_judgement *a, const struct rd_judgement *b)
 {
-	const char *from = r->verdict.sender, *to = r->verdict.receiver;
+	return b->rule && !strcmp(a->rule, b->rule) && a->certainty == b->certainty &&
+	       !strcmp(a->sender, b->sender) && !strcmp(a->receiver, b->receiver);
+}
 
-	if (!r->verdict.rule || r->findings.n || !*from || !*to || has_path(r, from, to) ||
-		has_path(r, to, from))
+/*
+ * Where a verdict rests on one capture and on packets that do not pass the other one, and the pair
+ * has no such fault of its own: another pair with a fault that has these packets at both ends; else
+ * an earlier one that says the same. NONE: there is none.
+ */
+static uint32_t better_than(const struct rd_points *p, uint32_t pair)
+{
+	const struct rd_ends_report *r = p->pairs[pair].ends;
+	const char *from = r->verdict.sender, *to = r->verdict.receiver;
+	uint32_t same = NONE;
+
+	if (!r->shown_by || !*from || !*to || has_path(r, from, to) || has_path(r, to, from) ||
+		(r->findings.n && r->findings.finding->severity >= r->verdict.severity))
 		return NONE;
-	for (uint32_t i = 0; i < p->n_pairs; i++)
-		if (p->pairs[i].ends->verdict.rule && has_path(p->pairs[i].ends, from, to))
+	for (uint32_t i = 0; i < p->n_pairs; i++) {
+		const struct rd_ends_report *other = p->pairs[i].ends;
+
+		if (other->verdict.rule && has_path(other, from, to))
 			return i;
-	return NONE;
+		if (i < pair && same == NONE && says_the_same(&r->verdict, &other->verdict))
+			same = i;
+	}
+	return same;
 }
 
 /* The worst first; what is equally bad in the order of the files. */
@@ -61,7 +77,7 @@ static int sort_verdicts(struct rd_points *p)
 		return -1;
 	for (uint32_t i = 0; i < p->n_pairs; i++)
 		p->verdicts[p->n_verdicts++] = (struct rd_points_verdict){
-			i, NONE, better_than(p, p->pairs[i].ends), &p->pairs[i].ends->verdict};
+			i, NONE, better_than(p, i), &p->pairs[i].ends->verdict};
 	for (uint32_t i = 0; i < p->n_captures; i++)
 		if (!is_in_a_pair(p, i))
 			p->verdicts[p->n_verdicts++] = (struct rd_points_verdict){

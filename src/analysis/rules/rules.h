@@ -56,6 +56,7 @@ enum trait {
 	OF_SENDER = 32,
 	MISSED_BY_SENDER = 64,
 	MISSED_BY_RECEIVER = 128,
+	IS_REPEATED = 256, /* lost: RC retransmits it, else nothing lacked it */
 };
 
 /*
