@@ -8,8 +8,6 @@ import json
 
 import frames as wire
 
-EPOCH = 1_790_000_000_000_000_000
-
 
 def sent(host, packets):
     return [p for p in packets if p.source is host and p.kind not in ("pause", "stray", "stranger")]
@@ -71,6 +69,7 @@ class Device:
         self.pfc = None           # priorities with PFC, where DCB settings are known; eight DSCPs lead to each priority
         self.speed = 100_000_000_000
         self.readings = {}
+        self.clock = None         # of the machine that reads it
 
     def read(self, when):
         """Now, in the world. `when`: "start" or "end"."""
@@ -86,7 +85,7 @@ class Device:
         self.readings[when] = (w.now, {key: n + base[key] for key, n in numbers.items()})
 
     def head(self, kind, when, now):
-        return {"kind": kind, "when": when, "time_ns": EPOCH + now, "interface": self.interface, "device": self.name, "port": 1}
+        return {"kind": kind, "when": when, "time_ns": self.clock(now), "interface": self.interface, "device": self.name, "port": 1}
 
     def texts(self, when):
         now, numbers = self.readings[when]
@@ -114,6 +113,7 @@ def plan(world, tap, devices, start, end):
     """Reads the counters at both times; `end` None: when all is over."""
     tap.devices = devices
     for d in devices:
+        d.clock = tap.clock
         world.at(start, d.read, "start")
         if end is not None:
             world.at(end, d.read, "end")

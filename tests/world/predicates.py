@@ -37,6 +37,11 @@ def _never(why):
     return lambda c: (False, None, why)
 
 
+def never_arrives(c):
+    n = c.view["requests"]["lost_anywhere_upstream"]
+    return n > 1 and bool(c.flow["error"]), None, "lost upstream: %d, the sender's state: %s" % (n, c.flow["error"])
+
+
 def unreliable(c):
     ok, most, why = _up("requests")(c)
     return ok and c.flow["transport"] == "UC", most, why
@@ -275,6 +280,11 @@ def missing(c):
     return n > 0, n, "lost or missed: %d" % n
 
 
+def lost_long(c):
+    shortest, longest = c.row.get("lost_shortest", 0), c.row.get("arrived_longest", 0)
+    return 0 < longest < shortest, c.row.get("lost", 0), "lost: of %d bytes or more, arrived: of up to %d" % (shortest, longest)
+
+
 def delay_varies(c):
     spread = c.row.get("delay_spread_ns", 0)
     return spread >= 900_000, None, "delays differ by %.3f ms" % (spread / 1e6)
@@ -333,7 +343,7 @@ OF_FLOW = {
     "rnr": _count("rnr"), "remote-access": _count("nak_remote_access"),
     "invalid-request": _count("nak_invalid_request"), "remote-operational": _count("nak_remote_operational"),
     "credits": credits, "qkey": qkey,
-    "gave-up": ended("retry"), "gave-up-rnr": ended("rnr"), "no-response": no_response,
+    "never-arrives": never_arrives, "gave-up": ended("retry"), "gave-up-rnr": ended("rnr"), "no-response": no_response,
     "responses-stopped": responses_stopped, "responses-unseen": responses_unseen,
     "datagram-gaps": datagram_gaps, "reordered-downstream": reordered_downstream,
     "paused": paused, "cnp-late": cnp_late, "cnp-no-effect": cnp_no_effect, "priorities-differ": priorities_differ,
@@ -353,7 +363,7 @@ OF_CAPTURE = {
     "counter": counter, "link-down": link_down,
 }
 OF_ENDS = {
-    "lost-between": _row("lost"), "lost-downstream-of-receiver": _row("lost_behind"),
+    "lost-between": _row("lost"), "lost-long": lost_long, "lost-downstream-of-receiver": _row("lost_behind"),
     "duplicated-between": _row("copies"), "reordered-between": _row("reordered"),
     "lost-in-sender": _row("lost_in_sender"), "missed-at-receiver": _row("missed_at_receiver"), "lost-or-missed": missing,
     "missed-at-sender": _row("missed_at_sender"), "delay-varies": delay_varies,

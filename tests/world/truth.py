@@ -277,9 +277,11 @@ def between(world, a, b, sights, packets):
         if lost(p) in BETWEEN and sent and first <= p.sent_ns < last:
             row["lost"] += 1
             row["lost_inside"] += inside
+            row["lost_shortest"] = min(row["lost_shortest"] or p.size, p.size)
         row["lost_in_sender"] += lost(p) == SENDER
         row["lost_behind"] += got and lost(p) in (RECEIVER, "damaged")
         row["arrived"] += sent and got
+        row["arrived_longest"] = max(row["arrived_longest"], p.size if sent and got else 0)
         row["sent"] += sent
         row["missed_at_sender"] += got and not sent
         row["missed_inside"] += got and not sent and inside
