@@ -394,10 +394,14 @@ done <<'END'
 held|2|semaphore has been held for 2 s, by ticket 0x5eed0001; another tool uses it .* 'setpci -s 0000:01:00.0 cc.l=0'
 brief|2|reading configuration space at 0x60: No data available; the kernel shows more than 64 bytes to root of the host only: run it there
 readonly|2|Operation not permitted; kernel lockdown, as with Secure Boot, forbids it
-status:1|2|cannot detach the sniffer of sent frames of port 1: firmware of 0000:01:00.0: it does not know the command
 status:3.4.4|2|cannot attach the sniffer of received frames of port 1: .*could not execute the command .*; end other programs
-fault:300|2|Input/output error
+blink:40|2|the adapter does not respond .all bits of configuration space are 1.
 END
+on hurry+status:6.5.6+hangs:7 -- -c 20
+is "never detached: exit status" $? 4
+has "never detached: what next" "$tmp/log" 'the sniffer may still be attached: .*; the next capture with --sniffer icmd detaches it, or a reset of the adapter'
+[ -s "$(echo "$tmp/tree/run/rdmadump"/port*)" ]
+ok "never detached: recorded"
 on status:6.5.9 -- -c 20
 is "cannot detach: exit status" $? 4
 has "cannot detach: the error" "$tmp/log" '^rdmadump: cannot detach the sniffer of sent frames of port 1: firmware of 0000:01:00.0: it has no memory from the driver'
