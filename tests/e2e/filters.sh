@@ -1,35 +1,13 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # The filter over every capture of tests/data/roce: expressions keep the frames that tcpdump keeps, byte for byte; RDMA terms
 # keep those of tshark's display filters; for tshark, cutting changes nothing in the headers.
-# FILTER_TOOL: tests/unit/filter_tool; TEST_DATA: tests/data. Output: TAP.
-set -u
-: "${FILTER_TOOL:?path of filter_tool}" "${TEST_DATA:?path of tests/data}"
-LC_ALL=C
-export LC_ALL
-n=0
-failed=0
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-
-missing=
-for tool in tcpdump mergecap tshark zstd; do command -v $tool >/dev/null || missing="$missing $tool"; done
-tshark -v 2>/dev/null | grep -q 'with Lua' || missing="$missing tshark with Lua"
-if [ -n "$missing" ]; then
-	echo "1..0 # SKIP not installed:$missing"
-	exit 0
-fi
-ls "$TEST_DATA"/roce/*/*.pcap* >/dev/null || exit 1
-
-result() { # status, name
-	n=$((n + 1))
-	if [ "$1" -eq 0 ]; then
-		echo "ok $n - $2"
-	else
-		echo "not ok $n - $2"
-		failed=1
-	fi
-}
+# FILTER_TOOL: tests/unit/filter_tool.
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
+need_tool tcpdump mergecap tshark zstd
+tshark -v 2>/dev/null | grep -q 'with Lua' || skip_all "tshark with Lua is not installed"
+export LC_ALL=C
 
 # One end of most: the other end differs only in lost frames.
 mkdir "$tmp/in"
@@ -52,7 +30,7 @@ while read -r expression; do
 	tcpdump -r "$in" -w "$tmp/theirs" $expression 2>"$tmp/err" &&
 		"$FILTER_TOOL" "$in" "$tmp/ours" "$expression" >"$tmp/numbers" &&
 		cmp "$tmp/theirs" "$tmp/ours" >&2
-	result $? "$expression: $(wc -l <"$tmp/numbers") frames"
+	ok "$expression"
 done <<'END'
 udp port 4791
 udp dst port 4791
@@ -122,9 +100,7 @@ while IFS='|' read -r terms _; do
 	# shellcheck disable=SC2086 # one argument for each term
 	"$FILTER_TOOL" "$in" - $terms >"$tmp/ours"
 	[ -s "$tmp/ours" ] && diff "$tmp/theirs" "$tmp/ours" >"$tmp/diff"
-	same=$?
-	head -n 4 "$tmp/diff" | sed 's/^/# /'
-	result "$same" "$terms: $(wc -l <"$tmp/ours") frames"
+	ok "$terms" "$tmp/diff"
 done <"$tmp/terms"
 
 fields() { # capture -> its transport headers as tshark reads them
@@ -145,10 +121,7 @@ for cut in headers payload; do
 	"$FILTER_TOOL" "$in" "$tmp/cut" cut=$cut >"$tmp/numbers"
 	fields "$tmp/cut" >"$tmp/after"
 	[ -s "$tmp/before" ] && diff "$tmp/before" "$tmp/after" >"$tmp/diff"
-	same=$?
-	head -n 4 "$tmp/diff" | sed 's/^/# /'
-	result "$same" "cut=$cut: $(wc -c <"$in") to $(wc -c <"$tmp/cut") bytes, the same headers"
+	ok "cut=$cut: the same headers" "$tmp/diff"
 done
 
-echo "1..$n"
-exit "$failed"
+tap_done

@@ -1,23 +1,11 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # rd_packet_parse() against tshark, frame by frame, over every capture of tests/data/roce, and over frames of kinds that
-# those lack. PACKET_TOOL: tests/unit/packet_tool; TEST_DATA: tests/data. Output: TAP.
-set -u
-: "${PACKET_TOOL:?path of packet_tool}" "${TEST_DATA:?path of tests/data}"
-LC_ALL=C
-export LC_ALL
-n=0
-failed=0
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-
-missing=
-for tool in mergecap python3 tshark zstd; do command -v $tool >/dev/null || missing="$missing $tool"; done
-if [ -n "$missing" ]; then
-	echo "1..0 # SKIP not installed:$missing"
-	exit 0
-fi
-ls "$TEST_DATA"/roce/*/*.pcap* >/dev/null || exit 1
+# those lack. PACKET_TOOL: tests/unit/packet_tool.
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
+need_tool mergecap python3 tshark zstd
+export LC_ALL=C
 
 fields='frame.number
 infiniband.bth.opcode infiniband.bth.se infiniband.bth.m infiniband.bth.padcnt infiniband.bth.tver infiniband.bth.p_key
@@ -95,7 +83,6 @@ END {
 }'
 
 compare_capture() { # FILE NAME
-	n=$((n + 1))
 	# No reassembly, since rd_packet_parse() takes each frame alone.
 	# shellcheck disable=SC2086 # a list
 	tshark -n -r "$1" --disable-protocol rpcordma -o ip.defragment:FALSE -o ipv6.defragment:FALSE \
@@ -103,12 +90,8 @@ compare_capture() { # FILE NAME
 	"$PACKET_TOOL" "$1" >"$tmp/ours"
 	awk -v result="$tmp/result" "$compare" "$tmp/tshark" "$tmp/ours"
 	read -r frames differences excuses <"$tmp/result"
-	if [ "$frames" -gt 0 ] && [ "$frames" -eq "$(wc -l <"$tmp/tshark")" ] && [ "$differences" -eq 0 ]; then
-		echo "ok $n - $2: $frames frames, $excuses of them as far as tshark reads them"
-	else
-		echo "not ok $n - $2: $differences of $frames frames differ"
-		failed=1
-	fi
+	[ "$frames" -gt 0 ] && [ "$frames" -eq "$(wc -l <"$tmp/tshark")" ] && [ "$differences" -eq 0 ]
+	ok "$2: $frames frames, $excuses of them as far as tshark reads them"
 }
 
 # All captures in one file, since tshark takes long to start.
@@ -127,7 +110,6 @@ for link in ethernet infiniband; do
 	compare_capture "$tmp/in" "$link, made here"
 done
 # Pause frames of both sorts.
-n=$((n + 1))
 python3 "${srcdir:-.}/tests/e2e/made.py" pause "$tmp/in"
 columns=
 for i in 0 1 2 3 4 5 6 7; do columns="$columns -e macc.cbfc.pause_time.c$i"; done
@@ -135,12 +117,6 @@ for i in 0 1 2 3 4 5 6 7; do columns="$columns -e macc.cbfc.pause_time.c$i"; don
 tshark -n -r "$tmp/in" -T fields -E separator='|' -e frame.number -e macc.opcode -e macc.pause_time -e macc.cbfc.enbv $columns \
 	>"$tmp/tshark" 2>"$tmp/err"
 "$PACKET_TOOL" -p "$tmp/in" >"$tmp/ours"
-if diff "$tmp/tshark" "$tmp/ours" >"$tmp/diff" && grep -q '0x0101' "$tmp/ours"; then
-	echo "ok $n - pause frames, made here: $(wc -l <"$tmp/ours") frames"
-else
-	sed 's/^/# /' "$tmp/diff"
-	echo "not ok $n - pause frames, made here"
-	failed=1
-fi
-echo "1..$n"
-exit "$failed"
+diff "$tmp/tshark" "$tmp/ours" >"$tmp/diff" && grep -q '0x0101' "$tmp/ours"
+ok "pause frames, made here" "$tmp/diff"
+tap_done
