@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Every frame is accounted for exactly once: delivered = written + dropped, and
-# delivered + out_of_buffer = offered, whatever is too slow.
+# delivered + out_of_buffer = offered, whatever is too slow. SOAK_SECONDS=60: series at full speed for so long, too.
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
-need_tool jq python3
+need_tool jq python3 zstd
 
 count=600000
 [ -n "${TEST_FULL-}" ] || count=60000
@@ -12,7 +12,7 @@ count=600000
 # A reader that takes the beginning into $tmp/out, and the rest when half of all frames have passed
 slow_reader() { { head -c 1000000; wait_for received "$tmp/tree" $((count / 2)) >&2; cat; } >"$tmp/out"; }
 
-# accounts NAME: our report, the file's own count and the model's statistics must agree
+# accounts NAME [FILE...]: our report, the files' own count and the model's statistics must agree
 accounts() {
 	local delivered written full output offered lost counted
 	delivered=$(json "$tmp/report" .frames.delivered)
@@ -25,7 +25,8 @@ accounts() {
 	is "$1: delivered = written + dropped" "$delivered" $((written + full + output))
 	is "$1: delivered + out_of_buffer = offered" $((delivered + counted)) "$offered"
 	is "$1: the device's own count" "$counted" "$lost"
-	is "$1: frames in the file" "$("$SOFTHCA_FRAMES" --hash "$tmp/out" | awk '{print $1}')" "$written"
+	[ $# -gt 1 ] || set -- "$1" "$tmp/out"
+	is "$1: frames in the file" "$(for f in "${@:2}"; do "$SOFTHCA_FRAMES" --hash <(zstd -dqcf "$f"); done | awk '{n += $1} END {print n + 0}')" "$written"
 	echo "# $1: offered $offered delivered $delivered written $written full $full device $lost"
 }
 
@@ -54,6 +55,24 @@ is "a slow pipe, waiting: nothing dropped by us" \
 model --mode drop --gen count=$count,size=60-1500,seed=2 --at-end sigint --stats "$tmp/stats" -- \
 	"$RDMADUMP" -d mlx5_0 -q --json -b 3 -w "$tmp/out" >"$tmp/report" 2>"$tmp/log"
 accounts "a tiny ring"
+
+# soak NAME SECONDS FILE OPTIONS...
+soak() {
+	local name=$1 seconds=$2 file=$3
+	shift 3
+	mkdir "$tmp/d"
+	PATIENCE=$((seconds + PATIENCE)) model --mode drop --gen count=100000000000,size=60-1500,seed=11 --stats "$tmp/stats" -- \
+		"$RDMADUMP" -d mlx5_0 -q --json -a "duration:$seconds" -b filesize:20000 "$@" -w "$tmp/d/$file" >"$tmp/report" 2>"$tmp/log"
+	ok "$name: exit status" "$tmp/log"
+	accounts "$name" "$tmp/d"/*
+	rm -r "$tmp/d"
+}
+if [ -n "${SOAK_SECONDS-}" ]; then
+	soak "compressed series" "$SOAK_SECONDS" s.pcapng.zst
+	# By default the buffer is full all the time where the disk is slower than the model
+	soak "series past the page cache" $((SOAK_SECONDS / 6 + 1)) s.pcapng --buffer-size 16Mi
+	soak "series through the page cache" $((SOAK_SECONDS / 6 + 1)) s.pcap --write-mode buffered --sync periodic
+fi
 
 # -c: exactly that many
 model --gen count=100000,size=200,seed=2 --stats "$tmp/stats" -- \

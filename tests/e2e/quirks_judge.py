@@ -7,9 +7,14 @@ report (capture --json), stats (the model's), truth (wall clock of each delivery
 the run in ns), queues, clock ("" for timestamps of the host), events (warnings on standard error).
 """
 import json
+import os
 import struct
 import sys
 from collections import Counter
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+sys.dont_write_bytecode = True
+from frames import EPB, read_blocks, read_pcap  # noqa: E402
 
 LATE_NS = 30 * 10**6  # a busy machine delays the model's own look at the clock
 SECOND = 10**9
@@ -17,26 +22,10 @@ SECOND = 10**9
 
 def pcapng_frames(path):
     with open(path, "rb") as file:
-        data = file.read()
-    at, frames = 0, []
-    while at + 12 <= len(data):
-        kind, length = struct.unpack_from("<II", data, at)
-        if kind == 6:
-            high, low, captured = struct.unpack_from("<III", data, at + 12)
-            frames.append((high << 32 | low, data[at + 28:at + 28 + captured]))
-        at += length
-    return frames
-
-
-def pcap_frames(path):
-    with open(path, "rb") as file:
-        data = file.read()
-    at, frames = 24, []
-    while at + 16 <= len(data):
-        length = struct.unpack_from("<I", data, at + 8)[0]
-        frames.append(data[at + 16:at + 16 + length])
-        at += 16 + length
-    return frames
+        for kind, body in read_blocks(file.read()):
+            if kind == EPB:
+                high, low, captured = struct.unpack_from("<III", body, 4)
+                yield high << 32 | low, body[20:20 + captured]
 
 
 def destination_qp(frame):
@@ -114,7 +103,9 @@ def main():
         report = json.load(file)
     with open(args["stats"]) as file:
         stats = json.load(file)
-    captured, sent = pcapng_frames(args["out"]), pcap_frames(args["sent"])
+    captured = list(pcapng_frames(args["out"]))
+    with open(args["sent"], "rb") as file:
+        sent = [frame for _, frame, _ in read_pcap(file.read())]
     got = [frame for _, frame in captured]
     problems = list(check_counts(got, sent, report, stats))
     problems += check_frames(got, sent, int(args["queues"]))
