@@ -360,7 +360,6 @@ static const struct conf_key model_keys[] = {
 	KEY_WORD("at_end", MODEL, sigint, "idle|sigint"),
 	KEY_NUMBER("pace", MODEL, paced, 1),
 	KEY_NUMBER("flowing", MODEL, flowing, 1),
-	KEY_NUMBER("loop", MODEL, loops, 1),
 	KEY_NUMBER("rate", MODEL, rate, 1),
 	KEY_NUMBER("drain", MODEL, drain_rounds, 1),
 	KEY_NUMBER("start_delay", MODEL, start_delay_ns, 1000000),
@@ -391,7 +390,6 @@ static void conf_read(void)
 	fd = real_open(path, 0, 0);
 	if (fd < 0)
 		return;
-	conf.loops = 1;
 	conf.start_delay_ns = START_DELAY_UNSET;
 	do {
 		if (used + 4096 > capacity) {

@@ -230,8 +230,7 @@ static void source_open(struct port *p)
 
 	p->tried = true;
 	if (pcap[0])
-		p->frames =
-			frames_load(pcap, p->conf->ib, c->loops, err, sizeof(p->hca->source_error));
+		p->frames = frames_load(pcap, p->conf->ib, err, sizeof(p->hca->source_error));
 	else if (gen[0] && gen_conf_parse(&g, gen, err, sizeof(p->hca->source_error)))
 		p->frames = frames_generate(&g, p->conf->ib, err, sizeof(p->hca->source_error));
 	if (err[0])

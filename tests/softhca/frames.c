@@ -25,8 +25,6 @@ struct file_frames {
 	struct entry *entries;
 	size_t count, slots;
 	size_t at;
-	uint64_t loops, loop;
-	uint64_t span_ns;
 };
 
 struct pcap_calls {
@@ -87,16 +85,12 @@ static bool file_next(struct frames *base, struct frame *out)
 	struct file_frames *f = (struct file_frames *)base;
 	const struct entry *e;
 
-	if (f->at == f->count) {
-		if (!f->count || f->loop + 1 >= f->loops)
-			return false;
-		f->loop++;
-		f->at = 0;
-	}
+	if (f->at == f->count)
+		return false;
 	e = &f->entries[f->at++];
 	out->data = f->mem + e->offset;
 	out->len = e->len;
-	out->ts_ns = e->ts_ns + f->loop * f->span_ns;
+	out->ts_ns = e->ts_ns;
 	return true;
 }
 
@@ -158,7 +152,7 @@ bool frames_visit(
 	return good;
 }
 
-struct frames *frames_load(const char *path, bool ib, uint64_t loops, char *err, size_t errlen)
+struct frames *frames_load(const char *path, bool ib, char *err, size_t errlen)
 {
 	struct file_frames *f = calloc(1, sizeof(*f));
 	int dlt, want = ib ? DLT_ERF : DLT_EN10MB;
@@ -166,17 +160,12 @@ struct frames *frames_load(const char *path, bool ib, uint64_t loops, char *err,
 	if (!f)
 		return NULL;
 	f->base = (struct frames){file_next, file_close};
-	f->loops = loops;
 	if (!frames_visit(path, &dlt, file_add, f, err, errlen))
 		goto fail;
 	if (dlt != want) {
 		snprintf(err, errlen, "'%s' has link type %d, an %s port needs %d", path, dlt,
 			ib ? "InfiniBand" : "Ethernet", want);
 		goto fail;
-	}
-	if (f->count > 1) {
-		f->span_ns = f->entries[f->count - 1].ts_ns - f->entries[0].ts_ns;
-		f->span_ns += f->span_ns / (f->count - 1);
 	}
 	return &f->base;
 fail:

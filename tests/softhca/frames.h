@@ -23,15 +23,14 @@ struct gen_conf {
 	uint64_t seed;
 	uint32_t size_min, size_max;
 	uint32_t qps;
-	int acks;    /* 1 yes, 0 no, -1: only when sizes vary */
-	bool subnet; /* InfiniBand only: the traffic of subnet.c, of which nothing else is chosen */
+	int acks; /* 1 yes, 0 no, -1: only when sizes vary */
 };
 
 struct frames;
 
 /* Both return NULL with a message in err; ib selects InfiniBand local frames instead of RoCEv2. */
 struct frames *frames_generate(const struct gen_conf *conf, bool ib, char *err, size_t errlen);
-struct frames *frames_load(const char *path, bool ib, uint64_t loops, char *err, size_t errlen);
+struct frames *frames_load(const char *path, bool ib, char *err, size_t errlen);
 /* False ends the visit. */
 typedef bool frame_visitor(void *ctx, const uint8_t *data, uint32_t len, uint64_t ts_ns);
 /*

@@ -10,7 +10,4 @@ struct frames {
 	void (*close)(struct frames *f);
 };
 
-/* subnet.c; NULL: out of memory */
-struct frames *frames_subnet(uint64_t count);
-
 #endif

@@ -398,7 +398,7 @@ static void gen_close(struct frames *base)
 	free(g);
 }
 
-static struct frames *generate(const struct gen_conf *conf, bool ib, char *err, size_t errlen)
+struct frames *frames_generate(const struct gen_conf *conf, bool ib, char *err, size_t errlen)
 {
 	struct gen *g = calloc(1, sizeof(*g));
 	uint32_t *psn = calloc(conf->qps, sizeof(*psn)), *qp_of = calloc(CYCLE_MAX, sizeof(*qp_of));
@@ -444,11 +444,6 @@ fail:
 	return NULL;
 }
 
-struct frames *frames_generate(const struct gen_conf *conf, bool ib, char *err, size_t errlen)
-{
-	return conf->subnet && ib ? frames_subnet(conf->count) : generate(conf, ib, err, errlen);
-}
-
 static bool parse_u64(const char *s, char **end, uint64_t *v)
 {
 	errno = 0;
@@ -483,8 +478,6 @@ bool gen_conf_parse(struct gen_conf *c, const char *spec, char *err, size_t errl
 			c->seed = v;
 		else if (!strcmp(t, "qps") && v >= 1 && v <= 4096)
 			c->qps = (uint32_t)v;
-		else if (!strcmp(t, "subnet") && v <= 1)
-			c->subnet = v;
 		else if (!strcmp(t, "acks") && v <= 1)
 			c->acks = (int)v;
 		else if (!strcmp(t, "size") && v >= 26 && w >= v && w <= 16384)
@@ -495,8 +488,7 @@ bool gen_conf_parse(struct gen_conf *c, const char *spec, char *err, size_t errl
 	return true;
 bad:
 	snprintf(err, errlen,
-		"generator '%s': expected count=N,size=A[-B],qps=N,seed=N,acks=0|1,subnet=0|1 with "
-		"sizes "
+		"generator '%s': expected count=N,size=A[-B],qps=N,seed=N,acks=0|1 with sizes "
 		"26..16384",
 		spec);
 	return false;

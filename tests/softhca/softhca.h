@@ -152,7 +152,7 @@ struct model_conf {
 	bool drop, paced, flowing;
 	struct latency latency[16];
 	uint32_t nlatencies;
-	uint64_t loops, rate, burst, burst_pause_ns, start_delay_ns;
+	uint64_t rate, burst, burst_pause_ns, start_delay_ns;
 	bool burst_armed; /* a burst waits for a consumer that sleeps, and for no time */
 	uint64_t lifespan_ns, slow_ns; /* of hw_counters; lifespan 0: never cached */
 	char slow_while[512];	       /* a refresh takes as long as this file exists */
