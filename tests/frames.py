@@ -2,8 +2,8 @@
 """RDMA frames as bytes, for all tests: BTH and its extensions, IPv4, IPv6, UDP, Ethernet, InfiniBand, the invariant
 CRC, MADs; and the files that hold them, pcap and pcapng.
 
-From IBTA volume 1, release 1.4, chapters 5, 7.8, 9 and 12, and its annex A17 (RoCEv2). tests/e2e/frames.sh compares
-it with frames of a real kernel.
+From IBTA volume 1, release 1.4, chapters 5, 7.8, 9 and 12, and its annex A17 (RoCEv2). tests/e2e/tshark_fields.sh
+compares fields with tshark; the world judges by checksums, which the program has from real captures.
 """
 import struct
 import zlib

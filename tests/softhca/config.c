@@ -291,7 +291,6 @@ static const struct conf_key device_keys[] = {
 	KEY_WORD("moderation", DEVICE, moderation, "yes|no|ignored"),
 	KEY_WORD("oversize", DEVICE, oversize, "kills|halts|lives|other"),
 	KEY_WORD("cqe_comp", DEVICE, compresses, "asked|forced"),
-	KEY_WORD("context", DEVICE, ioctl_context, "write|ioctl"),
 	KEY_WORD("reset", DEVICE, deaf, "keeps|deaf"),
 	KEY_TEXT("gateway", DEVICE, gateway),
 	KEY_TEXT("drop_counter", DEVICE, drop_counter),

@@ -299,7 +299,6 @@ static const struct key {
 	{"wqes", "32768", NUMBER, OF_DEVICE},
 	{"sniffers", "1000", NUMBER, OF_DEVICE},
 	{"cqe_comp", "asked", "asked|forced", OF_DEVICE},
-	{"context", "write", "write|ioctl", OF_DEVICE},
 	{"gateway", "yes", ".*", OF_DEVICE},
 	{"netlink", "no", "no|yes", OF_DEVICE},
 	{"more_qps", "0", NUMBER, OF_DEVICE},

@@ -141,7 +141,6 @@ struct hca_conf {
 	uint64_t lost_events;  /* each so many-th completion event; 0: none */
 	uint64_t drop_every;   /* of the drops, the counter counts each so many-th */
 	bool deaf;	       /* a reset queue pair gets no frames of the flows that it has */
-	bool ioctl_context;    /* contexts are made by ioctl */
 	char gateway[128];     /* how the command gateway behaves */
 	char drop_counter[32]; /* that counts drops: out_of_buffer, a driver statistic or none */
 	struct port_conf port[MAX_PORTS];

@@ -451,41 +451,6 @@ static int method_invoke_write(struct ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 	return command_run(ctx, (uint32_t)id->data, &cmd);
 }
 
-/* It shows libibverbs that the kernel accepts optional access flags. */
-static int method_get_context(struct ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
-{
-	struct ib_uverbs_get_context req = {0};
-	struct ib_uverbs_get_context_resp resp = {0};
-	struct cmd cmd = {.in = (const uint8_t *)&req,
-		.out = (uint8_t *)&resp,
-		.in_len = sizeof(req),
-		.out_len = sizeof(resp)};
-	uint64_t support = IB_UVERBS_CORE_SUPPORT_OPTIONAL_MR_ACCESS;
-	int rc;
-
-	if (!ctx->hca->conf->ioctl_context)
-		return EPROTONOSUPPORT;
-	cmd.drv_in = attr_in(attr_find(hdr, UVERBS_ATTR_UHW_IN), &cmd.drv_in_len);
-	cmd.drv_out = attr_out(attr_find(hdr, UVERBS_ATTR_UHW_OUT), &cmd.drv_out_len);
-	rc = command_run(ctx, IB_USER_VERBS_CMD_GET_CONTEXT, &cmd);
-	if (!rc)
-		rc = attr_put(hdr, UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, &resp.num_comp_vectors,
-			sizeof(resp.num_comp_vectors));
-	return rc ? rc
-		  : attr_put(hdr, UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT, &support, sizeof(support));
-}
-
-/* The context has its descriptor of asynchronous events from the beginning. */
-static int method_async_event(struct ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
-{
-	struct ib_uverbs_attr *fd = attr_find(hdr, UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE);
-
-	if (!ctx->async || !fd)
-		return EINVAL;
-	fd->data_s64 = ctx->async->user_fd;
-	return 0;
-}
-
 static int method_gid_table(struct ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 {
 	struct ib_uverbs_attr *size = attr_find(hdr, UVERBS_ATTR_QUERY_GID_TABLE_ENTRY_SIZE);
@@ -565,8 +530,6 @@ static const struct {
 	int (*run)(struct ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr);
 } methods[] = {
 	{UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE, method_invoke_write},
-	{UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT, method_get_context},
-	{UVERBS_OBJECT_ASYNC_EVENT, UVERBS_METHOD_ASYNC_EVENT_ALLOC, method_async_event},
 	{UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_GID_TABLE, method_gid_table},
 	{UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_GID_ENTRY, method_gid_entry},
 	{MLX5_IB_OBJECT_DEVX, MLX5_IB_METHOD_DEVX_OTHER, method_devx_other},
