@@ -364,6 +364,7 @@ struct rd_report_file {
 struct rd_report_port {
 	char *device, *netdev;		   /* netdev: its first one; NULL: unknown */
 	char guid[RD_GUID_LEN];		   /* node GUID of the device; "": unknown */
+	char boot[RD_BOOT_ID_LEN];	   /* of its machine, since it started; "": unknown */
 	char (*addresses)[RD_ADDRESS_LEN]; /* in the notation of conversations */
 	unsigned int port, n_addresses;
 };

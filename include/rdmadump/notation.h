@@ -8,6 +8,7 @@
 #define RD_ADDRESS_LEN 48 /* text of an address, with the NUL */
 #define RD_MAC_LEN     18
 #define RD_GUID_LEN    20
+#define RD_BOOT_ID_LEN 40 /* a UUID */
 #define RD_UTC_LEN     40
 
 /* Each writes into buf and returns it. */

@@ -3,6 +3,7 @@
  * The facts about a device that a capture stores with its frames: identity, open QPs, counters, as
  * JSON (rdmadump-formats(5)).
  */
+#include "sysfs.h"
 #include <inttypes.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/counters.h>
@@ -107,6 +108,7 @@ static void add_device(const struct subject *s, const char *when)
 	const struct rd_device *d = s->device;
 	const struct rd_port *p = s->port;
 	json_t *fact = begin(s, "device", when, rd_wall_ns());
+	char boot[RD_BOOT_ID_LEN];
 
 	json_object_update_new(
 		fact, json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I}", "firmware", d->fw,
@@ -119,6 +121,8 @@ static void add_device(const struct subject *s, const char *when)
 			      p->state, "phys_state", p->phys_state, "speed", (json_int_t)p->speed,
 			      "lid", (json_int_t)p->lid, "sm_lid", (json_int_t)p->sm_lid, "netdevs",
 			      netdevs(p), "gids", gids(p)));
+	if (rd_sysfs_text(boot, sizeof(boot), "/proc/sys/kernel/random/boot_id") == 0)
+		json_object_set_new(fact, "boot_id", rd_json_text(boot));
 	keep(s, fact);
 }
 

@@ -17,6 +17,8 @@ is "facts stand behind the header and in front of the statistics" "$(shape "$tmp
 	"SHB IDB start:device start:counters EPB end:device end:counters ISB "
 facts "$tmp/with.pcapng" | jq -e 'select(.interface != 0 or .device != "mlx5_0" or .port != 1 or .time_ns < 1e18)' >"$tmp/out"
 is "each says what it is about" "$(cat "$tmp/out")" ""
+is "the machine, at start and end" "$(facts "$tmp/with.pcapng" | jq -r 'select(.kind == "device").boot_id' | sort | uniq -c | tr -s ' ')" \
+	" 2 $(cat /proc/sys/kernel/random/boot_id)"
 is "the device" "$(facts "$tmp/with.pcapng" | jq -r 'select(.kind == "device" and .when == "start") | [.firmware, .driver, .netdevs[0].mac, .gids[3].gid] | join(" ")')" \
 	"16.35.2000 mlx5_core 0c:42:a1:00:00:01 ::ffff:10.77.0.2"
 facts "$tmp/with.pcapng" | jq -r 'select(.kind == "counters") | .counters["counters/port_rcv_packets"]' >"$tmp/out"

@@ -12,6 +12,7 @@ slow=3,...     hosts that respond a millisecond later
 directions=1,...  hosts whose captures mark frames as sent or received
 near=1         all are captured at one place: no router and no delay is between
 facts=1        the files have facts: the addresses of a device of their host
+machines=1,... each host is of this machine by its facts (facts=1)
 apart=60       seconds between the clocks of two hosts
 addresses=2    of each device: 10.0.0.N, 10.1.0.N, ...; each sends to those of the same network
 """
@@ -59,10 +60,10 @@ class Net:
             time += EVERY
 
 
-def facts(host, addresses):
+def facts(host, addresses, machine):
     gids = [{"index": i, "gid": "::ffff:10.%d.0.%d" % (i, host), "type": "RoCE v2"} for i in range(addresses)]
     return json.dumps({"kind": "device", "when": "start", "time_ns": START, "interface": 0, "device": "mlx5_0", "port": 1,
-                       "node_guid": "%016x" % (0x0c42a10300000000 + host), "netdevs": [{"name": "eth0"}], "gids": gids})
+                       "node_guid": "%016x" % (0x0c42a10300000000 + host), "boot_id": machine, "netdevs": [{"name": "eth0"}], "gids": gids})
 
 
 def main(directory, **how):
@@ -71,6 +72,7 @@ def main(directory, **how):
     only = {p for p in how.get("only", "").split(",") if p}
     missing, directions, slow = ({int(h) for h in how.get(key, "").split(",") if h} for key in ("missing", "directions", "slow"))
     holes = {int(h): int(n) for h, n in (p.split("/") for p in how.get("holes", "").split(",") if p)}
+    machines = dict(enumerate(how["machines"].split(","), 1)) if "machines" in how else {}
     net = Net(hosts, bool(how.get("near")), slow)
     for network in range(addresses):
         for a in net.captures:
@@ -82,7 +84,7 @@ def main(directory, **how):
             rows = [(time + host * int(how.get("apart", 60)) * 10**9, data, 0, None) + ((way,) if host in directions else ())
                     for i, (time, data, way) in enumerate(sorted(rows)) if host not in holes or (i + 1) % holes[host]]
             frames.write_pcapng("%s/host%d.pcapng" % (directory, host), 1, 65535, rows, None if host in holes else 0,
-                                start=[facts(host, addresses)] if how.get("facts") else [])
+                                start=[facts(host, addresses, machines.get(host, str(host)))] if how.get("facts") else [])
 
 
 if __name__ == "__main__":

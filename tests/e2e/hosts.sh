@@ -38,6 +38,13 @@ is "... the ports whose facts there are" "$(jq -c '[.captures[].capture.ports[] 
 	'[["mlx5_0",1,"eth0","0c42a10300000001","10.0.0.1","10.1.0.1"],["mlx5_0",1,"eth0","0c42a10300000003","10.0.0.3","10.1.0.3"],["mlx5_0",1,"eth0","0c42a10300000004","10.0.0.4","10.1.0.4"]]'
 has "... in the text" <(analyze "$tmp/rails") "^10\.0\.0\.1 \(\+1\) -> 10\.0\.0\.3 \(\+1\) +176 +8 +16 "
 
+# Two devices of each machine, each with a capture of its own
+site machines hosts=4 lossy=1-3,2-4 facts=1 machines=m1,m1,m2,m2
+analyze --json "$tmp/machines" >"$tmp/machines.json"
+is "ports of one machine are one host" "$(jq -c '[.hosts[].addresses]' "$tmp/machines.json")" '[["10.0.0.1","10.0.0.2"],["10.0.0.3","10.0.0.4"]]'
+is "... the paths between them are one" "$(paths "$tmp/machines.json" | head -n 1)" "10.0.0.1 10.0.0.3 336 8 16"
+is "... by the facts that their files have" "$(jq -c '[.captures[].capture.ports[].boot_id]' "$tmp/machines.json")" '["m1","m1","m2","m2"]'
+
 # Of what a host sends to many others, each has a small part
 site many hosts=12 messages=20 lossy=3-9 apart=0
 analyze --json "$tmp/many" >"$tmp/many.json"

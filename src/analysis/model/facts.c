@@ -106,6 +106,7 @@ static void take_device(struct rd_analysis *a, json_t *facts)
 	if (!p)
 		return;
 	snprintf(p->netdev, sizeof(p->netdev), "%s", rd_json_text_of(netdev, "name"));
+	snprintf(p->boot, sizeof(p->boot), "%s", rd_json_text_of(facts, "boot_id"));
 	a->facts->current = p;
 	a->facts->current_file = a->in.n_files;
 	if (!p->n_files || p->last_file != a->in.n_files)

@@ -83,10 +83,11 @@ struct facts_port {
 	size_t file;			       /* without a GUID: it is known in this file only */
 	char gids[FACTS_GIDS][RD_ADDRESS_LEN]; /* in the notation of reports; and its LID */
 	unsigned int n_gids;
-	char driver[32];    /* "": unknown */
-	char netdev[16];    /* its first one; "": unknown */
-	uint64_t speed;	    /* bit/s, 0: unknown */
-	bool owners_listed; /* repeatedly, while the capture was running */
+	char driver[32];	   /* "": unknown */
+	char netdev[16];	   /* its first one; "": unknown */
+	char boot[RD_BOOT_ID_LEN]; /* of its machine; "": unknown */
+	uint64_t speed;		   /* bit/s, 0: unknown */
+	bool owners_listed;	   /* repeatedly, while the capture was running */
 	struct owner_watch watches[FACTS_SPANS];
 	unsigned int n_watches;
 	size_t n_files,

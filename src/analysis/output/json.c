@@ -37,6 +37,8 @@ static const struct rd_field port_fields[] = {
 	{"port", NULL, RD_UINT(port)},
 	{"netdev", "its first one", RD_TEXT_OR(netdev)},
 	{"node_guid", "of the device", RD_CHARS_OR(guid)},
+	{"boot_id", "of its machine, since that started; ports of one host have the same",
+		RD_CHARS_OR(boot)},
 	{"addresses", "as in conversations", RD_MADE(addresses, RD_TYPE_LIST(RD_TYPE_TEXT))},
 };
 static const struct rd_shape port_shape = {NULL, NULL, RD_FIELDS(port_fields)};

@@ -56,9 +56,31 @@ static uint32_t first_of(const struct rd_points *p, uint32_t at)
 	return at;
 }
 
+/* An address of a port before this one that is of the same machine; NONE. */
+static uint32_t same_machine(const struct rd_points *p, const struct rd_report_port *port)
+{
+	for (size_t i = 0; i < p->n_captures && *port->boot; i++) {
+		const struct rd_report *r = p->captures[i].report;
+
+		for (size_t k = 0; k < r->n_ports; k++) {
+			if (&r->ports[k] == port)
+				return NONE;
+			if (strcmp(r->ports[k].boot, port->boot) != 0)
+				continue;
+			for (unsigned int n = 0; n < r->ports[k].n_addresses; n++) {
+				const uint32_t at = points_address(p, r->ports[k].addresses[n]);
+
+				if (at < p->n_addresses)
+					return first_of(p, at);
+			}
+		}
+	}
+	return NONE;
+}
+
 static void join_port(struct rd_points *p, const struct rd_report_port *port)
 {
-	uint32_t first = NONE;
+	uint32_t first = same_machine(p, port);
 
 	for (unsigned int i = 0; i < port->n_addresses; i++) {
 		const uint32_t at = points_address(p, port->addresses[i]);

@@ -31,6 +31,7 @@ static int fill_port(struct rd_report_port *to, const struct facts_port *p)
 	to->device = strdup(p->device);
 	to->netdev = *p->netdev ? strdup(p->netdev) : NULL;
 	snprintf(to->guid, sizeof(to->guid), "%s", p->guid);
+	snprintf(to->boot, sizeof(to->boot), "%s", p->boot);
 	to->port = p->port;
 	to->addresses = calloc(p->n_gids + 1, sizeof(*to->addresses));
 	if (!to->device || (*p->netdev && !to->netdev) || !to->addresses)
