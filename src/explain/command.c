@@ -101,7 +101,7 @@ static bool read_name(const struct catalogue *c, const char *text, struct log *l
 	/* device/mr_cache/2/miss: only a pattern of the table has it. */
 	if (log->n_groups || !kind)
 		return is_of_others;
-	counter = code_of_counter(kind, text);
+	counter = code_of_counter(kind, kind->name);
 	add_answer(log, &counter);
 	return true;
 }
