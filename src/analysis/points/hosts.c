@@ -56,31 +56,28 @@ static uint32_t first_of(const struct rd_points *p, uint32_t at)
 	return at;
 }
 
-/* An address of a port before this one that is of the same machine; NONE. */
-static uint32_t same_machine(const struct rd_points *p, const struct rd_report_port *port)
+/* An address of the first port that is of this machine and has packets; NONE. */
+static uint32_t first_of_machine(const struct rd_points *p, const char *boot)
 {
-	for (size_t i = 0; i < p->n_captures && *port->boot; i++) {
+	for (size_t i = 0; i < p->n_captures && *boot; i++) {
 		const struct rd_report *r = p->captures[i].report;
 
-		for (size_t k = 0; k < r->n_ports; k++) {
-			if (&r->ports[k] == port)
-				return NONE;
-			if (strcmp(r->ports[k].boot, port->boot) != 0)
-				continue;
-			for (unsigned int n = 0; n < r->ports[k].n_addresses; n++) {
+		for (size_t k = 0; k < r->n_ports; k++)
+			for (unsigned int n = 0;
+				n < r->ports[k].n_addresses && !strcmp(r->ports[k].boot, boot);
+				n++) {
 				const uint32_t at = points_address(p, r->ports[k].addresses[n]);
 
 				if (at < p->n_addresses)
 					return first_of(p, at);
 			}
-		}
 	}
 	return NONE;
 }
 
 static void join_port(struct rd_points *p, const struct rd_report_port *port)
 {
-	uint32_t first = same_machine(p, port);
+	uint32_t first = first_of_machine(p, port->boot);
 
 	for (unsigned int i = 0; i < port->n_addresses; i++) {
 		const uint32_t at = points_address(p, port->addresses[i]);
