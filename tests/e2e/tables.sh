@@ -53,7 +53,8 @@ wrong 1 "no capture is named" -o "$tmp/no"
 wrong 1 "see 'rdmadump export --help'" --what
 wrong 3 "no tables can be written to '/proc/no'" -o /proc/no "$tmp/ends.json"
 wrong 2 "cannot open .*missing.pcapng.: No such file" -o "$tmp/no" "$tmp/missing.pcapng"
-wrong 3 "the table 'captures' was not written" -o "$tmp/no" "$tables/README.md.json"
+wrong 2 "missing.json' is no report; make one" -o "$tmp/no" "$tmp/missing.json"
+wrong 2 "list.json' is no report; make one" -o "$tmp/no" "$srcdir/docs/schema/list.json"
 is "after a fault there is no table, and nothing else" "$(find "$tmp/no" -type f)" ""
 # A full disk: nothing has the name of a table that is not whole
 mkdir "$tmp/full"
