@@ -36,8 +36,11 @@ WHERE q.ack_p50_ns > 2 * best.least ORDER BY q.ack_p50_ns DESC, q.address, q.qp;
 SELECT address, qp, peer, peer_qp, program, pid, rank, job FROM qps WHERE gave_up > 0 ORDER BY address, qp;
 
 -- programs: which programs and ranks had messages that were late?
-SELECT program, pid, rank, SUM(delayed) AS delayed, SUM(timeouts) AS timeouts FROM qps
-WHERE program IS NOT NULL GROUP BY program, pid, rank ORDER BY delayed DESC, pid;
+-- The captures of both ends have the same QP.
+SELECT program, pid, rank, SUM(late) AS delayed, SUM(timed_out) AS timeouts FROM
+  (SELECT program, pid, rank, MAX(delayed) AS late, MAX(timeouts) AS timed_out FROM qps
+   WHERE program IS NOT NULL GROUP BY program, pid, rank, address, qp, peer, peer_qp) AS each
+GROUP BY program, pid, rank ORDER BY delayed DESC, pid;
 
 -- missing_hosts: of which addresses is there no capture?
 SELECT DISTINCT q.peer FROM qps AS q

@@ -131,6 +131,10 @@ struct rd_owner {
  * the file has it: not made safe for a terminal. Returns buf.
  */
 const char *rd_owner_text(char buf[RD_OWNER_TEXT_MAX], const struct rd_owner *owner);
+/* Its job in Slurm; NULL: unknown. */
+const char *rd_owner_job(const struct rd_owner *owner);
+/* "; sent by ... and received by ..."; nothing if both are NULL: unknown. */
+void rd_owners_put(FILE *out, const struct rd_owner *const owner[2]);
 
 /* Why the owner of a QP is unknown. */
 enum rd_owner_state {

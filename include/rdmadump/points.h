@@ -45,6 +45,19 @@ struct rd_points_host {
 	enum rd_points_captured captured;
 };
 
+/* A process with QPs at an address of a host. */
+struct rd_points_owner {
+	uint32_t host, address;
+	const struct rd_owner *who; /* of a conversation; NULL: owner of a QP there is unknown */
+};
+
+/* Processes of a host with the same command and job. */
+struct rd_points_program {
+	const struct rd_points_owner *owner; /* the first one; in the order of their ranks */
+	size_t n_owners;		     /* a process at several addresses has several */
+	uint32_t host, n_processes;
+};
+
 enum rd_points_count {
 	RD_POINTS_LOST, /* between two captures */
 	RD_POINTS_RETRANSMITTED,
@@ -73,6 +86,7 @@ struct rd_points_common {
 	uint32_t place; /* the number of that */
 	enum rd_points_end end;
 	size_t faulty, of_faulty, others, of_others; /* paths; faulty 0: nowhere */
+	const struct rd_owner *owner; /* of all QPs there; NULL: several, or unknown */
 };
 
 struct rd_points {
@@ -90,6 +104,10 @@ struct rd_points {
 	size_t n_hosts;
 	struct rd_points_path *paths; /* worst first */
 	size_t n_paths;
+	struct rd_points_owner *owners;
+	size_t n_owners;
+	struct rd_points_program *programs; /* in the order of hosts */
+	size_t n_programs;
 	struct rd_points_common common;
 };
 

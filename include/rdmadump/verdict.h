@@ -140,6 +140,8 @@ enum rd_row {
 	RD_ROWS
 };
 
+struct rd_owner;
+
 struct rd_judgement {
 	const char *rule;		 /* rule of the main cause; NULL: no fault was found */
 	enum rd_severity severity;	 /* of it */
@@ -151,6 +153,9 @@ struct rd_judgement {
 	enum rd_certainty where;	 /* that it is in one of these places */
 	char sender[RD_ADDRESS_LEN],
 		receiver[RD_ADDRESS_LEN]; /* addresses of the hosts that the places name, or "" */
+	/* Of the worst finding: owners of the sender's and of the receiver's QP, borrowed from the
+	 * reports of the captures; NULL: unknown. */
+	const struct rd_owner *owner[2];
 	unsigned int incast; /* hosts that send to the receiver within 100 us; 0: no incast */
 	uint64_t since_ns;   /* first and last time; 0: unknown */
 	uint64_t until_ns;

@@ -11,6 +11,7 @@ holes=3/9,...  hosts whose captures lack every ninth frame, and do not say so
 slow=3,...     hosts that respond a millisecond later
 directions=1,...  hosts whose captures mark frames as sent or received
 near=1         all are captured at one place: no router and no delay is between
+ranks=2        processes of each host, each with its QPs to as many others, and ranks of its own (facts=1)
 facts=1        the files have facts: the addresses of a device of their host
 machines=1,... each host is of this machine by its facts (facts=1)
 apart=60       seconds between the clocks of two hosts
@@ -60,15 +61,30 @@ class Net:
             time += EVERY
 
 
+def guid(host):
+    return "%016x" % (0x0c42a10300000000 + host)
+
+
 def facts(host, addresses, machine):
     gids = [{"index": i, "gid": "::ffff:10.%d.0.%d" % (i, host), "type": "RoCE v2"} for i in range(addresses)]
     return json.dumps({"kind": "device", "when": "start", "time_ns": START, "interface": 0, "device": "mlx5_0", "port": 1,
-                       "node_guid": "%016x" % (0x0c42a10300000000 + host), "boot_id": machine, "netdevs": [{"name": "eth0"}], "gids": gids})
+                       "node_guid": guid(host), "boot_id": machine, "netdevs": [{"name": "eth0"}], "gids": gids})
+
+
+def owners(host, hosts, ranks):
+    """Of the QPs to host P: process P modulo `ranks`."""
+    rows = [{"pid": 1000 * host + i, "comm": "python3", "start_ticks": 5,
+             "job": {"SLURM_JOB_ID": "77", "RANK": str((host - 1) * ranks + i)},
+             "qps": [{"lqpn": qp} for peer in range(1, hosts + 1) if peer % ranks == i
+                     for qp in (0x100 + host | peer << 12, 0x1000 + host | peer << 16)]} for i in range(ranks)]
+    return json.dumps({"kind": "owners", "when": "end", "time_ns": START, "interface": 0, "device": "mlx5_0", "port": 1, "node_guid": guid(host),
+                       "samples": 3, "interval_ns": 500_000_000, "owners": rows})
 
 
 def main(directory, **how):
     hosts, addresses = int(how.get("hosts", 4)), int(how.get("addresses", 1))
     lossy = {p for p in how.get("lossy", "").split(",") if p}
+    ranks = int(how.get("ranks", 0))
     only = {p for p in how.get("only", "").split(",") if p}
     missing, directions, slow = ({int(h) for h in how.get(key, "").split(",") if h} for key in ("missing", "directions", "slow"))
     holes = {int(h): int(n) for h, n in (p.split("/") for p in how.get("holes", "").split(",") if p)}
@@ -84,7 +100,8 @@ def main(directory, **how):
             rows = [(time + host * int(how.get("apart", 60)) * 10**9, data, 0, None) + ((way,) if host in directions else ())
                     for i, (time, data, way) in enumerate(sorted(rows)) if host not in holes or (i + 1) % holes[host]]
             frames.write_pcapng("%s/host%d.pcapng" % (directory, host), 1, 65535, rows, None if host in holes else 0,
-                                start=[facts(host, addresses, machines.get(host, str(host)))] if how.get("facts") else [])
+                                start=[facts(host, addresses, machines.get(host, str(host)))] if how.get("facts") else [],
+                                end=[owners(host, hosts, ranks)] if ranks else [])
 
 
 if __name__ == "__main__":

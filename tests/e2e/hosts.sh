@@ -38,6 +38,20 @@ is "... the ports whose facts there are" "$(jq -c '[.captures[].capture.ports[] 
 	'[["mlx5_0",1,"eth0","0c42a10300000001","10.0.0.1","10.1.0.1"],["mlx5_0",1,"eth0","0c42a10300000003","10.0.0.3","10.1.0.3"],["mlx5_0",1,"eth0","0c42a10300000004","10.0.0.4","10.1.0.4"]]'
 has "... in the text" <(analyze "$tmp/rails") "^10\.0\.0\.1 \(\+1\) -> 10\.0\.0\.3 \(\+1\) +176 +8 +16 "
 
+# Programs and ranks, by the facts of each host's own file
+site ranks hosts=4 lossy=1-3 facts=1 ranks=2 missing=4
+analyze --json "$tmp/ranks" >"$tmp/ranks.json"
+is "whose the QPs of each host are" "$(jq -c '[.hosts[] | [.programs[] | [.comm, .slurm_job, .processes, .ranks]]]' "$tmp/ranks.json")" \
+	'[[["python3","77",2,[0,1]]],[["python3","77",2,[2,3]]],[["python3","77",2,[4,5]]],[]]'
+is "... those that are behind the worst verdict" "$(jq -c '.verdicts[0].verdict | [.sender_owner, .receiver_owner | .pid, .rank]' "$tmp/ranks.json")" "[1001,1,3001,5]"
+is "... also those of QPs of captured peers" "$(jq -c '[.captures[].conversations[] | .a, .b | select(.owner == null).address] | unique' "$tmp/ranks.json")" '["10.0.0.4"]'
+analyze "$tmp/ranks" >"$tmp/ranks.text"
+is "... in the text" "$(grep -A3 '^HOST *PROGRAM' "$tmp/ranks.text" | tr -s ' ' | paste -sd,)" \
+	"HOST PROGRAM PROCESSES RANKS SLURM JOB,10.0.0.1 python3 2 0-1 77,10.0.0.2 python3 2 2-3 77,10.0.0.3 python3 2 4-5 77"
+has "... below the verdict" "$tmp/ranks.text" "^ {10}sent by python3 \(pid 1001, rank 1, SLURM job 77\) and received by$"
+is "... in 80 columns" "$(sed '/^====/,$d' "$tmp/ranks.text" | grep -v '^          /' | awk 'length > 80')" ""
+is "without facts of owners: none" "$(jq -c '[.hosts[].programs[]]' "$tmp/rails.json") $(grep -c '^HOST *PROGRAM' "$tmp/text")" "[] 0"
+
 # Two devices of each machine, each with a capture of its own
 site machines hosts=4 lossy=1-3,2-4 facts=1 machines=m1,m1,m2,m2
 analyze --json "$tmp/machines" >"$tmp/machines.json"
@@ -91,6 +105,10 @@ is "all faulty paths end at one host" "$(common "$tmp/into.json")" '["10.0.0.3",
 is "without facts: of one host no capture is known" "$(captured "$tmp/into.json")" "likely unknown likely likely likely"
 analyze "$tmp/into" >"$tmp/into.text"
 has "... in the text" "$tmp/into.text" "^4 of 4 faulty paths end at 10\.0\.0\.3, 0 of the 16 others do$"
+site rank hosts=3 lossy=1-3,2-3 facts=1 ranks=1
+is "... and one process has all QPs there" "$(analyze --json "$tmp/rank" | jq -c '.common.owner | [.pid, .rank]')" "[3000,2]"
+has "... in the text" <(analyze "$tmp/rank" | paste -sd' ' | tr -s ' ') "end at 10\.0\.0\.3, 0 of the 4 others do; its QPs are of python3 \(pid 3000, rank 2, SLURM job 77\)"
+is "... not one of several" "$(site several hosts=3 lossy=1-3,2-3 facts=1 ranks=3 && analyze --json "$tmp/several" | jq -c '[.common.place, .common.owner]')" '["10.0.0.3",null]'
 has "... both" "$tmp/into.text" "^No capture is known to be made at 10\.0\.0\.2$"
 site out hosts=4 lossy=2-1,2-3/0,3-2/0 addresses=2 facts=1
 is "most end or begin at a host" "$(analyze --json "$tmp/out" | common /dev/stdin)" '["10.0.0.2",false,"either",3,3,3,9]'
@@ -123,6 +141,6 @@ site also hosts=4 lossy=1-2 holes=4/7
 analyze --json "$tmp/also" >"$tmp/also.json"
 is "the pair of a lossy path is first, beside a capture that lacks frames" "$(jq -c '[.pairs as $p | .verdicts[] | select(.verdict.severity == "problem" and .better_pair == null) | $p[.pair].captures]' "$tmp/also.json")" "[[0,1]]"
 
-fits "as docs/schema/analyze-points.json says" analyze-points "$tmp"/{four,rails,into,rail,two,slow}.json
+fits "as docs/schema/analyze-points.json says" analyze-points "$tmp"/{four,ranks,rails,into,rail,two,slow}.json
 
 tap_done

@@ -241,7 +241,7 @@ done
 right "incast" "$tmp/hosts.html" 718x1000 print
 
 # Captures at several points: what they show together, then the report of the worst pair, or of another one.
-python3 "$srcdir/tests/e2e/hosts.py" "$tmp/points" hosts=14 messages=20 lossy=3-9,4-9,5-9 missing=2 facts=1
+python3 "$srcdir/tests/e2e/hosts.py" "$tmp/points" hosts=14 messages=20 lossy=3-9,4-9,5-9 missing=2 facts=1 ranks=2
 "$RDMADUMP" analyze --json --html "$tmp/points.html" "$tmp/points" >"$tmp/points.json" 2>"$tmp/log"
 is "several points: what they show together" "$(look "$tmp/points.html" 1400x1000 light '[...document.querySelectorAll("header")][0].innerText.split("\n").filter(Boolean).join("; ")')" \
 	"Faults in 3 of 78 reports of several points; 3 of 3 faulty paths end at 10.0.0.9, 10 of the 179 others do; No capture was made at 10.0.0.2"
@@ -250,6 +250,7 @@ is "... the matrix has the lost packets" "$(look "$tmp/points.html" 1400x1000 li
 	"$(jq -r '[.paths[] | select(.lost > 0).lost] | join(",")' "$tmp/points.json")"
 choose='((s, n) => { s.value = n; s.dispatchEvent(new Event("change")); })(document.querySelector'
 is "... or the packets of each path between twelve hosts" "$(look "$tmp/points.html" 1400x1000 light "$choose('select[aria-label^=From]'), 4); String($cells.length)")" 132
+is "... programs and ranks" "$(look "$tmp/points.html" 1400x1000 light "[...document.querySelectorAll('h2')].find(e => e.textContent.startsWith('Programs')).nextElementSibling.querySelectorAll('tbody tr')[1].innerText.replace(/\\s+/g, ' ')")" "10.0.0.3 python3 2 4-5 77"
 is "... each verdict is in one of two tables" "$(look "$tmp/points.html" 1400x1000 light \
 	'[...document.querySelectorAll("details")][0].querySelector("summary").textContent.split(":")[0] + " " + [...document.querySelectorAll("table")].slice(0, 2).map(t => t.tBodies[0].rows.length).join()')" \
 	"Other verdicts 3,75"

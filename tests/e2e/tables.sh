@@ -85,7 +85,8 @@ answer goodput_by_host "$(ask goodput_by_host | grep '^10.77.2.2|')" "10.77.2.2|
 answer slow_qps "$(ask slow_qps | head -n 1 | cut -d'|' -f6)" "$(jq -s "[.[] | $captures | $sides.latency.ack.p99_ns | numbers] | max" "${reports[@]}")"
 answer stragglers "$(ask stragglers | head -n 1 | cut -d'|' -f4)" "$(jq -s "[.[] | $captures | $sides.latency.ack.p50_ns | numbers] | max" "${reports[@]}")"
 answer dead_qps "$(lines dead_qps)" "$(many "$captures | $sides | select(.events.gave_up.count > 0)")"
-answer programs "$(column programs 4)" "$(sum "$captures.conversations[] | (select(.a.owner) | .sides.a), (select(.b.owner) | .sides.b) | .events.messages_delayed.count // 0")"
+answer programs "$(column programs 4)" "$(jq -s "[.[] | $captures"'.conversations[] | [.a, .b, .sides.a], [.b, .a, .sides.b] | select(.[0].owner) |
+	[.[0].address, .[0].qp, .[1].address, .[1].qp, .[2].events.messages_delayed.count // 0]] | group_by(.[:4]) | map(max_by(.[4])[4]) | add' "${reports[@]}")"
 answer missing_hosts "$(ask missing_hosts | paste -sd' ')" "$(jq -rs "([.[] | $captures.conversations[] | (select(.sides.b.frames > 0) | .a.address), (select(.sides.a.frames > 0) | .b.address)] -
 	[.[] | $captures.capture.ports // [] | .[].addresses[]]) | unique | join(\" \")" "${reports[@]}")"
 answer silent "$(ask silent | cut -d'|' -f1)" "$(jq -r '.capture.files[0].name' "$tmp/other.json")"

@@ -70,25 +70,18 @@ static void put_what(FILE *out, struct judging *j, const struct culprit *x)
 
 /* --- whom, how much --------------------------------------------------------------------------- */
 
-static void put_owners(FILE *out, const struct judging *j, const struct culprit *x)
+static void put_owners(FILE *out, struct judging *j, const struct culprit *x)
 {
-	static const char *const does[] = {"sent", "received"};
-	const struct rd_judgement *v = &j->r->verdict;
-	bool any = false;
+	struct rd_judgement *v = &j->r->verdict;
 
 	for (int receiver = 0; receiver < 2 && x->qp; receiver++) {
-		char text[RD_OWNER_TEXT_MAX];
 		bool not_listed;
 		uint32_t qp;
-		const struct rd_owner *owner = sides_owner(j->sides, v->sender, v->receiver, x->qp,
-			x->network, receiver, &qp, &not_listed);
 
-		if (!owner)
-			continue;
-		fprintf(out, "%s %s by %s", any ? " and" : ";", does[receiver],
-			rd_owner_text(text, owner));
-		any = true;
+		v->owner[receiver] = sides_owner(j->sides, v->sender, v->receiver, x->qp,
+			x->network, receiver, &qp, &not_listed);
 	}
+	rd_owners_put(out, v->owner);
 }
 
 static void put_whom(FILE *out, struct judging *j, const struct culprit *x)

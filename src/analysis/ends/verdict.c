@@ -453,6 +453,7 @@ static void place_of_capture(struct judging *j, struct culprit *x)
 	}
 	way = way_of(c, x->worst->side);
 	x->network = c->network;
+	x->qp = way.to->qp;
 	snprintf(v->sender, sizeof(v->sender), "%s", way.from->address);
 	snprintf(v->receiver, sizeof(v->receiver), "%s", way.to->address);
 	at = tap_by_paths(j, x->tap, &way);

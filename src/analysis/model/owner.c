@@ -197,10 +197,15 @@ void owner_free(struct rd_owner *owner)
 	free(owner);
 }
 
+const char *rd_owner_job(const struct rd_owner *owner)
+{
+	return json_string_value(json_object_get(
+		json_object_get(owner->details, "job"), rd_job_names[RD_JOB_SLURM_JOB_ID]));
+}
+
 const char *rd_owner_text(char buf[RD_OWNER_TEXT_MAX], const struct rd_owner *owner)
 {
-	const char *job = json_string_value(json_object_get(
-		json_object_get(owner->details, "job"), rd_job_names[RD_JOB_SLURM_JOB_ID]));
+	const char *job = rd_owner_job(owner);
 	const char *container = json_string_value(json_object_get(owner->details, "container"));
 	const char *pod = json_string_value(json_object_get(owner->details, "pod"));
 	const json_t *service = json_object_get(owner->details, "service_port");
@@ -226,4 +231,15 @@ const char *rd_owner_text(char buf[RD_OWNER_TEXT_MAX], const struct rd_owner *ow
 			buf + n, RD_OWNER_TEXT_MAX - n, ", container %.12s", container);
 	snprintf(buf + n, RD_OWNER_TEXT_MAX - n, ")");
 	return buf;
+}
+
+void rd_owners_put(FILE *out, const struct rd_owner *const owner[2])
+{
+	static const char *const does[] = {"sent", "received"};
+	char text[RD_OWNER_TEXT_MAX];
+
+	for (int i = 0; i < 2; i++)
+		if (owner[i])
+			fprintf(out, "%s %s by %s", i && owner[0] ? " and" : ";", does[i],
+				rd_owner_text(text, owner[i]));
 }

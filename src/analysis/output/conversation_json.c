@@ -293,8 +293,8 @@ static const struct rd_field owner_fields[] = {
 		"SLURM_PROCID, RANK, LOCAL_RANK, OMPI_COMM_WORLD_RANK, PMIX_RANK",
 		RD_MADE(job, "'type': 'object', 'additionalProperties': {" RD_TYPE_TEXT "}")},
 };
-static const struct rd_shape owner_shape = {NULL,
-	"the process of the QP, as the file knows; null: not known", RD_FIELDS(owner_fields),
+const struct rd_shape owner_shape = {"owner",
+	"the process of a QP, as the files know; null: not known", RD_FIELDS(owner_fields),
 	.nullable = true};
 #undef RD_THIS
 

@@ -61,8 +61,8 @@ struct left_out {
 
 extern const struct rd_shape application_shape, application_sum_shape, congestion_shape,
 	conversation_shape, ends_shape, group_shape, held_shape, hosts_shape, incident_shape,
-	latency_shape, left_out_shape, mad_shape, pause_sender_shape, points_shape, priority_shape,
-	psn_plot_shape, report_shape, series_shape, times_shape, verdict_shape;
+	latency_shape, left_out_shape, mad_shape, owner_shape, pause_sender_shape, points_shape,
+	priority_shape, psn_plot_shape, report_shape, series_shape, times_shape, verdict_shape;
 
 /* Members of a side or a report. */
 const char *ecn_name(unsigned int bit);

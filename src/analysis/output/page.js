@@ -487,6 +487,12 @@
 		show(COUNTS[0]);
 		return [el("p", {class: "tools"}, choice), place];
 	};
+	const ranges = list => list.filter((r, i) => r !== list[i - 1] + 1).map(first => {
+		let last = first;
+		while (list.includes(last + 1))
+			last++;
+		return last > first ? `${first}-${last}` : first;
+	}).join(", ");
 	const overview = () => {
 		const all = whole, place = el("div"), faults = all.faults;
 		const captures = v => v.pair === null ? [v.capture] : all.pairs[v.pair].captures;
@@ -500,6 +506,7 @@
 			full.map((v, i) => el("option", {value: i}, `${names(v)}: ${v.verdict.what || v.verdict.label}`)));
 		const number = ([key, name, text]) => ({name, number: true, value: p => value(p, key), cell: p => value(p, key) === null ? "?" : text(value(p, key)), bad: key === "lost" && (p => p.lost > 0)});
 		const left = [all.verdicts_left_out && many(all.verdicts_left_out, "verdict"), all.paths_left_out && many(all.paths_left_out, "path")].filter(Boolean).join(", ");
+		const programs = all.hosts.flatMap(h => h.programs.map(p => ({host: h.addresses[0], ...p})));
 		const hidden = (name, what) => el("details", {}, el("summary", {}, name), what);
 		const verdicts = rows => table([
 			{name: "", value: v => v.verdict.label, cell: v => v.verdict.label, bad: v => v.verdict.severity === "problem" && v.better_pair === null},
@@ -514,6 +521,10 @@
 		faults < all.verdicts.length && hidden(`${faults ? "Other verdicts" : "Verdicts"}: no fault, or one that another pair shows better`, verdicts(all.verdicts.slice(faults))),
 		all.paths.length > 0 && [el("h2", {}, "From host to host"), matrix(all.paths), hidden("All as a list, the worst first", table([
 			{name: "From \u2192 to", value: p => p.from + " " + p.to, cell: p => `${p.from} \u2192 ${p.to}`}, ...COUNTS.map(number)], all.paths.slice()))],
+		programs.length > 0 && [el("h2", {}, "Programs of the hosts"), table([
+			{name: "Host", value: r => r.host, cell: r => r.host}, {name: "Program", value: r => r.comm, cell: r => r.comm || "?"},
+			{name: "Processes", number: true, value: r => r.processes, cell: r => count(r.processes)},
+			{name: "Ranks", value: r => r.ranks[0], cell: r => ranges(r.ranks)}, {name: "Slurm job", value: r => r.slurm_job || "", cell: r => r.slurm_job || ""}], programs)],
 		el("hr"), el("p", {class: "tools"}, "Report of ", choice), place];
 		show(full[0]);
 		return top.flat(6).filter(Boolean);

@@ -18,6 +18,9 @@ static const struct rd_field brief_fields[] = {
 	{"rule", "null: no fault was found", RD_TEXT_OR(rule)},
 	{"severity", NULL, RD_NAME(severity, rd_severity_name), RD_IF(rule)},
 	{"certainty", NULL, RD_NAME(certainty, rd_certainty_name), RD_IF(rule)},
+	{"sender_owner", "of the QP that the worst finding is about",
+		RD_POINTER(owner[0], owner_shape)},
+	{"receiver_owner", "... of its peer", RD_POINTER(owner[1], owner_shape)},
 };
 static const struct rd_shape brief_shape = {NULL, NULL, RD_FIELDS(brief_fields)};
 #undef RD_THIS
@@ -66,7 +69,56 @@ static const struct rd_field pair_fields[] = {
 static const struct rd_shape pair_shape = {NULL, NULL, RD_FIELDS(pair_fields)};
 #undef RD_THIS
 
+#define RD_THIS struct rd_points_program
+static json_t *program_name(const struct rd_at *at)
+{
+	const RD_THIS *program = at->object;
+	const struct rd_owner *who = program->owner->who;
+	const char *text = at->which ? rd_owner_job(who) : who->comm;
+
+	return text ? rd_json_string(text) : json_null();
+}
+
+static json_t *ranks(const struct rd_at *at)
+{
+	const RD_THIS *program = at->object;
+	json_t *list = json_array();
+	uint32_t last = UINT32_MAX;
+
+	for (size_t i = 0; i < program->n_owners; i++) {
+		const uint32_t rank = program->owner[i].who->rank;
+
+		if (rank != last && rank != UINT32_MAX)
+			json_array_append_new(list, json_integer(rank));
+		last = rank;
+	}
+	return list;
+}
+
+static const struct rd_field program_fields[] = {
+	{"comm", "the command, or the kernel's module; empty: not known",
+		RD_MADE(program_name, RD_TYPE_TEXT)},
+	{"slurm_job", NULL, RD_MADE(program_name, RD_TYPE_TEXT_OR), .which = 1},
+	{"processes", NULL, RD_UINT(n_processes)},
+	{"ranks", "of those whose rank is known", RD_MADE(ranks, RD_TYPE_LIST(RD_TYPE_UINT))},
+};
+static const struct rd_shape program_shape = {NULL, NULL, RD_FIELDS(program_fields)};
+#undef RD_THIS
+
 #define RD_THIS struct rd_points_host
+static json_t *programs(const struct rd_at *at)
+{
+	const struct rd_points *p = at->up->object;
+	const RD_THIS *h = at->object;
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < p->n_programs; i++)
+		if (&p->hosts[p->programs[i].host] == h)
+			json_array_append_new(
+				list, rd_shape_part(&program_shape, &p->programs[i], at));
+	return list;
+}
+
 static json_t *host_name(const struct rd_points *p, uint32_t host)
 {
 	return rd_json_string(p->addresses[p->hosts[host].address]);
@@ -94,6 +146,8 @@ static const struct rd_field host_fields[] = {
 		"to it or from it; unknown: none is known to be; no: the facts of each file say "
 		"whose it is; silent: as unknown or no, and no packet from it was captured",
 		RD_NAME(captured, captured_name)},
+	{"programs", "whose QPs it has, as far as the files know",
+		RD_MADE_LIST(programs, program_shape)},
 };
 static const struct rd_shape host_shape = {NULL, NULL, RD_FIELDS(host_fields)};
 #undef RD_THIS
@@ -145,6 +199,8 @@ static const struct rd_field common_fields[] = {
 	{"of_faulty", "... of all such paths", RD_UINT(of_faulty)},
 	{"others", "other paths that it is an end of", RD_UINT(others)},
 	{"of_others", NULL, RD_UINT(of_others)},
+	{"owner", "the only process with QPs there; null: there are others, or not known",
+		RD_POINTER(owner, owner_shape)},
 };
 static const struct rd_shape common_shape = {NULL,
 	"Where most faulty paths end or begin, but not as many of the others. Counts of paths "

@@ -4,6 +4,8 @@
 #include <rdmadump/points.h>
 #include <rdmadump/printable.h>
 #include <rdmadump/units.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define ROWS_SHOWN 8
 
@@ -20,6 +22,26 @@ static void put_names(const struct rd_points *p, const struct rd_points_verdict 
 	fputc('\n', out);
 }
 
+static void put_owners(const struct rd_judgement *v, const struct rd_report_style *style, FILE *out)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *line = open_memstream(&text, &size), *rows;
+
+	if (!line)
+		return;
+	rd_owners_put(line, v->owner);
+	fclose(line);
+	rows = text && *text ? layout_open(out, layout_columns(style)) : NULL;
+	if (rows) {
+		fprintf(rows, "%*s ", RD_LABEL_MAX, "");
+		rd_printable_put(rows, text + strlen("; "), SIZE_MAX);
+		fputc('\n', rows);
+		fclose(rows);
+	}
+	free(text);
+}
+
 const char *rd_points_place(const struct rd_points *p)
 {
 	const struct rd_points_common *c = &p->common;
@@ -32,10 +54,18 @@ static void put_common(const struct rd_points *p, FILE *out)
 	static const char *const ends[] = {"end at", "begin at", "end or begin at"};
 	const struct rd_points_common *c = &p->common;
 
-	if (c->faulty)
-		fprintf(out, "%zu of %zu %s paths %s %s, %zu of the %zu others do\n", c->faulty,
-			c->of_faulty, c->slow ? "slow" : "faulty", ends[c->end], rd_points_place(p),
-			c->others, c->of_others);
+	char text[RD_OWNER_TEXT_MAX];
+
+	if (!c->faulty)
+		return;
+	fprintf(out, "%zu of %zu %s paths %s %s, %zu of the %zu others do", c->faulty, c->of_faulty,
+		c->slow ? "slow" : "faulty", ends[c->end], rd_points_place(p), c->others,
+		c->of_others);
+	if (c->owner) {
+		fputs("; its QPs are of ", out);
+		rd_printable_put(out, rd_owner_text(text, c->owner), SIZE_MAX);
+	}
+	fputc('\n', out);
 }
 
 /* The hosts that were not captured, or are not known to be. */
@@ -85,6 +115,18 @@ static void put_path(struct grid *g, const struct rd_points *p, const struct rd_
 		n[RD_POINTS_PAUSES] ? rd_fmt_duration(number, n[RD_POINTS_PAUSED_NS]) : "0");
 }
 
+static size_t paths_shown(const struct rd_points *p, const struct rd_report_style *style)
+{
+	return style->verbose || p->n_paths < ROWS_SHOWN ? p->n_paths : ROWS_SHOWN;
+}
+
+/* Below a table. */
+static void put_more(size_t shown, size_t all, FILE *out)
+{
+	if (shown < all)
+		fprintf(out, "%zu more: -v or --json shows them\n", all - shown);
+}
+
 static void put_paths(const struct rd_points *p, const struct rd_report_style *style, FILE *out)
 {
 	static const struct grid_column columns[] = {
@@ -97,7 +139,7 @@ static void put_paths(const struct rd_points *p, const struct rd_report_style *s
 		{"PAUSED", false, 2},
 	};
 	struct grid g = {.column = columns, .n_columns = sizeof(columns) / sizeof(*columns)};
-	const size_t shown = style->verbose || p->n_paths < ROWS_SHOWN ? p->n_paths : ROWS_SHOWN;
+	const size_t shown = paths_shown(p, style);
 
 	for (size_t i = 0; i < shown; i++)
 		put_path(&g, p, &p->paths[i]);
@@ -105,8 +147,82 @@ static void put_paths(const struct rd_points *p, const struct rd_report_style *s
 		return;
 	fputc('\n', out);
 	grid_print(&g, layout_columns(style), out, NULL, NULL);
-	if (shown < p->n_paths)
-		fprintf(out, "%zu more: -v or --json shows them\n", p->n_paths - shown);
+	put_more(shown, p->n_paths, out);
+}
+
+#define RANGES_SHOWN 6
+
+/* "0-7, 16"; "": unknown. Owned by the caller; NULL: out of memory. */
+static char *ranks_text(const struct rd_points_program *program, bool all)
+{
+	const struct rd_points_owner *own = program->owner;
+	unsigned int ranges = 0;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	for (size_t i = 0, k; i < program->n_owners && own[i].who->rank != UINT32_MAX; i = k) {
+		const uint32_t first = own[i].who->rank;
+		uint32_t last = first;
+
+		for (k = i + 1; k < program->n_owners && own[k].who->rank - last <= 1; k++)
+			last = own[k].who->rank;
+		if (ranges == RANGES_SHOWN && !all) {
+			fputs(", ...", out);
+			break;
+		}
+		fprintf(out, last != first ? "%s%u-%u" : "%s%u", ranges++ ? ", " : "", first, last);
+	}
+	fclose(out);
+	return text;
+}
+
+static bool has_host(const struct rd_points *p, size_t paths, uint32_t host)
+{
+	size_t i = 0;
+
+	while (i < paths && p->paths[i].from != host && p->paths[i].to != host)
+		i++;
+	return i < paths;
+}
+
+/* Of the hosts whose paths are shown. */
+static void put_programs(const struct rd_points *p, const struct rd_report_style *style, FILE *out)
+{
+	static const struct grid_column columns[] = {
+		{"HOST", true, 0},
+		{"PROGRAM", true, 0},
+		{"PROCESSES", false, 1},
+		{"RANKS", true, 0},
+		{"SLURM JOB", true, 2},
+	};
+	struct grid g = {.column = columns, .n_columns = sizeof(columns) / sizeof(*columns)};
+	size_t shown = 0;
+
+	for (size_t i = 0; i < p->n_programs; i++) {
+		const struct rd_points_program *program = &p->programs[i];
+		const struct rd_owner *who = program->owner->who;
+		char host[RD_ADDRESS_LEN + 16], *ranks;
+
+		if (!has_host(p, paths_shown(p, style), program->host))
+			continue;
+		put_end(host, sizeof(host), p, program->host);
+		ranks = ranks_text(program, style->verbose);
+		grid_put(&g, "%s", host);
+		grid_put(&g, "%s", *who->comm ? who->comm : "?");
+		grid_put(&g, "%u", program->n_processes);
+		grid_put(&g, "%s", ranks ?: "");
+		grid_put(&g, "%s", rd_owner_job(who) ?: "");
+		free(ranks);
+		shown++;
+	}
+	if (!shown)
+		return;
+	fputc('\n', out);
+	grid_print(&g, layout_columns(style), out, NULL, NULL);
+	put_more(shown, p->n_programs, out);
 }
 
 void points_found_text(const struct rd_points *p, const struct rd_report_style *style, FILE *out)
@@ -144,6 +260,7 @@ void rd_points_text(const struct rd_points *p, const struct rd_report_style *sty
 		rd_verdict_line(p->verdicts[i].of, style, out);
 		fprintf(out, "%*s ", RD_LABEL_MAX, "");
 		put_names(p, &p->verdicts[i], out);
+		put_owners(p->verdicts[i].of, style, out);
 	}
 	if (shown < p->n_faults)
 		fprintf(out, "%*s %zu more with a fault: -v or --json shows them\n", RD_LABEL_MAX,
@@ -156,4 +273,5 @@ void rd_points_text(const struct rd_points *p, const struct rd_report_style *sty
 			sound, p->n_verdicts);
 	points_found_text(p, style, out);
 	put_paths(p, style, out);
+	put_programs(p, style, out);
 }

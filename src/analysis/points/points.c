@@ -99,7 +99,7 @@ int rd_points_judge(struct rd_points *p)
 		if (rd_ends_refer(pair->ends, reports) < 0)
 			return -1;
 	}
-	if (sort_verdicts(p) || points_hosts(p) || points_paths(p))
+	if (sort_verdicts(p) || points_hosts(p) || points_paths(p) || points_owners(p))
 		return -1;
 	points_captured(p);
 	return 0;
@@ -118,4 +118,6 @@ void rd_points_free(struct rd_points *p)
 	free(p->host_of);
 	free(p->hosts);
 	free(p->paths);
+	free(p->owners);
+	free(p->programs);
 }

@@ -13,5 +13,10 @@ uint32_t points_address(const struct rd_points *p, const char *address);
 void points_captured(struct rd_points *p);
 /* What each host sent to each other one. -1 if out of memory. */
 int points_paths(struct rd_points *p);
+/*
+ * Whose the QPs of hosts are; after points_paths(). Conversations get the owners that only the
+ * other capture of a pair has. -1 if out of memory.
+ */
+int points_owners(struct rd_points *p);
 
 #endif

@@ -241,6 +241,8 @@ static void place_it(const struct rd_report *r, struct rd_judgement *v, const st
 	} else {
 		snprintf(v->sender, sizeof(v->sender), "%s", c->end[f->side].address);
 		snprintf(v->receiver, sizeof(v->receiver), "%s", c->end[!f->side].address);
+		v->owner[0] = c->owner[f->side];
+		v->owner[1] = c->owner[!f->side];
 	}
 	if (c && v->places & RD_PLACE_FABRIC && is_incast(r, g, v->receiver) &&
 		(!(v->places & RD_PLACE_RECEIVER_NIC) || fills_link(r, v->receiver))) {

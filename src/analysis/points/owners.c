@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Which programs and ranks the QPs of hosts belong to. */
+#include "../ends/ends.h"
+#include "points.h"
+#include <rdmadump/order.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- owners of the peers' QPs ------------------------------------------------------------------
+ */
+
+static void give_owner(struct rd_conversation *c, unsigned int side, const struct rd_owner *known)
+{
+	struct rd_owner *copy = known ? malloc(sizeof(*copy)) : NULL;
+
+	if (!copy)
+		return;
+	*copy = *known;
+	json_incref(copy->details);
+	c->owner[side] = copy;
+	c->owner_state[side] = RD_OWNER_KNOWN;
+}
+
+/* Only the file of a QP's own host has its owner: the other capture's conversations get it. */
+static void give_owners(struct rd_report *to, const struct sides sides[RD_TAPS])
+{
+	for (size_t i = 0; i < to->n_conversations; i++)
+		for (unsigned int side = 0; side < 2; side++) {
+			struct rd_conversation *c = &to->conversations[i];
+			bool not_listed;
+			uint32_t qp;
+
+			if (!c->owner[side])
+				give_owner(c, side,
+					sides_owner(sides, c->end[!side].address,
+						c->end[side].address, c->end[side].qp, c->network,
+						true, &qp, &not_listed));
+		}
+}
+
+static bool has_owners(const struct rd_report *r)
+{
+	size_t i = 0;
+
+	while (i < r->n_conversations && !r->conversations[i].owner[0] &&
+		!r->conversations[i].owner[1])
+		i++;
+	return i < r->n_conversations;
+}
+
+static int give_peers(struct rd_points *p)
+{
+	struct sides *sides = calloc(p->n_captures, sizeof(*sides));
+	bool *has = calloc(p->n_captures, sizeof(*has)), ok = sides && has;
+
+	for (size_t i = 0; i < p->n_captures && ok; i++) {
+		has[i] = has_owners(p->captures[i].report);
+		ok = sides_make(&sides[i], p->captures[i].report);
+	}
+	for (size_t i = 0; i < p->n_pairs && ok; i++) {
+		const unsigned int *of = p->pairs[i].capture;
+		const struct sides both[RD_TAPS] = {sides[of[RD_TAP_A]], sides[of[RD_TAP_B]]};
+
+		for (int end = 0; end < RD_TAPS; end++)
+			if (has[of[!end]])
+				give_owners(p->captures[of[end]].report, both);
+	}
+	for (size_t i = 0; i < p->n_captures && sides; i++)
+		free(sides[i].slots);
+	free(sides);
+	free(has);
+	return ok ? 0 : -1;
+}
+
+/* --- programs of hosts -------------------------------------------------------------------------
+ */
+
+static int by_program(const struct rd_points_owner *a, const struct rd_points_owner *b)
+{
+	return RD_ORDER(a->host, b->host) ?: RD_ORDER(!a->who, !b->who)
+		?: !a->who ? 0
+		: strcmp(a->who->comm, b->who->comm)
+			?: strverscmp(rd_owner_job(a->who) ?: "", rd_owner_job(b->who) ?: "");
+}
+
+static int by_process(const void *x, const void *y)
+{
+	const struct rd_points_owner *a = x, *b = y;
+	const int order = by_program(a, b);
+
+	if (order || !a->who)
+		return order;
+	return RD_ORDER(a->who->rank, b->who->rank) ?: RD_ORDER(a->who->pid, b->who->pid)
+		?: RD_ORDER(a->who->start_ticks, b->who->start_ticks);
+}
+
+static int by_place(const void *x, const void *y)
+{
+	const struct rd_points_owner *a = x, *b = y;
+
+	return by_process(x, y) ?: RD_ORDER(a->address, b->address);
+}
+
+static int list_owners(struct rd_points *p)
+{
+	size_t n = 0, to = 0;
+
+	for (size_t i = 0; i < p->n_captures; i++)
+		n += 2 * p->captures[i].report->n_conversations;
+	p->owners = calloc(n + 1, sizeof(*p->owners));
+	if (!p->owners)
+		return -1;
+	n = 0;
+	for (size_t i = 0; i < p->n_captures; i++) {
+		const struct rd_report *r = p->captures[i].report;
+
+		for (size_t k = 0; k < 2 * r->n_conversations; k++) {
+			const struct rd_conversation *c = &r->conversations[k / 2];
+			const uint32_t at = points_address(p, c->end[k % 2].address);
+
+			/* QP 0 and QP 1 are the kernel's, for management. */
+			if (c->end[k % 2].qp > 1)
+				p->owners[n++] = (struct rd_points_owner){
+					p->host_of[at], at, c->owner[k % 2]};
+		}
+	}
+	qsort(p->owners, n, sizeof(*p->owners), by_place);
+	for (size_t i = 0; i < n; i++)
+		if (!i || by_place(&p->owners[i], &p->owners[to - 1]) != 0)
+			p->owners[to++] = p->owners[i];
+	p->n_owners = to;
+	return 0;
+}
+
+static int list_programs(struct rd_points *p)
+{
+	p->programs = calloc(p->n_owners + 1, sizeof(*p->programs));
+	for (size_t i = 0; i < p->n_owners && p->programs; i++) {
+		const struct rd_points_owner *own = &p->owners[i];
+
+		if (!own->who)
+			continue;
+		if (!i || by_program(own - 1, own) != 0)
+			p->programs[p->n_programs++] =
+				(struct rd_points_program){.owner = own, .host = own->host};
+		else if (by_process(own - 1, own) == 0)
+			p->programs[p->n_programs - 1].n_processes--;
+		p->programs[p->n_programs - 1].n_owners++;
+		p->programs[p->n_programs - 1].n_processes++;
+	}
+	return p->programs ? 0 : -1;
+}
+
+/* The only process with QPs at the common place of the faulty paths. */
+static void name_common(struct rd_points *p)
+{
+	struct rd_points_common *c = &p->common;
+	const struct rd_points_owner *only = NULL;
+
+	for (size_t i = 0; i < p->n_owners && c->faulty; i++) {
+		const struct rd_points_owner *own = &p->owners[i];
+
+		if ((c->address ? own->address : own->host) != c->place)
+			continue;
+		if (!own->who || (only && by_process(only, own) != 0))
+			return;
+		only = own;
+	}
+	c->owner = only ? only->who : NULL;
+}
+
+int points_owners(struct rd_points *p)
+{
+	if (give_peers(p) || list_owners(p) || list_programs(p))
+		return -1;
+	name_common(p);
+	return 0;
+}
