@@ -386,11 +386,12 @@ static bool take_events(struct monitored *all, struct monitored_device *w)
 
 bool monitored_take_async(struct monitored *all)
 {
+	const struct monitored_device *end = all->device + all->n;
 	bool to_read = false;
 
-	for (size_t i = 0; i < all->n; i++)
-		if (all->device[i].context)
-			to_read |= take_events(all, &all->device[i]);
+	for (struct monitored_device *w = all->device; w != end; w++)
+		if (w->context)
+			to_read |= take_events(all, w);
 	return to_read;
 }
 

@@ -202,10 +202,9 @@ int mlx5_sniffer_detach(struct mlx5_sniffer *s, struct rd_error *err)
 
 int mlx5_sniffer_close(struct mlx5_sniffer *s, struct rd_error *err)
 {
-	struct rd_error later = {0};
 	int rc = icmd_close(&s->icmd, err);
 
-	return gateway_close(&s->gateway, rc < 0 ? &later : err) < 0 ? -1 : rc;
+	return gateway_close(&s->gateway, err) < 0 ? -1 : rc;
 }
 
 /* --- opening ------------------------------------------------------------------------------ */

@@ -73,9 +73,9 @@ static void block_end(struct out *o, size_t begin)
 {
 	uint32_t total = (uint32_t)(o->used - begin + BLOCK_TAIL);
 
+	put_u32(o, total);
 	if (o->used <= o->capacity)
 		memcpy(o->base + begin + 4, &total, sizeof(total));
-	put_u32(o, total);
 }
 
 static void put_option(struct out *o, uint16_t code, const void *data, size_t len)

@@ -123,8 +123,7 @@ static bool while_counters_settle(void *run)
 			;
 		return true;
 	}
-	if (!e->signal)
-		e->asked = true;
+	e->asked = true;
 	return false;
 }
 

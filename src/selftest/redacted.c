@@ -94,7 +94,7 @@ int redacted_probe(const struct rd_selftest *st, json_t *probe)
 
 	for (size_t i = 0; st->redact && i < sizeof(parts) / sizeof(*parts); i++)
 		json_object_set(some, parts[i], json_object_get(probe, parts[i]));
-	text = json_dumps(some, JSON_COMPACT | JSON_REAL_PRECISION(17));
+	text = json_dumps(some, JSON_COMPACT);
 	if (text && st->redact)
 		to = rd_redact_text(st->redact, text, strlen(text), NULL);
 	if (to && !rd_redact_failed(st->redact))

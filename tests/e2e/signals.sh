@@ -188,6 +188,21 @@ finish "a second SIGINT during the command" 0 $count count
 has "a second SIGINT during the command: it is said" "$tmp/log" 'not waiting for'
 is "a second SIGINT during the command: the file is whole" "$(frames_of "$out")" $count
 echo go >"$tmp/go"
+# One that ended the wait for the loss counters was the first one.
+rm -f "$tmp/started"
+model_options=(--lifespan 9000)
+live -c $count -z "$tmp/command" -w "$out"
+model_options=()
+until_true said 'for the loss counters'
+send INT
+until_true test -e "$tmp/started"
+send USR1
+until_true said ' frames ' # by the wait, which has begun
+send INT
+until_true said 'Ctrl-C again|not waiting for'
+echo go >"$tmp/go"
+finish "a SIGINT while counters settle, and one during the command" 0 $count count
+has "a SIGINT while counters settle, and one during the command: it is said" "$tmp/log" 'not waiting for'
 
 # --- while the last flush waits for a reader ----------------------------------------------
 

@@ -188,6 +188,8 @@ static bool member_set(struct alone *x, const char *key, uint64_t n)
 	} else if (!strcmp(key, "damaged")) {
 		x->report.totals.icrc_trusted = true;
 		x->report.totals.icrc_bad = n;
+	} else if (!strcmp(key, "moved")) {
+		x->report.totals.moved_ns = n;
 	} else if (!strcmp(key, "qp")) {
 		x->c[0].end[1].qp = (uint32_t)n;
 	} else {

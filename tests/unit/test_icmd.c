@@ -608,8 +608,10 @@ TEST(closed_after_blink)
 
 		begin("by_qpn+blink:%u", i);
 		open_as(&s, &device, &err);
-		held += s.gateway.ticket || s.icmd.held;
-		conf.blink = 0;
+		held += s.gateway.ticket != 0;
+		shared.state.was_gone = true;
+		same(mlx5_sniffer_close(&s, &err), s.gateway.ticket || s.icmd.held ? -1 : 0);
+		conf.blink = shared.state.was_gone = 0;
 		expect("0 0 0 0 0", mlx5_sniffer_close(&s, &err), shared.state.semaphore,
 			shared.state.icmd_semaphore, s.record.ticket, shared.state.violations);
 	}

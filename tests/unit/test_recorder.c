@@ -363,6 +363,29 @@ TEST(too_many_files)
 	pthread_mutex_destroy(&r.lock);
 }
 
+/* A report that could not be created was not written, whatever became of the analysis. */
+TEST(no_sidecar)
+{
+	assert_false(sidecar_finish(&(struct sidecar){.out.fd = -1}, true));
+}
+
+/* What the other host has sent when the recording ends counts. */
+TEST(confirmed_at_the_end)
+{
+	static struct rd_recorder r;
+	int in[2], out[2];
+
+	expect("0 0", pipe(in), pipe(out));
+	r.tell = (struct tell){
+		strdup("b"), .in = in[1], .out = out[0], .waiting = 1, .child = fork()};
+	if (!r.tell.child)
+		_exit(0);
+	assert_int_equal(write(out[1], "+", 1), 1);
+	tell_close(&r);
+	assert_int_equal(r.counts.confirmed, 1);
+	expect("0 0", close(in[0]), close(out[1]));
+}
+
 /* --- the end, while a command is started ------------------------------------------------------ */
 
 static struct rd_recorder ended;

@@ -8,7 +8,9 @@
 #include "test.h"
 #include "test_format.h"
 #include <rdmadump/sink.h>
+#include <sched.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
 
 #include "test_directory.h"
@@ -254,6 +256,24 @@ static void check_exact(void)
 		if (p->written[i] != is_wanted(p->ns[i]))
 			fail_msg("frame %u at %llu is %swritten", i, (unsigned long long)p->ns[i],
 				p->written[i] ? "" : "not ");
+}
+
+static atomic_uint waits;
+
+/* In place of libc's */
+int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask)
+{
+	waits++;
+	return poll(fds, n, timeout ? (int)(timeout->tv_nsec / 1000000) + 1 : -1);
+}
+
+/* The writer sleeps where there is nothing to do. */
+TEST_RETAINED(idle)
+{
+	start((size_t)1 << 20);
+	while (!waits)
+		sched_yield();
+	finish();
 }
 
 /* --- exactly once ---------------------------------------------------------------------------- */

@@ -572,15 +572,18 @@ static void early_events(unsigned int n)
 
 TEST(gather)
 {
+	const uint64_t began = rd_monotonic_ns();
+
 	queue_make();
 	port.speed = SPEED;
 	port.latency_us = 5000;
 	port.frame_room = 1600;
 	queue.ring.n = 16384;
 	/* So long a period that every event is early. */
-	queue.gather = (struct verbs_gather){
-		.count = 64, .period_us = 100000000, .event_ns = rd_monotonic_ns()};
+	queue.gather =
+		(struct verbs_gather){.count = 64, .period_us = 100000000, .event_ns = began};
 	early_events(15);
+	expect("15 1", queue.gather.early, queue.gather.event_ns >= began);
 	/* With enough frames it is not too early. */
 	queue.gather.frames = 32;
 	early_events(1);

@@ -304,8 +304,7 @@ static const struct facts_dcb *dcb_of(const struct rd_analysis *a, const struct 
 	return NULL;
 }
 
-/* The priority that the settings lead to: only where nearly all packets of the side have one value.
- */
+/* The priority that the settings lead to, where nearly all packets of the side have one value. */
 static int class_of(const struct facts_dcb *d, const struct rd_side *s)
 {
 	const struct rd_priority *p = &s->priority;
@@ -317,18 +316,21 @@ static int class_of(const struct facts_dcb *d, const struct rd_side *s)
 	return d->of[p->dscp];
 }
 
+static void fill_class(const struct facts_dcb *d, struct rd_side *s)
+{
+	if (d && s->seen) {
+		s->priority.class = (int16_t)class_of(d, s);
+		s->priority.pfc = d->pfc;
+	}
+}
+
 static void fill_classes(const struct rd_analysis *a, struct rd_report *r)
 {
 	for (size_t i = 0; a->facts && i < r->n_conversations; i++) {
-		struct rd_conversation *c = &r->conversations[i];
-		const struct facts_dcb *d = dcb_of(a, c);
+		const struct facts_dcb *d = dcb_of(a, &r->conversations[i]);
 
-		for (unsigned int k = 0; d && k < 2; k++) {
-			if (!c->side[k].seen)
-				continue;
-			c->side[k].priority.class = (int16_t)class_of(d, &c->side[k]);
-			c->side[k].priority.pfc = d->pfc;
-		}
+		fill_class(d, &r->conversations[i].side[0]);
+		fill_class(d, &r->conversations[i].side[1]);
 	}
 }
 
