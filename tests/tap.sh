@@ -25,6 +25,7 @@ fi
 
 tap_cleanup() {
 	declare -F cleanup >/dev/null && cleanup
+	[ ! -d "$tmp/small" ] || umount "$tmp/small" 2>/dev/null # a small file system, if it is one
 	rm -rf "$tmp"
 }
 
@@ -56,6 +57,22 @@ is() {
 has() {
 	grep -qE -- "$3" "$2"
 	ok "$1" "$2"
+}
+
+# lacks NAME FILE PATTERN
+lacks() {
+	! grep -qE -- "$3" "$2"
+	ok "$1" "$2"
+}
+
+# holds NAME COMMAND...: it succeeds
+holds() { "${@:2}"; ok "$1"; }
+
+# exits NAME STATUS FILE PATTERN: how the last command ended, and what it said there
+exits() {
+	local status=$?
+	is "$1: exit status" "$status" "$2"
+	has "$1: message" "$3" "$4"
 }
 
 skip() {
@@ -122,6 +139,15 @@ fits() {
 	ok "$1" "$tmp/fits"
 }
 
+an() { timeout -k 5 "$PATIENCE" "$RDMADUMP" analyze "$@"; }
+# refused NAME STATUS PATTERN ARGUMENT...: by analyze
+refused() {
+	an "${@:4}" >"$tmp/out" 2>"$tmp/err"
+	exits "$1" "$2" "$tmp/err" "$3"
+}
+# Of a capture file: its frames, and a hash of their lengths and bytes
+hash_of() { "$SOFTHCA_FRAMES" --hash "$@"; }
+frames_of() { hash_of "$1" | awk '{print $1}'; }
 # The number behind "key": in a JSON report, by jq path
 json() { jq -r "$2" "$1"; }
 
@@ -160,6 +186,13 @@ received() { [ "$(cat "$1/sys/class/infiniband/mlx5_0/ports/1/counters/port_rcv_
 export tmp
 export -f wait_for larger is_gone received
 
+# split ARGUMENT... -- ARGUMENT...: into $ahead, what is before it, and $rest
+# shellcheck disable=SC2034 # the scripts'
+split() {
+	ahead=()
+	while [ "$1" != -- ]; do ahead+=("$1"); shift; done
+	rest=("${@:2}")
+}
 # The model with a limit: a test that hangs fails
 model() { timeout -k 5 "$PATIENCE" "$SOFTHCA" "$@"; }
 # on_tree DIR COMMAND...: on the devices that `model --keep DIR ... -- true` laid out; to lay them out again for each

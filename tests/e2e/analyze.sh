@@ -6,7 +6,6 @@
 . "${srcdir:-.}/tests/tap.sh"
 need_tool zstd jq python3
 roce=$TEST_DATA/roce
-an() { timeout -k 5 "$PATIENCE" "$RDMADUMP" analyze "$@"; }
 
 # --- text -------------------------------------------------------------------------------------
 
@@ -60,8 +59,7 @@ for f in "$roce"/*_*/?.pcap.zst; do
 	an --json "$f" >"$j" 2>>"$tmp/err"
 	jsons+=("$j")
 done
-[ "${#jsons[@]}" -ge 70 ]
-ok "${#jsons[@]} captures"
+holds "${#jsons[@]} captures" [ "${#jsons[@]}" -ge 70 ]
 fits "JSON by docs/schema/analyze.json" analyze "${jsons[@]}"
 # shellcheck disable=SC2016 # variables of jq
 is "... which names each event" "$(jq -r --slurpfile schema "$srcdir/docs/schema/analyze.json" '[.conversations[].sides[].events | keys[]]
@@ -89,16 +87,14 @@ ok "a pipe" "$tmp/pipe.json"
 an --json "$tmp"/part*.pcapng* >"$tmp/parts.json" 2>"$tmp/err"
 same_totals "$tmp/parts.json"
 ok "files of a series, one behind the other" "$tmp/err"
-[ "$(jq '.capture.files | length' "$tmp/parts.json")" -gt 1 ]
-ok "there were several"
+holds "there were several" [ "$(jq '.capture.files | length' "$tmp/parts.json")" -gt 1 ]
 an --json "$tmp/whole.pcapng" >"$tmp/whole.json"
 same_totals "$tmp/whole.json"
 ok "pcapng" "$tmp/whole.json"
 
 zstd -dqc "$roce/10_rc_write_loss/b.pcap.zst" | head -c 500000 >"$tmp/cut.pcap"
 an "$tmp/cut.pcap" >"$tmp/cut.txt" 2>"$tmp/err"
-is "a file that is cut: exit status" $? 4
-has "a file that is cut: said" "$tmp/cut.txt" 'a file is damaged or incomplete'
+exits "a file that is cut" 4 "$tmp/cut.txt" 'a file is damaged or incomplete'
 has "a file that is cut: what is there is analysed" "$tmp/cut.txt" 'lost upstream of this capture point'
 
 "$RDMADUMP" -r "$roce/10_rc_write_loss/b.pcap.zst" -w "$tmp/zero.pcapng" --zero-payload 2>/dev/null >&2
@@ -140,13 +136,7 @@ fi
 # --- exit statuses and errors -----------------------------------------------------------------
 
 # fails STATUS PATTERN ARGUMENT...
-fails() {
-	local want=$1 pattern=$2
-	shift 2
-	an "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
-	is "analyze $*: exit status" $? "$want"
-	has "analyze $*: why" "$tmp/err" "$pattern"
-}
+fails() { refused "analyze ${*:3}" "$1" "$2" "${@:3}"; }
 fails 1 'no FILE' --json
 fails 1 "'5-2'" --time 5-2 "$f"
 fails 1 "'x'" --qp x "$f"

@@ -29,8 +29,7 @@ has "said in words" "$tmp/text" "^nothing changed: 1 finding and 1 direction of 
 
 an --json "$roce/02_rc_write/a.pcap.zst" >"$tmp/good.json"
 an --compare "$tmp/good.json" "$roce/10_rc_write_loss/a.pcap.zst" >"$tmp/text"
-is "exit status" $? 0
-has "how much changed" "$tmp/text" '^findings: 1 new, 0 gone, 0 changed, 0 as before$'
+exits "a comparison" 0 "$tmp/text" '^findings: 1 new, 0 gone, 0 changed, 0 as before$'
 has "... and of the traffic" "$tmp/text" '^traffic: 2 of 2 directions changed$'
 has "the captures" "$tmp/text" '^before  2026-[-0-9T:.]+Z, 6\.[0-9]+ s, 1 003 frames$'
 has "a new finding" "$tmp/text" '^new +!! 10\.77\.0\.2 -> 10\.77\.0\.1$'
@@ -81,14 +80,6 @@ fi
 # --- what is refused --------------------------------------------------------------------------
 
 capture=$roce/10_rc_write_loss/a.pcap.zst
-# refused NAME STATUS PATTERN ARGUMENT...
-refused() {
-	local name=$1 status=$2 pattern=$3
-	shift 3
-	an "$@" >"$tmp/out"
-	is "$name: exit status" $? "$status"
-	has "$name: message" "$tmp/err" "$pattern"
-}
 refused "absent" 2 "--compare: cannot read '.*none.json': No such file" --compare "$tmp/none.json" "$capture"
 refused "a directory" 2 "--compare: cannot read '.*': Is a directory" --compare "$tmp" "$capture"
 refused "a capture" 2 "is not JSON: line 1: .*; it must be what 'rdmadump analyze --json' printed" --compare "$capture" "$capture"

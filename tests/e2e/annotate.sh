@@ -35,15 +35,13 @@ is "${#captures[@]} captures: the frames are the same" "$differ" ""
 commented "$tmp/all.pcapng" >"$tmp/commented"
 diff "$tmp/wanted" "$tmp/commented" >"$tmp/diff"
 ok "... tshark has comments on exactly the frames that --json names" "$tmp/diff"
-[ "$(wc -l <"$tmp/wanted")" -ge 30 ]
-ok "... which are many"
+holds "... which are many" [ "$(wc -l <"$tmp/wanted")" -ge 30 ]
 
 # --- what a comment says ----------------------------------------------------------------------
 
 loss=$roce/10_rc_write_loss/b.pcap.zst
 an --annotate "$tmp/loss.pcapng" "$loss" >"$tmp/loss.txt"
-is "exit status" $? 0
-has "the report is printed, too" "$tmp/loss.txt" '^!! .*lost upstream'
+exits "comments of the analysis" 0 "$tmp/loss.txt" '^!! .*lost upstream'
 has "how many have comments" "$tmp/err" "^rdmadump: comments of the analysis on [0-9]+ of the frames in '.*loss.pcapng'"
 is "the file is private" "$(stat -c %a "$tmp/loss.pcapng")" 600
 tshark -r "$tmp/loss.pcapng" -Y frame.comment -T fields -e frame.comment >"$tmp/comments" 2>/dev/null
@@ -116,14 +114,6 @@ is "... and the copy is whole" "$(grep -c 'cut short' "$tmp/err")" 0
 
 # --- what is refused --------------------------------------------------------------------------
 
-# refused NAME STATUS PATTERN ARGUMENT...
-refused() {
-	local name=$1 status=$2 pattern=$3
-	shift 3
-	an "$@" >"$tmp/out"
-	is "$name: exit status" $? "$status"
-	has "$name: message" "$tmp/err" "$pattern"
-}
 sum=$(cksum <"$tmp/own.pcapng")
 ln "$tmp/own.pcapng" "$tmp/link.pcapng"
 refused "over the input" 1 'is a file that is read.*it was not touched' --annotate "$tmp/own.pcapng" "$tmp/own.pcapng"
@@ -136,8 +126,7 @@ refused "copy and JSON to stdout" 1 'the report goes to standard output' --json 
 refused "marks to standard output" 1 "give the list a file name" --marks - "$loss"
 refused "a directory that is not there" 3 "cannot write to '.*': No such file" --annotate "$tmp/none/new.pcapng" "$tmp/own.pcapng"
 script -qec "'$RDMADUMP' analyze --annotate - '$tmp/own.pcapng'" /dev/null >"$tmp/err" 2>&1 </dev/null
-is "stdout is a terminal: exit status" $? 1
-has "stdout is a terminal: message" "$tmp/err" 'standard output is a terminal; give a file'
+exits "stdout is a terminal" 1 "$tmp/err" 'standard output is a terminal; give a file'
 # shellcheck disable=SC2094 # on purpose
 "$RDMADUMP" analyze --annotate - "$tmp/own.pcapng" 1>>"$tmp/own.pcapng" 2>"$tmp/err"
 is "stdout is the input: exit status" $? 1
@@ -154,12 +143,9 @@ is "an existing file becomes private" "$(stat -c %a "$tmp/open.pcapng")" 600
 	ulimit -f 100
 	an --annotate "$tmp/limited.pcapng" "$tmp/own.pcapng" >"$tmp/limited.txt"
 )
-is "no room: exit status" $? 3
-has "no room: message" "$tmp/err" 'cannot write .*: File too large; free some space'
+exits "no room" 3 "$tmp/err" 'cannot write .*: File too large; free some space'
 has "no room: the report is printed" "$tmp/limited.txt" 'lost upstream'
-[ ! -e "$tmp/limited.pcapng" ]
-ok "no room: what was written is removed"
+holds "no room: what was written is removed" [ ! -e "$tmp/limited.pcapng" ]
 an --annotate - "$tmp/own.pcapng" >/dev/full
-is "a full device: exit status" $? 3
-has "a full device: message" "$tmp/err" 'No space left on device'
+exits "a full device" 3 "$tmp/err" 'No space left on device'
 tap_done

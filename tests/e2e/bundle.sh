@@ -10,7 +10,6 @@ here=$(cd "${srcdir:-.}/tests/e2e" && pwd)
 chmod 755 "$tmp"
 mkdir "$tmp/work" "$tmp/bin" && cd "$tmp/work" || exit 1
 gen="count=100000000,size=60-1400"
-until_true() { wait_for "$@"; }
 
 # names: what is in the working directory
 names() { find . -mindepth 1 -maxdepth 1 -printf '%P\n' | LC_ALL=C sort | tr '\n' ' '; }
@@ -43,8 +42,7 @@ END
 export RDMADUMP tmp
 NCCL_DEBUG=INFO UCX_TLS=rc SECRET_TOKEN=hidden7 model --gen $gen --rate 5000 --keep "$tmp/tree" --ethtool rx_out_of_buffer=3 \
 	--counter local_ack_timeout_err=4 -- bash "$tmp/run" >"$tmp/json" 2>"$tmp/err"
-is "a device: exit status" $? 0
-has "the log names the bundle, and what was found" "$tmp/err" \
+exits "a device" 0 "$tmp/err" \
 	"^rdmadump: b\.tar\.zst is complete: [1-9][0-9]* (problem|warning)"
 is "nothing is left beside it" "$(names)" "b.tar.zst given.pcap other "
 is "it is private" "$(stat -c %a b.tar.zst)" 600
@@ -69,8 +67,7 @@ jq -r '.members[].name' "$tmp/plan" | sort >"$tmp/planned"
 grep -v '^sysroot/\|^index.html$' "$tmp/have" | comm -23 - "$tmp/planned" >"$tmp/log"
 [ ! -s "$tmp/log" ]
 ok "nothing but what --dry-run lists" "$tmp/log"
-[ "$(wc -l <"$tmp/planned")" -gt 50 ]
-ok "it lists everything"
+holds "it lists everything" [ "$(wc -l <"$tmp/planned")" -gt 50 ]
 diff <(jq -r '.members[].command' "$tmp/plan") <(sed -n 's/^    //p' "$tmp/plan.txt") >"$tmp/log"
 ok "as text: where each member comes from" "$tmp/log"
 for name in list.txt list.json info-mlx5_0.txt info-mlx5_0.json counters.txt counters.json counters-growth.txt counters-growth.json; do
@@ -89,8 +86,7 @@ is "machine" "$(jq -r .host "$b/host/host.json")" "$(uname -n)"
 cmp -s given.pcap "$b/captures/1-given.pcap" && cmp -s other/given.pcap "$b/captures/2-given.pcap"
 ok "given captures"
 frames=$(capinfos -rcMT "$b/captures/mlx5_0_1.pcapng" | cut -f2)
-[ "$frames" -gt 0 ]
-ok "the capture has frames"
+holds "the capture has frames" [ "$frames" -gt 0 ]
 is "its analysis" "$(jq .totals.frames "$b/analysis/mlx5_0_1.json")" "$frames"
 is "the analysis of given captures" "$(jq .totals.frames "$b/analysis/files.json")" 150
 has "its page" "$b/analysis/mlx5_0_1.html" '<html'
@@ -98,8 +94,7 @@ has "its page" "$b/analysis/mlx5_0_1.html" '<html'
 # --- the page --------------------------------------------------------------------------------
 
 grep -Eo '(href|src)="?[^">]*' "$b/index.html" | sed 's/^[a-z]*="*//; /^#/d' | sort -u >"$tmp/links"
-[ "$(wc -l <"$tmp/links")" -gt 30 ]
-ok "the page has links"
+holds "the page has links" [ "$(wc -l <"$tmp/links")" -gt 30 ]
 (cd "$b" && while read -r link; do [ -e "$link" ] || echo "$link"; done) <"$tmp/links" >"$tmp/log"
 [ ! -s "$tmp/log" ]
 ok "they lead to members only" "$tmp/log"
@@ -148,8 +143,7 @@ is "no shell: a tool's output is as it is" "$(cat "$b/tools/ibstat.txt")" "$(pri
 "$RDMADUMP" list -v --sysroot "$tmp/tree" | diff - <("$RDMADUMP" list -v --sysroot "$b/sysroot") >"$tmp/log"
 ok "the copy says what the device says" "$tmp/log"
 "$RDMADUMP" analyze b.tar.zst >"$tmp/out" 2>"$tmp/log"
-is "a bundle that is not unpacked: refused" $? 2
-has "... with advice" "$tmp/log" "is an archive; unpack it .tar -xf.: a bundle has its captures in captures/"
+exits "a bundle that is not unpacked" 2 "$tmp/log" "is an archive; unpack it .tar -xf.: a bundle has its captures in captures/"
 
 # --- without a device ----------------------------------------------------------------------------
 
@@ -171,8 +165,7 @@ is "... it is gone" $? 1
 tool ibstat 'echo ibstat'
 tool ofed_info 'echo MLNX_OFED_LINUX-24.10-1.1.4.0:'
 model --fault verb=create_flow,errno=EPERM -- "$RDMADUMP" bundle -w none.tar.zst --timeout 600 --capture 1 mlx5_0 >"$tmp/log" 2>&1
-is "a capture that fails: exit status" $? 0
-has "... is reported" "$tmp/log" 'warning: missing or incomplete: captures/mlx5_0_1.pcapng: exit status [1-9]'
+exits "a capture that fails" 0 "$tmp/log" 'warning: missing or incomplete: captures/mlx5_0_1.pcapng: exit status [1-9]'
 is "... once, not also its analysis" "$(grep -c 'warning: missing' "$tmp/log")" 1
 is "... and what was not requested is not" "$(grep -c 'not requested' "$tmp/log")" 0
 ends=$TEST_DATA/roce/10_rc_write_loss
@@ -212,11 +205,10 @@ signals="INT TERM"
 [ -n "${TEST_FULL-}" ] || signals=INT
 for signal in $signals; do
 	model --no-devices --pidfile "$tmp/bundle.pid" -- "$RDMADUMP" bundle -w b.tar.zst --timeout 500 >"$tmp/log" 2>&1 &
-	until_true test -s "$tmp/pid"
+	wait_for test -s "$tmp/pid"
 	kill -s "$signal" "$(cat "$tmp/bundle.pid")"
 	wait $!
-	is "SIG$signal: exit status" $? 4
-	has "SIG$signal: message" "$tmp/log" 'interrupted: no bundle was written'
+	exits "SIG$signal" 4 "$tmp/log" 'interrupted: no bundle was written'
 	is "SIG$signal: nothing is left" "$(names)" "given.pcap other "
 	kill -0 "$(cat "$tmp/pid")" 2>/dev/null
 	is "SIG$signal: the tool is gone" $? 1
@@ -237,11 +229,9 @@ is "an existing file is replaced" "$first $(tar -tf b.tar.zst | sed -n 's|.*/ind
 is "... nothing else is left" "$(names)" "b.tar.zst given.pcap other "
 bare -w /dev/full --timeout 600 >"$tmp/log" 2>&1
 is "a full device: exit status" $? 3
-[ -c /dev/full ]
-ok "... which is still there"
+holds "... which is still there" [ -c /dev/full ]
 bare -w absent/b.tar.zst >"$tmp/log" 2>&1
-is "no directory: exit status" $? 3
-has "... and advice" "$tmp/log" 'the directory must exist'
+exits "no directory" 3 "$tmp/log" 'the directory must exist'
 [ -n "${TEST_FULL-}" ] || tap_done
 for name in given.pcap other/../given.pcap; do
 	bare -w "$name" --file given.pcap >"$tmp/log" 2>&1
@@ -275,8 +265,7 @@ if [ "$(id -u)" = 0 ] && has_tool setpriv "without root"; then
 		tool dmesg 'echo "dmesg: read kernel buffer failed: Operation not permitted" >&2; exit 1'
 		# shellcheck disable=SC2086
 		(cd "$tmp/theirs" && $user "$RDMADUMP" bundle -w b.tar.zst --timeout 600) >"$tmp/log" 2>&1
-		is "without root: exit status" $? 0
-		has "without root: advice" "$tmp/log" 'run it as root for what only root may read'
+		exits "without root" 0 "$tmp/log" 'run it as root for what only root may read'
 		unpacked "$tmp/theirs/b.tar.zst"
 		is "without root: the manifest" "$(jq .root "$manifest")" false
 		is "without root: what was not taken, and why" "$(why tools/dmesg.txt)" \

@@ -73,8 +73,7 @@ wait_for grep -q 'waiting for' "$tmp/log"
 exec {gate}<>"$tmp/gate"
 printf '\n\n' >&"$gate"
 wait $!
-is "Ctrl-C: exit status" $? 4
-has "... says what it waits for, and how long" "$tmp/log" \
+exits "Ctrl-C" 4 "$tmp/log" \
 	"waiting for 'mlxlink -d 0000:3b:00.0 -m -c', at most [1-6][0-9] s: it uses the adapter"
 has "... on each adapter" "$tmp/log" "waiting for 'mlxlink -d 0000:5e:00.0 -m -c'"
 grep '^mlxlink' "$tmp/notes" | sort | diff - <(steps mlxlink | grep -v 3b:00.1) >"$tmp/log"

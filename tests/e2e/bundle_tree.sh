@@ -42,8 +42,7 @@ for archive in "$TEST_DATA"/sysfs/*.tar.gz "$TEST_DATA"/sysfs/functions/*.tar.gz
 	same "$name"
 	trees=$((trees + 1))
 done
-[ "$trees" -ge 10 ]
-ok "at least ten trees: $trees"
+holds "at least ten trees: $trees" [ "$trees" -ge 10 ]
 rm -rf "$tmp/tree"
 "$pack" unpack "$TEST_DATA/sysfs/rxe.tar.gz" "$tmp/tree"
 rm "$tmp/tree"/sys/class/infiniband/rxe0/ports/1/gid_attrs/ndevs/*

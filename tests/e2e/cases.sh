@@ -59,8 +59,7 @@ END
 while IFS='|' read -r text message; do
 	run "$text" >/dev/null
 	says "$text" "Bail out! $tmp/file:3: $message"
-	[ "$(status)" != 0 ]
-	ok "... ends the run"
+	holds "... ends the run" [ "$(status)" != 0 ]
 done <<'END'
 sand 0|what is 'sand'?
 > sand 0|'sand' is no number and no variable

@@ -115,8 +115,6 @@ has "... and says so" "$tmp/log" '^failed: check scripts/check ended before its 
 mkdir "$tmp/bin" && printf '#!/bin/sh\necho 1000\n' >"$tmp/bin/id" && chmod +x "$tmp/bin/id"
 cp "$src/scripts/quickstart" "$tmp/tree/scripts/"
 PATH=$tmp/bin:$PATH sh "$tmp/tree/scripts/quickstart" >"$tmp/log" 2>&1
-is "quickstart without root: exit status" $? 2
-has "quickstart without root: what to do" "$tmp/log" 'run it as root'
-[ ! -e "$tmp/tree/build/quickstart" ]
-ok "quickstart without root: nothing is built"
+exits "quickstart without root" 2 "$tmp/log" 'run it as root'
+holds "quickstart without root: nothing is built" [ ! -e "$tmp/tree/build/quickstart" ]
 tap_done

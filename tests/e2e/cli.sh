@@ -161,11 +161,9 @@ for command in '' capture list counters 'bundle --json'; do
 	ok "help $command: as --help" "$tmp/differ"
 done
 "$RDMADUMP" help counter >"$tmp/log" 2>&1
-is "help counter: exit status" $? 1
-has "help counter: message" "$tmp/log" "did you mean 'rdmadump counters'"
+exits "help counter" 1 "$tmp/log" "did you mean 'rdmadump counters'"
 script -qec "'$RDMADUMP' -r /dev/null -w -" /dev/null >"$tmp/log" 2>&1 </dev/null
-is "-w - to a terminal: exit status" $? 1
-has "-w - to a terminal: what to do" "$tmp/log" 'standard output is a terminal; give a file'
+exits "-w - to a terminal" 1 "$tmp/log" 'standard output is a terminal; give a file'
 # --- completion: WORDS, the last one unfinished | what is offered, the same by each shell
 
 mkdir "$tmp/shells"
@@ -243,8 +241,7 @@ has "no device at all: the name" "$tmp/log" "no device or netdev 'nosuch', and n
 has "a netdev, and no RDMA device: it is not called unknown" "$tmp/log" \
 	"netdev 'lo' exists but has no RDMA device; (load the driver|there are: )"
 model --no-devices -- "$RDMADUMP" -w "$tmp/o" >"$tmp/log" 2>&1
-is "no device: exit status" $? 2
-has "no device: what to do" "$tmp/log" 'no RDMA device found.*; load the driver'
+exits "no device" 2 "$tmp/log" 'no RDMA device found.*; load the driver'
 model --gen count=50,size=200,seed=1 --at-end sigint -- "$RDMADUMP" --json -w "$tmp/o" >"$tmp/json" 2>"$tmp/log"
 is "--json is JSON" "$(jq -r '.version, .sources[0].device, .frames.written' "$tmp/json" | paste -sd' ')" "2 mlx5_0 50"
 
@@ -254,8 +251,7 @@ if [ "$(id -u)" = 0 ]; then
 	if setpriv --reuid=65534 --regid=65534 --clear-groups test -x "$RDMADUMP" 2>/dev/null; then
 		setpriv --reuid=65534 --regid=65534 --clear-groups env TMPDIR="$tmp/theirs" \
 			timeout -k 5 "$PATIENCE" "$SOFTHCA" -- "$RDMADUMP" -b 4 -w "$tmp/theirs/o" >"$tmp/log" 2>&1
-		is "without privilege: exit status" $? 2
-		has "without privilege: what to do" "$tmp/log" \
+		exits "without privilege" 2 "$tmp/log" \
 			'(create_qp|create_flow) on mlx5_0:1: Operation not permitted; needs CAP_NET_RAW: run as root or setcap'
 	else
 		skip "without privilege" "$(lack setpriv "the build directory is not readable for others")"

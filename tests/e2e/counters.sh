@@ -69,8 +69,7 @@ for tree in mlx5-eth mlx5-ib irdma rxe bnxt_re efa hns; do
 		ok "$tree: promtool" "$tmp/promtool"
 	fi
 	# Each counter of the JSON is a sample, except those that share one name
-	[ "$(grep -vc '^#' "$tmp/prometheus")" = "$(jq '[.ports[].counters[]] | length' "$tmp/out")" ]
-	ok "$tree: Prometheus has them all"
+	holds "$tree: Prometheus has them all" [ "$(grep -vc '^#' "$tmp/prometheus")" = "$(jq '[.ports[].counters[]] | length' "$tmp/out")" ]
 done
 # A line of names for each severity; the rest has "none"
 sort -u "$tmp/severities" | awk -F ': ' '{ of[$1] = of[$1] " " $2 }
@@ -94,16 +93,14 @@ counters --sysroot "$tmp/mlx5-eth" --all mlx5_1 >"$tmp/out"
 is "--all" "$(grep -c '^    ' "$tmp/out")" "$(counters --sysroot "$tmp/mlx5-eth" mlx5_1 --json | jq '.ports[0].counters | length')"
 mkdir -p "$tmp/bare/sys"
 counters --sysroot "$tmp/bare" 2>"$tmp/err"
-is "no device: exit status" "$?" 2
-has "no device: what to do" "$tmp/err" "no RDMA ports; copy sys/class/infiniband"
+exits "no device" 2 "$tmp/err" "no RDMA ports; copy sys/class/infiniband"
 
 # Replaced at once, readable by others, nothing left behind
 mkdir "$tmp/collector"
 counters --sysroot "$tmp/mlx5-eth" --prometheus -o "$tmp/collector/rdma.prom"
 is "-o: exit status and mode" "$? $(stat -c %a "$tmp/collector/rdma.prom") $(find "$tmp/collector" -type f | wc -l)" "0 644 1"
 counters --sysroot "$tmp/mlx5-eth" --prometheus -o "$tmp/nowhere/rdma.prom" 2>"$tmp/err"
-is "-o: no such directory" "$?" 3
-has "-o: message" "$tmp/err" "cannot create a file in the directory of .*: No such file or directory; the directory must exist"
+exits "-o: no such directory" 3 "$tmp/err" "cannot create a file in the directory of .*: No such file or directory; the directory must exist"
 counters --sysroot "$tmp/mlx5-eth" --prometheus -o "$tmp/collector" 2>"$tmp/err"
 is "-o: a directory; nothing left behind" "$? $(find "$tmp" -maxdepth 1 -name 'collector.*' | wc -l)" "3 0"
 counters --sysroot "$tmp/mlx5-eth" >/dev/full 2>"$tmp/err"

@@ -44,8 +44,7 @@ is "... with all frames" "$(zstd -dcq "$tmp/digests/a.digest.pcapng.zst" | cksum
 # wrong STATUS TEXT ARGUMENT...
 wrong() {
 	"$RDMADUMP" digest "${@:3}" >"$tmp/out" 2>"$tmp/err"
-	is "$2: the status" "$?" "$1"
-	has "$2" "$tmp/err" "rdmadump: .*$2"
+	exits "$2" "$1" "$tmp/err" "rdmadump: .*$2"
 }
 wrong 1 "no capture is named" -o "$tmp/digests"
 wrong 1 "'$tmp/x' is no directory" -o "$tmp/x" "$tmp/a.pcapng" "$tmp/b.pcapng"

@@ -57,8 +57,7 @@ for page in README.md docs/first-capture.md docs/selftest.md docs/infiniband.md 
 	# shellcheck disable=SC2016 # backquotes of Markdown
 	grep -oE '`(sudo )?rdmadump [^`]*(mlx5_0|pcapng|--version)[^`]*`' "$srcdir/$page" | sed -E 's/^`(sudo )?rdmadump |`$//g'
 done | sed -E 's,/(captures|var/log)/,,' | sort -u >"$tmp/lines"
-[ "$(wc -l <"$tmp/lines")" -ge 23 ]
-ok "the documents have command lines"
+holds "the documents have command lines" [ "$(wc -l <"$tmp/lines")" -ge 23 ]
 while read -r line <&3; do
 	while IFS='|' read -r pattern device ends; do
 		# shellcheck disable=SC2053 # a pattern
@@ -104,8 +103,7 @@ ok "installed documents link only to what is installed" "$tmp/log"
 
 # The table of probes, in its order
 sed -n 's/^\tX(\([a-z]*\)).*/\1/p' "$srcdir/src/selftest/probes.c" >"$tmp/probes"
-[ "$(wc -l <"$tmp/probes")" -ge 11 ]
-ok "selftest has probes"
+holds "selftest has probes" [ "$(wc -l <"$tmp/probes")" -ge 11 ]
 sed -n '/^The probes, in this order/,/^The result with/s/^\.It \([a-z]*\)$/\1/p' "$srcdir/man/rdmadump-selftest.1" | diff "$tmp/probes" - >"$tmp/log"
 ok "rdmadump-selftest(1) lists every probe, in their order" "$tmp/log"
 sed -n 's/^### \([a-z]*\)$/\1/p; /^### The port/,/^## /s/^\*\*\([a-z]*\)\*\*.*/\1/p' "$srcdir/docs/selftest.md" | diff "$tmp/probes" - >"$tmp/log"
@@ -129,17 +127,12 @@ ok "JSON documents have one head and one set of keys for times" "$tmp/log"
 
 # report NAME [MODEL-ARGUMENT...] -- ARGUMENT...: what capture --json prints fits its schema
 report() {
-	local name=$1 model_arguments=()
-	shift
-	while [ "$1" != -- ]; do
-		model_arguments+=("$1")
-		shift
-	done
-	shift
-	if [ ${#model_arguments[@]} = 0 ]; then
-		"$RDMADUMP" -q --json "$@" >"$tmp/report.json" 2>"$tmp/log"
+	local name=$1
+	split "${@:2}"
+	if [ ${#ahead[@]} = 0 ]; then
+		"$RDMADUMP" -q --json "${rest[@]}" >"$tmp/report.json" 2>"$tmp/log"
 	else
-		model "${model_arguments[@]}" --at-end sigint -- "$RDMADUMP" -q --json "$@" >"$tmp/report.json" 2>"$tmp/log"
+		model "${ahead[@]}" --at-end sigint -- "$RDMADUMP" -q --json "${rest[@]}" >"$tmp/report.json" 2>"$tmp/log"
 	fi
 	python3 "$srcdir/tests/unit/schema.py" "$srcdir/docs/schema/capture.json" "$tmp/report.json" >"$tmp/log" 2>&1
 	ok "capture --json fits its schema: $name" "$tmp/log"

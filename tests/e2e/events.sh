@@ -80,8 +80,7 @@ model --fault port=down,after_ms=50 -- "$RDMADUMP" events >&9 2>"$tmp/err"
 is "the reader of the output is gone: the command ends, without an error" "$?" 0
 exec 9>&-
 model --fault verb=open_device,errno=EACCES -- "$RDMADUMP" events -a duration:1 >"$tmp/text" 2>"$tmp/err"
-is "a device that cannot be opened is watched by the rest, until -a duration" "$?" 0
-has "and that is said" "$tmp/err" 'no asynchronous events of mlx5_0: cannot open mlx5_0: Permission denied'
+exits "a device that cannot be opened is watched by the rest, until -a duration" 0 "$tmp/err" 'no asynchronous events of mlx5_0: cannot open mlx5_0: Permission denied'
 
 rm -f "$tmp/err"
 env --default-signal=INT "$RDMADUMP" events >"$tmp/text" 2>"$tmp/err" &
@@ -89,8 +88,7 @@ job=$!
 wait_for grep -q 'Ctrl-C stops' "$tmp/err"
 kill -INT $job
 wait $job
-is "without any device it waits until Ctrl-C" "$?" 0
-has "and says for what" "$tmp/err" '^rdmadump: watching for RDMA devices; (none now|now: .*); Ctrl-C stops$'
+exits "without any device it waits until Ctrl-C" 0 "$tmp/err" '^rdmadump: watching for RDMA devices; (none now|now: .*); Ctrl-C stops$'
 model --fault port=down,after_ms=50 --fault verb=open_device,errno=EACCES -- \
 	"$RDMADUMP" events --no-async -a duration:1 mlx5_0 >"$tmp/text" 2>"$tmp/err"
 is "--no-async: status" "$?" 0

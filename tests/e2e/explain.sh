@@ -25,8 +25,7 @@ has "where, as text" <(explain 'wc status 12, QP 0x11, remote qpn 18, remote 10.
 has "alike: a suggestion" <(explain IBV_WC_RETRY_EXC_ERX) "did you mean 'IBV_WC_RETRY_EXC_ERR'"
 has "... the word as it was typed" <(explain Quark) "nothing in 'Quark' is known"
 explain quark >"$tmp/out"
-is "unknown: exit status" $? 1
-has "unknown: what to do" "$tmp/out" "nothing in 'quark' is known; 'rdmadump explain --list'"
+exits "unknown" 1 "$tmp/out" "nothing in 'quark' is known; 'rdmadump explain --list'"
 is "an unknown vendor error is not guessed" "$(explain --json 12/0x99 | jq -c '.answers[0].codes[1] | [.number, .meaning]')" '[153,null]'
 
 is "ordinary text has no codes but those that it names" \

@@ -18,8 +18,7 @@ is "by the QP of the peer" "$(explain --json --with "$rkey/a.pcap.zst" 'completi
 	"QP of the peer+how its requests ended: 97 96 of 1: $refused"
 is "by the address of the peer: all that fit" "$(explain --json --with "$rkey/a.pcap.zst" 'completion from peer 10.77.0.1<1> with status=10' | jq -c '[.captures[] | [.peer.qp, .fits]]')" '[[95,3],[96,3],[97,3]]'
 explain --with "$rkey/a.pcap.zst" --with "$rkey/b.pcap.zst" 'completion with error 10, QP 0x61' >"$tmp/out"
-is "both ends: exit status" $? 0
-has "both ends: what was refused" "$tmp/out" 'refused: READ of 3000 bytes'
+exits "both ends" 0 "$tmp/out" 'refused: READ of 3000 bytes'
 has "both ends: their verdict" "$tmp/out" 'from these two captures'
 explain --with "$rkey/a.pcap.zst" 'completion with error 10, QP 0x999' >"$tmp/out"
 has "none fits" "$tmp/out" 'in the captures: no queue pair fits'
@@ -79,12 +78,10 @@ is "... and the other end: the queue pair once" "$(explain --json --with "$tmp/b
 # --- what cannot be read ----------------------------------------------------------------------------
 
 explain --with "$tmp/absent" 'completion with error 12' >"$tmp/out"
-is "no such capture: exit status" $? 2
-has "no such capture: the line is explained" "$tmp/out" 'IBV_WC_RETRY_EXC_ERR'
+exits "no such capture" 2 "$tmp/out" 'IBV_WC_RETRY_EXC_ERR'
 has "no such capture: why" "$tmp/err" "absent'.*No such file"
 zstd -qdc "$roce/48_retry_exhausted/a.pcap.zst" >"$tmp/whole"
 head -c 3000 "$tmp/whole" >"$tmp/cut"
 explain --with "$tmp/cut" 'completion with error 12, dest qpn 0x67' >"$tmp/out"
-is "a damaged capture: exit status" $? 4
-has "a damaged capture: as far as it goes" "$tmp/out" 'QP pair   10.77.0.2 -> 10.77.0.1 QP 0x67'
+exits "a damaged capture" 4 "$tmp/out" 'QP pair   10.77.0.2 -> 10.77.0.1 QP 0x67'
 tap_done

@@ -11,8 +11,7 @@ known() {
 	sort -u >"$tmp/names"
 	jq -r --arg kind "$1" '.codes[] | select(.kind == $kind) | .name // .number' "$tmp/list" | sort -u >"$tmp/known"
 	is "$2: all are known" "$(comm -23 "$tmp/names" "$tmp/known" | tr '\n' ' ')" ""
-	[ "$(wc -l <"$tmp/names")" -ge "$3" ]
-	ok "$2: enough of them"
+	holds "$2: enough of them" [ "$(wc -l <"$tmp/names")" -ge "$3" ]
 	"$RDMADUMP" explain --json "$(head -n 1 "$tmp/names")" | jq -r '.answers[].codes[].kind' >"$tmp/kinds"
 	has "$2: one of them is explained" "$tmp/kinds" "^$1\$"
 }
@@ -30,8 +29,7 @@ known counter "counters" 200 < <(grep -ohE '^COUNTER\("[a-z_/A-Z0-9.-]+"' src/co
 grep -ohE '^COUNTER\("[^"*]*/[^"*]*"' src/counters/*.def | cut -d'"' -f2 | sed 's/\[\(.\)[^]]*\]/\1/g' >"$tmp/groups"
 while read -r name; do "$RDMADUMP" explain "$name" >/dev/null 2>&1 || echo "$name"; done <"$tmp/groups" >"$tmp/unknown"
 is "counters with their groups, and the number of a priority" "$(cat "$tmp/unknown")" ""
-[ "$(wc -l <"$tmp/groups")" -ge 300 ]
-ok "... enough of them"
+holds "... enough of them" [ "$(wc -l <"$tmp/groups")" -ge 300 ]
 known json-value "values of JSON" 40 < <(jq -rn '[inputs | .. | objects | .ending?, .ended_by?, .owner_unknown?, .clock_unknown?, .spent?, .where?, .ended?, .outcome? | objects | .enum[]? | strings] | .[]' \
 	docs/schema/analyze.json docs/schema/analyze-ends.json docs/schema/capture.json docs/schema/record.json docs/schema/selftest.json)
 is "a name that other programs print, too: both" "$("$RDMADUMP" explain --json port-down | jq -r '.answers[].codes[].kind' | tr '\n' ' ')" "trigger port-state "

@@ -8,12 +8,10 @@ need_tool jq capinfos
 
 # capture MODEL-OPTIONS -- OPTIONS: text in $tmp/log, JSON in $tmp/json, the file in $tmp/out.pcapng
 capture() {
-	local model=()
-	while [ "$1" != -- ]; do model+=("$1"); shift; done
-	shift
-	model "${model[@]}" --at-end sigint --stats "$tmp/stats" -- "$RDMADUMP" -d mlx5_0 "$@" -w "$tmp/out.pcapng" 2>"$tmp/log"
+	split "$@"
+	model "${ahead[@]}" --at-end sigint --stats "$tmp/stats" -- "$RDMADUMP" -d mlx5_0 "${rest[@]}" -w "$tmp/out.pcapng" 2>"$tmp/log"
 	status=$?
-	model "${model[@]}" --at-end sigint --stats "$tmp/json.stats" -- "$RDMADUMP" -d mlx5_0 -q --json "$@" -w "$tmp/json.pcapng" >"$tmp/json" 2>"$tmp/err"
+	model "${ahead[@]}" --at-end sigint --stats "$tmp/json.stats" -- "$RDMADUMP" -d mlx5_0 -q --json "${rest[@]}" -w "$tmp/json.pcapng" >"$tmp/json" 2>"$tmp/err"
 }
 comment() { capinfos -k "$1" | tr -s ' \n' ' '; }
 # The report's two lines about loss, as the one sentence that others use

@@ -9,8 +9,7 @@ for archive in "$srcdir"/tests/fuzz/corpus/*.tar.gz "$TEST_DATA"/sysfs/*.tar.gz 
 	"$pack" check "$archive" >"$tmp/log" 2>&1
 	ok "${archive#"$srcdir"/tests/}" "$tmp/log"
 done
-[ "$tap_n" -ge 20 ]
-ok "$tap_n archives"
+holds "$tap_n archives" [ "$tap_n" -ge 20 ]
 
 mkdir -p "$tmp/tree/sys/empty" "$tmp/tree/sys/a b"
 echo 1 >"$tmp/tree/sys/a b/value"

@@ -8,17 +8,13 @@ need_tool jq capinfos
 
 # run NAME MODEL-OPTIONS -- OPTIONS: JSON in $tmp/json, messages in $tmp/err, the file in $tmp/out.pcapng
 run() {
-	local model=()
-	while [ "$1" != -- ]; do model+=("$1"); shift; done
-	shift
-	model "${model[@]}" --at-end sigint --stats "$tmp/stats" -- "$RDMADUMP" -d mlx5_0 --json "$@" -w "$tmp/out.pcapng" >"$tmp/json" 2>"$tmp/err"
+	split "$@"
+	model "${ahead[@]}" --at-end sigint --stats "$tmp/stats" -- "$RDMADUMP" -d mlx5_0 --json "${rest[@]}" -w "$tmp/out.pcapng" >"$tmp/json" 2>"$tmp/err"
 }
 # text MODEL-OPTIONS -- OPTIONS: the report in $tmp/log
 text() {
-	local model=()
-	while [ "$1" != -- ]; do model+=("$1"); shift; done
-	shift
-	model "${model[@]}" --at-end sigint --stats "$tmp/stats" -- "$RDMADUMP" -d mlx5_0 "$@" -w "$tmp/out.pcapng" 2>"$tmp/log"
+	split "$@"
+	model "${ahead[@]}" --at-end sigint --stats "$tmp/stats" -- "$RDMADUMP" -d mlx5_0 "${rest[@]}" -w "$tmp/out.pcapng" 2>"$tmp/log"
 }
 comment() { capinfos -k "$1" | tr -s ' \n' ' '; }
 lost() { json "$tmp/json" .lost_before_us.frames; }
@@ -28,8 +24,7 @@ overload=(--mode drop --gen "count=200000,size=256")
 # --- a cache: what was lost last is not in it yet ---------------------------------------------
 run --lifespan 1500 "${overload[@]}" -- -b 3
 dropped=$(json "$tmp/stats" .dropped)
-[ "$dropped" -gt 0 ]
-ok "cache of 1.5 s: frames were lost"
+holds "cache of 1.5 s: frames were lost" [ "$dropped" -gt 0 ]
 is "cache of 1.5 s: all of them are counted" "$(lost)" "$dropped"
 is "... and the report is final" "$(jq -c '.lost_before_us | [.known, .settled]' "$tmp/json")" "[true,true]"
 has "... why it takes so long" "$tmp/err" "waiting 1\.[5-9] s for the loss counters of mlx5_0"
@@ -50,8 +45,7 @@ wait_for grep -qE "waiting 9\.[0-9]+ s" "$tmp/log"
 interrupted() { ! kill -INT "$(cat "$tmp/pid")"; }
 wait_for interrupted
 wait $job
-is "a second signal ends the wait: exit status" "$?" 0
-has "... and the report says what that means" "$tmp/log" "the wait for the loss counters was cut short: the last drops may be missing"
+exits "a second signal ends the wait" 0 "$tmp/log" "the wait for the loss counters was cut short: the last drops may be missing"
 comment "$tmp/out.pcapng" >"$tmp/comment"
 has "... and so does the file" "$tmp/comment" "the last drops may be missing"
 

@@ -6,7 +6,6 @@
 need_tool jq python3
 [ -z "${SOFTHCA_PRELOAD_FIRST-}" ] || export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS-}"
 tool() { python3 "${srcdir:-.}/tests/e2e/record.py" "$@"; }
-until_true() { wait_for "$@"; }
 
 # live OPTIONS...: a recorder in the background, until it records
 live() {
@@ -16,7 +15,7 @@ live() {
 		"$RDMADUMP" record mlx5_0 -w "$tmp/d/r.pcapng" --memory 16Mi --json --no-analysis --pre 20ms --post 10ms -D "$@" \
 		>"$tmp/report" 2>"$tmp/log" &
 	job=$!
-	until_true grep -q 'memory for frames' "$tmp/log"
+	wait_for grep -q 'memory for frames' "$tmp/log"
 	pid=$(cat "$tmp/pid")
 }
 # fired FILE N: so many lines of it; a window in which a busy machine received nothing is mentioned again
@@ -29,7 +28,7 @@ has_read() {
 	done
 	return 1
 }
-fires() { until_true fired "$1" "$2"; }
+fires() { wait_for fired "$1" "$2"; }
 finish() {
 	kill -INT "$pid"
 	wait $job
@@ -51,9 +50,9 @@ fires app 4
 echo 'boom, in the file that was left' >>"$tmp/app.1"
 echo 'boom 5, truncated' >"$tmp/app"
 fires app 5
-until_true has_read app
+wait_for has_read app
 printf 'bo' >>"$tmp/app"
-until_true has_read app
+wait_for has_read app
 printf 'om 6, in pieces\n' >>"$tmp/app"
 fires app 6
 printf 'boom 7, without an end' >>"$tmp/app"
@@ -117,7 +116,7 @@ echo boom >"$tmp/dir/app"
 fires dir/app 1
 if [ "$(id -u)" = 0 ]; then
 	install -m 600 -o nobody /dev/null "$tmp/dir/next" && mv "$tmp/dir/app" "$tmp/dir/old" && mv "$tmp/dir/next" "$tmp/dir/app"
-	until_true grep -q "warning: the log '$tmp/dir/app' cannot be opened: Permission denied; choose a path" "$tmp/log"
+	wait_for grep -q "warning: the log '$tmp/dir/app' cannot be opened: Permission denied; choose a path" "$tmp/log"
 	echo boom >>"$tmp/dir/old"
 	fires dir/app 2
 	mkdir "$tmp/dir/next" && mv "$tmp/dir/app" "$tmp/dir/other" && mv "$tmp/dir/next" "$tmp/dir/app"
@@ -127,7 +126,7 @@ if [ "$(id -u)" = 0 ]; then
 		"$(grep -c "warning: the log" "$tmp/log")" 1
 	finish
 	live --trigger log="$tmp/dir/other"
-	until_true grep -q "warning: a later file '$tmp/dir/other', as after logrotate, cannot be opened" "$tmp/log"
+	wait_for grep -q "warning: a later file '$tmp/dir/other', as after logrotate, cannot be opened" "$tmp/log"
 	ok "... at the start, that is foreseen" "$tmp/log"
 else
 	skip "logs of others" "not root"
@@ -141,8 +140,8 @@ report() {
 	model --clock realtime,truth="$tmp/truth" --gen count=1000000,size=200 --rate 500 -- script -qec "'$RDMADUMP' record mlx5_0 \
 		-w '$tmp/d/r.pcapng' --no-analysis --post 1ms --trigger 'log=$tmp/app' --max-dumps 1 $1" /dev/null >"$tmp/log" 2>&1 </dev/null &
 	job=$!
-	until_true grep -q 'memory for frames' "$tmp/log" "$tmp/err"
-	until_true larger "$tmp/truth" 100
+	wait_for grep -q 'memory for frames' "$tmp/log" "$tmp/err"
+	wait_for larger "$tmp/truth" 100
 	echo 'Got completion with error 12' >>"$tmp/app"
 	wait $job
 	cat "$tmp/err" >>"$tmp/log"
@@ -159,8 +158,7 @@ fi
 # refuses NAME STATUS PATTERN PATH
 refuses() {
 	model --gen count=10 -- "$RDMADUMP" record mlx5_0 -w "$tmp/d/r.pcapng" --trigger log="$4" 2>"$tmp/log"
-	is "$1: refused" $? "$2"
-	has "... and why" "$tmp/log" "$3"
+	exits "$1" "$2" "$tmp/log" "$3"
 }
 mkfifo "$tmp/fifo"
 advice="is no regular file; name the file that the application appends to; fifo=PATH is for a FIFO"

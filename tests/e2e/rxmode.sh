@@ -55,11 +55,9 @@ done
 for refused in rss rss_sniffer; do
 	model --dev name=mlx5_0,$refused=no --gen count=1000,size=300 --at-end sigint -- \
 		"$RDMADUMP" -d mlx5_0 --debug -w "$tmp/out" 2>"$tmp/log"
-	is "auto, $refused=no: exit status" $? 0
-	has "auto, $refused=no: the way to receive" "$tmp/log" 'receiving by mlx5$'
+	exits "auto, $refused=no" 0 "$tmp/log" 'receiving by mlx5$'
 done
 "$RDMADUMP" --rx-mode fast 2>"$tmp/log"
-is "--rx-mode fast: exit status" $? 1
-has "--rx-mode fast: message" "$tmp/log" "'fast' is not one of auto, wqe, verbs"
+exits "--rx-mode fast" 1 "$tmp/log" "'fast' is not one of auto, wqe, verbs"
 
 tap_done

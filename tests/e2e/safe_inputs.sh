@@ -87,8 +87,7 @@ silent "--diff" counters --diff "$theirs/text" "$theirs/text"
 # --- -Z root by sudo ---------------------------------------------------------------------------------
 
 as_sudo "$RDMADUMP" -r "$theirs/a.pcap" -Z root -w "$theirs/out.pcap" >"$tmp/out" 2>"$tmp/log"
-is "sudo -Z root, a directory of the caller's: exit status" $? 3
-has "... message" "$tmp/log" "-Z root by sudo: the directory of '.*/theirs/out.pcap' belongs to another user; name a directory of root's"
+exits "sudo -Z root, a directory of the caller's" 3 "$tmp/log" "-Z root by sudo: the directory of '.*/theirs/out.pcap' belongs to another user; name a directory of root's"
 is "... no file" "$(ls "$theirs/out.pcap" 2>/dev/null)" ""
 as_sudo "$RDMADUMP" -r "$theirs/a.pcap" -Z root -w "$tmp/root/out.pcap" >"$tmp/out" 2>"$tmp/log"
 is "sudo -Z root, a directory of root's" "$? $(stat -c %u "$tmp/root/out.pcap")" "0 0"

@@ -7,7 +7,6 @@
 need_tool jq gzip editcap
 user=nobody
 uid=$(id -u $user) || skip_all "no user $user"
-frames_of() { "$SOFTHCA_FRAMES" --hash "$1" | awk '{print $1}'; }
 capture() { model --gen count=2000,size=200,seed=1 --at-end sigint -- "$RDMADUMP" -d mlx5_0 -q --when-full wait "$@" >"$tmp/log" 2>&1; }
 chmod 755 "$tmp"
 
@@ -144,8 +143,7 @@ meddle() {
 	wait_for larger "$file" 200000
 	"$@" "$file"
 	wait $pid
-	is "$name: exit status" $? 3
-	has "$name: message" "$tmp/log" "m.pcapng' was $word by another program while it was written: [0-9 ]+ frames? lost"
+	exits "$name" 3 "$tmp/log" "m.pcapng' was $word by another program while it was written: [0-9 ]+ frames? lost"
 	is "$name: nothing counts as written" "$(json "$tmp/report" .frames.written)" 0
 	is "$name: every frame is accounted for" "$(json "$tmp/report" '.frames | .written + .dropped.output + .dropped.buffer_full - .delivered')" 0
 }

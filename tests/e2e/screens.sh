@@ -5,7 +5,6 @@
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool zstd script python3
-an() { timeout -k 5 "$PATIENCE" "$RDMADUMP" analyze "$@"; }
 
 # fits COLUMNS FILE...: no line is too wide, and tables have a line per pair where its name fits
 fits() {
@@ -22,8 +21,7 @@ for f in "${captures[@]}"; do
 	an "$f" >"$tmp/short/$name" 2>&1
 	an -v "$f" >"$tmp/long/$name" 2>&1
 done
-[ "${#captures[@]}" -ge 8 ]
-ok "${#captures[@]} captures"
+holds "${#captures[@]} captures" [ "${#captures[@]}" -ge 8 ]
 fits 80 "$tmp"/short/* >"$tmp/wide"
 ok "80 columns where there is no terminal" "$tmp/wide"
 fits 80 "$tmp"/long/* >"$tmp/wide"

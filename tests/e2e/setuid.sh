@@ -31,11 +31,9 @@ for mode in 4755 2755; do
 	for args in '-d mlx5_0' "-r $tmp/in.pcap -w $tmp/d/o" --version list --ibdump; do
 		# shellcheck disable=SC2086
 		as_nobody env SUDO_UID=1 SUDO_GID=1 "$tmp/bin/rdmadump" $args >"$tmp/log" 2>&1
-		is "$what, ${args%% *}: exit status" $? 2
-		has "$what, ${args%% *}: what to do" "$tmp/log" '^rdmadump: .*setuid or setgid.*setcap cap_net_raw,cap_ipc_lock\+ep'
+		exits "$what, ${args%% *}" 2 "$tmp/log" '^rdmadump: .*setuid or setgid.*setcap cap_net_raw,cap_ipc_lock\+ep'
 	done
-	[ ! -e "$tmp/d/o" ]
-	ok "$what: no file"
+	holds "$what: no file" [ ! -e "$tmp/d/o" ]
 done
 
 # --- file capabilities --------------------------------------------------------------------

@@ -5,14 +5,12 @@
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq python3
 model_options=() # of live()
-frames_of() { "$SOFTHCA_FRAMES" --hash "$1" | awk '{print $1}'; }
 count=20000 # more than a pipe takes
 gen=count=$count,size=200,seed=8
 "$SOFTHCA_FRAMES" --write "$tmp/in.pcap" $gen >/dev/null
 mkfifo "$tmp/in" "$tmp/go" "$tmp/out"
 out=$tmp/o.pcapng
 
-until_true() { wait_for "$@"; }
 pid_of() { cat "$tmp/pid"; }
 send() { kill -"$1" "$(pid_of)"; }
 gone() { ! kill -0 "$(pid_of)" 2>/dev/null; }
@@ -33,7 +31,7 @@ live() {
 	model --gen $gen --pidfile "$tmp/pid" ${delay:+--start-delay "$delay"} "${model_options[@]}" -- \
 		"$RDMADUMP" -d mlx5_0 --json --when-full wait "$@" >"$tmp/report" 2>>"$tmp/log" &
 	job=$!
-	until_true test -s "$tmp/pid"
+	wait_for test -s "$tmp/pid"
 }
 default_signals=INT,TERM,HUP
 offline() {
@@ -78,18 +76,17 @@ for signal in INT TERM HUP; do
 	wait $job
 	is "SIG$signal ends the wait for a FIFO" "$(kill -l $?)" $signal
 	exec 9>&-
-	[ ! -e "$out" ]
-	ok "SIG$signal while a FIFO is opened: no file"
+	holds "SIG$signal while a FIFO is opened: no file" [ ! -e "$out" ]
 done
 
 # Signals are blocked right behind that.
 has_input() { find "/proc/$(pid_of)/fd" -lname '*/in.pcap' | grep -q .; }
 for signal in INT TERM HUP; do
 	offline -r "$tmp/in.pcap" -w "$tmp/out"
-	until_true has_input
+	wait_for has_input
 	send USR1
 	send $signal
-	until_true gone
+	wait_for gone
 	ok "SIG$signal ends the wait for a reader of the output"
 	gone || send KILL
 	wait $job
@@ -100,25 +97,25 @@ done
 
 for signal in INT TERM HUP; do
 	delay=1000000 live -w "$out"
-	until_true has_signalfd
+	wait_for has_signalfd
 	send USR1
-	until_true said ' 0 frames'
+	wait_for said ' 0 frames'
 	ok "SIGUSR1 before the first frame" "$tmp/log"
 	send USR2
 	send $signal
 	finish "SIG$signal before the first frame" 0 0 signal
 
 	live -w "$out"
-	until_true has_frames
+	wait_for has_frames
 	send $signal
 	finish "SIG$signal while frames come" 0 some signal
 
 	offline -r "$tmp/in" -w "$out"
 	exec 9>"$tmp/in"
 	cat "$tmp/in.pcap" >&9
-	until_true has_frames
+	wait_for has_frames
 	send USR1
-	until_true said ' frames '
+	wait_for said ' frames '
 	send $signal
 	finish "SIG$signal while a FIFO has no more" 0 $count signal
 	exec 9>&-
@@ -130,15 +127,15 @@ rm -f "$tmp/back"
 model_options=(--clock "cycles,back=$tmp/back")
 live -q -w "$out"
 model_options=()
-until_true has_frames
+wait_for has_frames
 send USR1
-until_true said "$progress"
+wait_for said "$progress"
 ok "SIGUSR1 with -q: the line, without the word warning" "$tmp/log"
 has "SIGUSR1: the rate since the start" "$tmp/log" 'frames .* [1-9][0-9.]* [kMG]?b/s'
 : >"$tmp/back"
 : >"$tmp/log"
 send USR1
-until_true said ' frames '
+wait_for said ' frames '
 has "SIGUSR1, the clock was set back: the time since the start" "$tmp/log" "$progress"
 send INT
 finish "the clock was set back" 0 some signal
@@ -151,10 +148,10 @@ default_signals=INT,TERM,HUP
 trap - HUP
 exec 9>"$tmp/in"
 cat "$tmp/in.pcap" >&9
-until_true has_frames
+wait_for has_frames
 send HUP
 send USR1
-until_true said ' frames '
+wait_for said ' frames '
 ! gone && has_signalfd
 ok "SIGHUP that was ignored at the start stays ignored"
 send INT
@@ -171,9 +168,9 @@ for signals in 'USR1 USR2' INT TERM HUP; do
 		from=(-c "$count")
 		[ $kind = live ] || from=(-r "$tmp/in.pcap" -c "$count")
 		$kind "${from[@]}" -z "$tmp/command" -w "$out"
-		until_true test -e "$tmp/started"
+		wait_for test -e "$tmp/started"
 		for signal in $signals; do send "$signal"; done
-		[ "$signals" = 'USR1 USR2' ] || until_true said 'Ctrl-C again'
+		[ "$signals" = 'USR1 USR2' ] || wait_for said 'Ctrl-C again'
 		ok "$signals during the command ($kind): what another one does is said" "$tmp/log"
 		echo go >"$tmp/go"
 		finish "$signals during the command ($kind)" 0 $count count
@@ -182,8 +179,8 @@ done
 # A second one: the report is printed without waiting for the command
 rm -f "$tmp/started"
 live -c $count -z "$tmp/command" -w "$out"
-until_true test -e "$tmp/started"
-until_true eval 'send INT; gone'
+wait_for test -e "$tmp/started"
+wait_for eval 'send INT; gone'
 finish "a second SIGINT during the command" 0 $count count
 has "a second SIGINT during the command: it is said" "$tmp/log" 'not waiting for'
 is "a second SIGINT during the command: the file is whole" "$(frames_of "$out")" $count
@@ -193,13 +190,13 @@ rm -f "$tmp/started"
 model_options=(--lifespan 9000)
 live -c $count -z "$tmp/command" -w "$out"
 model_options=()
-until_true said 'for the loss counters'
+wait_for said 'for the loss counters'
 send INT
-until_true test -e "$tmp/started"
+wait_for test -e "$tmp/started"
 send USR1
-until_true said ' frames ' # by the wait, which has begun
+wait_for said ' frames ' # by the wait, which has begun
 send INT
-until_true said 'Ctrl-C again|not waiting for'
+wait_for said 'Ctrl-C again|not waiting for'
 echo go >"$tmp/go"
 finish "a SIGINT while counters settle, and one during the command" 0 $count count
 has "a SIGINT while counters settle, and one during the command: it is said" "$tmp/log" 'not waiting for'
@@ -212,9 +209,9 @@ for signals in 'USR1 USR2' INT TERM HUP; do
 		[ $kind = live ] || from=(-r "$tmp/in.pcap" -c "$count")
 		$kind "${from[@]}" -w "$tmp/out"
 		exec 8<"$tmp/out"
-		until_true engine_ended
+		wait_for engine_ended
 		for signal in $signals; do send "$signal"; done
-		[ "$signals" = 'USR1 USR2' ] || until_true said 'Ctrl-C again'
+		[ "$signals" = 'USR1 USR2' ] || wait_for said 'Ctrl-C again'
 		ok "$signals during the last flush ($kind): what another one does is said" "$tmp/log"
 		cat <&8 >"$tmp/piped"
 		exec 8<&-
@@ -224,17 +221,16 @@ for signals in 'USR1 USR2' INT TERM HUP; do
 done
 live -w "$tmp/out"
 exec 8<"$tmp/out"
-until_true has_signalfd
-until_true eval 'send USR1; said "20.{1,3}000 frames"'
+wait_for has_signalfd
+wait_for eval 'send USR1; said "20.{1,3}000 frames"'
 send INT
-until_true engine_ended
+wait_for engine_ended
 # One that comes before the wait begins counts as the first one, and is answered. A third would kill.
 send INT
-until_true eval 'gone || said "Ctrl-C again"'
+wait_for eval 'gone || said "Ctrl-C again"'
 gone || send INT
 wait $job
-is "a second SIGINT during the last flush: exit status" $? 3
-has "a second SIGINT during the last flush: it is said" "$tmp/log" 'abandoned: the end of the capture is not in'
+exits "a second SIGINT during the last flush" 3 "$tmp/log" 'abandoned: the end of the capture is not in'
 is "a second SIGINT during the last flush: the report" \
 	"$(jq -r '"\(.ended_by) \(.exit_status) \(.frames.delivered == .frames.written + .frames.dropped.output)"' "$tmp/report" 2>&1)" \
 	"signal 3 true"

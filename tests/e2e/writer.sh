@@ -5,9 +5,6 @@
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq tshark capinfos mergecap cmp
 
-# shellcheck disable=SC2317 # tap.sh calls it
-cleanup() { mountpoint -q "$tmp/small" 2>/dev/null && umount "$tmp/small"; }
-frames_of() { "$SOFTHCA_FRAMES" --hash "$1" | awk '{print $1}'; }
 
 modes='auto buffered direct'
 mkdir "$tmp/small"
@@ -43,8 +40,7 @@ for mode in $modes; do
 	wait $model
 	mergecap -F nsecpcap -w "$tmp/all" "$tmp/out" 2>/dev/null
 	n=$(frames_of "$tmp/all")
-	[ "$n" -gt 50000 ]
-	ok "$mode, killed: $n frames are there"
+	holds "$mode, killed: $n frames are there" [ "$n" -gt 50000 ]
 	is "$mode, killed: and they are the first ones" "$("$SOFTHCA_FRAMES" --hash "$tmp/all")" \
 		"$("$SOFTHCA_FRAMES" "${endless/count=100000000000/count=$n}")"
 	rm -f "$tmp/out" "$tmp/all"
@@ -56,8 +52,7 @@ for mode in $modes; do
 			continue
 		fi
 		"$RDMADUMP" -r "$tmp/in.pcap" --json --write-mode "$mode" -w "$tmp/small/out" >"$tmp/report" 2>"$tmp/log"
-		is "$mode, disk of $size: exit status" $? 3
-		has "$mode, disk of $size: message" "$tmp/log" 'No space left on device'
+		exits "$mode, disk of $size" 3 "$tmp/log" 'No space left on device'
 		is "$mode, disk of $size: frames in the file are those reported" "$(frames_of "$tmp/small/out")" \
 			"$(json "$tmp/report" .frames.written)"
 		is "$mode, disk of $size: accounted for" "$(json "$tmp/report" \
@@ -65,8 +60,7 @@ for mode in $modes; do
 		capinfos "$tmp/small/out" 2>&1 | grep -q 'Number of stat entries = 1'
 		ok "$mode, disk of $size: the statistics are in the file"
 		used=$(stat -c %s "$tmp/small/out")
-		[ "$used" -gt $((${size%m} * 1048576 - 20000)) ]
-		ok "$mode, disk of $size: it is used ($used bytes)"
+		holds "$mode, disk of $size: it is used ($used bytes)" [ "$used" -gt $((${size%m} * 1048576 - 20000)) ]
 		umount "$tmp/small"
 	done
 done

@@ -280,17 +280,15 @@ TEST(order)
 	tasks_free(&tasks);
 }
 
+static const struct member own = {
+	.name = "read", .command = "", .form = FORM_OUTPUT, .phase = PHASE_READ, .bytes = 4096};
+
 /* With one CPU two are read at once, in order: the third one finds that the first one has ended. */
 TEST(read_at_once)
 {
-	static const struct member read = {.name = "read",
-		.command = "",
-		.form = FORM_OUTPUT,
-		.phase = PHASE_READ,
-		.bytes = 4096};
-	struct task t[] = {shell(&read, "sleep .3; echo >own"),
-		shell(&read, "while ! [ -e child ]; do sleep .1; done"),
-		shell(&read, "echo >child; test -e own")};
+	struct task t[] = {shell(&own, "sleep .3; echo >own"),
+		shell(&own, "while ! [ -e child ]; do sleep .1; done"),
+		shell(&own, "echo >child; test -e own")};
 	struct tasks tasks = {.task = t, .n = 3};
 	struct rd_bundle_config config = {.limit_s = 100, .stop = &stop};
 	cpu_set_t before, one;
@@ -314,12 +312,7 @@ TEST(read_at_once)
 /* What this program reads by itself has more time than a tool. */
 TEST(read_limit)
 {
-	static const struct member read = {.name = "read",
-		.command = "",
-		.form = FORM_OUTPUT,
-		.phase = PHASE_READ,
-		.bytes = 4096};
-	struct task t[] = {shell(&read, "exec sleep 1000"), shell(&json, "echo out")};
+	struct task t[] = {shell(&own, "exec sleep 1000"), shell(&json, "echo out")};
 	struct tasks tasks = {.task = t, .n = 2};
 	struct rd_bundle_config config = {.limit_s = 1, .stop = &stop};
 
