@@ -5,11 +5,8 @@
 Of pcapng files, little-endian:
 captures.py statistics FILE...       sums of isb_ifrecv, ifdrop, filteraccept, osdrop, usrdeliv
 captures.py directions FILE          of each frame: 0 unknown, 1 in, 2 out, its MAC and IPv4 addresses
-captures.py off FILE TRUTH MS        packets, those of them that are more than MS off their times in TRUTH, the worst in us
-captures.py stamps FILE TRUTH        packets; how often a time is before, and is, the one before it; the worst in us (0 without TRUTH);
-                                     the interface's description
-captures.py times FILE TRUTH US      packets, those more than US off, of these those more than 50 minutes, the worst other one in us,
-                                     how often a time is before the one before it
+captures.py times FILE TRUTH US      packets, those more than US off, of these those more than 50 minutes, the worst other one in us
+                                     (0 without TRUTH), how often a time is before the one before it; the interface's description
 captures.py backwards FILE...        how often a time is before the one before it
 captures.py drops FILE               the sum of epb_dropcount, isb_osdrop, isb_ifdrop
 captures.py blocks FILE              SHB, IDB, EPB, ISB, or the JSON of facts: a line for each block
@@ -30,7 +27,6 @@ captures.py ports PCAP OUT           as of all four ports of a card, not in orde
 captures.py empty PCAP OUT           one packet three times, with records without data between them
 captures.py mirrored PCAP OUT        as rspan
 """
-import operator
 import os
 import struct
 import sys
@@ -84,13 +80,6 @@ def packets(path):
             yield high << 32 | low, body[20:20 + kept]
 
 
-def off(path, truth, most_ms):
-    # What was delivered before the file began is not in it: the last ones of both are the same.
-    times = [ns for ns, _ in packets(path)]
-    apart = [abs(a - b) for a, b in zip(reversed(times), reversed(truths(truth)))]
-    print(len(times), sum(ns > int(most_ms) * 10**6 for ns in apart), max(apart, default=0) // 1000)
-
-
 def truths(path):
     if not os.path.exists(path):
         return []
@@ -98,27 +87,21 @@ def truths(path):
         return [int(line) for line in source]
 
 
-def pairs_where(times, test):
-    return sum(test(b, a) for a, b in zip(times, times[1:]))
-
-
-def stamps(path, truth):
-    times = [ns for ns, _ in packets(path)]
-    off = max((abs(t - x) for t, x in zip(times, truths(truth))), default=0)
-    print(len(times), pairs_where(times, operator.lt), pairs_where(times, operator.eq), off // 1000)
-    print(*(value.decode() for kind, body in blocks(path) if kind == wire.IDB for code, value in read_options(body, 8) if code == 3))
+def back(times):
+    return sum(b < a for a, b in zip(times, times[1:]))
 
 
 def times_of(path, truth, most_us):
     times = [ns for ns, _ in packets(path)]
-    off = [abs(t - x) for t, x in zip(times, truths(truth))]
+    # What was delivered before the file began is not in it: the last ones of both are the same.
+    off = [abs(t - x) for t, x in zip(reversed(times), reversed(truths(truth)))]
     right = [ns for ns in off if ns <= int(most_us) * 1000]
-    print(len(times), len(off) - len(right), sum(ns > 3 * 10**12 for ns in off), max(right, default=0) // 1000,
-          pairs_where(times, operator.lt))
+    print(len(times), len(off) - len(right), sum(ns > 3 * 10**12 for ns in off), max(right, default=0) // 1000, back(times))
+    print(*(value.decode() for kind, body in blocks(path) if kind == wire.IDB for code, value in read_options(body, 8) if code == 3))
 
 
 def backwards(*paths):
-    print(sum(pairs_where([ns for ns, _ in packets(path)], operator.lt) for path in paths))
+    print(sum(back([ns for ns, _ in packets(path)]) for path in paths))
 
 
 def drops(path):
@@ -245,8 +228,8 @@ def mirrored(path):
     return pcap(link_of(path), ((ns, outer(data), len(outer(data))) for ns, data, _ in frames(path)))
 
 
-PRINT = {"statistics": statistics, "directions": directions, "off": off, "stamps": stamps, "times": times_of, "backwards": backwards,
-         "drops": drops, "blocks": list_blocks}
+PRINT = {"statistics": statistics, "directions": directions, "times": times_of, "backwards": backwards, "drops": drops,
+         "blocks": list_blocks}
 MAKE = {"lost": lost, "most": most, "early": early, "groups": groups}
 COPY = {"offset": offset, "big": big, "erf": erf, "unwrap": unwrap, "records": records, "ports": ports, "empty": empty,
         "mirrored": mirrored, "networks": networks, "rspan": rspan}
