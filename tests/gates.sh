@@ -31,8 +31,8 @@ tests/words >"$tmp/log" 2>&1
 ok "words and licence" "$tmp/log"
 tests/house . "$BUILD_DIR" >"$tmp/log"
 ok "structure" "$tmp/log"
-tests/mutate -n --count 1 >"$tmp/log" 2>&1
-ok "the mutator reads all functions" "$tmp/log"
+tests/mutate -n --count 1 >"$tmp/log" 2>&1 && tests/mutate -n --rows >"$tmp/log" 2>&1
+ok "the mutator reads all functions, and its rows fit" "$tmp/log"
 version=$(sed -n 's/^AC_INIT(\[rdmadump\], \[\(.*\)\])/\1/p' configure.ac)
 is "the spec has the version of configure" "$(sed -n 's/^Version: *//p' packaging/rdmadump.spec)" "$version"
 [ ! -e debian ] || is "debian/changelog, too" "$(sed -n '1s/.*(\(.*\)-.*/\1/p' debian/changelog)" "$version"
