@@ -186,9 +186,9 @@ received() { [ "$(cat "$1/sys/class/infiniband/mlx5_0/ports/1/counters/port_rcv_
 export tmp
 export -f wait_for larger is_gone received
 
-# split ARGUMENT... -- ARGUMENT...: into $ahead, what is before it, and $rest
+# apart ARGUMENT... -- ARGUMENT...: into $ahead, what is before it, and $rest
 # shellcheck disable=SC2034 # the scripts'
-split() {
+apart() {
 	ahead=()
 	while [ "$1" != -- ]; do ahead+=("$1"); shift; done
 	rest=("${@:2}")

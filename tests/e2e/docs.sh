@@ -128,7 +128,7 @@ ok "JSON documents have one head and one set of keys for times" "$tmp/log"
 # report NAME [MODEL-ARGUMENT...] -- ARGUMENT...: what capture --json prints fits its schema
 report() {
 	local name=$1
-	split "${@:2}"
+	apart "${@:2}"
 	if [ ${#ahead[@]} = 0 ]; then
 		"$RDMADUMP" -q --json "${rest[@]}" >"$tmp/report.json" 2>"$tmp/log"
 	else

@@ -9,7 +9,7 @@ need_tool jq
 spec=count=10000,size=256,seed=7
 # capture MODEL-OPTIONS... -- OPTIONS...: 20 000 frames a second
 capture() {
-	split "$@"
+	apart "$@"
 	model --time virtual --gen $spec --rate 20000 --at-end sigint --stats "$tmp/stats" "${ahead[@]}" -- \
 		"$RDMADUMP" -d mlx5_0 --json --debug "${rest[@]}" -w "$tmp/out" >"$tmp/report" 2>"$tmp/log"
 }

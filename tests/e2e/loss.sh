@@ -8,7 +8,7 @@ need_tool jq capinfos
 
 # capture MODEL-OPTIONS -- OPTIONS: text in $tmp/log, JSON in $tmp/json, the file in $tmp/out.pcapng
 capture() {
-	split "$@"
+	apart "$@"
 	model "${ahead[@]}" --at-end sigint --stats "$tmp/stats" -- "$RDMADUMP" -d mlx5_0 "${rest[@]}" -w "$tmp/out.pcapng" 2>"$tmp/log"
 	status=$?
 	model "${ahead[@]}" --at-end sigint --stats "$tmp/json.stats" -- "$RDMADUMP" -d mlx5_0 -q --json "${rest[@]}" -w "$tmp/json.pcapng" >"$tmp/json" 2>"$tmp/err"

@@ -8,12 +8,12 @@ need_tool jq capinfos
 
 # run NAME MODEL-OPTIONS -- OPTIONS: JSON in $tmp/json, messages in $tmp/err, the file in $tmp/out.pcapng
 run() {
-	split "$@"
+	apart "$@"
 	model "${ahead[@]}" --at-end sigint --stats "$tmp/stats" -- "$RDMADUMP" -d mlx5_0 --json "${rest[@]}" -w "$tmp/out.pcapng" >"$tmp/json" 2>"$tmp/err"
 }
 # text MODEL-OPTIONS -- OPTIONS: the report in $tmp/log
 text() {
-	split "$@"
+	apart "$@"
 	model "${ahead[@]}" --at-end sigint --stats "$tmp/stats" -- "$RDMADUMP" -d mlx5_0 "${rest[@]}" -w "$tmp/out.pcapng" 2>"$tmp/log"
 }
 comment() { capinfos -k "$1" | tr -s ' \n' ' '; }
