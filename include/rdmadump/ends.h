@@ -114,12 +114,29 @@ static inline int64_t rd_ends_time(uint64_t ns, uint64_t origin, int64_t offset)
 
 struct rd_ends;
 
-/*
- * Needs the first timestamp of each capture and a first estimate of B's clock minus A's, from the
- * first packet that both have. Fails only if out of memory.
- */
-int rd_ends_open(struct rd_ends **e, const uint64_t first_ns[RD_TAPS], int64_t offset_ns,
-	struct rd_error *err);
+/* An IP address or GID, or a LID, in the first bytes; the others are 0. */
+struct rd_ends_address {
+	uint64_t word[2];
+};
+
+/* By their words: what a sort and a search need. */
+int rd_ends_address_order(const void *x, const void *y);
+
+/* What is known of two captures before they are compared. */
+struct rd_ends_start {
+	uint64_t first_ns[RD_TAPS]; /* the first timestamp of each */
+	int64_t offset_ns;	    /* B's clock minus A's, of the first packet that is in both */
+	uint64_t frames;	    /* about so many has the larger one; 0: unknown */
+	/*
+	 * Sorted, all addresses between which both have packets, in some direction: only packets
+	 * between two of them can be in both. NULL: unknown.
+	 */
+	struct rd_ends_address *addresses;
+	size_t n_addresses;
+};
+
+/* The addresses are borrowed until the end. Fails only if out of memory. */
+int rd_ends_open(struct rd_ends **e, const struct rd_ends_start *start, struct rd_error *err);
 /* Frames in the order of their file; both files in parallel, in the order of time. Hot path. */
 void rd_ends_frames(struct rd_ends *e, enum rd_tap end, enum rd_link link,
 	const struct rd_frame *frames, unsigned int n);
@@ -159,18 +176,21 @@ bool rd_ends_search_frame(struct rd_ends_search *s, enum rd_tap file, enum rd_li
 	const struct rd_frame *frame);
 /* Whether both files have to be read once more, without the ICRCs that some frames lack. */
 bool rd_ends_search_again(struct rd_ends_search *s);
-/* True: they are, and the offset is the median of the packets found, B's clock minus A's. */
-bool rd_ends_search_result(
-	struct rd_ends_search *s, uint64_t first_ns[RD_TAPS], int64_t *offset_ns);
+/* True: they are; sets the first timestamps, and the offset is the median of the packets found, B's
+ * clock minus A's. */
+bool rd_ends_search_result(struct rd_ends_search *s, struct rd_ends_start *start);
 void rd_ends_search_close(struct rd_ends_search *s);
 
-/*
- * A hash that identifies a packet at both ends; 0: not RoCE or InfiniBand. Without its ICRC, a
- * packet of the next round of PSNs is the same.
- */
-uint64_t rd_ends_identity(enum rd_link link, const struct rd_frame *frame, bool with_icrc);
-/* The same of its addresses. */
-uint64_t rd_ends_route(enum rd_link link, const struct rd_frame *frame);
+/* What of a packet is the same at both ends. */
+struct rd_ends_print {
+	uint64_t identity; /* a hash; without the ICRC also that of one in the next round of PSNs */
+	bool icrc;	   /* whether its ICRC was captured, and is in the hash */
+	struct rd_ends_address from, to;
+};
+
+/* False: not RoCE or InfiniBand. */
+bool rd_ends_print(enum rd_link link, const struct rd_frame *frame, bool with_icrc,
+	struct rd_ends_print *print);
 
 /* As in docs/schema/analyze.json, "ends". NULL if out of memory. Owned by the caller. */
 json_t *rd_ends_json(const struct rd_ends_report *r);

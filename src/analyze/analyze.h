@@ -24,6 +24,7 @@ struct analyze_settings {
 	const char *annotate;  /* NULL: no copy of the input with comments */
 	const char *marks;     /* NULL: no list of marked frames */
 	enum analyze_when ends, color;
+	unsigned int threads;	 /* of the comparison of several points */
 	struct rd_inputs inputs; /* all files that are read, which no output may replace */
 };
 
@@ -53,6 +54,7 @@ int analyze_files(const struct analyze_settings *s, struct rd_report **report,
 /* Shows the progress on a terminal; of a source. */
 void analyze_status(const char *doing, const char *name, uint64_t done, uint64_t size);
 void analyze_progress(struct rd_source *source, const char *name);
+void analyze_status_end(void);
 
 /* --- captures of the same traffic (points.c) -------------------------------------------------- */
 
@@ -67,8 +69,8 @@ struct analyze_point {
 struct analyze_pair {
 	struct analyze_point points[RD_TAPS];
 	unsigned int number[RD_TAPS]; /* of the points, among several */
-	uint64_t first_ns[RD_TAPS];   /* the start of each capture */
-	int64_t offset_ns;	      /* B's time minus A's, of the first packet that is in both */
+	bool same;		      /* have they? */
+	struct rd_ends_start start;   /* its addresses are freed by analyze_points_free() */
 };
 
 struct analyze_points {

@@ -3,6 +3,7 @@
 #include "cli/command.h"
 #include "analyze.h"
 #include "cli/cli.h"
+#include "jobs.h"
 #include <argp.h>
 #include <errno.h>
 #include <rdmadump/printable.h>
@@ -92,6 +93,10 @@ static const struct cli_option options[] = {
 	{"max-qps", 0, "N",
 		"Analyse at most N QPs (default 65536); frames of others are only counted",
 		NUMBER(config.max_qps, 1, 16000000)},
+	{"jobs", 'j', "N",
+		"Compare captures at several points with N threads (default: as many as the CPUs "
+		"that may be used)",
+		NUMBER(threads, 1, 256)},
 	{"color", 0, "WHEN",
 		"Show the severity of findings in colour: auto (the default: on a terminal, unless "
 		"NO_COLOR is set), always or never",
@@ -254,7 +259,7 @@ int rd_cmd_analyze(int argc, char **argv)
 		       "that contain the same packets are compared as the two ends of a path; of "
 		       "more, each pair with the same packets. A directory stands for the captures "
 		       "in it."};
-	struct analyze_settings s = {.config.qp = RD_QP_UNKNOWN};
+	struct analyze_settings s = {.config.qp = RD_QP_UNKNOWN, .threads = jobs_default()};
 
 	if (rd_cli_read(options, &argp, argc, argv, &s))
 		return RD_CLASS_USAGE;

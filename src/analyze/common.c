@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which of many files have packets in common, and when each begins and ends. */
+/* Which of many files have packets in common, between whom, and when each begins and ends. */
 #include "cli/cli.h"
 #include "points.h"
 #include <errno.h>
+#include <rdmadump/memory.h>
+#include <rdmadump/order.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define SAMPLE	    4096 /* first packets of a file, which are searched in all others */
 #define COMMON_PART 2	 /* one of so many, of one traffic; fewer may be retransmissions */
+
+#define ROUTES 16384 /* of one file; if one has more, none are of use */
+#define RECENT 4096  /* slots of those that were seen last: 12 bits */
 
 #define STATUS_FRAMES 262144 /* between two updates of the progress */
 
@@ -37,7 +43,7 @@ int analyze_walk(
 			if (got)
 				source->ops->release(source);
 		}
-		rd_cli_status(NULL);
+		analyze_status_end();
 		source->ops->close(source); /* damage is reported by the analysis that follows */
 	}
 	return 0;
@@ -54,42 +60,97 @@ struct prints {
 	unsigned int file; /* that is read */
 	size_t mask;	   /* slots - 1 */
 	struct print *slots;
+	struct common_route recent[RECENT];
+	bool out_of_memory;
 };
 
 static bool take_sample(void *ctx, enum rd_link link, const struct rd_frame *frame)
 {
 	struct prints *p = ctx;
-	const uint64_t identity = rd_ends_identity(link, frame, false);
 	struct common_file *f = &p->common->files[p->file];
-	size_t i = (size_t)identity & p->mask;
+	struct rd_ends_print print;
+	size_t i;
 
-	if (!identity)
+	if (!rd_ends_print(link, frame, false, &print))
 		return true;
-	while (p->slots[i].identity &&
-		(p->slots[i].identity != identity || p->slots[i].file != p->file))
-		i = (i + 1) & p->mask;
-	if (!p->slots[i].identity) {
-		p->slots[i] = (struct print){.identity = identity, .file = p->file};
-		f->sample++;
+	for (i = (size_t)print.identity & p->mask; p->slots[i].identity; i = (i + 1) & p->mask)
+		if (p->slots[i].identity == print.identity && p->slots[i].file == p->file)
+			return true;
+	p->slots[i] = (struct print){.identity = print.identity, .file = p->file};
+	return ++f->sample < SAMPLE;
+}
+
+int common_order(const void *x, const void *y)
+{
+	const struct common_route *a = x, *b = y;
+
+	return rd_ends_address_order(&a->low, &b->low) ?: rd_ends_address_order(&a->high, &b->high);
+}
+
+static void sort_routes(struct common_routes *r)
+{
+	size_t to = 0;
+
+	if (r->n)
+		qsort(r->list, r->n, sizeof(*r->list), common_order);
+	for (size_t i = 0; i < r->n; i++)
+		if (!i || common_order(&r->list[i], &r->list[to - 1]) != 0)
+			r->list[to++] = r->list[i];
+	r->n = to;
+}
+
+static bool add_route(struct prints *p, const struct common_route *route)
+{
+	struct common_routes *r = &p->common->files[p->file].routes;
+	struct common_route *added;
+
+	if (r->n == (size_t)2 * ROUTES) {
+		sort_routes(r);
+		p->common->incomplete |= r->n > ROUTES;
 	}
-	return f->sample < SAMPLE;
+	added = p->common->incomplete ? NULL : rd_append(&r->list, r->n, sizeof(*added));
+	if (!added)
+		return p->common->incomplete;
+	*added = *route;
+	r->n++;
+	return true;
+}
+
+/* Most packets follow another one between the same addresses. */
+static void note_route(struct prints *p, const struct rd_ends_print *print)
+{
+	const bool up = rd_ends_address_order(&print->from, &print->to) < 0;
+	const struct common_route route = {
+		up ? print->from : print->to, up ? print->to : print->from};
+	const uint64_t place =
+		(route.low.word[0] + route.low.word[1]) * UINT64_C(0x9e3779b97f4a7c15) +
+		route.high.word[0] + route.high.word[1];
+	struct common_route *recent = &p->recent[place * UINT64_C(0x9e3779b97f4a7c15) >> 52];
+
+	if (common_order(recent, &route) == 0)
+		return;
+	*recent = route;
+	p->out_of_memory |= !add_route(p, &route);
 }
 
 static bool find(void *ctx, enum rd_link link, const struct rd_frame *frame)
 {
 	struct prints *p = ctx;
-	const uint64_t identity = rd_ends_identity(link, frame, false);
 	struct common_file *f = &p->common->files[p->file];
-	size_t i = (size_t)identity & p->mask;
+	struct rd_ends_print of;
 
 	if (!f->frames++ || (int64_t)frame->ts_ns < (int64_t)f->first_ns)
 		f->first_ns = frame->ts_ns;
 	if (f->frames == 1 || (int64_t)frame->ts_ns > (int64_t)f->last_ns)
 		f->last_ns = frame->ts_ns;
-	for (; identity && p->slots[i].identity; i = (i + 1) & p->mask) {
+	if (!rd_ends_print(link, frame, false, &of))
+		return true;
+	note_route(p, &of);
+	for (size_t i = (size_t)of.identity & p->mask; p->slots[i].identity;
+		i = (i + 1) & p->mask) {
 		struct print *print = &p->slots[i];
 
-		if (print->identity != identity || print->seen_in == p->file + 1)
+		if (print->identity != of.identity || print->seen_in == p->file + 1)
 			continue;
 		print->seen_in = p->file + 1;
 		p->common->found[print->file * p->common->n + p->file]++;
@@ -97,30 +158,53 @@ static bool find(void *ctx, enum rd_link link, const struct rd_frame *frame)
 	return true;
 }
 
-int common_find(struct common *c, char *const *files, unsigned int n, struct rd_error *err)
+static int read_all(struct prints *p, char *const *files, struct rd_error *err)
 {
-	struct prints p = {.common = c, .mask = 1};
-	const struct analyze_walker sampler = {take_sample, &p}, finder = {find, &p};
+	const struct analyze_walker sampler = {take_sample, p}, finder = {find, p};
+	struct common *c = p->common;
 	int ret = 0;
 
-	while (p.mask < (size_t)2 * SAMPLE * n)
-		p.mask *= 2;
-	p.slots = calloc(p.mask--, sizeof(*p.slots));
+	for (p->file = 0; p->file < c->n && !ret; p->file++)
+		ret = analyze_walk(&files[p->file], 1, &sampler, err);
+	for (p->file = 0; p->file < c->n && !ret; p->file++) {
+		memset(p->recent, 0, sizeof(p->recent));
+		ret = analyze_walk(&files[p->file], 1, &finder, err);
+		sort_routes(&c->files[p->file].routes);
+	}
+	return ret;
+}
+
+int common_find(struct common *c, char *const *files, unsigned int n, struct rd_error *err)
+{
+	struct prints *p = calloc(1, sizeof(*p));
+	size_t slots = 1;
+	int ret = -1;
+
+	while (slots < (size_t)2 * SAMPLE * n)
+		slots *= 2;
 	c->n = n;
 	c->files = calloc(n, sizeof(*c->files));
 	c->found = calloc((size_t)n * n, sizeof(*c->found));
-	if (!p.slots || !c->files || !c->found)
+	if (p) {
+		p->common = c;
+		p->mask = slots - 1;
+		p->slots = calloc(slots, sizeof(*p->slots));
+		p->out_of_memory = !p->slots || !c->files || !c->found;
+		if (!p->out_of_memory)
+			ret = read_all(p, files, err);
+	}
+	if (!p || p->out_of_memory)
 		ret = rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory to compare %u files", n);
-	for (p.file = 0; p.file < n && !ret; p.file++)
-		ret = analyze_walk(&files[p.file], 1, &sampler, err);
-	for (p.file = 0; p.file < n && !ret; p.file++)
-		ret = analyze_walk(&files[p.file], 1, &finder, err);
-	free(p.slots);
+	if (p)
+		free(p->slots);
+	free(p);
 	return ret;
 }
 
 void common_free(struct common *c)
 {
+	for (unsigned int i = 0; i < c->n && c->files; i++)
+		free(c->files[i].routes.list);
 	free(c->files);
 	free(c->found);
 }

@@ -96,7 +96,7 @@ static int read_both(struct rd_ends *ends, struct tap taps[RD_TAPS], struct rd_e
 			analyze_progress(
 				taps[next].source, taps[next].point->files[taps[next].file]);
 	}
-	rd_cli_status(NULL);
+	analyze_status_end();
 	return 0;
 }
 
@@ -104,8 +104,8 @@ static int tap_open(struct tap *t, const struct analyze_settings *s,
 	const struct analyze_pair *pair, enum rd_tap which, bool known, struct rd_error *err)
 {
 	t->point = &pair->points[which];
-	t->origin = pair->first_ns[RD_TAP_A];
-	t->shift = which == RD_TAP_B ? pair->offset_ns : 0;
+	t->origin = pair->start.first_ns[RD_TAP_A];
+	t->shift = which == RD_TAP_B ? pair->start.offset_ns : 0;
 	return known ? 0 : rd_analysis_open(&t->analysis, &s->config, err);
 }
 
@@ -138,7 +138,7 @@ int analyze_ends(const struct analyze_settings *s, const struct analyze_pair *pa
 		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory to compare two files");
 	if (tap_open(&taps[0], s, pair, RD_TAP_A, o->reports[RD_TAP_A], err) == 0 &&
 		tap_open(&taps[1], s, pair, RD_TAP_B, o->reports[RD_TAP_B], err) == 0 &&
-		rd_ends_open(&ends, pair->first_ns, pair->offset_ns, err) == 0)
+		rd_ends_open(&ends, &pair->start, err) == 0)
 		ret = read_both(ends, taps, err);
 	for (int i = 0; i < RD_TAPS; i++)
 		if (taps[i].source)

@@ -10,48 +10,6 @@
 
 #define FILES 512 /* of more files only so many are searched for packets in common */
 
-struct looking {
-	struct rd_ends_search *search;
-	enum rd_tap tap;
-};
-
-static bool look_at(void *ctx, enum rd_link link, const struct rd_frame *frame)
-{
-	const struct looking *l = ctx;
-
-	return rd_ends_search_frame(l->search, l->tap, link, frame);
-}
-
-/* Searches for the first packets of one capture in the other one. */
-static int look(
-	struct analyze_pair *pair, enum rd_tap of, enum rd_ends_need need, struct rd_error *err)
-{
-	struct looking l = {.search = rd_ends_search_open(of, need)};
-	const struct analyze_walker walker = {look_at, &l};
-	int ret = 0;
-
-	if (!l.search)
-		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory to compare two files");
-	do {
-		for (int i = 0; i < RD_TAPS && !ret; i++) {
-			l.tap = i ? !of : of;
-			ret = analyze_walk(
-				pair->points[l.tap].files, pair->points[l.tap].n, &walker, err);
-		}
-	} while (ret == 0 && rd_ends_search_again(l.search));
-	if (ret == 0)
-		ret = rd_ends_search_result(l.search, pair->first_ns, &pair->offset_ns);
-	rd_ends_search_close(l.search);
-	return ret;
-}
-
-static int look_both(struct analyze_pair *pair, enum rd_ends_need need, struct rd_error *err)
-{
-	const int ret = look(pair, RD_TAP_B, need, err);
-
-	return ret ? ret : look(pair, RD_TAP_A, need, err);
-}
-
 const char *analyze_not_a_file(const struct analyze_settings *s)
 {
 	struct stat st;
@@ -87,9 +45,10 @@ int analyze_is_ends(
 
 	if (ret <= 0)
 		return ret;
+	*pair = (struct analyze_pair){0};
 	for (int i = 0; i < RD_TAPS; i++)
 		pair->points[i] = (struct analyze_point){&s->files[i], 1, s->files[i]};
-	ret = look_both(pair, s->ends == WHEN_ALWAYS ? RD_ENDS_NEED_ONE : RD_ENDS_NEED_PART, err);
+	ret = pair_look(pair, s->ends == WHEN_ALWAYS ? RD_ENDS_NEED_ONE : RD_ENDS_NEED_PART, err);
 	if (ret == 0 && s->ends == WHEN_ALWAYS)
 		return rd_fail(err, RD_CLASS_DEVICE, 0,
 			"check that both were captured at the same time on these hosts",
@@ -119,40 +78,6 @@ static int take_points(char *const *files, unsigned int n, struct analyze_points
 			return -1;
 	}
 	return p->files && p->points ? 0 : -1;
-}
-
-/*
- * Among the first n points. Only those with some packet in common are searched: the others would
- * take a time of n * n.
- */
-static int find_pairs(const struct common *c, struct analyze_points *p, unsigned int n,
-	const unsigned int *of_point, struct rd_error *err)
-{
-	bool *any = calloc((size_t)n * n, sizeof(*any));
-	int same = 0;
-
-	p->pairs = calloc((size_t)n * (n - 1) / 2 + 1, sizeof(*p->pairs));
-	if (!any || !p->pairs) {
-		free(any);
-		return rd_fail(
-			err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory to compare %u files", c->n);
-	}
-	for (unsigned int a = 0; a < c->n; a++)
-		for (unsigned int b = 0; b < c->n; b++)
-			any[of_point[a] * n + of_point[b]] |= common_any(c, a, b);
-	for (unsigned int a = 0; a < n && same >= 0; a++)
-		for (unsigned int b = a + 1; b < n && same >= 0; b++) {
-			struct analyze_pair *pair = &p->pairs[p->n_pairs];
-
-			if (!any[a * n + b])
-				continue;
-			pair->points[RD_TAP_A] = p->points[pair->number[RD_TAP_A] = a];
-			pair->points[RD_TAP_B] = p->points[pair->number[RD_TAP_B] = b];
-			same = look_both(pair, RD_ENDS_NEED_PATH, err);
-			p->n_pairs += same > 0;
-		}
-	free(any);
-	return same < 0 ? -1 : 0;
 }
 
 static int by_name(const void *x, const void *y)
@@ -200,7 +125,7 @@ int analyze_points_find(
 		if (take_points(files, s->n_files, p, of_point, order) < 0)
 			points = rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for names");
 		else
-			points = find_pairs(&c, p, (unsigned int)points, of_point, err);
+			points = pairs_find(&c, p, (unsigned int)points, of_point, s->threads, err);
 	}
 	common_free(&c);
 	free(files);
@@ -217,6 +142,8 @@ void analyze_points_free(struct analyze_points *p)
 {
 	for (unsigned int i = 0; i < p->n && p->points; i++)
 		free(p->points[i].name);
+	for (unsigned int i = 0; i < p->n_pairs; i++)
+		free(p->pairs[i].start.addresses);
 	free(p->points);
 	free(p->files);
 	free(p->pairs);

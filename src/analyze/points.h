@@ -17,12 +17,25 @@ struct analyze_walker {
 int analyze_walk(
 	char *const *files, unsigned int n, const struct analyze_walker *w, struct rd_error *err);
 
+/* Two addresses with packets between them, in any direction. */
+struct common_route {
+	struct rd_ends_address low, high;
+};
+
+/* Sorted, each once. */
+struct common_routes {
+	struct common_route *list;
+	size_t n;
+};
+
 struct common {
 	unsigned int n;
 	struct common_file {
 		uint64_t frames, first_ns, last_ns;
 		unsigned int sample; /* how many of its first packets were searched */
+		struct common_routes routes;
 	} * files;
+	bool incomplete;     /* the routes: a file has too many */
 	unsigned int *found; /* [a * n + b]: how many of those of a are in b, too */
 };
 
@@ -32,6 +45,14 @@ void common_free(struct common *c);
 /* Whether two files have any packet in common, or so many that both are of the same traffic. */
 bool common_any(const struct common *c, unsigned int a, unsigned int b);
 bool common_most(const struct common *c, unsigned int a, unsigned int b);
+int common_order(const void *x, const void *y); /* of two routes */
+/* --- pairs (pairs.c) -------------------------------------------------------------------------- */
+
+/* Whether both points of a pair have the same packets: 1 with pair->start, 0, or -1. */
+int pair_look(struct analyze_pair *pair, enum rd_ends_need need, struct rd_error *err);
+/* Fills p->pairs with those of the first n points that have the same packets. 0, or -1. */
+int pairs_find(const struct common *c, struct analyze_points *p, unsigned int n,
+	const unsigned int *of_point, unsigned int threads, struct rd_error *err);
 
 /* --- series (series.c) ------------------------------------------------------------------------ */
 

@@ -2,6 +2,7 @@
 /* Opens capture files and feeds their frames, notes and facts to an analysis. */
 #include "analyze.h"
 #include "cli/cli.h"
+#include "jobs.h"
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,11 +14,17 @@ void analyze_status(const char *doing, const char *name, uint64_t done, uint64_t
 {
 	char line[160];
 
-	if (!size || !isatty(STDERR_FILENO))
+	if (!size || !isatty(STDERR_FILENO) || jobs_working())
 		return;
 	snprintf(line, sizeof(line), "  %s %.100s: %u %%", doing, name,
 		(unsigned int)(100.0 * (double)done / (double)size));
 	rd_cli_status(line);
+}
+
+void analyze_status_end(void)
+{
+	if (!jobs_working())
+		rd_cli_status(NULL);
 }
 
 void analyze_progress(struct rd_source *source, const char *name)
@@ -108,7 +115,7 @@ static int read_frames(
 		if (++batches % STATUS_BATCHES == 0)
 			analyze_progress(source, name);
 	}
-	rd_cli_status(NULL);
+	analyze_status_end();
 	return n == RD_SOURCE_END ? 0 : -1;
 }
 

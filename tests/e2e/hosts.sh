@@ -28,6 +28,15 @@ is "in any order of the files" "$(analyze --json "$tmp"/four/host{3,1,4,2}.pcapn
 is "a QP of one path" "$(analyze --qp 0x1103 --json "$tmp/four" | jq -c '[.hosts[].addresses[]], [.paths[] | [.from, .to, .lost, .retransmitted]]' | paste -sd' ')" \
 	'["10.0.0.1","10.0.0.3"] [["10.0.0.1","10.0.0.3",4,8],["10.0.0.3","10.0.0.1",0,0]]'
 
+is "... and with any number of threads" "$(for n in 1 3 9; do analyze -j $n --json "$tmp/four" | cksum; done | sort -u)" "$(cksum <"$tmp/four.json")"
+is "no thread is none" "$(analyze -j 0 "$tmp/four" 2>&1; echo $?) $(grep -c -- "--jobs: .*0" "$tmp/log")" "1 1"
+# Of a pair among several, only packets are compared that both can have: all counts are those of the two files alone
+counts() { jq -c '[.packets, .outside, .elsewhere, .evicted, .left_out, (.paths | map([.from, .to, .qps]))]'; }
+while read -r a b; do
+	is "pair $a $b: as these two files alone" "$(jq --argjson pair "[$a, $b]" '.pairs[] | select(.captures == $pair).ends' "$tmp/four.json" | counts)" \
+		"$(analyze --json "$tmp/four/host$((a + 1)).pcapng" "$tmp/four/host$((b + 1)).pcapng" | jq .ends | counts)"
+done <<<$'0 1\n0 2\n2 3'
+
 # Two addresses of each device, by the facts of the files; the second host has no capture
 site rails hosts=4 lossy=1-3 addresses=2 missing=2 facts=1
 analyze --json "$tmp/rails" >"$tmp/rails.json"

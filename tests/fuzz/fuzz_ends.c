@@ -93,20 +93,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const struct rd_analysis_config config = {.max_qps = 64, .qp = RD_QP_UNKNOWN};
 	struct rd_report *reports[RD_TAPS];
 	struct rd_ends_report *report;
-	uint64_t first[RD_TAPS];
+	struct rd_ends_start start = {0};
 	struct input in = {0};
 
 	if (!size)
 		return 0;
-	first[RD_TAP_A] = moments[data[0] % N_MOMENTS];
-	first[RD_TAP_B] = moments[data[0] / N_MOMENTS % N_MOMENTS];
+	start.first_ns[RD_TAP_A] = moments[data[0] % N_MOMENTS];
+	start.first_ns[RD_TAP_B] = moments[data[0] / N_MOMENTS % N_MOMENTS];
+	start.offset_ns = rd_ends_time(start.first_ns[RD_TAP_B], start.first_ns[RD_TAP_A], 0);
 	for (int i = 0; i < RD_TAPS; i++) {
-		in.at[i].ns = first[i];
+		in.at[i].ns = start.first_ns[i];
 		require(rd_analysis_open(&in.at[i].analysis, &config, NULL) == 0);
 		require(rd_analysis_file(in.at[i].analysis, "fuzz", "any", NULL, NULL) == 0);
 	}
-	require(rd_ends_open(&in.ends, first, rd_ends_time(first[RD_TAP_B], first[RD_TAP_A], 0),
-			NULL) == 0);
+	require(rd_ends_open(&in.ends, &start, NULL) == 0);
 	feed(&in, data + 1, size - 1);
 	for (int i = 0; i < RD_TAPS; i++)
 		rd_ends_file_end(in.ends, (enum rd_tap)i);

@@ -25,10 +25,10 @@ static struct make in_tunnel(const struct make *inner, uint32_t network)
 
 static void begin(struct run *r)
 {
-	const uint64_t first[RD_TAPS] = {
-		START + (uint64_t)r->slot[S_first_a], START + (uint64_t)r->slot[S_first_b]};
+	const struct rd_ends_start start = {.first_ns = {START + (uint64_t)r->slot[S_first_a],
+						    START + (uint64_t)r->slot[S_first_b]}};
 
-	if (!r->e && rd_ends_open(&r->e, first, 0, NULL) < 0)
+	if (!r->e && rd_ends_open(&r->e, &start, NULL) < 0)
 		abort();
 }
 

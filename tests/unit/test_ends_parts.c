@@ -11,11 +11,19 @@
 
 static struct make m;
 
+static struct rd_ends_print print_of(const struct rd_frame *frame, bool with_icrc)
+{
+	struct rd_ends_print print = {0};
+
+	assert_true(rd_ends_print(RD_LINK_ETHERNET, frame, with_icrc, &print));
+	return print;
+}
+
 static uint64_t identity(void)
 {
-	struct rd_frame frame = make_frame(&m);
+	const struct rd_frame frame = make_frame(&m);
 
-	return rd_ends_identity(RD_LINK_ETHERNET, &frame, true);
+	return print_of(&frame, true).identity;
 }
 
 static void packet(uint32_t psn)
@@ -67,11 +75,11 @@ TEST(identity)
 	assert_true(identity() == first);
 	m.b[m.n - 1] ^= 1;
 	frame = make_frame(&m);
-	first = rd_ends_identity(RD_LINK_ETHERNET, &frame, false);
+	first = print_of(&frame, false).identity;
+	assert_true(identity() != first);
 	frame.caplen -= 40;
-	expect("1 1 1", identity() != first,
-		rd_ends_identity(RD_LINK_ETHERNET, &frame, true) == first,
-		rd_ends_identity(RD_LINK_ETHERNET, &frame, false) == first);
+	same(print_of(&frame, true).icrc, 0, print_of(&frame, true).identity, first,
+		print_of(&frame, false).identity, first);
 }
 
 /* A span of time has its extreme distances, and of equal ones the first: also two spans joined. */
@@ -116,8 +124,7 @@ TEST(recent_extremes)
 TEST(search_without_icrc)
 {
 	struct rd_ends_search *s = rd_ends_search_open(RD_TAP_A, RD_ENDS_NEED_ONE);
-	uint64_t first_ns[RD_TAPS];
-	int64_t offset_ns;
+	struct rd_ends_start start;
 
 	assert_non_null(s);
 	for (int again = 0; again < 2; again++) {
@@ -131,8 +138,28 @@ TEST(search_without_icrc)
 		}
 		assert_int_equal(rd_ends_search_again(s), !again);
 	}
-	assert_false(rd_ends_search_result(s, first_ns, &offset_ns));
+	assert_false(rd_ends_search_result(s, &start));
 	rd_ends_search_close(s);
+}
+
+/* A file that has grown since its frames were counted: the tables stay as they are. */
+TEST(more_frames_than_expected)
+{
+	const struct rd_ends_start start = {.frames = 1};
+	struct rd_ends *e;
+
+	assert_int_equal(rd_ends_open(&e, &start, &failure), 0);
+	for (uint32_t i = 0; i < 100; i++) {
+		struct rd_frame frame;
+
+		packet(i);
+		rd_put_be32(m.b + BTH + 4, i / 2);
+		frame = make_frame(&m);
+		rd_ends_frames(e, (enum rd_tap)(i % 2), RD_LINK_ETHERNET, &frame, 1);
+	}
+	same(e->n_qps, 2, e->left_out, 96);
+	assert_true(e->evicted > 0);
+	rd_ends_close(e);
 }
 
 TEST(clock_without_packets)

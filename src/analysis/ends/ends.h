@@ -212,6 +212,8 @@ bool packet_icrc(const struct rd_packet *p, uint32_t *icrc);
 uint64_t packet_identity(const struct rd_packet *p, const struct route *r, uint32_t icrc);
 /* The same for all transmissions of a request or a response. */
 uint64_t packet_key(const struct rd_packet *p, const struct route *r);
+/* Its source or destination. */
+struct rd_ends_address route_address(const struct route *r, const uint8_t *address);
 /* NULL: over a limit, or out of memory. */
 struct path_qp *path_qp_find(struct rd_ends *e, const struct route *r, uint32_t qp);
 /* The packets on a path to this QP; NULL: there are none. */
@@ -268,8 +270,7 @@ struct entry {
 #ifndef ENDS_RING_LOG2 /* smaller for the fuzzer, which restarts many times a second */
 #define ENDS_RING_LOG2 18
 #endif
-#define RING	((uint64_t)1 << ENDS_RING_LOG2)
-#define BUCKETS ((uint64_t)1 << ENDS_RING_LOG2)
+#define RING ((uint64_t)1 << ENDS_RING_LOG2) /* the most entries */
 
 /* When a request or response was removed last; a later one of the same slot replaces it. */
 struct removed {
@@ -283,10 +284,11 @@ struct sent_once {
 	bool paired;
 };
 
-#define REMOVED (RING / 4)
+#define REMOVED (RING / 4) /* the most slots */
 
 /* The packets of one capture that may still be matched. */
 struct pending {
+	uint64_t size; /* of the ring and of each table of buckets; a power of two */
 	struct entry *ring;
 	uint64_t *buckets[LISTS];
 	uint64_t head, tail; /* entries [tail, head) are in the ring */
@@ -294,13 +296,14 @@ struct pending {
 	uint64_t near;	     /* of those removed: pairs of the same packet within TWIN_NS */
 	int64_t first, last;
 	bool ended;
-	bool fine;	  /* it has timestamps with a finer resolution than 1 us */
-	uint64_t equal;	  /* frames with the same timestamp as the previous one */
-	uint64_t close;	  /* frames less than BURST_NS after the previous one */
-	int64_t shortest; /* shortest time between consecutive frames, above 0; 0: none yet */
-	int64_t divisor;  /* greatest common divisor of all times between frames; 0: none yet */
+	bool fine;	    /* it has timestamps with a finer resolution than 1 us */
+	uint64_t equal;	    /* frames with the same timestamp as the previous one */
+	uint64_t close;	    /* frames less than BURST_NS after the previous one */
+	int64_t shortest;   /* shortest time between consecutive frames, above 0; 0: none yet */
+	int64_t divisor;    /* greatest common divisor of all times between frames; 0: none yet */
+	uint64_t n_removed; /* slots of both, a power of two */
 	struct removed *removed;
-	struct sent_once *sent_once; /* REMOVED of them */
+	struct sent_once *sent_once;
 };
 
 /* A packet that only one capture has. */
@@ -324,10 +327,14 @@ struct rd_ends {
 	uint64_t start;	 /* the same, moved as in the reports */
 	struct pending pending[RD_TAPS];
 	uint64_t matched, evicted, left_out;
+	uint64_t elsewhere; /* packets that are not looked at, since only one capture can have them
+			     */
+	struct rd_ends_start known; /* its addresses are borrowed */
 	struct path *paths[PATHS_MAX];
 	uint16_t path_slots[PATH_SLOTS]; /* an open hash: place in paths + 1 */
 	size_t n_paths;
 	struct path_qp **qps; /* open hash */
+	size_t n_slots;	      /* of it; a power of two, above the number of frames or QPs */
 	size_t n_qps;
 	struct path_qp *cached;
 	struct record *records;
@@ -336,7 +343,7 @@ struct rd_ends {
 	bool out_of_memory;
 };
 
-#define PATH_QP_SLOTS ((size_t)PATH_QPS_MAX * 2)
+#define PATH_QP_SLOTS ((size_t)PATH_QPS_MAX * 2) /* the most slots */
 
 #define CLOCK_TICK_MIN ((int64_t)100000)   /* of timers; traffic may have shorter steps */
 #define CLOCK_STEP_MAX ((int64_t)20000000) /* a timer of 64 Hz has 15.6 ms */

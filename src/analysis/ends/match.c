@@ -64,7 +64,7 @@ static uint64_t transmission_of(const struct entry *en)
 static void keep_transmission(struct pending *set, const struct entry *en)
 {
 	const uint64_t id = transmission_of(en);
-	struct sent_once *x = &set->sent_once[id & (REMOVED - 1)];
+	struct sent_once *x = &set->sent_once[id & (set->n_removed - 1)];
 
 	x->paired = en->state == ENTRY_PAIRED || (x->id == id && x->paired);
 	x->id = id;
@@ -74,7 +74,7 @@ static void keep_transmission(struct pending *set, const struct entry *en)
 static void find_transmission(const struct pending *set, struct entry *en)
 {
 	const uint64_t id = transmission_of(en);
-	const struct sent_once *x = &set->sent_once[id & (REMOVED - 1)];
+	const struct sent_once *x = &set->sent_once[id & (set->n_removed - 1)];
 
 	en->copy |= x->id == id;
 	en->of_pair |= x->id == id && x->paired;
@@ -102,7 +102,7 @@ static void unlink_oldest(struct pending *set)
 	heir = unlink_from(set, BY_PACKET, en);
 	if (heir)
 		heir->earlier = true;
-	set->removed[en->id[BY_PACKET] & (REMOVED - 1)] =
+	set->removed[en->id[BY_PACKET] & (set->n_removed - 1)] =
 		(struct removed){en->id[BY_PACKET], en->t};
 	if (ids_tell(en->to->path))
 		keep_transmission(set, en);
@@ -271,7 +271,7 @@ static void other_transmissions(
 	const int64_t from = end == RD_TAP_A ? en->t + x.min : en->t - x.max;
 	const struct entry *o = oldest(there, BY_PACKET, en);
 
-	const struct removed *r = &there->removed[en->id[BY_PACKET] & (REMOVED - 1)];
+	const struct removed *r = &there->removed[en->id[BY_PACKET] & (there->n_removed - 1)];
 	const bool was = r->id == en->id[BY_PACKET];
 
 	out->soonest = from;
@@ -412,7 +412,7 @@ static void add(struct rd_ends *e, enum rd_tap end, const struct entry *en)
 {
 	struct pending *set = &e->pending[end];
 
-	if (set->head - set->tail == RING) {
+	if (set->head - set->tail == set->size) {
 		const struct entry *old = entry_at(set, set->tail);
 
 		e->evicted += old->state == ENTRY_OPEN && !oldest_like(&e->pending[!end], old) &&
@@ -466,6 +466,20 @@ static void note_clock(struct pending *set, uint64_t ns, int64_t t)
 		set->shortest = since;
 }
 
+static bool has_address(const struct rd_ends *e, const struct route *r, const uint8_t *address)
+{
+	const struct rd_ends_address a = route_address(r, address);
+
+	return bsearch(
+		&a, e->known.addresses, e->known.n_addresses, sizeof(a), rd_ends_address_order);
+}
+
+/* Whether the other capture may have such a packet, or have missed it. */
+static bool is_known(const struct rd_ends *e, const struct route *r)
+{
+	return !e->known.addresses || (has_address(e, r, r->src) && has_address(e, r, r->dst));
+}
+
 static void take(struct rd_ends *e, enum rd_tap end, enum rd_link link, const struct rd_frame *f)
 {
 	struct pending *set = &e->pending[end];
@@ -478,6 +492,11 @@ static void take(struct rd_ends *e, enum rd_tap end, enum rd_link link, const st
 	set->last = en.t;
 	if (!packet_of(link, f, &p, &en.network) || !route_of(&p, &r))
 		return;
+	if (!is_known(e, &r)) {
+		e->elsewhere++;
+		remove_before(e, en.t - PATIENCE_NS);
+		return;
+	}
 	r.network = en.network;
 	en.whole = packet_icrc(&p, &en.icrc);
 	en.id[BY_BYTES] = packet_identity(&p, &r, 0);
@@ -509,32 +528,53 @@ void rd_ends_file_end(struct rd_ends *e, enum rd_tap end)
 		remove_before(e, INT64_MAX);
 }
 
-int rd_ends_open(struct rd_ends **out, const uint64_t first_ns[RD_TAPS], int64_t offset_ns,
-	struct rd_error *err)
+/* Slots for some times as many as there are frames, but no more than `most`; a power of two. */
+static uint64_t slots_for(const struct rd_ends_start *start, unsigned int times, uint64_t most)
+{
+	uint64_t n = most;
+
+	while (start->frames && n / 2 >= start->frames * times)
+		n /= 2;
+	return n;
+}
+
+/* False if out of memory. */
+static bool make_tables(struct pending *set, const struct rd_ends_start *start)
+{
+	bool made;
+
+	set->head = set->tail = 1;
+	set->size = slots_for(start, 1, RING);
+	set->n_removed = slots_for(start, 2, REMOVED);
+	set->ring = calloc(set->size, sizeof(*set->ring));
+	set->removed = calloc(set->n_removed, sizeof(*set->removed));
+	set->sent_once = calloc(set->n_removed, sizeof(*set->sent_once));
+	made = set->ring && set->removed && set->sent_once;
+	for (int by = 0; by < LISTS; by++) {
+		set->buckets[by] = calloc(set->size, sizeof(*set->buckets[by]));
+		made &= set->buckets[by] != NULL;
+	}
+	return made;
+}
+
+int rd_ends_open(struct rd_ends **out, const struct rd_ends_start *start, struct rd_error *err)
 {
 	struct rd_ends *e = calloc(1, sizeof(*e));
 
 	*out = e;
 	if (!e)
 		goto memory;
-	e->origin = first_ns[RD_TAP_A];
+	e->known = *start;
+	e->origin = start->first_ns[RD_TAP_A];
 	e->start = e->origin + rd_time_move(e->origin);
-	e->offset = offset_ns;
-	e->pending[RD_TAP_B].first = rd_ends_time(first_ns[RD_TAP_B], e->origin, offset_ns);
-	e->qps = calloc(PATH_QP_SLOTS, sizeof(*e->qps));
+	e->offset = start->offset_ns;
+	e->pending[RD_TAP_B].first =
+		rd_ends_time(start->first_ns[RD_TAP_B], e->origin, start->offset_ns);
+	e->n_slots = (size_t)slots_for(start, 4, PATH_QP_SLOTS);
+	e->qps = calloc(e->n_slots, sizeof(*e->qps));
 	e->out_of_memory = !e->qps;
-	for (int i = 0; i < RD_TAPS; i++) {
-		e->pending[i].head = e->pending[i].tail = 1;
-		e->pending[i].ring = calloc(RING, sizeof(struct entry));
-		e->pending[i].removed = calloc(REMOVED, sizeof(struct removed));
-		e->pending[i].sent_once = calloc(REMOVED, sizeof(struct sent_once));
-		e->out_of_memory |=
-			!e->pending[i].ring || !e->pending[i].removed || !e->pending[i].sent_once;
-		for (int by = 0; by < LISTS; by++) {
-			e->pending[i].buckets[by] = calloc(BUCKETS, sizeof(uint64_t));
-			e->out_of_memory |= !e->pending[i].buckets[by];
-		}
-	}
+	for (int i = 0; i < RD_TAPS; i++)
+		e->out_of_memory |= !make_tables(&e->pending[i], start);
 	if (!e->out_of_memory)
 		return 0;
 memory:
@@ -547,7 +587,7 @@ void rd_ends_close(struct rd_ends *e)
 {
 	if (!e)
 		return;
-	for (size_t i = 0; e->qps && i < PATH_QP_SLOTS; i++)
+	for (size_t i = 0; e->qps && i < e->n_slots; i++)
 		if (e->qps[i]) {
 			free(e->qps[i]->acks.list);
 			free(e->qps[i]->naks.list);

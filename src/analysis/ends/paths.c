@@ -2,7 +2,9 @@
 /* What identifies a packet at both ends; the tables of paths and of the QPs that they lead to. */
 #include "ends.h"
 #include <rdmadump/hash.h>
+#include <rdmadump/order.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define ECN_BITS 0x30 /* FECN and BECN, in the fifth byte of the BTH */
 
@@ -80,28 +82,35 @@ bool packet_of(
 	return true;
 }
 
-uint64_t rd_ends_identity(enum rd_link link, const struct rd_frame *frame, bool with_icrc)
+struct rd_ends_address route_address(const struct route *r, const uint8_t *address)
 {
-	struct rd_packet p;
-	struct route r;
-	uint32_t icrc, network;
+	struct rd_ends_address a = {{0}};
 
-	if (!packet_of(link, frame, &p, &network) || !route_of(&p, &r))
-		return 0;
-	packet_icrc(&p, &icrc);
-	return packet_identity(&p, &r, with_icrc ? icrc : 0);
+	memcpy(a.word, address, r->length);
+	return a;
 }
 
-uint64_t rd_ends_route(enum rd_link link, const struct rd_frame *frame)
+int rd_ends_address_order(const void *x, const void *y)
 {
-	struct rd_hash h = rd_hash_begin();
+	const struct rd_ends_address *a = x, *b = y;
+
+	return RD_ORDER(a->word[0], b->word[0]) ?: RD_ORDER(a->word[1], b->word[1]);
+}
+
+bool rd_ends_print(enum rd_link link, const struct rd_frame *frame, bool with_icrc,
+	struct rd_ends_print *print)
+{
 	struct rd_packet p;
 	struct route r;
-	uint32_t network;
+	uint32_t icrc = 0, network;
 
-	return packet_of(link, frame, &p, &network) && route_of(&p, &r)
-		       ? rd_hash_end(&h, hash_route(&h, &r))
-		       : 0;
+	if (!packet_of(link, frame, &p, &network) || !route_of(&p, &r))
+		return false;
+	print->icrc = with_icrc && packet_icrc(&p, &icrc);
+	print->identity = packet_identity(&p, &r, icrc);
+	print->from = route_address(&r, r.src);
+	print->to = route_address(&r, r.dst);
+	return true;
 }
 
 static bool has_addresses(const struct path *p, const struct route *r)
@@ -214,7 +223,7 @@ static struct path *path_find(struct rd_ends *e, const struct route *r)
 static struct path_qp *qp_make(
 	struct rd_ends *e, struct path_qp **slot, uint64_t key, struct path *path, uint32_t qp)
 {
-	if (e->n_qps == PATH_QPS_MAX)
+	if (e->n_qps == e->n_slots / 2)
 		return NULL;
 	*slot = calloc(1, sizeof(**slot));
 	if (!*slot) {
@@ -242,10 +251,10 @@ static uint64_t qp_key(const struct route *r, uint32_t qp, uint32_t network)
 /* Where the packets with this key are, or an empty slot. */
 static struct path_qp **qp_slot(const struct rd_ends *e, uint64_t key)
 {
-	size_t i = (size_t)(key & (PATH_QP_SLOTS - 1));
+	size_t i = (size_t)(key & (e->n_slots - 1));
 
 	while (e->qps[i] && e->qps[i]->key != key)
-		i = (i + 1) & (PATH_QP_SLOTS - 1);
+		i = (i + 1) & (e->n_slots - 1);
 	return &e->qps[i];
 }
 

@@ -10,7 +10,7 @@
 
 static inline struct entry *entry_at(struct pending *set, uint64_t at)
 {
-	return &set->ring[at & (RING - 1)];
+	return &set->ring[at & (set->size - 1)];
 }
 
 /*
@@ -32,7 +32,7 @@ static inline bool same_packet(const struct entry *x, const struct entry *y)
 /* The link to the oldest entry of an identity; for a new identity, the link to be set. */
 static inline uint64_t *link_of(struct pending *set, enum list by, uint64_t id)
 {
-	uint64_t *link = &set->buckets[by][id & (BUCKETS - 1)];
+	uint64_t *link = &set->buckets[by][id & (set->size - 1)];
 
 	while (*link && entry_at(set, *link)->id[by] != id)
 		link = &entry_at(set, *link)->in[by].next;
@@ -79,7 +79,7 @@ static inline void note_paired(struct pending *set, const struct entry *en)
 {
 	const uint64_t place = (uint64_t)(en - set->ring);
 
-	oldest(set, BY_BYTES, en)->paired = set->tail + ((place - set->tail) & (RING - 1));
+	oldest(set, BY_BYTES, en)->paired = set->tail + ((place - set->tail) & (set->size - 1));
 }
 
 /* From `at` on, the first one with the bytes of `like`. */

@@ -205,7 +205,7 @@ static enum rd_tap guess(const struct rd_ends *e, const struct path *p)
 {
 	uint64_t only[RD_TAPS] = {0};
 
-	for (size_t i = 0; i < PATH_QP_SLOTS; i++)
+	for (size_t i = 0; i < e->n_slots; i++)
 		if (e->qps[i] && e->qps[i]->path == p)
 			for (int end = 0; end < RD_TAPS; end++)
 				only[end] += e->qps[i]->only[end].count;

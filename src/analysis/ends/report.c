@@ -112,7 +112,7 @@ static int fill_path(const struct judging *m, struct rd_path *out, const struct 
 	out->qps = calloc(p->n_qps + 1, sizeof(*out->qps));
 	if (!out->qps)
 		return -1;
-	for (size_t i = 0; i < PATH_QP_SLOTS; i++) {
+	for (size_t i = 0; i < e->n_slots; i++) {
 		if (!e->qps[i] || e->qps[i]->path != p)
 			continue;
 		fill_qp(&out->qps[out->n_qps++], e->qps[i], m);
@@ -124,7 +124,8 @@ static int fill_path(const struct judging *m, struct rd_path *out, const struct 
 
 static void count_elsewhere(const struct judging *m)
 {
-	for (size_t i = 0; i < PATH_QP_SLOTS; i++) {
+	m->r->elsewhere = m->e->elsewhere;
+	for (size_t i = 0; i < m->e->n_slots; i++) {
 		const struct path_qp *w = m->e->qps[i];
 
 		for (int end = 0; w && !w->path->between && end < RD_TAPS; end++)
@@ -152,7 +153,7 @@ static void weigh(struct judging *m)
 {
 	for (int end = 0; end < RD_TAPS; end++)
 		m->trust[end].drops = capture_lost_frames(m->sides[end].report);
-	for (size_t i = 0; i < PATH_QP_SLOTS; i++) {
+	for (size_t i = 0; i < m->e->n_slots; i++) {
 		const struct path_qp *w = m->e->qps[i];
 		struct trust *here, *there;
 

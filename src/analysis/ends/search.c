@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Whether two files are captures of the same traffic: packets of one are searched in the other. */
 #include <rdmadump/ends.h>
+#include <rdmadump/hash.h>
 #include <rdmadump/order.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define SAMPLE	     4096  /* first packets of a file, which are searched in the other */
-#define SLOTS	     16384 /* slots of the hash table; a power of two */
+#define SLOTS	     16384 /* slots of the hash tables; a power of two */
 #define COMMON_PART  10	   /* one of this many must be found; a later part may repeat a few */
 #define COMMON_LEAST 8	   /* ... and so many, where only the packets of some paths count */
 
@@ -19,11 +20,18 @@ struct rd_ends_search {
 		uint64_t first, last;
 	} ns[RD_TAPS]; /* times of the first and last frame of each file */
 	unsigned int n, found;
+	unsigned int on_paths;	   /* packets of the sample on paths that have any in common */
 	int64_t offset_ns[SAMPLE]; /* of those found: the time in the sample minus the other's */
 	struct sample {
-		uint64_t identity, ns, route;
+		uint64_t identity, ns;
+		struct sampled_path *path;
 		bool found;
 	} slot[SLOTS];
+	struct sampled_path {
+		uint64_t id; /* 0: the slot is empty */
+		unsigned int n;
+		bool found; /* some of these packets */
+	} path[SLOTS];
 };
 
 struct rd_ends_search *rd_ends_search_open(enum rd_tap of, enum rd_ends_need need)
@@ -37,20 +45,19 @@ struct rd_ends_search *rd_ends_search_open(enum rd_tap of, enum rd_ends_need nee
 	return s;
 }
 
-static uint64_t identify(
-	struct rd_ends_search *s, enum rd_tap file, enum rd_link link, const struct rd_frame *frame)
+/* What is searched of this packet; 0: nothing. */
+static uint64_t identify(struct rd_ends_search *s, enum rd_tap file, enum rd_link link,
+	const struct rd_frame *frame, struct rd_ends_print *print)
 {
-	const uint64_t bare = rd_ends_identity(link, frame, false);
-	const uint64_t whole = s->without_icrc ? 0 : rd_ends_identity(link, frame, true);
-	/* A file may have the ICRC of its short packets only: these tell as much as any. */
-	const bool cut = !s->without_icrc && whole == bare;
+	const bool is_packet = rd_ends_print(link, frame, !s->without_icrc, print);
 
-	s->bare |= bare && cut;
+	/* A file may have the ICRC of its short packets only: these tell as much as any. */
+	s->bare |= is_packet && !print->icrc;
 	if (!s->ns[file].first)
 		s->ns[file].first = s->ns[file].last = frame->ts_ns;
 	if ((int64_t)frame->ts_ns > (int64_t)s->ns[file].last)
 		s->ns[file].last = frame->ts_ns;
-	return cut ? 0 : s->without_icrc ? bare : whole;
+	return is_packet && (print->icrc || s->without_icrc) ? print->identity : 0;
 }
 
 /* The slot of a packet, or an empty one. */
@@ -63,32 +70,40 @@ static size_t slot_of(const struct rd_ends_search *s, uint64_t identity)
 	return i;
 }
 
-static int by_route(const void *x, const void *y)
+/* The path of a packet of the sample, or an empty slot for it. */
+static struct sampled_path *path_of(struct rd_ends_search *s, const struct rd_ends_print *print)
 {
-	const struct sample *const *a = x, *const *b = y;
+	struct rd_hash h = rd_hash_begin();
+	uint64_t id;
+	size_t i;
 
-	return RD_ORDER((*a)->route, (*b)->route);
+	for (int k = 0; k < 2; k++) {
+		rd_hash_add(&h, print->from.word[k]);
+		rd_hash_add(&h, print->to.word[k]);
+	}
+	id = rd_hash_end(&h, 4) | 1;
+	for (i = (size_t)(id & (SLOTS - 1)); s->path[i].id && s->path[i].id != id;)
+		i = (i + 1) & (SLOTS - 1);
+	s->path[i].id = id;
+	return &s->path[i];
 }
 
-/* Of the packets on paths that have any in common. */
-static bool is_common_on_paths(const struct rd_ends_search *s)
+static void add_sample(struct rd_ends_search *s, struct sample *to, uint64_t identity, uint64_t ns,
+	const struct rd_ends_print *print)
 {
-	const struct sample *all[SAMPLE] = {NULL};
-	unsigned int n = 0, of = 0, found = 0;
+	struct sampled_path *path = path_of(s, print);
 
-	for (size_t i = 0; i < SLOTS; i++)
-		if (s->slot[i].identity)
-			all[n++] = &s->slot[i];
-	qsort(all, n, sizeof(*all), by_route);
-	for (unsigned int i = 0, next; i < n; i = next) {
-		unsigned int here = 0;
+	*to = (struct sample){.identity = identity, .ns = ns, .path = path};
+	path->n++;
+	s->n++;
+}
 
-		for (next = i; next < n && all[next]->route == all[i]->route; next++)
-			here += all[next]->found;
-		found += here;
-		of += here ? next - i : 0;
-	}
-	return found >= COMMON_LEAST && found * COMMON_PART >= of;
+static void note_found(struct rd_ends_search *s, struct sample *x, uint64_t ns)
+{
+	x->found = true;
+	s->offset_ns[s->found++] = rd_ends_time(x->ns, ns, 0);
+	s->on_paths += x->path->found ? 0 : x->path->n;
+	x->path->found = true;
 }
 
 static bool is_common(const struct rd_ends_search *s)
@@ -97,36 +112,28 @@ static bool is_common(const struct rd_ends_search *s)
 		return s->found > 0;
 	if (s->n && s->found * COMMON_PART >= s->n)
 		return true;
-	return s->need == RD_ENDS_NEED_PATH && s->found >= COMMON_LEAST && is_common_on_paths(s);
-}
-
-/* Paths are looked at each time that twice as many are found. */
-static bool is_time_to_look(const struct rd_ends_search *s)
-{
-	return s->need != RD_ENDS_NEED_PATH || !(s->found & (s->found - 1));
+	return s->need == RD_ENDS_NEED_PATH && s->found >= COMMON_LEAST &&
+	       s->found * COMMON_PART >= s->on_paths;
 }
 
 bool rd_ends_search_frame(
 	struct rd_ends_search *s, enum rd_tap file, enum rd_link link, const struct rd_frame *frame)
 {
-	const uint64_t identity = identify(s, file, link, frame);
+	struct rd_ends_print print;
+	const uint64_t identity = identify(s, file, link, frame, &print);
 	const size_t i = slot_of(s, identity);
 
 	if (!identity || (file == s->of && s->n == SAMPLE))
 		return true;
 	if (file == s->of) {
-		s->n += !s->slot[i].identity;
 		if (!s->slot[i].identity)
-			s->slot[i] = (struct sample){.identity = identity,
-				.ns = frame->ts_ns,
-				.route = rd_ends_route(link, frame)};
+			add_sample(s, &s->slot[i], identity, frame->ts_ns, &print);
 		return s->n < SAMPLE || s->without_icrc;
 	}
 	if (!s->slot[i].identity || s->slot[i].found)
 		return true;
-	s->slot[i].found = true;
-	s->offset_ns[s->found++] = rd_ends_time(s->slot[i].ns, frame->ts_ns, 0);
-	return s->without_icrc || !is_time_to_look(s) || !is_common(s);
+	note_found(s, &s->slot[i], frame->ts_ns);
+	return s->without_icrc || !is_common(s);
 }
 
 bool rd_ends_search_again(struct rd_ends_search *s)
@@ -134,9 +141,10 @@ bool rd_ends_search_again(struct rd_ends_search *s)
 	if (s->without_icrc || !s->bare || is_common(s))
 		return false;
 	s->without_icrc = true;
-	s->n = s->found = 0;
+	s->n = s->found = s->on_paths = 0;
 	memset(s->ns, 0, sizeof(s->ns));
 	memset(s->slot, 0, sizeof(s->slot));
+	memset(s->path, 0, sizeof(s->path));
 	return true;
 }
 
@@ -150,15 +158,15 @@ static int by_value(const void *x, const void *y)
  * retransmission first, far from the one that the other file has first. Without ICRCs, the next
  * part of the same capture may repeat the PSNs: only captures taken at the same time are two ends.
  */
-bool rd_ends_search_result(struct rd_ends_search *s, uint64_t first_ns[RD_TAPS], int64_t *offset_ns)
+bool rd_ends_search_result(struct rd_ends_search *s, struct rd_ends_start *start)
 {
 	const int64_t here = rd_ends_time(s->ns[RD_TAP_A].first, s->ns[RD_TAP_B].last, 0);
 	const int64_t there = rd_ends_time(s->ns[RD_TAP_B].first, s->ns[RD_TAP_A].last, 0);
 
 	for (int i = 0; i < RD_TAPS; i++)
-		first_ns[i] = s->ns[i].first;
+		start->first_ns[i] = s->ns[i].first;
 	qsort(s->offset_ns, s->found, sizeof(*s->offset_ns), by_value);
-	*offset_ns = s->offset_ns[s->found / 2] * (s->of == RD_TAP_B ? 1 : -1);
+	start->offset_ns = s->offset_ns[s->found / 2] * (s->of == RD_TAP_B ? 1 : -1);
 	return is_common(s) &&
 	       (!s->without_icrc || s->need == RD_ENDS_NEED_ONE || (here < 0 && there < 0));
 }
