@@ -61,6 +61,8 @@ struct rd_path {
 	size_t n_qps;
 };
 
+#define RD_ENDS_DRIFT_MAX 200.0 /* ppm: two oscillators, each within 100 (IEEE 802.3) */
+
 struct rd_ends_report {
 	uint64_t start_ns;	    /* first moment of A */
 	uint64_t first_ns, last_ns; /* the time that both captures cover; all times are A's */

@@ -89,6 +89,13 @@ struct rd_points_common {
 	const struct rd_owner *owner; /* of all QPs there; NULL: several, or unknown */
 };
 
+/* Of a capture, at the first moment of the reference, which is the first one of them. */
+struct rd_points_clock {
+	uint32_t capture;
+	int64_t offset_ns; /* ahead of the reference */
+	uint64_t error_ns; /* the largest one */
+};
+
 struct rd_points {
 	struct rd_points_capture *captures;
 	size_t n_captures;
@@ -109,6 +116,9 @@ struct rd_points {
 	struct rd_points_program *programs; /* in the order of hosts */
 	size_t n_programs;
 	struct rd_points_common common;
+	struct rd_points_clock *clocks; /* in the order of captures; of others nothing shows it */
+	size_t n_clocks;
+	uint64_t clock_start; /* the reference's first moment, by its clock */
 };
 
 /*

@@ -89,6 +89,16 @@ done
 site holes hosts=4 holes=3/9 lossy=1-3
 is "... packets that are lost are known as well" "$(analyze --json "$tmp/holes" | paths /dev/stdin | head -n 1)" "10.0.0.1 10.0.0.3 88 4 8"
 
+# Clocks, by pairs that have nothing to do with the first capture, which ended before: their bound holds
+for drift in 190 -190; do
+	site clocks hosts=4 only=1-3,2-3,2-4 drift=$drift late=10
+	is "clocks that drift by $drift ppm: the offset is as far off as is said, or nearer" \
+		"$(analyze --json "$tmp/clocks" | jq -c '[.clocks[] | [.capture, (.offset_ns - .capture * 60e9 | fabs) <= .error_ns, .error_ns < 8e6]]')" \
+		'[[0,true,true],[1,true,true],[2,true,true],[3,true,true]]'
+done
+has "... in the text" <(analyze "$tmp/clocks") "^The clocks of 4 captures are up to 180 s apart, known within .* ms:$"
+is "... not beside captures whose clocks nothing compares" "$(site apart hosts=5 only=1-2,3-4,4-5 && analyze --json "$tmp/apart" | jq -c '[.clocks[].capture]')" "[0,1]"
+
 # What is missing, and what the faulty paths have in common
 common() { jq -c '.common | if . then [.place, .is_address, .side, .faulty, .of_faulty, .others, .of_others] else . end' "$1"; }
 captured() { jq -r '[.hosts[].captured] | join(" ")' "$1"; }

@@ -31,6 +31,9 @@ while read -r name columns; do
 done < <(sed -nE 's/^\| `([a-z]+)` \| [^|]* \| ([a-z_0-9 ]+) \|$/\1 \2/p' "$srcdir/docs/tables.md")
 is "the document has all tables" "$names" " captures qps flows paths findings counters pauses"
 
+is "the clock of each capture, if it can be compared" "$(jq -c 'select(.clock_error_ns != null) | [.clock_offset_ns, .clock_error_ns]' "$tmp/tables/captures.ndjson")" \
+	"$(jq -c '.clocks // [] | .[] | [.offset_ns, .error_ns]' "${reports[@]}")"
+
 # Of captures at once, and only some tables
 "$RDMADUMP" export --tables=paths,qps -o "$tmp/some" "$tmp"/stories/path_mtu/[ab].pcapng >"$tmp/out" 2>"$tmp/log"
 is "captures instead of reports: status, tables, output" "$? $(cd "$tmp/some" && echo .[!.]* *) $(cat "$tmp/out")" "0 .[!.]* paths.ndjson qps.ndjson "

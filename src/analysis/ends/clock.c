@@ -10,7 +10,7 @@
 
 #define WINDOW_NS      250000000U
 #define FIRST_WIDTH_NS 1000000U
-#define DRIFT_MAX      200e-6 /* two oscillators, each within 100 ppm (IEEE 802.3) */
+#define DRIFT_MAX      (RD_ENDS_DRIFT_MAX / 1e6)
 #define DRIFT_STEPS    64
 
 static double least_of(double a, double b)

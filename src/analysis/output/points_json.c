@@ -208,6 +208,25 @@ static const struct rd_shape common_shape = {NULL,
 	RD_FIELDS(common_fields), RD_IF(faulty)};
 #undef RD_THIS
 
+#define RD_THIS struct rd_points_clock
+static json_t *clock_offset(const struct rd_at *at)
+{
+	return json_integer(((const RD_THIS *)at->object)->offset_ns);
+}
+
+static const struct rd_field clock_fields[] = {
+	{"capture", "index in captures", RD_UINT(capture)},
+	{"offset_ns",
+		"its clock minus that of the first one of the list, at that one's first frame",
+		RD_MADE(clock_offset, RD_TYPE_INT)},
+	{"error_ns", "the largest error of the offset, whatever the delays were",
+		RD_UINT(error_ns)},
+};
+static const struct rd_shape point_clock_shape = {"point_clock",
+	"How far the clock of a capture is ahead, by pairs whose clocks can be compared.",
+	RD_FIELDS(clock_fields)};
+#undef RD_THIS
+
 #define RD_THIS struct rd_points
 static json_t *worst(const struct rd_at *at)
 {
@@ -229,6 +248,8 @@ static const struct rd_field points_fields[] = {
 	{"paths", "worst first: by lost, retransmitted, paused_ns, latency",
 		RD_LIST(paths, n_paths, host_path_shape)},
 	{"common", NULL, RD_OBJECT(common, common_shape)},
+	{"clocks", "of captures that this is known of",
+		RD_LIST(clocks, n_clocks, point_clock_shape)},
 	{"pairs", "captures with the same packets, in the order of captures",
 		RD_MADE_LIST(json_nothing_yet, pair_shape)},
 	{"captures", "in the order of the names of their first files",

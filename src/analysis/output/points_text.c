@@ -90,6 +90,34 @@ static void put_missing(const struct rd_points *p, const struct rd_report_style 
 		fputc('\n', out);
 }
 
+/* Which two are the furthest apart. */
+static void put_clocks(const struct rd_points *p, FILE *out)
+{
+	const struct rd_points_clock *least = p->clocks, *most = p->clocks;
+	char apart[RD_UNITS_LEN], error[RD_UNITS_LEN];
+	uint64_t worst = 0;
+
+	if (p->n_clocks < 2)
+		return;
+	for (size_t i = 0; i < p->n_clocks; i++) {
+		const struct rd_points_clock *c = &p->clocks[i];
+
+		least = c->offset_ns < least->offset_ns ? c : least;
+		most = c->offset_ns > most->offset_ns ? c : most;
+		worst = c->error_ns > worst ? c->error_ns : worst;
+	}
+	fprintf(out, "The clocks of %zu captures are up to %s apart, known within %s", p->n_clocks,
+		rd_fmt_duration(apart, (uint64_t)most->offset_ns - (uint64_t)least->offset_ns),
+		rd_fmt_duration(error, worst));
+	if (least != most) {
+		fputs(": ", out);
+		rd_printable_put(out, p->captures[most->capture].name, SIZE_MAX);
+		fputs(" is ahead of ", out);
+		rd_printable_put(out, p->captures[least->capture].name, SIZE_MAX);
+	}
+	fputc('\n', out);
+}
+
 static void put_end(char *buf, size_t size, const struct rd_points *p, uint32_t host)
 {
 	const struct rd_points_host *h = &p->hosts[host];
@@ -232,6 +260,7 @@ void points_found_text(const struct rd_points *p, const struct rd_report_style *
 	put_common(p, to);
 	put_missing(p, style, RD_POINTS_NO, to);
 	put_missing(p, style, RD_POINTS_UNKNOWN, to);
+	put_clocks(p, to);
 	if (lines)
 		fclose(lines);
 }

@@ -99,7 +99,8 @@ int rd_points_judge(struct rd_points *p)
 		if (rd_ends_refer(pair->ends, reports) < 0)
 			return -1;
 	}
-	if (sort_verdicts(p) || points_hosts(p) || points_paths(p) || points_owners(p))
+	if (sort_verdicts(p) || points_hosts(p) || points_paths(p) || points_owners(p) ||
+		points_clocks(p))
 		return -1;
 	points_captured(p);
 	return 0;
@@ -120,4 +121,5 @@ void rd_points_free(struct rd_points *p)
 	free(p->paths);
 	free(p->owners);
 	free(p->programs);
+	free(p->clocks);
 }

@@ -11,6 +11,8 @@ int points_hosts(struct rd_points *p);
 uint32_t points_address(const struct rd_points *p, const char *address);
 /* Which hosts were captured; after points_paths(). */
 void points_captured(struct rd_points *p);
+/* How far the clocks are apart. -1 if out of memory. */
+int points_clocks(struct rd_points *p);
 /* What each host sent to each other one. -1 if out of memory. */
 int points_paths(struct rd_points *p);
 /*
