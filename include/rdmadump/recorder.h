@@ -29,8 +29,8 @@ struct rd_recorder_config {
 	const char *textfile; /* for Prometheus; NULL: none */
 	bool notify;	      /* the service manager, by NOTIFY_SOCKET */
 	void *ctx;
-	/* From the thread of rd_recorder_run(): frames come next; no more come. May be NULL. */
-	void (*ready)(void *ctx);
+	/* From the thread of rd_recorder_run(): frames come; no more come. May be NULL. */
+	void (*started)(void *ctx);
 	void (*ended)(void *ctx);
 	bool (*waiting)(void *ctx, bool commands); /* as that of the session */
 };

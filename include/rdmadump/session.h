@@ -32,13 +32,11 @@ struct rd_session_recording {
 /* The caller's part, from the thread of rd_session_run(). All may be NULL. */
 struct rd_session_calls {
 	void *ctx;
-	/* Sources and outputs are open, frames come next. */
+	/* Sources and outputs are open, the devices are started next. */
 	void (*ready)(void *ctx);
-	/*
-	 * The devices are started and privileges dropped: threads may be started, and programs,
-	 * also later. NULL: none is, but for the command of the rotation.
-	 */
+	/* The devices are started and privileges dropped: from now on each frame counts. */
 	void (*started)(void *ctx);
+	bool runs_programs; /* then or later, beside the command of the rotation */
 	/* Each batch that is kept, after the cut. One thread then serves all queues. */
 	void (*frames)(void *ctx, const struct rd_source *source, const struct rd_frame *frames,
 		unsigned int n);

@@ -34,8 +34,6 @@ static void on_ready(void *ctx)
 		(r->opt->session.out.path || r->live) && !r->opt->quiet ? on_progress : NULL);
 	if (r->live)
 		live_ready(r->live);
-	if (!r->opt->quiet)
-		report_start(r);
 }
 
 /* Only now does the analysis start without the privileges of the capture. */
@@ -43,7 +41,10 @@ static void on_started(void *ctx)
 {
 	struct capture_run *r = ctx;
 
-	live_start(r->live);
+	if (r->live)
+		live_start(r->live);
+	if (!r->opt->quiet)
+		report_start(r);
 }
 
 static void print_frames(struct capture_run *r, const struct rd_source *source,
@@ -120,7 +121,8 @@ static void configure(struct capture_run *r)
 	r->config.root_option = r->style ? NULL : "-Z root";
 	r->config.calls.ctx = r;
 	r->config.calls.ready = on_ready;
-	r->config.calls.started = o->analyze ? on_started : NULL;
+	r->config.calls.started = on_started;
+	r->config.calls.runs_programs = o->analyze;
 	r->config.calls.frames = o->print || o->analyze ? on_frames : NULL;
 	r->config.calls.ended = on_ended;
 	r->config.calls.waiting = ending_while_waiting;

@@ -285,8 +285,6 @@ static void on_ready(void *ctx)
 	struct rd_recorder *r = ctx;
 
 	r->counts.memory = rd_session_memory(r->session, &r->counts.locked);
-	if (r->config.ready)
-		r->config.ready(r->config.ctx);
 }
 
 /* Privileges are dropped: threads may start. */
@@ -296,6 +294,8 @@ static void on_started(void *ctx)
 
 	follow_start(r);
 	watch_start(r);
+	if (r->config.started)
+		r->config.started(r->config.ctx);
 	notify_send(r, "READY=1\nSTATUS=recording");
 }
 
@@ -350,6 +350,7 @@ static void configure(struct rd_recorder *r)
 	c->calls.ctx = r;
 	c->calls.ready = on_ready;
 	c->calls.started = on_started;
+	c->calls.runs_programs = true;
 	c->calls.ended = on_ended;
 	c->calls.waiting = on_waiting;
 	c->calls.commented = on_frames;

@@ -155,7 +155,7 @@ static void stay_near(const struct rd_session *s)
 
 static void restrict_calls(const struct rd_session *s)
 {
-	bool runs = s->config->out.rotation.command || s->config->calls.started;
+	bool runs = s->config->out.rotation.command || s->config->calls.runs_programs;
 	int rc = s->config->no_seccomp ? ECANCELED : seccomp_restrict(runs);
 
 	if (rc)

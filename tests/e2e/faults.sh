@@ -86,6 +86,7 @@ rx=wqe
 # The flow that was possible a moment ago is refused
 run "$rx: second create_flow fails" 2 'create_flow on mlx5_0:1' --gen $gen \
 	--fault verb=create_flow,errno=EOPNOTSUPP,nth=2 --
+is "$rx: ... and is not announced as a capture" "$(grep -c '^rdmadump: capturing on' "$tmp/stderr")" 0
 
 # Error completions: the queue is restored, the gap is noted, the rest is captured
 for kind in loc_len loc_prot flush; do

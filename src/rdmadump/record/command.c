@@ -166,7 +166,7 @@ static error_t parse_other(int key, char *arg, struct argp_state *state)
 /* --- the run
  * ---------------------------------------------------------------------------------------- */
 
-static void on_ready(void *ctx)
+static void on_started(void *ctx)
 {
 	const struct record_run *r = ctx;
 
@@ -227,7 +227,7 @@ static void configure(struct record_run *r)
 	c->program = s->no_analysis ? NULL : r->program;
 	c->notify = true;
 	c->ctx = r;
-	c->ready = on_ready;
+	c->started = on_started;
 	c->ended = on_ended;
 	c->waiting = ending_while_waiting;
 }
