@@ -13,7 +13,7 @@
 #define QPS_MAX	    (1U << 18)
 #define OWNERS_MAX  (1U << 14)
 #define READ_MAX    1024 /* processes read per sample; the next sample reads the others */
-#define BUCKETS	    4096
+#define BUCKETS	    32768
 #define TRIES	    4	 /* samples that try to read an environment: privileges may change */
 #define FORGET_FROM 4096 /* QPs: fewer are not worth the time */
 #define ROOM	    (OWNERS_MAX / 4)   /* owners and pids: fewer are too few for what comes next */

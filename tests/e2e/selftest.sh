@@ -92,20 +92,20 @@ fi
 # --- two at once ---------------------------------------------------------------------------
 
 fresh
+mkdir "$tmp/second.out"
+# The first one does not end: its flow takes longer than the test.
 cat >"$tmp/two" <<-END
-	"$RDMADUMP" selftest --output "$tmp/out" --probe inventory --probe objects --probe clocks >"$tmp/first" 2>&1 &
+	"$RDMADUMP" selftest --output "$tmp/out" --probe inventory --probe objects >"$tmp/first" 2>&1 &
 	first=\$!
-	has_begun() { grep -q '^inventory' "$tmp/first" || is_gone \$first; }
-	wait_for has_begun
-	"$RDMADUMP" selftest --output "$tmp/out" >"$tmp/second" 2>&1
+	wait_for grep -q '^inventory' "$tmp/first"
+	"$RDMADUMP" selftest --output "$tmp/second.out" >"$tmp/second" 2>&1
 	echo \$? >"$tmp/status"
-	wait \$first
+	kill -KILL \$first
 END
-model --latency create_flow=60 --gen $gen --rate 2000 -- bash "$tmp/two" >"$tmp/log" 2>&1
-is "two at once: the first one" $? 0
+model --latency create_flow=1000000 --gen $gen --rate 2000 -- bash "$tmp/two" >"$tmp/log" 2>&1
 is "two at once: the second one is refused" "$(cat "$tmp/status")" 1
 has "... and says why" "$tmp/second" 'another selftest is running on mlx5_0; wait until it has ended'
-is "... and leaves nothing" "$(ls "$tmp/out")" "$name.tar.zst"
+is "... and leaves nothing" "$(ls "$tmp/second.out")" ""
 
 # --- signals, SIGKILL, a full disk, at each probe --------------------------------------------
 
