@@ -110,7 +110,7 @@ void output_make_private(const struct output *out)
 
 int output_begin(struct output *out, struct rd_error *err)
 {
-	out->offset = out->cleaned = out->synced = 0;
+	out->offset = out->checked = out->cleaned = out->synced = 0;
 	out->grown = false;
 	return rd_outfile_begin(&out->file, out->path, err);
 }
@@ -124,6 +124,27 @@ void output_abandon(struct output *out)
 	out->fd = -1;
 }
 
+#define STRETCH_BYTES ((uint64_t)65536) /* so much of a capture has some byte that is not 0 */
+
+/*
+ * Whether there is a hole where the file had bytes at the last check: another program cut it, and a
+ * write has made it as long as before.
+ */
+static bool has_hole(const struct output *out)
+{
+	const off_t end = (off_t)(out->checked - out->checked % STRETCH_BYTES);
+	const off_t now = end ? lseek(out->fd, 0, SEEK_CUR) : -1;
+	bool hole;
+	off_t data;
+
+	if (now < 0)
+		return false;
+	data = lseek(out->fd, end - (off_t)STRETCH_BYTES, SEEK_DATA);
+	hole = data < 0 ? errno == ENXIO : data >= end;
+	lseek(out->fd, now, SEEK_SET);
+	return hole;
+}
+
 int output_check(struct output *out)
 {
 	struct stat st;
@@ -132,8 +153,9 @@ int output_check(struct output *out)
 		return 0;
 	if (st.st_nlink == 0)
 		return ENOENT;
-	if ((uint64_t)st.st_size < out->ops->completed(out))
+	if ((uint64_t)st.st_size < out->ops->completed(out) || has_hole(out))
 		return ESTALE;
+	out->checked = out->ops->completed(out);
 	if ((uint64_t)st.st_size > out->offset && !out->grown) {
 		out->grown = true;
 		rd_log(RD_LOG_WARNING, "another program also writes to '%s'", out->path);
@@ -221,6 +243,8 @@ void output_cut(struct output *out, uint64_t size)
 		lseek(out->fd, (off_t)size, SEEK_SET) < 0)
 		return;
 	out->offset = size;
+	if (out->checked > size)
+		out->checked = size;
 }
 
 int output_close(struct output *out, struct rd_error *err)

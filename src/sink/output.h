@@ -36,6 +36,7 @@ struct output {
 	bool own_name;		/* the next file's name is made here: rd_outfile_open_own() */
 	bool grown;		/* another program also writes to it; reported once */
 	uint64_t offset;	/* bytes in the file so far */
+	uint64_t checked;	/* of them, at the last check */
 	const char *path;
 	const struct output_ops *ops; /* of the current file */
 	struct stage *stage; /* buffers of O_DIRECT; NULL: all writes go through the page cache */

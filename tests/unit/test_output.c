@@ -127,6 +127,13 @@ static void check(struct place *p, bool statistics)
 	memory_free(&m);
 }
 
+static void leave(struct place *p)
+{
+	file_fini(&p->file);
+	unlink(p->path);
+	free(p->piece);
+}
+
 static void end(struct place *p, bool failed, bool statistics)
 {
 	static const char comment[] = {[0 ... RD_NOTE_MAX - 2] = 'c', '\0'};
@@ -135,9 +142,7 @@ static void end(struct place *p, bool failed, bool statistics)
 	expect("0 0", file_end(&p->file, NULL, &stats, failed),
 		output_close(&p->file.out, &failure));
 	check(p, statistics);
-	file_fini(&p->file);
-	unlink(p->path);
-	free(p->piece);
+	leave(p);
 }
 
 static const enum rd_write_mode modes[] = {RD_WRITE_AUTO, RD_WRITE_BUFFERED, RD_WRITE_DIRECT};
@@ -290,6 +295,31 @@ TEST(recovery)
 			expect("0 0 0", at, again, file_flush(&p.file, true));
 			assert_int_equal(p.file.frames.all, p.frames);
 			end(&p, false, true);
+		}
+	}
+}
+
+/* Another program cuts the file between two writes: the next one makes it as long as before. */
+TEST(cut_meanwhile)
+{
+	static const off_t sizes[] = {0, 1000, 100000, 1500000};
+
+	for_each_mode(m)
+	{
+		for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+			struct place p;
+
+			begin(&p, *m, "pcapng");
+			for (int k = 0; k < 12; k++) {
+				assert_int_equal(put(&p, PIECE), 0);
+				assert_int_equal(file_check(&p.file), 0);
+			}
+			assert_int_equal(truncate(p.path, sizes[i]), 0);
+			for (int k = 0; k < 12; k++)
+				assert_int_equal(put(&p, PIECE), 0);
+			same(file_check(&p.file), ESTALE, p.file.frames.all, 0);
+			assert_int_equal(output_close(&p.file.out, &failure), 0);
+			leave(&p);
 		}
 	}
 }
