@@ -103,6 +103,10 @@ is "... not beside captures whose clocks nothing compares" "$(site apart hosts=5
 common() { jq -c '.common | if . then [.place, .is_address, .side, .faulty, .of_faulty, .others, .of_others] else . end' "$1"; }
 captured() { jq -r '[.hosts[].captured] | join(" ")' "$1"; }
 is "one faulty path has nothing in common" "$(common "$tmp/four.json")" null
+site both hosts=4 lossy=1-3,3-1
+is "... nor have both directions between two hosts: it may be either one" "$(analyze --json "$tmp/both" | common /dev/stdin)" null
+site through hosts=4 lossy=1-2,2-3
+is "... one to a host and one from it do" "$(analyze --json "$tmp/through" | common /dev/stdin)" '["10.0.0.2",false,"either",2,2,4,10]'
 is "each capture is likely of a host" "$(captured "$tmp/four.json")" "likely likely likely likely"
 is "... and the text says nothing of it" "$(sed '/^====/,$d' "$tmp/text" | grep -c '[cC]apture is\|[cC]apture was made')" 0
 is "by facts: the host without a capture" "$(captured "$tmp/rails.json")" "yes no yes yes no"

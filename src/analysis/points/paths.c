@@ -161,15 +161,24 @@ static uint64_t slow_of(struct rd_points *p)
 	return none < p->n_paths ? SLOW * p->paths[(none + p->n_paths) / 2].latency.p50 : 0;
 }
 
-/* How many paths end or begin there, faulty ones and others. */
+/*
+ * How many paths end or begin there, faulty ones and others; `several`: the faulty ones do not all
+ * have the same other end, to which they would point as well.
+ */
 struct share {
 	size_t faulty, others;
+	uint32_t other_end;
+	bool several;
 };
 
-static void count(struct share *s, bool faulty)
+static void count(struct share *s, bool faulty, uint32_t other_end)
 {
-	s->faulty += faulty;
 	s->others += !faulty;
+	if (!faulty)
+		return;
+	s->several |= s->faulty && s->other_end != other_end;
+	s->other_end = other_end;
+	s->faulty++;
 }
 
 /*
@@ -182,19 +191,20 @@ static int find_common(const struct rd_points *p, uint64_t slow, struct rd_point
 
 	*c = (struct rd_points_common){.slow = slow};
 	for (size_t i = 0; i < p->n_paths && at; i++) {
-		const struct rd_points_path *path = &p->paths[i];
+		const uint32_t from = p->paths[i].from, to = p->paths[i].to;
+		const bool faulty = is_faulty(&p->paths[i], slow);
 
-		count(&all, is_faulty(path, slow));
-		count(&at[path->to][RD_POINTS_TO], is_faulty(path, slow));
-		count(&at[path->from][RD_POINTS_FROM], is_faulty(path, slow));
-		count(&at[path->to][RD_POINTS_EITHER], is_faulty(path, slow));
-		count(&at[path->from][RD_POINTS_EITHER], is_faulty(path, slow));
+		count(&all, faulty, to);
+		count(&at[to][RD_POINTS_TO], faulty, from);
+		count(&at[from][RD_POINTS_FROM], faulty, to);
+		count(&at[to][RD_POINTS_EITHER], faulty, from);
+		count(&at[from][RD_POINTS_EITHER], faulty, to);
 	}
 	for (uint32_t i = 0; i < p->n_addresses && at; i++)
 		for (unsigned int end = 0; end < RD_POINTS_ENDS; end++) {
 			const struct share *s = &at[i][end];
 
-			if (s->faulty > 1 && 2 * s->faulty > all.faulty &&
+			if (s->several && 2 * s->faulty > all.faulty &&
 				s->faulty * all.others > s->others * all.faulty &&
 				(s->faulty > c->faulty ||
 					(s->faulty == c->faulty && s->others < c->others)))
