@@ -90,6 +90,32 @@ check_ends() {
 	esac
 }
 
+# check_hosts DIRECTORY [FROM TO]: captures of hosts 1 to 4: what the router dropped is lost from FROM to TO, no more
+check_hosts() {
+	local at=$1 name=${1##*/} from=10.77.${2-}.${2-} to=10.77.${3-}.${3-} report=$tmp/hosts.json verdicts=
+	"$RDMADUMP" analyze --json "$at/captures" >"$report" 2>"$tmp/analysis.log"
+	ok "$name: analyze reads the captures" "$tmp/analysis.log"
+	is "$name: each is of a host, and has the packets to and from all others" \
+		"$(jq -c '[.hosts[] | .addresses + [.captured]], (.pairs | length), ([.paths[].packets >= 250] | unique)' "$report" | tr '\n' ' ')" \
+		'[["10.77.1.1","yes"],["10.77.2.2","yes"],["10.77.3.3","yes"],["10.77.4.4","yes"]] 6 [true] '
+	is "$name: the packets explain the counters of all hosts" \
+		"$(jq -c '[.captures[].counters[] | .agrees or .why] | [length >= 32, all]' "$report")" "[true,true]"
+	if [ $# = 3 ]; then
+		verdicts="Packets from $from to $to are lost between the two capture points"
+		verdicts="[\"lost-between\",$(jq -nc "[$2, $3] | sort | map(. - 1)"),\"$verdicts\"]"
+		is "$name: on the first path as many packets are lost (or at the edges of a capture) as the router dropped" \
+			"$(jq -r '.paths[0].lost as $lost | .paths[0].from, .paths[0].to, $lost + ([.pairs[].ends.outside] | add), $lost > 0' "$report" | paste -sd' ')" \
+			"$from $to $(jq '[.[] | select(.kind == "netem") | .drops] | add' "$at/qdiscs") true"
+	fi
+	is "$name: no other path lost packets, and none between other hosts has them twice" \
+		"$(jq -c --arg from "$from" --arg to "$to" '[.paths[] | [.from, .to] as $ends | select($ends != [$from, $to]) |
+			select(.lost != 0 or (.retransmitted != 0 and $ends != [$to, $from]))], .common' "$report" | paste -sd' ')" "[] null"
+	# While the host is busy, emulated machines stand still.
+	is "$name: the verdicts on all pairs are no others" \
+		"$(jq -c '.pairs as $p | .verdicts[] | select(.verdict.rule and .better_pair == null) | select(.verdict.rule | IN("silence", "stall") | not) |
+			[.verdict.rule, $p[.pair].captures, .verdict.what]' "$report")" "$verdicts"
+}
+
 # check_nvme NAME REPORT: what the host wrote, in as many commands, and a completion of each command
 check_nvme() {
 	is "$1: analyze recognizes NVMe over Fabrics" \

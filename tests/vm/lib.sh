@@ -3,22 +3,31 @@
 # What scripts inside a test machine share; /init has sourced it, a script does `. /lib.sh`.
 # A fork takes 0.1 s under emulation: the compiled program `guest` waits and counts.
 #
-#   SIDE  a, b, or r (the router of three); with one machine a
+#   SIDE  a, b, of five also c, d; r: the router of three or five; with one machine a
 #   N     number of machines
-#   DEV NETDEV SELF PEER SELF6 PEER6   this end's rxe device, its netdev and addresses
+#   HOSTS of these those that are not the router
+#   DEV NETDEV SELF PEER SELF6 PEER6   this end's rxe device, its netdev and addresses; of five machines
+#         nobody is the peer
 # With one machine both ends are in it: DEV_B, NETDEV_B are the other end's, at address PEER.
 
 wait_seconds=${wait_seconds:-90}
 
+number() { echo $(($(printf %d "'$1") - 96)); } # of a host: 1 for a
+# address SIDE: of one of several hosts, each of which has a network of its own
+address() { echo "10.77.$(number "$1").$(number "$1")"; }
+
 set_addresses() {
-	DEV=rxe0
+	DEV=rxe0 HOSTS="a b"
+	[ "$N" != 1 ] || HOSTS=a
+	[ "$N" != 5 ] || HOSTS="a b c d"
 	case $N$SIDE in
 	1a) NETDEV=va NETDEV_B=vb DEV=rxe_a DEV_B=rxe_b SELF=10.77.0.1 PEER=10.77.0.2 ;;
 	2a) NETDEV=eth0 SELF=10.77.0.1 PEER=10.77.0.2 SELF6=fd77::1 PEER6=fd77::2 ;;
 	2b) NETDEV=eth0 SELF=10.77.0.2 PEER=10.77.0.1 SELF6=fd77::2 PEER6=fd77::1 ;;
-	3a) NETDEV=eth0 SELF=10.77.1.1 PEER=10.77.2.2 ;;
-	3b) NETDEV=eth0 SELF=10.77.2.2 PEER=10.77.1.1 ;;
-	3r) NETDEV=eth0 NETDEV_B=eth1 DEV= ;;
+	3a) NETDEV=eth0 SELF=$(address a) PEER=$(address b) ;;
+	3b) NETDEV=eth0 SELF=$(address b) PEER=$(address a) ;;
+	5[a-d]) NETDEV=eth0 SELF=$(address "$SIDE") ;;
+	?r) NETDEV=eth0 NETDEV_B=eth1 DEV= ;;
 	esac
 	export DEV DEV_B NETDEV NETDEV_B SELF PEER SELF6 PEER6
 }
@@ -59,15 +68,17 @@ set_up_network() {
 		ip addr add "$SELF6/64" dev eth0
 		rdma link add rxe0 type rxe netdev eth0
 		;;
-	3r)
-		sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.send_redirects=0 \
-			net.ipv6.conf.eth0.disable_ipv6=1 net.ipv6.conf.eth1.disable_ipv6=1
-		ip addr add 10.77.1.9/24 dev eth0
-		ip addr add 10.77.2.9/24 dev eth1
-		ip link set eth0 up
-		ip link set eth1 up
+	?r)
+		sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.send_redirects=0
+		port=0
+		for i in $HOSTS; do
+			sysctl -qw net.ipv6.conf.eth$port.disable_ipv6=1
+			ip addr add "10.77.$((port + 1)).9/24" dev eth$port
+			ip link set eth$port up
+			port=$((port + 1))
+		done
 		;;
-	3?)
+	[35]?)
 		sysctl -qw net.ipv6.conf.eth0.disable_ipv6=1
 		ip link set eth0 up
 		ip addr add "$SELF/24" dev eth0
@@ -81,11 +92,12 @@ set_up_network() {
 barrier() {
 	[ "$N" = 1 ] && return 0
 	: >"$SHARE/barrier.$1.$SIDE"
-	set -- "$SHARE/barrier.$1"
-	case $N in
-	2) guest wait "$wait_seconds" "$1.a" "$1.b" || exit 97 ;;
-	3) guest wait "$wait_seconds" "$1.a" "$1.b" "$1.r" || exit 97 ;;
-	esac
+	reached=$SHARE/barrier.$1
+	set --
+	for machine in $HOSTS $([ "$N" = 2 ] || echo r); do
+		set -- "$@" "$reached.$machine"
+	done
+	guest wait "$wait_seconds" "$@" || exit 97
 }
 
 # --- scenarios ---------------------------------------------------------------------------------

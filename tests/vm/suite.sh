@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # rdmadump on a real kernel: in every scenario of pair.sh, router.sh and one.sh its frames are those
 # of tcpdump, byte for byte, and as many as the kernel's rxe counted; files are read by libpcap, not by
-# our reader. analysis.sh checks the reports of `analyze`. VM_QUICK=1: two machines and some scenarios
-# only. VM_SERVICE=1: only the recorder as a service of systemd (record.sh). VM_NVME=1: only many commands of NVMe over
+# our reader. analysis.sh checks the reports of `analyze`, also of four hosts' captures (hosts.sh).
+# VM_QUICK=1: some scenarios of two machines, and these hosts. VM_SERVICE=1: only the recorder as a service of systemd (record.sh). VM_NVME=1: only many commands of NVMe over
 # RDMA (nvme.sh). Expects the variables of tests/tap.sh, and VM_BIN.
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/tap.sh
@@ -280,6 +280,10 @@ fi
 machines 2 "${VM_SECONDS:-900}" pair.sh $wanted
 # shellcheck disable=SC2086 # a list of names
 check_scenarios "$tmp/2" $wanted
+
+VM_MEMORY=256 machines 5 "${VM_SECONDS:-900}" hosts.sh all_well one_path:c:b
+check_hosts "$tmp/5/all_well"
+check_hosts "$tmp/5/one_path" 3 2
 
 if [ -z "${VM_QUICK-}" ]; then
 	# shellcheck disable=SC2046 # a list of names

@@ -20,7 +20,7 @@ vm_files="/usr/lib/*/libibverbs/librxe-rdmav*.so:ibverbs-providers
 	/etc/protocols:netbase"
 # Loaded at boot, dependencies added; the others are there for modprobe.
 vm_modules="virtio_pci virtio_net 9pnet_virtio 9p crc32_generic ib_uverbs rdma_ucm rdma_rxe"
-vm_more_modules="ib_umad veth 8021q sch_netem sch_prio sch_ingress cls_matchall act_gact brd nvme_rdma nvmet_rdma"
+vm_more_modules="ib_umad veth 8021q sch_netem sch_prio sch_ingress cls_matchall cls_u32 act_gact brd nvme_rdma nvmet_rdma"
 
 vm_found= # vm_files, expanded
 vm_why=   # what is missing
@@ -207,18 +207,19 @@ vm_prepare() {
 
 # --- running -------------------------------------------------------------------------------
 
-# The machines of a run, by their number; each is named by what it is: two ends and a router.
+# The machines of a run, by their number; each is named by what it is: a router and hosts.
 vm_sides() {
 	case $1 in
 	1) echo a ;;
 	2) echo a b ;;
 	3) echo r a b ;;
+	5) echo r a b c d ;;
 	esac
 }
 
 # The cable: Unix sockets, since a TCP socket between the machines would collect small frames.
 vm_nics() {
-	local side=$1 n=$2 dir=$3
+	local side=$1 n=$2 dir=$3 hosts=abcd i
 	wire() {
 		echo -n "-netdev stream,id=$1,server=$3,addr.type=unix,addr.path=$dir/$2.wire" \
 			"-device virtio-net-pci,netdev=$1,mac=52:54:00:77:0$4:0$5,romfile= "
@@ -226,9 +227,12 @@ vm_nics() {
 	case $n$side in
 	2a) wire n0 ab on 0 1 ;;
 	2b) wire n0 ab off 0 2 ;;
-	3r) wire n0 ra on 1 9; wire n1 rb on 2 9 ;;
-	3a) wire n0 ra off 1 1 ;;
-	3b) wire n0 rb off 2 2 ;;
+	[35]r) for ((i = 1; i < n; i++)); do wire "n$i" "r${hosts:i-1:1}" on "$i" 9; done ;;
+	[35]?)
+		i=${hosts%%"$side"*}
+		i=$((${#i} + 1))
+		wire n0 "r$side" off "$i" "$i"
+		;;
 	esac
 }
 
@@ -278,7 +282,7 @@ vm_wait_wire() {
 	local wires= w i
 	case $2$1 in
 	2a) wires=ab ;;
-	3r) wires="ra rb" ;;
+	?r) wires=$(vm_sides "$2" | sed 's/^r//; s/ / r/g') ;;
 	esac
 	for w in $wires; do
 		for ((i = 0; i < 500; i++)); do
