@@ -96,6 +96,15 @@ struct rd_points_clock {
 	uint64_t error_ns; /* the largest one */
 };
 
+/* The host that begins its messages far later than the others, so that they wait for it. */
+struct rd_points_straggler {
+	uint32_t address;
+	size_t of; /* addresses that were compared; 0: there is none */
+	struct rd_late late;
+	uint64_t next_ns;	      /* how late the next one is */
+	const struct rd_owner *owner; /* of all QPs there; NULL: several, or unknown */
+};
+
 struct rd_points {
 	struct rd_points_capture *captures;
 	size_t n_captures;
@@ -119,6 +128,7 @@ struct rd_points {
 	struct rd_points_clock *clocks; /* in the order of captures; of others nothing shows it */
 	size_t n_clocks;
 	uint64_t clock_start; /* the reference's first moment, by its clock */
+	struct rd_points_straggler straggler;
 };
 
 /*

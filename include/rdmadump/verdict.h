@@ -75,8 +75,17 @@ struct rd_stragglers {
 
 #define RD_BURST_NS UINT64_C(100000) /* interval of rd_host.peak_bytes */
 
+/*
+ * Messages that a host began although the peer's of the same number was there and nothing else
+ * had arrived since: the time since the last frame to it.
+ */
+struct rd_late {
+	uint64_t n, ns, max_ns;
+};
+
 struct rd_host {
 	char address[RD_ADDRESS_LEN];
+	struct rd_late late; /* at its own port */
 	uint64_t sent_frames, sent_bytes, received_frames, received_bytes;
 	unsigned int receivers, senders; /* hosts that it sends to, that send to it */
 	uint64_t peak_bytes;		 /* most that it received within 100 us */

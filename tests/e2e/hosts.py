@@ -8,6 +8,7 @@ lossy=1-3,...  the path from 1 to 3 loses every tenth message, once; 1-3/1: betw
 only=1-2,...   only these send to each other
 missing=2,...  hosts without a capture
 holes=3/9,...  hosts whose captures lack every ninth frame, and do not say so
+late=3,...     hosts that begin later than all others, in rounds of messages between all; instead of `messages`
 slow=3,...     hosts that respond a millisecond later
 directions=1,...  hosts whose captures mark frames as sent or received
 near=1         all are captured at one place: no router and no delay is between
@@ -63,6 +64,19 @@ class Net:
             time += EVERY
 
 
+def in_step(net, late, rounds=20):
+    """Each host sends to all others every 2 ms, late ones half a millisecond after; one QP pair of two hosts."""
+    for n in range(rounds):
+        for a in net.captures:
+            for b in net.captures:
+                if a == b:
+                    continue
+                time = START + n * 10 * EVERY + 100 * (8 * a + b) + (500_000 if a in late else 0)
+                net.send(time, 0, (a, b), frames.bth(frames.SEND_ONLY, 0x2000 + b | a << 16, n, True) + bytes(64))
+                ack = frames.bth(frames.ACK, 0x2000 + a | b << 16, n) + frames.aeth(0x1f, n + 1)
+                net.send(time + DELAY + 1000, 0, (b, a), ack)
+
+
 def guid(host):
     return "%016x" % (0x0c42a10300000000 + host)
 
@@ -78,7 +92,7 @@ def owners(host, hosts, ranks):
     rows = [{"pid": 1000 * host + i, "comm": "python3", "start_ticks": 5,
              "job": {"SLURM_JOB_ID": "77", "RANK": str((host - 1) * ranks + i)},
              "qps": [{"lqpn": qp} for peer in range(1, hosts + 1) if peer % ranks == i
-                     for qp in (0x100 + host | peer << 12, 0x1000 + host | peer << 16)]} for i in range(ranks)]
+                     for qp in (0x100 + host | peer << 12, 0x1000 + host | peer << 16, 0x2000 + host | peer << 16)]} for i in range(ranks)]
     return json.dumps({"kind": "owners", "when": "end", "time_ns": START, "interface": 0, "device": "mlx5_0", "port": 1, "node_guid": guid(host),
                        "samples": 3, "interval_ns": 500_000_000, "owners": rows})
 
@@ -88,11 +102,13 @@ def main(directory, **how):
     lossy = {p for p in how.get("lossy", "").split(",") if p}
     ranks = int(how.get("ranks", 0))
     only = {p for p in how.get("only", "").split(",") if p}
-    missing, directions, slow = ({int(h) for h in how.get(key, "").split(",") if h} for key in ("missing", "directions", "slow"))
+    missing, directions, slow, late = ({int(h) for h in how.get(key, "").split(",") if h} for key in ("missing", "directions", "slow", "late"))
     holes = {int(h): int(n) for h, n in (p.split("/") for p in how.get("holes", "").split(",") if p)}
     machines = dict(enumerate(how["machines"].split(","), 1)) if "machines" in how else {}
     net = Net(hosts, bool(how.get("near")), slow)
-    for network in range(addresses):
+    if late:
+        in_step(net, late)
+    for network in range(0 if late else addresses):
         for a in net.captures:
             for b in net.captures:
                 if a != b and (not only or {f"{a}-{b}", f"{b}-{a}"} & only):

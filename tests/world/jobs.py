@@ -143,8 +143,124 @@ def dies(job):
     return host
 
 
+# --- jobs in step -----------------------------------------------------------------------------
+
+class Rank:
+    """A process that computes, sends, and waits for others, as its plan says."""
+
+    def __init__(self, job, host, think):
+        self.job, self.host, self.think_ns = job, host, think
+        self.flows, self.got, self.wants, self.plan = {}, {}, None, None
+
+    def think(self):
+        return int(self.think_ns * self.job.rng.uniform(0.8, 1.2))
+
+    def join(self, other):
+        """A connection with messages in both directions."""
+        there = pair(self.job, self.host, other.host, mtu=1024)
+        for a, b, flow in ((self, other, there), (other, self, there.peer)):
+            a.flows[b], b.got[a] = flow, 0
+            flow.at_end = lambda _flow, _message, a=a, b=b: b.arrived(a)
+
+    def post(self, other, size):
+        self.flows[other].post("write", size)
+
+    def arrived(self, other):
+        self.got[other] += 1
+        if self.wants and self.got[self.wants[0]] >= self.wants[1]:
+            self.go()
+
+    def go(self):
+        self.wants = None
+        for step in self.plan:    # a time to compute, or how many messages of whom it waits for
+            if isinstance(step, int):
+                self.job.after(step, self.go)
+                return
+            if self.got[step[0]] < step[1]:
+                self.wants = step
+                return
+
+
+def all_to_all(ranks, rounds, size):
+    def plan(rank):
+        for n in range(1, rounds + 1):
+            yield rank.think()
+            for other in rank.flows:
+                rank.post(other, size)
+            for other in rank.flows:
+                yield other, n
+    for i, rank in enumerate(ranks):
+        for other in ranks[:i]:
+            other.join(rank)
+    return plan
+
+
+def ring(ranks, rounds, size):
+    """Each receiver says when it is ready, as NCCL's do."""
+    steps = len(ranks) - 1
+
+    def plan(rank):
+        before, after = (ranks[(ranks.index(rank) + i) % len(ranks)] for i in (-1, 1))
+        for n in range(rounds):
+            yield rank.think()
+            for _ in range(steps):
+                rank.post(before, 16)
+            for step in range(1, steps + 1):
+                yield after, n * steps + step
+                rank.post(after, size)
+                yield before, n * steps + step
+    for i, rank in enumerate(ranks):
+        rank.join(ranks[i - 1])
+    return plan
+
+
+def doubling(ranks, rounds, size):
+    def plan(rank):
+        for n in range(1, rounds + 1):
+            yield rank.think()
+            for other in rank.flows:
+                rank.post(other, size)
+                yield other, n
+    for bit in range(len(ranks).bit_length() - 1):
+        for i, rank in enumerate(ranks):
+            if not i >> bit & 1:
+                rank.join(ranks[i | 1 << bit])
+    return plan
+
+
+def in_step(job):
+    """Eight hosts, and nothing else. -> their ranks"""
+    for f in job.flows:
+        vars(f).pop("load", None)
+    think = job.rng.choice([100_000, 300_000])
+    ranks = [Rank(job, h, think) for h in job.rng.sample(job.hosts, 8)]
+    plan = job.rng.choice([all_to_all, ring, doubling])(ranks, job.rng.randint(12, 25), job.rng.choice([64, 1024, 8192]))
+    for rank in ranks:
+        rank.plan = plan(rank)
+        job.at(1000, rank.go)
+    return ranks
+
+
+def straggler(job):
+    rank = job.rng.choice(in_step(job))
+    rank.think_ns *= job.rng.uniform(1.6, 4)
+    return rank.host
+
+
+def no_straggler(job):
+    """One may compute faster than all others; or each pair of hosts sends at a rate of its own."""
+    how = job.rng.choice(["fast", "even", "rates"])
+    if how == "rates":
+        for f in [f for f in job.flows if hasattr(f, "load")]:
+            f.peer.load = dict(f.load, think=job.rng.randint(50_000, 400_000))
+    else:
+        rank = job.rng.choice(in_step(job))
+        rank.think_ns *= 0.6 if how == "fast" else 1
+
+
 CULPRITS = {"lossy path": lossy_path, "receiver drops": loses_received, "sender drops": loses_sent, "slow responder": slow,
-            "not ready": not_ready, "pauses": pauses, "dies": dies, "MTU black hole": black_hole, "nothing": lambda job: None}
+            "not ready": not_ready, "pauses": pauses, "dies": dies, "MTU black hole": black_hole, "nothing": lambda job: None,
+            "straggler": straggler, "no straggler": no_straggler}
 
 
 # --- captures ---------------------------------------------------------------------------------

@@ -209,6 +209,14 @@ static void congestion(struct rd_analysis *a, struct flow *f, const struct rd_pa
 		congestion_notified(a, f->pair.peer);
 }
 
+#define IN_STEP 8 /* messages: a peer that is farther ahead does not wait */
+
+/* Whether the peer has begun as many messages, or a few more. */
+static inline bool is_awaited(const struct times *t, const struct flow *peer)
+{
+	return peer && peer->times && peer->times->messages - t->messages < IN_STEP;
+}
+
 /* A request, and what its side's time was spent on up to it. */
 static inline void request_take(struct rd_analysis *a, struct flow *f, const struct item *it)
 {
@@ -228,6 +236,9 @@ static inline void request_take(struct rd_analysis *a, struct flow *f, const str
 							    : RD_TIME_SENDING,
 			it->ns);
 	} else if (it->p->op->bits & RD_OP_FIRST) {
+		t->messages++;
+		if (f->ack.idle && is_awaited(t, peer))
+			leg_late(f->leg->from, t->last_ns, it->ns);
 		if (f->ack.idle)
 			times_resume(t, peer ? peer->req.message_ns : 0, it->ns);
 		else
@@ -238,6 +249,7 @@ static inline void request_take(struct rd_analysis *a, struct flow *f, const str
 		times_spend(t, RD_TIME_SENDING, it->ns);
 	}
 	f->ack.idle = false;
+	f->leg->to->in_ns = it->ns;
 }
 
 /* A response, and what the requester's time was spent on up to it. */
@@ -247,6 +259,8 @@ static inline void response_take(struct rd_analysis *a, struct flow *f, const st
 	bool further = bits & RD_OP_READ && !(bits & RD_OP_FIRST);
 	struct flow *r = f->pair.peer;
 
+	if (bits & RD_OP_READ)
+		f->leg->to->in_ns = it->ns;
 	if (r && r->times && !r->ack.idle) {
 		if (further && it->p->payload_len == r->req.mtu)
 			times_gap(r->times, it->ns);

@@ -20,10 +20,11 @@ struct quiet {
 
 struct host {
 	uint8_t address[16], net;
-	uint64_t window;		  /* the last one in which it received */
-	uint64_t bytes;			  /* ... and how much, since the window began */
-	uint32_t senders;		  /* ... from how many hosts */
-	struct rd_host sum;		  /* the window with most bytes, most_senders */
+	uint64_t window;	 /* the last one in which it received */
+	uint64_t bytes;		 /* ... and how much, since the window began */
+	uint32_t senders;	 /* ... from how many hosts */
+	struct rd_host sum;	 /* the window with most bytes, most_senders; late */
+	uint64_t in_ns, late_ns; /* last packet of a message to it; when it was late last */
 	uint64_t window_ns, window_frame; /* when its last window began */
 	struct quiet quiet[2];		  /* the one of most QPs, the last one */
 };
@@ -67,6 +68,22 @@ static inline void leg_take(
 	if (leg->window != l->window)
 		leg_begin(l, leg, ns, frame);
 	leg->to->bytes += len;
+}
+
+/* A host begins a message after `from` and after all that had arrived: it is late. */
+static inline void leg_late(struct host *h, uint64_t from, uint64_t ns)
+{
+	struct rd_late *late = &h->sum.late;
+
+	from = from > h->in_ns ? from : h->in_ns;
+	from = from > h->late_ns ? from : h->late_ns;
+	if (ns <= from)
+		return;
+	h->late_ns = ns;
+	late->n++;
+	late->ns += ns - from;
+	if (ns - from > late->max_ns)
+		late->max_ns = ns - from;
 }
 
 #endif

@@ -11,6 +11,7 @@
 /* Of a flow that has requests. */
 struct times {
 	uint64_t last_ns;	/* of the last frame that belongs to them */
+	uint32_t messages;	/* begun */
 	struct rd_times so_far; /* gap_ns UINT32_MAX: none */
 };
 

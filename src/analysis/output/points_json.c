@@ -227,6 +227,31 @@ static const struct rd_shape point_clock_shape = {"point_clock",
 	RD_FIELDS(clock_fields)};
 #undef RD_THIS
 
+#define RD_THIS struct rd_points_straggler
+static json_t *straggler_name(const struct rd_at *at)
+{
+	const struct rd_points *p = at->up->object;
+
+	return rd_json_string(p->addresses[((const RD_THIS *)at->object)->address]);
+}
+
+static const struct rd_field straggler_fields[] = {
+	{"address", NULL, RD_MADE(straggler_name, RD_TYPE_TEXT)},
+	{"of", "addresses that were compared", RD_UINT(of)},
+	{"messages", "that it began although the peer's of the same number was there",
+		RD_UINT(late.n)},
+	{"late_ns", "their times since the last frame to it", RD_UINT(late.ns)},
+	{"max_ns", NULL, RD_UINT(late.max_ns)},
+	{"next_ns", "late_ns of the next address", RD_UINT(next_ns)},
+	{"owner", "as in common", RD_POINTER(owner, owner_shape)},
+};
+static const struct rd_shape straggler_shape = {NULL,
+	"Possibly what the others wait for: of all that exchange messages, it begins them far "
+	"later than any other, for a part of the time. null: no such address, or packets were "
+	"lost, retransmitted or paused, or responses slow.",
+	RD_FIELDS(straggler_fields), RD_IF(of)};
+#undef RD_THIS
+
 #define RD_THIS struct rd_points
 static json_t *worst(const struct rd_at *at)
 {
@@ -250,6 +275,7 @@ static const struct rd_field points_fields[] = {
 	{"common", NULL, RD_OBJECT(common, common_shape)},
 	{"clocks", "of captures that this is known of",
 		RD_LIST(clocks, n_clocks, point_clock_shape)},
+	{"straggler", NULL, RD_OBJECT(straggler, straggler_shape)},
 	{"pairs", "captures with the same packets, in the order of captures",
 		RD_MADE_LIST(json_nothing_yet, pair_shape)},
 	{"captures", "in the order of the names of their first files",

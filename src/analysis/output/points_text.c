@@ -49,23 +49,43 @@ const char *rd_points_place(const struct rd_points *p)
 	return p->addresses[c->address ? c->place : p->hosts[c->place].address];
 }
 
+static void put_whose(const struct rd_owner *owner, FILE *out)
+{
+	char text[RD_OWNER_TEXT_MAX];
+
+	if (owner) {
+		fputs("; its QPs are of ", out);
+		rd_printable_put(out, rd_owner_text(text, owner), SIZE_MAX);
+	}
+	fputc('\n', out);
+}
+
 static void put_common(const struct rd_points *p, FILE *out)
 {
 	static const char *const ends[] = {"end at", "begin at", "end or begin at"};
 	const struct rd_points_common *c = &p->common;
-
-	char text[RD_OWNER_TEXT_MAX];
 
 	if (!c->faulty)
 		return;
 	fprintf(out, "%zu of %zu %s paths %s %s, %zu of the %zu others do", c->faulty, c->of_faulty,
 		c->slow ? "slow" : "faulty", ends[c->end], rd_points_place(p), c->others,
 		c->of_others);
-	if (c->owner) {
-		fputs("; its QPs are of ", out);
-		rd_printable_put(out, rd_owner_text(text, c->owner), SIZE_MAX);
-	}
-	fputc('\n', out);
+	put_whose(c->owner, out);
+}
+
+static void put_straggler(const struct rd_points *p, FILE *out)
+{
+	const struct rd_points_straggler *s = &p->straggler;
+	char late[RD_UNITS_LEN], next[RD_UNITS_LEN];
+
+	if (!s->of)
+		return;
+	fprintf(out,
+		"Possibly the others wait for %s: it began its messages %s in all after what it "
+		"waited for had arrived, none of the other %zu more than %s",
+		p->addresses[s->address], rd_fmt_duration(late, s->late.ns), s->of - 1,
+		rd_fmt_duration(next, s->next_ns));
+	put_whose(s->owner, out);
 }
 
 /* The hosts that were not captured, or are not known to be. */
@@ -258,6 +278,7 @@ void points_found_text(const struct rd_points *p, const struct rd_report_style *
 	FILE *lines = layout_open(out, layout_columns(style)), *to = lines ? lines : out;
 
 	put_common(p, to);
+	put_straggler(p, to);
 	put_missing(p, style, RD_POINTS_NO, to);
 	put_missing(p, style, RD_POINTS_UNKNOWN, to);
 	put_clocks(p, to);

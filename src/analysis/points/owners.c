@@ -151,28 +151,27 @@ static int list_programs(struct rd_points *p)
 	return p->programs ? 0 : -1;
 }
 
-/* The only process with QPs at the common place of the faulty paths. */
-static void name_common(struct rd_points *p)
+const struct rd_owner *points_owner(const struct rd_points *p, bool address, uint32_t place)
 {
-	struct rd_points_common *c = &p->common;
 	const struct rd_points_owner *only = NULL;
 
-	for (size_t i = 0; i < p->n_owners && c->faulty; i++) {
+	for (size_t i = 0; i < p->n_owners; i++) {
 		const struct rd_points_owner *own = &p->owners[i];
 
-		if ((c->address ? own->address : own->host) != c->place)
+		if ((address ? own->address : own->host) != place)
 			continue;
 		if (!own->who || (only && by_process(only, own) != 0))
-			return;
+			return NULL;
 		only = own;
 	}
-	c->owner = only ? only->who : NULL;
+	return only ? only->who : NULL;
 }
 
 int points_owners(struct rd_points *p)
 {
 	if (give_peers(p) || list_owners(p) || list_programs(p))
 		return -1;
-	name_common(p);
+	if (p->common.faulty)
+		p->common.owner = points_owner(p, p->common.address, p->common.place);
 	return 0;
 }

@@ -103,7 +103,7 @@ int rd_points_judge(struct rd_points *p)
 		points_clocks(p))
 		return -1;
 	points_captured(p);
-	return 0;
+	return points_straggler(p);
 }
 
 void rd_points_free(struct rd_points *p)

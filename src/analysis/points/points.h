@@ -21,4 +21,9 @@ int points_paths(struct rd_points *p);
  */
 int points_owners(struct rd_points *p);
 
+/* The only process with QPs at an address, or a host; NULL: there are others, or not known. */
+const struct rd_owner *points_owner(const struct rd_points *p, bool address, uint32_t place);
+/* Which host the others may wait for; after points_captured(). -1 if out of memory. */
+int points_straggler(struct rd_points *p);
+
 #endif
