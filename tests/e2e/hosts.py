@@ -17,7 +17,7 @@ facts=1        the files have facts: the addresses of a device of their host
 machines=1,... each host is of this machine by its facts (facts=1)
 apart=60       seconds between the clocks of two hosts
 drift=190      ppm that the clock of each host runs faster than that of the one before
-late=10        seconds that the first host and its peers are done before the others begin
+begin=10       seconds that the first host and its peers are done before the others begin
 addresses=2    of each device: 10.0.0.N, 10.1.0.N, ...; each sends to those of the same network
 """
 import json
@@ -45,9 +45,9 @@ class Net:
         if not lost:
             self.captures[ends[1]].append((time, data, 1) if self.near else (time + DELAY, data[:22] + b"\x3f" + data[23:], 1))
 
-    def talk(self, network, a, b, messages, lossy, late):
+    def talk(self, network, a, b, messages, lossy, begin):
         """A SEND every 0.2 ms; one that is lost is asked for after the next one, and both are retransmitted."""
-        ask, answer, time = 0x100 + b, 0x1000 + a, START + 997 * (a * 64 + b) + (late if 1 not in (a, b) else 0)
+        ask, answer, time = 0x100 + b, 0x1000 + a, START + 997 * (a * 64 + b) + (begin if 1 not in (a, b) else 0)
         for psn in range(messages):
             lost = lossy and psn % 10 == 4
             request = frames.bth(frames.SEND_ONLY, ask | a << 12, psn, True) + bytes(64)
@@ -113,7 +113,7 @@ def main(directory, **how):
             for b in net.captures:
                 if a != b and (not only or {f"{a}-{b}", f"{b}-{a}"} & only):
                     net.talk(network, a, b, int(how.get("messages", 40)), bool({f"{a}-{b}", f"{a}-{b}/{network}"} & lossy),
-                             int(how.get("late", 0)) * 10**9)
+                             int(how.get("begin", 0)) * 10**9)
     for host, rows in net.captures.items():
         if host not in missing:
             rows = [(time + host * int(how.get("apart", 60)) * 10**9 + (time - START) * host * int(how.get("drift", 0)) // 10**6, data, 0, None) + ((way,) if host in directions else ())

@@ -91,7 +91,7 @@ is "... packets that are lost are known as well" "$(analyze --json "$tmp/holes" 
 
 # Clocks, by pairs that have nothing to do with the first capture, which ended before: their bound holds
 for drift in 190 -190; do
-	site clocks hosts=4 only=1-3,2-3,2-4 drift=$drift late=10
+	site clocks hosts=4 only=1-3,2-3,2-4 drift=$drift begin=10
 	is "clocks that drift by $drift ppm: the offset is as far off as is said, or nearer" \
 		"$(analyze --json "$tmp/clocks" | jq -c '[.clocks[] | [.capture, (.offset_ns - .capture * 60e9 | fabs) <= .error_ns, .error_ns < 8e6]]')" \
 		'[[0,true,true],[1,true,true],[2,true,true],[3,true,true]]'
