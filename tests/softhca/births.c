@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* New processes and threads, which count in virtual time (time.c) before they run. */
-#include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
 #include <spawn.h>
@@ -8,11 +7,6 @@
 #include <unistd.h>
 
 #include "softhca.h"
-
-#define REAL(name)                                                                                 \
-	static __typeof__(&name) real;                                                             \
-	if (!real)                                                                                 \
-	*(void **)&real = dlsym(RTLD_NEXT, #name)
 
 EXPORT pid_t fork(void)
 {

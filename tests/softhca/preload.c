@@ -5,7 +5,6 @@
  * model. The exported names are those of glibc 2.36, the *64 and fortified names included.
  */
 #include <dirent.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -27,11 +26,6 @@
 #include <unistd.h>
 
 #include "softhca.h"
-
-#define REAL(name)                                                                                 \
-	static __typeof__(&name) real;                                                             \
-	if (!real)                                                                                 \
-	*(void **)&real = dlsym(RTLD_NEXT, #name)
 
 enum { PATH_ROOM = 2 * PATH_MAX };
 

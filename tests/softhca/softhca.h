@@ -10,6 +10,7 @@
 #ifndef SOFTHCA_H
 #define SOFTHCA_H
 
+#include <dlfcn.h>
 #include <endian.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -26,6 +27,12 @@
 
 #define EXPORT	      __attribute__((visibility("default")))
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+/* Of the next library in line: ThreadSanitizer's sees who waits for whom. */
+#define REAL(name)                                                                                 \
+	static __typeof__(&name) real;                                                             \
+	if (!real)                                                                                 \
+	*(void **)&real = dlsym(RTLD_NEXT, #name)
 
 enum {
 	MAX_DEVICES = 16,

@@ -5,7 +5,6 @@
  * only when all their threads sleep: then the earliest end of a wait is now, whatever the machine
  * does meanwhile. There the model has no thread: the thread that waits does its work.
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -53,12 +52,6 @@ static struct shared {
 		atomic_bool polite;	/* it runs, and lets others come first */
 	} thread[THREADS];
 } * all;
-
-/* In real time the next library in line does it: ThreadSanitizer's sees who waits for whom. */
-#define REAL(name)                                                                                 \
-	static __typeof__(&name) real;                                                             \
-	if (!real)                                                                                 \
-	*(void **)&real = dlsym(RTLD_NEXT, #name)
 
 static char folder[512]; /* of kick.N, which wakes thread N */
 static _Atomic(pthread_cond_t *) waits_on[THREADS];
