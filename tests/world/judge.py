@@ -4,8 +4,11 @@
 A statement is a finding: its rule, its certainty, and where. Numbers of the report are counts.
 """
 import json
+import os
 import re
+import shutil
 import subprocess
+import sys
 
 import congestion_truth
 import figures
@@ -30,6 +33,12 @@ class Case:
         for other in self.truth["flows"]:
             if (other["from_qp"], other["to_qp"], other["from"]) == (flow["to_qp"], flow["from_qp"], flow["to"]):
                 self.back = other["views"][index]
+
+
+def under_test(keep):
+    """-> the program; makes the folder, if one is named"""
+    os.makedirs(keep or ".", exist_ok=True)
+    return shutil.which(os.environ.get("RDMADUMP", "rdmadump")) or sys.exit("there is no program under test: set RDMADUMP to its path")
 
 
 def analyze(program, paths, options):
