@@ -6,7 +6,6 @@
 need_tool python3
 # A standard input that is not /dev/null by itself
 exec <"$0"
-frames_of() { "$SOFTHCA_FRAMES" --hash "$1" | awk '{print $1}'; }
 ns=rdchild$$
 # shellcheck disable=SC2317 # tap.sh calls it
 cleanup() { ip netns del "$ns" 2>/dev/null; }

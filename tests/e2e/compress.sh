@@ -5,8 +5,6 @@
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq tshark capinfos mergecap gzip zstd
 
-# shellcheck disable=SC2317 # tap.sh calls it
-cleanup() { mountpoint -q "$tmp/small" 2>/dev/null && umount "$tmp/small"; }
 # A file that was cut off is unpacked as far as it goes
 unpack() {
 	case $1 in
@@ -25,14 +23,11 @@ comment_of() { capinfos -k "$1" 2>/dev/null; }
 # Endings of other compressions: the file would be plain, and other programs would call it damaged
 for ending in xz bz2 lz4 lzma Z br; do
 	timeout -k 5 "$PATIENCE" "$RDMADUMP" -r "$TEST_DATA/roce/20_mixed/a.pcap.zst" -w "$tmp/other.pcap.$ending" 2>"$tmp/log"
-	is ".$ending: exit status" $? 1
-	has ".$ending: message" "$tmp/log" "'.*/other\.pcap\.$ending': \.$ending cannot be written; this build writes gz, zst; .*--compress"
-	[ ! -e "$tmp/other.pcap.$ending" ]
-	ok ".$ending: no file"
+	exits ".$ending" 1 "$tmp/log" "'.*/other\.pcap\.$ending': \.$ending cannot be written; this build writes gz, zst; .*--compress"
+	holds ".$ending: no file" [ ! -e "$tmp/other.pcap.$ending" ]
 done
 "$RDMADUMP" record mlx5_0 -w "$tmp/other.pcapng.xz" 2>"$tmp/log"
-is "record, .xz: exit status" $? 1
-has "record, .xz: message" "$tmp/log" "\.xz cannot be written"
+exits "record, .xz" 1 "$tmp/log" "\.xz cannot be written"
 for kind in none gz; do
 	timeout -k 5 "$PATIENCE" "$RDMADUMP" -q -r "$TEST_DATA/roce/20_mixed/a.pcap.zst" --compress $kind -w "$tmp/other.pcap.xz" 2>"$tmp/log"
 	ok "--compress $kind: any name" "$tmp/log"
@@ -84,8 +79,7 @@ for kind in gz zst; do
 	tshark -r "$tmp/killed.$kind" -T fields -e frame.number >"$tmp/numbers" 2>/dev/null
 	n=$(tail -n 1 "$tmp/numbers")
 	echo "# $kind: $n frames in the killed capture"
-	[ "${n:-0}" -ge 8000 ]
-	ok "$kind: kill -9: readable to the last flush"
+	holds "$kind: kill -9: readable to the last flush" [ "${n:-0}" -ge 8000 ]
 	timeout -k 5 "$PATIENCE" "$RDMADUMP" -r "$tmp/killed.$kind" -q --format pcap -w "$tmp/whole.pcap" 2>"$tmp/log"
 	hash=$("$SOFTHCA_FRAMES" --hash "$tmp/whole.pcap")
 	is "$kind: kill -9: read again, as many frames" "${hash%% *}" "$n"
@@ -113,8 +107,7 @@ for kind in gz zst; do
 		for more in '' '-C 1'; do
 			# shellcheck disable=SC2086
 			model --gen $gen -- "$RDMADUMP" -d mlx5_0 --json --compress $kind $more -w "$tmp/small/o" >"$tmp/report" 2>"$tmp/log"
-			is "$kind $more: disk full: exit status" $? 3
-			has "$kind $more: disk full: message" "$tmp/log" 'No space left on device'
+			exits "$kind $more: disk full" 3 "$tmp/log" 'No space left on device'
 			is "$kind $more: disk full: the frames are those reported" \
 				"$(for f in "$tmp/small"/*; do hash_of $kind "$f"; done | awk '{n += $1} END {print n}')" \
 				"$(json "$tmp/report" .frames.written)"

@@ -31,17 +31,13 @@ extcap() {
 }
 # shark MODEL ARGUMENTS... -- TSHARK ARGUMENTS...
 shark() {
-	local on=()
-	while [ "$1" != -- ]; do on+=("$1"); shift; done
-	shift
+	split "$@"
 	rm -f "$tmp/stats" "$tmp/x.pcapng"
 	# The FIFO is in TMPDIR; the model's tree is better in memory.
-	HOME=$home model "${devices[@]}" --stats "$tmp/stats" "${on[@]}" -- \
-		env TMPDIR="$tmp" tshark "$@" >"$tmp/out" 2>"$tmp/log"
+	HOME=$home model "${devices[@]}" --stats "$tmp/stats" "${ahead[@]}" -- \
+		env TMPDIR="$tmp" tshark "${rest[@]}" >"$tmp/out" 2>"$tmp/log"
 	status=$?
 }
-hash_of() { "$SOFTHCA_FRAMES" --hash "$@" 2>&1; }
-frames() { hash_of "$1" | awk '{print $1}'; }
 running() { pgrep -f -- "--capture .*$tmp" >/dev/null; }
 # clean NAME: the extcap has ended normally and left nothing on the device
 clean() {
@@ -75,8 +71,7 @@ is "options" "$status $(sed -n 's/^arg .*{call=--\([a-z-]*\)}.*{type=\([a-z]*\)}
 is "arguments are numbered in their order" "$(sed -n 's/^arg {number=\([0-9]*\)}.*/\1/p' "$tmp/out" | paste -sd' ')" "0 1 2 3 4 5 6 7 8 9 10 11"
 is "the values of clocks" "$(grep -c '^value {arg=10}' "$tmp/out")" 3
 is "one direction is the default" "$(grep -c '^value {arg=3}.*{default=true}' "$tmp/out")" 1
-[ ! -e "$tmp/stats" ]
-ok "no request opens a device"
+holds "no request opens a device" [ ! -e "$tmp/stats" ]
 
 for f in 'udp port 4791' 'ether host 0c:42:a1:00:00:01' ''; do
 	extcap --extcap-interface $port --extcap-capture-filter "$f"
@@ -121,8 +116,7 @@ if setpriv --bounding-set=-dac_override --inh-caps=-dac_override true 2>/dev/nul
 	[ "$(id -u)" != 0 ] || may_not=(setpriv --bounding-set=-dac_override --inh-caps=-dac_override)
 	chmod 0 "$tmp/fifo"
 	model "${devices[@]}" -- "${may_not[@]}" "$RDMADUMP" --capture --extcap-interface $port --fifo "$tmp/fifo" >"$tmp/out" 2>"$tmp/log"
-	is "a FIFO that it may not open: exit status" $? 3
-	has "... why" "$tmp/log" "cannot open the FIFO '.*/fifo': Permission denied"
+	exits "a FIFO that it may not open" 3 "$tmp/log" "cannot open the FIFO '.*/fifo': Permission denied"
 	chmod 600 "$tmp/fifo"
 else
 	skip "a FIFO that it may not open" "setpriv cannot drop a capability"
@@ -142,8 +136,7 @@ model "${devices[@]}" --gen $gen --at-end sigint -- "$RDMADUMP" --capture --extc
 is "options of the dialog, some emptied: exit status" $? 0
 wait $!
 is "the dialog's filter" "$(hash_of "$tmp/got.pcapng")" "$(hash_of "$tmp/acks.pcapng")"
-[ "$(frames "$tmp/got.pcapng")" -gt 100 ]
-ok "... with frames"
+holds "... with frames" [ "$(frames_of "$tmp/got.pcapng")" -gt 100 ]
 
 # stopped NAME SIGNAL GEN...: a capture whose reader goes away, then is asked to end
 stopped() {
@@ -186,16 +179,15 @@ has "tshark -L" "$tmp/out" 'EN10MB \(Ethernet\)'
 # tshark 4.0 may end before it has read everything from an extcap that ends first: its frames
 # must be the first ones, complete. In other cases tshark ends the capture after all frames.
 shark --gen $gen --at-end sigint -- -i $port -w "$tmp/x.pcapng"
-n=$(frames "$tmp/x.pcapng")
+n=$(frames_of "$tmp/x.pcapng")
 is "tshark -i, until the extcap ends: frames" "$status $(hash_of "$tmp/x.pcapng")" \
 	"0 $(hash_of "$tmp/gen.pcap" --first "$n")"
-[ "$n" -gt 0 ]
-ok "... and not none"
+holds "... and not none" [ "$n" -gt 0 ]
 clean "until the extcap ends"
 capinfos "$tmp/x.pcapng" >"$tmp/info"
 has "... the file names the port" "$tmp/info" 'Name = mlx5_0:1'
 shark --gen count=50,size=300 -- -i $port -c 50 -w "$tmp/x.pcapng" -P -T fields -e infiniband.bth.opcode
-is "tshark -c 50, no more frames: all are there at once" "$status $(frames "$tmp/x.pcapng")" "0 50"
+is "tshark -c 50, no more frames: all are there at once" "$status $(frames_of "$tmp/x.pcapng")" "0 50"
 is "... and decoded as they came" "$(wc -l <"$tmp/out")" 50
 clean "tshark -c 50"
 
@@ -210,9 +202,8 @@ while IFS='|' read -r options ours; do
 	for o in $options; do set -- "$@" -o "extcap.rdma_mlx5_0_1.$o"; done
 	# shellcheck disable=SC2086 # words of a command line
 	"$RDMADUMP" -q -r "$tmp/in.pcap" $ours -w "$tmp/want.pcapng"
-	n=$(($(frames "$tmp/want.pcapng") * 3 / 4))
-	[ "$n" -gt 100 ]
-	ok "-f, -o $options: of many frames"
+	n=$(($(frames_of "$tmp/want.pcapng") * 3 / 4))
+	holds "-f, -o $options: of many frames" [ "$n" -gt 100 ]
 	shark --gen $gen --rate 5000 -- -i $port -c $n -f "$filter" "$@" -w "$tmp/x.pcapng"
 	is "... tshark -c $n while frames come" "$status $(hash_of "$tmp/x.pcapng" --first $n)" "0 $(hash_of "$tmp/want.pcapng" --first $n)"
 	clean "tshark -c $n"

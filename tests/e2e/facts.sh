@@ -86,8 +86,7 @@ is "two devices: each under its interface" "$(facts "$tmp/two.pcapng" | jq -r '.
 for file in "$tmp"/series.pcapng*; do
 	shape "$file" | tr '\n' ' '
 done >"$tmp/shapes"
-[ "$(find "$tmp" -name 'series.pcapng*' | wc -l)" -ge 3 ]
-ok "a series: several files"
+holds "a series: several files" [ "$(find "$tmp" -name 'series.pcapng*' | wc -l)" -ge 3 ]
 is "a series: the beginning in each file, the end in the last" "$(cat "$tmp/shapes")" \
 	"$(for _ in "$tmp"/series.pcapng*; do printf 'SHB IDB start:device start:counters EPB ISB '; done | sed 's/EPB ISB $/EPB end:device end:counters ISB /')"
 "$RDMADUMP" -q -r "$tmp/with.pcapng" -b packets:1000 -b filesize:10 -w "$tmp/small.pcapng" 2>"$tmp/log"

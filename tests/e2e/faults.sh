@@ -11,13 +11,11 @@ export RDMAV_ALLOW_DISASSOC_DESTROY=1
 rx=wqe # how receives are posted
 # run NAME STATUS MESSAGE SOFTHCA-OPTIONS... -- RDMADUMP-OPTIONS...
 run() {
-	local name=$1 want=$2 message=$3 model=()
-	shift 3
-	while [ "$1" != -- ]; do model+=("$1"); shift; done
-	shift
+	local name=$1 want=$2 message=$3
+	split "${@:4}"
 	rm -f "$tmp/out" "$tmp/stats"
-	model --stats "$tmp/stats" "${model[@]}" -- \
-		"$RDMADUMP" -d mlx5_0 --rx-mode "$rx" -w "$tmp/out" "$@" >"$tmp/stdout" 2>"$tmp/stderr"
+	model --stats "$tmp/stats" "${ahead[@]}" -- \
+		"$RDMADUMP" -d mlx5_0 --rx-mode "$rx" -w "$tmp/out" "${rest[@]}" >"$tmp/stdout" 2>"$tmp/stderr"
 	is "$name: exit status" $? "$want"
 	[ -z "$message" ] || has "$name: message" "$tmp/stderr" "$message"
 	# the kernel destroys a removed device's objects
@@ -33,8 +31,7 @@ gen="count=3000,size=300,seed=4"
 # A verb that fails before the capture: no file is made, the next step is printed
 while read -r rx verb errno message; do
 	run "$rx: $verb fails with $errno" 2 "$message" --gen $gen --fault "verb=$verb,errno=$errno" --
-	[ ! -e "$tmp/out" ]
-	ok "$rx: $verb fails with $errno: no file is made"
+	holds "$rx: $verb fails with $errno: no file is made" [ ! -e "$tmp/out" ]
 done <<'LIST'
 wqe open_device EACCES cannot open mlx5_0: Permission denied; .*run as root
 wqe query_device EIO query_device on mlx5_0:1: Input/output error;

@@ -122,8 +122,7 @@ ends() {
 	local name=$1 status=$2 pattern=$3
 	shift 3
 	timeout -k 5 "$PATIENCE" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
-	is "$name: exit status" $? "$status"
-	has "... message" "$tmp/err" "$pattern"
+	exits "$name" "$status" "$tmp/err" "$pattern"
 }
 head -c 67108865 /dev/zero | tr '\0' ' ' >"$tmp/long.json"
 ends "counters without end" 2 "long.json' is larger than 64 MiB" "$RDMADUMP" counters --diff "$tmp/long.json" "$tmp/long.json"

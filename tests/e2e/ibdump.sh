@@ -21,11 +21,9 @@ want_ib=$("$SOFTHCA_FRAMES" --ib "$gen")
 # run MODEL ARGUMENTS... -- IBDUMP ARGUMENTS...: status, standard output in $tmp/out, what it says in
 # $tmp/log
 run() {
-	local on=()
-	while [ "$1" != -- ]; do on+=("$1"); shift; done
-	shift
+	split "$@"
 	rm -rf "$tmp/run" "$tmp/stats" && mkdir "$tmp/run"
-	(cd "$tmp/run" && model --stats "$tmp/stats" "${on[@]}" -- "$tmp/bin/ibdump" "$@") >"$tmp/out" 2>"$tmp/log"
+	(cd "$tmp/run" && model --stats "$tmp/stats" "${ahead[@]}" -- "$tmp/bin/ibdump" "${rest[@]}") >"$tmp/out" 2>"$tmp/log"
 	status=$?
 }
 # on_eth, on_ib IBDUMP ARGUMENTS...
@@ -36,7 +34,6 @@ on_eth() {
 	status=$?
 }
 on_ib() { run "${ib[@]}" "${frames[@]}" -- "$@"; }
-hash_of() { "$SOFTHCA_FRAMES" --hash "$@" 2>&1; }
 # What capinfos prints for the file's KEY
 about() { capinfos "$1" | sed -n "s/^ *$2 *[:=] *//p" | head -n 1; }
 # whole NAME: all frames are in $out
@@ -148,8 +145,7 @@ model "${eth[@]}" --gen count=100000 --rate 2000 --pidfile "$tmp/pid" --keep "$t
 model=$!
 received() { [ "$(cat "$tmp"/tree/sys/class/infiniband/*/ports/1/counters/port_rcv_packets | sort -n | tail -n 1)" -gt 1000 ]; }
 wait_for received
-[ "$(stat -c %s "$out")" -le 24 ]
-ok "-M: nothing is written while it captures"
+holds "-M: nothing is written while it captures" [ "$(stat -c %s "$out")" -le 24 ]
 kill -INT "$(cat "$tmp/pid")"
 wait $model
 [ "$(hash_of "$out" | awk '{print $1}')" -gt 500 ]

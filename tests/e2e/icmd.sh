@@ -19,13 +19,11 @@ state() { "$SOFTHCA_GATEWAY" "$tmp/tree/gateway.0" | sed -n "${1:-1}p"; }
 
 # on SPEC MODEL-OPTIONS... -- ARGUMENTS...: a capture on a device with such a gateway
 on() {
-	local spec=$1 options=()
-	shift
-	while [ "$1" != -- ]; do options+=("$1"); shift; done
-	shift
+	local spec=$1
+	split "${@:2}"
 	rm -rf "$tmp/tree" "$tmp/f.pcapng"
-	model --keep "$tmp/tree" --dev "link=ib,lid=1,gateway=$spec" --gen count=200,size=300 "${options[@]}" -- \
-		"$RDMADUMP" -d mlx5_0 --sniffer icmd -w "$tmp/f.pcapng" "$@" >"$tmp/out" 2>"$tmp/log"
+	model --keep "$tmp/tree" --dev "link=ib,lid=1,gateway=$spec" --gen count=200,size=300 "${ahead[@]}" -- \
+		"$RDMADUMP" -d mlx5_0 --sniffer icmd -w "$tmp/f.pcapng" "${rest[@]}" >"$tmp/out" 2>"$tmp/log"
 }
 
 # --- kills, beside all that follows ---------------------------------------------------------
@@ -160,8 +158,7 @@ ethernet() {
 	model --keep "$tmp/tree" --dev gateway=yes,sniffer=no --gen size=300,count=1000000 --rate 2000 -- "$RDMADUMP" "$@" >"$tmp/out" 2>"$tmp/log"
 }
 ethernet -d mlx5_0 --sniffer icmd -c 100 -w "$tmp/no.pcapng"
-is "Ethernet: refused" $? 2
-has "... names the risk and the option" "$tmp/log" \
+exits "Ethernet" 2 "$tmp/log" \
 	"on an Ethernet port the firmware may copy the traffic to another program's queue pair; .*--force"
 is "... no file, no command" "$(ls "$tmp/no.pcapng" 2>/dev/null; state; state 2)" "$clean
 most 0 commands 0 accesses 0"
@@ -192,11 +189,9 @@ received() { [ "$(wc -l <"$tmp/truth")" -gt 60 ]; }
 wait_for received
 kill -USR1 "$(cat "$tmp/pid")"
 wait $!
-is "record: exit status" $? 0
-has "record: the port sniffer" "$tmp/log" 'recording mlx5_0 port 1 \(InfiniBand, 100 Gb/s\), port sniffer, '
+exits "record" 0 "$tmp/log" 'recording mlx5_0 port 1 \(InfiniBand, 100 Gb/s\), port sniffer, '
 is "record: tshark decodes the file" "$(tshark -r "$tmp"/recorded_*.pcapng -Y '!infiniband.lrh || _ws.malformed' 2>/dev/null | wc -l)" 0
-[ "$(tshark -r "$tmp"/recorded_*.pcapng -Y infiniband.bth 2>/dev/null | wc -l)" -ge 50 ]
-ok "record: it has the frames"
+holds "record: it has the frames" [ "$(tshark -r "$tmp"/recorded_*.pcapng -Y infiniband.bth 2>/dev/null | wc -l)" -ge 50 ]
 is "record: nothing is left" "$(state)" "$clean"
 
 # --- all kinds of packets ----------------------------------------------------------------------
@@ -380,8 +375,7 @@ is "the helper is killed, together with the capture or alone, $both times: the n
 
 while IFS='|' read -r spec status message; do
 	on "$spec" -- -c 20
-	is "$spec: exit status" $? "$status"
-	has "$spec: $message" "$tmp/log" "$message"
+	exits "$spec" "$status" "$tmp/log" "$message"
 	is "$spec: nothing is left" "$(state | sed 's/semaphore 1\|icmd 1/& (of another tool)/')" "${clean/$([[ $spec = held ]] && echo semaphore 0)/$([[ $spec = held ]] && echo 'semaphore 1 (of another tool)')}"
 done <<'END'
 held|2|semaphore has been held for 2 s, by ticket 0x5eed0001; another tool uses it .* 'setpci -s 0000:01:00.0 cc.l=0'
@@ -391,20 +385,16 @@ status:3.4.4|2|cannot attach the sniffer of received frames of port 1: .*could n
 blink:40|2|the adapter does not respond .all bits of configuration space are 1.
 END
 on hurry+status:6.5.6+hangs:7 -- -c 20
-is "never detached: exit status" $? 4
-has "never detached: what next" "$tmp/log" 'the sniffer may still be attached: .*; the next capture with --sniffer icmd detaches it, or a reset of the adapter'
-[ -s "$(echo "$tmp/tree/run/rdmadump"/port*)" ]
-ok "never detached: recorded"
+exits "never detached" 4 "$tmp/log" 'the sniffer may still be attached: .*; the next capture with --sniffer icmd detaches it, or a reset of the adapter'
+holds "never detached: recorded" [ -s "$(echo "$tmp/tree/run/rdmadump"/port*)" ]
 on status:6.5.9 -- -c 20
-is "cannot detach: exit status" $? 4
-has "cannot detach: the error" "$tmp/log" '^rdmadump: cannot detach the sniffer of sent frames of port 1: firmware of 0000:01:00.0: it has no memory from the driver'
+exits "cannot detach" 4 "$tmp/log" '^rdmadump: cannot detach the sniffer of sent frames of port 1: firmware of 0000:01:00.0: it has no memory from the driver'
 is "cannot detach: tried again until it works" "$(state)" "$clean"
 # The adapter vanishes while it detaches, which is the last third of all accesses.
 on yes -- -c 20
 total=$(state 2 | awk '{ print $NF }')
 on gone:$((total * 3 / 4)) -- -c 20
-is "the adapter vanishes: exit status" $? 4
-has "the adapter vanishes: the error" "$tmp/log" \
+exits "the adapter vanishes" 4 "$tmp/log" \
 	'^rdmadump: cannot detach the sniffer of sent frames of port 1: command gateway of 0000:01:00.0: the adapter does not respond .*; see the kernel.s log'
 is "the adapter vanishes: the frames are there" "$("$RDMADUMP" analyze --json "$tmp/f.pcapng" 2>/dev/null | jq .totals.frames)" 20
 
@@ -413,8 +403,7 @@ refused() {
 	local keys=$1 message=$2
 	shift 2
 	model --dev "link=ib,$keys" -- "$@" "$RDMADUMP" -d mlx5_0 --sniffer icmd -w "$tmp/no.pcapng" 2>"$tmp/log"
-	is "$keys $*: exit status" $? 2
-	has "$keys $*: $message" "$tmp/log" "^rdmadump: --sniffer icmd on mlx5_0: $message"
+	exits "$keys $*" 2 "$tmp/log" "^rdmadump: --sniffer icmd on mlx5_0: $message"
 }
 refused gateway=yes 'it needs root: CAP_SYS_ADMIN is missing; use --sniffer icmd as root' setpriv --bounding-set -sys_admin
 # judged DEV-KEYS PREPARATION: what a capture, `info` and `list` print for a function whose files were prepared
@@ -451,10 +440,8 @@ refused devid=1027 'the command gateway of a ConnectX-10 is not documented; mirr
 refused devid=20d 'the adapter runs without firmware \(recovery mode\); burn its firmware'
 rm -rf "$tmp/tree"
 model --keep "$tmp/tree" --dev link=ib,gateway=sealed -- "$RDMADUMP" -d mlx5_0 --sniffer icmd -w "$tmp/no.pcapng" 2>"$tmp/log"
-is "the firmware refuses the command: exit status" $? 2
-has "the firmware refuses the command: why" "$tmp/log" 'it protects itself from this command \(status 0x7'
-[ ! -e "$tmp/no.pcapng" ]
-ok "refused: no file"
+exits "the firmware refuses the command" 2 "$tmp/log" 'it protects itself from this command \(status 0x7'
+holds "refused: no file" [ ! -e "$tmp/no.pcapng" ]
 
 # --- what list says ---------------------------------------------------------------------------
 

@@ -68,8 +68,7 @@ while IFS='|' read -r name before wanted after said removed; do
 	run_make uninstall ibdump_link="$wanted"
 	is "$name: uninstalling succeeds" $? 0
 	is "$name: ibdump after uninstalling" "$(what)" "$removed"
-	[ ! -e "$installed/rdmadump" ]
-	ok "$name: the program is gone"
+	holds "$name: the program is gone" [ ! -e "$installed/rdmadump" ]
 done <<<"$cases"
 is "nothing is left of an installation" "$(find "$tmp/root" ! -type d)" ""
 

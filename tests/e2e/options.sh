@@ -9,9 +9,6 @@ in=$tmp/in.pcap v6=$tmp/v6.pcap
 zstd -dqfc "$TEST_DATA/roce/20_mixed/a.pcap.zst" >"$in"
 zstd -dqfc "$TEST_DATA/roce/15_ipv6/a.pcap.zst" >"$v6"
 
-# shellcheck disable=SC2317 # some are called by name only
-hash_of() { "$SOFTHCA_FRAMES" --hash "$1"; }
-frames_of() { hash_of "$1" | awk '{print $1}'; }
 # offline ARGUMENTS: over $in into $tmp/out.pcapng, its output in $tmp/log and $tmp/said
 offline() {
 	rm -f "$tmp/out.pcapng"
@@ -134,8 +131,7 @@ done
 offline --compress zst --compress-level 1
 fast=$(stat -c %s "$tmp/out.pcapng")
 offline --compress zst --compress-level=19
-[ "$(stat -c %s "$tmp/out.pcapng")" -lt "$fast" ]
-ok "--compress-level: a higher one gives a smaller file"
+holds "--compress-level: a higher one gives a smaller file" [ "$(stat -c %s "$tmp/out.pcapng")" -lt "$fast" ]
 offline --compress gz --compress-level 19
 has "--compress-level: beyond gzip's" "$tmp/log" 'gz takes 1 to 9'
 for form in -U --packet-buffered; do

@@ -7,7 +7,6 @@ need_tool jq setpriv
 [ "$(id -u)" = 0 ] || skip_all "not root"
 getent passwd nobody >/dev/null || skip_all "no user nobody"
 uid=$(id -u nobody) gid=$(id -g nobody)
-frames_of() { "$SOFTHCA_FRAMES" --hash "$1" | awk '{print $1}'; }
 theirs=$tmp/theirs ours=$tmp/ours
 chmod 755 "$tmp"
 mkdir -m 755 "$theirs" "$ours"
@@ -73,8 +72,7 @@ for form in '-Z nobody' '--relinquish-privileges=nobody'; do
 done
 rm -f "$ours/z"
 model --gen count=10 -- "$RDMADUMP" -d mlx5_0 -q -Z nobody -w "$ours/z" >"$tmp/log" 2>&1
-is "-Z, a file where they may not write: exit status" $? 3
-has "-Z, a file where they may not write: what to do" "$tmp/log" "z': Permission denied; .*opened as user 'nobody'; -Z root keeps root"
+exits "-Z, a file where they may not write" 3 "$tmp/log" "z': Permission denied; .*opened as user 'nobody'; -Z root keeps root"
 is "-Z, a file where they may not write: nothing is left" "$(ls "$ours")" ""
 for extra in '--queues 4' '-C 1'; do
 	file=$theirs/t
@@ -116,8 +114,7 @@ mkdir -m 755 "$tmp/home" && chown "$uid" "$tmp/home"
 running "$tmp/home/one"
 is "root without sudo, one file in a user's directory" "$(frames_of "$tmp/home/one")" 6000
 model --gen count=10 -- "$RDMADUMP" -d mlx5_0 -q -C 1 -w "$tmp/home/many" >"$tmp/log" 2>&1
-is "root without sudo, a series in a user's directory: exit status" $? 3
-has "root without sudo, a series in a user's directory: what to do" "$tmp/log" 'may not write to directory .* without capabilities.*-Z root'
+exits "root without sudo, a series in a user's directory" 3 "$tmp/log" 'may not write to directory .* without capabilities.*-Z root'
 is "root without sudo, a series in a user's directory: nothing is left" "$(ls "$tmp/home")" one
 model --gen count=3000,size=500 --at-end sigint -- "$RDMADUMP" -d mlx5_0 -q -a filesize:1000 -w "$tmp/home/single" >"$tmp/log" 2>&1
 is "root without sudo, a file of limited size there: exit status" $? 0
@@ -128,8 +125,7 @@ is "-Z root, the same: exit status" $? 0
 is "-Z root, the same: files" "$(ls "$tmp/home")" "$(printf 'many\nmany1\none')"
 
 model --gen count=10 -- "$RDMADUMP" -d mlx5_0 -q -Z no-such-user -w "$theirs/none" >"$tmp/log" 2>&1
-is "-Z of nobody known: exit status" $? 1
-has "-Z of nobody known: says so" "$tmp/log" 'no-such-user: no such user'
+exits "-Z of nobody known" 1 "$tmp/log" 'no-such-user: no such user'
 
 # --- rotation after that ------------------------------------------------------------------
 
@@ -141,8 +137,7 @@ for args in '-b packets:1000' '-C 1' '-G 5'; do
 	# shellcheck disable=SC2086
 	model --gen count=5000,size=200,seed=1 --at-end sigint -- "$RDMADUMP" -d mlx5_0 -q -Z nobody \
 		$args -w "$ours/r.pcapng" >"$tmp/log" 2>&1
-	is "rotation ($args) where they may not write: refused at the start" $? 3
-	has "rotation ($args) where they may not write: what to do" "$tmp/log" 'may not write to directory .*choose a directory of that user'
+	exits "rotation ($args) where they may not write" 3 "$tmp/log" 'may not write to directory .*choose a directory of that user'
 	is "rotation ($args) where they may not write: nothing is left" "$(ls "$ours")" ""
 done
 
@@ -165,19 +160,16 @@ else
 
 	# limited BYTES MODEL-OPTIONS -- COMMAND: with CAP_NET_RAW, and so much memory that may be locked
 	limited() {
-		local memlock=$1 model=()
-		shift
-		while [ "$1" != -- ]; do model+=("$1"); shift; done
-		shift
+		local memlock=$1
+		split "${@:2}"
 		prlimit --memlock="$memlock:$memlock" setpriv --reuid "$uid" --regid "$gid" --clear-groups \
 			--inh-caps=-all,+net_raw --bounding-set=-ipc_lock --ambient-caps +net_raw \
-			timeout -k 5 "$PATIENCE" "$SOFTHCA" "${model[@]}" -- "$@"
+			timeout -k 5 "$PATIENCE" "$SOFTHCA" "${ahead[@]}" -- "${rest[@]}"
 	}
 	for mode in wqe verbs; do
 		limited 8388608 --gen count=2000,size=200,seed=1 --at-end sigint -- \
 			"$RDMADUMP" -d mlx5_0 --rx-mode $mode --when-full wait -w "$theirs/small.pcapng" >"$tmp/log" 2>&1
-		is "8 MiB of locked memory ($mode): exit status" $? 0
-		has "8 MiB of locked memory ($mode): fewer buffers, and what to do" "$tmp/log" \
+		exits "8 MiB of locked memory ($mode)" 0 "$tmp/log" \
 			'warning: mlx5_0:1: only 8\.0 MiB of memory may be locked \(ulimit -l\): 4096 receive buffers instead of 16384; raise it \(ulimit -l unlimited\) or setcap cap_net_raw,cap_ipc_lock\+ep on rdmadump, or ask for fewer \(-b 12\)$'
 		is "8 MiB of locked memory ($mode): all frames" "$(frames_of "$theirs/small.pcapng" | awk '{print $1}')" 2000
 	done
@@ -188,11 +180,9 @@ else
 		"$RDMADUMP" -d mlx5_0 --when-full wait -w "$theirs/small.pcapng" >"$tmp/log" 2>&1
 	has "64 KiB of locked memory: 32 buffers" "$tmp/log" ': 32 receive buffers instead of 16384; .*-b 5\)$'
 	limited 16384 -- "$RDMADUMP" -d mlx5_0 -w "$theirs/none.pcapng" >"$tmp/log" 2>&1
-	is "16 KiB of locked memory: exit status" $? 2
-	has "16 KiB of locked memory: why" "$tmp/log" 'reg_mr of 24\.0 MiB: Cannot allocate memory; the limit of locked memory \(ulimit -l\) may be too small: raise it'
+	exits "16 KiB of locked memory" 2 "$tmp/log" 'reg_mr of 24\.0 MiB: Cannot allocate memory; the limit of locked memory \(ulimit -l\) may be too small: raise it'
 	limited 0 -- "$RDMADUMP" -d mlx5_0 -w "$theirs/none.pcapng" >"$tmp/log" 2>&1
-	is "no locked memory: exit status" $? 2
-	has "no locked memory: why" "$tmp/log" 'Operation not permitted; no memory may be locked \(ulimit -l is 0\): raise it \(ulimit -l unlimited\) or setcap'
+	exits "no locked memory" 2 "$tmp/log" 'Operation not permitted; no memory may be locked \(ulimit -l is 0\): raise it \(ulimit -l unlimited\) or setcap'
 	limited 8388608 -- "$RDMADUMP" list >"$tmp/log" 2>&1
 	has "list: the limit of locked memory" "$tmp/log" 'yes: the limit of locked memory .* would be smaller; raise it \(ulimit -l unlimited\) or setcap cap_net_raw,cap_ipc_lock'
 	limited 8388608 -- "$RDMADUMP" info mlx5_0 >"$tmp/log" 2>&1
@@ -201,15 +191,13 @@ else
 	is "list: a limit that is large enough" "$(grep -c 'locked memory' "$tmp/log")" 0
 
 	as_nobody timeout -k 5 "$PATIENCE" "$SOFTHCA" -- "$RDMADUMP" -d mlx5_0 -b 4 -w "$theirs/no" >"$tmp/log" 2>&1
-	is "without it: exit status" $? 2
-	has "without it: what to do" "$tmp/log" 'needs CAP_NET_RAW: run as root or setcap'
+	exits "without it" 2 "$tmp/log" 'needs CAP_NET_RAW: run as root or setcap'
 	both='needs CAP_NET_RAW and a larger limit of locked memory \(ulimit -l\): run as root or setcap cap_net_raw,cap_ipc_lock\+ep on rdmadump$'
 	while read -r memlock error; do
 		prlimit --memlock="$memlock:$memlock" setpriv --reuid "$uid" --regid "$gid" --clear-groups --inh-caps=-all \
 			--ambient-caps=-all --bounding-set=-all timeout -k 5 "$PATIENCE" "$SOFTHCA" -- \
 			"$RDMADUMP" -d mlx5_0 -w "$theirs/no" >"$tmp/log" 2>&1
-		is "without it, $memlock bytes of locked memory: exit status" $? 2
-		has "without it, $memlock bytes of locked memory: both are named" "$tmp/log" "reg_mr of 24\.0 MiB: $error; $both"
+		exits "without it, $memlock bytes of locked memory" 2 "$tmp/log" "reg_mr of 24\.0 MiB: $error; $both"
 		is "without it, $memlock bytes of locked memory: one message" "$(grep -c '^rdmadump:' "$tmp/log")" 1
 	done <<-LIST
 		8388608 Cannot allocate memory
@@ -249,8 +237,7 @@ else
 	cp "$RDMADUMP" "$bin/bare" && chmod 755 "$bin/bare"
 	ip netns exec "$ns" setpriv --reuid "$uid" --regid "$gid" --clear-groups --inh-caps=-all \
 		timeout -k 5 "$PATIENCE" "$bin/bare" -q -i lo -c 1 -w "$theirs/bare" >"$tmp/log" 2>&1
-	is "without it on a netdev: exit status" $? 2
-	has "without it on a netdev: what is missing" "$tmp/log" 'CAP_NET_RAW'
+	exits "without it on a netdev" 2 "$tmp/log" 'CAP_NET_RAW'
 fi
 
 tap_done

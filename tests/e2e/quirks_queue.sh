@@ -10,18 +10,15 @@ export RDMAV_ALLOW_DISASSOC_DESTROY=1
 before=() # a command in front of the program
 # capture NAME SOFTHCA-OPTIONS... -- RDMADUMP-OPTIONS...: $tmp/out, report, log, stats, $status
 capture() {
-	local name=$1 model=()
-	shift
-	while [ "$1" != -- ]; do model+=("$1"); shift; done
-	shift
+	local name=$1
+	split "${@:2}"
 	[ -p "$tmp/out" ] || rm -f "$tmp/out"
-	model --stats "$tmp/stats" --at-end sigint "${model[@]}" -- "${before[@]}" \
-		"$RDMADUMP" -d mlx5_0 --json -w "$tmp/out" "$@" >"$tmp/report" 2>"$tmp/log"
+	model --stats "$tmp/stats" --at-end sigint "${ahead[@]}" -- "${before[@]}" \
+		"$RDMADUMP" -d mlx5_0 --json -w "$tmp/out" "${rest[@]}" >"$tmp/report" 2>"$tmp/log"
 	status=$?
 	is "$name: no memory taken from a live queue" "$(jq '.order_violations // 0' "$tmp/stats")" 0
 	is "$name: nothing left on the device" "$(jq '[.leaked[]] | add' "$tmp/stats")" "${left:-0}"
 }
-hash_of() { "$SOFTHCA_FRAMES" --hash "$1"; }
 frames_of() { hash_of "$1" | cut -d' ' -f1; }
 before_flow() { jq '.devices[0].ports[0].before_flow' "$tmp/stats"; }
 stat() { jq ".$1" "$tmp/stats"; }
@@ -48,8 +45,7 @@ for mode in wqe verbs; do
 			--rx-mode $mode -b 14
 		is "$name: exit status" $status 0
 		skip=$(before_flow)
-		[ "$skip" -gt 20 ]
-		ok "$name: traffic was flowing before the start"
+		holds "$name: traffic was flowing before the start" [ "$skip" -gt 20 ]
 		is "$name: the frames since the start and no others" "$(hash_of "$tmp/out")" \
 			"$("$SOFTHCA_FRAMES" --skip "$skip" "$gen")"
 		is "$name: none lost" "$(json "$tmp/report" .lost_before_us.frames)" 0
@@ -101,8 +97,7 @@ for mode in wqe verbs; do
 		if [ $oversize = lives ]; then
 			is "$name: not repaired" "$gaps" 0
 			is "$name: all others captured" "$(frames_of "$tmp/out")" $((short_count - 2))
-			! grep -q 'restored' "$tmp/log"
-			ok "$name: not restored" "$tmp/log"
+			lacks "$name: not restored" "$tmp/log" restored
 		else
 			is "$name: restored each time" "$gaps" 2
 		fi
@@ -215,8 +210,7 @@ for mode in wqe verbs; do
 done
 name="a virtual function"
 model --dev name=mlx5_0,devid=1018,sniffer=no,caps=none,rss=no -- "$RDMADUMP" -d mlx5_0 -w "$tmp/none" 2>"$tmp/log"
-is "$name: exit status" $? 2
-has "$name: message" "$tmp/log" 'no sniffer'
+exits "$name" 2 "$tmp/log" 'no sniffer'
 
 # --- all of it ------------------------------------------------------------------------------------
 

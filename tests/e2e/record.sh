@@ -12,31 +12,28 @@ triggers=50 lines=10
 [ -n "${TEST_FULL-}" ] || n=1200 triggers=12 lines=2
 wanted=$(tool make "$tmp/in.pcap" $n $triggers)
 
-until_true() { wait_for "$@"; }
 has_log() { grep -qE -- "$1" "$tmp/log"; }
 send() { kill -"$1" "$(cat "$tmp/pid")"; }
 # record MODEL-OPTIONS... -- OPTIONS...: to its end; the report in $tmp/report
 record() {
-	local model=()
+	split "$@"
 	rm -rf "$d" "$tmp/pid" "$tmp/truth" && mkdir "$d"
-	while [ "$1" != -- ]; do model+=("$1") && shift; done
-	shift
-	model --clock realtime,truth="$tmp/truth" --pidfile "$tmp/pid" "${model[@]}" -- \
-		"$RDMADUMP" record mlx5_0 -w "$d/r.pcapng" --memory 16Mi --json "$@" >"$tmp/report" 2>"$tmp/log"
+	model --clock realtime,truth="$tmp/truth" --pidfile "$tmp/pid" "${ahead[@]}" -- \
+		"$RDMADUMP" record mlx5_0 -w "$d/r.pcapng" --memory 16Mi --json "${rest[@]}" >"$tmp/report" 2>"$tmp/log"
 }
 # live ...: the same in the background, until frames are recorded
 live() {
 	: >"$tmp/log"
 	record "$@" &
 	job=$!
-	until_true has_log 'memory for frames'
+	wait_for has_log 'memory for frames'
 }
 # Frames that were delivered, and at least COUNT of them; a trigger without new frames writes no file
 delivered() { wc -l 2>/dev/null <"$tmp/truth" || echo 0; }
 has_truth() { [ "$(delivered)" -gt "$1" ]; }
 # signal_new: SIGUSR1, when there are frames that are in no file yet
 signal_new() {
-	until_true has_truth $(($(delivered) + 20))
+	wait_for has_truth $(($(delivered) + 20))
 	send USR1
 }
 finish() {
@@ -55,11 +52,11 @@ fired() { [ "$(grep -c "$1" "$tmp/log")" -ge "${2-1}" ]; }
 live --pcap "$tmp/in.pcap" --rate 6000 -- --whole-frames --no-analysis -D --pre 8ms --post 4ms \
 	--trigger nak=access --trigger retransmission,qp=7 --trigger fifo="$tmp/fifo"
 for at in $(shuf -i "1-$((n / 2))" -n "$lines" | sort -n); do
-	until_true has_truth "$at"
+	wait_for has_truth "$at"
 	echo "line $at" >"$tmp/fifo"
 done
 has_fired_all() { [ "$(grep '^rdmadump: trigger' "$tmp/log" | grep -vc ': no file')" -ge $((triggers + lines)) ]; }
-until_true has_fired_all
+wait_for has_fired_all
 finish
 is "windows: it ends as asked" "$?" 0
 files=("$d"/r_*.pcapng)
@@ -91,7 +88,7 @@ END
 chmod +x "$tmp/command"
 tool listen "$tmp/notify" >"$tmp/notes" 2>/dev/null &
 listener=$!
-until_true test -S "$tmp/notify"
+wait_for test -S "$tmp/notify"
 export NOTIFY_SOCKET=$tmp/notify WATCHDOG_USEC=1000000
 live --gen count=1000000,size=200 --rate 500 --counter out_of_buffer=3 --fault counter=9,frame=400 \
 	--fault port=down,frame=600 --fault port=up,after_ms=100 -- --pre 100ms --post 50ms \
@@ -99,21 +96,21 @@ live --gen count=1000000,size=200 --rate 500 --counter out_of_buffer=3 --fault c
 	--exec "$tmp/command" --textfile "$tmp/state.prom" -D
 # All files that were begun are complete
 settled() { [ "$(grep 'rdmadump: trigger' "$tmp/log" | grep -vc 'within the file before\|ignored')" = "$(grep -c 'pcapng: [0-9]* frames\|: no file' "$tmp/log")" ]; }
-until_true fired 'trigger port-down'
-until_true fired 'trigger event=port_active'
-until_true settled
+wait_for fired 'trigger port-down'
+wait_for fired 'trigger event=port_active'
+wait_for settled
 echo "NCCL watchdog: rank 3" >"$tmp/fifo"
-until_true fired 'trigger fifo'
-until_true settled
+wait_for fired 'trigger fifo'
+wait_for settled
 : >"$tmp/hold"
 for i in 1 2 3; do
 	signal_new
-	until_true fired 'trigger SIGUSR1' $i
-	until_true settled
+	wait_for fired 'trigger SIGUSR1' $i
+	wait_for settled
 done
 send INT
 alive_at_end() { sed '1,/^STOPPING/d' "$tmp/notes" | grep -q WATCHDOG; }
-until_true alive_at_end
+wait_for alive_at_end
 rm "$tmp/hold"
 wait $job
 is "other triggers: exit status" "$?" 0
@@ -127,8 +124,7 @@ has "a counter fires, by its growth" "$tmp/comments" '^trigger out_of_buffer>5: 
 has "an event fires" "$tmp/log" 'trigger port-down: mlx5_0: port'
 has "a line of a FIFO fires, and is in the comment" "$tmp/comments" '^trigger fifo=.*: NCCL watchdog: rank 3$'
 is "SIGUSR1 fires, each time" "$(grep -c '^trigger SIGUSR1$' "$tmp/comments")" 3
-[ ! -e "$tmp/fifo" ]
-ok "the FIFO that was created is removed"
+holds "the FIFO that was created is removed" [ ! -e "$tmp/fifo" ]
 balance "other triggers"
 file=$(jq -r '.files[0].file' "$tmp/report")
 tool section "$file" >"$tmp/section"
@@ -150,7 +146,7 @@ fits "the report has its schema" record "$tmp/report"
 steps=()
 for i in {1..50}; do steps+=(--fault "counter=$((i * 40)),after_ms=100"); done
 live --gen count=1000000,size=200 --rate 500 "${steps[@]}" -- --no-analysis --pre 20ms --post 10ms --trigger 'out_of_buffer>150/s'
-until_true fired 'trigger out_of_buffer>150/s'
+wait_for fired 'trigger out_of_buffer>150/s'
 finish
 is "a rate fires" "$(jq '[.of_triggers[] | select(.trigger == "out_of_buffer>150/s") | .fired >= 1] == [true]' "$tmp/report")" true
 has "... by the growth of one second" "$tmp/log" 'hw_counters/out_of_buffer of mlx5_0:1 grew by (1[6-9]|[2-9][0-9])[0-9] to '
@@ -162,13 +158,13 @@ for i in {1..50}; do steps+=(--fault "counter=$((9 + i * 40)),after_ms=100"); do
 for reset in 3900000000,0 4290000000,5000; do
 	live --gen count=1000000,size=200 --rate 500 --counter out_of_buffer="${reset%,*}" --counter rx_write_requests="${reset#*,}" \
 		--fault counter=9,frame=100 "${steps[@]}" -- --no-analysis --pre 20ms --post 10ms --trigger 'out_of_buffer>5'
-	until_true fired 'trigger out_of_buffer>5'
+	wait_for fired 'trigger out_of_buffer>5'
 	finish
 	is "a reset from ${reset%,*} is no growth" "$(grep -cE 'grew by [0-9]{5}|wrapped' "$tmp/log")" 0
 done
 live --gen count=1000000,size=200 --rate 500 --counter out_of_buffer=4294967290 --fault counter=4,frame=100 -- \
 	--no-analysis --pre 20ms --post 10ms --trigger 'out_of_buffer>5'
-until_true fired 'trigger out_of_buffer>5'
+wait_for fired 'trigger out_of_buffer>5'
 finish
 has "what looks like a wrap fires, and is not certain" "$tmp/log" 'grew by 10 to 4, if it wrapped and was not reset'
 
@@ -181,7 +177,7 @@ count_one() { echo $((++counted)) >"$tmp/other/ports/1/hw_counters/out_of_buffer
 count_one
 ln -s "$tmp/other" "$tree/next"
 mv -T "$tree/next" "$tree/mlx5_0"
-until_true count_one
+wait_for count_one
 finish
 is "the counters of another device are no growth" "$(grep -cE 'grew by [0-9]{5}' "$tmp/log")" 0
 has "... its growth is" "$tmp/log" 'grew by [0-9]{1,4} to 100'
@@ -194,10 +190,10 @@ live --gen count=1000000,size=200 --rate 2000 --fault 'kmsg=health poll: device 
 	"${faults[@]}" --ethtool rx_discards_phy=2 --fault ethtool=rx_discards_phy:9,frame=800 -- \
 	--no-analysis --pre 1h --post 1h --trigger 'kmsg=health*lost' --trigger kmsg=SUBSYSTEM --trigger gid-change \
 	--trigger event=gid_added "${also[@]}" --trigger 'rx_discards_phy>6,device=mlx5_0:1' -D
-until_true fired 'trigger kmsg'
-until_true fired 'trigger event=gid_added'
-for event in "${others[@]}"; do until_true fired "trigger event=$event: mlx5_0"; done
-until_true fired 'trigger rx_discards_phy'
+wait_for fired 'trigger kmsg'
+wait_for fired 'trigger event=gid_added'
+for event in "${others[@]}"; do wait_for fired "trigger event=$event: mlx5_0"; done
+wait_for fired 'trigger rx_discards_phy'
 finish
 is "other events fire, once each" \
 	"$(jq -c '[.of_triggers[] | select(.trigger | test("^event=.*(change|reregister)$")) | .fired]' "$tmp/report")" "[1,1,1,1]"
@@ -214,8 +210,8 @@ balance "kernel messages and GIDs"
 tool stall "$tmp/stall.pcap"
 live --pcap "$tmp/stall.pcap" --rate 1000 -- --no-analysis --pre 1h --post 10ms --trigger 'stall>300ms' --trigger 'stall>1h'
 has "stall: a time that --pre does not cover" "$tmp/log" "'stall>1h': .* only if --pre is longer than 3600 s"
-until_true fired 'trigger stall'
-until_true fired 'pcapng: '
+wait_for fired 'trigger stall'
+wait_for fired 'pcapng: '
 finish
 has "a QP that waits fires, though nothing is received" "$tmp/log" \
 	'trigger stall>300ms: QP 0x000009 of 10\.0\.0\.2 waits for QP 0x000007 of 10\.0\.0\.1: PSN 4 to 4, no packet for [0-9.]+ s'
@@ -241,15 +237,15 @@ fi
 # --- writers of a FIFO that do not behave ------------------------------------------------------------
 
 live --gen count=1000000,size=200 --rate 500 -- --no-analysis --pre 100ms --post 10ms --trigger fifo="$tmp/fifo" -D
-until_true test -p "$tmp/fifo"
+wait_for test -p "$tmp/fifo"
 {
 	head -c 1000000 /dev/zero | tr '\0' x
 	printf '\nnul\0byte\033[31m\377\n'
 } >"$tmp/fifo"
-until_true fired 'trigger fifo' 2
+wait_for fired 'trigger fifo' 2
 yes flood >"$tmp/fifo" 2>/dev/null &
 flood=$!
-until_true fired 'trigger fifo.*flood' 100
+wait_for fired 'trigger fifo.*flood' 100
 timeout -k 5 "$PATIENCE" bash -c "$(declare -f send); tmp=$tmp send TERM; tail --pid=$(cat "$tmp/pid") -s 0.05 -f /dev/null"
 is "a writer that never stops does not keep the recorder from ending" "$?" 0
 kill $flood 2>/dev/null
@@ -258,8 +254,7 @@ is "... which ends as asked" "$? $(jq -r .ended_by "$tmp/report")" "0 signal"
 grep -q "trigger fifo=[^ ]* x\{100,400\}\( \|$\)" "$tmp/log"
 ok "a line of a megabyte fires once, and is cut"
 grep -qP '\033|\377' "$tmp/log"
-is "bytes that a terminal would obey are not printed" "$?" 1
-has "... but escaped, in the comment, too" "$tmp/log" 'trigger fifo=[^ ]* nul\\x00byte\\x1b\[31m\\xff\b'
+exits "bytes that a terminal would obey are not printed" 1 "$tmp/log" 'trigger fifo=[^ ]* nul\\x00byte\\x1b\[31m\\xff\b'
 balance "a FIFO that floods"
 
 # --- the system clock is set -----------------------------------------------------------------------
@@ -272,12 +267,12 @@ set_clock() {
 		--no-analysis --pre 400ms --post 20ms --trigger 'stall>1h' -D
 	for i in 1 2 3; do
 		# More than --pre since the file before
-		until_true has_truth $((i * 300))
+		wait_for has_truth $((i * 300))
 		send USR1
-		until_true fired 'pcapng: [0-9]' $i
+		wait_for fired 'pcapng: [0-9]' $i
 		: >"$tmp/set"
 	done
-	until_true has_log 'the system clock was set'
+	wait_for has_log 'the system clock was set'
 	finish
 	is "the system clock is set $way: it ends as asked" "$?" 0
 	is "... no trigger is held off, and each file has the frames around it" \
@@ -334,7 +329,7 @@ has "... and says so" "$tmp/log" 'ethtool/tx_global_pause grew by 42 during the 
 live --gen count=0 -- --no-analysis --pre 1h --post 1ms --max-dumps 1
 for i in 1 2 3; do
 	send USR1
-	until_true fired 'trigger SIGUSR1: no file: no frame was received' $i
+	wait_for fired 'trigger SIGUSR1: no file: no frame was received' $i
 done
 finish
 is "triggers on an idle port write no files" "$? $(jq -c '[.ended_by, .triggers.fired, .dumps]' "$tmp/report") $(ls "$d")" '0 ["signal",3,0] '
@@ -347,7 +342,7 @@ rm -rf "$tmp/again" && mkdir "$tmp/again"
 for i in 1 2 3; do
 	live --gen count=1000000,size=200 --rate 2000 -- --no-analysis --pre 1h --post 1ms --max-dumps 2 -w "$tmp/again/r.pcapng"
 	[ "$i" = 3 ] || signal_new
-	[ "$i" = 1 ] && until_true fired 'pcapng: ' && send INT
+	[ "$i" = 1 ] && wait_for fired 'pcapng: ' && send INT
 	wait $job
 	echo "$? $(jq -r '"\(.dumps_found) \(.dumps) \(.ended_by)"' "$tmp/report")"
 	: >"$tmp/again/r_00007_20260101000000.pcapng.zst"
@@ -366,7 +361,7 @@ is "... there is none" "$? $(jq -r '"\(.dumps) \(.ended_by)"' "$tmp/report")" "0
 live --gen count=1000000,size=200 --rate 2000 -- --no-analysis --pre 1h --post 1h
 signal_new
 big() { [ "$(stat -c %s "$d"/r_*.pcapng)" -gt 50000 ]; }
-until_true big
+wait_for big
 send KILL
 wait $job
 is "killed within a file: what was written can be read" \
@@ -380,15 +375,15 @@ rm -f "$tmp/names"
 live --gen count=1000000,size=200 --rate 2000 -- --pre 1h --post 1ms --exec "$tmp/command" -D
 for i in 1 2; do
 	signal_new
-	until_true fired 'pcapng: ' $i
+	wait_for fired 'pcapng: ' $i
 done
-until_true test -s "$tmp/names"
+wait_for test -s "$tmp/names"
 waiting=$(echo "$d"/r_00002_*.pcapng)
 rm "$d"/*.json "$d"/*.html "$waiting"
 mkfifo "$waiting"
 rm "$tmp/hold"
 begun() { [ "$(find "$d" -type f ! -name '*.pcapng' | wc -l)" = 2 ]; }
-until_true begun
+wait_for begun
 timeout -k 5 "$PATIENCE" "$SOFTHCA" --pcap "$tmp/in.pcap" -- "$RDMADUMP" record mlx5_0 -w "$tmp/one.pcapng" --no-analysis --max-dumps 1 \
 	--trigger nak=access 2>"$tmp/log"
 has "the report counts one file as one" "$tmp/log" '^[0-9]+ triggers, 1 file \('
@@ -422,15 +417,15 @@ no_room() {
 		-w "$tmp/small/r.pcapng" --textfile "$tmp/state.prom" -D
 	for i in 1 2; do
 		send USR1
-		until_true fired 'another file' $i
+		wait_for fired 'another file' $i
 	done
 	has "$1: it is reported" "$tmp/log" "warning: .*$3.*; recording goes on, and the next trigger tries another file"
 	is "$1: ... once" "$(grep -c 'warning: .*another file' "$tmp/log")" 1
 	is "$1: complete records are kept, an empty file is not" "$(find "$tmp/small" -name 'r_*' | wc -l)" "$4"
 	rm "$tmp/small/filler"
 	send USR1
-	until_true fired 'trigger SIGUSR1' 3
-	until_true has_frames 3
+	wait_for fired 'trigger SIGUSR1' 3
+	wait_for has_frames 3
 	finish
 	is "$1: with room it writes again; the exit status says that a file is not whole" \
 		"$? $(jq -c '[.dumps_failed, .files[-1].failed, .files[-1].frames > 0, .exit_status]' "$tmp/report")" "3 [2,false,true,3]"
@@ -452,18 +447,16 @@ rm -f "$tmp/pid"
 model --clock realtime,truth="$tmp/truth" --pidfile "$tmp/pid" --gen count=1000000,size=200 --rate 1000 -- \
 	"$RDMADUMP" record mlx5_0 -w "$tmp/gone/r.pcapng" --no-analysis --trigger icrc-error --trigger 'stall>20s' 2>"$tmp/log" &
 job=$!
-until_true has_log 'memory for frames'
+wait_for has_log 'memory for frames'
 has "a trigger that cannot fire: a warning at the start" "$tmp/log" "--trigger 'icrc-error' cannot fire: .*give --whole-frames"
 has "one whose wait begins before the file" "$tmp/log" "--trigger 'stall>20s': .* only if --pre is longer than 20 s"
-until_true has_truth 100
+wait_for has_truth 100
 rmdir "$tmp/gone"
 send USR1
-until_true has_log 'another file'
+wait_for has_log 'another file'
 finish
-is "a directory that was removed: the exit status says so" $? 3
-has "... the report says that files could not be written" "$tmp/log" '^  [0-9 ]+ of them belong to files that could not be written'
-! grep -q 'faster disk' "$tmp/log"
-ok "... and recommends no faster disk" "$tmp/log"
+exits "a directory that was removed" 3 "$tmp/log" '^  [0-9 ]+ of them belong to files that could not be written'
+lacks "... and recommends no faster disk" "$tmp/log" 'faster disk'
 
 # Every event that has a name can be a trigger.
 mapfile -t events < <(jq -r '.properties.event.enum[] | "--trigger", "event=\(.)"' "${srcdir:-.}/docs/schema/events.json")
@@ -492,8 +485,7 @@ opened=yes status=3 refuses "a directory that is not there" "'$tmp/none': No suc
 
 "$SOFTHCA" --gen count=10 -- "$RDMADUMP" record mlx5_0 --trigger-explain --trigger icrc-error \
 	--trigger 'cnp>5/s' --trigger out_of_buffer --trigger 'stall>2s' >"$tmp/out" 2>"$tmp/log"
-is "--trigger-explain" "$?" 0
-has "... what can fire" "$tmp/out" 'here: it can fire: hw_counters/out_of_buffer of mlx5_0:1; the next frame gets the comment'
+exits "--trigger-explain" 0 "$tmp/out" 'here: it can fire: hw_counters/out_of_buffer of mlx5_0:1; the next frame gets the comment'
 has "... what a stall is" "$tmp/out" 'a request has no response, and no packet of both QPs is seen for longer than 2 s$'
 has "... for which QPs" "$tmp/out" 'here: it can fire for QPs whose responses were seen .*; the next frame gets the comment'
 has "... and what cannot" "$tmp/out" 'here: it cannot fire: .*give --whole-frames'

@@ -15,7 +15,6 @@ cleanup() {
 	umount "$d" 2>/dev/null
 }
 
-until_true() { wait_for "$@"; }
 has_log() { grep -qE -- "$1" "$tmp/log"; }
 fired() { [ "$(grep 'trigger fifo' "$tmp/log" | grep -vc ': no file: ')" -ge "$1" ]; }
 # KiB in memory, by process
@@ -27,25 +26,25 @@ PATIENCE=$((seconds * 3 + PATIENCE)) model --gen count=4000000000,size=200-1500 
 	"$RDMADUMP" record mlx5_0 -w "$d/r.pcapng" --memory 64Mi --pre 20ms --post 10ms --no-analysis --json -D \
 	--trigger fifo="$tmp/fifo" >"$tmp/report" 2>"$tmp/log" &
 job=$!
-until_true has_log 'memory for frames'
+wait_for has_log 'memory for frames'
 pid=$(cat "$tmp/pid")
-until_true test -p "$tmp/fifo"
+wait_for test -p "$tmp/fifo"
 # All memory for frames was used
-until_true received "$tmp/tree" 300001
+wait_for received "$tmp/tree" 300001
 # Between two triggers: steps of as many frames as an idle machine captures in a second, or less, after each of which the
 # memory is read
 steps=$(((seconds + triggers - 1) / triggers)) due=300001
 frames=$((2000000 * seconds / (triggers * steps)))
 between() {
 	for _ in $(seq $steps); do
-		until_true received "$tmp/tree" $((due += frames))
+		wait_for received "$tmp/tree" $((due += frames))
 		rss >>"$tmp/rss"
 	done
 }
 stops=0
 for i in $(seq "$triggers"); do
 	echo "$i" >"$tmp/fifo"
-	until_true fired "$i"
+	wait_for fired "$i"
 	# The disk stops while this file is written, or before the next one is created
 	if [ $((i % 5)) = 0 ]; then
 		fsfreeze -f "$d" && stops=$((stops + 1))

@@ -5,9 +5,6 @@
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq tshark capinfos mergecap editcap python3 zstd
 
-# shellcheck disable=SC2317 # tap.sh calls it
-cleanup() { mountpoint -q "$tmp/small" 2>/dev/null && umount "$tmp/small"; }
-frames_of() { "$SOFTHCA_FRAMES" --hash "$1" | awk '{print $1}'; }
 d=$tmp/d
 
 # together NAME WANT FILE...: these files, concatenated, have those frames
@@ -78,8 +75,7 @@ mkdir "$d"
 model --gen $gen --at-end sigint -- "$RDMADUMP" -d mlx5_0 --json --when-full wait -C 100k -W 12 -w "$d/c" >"$tmp/report" 2>"$tmp/log"
 is "-C -W 12: the names are c00 to c11" "$(cd "$d" && echo *)" "$(echo c{00..11})"
 total=$(jq .files "$tmp/report")
-[ "$total" -gt 24 ]
-ok "-C -W: the ring went round ($total files)"
+holds "-C -W: the ring went round ($total files)" [ "$total" -gt 24 ]
 is "-C -W: the last one stands where it must" "$(cd "$d" && for f in *; do
 	printf '%s %s\n' "$(tshark -r "$f" -c 1 -T fields -e frame.time_epoch 2>/dev/null)" "$f"
 done | sort -n | tail -n 1 | cut -d' ' -f2)" "$(printf 'c%02d' $(((total - 1) % 12)))"
@@ -161,11 +157,9 @@ full() {
 		return
 	fi
 	model --gen count=50000,size=500,seed=5 -- "$RDMADUMP" -d mlx5_0 --json -C 1 -w "$tmp/small/e" >"$tmp/report" 2>"$tmp/log"
-	is "$1: exit status" $? 3
-	has "$1: message" "$tmp/log" 'No space left on device.*(free space|free some space|another file system)'
+	exits "$1" 3 "$tmp/log" 'No space left on device.*(free space|free some space|another file system)'
 	mapfile -t files < <(find "$tmp/small" -type f | sort -V)
-	[ ${#files[@]} -ge 3 ]
-	ok "$1: ${#files[@]} files"
+	holds "$1: ${#files[@]} files" [ ${#files[@]} -ge 3 ]
 	dropped='[0-9 ]+' alone "$1: all of them are whole" "${files[@]}"
 	mergecap -a -F nsecpcap -w "$tmp/all" "${files[@]}"
 	kept=$(jq .frames.written "$tmp/report")

@@ -49,14 +49,12 @@ recorded() {
 		-a duration:1 "${who[@]}" "$@" >"$tmp/out" 2>"$tmp/log"
 }
 recorded sudo -w "$theirs/r.pcapng" --trigger fifo="$theirs/way/fifo"
-is "sudo record, a FIFO of root's behind a link: exit status" $? 3
-has "sudo record, a FIFO of root's behind a link: message" "$tmp/log" "fifo' cannot be (created|opened): Permission denied"
+exits "sudo record, a FIFO of root's behind a link" 3 "$tmp/log" "fifo' cannot be (created|opened): Permission denied"
 recorded sudo -w "$theirs/r.pcapng" --trigger fifo="$theirs/way/new"
 is "sudo record, a FIFO in root's directory: exit status" $? 3
 untouched "sudo record, FIFOs"
 recorded sudo -w "$theirs/r.pcapng" --trigger log="$theirs/way/secret"
-is "sudo record, a log of root's behind a link: exit status" $? 2
-has "sudo record, a log of root's behind a link: message" "$tmp/log" "secret' cannot be opened: Permission denied; choose a path"
+exits "sudo record, a log of root's behind a link" 2 "$tmp/log" "secret' cannot be opened: Permission denied; choose a path"
 mkfifo -m 666 "$theirs/other"
 recorded sudo -w "$theirs/r.pcapng" --trigger fifo="$theirs/other"
 has "sudo record, a FIFO that another user owns: message" "$tmp/log" "other' belongs to another user; remove it, or choose another path"
@@ -85,8 +83,7 @@ untouched "record -Z root, a link in place of the textfile"
 # Its caller could replace the directory's files by links while root writes there
 as_sudo model "${traffic[@]}" -- "$RDMADUMP" record mlx5_0 -Z root -a duration:1 -w "$tmp/root/r.pcapng" --trigger nak \
 	--textfile "$theirs/sudo.prom" >"$tmp/out" 2>"$tmp/log"
-is "sudo record -Z root, the textfile in a directory of the caller's: exit status" $? 3
-has "... message" "$tmp/log" "-Z root by sudo: the directory of '.*/theirs/sudo.prom' belongs to another user; name a directory of root's"
+exits "sudo record -Z root, the textfile in a directory of the caller's" 3 "$tmp/log" "-Z root by sudo: the directory of '.*/theirs/sudo.prom' belongs to another user; name a directory of root's"
 is "... no file" "$(ls "$theirs/sudo.prom" "$tmp/root/"*.pcapng 2>/dev/null)" ""
 
 # The names of a file and of its analysis can be foreseen, too
@@ -135,8 +132,7 @@ done
 ln -sf "$secret" "$theirs/turn1"
 model --gen count=2000,size=200,seed=1 --at-end sigint -- "$RDMADUMP" -d mlx5_0 -q --when-full wait -Z root -C 1k \
 	-w "$theirs/turn" >"$tmp/out" 2>"$tmp/log"
-is "-Z root, a later file is a link: exit status" $? 3
-has "-Z root, a later file is a link: message" "$tmp/log" "turn1': .*(link|loop)"
+exits "-Z root, a later file is a link" 3 "$tmp/log" "turn1': .*(link|loop)"
 untouched "-Z root, a later file is a link"
 
 # --- a directory like /tmp: what others made there, also where fs.protected_* are 0 ---------------
@@ -151,8 +147,7 @@ refused() {
 	local name=$1
 	shift
 	timeout -k 5 "$PATIENCE" "$RDMADUMP" "$@" >"$tmp/out" 2>"$tmp/log" </dev/null
-	is "$name: exit status" $? 3
-	has "$name: message" "$tmp/log" "cannot write to '.*': another user made .*; remove it, or "
+	exits "$name" 3 "$tmp/log" "cannot write to '.*': another user made .*; remove it, or "
 	untouched "$name"
 }
 ln -s "$secret" "$all/link" && planted link
@@ -203,8 +198,7 @@ is "... and what was there stays" "$(stat -c '%U %a %s' "$planted")" "$user 666 
 
 ln -s "$secret" "$theirs/capture.pcap"
 as_sudo "$SOFTHCA" -- "$RDMADUMP" bundle --timeout 600 --file "$theirs/capture.pcap" -w "$theirs/b.tar.zst" >"$tmp/out" 2>"$tmp/log"
-is "sudo bundle, --file is a link to root's: exit status" $? 2
-has "sudo bundle, --file is a link to root's: message" "$tmp/log" "capture.pcap': Permission denied"
+exits "sudo bundle, --file is a link to root's" 2 "$tmp/log" "capture.pcap': Permission denied"
 (cd "$theirs" && as_sudo "$SOFTHCA" -- "$RDMADUMP" bundle --timeout 600 -w b.tar.zst) >"$tmp/out" 2>"$tmp/log"
 is "sudo bundle: it is the caller's" "$(stat -c '%u %a' "$theirs/b.tar.zst")" "$uid 600"
 mkdir "$tmp/un" && tar -xf "$theirs/b.tar.zst" -C "$tmp/un"

@@ -11,12 +11,10 @@ need_tool jq tshark
 
 # own NAME SOFTHCA-OPTIONS... -- SENDER-ARGUMENTS...: captured by the process that sends
 own() {
-	local name=$1 options=()
-	shift
-	while [ "$1" != -- ]; do options+=("$1"); shift; done
-	shift
+	local name=$1
+	split "${@:2}"
 	rm -f "$tmp/own.pcapng"
-	model --stats "$tmp/stats" "${options[@]}" -- "$SELF_TOOL" "$tmp/own.pcapng" "$@" >"$tmp/out" 2>"$tmp/log"
+	model --stats "$tmp/stats" "${ahead[@]}" -- "$SELF_TOOL" "$tmp/own.pcapng" "${rest[@]}" >"$tmp/out" 2>"$tmp/log"
 	is "$name: every message arrives" $? 0
 	is "$name: nothing is left on the device" "$(jq '[.leaked[]] | add' "$tmp/stats")" 0
 	tshark -r "$tmp/own.pcapng" -T fields -e frame.len -e infiniband.bth.opcode >"$tmp/frames" 2>/dev/null

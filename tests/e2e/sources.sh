@@ -107,8 +107,7 @@ has "junk behind a gzip file: says so" "$tmp/err" "gzip data are damaged before 
 # refused NAME FILE PATTERN
 refused() {
 	source_of file "$2" >/dev/null
-	is "$1: status" $? 2
-	has "$1: says why" "$tmp/err" "$3"
+	exits "$1" 2 "$tmp/err" "$3"
 }
 refused "no such file" "$tmp/none" "cannot open '.*/none': No such file"
 : >"$tmp/empty"
@@ -154,8 +153,7 @@ same_as_tcpdump "a link type that is not looked into" "$tmp/sll.pcapng"
 # --- netdevs ------------------------------------------------------------------------------
 
 source_of netdev no-such-dev
-is "no such netdev: status" $? 2
-has "no such netdev: says so" "$tmp/err" "there is no netdev 'no-such-dev'; see"
+exits "no such netdev" 2 "$tmp/err" "there is no netdev 'no-such-dev'; see"
 
 if ! ip netns add "$ns" 2>/dev/null || ! ip -n "$ns" link add va type veth peer name vb 2>/dev/null; then
 	skip "netdevs" "$(lack ip "no right to make a network namespace with a veth pair")"
@@ -325,8 +323,7 @@ is "all of its frames are captured" "$got" 45
 has "and the new name is reported" "$tmp/out" "^said .*netdev renamed from vb to vb9"
 ip -n "$ns" link set vb9 down
 ip netns exec "$ns" "$RDMADUMP" -i vb9 -w "$tmp/down.pcapng" -a duration:1 2>"$tmp/err"
-is "a netdev that is down: status" "$?" 2
-has "and what to do" "$tmp/err" "netdev 'vb9'.*not up; set it up \('ip link set dev vb9 up'\)"
+exits "a netdev that is down" 2 "$tmp/err" "netdev 'vb9'.*not up; set it up \('ip link set dev vb9 up'\)"
 ip -n "$ns" link set vb9 name vb
 ip -n "$ns" link set va down
 ip -n "$ns" link set vb up
@@ -382,14 +379,12 @@ capture -i -f "$ours" netdev vb
 send va 10 200
 ip -n "$ns" link del va
 wait "$pid"
-is "a netdev that is removed: status" $? 4
-has "the frames before are there" "$tmp/out" "^10 2000 "
+exits "a netdev that is removed" 4 "$tmp/out" "^10 2000 "
 has "and why it ended" "$tmp/err" "no more frames from netdev 'vb'"
 
 if command -v setpriv >/dev/null; then
 	setpriv --reuid 65534 --clear-groups --inh-caps=-all "$SOURCE_TOOL" netdev lo >/dev/null 2>"$tmp/err"
-	is "without privilege: status" $? 2
-	has "without privilege: what is missing" "$tmp/err" "CAP_NET_RAW"
+	exits "without privilege" 2 "$tmp/err" "CAP_NET_RAW"
 else
 	skip "without privilege" "setpriv is not installed"
 fi

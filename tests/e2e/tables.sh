@@ -46,8 +46,7 @@ is "a file that is cut: the status of its analysis, and tables" "$? $(jq .frames
 # wrong STATUS TEXT ARGUMENT...
 wrong() {
 	"$RDMADUMP" export "${@:3}" >"$tmp/out" 2>"$tmp/err"
-	is "$2: the status" "$?" "$1"
-	has "$2" "$tmp/err" "rdmadump: .*$2"
+	exits "$2" "$1" "$tmp/err" "rdmadump: .*$2"
 }
 wrong 1 "there is no table 'nothing'; there are captures qps" -o "$tmp/no" -t nothing "$tmp/ends.json"
 wrong 1 "'parquet' is no format" -o "$tmp/no" -f parquet "$tmp/ends.json"

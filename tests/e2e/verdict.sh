@@ -7,7 +7,6 @@
 need_tool zstd jq python3
 [ -z "${SOFTHCA_PRELOAD_FIRST-}" ] || export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS-}"
 roce=$TEST_DATA/roce
-an() { timeout -k 5 "$PATIENCE" "$RDMADUMP" analyze "$@"; }
 
 # --- text -------------------------------------------------------------------------------------
 
