@@ -171,8 +171,14 @@ enum rd_ends_need {
 	RD_ENDS_NEED_PATH,
 	RD_ENDS_NEED_ONE, /* one packet */
 };
+/* The times of the first and last frame of a file. */
+struct rd_ends_span {
+	uint64_t first_ns, last_ns;
+};
 struct rd_ends_search;
-struct rd_ends_search *rd_ends_search_open(enum rd_tap of, enum rd_ends_need need);
+/* `spans`: of both, as far as they are known: then files are not read to their ends; or NULL. */
+struct rd_ends_search *rd_ends_search_open(
+	enum rd_tap of, enum rd_ends_need need, const struct rd_ends_span *spans);
 /* False: the rest of the file need not be read. */
 bool rd_ends_search_frame(struct rd_ends_search *s, enum rd_tap file, enum rd_link link,
 	const struct rd_frame *frame);

@@ -69,8 +69,10 @@ struct analyze_point {
 struct analyze_pair {
 	struct analyze_point points[RD_TAPS];
 	unsigned int number[RD_TAPS]; /* of the points, among several */
-	bool same;		      /* have they? */
-	struct rd_ends_start start;   /* its addresses are freed by analyze_points_free() */
+	struct rd_ends_span span[RD_TAPS];
+	bool spans_known;
+	bool same;		    /* have they? */
+	struct rd_ends_start start; /* its addresses are freed by analyze_points_free() */
 };
 
 struct analyze_points {

@@ -19,7 +19,7 @@ struct jobs {
 	atomic_uint next;
 	atomic_bool failed;
 	pthread_mutex_t lock;
-	unsigned int done, first_failed; /* protected by the lock, as is *err */
+	unsigned int done, percent, first_failed; /* protected by the lock, as is *err */
 	struct rd_error *err;
 };
 
@@ -36,18 +36,29 @@ bool jobs_working(void)
 	return working;
 }
 
-static void note_end(struct jobs *j, unsigned int i, int ret, const struct rd_error *err)
+static void show(struct jobs *j, unsigned int percent)
 {
 	char line[80];
+
+	j->percent = percent;
+	snprintf(line, sizeof(line), "  %s: %u of %u (%u %%)", j->kind->doing, j->done, j->n,
+		percent);
+	if (isatty(STDERR_FILENO))
+		rd_cli_status(line);
+}
+
+static void note_end(struct jobs *j, unsigned int i, int ret, const struct rd_error *err)
+{
+	unsigned int percent;
 
 	pthread_mutex_lock(&j->lock);
 	if (ret < 0 && (!atomic_exchange(&j->failed, true) || i < j->first_failed)) {
 		j->first_failed = i;
 		*j->err = *err;
 	}
-	snprintf(line, sizeof(line), "  %s: %u of %u", j->kind->doing, ++j->done, j->n);
-	if (isatty(STDERR_FILENO))
-		rd_cli_status(line);
+	percent = (unsigned int)(100 * (uint64_t)++j->done / j->n);
+	if (percent != j->percent)
+		show(j, percent);
 	pthread_mutex_unlock(&j->lock);
 }
 

@@ -26,7 +26,8 @@ static bool look_at(void *ctx, enum rd_link link, const struct rd_frame *frame)
 static int look(
 	struct analyze_pair *pair, enum rd_tap of, enum rd_ends_need need, struct rd_error *err)
 {
-	struct looking l = {.search = rd_ends_search_open(of, need)};
+	struct looking l = {
+		.search = rd_ends_search_open(of, need, pair->spans_known ? pair->span : NULL)};
 	const struct analyze_walker walker = {look_at, &l};
 	int ret = 0;
 
@@ -100,9 +101,21 @@ struct grid {
 	const struct common *c;
 	const unsigned int *of_point; /* of each file */
 	unsigned int n;
-	uint64_t *frames;   /* of each point */
+	struct whole {
+		uint64_t frames; /* 0: no file yet */
+		struct rd_ends_span span;
+	} * of;		    /* each point */
 	unsigned int *pair; /* [a * n + b], a < b: 1 + the place of their pair; 0: none */
 };
+
+static void add_file(struct whole *of, const struct common_file *f)
+{
+	if (!of->frames || (int64_t)f->first_ns < (int64_t)of->span.first_ns)
+		of->span.first_ns = f->first_ns;
+	if (!of->frames || (int64_t)f->last_ns > (int64_t)of->span.last_ns)
+		of->span.last_ns = f->last_ns;
+	of->frames += f->frames;
+}
 
 static unsigned int *pair_of(const struct grid *g, unsigned int file, unsigned int other)
 {
@@ -115,7 +128,7 @@ static unsigned int *pair_of(const struct grid *g, unsigned int file, unsigned i
 static void make_pairs(const struct grid *g, struct analyze_points *p)
 {
 	for (unsigned int i = 0; i < g->c->n; i++) {
-		g->frames[g->of_point[i]] += g->c->files[i].frames;
+		add_file(&g->of[g->of_point[i]], &g->c->files[i]);
 		for (unsigned int k = 0; k < i; k++)
 			*pair_of(g, i, k) |= common_any(g->c, i, k);
 	}
@@ -126,9 +139,15 @@ static void make_pairs(const struct grid *g, struct analyze_points *p)
 
 			if (!g->pair[a * g->n + b])
 				continue;
-			for (int i = 0; i < RD_TAPS; i++)
+			for (int i = 0; i < RD_TAPS; i++) {
+				const struct whole *of = &g->of[number[i]];
+
 				pair->points[i] = p->points[pair->number[i] = number[i]];
-			pair->start.frames = g->frames[g->frames[a] < g->frames[b] ? b : a];
+				pair->span[i] = of->span;
+				if (pair->start.frames < of->frames)
+					pair->start.frames = of->frames;
+			}
+			pair->spans_known = true;
 			g->pair[a * g->n + b] = ++p->n_pairs;
 		}
 }
@@ -156,14 +175,14 @@ static int list_candidates(struct grid *g, struct analyze_points *p)
 
 	p->pairs = calloc((size_t)g->n * (g->n - 1) / 2 + 1, sizeof(*p->pairs));
 	g->pair = calloc((size_t)g->n * g->n, sizeof(*g->pair));
-	g->frames = calloc(g->n, sizeof(*g->frames));
-	made = p->pairs && g->pair && g->frames;
+	g->of = calloc(g->n, sizeof(*g->of));
+	made = p->pairs && g->pair && g->of;
 	if (made) {
 		make_pairs(g, p);
 		made = g->c->incomplete || find_addresses(g, p);
 	}
 	free(g->pair);
-	free(g->frames);
+	free(g->of);
 	return made ? 0 : -1;
 }
 

@@ -123,7 +123,7 @@ TEST(recent_extremes)
 /* Searched again without ICRCs: what was found before does not count. */
 TEST(search_without_icrc)
 {
-	struct rd_ends_search *s = rd_ends_search_open(RD_TAP_A, RD_ENDS_NEED_ONE);
+	struct rd_ends_search *s = rd_ends_search_open(RD_TAP_A, RD_ENDS_NEED_ONE, NULL);
 	struct rd_ends_start start;
 
 	assert_non_null(s);

@@ -16,9 +16,8 @@ struct rd_ends_search {
 	enum rd_ends_need need;
 	bool without_icrc;
 	bool bare; /* some packets have no ICRC */
-	struct {
-		uint64_t first, last;
-	} ns[RD_TAPS]; /* times of the first and last frame of each file */
+	bool spans_known;
+	struct rd_ends_span span[RD_TAPS];
 	unsigned int n, found;
 	unsigned int on_paths;	   /* packets of the sample on paths that have any in common */
 	int64_t offset_ns[SAMPLE]; /* of those found: the time in the sample minus the other's */
@@ -34,15 +33,27 @@ struct rd_ends_search {
 	} path[SLOTS];
 };
 
-struct rd_ends_search *rd_ends_search_open(enum rd_tap of, enum rd_ends_need need)
+struct rd_ends_search *rd_ends_search_open(
+	enum rd_tap of, enum rd_ends_need need, const struct rd_ends_span *spans)
 {
 	struct rd_ends_search *s = calloc(1, sizeof(*s));
 
 	if (s) {
 		s->of = of;
 		s->need = need;
+		s->spans_known = spans;
+		if (spans)
+			memcpy(s->span, spans, sizeof(s->span));
 	}
 	return s;
+}
+
+static void note_time(struct rd_ends_span *span, uint64_t ns)
+{
+	if (!span->first_ns)
+		span->first_ns = span->last_ns = ns;
+	if ((int64_t)ns > (int64_t)span->last_ns)
+		span->last_ns = ns;
 }
 
 /* What is searched of this packet; 0: nothing. */
@@ -53,10 +64,8 @@ static uint64_t identify(struct rd_ends_search *s, enum rd_tap file, enum rd_lin
 
 	/* A file may have the ICRC of its short packets only: these tell as much as any. */
 	s->bare |= is_packet && !print->icrc;
-	if (!s->ns[file].first)
-		s->ns[file].first = s->ns[file].last = frame->ts_ns;
-	if ((int64_t)frame->ts_ns > (int64_t)s->ns[file].last)
-		s->ns[file].last = frame->ts_ns;
+	if (!s->spans_known)
+		note_time(&s->span[file], frame->ts_ns);
 	return is_packet && (print->icrc || s->without_icrc) ? print->identity : 0;
 }
 
@@ -116,6 +125,21 @@ static bool is_common(const struct rd_ends_search *s)
 	       s->found * COMMON_PART >= s->on_paths;
 }
 
+/* Whether the files were captured at the same time, by their clocks. */
+static bool overlap(const struct rd_ends_search *s)
+{
+	const struct rd_ends_span *a = &s->span[RD_TAP_A], *b = &s->span[RD_TAP_B];
+
+	return rd_ends_time(a->first_ns, b->last_ns, 0) < 0 &&
+	       rd_ends_time(b->first_ns, a->last_ns, 0) < 0;
+}
+
+/* Whether a file must be read to its end, so that the time of its last frame is known. */
+static bool needs_spans(const struct rd_ends_search *s)
+{
+	return s->without_icrc && !s->spans_known;
+}
+
 bool rd_ends_search_frame(
 	struct rd_ends_search *s, enum rd_tap file, enum rd_link link, const struct rd_frame *frame)
 {
@@ -128,21 +152,24 @@ bool rd_ends_search_frame(
 	if (file == s->of) {
 		if (!s->slot[i].identity)
 			add_sample(s, &s->slot[i], identity, frame->ts_ns, &print);
-		return s->n < SAMPLE || s->without_icrc;
+		return s->n < SAMPLE || needs_spans(s);
 	}
+	if (!s->n && !needs_spans(s))
+		return false;
 	if (!s->slot[i].identity || s->slot[i].found)
 		return true;
 	note_found(s, &s->slot[i], frame->ts_ns);
-	return s->without_icrc || !is_common(s);
+	return needs_spans(s) || !is_common(s);
 }
 
 bool rd_ends_search_again(struct rd_ends_search *s)
 {
-	if (s->without_icrc || !s->bare || is_common(s))
+	if (s->without_icrc || !s->bare || is_common(s) || (s->spans_known && !overlap(s)))
 		return false;
 	s->without_icrc = true;
 	s->n = s->found = s->on_paths = 0;
-	memset(s->ns, 0, sizeof(s->ns));
+	if (!s->spans_known)
+		memset(s->span, 0, sizeof(s->span));
 	memset(s->slot, 0, sizeof(s->slot));
 	memset(s->path, 0, sizeof(s->path));
 	return true;
@@ -160,15 +187,11 @@ static int by_value(const void *x, const void *y)
  */
 bool rd_ends_search_result(struct rd_ends_search *s, struct rd_ends_start *start)
 {
-	const int64_t here = rd_ends_time(s->ns[RD_TAP_A].first, s->ns[RD_TAP_B].last, 0);
-	const int64_t there = rd_ends_time(s->ns[RD_TAP_B].first, s->ns[RD_TAP_A].last, 0);
-
 	for (int i = 0; i < RD_TAPS; i++)
-		start->first_ns[i] = s->ns[i].first;
+		start->first_ns[i] = s->span[i].first_ns;
 	qsort(s->offset_ns, s->found, sizeof(*s->offset_ns), by_value);
 	start->offset_ns = s->offset_ns[s->found / 2] * (s->of == RD_TAP_B ? 1 : -1);
-	return is_common(s) &&
-	       (!s->without_icrc || s->need == RD_ENDS_NEED_ONE || (here < 0 && there < 0));
+	return is_common(s) && (!s->without_icrc || s->need == RD_ENDS_NEED_ONE || overlap(s));
 }
 
 void rd_ends_search_close(struct rd_ends_search *s)
