@@ -31,7 +31,7 @@ extcap() {
 }
 # shark MODEL ARGUMENTS... -- TSHARK ARGUMENTS...
 shark() {
-	split "$@"
+	apart "$@"
 	rm -f "$tmp/stats" "$tmp/x.pcapng"
 	# The FIFO is in TMPDIR; the model's tree is better in memory.
 	HOME=$home model "${devices[@]}" --stats "$tmp/stats" "${ahead[@]}" -- \

@@ -12,7 +12,7 @@ rx=wqe # how receives are posted
 # run NAME STATUS MESSAGE SOFTHCA-OPTIONS... -- RDMADUMP-OPTIONS...
 run() {
 	local name=$1 want=$2 message=$3
-	split "${@:4}"
+	apart "${@:4}"
 	rm -f "$tmp/out" "$tmp/stats"
 	model --stats "$tmp/stats" "${ahead[@]}" -- \
 		"$RDMADUMP" -d mlx5_0 --rx-mode "$rx" -w "$tmp/out" "${rest[@]}" >"$tmp/stdout" 2>"$tmp/stderr"

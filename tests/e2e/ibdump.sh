@@ -21,7 +21,7 @@ want_ib=$("$SOFTHCA_FRAMES" --ib "$gen")
 # run MODEL ARGUMENTS... -- IBDUMP ARGUMENTS...: status, standard output in $tmp/out, what it says in
 # $tmp/log
 run() {
-	split "$@"
+	apart "$@"
 	rm -rf "$tmp/run" "$tmp/stats" && mkdir "$tmp/run"
 	(cd "$tmp/run" && model --stats "$tmp/stats" "${ahead[@]}" -- "$tmp/bin/ibdump" "${rest[@]}") >"$tmp/out" 2>"$tmp/log"
 	status=$?

@@ -20,7 +20,7 @@ state() { "$SOFTHCA_GATEWAY" "$tmp/tree/gateway.0" | sed -n "${1:-1}p"; }
 # on SPEC MODEL-OPTIONS... -- ARGUMENTS...: a capture on a device with such a gateway
 on() {
 	local spec=$1
-	split "${@:2}"
+	apart "${@:2}"
 	rm -rf "$tmp/tree" "$tmp/f.pcapng"
 	model --keep "$tmp/tree" --dev "link=ib,lid=1,gateway=$spec" --gen count=200,size=300 "${ahead[@]}" -- \
 		"$RDMADUMP" -d mlx5_0 --sniffer icmd -w "$tmp/f.pcapng" "${rest[@]}" >"$tmp/out" 2>"$tmp/log"

@@ -161,7 +161,7 @@ else
 	# limited BYTES MODEL-OPTIONS -- COMMAND: with CAP_NET_RAW, and so much memory that may be locked
 	limited() {
 		local memlock=$1
-		split "${@:2}"
+		apart "${@:2}"
 		prlimit --memlock="$memlock:$memlock" setpriv --reuid "$uid" --regid "$gid" --clear-groups \
 			--inh-caps=-all,+net_raw --bounding-set=-ipc_lock --ambient-caps +net_raw \
 			timeout -k 5 "$PATIENCE" "$SOFTHCA" "${ahead[@]}" -- "${rest[@]}"

@@ -16,7 +16,7 @@ gen=count=$count,size=60-3000,qps=32,seed=5
 # queues NAME SOFTHCA-OPTIONS... -- OPTIONS...: a capture, its report in $tmp/report
 queues() {
 	local name=$1
-	split "${@:2}"
+	apart "${@:2}"
 	began=$(date +%s%N)
 	model --stats "$tmp/stats" --at-end sigint "${ahead[@]}" -- "$RDMADUMP" -d mlx5_0 --json -Z root "${rest[@]}" -w "$tmp/out" >"$tmp/report" 2>"$tmp/log"
 	status=$?

@@ -11,7 +11,7 @@ before=() # a command in front of the program
 # capture NAME SOFTHCA-OPTIONS... -- RDMADUMP-OPTIONS...: $tmp/out, report, log, stats, $status
 capture() {
 	local name=$1
-	split "${@:2}"
+	apart "${@:2}"
 	[ -p "$tmp/out" ] || rm -f "$tmp/out"
 	model --stats "$tmp/stats" --at-end sigint "${ahead[@]}" -- "${before[@]}" \
 		"$RDMADUMP" -d mlx5_0 --json -w "$tmp/out" "${rest[@]}" >"$tmp/report" 2>"$tmp/log"

@@ -16,7 +16,7 @@ has_log() { grep -qE -- "$1" "$tmp/log"; }
 send() { kill -"$1" "$(cat "$tmp/pid")"; }
 # record MODEL-OPTIONS... -- OPTIONS...: to its end; the report in $tmp/report
 record() {
-	split "$@"
+	apart "$@"
 	rm -rf "$d" "$tmp/pid" "$tmp/truth" && mkdir "$d"
 	model --clock realtime,truth="$tmp/truth" --pidfile "$tmp/pid" "${ahead[@]}" -- \
 		"$RDMADUMP" record mlx5_0 -w "$d/r.pcapng" --memory 16Mi --json "${rest[@]}" >"$tmp/report" 2>"$tmp/log"

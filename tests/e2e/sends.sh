@@ -12,7 +12,7 @@ need_tool jq tshark
 # own NAME SOFTHCA-OPTIONS... -- SENDER-ARGUMENTS...: captured by the process that sends
 own() {
 	local name=$1
-	split "${@:2}"
+	apart "${@:2}"
 	rm -f "$tmp/own.pcapng"
 	model --stats "$tmp/stats" "${ahead[@]}" -- "$SELF_TOOL" "$tmp/own.pcapng" "${rest[@]}" >"$tmp/out" 2>"$tmp/log"
 	is "$name: every message arrives" $? 0
