@@ -106,7 +106,7 @@ int points_clocks(struct rd_points *p)
 	for (unsigned int i = 0; i < p->n_captures; i++)
 		if (of[i].known)
 			p->clocks[p->n_clocks++] =
-				(struct rd_points_clock){i, of[i].ns, (uint64_t)ceil(of[i].error)};
+				(struct rd_points_clock){i, of[i].ns, (uint64_t)of[i].error + 1};
 	free(of);
 	return 0;
 }

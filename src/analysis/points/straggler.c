@@ -84,10 +84,13 @@ static size_t keep_group(const struct rd_points *p, const struct own *own, const
 
 static void judge(struct rd_points *p, const struct own *own, size_t n)
 {
-	const struct rd_late *late = &own->host->late;
+	const struct rd_late *late;
 	uint64_t duration;
 
-	if (n < HOSTS_LEAST || late->n < LATE_LEAST || late->max_ns > late->ns / FAR ||
+	if (n < HOSTS_LEAST)
+		return;
+	late = &own->host->late;
+	if (late->n < LATE_LEAST || late->max_ns > late->ns / FAR ||
 		own[1].host->late.ns > late->ns / FAR)
 		return;
 	duration = own->of->totals.last_ns - own->of->totals.first_ns;
