@@ -146,6 +146,10 @@ static void put_where(FILE *out, struct judging *j, const struct culprit *x)
 
 	if (!x->group || (!v->places && !missed))
 		return;
+	if (v->places == RD_PLACE_ALL) {
+		fputs("cannot be seen from these two captures", out);
+		return;
+	}
 	if (v->places == RD_PLACE_FABRIC)
 		fputs("the fabric between the two capture points", out);
 	else
