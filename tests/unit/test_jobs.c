@@ -56,4 +56,8 @@ TEST(the_error_is_that_of_the_first_piece_that_fails)
 		assert_int_equal(jobs_run(&kind, NULL, PIECES, 1 + round % 8, &failure), -1);
 		assert_string_equal(failure.text, "piece 6");
 	}
+	/* One thread does nothing after it. */
+	memset(done, 0, sizeof(done));
+	assert_int_equal(jobs_run(&kind, NULL, PIECES, 1, &failure), -1);
+	same(done[6], 1, done[7], 0);
 }
