@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- whether two have them ---------------------------------------------------------------------
- */
+/* --- whether two have them -------------------------------------------------------------------- */
 
 struct looking {
 	struct rd_ends_search *search;

@@ -46,6 +46,7 @@ void common_free(struct common *c);
 bool common_any(const struct common *c, unsigned int a, unsigned int b);
 bool common_most(const struct common *c, unsigned int a, unsigned int b);
 int common_order(const void *x, const void *y); /* of two routes */
+
 /* --- pairs (pairs.c) -------------------------------------------------------------------------- */
 
 /* Whether both points of a pair have the same packets: 1 with pair->start, 0, or -1. */

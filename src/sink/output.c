@@ -3,11 +3,13 @@
 #include "output.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <rdmadump/log.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #define SYNC_BYTES ((uint64_t)32 << 20)
@@ -77,6 +79,24 @@ static int open_stdout(struct output *out, const struct rd_inputs *inputs, struc
 		"standard output is a file that is read");
 }
 
+/*
+ * Whether lseek(2) finds holes without writing the file out first, as it does on NFS and SMB: that
+ * would wait for the disk.
+ */
+static bool knows_holes(int fd)
+{
+	static const unsigned long types[] = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
+		F2FS_SUPER_MAGIC, TMPFS_MAGIC, OVERLAYFS_SUPER_MAGIC};
+	struct statfs fs;
+	size_t i = 0;
+
+	if (fstatfs(fd, &fs) < 0)
+		return false;
+	while (i < sizeof(types) / sizeof(*types) && (unsigned long)fs.f_type != types[i])
+		i++;
+	return i < sizeof(types) / sizeof(*types);
+}
+
 int output_open(
 	struct output *out, const char *path, const struct rd_inputs *inputs, struct rd_error *err)
 {
@@ -95,6 +115,7 @@ int output_open(
 	if (out->file.fd >= 0)
 		out->fd = out->file.fd;
 	out->regular = out->file.regular;
+	out->knows_holes = out->regular && knows_holes(out->fd);
 	/*
 	 * A pipe of 64 KiB costs a context switch per 64 KiB. The kernel may refuse a larger one.
 	 */
@@ -133,7 +154,7 @@ void output_abandon(struct output *out)
 static bool has_hole(const struct output *out)
 {
 	const off_t end = (off_t)(out->checked - out->checked % STRETCH_BYTES);
-	const off_t now = end ? lseek(out->fd, 0, SEEK_CUR) : -1;
+	const off_t now = end && out->knows_holes ? lseek(out->fd, 0, SEEK_CUR) : -1;
 	bool hole;
 	off_t data;
 

@@ -37,6 +37,7 @@ struct output {
 	bool grown;		/* another program also writes to it; reported once */
 	uint64_t offset;	/* bytes in the file so far */
 	uint64_t checked;	/* of them, at the last check */
+	bool knows_holes;
 	const char *path;
 	const struct output_ops *ops; /* of the current file */
 	struct stage *stage; /* buffers of O_DIRECT; NULL: all writes go through the page cache */

@@ -317,7 +317,9 @@ TEST(cut_meanwhile)
 			assert_int_equal(truncate(p.path, sizes[i]), 0);
 			for (int k = 0; k < 12; k++)
 				assert_int_equal(put(&p, PIECE), 0);
-			same(file_check(&p.file), ESTALE, p.file.frames.all, 0);
+			/* Elsewhere than on the usual file systems it cannot be seen. */
+			if (p.file.out.knows_holes)
+				same(file_check(&p.file), ESTALE, p.file.frames.all, 0);
 			assert_int_equal(output_close(&p.file.out, &failure), 0);
 			leave(&p);
 		}

@@ -142,9 +142,10 @@ static void put_rest(const struct rd_ends_report *r, FILE *out)
 {
 	if (r->outside)
 		fprintf(out,
-			"%llu packet%s at one end only, when the other capture may not have run: "
+			"%" PRIu64
+			" packet%s at one end only, when the other capture may not have run: "
 			"nothing is known of %s\n",
-			(unsigned long long)r->outside, r->outside == 1 ? " is" : "s are",
+			r->outside, r->outside == 1 ? " is" : "s are",
 			r->outside == 1 ? "it" : "them");
 	if (r->elsewhere)
 		fprintf(out,

@@ -21,54 +21,41 @@ static void give_owner(struct rd_conversation *c, unsigned int side, const struc
 	c->owner_state[side] = RD_OWNER_KNOWN;
 }
 
-/* Only the file of a QP's own host has its owner: the other capture's conversations get it. */
-static void give_owners(struct rd_report *to, const struct sides sides[RD_TAPS])
+/*
+ * Only the file of a QP's own host has its owner: the other capture's conversation of the same two
+ * QPs gets it. One of them may be of another process later, with another peer.
+ */
+static void give_owners(struct rd_report *to, const struct sides *other)
 {
 	for (size_t i = 0; i < to->n_conversations; i++)
 		for (unsigned int side = 0; side < 2; side++) {
 			struct rd_conversation *c = &to->conversations[i];
-			bool not_listed;
-			uint32_t qp;
+			const struct rd_endpoint *own = &c->end[side], *peer = &c->end[!side];
+			unsigned int sender;
+			const struct rd_conversation *same = sides_find(
+				other, peer->address, own->address, own->qp, c->network, &sender);
 
-			if (!c->owner[side])
-				give_owner(c, side,
-					sides_owner(sides, c->end[!side].address,
-						c->end[side].address, c->end[side].qp, c->network,
-						true, &qp, &not_listed));
+			if (!c->owner[side] && same && same->end[sender].qp == peer->qp)
+				give_owner(c, side, same->owner[!sender]);
 		}
-}
-
-static bool has_owners(const struct rd_report *r)
-{
-	size_t i = 0;
-
-	while (i < r->n_conversations && !r->conversations[i].owner[0] &&
-		!r->conversations[i].owner[1])
-		i++;
-	return i < r->n_conversations;
 }
 
 static int give_peers(struct rd_points *p)
 {
 	struct sides *sides = calloc(p->n_captures, sizeof(*sides));
-	bool *has = calloc(p->n_captures, sizeof(*has)), ok = sides && has;
+	bool ok = sides;
 
-	for (size_t i = 0; i < p->n_captures && ok; i++) {
-		has[i] = has_owners(p->captures[i].report);
+	for (size_t i = 0; i < p->n_captures && ok; i++)
 		ok = sides_make(&sides[i], p->captures[i].report);
-	}
 	for (size_t i = 0; i < p->n_pairs && ok; i++) {
 		const unsigned int *of = p->pairs[i].capture;
-		const struct sides both[RD_TAPS] = {sides[of[RD_TAP_A]], sides[of[RD_TAP_B]]};
 
 		for (int end = 0; end < RD_TAPS; end++)
-			if (has[of[!end]])
-				give_owners(p->captures[of[end]].report, both);
+			give_owners(p->captures[of[end]].report, &sides[of[!end]]);
 	}
 	for (size_t i = 0; i < p->n_captures && sides; i++)
 		free(sides[i].slots);
 	free(sides);
-	free(has);
 	return ok ? 0 : -1;
 }
 
