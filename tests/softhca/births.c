@@ -2,7 +2,6 @@
 /* New processes and threads, which count in virtual time (time.c) before they run. */
 #include <pthread.h>
 #include <sched.h>
-#include <spawn.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
@@ -17,18 +16,6 @@ EXPORT pid_t fork(void)
 	if (pid > 0)
 		time_enter(pid);
 	return pid;
-}
-
-EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
-	const posix_spawnattr_t *attr, char *const argv[], char *const env[])
-{
-	int rc;
-	REAL(posix_spawn);
-
-	rc = real(pid, path, actions, attr, argv, env);
-	if (!rc)
-		time_enter(*pid);
-	return rc;
 }
 
 struct started {

@@ -180,11 +180,6 @@ void cqe_write_send(struct hca *h, const struct qp *qp, uint16_t wqe, uint32_t o
 	cqe_publish(cq, cqe, syndrome ? MLX5_CQE_REQ_ERR : MLX5_CQE_REQ);
 }
 
-void cqe_write_resize(struct cq *cq)
-{
-	cqe_publish(cq, cqe_at(cq, cq->producer), MLX5_CQE_RESIZE_CQ);
-}
-
 bool cq_polled(struct cq *cq)
 {
 	cq_load_consumer(cq);

@@ -55,7 +55,7 @@ void hca_unlock(struct hca *h)
 
 bool qp_receiving(const struct qp *qp)
 {
-	return qp->state >= IBV_QPS_RTR && qp->state <= IBV_QPS_SQD;
+	return qp->state >= IBV_QPS_RTR && qp->state <= IBV_QPS_RTS;
 }
 
 uint16_t qp_posted(struct qp *qp)

@@ -77,10 +77,9 @@ struct fault {
 	int device; /* -1: any */
 };
 
-/* What a frame does that is longer than its receive buffer. */
-/* Whether programs can change a netdev's settings, and what that does to its port. */
 /* What chooses the queue of a frame: its fields, its bytes, or nothing: the first one has all. */
 enum rss_hash { RSS_TOEPLITZ, RSS_BY_FRAME, RSS_NONE };
+/* What a frame does that is longer than its receive buffer. */
 enum oversize {
 	OVERSIZE_KILLS, /* the queue is in error, receives are flushed */
 	OVERSIZE_HALTS, /* the queue is in error and flushes nothing */
@@ -340,16 +339,10 @@ struct qp {
 	LIST_ENTRY(qp) link;
 };
 
-struct flow_spec {
-	uint32_t type;
-	uint8_t val[40], mask[40];
-};
-
 struct flow {
 	struct obj obj;
 	struct qp *qp;
-	uint32_t type, port, nspecs;
-	struct flow_spec spec[8];
+	uint32_t port;
 	uint64_t until_ns; /* destroyed, and effective until then; 0: it exists */
 	LIST_ENTRY(flow) link;
 };
@@ -535,7 +528,6 @@ uint32_t event_fd_withdraw(struct event_fd *e, uint64_t element, size_t record);
 void event_fd_register(struct event_fd *e);
 struct event_fd *channel_from_fd(struct ctx *ctx, int fd);
 void channel_release(struct event_fd *e);
-void cqe_write_resize(struct cq *cq);
 bool cq_polled(struct cq *cq);
 /* All completions were polled, and the next one sends an event. */
 bool cq_waited_for(struct cq *cq);
@@ -686,6 +678,8 @@ void kmsg_closing(int fd);
 /* ---- commands (uverbs*.c) ---- */
 
 struct cmd {
+	const void *req; /* what was sent, and zeros behind it, as between revisions of the ABI */
+	void *resp;	 /* zeros, and sent if the command succeeds */
 	const uint8_t *in, *drv_in;
 	uint8_t *out, *drv_out;
 	size_t in_len, drv_in_len, out_len, drv_out_len;
@@ -693,9 +687,7 @@ struct cmd {
 
 typedef int (*cmd_fn)(struct ctx *ctx, struct cmd *cmd);
 
-/* Copies what was sent and zeroes the rest, as the kernel does between ABI revisions. */
-void cmd_in(const struct cmd *cmd, void *req, size_t len);
-void cmd_out(const struct cmd *cmd, const void *resp, size_t len);
+/* The driver's part, which is as long as the command says. */
 void cmd_drv_in(const struct cmd *cmd, void *req, size_t len);
 void cmd_drv_out(const struct cmd *cmd, const void *resp, size_t len);
 
@@ -715,14 +707,12 @@ CMD(query_port);
 CMD(alloc_pd);
 CMD(dealloc_pd);
 CMD(reg_mr);
-CMD(rereg_mr);
 CMD(dereg_mr);
 CMD(create_ah);
 CMD(destroy_ah);
 CMD(create_comp_channel);
 CMD(create_cq);
 CMD(create_cq_ex);
-CMD(resize_cq);
 CMD(modify_cq);
 CMD(destroy_cq);
 CMD(create_qp);
@@ -734,7 +724,6 @@ CMD(create_table);
 CMD(destroy_table);
 CMD(query_qp);
 CMD(modify_qp);
-CMD(modify_qp_ex);
 CMD(destroy_qp);
 CMD(create_flow);
 CMD(destroy_flow);

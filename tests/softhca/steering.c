@@ -37,87 +37,12 @@ void hca_retarget(struct hca *h)
 	h->begun &= any;
 }
 
-static bool masked_equal(const uint8_t *at, const uint8_t *val, const uint8_t *mask, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if ((at[i] ^ val[i]) & mask[i])
-			return false;
-	return true;
-}
-
-struct layers {
-	uint16_t type;
-	uint8_t proto;
-	uint32_t l4; /* offset of the ports, 0 when there are none */
-};
-
-static struct layers frame_layers(const struct frame *f)
-{
-	const uint8_t *p = f->data;
-	struct layers l = {0};
-
-	if (f->len < 14)
-		return l;
-	l.type = (uint16_t)(p[12] << 8 | p[13]);
-	if (l.type == 0x0800 && f->len >= 34) {
-		l.proto = p[23];
-		l.l4 = 14 + (p[14] & 15u) * 4;
-	} else if (l.type == 0x86dd && f->len >= 54) {
-		l.proto = p[20];
-		l.l4 = 54;
-	} else {
-		l.type = 0;
-	}
-	if (l.l4 + 4 > f->len)
-		l.l4 = 0;
-	return l;
-}
-
-/* Only what identifies a flow: MACs and type, addresses and protocol, UDP or TCP ports. */
-static bool spec_matches(const struct flow_spec *s, const struct frame *f)
-{
-	const uint8_t *p = f->data, *v = s->val, *m = s->mask;
-	struct layers l = frame_layers(f);
-
-	switch (s->type) {
-	case IBV_FLOW_SPEC_ETH:
-		return f->len >= 14 && masked_equal(p, v, m, 14);
-	case IBV_FLOW_SPEC_IPV4:
-		return l.type == 0x0800 && masked_equal(p + 26, v, m, 8) &&
-		       masked_equal(&l.proto, v + 8, m + 8, 1);
-	case IBV_FLOW_SPEC_IPV6:
-		return l.type == 0x86dd && masked_equal(p + 22, v, m, 32) &&
-		       masked_equal(&l.proto, v + 36, m + 36, 1);
-	case IBV_FLOW_SPEC_UDP:
-	case IBV_FLOW_SPEC_TCP:
-		return l.l4 && l.proto == (s->type == IBV_FLOW_SPEC_UDP ? 17 : 6) &&
-		       masked_equal(p + l.l4 + 2, v, m, 2) &&
-		       masked_equal(p + l.l4, v + 2, m + 2, 2);
-	case IBV_FLOW_SPEC_ACTION_TAG:
-		return true;
-	default:
-		return false;
-	}
-}
-
-static bool flow_matches(const struct flow *fl, const struct frame *f)
-{
-	if (fl->type == IBV_FLOW_ATTR_SNIFFER || fl->type == IBV_FLOW_ATTR_ALL_DEFAULT)
-		return true;
-	if (fl->type == IBV_FLOW_ATTR_MC_DEFAULT)
-		return f->data[0] & 1;
-	for (uint32_t i = 0; i < fl->nspecs; i++)
-		if (!spec_matches(&fl->spec[i], f))
-			return false;
-	return true;
-}
-
 bool qp_wants(const struct port *p, const struct qp *qp, const struct frame *f)
 {
 	const struct flow *fl;
 
 	LIST_FOREACH(fl, &qp->flows, link)
-	if (fl->port == p->num && !qp->deaf && flow_matches(fl, f))
+	if (fl->port == p->num && !qp->deaf)
 		return true;
 	return gateway_copies(p, qp, f);
 }
@@ -173,6 +98,6 @@ uint32_t sniffers_count(const struct hca *h, uint32_t port)
 
 	LIST_FOREACH(qp, &h->qps, link)
 	LIST_FOREACH(f, &qp->flows, link)
-	n += f->type == IBV_FLOW_ATTR_SNIFFER && f->port == port && !f->until_ns;
+	n += f->port == port && !f->until_ns;
 	return n;
 }

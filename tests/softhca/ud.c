@@ -37,20 +37,18 @@ static struct mcast *mcast_find(const struct qp *qp, const uint8_t gid[16])
 
 CMD(attach_mcast)
 {
-	struct ib_uverbs_attach_mcast req;
+	const struct ib_uverbs_attach_mcast *req = cmd->req;
 	struct mcast *m;
-	struct qp *qp;
+	struct qp *qp = obj_get(ctx, OBJ_QP, req->qp_handle);
 
-	cmd_in(cmd, &req, sizeof(req));
-	qp = obj_get(ctx, OBJ_QP, req.qp_handle);
-	if (!qp || qp->type != IBV_QPT_UD || !gid_is_multicast(req.gid))
+	if (!qp || qp->type != IBV_QPT_UD || !gid_is_multicast(req->gid))
 		return EINVAL;
-	if (mcast_find(qp, req.gid))
+	if (mcast_find(qp, req->gid))
 		return 0;
 	m = calloc(1, sizeof(*m));
 	if (!m)
 		return ENOMEM;
-	memcpy(m->gid, req.gid, sizeof(m->gid));
+	memcpy(m->gid, req->gid, sizeof(m->gid));
 	LIST_INSERT_HEAD(&qp->mcasts, m, link);
 	/* The kernel refuses to destroy a queue pair that is attached. */
 	qp->obj.users++;
@@ -59,13 +57,10 @@ CMD(attach_mcast)
 
 CMD(detach_mcast)
 {
-	struct ib_uverbs_detach_mcast req;
-	struct mcast *m;
-	struct qp *qp;
+	const struct ib_uverbs_detach_mcast *req = cmd->req;
+	struct qp *qp = obj_get(ctx, OBJ_QP, req->qp_handle);
+	struct mcast *m = qp ? mcast_find(qp, req->gid) : NULL;
 
-	cmd_in(cmd, &req, sizeof(req));
-	qp = obj_get(ctx, OBJ_QP, req.qp_handle);
-	m = qp ? mcast_find(qp, req.gid) : NULL;
 	if (!m)
 		return EINVAL;
 	LIST_REMOVE(m, link);

@@ -278,17 +278,6 @@ bool has_capability(int cap)
 	return data[cap / 32].effective >> (cap % 32) & 1;
 }
 
-void cmd_in(const struct cmd *cmd, void *req, size_t len)
-{
-	memset(req, 0, len);
-	memcpy(req, cmd->in, cmd->in_len < len ? cmd->in_len : len);
-}
-
-void cmd_out(const struct cmd *cmd, const void *resp, size_t len)
-{
-	memcpy(cmd->out, resp, cmd->out_len < len ? cmd->out_len : len);
-}
-
 void cmd_drv_in(const struct cmd *cmd, void *req, size_t len)
 {
 	memset(req, 0, len);
@@ -321,13 +310,11 @@ static const struct command legacy[] = {
 	LEGACY(DEALLOC_PD, dealloc_pd, 4, 0),
 	LEGACY(REG_MR, reg_mr, sizeof(struct ib_uverbs_reg_mr),
 		sizeof(struct ib_uverbs_reg_mr_resp)),
-	LEGACY(REREG_MR, rereg_mr, sizeof(struct ib_uverbs_rereg_mr), 8),
 	LEGACY(DEREG_MR, dereg_mr, 4, 0),
 	LEGACY(CREATE_AH, create_ah, sizeof(struct ib_uverbs_create_ah), 4),
 	LEGACY(DESTROY_AH, destroy_ah, 4, 0),
 	LEGACY(CREATE_COMP_CHANNEL, create_comp_channel, 8, 4),
 	LEGACY(CREATE_CQ, create_cq, sizeof(struct ib_uverbs_create_cq), 8),
-	LEGACY(RESIZE_CQ, resize_cq, sizeof(struct ib_uverbs_resize_cq), 4),
 	LEGACY(DESTROY_CQ, destroy_cq, sizeof(struct ib_uverbs_destroy_cq), 8),
 	LEGACY(CREATE_QP, create_qp, sizeof(struct ib_uverbs_create_qp),
 		sizeof(struct ib_uverbs_create_qp_resp)),
@@ -345,7 +332,6 @@ static const struct command extended[] = {
 	EXTENDED(CREATE_CQ, "create_cq", create_cq_ex, sizeof(struct ib_uverbs_ex_create_cq), 16),
 	EXTENDED(CREATE_QP, "create_qp", create_qp_ex, sizeof(struct ib_uverbs_ex_create_qp) - 8,
 		sizeof(struct ib_uverbs_ex_create_qp_resp)),
-	EXTENDED(MODIFY_QP, "modify_qp", modify_qp_ex, sizeof(struct ib_uverbs_modify_qp), 8),
 	EXTENDED(CREATE_FLOW, "create_flow", create_flow, sizeof(struct ib_uverbs_create_flow), 8),
 	EXTENDED(DESTROY_FLOW, "destroy_flow", destroy_flow, 8, 0),
 	EXTENDED(MODIFY_CQ, "modify_cq", modify_cq, 16, 0),
@@ -373,6 +359,7 @@ static const struct command *command_find(uint32_t id)
 static int command_run(struct ctx *ctx, uint32_t id, struct cmd *cmd)
 {
 	const struct command *c = command_find(id);
+	uint64_t req[64] = {0}, resp[64] = {0};
 	struct hca *h = ctx->hca;
 	int rc;
 
@@ -380,6 +367,9 @@ static int command_run(struct ctx *ctx, uint32_t id, struct cmd *cmd)
 		return EOPNOTSUPP;
 	if (cmd->in_len < c->in_min || cmd->out_len < c->out_min)
 		return ENOSPC;
+	memcpy(req, cmd->in, cmd->in_len < sizeof(req) ? cmd->in_len : sizeof(req));
+	cmd->req = req;
+	cmd->resp = resp;
 	flowing_wait(h, c->name);
 	latency_half(c->name);
 	hca_lock(h);
@@ -393,6 +383,8 @@ static int command_run(struct ctx *ctx, uint32_t id, struct cmd *cmd)
 	h->gone |= h->fatal && rc == EIO;
 	if (!rc)
 		rc = c->run(ctx, cmd);
+	if (!rc && cmd->out)
+		memcpy(cmd->out, resp, cmd->out_len < sizeof(resp) ? cmd->out_len : sizeof(resp));
 	hca_unlock(h);
 	latency_half(c->name);
 	return rc;
@@ -451,34 +443,6 @@ static int method_invoke_write(struct ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 	return command_run(ctx, (uint32_t)id->data, &cmd);
 }
 
-static int method_gid_table(struct ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
-{
-	struct ib_uverbs_attr *size = attr_find(hdr, UVERBS_ATTR_QUERY_GID_TABLE_ENTRY_SIZE);
-	struct ib_uverbs_attr *out = attr_find(hdr, UVERBS_ATTR_QUERY_GID_TABLE_RESP_ENTRIES);
-	struct hca *h = ctx->hca;
-	uint64_t n = 0, max;
-	uint8_t *p;
-	size_t len;
-
-	if (!size || size->data < sizeof(struct ib_uverbs_gid_entry) || !out)
-		return EINVAL;
-	p = attr_out(out, &len);
-	max = len / size->data;
-	for (uint32_t port = 1; port <= h->conf->nports; port++) {
-		for (uint32_t i = 0; i < GID_TABLE; i++) {
-			struct ib_uverbs_gid_entry e;
-
-			if (!gid_entry_get(h, port, i, &e))
-				continue;
-			if (n == max)
-				return EINVAL;
-			memcpy(p + n * size->data, &e, sizeof(e));
-			n++;
-		}
-	}
-	return attr_put(hdr, UVERBS_ATTR_QUERY_GID_TABLE_RESP_NUM_ENTRIES, &n, sizeof(n));
-}
-
 static int method_gid_entry(struct ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 {
 	struct ib_uverbs_attr *port = attr_find(hdr, UVERBS_ATTR_QUERY_GID_ENTRY_PORT);
@@ -530,7 +494,6 @@ static const struct {
 	int (*run)(struct ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr);
 } methods[] = {
 	{UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE, method_invoke_write},
-	{UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_GID_TABLE, method_gid_table},
 	{UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_GID_ENTRY, method_gid_entry},
 	{MLX5_IB_OBJECT_DEVX, MLX5_IB_METHOD_DEVX_OTHER, method_devx_other},
 	{MLX5_IB_OBJECT_DEVX_OBJ, MLX5_IB_METHOD_DEVX_OBJ_QUERY, method_devx_query},

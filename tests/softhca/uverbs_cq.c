@@ -11,7 +11,7 @@ enum { CQE_MAX = 1 << 22, IB_CQ_MODERATE = 1 };
 
 CMD(create_comp_channel)
 {
-	struct ib_uverbs_create_comp_channel_resp resp = {0};
+	struct ib_uverbs_create_comp_channel_resp *resp = cmd->resp;
 	struct event_fd *e = obj_new(ctx, OBJ_CHANNEL, sizeof(*e));
 
 	if (!e)
@@ -22,8 +22,7 @@ CMD(create_comp_channel)
 		return EMFILE;
 	}
 	event_fd_register(e);
-	resp.fd = (uint32_t)e->user_fd;
-	cmd_out(cmd, &resp, sizeof(resp));
+	resp->fd = (uint32_t)e->user_fd;
 	return 0;
 }
 
@@ -84,104 +83,63 @@ static int cq_create(struct ctx *ctx, struct cmd *cmd, uint64_t user_handle, uin
 
 CMD(create_cq)
 {
-	struct ib_uverbs_create_cq req;
-	struct ib_uverbs_create_cq_resp resp = {0};
-	int rc;
+	const struct ib_uverbs_create_cq *req = cmd->req;
+	struct ib_uverbs_create_cq_resp *resp = cmd->resp;
 
-	cmd_in(cmd, &req, sizeof(req));
-	rc = cq_create(ctx, cmd, req.user_handle, req.cqe, req.comp_vector, req.comp_channel, 0,
-		&resp.cq_handle);
-	resp.cqe = req.cqe;
-	if (!rc)
-		cmd_out(cmd, &resp, sizeof(resp));
-	return rc;
+	resp->cqe = req->cqe;
+	return cq_create(ctx, cmd, req->user_handle, req->cqe, req->comp_vector, req->comp_channel,
+		0, &resp->cq_handle);
 }
 
 CMD(create_cq_ex)
 {
-	struct ib_uverbs_ex_create_cq req;
-	struct ib_uverbs_ex_create_cq_resp resp = {.response_length = sizeof(resp)};
-	int rc;
+	const struct ib_uverbs_ex_create_cq *req = cmd->req;
+	struct ib_uverbs_ex_create_cq_resp *resp = cmd->resp;
 
-	cmd_in(cmd, &req, sizeof(req));
-	if (req.comp_mask)
+	if (req->comp_mask)
 		return EINVAL;
-	rc = cq_create(ctx, cmd, req.user_handle, req.cqe, req.comp_vector, req.comp_channel,
-		req.flags, &resp.base.cq_handle);
-	resp.base.cqe = req.cqe;
-	if (!rc)
-		cmd_out(cmd, &resp, sizeof(resp));
-	return rc;
-}
-
-/* One RESIZE entry ends the old ring; it takes an index there and none that carries a completion.
- */
-CMD(resize_cq)
-{
-	struct ib_uverbs_resize_cq req;
-	struct ib_uverbs_resize_cq_resp resp = {0};
-	struct mlx5_ib_resize_cq drv;
-	struct cq *cq;
-
-	cmd_in(cmd, &req, sizeof(req));
-	cmd_drv_in(cmd, &drv, sizeof(drv));
-	cq = obj_get(ctx, OBJ_CQ, req.cq_handle);
-	if (!cq || !req.cqe || req.cqe > CQE_MAX || !power_of_two(req.cqe + 1) || !drv.buf_addr ||
-		drv.cqe_size != cq->cqe_size)
-		return EINVAL;
-	if (cq->dead || !cq_has_room(cq))
-		return EINVAL;
-	if (((cq->producer - (be32toh(cq->db[0]) & 0xffffff)) & 0xffffff) >= req.cqe)
-		return EINVAL;
-	cqe_write_resize(cq);
-	cq->buf = (uint8_t *)(uintptr_t)drv.buf_addr;
-	cq->entries = req.cqe + 1;
-	resp.cqe = req.cqe;
-	cmd_out(cmd, &resp, sizeof(resp));
-	return 0;
+	resp->response_length = sizeof(*resp);
+	resp->base.cqe = req->cqe;
+	return cq_create(ctx, cmd, req->user_handle, req->cqe, req->comp_vector, req->comp_channel,
+		req->flags, &resp->base.cq_handle);
 }
 
 CMD(modify_cq)
 {
-	struct ib_uverbs_ex_modify_cq req;
-	struct cq *cq;
+	const struct ib_uverbs_ex_modify_cq *req = cmd->req;
+	struct cq *cq = obj_get(ctx, OBJ_CQ, req->cq_handle);
 
-	cmd_in(cmd, &req, sizeof(req));
-	cq = obj_get(ctx, OBJ_CQ, req.cq_handle);
-	if (!cq || !(req.attr_mask & IB_CQ_MODERATE) || req.attr.cq_period > GATHER_US_MAX)
+	if (!cq || !(req->attr_mask & IB_CQ_MODERATE) || req->attr.cq_period > GATHER_US_MAX)
 		return EINVAL;
 	if (ctx->hca->conf->moderation == MODERATION_NONE)
 		return EOPNOTSUPP;
 	if (ctx->hca->conf->moderation == MODERATION_IGNORED)
 		return 0;
-	cq->gather_count = req.attr.cq_count;
-	cq->gather_ns = req.attr.cq_period * UINT64_C(1000);
+	cq->gather_count = req->attr.cq_count;
+	cq->gather_ns = req->attr.cq_period * UINT64_C(1000);
 	return 0;
 }
 
 /* The consumer must acknowledge records that it has read; unread ones are removed. */
 CMD(destroy_cq)
 {
-	struct ib_uverbs_destroy_cq req;
-	struct ib_uverbs_destroy_cq_resp resp = {0};
-	struct cq *cq;
+	const struct ib_uverbs_destroy_cq *req = cmd->req;
+	struct ib_uverbs_destroy_cq_resp *resp = cmd->resp;
+	struct cq *cq = obj_get(ctx, OBJ_CQ, req->cq_handle);
 
-	cmd_in(cmd, &req, sizeof(req));
-	cq = obj_get(ctx, OBJ_CQ, req.cq_handle);
 	if (!cq)
 		return EINVAL;
 	if (obj_busy(&cq->obj))
 		return EBUSY;
-	resp.comp_events_reported =
+	resp->comp_events_reported =
 		cq->comp_sent - event_fd_withdraw(cq->channel, cq->user_handle,
 					sizeof(struct ib_uverbs_comp_event_desc));
-	resp.async_events_reported =
+	resp->async_events_reported =
 		cq->async_sent - event_fd_withdraw(ctx->async, cq->user_handle,
 					 sizeof(struct ib_uverbs_async_event_desc));
 	if (cq->channel)
 		channel_release(cq->channel);
 	LIST_REMOVE(cq, link);
 	obj_free(&cq->obj);
-	cmd_out(cmd, &resp, sizeof(resp));
 	return 0;
 }

@@ -31,7 +31,7 @@ CMD(get_context)
 {
 	struct mlx5_ib_alloc_ucontext_req_v2 req;
 	struct mlx5_ib_alloc_ucontext_resp drv = {0};
-	struct ib_uverbs_get_context_resp resp = {0};
+	struct ib_uverbs_get_context_resp *resp = cmd->resp;
 	struct hca *h = ctx->hca;
 	struct event_fd *e;
 
@@ -76,9 +76,8 @@ CMD(get_context)
 	clock_begin(h);
 	clock_context(h, &drv);
 	cmd_drv_out(cmd, &drv, sizeof(drv));
-	resp.async_fd = (uint32_t)e->user_fd;
-	resp.num_comp_vectors = 8;
-	cmd_out(cmd, &resp, sizeof(resp));
+	resp->async_fd = (uint32_t)e->user_fd;
+	resp->num_comp_vectors = 8;
 	if (!fault_timers(h) || conf_get()->flowing)
 		hca_start(h);
 	return 0;
@@ -138,10 +137,9 @@ static void device_fill(const struct hca *h, struct ib_uverbs_query_device_resp 
 
 CMD(query_device)
 {
-	struct ib_uverbs_query_device_resp resp;
+	struct ib_uverbs_query_device_resp *resp = cmd->resp;
 
-	device_fill(ctx->hca, &resp);
-	cmd_out(cmd, &resp, sizeof(resp));
+	device_fill(ctx->hca, resp);
 	return 0;
 }
 
@@ -164,27 +162,25 @@ static void rss_fill(const struct hca_conf *conf, struct ib_uverbs_ex_query_devi
 
 CMD(query_device_ex)
 {
-	struct ib_uverbs_ex_query_device_resp resp = {0};
+	struct ib_uverbs_ex_query_device_resp *resp = cmd->resp;
 	struct mlx5_ib_query_device_resp drv = {0};
-	struct ib_uverbs_ex_query_device req;
+	const struct ib_uverbs_ex_query_device *req = cmd->req;
 
-	cmd_in(cmd, &req, sizeof(req));
-	if (req.comp_mask || req.reserved)
+	if (req->comp_mask || req->reserved)
 		return EINVAL;
-	device_fill(ctx->hca, &resp.base);
-	resp.response_length =
-		(uint32_t)(cmd->out_len < sizeof(resp) ? cmd->out_len : sizeof(resp));
-	resp.device_cap_flags_ex = resp.base.device_cap_flags;
+	device_fill(ctx->hca, &resp->base);
+	resp->response_length =
+		(uint32_t)(cmd->out_len < sizeof(*resp) ? cmd->out_len : sizeof(*resp));
+	resp->device_cap_flags_ex = resp->base.device_cap_flags;
 	if (ctx->hca->conf->moderation != MODERATION_NONE) {
-		resp.cq_moderation_caps.max_cq_moderation_count = 65535;
-		resp.cq_moderation_caps.max_cq_moderation_period = GATHER_US_MAX;
+		resp->cq_moderation_caps.max_cq_moderation_count = 65535;
+		resp->cq_moderation_caps.max_cq_moderation_period = GATHER_US_MAX;
 	}
-	resp.timestamp_mask = clock_mask();
-	resp.hca_core_clock = clock_conf() ? clock_conf()->khz : 0;
+	resp->timestamp_mask = clock_mask();
+	resp->hca_core_clock = clock_conf() ? clock_conf()->khz : 0;
 	if (any_ethernet(ctx->hca->conf))
-		resp.raw_packet_caps = IB_UVERBS_RAW_PACKET_CAP_IP_CSUM;
-	rss_fill(ctx->hca->conf, &resp, &drv);
-	cmd_out(cmd, &resp, sizeof(resp));
+		resp->raw_packet_caps = IB_UVERBS_RAW_PACKET_CAP_IP_CSUM;
+	rss_fill(ctx->hca->conf, resp, &drv);
 	drv.response_length =
 		(uint32_t)(cmd->drv_out_len < sizeof(drv) ? cmd->drv_out_len : sizeof(drv));
 	cmd_drv_out(cmd, &drv, sizeof(drv));
@@ -217,39 +213,37 @@ static uint8_t mtu_enum(uint32_t bytes)
 
 CMD(query_port)
 {
-	struct ib_uverbs_query_port req;
-	struct ib_uverbs_query_port_resp r = {0};
+	const struct ib_uverbs_query_port *req = cmd->req;
+	struct ib_uverbs_query_port_resp *r = cmd->resp;
 	const struct port_conf *c;
 	const struct port *p;
 
-	cmd_in(cmd, &req, sizeof(req));
-	if (req.port_num < 1 || req.port_num > ctx->hca->conf->nports)
+	if (req->port_num < 1 || req->port_num > ctx->hca->conf->nports)
 		return EINVAL;
-	p = &ctx->hca->port[req.port_num - 1];
+	p = &ctx->hca->port[req->port_num - 1];
 	c = p->conf;
-	r.state = p->up ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
-	r.phys_state = p->up ? 5 : 3;
-	r.max_mtu = IBV_MTU_4096;
+	r->state = p->up ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
+	r->phys_state = p->up ? 5 : 3;
+	r->max_mtu = IBV_MTU_4096;
 	/* RoCE: the largest InfiniBand MTU whose packets fit the netdev's. */
-	r.active_mtu = c->ib ? IBV_MTU_4096 : mtu_enum(c->mtu > 58 ? c->mtu - 58 : 0);
-	r.gid_tbl_len = GID_TABLE;
-	r.pkey_tbl_len = c->ib ? PKEYS : 1;
-	r.max_msg_sz = 1u << 30;
-	r.port_cap_flags = c->ib ? 0x2651e848 : 0x04010000;
-	r.lid = (uint16_t)c->lid;
-	r.sm_lid = (uint16_t)c->sm_lid;
-	r.max_vl_num = c->ib ? 4 : 0;
-	r.subnet_timeout = c->ib ? 18 : 0;
-	r.link_layer = c->ib ? IBV_LINK_LAYER_INFINIBAND : IBV_LINK_LAYER_ETHERNET;
-	r.active_width = 2;
-	r.active_speed = 32;
+	r->active_mtu = c->ib ? IBV_MTU_4096 : mtu_enum(c->mtu > 58 ? c->mtu - 58 : 0);
+	r->gid_tbl_len = GID_TABLE;
+	r->pkey_tbl_len = c->ib ? PKEYS : 1;
+	r->max_msg_sz = 1u << 30;
+	r->port_cap_flags = c->ib ? 0x2651e848 : 0x04010000;
+	r->lid = (uint16_t)c->lid;
+	r->sm_lid = (uint16_t)c->sm_lid;
+	r->max_vl_num = c->ib ? 4 : 0;
+	r->subnet_timeout = c->ib ? 18 : 0;
+	r->link_layer = c->ib ? IBV_LINK_LAYER_INFINIBAND : IBV_LINK_LAYER_ETHERNET;
+	r->active_width = 2;
+	r->active_speed = 32;
 	for (size_t i = 0; i < ARRAY_SIZE(rates); i++) {
 		if (rates[i].gbps == c->gbps) {
-			r.active_width = rates[i].width;
-			r.active_speed = rates[i].speed;
+			r->active_width = rates[i].width;
+			r->active_speed = rates[i].speed;
 		}
 	}
-	cmd_out(cmd, &r, sizeof(r));
 	return 0;
 }
 
@@ -296,26 +290,23 @@ bool gid_entry_get(
 
 CMD(alloc_pd)
 {
-	struct ib_uverbs_alloc_pd_resp resp = {0};
+	struct ib_uverbs_alloc_pd_resp *resp = cmd->resp;
 	struct mlx5_ib_alloc_pd_resp drv = {0};
 	struct pd *pd = obj_new(ctx, OBJ_PD, sizeof(*pd));
 
 	if (!pd)
 		return ENOMEM;
-	resp.pd_handle = pd->obj.handle;
+	resp->pd_handle = pd->obj.handle;
 	drv.pdn = 0x40 + pd->obj.handle;
-	cmd_out(cmd, &resp, sizeof(resp));
 	cmd_drv_out(cmd, &drv, sizeof(drv));
 	return 0;
 }
 
 CMD(dealloc_pd)
 {
-	struct ib_uverbs_dealloc_pd req;
-	struct pd *pd;
+	const struct ib_uverbs_dealloc_pd *req = cmd->req;
+	struct pd *pd = obj_get(ctx, OBJ_PD, req->pd_handle);
 
-	cmd_in(cmd, &req, sizeof(req));
-	pd = obj_get(ctx, OBJ_PD, req.pd_handle);
 	if (!pd)
 		return EINVAL;
 	if (obj_busy(&pd->obj))
@@ -407,17 +398,15 @@ static int key_alloc(struct hca *h, struct mr *mr)
 
 CMD(reg_mr)
 {
-	struct ib_uverbs_reg_mr req;
-	struct ib_uverbs_reg_mr_resp resp = {0};
-	struct pd *pd;
+	const struct ib_uverbs_reg_mr *req = cmd->req;
+	struct ib_uverbs_reg_mr_resp *resp = cmd->resp;
 	struct mr *mr;
 	int rc;
+	struct pd *pd = obj_get(ctx, OBJ_PD, req->pd_handle);
 
-	cmd_in(cmd, &req, sizeof(req));
-	pd = obj_get(ctx, OBJ_PD, req.pd_handle);
-	if (!pd || req.start % PAGE != req.hca_va % PAGE)
+	if (!pd || req->start % PAGE != req->hca_va % PAGE)
 		return EINVAL;
-	rc = mr_check(ctx->hca, req.start, req.length, req.access_flags);
+	rc = mr_check(ctx->hca, req->start, req->length, req->access_flags);
 	if (rc)
 		return rc;
 	mr = obj_new(ctx, OBJ_MR, sizeof(*mr));
@@ -429,64 +418,23 @@ CMD(reg_mr)
 		return rc;
 	}
 	mr->pd = pd;
-	mr->start = req.start;
-	mr->length = req.length;
-	mr->iova = req.hca_va;
-	mr->access = req.access_flags;
+	mr->start = req->start;
+	mr->length = req->length;
+	mr->iova = req->hca_va;
+	mr->access = req->access_flags;
 	pd->obj.users++;
-	resp.mr_handle = mr->obj.handle;
-	resp.lkey = resp.rkey = mr->lkey;
-	cmd_out(cmd, &resp, sizeof(resp));
-	return 0;
-}
-
-CMD(rereg_mr)
-{
-	struct ib_uverbs_rereg_mr req;
-	struct ib_uverbs_rereg_mr_resp resp = {0};
-	struct mr *mr;
-	struct pd *pd;
-	int rc;
-
-	cmd_in(cmd, &req, sizeof(req));
-	mr = obj_get(ctx, OBJ_MR, req.mr_handle);
-	if (!mr || !req.flags || req.flags & ~7u)
-		return EINVAL;
-	pd = mr->pd;
-	if (req.flags & IBV_REREG_MR_CHANGE_PD) {
-		pd = obj_get(ctx, OBJ_PD, req.pd_handle);
-		if (!pd)
-			return EINVAL;
-	}
-	if (req.flags & IBV_REREG_MR_CHANGE_TRANSLATION) {
-		rc = mr_check(ctx->hca, req.start, req.length,
-			req.flags & IBV_REREG_MR_CHANGE_ACCESS ? req.access_flags : mr->access);
-		if (rc)
-			return rc;
-		mr->start = req.start;
-		mr->length = req.length;
-		mr->iova = req.hca_va;
-	}
-	if (req.flags & IBV_REREG_MR_CHANGE_ACCESS)
-		mr->access = req.access_flags;
-	mr->pd->obj.users--;
-	pd->obj.users++;
-	mr->pd = pd;
-	ctx->hca->key_generation++;
-	resp.lkey = resp.rkey = mr->lkey;
-	cmd_out(cmd, &resp, sizeof(resp));
+	resp->mr_handle = mr->obj.handle;
+	resp->lkey = resp->rkey = mr->lkey;
 	return 0;
 }
 
 CMD(dereg_mr)
 {
-	struct ib_uverbs_dereg_mr req;
+	const struct ib_uverbs_dereg_mr *req = cmd->req;
 	struct hca *h = ctx->hca;
-	struct mr *mr;
 	struct qp *qp;
+	struct mr *mr = obj_get(ctx, OBJ_MR, req->mr_handle);
 
-	cmd_in(cmd, &req, sizeof(req));
-	mr = obj_get(ctx, OBJ_MR, req.mr_handle);
 	if (!mr)
 		return EINVAL;
 	/* The kernel allows it; the queue's next frame is then an error, or worse. */
@@ -502,37 +450,32 @@ CMD(dereg_mr)
 
 CMD(create_ah)
 {
-	struct ib_uverbs_create_ah req;
-	struct ib_uverbs_create_ah_resp resp = {0};
+	const struct ib_uverbs_create_ah *req = cmd->req;
+	struct ib_uverbs_create_ah_resp *resp = cmd->resp;
 	struct mlx5_ib_create_ah_resp drv = {.response_length = sizeof(drv)};
-	struct pd *pd;
 	struct ah *ah;
+	struct pd *pd = obj_get(ctx, OBJ_PD, req->pd_handle);
 
-	cmd_in(cmd, &req, sizeof(req));
-	pd = obj_get(ctx, OBJ_PD, req.pd_handle);
-	if (!pd || req.attr.port_num < 1 || req.attr.port_num > ctx->hca->conf->nports)
+	if (!pd || req->attr.port_num < 1 || req->attr.port_num > ctx->hca->conf->nports)
 		return EINVAL;
-	if (!ctx->hca->conf->port[req.attr.port_num - 1].ib && !req.attr.is_global)
+	if (!ctx->hca->conf->port[req->attr.port_num - 1].ib && !req->attr.is_global)
 		return EINVAL;
 	ah = obj_new(ctx, OBJ_AH, sizeof(*ah));
 	if (!ah)
 		return ENOMEM;
 	ah->pd = pd;
 	pd->obj.users++;
-	resp.ah_handle = ah->obj.handle;
-	gid_to_mac(ctx->hca, req.attr.grh.dgid, drv.dmac);
-	cmd_out(cmd, &resp, sizeof(resp));
+	resp->ah_handle = ah->obj.handle;
+	gid_to_mac(ctx->hca, req->attr.grh.dgid, drv.dmac);
 	cmd_drv_out(cmd, &drv, sizeof(drv));
 	return 0;
 }
 
 CMD(destroy_ah)
 {
-	struct ib_uverbs_destroy_ah req;
-	struct ah *ah;
+	const struct ib_uverbs_destroy_ah *req = cmd->req;
+	struct ah *ah = obj_get(ctx, OBJ_AH, req->ah_handle);
 
-	cmd_in(cmd, &req, sizeof(req));
-	ah = obj_get(ctx, OBJ_AH, req.ah_handle);
 	if (!ah)
 		return EINVAL;
 	ah->pd->obj.users--;

@@ -35,29 +35,18 @@ static const struct transition {
 	{IBV_QPT_RAW_PACKET, IBV_QPS_RESET, IBV_QPS_INIT, IBV_QP_PORT, 0},
 	{IBV_QPT_RAW_PACKET, IBV_QPS_INIT, IBV_QPS_INIT, 0, IBV_QP_PORT},
 	{IBV_QPT_RAW_PACKET, IBV_QPS_INIT, IBV_QPS_RTR, 0, 0},
-	{IBV_QPT_RAW_PACKET, IBV_QPS_RTR, IBV_QPS_RTS, 0, IBV_QP_RATE_LIMIT},
-	{IBV_QPT_RAW_PACKET, IBV_QPS_RTS, IBV_QPS_RTS, 0, IBV_QP_RATE_LIMIT},
+	{IBV_QPT_RAW_PACKET, IBV_QPS_RTR, IBV_QPS_RTS, 0, 0},
+	{IBV_QPT_RAW_PACKET, IBV_QPS_RTS, IBV_QPS_RTS, 0, 0},
 	{IBV_QPT_UD, IBV_QPS_RESET, IBV_QPS_INIT, UD_INIT, 0},
 	{IBV_QPT_UD, IBV_QPS_INIT, IBV_QPS_INIT, 0, UD_INIT},
 	{IBV_QPT_UD, IBV_QPS_INIT, IBV_QPS_RTR, 0, UD_LATER},
 	{IBV_QPT_UD, IBV_QPS_RTR, IBV_QPS_RTS, IBV_QP_SQ_PSN, UD_LATER},
 	{IBV_QPT_UD, IBV_QPS_RTS, IBV_QPS_RTS, 0, UD_LATER},
-	{IBV_QPT_UD, IBV_QPS_RTS, IBV_QPS_SQD, 0, IBV_QP_EN_SQD_ASYNC_NOTIFY},
-	{IBV_QPT_UD, IBV_QPS_SQD, IBV_QPS_RTS, 0, UD_LATER},
-	{IBV_QPT_UC, IBV_QPS_RESET, IBV_QPS_INIT, CONN, 0},
-	{IBV_QPT_UC, IBV_QPS_INIT, IBV_QPS_INIT, 0, CONN},
-	{IBV_QPT_UC, IBV_QPS_INIT, IBV_QPS_RTR, AV, LATER},
-	{IBV_QPT_UC, IBV_QPS_RTR, IBV_QPS_RTS, IBV_QP_SQ_PSN, LATER},
-	{IBV_QPT_UC, IBV_QPS_RTS, IBV_QPS_RTS, 0, LATER},
-	{IBV_QPT_UC, IBV_QPS_RTS, IBV_QPS_SQD, 0, IBV_QP_EN_SQD_ASYNC_NOTIFY},
-	{IBV_QPT_UC, IBV_QPS_SQD, IBV_QPS_RTS, 0, LATER},
 	{IBV_QPT_RC, IBV_QPS_RESET, IBV_QPS_INIT, CONN, 0},
 	{IBV_QPT_RC, IBV_QPS_INIT, IBV_QPS_INIT, 0, CONN},
 	{IBV_QPT_RC, IBV_QPS_INIT, IBV_QPS_RTR, RC_RTR, LATER},
 	{IBV_QPT_RC, IBV_QPS_RTR, IBV_QPS_RTS, RC_RTS, LATER},
 	{IBV_QPT_RC, IBV_QPS_RTS, IBV_QPS_RTS, 0, LATER},
-	{IBV_QPT_RC, IBV_QPS_RTS, IBV_QPS_SQD, 0, IBV_QP_EN_SQD_ASYNC_NOTIFY},
-	{IBV_QPT_RC, IBV_QPS_SQD, IBV_QPS_RTS, 0, LATER},
 };
 
 static bool transition_allowed(const struct qp *qp, uint32_t from, uint32_t to, uint32_t mask)
@@ -83,8 +72,7 @@ static bool type_allowed(const struct hca *h, uint32_t type)
 
 	for (uint32_t i = 0; i < h->conf->nports; i++)
 		ethernet |= !h->conf->port[i].ib;
-	return type == IBV_QPT_RC || type == IBV_QPT_UC || type == IBV_QPT_UD ||
-	       (type == IBV_QPT_RAW_PACKET && ethernet);
+	return type == IBV_QPT_RC || type == IBV_QPT_UD || (type == IBV_QPT_RAW_PACKET && ethernet);
 }
 
 static void share(struct qp *qp)
@@ -209,78 +197,54 @@ static int qp_create(struct ctx *ctx, struct cmd *cmd, const struct ib_uverbs_ex
 	return 0;
 }
 
+/* Its fields stand in the same order, up to those that only the extended command has. */
 CMD(create_qp)
 {
-	struct ib_uverbs_create_qp req;
 	struct ib_uverbs_ex_create_qp ex = {0};
-	struct ib_uverbs_create_qp_resp resp;
-	int rc;
 
-	cmd_in(cmd, &req, sizeof(req));
-	ex.user_handle = req.user_handle;
-	ex.pd_handle = req.pd_handle;
-	ex.send_cq_handle = req.send_cq_handle;
-	ex.recv_cq_handle = req.recv_cq_handle;
-	ex.max_send_wr = req.max_send_wr;
-	ex.max_recv_wr = req.max_recv_wr;
-	ex.max_send_sge = req.max_send_sge;
-	ex.max_recv_sge = req.max_recv_sge;
-	ex.max_inline_data = req.max_inline_data;
-	ex.sq_sig_all = req.sq_sig_all;
-	ex.qp_type = req.qp_type;
-	ex.is_srq = req.is_srq;
-	rc = qp_create(ctx, cmd, &ex, &resp);
-	if (!rc)
-		cmd_out(cmd, &resp, sizeof(resp));
-	return rc;
+	memcpy(&ex, (const uint8_t *)cmd->req + offsetof(struct ib_uverbs_create_qp, user_handle),
+		offsetof(struct ib_uverbs_ex_create_qp, comp_mask));
+	return qp_create(ctx, cmd, &ex, cmd->resp);
 }
 
 CMD(create_qp_ex)
 {
-	struct ib_uverbs_ex_create_qp req;
-	struct ib_uverbs_ex_create_qp_resp resp = {.response_length = sizeof(resp)};
-	int rc;
+	struct ib_uverbs_ex_create_qp_resp *resp = cmd->resp;
 
-	cmd_in(cmd, &req, sizeof(req));
-	rc = qp_create(ctx, cmd, &req, &resp.base);
-	if (!rc)
-		cmd_out(cmd, &resp, sizeof(resp));
-	return rc;
+	resp->response_length = sizeof(*resp);
+	return qp_create(ctx, cmd, cmd->req, &resp->base);
 }
 
 CMD(query_qp)
 {
-	struct ib_uverbs_query_qp req;
-	struct ib_uverbs_query_qp_resp r = {0};
-	struct qp *qp;
+	const struct ib_uverbs_query_qp *req = cmd->req;
+	struct ib_uverbs_query_qp_resp *r = cmd->resp;
+	struct qp *qp = obj_get(ctx, OBJ_QP, req->qp_handle);
 
-	cmd_in(cmd, &req, sizeof(req));
-	qp = obj_get(ctx, OBJ_QP, req.qp_handle);
 	if (!qp)
 		return EINVAL;
-	memcpy(&r.dest, qp->attr.dest, sizeof(r.dest));
-	r.max_send_wr = qp->max_send_wr;
-	r.max_recv_wr = qp->max_recv_wr;
-	r.max_send_sge = qp->max_send_sge;
-	r.max_recv_sge = qp->max_recv_sge;
-	r.max_inline_data = qp->max_inline;
-	r.qkey = qp->attr.qkey;
-	r.rq_psn = qp->attr.rq_psn;
-	r.sq_psn = qp->attr.sq_psn;
-	r.dest_qp_num = qp->attr.dest_qpn;
-	r.qp_access_flags = qp->attr.access;
-	r.pkey_index = qp->attr.pkey_index;
-	r.qp_state = r.cur_qp_state = (uint8_t)qp->state;
-	r.path_mtu = qp->attr.path_mtu;
-	r.max_rd_atomic = qp->attr.rd_atomic;
-	r.max_dest_rd_atomic = qp->attr.dest_rd_atomic;
-	r.min_rnr_timer = qp->attr.min_rnr;
-	r.port_num = (uint8_t)qp->port;
-	r.timeout = qp->attr.timeout;
-	r.retry_cnt = qp->attr.retry;
-	r.rnr_retry = qp->attr.rnr_retry;
-	r.sq_sig_all = qp->sig_all;
-	cmd_out(cmd, &r, sizeof(r));
+	memcpy(&r->dest, qp->attr.dest, sizeof(r->dest));
+	r->max_send_wr = qp->max_send_wr;
+	r->max_recv_wr = qp->max_recv_wr;
+	r->max_send_sge = qp->max_send_sge;
+	r->max_recv_sge = qp->max_recv_sge;
+	r->max_inline_data = qp->max_inline;
+	r->qkey = qp->attr.qkey;
+	r->rq_psn = qp->attr.rq_psn;
+	r->sq_psn = qp->attr.sq_psn;
+	r->dest_qp_num = qp->attr.dest_qpn;
+	r->qp_access_flags = qp->attr.access;
+	r->pkey_index = qp->attr.pkey_index;
+	r->qp_state = r->cur_qp_state = (uint8_t)qp->state;
+	r->path_mtu = qp->attr.path_mtu;
+	r->max_rd_atomic = qp->attr.rd_atomic;
+	r->max_dest_rd_atomic = qp->attr.dest_rd_atomic;
+	r->min_rnr_timer = qp->attr.min_rnr;
+	r->port_num = (uint8_t)qp->port;
+	r->timeout = qp->attr.timeout;
+	r->retry_cnt = qp->attr.retry;
+	r->rnr_retry = qp->attr.rnr_retry;
+	r->sq_sig_all = qp->sig_all;
 	return 0;
 }
 
@@ -368,41 +332,25 @@ static int qp_modify(struct ctx *ctx, const struct ib_uverbs_modify_qp *r)
 
 CMD(modify_qp)
 {
-	struct ib_uverbs_modify_qp req;
+	const struct ib_uverbs_modify_qp *req = cmd->req;
 
-	cmd_in(cmd, &req, sizeof(req));
-	if (req.attr_mask >= QP_ATTR_LEGACY_MAX)
+	if (req->attr_mask >= QP_ATTR_LEGACY_MAX)
 		return EOPNOTSUPP;
-	return qp_modify(ctx, &req);
-}
-
-CMD(modify_qp_ex)
-{
-	struct ib_uverbs_ex_modify_qp req;
-	struct ib_uverbs_ex_modify_qp_resp resp = {.response_length = sizeof(resp)};
-	int rc;
-
-	cmd_in(cmd, &req, sizeof(req));
-	rc = qp_modify(ctx, &req.base);
-	if (!rc)
-		cmd_out(cmd, &resp, sizeof(resp));
-	return rc;
+	return qp_modify(ctx, req);
 }
 
 CMD(destroy_qp)
 {
-	struct ib_uverbs_destroy_qp req;
-	struct ib_uverbs_destroy_qp_resp resp = {0};
-	struct qp *qp;
+	const struct ib_uverbs_destroy_qp *req = cmd->req;
+	struct ib_uverbs_destroy_qp_resp *resp = cmd->resp;
+	struct qp *qp = obj_get(ctx, OBJ_QP, req->qp_handle);
 
-	cmd_in(cmd, &req, sizeof(req));
-	qp = obj_get(ctx, OBJ_QP, req.qp_handle);
 	if (!qp)
 		return EINVAL;
 	if (obj_busy(&qp->obj))
 		return EBUSY;
-	resp.events_reported = qp->async_sent - event_fd_withdraw(ctx->async, qp->user_handle,
-							sizeof(struct ib_uverbs_async_event_desc));
+	resp->events_reported = qp->async_sent - event_fd_withdraw(ctx->async, qp->user_handle,
+							 sizeof(struct ib_uverbs_async_event_desc));
 	gateway_qp_gone(ctx->hca, qp->qpn);
 	qp->pd->obj.users--;
 	if (qp->rss) {
@@ -416,43 +364,10 @@ CMD(destroy_qp)
 	rss_free(qp->rss);
 	obj_free(&qp->obj);
 	hca_retarget(ctx->hca);
-	cmd_out(cmd, &resp, sizeof(resp));
 	return 0;
 }
 
-/* Filters vary in size: half of what the header leaves is the value, half the mask. */
-static int flow_specs_read(
-	const struct cmd *cmd, const struct ib_uverbs_flow_attr *attr, struct flow *f)
-{
-	const uint8_t *p = cmd->in + sizeof(struct ib_uverbs_create_flow);
-	size_t left = cmd->in_len - sizeof(struct ib_uverbs_create_flow);
-
-	if (attr->size > left)
-		return EINVAL;
-	left = attr->size;
-	for (uint32_t i = 0; i < attr->num_of_specs; i++) {
-		struct ib_uverbs_flow_spec_hdr hdr;
-		size_t half;
-
-		if (left < sizeof(hdr))
-			return EINVAL;
-		memcpy(&hdr, p, sizeof(hdr));
-		if (hdr.size < sizeof(hdr) || hdr.size > left)
-			return EINVAL;
-		half = (hdr.size - sizeof(hdr)) / 2;
-		if (half > sizeof(f->spec[i].val))
-			return EINVAL;
-		f->spec[i].type = hdr.type;
-		memcpy(f->spec[i].val, p + sizeof(hdr), half);
-		memcpy(f->spec[i].mask, p + sizeof(hdr) + half, half);
-		p += hdr.size;
-		left -= hdr.size;
-	}
-	f->nspecs = attr->num_of_specs;
-	return left ? EINVAL : 0;
-}
-
-/* The result of mlx5 for each type of flow on each type of port. */
+/* The result of mlx5 for a sniffer on each type of port. Other flows are not modelled. */
 static int flow_check(
 	const struct hca *h, const struct qp *qp, const struct ib_uverbs_flow_attr *attr)
 {
@@ -461,77 +376,62 @@ static int flow_check(
 	if (attr->port < 1 || attr->port > h->conf->nports)
 		return EINVAL;
 	port = &h->conf->port[attr->port - 1];
-	if (attr->type > IBV_FLOW_ATTR_SNIFFER)
-		return EINVAL;
+	if (attr->type != IBV_FLOW_ATTR_SNIFFER)
+		return EOPNOTSUPP;
 	if (attr->flags & ~(uint32_t)(IBV_FLOW_ATTR_FLAGS_DONT_TRAP | IBV_FLOW_ATTR_FLAGS_EGRESS))
 		return EINVAL;
 	if (attr->priority > FLOW_PRIORITIES)
 		return ENOMEM;
 	if (port->ib)
-		return attr->type == IBV_FLOW_ATTR_SNIFFER && h->conf->ib_sniffer &&
-				       qp->type == IBV_QPT_UD
-			       ? 0
-			       : EOPNOTSUPP;
-	if (attr->type == IBV_FLOW_ATTR_SNIFFER &&
-		(!h->conf->sniffer || (qp->rss && h->conf->no_rss_sniffer)))
+		return h->conf->ib_sniffer && qp->type == IBV_QPT_UD ? 0 : EOPNOTSUPP;
+	if (!h->conf->sniffer || (qp->rss && h->conf->no_rss_sniffer))
 		return EOPNOTSUPP;
-	if (attr->type == IBV_FLOW_ATTR_SNIFFER &&
-		sniffers_count(h, attr->port) >= h->conf->sniffers)
+	if (sniffers_count(h, attr->port) >= h->conf->sniffers)
 		return EBUSY;
 	return qp->type == IBV_QPT_RAW_PACKET ? 0 : EINVAL;
 }
 
 CMD(create_flow)
 {
-	struct ib_uverbs_create_flow req;
-	struct ib_uverbs_create_flow_resp resp = {0};
+	const struct ib_uverbs_create_flow *req = cmd->req;
+	struct ib_uverbs_create_flow_resp *resp = cmd->resp;
 	struct flow *f;
 	struct qp *qp;
 	int rc;
 
-	cmd_in(cmd, &req, sizeof(req));
-	if (req.comp_mask)
+	if (req->comp_mask)
 		return EINVAL;
 	if (!has_capability(CAP_NET_RAW))
 		return EPERM;
-	qp = obj_get(ctx, OBJ_QP, req.qp_handle);
-	if (!qp || (qp->type != IBV_QPT_UD && qp->type != IBV_QPT_RAW_PACKET) ||
-		req.flow_attr.num_of_specs > ARRAY_SIZE(f->spec))
+	qp = obj_get(ctx, OBJ_QP, req->qp_handle);
+	if (!qp || (qp->type != IBV_QPT_UD && qp->type != IBV_QPT_RAW_PACKET))
 		return EINVAL;
-	rc = flow_check(ctx->hca, qp, &req.flow_attr);
+	rc = flow_check(ctx->hca, qp, &req->flow_attr);
 	if (rc)
 		return rc;
 	f = obj_new(ctx, OBJ_FLOW, sizeof(*f));
 	if (!f)
 		return ENOMEM;
-	rc = flow_specs_read(cmd, &req.flow_attr, f);
-	if (rc) {
-		obj_free(&f->obj);
-		return rc;
-	}
 	f->qp = qp;
-	f->type = req.flow_attr.type;
-	f->port = req.flow_attr.port;
+	f->port = req->flow_attr.port;
 	qp->obj.users++;
 	LIST_INSERT_HEAD(&qp->flows, f, link);
 	qp->deaf = false;
 	ctx->hca->port[f->port - 1].before_flow = ctx->hca->port[f->port - 1].offered;
 	hca_retarget(ctx->hca);
 	hca_start(ctx->hca);
-	resp.flow_handle = f->obj.handle;
-	cmd_out(cmd, &resp, sizeof(resp));
+	resp->flow_handle = f->obj.handle;
 	return 0;
 }
 
 CMD(destroy_flow)
 {
-	struct ib_uverbs_destroy_flow req;
+	const struct ib_uverbs_destroy_flow *req = cmd->req;
 	struct flow *f;
 
-	cmd_in(cmd, &req, sizeof(req));
-	if (req.comp_mask)
+	if (req->comp_mask)
 		return EINVAL;
-	f = obj_get(ctx, OBJ_FLOW, req.flow_handle);
+	f = obj_get(ctx, OBJ_FLOW, req->flow_handle);
 	if (!f)
 		return EINVAL;
 	flow_destroy(ctx->hca, f);

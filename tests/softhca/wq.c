@@ -59,8 +59,8 @@ static int wq_check(const struct hca *h, const struct ib_uverbs_ex_create_wq *re
 
 CMD(create_wq)
 {
-	struct ib_uverbs_ex_create_wq req;
-	struct ib_uverbs_ex_create_wq_resp resp = {.response_length = sizeof(resp)};
+	const struct ib_uverbs_ex_create_wq *req = cmd->req;
+	struct ib_uverbs_ex_create_wq_resp *resp = cmd->resp;
 	struct mlx5_ib_create_wq_resp drv_resp = {.response_length = sizeof(drv_resp)};
 	struct mlx5_ib_create_wq drv;
 	struct pd *pd;
@@ -68,19 +68,19 @@ CMD(create_wq)
 	struct qp *wq;
 	int rc;
 
-	cmd_in(cmd, &req, sizeof(req));
+	resp->response_length = sizeof(*resp);
 	cmd_drv_in(cmd, &drv, sizeof(drv));
-	rc = wq_check(ctx->hca, &req, &drv);
+	rc = wq_check(ctx->hca, req, &drv);
 	if (rc)
 		return rc;
-	pd = obj_get(ctx, OBJ_PD, req.pd_handle);
-	cq = obj_get(ctx, OBJ_CQ, req.cq_handle);
+	pd = obj_get(ctx, OBJ_PD, req->pd_handle);
+	cq = obj_get(ctx, OBJ_CQ, req->cq_handle);
 	if (!pd || !cq)
 		return EINVAL;
 	wq = obj_new(ctx, OBJ_WQ, sizeof(*wq));
 	if (!wq)
 		return ENOMEM;
-	wq->user_handle = req.user_handle;
+	wq->user_handle = req->user_handle;
 	wq->pd = pd;
 	wq->recv_cq = cq;
 	wq->qpn = ctx->hca->next_qpn++ & 0xffffff;
@@ -96,11 +96,10 @@ CMD(create_wq)
 	cq->obj.users++;
 	LIST_INIT(&wq->flows);
 	LIST_INSERT_HEAD(&ctx->hca->qps, wq, link);
-	resp.wq_handle = wq->obj.handle;
-	resp.max_wr = req.max_wr;
-	resp.max_sge = req.max_sge;
-	resp.wqn = wq->qpn;
-	cmd_out(cmd, &resp, sizeof(resp));
+	resp->wq_handle = wq->obj.handle;
+	resp->max_wr = req->max_wr;
+	resp->max_sge = req->max_sge;
+	resp->wqn = wq->qpn;
 	cmd_drv_out(cmd, &drv_resp, sizeof(drv_resp));
 	return 0;
 }
@@ -114,22 +113,20 @@ static bool transition_allowed(uint32_t from, uint32_t to)
 
 CMD(modify_wq)
 {
-	struct ib_uverbs_ex_modify_wq req;
-	struct qp *wq;
+	const struct ib_uverbs_ex_modify_wq *req = cmd->req;
 	uint32_t to;
+	struct qp *wq = obj_get(ctx, OBJ_WQ, req->wq_handle);
 
-	cmd_in(cmd, &req, sizeof(req));
-	wq = obj_get(ctx, OBJ_WQ, req.wq_handle);
-	if (!wq || !req.attr_mask || req.attr_mask >= IBV_WQ_ATTR_RESERVED ||
-		req.wq_state > IBV_WQS_ERR || req.curr_wq_state > IBV_WQS_ERR)
+	if (!wq || !req->attr_mask || req->attr_mask >= IBV_WQ_ATTR_RESERVED ||
+		req->wq_state > IBV_WQS_ERR || req->curr_wq_state > IBV_WQS_ERR)
 		return EINVAL;
-	if (req.attr_mask & IBV_WQ_ATTR_FLAGS)
+	if (req->attr_mask & IBV_WQ_ATTR_FLAGS)
 		return EOPNOTSUPP;
-	if (req.attr_mask & IBV_WQ_ATTR_CURR_STATE && states[req.curr_wq_state] != wq->state)
+	if (req->attr_mask & IBV_WQ_ATTR_CURR_STATE && states[req->curr_wq_state] != wq->state)
 		return EINVAL;
-	if (!(req.attr_mask & IBV_WQ_ATTR_STATE))
+	if (!(req->attr_mask & IBV_WQ_ATTR_STATE))
 		return 0;
-	to = states[req.wq_state];
+	to = states[req->wq_state];
 	if (!transition_allowed(wq->state, to))
 		return EINVAL;
 	if (to == IBV_QPS_ERR && wq->state != IBV_QPS_ERR)
@@ -145,51 +142,50 @@ CMD(modify_wq)
 
 CMD(destroy_wq)
 {
-	struct ib_uverbs_ex_destroy_wq req;
-	struct ib_uverbs_ex_destroy_wq_resp resp = {.response_length = sizeof(resp)};
+	const struct ib_uverbs_ex_destroy_wq *req = cmd->req;
+	struct ib_uverbs_ex_destroy_wq_resp *resp = cmd->resp;
 	struct qp *wq;
 
-	cmd_in(cmd, &req, sizeof(req));
-	wq = obj_get(ctx, OBJ_WQ, req.wq_handle);
-	if (!wq || req.comp_mask)
+	resp->response_length = sizeof(*resp);
+	wq = obj_get(ctx, OBJ_WQ, req->wq_handle);
+	if (!wq || req->comp_mask)
 		return EINVAL;
 	if (obj_busy(&wq->obj))
 		return EBUSY;
-	resp.events_reported = wq->async_sent - event_fd_withdraw(ctx->async, wq->user_handle,
-							sizeof(struct ib_uverbs_async_event_desc));
+	resp->events_reported = wq->async_sent - event_fd_withdraw(ctx->async, wq->user_handle,
+							 sizeof(struct ib_uverbs_async_event_desc));
 	wq->pd->obj.users--;
 	wq->recv_cq->obj.users--;
 	LIST_REMOVE(wq, link);
 	obj_free(&wq->obj);
-	cmd_out(cmd, &resp, sizeof(resp));
 	return 0;
 }
 
 CMD(create_table)
 {
-	struct ib_uverbs_ex_create_rwq_ind_table req;
-	struct ib_uverbs_ex_create_rwq_ind_table_resp resp = {.response_length = sizeof(resp)};
+	const struct ib_uverbs_ex_create_rwq_ind_table *req = cmd->req;
+	struct ib_uverbs_ex_create_rwq_ind_table_resp *resp = cmd->resp;
 	struct table *t;
 	uint32_t n;
 
-	cmd_in(cmd, &req, sizeof(req));
+	resp->response_length = sizeof(*resp);
 	if (ctx->hca->conf->no_rss)
 		return EOPNOTSUPP;
-	if (req.comp_mask || req.log_ind_tbl_size > TABLE_LOG_MAX)
+	if (req->comp_mask || req->log_ind_tbl_size > TABLE_LOG_MAX)
 		return EINVAL;
-	n = 1u << req.log_ind_tbl_size;
+	n = 1u << req->log_ind_tbl_size;
 	if (ctx->hca->conf->table && n > ctx->hca->conf->table)
 		return EINVAL;
-	if (cmd->in_len < sizeof(req) + n * sizeof(uint32_t))
+	if (cmd->in_len < sizeof(*req) + n * sizeof(uint32_t))
 		return EINVAL;
 	t = obj_new(ctx, OBJ_TABLE, sizeof(*t) + n * sizeof(struct qp *));
 	if (!t)
 		return ENOMEM;
-	t->log_size = req.log_ind_tbl_size;
+	t->log_size = req->log_ind_tbl_size;
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t handle;
 
-		memcpy(&handle, cmd->in + sizeof(req) + i * sizeof(handle), sizeof(handle));
+		memcpy(&handle, cmd->in + sizeof(*req) + i * sizeof(handle), sizeof(handle));
 		t->wq[i] = obj_get(ctx, OBJ_WQ, handle);
 		if (!t->wq[i]) {
 			obj_free(&t->obj);
@@ -198,19 +194,16 @@ CMD(create_table)
 	}
 	for (uint32_t i = 0; i < n; i++)
 		t->wq[i]->obj.users++;
-	resp.ind_tbl_handle = resp.ind_tbl_num = t->obj.handle;
-	cmd_out(cmd, &resp, sizeof(resp));
+	resp->ind_tbl_handle = resp->ind_tbl_num = t->obj.handle;
 	return 0;
 }
 
 CMD(destroy_table)
 {
-	struct ib_uverbs_ex_destroy_rwq_ind_table req;
-	struct table *t;
+	const struct ib_uverbs_ex_destroy_rwq_ind_table *req = cmd->req;
+	struct table *t = obj_get(ctx, OBJ_TABLE, req->ind_tbl_handle);
 
-	cmd_in(cmd, &req, sizeof(req));
-	t = obj_get(ctx, OBJ_TABLE, req.ind_tbl_handle);
-	if (!t || req.comp_mask)
+	if (!t || req->comp_mask)
 		return EINVAL;
 	if (obj_busy(&t->obj))
 		return EBUSY;
