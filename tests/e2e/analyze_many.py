@@ -6,16 +6,13 @@ analyze_many.py make PAIRS MESSAGES FILE: RC SENDs and WRITEs with their ACKs, b
 are in trouble.  analyze_many.py thin N FILE OUT: the same capture without every Nth frame.
 analyze_many.py run OUT COMMAND...: its output in OUT; prints the peak of its resident memory in KiB.
 """
-import os
 import random
 import resource
 import subprocess
 import sys
 
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-sys.dont_write_bytecode = True
-from frames import ACK, bth, pcap, read_pcap, reth, rocev2  # noqa: E402
-from frames import SEND_ONLY as SEND, WRITE_ONLY as WRITE  # noqa: E402
+from frames import ACK, bth, pcap, read_pcap, reth, rocev2
+from frames import SEND_ONLY as SEND, WRITE_ONLY as WRITE
 
 CLEAN, LOSS, CE, RNR = range(4)
 

@@ -2,15 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Writes small captures that want much time or memory: `burn.py SHAPE N FILE...`, shapes below."""
 import json
-import os
 import random
 import struct
 import sys
 
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-sys.dont_write_bytecode = True
-import frames  # noqa: E402
-from frames import block  # noqa: E402
+import frames
+from frames import block
 
 UNMIX = (pow(0x94d049bb133111eb, -1, 1 << 64), pow(0xbf58476d1ce4e5b9, -1, 1 << 64))
 ALL = (1 << 64) - 1

@@ -31,10 +31,8 @@ import os
 import struct
 import sys
 
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-sys.dont_write_bytecode = True
-import frames as wire  # noqa: E402
-from frames import block, pcap, read_blocks, read_options, read_pcap  # noqa: E402
+import frames as wire
+from frames import block, pcap, read_blocks, read_options, read_pcap
 
 
 def content(path):

@@ -4,14 +4,11 @@
 duplicated missed".  A host is at that end where its packets still have the TTL that they began with.
 ends.py begins LATE WHOLE: 200 packets, 0.1 ms apart, and the first one again after 5 ms, where LATE begins."""
 import collections
-import os
 import struct
 import subprocess
 import sys
 
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-sys.dont_write_bytecode = True
-from frames import read_pcap, write_pcap  # noqa: E402
+from frames import read_pcap, write_pcap
 
 
 def load(path):

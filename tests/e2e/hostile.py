@@ -19,10 +19,8 @@ import subprocess
 import sys
 import tarfile
 
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-sys.dont_write_bytecode = True
-import frames  # noqa: E402
-from frames import block, bth, deth  # noqa: E402
+import frames
+from frames import block, bth, deth
 
 BIDI = "\u061c\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 

@@ -24,9 +24,7 @@ import json
 import os
 import sys
 
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-sys.dont_write_bytecode = True
-import frames  # noqa: E402
+import frames
 
 START, EVERY, DELAY = 1800000000 * 10**9, 200_000, 20_000
 

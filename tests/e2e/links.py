@@ -9,11 +9,9 @@ links.py same A B: whether two reports of analyze (JSON) say the same of the RDM
 links.py plain-of TUNNELLED IN OUT, appended FIRST SECOND OUT: two captures in one.
 links.py foreign OUT, links.py lrh OUT, links.py strange LINKTYPE ETHERTYPE CAPLEN OUT: see below.
 """
-import json, os, random, struct, sys, zlib
+import json, random, struct, sys, zlib
 
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-sys.dont_write_bytecode = True
-from frames import block, checksum, read_pcap, section  # noqa: E402
+from frames import block, checksum, read_pcap, section
 
 MACS = bytes.fromhex("020000000001020000000002")
 

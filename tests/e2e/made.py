@@ -9,15 +9,12 @@ made.py ports FILE: RoCE from UDP ports of other protocols, and a CNP.
 made.py talks FILE SECOND:PEER:QP:SYNDROME[:HOST]...: QP 9 of 10.0.0.2 sends for 3 s from this second after 10:00; how the
 last one is answered.
 """
-import os
 import random
 import struct
 import sys
 
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-sys.dont_write_bytecode = True
-import frames  # noqa: E402
-from frames import be24, deth, ipv4, ipv6, udp  # noqa: E402
+import frames
+from frames import be24, deth, ipv4, ipv6, udp
 
 MACS = bytes.fromhex("525400000001525400000002")
 ENDS4 = (b"\x0a\0\0\2", b"\x0a\0\0\1")

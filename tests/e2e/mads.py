@@ -2,14 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """mads.py make OUT: every attribute and method of SMPs, SA, PMA and CM, as ERF in pcap.
 mads.py compare THEIRS OURS: names that tshark's fields and rdmadump's lines do not share."""
-import os
 import re
 import struct
 import sys
 
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-sys.dont_write_bytecode = True
-from frames import bth, deth, erf, pcap  # noqa: E402
+from frames import bth, deth, erf, pcap
 
 METHODS = {1: [1, 2, 5, 7, 0x81], 0x81: [1, 2, 5, 7, 0x81], 3: [1, 2, 6, 0x12, 0x13, 0x14, 0x15, 0x81, 0x86, 0x92, 0x94, 0x95],
            4: [1], 7: [1]}

@@ -7,14 +7,11 @@ report (capture --json), stats (the model's), truth (wall clock of each delivery
 the run in ns), queues, clock ("" for timestamps of the host), events (warnings on standard error).
 """
 import json
-import os
 import struct
 import sys
 from collections import Counter
 
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-sys.dont_write_bytecode = True
-from frames import EPB, read_blocks, read_pcap  # noqa: E402
+from frames import EPB, read_blocks, read_pcap
 
 LATE_NS = 30 * 10**6  # a busy machine delays the model's own look at the clock
 SECOND = 10**9

@@ -20,7 +20,6 @@
 """
 import fnmatch
 import json
-import os
 import random
 import re
 import socket
@@ -28,9 +27,7 @@ import struct
 import sys
 import time
 
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-sys.dont_write_bytecode = True
-import frames  # noqa: E402
+import frames
 
 SLACK = 1000000  # so much more may be written at both ends, in ns
 

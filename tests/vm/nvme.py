@@ -18,7 +18,7 @@ import os
 import struct
 import sys
 
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../e2e"))
 sys.dont_write_bytecode = True
 from frames import read_pcap  # noqa: E402
 
