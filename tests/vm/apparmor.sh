@@ -5,10 +5,6 @@
 # shellcheck source=tests/vm/lib.sh
 . /lib.sh
 
-judge() { # STATUS NAME FILE
-	if [ "$1" = 0 ]; then echo "ok $2"; else echo "not ok $2"; fi
-	[ "$1" = 0 ] || sed 's/^/# /' "$3"
-}
 # profile PID: under which it runs
 profile() { cat "/proc/$1/attr/current"; }
 pings() { ping -c 20 -i 0.02 -s 1000 -I "$NETDEV" "$PEER" >/dev/null 2>&1; }

@@ -6,10 +6,6 @@
 . /lib.sh
 failed=0
 
-judge() { # STATUS NAME FILE
-	if [ "$1" = 0 ]; then echo "ok $2"; else echo "not ok $2"; failed=1; sed 's/^/# /' "$3"; fi
-}
-
 # "name value" of both, sorted; rdma does not list the link and the port's other counters
 ours() { rdmadump counters "$DEV:1" --all | sed -n '/^Transport/,/^$/{s/^   *\([a-z_]*\)  *\([0-9 ]*[0-9]\).*/\1 \2/p}' | sed 's/\([0-9]\) \([0-9]\)/\1\2/g' | sort; }
 theirs() { rdma statistic show link "$DEV/1" | tr ' ' '\n' | sed -n '/^[a-z]/{N;s/\n/ /;p}' | grep ' [0-9][0-9]*$' | sort; }

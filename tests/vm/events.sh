@@ -8,11 +8,6 @@
 
 settle=2 # seconds: the ports are read for the last time 1.55 s after the last message
 
-judge() { # STATUS NAME FILE
-	if [ "$1" = 0 ]; then echo "ok $2"; else echo "not ok $2"; fi
-	[ "$1" = 0 ] || sed 's/^/# /' "$3"
-}
-
 # has NAME FILE TEXT
 has() {
 	grep -q -- "$3" "$2"

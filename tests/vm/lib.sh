@@ -247,3 +247,18 @@ on() {
 	shift
 	run "$@"
 }
+
+# --- verdicts, of scripts that suite.sh reads them from -------------------------------------------
+
+# judge STATUS NAME FILE: the file says more where it failed
+# shellcheck disable=SC2034 # the scripts'
+judge() {
+	if [ "$1" = 0 ]; then echo "ok $2"; else echo "not ok $2"; failed=1; sed 's/^/# /' "$3"; fi
+}
+
+# is NAME GOT WANTED
+is() {
+	printf 'got: %s\nwant: %s\n' "$2" "$3" >/tmp/is
+	[ "$2" = "$3" ]
+	judge $? "$1" /tmp/is
+}

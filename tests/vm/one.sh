@@ -6,11 +6,6 @@
 # shellcheck source=tests/vm/lib.sh
 . /lib.sh
 
-judge() { # STATUS NAME FILE: FILE shows the reason of a failure
-	if [ "$1" = 0 ]; then echo "ok $2"; else echo "not ok $2"; fi
-	sed 's/^/# /' "$3"
-}
-
 # reports STATUS TEXT NAME COMMAND...: its exit status, and a text in its output
 reports() {
 	wanted=$1 text=$2 what=$3

@@ -42,18 +42,6 @@ fi
 # shellcheck source=tests/vm/lib.sh
 . /lib.sh
 
-judge() { # STATUS NAME FILE
-	if [ "$1" = 0 ]; then echo "ok $2"; else echo "not ok $2"; fi
-	[ "$1" = 0 ] || sed 's/^/# /' "$3"
-}
-
-# is NAME GOT WANTED
-is() {
-	printf 'got: %s\nwant: %s\n' "$2" "$3" >/tmp/is
-	[ "$2" = "$3" ]
-	judge $? "$1" /tmp/is
-}
-
 # properties NAME...: of the service, their values in one line
 properties() {
 	show=

@@ -5,18 +5,6 @@
 # shellcheck source=tests/vm/lib.sh
 . /lib.sh
 
-judge() { # STATUS NAME FILE
-	if [ "$1" = 0 ]; then echo "ok $2"; else echo "not ok $2"; fi
-	[ "$1" = 0 ] || sed 's/^/# /' "$3"
-}
-
-# is NAME GOT WANTED
-is() {
-	printf 'got: %s\nwant: %s\n' "$2" "$3" >/tmp/is
-	[ "$2" = "$3" ]
-	judge $? "$1" /tmp/is
-}
-
 # The kernel's objects of processes: queue pairs, CQs, PDs, MRs of rdmadump
 objects() {
 	for kind in qp cq pd mr; do rdma resource show $kind; done | grep -c 'comm rdmadump'

@@ -101,6 +101,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		{'R', &o->recv_size, SEND_HALF - GRH_BYTES}, {'t', &o->timeout, 31},
 		{'y', &o->retry, 7}, {'n', &o->rnr_retry, 7}, {'N', &o->rnr_timer, 31},
 		{'D', &o->read_depth, 128}, {'p', &o->depth, 1024}, {'c', &o->traffic_class, 255}};
+	struct {
+		int key;
+		const char **to;
+	} const texts[] = {{'s', &o->side}, {'x', &o->exchange}, {'d', &o->device},
+		{'l', &o->address}, {'L', &o->advertised}, {'M', &o->multicast}};
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
 		if (numbers[i].key == key) {
@@ -108,22 +113,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			return 0;
 		}
 	}
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		if (texts[i].key == key) {
+			*texts[i].to = arg;
+			return 0;
+		}
+	}
 	switch (key) {
-	case 's':
-		o->side = arg;
-		break;
-	case 'x':
-		o->exchange = arg;
-		break;
-	case 'd':
-		o->device = arg;
-		break;
-	case 'l':
-		o->address = arg;
-		break;
-	case 'L':
-		o->advertised = arg;
-		break;
 	case 'T':
 		o->type = qp_type(state, arg);
 		break;
@@ -135,9 +131,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case 'k':
 		o->bad_rkey = true;
-		break;
-	case 'M':
-		o->multicast = arg;
 		break;
 	case 'e':
 		o->expect = (int)number(state, arg, STATUSES - 1);
