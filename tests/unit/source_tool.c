@@ -230,41 +230,32 @@ static int open_source(
 
 static bool parse(struct tool *t, struct rd_netdev_config *netdev, int argc, char **argv)
 {
+	struct {
+		int key;
+		uint64_t *to;
+	} const numbers[] = {{'n', &t->most}, {'t', &t->idle_ms}, {'b', &netdev->buffer}};
+	struct {
+		int key;
+		bool *to;
+	} const flags[] = {{'w', &t->write}, {'q', &t->quick}, {'i', &t->details},
+		{'p', &netdev->promiscuous}};
 	int c;
 
 	while ((c = getopt(argc, argv, "wqin:t:s:f:b:p")) != -1) {
-		switch (c) {
-		case 'w':
-			t->write = t->quick = true;
-			break;
-		case 'q':
-			t->quick = true;
-			break;
-		case 'i':
-			t->details = true;
-			break;
-		case 'n':
-			t->most = strtoull(optarg, NULL, 0);
-			break;
-		case 't':
-			t->idle_ms = strtoull(optarg, NULL, 0);
-			break;
-		case 's':
+		for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+			if (numbers[i].key == c)
+				*numbers[i].to = strtoull(optarg, NULL, 0);
+		for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++)
+			if (flags[i].key == c)
+				*flags[i].to = true;
+		if (c == 's')
 			netdev->snaplen = (uint32_t)strtoul(optarg, NULL, 0);
-			break;
-		case 'f':
+		if (c == 'f')
 			netdev->filter = optarg;
-			break;
-		case 'b':
-			netdev->buffer = strtoull(optarg, NULL, 0);
-			break;
-		case 'p':
-			netdev->promiscuous = true;
-			break;
-		default:
+		if (c == '?')
 			return false;
-		}
 	}
+	t->quick |= t->write;
 	return argc == optind + 2;
 }
 

@@ -8,9 +8,8 @@
 #include <rdmadump/capture.h>
 #include <sys/eventfd.h>
 
-#define SOURCES	   4
-#define CHUNKS_MAX 64
-#define FIRST_NS   1000000
+#define SOURCES	 4
+#define FIRST_NS 1000000
 
 /*
  * Frames have the timestamps first_ns, first_ns + step_ns, ...; the odd ones are of another host.
@@ -27,7 +26,6 @@ struct fake {
 	int armed_fd;	      /* woken by arm(); -1: none */
 	int done_fd;	      /* woken after `total` frames; -1: none */
 	bool telling;	      /* has a watermark */
-	bool noting;	      /* every third frame of a batch has a note */
 	bool unusual;	      /* timestamps: some are implausible, missing or too old */
 	struct rd_iface own[2];
 

@@ -48,11 +48,6 @@ static inline struct nlattr *put_u8(int type, uint8_t value)
 	return put(type, &value, sizeof(value));
 }
 
-static inline struct nlattr *put_u16(int type, uint16_t value)
-{
-	return put(type, &value, sizeof(value));
-}
-
 static inline struct nlattr *put_u32(int type, uint32_t value)
 {
 	return put(type, &value, sizeof(value));
