@@ -281,11 +281,11 @@ void *clock_mmap(const struct hca *h, size_t len, uint32_t command)
 	return mmap(NULL, len, PROT_READ, MAP_SHARED, k->fd, command == MMAP_CORE ? 0 : PAGE);
 }
 
-int clock_cq(struct cq *cq, bool stamps, uint32_t driver_flags)
+int clock_cq(struct cq *cq, uint32_t driver_flags)
 {
 	bool real_time = driver_flags & MLX5_IB_CREATE_CQ_FLAGS_REAL_TIME_TS;
 
-	if ((stamps && !conf.on) || (real_time && (!conf.real_time || conf.refuse)))
+	if (real_time && (!conf.real_time || conf.refuse))
 		return EOPNOTSUPP;
 	cq->real_time = real_time;
 	return 0;

@@ -21,19 +21,14 @@ struct name_value {
 
 static const struct name_value errno_names[] = {
 	{"EPERM", EPERM},
-	{"ENOENT", ENOENT},
 	{"EIO", EIO},
-	{"EAGAIN", EAGAIN},
 	{"ENOMEM", ENOMEM},
 	{"EACCES", EACCES},
 	{"EFAULT", EFAULT},
 	{"EBUSY", EBUSY},
-	{"ENODEV", ENODEV},
 	{"EINVAL", EINVAL},
 	{"EMFILE", EMFILE},
 	{"EOPNOTSUPP", EOPNOTSUPP},
-	{"ETIMEDOUT", ETIMEDOUT},
-	{"EINTR", EINTR},
 };
 
 static const struct name_value event_names[] = {
@@ -44,9 +39,6 @@ static const struct name_value event_names[] = {
 	{"fatal", IBV_EVENT_DEVICE_FATAL},
 	{"port_active", IBV_EVENT_PORT_ACTIVE},
 	{"lid_change", IBV_EVENT_LID_CHANGE},
-	{"pkey_change", IBV_EVENT_PKEY_CHANGE},
-	{"sm_change", IBV_EVENT_SM_CHANGE},
-	{"client_reregister", IBV_EVENT_CLIENT_REREGISTER},
 	{"gid_change", IBV_EVENT_GID_CHANGE},
 };
 

@@ -33,7 +33,7 @@ bool cq_has_room(struct cq *cq)
 	if (((cq->producer - cq->consumer) & INDEX_MASK) < cq->entries)
 		return true;
 	cq_load_consumer(cq);
-	return ((cq->producer - cq->consumer) & INDEX_MASK) < cq->entries || cq->ignore_overrun;
+	return ((cq->producer - cq->consumer) & INDEX_MASK) < cq->entries;
 }
 
 static struct mlx5_cqe64 *cqe_at(struct cq *cq, uint32_t index)

@@ -46,6 +46,7 @@ bool frames_next(struct frames *f, struct frame *out);
 /* "count=N,size=A[-B],qps=N,seed=N,acks=0|1"; false with a message in err. */
 bool gen_conf_parse(struct gen_conf *conf, const char *spec, char *err, size_t errlen);
 
+uint16_t frame_ip_checksum(const uint8_t *head);
 uint32_t crc32_ib(uint32_t crc, const uint8_t *p, size_t n);
 uint16_t crc16_ib(uint16_t crc, const uint8_t *p, size_t n);
 

@@ -112,47 +112,45 @@ static ssize_t done(int rc)
 	return -1;
 }
 
-/* False: it is another file. Words only, as the program uses it. */
-bool gateway_pread(int fd, void *to, size_t n, off_t at, ssize_t *rc)
+/* One word, as the program uses it. False: it is another file. Else *rc is not positive: nothing.
+ */
+static bool transfer(int fd, bool writes, uint32_t *word, size_t n, off_t at, ssize_t *rc)
 {
 	int device = device_of(fd), file;
 	struct gw_state s;
-	uint32_t word;
+	unsigned int where = (unsigned int)at;
 
 	if (device < 0)
 		return false;
 	*rc = 0;
-	if (n != 4 || at & 3)
-		return true;
-	file = state_lock(device, &s);
+	file = n == 4 && !(at & 3) ? state_lock(device, &s) : -1;
 	if (file < 0)
 		return true;
-	*rc = done(gw_read(&s, &confs[device], getpid(), (unsigned int)at, &word));
+	*rc = done(writes ? gw_write(&s, &confs[device], getpid(), where, *word)
+			  : gw_read(&s, &confs[device], getpid(), where, word));
 	state_unlock(file, &s);
-	word = htole32(word);
-	if (*rc > 0)
-		memcpy(to, &word, sizeof(word));
 	return true;
+}
+
+bool gateway_pread(int fd, void *to, size_t n, off_t at, ssize_t *rc)
+{
+	uint32_t word;
+	bool ours = transfer(fd, false, &word, n, at, rc);
+
+	if (ours && *rc > 0) {
+		word = htole32(word);
+		memcpy(to, &word, sizeof(word));
+	}
+	return ours;
 }
 
 bool gateway_pwrite(int fd, const void *from, size_t n, off_t at, ssize_t *rc)
 {
-	int device = device_of(fd), file;
-	struct gw_state s;
-	uint32_t word;
+	uint32_t word = 0;
 
-	if (device < 0)
-		return false;
-	*rc = 0;
-	if (n != 4 || at & 3)
-		return true;
-	memcpy(&word, from, sizeof(word));
-	file = state_lock(device, &s);
-	if (file < 0)
-		return true;
-	*rc = done(gw_write(&s, &confs[device], getpid(), (unsigned int)at, le32toh(word)));
-	state_unlock(file, &s);
-	return true;
+	memcpy(&word, from, n < sizeof(word) ? n : sizeof(word));
+	word = le32toh(word);
+	return transfer(fd, true, &word, n, at, rc);
 }
 
 /* Of the process that uses the gateway only: its pauses are between two readings, whose number

@@ -146,7 +146,7 @@ static void put_crc(uint8_t *p, uint32_t v, int n)
 		p[i] = (uint8_t)v;
 }
 
-static uint16_t ip_checksum(const uint8_t *p)
+uint16_t frame_ip_checksum(const uint8_t *p)
 {
 	uint32_t sum = 0;
 
@@ -243,7 +243,7 @@ static void head_eth(uint8_t *p, uint32_t qp, bool from_peer, uint32_t udp_len, 
 	put16(ip + 10, 0);
 	put32(ip + 12, 0x0a4d0001u + from_peer);
 	put32(ip + 16, 0x0a4d0002u - from_peer);
-	put16(ip + 10, ip_checksum(ip));
+	put16(ip + 10, frame_ip_checksum(ip));
 	put16(udp, 0xc000 + (qp * 2654435761u >> 18));
 	put16(udp + 2, dport);
 	put16(udp + 4, udp_len);

@@ -125,17 +125,6 @@ bool path_find_lid(struct hca *h, uint32_t port, uint16_t dlid, struct path *pat
 	return true;
 }
 
-static uint16_t ip_checksum(const uint8_t *p)
-{
-	uint32_t sum = 0;
-
-	for (int i = 0; i < IPV4; i += 2)
-		sum += (uint32_t)(p[i] << 8 | p[i + 1]);
-	sum = (sum & 0xffff) + (sum >> 16);
-	sum += sum >> 16;
-	return (uint16_t)~sum;
-}
-
 static uint8_t *put_ipv4(uint8_t *p, const struct path *path, uint32_t payload)
 {
 	uint8_t *head = p;
@@ -149,7 +138,7 @@ static uint8_t *put_ipv4(uint8_t *p, const struct path *path, uint32_t payload)
 	p = put(p, 0, 2);
 	memcpy(p, path->sgid + 12, 4);
 	memcpy(p + 4, path->dgid + 12, 4);
-	put(head + 10, ip_checksum(head), 2);
+	put(head + 10, frame_ip_checksum(head), 2);
 	return p + 8;
 }
 

@@ -270,7 +270,7 @@ struct cq {
 	uint32_t armed_fired;
 	uint64_t armed_events; /* with those that were lost */
 	uint32_t comp_sent, async_sent;
-	bool ignore_overrun, dead, hold;
+	bool dead, hold;
 	/* Moderation: an event only after so many completions, or so long after the first one. */
 	uint32_t gather_count, gather_from; /* 0: none; the producer at the last event */
 	uint64_t gather_ns, gather_since;   /* gather_since 0: nothing has completed since */
@@ -573,7 +573,7 @@ void clock_context(const struct hca *h, struct mlx5_ib_alloc_ucontext_resp *resp
 uint64_t clock_mask(void);
 void *clock_mmap(const struct hca *h, size_t len, uint32_t command);
 /* Of a new CQ; 0 or an errno. */
-int clock_cq(struct cq *cq, bool stamps, uint32_t driver_flags);
+int clock_cq(struct cq *cq, uint32_t driver_flags);
 
 /* ---- virtual time (time.c) ---- */
 
@@ -712,7 +712,6 @@ CMD(create_ah);
 CMD(destroy_ah);
 CMD(create_comp_channel);
 CMD(create_cq);
-CMD(create_cq_ex);
 CMD(modify_cq);
 CMD(destroy_cq);
 CMD(create_qp);

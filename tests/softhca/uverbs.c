@@ -329,7 +329,6 @@ static const struct command legacy[] = {
 static const struct command extended[] = {
 	EXTENDED(QUERY_DEVICE, "query_device", query_device_ex, 8,
 		sizeof(struct ib_uverbs_query_device_resp) + 8),
-	EXTENDED(CREATE_CQ, "create_cq", create_cq_ex, sizeof(struct ib_uverbs_ex_create_cq), 16),
 	EXTENDED(CREATE_QP, "create_qp", create_qp_ex, sizeof(struct ib_uverbs_ex_create_qp) - 8,
 		sizeof(struct ib_uverbs_ex_create_qp_resp)),
 	EXTENDED(CREATE_FLOW, "create_flow", create_flow, sizeof(struct ib_uverbs_create_flow), 8),

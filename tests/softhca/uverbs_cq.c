@@ -31,9 +31,10 @@ static bool power_of_two(uint32_t v)
 	return v && !(v & (v - 1));
 }
 
-static int cq_create(struct ctx *ctx, struct cmd *cmd, uint64_t user_handle, uint32_t cqe,
-	uint32_t vector, int channel, uint32_t flags, uint32_t *handle)
+CMD(create_cq)
 {
+	const struct ib_uverbs_create_cq *req = cmd->req;
+	struct ib_uverbs_create_cq_resp *resp = cmd->resp;
 	struct event_fd *e = NULL;
 	struct mlx5_ib_create_cq drv;
 	struct mlx5_ib_create_cq_resp drv_resp = {0};
@@ -41,7 +42,7 @@ static int cq_create(struct ctx *ctx, struct cmd *cmd, uint64_t user_handle, uin
 	int rc;
 
 	cmd_drv_in(cmd, &drv, sizeof(drv));
-	if (!cqe || cqe > CQE_MAX || vector >= 8 || !power_of_two(cqe + 1))
+	if (!req->cqe || req->cqe > CQE_MAX || req->comp_vector >= 8 || !power_of_two(req->cqe + 1))
 		return EINVAL;
 	if ((drv.cqe_size != 64 && drv.cqe_size != 128) || !drv.buf_addr || !drv.db_addr)
 		return EINVAL;
@@ -49,59 +50,36 @@ static int cq_create(struct ctx *ctx, struct cmd *cmd, uint64_t user_handle, uin
 		return EPERM;
 	if (drv.cqe_comp_en)
 		return EOPNOTSUPP;
-	if (channel >= 0) {
-		e = channel_from_fd(ctx, channel);
+	if (req->comp_channel >= 0) {
+		e = channel_from_fd(ctx, req->comp_channel);
 		if (!e)
 			return EBADF;
 	}
 	cq = obj_new(ctx, OBJ_CQ, sizeof(*cq));
 	if (!cq)
 		return ENOMEM;
-	rc = clock_cq(cq, flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION, drv.flags);
+	rc = clock_cq(cq, drv.flags);
 	if (rc) {
 		obj_free(&cq->obj);
 		return rc;
 	}
-	cq->user_handle = user_handle;
+	cq->user_handle = req->user_handle;
 	cq->buf = (uint8_t *)(uintptr_t)drv.buf_addr;
 	cq->db = (volatile uint32_t *)(uintptr_t)drv.db_addr;
-	cq->entries = cqe + 1;
+	cq->entries = req->cqe + 1;
 	cq->cqe_size = drv.cqe_size;
 	cq->cqn = ctx->hca->next_cqn++;
 	cq->channel = e;
-	cq->ignore_overrun = flags & IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN;
 	cq->db[1] = 0xffffffff;
 	if (e)
 		e->obj.users++;
 	LIST_INSERT_HEAD(&ctx->hca->cqs, cq, link);
 	drv_resp.cqn = cq->cqn;
 	cmd_drv_out(cmd, &drv_resp, sizeof(drv_resp));
-	*handle = cq->obj.handle;
+	resp->cq_handle = cq->obj.handle;
+	resp->cqe = req->cqe;
 	hca_start(ctx->hca);
 	return 0;
-}
-
-CMD(create_cq)
-{
-	const struct ib_uverbs_create_cq *req = cmd->req;
-	struct ib_uverbs_create_cq_resp *resp = cmd->resp;
-
-	resp->cqe = req->cqe;
-	return cq_create(ctx, cmd, req->user_handle, req->cqe, req->comp_vector, req->comp_channel,
-		0, &resp->cq_handle);
-}
-
-CMD(create_cq_ex)
-{
-	const struct ib_uverbs_ex_create_cq *req = cmd->req;
-	struct ib_uverbs_ex_create_cq_resp *resp = cmd->resp;
-
-	if (req->comp_mask)
-		return EINVAL;
-	resp->response_length = sizeof(*resp);
-	resp->base.cqe = req->cqe;
-	return cq_create(ctx, cmd, req->user_handle, req->cqe, req->comp_vector, req->comp_channel,
-		req->flags, &resp->base.cq_handle);
 }
 
 CMD(modify_cq)
