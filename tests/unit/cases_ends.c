@@ -14,9 +14,7 @@ static struct make in_tunnel(const struct make *inner, uint32_t network)
 {
 	struct make outer = {.n = 0};
 
-	make_ethernet(&outer, 0x0800);
-	make_ipv4(&outer, 17, 16 + inner->n);
-	make_udp(&outer, 4789, 8 + inner->n);
+	make_udp_frame(&outer, 4789, 8 + inner->n);
 	make_be32(&outer, 0x08000000);
 	make_be32(&outer, network << 8);
 	make_bytes(&outer, inner->b, inner->n);

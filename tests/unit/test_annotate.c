@@ -39,29 +39,13 @@ static int annotate(struct rd_annotation *a, struct memory *in, size_t step)
 	return rd_annotate(a, memory_read, in, "test", &failure);
 }
 
-static void comment(struct maker *k, const char *text)
-{
-	option(k, 1, text, (uint16_t)strlen(text));
-}
-
-static void options_end(struct maker *k)
-{
-	option(k, 0, "", 0);
-}
-
 /* --- pcapng ----------------------------------------------------------------------------------- */
 
 /* A section whose header says how long it is; in the copy this is open. */
 static void section_of(struct maker *k, bool copy, uint64_t len)
 {
-	block(k, 0x0a0d0d0a);
-	u32(k, 0x1a2b3c4d);
-	u16(k, 1);
-	u16(k, 0);
-	u64(k, copy ? UINT64_MAX : len);
-	comment(k, "of the section");
-	options_end(k);
-	block_end(k);
+	section_begin(k, copy ? UINT64_MAX : len);
+	commented_end(k, "of the section");
 }
 
 static void custom(struct maker *k, uint32_t type, size_t len)
@@ -77,15 +61,13 @@ static void spb(struct maker *k, const char *finding, uint32_t caplen, uint32_t 
 {
 	if (finding) {
 		epb_begin(k, 0, 0, data, caplen, len);
-		comment(k, finding);
-		options_end(k);
 	} else {
 		block(k, 3);
 		u32(k, len);
 		bytes(k, data, caplen);
 		pad(k);
 	}
-	block_end(k);
+	commented_end(k, finding);
 }
 
 static void pb(struct maker *k, const char *finding)
@@ -98,11 +80,7 @@ static void pb(struct maker *k, const char *finding)
 	u32(k, 90);
 	bytes(k, data, 9);
 	pad(k);
-	if (finding) {
-		comment(k, finding);
-		options_end(k);
-	}
-	block_end(k);
+	commented_end(k, finding);
 }
 
 /* An EPB with options: flags, a comment, something that only its writer knows. */
@@ -134,11 +112,7 @@ static void scene(struct maker *k, bool copy, size_t big)
 	custom(k, 4, 40);		     /* names */
 	epb(k, 0, 1000, data, 20);	     /* 1 */
 	epb_begin(k, 0, 1001, data, 20, 20); /* 2 */
-	if (copy) {
-		comment(k, "finding 0");
-		options_end(k);
-	}
-	block_end(k);
+	commented_end(k, copy ? "finding 0" : NULL);
 	custom(k, 10, 64);			   /* secrets */
 	custom(k, 0x80001234, big);		   /* of another program */
 	spb(k, NULL, 20, 48);			   /* 3 */
@@ -149,11 +123,7 @@ static void scene(struct maker *k, bool copy, size_t big)
 	epb_full(k, NULL, NULL);					   /* 8 */
 	custom(k, 0xbad, 0x400);
 	epb_begin(k, 1, 1, data, 0, 0); /* 9: empty */
-	if (copy) {
-		comment(k, "finding 4");
-		options_end(k);
-	}
-	block_end(k);
+	commented_end(k, copy ? "finding 4" : NULL);
 	epb(k, 1, 1, data, 1); /* 10 */
 	block(k, 5);	       /* statistics */
 	u32(k, 0);

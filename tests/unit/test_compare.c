@@ -15,6 +15,27 @@ static json_t *report_new(void)
 		"conversations_in_all", 0);
 }
 
+/* The reports of a test, and what changed between them. */
+static json_t *x, *y, *c;
+
+static int reports_end(void **state)
+{
+	json_decref(x);
+	json_decref(y);
+	json_decref(c);
+	x = y = c = NULL;
+	return 0;
+}
+
+static int reports_begin(void **state)
+{
+	reports_end(NULL);
+	x = report_new();
+	y = report_new();
+	return 0;
+}
+#define TEST_CHANGES(name) TEST_WITH(name, reports_begin, reports_end)
+
 struct talk {
 	const char *from, *to;
 	unsigned int from_qp, to_qp;
@@ -55,35 +76,30 @@ static void finding_add(json_t *report, const char *rule, int conversation, int 
 
 static char shown[4096]; /* the beginning of the last text */
 
-/* What changed; both reports are released. */
-static json_t *changes_of(json_t *before, json_t *after)
+static void compare(void)
 {
 	struct rd_snapshot *b, *a;
-	struct rd_changes *c;
-	json_t *json;
+	struct rd_changes *changes;
 	char *text = NULL;
 	size_t len;
 	FILE *out = open_memstream(&text, &len);
 
-	if (rd_snapshot_of_json(&b, before, "before", &failure) < 0 ||
-		rd_snapshot_of_json(&a, after, "after", &failure) < 0)
+	if (rd_snapshot_of_json(&b, x, "before", &failure) < 0 ||
+		rd_snapshot_of_json(&a, y, "after", &failure) < 0)
 		fail_msg("%s", failure.text);
-	assert_int_equal(rd_changes_find(&c, b, a, &failure), 0);
-	rd_changes_text(c, "before", 1, out);
-	rd_changes_text(c, "before", 0, out);
+	assert_int_equal(rd_changes_find(&changes, b, a, &failure), 0);
+	rd_changes_text(changes, "before", 1, out);
+	rd_changes_text(changes, "before", 0, out);
 	fclose(out);
 	for (size_t i = 0; i < len; i++)
 		assert_true(text[i] == '\n' || (uint8_t)text[i] >= ' ');
 	snprintf(shown, sizeof(shown), "%s", text);
 	free(text);
-	json = rd_changes_json(c, "before");
-	assert_non_null(json);
-	rd_changes_free(c);
+	c = rd_changes_json(changes, "before");
+	assert_non_null(c);
+	rd_changes_free(changes);
 	rd_snapshot_free(b);
 	rd_snapshot_free(a);
-	json_decref(before);
-	json_decref(after);
-	return json;
 }
 
 /* ".key[number].key" of a document. */
@@ -165,26 +181,21 @@ static double after_at(const json_t *json, size_t i, const char *metric)
 	}
 
 /* The same numbers are compared alone, whatever the order of the conversations. */
-TEST(same_qps)
+TEST_CHANGES(same_qps)
 {
-	json_t *x = report_new(), *y = report_new(), *c;
-
 	talk_add(x, TALK(1, 2, "SEND", NULL, 1000000));
 	talk_add(x, TALK(3, 4, "SEND", NULL, 2000000));
 	talk_add(y, TALK(3, 4, "SEND", NULL, 1000000));
 	talk_add(y, TALK(1, 2, "SEND", NULL, 1000000));
-	c = changes_of(x, y);
+	compare();
 	ROWS(c, "traffic", "status from_qp values.goodput_bps.change", "changed 3 worse",
 		"same 1 null");
 	assert_true(after_at(c, 0, "goodput_bps") > 7.9e6 && after_at(c, 0, "goodput_bps") < 8.1e6);
-	json_decref(c);
 }
 
 /* Other numbers: all of one service are one, and other services and verbs are their own. */
-TEST(other_qps)
+TEST_CHANGES(other_qps)
 {
-	json_t *x = report_new(), *y = report_new(), *c;
-
 	talk_add(x, TALK(1, 2, "SEND", "0x1", 1000000));
 	talk_add(x, TALK(3, 4, "SEND", "0x1", 1000000));
 	talk_add(x, TALK(5, 6, "SEND", "0x2", 500000));
@@ -192,22 +203,19 @@ TEST(other_qps)
 	talk_add(y, TALK(11, 2, "SEND", "0x1", 1000000));
 	talk_add(y, TALK(15, 6, "SEND", "0x2", 500000));
 	talk_add(y, TALK(17, 8, "READ", "0x1", 100000));
-	c = changes_of(x, y);
+	compare();
 	ROWS(c, "traffic",
 		"verb service_id status from_qp qps_before qps_after values.goodput_bps.change",
 		"SEND 0x1 changed null 2 1 worse", "READ 0x1 new null 0 1 null",
 		"WRITE 0x1 gone null 1 0 null", "SEND 0x2 same null 1 1 null");
-	json_decref(c);
 }
 
 /*
  * A report with --top: what it may have left out is not new, and the rate of several queue pairs
  * together is unknown. A missing conversation is gone: the later report has all.
  */
-TEST(a_report_with_a_part_of_the_traffic)
+TEST_CHANGES(a_report_with_a_part_of_the_traffic)
 {
-	json_t *x = report_new(), *y = report_new(), *c;
-
 	talk_add(x, TALK(1, 2, "SEND", "0x1", 1000000));
 	talk_add(x, TALK(3, 4, "SEND", "0x2", 1000000));
 	talk_add(x, TALK(5, 6, "WRITE", "0x3", 1000000));
@@ -216,16 +224,14 @@ TEST(a_report_with_a_part_of_the_traffic)
 	talk_add(y, TALK(13, 14, "SEND", "0x2", 1000000));
 	talk_add(y, TALK(15, 16, "SEND", "0x2", 1000000));
 	talk_add(y, TALK(17, 18, "READ", "0x4", 1000000));
-	c = changes_of(x, y);
+	compare();
 	ROWS(c, "traffic", "status verb values.goodput_bps.change", "changed SEND better",
 		"gone WRITE null", "same SEND null", "unknown READ null");
-	json_decref(c);
 }
 
 /* A report without services still matches by verb; the reverse direction does not. */
-TEST(without_service)
+TEST_CHANGES(without_service)
 {
-	json_t *x = report_new(), *y = report_new(), *c;
 	struct talk back = TALK(9, 1, "SEND", NULL, 1000000);
 
 	back.from = "10.0.0.2";
@@ -233,14 +239,13 @@ TEST(without_service)
 	talk_add(x, TALK(1, 2, "SEND", NULL, 1000000));
 	talk_add(y, TALK(5, 6, "SEND", "0x1", 1000000));
 	talk_add(y, back);
-	c = changes_of(x, y);
+	compare();
 	ROWS(c, "traffic", "status from", "new 10.0.0.2", "same 10.0.0.1");
-	json_decref(c);
 }
 
 /* --- thresholds ------------------------------------------------------------------------------- */
 
-TEST(thresholds)
+TEST_CHANGES(thresholds)
 {
 	static const struct {
 		struct talk before, after;
@@ -265,27 +270,25 @@ TEST(thresholds)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		json_t *x = report_new(), *y = report_new(), *c;
 		struct talk before = cases[i].before, after = cases[i].after;
 
+		reports_begin(NULL);
 		before.from = after.from = "10.0.0.1";
 		before.to = after.to = "10.0.0.2";
 		before.verb = after.verb = "SEND";
 		talk_add(x, before);
 		talk_add(y, after);
-		c = changes_of(x, y);
+		compare();
 		if (strcmp(change_at(c, 0, cases[i].metric), cases[i].want) != 0)
 			fail_msg("case %zu: %s", i, change_at(c, 0, cases[i].metric));
 		assert_string_equal(text_at(c, "traffic", 0, "status"),
 			strcmp(cases[i].want, "null") ? "changed" : "same");
-		json_decref(c);
 	}
 }
 
 /* Each time has the unit that fits it. */
-TEST(times_as_text)
+TEST_CHANGES(times_as_text)
 {
-	json_t *x = report_new(), *y = report_new();
 	struct talk t = TALK(1, 2, "SEND", NULL, 1000);
 
 	t.samples = 10;
@@ -293,13 +296,13 @@ TEST(times_as_text)
 	talk_add(x, t);
 	t.p50 = 1500000000;
 	talk_add(y, t);
-	json_decref(changes_of(x, y));
+	compare();
 	if (!strstr(shown, " 1 ms -> 1.5 s ") || !strstr(shown, "Z, 1 ms, 1 000 frames\n"))
 		fail_msg("%s", shown);
 }
 
 /* A percentage is shown as long as it is easy to read, and none of what was 0. */
-TEST(ratios_as_text)
+TEST_CHANGES(ratios_as_text)
 {
 	static const struct {
 		unsigned int before, after;
@@ -314,24 +317,23 @@ TEST(ratios_as_text)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		json_t *x = report_new(), *y = report_new();
 		struct talk t = TALK(1, 2, "SEND", NULL, 1000);
 
+		reports_begin(NULL);
 		t.samples = 10;
 		t.p50 = cases[i].before;
 		talk_add(x, t);
 		t.p50 = cases[i].after;
 		talk_add(y, t);
-		json_decref(changes_of(x, y));
+		compare();
 		if (!strstr(shown, cases[i].text))
 			fail_msg("case %zu: %s", i, shown);
 	}
 }
 
 /* Of several QPs together: rates add up, medians are weighted, the worst p99 counts. */
-TEST(several_together)
+TEST_CHANGES(several_together)
 {
-	json_t *x = report_new(), *y = report_new(), *c;
 	struct talk t = TALK(1, 2, "SEND", NULL, 1000);
 
 	t.samples = 100;
@@ -345,19 +347,16 @@ TEST(several_together)
 	t.p50 = 30;
 	t.p99 = 40;
 	talk_add(y, t);
-	c = changes_of(x, y);
+	compare();
 	expect("1 1 1", json_array_size(json_object_get(c, "traffic")),
 		after_at(c, 0, "goodput_bps") == 16000, after_at(c, 0, "ack_p50_ns") == 25);
 	assert_true(after_at(c, 0, "ack_p99_ns") == 50);
-	json_decref(c);
 }
 
 /* --- findings --------------------------------------------------------------------------------- */
 
-TEST(findings)
+TEST_CHANGES(findings)
 {
-	json_t *x = report_new(), *y = report_new(), *c;
-
 	talk_add(x, TALK(1, 2, "SEND", NULL, 1000));
 	talk_add(x, TALK(3, 4, "SEND", NULL, 1000));
 	talk_add(y, TALK(7, 9, "SEND", NULL, 1000)); /* another QP, the same addresses */
@@ -370,12 +369,11 @@ TEST(findings)
 	finding_add(y, "b-more", 1, 31);
 	finding_add(y, "c-nearly", 1, 29);
 	finding_add(y, "d-new", 1, 3);
-	c = changes_of(x, y);
+	compare();
 	ROWS(c, "findings", "rule status before.count after.count from",
 		"d-new new null 3 10.0.0.1", "e-gone gone 5 null 10.0.0.1",
 		"b-more changed 20 31 10.0.0.1", "a-same same 5 5 null",
 		"c-nearly same 20 29 10.0.0.1");
-	json_decref(c);
 }
 
 static void group_add(json_t *report, const char *rule, int findings, int count)
@@ -394,9 +392,8 @@ static int of(const json_t *finding, const char *when, const char *key)
 
 /* Findings that a report only counted, or whose conversations it lacks, are neither new nor gone:
  * their rule is compared as one. */
-TEST(counted_findings)
+TEST_CHANGES(counted_findings)
 {
-	json_t *x = report_new(), *y = report_new(), *c;
 	struct talk other = TALK(5, 6, "SEND", NULL, 1000);
 
 	other.from = "10.0.0.3";
@@ -418,7 +415,7 @@ TEST(counted_findings)
 	group_add(x, "d-no-conversation", 1, 5);
 	finding_add(y, "d-no-conversation", 1, 5);
 	finding_add(y, "e-new", 2, 3);
-	c = changes_of(x, y);
+	compare();
 	ROWS(c, "findings",
 		"rule status by_rule before.findings after.findings before.count after.count from",
 		"e-new new 0 null 1 null 3 10.0.0.3", "b-all-gone gone 1 70 null 90 null null",
@@ -426,16 +423,15 @@ TEST(counted_findings)
 		"d-no-conversation same 1 1 1 5 5 null");
 	assert_int_equal(of(c, "before", "findings_left_out"), 99 + 69 + 1);
 	assert_int_equal(of(c, "after", "findings_left_out"), 7);
-	json_decref(c);
 }
 
 /* A report and its own JSON are the same to the comparison, in every value. */
-TEST(own_json)
+TEST_CHANGES(own_json)
 {
 	struct scene s = begin();
 	struct rd_snapshot *json_snapshot, *snapshot;
 	struct rd_changes *changes;
-	json_t *json, *c;
+	json_t *json;
 
 	sends(&s, 0xfffffe, 0xffffff);
 	respond(&s, 0xffffff, OK);
@@ -465,7 +461,6 @@ TEST(own_json)
 	json_object_foreach (values, key, v) {
 		assert_true(json_equal(json_object_get(v, "before"), json_object_get(v, "after")));
 	}
-	json_decref(c);
 	json_decref(json);
 	rd_changes_free(changes);
 	rd_snapshot_free(snapshot);
@@ -535,7 +530,7 @@ static bool replace_nth(json_t *json, unsigned int *n, json_t *by)
 }
 
 /* Any value may be of any type: the report is read or refused, and what is printed is harmless. */
-TEST(hostile)
+TEST_CHANGES(hostile)
 {
 	char *long_text = malloc(100001);
 	json_t *by[] = {json_null(), json_integer(-1), json_integer(INT64_MAX), json_real(1e300),
@@ -547,19 +542,19 @@ TEST(hostile)
 	by[7] = json_string(long_text);
 	for (bool more = true; more; n++)
 		for (size_t k = 0; k < sizeof(by) / sizeof(*by) && more; k++) {
-			json_t *x = report_new();
 			struct rd_snapshot *s;
 			unsigned int at_value = n;
 
+			reports_begin(NULL);
 			talk_add(x, TALK(1, 2, "SEND", "0x1", 1000));
 			finding_add(x, "rule", 1, 1);
 			more = replace_nth(x, &at_value, by[k]);
-			if (rd_snapshot_of_json(&s, x, "x", NULL) < 0) {
-				json_decref(x);
+			if (rd_snapshot_of_json(&s, x, "x", NULL) < 0)
 				continue;
-			}
 			rd_snapshot_free(s);
-			json_decref(changes_of(x, json_deep_copy(x)));
+			json_decref(y);
+			y = json_deep_copy(x);
+			compare();
 			read++;
 		}
 	assert_true(n > 40 && read > 200);

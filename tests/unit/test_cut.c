@@ -36,9 +36,7 @@ static void unknown_ethertype(struct make *m)
 
 static void udp(struct make *m)
 {
-	make_ethernet(m, 0x0800);
-	make_ipv4(m, 17, 8 + 30);
-	make_udp(m, 53, 30);
+	make_udp_frame(m, 53, 30);
 	make_fill(m, 0x77, 30);
 }
 

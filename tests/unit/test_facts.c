@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Facts in pcapng: written and read in both byte orders, in order, and hostile sizes. */
 #include "test.h"
-#include "test_format.h"
+#include "test_format_maker.h"
 #include <rdmadump/facts.h>
 
 #define FACTS 0x80524446u
@@ -126,33 +126,16 @@ TEST(sections)
 	memory_free(&m);
 }
 
-static void put32(struct memory *m, uint32_t v, bool big)
-{
-	v = big ? htobe32(v) : htole32(v);
-	memory_add(m, &v, sizeof(v));
-}
-
-static void add_section(struct memory *m, bool big)
-{
-	put32(m, 0x0a0d0d0a, big);
-	put32(m, 28, big);
-	put32(m, 0x1a2b3c4d, big);
-	put32(m, big ? 1 << 16 : 1, big);
-	put32(m, UINT32_MAX, big);
-	put32(m, UINT32_MAX, big);
-	put32(m, 28, big);
-}
-
 /* A block with arbitrary lengths of block and text, and version. */
-static void add_block(struct memory *m, bool big, uint32_t total, uint32_t version, uint32_t len,
+static void add_block(struct maker *k, uint32_t total, uint32_t version, uint32_t len,
 	const char *body, uint32_t tail)
 {
-	put32(m, FACTS, big);
-	put32(m, total, big);
-	put32(m, version, big);
-	put32(m, len, big);
-	memory_add(m, body, strlen(body));
-	put32(m, tail, big);
+	u32(k, FACTS);
+	u32(k, total);
+	u32(k, version);
+	u32(k, len);
+	bytes(k, body, strlen(body));
+	u32(k, tail);
 }
 
 TEST(claims)
@@ -172,21 +155,20 @@ TEST(claims)
 	};
 
 	for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(cases[0]); i++) {
-		bool big = i % 2;
-		struct memory m = {0};
+		struct maker k = {.big = i % 2};
 		struct seen s = {0};
 
-		add_section(&m, big);
-		add_block(&m, big, cases[i / 2].total, cases[i / 2].version, cases[i / 2].len,
-			"{ab}", 24);
-		add_block(&m, big, 24, 1, 4, "{ok}", 24);
-		s.r = memory_open(&m);
+		section(&k);
+		add_block(
+			&k, cases[i / 2].total, cases[i / 2].version, cases[i / 2].len, "{ab}", 24);
+		add_block(&k, 24, 1, 4, "{ok}", 24);
+		s.r = memory_open(&k.m);
 		rd_reader_on_facts(s.r, on_facts, &s);
 		assert_int_equal(rd_reader_next(s.r, &(struct rd_frame){0}, 1, NULL), 0);
 		rd_reader_close(s.r);
 		assert_memory_equal(s.text, cases[i / 2].seen, strlen(cases[i / 2].seen));
 		assert_string_equal(s.text + strlen(cases[i / 2].seen), "<{ok}>");
-		memory_free(&m);
+		memory_free(&k.m);
 	}
 }
 
@@ -196,22 +178,22 @@ TEST(sizes)
 	static const uint32_t totals[] = {12, 16, 20, 8, 0, 0xfffffffc};
 
 	for (size_t i = 0; i < sizeof(totals) / sizeof(totals[0]); i++) {
-		struct memory m = {0};
+		struct maker k = {.big = false};
 		struct seen s = {0};
 		bool stands = totals[i] >= 12 && totals[i] <= 20;
 
-		add_section(&m, false);
-		put32(&m, FACTS, false);
-		put32(&m, totals[i], false);
+		section(&k);
+		u32(&k, FACTS);
+		u32(&k, totals[i]);
 		for (uint32_t at = 8; at < totals[i] && at < 20; at += 4)
-			put32(&m, totals[i], false);
-		s.r = memory_open(&m);
+			u32(&k, totals[i]);
+		s.r = memory_open(&k.m);
 		rd_reader_on_facts(s.r, on_facts, &s);
 		assert_int_equal(
 			rd_reader_next(s.r, &(struct rd_frame){0}, 1, NULL), stands ? 0 : -1);
 		rd_reader_close(s.r);
 		assert_int_equal(s.n, 0);
-		memory_free(&m);
+		memory_free(&k.m);
 	}
 }
 

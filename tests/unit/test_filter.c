@@ -253,9 +253,7 @@ TEST_FILTER(no_qp)
 	static const struct rd_filter_spec specs[] = {
 		{.qp = "0"}, {.qp = "17"}, {.src_qp = "0"}, {.opcode = "0"}};
 
-	make_ethernet(&m, 0x0800);
-	make_ipv4(&m, 17, 8 + 20);
-	make_udp(&m, 53, 20);
+	make_udp_frame(&m, 53, 20);
 	make_fill(&m, 0, 20);
 	for (size_t i = 0; i < COUNT(specs); i++) {
 		begin(&specs[i], RD_LINK_ETHERNET);

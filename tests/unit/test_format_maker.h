@@ -76,13 +76,38 @@ static inline void option_u64(struct maker *k, uint16_t code, uint64_t v)
 	u64(k, v);
 }
 
-static inline void section(struct maker *k)
+static inline void options_end(struct maker *k)
+{
+	option(k, 0, "", 0);
+}
+
+static inline void comment(struct maker *k, const char *text)
+{
+	option(k, 1, text, (uint16_t)strlen(text));
+}
+
+/* NULL: none. */
+static inline void commented_end(struct maker *k, const char *text)
+{
+	if (text) {
+		comment(k, text);
+		options_end(k);
+	}
+	block_end(k);
+}
+
+static inline void section_begin(struct maker *k, uint64_t len)
 {
 	block(k, 0x0a0d0d0a);
 	u32(k, 0x1a2b3c4d);
 	u16(k, 1);
 	u16(k, 0);
-	u64(k, UINT64_MAX);
+	u64(k, len);
+}
+
+static inline void section(struct maker *k)
+{
+	section_begin(k, UINT64_MAX);
 	block_end(k);
 }
 

@@ -76,6 +76,15 @@ static inline void make_udp(struct make *m, unsigned int port, uint32_t length)
 }
 
 /* SLID 2 > DLID 1; `length` bytes follow, with ICRC, without VCRC. */
+/* From the beginning of a frame to a payload of so many bytes. */
+static inline void make_udp_frame(struct make *m, unsigned int port, uint32_t length)
+{
+	m->n = 0;
+	make_ethernet(m, 0x0800);
+	make_ipv4(m, 17, 8 + length);
+	make_udp(m, port, length);
+}
+
 static inline void make_lrh(struct make *m, unsigned int lnh, uint32_t length)
 {
 	make_be16(m, lnh);

@@ -496,10 +496,7 @@ TEST(within)
 	struct make inner;
 
 	make_write(&inner, false, 32);
-	m.n = 0;
-	make_ethernet(&m, 0x0800);
-	make_ipv4(&m, 17, 16 + inner.n);
-	make_udp(&m, 4789, 8 + inner.n);
+	make_udp_frame(&m, 4789, 8 + inner.n);
 	make_bytes(&m, "\x08\0\0\0\0\x12\x34\0", 8);
 	make_bytes(&m, inner.b, inner.n);
 	redact(RD_LINK_ETHERNET);
@@ -590,10 +587,7 @@ TEST(payload)
 	make_bytes(&m, secret, sizeof(secret));
 	redact(RD_LINK_ETHERNET);
 	assert_false(has(to, m.n, "alice", 5));
-	m.n = 0;
-	make_ethernet(&m, 0x0800);
-	make_ipv4(&m, 17, 8 + sizeof(secret));
-	make_udp(&m, 53, sizeof(secret));
+	make_udp_frame(&m, 53, sizeof(secret));
 	make_bytes(&m, secret, sizeof(secret));
 	redact(RD_LINK_ETHERNET);
 	assert_false(has(to, m.n, "alice", 5));
@@ -609,10 +603,7 @@ static void make_mad(unsigned int class, unsigned int attribute)
 {
 	uint32_t length = 8 + RD_BTH_LEN + 8 + 256 + RD_ICRC_LEN;
 
-	m.n = 0;
-	make_ethernet(&m, 0x0800);
-	make_ipv4(&m, 17, length);
-	make_udp(&m, 4791, length - 8);
+	make_udp_frame(&m, 4791, length - 8);
 	make_be32(&m, 0x6440ffff);
 	make_be32(&m, 1);
 	make_be32(&m, 0);

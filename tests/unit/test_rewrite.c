@@ -95,11 +95,6 @@ static void unknown(struct maker *k, bool copy, uint16_t code, uint16_t len)
 		option(k, code, secret, len);
 }
 
-static void options_end(struct maker *k)
-{
-	option(k, 0, "", 0);
-}
-
 static void facts(struct maker *k, uint32_t version, const char *json, uint32_t claimed)
 {
 	block(k, FACTS);
@@ -154,11 +149,7 @@ enum { UNKNOWN = 10 }; /* options and blocks of a scene */
 /* Each sort of block; `large`: 32-bit words of one that is not known. */
 static void scene(struct maker *k, bool copy, unsigned int large)
 {
-	block(k, 0x0a0d0d0a);
-	u32(k, 0x1a2b3c4d);
-	u16(k, 1);
-	u16(k, 0);
-	u64(k, copy ? UINT64_MAX : 4000);
+	section_begin(k, copy ? UINT64_MAX : 4000);
 	text(k, copy, 3, "Linux");
 	unknown(k, copy, 99, 6);
 	options_end(k);

@@ -299,6 +299,16 @@ TEST(scopes)
 
 /* --- which answers belong to which requests --------------------------------------------------- */
 
+static void talk_both(const struct ends *a, const struct ends *b)
+{
+	for (uint32_t psn = 0; psn < 4; psn++) {
+		request(a, psn);
+		request(b, psn);
+		ack(b, psn);
+		ack(a, psn);
+	}
+}
+
 /* PSNs of two QPs between the same hosts are the same: their UDP ports tell them apart, and without
  * these neither is judged. */
 TEST(same_psns)
@@ -306,12 +316,7 @@ TEST(same_psns)
 	struct ends a = one, b = {1, 2, 0x21, 0x22, 50002, 50002};
 
 	watch("stall>1s");
-	for (uint32_t psn = 0; psn < 4; psn++) {
-		request(&a, psn);
-		request(&b, psn);
-		ack(&b, psn);
-		ack(&a, psn);
-	}
+	talk_both(&a, &b);
 	request(&a, 4);
 	request(&b, 4);
 	ack(&a, 4);
@@ -320,12 +325,7 @@ TEST(same_psns)
 
 	watch("stall>1s");
 	a.back = b.back = 49152;
-	for (uint32_t psn = 0; psn < 4; psn++) {
-		request(&a, psn);
-		request(&b, psn);
-		ack(&b, psn);
-		ack(&a, psn);
-	}
+	talk_both(&a, &b);
 	request(&a, 4);
 	assert_in_range(after_ms(1001), 0, 1);
 	ack(&a, 4);
