@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What changed between two analyses: matching, thresholds, damaged and hostile reports. */
 #include "test.h"
-#include "test_scene.h"
 #include <rdmadump/compare.h>
 #include <rdmadump/report_output.h>
 
@@ -423,49 +422,6 @@ TEST_CHANGES(counted_findings)
 		"d-no-conversation same 1 1 1 5 5 null");
 	assert_int_equal(of(c, "before", "findings_left_out"), 99 + 69 + 1);
 	assert_int_equal(of(c, "after", "findings_left_out"), 7);
-}
-
-/* A report and its own JSON are the same to the comparison, in every value. */
-TEST_CHANGES(own_json)
-{
-	struct scene s = begin();
-	struct rd_snapshot *json_snapshot, *snapshot;
-	struct rd_changes *changes;
-	json_t *json;
-
-	sends(&s, 0xfffffe, 0xffffff);
-	respond(&s, 0xffffff, OK);
-	sends(&s, 1, 4); /* 0 is missing */
-	respond(&s, 0, NAK_SEQ);
-	sends(&s, 0, 4);
-	respond(&s, 4, RNR);
-	sends(&s, 4, 9);
-	respond(&s, 9, OK);
-	result(&s);
-	json = rd_report_json_within(s.r, SIZE_MAX, JSON_COMPACT);
-	assert_int_equal(rd_snapshot_of_json(&json_snapshot, json, "x", NULL), 0);
-	assert_int_equal(rd_snapshot_of_report(&snapshot, s.r, NULL), 0);
-	assert_int_equal(rd_changes_find(&changes, json_snapshot, snapshot, NULL), 0);
-	c = rd_changes_json(changes, "x");
-	assert_true(json_equal(json_object_get(c, "before"), json_object_get(c, "after")));
-	assert_true(json_array_size(json_object_get(c, "findings")) > 0);
-	assert_int_equal(json_array_size(json_object_get(c, "traffic")), 1);
-	for (size_t i = 0; i < json_array_size(json_object_get(c, "findings")); i++)
-		assert_true(json_equal(json_object_get(at(c, "findings", i), "before"),
-			json_object_get(at(c, "findings", i), "after")));
-	expect("1 1 1", after_at(c, 0, "retransmitted_percent") > 0,
-		after_at(c, 0, "nak_percent") > 0, after_at(c, 0, "rnr_percent") > 0);
-	json_t *values = json_object_get(at(c, "traffic", 0), "values"), *v;
-	const char *key;
-
-	json_object_foreach (values, key, v) {
-		assert_true(json_equal(json_object_get(v, "before"), json_object_get(v, "after")));
-	}
-	json_decref(json);
-	rd_changes_free(changes);
-	rd_snapshot_free(snapshot);
-	rd_snapshot_free(json_snapshot);
-	end(&s);
 }
 
 /* --- what is no report ------------------------------------------------------------------------ */
