@@ -307,7 +307,7 @@ if [ -z "${VM_QUICK-}" ]; then
 	take_verdicts "events" 39
 
 	machines 1 "${VM_SECONDS:-900}" selftest.sh
-	take_verdicts "selftest" 21
+	take_verdicts "selftest" 20
 
 	also=(-x "$VM_BIN/../unit/owned_qps_tool")
 	machines 1 "${VM_SECONDS:-900}" owners.sh
