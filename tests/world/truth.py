@@ -335,7 +335,7 @@ def silences(world):
     out = []
     times = sorted(p.sent_ns for p in world.packets)
     for a, b in zip(times, times[1:]):
-        if b - a >= 50_000_000:
+        if b - a >= 20_000_000:
             waiting = [f for f in world.flows if not f.error and any(
                 m.posted_ns <= a and (m.completed_ns is None or m.completed_ns >= b) for m in f.messages)]
             if len(waiting) > 1:

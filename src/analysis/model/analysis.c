@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define SILENCE_NS	      UINT64_C(2000000) /* shorter pauses of a link are not reported */
 #define VCRC_LEN	      2
 #define PAYLOAD_MAX	      4096
 #define ETHERTYPE_MAC_CONTROL 0x8808
@@ -107,8 +106,7 @@ static inline enum icrc icrc_of(const struct rd_analysis *a, const struct rd_pac
 	return is_left_out(p, stored) ? ICRC_ABSENT : ICRC_BAD;
 }
 
-/* A damaged frame makes no flow: its addresses may be wrong. Receivers drop it, or a trimmed one.
- */
+/* A damaged or trimmed frame makes no flow: its addresses may be wrong. Receivers drop it. */
 static void damaged(struct rd_analysis *a, const struct item *it, enum rd_incident_kind kind)
 {
 	const struct rd_packet *p = it->p;
@@ -412,6 +410,8 @@ static void silence(struct rd_analysis *a, uint64_t ns)
 	uint64_t pause = ns - a->ns;
 	unsigned int open = 0;
 
+	a->stops++;
+	a->stopped_ns += pause;
 	for (size_t i = 0; i < a->flows.n && i < 4096; i++)
 		open += a->flows.all[i]->ack.open_since_ns &&
 			a->ns - a->flows.all[i]->traffic.last_ns < RECENTLY_NS;
@@ -446,7 +446,7 @@ static inline void time_take(struct rd_analysis *a, uint64_t ns)
 {
 	uint64_t step = ns - a->ns;
 
-	if (step > SILENCE_NS || !a->ns)
+	if (step > WAITED_NS || !a->ns)
 		time_jumps(a, ns);
 	if (step - 1 < a->totals.step_ns - 1 && a->ns) /* 0 is none in both */
 		a->totals.step_ns = step;

@@ -107,6 +107,7 @@ struct rd_analysis {
 	uint64_t origin_ns;	/* of the first frame of all; 0: without --time */
 	/* The last pause of all traffic that may be a step of the clock; 0: there was none. */
 	uint64_t pause_ns, pause_end_ns;
+	uint64_t stops, stopped_ns; /* pauses of all traffic above WAITED_NS, and their sum */
 	struct {
 		uint64_t good, bad;
 	} icrc[RD_DIRECTIONS];

@@ -2,10 +2,10 @@
 /* Rules about congestion control, pauses and priorities. */
 #include "look.h"
 
-#define LATE_NS	   UINT64_C(200000) /* for a CNP: adapters take microseconds */
-#define SILENCE_NS UINT64_C(50000000)
-#define QUIET_QPS  3
-#define QUIET_PART 20 /* of a usual wait for a response */
+#define LATE_NS	    UINT64_C(200000) /* for a CNP: adapters take microseconds */
+#define SILENT_PART 10		     /* of a usual pause of all traffic */
+#define QUIET_QPS   3
+#define QUIET_PART  20 /* of a usual wait for a response */
 
 /* --- pauses ----------------------------------------------------------------------------------- */
 
@@ -256,6 +256,15 @@ static bool host_silence(const struct look *l, struct rd_finding *f)
 	return true;
 }
 
+/* A pause that is far longer than the others, in which the job may compute. */
+static bool is_all_traffic(const struct look *l)
+{
+	const uint64_t longest = l->r->totals.longest_silence_ns, n = l->a->stops;
+	const uint64_t usual = n > 1 ? (l->a->stopped_ns - longest) / (n - 1) : 0;
+
+	return longest / SILENT_PART >= (usual > WAITED_NS ? usual : WAITED_NS);
+}
+
 static bool silence(const struct look *l, struct rd_finding *f)
 {
 	const struct rd_totals *t = &l->r->totals;
@@ -263,7 +272,7 @@ static bool silence(const struct look *l, struct rd_finding *f)
 
 	if (l->nth)
 		return false;
-	if (t->longest_silence_ns < SILENCE_NS)
+	if (!is_all_traffic(l))
 		return host_silence(l, f);
 	f->evidence.count = t->silences;
 	rd_finding_frame(f, t->silence_frame);
@@ -276,11 +285,6 @@ static bool silence(const struct look *l, struct rd_finding *f)
 static bool has_missed_any(const struct look *l)
 {
 	return l->missed;
-}
-
-static bool is_all_traffic(const struct look *l)
-{
-	return l->r->totals.longest_silence_ns >= SILENCE_NS;
 }
 
 /* --- priorities ------------------------------------------------------------------------------- */
