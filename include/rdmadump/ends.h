@@ -142,8 +142,8 @@ int rd_ends_open(struct rd_ends **e, const struct rd_ends_start *start, struct r
 /* Frames in the order of their file; both files in parallel, in the order of time. Hot path. */
 void rd_ends_frames(struct rd_ends *e, enum rd_tap end, enum rd_link link,
 	const struct rd_frame *frames, unsigned int n);
-/* A file has ended: packets sent after its last frame are not searched for in it. */
-void rd_ends_file_end(struct rd_ends *e, enum rd_tap end);
+/* A file has ended: packets sent after its last frame, and after its capture, are not in it. */
+void rd_ends_file_end(struct rd_ends *e, enum rd_tap end, uint64_t ran_until_ns);
 /*
  * The result, after both files have ended. `reports` are those of each capture alone, which show
  * what was lost downstream of the receiver's capture. Owned by the caller.

@@ -45,8 +45,8 @@ int analyze_batch(struct rd_analysis *a, struct rd_source *source, struct rd_fra
 /* How many of the first frames (n > 0) are of the same link type. */
 unsigned int analyze_run(
 	const struct rd_source *source, const struct rd_frame *frames, unsigned int n);
-/* `damage` says why the file ended early, NULL: it did not. */
-void analyze_close(struct rd_source *source, struct rd_analysis *a, const char *damage);
+/* Until when the capture ran. `damage` says why the file ended early, NULL: it did not. */
+uint64_t analyze_close(struct rd_source *source, struct rd_analysis *a, const char *damage);
 /* Reads all files, one after the other, as far as they are whole. The report is freed by the
  * caller. */
 int analyze_files(const struct analyze_settings *s, struct rd_report **report,

@@ -13,8 +13,8 @@ struct tap {
 	struct rd_analysis *analysis; /* NULL: the report is known */
 	struct rd_frame frames[RD_BATCH];
 	unsigned int n, at;
-	uint64_t origin; /* first moment of A */
-	int64_t shift;	 /* makes its times A's */
+	uint64_t origin, ran_until_ns; /* first moment of A; the last one of the capture */
+	int64_t shift;		       /* makes its times A's */
 	bool damaged;
 };
 
@@ -34,7 +34,8 @@ static int refill(struct tap *t, struct rd_error *err)
 		if (n >= 0)
 			break;
 		t->damaged |= n != RD_SOURCE_END;
-		analyze_close(t->source, t->analysis, n != RD_SOURCE_END ? err->text : NULL);
+		t->ran_until_ns = analyze_close(
+			t->source, t->analysis, n != RD_SOURCE_END ? err->text : NULL);
 		t->source = NULL;
 		t->file++;
 	}
@@ -81,7 +82,7 @@ static int read_both(struct rd_ends *ends, struct tap taps[RD_TAPS], struct rd_e
 				return -1;
 			if (!got) {
 				more[i] = false;
-				rd_ends_file_end(ends, (enum rd_tap)i);
+				rd_ends_file_end(ends, (enum rd_tap)i, taps[i].ran_until_ns);
 			}
 		}
 		if (!more[RD_TAP_A] && !more[RD_TAP_B])

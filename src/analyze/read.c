@@ -144,7 +144,7 @@ int analyze_open(
 	return -1;
 }
 
-void analyze_close(struct rd_source *source, struct rd_analysis *a, const char *damage)
+uint64_t analyze_close(struct rd_source *source, struct rd_analysis *a, const char *damage)
 {
 	struct rd_source_stats stats;
 	struct rd_iface_stats first;
@@ -152,10 +152,11 @@ void analyze_close(struct rd_source *source, struct rd_analysis *a, const char *
 	source->ops->stop(source);
 	source->ops->stats(source, &stats);
 	if (!source->ops->iface_stats(source, 0, &first))
-		first.comment = NULL;
+		first = (struct rd_iface_stats){0};
 	if (a)
 		rd_analysis_file_end(a, stats.lost, stats.loss_known, first.comment, damage);
 	source->ops->close(source);
+	return first.end_ns;
 }
 
 /* A file that is damaged is analysed as far as it goes. */

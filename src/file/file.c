@@ -462,7 +462,8 @@ static bool file_iface_stats(struct rd_source *src, unsigned int i, struct rd_if
 	any = add_stats(f, i, stats) || p->frames;
 	if (!stats->start_ns)
 		stats->start_ns = p->first_ns;
-	if (!stats->end_ns)
+	/* A part of a capture may have the statistics of the whole. */
+	if (!stats->end_ns || stats->delivered != p->frames)
 		stats->end_ns = p->last_ns;
 	/* Losses are stored with frames, in the statistics, or in both. */
 	if (stats->dropped < p->dropped)

@@ -12,8 +12,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Short enough to read a counter before it is reset; at most a tenth of the time is spent reading.
- */
+/* Short enough to read a counter before it is reset; a tenth of the time at most is for reading. */
 #define PERIOD_NS  100000000U
 #define TIMES_READ 10
 /* The last reading: the kernel counts the cache's age in jiffies of up to 10 ms. */

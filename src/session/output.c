@@ -62,10 +62,12 @@ static void fill_source(const struct rd_session *s, const struct rd_file_account
 			stats[i].end_ns = account->last || !account->last_ns ? s->capture.end_ns
 									     : account->last_ns;
 		}
-		/* Losses that an input file records are kept in the output. */
+		/* What a file says of its losses and its end is kept in a copy. */
 		if (account->last && from->ops->iface_stats &&
-			from->ops->iface_stats(from, k, &theirs))
+			from->ops->iface_stats(from, k, &theirs)) {
 			lost = theirs.dropped;
+			stats[i].end_ns = theirs.end_ns;
+		}
 		stats[i].drops_unknown = account->last && n == 1 && !s->in.stats[source].loss_known;
 		if (account->dump) {
 			lost = k ? 0 : s->recording.lost;

@@ -270,15 +270,17 @@ class Pcapng:
         options = [(1, comment.encode("ascii"))] if comment else []
         self.block(EPB, head + cut, options + ([(2, struct.pack(self.order + "I", direction))] if direction else []))
 
-    def statistics(self, interface, time, received, dropped):
-        stamp = struct.pack(self.order + "III", interface, time >> 32, time & 0xFFFFFFFF)
-        self.block(ISB, stamp, [(4, self.number(received)), (5, self.number(dropped))])
+    def statistics(self, interface, time, received, dropped, delivered):
+        stamp = struct.pack(self.order + "II", time >> 32, time & 0xFFFFFFFF)
+        self.block(ISB, struct.pack(self.order + "I", interface) + stamp,
+                   [(3, stamp), (4, self.number(received)), (5, self.number(dropped)), (8, self.number(delivered))])
 
 
 def write_pcapng(path, link, snaplen, frames, dropped, **more):
     """`dropped`: the frames that the file's statistics report as lost; None: no statistics.
 
-    `frames`: (time, bytes, interface, comment or None[, 1 received or 2 sent]). `more`: `swapped`; `speed` in bit/s; `start`, `end`: facts as texts.
+    `frames`: (time, bytes, interface, comment or None[, 1 received or 2 sent]). `more`: `swapped`; `speed` in bit/s; `start`, `end`: facts as texts; `until`: when
+    the capture ended; `delivered`: frames of the whole capture, of which this is a part.
     """
     interfaces = 1 + max((f[2] for f in frames), default=0)
     with open(path, "wb") as file:
@@ -291,6 +293,7 @@ def write_pcapng(path, link, snaplen, frames, dropped, **more):
         for text in more.get("end", ()):
             out.fact(text)
         if dropped is not None:
-            last = frames[-1][0] if frames else 0
+            until = more.get("until") or (frames[-1][0] if frames else 0)
             for i in range(interfaces):
-                out.statistics(i, last, sum(f[2] == i for f in frames) + (0 if i else dropped), 0 if i else dropped)
+                n = sum(f[2] == i for f in frames)
+                out.statistics(i, until, n + (0 if i else dropped), 0 if i else dropped, more.get("delivered", n))

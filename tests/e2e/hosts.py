@@ -10,6 +10,11 @@ missing=2,...  hosts without a capture
 holes=3/9,...  hosts whose captures lack every ninth frame, and do not say so
 late=3,...     hosts that begin later than all others, in rounds of messages between all; instead of `messages`
 slow=3,...     hosts that respond a millisecond later
+again=2        two seconds later, its QPs to 1 are those of another process to 3, and the other way round, with new QPs of 1 and 3
+mute=3,...     hosts that no packet reaches from the middle on, and that send none
+ran=60         seconds that each capture ran after its last frame, as its file says
+part=2,...     hosts whose files lack the last two frames, but have the statistics of all
+refuses=3,...  hosts that refuse the last message of each sender: remote access error
 directions=1,...  hosts whose captures mark frames as sent or received
 near=1         all are captured at one place: no router and no delay is between
 ranks=2        processes of each host, each with its QPs to as many others, and ranks of its own (facts=1)
@@ -26,13 +31,13 @@ import sys
 
 import frames
 
-START, EVERY, DELAY = 1800000000 * 10**9, 200_000, 20_000
+START, EVERY, DELAY, LIFE, NEW = 1800000000 * 10**9, 200_000, 20_000, 2 * 10**9, 0x800
 
 
 class Net:
-    def __init__(self, hosts, near, slow):
+    def __init__(self, hosts, near, slow, refuses, mute, again):
         self.captures = {h: [] for h in range(1, hosts + 1)}
-        self.ident, self.near, self.slow = 0, near, slow
+        self.ident, self.near, self.slow, self.refuses, self.mute, self.again = 0, near, slow, refuses, mute, again
 
     def send(self, time, network, ends, packet, lost=False):
         """At the sender now, at the receiver later, one router farther."""
@@ -45,18 +50,28 @@ class Net:
 
     def talk(self, network, a, b, messages, lossy, begin):
         """A SEND every 0.2 ms; one that is lost is asked for after the next one, and both are retransmitted."""
-        ask, answer, time = 0x100 + b, 0x1000 + a, START + 997 * (a * 64 + b) + (begin if 1 not in (a, b) else 0)
+        ask, answer, time = 0x100 + b | a << 12, 0x1000 + a | b << 16, START + 997 * (a * 64 + b) + (begin if 1 not in (a, b) else 0)
         for psn in range(messages):
+            if self.again in (a, b) and psn == messages // 2:
+                time += LIFE
+                ask = ask + NEW if a == self.again else 0x100 + b | (4 - a) << 12
+                answer = answer + NEW if b == self.again else 0x1000 + a | (4 - b) << 16
             lost = lossy and psn % 10 == 4
-            request = frames.bth(frames.SEND_ONLY, ask | a << 12, psn, True) + bytes(64)
-            self.send(time, network, (a, b), request, lost)
+            request = frames.bth(frames.SEND_ONLY, ask, psn, True) + bytes(64)
+            muted = psn >= messages // 2 and {a, b} & self.mute
+            if a not in (muted or ()):
+                self.send(time, network, (a, b), request, lost or muted)
+            if muted:
+                time += EVERY
+                continue
             if lost:
-                after = frames.bth(frames.SEND_ONLY, ask | a << 12, psn + 1, True) + bytes(64)
+                after = frames.bth(frames.SEND_ONLY, ask, psn + 1, True) + bytes(64)
                 self.send(time + 2000, network, (a, b), after)
-                nak = frames.bth(frames.ACK, answer | b << 16, psn) + frames.aeth(frames.NAK_SEQUENCE, psn)
+                nak = frames.bth(frames.ACK, answer, psn) + frames.aeth(frames.NAK_SEQUENCE, psn)
                 self.send(time + DELAY + 3000, network, (b, a), nak)
                 self.send(time + 3 * DELAY, network, (a, b), request)
-            ack = frames.bth(frames.ACK, answer | b << 16, psn) + frames.aeth(0x1f, psn + 1)
+            refused = b in self.refuses and psn == messages - 1
+            ack = frames.bth(frames.ACK, answer, psn) + frames.aeth(frames.NAK_ACCESS if refused else 0x1f, psn + 1)
             late = 10**6 if b in self.slow else 0
             self.send(time + (3 if lost else 0) * DELAY + DELAY + 1000 + late, network, (b, a), ack)
             time += EVERY
@@ -95,15 +110,30 @@ def owners(host, hosts, ranks):
                        "samples": 3, "interval_ns": 500_000_000, "owners": rows})
 
 
+def lives(host, hosts, again, ahead):
+    """Process 7 has its QPs after process 0, by the clock of the host: ahead."""
+    def qp(number, life):
+        begin = START + life * LIFE + ahead - 10**8
+        return {"lqpn": number + (NEW if life and host != again else 0), "first_ns": begin, "last_ns": begin + LIFE // 2}
+    rows = [{"pid": 1000 * host + 7 * life, "comm": "python3", "start_ticks": 5, "start_ns": START + ahead - 10**9,
+             "qps": [qp(number | peer << shift, life) for peer in range(1, hosts + 1) for number, shift in ((0x100 + host, 12), (0x1000 + host, 16))]}
+            for life in range(2)]
+    return json.dumps({"kind": "owners", "when": "end", "time_ns": START + ahead + 3 * LIFE, "interface": 0, "device": "mlx5_0", "port": 1,
+                       "node_guid": guid(host), "samples": 9, "interval_ns": 1000, "since_ns": START + ahead - 10**9, "clock_error_ns": 1000,
+                       "events_lost": 0, "owners": rows})
+
+
 def main(directory, **how):
     hosts, addresses = int(how.get("hosts", 4)), int(how.get("addresses", 1))
     lossy = {p for p in how.get("lossy", "").split(",") if p}
-    ranks = int(how.get("ranks", 0))
+    ranks, again = int(how.get("ranks", 0)), int(how.get("again", 0))
     only = {p for p in how.get("only", "").split(",") if p}
-    missing, directions, slow, late = ({int(h) for h in how.get(key, "").split(",") if h} for key in ("missing", "directions", "slow", "late"))
+    missing, directions, slow, late, refuses, mute, part = ({int(h) for h in how.get(key, "").split(",") if h}
+                                                for key in ("missing", "directions", "slow", "late", "refuses", "mute", "part"))
     holes = {int(h): int(n) for h, n in (p.split("/") for p in how.get("holes", "").split(",") if p)}
+    apart = int(how.get("apart", 60)) * 10**9
     machines = dict(enumerate(how["machines"].split(","), 1)) if "machines" in how else {}
-    net = Net(hosts, bool(how.get("near")), slow)
+    net = Net(hosts, bool(how.get("near")), slow, refuses, mute, again)
     if late:
         in_step(net, late)
     for network in range(0 if late else addresses):
@@ -114,11 +144,11 @@ def main(directory, **how):
                              int(how.get("begin", 0)) * 10**9)
     for host, rows in net.captures.items():
         if host not in missing:
-            rows = [(time + host * int(how.get("apart", 60)) * 10**9 + (time - START) * host * int(how.get("drift", 0)) // 10**6, data, 0, None) + ((way,) if host in directions else ())
+            rows = [(time + host * apart + (time - START) * host * int(how.get("drift", 0)) // 10**6, data, 0, None) + ((way,) if host in directions else ())
                     for i, (time, data, way) in enumerate(sorted(rows)) if host not in holes or (i + 1) % holes[host]]
-            frames.write_pcapng("%s/host%d.pcapng" % (directory, host), 1, 65535, rows, None if host in holes else 0,
+            frames.write_pcapng("%s/host%d.pcapng" % (directory, host), 1, 65535, rows[:-2] if host in part else rows, None if host in holes else 0,
                                 start=[facts(host, addresses, machines.get(host, str(host)))] if how.get("facts") else [],
-                                end=[owners(host, hosts, ranks)] if ranks else [])
+                                until=rows and rows[-1][0] + int(how.get("ran", 0)) * 10**9, delivered=len(rows), end=[owners(host, hosts, ranks)] if ranks else [lives(host, hosts, again, apart * host)] if again else [])
 
 
 if __name__ == "__main__":

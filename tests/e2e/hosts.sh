@@ -174,6 +174,16 @@ is "what several pairs show by the same capture is there once" "$(jq -c '[.verdi
 site also hosts=4 lossy=1-2 holes=4/7
 analyze --json "$tmp/also" >"$tmp/also.json"
 is "the pair of a lossy path is first, beside a capture that lacks frames" "$(jq -c '[.pairs as $p | .verdicts[] | select(.verdict.severity == "problem" and .better_pair == null) | $p[.pair].captures]' "$tmp/also.json")" "[[0,1]]"
+# A host that gets nothing any more, though its capture ran on, as its file says
+lost() { analyze --json "$tmp/$1" | jq -c '[.pairs[] | select(.captures == [0, 1]).ends | .outside, ([.paths[].qps[].lost.count] | add)]'; }
+site ended hosts=3 mute=2
+is "what the other host sends when a capture has ended is not lost" "$(lost ended)" "[20,0]"
+site ran hosts=3 mute=2 ran=60 apart=0
+is "... it is while the capture ran" "$(lost ran)" "[0,20]"
+mkdir "$tmp/copies" && "$RDMADUMP" digest -o "$tmp/copies" "$tmp"/ran/*.pcapng 2>"$tmp/log"
+is "... of a copy, too" "$(lost copies)" "[0,20]"
+site part hosts=3 mute=2 ran=60 part=2
+is "... which a part of it does not show" "$(lost part)" "[20,0]"
 
 fits "as docs/schema/analyze-points.json says" analyze-points "$tmp"/{four,ranks,late,rails,into,rail,two,slow}.json
 

@@ -109,7 +109,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	require(rd_ends_open(&in.ends, &start, NULL) == 0);
 	feed(&in, data + 1, size - 1);
 	for (int i = 0; i < RD_TAPS; i++)
-		rd_ends_file_end(in.ends, (enum rd_tap)i);
+		rd_ends_file_end(in.ends, (enum rd_tap)i, in.at[i].ns);
 	for (int i = 0; i < RD_TAPS; i++) {
 		rd_analysis_file_end(in.at[i].analysis, 0, true, NULL, NULL);
 		require(rd_analysis_report(in.at[i].analysis, &reports[i], NULL) == 0);

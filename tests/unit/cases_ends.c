@@ -247,11 +247,11 @@ static void networks(struct run *r, uint32_t first)
 	}
 }
 
-static void file_end(struct run *r, enum rd_tap end)
+static void file_end(struct run *r, enum rd_tap end, uint64_t until)
 {
 	begin(r);
 	if (!r->ended[end])
-		rd_ends_file_end(r->e, end);
+		rd_ends_file_end(r->e, end, until);
 	r->ended[end] = true;
 }
 
@@ -289,8 +289,12 @@ size_t ends_statement(struct run *r, size_t at)
 		return at + 2;
 	}
 	if (!strcmp(word, "end")) {
-		file_end(r, alone_by(r, at + 1) == r->by ? RD_TAP_A : RD_TAP_B);
-		return at + 2;
+		const enum rd_tap end = alone_by(r, at + 1) == r->by ? RD_TAP_A : RD_TAP_B;
+
+		file_end(r, end,
+			START + (uint64_t)(value_of(r, at + 2, text_of(r, at + 2)) +
+					   (end == RD_TAP_B ? r->slot[S_ahead] : 0)));
+		return at + 3;
 	}
 	return 0;
 }
@@ -325,7 +329,7 @@ void ends_report(struct run *r, size_t at)
 		r->by[end].report.n_conversations *= r->slot[S_alone] != 0;
 		if (verdict_make(&r->by[end].report) < 0)
 			abort();
-		file_end(r, (enum rd_tap)end);
+		file_end(r, (enum rd_tap)end, 0);
 	}
 	if (!out || rd_ends_report(r->e, reports, &r->er, NULL) < 0)
 		abort();

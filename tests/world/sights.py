@@ -106,11 +106,17 @@ def frames(tap):
     return out
 
 
+def until(tap):
+    """When the capture ended, as its file says: it reads the clock a while after. One that ran to the end ran on."""
+    last = tap.end if tap.end < 1 << 60 else max((s[0] for s in tap.sights), default=0) + 5 * 10**9
+    return tap.clock(last) + 900_000_000
+
+
 def write(tap, path):
     rows = frames(tap)
     code = links.LINKS[tap.link][0]
     if "pcapng" in tap.format:
         wire.write_pcapng(path, code, tap.snaplen, rows, len(tap.missed) if tap.declared else None,
-                           swapped="swapped" in tap.format, speed=tap.speed, **tap.facts)
+                           swapped="swapped" in tap.format, speed=tap.speed, until=until(tap), **tap.facts)
     else:
         wire.write_pcap(path, code, tap.snaplen, rows, tap.format)

@@ -9,8 +9,9 @@
 #include <stdlib.h>
 
 #define FIRST_NS ((int64_t)100000000)
-#define YOUNG_NS ((int64_t)100000000) /* its match may be captured yet */
-#define TWIN_NS	 ((int64_t)4000)      /* between the copies of a mirror session */
+#define YOUNG_NS ((int64_t)100000000)  /* its match may be captured yet */
+#define TWIN_NS	 ((int64_t)4000)       /* between the copies of a mirror session */
+#define STOP_NS	 ((int64_t)1000000000) /* a capture may end so long before its file says */
 
 /* --- copies in one capture -------------------------------------------------------------------- */
 
@@ -520,9 +521,13 @@ void rd_ends_frames(struct rd_ends *e, enum rd_tap end, enum rd_link link,
 		take(e, end, link, &frames[i]);
 }
 
-void rd_ends_file_end(struct rd_ends *e, enum rd_tap end)
+void rd_ends_file_end(struct rd_ends *e, enum rd_tap end, uint64_t ran_until_ns)
 {
+	const int64_t until =
+		rd_ends_time(ran_until_ns, e->origin, end == RD_TAP_B ? e->offset : 0);
+
 	e->pending[end].ended = true;
+	e->pending[end].last = later(e->pending[end].last, until - STOP_NS);
 	if (e->pending[!end].ended)
 		remove_before(e, INT64_MAX);
 }

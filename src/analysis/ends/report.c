@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The report of two captures of the same traffic: which one is at the sender, and what is missing.
- */
+/* The report of two captures of the same traffic: which one is at the sender, what is missing. */
 #include "ends.h"
 #include <errno.h>
 #include <rdmadump/notation.h>
@@ -187,11 +186,6 @@ static void fill_clock(const struct judging *m)
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
-
-static int64_t later(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
 
 static void name_paths(struct rd_ends *e)
 {
