@@ -185,6 +185,14 @@ is "... of a copy, too" "$(lost copies)" "[0,20]"
 site part hosts=3 mute=2 ran=60 part=2
 is "... which a part of it does not show" "$(lost part)" "[20,0]"
 
+# What two captures show of the path between them is before what one of them has of another host
+site refused hosts=4 lossy=1-2 refuses=3 missing=3
+analyze --json "$tmp/refused" >"$tmp/refused.json"
+is "a pair says what it lost, beside a refusal by a third host" "$(jq -c '[.pairs[] | [.captures, .ends.verdict.rule]]' "$tmp/refused.json")" \
+	'[[[0,1],"lost-between"],[[0,2],"remote-access"],[[1,2],"remote-access"]]'
+is "... which is a finding of each capture, certain, and named by the pair" "$(jq -c '[.captures[].findings[] | select(.rule == "remote-access") | .certainty], (.pairs[0].ends.verdict.also | contains("refused"))' "$tmp/refused.json" | paste -sd' ')" \
+	'["certain","certain","certain"] true'
+
 fits "as docs/schema/analyze-points.json says" analyze-points "$tmp"/{four,ranks,late,rails,into,rail,two,slow}.json
 
 tap_done

@@ -170,8 +170,7 @@ static bool goes_back(const struct look *l)
 	       l->ends->sides[RD_TAP_B].report->totals.backwards;
 }
 
-/* A packet whose first copy is lost looks late if the sender's capture missed its retransmission.
- */
+/* A packet whose first copy is lost looks late if the sender's capture missed it the next time. */
 static bool may_be_missed_again(const struct look *l)
 {
 	return !l->ends->p->ids_tell && !trusted(&l->ends->trust[l->ends->p->sender]);

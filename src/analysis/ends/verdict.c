@@ -25,9 +25,10 @@ struct choice {
 	struct culprit of;
 	enum weight weight;
 	unsigned int rank;
+	bool elsewhere; /* only between other hosts than those of both captures */
 };
 
-/* As for one capture (verdict/verdict.c): problems, then what is surer, then the cause's rank. */
+/* As for one capture: problems, what is surer, then what is between these hosts, then by rank. */
 static bool explains_more(const struct choice *a, const struct choice *b)
 {
 	const struct rd_finding *f = a->of.worst, *g = b->of.worst;
@@ -40,6 +41,8 @@ static bool explains_more(const struct choice *a, const struct choice *b)
 		return f->severity > g->severity;
 	if ((a->of.certainty > RD_POSSIBLE) != (b->of.certainty > RD_POSSIBLE))
 		return a->of.certainty > RD_POSSIBLE;
+	if (a->elsewhere != b->elsewhere)
+		return b->elsewhere;
 	if (a->rank != b->rank)
 		return a->rank < b->rank;
 	if (a->of.certainty != b->of.certainty)
@@ -126,18 +129,19 @@ static enum rd_certainty certainty_of(
 	return f->certainty == RD_LIKELY && !trusted(&j->trust[tap]) ? RD_POSSIBLE : f->certainty;
 }
 
+/* Whether a conversation was captured at both ends. */
+static bool has_both(const struct rd_ends_report *e, const struct rd_conversation *c)
+{
+	return c && (ends_path(e, c->end[0].address, c->end[1].address, c->network) ||
+			    ends_path(e, c->end[1].address, c->end[0].address, c->network));
+}
+
 static enum weight weight_of(
 	struct judging *j, const struct rd_finding *f, bool likely, const struct rd_conversation *c)
 {
-	struct way there, back;
-
 	if (f->severity < RD_SEV_WARNING)
 		return CAPTURE_ONLY;
-	if (!c || !ends_answer(f->rule))
-		return likely ? FAULT : POSSIBLE_FAULT;
-	there = way_of(c, 0);
-	back = back_of(&there);
-	if (!path_of(j, &there) && !path_of(j, &back))
+	if (!has_both(j->r, c) || !ends_answer(f->rule))
 		return likely ? FAULT : POSSIBLE_FAULT;
 	if (is_refuted(j, c))
 		return DOUBTFUL;
@@ -152,7 +156,9 @@ static void choose_of_capture(struct judging *j, enum rd_tap tap, struct choice 
 		const struct rd_group *g = &r->groups.group[i];
 		const struct rd_finding *f = g->finding[0];
 		const struct cause *cause = cause_of(f->rule);
-		struct choice one = {.of = {.cause = cause, .group = g, .worst = f, .tap = tap},
+		const struct rd_conversation *c = conversation_of(r, f->conversation);
+		struct choice one = {.elsewhere = true,
+			.of = {.cause = cause, .group = g, .worst = f, .tap = tap},
 			.rank = cause->rank};
 
 		/* A fault, or a note that there is nothing to judge. */
@@ -160,8 +166,11 @@ static void choose_of_capture(struct judging *j, enum rd_tap tap, struct choice 
 			(f->severity < RD_SEV_WARNING && cause->rank != SAYS_NOTHING))
 			continue;
 		one.of.certainty = certainty_of(j, tap, f);
-		one.weight = weight_of(
-			j, f, one.of.certainty > RD_POSSIBLE, conversation_of(r, f->conversation));
+		one.weight = weight_of(j, f, one.of.certainty > RD_POSSIBLE, c);
+		for (size_t k = 0; k < g->n && one.elsewhere; k++) {
+			c = conversation_of(r, g->finding[k]->conversation);
+			one.elsewhere = c && !has_both(j->r, c);
+		}
 		if (explains_more(&one, best))
 			*best = one;
 	}
@@ -254,8 +263,7 @@ static bool is_likely_lost(const struct rd_path_qp *w, uint64_t since)
 	return w->lost_likely && w->lost.last_ns >= since;
 }
 
-/* Where no packet of a QP arrives, the receiver's capture shows by others that the path loses them.
- */
+/* Where no packet of a QP arrives, the receiver's capture shows by others that the path lost it. */
 static bool is_lost_late(struct judging *j, const struct way *way, uint64_t since)
 {
 	const struct rd_path *p = path_of(j, way);
@@ -527,15 +535,6 @@ bool ends_judge(struct judging *j)
 
 /* --- what the captures alone advise ----------------------------------------------------------- */
 
-/* Whether a conversation was captured at both ends. */
-static bool has_both(
-	const struct rd_ends_report *e, const struct rd_report *r, unsigned int conversation)
-{
-	const struct rd_conversation *c = conversation_of(r, conversation);
-
-	return c && ends_path(e, c->end[0].address, c->end[1].address, c->network);
-}
-
 int rd_ends_refer(const struct rd_ends_report *e, struct rd_report *const reports[RD_TAPS])
 {
 	for (int end = 0; end < RD_TAPS; end++) {
@@ -544,10 +543,12 @@ int rd_ends_refer(const struct rd_ends_report *e, struct rd_report *const report
 		for (size_t i = 0; i < r->findings.n; i++) {
 			struct rd_finding *f = &r->findings.finding[i];
 
-			if (ends_answer(f->rule) && has_both(e, r, f->conversation))
+			if (ends_answer(f->rule) &&
+				has_both(e, conversation_of(r, f->conversation)))
 				f->next = "see what both ends show of this path, above";
 		}
-		if (has_both(e, r, r->verdict.conversation) && rd_verdict_refer(r) < 0)
+		if (has_both(e, conversation_of(r, r->verdict.conversation)) &&
+			rd_verdict_refer(r) < 0)
 			return -1;
 	}
 	return 0;

@@ -18,8 +18,7 @@ struct bounded_key {
 	uint32_t older, newer; /* by when the keys were added */
 };
 
-/* Keys have numbers from 1; 0 is none. Callers have pointers to values, valid until a key is added.
- */
+/* Keys have numbers from 1; 0: none. Callers have pointers to values, valid until one is added. */
 struct bounded {
 	uint32_t max, size; /* most keys, bytes of a value */
 	uint32_t capacity, used;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Congestion marks and notifications, priorities and pauses: the state of a flow, and of the whole.
- */
+/* Congestion marks and notifications, priorities and pauses: state of a flow, and of the whole. */
 #ifndef RDMADUMP_ANALYSIS_CONGESTION_H
 #define RDMADUMP_ANALYSIS_CONGESTION_H
 

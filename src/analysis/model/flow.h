@@ -446,8 +446,7 @@ bool flow_is_again(const struct flow *f, const struct item *it);
 bool flow_is_recent(const struct flow *f, const struct item *it);
 
 #define HAS_IP_ID(id) ((id)-1U < 0xffffU)
-/* 16 bits last for 8 ms. Timeouts are powers of two of 4.096 us, and must not be multiples of that.
- */
+/* 16 bits last for 8 ms. Timeouts, powers of two of 4.096 us, must be no multiples of that. */
 #define TIME_STEP_NS 125
 
 /*

@@ -183,8 +183,7 @@ static void repeated(struct rd_analysis *a, struct flow *f, struct flow *r, cons
 		responded(a, r);
 }
 
-/* Whether the requester has not retransmitted the request for this PSN: its response is the first.
- */
+/* Whether the request for this PSN was not retransmitted: its response is the first. */
 static bool is_first(const struct flow *r, uint32_t psn)
 {
 	return !r || !r->round.frame || psn_diff(psn, r->round.top) >= 0;

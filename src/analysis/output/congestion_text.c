@@ -4,8 +4,7 @@
 #include "output.h"
 #include <inttypes.h>
 
-/* "DSCP 26 (3 packets with 0), CNPs 48, PCP 3, ECN ECT(0) CE"; of a side whose packets were seen.
- */
+/* "DSCP 26 (3 packets with 0), CNPs 48, PCP 3, ECN ECT(0) CE"; of a side with packets. */
 static void put_priority(const struct rd_priority *p, FILE *out)
 {
 	if (p->dscp < 0 && p->pcp < 0)

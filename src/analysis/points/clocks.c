@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* How far the clocks of captures are apart: from pair to pair, where two have packets of both ways.
- */
+/* How far the clocks of captures are apart: from pair to pair that has packets of both ways. */
 #include "points.h"
 #include <math.h>
 #include <stdlib.h>

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- owners of the peers' QPs ------------------------------------------------------------------
- */
+/* --- owners of the peers' QPs ---------------------------------------------------------------- */
 
 static void give_owner(struct rd_conversation *c, unsigned int side, const struct rd_owner *known)
 {
@@ -59,8 +58,7 @@ static int give_peers(struct rd_points *p)
 	return ok ? 0 : -1;
 }
 
-/* --- programs of hosts -------------------------------------------------------------------------
- */
+/* --- programs of hosts ----------------------------------------------------------------------- */
 
 static int by_program(const struct rd_points_owner *a, const struct rd_points_owner *b)
 {

@@ -41,8 +41,7 @@ static size_t fold(struct rd_points_path *paths, size_t n, bool same_packets)
 	return to;
 }
 
-/* --- what one capture, or one pair, shows ------------------------------------------------------
- */
+/* --- what one capture, or one pair, shows ---------------------------------------------------- */
 
 static struct rd_points_path of_side(
 	const struct rd_points *p, const struct rd_conversation *c, int i)
