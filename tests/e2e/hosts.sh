@@ -37,6 +37,12 @@ while read -r a b; do
 		"$(analyze --json "$tmp/four/host$((a + 1)).pcapng" "$tmp/four/host$((b + 1)).pcapng" | jq .ends | counts)"
 done <<<$'0 1\n0 2\n2 3'
 
+# Numbers of QPs that another process has later, with another peer, whose numbers are new then
+site again hosts=3 only=1-2,2-3 again=2 facts=1
+is "a number of a QP is used again: each conversation has the processes of both its QPs" "$(analyze --json "$tmp/again" | jq -c '[.captures[].conversations[] |
+	([.a, .b | select(.address != "10.0.0.2").qp / 2048 | floor % 2][0]) as $later | .a, .b |
+	.owner.pid == (.address[7:] | tonumber) * 1000 + 7 * $later] | [length, all]')" "[32,true]"
+
 # Two addresses of each device, by the facts of the files; the second host has no capture
 site rails hosts=4 lossy=1-3 addresses=2 missing=2 facts=1
 analyze --json "$tmp/rails" >"$tmp/rails.json"
