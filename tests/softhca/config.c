@@ -21,6 +21,7 @@ struct name_value {
 
 static const struct name_value errno_names[] = {
 	{"EPERM", EPERM},
+	{"ENOENT", ENOENT},
 	{"EIO", EIO},
 	{"ENOMEM", ENOMEM},
 	{"EACCES", EACCES},
