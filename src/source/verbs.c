@@ -41,21 +41,22 @@ static unsigned int poll(struct verbs_queue *q, struct rd_frame *frames, unsigne
 	return n;
 }
 
-static int nothing_received(struct verbs_queue *q, struct rd_error *err)
+static int nothing_received(struct verbs_queue *q, bool removed, struct rd_error *err)
 {
 	if (q->oversize.unsure && !q->fault.text && rd_monotonic_ns() >= q->src.recheck_ns)
 		verbs_oversize_overdue(q);
 	/* All frames from before the failure have been received: the queue is repaired now. */
 	if (q->fault.text)
 		return q->port->stopped ? RD_SOURCE_END : verbs_repair(q, err);
-	/* All completions from before the removal have been read. */
-	return q->port->removed && !q->port->stopped ? verbs_fail_removed(q, err) : 0;
+	return removed && !q->port->stopped ? verbs_fail_removed(q, err) : 0;
 }
 
 static int verbs_receive(
 	struct rd_source *src, struct rd_frame *frames, unsigned int max, struct rd_error *err)
 {
 	struct verbs_queue *q = (struct verbs_queue *)src;
+	/* Before the poll: if it finds nothing, nothing from before the removal is left. */
+	bool removed = q->port->removed;
 	unsigned int n;
 
 	/* If the flow could not be destroyed, frames continue to arrive. */
@@ -70,7 +71,7 @@ static int verbs_receive(
 		verbs_addresses_take(q);
 	n = poll(q, frames, max);
 	if (!n)
-		return nothing_received(q, err);
+		return nothing_received(q, removed, err);
 	if (q->port->link == RD_LINK_INFINIBAND)
 		verbs_trailer_take(q, frames, n);
 	verbs_stamp(&q->port->clock, &q->stamps, frames, n);

@@ -302,7 +302,7 @@ TEST(host)
 static struct verbs_port port;
 static struct verbs_queue queue, second;
 static unsigned int frames_next, errors_next; /* of the next poll */
-static bool poll_fails;
+static bool poll_fails, removed_meanwhile; /* ... by another queue's thread, after frames arrived */
 
 static unsigned int poll_fake(struct verbs_queue *v, struct rd_frame *frames, unsigned int max)
 {
@@ -315,7 +315,9 @@ static unsigned int poll_fake(struct verbs_queue *v, struct rd_frame *frames, un
 	}
 	for (unsigned int i = 0; i < n; i++)
 		frames[i] = (struct rd_frame){.len = 100, .caplen = 100};
-	frames_next = 0;
+	frames_next = removed_meanwhile ? 10 : 0;
+	port.removed |= removed_meanwhile;
+	removed_meanwhile = false;
 	while (errors_next && errors_next--)
 		verbs_completion_error(v, IBV_WC_WR_FLUSH_ERR, 0, 0);
 	return n;
@@ -444,6 +446,14 @@ TEST(removed)
 	expect("1 -1", receive(&failure), receive(&failure));
 	assert_non_null(strstr(failure.text, "fake:1 failed fatally or was removed"));
 	expect("0 1", hca.resets, hca.acked);
+}
+
+/* What arrived between a poll that found nothing and the removal is received before the end. */
+TEST(removed_after_a_poll)
+{
+	queue_make();
+	removed_meanwhile = true;
+	expect("0 10 -1", receive(&failure), receive(&failure), receive(&failure));
 }
 
 /* A device that is removed may close its event queue without an event. */
