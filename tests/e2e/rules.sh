@@ -27,7 +27,7 @@ alert() {
 annotations() {
 	local text label
 	text=$(sed -n "/^  - alert: $1\$/,/^  - alert: /{/^      [a-z]*: /p}" "$rules")
-	for label in instance device port trigger file; do
+	for label in instance device port trigger file rule certainty; do
 		text=${text//"{{ \$labels.$label }}"/$(sed -nE "s/.*[{,]$label=\"([^\"]*)\".*/\1/p" <<<"$2")}
 	done
 	printf '      exp_annotations:\n%s\n' "    ${text//$'\n'/$'\n'    }"
@@ -51,6 +51,8 @@ RdmaRecorderLosesFrames rdmadump_record_lost_frames_total instance="node0" 0,0,0
 RdmaRecorderCannotWrite rdmadump_record_files_failed_total instance="node0" 0,0,0,1,1,1,1 warning
 RdmaRecorderCannotWrite rdmadump_record_analyses_failed_total instance="node0" 0,0,0,1,1,1,1 warning
 RdmaRecorderTriggered rdmadump_record_triggers_total trigger="nak",instance="node0" 0,0,0,1,1,1,1 info
+RdmaFinding rdmadump_findings rule="silence",level="problem",certainty="likely",$at 0,0,0,1,1,1,1 warning
+- rdmadump_findings rule="silence",level="problem",certainty="possible",$at 0,0,0,1,1,1,1 -
 RdmaRecorderEnded rdmadump_record_running instance="node0" 1,1,1,1,0,0,0 warning
 RdmaMetricsOld node_textfile_mtime_seconds file="/var/lib/rdmadump.prom",instance="node0" 0,0,0,0,0,0,0 warning
 - rdmadump_hw_out_of_buffer_total $at 4294967290,4294967290,4294967290,4294967290,4294967290,4294967290,4294967290 -
@@ -71,7 +73,8 @@ mkdir "$tmp/tree"
 for archive in "$TEST_DATA"/sysfs/mlx5-eth.tar.gz "$TEST_DATA"/sysfs/counters/mlx5-eth.tar.gz; do tar -xzf "$archive" -C "$tmp/tree"; done
 "$RDMADUMP" counters --sysroot "$tmp/tree" --prometheus >"$tmp/written" 2>"$tmp/log"
 model --gen count=100 --at-end sigint -- "$RDMADUMP" record mlx5_0 -w "$tmp/r.pcapng" --textfile "$tmp/state" 2>"$tmp/log"
-sed -n 's/^# TYPE \([a-z_]*\) .*/\1/p' "$tmp/written" "$tmp/state" | sort -u >"$tmp/names"
+"$RDMADUMP" export -f prometheus -o "$tmp" "$TEST_DATA/roce/10_rc_write_loss/a.pcap.zst" 2>"$tmp/log"
+sed -n 's/^# TYPE \([a-z_]*\) .*/\1/p' "$tmp/written" "$tmp/state" "$tmp/rdmadump.prom" | sort -u >"$tmp/names"
 grep -v '^#' "$rules" | grep -oE 'rdmadump_[a-z_]+[a-z]' | sort -u >"$tmp/read"
 holds "they read more than a dozen metrics" [ "$(wc -l <"$tmp/read")" -ge 13 ]
 is "... which are all written" "$(comm -13 "$tmp/names" "$tmp/read")" ""

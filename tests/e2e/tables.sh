@@ -21,7 +21,7 @@ reports=("$tmp"/{many,ends,dead,other,10000,10004}.json)
 
 "$RDMADUMP" export -o "$tmp/tables" "${reports[@]}" 2>"$tmp/log"
 ok "the tables are made" "$tmp/log"
-"$RDMADUMP" export -f tsv -o "$tmp/tsv" "$tmp/ends.json" "$tmp/10004.json" 2>"$tmp/log"
+"$RDMADUMP" export -f tsv -o "$tmp/tsv" "$tmp"/{many,ends}.json "$tmp/10004.json" 2>"$tmp/log"
 names=
 # shellcheck disable=SC2016 # backquotes of Markdown
 while read -r name columns; do
@@ -29,10 +29,21 @@ while read -r name columns; do
 	is "$name: the same with tabs" "$(awk -F '\t' 'NR == 1 {n = NF} NF != n {print}' "$tmp/tsv/$name.tsv" | sort -u | wc -l) $(head -n 1 "$tmp/tsv/$name.tsv" | tr '\t' ' ')" "0 $columns"
 	names+=" $name"
 done < <(sed -nE 's/^\| `([a-z]+)` \| [^|]* \| ([a-z_0-9 ]+) \|$/\1 \2/p' "$srcdir/docs/tables.md")
-is "the document has all tables" "$names" " captures qps flows paths findings counters pauses"
+is "the document has all tables" "$names" " captures hosts qps flows paths findings counters pauses"
 
 is "the clock of each capture, if it can be compared" "$(jq -c 'select(.clock_error_ns != null) | [.clock_offset_ns, .clock_error_ns]' "$tmp/tables/captures.ndjson")" \
 	"$(jq -c '.clocks // [] | .[] | [.offset_ns, .error_ns]' "${reports[@]}")"
+
+is "the hosts that a report has, captured or not" "$(jq -c '[.host, .captured]' "$tmp/tables/hosts.ndjson")" \
+	"$(jq -c 'select(.captures) | (.hosts // [])[] | [.addresses[0], .captured]' "${reports[@]}")"
+"$RDMADUMP" export -f prometheus -o "$tmp/prom" "${reports[@]}" 2>"$tmp/log"
+is "metrics: the findings of all reports, by device, rule and certainty" "$(awk -F '[" ]' '/^[^#]/ {n += $NF} END {print n}' "$tmp/prom/rdmadump.prom")" \
+	"$(jq -s '[.[].times] | add' "$tmp/tables/findings.ndjson")"
+is "... which node_exporter can read" "$(stat -c %a "$tmp/prom/rdmadump.prom")" 644
+if has_tool promtool "promtool reads them"; then
+	promtool check metrics <"$tmp/prom/rdmadump.prom" >"$tmp/promtool" 2>&1 && [ ! -s "$tmp/promtool" ]
+	ok "promtool reads them" "$tmp/promtool"
+fi
 
 # Of captures at once, and only some tables
 "$RDMADUMP" export --tables=paths,qps -o "$tmp/some" "$tmp"/stories/path_mtu/[ab].pcapng >"$tmp/out" 2>"$tmp/log"
@@ -48,7 +59,7 @@ wrong() {
 	"$RDMADUMP" export "${@:3}" >"$tmp/out" 2>"$tmp/err"
 	exits "$2" "$1" "$tmp/err" "rdmadump: .*$2"
 }
-wrong 1 "there is no table 'nothing'; there are captures qps" -o "$tmp/no" -t nothing "$tmp/ends.json"
+wrong 1 "there is no table 'nothing'; there are captures hosts qps" -o "$tmp/no" -t nothing "$tmp/ends.json"
 wrong 1 "'parquet' is no format" -o "$tmp/no" -f parquet "$tmp/ends.json"
 wrong 1 "where to write is not known" "$tmp/ends.json"
 wrong 1 "no capture is named" -o "$tmp/no"
