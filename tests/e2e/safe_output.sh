@@ -118,7 +118,7 @@ message='is read|is a capture' over y.pcapng analyze --html y-link.pcapng y.pcap
 ok "other kinds of captures"
 for f in c.pcap c.erf; do
 	keep "$tmp/$f"
-	message='is a capture file' over "$f" analyze --html "$f" y.pcapng
+	message="--html '$f' is a capture file" over "$f" analyze --html "$f" y.pcapng
 	message='is a capture file' over "$f" counters --sysroot "$tmp/rxe" --json --output "$f"
 done
 message='is a capture file' over y.pcapng.gz analyze --html y.pcapng.gz y.pcapng

@@ -186,6 +186,8 @@ static bool member_set(struct alone *x, const char *key, uint64_t n)
 	} else if (!strcmp(key, "damaged")) {
 		x->report.totals.icrc_trusted = true;
 		x->report.totals.icrc_bad = n;
+	} else if (!strcmp(key, "icrc_good")) {
+		x->report.totals.icrc_good = n;
 	} else if (!strcmp(key, "moved")) {
 		x->report.totals.moved_ns = n;
 	} else if (!strcmp(key, "qp")) {

@@ -436,6 +436,19 @@ TEST(stopped)
 	expect("0 0", hca.resets, queue.gaps);
 }
 
+/* A flow that could not be destroyed goes on to deliver: what was there when it was stopped is
+ * received, no more. */
+TEST(abandoned)
+{
+	queue_make();
+	port.stopped = port.abandoned = true;
+	queue.rest = 5;
+	frames_next = 2;
+	assert_int_equal(receive(&failure), 2);
+	frames_next = 3;
+	expect("3 -2", receive(&failure), receive(&failure));
+}
+
 TEST(removed)
 {
 	queue_make();
