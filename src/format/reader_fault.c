@@ -14,7 +14,7 @@ static uint64_t position(const struct rd_reader *r)
 
 static const char *what_is_left(const struct rd_reader *r)
 {
-	return r->n_frames + r->notes.batch ? "the frames before it are valid" : NULL;
+	return r->n_frames || r->notes.batch ? "the frames before it are valid" : NULL;
 }
 
 enum step reader_damaged(struct rd_reader *r, const char *fmt, ...)

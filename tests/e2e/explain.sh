@@ -15,6 +15,7 @@ has "a counter" <(explain local_ack_timeout_err) 'means +acknowledgements that d
 is "... that only a pattern of the table has" "$(explain device/mr_cache/2/miss | head -n 1)" 'counter device/mr_cache/*/miss'
 has "... and what it means" <(explain device/mr_cache/2/miss) 'means +times that the cache was empty'
 has "a finding" <(explain lost-downstream) 'means +packets are lost downstream'
+has "... of two counters" <(explain notified-not-slowed) 'means +congestion notifications arrive and none is acted on'
 has "a counter of each priority" <(explain rx_prio3_pause) '^counter rx_prio.0-9._pause$'
 is "an exit status" "$(explain --json exit status 4 | codes)" 'exit-status 4'
 is "findings without a title have a meaning" "$(explain --list | awk -F'\t' '$1 == "finding" && $3 == $4')" ""

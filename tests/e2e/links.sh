@@ -35,6 +35,7 @@ while read -r kind linktype; do
 	! grep -E 'headers not captured|unknown headers|malformed' "$tmp/lines" >"$tmp/diff"
 	ok "$kind: -r knows the headers of all frames" "$tmp/diff"
 done <"$tmp/kinds"
+has "each label of a frame is in its line" <("$RDMADUMP" -e -r "$tmp/loss.mpls3" 2>/dev/null | head -n 1) ' mpls 16 mpls 17 mpls 18 '
 
 original 15_ipv6/a.pcap.zst
 v6="raw ipv6 sll2 null null-bsd loop mpls pppoe vxlan gre-ip ipip"
