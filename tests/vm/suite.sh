@@ -292,6 +292,7 @@ if [ -z "${VM_QUICK-}" ]; then
 	# shellcheck disable=SC2046 # a list of names
 	check_scenarios "$tmp/3" $(names "$here/router.sh")
 
+	also=(-x "$VM_BIN/../../rdmadump-bundle" -x "$VM_BIN/../../rdmadump-selftest")
 	machines 1 "${VM_SECONDS:-900}" one.sh
 	take_verdicts "one machine" 42
 	check_bundle "$tmp/1/root.tar.zst" "bundle by root"
