@@ -5,10 +5,12 @@
 
 #include <rdmadump/compare.h>
 #include <rdmadump/ends.h>
+#include <rdmadump/error.h>
 #include <rdmadump/outfile.h>
 #include <rdmadump/points.h>
 #include <rdmadump/report_output.h>
 #include <rdmadump/source.h>
+#include <stdbool.h>
 
 enum analyze_when { WHEN_AUTO, WHEN_ALWAYS, WHEN_NEVER };
 
@@ -161,6 +163,25 @@ void analyze_outcome_free(struct analyze_outcome *o);
 void analyze_limit(const struct analyze_settings *s, struct rd_report *report);
 /* Prints text, JSON or a page, by the settings. */
 int analyze_print(const struct analyze_settings *s, const struct analyze_outcome *outcome,
+	struct rd_error *err);
+
+/* Work on many files by several threads at once. */
+
+struct job_kind {
+	const char *doing; /* for the progress on a terminal */
+	/* One piece of work, from any thread; 0, or -1 with the error. */
+	int (*run)(void *ctx, unsigned int i, struct rd_error *err);
+};
+
+/* As many as the CPUs that this process may use. */
+unsigned int jobs_default(void);
+/* Whether this thread does such work now, whose progress is shown in pieces. */
+bool jobs_working(void);
+/*
+ * Does pieces 0 to n - 1. -1 with the error of the first piece that failed; some after it are not
+ * done then.
+ */
+int jobs_run(const struct job_kind *kind, void *ctx, unsigned int n, unsigned int threads,
 	struct rd_error *err);
 
 #endif

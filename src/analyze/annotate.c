@@ -2,7 +2,6 @@
 /* `analyze --annotate`: a copy of the input with the findings as comments on their frames. */
 #include "analyze.h"
 #include "cli/cli.h"
-#include "cli/report_file.h"
 #include "config.h"
 #include <errno.h>
 #include <rdmadump/document.h>

@@ -3,7 +3,6 @@
 #include "cli/command.h"
 #include "analyze.h"
 #include "cli/cli.h"
-#include "jobs.h"
 #include <argp.h>
 #include <errno.h>
 #include <rdmadump/printable.h>

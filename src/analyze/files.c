@@ -2,7 +2,6 @@
 /* The captures in the directories that are named as files. */
 #include "analyze.h"
 #include "cli/cli.h"
-#include "cli/sysroot.h"
 #include <dirent.h>
 #include <errno.h>
 #include <rdmadump/memory.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Work on many files by several threads at once. */
-#include "jobs.h"
+#include "analyze.h"
 #include "cli/cli.h"
 #include <pthread.h>
 #include <sched.h>

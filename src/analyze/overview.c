@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* One report of captures at several points: each is analysed once, each pair is compared. */
 #include "analyze.h"
-#include "jobs.h"
 #include <errno.h>
 #include <stdlib.h>
 

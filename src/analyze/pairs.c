@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Whether two captures have the same packets, and between which addresses. */
-#include "jobs.h"
+#include "analyze.h"
 #include "points.h"
 #include <errno.h>
 #include <rdmadump/memory.h>

@@ -2,7 +2,6 @@
 /* Prints the result of an analysis: text, JSON, an HTML page. */
 #include "analyze.h"
 #include "cli/cli.h"
-#include "cli/report_file.h"
 #include <errno.h>
 #include <rdmadump/document.h>
 #include <rdmadump/printable.h>

@@ -2,7 +2,6 @@
 /* Opens capture files and feeds their frames, notes and facts to an analysis. */
 #include "analyze.h"
 #include "cli/cli.h"
-#include "jobs.h"
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>

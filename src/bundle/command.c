@@ -2,7 +2,6 @@
 /* `rdmadump bundle`: one file with what support needs. */
 #include "cli/command.h"
 #include "cli/cli.h"
-#include "cli/report_file.h"
 #include "config.h"
 #include "task.h"
 #include <argp.h>

@@ -3,7 +3,7 @@
  * Creates a bundle: runs the commands, stores their output, writes the page and the manifest, then
  * the archive. The archive gets its name only when it is complete.
  */
-#include "page.h"
+#include "task.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <rdmadump/clock.h>

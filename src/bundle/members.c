@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The table of all possible members. A bundle contains nothing else. */
-#include "members.h"
+#include "task.h"
 
 #define PART  "rdmadump bundle --part "
 #define TREE  ((size_t)64 << 20)

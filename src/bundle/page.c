@@ -4,7 +4,7 @@
  * traffic, then the members that are in the bundle and those that are missing. Text from devices,
  * captures and tools is escaped.
  */
-#include "page.h"
+#include "task.h"
 #include <ctype.h>
 #include <fnmatch.h>
 #include <rdmadump/finding.h>

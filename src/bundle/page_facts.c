@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The first lines of the page: whose machine it is, and which software it runs. */
-#include "page.h"
+#include "task.h"
 #include <rdmadump/json.h>
 #include <rdmadump/notation.h>
 #include <rdmadump/units.h>

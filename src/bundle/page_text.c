@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Text of devices, captures and tools, escaped for a page. */
-#include "page.h"
+#include "task.h"
 #include <rdmadump/printable.h>
 #include <stdarg.h>
 

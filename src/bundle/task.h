@@ -6,7 +6,6 @@
 #ifndef RDMADUMP_BUNDLE_TASK_H
 #define RDMADUMP_BUNDLE_TASK_H
 
-#include "members.h"
 #include <jansson.h>
 #include <limits.h>
 #include <rdmadump/archive.h>
@@ -16,8 +15,59 @@
 #include <rdmadump/outfile.h>
 #include <rdmadump/redact.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
+
+/* The table of all possible members of a bundle. */
+
+enum form {
+	FORM_TEXT,    /* standard output and error of the command */
+	FORM_OUTPUT,  /* standard output only; errors are noted in the manifest */
+	FORM_TREE,    /* a tar archive, whose entries become members below `name` */
+	FORM_CAPTURE, /* written to a file: may be long */
+	FORM_COPY,    /* a file, copied */
+};
+
+/*
+ * When a command is started. Commands of a phase run in parallel, after those of the previous
+ * phase.
+ */
+enum phase {
+	PHASE_COLLECT, /* second, and the default: other tools, and members that wait */
+	PHASE_READ,    /* first: what this program reads by itself, with more time than a tool */
+	PHASE_ADAPTER, /* third: tools that open an adapter (@mlxpci), as run.c describes */
+	PHASE_ANALYZE, /* fourth */
+};
+
+/*
+ * Name and command may have one placeholder, and the row is repeated for each of its values:
+ * @device (RDMA devices), @netdev (of their ports), @pci (their PCI functions), @mlxpci (those of
+ * NVIDIA's adapters), @port (the port that is captured), @file (a given capture). @files in a
+ * command are all given captures, @seconds the capture's length, @capture its file as standard
+ * input.
+ */
+struct member {
+	const char *name, *what;
+	const char *command; /* "rdmadump" is that of this installation; words are separated by one
+				blank */
+	enum form form;
+	enum phase phase;
+	bool root;	    /* without root it is incomplete or fails */
+	bool addresses;	    /* may contain addresses, names of hosts and users, serial numbers */
+	int also_whole;	    /* a nonzero exit status that does not mean incomplete output */
+	size_t bytes;	    /* limit of the output, which is truncated there; 0: MEMBER_BYTES */
+	const char *unless; /* a tool that prints the same: not run where that is installed */
+	bool also; /* a further output of the command of the row before: its descriptors are
+		      3, 4 */
+};
+
+#define MEMBER_BYTES ((size_t)4 << 20)
+
+extern const struct member members[];
+extern const unsigned int n_members;
 
 #define RD_MANIFEST		 "manifest.json" /* the member that lists the others */
 #define RD_MANIFEST_VERSION	 3
@@ -257,5 +307,31 @@ int redaction_run(struct rd_redact *r, struct tasks *tasks, struct store *store,
 /* Writes the map to `fd` as docs/schema/bundle-map.json describes it. */
 int redaction_write_map(const struct rd_redact *r, const char *bundle, uint64_t start_ns, int fd,
 	struct rd_error *err);
+
+/* index.html: the page that a support engineer opens first. */
+
+/*
+ * Writes the page; the manifest lists the members. The summary, for the caller, is an object with
+ * "headline" and "verdicts". -1: out of memory.
+ */
+int page_write(FILE *out, const struct tasks *tasks, const json_t *manifest, json_t **summary);
+
+/* --- page_facts.c: about the machine, and the tasks that they are read from --- */
+
+/* The task of a member; NULL: there is none. */
+const struct task *page_task(const struct tasks *tasks, const char *name);
+/* Its output, which the caller owns; NULL: it has none that is JSON. `t` may be NULL. */
+json_t *page_json(const struct task *t);
+/* One line: of which host, when, by what. */
+void page_origin(FILE *out, const json_t *manifest);
+/* What support asks first: distribution, kernel, driver, libraries. */
+void page_facts(FILE *out, const struct tasks *tasks, const json_t *manifest);
+
+/* --- page_text.c: text that is not trusted --- */
+
+/* Like fprintf(): %s is escaped, without control characters; %d is a json_int_t. No others. */
+void page_put(FILE *out, const char *format, ...);
+/* An element with text; writes nothing if the text is empty. */
+void page_element(FILE *out, const char *open, const char *text, const char *close);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* State shared by the threads of a capture: whether and why it ends, and how they are woken. */
-#include "control.h"
+#include "lane.h"
 #include <errno.h>
 #include <sys/epoll.h>
 #include <unistd.h>

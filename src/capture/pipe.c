@@ -2,7 +2,7 @@
 /*
  * The path of a batch: direction, decapsulation, filter, cut, chunk. Every frame is accounted for.
  */
-#include "pipe.h"
+#include "lane.h"
 #include <stdio.h>
 #include <string.h>
 

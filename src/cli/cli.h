@@ -5,6 +5,7 @@
 
 #include <rdmadump/error.h>
 #include <rdmadump/log.h>
+#include <rdmadump/outfile.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -102,5 +103,48 @@ struct gateway_wait {
 	atomic_bool announced[2];
 };
 bool rd_cli_wait_for_gateway(struct gateway_wait *wait, bool ended);
+
+/* --sysroot of the commands that read devices. */
+
+/* The row of the option, of settings with a `sysroot`: "" is this machine. */
+#define SYSROOT_OPTION(help)                                                                       \
+	{                                                                                          \
+		"sysroot", 0, "DIR", "Read the copied sysfs tree DIR/sys" help, STRING(sysroot)    \
+	}
+
+/*
+ * Runs it with the rights of the user who called sudo: links in a tree that is not root's may lead
+ * to any file. Returns its result, or -1.
+ */
+int run_as_caller(int (*run)(void *ctx, struct rd_error *err), void *ctx, struct rd_error *err);
+
+/* Runs a command, as the caller of sudo if it reads a copied tree. Returns the exit status. */
+int run_on_tree(
+	const char *sysroot, int (*run)(void *settings, struct rd_error *err), void *settings);
+
+/*
+ * Files that reports (HTML, JSON, Prometheus) are written to. A capture or an input is never
+ * overwritten.
+ */
+
+/*
+ * Called before any work. 0 if a report may be written to `path`; -1 with RD_CLASS_USAGE if that is
+ * an input or contains a capture. Changes nothing. `option` is named in the error.
+ */
+int report_file_check(
+	const char *path, const char *option, const struct rd_inputs *inputs, struct rd_error *err);
+/*
+ * The same check, then opens and truncates the file, with the rights of the caller of sudo if there
+ * is one; `private`: an existing file gets mode 0600, as a capture does. "/dev/fd/N" is a
+ * descriptor of this process. NULL with the error. Close it with report_file_close().
+ */
+FILE *report_file_open(const char *path, const char *option, const struct rd_inputs *inputs,
+	bool private, struct rd_error *err);
+/*
+ * Closes it. A regular file that is not `whole` is removed, but not a link to one. 0, or -1 with
+ * the error.
+ */
+int report_file_close(
+	FILE *file, const char *path, const char *option, bool whole, struct rd_error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Files that reports (HTML, JSON, Prometheus) are written to: never over a capture or an input. */
-#include "report_file.h"
+#include "cli.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <rdmadump/identity.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Reads devices from a copied tree, with the rights of the user who called sudo. */
-#include "sysroot.h"
 #include "cli.h"
 #include <rdmadump/identity.h>
 

@@ -4,7 +4,7 @@
  * kernel's own conditions for a sniffer flow (drivers/infiniband/hw/mlx5/fs.c, hw/mlx4/main.c,
  * core/uverbs_cmd.c of Linux), in the order in which they would fail.
  */
-#include "verdict.h"
+#include "discovery.h"
 #include <linux/capability.h>
 #include <rdmadump/info.h>
 #include <rdmadump/port_sniffer.h>

@@ -3,7 +3,7 @@
  * Reads every counter of a port in sysfs, also those that are not in the table (kernel:
  * Documentation/ABI/stable/sysfs-class-infiniband, drivers/infiniband/core/{sysfs,cm}.c).
  */
-#include "ethtool.h"
+#include "info_parts.h"
 #include "sysfs.h"
 #include <errno.h>
 #include <limits.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Interprets a netdev's DCB settings: trust, RoCE's priorities, and contradictory settings. */
-#include "netlink/dcb.h"
+#include "netlink/netlink.h"
 #include <errno.h>
 #include <rdmadump/dcb.h>
 #include <stdio.h>

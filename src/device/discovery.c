@@ -4,7 +4,7 @@
  * Documentation/ABI/stable/sysfs-class-infiniband, Documentation/ABI/testing/sysfs-bus-pci).
  */
 #include "discovery.h"
-#include "netlink/nldev.h"
+#include "netlink/netlink.h"
 #include "sysfs.h"
 #include <ctype.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
  * The statistics of a netdev's driver: include/uapi/linux/ethtool.h, ETHTOOL_GSSET_INFO, GSTRINGS,
  * GSTATS.
  */
-#include "ethtool.h"
+#include "info_parts.h"
 #include <fnmatch.h>
 #include <linux/ethtool.h>
 #include <linux/sockios.h>

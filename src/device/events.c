@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The queue of events: its memory is used again whenever it is empty. */
-#include "events.h"
+#include "monitored.h"
 #include <rdmadump/clock.h>
 #include <rdmadump/log.h>
 #include <rdmadump/memory.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Finds the device and port for a name that the user gives; errors list what there is. */
-#include "netlink/nldev.h"
+#include "discovery.h"
+#include "netlink/netlink.h"
 #include "sysfs.h"
-#include "verdict.h"
 #include <rdmadump/units.h>
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,6 @@
  * (mlx5dv_devx_general_cmd(3)). The commands and the fields of their responses are in
  * firmware_mlx5.def.
  */
-#include "firmware_mlx5.h"
 #include "info_parts.h"
 #include "sysfs.h"
 #include <errno.h>

@@ -8,8 +8,7 @@
  *   0x10 address (29:0), syndrome (30), flag (31), which changes when an access is complete
  *   0x14 data
  */
-#include "gateway_mlx5.h"
-#include "pci_config.h"
+#include "port_sniffer_mlx5.h"
 #include <errno.h>
 #include <rdmadump/log.h>
 #include <stdarg.h>

@@ -5,8 +5,7 @@
  * In the space of semaphores: 0x0, which keeps the process id that is written to it while it is
  * free.
  */
-#include "icmd_mlx5.h"
-#include "pci_config.h"
+#include "port_sniffer_mlx5.h"
 #include <rdmadump/log.h>
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * sysfs-class-infiniband, Documentation/ABI/testing/sysfs-bus-pci), then modules, verbs, devlink.
  */
 #include "info_parts.h"
-#include "netlink/devlink.h"
+#include "netlink/netlink.h"
 #include "sysfs.h"
 #include <errno.h>
 #include <limits.h>

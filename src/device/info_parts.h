@@ -4,6 +4,8 @@
 #define RDMADUMP_DEVICE_INFO_PARTS_H
 
 #include <infiniband/verbs.h>
+#include <rdmadump/counters.h>
+#include <rdmadump/device.h>
 #include <rdmadump/info.h>
 
 /* --- drivers.c: a device's kernel modules --- */
@@ -32,5 +34,38 @@ void rd_query_verbs(struct rd_info *info);
 struct ibv_context *rd_mlx5_open(struct ibv_device *device, void *devx);
 /* query_mlx5.c */
 void rd_mlx5_query(struct ibv_context *context, bool devx, struct rd_info *info);
+
+/* Counters of a ConnectX's firmware over DEVX: the table of firmware_mlx5.def. */
+
+struct rd_mlx5_command {
+	const char *name;
+	uint16_t opcode;
+	unsigned int in_bytes, out_bytes;
+};
+
+struct rd_mlx5_field {
+	const char *command, *name;
+	unsigned int bit, width; /* in the response, the most significant bit first */
+};
+
+/* Each ended by a row without a name. */
+extern const struct rd_mlx5_command rd_mlx5_commands[];
+extern const struct rd_mlx5_field rd_mlx5_fields[];
+
+/*
+ * Appends those fields of a response that are within its `size` bytes, named
+ * "device/COMMAND/FIELD". -1 if out of memory.
+ */
+int rd_mlx5_decode_counters(struct rd_counters *counters, const struct rd_mlx5_command *command,
+	const uint8_t *out, size_t size);
+
+/* The statistics of a netdev's driver, as 'ethtool -S' shows them. */
+
+/*
+ * Appends the statistics of counters->netdev; without `all` those that concern RDMA and the wire,
+ * and none of single queues. Nothing if there is no driver or it has none. -1 only if out of
+ * memory.
+ */
+int rd_ethtool_load(struct rd_counters *counters, bool all);
 
 #endif

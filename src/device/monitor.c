@@ -5,8 +5,6 @@
  */
 #include "monitored.h"
 #include "netlink/netlink.h"
-#include "netlink/nldev.h"
-#include "netlink/rtnetlink.h"
 #include <errno.h>
 #include <netlink/socket.h>
 #include <rdmadump/log.h>

@@ -2,7 +2,6 @@
 /* The state of watched devices; each difference from it becomes an event. */
 #include "monitored.h"
 #include "discovery.h"
-#include "port_changes.h"
 #include <errno.h>
 #include <net/if.h>
 #include <rdmadump/log.h>

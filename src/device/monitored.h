@@ -3,10 +3,51 @@
 #ifndef RDMADUMP_DEVICE_MONITORED_H
 #define RDMADUMP_DEVICE_MONITORED_H
 
-#include "events.h"
-#include "netlink/nldev.h"
+#include "netlink/netlink.h"
 #include <infiniband/verbs.h>
+#include <rdmadump/event.h>
 #include <rdmadump/verbs.h>
+
+/* The queue of events that a monitor has not returned yet. */
+
+struct events {
+	struct rd_event *event;
+	size_t first, n;
+};
+
+/* Where events go, and what those of one origin about one port, or a device, have in common. */
+struct event_to {
+	struct events *queue;
+	struct rd_event as;
+};
+
+/* Appends an event of this time. netdev, previous: "" if there is none. */
+__attribute__((format(printf, 5, 6))) void events_put(const struct event_to *to, const char *kind,
+	const char *netdev, const char *previous, const char *fmt, ...);
+/* The oldest one; false: there is none. */
+bool events_next(struct events *queue, struct rd_event *event);
+
+/* Differences from the last known state of a port become events. */
+
+/* Between two readings of sysfs. */
+
+/* GIDs removed, then GIDs added, each with its index and type. Returns how many there are. */
+unsigned int port_gid_changes(const struct rd_port *before, const struct rd_port *now,
+	bool is_iwarp, const struct event_to *to);
+/* State, LID and LID of the subnet manager. */
+void port_state_changes(
+	const struct rd_port *before, const struct rd_port *now, const struct event_to *to);
+/* Netdevs that the port gained or lost, compared by index; a new name is not a change here. */
+void port_netdev_changes(
+	const struct rd_port *before, const struct rd_port *now, const struct event_to *to);
+
+/*
+ * By a message of rtnetlink: updates the port's netdevs and reports each difference: name, MAC
+ * address, MTU, up or down, removed. True if the message is about this port; its GIDs may then have
+ * changed too.
+ */
+bool netdev_changes(
+	struct rd_port *port, const struct rd_link_change *change, const struct event_to *to);
 
 enum device_change_kind { DEVICE_ADDED, DEVICE_REMOVED, DEVICE_RENAMED };
 

@@ -4,7 +4,7 @@
  * again at any time: the start time is read before and after everything else. The environment is
  * searched for a few variables; nothing else is kept, and command line arguments are not read.
  */
-#include "netlink/nldev.h"
+#include "netlink/netlink.h"
 #include "sysfs.h"
 #include <rdmadump/clock.h>
 #include <rdmadump/owner.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* PCI configuration space by pread() and pwrite(): each transfer of one word is one bus cycle. */
-#include "pci_config.h"
+#include "port_sniffer_mlx5.h"
 #include <endian.h>
 #include <errno.h>
 #include <time.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Compares a port with its last known state: by two readings, or a message of rtnetlink. */
-#include "port_changes.h"
+#include "monitored.h"
 #include "sysfs.h"
 #include <net/if.h>
 #include <rdmadump/notation.h>

@@ -4,9 +4,7 @@
  * receives requests over a socket; when that is closed, however the capture ended, it detaches the
  * sniffer.
  */
-#include "pci_config.h"
 #include "port_sniffer_mlx5.h"
-#include "port_sniffer_record.h"
 #include "sysfs.h"
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The record of a capture by the command gateway: one line of text in a fixed format. */
-#include "port_sniffer_record.h"
+#include "port_sniffer_mlx5.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <rdmadump/log.h>

@@ -10,7 +10,6 @@
 
 #ifdef HAVE_LIBBPF
 #include "qp_program.h"
-#include "qp_record.h"
 #include "sysfs.h"
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Finds members of the kernel's structures by its BTF (Documentation/bpf/btf.rst of Linux). */
-#include "qp_layout.h"
 #include "config.h"
+#include "qp_program.h"
 #include <errno.h>
 #include <string.h>
 

@@ -12,7 +12,6 @@
 #include "config.h"
 #ifdef HAVE_LIBBPF
 #include "qp_program.h"
-#include "qp_record.h"
 #include <asm/ptrace.h>
 #include <string.h>
 

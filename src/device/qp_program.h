@@ -3,10 +3,56 @@
 #ifndef RDMADUMP_DEVICE_QP_PROGRAM_H
 #define RDMADUMP_DEVICE_QP_PROGRAM_H
 
-#include "qp_layout.h"
 #include <linux/bpf.h>
+#include <rdmadump/error.h>
 #include <rdmadump/qp_event.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+/* What the BPF programs write for one event, in the byte order of the machine. */
+
+#define RECORD_DEVICE 64 /* IB_DEVICE_NAME_MAX */
+#define RECORD_COMM   16 /* TASK_COMM_LEN */
+
+/* Without padding: the programs write every byte of it. */
+struct qp_record {
+	uint64_t time_ns;  /* of the monotonic clock */
+	uint64_t start_ns; /* of the process, since boot */
+	uint64_t key;	   /* the address of the kernel's entry: unique while the QP exists */
+	uint32_t kind, lqpn, port, pid;
+	uint32_t rqpn, unused;
+	char device[RECORD_DEVICE], comm[RECORD_COMM];
+};
+
+/*
+ * The event of a record of `size` bytes; monotonic time 0 was at `epoch_ns` of Unix time. False if
+ * it is not an event, or is about a QP that has no number on the wire.
+ */
+bool qp_record_event(const void *record, size_t size, uint64_t epoch_ns, struct rd_qp_event *event);
+
+/* Offsets, in the running kernel, of the fields that the BPF programs read. */
+
+/* Offsets in bytes, and one value. */
+struct qp_layout {
+	uint32_t res_type, res_user;		     /* struct rdma_restrack_entry */
+	uint32_t qp_res, qp_num, qp_port, qp_device; /* struct ib_qp */
+	uint32_t attr_dest;			     /* struct ib_qp_attr */
+	uint32_t device_name;			     /* struct ib_device */
+	uint32_t task_leader, task_start, task_comm; /* struct task_struct */
+	uint32_t type_qp;			     /* RDMA_RESTRACK_QP */
+};
+
+/* Whether there is BTF of ib_core: its own, or the kernel's if it is built in. `root`: "". */
+bool qp_layout_known(const char *root);
+/*
+ * Reads the kernel's BTF, which needs no privilege. -1 (RD_CLASS_DEVICE) if there is none of
+ * ib_core, or one member is not as the programs expect it.
+ */
+int qp_layout_read(struct qp_layout *l, const char *root, struct rd_error *err);
+struct btf;
+/* The same from this BTF, which must be verified: no structure contains itself. */
+int qp_layout_find(struct qp_layout *l, const struct btf *btf, struct rd_error *err);
 
 #define QP_PROGRAM_MAX 160
 

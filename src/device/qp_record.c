@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Decodes what the BPF programs report. */
-#include "qp_record.h"
+#include "qp_program.h"
 #include "sysfs.h"
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * Whether a port can be captured, by driver and link layer: the verbs sniffer exists in mlx5_ib
  * (Ethernet), mlx4_ib and bnxt_re only, as their create_flow in the kernel and in rdma-core shows.
  */
-#include "verdict.h"
+#include "discovery.h"
 #include "port_sniffer_mlx5.h"
 
 #include <linux/capability.h>

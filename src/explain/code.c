@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The tables of codes, and the codes that are computed from their number. */
-#include "code.h"
+#include "catalogue.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <rdmadump/packet.h>

@@ -3,7 +3,6 @@
 #include "cli/command.h"
 #include "cli/cli.h"
 #include "explain.h"
-#include "join.h"
 #include <ctype.h>
 #include <errno.h>
 #include <fnmatch.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Reads dumps of error CQEs. Layout: struct mlx5_err_cqe, include/linux/mlx5/device.h of Linux. */
-#include "cqe.h"
+#include "line.h"
 #include <ctype.h>
 #include <string.h>
 

@@ -3,6 +3,7 @@
 #ifndef RDMADUMP_EXPLAIN_H
 #define RDMADUMP_EXPLAIN_H
 
+#include "line.h"
 #include "log.h"
 #include <jansson.h>
 
@@ -20,5 +21,23 @@ void explain_list(FILE *out, const struct catalogue *c);
 /* The same as documents. NULL if out of memory; owned by the caller. */
 json_t *explain_json(const struct log *log);
 json_t *explain_list_json(const struct catalogue *c);
+
+/* Finds the queue pair of a line in captures, and what they show about it. */
+
+#define JOIN_FILES 64 /* at most */
+#define JOINED_MAX 4  /* queue pairs that fit equally well */
+
+/*
+ * The report of `rdmadump analyze --json` about the files (of one capture, or of two ends), or the
+ * captures in directories. NULL with the error; owned by the caller.
+ */
+json_t *join_report(char *const files[], unsigned int n, bool *damaged, struct rd_error *err);
+/*
+ * The conversations of the report that fit the line best, each an object: "capture" (index), "by"
+ * (what they have in common), "fits" (how many fit as well), "here", "peer", "ending", "time" (the
+ * line's and those of the packets in ns since 1970, or null), "happened", "counters", "verdict". An
+ * empty array: none fits. Owned by the caller.
+ */
+json_t *join_find(const json_t *report, const struct reading *r);
 
 #endif

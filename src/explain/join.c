@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Matches a line with the conversations of `rdmadump analyze`, which runs as a process. */
-#include "join.h"
-#include "prefix.h"
+#include "explain.h"
+#include "line.h"
 #include <errno.h>
 #include <rdmadump/finding.h>
 #include <rdmadump/json.h>

@@ -44,4 +44,23 @@ unsigned int reading_status(const struct reading *r);
 /* Finds the codes of the numbers, when all are added. */
 void reading_finish(const struct catalogue *c, struct reading *r);
 
+/* The beginning of a line of a log: its time, and the machine that printed it. */
+
+/* Sets time and host; what the line does not begin with stays "". */
+void prefix_read(const char *line, size_t length, struct reading *r);
+/*
+ * Such a time in ns since 1970; 0: it has no date. A year that is not written is the one nearest to
+ * `near_ns`; without a zone (*zoned false) it is in that of this machine.
+ */
+uint64_t prefix_time(const char *time, uint64_t near_ns, bool *zoned);
+
+/* Dumps of error CQEs of mlx5: libmlx5 prints them on stderr, the kernel in its log. */
+
+/*
+ * The last of a dump's four lines has all that matters, so that dumps of several ranks may be
+ * mixed: it ends with four words of eight hexadecimal digits, or sixteen of two. True if the line
+ * is one, with a known syndrome: *r is what it says.
+ */
+bool cqe_line(const struct catalogue *c, const char *line, size_t length, struct reading *r);
+
 #endif

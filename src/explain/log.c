@@ -2,8 +2,7 @@
 /* Reads logs: lines are grouped by their codes; machines that report, and those that only others
  * name. */
 #include "log.h"
-#include "cqe.h"
-#include "prefix.h"
+#include "line.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Joins the names and addresses of machines, and counts who reports and who is named. */
-#include "party.h"
+#include "log.h"
 #include <rdmadump/hash.h>
 #include <stdlib.h>
 #include <string.h>

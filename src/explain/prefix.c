@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Finds the time and the machine in the forms that logs begin with. */
-#include "prefix.h"
+#include "line.h"
 #include <ctype.h>
 #include <regex.h>
 #include <stdlib.h>

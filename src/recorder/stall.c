@@ -8,7 +8,7 @@
  * source port decides, which most drivers compute from both QP numbers (rdma_get_udp_sport() in the
  * kernel's ib_verbs.h). A QP whose responses are not recognized is not judged.
  */
-#include "stall.h"
+#include "trigger.h"
 #include <arpa/inet.h>
 #include <rdmadump/hash.h>
 #include <stdio.h>

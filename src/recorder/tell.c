@@ -4,7 +4,6 @@
  * over ssh into that recorder's FIFO. The other end confirms each line by a byte; whatever else it
  * sends ends the connection.
  */
-#include "tell.h"
 #include "recorder.h"
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Triggers that are fired by frames: kinds of packets, and retransmitted requests. */
-#include "wire.h"
+#include "trigger.h"
 #include <rdmadump/hash.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Compression of a file block by block, by zlib and libzstd. */
-#include "compress.h"
 #include "config.h"
+#include "output.h"
 #include <rdmadump/sink.h>
 #include <stdlib.h>
 #include <string.h>

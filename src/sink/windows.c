@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Which frames a sink that retains frames writes: the times around triggers, joined where they
  * overlap. */
-#include "windows.h"
+#include "retained.h"
 #include <string.h>
 
 void windows_init(struct windows *w, const struct rd_retention *config)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Ticks of a free-running counter <-> nanoseconds of the host's clock, which it drifts against. */
-#include "clock_map.h"
+#include "verbs_clock.h"
 
 #define SECOND	   1000000000
 #define DRIFT_MAX  2000	    /* ppm: no oscillator of a network adapter is so wrong */

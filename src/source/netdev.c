@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Captures a network interface through libpcap (TPACKET_V3; packet(7), rtnetlink(7)). */
-#include "netdev_clock.h"
-#include "netdev_loss.h"
-#include "netdev_watch.h"
+#include "netdev.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>

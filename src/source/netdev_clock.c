@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Takes the steps of the system clock out of the kernel's timestamps. */
-#include "netdev_clock.h"
+#include "netdev.h"
 
 #define STEP_NS 1000000U /* less is an error of reading two clocks */
 #define READ_NS 50000U	 /* another thread ran meanwhile: read again */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Adds up libpcap's counters of dropped frames, and notices when one of them is not known. */
-#include "netdev_loss.h"
+#include "netdev.h"
 #include <net/if.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Watches a netdev by rtnetlink and the RDMA port by the monitor; joins both descriptors in one. */
-#include "netdev_watch.h"
+#include "netdev.h"
 #include <errno.h>
 #include <net/if_arp.h>
 #include <rdmadump/event.h>

@@ -3,7 +3,6 @@
  * The device's own sniffer: a RAW_PACKET QP (UD on InfiniBand) with an IBV_FLOW_ATTR_SNIFFER flow,
  * which copies what crosses the port in both directions (ibv_create_flow(3); mlx5_ib, mlx4_ib).
  */
-#include "verbs_path.h"
 #include "verbs_port.h"
 #include <errno.h>
 #include <rdmadump/clock.h>

@@ -4,7 +4,7 @@
  * day (mlx5's real-time format), ticks of a counter (ibv_query_rt_values_ex(3)), or nothing. A
  * clock that cannot be read is not used.
  */
-#include "verbs_clock_follow.h"
+#include "verbs_clock.h"
 #include <rdmadump/log.h>
 
 /* --- the kinds ------------------------------------------------------------------------- */

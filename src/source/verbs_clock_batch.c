@@ -4,7 +4,7 @@
  * and copies of sent ones are timestamped at different places. They stay as they are; what is
  * impossible is marked, so that nothing is ordered by it.
  */
-#include "verbs_clock_follow.h"
+#include "verbs_clock.h"
 #include <stdlib.h>
 
 #define SLACK_NS      1000000U /* between a frame's timestamp and its completion */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Lets completions gather while the receiving thread sleeps, so that it wakes up less often. */
-#include "verbs_gather.h"
 #include "verbs_port.h"
 #include <rdmadump/clock.h>
 #include <rdmadump/log.h>

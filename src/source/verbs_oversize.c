@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Error completions, and among them frames that were longer than their receive buffers. */
-#include "verbs_path.h"
 #include "verbs_port.h"
 #include <rdmadump/clock.h>
 #include <rdmadump/log.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Polling completions and posting receives through libibverbs, with an extended CQ or without. */
-#include "verbs_path.h"
 #include "verbs_port.h"
 #include <errno.h>
 #include <rdmadump/verbs.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Decides number and type of a port's receive queues, and creates and closes them together. */
-#include "verbs_path.h"
 #include "verbs_port.h"
 #include <errno.h>
 #include <rdmadump/log.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The sniffer's CQ, QP and flow: created in this order, destroyed in reverse order. */
-#include "verbs_path.h"
 #include "verbs_port.h"
 #include <errno.h>
 #include <rdmadump/log.h>

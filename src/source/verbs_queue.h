@@ -6,11 +6,86 @@
 #define RDMADUMP_SOURCE_VERBS_QUEUE_H
 
 #include "verbs_clock.h"
-#include "verbs_gather.h"
-#include "verbs_ring.h"
 #include <infiniband/verbs.h>
+#include <rdmadump/error.h>
 #include <rdmadump/source.h>
 #include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Delays completion events, so that the receiving thread wakes up less often. */
+
+struct verbs_queue;
+
+/* Of one queue. */
+struct verbs_gather {
+	uint32_t count, period_us; /* the CQ's moderation; count 0: none */
+	uint64_t frames;	   /* received since the last completion event */
+	uint64_t event_ns;	   /* monotonic time of that event */
+	unsigned int early;	   /* consecutive events that moderation should have delayed */
+};
+
+/*
+ * Sets the moderation of the queue's new CQ (ibv_modify_cq(3)), or timed waits if the device has
+ * none; and src.gathers and src.nap_ns accordingly. Without hardware timestamps, frames get the
+ * time at which they are polled: then events are not delayed.
+ */
+void verbs_gather_init(struct verbs_queue *q);
+
+/* After a completion event. If the events are not moderated, the queue changes to timed waits. */
+void verbs_gather_event(struct verbs_queue *q);
+
+/* The receive ring: buffers in one memory region, and the work requests that post them. */
+
+struct verbs_ring {
+	uint8_t *memory;
+	size_t memory_len;
+	struct ibv_mr *mr;
+	uint32_t buffer_size; /* bytes of one buffer */
+	unsigned int n;
+	struct ibv_recv_wr *wr; /* wr[i] posts buffer i; wr_id is i */
+	struct ibv_sge *sge;
+	struct ibv_recv_wr *first, **tail; /* list of taken buffers, to be posted again */
+};
+
+/* numa_node: where its memory should be; -1: anywhere. */
+int verbs_ring_init(struct verbs_ring *ring, struct ibv_pd *pd, unsigned int n,
+	uint32_t buffer_size, int numa_node, struct rd_error *err);
+void verbs_ring_fini(struct verbs_ring *ring);
+/*
+ * Frees the ring and moves *larger to its place; NULL: does nothing. No queue may receive into it.
+ */
+void verbs_ring_exchange(struct verbs_ring *ring, struct verbs_ring *larger);
+
+/*
+ * Posts all buffers to the work queue, or without one to the QP; the queue must be empty. Returns 0
+ * or an errno.
+ */
+int verbs_ring_fill(struct verbs_ring *ring, struct ibv_qp *qp, struct ibv_wq *wq);
+
+static inline uint8_t *verbs_ring_buffer(const struct verbs_ring *ring, uint64_t i)
+{
+	return ring->memory + i * ring->buffer_size;
+}
+
+/* Marks buffer i to be posted by the next verbs_ring_post(). */
+static inline void verbs_ring_take(struct verbs_ring *ring, uint64_t i)
+{
+	*ring->tail = &ring->wr[i];
+	ring->tail = &ring->wr[i].next;
+}
+
+/* Posts the marked buffers in one list. Returns 0 or an errno. */
+static inline int verbs_ring_post(struct verbs_ring *ring, struct ibv_qp *qp, struct ibv_wq *wq)
+{
+	struct ibv_recv_wr *first = ring->first, *bad;
+
+	if (ring->tail == &ring->first)
+		return 0;
+	*ring->tail = NULL;
+	ring->tail = &ring->first;
+	return wq ? ibv_post_wq_recv(wq, first, &bad) : ibv_post_recv(qp, first, &bad);
+}
 
 /* Why a queue cannot receive; text NULL: no fault. */
 struct queue_fault {
@@ -174,5 +249,55 @@ int verbs_queue_empty(struct verbs_queue *q, struct rd_error *err);
 
 /* verbs.c */
 extern const struct rd_source_ops verbs_ops;
+
+/* How completions are polled and receives posted: libibverbs, mlx5. */
+
+/* One receive path; chosen when the queue is created. */
+struct verbs_path {
+	const char *name;
+	/*
+	 * Returns the number of frames; 0: the CQ is empty or cannot be polled. Error completions
+	 * go to verbs_completion_error(). A CQ that cannot be polled sets the queue's fault; frames
+	 * read before are delivered.
+	 */
+	unsigned int (*poll)(struct verbs_queue *q, struct rd_frame *frames, unsigned int max);
+	/* Posts the buffers of the last poll() again. Returns 0 or an errno. */
+	int (*post)(struct verbs_queue *q);
+	int (*arm)(struct verbs_queue *q);
+	void (*cleared)(struct verbs_queue *q); /* the queue was reset; NULL: nothing to do */
+};
+
+/* The libibverbs path for the queue's CQ. */
+const struct verbs_path *verbs_path_libibverbs(const struct verbs_queue *q);
+
+/*
+ * Processes an error completion. True: a frame was longer than its buffer (len: its length, 0 if
+ * unknown), it was counted, and its entry is to be posted again. Otherwise the first error since
+ * the last repair becomes the queue's fault.
+ */
+bool verbs_completion_error(
+	struct verbs_queue *q, enum ibv_wc_status status, uint32_t syndrome, uint32_t len);
+
+/* timestamp: value in the completion; verbs_stamp() converts it to ns. */
+static inline void verbs_frame_set(
+	struct rd_frame *f, const uint8_t *data, uint32_t len, uint64_t timestamp)
+{
+	__builtin_prefetch(data);
+	f->data = data;
+	f->len = f->caplen = len;
+	f->ts_ns = timestamp;
+	f->flags = 0;
+	f->direction = RD_DIR_UNKNOWN;
+	f->iface = 0;
+}
+
+/* verbs_mlx5.c: the queue's fault where completions come compressed. */
+void verbs_fail_compressed(struct verbs_queue *q);
+/*
+ * verbs_mlx5.c: from now on polls and posts a queue that is ready to receive without libmlx5, and
+ * sets its path. False: libmlx5 continues to do so.
+ */
+bool verbs_mlx5_adopt(struct verbs_queue *q);
+void verbs_mlx5_free(struct verbs_queue *q);
 
 #endif

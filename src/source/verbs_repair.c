@@ -7,7 +7,6 @@
  * receive, the kernel's mlx5e resets the queue. So it is reset only if other receives are flushed,
  * if its state is error, or if its state cannot be read and nothing arrives for a while.
  */
-#include "verbs_path.h"
 #include "verbs_port.h"
 #include <errno.h>
 #include <poll.h>

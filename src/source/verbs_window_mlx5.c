@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Decides which receive buffers of a ring are posted, so that few are used in overload. */
-#include "verbs_window_mlx5.h"
+#include "verbs_mlx5.h"
 #include <errno.h>
 #include <stdlib.h>
 

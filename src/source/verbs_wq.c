@@ -3,7 +3,6 @@
  * Work queues, and the QP that distributes frames among them: a RAW_PACKET QP with a table of work
  * queues instead of its own receive queue (ibv_create_wq(3), ibv_create_rwq_ind_table(3)).
  */
-#include "verbs_path.h"
 #include "verbs_port.h"
 #include <errno.h>
 

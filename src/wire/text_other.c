@@ -3,7 +3,6 @@
  * A short description of packets that are not InfiniBand: ARP (RFC 826), ICMP (RFC 792, 4443,
  * 4861), TCP, UDP, MAC control and known Ethertypes.
  */
-#include "names.h"
 #include "text.h"
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))

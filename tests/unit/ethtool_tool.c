@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Prints all that is read of a netdev's own statistics, for comparison with ethtool(8). */
-#include "device/ethtool.h"
+#include "device/info_parts.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

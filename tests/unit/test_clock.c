@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The device's counter against the host's clock, over hours that take no time. */
-#include "source/clock_map.h"
-#include "source/netdev_clock.h"
+#include "source/netdev.h"
+#include "source/verbs_clock.h"
 #include "test.h"
 
 #define SECOND 1000000000ULL

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* DCB of netdevs: replies of the kernel, whole, cut and hostile; refusals; findings; the output. */
-#include "device/netlink/dcb.h"
+#include "device/netlink/netlink.h"
 #include "rdmadump/device/info.h"
 #include "test_netlink.h"
 #include <linux/rtnetlink.h>

@@ -5,7 +5,6 @@
  * afterwards, nothing is attached, and the model has no violation of the protocol to report.
  */
 #include "../softhca/gateway.h"
-#include "device/pci_config.h"
 #include "device/port_sniffer_mlx5.h"
 #include "test.h"
 #include <fcntl.h>

@@ -2,11 +2,9 @@
 /* What info is made of: versions, names, masks, functions, messages. Hostile trees:
  * test_device_hostile.c. */
 #include "device/discovery.h"
-#include "device/firmware_mlx5.h"
+#include "device/info_parts.h"
 #include "device/monitored.h"
-#include "device/netlink/devlink.h"
-#include "device/netlink/rtnetlink.h"
-#include "device/port_changes.h"
+#include "device/netlink/netlink.h"
 #include "device/sysfs.h"
 #include "test.h"
 #include "test_device_tree.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Pieces of work done by several threads. */
-#include "analyze/jobs.h"
+#include "analyze/analyze.h"
 #include "test.h"
 #include <pthread.h>
 #include <stdatomic.h>

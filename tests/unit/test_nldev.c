@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* RDMA netlink's messages, valid ones as the kernel sends them, and invalid ones: read, or refused.
  */
-#include "device/netlink/cm_users.h"
 #include "device/netlink/netlink.h"
-#include "device/netlink/nldev.h"
 #include "test_netlink.h"
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>

@@ -4,7 +4,7 @@
  * like the kernel's, and their records, as bytes.
  */
 #include "config.h"
-#include "device/qp_record.h"
+#include "device/qp_program.h"
 #include "test.h"
 
 /* --- records ---------------------------------------------------------------------------------- */
@@ -81,7 +81,6 @@ TEST(no_event)
 }
 
 #ifdef HAVE_LIBBPF
-#include "device/qp_program.h"
 #include <asm/ptrace.h>
 #include <bpf/btf.h>
 

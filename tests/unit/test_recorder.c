@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Unit tests of triggers: what texts mean, and which frames fire. */
 #include "recorder/recorder.h"
-#include "recorder/wire.h"
+#include "recorder/trigger.h"
 #include "test.h"
 #include "test_packet_make.h"
 #include <sched.h>

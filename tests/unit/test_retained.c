@@ -4,7 +4,7 @@
  * no other one is, and all are accounted for. Timestamps are hours apart, so that no test depends
  * on how fast it runs.
  */
-#include "sink/windows.h"
+#include "sink/retained.h"
 #include "test.h"
 #include "test_format.h"
 #include <rdmadump/sink.h>

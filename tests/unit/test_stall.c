@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Unit tests of the trigger of stalls: which conversations wait, and for how long. Time is that of
  * the frames, so that no test depends on how fast it runs. */
-#include "recorder/stall.h"
+#include "recorder/trigger.h"
 #include "test.h"
 #include "test_packet_make.h"
 

@@ -4,10 +4,10 @@
  * that go back, clocks that drift, queues that fail repeatedly, asynchronous events and
  * addresses that change.
  */
-#include "source/verbs_clock_follow.h"
+#include "source/verbs_clock.h"
 #include "source/verbs_mlx5.h"
-#include "source/verbs_path.h"
 #include "source/verbs_port.h"
+#include "source/verbs_queue.h"
 #include "test.h"
 #include <rdmadump/event.h>
 #include <rdmadump/verbs.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Unit tests of the window of posted receive buffers: each buffer is in one place at any time. */
-#include "source/verbs_window_mlx5.h"
+#include "source/verbs_mlx5.h"
 #include "test.h"
 
 #define BUFFERS 256U

@@ -4,7 +4,7 @@
  * QP as rdma_cm's (rdma_create_qp() in drivers/infiniband/core/cma.c), and its connection
  * (cm_id) as the module's.
  */
-#include "cm_users.h"
+#include "netlink.h"
 #include <rdmadump/owner.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,7 @@
  * DCB of one netdev (net/dcb/dcbnl.c, dcbnl_ieee_fill): the reply to DCB_CMD_IEEE_GET. Integers are
  * in the host's byte order.
  */
-#include "dcb.h"
-#include "attr.h"
+#include "netlink.h"
 #include <errno.h>
 #include <linux/rtnetlink.h>
 #include <netlink/msg.h>

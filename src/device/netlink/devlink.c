@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Versions by devlink (include/uapi/linux/devlink.h; net/devlink of Linux). */
-#include "devlink.h"
-#include "attr.h"
+#include "netlink.h"
 #include <linux/devlink.h>
 #include <netlink/genl/ctrl.h>
 #include <netlink/genl/genl.h>

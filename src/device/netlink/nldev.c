@@ -3,9 +3,7 @@
  * RDMA netlink's device messages (include/uapi/rdma/rdma_netlink.h, drivers/infiniband/core/nldev.c
  * of Linux). Integers are in the host's byte order; text may lack its NUL.
  */
-#include "nldev.h"
-#include "attr.h"
-#include "cm_users.h"
+#include "netlink.h"
 #include <errno.h>
 #include <netinet/in.h>
 #include <netlink/msg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Changes of network links and of their IP addresses, as the kernel reports them (rtnetlink(7)). */
-#include "rtnetlink.h"
+#include "netlink.h"
 #include <errno.h>
 #include <linux/if_addr.h>
 #include <linux/rtnetlink.h>

@@ -2,8 +2,7 @@
 /* `rdmadump counters`: every counter of a port: read, compared, explained, exported. */
 #include "cli/command.h"
 #include "../commands.h"
-#include "cli/report_file.h"
-#include "cli/sysroot.h"
+#include "cli/cli.h"
 #include "counters.h"
 #include <argp.h>
 #include <errno.h>

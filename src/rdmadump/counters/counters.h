@@ -6,7 +6,7 @@
 #ifndef RDMADUMP_CLI_COUNTERS_H
 #define RDMADUMP_CLI_COUNTERS_H
 
-#include "cli/sysroot.h"
+#include "cli/cli.h"
 #include <rdmadump/counters.h>
 #include <rdmadump/device.h>
 #include <stdint.h>

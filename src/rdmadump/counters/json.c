@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Readings as JSON (docs/schema/counters.json), written and read. */
-#include "../device/device_json.h"
+#include "../device/info.h"
 #include "counters.h"
 #include <errno.h>
 #include <jansson.h>

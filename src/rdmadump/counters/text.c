@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Counters as text: findings first, then the numbers, grouped by where they were read. */
-#include "../device/device_json.h"
+#include "../device/info.h"
 #include "counters.h"
 #include <inttypes.h>
 #include <rdmadump/units.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Devices and ports as JSON (docs/schema/list.json); what is unknown is null. */
-#include "device_json.h"
+#include "info.h"
 #include <inttypes.h>
 #include <rdmadump/json.h>
 #include <rdmadump/notation.h>

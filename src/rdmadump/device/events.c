@@ -2,7 +2,7 @@
 /* `rdmadump events`: events of devices, one line each, until a signal or a limit ends it. */
 #include "../commands.h"
 #include "cli/command.h"
-#include "device_json.h"
+#include "info.h"
 #include <argp.h>
 #include <errno.h>
 #include <poll.h>

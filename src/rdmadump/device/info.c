@@ -2,9 +2,8 @@
 /* `rdmadump info`: what a support engineer needs to know first about a device, as text or JSON. */
 #include "info.h"
 #include "../commands.h"
+#include "cli/cli.h"
 #include "cli/command.h"
-#include "cli/sysroot.h"
-#include "device_json.h"
 #include <argp.h>
 #include <ctype.h>
 #include <errno.h>

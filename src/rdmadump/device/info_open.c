@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What is open on a device now, by RDMA netlink. */
-#include "device_json.h"
 #include "info.h"
 #include <stdarg.h>
 #include <stdio.h>

@@ -6,8 +6,7 @@
 #include "../commands.h"
 #include "cli/cli.h"
 #include "cli/command.h"
-#include "cli/sysroot.h"
-#include "device_json.h"
+#include "info.h"
 #include <argp.h>
 #include <errno.h>
 #include <rdmadump/clock.h>
