@@ -8,7 +8,6 @@
 
 #include <rdmadump/error.h>
 #include <rdmadump/format.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

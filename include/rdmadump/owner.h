@@ -7,7 +7,6 @@
 #define RDMADUMP_OWNER_H
 
 #include <rdmadump/clock.h>
-#include <rdmadump/error.h>
 #include <rdmadump/job.h>
 #include <rdmadump/qp_event.h>
 #include <rdmadump/resource.h>

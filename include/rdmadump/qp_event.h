@@ -11,8 +11,6 @@
 #include <rdmadump/device.h>
 #include <rdmadump/error.h>
 #include <rdmadump/resource.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 enum rd_qp_event_kind { RD_QP_CREATED, RD_QP_CONNECTED, RD_QP_DESTROYED, RD_QP_EVENT_KINDS };

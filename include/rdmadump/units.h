@@ -3,7 +3,6 @@
 #ifndef RDMADUMP_UNITS_H
 #define RDMADUMP_UNITS_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #define RD_UNITS_LEN 32 /* buffer size of every formatter below, with the NUL */

@@ -3,11 +3,7 @@
 #include "cli/command.h"
 #include "analyze.h"
 #include "cli/cli.h"
-#include <argp.h>
 #include <errno.h>
-#include <rdmadump/printable.h>
-#include <rdmadump/units.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
 #include "points.h"
 #include <errno.h>
 #include <rdmadump/memory.h>
-#include <rdmadump/order.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
 #include "cli/cli.h"
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct tap {
 	const struct analyze_point *point;

@@ -5,7 +5,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <rdmadump/memory.h>
-#include <rdmadump/units.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

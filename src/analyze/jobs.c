@@ -4,8 +4,6 @@
 #include "cli/cli.h"
 #include <pthread.h>
 #include <sched.h>
-#include <stdatomic.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #define THREADS_MAX 256

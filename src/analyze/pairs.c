@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Whether two captures have the same packets, and between which addresses. */
-#include "analyze.h"
 #include "points.h"
 #include <errno.h>
 #include <rdmadump/memory.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* --- whether two have them -------------------------------------------------------------------- */
 

@@ -3,7 +3,6 @@
 #include "points.h"
 #include "cli/cli.h"
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -3,7 +3,6 @@
 #include "analyze.h"
 #include "cli/cli.h"
 #include <poll.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

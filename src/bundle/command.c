@@ -4,14 +4,11 @@
 #include "cli/cli.h"
 #include "config.h"
 #include "task.h"
-#include <argp.h>
 #include <errno.h>
 #include <rdmadump/json.h>
-#include <rdmadump/log.h>
 #include <rdmadump/printable.h>
 #include <rdmadump/session.h>
 #include <rdmadump/units.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

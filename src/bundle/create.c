@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/json.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -10,7 +10,6 @@
 #include <rdmadump/finding.h>
 #include <rdmadump/json.h>
 #include <rdmadump/units.h>
-#include <stdarg.h>
 #include <string.h>
 
 static const char style[] =

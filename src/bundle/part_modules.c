@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define LIST_BYTES ((size_t)256 << 10) /* limit of /proc/modules */
 

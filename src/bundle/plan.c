@@ -3,7 +3,6 @@
 #include "task.h"
 #include <ctype.h>
 #include <rdmadump/resource.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>

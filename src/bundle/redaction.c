@@ -8,7 +8,6 @@
 #include <rdmadump/document.h>
 #include <rdmadump/json.h>
 #include <rdmadump/rewrite.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>

@@ -2,7 +2,6 @@
 /* Writes a temporary file in the same directory and renames it. */
 #include "task.h"
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

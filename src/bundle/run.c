@@ -18,8 +18,6 @@
 #include <rdmadump/log.h>
 #include <rdmadump/program.h>
 #include <sched.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>

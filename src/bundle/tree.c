@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Reads the tar archive that a task of FORM_TREE wrote. */
 #include "task.h"
-#include <stdio.h>
 
 #define FILE_BYTES 65536 /* limit per file; sysfs has no longer ones */
 

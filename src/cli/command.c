@@ -5,9 +5,6 @@
 #include <errno.h>
 #include <rdmadump/words.h>
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

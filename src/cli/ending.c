@@ -2,7 +2,6 @@
 /* The signals that end a command, and how long a command waits for an adapter after one. */
 #include "cli.h"
 #include <rdmadump/clock.h>
-#include <signal.h>
 #include <unistd.h>
 
 /* What the adapter executes ends within milliseconds, unless something is wrong. */

@@ -7,11 +7,7 @@
 #include "cli.h"
 #include <errno.h>
 #include <pthread.h>
-#include <rdmadump/outfile.h>
 #include <rdmadump/printable.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

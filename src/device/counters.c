@@ -8,8 +8,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <rdmadump/clock.h>
-#include <rdmadump/counters.h>
-#include <rdmadump/device.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,10 +2,8 @@
 /* Interprets a netdev's DCB settings: trust, RoCE's priorities, and contradictory settings. */
 #include "netlink/netlink.h"
 #include <errno.h>
-#include <rdmadump/dcb.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define ROCE_V1_ETHERTYPE 0x8915
 #define ROCE_V2_PORT	  4791

@@ -13,7 +13,6 @@
 #include <rdmadump/units.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define PORTS_MAX 255 /* port numbers are one byte */
 

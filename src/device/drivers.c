@@ -6,7 +6,6 @@
 #include "info_parts.h"
 #include "sysfs.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 

@@ -5,7 +5,6 @@
 #include "sysfs.h"
 #include <rdmadump/units.h>
 #include <stdio.h>
-#include <string.h>
 #include <strings.h>
 
 #define PORT_MAX 255

@@ -8,9 +8,7 @@
 #include "info_parts.h"
 #include "sysfs.h"
 #include <ctype.h>
-#include <rdmadump/info.h>
 #include <rdmadump/memory.h>
-#include <rdmadump/units.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -8,11 +8,9 @@
 #include "sysfs.h"
 #include <errno.h>
 #include <limits.h>
-#include <rdmadump/info.h>
 #include <rdmadump/units.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /*
  * Where the PCI function's directory is: `device`, or, of a subfunction, above it. A copied tree

@@ -4,13 +4,10 @@
  * and differences between two readings of sysfs.
  */
 #include "monitored.h"
-#include "netlink/netlink.h"
 #include <errno.h>
 #include <netlink/socket.h>
-#include <rdmadump/log.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>

@@ -5,7 +5,6 @@
 
 #include "netlink/netlink.h"
 #include <infiniband/verbs.h>
-#include <rdmadump/event.h>
 #include <rdmadump/verbs.h>
 
 /* The queue of events that a monitor has not returned yet. */

@@ -9,7 +9,6 @@
 #include <ctype.h>
 #include <rdmadump/memory.h>
 #include <rdmadump/units.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

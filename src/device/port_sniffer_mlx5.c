@@ -4,8 +4,6 @@
  * the queue pair (23:0). The function's own gvmi is 0.
  */
 #include "port_sniffer_mlx5.h"
-#include <stdio.h>
-#include <string.h>
 
 #define SET_PORT_SNIFFER 0xc002
 #define WORDS		 4

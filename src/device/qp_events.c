@@ -3,7 +3,6 @@
  * Loads the BPF programs, attaches them to functions of the kernel, and reads what they report. All
  * of it is bound to descriptors of this process: nothing is left when it ends.
  */
-#include <rdmadump/qp_event.h>
 
 #include "config.h"
 #include <errno.h>

@@ -13,7 +13,6 @@
 #ifdef HAVE_LIBBPF
 #include "qp_program.h"
 #include <asm/ptrace.h>
-#include <string.h>
 
 /* Where the arguments of a function are; from the kernel's ABI (uapi/asm/ptrace.h). */
 #if defined(__x86_64__)

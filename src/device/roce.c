@@ -6,7 +6,6 @@
 #include "info_parts.h"
 #include "sysfs.h"
 #include <limits.h>
-#include <rdmadump/device.h>
 #include <stdio.h>
 #include <string.h>
 

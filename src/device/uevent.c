@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Parses the kernel's uevents of devices (lib/kobject_uevent.c of Linux). */
 #include "monitored.h"
-#include "sysfs.h"
 #include <string.h>
 
 static const struct {

@@ -8,7 +8,6 @@
 
 #include <linux/capability.h>
 #include <rdmadump/info.h>
-#include <rdmadump/port_sniffer.h>
 #include <rdmadump/privilege.h>
 #include <string.h>
 

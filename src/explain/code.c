@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <rdmadump/packet.h>
 #include <rdmadump/units.h>
-#include <stdint.h>
 #include <stdio.h>
 
 const struct space_row code_spaces[SPACES] = {

@@ -3,9 +3,7 @@
 #ifndef RDMADUMP_EXPLAIN_H
 #define RDMADUMP_EXPLAIN_H
 
-#include "line.h"
 #include "log.h"
-#include <jansson.h>
 
 #define EXPLAIN_VERSION 1 /* of the JSON */
 

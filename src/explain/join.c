@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Matches a line with the conversations of `rdmadump analyze`, which runs as a process. */
 #include "explain.h"
-#include "line.h"
 #include <errno.h>
 #include <rdmadump/finding.h>
 #include <rdmadump/json.h>

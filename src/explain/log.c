@@ -2,10 +2,8 @@
 /* Reads logs: lines are grouped by their codes; machines that report, and those that only others
  * name. */
 #include "log.h"
-#include "line.h"
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 int log_open(struct log *log, struct rd_error *err)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Copies a capture, record by record, in the byte order of its sections. */
 #include "copy.h"
-#include "pcapng.h"
 #include <errno.h>
 #include <stdlib.h>
 

@@ -6,7 +6,6 @@
 #include "internal.h"
 #include <rdmadump/units.h>
 #include <stdio.h>
-#include <string.h>
 #include <strings.h>
 
 #define FORMAT_ROW(name) &format_##name,

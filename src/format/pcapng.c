@@ -3,7 +3,6 @@
 #include "pcapng.h"
 #include "internal.h"
 #include <assert.h>
-#include <string.h>
 
 #define TEXT_MAX    1024 /* bytes of a name; a filter expression may be longer */
 #define FILTER_MAX  4096

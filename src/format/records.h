@@ -4,7 +4,6 @@
 #define RDMADUMP_FORMAT_RECORDS_H
 #include "internal.h"
 #include "pcap.h"
-#include <string.h>
 
 /*
  * Wireshark takes a record without data for damage, unless it is padding. So a frame of which

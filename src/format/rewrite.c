@@ -4,7 +4,6 @@
  * below are copied: others may contain anything.
  */
 #include "copy.h"
-#include "pcap.h"
 #include "pcapng.h"
 #include <rdmadump/rewrite.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* rdmadump capture: reads its command line by the table of options. */
 #include "capture.h"
-#include "cli/command.h"
 #include "commands.h"
 #include "options.h"
 #include <stdio.h>

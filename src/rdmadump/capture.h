@@ -6,14 +6,9 @@
 #ifndef RDMADUMP_CLI_CAPTURE_H
 #define RDMADUMP_CLI_CAPTURE_H
 
-#include "cli/cli.h"
 #include "ending.h"
 #include <jansson.h>
 #include <rdmadump/packet.h>
-#include <rdmadump/session.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
 
 /* What the program does instead of a capture. */

@@ -5,9 +5,6 @@
 
 #include "cli/cli.h"
 #include <rdmadump/session.h>
-#include <signal.h>
-#include <stdatomic.h>
-#include <stdbool.h>
 
 /* The run of a command begins with it, and is the context of the functions below. */
 struct ending {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Prints one line per frame: times relative to another line, NAKs in colour. */
 #include "capture.h"
-#include "cli/cli.h"
 
 #define LINE_MAX 1024
 

@@ -10,7 +10,6 @@
 #include <rdmadump/program.h>
 #include <rdmadump/spawn.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -5,7 +5,6 @@
 #include <rdmadump/json.h>
 #include <rdmadump/sum.h>
 #include <stdio.h>
-#include <string.h>
 
 #define ADVISE_FROM 0.1 /* percent */
 

@@ -9,8 +9,6 @@
 
 #include "capture.h"
 #include "cli/command.h"
-#include <rdmadump/error.h>
-#include <stddef.h>
 
 #define SECONDS_MAX	 4000000000U
 #define FILES_MAX	 100000

@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Prints the start of a capture, its progress, and the report at the end, as text or JSON. */
 #include "capture.h"
-#include "cli/cli.h"
 #include <inttypes.h>
-#include <jansson.h>
 #include <rdmadump/document.h>
 #include <rdmadump/json.h>
-#include <rdmadump/log.h>
 #include <rdmadump/printable.h>
 #include <rdmadump/units.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
 static double seconds(const struct capture_run *r)
 {

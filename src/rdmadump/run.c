@@ -2,13 +2,8 @@
 /* One run of the capture command: options become a session's configuration, and prints what the
  * session reports by callbacks. */
 #include "capture.h"
-#include "cli/cli.h"
 #include "config.h"
 #include <errno.h>
-#include <rdmadump/packet.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* --- what the session calls back --------------------------------------------------------- */

@@ -4,15 +4,9 @@
  * its end. They are blocked from before the first thread until the process ends, so that no default
  * action can prevent the report.
  */
-#include "cli/cli.h"
 #include "ending.h"
 #include <pthread.h>
 #include <rdmadump/clock.h>
-#include <rdmadump/error.h>
-#include <rdmadump/log.h>
-#include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>

@@ -2,9 +2,6 @@
 /* Triggers of counters: reads the counters of their ports at intervals, and compares. */
 #include "recorder.h"
 #include <inttypes.h>
-#include <rdmadump/clock.h>
-#include <rdmadump/device.h>
-#include <rdmadump/log.h>
 #include <rdmadump/sum.h>
 #include <stdio.h>
 #include <stdlib.h>

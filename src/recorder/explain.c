@@ -3,8 +3,6 @@
 #include "recorder.h"
 #include <rdmadump/log.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* The reason why this frame trigger cannot fire here; NULL: it can. */
 static const char *why_not_wire(const struct rd_recorder *r, const struct trigger *t)

@@ -4,7 +4,6 @@
  * one datagram for each message.
  */
 #include "recorder.h"
-#include <rdmadump/clock.h>
 #include <rdmadump/log.h>
 #include <rdmadump/units.h>
 #include <stddef.h>

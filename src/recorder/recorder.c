@@ -3,9 +3,6 @@
 #include "recorder.h"
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
-#include <rdmadump/clock.h>
-#include <rdmadump/identity.h>
 #include <rdmadump/json.h>
 #include <rdmadump/log.h>
 #include <rdmadump/units.h>

@@ -12,13 +12,10 @@
 #include <rdmadump/clock.h>
 #include <rdmadump/counters.h>
 #include <rdmadump/device.h>
-#include <rdmadump/error.h>
 #include <rdmadump/event.h>
 #include <rdmadump/identity.h>
 #include <rdmadump/outfile.h>
 #include <rdmadump/recorder.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 /* The connection to the recorder of another host. */

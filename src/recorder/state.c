@@ -5,7 +5,6 @@
  */
 #include "recorder.h"
 #include <inttypes.h>
-#include <rdmadump/clock.h>
 #include <rdmadump/log.h>
 #include <rdmadump/units.h>
 #include <stdio.h>

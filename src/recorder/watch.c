@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <rdmadump/clock.h>
 #include <rdmadump/log.h>
 #include <stdio.h>
 #include <string.h>

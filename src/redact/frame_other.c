@@ -3,7 +3,6 @@
  */
 #include "redact.h"
 #include <netinet/in.h>
-#include <rdmadump/wire.h>
 #include <string.h>
 
 #define ARP_HEADER  8

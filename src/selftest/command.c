@@ -4,8 +4,6 @@
 #include "cli/cli.h"
 #include "config.h"
 #include "selftest.h"
-#include <argp.h>
-#include <rdmadump/log.h>
 #include <rdmadump/session.h>
 #include <string.h>
 

@@ -7,7 +7,6 @@
  */
 #include "../device/sysfs.h"
 #include "selftest.h"
-#include <stdio.h>
 #include <string.h>
 
 static bool may_send_in_bond(const char *name, char why[MAY_SEND_TEXT])

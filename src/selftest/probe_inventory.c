@@ -8,10 +8,8 @@
 #include <linux/capability.h>
 #include <linux/magic.h>
 #include <rdmadump/info.h>
-#include <rdmadump/json.h>
 #include <rdmadump/notation.h>
 #include <rdmadump/privilege.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>

@@ -5,7 +5,6 @@
 #include <rdmadump/json.h>
 #include <rdmadump/order.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

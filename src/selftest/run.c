@@ -4,7 +4,6 @@
 #include "cli/cli.h"
 #include "sniffer.h"
 #include <fcntl.h>
-#include <infiniband/verbs.h>
 #include <rdmadump/archive.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/document.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* When a capture reads the facts that it stores with its frames, and for which file. */
 #include "session.h"
-#include <rdmadump/clock.h>
 #include <rdmadump/facts.h>
 #include <string.h>
 

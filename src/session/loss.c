@@ -6,7 +6,6 @@
  */
 #include "session.h"
 #include <inttypes.h>
-#include <rdmadump/clock.h>
 #include <rdmadump/device.h>
 #include <rdmadump/log.h>
 #include <stdlib.h>

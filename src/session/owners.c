@@ -6,7 +6,6 @@
  * second is sampled. Slower samples are taken less often.
  */
 #include "session.h"
-#include <rdmadump/clock.h>
 #include <rdmadump/facts.h>
 #include <rdmadump/log.h>
 #include <rdmadump/resource.h>

@@ -6,7 +6,6 @@
  * does it once a second.
  */
 #include "session.h"
-#include <rdmadump/clock.h>
 #include <rdmadump/log.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,6 @@
  * its first frame; and the text in the file's header.
  */
 #include "session.h"
-#include <rdmadump/clock.h>
 #include <rdmadump/sum.h>
 #include <rdmadump/units.h>
 #include <stdio.h>

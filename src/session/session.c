@@ -2,7 +2,6 @@
 /* A capture from beginning to end: opened step by step, each step undone on every exit path. */
 #include "session.h"
 #include <errno.h>
-#include <rdmadump/clock.h>
 #include <rdmadump/log.h>
 #include <rdmadump/sum.h>
 #include <sched.h>

@@ -2,7 +2,6 @@
 /* Compression of a file block by block, by zlib and libzstd. */
 #include "config.h"
 #include "output.h"
-#include <rdmadump/sink.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -8,7 +8,6 @@
 
 #include "output.h"
 #include <rdmadump/format.h>
-#include <rdmadump/sink.h>
 
 #define FILE_MARKS 128
 

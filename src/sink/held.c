@@ -4,7 +4,6 @@
  * place; no frame is copied. The oldest one is returned when the lane needs it, or when its frames
  * are too old for any trigger.
  */
-#include "retained.h"
 #include "writer.h"
 #include <errno.h>
 #include <stdlib.h>

@@ -7,7 +7,6 @@
 #include "series.h"
 #include <pthread.h>
 #include <rdmadump/error.h>
-#include <rdmadump/sink.h>
 
 /*
  * Which frames a retaining sink writes: the times around triggers, joined if they overlap. From any

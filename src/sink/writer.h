@@ -3,15 +3,11 @@
 #ifndef RDMADUMP_SINK_WRITER_H
 #define RDMADUMP_SINK_WRITER_H
 
-#include "feed.h"
 #include "file.h"
 #include "merge.h"
 #include "retained.h"
-#include "series.h"
 #include <poll.h>
-#include <pthread.h>
 #include <semaphore.h>
-#include <stdatomic.h>
 
 struct rd_sink {
 	struct rd_sink_config config;

@@ -7,9 +7,7 @@
 #ifndef RDMADUMP_SOURCE_MMIO_H
 #define RDMADUMP_SOURCE_MMIO_H
 
-#include <endian.h>
 #include <linux/types.h>
-#include <stdint.h>
 
 /*
  * MMIO_DIRECT is 1 if one 64-bit store of the CPU reaches a device register whole and in order.

@@ -4,12 +4,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
-#include <pcap/pcap.h>
 #include <poll.h>
-#include <rdmadump/clock.h>
 #include <rdmadump/log.h>
 #include <rdmadump/privilege.h>
-#include <rdmadump/source.h>
 #include <rdmadump/units.h>
 #include <rdmadump/wire.h>
 #include <stdio.h>

@@ -9,7 +9,6 @@
 #include "verbs_mlx5.h"
 #include <rdmadump/verbs.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Fits a second-level cache with frames of 1 KiB. */
 #define BUSY_BUFFERS 1024U

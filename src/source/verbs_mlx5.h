@@ -5,11 +5,9 @@
 
 #include "mmio.h"
 #include "verbs_port.h"
-#include "verbs_queue.h"
 #include <infiniband/mlx5dv.h>
 #include <rdmadump/bytes.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
 
 /*

@@ -6,12 +6,9 @@
 #ifndef RDMADUMP_SOURCE_VERBS_PORT_H
 #define RDMADUMP_SOURCE_VERBS_PORT_H
 
-#include "verbs_clock.h"
 #include "verbs_queue.h"
-#include <pthread.h>
 #include <rdmadump/port_sniffer.h>
 #include <rdmadump/trailer.h>
-#include <stdatomic.h>
 
 #define FRAME_MAX 65536
 

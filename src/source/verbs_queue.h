@@ -6,12 +6,8 @@
 #define RDMADUMP_SOURCE_VERBS_QUEUE_H
 
 #include "verbs_clock.h"
-#include <infiniband/verbs.h>
 #include <rdmadump/error.h>
-#include <rdmadump/source.h>
-#include <stdatomic.h>
 #include <stddef.h>
-#include <stdint.h>
 
 /* Delays completion events, so that the receiving thread wakes up less often. */
 

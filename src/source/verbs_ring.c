@@ -2,11 +2,9 @@
 /* The receive ring: buffers in one memory region, and the work requests that post them. */
 #include "verbs_port.h"
 #include <errno.h>
-#include <rdmadump/log.h>
 #include <rdmadump/memory.h>
 #include <rdmadump/units.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #define HUGE_PAGE ((size_t)2 << 20)

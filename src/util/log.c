@@ -2,7 +2,6 @@
 /* Passes each message to the function that rd_log_to() has set. */
 #include <rdmadump/log.h>
 #include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 
 static struct {

@@ -4,7 +4,6 @@
  * (PMA), 12.6 (CM). The content of CM messages is in packet_cm.c.
  */
 #include "text.h"
-#include <rdmadump/packet.h>
 #include <stdio.h>
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <rdmadump/order.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* The items of a snapshot that are not matched yet, in the order of a level. */
 struct rest {

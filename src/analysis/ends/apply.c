@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Applies the rules over two captures to each path, and to each QP on it. */
 #include "../rules/look.h"
-#include "ends.h"
 #include "sight.h"
 
 /* The process of the QP that sends, or of the one that receives. */

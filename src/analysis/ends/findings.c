@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The rules over two captures of the same traffic: a row of a table each. */
 #include "../rules/look.h"
-#include "ends.h"
 #include "sight.h"
 #include <rdmadump/units.h>
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Puts the verdict of two captures into words, as verdict/words.c does it for one. */
-#include "../verdict/verdict.h"
 #include "ends.h"
 
 #define ALSO_MAX 3

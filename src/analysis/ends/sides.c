@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Finds what the report of one capture has of the packets to a QP, whatever the number of QPs. */
-#include "ends.h"
 #include "sight.h"
 #include <rdmadump/hash.h>
 #include <stdlib.h>

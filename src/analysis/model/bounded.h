@@ -8,7 +8,6 @@
 #define RDMADUMP_ANALYSIS_BOUNDED_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 struct bounded_key {

@@ -12,7 +12,6 @@
 #include "seq.h"
 #include "timer.h"
 #include "times.h"
-#include <rdmadump/analysis.h>
 #include <string.h>
 
 struct flow_key {

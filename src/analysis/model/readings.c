@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Whose an address is; by how much counters grew, between the readings that files have of them. */
 #include "facts.h"
-#include <rdmadump/growth.h>
 #include <rdmadump/json.h>
 
 /* Of the facts of one moment; false: it is absent. */

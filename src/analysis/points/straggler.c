@@ -6,7 +6,6 @@
 #include "points.h"
 #include <rdmadump/order.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define HOSTS_LEAST 4
 #define LATE_LEAST  8  /* messages */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What was measured of applications: of one conversation, and of all that have the same one. */
-#include "../model/app.h"
 #include "report.h"
 #include <rdmadump/memory.h>
 #include <rdmadump/order.h>

@@ -5,7 +5,6 @@
 #include "../model/facts.h"
 #include "../rules/rules.h"
 #include "report.h"
-#include <rdmadump/growth.h>
 #include <rdmadump/memory.h>
 #include <stdio.h>
 #include <stdlib.h>

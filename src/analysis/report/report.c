@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Makes the report from flows: two flows are a conversation, responses belong to the requester. */
 #include "report.h"
-#include "../model/app.h"
 #include "../model/facts.h"
 #include "../model/mad.h"
 #include "../model/psn_plot.h"
@@ -11,7 +10,6 @@
 #include "../rules/rules.h"
 #include "../verdict/verdict.h"
 #include <errno.h>
-#include <rdmadump/notation.h>
 #include <rdmadump/order.h>
 #include <stdlib.h>
 

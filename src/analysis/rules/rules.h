@@ -5,7 +5,6 @@
 
 #include "../model/state.h"
 #include "cause.h"
-#include <rdmadump/notation.h>
 #include <rdmadump/units.h>
 
 /* The input of a rule over a capture, over one side of a conversation, or over two ends. */

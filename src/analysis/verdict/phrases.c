@@ -3,7 +3,6 @@
 #include "../rules/rules.h"
 #include "verdict.h"
 #include <ctype.h>
-#include <rdmadump/units.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
 /* Puts the verdict into words: short sentences, with the numbers that an engineer can check. */
 #include "../rules/rules.h"
 #include "verdict.h"
-#include <rdmadump/units.h>
 #include <stdlib.h>
 #include <string.h>
 

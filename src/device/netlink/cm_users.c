@@ -7,7 +7,6 @@
 #include "netlink.h"
 #include <rdmadump/owner.h>
 #include <stdlib.h>
-#include <string.h>
 
 static int compare(const char *device, uint32_t lqpn, const struct rd_cm_id *with)
 {

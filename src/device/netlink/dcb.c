@@ -9,7 +9,6 @@
 #include <netlink/msg.h>
 #include <netlink/socket.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define ATTRS 32 /* number of attributes that are parsed, with space for newer ones */
 

@@ -7,7 +7,6 @@
 #include <netlink/msg.h>
 #include <netlink/socket.h>
 #include <rdmadump/memory.h>
-#include <string.h>
 
 #define ATTRS	     256
 #define VERSIONS_MAX 64

@@ -11,7 +11,6 @@
 #include <rdma/rdma_netlink.h>
 #include <rdmadump/memory.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Newer than the oldest header that this is built with (Linux 6.12). */
 #define STATE_LISTEN 8 /* enum rdma_cm_state in include/rdma/rdma_cm.h of Linux */

@@ -5,8 +5,6 @@
 #include <linux/if_addr.h>
 #include <linux/rtnetlink.h>
 #include <rdmadump/log.h>
-#include <rdmadump/printable.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 

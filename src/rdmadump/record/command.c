@@ -4,7 +4,6 @@
 #include "../commands.h"
 #include "config.h"
 #include "record.h"
-#include <argp.h>
 #include <errno.h>
 #include <rdmadump/log.h>
 #include <rdmadump/program.h>

@@ -5,9 +5,7 @@
 #include <inttypes.h>
 #include <rdmadump/document.h>
 #include <rdmadump/json.h>
-#include <rdmadump/log.h>
 #include <rdmadump/units.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
