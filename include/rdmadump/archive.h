@@ -45,15 +45,14 @@ int rd_archive_put(struct rd_archive *a, const void *bytes, size_t n, struct rd_
 int rd_archive_finish(struct rd_archive *a, struct rd_error *err);
 
 /*
- * Reads an archive that is not compressed, of `n` bytes, which stay valid until rd_archive_free();
- * `name` is for errors. -1 with RD_CLASS_DEVICE. rd_archive_free() after success.
+ * Reads an archive that is not compressed, of `n` bytes, which stay valid until rd_archive_free().
+ * NULL if it is none, or memory is short.
  */
-int rd_archive_open_bytes(
-	struct rd_archive **a, const void *bytes, size_t n, const char *name, struct rd_error *err);
-/* 1 with the next entry, valid until the next call; 0 at the end; -1 with RD_CLASS_DEVICE. */
-int rd_archive_next(struct rd_archive *a, struct rd_archive_entry *entry, struct rd_error *err);
-/* Reads at most n bytes of the entry. 0 at its end, -1 with RD_CLASS_DEVICE. */
-ssize_t rd_archive_get(struct rd_archive *a, void *buf, size_t n, struct rd_error *err);
+struct rd_archive *rd_archive_open_bytes(const void *bytes, size_t n);
+/* The next entry, valid until the next call; false at the end, or where the archive is damaged. */
+bool rd_archive_next(struct rd_archive *a, struct rd_archive_entry *entry);
+/* Reads at most n bytes of the entry. 0 at its end, negative if it cannot be read. */
+ssize_t rd_archive_get(struct rd_archive *a, void *buf, size_t n);
 
 /* Frees it; without rd_archive_finish() the archive is incomplete. NULL does nothing. */
 void rd_archive_free(struct rd_archive *a);

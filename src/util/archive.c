@@ -15,7 +15,6 @@ struct rd_archive {
 	struct archive_entry *entry;
 	const char *todo;
 	bool reads;
-	char name[512];
 	char directory[4096]; /* without "/" at the end */
 };
 
@@ -92,47 +91,21 @@ int rd_archive_finish(struct rd_archive *a, struct rd_error *err)
 
 /* --- reading ------------------------------------------------------------------------------ */
 
-static int fail_read(const struct rd_archive *a, struct rd_error *err)
-{
-	const char *why = archive_error_string(a->a);
-	int errnum = archive_errno(a->a);
-
-	/* EILSEQ is libarchive's own number for a damaged file. */
-	if (errnum > 0 && errnum != EILSEQ)
-		return rd_fail(err, RD_CLASS_DEVICE, errnum, NULL, "cannot read '%s'", a->name);
-	return rd_fail(err, RD_CLASS_DEVICE, 0, NULL, "cannot read '%s': %s", a->name,
-		why ? why : "not an archive");
-}
-
-static struct rd_archive *reader(const char *name, struct rd_error *err)
+struct rd_archive *rd_archive_open_bytes(const void *bytes, size_t n)
 {
 	struct rd_archive *a = calloc(1, sizeof(*a));
 
-	if (a)
-		a->a = archive_read_new();
-	if (!a || !a->a) {
-		free(a);
-		rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "'%s'", name);
+	if (!a)
 		return NULL;
-	}
+	a->a = archive_read_new();
 	a->reads = true;
-	strncpy(a->name, name, sizeof(a->name) - 1);
-	archive_read_support_format_tar(a->a);
-	return a;
-}
-
-int rd_archive_open_bytes(struct rd_archive **out, const void *bytes, size_t n, const char *name,
-	struct rd_error *err)
-{
-	struct rd_archive *a = reader(name, err);
-
-	*out = a;
-	if (!a || archive_read_open_memory(a->a, bytes, n) == ARCHIVE_OK)
-		return a ? 0 : -1;
-	fail_read(a, err);
+	if (a->a) {
+		archive_read_support_format_tar(a->a);
+		if (archive_read_open_memory(a->a, bytes, n) == ARCHIVE_OK)
+			return a;
+	}
 	rd_archive_free(a);
-	*out = NULL;
-	return -1;
+	return NULL;
 }
 
 static enum rd_archive_kind kind_of(struct archive_entry *entry)
@@ -165,17 +138,15 @@ static const char *without_slash(struct rd_archive *a, const char *path)
 	return a->directory;
 }
 
-int rd_archive_next(struct rd_archive *a, struct rd_archive_entry *e, struct rd_error *err)
+bool rd_archive_next(struct rd_archive *a, struct rd_archive_entry *e)
 {
 	struct archive_entry *entry;
 	const char *path, *target;
 	int64_t size;
 	int rc = archive_read_next_header(a->a, &entry);
 
-	if (rc == ARCHIVE_EOF)
-		return 0;
 	if (rc != ARCHIVE_OK && rc != ARCHIVE_WARN)
-		return fail_read(a, err);
+		return false;
 	path = archive_entry_pathname(entry);
 	if (path && kind_of(entry) == RD_ARCHIVE_DIRECTORY)
 		path = without_slash(a, path);
@@ -186,14 +157,12 @@ int rd_archive_next(struct rd_archive *a, struct rd_archive_entry *e, struct rd_
 		.target = target ? target : "",
 		.size = size > 0 ? (uint64_t)size : 0,
 		.time = archive_entry_mtime(entry)};
-	return 1;
+	return true;
 }
 
-ssize_t rd_archive_get(struct rd_archive *a, void *buf, size_t n, struct rd_error *err)
+ssize_t rd_archive_get(struct rd_archive *a, void *buf, size_t n)
 {
-	la_ssize_t got = archive_read_data(a->a, buf, n);
-
-	return got < 0 ? fail_read(a, err) : (ssize_t)got;
+	return archive_read_data(a->a, buf, n);
 }
 
 void rd_archive_free(struct rd_archive *a)
@@ -242,30 +211,22 @@ int rd_archive_finish(struct rd_archive *a, struct rd_error *err)
 	return rd_archive_put_entry(a, NULL, err);
 }
 
-static int fail_open(struct rd_archive **a, const char *name, struct rd_error *err)
-{
-	*a = NULL;
-	return rd_fail(err, RD_CLASS_DEVICE, 0, "build with libarchive",
-		"cannot read '%s': this program was built without libarchive", name);
-}
-
-int rd_archive_open_bytes(
-	struct rd_archive **a, const void *bytes, size_t n, const char *name, struct rd_error *err)
+struct rd_archive *rd_archive_open_bytes(const void *bytes, size_t n)
 {
 	(void)bytes, (void)n;
-	return fail_open(a, name, err);
+	return NULL;
 }
 
-int rd_archive_next(struct rd_archive *a, struct rd_archive_entry *entry, struct rd_error *err)
+bool rd_archive_next(struct rd_archive *a, struct rd_archive_entry *entry)
 {
-	(void)entry;
-	return fail_open(&a, "", err);
+	(void)a, (void)entry;
+	return false;
 }
 
-ssize_t rd_archive_get(struct rd_archive *a, void *buf, size_t n, struct rd_error *err)
+ssize_t rd_archive_get(struct rd_archive *a, void *buf, size_t n)
 {
-	(void)buf, (void)n;
-	return fail_open(&a, "", err);
+	(void)a, (void)buf, (void)n;
+	return -1;
 }
 
 void rd_archive_free(struct rd_archive *a)
