@@ -94,10 +94,8 @@ static struct stored *next(
 static int append(struct store *s, const char *bytes, size_t n, struct rd_error *err)
 {
 	while (n) {
-		ssize_t done = pwrite(s->fd, bytes, n, (off_t)s->end);
+		ssize_t done = TEMP_FAILURE_RETRY(pwrite(s->fd, bytes, n, (off_t)s->end));
 
-		if (done < 0 && errno == EINTR)
-			continue;
 		if (done < 0)
 			return fail(s, errno, err);
 		bytes += done;
@@ -144,9 +142,7 @@ int store_take(struct store *s, const char *name, int fd, uint64_t most, bool ad
 	while (m->size < most && !*s->stop) {
 		size_t some = most - m->size < sizeof(buf) ? (size_t)(most - m->size) : sizeof(buf);
 
-		n = pread(fd, buf, some, (off_t)m->size);
-		if (n < 0 && errno == EINTR)
-			continue;
+		n = TEMP_FAILURE_RETRY(pread(fd, buf, some, (off_t)m->size));
 		if (n <= 0)
 			break;
 		if (!adopt && append(s, buf, (size_t)n, err) < 0)

@@ -144,9 +144,7 @@ static bool receive(const struct helper *h, struct request *r, struct ucred *sen
 	const struct cmsghdr *c;
 	ssize_t n;
 
-	do
-		n = recvmsg(h->socket, &m, MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
+	n = TEMP_FAILURE_RETRY(recvmsg(h->socket, &m, MSG_CMSG_CLOEXEC));
 	c = CMSG_FIRSTHDR(&m);
 	if (n != sizeof(*r) || !c || c->cmsg_type != SCM_CREDENTIALS)
 		return false;
@@ -255,9 +253,7 @@ static int ask(struct rd_port_sniffer *s, const struct request *r, struct rd_err
 		return fail_helper(s, err);
 	if (!wait_reply(s))
 		return fail_abandoned(s, err);
-	do
-		n = recv(s->socket, &reply, sizeof(reply), 0);
-	while (n < 0 && errno == EINTR);
+	n = TEMP_FAILURE_RETRY(recv(s->socket, &reply, sizeof(reply), 0));
 	if (n != sizeof(reply))
 		return fail_helper(s, err);
 	if (reply.class == RD_CLASS_NONE)
@@ -401,8 +397,7 @@ static void end_helper(struct rd_port_sniffer *s)
 		return;
 	}
 	close(s->socket);
-	while (waitpid(s->helper, NULL, 0) < 0 && errno == EINTR)
-		;
+	TEMP_FAILURE_RETRY(waitpid(s->helper, NULL, 0));
 }
 
 void rd_port_sniffer_close(struct rd_port_sniffer *s)

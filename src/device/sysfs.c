@@ -42,9 +42,7 @@ static ssize_t read_bytes(const char *path, char *buf, size_t size)
 
 	if (fd < 0)
 		return -1;
-	do
-		n = read(fd, buf, size);
-	while (n < 0 && errno == EINTR);
+	n = TEMP_FAILURE_RETRY(read(fd, buf, size));
 	errnum = errno;
 	close(fd);
 	errno = errnum;

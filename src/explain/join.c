@@ -30,9 +30,8 @@ static int run_analysis(char *program, char *const files[], unsigned int n, FILE
 		errno = rc;
 		return -1;
 	}
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return -1;
+	if (TEMP_FAILURE_RETRY(waitpid(pid, &status, 0)) < 0)
+		return -1;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : RD_CLASS_PARTIAL;
 }
 

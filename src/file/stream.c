@@ -72,9 +72,7 @@ static ssize_t file_read(struct stream *s, uint8_t *buf, size_t capacity, struct
 		return 0;
 	if (s->never_wait && poll(&p, 1, 0) == 0)
 		return RD_READ_LATER;
-	do {
-		n = read(s->fd, buf, capacity);
-	} while (n < 0 && errno == EINTR);
+	n = TEMP_FAILURE_RETRY(read(s->fd, buf, capacity));
 	if (n < 0 && s->never_wait && errno == EAGAIN)
 		return RD_READ_LATER;
 	if (n < 0)

@@ -194,8 +194,7 @@ static void wait_for_end(struct live *l)
 	if (l->failure == ECANCELED)
 		return;
 	if (l->pid)
-		while (waitpid(l->pid, &status, 0) < 0 && errno == EINTR)
-			;
+		TEMP_FAILURE_RETRY(waitpid(l->pid, &status, 0));
 	l->pid = 0;
 	l->unprinted = WIFEXITED(status) && WEXITSTATUS(status) == RD_CLASS_OUTPUT;
 	if (l->failure && l->failure != EPIPE)

@@ -98,8 +98,7 @@ static int run(struct rd_recorder *r, char *const argv[], const struct rd_spawn 
 		return -1;
 	}
 	/* The process is not reaped before this, so its pid cannot belong to another process. */
-	while ((rc = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT)) < 0 && errno == EINTR)
-		;
+	TEMP_FAILURE_RETRY(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT));
 	pthread_mutex_lock(&f->child_lock);
 	f->child = 0;
 	pthread_mutex_unlock(&f->child_lock);

@@ -80,8 +80,7 @@ static void hang_up(struct tell *t)
 static void wait_for(pid_t child)
 {
 	kill(child, SIGTERM);
-	while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
-		;
+	TEMP_FAILURE_RETRY(waitpid(child, NULL, 0));
 }
 
 /* Without the lock: to start a process takes long. Returns an errno; 0: it runs. */

@@ -108,8 +108,7 @@ static void watch_end(struct owner_events *e)
 
 	if (!e->running)
 		return;
-	while (write(e->stop_fd, &one, sizeof(one)) < 0 && errno == EINTR)
-		;
+	TEMP_FAILURE_RETRY(write(e->stop_fd, &one, sizeof(one)));
 	pthread_join(e->thread, NULL);
 	e->running = false;
 }

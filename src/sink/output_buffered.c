@@ -28,10 +28,8 @@ static void spare_page_cache(struct output *out)
 static int buffered_write(struct output *out, const uint8_t *data, size_t len)
 {
 	while (len) {
-		ssize_t n = write(out->fd, data, len);
+		ssize_t n = TEMP_FAILURE_RETRY(write(out->fd, data, len));
 
-		if (n < 0 && errno == EINTR)
-			continue;
 		if (n <= 0)
 			return n < 0 ? errno : ENOSPC;
 		data += n;

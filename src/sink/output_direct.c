@@ -64,10 +64,9 @@ static size_t pwrite_all(int fd, const uint8_t *data, size_t len, uint64_t offse
 
 	*errnum = 0;
 	while (done < len) {
-		ssize_t n = pwrite(fd, data + done, len - done, (off_t)(offset + done));
+		ssize_t n = TEMP_FAILURE_RETRY(
+			pwrite(fd, data + done, len - done, (off_t)(offset + done)));
 
-		if (n < 0 && errno == EINTR)
-			continue;
 		if (n <= 0) {
 			*errnum = n < 0 ? errno : ENOSPC;
 			break;
@@ -107,9 +106,7 @@ static int put_directly(struct output *out, size_t len)
 	uint64_t before = rd_monotonic_ns();
 	ssize_t result;
 
-	do {
-		result = pwrite(out->fd, st->buf, len, (off_t)st->at);
-	} while (result < 0 && errno == EINTR);
+	result = TEMP_FAILURE_RETRY(pwrite(out->fd, st->buf, len, (off_t)st->at));
 	if (len == STAGE_BYTES)
 		st->piece_ns[PAST_CACHE] = rd_monotonic_ns() - before;
 	return result == (ssize_t)len ? 0 : recover(out, len, result);

@@ -259,10 +259,8 @@ int rd_write_whole(int fd, const void *bytes, size_t n)
 	const char *from = bytes;
 
 	while (n) {
-		ssize_t done = write(fd, from, n);
+		ssize_t done = TEMP_FAILURE_RETRY(write(fd, from, n));
 
-		if (done < 0 && errno == EINTR)
-			continue;
 		if (done < 0)
 			return -1;
 		from += done;
