@@ -6,12 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int refuse_input(const char *path, struct rd_error *err)
-{
-	return rd_fail(err, RD_CLASS_USAGE, 0, "it was not touched: give the output another name",
-		"'%s' is a file that is read", path);
-}
-
 int result_open(struct result *o, const char *path, const char *option,
 	const struct rd_inputs *inputs, struct rd_error *err)
 {
@@ -25,7 +19,9 @@ int result_open(struct result *o, const char *path, const char *option,
 	if (o->is_stdout)
 		return 0;
 	if (rd_inputs_have(inputs, path))
-		return refuse_input(path, err);
+		return rd_fail(err, RD_CLASS_USAGE, 0,
+			"it was not touched: give the output another name",
+			"'%s' is a file that is read", path);
 	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
 		snprintf(o->part, sizeof(o->part), "%s", path);
 		return rd_outfile_open(&o->out, path, inputs, err);

@@ -20,12 +20,6 @@ struct engine {
 	unsigned int n_lanes, n_threads;
 };
 
-static void wake_all(struct engine *e)
-{
-	for (unsigned int i = 0; i < e->n_lanes; i++)
-		control_wake(e->lanes[i].wake_fd);
-}
-
 /* --- lanes ------------------------------------------------------------------------------ */
 
 static void lane_init(struct engine *e, unsigned int i)
@@ -65,13 +59,6 @@ static int lanes_make(struct engine *e)
 			return -1;
 	}
 	return 0;
-}
-
-static void lanes_free(struct engine *e)
-{
-	for (unsigned int i = 0; e->lanes && i < e->n_lanes; i++)
-		lane_close(&e->lanes[i]);
-	free(e->lanes);
 }
 
 static bool drains(const struct engine *e)
@@ -266,7 +253,8 @@ static int run_threads(struct engine *e)
 		watch(e, epfd);
 	e->control.stop = true;
 	e->control.quit = rc < 0 || !drains(e);
-	wake_all(e);
+	for (unsigned int i = 0; i < e->n_lanes; i++)
+		control_wake(e->lanes[i].wake_fd);
 	stop_sources(e->config, e->config->n_sources);
 	e->control.stopped = true;
 	while (e->control.running)
@@ -344,7 +332,9 @@ int rd_capture_run(
 		err->class = RD_CLASS_PARTIAL;
 		rc = -1;
 	}
-	lanes_free(&e);
+	for (unsigned int i = 0; e.lanes && i < e.n_lanes; i++)
+		lane_close(&e.lanes[i]);
+	free(e.lanes);
 	pthread_mutex_destroy(&e.control.lock);
 	return rc;
 }

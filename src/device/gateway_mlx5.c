@@ -72,12 +72,6 @@ __attribute__((format(printf, 5, 6))) static int fail(const struct gateway *g, s
 
 /* --- configuration space ---------------------------------------------------------------- */
 
-static int fail_gone(const struct gateway *g, struct rd_error *err)
-{
-	return fail(g, err, 0, TODO_RESET,
-		"the adapter does not respond (all bits of configuration space are 1)");
-}
-
 static int config_read(
 	const struct gateway *g, unsigned int at, uint32_t *value, struct rd_error *err)
 {
@@ -92,7 +86,10 @@ static int config_read(
 	if (rc)
 		return fail(g, err, rc, rc == ENODATA ? TODO_NAMESPACE : TODO_RESET,
 			"reading configuration space at 0x%x", at);
-	return *value == GONE && (ids == GONE || !at) ? fail_gone(g, err) : 0;
+	if (*value != GONE || (ids != GONE && at))
+		return 0;
+	return fail(g, err, 0, TODO_RESET,
+		"the adapter does not respond (all bits of configuration space are 1)");
 }
 
 static int config_write(

@@ -225,12 +225,6 @@ static int wait_idle(struct icmd *icmd, uint32_t *control, struct rd_error *err)
 		"the command interface is busy with an earlier command");
 }
 
-static int fail_reset(const struct icmd *icmd, struct rd_error *err)
-{
-	return fail(icmd, err, "start again when the port is active",
-		"the adapter was reset while it executed the command");
-}
-
 /* A reset frees the interface and clears what was written: another process may have it by now. */
 static int check_held(const struct icmd *icmd, struct rd_error *err)
 {
@@ -238,13 +232,10 @@ static int check_held(const struct icmd *icmd, struct rd_error *err)
 
 	if (sem_read(icmd, &holder, err) < 0)
 		return -1;
-	return holder == owner_of(icmd) ? 0 : fail_reset(icmd, err);
-}
-
-/* Called when no earlier command runs that could enable the protection again. */
-static void end_protection(const struct icmd *icmd, struct rd_error *locked)
-{
-	gateway_write(icmd->gateway, GATEWAY_REGISTERS, icmd->unlock, UNLOCK_VALUE, locked);
+	if (holder == owner_of(icmd))
+		return 0;
+	return fail(icmd, err, "start again when the port is active",
+		"the adapter was reset while it executed the command");
 }
 
 static int start(struct icmd *icmd, uint16_t opcode, const uint32_t *mailbox, unsigned int words,
@@ -257,7 +248,8 @@ static int start(struct icmd *icmd, uint16_t opcode, const uint32_t *mailbox, un
 	if (most < words * sizeof(*mailbox))
 		return fail(icmd, err, "update the firmware, or mirror the port on the switch",
 			"the command interface takes no command of this length");
-	end_protection(icmd, locked);
+	/* No earlier command runs that could enable the protection again. */
+	gateway_write(icmd->gateway, GATEWAY_REGISTERS, icmd->unlock, UNLOCK_VALUE, locked);
 	control = (control & 0xffffU & ~ELSEWHERE) | (uint32_t)opcode << OPCODE_SHIFT;
 	if (icmd_write(icmd, CONTROL, control, err) < 0)
 		return -1;

@@ -142,12 +142,6 @@ static void take_link(void *ctx, const struct rd_link_change *change)
 		read_ports_soon(m);
 }
 
-static void take_links(struct rd_monitor *m)
-{
-	for (int i = 0; i < MESSAGES_MAX && rd_links_read(m->links, take_link, m); i++)
-		;
-}
-
 /* --- life -------------------------------------------------------------------------------- */
 
 /* Joins both: RDMA netlink may allow joining its group without sending events. */
@@ -225,8 +219,9 @@ int rd_monitor_fd(const struct rd_monitor *m)
  */
 static void take_all(struct rd_monitor *m)
 {
-	if (m->links >= 0)
-		take_links(m);
+	for (int i = 0; m->links >= 0 && i < MESSAGES_MAX; i++)
+		if (!rd_links_read(m->links, take_link, m))
+			break;
 	if (monitored_take_async(&m->all))
 		read_ports_soon(m);
 	if (m->uevents >= 0)

@@ -20,14 +20,6 @@
 #define DIGITS	     "0123456789"
 #define START_FIELD  20 /* field of stat, counted after the command */
 
-static uint64_t clock_ns(clockid_t id)
-{
-	struct timespec now;
-
-	clock_gettime(id, &now);
-	return rd_timespec_ns(&now);
-}
-
 static uint64_t ticks_of_second(void)
 {
 	long n = sysconf(_SC_CLK_TCK);
@@ -37,7 +29,10 @@ static uint64_t ticks_of_second(void)
 
 uint64_t rd_boot_ticks(void)
 {
-	return clock_ns(CLOCK_BOOTTIME) / (1000000000U / ticks_of_second());
+	struct timespec now;
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return rd_timespec_ns(&now) / (1000000000U / ticks_of_second());
 }
 
 static uint64_t start_ns(const struct rd_clock *clock, uint64_t ticks)

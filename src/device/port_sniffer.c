@@ -54,15 +54,6 @@ struct helper {
 
 /* --- in the process ----------------------------------------------------------------------- */
 
-/* Closes inherited descriptors: a pipe or device that stays open here could block other processes.
- */
-static void close_others(const struct helper *h)
-{
-	int keep[] = {h->socket, h->config_fd, h->sniffer.record.fd, h->config->keep};
-
-	rd_descriptors_keep(keep, sizeof(keep) / sizeof(keep[0]));
-}
-
 /* Makes this process independent of what ends the capture: it ends only when the socket is closed.
  */
 static void settle(void)
@@ -191,9 +182,11 @@ static void detach_abandoned(struct helper *h)
 static void helper_run(struct helper *h)
 {
 	struct sniffer_record *record = &h->sniffer.record;
+	int keep[] = {h->socket, h->config_fd, record->fd, h->config->keep};
 	struct rd_error ignored;
 
-	close_others(h);
+	/* An inherited pipe or device that stays open here could block other processes. */
+	rd_descriptors_keep(keep, sizeof(keep) / sizeof(keep[0]));
 	settle();
 	sniffer_record_inherit(record, &h->left, getpid());
 	while (serve_one(h))

@@ -78,11 +78,6 @@ static int set(struct mlx5_sniffer *s, bool attach, unsigned int rule, enum icmd
 	return icmd_run(&s->icmd, SET_PORT_SNIFFER, mailbox, WORDS, status, err);
 }
 
-static const char *rule_name(unsigned int rule)
-{
-	return rule == RD_SNIFF_IN ? "received" : "sent";
-}
-
 /* Prefixes the error with the operation that failed. */
 static int fail_set(
 	const struct mlx5_sniffer *s, bool attach, unsigned int rule, struct rd_error *err)
@@ -91,7 +86,7 @@ static int fail_set(
 
 	return rd_fail(err, RD_CLASS_DEVICE, 0, NULL,
 		"cannot %s the sniffer of %s frames of port %u: %s", attach ? "attach" : "detach",
-		rule_name(rule), s->record.port, why.text);
+		rule == RD_SNIFF_IN ? "received" : "sent", s->record.port, why.text);
 }
 
 static const unsigned int order[] = {RD_SNIFF_OUT, RD_SNIFF_IN};

@@ -78,12 +78,6 @@ static bool texts_take(struct texts *t, struct rd_annotation *a)
 	return ok;
 }
 
-static void texts_free(struct texts *t)
-{
-	for (unsigned int i = 0; i < t->n; i++)
-		free(t->text[i]);
-}
-
 /* --- blocks ----------------------------------------------------------------------------------- */
 
 static void block_put(struct job *j, const struct block *b, const struct texts *t)
@@ -122,7 +116,8 @@ static bool block_annotate(struct job *j, struct block *b)
 		block_put(j, b, &t);
 		j->a->noted++;
 	}
-	texts_free(&t);
+	for (unsigned int i = 0; i < t.n; i++)
+		free(t.text[i]);
 	return ok;
 }
 

@@ -16,11 +16,6 @@ void rd_sheet_open(struct rd_sheet *s, FILE *out, json_t *document)
 	s->at[0] = document;
 }
 
-static void print_row(FILE *out, const struct rd_sheet_row *row, size_t width)
-{
-	fprintf(out, "%*s%-*s  %s\n", INDENT, "", (int)width, row->title, row->text);
-}
-
 static void flush(struct rd_sheet *s)
 {
 	size_t width = 0;
@@ -32,7 +27,8 @@ static void flush(struct rd_sheet *s)
 			width = n;
 	}
 	for (size_t i = 0; i < s->n_rows; i++) {
-		print_row(s->out, &s->row[i], width);
+		fprintf(s->out, "%*s%-*s  %s\n", INDENT, "", (int)width, s->row[i].title,
+			s->row[i].text);
 		free(s->row[i].title);
 		free(s->row[i].text);
 	}

@@ -251,11 +251,6 @@ static bool drain(struct sniffer *s, struct numbered *m, unsigned int *n)
 	return *n >= s->shape.buffers;
 }
 
-static bool all_seen(const struct numbered *m)
-{
-	return m->frames && !memchr(m->times, 0, m->count);
-}
-
 bool numbered_collect(const struct rd_selftest *st, struct sniffer *s, struct numbered *m)
 {
 	uint64_t end = rd_monotonic_ns() + WAIT_NUMBERED_MS * 1000000ULL;
@@ -264,7 +259,7 @@ bool numbered_collect(const struct rd_selftest *st, struct sniffer *s, struct nu
 
 	do {
 		full |= drain(s, m, &n);
-		settled += all_seen(m);
+		settled += m->frames && !memchr(m->times, 0, m->count);
 		if (!n)
 			probe_sleep_ms(st, 1);
 	} while (settled <= SETTLE_MS && !probe_over(st) && rd_monotonic_ns() < end);

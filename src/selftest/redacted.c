@@ -12,20 +12,15 @@
 
 /* --- what is known before ----------------------------------------------------------------- */
 
-/* A host's name may appear with and without its domain. */
-static void add_host(struct rd_redact *r, const char *name)
-{
-	rd_redact_name(r, RD_REDACT_HOST, name, strlen(name));
-	rd_redact_name(r, RD_REDACT_HOST, name, strcspn(name, "."));
-}
-
 static void add_names(struct rd_redact *r, const struct rd_selftest_config *config)
 {
 	char host[256];
 
 	if (gethostname(host, sizeof(host)) == 0) {
 		host[sizeof(host) - 1] = '\0';
-		add_host(r, host);
+		/* It may appear with and without its domain. */
+		rd_redact_name(r, RD_REDACT_HOST, host, strlen(host));
+		rd_redact_name(r, RD_REDACT_HOST, host, strcspn(host, "."));
 	}
 	/* It appears in messages about files. */
 	if (config->directory && strchr(config->directory, '/') && strlen(config->directory) > 1)

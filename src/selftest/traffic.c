@@ -6,18 +6,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-static void drain(struct watch *w)
-{
-	/* A ring that was full has as many completions as buffers. */
-	w->full |= sniffer_drain(w->sniffer, numbered_look, w->m) >= RING_BUFFERS;
-}
-
-/* A frame that is too long is not a failure of the device, but may put a queue into error state. */
-static bool has_failed(const struct sniffer *s, uint64_t errors, uint64_t too_long)
-{
-	return s->errors != errors && s->too_long == too_long;
-}
-
 static void try_once(const struct rd_selftest *st, struct sniffer *s, const struct traffic *t,
 	struct numbered *m, struct traffic_seen *seen)
 {
@@ -35,7 +23,9 @@ static void try_once(const struct rd_selftest *st, struct sniffer *s, const stru
 	seen->full = numbered_collect(st, s, m) | w.full;
 	if (t->close)
 		t->close(t->ctx);
-	seen->failed = has_failed(s, errors, too_long);
+	/* A frame that is too long is not a failure of the device, but may end in an error state.
+	 */
+	seen->failed = s->errors != errors && s->too_long == too_long;
 	if (seen->failed)
 		recover(s, &done);
 	if (seen->failed && done.errnum)
@@ -162,7 +152,8 @@ int traffic_message(const struct rd_selftest *st, struct queue_pair *q, const st
 	if (rc)
 		return rc;
 	while (!(got = queue_pair_poll(q, status)) && !probe_over(st)) {
-		drain(w);
+		/* A ring that was full has as many completions as buffers. */
+		w->full |= sniffer_drain(w->sniffer, numbered_look, w->m) >= RING_BUFFERS;
 		probe_sleep_ms(st, 1);
 	}
 	return got > 0 ? 0 : got < 0 ? EIO : ETIMEDOUT;

@@ -29,13 +29,6 @@ static void read_at_end(
 	owners_facts(s, i, device, port, to);
 }
 
-/* Before the capture: some were read before their sources were opened. */
-static void add_early(const struct rd_session *s, struct rd_facts *to)
-{
-	for (size_t k = 0; k < s->in.early_facts.n; k++)
-		rd_facts_add(to, s->in.early_facts.fact[k].json, s->in.early_facts.fact[k].len);
-}
-
 void rd_session_facts(struct rd_session *s, const char *when, struct rd_facts *to)
 {
 	bool at_end = !strcmp(when, "end"), first = !s->started_ns;
@@ -43,8 +36,9 @@ void rd_session_facts(struct rd_session *s, const char *when, struct rd_facts *t
 
 	if (at_end)
 		rd_devices_load(&now, "", NULL);
-	else if (first)
-		add_early(s, to);
+	/* Some were read before their sources were opened. */
+	for (size_t k = 0; first && !at_end && k < s->in.early_facts.n; k++)
+		rd_facts_add(to, s->in.early_facts.fact[k].json, s->in.early_facts.fact[k].len);
 	for (unsigned int i = 0; i < s->in.n; i++) {
 		if (!s->in.device[i] || !s->in.port[i] || s->in.follows[i])
 			continue;

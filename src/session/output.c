@@ -135,13 +135,6 @@ static int check_directories(struct rd_session *s)
 		     : 0;
 }
 
-static void abandon(struct rd_session *s)
-{
-	if (s->out.sink)
-		rd_sink_abandon(s->out.sink);
-	s->out.sink = NULL;
-}
-
 /* If files are opened with another user's rights, a permission error names that user. */
 static int explain_user(struct rd_session *s)
 {
@@ -212,8 +205,10 @@ int out_open(struct rd_session *s)
 		rd_sink_make_private(s->out.sink);
 	if (reader >= 0)
 		close(reader);
-	if (rc < 0)
-		abandon(s);
+	if (rc < 0 && s->out.sink) {
+		rd_sink_abandon(s->out.sink);
+		s->out.sink = NULL;
+	}
 	rd_identity_resume(&before);
 	if (rc < 0)
 		return explain_user(s);

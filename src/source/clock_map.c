@@ -160,16 +160,12 @@ void clock_fit_sample(struct clock_fit *f, uint64_t ticks, uint64_t ns, uint64_t
 		bend(f, whole, ns, interval);
 }
 
-static uint64_t apart(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : b - a;
-}
-
 uint64_t rd_clock_real_time_ns(uint64_t stamp, uint64_t now)
 {
 	uint64_t split = (stamp >> 32) * SECOND + (stamp & 0xffffffff);
+	uint64_t apart = stamp > now ? stamp - now : now - stamp;
 
-	return (stamp & 0xffffffff) < SECOND && apart(stamp, now) > DECADE ? split : stamp;
+	return (stamp & 0xffffffff) < SECOND && apart > DECADE ? split : stamp;
 }
 
 int64_t rd_clock_epoch_offset(int64_t difference, bool *set)

@@ -211,12 +211,6 @@ static bool dispatch_last(struct netdev *n, unsigned int max)
 	return true;
 }
 
-static int fail_ended(const struct netdev *n, struct rd_error *err)
-{
-	return rd_fail(err, RD_CLASS_PARTIAL, 0, "see 'ip link' and the kernel's log (dmesg)",
-		"no more frames from netdev '%s': %s", n->name, n->fault);
-}
-
 /* Former addresses stay valid until all frames that were sent from them have been read. */
 static void update_addresses(struct netdev *n)
 {
@@ -264,7 +258,11 @@ static int netdev_receive(
 	if (!any && (n->stopped || n->fault[0])) {
 		any = dispatch_last(n, max);
 		if (!any)
-			return n->stopped ? RD_SOURCE_END : fail_ended(n, err);
+			return n->stopped ? RD_SOURCE_END
+					  : rd_fail(err, RD_CLASS_PARTIAL, 0,
+						    "see 'ip link' and the kernel's log (dmesg)",
+						    "no more frames from netdev '%s': %s", n->name,
+						    n->fault);
 	}
 	if (!any || ++n->batches % 64 == 0)
 		check_loss(n, !any);

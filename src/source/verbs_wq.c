@@ -76,16 +76,6 @@ void verbs_wq_destroy(struct verbs_queue *q)
 /* --- the table ---------------------------------------------------------------------------- */
 
 /*
- * Any key distributes. This one (alternately a byte and its complement, XORed with a counter) has
- * no long runs. It is constant, so that a flow is in the same queue in every capture.
- */
-static void fill_key(uint8_t *key)
-{
-	for (unsigned int i = 0; i < KEY_BYTES; i++)
-		key[i] = (uint8_t)((i & 1 ? 0x5a : 0xa5) ^ (i * 37));
-}
-
-/*
  * mlx5 hashes only one IP version: that of the port. Frames of the other one are all in the first
  * queue.
  */
@@ -113,7 +103,13 @@ int verbs_spread_create(struct verbs_port *port, struct rd_error *err)
 			.rx_hash_fields_mask = port->n_queues > 1 ? hash_fields(port) : 0},
 	};
 
-	fill_key(key);
+	/*
+	 * Any key distributes. This one (alternately a byte and its complement, XORed with a
+	 * counter) has no long runs. It is constant, so that a flow is in the same queue in every
+	 * capture.
+	 */
+	for (unsigned int i = 0; i < KEY_BYTES; i++)
+		key[i] = (uint8_t)((i & 1 ? 0x5a : 0xa5) ^ (i * 37));
 	while (1U << table.log_ind_tbl_size < port->n_queues)
 		table.log_ind_tbl_size++;
 	for (unsigned int i = 0; i < port->n_queues; i++)

@@ -98,11 +98,6 @@ static void add_cooked(struct rd_line *line, const struct rd_packet *p, bool sec
 	rd_line_add(line, " ");
 }
 
-static void add_lrh(struct rd_line *line, const struct rd_packet *p)
-{
-	rd_line_add(line, "VL %d SL %d ", p->data[0] >> 4, p->data[1] >> 4);
-}
-
 static void add_link(struct rd_line *line, const struct rd_packet *p, enum rd_link link)
 {
 	if (link == RD_LINK_ETHERNET && p->l3)
@@ -112,7 +107,7 @@ static void add_link(struct rd_line *line, const struct rd_packet *p, enum rd_li
 	else if (link == RD_LINK_SLL2 && p->caplen >= 20)
 		add_cooked(line, p, true);
 	else if (link == RD_LINK_INFINIBAND && p->caplen >= 8)
-		add_lrh(line, p);
+		rd_line_add(line, "VL %d SL %d ", p->data[0] >> 4, p->data[1] >> 4);
 }
 
 static void add_ports(struct rd_line *line, const struct rd_packet *p, unsigned int which)

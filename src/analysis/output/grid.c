@@ -155,12 +155,6 @@ static void put_missing(
 		fputc('\n', out);
 }
 
-static void put_notes(const struct grid *g, const struct plan *p, FILE *out)
-{
-	put_missing(g, p, true, "columns left out, empty or 0: ", out);
-	put_missing(g, p, false, "columns left out, no room: ", out);
-}
-
 void grid_print(struct grid *g, unsigned int columns, FILE *out,
 	void (*after)(const void *ctx, size_t row, FILE *out), const void *ctx)
 {
@@ -180,7 +174,8 @@ void grid_print(struct grid *g, unsigned int columns, FILE *out,
 			if (after)
 				after(ctx, r, out);
 		}
-		put_notes(g, &p, out);
+		put_missing(g, &p, true, "columns left out, empty or 0: ", out);
+		put_missing(g, &p, false, "columns left out, no room: ", out);
 	}
 	for (size_t i = 0; i < g->n_cells; i++)
 		free(g->cell[i]);

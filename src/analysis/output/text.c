@@ -220,11 +220,6 @@ struct screen {
 	size_t left[2];	    /* findings, notes */
 };
 
-static void leave(struct screen *s, const struct rd_finding *f)
-{
-	s->left[f->severity == RD_SEV_NOTE]++;
-}
-
 static void put_group(struct screen *s, const struct rd_group *g, enum rd_severity severity)
 {
 	const struct page *p = s->page;
@@ -244,7 +239,7 @@ static void put_group(struct screen *s, const struct rd_group *g, enum rd_severi
 			continue;
 		}
 		for (size_t m = k; m < (one ? g->n : k + 1); m++)
-			leave(s, g->finding[m]);
+			s->left[g->finding[m]->severity == RD_SEV_NOTE]++;
 	}
 }
 

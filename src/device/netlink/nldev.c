@@ -58,12 +58,6 @@ int rd_nldev_parse_device(const struct nlmsghdr *msg, size_t len, struct rd_nlde
 	return 0;
 }
 
-static void take_owner(struct rd_qp_res *qp, struct nlattr *const attr[ATTRS])
-{
-	if (!get_u32(attr[RDMA_NLDEV_ATTR_RES_PID], &qp->pid))
-		attr_text(attr[RDMA_NLDEV_ATTR_RES_KERN_NAME], qp->comm, sizeof(qp->comm));
-}
-
 static int take_qp(struct rd_qp_res *qp, const char *device, struct nlattr *const attr[ATTRS])
 {
 	*qp = (struct rd_qp_res){0};
@@ -76,7 +70,8 @@ static int take_qp(struct rd_qp_res *qp, const char *device, struct nlattr *cons
 	qp->has_psn = get_u32(attr[RDMA_NLDEV_ATTR_RES_SQ_PSN], &qp->sq_psn);
 	attr_get(attr[RDMA_NLDEV_ATTR_RES_TYPE], &qp->type, 1);
 	attr_get(attr[RDMA_NLDEV_ATTR_RES_STATE], &qp->state, 1);
-	take_owner(qp, attr);
+	if (!get_u32(attr[RDMA_NLDEV_ATTR_RES_PID], &qp->pid))
+		attr_text(attr[RDMA_NLDEV_ATTR_RES_KERN_NAME], qp->comm, sizeof(qp->comm));
 	return 0;
 }
 

@@ -51,16 +51,12 @@ static bool is_gauge(const struct rd_counter *c)
 	return c->kind && c->kind->flags & RD_COUNTER_GAUGE;
 }
 
-static bool is_bytes(const struct rd_counter *c)
-{
-	return c->kind && rd_unit_bytes(c->kind->unit);
-}
-
 static void make_sample(struct sample *s, const struct rd_counters *of, const struct rd_counter *c)
 {
 	char name[NAME_MAX_LEN - 48];
 	const struct counter_place *place = &counter_places[counter_place_of(c->name)];
 	const char *rest = c->name + strlen(place->path);
+	const bool bytes = c->kind && rd_unit_bytes(c->kind->unit);
 	size_t digits;
 
 	*s = (struct sample){.of = of, .counter = c};
@@ -75,7 +71,7 @@ static void make_sample(struct sample *s, const struct rd_counters *of, const st
 	snake(name, sizeof(name), rest);
 	/* "_bytes" is not added to a name that has "bytes" in it. */
 	snprintf(s->family, sizeof(s->family), "rdmadump_%s%s%s%s", place->metric, name,
-		is_bytes(c) && !strstr(name, "bytes") ? "_bytes" : "", is_gauge(c) ? "" : "_total");
+		bytes && !strstr(name, "bytes") ? "_bytes" : "", is_gauge(c) ? "" : "_total");
 }
 
 static int by_family(const void *a, const void *b)

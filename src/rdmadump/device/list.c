@@ -359,19 +359,15 @@ static int print_devices(
 		       : 0;
 }
 
-/* Only JSON lists all GIDs, of which there may be thousands. */
-static int load(struct rd_devices *devices, const struct settings *settings, struct rd_error *err)
-{
-	return settings->json ? rd_devices_load(devices, settings->sysroot, err)
-			      : rd_devices_glance(devices, settings->sysroot, err);
-}
-
 static int list(void *ctx, struct rd_error *err)
 {
 	const struct settings *settings = ctx;
 	struct rd_devices devices;
-	int rc = load(&devices, settings, err);
+	int rc;
 
+	/* Only JSON lists all GIDs, of which there may be thousands. */
+	rc = settings->json ? rd_devices_load(&devices, settings->sysroot, err)
+			    : rd_devices_glance(&devices, settings->sysroot, err);
 	if (rc)
 		return rc;
 	rc = print_devices(&devices, settings, err);
