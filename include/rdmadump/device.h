@@ -147,10 +147,10 @@ const char *rd_devices_none_todo(const struct rd_devices *devices);
 const char *rd_device_model(const struct rd_device *device);
 
 /* "IB", "RoCE v1", "RoCE v2". */
-const char *rd_gid_type_name(enum rd_gid_type type);
+const char *rd_gid_type_name(unsigned int type);
 
 /* "PF", "VF", ...; "" for RD_FUNCTION_UNKNOWN. */
-const char *rd_function_name(enum rd_function_kind kind);
+const char *rd_function_name(unsigned int kind);
 /* "PF with 4 VFs", "VF 3 of 0000:3b:00.0"; 48 bytes are enough. */
 void rd_function_text(const struct rd_function *function, char *buf, size_t size);
 

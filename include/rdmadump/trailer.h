@@ -40,7 +40,7 @@ enum rd_trailer {
 };
 
 /* "valid"; static. */
-const char *rd_trailer_name(enum rd_trailer state);
+const char *rd_trailer_name(unsigned int state);
 enum rd_trailer rd_trailers_icrc(const struct rd_trailers *t);
 enum rd_trailer rd_trailers_vcrc(const struct rd_trailers *t);
 

@@ -9,23 +9,14 @@
 #include "sysfs.h"
 #include <ctype.h>
 #include <rdmadump/memory.h>
+#include <rdmadump/names.h>
 #include <stdio.h>
 #include <string.h>
 
 #define VFS_MAX 512 /* links virtfnN looked through */
 
-const char *rd_function_name(enum rd_function_kind kind)
-{
-	static const char *const names[] = {
-		[RD_FUNCTION_UNKNOWN] = "",
-		[RD_FUNCTION_PF] = "PF",
-		[RD_FUNCTION_VF] = "VF",
-		[RD_FUNCTION_SF] = "SF",
-		[RD_FUNCTION_UPLINK] = "uplink",
-	};
-
-	return names[kind];
-}
+RD_NAMES(rd_function_name, "", [RD_FUNCTION_PF] = "PF", [RD_FUNCTION_VF] = "VF",
+	[RD_FUNCTION_SF] = "SF", [RD_FUNCTION_UPLINK] = "uplink")
 
 /* "c1", "pf0": a word and its number; -1 if it is absent. */
 static int take_number(const char **at, const char *word, uint32_t *number)

@@ -8,18 +8,13 @@
 #include "sysfs.h"
 #include <ctype.h>
 #include <rdmadump/memory.h>
+#include <rdmadump/names.h>
 #include <rdmadump/units.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-const char *rd_gid_type_name(enum rd_gid_type type)
-{
-	static const char *const names[] = {
-		[RD_GID_IB] = "IB", [RD_GID_ROCE_V1] = "RoCE v1", [RD_GID_ROCE_V2] = "RoCE v2"};
-
-	return names[type];
-}
+RD_NAMES(rd_gid_type_name, "IB", [RD_GID_ROCE_V1] = "RoCE v1", [RD_GID_ROCE_V2] = "RoCE v2")
 
 /* "4: ACTIVE" -> "active", "5: LinkUp" -> "link up". */
 static void format_state(char *buf, size_t size, const char *text)

@@ -3,18 +3,14 @@
 #include "explain.h"
 #include <rdmadump/document.h>
 #include <rdmadump/json.h>
+#include <rdmadump/names.h>
 #include <rdmadump/shape.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *where_name(unsigned int bit)
-{
-	static const char *const names[] = {"here", "peer", "path"};
+static RD_NAMES(where_name, NULL, "here", "peer", "path")
 
-	return bit < sizeof(names) / sizeof(*names) ? names[bit] : NULL;
-}
-
-static const char *space_name(unsigned int space)
+	static const char *space_name(unsigned int space)
 {
 	return space < SPACES ? code_spaces[space].key : NULL;
 }

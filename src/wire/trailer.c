@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* How InfiniBand packets end in a capture (rdmadump/trailer.h). */
 #include <rdmadump/bytes.h>
+#include <rdmadump/names.h>
 #include <rdmadump/packet.h>
 #include <rdmadump/trailer.h>
 #include <rdmadump/wire.h>
@@ -96,18 +97,9 @@ enum rd_trailer rd_trailers_vcrc(const struct rd_trailers *t)
 	return state_of(t, t->vcrc, t->vcrc_valid);
 }
 
-const char *rd_trailer_name(enum rd_trailer state)
-{
-	static const char *const names[RD_TRAILER_STATES] = {
-		[RD_TRAILER_UNKNOWN] = "unknown",
-		[RD_TRAILER_VALID] = "valid",
-		[RD_TRAILER_INVALID] = "invalid",
-		[RD_TRAILER_ABSENT] = "absent",
-		[RD_TRAILER_MIXED] = "mixed",
-	};
-
-	return names[state];
-}
+RD_NAMES(rd_trailer_name, "?", [RD_TRAILER_UNKNOWN] = "unknown", [RD_TRAILER_VALID] = "valid",
+	[RD_TRAILER_INVALID] = "invalid", [RD_TRAILER_ABSENT] = "absent",
+	[RD_TRAILER_MIXED] = "mixed")
 
 static void unknown_text(const struct rd_trailers *t, char *text)
 {
