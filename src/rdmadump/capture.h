@@ -27,7 +27,6 @@ struct capture_options {
 	struct rd_wanted_port wanted[RD_IFACES_MAX]; /* session.n_wanted of them */
 	bool json, quiet, print, analyze;
 	bool only_count; /* print nothing but the number of frames */
-	bool ibdump;
 	unsigned int debug, line_style;
 	/* While it is parsed. */
 	const char *filter_file;

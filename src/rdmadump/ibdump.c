@@ -41,8 +41,7 @@ static struct dump {
 			.out.compression = "none",
 			.device.log2_buffers = LOG2_DEFAULT,
 			.device.latency_ms = RD_LATENCY_MS,
-			.out.buffer = RD_BUFFER_BYTES},
-		  .ibdump = true},
+			.out.buffer = RD_BUFFER_BYTES}},
 	.erf = ERF_BY_LINK};
 
 /* --- messages --------------------------------------------------------------------------- */

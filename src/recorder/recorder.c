@@ -46,7 +46,6 @@ static uint64_t on_frames(
 	struct rd_recorder *r = ctx;
 	uint64_t commented = 0;
 
-	r->frames = frames;
 	r->link = source->iface.link;
 	for (unsigned int i = 0; (r->wire.n || r->wire.stall) && i < n; i++) {
 		struct trigger *t = wire_frame(&r->wire, r->link, &frames[i]);

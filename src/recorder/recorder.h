@@ -168,7 +168,6 @@ struct rd_recorder {
 	struct follow follow;
 
 	/* Used by the lane's thread: the comments of the current batch. */
-	const struct rd_frame *frames;
 	enum rd_link link;
 	struct trigger *fired_by[RD_BATCH];
 	char comment[RD_NOTE_MAX];

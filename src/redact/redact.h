@@ -38,7 +38,6 @@ struct name {
 	char *text, *to;
 	size_t n;
 	enum rd_redact_kind kind;
-	bool used;
 	struct name *next; /* names with the same first two characters; longer ones come first */
 };
 

@@ -58,7 +58,6 @@ struct stage;
  * written by write(2).
  */
 struct output_ops {
-	const char *name;
 	/* Both return 0 or an errno. */
 	int (*write)(struct output *out, const uint8_t *data, size_t len);
 	int (*flush)(struct output *out);

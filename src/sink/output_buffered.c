@@ -51,10 +51,8 @@ static uint64_t buffered_completed(const struct output *out)
 	return out->offset;
 }
 
-const struct output_ops output_buffered = {.name = "buffered",
-	.write = buffered_write,
-	.flush = buffered_flush,
-	.completed = buffered_completed};
+const struct output_ops output_buffered = {
+	.write = buffered_write, .flush = buffered_flush, .completed = buffered_completed};
 
 size_t output_read_back(const struct output *out, void *data, size_t len, uint64_t offset)
 {

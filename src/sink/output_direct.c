@@ -237,10 +237,8 @@ static uint64_t direct_completed(const struct output *out)
 	return out->stage->at + out->stage->in_file;
 }
 
-const struct output_ops output_direct = {.name = "direct",
-	.write = direct_write,
-	.flush = direct_flush,
-	.completed = direct_completed};
+const struct output_ops output_direct = {
+	.write = direct_write, .flush = direct_flush, .completed = direct_completed};
 
 bool stage_is_flushed(const struct stage *st)
 {
