@@ -78,21 +78,15 @@ static const struct cli_option options[] = {
 		"Time limit of one tool (default 4); what this program reads by itself may take "
 		"three times as long; tools that open an adapter may take 60 s",
 		NUMBER(limit_s, 1, LIMIT_MOST_S)},
-	{"part", 0, "NAME", "", STRING(part), .flags = OPT_HIDDEN}, {0}};
+	{"part", 0, "NAME", "", STRING(part), .flags = OPT_HIDDEN},
+	ONE_WORD(device, "bundle takes one device")};
 
 static error_t parse_other(int key, char *arg, struct argp_state *state)
 {
-	struct rd_bundle_config *s = state->input;
-
+	(void)arg;
 	if (key == ARGP_KEY_END)
-		check(s, state);
-	if (key != ARGP_KEY_ARG)
-		return ARGP_ERR_UNKNOWN;
-	if (s->device)
-		rd_cli_usage_error(
-			state->name, "unexpected argument '%s': bundle takes one device", arg);
-	s->device = arg;
-	return 0;
+		check(state->input, state);
+	return ARGP_ERR_UNKNOWN;
 }
 
 /* --- printing ----------------------------------------------------------------------------- */
