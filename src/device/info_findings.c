@@ -12,12 +12,10 @@ struct judging {
 	bool out_of_memory;
 };
 
-/* Adds a finding with certainty "certain": it is read from the device, not derived. Returns it, or
+/* Adds a warning with certainty "certain": it is read from the device, not derived. Returns it, or
  * NULL if out of memory. */
-static struct rd_finding *found(struct judging *j, const char *rule, enum rd_severity severity,
-	const char *next, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
-static struct rd_finding *found(struct judging *j, const char *rule, enum rd_severity severity,
-	const char *next, const char *fmt, ...)
+__attribute__((format(printf, 4, 5))) static struct rd_finding *found(
+	struct judging *j, const char *rule, const char *next, const char *fmt, ...)
 {
 	struct rd_finding *f = rd_findings_add(j->findings);
 	char title[320];
@@ -31,7 +29,7 @@ static struct rd_finding *found(struct judging *j, const char *rule, enum rd_sev
 	vsnprintf(title, sizeof(title), fmt, args);
 	va_end(args);
 	f->rule = rule;
-	f->severity = severity;
+	f->severity = RD_SEV_WARNING;
 	f->certainty = RD_CERTAIN;
 	f->next = next;
 	rd_finding_where(f, "%s", j->info->device->name);
@@ -44,19 +42,19 @@ static void judge_pci(struct judging *j)
 	const struct rd_pci_link *pci = &j->info->pci;
 
 	if (pci->width && pci->width < pci->max_width)
-		found(j, "pci-width", RD_SEV_WARNING, "look at slot, riser and bifurcation",
+		found(j, "pci-width", "look at slot, riser and bifurcation",
 			"the PCI link has %u of %u lanes", pci->width, pci->max_width);
 	if (isdigit((unsigned char)*pci->speed) && isdigit((unsigned char)*pci->max_speed) &&
 		rd_version_compare(pci->speed, pci->max_speed) < 0)
-		found(j, "pci-speed", RD_SEV_WARNING, "look at slot and BIOS",
+		found(j, "pci-speed", "look at slot and BIOS",
 			"the PCI link runs at %s, its maximum is %s", pci->speed, pci->max_speed);
 }
 
-static const struct rd_firmware_version *find_version(
-	const struct rd_info *info, const char *name, int kind)
+static const struct rd_firmware_version *find_version(const struct rd_info *info, int kind)
 {
 	for (size_t i = 0; i < info->n_firmware; i++)
-		if ((int)info->firmware[i].kind == kind && !strcmp(info->firmware[i].name, name))
+		if ((int)info->firmware[i].kind == kind &&
+			!strcmp(info->firmware[i].name, "fw.version"))
 			return &info->firmware[i];
 	return NULL;
 }
@@ -64,20 +62,19 @@ static const struct rd_firmware_version *find_version(
 static void judge_firmware(struct judging *j)
 {
 	const struct rd_info *info = j->info;
-	const struct rd_firmware_version *stored = find_version(info, "fw.version", RD_FW_STORED);
-	const struct rd_firmware_version *running = find_version(info, "fw.version", RD_FW_RUNNING);
+	const struct rd_firmware_version *stored = find_version(info, RD_FW_STORED);
+	const struct rd_firmware_version *running = find_version(info, RD_FW_RUNNING);
 	const struct rd_device *d = info->device;
 
 	if (stored && running && rd_version_compare(stored->value, running->value))
-		found(j, "firmware-pending", RD_SEV_WARNING,
-			"reset the device or reboot, to start the stored one",
+		found(j, "firmware-pending", "reset the device or reboot, to start the stored one",
 			"firmware %s runs, %s is stored", running->value, stored->value);
 	if (*d->fw && *info->verbs_fw && rd_version_compare(d->fw, info->verbs_fw))
-		found(j, "firmware-differs", RD_SEV_WARNING, NULL,
-			"sysfs reports firmware %s, the device %s", d->fw, info->verbs_fw);
+		found(j, "firmware-differs", NULL, "sysfs reports firmware %s, the device %s",
+			d->fw, info->verbs_fw);
 	if (*info->mlx5.psid && *d->board_id && strcmp(info->mlx5.psid, d->board_id))
-		found(j, "psid-differs", RD_SEV_WARNING, NULL,
-			"sysfs reports PSID %s, the device %s", d->board_id, info->mlx5.psid);
+		found(j, "psid-differs", NULL, "sysfs reports PSID %s, the device %s", d->board_id,
+			info->mlx5.psid);
 }
 
 static void judge_modules(struct judging *j)
@@ -85,10 +82,10 @@ static void judge_modules(struct judging *j)
 	const struct rd_module *a = &j->info->modules[0], *b = &j->info->modules[1];
 
 	if (a->loaded && *b->name && !b->loaded)
-		found(j, "module-missing", RD_SEV_WARNING, "load it with modprobe",
-			"%s is loaded, %s is not", a->name, b->name);
+		found(j, "module-missing", "load it with modprobe", "%s is loaded, %s is not",
+			a->name, b->name);
 	if (a->origin && b->origin && a->origin != b->origin)
-		found(j, "modules-mixed", RD_SEV_WARNING, "install both from the same source",
+		found(j, "modules-mixed", "install both from the same source",
 			"%s and %s have different origins", a->name, b->name);
 }
 
@@ -100,9 +97,8 @@ static void judge_ports(struct judging *j)
 		const struct rd_port *port = &d->ports[i];
 
 		if (*port->state && strcmp(port->state, "active"))
-			found(j, "port-inactive", RD_SEV_WARNING, NULL, "port %u is %s%s%s",
-				port->num, port->state, *port->phys_state ? ", physically " : "",
-				port->phys_state);
+			found(j, "port-inactive", NULL, "port %u is %s%s%s", port->num, port->state,
+				*port->phys_state ? ", physically " : "", port->phys_state);
 	}
 }
 
@@ -115,7 +111,7 @@ static void judge_dcb(struct judging *j, const struct rd_dcb *dcb)
 
 	rd_dcb_priorities_text(pfc, dcb->pfc.pfc_en);
 	if (unmapped) {
-		f = found(j, "pfc-unmapped", RD_SEV_WARNING,
+		f = found(j, "pfc-unmapped",
 			"compare with the DSCP of RoCE: 'mlnx_qos -i NETDEV' or 'dcb app show dev "
 			"NETDEV' shows the table",
 			"%s trusts DSCP and has PFC on %s, to which no DSCP is mapped", dcb->netdev,
@@ -124,7 +120,7 @@ static void judge_dcb(struct judging *j, const struct rd_dcb *dcb)
 			f->certainty = RD_POSSIBLE;
 	}
 	if (roce) {
-		f = found(j, "pfc-not-roce", RD_SEV_WARNING,
+		f = found(j, "pfc-not-roce",
 			"if RoCE is to be lossless, enable PFC on its priority on hosts and "
 			"switches",
 			"%s has PFC on %s, but RoCE has %s in its application table", dcb->netdev,

@@ -21,8 +21,7 @@ static const struct {
 	{RD_DCB_SEL_PCP, "PCP"},
 };
 
-static void append(char *text, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void append(char *text, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void append(char *text, const char *fmt, ...)
 {
 	size_t used = strlen(text);
 	va_list args;
