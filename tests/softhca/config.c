@@ -40,6 +40,9 @@ static const struct name_value event_names[] = {
 	{"fatal", IBV_EVENT_DEVICE_FATAL},
 	{"port_active", IBV_EVENT_PORT_ACTIVE},
 	{"lid_change", IBV_EVENT_LID_CHANGE},
+	{"pkey_change", IBV_EVENT_PKEY_CHANGE},
+	{"sm_change", IBV_EVENT_SM_CHANGE},
+	{"client_reregister", IBV_EVENT_CLIENT_REREGISTER},
 	{"gid_change", IBV_EVENT_GID_CHANGE},
 };
 
