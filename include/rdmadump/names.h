@@ -1,7 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Functions that name the values of an enumeration. */
+/* Functions that name the values of an enumeration; tables of the names of numbers. */
 #ifndef RDMADUMP_NAMES_H
 #define RDMADUMP_NAMES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A list ends with one without a name. */
+struct rd_name {
+	uint32_t number;
+	const char *name;
+};
+
+/* The first name of this number; NULL: there is none. */
+static inline const char *rd_name_of(const struct rd_name *names, uint32_t number)
+{
+	for (; names->name; names++)
+		if (names->number == number)
+			return names->name;
+	return NULL;
+}
 
 /*
  * Defines `const char *function(unsigned int value)`. The names follow, in the order of the values

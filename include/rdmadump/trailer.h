@@ -36,7 +36,6 @@ enum rd_trailer {
 	RD_TRAILER_INVALID, /* all packets have other bytes in its place */
 	RD_TRAILER_ABSENT,
 	RD_TRAILER_MIXED, /* the packets differ */
-	RD_TRAILER_STATES
 };
 
 /* "valid"; static. */

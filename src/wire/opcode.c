@@ -31,124 +31,75 @@ enum {
 	LEN_CNP = 16,
 };
 
-/* A list of headers and the sum of their lengths. */
-#define H0()                                                                                       \
-	0,                                                                                         \
-	{                                                                                          \
-		0                                                                                  \
-	}
-#define H1(a)                                                                                      \
-	LEN_##a,                                                                                   \
-	{                                                                                          \
-		RD_H_##a                                                                           \
-	}
-#define H2(a, b)                                                                                   \
-	LEN_##a + LEN_##b,                                                                         \
-	{                                                                                          \
-		RD_H_##a, RD_H_##b                                                                 \
-	}
-#define H3(a, b, c)                                                                                \
-	LEN_##a + LEN_##b + LEN_##c,                                                               \
-	{                                                                                          \
-		RD_H_##a, RD_H_##b, RD_H_##c                                                       \
-	}
-#define H4(a, b, c, d)                                                                             \
-	LEN_##a + LEN_##b + LEN_##c + LEN_##d,                                                     \
-	{                                                                                          \
-		RD_H_##a, RD_H_##b, RD_H_##c, RD_H_##d                                             \
-	}
-
+/*
+ * Rows that several transports `t` have, from opcode `base` on. Their headers are those of the
+ * transport, `n` bytes (`...`, with a comma after each), and then those of the row.
+ */
 /* clang-format off */
+#define SENDS_AND_WRITES(base, t, n, ...) \
+	[(base) + 0x00] = {t "_SEND_FIRST", SEND | FIRST, n, {__VA_ARGS__ RD_H_NONE}}, \
+	[(base) + 0x01] = {t "_SEND_MIDDLE", SEND, n, {__VA_ARGS__ RD_H_NONE}}, \
+	[(base) + 0x02] = {t "_SEND_LAST", SEND | LAST, n, {__VA_ARGS__ RD_H_NONE}}, \
+	[(base) + 0x03] = {t "_SEND_LAST_IMM", SEND | LAST, n + LEN_IMMDT, \
+		{__VA_ARGS__ RD_H_IMMDT}}, \
+	[(base) + 0x04] = {t "_SEND_ONLY", SEND | ONLY, n, {__VA_ARGS__ RD_H_NONE}}, \
+	[(base) + 0x05] = {t "_SEND_ONLY_IMM", SEND | ONLY, n + LEN_IMMDT, \
+		{__VA_ARGS__ RD_H_IMMDT}}, \
+	[(base) + 0x06] = {t "_WRITE_FIRST", WRITE | FIRST, n + LEN_RETH, \
+		{__VA_ARGS__ RD_H_RETH}}, \
+	[(base) + 0x07] = {t "_WRITE_MIDDLE", WRITE, n, {__VA_ARGS__ RD_H_NONE}}, \
+	[(base) + 0x08] = {t "_WRITE_LAST", WRITE | LAST, n, {__VA_ARGS__ RD_H_NONE}}, \
+	[(base) + 0x09] = {t "_WRITE_LAST_IMM", WRITE | LAST, n + LEN_IMMDT, \
+		{__VA_ARGS__ RD_H_IMMDT}}, \
+	[(base) + 0x0a] = {t "_WRITE_ONLY", WRITE | ONLY, n + LEN_RETH, {__VA_ARGS__ RD_H_RETH}}, \
+	[(base) + 0x0b] = {t "_WRITE_ONLY_IMM", WRITE | ONLY, n + LEN_RETH + LEN_IMMDT, \
+		{__VA_ARGS__ RD_H_RETH, RD_H_IMMDT}},
+
+#define FETCHES(base, t, n, ...) \
+	[(base) + 0x0c] = {t "_READ_REQUEST", READ | ONLY, n + LEN_RETH, {__VA_ARGS__ RD_H_RETH}}, \
+	[(base) + 0x13] = {t "_CMP_SWAP", ATOMIC | ONLY, n + LEN_ATOMICETH, \
+		{__VA_ARGS__ RD_H_ATOMICETH}}, \
+	[(base) + 0x14] = {t "_FETCH_ADD", ATOMIC | ONLY, n + LEN_ATOMICETH, \
+		{__VA_ARGS__ RD_H_ATOMICETH}}, \
+	[(base) + 0x1c] = {t "_FLUSH", FLUSH | ONLY, n + LEN_FETH + LEN_RETH, \
+		{__VA_ARGS__ RD_H_FETH, RD_H_RETH}}, \
+	[(base) + 0x1d] = {t "_ATOMIC_WRITE", ATOMIC | ONLY, n + LEN_RETH, {__VA_ARGS__ RD_H_RETH}},
+
+#define INVALIDATES(base, t, n, ...) \
+	[(base) + 0x16] = {t "_SEND_LAST_INV", SEND | LAST, n + LEN_IETH, \
+		{__VA_ARGS__ RD_H_IETH}}, \
+	[(base) + 0x17] = {t "_SEND_ONLY_INV", SEND | ONLY, n + LEN_IETH, {__VA_ARGS__ RD_H_IETH}},
+
+#define RESPONSES(base, t, n, ...) \
+	[(base) + 0x0d] = {t "_READ_RESP_FIRST", READ | RESPONSE | FIRST, n + LEN_AETH, \
+		{__VA_ARGS__ RD_H_AETH}}, \
+	[(base) + 0x0e] = {t "_READ_RESP_MIDDLE", READ | RESPONSE, n, {__VA_ARGS__ RD_H_NONE}}, \
+	[(base) + 0x0f] = {t "_READ_RESP_LAST", READ | RESPONSE | LAST, n + LEN_AETH, \
+		{__VA_ARGS__ RD_H_AETH}}, \
+	[(base) + 0x10] = {t "_READ_RESP_ONLY", READ | RESPONSE | ONLY, n + LEN_AETH, \
+		{__VA_ARGS__ RD_H_AETH}}, \
+	[(base) + 0x11] = {t "_ACK", ACK | RESPONSE | ONLY, n + LEN_AETH, \
+		{__VA_ARGS__ RD_H_AETH}}, \
+	[(base) + 0x12] = {t "_ATOMIC_ACK", ATOMIC | RESPONSE | ONLY, n + LEN_AETH + LEN_ATOMICACKETH, \
+		{__VA_ARGS__ RD_H_AETH, RD_H_ATOMICACKETH}},
+
 const struct rd_opcode rd_opcodes[256] = {
-	[0x00] = {"RC_SEND_FIRST", SEND | FIRST, H0()},
-	[0x01] = {"RC_SEND_MIDDLE", SEND, H0()},
-	[0x02] = {"RC_SEND_LAST", SEND | LAST, H0()},
-	[0x03] = {"RC_SEND_LAST_IMM", SEND | LAST, H1(IMMDT)},
-	[0x04] = {"RC_SEND_ONLY", SEND | ONLY, H0()},
-	[0x05] = {"RC_SEND_ONLY_IMM", SEND | ONLY, H1(IMMDT)},
-	[0x06] = {"RC_WRITE_FIRST", WRITE | FIRST, H1(RETH)},
-	[0x07] = {"RC_WRITE_MIDDLE", WRITE, H0()},
-	[0x08] = {"RC_WRITE_LAST", WRITE | LAST, H0()},
-	[0x09] = {"RC_WRITE_LAST_IMM", WRITE | LAST, H1(IMMDT)},
-	[0x0a] = {"RC_WRITE_ONLY", WRITE | ONLY, H1(RETH)},
-	[0x0b] = {"RC_WRITE_ONLY_IMM", WRITE | ONLY, H2(RETH, IMMDT)},
-	[0x0c] = {"RC_READ_REQUEST", READ | ONLY, H1(RETH)},
-	[0x0d] = {"RC_READ_RESP_FIRST", READ | RESPONSE | FIRST, H1(AETH)},
-	[0x0e] = {"RC_READ_RESP_MIDDLE", READ | RESPONSE, H0()},
-	[0x0f] = {"RC_READ_RESP_LAST", READ | RESPONSE | LAST, H1(AETH)},
-	[0x10] = {"RC_READ_RESP_ONLY", READ | RESPONSE | ONLY, H1(AETH)},
-	[0x11] = {"RC_ACK", ACK | RESPONSE | ONLY, H1(AETH)},
-	[0x12] = {"RC_ATOMIC_ACK", ATOMIC | RESPONSE | ONLY, H2(AETH, ATOMICACKETH)},
-	[0x13] = {"RC_CMP_SWAP", ATOMIC | ONLY, H1(ATOMICETH)},
-	[0x14] = {"RC_FETCH_ADD", ATOMIC | ONLY, H1(ATOMICETH)},
-	[0x16] = {"RC_SEND_LAST_INV", SEND | LAST, H1(IETH)},
-	[0x17] = {"RC_SEND_ONLY_INV", SEND | ONLY, H1(IETH)},
-	[0x1c] = {"RC_FLUSH", FLUSH | ONLY, H2(FETH, RETH)},
-	[0x1d] = {"RC_ATOMIC_WRITE", ATOMIC | ONLY, H1(RETH)},
-	[0x20] = {"UC_SEND_FIRST", SEND | FIRST, H0()},
-	[0x21] = {"UC_SEND_MIDDLE", SEND, H0()},
-	[0x22] = {"UC_SEND_LAST", SEND | LAST, H0()},
-	[0x23] = {"UC_SEND_LAST_IMM", SEND | LAST, H1(IMMDT)},
-	[0x24] = {"UC_SEND_ONLY", SEND | ONLY, H0()},
-	[0x25] = {"UC_SEND_ONLY_IMM", SEND | ONLY, H1(IMMDT)},
-	[0x26] = {"UC_WRITE_FIRST", WRITE | FIRST, H1(RETH)},
-	[0x27] = {"UC_WRITE_MIDDLE", WRITE, H0()},
-	[0x28] = {"UC_WRITE_LAST", WRITE | LAST, H0()},
-	[0x29] = {"UC_WRITE_LAST_IMM", WRITE | LAST, H1(IMMDT)},
-	[0x2a] = {"UC_WRITE_ONLY", WRITE | ONLY, H1(RETH)},
-	[0x2b] = {"UC_WRITE_ONLY_IMM", WRITE | ONLY, H2(RETH, IMMDT)},
-	[0x40] = {"RD_SEND_FIRST", SEND | FIRST, H2(RDETH, DETH)},
-	[0x41] = {"RD_SEND_MIDDLE", SEND, H2(RDETH, DETH)},
-	[0x42] = {"RD_SEND_LAST", SEND | LAST, H2(RDETH, DETH)},
-	[0x43] = {"RD_SEND_LAST_IMM", SEND | LAST, H3(RDETH, DETH, IMMDT)},
-	[0x44] = {"RD_SEND_ONLY", SEND | ONLY, H2(RDETH, DETH)},
-	[0x45] = {"RD_SEND_ONLY_IMM", SEND | ONLY, H3(RDETH, DETH, IMMDT)},
-	[0x46] = {"RD_WRITE_FIRST", WRITE | FIRST, H3(RDETH, DETH, RETH)},
-	[0x47] = {"RD_WRITE_MIDDLE", WRITE, H2(RDETH, DETH)},
-	[0x48] = {"RD_WRITE_LAST", WRITE | LAST, H2(RDETH, DETH)},
-	[0x49] = {"RD_WRITE_LAST_IMM", WRITE | LAST, H3(RDETH, DETH, IMMDT)},
-	[0x4a] = {"RD_WRITE_ONLY", WRITE | ONLY, H3(RDETH, DETH, RETH)},
-	[0x4b] = {"RD_WRITE_ONLY_IMM", WRITE | ONLY, H4(RDETH, DETH, RETH, IMMDT)},
-	[0x4c] = {"RD_READ_REQUEST", READ | ONLY, H3(RDETH, DETH, RETH)},
-	[0x4d] = {"RD_READ_RESP_FIRST", READ | RESPONSE | FIRST, H2(RDETH, AETH)},
-	[0x4e] = {"RD_READ_RESP_MIDDLE", READ | RESPONSE, H1(RDETH)},
-	[0x4f] = {"RD_READ_RESP_LAST", READ | RESPONSE | LAST, H2(RDETH, AETH)},
-	[0x50] = {"RD_READ_RESP_ONLY", READ | RESPONSE | ONLY, H2(RDETH, AETH)},
-	[0x51] = {"RD_ACK", ACK | RESPONSE | ONLY, H2(RDETH, AETH)},
-	[0x52] = {"RD_ATOMIC_ACK", ATOMIC | RESPONSE | ONLY, H3(RDETH, AETH, ATOMICACKETH)},
-	[0x53] = {"RD_CMP_SWAP", ATOMIC | ONLY, H3(RDETH, DETH, ATOMICETH)},
-	[0x54] = {"RD_FETCH_ADD", ATOMIC | ONLY, H3(RDETH, DETH, ATOMICETH)},
-	[0x55] = {"RD_RESYNC", ONLY, H2(RDETH, DETH)},
-	[0x5c] = {"RD_FLUSH", FLUSH | ONLY, H4(RDETH, DETH, FETH, RETH)},
-	[0x5d] = {"RD_ATOMIC_WRITE", ATOMIC | ONLY, H3(RDETH, DETH, RETH)},
-	[0x64] = {"UD_SEND_ONLY", SEND | ONLY, H1(DETH)},
-	[0x65] = {"UD_SEND_ONLY_IMM", SEND | ONLY, H2(DETH, IMMDT)},
-	[0x81] = {"CNP", RD_OP_CNP | ONLY, H1(CNP)},
-	[0xa0] = {"XRC_SEND_FIRST", SEND | FIRST, H1(XRCETH)},
-	[0xa1] = {"XRC_SEND_MIDDLE", SEND, H1(XRCETH)},
-	[0xa2] = {"XRC_SEND_LAST", SEND | LAST, H1(XRCETH)},
-	[0xa3] = {"XRC_SEND_LAST_IMM", SEND | LAST, H2(XRCETH, IMMDT)},
-	[0xa4] = {"XRC_SEND_ONLY", SEND | ONLY, H1(XRCETH)},
-	[0xa5] = {"XRC_SEND_ONLY_IMM", SEND | ONLY, H2(XRCETH, IMMDT)},
-	[0xa6] = {"XRC_WRITE_FIRST", WRITE | FIRST, H2(XRCETH, RETH)},
-	[0xa7] = {"XRC_WRITE_MIDDLE", WRITE, H1(XRCETH)},
-	[0xa8] = {"XRC_WRITE_LAST", WRITE | LAST, H1(XRCETH)},
-	[0xa9] = {"XRC_WRITE_LAST_IMM", WRITE | LAST, H2(XRCETH, IMMDT)},
-	[0xaa] = {"XRC_WRITE_ONLY", WRITE | ONLY, H2(XRCETH, RETH)},
-	[0xab] = {"XRC_WRITE_ONLY_IMM", WRITE | ONLY, H3(XRCETH, RETH, IMMDT)},
-	[0xac] = {"XRC_READ_REQUEST", READ | ONLY, H2(XRCETH, RETH)},
-	[0xad] = {"XRC_READ_RESP_FIRST", READ | RESPONSE | FIRST, H1(AETH)},
-	[0xae] = {"XRC_READ_RESP_MIDDLE", READ | RESPONSE, H0()},
-	[0xaf] = {"XRC_READ_RESP_LAST", READ | RESPONSE | LAST, H1(AETH)},
-	[0xb0] = {"XRC_READ_RESP_ONLY", READ | RESPONSE | ONLY, H1(AETH)},
-	[0xb1] = {"XRC_ACK", ACK | RESPONSE | ONLY, H1(AETH)},
-	[0xb2] = {"XRC_ATOMIC_ACK", ATOMIC | RESPONSE | ONLY, H2(AETH, ATOMICACKETH)},
-	[0xb3] = {"XRC_CMP_SWAP", ATOMIC | ONLY, H2(XRCETH, ATOMICETH)},
-	[0xb4] = {"XRC_FETCH_ADD", ATOMIC | ONLY, H2(XRCETH, ATOMICETH)},
-	[0xb6] = {"XRC_SEND_LAST_INV", SEND | LAST, H2(XRCETH, IETH)},
-	[0xb7] = {"XRC_SEND_ONLY_INV", SEND | ONLY, H2(XRCETH, IETH)},
-	[0xbc] = {"XRC_FLUSH", FLUSH | ONLY, H3(XRCETH, FETH, RETH)},
-	[0xbd] = {"XRC_ATOMIC_WRITE", ATOMIC | ONLY, H2(XRCETH, RETH)},
+	SENDS_AND_WRITES(0x00, "RC", 0, )
+	FETCHES(0x00, "RC", 0, )
+	RESPONSES(0x00, "RC", 0, )
+	INVALIDATES(0x00, "RC", 0, )
+	SENDS_AND_WRITES(0x20, "UC", 0, )
+	SENDS_AND_WRITES(0x40, "RD", LEN_RDETH + LEN_DETH, RD_H_RDETH, RD_H_DETH, )
+	FETCHES(0x40, "RD", LEN_RDETH + LEN_DETH, RD_H_RDETH, RD_H_DETH, )
+	RESPONSES(0x40, "RD", LEN_RDETH, RD_H_RDETH, )
+	[0x55] = {"RD_RESYNC", ONLY, LEN_RDETH + LEN_DETH, {RD_H_RDETH, RD_H_DETH}},
+	[0x64] = {"UD_SEND_ONLY", SEND | ONLY, LEN_DETH, {RD_H_DETH}},
+	[0x65] = {"UD_SEND_ONLY_IMM", SEND | ONLY, LEN_DETH + LEN_IMMDT, {RD_H_DETH, RD_H_IMMDT}},
+	[0x81] = {"CNP", RD_OP_CNP | ONLY, LEN_CNP, {RD_H_CNP}},
+	SENDS_AND_WRITES(0xa0, "XRC", LEN_XRCETH, RD_H_XRCETH, )
+	FETCHES(0xa0, "XRC", LEN_XRCETH, RD_H_XRCETH, )
+	RESPONSES(0xa0, "XRC", 0, )
+	INVALIDATES(0xa0, "XRC", LEN_XRCETH, RD_H_XRCETH, )
 };
 /* clang-format on */
 

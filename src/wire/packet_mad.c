@@ -3,10 +3,9 @@
  * Management datagrams and their names: IBTA volume 1, 13.4 (MADs), 14.2 (SMPs), 15.2 (SA), 16.1
  * (PMA), 12.6 (CM). The content of CM messages is in packet_cm.c.
  */
-#include "text.h"
+#include <rdmadump/names.h>
+#include <rdmadump/packet.h>
 #include <stdio.h>
-
-#define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
 #define CLASS_PMA 0x04
 
@@ -69,7 +68,7 @@ uint16_t rd_mad_status(const struct rd_mad *mad)
 /* 13.4.7: bits 2 to 4 are a code, the upper byte belongs to the class. */
 const char *rd_mad_status_name(unsigned int class, unsigned int status)
 {
-	static const struct name of_sa[] = {
+	static const struct rd_name of_sa[] = {
 		{1, "no resources"},
 		{2, "invalid request"},
 		{3, "no records"},
@@ -78,20 +77,22 @@ const char *rd_mad_status_name(unsigned int class, unsigned int status)
 		{6, "insufficient components"},
 		{7, "denied"},
 		{8, "priority suggested"},
+		{0},
 	};
-	static const struct name codes[] = {
+	static const struct rd_name codes[] = {
 		{1, "version not supported"},
 		{2, "method not supported"},
 		{3, "method not supported for the attribute"},
 		{7, "invalid attribute or modifier"},
+		{0},
 	};
 
 	if (class == RD_MAD_SA && status >> 8)
-		return find_name(of_sa, COUNT(of_sa), status >> 8);
+		return rd_name_of(of_sa, status >> 8);
 	if (status >> 8)
 		return NULL;
 	if (status >> 2 & 7)
-		return find_name(codes, COUNT(codes), status >> 2 & 7);
+		return rd_name_of(codes, status >> 2 & 7);
 	return status & 1 ? "busy" : status & 2 ? "redirect" : NULL;
 }
 
@@ -113,7 +114,7 @@ bool rd_mad_expects_response(unsigned int method)
 
 const char *rd_mad_class_name(unsigned int class)
 {
-	static const struct name names[] = {
+	static const struct rd_name names[] = {
 		{RD_MAD_SMP, "SMP"},
 		{RD_MAD_SMP_DIRECTED, "SMP (directed)"},
 		{RD_MAD_SA, "SA"},
@@ -123,14 +124,15 @@ const char *rd_mad_class_name(unsigned int class)
 		{RD_MAD_CM, "CM"},
 		{0x08, "SNMP"},
 		{0x21, "CC"},
+		{0},
 	};
 
-	return find_name(names, COUNT(names), class);
+	return rd_name_of(names, class);
 }
 
 const char *rd_mad_method_name(unsigned int method)
 {
-	static const struct name names[] = {
+	static const struct rd_name names[] = {
 		{0x01, "Get"},
 		{0x81, "GetResp"},
 		{0x02, "Set"},
@@ -146,18 +148,20 @@ const char *rd_mad_method_name(unsigned int method)
 		{0x94, "GetMultiResp"},
 		{0x15, "Delete"},
 		{0x95, "DeleteResp"},
+		{0},
 	};
 
-	return find_name(names, COUNT(names), method);
+	return rd_name_of(names, method);
 }
 
-static const struct name common_attributes[] = {
+static const struct rd_name common_attributes[] = {
 	{0x0001, "ClassPortInfo"},
 	{0x0002, "Notice"},
 	{0x0003, "InformInfo"},
+	{0},
 };
 
-static const struct name smp_attributes[] = {
+static const struct rd_name smp_attributes[] = {
 	{0x0002, "Notice"},
 	{0x0010, "NodeDescription"},
 	{0x0011, "NodeInfo"},
@@ -174,9 +178,10 @@ static const struct name smp_attributes[] = {
 	{0x0020, "SMInfo"},
 	{0x0030, "VendorDiag"},
 	{0x0031, "LedInfo"},
+	{0},
 };
 
-static const struct name sa_attributes[] = {
+static const struct rd_name sa_attributes[] = {
 	{0x0011, "NodeRecord"},
 	{0x0012, "PortInfoRecord"},
 	{0x0013, "SLtoVLMappingTableRecord"},
@@ -197,9 +202,10 @@ static const struct name sa_attributes[] = {
 	{0x003a, "MultiPathRecord"},
 	{0x003b, "ServiceAssociationRecord"},
 	{0x00f3, "InformInfoRecord"},
+	{0},
 };
 
-static const struct name pma_attributes[] = {
+static const struct rd_name pma_attributes[] = {
 	{0x0010, "PortSamplesControl"},
 	{0x0011, "PortSamplesResult"},
 	{0x0012, "PortCounters"},
@@ -219,9 +225,10 @@ static const struct name pma_attributes[] = {
 	{0x0033, "PortSLRcvBECN"},
 	{0x0034, "PortXmitConCtrl"},
 	{0x0035, "PortVLXmitTimeCong"},
+	{0},
 };
 
-static const struct name cm_attributes[] = {
+static const struct rd_name cm_attributes[] = {
 	{0x0001, "ClassPortInfo"},
 	{RD_CM_REQ, "ConnectRequest"},
 	{RD_CM_MRA, "MsgRcptAck"},
@@ -236,33 +243,33 @@ static const struct name cm_attributes[] = {
 	{RD_CM_APR, "AlternatePathResponse"},
 	{RD_CM_SAP, "SuggestAlternatePath"},
 	{RD_CM_SPR, "SuggestAlternatePathResponse"},
+	{0},
 };
 
 const char *rd_mad_attribute_name(unsigned int class, unsigned int attribute)
 {
 	static const struct {
 		uint8_t class;
-		const struct name *names;
-		size_t n;
+		const struct rd_name *names;
 		bool complete; /* the common attributes are not those of this class */
 	} classes[] = {
-		{RD_MAD_SMP, smp_attributes, COUNT(smp_attributes), true},
-		{RD_MAD_SMP_DIRECTED, smp_attributes, COUNT(smp_attributes), true},
-		{RD_MAD_SA, sa_attributes, COUNT(sa_attributes), false},
-		{CLASS_PMA, pma_attributes, COUNT(pma_attributes), false},
-		{RD_MAD_CM, cm_attributes, COUNT(cm_attributes), true},
+		{RD_MAD_SMP, smp_attributes, true},
+		{RD_MAD_SMP_DIRECTED, smp_attributes, true},
+		{RD_MAD_SA, sa_attributes, false},
+		{CLASS_PMA, pma_attributes, false},
+		{RD_MAD_CM, cm_attributes, true},
 	};
 
-	for (size_t i = 0; i < COUNT(classes); i++) {
+	for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++) {
 		const char *name;
 
 		if (classes[i].class != class)
 			continue;
-		name = find_name(classes[i].names, classes[i].n, attribute);
+		name = rd_name_of(classes[i].names, attribute);
 		if (name || classes[i].complete)
 			return name;
 	}
-	return find_name(common_attributes, COUNT(common_attributes), attribute);
+	return rd_name_of(common_attributes, attribute);
 }
 
 /* What a class without a name is: 13.4.4. */

@@ -4,8 +4,7 @@
  * 4861), TCP, UDP, MAC control and known Ethertypes.
  */
 #include "text.h"
-
-#define COUNT(a) (sizeof(a) / sizeof(*(a)))
+#include <rdmadump/names.h>
 
 #define ETHERTYPE_ARP 0x0806
 #define ARP_LEN	      28
@@ -54,7 +53,7 @@ static void add_tcp(struct rd_line *line, const struct rd_packet *p)
 
 static void add_icmp(struct rd_line *line, const struct rd_packet *p)
 {
-	static const struct name names[] = {
+	static const struct rd_name names[] = {
 		{0, "echo reply"},
 		{3, "unreachable"},
 		{4, "source quench"},
@@ -62,8 +61,9 @@ static void add_icmp(struct rd_line *line, const struct rd_packet *p)
 		{8, "echo request"},
 		{11, "time exceeded"},
 		{12, "parameter problem"},
+		{0},
 	};
-	static const struct name names6[] = {
+	static const struct rd_name names6[] = {
 		{1, "unreachable"},
 		{2, "packet too big"},
 		{3, "time exceeded"},
@@ -79,6 +79,7 @@ static void add_icmp(struct rd_line *line, const struct rd_packet *p)
 		{136, "neighbor advertisement"},
 		{137, "redirect"},
 		{143, "multicast listener report"},
+		{0},
 	};
 	const uint8_t *icmp = p->data + p->l4;
 	bool v6 = p->proto == 58;
@@ -87,8 +88,7 @@ static void add_icmp(struct rd_line *line, const struct rd_packet *p)
 	rd_line_add(line, v6 ? "ICMPv6" : "ICMP");
 	if (p->caplen < p->l4 + 8)
 		return;
-	name = v6 ? find_name(names6, COUNT(names6), icmp[0])
-		  : find_name(names, COUNT(names), icmp[0]);
+	name = v6 ? rd_name_of(names6, icmp[0]) : rd_name_of(names, icmp[0]);
 	if (name)
 		rd_line_add(line, " %s", name);
 	else
@@ -105,7 +105,7 @@ static void add_icmp(struct rd_line *line, const struct rd_packet *p)
 
 static void add_ip(struct rd_line *line, const struct rd_packet *p)
 {
-	static const struct name names[] = {
+	static const struct rd_name names[] = {
 		{1, "ICMP"},
 		{2, "IGMP"},
 		{6, "TCP"},
@@ -118,8 +118,9 @@ static void add_ip(struct rd_line *line, const struct rd_packet *p)
 		{103, "PIM"},
 		{112, "VRRP"},
 		{132, "SCTP"},
+		{0},
 	};
-	const char *name = find_name(names, COUNT(names), p->proto);
+	const char *name = rd_name_of(names, p->proto);
 
 	if (p->l4 && p->proto == 6)
 		add_tcp(line, p);
@@ -137,7 +138,7 @@ static void add_ip(struct rd_line *line, const struct rd_packet *p)
 
 const char *rd_ethertype_name(uint16_t ethertype)
 {
-	static const struct name names[] = {
+	static const struct rd_name names[] = {
 		{0x0800, "IPv4"},
 		{0x8035, "RARP"},
 		{0x86dd, "IPv6"},
@@ -155,9 +156,10 @@ const char *rd_ethertype_name(uint16_t ethertype)
 		{0x88f7, "PTP"},
 		{0x8902, "CFM"},
 		{0x0806, "ARP"},
+		{0},
 	};
 
-	return find_name(names, COUNT(names), ethertype);
+	return rd_name_of(names, ethertype);
 }
 
 void rd_line_other(struct rd_line *line, const struct rd_packet *p)

@@ -97,7 +97,7 @@ enum rd_trailer rd_trailers_vcrc(const struct rd_trailers *t)
 	return state_of(t, t->vcrc, t->vcrc_valid);
 }
 
-RD_NAMES(rd_trailer_name, "?", [RD_TRAILER_UNKNOWN] = "unknown", [RD_TRAILER_VALID] = "valid",
+RD_NAMES(rd_trailer_name, NULL, [RD_TRAILER_UNKNOWN] = "unknown", [RD_TRAILER_VALID] = "valid",
 	[RD_TRAILER_INVALID] = "invalid", [RD_TRAILER_ABSENT] = "absent",
 	[RD_TRAILER_MIXED] = "mixed")
 

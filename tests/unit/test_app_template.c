@@ -19,8 +19,8 @@
 /* Offsets. */
 enum { OPERATION = 4, FLAGS = 5, STATUS = 6, IDENTIFIER = 8, BYTES = 12 };
 
-static const struct app_name operations[] = {{1, "GET"}, {2, "PUT"}, {3, "DELETE"}, {0}};
-static const struct app_name statuses[] = {{1, "no such key"}, {2, "no space"}, {0}};
+static const struct rd_name operations[] = {{1, "GET"}, {2, "PUT"}, {3, "DELETE"}, {0}};
+static const struct rd_name statuses[] = {{1, "no such key"}, {2, "no space"}, {0}};
 
 static enum app_role kv_read(
 	const struct app_bytes *b, bool client, struct rd_app_queue *queue, struct app_message *m)
@@ -34,7 +34,7 @@ static enum app_role kv_read(
 		return APP_MISFIT;
 	if (b->captured < MESSAGE || app_is_blank(b, MESSAGE))
 		return APP_UNREADABLE;
-	if (rd_be32(p) != MAGIC || !app_name_of(operations, p[OPERATION]))
+	if (rd_be32(p) != MAGIC || !rd_name_of(operations, p[OPERATION]))
 		return APP_MISFIT;
 	*m = (struct app_message){.operation = p[OPERATION],
 		.id = rd_be32(p + IDENTIFIER),
@@ -59,12 +59,12 @@ static void kv_operation(
 	char *buf, size_t capacity, uint64_t operation, const struct rd_app_queue *q)
 {
 	(void)q;
-	snprintf(buf, capacity, "%s", app_name_of(operations, (uint32_t)operation));
+	snprintf(buf, capacity, "%s", rd_name_of(operations, (uint32_t)operation));
 }
 
 static void kv_status(char *buf, size_t capacity, uint64_t operation, uint32_t status)
 {
-	const char *text = app_name_of(statuses, status);
+	const char *text = rd_name_of(statuses, status);
 
 	(void)operation;
 	if (text)

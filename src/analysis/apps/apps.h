@@ -7,6 +7,7 @@
 #define RDMADUMP_ANALYSIS_APPS_H
 
 #include <rdmadump/analysis.h>
+#include <rdmadump/names.h>
 
 /* The first packet of a SEND. */
 struct app_bytes {
@@ -95,20 +96,6 @@ static inline bool app_is_blank(const struct app_bytes *b, uint32_t n)
 		if (b->data[i])
 			return false;
 	return true;
-}
-
-/* A list of names ends with one without text. */
-struct app_name {
-	uint32_t number;
-	const char *text;
-};
-
-static inline const char *app_name_of(const struct app_name *names, uint32_t number)
-{
-	for (; names->text; names++)
-		if (names->number == number)
-			return names->text;
-	return NULL;
 }
 
 #define APP(name) extern const struct app app_##name;

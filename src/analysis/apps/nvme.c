@@ -45,7 +45,7 @@ enum {
 /* --- names ------------------------------------------------------------------------------------ */
 
 /* Without those that create and delete queues, which a Connect command does here. */
-static const struct app_name admin_names[] = {{0x02, "Get Log Page"}, {0x06, "Identify"},
+static const struct rd_name admin_names[] = {{0x02, "Get Log Page"}, {0x06, "Identify"},
 	{0x08, "Abort"}, {0x09, "Set Features"}, {0x0a, "Get Features"},
 	{0x0c, "Async Event Request"}, {0x0d, "Namespace Management"}, {0x10, "Firmware Commit"},
 	{0x11, "Firmware Image Download"}, {0x14, "Device Self-test"},
@@ -53,20 +53,20 @@ static const struct app_name admin_names[] = {{0x02, "Get Log Page"}, {0x06, "Id
 	{0x1a, "Directive Receive"}, {0x80, "Format NVM"}, {0x81, "Security Send"},
 	{0x82, "Security Receive"}, {0x84, "Sanitize"}, {0x86, "Get LBA Status"}, {0}};
 
-static const struct app_name io_names[] = {{0x00, "Flush"}, {0x01, "Write"}, {0x02, "Read"},
+static const struct rd_name io_names[] = {{0x00, "Flush"}, {0x01, "Write"}, {0x02, "Read"},
 	{0x04, "Write Uncorrectable"}, {0x05, "Compare"}, {0x08, "Write Zeroes"},
 	{0x09, "Dataset Management"}, {0x0c, "Verify"}, {0x0d, "Reservation Register"},
 	{0x0e, "Reservation Report"}, {0x11, "Reservation Acquire"}, {0x15, "Reservation Release"},
 	{0x19, "Copy"}, {0x79, "Zone Management Send"}, {0x7a, "Zone Management Receive"},
 	{0x7d, "Zone Append"}, {0}};
 
-static const struct app_name fabrics_names[] = {{0x00, "Property Set"}, {0x01, "Connect"},
+static const struct rd_name fabrics_names[] = {{0x00, "Property Set"}, {0x01, "Connect"},
 	{0x04, "Property Get"}, {0x05, "Authentication Send"}, {0x06, "Authentication Receive"},
 	{0x08, "Disconnect"}, {0}};
 
 /* Status code type, status code. */
 #define OF(type, code) ((type) << 8 | (code))
-static const struct app_name status_names[] = {{OF(0, 0x01), "invalid opcode"},
+static const struct rd_name status_names[] = {{OF(0, 0x01), "invalid opcode"},
 	{OF(0, 0x02), "invalid field in command"}, {OF(0, 0x03), "command ID conflict"},
 	{OF(0, 0x04), "data transfer error"}, {OF(0, 0x05), "aborted, power loss"},
 	{OF(0, 0x06), "internal error"}, {OF(0, 0x07), "abort requested"},
@@ -98,12 +98,12 @@ static const struct app_name status_names[] = {{OF(0, 0x01), "invalid opcode"},
 	{OF(3, 0x70), "host pathing error"}, {OF(3, 0x71), "aborted by the host"}, {0}};
 
 /* Command specific ones of Fabrics commands, and of I/O commands. */
-static const struct app_name fabrics_status_names[] = {{OF(1, 0x80), "incompatible format"},
+static const struct rd_name fabrics_status_names[] = {{OF(1, 0x80), "incompatible format"},
 	{OF(1, 0x81), "controller busy"}, {OF(1, 0x82), "invalid parameters"},
 	{OF(1, 0x83), "restart discovery"}, {OF(1, 0x84), "invalid host"},
 	{OF(1, 0x90), "discovery restart"}, {OF(1, 0x91), "authentication required"}, {0}};
 
-static const struct app_name io_status_names[] = {{OF(1, 0x80), "conflicting attributes"},
+static const struct rd_name io_status_names[] = {{OF(1, 0x80), "conflicting attributes"},
 	{OF(1, 0x81), "invalid protection information"},
 	{OF(1, 0x82), "write to a read-only range"}, {0}};
 
@@ -111,10 +111,10 @@ static void nvme_operation(
 	char *buf, size_t capacity, uint64_t operation, const struct rd_app_queue *queue)
 {
 	unsigned int opcode = operation & 0xff, type = operation >> TYPE_SHIFT & 0xff;
-	const char *admin = app_name_of(admin_names, opcode), *io = app_name_of(io_names, opcode);
+	const char *admin = rd_name_of(admin_names, opcode), *io = rd_name_of(io_names, opcode);
 
 	if (opcode == FABRICS) {
-		io = app_name_of(fabrics_names, type);
+		io = rd_name_of(fabrics_names, type);
 		admin = NULL;
 		if (!io)
 			snprintf(buf, capacity, "Fabrics command 0x%02x", type);
@@ -139,12 +139,12 @@ static const char *nvme_group(uint64_t operation, const struct rd_app_queue *que
 
 static void nvme_status(char *buf, size_t capacity, uint64_t operation, uint32_t status)
 {
-	const struct app_name *own =
+	const struct rd_name *own =
 		(operation & 0xff) == FABRICS ? fabrics_status_names : io_status_names;
-	const char *text = app_name_of(status_names, status);
+	const char *text = rd_name_of(status_names, status);
 
 	if (!text)
-		text = app_name_of(own, status);
+		text = rd_name_of(own, status);
 	if (text)
 		snprintf(buf, capacity, "%s", text);
 	else
@@ -278,8 +278,8 @@ static bool nvme_recognize(const struct app_bytes *b, bool *client)
 	opcode = b->data[OPCODE];
 	*client = true;
 	if (opcode == FABRICS)
-		return app_name_of(fabrics_names, b->data[FABRICS_TYPE]) != NULL;
-	return app_name_of(io_names, opcode) || app_name_of(admin_names, opcode);
+		return rd_name_of(fabrics_names, b->data[FABRICS_TYPE]) != NULL;
+	return rd_name_of(io_names, opcode) || rd_name_of(admin_names, opcode);
 }
 
 const struct app app_nvme = {

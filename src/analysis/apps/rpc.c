@@ -29,18 +29,18 @@ enum { RDMA_MSG, RDMA_NOMSG, RDMA_MSGP, RDMA_DONE, RDMA_ERROR };
 #define DENIED	   0x100 /* status: not accepted, and why */
 #define RDMA_FAULT 0x200 /* status: an error of RPC over RDMA */
 
-static const struct app_name nfs3_names[] = {{0, "NULL"}, {1, "GETATTR"}, {2, "SETATTR"},
+static const struct rd_name nfs3_names[] = {{0, "NULL"}, {1, "GETATTR"}, {2, "SETATTR"},
 	{3, "LOOKUP"}, {4, "ACCESS"}, {5, "READLINK"}, {6, "READ"}, {7, "WRITE"}, {8, "CREATE"},
 	{9, "MKDIR"}, {10, "SYMLINK"}, {11, "MKNOD"}, {12, "REMOVE"}, {13, "RMDIR"}, {14, "RENAME"},
 	{15, "LINK"}, {16, "READDIR"}, {17, "READDIRPLUS"}, {18, "FSSTAT"}, {19, "FSINFO"},
 	{20, "PATHCONF"}, {21, "COMMIT"}, {0}};
 
-static const struct app_name nfs4_names[] = {{0, "NULL"}, {1, "COMPOUND"}, {0}};
+static const struct rd_name nfs4_names[] = {{0, "NULL"}, {1, "COMPOUND"}, {0}};
 
-static const struct app_name program_names[] = {{PROGRAM_NFS, "NFS"}, {PROGRAM_MOUNT, "MOUNT"},
+static const struct rd_name program_names[] = {{PROGRAM_NFS, "NFS"}, {PROGRAM_MOUNT, "MOUNT"},
 	{PROGRAM_ACL, "NFSACL"}, {PROGRAM_CALLBACK, "NFS callback"}, {0}};
 
-static const struct app_name status_names[] = {{1, "program unavailable"},
+static const struct rd_name status_names[] = {{1, "program unavailable"},
 	{2, "program version mismatch"}, {3, "procedure unavailable"}, {4, "garbage arguments"},
 	{5, "system error"}, {DENIED, "denied: RPC version mismatch"},
 	{DENIED + 1, "denied: authentication"}, {RDMA_FAULT + 1, "RPC-over-RDMA version"},
@@ -51,11 +51,11 @@ static void rpc_operation(
 {
 	uint32_t program = (uint32_t)(operation >> 32), version = operation >> 16 & 0xffff;
 	uint32_t procedure = operation & 0xffff;
-	const char *name = app_name_of(program_names, program), *text = NULL;
+	const char *name = rd_name_of(program_names, program), *text = NULL;
 
 	(void)q;
 	if (program == PROGRAM_NFS && version >= 3)
-		text = app_name_of(version == 3 ? nfs3_names : nfs4_names, procedure);
+		text = rd_name_of(version == 3 ? nfs3_names : nfs4_names, procedure);
 	if (operation == LONG_CALL)
 		snprintf(buf, capacity, "long call");
 	else if (text)
@@ -68,7 +68,7 @@ static void rpc_operation(
 
 static void rpc_status(char *buf, size_t capacity, uint64_t operation, uint32_t status)
 {
-	const char *text = app_name_of(status_names, status);
+	const char *text = rd_name_of(status_names, status);
 
 	(void)operation;
 	if (text)

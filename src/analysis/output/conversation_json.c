@@ -2,6 +2,7 @@
 /* A conversation and its two sides as JSON. */
 #include "output.h"
 #include <rdmadump/json.h>
+#include <rdmadump/names.h>
 
 /* --- what a side sent ------------------------------------------------------------------------- */
 
@@ -93,7 +94,6 @@ static const struct rd_field incidents_fields[] = {
 #define INCIDENT(name, key, flow, help)                                                            \
 	{key, help, RD_MAYBE(incident, incident_shape), .which = RD_INC_##name},
 #include <rdmadump/incident.def>
-#include <rdmadump/names.h>
 #undef INCIDENT
 };
 static const struct rd_shape incidents_shape = {"events",
