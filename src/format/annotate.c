@@ -36,11 +36,6 @@ struct texts {
 	size_t bytes; /* as options */
 };
 
-static size_t pad4(size_t n)
-{
-	return (n + 3) & ~(size_t)3;
-}
-
 /* --- comments --------------------------------------------------------------------------------- */
 
 static bool texts_add(struct texts *t, char *text)

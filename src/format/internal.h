@@ -23,6 +23,21 @@
 
 #define NS_PER_S 1000000000u
 
+/* Classic pcap: draft-ietf-opsawg-pcap. */
+#define PCAP_MAGIC_US 0xa1b2c3d4u
+#define PCAP_MAGIC_NS 0xa1b23c4du
+#define PCAP_MAGIC_MODIFIED                                                                        \
+	0xa1b2cd34u /* variant of A. Kuznetsov: 8 more bytes in each record header */
+
+#define PCAP_HEADER	     24
+#define PCAP_RECORD	     16
+#define PCAP_RECORD_MODIFIED 24
+
+/* Bits of the link type: the four upper bits have the FCS length in 16-bit units. */
+#define PCAP_FCS_PRESENT   0x04000000u
+#define PCAP_FCS_SHIFT	   28
+#define PCAP_LINKTYPE_MASK 0xffffu
+
 #define ERF_HEADER	 16
 #define ERF_ETH_PAD	 2 /* before an Ethernet frame: offset and padding */
 #define ERF_ETH_FCS	 4 /* wire lengths of Ethernet include the FCS, captured or not */

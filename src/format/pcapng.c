@@ -23,11 +23,6 @@
 static_assert(offsetof(struct rd_frame, len) == offsetof(struct rd_frame, caplen) + 4, "");
 static_assert(RD_DIR_IN == 1 && RD_DIR_OUT == 2, "");
 
-static size_t pad4(size_t n)
-{
-	return (n + 3) & ~(size_t)3;
-}
-
 /* Counts bytes even beyond the buffer's end (or without a buffer), to measure the size that is
  * needed. */
 struct out {

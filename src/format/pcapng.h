@@ -3,6 +3,8 @@
 #ifndef RDMADUMP_FORMAT_PCAPNG_H
 #define RDMADUMP_FORMAT_PCAPNG_H
 
+#include <stddef.h>
+
 #define BYTE_ORDER_MAGIC 0x1a2b3c4du
 
 #define BLOCK_SHB 0x0a0d0d0au
@@ -52,5 +54,11 @@ enum {
 #define EPB_FLAG_FCS_SHIFT 5
 #define EPB_FLAG_FCS_MASK  0xfu
 #define EPB_FLAG_CRC_ERROR (1u << 24)
+
+/* The next multiple of four. */
+static inline size_t pad4(size_t n)
+{
+	return (n + 3) & ~(size_t)3;
+}
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Decodes classic pcap of either byte order: draft-ietf-opsawg-pcap. */
-#include "pcap.h"
 #include "reader.h"
 
 #define CAPLEN_MAX ((16u << 20) - PCAP_RECORD_MODIFIED)

@@ -139,42 +139,29 @@ static uint64_t ticks_at(const struct rd_reader *r, const uint8_t *p)
 	return (uint64_t)reader_u32(r, p) << 32 | reader_u32(r, p + 4);
 }
 
-/* Memory for the strings of an interface's options, which are stored one after the other. */
-struct iface_text {
-	char *bytes;
-	size_t used;
-};
-
-static const char *keep_text(struct iface_text *t, const uint8_t *data, size_t len)
+/* Keeps a text of an interface; the last such option counts. */
+static enum step iface_text(struct rd_reader *r, const struct option *o, struct rd_iface *iface)
 {
-	char *s = t->bytes + t->used;
+	const char **const texts[] = {
+		[OPT_IF_NAME] = &iface->name,
+		[OPT_IF_DESCRIPTION] = &iface->description,
+		[OPT_IF_FILTER] = &iface->filter,
+		[OPT_IF_OS] = &iface->os,
+		[OPT_IF_HARDWARE] = &iface->hardware,
+	};
+	const size_t skip = o->code == OPT_IF_FILTER;
 
-	memcpy(s, data, len);
-	s[len] = '\0';
-	t->used += len + 1;
-	return s;
+	if (o->code >= sizeof(texts) / sizeof(texts[0]) || !texts[o->code])
+		return STEP_OTHER;
+	if (skip && (o->len < 2 || o->data[0])) /* another first byte: not an expression */
+		return STEP_OTHER;
+	return reader_keep_text(r, texts[o->code], (const char *)o->data + skip, o->len - skip);
 }
 
-static void iface_option(const struct rd_reader *r, const struct option *o, struct iface_text *text,
-	struct rd_iface *iface, struct file_iface *f)
+static void iface_number(const struct rd_reader *r, const struct option *o, struct rd_iface *iface,
+	struct file_iface *f)
 {
 	switch (o->code) {
-	case OPT_IF_NAME:
-		iface->name = keep_text(text, o->data, o->len);
-		break;
-	case OPT_IF_DESCRIPTION:
-		iface->description = keep_text(text, o->data, o->len);
-		break;
-	case OPT_IF_OS:
-		iface->os = keep_text(text, o->data, o->len);
-		break;
-	case OPT_IF_HARDWARE:
-		iface->hardware = keep_text(text, o->data, o->len);
-		break;
-	case OPT_IF_FILTER: /* another first byte: not an expression */
-		if (o->len > 1 && o->data[0] == 0)
-			iface->filter = keep_text(text, o->data + 1, o->len - 1u);
-		break;
 	case OPT_IF_MACADDR:
 		iface->has_mac = o->len == sizeof(iface->mac);
 		if (iface->has_mac)
@@ -194,7 +181,7 @@ static void iface_option(const struct rd_reader *r, const struct option *o, stru
 		break;
 	case OPT_IF_FCSLEN:
 		if (o->len == 1)
-			iface->fcslen = o->data[0];
+			iface->fcslen = f->fcslen = o->data[0];
 		break;
 	default:
 		break;
@@ -204,9 +191,8 @@ static void iface_option(const struct rd_reader *r, const struct option *o, stru
 static enum step iface_next(struct rd_reader *r, struct rd_view *v)
 {
 	const uint8_t *fixed = rd_view_take(v, 8);
-	struct iface_text text = {0};
-	struct file_iface times = {0}, *f;
 	struct rd_iface iface = {0};
+	struct file_iface *f;
 	struct option o;
 	uint16_t dlt;
 
@@ -216,22 +202,18 @@ static enum step iface_next(struct rd_reader *r, struct rd_view *v)
 	iface.link = reader_link(dlt);
 	iface.dlt = rd_link_keeps_dlt(iface.link) ? dlt : 0;
 	iface.snaplen = reader_snaplen(dlt, reader_u32(r, fixed + 4));
-	set_resolution(&times, 6);
-	/* In the copy, each option's header of four bytes is replaced by a NUL. */
-	text.bytes = malloc(rd_view_left(v) + 1);
-	if (!text.bytes)
-		return reader_nomem(r);
-	while (option_next(r, v, &o))
-		iface_option(r, &o, &text, &iface, &times);
 	f = reader_add_file_iface(r, &iface, dlt);
-	free(text.bytes);
 	if (!f)
 		return STEP_FAIL;
-	times.iface = f->iface;
-	times.dlt = dlt;
-	times.fcslen = iface.fcslen;
-	times.snaplen = reader_u32(r, fixed + 4);
-	*f = times;
+	f->snaplen = reader_u32(r, fixed + 4);
+	set_resolution(f, 6);
+	while (option_next(r, v, &o)) {
+		struct rd_iface *added = &r->ifaces.list[f->iface];
+
+		iface_number(r, &o, added, f);
+		if (iface_text(r, &o, added) == STEP_FAIL)
+			return STEP_FAIL;
+	}
 	return STEP_OTHER;
 }
 

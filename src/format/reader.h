@@ -90,18 +90,18 @@ struct reader_facts {
 struct reader_ifaces {
 	struct rd_iface *list;
 	struct iface_extra *extras; /* same index */
-	unsigned int n, room;
+	unsigned int n;
 	size_t kept; /* bytes of their texts */
 	bool cut;    /* further texts were discarded */
 	struct file_iface *of_file;
-	unsigned int n_of_file, of_file_room;
+	unsigned int n_of_file;
 };
 
 /* Comments of the frames in the batch. */
 struct reader_notes {
 	unsigned int batch; /* frames in it so far */
 	struct frame_note *list;
-	unsigned int n, room;
+	unsigned int n;
 	char *texts; /* each NUL-terminated */
 	size_t texts_used, texts_room;
 };
@@ -194,11 +194,6 @@ enum step reader_damaged(struct rd_reader *r, const char *fmt, ...)
 /* The file ends within the current record. */
 enum step reader_cut_short(struct rd_reader *r);
 enum step reader_nomem(struct rd_reader *r);
-/*
- * Returns `array` with space for at least one more element of `size` bytes, and updates *capacity;
- * NULL if out of memory: `array` is then unchanged.
- */
-void *reader_grow(void *array, unsigned int used, unsigned int *capacity, size_t size);
 
 /* reader_ifaces.c */
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Errors that end the reading of a file, and growth of its tables. */
+/* Errors that end the reading of a file. */
 #include "reader.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 static uint64_t position(const struct rd_reader *r)
 {
@@ -43,17 +42,4 @@ enum step reader_nomem(struct rd_reader *r)
 {
 	rd_fail(&r->error, RD_CLASS_DEVICE, ENOMEM, NULL, "'%s': cannot continue reading", r->name);
 	return STEP_FAIL;
-}
-
-void *reader_grow(void *array, unsigned int used, unsigned int *capacity, size_t size)
-{
-	unsigned int more = *capacity ? *capacity * 2 : 8;
-	void *p;
-
-	if (used < *capacity)
-		return array;
-	p = reallocarray(array, more, size);
-	if (p)
-		*capacity = more;
-	return p;
 }

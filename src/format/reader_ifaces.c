@@ -2,6 +2,7 @@
 /* The interfaces that a file describes, and their texts. */
 #include "reader.h"
 #include <rdmadump/log.h>
+#include <rdmadump/memory.h>
 #include <stdlib.h>
 
 #define TEXTS_MAX                                                                                  \
@@ -85,27 +86,21 @@ static bool iface_copy(struct rd_reader *r, struct rd_iface *to, const struct rd
 
 int reader_add_iface(struct rd_reader *r, const struct rd_iface *iface)
 {
-	unsigned int extras_room = r->ifaces.room;
-	struct iface_extra *extras;
-	struct rd_iface *ifaces;
+	struct iface_extra *extra;
+	struct rd_iface *added;
 
 	if (r->ifaces.n == IFACES_MAX) {
 		reader_damaged(r, "more than %d interfaces", IFACES_MAX);
 		return -1;
 	}
-	extras = reader_grow(r->ifaces.extras, r->ifaces.n, &extras_room, sizeof(*extras));
-	if (extras)
-		r->ifaces.extras = extras;
-	ifaces = reader_grow(r->ifaces.list, r->ifaces.n, &r->ifaces.room, sizeof(*ifaces));
-	if (ifaces)
-		r->ifaces.list = ifaces;
-	if (!extras || !ifaces || !iface_copy(r, &ifaces[r->ifaces.n], iface)) {
+	extra = rd_append(&r->ifaces.extras, r->ifaces.n, sizeof(*extra));
+	added = rd_append(&r->ifaces.list, r->ifaces.n, sizeof(*added));
+	if (!extra || !added || !iface_copy(r, added, iface)) {
 		reader_nomem(r);
 		return -1;
 	}
 	r->cooked |= rd_link_is_cooked(iface->link);
-	ifaces[r->ifaces.n].section = r->n_sections ? r->n_sections - 1 : 0;
-	extras[r->ifaces.n] = (struct iface_extra){0};
+	added->section = r->n_sections ? r->n_sections - 1 : 0;
 	return (int)r->ifaces.n++;
 }
 
@@ -117,14 +112,12 @@ struct file_iface *reader_add_file_iface(
 
 	if (index < 0)
 		return NULL;
-	f = reader_grow(
-		r->ifaces.of_file, r->ifaces.n_of_file, &r->ifaces.of_file_room, sizeof(*f));
+	f = rd_append(&r->ifaces.of_file, r->ifaces.n_of_file, sizeof(*f));
 	if (!f) {
 		reader_nomem(r);
 		return NULL;
 	}
-	r->ifaces.of_file = f;
-	f += r->ifaces.n_of_file++;
+	r->ifaces.n_of_file++;
 	*f = (struct file_iface){.iface = (uint16_t)index,
 		.dlt = dlt,
 		.mul = 1000,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Comments and drop counts of the frames of one batch. */
 #include "reader.h"
+#include <rdmadump/memory.h>
 #include <rdmadump/sum.h>
 #include <stdlib.h>
 
@@ -30,12 +31,11 @@ static struct frame_note *note_current(struct rd_reader *r)
 
 	if (r->notes.n && r->notes.list[r->notes.n - 1].frame == r->notes.batch)
 		return &r->notes.list[r->notes.n - 1];
-	note = reader_grow(r->notes.list, r->notes.n, &r->notes.room, sizeof(*note));
+	note = rd_append(&r->notes.list, r->notes.n, sizeof(*note));
 	if (!note)
 		return NULL;
-	r->notes.list = note;
-	note += r->notes.n++;
-	*note = (struct frame_note){.frame = r->notes.batch};
+	r->notes.n++;
+	note->frame = r->notes.batch;
 	return note;
 }
 

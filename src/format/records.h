@@ -3,7 +3,6 @@
 #ifndef RDMADUMP_FORMAT_RECORDS_H
 #define RDMADUMP_FORMAT_RECORDS_H
 #include "internal.h"
-#include "pcap.h"
 
 /*
  * Wireshark takes a record without data for damage, unless it is padding. So a frame of which

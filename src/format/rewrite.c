@@ -147,7 +147,7 @@ static void options_rewrite(struct rewriting *j, const struct rd_reader *r, uint
 
 	while (left >= 4) {
 		uint16_t code = reader_u16(r, p), n = reader_u16(r, p + 2);
-		size_t used = 4 + ((n + 3u) & ~3u);
+		size_t used = 4 + pad4(n);
 
 		if (code == OPT_END || n > left - 4)
 			break;
@@ -185,7 +185,7 @@ static void frame_block(
 	size_t head = block == BLOCK_SPB ? SPB_HEAD : EPB_HEAD, captured, used;
 
 	captured = block == BLOCK_SPB ? len - SPB_HEAD - 4 : reader_u32(r, p + 20);
-	used = head + ((captured + 3) & ~(size_t)3);
+	used = head + pad4(captured);
 	copy_add(&j->copy, p, head + captured);
 	frame_rewrite(j, r, p, head, captured);
 	copy_pad(&j->copy);
