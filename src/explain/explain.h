@@ -20,7 +20,8 @@ void explain_list(FILE *out, const struct catalogue *c);
 json_t *explain_json(const struct log *log);
 json_t *explain_list_json(const struct catalogue *c);
 
-/* Finds the queue pair of a line in captures, and what they show about it. */
+/* --- the queue pair of a line in captures (join.c) ---------------------------------------------
+ */
 
 #define JOIN_FILES 64 /* at most */
 #define JOINED_MAX 4  /* queue pairs that fit equally well */

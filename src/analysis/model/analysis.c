@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Takes frames in batches: counts each, checks its CRC, passes it to the part that handles it. */
 #include "facts.h"
-#include "foreign.h"
-#include "mad.h"
 #include "message.h"
-#include "psn_plot.h"
 #include "request.h"
 #include "response.h"
 #include <errno.h>

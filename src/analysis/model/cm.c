@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Connections that the CM makes and ends: IBTA volume 1, 12.6 and 12.9. */
 #include "../apps/apps.h"
-#include "mad.h"
 #include "state.h"
 
 /*

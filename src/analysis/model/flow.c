@@ -2,8 +2,6 @@
 /* The table of flows: an open hash of pointers, with a cache of the flows used last. */
 #include "flow.h"
 #include "app.h"
-#include "marks.h"
-#include "psn_plot.h"
 #include <rdmadump/hash.h>
 #include <rdmadump/memory.h>
 #include <rdmadump/sum.h>
@@ -58,6 +56,12 @@ bool flow_table_init(struct flow_table *t, size_t max)
 	return t->slots != NULL;
 }
 
+static void *freed(void *memory)
+{
+	free(memory);
+	return NULL;
+}
+
 void flow_finish(struct flow *f)
 {
 	if (f->trouble) {
@@ -67,32 +71,24 @@ void flow_finish(struct flow *f)
 	}
 	if (f->resp.missing)
 		seq_free(f->resp.missing);
-	free(f->trouble);
 	congestion_free(f->congestion);
-	free(f->held);
-	free(f->resp.missing);
-	free(f->ack.waiting);
-	free(f->recent.value[0]);
-	free(f->recent.value[1]);
-	free(f->incidents.list);
-	free(f->req.verbs);
-	free(f->times);
-	for (unsigned int i = 0; i < RD_LATENCY_COUNT; i++)
-		free(f->ack.latencies[i]);
-	f->trouble = NULL;
 	f->congestion = NULL;
-	f->held = NULL;
-	f->resp.missing = NULL;
-	f->ack.waiting = NULL;
+	f->trouble = freed(f->trouble);
+	f->held = freed(f->held);
+	f->resp.missing = freed(f->resp.missing);
+	f->ack.waiting = freed(f->ack.waiting);
 	f->ack.waiting_n = f->ack.waiting_capacity = 0;
-	memset(f->recent.value, 0, sizeof(f->recent.value));
+	for (unsigned int i = 0; i < 2; i++)
+		f->recent.value[i] = freed(f->recent.value[i]);
 	memset(f->recent.capacity, 0, sizeof(f->recent.capacity));
+	free(f->incidents.list);
 	f->incidents = (struct incidents){0};
-	f->req.verbs = NULL;
-	f->times = NULL;
+	f->req.verbs = freed(f->req.verbs);
 	f->req.n_verbs = 0;
 	memset(f->req.verb_at, 0, sizeof(f->req.verb_at));
-	memset(f->ack.latencies, 0, sizeof(f->ack.latencies));
+	f->times = freed(f->times);
+	for (unsigned int i = 0; i < RD_LATENCY_COUNT; i++)
+		f->ack.latencies[i] = freed(f->ack.latencies[i]);
 }
 
 void flow_table_free(struct flow_table *t)

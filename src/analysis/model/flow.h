@@ -10,7 +10,6 @@
 #include "hist.h"
 #include "leg.h"
 #include "seq.h"
-#include "timer.h"
 #include "times.h"
 #include <string.h>
 

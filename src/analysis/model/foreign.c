@@ -3,7 +3,6 @@
  * Traffic to RoCE's UDP port that is not RoCE, and frames with unknown content. A valid ICRC proves
  * RoCE; without one, the headers must comply with IBTA volume 1, 9.2.
  */
-#include "foreign.h"
 #include "state.h"
 
 #define BTH_RESERVED_6 0x3f /* in the fifth byte, after FECN and BECN */

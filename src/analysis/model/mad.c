@@ -4,7 +4,6 @@
  * response has the class, the transaction ID, and the requester's address of its request; the
  * responder's address may be another one of the same port (LMC).
  */
-#include "mad.h"
 #include "state.h"
 #include <rdmadump/hash.h>
 #include <rdmadump/order.h>

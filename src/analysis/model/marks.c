@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What each frame is counted as: a list by frame, where the report only has sums. */
-#include "marks.h"
+#include "state.h"
 #include <rdmadump/memory.h>
 
 static const bool is_marked[RD_INC_COUNT] = {

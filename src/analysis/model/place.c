@@ -6,7 +6,6 @@
  * followed where it was captured first. But the packets of one flow may also take several ports of
  * a bond: then no frame is a copy. Which of both it is, the other places' frames show.
  */
-#include "foreign.h"
 #include "state.h"
 
 /* The most copies that a flow remembers: so many new packets at other places, without copies, show

@@ -4,9 +4,7 @@
  * IBTA volume 1: 9.7.2 (PSNs), 9.7.3 (requests), 9.7.5.1 (responder).
  */
 #include "request.h"
-#include "marks.h"
 #include "message.h"
-#include "psn_plot.h"
 #include "response.h"
 #include "round.h"
 

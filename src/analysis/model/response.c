@@ -4,8 +4,6 @@
  * 9.7.5.1 (responses).
  */
 #include "response.h"
-#include "marks.h"
-#include "psn_plot.h"
 #include "request.h"
 #include "round.h"
 

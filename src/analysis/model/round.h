@@ -57,4 +57,22 @@ void delayed_take_back(struct flow *f, struct trouble *t, uint32_t end);
 /* Messages of which the last packet was captured. */
 uint64_t messages_of(const struct flow *f);
 
+/* --- which timer the waits before them show (timer.c) ------------------------------------------
+ */
+
+#define WAITS 24 /* a ConnectX repeats up to 11 times adaptively, and then 7 times */
+
+/* Microseconds before each of successive rounds from a PSN that no NAK caused. */
+struct waits {
+	uint8_t n;
+	uint32_t us[WAITS];
+};
+
+enum { WAITS_NOW, WAITS_MOST, WAITS_KINDS };
+
+/* UINT32_MAX: or longer. */
+uint32_t wait_us(uint64_t ns);
+/* All zero: no schedule that is known explains them. */
+struct rd_timer waits_explain(const struct waits *w);
+
 #endif

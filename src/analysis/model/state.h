@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The state of the analysis between frames. */
+/* The state of the analysis between frames, and its small parts. */
 #ifndef RDMADUMP_ANALYSIS_STATE_H
 #define RDMADUMP_ANALYSIS_STATE_H
 
@@ -151,5 +151,65 @@ static inline void goodput_add(struct rd_analysis *a, uint64_t *total, uint64_t 
 	*total += bytes;
 	a->point->goodput_bytes += bytes;
 }
+
+/* --- frames that are left aside (foreign.c, place.c) ------------------------------------------ */
+
+/*
+ * A packet without a valid ICRC: returns true if it is not RoCE, and counts it. If the QP has
+ * packets with valid ICRCs, it is always RoCE (foreign.c).
+ */
+bool foreign_take(struct rd_analysis *a, const struct item *it);
+/* Whether its headers are not those of RoCE, unless a valid ICRC proves that they are. */
+bool foreign_may_be(const struct rd_packet *p);
+/* Counts a frame that is not RDMA traffic, if its content is unknown. */
+void unread_take(struct rd_analysis *a, const struct rd_packet *p);
+
+/* A frame from a place other than the flow's: true if it is ignored (place.c). */
+bool place_leaves(struct rd_analysis *a, struct flow *f, const struct item *it);
+/*
+ * Sets the place of a new flow: that of other flows of its hosts, if their packets are at several
+ * places.
+ */
+void place_new(struct rd_analysis *a, struct flow *f);
+
+/* --- management datagrams (mad.c, cm.c) ------------------------------------------------------- */
+
+/* Counts a MAD (mad.c). */
+void mad_free(struct mads *mads);
+void mad_take(struct rd_analysis *a, const struct item *it);
+/* Of InfiniBand: SMPs use a separate virtual lane (VL15), and do not belong to a QP. */
+bool mad_is_smp(const struct rd_packet *p);
+void mad_take_smp(struct rd_analysis *a, const struct item *it);
+/* Fills the table of a report; false if out of memory. */
+bool mad_rows(const struct rd_analysis *a, struct rd_report *r);
+
+/* A message of the CM: connections (cm.c). */
+void cm_message(struct rd_analysis *a, struct flow *f, const struct item *it);
+
+/* --- what each frame is counted as (marks.c) -------------------------------------------------- */
+
+/* The current frame is counted as this; most kinds are not about one frame, and do nothing. */
+void mark_incident(struct rd_analysis *a, const struct flow *f, enum rd_incident_kind kind);
+/* READ responses are missing just before the current frame. */
+void mark_response_gap(struct rd_analysis *a, const struct flow *f);
+/* The current frame is late, unless those after it show that a round began with it. */
+void mark_late(struct rd_analysis *a, const struct flow *f);
+/* These frames began a round. */
+void mark_late_again(struct rd_analysis *a, const struct flow *f);
+/* The first frame of the last round was late; this was just counted at the current frame. */
+void mark_first_was_late(struct rd_analysis *a, const struct flow *f);
+
+/* --- PSNs over time (psn_plot.c) -------------------------------------------------------------- */
+
+/* NULL if out of memory. */
+struct psn_plots *psn_plots_open(void);
+void psn_plots_free(struct psn_plots *plots);
+/* Sets the current frame, before the two functions below are called. */
+void psn_plots_incident(struct rd_analysis *a, enum rd_incident_kind kind);
+/* A request of `f`, and a response to requests of `r`, after they were judged. */
+void psn_plots_request(struct rd_analysis *a, struct flow *f, const struct item *it, uint32_t span);
+void psn_plots_response(struct rd_analysis *a, struct flow *r, const struct item *it);
+/* Sets *to, which the caller frees, if the flow has a plot. False if out of memory. */
+bool psn_plot_copy(struct rd_psn_plot **to, const struct psn_plots *plots, const struct flow *f);
 
 #endif

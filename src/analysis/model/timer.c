@@ -5,7 +5,7 @@
  * milliseconds apart and then less often; after that it waits for twice that formula, in which it
  * takes n below 16 for 16.
  */
-#include "timer.h"
+#include "round.h"
 
 #define FLOOR_US     500000 /* less than the shortest timeout after adaptive retransmission */
 #define ADAPTIVE_MIN 4	    /* resends that were measured, and how many times their wait grew */

@@ -2,11 +2,10 @@
 /* Makes the report from flows: two flows are a conversation, responses belong to the requester. */
 #include "report.h"
 #include "../model/facts.h"
-#include "../model/mad.h"
-#include "../model/psn_plot.h"
 #include "../model/refused.h"
 #include "../model/request.h"
 #include "../model/response.h"
+#include "../model/round.h"
 #include "../rules/rules.h"
 #include "../verdict/verdict.h"
 #include <errno.h>
