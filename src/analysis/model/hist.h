@@ -8,12 +8,11 @@
 /* Four steps per power of two, from 64 ns to half a minute. */
 #define HIST_STEPS 120
 
-/* Stores only the range of steps that have samples; a count grows from one byte to four. */
+/* Stores only the range of steps that have samples. */
 struct hist {
 	uint64_t n, min, max;
-	uint8_t first, steps; /* number of the first step, how many there are */
-	uint8_t width;	      /* bytes of a count: 1, 2, 4 */
-	_Alignas(4) uint8_t counts[];
+	uint32_t first, steps; /* number of the first step, how many there are */
+	uint32_t counts[];
 };
 
 /*
