@@ -37,6 +37,11 @@ static struct form hosts[] = {
 	{.pattern = "^" DATE " " NAME " [A-Za-z0-9_./-]+(\\[[0-9]+\\])?: ", .group = 3},
 	{0},
 };
+/* "3: " of srun, "[1,3]<stderr>:" of mpirun: the rank that printed the line. */
+static struct form labels[] = {
+	{.pattern = "^([0-9]+|\\[[0-9]+,[0-9]+\\](<[a-z]+>)?): ?"},
+	{0},
+};
 
 /* Out of memory is as no match. */
 static void find(struct form *form, const char *line, char *out, size_t size)
@@ -60,26 +65,15 @@ static void find(struct form *form, const char *line, char *out, size_t size)
 	}
 }
 
-/* "3: " of srun, "[1,3]<stderr>:" of mpirun: the rank that printed the line. */
-static size_t label_length(const char *line)
-{
-	static struct form label = {.pattern = "^([0-9]+|\\[[0-9]+,[0-9]+\\](<[a-z]+>)?): ?"};
-	regmatch_t m;
-
-	if (!label.is_compiled && regcomp(&label.compiled, label.pattern, REG_EXTENDED))
-		return 0;
-	label.is_compiled = true;
-	return regexec(&label.compiled, line, 1, &m, 0) ? 0 : (size_t)m.rm_eo;
-}
-
 void prefix_read(const char *line, size_t length, struct reading *r)
 {
-	char start[BEGINNING], *text;
+	char start[BEGINNING], label[BEGINNING] = "", *text;
 	size_t n = length < sizeof(start) - 1 ? length : sizeof(start) - 1;
 
 	memcpy(start, line, n);
 	start[n] = '\0';
-	text = start + label_length(start);
+	find(labels, start, label, sizeof(label));
+	text = start + strlen(label);
 	find(times, text, r->time, sizeof(r->time));
 	find(hosts, text, r->host, sizeof(r->host));
 }

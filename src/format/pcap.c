@@ -2,10 +2,16 @@
 /* Encodes classic pcap with nanoseconds or microseconds: draft-ietf-opsawg-pcap. */
 #include "records.h"
 
-static size_t put_header(const struct rd_encoder *e, uint32_t magic, uint8_t *dst, size_t size)
+static bool is_micro(const struct rd_encoder *e)
+{
+	return e->format == &format_pcap_us;
+}
+
+static size_t header(const struct rd_encoder *e, uint8_t *dst, size_t size)
 {
 	const uint16_t version[2] = {2, 4};
-	uint32_t fields[] = {magic, 0, 0, 0, SNAPLEN_WHOLE, (uint32_t)e->dlt};
+	uint32_t fields[] = {is_micro(e) ? PCAP_MAGIC_US : PCAP_MAGIC_NS, 0, 0, 0, SNAPLEN_WHOLE,
+		(uint32_t)e->dlt};
 
 	if (size < PCAP_HEADER)
 		return 0;
@@ -18,16 +24,6 @@ static size_t put_header(const struct rd_encoder *e, uint32_t magic, uint8_t *ds
 	}
 	memcpy(dst, fields, PCAP_HEADER);
 	return PCAP_HEADER;
-}
-
-static bool is_micro(const struct rd_encoder *e)
-{
-	return e->format == &format_pcap_us;
-}
-
-static size_t header(const struct rd_encoder *e, uint8_t *dst, size_t size)
-{
-	return put_header(e, is_micro(e) ? PCAP_MAGIC_US : PCAP_MAGIC_NS, dst, size);
 }
 
 static unsigned int encode_frames(const struct rd_encoder *e, const struct rd_frame *frames,

@@ -17,25 +17,19 @@
 #define LAST	 RD_OP_LAST
 #define ONLY	 (RD_OP_FIRST | RD_OP_LAST)
 
-enum {
-	LEN_RDETH = 4,
-	LEN_DETH = 8,
-	LEN_XRCETH = 4,
-	LEN_FETH = 4,
-	LEN_RETH = 16,
-	LEN_ATOMICETH = 28,
-	LEN_AETH = 4,
-	LEN_ATOMICACKETH = 8,
-	LEN_IMMDT = 4,
-	LEN_IETH = 4,
-	LEN_CNP = 16,
-};
+/* clang-format off */
+/* The headers, and their bytes. */
+#define HEADERS(ROW) \
+	ROW(RDETH, 4) ROW(DETH, 8) ROW(XRCETH, 4) ROW(FETH, 4) ROW(RETH, 16) ROW(ATOMICETH, 28) \
+	ROW(AETH, 4) ROW(ATOMICACKETH, 8) ROW(IMMDT, 4) ROW(IETH, 4) ROW(CNP, 16)
+
+#define LENGTH(header, n) LEN_##header = (n),
+enum { HEADERS(LENGTH) };
 
 /*
  * Rows that several transports `t` have, from opcode `base` on. Their headers are those of the
  * transport, `n` bytes (`...`, with a comma after each), and then those of the row.
  */
-/* clang-format off */
 #define SENDS_AND_WRITES(base, t, n, ...) \
 	[(base) + 0x00] = {t "_SEND_FIRST", SEND | FIRST, n, {__VA_ARGS__ RD_H_NONE}}, \
 	[(base) + 0x01] = {t "_SEND_MIDDLE", SEND, n, {__VA_ARGS__ RD_H_NONE}}, \
@@ -103,20 +97,8 @@ const struct rd_opcode rd_opcodes[256] = {
 };
 /* clang-format on */
 
-static const uint8_t header_lengths[] = {
-	[RD_H_NONE] = 0,
-	[RD_H_RDETH] = LEN_RDETH,
-	[RD_H_DETH] = LEN_DETH,
-	[RD_H_XRCETH] = LEN_XRCETH,
-	[RD_H_FETH] = LEN_FETH,
-	[RD_H_RETH] = LEN_RETH,
-	[RD_H_ATOMICETH] = LEN_ATOMICETH,
-	[RD_H_AETH] = LEN_AETH,
-	[RD_H_ATOMICACKETH] = LEN_ATOMICACKETH,
-	[RD_H_IMMDT] = LEN_IMMDT,
-	[RD_H_IETH] = LEN_IETH,
-	[RD_H_CNP] = LEN_CNP,
-};
+#define LENGTH_OF(header, n) [RD_H_##header] = (n),
+static const uint8_t header_lengths[] = {HEADERS(LENGTH_OF)};
 
 unsigned int rd_header_length(enum rd_header h)
 {

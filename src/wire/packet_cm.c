@@ -160,10 +160,10 @@ unsigned int rd_cm_mtu(unsigned int value)
 	return value >= 1 && value <= 5 ? 128U << value : 0;
 }
 
-RD_NAMES(rd_cm_sidr_status_name, NULL, "QPN and Q_Key valid", "service id not supported",
+RD_NAMES(rd_cm_sidr_status_name, "unknown", "QPN and Q_Key valid", "service id not supported",
 	"rejected by the service provider", "no QP available", "redirected", "unsupported version")
 
-RD_NAMES(rd_cm_apr_status_name, NULL, "loaded", "invalid communication id",
+RD_NAMES(rd_cm_apr_status_name, "unknown", "loaded", "invalid communication id",
 	"alternate paths not supported", "rejected", "redirected", "is the current path",
 	"invalid QPN or EECN", "invalid LID", "invalid GID", "invalid flow label",
 	"invalid traffic class", "invalid hop limit", "invalid packet rate", "invalid SL")

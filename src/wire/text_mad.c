@@ -82,10 +82,8 @@ static void add_mra(struct rd_line *line, const struct rd_cm *cm)
 
 static void add_sidr_rep(struct rd_line *line, const struct rd_cm *cm)
 {
-	const char *status = rd_cm_sidr_status_name(cm->status);
-
 	rd_line_add(line, " qkey 0x%08x status %u (%s)", cm->qkey, cm->status,
-		status ? status : "unknown");
+		rd_cm_sidr_status_name(cm->status));
 }
 
 static void add_lap(struct rd_line *line, const struct rd_cm *cm)
@@ -100,9 +98,7 @@ static void add_lap(struct rd_line *line, const struct rd_cm *cm)
 
 static void add_apr(struct rd_line *line, const struct rd_cm *cm)
 {
-	const char *status = rd_cm_apr_status_name(cm->status);
-
-	rd_line_add(line, " status %u (%s)", cm->status, status ? status : "unknown");
+	rd_line_add(line, " status %u (%s)", cm->status, rd_cm_apr_status_name(cm->status));
 }
 
 static void add_cm(struct rd_line *line, const struct rd_mad *mad)

@@ -37,6 +37,11 @@ static inline uint64_t rounds(const struct look *l)
 	       count(l, RD_INC_ROUND_READ) + count(l, RD_INC_ROUND_TIMEOUT);
 }
 
+static inline uint64_t copies_of(const struct look *l)
+{
+	return count(l, RD_INC_DUPLICATED) + count(l, RD_INC_RESPONSE_DUPLICATED);
+}
+
 /* Whether at least half of the requests are repeated, which loss hardly explains. */
 static inline bool is_all_again(const struct look *l)
 {

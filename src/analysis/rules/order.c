@@ -24,7 +24,7 @@ static const char *paths(const struct look *l, bool refused)
 /* Copies that a mirror makes of every packet may be late, too. */
 static bool may_be_late_copies(const struct look *l)
 {
-	uint64_t copies = count(l, RD_INC_DUPLICATED) + count(l, RD_INC_RESPONSE_DUPLICATED);
+	uint64_t copies = copies_of(l);
 	/* Without IP identifications, copies are taken for retransmissions. */
 	uint64_t again = count(l, RD_INC_DUPLICATED) +
 			 (l->s->identified ? 0 : count(l, RD_INC_RETRANSMITTED));
@@ -109,11 +109,6 @@ static bool duplicated(const struct look *l, struct rd_finding *f)
 		rd_finding_title(f, "frames of a multicast were captured twice");
 	}
 	return true;
-}
-
-static uint64_t copies_of(const struct look *l)
-{
-	return count(l, RD_INC_DUPLICATED) + count(l, RD_INC_RESPONSE_DUPLICATED);
 }
 
 /* Of many retransmissions some have the same identification, or are as early, by chance. */

@@ -112,10 +112,8 @@ static bool is_exception(const struct look *l)
  */
 static bool may_be_copies(const struct look *l)
 {
-	uint64_t copies = count(l, RD_INC_DUPLICATED) + count(l, RD_INC_RESPONSE_DUPLICATED);
-
 	return latency(l, RD_LATENCY_TIMEOUT)->p50 < MS &&
-	       (copies > rounds(l) || (!l->s->identified && is_all_again(l)));
+	       (copies_of(l) > rounds(l) || (!l->s->identified && is_all_again(l)));
 }
 
 /* A NAK may be missing, or came before the capture; or the response was there in time. */
