@@ -592,6 +592,18 @@ TEST(payload)
 	redact(RD_LINK_ETHERNET);
 	assert_false(has(to, m.n, "alice", 5));
 	assert_memory_equal(to + 34, m.b + 34, 8);
+	for (unsigned int v6 = 0; v6 < 2; v6++) { /* of a ping */
+		m.n = 0;
+		make_ethernet(&m, v6 ? 0x86dd : 0x0800);
+		if (v6)
+			make_ipv6(&m, 58, 8 + sizeof(secret));
+		else
+			make_ipv4(&m, 1, 8 + sizeof(secret));
+		make_bytes(&m, v6 ? "\x80\0\0\0\0\1\0\1" : "\x08\0\0\0\0\1\0\1", 8);
+		make_bytes(&m, secret, sizeof(secret));
+		redact(RD_LINK_ETHERNET);
+		check_zeros(to, m.n, m.n - (uint32_t)sizeof(secret), m.n);
+	}
 	assert_false(rd_redact_frame(NULL, RD_LINK_RAW, to, m.n, m.n, 0));
 	assert_false(rd_redact_frame(NULL, RD_LINK_UNKNOWN, to, m.n, m.n, 0));
 }
