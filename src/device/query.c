@@ -97,7 +97,7 @@ static const struct mask {
 
 static RD_NAMES(atomic_name, "unknown", "none", "within the HCA", "with the whole system")
 
-	static void query_limits(struct ibv_context *context, struct rd_info *info)
+static void query_limits(struct ibv_context *context, struct rd_info *info)
 {
 	struct ibv_device_attr_ex attr = {0};
 	struct rd_attrs *f = &info->limits;

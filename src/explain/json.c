@@ -10,7 +10,7 @@
 
 static RD_NAMES(where_name, NULL, "here", "peer", "path")
 
-	static const char *space_name(unsigned int space)
+static const char *space_name(unsigned int space)
 {
 	return space < SPACES ? code_spaces[space].key : NULL;
 }

@@ -303,7 +303,7 @@ static RD_NAMES(unknown_owner_name,
 	NULL, [RD_OWNER_NO_FACTS] = "no_facts", [RD_OWNER_NOT_LISTED] = "not_listed",
 	[RD_OWNER_SEVERAL] = "several", [RD_OWNER_OTHER_TIME] = "other_time")
 
-	static unsigned int side_of(const struct rd_at *at)
+static unsigned int side_of(const struct rd_at *at)
 {
 	return at->object != ((const struct rd_conversation *)at->up->object)->end;
 }
