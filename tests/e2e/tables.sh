@@ -61,6 +61,7 @@ wrong() {
 }
 wrong 1 "there is no table 'nothing'; there are captures hosts qps" -o "$tmp/no" -t nothing "$tmp/ends.json"
 wrong 1 "'parquet' is no format" -o "$tmp/no" -f parquet "$tmp/ends.json"
+wrong 1 "--format=prometheus writes no tables" -o "$tmp/no" -f prometheus -t qps "$tmp/ends.json"
 wrong 1 "where to write is not known" "$tmp/ends.json"
 wrong 1 "no capture is named" -o "$tmp/no"
 wrong 1 "see 'rdmadump export --help'" --what
