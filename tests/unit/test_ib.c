@@ -68,7 +68,12 @@ TEST(ipoib_is_recognized)
 	rd_put_be32(payload, 0x86dd0000);
 	rd_put_be32(payload + 4, 0x60000000);
 	rd_put_be16(payload + 8, 20);
+	payload[10] = 58;
+	memset(payload + 12, 0, 32);
+	payload[27] = 1;
+	payload[43] = 2;
 	assert_true(is_ipoib(&m, m.n));
+	assert_non_null(strstr(ib_line(&m), " IPoIB IPv6 ::1 > ::2 protocol 58 "));
 	/* Connected mode: the first packet of a longer datagram. */
 	m = ib_make(SEND_FIRST, 0x100, HOST, 3, 256);
 	rd_put_be32(m.b + DETH, 0x08000000);

@@ -299,6 +299,10 @@ TEST_FRAME(not_roce)
 	m.b[14 + 20 + 5] = 7;
 	assert_false(parse(RD_LINK_ETHERNET));
 	assert_int_equal(p.flags, RD_PACKET_MALFORMED);
+	/* An IP header of another version: nothing in it is known, all is payload. */
+	m.b[14] = 0x55;
+	assert_false(parse(RD_LINK_ETHERNET));
+	same(p.flags, RD_PACKET_MALFORMED, p.payload_len, m.n - 14);
 
 	/* TCP with options. */
 	m.n = 0;
