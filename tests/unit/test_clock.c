@@ -168,6 +168,9 @@ TEST(real_time)
 		now);
 	/* a clock that was never set counts from 1970 */
 	assert_int_equal(rd_clock_real_time_ns((uint64_t)77 << 32 | 5, now), 77 * SECOND + 5);
+	/* no second has so many nanoseconds: it counts nanoseconds, whatever its date */
+	assert_int_equal(rd_clock_real_time_ns((uint64_t)77 << 32 | SECOND, now),
+		(uint64_t)77 << 32 | SECOND);
 }
 
 TEST(epoch)
