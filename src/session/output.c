@@ -205,10 +205,6 @@ int out_open(struct rd_session *s)
 		rd_sink_make_private(s->out.sink);
 	if (reader >= 0)
 		close(reader);
-	if (rc < 0 && s->out.sink) {
-		rd_sink_abandon(s->out.sink);
-		s->out.sink = NULL;
-	}
 	rd_identity_resume(&before);
 	if (rc < 0)
 		return explain_user(s);

@@ -69,14 +69,14 @@ bool hist_add(struct hist **hist, uint64_t ns)
 bool hist_join(struct hist **to, const struct hist *from)
 {
 	for (unsigned int i = 0; i < from->steps; i++) {
-		struct hist *h = from->counts[i] ? with_room(to, from->first + i) : NULL;
-		uint32_t *count = h ? &h->counts[from->first + i - h->first] : NULL;
+		struct hist *h;
 
-		if (count)
-			*count += from->counts[i] < UINT32_MAX - *count ? from->counts[i]
-									: UINT32_MAX - *count;
-		else if (from->counts[i])
+		if (!from->counts[i])
+			continue;
+		h = with_room(to, from->first + i);
+		if (!h)
 			return false;
+		h->counts[from->first + i - h->first] += from->counts[i];
 	}
 	if (!(*to)->n || from->min < (*to)->min)
 		(*to)->min = from->min;
