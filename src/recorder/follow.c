@@ -17,65 +17,26 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NICE	   10
-#define WAIT_NS	   20000000 /* between two checks whether all files are finished */
-#define ASKED	   15	    /* checks between two calls of the caller's function */
-#define FOLLOW_MAX 1000	    /* files that wait for their analysis */
+#define NICE	10
+#define WAIT_NS 20000000 /* between two checks whether all files are finished */
+#define ASKED	15	 /* checks between two calls of the caller's function */
 
 void follow_init(struct rd_recorder *r)
 {
-	pthread_mutex_init(&r->follow.lock, NULL);
 	pthread_mutex_init(&r->follow.child_lock, NULL);
 	pthread_cond_init(&r->follow.wake, NULL);
-	r->follow.last = &r->follow.first;
 }
 
-static struct follow_job *job_make(const char *path)
-{
-	struct follow_job *job = calloc(1, sizeof(*job));
-
-	if (job)
-		job->path = strdup(path);
-	if (job && job->path)
-		return job;
-	free(job);
-	return NULL;
-}
-
-static void skip(struct rd_recorder *r, const char *path, const char *why)
-{
-	rd_log(RD_LOG_WARNING, "%s: '%s' is not analysed", why, path);
-	pthread_mutex_lock(&r->lock);
-	r->counts.not_analysed += r->config.program != NULL;
-	r->counts.commands_failed += r->config.command != NULL;
-	pthread_mutex_unlock(&r->lock);
-}
-
-void follow_add(struct rd_recorder *r, const char *path, uint64_t number, bool analyse)
+void follow_make_room(struct rd_recorder *r)
 {
 	struct follow *f = &r->follow;
-	struct follow_job *job;
 
-	if (!f->running || !(r->config.program || r->config.command))
+	if (!f->running || r->n_files - f->next < RD_RECORDER_FILES)
 		return;
-	/* Read without the lock: only this thread adds. */
-	if (f->n >= FOLLOW_MAX) {
-		skip(r, path, "too many files wait for their analysis");
-		return;
-	}
-	job = job_make(path);
-	if (!job) {
-		skip(r, path, "out of memory");
-		return;
-	}
-	job->number = number;
-	job->analyse = analyse;
-	pthread_mutex_lock(&f->lock);
-	*f->last = job;
-	f->last = &job->next;
-	f->n++;
-	pthread_cond_signal(&f->wake);
-	pthread_mutex_unlock(&f->lock);
+	rd_log(RD_LOG_WARNING, "too many files wait for their analysis: '%s' is not analysed",
+		r->files[f->next++ % RD_RECORDER_FILES].dump.path);
+	r->counts.not_analysed += r->config.program != NULL;
+	r->counts.commands_failed += r->config.command != NULL;
 }
 
 /* --- one process ------------------------------------------------------------------------- */
@@ -139,7 +100,14 @@ static bool analyse(struct rd_recorder *r, const char *path)
 	return out && page;
 }
 
-static void follow_one(struct rd_recorder *r, struct follow_job *job)
+/* The file that is looked after; its entry may be overwritten meanwhile. */
+struct job {
+	uint64_t number;
+	bool analyse;
+	char path[PATH_MAX];
+};
+
+static void follow_one(struct rd_recorder *r, struct job *job)
 {
 	static const struct rd_spawn inherit;
 	char *argv[] = {(char *)(uintptr_t)r->config.command, job->path, NULL};
@@ -154,54 +122,44 @@ static void follow_one(struct rd_recorder *r, struct follow_job *job)
 	r->counts.commands_failed += failed;
 	if (r->n_files - job->number <= RD_RECORDER_FILES)
 		r->files[job->number % RD_RECORDER_FILES].analysed = analysed;
+	r->follow.busy = false;
 	pthread_mutex_unlock(&r->lock);
 }
 
 /* --- the thread -------------------------------------------------------------------------- */
 
-/* Waits for the next file, which stays in the list until it is finished. NULL: the thread must end.
- */
-static struct follow_job *await_job(struct follow *f)
+/* Waits for the next file. False: the thread must end. */
+static bool await_job(struct rd_recorder *r, struct job *job)
 {
-	struct follow_job *job;
+	struct follow *f = &r->follow;
+	const struct rd_recorder_file *file;
 
-	pthread_mutex_lock(&f->lock);
-	while (!f->first && !f->stop)
-		pthread_cond_wait(&f->wake, &f->lock);
-	job = f->stop ? NULL : f->first;
-	pthread_mutex_unlock(&f->lock);
-	return job;
-}
-
-static void drop_first(struct follow *f)
-{
-	struct follow_job *job;
-
-	pthread_mutex_lock(&f->lock);
-	job = f->first;
-	f->first = job->next;
-	f->n--;
-	if (!f->first)
-		f->last = &f->first;
-	pthread_mutex_unlock(&f->lock);
-	free(job->path);
-	free(job);
+	pthread_mutex_lock(&r->lock);
+	while (f->next == r->n_files && !f->stop)
+		pthread_cond_wait(&f->wake, &r->lock);
+	f->busy = !f->stop;
+	if (f->busy) {
+		job->number = f->next++;
+		file = &r->files[job->number % RD_RECORDER_FILES];
+		job->analyse = !file->dump.failed;
+		snprintf(job->path, PATH_MAX, "%s", file->dump.path ? file->dump.path : "");
+	}
+	pthread_mutex_unlock(&r->lock);
+	return f->busy;
 }
 
 static void *follow_run(void *arg)
 {
 	struct rd_recorder *r = arg;
-	struct follow_job *job;
+	struct job job = {0};
 
 	/* Lowers the priority of this thread and of the processes that it starts: frames have
 	 * priority. */
 	setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICE);
 	if (r->config.program)
 		sidecar_clean(r);
-	while ((job = await_job(&r->follow))) {
-		follow_one(r, job);
-		drop_first(&r->follow);
-	}
+	while (await_job(r, &job))
+		follow_one(r, &job);
 	return NULL;
 }
 
@@ -222,13 +180,13 @@ int follow_start(struct rd_recorder *r)
 	return 0;
 }
 
-static bool is_idle(struct follow *f)
+static bool is_idle(struct rd_recorder *r)
 {
 	bool idle;
 
-	pthread_mutex_lock(&f->lock);
-	idle = !f->first;
-	pthread_mutex_unlock(&f->lock);
+	pthread_mutex_lock(&r->lock);
+	idle = !r->follow.busy && r->follow.next == r->n_files;
+	pthread_mutex_unlock(&r->lock);
 	return idle;
 }
 
@@ -239,7 +197,7 @@ void follow_finish(struct rd_recorder *r)
 
 	if (!f->running)
 		return;
-	for (unsigned int looks = 1; !is_idle(f); looks++) {
+	for (unsigned int looks = 1; !is_idle(r); looks++) {
 		notify_alive(r);
 		if (looks % ASKED == 0 && r->config.waiting &&
 			!r->config.waiting(r->config.ctx, true)) {
@@ -254,9 +212,9 @@ void follow_finish(struct rd_recorder *r)
 	if (f->child)
 		kill(f->child, SIGTERM);
 	pthread_mutex_unlock(&f->child_lock);
-	pthread_mutex_lock(&f->lock);
+	pthread_mutex_lock(&r->lock);
 	pthread_cond_signal(&f->wake);
-	pthread_mutex_unlock(&f->lock);
+	pthread_mutex_unlock(&r->lock);
 	pthread_join(f->thread, NULL);
 	f->running = false;
 }
@@ -264,9 +222,6 @@ void follow_finish(struct rd_recorder *r)
 void follow_fini(struct rd_recorder *r)
 {
 	follow_finish(r);
-	while (r->follow.first)
-		drop_first(&r->follow);
 	pthread_cond_destroy(&r->follow.wake);
 	pthread_mutex_destroy(&r->follow.child_lock);
-	pthread_mutex_destroy(&r->follow.lock);
 }

@@ -184,38 +184,44 @@ static void log_dump(struct rd_recorder *r, const struct rd_dump *dump, const ch
 	r->warned = true;
 }
 
-static void on_dump(void *ctx, const struct rd_dump *dump)
+static void add_file(
+	struct rd_recorder *r, const struct rd_dump *dump, const struct file_triggers *triggers)
 {
-	struct rd_recorder *r = ctx;
 	struct rd_recorder_file *f;
-	const struct file_triggers *triggers;
-	char reason[TRIGGER_TEXT];
 
 	pthread_mutex_lock(&r->lock);
-	r->counts.files_failed += dump->failed;
-	triggers = triggers_of(r, dump);
-	snprintf(reason, sizeof(reason), "%s", triggers ? triggers->first : "");
-	if (!dump->frames) {
-		pthread_mutex_unlock(&r->lock);
-		if (dump->failed)
-			log_dump(r, dump, "");
-		else
-			log_no_file(dump, reason);
-		return;
-	}
+	follow_make_room(r);
 	f = &r->files[r->n_files++ % RD_RECORDER_FILES];
 	file_free(f);
-	*f = (struct rd_recorder_file){.dump = *dump,
-		.reason = strdup(triggers ? triggers->first : ""),
-		.triggers = triggers ? triggers->n : 0};
+	*f = (struct rd_recorder_file){
+		.dump = *dump, .reason = strdup(triggers->first), .triggers = triggers->n};
 	f->dump.path = strdup(dump->path);
 	f->dump.error = NULL;
 	r->counts.files++;
 	r->counts.bytes += dump->bytes;
 	r->counts.frames += dump->frames;
+	pthread_cond_signal(&r->follow.wake);
 	pthread_mutex_unlock(&r->lock);
-	log_dump(r, dump, reason);
-	follow_add(r, dump->path, r->n_files - 1, !dump->failed);
+}
+
+static void on_dump(void *ctx, const struct rd_dump *dump)
+{
+	struct rd_recorder *r = ctx;
+	struct file_triggers triggers = {0};
+	const struct file_triggers *known;
+
+	pthread_mutex_lock(&r->lock);
+	r->counts.files_failed += dump->failed;
+	known = triggers_of(r, dump);
+	if (known)
+		triggers = *known;
+	pthread_mutex_unlock(&r->lock);
+	if (!dump->frames && !dump->failed)
+		log_no_file(dump, triggers.first);
+	else
+		log_dump(r, dump, dump->frames ? triggers.first : "");
+	if (dump->frames)
+		add_file(r, dump, &triggers);
 }
 
 /* --- the session ------------------------------------------------------------------------- */

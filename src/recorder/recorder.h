@@ -126,14 +126,6 @@ struct watch {
 	struct counters_watch counters;
 };
 
-/* A file that is still to be analysed. */
-struct follow_job {
-	struct follow_job *next;
-	char *path;
-	uint64_t number; /* number of the file, from 0 */
-	bool analyse;
-};
-
 /* A report next to a file, until it is complete. */
 struct sidecar {
 	char path[PATH_MAX];
@@ -146,10 +138,10 @@ struct follow {
 	pthread_t thread;
 	bool running;
 	_Atomic bool stop;
-	pthread_mutex_t lock;
+	/* Protected by the recorder's lock. */
 	pthread_cond_t wake;
-	struct follow_job *first, **last;
-	_Atomic unsigned int n; /* number of jobs */
+	uint64_t next; /* number of the first file that waits; all later ones do, too */
+	bool busy;     /* with the one before */
 	pthread_mutex_t child_lock;
 	pid_t child; /* its process; 0: none */
 };
@@ -252,8 +244,8 @@ void sidecar_clean(const struct rd_recorder *r);
 /* follow.c */
 void follow_init(struct rd_recorder *r);
 int follow_start(struct rd_recorder *r);
-/* File `number` (from 0) is complete. */
-void follow_add(struct rd_recorder *r, const char *path, uint64_t number, bool analyse);
+/* With the lock, before another file is added: the oldest one that waits may have to go. */
+void follow_make_room(struct rd_recorder *r);
 /* Waits until all files are analysed or the caller stops waiting. */
 void follow_finish(struct rd_recorder *r);
 void follow_fini(struct rd_recorder *r);

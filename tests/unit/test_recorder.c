@@ -352,15 +352,12 @@ TEST(too_many_files)
 	static struct rd_recorder r;
 
 	r.config.command = "true";
-	pthread_mutex_init(&r.lock, NULL);
-	follow_init(&r);
+	assert_non_null(r.files = calloc(RD_RECORDER_FILES, sizeof(*r.files)));
 	r.follow.running = true; /* but no thread takes any */
-	for (uint64_t i = 0; i < 1003; i++)
-		follow_add(&r, "file.pcapng", i, true);
-	expect("1000 3 0", r.follow.n, r.counts.commands_failed, r.counts.not_analysed);
-	r.follow.running = false;
-	follow_fini(&r);
-	pthread_mutex_destroy(&r.lock);
+	for (; r.n_files < RD_RECORDER_FILES + 3; r.n_files++)
+		follow_make_room(&r);
+	expect("3 3 0", r.follow.next, r.counts.commands_failed, r.counts.not_analysed);
+	free(r.files);
 }
 
 /* A report that could not be created was not written, whatever became of the analysis. */
@@ -437,10 +434,12 @@ TEST(end_while_command_starts)
 	ended.config.waiting = wait_no_more;
 	pthread_mutex_init(&ended.lock, NULL);
 	follow_init(&ended);
+	assert_non_null(ended.files = calloc(RD_RECORDER_FILES, sizeof(*ended.files)));
+	ended.files[ended.n_files++].dump.path = "3600";
 	assert_int_equal(follow_start(&ended), 0);
-	follow_add(&ended, "3600", 1, false);
 	follow_fini(&ended);
 	expect("0 1", ended.follow.child, ended.counts.commands_failed);
+	free(ended.files);
 	pthread_mutex_destroy(&ended.lock);
 }
 
