@@ -112,22 +112,7 @@ static void print_plan(const json_t *manifest)
 	}
 }
 
-static int end_output(struct rd_error *err)
-{
-	errno = 0;
-	if (fflush(stdout) || ferror(stdout))
-		return rd_cli_stdout_failed(errno, err);
-	return 0;
-}
-
-static int put_json(const json_t *document, struct rd_error *err)
-{
-	errno = 0;
-	if (json_dumpf(document, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) ||
-		putchar('\n') == EOF)
-		return rd_cli_stdout_failed(errno ? errno : ENOMEM, err);
-	return end_output(err);
-}
+#define JSON_FLAGS (JSON_INDENT(1) | JSON_REAL_PRECISION(9))
 
 /* A capture or its analysis; a row of the table that nobody requested still has its "@". */
 static bool was_requested(const json_t *missing)
@@ -203,24 +188,22 @@ static int create(const struct rd_bundle_config *s, struct rd_error *err)
 		return -1;
 	report(s, manifest, path);
 	if (s->json)
-		rc = put_json(manifest, err);
+		return rd_cli_put_json(manifest, JSON_FLAGS, err);
 	json_decref(manifest);
-	return rc;
+	return 0;
 }
 
 static int plan(const struct rd_bundle_config *s, struct rd_error *err)
 {
 	json_t *manifest = rd_bundle_plan(s);
-	int rc = 0;
 
 	if (!manifest)
 		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "cannot plan the bundle");
 	if (s->json)
-		rc = put_json(manifest, err);
-	else
-		print_plan(manifest);
+		return rd_cli_put_json(manifest, JSON_FLAGS, err);
+	print_plan(manifest);
 	json_decref(manifest);
-	return rc ? rc : end_output(err);
+	return 0;
 }
 
 static int check_given(const char *path, struct rd_error *err)

@@ -3,6 +3,7 @@
 #ifndef RDMADUMP_CLI_H
 #define RDMADUMP_CLI_H
 
+#include <jansson.h>
 #include <rdmadump/error.h>
 #include <rdmadump/log.h>
 #include <rdmadump/outfile.h>
@@ -57,6 +58,12 @@ void rd_cli_say(const char *prefix, const char *line);
 unsigned int rd_cli_columns(void);
 /* Text in lines of at most `width` columns, each but the first behind `indent` blanks. */
 void rd_cli_put_wrapped(FILE *out, const char *text, size_t indent, size_t width);
+
+/*
+ * Prints a document, which it consumes, and a newline. -1 if memory ran out, also if `document` is
+ * NULL. Whether all could be written is checked when the program ends, as for all other output.
+ */
+int rd_cli_put_json(json_t *document, size_t flags, struct rd_error *err);
 
 /* The error that standard output could not be written; always returns -1. */
 int rd_cli_stdout_failed(int errnum, struct rd_error *err);

@@ -71,6 +71,16 @@ static FILE *cleaner_open(struct cleaner *c, FILE *raw, bool lines)
 	return stream;
 }
 
+int rd_cli_put_json(json_t *document, size_t flags, struct rd_error *err)
+{
+	const int ret = document ? json_dumpf(document, stdout, flags) : -1;
+
+	json_decref(document);
+	putchar('\n');
+	return ret && !ferror(stdout) ? rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "the document")
+				      : 0;
+}
+
 int rd_cli_stdout_failed(int errnum, struct rd_error *err)
 {
 	return rd_fail(err, RD_CLASS_OUTPUT, errnum,
@@ -79,7 +89,7 @@ int rd_cli_stdout_failed(int errnum, struct rd_error *err)
 }
 
 /*
- * For commands, help included, that did not check what they printed: status 0 promises that all of
+ * For all that commands print, help included: status 0 promises that all of
  * it was written. A reader that closed the pipe has what it wanted.
  */
 static void check_output(int status, void *ctx)

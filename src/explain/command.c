@@ -210,16 +210,6 @@ static int join_captures(const struct explain_settings *s, struct log *log, stru
 	return 0;
 }
 
-static int print_document(json_t *document, struct rd_error *err)
-{
-	int ret = document && json_dumpf(document, stdout, JSON_INDENT(2)) == 0 ? 0 : -1;
-
-	json_decref(document);
-	putchar('\n');
-	return ret && !ferror(stdout) ? rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "the document")
-				      : 0;
-}
-
 /* How far it is, on a terminal */
 static void show_progress(const struct log *log, uint64_t size)
 {
@@ -261,7 +251,7 @@ static int read_and_print(const struct explain_settings *s, const struct catalog
 
 		if (!s->json)
 			explain_print(stdout, log, columns());
-		else if (print_document(explain_json(log), &failure) < 0 && !ret) {
+		else if (rd_cli_put_json(explain_json(log), JSON_INDENT(2), &failure) < 0 && !ret) {
 			*err = failure;
 			ret = -1;
 		}
@@ -276,7 +266,7 @@ static int run(const struct explain_settings *s, const struct catalogue *c, stru
 	int ret = 0;
 
 	if (s->list && s->json)
-		return print_document(explain_list_json(c), err);
+		return rd_cli_put_json(explain_list_json(c), JSON_INDENT(2), err);
 	if (s->list) {
 		explain_list(stdout, c);
 		return 0;

@@ -67,7 +67,6 @@ static int run(const struct rd_selftest_config *config)
 			 ? RD_CLASS_PARTIAL
 			 : RD_CLASS_NONE;
 	printed = print_end(config, document, &later);
-	json_decref(document);
 	if (rc < 0) {
 		status = rd_cli_fail(&err);
 		rd_cli_say("rdmadump: the partial result is in ", path);

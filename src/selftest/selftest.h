@@ -273,15 +273,14 @@ bool redacted_frames(const struct rd_selftest *st, struct rd_probe_result *r);
 
 /* --- table.c: on standard output ---------------------------------------------------------- */
 
-/* Prints what would be done, as a table or as JSON; opens nothing. -1 with RD_CLASS_OUTPUT. */
+/* Prints what would be done, as a table or as JSON; opens nothing. -1: out of memory. */
 int print_plan(const struct rd_selftest_config *config, struct rd_error *err);
 /* Before the first probe, around each one, and after the last one; a table unless config->json. */
 void print_beginning(const struct rd_selftest_config *config);
 void print_began(const struct rd_probe *probe);
 void print_ended(const struct rd_selftest_config *config, const json_t *result);
-/* -1 with RD_CLASS_OUTPUT if any output failed. */
-int print_end(
-	const struct rd_selftest_config *config, const json_t *document, struct rd_error *err);
+/* Consumes the document. -1: out of memory. */
+int print_end(const struct rd_selftest_config *config, json_t *document, struct rd_error *err);
 /* The whole table: what the archive has. */
 void print_document(FILE *out, const json_t *document);
 

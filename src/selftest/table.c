@@ -92,39 +92,13 @@ void print_document(FILE *out, const json_t *document)
 
 /* --- standard output ---------------------------------------------------------------------- */
 
-/* The first error of standard output, which the stream does not keep. */
-static int output_errno;
-
-static void flush_output(void)
-{
-	errno = 0;
-	if (fflush(stdout) && !output_errno)
-		output_errno = errno;
-}
-
-static int end_output(struct rd_error *err)
-{
-	flush_output();
-	if (output_errno || ferror(stdout))
-		return rd_cli_stdout_failed(output_errno, err);
-	return 0;
-}
-
-static int put_json(const json_t *value, struct rd_error *err)
-{
-	errno = 0;
-	if (!value || json_dumpf(value, stdout, JSON_INDENT(1)) || putchar('\n') == EOF)
-		return rd_cli_stdout_failed(errno ? errno : ENOMEM, err);
-	return end_output(err);
-}
-
 void print_beginning(const struct rd_selftest_config *config)
 {
 	if (!config->json) {
 		put_effects();
 		put_heading(stdout);
 	}
-	flush_output();
+	fflush(stdout);
 }
 
 void print_began(const struct rd_probe *probe)
@@ -144,15 +118,16 @@ void print_ended(const struct rd_selftest_config *config, const json_t *result)
 		rd_cli_status(NULL);
 	if (!config->json)
 		put_probe(stdout, result);
-	flush_output();
+	fflush(stdout);
 }
 
-int print_end(const struct rd_selftest_config *config, const json_t *document, struct rd_error *err)
+int print_end(const struct rd_selftest_config *config, json_t *document, struct rd_error *err)
 {
 	if (config->json)
-		return put_json(document, err);
+		return rd_cli_put_json(document, JSON_INDENT(1), err);
 	put_end(stdout, document);
-	return end_output(err);
+	json_decref(document);
+	return 0;
 }
 
 /* --- the plan ----------------------------------------------------------------------------- */
@@ -204,12 +179,8 @@ static void put_plan(const struct rd_selftest_config *c)
 
 int print_plan(const struct rd_selftest_config *config, struct rd_error *err)
 {
-	json_t *list = config->json ? plan_json(config) : NULL;
-	int rc = config->json ? put_json(list, err) : 0;
-
-	json_decref(list);
 	if (config->json)
-		return rc;
+		return rd_cli_put_json(plan_json(config), JSON_INDENT(1), err);
 	put_plan(config);
-	return end_output(err);
+	return 0;
 }

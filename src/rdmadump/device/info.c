@@ -6,7 +6,6 @@
 #include "cli/command.h"
 #include <argp.h>
 #include <ctype.h>
-#include <errno.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/device.h>
 #include <rdmadump/document.h>
@@ -408,24 +407,6 @@ static void print_info(const struct info_output *t)
 
 /* ---- the command ---- */
 
-static int print(const struct settings *settings, const struct info_output *t, struct rd_error *err)
-{
-	json_t *root;
-	int rc = 0;
-
-	errno = 0;
-	print_info(t);
-	root = rd_sheet_close(t->sheet);
-	if (settings->json) {
-		rc = json_dumpf(root, stdout, JSON_INDENT(2));
-		putchar('\n');
-	}
-	json_decref(root);
-	if (rc || fflush(stdout) || ferror(stdout))
-		return rd_cli_stdout_failed(errno ? errno : ENOMEM, err);
-	return 0;
-}
-
 static int describe(const struct settings *settings, const struct rd_devices *devices,
 	const struct rd_device *device, struct rd_error *err)
 {
@@ -434,6 +415,7 @@ static int describe(const struct settings *settings, const struct rd_devices *de
 	struct rd_error why = {.text = "read from a copied tree"};
 	struct rd_sheet sheet;
 	struct info_output t = {.sheet = &sheet, .info = &info, .verbose = settings->verbose};
+	json_t *root;
 	int ret;
 
 	if (rd_info_load(&info, device, devices->sysroot, err))
@@ -449,7 +431,9 @@ static int describe(const struct settings *settings, const struct rd_devices *de
 			"each";
 	rd_sheet_open(&sheet, settings->json ? NULL : stdout,
 		rd_document(2, rd_wall_ns(), json_object()));
-	ret = print(settings, &t, err);
+	print_info(&t);
+	root = rd_sheet_close(&sheet);
+	ret = settings->json ? rd_cli_put_json(root, JSON_INDENT(2), err) : 0;
 	rd_resources_free(&resources);
 	rd_info_free(&info);
 	return ret;

@@ -327,18 +327,6 @@ static int print_table(const struct rd_devices *devices, const json_t *list, boo
 
 /* ---- the command ---- */
 
-static int print_json(const struct rd_devices *devices, json_t *list)
-{
-	json_t *root = rd_document(1, rd_wall_ns(),
-		json_pack("{s:s, s:O}", "source", devices->by_netlink ? "netlink" : "sysfs",
-			"devices", list));
-	int ret = root ? json_dumpf(root, stdout, JSON_INDENT(2)) : -1;
-
-	json_decref(root);
-	putchar('\n');
-	return ret;
-}
-
 static int print_devices(
 	const struct rd_devices *devices, const struct settings *settings, struct rd_error *err)
 {
@@ -348,15 +336,17 @@ static int print_devices(
 	if (!devices->n && !settings->json)
 		return rd_fail(err, RD_CLASS_DEVICE, 0, rd_devices_none_todo(devices),
 			"no RDMA devices in %s/sys/class/infiniband", devices->sysroot);
-	errno = 0;
 	list = rd_json_devices(devices);
+	if (json_array_size(list) == devices->n && settings->json)
+		return rd_cli_put_json(rd_document(1, rd_wall_ns(),
+					       json_pack("{s:s, s:o}", "source",
+						       devices->by_netlink ? "netlink" : "sysfs",
+						       "devices", list)),
+			JSON_INDENT(2), err);
 	if (json_array_size(list) == devices->n)
-		rc = settings->json ? print_json(devices, list)
-				    : print_table(devices, list, settings->verbose);
+		rc = print_table(devices, list, settings->verbose);
 	json_decref(list);
-	return rc || fflush(stdout) || ferror(stdout)
-		       ? rd_cli_stdout_failed(errno ? errno : ENOMEM, err)
-		       : 0;
+	return rc ? rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "the list of devices") : 0;
 }
 
 static int list(void *ctx, struct rd_error *err)
