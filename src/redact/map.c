@@ -9,7 +9,6 @@
 #include <rdmadump/json.h>
 #include <rdmadump/memory.h>
 #include <rdmadump/notation.h>
-#include <rdmadump/order.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -175,87 +174,9 @@ bool part_was_seen(const struct rd_redact *r, enum space space, uint64_t value)
 	return table_find(&r->originals, space, value) != NULL;
 }
 
-/* --- all parts that were collected ------------------------------------------------------------ */
-
-/* Compares as text: "10" before "9". Reports sort by address text if everything else is equal. */
-static int compare_text(enum space space, uint64_t a, uint64_t b)
-{
-	bool decimal = space <= SPACE_IPV4_32;
-	const struct range range = range_of(space, a);
-	uint64_t mask = (UINT64_C(1) << range.bits) - 1;
-	char text[2][12];
-
-	if (a >> range.bits != b >> range.bits || space > SPACE_IPV6_64)
-		return RD_ORDER(a, b);
-	snprintf(text[0], sizeof(text[0]), decimal ? "%u" : "%x", (unsigned int)(a & mask));
-	snprintf(text[1], sizeof(text[1]), decimal ? "%u" : "%x", (unsigned int)(b & mask));
-	return strcmp(text[0], text[1]);
-}
-
-/* By space, by the bits before, by range: rows that are equal may exchange their places. */
-static int compare_groups(const struct table_row *a, const struct table_row *b)
-{
-	const struct range x = range_of(a->space, a->value), y = range_of(b->space, b->value);
-	uint64_t before_a = a->value >> x.bits, before_b = b->value >> y.bits;
-
-	return RD_ORDER(a->space, b->space) ?: RD_ORDER(before_a, before_b)
-		?: RD_ORDER(x.least, y.least);
-}
-
-/* Then as text. */
-static int compare(const void *x, const void *y)
-{
-	const struct table_row *a = x, *b = y;
-
-	return compare_groups(a, b) ?: compare_text(a->space, a->value, b->value);
-}
-
-static int compare_to(const void *x, const void *y)
-{
-	const struct table_row *a = x, *b = y;
-
-	return compare_text(a->space, a->to, b->to);
-}
-
-/* Replaces rows of one range and parent so that their order is kept, since reports are sorted. */
-static void group_replace(struct rd_redact *r, const struct table_row *row, size_t n)
-{
-	enum space space = row->space;
-	uint64_t parent = before(r, space, row->value);
-	struct table_row *to = calloc(n, sizeof(*to));
-
-	r->no_memory |= !to;
-	for (size_t i = 0; to && i < n; i++) {
-		to[i].space = row->space;
-		to[i].to = choose(r, space, row[i].value, parent);
-		table_add(r, &r->used, space, to[i].to, 0);
-	}
-	if (to)
-		qsort(to, n, sizeof(*to), compare_to);
-	for (size_t i = 0; to && i < n; i++)
-		table_add(r, &r->replaced, space, row[i].value, to[i].to);
-	free(to);
-}
-
 void rd_redact_begin(struct rd_redact *r)
 {
-	struct table_row *rows = calloc(r->originals.n + 1, sizeof(*rows));
-	size_t n = 0;
-
 	r->replacing = true;
-	r->no_memory |= !rows;
-	for (size_t i = 0; rows && i < r->originals.capacity; i++)
-		if (r->originals.row[i].space)
-			rows[n++] = r->originals.row[i];
-	if (rows)
-		qsort(rows, n, sizeof(*rows), compare);
-	/* Spaces are sorted: the bits before a part are replaced first. */
-	for (size_t i = 0, k; i < n; i = k) {
-		for (k = i + 1; k < n && compare_groups(&rows[i], &rows[k]) == 0;)
-			k++;
-		group_replace(r, &rows[i], k - i);
-	}
-	free(rows);
 }
 
 /* --- the map ---------------------------------------------------------------------------------- */

@@ -246,7 +246,7 @@ TEST(related)
 	rd_redact_free(r);
 }
 
-/* Every address of a network: all different, none an original, in the same order of text. */
+/* Every address of a network: all different, none an original. */
 TEST(no_original)
 {
 	struct rd_redact *r = rd_redact_new();
