@@ -23,16 +23,28 @@ struct creation {
 	const struct rd_bundle_config *config;
 	struct rd_identity identity;
 	struct result out, map;
-	struct store store;
 	struct tasks tasks;
 	char base[200];		  /* "rdmadump-bundle-HOST-DATE" */
 	struct rd_redact *redact; /* NULL: members are not redacted */
 	char host[256];		  /* this machine's name, perhaps redacted */
-	int capture;		  /* file of --capture; -1: none */
-	uint64_t start_ns;
-	json_t *summary; /* of the page, for the manifest */
-	uint64_t began_ns;
+	uint64_t start_ns, began_ns;
+	json_t *manifest;
+	char *text, *page; /* the manifest, index.html */
+	size_t n_page;
 };
+
+/* With the rights of the user who called sudo. */
+static int open_unnamed(const struct creation *c, struct rd_error *err)
+{
+	struct rd_identity_before before;
+	int fd;
+
+	if (rd_identity_assume(&c->identity, &before, err) < 0)
+		return -1;
+	fd = unnamed_file(c->out.path, err);
+	rd_identity_resume(&before);
+	return fd;
+}
 
 /* --- output ------------------------------------------------------------------------------- */
 
@@ -69,8 +81,6 @@ static int open_results(struct creation *c, struct rd_error *err)
 	rc = result_open(&c->out, path, "--write", &inputs, err);
 	if (!rc && c->redact)
 		rc = result_open(&c->map, map, "--redact-map", &inputs, err);
-	if (!rc)
-		rc = store_open(&c->store, path, config->stop, err);
 	return rc;
 }
 
@@ -91,26 +101,49 @@ static int open_output(struct creation *c, struct rd_error *err)
 	return rc;
 }
 
+struct writing {
+	const struct creation *c;
+	struct rd_archive *a;
+};
+
+static int write_member(void *ctx, const struct entry *e, struct rd_error *err)
+{
+	const struct writing *w = ctx;
+	const struct creation *c = w->c;
+	char path[PATH_MAX];
+
+	if (snprintf(path, sizeof(path), "%s/%s", c->base, e->name) >= (int)sizeof(path))
+		return 0;
+	return entry_write(
+		e, w->a, path, (int64_t)(c->start_ns / 1000000000), c->config->stop, err);
+}
+
+static struct entry page_entry(const struct creation *c)
+{
+	return (struct entry){.name = "index.html", .bytes = c->page, .size = c->n_page};
+}
+
+/* Manifest and page come first. */
 static int write_members(const struct creation *c, int fd, struct rd_error *err)
 {
-	struct rd_archive *a;
-	char path[PATH_MAX];
-	int rc = 0;
+	const struct entry page = page_entry(c),
+			   manifest = {
+				   .name = RD_MANIFEST, .bytes = c->text, .size = strlen(c->text)};
+	struct writing w = {.c = c};
+	int rc;
 
-	if (rd_archive_create(&a, fd, true, MAKE_ROOM, err) < 0)
+	if (rd_archive_create(&w.a, fd, true, MAKE_ROOM, err) < 0)
 		return -1;
-	/* Page and manifest were added last; they come first. */
-	for (size_t i = 0; i < c->store.n && !rc; i++) {
-		size_t n = c->store.n, k = i < 2 ? n - 1 - i : i - 2;
-		const struct stored *m = &c->store.stored[k];
-
-		if (snprintf(path, sizeof(path), "%s/%s", c->base, m->name) < (int)sizeof(path))
-			rc = store_write(m, a, path, (int64_t)(c->start_ns / 1000000000),
-				c->config->stop, err);
-	}
+	rc = write_member(&w, &manifest, err);
 	if (!rc)
-		rc = rd_archive_finish(a, err);
-	rd_archive_free(a);
+		rc = write_member(&w, &page, err);
+	if (!rc)
+		rc = entries_each(&c->tasks, write_member, &w, err);
+	if (!rc && c->redact && rd_redact_failed(c->redact))
+		rc = redaction_failed(err);
+	if (!rc)
+		rc = rd_archive_finish(w.a, err);
+	rd_archive_free(w.a);
 	return rc;
 }
 
@@ -139,64 +172,36 @@ static uint64_t size_of(int fd)
 	return fd >= 0 && fstat(fd, &st) == 0 ? (uint64_t)st.st_size : 0;
 }
 
+/* Data appended during the copy is ignored. */
 static int copy_file(struct creation *c, struct task *t, struct rd_error *err)
 {
-	int fd = task_open_file(t), rc;
+	int fd = task_open_file(t), rc = -1;
 
 	if (fd < 0)
 		return 0;
-	/* Data appended during the copy is ignored. */
-	rc = store_take(&c->store, t->name, fd, size_of(fd), false, t, err);
+	t->file = open_unnamed(c, err);
+	if (t->file >= 0)
+		rc = copy_bytes(fd, t->file, size_of(fd), t->name, c->config->stop, err);
 	close(fd);
 	t->ended_ns = rd_monotonic_ns();
 	return rc;
 }
 
-/* Only the types of entries that a sysfs tree has. */
-static int keep_entry(void *ctx, const struct task *t, const struct rd_archive_entry *e,
-	const char *bytes, size_t n, struct rd_error *err)
-{
-	struct creation *c = ctx;
-
-	return store_put_entry(&c->store, e, bytes, n, t, err);
-}
-
-/* Members that redaction has not stored yet. */
-static int keep_output(struct creation *c, struct task *t, struct rd_error *err)
-{
-	if (t->outcome <= OUTCOME_RUNNING || t->outcome == OUTCOME_NOTHING ||
-		t->outcome == OUTCOME_ABSENT || t->outcome == OUTCOME_LEFT_OUT)
-		return 0;
-	switch (t->member->form) {
-	case FORM_TREE:
-		return c->redact ? 0 : tree_each(t, keep_entry, c, err);
-	case FORM_CAPTURE:
-		return c->capture < 0 || c->redact ? 0
-						   : store_take(&c->store, t->name, c->capture,
-							     UINT64_MAX, true, t, err);
-	case FORM_COPY:
-		return 0;
-	case FORM_TEXT:
-	case FORM_OUTPUT:
-		break;
-	}
-	return t->output.n ? store_put(&c->store, t->name, t->output.data, t->output.n, t, err) : 0;
-}
-
 /* The file of --capture as input and output; each reader has its own file position. */
-static int open_capture(struct creation *c, struct rd_error *err)
+static int connect_capture(struct creation *c, struct rd_error *err)
 {
-	char path[64];
+	char path[64] = "";
 
-	c->capture = store_file(&c->store, err);
-	if (c->capture < 0)
-		return -1;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", c->capture);
-	for (unsigned int i = 0; i < c->tasks.n; i++) {
+	for (unsigned int i = 0; i < c->tasks.n && c->config->capture_port; i++) {
 		struct task *t = &c->tasks.task[i];
 
-		if (t->member->form == FORM_CAPTURE)
-			t->out = c->capture;
+		if (t->member->form == FORM_CAPTURE) {
+			t->out = t->file = open_unnamed(c, err);
+			if (t->file < 0)
+				return -1;
+			snprintf(path, sizeof(path), "/proc/self/fd/%d", t->file);
+		}
+		/* A row after that of the capture */
 		if (!strstr(t->member->command, "@capture"))
 			continue;
 		t->in = open(path, O_RDONLY | O_CLOEXEC);
@@ -205,20 +210,6 @@ static int open_capture(struct creation *c, struct rd_error *err)
 				err, RD_CLASS_OUTPUT, errno, NULL, "cannot read the capture");
 	}
 	return 0;
-}
-
-static int connect_capture(struct creation *c, struct rd_error *err)
-{
-	struct rd_identity_before before;
-	int rc;
-
-	if (!c->config->capture_port)
-		return 0;
-	if (rd_identity_assume(&c->identity, &before, err) < 0)
-		return -1;
-	rc = open_capture(c, err);
-	rd_identity_resume(&before);
-	return rc;
 }
 
 /* A large capture takes longer than other commands. */
@@ -243,42 +234,27 @@ static void allow_for_size(struct creation *c)
 
 static int add_index(struct creation *c, struct rd_error *err)
 {
-	json_t *manifest = manifest_make(&c->tasks, &c->store, c->config, c->host, c->start_ns,
-		rd_monotonic_ns() - c->began_ns);
-	char *text = NULL;
-	size_t n = 0;
-	FILE *out = open_memstream(&text, &n);
+	FILE *out = open_memstream(&c->page, &c->n_page);
+	json_t *summary = NULL;
+	struct entry page;
 	int rc = -1;
 
-	if (out && manifest)
-		rc = page_write(out, &c->tasks, manifest, &c->summary);
+	c->manifest = manifest_make(
+		&c->tasks, c->config, c->host, c->start_ns, rd_monotonic_ns() - c->began_ns);
+	if (out && c->manifest)
+		rc = page_write(out, &c->tasks, c->manifest, &summary);
 	if (out && fclose(out))
 		rc = -1;
-	if (rc < 0)
-		rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "cannot write the page");
-	else
-		rc = store_put(&c->store, "index.html", text, n, NULL, err);
-	json_decref(manifest);
-	free(text);
-	return rc;
-}
-
-static int add_manifest(struct creation *c, json_t **manifest, struct rd_error *err)
-{
-	char *text = NULL;
-	int rc;
-
-	*manifest = manifest_make(&c->tasks, &c->store, c->config, c->host, c->start_ns,
-		rd_monotonic_ns() - c->began_ns);
-	json_object_set_new(*manifest, "bundle", rd_json_string(c->base));
-	json_object_update(*manifest, c->summary);
-	if (*manifest)
-		text = json_dumps(*manifest, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
-	if (!text)
-		return rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "cannot write the manifest");
-	rc = store_put(&c->store, RD_MANIFEST, text, strlen(text), NULL, err);
-	free(text);
-	return rc;
+	page = page_entry(c);
+	json_array_append_new(json_object_get(c->manifest, "members"), manifest_member(&page));
+	json_object_set_new(c->manifest, "bundle", rd_json_string(c->base));
+	json_object_update(c->manifest, summary);
+	json_decref(summary);
+	if (!rc)
+		c->text = json_dumps(c->manifest, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
+	return c->text ? 0
+		       : rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL,
+				 "cannot write the page and the manifest");
 }
 
 /*
@@ -289,11 +265,11 @@ static int redact_all(struct creation *c, struct rd_error *err)
 {
 	char *host;
 
-	if (redaction_run(c->redact, &c->tasks, &c->store, c->capture, c->config, err) < 0)
+	if (redaction_run(c->redact, &c->tasks, c->out.path, c->config, err) < 0)
 		return -1;
 	host = rd_redact_text(c->redact, c->host, strlen(c->host), NULL);
 	if (!host)
-		return rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "cannot redact the bundle");
+		return redaction_failed(err);
 	snprintf(c->host, sizeof(c->host), "%s", host);
 	free(host);
 	return 0;
@@ -319,20 +295,7 @@ static int collect(struct creation *c, struct rd_error *err)
 		if (!tasks_run(&c->tasks, order[i], c->config))
 			rc = rd_fail(err, RD_CLASS_PARTIAL, 0, NULL, BUNDLE_INTERRUPTED);
 	}
-	if (!rc && c->redact)
-		rc = redact_all(c, err);
-	for (unsigned int i = 0; i < c->tasks.n && !rc; i++)
-		rc = keep_output(c, &c->tasks.task[i], err);
-	return rc;
-}
-
-static void close_capture(struct creation *c)
-{
-	for (unsigned int i = 0; i < c->tasks.n; i++)
-		if (c->tasks.task[i].in >= 0)
-			close(c->tasks.task[i].in);
-	if (c->capture >= 0)
-		close(c->capture);
+	return !rc && c->redact ? redact_all(c, err) : rc;
 }
 
 int rd_bundle_create(const struct rd_bundle_config *config, char path[PATH_MAX], json_t **manifest,
@@ -341,8 +304,6 @@ int rd_bundle_create(const struct rd_bundle_config *config, char path[PATH_MAX],
 	struct creation c = {.config = config,
 		.out.out.fd = -1,
 		.map.out.fd = -1,
-		.store.fd = -1,
-		.capture = -1,
 		.began_ns = rd_monotonic_ns()};
 	int rc;
 
@@ -352,7 +313,7 @@ int rd_bundle_create(const struct rd_bundle_config *config, char path[PATH_MAX],
 			"cannot write a bundle: this program was built without libarchive");
 	c.redact = config->redact ? rd_redact_new() : NULL;
 	if (config->redact && !c.redact)
-		return rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "cannot redact the bundle");
+		return redaction_failed(err);
 	name_bundle(&c);
 	if (open_output(&c, err) < 0) {
 		rd_redact_free(c.redact);
@@ -362,18 +323,15 @@ int rd_bundle_create(const struct rd_bundle_config *config, char path[PATH_MAX],
 	if (!rc)
 		rc = add_index(&c, err);
 	if (!rc)
-		rc = add_manifest(&c, manifest, err);
-	if (!rc)
 		rc = finish_output(&c, err);
-	if (rc) {
-		json_decref(*manifest);
-		*manifest = NULL;
-	}
+	if (rc)
+		json_decref(c.manifest);
+	else
+		*manifest = c.manifest;
 	result_abandon(&c.out, &c.identity);
 	result_abandon(&c.map, &c.identity);
-	close_capture(&c);
-	store_close(&c.store);
-	json_decref(c.summary);
+	free(c.text);
+	free(c.page);
 	tasks_free(&c.tasks);
 	rd_redact_free(c.redact);
 	memcpy(path, c.out.path, sizeof(c.out.path));
@@ -388,7 +346,7 @@ json_t *rd_bundle_plan(const struct rd_bundle_config *config)
 
 	uname(&u);
 	if (tasks_make(&tasks, config) == 0)
-		plan = manifest_make(&tasks, NULL, config, u.nodename, rd_wall_ns(), 0);
+		plan = manifest_make(&tasks, config, u.nodename, rd_wall_ns(), 0);
 	tasks_free(&tasks);
 	return plan;
 }

@@ -43,26 +43,41 @@ static int set_end(json_t *o, const struct task *t)
 			"message", rd_json_text(t->errors.n ? t->errors.data : "")));
 }
 
-static json_t *json_stored(const struct stored *m)
+json_t *manifest_member(const struct entry *e)
 {
-	json_t *o = json_pack("{s:o, s:o, s:o}", "name", rd_json_string(m->name), "size",
-		m->kind == RD_ARCHIVE_FILE ? rd_json_u64(m->size) : json_null(), "link",
-		rd_json_string(m->target));
+	json_t *o = json_pack("{s:o, s:o, s:o}", "name", rd_json_string(e->name), "size",
+		e->kind == RD_ARCHIVE_FILE ? rd_json_u64(e->size) : json_null(), "link",
+		rd_json_string(e->target));
 
-	if (o && m->task && (set_source(o, m->task) || set_end(o, m->task))) {
+	if (o && e->task && (set_source(o, e->task) || set_end(o, e->task))) {
 		json_decref(o);
 		return NULL;
 	}
 	return o;
 }
 
-static json_t *json_members(const struct tasks *tasks, const struct store *store)
+static int add_member(void *list, const struct entry *e, struct rd_error *err)
+{
+	(void)err;
+	return json_array_append_new(list, manifest_member(e));
+}
+
+/* NULL: an entry could not be added. */
+static json_t *json_members(const struct tasks *tasks)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; list && store && i < store->n; i++)
-		json_array_append_new(list, json_stored(&store->stored[i]));
-	for (unsigned int i = 0; list && !store && i < tasks->n; i++) {
+	if (!list || entries_each(tasks, add_member, list, NULL) == 0)
+		return list;
+	json_decref(list);
+	return NULL;
+}
+
+static json_t *json_planned(const struct tasks *tasks)
+{
+	json_t *list = json_array();
+
+	for (unsigned int i = 0; list && i < tasks->n; i++) {
 		json_t *o = json_pack("{s:o}", "name", rd_json_string(tasks->task[i].name));
 
 		if (tasks->task[i].outcome == OUTCOME_WAITING && o &&
@@ -94,17 +109,17 @@ static json_t *json_missing(const struct tasks *tasks)
 	return list;
 }
 
-json_t *manifest_make(const struct tasks *tasks, const struct store *store,
-	const struct rd_bundle_config *config, const char *host, uint64_t start_ns,
-	uint64_t took_ns)
+json_t *manifest_make(const struct tasks *tasks, const struct rd_bundle_config *config,
+	const char *host, uint64_t start_ns, uint64_t took_ns)
 {
 	struct utsname u;
 
 	uname(&u);
 	return rd_document(RD_MANIFEST_VERSION, start_ns,
 		json_pack("{s:o, s:o, s:o, s:b, s:b, s:o, s:o}", "duration_s",
-			store ? rd_json_seconds((int64_t)took_ns) : json_null(), "host",
+			took_ns ? rd_json_seconds((int64_t)took_ns) : json_null(), "host",
 			rd_json_string(host), "kernel", rd_json_string(u.release), "root",
 			geteuid() == 0, "redacted", config->redact, "members",
-			json_members(tasks, store), "not_taken", json_missing(tasks)));
+			took_ns ? json_members(tasks) : json_planned(tasks), "not_taken",
+			json_missing(tasks)));
 }

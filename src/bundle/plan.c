@@ -221,6 +221,7 @@ struct task task_new(const struct member *m)
 	return (struct task){.member = m,
 		.in = -1,
 		.out = -1,
+		.file = -1,
 		.out_pipe = -1,
 		.error_pipe = -1,
 		.output.most = m->bytes ? m->bytes : MEMBER_BYTES,
@@ -310,6 +311,10 @@ void tasks_free(struct tasks *tasks)
 		free(t->left_out);
 		free(t->output.data);
 		free(t->errors.data);
+		if (t->in >= 0)
+			close(t->in);
+		if (t->file >= 0)
+			close(t->file);
 	}
 	free(tasks->task);
 	*tasks = (struct tasks){.n = 0};

@@ -16,16 +16,10 @@
 struct redaction {
 	struct rd_redact *r;
 	struct tasks *tasks;
-	struct store *store;
-	int capture;
+	const char *path; /* of the output */
 	const struct rd_bundle_config *config;
 	bool replacing; /* in the second pass */
 };
-
-static int no_memory(struct rd_error *err)
-{
-	return rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "cannot redact the bundle");
-}
 
 /* --- names of this machine -------------------------------------------------------------------- */
 
@@ -133,7 +127,7 @@ static int text_set(struct redaction *x, char **text, char *to, struct rd_error 
 	char *old = x->replacing ? *text : to;
 
 	if (!to)
-		return no_memory(err);
+		return redaction_failed(err);
 	if (x->replacing)
 		*text = to;
 	free(old);
@@ -196,10 +190,10 @@ static bool is_capture(const struct task *t)
 }
 
 /* The open file of the task; -1: none. */
-static int open_file(struct redaction *x, struct task *t)
+static int open_file(struct task *t)
 {
 	if (t->member->form == FORM_CAPTURE)
-		return x->capture >= 0 && t->outcome > OUTCOME_RUNNING ? dup(x->capture) : -1;
+		return t->file >= 0 && t->outcome > OUTCOME_RUNNING ? dup(t->file) : -1;
 	return task_open_file(t);
 }
 
@@ -212,14 +206,14 @@ static int capture_rewrite(struct redaction *x, struct task *t, int *to, struct 
 	struct rd_rewrite w = rewriting(x, to);
 	struct rd_error why;
 	char path[64];
-	int fd = open_file(x, t), rc;
+	int fd = open_file(t), rc;
 
 	if (fd < 0)
 		return 0;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	rc = rd_rewrite_file(&w, path, &why);
 	close(fd);
-	if (*x->store->stop)
+	if (*x->config->stop)
 		return rd_fail(err, RD_CLASS_PARTIAL, 0, NULL, BUNDLE_INTERRUPTED);
 	if (rc < 0 && why.class != RD_CLASS_DEVICE) {
 		*err = why;
@@ -255,43 +249,24 @@ static void drop_suffix(char *name)
 static int capture_redact(struct redaction *x, struct task *t, struct rd_error *err)
 {
 	int to, rc;
+	bool kept;
 
 	if (t->outcome == OUTCOME_LEFT_OUT || t->outcome == OUTCOME_NOTHING)
 		return 0;
 	if (!x->replacing)
 		return capture_rewrite(x, t, NULL, err);
-	to = store_file(x->store, err);
+	to = unnamed_file(x->path, err);
 	if (to < 0)
 		return -1;
 	rc = capture_rewrite(x, t, &to, err);
-	if (!rc && (t->outcome == OUTCOME_ENDED || t->outcome == OUTCOME_TIMED_OUT)) {
+	if (t->file >= 0)
+		close(t->file);
+	kept = !rc && (t->outcome == OUTCOME_ENDED || t->outcome == OUTCOME_TIMED_OUT);
+	t->file = kept ? to : -1;
+	if (kept)
 		drop_suffix(t->name);
-		rc = store_take(x->store, t->name, to, UINT64_MAX, false, t, err);
-	}
-	close(to);
-	return rc;
-}
-
-/* --- trees ------------------------------------------------------------------------------------ */
-
-static int entry_redact(void *ctx, const struct task *t, const struct rd_archive_entry *e,
-	const char *bytes, size_t n, struct rd_error *err)
-{
-	struct redaction *x = ctx;
-	size_t to_n = 0;
-	char *path = rd_redact_path(x->r, e->path);
-	char *link = rd_redact_path(x->r, e->kind == RD_ARCHIVE_LINK ? e->target : "");
-	char *to = rd_redact_text(x->r, bytes, n, &to_n);
-	const struct rd_archive_entry entry = {.kind = e->kind, .path = path, .target = link};
-	int rc = 0;
-
-	if (!path || !link || !to)
-		rc = no_memory(err);
-	else if (x->replacing)
-		rc = store_put_entry(x->store, &entry, to, to_n, t, err);
-	free(path);
-	free(link);
-	free(to);
+	else
+		close(to);
 	return rc;
 }
 
@@ -306,7 +281,7 @@ static int task_redact(struct redaction *x, struct task *t, struct rd_error *err
 	if (is_capture(t))
 		return capture_redact(x, t, err);
 	if (t->member->form == FORM_TREE)
-		return tree_each(t, entry_redact, x, err);
+		return x->replacing ? 0 : tree_each(t, x->r, NULL, NULL, err);
 	return output_set(x, t, &t->output, err);
 }
 
@@ -319,11 +294,10 @@ static int tasks_redact(struct redaction *x, struct rd_error *err)
 	return rc;
 }
 
-int redaction_run(struct rd_redact *r, struct tasks *tasks, struct store *store, int capture,
+int redaction_run(struct rd_redact *r, struct tasks *tasks, const char *path,
 	const struct rd_bundle_config *config, struct rd_error *err)
 {
-	struct redaction x = {
-		.r = r, .tasks = tasks, .store = store, .capture = capture, .config = config};
+	struct redaction x = {.r = r, .tasks = tasks, .path = path, .config = config};
 	int rc = collect_names(&x, err);
 
 	collect_paths(&x);
@@ -331,9 +305,10 @@ int redaction_run(struct rd_redact *r, struct tasks *tasks, struct store *store,
 		rc = tasks_redact(&x, err);
 	rd_redact_begin(r);
 	x.replacing = true;
+	tasks->redact = r;
 	if (!rc)
 		rc = tasks_redact(&x, err);
-	return !rc && rd_redact_failed(r) ? no_memory(err) : rc;
+	return !rc && rd_redact_failed(r) ? redaction_failed(err) : rc;
 }
 
 int redaction_write_map(const struct rd_redact *r, const char *bundle, uint64_t start_ns, int fd,

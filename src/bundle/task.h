@@ -151,6 +151,7 @@ struct task {
 	bool own;	   /* rdmadump, of this installation */
 	const char *path;  /* path of a file to be copied */
 	int in, out;	   /* files for standard input and output; -1: none, a pipe */
+	int file;	   /* file without a name that has its bytes; -1: they are in `output` */
 	char function[32]; /* PCI function of the adapter that it opens; "": none */
 	const struct task *holder;
 	const struct task *first; /* whose command writes this one as a further output; or NULL */
@@ -169,6 +170,7 @@ struct task {
 struct tasks {
 	struct task *task;
 	unsigned int n;
+	struct rd_redact *redact; /* of the entries of trees; NULL: they stay as they are */
 };
 
 /* A task that has not begun, without a name and a command. */
@@ -199,54 +201,39 @@ void file_name(char *buf, size_t size, const char *text);
  */
 bool tasks_run(struct tasks *tasks, enum phase phase, const struct rd_bundle_config *config);
 
-/* --- store.c: members until they are archived ------------------------------------------------ */
+/* --- entries.c: members as entries of the archive ------------------------------------------ */
 
-/*
- * Their bytes are in unnamed files, so that no file remains, however the program ends.
- */
 #define BUNDLE_INTERRUPTED "interrupted: no bundle was written"
 
-struct stored {
-	char *name, *target; /* target: of a link */
+/* A member, or a part of a tree. */
+struct entry {
+	const char *name, *target; /* target: of a link */
 	enum rd_archive_kind kind;
-	int fd; /* where its bytes are */
-	uint64_t at, size;
-	const struct task *task; /* the source of the member; NULL: the bundle itself */
-};
-
-struct store {
-	char directory[4096];
-	const volatile sig_atomic_t *stop; /* not 0: copying ends with an error */
+	const void *bytes; /* NULL: they are in `fd` */
 	int fd;
-	uint64_t end;
-	struct stored *stored;
-	size_t n;
+	uint64_t size;
+	const struct task *task; /* its source; NULL: the bundle itself */
 };
 
+/* A result other than 0 ends the walk. */
+typedef int entry_fn(void *ctx, const struct entry *e, struct rd_error *err);
 /*
- * In the directory of `path`; the caller owns `stop`. 0, or -1 with RD_CLASS_OUTPUT. store_close()
- * in any case.
+ * Calls fn for each entry of all tasks that have ended, always in the same order. Returns fn's last
+ * result.
  */
-int store_open(
-	struct store *s, const char *path, const volatile sig_atomic_t *stop, struct rd_error *err);
-void store_close(struct store *s);
-/* Opens another unnamed file. Returns its descriptor, which the caller owns; -1 with the error. */
-int store_file(const struct store *s, struct rd_error *err);
-/* Adds a file of these bytes; an entry of a tree: a file, a link, a directory. -1 with the error.
- */
-int store_put(struct store *s, const char *name, const void *bytes, size_t n,
-	const struct task *task, struct rd_error *err);
-int store_put_entry(struct store *s, const struct rd_archive_entry *e, const void *bytes, size_t n,
-	const struct task *task, struct rd_error *err);
-/*
- * Adds a copy of the file `fd`, at most `most` bytes; `adopt`: the file itself, whose descriptor
- * must stay open as long as the store.
- */
-int store_take(struct store *s, const char *name, int fd, uint64_t most, bool adopt,
-	const struct task *task, struct rd_error *err);
-/* Writes one member into an archive. -1 with the error, also when *stop is not 0. */
-int store_write(const struct stored *m, struct rd_archive *a, const char *path, int64_t time,
+int entries_each(const struct tasks *tasks, entry_fn *fn, void *ctx, struct rd_error *err);
+/* Writes one into an archive. -1 with the error, also when *stop is not 0. */
+int entry_write(const struct entry *e, struct rd_archive *a, const char *path, int64_t time,
 	const volatile sig_atomic_t *stop, struct rd_error *err);
+/*
+ * Opens a file without a name beside the output `path`, so that no file remains, however the
+ * program ends. Returns its descriptor; -1 with the error.
+ */
+int unnamed_file(const char *path, struct rd_error *err);
+/* Appends at most `most` bytes of one file to another. -1 with the error, also if it was stopped.
+ */
+int copy_bytes(int from, int to, uint64_t most, const char *name, const volatile sig_atomic_t *stop,
+	struct rd_error *err);
 
 /* --- result.c: a file that gets its name only when it is complete ---------------------------- */
 
@@ -276,33 +263,34 @@ void result_abandon(struct result *o, const struct rd_identity *identity);
 /* --- tree.c: the files in a task's tar archive ----------------------------------------------- */
 
 /*
- * e->path is the member's name; `bytes` is the content of a file. A result other than 0 ends the
- * walk.
+ * Calls fn for each entry until the archive is damaged or truncated. Returns fn's last result. With
+ * `redact`, entries are redacted; in its first pass they are only collected, and fn may be NULL.
  */
-typedef int tree_fn(void *ctx, const struct task *t, const struct rd_archive_entry *e,
-	const char *bytes, size_t n, struct rd_error *err);
-/* Calls fn for each entry until the archive is damaged or truncated. Returns fn's last result. */
-int tree_each(const struct task *t, tree_fn *fn, void *ctx, struct rd_error *err);
+int tree_each(const struct task *t, struct rd_redact *redact, entry_fn *fn, void *ctx,
+	struct rd_error *err);
+/* The error that memory ran out; always returns -1. */
+int redaction_failed(struct rd_error *err);
 
 /* --- manifest.c: what is in the bundle, and what is not -------------------------------------- */
 
 /*
- * The format is that of docs/schema/bundle.json; the caller owns the result. If store is NULL, the
- * manifest is a plan: it lists the members that would be stored. `host` is the machine's name as
+ * The format is that of docs/schema/bundle.json; the caller owns the result. `took_ns` 0: the
+ * manifest is a plan, and lists the members that would be there. `host` is the machine's name as
  * printed. NULL: out of memory.
  */
-json_t *manifest_make(const struct tasks *tasks, const struct store *store,
-	const struct rd_bundle_config *config, const char *host, uint64_t start_ns,
-	uint64_t took_ns);
+json_t *manifest_make(const struct tasks *tasks, const struct rd_bundle_config *config,
+	const char *host, uint64_t start_ns, uint64_t took_ns);
+/* A member that no command wrote. */
+json_t *manifest_member(const struct entry *e);
 
 /* --- redaction.c: the same replacements in all members, including captures ------------------- */
 
 /*
- * Called after all tasks have ended. Redacts their output, messages, names and commands, and adds
- * captures and trees to the store. `capture` is the file of --capture, -1: none. A member that
+ * Called after all tasks have ended. Redacts their output, messages, names and commands; captures
+ * become other files beside the output `path`; trees are redacted by tree_each(). A member that
  * cannot be redacted is omitted, and its task has the reason. Starts a process. -1 with the error.
  */
-int redaction_run(struct rd_redact *r, struct tasks *tasks, struct store *store, int capture,
+int redaction_run(struct rd_redact *r, struct tasks *tasks, const char *path,
 	const struct rd_bundle_config *config, struct rd_error *err);
 /* Writes the map to `fd` as docs/schema/bundle-map.json describes it. */
 int redaction_write_map(const struct rd_redact *r, const char *bundle, uint64_t start_ns, int fd,
