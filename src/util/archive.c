@@ -51,6 +51,7 @@ int rd_archive_create(
 		return rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "cannot write the archive");
 	}
 	archive_write_set_format_pax_restricted(a->a);
+	archive_write_set_bytes_in_last_block(a->a, 1); /* zstd refuses zeros after its data */
 	if (compress)
 		archive_write_add_filter_zstd(a->a);
 	if (archive_write_open_fd(a->a, fd) == ARCHIVE_OK)

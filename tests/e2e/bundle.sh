@@ -247,7 +247,7 @@ is "--capture without a device: refused" $? 2
 bare mlx5_0 >"$tmp/log" 2>&1
 is "a device without --capture: refused" $? 1
 bare -w - --timeout 600 2>"$tmp/log" | tar -t --zstd -f - >"$tmp/list" 2>>"$tmp/log"
-is "-w -: exit status" "${PIPESTATUS[0]}" 0
+is "-w -: exit status, and that of tar" "${PIPESTATUS[*]}" "0 0"
 has "-w -: tar reads it" "$tmp/list" '/index.html$'
 bare --timeout 600 >"$tmp/log" 2>&1
 is "the default name" "$(names | sed "s/$(uname -n)-[0-9]\{8\}-[0-9]\{6\}/HOST-DATE/")" \
