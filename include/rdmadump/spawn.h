@@ -25,8 +25,8 @@ int rd_spawn(pid_t *pid, char *const argv[], const struct rd_spawn *how);
 
 /*
  * In a process that was forked for a part of the work: standard input and output become /dev/null,
- * and all others but standard error and keep[] are closed; -1 in keep[] is ignored. Sorts keep[].
+ * and all others but standard error and keep[] are closed; -1 in keep[] is ignored.
  */
-void rd_descriptors_keep(int *keep, size_t n);
+void rd_descriptors_keep(const int *keep, size_t n);
 
 #endif

@@ -52,16 +52,13 @@ static json_t *own_variables(void)
 static json_t *owner(const struct rd_qp_res *qp)
 {
 	char *text = malloc(ENVIRONMENT_BYTES);
-	json_t *variables = json_object(), *why = json_null();
+	json_t *variables, *why;
 	int n = -1;
 
 	if (text)
 		n = (int)rd_sysfs_file(text, ENVIRONMENT_BYTES - 1, "/proc/%u/environ", qp->pid);
-	if (n < 0) {
-		why = json_string(strerror(errno));
-		json_decref(variables);
-		variables = json_null();
-	}
+	why = n < 0 ? json_string(strerror(errno)) : json_null();
+	variables = n < 0 ? json_null() : json_object();
 	for (int at = 0; at < n; at += (int)strlen(text + at) + 1)
 		add_variable(variables, text + at);
 	free(text);

@@ -345,7 +345,6 @@ static void why_ended(const struct task *t, char *buf, size_t size)
 {
 	char line[200];
 
-	buf[0] = '\0';
 	if (t->output.cut) {
 		snprintf(buf, size, "cut after %zu bytes", t->output.most);
 	} else if (WIFSIGNALED(t->status)) {

@@ -174,14 +174,13 @@ static void read_link(const struct walk *w, const char *at, char target[PATH_MAX
 
 /* Adds the links on the path, and stores the path that it resolves to in `at`. -1: outside the
  * root, or too long. */
-static int resolve(struct walk *w, const char *path, char at[PATH_MAX])
+static int resolve(struct walk *w, const char path[PATH_MAX], char at[PATH_MAX])
 {
 	char left[2 * PATH_MAX], target[PATH_MAX], joined[2 * PATH_MAX], *rest = left, *part;
 	unsigned int links = 0;
 
 	at[0] = '\0';
-	if (snprintf(left, sizeof(left), "%s", path) >= (int)sizeof(left))
-		return -1;
+	snprintf(left, sizeof(left), "%s", path);
 	while ((part = next_component(&rest))) {
 		if (strcmp(part, "..") == 0) {
 			if (go_up(at) < 0)
@@ -205,7 +204,7 @@ static int resolve(struct walk *w, const char *path, char at[PATH_MAX])
 }
 
 /* One path, without patterns. */
-static void take(struct walk *w, const char *path)
+static void take(struct walk *w, const char path[PATH_MAX])
 {
 	char at[PATH_MAX];
 	struct stat st;

@@ -26,6 +26,11 @@
 #define HASH_SHIFT 16
 #define WAYS	   4 /* associativity of the table, as in a cache; a power of two */
 
+struct ends {
+	uint8_t src[16], dst[16];
+	uint8_t len; /* bytes of one address */
+};
+
 /* The requests to one QP. Indexes of flows count from 1; 0: none. */
 struct stall_flow {
 	uint64_t key;			       /* a hash; 0: unused */
@@ -40,12 +45,11 @@ struct stall_flow {
 	uint32_t wanted;      /* PSN of the newest request that requires a response */
 	uint16_t port;	      /* UDP source port; 0: none */
 	uint8_t misfits;
-	bool open;	   /* the responses from first to last are outstanding */
-	bool waiting;	   /* `wanted` is among them */
-	bool listed;	   /* among those that wait */
-	bool doubt;	   /* another QP sends packets that may be its responses */
-	uint8_t hosts_len; /* bytes of one address */
-	uint8_t hosts[32]; /* source, destination */
+	bool open;    /* the responses from first to last are outstanding */
+	bool waiting; /* `wanted` is among them */
+	bool listed;  /* among those that wait */
+	bool doubt;   /* another QP sends packets that may be its responses */
+	struct ends hosts;
 };
 
 /* The responses to one QP. */
@@ -87,18 +91,13 @@ void stall_fini(struct stall *s)
 
 /* --- keys ------------------------------------------------------------------------------------ */
 
-struct ends {
-	unsigned int len; /* bytes of one address */
-	uint8_t src[16], dst[16];
-};
-
 /* Addresses of the network header, else LIDs. */
 static struct ends ends_of(const struct rd_packet *p)
 {
 	struct ends e = {0};
 	const uint8_t *src = NULL, *dst = NULL;
 
-	e.len = rd_packet_addresses(p, &src, &dst);
+	e.len = (uint8_t)rd_packet_addresses(p, &src, &dst);
 	if (!e.len && p->kind == RD_KIND_IB && p->bth >= 8) {
 		e.len = 2;
 		dst = p->data + p->bth - 8 + 2;
@@ -198,7 +197,7 @@ static void pair_add(struct stall *s, struct stall_flow *f)
 {
 	uint32_t self = (uint32_t)(f - s->flows);
 
-	f->pair = pair_of(f->hosts, f->hosts + 16);
+	f->pair = pair_of(f->hosts.src, f->hosts.dst);
 	f->pair_before = 0;
 	f->pair_next = s->pairs[f->pair];
 	if (f->pair_next)
@@ -245,9 +244,7 @@ static struct stall_flow *flow_of(struct stall *s, const struct rd_packet *p)
 		pair_remove(s, f);
 		s->forgotten++;
 	}
-	*f = (struct stall_flow){.key = key, .dest_qp = p->dest_qp, .hosts_len = (uint8_t)e.len};
-	memcpy(f->hosts, e.src, 16);
-	memcpy(f->hosts + 16, e.dst, 16);
+	*f = (struct stall_flow){.key = key, .dest_qp = p->dest_qp, .hosts = e};
 	pair_add(s, f);
 	return f;
 }
@@ -324,8 +321,8 @@ static uint32_t candidate(
 
 		if (f->answers == key)
 			return i;
-		if (!fits(f, p->psn) || memcmp(f->hosts, e->dst, 16) ||
-			memcmp(f->hosts + 16, e->src, 16))
+		if (!fits(f, p->psn) || memcmp(f->hosts.src, e->dst, 16) ||
+			memcmp(f->hosts.dst, e->src, 16))
 			continue;
 		f->doubt = f->answers != 0;
 		if (f->answers)
@@ -467,10 +464,10 @@ void stall_tick(struct stall *s, uint64_t now_ns, uint64_t late_ns)
 
 static void put_host(const struct stall_flow *f, const uint8_t *host, char *out, size_t size)
 {
-	if (f->hosts_len == 2)
+	if (f->hosts.len == 2)
 		snprintf(out, size, "LID %u", rd_be16(host));
-	else if (!f->hosts_len ||
-		 !inet_ntop(f->hosts_len == 4 ? AF_INET : AF_INET6, host, out, (socklen_t)size))
+	else if (!f->hosts.len ||
+		 !inet_ntop(f->hosts.len == 4 ? AF_INET : AF_INET6, host, out, (socklen_t)size))
 		snprintf(out, size, "?");
 }
 
@@ -478,8 +475,8 @@ static void describe(const struct stall *s, const struct stall_flow *f, char *ou
 {
 	char src[INET6_ADDRSTRLEN + 8], dst[INET6_ADDRSTRLEN + 8];
 
-	put_host(f, f->hosts, src, sizeof(src));
-	put_host(f, f->hosts + 16, dst, sizeof(dst));
+	put_host(f, f->hosts.src, src, sizeof(src));
+	put_host(f, f->hosts.dst, dst, sizeof(dst));
 	snprintf(out, size,
 		"QP 0x%06x of %s waits for QP 0x%06x of %s: PSN %u to %u, no packet for %.3f s",
 		f->answer_qp, src, f->dest_qp, dst, f->first, f->wanted,
@@ -490,9 +487,9 @@ static bool concerns(const struct trigger *t, const struct stall_flow *f)
 {
 	if (t->qp != TRIGGER_QP_ANY && t->qp != f->dest_qp && t->qp != f->answer_qp)
 		return false;
-	return !t->host_len || (t->host_len == f->hosts_len &&
-				       (!memcmp(f->hosts, t->host, t->host_len) ||
-					       !memcmp(f->hosts + 16, t->host, t->host_len)));
+	return !t->host_len || (t->host_len == f->hosts.len &&
+				       (!memcmp(f->hosts.src, t->host, t->host_len) ||
+					       !memcmp(f->hosts.dst, t->host, t->host_len)));
 }
 
 /* The next trigger of this flow whose time has expired. */

@@ -85,8 +85,7 @@ int rd_sink_open(struct rd_sink **sink, const struct rd_sink_config *config,
 
 void rd_sink_make_private(const struct rd_sink *s)
 {
-	if (s->file.out.fd >= 0)
-		output_make_private(&s->file.out);
+	output_make_private(&s->file.out);
 }
 
 int rd_sink_start(struct rd_sink *s, struct rd_error *err)

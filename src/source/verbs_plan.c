@@ -221,7 +221,6 @@ static int plans_try(struct verbs_port *port, unsigned int wanted, struct rd_err
 	if (most > 1) {
 		if (plan_try(port, most, err) == 0)
 			return 0;
-		rd_log(RD_LOG_DEBUG, "%u queues: %s", most, err->text);
 		snprintf(port->spread_note, sizeof(port->spread_note), "%.*s",
 			(int)strcspn(err->text, ";"), err->text);
 		*err = (struct rd_error){0};

@@ -4,8 +4,7 @@
 #include <errno.h>
 #include <rdmadump/log.h>
 
-#define SNIFFER_QKEY   0x12345
-#define EVENTS_PER_ACK 64 /* acknowledging takes a lock: not for every event */
+#define SNIFFER_QKEY 0x12345
 
 /*
  * An extended CQ reports only the requested fields, and takes no lock: half the instructions of
@@ -102,13 +101,6 @@ int verbs_flow_destroy(struct verbs_port *port, struct rd_error *err)
 	return -1;
 }
 
-static void ack_events(struct verbs_queue *q)
-{
-	if (q->unacked)
-		ibv_ack_cq_events(q->cq, q->unacked);
-	q->unacked = 0;
-}
-
 void verbs_completion_events_take(struct verbs_queue *q)
 {
 	struct ibv_cq *cq;
@@ -118,17 +110,14 @@ void verbs_completion_events_take(struct verbs_queue *q)
 		q->armed = false;
 		q->events++;
 		verbs_gather_event(q);
-		if (++q->unacked == EVENTS_PER_ACK)
-			ack_events(q);
+		ibv_ack_cq_events(cq, 1);
 	}
 }
 
 static void cq_destroy(struct verbs_queue *q)
 {
-	if (q->cq) {
-		ack_events(q);
+	if (q->cq)
 		ibv_destroy_cq(q->cq);
-	}
 	q->cq = NULL;
 	q->cq_ex = NULL;
 }

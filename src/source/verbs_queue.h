@@ -121,9 +121,8 @@ struct verbs_queue {
 	struct ibv_cq_ex *cq_ex; /* the same CQ, if the provider has extended CQs; else NULL */
 	struct ibv_wq *wq;	 /* NULL: the QP's own receive queue */
 	struct verbs_ring ring;
-	unsigned int taken;   /* buffers of the last batch, to be posted again */
-	unsigned int events;  /* completion events of this CQ */
-	unsigned int unacked; /* completion events read and not acknowledged */
+	unsigned int taken;  /* buffers of the last batch, to be posted again */
+	unsigned int events; /* completion events of this CQ */
 	bool armed;
 	uint64_t
 		asleep_frames; /* gather.frames when the thread went to sleep, since it was armed */

@@ -7,49 +7,34 @@
 #include <rdmadump/spawn.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdint.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 extern char **environ;
 
-/* The largest descriptor that may be open, where close_range(2) does not exist. */
-#define FD_MAX 65536
-
-static void close_between(int from, int to)
+void rd_descriptors_keep(const int *keep, size_t n)
 {
-	if (from > to)
-		return;
-#ifdef SYS_close_range
-	if (syscall(SYS_close_range, (unsigned int)from, (unsigned int)to, 0U) == 0)
-		return;
-#endif
-	for (int fd = from; fd <= to && fd < FD_MAX; fd++)
-		syscall(SYS_close, fd);
-}
-
-static int by_value(const void *a, const void *b)
-{
-	return *(const int *)a - *(const int *)b;
-}
-
-void rd_descriptors_keep(int *keep, size_t n)
-{
-	int from = STDERR_FILENO + 1, null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	DIR *dir = opendir("/proc/self/fd");
+	const struct dirent *d;
 
 	if (null >= 0) {
 		dup2(null, STDIN_FILENO);
 		dup2(null, STDOUT_FILENO);
 	}
-	qsort(keep, n, sizeof(keep[0]), by_value);
-	for (size_t i = 0; i < n; i++) {
-		if (keep[i] < from)
-			continue;
-		close_between(from, keep[i] - 1);
-		from = keep[i] + 1;
+	while (dir && (d = readdir(dir))) {
+		int fd = atoi(d->d_name);
+		bool kept = fd <= STDERR_FILENO || fd == dirfd(dir);
+
+		for (size_t i = 0; i < n; i++)
+			kept |= fd == keep[i];
+		if (!kept)
+			syscall(SYS_close, fd);
 	}
-	close_between(from, INT32_MAX);
+	if (dir)
+		closedir(dir);
 }
 
 #ifdef HAVE_POSIX_SPAWN_FILE_ACTIONS_ADDCLOSEFROM_NP

@@ -226,8 +226,7 @@ static bool read_sgl(const struct app_bytes *b, struct app_message *m)
 	}
 }
 
-static enum app_role read_command(
-	const struct app_bytes *b, struct rd_app_queue *queue, struct app_message *m)
+static enum app_role read_command(const struct app_bytes *b, struct app_message *m)
 {
 	unsigned int opcode;
 
@@ -244,8 +243,6 @@ static enum app_role read_command(
 		m->operation |= (uint64_t)b->data[FABRICS_TYPE] << TYPE_SHIFT;
 	if (!read_sgl(b, m) && opcode != FABRICS)
 		return APP_MISFIT;
-	learn_queue(b, queue);
-	m->waits = opcode == 0x0c && queue->known && !queue->id;
 	return APP_REQUEST;
 }
 
@@ -264,16 +261,21 @@ static enum app_role read_completion(const struct app_bytes *b, struct app_messa
 static enum app_role nvme_read(
 	const struct app_bytes *b, bool client, struct rd_app_queue *queue, struct app_message *m)
 {
-	return client ? read_command(b, queue, m) : read_completion(b, m);
+	enum app_role role = client ? read_command(b, m) : read_completion(b, m);
+
+	if (role == APP_REQUEST) {
+		learn_queue(b, queue);
+		m->waits = m->operation == 0x0c && queue->known && !queue->id;
+	}
+	return role;
 }
 
 static bool nvme_recognize(const struct app_bytes *b, bool *client)
 {
-	struct rd_app_queue queue = {0};
 	struct app_message m;
 	unsigned int opcode;
 
-	if (read_command(b, &queue, &m) != APP_REQUEST)
+	if (read_command(b, &m) != APP_REQUEST)
 		return false;
 	opcode = b->data[OPCODE];
 	*client = true;
