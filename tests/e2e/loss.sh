@@ -102,8 +102,9 @@ is "ring full: one line of advice" "$(grep -c 'raise' "$tmp/log")" 1
 
 # Our own buffer, with an output that is not read until all frames have arrived
 model --gen count=60000,size=1024 --at-end sigint -- bash -c "'$RDMADUMP' -d mlx5_0 --buffer-size 4Mi -w - 2>'$tmp/log' | {
-	wait_for received '' 60000; cat >/dev/null; }"
+	wait_for received '' 60000; cat >'$tmp/out.pcapng'; }"
 has "buffer full: what to raise" "$tmp/log" "the output was too slow and rdmadump's buffer was full: raise --buffer-size, use a faster disk"
 is "buffer full: the device is not blamed" "$(grep -c "receive ring" "$tmp/log")" 0
+is "buffer full: the same by analyze" "$(analysed | grep -cF "$(sentence)")" 1
 
 tap_done

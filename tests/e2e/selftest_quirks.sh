@@ -204,7 +204,7 @@ while read -r name expected options; do
 	load "$name" "$load_probes" $options
 	rows+=("$name $expected")
 done < <(load_cases)
-load elsewhere overload --dev drop_counter=rx_out_of_buffer --ethtool rx_out_of_buffer=5
+load elsewhere "oversize overload" --dev drop_counter=rx_out_of_buffer,reset=deaf --ethtool rx_out_of_buffer=5
 # shellcheck disable=SC2046 # lists of options
 load reset overload --counter out_of_buffer=1000000 $(faults 1000000 -20000)
 # shellcheck disable=SC2046 # lists of options
@@ -229,6 +229,7 @@ for row in "${rows[@]}"; do
 	is "$name: each lost frame is counted" "$(value overload growth)" "$(value overload missing_least)"
 done
 finished elsewhere
+is "elsewhere: what is found" "$(found "$tmp/json")" "oversize:deaf_after_restart,overload:loss_not_counted"
 has "what counts instead is named" "$tmp/json" "by about as much grew ethtool/rx_out_of_buffer [0-9]+\""
 finished reset
 is "a counter that is reset" "$(found "$tmp/json")" overload:counter_reset

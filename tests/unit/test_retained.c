@@ -620,6 +620,14 @@ TEST(many_windows)
 		assert_true(windows_complete(&w, next.until));
 	}
 	same(n, WINDOWS_MAX, next.until, 1001);
+	/* As many whose files fail; none of them extends one that is over. */
+	for (uint64_t i = 0; i < 2 * WINDOWS_MAX; i++) {
+		assert_int_equal(windows_add(&w, 2000 + i * 10, 0), RD_TRIGGER_BEGINS);
+		windows_drop(&w);
+		expect("1 0", windows_missed(&w, 2000 + i * 10, 0),
+			windows_missed(&w, 1995 + i * 10, 0));
+		windows_missed_until(&w, 2005 + i * 10);
+	}
 	windows_fini(&w);
 }
 

@@ -156,13 +156,17 @@ TEST(plain)
 
 TEST(refused)
 {
+	int unused = dup(STDIN_FILENO);
 	struct stream *s;
 
 	same(stream_open(&s, "/nonexistent/file", &failure), -1, failure.class, RD_CLASS_DEVICE);
 	assert_non_null(strstr(failure.text, "'/nonexistent/file'"));
 	store("", 0);
+	close(unused);
 	assert_int_equal(stream_open(&s, path, &failure), -1);
 	assert_non_null(strstr(failure.text, "is empty"));
+	assert_int_equal(dup(STDIN_FILENO), unused);
+	close(unused);
 }
 
 TEST(members)
