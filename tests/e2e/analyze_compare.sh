@@ -49,6 +49,8 @@ an --compare "$tmp/top.json" "$roce/02_rc_write/a.pcap.zst" >"$tmp/text"
 has "a report with --top: said" "$tmp/text" '^        the report lacks 2 of its conversations \(--top\)$'
 has "... traffic that it left out is not new" "$tmp/text" '^[0-9]+ directions? of traffic: not in the former report, which has only a part$'
 is "... nor changed" "$(grep -cE '^(new|changed) ' "$tmp/text")" 0
+python3 "$srcdir/tests/e2e/hosts.py" "$tmp/many" hosts=8 messages=1
+has "of many rows the first ones" <(an --compare "$tmp/good.json" "$tmp/many/host1.pcapng") '^        4 more: -v shows them$'
 an --json "$roce/56_nvme/a.pcap.zst" >"$tmp/nvme.json"
 is "connections have their service" "$(jq -r '[.conversations[].connection.service_id? // empty] | unique[]' "$tmp/nvme.json")" 0x0000000001061144
 

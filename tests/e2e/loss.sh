@@ -51,7 +51,7 @@ capture --gen count=2000,size=256 --counter out_of_buffer=4294967290 --fault cou
 is "wrap: JSON" "$(loss)" '[true,10,0.497512438,null]'
 has "wrap: text, with its share" "$tmp/log" "dropped by the device 10 \(0\.50 %; out_of_buffer\)$"
 comment "$tmp/out.pcapng" >"$tmp/comment"
-has "wrap: the file's comment" "$tmp/comment" "dropped by the device 10 \(0\.50 %; out_of_buffer"
+has "wrap: the file's comment" "$tmp/comment" "dropped by the device 10 \(0\.50 %; out_of_buffer\).*[a-z]\. *$"
 same_words "wrap"
 has "wrap: what the counter counts" "$tmp/log" "^  out_of_buffer counts frames .* on any queue pair of this function: neither an upper nor a lower bound"
 has "wrap: over a thousandth: what to raise" "$tmp/log" "^  the device's receive ring was full: raise -b, use --queues auto"

@@ -279,7 +279,7 @@ done < <(meanings)
 
 rm -rf "$tmp/out"/*
 model --time virtual --dev name=mlx5_0,netdev=bond0,bond=enp1s0f0+enp1s0f1 -- "$RDMADUMP" selftest --json --output "$tmp/out" --probe loopback >"$tmp/json" 2>"$tmp/log"
-is "a bond: several connections, too" "$(jq -r '.probes[].value' "$tmp/json")" "3 of 3 kinds"
+is "a bond: several connections, too" "$(jq -r '.probes[].value' "$tmp/json"), $(found "$tmp/json")" "3 of 3 kinds, "
 
 # What only the machine has
 if unshare -r true 2>/dev/null; then

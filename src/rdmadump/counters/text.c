@@ -39,12 +39,10 @@ static char *put_rate(char *buf, const struct rd_counter *c, uint64_t delta, dou
 		return buf;
 	if (bytes_each(c))
 		return rd_fmt_bitrate(buf, rate * bytes_each(c) * 8);
-	if (rate >= 10 && rate < 1e18) {
-		rd_fmt_count(buf, (uint64_t)(rate + 0.5));
-		strcat(buf, "/s");
-		return buf;
-	}
-	snprintf(buf, COUNTER_TEXT, "%.3g/s", rate);
+	if (rate >= 10 && rate < 1e18)
+		strcat(rd_fmt_count(buf, (uint64_t)(rate + 0.5)), "/s");
+	else
+		snprintf(buf, COUNTER_TEXT, "%.3g/s", rate);
 	return buf;
 }
 
