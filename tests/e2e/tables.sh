@@ -170,7 +170,7 @@ elif has_tool clickhouse-server "two servers of ClickHouse"; then
 	ip link set lo up
 	cleanup() { jobs -p | xargs kill -KILL && wait; } 2>/dev/null # they write where all is removed
 	mkdir "$tmp/site"/{1,2}
-	up() { command clickhouse-client --port "900$n" -q 'SELECT 1' >/dev/null; }
+	up() { command clickhouse-client --host 127.0.0.1 --port "900$n" -q 'SELECT 1' >/dev/null; }
 	for n in 1 2; do
 		cat >"$tmp/site/$n.xml" <<-END
 			<yandex>
@@ -186,7 +186,7 @@ elif has_tool clickhouse-server "two servers of ClickHouse"; then
 		clickhouse-server --config-file="$tmp/site/$n.xml" >"$tmp/site/$n.out" 2>&1 &
 		wait_for up
 	done
-	clickhouse-client() { command clickhouse-client --port "900$n" --database "$database" "$@"; }
+	clickhouse-client() { command clickhouse-client --host 127.0.0.1 --port "900$n" --database "$database" "$@"; }
 	clickhouse() { clickhouse-client --distributed_product_mode=global --join_default_strictness=ALL -q "$1" | sed "s/\t/|/g; s/\\\\N/None/g; s/\\\\'/'/g"; }
 	for n in 1 2; do
 		database=default clickhouse-client -q 'CREATE DATABASE part'
