@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Decodes UTF-8 (RFC 3629), and escapes characters that must not reach a terminal or a JSON
- * document. */
+/* Decodes UTF-8 (RFC 3629), escapes characters that must not reach a terminal or a document. */
 #include <rdmadump/printable.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -102,8 +101,11 @@ size_t rd_printable(char *out, const char *text, size_t n, const char *keep)
 {
 	size_t used = 0, taken;
 
-	for (; n; text += taken, n -= taken)
-		used += put(out + used, text, n, keep, &taken);
+	for (; n; text += taken, n -= taken) {
+		for (taken = 0; taken < n && text[taken] >= ' ' && text[taken] < 0x7f; taken++)
+			out[used++] = text[taken]; /* large documents are nearly all ASCII */
+		used += taken ? 0 : put(out + used, text, n, keep, &taken);
+	}
 	return used;
 }
 
@@ -141,13 +143,11 @@ char *rd_utf8_copy(const char *text)
 	uint32_t c;
 
 	while (copy && n) {
-		size_t length = decode(text, n, &c);
+		const size_t length = decode(text, n, &c);
+		const size_t more = length ? length : strlen(REPLACEMENT);
 
-		if (length)
-			memcpy(copy + used, text, length);
-		else
-			memcpy(copy + used, REPLACEMENT, strlen(REPLACEMENT));
-		used += length ? length : strlen(REPLACEMENT);
+		memcpy(copy + used, length ? text : REPLACEMENT, more);
+		used += more;
 		text += length ? length : 1;
 		n -= length ? length : 1;
 	}
