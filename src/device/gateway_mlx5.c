@@ -326,15 +326,17 @@ static int access_space(const struct gateway *g, uint16_t number, struct word *w
 /* On ConnectX-8 and later, a register may be in either of two spaces. */
 static int access_word(struct gateway *g, struct word *w, struct rd_error *err)
 {
+	struct rd_error first;
 	unsigned int fault;
-	int rc = access_space(g, numbers[w->space][g->second], w, &fault, err);
 
-	if (rc == 0 || fault != OUT_OF_RANGE || !g->twins)
-		return rc;
-	rc = access_space(g, numbers[w->space][!g->second], w, &fault, err);
-	if (rc < 0)
+	if (access_space(g, numbers[w->space][g->second], w, &fault, &first) == 0)
+		return 0;
+	if (fault != OUT_OF_RANGE || !g->twins) {
+		*err = first;
 		return -1;
-	*err = (struct rd_error){0};
+	}
+	if (access_space(g, numbers[w->space][!g->second], w, &fault, err) < 0)
+		return -1;
 	g->second = !g->second;
 	return 0;
 }
