@@ -7,7 +7,7 @@ CREATE TABLE hosts (host String, addresses String, captured String, programs Str
 CREATE TABLE qps (capture String, device Nullable(String), device_port Nullable(UInt8), conversation UInt32, address String, qp Nullable(UInt32), peer
 	String, peer_qp Nullable(UInt32), transport String, pid Nullable(UInt32), program Nullable(String), rank Nullable(UInt32), job
 	Nullable(String), container Nullable(String), begin_ns Int64, end_ns Int64, frames Int64, wire_bytes Int64, goodput_bytes Int64, retransmitted
-	Int64, delayed Int64, timeouts Int64, gave_up Int64, ended Nullable(String), ack_p50_ns Nullable(Int64), ack_p99_ns Nullable(Int64),
+	Int64, delayed Int64, timeouts Int64, ended Nullable(String), ack_p50_ns Nullable(Int64), ack_p99_ns Nullable(Int64),
 	message_p50_ns Nullable(Int64), message_p99_ns Nullable(Int64)) ENGINE = MergeTree() ORDER BY (capture, conversation);
 CREATE TABLE flows (capture String, device Nullable(String), device_port Nullable(UInt8), conversation UInt32, a String, a_qp Nullable(UInt32), b
 	String, b_qp Nullable(UInt32), time_ns Int64, width_ns Int64, frames Int64, wire_bytes Int64, goodput_bytes Int64, retransmitted Int64, nak

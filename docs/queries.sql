@@ -43,8 +43,9 @@ SELECT address, qp, peer, ack_p50_ns FROM qps
 JOIN (SELECT peer, MIN(ack_p50_ns) AS least FROM qps WHERE ack_p50_ns > 0 GROUP BY peer) AS best USING (peer)
 WHERE ack_p50_ns > 2 * least ORDER BY ack_p50_ns DESC, address, qp;
 
--- dead_qps: which QPs gave up, and whose are they?
-SELECT address, qp, peer, peer_qp, program, pid, rank, job FROM qps WHERE gave_up > 0 ORDER BY address, qp;
+-- dead_qps: which QPs gave up or were refused, and whose are they?
+SELECT DISTINCT address, qp, peer, peer_qp, ended, program, pid, rank, job FROM qps
+WHERE ended IN ('retry_exceeded', 'rnr_retry_exceeded', 'remote_error') ORDER BY address, qp, ended;
 
 -- programs: which programs and ranks had messages that were late?
 -- The captures of both ends have the same QP.

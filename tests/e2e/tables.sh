@@ -20,12 +20,13 @@ report() { "$RDMADUMP" analyze --json "${@:2}" >"$tmp/$1.json" 2>>"$tmp/log"; }
 report many "$TEST_DATA"/roce/{57_router_loss,10_rc_write_loss}/[ab].pcap.zst
 report ends "$tmp"/stories/path_mtu/[ab].pcapng
 report dead "$tmp/stories/qp_destroyed/a.pcapng"
+report spent "$TEST_DATA"/roce/48_retry_exhausted/[ab].pcap.zst
 report other "$TEST_DATA/roce/32_no_rdma/a.pcap.zst"
 for seed in 10000 10004; do
 	RDMADUMP=$RDMADUMP python3 "$srcdir/tests/world/run" --seed $seed --keep "$tmp/world" >"$tmp/log" 2>&1
 	report $seed "$tmp/world/$seed.a.pcapng"
 done
-reports=("$tmp"/{many,ends,dead,other,10000,10004}.json)
+reports=("$tmp"/{many,ends,dead,spent,other,10000,10004}.json)
 
 "$RDMADUMP" export -o "$tmp/tables" "${reports[@]}" 2>"$tmp/log"
 ok "the tables are made" "$tmp/log"
@@ -115,7 +116,10 @@ answer slow_qps "$(ask slow_qps | head -n 1 | cut -d'|' -f6)" "$(jq -s "[.[] | $
 answer latency_by_rank "$(ask latency_by_rank | head -n 1 | cut -d'|' -f7)" "$(jq -s "[.[] | $captures"'.conversations[] | [.a, .sides.a], [.b, .sides.b] |
 	select(.[0].owner) | .[1].latency.ack.p99_ns | numbers] | max' "${reports[@]}")"
 answer stragglers "$(ask stragglers | head -n 1 | cut -d'|' -f4)" "$(jq -s "[.[] | $captures | $sides.latency.ack.p50_ns | numbers] | max" "${reports[@]}")"
-answer dead_qps "$(lines dead_qps)" "$(many "$captures | $sides | select(.events.gave_up.count > 0)")"
+answer dead_qps "$(lines dead_qps)" "$(jq -s "[.[] | $captures"'.conversations[] | [.a, .sides.a], [.b, .sides.b] | select(.[1].ending | . == "retry_exceeded") | .[0]] | unique | length' "${reports[@]}")"
+sed -n 's/^-- \([a-z_]*\): .*/\1/p' "$tables/queries.sql" | while read -r question; do [ -n "$(ask "$question")" ] || echo "$question"; done >"$tmp/log"
+[ ! -s "$tmp/log" ]
+ok "each question has an answer" "$tmp/log"
 answer programs "$(column programs 4)" "$(jq -s "[.[] | $captures"'.conversations[] | [.a, .b, .sides.a], [.b, .a, .sides.b] | select(.[0].owner) |
 	[.[0].address, .[0].qp, .[1].address, .[1].qp, .[2].events.messages_delayed.count // 0]] | group_by(.[:4]) | map(max_by(.[4])[4]) | add' "${reports[@]}")"
 answer missing_hosts "$(ask missing_hosts | paste -sd' ')" "$(jq -rs "([.[] | $captures.conversations[] | (select(.sides.b.frames > 0) | .a.address), (select(.sides.a.frames > 0) | .b.address)] -
