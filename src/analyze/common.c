@@ -25,12 +25,11 @@ int analyze_walk(
 		struct rd_frame frames[RD_BATCH];
 		struct rd_source *source;
 		uint64_t seen = 0;
-		int got = 0;
+		int got;
 
 		if (rd_file_open(&source, &config, err) < 0)
 			return -1;
-		if (source->ops->start(source, err) < 0)
-			got = -1;
+		got = source->ops->start(source, err);
 		while (more && got >= 0 &&
 			(got = source->ops->receive(source, frames, RD_BATCH, err)) >= 0) {
 			for (int k = 0; k < got && more; k++) {
