@@ -89,8 +89,8 @@ int rd_cli_stdout_failed(int errnum, struct rd_error *err)
 }
 
 /*
- * For all that commands print, help included: status 0 promises that all of
- * it was written. A reader that closed the pipe has what it wanted.
+ * For all that commands print, help included: status 0 promises that all of it was written, and 4
+ * that what there is was. A reader that closed the pipe has what it wanted.
  */
 static void check_output(int status, void *ctx)
 {
@@ -98,7 +98,8 @@ static void check_output(int status, void *ctx)
 
 	(void)ctx;
 	fflush(stdout);
-	if (status || !out_cleaner.errnum || out_cleaner.errnum == EPIPE)
+	if ((status && status != RD_CLASS_PARTIAL) || !out_cleaner.errnum ||
+		out_cleaner.errnum == EPIPE)
 		return;
 	rd_cli_stdout_failed(out_cleaner.errnum, &err);
 	rd_cli_fail(&err);

@@ -324,6 +324,10 @@ for when in after_ms=500 frame=3000; do
 	has "... as text" "$tmp/shown" '^Ended early: the device was removed, or has failed fatally\.$'
 	rm -rf "$tmp/out"/*
 done
+model --time virtual --rate 5000 --gen count=100000000,size=60-1400 --fault fatal,frame=10 -- \
+	"$RDMADUMP" selftest --output "$tmp/out" >/dev/full 2>"$tmp/log"
+exits "... and the table cannot be written" 3 "$tmp/log" "cannot write to standard output: No space left on device"
+rm -rf "$tmp/out"/*
 
 # Switchdev mode before Linux 5.10, where a sniffer's flow makes the kernel write outside of an array
 rm -rf "$tmp/out"/* "$tmp/old"
