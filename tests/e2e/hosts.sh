@@ -59,8 +59,7 @@ analyze --json "$tmp/ranks" >"$tmp/ranks.json"
 is "whose the QPs of each host are" "$(jq -c '[.hosts[] | [.programs[] | [.comm, .slurm_job, .processes, .ranks]]]' "$tmp/ranks.json")" \
 	'[[["python3","77",2,[0,1]]],[["python3","77",2,[2,3]]],[["python3","77",2,[4,5]]],[]]'
 is "... those that are behind the worst verdict" "$(jq -c '.verdicts[0].verdict | [.sender_owner, .receiver_owner | .pid, .rank]' "$tmp/ranks.json")" "[1001,1,3001,5]"
-site aside hosts=4 only=1-2,3-4 missing=4 lossy=3-4 facts=1 ranks=1
-is "... of a capture that is in no pair" "$(analyze --json "$tmp/aside" | jq '.verdicts[0].verdict.sender_owner.pid')" 3000
+is "... of a capture that is in no pair" "$(site aside hosts=4 only=1-2,3-4 missing=4 lossy=3-4 facts=1 ranks=1 && analyze --json "$tmp/aside" | jq '.verdicts[0].verdict.sender_owner.pid')" 3000
 is "... also those of QPs of captured peers" "$(jq -c '[.captures[].conversations[] | .a, .b | select(.owner == null).address] | unique' "$tmp/ranks.json")" '["10.0.0.4"]'
 analyze "$tmp/ranks" >"$tmp/ranks.text"
 is "... in the text" "$(grep -A3 '^HOST *PROGRAM' "$tmp/ranks.text" | tr -s ' ' | paste -sd,)" \

@@ -181,7 +181,6 @@ load_cases() {
 		other-status oversize:other_status --dev oversize=other
 		no-counter overload:no_loss_counter --dev drop_counter=absent
 		counted-in-part overload:loss_counted_in_part --dev drop_every=2
-		deaf oversize:deaf_after_restart --dev reset=deaf
 	LIST
 }
 load_probes="oversize overload"

@@ -624,8 +624,7 @@ TEST(many_windows)
 	for (uint64_t i = 0; i < 2 * WINDOWS_MAX; i++) {
 		assert_int_equal(windows_add(&w, 2000 + i * 10, 0), RD_TRIGGER_BEGINS);
 		windows_drop(&w);
-		expect("1 0", windows_missed(&w, 2000 + i * 10, 0),
-			windows_missed(&w, 1995 + i * 10, 0));
+		assert_false(windows_missed(&w, 1995 + i * 10, 0));
 		windows_missed_until(&w, 2005 + i * 10);
 	}
 	windows_fini(&w);
