@@ -22,7 +22,8 @@ static int redacted(
 	e.size = n;
 	if (e.target)
 		target = rd_redact_path(r, e.target);
-	if (!name || !text || (e.target && !target))
+	/* Also behind the check of redaction_run(): no original leaves without a replacement. */
+	if (!name || !text || (e.target && !target) || rd_redact_failed(r))
 		rc = redaction_failed(err);
 	e.name = name;
 	e.target = target;
