@@ -416,7 +416,7 @@ static int describe(const struct settings *settings, const struct rd_devices *de
 	struct rd_sheet sheet;
 	struct info_output t = {.sheet = &sheet, .info = &info, .verbose = settings->verbose};
 	json_t *root;
-	int ret;
+	int ret = 0;
 
 	if (rd_info_load(&info, device, devices->sysroot, err))
 		return -1;
@@ -433,7 +433,10 @@ static int describe(const struct settings *settings, const struct rd_devices *de
 		rd_document(2, rd_wall_ns(), json_object()));
 	print_info(&t);
 	root = rd_sheet_close(&sheet);
-	ret = settings->json ? rd_cli_put_json(root, JSON_INDENT(2), err) : 0;
+	if (settings->json)
+		ret = rd_cli_put_json(root, JSON_INDENT(2), err);
+	else
+		json_decref(root);
 	rd_resources_free(&resources);
 	rd_info_free(&info);
 	return ret;
