@@ -139,8 +139,6 @@ static int write_members(const struct creation *c, int fd, struct rd_error *err)
 		rc = write_member(&w, &page, err);
 	if (!rc)
 		rc = entries_each(&c->tasks, write_member, &w, err);
-	if (!rc && c->redact && rd_redact_failed(c->redact))
-		rc = redaction_failed(err);
 	if (!rc)
 		rc = rd_archive_finish(w.a, err);
 	rd_archive_free(w.a);
