@@ -87,21 +87,12 @@ static int task_entries(const struct tasks *tasks, const struct task *t, entry_f
 	return e.fd >= 0 || e.size ? fn(ctx, &e, err) : 0;
 }
 
-/* Captures that were given come first, and so do all captures and trees that were redacted. */
-static bool is_early(const struct tasks *tasks, const struct task *t)
-{
-	return t->member->form == FORM_COPY ||
-	       (tasks->redact && (t->member->form == FORM_TREE || t->member->form == FORM_CAPTURE));
-}
-
 int entries_each(const struct tasks *tasks, entry_fn *fn, void *ctx, struct rd_error *err)
 {
 	int rc = 0;
 
-	for (int late = 0; late < 2; late++)
-		for (unsigned int i = 0; i < tasks->n && !rc; i++)
-			if (is_early(tasks, &tasks->task[i]) == !late)
-				rc = task_entries(tasks, &tasks->task[i], fn, ctx, err);
+	for (unsigned int i = 0; i < tasks->n && !rc; i++)
+		rc = task_entries(tasks, &tasks->task[i], fn, ctx, err);
 	return rc;
 }
 
