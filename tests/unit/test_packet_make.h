@@ -4,6 +4,7 @@
 #define TEST_PACKET_MAKE_H
 
 #include <pcap/pcap.h>
+#include <rdmadump/hash.h>
 #include <rdmadump/packet.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,6 +172,12 @@ static inline pcap_t *capture_open(const char *path)
 	snprintf(command, sizeof(command), "zstd -dcq '%s'", path);
 	f = popen(command, "r");
 	return f ? pcap_fopen_offline(f, error) : NULL;
+}
+
+static inline void choose_hash_key(uint64_t key)
+{
+	rd_hash_prepare();
+	rd_hash_start = (struct rd_hash){key, ~key, key * 0x9e3779b97f4a7c15, key << 32 | 1};
 }
 
 #endif

@@ -4,7 +4,6 @@
 #include "test.h"
 #include "test_packet_make.h"
 
-#include <rdmadump/hash.h>
 #include <rdmadump/report_output.h>
 
 #define SEND_ONLY 0x04
@@ -95,12 +94,6 @@ TEST(near)
 #define MANY 1000 /* so many that some have the same slot in any table of a reasonable size */
 #define KEYS 2
 #define MAD  (42 + 12 + 8)
-
-static void choose_hash_key(uint64_t key)
-{
-	rd_hash_prepare();
-	rd_hash_start = (struct rd_hash){key, ~key, key * 0x9e3779b97f4a7c15, key << 32 | 1};
-}
 
 /* To a UD QP, from source QP `from`. */
 static void datagram(uint32_t qp, uint32_t from, uint32_t psn, uint32_t qkey)

@@ -461,6 +461,7 @@ TEST(places_of_others)
 {
 	struct ends e = one;
 
+	choose_hash_key(1); /* of some keys, one set has more than it holds */
 	watch("stall>1s");
 	for (uint32_t i = 0; i < STALL_FLOWS * 2; i++) {
 		e.a = 0x10000 + i;
