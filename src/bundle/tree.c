@@ -55,13 +55,12 @@ int tree_each(const struct task *t, struct rd_redact *redact, entry_fn *fn, void
 
 		if (snprintf(path, sizeof(path), "%s/%s", t->name, e.path) >= (int)sizeof(path))
 			continue;
-		while (e.kind == RD_ARCHIVE_FILE && entry.size < sizeof(buf) &&
-			(got = rd_archive_get(
-				 a, buf + entry.size, sizeof(buf) - (size_t)entry.size)) > 0)
-			entry.size += (size_t)got;
+		if (e.kind == RD_ARCHIVE_FILE)
+			got = rd_archive_get(a, buf, sizeof(buf));
 		/* A tree that was cut ends here. */
 		if (got < 0)
 			break;
+		entry.size = (uint64_t)got;
 		rc = redact ? redacted(redact, entry, fn, ctx, err) : fn(ctx, &entry, err);
 	}
 	rd_archive_free(a);
