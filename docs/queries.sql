@@ -75,6 +75,13 @@ SELECT capture, device, counter, packets, device_count FROM counters WHERE NOT a
 SELECT capture, time_ns - time_ns % 1000000000 AS second_ns, SUM(ecn_ce) AS marked, SUM(cnp) AS cnps, SUM(retransmitted) AS packets
 FROM flows GROUP BY capture, second_ns HAVING SUM(ecn_ce) + SUM(cnp) > 0 ORDER BY capture, second_ns;
 
+-- incast: at which address were packets of several peers marked or retransmitted in the same second? Most peers first.
+SELECT capture, address, second_ns, COUNT(DISTINCT peer) AS peers, SUM(marked) AS marks, SUM(again) AS packets
+FROM (SELECT capture, a AS address, b AS peer, time_ns - time_ns % 1000000000 AS second_ns, ecn_ce AS marked, retransmitted AS again FROM flows
+      UNION ALL SELECT capture, b, a, time_ns - time_ns % 1000000000, ecn_ce, retransmitted FROM flows) AS ends
+WHERE marked + again > 0 GROUP BY capture, address, second_ns HAVING COUNT(DISTINCT peer) > 1
+ORDER BY peers DESC, packets DESC, capture, address, second_ns;
+
 -- pauses: who asked whom to pause, and for how long?
 SELECT capture, mac, address, priority, SUM(pauses) AS asked, SUM(paused_ns) AS asked_ns FROM pauses
 GROUP BY capture, mac, address, priority ORDER BY asked DESC, mac, priority;

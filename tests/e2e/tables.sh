@@ -129,6 +129,10 @@ answer next "$(lines next)" "$(jq -s "[.[] | ($captures, ($pairs | .ends)).findi
 	select(.severity == \"problem\" and .certainty != \"possible\" and .next) | [.rule, .next]] | unique | length" "${reports[@]}")"
 answer not_captured "$(lines not_captured)" "$(many "$captures.counters // [] | .[] | select(.agrees | not)")"
 answer congestion "$(column congestion 4)" "$(sum "$captures.conversations[].series.cnp[]")"
+answer incast "$(ask incast | cut -d'|' -f4-)" "$(jq -rs "[.[] | $captures | .start_ns as \$from"' | [.conversations[] | . as $v | .series | . as $s |
+	range(.points) | select($s.ecn_ce[.] + $s.retransmitted[.] > 0) as $i | [$v.a.address, $v.b.address] | (., reverse) |
+	. + [($from + $s.start_ns + $i * $s.width_ns) / 1000000000 | floor, $s.ecn_ce[$i], $s.retransmitted[$i]]] | group_by([.[0], .[2]])[] |
+	[(map(.[1]) | unique | length), (map(.[3]) | add), (map(.[4]) | add)] | select(.[0] > 1)] | sort_by(-.[0], -.[2])[] | join("|")' "${reports[@]}")"
 answer pauses "$(column pauses 5)" "$(sum "$captures.pauses[].classes[].pauses")"
 answer paused_and_retransmitted "$(column paused_and_retransmitted 3)" "$(sum "$captures.pauses[].classes[].paused_ns")"
 answer unproven "$(lines unproven)" "$(many "$captures.capture.losses | select(contains(\"does not say\"))")"
