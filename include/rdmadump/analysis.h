@@ -4,8 +4,7 @@
  * series out, which is printed as text, JSON and HTML. Memory grows with the number of queue
  * pairs, never with the number of frames.
  */
-#ifndef RDMADUMP_ANALYSIS_H
-#define RDMADUMP_ANALYSIS_H
+#pragma once
 
 #include <jansson.h>
 #include <rdmadump/application.h>
@@ -575,5 +574,3 @@ struct rd_rule_text {
  */
 size_t rd_rule_texts(struct rd_rule_text *texts, size_t most);
 size_t rd_ends_rule_texts(struct rd_rule_text *texts, size_t most);
-
-#endif

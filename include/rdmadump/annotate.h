@@ -3,8 +3,7 @@
  * Copies a capture as pcapng and adds comments to some of its frames. Frames, their times, lengths
  * and order are unchanged; so is every block of a pcapng file that gets no comment.
  */
-#ifndef RDMADUMP_ANNOTATE_H
-#define RDMADUMP_ANNOTATE_H
+#pragma once
 
 #include <rdmadump/error.h>
 #include <rdmadump/format.h>
@@ -48,5 +47,3 @@ int rd_annotate(struct rd_annotation *a, rd_read_fn *read, void *read_ctx, const
 	struct rd_error *err);
 /* The same for a file, which may be compressed. */
 int rd_annotate_file(struct rd_annotation *a, const char *path, struct rd_error *err);
-
-#endif

@@ -3,8 +3,7 @@
  * Applications over RDMA that the analysis recognizes, and what it measures of them: requests of a
  * client (commands, calls) and the replies of its server. A part of the report.
  */
-#ifndef RDMADUMP_APPLICATION_H
-#define RDMADUMP_APPLICATION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -96,5 +95,3 @@ struct rd_application {
 	struct rd_app_slow slowest[RD_APP_SLOWEST]; /* longest first */
 	unsigned int n_slowest;
 };
-
-#endif

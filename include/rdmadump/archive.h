@@ -3,8 +3,7 @@
  * Archives: tar, compressed by zstd, through libarchive, which is optional. Without it every
  * function that opens an archive fails. One archive is used by one thread.
  */
-#ifndef RDMADUMP_ARCHIVE_H
-#define RDMADUMP_ARCHIVE_H
+#pragma once
 
 #include <rdmadump/error.h>
 #include <stdbool.h>
@@ -56,5 +55,3 @@ ssize_t rd_archive_get(struct rd_archive *a, void *buf, size_t n);
 
 /* Frees it; without rd_archive_finish() the archive is incomplete. NULL does nothing. */
 void rd_archive_free(struct rd_archive *a);
-
-#endif

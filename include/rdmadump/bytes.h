@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Unaligned loads and stores in a stated byte order, for bytes from the wire or from files. */
-#ifndef RDMADUMP_BYTES_H
-#define RDMADUMP_BYTES_H
+#pragma once
 
 #include <endian.h>
 #include <stdbool.h>
@@ -88,5 +87,3 @@ static inline uint64_t rd_number_at(const void *p, size_t size)
 		return *(const uint8_t *)p;
 	}
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The engine: moves frames from sources into the chunks of a sink, and accounts for every frame. */
-#ifndef RDMADUMP_CAPTURE_H
-#define RDMADUMP_CAPTURE_H
+#pragma once
 
 #include <rdmadump/filter.h>
 #include <rdmadump/sink.h>
@@ -117,5 +116,3 @@ int rd_capture_run(
  */
 struct rd_tally rd_capture_total(const struct rd_capture *c);
 uint64_t rd_capture_bytes(const struct rd_capture *c);
-
-#endif

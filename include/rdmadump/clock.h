@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The software clock of timestamps: Unix epoch; it never goes back while the program runs. */
-#ifndef RDMADUMP_CLOCK_H
-#define RDMADUMP_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 #include <time.h>
@@ -45,5 +44,3 @@ static inline uint64_t rd_clock_now(const struct rd_clock *c)
 {
 	return c->epoch_ns + rd_monotonic_ns();
 }
-
-#endif

@@ -4,8 +4,7 @@
  * differ in QPs, times and lengths: traffic is matched by addresses, verb and service, and rates
  * and shares are compared, not numbers of packets.
  */
-#ifndef RDMADUMP_COMPARE_H
-#define RDMADUMP_COMPARE_H
+#pragma once
 
 #include <jansson.h>
 #include <rdmadump/analysis.h>
@@ -38,5 +37,3 @@ void rd_changes_text(
 	const struct rd_changes *changes, const char *name, unsigned int verbose, FILE *out);
 /* docs/schema/analyze-compare.json describes it. NULL if out of memory. */
 json_t *rd_changes_json(const struct rd_changes *changes, const char *name);
-
-#endif

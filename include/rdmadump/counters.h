@@ -3,8 +3,7 @@
  * All counters of a port: those of the port and its device in sysfs, those of the netdev's driver
  * about the wire, and what is known about each by its name.
  */
-#ifndef RDMADUMP_COUNTERS_H
-#define RDMADUMP_COUNTERS_H
+#pragma once
 
 #include <net/if.h>
 #include <rdmadump/error.h>
@@ -163,5 +162,3 @@ int rd_counters_add(struct rd_counters *counters, uint64_t value, const char *fm
 bool rd_counters_want(const struct rd_counters *counters, const char *name);
 /* The counter of this full name, NULL if there is none. */
 const struct rd_counter *rd_counters_find(const struct rd_counters *counters, const char *name);
-
-#endif

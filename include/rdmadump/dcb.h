@@ -3,8 +3,7 @@
  * Data Center Bridging of a netdev (IEEE 802.1Q clauses 36 to 38; include/uapi/linux/dcbnl.h): PFC,
  * application table, trust.
  */
-#ifndef RDMADUMP_DCB_H
-#define RDMADUMP_DCB_H
+#pragma once
 
 #include <jansson.h>
 #include <linux/dcbnl.h>
@@ -72,5 +71,3 @@ json_t *rd_dcb_priorities_json(uint8_t mask);
 /* "priority 3", "priorities 3, 4", "no priority"; 40 bytes are enough. */
 #define RD_DCB_PRIORITIES_LEN 40
 const char *rd_dcb_priorities_text(char text[RD_DCB_PRIORITIES_LEN], uint8_t mask);
-
-#endif

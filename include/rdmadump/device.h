@@ -3,8 +3,7 @@
  * The RDMA devices of this machine and their ports as sysfs shows them
  * (Documentation/ABI/stable/sysfs-class-infiniband), without opening them and without privilege.
  */
-#ifndef RDMADUMP_DEVICE_H
-#define RDMADUMP_DEVICE_H
+#pragma once
 
 #include <net/if.h>
 #include <rdmadump/error.h>
@@ -249,5 +248,3 @@ struct rd_wanted_port {
 /* The port that is meant. -1 with RD_CLASS_USAGE or RD_CLASS_DEVICE. */
 int rd_wanted_port_find(const struct rd_devices *devices, const struct rd_wanted_port *wanted,
 	const struct rd_device **device, const struct rd_port **port, struct rd_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The clocks of a device, as captures read them. */
-#ifndef RDMADUMP_DEVICE_CLOCK_H
-#define RDMADUMP_DEVICE_CLOCK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ uint64_t rd_clock_real_time_ns(uint64_t stamp, uint64_t now);
  * false then.
  */
 int64_t rd_clock_epoch_offset(int64_t difference, bool *set);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What every JSON document of the program begins with. From any thread. */
-#ifndef RDMADUMP_DOCUMENT_H
-#define RDMADUMP_DOCUMENT_H
+#pragma once
 
 #include <jansson.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ const char *rd_program(void);
 json_t *rd_document(int version, uint64_t start_ns, json_t *rest);
 /* For "duration_s". */
 json_t *rd_json_seconds(int64_t ns);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What a capture lost, in the words that every command and every file uses. */
-#ifndef RDMADUMP_DROPS_H
-#define RDMADUMP_DROPS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -51,5 +50,3 @@ void rd_drops_scope(const struct rd_drops *drops, char out[RD_DROPS_TEXT]);
 void rd_drops_sentence(const struct rd_drops *drops, char out[2 * RD_DROPS_TEXT]);
 /* Whether a comment in a file's interface statistics is such a sentence. */
 bool rd_drops_is_sentence(const char *comment);
-
-#endif

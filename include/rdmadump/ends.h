@@ -5,8 +5,7 @@
  * Memory is bounded: a packet without a match after ten seconds, or when the table is full, counts
  * as absent.
  */
-#ifndef RDMADUMP_ENDS_H
-#define RDMADUMP_ENDS_H
+#pragma once
 
 #include <rdmadump/report_output.h>
 
@@ -209,5 +208,3 @@ json_t *rd_ends_json(const struct rd_ends_report *r);
  */
 json_t *rd_ends_json_within(const struct rd_ends_report *r, size_t bytes, size_t flags);
 void rd_ends_text(const struct rd_ends_report *r, const struct rd_report_style *style, FILE *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The one error type: what failed, why, and what to do next, in one line. */
-#ifndef RDMADUMP_ERROR_H
-#define RDMADUMP_ERROR_H
+#pragma once
 
 /* The cause of the failure. The values are the program's exit statuses. */
 enum rd_class {
@@ -26,5 +25,3 @@ struct rd_error {
  */
 int rd_fail(struct rd_error *err, enum rd_class class, int errnum, const char *todo,
 	const char *fmt, ...) __attribute__((format(printf, 5, 6)));
-
-#endif

@@ -3,8 +3,7 @@
  * Events of RDMA devices as they occur: devices added, removed and renamed, changes of ports, GIDs
  * and netdevs, and the asynchronous events of verbs (ibv_get_async_event(3)).
  */
-#ifndef RDMADUMP_EVENT_H
-#define RDMADUMP_EVENT_H
+#pragma once
 
 #include <rdmadump/device.h>
 #include <rdmadump/error.h>
@@ -73,5 +72,3 @@ typedef void rd_link_fn(void *ctx, const struct rd_link_change *change);
 int rd_links_open(void);
 /* Reads one datagram of it and calls fn for each change in it. False: there is none now. */
 bool rd_links_read(int fd, rd_link_fn *fn, void *ctx);
-
-#endif

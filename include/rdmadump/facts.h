@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A list of facts: JSON texts to be stored in a capture file (rdmadump-formats(5)). */
-#ifndef RDMADUMP_FACTS_H
-#define RDMADUMP_FACTS_H
+#pragma once
 
 #include <jansson.h>
 #include <rdmadump/frame.h>
@@ -68,5 +67,3 @@ void rd_facts_add_trailers(struct rd_facts *to, const struct rd_device *device,
 /* Appends the owners of QPs that were collected until now; nothing if QPs could never be listed. */
 void rd_facts_add_owners(struct rd_facts *to, const struct rd_device *device,
 	const struct rd_port *port, unsigned int iface, const struct rd_owners *owners);
-
-#endif

@@ -3,8 +3,7 @@
  * Filters and truncation: which frames are kept, and how much of each. A batch at a time, between
  * source and encoder.
  */
-#ifndef RDMADUMP_FILTER_H
-#define RDMADUMP_FILTER_H
+#pragma once
 
 #include <rdmadump/error.h>
 #include <rdmadump/packet.h>
@@ -77,5 +76,3 @@ struct rd_cut {
  */
 void rd_cut_run(const struct rd_cut *cut, enum rd_link link, struct rd_frame *frames,
 	unsigned int n, const struct rd_packet *packets);
-
-#endif

@@ -3,8 +3,7 @@
  * A finding: one fault or one notable fact, with its evidence. Everything that the program
  * concludes (from packets, counters, a device) is a finding, so that text and JSON agree.
  */
-#ifndef RDMADUMP_FINDING_H
-#define RDMADUMP_FINDING_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -129,5 +128,3 @@ void rd_finding_frame(struct rd_finding *f, uint64_t frame);
  */
 json_t *rd_finding_json(const struct rd_finding *f, uint64_t origin_ns);
 json_t *rd_findings_json(const struct rd_findings *list, uint64_t origin_ns);
-
-#endif

@@ -3,8 +3,7 @@
  * Capture file formats: frames are encoded into memory and decoded from a byte stream. Encoders
  * have no state between frames, so that any thread may encode any frame.
  */
-#ifndef RDMADUMP_FORMAT_H
-#define RDMADUMP_FORMAT_H
+#pragma once
 
 #include <rdmadump/error.h>
 #include <rdmadump/frame.h>
@@ -154,5 +153,3 @@ const struct rd_section *rd_reader_section(const struct rd_reader *r);
 /* The file's format: "pcapng", "pcap", "erf"; static. */
 const char *rd_reader_format(const struct rd_reader *r);
 void rd_reader_close(struct rd_reader *r);
-
-#endif

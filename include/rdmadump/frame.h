@@ -2,8 +2,7 @@
 /*
  * The frame: bytes that crossed a port, borrowed from a source; and what is known of its interface.
  */
-#ifndef RDMADUMP_FRAME_H
-#define RDMADUMP_FRAME_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -111,5 +110,3 @@ struct rd_iface_stats {
 	const char *comment;
 	bool drops_unknown; /* `dropped` may be incomplete */
 };
-
-#endif

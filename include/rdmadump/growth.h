@@ -3,8 +3,7 @@
  * By how much a counter grew between two readings, and whether that is known. Only this part
  * handles wraps, resets and counters that stop at their largest value.
  */
-#ifndef RDMADUMP_GROWTH_H
-#define RDMADUMP_GROWTH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -110,5 +109,3 @@ struct rd_loss {
 };
 /* Adds what was counted since the last reading. speed: of the port in bit/s, 0: unknown. */
 void rd_loss_update(struct rd_loss *loss, const struct rd_loss_counters *now, uint64_t speed);
-
-#endif

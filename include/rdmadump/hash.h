@@ -3,8 +3,7 @@
  * The hash function of tables whose keys come from captures. Its key is random for each process, so
  * that a capture with colliding keys cannot be crafted.
  */
-#ifndef RDMADUMP_HASH_H
-#define RDMADUMP_HASH_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -79,5 +78,3 @@ static inline uint64_t rd_hash2(uint64_t a, uint64_t b)
 
 /* Adds `n` bytes and their number. Returns how many words it added, for rd_hash_end(). */
 unsigned int rd_hash_add_bytes(struct rd_hash *h, const void *data, size_t n);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Least privilege: the user that the program switches to once devices and files are open. */
-#ifndef RDMADUMP_IDENTITY_H
-#define RDMADUMP_IDENTITY_H
+#pragma once
 
 #include <rdmadump/error.h>
 #include <stdbool.h>
@@ -70,5 +69,3 @@ int rd_identity_check_directory(
  * what root writes there. -1 with RD_CLASS_OUTPUT.
  */
 int rd_identity_check_root(const struct rd_identity *id, const char *path, struct rd_error *err);
-
-#endif

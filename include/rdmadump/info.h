@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Everything that can be read from one device: sysfs, the driver, verbs, the device itself. */
-#ifndef RDMADUMP_INFO_H
-#define RDMADUMP_INFO_H
+#pragma once
 
 #include <rdmadump/dcb.h>
 #include <rdmadump/device.h>
@@ -174,5 +173,3 @@ void rd_cap_mask_text(char *buf, size_t size, uint32_t mask, enum rd_link link);
 
 /* "4X XDR" and bit/s from verbs' active_speed and active_width; "" and 0 if they are unknown. */
 uint64_t rd_link_speed(uint32_t speed, uint32_t width, char *lanes, size_t size);
-
-#endif

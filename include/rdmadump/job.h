@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What places a process in a job of many, as facts name it. */
-#ifndef RDMADUMP_JOB_H
-#define RDMADUMP_JOB_H
+#pragma once
 
 #define RD_JOB_VALUE_MAX 21 /* a decimal number of 64 bits */
 
@@ -17,5 +16,3 @@ enum rd_job_key {
 };
 
 extern const char *const rd_job_names[RD_JOB_KEYS]; /* "SLURM_JOB_ID" */
-
-#endif

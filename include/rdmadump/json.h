@@ -3,8 +3,7 @@
  * Text and numbers as JSON, the same in every document. The caller owns the result; NULL: out of
  * memory. From any thread.
  */
-#ifndef RDMADUMP_JSON_H
-#define RDMADUMP_JSON_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -44,5 +43,3 @@ struct rd_json_failure {
  */
 json_t *rd_json_read_file(
 	const char *path, uint64_t most, size_t flags, struct rd_json_failure *failure);
-
-#endif

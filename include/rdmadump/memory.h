@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Arrays that grow; NUMA placement of the pages of a mapping. */
-#ifndef RDMADUMP_MEMORY_H
-#define RDMADUMP_MEMORY_H
+#pragma once
 
 #include <stddef.h>
 
@@ -18,5 +17,3 @@ void *rd_append(void *array, size_t n, size_t size);
  * filter, a kernel without NUMA), the kernel's default policy stays; this is logged with --debug.
  */
 void rd_memory_prefer_node(void *p, size_t len, int node);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Functions that name the values of an enumeration; tables of the names of numbers. */
-#ifndef RDMADUMP_NAMES_H
-#define RDMADUMP_NAMES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ static inline const char *rd_name_of(const struct rd_name *names, uint32_t numbe
 		return value < sizeof(names) / sizeof(*names) && names[value] ? names[value]       \
 									      : (other);           \
 	}
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* How addresses and times are written, the same in text and in JSON. */
-#ifndef RDMADUMP_NOTATION_H
-#define RDMADUMP_NOTATION_H
+#pragma once
 
 #include <stdint.h>
 
@@ -25,5 +24,3 @@ char *rd_mac_text(char buf[RD_MAC_LEN], const uint8_t mac[6]);
 char *rd_guid_text(char buf[RD_GUID_LEN], uint64_t guid);
 /* Nanoseconds since the Unix epoch as ISO 8601: "2024-01-31T12:00:00.000000000Z". */
 char *rd_utc_text(char buf[RD_UTC_LEN], uint64_t ns);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Orders for qsort(). */
-#ifndef RDMADUMP_ORDER_H
-#define RDMADUMP_ORDER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -12,5 +11,3 @@ static inline int rd_order_u64(const void *x, const void *y)
 {
 	return RD_ORDER(*(const uint64_t *)x, *(const uint64_t *)y);
 }
-
-#endif

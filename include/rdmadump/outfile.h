@@ -4,8 +4,7 @@
  * be refused; only rd_outfile_begin() truncates the file. An input of the command is never opened
  * for writing.
  */
-#ifndef RDMADUMP_OUTFILE_H
-#define RDMADUMP_OUTFILE_H
+#pragma once
 
 #include <rdmadump/error.h>
 #include <stdbool.h>
@@ -88,5 +87,3 @@ int rd_outfile_replace(const char *path, int (*put)(void *ctx, FILE *out, struct
 	void *ctx, struct rd_error *err);
 /* Writes all bytes, also if it is interrupted by a signal. 0, or -1 with errno. */
 int rd_write_whole(int fd, const void *bytes, size_t n);
-
-#endif

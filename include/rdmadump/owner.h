@@ -3,8 +3,7 @@
  * The owners of the QPs of a device: processes as /proc describes them (proc(5)) and their QPs,
  * sampled while a capture runs.
  */
-#ifndef RDMADUMP_OWNER_H
-#define RDMADUMP_OWNER_H
+#pragma once
 
 #include <rdmadump/clock.h>
 #include <rdmadump/job.h>
@@ -116,5 +115,3 @@ struct rd_owners_worth rd_owners_worth(const struct rd_owners *o);
 const struct rd_process *rd_owners_get(const struct rd_owners *o, size_t nth, size_t *n_qps);
 /* Copies its QPs: room for n_qps. */
 void rd_owners_qps(const struct rd_owners *o, size_t nth, struct rd_owned_qp *qps);
-
-#endif

@@ -5,8 +5,7 @@
  * CM 12.6; RoCE annexes A16 and A17, FLUSH and ATOMIC WRITE annex A19. All functions are pure, read
  * only captured bytes, and may be called from any thread.
  */
-#ifndef RDMADUMP_PACKET_H
-#define RDMADUMP_PACKET_H
+#pragma once
 
 #include <rdmadump/bytes.h>
 #include <rdmadump/frame.h>
@@ -463,5 +462,3 @@ void rd_decap_run(enum rd_link link, struct rd_frame *frames, unsigned int n);
  */
 size_t rd_packet_line(char *buf, size_t size, const struct rd_frame *frame, enum rd_link link,
 	unsigned int style);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* One report of captures at several points: of each, and of each pair that has the same packets. */
-#ifndef RDMADUMP_POINTS_H
-#define RDMADUMP_POINTS_H
+#pragma once
 
 #include <rdmadump/ends.h>
 
@@ -151,5 +150,3 @@ int rd_points_json_write(const struct rd_points *p, size_t flags, FILE *out);
  * NULL if out of memory. Owned by the caller.
  */
 json_t *rd_points_json_within(const struct rd_points *p, size_t bytes, size_t flags);
-
-#endif

@@ -6,8 +6,7 @@
  * docs/infiniband.md. A separate privileged process does the work, so that the capture can drop all
  * privileges, and so that the sniffer is detached however the capture ends.
  */
-#ifndef RDMADUMP_PORT_SNIFFER_H
-#define RDMADUMP_PORT_SNIFFER_H
+#pragma once
 
 #include <rdmadump/device.h>
 #include <rdmadump/error.h>
@@ -76,5 +75,3 @@ int rd_port_sniffer_detach(struct rd_port_sniffer *sniffer, struct rd_error *err
 /* Detaches if needed, and waits for the process to end, unless config->waiting returned false. NULL
  * is legal. */
 void rd_port_sniffer_close(struct rd_port_sniffer *sniffer);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Makes text from files, the wire and command lines safe for terminals and valid for JSON. */
-#ifndef RDMADUMP_PRINTABLE_H
-#define RDMADUMP_PRINTABLE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdio.h>
@@ -34,5 +33,3 @@ char *rd_utf8_copy(const char *text);
 
 /* Copies at most size - 1 bytes of `from`, with '?' for every byte that is not printable ASCII. */
 void rd_text_clean(char *buf, size_t size, const char *from);
-
-#endif

@@ -3,8 +3,7 @@
  * Privileges of this process: capabilities, the limit of locked memory; and advice for error
  * messages.
  */
-#ifndef RDMADUMP_PRIVILEGE_H
-#define RDMADUMP_PRIVILEGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ int rd_drop_capabilities(void);
  * are locked memory.
  */
 uint64_t rd_lockable(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Finds the other programs of this installation, or of this build. */
-#ifndef RDMADUMP_PROGRAM_H
-#define RDMADUMP_PROGRAM_H
+#pragma once
 
 #include <limits.h>
 #include <rdmadump/error.h>
@@ -12,5 +11,3 @@
  * have privileges. -1 with RD_CLASS_DEVICE if it is in none of them.
  */
 int rd_program_find(char path[PATH_MAX], const char *name, struct rd_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The requests of one QP over time, for a plot. */
-#ifndef RDMADUMP_PSN_PLOT_H
-#define RDMADUMP_PSN_PLOT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ struct rd_psn_plot {
 	struct rd_psn_step steps[RD_PSN_STEPS];
 	struct rd_psn_nak naks[RD_PSN_NAKS];
 };
-
-#endif

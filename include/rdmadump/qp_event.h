@@ -4,8 +4,7 @@
  * kprobes on rdma_restrack_add(), ib_modify_qp_with_udata() and ib_destroy_qp_user() of ib_core,
  * with a BPF program each.
  */
-#ifndef RDMADUMP_QP_EVENT_H
-#define RDMADUMP_QP_EVENT_H
+#pragma once
 
 #include <rdmadump/clock.h>
 #include <rdmadump/device.h>
@@ -55,5 +54,3 @@ void rd_qp_events_close(struct rd_qp_events *e);
 
 /* The library that this build has for it, "" if none. */
 const char *rd_qp_events_library(void);
-
-#endif

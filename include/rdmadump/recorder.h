@@ -4,8 +4,7 @@
  * after a trigger into a file of their own. A recorder runs one session (session.h); it prints
  * nothing.
  */
-#ifndef RDMADUMP_RECORDER_H
-#define RDMADUMP_RECORDER_H
+#pragma once
 
 #include <rdmadump/session.h>
 
@@ -100,5 +99,3 @@ const struct rd_recorder_file *rd_recorder_files(
  * NULL: out of memory, or no such trigger.
  */
 char *rd_recorder_explain(struct rd_recorder *r, unsigned int i);
-
-#endif

@@ -5,8 +5,7 @@
  * one changes nothing and collects, so that no replacement is an original; the second one replaces.
  * Used by one thread at a time.
  */
-#ifndef RDMADUMP_REDACT_H
-#define RDMADUMP_REDACT_H
+#pragma once
 
 #include <jansson.h>
 #include <rdmadump/frame.h>
@@ -83,5 +82,3 @@ void rd_redact_field(struct rd_redact *r, enum rd_redact_kind kind, uint8_t *fie
  */
 bool rd_redact_frame(struct rd_redact *r, enum rd_link link, uint8_t *data, uint32_t caplen,
 	uint32_t len, uint32_t extra);
-
-#endif

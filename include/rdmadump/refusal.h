@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What readings of a device have besides values: its name, and which commands were refused. */
-#ifndef RDMADUMP_REFUSAL_H
-#define RDMADUMP_REFUSAL_H
+#pragma once
 
 #include <stdint.h>
 
@@ -14,5 +13,3 @@ struct rd_firmware_refusal {
 	uint8_t status;	     /* the firmware's status; 0 if the kernel did not pass it on */
 	uint32_t syndrome;
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The report of an analysis as text, JSON, page and comments on frames. */
-#ifndef RDMADUMP_REPORT_OUTPUT_H
-#define RDMADUMP_REPORT_OUTPUT_H
+#pragma once
 
 #include <jansson.h>
 #include <rdmadump/analysis.h>
@@ -54,5 +53,3 @@ int rd_report_comments(
 char *rd_report_comment(const void *report, size_t finding);
 
 void rd_report_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out);
-
-#endif

@@ -3,8 +3,7 @@
  * The objects that are open on RDMA devices and their owners: the kernel's list, read by RDMA
  * netlink (include/uapi/rdma/rdma_netlink.h, RDMA_NLDEV_CMD_RES_*; Linux 4.16 and newer).
  */
-#ifndef RDMADUMP_RESOURCE_H
-#define RDMADUMP_RESOURCE_H
+#pragma once
 
 #include <rdmadump/device.h>
 #include <rdmadump/error.h>
@@ -100,5 +99,3 @@ uint64_t rd_resources_unlisted(const struct rd_resources *r, const char *device)
 /* "RC", "UD", "GSI" ...; "RTS", "INIT" ...; "unknown" for numbers that the ABI does not have. */
 const char *rd_qp_type_name(unsigned int type);
 const char *rd_qp_state_name(unsigned int state);
-
-#endif

@@ -3,8 +3,7 @@
  * Copies a capture in its own format while functions of the caller change what is in it: frames,
  * texts, addresses of interfaces. Times, lengths and the order of frames stay.
  */
-#ifndef RDMADUMP_REWRITE_H
-#define RDMADUMP_REWRITE_H
+#pragma once
 
 #include <rdmadump/error.h>
 #include <rdmadump/format.h>
@@ -41,5 +40,3 @@ int rd_rewrite(struct rd_rewrite *w, rd_read_fn *read, void *read_ctx, const cha
 	struct rd_error *err);
 /* The same for a file, which may be compressed; the copy is not. */
 int rd_rewrite_file(struct rd_rewrite *w, const char *path, struct rd_error *err);
-
-#endif

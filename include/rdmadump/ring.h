@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A single-producer single-consumer ring of pointers that wakes a sleeping consumer. */
-#ifndef RDMADUMP_RING_H
-#define RDMADUMP_RING_H
+#pragma once
 
 #include <rdmadump/error.h>
 #include <stdatomic.h>
@@ -45,5 +44,3 @@ void *rd_ring_take(struct rd_ring *ring);
  */
 bool rd_ring_about_to_sleep(struct rd_ring *ring);
 void rd_ring_awake(struct rd_ring *ring);
-
-#endif

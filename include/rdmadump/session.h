@@ -4,8 +4,7 @@
  * and returns a result. Nothing is printed; warnings go to the log. One session per process: it
  * drops the privileges of the process permanently.
  */
-#ifndef RDMADUMP_SESSION_H
-#define RDMADUMP_SESSION_H
+#pragma once
 
 #include <rdmadump/capture.h>
 #include <rdmadump/counters.h>
@@ -250,5 +249,3 @@ void rd_loss_reason(const struct rd_source_stats *stats, char out[RD_LOSS_TEXT])
  * "" where it is not a device's sniffer.
  */
 void rd_session_scope_text(const struct rd_session_source *source, char out[RD_LOSS_TEXT]);
-
-#endif

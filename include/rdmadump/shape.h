@@ -3,8 +3,7 @@
  * Structures as JSON, by tables: a row for each member has its key, what it means, and where its
  * value is. The schema of the document is made from the same rows (tests/unit/test_schema.c).
  */
-#ifndef RDMADUMP_SHAPE_H
-#define RDMADUMP_SHAPE_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -123,5 +122,3 @@ json_t *rd_shape_json(const struct rd_shape *shape, const struct rd_at *at);
 json_t *rd_shape_part(const struct rd_shape *shape, const void *object, const struct rd_at *at);
 /* The names of the bits that are set. */
 json_t *rd_bits_json(uint64_t bits, const char *(*name)(unsigned int bit));
-
-#endif

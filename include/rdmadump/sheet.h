@@ -3,8 +3,7 @@
  * Writes values in two forms: as aligned lines and tables for users, and as JSON for programs.
  * Empty values are left out of the text, and are null in JSON.
  */
-#ifndef RDMADUMP_SHEET_H
-#define RDMADUMP_SHEET_H
+#pragma once
 
 #include <jansson.h>
 #include <stddef.h>
@@ -55,5 +54,3 @@ void rd_sheet_value(
 void rd_sheet_table(struct rd_sheet *s, const char *const *columns, unsigned int n);
 void rd_sheet_cell(struct rd_sheet *s, const char *text);
 void rd_sheet_table_end(struct rd_sheet *s);
-
-#endif

@@ -5,8 +5,7 @@
  * own chunks, which are the only buffer between it and the writer; if none is free, the engine
  * decides what to do. Frames of several feeds are written in the order of their timestamps.
  */
-#ifndef RDMADUMP_SINK_H
-#define RDMADUMP_SINK_H
+#pragma once
 
 #include <rdmadump/facts.h>
 #include <rdmadump/format.h>
@@ -287,5 +286,3 @@ size_t rd_stem_of(const char *path);
 unsigned int rd_series_number(const char *name, const char *base, const char *ending);
 /* "gz, zst": the compressions that this program supports. */
 const char *rd_compressions(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Sources of frames. Every source is this struct with its own operations. */
-#ifndef RDMADUMP_SOURCE_H
-#define RDMADUMP_SOURCE_H
+#pragma once
 
 #include <rdmadump/device.h>
 #include <rdmadump/error.h>
@@ -297,5 +296,3 @@ static inline void rd_source_ignore(struct rd_source *s)
  */
 void rd_source_note(struct rd_source *s, enum rd_level level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-
-#endif

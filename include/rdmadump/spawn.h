@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Runs commands given by the user for a file. */
-#ifndef RDMADUMP_SPAWN_H
-#define RDMADUMP_SPAWN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ int rd_spawn(pid_t *pid, char *const argv[], const struct rd_spawn *how);
  * and all others but standard error and keep[] are closed; -1 in keep[] is ignored.
  */
 void rd_descriptors_keep(const int *keep, size_t n);
-
-#endif

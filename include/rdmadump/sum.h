@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Sums of numbers from files, which may be any. */
-#ifndef RDMADUMP_SUM_H
-#define RDMADUMP_SUM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -11,5 +10,3 @@ static inline void rd_sum_add(uint64_t *sum, uint64_t more)
 	if (__builtin_add_overflow(*sum, more, sum))
 		*sum = UINT64_MAX;
 }
-
-#endif

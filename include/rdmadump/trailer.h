@@ -4,8 +4,7 @@
  * document says which of them an adapter delivers, so it is derived from the packets: the LRH has
  * the length up to the ICRC, and the checksums are computed (IBTA volume 1, 7.7.8, 7.8).
  */
-#ifndef RDMADUMP_TRAILER_H
-#define RDMADUMP_TRAILER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ enum rd_trailer rd_trailers_vcrc(const struct rd_trailers *t);
  * VCRC, valid in 64 of 64". Returns whether damage on the wire would go undetected.
  */
 bool rd_trailers_text(const struct rd_trailers *t, char text[RD_TRAILER_TEXT]);
-
-#endif

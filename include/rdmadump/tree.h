@@ -3,8 +3,7 @@
  * Lists the files that the readers of devices read, for a copy that `--sysroot` can use. Names,
  * links and directories are as the kernel has them.
  */
-#ifndef RDMADUMP_TREE_H
-#define RDMADUMP_TREE_H
+#pragma once
 
 #include <rdmadump/device.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ typedef int rd_tree_fn(void *ctx, const struct rd_tree_item *item);
  * (EIO, EINVAL) are left out. Returns 0, what `fn` returned, or -1 out of memory.
  */
 int rd_tree_walk(const struct rd_devices *devices, rd_tree_fn *fn, void *ctx);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Formats and parses numbers with units: counts, sizes, rates, durations. */
-#ifndef RDMADUMP_UNITS_H
-#define RDMADUMP_UNITS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -49,5 +48,3 @@ int rd_parse_size(const char *text, uint64_t min, uint64_t max, uint64_t *out);
  * A time in ns: a whole number and us, ms, s, m or h; without a unit, seconds.
  */
 int rd_parse_duration(const char *text, uint64_t min, uint64_t max, uint64_t *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Verbs devices: opening one by its name, and the asynchronous events that it may report. */
-#ifndef RDMADUMP_VERBS_H
-#define RDMADUMP_VERBS_H
+#pragma once
 
 #include <rdmadump/error.h>
 #include <stdbool.h>
@@ -66,5 +65,3 @@ struct rd_async_event {
  * object, not the port or device.
  */
 const struct rd_async_event *rd_async_event(unsigned int type);
-
-#endif

@@ -4,8 +4,7 @@
  * where, and how certain that is; which side is slow; the hosts; findings grouped by cause. Part of
  * struct rd_report.
  */
-#ifndef RDMADUMP_VERDICT_H
-#define RDMADUMP_VERDICT_H
+#pragma once
 
 #include <rdmadump/finding.h>
 #include <rdmadump/notation.h>
@@ -193,5 +192,3 @@ void rd_verdict_line(const struct rd_judgement *v, const struct rd_report_style 
  * to do so. -1 if out of memory.
  */
 int rd_verdict_refer(struct rd_report *r);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Addresses and checksums of packets: pure functions over untrusted bytes, from any thread. */
-#ifndef RDMADUMP_WIRE_H
-#define RDMADUMP_WIRE_H
+#pragma once
 
 #include <rdmadump/frame.h>
 #include <stddef.h>
@@ -62,5 +61,3 @@ int rd_icrc(
  * the VCRC. Returns the same as rd_icrc().
  */
 int rd_vcrc(const uint8_t *data, size_t len, uint16_t *computed, uint16_t *stored);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Compares words, to suggest corrections of typing errors. */
-#ifndef RDMADUMP_WORDS_H
-#define RDMADUMP_WORDS_H
+#pragma once
 
 /*
  * The number of letters to change, add, remove, or swap with their neighbour, to get b from a
@@ -9,5 +8,3 @@
  * either has more than 47 letters.
  */
 unsigned int rd_word_edits(const char *a, const char *b);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Options, reading and printing of `rdmadump analyze`. */
-#ifndef RDMADUMP_CLI_ANALYZE_H
-#define RDMADUMP_CLI_ANALYZE_H
+#pragma once
 
 #include <rdmadump/compare.h>
 #include <rdmadump/ends.h>
@@ -183,5 +182,3 @@ bool jobs_working(void);
  */
 int jobs_run(const struct job_kind *kind, void *ctx, unsigned int n, unsigned int threads,
 	struct rd_error *err);
-
-#endif

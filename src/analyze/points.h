@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What many files have in common, and which are parts of one capture. */
-#ifndef RDMADUMP_ANALYZE_POINTS_H
-#define RDMADUMP_ANALYZE_POINTS_H
+#pragma once
 
 #include "analyze.h"
 
@@ -64,5 +63,3 @@ int pairs_find(const struct common *c, struct analyze_points *p, unsigned int n,
  */
 int find_series(const struct common *c, char *const *files, unsigned int *of_point,
 	unsigned int *order, struct rd_error *err);
-
-#endif

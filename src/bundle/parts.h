@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The parts of a bundle that this program reads itself, without another tool. */
-#ifndef RDMADUMP_BUNDLE_PARTS_H
-#define RDMADUMP_BUNDLE_PARTS_H
+#pragma once
 
 #include <jansson.h>
 #include <rdmadump/device.h>
@@ -16,5 +15,3 @@ int part_sysroot(const struct rd_devices *devices, int fd, struct rd_error *err)
 
 /* A file of one value, without white space at the end. Its length; -1: it cannot be read. */
 int read_value(char *buf, size_t size, const char *path);
-
-#endif

@@ -3,8 +3,7 @@
  * Internal interface of this folder: what the user asked for, tasks (for each device, netdev or
  * file a row of the table of members with its result), and what becomes of their output.
  */
-#ifndef RDMADUMP_BUNDLE_TASK_H
-#define RDMADUMP_BUNDLE_TASK_H
+#pragma once
 
 #include <jansson.h>
 #include <limits.h>
@@ -321,5 +320,3 @@ void page_facts(FILE *out, const struct tasks *tasks, const json_t *manifest);
 void page_put(FILE *out, const char *format, ...);
 /* An element with text; writes nothing if the text is empty. */
 void page_element(FILE *out, const char *open, const char *text, const char *close);
-
-#endif

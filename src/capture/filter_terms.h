@@ -3,8 +3,7 @@
  * The terms of a filter: one row each (filter_terms.c). A new term needs a field of struct
  * rd_filter_spec, a row in the table with its functions, and a row of the command line's options.
  */
-#ifndef RDMADUMP_CAPTURE_FILTER_TERMS_H
-#define RDMADUMP_CAPTURE_FILTER_TERMS_H
+#pragma once
 
 #include <rdmadump/filter.h>
 #include <stddef.h>
@@ -68,5 +67,3 @@ rd_term_free rd_addresses_free;
 const char *rd_list_next(const char **list, size_t *length);
 /* The number of entries of a list. */
 unsigned int rd_list_length(const char *list);
-
-#endif

@@ -3,8 +3,7 @@
  * A lane: some sources, the pipe for their frames, and the thread that receives, waits and sleeps.
  * Without threads there is one lane, run by the caller.
  */
-#ifndef RDMADUMP_CAPTURE_LANE_H
-#define RDMADUMP_CAPTURE_LANE_H
+#pragma once
 
 #include <pthread.h>
 #include <rdmadump/capture.h>
@@ -165,5 +164,3 @@ void lane_drain(struct lane *l);
  * after the newest frame of any lane; otherwise with the next frame of each lane.
  */
 void lanes_rotate(struct lane *lanes, unsigned int n);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What the programs share: their start, streams, messages, colours, the signals that end them. */
-#ifndef RDMADUMP_CLI_H
-#define RDMADUMP_CLI_H
+#pragma once
 
 #include <jansson.h>
 #include <rdmadump/error.h>
@@ -153,5 +152,3 @@ FILE *report_file_open(const char *path, const char *option, const struct rd_inp
  */
 int report_file_close(
 	FILE *file, const char *path, const char *option, bool whole, struct rd_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* How every command reads its command line. */
-#ifndef RDMADUMP_CLI_COMMAND_H
-#define RDMADUMP_CLI_COMMAND_H
+#pragma once
 
 #include <argp.h>
 #include <rdmadump/error.h>
@@ -109,5 +108,3 @@ error_t rd_cli_read(const struct cli_option *rows, const struct argp *argp, int 
 #define KEY_TAKEN 0x7fffffff
 error_t rd_cli_read_groups(const struct cli_option *rows, const char *const *headings,
 	const struct argp *argp, int argc, char **argv, void *settings);
-
-#endif

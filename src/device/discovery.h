@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What discovery.c reads of a device: its ports (port.c), and which function it is (function.c). */
-#ifndef RDMADUMP_DEVICE_DISCOVERY_H
-#define RDMADUMP_DEVICE_DISCOVERY_H
+#pragma once
 
 #include <rdmadump/device.h>
 
@@ -40,5 +39,3 @@ struct rd_judgement rd_port_judge_kind(const struct rd_device *device, const str
 
 /* Bytes that the receive ring of this port locks by default. */
 uint64_t rd_ring_default_bytes(const struct rd_port *port);
-
-#endif

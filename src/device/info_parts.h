@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What info.c collects, part by part. */
-#ifndef RDMADUMP_DEVICE_INFO_PARTS_H
-#define RDMADUMP_DEVICE_INFO_PARTS_H
+#pragma once
 
 #include <infiniband/verbs.h>
 #include <rdmadump/counters.h>
@@ -67,5 +66,3 @@ int rd_mlx5_decode_counters(struct rd_counters *counters, const struct rd_mlx5_c
  * memory.
  */
 int rd_ethtool_load(struct rd_counters *counters, bool all);
-
-#endif

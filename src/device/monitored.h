@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The devices that a monitor watches: their last known state, and the events not returned yet. */
-#ifndef RDMADUMP_DEVICE_MONITORED_H
-#define RDMADUMP_DEVICE_MONITORED_H
+#pragma once
 
 #include "netlink/netlink.h"
 #include <infiniband/verbs.h>
@@ -103,5 +102,3 @@ bool monitored_take_async(struct monitored *all);
 void monitored_mark_all(struct monitored *all);
 /* Reads ports that may have changed. `is_last`: no other reading is due after this one. */
 void monitored_read_ports(struct monitored *all, bool is_last);
-
-#endif

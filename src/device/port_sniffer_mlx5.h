@@ -3,8 +3,7 @@
  * The firmware command SET_PORT_SNIFFER, which copies a port's traffic to a queue pair; as ibdump
  * uses it. docs/infiniband.md describes what is known and unknown about it.
  */
-#ifndef RDMADUMP_DEVICE_PORT_SNIFFER_MLX5_H
-#define RDMADUMP_DEVICE_PORT_SNIFFER_MLX5_H
+#pragma once
 
 #include <rdmadump/device.h>
 #include <rdmadump/error.h>
@@ -206,5 +205,3 @@ int mlx5_sniffer_detach(struct mlx5_sniffer *s, struct rd_error *err);
  * whatever mlx5_sniffer_open() returned. -1 with RD_CLASS_DEVICE if one may be held.
  */
 int mlx5_sniffer_close(struct mlx5_sniffer *s, struct rd_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The BPF programs that report QPs, as instructions. */
-#ifndef RDMADUMP_DEVICE_QP_PROGRAM_H
-#define RDMADUMP_DEVICE_QP_PROGRAM_H
+#pragma once
 
 #include <linux/bpf.h>
 #include <rdmadump/error.h>
@@ -70,5 +69,3 @@ struct qp_program {
  */
 int qp_program_make(struct qp_program *p, const struct qp_layout *l, enum rd_qp_event_kind kind,
 	int ring, int lost);
-
-#endif

@@ -7,8 +7,7 @@
  * safe for a terminal, without trailing blanks or newline. Plain path calls only (open, read,
  * opendir, readlink, stat): the tests' device model redirects them.
  */
-#ifndef RDMADUMP_DEVICE_SYSFS_H
-#define RDMADUMP_DEVICE_SYSFS_H
+#pragma once
 
 #include <rdmadump/printable.h>
 #include <stdbool.h>
@@ -66,5 +65,3 @@ void rd_names_free(struct rd_names *names);
  * GID: 2); the whole text must be used.
  */
 int rd_hex_bytes(const char *text, unsigned int group, uint8_t *out, size_t n);
-
-#endif

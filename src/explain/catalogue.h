@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Everything that can be explained, found by its number, its name, or the words of a line. */
-#ifndef RDMADUMP_EXPLAIN_CATALOGUE_H
-#define RDMADUMP_EXPLAIN_CATALOGUE_H
+#pragma once
 
 #include <rdmadump/counters.h>
 #include <rdmadump/error.h>
@@ -146,5 +145,3 @@ const char *word_next(const char *text, const char *end, size_t *length);
  */
 const struct phrase *phrase_at(const struct catalogue *c, const struct phrase *former,
 	const char *word, size_t length, const char *end, unsigned int marks, const char **after);
-
-#endif

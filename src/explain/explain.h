@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* `rdmadump explain`: what its parts share. */
-#ifndef RDMADUMP_EXPLAIN_H
-#define RDMADUMP_EXPLAIN_H
+#pragma once
 
 #include "log.h"
 
@@ -38,5 +37,3 @@ json_t *join_report(char *const files[], unsigned int n, bool *damaged, struct r
  * empty array: none fits. Owned by the caller.
  */
 json_t *join_find(const json_t *report, const struct reading *r);
-
-#endif

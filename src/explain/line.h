@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What one line of a log says: its codes, and who and where it was. */
-#ifndef RDMADUMP_EXPLAIN_LINE_H
-#define RDMADUMP_EXPLAIN_LINE_H
+#pragma once
 
 #include "catalogue.h"
 
@@ -64,5 +63,3 @@ uint64_t prefix_time(const char *time, uint64_t near_ns, bool *zoned);
  * is one, with a known syndrome: *r is what it says.
  */
 bool cqe_line(const struct catalogue *c, const char *line, size_t length, struct reading *r);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A log of any length in bounded memory: which codes it has how often, and who is named by whom. */
-#ifndef RDMADUMP_EXPLAIN_LOG_H
-#define RDMADUMP_EXPLAIN_LOG_H
+#pragma once
 
 #include "line.h"
 #include <jansson.h>
@@ -79,5 +78,3 @@ int log_read(struct log *log, const struct catalogue *c, FILE *in, struct rd_err
 int log_line(struct log *log, const struct catalogue *c, const char *line, size_t length,
 	unsigned int marks, struct rd_error *err);
 void log_free(struct log *log);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Bytes of a file or pipe, decompressed if they are gzip (RFC 1952) or zstd (RFC 8878). */
-#ifndef RDMADUMP_SOURCE_STREAM_H
-#define RDMADUMP_SOURCE_STREAM_H
+#pragma once
 
 #include <rdmadump/error.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ const char *stream_compression(const struct stream *s);
 /* Bytes of the file consumed, and its size (0: unknown), for a progress bar. */
 void stream_progress(const struct stream *s, uint64_t *done, uint64_t *size);
 void stream_close(struct stream *s);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A copy of a capture, record by record: shared by annotate.c and rewrite.c. */
-#ifndef RDMADUMP_FORMAT_COPY_H
-#define RDMADUMP_FORMAT_COPY_H
+#pragma once
 
 #include "reader.h"
 
@@ -38,5 +37,3 @@ bool copy_failed(const struct copying *c);
  * was refused, or -1 with the error.
  */
 int copy_all(struct copying *c, const struct reader_input *in, struct rd_error *err);
-
-#endif

@@ -3,8 +3,7 @@
  * Shared by the files of src/format: link types, the ERF record header and the pieces of a reader.
  * ERF's layout is from Endace's "ERF types" and from how Wireshark 4.0 reads it.
  */
-#ifndef RDMADUMP_FORMAT_INTERNAL_H
-#define RDMADUMP_FORMAT_INTERNAL_H
+#pragma once
 
 #include <rdmadump/bytes.h>
 #include <rdmadump/format.h>
@@ -180,5 +179,3 @@ static inline uint32_t encoder_snaplen(const struct rd_encoder *e, uint32_t snap
 #define FORMATS(ROW)	      ROW(pcapng) ROW(pcap) ROW(pcap_us) ROW(erf)
 #define FORMAT_DECLARED(name) extern const struct rd_format format_##name;
 FORMATS(FORMAT_DECLARED)
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Constants of pcapng, from draft-ietf-opsawg-pcapng. */
-#ifndef RDMADUMP_FORMAT_PCAPNG_H
-#define RDMADUMP_FORMAT_PCAPNG_H
+#pragma once
 
 #include <stddef.h>
 
@@ -60,5 +59,3 @@ static inline size_t pad4(size_t n)
 {
 	return (n + 3) & ~(size_t)3;
 }
-
-#endif

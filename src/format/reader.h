@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Internals of the reader: one buffer, a table of interfaces, and a step function per format. */
-#ifndef RDMADUMP_FORMAT_READER_H
-#define RDMADUMP_FORMAT_READER_H
+#pragma once
 
 #include "internal.h"
 
@@ -244,5 +243,3 @@ enum step erf_unwrap(struct rd_reader *r, struct file_iface *f, struct rd_frame 
  * padding record.
  */
 uint32_t erf_record_len(const uint8_t *record, size_t len);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Encodes records one after the other, with a pcap header (pcap.c) or without one (erf.c). */
-#ifndef RDMADUMP_FORMAT_RECORDS_H
-#define RDMADUMP_FORMAT_RECORDS_H
+#pragma once
 #include "internal.h"
 
 /*
@@ -67,5 +66,3 @@ static inline __attribute__((always_inline)) unsigned int records_encode(const s
 		return records_put(frames, n, dst, size, used, ENVELOPE_IB, unit_ns);
 	return records_put(frames, n, dst, size, used, v, unit_ns);
 }
-
-#endif

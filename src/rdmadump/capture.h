@@ -3,8 +3,7 @@
  * The parts of the capture command: options (capture.c, options.h, ibdump.c, extcap.c), running a
  * session (run.c), signals (signals.c), output on the terminal (report.c, loss.c, live.c).
  */
-#ifndef RDMADUMP_CLI_CAPTURE_H
-#define RDMADUMP_CLI_CAPTURE_H
+#pragma once
 
 #include "ending.h"
 #include <jansson.h>
@@ -118,5 +117,3 @@ void live_report(struct live *l);
 json_t *live_json(struct live *l);
 /* False: the report could not be written; the program has said so. */
 bool live_close(struct live *l);
-
-#endif

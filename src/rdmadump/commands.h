@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The commands that people see: what this program does itself, and programs that it runs. */
-#ifndef RDMADUMP_COMMANDS_H
-#define RDMADUMP_COMMANDS_H
+#pragma once
 
 #include "cli/cli.h"
 
@@ -26,5 +25,3 @@ bool rd_cli_sniffer(struct rd_session_config *session, const char *name);
 void help_short(void);
 /* argp's hook: version, libraries, features. */
 void rd_cli_version(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Signals of a capture and of a recording, which end it, and end what it waits for after that. */
-#ifndef RDMADUMP_ENDING_H
-#define RDMADUMP_ENDING_H
+#pragma once
 
 #include "cli/cli.h"
 #include <rdmadump/session.h>
@@ -36,5 +35,3 @@ void ending_close(struct ending *e);
 /* Callbacks of rd_session_config. The first one does not return when an output is abandoned. */
 bool ending_while_waiting(void *run, bool commands);
 void ending_while_fifo_waits(void *run);
-
-#endif

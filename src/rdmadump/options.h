@@ -4,8 +4,7 @@
  * Wireshark extcap. Rows: options.c; setters for any row: option_values.c; for one row:
  * option_setters.c.
  */
-#ifndef RDMADUMP_CLI_OPTIONS_H
-#define RDMADUMP_CLI_OPTIONS_H
+#pragma once
 
 #include "capture.h"
 #include "cli/command.h"
@@ -66,5 +65,3 @@ int option_ring_buffer(struct capture_options *o, const char *arg, struct rd_err
 
 /* Adds a word to the filter. */
 int options_add_word(struct capture_options *o, const char *word, struct rd_error *err);
-
-#endif

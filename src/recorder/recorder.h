@@ -3,8 +3,7 @@
  * The parts of a recorder: triggers, the thread that watches for them, the work after each file,
  * and the state that other programs read.
  */
-#ifndef RDMADUMP_RECORDER_RECORDER_H
-#define RDMADUMP_RECORDER_RECORDER_H
+#pragma once
 
 #include "trigger.h"
 #include <limits.h>
@@ -275,5 +274,3 @@ void notify_send(const struct rd_recorder *r, const char *state);
  * lane's thread; after it has ended, from the thread that waits.
  */
 void notify_alive(struct rd_recorder *r);
-
-#endif

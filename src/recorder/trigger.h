@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A parsed trigger. */
-#ifndef RDMADUMP_RECORDER_TRIGGER_H
-#define RDMADUMP_RECORDER_TRIGGER_H
+#pragma once
 
 #include <rdmadump/error.h>
 #include <rdmadump/frame.h>
@@ -170,5 +169,3 @@ struct trigger *wire_frame(struct wire *w, enum rd_link link, const struct rd_fr
 /* Describes a frame that fired a trigger: "nak: NAK 'remote access error' to QP 0x12, PSN 5". */
 void wire_describe(const struct trigger *t, enum rd_link link, const struct rd_frame *frame,
 	char *out, size_t size);
-
-#endif

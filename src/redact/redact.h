@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Internal interface of this folder. */
-#ifndef RDMADUMP_REDACT_REDACT_H
-#define RDMADUMP_REDACT_REDACT_H
+#pragma once
 
 #include <rdmadump/packet.h>
 #include <rdmadump/redact.h>
@@ -162,5 +161,3 @@ void sums_redact(const struct layer *l, const struct rd_packet *p);
 void vcrc_redact(const struct layer *l, const struct rd_packet *p);
 /* The FCS at `at`, over all bytes before it. */
 void fcs_redact(const struct layer *l, uint32_t at);
-
-#endif

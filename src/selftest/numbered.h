@@ -5,8 +5,7 @@
  * its own length and a fill that follows from the number. Raw frames carry one block behind the
  * Ethernet header; other queue pairs and sockets send blocks as payload.
  */
-#ifndef RDMADUMP_SELFTEST_NUMBERED_H
-#define RDMADUMP_SELFTEST_NUMBERED_H
+#pragma once
 
 #include "queue_pair.h"
 #include "sniffer.h"
@@ -95,5 +94,3 @@ bool numbered_collect(const struct rd_selftest *st, struct sniffer *s, struct nu
  */
 bool numbered_exchange(const struct rd_selftest *st, struct numbered_sender *sender,
 	struct sniffer *s, struct numbered *m);
-
-#endif

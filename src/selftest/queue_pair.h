@@ -3,8 +3,7 @@
  * A queue pair to send from: reliable connection (RC) or datagrams (UD), as programs use them, to
  * the port's own addresses; or raw frames.
  */
-#ifndef RDMADUMP_SELFTEST_QUEUE_PAIR_H
-#define RDMADUMP_SELFTEST_QUEUE_PAIR_H
+#pragma once
 
 #include "selftest.h"
 #include <infiniband/verbs.h>
@@ -53,5 +52,3 @@ int queue_pair_poll(struct queue_pair *q, enum ibv_wc_status *status);
 void queue_pair_close(struct queue_pair *q);
 /* Destroys those that are not NULL, in this order. */
 void objects_destroy(struct ibv_qp *qp, struct ibv_cq *cq, struct ibv_mr *mr, struct ibv_pd *pd);
-
-#endif

@@ -4,8 +4,7 @@
  * report what the result means for captures. The result is a JSON document
  * (docs/schema/selftest.json) and files beside it, in one archive.
  */
-#ifndef RDMADUMP_SELFTEST_SELFTEST_H
-#define RDMADUMP_SELFTEST_SELFTEST_H
+#pragma once
 
 #include <errno.h>
 #include <jansson.h>
@@ -283,5 +282,3 @@ void print_ended(const struct rd_selftest_config *config, const json_t *result);
 int print_end(const struct rd_selftest_config *config, json_t *document, struct rd_error *err);
 /* The whole table: what the archive has. */
 void print_document(FILE *out, const json_t *document);
-
-#endif

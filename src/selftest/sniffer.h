@@ -3,8 +3,7 @@
  * A sniffer created step by step through libibverbs alone, so that each step's errno and duration
  * are known and no workaround of the capture code hides what the device does.
  */
-#ifndef RDMADUMP_SELFTEST_SNIFFER_H
-#define RDMADUMP_SELFTEST_SNIFFER_H
+#pragma once
 
 #include "selftest.h"
 #include <infiniband/verbs.h>
@@ -103,5 +102,3 @@ void recover(struct sniffer *s, struct recovery *done);
  * Borrowed.
  */
 const void *sniffer_cqes(struct sniffer *s, size_t *n);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* One kind of traffic: sends numbered blocks with it, and counts how often the sniffer saw each. */
-#ifndef RDMADUMP_SELFTEST_TRAFFIC_H
-#define RDMADUMP_SELFTEST_TRAFFIC_H
+#pragma once
 
 #include "numbered.h"
 
@@ -76,5 +75,3 @@ void pair_close(void *ctx);
 /* WRITEs, then datagrams, within the tested port. Returns how many of these two kinds are known. */
 unsigned int traffic_within_port(const struct rd_selftest *st, struct rd_probe_result *r,
 	struct sniffer *s, unsigned int *acks);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The parts of a session: inputs, outputs, the texts in the file, facts, loss. */
-#ifndef RDMADUMP_SESSION_SESSION_H
-#define RDMADUMP_SESSION_SESSION_H
+#pragma once
 
 #include <pthread.h>
 #include <rdmadump/clock.h>
@@ -254,5 +253,3 @@ void facts_before_open(
 void facts_at_end(struct rd_session *s);
 const struct rd_facts *facts_for_file(void *output, unsigned int file, bool end);
 void facts_free(struct rd_session *s);
-
-#endif

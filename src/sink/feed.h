@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The chunks of one thread, which go to the writer and come back empty. */
-#ifndef RDMADUMP_SINK_FEED_H
-#define RDMADUMP_SINK_FEED_H
+#pragma once
 
 #include <rdmadump/ring.h>
 #include <rdmadump/sink.h>
@@ -63,5 +62,3 @@ bool sink_state_ended(const struct sink_state *s);
  * ns.
  */
 void feed_request(struct rd_feed *f, uint64_t ns);
-
-#endif

@@ -3,8 +3,7 @@
  * One capture file from header to trailer. It always consists of complete records, even when the
  * disk is full.
  */
-#ifndef RDMADUMP_SINK_FILE_H
-#define RDMADUMP_SINK_FILE_H
+#pragma once
 
 #include "output.h"
 #include <rdmadump/format.h>
@@ -78,5 +77,3 @@ int file_end(struct file *f, const struct rd_facts *facts, const struct rd_iface
  */
 struct records records_walk(
 	const struct rd_encoder *e, const uint8_t *p, size_t len, uint64_t bytes, uint64_t frames);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Merges the chunks of several feeds by the timestamps of their frames. */
-#ifndef RDMADUMP_SINK_MERGE_H
-#define RDMADUMP_SINK_MERGE_H
+#pragma once
 
 #include "feed.h"
 #include <rdmadump/format.h>
@@ -56,5 +55,3 @@ bool merge_under_pressure(const struct merge *m);
  * time.
  */
 void merge_rotate(struct merge *m, uint64_t ns);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A file, device or pipe that is written in blocks, compressed or not. */
-#ifndef RDMADUMP_SINK_OUTPUT_H
-#define RDMADUMP_SINK_OUTPUT_H
+#pragma once
 
 #include <rdmadump/error.h>
 #include <rdmadump/outfile.h>
@@ -152,5 +151,3 @@ bool stage_is_flushed(const struct stage *st);
 bool stage_begin(struct output *out);
 /* After a flush: continues with write(2). Returns 0 or an errno. */
 int stage_end(struct output *out);
-
-#endif

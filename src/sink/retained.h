@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The writer of a sink that retains frames: files with the frames around triggers. */
-#ifndef RDMADUMP_SINK_RETAINED_H
-#define RDMADUMP_SINK_RETAINED_H
+#pragma once
 
 #include "feed.h"
 #include "series.h"
@@ -121,5 +120,3 @@ void retained_fini(struct rd_sink *s);
 void retained_find(struct rd_sink *s);
 /* The writer thread of such a sink; runs until s->closing. */
 void *retained_run(void *sink);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The names of a series of files, the ring of the newest ones, and the command run on each. */
-#ifndef RDMADUMP_SINK_SERIES_H
-#define RDMADUMP_SINK_SERIES_H
+#pragma once
 
 #include <rdmadump/sink.h>
 #include <time.h>
@@ -48,5 +47,3 @@ int series_first_frame(struct series *s, uint64_t first_ns, struct rd_error *err
 void series_closed(struct series *s);
 /* Waits for the commands, until the ending's waiting() returns false. */
 void series_wait(struct series *s, const struct rd_sink_ending *ending);
-
-#endif

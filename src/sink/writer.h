@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The state of a sink, and the writer thread that uses it. */
-#ifndef RDMADUMP_SINK_WRITER_H
-#define RDMADUMP_SINK_WRITER_H
+#pragma once
 
 #include "file.h"
 #include "merge.h"
@@ -62,5 +61,3 @@ void writer_fail(struct rd_sink *s, const struct rd_error *err);
 void writer_finish(struct rd_sink *s);
 /* The thread: writes what the feeds deliver until s->closing, then completes the last file. */
 void *writer_run(void *sink);
-
-#endif

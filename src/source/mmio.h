@@ -4,8 +4,7 @@
  * <util/udma_barrier.h> and <util/mmio.h>, which are not installed. C11 fences are not sufficient:
  * they order memory between CPUs, and on some machines device registers need other instructions.
  */
-#ifndef RDMADUMP_SOURCE_MMIO_H
-#define RDMADUMP_SOURCE_MMIO_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -101,5 +100,3 @@ static inline void mmio_write64_be(volatile __be64 *reg, __be64 value)
 {
 	__atomic_store_n(reg, value, __ATOMIC_RELAXED);
 }
-
-#endif

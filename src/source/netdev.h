@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What captures on a netdev need beside libpcap: its clock, its losses, its state. */
-#ifndef RDMADUMP_SOURCE_NETDEV_H
-#define RDMADUMP_SOURCE_NETDEV_H
+#pragma once
 
 #include <pcap/pcap.h>
 #include <rdmadump/clock.h>
@@ -88,5 +87,3 @@ unsigned int netdev_flags(const char *name);
  * are kept: frames in the ring may have been sent from them.
  */
 void netdev_addresses_add(unsigned int ifindex, const struct rd_port *port, struct rd_local *local);
-
-#endif

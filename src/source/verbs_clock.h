@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The clock for a device's frames: chosen from those that the device has, shared by its queues. */
-#ifndef RDMADUMP_SOURCE_VERBS_CLOCK_H
-#define RDMADUMP_SOURCE_VERBS_CLOCK_H
+#pragma once
 
 #include <infiniband/verbs.h>
 #include <pthread.h>
@@ -210,5 +209,3 @@ void verbs_stamp_host(
 uint64_t verbs_watermark_fit(struct verbs_clock *c, struct verbs_stamps *s);
 uint64_t verbs_watermark_real_time(struct verbs_clock *c, struct verbs_stamps *s);
 uint64_t verbs_watermark_host(struct verbs_clock *c, struct verbs_stamps *s);
-
-#endif

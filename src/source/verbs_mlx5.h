@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Reads CQEs directly from the memory that an mlx5 device writes. */
-#ifndef RDMADUMP_SOURCE_VERBS_MLX5_H
-#define RDMADUMP_SOURCE_VERBS_MLX5_H
+#pragma once
 
 #include "mmio.h"
 #include "verbs_port.h"
@@ -180,5 +179,3 @@ static inline void verbs_mlx5_skip(struct verbs_mlx5 *m)
 	while (verbs_mlx5_look(verbs_mlx5_last_word(run.first), run.plain) != CQE_NONE &&
 		verbs_mlx5_consumed(m, &run, run.end));
 }
-
-#endif

@@ -3,8 +3,7 @@
  * The parts of the sniffer that exist once per port: context, PD, QP, table, flow, clock, loss; and
  * its queues.
  */
-#ifndef RDMADUMP_SOURCE_VERBS_PORT_H
-#define RDMADUMP_SOURCE_VERBS_PORT_H
+#pragma once
 
 #include "verbs_queue.h"
 #include <rdmadump/port_sniffer.h>
@@ -136,5 +135,3 @@ int verbs_fail_object(const struct verbs_port *port, struct rd_error *err, int e
  * -1.
  */
 int verbs_nonblocking(const struct verbs_port *port, int fd, struct rd_error *err);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * One receive queue of the sniffer: its CQ, its work queue or the QP's own, its ring, its faults.
  */
-#ifndef RDMADUMP_SOURCE_VERBS_QUEUE_H
-#define RDMADUMP_SOURCE_VERBS_QUEUE_H
+#pragma once
 
 #include "verbs_clock.h"
 #include <rdmadump/error.h>
@@ -294,5 +293,3 @@ void verbs_fail_compressed(struct verbs_queue *q);
  */
 bool verbs_mlx5_adopt(struct verbs_queue *q);
 void verbs_mlx5_free(struct verbs_queue *q);
-
-#endif

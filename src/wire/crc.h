@@ -3,8 +3,7 @@
  * The two checksums of InfiniBand packets. That of headers and payload, which is computed for each
  * frame, uses the fastest implementation that the processor supports.
  */
-#ifndef RDMADUMP_WIRE_CRC_H
-#define RDMADUMP_WIRE_CRC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,6 +55,4 @@ uint32_t crc_vclmul_masked(const uint8_t *p, size_t len, const uint8_t *mask);
 #elif defined(__aarch64__)
 bool crc_arm_usable(void);
 uint32_t crc_arm_masked(const uint8_t *p, size_t len, const uint8_t *mask);
-#endif
-
 #endif

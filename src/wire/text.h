@@ -2,8 +2,7 @@
 /*
  * Lines of text for packets: a line in a buffer of fixed size (line.c), and the parts added to it.
  */
-#ifndef RDMADUMP_WIRE_TEXT_H
-#define RDMADUMP_WIRE_TEXT_H
+#pragma once
 
 #include <rdmadump/packet.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ static inline const char *find_name(const struct name *names, size_t n, unsigned
 			return names[i].name;
 	return NULL;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What the harnesses of libFuzzer and AFL++ share. */
-#ifndef FUZZ_H
-#define FUZZ_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,5 +31,3 @@ static inline uint8_t *exact_copy(const uint8_t *data, size_t n)
 	memcpy(copy, data, n);
 	return copy;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Frame sources: the generator and capture files, and the hash by which sequences are compared. */
-#ifndef SOFTHCA_FRAMES_H
-#define SOFTHCA_FRAMES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -80,5 +79,3 @@ static inline void frame_hash_add(struct frame_hash *fh, const uint8_t *p, uint3
 	fh->frames++;
 	fh->bytes += len;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What every frame source begins with. */
-#ifndef SOFTHCA_FRAMES_IMPL_H
-#define SOFTHCA_FRAMES_IMPL_H
+#pragma once
 
 #include "frames.h"
 
@@ -9,5 +8,3 @@ struct frames {
 	bool (*next)(struct frames *f, struct frame *out);
 	void (*close)(struct frames *f);
 };
-
-#endif

@@ -4,8 +4,7 @@
  * and writing its registers does. Nothing here comes from the program's own headers. It is used by
  * the model (gateway_file.c), and alone by a unit test.
  */
-#ifndef SOFTHCA_GATEWAY_H
-#define SOFTHCA_GATEWAY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,5 +71,3 @@ int gw_write(struct gw_state *s, const struct gw_conf *conf, int32_t process, un
 void gw_qp_gone(struct gw_state *s, const struct gw_conf *conf, uint32_t qpn);
 /* Whether frames of a port and direction (0 sent, 1 received) go to this queue pair. */
 bool gw_copies(const struct gw_state *s, unsigned int port, unsigned int direction, uint32_t qpn);
-
-#endif

@@ -7,8 +7,7 @@
  * thread of device.c acts as the hardware: it reads doorbell records and work queue entries and
  * writes frames and completions. One mutex per device protects the objects.
  */
-#ifndef SOFTHCA_H
-#define SOFTHCA_H
+#pragma once
 
 #include <dlfcn.h>
 #include <endian.h>
@@ -800,5 +799,3 @@ void stats_write(void);
 /* The C library below preload.c, for parts that must not call the model. */
 int real_open(const char *path, int flags, mode_t mode);
 int real_close(int fd);
-
-#endif

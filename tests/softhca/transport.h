@@ -4,8 +4,7 @@
  * (wire.c), the reliable connection (rc.c, responder.c), datagrams (ud.c) and the send queue
  * (send.c).
  */
-#ifndef SOFTHCA_TRANSPORT_H
-#define SOFTHCA_TRANSPORT_H
+#pragma once
 
 #include "softhca.h"
 
@@ -145,5 +144,3 @@ struct receipt {
 };
 void rq_done(struct hca *h, struct qp *qp, const struct receipt *r);
 void cqe_write_receipt(struct cq *cq, const struct qp *qp, const struct receipt *r);
-
-#endif

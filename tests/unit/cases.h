@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Cases of the analysis as text, as tests/cases/README.md describes them: what their runner shares.
  */
-#ifndef CASES_H
-#define CASES_H
+#pragma once
 
 #include "test_packet_make.h"
 #include <jansson.h>
@@ -105,5 +104,3 @@ void ends_close(struct run *r);
  */
 
 size_t expect_line(struct run *r, size_t at);
-
-#endif

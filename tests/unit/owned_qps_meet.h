@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A process of owned_qps_tool and the one of the same number on another machine. */
-#ifndef OWNED_QPS_MEET_H
-#define OWNED_QPS_MEET_H
+#pragma once
 
 #include <infiniband/verbs.h>
 
@@ -14,5 +13,3 @@ int meet(const char *peer, unsigned int number, int end);
  */
 int talk(int socket, struct ibv_context *context, struct ibv_pd *pd, struct ibv_cq *cq,
 	struct ibv_qp *qp);
-
-#endif

@@ -9,8 +9,7 @@
  *
  * for a test. main() runs them in the order of the file.
  */
-#ifndef TEST_H
-#define TEST_H
+#pragma once
 
 #include <errno.h>
 #include <inttypes.h>
@@ -173,5 +172,3 @@ static inline void value_same(
 #define SAME_6(x, want, ...) SAME_2(x, want); SAME_4(__VA_ARGS__)
 #define SAME_8(x, want, ...) SAME_2(x, want); SAME_6(__VA_ARGS__)
 /* clang-format on */
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Checksums in the simplest form, and random bytes; with and without cmocka. */
-#ifndef TEST_BITS_H
-#define TEST_BITS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ static inline void random_fill(uint8_t *p, size_t n)
 	for (size_t i = 0; i < n; i++)
 		p[i] = (uint8_t)random_next();
 }
-
-#endif

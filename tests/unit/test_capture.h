@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A source that the tests control, for the tests of the engine and its lanes. */
-#ifndef TEST_CAPTURE_H
-#define TEST_CAPTURE_H
+#pragma once
 
 #include "test_feed.h"
 #include <pthread.h>
@@ -284,5 +283,3 @@ static inline void assert_accounted(void)
 		received += capture.account.direction[i];
 	assert_int_equal(delivered(), received);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Sysfs trees for tests: unpacked from TEST_DATA/sysfs, or written file by file. */
-#ifndef TEST_DEVICE_TREE_H
-#define TEST_DEVICE_TREE_H
+#pragma once
 
 #include "test.h"
 #include <limits.h>
@@ -84,5 +83,3 @@ static inline void tree_link(const char *path, const char *target)
 {
 	assert_int_equal(symlink(target, tree_path(path)), 0);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Tests that write files: in a directory of their own, which must be empty in the end. */
-#ifndef TEST_DIRECTORY_H
-#define TEST_DIRECTORY_H
+#pragma once
 
 #include "test.h"
 #include <signal.h>
@@ -29,5 +28,3 @@ static inline void limit_files(rlim_t bytes)
 	limit.rlim_cur = bytes == RLIM_INFINITY ? limit.rlim_max : bytes;
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
-
-#endif

@@ -3,8 +3,7 @@
  * Feeds in memory for the tests of the code before and after them: chunks filled by hand, and
  * records read back.
  */
-#ifndef TEST_FEED_H
-#define TEST_FEED_H
+#pragma once
 
 #include "sink/feed.h"
 #include "test.h"
@@ -99,5 +98,3 @@ static inline void seen_add(struct seen *s, const struct rd_encoder *e, const st
 	}
 	same(s->n - before, c->frames, s->ns[before], c->first_ns, s->ns[s->n - 1], c->last_ns);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Waiting for a sink as a lane does, without a limit: a test with a lost wake-up is ended by its
  * runner. */
-#ifndef TEST_FEED_WAIT_H
-#define TEST_FEED_WAIT_H
+#pragma once
 
 #include <poll.h>
 #include <rdmadump/sink.h>
@@ -29,5 +28,3 @@ static inline struct rd_chunk *feed_chunk(struct rd_feed *f)
 		}
 	return c;
 }
-
-#endif

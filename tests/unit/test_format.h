@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Files in memory for the format tests: built by the encoders or by hand, read back whole. */
-#ifndef TEST_FORMAT_H
-#define TEST_FORMAT_H
+#pragma once
 
 #include "test.h"
 #include <rdmadump/bytes.h>
@@ -67,5 +66,3 @@ static inline struct rd_reader *memory_open(struct memory *m)
 		fail_msg("%s", failure.text);
 	return r;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Capture files built by hand, record by record, in either byte order. */
-#ifndef TEST_FORMAT_MAKER_H
-#define TEST_FORMAT_MAKER_H
+#pragma once
 
 #include "test_format.h"
 
@@ -175,5 +174,3 @@ static inline void erf_head(
 	rd_put_be16(head + 14, wlen);
 	bytes(k, head, sizeof(head));
 }
-
-#endif

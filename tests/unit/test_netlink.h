@@ -3,8 +3,7 @@
  * A message of the kernel under construction: netlink's own rules, written out, so that they can
  * be broken.
  */
-#ifndef TEST_NETLINK_H
-#define TEST_NETLINK_H
+#pragma once
 
 #include "test.h"
 #include <linux/netlink.h>
@@ -95,5 +94,3 @@ static inline void message_damaged(void (*read)(const struct nlmsghdr *h, size_t
 			free(copy);
 		}
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Makes frames for the tests of packet, filter, cut and decap. */
-#ifndef TEST_PACKET_MAKE_H
-#define TEST_PACKET_MAKE_H
+#pragma once
 
 #include <pcap/pcap.h>
 #include <rdmadump/hash.h>
@@ -179,5 +178,3 @@ static inline void choose_hash_key(uint64_t key)
 	rd_hash_prepare();
 	rd_hash_start = (struct rd_hash){key, ~key, key * 0x9e3779b97f4a7c15, key << 32 | 1};
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Shared by the files of the program traffic. */
-#ifndef VM_TRAFFIC_H
-#define VM_TRAFFIC_H
+#pragma once
 
 #include <infiniband/verbs.h>
 #include <stdbool.h>
@@ -80,5 +79,3 @@ void join_group(struct traffic *t);
 void destroy_qps(struct traffic *t);
 void deregister(struct traffic *t); /* memory */
 void close_end(struct traffic *t);
-
-#endif

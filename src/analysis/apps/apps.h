@@ -3,8 +3,7 @@
  * Describes each application: its ports, and the format of its messages. Pure functions over
  * captured bytes, which are untrusted.
  */
-#ifndef RDMADUMP_ANALYSIS_APPS_H
-#define RDMADUMP_ANALYSIS_APPS_H
+#pragma once
 
 #include <rdmadump/analysis.h>
 #include <rdmadump/names.h>
@@ -101,5 +100,3 @@ static inline bool app_is_blank(const struct app_bytes *b, uint32_t n)
 #define APP(name) extern const struct app app_##name;
 #include "apps.def"
 #undef APP
-
-#endif

@@ -3,8 +3,7 @@
  * Internals of the comparison of two analyses. Traffic and findings are items with keys and
  * numbers: those with the same keys are added up, and compared with those of the other report.
  */
-#ifndef RDMADUMP_ANALYSIS_COMPARE_H
-#define RDMADUMP_ANALYSIS_COMPARE_H
+#pragma once
 
 #include <rdmadump/compare.h>
 #include <rdmadump/shape.h>
@@ -155,5 +154,3 @@ extern const struct metric {
 struct value metric_value(unsigned int metric, const struct change *c);
 
 extern const struct rd_shape changes_shape;
-
-#endif

@@ -3,8 +3,7 @@
  * The state of matching two captures. Times are nanoseconds in A's clock; those of B are reduced by
  * the first estimate of the offset. A distance is the time at B minus the time at A.
  */
-#ifndef RDMADUMP_ANALYSIS_ENDS_H
-#define RDMADUMP_ANALYSIS_ENDS_H
+#pragma once
 
 #include "../rules/rules.h"
 #include "../verdict/verdict.h"
@@ -523,5 +522,3 @@ bool ends_judge(struct judging *j);
 bool ends_sentences(struct judging *j, const struct culprit *culprit);
 /* Sets the verdict's statements about the time of requests (times.c). False if out of memory. */
 bool ends_times(struct judging *j);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Lists of waiting packets (struct pending): of the same bytes, and of the same packet. */
-#ifndef RDMADUMP_ANALYSIS_ENDS_PENDING_H
-#define RDMADUMP_ANALYSIS_ENDS_PENDING_H
+#pragma once
 
 #include "ends.h"
 
@@ -144,5 +143,3 @@ static inline struct entry *unlink_from(struct pending *set, enum list by, const
 	}
 	return heir;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What a rule over two captures looks at. */
-#ifndef RDMADUMP_ENDS_SIGHT_H
-#define RDMADUMP_ENDS_SIGHT_H
+#pragma once
 
 #include "ends.h"
 
@@ -15,5 +14,3 @@ struct sight {
 
 /* This direction in the report of one capture alone; NULL: it is absent. */
 const struct rd_side *side_at(const struct sight *s, enum rd_tap tap);
-
-#endif

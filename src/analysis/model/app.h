@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The application of a flow: its requests that wait for a reply, and what was measured. */
-#ifndef RDMADUMP_ANALYSIS_APP_H
-#define RDMADUMP_ANALYSIS_APP_H
+#pragma once
 
 #include "../apps/apps.h"
 #include "state.h"
@@ -99,5 +98,3 @@ bool app_certainty(const struct app_queue *q, enum rd_certainty *certainty);
 void app_leave(struct flow *f);
 /* The same for all flows. */
 void apps_free(struct rd_analysis *a);
-
-#endif

@@ -4,8 +4,7 @@
  * content depends only on the keys and their order, never on their hashes, which differ in each
  * run.
  */
-#ifndef RDMADUMP_ANALYSIS_BOUNDED_H
-#define RDMADUMP_ANALYSIS_BOUNDED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ static inline bool bounded_is_full(const struct bounded *b)
 {
 	return !b->free && b->used == b->max;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Congestion marks and notifications, priorities and pauses: state of a flow, and of the whole. */
-#ifndef RDMADUMP_ANALYSIS_CONGESTION_H
-#define RDMADUMP_ANALYSIS_CONGESTION_H
+#pragma once
 
 #include <rdmadump/analysis.h>
 
@@ -92,5 +91,3 @@ void pause_gap(struct rd_analysis *a, struct flow *f, const struct item *it);
 int pauses_result(const struct rd_analysis *a, struct rd_report *r);
 /* False if out of memory. *out stays NULL without gaps that fit. */
 bool held_result(struct rd_held **out, const struct flow *f);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Facts of a capture file: queue pairs, addresses and counters of devices. */
-#ifndef RDMADUMP_ANALYSIS_FACTS_H
-#define RDMADUMP_ANALYSIS_FACTS_H
+#pragma once
 
 #include "state.h"
 #include <rdmadump/growth.h>
@@ -180,5 +179,3 @@ void analysis_facts_free(struct facts *facts);
 void facts_pass(struct rd_analysis *a, uint64_t ns);
 /* No frames of the current file follow. */
 void facts_settle(struct rd_analysis *a);
-
-#endif

@@ -3,8 +3,7 @@
  * A flow is all frames from one address to one QP: requests of the sender, and its responses to
  * requests of that QP. Two flows are a conversation.
  */
-#ifndef RDMADUMP_ANALYSIS_FLOW_H
-#define RDMADUMP_ANALYSIS_FLOW_H
+#pragma once
 
 #include "congestion.h"
 #include "hist.h"
@@ -518,5 +517,3 @@ bool side_requests(struct rd_side *s, const struct flow *f);
 void side_free(struct rd_side *s);
 /* `files` may be NULL. */
 void report_files_free(struct rd_report_file *files, size_t n);
-
-#endif

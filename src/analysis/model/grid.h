@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Time series: rows of points with equal steps. */
-#ifndef RDMADUMP_ANALYSIS_GRID_H
-#define RDMADUMP_ANALYSIS_GRID_H
+#pragma once
 
 #include <rdmadump/analysis.h>
 
@@ -34,5 +33,3 @@ static inline struct rd_point *grid_point(struct grid *g, unsigned int row, uint
 		grid_move(g, ns);
 	return &g->rows[row][g->at];
 }
-
-#endif

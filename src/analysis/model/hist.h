@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Histograms of times. */
-#ifndef RDMADUMP_ANALYSIS_HIST_H
-#define RDMADUMP_ANALYSIS_HIST_H
+#pragma once
 
 #include <rdmadump/application.h>
 
@@ -23,5 +22,3 @@ bool hist_add(struct hist **h, uint64_t ns);
 /* Adds all samples of `from`, which has some. False if out of memory. */
 bool hist_join(struct hist **to, const struct hist *from);
 struct rd_latency hist_result(const struct hist *h);
-
-#endif

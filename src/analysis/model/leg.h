@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Traffic from one host to another (a leg), and bursts towards a host. Bounded: leg.c. */
-#ifndef RDMADUMP_ANALYSIS_LEG_H
-#define RDMADUMP_ANALYSIS_LEG_H
+#pragma once
 
 #include <rdmadump/verdict.h>
 
@@ -85,5 +84,3 @@ static inline void leg_late(struct host *h, uint64_t from, uint64_t ns)
 	if (ns - from > late->max_ns)
 		late->max_ns = ns - from;
 }
-
-#endif

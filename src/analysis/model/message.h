@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Counts messages and their bytes, from the requests that they consist of. Hot path. */
-#ifndef RDMADUMP_ANALYSIS_MODEL_MESSAGE_H
-#define RDMADUMP_ANALYSIS_MODEL_MESSAGE_H
+#pragma once
 
 #include "app.h"
 #include "refused.h"
@@ -65,5 +64,3 @@ static inline __attribute__((always_inline)) void message_take(
 	if (p->op->bits & RD_OP_LAST && !cut)
 		message_done(use, size);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Requests that a responder refuses with a NAK that ends the QP (refused.c). */
-#ifndef RDMADUMP_ANALYSIS_REFUSED_H
-#define RDMADUMP_ANALYSIS_REFUSED_H
+#pragma once
 
 #include "state.h"
 
@@ -52,5 +51,3 @@ void refused_take(struct rd_analysis *a, struct flow *r, uint32_t psn);
 bool refused_needs_no_receive(const struct rd_analysis *a, const struct flow *r, uint32_t psn);
 /* Copies the refused requests of flow r into its side. False if out of memory. */
 bool refused_copy(const struct rd_analysis *a, struct rd_side *s, const struct flow *r);
-
-#endif

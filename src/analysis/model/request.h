@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The requests of a flow (request.c, datagram.c) and READs (read.c). */
-#ifndef RDMADUMP_ANALYSIS_REQUEST_H
-#define RDMADUMP_ANALYSIS_REQUEST_H
+#pragma once
 
 #include "flow.h"
 
@@ -36,5 +35,3 @@ static inline bool opcode_needs_receive(const struct rd_opcode *op)
 			return true;
 	return op->bits & RD_OP_SEND;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Applies the responses of a flow to the requests of its peer (acknowledge.c). */
-#ifndef RDMADUMP_ANALYSIS_RESPONSE_H
-#define RDMADUMP_ANALYSIS_RESPONSE_H
+#pragma once
 
 #include "state.h"
 
@@ -58,5 +57,3 @@ void nak_take(struct rd_analysis *a, struct flow *f, struct flow *r, const struc
 /* The same for an RNR NAK; `value`: the timer in its syndrome. */
 void nak_not_ready(struct rd_analysis *a, struct flow *f, struct flow *r, const struct rd_packet *p,
 	unsigned int value);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Retransmission rounds of an RC sender: it goes back to a PSN and sends again from there. */
-#ifndef RDMADUMP_ANALYSIS_MODEL_ROUND_H
-#define RDMADUMP_ANALYSIS_MODEL_ROUND_H
+#pragma once
 
 #include "state.h"
 
@@ -74,5 +73,3 @@ enum { WAITS_NOW, WAITS_MOST, WAITS_KINDS };
 uint32_t wait_us(uint64_t ns);
 /* All zero: no schedule that is known explains them. */
 struct rd_timer waits_explain(const struct waits *w);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* PSNs, and sequences of them with holes. */
-#ifndef RDMADUMP_ANALYSIS_SEQ_H
-#define RDMADUMP_ANALYSIS_SEQ_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ uint32_t seq_fill(struct seq *s, uint32_t psn, uint32_t n);
 uint32_t seq_close(struct seq *s, uint32_t psn);
 /* Whether psn is missing. */
 bool seq_is_hole(const struct seq *s, uint32_t psn);
-
-#endif

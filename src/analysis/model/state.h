@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The state of the analysis between frames, and its small parts. */
-#ifndef RDMADUMP_ANALYSIS_STATE_H
-#define RDMADUMP_ANALYSIS_STATE_H
+#pragma once
 
 #include "bounded.h"
 #include "flow.h"
@@ -211,5 +210,3 @@ void psn_plots_request(struct rd_analysis *a, struct flow *f, const struct item 
 void psn_plots_response(struct rd_analysis *a, struct flow *r, const struct item *it);
 /* Sets *to, which the caller frees, if the flow has a plot. False if out of memory. */
 bool psn_plot_copy(struct rd_psn_plot **to, const struct psn_plots *plots, const struct flow *f);
-
-#endif

@@ -3,8 +3,7 @@
  * How the time of a side's requests was spent: each interval between two frames belongs to the
  * party that sent the second one, since all others waited for it.
  */
-#ifndef RDMADUMP_ANALYSIS_TIMES_H
-#define RDMADUMP_ANALYSIS_TIMES_H
+#pragma once
 
 #include <rdmadump/verdict.h>
 
@@ -45,5 +44,3 @@ static inline void times_gap(struct times *t, uint64_t ns)
 
 /* Before the time of a frame is used; `ns`: of the next frame. */
 void times_begin(struct rd_analysis *a, uint64_t ns);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Fits text to a terminal: wrapped lines and tables (layout.c, grid.c). */
-#ifndef RDMADUMP_ANALYSIS_LAYOUT_H
-#define RDMADUMP_ANALYSIS_LAYOUT_H
+#pragma once
 
 #include <rdmadump/report_output.h>
 
@@ -70,5 +69,3 @@ void pair_row_note(struct grid *g, const struct rd_conversation *c, unsigned int
 struct rd_points;
 /* What faulty paths have in common, and which hosts were not captured. */
 void points_found_text(const struct rd_points *p, const struct rd_report_style *style, FILE *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Functions that text, JSON and HTML share. */
-#ifndef RDMADUMP_ANALYSIS_OUTPUT_H
-#define RDMADUMP_ANALYSIS_OUTPUT_H
+#pragma once
 
 #include <rdmadump/drops.h>
 #include <rdmadump/report_output.h>
@@ -95,5 +94,3 @@ struct room {
 bool room_spend(struct room *room, const json_t *value);
 /* The same; consumes the value, and adds it if it fits. */
 bool room_add(struct room *room, json_t *list, json_t *value);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Parts of the report of captures at several points. */
-#ifndef RDMADUMP_ANALYSIS_POINTS_H
-#define RDMADUMP_ANALYSIS_POINTS_H
+#pragma once
 
 #include <rdmadump/points.h>
 
@@ -25,5 +24,3 @@ int points_owners(struct rd_points *p);
 const struct rd_owner *points_owner(const struct rd_points *p, bool address, uint32_t place);
 /* Which host the others may wait for; after points_captured(). -1 if out of memory. */
 int points_straggler(struct rd_points *p);
-
-#endif

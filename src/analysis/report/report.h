@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Parts of a report that other files make. */
-#ifndef RDMADUMP_ANALYSIS_REPORT_H
-#define RDMADUMP_ANALYSIS_REPORT_H
+#pragma once
 
 #include "../model/app.h"
 
@@ -31,5 +30,3 @@ void app_sum_free(struct app_sum *s);
 bool application_fill(struct rd_conversation *c, struct app_sum sums[APPS], const struct flow *a,
 	const struct flow *b);
 void application_clear(struct rd_application *app);
-
-#endif

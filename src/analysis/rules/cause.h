@@ -3,8 +3,7 @@
  * What a rule means for the verdict. Places follow from the side of the capture point on which
  * something is missing, and from the host of the capture point where the file says which one it is.
  */
-#ifndef RDMADUMP_ANALYSIS_CAUSE_H
-#define RDMADUMP_ANALYSIS_CAUSE_H
+#pragma once
 
 #include <rdmadump/verdict.h>
 
@@ -60,5 +59,3 @@ struct cause {
 #define BACK_UPSTREAM	RN | FA, RN | FA, RN
 #define BACK_DOWNSTREAM FA | SN, SN, FA | SN
 #define UNANSWERED	FA | RN | RH, FA | RN | RH, RN | RH
-
-#endif

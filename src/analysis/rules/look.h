@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Queries about one side of a conversation, for rules. */
-#ifndef RDMADUMP_ANALYSIS_LOOK_H
-#define RDMADUMP_ANALYSIS_LOOK_H
+#pragma once
 
 #include "rules.h"
 
@@ -175,5 +174,3 @@ bool lost_frames(const struct look *l), is_one_way(const struct look *l),
 #define BEFORE	     IF(began_before, "packets were sent before the capture began")
 #define UNDECLARED   IF(is_undeclared, "no file says that its capture lost nothing")
 #define SHARED	     IF(is_shared, "another network has the same addresses and QPs")
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Rules, their rows, and their input. docs/how-to-add.md says how to add one. */
-#ifndef RDMADUMP_ANALYSIS_RULES_H
-#define RDMADUMP_ANALYSIS_RULES_H
+#pragma once
 
 #include "../model/state.h"
 #include "cause.h"
@@ -165,5 +164,3 @@ static inline char *share_text(char buf[RD_UNITS_LEN], uint64_t part, uint64_t w
 #define RANGE_LEN (2 * RD_UNITS_LEN + 8)
 /* "900 us to 260 ms"; "" if one number says it. Returns buf. */
 const char *range_text(char buf[RANGE_LEN], const struct rd_latency *t);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The verdict on a report that has its findings: pure functions of the report. */
-#ifndef RDMADUMP_ANALYSIS_VERDICT_H
-#define RDMADUMP_ANALYSIS_VERDICT_H
+#pragma once
 
 #include "../rules/cause.h"
 #include <rdmadump/analysis.h>
@@ -106,5 +105,3 @@ void put_of(FILE *out, uint64_t some, uint64_t all, const char *what);
 void put_since(FILE *out, const struct rd_judgement *v, uint64_t first_ns);
 /* ": the bottleneck is ...": all hosts that are about as slow (times.c). */
 void put_bottleneck(FILE *out, const struct rd_report *r);
-
-#endif

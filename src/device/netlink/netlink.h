@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Requests to the kernel on a netlink socket (netlink(7)), and their replies; by libnl-3. */
-#ifndef RDMADUMP_DEVICE_NETLINK_H
-#define RDMADUMP_DEVICE_NETLINK_H
+#pragma once
 
 #include <linux/netlink.h>
 #include <netlink/attr.h>
@@ -143,5 +142,3 @@ int rd_kernel_socket(int protocol, unsigned int groups);
 
 /* Parses one message of at most `len` bytes; false if it is neither about a link nor an address. */
 bool rd_link_parse(const struct nlmsghdr *msg, size_t len, struct rd_link_change *change);
-
-#endif

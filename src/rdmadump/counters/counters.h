@@ -3,8 +3,7 @@
  * The parts of the counters command: options and modes (command.c), and how readings are shown:
  * text, JSON, Prometheus.
  */
-#ifndef RDMADUMP_CLI_COUNTERS_H
-#define RDMADUMP_CLI_COUNTERS_H
+#pragma once
 
 #include "cli/cli.h"
 #include <rdmadump/counters.h>
@@ -78,5 +77,3 @@ int counters_json_read(struct readings *r, const char *path, struct rd_error *er
 
 /* prometheus.c */
 int counters_prometheus(FILE *out, const struct readings *r);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The parts of what `info` prints. */
-#ifndef RDMADUMP_CLI_INFO_H
-#define RDMADUMP_CLI_INFO_H
+#pragma once
 
 #include <jansson.h>
 #include <rdmadump/device.h>
@@ -54,5 +53,3 @@ void rd_info_print_open(const struct info_output *t);
 /* Like snprintf(), but "" unless `known`. */
 void rd_text_if(bool known, char *buf, size_t size, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The parts of `rdmadump record`: options (command.c), what is printed (report.c). */
-#ifndef RDMADUMP_CLI_RECORD_H
-#define RDMADUMP_CLI_RECORD_H
+#pragma once
 
 #include "../ending.h"
 #include <limits.h>
@@ -28,5 +27,3 @@ void record_report_start(const struct record_run *r);
 /* A watch on a timer: the line on a terminal. */
 bool record_report_progress(void *run, int fd);
 void record_report_end(const struct record_run *r);
-
-#endif
