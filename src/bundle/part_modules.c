@@ -17,20 +17,10 @@
 static const char *const core[] = {
 	"ib_core", "ib_cm", "rdma_cm", "ib_uverbs", "mlx5_core", "mlx4_core", "mlx_compat"};
 
-/* RDMA modules that neither use these nor are used by them. */
+/* Modules that matter for RDMA, but do not use these. */
 static const char *const others[] = {"mlxfw", "mlxdevm", "bnxt_en", "ice", "i40e", "hns3", "ena",
 	"nvidia", "nvidia_peermem", "nv_peer_mem", "gdrdrv", "vfio_pci", "mst_pci", "mst_pciconf",
 	"knem", "xpmem", "8021q", "bonding"};
-
-static bool has_word(const char *list, const char *word, char between)
-{
-	size_t n = strlen(word);
-
-	for (const char *at = list; (at = strstr(at, word)); at += n)
-		if ((at == list || at[-1] == between) && (at[n] == between || !at[n]))
-			return true;
-	return false;
-}
 
 static void add_name(json_t *names, const char *name)
 {
@@ -45,14 +35,14 @@ static bool is_one_of(const char *name, const char *const *list, size_t n)
 	return false;
 }
 
-/* "ib_core 417792 9 rdma_cm,mlx5_ib, Live 0x0": the fourth word lists its users. */
+/* "ib_core 417792 9 rdma_cm,mlx5_ib, Live 0x0": the fourth word lists its users; "-" has no folder.
+ */
 static void add_users(json_t *names, char *users)
 {
 	char *save = NULL;
 
 	for (char *u = strtok_r(users, ",", &save); u; u = strtok_r(NULL, ",", &save))
-		if (*u != '-' && *u != '[')
-			add_name(names, u);
+		add_name(names, u);
 }
 
 static void add_line(json_t *names, const char *line)
@@ -64,8 +54,7 @@ static void add_line(json_t *names, const char *line)
 	if (is_one_of(name, core, sizeof(core) / sizeof(*core))) {
 		add_name(names, name);
 		add_users(names, users);
-	} else if (is_one_of(name, others, sizeof(others) / sizeof(*others)) ||
-		   has_word(users, "ib_core", ',')) {
+	} else if (is_one_of(name, others, sizeof(others) / sizeof(*others))) {
 		add_name(names, name);
 	}
 }

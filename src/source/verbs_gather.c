@@ -45,17 +45,13 @@ void verbs_gather_init(struct verbs_queue *q)
 	struct ibv_modify_cq_attr attr = {.attr_mask = IBV_CQ_ATTR_MODERATE,
 		.moderate = {.cq_count = (uint16_t)count, .cq_period = (uint16_t)period_us}};
 
-	q->gather = (struct verbs_gather){0};
-	q->src.gathers = false;
-	q->src.nap_ns.least = q->src.nap_ns.most = 0;
 	if (!q->port->latency_us || !q->port->clock.kind->wc_flags)
 		return;
 	if (count < 2 || !period_us || ibv_modify_cq(q->cq, &attr)) {
 		set_nap(q);
 		return;
 	}
-	q->gather.count = count;
-	q->gather.period_us = period_us;
+	q->gather = (struct verbs_gather){.count = count, .period_us = period_us};
 	q->src.gathers = true;
 }
 

@@ -83,6 +83,7 @@ is "variables that change verbs, and no others" "$(jq -c .own "$b/host/environme
 grep -rq hidden7 "$b"
 is "no other variable" $? 1
 is "its documents begin as all do" "$(jq -c 'keys_unsorted[:3]' "$b"/host/*.json "$b"/rdmadump/*.json "$b"/analysis/*.json "$manifest" | sort -u)" '["version","program","start_ns"]'
+is "modules: what uses the core, and others that matter" "$(jq -c '[.modules[].name] | sort' "$b/host/modules.json")" '["ib_core","ib_uverbs","mlx5_core","mlx5_ib","mlxfw"]'
 is "machine" "$(jq -r '"\(.host) \(.limits.nofile)"' "$b/host/host.json")" "$(uname -n) 64"
 cmp -s given.pcap "$b/captures/1-given.pcap" && cmp -s other/given.pcap "$b/captures/2-given.pcap"
 ok "given captures"

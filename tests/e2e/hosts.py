@@ -9,7 +9,7 @@ only=1-2,...   only these send to each other
 missing=2,...  hosts without a capture
 holes=3/9,...  hosts whose captures lack every ninth frame, and do not say so
 late=3,...     hosts that begin later than all others, in rounds of messages between all; instead of `messages`
-slow=3,...     hosts that respond a millisecond later
+slow=3,...     hosts whose responses take four times as long
 again=2        two seconds later, its QPs to 1 are those of another process to 3, and the other way round, with new QPs of 1 and 3
 mute=3,...     hosts that no packet reaches from the middle on, and that send none
 ran=60         seconds that each capture ran after its last frame, as its file says
@@ -72,7 +72,7 @@ class Net:
                 self.send(time + 3 * DELAY, network, (a, b), request)
             refused = b in self.refuses and psn == messages - 1
             ack = frames.bth(frames.ACK, answer, psn) + frames.aeth(frames.NAK_ACCESS if refused else 0x1f, psn + 1)
-            late = 10**6 if b in self.slow else 0
+            late = 3 * (2 * DELAY + 1000) if b in self.slow else 0  # just slow: four times as long
             self.send(time + (3 if lost else 0) * DELAY + DELAY + 1000 + late, network, (b, a), ack)
             time += EVERY
 

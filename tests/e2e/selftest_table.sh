@@ -29,13 +29,13 @@ fi
 # made NAME FILTER: a made-up result
 made() { jq "$2" "$here/docs/results/model.json" >"$tmp/$1.json"; }
 made adapter '(.probes[] | select(.name == "inventory").values) |= (.runs_on.value = "adapter" | .model.value = "Made Up" | .firmware.value = "1.2")
-	| (.probes[] | select(.name == "flow")) |= (.outcome = "found" | .found = [{"key": "slow_commands", "meaning": "-"}])
-	| (.probes[] | select(.name == "receive")) |= (.outcome = "failed")'
+	| (.probes[] | select(.name == "paths")) |= (.outcome = "found" | .found = [{"key": "slow_commands", "meaning": "-"}])
+	| (.probes[] | select(.name == "send")) |= (.outcome = "failed")'
 made model .
 table model.json adapter.json
 is "adapters are first" "$(sed -n '3,$s/^| \([a-z]*\) | \([^|]*\) .*/\1 \2/p' "$tmp/table" | head -n 1)" "adapter Made Up 1.2"
 # shellcheck disable=SC2016 # Markdown
-has "what failed and what was found" "$tmp/table" '^\| adapter .* 1 found, 1 failed.* `receive` failed, `slow_commands` \|'
+has "what failed and what was found" "$tmp/table" '^\| adapter .* 1 found, 1 failed.* `send` failed, `slow_commands` \|'
 # shellcheck disable=SC2016 # Markdown
 made markup '(.probes[] | select(.name == "inventory").values.model.value) = "<b>x | `y`[z](w)\n"'
 table markup.json

@@ -69,6 +69,8 @@ static const char *redirect(const char *path, char *buf)
 
 	if (path && !strcmp(path, "/proc/sys/kernel/osrelease"))
 		path = "/sys/kernel/osrelease"; /* only a tree has this one */
+	if (path && !strcmp(path, "/proc/modules"))
+		path = "/sys/kernel/modules";
 	if (!path || (strncmp(path, "/sys/", 5) && strncmp(path, "/dev/infiniband", 15) &&
 			     !below(path, "/run/rdmadump")))
 		return path;

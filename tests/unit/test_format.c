@@ -84,7 +84,7 @@ static void make_frames(struct rd_frame *frames)
 			.data = pattern + (i <= 70 ? i : 0),
 			.caplen = caplen,
 			.len = caplen + (i % 5 == 0 ? 100 : 0),
-			.ts_ns = T0 + i * 7,
+			.ts_ns = i ? T0 + i * 7 : 5, /* the first one in the first second */
 			.direction = (uint8_t)(i % 3),
 			.flags = i % 7 == 0 ? RD_FRAME_CRC_ERROR : 0,
 			.iface = i & 1,
@@ -461,7 +461,7 @@ TEST(erf_timestamps)
 	const struct rd_iface iface = {.link = RD_LINK_INFINIBAND};
 	struct rd_frame frame = {.data = pattern};
 	struct rd_encoder e;
-	uint8_t record[64];
+	uint8_t record[96];
 	size_t used;
 
 	init(&e, "erf", &iface, 1);
@@ -476,6 +476,13 @@ TEST(erf_timestamps)
 			(low * 1000000000 + (UINT64_C(1) << 31)) >> 32 != ns)
 			fail_msg("%u ns became %#lx", ns, (unsigned long)timestamp);
 	}
+	init(&e, "pcapng,dlt=197", &iface, 1);
+	frame.ts_ns = 5;
+	e.format->frames(&e, &frame, 1, record, sizeof(record), &used);
+	expect("22", rd_le64(record + 28)); /* behind what is fixed in a block */
+	expect("1 22",
+		e.format->noted(&e, &frame, &(struct rd_note){0}, record, sizeof(record)) > 0,
+		rd_le64(record + 28));
 }
 
 static const struct choice {

@@ -77,4 +77,6 @@ TEST(wrap)
 	static const uint64_t grown[][2] = {{0, 0}, {6, 0}, {12, 0}};
 
 	expect("1 2", fired_by(wrapped), fired_by(grown));
+	trigger.rate = true; /* above the rate once, and then still */
+	expect("1", fired_by(grown));
 }

@@ -550,6 +550,29 @@ TEST(ipv4_options)
 	}
 }
 
+/* IPv6 extension headers keep type and length, or nothing, wherever the frame is cut. */
+TEST(ipv6_extensions)
+{
+	/* hop-by-hop options, routing, destination options, fragment, authentication */
+	static const char chain[] = "\x2b\0......\x3c\0\2\1....\x2c\0......\x33\0\0\0\1\2\3\4"
+				    "\x11\2\0\0\1\2\3\4\5\6\7\x8....";
+	const uint32_t n = sizeof(chain) - 1;
+
+	m.n = 0;
+	make_ethernet(&m, 0x86dd);
+	make_ipv6(&m, 0, n + 8 + 32);
+	make_bytes(&m, chain, n);
+	make_udp(&m, 53, 32);
+	make_fill(&m, 0xab, 32);
+	redact(RD_LINK_ETHERNET);
+	for (uint32_t i = 0; i < n; i++)
+		assert_int_equal(to[54 + i], chain[i] == '.' ? 0 : chain[i]);
+	for (m.n = 54 + n; m.n > 54; m.n--) {
+		redact(RD_LINK_ETHERNET);
+		assert_null(memchr(to + 54, '.', m.n - 54));
+	}
+}
+
 /* An address in an option of TCP (MPTCP ADD_ADDR), whole and as far as it was captured. */
 TEST(tcp_options)
 {
