@@ -5,11 +5,13 @@
 
 /* --- the link of the capturing port ----------------------------------------------------------- */
 
-/* The address of the port that captured; NULL: unknown, or there are several. */
-static const char *own_address(const struct rd_report *r)
+/* The address of the port that captured; NULL: unknown, or there may be several. */
+static const char *own_address(const struct rd_analysis *a, const struct rd_report *r)
 {
 	const char *own = NULL;
 
+	if (r->n_files > 1 || a->in.n_ifaces > 1)
+		return NULL;
 	for (size_t i = 0; i < 2 * r->n_conversations; i++) {
 		const struct rd_conversation *c = &r->conversations[i / 2];
 
@@ -39,9 +41,9 @@ static bool link_down(const struct look *l, struct rd_finding *f)
 	if (l->nth || !downs)
 		return false;
 	f->evidence.count = downs;
-	if (own_address(l->r))
+	if (own_address(l->a, l->r))
 		rd_finding_title(
-			f, "the file notes that the link of %s went down", own_address(l->r));
+			f, "the file notes that the link of %s went down", own_address(l->a, l->r));
 	return true;
 }
 
@@ -200,7 +202,7 @@ void facts_add(const struct look *l, unsigned int traits, struct rd_finding *f)
 const struct rule rules_of_links[] = {
 	{"link-down", RD_SEV_PROBLEM, RD_CERTAIN, 0, link_down,
 		"the file notes that the link of a capturing port went down",
-		"{count time}; frames were lost then, and requests got no responses",
+		"{count time}; what is missing then needs no other cause",
 		.meaning = "a cable, a switch port, the other end, or an administrator (ip link "
 			   "set down)",
 		.next = "look at the system's log at that time, and at link_downed on both ends of "

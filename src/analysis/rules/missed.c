@@ -185,15 +185,15 @@ const struct rule rules_of_missed[] = {
 		.doubts = {CUT, NO_ORDER, TIMED_COPIES, REFUSED,
 			IF(is_at_end, "the capture ends before they could be requested again")}},
 	{"several-vlans", RD_SEV_WARNING, RD_CERTAIN, 0, several_vlans,
-		"frames of a QP pair are in several VLANs, and judged as one",
+		"frames of a QP pair have different VLAN tags, and are judged as one",
 		"{frames frame}, in different VLANs or some without a tag", OF_REQUESTS,
 		.meaning =
 			"several networks use the same addresses and QP numbers, and what is "
 			"said of this pair mixes them; or frames were captured before and behind "
-			"a router",
+			"a router, or at a port and at the netdev of the VLAN",
 		.next = "capture or filter one VLAN at a time, and analyse each",
 		.cause = CAUSE(11, "VLANS",
-			"Frames between {s} and {r} are in several VLANs: if these are several "
+			"Frames between {s} and {r} have different VLAN tags: if these are several "
 			"networks with equal addresses, all that is said of these QPs mixes them.",
 			RD_POSSIBLE, NULL, 0, ANYWHERE(0))},
 	{"one-sided", RD_SEV_NOTE, RD_LIKELY, 0, one_sided, "only one direction was captured",
