@@ -237,6 +237,28 @@ static int check_files(const struct rd_bundle_config *s, struct rd_error *err)
 	return report_file_check(s->output, "--write", &inputs, err);
 }
 
+/*
+ * Only a path from the root is replaced as a name: "captures" alone would be replaced in the names
+ * of members, too.
+ */
+static int name_directories(struct rd_bundle_config *s, struct rd_error *err)
+{
+	static char whole[RD_BUNDLE_FILES][PATH_MAX];
+	char here[PATH_MAX];
+
+	for (unsigned int i = 0; s->redact && i < s->n_files; i++) {
+		if (*s->files[i] == '/' || !strchr(s->files[i], '/'))
+			continue;
+		errno = ENAMETOOLONG;
+		if (!getcwd(here, PATH_MAX) ||
+			snprintf(whole[i], PATH_MAX, "%s/%s", here, s->files[i]) >= PATH_MAX)
+			return rd_fail(err, RD_CLASS_DEVICE, errno, "give its path from the root",
+				"--file '%s': cannot name its directory", s->files[i]);
+		s->files[i] = whole[i];
+	}
+	return 0;
+}
+
 static int run(struct rd_bundle_config *s, struct rd_error *err)
 {
 	const struct rd_wanted_port wanted = {.name = s->device};
@@ -257,7 +279,7 @@ static int run(struct rd_bundle_config *s, struct rd_error *err)
 	if (s->output && strcmp(s->output, "-") == 0 && isatty(STDOUT_FILENO))
 		return rd_fail(err, RD_CLASS_USAGE, 0, "redirect it to a file",
 			"-w -: standard output is a terminal");
-	return create(s, err);
+	return name_directories(s, err) < 0 ? -1 : create(s, err);
 }
 
 int rd_cmd_bundle(int argc, char **argv)

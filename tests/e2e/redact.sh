@@ -47,7 +47,7 @@ tool nvidia-smi 'printf "Serial Number: MT2116X09341\n%s MT2116X09341 %s\n" "$(u
 tool numactl 'head -c 4000 /dev/zero'
 # shellcheck disable=SC2016 # the tool's own
 tool dmesg 'echo "[1.0] mlx5_core 0000:3b:00.0 enx0c42a1b31234: renamed, node $(uname -n), alias $(uname -n | cut -d. -f1)"'
-mkdir alice17 && zstd -dqc "$TEST_DATA/roce/07_rping/a.pcap.zst" >alice17/172.29.3.4.pcap
+mkdir -p alice17/zephyr-works && zstd -dqc "$TEST_DATA/roce/07_rping/a.pcap.zst" >alice17/172.29.3.4.pcap
 printf 'not a capture' >alice17/other.pcap
 # A link type that nothing is known of: 147, for private use.
 python3 -c 'import struct, sys
@@ -57,10 +57,10 @@ python3 -c 'import struct, sys
 block = lambda kind, b: struct.pack("<II", kind, 12 + len(b)) + b + struct.pack("<I", 12 + len(b))
 text = b"hostname ports, hostname mlx5_0 hostname sys user=devices at /home/carol7/"
 sys.stdout.buffer.write(block(0x0a0d0d0a, struct.pack("<IHHqHH", 0x1a2b3c4d, 1, 0, -1, 1, len(text)) + text + bytes(4 + -len(text) % 4)) +
-	block(1, struct.pack("<HHI", 1, 0, 0)) + block(6, struct.pack("<IIIII", 0, 0, 0, 60, 60) + bytes(60)))' >alice17/words.pcapng
+	block(1, struct.pack("<HHI", 1, 0, 0)) + block(6, struct.pack("<IIIII", 0, 0, 0, 60, 60) + bytes(60)))' >alice17/zephyr-works/words.pcapng
 export RDMADUMP tmp
 model --gen count=100000000,size=60-1400 --rate 5000 -- "$RDMADUMP" bundle --redact -w b.tar.zst --timeout 600 --json --capture 1 \
-	--file "$tmp/desk/alice17/172.29.3.4.pcap" --file alice17/other.pcap --file alice17/private.pcap --file alice17/words.pcapng mlx5_0 >"$tmp/json" 2>"$tmp/err"
+	--file "$tmp/desk/alice17/172.29.3.4.pcap" --file alice17/other.pcap --file alice17/private.pcap --file alice17/zephyr-works/words.pcapng mlx5_0 >"$tmp/json" 2>"$tmp/err"
 is "a redacted bundle: exit status" $? 0
 is "bundle and map, both private" "$(stat -c '%n %a' b.tar.zst* | tr '\n' ' ')" "b.tar.zst 600 b.tar.zst.map 600 "
 has "the log says where the map is" "$tmp/err" 'b.tar.zst.map .*keep it'
@@ -73,7 +73,7 @@ for kind in mac guid ipv4 ipv6 host user serial path; do
 done
 python3 "$here/redacted.py" search b.tar.zst.map "$b" >"$tmp/log"
 ok "no original is in any member, or its name" "$tmp/log"
-for secret in alice17 172.29.3.4 MT2116X09341 0c42a1 12345678 "$(cat /proc/sys/kernel/random/boot_id)"; do
+for secret in alice17 zephyr-works 172.29.3.4 MT2116X09341 0c42a1 12345678 "$(cat /proc/sys/kernel/random/boot_id)"; do
 	grep -rqi -- "$secret" "$b"
 	is "no '$secret'" $? 1
 done
