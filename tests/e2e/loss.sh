@@ -54,6 +54,9 @@ comment "$tmp/out.pcapng" >"$tmp/comment"
 has "wrap: the file's comment" "$tmp/comment" "dropped by the device 10 \(0\.50 %; out_of_buffer\).*[a-z]\. *$"
 same_words "wrap"
 has "wrap: what the counter counts" "$tmp/log" "^  out_of_buffer counts frames .* on any queue pair of this function: neither an upper nor a lower bound"
+is "wrap: analyze blames the capture, and no program for too few receives" \
+	"$("$RDMADUMP" analyze --json "$tmp/out.pcapng" 2>/dev/null | jq -r '[(.findings[] | select(.counter == "hw_counters/out_of_buffer") | .severity), .verdict.rule] | join(" ")')" \
+	"note capture-lost"
 has "wrap: over a thousandth: what to raise" "$tmp/log" "^  the device's receive ring was full: raise -b, use --queues auto"
 
 # Exact counts of rdmadump itself, apart from the device's: frames that the output did not take

@@ -5,6 +5,7 @@
 #include <rdmadump/json.h>
 #include <rdmadump/memory.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* All counters of the last reading and their growth; -1 if out of memory. */
 static int take_counters(
@@ -56,6 +57,31 @@ static int move(struct rd_findings *to, struct rd_findings *from)
 	return 0;
 }
 
+/* Whether a capture counts the growth of this counter as frames that it lost. */
+static bool is_of_capture(const struct rd_report *r, const char *driver, const char *name)
+{
+	const struct rd_counter_kind *kind = name ? rd_counter_kind(driver, name) : NULL;
+
+	for (size_t i = 0; kind && kind->flags & RD_COUNTER_LOSS && i < r->n_files; i++)
+		if (r->files[i].losses && strstr(r->files[i].losses, strchr(name, '/') + 1))
+			return true;
+	return false;
+}
+
+/* A sniffer takes its receives from the same device as the programs whose fault it would be. */
+static void leave_to_capture(
+	const struct rd_report *r, const char *driver, const struct rd_findings *found)
+{
+	for (struct rd_finding *f = found->finding; f < found->finding + found->n; f++)
+		if (is_of_capture(r, driver, f->counter)) {
+			f->severity = RD_SEV_NOTE;
+			f->meaning =
+				"the receive buffers of this capture were full, whose file counts "
+				"them as frames that it lost; or a program posts too few receives";
+			f->next = "see whether it grows without a capture: rdmadump counters";
+		}
+}
+
 static int judge(const struct facts_port *p, struct rd_report *r)
 {
 	/* Findings borrow names of counters. */
@@ -70,6 +96,8 @@ static int judge(const struct facts_port *p, struct rd_report *r)
 	rc = take_counters(p, list, &growth);
 	if (!rc)
 		rc = rd_counters_judge(&found, list, growth, facts_seconds(p));
+	if (!rc)
+		leave_to_capture(r, p->driver, &found);
 	if (!rc)
 		rc = move(&r->findings, &found);
 	rd_findings_free(&found);
