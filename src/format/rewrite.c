@@ -7,6 +7,7 @@
 #include "pcapng.h"
 #include <rdmadump/rewrite.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define ERF_TYPE_LINK 25 /* flow control of InfiniBand: without addresses */
 
@@ -19,6 +20,17 @@ struct rewriting {
 
 /* --- frames ------------------------------------------------------------------------------ */
 
+/* Extension headers of ERF keep their type: some name the host that captured, or its card. */
+static void extensions_clear(uint8_t *erf, size_t n)
+{
+	bool more = n > ERF_HEADER && erf[8] & ERF_MORE;
+
+	for (size_t at = ERF_HEADER; more && at + 8 <= n; at += 8) {
+		more = erf[at] & ERF_MORE;
+		memset(erf + at + 1, 0, 7);
+	}
+}
+
 /*
  * The frame of the record, which begins at `from` of the copy; `captured` bytes of the record
  * belong to it and to headers before it.
@@ -29,12 +41,14 @@ static void frame_rewrite(struct rewriting *j, const struct rd_reader *r, const 
 	const struct rd_frame *f = r->raw_frame;
 	const struct rd_iface *iface = &r->ifaces.list[f->iface];
 	size_t before = (size_t)(f->data - record) - from;
+	const bool is_link = iface->link == RD_LINK_RAW && iface->dlt == DLT_ERF && captured > 8 &&
+			     (record[from + 8] & ~ERF_MORE) == ERF_TYPE_LINK;
 
 	if (j->copy.no_memory)
 		return;
 	j->w->frames++;
-	if (iface->link == RD_LINK_RAW && iface->dlt == DLT_ERF && captured > 8 &&
-		(record[from + 8] & ~ERF_MORE) == ERF_TYPE_LINK)
+	extensions_clear(j->copy.buf + from, is_link ? captured : before);
+	if (is_link)
 		return;
 	if (!j->w->frame(j->w->ctx, iface->link, j->copy.buf + from + before, f->caplen, f->len,
 		    (uint32_t)(captured - before - f->caplen))) {

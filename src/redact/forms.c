@@ -312,20 +312,26 @@ static size_t ipv4(const struct place *p, size_t at, size_t end, struct form *f)
 	return n;
 }
 
-/* A letter beside an address may be of a version: only an address that was seen elsewhere. */
-static bool seen_ipv4(const struct place *p, size_t at, size_t end, struct form *f)
+/* One that was seen elsewhere: a letter beside it may be of a version, dashes of anything. */
+static bool seen_ipv4(const struct place *p, size_t at, size_t end, char separator, struct form *f)
 {
 	char copy[INET_ADDRSTRLEN];
-	size_t n = 0, dots = 0;
+	size_t n = 0, groups = 1;
 	uint8_t ip[4];
 
-	while (at + n < end && n + 1 < sizeof(copy) &&
-		(isdigit((unsigned char)p->text[at + n]) || (p->text[at + n] == '.' && ++dots < 4)))
-		n++;
-	snprintf(copy, sizeof(copy), "%.*s", (int)n, p->text + at);
+	for (char c; at + n < end && n + 1 < sizeof(copy); n++) {
+		c = p->text[at + n];
+		if (!isdigit((unsigned char)c) && (c != separator || ++groups > 4))
+			break;
+		copy[n] = c == separator ? '.' : c;
+	}
+	copy[n] = '\0';
 	if (inet_pton(AF_INET, copy, ip) != 1 || !ipv4_was_seen(p->r, ip))
 		return false;
 	put_ipv4(p->r, ip, at, n, f);
+	for (size_t i = 0; i < f->to_n; i++)
+		if (f->to[i] == '.')
+			f->to[i] = separator;
 	return true;
 }
 
@@ -426,7 +432,7 @@ static void with_dots(const struct place *p, size_t at, size_t end, struct form 
 		/* a10.0.0.1, 10.0.0.1a */
 		if (f->n ||
 			((from > at || (at + numbers < end && is_digit(p->text[at + numbers]))) &&
-				seen_ipv4(p, from, end, f)))
+				seen_ipv4(p, from, end, '.', f)))
 			return;
 		at += numbers > digits ? numbers : digits + 1;
 	}
@@ -435,7 +441,8 @@ static void with_dots(const struct place *p, size_t at, size_t end, struct form 
 static bool with_dashes(const struct place *p, size_t at, size_t end, struct form *f)
 {
 	f->at = at;
-	return pairs(p->r, p->text + at, end - at, '-', f) || uuid(p->r, p->text + at, end - at, f);
+	return pairs(p->r, p->text + at, end - at, '-', f) ||
+	       uuid(p->r, p->text + at, end - at, f) || seen_ipv4(p, at, end, '-', f);
 }
 
 /* The first address of the piece at `at`; returns where the next piece begins. */
@@ -486,7 +493,7 @@ static bool whole(const struct place *p, size_t at, size_t end, struct form *f)
 	size_t n = end - at;
 
 	with_colons(p, at, dash ? (size_t)(dash - p->text) : end, true, f);
-	if (f->n || seen_ipv4(p, at, end, f))
+	if (f->n || seen_ipv4(p, at, end, '.', f))
 		return true;
 	while (n && is_separator(text[n - 1]))
 		n--;

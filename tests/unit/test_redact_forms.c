@@ -452,3 +452,25 @@ TEST(netfilter)
 	free(out);
 	rd_redact_free(r);
 }
+
+/* Clouds name hosts after their addresses; other numbers with dashes stay. */
+TEST(dashes)
+{
+	static const char text[] =
+		"10.1.2.3 ip-10-1-2-3.internal 10-1-2-3-2.pcap node:10-1-2-3 10-1-2-4 1-10-1-2-3x";
+	struct address to = {{10, 1, 2, 3}, 4};
+	struct rd_redact *r = rd_redact_new();
+	char dots[INET_ADDRSTRLEN], dashes[INET_ADDRSTRLEN], wanted[200], *out;
+
+	free(rd_redact_text(r, text, strlen(text), NULL));
+	rd_redact_begin(r);
+	out = rd_redact_text(r, text, strlen(text), NULL);
+	redact(r, &to);
+	inet_ntop(AF_INET, to.b, dots, sizeof(dots));
+	snprintf(dashes, sizeof(dashes), "%u-%u-%u-%u", to.b[0], to.b[1], to.b[2], to.b[3]);
+	snprintf(wanted, sizeof(wanted), "%s ip-%s.internal %s-2.pcap node:%s 10-1-2-4 1-10-1-2-3x",
+		dots, dashes, dashes, dashes);
+	assert_string_equal(out, wanted);
+	free(out);
+	rd_redact_free(r);
+}
