@@ -118,6 +118,10 @@ is "each capture is likely of a host" "$(captured "$tmp/four.json")" "likely lik
 is "... and the text says nothing of it" "$(sed '/^====/,$d' "$tmp/text" | grep -c '[cC]apture is\|[cC]apture was made')" 0
 is "by facts: the host without a capture" "$(captured "$tmp/rails.json")" "yes no yes yes no"
 has "... in the text" <(analyze "$tmp/rails") "^No capture was made at 10\.0\.0\.2, 10\.1\.0\.2$"
+site beside100 hosts=3 messages=2 facts=1 behind=100
+site beside300 hosts=3 messages=2 facts=1 behind=300
+is "... with many addresses, more than are kept: of none it is certain" \
+	"$(for n in 100 300; do analyze --json "$tmp/beside$n" | captured /dev/stdin; done | paste -sd,)" "yes yes yes,likely likely likely"
 editcap -F nsecpcap "$tmp/rails/host4.pcapng" "$tmp/rails/host4.pcap" && rm "$tmp/rails/host4.pcapng"
 analyze --json "$tmp/rails" >"$tmp/part.json"
 is "... one file without facts: of none it is certain" "$(jq -c '[.hosts[] | [.addresses[0], .captured]]' "$tmp/part.json")" \

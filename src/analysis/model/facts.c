@@ -84,13 +84,18 @@ static struct facts_port *port_of(struct rd_analysis *a, const json_t *facts)
 	return port_add(a, device, port, guid);
 }
 
-static void add_address(struct facts_port *p, unsigned int net, const uint8_t *raw)
+static void add_address(struct facts *f, unsigned int net, const uint8_t *raw)
 {
+	struct facts_port *p = f->current;
 	char text[RD_ADDRESS_LEN];
 
 	rd_address_text(text, net, raw);
-	if (p->n_gids < FACTS_GIDS && !facts_is_local(p, text))
+	if (facts_is_local(p, text))
+		return;
+	if (p->n_gids < RD_REPORT_ADDRESSES)
 		memcpy(p->gids[p->n_gids++], text, sizeof(text));
+	else
+		f->left_out++;
 }
 
 static void take_device(struct rd_analysis *a, json_t *facts)
@@ -115,12 +120,13 @@ static void take_device(struct rd_analysis *a, json_t *facts)
 	snprintf(p->driver, sizeof(p->driver), "%s", driver ? driver : "");
 	p->speed = speed > 0 ? (uint64_t)speed : 0;
 	if (lid > 0 && lid <= UINT16_MAX)
-		add_address(p, RD_NET_NONE, (const uint8_t[]){(uint8_t)(lid >> 8), (uint8_t)lid});
+		add_address(a->facts, RD_NET_NONE,
+			(const uint8_t[]){(uint8_t)(lid >> 8), (uint8_t)lid});
 	json_array_foreach (json_object_get(facts, "gids"), i, gid) {
 		const char *text = json_string_value(json_object_get(gid, "gid"));
 
 		if (text && inet_pton(AF_INET6, text, raw) == 1)
-			add_address(p, RD_NET_GRH, raw);
+			add_address(a->facts, RD_NET_GRH, raw);
 	}
 }
 

@@ -49,7 +49,6 @@ uint64_t quantity_shown(
 /* --- what files say of devices ---------------------------------------------------------------- */
 
 #define FACTS_PORTS 16
-#define FACTS_GIDS  64
 #define FACTS_SPANS 16
 
 /* Counters at the beginning and at the end of one capture: facts with an object of numbers. */
@@ -78,9 +77,10 @@ struct owner_watch {
 struct facts_port {
 	char *device;
 	unsigned int port;
-	char guid[20];			       /* node GUID of the device, "": unknown */
-	size_t file;			       /* without a GUID: it is known in this file only */
-	char gids[FACTS_GIDS][RD_ADDRESS_LEN]; /* in the notation of reports; and its LID */
+	char guid[20]; /* node GUID of the device, "": unknown */
+	size_t file;   /* without a GUID: it is known in this file only */
+	char gids[RD_REPORT_ADDRESSES]
+		 [RD_ADDRESS_LEN]; /* in the notation of reports; and its LID */
 	unsigned int n_gids;
 	char driver[32];	   /* "": unknown */
 	char netdev[16];	   /* its first one; "": unknown */
