@@ -217,6 +217,17 @@ void rd_outfile_abandon(struct rd_outfile *f, const char *path)
 	f->fd = -1;
 }
 
+/* /dev/null and /dev/stdout would be lost for all programs if a file took their place. */
+static bool is_device(const char *path)
+{
+	char to[6];
+	struct stat st;
+
+	return (readlink(path, to, sizeof(to)) == sizeof(to) &&
+		       !memcmp(to, "/proc/", sizeof(to))) ||
+	       (stat(path, &st) == 0 && (S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode)));
+}
+
 int rd_outfile_replace(const char *path, int (*put)(void *ctx, FILE *out, struct rd_error *err),
 	void *ctx, struct rd_error *err)
 {
@@ -224,6 +235,9 @@ int rd_outfile_replace(const char *path, int (*put)(void *ctx, FILE *out, struct
 	FILE *out = NULL;
 	int fd = -1, ret;
 
+	if (is_device(path))
+		return rd_fail(err, RD_CLASS_OUTPUT, 0, "give the name of a file",
+			"'%s' is a device or an open file; it was not replaced", path);
 	errno = ENAMETOOLONG;
 	if (snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path) < (int)sizeof(temporary))
 		fd = mkostemp(temporary, O_CLOEXEC);

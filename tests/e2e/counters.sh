@@ -101,6 +101,12 @@ counters --sysroot "$tmp/mlx5-eth" --prometheus -o "$tmp/collector/rdma.prom"
 is "-o: exit status and mode" "$? $(stat -c %a "$tmp/collector/rdma.prom") $(find "$tmp/collector" -type f | wc -l)" "0 644 1"
 counters --sysroot "$tmp/mlx5-eth" --prometheus -o "$tmp/nowhere/rdma.prom" 2>"$tmp/err"
 exits "-o: no such directory" 3 "$tmp/err" "cannot create a file in the directory of .*: No such file or directory; the directory must exist"
+for target in /dev/null /proc/self/fd/1; do
+	ln -sfn "$target" "$tmp/device"
+	counters --sysroot "$tmp/mlx5-eth" --prometheus -o "$tmp/device" 2>"$tmp/err"
+	exits "-o $target: not replaced" 3 "$tmp/err" "device' is a device or an open file; it was not replaced; give the name of a file"
+	is "... the link is there" "$(readlink "$tmp/device")" "$target"
+done
 counters --sysroot "$tmp/mlx5-eth" --prometheus -o "$tmp/collector" 2>"$tmp/err"
 is "-o: a directory; nothing left behind" "$? $(find "$tmp" -maxdepth 1 -name 'collector.*' | wc -l)" "3 0"
 counters --sysroot "$tmp/mlx5-eth" >/dev/full 2>"$tmp/err"
