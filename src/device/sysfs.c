@@ -14,14 +14,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MAKE_PATH(path, fmt, ret)                                                                  \
-	do {                                                                                       \
+/* Whether the path is whole; else errno is ENAMETOOLONG. */
+#define MAKE_PATH(path, fmt)                                                                       \
+	({                                                                                         \
 		va_list ap;                                                                        \
+		int path_len;                                                                      \
 		va_start(ap, fmt);                                                                 \
-		(ret) = vsnprintf(path, sizeof(path), fmt, ap);                                    \
+		path_len = vsnprintf(path, sizeof(path), fmt, ap);                                 \
 		va_end(ap);                                                                        \
-		(ret) = (ret) < 0 || (size_t)(ret) >= sizeof(path) ? -1 : 0;                       \
-	} while (0)
+		(path_len >= 0 && (size_t)path_len < sizeof(path)) || !(errno = ENAMETOOLONG);     \
+	})
 
 static void trim_end(char *text)
 {
@@ -60,11 +62,8 @@ static int read_raw(const char *path, char *buf, size_t size)
 ssize_t rd_sysfs_bytes(char *buf, size_t size, const char *fmt, ...)
 {
 	char path[PATH_MAX];
-	int ret;
 
-	MAKE_PATH(path, fmt, ret);
-	errno = ENAMETOOLONG;
-	return ret ? -1 : read_bytes(path, buf, size);
+	return MAKE_PATH(path, fmt) ? read_bytes(path, buf, size) : -1;
 }
 
 static int read_text(const char *path, char *buf, size_t size)
@@ -79,11 +78,9 @@ static int read_text(const char *path, char *buf, size_t size)
 int rd_sysfs_text(char *buf, size_t size, const char *fmt, ...)
 {
 	char path[PATH_MAX];
-	int ret;
 
 	buf[0] = '\0';
-	MAKE_PATH(path, fmt, ret);
-	return ret ? -1 : read_text(path, buf, size);
+	return MAKE_PATH(path, fmt) ? read_text(path, buf, size) : -1;
 }
 
 ssize_t rd_sysfs_file(char *buf, size_t size, const char *fmt, ...)
@@ -91,11 +88,10 @@ ssize_t rd_sysfs_file(char *buf, size_t size, const char *fmt, ...)
 	char path[PATH_MAX];
 	size_t len = 0;
 	ssize_t n = -1;
-	int fd, ret;
+	int fd;
 
 	buf[0] = '\0';
-	MAKE_PATH(path, fmt, ret);
-	fd = ret ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	fd = MAKE_PATH(path, fmt) ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
 	if (fd < 0)
 		return -1;
 	do {
@@ -110,10 +106,8 @@ ssize_t rd_sysfs_file(char *buf, size_t size, const char *fmt, ...)
 int rd_sysfs_u64(uint64_t *value, const char *fmt, ...)
 {
 	char path[PATH_MAX], text[32];
-	int ret;
 
-	MAKE_PATH(path, fmt, ret);
-	if (ret || read_text(path, text, sizeof(text)))
+	if (!MAKE_PATH(path, fmt) || read_text(path, text, sizeof(text)))
 		return -1;
 	return rd_parse_u64(text, 0, UINT64_MAX, value);
 }
@@ -122,10 +116,9 @@ uint32_t rd_sysfs_u32(const char *fmt, ...)
 {
 	char path[PATH_MAX], text[32];
 	uint64_t value;
-	int ret;
 
-	MAKE_PATH(path, fmt, ret);
-	if (ret || read_text(path, text, sizeof(text)) || rd_parse_u64(text, 0, UINT32_MAX, &value))
+	if (!MAKE_PATH(path, fmt) || read_text(path, text, sizeof(text)) ||
+		rd_parse_u64(text, 0, UINT32_MAX, &value))
 		return 0;
 	return (uint32_t)value;
 }
@@ -134,11 +127,9 @@ int rd_sysfs_uevent(char *buf, size_t size, const char *key, const char *fmt, ..
 {
 	char path[PATH_MAX], text[RD_SYSFS_MAX], *save = NULL;
 	size_t len = strlen(key);
-	int ret;
 
 	buf[0] = '\0';
-	MAKE_PATH(path, fmt, ret);
-	if (ret || read_raw(path, text, sizeof(text)))
+	if (!MAKE_PATH(path, fmt) || read_raw(path, text, sizeof(text)))
 		return -1;
 	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		if (strncmp(line, key, len) || line[len] != '=')
@@ -154,13 +145,9 @@ int rd_sysfs_link(char *buf, size_t size, const char *fmt, ...)
 	char path[PATH_MAX], target[PATH_MAX];
 	const char *slash;
 	ssize_t n;
-	int ret;
 
 	buf[0] = '\0';
-	MAKE_PATH(path, fmt, ret);
-	if (ret)
-		return -1;
-	n = readlink(path, target, sizeof(target) - 1);
+	n = MAKE_PATH(path, fmt) ? readlink(path, target, sizeof(target) - 1) : -1;
 	if (n < 0)
 		return -1;
 	target[n] = '\0';
@@ -172,32 +159,23 @@ int rd_sysfs_link(char *buf, size_t size, const char *fmt, ...)
 int rd_sysfs_open(int flags, const char *fmt, ...)
 {
 	char path[PATH_MAX];
-	int ret;
 
-	MAKE_PATH(path, fmt, ret);
-	if (!ret)
-		return open(path, flags | O_CLOEXEC | O_NOCTTY);
-	errno = ENAMETOOLONG;
-	return -1;
+	return MAKE_PATH(path, fmt) ? open(path, flags | O_CLOEXEC | O_NOCTTY) : -1;
 }
 
 int rd_sysfs_stat(struct stat *st, const char *fmt, ...)
 {
 	char path[PATH_MAX];
-	int ret;
 
-	MAKE_PATH(path, fmt, ret);
-	return ret ? -1 : stat(path, st);
+	return MAKE_PATH(path, fmt) ? stat(path, st) : -1;
 }
 
 bool rd_sysfs_exists(const char *fmt, ...)
 {
 	char path[PATH_MAX];
 	struct stat st;
-	int ret;
 
-	MAKE_PATH(path, fmt, ret);
-	return !ret && !stat(path, &st);
+	return MAKE_PATH(path, fmt) && !stat(path, &st);
 }
 
 static int by_nature(const void *a, const void *b)
@@ -228,12 +206,7 @@ int rd_sysfs_list(struct rd_names *names, const char *fmt, ...)
 	int ret;
 
 	*names = (struct rd_names){0};
-	MAKE_PATH(path, fmt, ret);
-	if (ret) {
-		errno = ENAMETOOLONG;
-		return -1;
-	}
-	dir = opendir(path);
+	dir = MAKE_PATH(path, fmt) ? opendir(path) : NULL;
 	if (!dir)
 		return -1;
 	ret = read_names(names, dir);
