@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # What the text of the tree must satisfy: format, shellcheck, man pages, words; with TEST_FULL, cppcheck.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 cd "${srcdir:-.}" || exit 1
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Every frame is accounted for exactly once: delivered = written + dropped, and
 # delivered + out_of_buffer = offered, whatever is too slow. SOAK_SECONDS=60: series at full speed for so long, too.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq python3 zstd
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # `rdmadump analyze` over real captures: golden texts, JSON by its schema, streams, damaged files,
 # display filters, exit statuses.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool zstd jq python3
 roce=$TEST_DATA/roce

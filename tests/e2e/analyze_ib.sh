@@ -3,7 +3,6 @@
 # Native InfiniBand: ERF files unchanged by reading and writing, fields against tshark, and what
 # `rdmadump analyze` reports about management datagrams, LIDs, groups and IP over InfiniBand.
 # PACKET_TOOL: tests/unit/packet_tool.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 : "${PACKET_TOOL:?path of packet_tool}"
 need_tool jq python3

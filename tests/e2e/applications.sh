@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Applications in `rdmadump analyze`: times of NVMe commands as tshark has them (tests/data/apps), what
 # is shown as text and JSON, and captures that lack a part.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool zstd jq python3
 an() { timeout -k 5 "$PATIENCE" "$RDMADUMP" analyze "$@" 2>"$tmp/err"; }

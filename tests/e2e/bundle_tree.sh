@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # The copy of sysfs in a bundle: list, info and counters print the same for the copy as for each tree.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool tar gzip
 pack=$(cd "${srcdir:-.}/tests" && pwd)/pack

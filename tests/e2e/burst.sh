@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Bursts at the model's full speed, again and again: nothing lost of 16 000 frames by default, nor of
 # 32 000 with the longest ring, of 2^15.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq
 

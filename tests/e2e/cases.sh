@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # The runner of tests/cases: what it says of a case that fails, and of what it does not understand.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 cases=$BUILD_DIR/tests/unit/cases
 

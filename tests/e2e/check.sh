@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # What counts the results: tests/run, tests/tap.sh, the end of scripts/check.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 src=$(cd "${srcdir:-.}" && pwd)
 # Each case sets CI itself, since this also runs in CI.

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Timestamps by the device's clock: every kind of them, and clocks that misbehave: timestamps that are implausible, zero or out
 # of order, clocks that were never set, that drift or are set meanwhile. Each frame must have the time that the model knows to be true.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq python3
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Traffic that flows before the capture starts, and a start that takes long: frames wait in the ring
 # for up to the whole start. Whatever the clock, each frame has its true time.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq python3
 

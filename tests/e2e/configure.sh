@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # configure with options and installed libraries: values in the Makefile, and messages.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool pkg-config
 src=$(cd "${srcdir:-.}" && pwd)

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # `rdmadump counters`: copied trees against the output kept with them, live growth on the model, hostile trees.
 # UPDATE=1 rewrites the kept output.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq python3
 

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Few open files: the soft limit is raised, then fewer queues are used; no frame is lost.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool prlimit jq
 # The limits below count from the standard descriptors.

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # A digest, which is a compressed copy with the headers only: a few bytes a packet, and the same answers of both ends as from
 # whole captures, but for what payload and invariant CRCs show.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq zstd
 bytes=0 frames=0

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Two captures of the same traffic: what was lost, duplicated and reordered between them, against a
 # count by another program, and files that are not two ends.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq zstd python3 editcap mergecap
 

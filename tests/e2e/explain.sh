@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # rdmadump explain: what codes, names and lines of logs mean.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 
 explain() { "$RDMADUMP" explain "$@" 2>&1; }

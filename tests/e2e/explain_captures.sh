@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # rdmadump explain --with: the queue pair of a line in captures of one and of both ends.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 
 roce=$srcdir/tests/data/roce

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # rdmadump explain --with: from an application's line and both ends' captures to the side and the cause, in real traffic of
 # soft-RoCE between two machines. tests/vm/pair.sh made it; what happened is known from there, and from the completions.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq
 

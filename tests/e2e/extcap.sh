@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # The program as Wireshark's extcap: its replies, and captures that tshark makes through it.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool tshark dumpcap capinfos tcpdump jq
 [ -z "${SOFTHCA_PRELOAD_FIRST-}" ] ||

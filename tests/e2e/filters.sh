@@ -3,7 +3,6 @@
 # The filter over every capture of tests/data/roce: expressions keep the frames that tcpdump keeps, byte for byte; RDMA terms
 # keep those of tshark's display filters; for tshark, cutting changes nothing in the headers.
 # FILTER_TOOL: tests/unit/filter_tool.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool tcpdump mergecap tshark zstd
 tshark -v 2>/dev/null | grep -q 'with Lua' || skip_all "tshark with Lua is not installed"

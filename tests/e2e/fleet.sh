@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # rdmadump-fleet: the same capture on many hosts, fetched and analysed once. Hosts are ports of sshd on the loopback of a network
 # namespace, each with a model device of its own; with TEST_FULL also eight nodes of a real Slurm, and clush.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 PATH=$PATH:/usr/sbin
 unset PYTHONUNBUFFERED # users have none

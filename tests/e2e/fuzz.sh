@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Replays the fuzz corpus through every harness.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 
 replayed=0

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Text that would control a terminal, in every place of a capture, a sysfs tree and a command line
 # that may contain text: it is printed escaped, without effect; JSON and HTML stay valid. Numbers that no capture has.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq python3
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # The HTML report in a browser: shown without an error, nothing wider than the window, nothing from
 # the capture interpreted as markup, no network request.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq zstd python3
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # The program under the name of ibdump: each of its options by letter and by name, judged by the
 # file that it writes.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool capinfos tcpdump tshark python3 zstd jq
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # --sniffer icmd: capture by the port sniffer that a firmware command attaches; refusals, faults and
 # kills, after which nothing may be attached or held. KILLS=1000 kills more often.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool tshark mergecap flock jq python3 setpriv unshare
 : "${SOFTHCA_GATEWAY:?path of softhca-gateway}"

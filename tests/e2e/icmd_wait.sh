@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # --sniffer icmd: Ctrl-C while the command gateway is waited for. The capture ends soon; its helper finishes what
 # it does, and nothing is left.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool flock jq python3 unshare
 : "${SOFTHCA_GATEWAY:?path of softhca-gateway}"

@@ -3,7 +3,6 @@
 # `make install` and `make uninstall` below a DESTDIR: the names ibdump (another program may have it)
 # and rdmadump in Wireshark's extcap folder.
 # Expects, beyond what tap.sh expects: BUILD_DIR (the build directory).
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool make
 bin=/opt/rdma/bin

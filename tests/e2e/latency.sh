@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # --latency: frames gather in the receive ring while the program sleeps, by CQ moderation or by timed
 # waits; nothing is lost by that, and timestamps stay those of the device.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Link types and tunnels: a capture rewritten as each of them gives the report of the original; what
 # is not understood is named, with exit status 2. Frames of UDP port 4791 that are no RoCE are no QP.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool zstd jq python3
 roce=$TEST_DATA/roce

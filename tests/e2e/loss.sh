@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Losses before the capture: a counter that is reset or wraps during it, the share of all frames, and which option
 # to increase.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq capinfos
 

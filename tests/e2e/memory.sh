@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Memory of the receive ring and of the chunks: on the device's NUMA node, in transparent huge pages.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool strace
 # The leak checker cannot run in a traced program.

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Which process has which queue pair: sampled while a capture runs, stored in the file, left out on request.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq python3 zstd
 : "${OWNED_QPS_TOOL:?path of owned_qps_tool}"

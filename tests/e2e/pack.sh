@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # tests/pack: the archives of the tests repack to the same bytes; what it lists of one.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 
 pack=$srcdir/tests/pack

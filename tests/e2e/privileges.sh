@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Least privilege: the user of the program once devices and files are open, the owner of files; without root.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq setpriv
 [ "$(id -u)" = 0 ] || skip_all "not root"

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Several receive queues of one port: every frame once, flows whole and in order, exact loss, each
 # queue restored separately, and one queue if the device refuses more.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq python3
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Counters as on real devices: cached, slow to read, reset during the capture, and
 # without the frames that are lost before a receive queue.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq capinfos
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # The flight recorder at full speed, with many triggers and a disk that stops for a while: all frames are accounted
 # for, memory is constant. RECORD_SECONDS=600: the long run, whose numbers docs/performance.md has.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq mkfs.ext4 fsfreeze
 seconds=${RECORD_SECONDS-2} triggers=50 d=$tmp/disk

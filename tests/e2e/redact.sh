@@ -8,7 +8,6 @@ if unshare -u true 2>/dev/null && [ "$(uname -n)" != storage7.lab.example ]; the
 fi
 host=$(uname -n)
 host=${host%%.*}
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq tar zstd python3
 [ -z "${SOFTHCA_PRELOAD_FIRST-}" ] || export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS-}"

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Frames in = frames out, byte for byte and in order: every real capture in every format, and many
 # generated frames of mixed sizes. The comparing program reads through libpcap, not through ours.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool zstd jq python3
 

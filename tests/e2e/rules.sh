@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # The alert rules for Prometheus: promtool accepts them, each fires when it should and only then, and what they read is written.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool promtool
 rules=$(cd "$srcdir" && pwd)/packaging/prometheus/rdmadump.rules.yml

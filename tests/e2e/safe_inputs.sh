@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Under sudo every input is opened with the rights of the user who called it, and no message has text of a file.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq tar zstd
 [ "$(id -u)" = 0 ] || skip_all "not root"

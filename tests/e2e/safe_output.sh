@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # No file is destroyed: outputs are opened with the user's rights, never over an input, and a refused
 # command changes no file.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq gzip editcap
 user=nobody

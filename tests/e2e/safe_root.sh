@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Root works in directories of another user, who prepares links and FIFOs: no file of root's is written,
 # created elsewhere, read into a file of that user or given away, and nothing waits for that user.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq tar zstd
 [ "$(id -u)" = 0 ] || skip_all "not root"

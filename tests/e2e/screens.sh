@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # The text of `rdmadump analyze` fits the terminal, 80 columns where there is none: no line is wider but one
 # with a single word, or a pair of addresses, that is.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool zstd script python3
 

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # selftest --sniffer icmd: what each kind of firmware shows, by the probe that tests it, and nothing else; nothing is left.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq unshare
 : "${SOFTHCA_GATEWAY:?path of softhca-gateway}"

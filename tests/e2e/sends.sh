@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Traffic that a program sends itself, and what a capture on the same device has of it: in the same
 # process, and from another one. Each quirk of the model is visible in the file.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq tshark
 : "${SELF_TOOL:?path of self_tool}" "${SENDER:?path of sender}"

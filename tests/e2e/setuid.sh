@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Installed with the privileges of its file: setuid is refused, with capabilities no environment is trusted.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool setpriv
 [ "$(id -u)" = 0 ] || skip_all "not root"

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # A missing tool skips only the cases that need it, and is named: other tests, run without a tool.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 src=$(cd "${srcdir:-.}" && pwd)
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Several receive queues, a thread for each: one file in the order of timestamps, every frame accounted
 # for once, whatever happens to whichever queue.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq python3 reordercap gzip
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # rd_packet_parse() against tshark, frame by frame, over every capture of tests/data/roce, and over frames of kinds that
 # those lack. PACKET_TOOL: tests/unit/packet_tool.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool mergecap python3 tshark zstd
 export LC_ALL=C

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Our files read by Wireshark's tools and tcpdump: texts, clock, direction, link types.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool tshark capinfos tcpdump mergecap editcap zstd
 

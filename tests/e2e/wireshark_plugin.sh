@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # The Wireshark plugin: marks as `analyze --marks`, frame by frame, for the captures of tests/data; RoCE by its
 # destination port; names that Wireshark lacks; the profile.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool tshark mergecap zstd jq python3
 tshark --version 2>/dev/null | grep -q 'with Lua' || skip_all "tshark is built without Lua"

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # What analyze reports about captures of simulated jobs on 32 hosts: the culprit first, nothing false as certain.
-# shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 need_tool python3
 [ -z "${SOFTHCA_PRELOAD_FIRST-}" ] || export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS-}"

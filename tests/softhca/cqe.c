@@ -129,9 +129,7 @@ void cqe_write_error(
 {
 	struct mlx5_err_cqe *cqe;
 
-	if (cq->dead)
-		return;
-	if (!cq_has_room(cq)) {
+	if (cq->dead || !cq_has_room(cq)) {
 		cq_overrun(h, cq);
 		return;
 	}
@@ -162,9 +160,7 @@ void cqe_write_send(struct hca *h, const struct qp *qp, uint16_t wqe, uint32_t o
 	struct cq *cq = qp->send_cq;
 	struct mlx5_cqe64 *cqe;
 
-	if (cq->dead)
-		return;
-	if (!cq_has_room(cq)) {
+	if (cq->dead || !cq_has_room(cq)) {
 		cq_overrun(h, cq);
 		return;
 	}

@@ -238,12 +238,13 @@ static inline void capture_begin(unsigned int n, uint64_t total)
 	n_feeds = 0;
 }
 
-/* The feeds of a run: `n` of so many chunks of that room. */
-static inline void capture_feeds(unsigned int n, size_t chunks, size_t capacity)
+/* A run of `n` sources; its feeds have so many chunks of CHUNK bytes, which a test defines. */
+static inline void begin(unsigned int n, uint64_t total, unsigned int feeds_wanted, size_t chunks)
 {
-	n_feeds = n;
-	for (unsigned int i = 0; i < n; i++) {
-		feed_make(&feeds[i], &sink, chunks, capacity);
+	capture_begin(n, total);
+	n_feeds = feeds_wanted;
+	for (unsigned int i = 0; i < feeds_wanted; i++) {
+		feed_make(&feeds[i], &sink, chunks, CHUNK);
 		feed_list[i] = &feeds[i];
 	}
 }

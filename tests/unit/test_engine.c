@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Unit tests of the engine: how a capture starts, ends and drains, with one thread and several. */
+#define CHUNK ((size_t)64 << 10)
+
 #include "sink/merge.h"
 #include "test.h"
 #include "test_capture.h"
 
-#define CHUNK ((size_t)64 << 10)
-
 /* --- starting --------------------------------------------------------------------------- */
-
-static void begin(unsigned int n, uint64_t total, unsigned int feeds_wanted, size_t chunks)
-{
-	capture_begin(n, total);
-	capture_feeds(feeds_wanted, chunks, CHUNK);
-}
 
 /* Sources that were started are stopped, the others are not; with threads and without. */
 static void start_fails(unsigned int n_threads)

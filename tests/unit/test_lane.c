@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Unit tests of a lane: processing of a batch, and that each frame is accounted for once. */
+#define CHUNK ((size_t)8 << 10) /* holds 85 records */
+
 #include "test.h"
 #include "test_capture.h"
 
-#define CHUNK ((size_t)8 << 10) /* holds 85 records */
-#define HELD  (CHUNK / RECORD_BYTES)
-
-static void begin(unsigned int n, uint64_t total, unsigned int feeds_wanted, size_t chunks)
-{
-	capture_begin(n, total);
-	capture_feeds(feeds_wanted, chunks, CHUNK);
-}
+#define HELD (CHUNK / RECORD_BYTES)
 
 /* One source, which ends after its frames. */
 static void begin_ending(uint64_t total, size_t chunks)

@@ -91,12 +91,17 @@ static void on_dump_ended(void *ctx, const struct rd_dump *dump)
 	sem_post(&p->window_ended);
 }
 
-static void start(size_t buffer)
+static void make_encoder(void)
 {
 	iface = (struct rd_iface){.name = "test", .link = RD_LINK_ETHERNET, .max_frame = FRAME};
 	assert_int_equal(
 		rd_encoder_init(&p->encoder, "pcapng", "ring.pcapng", &section, &iface, 1, &p->err),
 		0);
+}
+
+static void start(size_t buffer)
+{
+	make_encoder();
 	p->retention.begun = on_dump_begun;
 	p->retention.ended = on_dump_ended;
 	p->retention.ctx = p;
@@ -481,10 +486,7 @@ TEST_RETAINED(most_bytes)
 /* There is room for a header, but not for a frame: no file is left. */
 TEST_RETAINED(no_bytes)
 {
-	iface = (struct rd_iface){.name = "test", .link = RD_LINK_ETHERNET, .max_frame = FRAME};
-	assert_int_equal(
-		rd_encoder_init(&p->encoder, "pcapng", "ring.pcapng", &section, &iface, 1, &p->err),
-		0);
+	make_encoder();
 	p->retention.bytes = p->encoder.format->header_bound(&p->encoder) + FRAME / 2;
 	start((size_t)16 << 20);
 	assert_int_equal(fire(10 * HOUR), RD_TRIGGER_BEGINS);
@@ -558,9 +560,7 @@ TEST_RETAINED(removed_file)
 
 TEST_RETAINED(directory)
 {
-	iface = (struct rd_iface){.name = "test", .link = RD_LINK_ETHERNET, .max_frame = FRAME};
-	assert_int_equal(
-		rd_encoder_init(&p->encoder, "pcapng", "x", &section, &iface, 1, &p->err), 0);
+	make_encoder();
 	p->config = (struct rd_sink_config){.path = "none/ring.pcapng",
 		.encoder = &p->encoder,
 		.max_frame = FRAME,
