@@ -78,18 +78,13 @@ static inline bool rd_growth_known(const struct rd_growth *growth)
 struct rd_loss_counters {
 	uint64_t time_ns;	  /* monotonic clock */
 	unsigned int lifespan_ms; /* lifetime of the kernel's cache, ms */
-	unsigned int n;
-	struct {
+	/* witness: counters that are reset together with the others: one that fell shows it. */
+	unsigned int n, n_witnesses;
+	struct rd_loss_counter {
 		const struct rd_counter_kind *kind;
 		const char *name; /* "out_of_buffer" */
 		uint64_t value;
-	} counter[RD_LOSS_COUNTERS];
-	/* Counters that are reset together with them: one that fell shows the reset. */
-	unsigned int n_witnesses;
-	struct {
-		const struct rd_counter_kind *kind;
-		uint64_t value;
-	} witness[RD_LOSS_WITNESSES];
+	} counter[RD_LOSS_COUNTERS], witness[RD_LOSS_WITNESSES];
 };
 /*
  * Reads them now, which may take hundreds of milliseconds: not for a thread that receives frames. n

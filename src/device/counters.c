@@ -14,20 +14,22 @@
 
 #define NAME_ROOM 320 /* place and a file name */
 
-/* Directories of counters: below the port or below the device, itself or in numbered ones. */
+/* Directories of counters of the port, the device or the netdev, themselves or in numbered ones. */
 static const struct place {
 	const char *dir, *prefix;
-	bool of_device, nested;
+	enum { OF_PORT, OF_DEVICE, OF_NETDEV } of;
+	bool nested;
 } places[] = {
-	{"hw_counters", "hw_counters", false, false},
-	{"counters", "counters", false, false},
-	{"cm_rx_msgs", "cm_rx_msgs", false, false},
-	{"cm_tx_msgs", "cm_tx_msgs", false, false},
-	{"cm_rx_duplicates", "cm_rx_duplicates", false, false},
-	{"cm_tx_retries", "cm_tx_retries", false, false},
-	{"hw_counters", "device/hw_counters", true, false},
-	{"mr_cache", "device/mr_cache", true, true},
-	{"mad_sa_cc", "device/mad_sa_cc", true, true},
+	{"hw_counters", "hw_counters", OF_PORT, false},
+	{"counters", "counters", OF_PORT, false},
+	{"cm_rx_msgs", "cm_rx_msgs", OF_PORT, false},
+	{"cm_tx_msgs", "cm_tx_msgs", OF_PORT, false},
+	{"cm_rx_duplicates", "cm_rx_duplicates", OF_PORT, false},
+	{"cm_tx_retries", "cm_tx_retries", OF_PORT, false},
+	{"hw_counters", "device/hw_counters", OF_DEVICE, false},
+	{"mr_cache", "device/mr_cache", OF_DEVICE, true},
+	{"mad_sa_cc", "device/mad_sa_cc", OF_DEVICE, true},
+	{"statistics", "netdev", OF_NETDEV, false},
 };
 #define N_PLACES (sizeof(places) / sizeof(places[0]))
 
@@ -93,24 +95,17 @@ static int load_nested(struct rd_counters *c, const char *dir, const char *prefi
 
 static int load_place(struct rd_counters *c, const struct place *p, const char *root)
 {
-	char dir[PATH_MAX], port[24] = "";
+	static const char *const formats[] = {[OF_PORT] = "infiniband/%s/ports/%u",
+		[OF_DEVICE] = "infiniband/%s",
+		[OF_NETDEV] = "net/%s"};
+	const char *name = p->of == OF_NETDEV ? c->netdev : c->device;
+	char dir[PATH_MAX], of[RD_NAME_MAX + 40];
 
-	if (!p->of_device)
-		snprintf(port, sizeof(port), "/ports/%u", c->port);
-	if (snprintf(dir, sizeof(dir), "%s/sys/class/infiniband/%s%s/%s", root, c->device, port,
-		    p->dir) >= (int)sizeof(dir))
+	snprintf(of, sizeof(of), formats[p->of], name, c->port);
+	if (!*name || snprintf(dir, sizeof(dir), "%s/sys/class/%s/%s", root, of, p->dir) >=
+			      (int)sizeof(dir))
 		return 0;
 	return p->nested ? load_nested(c, dir, p->prefix) : load_dir(c, dir, p->prefix);
-}
-
-static int load_netdev(struct rd_counters *c, const char *root)
-{
-	char dir[PATH_MAX];
-
-	if (snprintf(dir, sizeof(dir), "%s/sys/class/net/%s/statistics", root, c->netdev) >=
-		(int)sizeof(dir))
-		return 0;
-	return load_dir(c, dir, "netdev");
 }
 
 int rd_counters_load_kinds(struct rd_counters *c, const char *sysroot,
@@ -130,8 +125,6 @@ int rd_counters_load_kinds(struct rd_counters *c, const char *sysroot,
 	c->time_ns = rd_wall_ns();
 	for (size_t i = 0; i < N_PLACES && !ret; i++)
 		ret = load_place(c, &places[i], sysroot);
-	if (!ret && *c->netdev)
-		ret = load_netdev(c, sysroot);
 	if (!ret && *c->netdev && !*sysroot)
 		ret = rd_ethtool_load(c, false);
 	if (!ret)

@@ -261,14 +261,18 @@ uint64_t rd_port_identity(const char *sysroot, const char *device, unsigned int 
 		       : st.st_ino;
 }
 
+void device_free(struct rd_device *device)
+{
+	for (unsigned int p = 0; p < device->n_ports; p++)
+		free(device->ports[p].gids);
+	free(device->ports);
+	free(device->representors);
+}
+
 void rd_devices_free(struct rd_devices *devices)
 {
-	for (size_t i = 0; i < devices->n; i++) {
-		for (unsigned int p = 0; p < devices->dev[i].n_ports; p++)
-			free(devices->dev[i].ports[p].gids);
-		free(devices->dev[i].ports);
-		free(devices->dev[i].representors);
-	}
+	for (size_t i = 0; i < devices->n; i++)
+		device_free(&devices->dev[i]);
 	free(devices->dev);
 	free(devices->sysroot);
 	*devices = (struct rd_devices){0};

@@ -12,6 +12,9 @@
 int rd_port_load(struct rd_port *port, const struct rd_device *device, const char *root,
 	const char *base, bool glance);
 
+/* What a device has; its structure is the caller's. */
+void device_free(struct rd_device *device);
+
 /*
  * Fills in device->function, ->representors, ->old_switchdev and ->unsure_switchdev. `root` is the
  * prefix of the system's files ("" for the running system), `base` the device's directory in sysfs.

@@ -25,29 +25,11 @@ static int counter_read(const char *sysroot, const char *device, unsigned int po
 		value, "%s/sys/class/infiniband/%s/ports/%u/%s", sysroot, device, port, name);
 }
 
-static void add_counter(
-	struct rd_loss_counters *counters, const struct rd_counter_kind *kind, uint64_t value)
+static void add(struct rd_loss_counter *list, unsigned int *n, unsigned int most,
+	const struct rd_counter_kind *kind, uint64_t value)
 {
-	unsigned int i = counters->n;
-
-	if (i == RD_LOSS_COUNTERS)
-		return;
-	counters->counter[i].kind = kind;
-	counters->counter[i].name = kind->name + strlen(HW);
-	counters->counter[i].value = value;
-	counters->n++;
-}
-
-static void add_witness(
-	struct rd_loss_counters *counters, const struct rd_counter_kind *kind, uint64_t value)
-{
-	unsigned int i = counters->n_witnesses;
-
-	if (i == RD_LOSS_WITNESSES)
-		return;
-	counters->witness[i].kind = kind;
-	counters->witness[i].value = value;
-	counters->n_witnesses++;
+	if (*n < most)
+		list[(*n)++] = (struct rd_loss_counter){kind, kind->name + strlen(HW), value};
 }
 
 void rd_loss_read(const char *sysroot, const struct rd_device *device, unsigned int port,
@@ -66,9 +48,9 @@ void rd_loss_read(const char *sysroot, const struct rd_device *device, unsigned 
 			counter_read(sysroot, device->name, port, k->name, &value))
 			continue;
 		if (k->flags & RD_COUNTER_WITNESS)
-			add_witness(counters, k, value);
+			add(counters->witness, &counters->n_witnesses, RD_LOSS_WITNESSES, k, value);
 		else
-			add_counter(counters, k, value);
+			add(counters->counter, &counters->n, RD_LOSS_COUNTERS, k, value);
 	}
 }
 

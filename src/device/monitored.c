@@ -76,10 +76,7 @@ static void start_async(struct monitored_device *w, bool complain)
 static void clear(struct monitored_device *w)
 {
 	stop_async(w);
-	for (unsigned int p = 0; p < w->device.n_ports; p++)
-		free(w->device.ports[p].gids);
-	free(w->device.ports);
-	free(w->device.representors);
+	device_free(&w->device);
 }
 
 static void drop(struct monitored *all, struct monitored_device *w)
