@@ -1,12 +1,66 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The first lines of the page: whose machine it is, and which software it runs. */
+/* The first lines of the page: whose machine it is, and which software it runs;
+ * and text that is not trusted, for all of the page. */
 #include "task.h"
 #include <rdmadump/json.h>
 #include <rdmadump/notation.h>
+#include <rdmadump/printable.h>
 #include <rdmadump/units.h>
+#include <stdarg.h>
 #include <string.h>
 
 #define TEXT_MAX 400
+
+/* --- text of devices, captures and tools, escaped for a page ------------------------------ */
+
+static void put_text(FILE *out, const char *text)
+{
+	char clean[RD_PRINTABLE_GROWTH];
+	size_t n;
+
+	for (; *text; text++) {
+		const char *escape = *text == '<'   ? "&lt;"
+				     : *text == '>' ? "&gt;"
+				     : *text == '&' ? "&amp;"
+				     : *text == '"' ? "&quot;"
+						    : NULL;
+
+		/* JSON is always valid UTF-8: bytes of a character are copied unchanged. */
+		if (escape) {
+			fputs(escape, out);
+		} else if ((unsigned char)*text < 0x80) {
+			n = rd_printable(clean, text, 1, "\n\t");
+			fwrite(clean, 1, n, out);
+		} else {
+			fputc(*text, out);
+		}
+	}
+}
+
+void page_put(FILE *out, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	for (const char *p = format; *p; p++) {
+		if (*p != '%')
+			fputc(*p, out);
+		else if (*++p == 'd')
+			fprintf(out, "%lld", (long long)va_arg(args, json_int_t));
+		else
+			put_text(out, va_arg(args, const char *));
+	}
+	va_end(args);
+}
+
+void page_element(FILE *out, const char *open, const char *text, const char *close)
+{
+	if (!*text)
+		return;
+	fputs(open, out);
+	put_text(out, text);
+	fputs(close, out);
+}
 
 const struct task *page_task(const struct tasks *tasks, const char *name)
 {

@@ -314,7 +314,7 @@ void page_origin(FILE *out, const json_t *manifest);
 /* What support asks first: distribution, kernel, driver, libraries. */
 void page_facts(FILE *out, const struct tasks *tasks, const json_t *manifest);
 
-/* --- page_text.c: text that is not trusted --- */
+/* --- page_facts.c: text that is not trusted --- */
 
 /* Like fprintf(): %s is escaped, without control characters; %d is a json_int_t. No others. */
 void page_put(FILE *out, const char *format, ...);

@@ -2,7 +2,7 @@
 /*
  * Messages, errors and the progress line, all on stderr; and the one place where control characters
  * in everything printed are escaped: file names, names in capture files and command lines (which
- * argp and getopt quote) may contain any bytes.
+ * argp and getopt quote) may contain any bytes. And text that wraps within the terminal.
  */
 #include "cli.h"
 #include <errno.h>
@@ -10,6 +10,7 @@
 #include <rdmadump/printable.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 static struct {
@@ -228,4 +229,28 @@ void rd_cli_status(const char *line)
 		fflush(err_cleaner.raw);
 	}
 	pthread_mutex_unlock(&screen.lock);
+}
+
+/* --- the width of the terminal, and text that wraps within it ----------------------------- */
+
+unsigned int rd_cli_columns(void)
+{
+	struct winsize size;
+
+	return isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? size.ws_col : 0;
+}
+
+void rd_cli_put_wrapped(FILE *out, const char *text, size_t indent, size_t width)
+{
+	while (strlen(text) > width) {
+		size_t n = width;
+
+		while (n && text[n] != ' ')
+			n--;
+		if (!n)
+			n = width;
+		fprintf(out, "%.*s\n%*s", (int)n, text, (int)indent, "");
+		text += n + strspn(text + n, " ");
+	}
+	fprintf(out, "%s\n", text);
 }

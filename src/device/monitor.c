@@ -8,6 +8,7 @@
 #include <netlink/socket.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
@@ -257,4 +258,60 @@ void rd_monitor_names(const struct rd_monitor *m, char *buf, size_t size)
 		used += (size_t)snprintf(buf + used, size - used, "%s%s%s%s%s", i ? ", " : "",
 			d->name, *netdev ? " (" : "", netdev, *netdev ? ")" : "");
 	}
+}
+
+/* --- uevents of the kernel (lib/kobject_uevent.c of Linux) -------------------------------- */
+
+static const struct {
+	const char *action;
+	enum device_change_kind kind;
+} actions[] = {
+	{"add", DEVICE_ADDED},
+	{"remove", DEVICE_REMOVED},
+	{"move", DEVICE_RENAMED},
+};
+
+/* The value of KEY in a list of NUL-ended "KEY=VALUE". */
+static const char *find_value(const char *bytes, size_t len, const char *key)
+{
+	size_t n = strlen(key);
+
+	while (len) {
+		size_t used = strnlen(bytes, len);
+
+		if (used == len)
+			return NULL;
+		if (used > n && !strncmp(bytes, key, n) && bytes[n] == '=')
+			return bytes + n + 1;
+		bytes += used + 1;
+		len -= used + 1;
+	}
+	return NULL;
+}
+
+/* The last component of a path; "" without one. */
+static void base_name(char *buf, size_t size, const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	rd_text_clean(buf, size, slash ? slash + 1 : "");
+}
+
+bool rd_uevent_parse(const char *bytes, size_t len, struct device_change *change)
+{
+	const char *action = find_value(bytes, len, "ACTION");
+	const char *subsystem = find_value(bytes, len, "SUBSYSTEM");
+
+	*change = (struct device_change){0};
+	base_name(change->name, sizeof(change->name), find_value(bytes, len, "DEVPATH"));
+	base_name(
+		change->previous, sizeof(change->previous), find_value(bytes, len, "DEVPATH_OLD"));
+	if (!action || !subsystem || strcmp(subsystem, "infiniband") || !*change->name)
+		return false;
+	for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++)
+		if (!strcmp(action, actions[i].action)) {
+			change->kind = actions[i].kind;
+			return true;
+		}
+	return false;
 }

@@ -58,7 +58,7 @@ struct device_change {
 };
 
 /*
- * uevent.c: parses one uevent of `len` bytes ("add@/devices/...", then KEY=VALUE, each ended by
+ * monitor.c: parses one uevent of `len` bytes ("add@/devices/...", then KEY=VALUE, each ended by
  * NUL). False if it is not about an RDMA device that was added, removed or renamed.
  */
 bool rd_uevent_parse(const char *bytes, size_t len, struct device_change *change);

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The addresses that an RDMA port sends from: those of its netdevs, and its GIDs (sysfs). */
+/* The addresses that an RDMA port sends from: those of its netdevs, and its GIDs (sysfs);
+ * and the IP addresses of a netdev. */
 #include "sysfs.h"
+#include <arpa/inet.h>
+#include <ifaddrs.h>
 #include <net/if.h>
+#include <netinet/in.h>
 #include <rdmadump/device.h>
+#include <rdmadump/info.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -57,4 +62,36 @@ void rd_port_addresses(struct rd_local *local, const char *root, const struct rd
 		add_netdev(local, &port->netdevs[i], root);
 	if (!local->n_mac)
 		add_gids(local, base, port->num);
+}
+
+/* --- IP addresses of a netdev of this machine and network namespace (getifaddrs(3)) ------- */
+
+static const void *address_of(const struct sockaddr *sa)
+{
+	if (sa && sa->sa_family == AF_INET)
+		return &((const struct sockaddr_in *)(const void *)sa)->sin_addr;
+	if (sa && sa->sa_family == AF_INET6)
+		return &((const struct sockaddr_in6 *)(const void *)sa)->sin6_addr;
+	return NULL;
+}
+
+void rd_netdev_addresses(const char *netdev, char *buf, size_t size)
+{
+	struct ifaddrs *list = NULL;
+	size_t used = 0;
+
+	buf[0] = '\0';
+	if (getifaddrs(&list))
+		return;
+	for (const struct ifaddrs *i = list; i; i = i->ifa_next) {
+		const void *address = address_of(i->ifa_addr);
+		char text[INET6_ADDRSTRLEN];
+
+		if (!address || strcmp(i->ifa_name, netdev) ||
+			!inet_ntop(i->ifa_addr->sa_family, address, text, sizeof(text)) ||
+			used + strlen(text) + 3 > size)
+			continue;
+		used += (size_t)snprintf(buf + used, size - used, "%s%s", used ? ", " : "", text);
+	}
+	freeifaddrs(list);
 }

@@ -85,10 +85,6 @@ void report_progress(struct capture_run *r, bool on_request, char *line, size_t 
 /* At the end, in the requested form. */
 void report_end(const struct capture_run *r);
 
-/* frame_lines.c. `style` is RD_LINE_*. The caller checks the stream for write errors. */
-void frame_line_put(FILE *out, struct frame_lines *lines, const struct rd_frame *frame,
-	enum rd_link link, unsigned int style);
-
 /* loss.c: lost frames in the report. */
 /*
  * Prints which buffer to enlarge, one line for each ring that was full; nothing if the loss is

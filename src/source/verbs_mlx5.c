@@ -7,6 +7,9 @@
  * again costs an address per frame and a doorbell per batch.
  */
 #include "verbs_mlx5.h"
+#include "verbs_port.h"
+#include <errno.h>
+#include <infiniband/mlx5dv.h>
 #include <rdmadump/verbs.h>
 #include <stdlib.h>
 
@@ -283,4 +286,72 @@ void verbs_mlx5_free(struct verbs_queue *q)
 		verbs_window_free(&q->mlx5->window);
 	free(q->mlx5);
 	q->mlx5 = NULL;
+}
+
+/* --- which receive buffers of a ring are posted ------------------------------------------- */
+
+int verbs_window_init(
+	struct verbs_window *w, const struct verbs_ring *ring, uint32_t n_slots, uint32_t busy)
+{
+	verbs_window_free(w);
+	*w = (struct verbs_window){
+		.slot = calloc(n_slots, sizeof(*w->slot)),
+		.spare = calloc(ring->n, sizeof(*w->spare)),
+		.n_slots = n_slots,
+		.n = ring->n,
+		.busy = busy < ring->n ? busy : ring->n,
+	};
+	if (!w->slot || !w->spare)
+		return ENOMEM;
+	verbs_window_fill(w, ring);
+	return 0;
+}
+
+void verbs_window_free(struct verbs_window *w)
+{
+	free(w->slot);
+	free(w->spare);
+	*w = (struct verbs_window){0};
+}
+
+void verbs_window_fill(struct verbs_window *w, const struct verbs_ring *ring)
+{
+	for (uint32_t i = 0; i < w->n; i++)
+		w->slot[i] = verbs_ring_buffer(ring, i);
+	w->n_spare = 0;
+	w->pile = 0;
+}
+
+/* --- the state of a work queue ------------------------------------------------------------ */
+
+/*
+ * No verb reads it; the firmware command QUERY_RQ does, over DEVX (layouts: include/linux/mlx5/
+ * mlx5_ifc.h of Linux; checks: devx_is_valid_obj_id() of mlx5_ib).
+ */
+#define CMD_QUERY_RQ   0x90b
+#define IN_BYTES       16
+#define OUT_BYTES      272 /* header, 24 bytes reserved, 240 of struct mlx5_ifc_rqc_bits */
+#define STATE_AT       33  /* the upper four bits */
+#define STATE_READY    1
+#define STATE_IN_ERROR 3
+
+enum verbs_state verbs_wq_state(const struct verbs_queue *q)
+{
+	uint32_t rqn = q->wq->wq_num;
+	const uint8_t in[IN_BYTES] = {CMD_QUERY_RQ >> 8, CMD_QUERY_RQ & 0xff,
+		[9] = rqn >> 16 & 0xff, [10] = rqn >> 8 & 0xff, [11] = rqn & 0xff};
+	uint8_t out[OUT_BYTES] = {0};
+
+	/* Refused without DEVX: by the kernel with an errno, by the firmware with a status. */
+	if (!mlx5dv_is_supported(q->port->ctx->device) ||
+		mlx5dv_devx_wq_query(q->wq, in, sizeof(in), out, sizeof(out)) || out[0])
+		return VERBS_STATE_UNKNOWN;
+	switch (out[STATE_AT] >> 4) {
+	case STATE_READY:
+		return VERBS_STATE_READY;
+	case STATE_IN_ERROR:
+		return VERBS_STATE_ERROR;
+	default:
+		return VERBS_STATE_UNKNOWN;
+	}
 }

@@ -155,7 +155,7 @@ int verbs_queue_reset(struct verbs_queue *q, struct verbs_ring *larger, struct r
 enum verbs_state { VERBS_STATE_UNKNOWN, VERBS_STATE_READY, VERBS_STATE_ERROR };
 /* Reads the state of the QP or work queue from the device: a firmware command. */
 enum verbs_state verbs_queue_state(const struct verbs_queue *q);
-/* The state of q->wq; VERBS_STATE_UNKNOWN unless on mlx5 with DEVX. In verbs_state_mlx5.c. */
+/* The state of q->wq; VERBS_STATE_UNKNOWN unless on mlx5 with DEVX. In verbs_mlx5.c. */
 enum verbs_state verbs_wq_state(const struct verbs_queue *q);
 /*
  * Replaces a queue whose CQ failed, and with it QP, table and flow. Takes the port's lock. Needs

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What an acknowledgement shows about requests: delivered, late, lost, or not captured. */
-#include "response.h"
+#include "request.h"
 
 #define READS_OPEN 128			/* READs that may be open at once */
 #define GAP_NS	   UINT64_C(4000000)	/* a requester goes back sooner for a missing response */

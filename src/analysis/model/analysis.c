@@ -3,7 +3,6 @@
 #include "facts.h"
 #include "message.h"
 #include "request.h"
-#include "response.h"
 #include <errno.h>
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
  * sequence errors), 9.7.5.2 (syndromes).
  */
 #include "refused.h"
-#include "response.h"
+#include "request.h"
 
 /* The receiver requests psn again, or could not accept it. */
 static void receiver_at(struct rd_analysis *a, struct flow *r, uint32_t psn, bool refused)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* READ requests: as many PSNs as responses, which depends on a path MTU that may be unknown. */
 #include "request.h"
-#include "response.h"
 
 #define FAR	  (1 << 20) /* packets: larger than any window */
 #define RETRY_MTU 5

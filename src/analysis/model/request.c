@@ -5,7 +5,6 @@
  */
 #include "request.h"
 #include "message.h"
-#include "response.h"
 #include "round.h"
 
 #define FAR_IDLE     1024 /* packets: further than a window where all before is acknowledged */

@@ -3,7 +3,6 @@
  * Responses, packet by packet: ACKs, READ and atomic responses; nak.c has NAKs. IBTA volume 1:
  * 9.7.5.1 (responses).
  */
-#include "response.h"
 #include "request.h"
 #include "round.h"
 

@@ -5,7 +5,6 @@
  */
 #include "round.h"
 #include "request.h"
-#include "response.h"
 
 /* --- delayed messages ------------------------------------------------------------------------- */
 

@@ -4,7 +4,6 @@
 #include "../model/facts.h"
 #include "../model/refused.h"
 #include "../model/request.h"
-#include "../model/response.h"
 #include "../model/round.h"
 #include "../rules/rules.h"
 #include "../verdict/verdict.h"

@@ -57,7 +57,7 @@ void readings_free(struct readings *r);
 /* Nanoseconds from one reading to the next. */
 uint64_t counters_step(const struct readings *r, const struct counters_options *o);
 
-/* places.c: a place is the beginning of the full names of the counters in it. */
+/* text.c: a place is the beginning of the full names of the counters in it. */
 enum { COUNTER_PLACE_OTHER = 16, COUNTER_PLACES };
 struct counter_place {
 	const char *path;   /* "cm_rx_msgs/"; "" matches every name */
