@@ -21,7 +21,7 @@ for line in (rdmadump help 2>/dev/null | sed -nE '/^Commands/,$s/^  ([a-z]+) +(.
     set -ga __rdmadump_commands $command[1]
     complete -c rdmadump -n 'test (count (commandline -opc)) = 1; or __rdmadump_is help' -a $command[1] -d $command[2]
     set -l of "__rdmadump_is $command[1]"
-    contains -- $command[1] analyze counters digest export; and complete -c rdmadump -n $of -F
+    contains -- $command[1] analyze compare counters digest export; and complete -c rdmadump -n $of -F
     contains -- $command[1] bundle counters events info record selftest; and complete -c rdmadump -n $of -a '(__rdmadump_devices)'
     test $command[1] = help; and continue
     for row in (rdmadump $command[1] --option-list 2>/dev/null)

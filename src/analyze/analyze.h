@@ -2,7 +2,6 @@
 /* Options, reading and printing of `rdmadump analyze`. */
 #pragma once
 
-#include <rdmadump/compare.h>
 #include <rdmadump/ends.h>
 #include <rdmadump/error.h>
 #include <rdmadump/outfile.h>
@@ -21,7 +20,6 @@ struct analyze_settings {
 	bool json;	       /* to standard output */
 	const char *json_file; /* beside the text; NULL: none */
 	const char *html;      /* NULL: none */
-	const char *compare;   /* NULL: no former report */
 	const char *annotate;  /* NULL: no copy of the input with comments */
 	const char *marks;     /* NULL: no list of marked frames */
 	enum analyze_when ends, color;
@@ -88,8 +86,7 @@ struct analyze_outcome {
 	struct rd_report *reports[RD_TAPS]; /* one, or two with `ends` */
 	const char *names[RD_TAPS];
 	struct rd_ends_report *ends;
-	const struct rd_changes *changes; /* printed in place of the report; NULL: none */
-	const struct rd_points *points;	  /* the same */
+	const struct rd_points *points; /* printed in place of the reports; NULL: none */
 	struct analyze_faults faults;
 };
 
@@ -146,12 +143,6 @@ int analyze_check_marks(const struct analyze_settings *s, struct rd_error *err);
 /* Writes the list. Does nothing without --marks. */
 int analyze_marks(
 	const struct analyze_settings *s, const struct rd_report *report, struct rd_error *err);
-
-/* --- changes (compare.c) ---------------------------------------------------------------------- */
-
-/* Before any work: reads the former report, if there is one. */
-int analyze_read_former(
-	const struct analyze_settings *s, struct rd_snapshot **former, struct rd_error *err);
 
 /* --- printing (print.c) ----------------------------------------------------------------------- */
 

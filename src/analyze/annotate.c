@@ -26,7 +26,7 @@ static bool is_compressed_name(const char *path)
 
 static int check_stdout(const struct analyze_settings *s, struct rd_error *err)
 {
-	if (s->json || s->compare || (s->html && !strcmp(s->html, "-")))
+	if (s->json || (s->html && !strcmp(s->html, "-")))
 		return rd_fail(err, RD_CLASS_USAGE, 0, "give the copy a file name",
 			OPTION " -: the report goes to standard output, too");
 	if (isatty(STDOUT_FILENO))

@@ -69,10 +69,6 @@ static const struct cli_option options[] = {
 		"Write to FILE what each frame is counted as (retransmitted, late, a NAK), a line "
 		"of JSON each",
 		STRING(marks)},
-	{"compare", 0, "FILE",
-		"Print what changed since FILE, the output of an earlier --json: findings, rates, "
-		"losses and latencies",
-		STRING(compare)},
 	{"verbose", 'v', NULL, "Show all findings and conversations, with their numbers",
 		MORE(style.verbose)},
 	{"qp", 0, "QPN", "Show only conversations of this QP (decimal, or 0x...)",
@@ -115,28 +111,10 @@ static error_t parse_other(int key, char *arg, struct argp_state *state)
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/* The report, or what changed since the former one. */
-static int print(const struct analyze_settings *s, const struct rd_snapshot *former,
-	struct rd_report *report, struct rd_error *err)
+static int analyze(
+	const struct analyze_settings *s, struct analyze_faults *faults, struct rd_error *err)
 {
-	struct analyze_outcome outcome = {.reports = {report}, .names = {s->files[0]}};
-	struct rd_snapshot *present = NULL;
-	struct rd_changes *changes = NULL;
-	int ret = former ? rd_snapshot_of_report(&present, report, err) : 0;
-
-	if (former && !ret)
-		ret = rd_changes_find(&changes, former, present, err);
-	outcome.changes = changes;
-	if (!ret)
-		ret = analyze_print(s, &outcome, err);
-	rd_changes_free(changes);
-	rd_snapshot_free(present);
-	return ret;
-}
-
-static int analyze(const struct analyze_settings *s, const struct rd_snapshot *former,
-	struct analyze_faults *faults, struct rd_error *err)
-{
+	struct analyze_outcome outcome;
 	struct rd_report *report;
 	struct rd_error failure;
 	int annotated, ret = analyze_files(s, &report, faults, err);
@@ -147,7 +125,8 @@ static int analyze(const struct analyze_settings *s, const struct rd_snapshot *f
 		annotated = analyze_annotate(s, report, &failure);
 		if (!annotated)
 			annotated = analyze_marks(s, report, &failure);
-		ret = print(s, former, report, err);
+		outcome = (struct analyze_outcome){.reports = {report}, .names = {s->files[0]}};
+		ret = analyze_print(s, &outcome, err);
 		rd_report_free(report);
 		if (!ret && annotated < 0) {
 			*err = failure;
@@ -157,19 +136,17 @@ static int analyze(const struct analyze_settings *s, const struct rd_snapshot *f
 	return ret;
 }
 
-/* Two ends are already a comparison, and their frames are in two files. */
+/* The frames of two ends are in two files. */
 static int check_ends(
 	const struct analyze_settings *s, const struct analyze_pair *pair, struct rd_error *err)
 {
-	if (!s->annotate && !s->compare && !s->marks)
+	if (!s->annotate && !s->marks)
 		return 0;
 	return rd_fail(err, RD_CLASS_USAGE, 0,
 		"analyse each alone, or add --ends never to read one after the other",
 		"%s: '%s' and '%s' are captures of two ends",
-		s->annotate ? "--annotate"
-		: s->marks  ? "--marks"
-			    : "--compare",
-		pair->points[RD_TAP_A].name, pair->points[RD_TAP_B].name);
+		s->annotate ? "--annotate" : "--marks", pair->points[RD_TAP_A].name,
+		pair->points[RD_TAP_B].name);
 }
 
 static int report_ends(const struct analyze_settings *s, const struct analyze_pair *pair,
@@ -187,8 +164,8 @@ static int report_ends(const struct analyze_settings *s, const struct analyze_pa
 	return ret;
 }
 
-static int report_files(const struct analyze_settings *s, const struct rd_snapshot *former,
-	struct analyze_faults *faults, struct rd_error *err)
+static int report_files(
+	const struct analyze_settings *s, struct analyze_faults *faults, struct rd_error *err)
 {
 	struct analyze_points points;
 	struct analyze_pair pair;
@@ -203,7 +180,7 @@ static int report_files(const struct analyze_settings *s, const struct rd_snapsh
 		if (ret > 0)
 			ret = report_ends(s, &pair, faults, err);
 		else if (!ret)
-			ret = analyze(s, former, faults, err);
+			ret = analyze(s, faults, err);
 	}
 	analyze_points_free(&points);
 	return ret;
@@ -212,20 +189,16 @@ static int report_files(const struct analyze_settings *s, const struct rd_snapsh
 /* Returns the exit status. */
 static int run_files(struct analyze_settings *s)
 {
-	struct rd_snapshot *former = NULL;
 	struct analyze_faults faults = {0};
 	struct rd_error err;
 	int ret;
 
 	for (unsigned int i = 0; i < s->n_files; i++)
 		rd_inputs_add(&s->inputs, s->files[i]);
-	if (s->compare)
-		rd_inputs_add(&s->inputs, s->compare);
 	if (analyze_check_page(s, &err) < 0 || analyze_check_annotate(s, &err) < 0 ||
-		analyze_check_marks(s, &err) < 0 || analyze_read_former(s, &former, &err) < 0)
+		analyze_check_marks(s, &err) < 0)
 		return rd_cli_fail(&err);
-	ret = report_files(s, former, &faults, &err);
-	rd_snapshot_free(former);
+	ret = report_files(s, &faults, &err);
 	ret = ret < 0 ? rd_cli_fail(&err) : RD_CLASS_NONE;
 	if (ret)
 		return ret;

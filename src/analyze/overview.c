@@ -69,7 +69,7 @@ int analyze_report_points(const struct analyze_settings *s, const struct analyze
 	struct work w = {s, of, &p, NULL};
 	int ret;
 
-	if (s->annotate || s->compare || s->marks)
+	if (s->annotate || s->marks)
 		return rd_fail(err, RD_CLASS_USAGE, 0,
 			"give two of them, or add --ends never to read one after the other",
 			"'%s' and '%s' have the same packets: these look like captures at several "

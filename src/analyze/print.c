@@ -183,16 +183,13 @@ static void put_headline(FILE *out, enum rd_severity severity, const char *line)
 	rd_cli_put_line(out, colours[severity], line);
 }
 
-static int put_json(const struct analyze_settings *s, const struct analyze_outcome *o, FILE *out)
+static int put_json(const struct analyze_outcome *o, FILE *out)
 {
 	const size_t flags = JSON_INDENT(1) | JSON_REAL_PRECISION(9);
-	json_t *changes = o->changes ? rd_changes_json(o->changes, s->compare) : NULL;
-	int ret = o->changes  ? json_dumpf(changes, out, flags)
-		  : o->points ? rd_points_json_write(o->points, flags, out)
-		  : o->ends   ? put_two(o, flags, out)
-			      : rd_report_json_write(o->reports[0], flags, out);
+	int ret = o->points ? rd_points_json_write(o->points, flags, out)
+		  : o->ends ? put_two(o, flags, out)
+			    : rd_report_json_write(o->reports[0], flags, out);
 
-	json_decref(changes);
 	return ret < 0 || fputc('\n', out) < 0;
 }
 
@@ -204,7 +201,7 @@ static int write_json(
 	if (!out)
 		return -1;
 	errno = 0;
-	return report_file_close(out, s->json_file, "--json", put_json(s, o, out) == 0, err);
+	return report_file_close(out, s->json_file, "--json", put_json(o, out) == 0, err);
 }
 
 /* To standard output, in the format of the options. */
@@ -217,11 +214,7 @@ static int put_output(const struct analyze_settings *s, const struct analyze_out
 	if (s->annotate && !strcmp(s->annotate, "-"))
 		return 0;
 	if (s->json)
-		return put_json(s, o, stdout);
-	if (o->changes) {
-		rd_changes_text(o->changes, s->compare, s->style.verbose, stdout);
-		return 0;
-	}
+		return put_json(o, stdout);
 	style.columns = rd_cli_columns();
 	if (s->color == WHEN_ALWAYS || (s->color == WHEN_AUTO && rd_cli_has_colours(stdout)))
 		style.headline = put_headline;

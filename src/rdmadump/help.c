@@ -17,6 +17,7 @@ static const char *const examples[][2] = {
 const struct rd_command rd_commands[] = {
 	{"capture", "capture the traffic of a port (the default)"},
 	{"analyze", "find problems in captured traffic"},
+	{"compare", "what changed between two captures or reports"},
 	{"digest", "small copies of captures, to analyze them elsewhere"},
 	{"export", "tables of what analyze finds, for DuckDB, Spark and the like"},
 	{"list", "list devices and ports, and whether they can be captured"},

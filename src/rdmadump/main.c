@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fnmatch.h>
 #include <rdmadump/filter.h>
+#include <rdmadump/identity.h>
 #include <rdmadump/program.h>
 #include <rdmadump/words.h>
 #include <stdbool.h>
@@ -25,6 +26,9 @@ static const struct own_command {
 	{"record", rd_cmd_record},
 	{0},
 };
+
+/* Those that are scripts. */
+static const char *const scripts[] = {"compare", "digest", "export", NULL};
 
 #define ALIKE_SHARE 4 /* one letter in this many may differ */
 
@@ -117,6 +121,19 @@ static void translate_help(int argc, char **argv)
 	argv[argc > 2 ? 2 : 1] = option;
 }
 
+/* Programs open files with the rights of the caller of sudo themselves, a shell cannot. */
+static int become_caller(const char *command, struct rd_error *err)
+{
+	struct rd_identity id;
+	unsigned int i = 0;
+
+	while (scripts[i] && strcmp(scripts[i], command) != 0)
+		i++;
+	if (!scripts[i] || rd_identity_choose(&id, NULL, err) < 0 || !id.change)
+		return 0;
+	return rd_identity_become(&id, err);
+}
+
 /* Returns the exit status if the program cannot be run. */
 static int run_program(const char *command, char **argv)
 {
@@ -124,7 +141,7 @@ static int run_program(const char *command, char **argv)
 	struct rd_error err;
 
 	snprintf(name, sizeof(name), "rdmadump-%s", command);
-	if (rd_program_find(path, name, &err) == 0) {
+	if (rd_program_find(path, name, &err) == 0 && become_caller(command, &err) == 0) {
 		execv(path, argv);
 		rd_fail(&err, RD_CLASS_DEVICE, errno, NULL, "cannot run '%s'", path);
 	}

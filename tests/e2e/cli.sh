@@ -109,7 +109,7 @@ done <<'LIST'
 1|events -a foo|-a: 'foo' is not 'duration:' and a number of seconds
 1|counters --interval x|--interval: 'x' is not a number of seconds from 0.01 to 86400
 2|counters --diff TMP/none TMP/none|No such file or directory; name a file that 'rdmadump counters --json' wrote
-2|analyze --compare TMP/none TMP/none|No such file or directory; name a file with what 'rdmadump analyze --json' printed
+1|compare TMP/none|two captures or reports are compared: before, and now; see 'rdmadump compare --help'
 2|-r TMP|Is a directory; give a file, not a directory
 2|-r TMP -w TMP/o|Is a directory; give a file, not a directory
 2|analyze TMP/tree|has no capture file among its [0-9]+ files; name the files to see why
@@ -204,7 +204,7 @@ while IFS='|' read -r words want; do
 done <<'LIST'
 --snap|--snapshot-length
 --ro|--roce
-co|counters
+co|compare counters
 --when-full d|drop
 --when-full |drop wait
 -Q in|in inout
@@ -212,7 +212,7 @@ co|counters
 list --js|--json
 analyze --ht|--html
 he|help
-help co|counters
+help co|compare counters
 counters lo|lo
 counters --diff TMP/wi|TMP/witness
 LIST

@@ -40,7 +40,6 @@ refused "-r, a capture" -r "$tmp/root/a.pcap"
 refused "-F, a filter" -r "$theirs/a.pcap" -F "$tmp/root/text"
 refused "analyze, a capture" analyze "$tmp/root/a.pcap"
 refused "analyze, a directory" analyze "$tmp/root"
-refused "--compare, a report" analyze --compare "$tmp/root/text" "$theirs/a.pcap"
 refused "--diff, counters" counters --diff "$tmp/root/text" "$tmp/root/text"
 [ -z "${archives-}" ] || refused "bundle --file, a capture" bundle --dry-run --file "$tmp/root/a.pcap"
 
@@ -80,7 +79,6 @@ silent() {
 silent "-r" -r "$theirs/text"
 silent "-F" -r "$theirs/a.pcap" -F "$theirs/text"
 has "... but its name" "$tmp/log" "the expression in '.*/theirs/text'"
-silent "--compare" analyze --compare "$theirs/text" "$theirs/a.pcap"
 silent "--diff" counters --diff "$theirs/text" "$theirs/text"
 
 # --- -Z root by sudo ---------------------------------------------------------------------------------

@@ -216,4 +216,19 @@ has "... the analysis may not read it" "$tmp"/swapped/*/analysis/files.txt "swap
 is "... nor is there another one" "$(cat "$tmp"/swapped/*/analysis/files.json 2>/dev/null | grep -c '"conversations"')" 0
 untouched "sudo bundle, --file is swapped"
 
+# --- export, compare ----------------------------------------------------------------------------
+
+cp "$capture" "$theirs/t.pcap" && chown "$uid" "$theirs/t.pcap"
+before=$(of_root)
+as_sudo "$RDMADUMP" export -o "$tmp/root/tables" "$theirs/t.pcap" >"$tmp/out" 2>"$tmp/log"
+exits "sudo export, a directory of root's" 3 "$tmp/log" "no tables can be written to '.*/root/tables'; choose another directory"
+untouched "sudo export"
+as_sudo "$RDMADUMP" export -t captures -o "$theirs/tables" "$theirs/t.pcap" >"$tmp/out" 2>"$tmp/log"
+is "sudo export: the tables are the caller's" "$(stat -c '%u %a' "$theirs/tables/captures.ndjson")" "$uid 600"
+"$RDMADUMP" analyze --json "$capture" >"$tmp/root/report.json" 2>"$tmp/log"
+before=$(of_root)
+as_sudo "$RDMADUMP" compare "$tmp/root/report.json" "$theirs/t.pcap" >"$tmp/out" 2>"$tmp/log"
+exits "sudo compare, a report of root's" 2 "$tmp/log" "cannot read .*report.json: .*: Permission denied; make it by"
+untouched "sudo compare"
+
 tap_done

@@ -5,10 +5,8 @@
  */
 #include "analysis/output/output.h"
 #include "test.h"
-#include <rdmadump/compare.h>
 #include <rdmadump/points.h>
 
-extern const struct rd_shape changes_shape; /* src/analysis/compare/json.c */
 extern const struct rd_shape explain_shape; /* src/explain/json.c */
 
 #define NAMES 64 /* more than any enumeration has */
@@ -269,11 +267,4 @@ TEST(several_points)
 TEST(explanations)
 {
 	assert_file("explain.json", 1, "rdmadump explain --json", "null", &explain_shape);
-}
-
-TEST(changes)
-{
-	assert_file("analyze-compare.json", RD_CHANGES_VERSION,
-		"rdmadump analyze --compare --json: what changed between two analyses",
-		"null: before and after have their own", &changes_shape);
 }
