@@ -13,12 +13,12 @@
 
 #define PERIOD_NS 10000000000U
 
-static void put(FILE *out, const char *name, const char *type, const char *help, uint64_t value)
+static void put(FILE *out, const char *name, const char *help, uint64_t value)
 {
 	fprintf(out,
 		"# HELP rdmadump_record_%s %s\n# TYPE rdmadump_record_%s %s\n"
 		"rdmadump_record_%s %" PRIu64 "\n",
-		name, help, name, type, name, value);
+		name, help, name, strstr(name, "_total") ? "counter" : "gauge", name, value);
 }
 
 /* Writes the value of a label; backslashes, quotes and newlines are escaped. */
@@ -63,21 +63,20 @@ static int put_all(void *ctx, FILE *out, struct rd_error *err)
 	c = r->counts;
 	p = r->progress;
 	pthread_mutex_unlock(&r->lock);
-	put(out, "running", "gauge", "1 while frames are recorded", file->running);
-	put(out, "frames_total", "counter", "Frames received", p.frames);
-	put(out, "lost_frames_total", "counter", "Frames lost by the device or dropped", p.lost);
-	put(out, "memory_bytes", "gauge", "Memory for frames", c.memory);
-	put(out, "files_total", "counter", "Files written", c.files);
-	put(out, "file_frames_total", "counter", "Frames in files", c.frames);
-	put(out, "file_bytes_total", "counter", "Bytes of files", c.bytes);
-	put(out, "files_failed_total", "counter", "Files that could not be written completely",
+	put(out, "running", "1 while frames are recorded", file->running);
+	put(out, "frames_total", "Frames received", p.frames);
+	put(out, "lost_frames_total", "Frames lost by the device or dropped", p.lost);
+	put(out, "memory_bytes", "Memory for frames", c.memory);
+	put(out, "files_total", "Files written", c.files);
+	put(out, "file_frames_total", "Frames in files", c.frames);
+	put(out, "file_bytes_total", "Bytes of files", c.bytes);
+	put(out, "files_failed_total", "Files that could not be written completely",
 		c.files_failed);
-	put(out, "triggers_ignored_total", "counter",
+	put(out, "triggers_ignored_total",
 		"Triggers that were too soon after a file, or after the last one",
 		c.held + c.closed);
-	put(out, "analyses_failed_total", "counter", "Files that could not be analysed",
-		c.not_analysed);
-	put(out, "commands_failed_total", "counter", "Commands that failed", c.commands_failed);
+	put(out, "analyses_failed_total", "Files that could not be analysed", c.not_analysed);
+	put(out, "commands_failed_total", "Commands that failed", c.commands_failed);
 	put_triggers(out, r);
 	(void)err; /* the stream keeps it */
 	return 0;

@@ -28,7 +28,7 @@ struct records records_walk(
 
 		if (!record_len)
 			break;
-		r.frames.of[e->n_ifaces > 1 && e->format->record_iface
+		r.frames.of[e->format->record_iface
 				    ? e->format->record_iface(record) % RD_IFACES_MAX
 				    : 0]++;
 		r.frames.all++;

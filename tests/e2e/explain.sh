@@ -93,6 +93,12 @@ is "who reports, and who is only named" "$(jq -c '[.machines[] | [.host, .addres
 explain - <"$tmp/log" >"$tmp/out"
 is "no escape sequence of a log is printed" "$(tr -d '[:print:]\n\t' <"$tmp/out" | wc -c)" 0
 has "the silent peer is named" "$tmp/out" '^  10.0.0.2, by 2 lines'
+has "a line that was not read to its end" "$tmp/out" '^1 line was longer than'
+seq 4200 | awk '{printf "n%d:1:1 [0] NCCL WARN NET/IB : Got completion from peer 10.1.%d.%d<1> with status=%d vendor err %d\n", $1, $1 / 256, $1 % 256, 1 + $1 % 20, $1 % 250}' |
+	explain - >"$tmp/out"
+is "what there is no room for" "$(grep -E '^(.* and .* more: see|only the first .* machines|.* further lines)' "$tmp/out")" "  and 2040 more: see --json
+only the first 4096 machines are listed
+1952 further lines with other codes: too many different ones"
 for host in 2:b 3:a 1:c; do
 	echo "2024-01-02 03:04:0${host%:*}.5 ${host#*:} app[1]: completion with error 12"
 done | explain - >"$tmp/out"
@@ -102,8 +108,8 @@ machines() { "$RDMADUMP" explain --json - | jq -c '[.machines[] | [.host, .addre
 wc='NCCL WARN NET/IB : Got completion from peer 9.9.9.9<1> with status'
 is "a machine that tells its address later is not another one" \
 	"$(printf '%s\n' "n1:1:1 [0] $wc=12" "n2:1:1 [0] $wc=12 localGid ::ffff:10.0.0.2 remoteGids::ffff:10.0.0.1" \
-		"n1:1:1 [0] $wc=12 localGid ::ffff:10.0.0.1" | machines)" \
-	'[["n1","10.0.0.1",2,1],[null,"9.9.9.9",0,2],["n2","10.0.0.2",1,0]]'
+		"n4:1:1 [0] $wc=12" "n1:1:1 [0] $wc=12 localGid ::ffff:10.0.0.1" | machines)" \
+	'[["n1","10.0.0.1",2,1],[null,"9.9.9.9",0,3],["n2","10.0.0.2",1,0],["n4",null,1,0]]'
 is "a machine of two addresses" \
 	"$(printf '%s\n' "n1:1:1 [0] $wc=12 localGid ::ffff:10.0.0.1" "n1:1:1 [0] $wc=12 localGid ::ffff:10.0.1.1" \
 		"n2:1:1 [0] $wc=12 remoteGids::ffff:10.0.1.1" | machines)" '[["n1","10.0.0.1",2,1],[null,"9.9.9.9",0,2],["n2",null,1,0]]'

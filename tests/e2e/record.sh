@@ -138,6 +138,7 @@ is "... before the command is run with its name, once each" \
 	"$(sort "$tmp/names")" "$(for f in "$d"/r_*.pcapng; do echo "$f ${f%.pcapng}.html"; done)"
 has "state for Prometheus" "$tmp/state.prom" '^rdmadump_record_files_total [5-9]$'
 has "... of each trigger" "$tmp/state.prom" '^rdmadump_record_triggers_total\{trigger="SIGUSR1"\} 3$'
+is "... in its format" "$(grep -cE '^# (HELP rdmadump_record_[a-z_]+ [A-Z1][^_]*|TYPE rdmadump_record_([a-z_]+_total counter|(running|memory_bytes) gauge))$' "$tmp/state.prom")" 24
 has "... and that it has ended" "$tmp/state.prom" '^rdmadump_record_running 0$'
 fits "the report has its schema" record "$tmp/report"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Numbers as text and back, one line per case; the line that an error becomes; descriptors. */
+#include "cli/cli.h"
 #include "test.h"
 #include <limits.h>
 
@@ -243,6 +244,17 @@ static int keeps_these(const int *kept, size_t n_kept, const int *others, size_t
 	for (size_t i = 0; i < n_others; i++)
 		wrong |= fcntl(others[i], F_GETFD) < 0 ? 0 : 4;
 	return wrong | (fcntl(STDERR_FILENO, F_GETFD) < 0 ? 8 : 0);
+}
+
+/* Between words; a word that is too long is cut. */
+TEST(wrapped)
+{
+	char text[64] = "";
+	FILE *out = fmemopen(text, sizeof(text), "w");
+
+	rd_cli_put_wrapped(out, "a word 0123456789 b", 2, 6);
+	fclose(out);
+	expect("a word\n  012345\n  6789 b\n", text);
 }
 
 /* A process that outlives the caller does not hold its terminal, pipes or files. */

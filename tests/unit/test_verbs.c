@@ -407,6 +407,24 @@ TEST(hopeless)
 	assert_int_equal(hca.resets, 64);
 }
 
+/* What a queue has before the start is dropped; one that failed until then is renewed. */
+TEST(before_the_start)
+{
+	queue_make();
+	queue.ring.n = 16;
+	frames_next = 3;
+	queue.src.recheck_ns = 1;
+	expect("0 0 0 0", verbs_queue_empty(&queue, &failure), frames_next, queue.src.recheck_ns,
+		hca.resets);
+	errors_next = 1;
+	expect("0 1 0", verbs_queue_empty(&queue, &failure), hca.resets, queue.fault.text != NULL);
+	queue.oversize.unsure = true;
+	expect("0 2 0", verbs_queue_empty(&queue, &failure), hca.resets, queue.oversize.unsure);
+	errors_next = 1;
+	hca.reset_rc = hca.replace_rc = -1;
+	expect("-1", verbs_queue_empty(&queue, &failure));
+}
+
 /*
  * If a reset is refused, or does not help, the queue is replaced; if that fails the capture ends.
  */
