@@ -136,11 +136,82 @@ struct rd_ends_start {
 	size_t n_addresses;
 };
 
+/* --- packets ---------------------------------------------------------------------------------- */
+
+/* What a response tells its requester: its PSN, that one is missing, or that it must wait. */
+enum rd_ends_answer { RD_ENDS_NONE, RD_ENDS_ACK, RD_ENDS_NAK, RD_ENDS_RNR };
+
+/* What the comparison needs of a packet, whatever it is compared with. */
+struct rd_ends_packet {
+	uint64_t ns;
+	uint64_t frame, latest_ns; /* its number, and the latest time so far, of its capture */
+	uint64_t bytes, identity, packet; /* hashes of what is the same at both ends: without the
+					     ICRC, with it, of all transmissions */
+	struct rd_ends_address from, to;
+	uint32_t qp, psn, icrc;
+	uint32_t network; /* of its tunnel, as in struct rd_inner; 0: none */
+	uint16_t ip_id, length;
+	uint8_t ttl, opcode;
+	uint8_t net, address_length;
+	uint8_t direction; /* enum rd_direction */
+	uint8_t answer;	   /* enum rd_ends_answer, of a reliable connection */
+	bool whole;	   /* its ICRC was captured */
+	bool request;	   /* of a reliable connection */
+	bool data;	   /* SEND or WRITE: acknowledged only if it arrived */
+	bool in_sample[2]; /* see struct rd_ends_sample */
+};
+
+/* False: not RoCE or InfiniBand. Leaves `frame`, `latest_ns`, and in_sample as they are. */
+bool rd_ends_packet(enum rd_link link, const struct rd_frame *frame, struct rd_ends_packet *packet);
+
+/* The steps of a capture's clock, as its frames show them. */
+struct rd_ends_clock {
+	uint64_t frames;
+	uint64_t equal;	  /* frames with the same timestamp as the previous one */
+	uint64_t close;	  /* frames less than 1 us after the previous one */
+	uint64_t last_ns; /* of the newest frame */
+	int64_t shortest; /* shortest time between consecutive frames, above 0; 0: none yet */
+	int64_t divisor;  /* greatest common divisor of all times between frames; 0: none yet */
+	bool fine;	  /* it has timestamps with a finer resolution than 1 us */
+};
+
+/* The next frame. */
+void rd_ends_clock_add(struct rd_ends_clock *c, uint64_t ns);
+
+/*
+ * The first packets of a capture, which are searched in others: [0] of those with an ICRC, by it;
+ * [1] of all, without.
+ */
+struct rd_ends_sample {
+	unsigned int n[2];
+	uint64_t last[2];      /* frame of the last one */
+	bool bare_until, bare; /* a packet has no ICRC: until the first sample was full, or later */
+};
+
+/* What all frames of a capture show that is compared with several. */
+struct rd_ends_capture {
+	struct rd_ends_clock clock;
+	struct rd_ends_sample sample;
+	uint64_t packets; /* RoCE or InfiniBand */
+	uint64_t latest_ns;
+	uint64_t ran_until_ns;
+};
+
+/* Whether both captures may have packets between these, or have missed them. */
+bool rd_ends_known(const struct rd_ends_start *start, const struct rd_ends_address *a,
+	const struct rd_ends_address *b);
 /* The addresses are borrowed until the end. Fails only if out of memory. */
 int rd_ends_open(struct rd_ends **e, const struct rd_ends_start *start, struct rd_error *err);
 /* Frames in the order of their file; both files in parallel, in the order of time. Hot path. */
 void rd_ends_frames(struct rd_ends *e, enum rd_tap end, enum rd_link link,
 	const struct rd_frame *frames, unsigned int n);
+/*
+ * In place of all frames of a capture, before the first packet: how many of its packets are not
+ * taken, since they are not between known addresses.
+ */
+void rd_ends_capture(struct rd_ends *e, enum rd_tap end, const struct rd_ends_capture *capture,
+	uint64_t elsewhere);
+void rd_ends_take(struct rd_ends *e, enum rd_tap end, const struct rd_ends_packet *packet);
 /* A file has ended: packets sent after its last frame, and after its capture, are not in it. */
 void rd_ends_file_end(struct rd_ends *e, enum rd_tap end, uint64_t ran_until_ns);
 /*
@@ -181,23 +252,25 @@ struct rd_ends_search *rd_ends_search_open(
 /* False: the rest of the file need not be read. */
 bool rd_ends_search_frame(struct rd_ends_search *s, enum rd_tap file, enum rd_link link,
 	const struct rd_frame *frame);
+bool rd_ends_search_packet(
+	struct rd_ends_search *s, enum rd_tap file, const struct rd_ends_packet *packet);
+/* The next packet of a capture: whether it is in the sample. `by`: a search for each kind. */
+void rd_ends_sample_add(struct rd_ends_search *const by[2], struct rd_ends_sample *sample,
+	struct rd_ends_packet *packet);
+/*
+ * In place of the frames of `of`: its packets, until false; then both samples, as far as they are
+ * not among these packets.
+ */
+bool rd_ends_search_sampled(struct rd_ends_search *s, const struct rd_ends_sample *of,
+	const struct rd_ends_packet *packet);
+void rd_ends_search_samples(struct rd_ends_search *s, const struct rd_ends_sample *of,
+	const struct rd_ends_sample *other);
 /* Whether both files have to be read once more, without the ICRCs that some frames lack. */
 bool rd_ends_search_again(struct rd_ends_search *s);
 /* True: they are; sets the first timestamps, and the offset is the median of the packets found, B's
  * clock minus A's. */
 bool rd_ends_search_result(struct rd_ends_search *s, struct rd_ends_start *start);
 void rd_ends_search_close(struct rd_ends_search *s);
-
-/* What of a packet is the same at both ends. */
-struct rd_ends_print {
-	uint64_t identity; /* a hash; without the ICRC also that of one in the next round of PSNs */
-	bool icrc;	   /* whether its ICRC was captured, and is in the hash */
-	struct rd_ends_address from, to;
-};
-
-/* False: not RoCE or InfiniBand. */
-bool rd_ends_print(enum rd_link link, const struct rd_frame *frame, bool with_icrc,
-	struct rd_ends_print *print);
 
 /* As in docs/schema/analyze.json, "ends". NULL if out of memory. Owned by the caller. */
 json_t *rd_ends_json(const struct rd_ends_report *r);

@@ -70,6 +70,7 @@ struct analyze_pair {
 	unsigned int number[RD_TAPS]; /* of the points, among several */
 	struct rd_ends_span span[RD_TAPS];
 	bool spans_known;
+	struct kept *kept;	    /* of all points; NULL: their files are read */
 	bool same;		    /* have they? */
 	struct rd_ends_start start; /* its addresses are freed by analyze_points_free() */
 };
@@ -80,6 +81,7 @@ struct analyze_points {
 	char **files; /* of all points */
 	struct analyze_pair *pairs;
 	unsigned int n_pairs;
+	struct kept *kept;
 };
 
 struct analyze_outcome {

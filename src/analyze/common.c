@@ -24,7 +24,7 @@ int analyze_walk(
 		const struct rd_file_config config = {.path = files[i], .all_links = true};
 		struct rd_frame frames[RD_BATCH];
 		struct rd_source *source;
-		uint64_t seen = 0;
+		uint64_t seen = 0, ran_until_ns;
 		int got;
 
 		if (rd_file_open(&source, &config, err) < 0)
@@ -42,14 +42,17 @@ int analyze_walk(
 				source->ops->release(source);
 		}
 		analyze_status_end();
-		source->ops->close(source); /* damage is reported by the analysis that follows */
+		/* Damage is reported by the analysis that follows. */
+		ran_until_ns = analyze_close(source, NULL, NULL);
+		if (w->ran_until_ns)
+			*w->ran_until_ns = ran_until_ns;
 	}
 	return 0;
 }
 
 /* A packet of the sample of a file. */
 struct print {
-	uint64_t identity;	    /* 0: the slot is empty */
+	uint64_t bytes;		    /* of struct rd_ends_packet; 0: the slot is empty */
 	unsigned int file, seen_in; /* the last file that was found to have it, + 1 */
 };
 
@@ -66,15 +69,15 @@ static bool take_sample(void *ctx, enum rd_link link, const struct rd_frame *fra
 {
 	struct prints *p = ctx;
 	struct common_file *f = &p->common->files[p->file];
-	struct rd_ends_print print;
+	struct rd_ends_packet of;
 	size_t i;
 
-	if (!rd_ends_print(link, frame, false, &print))
+	if (!rd_ends_packet(link, frame, &of))
 		return true;
-	for (i = (size_t)print.identity & p->mask; p->slots[i].identity; i = (i + 1) & p->mask)
-		if (p->slots[i].identity == print.identity && p->slots[i].file == p->file)
+	for (i = (size_t)of.bytes & p->mask; p->slots[i].bytes; i = (i + 1) & p->mask)
+		if (p->slots[i].bytes == of.bytes && p->slots[i].file == p->file)
 			return true;
-	p->slots[i] = (struct print){.identity = print.identity, .file = p->file};
+	p->slots[i] = (struct print){.bytes = of.bytes, .file = p->file};
 	return ++f->sample < SAMPLE;
 }
 
@@ -83,6 +86,13 @@ int common_order(const void *x, const void *y)
 	const struct common_route *a = x, *b = y;
 
 	return rd_ends_address_order(&a->low, &b->low) ?: rd_ends_address_order(&a->high, &b->high);
+}
+
+struct common_route common_route(const struct rd_ends_packet *p)
+{
+	const bool up = rd_ends_address_order(&p->from, &p->to) < 0;
+
+	return (struct common_route){up ? p->from : p->to, up ? p->to : p->from};
 }
 
 static void sort_routes(struct common_routes *r)
@@ -115,11 +125,9 @@ static bool add_route(struct prints *p, const struct common_route *route)
 }
 
 /* Most packets follow another one between the same addresses. */
-static void note_route(struct prints *p, const struct rd_ends_print *print)
+static void note_route(struct prints *p, const struct rd_ends_packet *of)
 {
-	const bool up = rd_ends_address_order(&print->from, &print->to) < 0;
-	const struct common_route route = {
-		up ? print->from : print->to, up ? print->to : print->from};
+	const struct common_route route = common_route(of);
 	const uint64_t place =
 		(route.low.word[0] + route.low.word[1]) * UINT64_C(0x9e3779b97f4a7c15) +
 		route.high.word[0] + route.high.word[1];
@@ -135,20 +143,19 @@ static bool find(void *ctx, enum rd_link link, const struct rd_frame *frame)
 {
 	struct prints *p = ctx;
 	struct common_file *f = &p->common->files[p->file];
-	struct rd_ends_print of;
+	struct rd_ends_packet of;
 
 	if (!f->frames++ || (int64_t)frame->ts_ns < (int64_t)f->first_ns)
 		f->first_ns = frame->ts_ns;
 	if (f->frames == 1 || (int64_t)frame->ts_ns > (int64_t)f->last_ns)
 		f->last_ns = frame->ts_ns;
-	if (!rd_ends_print(link, frame, false, &of))
+	if (!rd_ends_packet(link, frame, &of))
 		return true;
 	note_route(p, &of);
-	for (size_t i = (size_t)of.identity & p->mask; p->slots[i].identity;
-		i = (i + 1) & p->mask) {
+	for (size_t i = (size_t)of.bytes & p->mask; p->slots[i].bytes; i = (i + 1) & p->mask) {
 		struct print *print = &p->slots[i];
 
-		if (print->identity != of.identity || print->seen_in == p->file + 1)
+		if (print->bytes != of.bytes || print->seen_in == p->file + 1)
 			continue;
 		print->seen_in = p->file + 1;
 		p->common->found[print->file * p->common->n + p->file]++;
@@ -158,7 +165,7 @@ static bool find(void *ctx, enum rd_link link, const struct rd_frame *frame)
 
 static int read_all(struct prints *p, char *const *files, struct rd_error *err)
 {
-	const struct analyze_walker sampler = {take_sample, p}, finder = {find, p};
+	const struct analyze_walker sampler = {take_sample, p, NULL}, finder = {find, p, NULL};
 	struct common *c = p->common;
 	int ret = 0;
 

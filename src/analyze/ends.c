@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Reads two captures of the same traffic in parallel, and compares them. */
-#include "analyze.h"
 #include "cli/cli.h"
+#include "points.h"
 #include <errno.h>
 #include <stdlib.h>
 
@@ -47,7 +47,7 @@ static int64_t time_of(const struct tap *t)
 	return rd_ends_time(t->frames[t->at].ts_ns, t->origin, t->shift);
 }
 
-/* Frames of `t` up to the time of the other's next one. */
+/* Frames of `t` up to the time of the other's next one; of the same time, those of A are first. */
 static void feed(struct rd_ends *ends, struct tap taps[RD_TAPS], enum rd_tap which)
 {
 	struct tap *t = &taps[which];
@@ -56,7 +56,7 @@ static void feed(struct rd_ends *ends, struct tap taps[RD_TAPS], enum rd_tap whi
 
 	do
 		t->at++;
-	while (t->at < t->n && (other->at == other->n || time_of(t) <= time_of(other)));
+	while (t->at < t->n && (other->at == other->n || time_of(t) + which <= time_of(other)));
 	while (from < t->at) {
 		const struct rd_frame *frames = &t->frames[from];
 		unsigned int run = analyze_run(t->source, frames, t->at - from);
@@ -100,6 +100,49 @@ static int read_both(struct rd_ends *ends, struct tap taps[RD_TAPS], struct rd_e
 	return 0;
 }
 
+/* The same, of packets that were kept when the files were read for several pairs. */
+static int take_both(struct rd_ends *ends, const struct analyze_pair *pair, struct rd_error *err)
+{
+	struct kept_reader *r[RD_TAPS];
+	bool more[RD_TAPS];
+	int ret = 0;
+
+	for (int i = 0; i < RD_TAPS; i++) {
+		const struct rd_ends_capture *c = kept_capture(pair, (enum rd_tap)i);
+
+		r[i] = kept_open(pair, (enum rd_tap)i, err);
+		more[i] = r[i];
+		rd_ends_capture(
+			ends, (enum rd_tap)i, c, c->packets - kept_packets(pair, (enum rd_tap)i));
+	}
+	while (more[RD_TAP_A] || more[RD_TAP_B]) {
+		const struct rd_ends_packet *p[RD_TAPS];
+		int64_t t[RD_TAPS];
+		enum rd_tap next;
+
+		for (int i = 0; i < RD_TAPS; i++) {
+			const struct rd_ends_capture *c = kept_capture(pair, (enum rd_tap)i);
+
+			p[i] = more[i] ? kept_peek(r[i]) : NULL;
+			t[i] = more[i] ? rd_ends_time(p[i] ? p[i]->latest_ns : c->latest_ns,
+						 pair->start.first_ns[RD_TAP_A],
+						 i == RD_TAP_B ? pair->start.offset_ns : 0)
+				       : INT64_MAX;
+		}
+		next = t[RD_TAP_A] <= t[RD_TAP_B] ? RD_TAP_A : RD_TAP_B;
+		if (p[next]) {
+			rd_ends_take(ends, next, p[next]);
+			kept_step(r[next]);
+			continue;
+		}
+		more[next] = false;
+		rd_ends_file_end(ends, next, kept_capture(pair, next)->ran_until_ns);
+	}
+	for (int i = 0; i < RD_TAPS; i++)
+		ret = !r[i] || kept_close(r[i], err) < 0 ? -1 : ret;
+	return ret;
+}
+
 static int tap_open(struct tap *t, const struct analyze_settings *s,
 	const struct analyze_pair *pair, enum rd_tap which, bool known, struct rd_error *err)
 {
@@ -139,7 +182,7 @@ int analyze_ends(const struct analyze_settings *s, const struct analyze_pair *pa
 	if (tap_open(&taps[0], s, pair, RD_TAP_A, o->reports[RD_TAP_A], err) == 0 &&
 		tap_open(&taps[1], s, pair, RD_TAP_B, o->reports[RD_TAP_B], err) == 0 &&
 		rd_ends_open(&ends, &pair->start, err) == 0)
-		ret = read_both(ends, taps, err);
+		ret = pair->kept ? take_both(ends, pair, err) : read_both(ends, taps, err);
 	for (int i = 0; i < RD_TAPS; i++)
 		if (taps[i].source)
 			analyze_close(taps[i].source, taps[i].analysis, NULL);

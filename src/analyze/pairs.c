@@ -19,13 +19,30 @@ static bool look_at(void *ctx, enum rd_link link, const struct rd_frame *frame)
 	return rd_ends_search_frame(l->search, l->tap, link, frame);
 }
 
+/* The same, without reading files: the sample of a capture, or the packets of the other one. */
+static int look_at_kept(const struct looking *l, const struct analyze_pair *pair, enum rd_tap of,
+	struct rd_error *err)
+{
+	const struct rd_ends_sample *sample = &kept_capture(pair, of)->sample;
+	struct kept_reader *r = kept_open(pair, l->tap, err);
+	const struct rd_ends_packet *p;
+	bool more = true;
+
+	for (; r && more && (p = kept_peek(r)); kept_step(r))
+		more = l->tap == of ? rd_ends_search_sampled(l->search, sample, p)
+				    : rd_ends_search_packet(l->search, l->tap, p);
+	if (l->tap == of)
+		rd_ends_search_samples(l->search, sample, &kept_capture(pair, !of)->sample);
+	return r ? kept_close(r, err) : -1;
+}
+
 /* Searches for the first packets of one capture in the other one. */
 static int look(
 	struct analyze_pair *pair, enum rd_tap of, enum rd_ends_need need, struct rd_error *err)
 {
 	struct looking l = {
 		.search = rd_ends_search_open(of, need, pair->spans_known ? pair->span : NULL)};
-	const struct analyze_walker walker = {look_at, &l};
+	const struct analyze_walker walker = {look_at, &l, NULL};
 	int ret = 0;
 
 	if (!l.search)
@@ -33,8 +50,11 @@ static int look(
 	do {
 		for (int i = 0; i < RD_TAPS && !ret; i++) {
 			l.tap = i ? !of : of;
-			ret = analyze_walk(
-				pair->points[l.tap].files, pair->points[l.tap].n, &walker, err);
+			if (pair->kept)
+				ret = look_at_kept(&l, pair, of, err);
+			else
+				ret = analyze_walk(pair->points[l.tap].files, pair->points[l.tap].n,
+					&walker, err);
 		}
 	} while (ret == 0 && rd_ends_search_again(l.search));
 	if (ret == 0)
@@ -188,6 +208,11 @@ static int look_at_pair(void *ctx, unsigned int i, struct rd_error *err)
 	struct analyze_pair *pair = &((struct analyze_points *)ctx)->pairs[i];
 	const int same = pair_look(pair, RD_ENDS_NEED_PATH, err);
 
+	if (pair->kept) { /* tables of the size of what is compared */
+		const uint64_t a = kept_packets(pair, RD_TAP_A), b = kept_packets(pair, RD_TAP_B);
+
+		pair->start.frames = a > b ? a : b;
+	}
 	pair->same = same > 0;
 	return same < 0 ? -1 : 0;
 }
@@ -202,6 +227,10 @@ int pairs_find(const struct common *c, struct analyze_points *p, unsigned int n,
 	if (list_candidates(&g, p) < 0)
 		return rd_fail(
 			err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory to compare %u files", c->n);
+	if (p->n_pairs > 1 && !c->incomplete)
+		p->kept = kept_make(c, p, of_point, n, threads);
+	for (unsigned int i = 0; i < p->n_pairs; i++)
+		p->pairs[i].kept = p->kept;
 	if (jobs_run(&kind, p, p->n_pairs, threads, err) < 0)
 		return -1;
 	for (unsigned int i = 0; i < p->n_pairs; i++)

@@ -143,6 +143,7 @@ void analyze_points_free(struct analyze_points *p)
 		free(p->points[i].name);
 	for (unsigned int i = 0; i < p->n_pairs; i++)
 		free(p->pairs[i].start.addresses);
+	kept_free(p->kept);
 	free(p->points);
 	free(p->files);
 	free(p->pairs);

@@ -10,6 +10,7 @@ struct analyze_walker {
 	/* False: the rest need not be read. */
 	bool (*frame)(void *ctx, enum rd_link link, const struct rd_frame *frame);
 	void *ctx;
+	uint64_t *ran_until_ns; /* until when the last file's capture ran; NULL: not needed */
 };
 
 /* The frames of all files, one after the other; of a damaged one those before. */
@@ -45,6 +46,29 @@ void common_free(struct common *c);
 bool common_any(const struct common *c, unsigned int a, unsigned int b);
 bool common_most(const struct common *c, unsigned int a, unsigned int b);
 int common_order(const void *x, const void *y); /* of two routes */
+struct common_route common_route(const struct rd_ends_packet *p);
+
+/* --- packets of many pairs (kept.c) ----------------------------------------------------------- */
+
+struct kept_reader;
+
+/*
+ * Reads the files of all points, and keeps what their pairs need, each packet once. NULL, with a
+ * warning: it cannot.
+ */
+struct kept *kept_make(const struct common *c, const struct analyze_points *p,
+	const unsigned int *of_point, unsigned int n, unsigned int threads);
+void kept_free(struct kept *k);
+const struct rd_ends_capture *kept_capture(const struct analyze_pair *pair, enum rd_tap tap);
+/* The packets of one point that its pair compares, in their order; and how many these are. */
+struct kept_reader *kept_open(
+	const struct analyze_pair *pair, enum rd_tap tap, struct rd_error *err);
+uint64_t kept_packets(const struct analyze_pair *pair, enum rd_tap tap);
+/* The next one; NULL: there is none. */
+const struct rd_ends_packet *kept_peek(const struct kept_reader *r);
+void kept_step(struct kept_reader *r);
+/* -1: it could not be read. */
+int kept_close(struct kept_reader *r, struct rd_error *err);
 
 /* --- pairs (pairs.c) -------------------------------------------------------------------------- */
 

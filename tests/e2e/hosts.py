@@ -24,6 +24,7 @@ machines=1,... each host is of this machine by its facts (facts=1)
 apart=60       seconds between the clocks of two hosts
 drift=190      ppm that the clock of each host runs faster than that of the one before
 begin=10       seconds that the first host and its peers are done before the others begin
+rough=1        times of host 1 go back, even by a minute, 2 sees all in a tunnel, 3 cuts its frames, 4 has a series of two files, 5 other frames, and microseconds
 addresses=2    of each device: 10.0.0.N, 10.1.0.N, ...; each sends to those of the same network
 """
 import json
@@ -125,6 +126,25 @@ def lives(host, hosts, again, ahead):
                        "events_lost": 0, "owners": rows})
 
 
+def write_rough(directory, host, rows):
+    """Times, lengths and files as captures have them; see above."""
+    name, snaplen, n = "%s/host%d.pcapng" % (directory, host), 100 if host == 3 else 65535, len(rows)
+    if host == 1:
+        rows = [(rows[i ^ (i % 7 == 3)][0] - (60 * 10**9 if i == n // 2 else 0),) + row[1:] for i, row in enumerate(rows[:n & ~1])]
+    elif host == 2:
+        def tunnel(data):
+            inner = frames.udp(50000, 4789, b"\x08\0\0\0\0\0\x2a\0" + data)
+            return data[:14] + frames.ipv4(b"\xc0\0\2\1", b"\xc0\0\2\2", inner, 0, 0, 64)
+        rows = [(row[0], tunnel(row[1])) + row[2:] for row in rows]
+    elif host == 4:
+        frames.write_pcapng("%s/host4_20270115.pcapng" % directory, 1, snaplen, rows[:n // 2], 0)
+        name, rows = "%s/host4_20270116.pcapng" % directory, rows[n // 2:]
+    elif host == 5:
+        other = bytes(12) + b"\x08\x06" + bytes(46)
+        rows = [(row[0] // 1000 * 1000,) + more for row in rows for more in (row[1:], (other, 0, None))]
+    frames.write_pcapng(name, 1, snaplen, rows, 0)
+
+
 def main(directory, **how):
     hosts, addresses = int(how.get("hosts", 4)), int(how.get("addresses", 1))
     lossy = {p for p in how.get("lossy", "").split(",") if p}
@@ -145,7 +165,9 @@ def main(directory, **how):
                     net.talk(network, a, b, int(how.get("messages", 40)), bool({f"{a}-{b}", f"{a}-{b}/{network}"} & lossy),
                              int(how.get("begin", 0)) * 10**9)
     for host, rows in net.captures.items():
-        if host not in missing:
+        if how.get("rough"):
+            write_rough(directory, host, [(time + host * apart, data, 0, None, way) for time, data, way in sorted(rows)])
+        elif host not in missing:
             rows = [(time + host * apart + (time - START) * host * int(how.get("drift", 0)) // 10**6, data, 0, None) + ((way,) if host in directions else ())
                     for i, (time, data, way) in enumerate(sorted(rows)) if host not in holes or (i + 1) % holes[host]]
             frames.write_pcapng("%s/host%d.pcapng" % (directory, host), 1, 65535, rows[:-2] if host in part else rows, None if host in holes else 0,

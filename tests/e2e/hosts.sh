@@ -203,6 +203,19 @@ is "a pair says what it lost, beside a refusal by a third host" "$(jq -c '[.pair
 is "... which is a finding of each capture, certain, and named by the pair" "$(jq -c '[.captures[].findings[] | select(.rule == "remote-access") | .certainty], (.pairs[0].ends.verdict.also | contains("refused"))' "$tmp/refused.json" | paste -sd' ')" \
 	'["certain","certain","certain"] true'
 
+# Each capture is read once for all of its pairs; where there is no room to keep its packets, once for each of them
+site rough hosts=6 addresses=2 lossy=1-3/0,4-5/1,5-6/0 rough=1
+mkdir "$tmp/digests" && "$RDMADUMP" digest -o "$tmp/digests" "$tmp"/rough/*.pcapng 2>"$tmp/log"
+is "a rough site: a capture of each host, all pairs" "$(analyze --json "$tmp/rough" | jq -c '[(.captures, .pairs | length), ([.pairs[].ends | .packets > 100] | all), ([.pairs[].ends.elsewhere] | add > 1000)]')" "[6,15,true,true]"
+for scene in rough digests rails again; do
+	for n in 1 4; do analyze --json -j $n "$tmp/$scene" >"$tmp/kept$n"; done
+	[ ! -s "$tmp/log" ] && cmp -s "$tmp/kept1" "$tmp/kept4" && TMPDIR=$tmp/none analyze --json "$tmp/$scene" | cmp -s - "$tmp/kept1" &&
+		grep -q "each capture is read again.*$tmp/none.*TMPDIR" "$tmp/log"
+	ok "$scene: the same answer from packets that are kept, and from files that are read again" "$tmp/log"
+done
+(trap '' XFSZ; ulimit -f 64; analyze --json "$tmp/four" | cmp -s - "$tmp/four.json" && grep -q "read again.*No space left" "$tmp/log")
+ok "... if there is no room for more of them" "$tmp/log"
+
 fits "as docs/schema/analyze-points.json says" analyze-points "$tmp"/{four,ranks,late,rails,into,rail,two,slow}.json
 
 tap_done

@@ -11,19 +11,19 @@
 
 static struct make m;
 
-static struct rd_ends_print print_of(const struct rd_frame *frame, bool with_icrc)
+static struct rd_ends_packet packet_at(const struct rd_frame *frame)
 {
-	struct rd_ends_print print = {0};
+	struct rd_ends_packet p;
 
-	assert_true(rd_ends_print(RD_LINK_ETHERNET, frame, with_icrc, &print));
-	return print;
+	assert_true(rd_ends_packet(RD_LINK_ETHERNET, frame, &p));
+	return p;
 }
 
 static uint64_t identity(void)
 {
 	const struct rd_frame frame = make_frame(&m);
 
-	return print_of(&frame, true).identity;
+	return packet_at(&frame).identity;
 }
 
 static void packet(uint32_t psn)
@@ -75,11 +75,11 @@ TEST(identity)
 	assert_true(identity() == first);
 	m.b[m.n - 1] ^= 1;
 	frame = make_frame(&m);
-	first = print_of(&frame, false).identity;
+	first = packet_at(&frame).bytes;
 	assert_true(identity() != first);
 	frame.caplen -= 40;
-	same(print_of(&frame, true).icrc, 0, print_of(&frame, true).identity, first,
-		print_of(&frame, false).identity, first);
+	same(packet_at(&frame).whole, 0, packet_at(&frame).identity, first, packet_at(&frame).bytes,
+		first);
 }
 
 /* A span of time has its extreme distances, and of equal ones the first: also two spans joined. */

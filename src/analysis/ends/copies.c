@@ -22,7 +22,8 @@ struct extremes distances_expected(const struct path *p)
  */
 static struct extremes within_steps(const struct rd_ends *e, struct extremes x)
 {
-	const int64_t steps = clock_step(&e->pending[RD_TAP_A]) + clock_step(&e->pending[RD_TAP_B]);
+	const int64_t steps =
+		clock_step(&e->pending[RD_TAP_A].clock) + clock_step(&e->pending[RD_TAP_B].clock);
 	const struct extremes y = x;
 
 	if (y.max - steps < x.min)

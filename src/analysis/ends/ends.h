@@ -199,20 +199,6 @@ static inline uint32_t path_network(const struct path *p)
 	return p->plain->shared ? p->network : 0;
 }
 
-/* False: the frame has neither addresses nor LIDs. Its network is not set. */
-bool route_of(const struct rd_packet *p, struct route *r);
-/*
- * A packet, possibly in a tunnel: one end may see it decapsulated, and the other one encapsulated.
- */
-bool packet_of(
-	enum rd_link link, const struct rd_frame *frame, struct rd_packet *p, uint32_t *network);
-/* False, and 0: truncated, absent, or captured before the NIC computed it. */
-bool packet_icrc(const struct rd_packet *p, uint32_t *icrc);
-uint64_t packet_identity(const struct rd_packet *p, const struct route *r, uint32_t icrc);
-/* The same for all transmissions of a request or a response. */
-uint64_t packet_key(const struct rd_packet *p, const struct route *r);
-/* Its source or destination. */
-struct rd_ends_address route_address(const struct route *r, const uint8_t *address);
 /* NULL: over a limit, or out of memory. */
 struct path_qp *path_qp_find(struct rd_ends *e, const struct route *r, uint32_t qp);
 /* The packets on a path to this QP; NULL: there are none. */
@@ -291,16 +277,11 @@ struct pending {
 	struct entry *ring;
 	uint64_t *buckets[LISTS];
 	uint64_t head, tail; /* entries [tail, head) are in the ring */
-	uint64_t frames;     /* of the file, so far */
 	uint64_t near;	     /* of those removed: pairs of the same packet within TWIN_NS */
 	int64_t first, last;
 	bool ended;
-	bool fine;	    /* it has timestamps with a finer resolution than 1 us */
-	uint64_t equal;	    /* frames with the same timestamp as the previous one */
-	uint64_t close;	    /* frames less than BURST_NS after the previous one */
-	int64_t shortest;   /* shortest time between consecutive frames, above 0; 0: none yet */
-	int64_t divisor;    /* greatest common divisor of all times between frames; 0: none yet */
-	uint64_t n_removed; /* slots of both, a power of two */
+	struct rd_ends_clock clock; /* of the frames so far, or of all, see rd_ends_capture() */
+	uint64_t n_removed;	    /* slots of both, a power of two */
 	struct removed *removed;
 	struct sent_once *sent_once;
 };
@@ -358,7 +339,7 @@ struct rd_ends {
  * multiples of a step. Frames with equal timestamps show that a clock has steps, even if these have
  * different lengths; no step is longer than the time between two frames with different timestamps.
  */
-static inline int64_t clock_step(const struct pending *p)
+static inline int64_t clock_step(const struct rd_ends_clock *p)
 {
 	int64_t step = p->fine ? 1 : 1000;
 
@@ -376,7 +357,7 @@ static inline int64_t clock_step(const struct pending *p)
  * Whether most timestamps of a capture may be those of bursts: a driver takes all frames that are
  * there, and stamps them then. The first one of a burst is later than the others, always.
  */
-static inline bool has_bursts(const struct pending *p)
+static inline bool has_bursts(const struct rd_ends_clock *p)
 {
 	return p->close * BURSTS_PART >= p->frames;
 }
@@ -451,7 +432,7 @@ const struct rd_path *ends_path(
 /* --- the fate of packets (evidence.c) ----------------------------------------------------- */
 
 /* Records what a request repeats, and what a response acknowledges or requests again. */
-void evidence_note(struct rd_ends *e, enum rd_tap end, const struct rd_packet *p,
+void evidence_note(struct rd_ends *e, enum rd_tap end, const struct rd_ends_packet *p,
 	struct path_qp *to, int64_t t);
 /* Keeps what evidence_judge() needs of a packet without a match. */
 void evidence_keep(struct rd_ends *e, const struct record *record);

@@ -61,24 +61,19 @@ static void note_request(
 	to->has_psn[end] = true;
 }
 
-void evidence_note(struct rd_ends *e, enum rd_tap end, const struct rd_packet *p,
+void evidence_note(struct rd_ends *e, enum rd_tap end, const struct rd_ends_packet *p,
 	struct path_qp *to, int64_t t)
 {
 	struct answer one = {.t = t, .psn = p->psn, .end = (uint8_t)end};
-	struct rd_aeth aeth;
 
-	if (rd_packet_transport(p) != RD_RC)
-		return;
-	if (!(p->op->bits & RD_OP_RESPONSE)) {
+	if (p->request)
 		note_request(e, end, to, &one);
+	if (p->answer == RD_ENDS_NONE)
 		return;
-	}
-	if ((p->op->bits & RD_OP_ACK) && !rd_packet_aeth(p, &aeth))
-		return;
-	if ((p->op->bits & RD_OP_ACK) && aeth.kind == RD_AETH_NAK && aeth.value == 0) {
+	if (p->answer == RD_ENDS_NAK) {
 		answers_add(e, &to->naks, &one);
 		one.psn = (p->psn - 1) & PSN_MASK;
-	} else if ((p->op->bits & RD_OP_ACK) && aeth.kind == RD_AETH_RNR) {
+	} else if (p->answer == RD_ENDS_RNR) {
 		answers_add(e, &to->rnr_naks, &one);
 	}
 	answers_add(e, &to->acks, &one);

@@ -422,23 +422,6 @@ static void add(struct rd_ends *e, enum rd_tap end, const struct entry *en)
 	note_unique(e, end, push(set, en));
 }
 
-static void read_headers(const struct rd_packet *p, struct entry *en)
-{
-	const uint8_t *ip = p->data + p->l3;
-
-	en->psn = p->psn;
-	en->opcode = p->opcode;
-	en->length = p->end < UINT16_MAX ? (uint16_t)p->end : UINT16_MAX;
-	en->request = rd_packet_transport(p) == RD_RC && !(p->op->bits & RD_OP_RESPONSE);
-	en->data = en->request && (p->op->bits & (RD_OP_SEND | RD_OP_WRITE));
-	if (p->net == RD_NET_IPV4) {
-		en->ip_id = rd_be16(ip + 4);
-		en->ttl = ip[8];
-	} else if (p->net != RD_NET_NONE) {
-		en->ttl = ip[7];
-	}
-}
-
 static int64_t common_divisor(int64_t a, int64_t b)
 {
 	while (b) {
@@ -450,66 +433,64 @@ static int64_t common_divisor(int64_t a, int64_t b)
 	return a;
 }
 
-/* What shows the steps of a capture's clock. */
-static void note_clock(struct pending *set, uint64_t ns, int64_t t)
+void rd_ends_clock_add(struct rd_ends_clock *c, uint64_t ns)
 {
-	const int64_t since = t - set->last;
+	const int64_t since = rd_ends_time(ns, c->last_ns, 0);
 
-	set->fine |= ns % 1000 != 0;
-	if (set->frames < 2)
+	c->last_ns = ns;
+	c->fine |= ns % 1000 != 0;
+	if (++c->frames < 2)
 		return;
-	set->equal += !since;
-	set->close += since >= 0 && since < BURST_NS;
-	if (set->divisor >= CLOCK_TICK_MIN || !set->divisor)
-		set->divisor = common_divisor(llabs(since), set->divisor);
-	if (since > 0 && (!set->shortest || since < set->shortest))
-		set->shortest = since;
+	c->equal += !since;
+	c->close += since >= 0 && since < BURST_NS;
+	if (c->divisor >= CLOCK_TICK_MIN || !c->divisor)
+		c->divisor = common_divisor(llabs(since), c->divisor);
+	if (since > 0 && (!c->shortest || since < c->shortest))
+		c->shortest = since;
 }
 
-static bool has_address(const struct rd_ends *e, const struct route *r, const uint8_t *address)
+bool rd_ends_known(const struct rd_ends_start *start, const struct rd_ends_address *a,
+	const struct rd_ends_address *b)
 {
-	const struct rd_ends_address a = route_address(r, address);
+	const struct rd_ends_address *list = start->addresses;
+	const size_t n = start->n_addresses;
 
-	return bsearch(
-		&a, e->known.addresses, e->known.n_addresses, sizeof(a), rd_ends_address_order);
+	return !list || (bsearch(a, list, n, sizeof(*a), rd_ends_address_order) &&
+				bsearch(b, list, n, sizeof(*b), rd_ends_address_order));
 }
 
-/* Whether the other capture may have such a packet, or have missed it. */
-static bool is_known(const struct rd_ends *e, const struct route *r)
+/* In A's clock, as far as it is known. */
+static int64_t time_of(const struct rd_ends *e, enum rd_tap end, uint64_t ns)
 {
-	return !e->known.addresses || (has_address(e, r, r->src) && has_address(e, r, r->dst));
+	return rd_ends_time(ns, e->origin, end == RD_TAP_B ? e->offset : 0);
 }
 
-static void take(struct rd_ends *e, enum rd_tap end, enum rd_link link, const struct rd_frame *f)
+void rd_ends_take(struct rd_ends *e, enum rd_tap end, const struct rd_ends_packet *p)
 {
-	struct pending *set = &e->pending[end];
-	struct entry en = {.frame = ++set->frames};
-	struct rd_packet p;
-	struct route r;
+	const struct route r = {p->net, p->address_length, p->network,
+		(const uint8_t *)p->from.word, (const uint8_t *)p->to.word};
+	struct entry en = {.id = {[BY_BYTES] = p->bytes, [BY_PACKET] = p->packet},
+		.frame = p->frame,
+		.t = time_of(e, end, p->ns),
+		.to = path_qp_find(e, &r, p->qp),
+		.psn = p->psn,
+		.icrc = p->icrc,
+		.network = p->network,
+		.ip_id = p->ip_id,
+		.length = p->length,
+		.ttl = p->ttl,
+		.opcode = p->opcode,
+		.whole = p->whole,
+		.request = p->request,
+		.data = p->data};
 
-	en.t = rd_ends_time(f->ts_ns, e->origin, end == RD_TAP_B ? e->offset : 0);
-	note_clock(set, f->ts_ns, en.t);
-	set->last = en.t;
-	if (!packet_of(link, f, &p, &en.network) || !route_of(&p, &r))
-		return;
-	if (!is_known(e, &r)) {
-		e->elsewhere++;
-		remove_before(e, en.t - PATIENCE_NS);
-		return;
-	}
-	r.network = en.network;
-	en.whole = packet_icrc(&p, &en.icrc);
-	en.id[BY_BYTES] = packet_identity(&p, &r, 0);
-	en.id[BY_PACKET] = packet_key(&p, &r);
-	en.to = path_qp_find(e, &r, p.dest_qp);
 	if (!en.to) {
 		e->left_out++;
 		return;
 	}
-	en.to->path->frames_out[end] += f->direction == RD_DIR_OUT;
-	en.to->path->frames_in[end] += f->direction == RD_DIR_IN;
-	read_headers(&p, &en);
-	evidence_note(e, end, &p, en.to, en.t);
+	en.to->path->frames_out[end] += p->direction == RD_DIR_OUT;
+	en.to->path->frames_in[end] += p->direction == RD_DIR_IN;
+	evidence_note(e, end, p, en.to, en.t);
 	remove_before(e, en.t - PATIENCE_NS);
 	add(e, end, &en);
 }
@@ -517,17 +498,37 @@ static void take(struct rd_ends *e, enum rd_tap end, enum rd_link link, const st
 void rd_ends_frames(struct rd_ends *e, enum rd_tap end, enum rd_link link,
 	const struct rd_frame *frames, unsigned int n)
 {
-	for (unsigned int i = 0; i < n; i++)
-		take(e, end, link, &frames[i]);
+	struct pending *set = &e->pending[end];
+
+	for (unsigned int i = 0; i < n; i++) {
+		struct rd_ends_packet p;
+
+		rd_ends_clock_add(&set->clock, frames[i].ts_ns);
+		set->last = time_of(e, end, frames[i].ts_ns);
+		if (!rd_ends_packet(link, &frames[i], &p))
+			continue;
+		p.frame = set->clock.frames;
+		if (rd_ends_known(&e->known, &p.from, &p.to))
+			rd_ends_take(e, end, &p);
+		else
+			e->elsewhere++;
+	}
+}
+
+void rd_ends_capture(struct rd_ends *e, enum rd_tap end, const struct rd_ends_capture *capture,
+	uint64_t elsewhere)
+{
+	e->pending[end].clock = capture->clock;
+	e->pending[end].last = time_of(e, end, capture->clock.last_ns);
+	e->elsewhere += elsewhere;
 }
 
 void rd_ends_file_end(struct rd_ends *e, enum rd_tap end, uint64_t ran_until_ns)
 {
-	const int64_t until =
-		rd_ends_time(ran_until_ns, e->origin, end == RD_TAP_B ? e->offset : 0);
+	struct pending *set = &e->pending[end];
 
-	e->pending[end].ended = true;
-	e->pending[end].last = later(e->pending[end].last, until - STOP_NS);
+	set->ended = true;
+	set->last = later(set->last, time_of(e, end, ran_until_ns) - STOP_NS);
 	if (e->pending[!end].ended)
 		remove_before(e, INT64_MAX);
 }

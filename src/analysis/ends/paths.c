@@ -8,7 +8,8 @@
 
 #define ECN_BITS 0x30 /* FECN and BECN, in the fifth byte of the BTH */
 
-bool route_of(const struct rd_packet *p, struct route *r)
+/* False: the frame has neither addresses nor LIDs. Its network is not set. */
+static bool route_of(const struct rd_packet *p, struct route *r)
 {
 	r->net = p->net;
 	r->length = rd_packet_addresses(p, &r->src, &r->dst);
@@ -38,13 +39,14 @@ static unsigned int hash_route(struct rd_hash *h, const struct route *r)
 	return words;
 }
 
-bool packet_icrc(const struct rd_packet *p, uint32_t *icrc)
+/* False, and 0: truncated, absent, or captured before the NIC computed it. */
+static bool packet_icrc(const struct rd_packet *p, uint32_t *icrc)
 {
 	*icrc = rd_packet_has_icrc(p) ? rd_be32(p->data + p->icrc) : 0;
 	return *icrc != 0;
 }
 
-uint64_t packet_identity(const struct rd_packet *p, const struct route *r, uint32_t icrc)
+static uint64_t packet_identity(const struct rd_packet *p, const struct route *r, uint32_t icrc)
 {
 	const uint8_t *bth = p->data + p->bth;
 	struct rd_hash h = rd_hash_begin();
@@ -58,7 +60,8 @@ uint64_t packet_identity(const struct rd_packet *p, const struct route *r, uint3
 	return hash ? hash : 1;
 }
 
-uint64_t packet_key(const struct rd_packet *p, const struct route *r)
+/* The same for all transmissions of a request or a response. */
+static uint64_t packet_key(const struct rd_packet *p, const struct route *r)
 {
 	struct rd_hash h = rd_hash_begin();
 	unsigned int words = hash_route(&h, r);
@@ -68,7 +71,10 @@ uint64_t packet_key(const struct rd_packet *p, const struct route *r)
 	return rd_hash_end(&h, words + 2);
 }
 
-bool packet_of(
+/*
+ * A packet, possibly in a tunnel: one end may see it decapsulated, and the other one encapsulated.
+ */
+static bool packet_of(
 	enum rd_link link, const struct rd_frame *frame, struct rd_packet *p, uint32_t *network)
 {
 	struct rd_inner in;
@@ -82,14 +88,6 @@ bool packet_of(
 	return true;
 }
 
-struct rd_ends_address route_address(const struct route *r, const uint8_t *address)
-{
-	struct rd_ends_address a = {{0}};
-
-	memcpy(a.word, address, r->length);
-	return a;
-}
-
 int rd_ends_address_order(const void *x, const void *y)
 {
 	const struct rd_ends_address *a = x, *b = y;
@@ -97,19 +95,57 @@ int rd_ends_address_order(const void *x, const void *y)
 	return RD_ORDER(a->word[0], b->word[0]) ?: RD_ORDER(a->word[1], b->word[1]);
 }
 
-bool rd_ends_print(enum rd_link link, const struct rd_frame *frame, bool with_icrc,
-	struct rd_ends_print *print)
+static void read_headers(const struct rd_packet *p, struct rd_ends_packet *to)
+{
+	const uint8_t *ip = p->data + p->l3;
+
+	to->qp = p->dest_qp;
+	to->psn = p->psn;
+	to->opcode = p->opcode;
+	to->net = p->net;
+	to->length = p->end < UINT16_MAX ? (uint16_t)p->end : UINT16_MAX;
+	to->request = rd_packet_transport(p) == RD_RC && !(p->op->bits & RD_OP_RESPONSE);
+	to->data = to->request && (p->op->bits & (RD_OP_SEND | RD_OP_WRITE));
+	if (p->net == RD_NET_IPV4) {
+		to->ip_id = rd_be16(ip + 4);
+		to->ttl = ip[8];
+	} else if (p->net != RD_NET_NONE) {
+		to->ttl = ip[7];
+	}
+}
+
+static enum rd_ends_answer answer_of(const struct rd_packet *p)
+{
+	struct rd_aeth aeth;
+
+	if (rd_packet_transport(p) != RD_RC || !(p->op->bits & RD_OP_RESPONSE))
+		return RD_ENDS_NONE;
+	if (!(p->op->bits & RD_OP_ACK))
+		return RD_ENDS_ACK;
+	if (!rd_packet_aeth(p, &aeth))
+		return RD_ENDS_NONE;
+	if (aeth.kind == RD_AETH_NAK && aeth.value == 0)
+		return RD_ENDS_NAK;
+	return aeth.kind == RD_AETH_RNR ? RD_ENDS_RNR : RD_ENDS_ACK;
+}
+
+bool rd_ends_packet(enum rd_link link, const struct rd_frame *frame, struct rd_ends_packet *to)
 {
 	struct rd_packet p;
 	struct route r;
-	uint32_t icrc = 0, network;
 
-	if (!packet_of(link, frame, &p, &network) || !route_of(&p, &r))
+	*to = (struct rd_ends_packet){.ns = frame->ts_ns, .direction = frame->direction};
+	if (!packet_of(link, frame, &p, &to->network) || !route_of(&p, &r))
 		return false;
-	print->icrc = with_icrc && packet_icrc(&p, &icrc);
-	print->identity = packet_identity(&p, &r, icrc);
-	print->from = route_address(&r, r.src);
-	print->to = route_address(&r, r.dst);
+	to->whole = packet_icrc(&p, &to->icrc);
+	to->bytes = packet_identity(&p, &r, 0);
+	to->identity = to->whole ? packet_identity(&p, &r, to->icrc) : to->bytes;
+	to->packet = packet_key(&p, &r);
+	to->address_length = (uint8_t)r.length;
+	memcpy(to->from.word, r.src, r.length);
+	memcpy(to->to.word, r.dst, r.length);
+	to->answer = (uint8_t)answer_of(&p);
+	read_headers(&p, to);
 	return true;
 }
 

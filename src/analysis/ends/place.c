@@ -47,8 +47,8 @@ static void note_time(const struct rd_ends *e, struct path *p, const struct path
 	const int64_t distance = at[RD_TAP_B]->t - at[RD_TAP_A]->t;
 	const int64_t difference = llabs(distance - r->last);
 	/* A timestamp is too low by less than a step of its clock. */
-	const int64_t noise = since / DRIFT_PARTS + clock_step(&e->pending[RD_TAP_A]) +
-			      clock_step(&e->pending[RD_TAP_B]);
+	const int64_t noise = since / DRIFT_PARTS + clock_step(&e->pending[RD_TAP_A].clock) +
+			      clock_step(&e->pending[RD_TAP_B].clock);
 	const enum rd_tap first = distance > r->last ? RD_TAP_A : RD_TAP_B;
 	struct order_votes *v = &p->votes;
 
@@ -159,7 +159,8 @@ static bool may_be_bursts(const struct rd_ends *e, const struct path *p, enum rd
 
 	if ((v->squeezed + w->squeezed) * SQUEEZED >= v->time[tap] + w->time[!tap])
 		return true;
-	return (has_bursts(&e->pending[RD_TAP_A]) || has_bursts(&e->pending[RD_TAP_B])) &&
+	return (has_bursts(&e->pending[RD_TAP_A].clock) ||
+		       has_bursts(&e->pending[RD_TAP_B].clock)) &&
 	       (v->most[!tap] >= least || w->most[tap] >= least);
 }
 

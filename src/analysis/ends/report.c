@@ -173,8 +173,8 @@ static void fill_clock(const struct judging *m)
 {
 	struct clock_bounds bounds = {0};
 
-	m->r->clock_steps_ns = (uint64_t)(clock_step(&m->e->pending[RD_TAP_A]) +
-					  clock_step(&m->e->pending[RD_TAP_B]));
+	m->r->clock_steps_ns = (uint64_t)(clock_step(&m->e->pending[RD_TAP_A].clock) +
+					  clock_step(&m->e->pending[RD_TAP_B].clock));
 
 	for (size_t i = 0; i < m->e->n_paths; i++)
 		if (m->e->paths[i]->sender_known)

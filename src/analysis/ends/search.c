@@ -57,16 +57,11 @@ static void note_time(struct rd_ends_span *span, uint64_t ns)
 }
 
 /* What is searched of this packet; 0: nothing. */
-static uint64_t identify(struct rd_ends_search *s, enum rd_tap file, enum rd_link link,
-	const struct rd_frame *frame, struct rd_ends_print *print)
+static uint64_t identify(const struct rd_ends_search *s, const struct rd_ends_packet *p)
 {
-	const bool is_packet = rd_ends_print(link, frame, !s->without_icrc, print);
-
-	/* A file may have the ICRC of its short packets only: these tell as much as any. */
-	s->bare |= is_packet && !print->icrc;
-	if (!s->spans_known)
-		note_time(&s->span[file], frame->ts_ns);
-	return is_packet && (print->icrc || s->without_icrc) ? print->identity : 0;
+	if (s->without_icrc)
+		return p->bytes;
+	return p->whole ? p->identity : 0;
 }
 
 /* The slot of a packet, or an empty one. */
@@ -80,15 +75,15 @@ static size_t slot_of(const struct rd_ends_search *s, uint64_t identity)
 }
 
 /* The path of a packet of the sample, or an empty slot for it. */
-static struct sampled_path *path_of(struct rd_ends_search *s, const struct rd_ends_print *print)
+static struct sampled_path *path_of(struct rd_ends_search *s, const struct rd_ends_packet *p)
 {
 	struct rd_hash h = rd_hash_begin();
 	uint64_t id;
 	size_t i;
 
 	for (int k = 0; k < 2; k++) {
-		rd_hash_add(&h, print->from.word[k]);
-		rd_hash_add(&h, print->to.word[k]);
+		rd_hash_add(&h, p->from.word[k]);
+		rd_hash_add(&h, p->to.word[k]);
 	}
 	id = rd_hash_end(&h, 4) | 1;
 	for (i = (size_t)(id & (SLOTS - 1)); s->path[i].id && s->path[i].id != id;)
@@ -97,12 +92,12 @@ static struct sampled_path *path_of(struct rd_ends_search *s, const struct rd_en
 	return &s->path[i];
 }
 
-static void add_sample(struct rd_ends_search *s, struct sample *to, uint64_t identity, uint64_t ns,
-	const struct rd_ends_print *print)
+static void add_sample(struct rd_ends_search *s, struct sample *to, uint64_t identity,
+	const struct rd_ends_packet *p)
 {
-	struct sampled_path *path = path_of(s, print);
+	struct sampled_path *path = path_of(s, p);
 
-	*to = (struct sample){.identity = identity, .ns = ns, .path = path};
+	*to = (struct sample){.identity = identity, .ns = p->ns, .path = path};
 	path->n++;
 	s->n++;
 }
@@ -140,26 +135,69 @@ static bool needs_spans(const struct rd_ends_search *s)
 	return s->without_icrc && !s->spans_known;
 }
 
-bool rd_ends_search_frame(
-	struct rd_ends_search *s, enum rd_tap file, enum rd_link link, const struct rd_frame *frame)
+bool rd_ends_search_packet(
+	struct rd_ends_search *s, enum rd_tap file, const struct rd_ends_packet *p)
 {
-	struct rd_ends_print print;
-	const uint64_t identity = identify(s, file, link, frame, &print);
+	const uint64_t identity = identify(s, p);
 	const size_t i = slot_of(s, identity);
 
+	/* A file may have the ICRC of its short packets only: these tell as much as any. */
+	s->bare |= !p->whole;
 	if (!identity || (file == s->of && s->n == SAMPLE))
 		return true;
 	if (file == s->of) {
 		if (!s->slot[i].identity)
-			add_sample(s, &s->slot[i], identity, frame->ts_ns, &print);
+			add_sample(s, &s->slot[i], identity, p);
 		return s->n < SAMPLE || needs_spans(s);
 	}
 	if (!s->n && !needs_spans(s))
 		return false;
 	if (!s->slot[i].identity || s->slot[i].found)
 		return true;
-	note_found(s, &s->slot[i], frame->ts_ns);
+	note_found(s, &s->slot[i], p->ns);
 	return needs_spans(s) || !is_common(s);
+}
+
+bool rd_ends_search_frame(
+	struct rd_ends_search *s, enum rd_tap file, enum rd_link link, const struct rd_frame *frame)
+{
+	struct rd_ends_packet p;
+
+	if (!s->spans_known)
+		note_time(&s->span[file], frame->ts_ns);
+	return !rd_ends_packet(link, frame, &p) || rd_ends_search_packet(s, file, &p);
+}
+
+void rd_ends_sample_add(
+	struct rd_ends_search *const by[2], struct rd_ends_sample *sample, struct rd_ends_packet *p)
+{
+	sample->bare_until |= !p->whole && by[0]->n < SAMPLE;
+	sample->bare |= !p->whole;
+	for (int bare = 0; bare < 2; bare++) {
+		by[bare]->without_icrc = bare;
+		rd_ends_search_packet(by[bare], by[bare]->of, p);
+		p->in_sample[bare] = by[bare]->n > sample->n[bare];
+		if (p->in_sample[bare])
+			sample->last[bare] = p->frame;
+		sample->n[bare] = by[bare]->n;
+	}
+}
+
+bool rd_ends_search_sampled(
+	struct rd_ends_search *s, const struct rd_ends_sample *of, const struct rd_ends_packet *p)
+{
+	const uint64_t identity = identify(s, p);
+
+	if (p->in_sample[s->without_icrc])
+		add_sample(s, &s->slot[slot_of(s, identity)], identity, p);
+	return p->frame < of->last[s->without_icrc];
+}
+
+void rd_ends_search_samples(struct rd_ends_search *s, const struct rd_ends_sample *of,
+	const struct rd_ends_sample *other)
+{
+	s->n = of->n[s->without_icrc];
+	s->bare = of->bare_until || other->bare;
 }
 
 bool rd_ends_search_again(struct rd_ends_search *s)

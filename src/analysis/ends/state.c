@@ -21,7 +21,7 @@ static bool make_tables(struct pending *set, const struct rd_ends_start *start)
 
 	set->head = set->tail = 1;
 	set->size = slots_for(start, 1, RING);
-	set->n_removed = slots_for(start, 2, REMOVED);
+	set->n_removed = slots_for(start, 16, REMOVED);
 	set->ring = calloc(set->size, sizeof(*set->ring));
 	set->removed = calloc(set->n_removed, sizeof(*set->removed));
 	set->sent_once = calloc(set->n_removed, sizeof(*set->sent_once));
