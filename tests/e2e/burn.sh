@@ -63,5 +63,5 @@ LIST
 
 make peers 200
 "$RDMADUMP" analyze -v "$tmp/peers.200" >"$tmp/out" 2>"$tmp/err"
-has "peers that are left out are reported" "$tmp/out" "136 peers of queue pairs, ports or counters were left out"
+has "peers that are left out are reported" "$tmp/out" "136 peers of queue pairs, ports, addresses or counters were left out"
 tap_done

@@ -13,7 +13,7 @@
     record.py section FILE                the comment of the file
     record.py listen SOCKET               prints the messages to a service manager, until one is END
     record.py notify SOCKET TEXT          sends one
-    record.py facts FILE                  "when kind" of each fact
+    record.py facts FILE...               "when kind" of each fact
     record.py journal SOCKET N            the fields of N messages, as systemd's journal parses them: JSON
     record.py patterns TREE               of the lines of tests/data/explain/lines, how many match a pattern of the manual
                                           page, and how many of these have no completion status
@@ -219,7 +219,7 @@ def main(what, *args):
             if kind == frames.SHB:
                 print(*[v.decode().strip() for c, v in frames.read_options(body, 16) if c == 1])
     elif what == "facts":
-        for fact in facts_of(args[0]):
+        for fact in (fact for name in args for fact in facts_of(name)):
             print(fact.get("when", "-"), fact["kind"], fact.get("text", ""))
 
 

@@ -104,7 +104,7 @@ tool comments "$tmp"/d/r_*.pcapng >"$tmp/comments"
 first=$(grep -m 1 -oE "trigger log=$tmp/app,match=boom\*,: (nul.*)?boom [0-9]+, [a-z]{1,9}" "$tmp/comments")
 [ -n "$first" ]
 ok "the line is in the comment of a frame" "$tmp/comments"
-tool facts "$(jq -r '.files[0].file' "$tmp/report")" >"$tmp/facts"
+tool facts "$tmp"/d/r_*.pcapng >"$tmp/facts"
 is "... and in the facts" "$(grep -cF "$first" "$tmp/facts")" 1
 
 # A directory that appears later is found by the readings of counters

@@ -513,8 +513,7 @@ const struct rule rules_of_capture[] = {
 	{"too-many-facts", RD_SEV_NOTE, RD_CERTAIN, 0, facts_left_out,
 		"the file has more facts of devices than the analysis keeps",
 		"{count} peers of queue pairs, ports, addresses or counters were left out; pairs "
-		"of "
-		"QPs may not be found",
+		"of QPs may not be found",
 		.meaning = "the memory of the analysis is limited",
 		.next = "capture fewer devices in one file"},
 	{"cm-reject", RD_SEV_WARNING, RD_CERTAIN, 0, rejected,
