@@ -235,6 +235,13 @@ TEST(groups_are_in_the_order_of_severity)
 	groups_free(&r.groups);
 }
 
+TEST(text_without_memory)
+{
+	char *text = NULL; /* as fclose() leaves it */
+
+	assert_false(row_close(fopen("/dev/null", "w"), &text));
+}
+
 TEST(drops_of_a_file_say_nothing_of_counters)
 {
 	const struct rd_drops d = {.of = RD_DROPS_FILE, .counters = "out_of_buffer"};

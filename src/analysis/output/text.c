@@ -135,7 +135,7 @@ static void put_headline(const struct page *p, const struct rd_finding *f)
 	fputs(": ", line);
 	put_clean(line, f->title);
 	fprintf(line, "  [%s]", rd_certainty_name(f->certainty));
-	if (!fclose(line))
+	if (!fclose(line) && text)
 		put_marked(p, f->severity, text);
 	free(text);
 }
@@ -519,8 +519,10 @@ void findings_text(const struct rd_report *r, const struct rd_report_style *styl
 	const struct page p = {&grouped, style, lines ? lines : out, out, true};
 
 	grouped.groups = (struct rd_groups){0};
-	if (!style->verbose && groups_make(&grouped.groups, &grouped.findings) < 0)
+	if (!style->verbose && groups_make(&grouped.groups, &grouped.findings) < 0) {
 		fputs("out of memory: findings are not grouped\n", p.out);
+		groups_free(&grouped.groups); /* those that were begun */
+	}
 	if (r->verdict.rule)
 		groups_lead(&grouped.groups, r->verdict.rule);
 	put_findings(&p);

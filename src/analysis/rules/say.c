@@ -208,7 +208,7 @@ static void put_value(FILE *out, const struct look *l, const char *text, size_t 
 
 bool text_close(FILE *out, char **text)
 {
-	if (!fclose(out))
+	if (!fclose(out) && *text) /* the GNU C library's fclose() succeeds without memory */
 		return true;
 	free(*text);
 	*text = NULL;

@@ -104,4 +104,5 @@ void groups_free(struct rd_groups *groups)
 	for (size_t i = 0; i < groups->n; i++)
 		free(groups->group[i].finding);
 	free(groups->group);
+	*groups = (struct rd_groups){0};
 }
