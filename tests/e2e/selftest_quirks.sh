@@ -330,7 +330,7 @@ exits "... and the table cannot be written" 3 "$tmp/log" "cannot write to standa
 rm -rf "$tmp/out"/* "$tmp/old"
 # shellcheck disable=SC2016 # for the inner shell
 model --gen count=100000000,size=60-1400 --fault verb=create_flow,errno=EIO --stats "$tmp/stats" --keep "$tmp/old" -- bash -c '
-	mkdir "$1/sys/kernel" && echo 5.4.0-42-generic >"$1/sys/kernel/osrelease"
+	mkdir -p "$1/sys/kernel" && echo 5.4.0-42-generic >"$1/sys/kernel/osrelease"
 	echo 08775b0003a1420c >"$1/sys/class/net/enp1s0f0np0/phys_switch_id"
 	"$RDMADUMP" selftest --json --output "$0" --probe paths --probe clocks mlx5_0 >"$1/part" &&
 	"$RDMADUMP" selftest --json --output "$0" mlx5_0' "$tmp/out" "$tmp/old" >"$tmp/json" 2>"$tmp/log"
