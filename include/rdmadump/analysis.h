@@ -363,8 +363,6 @@ struct rd_report_file {
 	char *damage; /* why it could not be read to its end; NULL: it could */
 };
 
-#define RD_REPORT_ADDRESSES 256 /* of a port; more are left out */
-
 /* A port whose facts the files have. */
 struct rd_report_port {
 	char *device, *netdev;		   /* netdev: its first one; NULL: unknown */

@@ -20,6 +20,7 @@ near=1         all are captured at one place: no router and no delay is between
 ranks=2        processes of each host, each with its QPs to as many others, and ranks of its own (facts=1)
 facts=1        the files have facts: the addresses of a device of their host
 behind=100     other addresses of the device before its own (facts=1)
+before=20      other devices of the host whose facts come first (facts=1)
 machines=1,... each host is of this machine by its facts (facts=1)
 apart=60       seconds between the clocks of two hosts
 drift=190      ppm that the clock of each host runs faster than that of the one before
@@ -96,11 +97,11 @@ def guid(host):
     return "%016x" % (0x0c42a10300000000 + host)
 
 
-def facts(host, addresses, machine, behind):
+def facts(host, addresses, machine, behind, other=0):
     gids = ["10.9.%d.%d" % divmod(i, 256) for i in range(behind)] + ["10.%d.0.%d" % (i, host) for i in range(addresses)]
     gids = [{"index": i, "gid": "::ffff:" + gid, "type": "RoCE v2"} for i, gid in enumerate(gids)]
-    return json.dumps({"kind": "device", "when": "start", "time_ns": START, "interface": 0, "device": "mlx5_0", "port": 1,
-                       "node_guid": guid(host), "boot_id": machine, "netdevs": [{"name": "eth0"}], "gids": gids})
+    return json.dumps({"kind": "device", "when": "start", "time_ns": START, "interface": 0, "device": "mlx5_%d" % other, "port": 1,
+                       "node_guid": guid(host + 1000 * other), "boot_id": machine, "netdevs": [{"name": "eth0"}], "gids": gids})
 
 
 def owners(host, hosts, ranks):
@@ -171,7 +172,8 @@ def main(directory, **how):
             rows = [(time + host * apart + (time - START) * host * int(how.get("drift", 0)) // 10**6, data, 0, None) + ((way,) if host in directions else ())
                     for i, (time, data, way) in enumerate(sorted(rows)) if host not in holes or (i + 1) % holes[host]]
             frames.write_pcapng("%s/host%d.pcapng" % (directory, host), 1, 65535, rows[:-2] if host in part else rows, None if host in holes else 0,
-                                start=[facts(host, addresses, machines.get(host, str(host)), int(how.get("behind", 0)))] if how.get("facts") else [],
+                                start=[facts(host, 0 if other else addresses, machines.get(host, str(host)), 1 if other else int(how.get("behind", 0)), other)
+                                       for other in range(int(how.get("before", 0)), -1, -1)] if how.get("facts") else [],
                                 until=rows and rows[-1][0] + int(how.get("ran", 0)) * 10**9, delivered=len(rows), end=[owners(host, hosts, ranks)] if ranks else [lives(host, hosts, again, apart * host)] if again else [])
 
 

@@ -92,7 +92,7 @@ static void add_address(struct facts *f, unsigned int net, const uint8_t *raw)
 	rd_address_text(text, net, raw);
 	if (facts_is_local(p, text))
 		return;
-	if (p->n_gids < RD_REPORT_ADDRESSES)
+	if (p->n_gids < FACTS_ADDRESSES)
 		memcpy(p->gids[p->n_gids++], text, sizeof(text));
 	else
 		f->left_out++;

@@ -48,8 +48,9 @@ uint64_t quantity_shown(
 
 /* --- what files say of devices ---------------------------------------------------------------- */
 
-#define FACTS_PORTS 16
-#define FACTS_SPANS 16
+#define FACTS_PORTS	16
+#define FACTS_ADDRESSES 256 /* of a port; more are left out */
+#define FACTS_SPANS	16
 
 /* Counters at the beginning and at the end of one capture: facts with an object of numbers. */
 struct facts_span {
@@ -79,8 +80,7 @@ struct facts_port {
 	unsigned int port;
 	char guid[20]; /* node GUID of the device, "": unknown */
 	size_t file;   /* without a GUID: it is known in this file only */
-	char gids[RD_REPORT_ADDRESSES]
-		 [RD_ADDRESS_LEN]; /* in the notation of reports; and its LID */
+	char gids[FACTS_ADDRESSES][RD_ADDRESS_LEN]; /* in the notation of reports; and its LID */
 	unsigned int n_gids;
 	char driver[32];	   /* "": unknown */
 	char netdev[16];	   /* its first one; "": unknown */

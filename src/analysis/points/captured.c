@@ -16,11 +16,10 @@ static void mark(struct rd_points *p, const char *address, enum rd_points_captur
  */
 static bool mark_own(struct rd_points *p, const struct rd_report *r)
 {
-	bool has_facts = false, is_full = false;
+	bool has_facts = false;
 
 	for (size_t i = 0; i < r->n_ports; i++) {
 		has_facts |= r->ports[i].n_addresses > 0;
-		is_full |= r->ports[i].n_addresses == RD_REPORT_ADDRESSES;
 		for (unsigned int k = 0; k < r->ports[i].n_addresses; k++)
 			mark(p, r->ports[i].addresses[k], RD_POINTS_YES);
 	}
@@ -28,7 +27,7 @@ static bool mark_own(struct rd_points *p, const struct rd_report *r)
 		for (int k = 0; k < 2; k++)
 			if (r->conversations[i].local[k])
 				mark(p, r->conversations[i].end[k].address, RD_POINTS_YES);
-	return has_facts && !is_full;
+	return has_facts && !rd_findings_tally(&r->findings, "too-many-facts");
 }
 
 static bool is_at_all(const struct rd_report *r, const char *address)
