@@ -160,7 +160,6 @@ static int sniffer_restart(struct sniffer *s)
 	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RESET};
 	int rc;
 
-	s->reached = STEP_QP;
 	rc = ibv_modify_qp(s->qp, &attr, IBV_QP_STATE);
 	if (!rc)
 		rd_verbs_discard(s->cq, s->qp);

@@ -160,9 +160,8 @@ static enum app_role read_reply(struct rd_view *v, struct app_message *m)
 		return APP_REPLY;
 	}
 	length = take32(v, &c);
-	if (c.cut || !rd_view_take(v, ((size_t)length + 3) & ~(size_t)3))
-		return APP_REPLY; /* whether it reports an error was not captured */
-	m->status = take32(v, &c);
+	if (!c.cut && rd_view_take(v, ((size_t)length + 3) & ~(size_t)3))
+		m->status = take32(v, &c); /* else it was not captured */
 	return APP_REPLY;
 }
 

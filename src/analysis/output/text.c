@@ -519,10 +519,8 @@ void findings_text(const struct rd_report *r, const struct rd_report_style *styl
 	const struct page p = {&grouped, style, lines ? lines : out, out, true};
 
 	grouped.groups = (struct rd_groups){0};
-	if (!style->verbose && groups_make(&grouped.groups, &grouped.findings) < 0) {
-		fputs("out of memory: findings are not grouped\n", p.out);
-		groups_free(&grouped.groups); /* those that were begun */
-	}
+	if (style->verbose || groups_make(&grouped.groups, &grouped.findings) < 0)
+		groups_free(&grouped.groups); /* none, or those for which there was memory */
 	if (r->verdict.rule)
 		groups_lead(&grouped.groups, r->verdict.rule);
 	put_findings(&p);
