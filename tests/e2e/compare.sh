@@ -158,6 +158,9 @@ is "findings that a report has only a part of: by rule" "$(made 'report(talk) | 
 	'(.findings[] | "\(.rule) \(.status) \(.by_rule) \(.before.findings) \(.after.findings) \(.before.count) \(.after.count) \(.from)"), .before.findings_left_out, .after.findings_left_out')" \
 	"e-new new false null 1 null 3 10.0.0.3,b-all-gone gone true 70 null 90 null null,a-fewer changed true 100 2 500 8 null,c-as-many same true 9 8 40 41 null,d-not-listed same true 1 1 5 5 null,169,7"
 made 'report(talk) | found("\u001b[2J\u202e\n"; null; 1) | .findings[0].title = "\u001b[2J\u202e" | .findings[0].where = "\u0007"' 'report(talk | .a.address = "\u001b")' empty
+# jq 1.6 ends by a signal if it is asked for the date of such a number.
+jq '.start_ns = 1e300' "$tmp/x.json" >"$tmp/late.json"
+has "a time that is none" <(compared "$tmp/late.json" "$tmp/y.json") "^before  at no time, 1 ms, 1 000 frames$"
 is "nothing that a terminal obeys" "$(compared "$tmp/x.json" "$tmp/y.json" | tr -d '[:print:]\n' | wc -c)" 0
 # Any value may be of any type: the report is compared or refused, and jq says nothing of its own.
 jq -c '[paths] as $all | . as $r | $all[] as $p | (null, -1, 1e300, "x", [], {}) as $v | $r | setpath($p; $v)' "$tmp/x.json" >"$tmp/hostile"
