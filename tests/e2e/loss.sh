@@ -56,6 +56,9 @@ has "wrap: what the counter counts" "$tmp/log" "^  out_of_buffer counts frames .
 is "wrap: analyze blames the capture, and no program for too few receives" \
 	"$("$RDMADUMP" analyze --json "$tmp/out.pcapng" 2>/dev/null | jq -r '[(.findings[] | select(.counter == "hw_counters/out_of_buffer") | .severity), .verdict.rule] | join(" ")')" \
 	"note capture-lost"
+LC_ALL=C sed 's/out_of_buffer\([^"]\)/other_counter\1/g' "$tmp/out.pcapng" >"$tmp/other.pcapng"
+is "... a program where the capture does not count it" \
+	"$("$RDMADUMP" analyze --json "$tmp/other.pcapng" 2>/dev/null | jq -r '.findings[] | select(.counter == "hw_counters/out_of_buffer") | .severity')" problem
 has "wrap: over a thousandth: what to raise" "$tmp/log" "^  the device's receive ring was full: raise -b, use --queues auto"
 
 # Exact counts of rdmadump itself, apart from the device's: frames that the output did not take
