@@ -234,6 +234,9 @@ static void loop(struct probe *p)
 		report_async(p);
 		armed = false;
 	}
+	/* What was there before the signal belongs to the answer. */
+	for (uint32_t i = 0; stop && i < p->o.ring && turn(p) > 0; i++)
+		;
 	report_async(p);
 }
 
