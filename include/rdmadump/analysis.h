@@ -467,6 +467,10 @@ struct rd_report {
 	size_t n_shown;	    /* how many of them are shown (--top) */
 	uint32_t *place_of; /* index of the conversation with this id; n_places entries */
 	size_t n_places;
+	/* An open hash by addresses and destination QP: of a conversation, twice its index, plus
+	 * the side, plus 1. */
+	uint32_t *flow_slots;
+	size_t n_flow_slots;	     /* a power of two */
 	struct rd_findings findings; /* worst first */
 	struct rd_comparison *comparisons;
 	size_t n_comparisons;

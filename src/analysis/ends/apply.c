@@ -10,7 +10,7 @@ static void add_owner(const struct sight *s, struct rd_finding *f, bool receiver
 	char text[RD_OWNER_TEXT_MAX];
 	bool not_listed;
 	uint32_t qp;
-	const struct rd_owner *owner = sides_owner(s->sides, s->p->from, s->p->to, s->w->qp,
+	const struct rd_owner *owner = sides_owner(s->reports, s->p->from, s->p->to, s->w->qp,
 		s->w->network, receiver, &qp, &not_listed);
 
 	if (owner)
@@ -54,8 +54,8 @@ static bool has_no_effect(const struct sight *s)
 
 	for (int end = 0; end < RD_TAPS; end++) {
 		unsigned int side;
-		const struct rd_conversation *c = sides_find(
-			&s->sides[end], s->p->from, s->p->to, s->w->qp, s->w->network, &side);
+		const struct rd_conversation *c = conversation_to(
+			s->reports[end], s->p->from, s->p->to, s->w->qp, s->w->network, &side);
 
 		seen |= c != NULL;
 		for (side = 0; c && side < 2; side++)
@@ -98,7 +98,8 @@ bool ends_findings(struct judging *j)
 
 	for (size_t i = 0; i < r->n_paths; i++) {
 		struct concern *concern = j->concerns;
-		struct sight s = {.sides = j->sides, .trust = j->trust, .r = r, .p = &r->paths[i]};
+		struct sight s = {
+			.reports = j->reports, .trust = j->trust, .r = r, .p = &r->paths[i]};
 
 		try_rule(&r->findings, rules_of_end_paths, &s, concern++);
 		for (const struct rule *rule = rules_of_ends; rule->key; rule++, concern++)

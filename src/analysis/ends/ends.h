@@ -400,28 +400,11 @@ void place_senders(struct rd_ends *e);
 
 /* --- what one capture alone shows (sides.c) --------------------------------------------------- */
 
-/* The conversations of a report, by addresses and destination QP. */
-struct sides {
-	const struct rd_report *report;
-	uint32_t
-		*slots; /* an open hash: twice the place of a conversation, plus the side, plus 1 */
-	size_t n_slots; /* a power of two */
-};
-
-/* False if out of memory. The caller frees the slots. */
-bool sides_make(struct sides *s, const struct rd_report *r);
-/*
- * The conversation with packets from one address to this QP of the other, and whose they are; NULL:
- * none. `network`: 0 if no other one has these addresses.
- */
-const struct rd_conversation *sides_find(const struct sides *s, const char *from, const char *to,
-	uint32_t qp, uint32_t network, unsigned int *side);
-
 /*
  * The owner of the QP that sends or receives these packets, and that QP. Only the file of its own
  * host has it. NULL: unknown; *not_listed: unknown although a file lists that host's owners.
  */
-const struct rd_owner *sides_owner(const struct sides sides[RD_TAPS], const char *from,
+const struct rd_owner *sides_owner(const struct rd_report *const reports[RD_TAPS], const char *from,
 	const char *to, uint32_t qp, uint32_t network, bool receiver, uint32_t *owned,
 	bool *not_listed);
 
@@ -437,7 +420,7 @@ void evidence_note(struct rd_ends *e, enum rd_tap end, const struct rd_ends_pack
 /* Keeps what evidence_judge() needs of a packet without a match. */
 void evidence_keep(struct rd_ends *e, const struct record *record);
 /* Sets fate[] of all QPs. Needs place_senders(). */
-void evidence_judge(struct rd_ends *e, const struct sides sides[RD_TAPS]);
+void evidence_judge(struct rd_ends *e, const struct rd_report *const reports[RD_TAPS]);
 
 /* --- findings (findings.c) -------------------------------------------------------------------- */
 
@@ -467,7 +450,7 @@ struct concern {
 struct judging {
 	struct rd_ends *e;
 	struct rd_ends_report *r;
-	struct sides sides[RD_TAPS];
+	const struct rd_report *const *reports;
 	struct trust trust[RD_TAPS];
 	struct concern concerns[ENDS_RULES];
 };

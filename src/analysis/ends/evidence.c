@@ -96,16 +96,16 @@ void evidence_keep(struct rd_ends *e, const struct record *record)
 }
 
 /* The responses to what a QP received; NULL: none, or its peer is unknown. */
-static const struct path_qp *responses_to(
-	const struct rd_ends *e, const struct path_qp *w, const struct sides sides[RD_TAPS])
+static const struct path_qp *responses_to(const struct rd_ends *e, const struct path_qp *w,
+	const struct rd_report *const reports[RD_TAPS])
 {
 	const struct path *p = w->path;
 	uint32_t peer = RD_QP_UNKNOWN;
 
 	for (int end = 0; end < RD_TAPS && peer == RD_QP_UNKNOWN; end++) {
 		unsigned int side;
-		const struct rd_conversation *c =
-			sides_find(&sides[end], p->from, p->to, w->qp, path_network(p), &side);
+		const struct rd_conversation *c = conversation_to(
+			reports[end], p->from, p->to, w->qp, path_network(p), &side);
 
 		if (c)
 			peer = c->end[side].qp;
@@ -216,7 +216,7 @@ static enum fate fate_of(const struct record *x, const struct path_qp *responses
 	return delivered(x, &responses->acks) ? FATE_DELIVERED : FATE_UNKNOWN;
 }
 
-void evidence_judge(struct rd_ends *e, const struct sides sides[RD_TAPS])
+void evidence_judge(struct rd_ends *e, const struct rd_report *const reports[RD_TAPS])
 {
 	const struct path_qp *responses = NULL, *of = NULL;
 
@@ -226,7 +226,7 @@ void evidence_judge(struct rd_ends *e, const struct sides sides[RD_TAPS])
 		if (!x->to->path->between || x->end != x->to->path->sender)
 			continue;
 		if (x->to != of)
-			responses = responses_to(e, x->to, sides);
+			responses = responses_to(e, x->to, reports);
 		of = x->to;
 		incident_add(&x->to->fate[fate_of(x, responses)], 1, x->frame, x->ns);
 		x->to->recorded++;

@@ -21,7 +21,7 @@ static bool too_many_to_be_missed(const struct sight *s, enum rd_tap tap, uint64
 
 	if (!trusted(t))
 		return false;
-	if (s->sides[tap].report->n_files && capture_is_whole(s->sides[tap].report))
+	if (s->reports[tap]->n_files && capture_is_whole(s->reports[tap]))
 		return true;
 	for (; t->tested && runs && chance >= MISSED_BY_CHANCE; runs--)
 		chance *= sent / (sent + (double)t->tested);
@@ -81,7 +81,7 @@ static bool has_evicted(const struct look *l)
 /* Packets whose headers were damaged on the path arrive as others. */
 static bool may_have_other_headers(const struct look *l)
 {
-	const struct rd_totals *t = &l->ends->sides[!l->ends->p->sender].report->totals;
+	const struct rd_totals *t = &l->ends->reports[!l->ends->p->sender]->totals;
 
 	return t->icrc_trusted && t->icrc_bad - t->icrc_doubted >= l->f->evidence.count;
 }
@@ -165,8 +165,8 @@ static bool has_equal_times(const struct look *l)
 /* Whether frames of a capture are not in the order of their times. */
 static bool goes_back(const struct look *l)
 {
-	return l->ends->sides[RD_TAP_A].report->totals.backwards ||
-	       l->ends->sides[RD_TAP_B].report->totals.backwards;
+	return l->ends->reports[RD_TAP_A]->totals.backwards ||
+	       l->ends->reports[RD_TAP_B]->totals.backwards;
 }
 
 /* A packet whose first copy is lost looks late if the sender's capture missed it the next time. */

@@ -151,7 +151,7 @@ static int fill_paths(const struct judging *m)
 static void weigh(struct judging *m)
 {
 	for (int end = 0; end < RD_TAPS; end++)
-		m->trust[end].drops = capture_lost_frames(m->sides[end].report);
+		m->trust[end].drops = capture_lost_frames(m->reports[end]);
 	for (size_t i = 0; i < m->e->n_slots; i++) {
 		const struct path_qp *w = m->e->qps[i];
 		struct trust *here, *there;
@@ -197,26 +197,19 @@ static void name_paths(struct rd_ends *e)
 	}
 }
 
-static void free_sides(struct judging *m)
-{
-	for (int end = 0; end < RD_TAPS; end++)
-		free(m->sides[end].slots);
-}
-
 int rd_ends_report(struct rd_ends *e, const struct rd_report *const reports[RD_TAPS],
 	struct rd_ends_report **report, struct rd_error *err)
 {
 	const struct pending *a = &e->pending[RD_TAP_A], *b = &e->pending[RD_TAP_B];
-	struct judging m = {.e = e, .r = calloc(1, sizeof(*m.r))};
+	struct judging m = {.e = e, .r = calloc(1, sizeof(*m.r)), .reports = reports};
 	int64_t last = a->last < b->last ? a->last : b->last, first = later(a->first, b->first);
 
 	*report = m.r;
-	if (!m.r || e->out_of_memory || !sides_make(&m.sides[RD_TAP_A], reports[RD_TAP_A]) ||
-		!sides_make(&m.sides[RD_TAP_B], reports[RD_TAP_B]))
+	if (!m.r || e->out_of_memory)
 		goto memory;
 	name_paths(e);
 	place_senders(e);
-	evidence_judge(e, m.sides);
+	evidence_judge(e, reports);
 	weigh(&m);
 	if (fill_paths(&m) < 0)
 		goto memory;
@@ -232,10 +225,8 @@ int rd_ends_report(struct rd_ends *e, const struct rd_report *const reports[RD_T
 	qsort(m.r->paths, m.r->n_paths, sizeof(*m.r->paths), busier_path);
 	if (!ends_judge(&m))
 		goto memory;
-	free_sides(&m);
 	return 0;
 memory:
-	free_sides(&m);
 	rd_ends_report_free(m.r);
 	*report = NULL;
 	return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "two ends");

@@ -10,14 +10,14 @@ static const char letters[RD_TAPS] = {'A', 'B'};
 
 static bool is_one_way(const struct judging *j)
 {
-	return group_by(j->sides[RD_TAP_A].report, "one-sided") &&
-	       group_by(j->sides[RD_TAP_B].report, "one-sided");
+	return group_by(j->reports[RD_TAP_A], "one-sided") &&
+	       group_by(j->reports[RD_TAP_B], "one-sided");
 }
 
 static void put_nothing(FILE *out, struct judging *j)
 {
 	struct rd_ends_report *r = j->r;
-	const struct rd_report *a = j->sides[RD_TAP_A].report, *b = j->sides[RD_TAP_B].report;
+	const struct rd_report *a = j->reports[RD_TAP_A], *b = j->reports[RD_TAP_B];
 	const bool repeated = was_repeated(a) || was_repeated(b);
 
 	r->verdict.label = "UNCLEAR";
@@ -52,7 +52,7 @@ static void put_of_capture(FILE *out, const struct judging *j, const struct culp
 			"two capture points.",
 			v->sender, v->receiver);
 	else
-		put_event(out, j->sides[x->tap].report, v, x->worst, x->cause->mixed, point);
+		put_event(out, j->reports[x->tap], v, x->worst, x->cause->mixed, point);
 }
 
 static void put_what(FILE *out, struct judging *j, const struct culprit *x)
@@ -77,7 +77,7 @@ static void put_owners(FILE *out, struct judging *j, const struct culprit *x)
 		bool not_listed;
 		uint32_t qp;
 
-		v->owner[receiver] = sides_owner(j->sides, v->sender, v->receiver, x->qp,
+		v->owner[receiver] = sides_owner(j->reports, v->sender, v->receiver, x->qp,
 			x->network, receiver, &qp, &not_listed);
 	}
 	rd_owners_put(out, v->owner);
@@ -177,7 +177,7 @@ static enum rd_tap unsure_capture(const struct judging *j, const struct culprit 
 	for (int i = 0; i < RD_TAPS; i++) {
 		const enum rd_tap tap = i ? !first : first;
 
-		if (!capture_is_whole(j->sides[tap].report))
+		if (!capture_is_whole(j->reports[tap]))
 			return tap;
 	}
 	return RD_TAPS;
@@ -195,7 +195,7 @@ static void put_reason(FILE *out, const struct judging *j, const struct culprit 
 		fputs("packets of both directions in both captures, which show which one is at "
 		      "the sender",
 			out);
-	else if (unsure != RD_TAPS && capture_lost_frames(j->sides[unsure].report))
+	else if (unsure != RD_TAPS && capture_lost_frames(j->reports[unsure]))
 		fprintf(out, "a capture %c that loses no frames", letters[unsure]);
 	else if (unsure != RD_TAPS)
 		fprintf(out, "a file %c that says its capture lost nothing", letters[unsure]);
@@ -272,7 +272,7 @@ static void put_also(FILE *out, struct judging *j, const struct culprit *x)
 			put_other(&o, f, g->n + g->left_out, '\0');
 	}
 	for (int tap = 0; tap < RD_TAPS; tap++) {
-		const struct rd_report *r = j->sides[tap].report;
+		const struct rd_report *r = j->reports[tap];
 
 		for (size_t i = 0; i < r->groups.n; i++) {
 			const struct rd_group *g = &r->groups.group[i];

@@ -5,7 +5,7 @@
 #include "ends.h"
 
 struct sight {
-	const struct sides *sides; /* of each capture alone */
+	const struct rd_report *const *reports; /* of each capture alone */
 	const struct trust *trust;
 	const struct rd_ends_report *r;
 	const struct rd_path *p;

@@ -68,7 +68,7 @@ static bool put_waiting(struct rd_judgement *v, const struct rd_slow *slow, cons
 /* The time of one capture if the other one has the same requests; false if out of memory. */
 static bool compare_waiting(struct judging *j, enum rd_tap tap, bool *done)
 {
-	const struct rd_report *r = j->sides[tap].report;
+	const struct rd_report *r = j->reports[tap];
 	const struct rd_slow *slow = &r->verdict.slow;
 	const struct rd_conversation *c = conversation_of(r, slow->conversation), *there;
 	const struct rd_endpoint *from, *to;
@@ -84,8 +84,8 @@ static bool compare_waiting(struct judging *j, enum rd_tap tap, bool *done)
 	p = ends_path(j->r, from->address, to->address, c->network);
 	if (!p || !p->sender_known || p->sender != tap)
 		return true;
-	there = sides_find(
-		&j->sides[!tap], p->from, p->to, to->qp, p->shared ? p->network : 0, &side);
+	there = conversation_to(
+		j->reports[!tap], p->from, p->to, to->qp, p->shared ? p->network : 0, &side);
 	x = &c->side[slow->side];
 	y = there ? &there->side[side] : NULL;
 	if (!y || !x->times || !y->times || !same_traffic(x, y) || !x->times->ns[RD_TIME_WAITING])
@@ -101,9 +101,9 @@ static bool compare_waiting(struct judging *j, enum rd_tap tap, bool *done)
 /* What a sender's capture says of the time, where only it can. */
 static bool copy_time(struct judging *j, enum rd_tap tap)
 {
-	const struct rd_judgement *alone = &j->sides[tap].report->verdict;
+	const struct rd_judgement *alone = &j->reports[tap]->verdict;
 	const struct rd_conversation *c =
-		conversation_of(j->sides[tap].report, alone->slow.conversation);
+		conversation_of(j->reports[tap], alone->slow.conversation);
 	const char *from, *to;
 	const struct rd_path *p;
 

@@ -150,7 +150,7 @@ static enum weight weight_of(
 
 static void choose_of_capture(struct judging *j, enum rd_tap tap, struct choice *best)
 {
-	const struct rd_report *r = j->sides[tap].report;
+	const struct rd_report *r = j->reports[tap];
 
 	for (size_t i = 0; i < r->groups.n; i++) {
 		const struct rd_group *g = &r->groups.group[i];
@@ -181,7 +181,7 @@ static void choose_of_capture(struct judging *j, enum rd_tap tap, struct choice 
 /* Whether this capture was made at the port of the host, as the files say. */
 static bool is_at_port(const struct judging *j, enum rd_tap tap, const char *host)
 {
-	const struct rd_report *r = j->sides[tap].report;
+	const struct rd_report *r = j->reports[tap];
 
 	for (size_t i = 0; i < j->r->n_paths; i++)
 		if (j->r->paths[i].sent_by_host[tap] && !strcmp(j->r->paths[i].from, host))
@@ -358,9 +358,9 @@ static void place_damaged(
 
 	if (!p || !p->sender_known)
 		return;
-	c = sides_find(&j->sides[p->sender], p->from, p->to, way->to->qp,
+	c = conversation_to(j->reports[p->sender], p->from, p->to, way->to->qp,
 		p->shared ? p->network : 0, &side);
-	totals = &j->sides[p->sender].report->totals;
+	totals = &j->reports[p->sender]->totals;
 	if (!c || !totals->icrc_trusted || !totals->icrc_good)
 		return;
 	if (rd_side_incident(&c->side[side], RD_INC_ICRC)->count) {
@@ -386,8 +386,8 @@ static void place_congested(struct judging *j, struct culprit *x, const struct w
 	if (!w || !p->sender_known || !passes_whole(w))
 		return;
 	receiver = !p->sender;
-	c = sides_find(&j->sides[receiver], p->from, p->to, way->to->qp, p->shared ? p->network : 0,
-		&side);
+	c = conversation_to(j->reports[receiver], p->from, p->to, way->to->qp,
+		p->shared ? p->network : 0, &side);
 	if (!c || !trusted(&j->trust[receiver]) ||
 		rd_side_incident(&c->side[side], RD_INC_CE)->count ||
 		rd_side_incident(&c->side[side], RD_INC_CNP)->count < 2)
@@ -414,7 +414,7 @@ static enum tap tap_by_paths(struct judging *j, enum rd_tap tap, const struct wa
 static void narrow(struct judging *j, struct culprit *x, const struct way *way)
 {
 	const enum rd_tap other = !x->tap;
-	const struct rd_report *r = j->sides[other].report;
+	const struct rd_report *r = j->reports[other];
 	struct rd_judgement *v = &j->r->verdict;
 
 	for (size_t i = 0; i < r->findings.n; i++) {
@@ -445,7 +445,7 @@ static void place_of_capture(struct judging *j, struct culprit *x)
 {
 	static const unsigned int unanswered = RD_PLACE_FABRIC | RD_PLACE_RECEIVER_NIC;
 	struct rd_judgement *v = &j->r->verdict;
-	const struct rd_report *r = j->sides[x->tap].report;
+	const struct rd_report *r = j->reports[x->tap];
 	const struct rd_judgement *alone = &r->verdict;
 	const struct cause *cause = x->cause;
 	const struct rd_conversation *c = conversation_of(r, x->worst->conversation);
@@ -491,8 +491,7 @@ static uint64_t in_clock_of_a(const struct judging *j, const struct culprit *x, 
 {
 	if (!ns || x->compared || x->tap == RD_TAP_A)
 		return ns;
-	ns += j->sides[RD_TAP_A].report->totals.moved_ns -
-	      j->sides[RD_TAP_B].report->totals.moved_ns;
+	ns += j->reports[RD_TAP_A]->totals.moved_ns - j->reports[RD_TAP_B]->totals.moved_ns;
 	return j->r->start_ns + (uint64_t)rd_ends_time(ns, j->r->start_ns, j->r->offset_ns);
 }
 

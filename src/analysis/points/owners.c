@@ -24,14 +24,14 @@ static void give_owner(struct rd_conversation *c, unsigned int side, const struc
  * Only the file of a QP's own host has its owner: the other capture's conversation of the same two
  * QPs gets it. One of them may be of another process later, with another peer.
  */
-static void give_owners(struct rd_report *to, const struct sides *other)
+static void give_owners(struct rd_report *to, const struct rd_report *other)
 {
 	for (size_t i = 0; i < to->n_conversations; i++)
 		for (unsigned int side = 0; side < 2; side++) {
 			struct rd_conversation *c = &to->conversations[i];
 			const struct rd_endpoint *own = &c->end[side], *peer = &c->end[!side];
 			unsigned int sender;
-			const struct rd_conversation *same = sides_find(
+			const struct rd_conversation *same = conversation_to(
 				other, peer->address, own->address, own->qp, c->network, &sender);
 
 			if (!c->owner[side] && same && same->end[sender].qp == peer->qp)
@@ -39,23 +39,14 @@ static void give_owners(struct rd_report *to, const struct sides *other)
 		}
 }
 
-static int give_peers(struct rd_points *p)
+static void give_peers(struct rd_points *p)
 {
-	struct sides *sides = calloc(p->n_captures, sizeof(*sides));
-	bool ok = sides;
-
-	for (size_t i = 0; i < p->n_captures && ok; i++)
-		ok = sides_make(&sides[i], p->captures[i].report);
-	for (size_t i = 0; i < p->n_pairs && ok; i++) {
+	for (size_t i = 0; i < p->n_pairs; i++) {
 		const unsigned int *of = p->pairs[i].capture;
 
 		for (int end = 0; end < RD_TAPS; end++)
-			give_owners(p->captures[of[end]].report, &sides[of[!end]]);
+			give_owners(p->captures[of[end]].report, p->captures[of[!end]].report);
 	}
-	for (size_t i = 0; i < p->n_captures && sides; i++)
-		free(sides[i].slots);
-	free(sides);
-	return ok ? 0 : -1;
 }
 
 /* --- programs of hosts ----------------------------------------------------------------------- */
@@ -154,7 +145,8 @@ const struct rd_owner *points_owner(const struct rd_points *p, bool address, uin
 
 int points_owners(struct rd_points *p)
 {
-	if (give_peers(p) || list_owners(p) || list_programs(p))
+	give_peers(p);
+	if (list_owners(p) || list_programs(p))
 		return -1;
 	if (p->common.faulty)
 		p->common.owner = points_owner(p, p->common.address, p->common.place);

@@ -522,6 +522,7 @@ void rd_report_free(struct rd_report *r)
 	free(r->applications);
 	groups_free(&r->groups);
 	free(r->place_of);
+	free(r->flow_slots);
 	hosts_free(&r->hosts);
 	verdict_free(&r->verdict);
 	free(r->readings);

@@ -275,7 +275,7 @@ int verdict_make(struct rd_report *r)
 	struct rd_judgement *v = &r->verdict;
 	const struct rd_group *g;
 
-	if (lookup_make(r) < 0 || groups_make(&r->groups, &r->findings) < 0 ||
+	if (lookup_make(r) < 0 || flows_make(r) < 0 || groups_make(&r->groups, &r->findings) < 0 ||
 		stragglers_find(r, &v->stragglers) < 0)
 		return -1;
 	slow_judge(r, &v->slow);

@@ -16,6 +16,14 @@ static inline enum tap tap_of(const struct rd_conversation *c, unsigned int side
 int lookup_make(struct rd_report *r);
 /* The conversation with this id; NULL. */
 const struct rd_conversation *conversation_of(const struct rd_report *r, unsigned int id);
+/* Makes the index that conversation_to() uses (flows.c). -1 if out of memory. */
+int flows_make(struct rd_report *r);
+/*
+ * The conversation with packets from one address to this QP of the other, and whose they are; NULL:
+ * none. `network`: 0 if no other one has these addresses.
+ */
+const struct rd_conversation *conversation_to(const struct rd_report *r, const char *from,
+	const char *to, uint32_t qp, uint32_t network, unsigned int *side);
 /* The host with this address; NULL. */
 const struct rd_host *host_of(const struct rd_report *r, const char *address);
 /*

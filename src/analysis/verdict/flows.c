@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Finds what a report has of the packets to a QP, whatever the number of QPs. */
+#include "verdict.h"
+#include <rdmadump/hash.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Adds a text and its end; returns the number of words. */
+static unsigned int hash_text(struct rd_hash *h, const char *text)
+{
+	const size_t length = strlen(text) + 1;
+	unsigned int words = 0;
+
+	for (size_t i = 0; i < length; i += sizeof(uint64_t), words++) {
+		const size_t left = length - i;
+		uint64_t word = 0;
+
+		memcpy(&word, text + i, left < sizeof(word) ? left : sizeof(word));
+		rd_hash_add(h, word);
+	}
+	return words;
+}
+
+static size_t slot_of(const struct rd_report *r, const char *from, const char *to, uint32_t qp)
+{
+	struct rd_hash h = rd_hash_begin();
+	unsigned int words = hash_text(&h, from);
+
+	words += hash_text(&h, to);
+	rd_hash_add(&h, qp);
+	return (size_t)rd_hash_end(&h, words + 1) & (r->n_flow_slots - 1);
+}
+
+/* The slot of the packets to a QP, in this network or (NULL) any, or an empty one. */
+static size_t find(const struct rd_report *r, const char *from, const char *to, uint32_t qp,
+	const uint32_t *network)
+{
+	size_t i = slot_of(r, from, to, qp);
+
+	for (; r->flow_slots[i]; i = (i + 1) & (r->n_flow_slots - 1)) {
+		const uint32_t number = r->flow_slots[i] - 1;
+		const struct rd_conversation *c = &r->conversations[number / 2];
+		const struct rd_endpoint *target = &c->end[!(number % 2)];
+
+		if (target->qp == qp && (!network || c->network == *network) &&
+			!strcmp(target->address, to) && !strcmp(c->end[number % 2].address, from))
+			break;
+	}
+	return i;
+}
+
+int flows_make(struct rd_report *r)
+{
+	for (r->n_flow_slots = 8; r->n_flow_slots < 4 * r->n_conversations; r->n_flow_slots *= 2)
+		;
+	r->flow_slots = calloc(r->n_flow_slots, sizeof(*r->flow_slots));
+	if (!r->flow_slots)
+		return -1;
+	for (size_t i = 0; i < r->n_conversations; i++)
+		for (unsigned int side = 0; side < 2; side++) {
+			const struct rd_conversation *c = &r->conversations[i];
+			size_t at = find(r, c->end[side].address, c->end[!side].address,
+				c->end[!side].qp, &c->network);
+
+			if (!r->flow_slots[at]) /* else a busier conversation has it */
+				r->flow_slots[at] = (uint32_t)(2 * i + side + 1);
+		}
+	return 0;
+}
+
+const struct rd_conversation *conversation_to(const struct rd_report *r, const char *from,
+	const char *to, uint32_t qp, uint32_t network, unsigned int *side)
+{
+	const size_t at = find(r, from, to, qp, network ? &network : NULL);
+
+	if (!r->flow_slots[at])
+		return NULL;
+	*side = (r->flow_slots[at] - 1) % 2;
+	return &r->conversations[(r->flow_slots[at] - 1) / 2];
+}
