@@ -63,6 +63,14 @@ static bool has_upper(const char *text, size_t n)
 	return false;
 }
 
+static bool has_letter(const char *text, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (isalpha((unsigned char)text[i]))
+			return true;
+	return false;
+}
+
 /* Writes the bytes with digits in the format of the original; separators are copied. */
 static void put_same(struct form *f, const char *text, size_t n, const uint8_t *bytes)
 {
@@ -124,6 +132,31 @@ static bool pairs(
 	return true;
 }
 
+/* A MAC address without the zeros in front, c:42:a1:b3:12:4, as some tools print it. */
+static bool short_mac(struct rd_redact *r, const char *text, size_t n, struct form *f)
+{
+	uint8_t mac[6] = {0};
+	size_t at = 0;
+
+	for (unsigned int i = 0; i < 6; i++) {
+		const size_t end = at + run_of_digits(text + at, n - at);
+
+		if (end == at || end > at + 2 || (i < 5 ? end == n || text[end] != ':' : end != n))
+			return false;
+		for (; at < end; at++)
+			mac[i] = (uint8_t)(mac[i] << 4 | value_of(text[at]));
+		at++;
+	}
+	if (!has_letter(text, n) && !mac_was_seen(r, mac))
+		return false;
+	rd_redact_mac(r, mac);
+	f->n = n;
+	f->to_n = (size_t)snprintf(f->to, sizeof(f->to),
+		has_upper(text, n) ? "%X:%X:%X:%X:%X:%X" : "%x:%x:%x:%x:%x:%x", mac[0], mac[1],
+		mac[2], mac[3], mac[4], mac[5]);
+	return true;
+}
+
 /* 0c42:a103:00b3:1234, GIDs with all their zeros, and Cisco's notation of MAC addresses. */
 static bool fours(
 	struct rd_redact *r, const char *text, size_t left, char separator, struct form *f)
@@ -181,41 +214,73 @@ static bool uuid(struct rd_redact *r, const char *text, size_t left, struct form
 /* --- digits without separators ------------------------------------------------------------------
  */
 
-/* The same lines also contain decimal numbers: speeds, times. */
-static bool has_letter(const char *text, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (isalpha((unsigned char)text[i]))
-			return true;
-	return false;
-}
-
 /* What precedes digits, as a part of the word. */
 enum prefix { PREFIX_NONE, PREFIX_HEX, PREFIX_NETDEV };
 
+/* An IPv4 address as a number, in either order of its bytes, if it was seen elsewhere. */
+static bool number_ipv4(struct rd_redact *r, uint8_t b[4])
+{
+	uint8_t swapped[4] = {b[3], b[2], b[1], b[0]};
+
+	if (ipv4_was_seen(r, b)) {
+		rd_redact_ipv4(r, b);
+		return true;
+	}
+	if (!ipv4_was_seen(r, swapped))
+		return false;
+	rd_redact_ipv4(r, swapped);
+	rd_put_be32(b, __builtin_bswap32(rd_be32(swapped)));
+	return true;
+}
+
+/* 0xc42a10300b31234: a GUID whose first digits are zeros. */
+static bool short_guid(const struct place *p, const char *text, size_t n, struct form *f)
+{
+	char digits[17] = "0000000000000000";
+	uint8_t b[8];
+
+	memcpy(digits + 16 - n, text, n);
+	get_bytes(b, digits, 8);
+	if (!(p->line & LINE_GUID) && rd_be16(b) == 0 && !guid_was_seen(p->r, b))
+		return false;
+	rd_redact_guid(p->r, b);
+	f->n = n;
+	f->to_n = (size_t)snprintf(f->to, sizeof(f->to), has_upper(text, n) ? "%llX" : "%llx",
+		(unsigned long long)rd_be64(b));
+	return true;
+}
+
 /*
  * Digits with nothing but a prefix before them: GUIDs and MAC addresses where the line or the form
- * says so, or if that address was seen elsewhere.
+ * says so, or if that address was seen elsewhere. The same lines also contain decimal numbers:
+ * speeds, times.
  */
 static bool bare(const struct place *p, size_t at, size_t n, enum prefix prefix, struct form *f)
 {
 	const char *text = p->text + at;
 	bool hex = prefix == PREFIX_HEX, letter = hex || has_letter(text, n);
-	uint8_t b[8];
+	uint8_t b[16];
 
+	if (n % 2 == 0 && n <= 32)
+		get_bytes(b, text, n / 2);
 	if (n == 16) {
-		get_bytes(b, text, 8);
 		/* Small numbers and virtual addresses of user space or the kernel are not GUIDs. */
 		if (!(p->line & LINE_GUID && letter) &&
 			!(hex && rd_be16(b) != 0 && rd_be16(b) < 0xff00) && !guid_was_seen(p->r, b))
 			return false;
 		rd_redact_guid(p->r, b);
 	} else if (n == 12) {
-		get_bytes(b, text, 6);
 		if (!(p->line & LINE_MAC && letter && !hex) && prefix != PREFIX_NETDEV &&
 			!mac_was_seen(p->r, b))
 			return false;
 		rd_redact_mac(p->r, b);
+	} else if (n == 8) {
+		if (!letter || !number_ipv4(p->r, b))
+			return false;
+	} else if (n > 8 && n < 16) {
+		return hex && short_guid(p, text, n, f);
+	} else if (n == 32 && (hex || guid_was_seen(p->r, b + 8))) {
+		rd_redact_ipv6(p->r, b);
 	} else if ((n == 32 || n == 64) && prefix == PREFIX_NONE && letter) {
 		opaque(p->r, RD_REDACT_ID, text, n, f);
 		return true;
@@ -238,7 +303,7 @@ static enum prefix prefix_at(const struct place *p, size_t at)
 		size_t n = strlen(rows[i].text);
 
 		if (at >= p->begin + n && memcmp(p->text + at - n, rows[i].text, n) == 0 &&
-			(at == p->begin + n || !is_word(p->text[at - n - 1])))
+			(at == p->begin + n || !isdigit((unsigned char)p->text[at - n - 1])))
 			return rows[i].prefix;
 	}
 	return PREFIX_NONE;
@@ -335,6 +400,18 @@ static bool seen_ipv4(const struct place *p, size_t at, size_t end, char separat
 	return true;
 }
 
+/* ip-172_29_3_4: the run ends after its first number. */
+static bool with_underscores(const struct place *p, size_t at, size_t end, struct form *f)
+{
+	size_t from = end;
+
+	if (end == p->n || p->text[end] != '_')
+		return false;
+	while (from > at && isdigit((unsigned char)p->text[from - 1]))
+		from--;
+	return seen_ipv4(p, from, p->n, '_', f);
+}
+
 static bool ipv6(struct rd_redact *r, const char *text, size_t n, struct form *f)
 {
 	char copy[INET6_ADDRSTRLEN];
@@ -377,7 +454,8 @@ static bool colons(const struct place *p, size_t at, size_t end, bool in_word, s
 	size_t n = end - at;
 
 	f->at = at;
-	return pairs(p->r, text, n, ':', f) || fours(p->r, text, n, ':', f) ||
+	return pairs(p->r, text, n, ':', f) || short_mac(p->r, text, n, f) ||
+	       fours(p->r, text, n, ':', f) ||
 	       ((!in_word || begins_ipv6(text, n)) && ipv6(p->r, text, n, f));
 }
 
@@ -505,7 +583,8 @@ static bool whole(const struct place *p, size_t at, size_t end, struct form *f)
 
 void form_find(const struct place *p, size_t at, struct form *f)
 {
-	size_t end = at, digits = run_of_digits(p->text + at, p->n - at);
+	const size_t begin = at, digits = run_of_digits(p->text + at, p->n - at);
+	size_t end = at;
 	bool before;
 
 	while (end < p->n && (is_digit(p->text[end]) || is_separator(p->text[end])))
@@ -518,10 +597,9 @@ void form_find(const struct place *p, size_t at, struct form *f)
 	/* A group that continues a word is no part of an address. */
 	if (before) {
 		enum prefix prefix = prefix_at(p, at);
-		bool ends = at + digits == p->n || !is_word(p->text[at + digits]);
 
 		f->at = at;
-		if (prefix && ends && bare(p, at, digits, prefix, f))
+		if (prefix && bare(p, at, digits, prefix, f))
 			return;
 		at += digits + 1;
 	}
@@ -532,4 +610,6 @@ void form_find(const struct place *p, size_t at, struct form *f)
 	}
 	while (at < end && !f->n)
 		at = piece(p, at, end, f);
+	if (!f->n)
+		with_underscores(p, begin, f->end, f);
 }

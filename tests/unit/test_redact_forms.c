@@ -12,7 +12,7 @@
 
 #define ARRAY(a)  (sizeof(a) / sizeof(*(a)))
 #define ADDRESSES 8
-#define SPELLINGS 24
+#define SPELLINGS 32
 
 static uint32_t seed;
 
@@ -33,6 +33,7 @@ struct address {
 struct spelling {
 	char text[80];
 	size_t at, n; /* the address in it */
+	bool swapped; /* its bytes */
 };
 
 struct spellings {
@@ -48,6 +49,7 @@ static void spell(struct spellings *all, const char *before, const char *address
 	snprintf(s->text, sizeof(s->text), "%s%s%s", before, address, after);
 	s->at = strlen(before);
 	s->n = strlen(address);
+	s->swapped = false;
 }
 
 static void upper(char *text)
@@ -85,6 +87,14 @@ static void spell_hex(struct spellings *all, const struct address *a)
 		upper(text);
 		spell(all, rows[i].before, text, rows[i].after);
 	}
+	if (a->n == 6)
+		snprintf(text, sizeof(text), "%x:%x:%x:%x:%x:%x", a->b[0], a->b[1], a->b[2],
+			a->b[3], a->b[4], a->b[5]);
+	else
+		snprintf(text, sizeof(text), "%jx", (uintmax_t)rd_be64(a->b));
+	spell(all, a->n == 6 ? "" : "0x", text, "");
+	upper(text);
+	spell(all, a->n == 6 ? "7:" : "0x", text, "");
 }
 
 static void spell_ipv4(struct spellings *all, const struct address *a)
@@ -96,6 +106,18 @@ static void spell_ipv4(struct spellings *all, const struct address *a)
 	inet_ntop(AF_INET, a->b, text, sizeof(text));
 	for (size_t i = 0; i < ARRAY(after); i++)
 		spell(all, "", text, after[i]);
+	for (char *dot = text; (dot = strchr(dot, '.'));)
+		*dot = '_';
+	spell(all, "", text, "");
+	spell(all, "ip-", text, "_");
+	spell(all, "node1.", text, "");
+	for (int swapped = 0; swapped < 2; swapped++) {
+		const uint32_t ip = rd_be32(a->b);
+
+		snprintf(text, sizeof(text), "%08x", swapped ? __builtin_bswap32(ip) : ip);
+		spell(all, "0x", text, "");
+		all->s[all->n - 1].swapped = swapped;
+	}
 }
 
 /* RFC 4291: "::" for groups [from, to), others with up to `digits` digits; the end as IPv4. */
@@ -123,6 +145,8 @@ static void spell_ipv6(struct spellings *all, const struct address *a)
 	char text[80];
 	size_t first = 0, last;
 
+	hex(text, a, 16, "");
+	spell(all, "0x", text, "");
 	inet_ntop(AF_INET6, a->b, text, sizeof(text));
 	spell(all, "", text, "");
 	spell(all, "[", text, "]:4791");
@@ -170,14 +194,16 @@ static void make_address(struct address *a, size_t i)
 	*a = (struct address){.n = sizes[i % ARRAY(sizes)]};
 	for (size_t k = 0; k < a->n; k++)
 		a->b[k] = (uint8_t)draw(256);
-	if (a->n == 6)
+	if (a->n == 6) {
 		a->b[0] &= 0xfc;
-	else if (a->n == 4)
+		a->b[1] = 0x0c;
+	} else if (a->n == 4) {
 		a->b[0] = (uint8_t)(10 + draw(100));
-	else if (a->n == 8)
+	} else if (a->n == 8) {
 		a->b[0] = 0x0c;
-	else
+	} else {
 		rd_put_be16(a->b, i % 2 ? 0x2a02 : 0xfe80);
+	}
 	for (size_t k = 2; a->n == 16 && k < 16; k += 2)
 		if (!draw(2) || (a->b[0] == 0xfe && k < 8))
 			rd_put_be16(a->b + k, draw(2) ? 0 : (uint16_t)draw(256));
@@ -197,7 +223,7 @@ static void redact(struct rd_redact *r, struct address *a)
 		rd_redact_ipv6(r, a->b);
 }
 
-/* The address that `n` bytes of text are. */
+/* The address that `n` bytes of text are: IP, else groups of digits, or the last digits of it. */
 static bool parse(const char *text, size_t n, size_t size, struct address *a)
 {
 	char copy[80], *at = copy;
@@ -208,17 +234,23 @@ static bool parse(const char *text, size_t n, size_t size, struct address *a)
 	memcpy(copy, text, n);
 	copy[n] = '\0';
 	*a = (struct address){.n = size};
-	if (size == 4 || size == 16)
-		return inet_pton(size == 4 ? AF_INET : AF_INET6, copy, a->b) == 1;
-	for (; *at; at++)
-		if (isxdigit((unsigned char)*at) && k < 32) {
-			const char one[2] = {*at, '\0'};
-
-			a->b[k / 2] =
-				(uint8_t)((unsigned int)a->b[k / 2] << 4 | strtoul(one, NULL, 16));
-			k++;
-		}
-	return k == 2 * size;
+	for (char *c = copy; size == 4 && (c = strchr(c, '_'));)
+		*c = '.';
+	if ((size == 4 || size == 16) && inet_pton(size == 4 ? AF_INET : AF_INET6, copy, a->b) == 1)
+		return true;
+	if (size == 6 && sscanf(copy, "%hhx:%hhx:%hhx:%hhx:%hhx:%hhx%zn", a->b, a->b + 1, a->b + 2,
+				 a->b + 3, a->b + 4, a->b + 5, &k) == 6)
+		return k == n;
+	*a = (struct address){.n = size};
+	for (k = 0; *at && k < 2 * size + 1; at++)
+		if (isxdigit((unsigned char)*at))
+			copy[k++] = *at;
+	if (*at || k > 2 * size || k + 1 < 2 * size)
+		return false;
+	for (size_t i = 2 * size; i-- > 0 && k--;)
+		a->b[i / 2] |=
+			(uint8_t)(strtoul((char[]){copy[k], 0}, NULL, 16) << (i % 2 ? 0 : 4));
+	return true;
 }
 
 /* --- the property -------------------------------------------------------------------------------
@@ -235,8 +267,11 @@ static void check(const char *was, const char *text, size_t n, const char *befor
 		memcmp(text + before_n, s->text, s->at) != 0 ||
 		memcmp(text + n - tail, s->text + s->at + s->n, tail - after_n) != 0 ||
 		memcmp(text + n - after_n, after, after_n) != 0 ||
-		!parse(text + head, n - head - tail, to->n, &found) ||
-		memcmp(found.b, to->b, to->n) != 0)
+		!parse(text + head, n - head - tail, to->n, &found))
+		fail_msg("%#x '%s' became '%s'", (unsigned char)*was, was + 1, text + 1);
+	if (s->swapped)
+		rd_put_be32(found.b, __builtin_bswap32(rd_be32(found.b)));
+	if (memcmp(found.b, to->b, to->n) != 0)
 		fail_msg("%#x '%s' became '%s'", (unsigned char)*was, was + 1, text + 1);
 }
 
@@ -287,10 +322,10 @@ static void within_json(struct rd_redact *r, const struct spelling *s, unsigned 
 	free(out);
 }
 
-/* A letter is no digit of an IPv4 address. */
-static bool continues(unsigned int c, const struct address *to)
+/* A letter is no digit of an IPv4 address, but one of a number. */
+static bool continues(unsigned int c, const struct spelling *s, const struct address *to)
 {
-	if (to->n == 4 && isalpha((int)c) && c < 0x80)
+	if (to->n == 4 && memcmp(s->text, "0x", 2) != 0 && isalpha((int)c) && c < 0x80)
 		return false;
 	return c < 0x80 && (isxdigit((int)c) || strchr(":.-", (int)c)) && c;
 }
@@ -304,7 +339,7 @@ static void everywhere(struct rd_redact *r, const struct spelling *s, const stru
 		const char byte = (char)c;
 
 		/* The rest of a zone is any text. */
-		if (continues(c, to))
+		if (continues(c, s, to))
 			continue;
 		beside(r, s, &byte, 1, "", 0, to);
 		beside(r, s, "", 0, &byte, 1, to);
@@ -313,7 +348,7 @@ static void everywhere(struct rd_redact *r, const struct spelling *s, const stru
 	for (size_t i = 0; i < ARRAY(escapes); i++)
 		beside(r, s, escapes[i], strlen(escapes[i]), escapes[i], strlen(escapes[i]), to);
 	for (unsigned int c = 1; c < 0x180; c++)
-		if (!continues(c, to)) {
+		if (!continues(c, s, to)) {
 			within_json(r, s, c, JSON_ENSURE_ASCII, to);
 			within_json(r, s, c, JSON_ESCAPE_SLASH, to);
 		}
