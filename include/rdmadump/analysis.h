@@ -457,6 +457,7 @@ struct rd_mark {
 
 struct rd_report {
 	char *application, *hardware, *os; /* from the file, NULL: unknown */
+	char *filter; /* with which frames were captured or copied; NULL: none that is known */
 	struct rd_report_file *files;
 	size_t n_files;
 	struct rd_report_port *ports;

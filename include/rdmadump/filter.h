@@ -23,6 +23,7 @@ struct rd_filter_spec {
 	const char *opcode;	     /* names, numbers, classes like nak */
 	const char *host;	     /* IPv4, IPv6, CIDR or MAC addresses of either end */
 	const char *gid;	     /* GIDs of either end; an IPv4 address is ::ffff:a.b.c.d */
+	const char *sample;	     /* one of so many pairs of addresses */
 	const char *direction;	     /* in (rx), out (tx), inout (both); unknown is neither */
 	bool roce; /* only the InfiniBand transport: RoCE v1 and v2, native InfiniBand */
 };

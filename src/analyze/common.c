@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 #include "points.h"
 #include <errno.h>
+#include <rdmadump/json.h>
 #include <rdmadump/memory.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,13 +16,26 @@
 
 #define STATUS_FRAMES 262144 /* between two updates of the progress */
 
+static void note_machine(void *ctx, const char *text, size_t len)
+{
+	char *machine = ctx;
+	json_t *facts = json_loadb(text, len, 0, NULL);
+
+	if (!*machine)
+		snprintf(machine, RD_BOOT_ID_LEN, "%s", rd_json_text_of(facts, "boot_id"));
+	json_decref(facts);
+}
+
 int analyze_walk(
 	char *const *files, unsigned int n, const struct analyze_walker *w, struct rd_error *err)
 {
 	bool more = true;
 
 	for (unsigned int i = 0; i < n && more; i++) {
-		const struct rd_file_config config = {.path = files[i], .all_links = true};
+		const struct rd_file_config config = {.path = files[i],
+			.facts = w->machine ? note_machine : NULL,
+			.facts_ctx = w->machine,
+			.all_links = true};
 		struct rd_frame frames[RD_BATCH];
 		struct rd_source *source;
 		uint64_t seen = 0, ran_until_ns;
@@ -165,7 +179,7 @@ static bool find(void *ctx, enum rd_link link, const struct rd_frame *frame)
 
 static int read_all(struct prints *p, char *const *files, struct rd_error *err)
 {
-	const struct analyze_walker sampler = {take_sample, p, NULL}, finder = {find, p, NULL};
+	const struct analyze_walker sampler = {take_sample, p, NULL, NULL};
 	struct common *c = p->common;
 	int ret = 0;
 
@@ -173,7 +187,8 @@ static int read_all(struct prints *p, char *const *files, struct rd_error *err)
 		ret = analyze_walk(&files[p->file], 1, &sampler, err);
 	for (p->file = 0; p->file < c->n && !ret; p->file++) {
 		memset(p->recent, 0, sizeof(p->recent));
-		ret = analyze_walk(&files[p->file], 1, &finder, err);
+		ret = analyze_walk(&files[p->file], 1,
+			&(struct analyze_walker){find, p, NULL, c->files[p->file].machine}, err);
 		sort_routes(&c->files[p->file].routes);
 	}
 	return ret;

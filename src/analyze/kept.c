@@ -152,7 +152,7 @@ static int write_point(void *ctx, unsigned int i, struct rd_error *err)
 	struct kept_point *to = &w->k->points[i];
 	const struct analyze_point *point = &w->p->points[i];
 	struct taking t = {.k = w->k, .to = to};
-	const struct analyze_walker walker = {take, &t, &to->capture.ran_until_ns};
+	const struct analyze_walker walker = {take, &t, &to->capture.ran_until_ns, NULL};
 	int ret = 0;
 
 	for (int bare = 0; bare < 2; bare++)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <rdmadump/memory.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* --- whether two have them -------------------------------------------------------------------- */
 
@@ -36,13 +37,18 @@ static int look_at_kept(const struct looking *l, const struct analyze_pair *pair
 	return r ? kept_close(r, err) : -1;
 }
 
+static bool are_two(const char *machine, const char *other)
+{
+	return *machine && *other && strcmp(machine, other) != 0;
+}
+
 /* Searches for the first packets of one capture in the other one. */
 static int look(
 	struct analyze_pair *pair, enum rd_tap of, enum rd_ends_need need, struct rd_error *err)
 {
 	struct looking l = {
 		.search = rd_ends_search_open(of, need, pair->spans_known ? pair->span : NULL)};
-	const struct analyze_walker walker = {look_at, &l, NULL};
+	char machine[RD_TAPS][RD_BOOT_ID_LEN] = {"", ""};
 	int ret = 0;
 
 	if (!l.search)
@@ -54,8 +60,11 @@ static int look(
 				ret = look_at_kept(&l, pair, of, err);
 			else
 				ret = analyze_walk(pair->points[l.tap].files, pair->points[l.tap].n,
-					&walker, err);
+					&(struct analyze_walker){look_at, &l, NULL, machine[l.tap]},
+					err);
 		}
+		if (pair->two_machines || are_two(machine[RD_TAP_A], machine[RD_TAP_B]))
+			rd_ends_search_two_machines(l.search);
 	} while (ret == 0 && rd_ends_search_again(l.search));
 	if (ret == 0)
 		ret = rd_ends_search_result(l.search, &pair->start);
@@ -120,6 +129,7 @@ struct grid {
 	unsigned int n;
 	struct whole {
 		uint64_t frames; /* 0: no file yet */
+		const char *machine;
 		struct rd_ends_span span;
 	} * of;		    /* each point */
 	unsigned int *pair; /* [a * n + b], a < b: 1 + the place of their pair; 0: none */
@@ -132,6 +142,8 @@ static void add_file(struct whole *of, const struct common_file *f)
 	if (!of->frames || (int64_t)f->last_ns > (int64_t)of->span.last_ns)
 		of->span.last_ns = f->last_ns;
 	of->frames += f->frames;
+	if (!of->machine || !*of->machine)
+		of->machine = f->machine;
 }
 
 static unsigned int *pair_of(const struct grid *g, unsigned int file, unsigned int other)
@@ -165,6 +177,7 @@ static void make_pairs(const struct grid *g, struct analyze_points *p)
 					pair->start.frames = of->frames;
 			}
 			pair->spans_known = true;
+			pair->two_machines = are_two(g->of[a].machine, g->of[b].machine);
 			g->pair[a * g->n + b] = ++p->n_pairs;
 		}
 }

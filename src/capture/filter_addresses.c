@@ -10,7 +10,6 @@
 
 #define ETHERTYPE_ARP 0x0806
 #define ARP_LEN	      28
-#define MAPPED	      UINT64_C(0xffff00000000) /* ::ffff:0.0.0.0, lower half */
 #define ENTRY_SHOWN   60
 
 /* IPv4 as ::ffff:a.b.c.d; two halves in host byte order. */
@@ -160,8 +159,8 @@ static bool match_network(const struct rd_addresses *set, const struct rd_packet
 
 	switch (rd_packet_addresses(p, &src, &dst)) {
 	case 4:
-		return has_prefix(set, 0, MAPPED | rd_be32(src)) ||
-		       has_prefix(set, 0, MAPPED | rd_be32(dst));
+		return has_prefix(set, 0, RD_MAPPED | rd_be32(src)) ||
+		       has_prefix(set, 0, RD_MAPPED | rd_be32(dst));
 	case 16:
 		return has_prefix(set, rd_be64(src), rd_be64(src + 8)) ||
 		       has_prefix(set, rd_be64(dst), rd_be64(dst + 8));
@@ -178,8 +177,8 @@ static bool match_arp(const struct rd_addresses *set, const struct rd_packet *p)
 	if (p->ethertype != ETHERTYPE_ARP || p->caplen - p->l3 < ARP_LEN ||
 		rd_be16(arp + 2) != 0x0800 || arp[4] != 6 || arp[5] != 4)
 		return false;
-	return has_prefix(set, 0, MAPPED | rd_be32(arp + 14)) ||
-	       has_prefix(set, 0, MAPPED | rd_be32(arp + 24));
+	return has_prefix(set, 0, RD_MAPPED | rd_be32(arp + 14)) ||
+	       has_prefix(set, 0, RD_MAPPED | rd_be32(arp + 24));
 }
 
 static bool match_mac(const struct rd_addresses *set, const struct rd_packet *p)

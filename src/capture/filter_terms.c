@@ -163,6 +163,8 @@ const struct rd_term rd_terms[] = {
 		.match = rd_host_match, .free = rd_addresses_free},
 	{"--gid", NULL, FIELD(gid), .packet = true, .compile = rd_gid_compile,
 		.match = rd_gid_match, .free = rd_addresses_free},
+	{"--sample", NULL, FIELD(sample), .packet = true, .compile = rd_sample_compile,
+		.match = rd_sample_match, .free = free},
 };
 
 const unsigned int n_rd_terms = COUNT(rd_terms);

@@ -41,6 +41,7 @@ struct rd_term {
 };
 
 #define RD_TERMS_MAX 16
+#define RD_MAPPED    UINT64_C(0xffff00000000) /* ::ffff:0.0.0.0, lower half */
 
 /* Those without `packet` first; n_rd_terms <= RD_TERMS_MAX. */
 extern const struct rd_term rd_terms[];
@@ -59,6 +60,10 @@ rd_term_match rd_opcode_match;
 rd_term_compile rd_host_compile, rd_gid_compile;
 rd_term_match rd_host_match, rd_gid_match;
 rd_term_free rd_addresses_free;
+
+/* Pairs of addresses (filter_sample.c). */
+rd_term_compile rd_sample_compile;
+rd_term_match rd_sample_match;
 
 /*
  * Walks a comma-separated list: returns the next entry of *list (not terminated) and its length;

@@ -124,6 +124,8 @@ const struct cli_option cli_options[] = {
 			"Addresses or networks of either end; empty: all", "Filter")},
 	{"gid", 0, "GID[,GID]", "GID of either end", NULL, GROUP_FILTER,
 		STRING(session.filter.gid)},
+	{"sample", 0, "N", "one of N pairs of addresses, the same ones on each host", NULL,
+		GROUP_FILTER, STRING(session.filter.sample)},
 	{"roce", 0, NULL, "only RDMA: RoCE v1 and v2, InfiniBand", "only RDMA", GROUP_FILTER,
 		FLAG(session.filter.roce),
 		EXTCAP(.number = 6, NULL, "RDMA only", "boolflag", "{default=false}",

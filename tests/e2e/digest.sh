@@ -40,6 +40,20 @@ cp "$tmp/a.pcapng" "$tmp/other/b.pcapng"
 "$RDMADUMP" digest -o "$tmp/digests" "$tmp/a.pcapng" "$data/b.pcap.zst" 2>"$tmp/log"
 is "a directory: status, digests" "$? $(cd "$tmp/digests" && echo *)" "0 a.digest.pcapng.zst b.digest.pcapng.zst"
 is "... with all frames" "$(zstd -dcq "$tmp/digests/a.digest.pcapng.zst" | cksum)" "$(zstd -dcq "$tmp/a.digest.pcapng.zst" | cksum)"
+# One of three pairs of hosts, whose clocks are minutes apart: of these the same answers, of the others nothing.
+python3 "$srcdir/tests/e2e/hosts.py" "$tmp/hosts" hosts=8 facts=1 >"$tmp/log" 2>&1
+mkdir "$tmp/sample"
+"$RDMADUMP" digest --sample=3 -o "$tmp/sample" "$tmp"/hosts/*.pcapng 2>>"$tmp/log"
+for of in hosts sample; do
+	"$RDMADUMP" analyze --json "$tmp/$of" >"$tmp/$of.json" 2>>"$tmp/log"
+	jq -c '.paths[] | [.from, .to, .sent, .lost, .retransmitted]' "$tmp/$of.json" | sort >"$tmp/$of.paths"
+done
+all=$(wc -l <"$tmp/hosts.paths") part=$(wc -l <"$tmp/sample.paths")
+[ "$part" -gt 0 ] && [ "$part" -lt $((all * 2 / 3)) ] && [ -z "$(comm -13 "$tmp/hosts.paths" "$tmp/sample.paths")" ]
+ok "a sample: $part of $all paths, with the same figures" "$tmp/sample.paths"
+is "... both directions of each" "$(jq -r '.paths[] | [.from, .to] | sort | join(" ")' "$tmp/sample.json" | sort | uniq -c | awk '{print $1}' | sort -u)" 2
+is "... reports name it" "$(jq -r '[.captures[].capture.filter] | unique[]' "$tmp/sample.json")" "--sample 3"
+
 # wrong STATUS TEXT ARGUMENT...
 wrong() {
 	"$RDMADUMP" digest "${@:3}" >"$tmp/out" 2>"$tmp/err"
@@ -48,6 +62,7 @@ wrong() {
 wrong 1 "no capture is named" -o "$tmp/digests"
 wrong 1 "'$tmp/x' is no directory" -o "$tmp/x" "$tmp/a.pcapng" "$tmp/b.pcapng"
 wrong 1 "b.digest.pcapng.zst' is there already" -o "$tmp/digests" "$tmp/other/b.pcapng"
+wrong 1 "none can be chosen" -s 0 -o "$tmp/x" "$tmp/a.pcapng"
 wrong 2 "cannot open '$tmp/missing.pcapng'" -o "$tmp/digests" "$tmp/missing.pcapng"
 wrong 3 "'/dev/full'" -o /dev/full "$tmp/a.pcapng"
 tap_done

@@ -16,7 +16,7 @@ struct rd_ends_search {
 	enum rd_ends_need need;
 	bool without_icrc;
 	bool bare; /* some packets have no ICRC */
-	bool spans_known;
+	bool spans_known, two_machines;
 	struct rd_ends_span span[RD_TAPS];
 	unsigned int n, found;
 	unsigned int on_paths;	   /* packets of the sample on paths that have any in common */
@@ -120,19 +120,27 @@ static bool is_common(const struct rd_ends_search *s)
 	       s->found * COMMON_PART >= s->on_paths;
 }
 
-/* Whether the files were captured at the same time, by their clocks. */
-static bool overlap(const struct rd_ends_search *s)
+void rd_ends_search_two_machines(struct rd_ends_search *s)
+{
+	s->two_machines = true;
+}
+
+/*
+ * Whether neither can go on where the other one ended: captured at the same time, by their clocks,
+ * or on two machines.
+ */
+static bool are_ends(const struct rd_ends_search *s)
 {
 	const struct rd_ends_span *a = &s->span[RD_TAP_A], *b = &s->span[RD_TAP_B];
 
-	return rd_ends_time(a->first_ns, b->last_ns, 0) < 0 &&
-	       rd_ends_time(b->first_ns, a->last_ns, 0) < 0;
+	return s->two_machines || (rd_ends_time(a->first_ns, b->last_ns, 0) < 0 &&
+					  rd_ends_time(b->first_ns, a->last_ns, 0) < 0);
 }
 
 /* Whether a file must be read to its end, so that the time of its last frame is known. */
 static bool needs_spans(const struct rd_ends_search *s)
 {
-	return s->without_icrc && !s->spans_known;
+	return s->without_icrc && !s->spans_known && !s->two_machines;
 }
 
 bool rd_ends_search_packet(
@@ -202,7 +210,7 @@ void rd_ends_search_samples(struct rd_ends_search *s, const struct rd_ends_sampl
 
 bool rd_ends_search_again(struct rd_ends_search *s)
 {
-	if (s->without_icrc || !s->bare || is_common(s) || (s->spans_known && !overlap(s)))
+	if (s->without_icrc || !s->bare || is_common(s) || (s->spans_known && !are_ends(s)))
 		return false;
 	s->without_icrc = true;
 	s->n = s->found = s->on_paths = 0;
@@ -221,7 +229,7 @@ static int by_value(const void *x, const void *y)
 /*
  * The offset is the median: a file that begins after the first transmission of a packet has its
  * retransmission first, far from the one that the other file has first. Without ICRCs, the next
- * part of the same capture may repeat the PSNs: only captures taken at the same time are two ends.
+ * part of the same capture may repeat the PSNs.
  */
 bool rd_ends_search_result(struct rd_ends_search *s, struct rd_ends_start *start)
 {
@@ -229,7 +237,7 @@ bool rd_ends_search_result(struct rd_ends_search *s, struct rd_ends_start *start
 		start->first_ns[i] = s->span[i].first_ns;
 	qsort(s->offset_ns, s->found, sizeof(*s->offset_ns), by_value);
 	start->offset_ns = s->offset_ns[s->found / 2] * (s->of == RD_TAP_B ? 1 : -1);
-	return is_common(s) && (!s->without_icrc || s->need == RD_ENDS_NEED_ONE || overlap(s));
+	return is_common(s) && (!s->without_icrc || s->need == RD_ENDS_NEED_ONE || are_ends(s));
 }
 
 void rd_ends_search_close(struct rd_ends_search *s)

@@ -546,7 +546,7 @@ void rd_analysis_frames(struct rd_analysis *a, const struct rd_iface *iface,
 	a->in.link = iface->link;
 	a->in.linktype = iface->link == RD_LINK_RAW ? iface->dlt : -1;
 	a->in.speed = iface->speed;
-	a->in.filtered |= iface->filter != NULL;
+	keep_text(&a->in.filter, iface->filter);
 	for (unsigned int i = 0; i < n; i++)
 		frame_take(a, iface->link, &frames[i]);
 	if (!file)
@@ -579,5 +579,6 @@ void rd_analysis_close(struct rd_analysis *a)
 	free(a->in.application);
 	free(a->in.hardware);
 	free(a->in.os);
+	free(a->in.filter);
 	free(a);
 }

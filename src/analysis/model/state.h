@@ -76,7 +76,7 @@ struct refused {
 struct input {
 	struct rd_report_file *files;
 	size_t n_files;
-	char *application, *hardware, *os;
+	char *application, *hardware, *os, *filter;
 	uint64_t pending_dropped;
 	int linktype;	   /* of the frames, if not decoded */
 	enum rd_link link; /* of the frames */
@@ -84,7 +84,6 @@ struct input {
 	/* For each interface, the first one of the file that is the same (place.c). */
 	uint8_t same_iface[PLACES];
 	unsigned int n_ifaces;
-	bool filtered; /* the frames were selected by a filter */
 };
 
 struct marks {
@@ -150,6 +149,12 @@ static inline void goodput_add(struct rd_analysis *a, uint64_t *total, uint64_t 
 	*total += bytes;
 	a->point->goodput_bytes += bytes;
 }
+
+/* --- what files say of themselves (file.c) ------------------------------------------------------
+ */
+
+/* The first text that is not empty; *to is freed by the caller. */
+void keep_text(char **to, const char *text);
 
 /* --- frames that are left aside (foreign.c, place.c) ------------------------------------------ */
 

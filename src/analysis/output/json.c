@@ -58,6 +58,7 @@ static const struct rd_field capture_fields[] = {
 	{"application", NULL, RD_TEXT_OR(application)},
 	{"hardware", NULL, RD_TEXT_OR(hardware)},
 	{"os", NULL, RD_TEXT_OR(os)},
+	{"filter", "with which frames were captured or copied", RD_TEXT_OR(filter)},
 	{"files", NULL, RD_LIST(files, n_files, file_shape)},
 	{"ports", "whose facts the files have", RD_LIST(ports, n_ports, port_shape)},
 };

@@ -178,6 +178,7 @@
 			el("p", {class: "soft"}, `${new Date(report.start_ns / 1e6).toISOString().replace("T", " ").replace("Z", " UTC")}, ${span(duration)}`,
 				report.capture.hardware && `; ${report.capture.hardware}`, report.capture.os && `; ${report.capture.os}`),
 			el("p", {class: report.capture.files.some(f => f.dropped > 0) ? "lossy" : "soft"}, sentence(report.capture.losses)),
+			report.capture.filter && el("p", {class: "soft"}, `Only what the filter chose: ${report.capture.filter}`),
 			report.totals.frames_left_out > 0 && el("p", {class: "left-out"}, `${many(report.totals.frames_left_out, "frame")} of QPs beyond ` +
 				`the first ${count(report.totals.qps)} are only counted; the number of these QPs is not known.`),
 			report.findings_left_out > 0 && el("p", {class: "left-out"}, onlycounted(report.findings_left_out)),

@@ -71,6 +71,10 @@ static void put_head(const struct page *p)
 		t->frames == 1 ? "" : "s", rd_fmt_duration(duration, t->last_ns - t->first_ns),
 		pairs, pairs == 1 ? "" : "s");
 	put_clean(p->out, losses_text(p->r, losses));
+	if (p->r->filter) {
+		fputs("; only what the filter chose: ", p->out);
+		put_clean(p->out, p->r->filter);
+	}
 	fputc('\n', p->out);
 	if (t->frames_left_out)
 		fprintf(p->out,

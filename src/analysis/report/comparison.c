@@ -63,7 +63,7 @@ static bool qps_left_out(const struct difference *d)
 
 static bool is_filtered(const struct difference *d)
 {
-	return d->scale->a->in.filtered && d->more;
+	return d->scale->r->filter && d->more;
 }
 
 static bool has_strangers(const struct difference *d)

@@ -402,11 +402,12 @@ static void take_over(struct rd_analysis *a, struct rd_report *r)
 	r->application = a->in.application;
 	r->hardware = a->in.hardware;
 	r->os = a->in.os;
+	r->filter = a->in.filter;
 	r->marks = a->marks.rows;
 	r->n_marks = a->marks.n;
 	a->in.files = NULL;
 	a->marks = (struct marks){0};
-	a->in.application = a->in.hardware = a->in.os = NULL;
+	a->in.application = a->in.hardware = a->in.os = a->in.filter = NULL;
 }
 
 static void fill_totals(const struct rd_analysis *a, struct rd_report *r)
@@ -535,6 +536,7 @@ void rd_report_free(struct rd_report *r)
 	free(r->marks);
 	free(r->application);
 	free(r->hardware);
+	free(r->filter);
 	free(r->os);
 	free(r);
 }
