@@ -190,6 +190,14 @@ static bool has_letter(const char *text, size_t n)
 	return false;
 }
 
+static bool reverse_was_seen(const struct rd_redact *r, const uint8_t guid[8])
+{
+	uint8_t b[8];
+
+	rd_put_be64(b, rd_le64(guid));
+	return guid_was_seen(r, b);
+}
+
 /* What precedes digits, as a part of the word. */
 enum prefix { PREFIX_NONE, PREFIX_HEX, PREFIX_NETDEV };
 
@@ -201,15 +209,22 @@ static bool bare(const struct place *p, size_t at, size_t n, enum prefix prefix,
 {
 	const char *text = p->text + at;
 	bool hex = prefix == PREFIX_HEX, letter = hex || has_letter(text, n);
+	bool reversed = false;
 	uint8_t b[8];
 
 	if (n == 16) {
 		get_bytes(b, text, 8);
+		/* A switch id is the bytes of a GUID in the memory of a little-endian host. */
+		reversed = !guid_was_seen(p->r, b) && reverse_was_seen(p->r, b);
+		if (reversed)
+			rd_put_be64(b, rd_le64(b));
 		/* Small numbers and virtual addresses of user space or the kernel are not GUIDs. */
 		if (!(p->line & LINE_GUID && letter) &&
 			!(hex && rd_be16(b) != 0 && rd_be16(b) < 0xff00) && !guid_was_seen(p->r, b))
 			return false;
 		rd_redact_guid(p->r, b);
+		if (reversed)
+			rd_put_be64(b, rd_le64(b));
 	} else if (n == 12) {
 		get_bytes(b, text, 6);
 		if (!(p->line & LINE_MAC && letter && !hex) && prefix != PREFIX_NETDEV &&
