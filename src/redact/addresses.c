@@ -8,9 +8,9 @@
 #include <string.h>
 
 #define LINK_PREFIX (UINT64_C(0xfe80) << 48) /* of GIDs: the default, no GUID */
-#define EUI64	   0xfffe /* bytes 3 and 4 of an identifier that has a MAC address */
-#define LINK_LOCAL 0xa9fe /* 169.254/16 */
-#define LOCAL	   0x02	  /* in the first byte of a MAC address; inverted in an identifier */
+#define EUI64	    0xfffe /* bytes 3 and 4 of an identifier that has a MAC address */
+#define LINK_LOCAL  0xa9fe /* 169.254/16 */
+#define LOCAL	    0x02   /* in the first byte of a MAC address; inverted in an identifier */
 
 static uint32_t low24(struct rd_redact *r, uint32_t value)
 {

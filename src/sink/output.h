@@ -71,9 +71,9 @@ struct output {
 	/* Of the next file: rd_outfile_open(), or one of those for names that are made here. */
 	int (*open)(struct rd_outfile *f, const char *path, const struct rd_inputs *inputs,
 		struct rd_error *err);
-	bool grown;		/* another program also writes to it; reported once */
-	uint64_t offset;	/* bytes in the file so far */
-	uint64_t checked;	/* of them, at the last check */
+	bool grown;	  /* another program also writes to it; reported once */
+	uint64_t offset;  /* bytes in the file so far */
+	uint64_t checked; /* of them, at the last check */
 	bool knows_holes;
 	const char *path;
 	const struct output_ops *ops; /* of the current file */

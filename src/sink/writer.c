@@ -198,7 +198,7 @@ int writer_open_file(struct rd_sink *s, uint64_t first_ns, struct rd_error *err)
 	do {
 		if (series_next(&s->series, first_ns, err) < 0)
 			return -1;
-		s->file.out.open = s->config.retention ? rd_outfile_open_new
+		s->file.out.open = s->config.retention			    ? rd_outfile_open_new
 				   : strcmp(s->series.path, s->config.path) ? rd_outfile_open_own
 									    : rd_outfile_open;
 		rc = output_open(&s->file.out, s->series.path, s->config.inputs, err);

@@ -88,9 +88,7 @@ static void cm_reject(struct rd_analysis *a, struct flow *f, const struct rd_cm 
 		return;
 	if (!j) {
 		j = &a->cm.rejects[a->cm.n_rejects++];
-		*j = (struct cm_reject){.reason = cm->reason,
-			.service = service,
-			.net = f->id.net};
+		*j = (struct cm_reject){.reason = cm->reason, .service = service, .net = f->id.net};
 		memcpy(j->src, f->id.src, sizeof(j->src));
 		memcpy(j->dst, f->id.dst, sizeof(j->dst));
 	}

@@ -338,7 +338,8 @@ static bool rejected(const struct look *l, struct rd_finding *f)
 	rd_finding_title(f, "a connection was rejected: %s", reason ? reason : "unknown reason");
 	if (j->service)
 		snprintf(service, sizeof(service), ", service id 0x%016" PRIx64, j->service);
-	rd_finding_detail(f, "%llu CM REJ with reason %u%s", n(f->evidence.count), j->reason, service);
+	rd_finding_detail(
+		f, "%llu CM REJ with reason %u%s", n(f->evidence.count), j->reason, service);
 	rd_finding_filter(f, 0, "infiniband.cm.rej.reason == 0x%04x", j->reason);
 	return true;
 }
