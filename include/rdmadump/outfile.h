@@ -65,6 +65,12 @@ int rd_outfile_open(struct rd_outfile *f, const char *path, const struct rd_inpu
 int rd_outfile_open_own(struct rd_outfile *f, const char *path, const struct rd_inputs *inputs,
 	struct rd_error *err);
 /*
+ * The same for a name that no file may have: 1, and nothing is open, if there is one. Of several
+ * processes that make the same name, one has it.
+ */
+int rd_outfile_open_new(struct rd_outfile *f, const char *path, const struct rd_inputs *inputs,
+	struct rd_error *err);
+/*
  * Makes a new file of mode 0600; `path` ends with ".XXXXXX", which is replaced to make the name
  * unique, and left out in errors. 0, or -1 with RD_CLASS_OUTPUT.
  */

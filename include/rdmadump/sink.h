@@ -74,7 +74,6 @@ enum rd_sync {
 
 /* A file with the frames around a trigger, and around later triggers within its time. */
 struct rd_dump {
-	unsigned int number; /* from 1 */
 	const char *path;
 	uint64_t from_ns, until_ns; /* timestamps of the first and last wanted frame */
 	uint64_t trigger_ns;	    /* timestamp of the first trigger */

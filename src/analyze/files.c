@@ -28,17 +28,21 @@ static int add(char ***files, unsigned int *n, char *name, struct rd_error *err)
 	return 0;
 }
 
-static bool is_capture(const char *path)
+/* One that cannot be read may be a capture; what is none is counted. */
+static bool is_capture(const char *path, unsigned int *others)
 {
 	const struct rd_file_config config = {.path = path};
 	struct rd_source *source;
 	struct rd_error err;
 	struct stat st;
 
-	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode)) {
+		++*others;
 		return false;
+	}
 	if (rd_file_open(&source, &config, &err) < 0) {
-		rd_log(RD_LOG_INFO, "skipped: %s", err.text);
+		*others += !err.errnum;
+		rd_log(err.errnum ? RD_LOG_WARNING : RD_LOG_INFO, "skipped: %s", err.text);
 		return false;
 	}
 	source->ops->close(source);
@@ -69,6 +73,7 @@ static int add_directory(
 {
 	const char *slash = directory[strlen(directory) - 1] == '/' ? "" : "/";
 	const unsigned int before = *n;
+	unsigned int others = 0;
 	struct listing l = {.path = directory};
 	int found = run_as_caller(list, &l, err), ret = found < 0 ? -1 : 0;
 
@@ -77,7 +82,7 @@ static int add_directory(
 
 		if (asprintf(&path, "%s%s%s", directory, slash, l.names[i]->d_name) < 0)
 			ret = nomem(err);
-		if (!ret && is_capture(path))
+		if (!ret && is_capture(path, &others))
 			ret = add(files, n, path, err);
 		else
 			free(path);
@@ -89,9 +94,9 @@ static int add_directory(
 	if (*n == before)
 		return rd_fail(err, RD_CLASS_DEVICE, 0, "name the files to see why",
 			"'%s' has no capture file among its %d files", directory, found);
-	if (*n - before < (unsigned int)found)
+	if (others)
 		rd_log(RD_LOG_WARNING, "'%s': skipped %u of %d files, which are no captures",
-			directory, (unsigned int)found - (*n - before), found);
+			directory, others, found);
 	return 0;
 }
 

@@ -254,6 +254,9 @@ static enum step stats_next(struct rd_reader *r, struct rd_view *v)
 		if (o.code == OPT_ISB_IFDROP)
 			s.drops_unknown = false;
 	}
+	/* All of them are unknown, but not fewer. */
+	if (s.dropped < s.dropped_by_us)
+		s.dropped = s.dropped_by_us;
 	extra = &r->ifaces.extras[f->iface];
 	if (reader_keep_text(r, &extra->stats.comment, (const char *)comment.data, comment.len) ==
 		STEP_FAIL)

@@ -7,9 +7,10 @@
 #include "redact.h"
 #include <string.h>
 
-#define EUI64	   0xfffe /* bytes 3 and 4 of an identifier that has a MAC address */
-#define LINK_LOCAL 0xa9fe /* 169.254/16 */
-#define LOCAL	   0x02	  /* in the first byte of a MAC address; inverted in an identifier */
+#define LINK_PREFIX (UINT64_C(0xfe80) << 48) /* of GIDs: the default, no GUID */
+#define EUI64	    0xfffe /* bytes 3 and 4 of an identifier that has a MAC address */
+#define LINK_LOCAL  0xa9fe /* 169.254/16 */
+#define LOCAL	    0x02   /* in the first byte of a MAC address; inverted in an identifier */
 
 static uint32_t low24(struct rd_redact *r, uint32_t value)
 {
@@ -69,7 +70,7 @@ static void identifier(struct rd_redact *r, uint8_t id[8])
 {
 	uint64_t high = rd_be64(id) >> 24;
 
-	if (rd_be64(id) == 0 || rd_be64(id) == UINT64_MAX)
+	if (rd_be64(id) == 0 || rd_be64(id) == UINT64_MAX || rd_be64(id) == LINK_PREFIX)
 		return;
 	if (is_eui64(id)) {
 		uint32_t vendor = oui(r, rd_be24(id) ^ (uint32_t)LOCAL << 16);

@@ -233,6 +233,26 @@ static bool number_ipv4(struct rd_redact *r, uint8_t b[4])
 	return true;
 }
 
+/* Sixteen digits. A switch id is the bytes of a GUID in the memory of a little-endian host. */
+static bool long_guid(const struct place *p, uint8_t b[8], bool hex, bool letter)
+{
+	const bool was_seen = guid_was_seen(p->r, b);
+	uint8_t reverse[8];
+
+	rd_put_be64(reverse, rd_le64(b));
+	if (!was_seen && guid_was_seen(p->r, reverse)) {
+		rd_redact_guid(p->r, reverse);
+		rd_put_be64(b, rd_le64(reverse));
+		return true;
+	}
+	/* Small numbers and virtual addresses of user space or the kernel are not GUIDs. */
+	if (!(p->line & LINE_GUID && letter) && !(hex && rd_be16(b) != 0 && rd_be16(b) < 0xff00) &&
+		!was_seen)
+		return false;
+	rd_redact_guid(p->r, b);
+	return true;
+}
+
 /* 0xc42a10300b31234: a GUID whose first digits are zeros. */
 static bool short_guid(const struct place *p, const char *text, size_t n, struct form *f)
 {
@@ -264,11 +284,8 @@ static bool bare(const struct place *p, size_t at, size_t n, enum prefix prefix,
 	if (n % 2 == 0 && n <= 32)
 		get_bytes(b, text, n / 2);
 	if (n == 16) {
-		/* Small numbers and virtual addresses of user space or the kernel are not GUIDs. */
-		if (!(p->line & LINE_GUID && letter) &&
-			!(hex && rd_be16(b) != 0 && rd_be16(b) < 0xff00) && !guid_was_seen(p->r, b))
+		if (!long_guid(p, b, hex, letter))
 			return false;
-		rd_redact_guid(p->r, b);
 	} else if (n == 12) {
 		if (!(p->line & LINE_MAC && letter && !hex) && prefix != PREFIX_NETDEV &&
 			!mac_was_seen(p->r, b))
@@ -454,8 +471,7 @@ static bool colons(const struct place *p, size_t at, size_t end, bool in_word, s
 	size_t n = end - at;
 
 	f->at = at;
-	return pairs(p->r, text, n, ':', f) || short_mac(p->r, text, n, f) ||
-	       fours(p->r, text, n, ':', f) ||
+	return pairs(p->r, text, n, ':', f) || fours(p->r, text, n, ':', f) ||
 	       ((!in_word || begins_ipv6(text, n)) && ipv6(p->r, text, n, f));
 }
 
@@ -473,7 +489,7 @@ static void with_colons(const struct place *p, size_t at, size_t end, bool in_wo
 		at++;
 	if (end - at > 2 && text[end - 1] == ':' && (text[end - 2] != ':' || text[end - 3] == ':'))
 		end--;
-	if (colons(p, at, end, in_word, f))
+	if (colons(p, at, end, in_word, f) || short_mac(p->r, text + at, end - at, f))
 		return;
 	/* A:fe80::7, 12:0c:42:a1:b3:12:34 */
 	label = at + run_of_digits(text + at, end - at) + 1;

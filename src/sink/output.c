@@ -45,6 +45,7 @@ int output_init(
 	struct output *out, const struct rd_sink_config *config, size_t block, struct rd_error *err)
 {
 	*out = (struct output){.fd = -1,
+		.open = rd_outfile_open,
 		.mode = config->write_mode,
 		.sync = config->sync,
 		.patient = config->patient};
@@ -97,10 +98,26 @@ static bool knows_holes(int fd)
 	return i < sizeof(types) / sizeof(*types);
 }
 
+/* For as long as it is open. A file system without locks protects nothing. */
+static int lock(struct output *out, struct rd_error *err)
+{
+	struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+	if (!out->regular || fcntl(out->fd, F_OFD_SETLK, &all) == 0 ||
+		(errno != EACCES && errno != EAGAIN))
+		return 0;
+	/* The other one may have found it before it was locked here, and has it now. */
+	out->file.created = false;
+	output_abandon(out);
+	return rd_fail(err, RD_CLASS_OUTPUT, 0, "give the output another name",
+		"another capture writes to '%s'", out->path);
+}
+
 int output_open(
 	struct output *out, const char *path, const struct rd_inputs *inputs, struct rd_error *err)
 {
 	struct stat st;
+	int rc;
 
 	out->path = path;
 	out->file = (struct rd_outfile){.fd = -1};
@@ -108,9 +125,10 @@ int output_open(
 	if (strcmp(path, "-") == 0) {
 		if (open_stdout(out, inputs, err) < 0)
 			return -1;
-	} else if ((out->own_name ? rd_outfile_open_own : rd_outfile_open)(
-			   &out->file, path, inputs, err) < 0) {
-		return -1;
+	} else {
+		rc = out->open(&out->file, path, inputs, err);
+		if (rc)
+			return rc;
 	}
 	if (out->file.fd >= 0)
 		out->fd = out->file.fd;
@@ -121,7 +139,7 @@ int output_open(
 	 */
 	if (fstat(out->fd, &st) == 0 && S_ISFIFO(st.st_mode))
 		fcntl(out->fd, F_SETPIPE_SZ, PIPE_BYTES);
-	return 0;
+	return lock(out, err);
 }
 
 void output_make_private(const struct output *out)

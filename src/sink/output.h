@@ -68,10 +68,12 @@ struct output {
 	int fd;
 	struct rd_outfile file; /* not open for stdout */
 	bool regular;		/* can be truncated and rewritten */
-	bool own_name;		/* the next file's name is made here: rd_outfile_open_own() */
-	bool grown;		/* another program also writes to it; reported once */
-	uint64_t offset;	/* bytes in the file so far */
-	uint64_t checked;	/* of them, at the last check */
+	/* Of the next file: rd_outfile_open(), or one of those for names that are made here. */
+	int (*open)(struct rd_outfile *f, const char *path, const struct rd_inputs *inputs,
+		struct rd_error *err);
+	bool grown;	  /* another program also writes to it; reported once */
+	uint64_t offset;  /* bytes in the file so far */
+	uint64_t checked; /* of them, at the last check */
 	bool knows_holes;
 	const char *path;
 	const struct output_ops *ops; /* of the current file */
@@ -98,8 +100,9 @@ int output_init(struct output *out, const struct rd_sink_config *config, size_t 
 void output_fini(struct output *out);
 
 /*
- * Opens or creates the file, or uses stdout for "-"; an existing file is not changed. Returns 0, or
- * -1 with RD_CLASS_OUTPUT or RD_CLASS_USAGE.
+ * Opens or creates the file, or uses stdout for "-"; an existing file is not changed. Returns 0, 1
+ * if out->open() did, or -1 with RD_CLASS_OUTPUT or RD_CLASS_USAGE: also if another capture writes
+ * to it.
  */
 int output_open(
 	struct output *out, const char *path, const struct rd_inputs *inputs, struct rd_error *err);

@@ -76,7 +76,6 @@ static bool begin(struct rd_sink *s)
 	struct rd_error err;
 
 	r->dump = dump_of(r);
-	r->dump.number = s->series.number + 1;
 	r->dump.path = s->series.path;
 	if (writer_next_file(s, r->window.trigger, &err) < 0) {
 		writer_fail(s, &err);

@@ -192,10 +192,18 @@ int writer_end_file(struct rd_sink *s, bool last, struct rd_error *err)
 
 int writer_open_file(struct rd_sink *s, uint64_t first_ns, struct rd_error *err)
 {
-	if (series_next(&s->series, first_ns, err) < 0)
-		return -1;
-	s->file.out.own_name = strcmp(s->series.path, s->config.path) != 0;
-	return output_open(&s->file.out, s->series.path, s->config.inputs, err);
+	int rc;
+
+	/* Another recorder of this name may have made the file: then the next number. */
+	do {
+		if (series_next(&s->series, first_ns, err) < 0)
+			return -1;
+		s->file.out.open = s->config.retention			    ? rd_outfile_open_new
+				   : strcmp(s->series.path, s->config.path) ? rd_outfile_open_own
+									    : rd_outfile_open;
+		rc = output_open(&s->file.out, s->series.path, s->config.inputs, err);
+	} while (rc > 0);
+	return rc;
 }
 
 int writer_begin_file(struct rd_sink *s, struct rd_error *err)

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define PRIVATE_MODE 0600
+#define NEW_FILE     (O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC)
 
 static const char *open_advice(int errnum)
 {
@@ -106,7 +107,7 @@ bool rd_outfile_is_planted(const char *path)
 /* EEXIST if another user made it. The second open() keeps O_CREAT, for the kernel's own check. */
 static int open_or_create(const char *path, int flags, bool *created)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, PRIVATE_MODE);
+	int fd = open(path, NEW_FILE, PRIVATE_MODE);
 
 	*created = fd >= 0;
 	if (fd < 0 && errno == EEXIST && !rd_outfile_is_planted(path))
@@ -185,21 +186,39 @@ int rd_outfile_begin(const struct rd_outfile *f, const char *path, struct rd_err
 	return rd_fail(err, RD_CLASS_OUTPUT, errno, open_advice(errno), "cannot empty '%s'", path);
 }
 
-int rd_outfile_open_unique(struct rd_outfile *f, char *path, struct rd_error *err)
+/* After open() made the file. */
+static int identify(struct rd_outfile *f, const char *path, struct rd_error *err)
 {
 	struct stat st;
 
-	*f = (struct rd_outfile){.fd = mkostemp(path, O_CLOEXEC)};
-	f->created = f->fd >= 0;
-	/* The user knows the name without the part that was chosen here. */
-	if (f->fd < 0)
-		return rd_fail(err, RD_CLASS_OUTPUT, errno, open_advice(errno),
-			"cannot write to '%.*s'", (int)(strlen(path) - strlen(".XXXXXX")), path);
+	f->created = true;
 	if (fstat(f->fd, &st) < 0)
 		return refuse(f, path, RD_CLASS_OUTPUT, errno, open_advice(errno),
 			"cannot write to", err);
 	f->regular = id_of(&st, &f->id);
 	return 0;
+}
+
+int rd_outfile_open_new(struct rd_outfile *f, const char *path, const struct rd_inputs *inputs,
+	struct rd_error *err)
+{
+	(void)inputs;
+	*f = (struct rd_outfile){.fd = open(path, NEW_FILE, PRIVATE_MODE)};
+	if (f->fd >= 0)
+		return identify(f, path, err);
+	return errno == EEXIST ? 1
+			       : rd_fail(err, RD_CLASS_OUTPUT, errno, open_advice(errno),
+					 "cannot write to '%s'", path);
+}
+
+int rd_outfile_open_unique(struct rd_outfile *f, char *path, struct rd_error *err)
+{
+	*f = (struct rd_outfile){.fd = mkostemp(path, O_CLOEXEC)};
+	/* The user knows the name without the part that was chosen here. */
+	if (f->fd < 0)
+		return rd_fail(err, RD_CLASS_OUTPUT, errno, open_advice(errno),
+			"cannot write to '%.*s'", (int)(strlen(path) - strlen(".XXXXXX")), path);
+	return identify(f, path, err);
 }
 
 void rd_outfile_abandon(struct rd_outfile *f, const char *path)

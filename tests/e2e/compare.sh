@@ -177,7 +177,7 @@ ok "values of other types: compared, or refused" "$tmp/differ"
 # refused NAME STATUS MESSAGE ARGUMENT...
 refused() {
 	compared "${@:4}" >"$tmp/text"
-	exits "$1" "$2" "$tmp/err" "^rdmadump: .*$3"
+	exits "$1" "$2" "$tmp/err" "^rdmadump: $3"
 }
 refused "absent" 2 "cannot read .*none.json: .*: No such file or directory; make it by rdmadump analyze --json" "$tmp/none.json" "$tmp/loss.json"
 mkdir "$tmp/dir.json"
@@ -187,11 +187,11 @@ refused "cut" 2 "cannot read .*cut.json: Unfinished " "$tmp/loss.json" "$tmp/cut
 : >"$tmp/empty.json"
 refused "nothing in it" 2 "'.*empty.json' is no report; make one" "$tmp/empty.json" "$tmp/loss.json"
 echo '{"version": 1, "ports": []}' >"$tmp/foreign.json"
-refused "another document" 2 "'.*foreign.json' is no report; make one by rdmadump analyze --json" "$tmp/foreign.json" "$tmp/loss.json"
+refused "another document" 2 "'[^']*foreign.json' is no report; make one by rdmadump analyze --json" "$tmp/loss.json" "$tmp/foreign.json"
 jq '.version = 1' "$tmp/loss.json" >"$tmp/old.json"
-refused "another version" 2 'is a report of version 1, not 3; analyse that capture again' "$tmp/old.json" "$tmp/loss.json"
+refused "another version" 2 "'[^']*' is a report of version 1, not 3; analyse that capture again" "$tmp/old.json" "$tmp/loss.json"
 an --json "$roce/10_rc_write_loss/"{a,b}.pcap.zst >"$tmp/ends.json"
-refused "a report of two ends" 2 'is a report of two ends, or of several points; save an analysis of one capture' "$tmp/ends.json" "$tmp/loss.json"
+refused "a report of two ends" 2 "'[^']*' is a report of two ends, or of several points; save an analysis of one capture" "$tmp/ends.json" "$tmp/loss.json"
 refused "a capture that is not there" 2 "cannot open '.*none.pcap': No such file" "$tmp/none.pcap" "$tmp/loss.json"
 refused "one argument" 1 "two captures or reports are compared" "$tmp/loss.json"
 refused "an option that is not there" 1 "see 'rdmadump compare --help'" --what "$tmp/loss.json" "$tmp/loss.json"

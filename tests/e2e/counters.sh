@@ -186,6 +186,11 @@ wait "$reader"
 is "--interval: a counter that falls was reset, and grows from there" "$(cat "$tmp/out")" "87 None 100
 None True 5
 4 None 9"
+counters --diff "$tmp/later.json" "$tmp/before.json" >"$tmp/out" 2>"$tmp/err"
+exits "--diff of a later one and an earlier one: no growth" 1 "$tmp/err" "'.*/before.json' was read before '.*/later.json'; exchange them"
+jq '.ports[0].device = "mlx5_9"' "$tmp/later.json" >"$tmp/other.json"
+counters --diff "$tmp/before.json" "$tmp/other.json" >"$tmp/out" 2>"$tmp/err"
+has "--diff: a port that is gone" "$tmp/err" "'.*/other.json' has no mlx5_0 port 1, which '.*/before.json' has"
 for file in "$tmp/nothing" /dev/null "$schema" "$RDMADUMP"; do
 	counters --diff "$tmp/before.json" "$file" >"$tmp/out" 2>"$tmp/err"
 	is "--diff ${file##*/}: refused" "$? $(wc -l <"$tmp/err")" "2 1"

@@ -360,14 +360,17 @@ record --gen count=1000 -- --no-analysis -w "$tmp/again/r.pcapng" --max-disk 1Mi
 is "... there is none" "$? $(jq -r '"\(.dumps) \(.ended_by)"' "$tmp/report")" "0 0 disk"
 
 live --gen count=1000000,size=200 --rate 2000 -- --no-analysis --pre 1h --post 1h
+printf -v now '%(%s)T'
+for ((s = now; s <= now + PATIENCE; s++)); do printf -v name '%(%Y%m%d%H%M%S)T' $s && echo theirs >"$d/r_00001_$name.pcapng"; done
 signal_new
-big() { [ "$(stat -c %s "$d"/r_*.pcapng)" -gt 50000 ]; }
+big() { [ "$(stat -c %s "$d"/r_00002_*.pcapng)" -gt 50000 ]; }
 wait_for big
 send KILL
 wait $job
+is "another recorder of this name: its files stay" "$(sort -u "$d"/r_00001_*)" theirs
 is "killed within a file: what was written can be read" \
-	"$("$RDMADUMP" -r "$d"/r_*.pcapng --count 2>/dev/null | awk '{print ($1 > 100)}')" 1
-tool section "$d"/r_*.pcapng >"$tmp/section"
+	"$("$RDMADUMP" -r "$d"/r_00002_*.pcapng --count 2>/dev/null | awk '{print ($1 > 100)}')" 1
+tool section "$d"/r_00002_*.pcapng >"$tmp/section"
 has "... and it says so, and why it was begun" "$tmp/section" 'Recorded around a trigger SIGUSR1.*Not finished'
 
 # Killed while it analyses: a FIFO in place of the second file keeps the analysis waiting

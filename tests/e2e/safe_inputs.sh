@@ -47,6 +47,9 @@ refused "--diff, counters" counters --diff "$tmp/root/text" "$tmp/root/text"
 
 ln -s "$tmp/root/a.pcap" "$theirs/link.pcap"
 refused "-r, a link to a capture" -r "$theirs/link.pcap"
+as_sudo "$RDMADUMP" analyze "$theirs" >"$tmp/out" 2>"$tmp/log"
+is "sudo, analyze, a directory with such a link: it may be a capture, the text is none" \
+	"$(grep -cE "skipped: .*link.pcap': Permission denied|skipped 1 of 3 files, which are no captures" "$tmp/log")" 2
 as_sudo "$RDMADUMP" -r "$theirs/a.pcap" --count >"$tmp/out" 2>"$tmp/log"
 is "sudo, a capture of the caller's" "$? $(cat "$tmp/out")" "0 $("$RDMADUMP" -r "$theirs/a.pcap" --count 2>/dev/null)"
 

@@ -102,6 +102,17 @@ unchanged "-r - from the output's file: the input is as it was" "$tmp/y.pcapng"
 (cd "$tmp" && "$RDMADUMP" -r y.pcapng -w - >>y.pcapng 2>"$tmp/log")
 is "standard output is the input: exit status" $? 1
 unchanged "standard output is the input: it is as it was" "$tmp/y.pcapng"
+# Nor over what another capture writes
+mkfifo "$tmp/fed"
+"$RDMADUMP" -r "$tmp/fed" -w "$tmp/taken" 2>"$tmp/log" &
+exec 9>"$tmp/fed"
+cat "$tmp/y.pcapng" >&9
+wait_for test -s "$tmp/taken"
+"$RDMADUMP" -r "$tmp/y.pcapng" -w "$tmp/taken" 2>"$tmp/second"
+exits "two captures write to one file: the second" 3 "$tmp/second" "another capture writes to '.*/taken'; give the output another name"
+exec 9>&-
+wait $!
+is "... and the first has its frames" "$? $(frames_of "$tmp/taken")" "0 2000"
 # A name that is only known with the first frame
 editcap -t -1000000 "$tmp/y.pcapng" "$tmp/old.pcapng"
 stamp=$("$RDMADUMP" -r "$tmp/old.pcapng" -tt -c 1 2>/dev/null | cut -d. -f1)

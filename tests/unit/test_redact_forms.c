@@ -94,7 +94,7 @@ static void spell_hex(struct spellings *all, const struct address *a)
 		snprintf(text, sizeof(text), "%jx", (uintmax_t)rd_be64(a->b));
 	spell(all, a->n == 6 ? "" : "0x", text, "");
 	upper(text);
-	spell(all, a->n == 6 ? "7:" : "0x", text, "");
+	spell(all, a->n == 6 ? "" : "0x", text, "");
 }
 
 static void spell_ipv4(struct spellings *all, const struct address *a)

@@ -74,6 +74,7 @@ static void cm_reply(struct rd_analysis *a, struct flow *f, const struct rd_cm *
 static void cm_reject(struct rd_analysis *a, struct flow *f, const struct rd_cm *cm)
 {
 	struct cm_request *r = request_of(a, f->id.dst, f->id.src, cm->remote_id, f->id.network);
+	const uint64_t service = r ? r->made.service_id : 0;
 	struct cm_reject *j = NULL;
 
 	if (r)
@@ -87,12 +88,12 @@ static void cm_reject(struct rd_analysis *a, struct flow *f, const struct rd_cm 
 		return;
 	if (!j) {
 		j = &a->cm.rejects[a->cm.n_rejects++];
-		*j = (struct cm_reject){.reason = cm->reason,
-			.service = r ? r->made.service_id : 0,
-			.net = f->id.net};
+		*j = (struct cm_reject){.reason = cm->reason, .service = service, .net = f->id.net};
 		memcpy(j->src, f->id.src, sizeof(j->src));
 		memcpy(j->dst, f->id.dst, sizeof(j->dst));
 	}
+	if (j->service != service)
+		j->service = 0;
 	incident_add(&j->incident, 1, a->frame, a->ns);
 }
 

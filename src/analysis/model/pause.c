@@ -32,6 +32,7 @@ struct class
 struct sender {
 	struct rd_pause_sender sum;
 	struct class classes[RD_PAUSE_CLASSES];
+	bool routes; /* its MAC address is that of a router */
 };
 
 struct pauses {
@@ -217,15 +218,27 @@ static bool may_stop(const struct flow *f, unsigned int class)
 	return class == ALL || f->priority.pcp == PCP_NONE || f->priority.pcp == class;
 }
 
-/* A sender of pause frames does not stop itself; its RDMA packets show its address. */
+/* RDMA packets of its MAC address show its own, unless it forwards them: fewer hops are left. */
+static void name_sender(struct sender *s, const struct rd_packet *p)
+{
+	static const uint8_t unrouted[] = {1, 64, 128, 255};
+	const uint8_t *src, *dst;
+	uint8_t hops;
+
+	if (s->routes || *s->sum.address || !rd_packet_addresses(p, &src, &dst))
+		return;
+	hops = p->data[p->l3 + (p->net == RD_NET_IPV4 ? 8 : 7)];
+	s->routes = p->net != RD_NET_GRH && !memchr(unrouted, hops, sizeof(unrouted));
+	if (!s->routes)
+		rd_address_text(s->sum.address, p->net, src);
+}
+
+/* A sender of pause frames does not stop itself. */
 static bool is_sender(struct rd_analysis *a, struct sender *s, const struct rd_packet *p)
 {
-	const uint8_t *src, *dst;
-
 	if (!s->sum.has_mac || !has_mac(a, p) || memcmp(s->sum.mac, p->data + 6, 6) != 0)
 		return false;
-	if (!*s->sum.address && rd_packet_addresses(p, &src, &dst))
-		rd_address_text(s->sum.address, p->net, src);
+	name_sender(s, p);
 	return true;
 }
 

@@ -30,7 +30,7 @@ struct cm_reject {
 	uint32_t reason;
 	struct rd_incident incident;
 	uint8_t src[16], dst[16];
-	uint64_t service;
+	uint64_t service; /* of all of them; 0: unknown */
 	uint8_t net;
 };
 

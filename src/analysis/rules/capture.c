@@ -327,6 +327,7 @@ static void between(struct rd_finding *f, unsigned int net, const uint8_t *src, 
 static bool rejected(const struct look *l, struct rd_finding *f)
 {
 	const struct cm_reject *j = &l->a->cm.rejects[l->nth];
+	char service[48] = "";
 	const char *reason;
 
 	if (l->nth >= l->a->cm.n_rejects)
@@ -335,8 +336,10 @@ static bool rejected(const struct look *l, struct rd_finding *f)
 	finding_evidence(f, &j->incident);
 	between(f, j->net, j->src, j->dst);
 	rd_finding_title(f, "a connection was rejected: %s", reason ? reason : "unknown reason");
-	rd_finding_detail(f, "%llu CM REJ with reason %u, service id 0x%016" PRIx64,
-		n(f->evidence.count), j->reason, j->service);
+	if (j->service)
+		snprintf(service, sizeof(service), ", service id 0x%016" PRIx64, j->service);
+	rd_finding_detail(
+		f, "%llu CM REJ with reason %u%s", n(f->evidence.count), j->reason, service);
 	rd_finding_filter(f, 0, "infiniband.cm.rej.reason == 0x%04x", j->reason);
 	return true;
 }

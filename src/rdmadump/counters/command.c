@@ -230,6 +230,8 @@ static int run_diff(const struct counters_options *o, struct rd_error *err)
 	if (ret == 0)
 		ret = counters_json_read(&after, o->after, err);
 	if (ret == 0)
+		ret = readings_check(&before, &after, o, err);
+	if (ret == 0)
 		ret = readings_compare(&before, &after, err);
 	if (ret == 0)
 		ret = deliver(&after, o, err);

@@ -51,6 +51,9 @@ void ports_free(struct ports *p);
 /* readings_free() after success. */
 int readings_take(struct readings *r, const struct ports *ports, const struct counters_options *o,
 	struct rd_error *err);
+/* Of --diff: -1 if `after` was read first; ports that it lacks are logged. */
+int readings_check(const struct readings *before, const struct readings *after,
+	const struct counters_options *o, struct rd_error *err);
 /* Fills growth and findings of `now`; before NULL: only findings, of the values. */
 int readings_compare(const struct readings *before, struct readings *now, struct rd_error *err);
 void readings_free(struct readings *r);

@@ -2,6 +2,7 @@
 /* Finds the requested ports, reads their counters, and compares two readings. */
 #include "counters.h"
 #include <errno.h>
+#include <rdmadump/log.h>
 #include <rdmadump/memory.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +84,23 @@ static const struct rd_counters *same_port(const struct readings *r, const struc
 			!strcmp(r->port[i].counters.device, c->device))
 			return &r->port[i].counters;
 	return NULL;
+}
+
+int readings_check(const struct readings *before, const struct readings *after,
+	const struct counters_options *o, struct rd_error *err)
+{
+	for (size_t i = 0; i < before->n; i++) {
+		const struct rd_counters *then = &before->port[i].counters;
+		const struct rd_counters *now = same_port(after, then);
+
+		if (!now)
+			rd_log(RD_LOG_WARNING, "'%s' has no %s port %u, which '%s' has", o->after,
+				then->device, then->port, o->before);
+		else if (now->time_ns && now->time_ns < then->time_ns)
+			return rd_fail(err, RD_CLASS_USAGE, 0, "exchange them",
+				"'%s' was read before '%s'", o->after, o->before);
+	}
+	return 0;
 }
 
 int readings_compare(const struct readings *before, struct readings *now, struct rd_error *err)
