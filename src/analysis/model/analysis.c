@@ -546,7 +546,8 @@ void rd_analysis_frames(struct rd_analysis *a, const struct rd_iface *iface,
 	a->in.link = iface->link;
 	a->in.linktype = iface->link == RD_LINK_RAW ? iface->dlt : -1;
 	a->in.speed = iface->speed;
-	keep_text(&a->in.filter, iface->filter);
+	if (iface->filter && !a->in.filter)
+		a->in.filter = strdup(iface->filter);
 	for (unsigned int i = 0; i < n; i++)
 		frame_take(a, iface->link, &frames[i]);
 	if (!file)

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void keep_text(char **to, const char *text)
+static void keep_text(char **to, const char *text)
 {
 	if (!*to && text && *text)
 		*to = strdup(text);

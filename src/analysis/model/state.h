@@ -150,12 +150,6 @@ static inline void goodput_add(struct rd_analysis *a, uint64_t *total, uint64_t 
 	a->point->goodput_bytes += bytes;
 }
 
-/* --- what files say of themselves (file.c) ------------------------------------------------------
- */
-
-/* The first text that is not empty; *to is freed by the caller. */
-void keep_text(char **to, const char *text);
-
 /* --- frames that are left aside (foreign.c, place.c) ------------------------------------------ */
 
 /*
