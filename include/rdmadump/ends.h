@@ -250,7 +250,7 @@ struct rd_ends_search;
 struct rd_ends_search *rd_ends_search_open(
 	enum rd_tap of, enum rd_ends_need need, const struct rd_ends_span *spans);
 /* Their facts say so: neither is the next part of the other, even if their clocks are far apart. */
-void rd_ends_search_two_machines(struct rd_ends_search *s);
+void rd_ends_search_two_adapters(struct rd_ends_search *s);
 /* False: the rest of the file need not be read. */
 bool rd_ends_search_frame(struct rd_ends_search *s, enum rd_tap file, enum rd_link link,
 	const struct rd_frame *frame);

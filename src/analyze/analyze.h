@@ -4,7 +4,6 @@
 
 #include <rdmadump/ends.h>
 #include <rdmadump/error.h>
-#include <rdmadump/notation.h>
 #include <rdmadump/outfile.h>
 #include <rdmadump/points.h>
 #include <rdmadump/report_output.h>
@@ -71,7 +70,7 @@ struct analyze_pair {
 	unsigned int number[RD_TAPS]; /* of the points, among several */
 	struct rd_ends_span span[RD_TAPS];
 	bool spans_known;
-	bool two_machines;	    /* as their facts say */
+	bool two_adapters;	    /* as their facts say */
 	struct kept *kept;	    /* of all points; NULL: their files are read */
 	bool same;		    /* have they? */
 	struct rd_ends_start start; /* its addresses are freed by analyze_points_free() */

@@ -16,13 +16,13 @@
 
 #define STATUS_FRAMES 262144 /* between two updates of the progress */
 
-static void note_machine(void *ctx, const char *text, size_t len)
+static void note_adapter(void *ctx, const char *text, size_t len)
 {
-	char *machine = ctx;
+	uint64_t *adapter = ctx;
 	json_t *facts = json_loadb(text, len, 0, NULL);
 
-	if (!*machine)
-		snprintf(machine, RD_BOOT_ID_LEN, "%s", rd_json_text_of(facts, "boot_id"));
+	if (!*adapter)
+		*adapter = strtoull(rd_json_text_of(facts, "node_guid"), NULL, 16);
 	json_decref(facts);
 }
 
@@ -33,8 +33,8 @@ int analyze_walk(
 
 	for (unsigned int i = 0; i < n && more; i++) {
 		const struct rd_file_config config = {.path = files[i],
-			.facts = w->machine ? note_machine : NULL,
-			.facts_ctx = w->machine,
+			.facts = w->adapter ? note_adapter : NULL,
+			.facts_ctx = w->adapter,
 			.all_links = true};
 		struct rd_frame frames[RD_BATCH];
 		struct rd_source *source;
@@ -188,7 +188,7 @@ static int read_all(struct prints *p, char *const *files, struct rd_error *err)
 	for (p->file = 0; p->file < c->n && !ret; p->file++) {
 		memset(p->recent, 0, sizeof(p->recent));
 		ret = analyze_walk(&files[p->file], 1,
-			&(struct analyze_walker){find, p, NULL, c->files[p->file].machine}, err);
+			&(struct analyze_walker){find, p, NULL, &c->files[p->file].adapter}, err);
 		sort_routes(&c->files[p->file].routes);
 	}
 	return ret;

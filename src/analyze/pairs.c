@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <rdmadump/memory.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* --- whether two have them -------------------------------------------------------------------- */
 
@@ -37,9 +36,9 @@ static int look_at_kept(const struct looking *l, const struct analyze_pair *pair
 	return r ? kept_close(r, err) : -1;
 }
 
-static bool are_two(const char *machine, const char *other)
+static bool are_two(uint64_t adapter, uint64_t other)
 {
-	return *machine && *other && strcmp(machine, other) != 0;
+	return adapter && other && adapter != other;
 }
 
 /* Searches for the first packets of one capture in the other one. */
@@ -48,7 +47,7 @@ static int look(
 {
 	struct looking l = {
 		.search = rd_ends_search_open(of, need, pair->spans_known ? pair->span : NULL)};
-	char machine[RD_TAPS][RD_BOOT_ID_LEN] = {"", ""};
+	uint64_t adapter[RD_TAPS] = {0, 0};
 	int ret = 0;
 
 	if (!l.search)
@@ -60,11 +59,12 @@ static int look(
 				ret = look_at_kept(&l, pair, of, err);
 			else
 				ret = analyze_walk(pair->points[l.tap].files, pair->points[l.tap].n,
-					&(struct analyze_walker){look_at, &l, NULL, machine[l.tap]},
+					&(struct analyze_walker){
+						look_at, &l, NULL, &adapter[l.tap]},
 					err);
 		}
-		if (pair->two_machines || are_two(machine[RD_TAP_A], machine[RD_TAP_B]))
-			rd_ends_search_two_machines(l.search);
+		if (pair->two_adapters || are_two(adapter[RD_TAP_A], adapter[RD_TAP_B]))
+			rd_ends_search_two_adapters(l.search);
 	} while (ret == 0 && rd_ends_search_again(l.search));
 	if (ret == 0)
 		ret = rd_ends_search_result(l.search, &pair->start);
@@ -129,7 +129,7 @@ struct grid {
 	unsigned int n;
 	struct whole {
 		uint64_t frames; /* 0: no file yet */
-		const char *machine;
+		uint64_t adapter;
 		struct rd_ends_span span;
 	} * of;		    /* each point */
 	unsigned int *pair; /* [a * n + b], a < b: 1 + the place of their pair; 0: none */
@@ -142,8 +142,8 @@ static void add_file(struct whole *of, const struct common_file *f)
 	if (!of->frames || (int64_t)f->last_ns > (int64_t)of->span.last_ns)
 		of->span.last_ns = f->last_ns;
 	of->frames += f->frames;
-	if (!of->machine || !*of->machine)
-		of->machine = f->machine;
+	if (!of->adapter)
+		of->adapter = f->adapter;
 }
 
 static unsigned int *pair_of(const struct grid *g, unsigned int file, unsigned int other)
@@ -177,7 +177,7 @@ static void make_pairs(const struct grid *g, struct analyze_points *p)
 					pair->start.frames = of->frames;
 			}
 			pair->spans_known = true;
-			pair->two_machines = are_two(g->of[a].machine, g->of[b].machine);
+			pair->two_adapters = are_two(g->of[a].adapter, g->of[b].adapter);
 			g->pair[a * g->n + b] = ++p->n_pairs;
 		}
 }

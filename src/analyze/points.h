@@ -11,7 +11,7 @@ struct analyze_walker {
 	bool (*frame)(void *ctx, enum rd_link link, const struct rd_frame *frame);
 	void *ctx;
 	uint64_t *ran_until_ns; /* until when the last file's capture ran; NULL: not needed */
-	char *machine; /* RD_BOOT_ID_LEN: where the files were captured, if facts say so; NULL */
+	uint64_t *adapter;	/* its node GUID, of the first facts; NULL: not needed */
 };
 
 /* The frames of all files, one after the other; of a damaged one those before. */
@@ -33,8 +33,8 @@ struct common {
 	unsigned int n;
 	struct common_file {
 		uint64_t frames, first_ns, last_ns;
-		char machine[RD_BOOT_ID_LEN]; /* "": unknown */
-		unsigned int sample;	      /* how many of its first packets were searched */
+		uint64_t adapter;    /* its node GUID; 0: unknown */
+		unsigned int sample; /* how many of its first packets were searched */
 		struct common_routes routes;
 	} * files;
 	bool incomplete;     /* the routes: a file has too many */

@@ -16,7 +16,7 @@ struct rd_ends_search {
 	enum rd_ends_need need;
 	bool without_icrc;
 	bool bare; /* some packets have no ICRC */
-	bool spans_known, two_machines;
+	bool spans_known, two_adapters;
 	struct rd_ends_span span[RD_TAPS];
 	unsigned int n, found;
 	unsigned int on_paths;	   /* packets of the sample on paths that have any in common */
@@ -120,27 +120,27 @@ static bool is_common(const struct rd_ends_search *s)
 	       s->found * COMMON_PART >= s->on_paths;
 }
 
-void rd_ends_search_two_machines(struct rd_ends_search *s)
+void rd_ends_search_two_adapters(struct rd_ends_search *s)
 {
-	s->two_machines = true;
+	s->two_adapters = true;
 }
 
 /*
  * Whether neither can go on where the other one ended: captured at the same time, by their clocks,
- * or on two machines.
+ * or by two adapters.
  */
 static bool are_ends(const struct rd_ends_search *s)
 {
 	const struct rd_ends_span *a = &s->span[RD_TAP_A], *b = &s->span[RD_TAP_B];
 
-	return s->two_machines || (rd_ends_time(a->first_ns, b->last_ns, 0) < 0 &&
+	return s->two_adapters || (rd_ends_time(a->first_ns, b->last_ns, 0) < 0 &&
 					  rd_ends_time(b->first_ns, a->last_ns, 0) < 0);
 }
 
 /* Whether a file must be read to its end, so that the time of its last frame is known. */
 static bool needs_spans(const struct rd_ends_search *s)
 {
-	return s->without_icrc && !s->spans_known && !s->two_machines;
+	return s->without_icrc && !s->spans_known && !s->two_adapters;
 }
 
 bool rd_ends_search_packet(
