@@ -7,10 +7,11 @@
  *		...
  *	}
  *
- * for a test. main() runs them in the order of the file.
+ * for a test. main() runs them in the order of the file, and fails if one leaves a descriptor open.
  */
 #pragma once
 
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <setjmp.h>
@@ -67,15 +68,33 @@ static struct rd_error failure;
 		tests.end = last;                                                                  \
 	}
 
+static unsigned int open_files(void)
+{
+	DIR *all = opendir("/proc/self/fd");
+	unsigned int n = 0;
+
+	while (all && readdir(all))
+		n++;
+	closedir(all);
+	return n;
+}
+
 int main(void)
 {
+	const unsigned int before = open_files();
+	int failed;
+
 	if (!tests.n) {
 		puts("1..0 # SKIP built without the library that is tested");
 		return 0;
 	}
 	/* against tests that wait for ever */
 	alarm(300);
-	return _cmocka_run_group_tests("tests", tests.test, tests.n, tests.begin, tests.end);
+	failed = _cmocka_run_group_tests("tests", tests.test, tests.n, tests.begin, tests.end);
+	if (open_files() == before)
+		return failed;
+	print_error("%u descriptors were open before, %u are now\n", before, open_files());
+	return 1;
 }
 
 /* A text or a number of any type. */
