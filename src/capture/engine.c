@@ -209,8 +209,8 @@ static void watch(struct engine *e, int epfd)
 	for (int i = 0; i < n; i++) {
 		if ((enum fd_kind)(events[i].data.u64 >> 32) == FD_WATCH)
 			watched(e, (uint32_t)events[i].data.u64);
-		else if (read(e->control.wake_fd, &count, sizeof(count)) < 0)
-			continue;
+		else
+			eventfd_read(e->control.wake_fd, &count);
 	}
 }
 

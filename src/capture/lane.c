@@ -56,8 +56,7 @@ static void woken(struct lane *l, enum fd_kind kind, unsigned int index)
 		rd_feed_disarm(l->pipe.feed);
 		break;
 	case FD_WAKE:
-		if (read(l->wake_fd, &count, sizeof(count)) < 0)
-			break;
+		eventfd_read(l->wake_fd, &count);
 		break;
 	case FD_WATCH:
 		if (control_watched(l->control, index))

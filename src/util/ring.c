@@ -94,6 +94,5 @@ void rd_ring_awake(struct rd_ring *ring)
 	uint64_t count;
 
 	atomic_store_explicit(&ring->sleeping, false, memory_order_relaxed);
-	if (read(ring->fd, &count, sizeof(count)) < 0)
-		return;
+	eventfd_read(ring->fd, &count);
 }

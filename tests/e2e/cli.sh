@@ -261,4 +261,5 @@ fi
 
 since() { "$RDMADUMP" -r "$TEST_DATA/roce/10_rc_write_loss/a.pcap.zst" -c 4 "$1" 2>"$tmp/log" | awk '{split($1, t, ":"); s = t[3]; n += s} END {printf "%.9f %.9f\n", s, n}'; }
 is "-ttt is the time since the last frame, -ttttt since the first" "$(since -ttt | cut -d' ' -f2)" "$(since -ttttt | cut -d' ' -f1)"
+has "a file that is read: its format, compression and size" "$tmp/log" "^rdmadump: reading '.*a.pcap.zst', pcap in zstd, 37.6 kB$"
 tap_done

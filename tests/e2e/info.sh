@@ -85,7 +85,7 @@ is "each 'no' says what to do" "${ok_todo-yes}" yes
 model -- "$RDMADUMP" info --json >"$tmp/json"
 fits "modelled device, schema" info - < <(jq -c . "$tmp/json")
 is "PSID as the device itself says" "$(json "$tmp/json" .identity.device_psid)" MT_0000000010
-is "firmware as verbs say" "$(json "$tmp/json" .firmware.verbs)" 16.35.2000
+is "firmware as verbs say, features as libmlx5 says" "$(json "$tmp/json" '.firmware.verbs + " " + .provider.flags')" "16.35.2000 CQE_V1"
 is "why open QPs are not known" "$(json "$tmp/json" '.resources.unknown | length > 0')" true
 
 # A capture's queue pair

@@ -322,6 +322,22 @@ static void complain(const struct run *r, size_t at, const char *text, const cha
 	putchar('\n');
 }
 
+/* Whatever a case is about: each finding says all, and one of a QP pair names frames. */
+static void check_findings(struct run *r, size_t at, const struct rd_findings *l)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		const struct rd_finding *f = &l->finding[i];
+		const struct rd_evidence *e = &f->evidence;
+
+		if (f->title && f->detail && f->where && f->meaning && f->next &&
+			e->first_ns <= e->last_ns && (e->n_frames || !f->conversation))
+			continue;
+		printf("# %s:%d: %s lacks a text, or its frames\n", r->path, r->tok[at].line,
+			f->rule);
+		r->failed++;
+	}
+}
+
 size_t expect_line(struct run *r, size_t at)
 {
 	static char got[8192];
@@ -331,6 +347,7 @@ size_t expect_line(struct run *r, size_t at)
 			ends_report(r, at);
 		else
 			frames_report(r);
+		check_findings(r, at, r->two ? &r->er->findings : &r->r->findings);
 	}
 	for (at++; goes_on(r, at); at++) {
 		const char *text = text_of(r, at);

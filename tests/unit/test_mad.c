@@ -103,7 +103,8 @@ TEST(req)
 		rd_cm_timeout_ns(cm.ack_timeout), cm.private_len, rd_cm_ip(&cm, &ip), ip.protocol,
 		ip.port);
 	expect("42980 4", ip.src_port, ip.length);
-	assert_line_has("own QP 0xabcdef 10.0.0.2:42980 > 10.0.0.1:7174 first PSN 1193046 "
+	assert_line_has(" id 0x11223344 service 0x0000000001061c06 own QP 0xabcdef 10.0.0.2:42980 "
+			"> 10.0.0.1:7174 first PSN 1193046 "
 			"resources 16 depth 3 RNR retries unlimited SRQ retries 6 MTU 2048 "
 			"ACK timeout 67.1 ms CM timeout 4.3 s XRC");
 }
@@ -196,7 +197,8 @@ TEST(sidr)
 	cm = parse_cm();
 	expect("0x11223344 0 1 0xabcdef 0x0000000001111c06 0x01234567", cm.remote_id, cm.local_id,
 		cm.status, cm.qpn, cm.service_id, cm.qkey);
-	assert_line_has("qkey 0x01234567 status 1 (service id not supported)");
+	assert_line_has(" peer's id 0x11223344 service 0x0000000001111c06 own QP 0xabcdef qkey "
+			"0x01234567 status 1 (service id not supported)");
 }
 
 TEST(paths)

@@ -335,9 +335,13 @@ static void redact(enum rd_link link)
 	static const uint8_t behind[16] = "not captured";
 	struct rd_redact *r = rd_redact_new();
 
-	memcpy(to + m.n, behind, sizeof(behind));
-	memcpy(to, m.b, m.n);
-	assert_true(rd_redact_frame(r, link, to, m.n, m.n, 0));
+	/* Wherever it is cut, nothing outside is written. */
+	for (uint32_t n = 0; n <= m.n; n++) {
+		memcpy(to, m.b, n);
+		memcpy(to + n, behind, sizeof(behind));
+		assert_true(rd_redact_frame(r, link, to, n, m.n, 0));
+		assert_memory_equal(to + n, behind, sizeof(behind));
+	}
 	memcpy(to, m.b, m.n);
 	rd_redact_begin(r);
 	expect("1 0", rd_redact_frame(r, link, to, m.n, m.n, 0), rd_redact_failed(r));

@@ -24,7 +24,7 @@ void finding_append(struct rd_finding *f, const char *fmt, ...)
 		more = NULL;
 	va_end(args);
 	if (more && asprintf(&both, "%s%s%s", f->detail ? f->detail : "", f->detail ? "; " : "",
-			    more) >= 0) {
+			    more) != -1) {
 		free(f->detail);
 		f->detail = both;
 	}

@@ -15,7 +15,9 @@ bool may_have_other_half(const struct look *l)
 	const char *from = l->s->seen ? l->from->address : l->to->address;
 	const char *to = l->s->seen ? l->to->address : l->from->address;
 
-	for (size_t i = 0; i < l->r->n_conversations && i < HALVES_MAX; i++) {
+	if (l->r->n_conversations > HALVES_MAX)
+		return true;
+	for (size_t i = 0; i < l->r->n_conversations; i++) {
 		const struct rd_conversation *c = &l->r->conversations[i];
 		const bool back = !c->side[0].seen;
 
@@ -24,7 +26,7 @@ bool may_have_other_half(const struct look *l)
 			(!strcmp(c->end[back].address, to) || !strcmp(c->end[!back].address, from)))
 			return true;
 	}
-	return l->r->n_conversations > HALVES_MAX;
+	return false;
 }
 
 /* The LID of an address, as of an InfiniBand packet without GRH; 0: it has a GID. */
