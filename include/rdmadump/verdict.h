@@ -151,14 +151,14 @@ enum rd_row {
 struct rd_owner;
 
 struct rd_judgement {
-	const char *rule;		 /* rule of the main cause; NULL: no fault was found */
-	enum rd_severity severity;	 /* of it */
-	unsigned int conversation, side; /* 0: of the capture */
-	enum rd_certainty certainty;	 /* that it happened */
-	unsigned int mixed;		 /* enum rd_mixed, of loss and reordering; else 0 */
-	uint64_t count;			 /* how often */
-	unsigned int places;		 /* where; 0: in no place; without a rule all: unknown */
-	enum rd_certainty where;	 /* that it is in one of these places */
+	const char *rule;	     /* rule of the main cause; NULL: no fault was found */
+	enum rd_severity severity;   /* of it */
+	unsigned int conversation;   /* 0: of the capture */
+	enum rd_certainty certainty; /* that it happened */
+	unsigned int mixed;	     /* enum rd_mixed, of loss and reordering; else 0 */
+	uint64_t count;		     /* how often */
+	unsigned int places;	     /* where; 0: in no place; without a rule all: unknown */
+	enum rd_certainty where;     /* that it is in one of these places */
 	char sender[RD_ADDRESS_LEN],
 		receiver[RD_ADDRESS_LEN]; /* addresses of the hosts that the places name, or "" */
 	/* Of the worst finding: owners of the sender's and of the receiver's QP, borrowed from the

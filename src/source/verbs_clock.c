@@ -88,14 +88,14 @@ static const struct verbs_clock_kind kinds[] = {
 
 #define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
-static const char *take(struct verbs_clock *c, enum rd_stamp_type type, size_t from)
+static const char *take(struct verbs_clock *c, size_t from)
 {
 	const char *reason = NULL;
 
 	for (size_t i = from; i < N_KINDS; i++) {
 		const char *why;
 
-		if (type != RD_STAMPS_AUTO && kinds[i].type != type)
+		if (c->type != RD_STAMPS_AUTO && kinds[i].type != c->type)
 			continue;
 		why = kinds[i].usable(c);
 		if (!why) {
@@ -113,12 +113,12 @@ int verbs_clock_open(struct verbs_clock *c, struct ibv_context *ctx, const char 
 {
 	const char *why;
 
-	*c = (struct verbs_clock){.ctx = ctx, .refreshing = ATOMIC_FLAG_INIT};
+	*c = (struct verbs_clock){.type = type, .ctx = ctx, .refreshing = ATOMIC_FLAG_INIT};
 	pthread_mutex_init(&c->lock, NULL);
 	rd_clock_set(&c->host);
 	if (speed)
 		c->back_per_byte = -(int64_t)(8e9 * 4294967296.0 / (double)speed);
-	why = take(c, type, 0);
+	why = take(c, 0);
 	if (why)
 		return rd_fail(err, RD_CLASS_DEVICE, 0, "'-j host' always works",
 			"%s has no timestamps of type 'adapter': %s", name, why);
@@ -131,11 +131,11 @@ int verbs_clock_open(struct verbs_clock *c, struct ibv_context *ctx, const char 
 	return 0;
 }
 
-bool verbs_clock_lower(struct verbs_clock *c, enum rd_stamp_type type)
+bool verbs_clock_lower(struct verbs_clock *c)
 {
 	size_t next = (size_t)(c->kind - kinds) + 1;
 
-	if (take(c, type, next))
+	if (take(c, next))
 		return false;
 	verbs_clock_start(c);
 	return true;

@@ -131,6 +131,7 @@ struct verbs_clock_kind {
 enum verbs_clock_format { FORMAT_UNKNOWN, FORMAT_NS, FORMAT_SPLIT };
 
 struct verbs_clock {
+	enum rd_stamp_type type; /* that the user asked for */
 	const struct verbs_clock_kind *kind;
 	struct ibv_context *ctx;
 	struct rd_clock host;
@@ -166,7 +167,7 @@ struct verbs_clock {
 int verbs_clock_open(struct verbs_clock *c, struct ibv_context *ctx, const char *name,
 	enum rd_stamp_type type, uint64_t speed, struct rd_error *err);
 /* The device refused the queue: selects the next kind; false: there is none. */
-bool verbs_clock_lower(struct verbs_clock *c, enum rd_stamp_type type);
+bool verbs_clock_lower(struct verbs_clock *c);
 /* The capture starts: reads both clocks. Frames that are older are not used to compare them. */
 void verbs_clock_start(struct verbs_clock *c);
 void verbs_clock_close(struct verbs_clock *c);

@@ -75,8 +75,7 @@ static int cq_create(struct verbs_queue *q, struct rd_error *err)
 	while (verbs_cq_create(q, err) < 0) {
 		const char *was = clock->kind->title;
 
-		if (q->index || !clock->kind->wc_flags ||
-			!verbs_clock_lower(clock, q->port->stamp_type))
+		if (q->index || !clock->kind->wc_flags || !verbs_clock_lower(clock))
 			return -1;
 		rd_log(RD_LOG_DEBUG, "%s: no queue with %s: %s", q->port->name, was, err->text);
 		*err = (struct rd_error){0};
@@ -237,7 +236,7 @@ int verbs_queues_open(struct verbs_port *port, unsigned int wanted, struct rd_er
 		const char *was = clock->kind->title;
 
 		if ((err->errnum != EOPNOTSUPP && err->errnum != EINVAL) ||
-			!clock->kind->wc_flags || !verbs_clock_lower(clock, port->stamp_type))
+			!clock->kind->wc_flags || !verbs_clock_lower(clock))
 			return -1;
 		rd_log(RD_LOG_DEBUG, "%s: no queue with %s: %s", port->name, was, err->text);
 		*err = (struct rd_error){0};

@@ -126,7 +126,6 @@ struct verbs_port *verbs_port_open(const struct rd_verbs_config *config, struct 
 	port->num = config->port->num;
 	port->speed = config->port->speed;
 	port->rx_mode = config->rx_mode;
-	port->stamp_type = config->stamps;
 	port->numa_node = rd_device_numa_node(config->sysroot, config->device);
 	port->latency_us = config->latency_ms * 1000;
 	port->epoll_fd = port->addresses.fd = -1;

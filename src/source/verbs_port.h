@@ -42,7 +42,6 @@ struct verbs_port {
 	enum rd_link link;
 	uint64_t speed; /* bit/s; 0: unknown */
 	enum rd_rx_mode rx_mode;
-	enum rd_stamp_type stamp_type;
 	struct verbs_addresses addresses;
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;

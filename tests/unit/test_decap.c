@@ -167,6 +167,12 @@ TEST(rspan)
 	rd_decap_run(RD_LINK_INFINIBAND, &frame, 1);
 	same(frame.len, inner.n, frame.caplen, inner.n);
 	assert_memory_equal(frame.data, inner.b, inner.n);
+	for (uint32_t cut = 23; cut <= 24; cut++) { /* within, and behind the inner LRH */
+		frame = make_frame(&m);
+		frame.caplen = cut;
+		rd_decap_run(RD_LINK_INFINIBAND, &frame, 1);
+		assert_int_equal(frame.caplen, cut == 24 ? 8 : 23);
+	}
 
 	/* LNH is in byte 1, not in byte 2 (the upper half of the DLID). */
 	m.b[2] = 0x03;

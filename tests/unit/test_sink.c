@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Unit tests of the writer: rotation, limits, and that every frame is written or accounted for. */
+#include "sink/writer.h"
 #include "test.h"
 #include <rdmadump/sink.h>
 #include <signal.h>
@@ -365,6 +366,20 @@ TEST(abandon)
 			assert_int_equal(st.st_size, 7);
 	}
 	unlink("unused");
+}
+
+/* The time in which line rate fills half of the buffer, and no more than a millisecond. */
+TEST(patience)
+{
+	static const unsigned int rows[][2] = {{8 << 20, 83886}, {1 << 27, 1000000}};
+
+	for (int i = 0; i < 2; i++) {
+		struct place p = {.config = {.buffer = rows[i][0]}};
+
+		expect("0", sink_open(&p, "unused", "pcapng"));
+		same(p.sink->patience, rows[i][1]);
+		rd_sink_abandon(p.sink);
+	}
 }
 
 TEST(ring_of_files)

@@ -291,7 +291,6 @@ int verdict_make(struct rd_report *r)
 		v->severity = f->severity;
 		v->certainty = f->certainty;
 		v->conversation = f->conversation;
-		v->side = f->side;
 		v->since_ns = g->first_ns;
 		v->until_ns = g->last_ns;
 		count_messages(r, v, g);
