@@ -103,6 +103,8 @@ for host in 2:b 3:a 1:c; do
 	echo "2024-01-02 03:04:0${host%:*}.5 ${host#*:} app[1]: completion with error 12"
 done | explain - >"$tmp/out"
 has "who was first, by the times" "$tmp/out" '^3 machines report; the first by the times that they write is c .line 3, 2024'
+for time in '2024-01-02 03:04:02.5 b' 'Jan  2 03:04:01 a'; do echo "$time app[1]: completion with error 12"; done | explain - >"$tmp/out"
+has "... where all write them alike" "$tmp/out" 'the first in the order of the lines is b .line 1'
 # machines: who reports or is named, as host, address, reports, named
 machines() { "$RDMADUMP" explain --json - | jq -c '[.machines[] | [.host, .address, .reports, .named]]'; }
 wc='NCCL WARN NET/IB : Got completion from peer 9.9.9.9<1> with status'

@@ -82,5 +82,5 @@ has "no such capture: why" "$tmp/err" "absent'.*No such file"
 zstd -qdc "$roce/48_retry_exhausted/a.pcap.zst" >"$tmp/whole"
 head -c 3000 "$tmp/whole" >"$tmp/cut"
 explain --with "$tmp/cut" 'completion with error 12, dest qpn 0x67' >"$tmp/out"
-exits "a damaged capture" 4 "$tmp/out" 'QP pair   10.77.0.2 -> 10.77.0.1 QP 0x67'
+exits "a damaged capture" 4 "$tmp/out" 'QP pair   10.77.0.2 -> 10.77.0.1 QP 0x67; found by '
 tap_done
