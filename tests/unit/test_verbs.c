@@ -584,6 +584,9 @@ TEST(oversize)
 	assert_int_equal(receive(&failure), 0);
 	verbs_ops.stats(&queue.src, &stats);
 	expect("4 longer_than_buffer", stats.lost, stats.loss[0].name);
+	/* No frame has this length. */
+	expect("1 9000", verbs_completion_error(&queue, IBV_WC_LOC_LEN_ERR, 0, FRAME_MAX + 1),
+		queue.oversize.longest);
 }
 
 /* Whether the queue is in error is asked after a while, and no sooner. */
