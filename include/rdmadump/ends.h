@@ -69,6 +69,7 @@ struct rd_ends_report {
 	uint64_t clock_steps_ns;    /* of both clocks, together */
 	uint64_t edge_ns;	    /* how far first_ns and last_ns are from where they seem */
 	bool proven;		    /* some packet has no other one that may be its partner */
+	bool one_point;		    /* all packets have the same time in both captures */
 	bool both_ways;		    /* packets in both directions, whose senders are known */
 	/* B's clock minus A's at A's first moment; valid if offset_known. */
 	int64_t offset_ns;

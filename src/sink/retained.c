@@ -394,12 +394,18 @@ size_t rd_sink_memory(const struct rd_sink *s, bool *locked)
 /* Later the user can no longer choose another directory. */
 static int check_directory(const struct rd_sink *s, struct rd_error *err)
 {
-	char *copy = strdup(s->config.path), *dir = copy ? dirname(copy) : NULL;
+	char *copy = strdup(s->config.path), *dir = copy ? dirname(copy) : NULL, *first;
 	int rc = 0;
 
+	if (asprintf(&first, "%s_00001_20261121031500", s->config.path) < 0)
+		first = NULL;
 	if (dir && faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS) < 0)
 		rc = rd_fail(err, RD_CLASS_OUTPUT, errno, "choose another directory",
 			"files cannot be created in '%s'", dir);
+	else if (first && access(first, F_OK) < 0 && errno == ENAMETOOLONG)
+		rc = rd_fail(err, RD_CLASS_OUTPUT, errno, "choose a shorter name",
+			"files cannot be named after '%s'", s->config.path);
+	free(first);
 	free(copy);
 	return rc;
 }

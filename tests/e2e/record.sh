@@ -487,6 +487,8 @@ refuses "a time" "not a time" --pre 10x
 opened=yes refuses "a FIFO that is a file" "is no FIFO" --trigger fifo="$tmp/plain"
 opened=yes status=3 refuses "a directory that is not there" "'$tmp/none': No such file or directory; name a directory that exists" -w "$tmp/none/r.pcapng"
 
+printf -v long '%0240d' 0
+opened=yes status=3 refuses "a name that is too long with number and time" "named after '.*': File name too long; choose a shorter name" -w "$tmp/$long"
 "$SOFTHCA" --gen count=10 -- "$RDMADUMP" record mlx5_0 --trigger-explain --trigger icrc-error \
 	--trigger 'cnp>5/s' --trigger out_of_buffer --trigger 'stall>2s' >"$tmp/out" 2>"$tmp/log"
 exits "--trigger-explain" 0 "$tmp/out" 'here: it can fire: hw_counters/out_of_buffer of mlx5_0:1; the next frame gets the comment'

@@ -312,6 +312,7 @@ struct rd_ends {
 	uint64_t start;	 /* the same, moved as in the reports */
 	struct pending pending[RD_TAPS];
 	uint64_t matched, evicted, left_out;
+	uint64_t at_once;   /* of those matched, with the same time in both captures */
 	uint64_t elsewhere; /* packets that are not looked at, since only one capture can have them
 			     */
 	struct rd_ends_start known; /* its addresses are borrowed */

@@ -194,6 +194,7 @@ static void pair(struct rd_ends *e, enum rd_tap end, struct entry *here, struct 
 			w->last_matched[tap] = frame[tap];
 	}
 	e->matched++;
+	e->at_once += at[RD_TAP_A]->t == at[RD_TAP_B]->t;
 	proven = here->single || ids_tell(w->path);
 	place_note(e, w->path, at, proven);
 	/* Where only one capture ran, the packet may be another copy than the other one has. */

@@ -6,6 +6,8 @@
 #include <rdmadump/order.h>
 #include <stdlib.h>
 
+#define ONE_POINT 8 /* packets, whose times are not the same by chance */
+
 /* --- paths and their QPs ---------------------------------------------------------------------- */
 
 /* Packets that only the sender's capture has. */
@@ -217,6 +219,7 @@ int rd_ends_report(struct rd_ends *e, const struct rd_report *const reports[RD_T
 	m.r->first_ns = e->start + (uint64_t)first;
 	m.r->last_ns = e->start + (uint64_t)later(last, first);
 	m.r->packets = e->matched;
+	m.r->one_point = e->matched >= ONE_POINT && e->at_once == e->matched;
 	m.r->evicted = e->evicted;
 	m.r->left_out = e->left_out;
 	fill_clock(&m);

@@ -25,6 +25,12 @@ static void put_nothing(FILE *out, struct judging *j)
 		fputs("Nothing can be concluded: no packet was captured at both ends.", out);
 		return;
 	}
+	if (r->one_point) {
+		fputs("Both captures have the same packets at the same times: they are copies of "
+		      "one, or made at one point, and do not show what is between two.",
+			out);
+		return;
+	}
 	fputs("Nothing was lost, duplicated or reordered between the two capture points", out);
 	if (is_one_way(j))
 		fprintf(out,
@@ -221,7 +227,10 @@ static void put_sure(FILE *out, struct judging *j, const struct culprit *x)
 static void put_next(FILE *out, struct judging *j, const struct culprit *x)
 {
 	if (!x->group)
-		fputs(j->r->packets && is_one_way(j) ? "capture both directions" : "", out);
+		fputs(j->r->one_point			 ? "name the captures of both ends"
+			: j->r->packets && is_one_way(j) ? "capture both directions"
+							 : "",
+			out);
 	else if (x->worst->next && !ends_answer(x->worst->rule))
 		put_other_advice(out, x->worst->next);
 }
