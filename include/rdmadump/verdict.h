@@ -56,6 +56,7 @@ struct rd_slow {
 	unsigned int places;
 	enum rd_certainty certainty;
 	double share;			 /* share of the time, 0 to 1 */
+	size_t connections;		 /* with packets in both directions */
 	uint64_t all_ns;		 /* the time of all requests; 0: unknown */
 	struct rd_times sum;		 /* sum over all sides */
 	unsigned int conversation, side; /* the one that most of that time belongs to */

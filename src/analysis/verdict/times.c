@@ -123,8 +123,10 @@ void slow_judge(const struct rd_report *r, struct rd_slow *slow)
 		s = busier_side(&r->conversations[i], &side);
 		for (unsigned int k = 0; s && k < RD_TIME_COUNT; k++)
 			slow->sum.ns[k] += s->times->ns[k];
-		if (s)
-			slow->sum.pauses += s->times->pauses;
+		if (!s)
+			continue;
+		slow->sum.pauses += s->times->pauses;
+		slow->connections++;
 	}
 	for (unsigned int k = 0; k < RD_TIME_COUNT; k++)
 		if (slow->sum.ns[k] > slow->sum.ns[slow->what])

@@ -66,7 +66,7 @@ static void put_nothing(FILE *out, struct rd_report *r)
 			"No fault can be seen, but only one direction %s: it cannot show what was "
 			"lost, refused or late.",
 			half->finding[0]->certainty < RD_LIKELY ? "is known" : "was captured");
-	} else if (!r->verdict.slow.all_ns) {
+	} else if (!r->verdict.slow.connections) {
 		fputs("No fault can be seen. There is no reliable connection in both directions, "
 		      "and only its responses would show what was lost.",
 			out);
