@@ -92,6 +92,8 @@ for n in 9 80; do
 		"$(paths "$tmp/holes$n.json" | cut -d' ' -f4 | sort | uniq -c | tr -s ' ' | paste -sd,)" " 11 0, 1 null"
 	is "... no verdict is more than a note" "$(jq -c '[.verdicts[].verdict.severity] | unique' "$tmp/holes$n.json")" '[null,"note"]'
 done
+mkdir "$tmp/twice" && cp "$tmp"/holes9/host[12].pcapng "$tmp/twice" && cp "$tmp/twice/host1.pcapng" "$tmp/twice/copy.pcapng"
+is "a capture and its copy show no fault, and not that there is none" "$(analyze "$tmp/twice" | grep -oE '^(OK|UNCLEAR) +[0-9]+ of [0-9]+' | tr -s ' ' | paste -sd,)" "UNCLEAR 1 of 3,OK 2 of 3"
 site holes hosts=4 holes=3/9 lossy=1-3
 is "... packets that are lost are known as well" "$(analyze --json "$tmp/holes" | paths /dev/stdin | head -n 1)" "10.0.0.1 10.0.0.3 88 4 8"
 

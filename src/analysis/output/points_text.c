@@ -302,8 +302,8 @@ static void put_head(const struct rd_points *p, const struct rd_report_style *st
 
 void rd_points_text(const struct rd_points *p, const struct rd_report_style *style, FILE *out)
 {
-	const size_t sound = p->n_verdicts - p->n_faults - p->n_same,
-		     shown = style->verbose || p->n_faults < ROWS_SHOWN ? p->n_faults : ROWS_SHOWN;
+	const size_t shown = style->verbose || p->n_faults < ROWS_SHOWN ? p->n_faults : ROWS_SHOWN;
+	size_t sound = 0, unclear;
 
 	put_head(p, style, out);
 	for (size_t i = 0; i < shown; i++) {
@@ -318,6 +318,13 @@ void rd_points_text(const struct rd_points *p, const struct rd_report_style *sty
 	if (p->n_same)
 		fprintf(out, "%*s %zu more pair%s such faults at one end of the path only\n",
 			RD_LABEL_MAX, "", p->n_same, p->n_same == 1 ? " shows" : "s show");
+	for (size_t i = p->n_faults + p->n_same; i < p->n_verdicts; i++)
+		sound += strcmp(p->verdicts[i].of->label, "OK") == 0;
+	unclear = p->n_verdicts - p->n_faults - p->n_same - sound;
+	if (unclear)
+		fprintf(out,
+			"%-*s %zu of %zu: no fault can be seen there, nor that there is none\n",
+			RD_LABEL_MAX, "UNCLEAR", unclear, p->n_verdicts);
 	if (sound)
 		fprintf(out, "%-*s %zu of %zu: no fault was found there\n", RD_LABEL_MAX, "OK",
 			sound, p->n_verdicts);
