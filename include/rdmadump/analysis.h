@@ -6,13 +6,8 @@
  */
 #pragma once
 
-#include <jansson.h>
 #include <rdmadump/application.h>
 #include <rdmadump/counters.h>
-#include <rdmadump/error.h>
-#include <rdmadump/finding.h>
-#include <rdmadump/frame.h>
-#include <rdmadump/notation.h>
 #include <rdmadump/packet.h>
 #include <rdmadump/psn_plot.h>
 #include <rdmadump/verdict.h>

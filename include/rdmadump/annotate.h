@@ -5,10 +5,7 @@
  */
 #pragma once
 
-#include <rdmadump/error.h>
 #include <rdmadump/format.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /* Maximum number of comments on one frame; a further one says how many are left out. */
 #define RD_FRAME_COMMENTS 32

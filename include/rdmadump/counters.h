@@ -10,9 +10,6 @@
 #include <rdmadump/finding.h>
 #include <rdmadump/growth.h>
 #include <rdmadump/refusal.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 struct rd_device;
 struct rd_port;

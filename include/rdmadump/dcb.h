@@ -7,11 +7,7 @@
 
 #include <jansson.h>
 #include <linux/dcbnl.h>
-#include <net/if.h>
 #include <rdmadump/device.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #define RD_DCB_PRIORITIES 8
 #define RD_DCB_TRUST_MAX  8

@@ -7,12 +7,8 @@
 
 #include <net/if.h>
 #include <rdmadump/error.h>
-#include <rdmadump/frame.h>
 #include <rdmadump/refusal.h>
 #include <rdmadump/wire.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #define RD_LATENCY_MS	5
 #define RD_LOG2_BUFFERS 14 /* 16384 buffers: the ring holds a burst of that many frames */

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <rdmadump/device.h>
-#include <rdmadump/error.h>
 
 struct rd_event {
 	uint64_t ts_ns;		    /* since the Unix epoch, when it was read */

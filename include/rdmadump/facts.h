@@ -5,7 +5,6 @@
 #include <jansson.h>
 #include <rdmadump/frame.h>
 #include <rdmadump/trailer.h>
-#include <stdbool.h>
 #include <stddef.h>
 
 struct rd_fact {

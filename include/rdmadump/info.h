@@ -3,12 +3,7 @@
 #pragma once
 
 #include <rdmadump/dcb.h>
-#include <rdmadump/device.h>
-#include <rdmadump/error.h>
 #include <rdmadump/finding.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /* ---- attributes: values that are shown and not interpreted ---- */
 

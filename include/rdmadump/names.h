@@ -2,6 +2,7 @@
 /* Functions that name the values of an enumeration; tables of the names of numbers. */
 #pragma once
 
+#include <rdmadump/array.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,6 +30,5 @@ static inline const char *rd_name_of(const struct rd_name *names, uint32_t numbe
 	{                                                                                          \
 		static const char *const names[] = {__VA_ARGS__};                                  \
                                                                                                    \
-		return value < sizeof(names) / sizeof(*names) && names[value] ? names[value]       \
-									      : (other);           \
+		return value < RD_COUNT(names) && names[value] ? names[value] : (other);           \
 	}

@@ -5,13 +5,8 @@
  */
 #pragma once
 
-#include <rdmadump/clock.h>
 #include <rdmadump/job.h>
 #include <rdmadump/qp_event.h>
-#include <rdmadump/resource.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #define RD_CGROUP_MAX	 512
 #define RD_CONTAINER_MAX 65 /* 64 hexadecimal digits */

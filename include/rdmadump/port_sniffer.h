@@ -9,9 +9,6 @@
 #pragma once
 
 #include <rdmadump/device.h>
-#include <rdmadump/error.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 /* Why the command cannot be used; static. */
 struct rd_sniffer_refusal {

@@ -7,10 +7,7 @@
 #pragma once
 
 #include <rdmadump/clock.h>
-#include <rdmadump/device.h>
-#include <rdmadump/error.h>
 #include <rdmadump/resource.h>
-#include <stdint.h>
 
 enum rd_qp_event_kind { RD_QP_CREATED, RD_QP_CONNECTED, RD_QP_DESTROYED, RD_QP_EVENT_KINDS };
 

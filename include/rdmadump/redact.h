@@ -9,9 +9,7 @@
 
 #include <jansson.h>
 #include <rdmadump/frame.h>
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 struct rd_redact;
 

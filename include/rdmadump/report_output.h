@@ -2,7 +2,6 @@
 /* The report of an analysis as text, JSON, page and comments on frames. */
 #pragma once
 
-#include <jansson.h>
 #include <rdmadump/analysis.h>
 #include <rdmadump/annotate.h>
 #include <stdio.h>

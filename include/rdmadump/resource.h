@@ -6,10 +6,6 @@
 #pragma once
 
 #include <rdmadump/device.h>
-#include <rdmadump/error.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #define RD_COMM_MAX 32
 /*

@@ -5,9 +5,7 @@
  */
 #pragma once
 
-#include <rdmadump/error.h>
 #include <rdmadump/format.h>
-#include <stdbool.h>
 
 struct rd_rewrite {
 	/*

@@ -8,12 +8,7 @@
 
 #include <rdmadump/capture.h>
 #include <rdmadump/counters.h>
-#include <rdmadump/device.h>
 #include <rdmadump/drops.h>
-#include <rdmadump/facts.h>
-#include <rdmadump/filter.h>
-#include <rdmadump/sink.h>
-#include <rdmadump/source.h>
 
 /*
  * A recording: frames stay in memory, and only those around triggers are written, each group into a

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <jansson.h>
+#include <rdmadump/array.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -103,9 +104,8 @@ struct rd_shape {
 #define RD_MADE_LIST(f, s) .kind = RD_FIELD_MADE_LIST, .make = (f), .shape = &(s)
 #define RD_MAYBE(f, s)	   .kind = RD_FIELD_MAYBE, .make = (f), .shape = &(s)
 /* Further members of the same structure, as an object. */
-#define RD_VIEW(s) .kind = RD_FIELD_OBJECT, .shape = &(s)
-#define RD_FIELDS(rows)                                                                            \
-	.field = (rows), .n = sizeof(rows) / sizeof(*(rows)), .size = sizeof(RD_THIS)
+#define RD_VIEW(s)	.kind = RD_FIELD_OBJECT, .shape = &(s)
+#define RD_FIELDS(rows) .field = (rows), .n = RD_COUNT(rows), .size = sizeof(RD_THIS)
 
 /* Types in the schema. */
 #define RD_TYPE_UINT	   "'type': 'integer', 'minimum': 0"

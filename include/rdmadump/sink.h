@@ -10,9 +10,6 @@
 #include <rdmadump/facts.h>
 #include <rdmadump/format.h>
 #include <rdmadump/outfile.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #define RD_IFACES_MAX 64
 

@@ -3,13 +3,10 @@
 #pragma once
 
 #include <rdmadump/device.h>
-#include <rdmadump/error.h>
 #include <rdmadump/format.h>
-#include <rdmadump/frame.h>
 #include <rdmadump/growth.h>
 #include <rdmadump/log.h>
 #include <rdmadump/trailer.h>
-#include <rdmadump/wire.h>
 
 #define RD_BATCH      64 /* limit of frames per receive() */
 #define RD_SOURCE_END (-2)

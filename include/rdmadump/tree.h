@@ -6,7 +6,6 @@
 #pragma once
 
 #include <rdmadump/device.h>
-#include <stddef.h>
 
 #define RD_TREE_ITEMS 100000 /* more are left out */
 

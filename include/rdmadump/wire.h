@@ -4,7 +4,6 @@
 
 #include <rdmadump/frame.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #define RD_UDP_PORT_ROCE  4791	 /* IBTA annex A17 */
 #define RD_ETHERTYPE_ROCE 0x8915 /* IBTA annex A16 */

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <rdmadump/json.h>
 #include <rdmadump/printable.h>
-#include <rdmadump/session.h>
 #include <rdmadump/units.h>
 #include <string.h>
 #include <unistd.h>

@@ -12,8 +12,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define MAKE_ROOM	"free some space, or name another file (--write)"
@@ -288,7 +286,7 @@ static int collect(struct creation *c, struct rd_error *err)
 		if (!c->redact && c->tasks.task[i].member->form == FORM_COPY &&
 			!c->tasks.task[i].outcome)
 			rc = copy_file(c, &c->tasks.task[i], err);
-	for (size_t i = 0; i < sizeof(order) / sizeof(*order) && !rc; i++) {
+	for (size_t i = 0; i < RD_COUNT(order) && !rc; i++) {
 		allow_for_size(c);
 		if (!tasks_run(&c->tasks, order[i], c->config))
 			rc = rd_fail(err, RD_CLASS_PARTIAL, 0, NULL, BUNDLE_INTERRUPTED);

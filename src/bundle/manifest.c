@@ -3,10 +3,7 @@
 #include "task.h"
 #include <rdmadump/document.h>
 #include <rdmadump/json.h>
-#include <string.h>
 #include <sys/utsname.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Where a member comes from. -1: out of memory. */

@@ -150,4 +150,4 @@ const struct member members[] = {
 		.addresses = true, .bytes = LARGE},
 };
 
-const unsigned int n_members = sizeof(members) / sizeof(*members);
+const unsigned int n_members = RD_COUNT(members);

@@ -106,7 +106,7 @@ static void read_findings(struct page *p, const char *section, const struct task
 
 	add_findings(p, section, root, rule);
 	add_findings(p, section, ends, rule);
-	for (size_t k = 0; k < sizeof(lists) / sizeof(*lists); k++) {
+	for (size_t k = 0; k < RD_COUNT(lists); k++) {
 		json_array_foreach (json_object_get(root, lists[k]), i, one) {
 			add_findings(p, section, one, rule);
 		}
@@ -129,15 +129,12 @@ static const struct section {
 	{"traffic", "Traffic", "analysis/*.json",
 		"no traffic: rdmadump bundle --capture SECONDS, or --file FILE"},
 };
-#define N_SECTIONS (sizeof(sections) / sizeof(*sections))
 
 /* The section that shows the task; NULL: none. */
 static const struct section *section_of(const struct task *t)
 {
-	for (size_t i = 0; i < N_SECTIONS; i++)
-		if (fnmatch(sections[i].members, t->name, FNM_PATHNAME) == 0)
-			return &sections[i];
-	return NULL;
+	return RD_FIND(
+		s, sections, RD_COUNT(sections), fnmatch(s->members, t->name, FNM_PATHNAME) == 0);
 }
 
 static bool has_ended_well(const struct task *t)
@@ -217,10 +214,7 @@ static void put_section(struct page *p, const struct section *s, bool was_read)
 
 static bool was_read(const struct section *s, const struct tasks *tasks)
 {
-	for (unsigned int i = 0; i < tasks->n; i++)
-		if (section_of(&tasks->task[i]) == s && has_ended_well(&tasks->task[i]))
-			return true;
-	return false;
+	return RD_ANY(t, tasks->task, tasks->n, section_of(t) == s && has_ended_well(t));
 }
 
 /* --- devices ------------------------------------------------------------------------------ */
@@ -486,7 +480,7 @@ static void put_verdict(const struct page *p, const struct tasks *tasks, const s
 
 static void put_verdicts(const struct page *p, const struct tasks *tasks)
 {
-	const struct section *traffic = &sections[N_SECTIONS - 1];
+	const struct section *traffic = &sections[RD_COUNT(sections) - 1];
 
 	for (unsigned int i = 0; i < tasks->n; i++)
 		if (section_of(&tasks->task[i]) == traffic && has_ended_well(&tasks->task[i]))
@@ -523,7 +517,7 @@ int page_write(FILE *out, const struct tasks *tasks, const json_t *manifest, jso
 	put_verdicts(&p, tasks);
 	page_facts(out, tasks, manifest);
 	put_links(out);
-	for (size_t i = 0; i < N_SECTIONS; i++) {
+	for (size_t i = 0; i < RD_COUNT(sections); i++) {
 		page_put(out, "<h2 id=%s>%s</h2>\n", sections[i].key, sections[i].title);
 		if (i == 0)
 			put_devices(out, tasks);

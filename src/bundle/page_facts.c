@@ -64,10 +64,7 @@ void page_element(FILE *out, const char *open, const char *text, const char *clo
 
 const struct task *page_task(const struct tasks *tasks, const char *name)
 {
-	for (unsigned int i = 0; i < tasks->n; i++)
-		if (strcmp(tasks->task[i].name, name) == 0)
-			return &tasks->task[i];
-	return NULL;
+	return RD_FIND(t, tasks->task, tasks->n, strcmp(t->name, name) == 0);
 }
 
 json_t *page_json(const struct task *t)
@@ -142,7 +139,7 @@ static void put_rdma_core(FILE *out, const struct tasks *tasks)
 		{"host/packages-rpm.txt", "libibverbs\t"}};
 	char text[TEXT_MAX];
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+	for (size_t i = 0; i < RD_COUNT(rows); i++) {
 		const struct task *t = page_task(tasks, rows[i][0]);
 		const char *at = t && t->output.n ? strstr(t->output.data, rows[i][1]) : NULL;
 

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <rdmadump/json.h>
 #include <rdmadump/resource.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,10 +21,7 @@ static bool changes_verbs(const char *variable)
 	static const char *const starts[] = {
 		"RDMAV_", "MLX5_", "MLX4_", "IBV_", "RDMA_", "NCCL_", "UCX_", "FI_"};
 
-	for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++)
-		if (strncmp(variable, starts[i], strlen(starts[i])) == 0)
-			return true;
-	return false;
+	return RD_ANY(s, starts, RD_COUNT(starts), strncmp(variable, *s, strlen(*s)) == 0);
 }
 
 static void add_variable(json_t *variables, const char *variable)
@@ -69,10 +65,7 @@ static json_t *owner(const struct rd_qp_res *qp)
 
 static bool is_listed(const struct rd_resources *r, size_t at)
 {
-	for (size_t i = 0; i < at; i++)
-		if (r->qps[i].pid == r->qps[at].pid)
-			return true;
-	return false;
+	return RD_ANY(q, r->qps, at, q->pid == r->qps[at].pid);
 }
 
 json_t *part_environment(const struct rd_devices *devices, struct rd_error *err)

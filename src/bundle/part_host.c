@@ -4,7 +4,6 @@
 #include "parts.h"
 #include <errno.h>
 #include <rdmadump/json.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/sysinfo.h>
@@ -49,7 +48,7 @@ static json_t *json_limits(void)
 	} rows[] = {{"memlock", RLIMIT_MEMLOCK}, {"nofile", RLIMIT_NOFILE}};
 	json_t *o = json_object();
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+	for (size_t i = 0; i < RD_COUNT(rows); i++) {
 		struct rlimit limit;
 
 		if (getrlimit((__rlimit_resource_t)rows[i].resource, &limit) == 0)
@@ -67,7 +66,7 @@ static json_t *json_namespaces(void)
 	json_t *o = json_object();
 	char path[64], target[64];
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+	for (size_t i = 0; i < RD_COUNT(names); i++) {
 		ssize_t n;
 
 		snprintf(path, sizeof(path), "/proc/self/ns/%s", names[i]);

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <rdmadump/json.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,10 +28,7 @@ static void add_name(json_t *names, const char *name)
 
 static bool is_one_of(const char *name, const char *const *list, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(name, list[i]) == 0)
-			return true;
-	return false;
+	return RD_ANY(other, list, n, strcmp(name, *other) == 0);
 }
 
 /* "ib_core 417792 9 rdma_cm,mlx5_ib, Live 0x0": the fourth word lists its users; "-" has no folder.
@@ -51,10 +47,10 @@ static void add_line(json_t *names, const char *line)
 
 	if (sscanf(line, "%63s %*s %*s %2047s", name, users) < 1)
 		return;
-	if (is_one_of(name, core, sizeof(core) / sizeof(*core))) {
+	if (is_one_of(name, core, RD_COUNT(core))) {
 		add_name(names, name);
 		add_users(names, users);
-	} else if (is_one_of(name, others, sizeof(others) / sizeof(*others))) {
+	} else if (is_one_of(name, others, RD_COUNT(others))) {
 		add_name(names, name);
 	}
 }

@@ -7,7 +7,6 @@
 #include <dirent.h>
 #include <pwd.h>
 #include <rdmadump/json.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -102,7 +101,7 @@ static void add_users(json_t *list)
 	char path[64];
 	struct stat st;
 
-	for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++)
+	for (size_t i = 0; i < RD_COUNT(variables); i++)
 		add(list, "user", getenv(variables[i]));
 	setpwent();
 	for (const struct passwd *p = getpwent(); p; p = getpwent())
@@ -131,7 +130,7 @@ static void add_serials(json_t *list)
 		"board_asset_tag", "chassis_asset_tag"};
 	char path[128], text[256];
 
-	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+	for (size_t i = 0; i < RD_COUNT(files); i++) {
 		snprintf(path, sizeof(path), "/sys/class/dmi/id/%s", files[i]);
 		if (read_value(text, sizeof(text), path) > 0)
 			add(list, "serial", text);

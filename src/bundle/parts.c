@@ -36,9 +36,9 @@ int rd_bundle_part(const char *name, int fd, struct rd_error *err)
 	json_t *document;
 	int rc = -1;
 
-	while (p < parts + sizeof(parts) / sizeof(*parts) && strcmp(p->name, name) != 0)
+	while (p < parts + RD_COUNT(parts) && strcmp(p->name, name) != 0)
 		p++;
-	if (p == parts + sizeof(parts) / sizeof(*parts))
+	if (p == parts + RD_COUNT(parts))
 		return rd_fail(
 			err, RD_CLASS_USAGE, 0, NULL, "'%s' is not a part of a bundle", name);
 	if (rd_devices_load(&devices, "", err) < 0)

@@ -4,7 +4,6 @@
 
 #include <jansson.h>
 #include <rdmadump/device.h>
-#include <rdmadump/error.h>
 
 /* The part as JSON; NULL with the error. */
 typedef json_t *part_fn(const struct rd_devices *devices, struct rd_error *err);

@@ -5,7 +5,6 @@
 #include <rdmadump/resource.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define SUBJECTS_MAX 256
@@ -112,14 +111,13 @@ static const struct placeholder {
 	{"@files", list_files, "not requested: --file"},
 	{"@file", list_files, "not requested: --file"},
 };
-#define N_PLACEHOLDERS (sizeof(placeholders) / sizeof(*placeholders))
 
 static const struct placeholder *placeholder_of(const struct member *m)
 {
 	const char *const texts[] = {m->name, m->command};
 
 	for (size_t k = 0; k < 2; k++)
-		for (size_t i = 0; i < N_PLACEHOLDERS; i++)
+		for (size_t i = 0; i < RD_COUNT(placeholders); i++)
 			if (strstr(texts[k], placeholders[i].name))
 				return &placeholders[i];
 	return NULL;

@@ -10,7 +10,6 @@
 #include <rdmadump/rewrite.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 struct redaction {
@@ -236,7 +235,7 @@ static void drop_suffix(char *name)
 	static const char *const suffixes[] = {".zst", ".zstd", ".gz"};
 	size_t n = strlen(name);
 
-	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+	for (size_t i = 0; i < RD_COUNT(suffixes); i++) {
 		size_t len = strlen(suffixes[i]);
 
 		if (n > len && strcmp(name + n - len, suffixes[i]) == 0) {

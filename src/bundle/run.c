@@ -63,7 +63,7 @@ static bool find_program(const char *name, char path[PATH_MAX])
 
 	if (strchr(name, '/'))
 		return false;
-	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
+	for (size_t i = 0; i < RD_COUNT(lists); i++)
 		for (const char *p = lists[i]; *p; p += *p == ':') {
 			size_t n = strcspn(p, ":");
 			int len = snprintf(path, PATH_MAX, "%.*s/%s", (int)n, p, name);
@@ -79,7 +79,7 @@ static bool find_program(const char *name, char path[PATH_MAX])
 static char **make_environment(void)
 {
 	static const char *const set[] = {"LC_ALL=C", "NO_COLOR=1", "PAGER=cat"};
-	size_t n = 0, k = 0, more = sizeof(set) / sizeof(*set);
+	size_t n = 0, k = 0, more = RD_COUNT(set);
 	char **out;
 
 	while (environ && environ[n])
@@ -141,7 +141,7 @@ static int fail_start(struct task *t, const int out[2], const int errors[2])
 {
 	const int errnum = errno, fds[] = {out[0], out[1], errors[0], errors[1]};
 
-	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
+	for (size_t i = 0; i < RD_COUNT(fds); i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
 	conclude(t, OUTCOME_FAILED, errnum);
@@ -476,10 +476,7 @@ static void fill(struct run *r, struct tasks *tasks, enum phase phase)
 
 static bool is_busy(const struct run *r)
 {
-	for (unsigned int i = 0; i < AT_ONCE; i++)
-		if (r->running[i])
-			return true;
-	return false;
+	return RD_ANY(slot, r->running, AT_ONCE, *slot);
 }
 
 static void report(struct run *r, const struct tasks *tasks, const struct rd_bundle_config *config)

@@ -5,18 +5,14 @@
  */
 #pragma once
 
-#include <jansson.h>
 #include <limits.h>
 #include <rdmadump/archive.h>
+#include <rdmadump/array.h>
 #include <rdmadump/device.h>
-#include <rdmadump/error.h>
 #include <rdmadump/identity.h>
 #include <rdmadump/outfile.h>
 #include <rdmadump/redact.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>
 

@@ -3,10 +3,8 @@
  * Shortens frames: to a number of bytes, to the headers, or by zeroing the payload. ICMP: RFC 792,
  * RFC 4443.
  */
+#include <rdmadump/array.h>
 #include <rdmadump/filter.h>
-#include <string.h>
-
-#define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
 #define PROTO_ICMP   1
 #define PROTO_IGMP   2
@@ -33,7 +31,7 @@ static bool is_control(uint16_t ethertype)
 		0x8902, /* CFM */
 	};
 
-	for (size_t i = 0; i < COUNT(types); i++)
+	for (size_t i = 0; i < RD_COUNT(types); i++)
 		if (types[i] == ethertype)
 			return true;
 	return ethertype <= LLC_LENGTH_MAX;

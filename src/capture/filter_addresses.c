@@ -144,13 +144,8 @@ void rd_addresses_free(void *state)
 
 static bool has_prefix(const struct rd_addresses *set, uint64_t high, uint64_t low)
 {
-	for (unsigned int i = 0; i < set->n_prefixes; i++) {
-		const struct rd_prefix *x = &set->prefixes[i];
-
-		if ((high & x->mask[0]) == x->address[0] && (low & x->mask[1]) == x->address[1])
-			return true;
-	}
-	return false;
+	return RD_ANY(x, set->prefixes, set->n_prefixes,
+		(high & x->mask[0]) == x->address[0] && (low & x->mask[1]) == x->address[1]);
 }
 
 static bool match_network(const struct rd_addresses *set, const struct rd_packet *p)
@@ -186,10 +181,8 @@ static bool match_mac(const struct rd_addresses *set, const struct rd_packet *p)
 	/* ethertype is set once both addresses and the Ethertype were captured */
 	if (!p->ethertype || p->kind == RD_KIND_IB)
 		return false;
-	for (unsigned int i = 0; i < set->n_macs; i++)
-		if (!memcmp(set->macs[i], p->data, 6) || !memcmp(set->macs[i], p->data + 6, 6))
-			return true;
-	return false;
+	return RD_ANY(
+		m, set->macs, set->n_macs, !memcmp(*m, p->data, 6) || !memcmp(*m, p->data + 6, 6));
 }
 
 bool rd_host_match(const void *state, const struct rd_frame *frame, const struct rd_packet *p)

@@ -19,14 +19,9 @@
  */
 static bool needs_socket(const struct bpf_program *program)
 {
-	for (u_int i = 0; i < program->bf_len; i++) {
-		const struct bpf_insn *insn = &program->bf_insns[i];
-
-		if (BPF_CLASS(insn->code) == BPF_LD && BPF_MODE(insn->code) == BPF_ABS &&
-			insn->k >= BPF_ANCILLARY)
-			return true;
-	}
-	return false;
+	return RD_ANY(insn, program->bf_insns, program->bf_len,
+		BPF_CLASS(insn->code) == BPF_LD && BPF_MODE(insn->code) == BPF_ABS &&
+			insn->k >= BPF_ANCILLARY);
 }
 
 static int refuse_link(const struct rd_term_use *use, struct rd_error *err)

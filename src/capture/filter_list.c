@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Comma-separated lists, in which terms of a filter are given. */
 #include "filter_terms.h"
-#include <string.h>
 
 const char *rd_list_next(const char **list, size_t *length)
 {

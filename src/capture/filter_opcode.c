@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define COUNT(a)      (sizeof(a) / sizeof(*(a)))
 #define NAME_MAX_LEN  48
 #define SIMILAR_MAX   6 /* names that an error message suggests */
 #define SIMILAR_EDITS 3 /* edits by which they may differ */
@@ -93,7 +92,7 @@ static bool normalise(char name[NAME_MAX_LEN], const char *text, size_t length)
 		name[i] = c == '-' || c == ' ' ? '_' : c;
 	}
 	name[length] = '\0';
-	for (size_t i = 0; i < COUNT(spellings); i++)
+	for (size_t i = 0; i < RD_COUNT(spellings); i++)
 		replace(name, spellings[i].theirs, spellings[i].ours);
 	return true;
 }
@@ -108,7 +107,7 @@ static const char *verb_of(const char *name)
 
 static bool add_class(struct opcode_set *set, const char *name)
 {
-	for (size_t i = 0; i < COUNT(classes); i++) {
+	for (size_t i = 0; i < RD_COUNT(classes); i++) {
 		const struct opcode_class *c = &classes[i];
 
 		if (strcmp(c->name, name))
@@ -152,7 +151,7 @@ static void list_similar(const char *name, char *out, size_t size)
 	size_t used = 0;
 
 	out[0] = '\0';
-	for (size_t i = 0; i < COUNT(classes) && n < SIMILAR_MAX && used < size; i++)
+	for (size_t i = 0; i < RD_COUNT(classes) && n < SIMILAR_MAX && used < size; i++)
 		if (rd_word_edits(classes[i].name, name) <= 1 + strlen(name) / 4 && ++n)
 			used += (size_t)snprintf(out + used, size - used, "%s%s",
 				used ? ", " : "; similar: ", classes[i].name);
@@ -169,7 +168,7 @@ static void list_classes(char *out, size_t size)
 {
 	size_t used = 0;
 
-	for (size_t i = 0; i < COUNT(classes) && used < size; i++)
+	for (size_t i = 0; i < RD_COUNT(classes) && used < size; i++)
 		used += (size_t)snprintf(
 			out + used, size - used, "%s%s", i ? ", " : "", classes[i].name);
 }

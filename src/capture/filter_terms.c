@@ -5,9 +5,6 @@
 #include <rdmadump/order.h>
 #include <rdmadump/units.h>
 #include <stdlib.h>
-#include <string.h>
-
-#define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
 #define NUMBER_MAX  0xffffff /* QP numbers and MSNs have 24 bits */
 #define ENTRY_SHOWN 60
@@ -30,7 +27,7 @@ static int compile_direction(void **state, const struct rd_term_use *use, struct
 		{"both", RD_DIR_UNKNOWN},
 	};
 
-	for (size_t i = 0; i < COUNT(names); i++) {
+	for (size_t i = 0; i < RD_COUNT(names); i++) {
 		if (strcasecmp(names[i].name, use->text))
 			continue;
 		*state = &names[i];
@@ -167,5 +164,5 @@ const struct rd_term rd_terms[] = {
 		.match = rd_sample_match, .free = free},
 };
 
-const unsigned int n_rd_terms = COUNT(rd_terms);
-_Static_assert(COUNT(rd_terms) <= RD_TERMS_MAX, "a filter has room for every term");
+const unsigned int n_rd_terms = RD_COUNT(rd_terms);
+_Static_assert(RD_COUNT(rd_terms) <= RD_TERMS_MAX, "a filter has room for every term");

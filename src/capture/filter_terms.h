@@ -5,8 +5,8 @@
  */
 #pragma once
 
+#include <rdmadump/array.h>
 #include <rdmadump/filter.h>
-#include <stddef.h>
 
 #define RD_TERM_ALL 1 /* the term matches every frame, so it is not needed */
 

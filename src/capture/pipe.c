@@ -3,8 +3,8 @@
  * The path of a batch: direction, decapsulation, filter, cut, chunk. Every frame is accounted for.
  */
 #include "lane.h"
+#include <rdmadump/array.h>
 #include <stdio.h>
-#include <string.h>
 
 /* --- accounting ------------------------------------------------------------------------- */
 
@@ -46,10 +46,7 @@ static bool is_marked(const struct rd_frame *f)
 
 static bool any_marked(const struct rd_frame *frames, unsigned int n)
 {
-	for (unsigned int i = 0; i < n; i++)
-		if (is_marked(&frames[i]))
-			return true;
-	return false;
+	return RD_ANY(f, frames, n, is_marked(f));
 }
 
 /* The time of a frame for ordering; `before` is the newest earlier one: it never goes back. */

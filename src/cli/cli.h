@@ -3,12 +3,11 @@
 #pragma once
 
 #include <jansson.h>
-#include <rdmadump/error.h>
+#include <rdmadump/array.h>
 #include <rdmadump/log.h>
 #include <rdmadump/outfile.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 

@@ -279,7 +279,7 @@ error_t rd_cli_read_groups(const struct cli_option *rows, const char *const *hea
 
 	while (!is_last(&rows[n]))
 		n++;
-	options = to = calloc(2 * n + sizeof(common) / sizeof(*common), sizeof(*options));
+	options = to = calloc(2 * n + RD_COUNT(common), sizeof(*options));
 	if (!options)
 		return ENOMEM;
 	for (size_t i = 0; i < n; i++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Compares two readings of a port's counters, and reports problems as the table of counters defines
  * them. */
+#include <rdmadump/array.h>
 #include <rdmadump/counters.h>
 #include <rdmadump/units.h>
 #include <stdio.h>
@@ -82,7 +83,7 @@ static const char *short_name(const char *name)
 {
 	static const char *const places[] = {"hw_counters/", "counters/"};
 
-	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
+	for (size_t i = 0; i < RD_COUNT(places); i++)
 		if (!strncmp(name, places[i], strlen(places[i])))
 			return name + strlen(places[i]);
 	return name;

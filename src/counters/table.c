@@ -5,6 +5,7 @@
  * names come before patterns. And the list of a port's counters: append, find by name, free.
  */
 #include <fnmatch.h>
+#include <rdmadump/array.h>
 #include <rdmadump/counters.h>
 #include <rdmadump/memory.h>
 #include <rdmadump/printable.h>
@@ -132,10 +133,7 @@ bool rd_counters_want(const struct rd_counters *c, const char *name)
 
 const struct rd_counter *rd_counters_find(const struct rd_counters *c, const char *name)
 {
-	for (size_t i = 0; i < c->n; i++)
-		if (!strcmp(c->counter[i].name, name))
-			return &c->counter[i];
-	return NULL;
+	return RD_FIND(kept, c->counter, c->n, !strcmp(kept->name, name));
 }
 
 void rd_counters_free(struct rd_counters *c)

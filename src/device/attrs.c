@@ -3,7 +3,6 @@
 #include "sysfs.h"
 #include <rdmadump/info.h>
 #include <rdmadump/memory.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

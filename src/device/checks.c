@@ -6,11 +6,11 @@
  */
 #include "discovery.h"
 #include <linux/capability.h>
+#include <rdmadump/array.h>
 #include <rdmadump/info.h>
 #include <rdmadump/port_sniffer.h>
 #include <rdmadump/privilege.h>
 #include <rdmadump/units.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -260,8 +260,7 @@ unsigned int rd_info_conditions(const struct rd_info *info, const struct rd_port
 	bool possible = true;
 	unsigned int n = 0;
 
-	for (size_t i = 0; i < sizeof(conditions) / sizeof(*conditions) && n < RD_CONDITIONS_MAX;
-		i++) {
+	for (size_t i = 0; i < RD_COUNT(conditions) && n < RD_CONDITIONS_MAX; i++) {
 		struct rd_capture_condition *c = &checks[n];
 
 		*c = (struct rd_capture_condition){

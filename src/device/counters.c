@@ -31,7 +31,6 @@ static const struct place {
 	{"mad_sa_cc", "device/mad_sa_cc", OF_DEVICE, true},
 	{"statistics", "netdev", OF_NETDEV, false},
 };
-#define N_PLACES (sizeof(places) / sizeof(places[0]))
 
 /*
  * Reads the lifetime of the kernel's cache from the file `lifespan`, which is next to the counters.
@@ -123,7 +122,7 @@ int rd_counters_load_kinds(struct rd_counters *c, const char *sysroot,
 	if (port->n_netdevs)
 		memcpy(c->netdev, port->netdevs[0].name, sizeof(c->netdev));
 	c->time_ns = rd_wall_ns();
-	for (size_t i = 0; i < N_PLACES && !ret; i++)
+	for (size_t i = 0; i < RD_COUNT(places) && !ret; i++)
 		ret = load_place(c, &places[i], sysroot);
 	if (!ret && *c->netdev && !*sysroot)
 		ret = rd_ethtool_load(c, false);

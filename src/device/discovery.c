@@ -39,7 +39,7 @@ static void load_pci(struct rd_device *device, const char *base)
 	static const char *const ups[] = {"", "/..", "/../.."};
 	char text[64];
 
-	for (size_t i = 0; i < sizeof(ups) / sizeof(*ups) && !*device->pci; i++) {
+	for (size_t i = 0; i < RD_COUNT(ups) && !*device->pci; i++) {
 		rd_sysfs_link(text, sizeof(text), "%s/device%s", base, ups[i]);
 		if (!is_pci_address(text))
 			rd_sysfs_uevent(text, sizeof(text), "PCI_SLOT_NAME", "%s/device%s/uevent",
@@ -180,10 +180,7 @@ static char *copy_root(const char *sysroot)
 
 static bool netlink_has(const struct rd_nldev_devices *seen, const char *name)
 {
-	for (size_t i = 0; i < seen->n; i++)
-		if (!strcmp(seen->dev[i].name, name))
-			return true;
-	return false;
+	return RD_ANY(d, seen->dev, seen->n, !strcmp(d->name, name));
 }
 
 /*

@@ -38,10 +38,7 @@ static const struct driver {
 
 static const struct driver *driver_of(const struct rd_device *device)
 {
-	for (size_t i = 0; i < sizeof(drivers) / sizeof(*drivers); i++)
-		if (!strcmp(drivers[i].nic, device->driver))
-			return &drivers[i];
-	return NULL;
+	return RD_FIND(d, drivers, RD_COUNT(drivers), !strcmp(d->nic, device->driver));
 }
 
 const char *rd_provider_name(const struct rd_device *device)

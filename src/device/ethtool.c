@@ -7,7 +7,7 @@
 #include <fnmatch.h>
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
-#include <net/if.h>
+#include <rdmadump/array.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -27,16 +27,13 @@ static const char *const of_queues[] = {
 
 static bool matches(const char *name, const char *const *patterns, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		if (!fnmatch(patterns[i], name, 0))
-			return true;
-	return false;
+	return RD_ANY(p, patterns, n, !fnmatch(*p, name, 0));
 }
 
 static bool is_wanted(const char *name)
 {
-	return matches(name, wanted, sizeof(wanted) / sizeof(*wanted)) &&
-	       !matches(name, of_queues, sizeof(of_queues) / sizeof(*of_queues));
+	return matches(name, wanted, RD_COUNT(wanted)) &&
+	       !matches(name, of_queues, RD_COUNT(of_queues));
 }
 
 static int ask(int fd, const char *netdev, void *command)

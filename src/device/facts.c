@@ -5,17 +5,13 @@
  */
 #include "sysfs.h"
 #include <inttypes.h>
-#include <rdmadump/clock.h>
 #include <rdmadump/counters.h>
 #include <rdmadump/dcb.h>
-#include <rdmadump/device.h>
 #include <rdmadump/facts.h>
 #include <rdmadump/json.h>
 #include <rdmadump/log.h>
 #include <rdmadump/notation.h>
 #include <rdmadump/owner.h>
-#include <rdmadump/resource.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -72,10 +72,7 @@ static bool port_has_netdev(const struct rd_port *port, const char *name)
 		if (!strcmp(port->netdevs[i].name, name))
 			return true;
 	/* A VLAN of the port is known only by its GIDs. */
-	for (unsigned int i = 0; i < port->n_gids; i++)
-		if (!strcmp(port->gids[i].ndev, name))
-			return true;
-	return false;
+	return RD_ANY(g, port->gids, port->n_gids, !strcmp(g->ndev, name));
 }
 
 static bool is_pci(const struct rd_device *device, const char *name)
@@ -88,10 +85,7 @@ static bool is_pci(const struct rd_device *device, const char *name)
 
 static const struct rd_port *port_by_num(const struct rd_device *device, unsigned int num)
 {
-	for (unsigned int i = 0; i < device->n_ports; i++)
-		if (device->ports[i].num == num)
-			return &device->ports[i];
-	return NULL;
+	return RD_FIND(p, device->ports, device->n_ports, p->num == num);
 }
 
 static bool is_active(const struct rd_port *port)

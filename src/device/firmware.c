@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Compares firmware versions, and knows the oldest ones that can sniff (as ibdump requires). */
 #include <ctype.h>
-#include <rdmadump/device.h>
+#include <rdmadump/array.h>
 #include <rdmadump/info.h>
 #include <string.h>
 
@@ -31,10 +31,7 @@ static bool is_before(const char *suffix)
 	if (*suffix == '~')
 		return true;
 	suffix += strspn(suffix, "-_. ");
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (!strncasecmp(suffix, words[i], strlen(words[i])))
-			return true;
-	return false;
+	return RD_ANY(w, words, RD_COUNT(words), !strncasecmp(suffix, *w, strlen(*w)));
 }
 
 static int rank(const char *suffix)
@@ -76,7 +73,7 @@ static const struct minimum {
 
 const char *rd_firmware_minimum(const struct rd_device *device, const struct rd_port *port)
 {
-	for (size_t i = 0; i < sizeof(minimums) / sizeof(*minimums); i++)
+	for (size_t i = 0; i < RD_COUNT(minimums); i++)
 		if (!strcmp(minimums[i].driver, device->driver) && minimums[i].link == port->link)
 			return minimums[i].version;
 	return "";

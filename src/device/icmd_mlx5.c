@@ -6,6 +6,7 @@
  * free.
  */
 #include "port_sniffer_mlx5.h"
+#include <rdmadump/array.h>
 #include <rdmadump/log.h>
 #include <stdio.h>
 #include <string.h>
@@ -292,7 +293,7 @@ static const struct {
 
 static int fail_refused(const struct icmd *icmd, unsigned int status, struct rd_error *err)
 {
-	static const unsigned int known = sizeof(refusals) / sizeof(refusals[0]);
+	static const unsigned int known = RD_COUNT(refusals);
 	struct rd_error ignored;
 	uint32_t syndrome = 0;
 	char text[128];

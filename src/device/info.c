@@ -20,7 +20,7 @@ static void find_pci(char *dir, size_t size, const char *base)
 {
 	static const char *const ups[] = {"", "/..", "/../.."};
 
-	for (size_t i = 0; i < sizeof(ups) / sizeof(*ups); i++) {
+	for (size_t i = 0; i < RD_COUNT(ups); i++) {
 		snprintf(dir, size, "%s/device%s", base, ups[i]);
 		if (rd_sysfs_exists("%s/vendor", dir))
 			return;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Findings about a device: faults, and settings below its best performance. */
 #include <ctype.h>
+#include <rdmadump/array.h>
 #include <rdmadump/info.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -52,11 +53,8 @@ static void judge_pci(struct judging *j)
 
 static const struct rd_firmware_version *find_version(const struct rd_info *info, int kind)
 {
-	for (size_t i = 0; i < info->n_firmware; i++)
-		if ((int)info->firmware[i].kind == kind &&
-			!strcmp(info->firmware[i].name, "fw.version"))
-			return &info->firmware[i];
-	return NULL;
+	return RD_FIND(f, info->firmware, info->n_firmware,
+		(int)f->kind == kind && !strcmp(f->name, "fw.version"));
 }
 
 static void judge_firmware(struct judging *j)

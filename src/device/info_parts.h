@@ -4,7 +4,6 @@
 
 #include <infiniband/verbs.h>
 #include <rdmadump/counters.h>
-#include <rdmadump/device.h>
 #include <rdmadump/info.h>
 
 /* --- drivers.c: a device's kernel modules --- */

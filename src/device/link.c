@@ -3,10 +3,9 @@
  * Numbers of a link in words: the capability mask (InfiniBand Architecture 1.4, 14.2.5.6; on RoCE
  * the few bits that the kernel sets), speed and width (include/rdma/ib_verbs.h of Linux).
  */
+#include <rdmadump/array.h>
 #include <rdmadump/info.h>
 #include <stdio.h>
-
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 static const struct rd_bit_name infiniband[] = {{1, "SM"}, {2, "Notice"}, {3, "Trap"},
 	{4, "OptionalIPD"}, {5, "AutomaticMigration"}, {6, "SLMapping"}, {7, "MKeyNVRAM"},
@@ -25,9 +24,9 @@ static const struct rd_bit_name ethernet[] = {{16, "CommunicationManagement"}, {
 void rd_cap_mask_text(char *buf, size_t size, uint32_t mask, enum rd_link link)
 {
 	if (link == RD_LINK_INFINIBAND)
-		rd_bits_text(buf, size, mask, infiniband, ARRAY_SIZE(infiniband));
+		rd_bits_text(buf, size, mask, infiniband, RD_COUNT(infiniband));
 	else
-		rd_bits_text(buf, size, mask, ethernet, ARRAY_SIZE(ethernet));
+		rd_bits_text(buf, size, mask, ethernet, RD_COUNT(ethernet));
 }
 
 /* Speed of one lane, in 100 Mbit/s. */
@@ -54,8 +53,8 @@ static const struct {
 uint64_t rd_link_speed(uint32_t speed, uint32_t width, char *lanes, size_t size)
 {
 	lanes[0] = '\0';
-	for (size_t s = 0; s < ARRAY_SIZE(speeds); s++)
-		for (size_t w = 0; w < ARRAY_SIZE(widths); w++) {
+	for (size_t s = 0; s < RD_COUNT(speeds); s++)
+		for (size_t w = 0; w < RD_COUNT(widths); w++) {
 			if (speeds[s].code != speed || widths[w].code != width)
 				continue;
 			snprintf(lanes, size, "%uX %s", widths[w].lanes, speeds[s].name);

@@ -2,7 +2,6 @@
 /* Hardware and operating system as text, for the header of a capture file. */
 #include "sysfs.h"
 #include <rdmadump/info.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
 

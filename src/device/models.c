@@ -2,6 +2,7 @@
 /*
  * Product names of adapters by their PCI ids (the public PCI ID database; the drivers' id tables).
  */
+#include <rdmadump/array.h>
 #include <rdmadump/device.h>
 #include <string.h>
 
@@ -107,11 +108,11 @@ static const struct {
 
 const char *rd_device_model(const struct rd_device *device)
 {
-	for (size_t i = 0; i < sizeof(models) / sizeof(*models); i++)
+	for (size_t i = 0; i < RD_COUNT(models); i++)
 		if (device->vendor_id == models[i].vendor && device->part_id >= models[i].first &&
 			device->part_id <= models[i].last)
 			return models[i].name;
-	for (size_t i = 0; i < sizeof(by_driver) / sizeof(*by_driver); i++)
+	for (size_t i = 0; i < RD_COUNT(by_driver); i++)
 		if (!strcmp(device->driver, by_driver[i].driver))
 			return by_driver[i].name;
 	return "";

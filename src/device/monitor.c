@@ -6,6 +6,7 @@
 #include "monitored.h"
 #include <errno.h>
 #include <netlink/socket.h>
+#include <rdmadump/array.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -203,7 +204,7 @@ void rd_monitor_close(struct rd_monitor *m)
 		return;
 	monitored_free(&m->all);
 	nl_socket_free(m->nldev);
-	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+	for (size_t i = 0; i < RD_COUNT(fds); i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
 	free(m);
@@ -308,7 +309,7 @@ bool rd_uevent_parse(const char *bytes, size_t len, struct device_change *change
 		change->previous, sizeof(change->previous), find_value(bytes, len, "DEVPATH_OLD"));
 	if (!action || !subsystem || strcmp(subsystem, "infiniband") || !*change->name)
 		return false;
-	for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++)
+	for (size_t i = 0; i < RD_COUNT(actions); i++)
 		if (!strcmp(action, actions[i].action)) {
 			change->kind = actions[i].kind;
 			return true;

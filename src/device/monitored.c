@@ -4,6 +4,7 @@
 #include "discovery.h"
 #include <errno.h>
 #include <net/if.h>
+#include <rdmadump/array.h>
 #include <rdmadump/log.h>
 #include <rdmadump/memory.h>
 #include <stdio.h>
@@ -24,10 +25,7 @@ static struct event_to to(struct monitored *all, const struct monitored_device *
 
 static struct monitored_device *find(const struct monitored *all, const char *name)
 {
-	for (size_t i = 0; i < all->n; i++)
-		if (!strcmp(all->device[i].device.name, name))
-			return &all->device[i];
-	return NULL;
+	return RD_FIND(d, all->device, all->n, !strcmp(d->device.name, name));
 }
 
 /* Moves the device out of its list, which is freed without it. */
@@ -147,7 +145,7 @@ void monitored_free(struct monitored *all)
  */
 static bool was_expected(struct monitored *all, const struct device_change *change)
 {
-	const size_t room = sizeof(all->expected) / sizeof(all->expected[0]);
+	const size_t room = RD_COUNT(all->expected);
 	struct device_change *e = all->expected, *end = e + all->n_expected;
 
 	if (change->from_list) {
@@ -278,10 +276,7 @@ bool monitored_change(struct monitored *all, const struct device_change *change)
 static const struct rd_nldev_device *in_list(
 	const struct rd_nldev_devices *list, const struct monitored_device *w)
 {
-	for (size_t i = 0; i < list->n; i++)
-		if (list->dev[i].index == w->index)
-			return &list->dev[i];
-	return NULL;
+	return RD_FIND(d, list->dev, list->n, d->index == w->index);
 }
 
 static bool compare_one(struct monitored *all, const struct monitored_device *w,

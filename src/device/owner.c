@@ -6,12 +6,10 @@
  */
 #include "netlink/netlink.h"
 #include "sysfs.h"
-#include <rdmadump/clock.h>
 #include <rdmadump/owner.h>
 #include <rdmadump/units.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #define FILE_ROOM    8192

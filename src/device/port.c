@@ -10,7 +10,6 @@
 #include <rdmadump/memory.h>
 #include <rdmadump/names.h>
 #include <rdmadump/units.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -162,7 +161,7 @@ static bool is_other_netdev(const char *root, const char *name)
 	char text[32];
 
 	rd_sysfs_uevent(text, sizeof(text), "DEVTYPE", "%s/sys/class/net/%s/uevent", root, name);
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+	for (size_t i = 0; i < RD_COUNT(kinds); i++)
 		if (!strcmp(text, kinds[i]))
 			return true;
 	/* Only a P_Key interface of IPoIB has this file. */

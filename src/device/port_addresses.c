@@ -4,11 +4,8 @@
 #include "sysfs.h"
 #include <arpa/inet.h>
 #include <ifaddrs.h>
-#include <net/if.h>
 #include <netinet/in.h>
-#include <rdmadump/device.h>
 #include <rdmadump/info.h>
-#include <stdio.h>
 #include <string.h>
 
 static void add_netdev(struct rd_local *local, const struct rd_netdev *netdev, const char *root)

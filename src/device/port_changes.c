@@ -2,7 +2,6 @@
 /* Compares a port with its last known state: by two readings, or a message of rtnetlink. */
 #include "monitored.h"
 #include "sysfs.h"
-#include <net/if.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/log.h>
 #include <rdmadump/memory.h>
@@ -49,11 +48,9 @@ bool events_next(struct events *q, struct rd_event *event)
 
 static bool has_gid(const struct rd_port *port, const struct rd_gid *gid)
 {
-	for (unsigned int i = 0; i < port->n_gids; i++)
-		if (port->gids[i].index == gid->index && port->gids[i].type == gid->type &&
-			!memcmp(port->gids[i].raw, gid->raw, sizeof(gid->raw)))
-			return true;
-	return false;
+	return RD_ANY(g, port->gids, port->n_gids,
+		g->index == gid->index && g->type == gid->type &&
+			!memcmp(g->raw, gid->raw, sizeof(gid->raw)));
 }
 
 /* The GIDs of `port` that `other` does not have. */
@@ -116,10 +113,7 @@ void port_state_changes(
 
 static bool has_netdev(const struct rd_port *port, uint32_t ifindex)
 {
-	for (unsigned int i = 0; i < port->n_netdevs; i++)
-		if (port->netdevs[i].ifindex == ifindex)
-			return true;
-	return false;
+	return RD_ANY(n, port->netdevs, port->n_netdevs, n->ifindex == ifindex);
 }
 
 /* One that is being removed has files that cannot be read: rtnetlink reports it. */
@@ -207,10 +201,8 @@ static bool is_above(unsigned int ifindex, const struct rd_port *port)
 
 	if (!if_indextoname(ifindex, name))
 		return true;
-	for (unsigned int i = 0; i < port->n_netdevs; i++)
-		if (rd_sysfs_exists("/sys/class/net/%s/lower_%s", name, port->netdevs[i].name))
-			return true;
-	return false;
+	return RD_ANY(n, port->netdevs, port->n_netdevs,
+		rd_sysfs_exists("/sys/class/net/%s/lower_%s", name, n->name));
 }
 
 bool netdev_changes(

@@ -13,7 +13,6 @@
 #include <rdmadump/privilege.h>
 #include <rdmadump/spawn.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -186,7 +185,7 @@ static void helper_run(struct helper *h)
 	struct rd_error ignored;
 
 	/* An inherited pipe or device that stays open here could block other processes. */
-	rd_descriptors_keep(keep, sizeof(keep) / sizeof(keep[0]));
+	rd_descriptors_keep(keep, RD_COUNT(keep));
 	settle();
 	sniffer_record_inherit(record, &h->left, getpid());
 	while (serve_one(h))

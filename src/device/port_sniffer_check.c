@@ -54,7 +54,7 @@ bool rd_port_sniffer_possible(const struct rd_device *device, struct rd_sniffer_
 			{"it needs root: CAP_SYS_ADMIN is missing", RD_SNIFFER_AS_ROOT}},
 	};
 
-	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+	for (size_t i = 0; i < RD_COUNT(refusals); i++) {
 		if (!refusals[i].holds)
 			continue;
 		*why = refusals[i].refusal;

@@ -4,6 +4,7 @@
  * the queue pair (23:0). The function's own gvmi is 0.
  */
 #include "port_sniffer_mlx5.h"
+#include <rdmadump/array.h>
 
 #define SET_PORT_SNIFFER 0xc002
 #define WORDS		 4
@@ -39,12 +40,10 @@ static const struct sniffer_chip chips[] = {
 	{0x224, 0x220, "BlueField-4", {0xa2df}, 0xa0304, UNLOCK_CX8},
 };
 
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
-
 const struct sniffer_chip *sniffer_chip_find(uint32_t part_id)
 {
-	for (size_t i = 0; part_id && i < ARRAY_SIZE(chips); i++)
-		for (size_t k = 0; k < ARRAY_SIZE(chips[i].pci); k++)
+	for (size_t i = 0; part_id && i < RD_COUNT(chips); i++)
+		for (size_t k = 0; k < RD_COUNT(chips[i].pci); k++)
 			if (chips[i].pci[k] == part_id)
 				return &chips[i];
 	return NULL;
@@ -52,10 +51,7 @@ const struct sniffer_chip *sniffer_chip_find(uint32_t part_id)
 
 bool sniffer_chip_in_recovery(uint32_t part_id)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(chips); i++)
-		if (chips[i].recovery == part_id)
-			return true;
-	return false;
+	return RD_ANY(c, chips, RD_COUNT(chips), c->recovery == part_id);
 }
 
 bool sniffer_chip_undocumented(uint32_t part_id)
@@ -123,7 +119,7 @@ static int detach_rules(struct mlx5_sniffer *s, unsigned int rules, bool any, st
 	struct rd_error later = {0};
 	int rc = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(order); i++)
+	for (size_t i = 0; i < RD_COUNT(order); i++)
 		if (rules & order[i] && detach_rule(s, order[i], any, rc ? &later : err) < 0)
 			rc = -1;
 	return rc;
@@ -175,7 +171,7 @@ int mlx5_sniffer_attach(struct mlx5_sniffer *s, uint32_t qpn, struct rd_error *e
 	if (detach_rules(s, s->record.rules, true, err) < 0)
 		return -1;
 	s->record.qpn = qpn;
-	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
+	for (size_t i = 0; i < RD_COUNT(order); i++) {
 		if (attach_rule(s, order[i], err) == 0) {
 			done |= order[i];
 			continue;

@@ -5,11 +5,7 @@
  */
 #pragma once
 
-#include <rdmadump/device.h>
-#include <rdmadump/error.h>
 #include <rdmadump/port_sniffer.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 /*

@@ -7,7 +7,6 @@
 #include "sysfs.h"
 #include <limits.h>
 #include <linux/magic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/vfs.h>
@@ -64,11 +63,8 @@ static bool is_config(const char *process, const char *fd, const struct configs 
 	snprintf(path, sizeof(path), "/proc/%.20s/fd/%.20s", process, fd);
 	if (!is_named_so(path, c->pci) || stat(path, &st) < 0 || statfs(path, &fs) < 0)
 		return false;
-	for (unsigned int i = 0; i < c->n; i++)
-		if (st.st_ino == c->file[i].st_ino &&
-			(st.st_dev == c->file[i].st_dev || fs.f_type == SYSFS_MAGIC))
-			return true;
-	return false;
+	return RD_ANY(f, c->file, c->n,
+		st.st_ino == f->st_ino && (st.st_dev == f->st_dev || fs.f_type == SYSFS_MAGIC));
 }
 
 static bool has_config(const char *process, const struct configs *c)

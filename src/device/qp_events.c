@@ -14,7 +14,6 @@
 #include <bpf/libbpf.h>
 #include <linux/capability.h>
 #include <linux/perf_event.h>
-#include <rdmadump/clock.h>
 #include <rdmadump/privilege.h>
 #include <stdlib.h>
 #include <string.h>
@@ -184,7 +183,7 @@ static int check_namespaces(struct rd_error *err)
 		{"/proc/self/ns/time", "time:[4026531834]"}};
 	char is[64];
 
-	for (size_t i = 0; i < sizeof(initial) / sizeof(*initial); i++)
+	for (size_t i = 0; i < RD_COUNT(initial); i++)
 		if (rd_sysfs_link(is, sizeof(is), "%s", initial[i][0]) == 0 &&
 			strcmp(is, initial[i][1]) != 0)
 			return rd_fail(err, RD_CLASS_DEVICE, 0, "run it on the host itself",

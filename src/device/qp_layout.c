@@ -9,7 +9,6 @@
 #include "sysfs.h"
 #include <bpf/btf.h>
 #include <limits.h>
-#include <stdio.h>
 
 #define KERNEL_BTF "/sys/kernel/btf/vmlinux"
 #define MODULE_BTF "/sys/kernel/btf/ib_core"
@@ -99,7 +98,7 @@ static int unexpected(const char *of, const char *name, struct rd_error *err)
 
 int qp_layout_find(struct qp_layout *l, const struct btf *btf, struct rd_error *err)
 {
-	for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++) {
+	for (size_t i = 0; i < RD_COUNT(members); i++) {
 		int64_t at = find_member(btf, &members[i]);
 		uint32_t offset = (uint32_t)at;
 

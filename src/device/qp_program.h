@@ -3,11 +3,7 @@
 #pragma once
 
 #include <linux/bpf.h>
-#include <rdmadump/error.h>
 #include <rdmadump/qp_event.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /* What the BPF programs write for one event, in the byte order of the machine. */
 

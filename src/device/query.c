@@ -3,14 +3,10 @@
 #include "config.h"
 #include "info_parts.h"
 #include "sysfs.h"
-#include <infiniband/verbs.h>
 #include <rdmadump/bytes.h>
 #include <rdmadump/names.h>
 #include <rdmadump/verbs.h>
-#include <stddef.h>
 #include <string.h>
-
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 /* The limits that programs run into, in struct ibv_device_attr_ex; ibv_devinfo(1) has all. */
 static const struct limit {
@@ -86,7 +82,7 @@ static const struct mask {
 	{                                                                                          \
 		{key, title, offsetof(struct ibv_device_attr_ex, field),                           \
 			sizeof(((struct ibv_device_attr_ex *)0)->field)},                          \
-			names, ARRAY_SIZE(names)                                                   \
+			names, RD_COUNT(names)                                                     \
 	}
 	MASK("raw_packet_caps", raw_packet_caps, "raw packets", raw_caps),
 	MASK("rss_hash_function", rss_caps.rx_hash_function, "RSS hash", rss_functions),
@@ -117,7 +113,7 @@ static void query_limits(struct ibv_context *context, struct rd_info *info)
 	rd_attrs_number(f, "phys_port_cnt", "ports", ports);
 	rd_attrs_number(f, "num_comp_vectors", "completion vectors",
 		context->num_comp_vectors > 0 ? (uint64_t)context->num_comp_vectors : 0);
-	for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
+	for (size_t i = 0; i < RD_COUNT(limits); i++)
 		rd_attrs_number(f, limits[i].key, limits[i].title,
 			rd_number_at((const char *)&attr + limits[i].offset, limits[i].size));
 	rd_attrs_hex(f, "max_mr_size", "bytes per MR", attr.orig_attr.max_mr_size);
@@ -127,8 +123,8 @@ static void query_limits(struct ibv_context *context, struct rd_info *info)
 		attr.completion_timestamp_mask);
 	rd_attrs_bits(f, "device_cap_flags", "device features",
 		attr.device_cap_flags_ex | attr.orig_attr.device_cap_flags, device_caps,
-		ARRAY_SIZE(device_caps));
-	for (size_t i = 0; i < ARRAY_SIZE(masks); i++)
+		RD_COUNT(device_caps));
+	for (size_t i = 0; i < RD_COUNT(masks); i++)
 		rd_attrs_bits(f, masks[i].at.key, masks[i].at.title,
 			rd_number_at((const char *)&attr + masks[i].at.offset, masks[i].at.size),
 			masks[i].names, masks[i].n);

@@ -7,12 +7,8 @@
 #include "sysfs.h"
 #include <errno.h>
 #include <infiniband/mlx5dv.h>
-#include <rdmadump/bytes.h>
-#include <rdmadump/verbs.h>
 #include <stdio.h>
 #include <string.h>
-
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 #define CMD_QUERY_HCA_CAP 0x100
 #define CMD_QUERY_ADAPTER 0x101
@@ -36,12 +32,12 @@ static void query_provider(struct ibv_context *context, struct rd_attrs *f)
 
 	if (mlx5dv_query_device(context, &dv))
 		return;
-	rd_attrs_bits(f, "flags", "mlx5 features", dv.flags, flags, ARRAY_SIZE(flags));
+	rd_attrs_bits(f, "flags", "mlx5 features", dv.flags, flags, RD_COUNT(flags));
 	if (dv.comp_mask & MLX5DV_CONTEXT_MASK_CQE_COMPRESION) {
 		rd_attrs_number(f, "cqe_compression_max", "compressed CQEs, longest run",
 			dv.cqe_comp_caps.max_num);
 		rd_attrs_bits(f, "cqe_compression_formats", "compressed CQEs, formats",
-			dv.cqe_comp_caps.supported_format, cqe_formats, ARRAY_SIZE(cqe_formats));
+			dv.cqe_comp_caps.supported_format, cqe_formats, RD_COUNT(cqe_formats));
 	}
 	if (dv.comp_mask & MLX5DV_CONTEXT_MASK_NUM_LAG_PORTS)
 		rd_attrs_number(f, "num_lag_ports", "ports in a LAG", dv.num_lag_ports);
@@ -82,7 +78,7 @@ static const struct question {
 
 static void take_answers(struct rd_mlx5_caps *caps, unsigned int type, const uint8_t *cap)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(questions); i++) {
+	for (size_t i = 0; i < RD_COUNT(questions); i++) {
 		enum rd_answer a = bit(cap, questions[i].bit);
 
 		if (questions[i].type == type)
@@ -96,7 +92,7 @@ static void query_caps(struct ibv_context *context, bool devx, struct rd_mlx5_ca
 	uint8_t out[HEADER + CAP_BYTES];
 	char psid[PSID_BYTES + 1];
 
-	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
+	for (size_t i = 0; i < RD_COUNT(types); i++) {
 		int rc = command(
 			context, CMD_QUERY_HCA_CAP, types[i] << 1 | CAP_CURRENT, out, sizeof(out));
 

@@ -86,7 +86,7 @@ void rd_roce_settings(struct rd_attrs *f, const struct rd_device *device,
 	/* A name that is not a valid file name cannot be looked up. */
 	if (strchr(device->name, '/'))
 		return;
-	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+	for (size_t i = 0; i < RD_COUNT(files); i++) {
 		snprintf(path, sizeof(path), files[i].fmt, root, device->name, port->num);
 		add_file(f, files[i].key, files[i].title, path);
 	}

@@ -9,9 +9,9 @@
  */
 #pragma once
 
+#include <rdmadump/array.h>
 #include <rdmadump/printable.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>

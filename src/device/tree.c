@@ -280,7 +280,7 @@ static void take_places(struct walk *w, enum per per, const char *name)
 
 	if (per != PER_MACHINE && (!*name || strchr(name, '/') || *name == '.'))
 		return;
-	for (size_t i = 0; i < sizeof(places) / sizeof(*places) && !w->status; i++)
+	for (size_t i = 0; i < RD_COUNT(places) && !w->status; i++)
 		if (places[i].per == per &&
 			snprintf(path, sizeof(path), places[i].path, name) < (int)sizeof(path))
 			take_place(w, path);
@@ -293,8 +293,8 @@ static void take_function(struct walk *w, const char *device)
 	static const char *const ups[] = {"", "/..", "/../.."};
 	char path[PATH_MAX];
 
-	for (size_t u = 0; u < sizeof(ups) / sizeof(*ups); u++)
-		for (size_t i = 0; i < sizeof(function_files) / sizeof(*function_files); i++) {
+	for (size_t u = 0; u < RD_COUNT(ups); u++)
+		for (size_t i = 0; i < RD_COUNT(function_files); i++) {
 			snprintf(path, sizeof(path), "sys/class/infiniband/%s/device%s/%s", device,
 				ups[u], function_files[i]);
 			take_place(w, path);
@@ -310,7 +310,7 @@ static void take_function_netdevs(struct walk *w, const char *device)
 	if (rd_sysfs_list(&names, "%s/sys/class/infiniband/%s/device/net", w->root, device))
 		return;
 	for (size_t i = 0; i < names.n && !w->status; i++) {
-		for (size_t k = 0; k < sizeof(netdev_files) / sizeof(*netdev_files); k++) {
+		for (size_t k = 0; k < RD_COUNT(netdev_files); k++) {
 			if (snprintf(path, sizeof(path), "sys/class/infiniband/%s/device/net/%s/%s",
 				    device, names.name[i], netdev_files[k]) < (int)sizeof(path))
 				take(w, path);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <infiniband/verbs.h>
+#include <rdmadump/array.h>
 #include <rdmadump/verbs.h>
 #include <string.h>
 
@@ -20,10 +21,7 @@ static const struct rd_async_event events[] = {
 
 const struct rd_async_event *rd_async_event(unsigned int type)
 {
-	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)
-		if (events[i].type == type)
-			return &events[i];
-	return NULL;
+	return RD_FIND(e, events, RD_COUNT(events), e->type == type);
 }
 
 int rd_fd_nonblocking(int fd)

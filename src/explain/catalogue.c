@@ -7,7 +7,6 @@
 #include <rdmadump/hash.h>
 #include <rdmadump/order.h>
 #include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 static const struct phrase table[] = {
@@ -31,7 +30,6 @@ static const struct phrase table[] = {
 	/* clang-format on */
 };
 #define GAP_MAX 2 /* characters between the words of a phrase: more begin something else */
-#define TABLE	(sizeof(table) / sizeof(*table))
 
 /* --- words ------------------------------------------------------------------------------------ */
 
@@ -282,11 +280,11 @@ int catalogue_make(struct catalogue *c, struct rd_error *err)
 	c->n += add_rules(c->code + c->n);
 	for (size_t i = 0; i < c->n; i++)
 		c->n_phrases += phrases_of(&c->code[i], NULL);
-	c->phrase = calloc(c->n_phrases + TABLE, sizeof(*c->phrase));
+	c->phrase = calloc(c->n_phrases + RD_COUNT(table), sizeof(*c->phrase));
 	if (!c->phrase)
 		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "tables of codes");
 	c->n_phrases = 0;
-	for (size_t i = 0; i < TABLE; i++) {
+	for (size_t i = 0; i < RD_COUNT(table); i++) {
 		c->phrase[i] = table[i];
 		c->phrase[c->n_phrases++].length = strlen(table[i].text);
 	}

@@ -2,11 +2,8 @@
 /* Everything that can be explained, found by its number, its name, or the words of a line. */
 #pragma once
 
+#include <rdmadump/array.h>
 #include <rdmadump/counters.h>
-#include <rdmadump/error.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /* Codes that programs, kernels and adapters print, and what is known about each: the rows of *.def.
  */

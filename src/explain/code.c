@@ -2,7 +2,6 @@
 /* The tables of codes, and the codes that are computed from their number. */
 #include "catalogue.h"
 #include <errno.h>
-#include <inttypes.h>
 #include <rdmadump/packet.h>
 #include <rdmadump/units.h>
 #include <stdio.h>

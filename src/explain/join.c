@@ -2,7 +2,6 @@
 /* Matches a line with the conversations of `rdmadump analyze`, which runs as a process. */
 #include "explain.h"
 #include <errno.h>
-#include <rdmadump/finding.h>
 #include <rdmadump/json.h>
 #include <rdmadump/program.h>
 #include <rdmadump/spawn.h>
@@ -168,7 +167,7 @@ static bool ends_as(const json_t *side, unsigned int status)
 {
 	const char *ending = rd_json_text_of(side, "ending");
 
-	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
+	for (size_t i = 0; i < RD_COUNT(endings); i++) {
 		if (endings[i].status != status)
 			continue;
 		if (!strcmp(ending, endings[i].ending))
@@ -247,7 +246,7 @@ static json_t *part_of(const json_t *finding, const char *doubt)
 	const char *certain = rd_certainty_name(RD_CERTAIN);
 	json_t *part = json_object(), *doubts = json_copy(json_object_get(finding, "doubts"));
 
-	for (size_t k = 0; k < sizeof(keys) / sizeof(*keys); k++)
+	for (size_t k = 0; k < RD_COUNT(keys); k++)
 		json_object_set(part, keys[k], json_object_get(finding, keys[k]));
 	if (*doubt && strcmp(rd_json_text_of(finding, "certainty"), certain) == 0)
 		json_object_set_new(part, "certainty", json_string(rd_certainty_name(RD_LIKELY)));

@@ -12,10 +12,7 @@
 
 static struct found *found_of(struct reading *r, enum space space)
 {
-	for (unsigned int i = 0; i < r->n; i++)
-		if (r->found[i].space == space)
-			return &r->found[i];
-	return NULL;
+	return RD_FIND(f, r->found, r->n, f->space == space);
 }
 
 unsigned int reading_status(const struct reading *r)
@@ -152,7 +149,7 @@ static size_t device_at(const char *at, const char *end, struct reading *r)
 	const char *after;
 	bool negative;
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+	for (size_t i = 0; i < RD_COUNT(names); i++) {
 		const size_t prefix = strlen(names[i]);
 
 		if (*at == *names[i] && length > prefix && !strncmp(at, names[i], prefix))

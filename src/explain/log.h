@@ -3,7 +3,6 @@
 #pragma once
 
 #include "line.h"
-#include <jansson.h>
 #include <stdio.h>
 
 /* The machines of a log: those that report, and those that others name as their peers. */

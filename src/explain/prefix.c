@@ -134,7 +134,7 @@ uint64_t prefix_time(const char *time, uint64_t near_ns, bool *zoned)
 		rest = stop;
 		return ns < SECOND ? 0 : ns * SECOND + fraction(&rest);
 	}
-	for (size_t i = 0; !rest && i < sizeof(formats) / sizeof(*formats); i++) {
+	for (size_t i = 0; !rest && i < RD_COUNT(formats); i++) {
 		tm = (struct tm){.tm_year = NO_YEAR};
 		rest = strptime(time, formats[i], &tm);
 	}

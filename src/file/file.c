@@ -6,8 +6,6 @@
 #include "stream.h"
 #include <errno.h>
 #include <rdmadump/facts.h>
-#include <rdmadump/format.h>
-#include <rdmadump/log.h>
 #include <rdmadump/source.h>
 #include <rdmadump/sum.h>
 #include <rdmadump/units.h>

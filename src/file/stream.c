@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <rdmadump/array.h>
 #include <rdmadump/format.h>
 #include <rdmadump/identity.h>
 #include <stdbool.h>
@@ -243,7 +244,7 @@ static int choose_decoder(struct stream *s, struct rd_error *err)
 	uint8_t first[MAGIC_LEN] = {0};
 
 	memcpy(first, s->in, s->have < MAGIC_LEN ? s->have : MAGIC_LEN);
-	for (size_t i = 0; i < sizeof(magics) / sizeof(magics[0]); i++) {
+	for (size_t i = 0; i < RD_COUNT(magics); i++) {
 		if (!magic_matches(&magics[i], first))
 			continue;
 		if (!magics[i].decoder)

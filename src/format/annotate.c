@@ -8,7 +8,6 @@
 #include <rdmadump/annotate.h>
 #include <rdmadump/printable.h>
 #include <rdmadump/units.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #define SECTION_LEN 16		/* where the section header has the length of the section */

@@ -100,7 +100,7 @@ int copy_all(struct copying *c, const struct reader_input *in, struct rd_error *
 	}
 	rd_reader_on_facts(r, ignore_facts, NULL);
 	do
-		n = rd_reader_next(r, frames, sizeof(frames) / sizeof(frames[0]), err);
+		n = rd_reader_next(r, frames, RD_COUNT(frames), err);
 	while (n > 0 && !copy_failed(c));
 	rd_reader_close(r);
 	free(c->buf);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A list of facts: JSON texts that are to be stored in a capture file; names that they use. */
-#include <jansson.h>
 #include <rdmadump/facts.h>
 #include <rdmadump/job.h>
 #include <rdmadump/memory.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -10,7 +10,6 @@
 
 #define FORMAT_ROW(name) &format_##name,
 static const struct rd_format *const formats[] = {FORMATS(FORMAT_ROW)};
-#define N_FORMATS (sizeof(formats) / sizeof(formats[0]))
 
 /* The link types that a file may declare for a link; the first one is used unless dlt= is given. */
 static const struct {
@@ -27,19 +26,18 @@ static const struct {
 	{RD_LINK_NULL, "loopback", {0}},
 	{RD_LINK_UNKNOWN, "an unknown link type", {0}},
 };
-#define N_LINKS (sizeof(link_table) / sizeof(link_table[0]))
 
 static unsigned int link_row(enum rd_link link)
 {
-	for (unsigned int i = 0; i < N_LINKS; i++)
+	for (unsigned int i = 0; i < RD_COUNT(link_table); i++)
 		if (link_table[i].link == link)
 			return i;
-	return N_LINKS - 1;
+	return RD_COUNT(link_table) - 1;
 }
 
 static const struct rd_format *format_by_name(const char *name, size_t len)
 {
-	for (size_t i = 0; i < N_FORMATS; i++)
+	for (size_t i = 0; i < RD_COUNT(formats); i++)
 		if (strlen(formats[i]->name) == len && !strncasecmp(formats[i]->name, name, len))
 			return formats[i];
 	return NULL;
@@ -55,12 +53,12 @@ static const struct rd_format *format_by_filename(const char *filename)
 	static const char *const compressors[] = {".gz", ".zst", ".lz4", ".xz"};
 	size_t len = filename ? strlen(filename) : 0;
 
-	for (size_t i = 0; i < sizeof(compressors) / sizeof(compressors[0]); i++)
+	for (size_t i = 0; i < RD_COUNT(compressors); i++)
 		if (ends_with(filename, len, compressors[i], strlen(compressors[i]))) {
 			len -= strlen(compressors[i]);
 			break;
 		}
-	for (size_t i = 0; i < N_FORMATS; i++)
+	for (size_t i = 0; i < RD_COUNT(formats); i++)
 		for (const char *s = formats[i]->suffixes; *s; s += strspn(s, " ")) {
 			size_t n = strcspn(s, " ");
 
@@ -76,7 +74,7 @@ static int fail_unknown(const char *spec, size_t len, struct rd_error *err)
 	char todo[160] = "the formats are";
 	size_t used = strlen(todo);
 
-	for (size_t i = 0; i < N_FORMATS && used < sizeof(todo); i++)
+	for (size_t i = 0; i < RD_COUNT(formats) && used < sizeof(todo); i++)
 		used += (size_t)snprintf(
 			todo + used, sizeof(todo) - used, "%s %s", i ? "," : "", formats[i]->name);
 	return rd_fail(err, RD_CLASS_USAGE, 0, todo, "unknown file format '%.*s'", (int)len, spec);

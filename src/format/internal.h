@@ -5,9 +5,9 @@
  */
 #pragma once
 
+#include <rdmadump/array.h>
 #include <rdmadump/bytes.h>
 #include <rdmadump/format.h>
-#include <string.h>
 
 /* https://www.tcpdump.org/linktypes.html */
 #define DLT_EN10MB     1

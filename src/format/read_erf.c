@@ -29,10 +29,7 @@ static const struct erf_type {
 
 static const struct erf_type *type_find(uint8_t number)
 {
-	for (size_t i = 0; i < sizeof(erf_types) / sizeof(erf_types[0]); i++)
-		if (erf_types[i].number == (number & ~ERF_MORE))
-			return &erf_types[i];
-	return NULL;
+	return RD_FIND(e, erf_types, RD_COUNT(erf_types), e->number == (number & ~ERF_MORE));
 }
 
 /*

@@ -17,7 +17,7 @@ static const struct magic *magic_find(const uint8_t *data, bool *swapped)
 	uint32_t v;
 
 	memcpy(&v, data, sizeof(v));
-	for (size_t i = 0; i < sizeof(magics) / sizeof(magics[0]); i++) {
+	for (size_t i = 0; i < RD_COUNT(magics); i++) {
 		*swapped = v != magics[i].value;
 		if (!*swapped || __builtin_bswap32(v) == magics[i].value)
 			return &magics[i];

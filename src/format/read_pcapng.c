@@ -3,7 +3,6 @@
 #include "pcapng.h"
 #include "reader.h"
 #include <rdmadump/log.h>
-#include <stdlib.h>
 
 #define BLOCK_MIN   12		/* type, length, length repeated */
 #define FACTS_TOTAL (32u << 20) /* limit for the bytes of facts in a file */
@@ -91,8 +90,7 @@ static enum step section_next(struct rd_reader *r, struct rd_view *v)
 			[OPT_SHB_USERAPPL] = &r->section.application,
 		};
 
-		if (o.code < sizeof(texts) / sizeof(texts[0]) &&
-			option_text(r, &o, texts[o.code]) == STEP_FAIL)
+		if (o.code < RD_COUNT(texts) && option_text(r, &o, texts[o.code]) == STEP_FAIL)
 			return STEP_FAIL;
 	}
 	return STEP_OTHER;
@@ -151,7 +149,7 @@ static enum step iface_text(struct rd_reader *r, const struct option *o, struct 
 	};
 	const size_t skip = o->code == OPT_IF_FILTER;
 
-	if (o->code >= sizeof(texts) / sizeof(texts[0]) || !texts[o->code])
+	if (o->code >= RD_COUNT(texts) || !texts[o->code])
 		return STEP_OTHER;
 	if (skip && (o->len < 2 || o->data[0])) /* another first byte: not an expression */
 		return STEP_OTHER;

@@ -13,7 +13,6 @@
 #define PROBE_LEN    32 /* enough for pcap and pcapng; waiting for more could block on a slow pipe */
 
 static const struct reader_format *const formats[] = {&reader_pcapng, &reader_pcap, &reader_erf};
-#define N_FORMATS (sizeof(formats) / sizeof(formats[0]))
 
 /* Files that users take for captures: the error message names the actual format. */
 static const struct {
@@ -190,7 +189,7 @@ static int fail_unknown_file(struct rd_reader *r, struct rd_error *err)
 	if (!reader_left(r))
 		return rd_fail(err, RD_CLASS_DEVICE, 0, todo, "'%s' is empty, not a capture file",
 			r->name);
-	for (size_t i = 0; i < sizeof(other_files) / sizeof(other_files[0]); i++)
+	for (size_t i = 0; i < RD_COUNT(other_files); i++)
 		if (reader_left(r) >= other_files[i].len &&
 			!memcmp(reader_at(r), other_files[i].magic, other_files[i].len))
 			return rd_fail(err, RD_CLASS_DEVICE, 0, other_files[i].todo,
@@ -209,7 +208,7 @@ static int begin(struct rd_reader *r, struct rd_error *err)
 	r->need = PROBE_LEN;
 	if (refill(r) == STEP_FAIL)
 		goto fail;
-	for (size_t i = 0; i < N_FORMATS && !r->format; i++)
+	for (size_t i = 0; i < RD_COUNT(formats) && !r->format; i++)
 		if (formats[i]->probe(reader_at(r), reader_left(r)))
 			r->format = formats[i];
 	if (!r->format)

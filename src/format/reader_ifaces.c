@@ -24,7 +24,6 @@ static const size_t iface_strings[] = {
 	offsetof(struct rd_iface, filter),
 	offsetof(struct rd_iface, os),
 };
-#define N_STRINGS (sizeof(iface_strings) / sizeof(iface_strings[0]))
 
 static const char **iface_string(struct rd_iface *iface, size_t i)
 {
@@ -38,7 +37,7 @@ void reader_free_text(const char *s)
 
 static void iface_free(struct rd_iface *iface)
 {
-	for (size_t i = 0; i < N_STRINGS; i++)
+	for (size_t i = 0; i < RD_COUNT(iface_strings); i++)
 		reader_free_text(*iface_string(iface, i));
 }
 
@@ -71,9 +70,9 @@ static bool iface_copy(struct rd_reader *r, struct rd_iface *to, const struct rd
 	struct rd_iface source = *from;
 
 	*to = source;
-	for (size_t i = 0; i < N_STRINGS; i++)
+	for (size_t i = 0; i < RD_COUNT(iface_strings); i++)
 		*iface_string(to, i) = NULL;
-	for (size_t i = 0; i < N_STRINGS; i++) {
+	for (size_t i = 0; i < RD_COUNT(iface_strings); i++) {
 		const char *s = *iface_string(&source, i);
 
 		if (s && reader_keep_text(r, iface_string(to, i), s, SIZE_MAX) == STEP_FAIL) {

@@ -7,7 +7,6 @@
 #include "pcapng.h"
 #include <rdmadump/rewrite.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define ERF_TYPE_LINK 25 /* flow control of InfiniBand: without addresses */
 
@@ -106,7 +105,7 @@ static struct option_row option_find(uint32_t block, uint16_t code)
 {
 	if (code == OPT_COMMENT)
 		return (struct option_row){block, code, OPTION_TEXT, 0};
-	for (size_t i = 0; i < sizeof(option_rows) / sizeof(*option_rows); i++)
+	for (size_t i = 0; i < RD_COUNT(option_rows); i++)
 		if (option_rows[i].block == block && option_rows[i].code == code)
 			return option_rows[i];
 	return (struct option_row){.kind = OPTION_UNKNOWN};

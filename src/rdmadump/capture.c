@@ -51,7 +51,7 @@ static int settle(struct capture_options *o, struct rd_error *err)
 {
 	static const unsigned int styles[] = {0, RD_LINE_NO_TIME, RD_LINE_EPOCH, RD_LINE_SINCE_LAST,
 		RD_LINE_DATE, RD_LINE_SINCE_FIRST};
-	const unsigned int most = sizeof(styles) / sizeof(*styles) - 1;
+	const unsigned int most = RD_COUNT(styles) - 1;
 
 	/* tcpdump's -W: a ring for -C, an end for -G alone */
 	if (o->files && o->by_size)

@@ -6,9 +6,6 @@
 #pragma once
 
 #include "ending.h"
-#include <jansson.h>
-#include <rdmadump/packet.h>
-#include <string.h>
 
 /* What the program does instead of a capture. */
 enum instead {

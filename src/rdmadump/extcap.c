@@ -10,10 +10,8 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -49,7 +47,6 @@ static const struct option protocol[] = {
 	{"extcap-control-in", required_argument, NULL, OPT_IGNORED},
 	{"extcap-control-out", required_argument, NULL, OPT_IGNORED},
 };
-#define N_PROTOCOL (sizeof(protocol) / sizeof(protocol[0]))
 
 struct request {
 	int what; /* OPT_INTERFACES, OPT_CONFIG, OPT_DLTS, OPT_CAPTURE or OPT_FILTER */
@@ -175,10 +172,7 @@ static int reply_dlts(const struct place *p)
 /* The option with that number in the dialog; NULL after the last one. */
 static const struct cli_option *field_row(unsigned int number)
 {
-	for (unsigned int i = 0; i < n_cli_options; i++)
-		if (cli_options[i].extcap && cli_options[i].extcap->number == number)
-			return &cli_options[i];
-	return NULL;
+	return RD_FIND(c, cli_options, n_cli_options, c->extcap && c->extcap->number == number);
 }
 
 static const char *field_name(const struct cli_option *row)
@@ -360,13 +354,13 @@ static int take(struct request *r, int c, const char *value)
 
 static int parse(struct request *r, int argc, char **argv)
 {
-	struct option longs[N_PROTOCOL + FIELDS_MAX + 1] = {0};
+	struct option longs[RD_COUNT(protocol) + FIELDS_MAX + 1] = {0};
 	const struct cli_option *row;
 	int c;
 
 	memcpy(longs, protocol, sizeof(protocol));
 	for (unsigned int i = 0; i < FIELDS_MAX && (row = field_row(i)); i++)
-		longs[N_PROTOCOL + i] = (struct option){.name = field_name(row),
+		longs[RD_COUNT(protocol) + i] = (struct option){.name = field_name(row),
 			.has_arg = row->arg ? required_argument : optional_argument,
 			.val = OPT_FIELD + (int)i};
 	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1)

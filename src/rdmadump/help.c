@@ -3,7 +3,6 @@
 #include "commands.h"
 #include "options.h"
 #include <stdio.h>
-#include <string.h>
 
 #define NAMES_WIDTH 28
 
@@ -46,7 +45,7 @@ void help_short(void)
 	puts("Usage: rdmadump [OPTION...] [FILTER]     FILTER: pcap-filter(7)\n"
 	     "       rdmadump COMMAND [OPTION...]");
 	puts("Examples:");
-	for (size_t i = 0; i < sizeof(examples) / sizeof(*examples); i++)
+	for (size_t i = 0; i < RD_COUNT(examples); i++)
 		printf("  %-39s %s\n", examples[i][0], examples[i][1]);
 	puts("\nOptions:");
 	for (unsigned int i = 0; i < n_cli_options; i++)

@@ -6,13 +6,11 @@
 #include "options.h"
 #include <getopt.h>
 #include <inttypes.h>
-#include <rdmadump/bytes.h>
 #include <rdmadump/port_sniffer.h>
 #include <rdmadump/units.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define DEFAULT_FILE  "sniffer.pcap"
 #define LOG2_DEFAULT  12
@@ -136,7 +134,6 @@ static const struct cli_option own[] = {
 	{"version", 'v', NULL, "version, libraries and features", .set = set_instead,
 		.min = INSTEAD_VERSION},
 };
-#define N_OWN (sizeof(own) / sizeof(own[0]))
 
 /* An option as ibdump writes it. */
 struct letter {
@@ -160,7 +157,7 @@ static unsigned int make_letters(struct letter *letters)
 		letters[n++] = (struct letter){row, as->letter,
 			as->name ? as->name : cli_options[i].name, row->arg, as->help, as->min};
 	}
-	for (unsigned int i = 0; i < N_OWN; i++)
+	for (unsigned int i = 0; i < RD_COUNT(own); i++)
 		letters[n++] = (struct letter){
 			&own[i], own[i].letter, own[i].name, own[i].arg, own[i].help, 0};
 	return n;
@@ -242,10 +239,7 @@ static const struct letter *find_letter(const struct letter *letters, unsigned i
 {
 	if (c >= FIRST_ROW)
 		return &letters[c - FIRST_ROW];
-	for (unsigned int i = 0; i < n; i++)
-		if (letters[i].letter == c)
-			return &letters[i];
-	return NULL;
+	return RD_FIND(l, letters, n, l->letter == c);
 }
 
 /* Returns 0, -1 after a mistake, or 1 if help or version was printed. */

@@ -6,7 +6,6 @@
 #include "capture.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <rdmadump/log.h>
 #include <rdmadump/program.h>
 #include <rdmadump/spawn.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Lost frames in the report: which buffer to enlarge, and the numbers as text and JSON. */
 #include "capture.h"
-#include <rdmadump/growth.h>
 #include <rdmadump/json.h>
 #include <rdmadump/sum.h>
 #include <stdio.h>
@@ -48,7 +47,7 @@ void loss_advise(const struct capture_run *r)
 {
 	struct rd_tally t = r->result->total;
 
-	for (size_t i = 0; i < sizeof(advices) / sizeof(advices[0]); i++)
+	for (size_t i = 0; i < RD_COUNT(advices); i++)
 		if (rd_loss_percent(lost_by(r, &advices[i]), rd_tally_delivered(&t)) > ADVISE_FROM)
 			fprintf(stderr, "  %s\n", advices[i].text);
 	if (r->result->end == RD_END_MEMORY || r->result->error.class != RD_CLASS_NONE ||

@@ -8,9 +8,7 @@
 #include <rdmadump/identity.h>
 #include <rdmadump/program.h>
 #include <rdmadump/words.h>
-#include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 /* The commands of this program; each of the others is the program rdmadump-NAME. */

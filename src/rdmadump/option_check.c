@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Options of a capture that contradict each other. */
 #include "options.h"
-#include <string.h>
 #include <unistd.h>
 
 static bool to_stdout(const struct capture_options *o)
@@ -22,7 +21,7 @@ static int report_first(const struct contradiction *c, size_t n, struct rd_error
 			return rd_fail(err, RD_CLASS_USAGE, 0, NULL, "%s", c[i].message);
 	return 0;
 }
-#define REPORT_FIRST(list, err) report_first(list, sizeof(list) / sizeof(list[0]), err)
+#define REPORT_FIRST(list, err) report_first(list, RD_COUNT(list), err)
 
 static int check_input(const struct capture_options *o, struct rd_error *err)
 {

@@ -5,7 +5,6 @@
 #include <rdmadump/units.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define FILESIZE_UNIT 1000 /* dumpcap counts in kB */
 

@@ -8,7 +8,6 @@
 #include <rdmadump/units.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define FILTER_FILE_MAX 65536
 #define LIST_PLACES_MAX 4096

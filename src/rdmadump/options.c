@@ -2,8 +2,6 @@
 /* The table of a capture's options, in the order of the help. */
 #include "options.h"
 
-#define COUNT(a) (sizeof(a) / sizeof(*(a)))
-
 #define MEMORY_MIN ((uint64_t)1 << 20)
 #define MEMORY_MAX ((uint64_t)1 << 40)
 #define TEXT(n)	   TEXT_OF(n)
@@ -357,7 +355,7 @@ const struct cli_option cli_options[] = {
 	{0},
 };
 
-const unsigned int n_cli_options = COUNT(cli_options) - 1;
+const unsigned int n_cli_options = RD_COUNT(cli_options) - 1;
 
 const struct cli_option *option_main(unsigned int i)
 {

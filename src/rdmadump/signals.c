@@ -5,8 +5,6 @@
  * action can prevent the report.
  */
 #include "ending.h"
-#include <pthread.h>
-#include <rdmadump/clock.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>

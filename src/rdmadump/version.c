@@ -3,8 +3,6 @@
 #include "version.h"
 #include "commands.h"
 #include "config.h"
-#include <argp.h>
-#include <jansson.h>
 #include <netlink/version.h>
 #include <pcap/pcap.h>
 #include <rdmadump/qp_event.h>

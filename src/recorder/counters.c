@@ -5,7 +5,6 @@
 #include <rdmadump/sum.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define PERIOD_NS  100000000U
 #define TIMES_READ 20 /* reading takes at most this fraction (1/N) of the time */
@@ -231,10 +230,7 @@ static struct rd_growth *read_once(struct watched_port *p, struct rd_counters *a
 
 static bool any_fell(const struct rd_growth *growth, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		if (growth[i].wrapped || growth[i].verdict == RD_GROWTH_RESET)
-			return true;
-	return false;
+	return RD_ANY(g, growth, n, g->wrapped || g->verdict == RD_GROWTH_RESET);
 }
 
 static void read_port(struct rd_recorder *r, unsigned int index)

@@ -5,12 +5,10 @@
  */
 #include "recorder.h"
 #include <errno.h>
-#include <rdmadump/log.h>
 #include <rdmadump/spawn.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>

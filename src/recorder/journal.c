@@ -6,10 +6,8 @@
  */
 #include "recorder.h"
 #include <inttypes.h>
-#include <rdmadump/log.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <syslog.h>
 #include <unistd.h>

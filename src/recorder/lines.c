@@ -4,11 +4,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
-#include <rdmadump/log.h>
 #include <rdmadump/printable.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -4,11 +4,8 @@
  * one datagram for each message.
  */
 #include "recorder.h"
-#include <rdmadump/log.h>
 #include <rdmadump/units.h>
-#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>

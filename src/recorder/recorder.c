@@ -4,11 +4,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <rdmadump/json.h>
-#include <rdmadump/log.h>
 #include <rdmadump/units.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -88,10 +86,7 @@ static const char *on_comment(void *ctx, unsigned int i)
 static const struct file_triggers *triggers_of(
 	const struct rd_recorder *r, const struct rd_dump *dump)
 {
-	for (unsigned int i = 0; i < PENDING_FILES; i++)
-		if (r->begun[i].ns == dump->trigger_ns)
-			return &r->begun[i];
-	return NULL;
+	return RD_FIND(b, r->begun, PENDING_FILES, b->ns == dump->trigger_ns);
 }
 
 static void on_describe(void *ctx, const struct rd_dump *dump, char *out, size_t size)

@@ -8,12 +8,10 @@
 #include "trigger.h"
 #include <limits.h>
 #include <pthread.h>
+#include <rdmadump/array.h>
 #include <rdmadump/clock.h>
-#include <rdmadump/counters.h>
-#include <rdmadump/device.h>
 #include <rdmadump/event.h>
 #include <rdmadump/identity.h>
-#include <rdmadump/outfile.h>
 #include <rdmadump/recorder.h>
 #include <sys/types.h>
 

@@ -13,7 +13,6 @@
 #include <rdmadump/hash.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define PSN_MASK   0xffffffU
 #define PSN_HALF   0x800000U

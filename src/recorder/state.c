@@ -5,11 +5,9 @@
  */
 #include "recorder.h"
 #include <inttypes.h>
-#include <rdmadump/log.h>
 #include <rdmadump/units.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define PERIOD_NS 10000000000U
 

@@ -8,12 +8,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <rdmadump/log.h>
 #include <rdmadump/spawn.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -14,11 +14,11 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fnmatch.h>
+#include <rdmadump/array.h>
 #include <rdmadump/units.h>
 #include <rdmadump/words.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const struct trigger_name trigger_names[] = {
 #define TRIGGER(name, source, value, wire, event, help)                                            \
@@ -55,10 +55,7 @@ static const char *const failures[] = {"*Got completion from peer*", "*[Cc]omple
 
 static bool is_event_name(const char *name)
 {
-	for (size_t i = 0; i < sizeof(event_names) / sizeof(*event_names); i++)
-		if (strcmp(event_names[i], name) == 0)
-			return true;
-	return false;
+	return RD_ANY(e, event_names, RD_COUNT(event_names), strcmp(*e, name) == 0);
 }
 
 static int refuse(const struct trigger *t, struct rd_error *err, const char *why)
@@ -80,7 +77,7 @@ static int parse_nak(struct trigger *t, const char *value, struct rd_error *err)
 {
 	uint64_t code;
 
-	for (size_t i = 0; i < sizeof(nak_names) / sizeof(*nak_names); i++) {
+	for (size_t i = 0; i < RD_COUNT(nak_names); i++) {
 		if (strcmp(nak_names[i].name, value))
 			continue;
 		t->nak = nak_names[i].code;
@@ -308,10 +305,7 @@ bool trigger_matches(const struct trigger *t, const char *text)
 {
 	if (t->glob)
 		return fnmatch(t->glob, text, 0) == 0;
-	for (size_t i = 0; i < sizeof(failures) / sizeof(*failures); i++)
-		if (fnmatch(failures[i], text, 0) == 0)
-			return true;
-	return false;
+	return RD_ANY(f, failures, RD_COUNT(failures), fnmatch(*f, text, 0) == 0);
 }
 
 /* --- in words --------------------------------------------------------------------------- */

@@ -3,11 +3,8 @@
 #pragma once
 
 #include <rdmadump/error.h>
-#include <rdmadump/frame.h>
 #include <rdmadump/packet.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 enum trigger_source {
 	TRIGGER_SIGNAL,

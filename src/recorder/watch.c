@@ -7,9 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <rdmadump/log.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 

@@ -5,7 +5,6 @@
  * ::ffff:a.b.c.d and a.b.c.d, a GUID and the GIDs that end with it.
  */
 #include "redact.h"
-#include <string.h>
 
 #define LINK_PREFIX (UINT64_C(0xfe80) << 48) /* of GIDs: the default, no GUID */
 #define EUI64	    0xfffe /* bytes 3 and 4 of an identifier that has a MAC address */

@@ -10,7 +10,6 @@
 #include <ctype.h>
 #include <rdmadump/hash.h>
 #include <stdio.h>
-#include <string.h>
 
 #define GROUPS_MAX 20 /* bytes of an IPoIB hardware address */
 #define NETFILTER  14 /* bytes after "MAC=": two MAC addresses, ethertype */
@@ -57,18 +56,12 @@ static void get_bytes(uint8_t *bytes, const char *digits, size_t n)
 
 static bool has_upper(const char *text, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		if (isupper((unsigned char)text[i]))
-			return true;
-	return false;
+	return RD_ANY(t, text, n, isupper((unsigned char)*t));
 }
 
 static bool has_letter(const char *text, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		if (isalpha((unsigned char)text[i]))
-			return true;
-	return false;
+	return RD_ANY(t, text, n, isalpha((unsigned char)*t));
 }
 
 /* Writes the bytes with digits in the format of the original; separators are copied. */
@@ -316,7 +309,7 @@ static enum prefix prefix_at(const struct place *p, size_t at)
 		enum prefix prefix;
 	} rows[] = {{"0x", PREFIX_HEX}, {"0X", PREFIX_HEX}, {"enx", PREFIX_NETDEV}};
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+	for (size_t i = 0; i < RD_COUNT(rows); i++) {
 		size_t n = strlen(rows[i].text);
 
 		if (at >= p->begin + n && memcmp(p->text + at - n, rows[i].text, n) == 0 &&

@@ -7,9 +7,7 @@
 #include "../wire/crc.h"
 #include "redact.h"
 #include <netinet/in.h>
-#include <rdmadump/wire.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define DEPTH_MAX 6 /* of tunnels and of packets that ICMP quotes */
 #define FCS_LEN	  4

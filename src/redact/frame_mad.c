@@ -5,9 +5,6 @@
  * is zeroed.
  */
 #include "redact.h"
-#include <string.h>
-
-#define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
 #define SMP_MKEY     24
 #define SMP_DATA     64
@@ -91,10 +88,7 @@ static const struct attribute *attribute_find(unsigned int class, unsigned int i
 {
 	if (class == RD_MAD_SMP_DIRECTED)
 		class = RD_MAD_SMP;
-	for (size_t i = 0; i < COUNT(attributes); i++)
-		if (attributes[i].class == class && attributes[i].id == id)
-			return &attributes[i];
-	return NULL;
+	return RD_FIND(row, attributes, RD_COUNT(attributes), row->class == class && row->id == id);
 }
 
 /* --- fields ----------------------------------------------------------------------------------- */
@@ -158,7 +152,7 @@ static void field_redact(
 static void attribute_redact(struct rd_redact *r, const struct attribute *a, const uint8_t *mad,
 	uint8_t *p, uint32_t left)
 {
-	for (size_t i = 0; i < COUNT(a->field) && a->field[i].what; i++)
+	for (size_t i = 0; i < RD_COUNT(a->field) && a->field[i].what; i++)
 		field_redact(r, mad, &a->field[i], p, left < a->length ? left : a->length);
 	if (left > a->length)
 		memset(p + a->length, 0, left - a->length);

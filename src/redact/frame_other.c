@@ -3,7 +3,6 @@
  */
 #include "redact.h"
 #include <netinet/in.h>
-#include <string.h>
 
 #define ARP_HEADER  8
 #define IPOIB_LEN   20 /* flags and QPN, GID */

@@ -2,10 +2,7 @@
 /* Finds names by the labels before them in text, since the lists of this machine are incomplete. */
 #include "redact.h"
 #include <ctype.h>
-#include <string.h>
 #include <strings.h>
-
-#define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
 /*
  * Where a name ends. In a path it follows the label directly; else blanks, quotes, ":", "=", "."
@@ -46,7 +43,7 @@ static const struct label {
 
 static const struct label *label_at(const char *text, size_t left)
 {
-	for (size_t i = 0; i < COUNT(labels); i++) {
+	for (size_t i = 0; i < RD_COUNT(labels); i++) {
 		size_t n = strlen(labels[i].text);
 
 		if (n <= left && tolower((unsigned char)*text) == labels[i].text[0] &&

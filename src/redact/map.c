@@ -11,7 +11,6 @@
 #include <rdmadump/notation.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define TRIES 4096 /* random attempts before all values are tried in order */
 

@@ -5,7 +5,6 @@
 #include <rdmadump/hash.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 #define ANYWHERE_LEN 8 /* a name of this length is also replaced within words */
@@ -38,7 +37,7 @@ static bool is_common(const char *name, size_t n)
 {
 	bool digits = true;
 
-	for (size_t i = 0; i < sizeof(common) / sizeof(*common); i++)
+	for (size_t i = 0; i < RD_COUNT(common); i++)
 		if (strlen(common[i]) == n && strncasecmp(common[i], name, n) == 0)
 			return true;
 	for (size_t i = 0; i < n; i++)
@@ -56,7 +55,7 @@ static bool is_default_node(const char *text, size_t n)
 
 	if (memmem(text, n, "Mellanox Technologies", 21) || memmem(text, n, "ConnectX", 8))
 		return true;
-	for (size_t i = 0; i < sizeof(drivers) / sizeof(*drivers); i++) {
+	for (size_t i = 0; i < RD_COUNT(drivers); i++) {
 		size_t len = strlen(drivers[i]);
 
 		if (n > len && n < len + 12 && strncmp(text, drivers[i], len) == 0 &&

@@ -2,6 +2,7 @@
 /* Internal interface of this folder. */
 #pragma once
 
+#include <rdmadump/array.h>
 #include <rdmadump/packet.h>
 #include <rdmadump/redact.h>
 

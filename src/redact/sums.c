@@ -7,7 +7,6 @@
 #include "redact.h"
 #include <netinet/in.h>
 #include <rdmadump/wire.h>
-#include <string.h>
 
 /* The sum of 16-bit words, the last one padded. */
 static uint64_t sum16(const uint8_t *p, uint32_t n)

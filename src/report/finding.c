@@ -68,10 +68,7 @@ void rd_findings_free(struct rd_findings *list)
 
 const struct rd_rule_tally *rd_findings_tally(const struct rd_findings *list, const char *rule)
 {
-	for (size_t i = 0; i < list->n_tally; i++)
-		if (!strcmp(list->tally[i].rule, rule))
-			return &list->tally[i];
-	return NULL;
+	return RD_FIND(t, list->tally, list->n_tally, !strcmp(t->rule, rule));
 }
 
 /* Made if it is absent; NULL if out of memory. */
@@ -170,10 +167,7 @@ bool rd_findings_are_complete(const struct rd_findings *list)
 {
 	if (list->incomplete)
 		return false;
-	for (size_t i = 0; i < list->n; i++)
-		if (!list->finding[i].where || !list->finding[i].title)
-			return false;
-	return true;
+	return !RD_ANY(f, list->finding, list->n, !f->where || !f->title);
 }
 
 static int worse(const void *x, const void *y, void *ctx)

@@ -2,12 +2,9 @@
 /* Writes addresses and times as text. */
 #include <arpa/inet.h>
 #include <inttypes.h>
-#include <rdmadump/bytes.h>
 #include <rdmadump/notation.h>
 #include <rdmadump/packet.h>
-#include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 #define NS_PER_S INT64_C(1000000000)

@@ -3,7 +3,6 @@
 #include <rdmadump/bytes.h>
 #include <rdmadump/json.h>
 #include <rdmadump/shape.h>
-#include <string.h>
 
 static const char *place(const struct rd_at *at, const struct rd_member *m)
 {

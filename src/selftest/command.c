@@ -4,7 +4,6 @@
 #include "cli/cli.h"
 #include "config.h"
 #include "selftest.h"
-#include <rdmadump/session.h>
 #include <string.h>
 
 static int add_probe(const struct option_use *use, struct rd_error *err)

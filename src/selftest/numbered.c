@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Sends numbered frames and counts those that were seen. */
 #include "numbered.h"
-#include <errno.h>
 #include <rdmadump/bytes.h>
 #include <rdmadump/clock.h>
 #include <stdlib.h>

@@ -5,7 +5,6 @@
  */
 #include "../wire/crc.h"
 #include "traffic.h"
-#include <errno.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/packet.h>
 #include <rdmadump/units.h>
@@ -100,7 +99,7 @@ static void try_lengths(struct contents *c)
 	const struct traffic t = {
 		.name = "raw_error", .send = send_raw, .ctx = c, .also = look_raw};
 
-	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+	for (size_t i = 0; i < RD_COUNT(lengths); i++) {
 		char name[16];
 
 		c->sender.len = lengths[i];
@@ -150,7 +149,7 @@ static void try_tags(struct contents *c)
 
 	result_number(c->r, "vlan_id", "", c->st->config->vlan);
 	c->sender.len = TAGGED_BYTES;
-	for (size_t i = 0; i < sizeof(tags) / sizeof(*tags); i++) {
+	for (size_t i = 0; i < RD_COUNT(tags); i++) {
 		bool known;
 
 		numbered_sender_tag(

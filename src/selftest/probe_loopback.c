@@ -2,7 +2,6 @@
 /* How often the sniffer sees RDMA traffic between two queue pairs of the port, which does not leave
  * the adapter. */
 #include "traffic.h"
-#include <errno.h>
 
 #define BOND_PAIRS 8 /* connections, which drivers distribute among the ports of a bond */
 

@@ -135,10 +135,7 @@ static unsigned int lifespan_wait_ms(const struct overload *o)
 
 static bool was_reset(const struct rd_loss *loss)
 {
-	for (unsigned int i = 0; i < loss->last.n; i++)
-		if (loss->growth[i].verdict == RD_GROWTH_RESET)
-			return true;
-	return false;
+	return RD_ANY(g, loss->growth, loss->last.n, g->verdict == RD_GROWTH_RESET);
 }
 
 /* --- the measurement ---------------------------------------------------------------------- */

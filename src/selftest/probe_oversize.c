@@ -6,7 +6,6 @@
  * and reset, as captures do after a failure, and must receive again.
  */
 #include "numbered.h"
-#include <errno.h>
 #include <rdmadump/clock.h>
 #include <stdio.h>
 #include <string.h>

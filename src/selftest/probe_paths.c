@@ -44,7 +44,6 @@ static const struct path {
 	{"rss_4", "with four queues", RD_RX_AUTO, 4, "fewer_queues",
 		"fewer than four queues (--queues)"},
 };
-#define PATHS (sizeof(paths) / sizeof(paths[0]))
 
 /* What one path delivered, in its last round. */
 struct round {
@@ -71,7 +70,7 @@ struct run {
 	struct ibv_context *ctx; /* context of the sender */
 	struct numbered_sender sender;
 	bool sending;
-	struct round round[PATHS];
+	struct round round[RD_COUNT(paths)];
 };
 
 /* --- what is sent ------------------------------------------------------------------------- */
@@ -333,7 +332,7 @@ static struct common common_of(const struct run *run)
 {
 	struct common least = {UINT64_MAX, UINT64_MAX};
 
-	for (unsigned int i = 0; i < PATHS; i++) {
+	for (unsigned int i = 0; i < RD_COUNT(paths); i++) {
 		const struct round *p = &run->round[i];
 
 		if (usable(run, i) && p->lossless && p->counts.never < least.missing)
@@ -359,7 +358,7 @@ static bool judge_frames(struct run *run)
 	const struct common common = common_of(run);
 	const struct round *first = NULL;
 
-	for (unsigned int i = 0; i < PATHS; i++) {
+	for (unsigned int i = 0; i < RD_COUNT(paths); i++) {
 		const struct round *p = &run->round[i];
 
 		if (!usable(run, i))
@@ -398,7 +397,7 @@ static void judge_spread(struct run *run)
 	uint64_t strayed = 0;
 	bool one = false;
 
-	for (unsigned int i = 0; i < PATHS; i++) {
+	for (unsigned int i = 0; i < RD_COUNT(paths); i++) {
 		const struct round *p = &run->round[i];
 
 		if (paths[i].queues < 2 || !usable(run, i))
@@ -424,7 +423,7 @@ static void judge(struct run *run)
 	uint64_t frames = 0;
 	bool lost = false, whole = true;
 
-	for (unsigned int i = 0; i < PATHS; i++) {
+	for (unsigned int i = 0; i < RD_COUNT(paths); i++) {
 		report(run, i);
 		judge_presence(run, i);
 		works += usable(run, i);
@@ -434,7 +433,7 @@ static void judge(struct run *run)
 	if (run->sending)
 		whole = judge_frames(run);
 	judge_spread(run);
-	result_value(r, "%u of %zu", works, PATHS);
+	result_value(r, "%u of %zu", works, RD_COUNT(paths));
 	if (!frames && r->outcome == RD_PROBE_PASSED)
 		result_skipped(r, "no frame arrived, and none could be sent");
 	else if (!run->sending)
@@ -460,7 +459,7 @@ static void try_all(struct run *run)
 		run->sending = false;
 		try_path(run, 0);
 	}
-	for (unsigned int i = 1; i < PATHS; i++)
+	for (unsigned int i = 1; i < RD_COUNT(paths); i++)
 		try_path(run, i);
 }
 
@@ -493,7 +492,7 @@ static void run(struct rd_selftest *st, struct rd_probe_result *r)
 const struct rd_probe rd_probe_paths = {.name = "paths",
 	.question = "whether each way to receive delivers the same frames",
 	.objects = "PD, up to 4 of each: MR (2.5 MiB), CQ, WQ; QP, table, flow",
-	.frames = ROUNDS * PATHS * FRAMES,
+	.frames = ROUNDS * RD_COUNT(paths) * FRAMES,
 	.limit_s = 30,
 	.needs = RD_PROBE_SNIFFER | RD_PROBE_SENDER,
 	.run = run};

@@ -6,9 +6,7 @@
  */
 #include "traffic.h"
 #include <arpa/inet.h>
-#include <errno.h>
 #include <linux/if_packet.h>
-#include <net/if.h>
 #include <rdmadump/bytes.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -240,7 +238,7 @@ static void try_all(struct rd_selftest *st, struct rd_probe_result *r, struct sn
 	};
 	unsigned int known = 0;
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+	for (size_t i = 0; i < RD_COUNT(kinds); i++)
 		known += traffic_try(st, r, s, &kinds[i], TRAFFIC_FRAMES);
 	if (!probe_over(st))
 		known += try_write(st, r, &sending);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Creates, connects and uses the queue pairs that probes send from and to. */
 #include "queue_pair.h"
-#include <errno.h>
 #include <rdmadump/verbs.h>
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,6 @@
 #include <rdmadump/bytes.h>
 #include <rdmadump/redact.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* --- what is known before ----------------------------------------------------------------- */
@@ -87,7 +86,7 @@ int redacted_probe(const struct rd_selftest *st, json_t *probe)
 	char *text, *to = NULL;
 	int rc = -1;
 
-	for (size_t i = 0; st->redact && i < sizeof(parts) / sizeof(*parts); i++)
+	for (size_t i = 0; st->redact && i < RD_COUNT(parts); i++)
 		json_object_set(some, parts[i], json_object_get(probe, parts[i]));
 	text = json_dumps(some, JSON_COMPACT);
 	if (text && st->redact)

@@ -9,12 +9,9 @@
 #include <errno.h>
 #include <jansson.h>
 #include <limits.h>
+#include <rdmadump/array.h>
 #include <rdmadump/device.h>
-#include <rdmadump/error.h>
-#include <rdmadump/frame.h>
 #include <rdmadump/identity.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 
 #define RESULT_TEXT 480

@@ -2,7 +2,6 @@
 /* Creates the objects of a sniffer one by one. */
 #include "sniffer.h"
 #include "queue_pair.h"
-#include <errno.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/verbs.h>
 #include <stdio.h>

@@ -70,7 +70,7 @@ static void put_end(FILE *out, const json_t *document)
 		{"unfinished", "Unfinished: the program was ended before all probes were run."}};
 	const char *ended = rd_json_text_of(document, "ended");
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+	for (size_t i = 0; i < RD_COUNT(rows); i++)
 		if (strcmp(rows[i][0], ended) == 0)
 			fprintf(out, "%s\n", rows[i][1]);
 }

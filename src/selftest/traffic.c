@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* How often the sniffer saw one kind of traffic. */
 #include "traffic.h"
-#include <errno.h>
 #include <rdmadump/packet.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -4,7 +4,6 @@
 #include <rdmadump/document.h>
 #include <rdmadump/units.h>
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 

@@ -2,7 +2,6 @@
 /* When a capture reads the facts that it stores with its frames, and for which file. */
 #include "session.h"
 #include <rdmadump/facts.h>
-#include <string.h>
 
 /* Files may be rotated many times a second, and reading counters is slow. */
 #define SNAPSHOT_NS 10000000000U

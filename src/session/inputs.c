@@ -4,10 +4,8 @@
 #include "session.h"
 #include <dirent.h>
 #include <inttypes.h>
-#include <rdmadump/log.h>
 #include <rdmadump/port_sniffer.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
 
 #define QUEUE_BITRATE 50000000000U /* bit/s of large frames that one receiving thread handles */

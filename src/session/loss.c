@@ -5,9 +5,6 @@
  * thread reads them during the capture; the last reading waits until the cache has expired.
  */
 #include "session.h"
-#include <inttypes.h>
-#include <rdmadump/device.h>
-#include <rdmadump/log.h>
 #include <stdlib.h>
 #include <time.h>
 

@@ -4,7 +4,6 @@
 #include <rdmadump/sum.h>
 #include <rdmadump/units.h>
 #include <stdio.h>
-#include <string.h>
 
 void rd_loss_reason(const struct rd_source_stats *st, char out[RD_LOSS_TEXT])
 {

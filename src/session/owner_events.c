@@ -7,11 +7,8 @@
 #include "session.h"
 #include <errno.h>
 #include <poll.h>
-#include <rdmadump/log.h>
 #include <rdmadump/memory.h>
-#include <rdmadump/qp_event.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 

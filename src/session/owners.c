@@ -6,10 +6,6 @@
  * second is sampled. Slower samples are taken less often.
  */
 #include "session.h"
-#include <rdmadump/facts.h>
-#include <rdmadump/log.h>
-#include <rdmadump/resource.h>
-#include <string.h>
 
 #define PERIOD_NS   500000000U
 #define READ_NS	    1000000U

@@ -6,9 +6,7 @@
  * does it once a second.
  */
 #include "session.h"
-#include <rdmadump/log.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 
 #define PERIOD_NS    1000000000U

@@ -5,9 +5,7 @@
  * that (kernel: mlx5_ib's fs.c, get_flow_table() takes the sniffer tables of one mdev).
  */
 #include "session.h"
-#include <rdmadump/log.h>
 #include <stdio.h>
-#include <string.h>
 
 static bool is_sniffer(const struct rd_source *source)
 {

@@ -14,7 +14,6 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#define COUNT(a) (sizeof(a) / sizeof(*(a)))
 /* The kernel ignores the upper half of these arguments, so the filter must, too. */
 #define LOW_HALF UINT32_MAX
 #define FAMILIES 64 /* Linux 6.12 has 46 */
@@ -85,7 +84,7 @@ static int refuse_arguments(scmp_filter_ctx filter)
 	/* Its flags are in memory. Libc uses clone() instead, as on kernels without it. */
 	if (rc == 0)
 		rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
-	for (size_t i = 0; i < COUNT(refused_ioctl) && rc == 0; i++)
+	for (size_t i = 0; i < RD_COUNT(refused_ioctl) && rc == 0; i++)
 		rc = seccomp_rule_add_array(
 			filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioctl), 1, &refused_ioctl[i]);
 	for (unsigned int family = 1; family < FAMILIES && rc == 0; family++)
@@ -113,9 +112,9 @@ int seccomp_restrict(bool runs)
 	 * code. */
 	seccomp_attr_set(filter, SCMP_FLTATR_CTL_SSB, 1);
 	seccomp_attr_set(filter, SCMP_FLTATR_API_SYSRAWRC, 1);
-	rc = refuse(filter, refused, COUNT(refused));
+	rc = refuse(filter, refused, RD_COUNT(refused));
 	if (rc == 0 && !runs)
-		rc = refuse(filter, starting, COUNT(starting));
+		rc = refuse(filter, starting, RD_COUNT(starting));
 	if (rc == 0)
 		rc = refuse_arguments(filter);
 	if (rc == 0)

@@ -2,11 +2,9 @@
 /* A capture from beginning to end: opened step by step, each step undone on every exit path. */
 #include "session.h"
 #include <errno.h>
-#include <rdmadump/log.h>
 #include <rdmadump/sum.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
 #include <time.h>
@@ -274,8 +272,8 @@ static void run(struct rd_session *s)
 		{timer(c->duration_s, true, false), on_duration, s},
 		{s->stop_fd, on_stop, s},
 	};
-	const unsigned int n_own = sizeof(own) / sizeof(own[0]);
-	struct rd_watch watches[RD_SESSION_WATCHES + sizeof(own) / sizeof(own[0])];
+	const unsigned int n_own = RD_COUNT(own);
+	struct rd_watch watches[RD_SESSION_WATCHES + RD_COUNT(own)];
 	unsigned int n = c->n_watches < RD_SESSION_WATCHES ? c->n_watches : RD_SESSION_WATCHES;
 
 	if (n)

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <pthread.h>
-#include <rdmadump/clock.h>
+#include <rdmadump/array.h>
 #include <rdmadump/identity.h>
 #include <rdmadump/owner.h>
 #include <rdmadump/session.h>

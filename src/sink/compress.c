@@ -2,6 +2,7 @@
 /* Compression of a file block by block, by zlib and libzstd. */
 #include "config.h"
 #include "output.h"
+#include <rdmadump/array.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -204,7 +205,7 @@ int rd_compression_check(const char *path, struct rd_error *err)
 		".gz", ".zst", ".xz", ".bz2", ".lz4", ".lzma", ".Z", ".br"};
 	const char *dot = strrchr(path, '.');
 
-	for (size_t i = 0; dot && i < sizeof(endings) / sizeof(*endings); i++)
+	for (size_t i = 0; dot && i < RD_COUNT(endings); i++)
 		if (!strcmp(dot, endings[i]) && !rd_compression_of(path))
 			return rd_fail(err, RD_CLASS_USAGE, 0,
 				"give another name, or --compress, which decides whatever the name "

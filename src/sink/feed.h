@@ -4,7 +4,6 @@
 
 #include <rdmadump/ring.h>
 #include <rdmadump/sink.h>
-#include <stdatomic.h>
 
 /* Whether writing has ended. Set by the writer, read by all threads that fill chunks. */
 struct sink_state {

@@ -6,7 +6,6 @@
 #pragma once
 
 #include "output.h"
-#include <rdmadump/format.h>
 
 #define FILE_MARKS 128
 

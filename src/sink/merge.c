@@ -7,6 +7,7 @@
  */
 #include "merge.h"
 #include <errno.h>
+#include <rdmadump/array.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -223,8 +224,5 @@ void merge_request(struct merge *m)
 
 bool merge_under_pressure(const struct merge *m)
 {
-	for (unsigned int i = 0; i < m->n; i++)
-		if (rd_ring_used(&m->head[i].feed->full) * 4 > m->head[i].feed->n_chunks)
-			return true;
-	return false;
+	return RD_ANY(h, m->head, m->n, rd_ring_used(&h->feed->full) * 4 > h->feed->n_chunks);
 }

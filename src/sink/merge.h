@@ -3,7 +3,6 @@
 #pragma once
 
 #include "feed.h"
-#include <rdmadump/format.h>
 
 #define MERGE_ROTATIONS 64 /* limit of pending rotations; further ones are ignored */
 

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <rdmadump/array.h>
 #include <rdmadump/log.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -93,9 +93,9 @@ static bool knows_holes(int fd)
 
 	if (fstatfs(fd, &fs) < 0)
 		return false;
-	while (i < sizeof(types) / sizeof(*types) && (unsigned long)fs.f_type != types[i])
+	while (i < RD_COUNT(types) && (unsigned long)fs.f_type != types[i])
 		i++;
-	return i < sizeof(types) / sizeof(*types);
+	return i < RD_COUNT(types);
 }
 
 /* For as long as it is open. A file system without locks protects nothing. */

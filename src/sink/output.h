@@ -2,12 +2,7 @@
 /* A file, device or pipe that is written in blocks, compressed or not. */
 #pragma once
 
-#include <rdmadump/error.h>
-#include <rdmadump/outfile.h>
 #include <rdmadump/sink.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /*
  * Compression of a file block by block. Each block is flushed, so that the file of a killed capture

@@ -3,7 +3,6 @@
 #include "output.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #define CLEAN_BYTES  ((uint64_t)32 << 20)  /* writeback is started in steps of this size */

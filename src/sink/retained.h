@@ -5,7 +5,6 @@
 #include "feed.h"
 #include "series.h"
 #include <pthread.h>
-#include <rdmadump/error.h>
 
 /*
  * Which frames a retaining sink writes: the times around triggers, joined if they overlap. From any

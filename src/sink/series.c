@@ -8,7 +8,6 @@
 #include <rdmadump/log.h>
 #include <rdmadump/memory.h>
 #include <rdmadump/spawn.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

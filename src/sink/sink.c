@@ -2,10 +2,8 @@
 /* A sink from open to close: its feeds, its writer thread, its statistics. */
 #include "writer.h"
 #include <errno.h>
-#include <rdmadump/ring.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define CHUNK_BYTES	     ((size_t)1 << 20)
 #define WAIT_NS		     300000000

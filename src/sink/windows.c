@@ -2,6 +2,7 @@
 /* Which frames a sink that retains frames writes: the times around triggers, joined where they
  * overlap. */
 #include "retained.h"
+#include <rdmadump/array.h>
 #include <string.h>
 
 void windows_init(struct windows *w, const struct rd_retention *config)
@@ -125,10 +126,8 @@ void windows_drop(struct windows *w)
 
 bool windows_missed(const struct windows *w, uint64_t ns, uint64_t slack_ns)
 {
-	for (unsigned int i = 0; i < w->n_missed; i++)
-		if (ns + slack_ns >= w->missed[i].from && ns <= w->missed[i].until + slack_ns)
-			return true;
-	return false;
+	return RD_ANY(
+		m, w->missed, w->n_missed, ns + slack_ns >= m->from && ns <= m->until + slack_ns);
 }
 
 void windows_missed_until(struct windows *w, uint64_t ns)

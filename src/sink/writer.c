@@ -3,10 +3,8 @@
 #include "writer.h"
 #include <errno.h>
 #include <rdmadump/log.h>
-#include <rdmadump/ring.h>
 #include <rdmadump/units.h>
 #include <string.h>
-#include <time.h>
 
 #define FACTS_SHARE 8 /* facts take at most 1/8 of a file with a size limit */
 #define NS_PER_S    1000000000U

@@ -5,15 +5,13 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <poll.h>
-#include <rdmadump/log.h>
+#include <rdmadump/array.h>
 #include <rdmadump/privilege.h>
 #include <rdmadump/units.h>
-#include <rdmadump/wire.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #define SNAPLEN_MAX 262144u /* libpcap's MAXIMUM_SNAPLEN */
 #define STAGE_BYTES 262144u /* a batch ends when it holds this many bytes */
@@ -352,7 +350,7 @@ static int fail_pcap(const struct netdev *n, int status, struct rd_error *err)
 	const char *why = n->pcap ? pcap_geterr(n->pcap) : "", *todo = NULL;
 	char set_up[64];
 
-	for (size_t i = 0; i < sizeof(activate_advice) / sizeof(activate_advice[0]); i++)
+	for (size_t i = 0; i < RD_COUNT(activate_advice); i++)
 		if (activate_advice[i].status == status)
 			todo = activate_advice[i].todo;
 	if (status == PCAP_ERROR_IFACE_NOT_UP) {

@@ -4,7 +4,6 @@
 
 #include <pcap/pcap.h>
 #include <rdmadump/clock.h>
-#include <rdmadump/device.h>
 #include <rdmadump/source.h>
 #include <stdint.h>
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Adds up libpcap's counters of dropped frames, and notices when one of them is not known. */
 #include "netdev.h"
-#include <net/if.h>
 #include <string.h>
 
 static bool has_name(unsigned int ifindex, const char *name)

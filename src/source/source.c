@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Shared by all sources: notes on events, the time of a frame that arrives now. */
 #include <rdmadump/clock.h>
-#include <rdmadump/log.h>
 #include <rdmadump/source.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 uint64_t rd_source_now(const struct rd_source *s)
 {

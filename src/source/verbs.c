@@ -5,12 +5,8 @@
  */
 #include "verbs_port.h"
 #include <errno.h>
-#include <rdmadump/clock.h>
-#include <rdmadump/device.h>
-#include <rdmadump/log.h>
 #include <rdmadump/units.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 

@@ -5,7 +5,6 @@
  */
 #include "verbs_port.h"
 #include <rdmadump/event.h>
-#include <rdmadump/log.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 

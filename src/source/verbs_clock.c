@@ -5,7 +5,7 @@
  * clock that cannot be read is not used.
  */
 #include "verbs_clock.h"
-#include <rdmadump/log.h>
+#include <rdmadump/array.h>
 
 /* --- the kinds ------------------------------------------------------------------------- */
 
@@ -86,13 +86,11 @@ static const struct verbs_clock_kind kinds[] = {
 		0, usable_host, NULL, NULL, verbs_stamp_host, verbs_watermark_host},
 };
 
-#define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))
-
 static const char *take(struct verbs_clock *c, size_t from)
 {
 	const char *reason = NULL;
 
-	for (size_t i = from; i < N_KINDS; i++) {
+	for (size_t i = from; i < RD_COUNT(kinds); i++) {
 		const char *why;
 
 		if (c->type != RD_STAMPS_AUTO && kinds[i].type != c->type)

@@ -8,7 +8,6 @@
 #include <rdmadump/device_clock.h>
 #include <rdmadump/source.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 /*

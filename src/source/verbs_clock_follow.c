@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Follows a device's clock: reads it at intervals, and compares it with the host's. */
 #include "verbs_clock.h"
-#include <rdmadump/log.h>
 
 #define REFRESH_NS   1000000000U
 #define READS	     8 /* of the clock for one sample: the fastest one is used */

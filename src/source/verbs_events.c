@@ -17,11 +17,10 @@ static const struct {
 	{IBV_EVENT_QP_REQ_ERR, FAULT_REQUEST, "invalid request of the queue pair"},
 	{IBV_EVENT_QP_ACCESS_ERR, FAULT_ACCESS, "access violation of the queue pair"},
 };
-#define N_FAULTS (sizeof(faults) / sizeof(faults[0]))
 
 static unsigned int fault_of(enum ibv_event_type type)
 {
-	for (size_t i = 0; i < N_FAULTS; i++)
+	for (size_t i = 0; i < RD_COUNT(faults); i++)
 		if (faults[i].type == type)
 			return faults[i].fault;
 	return 0;
@@ -120,7 +119,7 @@ void verbs_events_apply(struct verbs_queue *q)
 	/* The completions of a failure may lead to its repair before its event arrives. */
 	if (pending && !(pending & FAULT_CQ) && verbs_queue_state(q) == VERBS_STATE_READY)
 		return;
-	for (size_t i = 0; i < N_FAULTS; i++)
+	for (size_t i = 0; i < RD_COUNT(faults); i++)
 		if (pending & faults[i].fault && !q->fault.text)
 			q->fault.text = faults[i].text;
 	q->fault.cq_failed |= pending & FAULT_CQ;

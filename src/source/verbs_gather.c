@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Lets completions gather while the receiving thread sleeps, so that it wakes up less often. */
 #include "verbs_port.h"
-#include <rdmadump/clock.h>
-#include <rdmadump/log.h>
 
 /* at a million frames/s: 1000 wake-ups a second */
 #define COUNT_MAX 1024U

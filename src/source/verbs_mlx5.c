@@ -7,9 +7,7 @@
  * again costs an address per frame and a doorbell per batch.
  */
 #include "verbs_mlx5.h"
-#include "verbs_port.h"
 #include <errno.h>
-#include <infiniband/mlx5dv.h>
 #include <rdmadump/verbs.h>
 #include <stdlib.h>
 

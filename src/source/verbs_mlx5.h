@@ -6,7 +6,6 @@
 #include "verbs_port.h"
 #include <infiniband/mlx5dv.h>
 #include <rdmadump/bytes.h>
-#include <stdbool.h>
 #include <string.h>
 
 /*

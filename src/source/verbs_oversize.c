@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Error completions, and among them frames that were longer than their receive buffers. */
 #include "verbs_port.h"
-#include <rdmadump/clock.h>
-#include <rdmadump/log.h>
 #include <rdmadump/units.h>
 #include <stdio.h>
 

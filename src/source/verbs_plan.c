@@ -2,7 +2,6 @@
 /* Decides number and type of a port's receive queues, and creates and closes them together. */
 #include "verbs_port.h"
 #include <errno.h>
-#include <rdmadump/log.h>
 #include <rdmadump/privilege.h>
 #include <rdmadump/units.h>
 #include <stdio.h>

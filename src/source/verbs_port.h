@@ -6,8 +6,8 @@
 #pragma once
 
 #include "verbs_queue.h"
+#include <rdmadump/array.h>
 #include <rdmadump/port_sniffer.h>
-#include <rdmadump/trailer.h>
 
 #define FRAME_MAX 65536
 

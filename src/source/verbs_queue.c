@@ -2,7 +2,6 @@
 /* The sniffer's CQ, QP and flow: created in this order, destroyed in reverse order. */
 #include "verbs_port.h"
 #include <errno.h>
-#include <rdmadump/log.h>
 
 #define SNIFFER_QKEY 0x12345
 

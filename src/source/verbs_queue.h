@@ -5,8 +5,6 @@
 #pragma once
 
 #include "verbs_clock.h"
-#include <rdmadump/error.h>
-#include <stddef.h>
 
 /* Delays completion events, so that the receiving thread wakes up less often. */
 

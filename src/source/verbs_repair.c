@@ -10,7 +10,6 @@
 #include "verbs_port.h"
 #include <errno.h>
 #include <poll.h>
-#include <rdmadump/log.h>
 #include <rdmadump/units.h>
 #include <stdio.h>
 #include <string.h>

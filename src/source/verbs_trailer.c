@@ -5,7 +5,6 @@
  * checked, and it is logged how they end (rdmadump/trailer.h).
  */
 #include "verbs_port.h"
-#include <rdmadump/log.h>
 #include <string.h>
 
 #define FIRST_PACKETS 64 /* of each direction, whose checksums are computed */

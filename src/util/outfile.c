@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
+#include <rdmadump/array.h>
 #include <rdmadump/log.h>
 #include <rdmadump/outfile.h>
 #include <stdlib.h>
@@ -57,10 +58,7 @@ static bool contains(const struct rd_inputs *inputs, const struct stat *st)
 
 	if (!inputs || !id_of(st, &id))
 		return false;
-	for (size_t i = 0; i < inputs->n; i++)
-		if (inputs->id[i].dev == id.dev && inputs->id[i].ino == id.ino)
-			return true;
-	return false;
+	return RD_ANY(input, inputs->id, inputs->n, input->dev == id.dev && input->ino == id.ino);
 }
 
 void rd_inputs_add(struct rd_inputs *inputs, const char *path)

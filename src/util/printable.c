@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Decodes UTF-8 (RFC 3629), escapes characters that must not reach a terminal or a document. */
+#include <rdmadump/array.h>
 #include <rdmadump/printable.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -62,10 +63,7 @@ static bool is_unsafe(uint32_t c)
 		{0x2066, 0x2069},
 	};
 
-	for (size_t i = 0; i < sizeof(unsafe) / sizeof(*unsafe); i++)
-		if (c >= unsafe[i].first && c <= unsafe[i].last)
-			return true;
-	return false;
+	return RD_ANY(u, unsafe, RD_COUNT(unsafe), c >= u->first && c <= u->last);
 }
 
 static size_t escape(char *out, char kind, uint32_t value, int digits)

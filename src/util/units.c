@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <rdmadump/array.h>
 #include <rdmadump/units.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -177,7 +178,7 @@ int rd_parse_duration(const char *text, uint64_t min, uint64_t max, uint64_t *ou
 
 	if (parse_digits(text, &end, &v))
 		return -1;
-	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
+	for (size_t i = 0; i < RD_COUNT(units); i++) {
 		if (strcmp(end, units[i].name))
 			continue;
 		if (v > UINT64_MAX / units[i].ns || v * units[i].ns < min || v * units[i].ns > max)

@@ -3,9 +3,7 @@
  * Packets whose invariant CRC is wrong though no bit of them is: a switch that trims packets cut
  * their payload off, or the host that captured them merged several (GRO).
  */
-#include <rdmadump/bytes.h>
 #include <rdmadump/packet.h>
-#include <string.h>
 
 #define MTU_MIN	 256
 #define MTU_MAX	 4096

@@ -6,8 +6,8 @@
  * the raw InfiniBand packets in which Mellanox switches mirror (LRH with LNH 0, RWH with Ethertype
  * 0x1123, four bytes).
  */
+#include <rdmadump/array.h>
 #include <rdmadump/packet.h>
-#include <rdmadump/wire.h>
 
 #define LEVELS_MAX 4
 
@@ -256,7 +256,7 @@ const char *rd_tunnel_name(unsigned int tunnels)
 		"VXLAN", "Geneve", "GRE", "ERSPAN", "IP in IP", "Ethernet over MPLS", "RSPAN"};
 	unsigned int bit = 0;
 
-	while (bit < sizeof(names) / sizeof(*names) - 1 && !(tunnels >> bit & 1))
+	while (bit < RD_COUNT(names) - 1 && !(tunnels >> bit & 1))
 		bit++;
 	return names[bit];
 }

@@ -4,7 +4,6 @@
  * switches and routers may change are computed as ones.
  */
 #include "crc.h"
-#include <rdmadump/bytes.h>
 #include <rdmadump/packet.h>
 #include <rdmadump/wire.h>
 

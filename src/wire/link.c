@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The link types of capture files: the numbers of www.tcpdump.org/linktypes.html. */
+#include <rdmadump/array.h>
 #include <rdmadump/frame.h>
-#include <stddef.h>
 
 /* Those that are decoded, and others by name. */
 static const struct {
@@ -31,11 +31,10 @@ static const struct {
 	{253, RD_LINK_RAW, "NETLINK"},
 	{276, RD_LINK_SLL2, "LINUX_SLL2"},
 };
-#define N_TYPES (sizeof(types) / sizeof(types[0]))
 
 enum rd_link rd_link_of(int linktype)
 {
-	for (size_t i = 0; i < N_TYPES; i++)
+	for (size_t i = 0; i < RD_COUNT(types); i++)
 		if (types[i].number == linktype)
 			return types[i].link;
 	return RD_LINK_RAW;
@@ -43,7 +42,7 @@ enum rd_link rd_link_of(int linktype)
 
 const char *rd_linktype_name(int linktype)
 {
-	for (size_t i = 0; i < N_TYPES; i++)
+	for (size_t i = 0; i < RD_COUNT(types); i++)
 		if (types[i].number == linktype)
 			return types[i].name;
 	return NULL;

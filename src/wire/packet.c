@@ -4,6 +4,7 @@
  * 802.1Q, RFC 791, RFC 8200, RFC 768, RFC 9293; IBTA volume 1, 7.7 (LRH), 8.3 (GRH), 9.2 (BTH),
  * annexes A16 and A17 (RoCE).
  */
+#include <rdmadump/array.h>
 #include <rdmadump/packet.h>
 #include <rdmadump/wire.h>
 
@@ -488,9 +489,8 @@ static __attribute__((noinline)) bool parse_any(
 	enum rd_link link, const uint8_t *data, uint32_t caplen, uint32_t len, struct rd_packet *p)
 {
 	*p = (struct rd_packet){.data = data, .caplen = caplen, .len = len, .end = len};
-	return (unsigned int)link < sizeof(parsers) / sizeof(parsers[0]) && parsers[link]
-		       ? parsers[link](p)
-		       : payload_at(p, 0);
+	return (unsigned int)link < RD_COUNT(parsers) && parsers[link] ? parsers[link](p)
+								       : payload_at(p, 0);
 }
 
 bool rd_packet_parse(

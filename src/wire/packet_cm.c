@@ -83,7 +83,7 @@ static uint32_t read_field(const uint8_t *m, const struct field *f)
 
 static void read_fields(struct rd_cm *cm, uint16_t attribute, const uint8_t *m)
 {
-	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++)
+	for (size_t i = 0; i < RD_COUNT(fields); i++)
 		if (fields[i].attribute == attribute)
 			*(uint32_t *)((char *)cm + fields[i].to) = read_field(m, &fields[i]);
 	if (attribute == RD_CM_REQ || attribute == RD_CM_SIDR_REQ)

@@ -260,7 +260,7 @@ const char *rd_mad_attribute_name(unsigned int class, unsigned int attribute)
 		{RD_MAD_CM, cm_attributes, true},
 	};
 
-	for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++) {
+	for (size_t i = 0; i < RD_COUNT(classes); i++) {
 		const char *name;
 
 		if (classes[i].class != class)

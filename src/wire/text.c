@@ -5,6 +5,7 @@
  */
 #include "text.h"
 #include <inttypes.h>
+#include <rdmadump/array.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -89,7 +90,7 @@ static void add_cooked(struct rd_line *line, const struct rd_packet *p, bool sec
 
 	if (second)
 		rd_line_add(line, "ifindex %u ", rd_be32(sll + 4));
-	rd_line_add(line, "%s", type < sizeof(types) / sizeof(*types) ? types[type] : "unknown");
+	rd_line_add(line, "%s", type < RD_COUNT(types) ? types[type] : "unknown");
 	if (length == 6) {
 		rd_line_add(line, " from ");
 		rd_line_address(line, sll + (second ? 12 : 6), 6);
@@ -234,7 +235,7 @@ static void add_marks(struct rd_line *line, const struct rd_packet *p)
 		{RD_BTH_BECN, " BECN"},
 	};
 
-	for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++)
+	for (size_t i = 0; i < RD_COUNT(marks); i++)
 		if (p->bth_bits & marks[i].bit)
 			rd_line_add(line, "%s", marks[i].name);
 	if (rd_packet_tclass(p) >> 2)

@@ -5,8 +5,6 @@
 #pragma once
 
 #include <rdmadump/packet.h>
-#include <stddef.h>
-#include <stdint.h>
 
 struct rd_line {
 	char *buf;

@@ -2,6 +2,7 @@
 /* A short description of a management datagram. */
 #include "text.h"
 #include <inttypes.h>
+#include <rdmadump/array.h>
 
 #define NS_PER_US 1000
 
@@ -149,7 +150,7 @@ static void add_sa(struct rd_line *line, const struct rd_mad *mad)
 
 	if (!rd_mad_sa(mad, &sa) || !(sa.rmpp_flags & 1))
 		return;
-	if (sa.rmpp_type < sizeof(types) / sizeof(*types))
+	if (sa.rmpp_type < RD_COUNT(types))
 		rd_line_add(line, "%s", types[sa.rmpp_type]);
 	rd_line_add(line, " segment %u", sa.segment);
 }

@@ -373,7 +373,7 @@ void rd_analysis_facts(struct rd_analysis *a, const char *json, size_t len)
 		bounded_init(&a->facts->peers, PEERS_MAX, sizeof(uint32_t));
 		owner_list_init(&a->facts->owners);
 	}
-	for (size_t i = 0; kind && a->facts && i < sizeof(kinds) / sizeof(*kinds); i++)
+	for (size_t i = 0; kind && a->facts && i < RD_COUNT(kinds); i++)
 		if (!strcmp(kind, kinds[i].kind))
 			kinds[i].take(a, facts);
 	json_decref(facts);

@@ -3,8 +3,6 @@
 #pragma once
 
 #include "state.h"
-#include <rdmadump/growth.h>
-#include <rdmadump/notation.h>
 
 /* --- counters of a device, derived from the packets (quantity.c) ------------------------------ */
 

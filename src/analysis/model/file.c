@@ -7,7 +7,6 @@
 #include <rdmadump/sum.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static void keep_text(char **to, const char *text)
 {
@@ -98,7 +97,7 @@ static bool read_event(const char *text, size_t len, struct link_event *e)
 		{"netdev up, without carrier", LINK_DOWN}, {"port up", LINK_UP},
 		{"netdev up", LINK_UP}};
 
-	for (size_t k = 0; k < sizeof(states) / sizeof(*states); k++)
+	for (size_t k = 0; k < RD_COUNT(states); k++)
 		if (strlen(states[k].text) == len && !memcmp(text, states[k].text, len)) {
 			e->what = states[k].what;
 			return true;

@@ -10,7 +10,6 @@
 #include "leg.h"
 #include "seq.h"
 #include "times.h"
-#include <string.h>
 
 struct flow_key {
 	uint64_t k1, k2;

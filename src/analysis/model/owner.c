@@ -129,7 +129,7 @@ static json_t *details_of(const json_t *facts)
 	json_t *details = json_object();
 
 	json_object_set_new(details, "start_ns", rd_json_u64_or_null(start_ns));
-	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+	for (size_t i = 0; i < RD_COUNT(texts); i++) {
 		json_t *value = json_object_get(facts, texts[i].key);
 		size_t n = json_string_length(value);
 
@@ -159,7 +159,7 @@ static uint32_t rank_of(const json_t *details)
 	const json_t *job = json_object_get(details, "job");
 	uint64_t rank;
 
-	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++) {
+	for (size_t i = 0; i < RD_COUNT(order); i++) {
 		const char *text = json_string_value(json_object_get(job, rd_job_names[order[i]]));
 
 		if (text && rd_parse_u64(text, 0, UINT32_MAX - 1, &rank) == 0)

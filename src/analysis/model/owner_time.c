@@ -79,14 +79,9 @@ static const struct owner_watch *watch_at(const struct rd_analysis *a, const str
 
 	if (p->n_files < a->in.n_files || (other && strcmp(other->guid, p->guid) != 0))
 		return NULL;
-	for (unsigned int i = 0; i < p->n_watches; i++) {
-		const struct owner_watch *w = &p->watches[i];
-
-		if (plus(frames->first_ns, w->error_ns) >= w->from_ns &&
-			minus(frames->last_ns, w->error_ns) <= w->to_ns)
-			return w;
-	}
-	return NULL;
+	return RD_FIND(w, p->watches, p->n_watches,
+		plus(frames->first_ns, w->error_ns) >= w->from_ns &&
+			minus(frames->last_ns, w->error_ns) <= w->to_ns);
 }
 
 /* The longest time that this owner may have had the QP. Only processes' QPs are reported. */

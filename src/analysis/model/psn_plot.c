@@ -4,7 +4,6 @@
  * plot has a fixed number of steps, which become twice as long when they are used up. There are
  * few plots: the first requesters have them, until others are in trouble.
  */
-#include "request.h"
 #include "state.h"
 #include <stdlib.h>
 

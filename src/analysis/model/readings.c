@@ -89,10 +89,7 @@ double facts_seconds(const struct facts_port *p)
 
 bool facts_is_local(const struct facts_port *p, const char *address)
 {
-	for (unsigned int i = 0; i < p->n_gids; i++)
-		if (!strcmp(p->gids[i], address))
-			return true;
-	return false;
+	return RD_ANY(g, p->gids, p->n_gids, !strcmp(*g, address));
 }
 
 const struct facts_port *facts_port_at(const struct rd_analysis *a, const char *address)

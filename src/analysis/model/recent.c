@@ -2,7 +2,6 @@
 /* The newest frames of a flow by PSN and IP identification, to recognise copies of them. */
 #include "state.h"
 #include <stdlib.h>
-#include <string.h>
 
 #define RECENT_FIRST 4
 #define ID_STEP	     256 /* a sender's other QPs use identifications in between */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Missing packets of a sequence: a few ranges; the oldest one is dropped first. */
 #include "seq.h"
+#include <rdmadump/array.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,10 +54,7 @@ void seq_add_hole(struct seq *s, uint32_t psn, uint32_t n)
 
 bool seq_is_hole(const struct seq *s, uint32_t psn)
 {
-	for (unsigned int i = 0; i < s->n_holes; i++)
-		if (((psn - s->holes[i].psn) & 0xffffff) < s->holes[i].n)
-			return true;
-	return false;
+	return RD_ANY(h, s->holes, s->n_holes, ((psn - h->psn) & 0xffffff) < h->n);
 }
 
 /* Removes [psn, psn + n) from hole i; true if nothing of the hole is left. */

@@ -5,6 +5,7 @@
 #include "bounded.h"
 #include "flow.h"
 #include "grid.h"
+#include <rdmadump/array.h>
 
 struct link_pair { /* two flows that are a pair, according to the CM or to the QPs stored in the
 		      file */

@@ -17,14 +17,12 @@ static const struct sign {
 	{RD_APP_BY_BYTES, "messages", "messages"},
 };
 
-#define SIGNS (sizeof(signs) / sizeof(*signs))
-
 static void put_signs(const struct rd_application *app, FILE *out)
 {
 	const char *comma = " by ";
 
 	fprintf(out, "[%s]", rd_certainty_name(app->certainty));
-	for (unsigned int i = 0; i < SIGNS; i++)
+	for (unsigned int i = 0; i < RD_COUNT(signs); i++)
 		if (app->signs & signs[i].bit) {
 			fprintf(out, "%s%s", comma, signs[i].text);
 			comma = ", ";
@@ -97,8 +95,7 @@ static void put_operations(
 		{"OPEN", false, 0},
 		{"DATA", true, 4},
 	};
-	struct grid g = {
-		.column = columns, .n_columns = sizeof(columns) / sizeof(*columns), .indent = 2};
+	struct grid g = {.column = columns, .n_columns = RD_COUNT(columns), .indent = 2};
 	size_t most = app->n_operations;
 
 	if (!style->verbose && most > ROWS_SHOWN)

@@ -101,7 +101,7 @@ void pauses_text(const struct rd_report *r, const struct rd_report_style *style,
 		{"SHARE", false, 0},
 		{"LONGEST", false, 2},
 	};
-	struct grid g = {.column = columns, .n_columns = sizeof(columns) / sizeof(*columns)};
+	struct grid g = {.column = columns, .n_columns = RD_COUNT(columns)};
 
 	if (!r->n_pause_senders)
 		return;

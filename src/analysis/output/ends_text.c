@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <rdmadump/ends.h>
-#include <rdmadump/units.h>
 
 #define ROWS_SHOWN 8
 
@@ -111,7 +110,7 @@ static void put_table(
 		{"p99", false, 1},
 	};
 	const size_t most = style->verbose ? SIZE_MAX : ROWS_SHOWN;
-	struct grid g = {.column = columns, .n_columns = sizeof(columns) / sizeof(*columns)};
+	struct grid g = {.column = columns, .n_columns = RD_COUNT(columns)};
 	size_t shown = 0, all = 0;
 
 	for (size_t i = 0; i < r->n_paths; i++)

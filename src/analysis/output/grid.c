@@ -4,7 +4,6 @@
 #include <rdmadump/memory.h>
 #include <stdarg.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define STACKED 2 /* the least room on the left of values whose row's name is above them */
 

@@ -3,7 +3,6 @@
 #include "output.h"
 #include <errno.h>
 #include <rdmadump/printable.h>
-#include <string.h>
 
 static const char template[] =
 #include "analysis/output/page_html.h"

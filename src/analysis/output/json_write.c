@@ -5,7 +5,6 @@
  */
 #include "output.h"
 #include <errno.h>
-#include <string.h>
 
 struct writer {
 	FILE *out;

@@ -2,9 +2,9 @@
 /* Breaks lines where they do not fit a terminal: between words, never within one. */
 #include "layout.h"
 #include <ctype.h>
+#include <rdmadump/array.h>
 #include <rdmadump/printable.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define COLUMNS	    80 /* where the terminal does not say it */
 #define COLUMNS_MIN 40
@@ -32,12 +32,12 @@ static bool is_one_word(const char *word, size_t n, const char *next)
 	static const char *const names[] = {"QP", "frame", "PSN", "LID", "priority", "(network"};
 	const size_t unit = strcspn(next, " .,;:)");
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+	for (size_t i = 0; i < RD_COUNT(names); i++)
 		if (n == strlen(names[i]) && !strncmp(word, names[i], n))
 			return isdigit((unsigned char)*next);
 	if (!n || !isdigit((unsigned char)word[n - 1]))
 		return false;
-	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
+	for (size_t i = 0; i < RD_COUNT(units); i++)
 		if (unit == strlen(units[i]) && !strncmp(next, units[i], unit))
 			return true;
 	return is_group(next);

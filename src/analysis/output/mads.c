@@ -4,7 +4,6 @@
 #include "output.h"
 #include <inttypes.h>
 #include <rdmadump/json.h>
-#include <rdmadump/units.h>
 
 #define ROWS_SHOWN 8 /* on one screen */
 #define NAME_LEN   160
@@ -25,10 +24,7 @@ static void name_text(char name[NAME_LEN], const struct rd_mad_row *row)
 /* Messages of the CM are in every capture with connections, and part of those. */
 static bool is_worth_a_table(const struct rd_report *r)
 {
-	for (size_t i = 0; i < r->n_mads; i++)
-		if (r->mads[i].class != RD_MAD_CM)
-			return true;
-	return false;
+	return RD_ANY(m, r->mads, r->n_mads, m->class != RD_MAD_CM);
 }
 
 static void put_row(struct grid *g, const struct rd_mad_row *row)
@@ -51,7 +47,7 @@ void mads_text(const struct rd_report *r, const struct rd_report_style *style, F
 {
 	static const struct grid_column columns[] = {{"MANAGEMENT DATAGRAMS", true, 0},
 		{"FRAMES", false, 0}, {"REPEATED", false, 0}, {"NO RESPONSE", false, 0}};
-	struct grid g = {.column = columns, .n_columns = sizeof(columns) / sizeof(*columns)};
+	struct grid g = {.column = columns, .n_columns = RD_COUNT(columns)};
 	size_t most = style->verbose ? r->n_mads : ROWS_SHOWN;
 
 	if (!r->n_mads || (!style->verbose && !is_worth_a_table(r)))

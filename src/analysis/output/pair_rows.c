@@ -2,6 +2,7 @@
 /* The cells of a QP pair in the table of the text report. */
 #include "layout.h"
 #include <inttypes.h>
+#include <rdmadump/array.h>
 #include <rdmadump/units.h>
 #include <stdio.h>
 
@@ -83,7 +84,7 @@ void pair_row_put(struct grid *g, const struct rd_conversation *c, unsigned int 
 	grid_put(g, "%s", rd_fmt_bitrate(number, (double)rd_goodput(s->goodput_bytes, c, 1)));
 	grid_put(g, "%" PRIu64, rd_side_incident(s, RD_INC_RETRANSMITTED)->count);
 	grid_put(g, "%" PRIu64, naks(s));
-	for (size_t i = 0; i < sizeof(events) / sizeof(*events); i++)
+	for (size_t i = 0; i < RD_COUNT(events); i++)
 		grid_put(g, "%" PRIu64, rd_side_incident(s, events[i])->count);
 	grid_put(g, "%s", l->n ? rd_fmt_duration(number, l->p50) : "-");
 	grid_put(g, "%s", l->n ? rd_fmt_duration(number, l->p99) : "-");
@@ -98,7 +99,7 @@ void pair_row_note(struct grid *g, const struct rd_conversation *c, unsigned int
 		rd_side_incident(s, RD_INC_RNR)->count, rd_side_incident(s, RD_INC_CNP)->count,
 		timed, timed};
 
-	_Static_assert(sizeof(has) / sizeof(*has) == PAIR_COLUMNS, "one for each column");
-	for (size_t i = 0; i < sizeof(has) / sizeof(*has); i++)
+	_Static_assert(RD_COUNT(has) == PAIR_COLUMNS, "one for each column");
+	for (size_t i = 0; i < RD_COUNT(has); i++)
 		g->filled[i] |= has[i];
 }

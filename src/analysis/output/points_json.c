@@ -7,7 +7,6 @@
 #include <rdmadump/json.h>
 #include <rdmadump/points.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* --- rows ------------------------------------------------------------------------------------- */
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Captures at several points as text: what is printed before the reports of each. */
 #include "layout.h"
+#include <rdmadump/array.h>
 #include <rdmadump/points.h>
 #include <rdmadump/printable.h>
 #include <rdmadump/units.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define ROWS_SHOWN 8
 
@@ -186,7 +186,7 @@ static void put_paths(const struct rd_points *p, const struct rd_report_style *s
 		{"p99", false, 3},
 		{"PAUSED", false, 2},
 	};
-	struct grid g = {.column = columns, .n_columns = sizeof(columns) / sizeof(*columns)};
+	struct grid g = {.column = columns, .n_columns = RD_COUNT(columns)};
 	const size_t shown = paths_shown(p, style);
 
 	for (size_t i = 0; i < shown; i++)
@@ -246,7 +246,7 @@ static void put_programs(const struct rd_points *p, const struct rd_report_style
 		{"RANKS", true, 0},
 		{"SLURM JOB", true, 2},
 	};
-	struct grid g = {.column = columns, .n_columns = sizeof(columns) / sizeof(*columns)};
+	struct grid g = {.column = columns, .n_columns = RD_COUNT(columns)};
 	size_t shown = 0;
 
 	for (size_t i = 0; i < p->n_programs; i++) {

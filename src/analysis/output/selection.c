@@ -5,9 +5,7 @@
  */
 #include "../verdict/verdict.h"
 #include "output.h"
-#include <rdmadump/json.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* The bytes that a value has in a page, where each "<" is escaped. */
 static int count_bytes(const char *text, size_t n, void *ctx)
@@ -75,9 +73,9 @@ static size_t cut_tables(json_t *frame, size_t flags, size_t bytes)
 	const json_t *hosts = json_object_get(frame, "hosts");
 	size_t rows = 0;
 
-	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++)
+	for (size_t i = 0; i < RD_COUNT(tables); i++)
 		rows += cut_rows(json_object_get(frame, tables[i]), flags, bytes);
-	for (size_t i = 0; i < sizeof(of_hosts) / sizeof(*of_hosts); i++)
+	for (size_t i = 0; i < RD_COUNT(of_hosts); i++)
 		rows += cut_rows(json_object_get(hosts, of_hosts[i]), flags, bytes);
 	return rows;
 }
@@ -111,7 +109,7 @@ static void shorten(json_t *conversation)
 	if (!conversation)
 		return;
 	json_object_set_new(conversation, "series", json_null());
-	for (size_t i = 0; i < sizeof(details) / sizeof(*details); i++)
+	for (size_t i = 0; i < RD_COUNT(details); i++)
 		json_object_del(application, details[i]);
 	conversation_json_drop_plots(conversation);
 }

@@ -5,12 +5,9 @@
 #include "output.h"
 #include <ctype.h>
 #include <inttypes.h>
-#include <rdmadump/drops.h>
 #include <rdmadump/printable.h>
 #include <rdmadump/sum.h>
-#include <rdmadump/units.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define FINDINGS_SHOWN 4 /* on one screen */
 #define ROWS_SHOWN     8

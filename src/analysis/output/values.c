@@ -5,7 +5,6 @@
  */
 #include "output.h"
 #include <inttypes.h>
-#include <rdmadump/json.h>
 #include <rdmadump/names.h>
 #include <rdmadump/printable.h>
 

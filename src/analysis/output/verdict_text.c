@@ -63,7 +63,7 @@ static void put_hosts(
 		{"100 us PEAK", false, 2},
 		{"FROM", false, 1},
 	};
-	struct grid g = {.column = columns, .n_columns = sizeof(columns) / sizeof(*columns)};
+	struct grid g = {.column = columns, .n_columns = RD_COUNT(columns)};
 	char number[RD_UNITS_LEN];
 
 	for (size_t i = 0; i < most; i++) {
@@ -89,7 +89,7 @@ static void put_pairs(const struct rd_hosts *h, const struct rd_report_style *st
 {
 	static const struct grid_column columns[] = {
 		{"FROM HOST -> TO HOST", true, 0}, {"FRAMES", false, 0}, {"BYTES", false, 0}};
-	struct grid g = {.column = columns, .n_columns = sizeof(columns) / sizeof(*columns)};
+	struct grid g = {.column = columns, .n_columns = RD_COUNT(columns)};
 	char number[RD_UNITS_LEN];
 
 	for (size_t i = 0; i < h->n_pairs; i++) {

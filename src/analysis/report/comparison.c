@@ -8,7 +8,6 @@
 #include <rdmadump/memory.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Frames of a port, counted and captured. */
 struct scale {
@@ -191,10 +190,7 @@ static const struct reason {
 
 static const struct reason *reason(const struct difference *d)
 {
-	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
-		if (reasons[i].applies(d))
-			return &reasons[i];
-	return NULL;
+	return RD_FIND(r, reasons, RD_COUNT(reasons), r->applies(d));
 }
 
 /* Compares both numbers; returns why they differ, NULL: no difference, or unknown. */

@@ -3,7 +3,6 @@
 #include "../model/facts.h"
 #include "report.h"
 #include <stdlib.h>
-#include <string.h>
 
 /*
  * Which ends are of devices that were captured, by facts: with several files it is unknown which

@@ -5,7 +5,6 @@
 #include <rdmadump/json.h>
 #include <rdmadump/memory.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* All counters of the last reading and their growth; -1 if out of memory. */
 static int take_counters(

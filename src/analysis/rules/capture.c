@@ -280,10 +280,8 @@ static bool absent_icrc(const struct look *l, struct rd_finding *f)
 
 static bool is_infiniband(const struct rd_report *r)
 {
-	for (size_t i = 0; i < r->n_conversations; i++)
-		if (r->conversations[i].kind != RD_KIND_IB)
-			return false;
-	return r->n_conversations;
+	return r->n_conversations &&
+	       !RD_ANY(c, r->conversations, r->n_conversations, c->kind != RD_KIND_IB);
 }
 
 static bool damaged_strays(const struct look *l, struct rd_finding *f)

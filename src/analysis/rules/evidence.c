@@ -49,18 +49,12 @@ void finding_doubt(struct rd_finding *f, enum rd_certainty most, const char *tex
 
 bool capture_lost_frames(const struct rd_report *r)
 {
-	for (size_t i = 0; i < r->n_files; i++)
-		if (r->files[i].dropped)
-			return true;
-	return false;
+	return RD_ANY(f, r->files, r->n_files, f->dropped);
 }
 
 bool capture_is_whole(const struct rd_report *r)
 {
-	for (size_t i = 0; i < r->n_files; i++)
-		if (r->files[i].dropped || !r->files[i].dropped_known)
-			return false;
-	return true;
+	return !RD_ANY(f, r->files, r->n_files, f->dropped || !f->dropped_known);
 }
 
 /* Larger counts first, then the older conversation. */

@@ -84,15 +84,10 @@ static const struct link_event *gid_gone(const struct look *l, unsigned int end)
 
 	if (l->s->end.how != RD_ENDING_STOPPED && l->s->end.how != RD_ENDING_RETRY)
 		return NULL;
-	for (unsigned int i = 0; i < l->a->ports.n; i++) {
-		const struct link_event *e = &l->a->ports.event[i];
-
-		if (e->what == LINK_GIDS && e->noted_ns >= l->other->traffic.last_ns &&
+	return RD_FIND(e, l->a->ports.event, l->a->ports.n,
+		e->what == LINK_GIDS && e->noted_ns >= l->other->traffic.last_ns &&
 			e->noted_ns <= l->s->end.ns + NOTED_NS &&
-			(*e->gid ? !strcmp(e->gid, at->address) : l->c->local[end]))
-			return e;
-	}
-	return NULL;
+			(*e->gid ? !strcmp(e->gid, at->address) : l->c->local[end]));
 }
 
 static bool gid_removed(const struct look *l, struct rd_finding *f, unsigned int end)

@@ -45,10 +45,7 @@ static bool mad_error(const struct look *l, struct rd_finding *f)
 /* Whether a response of this class was captured, so that the capture sees that direction. */
 static bool sees_responses(const struct rd_report *r, unsigned int class)
 {
-	for (size_t i = 0; i < r->n_mads; i++)
-		if (r->mads[i].class == class && r->mads[i].answers)
-			return true;
-	return false;
+	return RD_ANY(m, r->mads, r->n_mads, m->class == class && m->answers);
 }
 
 static bool mad_no_response(const struct look *l, struct rd_finding *f)

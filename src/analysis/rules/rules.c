@@ -103,13 +103,12 @@ struct rd_finding *rule_try(
 static const struct rule *const tables[] = {rules_of_loss, rules_of_order, rules_of_missed,
 	rules_of_sides, rules_of_timeouts, rules_of_congestion, rules_of_facts, rules_of_capture,
 	rules_of_links, rules_of_pauses, rules_of_mads};
-#define TABLES (sizeof(tables) / sizeof(*tables))
 
 const struct rule *rule_of(const char *key)
 {
 	static const struct rule none = {0};
 
-	for (size_t i = 0; i < TABLES; i++)
+	for (size_t i = 0; i < RD_COUNT(tables); i++)
 		for (const struct rule *rule = tables[i]; rule->key; rule++)
 			if (!strcmp(rule->key, key))
 				return rule;
@@ -129,7 +128,7 @@ size_t rd_rule_texts(struct rd_rule_text *texts, size_t most)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < TABLES; i++)
+	for (size_t i = 0; i < RD_COUNT(tables); i++)
 		n = rule_texts(tables[i], texts, most, n);
 	return n;
 }
@@ -186,7 +185,7 @@ int rules_run(const struct rd_analysis *a, struct rd_report *r)
 {
 	const uint64_t missed = missed_by_capture(r);
 
-	for (size_t i = OF_SIDES; i < TABLES; i++)
+	for (size_t i = OF_SIDES; i < RD_COUNT(tables); i++)
 		try_capture(a, r, tables[i], missed);
 	for (size_t i = 0; i < r->n_conversations; i++) {
 		try_side(a, r, &r->conversations[i], 0, missed);

@@ -167,7 +167,7 @@ static bool find_number(const struct look *l, const char *text, size_t length, u
 		{"merged_packets", l->a ? l->a->merged_packets : 0},
 	};
 
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+	for (size_t i = 0; i < RD_COUNT(numbers); i++)
 		if (is_name(numbers[i].name, text, length)) {
 			*number = numbers[i].number;
 			return true;
@@ -182,7 +182,7 @@ static bool find_number(const struct look *l, const char *text, size_t length, u
 
 static bool put_text(FILE *out, const struct look *l, const char *text, size_t length)
 {
-	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+	for (size_t i = 0; i < RD_COUNT(texts); i++)
 		if (is_name(texts[i].name, text, length)) {
 			texts[i].put(out, l);
 			return true;

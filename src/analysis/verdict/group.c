@@ -4,9 +4,9 @@
  * group that the verdict rests on is the first of its severity.
  */
 #include "verdict.h"
+#include <rdmadump/array.h>
 #include <rdmadump/memory.h>
 #include <stdlib.h>
-#include <string.h>
 
 static struct rd_group *group_of(struct rd_groups *groups, const char *rule)
 {
@@ -76,10 +76,7 @@ int groups_make(struct rd_groups *groups, const struct rd_findings *list)
 
 const struct rd_group *group_by(const struct rd_report *r, const char *rule)
 {
-	for (size_t i = 0; i < r->groups.n; i++)
-		if (!strcmp(r->groups.group[i].rule, rule))
-			return &r->groups.group[i];
-	return NULL;
+	return RD_FIND(g, r->groups.group, r->groups.n, !strcmp(g->rule, rule));
 }
 
 const struct rd_group *groups_lead(struct rd_groups *groups, const char *rule)

@@ -3,7 +3,6 @@
 #include "../rules/rules.h"
 #include "verdict.h"
 #include <stdlib.h>
-#include <string.h>
 
 #define INCAST_SENDERS 3 /* within 100 us, towards one host */
 #define LINK_PART      2 /* the least part of the link's rate that they fill */
@@ -36,10 +35,7 @@ const struct rd_conversation *conversation_of(const struct rd_report *r, unsigne
 
 const struct rd_host *host_of(const struct rd_report *r, const char *address)
 {
-	for (size_t i = 0; i < r->hosts.n; i++)
-		if (!strcmp(r->hosts.host[i].address, address))
-			return &r->hosts.host[i];
-	return NULL;
+	return RD_FIND(h, r->hosts.host, r->hosts.n, !strcmp(h->address, address));
 }
 
 /*

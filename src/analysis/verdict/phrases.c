@@ -4,7 +4,6 @@
 #include "verdict.h"
 #include <ctype.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* The address, or "the host" if it is empty. */
 static const char *host_name(const char *address)

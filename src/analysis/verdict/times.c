@@ -8,7 +8,6 @@
 #include "verdict.h"
 #include <rdmadump/order.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define EQUALS	    4  /* conversations, before one of them can stand out */
 #define SAMPLES	    8  /* responses of each */

@@ -3,7 +3,6 @@
 #include "verdict.h"
 #include "../rules/rules.h"
 #include <stdlib.h>
-#include <string.h>
 
 #define COSTS_MORE 10 /* times the time between the first and the last sign of congestion */
 #define SHARED_MAX 64 /* findings of a group that are compared with those of another */
@@ -191,10 +190,7 @@ static bool is_local(const struct rd_report *r, const char *address)
 /* Whether the capture has RDMA packets that each host of some pair sent. */
 static bool has_both_directions(const struct rd_report *r)
 {
-	for (size_t i = 0; i < r->n_conversations; i++)
-		if (r->conversations[i].side[0].seen && r->conversations[i].side[1].seen)
-			return true;
-	return false;
+	return RD_ANY(c, r->conversations, r->n_conversations, c->side[0].seen && c->side[1].seen);
 }
 
 /*

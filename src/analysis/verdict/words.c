@@ -3,7 +3,6 @@
 #include "../rules/rules.h"
 #include "verdict.h"
 #include <stdlib.h>
-#include <string.h>
 
 #define ALSO_MAX 3   /* further causes that the verdict names */
 #define SYMPTOMS 9   /* causes from this rank on may follow from others of the same QPs */
@@ -28,7 +27,7 @@ static uint64_t missed_by_capture(const struct rd_report *r, bool *sure)
 	uint64_t sum = 0;
 
 	*sure = false;
-	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++) {
+	for (size_t i = 0; i < RD_COUNT(rules); i++) {
 		const struct rd_group *g = group_by(r, rules[i]);
 
 		if (!g)
@@ -492,7 +491,7 @@ int rd_verdict_refer(struct rd_report *r)
 
 	v->both_ends = true;
 	v->capture_next[0] = '\0';
-	for (size_t i = 0; g && i < sizeof(rows) / sizeof(*rows); i++)
+	for (size_t i = 0; g && i < RD_COUNT(rows); i++)
 		if (!put_row(r, g, rows[i]))
 			return -1;
 	return 0;

@@ -5,6 +5,7 @@
  * (cm_id) as the module's.
  */
 #include "netlink.h"
+#include <rdmadump/array.h>
 #include <rdmadump/owner.h>
 #include <stdlib.h>
 
@@ -84,10 +85,7 @@ static bool is_of_cm(const struct rd_qp_res *qp)
 
 bool cm_users_wanted(const struct rd_resources *r)
 {
-	for (size_t i = 0; i < r->n_qps; i++)
-		if (is_of_cm(&r->qps[i]))
-			return true;
-	return false;
+	return RD_ANY(q, r->qps, r->n_qps, is_of_cm(q));
 }
 
 void cm_users_find(struct rd_resources *r)

@@ -4,14 +4,10 @@
 
 #include <linux/netlink.h>
 #include <netlink/attr.h>
-#include <rdmadump/dcb.h>
-#include <rdmadump/error.h>
 #include <rdmadump/event.h>
 #include <rdmadump/info.h>
 #include <rdmadump/printable.h>
 #include <rdmadump/resource.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <string.h>
 
 struct nl_msg;

@@ -57,7 +57,7 @@ const char *rd_qp_type_name(unsigned int type)
 
 	if (type == 0xff)
 		return "DRIVER";
-	return type < sizeof(names) / sizeof(*names) && names[type] ? names[type] : "unknown";
+	return type < RD_COUNT(names) && names[type] ? names[type] : "unknown";
 }
 
 RD_NAMES(rd_qp_state_name, "unknown", "RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR")

@@ -2,18 +2,14 @@
 /* `rdmadump counters`: every counter of a port: read, compared, explained, exported. */
 #include "cli/command.h"
 #include "../commands.h"
-#include "cli/cli.h"
 #include "counters.h"
-#include <argp.h>
 #include <errno.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/identity.h>
 #include <rdmadump/program.h>
-#include <rdmadump/units.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define INTERVAL_MAX 86400.0

@@ -3,7 +3,6 @@
 #include "../device/info.h"
 #include "counters.h"
 #include <errno.h>
-#include <jansson.h>
 #include <rdmadump/document.h>
 #include <rdmadump/json.h>
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 /* Counters as text: findings first, then the numbers, grouped by where they were read. */
 #include "../device/info.h"
 #include "counters.h"
-#include <inttypes.h>
 #include <rdmadump/units.h>
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 /* Devices and ports as JSON (docs/schema/list.json); what is unknown is null. */
 #include "info.h"
 #include <inttypes.h>
-#include <rdmadump/json.h>
 #include <rdmadump/notation.h>
 #include <stdio.h>
 #include <string.h>

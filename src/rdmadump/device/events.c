@@ -3,19 +3,15 @@
 #include "../commands.h"
 #include "cli/command.h"
 #include "info.h"
-#include <argp.h>
 #include <errno.h>
 #include <poll.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/document.h>
 #include <rdmadump/event.h>
-#include <rdmadump/log.h>
 #include <rdmadump/notation.h>
 #include <rdmadump/units.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 struct settings {
 	const char *device;

@@ -2,16 +2,11 @@
 /* `rdmadump info`: what a support engineer needs to know first about a device, as text or JSON. */
 #include "info.h"
 #include "../commands.h"
-#include "cli/cli.h"
 #include "cli/command.h"
-#include <argp.h>
 #include <ctype.h>
 #include <rdmadump/clock.h>
-#include <rdmadump/device.h>
 #include <rdmadump/document.h>
 #include <rdmadump/info.h>
-#include <rdmadump/log.h>
-#include <rdmadump/resource.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -182,10 +177,7 @@ static const char *const verdict_words[] = {[RD_CAPTURE_YES] = "yes, by the devi
 
 static bool is_hindered(const struct rd_capture_condition *checks, unsigned int n)
 {
-	for (unsigned int i = 0; i < n; i++)
-		if (checks[i].answer == RD_ANSWER_NO)
-			return true;
-	return false;
+	return RD_ANY(c, checks, n, c->answer == RD_ANSWER_NO);
 }
 
 /* The verdicts come first, since they matter most; the reasons are printed with each port. */

@@ -2,8 +2,6 @@
 /* The parts of what `info` prints. */
 #pragma once
 
-#include <jansson.h>
-#include <rdmadump/device.h>
 #include <rdmadump/info.h>
 #include <rdmadump/json.h>
 #include <rdmadump/resource.h>

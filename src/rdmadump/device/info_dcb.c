@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* DCB of a port's netdevs: a line for each; the JSON has what a capture stores, too. */
 #include "info.h"
+#include <rdmadump/array.h>
 #include <rdmadump/json.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
-#define LINE	      640 /* 64 DSCPs without a range, and more */
+#define LINE 640 /* 64 DSCPs without a range, and more */
 
 static const struct {
 	uint8_t selector;
@@ -34,7 +34,7 @@ __attribute__((format(printf, 2, 3))) static void append(char *text, const char 
 
 static const char *selector_name(uint8_t selector)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(selectors); i++)
+	for (size_t i = 0; i < RD_COUNT(selectors); i++)
 		if (selectors[i].selector == selector)
 			return selectors[i].name;
 	return "unknown selector";

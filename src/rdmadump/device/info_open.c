@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What is open on a device now, by RDMA netlink. */
 #include "info.h"
+#include <rdmadump/array.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -60,7 +61,7 @@ static void print_counts(const struct info_output *t)
 	} kinds[] = {{"qp", "QPs"}, {"cq", "CQs"}, {"mr", "MRs"}, {"pd", "PDs"},
 		{"cm_id", "connection ids"}, {"ctx", "user contexts"}, {"srq", "SRQs"}};
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+	for (size_t i = 0; i < RD_COUNT(kinds); i++) {
 		uint64_t n;
 
 		if (rd_resources_count(t->resources, t->info->device->name, kinds[i].kind, &n))

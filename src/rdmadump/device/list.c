@@ -4,17 +4,13 @@
  * and what to do.
  */
 #include "../commands.h"
-#include "cli/cli.h"
 #include "cli/command.h"
 #include "info.h"
-#include <argp.h>
 #include <errno.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/document.h>
-#include <rdmadump/json.h>
 #include <rdmadump/privilege.h>
 #include <rdmadump/units.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,7 +138,7 @@ static const struct {
 	{"CAPTURE", ALWAYS, false, NULL, put_capture},
 };
 
-#define COLUMNS (int)(sizeof(columns) / sizeof(*columns))
+#define COLUMNS (int)RD_COUNT(columns)
 #define CAPTURE (COLUMNS - 1)
 
 struct row {
@@ -214,10 +210,7 @@ static size_t count_rows(const struct rd_devices *devices)
 
 static bool has_mixed_functions(const struct rd_devices *devices)
 {
-	for (size_t i = 0; i < devices->n; i++)
-		if (devices->dev[i].function.kind > RD_FUNCTION_PF)
-			return true;
-	return false;
+	return RD_ANY(d, devices->dev, devices->n, d->function.kind > RD_FUNCTION_PF);
 }
 
 /* "mlx5_0 represents: pf0vf0 (VF 0), en3f0pf0sf88 (SF 88 of controller 1)" */
@@ -240,10 +233,8 @@ static bool has_sniffer(const struct rd_device *device)
 {
 	const char *why, *todo;
 
-	for (unsigned int p = 0; p < device->n_ports; p++)
-		if (rd_port_verdict(device, &device->ports[p], &why, &todo) == RD_CAPTURE_YES)
-			return true;
-	return false;
+	return RD_ANY(port, device->ports, device->n_ports,
+		rd_port_verdict(device, port, &why, &todo) == RD_CAPTURE_YES);
 }
 
 /* A sniffer has the traffic of this function only, which surprises users of adapters with several

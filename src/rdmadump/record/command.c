@@ -5,12 +5,10 @@
 #include "config.h"
 #include "record.h"
 #include <errno.h>
-#include <rdmadump/log.h>
 #include <rdmadump/program.h>
 #include <rdmadump/units.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define MEMORY_MIN ((uint64_t)4 << 20)
 #define MEMORY_MAX ((uint64_t)1 << 40)

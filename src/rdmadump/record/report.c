@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Prints the start of a recording, its progress on a terminal, and its report, as text or JSON. */
-#include "cli/cli.h"
 #include "record.h"
 #include <inttypes.h>
 #include <rdmadump/document.h>
 #include <rdmadump/json.h>
 #include <rdmadump/units.h>
-#include <string.h>
 #include <unistd.h>
 
 static const struct rd_session_source *source_of(const struct record_run *r)
