@@ -5,6 +5,7 @@
  */
 #include <rdmadump/array.h>
 #include <rdmadump/filter.h>
+#include <rdmadump/order.h>
 
 #define PROTO_ICMP   1
 #define PROTO_IGMP   2
@@ -88,8 +89,7 @@ static uint32_t headers(const struct rd_packet *p)
 /* The only place that writes into a frame: sources lend their own buffers as const. */
 static void zero(const struct rd_packet *p, uint32_t from, uint32_t to)
 {
-	if (to > p->caplen)
-		to = p->caplen;
+	to = RD_MIN(to, p->caplen);
 	if (from < to)
 		memset((uint8_t *)(uintptr_t)(p->data + from), 0, to - from);
 }
@@ -117,8 +117,7 @@ static uint32_t without_payload(const struct rd_packet *p)
 
 static void shorten(struct rd_frame *frame, uint32_t caplen)
 {
-	if (frame->caplen > caplen)
-		frame->caplen = caplen;
+	frame->caplen = RD_MIN(frame->caplen, caplen);
 }
 
 static void cut_packet(const struct rd_cut *cut, struct rd_frame *frame, const struct rd_packet *p)

@@ -5,6 +5,7 @@
  * was reloaded; the two values alone do not show which.
  */
 #include <rdmadump/counters.h>
+#include <rdmadump/order.h>
 #include <string.h>
 
 #define WIDTH_LEARNT 32	    /* bits of an unknown counter, until its value exceeds them */
@@ -104,8 +105,7 @@ bool rd_counter_is_full(const struct rd_counter_kind *kind, uint64_t value)
 void rd_growth_add(struct rd_growth *sum, const struct rd_growth *more)
 {
 	sum->wrapped |= more->wrapped;
-	if (more->verdict > sum->verdict)
-		sum->verdict = more->verdict;
+	sum->verdict = RD_MAX(sum->verdict, more->verdict);
 	if (__builtin_add_overflow(sum->amount, more->amount, &sum->amount))
 		sum->amount = UINT64_MAX;
 	if (!rd_growth_known(sum))

@@ -10,6 +10,7 @@
 #include <ctype.h>
 #include <rdmadump/memory.h>
 #include <rdmadump/names.h>
+#include <rdmadump/order.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -210,10 +211,8 @@ struct rd_other_functions rd_other_functions(
 	}
 	/* An SF may have no RDMA device here, a VF may be another machine's: representors show
 	 * them. */
-	if (others.vfs < vf_reps)
-		others.vfs = vf_reps;
-	if (others.sfs < sf_reps)
-		others.sfs = sf_reps;
+	others.vfs = RD_MAX(others.vfs, vf_reps);
+	others.sfs = RD_MAX(others.sfs, sf_reps);
 	return others;
 }
 

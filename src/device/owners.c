@@ -6,6 +6,7 @@
  */
 #include <rdmadump/hash.h>
 #include <rdmadump/memory.h>
+#include <rdmadump/order.h>
 #include <rdmadump/owner.h>
 #include <stdlib.h>
 #include <string.h>
@@ -343,10 +344,8 @@ void rd_owners_frame_clock(struct rd_owners *o, uint64_t frame_ns, uint64_t mono
 	int64_t epoch_ns = (int64_t)(frame_ns - monotonic_ns);
 
 	o->clock_read = true;
-	if (epoch_ns < o->behind_ns)
-		o->behind_ns = epoch_ns;
-	if (epoch_ns > o->ahead_ns)
-		o->ahead_ns = epoch_ns;
+	o->behind_ns = RD_MIN(o->behind_ns, epoch_ns);
+	o->ahead_ns = RD_MAX(o->ahead_ns, epoch_ns);
 }
 
 uint64_t rd_owners_now(const struct rd_owners *o)
@@ -422,8 +421,7 @@ void rd_owners_forget(struct rd_owners *o, uint64_t before_ns)
 	memset(o->pid_of, 0, sizeof(o->pid_of));
 	/* Not again before the number of QPs has doubled: each time, all of them are read. */
 	o->forget_at = o->n_qps * 2 > FORGET_FROM ? o->n_qps * 2 : FORGET_FROM;
-	if (o->forget_at > QPS_MAX)
-		o->forget_at = QPS_MAX;
+	o->forget_at = RD_MIN(o->forget_at, QPS_MAX);
 }
 
 /* --- samples ---------------------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 
 #include <linux/capability.h>
 #include <rdmadump/info.h>
+#include <rdmadump/order.h>
 #include <rdmadump/privilege.h>
 #include <string.h>
 
@@ -128,8 +129,7 @@ uint64_t rd_ring_default_bytes(const struct rd_port *port)
 	uint64_t frame = FRAME_MIN;
 
 	for (unsigned int i = 0; i < port->n_netdevs; i++)
-		if (port->netdevs[i].mtu > frame)
-			frame = port->netdevs[i].mtu;
+		frame = RD_MAX(frame, port->netdevs[i].mtu);
 	return (frame + ENTRY_BYTES) << RD_LOG2_BUFFERS;
 }
 

@@ -6,6 +6,7 @@
 #include "stream.h"
 #include <errno.h>
 #include <rdmadump/facts.h>
+#include <rdmadump/order.h>
 #include <rdmadump/source.h>
 #include <rdmadump/sum.h>
 #include <rdmadump/units.h>
@@ -337,8 +338,7 @@ static unsigned int route_frames(struct file *f, struct rd_frame *frames, unsign
 			shorten(f, frame);
 		if (!count->frames || frame->ts_ns < count->first_ns)
 			count->first_ns = frame->ts_ns;
-		if (frame->ts_ns > count->last_ns)
-			count->last_ns = frame->ts_ns;
+		count->last_ns = RD_MAX(count->last_ns, frame->ts_ns);
 		count->frames++;
 		if (notes || !route->announced)
 			take_note(f, i, kept, count, from, route);
@@ -436,8 +436,7 @@ static bool add_stats(const struct file *f, unsigned int i, struct rd_iface_stat
 		any = true;
 		if (s.start_ns && (!sum->start_ns || s.start_ns < sum->start_ns))
 			sum->start_ns = s.start_ns;
-		if (s.end_ns > sum->end_ns)
-			sum->end_ns = s.end_ns;
+		sum->end_ns = RD_MAX(sum->end_ns, s.end_ns);
 		rd_sum_add(&sum->received, s.received);
 		rd_sum_add(&sum->dropped, s.dropped);
 		sum->drops_unknown |= s.drops_unknown;
@@ -464,8 +463,7 @@ static bool file_iface_stats(struct rd_source *src, unsigned int i, struct rd_if
 	if (!stats->end_ns || stats->delivered != p->frames)
 		stats->end_ns = p->last_ns;
 	/* Losses are stored with frames, in the statistics, or in both. */
-	if (stats->dropped < p->dropped)
-		stats->dropped = p->dropped;
+	stats->dropped = RD_MAX(stats->dropped, p->dropped);
 	return any;
 }
 

@@ -9,6 +9,7 @@
 #include <rdmadump/array.h>
 #include <rdmadump/format.h>
 #include <rdmadump/identity.h>
+#include <rdmadump/order.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -324,8 +325,7 @@ static ssize_t read_plain(struct stream *s, uint8_t *buf, size_t capacity, struc
 
 	if (!n)
 		return file_read(s, buf, capacity, err);
-	if (n > capacity)
-		n = capacity;
+	n = RD_MIN(n, capacity);
 	memcpy(buf, s->in + s->at, n);
 	s->at += n;
 	return (ssize_t)n;

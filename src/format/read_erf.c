@@ -126,8 +126,7 @@ enum step erf_unwrap(struct rd_reader *r, struct file_iface *f, struct rd_frame 
 	if (type && type->counts_loss)
 		*dropped = rd_be16(p + ERF_LCTR);
 	if (kind == ERF_KIND_OTHER) { /* passed on with its headers and padding */
-		if (frame->len < frame->caplen)
-			frame->len = frame->caplen;
+		frame->len = RD_MAX(frame->len, frame->caplen);
 		return STEP_FRAME;
 	}
 	frame->data += headers;
@@ -136,8 +135,7 @@ enum step erf_unwrap(struct rd_reader *r, struct file_iface *f, struct rd_frame 
 	if (kind == ERF_KIND_ETH) /* the length includes the FCS even if it was not captured; frames
 				     are delivered without it */
 		frame->len -= frame->len < ERF_ETH_FCS ? frame->len : ERF_ETH_FCS;
-	if (frame->caplen > frame->len)
-		frame->caplen = frame->len;
+	frame->caplen = RD_MIN(frame->caplen, frame->len);
 	return STEP_FRAME;
 }
 

@@ -61,8 +61,7 @@ static enum step begin(struct rd_reader *r)
 	 * Some writers exceed the limit that they state, so that it only serves to detect damage.
 	 */
 	r->pcap.max_caplen = snaplen > SNAPLEN_WHOLE ? snaplen : SNAPLEN_WHOLE;
-	if (r->pcap.max_caplen > CAPLEN_MAX)
-		r->pcap.max_caplen = CAPLEN_MAX;
+	r->pcap.max_caplen = RD_MIN(r->pcap.max_caplen, CAPLEN_MAX);
 	iface.link = reader_link(dlt);
 	iface.dlt = rd_link_keeps_dlt(iface.link) ? dlt : 0;
 	iface.snaplen = reader_snaplen(dlt, snaplen);

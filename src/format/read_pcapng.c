@@ -284,8 +284,7 @@ static enum step frame_options(struct rd_reader *r, struct rd_view *v, const str
 			/* If only some frames have an FCS, readers would take it for data. */
 			if (fcs && !f->fcslen && fcs <= frame->len) {
 				frame->len -= fcs;
-				if (frame->caplen > frame->len)
-					frame->caplen = frame->len;
+				frame->caplen = RD_MIN(frame->caplen, frame->len);
 			}
 		} else if (o.code == OPT_EPB_DROPCOUNT && o.len == 8) {
 			*dropped = reader_u64(r, o.data);

@@ -334,8 +334,7 @@ static void configure(struct rd_recorder *r)
 	r->recording.retention.ended = on_dump;
 	r->recording.retention.ctx = r;
 	r->tick_fd = tick_open();
-	if (n > RD_SESSION_WATCHES - 1)
-		n = RD_SESSION_WATCHES - 1;
+	n = RD_MIN(n, RD_SESSION_WATCHES - 1);
 	if (n)
 		memcpy(r->watches, c->watches, n * sizeof(*r->watches));
 	r->watches[n] = (struct rd_watch){r->tick_fd, on_tick, r};

@@ -2,6 +2,7 @@
 /* Triggers that are fired by frames: kinds of packets, and retransmitted requests. */
 #include "trigger.h"
 #include <rdmadump/hash.h>
+#include <rdmadump/order.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -215,8 +216,7 @@ static bool passes(struct wire_rate *r, uint64_t most, uint64_t ns)
 
 	for (uint64_t i = r->bucket + 1; i <= bucket && i <= r->bucket + WIRE_BUCKETS; i++)
 		r->count[i % WIRE_BUCKETS] = 0;
-	if (bucket > r->bucket)
-		r->bucket = bucket;
+	r->bucket = RD_MAX(r->bucket, bucket);
 	r->count[r->bucket % WIRE_BUCKETS]++;
 	if (sum_of(r) <= most)
 		return false;

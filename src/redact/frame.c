@@ -28,8 +28,7 @@ static void layer_redact(struct rd_redact *r, const struct layer *l);
 
 static void zero(const struct layer *l, uint32_t from, uint32_t to)
 {
-	if (to > l->caplen)
-		to = l->caplen;
+	to = RD_MIN(to, l->caplen);
 	if (from < to)
 		memset(l->data + from, 0, to - from);
 }
@@ -107,8 +106,7 @@ static void network_header(struct rd_redact *r, const struct layer *l, const str
 		rd_redact_ipv4(r, h + 12);
 		rd_redact_ipv4(r, h + 16);
 		end = p->l3 + (uint32_t)(h[0] & 0xf) * 4;
-		if (end > l->caplen)
-			end = l->caplen;
+		end = RD_MIN(end, l->caplen);
 		if (options < end)
 			memset(l->data + options, 1, end - options);
 		return;
@@ -137,8 +135,7 @@ static void inner_redact(
 		.link = link,
 		.depth = l->depth + 1};
 
-	if (in.caplen > in.len)
-		in.caplen = in.len;
+	in.caplen = RD_MIN(in.caplen, in.len);
 	if (in.depth > DEPTH_MAX)
 		memset(in.data, 0, in.caplen);
 	else

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <rdmadump/array.h>
+#include <rdmadump/order.h>
 #include <rdmadump/packet.h>
 #include <rdmadump/redact.h>
 

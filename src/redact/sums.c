@@ -30,8 +30,7 @@ static void sum_update(const struct layer *l, uint32_t field, uint32_t from, uin
 {
 	uint16_t removed, added;
 
-	if (to > l->caplen)
-		to = l->caplen;
+	to = RD_MIN(to, l->caplen);
 	if (field + 2 > l->caplen || from >= to)
 		return;
 	removed = fold(sum16(l->old + from, to - from));

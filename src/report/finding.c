@@ -100,8 +100,7 @@ bool rd_findings_count(struct rd_findings *list)
 	t->count += f->evidence.count;
 	if (f->evidence.first_ns && (!t->first_ns || f->evidence.first_ns < t->first_ns))
 		t->first_ns = f->evidence.first_ns;
-	if (f->evidence.last_ns > t->last_ns)
-		t->last_ns = f->evidence.last_ns;
+	t->last_ns = RD_MAX(t->last_ns, f->evidence.last_ns);
 	return true;
 }
 

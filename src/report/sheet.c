@@ -2,6 +2,7 @@
 /* Values written as text or JSON; lines of a section are aligned with each other. */
 #include <rdmadump/json.h>
 #include <rdmadump/memory.h>
+#include <rdmadump/order.h>
 #include <rdmadump/sheet.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -161,8 +162,7 @@ void rd_sheet_table_end(struct rd_sheet *s)
 		for (size_t r = 0; r < rows; r++) {
 			size_t n = strlen(s->cell[r * s->n_columns + c]);
 
-			if (n > width[c])
-				width[c] = n;
+			width[c] = RD_MAX(width[c], n);
 		}
 	}
 	if (rows) {

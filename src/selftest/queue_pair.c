@@ -110,8 +110,7 @@ int queue_pair_open(struct queue_pair *q, struct ibv_context *ctx, const struct 
 	if (rc)
 		return rc;
 	q->mtu = 128U << attr.active_mtu;
-	if (q->mtu > QUEUE_PAIR_MTU)
-		q->mtu = QUEUE_PAIR_MTU;
+	q->mtu = RD_MIN(q->mtu, QUEUE_PAIR_MTU);
 	rc = make_objects(q, type);
 	if (!rc)
 		rc = to_init(q);
@@ -168,8 +167,7 @@ int queue_pair_connect(struct queue_pair *q, const struct queue_pair *to)
 		.min_rnr_timer = 12};
 	int rc;
 
-	if (q->mtu > to->mtu)
-		q->mtu = to->mtu;
+	q->mtu = RD_MIN(q->mtu, to->mtu);
 	while (128U << attr.path_mtu < q->mtu)
 		attr.path_mtu++;
 	rc = ibv_modify_qp(q->qp, &attr,

@@ -155,8 +155,7 @@ void result_cqes(struct rd_probe_result *r, const void *cqes, size_t n)
 {
 	if (r->cqes || !n)
 		return;
-	if (n > RAW_CQE_BYTES)
-		n = RAW_CQE_BYTES;
+	n = RD_MIN(n, RAW_CQE_BYTES);
 	r->cqes = malloc(n);
 	if (!r->cqes)
 		return;

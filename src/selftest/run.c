@@ -115,8 +115,7 @@ static void run_probe(
 	uint64_t now = rd_monotonic_ns();
 
 	st->deadline_ns = now + rd_probe_limit(probe) * NS_PER_S;
-	if (st->deadline_ns > st->run_deadline_ns)
-		st->deadline_ns = st->run_deadline_ns;
+	st->deadline_ns = RD_MIN(st->deadline_ns, st->run_deadline_ns);
 	if (must_skip(st, probe, r))
 		return;
 	print_began(probe);

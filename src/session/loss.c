@@ -37,8 +37,7 @@ static void measure(struct rd_session *s)
 
 	loss_measure(s);
 	took = rd_monotonic_ns() - start;
-	if (took > s->loss.slowest_ns)
-		s->loss.slowest_ns = took;
+	s->loss.slowest_ns = RD_MAX(s->loss.slowest_ns, took);
 }
 
 /* --- during the capture ------------------------------------------------------------------- */

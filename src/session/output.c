@@ -113,8 +113,7 @@ static int open_file(struct rd_session *s, unsigned int feeds)
 		s->config->recording ? recording_facts : facts_for_file};
 	o->rewritable = rd_header_rewritable(config.path, config.compression);
 	for (unsigned int i = 0; i < s->in.n_ifaces; i++)
-		if (s->in.ifaces[i].max_frame > config.max_frame)
-			config.max_frame = s->in.ifaces[i].max_frame;
+		config.max_frame = RD_MAX(config.max_frame, s->in.ifaces[i].max_frame);
 	return rd_sink_open(&o->sink, &config, &o->ending, &s->error);
 }
 

@@ -6,6 +6,7 @@
 #include <linux/magic.h>
 #include <rdmadump/array.h>
 #include <rdmadump/log.h>
+#include <rdmadump/order.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -282,8 +283,7 @@ void output_cut(struct output *out, uint64_t size)
 		lseek(out->fd, (off_t)size, SEEK_SET) < 0)
 		return;
 	out->offset = size;
-	if (out->checked > size)
-		out->checked = size;
+	out->checked = RD_MIN(out->checked, size);
 }
 
 int output_close(struct output *out, struct rd_error *err)

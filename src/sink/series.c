@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <rdmadump/log.h>
 #include <rdmadump/memory.h>
+#include <rdmadump/order.h>
 #include <rdmadump/spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,8 +89,7 @@ void series_find(struct series *s, struct series_found *found)
 			continue;
 		found->files++;
 		found->bytes += (uint64_t)st.st_size;
-		if (number > s->number)
-			s->number = number;
+		s->number = RD_MAX(s->number, number);
 	}
 	if (d)
 		closedir(d);

@@ -37,8 +37,7 @@ static int make_feeds(struct rd_sink *s, const struct rd_sink_config *config, st
 	}
 	/* At most the time in which line rate fills half of the buffer. */
 	s->patience = config->buffer / FASTEST_BYTES_PER_NS / 2;
-	if (s->patience > PATIENCE_NS)
-		s->patience = PATIENCE_NS;
+	s->patience = RD_MIN(s->patience, PATIENCE_NS);
 	if (config->retention)
 		return retained_init(s, err);
 	return n > 1 ? merge_init(&s->merge, s->encoder, s->feeds, n, size, err) : 0;

@@ -3,6 +3,7 @@
  * overlap. */
 #include "retained.h"
 #include <rdmadump/array.h>
+#include <rdmadump/order.h>
 #include <string.h>
 
 void windows_init(struct windows *w, const struct rd_retention *config)
@@ -33,12 +34,9 @@ static struct window window_around(const struct windows *w, uint64_t ns, uint64_
 
 static void join(struct window *w, const struct window *other)
 {
-	if (other->from < w->from)
-		w->from = other->from;
-	if (other->until > w->until)
-		w->until = other->until;
-	if (other->due_ns > w->due_ns)
-		w->due_ns = other->due_ns;
+	w->from = RD_MIN(w->from, other->from);
+	w->until = RD_MAX(w->until, other->until);
+	w->due_ns = RD_MAX(w->due_ns, other->due_ns);
 }
 
 static enum rd_triggered add(struct windows *w, const struct window *new)

@@ -2,6 +2,7 @@
 /* Opens the parts of the sniffer that exist once per port: context, clock, PD, and queue sizes. */
 #include "verbs_port.h"
 #include <errno.h>
+#include <rdmadump/order.h>
 #include <rdmadump/verbs.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,8 +22,7 @@ static uint32_t longest_frame(const struct rd_port *port, const struct ibv_port_
 		return lrh + grh + bth + xeth + rdma + icrc + vcrc;
 	most = grh + udp + bth + xeth + rdma + icrc;
 	for (unsigned int i = 0; i < port->n_netdevs; i++)
-		if (port->netdevs[i].mtu > most)
-			most = port->netdevs[i].mtu;
+		most = RD_MAX(most, port->netdevs[i].mtu);
 	return ethernet + vlans + most + fcs;
 }
 

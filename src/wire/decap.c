@@ -7,6 +7,7 @@
  * 0x1123, four bytes).
  */
 #include <rdmadump/array.h>
+#include <rdmadump/order.h>
 #include <rdmadump/packet.h>
 
 #define LEVELS_MAX 4
@@ -205,8 +206,7 @@ static bool take(struct rd_inner *in, const struct rd_packet *p)
 	in->data += begin.at;
 	in->len = p->end - begin.at;
 	in->caplen -= begin.at;
-	if (in->caplen > in->len)
-		in->caplen = in->len;
+	in->caplen = RD_MIN(in->caplen, in->len);
 	in->link = begin.link;
 	in->tunnels |= begin.tunnel;
 	in->network = begin.network ? begin.network : in->network;
@@ -225,8 +225,7 @@ static bool take_infiniband(struct rd_inner *in)
 	in->data += RSPAN_FRONT;
 	in->len -= RSPAN_FRONT + RSPAN_BACK;
 	in->caplen -= RSPAN_FRONT;
-	if (in->caplen > in->len)
-		in->caplen = in->len;
+	in->caplen = RD_MIN(in->caplen, in->len);
 	in->tunnels |= RD_TUNNEL_RSPAN;
 	return true;
 }

@@ -5,6 +5,7 @@
  * annexes A16 and A17 (RoCE).
  */
 #include <rdmadump/array.h>
+#include <rdmadump/order.h>
 #include <rdmadump/packet.h>
 #include <rdmadump/wire.h>
 
@@ -496,8 +497,7 @@ static __attribute__((noinline)) bool parse_any(
 bool rd_packet_parse(
 	enum rd_link link, const uint8_t *data, uint32_t caplen, uint32_t len, struct rd_packet *p)
 {
-	if (len < caplen)
-		len = caplen;
+	len = RD_MAX(len, caplen);
 	if (link == RD_LINK_ETHERNET && parse_common(data, caplen, len, p))
 		return true;
 	return parse_any(link, data, caplen, len, p);
@@ -509,8 +509,7 @@ const uint8_t *rd_packet_header(const struct rd_packet *p, enum rd_header h)
 
 	if (!p->op)
 		return NULL;
-	if (limit > p->caplen)
-		limit = p->caplen;
+	limit = RD_MIN(limit, p->caplen);
 	for (unsigned int i = 0; i < sizeof(p->op->headers) && p->op->headers[i]; i++) {
 		uint32_t length = rd_header_length(p->op->headers[i]);
 

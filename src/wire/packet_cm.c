@@ -4,6 +4,7 @@
  * annex A11.
  */
 #include <rdmadump/names.h>
+#include <rdmadump/order.h>
 #include <rdmadump/packet.h>
 
 #define MESSAGE_LEN  232U /* in bytes: a MAD without its header */
@@ -117,8 +118,7 @@ bool rd_mad_cm(const struct rd_mad *mad, struct rd_cm *out)
 		out->ack_timeout = m[message->ack_timeout] >> 3;
 	}
 	/* They fill the rest of the MAD. */
-	if (left > MESSAGE_LEN)
-		left = MESSAGE_LEN;
+	left = RD_MIN(left, MESSAGE_LEN);
 	if (message->private_data && left > message->private_data) {
 		out->private_data = m + message->private_data;
 		out->private_len = left - message->private_data;

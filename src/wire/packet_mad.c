@@ -4,6 +4,7 @@
  * (PMA), 12.6 (CM). The content of CM messages is in packet_cm.c.
  */
 #include <rdmadump/names.h>
+#include <rdmadump/order.h>
 #include <rdmadump/packet.h>
 #include <stdio.h>
 
@@ -19,8 +20,7 @@ bool rd_packet_mad(const struct rd_packet *p, struct rd_mad *out)
 
 	if (!rd_packet_is_mad(p))
 		return false;
-	if (limit > p->caplen)
-		limit = p->caplen;
+	limit = RD_MIN(limit, p->caplen);
 	if (p->payload > limit || limit - p->payload < RD_MAD_HEADER)
 		return false;
 	*out = (struct rd_mad){.data = m,

@@ -188,8 +188,7 @@ uint64_t shortest_response(const struct flow *r, uint64_t *n)
 		if (!h)
 			continue;
 		*n += h->n;
-		if (h->min < min)
-			min = h->min;
+		min = RD_MIN(min, h->min);
 	}
 	return min;
 }
@@ -310,8 +309,7 @@ bool acknowledge(struct rd_analysis *a, struct flow *r, uint32_t upto, uint64_t 
 		upto = missing;
 	}
 	r->ack.una = upto;
-	if (ns > r->req.progress_ns)
-		r->req.progress_ns = ns;
+	r->req.progress_ns = RD_MAX(r->req.progress_ns, ns);
 	responded(a, r);
 	if (r->ack.open_since_ns) {
 		r->ack.waited_ns = ns - r->ack.open_since_ns;

@@ -431,8 +431,7 @@ static __attribute__((noinline)) void time_jumps(struct rd_analysis *a, uint64_t
 		a->totals.first_ns = ns;
 	if (ns < a->ns) {
 		a->totals.backwards++;
-		if (ns < a->totals.first_ns)
-			a->totals.first_ns = ns;
+		a->totals.first_ns = RD_MIN(a->totals.first_ns, ns);
 	} else if (a->ns) {
 		silence(a, ns);
 	}
@@ -446,8 +445,7 @@ static inline void time_take(struct rd_analysis *a, uint64_t ns)
 		time_jumps(a, ns);
 	if (step - 1 < a->totals.step_ns - 1 && a->ns) /* 0 is none in both */
 		a->totals.step_ns = step;
-	if (ns > a->totals.last_ns)
-		a->totals.last_ns = ns;
+	a->totals.last_ns = RD_MAX(a->totals.last_ns, ns);
 	a->ns = ns;
 }
 

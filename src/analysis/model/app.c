@@ -35,8 +35,7 @@ static void data_add(struct rd_app_data *d, uint32_t bytes)
 {
 	if (!d->n++ || bytes < d->smallest)
 		d->smallest = bytes;
-	if (bytes > d->largest)
-		d->largest = bytes;
+	d->largest = RD_MAX(d->largest, bytes);
 	d->bytes += bytes;
 }
 

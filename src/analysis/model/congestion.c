@@ -72,8 +72,7 @@ static void episode_rate(struct rd_analysis *a, struct congestion *c, uint64_t r
 {
 	bool fell = c->lowest != UINT64_MAX && c->lowest < RECOVERED(c->before);
 
-	if (rate < c->lowest)
-		c->lowest = rate;
+	c->lowest = RD_MIN(c->lowest, rate);
 	if (rate < RECOVERED(c->before))
 		return;
 	if (fell)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Time series of all flows on one grid; when it is full, the width of a step doubles. */
 #include "grid.h"
+#include <rdmadump/order.h>
 #include <stdlib.h>
 
 #define FIRST_WIDTH 1024 /* ns */
@@ -37,8 +38,7 @@ static void point_add(struct rd_point *to, const struct rd_point *p)
 	to->nak += p->nak;
 	to->latency_n += p->latency_n;
 	to->latency_sum_ns += p->latency_sum_ns;
-	if (p->latency_max_ns > to->latency_max_ns)
-		to->latency_max_ns = p->latency_max_ns;
+	to->latency_max_ns = RD_MAX(to->latency_max_ns, p->latency_max_ns);
 }
 
 /* Adds each two points into one. */
@@ -69,8 +69,7 @@ void grid_move(struct grid *g, uint64_t ns)
 	}
 	g->at = (unsigned int)((ns - g->start) / g->width);
 	g->since = g->start + g->at * g->width;
-	if (g->at > g->last)
-		g->last = g->at;
+	g->last = RD_MAX(g->last, g->at);
 }
 
 bool points_init(struct rd_series *s, const struct grid *g)

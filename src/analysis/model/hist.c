@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Histograms of durations: bounded, with steps that grow with the value. */
 #include "hist.h"
+#include <rdmadump/order.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,8 +61,7 @@ bool hist_add(struct hist **hist, uint64_t ns)
 		return false;
 	if (!h->n++ || ns < h->min)
 		h->min = ns;
-	if (ns > h->max)
-		h->max = ns;
+	h->max = RD_MAX(h->max, ns);
 	h->counts[step - h->first]++;
 	return true;
 }
@@ -80,8 +80,7 @@ bool hist_join(struct hist **to, const struct hist *from)
 	}
 	if (!(*to)->n || from->min < (*to)->min)
 		(*to)->min = from->min;
-	if (from->max > (*to)->max)
-		(*to)->max = from->max;
+	(*to)->max = RD_MAX((*to)->max, from->max);
 	(*to)->n += from->n;
 	return true;
 }

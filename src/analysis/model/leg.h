@@ -2,6 +2,7 @@
 /* Traffic from one host to another (a leg), and bursts towards a host. Bounded: leg.c. */
 #pragma once
 
+#include <rdmadump/order.h>
 #include <rdmadump/verdict.h>
 
 #define HOSTS_MAX 1024
@@ -81,6 +82,5 @@ static inline void leg_late(struct host *h, uint64_t from, uint64_t ns)
 	h->late_ns = ns;
 	late->n++;
 	late->ns += ns - from;
-	if (ns - from > late->max_ns)
-		late->max_ns = ns - from;
+	late->max_ns = RD_MAX(late->max_ns, ns - from);
 }

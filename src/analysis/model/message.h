@@ -10,10 +10,8 @@ static inline void message_done(struct rd_verb_use *v, uint32_t bytes)
 	v->messages++;
 	if (bytes == MESSAGE_UNSIZED)
 		return;
-	if (bytes < v->smallest)
-		v->smallest = bytes;
-	if (bytes > v->largest)
-		v->largest = bytes;
+	v->smallest = RD_MIN(v->smallest, bytes);
+	v->largest = RD_MAX(v->largest, bytes);
 }
 
 /*

@@ -59,8 +59,7 @@ static void merge(
 {
 	if (first_ns && (!own->first_ns || first_ns < own->first_ns))
 		own->first_ns = first_ns;
-	if (last_ns > own->last_ns)
-		own->last_ns = last_ns;
+	own->last_ns = RD_MAX(own->last_ns, last_ns);
 	if (!is_better(who, &own->who))
 		return;
 	json_decref(own->who.details);

@@ -39,12 +39,9 @@ static struct owner_watch watch_of(const json_t *facts)
 /* A long list is in several objects, and files of a recorder have what it collected so far. */
 static void extend(struct owner_watch *to, const struct owner_watch *by)
 {
-	if (by->to_ns > to->to_ns)
-		to->to_ns = by->to_ns;
-	if (by->error_ns > to->error_ns)
-		to->error_ns = by->error_ns;
-	if (by->interval_ns > to->interval_ns)
-		to->interval_ns = by->interval_ns;
+	to->to_ns = RD_MAX(to->to_ns, by->to_ns);
+	to->error_ns = RD_MAX(to->error_ns, by->error_ns);
+	to->interval_ns = RD_MAX(to->interval_ns, by->interval_ns);
 	to->events &= by->events;
 }
 

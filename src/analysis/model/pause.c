@@ -99,8 +99,7 @@ static void pause_end(struct class *c, uint64_t ns)
 		uint64_t length = to - c->since_ns;
 
 		c->sum.paused_ns += length;
-		if (length > c->sum.longest_ns)
-			c->sum.longest_ns = length;
+		c->sum.longest_ns = RD_MAX(c->sum.longest_ns, length);
 		c->spans[c->at++ % SPANS] = (struct span){c->since_ns, to};
 	}
 	c->since_ns = 0;

@@ -100,8 +100,7 @@ void place_new(struct rd_analysis *a, struct flow *f)
 		if ((flow_plain(g) != f->id.back && g->key.k1 != f->key.k1) || !g->place.copies)
 			continue;
 		f->place = g->place;
-		if (f->place.copies > COPIES_NEW)
-			f->place.copies = COPIES_NEW;
+		f->place.copies = RD_MIN(f->place.copies, COPIES_NEW);
 		return;
 	}
 }

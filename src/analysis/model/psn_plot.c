@@ -49,8 +49,7 @@ static void range_add(struct rd_psn_range *r, int64_t low, int64_t high)
 		return;
 	if (r->high == RD_PSN_NONE || low < r->low)
 		r->low = low;
-	if (high > r->high)
-		r->high = high;
+	r->high = RD_MAX(r->high, high);
 }
 
 /* Makes one step of each two. */
@@ -65,8 +64,7 @@ static void fold(struct rd_psn_plot *p)
 		}
 		range_add(&to->sent, step.sent.low, step.sent.high);
 		range_add(&to->again, step.again.low, step.again.high);
-		if (step.acked > to->acked)
-			to->acked = step.acked;
+		to->acked = RD_MAX(to->acked, step.acked);
 	}
 	p->n = (p->n + 1) / 2;
 	p->width_ns *= 2;
@@ -175,8 +173,7 @@ void psn_plots_request(struct rd_analysis *a, struct flow *f, const struct item 
 	d->last = psn;
 	d->plot.restarts += plots->restart == a->frame;
 	d->packets++;
-	if (d->at + span - 1 > d->top)
-		d->top = d->at + span - 1;
+	d->top = RD_MAX(d->top, d->at + span - 1);
 	step = step_at(&d->plot, it->ns);
 	range_add(again ? &step->again : &step->sent, d->at, d->at + span - 1);
 }
@@ -216,8 +213,7 @@ void psn_plots_response(struct rd_analysis *a, struct flow *r, const struct item
 	if (!r->ack.acked)
 		return;
 	step = step_at(&d->plot, it->ns);
-	if (place_of(d, r->ack.una) > step->acked)
-		step->acked = place_of(d, r->ack.una);
+	step->acked = RD_MAX(step->acked, place_of(d, r->ack.una));
 }
 
 bool psn_plot_copy(struct rd_psn_plot **to, const struct psn_plots *plots, const struct flow *f)

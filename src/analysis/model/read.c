@@ -77,8 +77,7 @@ void request_read_is_single(struct flow *f)
 
 void request_learn_mtu(struct flow *f, uint32_t mtu)
 {
-	if (mtu > f->req.mtu)
-		f->req.mtu = mtu;
+	f->req.mtu = RD_MAX(f->req.mtu, mtu);
 	if (f->req.read_open && f->req.read_length != READ_UNKNOWN)
 		read_ends(f, psn_add(f->req.read_psn, packets(f->req.read_length, f->req.mtu)));
 }

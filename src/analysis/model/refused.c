@@ -108,8 +108,7 @@ void refused_take(struct rd_analysis *a, struct flow *r, uint32_t psn)
 	if (a->refused.n < REFUSALS_MAX)
 		add(a, b, psn);
 	/* Neither this message nor the packets sent after it arrived. */
-	if (b->goodput <= r->req.goodput)
-		r->req.goodput = b->goodput;
+	r->req.goodput = RD_MIN(r->req.goodput, b->goodput);
 }
 
 bool refused_needs_no_receive(const struct rd_analysis *a, const struct flow *r, uint32_t psn)

@@ -443,8 +443,7 @@ void request_rc(struct rd_analysis *a, struct flow *f, const struct item *it)
 		if (f->ack.acked && psn == f->ack.una &&
 			!(f->trouble && f->trouble->round_ns > f->req.progress_ns))
 			shortest(&f->ack.next_ns, f->req.progress_ns, it->ns);
-		if (it->ns > f->req.progress_ns)
-			f->req.progress_ns = it->ns;
+		f->req.progress_ns = RD_MAX(f->req.progress_ns, it->ns);
 	} else {
 		a->point->retransmitted++;
 	}

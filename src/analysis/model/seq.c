@@ -2,6 +2,7 @@
 /* Missing packets of a sequence: a few ranges; the oldest one is dropped first. */
 #include "seq.h"
 #include <rdmadump/array.h>
+#include <rdmadump/order.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,10 +67,8 @@ static bool hole_cut(struct seq *s, unsigned int i, uint32_t psn, uint32_t n, ui
 
 	if (front >= (int32_t)h->n || back >= (int32_t)h->n)
 		return false;
-	if (front < 0)
-		front = 0;
-	if (back < 0)
-		back = 0;
+	front = RD_MAX(front, 0);
+	back = RD_MAX(back, 0);
 	*taken += h->n - (uint32_t)front - (uint32_t)back;
 	if (!front && !back) {
 		hole_remove(s, i);

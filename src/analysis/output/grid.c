@@ -2,6 +2,7 @@
 /* Tables that fit a terminal: they leave out columns before a row needs a second line. */
 #include "layout.h"
 #include <rdmadump/memory.h>
+#include <rdmadump/order.h>
 #include <stdarg.h>
 #include <stdlib.h>
 
@@ -56,8 +57,7 @@ static void measure(const struct grid *g, size_t rows, struct plan *p)
 			const char *text = cell_of(g, r, c);
 			unsigned int width = (unsigned int)strlen(text);
 
-			if (width > p->width[c])
-				p->width[c] = width;
+			p->width[c] = RD_MAX(p->width[c], width);
 			p->empty[c] &= is_empty(text);
 		}
 		p->empty[c] &= !g->filled[c];

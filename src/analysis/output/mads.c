@@ -4,6 +4,7 @@
 #include "output.h"
 #include <inttypes.h>
 #include <rdmadump/json.h>
+#include <rdmadump/order.h>
 
 #define ROWS_SHOWN 8 /* on one screen */
 #define NAME_LEN   160
@@ -52,8 +53,7 @@ void mads_text(const struct rd_report *r, const struct rd_report_style *style, F
 
 	if (!r->n_mads || (!style->verbose && !is_worth_a_table(r)))
 		return;
-	if (most > r->n_mads)
-		most = r->n_mads;
+	most = RD_MIN(most, r->n_mads);
 	for (size_t i = 0; i < most; i++)
 		put_row(&g, &r->mads[i]);
 	fputc('\n', out);

@@ -5,6 +5,7 @@
 #include "output.h"
 #include <ctype.h>
 #include <inttypes.h>
+#include <rdmadump/order.h>
 #include <rdmadump/printable.h>
 #include <rdmadump/sum.h>
 #include <stdlib.h>
@@ -429,8 +430,7 @@ static int left_width(const struct rows *rows)
 		char text[RD_ADDRESS_LEN + 16];
 
 		pair_endpoint_text(text, sizeof(text), &row->c->end[row->side]);
-		if ((int)strlen(text) > width)
-			width = (int)strlen(text);
+		width = RD_MAX(width, (int)strlen(text));
 	}
 	return width;
 }
@@ -461,8 +461,7 @@ static void put_table(const struct page *p)
 	size_t most = p->style->verbose || p->style->top ? p->r->n_shown : ROWS_SHOWN;
 	struct rows rows = {.page = p};
 
-	if (most > p->r->n_shown)
-		most = p->r->n_shown;
+	most = RD_MIN(most, p->r->n_shown);
 	rows.conversations = most;
 	if (!most)
 		return;

@@ -51,8 +51,7 @@ static void data_join(struct rd_app_data *to, const struct rd_app_data *from)
 		return;
 	if (!to->n || from->smallest < to->smallest)
 		to->smallest = from->smallest;
-	if (from->largest > to->largest)
-		to->largest = from->largest;
+	to->largest = RD_MAX(to->largest, from->largest);
 	to->n += from->n;
 	to->bytes += from->bytes;
 }

@@ -85,10 +85,8 @@ static void fill_ending(struct rd_side *s, const struct flow *f, uint64_t end)
 	uint64_t quiet = end - f->traffic.last_ns, wait = GIVEN_UP_NS;
 	uint64_t longest = rd_side_latency(s, RD_LATENCY_TIMEOUT)->max;
 
-	if (longest * TIMER_SPREAD > wait)
-		wait = longest * TIMER_SPREAD;
-	if (s->rnr_timer_us * UINT64_C(4000) > wait)
-		wait = s->rnr_timer_us * UINT64_C(4000);
+	wait = RD_MAX(wait, longest * TIMER_SPREAD);
+	wait = RD_MAX(wait, s->rnr_timer_us * UINT64_C(4000));
 	s->end.frame = f->ack.end_frame;
 	s->end.ns = f->traffic.last_ns;
 	s->end.lacks = f->trouble && f->trouble->seen.n_holes;

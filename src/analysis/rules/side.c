@@ -86,8 +86,7 @@ static bool small_mtu(const struct look *l, struct rd_finding *f)
 	uint64_t large = 0;
 
 	for (unsigned int v = RD_VERB_SEND; v <= RD_VERB_READ; v++)
-		if (rd_side_verb(l->s, v)->largest > large)
-			large = rd_side_verb(l->s, v)->largest;
+		large = RD_MAX(large, rd_side_verb(l->s, v)->largest);
 	if (!l->s->mtu || l->s->mtu > 1024 || large < 32768 || l->s->goodput_bytes < 10000000)
 		return false;
 	if (l->c->kind == RD_KIND_IB)

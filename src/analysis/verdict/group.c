@@ -6,6 +6,7 @@
 #include "verdict.h"
 #include <rdmadump/array.h>
 #include <rdmadump/memory.h>
+#include <rdmadump/order.h>
 #include <stdlib.h>
 
 static struct rd_group *group_of(struct rd_groups *groups, const char *rule)
@@ -34,8 +35,7 @@ static void sum_up(struct rd_group *g, const struct rd_findings *list)
 		g->count += e->count;
 		if (e->first_ns && (!g->first_ns || e->first_ns < g->first_ns))
 			g->first_ns = e->first_ns;
-		if (e->last_ns > g->last_ns)
-			g->last_ns = e->last_ns;
+		g->last_ns = RD_MAX(g->last_ns, e->last_ns);
 	}
 	if (!tally || !tally->n)
 		return;

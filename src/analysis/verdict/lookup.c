@@ -12,8 +12,7 @@ int lookup_make(struct rd_report *r)
 	unsigned int most = 0;
 
 	for (size_t i = 0; i < r->n_conversations; i++)
-		if (r->conversations[i].id > most)
-			most = r->conversations[i].id;
+		most = RD_MAX(most, r->conversations[i].id);
 	r->place_of = calloc((size_t)most + 1, sizeof(*r->place_of));
 	if (!r->place_of)
 		return -1;

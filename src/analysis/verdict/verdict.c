@@ -153,10 +153,8 @@ static void mix(const struct rd_report *r, struct rd_judgement *v, const struct 
 		first = h->first_ns;
 		if (first && first < v->since_ns)
 			v->since_ns = first;
-		if (h->last_ns > v->until_ns)
-			v->until_ns = h->last_ns;
-		if (f->certainty > v->certainty)
-			v->certainty = f->certainty;
+		v->until_ns = RD_MAX(v->until_ns, h->last_ns);
+		v->certainty = RD_MAX(v->certainty, f->certainty);
 	}
 }
 
@@ -244,8 +242,7 @@ static void place_it(const struct rd_report *r, struct rd_judgement *v, const st
 		(!(v->places & RD_PLACE_RECEIVER_NIC) || fills_link(r, v->receiver))) {
 		v->incast = host_of(r, v->receiver)->most_senders;
 		v->places = RD_PLACE_FABRIC;
-		if (v->where > RD_LIKELY)
-			v->where = RD_LIKELY;
+		v->where = RD_MIN(v->where, RD_LIKELY);
 	}
 	next = next_point(v, tap);
 	snprintf(v->capture_next, sizeof(v->capture_next), "%s", next ? next : "");

@@ -185,8 +185,7 @@ static void put_pauses(FILE *out, const struct rd_report *r, const struct rd_fin
 	double share = 0;
 
 	for (unsigned int i = 0; s && s->speed && i < RD_PAUSE_CLASSES; i++)
-		if (rd_pause_share(r, &s->classes[i]) > share)
-			share = rd_pause_share(r, &s->classes[i]);
+		share = RD_MAX(share, rd_pause_share(r, &s->classes[i]));
 	if (share > 0)
 		fprintf(out, "; they ask to stop for %s of the time",
 			rd_fmt_percent(percent, 100 * share));

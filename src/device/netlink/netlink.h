@@ -6,6 +6,7 @@
 #include <netlink/attr.h>
 #include <rdmadump/event.h>
 #include <rdmadump/info.h>
+#include <rdmadump/order.h>
 #include <rdmadump/printable.h>
 #include <rdmadump/resource.h>
 #include <string.h>
@@ -47,8 +48,7 @@ static inline bool attr_text(const struct nlattr *a, char *buf, size_t size)
 	char raw[256];
 	size_t n = a && nla_len(a) > 0 ? (size_t)nla_len(a) : 0;
 
-	if (n > sizeof(raw) - 1)
-		n = sizeof(raw) - 1;
+	n = RD_MIN(n, sizeof(raw) - 1);
 	if (n)
 		memcpy(raw, nla_data(a), n);
 	raw[n] = '\0';

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <rdmadump/log.h>
 #include <rdmadump/memory.h>
+#include <rdmadump/order.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -139,7 +140,6 @@ uint64_t counters_step(const struct readings *r, const struct counters_options *
 	double seconds = o->interval;
 
 	for (size_t i = 0; i < r->n; i++)
-		if (seconds < r->port[i].counters.lifespan_ms / 1000.0)
-			seconds = r->port[i].counters.lifespan_ms / 1000.0;
+		seconds = RD_MAX(seconds, r->port[i].counters.lifespan_ms / 1000.0);
 	return (uint64_t)(seconds * 1e9);
 }

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/document.h>
+#include <rdmadump/order.h>
 #include <rdmadump/privilege.h>
 #include <rdmadump/units.h>
 #include <stdio.h>
@@ -281,8 +282,7 @@ static void measure(
 			(columns[c].shown == VERBOSE || (columns[c].shown == MIXED && !mixed)))
 			continue;
 		for (size_t r = 0; r < n; r++)
-			if (strlen(rows[r].cell[c]) > width[c])
-				width[c] = strlen(rows[r].cell[c]);
+			width[c] = RD_MAX(width[c], strlen(rows[r].cell[c]));
 	}
 }
 
