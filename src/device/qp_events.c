@@ -6,6 +6,8 @@
 
 #include "config.h"
 #include <errno.h>
+#include <rdmadump/error.h>
+#include <rdmadump/qp_event.h>
 
 #ifdef HAVE_LIBBPF
 #include "qp_program.h"
@@ -14,6 +16,7 @@
 #include <bpf/libbpf.h>
 #include <linux/capability.h>
 #include <linux/perf_event.h>
+#include <rdmadump/clock.h>
 #include <rdmadump/privilege.h>
 #include <stdlib.h>
 #include <string.h>
