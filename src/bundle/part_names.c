@@ -22,7 +22,8 @@ static void add(json_t *list, const char *kind, const char *name)
 			list, json_pack("{s:s, s:o}", "kind", kind, "name", rd_json_string(name)));
 }
 
-/* A host's name, with and without its domain. */
+/* A host's name, with and without its domain; the domain alone, unless it is a word like "local".
+ */
 static void add_host(json_t *list, const char *name)
 {
 	char first[256];
@@ -33,6 +34,8 @@ static void add_host(json_t *list, const char *name)
 		return;
 	snprintf(first, sizeof(first), "%.*s", (int)n, name);
 	add(list, "host", first);
+	if (strchr(name + n + 1, '.'))
+		add(list, "host", name + n + 1);
 }
 
 /* --- hosts ------------------------------------------------------------------------------------ */

@@ -276,7 +276,7 @@ static bool bare(const struct place *p, size_t at, size_t n, enum prefix prefix,
 
 	if (n % 2 == 0 && n <= 32)
 		get_bytes(b, text, n / 2);
-	if (n == 16) {
+	if (n == 16 || n == 18) { /* a switch id may have another byte */
 		if (!long_guid(p, b, hex, letter))
 			return false;
 	} else if (n == 12) {

@@ -178,6 +178,10 @@ static bool ipoib(
 static void transport_payload(
 	struct rd_redact *r, const struct layer *l, const struct rd_packet *p, uint32_t end)
 {
+	const uint8_t *reserved = rd_packet_header(p, RD_H_CNP);
+
+	if (reserved)
+		zero(l, (uint32_t)(reserved - p->data), p->payload);
 	if (p->payload >= end)
 		return;
 	if (rd_packet_is_mad(p))

@@ -7,6 +7,8 @@
 #include "redact.h"
 
 #define SMP_MKEY     24
+#define SMP_LIDS     32 /* of a directed route */
+#define SMP_RESERVED 36
 #define SMP_DATA     64
 #define SA_SM_KEY    36
 #define SA_OFFSET    44 /* distance of records, in 8 bytes */
@@ -191,9 +193,9 @@ static uint32_t data_of(unsigned int class)
 	}
 }
 
-static void zero_key(uint8_t *mad, uint32_t left, uint32_t at)
+static void zero_part(uint8_t *mad, uint32_t left, uint32_t at, uint32_t end)
 {
-	for (uint32_t i = at; i < at + 8 && i < left; i++)
+	for (uint32_t i = at; i < end && i < left; i++)
 		mad[i] = 0;
 }
 
@@ -209,10 +211,14 @@ void mad_redact(struct rd_redact *r, uint8_t *mad, uint32_t left)
 	if (left < RD_MAD_HEADER)
 		return;
 	data = data_of(mad[1]);
-	if (data == SMP_DATA && mad[1] != CLASS_PMA)
-		zero_key(mad, left, SMP_MKEY);
-	if (data == SA_DATA)
-		zero_key(mad, left, SA_SM_KEY);
+	if (mad[1] == CLASS_PMA) {
+		zero_part(mad, left, RD_MAD_HEADER, PMA_DATA);
+	} else if (data == SMP_DATA) {
+		zero_part(mad, left, SMP_MKEY, SMP_LIDS);
+		zero_part(mad, left, SMP_RESERVED, SMP_DATA);
+	} else if (data == SA_DATA) {
+		zero_part(mad, left, SA_SM_KEY, SA_OFFSET);
+	}
 	if (left <= data)
 		return;
 	a = attribute_find(mad[1], rd_be16(mad + 16));

@@ -45,7 +45,7 @@ tool ibstat 'printf "Node GUID: 0x0c42a10300b31234\nSystem image GUID: 0x0c42a10
 tool nvidia-smi 'printf "Serial Number: MT2116X09341\n%s MT2116X09341 %s\n" "$(uname -n)" 172.29.3.4'
 tool numactl 'head -c 4000 /dev/zero'
 # shellcheck disable=SC2016 # the tool's own
-tool dmesg 'echo "[1.0] mlx5_core 0000:3b:00.0 enx0c42a1b31234: renamed, node $(uname -n), alias $(uname -n | cut -d. -f1)"'
+tool dmesg 'echo "[1.0] mlx5_core 0000:3b:00.0 enx0c42a1b31234: renamed, node $(uname -n), alias $(uname -n | cut -d. -f1), mail root@$(uname -n | cut -d. -f2-)"'
 mkdir -p alice17/zephyr-works && zstd -dqc "$TEST_DATA/roce/07_rping/a.pcap.zst" >alice17/172.29.3.4.pcap
 printf 'not a capture' >alice17/other.pcap
 # A link type that nothing is known of: 147, for private use.
@@ -72,7 +72,7 @@ for kind in mac guid ipv4 ipv6 host user serial path; do
 done
 python3 "$here/redacted.py" search b.tar.zst.map "$b" >"$tmp/log"
 ok "no original is in any member, or its name" "$tmp/log"
-for secret in alice17 zephyr-works 172.29.3.4 MT2116X09341 0c42a1 12345678 "$(cat /proc/sys/kernel/random/boot_id)"; do
+for secret in alice17 zephyr-works 172.29.3.4 MT2116X09341 0c42a1 12345678 lab.example "$(cat /proc/sys/kernel/random/boot_id)"; do
 	grep -rqi -- "$secret" "$b"
 	is "no '$secret'" $? 1
 done

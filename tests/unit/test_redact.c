@@ -78,7 +78,7 @@ TEST(forms)
 		"arp <0c:42:a1:b3:12:34>: reply, <0c-42-a1-b3-12-34>- and <0c:42:a1:b3:12:34>:",
 		"ff:ff:ff:ff:ff:ff 00:00:00:00:00:00 01:80:c2:00:00:0e 33:33:00:00:00:01",
 		"node_guid: <0c42:a103:00b3:1234> and <0x0c42a10300b31234>, in fe80:0000:0000:0000",
-		"node_guid <0c42:a103:00b3:1234>\nswitchid <3412b30003a1420c>",
+		"node_guid <0c42:a103:00b3:1234>\nswitchid <3412b30003a1420c> <3412b30003a1420c>01",
 		"<0x0c42a10300b31234> 0x00007f1234567890 0xffff888012345678 0x0000000000000001",
 		"Base GUID: <0c42a10300b31234> 4; version 0c42a10300b3123",
 		"Base MAC: <0c42a1b31234> 4",
@@ -131,7 +131,7 @@ TEST(labels)
 	static const char *const rows[] = {
 		"[SN] Serial number: <MT2116X09341>\n again <MT2116X09341>",
 		"Vendor SN       : <MT2116VS01234>\nlower <mt2116vs01234>",
-		"serial_number <MT2116X09341>",
+		"serial_number <MT2116X09341>\nCable SN: <MT2116VS01234>, Asset tag : <A0012345>",
 		"\"serial\": \"<MT2116X09341>\",",
 		"the serial number is not available",
 		"serial number: a12 is too short for one",
@@ -698,6 +698,7 @@ TEST(smp)
 	assert_memory_equal(got + 68, got + 76, 8);
 	assert_memory_equal(got + 92, mad + 92, 12); /* P_Keys, device id, revision, port */
 	assert_memory_equal(got + 24, "\0\0\0\0\0\0\0\0", 8);
+	assert_false(has(got + 36, 28, "\xc3", 1)); /* reserved */
 	make_mad(RD_MAD_SMP_DIRECTED, 0x10);
 	memset(mad + 64, 0, 64);
 	memcpy(mad + 64, "leaf7 HCA-1", 11);
@@ -709,9 +710,26 @@ TEST(smp)
 	memcpy(mad + 64, "mlx5_0", 6);
 	redact(RD_LINK_ETHERNET);
 	assert_memory_equal(got + 64, "mlx5_0", 7);
-	make_mad(0x0a, 0x77); /* a vendor's */
+	make_mad(0x04, 0x12);
+	redact(RD_LINK_ETHERNET);
+	assert_false(has(got + 24, 40, "\xc3", 1));
+	assert_memory_equal(got + 64, mad + 64, 192); /* counters */
+	make_mad(0x0a, 0x77);			      /* a vendor's */
 	redact(RD_LINK_ETHERNET);
 	assert_false(has(got + 24, 232, "\xc3", 1));
+}
+
+/* A congestion notification has only reserved bytes behind the BTH. */
+TEST(cnp)
+{
+	make_udp_frame(&m, 4791, RD_BTH_LEN + 16 + RD_ICRC_LEN);
+	make_be32(&m, 0x8140ffff);
+	make_be32(&m, 1);
+	make_be32(&m, 0);
+	make_fill(&m, 0xc3, 16);
+	make_fill(&m, 0, RD_ICRC_LEN);
+	redact(RD_LINK_ETHERNET);
+	assert_false(has(to, m.n, "\xc3\xc3", 2));
 }
 
 TEST(sa)
