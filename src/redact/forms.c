@@ -137,7 +137,7 @@ static bool short_mac(struct rd_redact *r, const char *text, size_t n, struct fo
 		if (end == at || end > at + 2 || (i < 5 ? end == n || text[end] != ':' : end != n))
 			return false;
 		for (; at < end; at++)
-			mac[i] = (uint8_t)(mac[i] << 4 | value_of(text[at]));
+			mac[i] = (uint8_t)((unsigned int)mac[i] << 4 | value_of(text[at]));
 		at++;
 	}
 	if (!has_letter(text, n) && !mac_was_seen(r, mac))

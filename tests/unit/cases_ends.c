@@ -360,6 +360,7 @@ void ends_close(struct run *r)
 		groups_free(&x->groups);
 		rd_findings_free(&x->findings);
 		free(x->place_of);
+		free(x->flow_slots);
 	}
 	rd_ends_report_free(r->er);
 	rd_ends_close(r->e);
