@@ -61,19 +61,18 @@ static void add_pending(struct rd_recorder *r, const char *text)
 	r->has_pending = true;
 }
 
-void recorder_fire(struct rd_recorder *r, struct trigger *t, const char *what)
-{
-	recorder_fire_at(r, t, rd_session_now(r->session), what);
-}
-
-void recorder_fire_at(struct rd_recorder *r, struct trigger *t, uint64_t ns, const char *what)
+/* at NULL: now, and not before the lock: a file that began since would lack the frames before it.
+ */
+static void fire(struct rd_recorder *r, struct trigger *t, const uint64_t *at, const char *what)
 {
 	enum rd_triggered result;
 	char text[TRIGGER_TEXT];
+	uint64_t ns;
 
 	snprintf(text, sizeof(text), "trigger %s%s%s", t->text, *what ? ": " : "", what);
 	atomic_fetch_add_explicit(&t->fired, 1, memory_order_relaxed);
 	pthread_mutex_lock(&r->lock);
+	ns = at ? *at : rd_session_now(r->session);
 	result = rd_session_trigger(r->session, ns);
 	account(r, result);
 	if (counts(result)) {
@@ -87,14 +86,25 @@ void recorder_fire_at(struct rd_recorder *r, struct trigger *t, uint64_t ns, con
 	announce(r, t, result, text);
 }
 
+void recorder_fire(struct rd_recorder *r, struct trigger *t, const char *what)
+{
+	fire(r, t, NULL, what);
+}
+
+void recorder_fire_at(struct rd_recorder *r, struct trigger *t, uint64_t ns, const char *what)
+{
+	fire(r, t, &ns, what);
+}
+
 bool recorder_fire_frame(struct rd_recorder *r, struct trigger *t, const struct rd_frame *frame)
 {
-	/* The timestamp of such a frame is not usable. */
-	uint64_t ns = frame->flags & RD_FRAME_BAD_TIME ? rd_session_now(r->session) : frame->ts_ns;
 	enum rd_triggered result;
 	char text[TRIGGER_TEXT] = "";
+	uint64_t ns;
 
 	pthread_mutex_lock(&r->lock);
+	/* The timestamp of such a frame is not usable. */
+	ns = frame->flags & RD_FRAME_BAD_TIME ? rd_session_now(r->session) : frame->ts_ns;
 	result = rd_session_trigger(r->session, ns);
 	account(r, result);
 	if (counts(result)) {

@@ -443,4 +443,36 @@ TEST(end_while_command_starts)
 	pthread_mutex_destroy(&ended.lock);
 }
 
+/* --- when a trigger fired -------------------------------------------------------------------- */
+
+static bool locked;
+
+uint64_t __wrap_rd_session_now(const struct rd_session *s);
+uint64_t __wrap_rd_session_now(const struct rd_session *s)
+{
+	(void)s;
+	locked = pthread_mutex_trylock(&ended.lock) != 0;
+	if (!locked)
+		pthread_mutex_unlock(&ended.lock);
+	return SECOND;
+}
+
+enum rd_triggered __wrap_rd_session_trigger(struct rd_session *s, uint64_t ns);
+enum rd_triggered __wrap_rd_session_trigger(struct rd_session *s, uint64_t ns)
+{
+	(void)s;
+	return ns == SECOND ? RD_TRIGGER_HELD : RD_TRIGGER_CLOSED;
+}
+
+/* A file that begins between the two has skipped the frames before its own trigger's. */
+TEST(no_other_trigger_between_its_time_and_its_window)
+{
+	struct trigger t = {.text = "signal"};
+
+	pthread_mutex_init(&ended.lock, NULL);
+	recorder_fire(&ended, &t, "");
+	expect("1 1", locked, ended.counts.held);
+	pthread_mutex_destroy(&ended.lock);
+}
+
 ALL_TESTS_WITH(NULL, unwatch)
