@@ -238,9 +238,14 @@ static bool parse(const char *text, size_t n, size_t size, struct address *a)
 		*c = '.';
 	if ((size == 4 || size == 16) && inet_pton(size == 4 ? AF_INET : AF_INET6, copy, a->b) == 1)
 		return true;
-	if (size == 6 && sscanf(copy, "%hhx:%hhx:%hhx:%hhx:%hhx:%hhx%zn", a->b, a->b + 1, a->b + 2,
-				 a->b + 3, a->b + 4, a->b + 5, &k) == 6)
-		return k == n;
+	for (char *end; size == 6 && k < 6; at = end + 1) {
+		a->b[k++] = (uint8_t)strtoul(at, &end, 16);
+		if (*end != (k < 6 ? ':' : '\0'))
+			break;
+		if (k == 6)
+			return true;
+	}
+	at = copy;
 	*a = (struct address){.n = size};
 	for (k = 0; *at && k < 2 * size + 1; at++)
 		if (isxdigit((unsigned char)*at))
