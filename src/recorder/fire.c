@@ -61,8 +61,7 @@ static void add_pending(struct rd_recorder *r, const char *text)
 	r->has_pending = true;
 }
 
-/* at NULL: now, and not before the lock: a file that began since would lack the frames before it.
- */
+/* at NULL: now, read under the lock: a file that began since would lack the frames before it. */
 static void fire(struct rd_recorder *r, struct trigger *t, const uint64_t *at, const char *what)
 {
 	enum rd_triggered result;
