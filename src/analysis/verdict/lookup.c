@@ -6,6 +6,7 @@
 
 #define INCAST_SENDERS 3 /* within 100 us, towards one host */
 #define LINK_PART      2 /* the least part of the link's rate that they fill */
+#define SLOWEST_LINK   1e9 /* bit/s, where the rate is unknown */
 
 int lookup_make(struct rd_report *r)
 {
@@ -58,13 +59,17 @@ static double link_rate(const struct rd_report *r, const char *receiver)
 	return best;
 }
 
+static bool fills(const struct rd_host *h, double rate)
+{
+	return (double)h->peak_bytes * 8e9 / (double)RD_BURST_NS * LINK_PART >= rate;
+}
+
 bool fills_link(const struct rd_report *r, const char *receiver)
 {
 	const struct rd_host *h = host_of(r, receiver);
 	const double rate = link_rate(r, receiver);
 
-	return h && rate > 0 &&
-	       (double)h->peak_bytes * 8e9 / (double)RD_BURST_NS * LINK_PART >= rate;
+	return h && rate > 0 && fills(h, rate);
 }
 
 bool is_incast(const struct rd_report *r, const struct rd_group *g, const char *receiver)
@@ -72,7 +77,8 @@ bool is_incast(const struct rd_report *r, const struct rd_group *g, const char *
 	const struct rd_host *h = host_of(r, receiver);
 	const char *first = NULL;
 
-	if (!h || h->most_senders < INCAST_SENDERS)
+	if (!h || h->most_senders < INCAST_SENDERS ||
+		!fills(h, r->port_speed ? (double)r->port_speed : SLOWEST_LINK))
 		return false;
 	for (size_t i = 0; i < g->n; i++) {
 		const struct rd_finding *f = g->finding[i];
