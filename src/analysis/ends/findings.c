@@ -378,7 +378,7 @@ static bool delay_varies(const struct look *l, struct rd_finding *f)
 	return true;
 }
 
-#define NO_SENDER IF(has_no_sender, "nothing shows which capture is at the sender")
+#define NO_SENDER IF(has_no_sender, "nothing proves which capture is at the sender")
 /* Of all rules. */
 #define NO_CLOCK                                                                                   \
 	IF(is_inconsistent, "no offset of the clocks fits, or packets may be paired wrongly"),     \

@@ -152,7 +152,7 @@ static const struct rd_field ends_fields[] = {
 		"why clock is null. no_agreement: no offset fits the packets of both directions, "
 		"because the rates of the clocks differ too much, or one was set meanwhile; "
 		"one_direction: no packets in both directions; senders_unknown: there are, but "
-		"nothing shows which of the captures is at which host",
+		"nothing proves which of the captures is at which host",
 		RD_MADE(clock_unknown,
 			"'enum': ['no_agreement', 'one_direction', 'senders_unknown', null]")},
 	{"paths", NULL, RD_MADE_LIST(json_nothing_yet, path_shape)},

@@ -419,7 +419,7 @@
 	/* --- two ends of the same traffic --- */
 	const clock = (c, unknown) => c ? `B's clock is ${Math.abs(c.offset_ns) < 1e9 ? moment(Math.abs(c.offset_ns)) : (Math.abs(c.offset_ns) / 1e9).toFixed(6) + "\u00a0s"} ${c.offset_ns < 0 ? "behind" : "ahead of"} A's, within ${span(c.error_ns)}` +
 		(c.drift_ppm === null ? "." : `, and runs ${Math.abs(c.drift_ppm).toFixed(1)} ppm ${c.drift_ppm < 0 ? "slower" : "faster"}.`) :
-		"The offset of the clocks is unknown: " + {one_direction: "no packets in both directions.", senders_unknown: "nothing shows which of the captures is at which host.",
+		"The offset of the clocks is unknown: " + {one_direction: "no packets in both directions.", senders_unknown: "nothing proves which of the captures is at which host.",
 			no_agreement: "their rates differ too much, or one was set meanwhile."}[unknown];
 	/* Three plots that show both ends; each capture has its own below. */
 	const sides = () => {
