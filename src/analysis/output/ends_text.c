@@ -18,15 +18,11 @@ static void put_clock(const struct rd_ends_report *r, FILE *out)
 		rd_fmt_count(packets, r->packets), r->packets == 1 ? "" : "s",
 		rd_fmt_duration(duration, r->last_ns - r->first_ns));
 	if (!r->offset_known) {
-		fputs(r->both_ways ? "the offset of the clocks is unknown: their rates differ too "
-				     "much, or "
-				     "one was set meanwhile\n"
-			: rd_ends_has_both_ways(r) ? "the offset of the clocks is unknown: nothing "
-						     "shows which of the captures "
-						     "is at which host\n"
-						   : "the offset of the clocks is unknown: no "
-						     "packets in both directions\n",
-			out);
+		fprintf(out, "the offset of the clocks is unknown: %s\n",
+			r->both_ways ? "their rates differ too much, or one was set meanwhile"
+			: rd_ends_has_both_ways(r)
+				? "nothing proves which of the captures is at which host"
+				: "no packets in both directions");
 		return;
 	}
 	/* Far apart they need all their digits: others are set by it. */
