@@ -16,6 +16,8 @@ static inline enum tap tap_of(const struct rd_conversation *c, unsigned int side
 int lookup_make(struct rd_report *r);
 /* The conversation with this id; NULL. */
 const struct rd_conversation *conversation_of(const struct rd_report *r, unsigned int id);
+/* Whether the responses to a side's requests are cut before they say whether they are NAKs. */
+bool are_responses_cut(const struct rd_conversation *c, unsigned int side);
 /* Makes the index that conversation_to() uses (flows.c). -1 if out of memory. */
 int flows_make(struct rd_report *r);
 /*
