@@ -365,6 +365,10 @@ struct rd_cm {
 
 /* False if it is not a CM message, or the fixed fields were not captured. */
 bool rd_mad_cm(const struct rd_mad *mad, struct rd_cm *out);
+/* Reasons of a REJ. */
+#define RD_CM_REJ_TIMEOUT  4
+#define RD_CM_REJ_SERVICE  8
+#define RD_CM_REJ_CONSUMER 28
 /* "invalid service id"; NULL if unknown. */
 const char *rd_cm_reason_name(unsigned int reason);
 /* "service id not supported" of SIDR_REP, "is the current path" of APR; NULL if unknown. */

@@ -94,6 +94,13 @@ static void zero(const struct rd_packet *p, uint32_t from, uint32_t to)
 		memset((uint8_t *)(uintptr_t)(p->data + from), 0, to - from);
 }
 
+/* If a length field is wrong, payload would be mistaken for a trailer. */
+static void zero_tail(const struct rd_packet *p)
+{
+	if (p->len - p->end > FCS_LEN)
+		zero(p, p->end, p->caplen);
+}
+
 static void zero_payload(const struct rd_packet *p)
 {
 	if (!p->op) {
@@ -102,9 +109,7 @@ static void zero_payload(const struct rd_packet *p)
 	}
 	if (!rd_packet_is_mad(p))
 		zero(p, p->payload, p->icrc ? p->icrc : p->end);
-	/* If a length field is wrong, payload would be mistaken for a trailer. */
-	if (p->len - p->end > FCS_LEN)
-		zero(p, p->end, p->caplen);
+	zero_tail(p);
 }
 
 /* The length to keep if the payload cannot be zeroed. */
@@ -120,14 +125,34 @@ static void shorten(struct rd_frame *frame, uint32_t caplen)
 	frame->caplen = RD_MIN(frame->caplen, caplen);
 }
 
-static void cut_packet(const struct rd_cut *cut, struct rd_frame *frame, const struct rd_packet *p)
+static void cut_packet(const struct rd_cut *cut, struct rd_frame *frame, const struct rd_packet *p,
+	uint32_t at)
 {
 	if (cut->headers_only)
-		shorten(frame, headers(p));
+		shorten(frame, at + headers(p));
 	if (cut->zero_payload && cut->writable)
 		zero_payload(p);
 	else if (cut->zero_payload)
-		shorten(frame, without_payload(p));
+		shorten(frame, at + without_payload(p));
+}
+
+/* The payload of a tunnel is RDMA, if it has any, whose headers are kept, too. */
+static void cut_frame(const struct rd_cut *cut, enum rd_link link, struct rd_frame *frame,
+	const struct rd_packet *p)
+{
+	struct rd_packet inner;
+	struct rd_inner in;
+
+	if (!p->op) {
+		inner = *p;
+		if (rd_packet_inner(link, frame, &inner, &in)) {
+			cut_packet(cut, frame, &inner, (uint32_t)(in.data - frame->data));
+			if (cut->zero_payload && cut->writable)
+				zero_tail(p);
+			return;
+		}
+	}
+	cut_packet(cut, frame, p, 0);
 }
 
 void rd_cut_run(const struct rd_cut *cut, enum rd_link link, struct rd_frame *frames,
@@ -140,7 +165,7 @@ void rd_cut_run(const struct rd_cut *cut, enum rd_link link, struct rd_frame *fr
 			if (!packets)
 				rd_packet_parse(link, frames[i].data, frames[i].caplen,
 					frames[i].len, &parsed);
-			cut_packet(cut, &frames[i], packets ? &packets[i] : &parsed);
+			cut_frame(cut, link, &frames[i], packets ? &packets[i] : &parsed);
 		}
 	}
 	if (cut->snaplen)

@@ -242,6 +242,47 @@ TEST(every_opcode)
 	}
 }
 
+/* Of a packet in a tunnel, what is left must show as much as it does of one outside. */
+TEST(tunnels)
+{
+	static const struct {
+		uint32_t proto, port, words[2], n; /* words: what stands before the frame */
+	} in[] = {{17, 4789, {0x08000000, 7 << 8}, 2}, {17, 6081, {0x00006558, 7 << 8}, 2},
+		{47, 0, {0x00006558}, 1}};
+
+	for (size_t i = 0; i < COUNT(in); i++) {
+		struct make m = {.n = 0}, inner = {.n = 0}, before;
+		const uint32_t front = in[i].n * 4;
+		struct rd_frame frame;
+		uint32_t headers;
+
+		make_packet(&inner, MAKE_V2_IPV4, 0x04, 0x11, 100, 0);
+		make_ethernet(&m, 0x0800);
+		make_ipv4(&m, in[i].proto, (in[i].port ? 8 : 0) + front + inner.n);
+		if (in[i].port)
+			make_udp(&m, in[i].port, front + inner.n);
+		for (uint32_t k = 0; k < in[i].n; k++)
+			make_be32(&m, in[i].words[k]);
+		headers = m.n + 54;
+		make_bytes(&m, inner.b, inner.n);
+		before = m;
+		for (int borrowed = 0; borrowed < 2; borrowed++) {
+			frame = make_frame(&m);
+			rd_cut_run(borrowed ? &zero_borrowed : &headers_only, RD_LINK_ETHERNET,
+				&frame, 1, NULL);
+			same(frame.caplen, headers, frame.len, m.n);
+		}
+		frame = make_frame(&m);
+		rd_cut_run(&zero_payload, RD_LINK_ETHERNET, &frame, 1, NULL);
+		memset(before.b + headers, 0, m.n - headers - 4);
+		assert_memory_equal(m.b, before.b, m.n);
+		make_fill(&m, 0x77, 20); /* behind what the outer length says */
+		frame = make_frame(&m);
+		rd_cut_run(&zero_payload, RD_LINK_ETHERNET, &frame, 1, NULL);
+		assert_int_equal(m.b[m.n - 1], 0);
+	}
+}
+
 TEST(mad_whole)
 {
 	struct make m = {.n = 0}, before;

@@ -226,13 +226,19 @@ static void put_sure(FILE *out, struct judging *j, const struct culprit *x)
 
 static void put_next(FILE *out, struct judging *j, const struct culprit *x)
 {
+	const char *next = x->group && !ends_answer(x->worst->rule) ? x->worst->next : NULL;
+
 	if (!x->group)
 		fputs(j->r->one_point			 ? "name the captures of both ends"
 			: j->r->packets && is_one_way(j) ? "capture both directions"
 							 : "",
 			out);
-	else if (x->worst->next && !ends_answer(x->worst->rule))
-		put_other_advice(out, x->worst->next);
+	else if (!next || !put_other_advice(out, next))
+		fputs(j->r->both_ways && !j->r->offset_known
+				? "capture at both ends again, while nothing sets a clock"
+				: "compare the counters of both ports from before and after it: "
+				  "rdmadump counters DEV",
+			out);
 }
 
 /* --- other causes ----------------------------------------------------------------------------- */

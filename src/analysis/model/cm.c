@@ -81,6 +81,7 @@ static void cm_reject(struct rd_analysis *a, struct flow *f, const struct rd_cm 
 		r->rejected = true;
 	for (unsigned int i = 0; i < a->cm.n_rejects && !j; i++)
 		if (a->cm.rejects[i].reason == cm->reason &&
+			a->cm.rejects[i].of_request == !cm->message &&
 			memcmp(a->cm.rejects[i].src, f->id.src, 16) == 0 &&
 			memcmp(a->cm.rejects[i].dst, f->id.dst, 16) == 0)
 			j = &a->cm.rejects[i];
@@ -88,7 +89,10 @@ static void cm_reject(struct rd_analysis *a, struct flow *f, const struct rd_cm 
 		return;
 	if (!j) {
 		j = &a->cm.rejects[a->cm.n_rejects++];
-		*j = (struct cm_reject){.reason = cm->reason, .service = service, .net = f->id.net};
+		*j = (struct cm_reject){.reason = cm->reason,
+			.of_request = !cm->message,
+			.service = service,
+			.net = f->id.net};
 		memcpy(j->src, f->id.src, sizeof(j->src));
 		memcpy(j->dst, f->id.dst, sizeof(j->dst));
 	}

@@ -34,6 +34,7 @@ struct cm_reject {
 	uint8_t src[16], dst[16];
 	uint64_t service; /* of all of them; 0: unknown */
 	uint8_t net;
+	bool of_request; /* a REQ is rejected; else a reply, or none that arrived */
 };
 
 #define LINK_EVENTS 64

@@ -322,24 +322,56 @@ static void between(struct rd_finding *f, unsigned int net, const uint8_t *src, 
 	rd_finding_where(f, "%s -> %s", from, to);
 }
 
-static bool rejected(const struct look *l, struct rd_finding *f)
+/* The nth one among those that are timeouts, or among the others. */
+static const struct cm_reject *nth_reject(const struct look *l, bool timeout)
 {
-	const struct cm_reject *j = &l->a->cm.rejects[l->nth];
-	char service[48] = "";
-	const char *reason;
+	unsigned int nth = l->nth;
 
-	if (l->nth >= l->a->cm.n_rejects)
-		return false;
-	reason = rd_cm_reason_name(j->reason);
+	for (unsigned int i = 0; i < l->a->cm.n_rejects; i++)
+		if ((l->a->cm.rejects[i].reason == RD_CM_REJ_TIMEOUT) == timeout && !nth--)
+			return &l->a->cm.rejects[i];
+	return NULL;
+}
+
+static bool reject_found(struct rd_finding *f, const struct cm_reject *j)
+{
+	char service[48] = "";
+
 	finding_evidence(f, &j->incident);
 	between(f, j->net, j->src, j->dst);
-	rd_finding_title(f, "a connection was rejected: %s", reason ? reason : "unknown reason");
 	if (j->service)
 		snprintf(service, sizeof(service), ", service id 0x%016" PRIx64, j->service);
 	rd_finding_detail(
 		f, "%llu CM REJ with reason %u%s", n(f->evidence.count), j->reason, service);
 	rd_finding_filter(f, 0, "infiniband.cm.rej.reason == 0x%04x", j->reason);
 	return true;
+}
+
+static bool rejected(const struct look *l, struct rd_finding *f)
+{
+	const struct cm_reject *j = nth_reject(l, false);
+	const char *reason = j ? rd_cm_reason_name(j->reason) : NULL;
+
+	if (!j)
+		return false;
+	rd_finding_title(f, "a connection was rejected: %s", reason ? reason : "unknown reason");
+	if (j->reason != RD_CM_REJ_SERVICE && j->reason != RD_CM_REJ_CONSUMER) {
+		f->meaning = "the CM there cannot make this connection, or still has an earlier one";
+		f->next = "see what the reason means: rdmadump explain 'CM REJ reason NUMBER'";
+	} else if (!j->of_request) {
+		f->meaning = "the program that asked for the connection refused what it was offered, "
+			     "or had ended";
+		f->next = "look at the log of that program";
+	}
+	return reject_found(f, j);
+}
+
+/* Whoever waits for a reply, or for the message after its own reply, sends this one. */
+static bool connecting_ended(const struct look *l, struct rd_finding *f)
+{
+	const struct cm_reject *j = nth_reject(l, true);
+
+	return j && reject_found(f, j);
 }
 
 /* Whether MADs of the reverse direction were captured. */
@@ -520,8 +552,16 @@ const struct rule rules_of_capture[] = {
 	{"cm-reject", RD_SEV_WARNING, RD_CERTAIN, 0, rejected,
 		.meaning = "no process listens there, or the listening application refused",
 		.next = "look whether the server runs and listens on this port and address",
-		.cause = CAUSE(10, "REJECTED", "{s} rejected a request of {r} for a connection.",
-			RD_LIKELY, "Rejections", 0, ANYWHERE(SH))},
+		.cause = CAUSE(10, "REJECTED", "{s} rejected a connection with {r}.", RD_LIKELY,
+			"Rejections", 0, ANYWHERE(SH))},
+	{"cm-gave-up", RD_SEV_WARNING, RD_LIKELY, 0, connecting_ended,
+		"a connection was given up: its CM message was not answered in time",
+		.meaning = "the other end is slow, or a message is lost on the way there or back; "
+			   "or the program that connects ended meanwhile",
+		.next = "capture at the other end, to see which message is missing",
+		.cause = CAUSE(10, "NO REPLY",
+			"{s} gave up a connection with {r}, which did not respond in time.",
+			RD_LIKELY, "Connections given up", 0, UNANSWERED)},
 	{"cm-no-reply", RD_SEV_PROBLEM, RD_LIKELY, 0, not_connected,
 		"a connection request gets no reply",
 		.filter = "infiniband.mad.attributeid == 0x0010",

@@ -229,6 +229,17 @@ was silent is unknown */
 		.cause = CAUSE(1, "REFUSED",
 			"{r} could not execute a request of {s}, by its own error.", RD_CERTAIN,
 			"Requests refused", 0, ANYWHERE(RN | RH))},
+	{"nak-reserved", RD_SEV_PROBLEM, RD_LIKELY, HAPPENED(NAK_OTHER), NULL,
+		"the receiver sent a NAK of a kind that the specification reserves",
+		"{count NAK}; what it refuses is not known", OF_RESPONSES,
+		"infiniband.aeth.syndrome >= 0x40",
+		.meaning = "a responder that does not follow the specification, or a damaged frame",
+		.next = "look at the status of the completions at both ends, and at the firmware "
+			"of the receiver",
+		.cause = CAUSE(1, "REFUSED",
+			"{r} seems to have refused a request of {s}, with a NAK of a reserved "
+			"kind.",
+			RD_LIKELY, "NAKs of a reserved kind", 0, ANYWHERE(RN | RH))},
 	/* IBTA volume 1, 10.2.5 and 9.6.1.3: dropped without a NAK. */
 	{"qkey", RD_SEV_WARNING, RD_LIKELY, HAPPENED(QKEY), qkey_differs,
 		"the receiver drops UD packets with a wrong Q_Key", NULL, OF_REQUESTS,

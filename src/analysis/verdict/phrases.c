@@ -210,11 +210,13 @@ void put_other_title(FILE *out, const struct rd_finding *f, size_t n)
 		at + strlen(mine));
 }
 
-void put_other_advice(FILE *out, const char *next)
+bool put_other_advice(FILE *out, const char *next)
 {
 	static const char capture[] = "capture ", then[] = "; capture ";
 	const char *end = strstr(next, then);
 
-	if (strncmp(next, capture, strlen(capture)) != 0)
-		fprintf(out, "%.*s", (int)(end ? end - next : (ptrdiff_t)strlen(next)), next);
+	if (!strncmp(next, capture, strlen(capture)))
+		return false;
+	fprintf(out, "%.*s", (int)(end ? end - next : (ptrdiff_t)strlen(next)), next);
+	return true;
 }

@@ -18,6 +18,14 @@
 const char *const rd_time_keys[RD_TIME_COUNT] = {
 	"idle", "reply", "sending", "waiting", "receiving", "not_ready", "recovery"};
 
+bool are_responses_cut(const struct rd_conversation *c, unsigned int side)
+{
+	const struct rd_side *s = &c->side[side];
+
+	return s->requests && !s->acks && !s->read_responses &&
+	       rd_side_incident(&c->side[!side], RD_INC_CUT)->count;
+}
+
 /* The side of a conversation that most requests belong to; NULL: their time is unknown. */
 static const struct rd_side *busier_side(const struct rd_conversation *c, unsigned int *side)
 {
@@ -25,7 +33,7 @@ static const struct rd_side *busier_side(const struct rd_conversation *c, unsign
 
 	*side = c->side[1].requests > c->side[0].requests;
 	s = &c->side[*side];
-	return s->times && c->side[!*side].seen ? s : NULL;
+	return s->times && c->side[!*side].seen && !are_responses_cut(c, *side) ? s : NULL;
 }
 
 static uint64_t time_sum(const struct rd_times *t)

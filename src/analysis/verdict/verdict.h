@@ -16,6 +16,8 @@ static inline enum tap tap_of(const struct rd_conversation *c, unsigned int side
 int lookup_make(struct rd_report *r);
 /* The conversation with this id; NULL. */
 const struct rd_conversation *conversation_of(const struct rd_report *r, unsigned int id);
+/* Whether the responses to a side's requests are cut before they say whether they are NAKs. */
+bool are_responses_cut(const struct rd_conversation *c, unsigned int side);
 /* Makes the index that conversation_to() uses (flows.c). -1 if out of memory. */
 int flows_make(struct rd_report *r);
 /*
@@ -88,8 +90,11 @@ bool was_repeated(const struct rd_report *r);
  */
 void put_event(FILE *out, const struct rd_report *r, const struct rd_judgement *v,
 	const struct rd_finding *f, unsigned int mixed, const char *point);
-/* What a finding advises to do, without to capture at an end: both were captured. */
-void put_other_advice(FILE *out, const char *next);
+/*
+ * What a finding advises to do, without to capture at an end: both were captured. False if it
+ * advises nothing else.
+ */
+bool put_other_advice(FILE *out, const char *next);
 /* The label of the first row: the cause's (NULL: there is none), else by severity. */
 const char *label_of(const struct rd_judgement *v, const struct cause *cause);
 /* Closes a stream of open_memstream(), and removes a final period. False if out of memory. */

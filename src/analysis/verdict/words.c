@@ -51,6 +51,16 @@ static void put_gaps(FILE *out, struct rd_report *r, uint64_t missed, bool sure)
 		was_repeated(r) ? ", nor why packets were retransmitted" : "");
 }
 
+static bool has_cut_responses(const struct rd_report *r)
+{
+	for (size_t i = 0; i < r->n_conversations; i++)
+		for (unsigned int k = 0; k < 2; k++)
+			if (r->conversations[i].side[k].times &&
+				are_responses_cut(&r->conversations[i], k))
+				return true;
+	return false;
+}
+
 /* Without a fault: what this capture cannot show. Without such a limit, the label is "OK". */
 static void put_nothing(FILE *out, struct rd_report *r)
 {
@@ -65,6 +75,12 @@ static void put_nothing(FILE *out, struct rd_report *r)
 			"No fault can be seen, but only one direction %s: it cannot show what was "
 			"lost, refused or late.",
 			half->finding[0]->certainty < RD_LIKELY ? "is known" : "was captured");
+	} else if (has_cut_responses(r)) {
+		r->verdict.places = RD_PLACE_ALL;
+		fputs("No fault can be seen, but responses are cut before what they say: whether "
+		      "requests were refused or lost cannot be known. Capture at least 80 bytes of "
+		      "each frame.",
+			out);
 	} else if (!r->verdict.slow.connections) {
 		fputs("No fault can be seen. There is no reliable connection in both directions, "
 		      "and only its responses would show what was lost.",
