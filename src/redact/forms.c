@@ -186,8 +186,7 @@ static void opaque(
 	record_text(r, kind, text, n, f->to);
 }
 
-static bool uuid(
-	struct rd_redact *r, const char *text, size_t left, char separator, struct form *f)
+static bool uuid(struct rd_redact *r, const char *text, size_t left, char separator, struct form *f)
 {
 	static const unsigned int lengths[] = {8, 4, 4, 4, 12};
 	size_t at = 0;

@@ -7,8 +7,9 @@
 /*
  * Where a name ends. In a path it follows the label directly; else blanks, quotes, ":", "=", "."
  * precede it. A VALUE is a word; its label is one, too, and ":", "=", "]" or a quote is between.
+ * A FOREIGN word counts only in text of captures.
  */
-enum extent { WORD, VALUE, PATH, LINE };
+enum extent { WORD, VALUE, FOREIGN, PATH, LINE };
 
 /* Case is ignored. Longer labels come first. */
 static const struct label {
@@ -40,6 +41,9 @@ static const struct label {
 	{"hostname set to", RD_REDACT_HOST, WORD},
 	{"hostname", RD_REDACT_HOST, VALUE},
 	{"host name", RD_REDACT_HOST, VALUE},
+	/* Comments of rdmadump. */
+	{"on host", RD_REDACT_HOST, FOREIGN},
+	{": sent by", RD_REDACT_HOST, FOREIGN},
 	{"logname=", RD_REDACT_USER, WORD},
 	{"username", RD_REDACT_USER, VALUE},
 	{"user=", RD_REDACT_USER, WORD},
@@ -103,7 +107,8 @@ bool label_find(const char *text, size_t at, size_t n, bool data, struct label_n
 		end++;
 	while (end > at && isspace((unsigned char)text[end - 1]))
 		end--;
-	*name = (struct label_name){.at = at, .n = end - at, .kind = label->kind};
+	*name = (struct label_name){
+		.at = at, .n = end - at, .kind = label->kind, .foreign = label->extent == FOREIGN};
 	if (label->kind == RD_REDACT_SERIAL && !is_serial(text + at, end - at))
 		name->n = 0;
 	return true;
@@ -116,7 +121,7 @@ void labels_collect(struct rd_redact *r, const char *text, size_t n, bool data)
 	for (size_t at = 0; at < n;) {
 		bool found = label_find(text, at, n, data, &name);
 
-		if (found)
+		if (found && !name.foreign)
 			rd_redact_name(r, name.kind, text + name.at, name.n);
 		at = found ? name.at : at + 1;
 	}

@@ -142,9 +142,11 @@ TEST(labels)
 		"exe=/home/<alice>/bin/train, owner <alice>, <alice>_job, alicia",
 		"USER=<bob7> ran; hostname: <node17.rack3>\n see <node17.rack3>.example",
 		"serial number: None serial number: 0",
-		"sn=<MT2116X09341> SN: <MT2116X09342> [SN] <MT2116X09343> S/N <PHYF1234> psn: 12345 "
+		"sn=<MT2116X09341> SN: <MT2116X09342> [SN] <MT2116X09343> S/N <PHYF1234> psn: "
+		"12345 "
 		"PSN=0x123456 sn: 12 SN is 12345",
-		"Hostname set to <node17.rack3>, a hostname or username is set, no host name was",
+		"Running on host 12AB; Hostname set to <node17.rack3>, a hostname or username is "
+		"set, no host name was",
 		"node_desc: <rack3 node17>\nNode Description:..<rack4, node18>\n <rack3 node17>",
 	};
 
@@ -155,7 +157,9 @@ TEST(labels)
 /* In a capture a name is replaced where its label is; the blanks behind it are none of it. */
 TEST(foreign_labels)
 {
-	static const char text[] = "node_desc: rack5 node19 \t\nnode_desc: rack5 node19\n";
+	static const char text[] =
+		"node_desc: rack5 node19 \t\nnode_desc: rack5 node19\n"
+		"mlx5_0 port 1 on host peer19, from; fifo=x: sent by peer19: nak";
 	struct rd_redact *r = rd_redact_new();
 	char *to, *first, *second;
 
@@ -164,6 +168,7 @@ TEST(foreign_labels)
 	first = strchr(to, ' ') + 1;
 	second = strchr(strchr(to, '\n'), ' ') + 1;
 	assert_null(strstr(to, "node19"));
+	assert_null(strstr(to, "peer19"));
 	assert_non_null(strstr(first, " \t\n"));
 	assert_memory_equal(first, second, strcspn(second, "\n"));
 	free(to);
