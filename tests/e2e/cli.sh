@@ -125,6 +125,8 @@ done <<'LIST'
 1|record mlx5_0 --trigger stall|--trigger 'stall': the time is missing: stall>TIME; rdmadump-record\(1\) lists
 1|record mlx5_0 --trigger nak,qp=zz|qp must be a QP number from 0 to 0xffffff
 1|record mlx5_0 --trigger port-down=1|this trigger takes no value: leave out '='
+3|record mlx5_0 -w TMP|cannot write to 'TMP': Is a directory; give a file name, not a directory
+3|record mlx5_0 -w TMP/none/|cannot write to 'TMP/none/': Is a directory; give a file name
 1|record mlx5_0 --exec TMP/one|--exec 'TMP/one': Permission denied; name a program
 1|record mlx5_0 --exec no-such-program|--exec 'no-such-program': No such file or directory; name a program
 1|record mlx5_0 --trigger nakk|there is no trigger 'nakk'; did you mean 'nak'\?; rdmadump-record\(1\) lists
