@@ -52,8 +52,6 @@ static int check_output(const struct capture_options *o, struct rd_error *err)
 		       o->session.slice_s;
 	bool named = o->session.out.path && !to_stdout(o);
 	const struct contradiction list[] = {
-		{o->session.out.path && !*o->session.out.path,
-			"-w '': an empty name; '-' is standard output"},
 		{rotates && !named,
 			"a series of files needs a name, not standard output: give -w FILE"},
 		{o->session.out.hold && rotates,

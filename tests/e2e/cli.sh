@@ -59,7 +59,8 @@ done <<'LIST'
 1|-p host|called --no-promiscuous-mode here
 1|-W 3 -w TMP/o|give -C or -G too
 1|-C 1|give -w FILE
-1|--write= -c 1|-w '': an empty name
+1|--write= -c 1|-w: '' is empty
+1|--host= -c 1|--host: '' is empty
 1|-w TMP/o -z TMP/none|-z 'TMP/none': No such file or directory; name a program
 1|-m mst -w TMP/o|mst device, which is not needed
 1|-x|tshark -x

@@ -140,8 +140,7 @@ static void check(struct argp_state *state, const struct record_settings *s)
 		rd_cli_usage_error(state->name,
 			"--whole-frames keeps the payload that --zero-payload removes: "
 			"give one of them");
-	if (s->config.session.out.path &&
-		(!*s->config.session.out.path || strcmp(s->config.session.out.path, "-") == 0))
+	if (s->config.session.out.path && strcmp(s->config.session.out.path, "-") == 0)
 		rd_cli_usage_error(state->name,
 			"-w '%s': every trigger begins a file of its own, so it cannot be standard "
 			"output: give a name, like /var/tmp/fault.pcapng",
