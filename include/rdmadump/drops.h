@@ -19,7 +19,8 @@ enum rd_drops_scope {
 	RD_DROPS_EARLY,	 /* frames before the filter, too */
 };
 
-#define RD_DROPS_TEXT 320
+#define RD_DROPS_TEXT	 320
+#define RD_DROPS_IN_LAST "the last file of the series says it" /* `why` of the others */
 
 struct rd_drops {
 	enum rd_drops_of of;

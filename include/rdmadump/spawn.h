@@ -2,6 +2,7 @@
 /* Runs commands given by the user for a file. */
 #pragma once
 
+#include <rdmadump/error.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
@@ -21,6 +22,9 @@ struct rd_spawn {
  * descriptor and no blocked signal. Returns 0 or an errno. The caller waits for the process.
  */
 int rd_spawn(pid_t *pid, char *const argv[], const struct rd_spawn *how);
+
+/* Whether rd_spawn() would find it; `option` named it. */
+int rd_spawn_check(const char *option, const char *command, struct rd_error *err);
 
 /*
  * In a process that was forked for a part of the work: standard input and output become /dev/null,

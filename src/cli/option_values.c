@@ -49,7 +49,9 @@ int set_flag(const struct option_use *use, struct rd_error *err)
 
 int set_text(const struct option_use *use, struct rd_error *err)
 {
-	(void)err;
+	/* As of a variable of a script that is not set: a filter would be none, a file any. */
+	if (!*use->arg)
+		return rd_fail(err, RD_CLASS_USAGE, 0, NULL, "%s: '' is empty", use->as);
 	*(const char **)option_field(use) = use->arg;
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Options of a capture that contradict each other. */
 #include "options.h"
+#include <rdmadump/spawn.h>
 #include <unistd.h>
 
 static bool to_stdout(const struct capture_options *o)
@@ -68,6 +69,8 @@ static int check_output(const struct capture_options *o, struct rd_error *err)
 		return -1;
 	if (o->session.out.path && !o->session.out.compression &&
 		rd_compression_check(o->session.out.path, err) < 0)
+		return -1;
+	if (rd_spawn_check("-z", o->session.out.rotation.command, err) < 0)
 		return -1;
 	if (o->files && !rotates)
 		return rd_fail(err, RD_CLASS_USAGE, 0, NULL,

@@ -118,6 +118,8 @@ static bool pairs(
 	if (count == NETFILTER) {
 		rd_redact_mac(r, b + 6);
 		rd_redact_mac(r, b);
+	} else if (count == 7) { /* BOOTIF=01-MAC: the type of the hardware, as PXE has it */
+		rd_redact_mac(r, b + !mac_was_seen(r, b));
 	} else if (count == 4 || !rd_redact_address(r, b, count)) {
 		return false;
 	}
@@ -184,7 +186,7 @@ static void opaque(
 	record_text(r, kind, text, n, f->to);
 }
 
-static bool uuid(struct rd_redact *r, const char *text, size_t left, struct form *f)
+static bool uuid(struct rd_redact *r, const char *text, size_t left, char separator, struct form *f)
 {
 	static const unsigned int lengths[] = {8, 4, 4, 4, 12};
 	size_t at = 0;
@@ -194,11 +196,11 @@ static bool uuid(struct rd_redact *r, const char *text, size_t left, struct form
 		if (at > left || run_of_digits(text + at, left - at) != lengths[i])
 			return false;
 		at += lengths[i];
-		if (i < 4 && (at >= left || text[at++] != '-'))
+		if (i < 4 && (at >= left || text[at++] != separator))
 			return false;
 	}
 	for (size_t i = 0; i < at; i++)
-		zero &= text[i] == '0' || text[i] == '-';
+		zero &= text[i] == '0' || text[i] == separator;
 	if (!zero)
 		opaque(r, RD_REDACT_UUID, text, at, f);
 	return !zero;
@@ -279,7 +281,7 @@ static bool bare(const struct place *p, size_t at, size_t n, enum prefix prefix,
 	if (n == 16 || n == 18) { /* a switch id may have another byte */
 		if (!long_guid(p, b, hex, letter))
 			return false;
-	} else if (n == 12) {
+	} else if (n == 12 && !(hex && p->line & LINE_GUID && !mac_was_seen(p->r, b))) {
 		if (!(p->line & LINE_MAC && letter && !hex) && prefix != PREFIX_NETDEV &&
 			!mac_was_seen(p->r, b))
 			return false;
@@ -410,6 +412,15 @@ static bool seen_ipv4(const struct place *p, size_t at, size_t end, char separat
 	return true;
 }
 
+/* The last digits before `end` may begin a UUID, after a word like "pod". */
+static bool late_uuid(const struct place *p, size_t at, size_t end, struct form *f)
+{
+	if (end < at + 8 || end == p->n)
+		return false;
+	f->at = end - 8;
+	return uuid(p->r, p->text + f->at, p->n - f->at, p->text[end], f);
+}
+
 /* ip-172_29_3_4: the run ends after its first number. */
 static bool with_underscores(const struct place *p, size_t at, size_t end, struct form *f)
 {
@@ -417,6 +428,8 @@ static bool with_underscores(const struct place *p, size_t at, size_t end, struc
 
 	if (end == p->n || p->text[end] != '_')
 		return false;
+	if (late_uuid(p, at, end, f))
+		return true;
 	while (from > at && isdigit((unsigned char)p->text[from - 1]))
 		from--;
 	return seen_ipv4(p, from, p->n, '_', f);
@@ -529,7 +542,7 @@ static bool with_dashes(const struct place *p, size_t at, size_t end, struct for
 {
 	f->at = at;
 	return pairs(p->r, p->text + at, end - at, '-', f) ||
-	       uuid(p->r, p->text + at, end - at, f) || seen_ipv4(p, at, end, '-', f);
+	       uuid(p->r, p->text + at, end - at, '-', f) || seen_ipv4(p, at, end, '-', f);
 }
 
 /* The first address of the piece at `at`; returns where the next piece begins. */
@@ -587,7 +600,10 @@ static bool whole(const struct place *p, size_t at, size_t end, struct form *f)
 	for (; n && is_separator(*text); n--)
 		text++;
 	f->at = (size_t)(text - p->text);
-	return pairs(p->r, text, n, '-', f) || uuid(p->r, text, n, f) || seen(p, text, n, f);
+	if (pairs(p->r, text, n, '-', f) || seen(p, text, n, f))
+		return true;
+	dash = memchr(text, '-', n);
+	return dash && late_uuid(p, f->at, (size_t)(dash - p->text), f);
 }
 
 void form_find(const struct place *p, size_t at, struct form *f)

@@ -6,9 +6,10 @@
 
 /*
  * Where a name ends. In a path it follows the label directly; else blanks, quotes, ":", "=", "."
- * precede it.
+ * precede it. A VALUE is a word; its label is one, too, and ":", "=", "]" or a quote is between.
+ * A FOREIGN word counts only in text of captures.
  */
-enum extent { WORD, PATH, LINE };
+enum extent { WORD, VALUE, FOREIGN, PATH, LINE };
 
 /* Case is ignored. Longer labels come first. */
 static const struct label {
@@ -34,11 +35,17 @@ static const struct label {
 	{"asset_tag", RD_REDACT_SERIAL, WORD},
 	{"vendor sn", RD_REDACT_SERIAL, WORD},
 	{"vendor_sn", RD_REDACT_SERIAL, WORD},
-	{"nodename", RD_REDACT_HOST, WORD},
-	{"hostname", RD_REDACT_HOST, WORD},
-	{"host name", RD_REDACT_HOST, WORD},
+	{"s/n", RD_REDACT_SERIAL, WORD},
+	{"sn", RD_REDACT_SERIAL, VALUE},
+	{"nodename", RD_REDACT_HOST, VALUE},
+	{"hostname set to", RD_REDACT_HOST, WORD},
+	{"hostname", RD_REDACT_HOST, VALUE},
+	{"host name", RD_REDACT_HOST, VALUE},
+	/* Comments of rdmadump. */
+	{"on host", RD_REDACT_HOST, FOREIGN},
+	{": sent by", RD_REDACT_HOST, FOREIGN},
 	{"logname=", RD_REDACT_USER, WORD},
-	{"username", RD_REDACT_USER, WORD},
+	{"username", RD_REDACT_USER, VALUE},
 	{"user=", RD_REDACT_USER, WORD},
 	{"acct=", RD_REDACT_USER, WORD},
 	{"node_desc", RD_REDACT_NODE, LINE},
@@ -59,7 +66,7 @@ static const struct label *label_at(const char *text, size_t left)
 
 static bool is_between(char c)
 {
-	return c && strchr(" \t:=\"'.[]", c) != NULL;
+	return c && strchr(" \t:=\"'.[]<", c) != NULL;
 }
 
 static bool ends_name(const struct label *label, char c, bool data)
@@ -85,18 +92,23 @@ static bool is_serial(const char *text, size_t n)
 bool label_find(const char *text, size_t at, size_t n, bool data, struct label_name *name)
 {
 	const struct label *label = label_at(text + at, n - at);
+	bool part = at && isalnum((unsigned char)text[at - 1]), named;
 	size_t end;
 
-	if (!label)
+	if (!label || (label->extent == VALUE && part)) /* psn: */
 		return false;
+	named = label->extent != VALUE;
 	at += strlen(label->text);
-	while (label->extent != PATH && at < n && is_between(text[at]))
-		at++;
+	for (; label->extent != PATH && at < n && is_between(text[at]); at++)
+		named |= strchr(":=]\"'", text[at]) != NULL;
+	if (!named)
+		return false;
 	for (end = at; end < n && !ends_name(label, text[end], data);)
 		end++;
 	while (end > at && isspace((unsigned char)text[end - 1]))
 		end--;
-	*name = (struct label_name){.at = at, .n = end - at, .kind = label->kind};
+	*name = (struct label_name){
+		.at = at, .n = end - at, .kind = label->kind, .foreign = label->extent == FOREIGN};
 	if (label->kind == RD_REDACT_SERIAL && !is_serial(text + at, end - at))
 		name->n = 0;
 	return true;
@@ -109,7 +121,7 @@ void labels_collect(struct rd_redact *r, const char *text, size_t n, bool data)
 	for (size_t at = 0; at < n;) {
 		bool found = label_find(text, at, n, data, &name);
 
-		if (found)
+		if (found && !name.foreign)
 			rd_redact_name(r, name.kind, text + name.at, name.n);
 		at = found ? name.at : at + 1;
 	}

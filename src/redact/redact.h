@@ -100,6 +100,7 @@ void names_free(struct rd_redact *r);
 struct label_name {
 	size_t at, n;
 	enum rd_redact_kind kind;
+	bool foreign; /* a name only in text of captures */
 };
 /*
  * Whether a label is at `at`, and what it names (n 0: nothing). `data`: a backslash ends a name.

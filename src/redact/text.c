@@ -51,14 +51,14 @@ static unsigned int line_of(const char *text, size_t len)
 /* --- escape sequences and keys of JSON -----------------------------------------------------------
  */
 
-/* JSON, and pages, which contain data as JSON. */
+/* JSON, and pages, which contain data as JSON; the kernel's log begins with "[". */
 static bool is_data(const char *text, size_t n)
 {
 	size_t at = 0;
 
 	while (at < n && isspace((unsigned char)text[at]))
 		at++;
-	return at < n && strchr("{[<", text[at]) && text[at];
+	return at < n && strchr("{<", text[at]) && text[at];
 }
 
 static bool has_digits(const char *text, size_t left, size_t n, const char *digits)

@@ -61,8 +61,10 @@ static void make_sentence(struct rd_session *s, const struct rd_file_account *a)
 		recording_drops(s, &d);
 	else if (a->last)
 		rd_session_drops(s, &d);
-	else
+	else if (is_offline(s))
 		return;
+	else
+		d = (struct rd_drops){.why = RD_DROPS_IN_LAST};
 	d.no_buffer = d.unwritten = 0;
 	for (unsigned int i = 0; i < s->in.n_ifaces; i++) {
 		d.no_buffer += a->tally[i].dropped;

@@ -66,8 +66,10 @@ static void fill_source(const struct rd_session *s, const struct rd_file_account
 			lost = theirs.dropped;
 			stats[i].end_ns = theirs.end_ns;
 		}
-		stats[i].drops_unknown = account->last && n == 1 && !s->in.stats[source].loss_known;
+		stats[i].drops_unknown =
+			!account->last || (n == 1 && !s->in.stats[source].loss_known);
 		if (account->dump) {
+			stats[i].drops_unknown = false;
 			lost = k ? 0 : s->recording.lost;
 			stats[i].start_ns = account->dump->from_ns;
 			stats[i].end_ns = account->dump->until_ns;

@@ -217,8 +217,14 @@ int rd_identity_check_directory(
 	const struct rd_identity *id, const char *path, struct rd_error *err)
 {
 	char *copy, *dir;
+	struct stat st;
 	int rc;
 
+	/* dirname() drops a "/" at the end. */
+	if ((*path && path[strlen(path) - 1] == '/') ||
+		(stat(path, &st) == 0 && S_ISDIR(st.st_mode)))
+		return rd_fail(err, RD_CLASS_OUTPUT, EISDIR, "give a file name, not a directory",
+			"cannot write to '%s'", path);
 	if (id->keep)
 		return 0;
 	copy = strdup(path);

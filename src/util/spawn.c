@@ -4,11 +4,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <rdmadump/spawn.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -109,4 +112,29 @@ int rd_spawn(pid_t *pid, char *const argv[], const struct rd_spawn *how)
 	rc = spawn(pid, argv, how, &attr);
 	posix_spawnattr_destroy(&attr);
 	return rc;
+}
+
+static bool can_run(const char *command)
+{
+	const char *p = strchr(command, '/') ? NULL : getenv("PATH");
+	char path[PATH_MAX];
+
+	if (!p || !*command)
+		return access(command, X_OK) == 0;
+	for (size_t n;; p += n + 1) {
+		n = strcspn(p, ":");
+		snprintf(path, sizeof(path), "%.*s/%s", (int)n, p, command);
+		if (access(path, X_OK) == 0)
+			return true;
+		if (!p[n])
+			return false;
+	}
+}
+
+int rd_spawn_check(const char *option, const char *command, struct rd_error *err)
+{
+	if (!command || can_run(command))
+		return 0;
+	return rd_fail(err, RD_CLASS_USAGE, errno, "name a program, without arguments", "%s '%s'",
+		option, command);
 }

@@ -59,6 +59,9 @@ done <<'LIST'
 1|-p host|called --no-promiscuous-mode here
 1|-W 3 -w TMP/o|give -C or -G too
 1|-C 1|give -w FILE
+1|--write= -c 1|-w: '' is empty
+1|--host= -c 1|--host: '' is empty
+1|-w TMP/o -z TMP/none|-z 'TMP/none': No such file or directory; name a program
 1|-m mst -w TMP/o|mst device, which is not needed
 1|-x|tshark -x
 1|-P -w TMP/o|--format pcap here
@@ -123,6 +126,10 @@ done <<'LIST'
 1|record mlx5_0 --trigger stall|--trigger 'stall': the time is missing: stall>TIME; rdmadump-record\(1\) lists
 1|record mlx5_0 --trigger nak,qp=zz|qp must be a QP number from 0 to 0xffffff
 1|record mlx5_0 --trigger port-down=1|this trigger takes no value: leave out '='
+3|record mlx5_0 -w TMP|cannot write to 'TMP': Is a directory; give a file name, not a directory
+3|record mlx5_0 -w TMP/none/|cannot write to 'TMP/none/': Is a directory; give a file name
+1|record mlx5_0 --exec TMP/one|--exec 'TMP/one': Permission denied; name a program
+1|record mlx5_0 --exec no-such-program|--exec 'no-such-program': No such file or directory; name a program
 1|record mlx5_0 --trigger nakk|there is no trigger 'nakk'; did you mean 'nak'\?; rdmadump-record\(1\) lists
 1|record mlx5_0 -w -|-w '-': every trigger begins a file of its own, so it cannot be standard output: give a name
 LIST

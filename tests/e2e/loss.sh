@@ -105,6 +105,14 @@ is "ring full: JSON" "$(jq --argjson share "$share" -c '.lost_before_us | [.know
 has "ring full: what to raise" "$tmp/log" "the device's receive ring was full: raise -b, use --queues auto, or keep less of each frame \(-s, --headers-only\)"
 is "ring full: one line of advice" "$(grep -c 'raise' "$tmp/log")" 1
 
+# Only the last file of a series has what the device dropped: the others do not say that it was nothing.
+mkdir "$tmp/series" && model --mode drop --gen count=60000,size=1024 --at-end sigint --stats "$tmp/stats" -- \
+	"$RDMADUMP" -d mlx5_0 -q --max-burst 6 -C 2 -w "$tmp/series/s.pcapng"
+an "$tmp/series/s.pcapng" 2>&1 | tr -s ' \n' ' ' >"$tmp/log"
+has "a series: its first file" "$tmp/log" 'dropped by rdmadump 0, dropped by the device unknown \(the last file of the series says it\)'
+is "... all of them" "$(an --json "$tmp/series" 2>/dev/null | jq -c '[.capture.files[].dropped] | [length > 3, add]')" \
+	"[true,$(jq .dropped "$tmp/stats")]"
+
 # Our own buffer, with an output that is not read until all frames have arrived
 model --gen count=60000,size=1024 --at-end sigint -- bash -c "'$RDMADUMP' -d mlx5_0 --buffer-size 4Mi -w - 2>'$tmp/log' | {
 	wait_for received '' 60000; cat >'$tmp/out.pcapng'; }"

@@ -54,7 +54,7 @@ sys.stdout.buffer.write(struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1
 # Whoever sends a capture chooses its comments: these "names" are keys, directories and values of a bundle.
 python3 -c 'import struct, sys
 block = lambda kind, b: struct.pack("<II", kind, 12 + len(b)) + b + struct.pack("<I", 12 + len(b))
-text = b"hostname ports, hostname mlx5_0 hostname sys user=devices at /home/carol7/"
+text = b"hostname: ports, hostname: mlx5_0 hostname: sys user=devices at /home/carol7/"
 sys.stdout.buffer.write(block(0x0a0d0d0a, struct.pack("<IHHqHH", 0x1a2b3c4d, 1, 0, -1, 1, len(text)) + text + bytes(4 + -len(text) % 4)) +
 	block(1, struct.pack("<HHI", 1, 0, 0)) + block(6, struct.pack("<IIIII", 0, 0, 0, 60, 60) + bytes(60)))' >alice17/zephyr-works/words.pcapng
 export RDMADUMP tmp
@@ -100,7 +100,7 @@ is "a label in a capture names nothing elsewhere: device and port" \
 	"$("$RDMADUMP" list --json --sysroot "$b/sysroot" 2>"$tmp/log" | jq -r '.devices[] | "\(.name) \(.ports | length)"')" "mlx5_0 1"
 is "... keys" "$(jq -r '.devices[0] | has("ports")' "$b/rdmadump/list.json")" true
 is "... paths" "$(ls "$b/sysroot/sys/class/infiniband/mlx5_0/ports")" 1
-grep -a -E 'hostname (ports|mlx5_0|sys)|carol7' "$b"/captures/*words.pcapng >"$tmp/log"
+grep -a -E 'hostname: (ports|mlx5_0|sys)|carol7' "$b"/captures/*words.pcapng >"$tmp/log"
 is "... and is replaced where it is" $? 1
 "$RDMADUMP" bundle --redact -w - >"$tmp/log" 2>&1
 is "-w - without --redact-map: refused" $? 1

@@ -90,7 +90,11 @@ TEST(forms)
 		"80:00:10:8b:<fe:80:00:00:00:00:00:00:0c:42:a1:03:00:b3:12:34> brd",
 		"root=UUID=<2f8a4c1e-90ab-4cde-8123-456789abcdef> "
 		"00000000-0000-0000-0000-000000000000",
+		"pod<2f8a4c1e-90ab-4cde-8123-456789abcdef>/x "
+		"burstable-pod<2f8a4c1e_90ab_4cde_8123_456789abcdef>.slice",
 		"machine <0123456789abcdef0123456789abcdef>",
+		"BOOTIF=01-<0c-42-a1-b3-12-34> initrd=x",
+		"node_guid <0xc42a1b31234>, node_guid: 0x1",
 		"0000:3b:00.0 15b3:1017 16.35.2000 MT_0000000012 0x1017",
 	};
 
@@ -138,6 +142,11 @@ TEST(labels)
 		"exe=/home/<alice>/bin/train, owner <alice>, <alice>_job, alicia",
 		"USER=<bob7> ran; hostname: <node17.rack3>\n see <node17.rack3>.example",
 		"serial number: None serial number: 0",
+		"sn=<MT2116X09341> SN: <MT2116X09342> [SN] <MT2116X09343> S/N <PHYF1234> psn: "
+		"12345 "
+		"PSN=0x123456 sn: 12 SN is 12345",
+		"Running on host 12AB; Hostname set to <node17.rack3>, a hostname or username is "
+		"set, no host name was",
 		"node_desc: <rack3 node17>\nNode Description:..<rack4, node18>\n <rack3 node17>",
 	};
 
@@ -148,7 +157,9 @@ TEST(labels)
 /* In a capture a name is replaced where its label is; the blanks behind it are none of it. */
 TEST(foreign_labels)
 {
-	static const char text[] = "node_desc: rack5 node19 \t\nnode_desc: rack5 node19\n";
+	static const char text[] =
+		"node_desc: rack5 node19 \t\nnode_desc: rack5 node19\n"
+		"mlx5_0 port 1 on host peer19, from; fifo=x: sent by peer19: nak";
 	struct rd_redact *r = rd_redact_new();
 	char *to, *first, *second;
 
@@ -157,6 +168,7 @@ TEST(foreign_labels)
 	first = strchr(to, ' ') + 1;
 	second = strchr(strchr(to, '\n'), ' ') + 1;
 	assert_null(strstr(to, "node19"));
+	assert_null(strstr(to, "peer19"));
 	assert_non_null(strstr(first, " \t\n"));
 	assert_memory_equal(first, second, strcspn(second, "\n"));
 	free(to);
@@ -196,6 +208,9 @@ TEST(keys)
 	to = both(r, "{\"ports\": \"ports\"}");
 	assert_memory_equal(to, "{\"ports\": \"", 11);
 	assert_null(strstr(to + 11, "ports"));
+	free(to);
+	to = both(r, "[1.0] <ports>: \"ports\": is no key of JSON");
+	assert_null(strstr(to, "ports"));
 	free(to);
 	to = rd_redact_path(r, "infiniband/mlx5_0/ports");
 	assert_string_equal(to, "infiniband/mlx5_0/ports");

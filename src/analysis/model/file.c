@@ -46,6 +46,8 @@ void rd_analysis_file_end(struct rd_analysis *a, uint64_t dropped, bool dropped_
 		f->losses = strdup(comment);
 	if (damage)
 		f->damage = strdup(damage);
+	while (dropped_known && f-- > a->in.files)
+		f->dropped_known |= f->losses && strstr(f->losses, RD_DROPS_IN_LAST);
 }
 
 #define ZONES_MS 900000 /* time zones differ by quarters of an hour */

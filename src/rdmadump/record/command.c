@@ -6,6 +6,7 @@
 #include "record.h"
 #include <errno.h>
 #include <rdmadump/program.h>
+#include <rdmadump/spawn.h>
 #include <rdmadump/units.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -139,14 +140,14 @@ static void check(struct argp_state *state, const struct record_settings *s)
 		rd_cli_usage_error(state->name,
 			"--whole-frames keeps the payload that --zero-payload removes: "
 			"give one of them");
-	if (s->config.session.out.path &&
-		(!*s->config.session.out.path || strcmp(s->config.session.out.path, "-") == 0))
+	if (s->config.session.out.path && strcmp(s->config.session.out.path, "-") == 0)
 		rd_cli_usage_error(state->name,
 			"-w '%s': every trigger begins a file of its own, so it cannot be standard "
 			"output: give a name, like /var/tmp/fault.pcapng",
 			s->config.session.out.path);
-	if (s->config.session.out.path &&
-		rd_compression_check(s->config.session.out.path, &err) < 0)
+	if ((s->config.session.out.path &&
+		    rd_compression_check(s->config.session.out.path, &err) < 0) ||
+		rd_spawn_check("--exec", s->config.command, &err) < 0)
 		rd_cli_usage_error(state->name, "%s", err.text);
 	if (!s->config.retention.pre_ns && !s->config.retention.post_ns)
 		rd_cli_usage_error(state->name, "--pre 0 and --post 0: no frame would be written");
