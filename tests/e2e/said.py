@@ -11,6 +11,8 @@ def block(path):
         text = re.sub('"program": ?"[^"]*"', "", f.read())
     text = re.sub(r"TMP/tmp\.\w+", "TMP/tmp", text.replace(sys.argv[2], "TMP").replace(sys.argv[1], "TOP"))
     command, _, text = text.partition("\n")
+    if "\0" in text:
+        text = "bytes\n"  # a copy of a capture names the program that made it
     if text.startswith("{"):
         text = f"JSON {hashlib.sha256(text.encode()).hexdigest()[:16]}\n"
     return f"{command}\n{text}"

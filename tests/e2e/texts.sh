@@ -72,7 +72,7 @@ done >"$tmp/log" <<'END'
 |--extcap-interface rdmadump-mlx5_0-1 --extcap-config
 END
 sed -Ei 's/process [0-9]+/process N/; s/_[0-9]{14}/_TIME/; s/^([0-9]{10}\.|[0-9:.]{18} |2[0-9-]{9} [0-9:.]{12} )[0-9]*/TIME /
-	s/[0-9.]+ \([0-9a-f]{8}[^)]*\)/VERSION/; s/ in [0-9.]+ s\b/ in N s/; s/\([0-9.]+ [kM]?B\)/(N B)/; s/(_file_bytes_total) .*/\1 N/; s/("(program|start_ns|time_ns|time|host|kernel|duration_s|file_bytes|dump_bytes[a-z_]*|bytes|[a-z_]*_ns)": ?)("[^"]*"|[0-9.e-]+)/\1N/g' "$tmp/log"
+	s/[0-9.]+ \([0-9a-f]{8}[^)]*\)/VERSION/; s/("node_desc": ")[^ ]* /\1HOST /; s/version=[0-9.]*/version=N/; s/ in [0-9.]+ s\b/ in N s/; s/\([0-9.]+ [kM]?B\)/(N B)/; s/(_file_bytes_total) .*/\1 N/; s/("(program|start_ns|time_ns|time|host|kernel|duration_s|file_bytes|dump_bytes[a-z_]*|bytes|[a-z_]*_ns)": ?)("[^"]*"|[0-9.e-]+)/\1N/g' "$tmp/log"
 as_kept texts "$tmp/log"
 is "commands" "$n" 54
 tap_done
