@@ -8,7 +8,7 @@ import sys
 
 def block(path):
     with open(path, encoding="utf-8", errors="replace") as f:
-        text = re.sub('"program": ?"[^"]*"', "", f.read())
+        text = re.sub(r'"(program|os|hardware)": ?"[^"]*"|rdmadump [0-9.]+ \([^)]*\)', "", f.read())
     text = re.sub(r"TMP/tmp\.\w+", "TMP/tmp", text.replace(sys.argv[2], "TMP").replace(sys.argv[1], "TOP"))
     command, _, text = text.partition("\n")
     if "\0" in text:
