@@ -139,7 +139,30 @@ fits() {
 	ok "$1" "$tmp/fits"
 }
 
-an() { timeout -k 5 "$PATIENCE" "$RDMADUMP" analyze "$@"; }
+# as_kept NAME FILE: it is tests/data/kept/NAME.zst; UPDATE_GOLDEN=1 writes that
+as_kept() {
+	[ -z "${UPDATE_GOLDEN-}" ] || zstd -qf -19 --long "$2" -o "$TEST_DATA/kept/$1.zst"
+	zstd -dcq --long "$TEST_DATA/kept/$1.zst" | diff -u -F '^[$]' - "$2" >"$tmp/diff"
+	ok "as kept: $1" "$tmp/diff"
+}
+
+# said COMMAND...: of rdmadump; what it prints is kept for as_said
+said() {
+	local kept=$tmp/said.$BASHPID.$RANDOM$RANDOM status
+	echo "$ $*" >"$kept"
+	timeout -k 5 "$PATIENCE" "$RDMADUMP" "$@" | tee -pa "$kept"
+	status=${PIPESTATUS[0]}
+	echo "= $status" >>"$kept"
+	return "$status"
+}
+# as_said NAME: all that the commands of a script printed, of JSON a sum, is as it was; whatever the script looks at
+as_said() {
+	[ -z "${TEST_FULL-}" ] || return 0 # has other commands
+	python3 "$tap_top/tests/e2e/said.py" "$tap_top" "$tmp" >"$tmp/as_said"
+	as_kept "$1" "$tmp/as_said"
+}
+
+an() { said analyze "$@"; }
 # refused NAME STATUS PATTERN ARGUMENT...: by analyze
 refused() {
 	an "${@:4}" >"$tmp/out" 2>"$tmp/err"

@@ -6,10 +6,10 @@
 
 /*
  * Where a name ends. In a path it follows the label directly; else blanks, quotes, ":", "=", "."
- * precede it. A VALUE is a word; its label is one, too, and ":", "=", "]" or a quote is between.
- * A FOREIGN word counts only in text of captures.
+ * precede it. A VALUE is a word, and ":", "=", "]" or a quote is between; the label of an OWN_VALUE
+ * is no part of a word, as it is in psn. A FOREIGN word counts only in text of captures.
  */
-enum extent { WORD, VALUE, FOREIGN, PATH, LINE };
+enum extent { WORD, VALUE, OWN_VALUE, FOREIGN, PATH, LINE };
 
 /* Case is ignored. Longer labels come first. */
 static const struct label {
@@ -36,7 +36,7 @@ static const struct label {
 	{"vendor sn", RD_REDACT_SERIAL, WORD},
 	{"vendor_sn", RD_REDACT_SERIAL, WORD},
 	{"s/n", RD_REDACT_SERIAL, WORD},
-	{"sn", RD_REDACT_SERIAL, VALUE},
+	{"sn", RD_REDACT_SERIAL, OWN_VALUE},
 	{"nodename", RD_REDACT_HOST, VALUE},
 	{"hostname set to", RD_REDACT_HOST, WORD},
 	{"hostname", RD_REDACT_HOST, VALUE},
@@ -95,9 +95,9 @@ bool label_find(const char *text, size_t at, size_t n, bool data, struct label_n
 	bool part = at && isalnum((unsigned char)text[at - 1]), named;
 	size_t end;
 
-	if (!label || (label->extent == VALUE && part)) /* psn: */
+	if (!label || (label->extent == OWN_VALUE && part))
 		return false;
-	named = label->extent != VALUE;
+	named = label->extent != VALUE && label->extent != OWN_VALUE;
 	at += strlen(label->text);
 	for (; label->extent != PATH && at < n && is_between(text[at]); at++)
 		named |= strchr(":=]\"'", text[at]) != NULL;

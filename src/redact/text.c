@@ -51,14 +51,19 @@ static unsigned int line_of(const char *text, size_t len)
 /* --- escape sequences and keys of JSON -----------------------------------------------------------
  */
 
-/* JSON, and pages, which contain data as JSON; the kernel's log begins with "[". */
+/* JSON, and pages, which contain data as JSON; the kernel's log begins with "[ 1.5]". */
 static bool is_data(const char *text, size_t n)
 {
-	size_t at = 0;
+	const char *begins = "{[<";
 
-	while (at < n && isspace((unsigned char)text[at]))
-		at++;
-	return at < n && strchr("{<", text[at]) && text[at];
+	for (size_t at = 0; at < n && text[at]; at++) {
+		if (isspace((unsigned char)text[at]))
+			continue;
+		if (text[at] != '[' || !strchr(begins, '['))
+			return strchr(begins, text[at]) != NULL;
+		begins = "{\"";
+	}
+	return false;
 }
 
 static bool has_digits(const char *text, size_t left, size_t n, const char *digits)

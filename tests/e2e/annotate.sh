@@ -6,7 +6,7 @@
 need_tool zstd jq tshark editcap
 [ -z "${SOFTHCA_PRELOAD_FIRST-}" ] || export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS-}"
 roce=$TEST_DATA/roce
-an() { timeout -k 5 "$PATIENCE" "$RDMADUMP" analyze "$@" 2>"$tmp/err"; }
+an() { said analyze "$@" 2>"$tmp/err"; }
 named() { jq -r '[.findings[].frames[]] | unique[]' "$1"; }
 commented() { tshark -r "$1" -Y frame.comment -T fields -e frame.number 2>/dev/null; }
 # same_frames A B: the same bytes, lengths and times, as our reader gives them to the pcap encoder
@@ -145,6 +145,7 @@ is "an existing file becomes private" "$(stat -c %a "$tmp/open.pcapng")" 600
 exits "no room" 3 "$tmp/err" 'cannot write .*: File too large; free some space'
 has "no room: the report is printed" "$tmp/limited.txt" 'lost upstream'
 holds "no room: what was written is removed" [ ! -e "$tmp/limited.pcapng" ]
-an --annotate - "$tmp/own.pcapng" >/dev/full
+"$RDMADUMP" analyze --annotate - "$tmp/own.pcapng" 2>"$tmp/err" >/dev/full
 exits "a full device" 3 "$tmp/err" 'No space left on device'
+as_said annotate
 tap_done

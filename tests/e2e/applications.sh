@@ -4,7 +4,7 @@
 # is shown as text and JSON, and captures that lack a part.
 . "${srcdir:-.}/tests/tap.sh"
 need_tool zstd jq python3
-an() { timeout -k 5 "$PATIENCE" "$RDMADUMP" analyze "$@" 2>"$tmp/err"; }
+an() { said analyze "$@" 2>"$tmp/err"; }
 nvme=$TEST_DATA/apps/nvme.pcap.zst
 small=$TEST_DATA/roce/56_nvme/a.pcap.zst
 tables=$tmp/tshark
@@ -58,4 +58,5 @@ if has_jsonschema "JSON by docs/schema/analyze.json"; then
 		[(.applications[] | known("application_sum"), (.operations[] | known("app_operation"))),
 		 (.conversations[].application // empty | known("application"))] | unique' "$tmp/small.json" "$tmp/one.json" | paste -sd' ')" "[true] [true]"
 fi
+as_said applications
 tap_done

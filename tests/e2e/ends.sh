@@ -260,4 +260,5 @@ both() { an --json "$@" 2>"$tmp/log" | jq -c '.ends | [.packets, .first_ns / 100
 is "a capture that begins with a retransmission" "$(both "$tmp/late.pcap" "$tmp/whole.pcap")" "[150,0,14850,51,0]"
 is "... and the other way round" "$(both "$tmp/whole.pcap" "$tmp/late.pcap")" "[150,5050,19900,51,0]"
 
+as_said ends
 tap_done

@@ -3,7 +3,7 @@
 # rdmadump explain: what codes, names and lines of logs mean.
 . "${srcdir:-.}/tests/tap.sh"
 
-explain() { "$RDMADUMP" explain "$@" 2>&1; }
+explain() { said explain "$@" 2>&1; }
 # codes: "kind number" of each answer of the document on standard input, in order
 codes() { jq -r '[.answers[].codes[] | "\(.kind) \(.number // "")" | sub(" $"; "")] | join(", ")'; }
 
@@ -59,7 +59,7 @@ END
 is "phrases of other subjects count only where the line is about RDMA" "$(explain --json - <"$tmp/ordinary" | codes)" ""
 # The lines of tests/data/explain: each with the codes that are in it.
 while IFS=$'\t' read -r want line; do
-	got=$(printf '%s\n' "$line" | "$RDMADUMP" explain --json - 2>&1 | codes)
+	got=$(printf '%s\n' "$line" | explain --json - 2>&1 | codes)
 	is "$line" "${got:-nothing}" "$want"
 done < <(grep -v '^#' "$srcdir/tests/data/explain/lines")
 
@@ -141,7 +141,7 @@ is "a dump of a CQE" "$(explain --json - <"$tmp/dump" | jq -c '[.answers[0].qpn,
 	paste -d '\n' "$tmp/0" "$tmp/1"
 	echo 'a line between them'
 	echo '[   12.1] 00000030: 00 00 00 00 00 00 88 13 08 00 01 2f 00 0c 2d e3'
-} | "$RDMADUMP" explain --json - >"$tmp/json2"
+} | explain --json - >"$tmp/json2"
 is "dumps of several ranks, and the kernel's" "$(jq -c '[.answers[] | [.qpn, .count, .line]]' "$tmp/json2")" '[[301,3,7]]'
 if has_jsonschema "JSON by docs/schema/explain.json"; then
 	python3 "$srcdir/tests/unit/schema.py" "$srcdir/docs/schema/explain.json" "$tmp/json" >"$tmp/schema" 2>&1
@@ -169,4 +169,5 @@ has "progress: of a file" "$tmp/out" 'reading standard input: 9[0-9] %'
 script -qec "cat '$tmp/long' | '$RDMADUMP' explain -" /dev/null </dev/null >"$tmp/out" 2>&1
 has "progress: of a pipe" "$tmp/out" 'reading standard input: [0-9.]+ kB, 65536 lines'
 is "progress: none without a terminal" "$(explain - <"$tmp/long" 2>&1)" "No line has a code that is known."
+as_said explain
 tap_done

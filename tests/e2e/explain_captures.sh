@@ -5,7 +5,7 @@
 
 roce=$srcdir/tests/data/roce
 need_tool jq zstd
-explain() { "$RDMADUMP" explain "$@" 2>"$tmp/err"; }
+explain() { said explain "$@" 2>"$tmp/err"; }
 # pairs: "by, the QPs, rules' titles" of what fits
 pairs() { jq -r '.captures[] | "\(.by | join("+")): \(.here.qp) \(.peer.qp) of \(.fits): \([.happened[].title] | join("; "))"'; }
 
@@ -83,4 +83,5 @@ zstd -qdc "$roce/48_retry_exhausted/a.pcap.zst" >"$tmp/whole"
 head -c 3000 "$tmp/whole" >"$tmp/cut"
 explain --with "$tmp/cut" 'completion with error 12, dest qpn 0x67' >"$tmp/out"
 exits "a damaged capture" 4 "$tmp/out" 'QP pair   10.77.0.2 -> 10.77.0.1 QP 0x67; found by '
+as_said explain_captures
 tap_done

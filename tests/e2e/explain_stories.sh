@@ -7,7 +7,7 @@ need_tool jq
 
 mkdir "$tmp/stories"
 tar --zstd -xf "$srcdir/tests/data/explain/stories.tar.zst" -C "$tmp/stories"
-explained() { "$RDMADUMP" explain --json --with "$1"/a.pcap* --with "$1"/b.pcap* "$2" 2>"$tmp/err"; }
+explained() { said explain --json --with "$1"/a.pcap* --with "$1"/b.pcap* "$2" 2>"$tmp/err"; }
 
 # DIRECTORY | what the application prints | QPs of both ends | findings | what the verdict says of side and cause
 stories='
@@ -54,6 +54,7 @@ done <<<"$stories"
 line='status 12 (transport retry counter exceeded)'
 is "the counters that grew at both ends" "$(explained "$tmp/stories/gid_gone" "$line" | jq -r '.captures[].counters[] | "\(.capture) \(.where): \(.title)"' | cut -d' ' -f1-6)" \
 	"$(printf '%s\n' '0 rxe0 port 1: duplicate_request grew' '1 rxe0 port 1: retry_exceeded_err grew' '1 rxe0 port 1: completer_retry_err grew')"
-"$RDMADUMP" explain --with "$tmp"/stories/gid_gone/a.pcap* --with "$tmp"/stories/gid_gone/b.pcap* "$line" >"$tmp/out"
+said explain --with "$tmp"/stories/gid_gone/a.pcap* --with "$tmp"/stories/gid_gone/b.pcap* "$line" >"$tmp/out"
 has "... as text" "$tmp/out" '^  counters  capture 1, rxe0 port 1: duplicate_request grew by at least 15 in 7.9$'
+as_said explain_stories
 tap_done

@@ -77,4 +77,5 @@ tr -s ' \n' ' ' <"$tmp/shown" >"$tmp/line"
 has "QPs that are not followed: the verdict names them" "$tmp/line" 'This is of the QPs that were followed: there are more '
 has "... and the line below it counts their frames" "$tmp/line" '[0-9 ]+ of these frames are of QPs beyond the first 4, and only counted; the number of these QPs is not known'
 is "... which is not said where all are followed" "$(cat "$tmp"/short/* | grep -c 'beyond the first')" 0
+as_said screens
 tap_done

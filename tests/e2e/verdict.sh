@@ -9,8 +9,7 @@ roce=$TEST_DATA/roce
 
 # --- text -------------------------------------------------------------------------------------
 
-# verdicts.txt of tests/data/analyze.tar.gz was compared with each capture's log; UPDATE_GOLDEN=1 writes it
-bash "$srcdir/tests/pack" unpack "$TEST_DATA/analyze.tar.gz" "$tmp/kept"
+# They were compared with each capture's log; as_said, below, compares them with what they were.
 sixteen=(01_rc_send 02_rc_write 03_rc_read 04_rc_atomic 06_ud_pingpong 07_rping 10_rc_write_loss 11_rc_read_loss
 	12_reorder 14_corrupt 15_ipv6 17_rnr_nak 20_mixed 26_imm_inv 30_ingress_drop 32_no_rdma)
 for name in "${sixteen[@]}"; do
@@ -19,10 +18,7 @@ for name in "${sixteen[@]}"; do
 		an "$roce/$name/$end.pcap.zst" | sed '/^$/Q'
 	done
 done >"$tmp/verdicts.txt" 2>&1
-[ -z "${UPDATE_GOLDEN-}" ] || { cp "$tmp/verdicts.txt" "$tmp/kept" && bash "$srcdir/tests/pack" pack "$tmp/kept" "$TEST_DATA/analyze.tar.gz"; }
-diff "$tmp/kept/verdicts.txt" "$tmp/verdicts.txt" >"$tmp/diff"
-ok "the verdicts on 16 captures, at both ends" "$tmp/diff"
-is "... 32 of them" "$(grep -c '^[0-9a-z_]*/[ab]$' "$tmp/verdicts.txt")" 32
+is "the verdicts on 16 captures, at both ends" "$(grep -c '^[0-9a-z_]*/[ab]$' "$tmp/verdicts.txt")" 32
 is "no line is longer than a terminal of 80 columns" "$(awk 'length > 80' "$tmp/verdicts.txt" | wc -l)" 0
 
 # --- culprits ---------------------------------------------------------------------------------
@@ -141,4 +137,5 @@ for begin in -2 -1; do
 done
 is "... and begins before 1970" "$(an --json "$tmp/at-1/a.pcapng" | jq -r '.start_ns < 0') $(an --json "$tmp/at-1/"{a,b}.pcapng | jq -r ".captures[0].start_ns < 0")" \
 	"true true"
+as_said verdict
 tap_done

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * cases [-k PATTERN] FILE...: runs cases of the analysis, or those whose name contains the pattern;
- * tests/cases/README.md describes the files. Prints TAP.
+ * cases [-p] [-k PATTERN] FILE...: runs cases of the analysis, or those whose name contains the
+ * pattern; tests/cases/README.md describes the files. Prints TAP; with -p also each report.
  */
 #include "cases.h"
 #include <ctype.h>
 #include <unistd.h>
 
 static void block(struct run *r, size_t at, size_t end);
+
+static bool print_all; /* -p */
 
 /* --- statements ------------------------------------------------------------------------------- */
 
@@ -168,8 +170,32 @@ static void case_begin(struct run *r, bool two)
 		ends_begin(r);
 }
 
+static int add_sum(const char *text, size_t n, void *sum)
+{
+	for (size_t i = 0; i < n; i++)
+		*(uint64_t *)sum = (*(uint64_t *)sum ^ (unsigned char)text[i]) * 0x100000001b3;
+	return 0;
+}
+
+/* The report as text, short and long, and a sum over all values of its JSON. */
+static void print_report(const struct run *r)
+{
+	const struct rd_report_style all = {.verbose = true};
+	uint64_t sum = 0;
+
+	json_object_del(r->json, "program"); /* which names the commit */
+	json_dump_callback(r->json, add_sum, &sum, JSON_COMPACT | JSON_REAL_PRECISION(12));
+	printf("$ %s: JSON %016" PRIx64 "\n%s", r->name, sum, r->text);
+	if (r->two)
+		rd_ends_text(r->er, &all, stdout);
+	else
+		rd_report_text(r->r, &all, stdout);
+}
+
 static void case_end(struct run *r)
 {
+	if (print_all)
+		print_report(r);
 	if (r->two)
 		ends_close(r);
 	rd_report_free(r->r);
@@ -253,8 +279,9 @@ static unsigned int run_file(struct run *r, const char *pattern, unsigned int *n
 			continue;
 		r->failed = 0;
 		r->n_vars = 0;
+		r->name = r->tok[at + 1].text;
 		variants(r, at + 2, end, !strcmp(r->tok[at].text, "ends"));
-		printf("%sok %u - %s\n", r->failed ? "not " : "", *number, r->tok[at + 1].text);
+		printf("%sok %u - %s\n", r->failed ? "not " : "", *number, r->name);
 		failed += r->failed != 0;
 	}
 	return failed;
@@ -264,19 +291,25 @@ int main(int argc, char **argv)
 {
 	const char *pattern = "";
 	unsigned int number = 0, failed = 0;
-	int first = 1;
 
-	if (argc > 2 && !strcmp(argv[1], "-k")) {
-		pattern = argv[2];
-		first = 3;
-	}
-	if (first >= argc) {
-		fputs("usage: cases [-k PATTERN] FILE...\n", stderr);
+	for (int c; (c = getopt(argc, argv, "pk:")) != -1;)
+		switch (c) {
+		case 'p':
+			print_all = true;
+			break;
+		case 'k':
+			pattern = optarg;
+			break;
+		default:
+			optind = argc;
+		}
+	if (optind >= argc) {
+		fputs("usage: cases [-p] [-k PATTERN] FILE...\n", stderr);
 		return 2;
 	}
 	for (int counted = 0; counted < 2; counted++) {
 		number = 0;
-		for (int i = first; i < argc; i++) {
+		for (int i = optind; i < argc; i++) {
 			struct run r;
 
 			words_read(&r, argv[i]);

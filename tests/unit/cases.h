@@ -44,7 +44,7 @@ struct alone {
 };
 
 struct run {
-	const char *path;
+	const char *path, *name; /* of the file, and of the case */
 	struct token *tok;
 	size_t n;
 	struct var var[VARS], made[VARS]; /* of tables, loops and parameters; by "set" */

@@ -147,6 +147,8 @@ TEST(labels)
 		"PSN=0x123456 sn: 12 SN is 12345",
 		"Running on host 12AB; Hostname set to <node17.rack3>, a hostname or username is "
 		"set, no host name was",
+		"[{\"nodeHostname\":\"<node17.rack3>\", \"node17\": 1}]",
+		"[    2.5] <node17>: hostname: <node17>",
 		"node_desc: <rack3 node17>\nNode Description:..<rack4, node18>\n <rack3 node17>",
 	};
 

@@ -1,0 +1,13 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# All that the reports of all cases say, besides what each case expects: a change is seen, and meant.
+# CASES: tests/unit/cases.
+. "${srcdir:-.}/tests/tap.sh"
+need_tool zstd
+
+"$CASES" -p "$srcdir"/tests/cases/*.txt >"$tmp/reports"
+ok "the cases"
+as_kept reports "$tmp/reports"
+[ "$(grep -c ' JSON ' "$tmp/reports")" -gt 900 ]
+ok "... of more than 900"
+tap_done
