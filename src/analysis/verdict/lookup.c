@@ -4,8 +4,8 @@
 #include "verdict.h"
 #include <stdlib.h>
 
-#define INCAST_SENDERS 3 /* within 100 us, towards one host */
-#define LINK_PART      2 /* the least part of the link's rate that they fill */
+#define INCAST_SENDERS 3   /* within 100 us, towards one host */
+#define LINK_PART      2   /* the least part of the link's rate that they fill */
 #define SLOWEST_LINK   1e9 /* bit/s, where the rate is unknown */
 
 int lookup_make(struct rd_report *r)
