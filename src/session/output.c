@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <rdmadump/drops.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -65,6 +67,8 @@ static void fill_source(const struct rd_session *s, const struct rd_file_account
 			from->ops->iface_stats(from, k, &theirs)) {
 			lost = theirs.dropped;
 			stats[i].end_ns = theirs.end_ns;
+			if (theirs.comment && strstr(theirs.comment, RD_DROPS_IN_LAST))
+				stats[i].comment = theirs.comment;
 		}
 		stats[i].drops_unknown =
 			!account->last || (n == 1 && !s->in.stats[source].loss_known);
@@ -94,7 +98,7 @@ static void fill_ending(
 	for (unsigned int i = 0; i < s->in.n; i++)
 		if (!s->in.follows[i])
 			fill_source(s, account, i, stats);
-	if (s->in.n_ifaces && *s->out.sentence)
+	if (s->in.n_ifaces && *s->out.sentence && !stats[0].comment)
 		stats[0].comment = s->out.sentence;
 }
 
