@@ -428,11 +428,9 @@ static bool with_underscores(const struct place *p, size_t at, size_t end, struc
 
 	if (end == p->n || p->text[end] != '_')
 		return false;
-	if (late_uuid(p, at, end, f))
-		return true;
 	while (from > at && isdigit((unsigned char)p->text[from - 1]))
 		from--;
-	return seen_ipv4(p, from, p->n, '_', f);
+	return late_uuid(p, at, end, f) || seen_ipv4(p, from, p->n, '_', f);
 }
 
 static bool ipv6(struct rd_redact *r, const char *text, size_t n, struct form *f)
@@ -600,10 +598,9 @@ static bool whole(const struct place *p, size_t at, size_t end, struct form *f)
 	for (; n && is_separator(*text); n--)
 		text++;
 	f->at = (size_t)(text - p->text);
-	if (pairs(p->r, text, n, '-', f) || seen(p, text, n, f))
-		return true;
 	dash = memchr(text, '-', n);
-	return dash && late_uuid(p, f->at, (size_t)(dash - p->text), f);
+	return pairs(p->r, text, n, '-', f) || seen(p, text, n, f) ||
+	       (dash && late_uuid(p, f->at, (size_t)(dash - p->text), f));
 }
 
 void form_find(const struct place *p, size_t at, struct form *f)

@@ -41,8 +41,7 @@ static const struct label {
 	{"hostname set to", RD_REDACT_HOST, WORD},
 	{"hostname", RD_REDACT_HOST, VALUE},
 	{"host name", RD_REDACT_HOST, VALUE},
-	/* Comments of rdmadump. */
-	{"on host", RD_REDACT_HOST, FOREIGN},
+	{"on host", RD_REDACT_HOST, FOREIGN}, /* in comments of rdmadump, as the next one */
 	{": sent by", RD_REDACT_HOST, FOREIGN},
 	{"logname=", RD_REDACT_USER, WORD},
 	{"username", RD_REDACT_USER, VALUE},
