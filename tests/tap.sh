@@ -158,7 +158,7 @@ said() {
 # as_said NAME: all that the commands of a script printed, of JSON a sum, is as it was; whatever the script looks at
 as_said() {
 	[ -z "${TEST_FULL-}" ] || return 0 # has other commands
-	python3 "$tap_top/tests/e2e/said.py" "$tap_top" "$tmp" >"$tmp/as_said"
+	python3 "$tap_top/tests/e2e/said.py" "$tmp" >"$tmp/as_said"
 	as_kept "$1" "$tmp/as_said"
 }
 

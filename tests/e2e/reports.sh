@@ -7,7 +7,8 @@ need_tool zstd
 
 "$CASES" -p "$srcdir"/tests/cases/*.txt >"$tmp/reports"
 ok "the cases"
-as_kept reports "$tmp/reports"
+grep -v "^ok " "$tmp/reports" >"$tmp/kept"
+as_kept reports "$tmp/kept"
 [ "$(grep -c ' JSON ' "$tmp/reports")" -gt 900 ]
 ok "... of more than 900"
 tap_done
