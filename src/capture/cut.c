@@ -125,8 +125,8 @@ static void shorten(struct rd_frame *frame, uint32_t caplen)
 	frame->caplen = RD_MIN(frame->caplen, caplen);
 }
 
-static void cut_packet(const struct rd_cut *cut, struct rd_frame *frame, const struct rd_packet *p,
-	uint32_t at)
+static void cut_packet(
+	const struct rd_cut *cut, struct rd_frame *frame, const struct rd_packet *p, uint32_t at)
 {
 	if (cut->headers_only)
 		shorten(frame, at + headers(p));

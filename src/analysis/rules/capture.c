@@ -356,11 +356,13 @@ static bool rejected(const struct look *l, struct rd_finding *f)
 		return false;
 	rd_finding_title(f, "a connection was rejected: %s", reason ? reason : "unknown reason");
 	if (j->reason != RD_CM_REJ_SERVICE && j->reason != RD_CM_REJ_CONSUMER) {
-		f->meaning = "the CM there cannot make this connection, or still has an earlier one";
+		f->meaning =
+			"the CM there cannot make this connection, or still has an earlier one";
 		f->next = "see what the reason means: rdmadump explain 'CM REJ reason NUMBER'";
 	} else if (!j->of_request) {
-		f->meaning = "the program that asked for the connection refused what it was offered, "
-			     "or had ended";
+		f->meaning =
+			"the program that asked for the connection refused what it was offered, "
+			"or had ended";
 		f->next = "look at the log of that program";
 	}
 	return reject_found(f, j);
