@@ -63,6 +63,8 @@ void rd_cli_put_wrapped(FILE *out, const char *text, size_t indent, size_t width
  */
 int rd_cli_put_json(json_t *document, size_t flags, struct rd_error *err);
 
+/* An allocation failed: see wrapped.c. */
+extern _Atomic bool rd_cli_out_of_memory;
 /* The error that standard output could not be written; always returns -1. */
 int rd_cli_stdout_failed(int errnum, struct rd_error *err);
 

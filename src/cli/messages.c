@@ -89,6 +89,8 @@ int rd_cli_stdout_failed(int errnum, struct rd_error *err)
 		"cannot write to standard output");
 }
 
+_Atomic bool rd_cli_out_of_memory;
+
 /*
  * For all that commands print, help included: status 0 promises that all of it was written, and 4
  * that what there is was. A reader that closed the pipe has what it wanted.
@@ -99,12 +101,16 @@ static void check_output(int status, void *ctx)
 
 	(void)ctx;
 	fflush(stdout);
-	if ((status && status != RD_CLASS_PARTIAL) || !out_cleaner.errnum ||
-		out_cleaner.errnum == EPIPE)
+	if (status && status != RD_CLASS_PARTIAL)
 		return;
-	rd_cli_stdout_failed(out_cleaner.errnum, &err);
+	if (out_cleaner.errnum && out_cleaner.errnum != EPIPE)
+		rd_cli_stdout_failed(out_cleaner.errnum, &err);
+	else if (rd_cli_out_of_memory)
+		rd_fail(&err, RD_CLASS_DEVICE, ENOMEM, NULL, "what is printed is not complete");
+	else
+		return;
 	rd_cli_fail(&err);
-	_exit(RD_CLASS_OUTPUT);
+	_exit((int)err.class);
 }
 
 void rd_cli_streams(void)

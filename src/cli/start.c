@@ -5,7 +5,9 @@
 #include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <rdmadump/identity.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <unistd.h>
@@ -76,6 +78,7 @@ int rd_cli_start(void)
 	rd_cli_streams();
 	argp_err_exit_status = RD_CLASS_USAGE;
 	argp_program_version_hook = NULL;
+	json_set_alloc_funcs(malloc, free); /* ours, in a program that wraps it */
 	program_invocation_name = program_invocation_short_name;
 	return 0;
 }

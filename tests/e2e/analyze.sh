@@ -3,7 +3,7 @@
 # `rdmadump analyze` over real captures: golden texts, JSON by its schema, streams, damaged files,
 # display filters, exit statuses.
 . "${srcdir:-.}/tests/tap.sh"
-need_tool zstd jq python3
+need_tool zstd jq python3 prlimit
 roce=$TEST_DATA/roce
 
 # --- text -------------------------------------------------------------------------------------
@@ -139,6 +139,15 @@ is "--time without frames says nothing of the capture" \
 	"$(an --json --time 100-200 "$f" | jq -c '[.findings[] | .rule, .certainty, (.detail | test("^[0-9]+ frames outside of --time"))]')" '["no-frames-in-time","certain",true]'
 "$RDMADUMP" analyze "$f" >/dev/full 2>"$tmp/err"
 is "a full disk: exit status" $? 3
+# With less memory it fails earlier or later; status 0 promises a whole report
+zstd -dqfc "$roce/01_rc_send/a.pcap.zst" >"$tmp/w.pcap" && an --json "$tmp/w.pcap" >"$tmp/whole.json"
+short=''
+for ((kib = 3000; kib < 12000; kib += 16)); do
+	prlimit --as=$((kib * 1024)) "${RDMADUMP%/*}/rdmadump-analyze" --json "$tmp/w.pcap" >"$tmp/some.json" 2>/dev/null || continue
+	! cmp -s "$tmp/some.json" "$tmp/whole.json" || break
+	short+=" $kib"
+done
+is "too little memory: no report that lacks something has status 0" "$short" ''
 
 as_said analyze
 tap_done
