@@ -6,15 +6,12 @@
  * replacement has the same form: separators, leading zeros, the case of digits.
  */
 #include "redact.h"
-#include <arpa/inet.h>
 #include <ctype.h>
 #include <rdmadump/hash.h>
 #include <stdio.h>
 
 #define GROUPS_MAX 20 /* bytes of an IPoIB hardware address */
 #define NETFILTER  14 /* bytes after "MAC=": two MAC addresses, ethertype */
-
-#define VERSION_MAX 9 /* first number of a version of four */
 
 static bool is_digit(char c)
 {
@@ -321,96 +318,8 @@ static enum prefix prefix_at(const struct place *p, size_t at)
 	return PREFIX_NONE;
 }
 
-/* --- IP -----------------------------------------------------------------------------------------
+/* --- runs ---------------------------------------------------------------------------------------
  */
-
-/*
- * "5.8-2.0.3.0" and "2.0.3.0-1" are versions, whose numbers are small; "10.0.0.1-10.0.0.9" and
- * "10.0.0.1-24" are addresses. If in doubt, the text is replaced.
- */
-static bool is_version(const char *text, size_t at, size_t n, size_t len, uint8_t major)
-{
-	size_t from = at, dots = 0;
-
-	if (major > VERSION_MAX)
-		return false;
-	if (at + n + 1 < len && text[at + n] == '-' && isdigit((unsigned char)text[at + n + 1])) {
-		for (size_t i = at + n + 1;
-			i < len && (isdigit((unsigned char)text[i]) || text[i] == '.'); i++)
-			dots += text[i] == '.';
-		return dots < 3;
-	}
-	if (at < 2 || text[at - 1] != '-' || !isdigit((unsigned char)text[at - 2]))
-		return false;
-	for (from = at - 1;
-		from && (isdigit((unsigned char)text[from - 1]) || text[from - 1] == '.'); from--)
-		dots += text[from - 1] == '.';
-	return dots > 0 && dots < 3;
-}
-
-static void put_ipv4(struct rd_redact *r, uint8_t ip[4], size_t at, size_t n, struct form *f)
-{
-	rd_redact_ipv4(r, ip);
-	inet_ntop(AF_INET, ip, f->to, sizeof(f->to));
-	f->at = at;
-	f->n = n;
-	f->to_n = strlen(f->to);
-}
-
-/*
- * An address in the numbers at `at`, perhaps with a port after a dot, as tcpdump prints it. Returns
- * the bytes of all of them: a part of a longer number is no address.
- */
-static size_t ipv4(const struct place *p, size_t at, size_t end, struct form *f)
-{
-	char copy[INET_ADDRSTRLEN];
-	size_t n = 0, groups = 0, four = 0;
-	uint8_t ip[4];
-
-	while (at + n < end && isdigit((unsigned char)p->text[at + n])) {
-		size_t digits = run_of_digits(p->text + at + n, end - at - n);
-
-		if (has_letter(p->text + at + n, digits))
-			break;
-		n += digits;
-		if (++groups == 4)
-			four = n;
-		if (at + n < end)
-			n++; /* the dot */
-	}
-	if (groups < 4 || groups > 5 || four >= sizeof(copy))
-		return n;
-	snprintf(copy, sizeof(copy), "%.*s", (int)four, p->text + at);
-	if (inet_pton(AF_INET, copy, ip) != 1 || ((is_version(p->text, at, four, p->n, ip[0]) ||
-							  (groups == 5 && ip[0] <= VERSION_MAX)) &&
-							 !ipv4_was_seen(p->r, ip)))
-		return n;
-	put_ipv4(p->r, ip, at, four, f);
-	return n;
-}
-
-/* One that was seen elsewhere: a letter beside it may be of a version, dashes of anything. */
-static bool seen_ipv4(const struct place *p, size_t at, size_t end, char separator, struct form *f)
-{
-	char copy[INET_ADDRSTRLEN];
-	size_t n = 0, groups = 1;
-	uint8_t ip[4];
-
-	for (char c; at + n < end && n + 1 < sizeof(copy); n++) {
-		c = p->text[at + n];
-		if (!isdigit((unsigned char)c) && (c != separator || ++groups > 4))
-			break;
-		copy[n] = c == separator ? '.' : c;
-	}
-	copy[n] = '\0';
-	if (inet_pton(AF_INET, copy, ip) != 1 || !ipv4_was_seen(p->r, ip))
-		return false;
-	put_ipv4(p->r, ip, at, n, f);
-	for (size_t i = 0; i < f->to_n; i++)
-		if (f->to[i] == '.')
-			f->to[i] = separator;
-	return true;
-}
 
 /* The last digits before `end` may begin a UUID, after a word like "pod". */
 static bool late_uuid(const struct place *p, size_t at, size_t end, struct form *f)
@@ -430,34 +339,8 @@ static bool with_underscores(const struct place *p, size_t at, size_t end, struc
 		return false;
 	while (from > at && isdigit((unsigned char)p->text[from - 1]))
 		from--;
-	return late_uuid(p, at, end, f) || seen_ipv4(p, from, p->n, '_', f);
+	return late_uuid(p, at, end, f) || form_seen_ipv4(p, from, p->n, '_', f);
 }
-
-static bool ipv6(struct rd_redact *r, const char *text, size_t n, struct form *f)
-{
-	char copy[INET6_ADDRSTRLEN];
-	uint8_t old[16], ip[16];
-
-	if (n >= sizeof(copy))
-		return false;
-	memcpy(copy, text, n);
-	copy[n] = '\0';
-	if (inet_pton(AF_INET6, copy, ip) != 1)
-		return false;
-	memcpy(old, ip, sizeof(old));
-	rd_redact_ipv6(r, ip);
-	inet_ntop(AF_INET6, ip, f->to, sizeof(f->to));
-	if (memcmp(old, ip, sizeof(old)) == 0) /* well known: its spelling stays */
-		memcpy(f->to, copy, n + 1);
-	for (char *c = f->to; has_upper(text, n) && *c; c++)
-		*c = (char)toupper((unsigned char)*c);
-	f->n = n;
-	f->to_n = strlen(f->to);
-	return true;
-}
-
-/* --- runs ---------------------------------------------------------------------------------------
- */
 
 /* Most names in front of "::" have no digit, as in std::dec. */
 static bool begins_ipv6(const char *text, size_t n)
@@ -476,7 +359,7 @@ static bool colons(const struct place *p, size_t at, size_t end, bool in_word, s
 
 	f->at = at;
 	return pairs(p->r, text, n, ':', f) || fours(p->r, text, n, ':', f) ||
-	       ((!in_word || begins_ipv6(text, n)) && ipv6(p->r, text, n, f));
+	       ((!in_word || begins_ipv6(text, n)) && form_ipv6(p->r, text, n, f));
 }
 
 /* A whole piece with at least two colons, without colons and dots of the sentence. */
@@ -505,7 +388,7 @@ static void with_colons(const struct place *p, size_t at, size_t end, bool in_wo
 	/* 2001:db8::7.4791, as tcpdump prints a port */
 	f->at = at;
 	if (port > at && port < end && is_separator(text[port - 1]))
-		ipv6(p->r, text + at, port - 1 - at, f);
+		form_ipv6(p->r, text + at, port - 1 - at, f);
 }
 
 /* A piece without colons: groups with dots between them. */
@@ -524,13 +407,13 @@ static void with_dots(const struct place *p, size_t at, size_t end, struct form 
 		f->at = at;
 		if (bare(p, at, digits, PREFIX_NONE, f))
 			return;
-		numbers = ipv4(p, at, end, f);
+		numbers = form_ipv4(p, at, end, f);
 		for (from = at + digits; from > at && isdigit((unsigned char)p->text[from - 1]);)
 			from--;
 		/* a10.0.0.1, 10.0.0.1a */
 		if (f->n ||
 			((from > at || (at + numbers < end && is_digit(p->text[at + numbers]))) &&
-				seen_ipv4(p, from, end, '.', f)))
+				form_seen_ipv4(p, from, end, '.', f)))
 			return;
 		at += numbers > digits ? numbers : digits + 1;
 	}
@@ -540,7 +423,7 @@ static bool with_dashes(const struct place *p, size_t at, size_t end, struct for
 {
 	f->at = at;
 	return pairs(p->r, p->text + at, end - at, '-', f) ||
-	       uuid(p->r, p->text + at, end - at, '-', f) || seen_ipv4(p, at, end, '-', f);
+	       uuid(p->r, p->text + at, end - at, '-', f) || form_seen_ipv4(p, at, end, '-', f);
 }
 
 /* The first address of the piece at `at`; returns where the next piece begins. */
@@ -591,7 +474,7 @@ static bool whole(const struct place *p, size_t at, size_t end, struct form *f)
 	size_t n = end - at;
 
 	with_colons(p, at, dash ? (size_t)(dash - p->text) : end, true, f);
-	if (f->n || seen_ipv4(p, at, end, '.', f))
+	if (f->n || form_seen_ipv4(p, at, end, '.', f))
 		return true;
 	while (n && is_separator(text[n - 1]))
 		n--;

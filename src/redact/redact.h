@@ -135,6 +135,18 @@ struct form {
  */
 void form_find(const struct place *p, size_t at, struct form *f);
 
+/* --- forms_ip.c --- */
+
+/*
+ * An address in the numbers at `at`, perhaps with a port after a dot, as tcpdump prints it. Returns
+ * the bytes of all of them: a part of a longer number is no address.
+ */
+size_t form_ipv4(const struct place *p, size_t at, size_t end, struct form *f);
+/* One that was seen elsewhere: a letter beside it may be of a version, dashes of anything. */
+bool form_seen_ipv4(const struct place *p, size_t at, size_t end, char separator, struct form *f);
+/* All `n` bytes as one address; f->at is the caller's. */
+bool form_ipv6(struct rd_redact *r, const char *text, size_t n, struct form *f);
+
 /* --- frame.c --- */
 
 /* A frame or an inner frame. */
