@@ -152,7 +152,7 @@ cp "$tmp/a.pcap" "$tmp/b.pcap" "$tmp/none"
 is "... where others are two ends, each of these files is judged, too" \
 	"$(an --json "$tmp/none" 2>"$tmp/log" | jq -r '.captures[].capture.files[].name' | sort -u | wc -l)" 798
 if [ -z "${SOFTHCA_PRELOAD_FIRST-}" ]; then # a sanitizer needs more than all of it
-	(ulimit -v 50000 && an "$tmp/none") >"$tmp/out" 2>"$tmp/log"
+	(ulimit -v 50000 && "$RDMADUMP" analyze "$tmp/none") >"$tmp/out" 2>"$tmp/log"
 	exits "too little memory to compare them" 2 "$tmp/log" "memory to compare 512 files"
 fi
 # Few digits name a host: captures of two at different times are two

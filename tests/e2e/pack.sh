@@ -4,7 +4,7 @@
 . "${srcdir:-.}/tests/tap.sh"
 
 pack=$srcdir/tests/pack
-for archive in "$srcdir"/tests/fuzz/corpus/*.tar.gz "$TEST_DATA"/sysfs/*.tar.gz "$TEST_DATA"/sysfs/*/*.tar.gz "$TEST_DATA"/{,roce/,apps/}*.tar.gz; do
+for archive in "$srcdir"/tests/fuzz/corpus/*.tar.gz "$TEST_DATA"/sysfs/*.tar.gz "$TEST_DATA"/sysfs/*/*.tar.gz "$TEST_DATA"/{roce,apps}/*.tar.gz; do
 	"$pack" check "$archive" >"$tmp/log" 2>&1
 	ok "${archive#"$srcdir"/tests/}" "$tmp/log"
 done

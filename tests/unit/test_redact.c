@@ -142,11 +142,10 @@ TEST(labels)
 		"exe=/home/<alice>/bin/train, owner <alice>, <alice>_job, alicia",
 		"USER=<bob7> ran; hostname: <node17.rack3>\n see <node17.rack3>.example",
 		"serial number: None serial number: 0",
-		"sn=<MT2116X09341> SN: <MT2116X09342> [SN] <MT2116X09343> S/N <PHYF1234> psn: "
-		"12345 "
-		"PSN=0x123456 sn: 12 SN is 12345",
-		"Running on host 12AB; Hostname set to <node17.rack3>, a hostname or username is "
-		"set, no host name was",
+		"sn=<MT2116X09341> SN: <MT2116X09342> [SN] <MT2116X09343> S/N <PHYF1234>",
+		"psn: 12345 PSN=0x123456 sn: 12 SN is 12345",
+		"Running on host 12AB; Hostname set to <node17.rack3>, a hostname is set",
+		"a username is not set, no host name was",
 		"[{\"nodeHostname\":\"<node17.rack3>\", \"node17\": 1}]",
 		"[    2.5] <node17>: hostname: <node17>",
 		"node_desc: <rack3 node17>\nNode Description:..<rack4, node18>\n <rack3 node17>",
