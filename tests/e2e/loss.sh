@@ -46,7 +46,7 @@ capture --gen count=2000,size=256 --counter out_of_buffer=100 --counter rx_write
 is "reset that the counter does not show: JSON" "$(loss)" '[false,null,null,"out_of_buffer was reset during the capture"]'
 has "reset that the counter does not show: text" "$tmp/log" "unknown \(out_of_buffer was reset during the capture\), at least 200"
 
-capture --gen count=2000,size=256 --counter out_of_buffer=4294967290 --fault counter=4,frame=1000 --
+capture --time virtual --gen count=2000,size=256 --counter out_of_buffer=4294967290 --fault counter=4,frame=1000 --
 is "wrap: JSON" "$(loss)" '[true,10,0.497512438,null]'
 has "wrap: text, with its share" "$tmp/log" "dropped by the device 10 \(0\.50 %; out_of_buffer\)$"
 comment "$tmp/out.pcapng" >"$tmp/comment"
