@@ -59,20 +59,10 @@ static uint64_t ms(uint64_t n)
  */
 static bool find_program(const char *name, char path[PATH_MAX])
 {
-	const char *own = getenv("PATH"), *lists[] = {own ? own : "", PATH_SYSTEM};
+	const char *own = getenv("PATH");
 
-	if (strchr(name, '/'))
-		return false;
-	for (size_t i = 0; i < RD_COUNT(lists); i++)
-		for (const char *p = lists[i]; *p; p += *p == ':') {
-			size_t n = strcspn(p, ":");
-			int len = snprintf(path, PATH_MAX, "%.*s/%s", (int)n, p, name);
-
-			if (*p == '/' && len < PATH_MAX && access(path, X_OK) == 0)
-				return true;
-			p += n;
-		}
-	return false;
+	return !strchr(name, '/') && ((own && rd_program_search(path, own, name, false)) ||
+					     rd_program_search(path, PATH_SYSTEM, name, false));
 }
 
 /* English messages, no pager, no colours. */

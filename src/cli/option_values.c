@@ -51,7 +51,8 @@ int set_text(const struct option_use *use, struct rd_error *err)
 {
 	/* As of a variable of a script that is not set: a filter would be none, a file any. */
 	if (!*use->arg)
-		return rd_fail(err, RD_CLASS_USAGE, 0, NULL, "%s: '' is empty", use->as);
+		return rd_fail(err, RD_CLASS_USAGE, 0, "give a value, or leave it out",
+			"%s: '' is empty", use->as);
 	*(const char **)option_field(use) = use->arg;
 	return 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Builds the one line that says what failed, why, and what to do next. */
+#include <errno.h>
 #include <rdmadump/error.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -27,6 +28,8 @@ int rd_fail(struct rd_error *err, enum rd_class class, int errnum, const char *t
 	va_end(ap);
 	if (errnum)
 		append(err, ": ", strerror_r(errnum, reason, sizeof(reason)));
+	if (!todo && errnum == ENOMEM)
+		todo = "free memory, raise its limit (ulimit -v), or give it less to do";
 	if (todo)
 		append(err, "; ", todo);
 	return -1;

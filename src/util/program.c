@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Finds the other programs of this installation, or of this build. */
 #include "version.h"
+#include <errno.h>
 #include <rdmadump/program.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define MAIN_PROGRAM "rdmadump" /* its installed name may differ: --program-transform-name */
@@ -25,6 +26,31 @@ static bool own_directory(char path[PATH_MAX])
 	return true;
 }
 
+bool rd_program_may_run(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return false;
+	errno = EACCES;
+	return S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+bool rd_program_search(char path[PATH_MAX], const char *list, const char *name, bool relative)
+{
+	for (size_t n;; list += n + 1) {
+		int len;
+
+		n = strcspn(list, ":");
+		/* As execvp(3): an empty one is the current directory. */
+		len = snprintf(path, PATH_MAX, "%.*s%s%s", (int)n, list, n ? "/" : "", name);
+		if ((relative || *list == '/') && len < PATH_MAX && rd_program_may_run(path))
+			return true;
+		if (!list[n])
+			return false;
+	}
+}
+
 int rd_program_find(char path[PATH_MAX], const char *name, struct rd_error *err)
 {
 	const char *moved = "/../libexec/rdmadump/", *installed = RD_LIBEXEC_DIR "/";
@@ -42,7 +68,7 @@ int rd_program_find(char path[PATH_MAX], const char *name, struct rd_error *err)
 				   : snprintf(path, PATH_MAX, "%s%s%s", here,
 					     place == 0 ? "/" : moved, name);
 
-		if (n > 0 && n < PATH_MAX && access(path, X_OK) == 0)
+		if (n > 0 && n < PATH_MAX && rd_program_may_run(path))
 			return 0;
 	}
 	return rd_fail(err, RD_CLASS_DEVICE, 0, "install rdmadump again, all of it",

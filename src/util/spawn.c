@@ -4,12 +4,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
+#include <rdmadump/program.h>
 #include <rdmadump/spawn.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -114,21 +113,15 @@ int rd_spawn(pid_t *pid, char *const argv[], const struct rd_spawn *how)
 	return rc;
 }
 
+/* Whether execvp(3) finds it */
 static bool can_run(const char *command)
 {
-	const char *p = strchr(command, '/') ? NULL : getenv("PATH");
+	const char *list = getenv("PATH");
 	char path[PATH_MAX];
 
-	if (!p || !*command)
-		return access(command, X_OK) == 0;
-	for (size_t n;; p += n + 1) {
-		n = strcspn(p, ":");
-		snprintf(path, sizeof(path), "%.*s/%s", (int)n, p, command);
-		if (access(path, X_OK) == 0)
-			return true;
-		if (!p[n])
-			return false;
-	}
+	if (!*command || strchr(command, '/'))
+		return rd_program_may_run(command);
+	return rd_program_search(path, list ? list : "/bin:/usr/bin", command, true);
 }
 
 int rd_spawn_check(const char *option, const char *command, struct rd_error *err)

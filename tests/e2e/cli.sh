@@ -60,7 +60,7 @@ done <<'LIST'
 1|-W 3 -w TMP/o|give -C or -G too
 1|-C 1|give -w FILE
 1|--write= -c 1|-w: '' is empty
-1|--host= -c 1|--host: '' is empty
+1|--host= -c 1|--host: '' is empty; give a value, or leave it out
 1|-w TMP/o -z TMP/none|-z 'TMP/none': No such file or directory; name a program
 1|-m mst -w TMP/o|mst device, which is not needed
 1|-x|tshark -x
@@ -129,6 +129,7 @@ done <<'LIST'
 3|record mlx5_0 -w TMP|cannot write to 'TMP': Is a directory; give a file name, not a directory
 3|record mlx5_0 -w TMP/none/|cannot write to 'TMP/none/': Is a directory; give a file name
 1|record mlx5_0 --exec TMP/one|--exec 'TMP/one': Permission denied; name a program
+1|record mlx5_0 --exec TMP|--exec 'TMP': Permission denied; name a program
 1|record mlx5_0 --exec no-such-program|--exec 'no-such-program': No such file or directory; name a program
 1|record mlx5_0 --trigger nakk|there is no trigger 'nakk'; did you mean 'nak'\?; rdmadump-record\(1\) lists
 1|record mlx5_0 -w -|-w '-': every trigger begins a file of its own, so it cannot be standard output: give a name
@@ -136,6 +137,17 @@ LIST
 
 model --gen count=50,size=200,seed=1 --at-end sigint -- "$RDMADUMP" -q -w "$tmp/o" >"$tmp/log" 2>&1
 is "-q says nothing" "$(cat "$tmp/log")" ""
+# A program is looked for as execvp(3) does
+cp "$(type -P true)" "$tmp/mine"
+for search in "-u PATH|true|0" "PATH=:/none|mine|0" "PATH=/none|mine|1" "PATH=|true|1"; do
+	IFS='|' read -r path command want <<<"$search"
+	(
+		cd "$tmp" || exit
+		# shellcheck disable=SC2086 # words of a command line
+		model --gen count=5 --at-end sigint -- "$(type -P env)" $path "$RDMADUMP" -q -w o -G 100 -z "$command" >"$tmp/log" 2>&1
+	)
+	is "-z $command, $path: exit status" $? "$want"
+done
 for option in -V --version; do
 	model --dev name=mlx5_0 -- "$RDMADUMP" $option >"$tmp/log" 2>&1
 	is "$option says nothing of devices" "$(grep -c mlx5_0 "$tmp/log")" 0

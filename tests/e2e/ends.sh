@@ -153,7 +153,7 @@ is "... where others are two ends, each of these files is judged, too" \
 	"$(an --json "$tmp/none" 2>"$tmp/log" | jq -r '.captures[].capture.files[].name' | sort -u | wc -l)" 798
 if [ -z "${SOFTHCA_PRELOAD_FIRST-}" ]; then # a sanitizer needs more than all of it
 	(ulimit -v 50000 && "$RDMADUMP" analyze "$tmp/none") >"$tmp/out" 2>"$tmp/log"
-	exits "too little memory to compare them" 2 "$tmp/log" "memory to compare 512 files"
+	exits "too little memory to compare them" 2 "$tmp/log" "memory to compare 512 files: Cannot allocate memory; free memory, raise its limit"
 fi
 # Few digits name a host: captures of two at different times are two
 mkdir "$tmp/hosts"
