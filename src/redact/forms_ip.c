@@ -23,7 +23,7 @@ static bool is_version(const char *text, size_t at, size_t n, size_t len, uint8_
 			dots += text[i] == '.';
 		return dots < 3;
 	}
-	if (at < 2 || text[at - 1] != '-' || !isdigit((unsigned char)text[at - 2]))
+	if (!at || text[at - 1] != '-')
 		return false;
 	for (from = at - 1;
 		from && (isdigit((unsigned char)text[from - 1]) || text[from - 1] == '.'); from--)

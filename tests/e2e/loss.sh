@@ -39,7 +39,7 @@ comment "$tmp/out.pcapng" >"$tmp/comment"
 has "reset: the file's comment" "$tmp/comment" "dropped by the device unknown \(out_of_buffer was reset during the capture\), at least 0"
 has "reset: the comment begins with what is captured" "$tmp/comment" "\. Traffic of this function only \\(.*\\): not of VFs"
 is "reset: the file does not say that nothing was lost" \
-	"$("$RDMADUMP" -q -r "$tmp/out.pcapng" --json -w "$tmp/again.pcapng" | jq -c '.lost_before_us | [.known, .frames]')" '[false,null]'
+	"$(cp "$tmp/out.pcapng" "$tmp/reset.pcapng" && "$RDMADUMP" -q -r "$tmp/out.pcapng" --json -w "$tmp/again.pcapng" | jq -c '.lost_before_us | [.known, .frames]')" '[false,null]'
 
 # A reset after which the counter passes its old value before it is read again: another counter of its set fell
 capture --gen count=2000,size=256 --counter out_of_buffer=100 --counter rx_write_requests=5000 --fault counter=300,frame=1000 --
@@ -110,11 +110,16 @@ mkdir "$tmp/series" "$tmp/digests" && model --mode drop --gen count=60000,size=1
 	"$RDMADUMP" -d mlx5_0 -q --max-burst 6 -b packets:300 -w "$tmp/series/s.pcapng"
 an "$tmp"/series/s_00001_* 2>&1 | tr -s ' \n' ' ' >"$tmp/log"
 has "a series: its first file" "$tmp/log" 'dropped by rdmadump 0, dropped by the device unknown \(the last file of the series says it\)'
-is "... all of them" "$(an --json "$tmp/series" 2>/dev/null | jq -c '[.capture.files[].dropped] | [length > 1, add]')" \
-	"[true,$(jq .dropped "$tmp/stats")]"
+known() { an --json "$1" 2>/dev/null | jq -c '[.capture.files[].dropped] | [length > 1, all(. != null), add]'; }
+is "... all of them" "$(known "$tmp/series")" "[true,true,$(jq .dropped "$tmp/stats")]"
 "$RDMADUMP" digest -o "$tmp/digests" "$tmp"/series/* 2>"$tmp/log"
-is "... their digests" "$(an --json "$tmp/digests" 2>/dev/null | jq -c '[.capture.files[].dropped] | [length > 1, add]')" \
-	"[true,$(jq .dropped "$tmp/stats")]"
+last=("$tmp"/series/*)
+is "... nothing of another capture" "$(an --ends never --json "$tmp/reset.pcapng" "${last[-1]}" 2>/dev/null | jq -c '[.capture.files[].dropped != null]')" "[false,true]"
+"$RDMADUMP" -q -r "${last[-1]}" -w "$tmp/part.pcapng" -b packets:100
+is "... nor a part of a copy" "$(an --json "$tmp"/part_00001_* 2>/dev/null | jq -r .capture.losses)" "the file does not say what the capture lost"
+is "... their digests" "$(known "$tmp/digests")" "[true,true,$(jq .dropped "$tmp/stats")]"
+last=("$tmp"/digests/*)
+has "... of which the last one says whose word that is" <(an --json "${last[-1]}" 2>/dev/null | jq -r .capture.losses) '^dropped by rdmadump 0, dropped when captured [0-9 ]+ \(.*as the file says\)'
 
 # Our own buffer, with an output that is not read until all frames have arrived
 model --gen count=60000,size=1024 --at-end sigint -- bash -c "'$RDMADUMP' -d mlx5_0 --buffer-size 4Mi -w - 2>'$tmp/log' | {

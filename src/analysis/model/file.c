@@ -46,8 +46,11 @@ void rd_analysis_file_end(struct rd_analysis *a, uint64_t dropped, bool dropped_
 		f->losses = strdup(comment);
 	if (damage)
 		f->damage = strdup(damage);
-	while (dropped_known && f-- > a->in.files)
-		f->dropped_known |= f->losses && strstr(f->losses, RD_DROPS_IN_LAST);
+	/* The files of its series that come before it */
+	for (; dropped_known && f > a->in.files && f[-1].losses &&
+		strstr(f[-1].losses, RD_DROPS_IN_LAST);
+		f--)
+		f[-1].dropped_known = true;
 }
 
 #define ZONES_MS 900000 /* time zones differ by quarters of an hour */

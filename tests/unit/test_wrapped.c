@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Each way to get memory, when there is none: a program that is linked as reports are remembers it.
+ */
+#include "cli/cli.h"
+#include "test.h"
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+static char text[100000], *made;
+static size_t size;
+static void *block;
+static FILE *stream; /* opened before there is none */
+
+/* As fclose() does of a stream in memory whose text it cannot make */
+static int close_short(void *cookie)
+{
+	errno = ENOMEM;
+	return 0;
+}
+
+int __wrap_asprintf(char **to, const char *format, ...);
+int __wrap___asprintf_chk(char **to, int flag, const char *format, ...);
+int __wrap_vasprintf(char **to, const char *format, va_list list);
+int __wrap___vasprintf_chk(char **to, int flag, const char *format, va_list list);
+
+/* A compiler calls one of the two, by its options. */
+static int print(bool checked, ...)
+{
+	va_list list;
+	int n;
+
+	va_start(list, checked);
+	n = checked ? __wrap___vasprintf_chk(&made, 1, "%s", list)
+		    : __wrap_vasprintf(&made, "%s", list);
+	va_end(list);
+	return n;
+}
+
+/* clang-format off: the names are options of the linker, by scripts/sources */
+#define WAYS(X)                                                                                    \
+	X(__wrap_malloc, !malloc(50000))                                                           \
+	X(__wrap_calloc, !calloc(50, 1000))                                                        \
+	X(__wrap_realloc, !realloc(block, 50000))                                                  \
+	X(__wrap_reallocarray, !reallocarray(NULL, 50, 1000))                                      \
+	X(__wrap_mmap,                                                                             \
+		mmap(NULL, 1 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED)  \
+	X(__wrap_strdup, !strdup(text))                                                            \
+	X(__wrap_strndup, !strndup(text, 50000))                                                   \
+	X(__wrap_open_memstream, !open_memstream(&made, &size))                                    \
+	X(__wrap_fopencookie, !fopencookie(text, "w", (cookie_io_functions_t){0}))                 \
+	X(__wrap_fclose, !fclose(stream))                                                          \
+	X(__wrap_asprintf, __wrap_asprintf(&made, "%s", text) < 0)                                 \
+	X(__wrap___asprintf_chk, __wrap___asprintf_chk(&made, 1, "%s", text) < 0)                  \
+	X(__wrap_vasprintf, print(false, text) < 0)                                                \
+	X(__wrap___vasprintf_chk, print(true, text) < 0)
+/* clang-format on */
+
+static void use_all_memory(void)
+{
+	static const struct rlimit none;
+
+	memset(text, 'x', sizeof(text) - 1);
+	block = malloc(100);
+	stream = fopencookie(text, "w", (cookie_io_functions_t){.close = close_short});
+	setrlimit(RLIMIT_AS, &none);
+	for (size_t n = 1 << 17; n; n -= n > 4096 ? 4096 : 16)
+		while (malloc(n))
+			;
+}
+
+TEST(each_way)
+{
+#ifndef __SANITIZE_ADDRESS__ /* which ends the program instead */
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0) {
+		int n = 0;
+
+		use_all_memory();
+#define TRY(name, way)                                                                             \
+	rd_cli_out_of_memory = false;                                                              \
+	n++;                                                                                       \
+	if (!(way) || !rd_cli_out_of_memory)                                                       \
+		_exit(n);
+		WAYS(TRY)
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+#endif
+	free(calloc(0, 1));
+	assert_false(rd_cli_out_of_memory);
+}
