@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Each way to get memory, when there is none: a program that is linked as reports are remembers it.
- */
+/* Each way to get memory, when there is none: programs that report remember it. */
 #include "cli/cli.h"
 #include "test.h"
 #include <sys/mman.h>
@@ -10,7 +9,9 @@
 static char text[100000], *made;
 static size_t size;
 static void *block;
-static FILE *stream; /* opened before there is none */
+/* From before there is none */
+static void *held;
+static FILE *stream;
 
 /* As fclose() does of a stream in memory whose text it cannot make */
 static int close_short(void *cookie)
@@ -39,16 +40,16 @@ static int print(bool checked, ...)
 
 /* clang-format off: the names are options of the linker, by scripts/sources */
 #define WAYS(X)                                                                                    \
-	X(__wrap_malloc, !malloc(50000))                                                           \
-	X(__wrap_calloc, !calloc(50, 1000))                                                        \
-	X(__wrap_realloc, !realloc(block, 50000))                                                  \
-	X(__wrap_reallocarray, !reallocarray(NULL, 50, 1000))                                      \
+	X(__wrap_malloc, !(block = malloc(50000)))                                                 \
+	X(__wrap_calloc, !(block = calloc(50, 1000)))                                              \
+	X(__wrap_realloc, !(block = realloc(held, 50000)))                                         \
+	X(__wrap_reallocarray, !(block = reallocarray(NULL, 50, 1000)))                            \
 	X(__wrap_mmap,                                                                             \
 		mmap(NULL, 1 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED)  \
-	X(__wrap_strdup, !strdup(text))                                                            \
-	X(__wrap_strndup, !strndup(text, 50000))                                                   \
-	X(__wrap_open_memstream, !open_memstream(&made, &size))                                    \
-	X(__wrap_fopencookie, !fopencookie(text, "w", (cookie_io_functions_t){0}))                 \
+	X(__wrap_strdup, !(block = strdup(text)))                                                  \
+	X(__wrap_strndup, !(block = strndup(text, 50000)))                                         \
+	X(__wrap_open_memstream, !(block = open_memstream(&made, &size)))                          \
+	X(__wrap_fopencookie, !(block = fopencookie(text, "w", (cookie_io_functions_t){0})))       \
 	X(__wrap_fclose, !fclose(stream))                                                          \
 	X(__wrap_asprintf, __wrap_asprintf(&made, "%s", text) < 0)                                 \
 	X(__wrap___asprintf_chk, __wrap___asprintf_chk(&made, 1, "%s", text) < 0)                  \
@@ -61,11 +62,11 @@ static void use_all_memory(void)
 	static const struct rlimit none;
 
 	memset(text, 'x', sizeof(text) - 1);
-	block = malloc(100);
+	held = malloc(100);
 	stream = fopencookie(text, "w", (cookie_io_functions_t){.close = close_short});
 	setrlimit(RLIMIT_AS, &none);
 	for (size_t n = 1 << 17; n; n -= n > 4096 ? 4096 : 16)
-		while (malloc(n))
+		while ((block = malloc(n)))
 			;
 }
 
