@@ -115,7 +115,7 @@ is "... all of them" "$(known "$tmp/series")" "[true,true,$(jq .dropped "$tmp/st
 "$RDMADUMP" digest -o "$tmp/digests" "$tmp"/series/* 2>"$tmp/log"
 last=("$tmp"/series/*)
 is "... nothing of another capture" "$(an --ends never --json "$tmp/reset.pcapng" "${last[-1]}" 2>/dev/null | jq -c '[.capture.files[].dropped != null]')" "[false,true]"
-"$RDMADUMP" -q -r "${last[-1]}" -w "$tmp/part.pcapng" -b packets:100
+"$RDMADUMP" -q -r "${last[0]}" -w "$tmp/part.pcapng" -b packets:100
 is "... nor a part of a copy" "$(an --json "$tmp"/part_00001_* 2>/dev/null | jq -r .capture.losses)" "the file does not say what the capture lost"
 is "... their digests" "$(known "$tmp/digests")" "[true,true,$(jq .dropped "$tmp/stats")]"
 last=("$tmp"/digests/*)
