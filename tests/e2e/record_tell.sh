@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Two flight recorders that tell each other what fired: both files, and other ends that are dead, silent or hostile.
 . "${srcdir:-.}/tests/tap.sh"
-need_tool jq tshark
+need_tool jq tshark mergecap
 n=8
 [ -z "${TEST_FULL-}" ] || n=50
 
@@ -28,7 +28,7 @@ recorder() {
 	shift
 	mkdir -p "$tmp/$name" && : >"$tmp/$name/log"
 	model --clock realtime,truth="$tmp/$name/truth" --pidfile "$tmp/$name/pid" --gen count=1000000,size=200 --rate 500 -- \
-		"$RDMADUMP" record mlx5_0 -w "$tmp/$name/r.pcapng" --memory 16Mi --json -D --no-analysis --pre 500ms --post 20ms \
+		"$RDMADUMP" record mlx5_0 -w "$tmp/$name/r.pcapng" --memory 16Mi --json -D --no-analysis --pre 1h --post 20ms \
 		"$@" >"$tmp/$name/report" 2>"$tmp/$name/log" &
 	jobs[$name]=$!
 	wait_for grep -q 'memory for frames' "$tmp/$name/log"
@@ -68,7 +68,7 @@ for name in a b; do
 	is "$name: sent and confirmed" "$(jq -c '[.triggers_sent, .triggers_confirmed]' "$tmp/$name/report")" "$([ $name = a ] && echo "[$n,$n]" || echo '[1,1]')"
 	is "$name: a file for each event of both" "$(begun $name)" $((n + 1))
 	is "$name: the files have them" \
-		"$(for file in "$tmp/$name"/r_*; do tshark -r "$file" -T fields -e frame.comment 2>/dev/null; done | grep -o 'event [0-9]*$\|of b: sent by rank' | sort -u | wc -l)" $((n + 1))
+		"$(mergecap -w - "$tmp/$name"/r_* | tshark -r - -T fields -e frame.comment 2>/dev/null | grep -o 'event [0-9]*$\|of b: sent by rank' | sort -u | wc -l)" $((n + 1))
 done
 while read -r pid; do [ ! -d "/proc/$pid" ] || left=$pid; done <"$tmp/ssh"
 is "no ssh is left" "${left-}" ""
