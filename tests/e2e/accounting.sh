@@ -29,9 +29,12 @@ accounts() {
 	echo "# $1: offered $offered delivered $delivered written $written full $full device $lost"
 }
 
-# A slow reader and a small buffer: we must drop
-model --mode drop --gen count=$count,size=1024,seed=1 --burst 2000,20000 --at-end sigint --keep "$tmp/tree" \
-	--stats "$tmp/stats" -- "$RDMADUMP" -d mlx5_0 -q --json --buffer-size 4Mi -w - 2>"$tmp/report" | slow_reader
+# A slow reader and a small buffer: we must drop. It ends when frames have followed those.
+model --mode drop --gen count=1000000000,size=1024,seed=1 --burst 1000,20000 --pidfile "$tmp/pid" --keep "$tmp/tree" \
+	--stats "$tmp/stats" -- "$RDMADUMP" -d mlx5_0 -q --json --buffer-size 4Mi -w - 2>"$tmp/report" | slow_reader &
+wait_for larger "$tmp/out" 9000000
+kill -INT "$(cat "$tmp/pid")"
+wait $!
 accounts "a slow pipe"
 holds "a slow pipe: frames were dropped by us" [ "$(json "$tmp/report" .frames.dropped.buffer_full)" -gt 0 ]
 # The file records the losses, where they happened and at the end
