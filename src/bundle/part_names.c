@@ -13,7 +13,9 @@
 
 #define TEXT_BYTES  262144
 #define PEOPLE_FROM 1000 /* first user id of people: UID_MIN of login.defs(5) */
-#define NOBODY	    65534
+/* Services: systemd's dynamic ones, those that Debian assigned (64030: slurm), nobody. */
+#define SERVICES_FROM 61184
+#define SERVICES_TO   65535
 
 static void add(json_t *list, const char *kind, const char *name)
 {
@@ -79,9 +81,14 @@ static void add_hosts(json_t *list)
 
 /* --- users ------------------------------------------------------------------------------------ */
 
+static bool is_person(uid_t uid)
+{
+	return uid >= PEOPLE_FROM && (uid < SERVICES_FROM || uid > SERVICES_TO);
+}
+
 static void add_user(json_t *list, uid_t uid)
 {
-	const struct passwd *p = uid < PEOPLE_FROM || uid == NOBODY ? NULL : getpwuid(uid);
+	const struct passwd *p = is_person(uid) ? getpwuid(uid) : NULL;
 
 	if (!p)
 		return;
@@ -108,7 +115,7 @@ static void add_users(json_t *list)
 		add(list, "user", getenv(variables[i]));
 	setpwent();
 	for (const struct passwd *p = getpwent(); p; p = getpwent())
-		if (p->pw_uid >= PEOPLE_FROM && p->pw_uid != NOBODY)
+		if (is_person(p->pw_uid))
 			add(list, "user", p->pw_name);
 	endpwent();
 	while (processes && (entry = readdir(processes))) {

@@ -4,12 +4,13 @@
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <stdio.h>
+#include <strings.h>
 
 #define VERSION_MAX 9 /* first number of a version of four */
 
 /*
- * "5.8-2.0.3.0" and "2.0.3.0-1" are versions, whose numbers are small; "10.0.0.1-10.0.0.9" and
- * "10.0.0.1-24" are addresses. If in doubt, the text is replaced.
+ * "5.8-2.0.3.0", "2.0.3.0-1" and "version: 1.3.30.0" are versions, whose numbers are small;
+ * "10.0.0.1-10.0.0.9" and "10.0.0.1-24" are addresses. If in doubt, the text is replaced.
  */
 static bool is_version(const char *text, size_t at, size_t n, size_t len, uint8_t major)
 {
@@ -23,6 +24,10 @@ static bool is_version(const char *text, size_t at, size_t n, size_t len, uint8_
 			dots += text[i] == '.';
 		return dots < 3;
 	}
+	while (from && strchr(" :=\t\"", text[from - 1]))
+		from--;
+	if (from >= 7 && strncasecmp(text + from - 7, "version", 7) == 0)
+		return true;
 	if (!at || text[at - 1] != '-')
 		return false;
 	for (from = at - 1;

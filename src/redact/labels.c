@@ -5,11 +5,11 @@
 #include <strings.h>
 
 /*
- * Where a name ends. In a path it follows the label directly; else blanks, quotes, ":", "=", "."
- * precede it. A VALUE is a word, and ":", "=", "]" or a quote is between; the label of an OWN_VALUE
- * is no part of a word, as it is in psn. A FOREIGN word counts only in text of captures.
+ * Where a name ends. In a path or NQN it follows the label directly; else blanks, quotes, ":", "=",
+ * "." precede it. A VALUE is a word, and ":", "=", "]" or a quote is between; the label of an
+ * OWN_VALUE is no part of a word, as it is in psn. A FOREIGN word counts only in text of captures.
  */
-enum extent { WORD, VALUE, OWN_VALUE, FOREIGN, PATH, LINE };
+enum extent { WORD, VALUE, OWN_VALUE, FOREIGN, PATH, NQN, LINE };
 
 /* Case is ignored. Longer labels come first. */
 static const struct label {
@@ -19,34 +19,34 @@ static const struct label {
 } labels[] = {
 	{"/home/", RD_REDACT_USER, PATH},
 	{"/users/", RD_REDACT_USER, PATH},
+	{"nqn.", RD_REDACT_HOST, NQN},
+	{"iqn.", RD_REDACT_HOST, NQN},
 	{"serial number [sn]", RD_REDACT_SERIAL, WORD},
 	{"serial number", RD_REDACT_SERIAL, WORD},
 	{"serial_number", RD_REDACT_SERIAL, WORD},
 	{"serial-number", RD_REDACT_SERIAL, WORD},
 	{"serialnumber", RD_REDACT_SERIAL, WORD},
 	{"serial no", RD_REDACT_SERIAL, WORD},
-	{"board_serial", RD_REDACT_SERIAL, WORD},
-	{"product_serial", RD_REDACT_SERIAL, WORD},
-	{"chassis_serial", RD_REDACT_SERIAL, WORD},
+	{"_serial", RD_REDACT_SERIAL, WORD},
 	{"\"serial\"", RD_REDACT_SERIAL, WORD},
-	{"cable sn", RD_REDACT_SERIAL, WORD},
-	{"cable_sn", RD_REDACT_SERIAL, WORD},
 	{"asset tag", RD_REDACT_SERIAL, WORD},
 	{"asset_tag", RD_REDACT_SERIAL, WORD},
-	{"vendor sn", RD_REDACT_SERIAL, WORD},
-	{"vendor_sn", RD_REDACT_SERIAL, WORD},
 	{"s/n", RD_REDACT_SERIAL, WORD},
 	{"sn", RD_REDACT_SERIAL, OWN_VALUE},
 	{"nodename", RD_REDACT_HOST, VALUE},
 	{"hostname set to", RD_REDACT_HOST, WORD},
 	{"hostname", RD_REDACT_HOST, VALUE},
 	{"host name", RD_REDACT_HOST, VALUE},
+	{"nfs: server", RD_REDACT_HOST, WORD},
 	{"on host", RD_REDACT_HOST, FOREIGN}, /* in comments of rdmadump, as the next one */
 	{": sent by", RD_REDACT_HOST, FOREIGN},
 	{"logname=", RD_REDACT_USER, WORD},
 	{"username", RD_REDACT_USER, VALUE},
 	{"user=", RD_REDACT_USER, WORD},
 	{"acct=", RD_REDACT_USER, WORD},
+	{"password=", RD_REDACT_USER, WORD},
+	{"token=", RD_REDACT_USER, WORD},
+	{"\n    alias ", RD_REDACT_NODE, LINE}, /* of a netdev */
 	{"node_desc", RD_REDACT_NODE, LINE},
 	{"node description", RD_REDACT_NODE, LINE},
 };
@@ -98,14 +98,16 @@ bool label_find(const char *text, size_t at, size_t n, bool data, struct label_n
 		return false;
 	named = label->extent != VALUE && label->extent != OWN_VALUE;
 	at += strlen(label->text);
-	for (; label->extent != PATH && at < n && is_between(text[at]); at++)
+	for (; label->extent != PATH && label->extent != NQN && at < n && is_between(text[at]);
+		at++)
 		named |= strchr(":=]\"'", text[at]) != NULL;
 	if (!named)
 		return false;
 	for (end = at; end < n && !ends_name(label, text[end], data);)
 		end++;
-	while (end > at && isspace((unsigned char)text[end - 1]))
-		end--;
+	while (end > at && (isspace((unsigned char)text[end - 1]) ||
+				   (label->extent != LINE && strchr(".:", text[end - 1]))))
+		end--; /* ... and the end of the sentence */
 	*name = (struct label_name){
 		.at = at, .n = end - at, .kind = label->kind, .foreign = label->extent == FOREIGN};
 	if (label->kind == RD_REDACT_SERIAL && !is_serial(text + at, end - at))

@@ -43,7 +43,9 @@ static bool is_common(const char *name, size_t n)
 	for (size_t i = 0; i < n; i++)
 		digits &= isdigit((unsigned char)name[i]) || strchr("-.x ", name[i]);
 	/* Short numbers are common in text and have other meanings. */
-	return n < 2 || n > NAME_MAX_LEN || (digits && n < ANYWHERE_LEN);
+	return n < 2 || n > NAME_MAX_LEN ||
+	       (n >= 22 && memcmp(name, "2014-08.org.nvmexpress", 22) == 0) ||
+	       (digits && n < ANYWHERE_LEN);
 }
 
 /* A node description that a driver or vendor sets: "mlx5_0", "MT4119 ConnectX5 ...". */
@@ -137,6 +139,53 @@ struct name *name_at(const struct rd_redact *r, const char *text, size_t left, u
 			return name;
 	}
 	return NULL;
+}
+
+/* The bytes that are letters, digits, or one of `others`. */
+static size_t run_of(const char *text, size_t left, const char *others)
+{
+	size_t n = 0;
+
+	while (n < left && text[n] && (isalnum((unsigned char)text[n]) || strchr(others, text[n])))
+		n++;
+	return n;
+}
+
+size_t host_at(const struct rd_redact *r, const char *text, size_t left, size_t *run)
+{
+	size_t n = *run = run_of(text, left, ".-");
+
+	while (n && !isalnum((unsigned char)text[n - 1]))
+		n--;
+	for (size_t i = 2; i < n; i++) {
+		const struct name *domain =
+			text[i - 1] == '.' ? name_at(r, text + i, n - i, '.') : NULL;
+
+		if (domain && domain->kind == RD_REDACT_HOST && domain->n == n - i &&
+			memchr(domain->text, '.', domain->n))
+			return n;
+	}
+	return 0;
+}
+
+size_t mail_at(const char *text, size_t left, size_t *run)
+{
+	/* What systemd has behind "@" of the names of units. */
+	static const char units[] = " service socket target slice mount device timer path scope ";
+	size_t n = *run = run_of(text, left, ".-_+%"), top;
+	char last[16];
+
+	if (!n || n == left || text[n] != '@')
+		return 0;
+	n += 1 + run_of(text + n + 1, left - n - 1, ".-");
+	while (text[n - 1] != '@' && !isalnum((unsigned char)text[n - 1]))
+		n--;
+	for (top = n; isalpha((unsigned char)text[top - 1]);)
+		top--;
+	snprintf(last, sizeof(last), " %.*s ", (int)(n - top), text + top);
+	return n - top > 1 && text[top - 1] == '.' && text[top - 2] != '@' && !strstr(units, last)
+		       ? n
+		       : 0;
 }
 
 void names_free(struct rd_redact *r)

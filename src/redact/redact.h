@@ -92,6 +92,10 @@ struct name *name_at(
  * What a name is replaced by, which the caller frees. NULL: it identifies nothing, or no memory.
  */
 char *name_replacement(struct rd_redact *r, enum rd_redact_kind kind, const char *name, size_t n);
+/* A host's name that ends with a known domain: its bytes, 0: none. *run: all that may be of it. */
+size_t host_at(const struct rd_redact *r, const char *text, size_t left, size_t *run);
+/* An e-mail address likewise; *run is what may be before its "@". */
+size_t mail_at(const char *text, size_t left, size_t *run);
 void names_free(struct rd_redact *r);
 
 /* --- labels.c --- */

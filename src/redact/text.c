@@ -111,7 +111,8 @@ struct scan {
 	bool data, is_long;
 	bool key; /* the string that ends at string_end is a key */
 	size_t string_end;
-	struct label_name label; /* TEXT_FOREIGN: what the last label names */
+	size_t mail_end, host_end; /* what was looked at */
+	struct label_name label;   /* TEXT_FOREIGN: what the last label names */
 };
 
 static bool form_is_at(struct scan *s, size_t at)
@@ -150,21 +151,44 @@ static size_t escape(struct scan *s, size_t at)
 	return n;
 }
 
-/* A name that a label in a capture names is replaced there, and nowhere else: not in the map. */
-static bool label_replace(struct scan *s, size_t at)
+/* Puts what replaces `n` bytes, a name; false: it identifies nothing. */
+static bool put_name(struct scan *s, size_t at, size_t n, enum rd_redact_kind kind, bool record)
 {
 	const struct place *p = &s->place;
-	struct label_name *l = &s->label;
-	char *to;
+	char *to = n && p->r->replacing ? name_replacement(p->r, kind, p->text + at, n) : NULL;
 
-	if (at != l->at || !l->n)
-		return false;
-	to = name_replacement(p->r, l->kind, p->text + at, l->n);
 	if (!to)
 		return false;
+	if (record)
+		record_text(p->r, kind, p->text + at, n, to);
 	fwrite_unlocked(to, 1, strlen(to), s->out);
 	free(to);
 	return true;
+}
+
+/* A host of a known domain, an e-mail address: the bytes of it, and what it is; 0: none. */
+static size_t word_at(struct scan *s, size_t at, enum rd_redact_kind *kind)
+{
+	const struct place *p = &s->place;
+	const char *text = p->text + at;
+	size_t n = 0, run, first;
+
+	if (s->kind == TEXT_PATH || (s->key && at < s->string_end))
+		return 0;
+	if (at >= s->mail_end) {
+		n = mail_at(text, p->n - at, &run);
+		s->mail_end = at + run;
+	}
+	if (n)
+		*kind = RD_REDACT_USER;
+	if (n || at < s->host_end)
+		return n;
+	n = host_at(p->r, text, p->n - at, &run);
+	s->host_end = at + run;
+	first = n ? strcspn(text, ".") : 0;
+	if (s->kind == TEXT_OWN && first > 3 && RD_ANY(t, text, first, isdigit((unsigned char)*t)))
+		rd_redact_name(p->r, RD_REDACT_HOST, text, first);
+	return n;
 }
 
 /* Returns the bytes of text that are done. */
@@ -173,14 +197,21 @@ static size_t replace_at(struct scan *s, size_t at)
 	const struct place *p = &s->place;
 	const struct name *name = name_is_at(s, at);
 	bool replacing = p->r->replacing;
-	size_t n = 1;
+	enum rd_redact_kind kind = RD_REDACT_HOST;
+	size_t n, word = word_at(s, at, &kind);
 
 	if (s->kind == TEXT_FOREIGN && replacing && at >= s->label.at + s->label.n)
 		label_find(p->text, at, p->n, s->data, &s->label);
-	if (form_is_at(s, at) && (!name || s->form.n >= name->n)) {
+	if (word > (name		       ? name->n
+			   : at == s->label.at ? s->label.n
+					       : 0) &&
+		put_name(s, at, word, kind, true)) {
+		n = word;
+	} else if (form_is_at(s, at) && (!name || s->form.n >= name->n)) {
 		fwrite_unlocked(s->form.to, 1, s->form.to_n, s->out);
 		n = s->form.n;
-	} else if (label_replace(s, at)) {
+	} else if (at == s->label.at && put_name(s, at, s->label.n, s->label.kind, false)) {
+		/* Only there, and not in the map: a name that a label in a capture names. */
 		n = s->label.n;
 	} else if (name && replacing) {
 		record_text(p->r, name->kind, name->text, name->n, name->to);

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # bundle --redact: nothing of the map is left in any member, and the analysis finds what it found before.
 # A host's name is replaced with its domain, and without it
-if unshare -u true 2>/dev/null && [ "$(uname -n)" != storage7.lab.example ]; then
+if unshare -um true 2>/dev/null && [ "$(uname -n)" != storage7.lab.example ]; then
 	# shellcheck disable=SC2016 # of the shell that is started
-	exec unshare -u sh -c 'hostname storage7.lab.example && exec bash "$0"' "$0"
+	exec unshare -um sh -c 'hostname storage7.lab.example && exec bash "$0"' "$0"
 fi
 host=$(uname -n)
 host=${host%%.*}
@@ -38,6 +38,11 @@ done
 chmod 755 "$tmp"
 mkdir "$tmp/desk" "$tmp/bin" && cd "$tmp/desk" || exit 1
 export PATH=$tmp/bin:$PATH
+printf '%s:x:%s:0:::\n' root 0 nobody 65534 slurm 64030 lee.k 61000 kim9 1000600000 >"$tmp/passwd"
+if mount --bind "$tmp/passwd" /etc/passwd 2>"$tmp/log"; then
+	is "people, no services of the distribution" "$("$RDMADUMP" bundle --part names | jq -r '.[] | select(.kind == "user").name' | grep -v root | sort -u | tr '\n' ' ')" "kim9 lee.k "
+	umount /etc/passwd
+fi
 tool() { printf '#!/bin/sh\n%s\n' "$2" >"$tmp/bin/$1" && chmod 755 "$tmp/bin/$1"; }
 tool ofed_info 'printf "OFED-5.8-2.0.3.0:\nfrom /home/alice17/build by alice17\n" >&2; echo 172.29.3.4; exit 7'
 tool ibstat 'printf "Node GUID: 0x0c42a10300b31234\nSystem image GUID: 0x0c42a10300b31230\nport: fe80::0c42:a103:00b3:1234\n"'

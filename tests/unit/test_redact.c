@@ -99,6 +99,11 @@ TEST(forms)
 		"<0c:42:a1:b3:12:35>, <0c-42-a1-b3-12-35>-01",
 		"node_guid <0xc42a1b31234>, node_guid: 0x1",
 		"0000:3b:00.0 15b3:1017 16.35.2000 MT_0000000012 0x1017",
+		"version 1.3.30.0, firmware_version: 1.68.0.2, but <1.3.31.7> and server "
+		"<10.3.30.0>",
+		"mail <jdoe@acme.co.uk>, <x_y+z@a.example>. getty@tty1.service a@b.7 a@b @c.de "
+		"d@.ef",
+		"{\"by\": \"\\n<jdoe@acme.com>\\n\", \"jdoe@acme.example\": 1}",
 	};
 
 	for (size_t i = 0; i < ARRAY(rows); i++)
@@ -151,6 +156,13 @@ TEST(labels)
 		"a username is not set, no host name was",
 		"[{\"nodeHostname\":\"<node17.rack3>\", \"node17\": 1}]",
 		"[    2.5] <node17>: hostname: <node17>",
+		"NQN \"nqn.<2020-01.com.acme:db7>\", nqn.<2020-01.com.acme:db7>. "
+		"iqn.<2003-01.x:s/1>",
+		"nqn.2014-08.org.nvmexpress:uuid:<2f8a4c1e-90ab-4cde-8123-456789abcdef>.",
+		"NFS: server <filer01> not responding. Hostname set to <node17.rack3>. "
+		"<node17.rack3>",
+		"modalias x\n    alias <uplink, leaf 7>\n    altname enp59s0",
+		"http://x/?token=<s3cr3t>&a=1 password=<hunter2>",
 		"node_desc: <rack3 node17>\nNode Description:..<rack4, node18>\n <rack3 node17>",
 	};
 
@@ -198,6 +210,23 @@ TEST(names)
 	assert_non_null(strstr(to, "localhost root"));
 	/* The same name, in any case, by the same one. */
 	assert_memory_equal(to, strchr(to, ' ') + 1, 13);
+	free(to);
+	rd_redact_free(r);
+}
+
+/* Other hosts of a known domain; a name with a digit also without the domain. */
+TEST(domain)
+{
+	struct rd_redact *r = rd_redact_new();
+	char *to;
+
+	rd_redact_name(r, RD_REDACT_HOST, "lab.example", 11);
+	to = both(r, "nfs3.lab.example:/x, db.LAB.example. NFS3! nfs30 db; nfs3.lab.examples "
+		     "/r-nfs3 ib0.lab.example ib0");
+	for (char *c = to; (c = strstr(c, "host-")); c += 5)
+		memmove(c + 5, c + 13, strlen(c + 13) + 1);
+	assert_string_equal(
+		to, "host-:/x, host-. host-! nfs30 db; host-.host-s /r-host- host- ib0");
 	free(to);
 	rd_redact_free(r);
 }
