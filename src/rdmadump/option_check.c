@@ -51,7 +51,13 @@ static int check_output(const struct capture_options *o, struct rd_error *err)
 	bool rotates = o->session.out.rotation.bytes || o->session.out.rotation.frames ||
 		       o->session.slice_s;
 	bool named = o->session.out.path && !to_stdout(o);
+	const char *packed = o->session.out.compression ? o->session.out.compression
+			     : o->session.out.path	? rd_compression_of(o->session.out.path)
+							: NULL;
 	const struct contradiction list[] = {
+		{o->session.out.compression_level && (!packed || !strcmp(packed, "none")),
+			"--compress-level is of a compressed file: give -w FILE.zst, or "
+			"--compress"},
 		{rotates && !named,
 			"a series of files needs a name, not standard output: give -w FILE"},
 		{o->session.out.hold && rotates,

@@ -133,6 +133,11 @@ offline --compress zst --compress-level=19
 holds "--compress-level: a higher one gives a smaller file" [ "$(stat -c %s "$tmp/out.pcapng")" -lt "$fast" ]
 offline --compress gz --compress-level 19
 has "--compress-level: beyond gzip's" "$tmp/log" 'gz takes 1 to 9'
+for form in '' '--compress none'; do
+	# shellcheck disable=SC2086 # words
+	offline --compress-level 3 $form
+	has "--compress-level $form: of what is not compressed" "$tmp/log" 'level is of a compressed file: give'
+done
 for form in -U --packet-buffered; do
 	offline $form
 	is "$form" "$(hash_of "$tmp/out.pcapng")" "$(hash_of "$in")"
