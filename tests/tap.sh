@@ -17,11 +17,12 @@ if [ "${THREAD_SANITIZER-}" = yes ]; then
 	export TSAN_OPTIONS="${TSAN_OPTIONS-} exitcode=0 log_path=$tap_races/program"
 fi
 
+# What is found before the programs in the path: Debian's own python3, which has what scripts/deps installs
+mkdir "$tmp/instead"
+PATH=$tmp/instead:$PATH
+[ ! -x /usr/bin/python3 ] || ln -s /usr/bin/python3 "$tmp/instead"
 # Below a sanitizer's library rpm, which bundle runs where it is installed, waits for ever for a lock of the C library.
-if [ -n "${SOFTHCA_PRELOAD_FIRST-}" ] && command -v rpm >/dev/null; then
-	mkdir "$tmp/instead" && ln -s /bin/false "$tmp/instead/rpm"
-	PATH=$tmp/instead:$PATH
-fi
+if [ -n "${SOFTHCA_PRELOAD_FIRST-}" ] && command -v rpm >/dev/null; then ln -s /bin/false "$tmp/instead/rpm"; fi
 
 tap_cleanup() {
 	declare -F cleanup >/dev/null && cleanup
@@ -131,7 +132,7 @@ has_jsonschema() {
 	python3 -c 'import jsonschema' 2>/dev/null || { skip "$1" "python3-jsonschema is not installed"; false; }
 }
 
-case ${srcdir:-.} in /*) tap_top=$srcdir ;; *) tap_top=$PWD/${srcdir:-.} ;; esac
+tap_top=$(cd "${srcdir:-.}" && pwd)
 # fits CASE SCHEMA FILE...: each file ("-": one JSON text per line of standard input) is as docs/schema/SCHEMA.json says
 fits() {
 	has_jsonschema "$1" || return 0
@@ -173,13 +174,6 @@ hash_of() { "$SOFTHCA_FRAMES" --hash "$@"; }
 frames_of() { hash_of "$1" | awk '{print $1}'; }
 # The number behind "key": in a JSON report, by jq path
 json() { jq -r "$2" "$1"; }
-
-# Debian's own, which has what scripts/deps installs, before any other that is in the path
-python3() {
-	local own=/usr/bin/python3
-	[ -x "$own" ] || own=$(type -P python3)
-	"$own" "$@"
-}
 
 # A pipe into which nobody writes: what reads it hangs.
 mkfifo -m 666 "$tmp/never"

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""hosts.py DIRECTORY [KEY=VALUE...]: hosts that send to each other, and a capture at each: DIRECTORY/hostN.pcapng.
+"""hosts.py [DIRECTORY [KEY=VALUE...]]: hosts that send to each other, and a capture at each: DIRECTORY/hostN.pcapng.
+Without an argument, the same for each line of standard input. Prints an empty line when it is done.
 
 hosts=4        how many; host N has the address 10.0.0.N
 messages=40    from each to each other one
@@ -178,5 +179,8 @@ def main(directory, **how):
 
 
 if __name__ == "__main__":
-    os.makedirs(sys.argv[1], exist_ok=True)
-    main(sys.argv[1], **dict(arg.split("=") for arg in sys.argv[2:]))
+    for line in [" ".join(sys.argv[1:])] if sys.argv[1:] else sys.stdin:
+        name, *how = line.split()
+        os.makedirs(name, exist_ok=True)
+        main(name, **dict(word.split("=") for word in how))
+        print(flush=True)

@@ -5,7 +5,9 @@
 need_tool jq editcap
 
 analyze() { timeout -k 5 "$PATIENCE" "$RDMADUMP" analyze "$@" 2>"$tmp/log"; }
-site() { python3 "$srcdir/tests/e2e/hosts.py" "$tmp/$1" "${@:2}"; } # NAME KEY=VALUE...
+coproc python3 "$srcdir/tests/e2e/hosts.py"
+exec 6<&"${COPROC[0]}" 7>&"${COPROC[1]}" # these a subshell has, too
+site() { echo "$tmp/$1" "${@:2}" >&7 && read -ru 6; } # NAME KEY=VALUE...
 paths() { jq -r '.paths[] | "\(.from) \(.to) \(.packets) \(.lost) \(.retransmitted)"' "$1"; }
 
 # One path of twelve loses four messages, each is retransmitted with the next one

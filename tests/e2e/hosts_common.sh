@@ -5,7 +5,9 @@
 need_tool jq editcap
 
 analyze() { timeout -k 5 "$PATIENCE" "$RDMADUMP" analyze "$@" 2>"$tmp/log"; }
-site() { python3 "$srcdir/tests/e2e/hosts.py" "$tmp/$1" "${@:2}"; } # NAME KEY=VALUE...
+coproc python3 "$srcdir/tests/e2e/hosts.py"
+exec 6<&"${COPROC[0]}" 7>&"${COPROC[1]}" # these a subshell has, too
+site() { echo "$tmp/$1" "${@:2}" >&7 && read -ru 6; } # NAME KEY=VALUE...
 
 site four hosts=4 lossy=1-3
 analyze --json "$tmp/four" >"$tmp/four.json"

@@ -40,7 +40,7 @@ cat >"$tmp/bin/other" <<END
 exec "$RDMADUMP" analyze --json "$roce/17_rnr_nak/a.pcap.zst"
 END
 chmod +x "$tmp/bin/other"
-! RDMADUMP=$tmp/bin/other timeout -k 5 "$PATIENCE" python3 "$srcdir/tests/world/verdicts" --count 2 --least 95 >"$tmp/log" 2>&1
+! RDMADUMP=$tmp/bin/other timeout -k 5 "$PATIENCE" python3 "$srcdir/tests/world/verdicts" --count 1 --least 95 >"$tmp/log" 2>&1
 ok "the verdict on another capture is found to be wrong" "$tmp/log"
 
 # --- hosts ------------------------------------------------------------------------------------
@@ -125,12 +125,11 @@ for end in a b; do
 		python3 "$srcdir/tests/e2e/captures.py" offset "$tmp/source.pcap" "$tmp/at$begin/$end.pcapng" $begin
 	done
 done
-for begin in -2 -1; do
-	for what in "a.pcapng" "a.pcapng b.pcapng" "--ends=never a.pcapng b.pcapng" "--time=0.2-1.4 b.pcapng"; do
-		for at in $begin 1700000000; do
-			# shellcheck disable=SC2086 # several words
-			(cd "$tmp/at$at" && an --json $what | jq -S 'walk(if type == "object" and has("version") then del(.start_ns) else . end)') >"$tmp/report$at"
-		done
+for what in "a.pcapng" "a.pcapng b.pcapng" "--ends=never a.pcapng b.pcapng" "--time=0.2-1.4 b.pcapng"; do
+	for begin in 1700000000 -2 -1; do
+		# shellcheck disable=SC2086 # several words
+		(cd "$tmp/at$begin" && an --json $what | jq -S 'walk(if type == "object" and has("version") then del(.start_ns) else . end)') >"$tmp/report$begin"
+		[ "$begin" -gt 0 ] && continue
 		[ "$(wc -l <"$tmp/report$begin")" -gt 100 ] && diff "$tmp/report1700000000" "$tmp/report$begin" >"$tmp/log"
 		ok "times from $begin s on: the report of $what is the same" "$tmp/log"
 	done

@@ -6,6 +6,7 @@
 #include "device/monitored.h"
 #include "device/netlink/netlink.h"
 #include "device/sysfs.h"
+#include "rdmadump/device/info.h"
 #include "test.h"
 #include "test_device_tree.h"
 #include "test_netlink.h"
@@ -111,8 +112,12 @@ TEST(models)
 
 TEST(links)
 {
+	static const struct rd_device devices[] = {{.node_type = "CA"}, {.node_type = "RNIC"}};
+	struct rd_port port = {.num = 1};
 	char text[24], words[900];
 
+	/* A port without a type of its link */
+	expect(" iWARP", rd_link_name(&devices[0], &port), rd_link_name(&devices[1], &port));
 	expect("1 4X XDR 1", rd_link_speed(256, 2, text, sizeof(text)) == UINT64_C(800000000000),
 		text, rd_link_speed(1, 1, text, sizeof(text)) == UINT64_C(2500000000));
 	expect("1X SDR 1 2X HDR 1 ", text,

@@ -238,6 +238,11 @@ TEST(summary)
 		rd_resources_count(&r, "rxe0", "pd", &n), n == UINT64_MAX,
 		rd_resources_count(&r, "rxe0", "srq", &n));
 	assert_false(rd_resources_count(&r, "rxe1", "cq", &n));
+	/* So many QPs are not listed, but counted. */
+	r.counts[0] = (struct rd_res_count){"rxe0", "qp", RD_QPS_LISTED_MAX};
+	expect("0 0", rd_resources_unlisted(&r, "rxe0"), rd_resources_unlisted(&r, "rxe1"));
+	r.counts[0].n++;
+	expect("4097", rd_resources_unlisted(&r, "rxe0"));
 	rd_resources_free(&r);
 }
 

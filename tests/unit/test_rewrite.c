@@ -254,25 +254,29 @@ TEST(damage)
 	memory_free(&x.copy);
 }
 
-/* What is behind a frame does not count what is before it. */
+/* What is behind a frame does not count what is before it. Records of the link are no frames. */
 TEST(erf)
 {
-	struct maker k = {0};
-	struct replaced x = {0};
-	struct rd_rewrite w = rewriting(&x);
+	for (uint8_t link = 0; link < 2; link++) {
+		struct maker k = {0};
+		struct replaced x = {0};
+		struct rd_rewrite w = rewriting(&x);
 
-	pcap_header(&k, 0xa1b2c3d4, 65535, 197);
-	u32(&k, 5);
-	u32(&k, 6);
-	u32(&k, 16 + 10 + 4);
-	u32(&k, 16 + 10 + 4);
-	erf_head(&k, 2, 4, 16 + 10 + 4, 0, 8);
-	bytes(&k, "\0\0ethernet", 10);
-	bytes(&k, "pad.", 4);
-	same(rewrite(&w, &k.m, 0, &failure), 0, x.copy.len, k.m.len);
-	expect("0 8 4", memcmp(x.copy.data, k.m.data, k.m.len - 12), x.caplen, x.extra);
-	memory_free(&k.m);
-	memory_free(&x.copy);
+		pcap_header(&k, 0xa1b2c3d4, 65535, 197);
+		u32(&k, 5);
+		u32(&k, 6);
+		u32(&k, 16 + 10 + 4);
+		u32(&k, 16 + 10 + 4);
+		erf_head(&k, link ? 25 : 2, 4, 16 + 10 + 4, 0, 8);
+		bytes(&k, "\0\0ethernet", 10);
+		bytes(&k, "pad.", 4);
+		same(rewrite(&w, &k.m, 0, &failure), 0, x.copy.len, k.m.len);
+		expect(link ? "1 0 0" : "1 8 4",
+			!memcmp(x.copy.data, k.m.data, k.m.len - (link ? 0 : 12)), x.caplen,
+			x.extra);
+		memory_free(&k.m);
+		memory_free(&x.copy);
+	}
 }
 
 /* An extension header of ERF says which host captured. */
