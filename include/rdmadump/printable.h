@@ -2,6 +2,7 @@
 /* Makes text from files, the wire and command lines safe for terminals and valid for JSON. */
 #pragma once
 
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -33,3 +34,14 @@ char *rd_utf8_copy(const char *text);
 
 /* Copies at most size - 1 bytes of `from`, with '?' for every byte that is not printable ASCII. */
 void rd_text_clean(char *buf, size_t size, const char *from);
+
+/* vsnprintf() of `fmt`, the last named parameter of the function, and what follows it. */
+#define RD_FORMAT(buf, size, fmt)                                                                  \
+	({                                                                                         \
+		va_list rd_list;                                                                   \
+		int rd_length;                                                                     \
+		va_start(rd_list, fmt);                                                            \
+		rd_length = vsnprintf(buf, size, fmt, rd_list);                                    \
+		va_end(rd_list);                                                                   \
+		rd_length;                                                                         \
+	})

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <rdmadump/memory.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/statvfs.h>
 #include <unistd.h>

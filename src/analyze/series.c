@@ -2,7 +2,7 @@
 /* Which of many files are the parts of one capture: by names, times and packets. */
 #include "points.h"
 #include <errno.h>
-#include <rdmadump/order.h>
+#include <rdmadump/array.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,7 +5,6 @@
  */
 #include <rdmadump/array.h>
 #include <rdmadump/filter.h>
-#include <rdmadump/order.h>
 
 #define PROTO_ICMP   1
 #define PROTO_IGMP   2

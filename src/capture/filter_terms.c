@@ -2,7 +2,6 @@
 /* The table of the filter's terms, and the simple terms. */
 #include "filter_terms.h"
 #include <errno.h>
-#include <rdmadump/order.h>
 #include <rdmadump/units.h>
 #include <stdlib.h>
 

@@ -3,8 +3,8 @@
 #include "command.h"
 #include "cli.h"
 #include <errno.h>
+#include <rdmadump/printable.h>
 #include <rdmadump/words.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,12 +68,8 @@ __attribute__((noreturn)) static void say_and_exit(const char *command, const ch
 void rd_cli_usage_error(const char *command, const char *fmt, ...)
 {
 	char line[600];
-	va_list ap;
-	int n;
+	int n = RD_FORMAT(line, sizeof(line), fmt);
 
-	va_start(ap, fmt);
-	n = vsnprintf(line, sizeof(line), fmt, ap);
-	va_end(ap);
 	if (n >= 0 && (size_t)n < sizeof(line))
 		snprintf(line + n, sizeof(line) - (size_t)n, "; see '%s --help'", command);
 	say_and_exit(command, line);

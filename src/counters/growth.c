@@ -4,8 +4,8 @@
  * largest value (IBTA volume 1, 16.1.3.5: PortCounters), or is set back by a reset or a driver that
  * was reloaded; the two values alone do not show which.
  */
+#include <rdmadump/array.h>
 #include <rdmadump/counters.h>
-#include <rdmadump/order.h>
 #include <string.h>
 
 #define WIDTH_LEARNT 32	    /* bits of an unknown counter, until its value exceeds them */

@@ -9,7 +9,6 @@
 #include <rdmadump/counters.h>
 #include <rdmadump/memory.h>
 #include <rdmadump/printable.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,13 +102,10 @@ int rd_counters_add(struct rd_counters *c, uint64_t value, const char *fmt, ...)
 {
 	struct rd_counter *counter;
 	char name[NAME_ROOM];
-	va_list ap;
 
 	if (c->n == COUNTS_MAX)
 		return 0;
-	va_start(ap, fmt);
-	vsnprintf(name, sizeof(name), fmt, ap);
-	va_end(ap);
+	RD_FORMAT(name, sizeof(name), fmt);
 	rd_text_clean(name, sizeof(name), name);
 	counter = rd_append(&c->counter, c->n, sizeof(*counter));
 	if (!counter)

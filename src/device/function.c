@@ -10,7 +10,6 @@
 #include <ctype.h>
 #include <rdmadump/memory.h>
 #include <rdmadump/names.h>
-#include <rdmadump/order.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -11,7 +11,7 @@
 #include "port_sniffer_mlx5.h"
 #include <errno.h>
 #include <rdmadump/log.h>
-#include <stdarg.h>
+#include <rdmadump/printable.h>
 #include <stdio.h>
 
 enum { CONTROL = 0x04, COUNTER = 0x08, SEMAPHORE = 0x0c, ADDRESS = 0x10, DATA = 0x14 };
@@ -61,11 +61,8 @@ __attribute__((format(printf, 5, 6))) static int fail(const struct gateway *g, s
 	int errnum, const char *todo, const char *fmt, ...)
 {
 	char text[256];
-	va_list ap;
 
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
+	RD_FORMAT(text, sizeof(text), fmt);
 	return rd_fail(
 		err, RD_CLASS_DEVICE, errnum, todo, "command gateway of %s: %s", g->pci, text);
 }

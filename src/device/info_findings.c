@@ -3,7 +3,7 @@
 #include <ctype.h>
 #include <rdmadump/array.h>
 #include <rdmadump/info.h>
-#include <stdarg.h>
+#include <rdmadump/printable.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,15 +20,12 @@ __attribute__((format(printf, 4, 5))) static struct rd_finding *found(
 {
 	struct rd_finding *f = rd_findings_add(j->findings);
 	char title[320];
-	va_list args;
 
 	if (!f) {
 		j->out_of_memory = true;
 		return NULL;
 	}
-	va_start(args, fmt);
-	vsnprintf(title, sizeof(title), fmt, args);
-	va_end(args);
+	RD_FORMAT(title, sizeof(title), fmt);
 	f->rule = rule;
 	f->severity = RD_SEV_WARNING;
 	f->certainty = RD_CERTAIN;

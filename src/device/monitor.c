@@ -6,10 +6,8 @@
 #include "monitored.h"
 #include <errno.h>
 #include <netlink/socket.h>
-#include <rdmadump/array.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>

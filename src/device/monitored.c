@@ -4,12 +4,10 @@
 #include "discovery.h"
 #include <errno.h>
 #include <net/if.h>
-#include <rdmadump/array.h>
 #include <rdmadump/log.h>
 #include <rdmadump/memory.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* --- devices ----------------------------------------------------------------------------- */
 

@@ -4,9 +4,9 @@
  * events between them. Of a known process only its start time is read again, which tells whether
  * its pid was reused.
  */
+#include <rdmadump/array.h>
 #include <rdmadump/hash.h>
 #include <rdmadump/memory.h>
-#include <rdmadump/order.h>
 #include <rdmadump/owner.h>
 #include <stdlib.h>
 #include <string.h>

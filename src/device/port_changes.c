@@ -6,9 +6,7 @@
 #include <rdmadump/log.h>
 #include <rdmadump/memory.h>
 #include <rdmadump/notation.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 /* --- the queue of events: its memory is used again whenever it is empty ------------------- */
 
@@ -17,7 +15,6 @@ void events_put(const struct event_to *to, const char *kind, const char *netdev,
 {
 	struct events *q = to->queue;
 	struct rd_event *e = rd_append(&q->event, q->n, sizeof(*e));
-	va_list ap;
 
 	if (!e) {
 		rd_log(RD_LOG_WARNING, "out of memory: an event is not reported");
@@ -29,9 +26,7 @@ void events_put(const struct event_to *to, const char *kind, const char *netdev,
 	e->kind = kind;
 	snprintf(e->netdev, sizeof(e->netdev), "%s", netdev);
 	snprintf(e->previous, sizeof(e->previous), "%s", previous);
-	va_start(ap, fmt);
-	vsnprintf(e->text, sizeof(e->text), fmt, ap);
-	va_end(ap);
+	RD_FORMAT(e->text, sizeof(e->text), fmt);
 }
 
 bool events_next(struct events *q, struct rd_event *event)

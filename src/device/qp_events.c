@@ -7,7 +7,6 @@
 #include "config.h"
 #include <errno.h>
 #include <rdmadump/error.h>
-#include <rdmadump/qp_event.h>
 
 #ifdef HAVE_LIBBPF
 #include "qp_program.h"

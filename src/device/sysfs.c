@@ -8,7 +8,6 @@
 #include <limits.h>
 #include <rdmadump/memory.h>
 #include <rdmadump/units.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,11 +15,7 @@
 /* Whether the path is whole; else errno is ENAMETOOLONG. */
 #define MAKE_PATH(path, fmt)                                                                       \
 	({                                                                                         \
-		va_list ap;                                                                        \
-		int path_len;                                                                      \
-		va_start(ap, fmt);                                                                 \
-		path_len = vsnprintf(path, sizeof(path), fmt, ap);                                 \
-		va_end(ap);                                                                        \
+		int path_len = RD_FORMAT(path, sizeof(path), fmt);                                 \
 		(path_len >= 0 && (size_t)path_len < sizeof(path)) || !(errno = ENAMETOOLONG);     \
 	})
 

@@ -7,8 +7,8 @@
 #include "port_sniffer_mlx5.h"
 
 #include <linux/capability.h>
+#include <rdmadump/array.h>
 #include <rdmadump/info.h>
-#include <rdmadump/order.h>
 #include <rdmadump/privilege.h>
 #include <string.h>
 

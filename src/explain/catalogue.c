@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <rdmadump/analysis.h>
 #include <rdmadump/hash.h>
-#include <rdmadump/order.h>
 #include <stdlib.h>
 #include <strings.h>
 

@@ -6,7 +6,6 @@
 #include <rdmadump/program.h>
 #include <rdmadump/spawn.h>
 #include <rdmadump/units.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>

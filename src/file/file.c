@@ -5,8 +5,8 @@
  */
 #include "stream.h"
 #include <errno.h>
+#include <rdmadump/array.h>
 #include <rdmadump/facts.h>
-#include <rdmadump/order.h>
 #include <rdmadump/source.h>
 #include <rdmadump/sum.h>
 #include <rdmadump/units.h>

@@ -9,7 +9,6 @@
 #include <rdmadump/array.h>
 #include <rdmadump/format.h>
 #include <rdmadump/identity.h>
-#include <rdmadump/order.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,6 @@
 #include <rdmadump/array.h>
 #include <rdmadump/bytes.h>
 #include <rdmadump/format.h>
-#include <rdmadump/order.h>
 
 /* https://www.tcpdump.org/linktypes.html */
 #define DLT_EN10MB     1

@@ -3,7 +3,7 @@
 #include "reader.h"
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
+#include <rdmadump/printable.h>
 #include <stdio.h>
 
 static uint64_t position(const struct rd_reader *r)
@@ -19,11 +19,8 @@ static const char *what_is_left(const struct rd_reader *r)
 enum step reader_damaged(struct rd_reader *r, const char *fmt, ...)
 {
 	char why[160];
-	va_list ap;
 
-	va_start(ap, fmt);
-	vsnprintf(why, sizeof(why), fmt, ap);
-	va_end(ap);
+	RD_FORMAT(why, sizeof(why), fmt);
 	rd_fail(&r->error, RD_CLASS_PARTIAL, 0, what_is_left(r),
 		"'%s': damaged in frame %" PRIu64 " at byte %" PRIu64 ": %s", r->name,
 		r->n_frames + r->notes.batch + 1, position(r), why);

@@ -3,7 +3,6 @@
 #include "capture.h"
 #include "commands.h"
 #include "options.h"
-#include <stdio.h>
 #include <stdlib.h>
 
 /* Prints something instead of capturing. */

@@ -2,7 +2,6 @@
 /* The help that fits on a screen: examples, the most used options, the commands. */
 #include "commands.h"
 #include "options.h"
-#include <stdio.h>
 
 #define NAMES_WIDTH 28
 

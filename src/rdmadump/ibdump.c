@@ -7,9 +7,8 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <rdmadump/port_sniffer.h>
+#include <rdmadump/printable.h>
 #include <rdmadump/units.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #define DEFAULT_FILE  "sniffer.pcap"
@@ -66,11 +65,8 @@ static int print_error(const struct rd_error *err)
 static int __attribute__((format(printf, 1, 2))) complain(const char *fmt, ...)
 {
 	char line[512];
-	va_list args;
 
-	va_start(args, fmt);
-	vsnprintf(line, sizeof(line), fmt, args);
-	va_end(args);
+	RD_FORMAT(line, sizeof(line), fmt);
 	say(NULL, RD_LOG_ERROR, line);
 	return -1;
 }

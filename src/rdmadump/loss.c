@@ -3,7 +3,6 @@
 #include "capture.h"
 #include <rdmadump/json.h>
 #include <rdmadump/sum.h>
-#include <stdio.h>
 
 #define ADVISE_FROM 0.1 /* percent */
 

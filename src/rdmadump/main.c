@@ -8,7 +8,6 @@
 #include <rdmadump/identity.h>
 #include <rdmadump/program.h>
 #include <rdmadump/words.h>
-#include <stdio.h>
 #include <unistd.h>
 
 /* The commands of this program; each of the others is the program rdmadump-NAME. */

@@ -3,7 +3,6 @@
 #include "options.h"
 #include <errno.h>
 #include <rdmadump/units.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #define FILESIZE_UNIT 1000 /* dumpcap counts in kB */

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <rdmadump/identity.h>
 #include <rdmadump/units.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #define FILTER_FILE_MAX 65536

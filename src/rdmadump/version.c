@@ -11,7 +11,6 @@
 #ifdef HAVE_SECCOMP
 #include <seccomp.h>
 #endif
-#include <stdio.h>
 
 /*
  * The libraries of rdma-core: version 1.14.44.0 is 1.14 of rdma-core 44.0. Written as four numbers

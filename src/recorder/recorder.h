@@ -12,7 +12,6 @@
 #include <rdmadump/clock.h>
 #include <rdmadump/event.h>
 #include <rdmadump/identity.h>
-#include <rdmadump/order.h>
 #include <rdmadump/recorder.h>
 #include <sys/types.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Triggers that are fired by frames: kinds of packets, and retransmitted requests. */
 #include "trigger.h"
+#include <rdmadump/array.h>
 #include <rdmadump/hash.h>
-#include <rdmadump/order.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <rdmadump/array.h>
-#include <rdmadump/order.h>
 #include <rdmadump/packet.h>
 #include <rdmadump/redact.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Values written as text or JSON; lines of a section are aligned with each other. */
+#include <rdmadump/array.h>
 #include <rdmadump/json.h>
 #include <rdmadump/memory.h>
-#include <rdmadump/order.h>
 #include <rdmadump/sheet.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,7 +10,6 @@
 #include <rdmadump/device_clock.h>
 #include <rdmadump/units.h>
 #include <rdmadump/verbs.h>
-#include <stdio.h>
 #include <string.h>
 
 #define TAKE_MS	    500 /* per kind of timestamp */

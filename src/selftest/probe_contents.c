@@ -8,7 +8,6 @@
 #include <rdmadump/clock.h>
 #include <rdmadump/packet.h>
 #include <rdmadump/units.h>
-#include <stdio.h>
 #include <string.h>
 
 #define FRAMES	      4 /* frames of each shape */

@@ -8,7 +8,6 @@
 #include <rdmadump/clock.h>
 #include <rdmadump/counters.h>
 #include <rdmadump/json.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

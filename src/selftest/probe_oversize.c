@@ -7,7 +7,6 @@
  */
 #include "numbered.h"
 #include <rdmadump/clock.h>
-#include <stdio.h>
 #include <string.h>
 
 #define BUFFERS	   64

@@ -11,7 +11,6 @@
 #include <rdmadump/source.h>
 #include <rdmadump/units.h>
 #include <rdmadump/verbs.h>
-#include <stdio.h>
 #include <string.h>
 
 #define ROUNDS	     3		/* repetitions at most, if the device lost frames */

@@ -3,8 +3,7 @@
 #include "config.h"
 #include "selftest.h"
 #include <rdmadump/json.h>
-#include <rdmadump/order.h>
-#include <stdarg.h>
+#include <rdmadump/printable.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,30 +87,21 @@ void result_errno(struct rd_probe_result *r, const char *name, int errnum)
 
 /* --- outcome ------------------------------------------------------------------------------ */
 
-#define FORMAT(buf, fmt)                                                                           \
-	do {                                                                                       \
-		va_list ap;                                                                        \
-                                                                                                   \
-		va_start(ap, fmt);                                                                 \
-		vsnprintf(buf, sizeof(buf), fmt, ap);                                              \
-		va_end(ap);                                                                        \
-	} while (0)
-
 void result_value(struct rd_probe_result *r, const char *fmt, ...)
 {
-	FORMAT(r->value, fmt);
+	RD_FORMAT(r->value, sizeof(r->value), fmt);
 }
 
 void result_means(struct rd_probe_result *r, const char *fmt, ...)
 {
-	FORMAT(r->meaning, fmt);
+	RD_FORMAT(r->meaning, sizeof(r->meaning), fmt);
 }
 
 void result_found(struct rd_probe_result *r, const char *key, const char *fmt, ...)
 {
 	char text[RESULT_TEXT];
 
-	FORMAT(text, fmt);
+	RD_FORMAT(text, sizeof(text), fmt);
 	json_array_append_new(
 		r->found, json_pack("{s:s, s:o}", "key", key, "meaning", rd_json_string(text)));
 	if (r->outcome == RD_PROBE_PASSED)
@@ -120,18 +110,18 @@ void result_found(struct rd_probe_result *r, const char *key, const char *fmt, .
 
 void result_reason(struct rd_probe_result *r, const char *fmt, ...)
 {
-	FORMAT(r->reason, fmt);
+	RD_FORMAT(r->reason, sizeof(r->reason), fmt);
 }
 
 void result_failed(struct rd_probe_result *r, const char *fmt, ...)
 {
-	FORMAT(r->reason, fmt);
+	RD_FORMAT(r->reason, sizeof(r->reason), fmt);
 	r->outcome = RD_PROBE_FAILED;
 }
 
 void result_skipped(struct rd_probe_result *r, const char *fmt, ...)
 {
-	FORMAT(r->reason, fmt);
+	RD_FORMAT(r->reason, sizeof(r->reason), fmt);
 	r->outcome = RD_PROBE_SKIPPED;
 }
 

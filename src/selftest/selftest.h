@@ -12,7 +12,6 @@
 #include <rdmadump/array.h>
 #include <rdmadump/device.h>
 #include <rdmadump/identity.h>
-#include <rdmadump/order.h>
 #include <stdio.h>
 
 #define RESULT_TEXT 480

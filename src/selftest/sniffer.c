@@ -4,7 +4,6 @@
 #include "queue_pair.h"
 #include <rdmadump/clock.h>
 #include <rdmadump/verbs.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>

@@ -2,8 +2,7 @@
 /* How often the sniffer saw one kind of traffic. */
 #include "traffic.h"
 #include <rdmadump/packet.h>
-#include <stdarg.h>
-#include <stdio.h>
+#include <rdmadump/printable.h>
 
 static void try_once(const struct rd_selftest *st, struct sniffer *s, const struct traffic *t,
 	struct numbered *m, struct traffic_seen *seen)
@@ -79,12 +78,9 @@ __attribute__((format(printf, 4, 5))) static void found(struct rd_probe_result *
 	const struct traffic *t, const char *ending, const char *fmt, ...)
 {
 	char key[48], text[RESULT_TEXT];
-	va_list ap;
 
 	snprintf(key, sizeof(key), "%s_%s", t->name, ending);
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
+	RD_FORMAT(text, sizeof(text), fmt);
 	result_found(r, key, "%s: %s", t->what, text);
 }
 

@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <rdmadump/array.h>
 #include <rdmadump/identity.h>
-#include <rdmadump/order.h>
 #include <rdmadump/owner.h>
 #include <rdmadump/session.h>
 #include <stdatomic.h>

@@ -6,7 +6,6 @@
 #include <linux/magic.h>
 #include <rdmadump/array.h>
 #include <rdmadump/log.h>
-#include <rdmadump/order.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <rdmadump/array.h>
 #include <rdmadump/log.h>
 #include <rdmadump/memory.h>
-#include <rdmadump/order.h>
 #include <rdmadump/spawn.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,6 @@
  * overlap. */
 #include "retained.h"
 #include <rdmadump/array.h>
-#include <rdmadump/order.h>
 #include <string.h>
 
 void windows_init(struct windows *w, const struct rd_retention *config)

@@ -6,7 +6,7 @@
 #include "merge.h"
 #include "retained.h"
 #include <poll.h>
-#include <rdmadump/order.h>
+#include <rdmadump/array.h>
 #include <semaphore.h>
 
 struct rd_sink {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Shared by all sources: notes on events, the time of a frame that arrives now. */
 #include <rdmadump/clock.h>
+#include <rdmadump/printable.h>
 #include <rdmadump/source.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,11 +17,8 @@ void rd_source_note(struct rd_source *s, enum rd_level level, const char *fmt, .
 	struct timespec now;
 	struct tm tm;
 	size_t used = strlen(s->note);
-	va_list ap;
 
-	va_start(ap, fmt);
-	vsnprintf(what, sizeof(what), fmt, ap);
-	va_end(ap);
+	RD_FORMAT(what, sizeof(what), fmt);
 	clock_gettime(CLOCK_REALTIME, &now);
 	strftime(when, sizeof(when), "%H:%M:%S", localtime_r(&now.tv_sec, &tm));
 	rd_log(level, "%s: %s", s->iface.name ? s->iface.name : "source", what);

@@ -2,7 +2,6 @@
 /* Opens the parts of the sniffer that exist once per port: context, clock, PD, and queue sizes. */
 #include "verbs_port.h"
 #include <errno.h>
-#include <rdmadump/order.h>
 #include <rdmadump/verbs.h>
 #include <stdio.h>
 #include <stdlib.h>

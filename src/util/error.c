@@ -2,7 +2,7 @@
 /* Builds the one line that says what failed, why, and what to do next. */
 #include <errno.h>
 #include <rdmadump/error.h>
-#include <stdarg.h>
+#include <rdmadump/printable.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,15 +17,12 @@ int rd_fail(struct rd_error *err, enum rd_class class, int errnum, const char *t
 	const char *fmt, ...)
 {
 	char reason[128];
-	va_list ap;
 
 	if (!err)
 		return -1;
 	err->class = class;
 	err->errnum = errnum;
-	va_start(ap, fmt);
-	vsnprintf(err->text, sizeof(err->text), fmt, ap);
-	va_end(ap);
+	RD_FORMAT(err->text, sizeof(err->text), fmt);
 	if (errnum)
 		append(err, ": ", strerror_r(errnum, reason, sizeof(reason)));
 	if (!todo && errnum == ENOMEM)

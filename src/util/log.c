@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Passes each message to the function that rd_log_to() has set. */
 #include <rdmadump/log.h>
-#include <stdarg.h>
+#include <rdmadump/printable.h>
 #include <stdio.h>
 
 static struct {
@@ -20,12 +20,9 @@ void rd_log_to(rd_log_fn *fn, void *ctx, enum rd_level most)
 void rd_log(enum rd_level level, const char *fmt, ...)
 {
 	char line[1024];
-	va_list ap;
 
 	if (!receiver.fn || level > receiver.most)
 		return;
-	va_start(ap, fmt);
-	vsnprintf(line, sizeof(line), fmt, ap);
-	va_end(ap);
+	RD_FORMAT(line, sizeof(line), fmt);
 	receiver.fn(receiver.ctx, level, line);
 }

@@ -7,7 +7,6 @@
  * 0x1123, four bytes).
  */
 #include <rdmadump/array.h>
-#include <rdmadump/order.h>
 #include <rdmadump/packet.h>
 
 #define LEVELS_MAX 4

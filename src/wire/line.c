@@ -2,18 +2,14 @@
 /* A line of text in a buffer of fixed size; what does not fit is cut off. */
 #include "text.h"
 #include <arpa/inet.h>
-#include <stdarg.h>
+#include <rdmadump/printable.h>
 #include <stdio.h>
 
 void rd_line_add(struct rd_line *line, const char *fmt, ...)
 {
 	size_t left = line->capacity - line->used;
-	va_list ap;
-	int n;
+	int n = RD_FORMAT(line->buf + line->used, left, fmt);
 
-	va_start(ap, fmt);
-	n = vsnprintf(line->buf + line->used, left, fmt, ap);
-	va_end(ap);
 	if (n > 0)
 		line->used += (size_t)n < left ? (size_t)n : left - 1;
 }

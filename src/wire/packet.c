@@ -5,7 +5,6 @@
  * annexes A16 and A17 (RoCE).
  */
 #include <rdmadump/array.h>
-#include <rdmadump/order.h>
 #include <rdmadump/packet.h>
 #include <rdmadump/wire.h>
 

@@ -3,8 +3,8 @@
  * Decodes the messages of the communication manager: IBTA volume 1, 12.6; IP addresses in REQ:
  * annex A11.
  */
+#include <rdmadump/array.h>
 #include <rdmadump/names.h>
-#include <rdmadump/order.h>
 #include <rdmadump/packet.h>
 
 #define MESSAGE_LEN  232U /* in bytes: a MAD without its header */

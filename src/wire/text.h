@@ -21,19 +21,3 @@ void rd_line_column(struct rd_line *line, size_t column);
 void rd_line_mad(struct rd_line *line, const struct rd_packet *p);
 void rd_line_mac_control(struct rd_line *line, const struct rd_packet *p);
 void rd_line_other(struct rd_line *line, const struct rd_packet *p);
-
-/* Tables of the names that a specification gives to numbers. */
-
-struct name {
-	uint16_t key;
-	const char *name;
-};
-
-/* The first name of this key among `n` names, NULL if there is none. */
-static inline const char *find_name(const struct name *names, size_t n, unsigned int key)
-{
-	for (size_t i = 0; i < n; i++)
-		if (names[i].key == key)
-			return names[i].name;
-	return NULL;
-}

@@ -2,7 +2,6 @@
 /* The rules over two captures of the same traffic: a row of a table each. */
 #include "../rules/look.h"
 #include "sight.h"
-#include <rdmadump/units.h>
 
 #define MISSED_BY_CHANCE 0.05
 #define RISES_MIN	 3 /* of a delay; more than a clock is set */

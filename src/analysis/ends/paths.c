@@ -2,7 +2,6 @@
 /* What identifies a packet at both ends; the tables of paths and of the QPs that they lead to. */
 #include "ends.h"
 #include <rdmadump/hash.h>
-#include <rdmadump/order.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
 #include "ends.h"
 #include <errno.h>
 #include <rdmadump/notation.h>
-#include <rdmadump/order.h>
 #include <stdlib.h>
 
 #define ONE_POINT 8 /* packets, whose times are not the same by chance */

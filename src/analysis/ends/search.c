@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Whether two files are captures of the same traffic: packets of one are searched in the other. */
+#include <rdmadump/array.h>
 #include <rdmadump/ends.h>
 #include <rdmadump/hash.h>
-#include <rdmadump/order.h>
 #include <stdlib.h>
 #include <string.h>
 

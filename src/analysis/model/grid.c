@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Time series of all flows on one grid; when it is full, the width of a step doubles. */
 #include "grid.h"
-#include <rdmadump/order.h>
+#include <rdmadump/array.h>
 #include <stdlib.h>
 
 #define FIRST_WIDTH 1024 /* ns */

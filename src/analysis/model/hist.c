@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Histograms of durations: bounded, with steps that grow with the value. */
 #include "hist.h"
-#include <rdmadump/order.h>
+#include <rdmadump/array.h>
 #include <stdlib.h>
 #include <string.h>
 

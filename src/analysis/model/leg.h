@@ -2,7 +2,7 @@
 /* Traffic from one host to another (a leg), and bursts towards a host. Bounded: leg.c. */
 #pragma once
 
-#include <rdmadump/order.h>
+#include <rdmadump/array.h>
 #include <rdmadump/verdict.h>
 
 #define HOSTS_MAX 1024

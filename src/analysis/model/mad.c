@@ -6,7 +6,6 @@
  */
 #include "state.h"
 #include <rdmadump/hash.h>
-#include <rdmadump/order.h>
 #include <stdlib.h>
 
 #define OPEN_MAX 4096 /* requests that wait for a response */

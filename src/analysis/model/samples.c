@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Durations whose percentiles are exact as long as memory allows. */
 #include "app.h"
-#include <rdmadump/order.h>
 #include <stdlib.h>
 
 #define FIRST_CAPACITY 16

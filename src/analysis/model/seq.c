@@ -2,7 +2,6 @@
 /* Missing packets of a sequence: a few ranges; the oldest one is dropped first. */
 #include "seq.h"
 #include <rdmadump/array.h>
-#include <rdmadump/order.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,8 +5,6 @@
 #include "bounded.h"
 #include "flow.h"
 #include "grid.h"
-#include <rdmadump/array.h>
-#include <rdmadump/order.h>
 
 struct link_pair { /* two flows that are a pair, according to the CM or to the QPs stored in the
 		      file */

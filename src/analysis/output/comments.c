@@ -2,7 +2,6 @@
 /* The findings of a report as comments on the frames that they name as evidence. */
 #include "output.h"
 #include <errno.h>
-#include <rdmadump/order.h>
 #include <rdmadump/printable.h>
 #include <stdlib.h>
 

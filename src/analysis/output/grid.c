@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Tables that fit a terminal: they leave out columns before a row needs a second line. */
 #include "layout.h"
+#include <rdmadump/array.h>
 #include <rdmadump/memory.h>
-#include <rdmadump/order.h>
 #include <stdarg.h>
 #include <stdlib.h>
 

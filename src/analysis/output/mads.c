@@ -4,7 +4,6 @@
 #include "output.h"
 #include <inttypes.h>
 #include <rdmadump/json.h>
-#include <rdmadump/order.h>
 
 #define ROWS_SHOWN 8 /* on one screen */
 #define NAME_LEN   160

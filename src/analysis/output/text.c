@@ -5,7 +5,6 @@
 #include "output.h"
 #include <ctype.h>
 #include <inttypes.h>
-#include <rdmadump/order.h>
 #include <rdmadump/printable.h>
 #include <rdmadump/sum.h>
 #include <stdlib.h>

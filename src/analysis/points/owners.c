@@ -2,7 +2,6 @@
 /* Which programs and ranks the QPs of hosts belong to. */
 #include "../ends/ends.h"
 #include "points.h"
-#include <rdmadump/order.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What each host sent to each other one: what every capture and every pair shows of it, joined. */
 #include "points.h"
-#include <rdmadump/order.h>
+#include <rdmadump/array.h>
 #include <stdlib.h>
 
 /* --- joining ---------------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What captures at several points show together: the worst verdict first. */
 #include "points.h"
-#include <rdmadump/order.h>
+#include <rdmadump/array.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,7 @@
  * the same number arrived, while nothing else arrives. Each time is of one capture's clock.
  */
 #include "points.h"
-#include <rdmadump/order.h>
+#include <rdmadump/array.h>
 #include <stdlib.h>
 
 #define HOSTS_LEAST 4

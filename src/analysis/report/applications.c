@@ -2,7 +2,6 @@
 /* What was measured of applications: of one conversation, and of all that have the same one. */
 #include "report.h"
 #include <rdmadump/memory.h>
-#include <rdmadump/order.h>
 #include <stdlib.h>
 
 #define OPERATIONS_MAX 256 /* of one application; names of further ones are "others" */

@@ -8,7 +8,6 @@
 #include "../rules/rules.h"
 #include "../verdict/verdict.h"
 #include <errno.h>
-#include <rdmadump/order.h>
 #include <stdlib.h>
 
 #define TIMER_SPREAD                                                                               \

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What all rules use to make a finding: evidence, doubts, order. */
 #include "rules.h"
-#include <rdmadump/order.h>
 #include <stdarg.h>
 #include <stdlib.h>
 

@@ -6,7 +6,6 @@
 #include "verdict.h"
 #include <rdmadump/array.h>
 #include <rdmadump/memory.h>
-#include <rdmadump/order.h>
 #include <stdlib.h>
 
 static struct rd_group *group_of(struct rd_groups *groups, const char *rule)

@@ -2,7 +2,6 @@
 /* Totals of hosts and of pairs of hosts, fan-in and bursts. */
 #include "../model/state.h"
 #include "verdict.h"
-#include <rdmadump/order.h>
 #include <stdlib.h>
 
 static int larger_pair(const void *x, const void *y)

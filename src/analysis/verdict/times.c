@@ -6,7 +6,6 @@
 #include "../model/round.h"
 #include "../rules/rules.h"
 #include "verdict.h"
-#include <rdmadump/order.h>
 #include <stdlib.h>
 
 #define EQUALS	    4  /* conversations, before one of them can stand out */

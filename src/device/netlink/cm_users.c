@@ -5,7 +5,6 @@
  * (cm_id) as the module's.
  */
 #include "netlink.h"
-#include <rdmadump/array.h>
 #include <rdmadump/owner.h>
 #include <stdlib.h>
 

@@ -4,9 +4,9 @@
 
 #include <linux/netlink.h>
 #include <netlink/attr.h>
+#include <rdmadump/array.h>
 #include <rdmadump/event.h>
 #include <rdmadump/info.h>
-#include <rdmadump/order.h>
 #include <rdmadump/printable.h>
 #include <rdmadump/resource.h>
 #include <string.h>

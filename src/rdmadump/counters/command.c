@@ -7,7 +7,6 @@
 #include <rdmadump/clock.h>
 #include <rdmadump/identity.h>
 #include <rdmadump/program.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -8,7 +8,6 @@
 #include "cli/cli.h"
 #include <rdmadump/counters.h>
 #include <rdmadump/device.h>
-#include <stdio.h>
 
 struct counters_options {
 	const char *sysroot; /* "": this machine */

@@ -7,7 +7,6 @@
 #include "counters.h"
 #include <ctype.h>
 #include <inttypes.h>
-#include <rdmadump/order.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,9 +2,7 @@
 /* Finds the requested ports, reads their counters, and compares two readings. */
 #include "counters.h"
 #include <errno.h>
-#include <rdmadump/log.h>
 #include <rdmadump/memory.h>
-#include <rdmadump/order.h>
 #include <stdlib.h>
 #include <string.h>
 

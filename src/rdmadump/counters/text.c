@@ -3,7 +3,6 @@
 #include "../device/info.h"
 #include "counters.h"
 #include <rdmadump/units.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 

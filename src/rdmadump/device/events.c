@@ -10,7 +10,6 @@
 #include <rdmadump/event.h>
 #include <rdmadump/notation.h>
 #include <rdmadump/units.h>
-#include <stdio.h>
 #include <string.h>
 
 struct settings {

@@ -8,7 +8,6 @@
 #include <rdmadump/document.h>
 #include <rdmadump/info.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,43 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* DCB of a port's netdevs: a line for each; the JSON has what a capture stores, too. */
 #include "info.h"
-#include <rdmadump/array.h>
-#include <rdmadump/json.h>
-#include <stdarg.h>
+#include <rdmadump/names.h>
+#include <rdmadump/printable.h>
 #include <stdio.h>
 #include <string.h>
 
 #define LINE 640 /* 64 DSCPs without a range, and more */
 
-static const struct {
-	uint8_t selector;
-	const char *name;
-} selectors[] = {
+static const struct rd_name selectors[] = {
 	{IEEE_8021QAZ_APP_SEL_ETHERTYPE, "EtherType"},
 	{IEEE_8021QAZ_APP_SEL_STREAM, "TCP/SCTP port"},
 	{IEEE_8021QAZ_APP_SEL_DGRAM, "UDP/DCCP port"},
 	{IEEE_8021QAZ_APP_SEL_ANY, "port"},
 	{IEEE_8021QAZ_APP_SEL_DSCP, "DSCP"},
 	{RD_DCB_SEL_PCP, "PCP"},
+	{0},
 };
 
 __attribute__((format(printf, 2, 3))) static void append(char *text, const char *fmt, ...)
 {
 	size_t used = strlen(text);
-	va_list args;
 
-	va_start(args, fmt);
-	if ((size_t)vsnprintf(text + used, LINE - used, fmt, args) >= LINE - used)
+	if ((size_t)RD_FORMAT(text + used, LINE - used, fmt) >= LINE - used)
 		memcpy(text + LINE - sizeof("..."), "...", sizeof("..."));
-	va_end(args);
-}
-
-static const char *selector_name(uint8_t selector)
-{
-	for (size_t i = 0; i < RD_COUNT(selectors); i++)
-		if (selectors[i].selector == selector)
-			return selectors[i].name;
-	return "unknown selector";
 }
 
 /* ---- text ---- */
@@ -74,7 +60,8 @@ static void put_trust(char *text, const struct rd_dcb *dcb)
 	size_t n = rd_dcb_trust(dcb, trusted);
 
 	for (size_t i = 0; i < n; i++)
-		append(text, "%s%s", i ? ", " : "", selector_name(trusted[i]));
+		append(text, "%s%s", i ? ", " : "",
+			rd_name_of(selectors, trusted[i]) ?: "unknown selector");
 	if (!n)
 		append(text, "none");
 }

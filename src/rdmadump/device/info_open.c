@@ -2,7 +2,7 @@
 /* What is open on a device now, by RDMA netlink. */
 #include "info.h"
 #include <rdmadump/array.h>
-#include <stdarg.h>
+#include <rdmadump/printable.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,14 +10,10 @@
 
 void rd_text_if(bool known, char *buf, size_t size, const char *fmt, ...)
 {
-	va_list ap;
-
 	buf[0] = '\0';
 	if (!known)
 		return;
-	va_start(ap, fmt);
-	vsnprintf(buf, size, fmt, ap);
-	va_end(ap);
+	RD_FORMAT(buf, size, fmt);
 }
 
 static void print_qp(

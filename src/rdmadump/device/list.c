@@ -9,10 +9,8 @@
 #include <errno.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/document.h>
-#include <rdmadump/order.h>
 #include <rdmadump/privilege.h>
 #include <rdmadump/units.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

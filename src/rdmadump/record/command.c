@@ -8,7 +8,6 @@
 #include <rdmadump/program.h>
 #include <rdmadump/spawn.h>
 #include <rdmadump/units.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #define MEMORY_MIN ((uint64_t)4 << 20)
