@@ -516,6 +516,7 @@ struct rd_analysis_config {
 	uint32_t qp;		 /* only conversations with this QP; RD_QP_UNKNOWN: all */
 	enum rd_tunnels tunnels;
 	bool psn_plots, marks;
+	bool may_be_ends; /* the files may be captures of the same traffic at several points */
 };
 
 #define RD_ANALYSIS_QPS 65536

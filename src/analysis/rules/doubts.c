@@ -104,7 +104,7 @@ bool is_disordered(const struct look *l)
 	const struct rd_totals *t = &l->r->totals;
 
 	return t->backwards || t->moved || t->behind_ack || l->s->vlans_differ ||
-	       l->other->vlans_differ;
+	       l->other->vlans_differ || l->a->config.may_be_ends;
 }
 
 /* Some rounds may be copies, and some copies retransmissions. */
